@@ -1,0 +1,270 @@
+// Package core is the kernel of the dynamic half: the turn, its journal and its
+// effects, and what every endpoint shares. It knows no endpoint.
+//
+// A turn is everything that an answer may depend on: the request, the published
+// snapshot, the time, entropy, what the host says of itself, and the journal of
+// effects already performed. Same turn, same outcome, on every machine.
+//
+// A host does, for each request:
+//
+//  1. read the request (at most MaxBody+1 bytes of its body), the time and 16 random bytes, once;
+//  2. call Handle with the turn and an empty journal;
+//  3. if the outcome holds effects: perform them side by side, append their results to the
+//     journal in the order asked, and call again with the same turn; at most MaxRounds times;
+//  4. otherwise send the response.
+//
+// An Exec is durable when its result says no failure; a response is only given after that.
+package core
+
+import (
+	"anteroom/edge/jsondoc"
+	"anteroom/edge/snapshot"
+)
+
+// Limits of every request.
+const (
+	// MaxBody is the largest request body, in bytes. Hosts read one byte more, so that
+	// the core sees that a body is too large.
+	MaxBody = 64 << 10
+	// MaxQuery is the longest query string, in bytes, "?" left out.
+	MaxQuery = 8 << 10
+	// MaxRounds is how often a host calls for one turn. The largest turn is a batch of
+	// write calls: each needs at most three rounds (limit, relay, store), one answers.
+	MaxRounds = 64
+	// MaxEffects is how many effects one round may ask for.
+	MaxEffects = 16
+)
+
+// RequestHeaders are the header fields that an answer may depend on. A host passes these,
+// lower-case and each once (several lines joined with ", "), and no others.
+var RequestHeaders = []string{
+	"content-type", "if-none-match", "purpose", "sec-purpose", "sec-fetch-mode",
+}
+
+// Header is one header field.
+type Header struct{ Name, Value string }
+
+// Request is an HTTP request as it came.
+type Request struct {
+	Method string
+	Target string // origin form, raw: "/api/waitlist?agent_name=x"
+	Host   string // host name without port, lower-case; IPv6 without brackets
+	Header []Header
+	Body   []byte // up to MaxBody+1 bytes
+}
+
+// Get returns the value of a header field, by its lower-case name; "" when it is absent.
+func (r *Request) Get(name string) string {
+	for _, h := range r.Header {
+		if h.Name == name {
+			return h.Value
+		}
+	}
+	return ""
+}
+
+// Host is what a host says of itself.
+type Host struct {
+	Extra     []string // host names to answer for besides those of the snapshot and loopback
+	Client    string   // address of the caller, "" when unknown
+	PublicKey string   // base64 of the raw public half of the signing key, "" when there is none
+	Limiter   bool     // whether there is a rate limiter
+}
+
+// Turn is one request on its way to its answer.
+type Turn struct {
+	Request  Request
+	Snapshot *snapshot.Snapshot
+	Now      int64    // seconds since 1970-01-01T00:00:00Z
+	Entropy  [16]byte // never used twice
+	Host     Host
+	Journal  []Result // of all effects performed so far, in the order asked
+
+	next    int      // the journal entry that the next effect gets
+	pending []Effect // asked for and not performed yet
+	ids     int      // identifiers given so far
+	headers []Header // that the answer gets besides its own
+}
+
+// Outcome is what a call gives: a response, or effects to perform first.
+type Outcome struct {
+	Response *Response // nil while there are effects
+	Effects  []Effect
+}
+
+// Response is an HTTP response.
+type Response struct {
+	Status int
+	Header []Header
+	Body   []byte // empty for HEAD, 204 and 304
+}
+
+// Set adds a header field, in place of one of the same name.
+func (r *Response) Set(name, value string) {
+	for i := range r.Header {
+		if r.Header[i].Name == name {
+			r.Header[i].Value = value
+			return
+		}
+	}
+	r.Header = append(r.Header, Header{name, value})
+}
+
+// Effect is one thing that a host does for the core: an Exec, Relay, Fetch, Sign, Verify or Limit.
+type Effect interface{ effect() }
+
+// Exec runs SQL statements as one atomic unit, in order. Results: Rows and Changes, one
+// element for a statement. The write is durable (survives a loss of power) before the result is given.
+type Exec struct{ Statements []Statement }
+
+// Statement is one SQL statement; "?" marks are bound to Args, each a string, an int64 or nil.
+type Statement struct {
+	SQL  string
+	Args []any
+}
+
+// Relay sends a message to the operator. No failure means that the next hop has accepted it.
+type Relay struct{ Message Message }
+
+// Message is plain text for the operator. From and To come from the snapshot; a host adds
+// the date, "Auto-Submitted: auto-generated" and the Message-ID "<ID@canonical host>".
+type Message struct {
+	ID      string   // the same for every try of the same message
+	Subject string   // never holds a caller's words
+	Text    string   // UTF-8, lines end in LF
+	Records []string // record ids; the X-Anteroom-Record header, joined with ", "
+}
+
+// Fetch sends an HTTP request to an address of the snapshot, or with Self to this service
+// itself. Results: Status and Data, the body cut to MaxBytes. Redirects are not followed.
+type Fetch struct {
+	Self          bool
+	Method, URL   string
+	Header        []Header
+	Body          []byte
+	MaxBytes      int
+	TimeoutMillis int
+}
+
+// Sign signs exactly these bytes with the receipt key. Result: Data, 64 bytes (RFC 8032 Ed25519).
+type Sign struct{ Message []byte }
+
+// Verify checks an Ed25519 signature (RFC 8032, S below the group order). Result: OK.
+type Verify struct{ Message, PublicKey, Signature []byte }
+
+// Limit takes one from the allowance of a key. Results: OK; Remaining and Reset where the
+// host knows them, Remaining -1 where not.
+type Limit struct{ Key string }
+
+func (Exec) effect()   {}
+func (Relay) effect()  {}
+func (Fetch) effect()  {}
+func (Sign) effect()   {}
+func (Verify) effect() {}
+func (Limit) effect()  {}
+
+// Failure says how an effect failed.
+type Failure string
+
+// The failures.
+const (
+	None        Failure = ""            // it did not
+	Refused     Failure = "refused"     // certainly not done
+	Timeout     Failure = "timeout"     // not known whether done
+	Unavailable Failure = "unavailable" // there is nothing to do it with
+)
+
+// Result is what performing an effect gave. Which members mean something stands with each effect.
+type Result struct {
+	Failure   Failure
+	OK        bool
+	Status    int
+	Data      []byte
+	Rows      [][][]any // of each statement, of each row, of each column: a string, an int64 or nil
+	Changes   []int64   // rows changed, of each statement
+	Remaining int64
+	Reset     int64 // seconds until the allowance is whole again
+}
+
+// Do asks for effects that do not depend on each other. When the journal holds their results,
+// it returns them and true. Otherwise the handler must return at once: the host performs
+// the effects and calls again.
+func (t *Turn) Do(effects ...Effect) ([]Result, bool) {
+	end := t.next + len(effects)
+	if end > len(t.Journal) {
+		t.pending = effects
+		return nil, false
+	}
+	results := t.Journal[t.next:end]
+	t.next = end
+	return results, true
+}
+
+// One is Do for a single effect.
+func (t *Turn) One(effect Effect) (Result, bool) {
+	results, ok := t.Do(effect)
+	if !ok {
+		return Result{}, false
+	}
+	return results[0], true
+}
+
+// Outcome is the outcome of a call whose handler returned r: nil while effects are pending.
+func (t *Turn) Outcome(r *Response) Outcome {
+	if r != nil {
+		r.Header = append(r.Header, t.headers...)
+		return Outcome{Response: r}
+	}
+	return Outcome{Effects: t.pending}
+}
+
+// AddHeader gives the answer a header field, whatever the answer will be.
+func (t *Turn) AddHeader(name, value string) { t.headers = append(t.headers, Header{name, value}) }
+
+// Rewind makes the turn ready to be handled from its start, for the next round.
+func (t *Turn) Rewind() {
+	t.next, t.pending, t.ids, t.headers = 0, nil, 0, nil
+}
+
+// Run is the loop of a host: it calls handle until there is a response, performing the effects
+// asked for in between. perform returns one result for each effect, in order. A turn that asks for
+// more rounds or effects than the limits answers nil: the host answers 500.
+func Run(t *Turn, handle func(*Turn) Outcome, perform func([]Effect) []Result) *Response {
+	for range MaxRounds {
+		outcome := handle(t)
+		if outcome.Response != nil {
+			return outcome.Response
+		}
+		if n := len(outcome.Effects); n == 0 || n > MaxEffects {
+			return nil
+		}
+		t.Journal = append(t.Journal, perform(outcome.Effects)...)
+	}
+	return nil
+}
+
+// Trailer writes the members that every JSON answer under /api/ ends with.
+func (t *Turn) Trailer(w *jsondoc.Writer) { t.Snapshot.Trailer(w, t.ServedFrom()) }
+
+// ServedFrom is the name of the host this request was answered on, and only one that may be
+// named: a published host, one that the host was told of, or loopback; else the canonical host.
+func (t *Turn) ServedFrom() string {
+	if t.Serves() {
+		return t.Request.Host
+	}
+	return t.Snapshot.CanonicalHost
+}
+
+// Serves reports whether the request's host is one that this service answers for.
+func (t *Turn) Serves() bool {
+	h := t.Request.Host
+	if t.Snapshot.Serves(h) || h == "localhost" || h == "127.0.0.1" || h == "::1" {
+		return true
+	}
+	for _, extra := range t.Host.Extra {
+		if h == extra {
+			return true
+		}
+	}
+	return false
+}

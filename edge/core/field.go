@@ -1,0 +1,68 @@
+package core
+
+// Type is the type of an input field.
+type Type string
+
+// The types of input fields.
+const (
+	Text    Type = "text"    // a string in which TAB, LF and CR are the only control characters
+	Name    Type = "name"    // a string without control characters
+	Email   Type = "email"   // a bare address, as the HTML Living Standard defines a valid one, with a dot in its domain
+	Integer Type = "integer" // an int32
+	Flag    Type = "flag"    // absent or "1"
+	Array   Type = "array"   // in JSON only; Items says of what
+	Object  Type = "object"  // in JSON only, and taken as it is
+)
+
+// Field is one input field: the only place where its limits are written. Validators,
+// contracts, OpenAPI and MCP schemas derive from it.
+type Field struct {
+	Name     string
+	Type     Type
+	Required bool
+	Min, Max int      // of a string in code points, of an integer its value, of an array its length; 0 is without limit
+	Values   []string // the only ones allowed, when there are any
+	Aliases  []string // other names for the same field
+	Items    []Field  // the members of each element of an Array
+	// QueryNames replace the field in a query: one parameter for each, in the form <name>:<number>.
+	QueryNames []string
+	Example    string // JSON text
+	BodyOnly   bool   // not to be given in a query
+	QueryOnly  bool   // not to be given in a body
+}
+
+// Fault codes: stable identifiers of what is wrong with an input.
+const (
+	Required          = "required"
+	TooShort          = "too_short"
+	TooLong           = "too_long"
+	BelowMinimum      = "below_minimum"
+	OverCap           = "over_cap"
+	NotAnEmail        = "not_an_email"
+	NotAnInteger      = "not_an_integer"
+	WrongCount        = "wrong_count"
+	UnknownPosition   = "unknown_position"
+	DuplicatePosition = "duplicate_position"
+	UnknownValue      = "unknown_value"
+	UnknownField      = "unknown_field"
+	WrongType         = "wrong_type"
+	RepeatedParameter = "repeated_parameter"
+	ConflictingAlias  = "conflicting_alias"
+	ControlCharacter  = "control_character"
+	InvalidUnicode    = "invalid_unicode"
+	InvalidJSON       = "invalid_json"
+	BadEscape         = "bad_escape"
+	BadForm           = "bad_form"
+	TooDeep           = "too_deep"
+	TooMany           = "too_many"
+	TooLarge          = "too_large"
+	NotJSON           = "not_json"
+	RateLimited       = "rate_limited"
+)
+
+// Codes are all fault codes in use, in the order of the documentation.
+var Codes = []string{
+	Required, TooShort, TooLong, BelowMinimum, OverCap, NotAnEmail, NotAnInteger, WrongCount, UnknownPosition,
+	DuplicatePosition, UnknownValue, UnknownField, WrongType, RepeatedParameter, ConflictingAlias, ControlCharacter,
+	InvalidUnicode, InvalidJSON, BadEscape, BadForm, TooDeep, TooMany, TooLarge, NotJSON, RateLimited,
+}
