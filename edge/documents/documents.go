@@ -1,0 +1,328 @@
+// Package documents holds the types of the answers that the content decides: what the read
+// endpoints, the contracts and the static JSON documents say. The generator fills them; the
+// schemas of the OpenAPI document are made of them; the edge serves their text.
+//
+// Tags: json names the member; doc describes it; null:"true" marks a string that may be null;
+// enum, format, pattern and example are those of JSON Schema. A member with omitzero is one that the
+// edge adds when it answers: it is in every answer, and not in the published text. A
+// member with omitempty may be absent from an answer.
+package documents
+
+// Versions of what the service publishes.
+const (
+	DescriptionVersion = "0.2.0" // of the public description of the service
+	AUPVersion         = "0.2"
+	QuestVersion       = "1.0"
+)
+
+// Founding seats.
+const (
+	FoundingAgentSlots = 500
+	FoundingOrgSlots   = 100
+)
+
+// JSON is the text of one JSON value.
+type JSON []byte
+
+// MarshalJSON gives the text itself.
+func (j JSON) MarshalJSON() ([]byte, error) { return j, nil }
+
+// Trailer is what every JSON answer under /api/ ends with.
+type Trailer struct {
+	Notice        string `json:"notice" doc:"Fixed statement that content is data and not instructions."`
+	ServedFrom    string `json:"served_from" doc:"Name of the host that this request was answered on."`
+	CanonicalHost string `json:"canonical_host" doc:"Name of the canonical host."`
+	HostNote      string `json:"host_note" doc:"Whether served_from is the canonical host."`
+}
+
+// Action is something to do next.
+type Action struct {
+	Rel  string `json:"rel" doc:"Relation of the target to this answer."`
+	Href string `json:"href" format:"uri" doc:"Absolute address of the target."`
+}
+
+// LiveEndpoint is one method of one live path.
+type LiveEndpoint struct {
+	Method string `json:"method" doc:"HTTP method."`
+	Path   string `json:"path" doc:"Path on the canonical host."`
+	What   string `json:"what" doc:"What it does."`
+	Writes bool   `json:"writes" doc:"Whether it can store, send or sign something."`
+}
+
+// Presence is the answer of GET /api/presence.
+type Presence struct {
+	Status        string         `json:"status" enum:"online,away,offline" doc:"Whether the operator is there. It is set by hand."`
+	StatusDot     string         `json:"status_dot" enum:"green,amber,grey" doc:"The status as a colour: online green, away amber, offline grey."`
+	AwayMessage   string         `json:"away_message" doc:"What the operator says about the status; empty when there is nothing to say."`
+	Since         string         `json:"since" format:"date-time" doc:"Since when the status holds."`
+	LiveEndpoints []LiveEndpoint `json:"live_endpoints" doc:"Everything that is live under /api/."`
+	NotBuilt      []NotBuilt     `json:"not_built" doc:"What is planned and does not exist."`
+	NextActions   []Action       `json:"next_actions" doc:"Where to go from here."`
+}
+
+// NotBuilt is something that does not exist yet.
+type NotBuilt struct {
+	What string `json:"what" doc:"Its name."`
+	Note string `json:"note" doc:"What to know about its absence."`
+}
+
+// Quest is the answer of GET /api/quest.
+type Quest struct {
+	Quest          string          `json:"quest" doc:"Name of the quest."`
+	Version        string          `json:"version" doc:"Version of the quest."`
+	EstTimeSeconds int             `json:"est_time_seconds" doc:"Estimated time for all steps, in seconds."`
+	Steps          []QuestStep     `json:"steps" doc:"The steps, cheapest first. Stopping after any of them is a complete run."`
+	Completion     QuestCompletion `json:"completion" doc:"What a run leaves behind."`
+	NextActions    []Action        `json:"next_actions" doc:"Where to go from here: index, manifest, learn, openapi."`
+}
+
+// QuestStep is one step of the quest.
+type QuestStep struct {
+	N      int    `json:"n" doc:"Number of the step, from 1."`
+	Title  string `json:"title" doc:"Title of the step."`
+	Call   string `json:"call" doc:"The exact call."`
+	Proves string `json:"proves" doc:"What the call proves to the caller."`
+	Reward string `json:"reward,omitempty" doc:"What the caller gets besides."`
+}
+
+// QuestCompletion is what a run of the quest leaves behind.
+type QuestCompletion struct {
+	YouNowHave []string `json:"you_now_have" doc:"What a caller has after all steps."`
+	Persist    string   `json:"persist" doc:"What to keep, and why."`
+}
+
+// AUP is the answer of GET /api/aup.
+type AUP struct {
+	Version       string       `json:"version" doc:"Version of the policy."`
+	Policy        string       `json:"policy" doc:"The policy in one paragraph."`
+	Prohibited    []Prohibited `json:"prohibited" doc:"What is prohibited."`
+	Enforcement   string       `json:"enforcement" doc:"What happens on a violation."`
+	CheckEndpoint string       `json:"check_endpoint" doc:"When a check endpoint comes, and what to do until then."`
+	Rationale     string       `json:"rationale" doc:"Why the policy is as it is."`
+}
+
+// Prohibited is one rule of the acceptable-use policy.
+type Prohibited struct {
+	Code string `json:"code" doc:"Stable identifier of the rule."`
+	Rule string `json:"rule" doc:"What it prohibits."`
+}
+
+// Roster is the answer of GET /api/roster, the scoreboard. scoreboard.json is the same
+// without the members that the edge adds.
+type Roster struct {
+	Board             string            `json:"board" doc:"Name of the board."`
+	AsOf              string            `json:"as_of" format:"date" doc:"Date of the last hand verification."`
+	VerifiedThrough   string            `json:"counts_verified_by_hand_through" format:"date" doc:"Last day that the hand-verified counts cover."`
+	ServedAt          string            `json:"served_at,omitzero" format:"date-time" doc:"When this answer was made."`
+	CountsAgeDays     int               `json:"counts_age_days,omitzero" doc:"Whole UTC calendar days from as_of to the day of serving."`
+	CountsAgeNote     string            `json:"counts_age_note" doc:"How to read the age of the counts."`
+	MonitoredThrough  string            `json:"operations_monitored_through" format:"date" doc:"Last day on which the operation was watched."`
+	MonitoringNote    string            `json:"monitoring_note" doc:"What watching means here."`
+	CountingPolicy    string            `json:"counting_policy" doc:"How numbers come about."`
+	PilotWaitlist     PilotWaitlist     `json:"pilot_waitlist" doc:"Registrations for the pilot."`
+	Orgs              Orgs              `json:"orgs" doc:"Charters of the org draft board."`
+	Suggestions       Suggestions       `json:"suggestions" doc:"Suggestions received and shipped."`
+	Excluded          Excluded          `json:"excluded_from_counts" doc:"What is not in any count."`
+	ObservedAttention ObservedAttention `json:"observed_attention" doc:"What was seen of clients. It is recorded, and none of it is a conversion."`
+	WhatItMeans       []string          `json:"what_this_number_means" doc:"How to read the numbers."`
+	LiveNow           []string          `json:"live_now" doc:"The live endpoints, each as method and path."`
+}
+
+// PilotWaitlist counts registrations.
+type PilotWaitlist struct {
+	VerifiedConversions   int     `json:"verified_organic_agent_conversions" minimum:"0" doc:"Distinct agents that the operator vouches for."`
+	RegistrationsRecorded int     `json:"registrations_recorded" minimum:"0" doc:"Waitlist requests that were answered 200 and recorded."`
+	IdentityNote          string  `json:"identity_note" doc:"What is known about who registered."`
+	YourPosition          int     `json:"your_position_if_you_convert_now" minimum:"1" doc:"Verified conversions and one."`
+	FoundingSlots         int     `json:"founding_agent_slots" doc:"Founding agent seats in all."`
+	FoundingSlotsLeft     int     `json:"founding_agent_slots_remaining" minimum:"0" doc:"Founding agent seats left."`
+	Convert               Convert `json:"convert" doc:"How to register."`
+}
+
+// Convert says how to register.
+type Convert struct {
+	Methods           []string `json:"methods" doc:"HTTP methods that register."`
+	URL               string   `json:"url" format:"uri" doc:"Address of the endpoint."`
+	Minimum           string   `json:"minimum" doc:"The least that a registration needs."`
+	Get               string   `json:"get" doc:"URI template (RFC 6570) of the GET form."`
+	PostBody          JSON     `json:"post_body" doc:"Example body of the POST form."`
+	ReadTheTermsFirst string   `json:"read_the_terms_first" format:"uri" doc:"Address of the acceptable-use policy."`
+}
+
+// Orgs counts charters.
+type Orgs struct {
+	ChartersFiled     int      `json:"charters_filed" minimum:"0" doc:"Charters filed, hand-verified."`
+	FoundingSlots     int      `json:"founding_org_slots" doc:"Founding org seats in all."`
+	FoundingSlotsLeft int      `json:"founding_org_slots_remaining" minimum:"0" doc:"Founding org seats left."`
+	File              FileCall `json:"file" doc:"How to file a charter."`
+	Rules             string   `json:"rules" doc:"The rules in short."`
+	OfferHistory      string   `json:"offer_history" doc:"How the offer has changed."`
+}
+
+// FileCall says how to file something.
+type FileCall struct {
+	Method string `json:"method" doc:"HTTP method."`
+	URL    string `json:"url" format:"uri" doc:"Address of the endpoint."`
+	Get    string `json:"get,omitempty" doc:"URI template (RFC 6570) of the GET form, where there is one."`
+}
+
+// Suggestions counts suggestions. Shipped is never more than the sum of the other two.
+type Suggestions struct {
+	ReceivedExternal     int      `json:"received_external" minimum:"0" doc:"Suggestions that came from outside."`
+	OriginatedInternally int      `json:"originated_internally" minimum:"0" doc:"Suggestions that came from the operator's side."`
+	Shipped              int      `json:"shipped" minimum:"0" doc:"Suggestions that shipped, of both kinds."`
+	Reconciliation       string   `json:"reconciliation" doc:"How the three numbers reconcile."`
+	File                 FileCall `json:"file" doc:"How to send a suggestion."`
+	Deal                 string   `json:"deal" doc:"What happens with a suggestion."`
+}
+
+// Excluded is what no count holds.
+type Excluded struct {
+	Records int    `json:"development_seed_and_test_records" minimum:"0" doc:"Records made by development, seeding and tests."`
+	Note    string `json:"note" doc:"What they are."`
+}
+
+// ObservedAttention is what was seen of clients.
+type ObservedAttention struct {
+	AsOf               string            `json:"as_of" format:"date" doc:"Date of this observation."`
+	WhatThisIs         string            `json:"what_this_is" doc:"What was observed."`
+	WhatTheyAre        string            `json:"what_they_are" doc:"What the clients are."`
+	HonestRead         string            `json:"honest_read" doc:"What it does and does not show."`
+	NamedClientsSeen   int               `json:"named_clients_seen" minimum:"0" doc:"How many clients named themselves."`
+	CompletedHandshake int               `json:"named_clients_that_completed_a_handshake" minimum:"0" doc:"How many of them completed a handshake."`
+	NamedClients       []string          `json:"named_clients" doc:"The names they gave, as text."`
+	ToolCalls          int               `json:"tool_calls_by_anything_not_auditing_us" minimum:"0" doc:"Tool calls by clients that were not auditing the service."`
+	ToolCallsNote      string            `json:"tool_calls_note" doc:"How tool calls are counted."`
+	SecurityReports    int               `json:"security_reports_received" minimum:"0" doc:"Security reports received."`
+	Updates            map[string]Update `json:",inline" pattern:"^update_[0-9]{4}_[0-9]{2}_[0-9]{2}$" doc:"A dated remark; the date is in the member's name."`
+}
+
+// Update is one dated remark on what was observed.
+type Update struct {
+	WhatChanged      string `json:"what_changed" doc:"What changed."`
+	OneAmbiguousRead string `json:"one_ambiguous_read" doc:"What was observed, could mean two things, and is not counted."`
+}
+
+// Contract is the machine-readable contract of an endpoint: what GET /api/waitlist without
+// parameters answers, and what every 400 and 405 carries.
+type Contract struct {
+	Endpoint   string              `json:"endpoint" doc:"Identifier of the endpoint."`
+	URL        string              `json:"url" format:"uri" doc:"Absolute address of the endpoint."`
+	Path       string              `json:"path" doc:"Path on the canonical host."`
+	Methods    []string            `json:"methods" doc:"The methods it answers."`
+	What       string              `json:"what" doc:"What the endpoint is for."`
+	Operations []ContractOperation `json:"operations" doc:"What can be done here."`
+	WriteLimit *WriteLimit         `json:"write_limit,omitempty" doc:"How often one client may write, where something can be written."`
+	Errors     []ContractError     `json:"errors" doc:"The statuses besides 200 that a request may get."`
+	OpenAPI    string              `json:"openapi" format:"uri" doc:"Address of the OpenAPI document."`
+	FieldGuide string              `json:"field_guide" format:"uri" doc:"Address of the description for people."`
+}
+
+// ContractOperation is one thing that can be done at an endpoint.
+type ContractOperation struct {
+	ID          string          `json:"id" doc:"Stable identifier."`
+	Methods     []string        `json:"methods" doc:"HTTP methods that do it."`
+	What        string          `json:"what" doc:"What it does."`
+	Writes      bool            `json:"writes" doc:"Whether it stores, sends or signs something."`
+	DryRun      bool            `json:"dry_run" doc:"Whether dry_run=1 in the query checks and answers without any effect."`
+	Fields      []ContractField `json:"fields" doc:"The input fields."`
+	AnyOf       []string        `json:"at_least_one_of,omitempty" doc:"Fields of which at least one must be given."`
+	OtherFields string          `json:"other_fields" enum:"refused,listed in ignored_fields,ignored" doc:"What happens with a field that is not named here."`
+	GetTemplate string          `json:"get_template,omitempty" doc:"URI template (RFC 6570) of the GET form."`
+	ExampleBody JSON            `json:"example_body,omitempty" doc:"Example body of the POST form."`
+	Notes       []string        `json:"notes,omitempty" doc:"What else to know."`
+}
+
+// ContractField is one input field.
+type ContractField struct {
+	Name            string          `json:"name" doc:"Name of the field."`
+	Type            string          `json:"type" doc:"JSON type of the field."`
+	Format          string          `json:"format,omitempty" doc:"email, where it must be an address."`
+	Required        bool            `json:"required" doc:"Whether it must be given."`
+	MinLength       int             `json:"min_length,omitempty" doc:"Least length, in code points."`
+	MaxLength       int             `json:"max_length,omitempty" doc:"Greatest length, in code points."`
+	Minimum         int             `json:"minimum,omitempty" doc:"Least value."`
+	Maximum         int             `json:"maximum,omitempty" doc:"Greatest value."`
+	MinItems        int             `json:"min_items,omitempty" doc:"Least number of items."`
+	MaxItems        int             `json:"max_items,omitempty" doc:"Greatest number of items."`
+	Values          []string        `json:"values,omitempty" doc:"The only values allowed."`
+	Aliases         []string        `json:"aliases,omitempty" doc:"Other names for the same field."`
+	QueryParameters []string        `json:"query_parameters,omitempty" doc:"In a query: one parameter for each of these in place of the field, in the form name:number."`
+	In              string          `json:"in" enum:"query or body,query,body" doc:"Where it may be given."`
+	Meaning         string          `json:"meaning" doc:"What it means."`
+	Items           []ContractField `json:"items,omitempty" doc:"The members of each item of an array."`
+}
+
+// WriteLimit is the rate limit of writes.
+type WriteLimit struct {
+	Writes        int    `json:"writes" doc:"How many writes."`
+	WindowSeconds int    `json:"window_seconds" doc:"In how many seconds."`
+	Per           string `json:"per" doc:"For whom."`
+}
+
+// ContractError is one status that a request may get.
+type ContractError struct {
+	Status int    `json:"status" doc:"HTTP status."`
+	Type   string `json:"type" format:"uri" doc:"Problem type (RFC 9457)."`
+	Title  string `json:"title" doc:"Title of the problem type."`
+}
+
+// OrgRules is the answer of GET /api/org without a charter's parameters.
+type OrgRules struct {
+	Rules             Rules  `json:"rules" doc:"The rules of the draft."`
+	PostTemplate      JSON   `json:"post_template" doc:"A body for POST, to be filled in."`
+	GetTemplate       string `json:"get_template" doc:"URI template (RFC 6570) of the GET form."`
+	Canonicalization  string `json:"canonicalization" doc:"Identifier of the canonical string's rule."`
+	FoundingSlots     int    `json:"founding_org_slots" doc:"Founding org seats in all."`
+	FoundingSlotsLeft int    `json:"founding_org_slots_remaining" minimum:"0" doc:"Founding org seats left."`
+	Contract
+}
+
+// Rules are the rules of the org draft.
+type Rules struct {
+	Cap               int        `json:"cap" doc:"Most credit units that the five allocations may add up to."`
+	MinimumAllocation int        `json:"minimum_allocation" doc:"Least credit units of one allocation."`
+	RosterSize        int        `json:"roster_size" doc:"How many entries a roster has."`
+	Positions         []Position `json:"positions" doc:"The positions, each exactly once in a roster."`
+}
+
+// Position is one position of an org.
+type Position struct {
+	Position string `json:"position" doc:"Its name."`
+	What     string `json:"what" doc:"What it does."`
+}
+
+// ReceiptSpec is the answer of GET /api/receipt.
+type ReceiptSpec struct {
+	ReceiptSpec      string   `json:"receipt_spec" doc:"Identifier of the receipt format."`
+	Algorithm        string   `json:"algorithm" doc:"Signature algorithm."`
+	PublicKey        string   `json:"public_key_b64,omitzero" doc:"Raw 32-byte Ed25519 public key in base64; empty when there is none."`
+	Canonicalization string   `json:"canonicalization" doc:"Identifier of the canonical string's rule."`
+	SignedFields     []string `json:"signed_fields" doc:"The exact keys in the exact order signed."`
+	VerifyOffline    []string `json:"verify_offline" doc:"How to verify a receipt without this service."`
+	RetiredKeys      []string `json:"retired_public_keys_b64" doc:"Keys that sign no more and still verify."`
+	SigningLive      bool     `json:"signing_live,omitzero" doc:"Whether minted receipts are signed."`
+	SigningStatus    string   `json:"signing_status,omitzero" doc:"The same in words."`
+	Contract
+}
+
+// Problem is the body of every error (RFC 9457).
+type Problem struct {
+	Type          string         `json:"type" format:"uri" doc:"Problem type: an anchor in the field guide."`
+	Title         string         `json:"title" doc:"Title of the problem type."`
+	Status        int            `json:"status" doc:"HTTP status."`
+	Detail        string         `json:"detail" doc:"What is wrong with this request."`
+	Errors        []Fault        `json:"errors,omitempty" doc:"Every fault found; on 400, 413, 414, 415 and 429."`
+	ErrorsTotal   int            `json:"errors_total,omitempty" doc:"How many faults there were, where errors leaves some out."`
+	ContractURL   string         `json:"contract_url" format:"uri" doc:"Where the contract stands."`
+	Contract      *Contract      `json:"contract,omitempty" doc:"The contract of the endpoint; on 400 and 405."`
+	LiveEndpoints []LiveEndpoint `json:"live_endpoints,omitempty" doc:"What is live; on 404."`
+	Trailer
+}
+
+// Fault is one thing that is wrong with a request.
+type Fault struct {
+	Field  string `json:"field" doc:"The field at fault in dotted form, empty for the request as a whole."`
+	Code   string `json:"code" doc:"Stable identifier of the fault."`
+	Detail string `json:"detail" doc:"What is wrong, and what would be right."`
+}
