@@ -194,7 +194,7 @@ type ObservedAttention struct {
 	ToolCalls          int               `json:"tool_calls_by_anything_not_auditing_us" minimum:"0" doc:"Tool calls by clients that were not auditing the service."`
 	ToolCallsNote      string            `json:"tool_calls_note" doc:"How tool calls are counted."`
 	SecurityReports    int               `json:"security_reports_received" minimum:"0" doc:"Security reports received."`
-	Updates            map[string]Update `json:",inline" pattern:"^update_[0-9]{4}_[0-9]{2}_[0-9]{2}$" doc:"A dated remark; the date is in the member's name."`
+	Updates            map[string]Update `json:",embed" pattern:"^update_[0-9]{4}_[0-9]{2}_[0-9]{2}$" doc:"A dated remark; the date is in the member's name."`
 }
 
 // Update is one dated remark on what was observed.
