@@ -80,6 +80,11 @@ type Turn struct {
 	Host     Host
 	Journal  []Result // of all effects performed so far, in the order asked
 
+	// ContractURL is the path of the endpoint that the request reached, "" for none; Contract
+	// writes the members of its contract.
+	ContractURL string
+	Contract    func(w *jsondoc.Writer)
+
 	next    int      // the journal entry that the next effect gets
 	pending []Effect // asked for and not performed yet
 	ids     int      // identifiers given so far
@@ -97,6 +102,7 @@ type Response struct {
 	Status int
 	Header []Header
 	Body   []byte // empty for HEAD, 204 and 304
+	Log    string // a line for the host's log, without a caller's words; usually empty
 }
 
 // Set adds a header field, in place of one of the same name.

@@ -1,0 +1,155 @@
+package core
+
+import (
+	"crypto/sha256"
+	"strconv"
+
+	"anteroom/edge/jsondoc"
+)
+
+// commonHeaders are on every answer under /api/. The names of those that an agent reads are exposed (Fetch, CORS).
+var commonHeaders = []Header{
+	{"x-content-type-options", "nosniff"},
+	{"referrer-policy", "no-referrer"},
+	{"access-control-allow-origin", "*"},
+	{"access-control-expose-headers", "ETag, Link, Retry-After, RateLimit, RateLimit-Policy, Allow"},
+}
+
+// Media types of answers.
+const (
+	MediaJSON    = "application/json"
+	MediaProblem = "application/problem+json"
+)
+
+// Empty is an answer without a body.
+func Empty(status int) *Response {
+	return &Response{Status: status, Header: append(make([]Header, 0, 12), commonHeaders...)}
+}
+
+// JSON is an answer with a body as it is.
+func JSON(status int, mediaType, cache string, body []byte) *Response {
+	r := Empty(status)
+	r.Header = append(r.Header, Header{"content-type", mediaType}, Header{"cache-control", cache})
+	r.Body = body
+	return r
+}
+
+// Answer is what was computed or written for this request: an object of the members that write
+// writes and the trailer, not to be stored by any cache.
+func (t *Turn) Answer(write func(w *jsondoc.Writer)) *Response {
+	return JSON(200, MediaJSON, "no-store", t.Object(write))
+}
+
+// Object is the text of an object of the members that write writes, and the trailer.
+func (t *Turn) Object(write func(w *jsondoc.Writer)) []byte {
+	w := jsondoc.Writer{Buf: make([]byte, 0, 1024)}
+	w.Open('{')
+	write(&w)
+	t.Trailer(&w)
+	w.Close('}')
+	return w.Buf
+}
+
+// Problem is an error answer (RFC 9457). write, when there is one, adds members of its own.
+func (t *Turn) Problem(p *ProblemType, detail string, faults *Faults, write func(w *jsondoc.Writer)) *Response {
+	contractURL := t.ContractURL
+	if contractURL == "" {
+		contractURL = "/openapi.json"
+	}
+	body := t.Object(func(w *jsondoc.Writer) {
+		w.Str("type", t.Snapshot.BaseURL()+"/field-guide.html#"+p.Slug)
+		w.Str("title", p.Title)
+		w.Int("status", int64(p.Status))
+		w.Str("detail", detail)
+		if faults != nil {
+			w.Name("errors")
+			w.Open('[')
+			for _, f := range faults.List {
+				w.Open('{')
+				w.Str("field", f.Field)
+				w.Str("code", f.Code)
+				w.Str("detail", f.Detail)
+				w.Close('}')
+			}
+			w.Close(']')
+			if faults.Total > len(faults.List) {
+				w.Int("errors_total", int64(faults.Total))
+			}
+		}
+		w.Str("contract_url", t.Snapshot.BaseURL()+contractURL)
+		if t.Contract != nil && (p.Status == 400 || p.Status == 405) {
+			w.Name("contract")
+			w.Open('{')
+			t.Contract(w)
+			w.Close('}')
+		}
+		if write != nil {
+			write(w)
+		}
+	})
+	return JSON(p.Status, MediaProblem, "no-store", body)
+}
+
+// Invalid is the answer to an input with faults.
+func (t *Turn) Invalid(in *Input) *Response {
+	n := strconv.Itoa(in.Total) + " faults"
+	if in.Total == 1 {
+		n = "1 fault"
+	}
+	ignored := in.Ignored()
+	return t.Problem(InvalidInput, n+" found; nothing was recorded. \"errors\" names every one, \"contract\" says what is taken.", &in.Faults,
+		func(w *jsondoc.Writer) {
+			if len(ignored) > 0 {
+				WriteCapped(w, "ignored_fields", ignored)
+			}
+		})
+}
+
+// WriteCapped writes what a caller sent, cut to what an answer may repeat: at most 50 entries of
+// at most 64 code points, and the number of all in <name>_total where some were left out.
+func WriteCapped(w *jsondoc.Writer, name string, entries []string) {
+	w.Name(name)
+	w.Open('[')
+	for i, e := range entries {
+		if i == maxEntries {
+			break
+		}
+		w.Item(Cut(e))
+	}
+	w.Close(']')
+	if len(entries) > maxEntries {
+		w.Int(name+"_total", int64(len(entries)))
+	}
+}
+
+// Unstored answers a write that the store has not taken: nothing was recorded, or, after a
+// time-out, that is not known.
+func (t *Turn) Unstored(failure Failure) *Response {
+	detail := "The store did not take the write: nothing was recorded. Try again later."
+	if failure == Timeout {
+		detail = "The store did not answer in time: whether the write was recorded is not known. Sending it again may record it twice."
+	}
+	return t.Problem(StoreUnavailable, detail, nil, nil)
+}
+
+// NewID gives the next identifier of the turn: 32 hexadecimal digits.
+func (t *Turn) NewID() string {
+	seed := append(t.Entropy[:len(t.Entropy):len(t.Entropy)], strconv.Itoa(t.ids)...)
+	t.ids++
+	sum := sha256.Sum256(seed)
+	return hexText(sum[:16])
+}
+
+// SHA256 is the lower-case hexadecimal SHA-256 of s.
+func SHA256(s string) string {
+	sum := sha256.Sum256([]byte(s))
+	return hexText(sum[:])
+}
+
+func hexText(bytes []byte) string {
+	text := make([]byte, 0, 2*len(bytes))
+	for _, b := range bytes {
+		text = append(text, hex[b>>4], hex[b&15])
+	}
+	return string(text)
+}

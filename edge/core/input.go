@@ -1,0 +1,314 @@
+package core
+
+import (
+	"errors"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"anteroom/edge/jsondoc"
+)
+
+const (
+	maxEcho    = 64 // code points of a caller's name or value that an answer repeats
+	maxEntries = 50 // entries of a list that repeats what a caller sent
+)
+
+// Fault is one thing wrong with an input.
+type Fault struct {
+	Field  string `json:"field" doc:"The field at fault in dotted form, a query parameter by its name; empty for the body as a whole."`
+	Code   string `json:"code" doc:"Stable identifier of what is wrong."`
+	Detail string `json:"detail" doc:"What is wrong, in words."`
+}
+
+// Faults collects what is wrong with an input. All are counted, the first 50 kept.
+type Faults struct {
+	List  []Fault
+	Total int
+}
+
+// Add adds a fault.
+func (f *Faults) Add(field, code, detail string) {
+	f.Total++
+	if len(f.List) < maxEntries {
+		f.List = append(f.List, Fault{Cut(field), code, detail})
+	}
+}
+
+// Cut shortens a caller's text to what an answer may repeat of it: 64 code points.
+func Cut(s string) string {
+	n := 0
+	for i := range s {
+		if n == maxEcho {
+			return s[:i]
+		}
+		n++
+	}
+	return s
+}
+
+// Input is what a caller sent, by field name, and what is wrong with it. An operation reads its
+// fields through it; names that no operation reads are ignored and listed.
+type Input struct {
+	Faults
+	FromQuery bool // the fields are query parameters: all are strings
+	DryRun    bool // dry_run=1: everything but the writing
+
+	members []jsondoc.Member
+	used    []bool
+	beside  []string // names in the query of a POST, which is not read
+	nested  []string // ignored names inside fields, dotted
+}
+
+// NewInput wraps the members of an object.
+func NewInput(members []jsondoc.Member) *Input {
+	return &Input{members: members, used: make([]bool, len(members))}
+}
+
+// Has reports whether any of the names was sent, be it with a blank value. A JSON null is absent.
+func (in *Input) Has(names ...string) bool {
+	for _, name := range names {
+		for i := range in.members {
+			if in.members[i].Name == name && in.members[i].Value.Kind != jsondoc.Null {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// Names reports how many names were sent.
+func (in *Input) Names() int { return len(in.members) }
+
+// Member returns what was sent under a name, null included, and marks it as read.
+func (in *Input) Member(name string) *jsondoc.Value {
+	for i := range in.members {
+		if in.members[i].Name == name {
+			in.used[i] = true
+			return &in.members[i].Value
+		}
+	}
+	return &jsondoc.Value{}
+}
+
+// Beside notes a name that was sent where it is not read.
+func (in *Input) Beside(name string) { in.beside = append(in.beside, name) }
+
+// IgnoredInside notes an ignored name inside a field, in dotted form.
+func (in *Input) IgnoredInside(name string) { in.nested = append(in.nested, name) }
+
+// Ignored lists the names that were sent and not read, null members left out. It is complete once
+// all fields have been read.
+func (in *Input) Ignored() []string {
+	ignored := make([]string, 0, len(in.beside)+len(in.nested))
+	for i := range in.members {
+		if !in.used[i] && in.members[i].Value.Kind != jsondoc.Null {
+			ignored = append(ignored, in.members[i].Name)
+		}
+	}
+	return append(append(ignored, in.nested...), in.beside...)
+}
+
+// Text reads a field of type Text, Name or Email and reports its faults. The result is "" where
+// the field is absent or at fault: white space alone is absent, and other values are taken verbatim.
+func (in *Input) Text(f *Field) string {
+	value, from := "", ""
+	for i := -1; i < len(f.Aliases); i++ {
+		name := f.Name
+		if i >= 0 {
+			name = f.Aliases[i]
+		}
+		text, present := in.text(name, in.Member(name))
+		switch {
+		case !present:
+		case from == "":
+			value, from = text, name
+		case text != value:
+			in.Add(name, ConflictingAlias, name+" and "+from+" are the same field and disagree: send one of them")
+		}
+	}
+	if from == "" {
+		if f.Required {
+			in.Add(f.Name, Required, f.Name+" is missing or blank")
+		}
+		return ""
+	}
+	if !in.CheckText(f, from, value) {
+		return ""
+	}
+	return value
+}
+
+// text is a member's text; not present where it is absent, blank or no string.
+func (in *Input) text(field string, v *jsondoc.Value) (text string, present bool) {
+	switch v.Kind {
+	case jsondoc.Absent, jsondoc.Null:
+		return "", false
+	case jsondoc.String:
+		return v.Text, strings.TrimSpace(v.Text) != ""
+	}
+	in.Add(field, WrongType, "must be a string, not "+v.Kind.String())
+	return "", false
+}
+
+// CheckText checks a text against a field's limits, and reports its faults under the given name.
+func (in *Input) CheckText(f *Field, name, value string) bool {
+	before := in.Total
+	if f.Type == Email {
+		if !ValidEmail(value) {
+			in.Add(name, NotAnEmail, "is not an e-mail address: send a bare one, like name@host.example, or leave it out")
+		}
+		return in.Total == before
+	}
+	for i := range len(value) {
+		c := value[i]
+		if (c < 0x20 || c == 0x7f) && (f.Type == Name || c != '\t' && c != '\n' && c != '\r') {
+			in.Add(name, ControlCharacter, "holds the control character U+00"+string([]byte{hex[c>>4], hex[c&15]})+" at byte "+strconv.Itoa(i))
+			break
+		}
+	}
+	n := utf8.RuneCountInString(value)
+	if n < f.Min {
+		in.Add(name, TooShort, "must have at least "+strconv.Itoa(f.Min)+" characters, and has "+strconv.Itoa(n))
+	}
+	if f.Max > 0 && n > f.Max {
+		in.Add(name, TooLong, "must have at most "+strconv.Itoa(f.Max)+" characters, and has "+strconv.Itoa(n))
+	}
+	return in.Total == before
+}
+
+// CheckInteger reads a JSON number as an int32 and checks it against a field's minimum.
+func (in *Input) CheckInteger(f *Field, name string, v *jsondoc.Value) (n int, ok bool) {
+	switch v.Kind {
+	case jsondoc.Absent, jsondoc.Null:
+		if f.Required {
+			in.Add(name, Required, "is missing")
+		}
+		return 0, false
+	case jsondoc.Number:
+	default:
+		in.Add(name, WrongType, "must be an integer, not "+v.Kind.String())
+		return 0, false
+	}
+	digits := v.Text
+	if whole, fraction, found := strings.Cut(digits, "."); found && strings.Trim(fraction, "0") == "" {
+		digits = whole
+	}
+	if n, ok = ParseInteger(digits); !ok {
+		in.Add(name, NotAnInteger, "must be an integer of 32 bits, in digits, and is "+Cut(v.Text))
+		return 0, false
+	}
+	return n, in.CheckMinimum(f, name, n)
+}
+
+// CheckMinimum checks an integer against a field's minimum.
+func (in *Input) CheckMinimum(f *Field, name string, n int) bool {
+	if n < f.Min {
+		in.Add(name, BelowMinimum, "must be at least "+strconv.Itoa(f.Min)+", and is "+strconv.Itoa(n))
+		return false
+	}
+	return true
+}
+
+// ParseInteger reads ASCII digits with an optional "-" and no leading zero, within 32 bits.
+func ParseInteger(s string) (n int, ok bool) {
+	digits := strings.TrimPrefix(s, "-")
+	if digits == "" || len(digits) > 1 && digits[0] == '0' {
+		return 0, false
+	}
+	for i := range len(digits) {
+		if digits[i] < '0' || digits[i] > '9' {
+			return 0, false
+		}
+	}
+	wide, err := strconv.ParseInt(s, 10, 32)
+	return int(wide), err == nil
+}
+
+// ParseBody reads the body of a POST: one JSON object, or nothing at all, which counts as an empty one.
+func ParseBody(body []byte) *Input {
+	if strings.Trim(string(body), " \t\r\n") == "" {
+		return NewInput(nil)
+	}
+	v, err := jsondoc.Parse(body)
+	in := NewInput(v.Members)
+	switch {
+	case err != nil:
+		code := InvalidJSON
+		switch {
+		case errors.Is(err, jsondoc.ErrUnicode):
+			code = InvalidUnicode
+		case errors.Is(err, jsondoc.ErrTooDeep):
+			code = TooDeep
+		case errors.Is(err, jsondoc.ErrTooMany):
+			code = TooMany
+		}
+		in.Add("", code, err.Error())
+	case v.Kind != jsondoc.Object:
+		in.Add("", WrongType, "the body must be a JSON object, not "+v.Kind.String())
+	}
+	return in
+}
+
+// ParseQuery reads a query string as a form does (application/x-www-form-urlencoded): "+" is a space.
+func ParseQuery(query string) *Input {
+	in := &Input{FromQuery: true}
+	for query != "" {
+		var pair string
+		pair, query, _ = strings.Cut(query, "&")
+		if pair == "" {
+			continue
+		}
+		rawName, rawValue, _ := strings.Cut(pair, "=")
+		name, nameOK := unescape(rawName)
+		value, valueOK := unescape(rawValue)
+		switch {
+		case !nameOK || !valueOK:
+			in.Add(printable(name), BadEscape, "holds a % that two hexadecimal digits do not follow")
+		case !utf8.ValidString(name) || !utf8.ValidString(value):
+			in.Add(printable(name), InvalidUnicode, "is not valid UTF-8 once its escapes are decoded")
+		case in.sent(name):
+			in.Add(name, RepeatedParameter, "stands more than once in the query")
+		case len(in.members) == jsondoc.MaxMembers:
+			in.Add("", TooMany, "the query has more than "+strconv.Itoa(jsondoc.MaxMembers)+" parameters")
+			return in
+		default:
+			in.members = append(in.members, jsondoc.Member{Name: name, Value: jsondoc.Value{Kind: jsondoc.String, Text: value}})
+		}
+	}
+	in.used = make([]bool, len(in.members))
+	return in
+}
+
+func (in *Input) sent(name string) bool {
+	for i := range in.members {
+		if in.members[i].Name == name {
+			return true
+		}
+	}
+	return false
+}
+
+// printable is a name that an answer may repeat: what is not valid UTF-8 in it is left out.
+func printable(name string) string { return strings.ToValidUTF8(name, "") }
+
+func unescape(s string) (string, bool) {
+	if strings.IndexByte(s, '%') < 0 && strings.IndexByte(s, '+') < 0 {
+		return s, true
+	}
+	b, ok := make([]byte, 0, len(s)), true
+	for i := 0; i < len(s); i++ {
+		switch {
+		case s[i] == '+':
+			b = append(b, ' ')
+		case s[i] != '%':
+			b = append(b, s[i])
+		case i+2 < len(s) && hexDigit(s[i+1]) >= 0 && hexDigit(s[i+2]) >= 0:
+			b = append(b, byte(hexDigit(s[i+1])<<4|hexDigit(s[i+2])))
+			i += 2
+		default:
+			b, ok = append(b, '%'), false
+		}
+	}
+	return string(b), ok
+}
