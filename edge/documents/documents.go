@@ -3,9 +3,9 @@
 // schemas of the OpenAPI document are made of them; the edge serves their text.
 //
 // Tags: json names the member; doc describes it; null:"true" marks a string that may be null;
-// enum, format, pattern and example are those of JSON Schema. A member with omitzero is one that the
-// edge adds when it answers: it is in every answer, and not in the published text. A
-// member with omitempty may be absent from an answer.
+// enum, format, minimum and pattern are those of JSON Schema. A member with omitempty or
+// omitzero may be absent from an answer, but one with from:"edge" is in every answer and only
+// absent from the published text: the edge adds it when it answers.
 package documents
 
 // Versions of what the service publishes.
@@ -113,8 +113,8 @@ type Roster struct {
 	Board             string            `json:"board" doc:"Name of the board."`
 	AsOf              string            `json:"as_of" format:"date" doc:"Date of the last hand verification."`
 	VerifiedThrough   string            `json:"counts_verified_by_hand_through" format:"date" doc:"Last day that the hand-verified counts cover."`
-	ServedAt          string            `json:"served_at,omitzero" format:"date-time" doc:"When this answer was made."`
-	CountsAgeDays     int               `json:"counts_age_days,omitzero" doc:"Whole UTC calendar days from as_of to the day of serving."`
+	ServedAt          string            `json:"served_at,omitzero" from:"edge" format:"date-time" doc:"When this answer was made."`
+	CountsAgeDays     int               `json:"counts_age_days,omitzero" from:"edge" doc:"Whole UTC calendar days from as_of to the day of serving."`
 	CountsAgeNote     string            `json:"counts_age_note" doc:"How to read the age of the counts."`
 	MonitoredThrough  string            `json:"operations_monitored_through" format:"date" doc:"Last day on which the operation was watched."`
 	MonitoringNote    string            `json:"monitoring_note" doc:"What watching means here."`
@@ -229,7 +229,7 @@ type ContractOperation struct {
 	AnyOf       []string        `json:"at_least_one_of,omitempty" doc:"Fields of which at least one must be given."`
 	OtherFields string          `json:"other_fields" enum:"refused,listed in ignored_fields,ignored" doc:"What happens with a field that is not named here."`
 	GetTemplate string          `json:"get_template,omitempty" doc:"URI template (RFC 6570) of the GET form."`
-	ExampleBody JSON            `json:"example_body,omitempty" doc:"Example body of the POST form."`
+	ExampleBody JSON            `json:"example_body,omitzero" doc:"Example body of the POST form."`
 	Notes       []string        `json:"notes,omitempty" doc:"What else to know."`
 }
 
@@ -239,12 +239,12 @@ type ContractField struct {
 	Type            string          `json:"type" doc:"JSON type of the field."`
 	Format          string          `json:"format,omitempty" doc:"email, where it must be an address."`
 	Required        bool            `json:"required" doc:"Whether it must be given."`
-	MinLength       int             `json:"min_length,omitempty" doc:"Least length, in code points."`
-	MaxLength       int             `json:"max_length,omitempty" doc:"Greatest length, in code points."`
-	Minimum         int             `json:"minimum,omitempty" doc:"Least value."`
-	Maximum         int             `json:"maximum,omitempty" doc:"Greatest value."`
-	MinItems        int             `json:"min_items,omitempty" doc:"Least number of items."`
-	MaxItems        int             `json:"max_items,omitempty" doc:"Greatest number of items."`
+	MinLength       int             `json:"min_length,omitzero" doc:"Least length, in code points."`
+	MaxLength       int             `json:"max_length,omitzero" doc:"Greatest length, in code points."`
+	Minimum         int             `json:"minimum,omitzero" doc:"Least value."`
+	Maximum         int             `json:"maximum,omitzero" doc:"Greatest value."`
+	MinItems        int             `json:"min_items,omitzero" doc:"Least number of items."`
+	MaxItems        int             `json:"max_items,omitzero" doc:"Greatest number of items."`
 	Values          []string        `json:"values,omitempty" doc:"The only values allowed."`
 	Aliases         []string        `json:"aliases,omitempty" doc:"Other names for the same field."`
 	QueryParameters []string        `json:"query_parameters,omitempty" doc:"In a query: one parameter for each of these in place of the field, in the form name:number."`
@@ -296,14 +296,86 @@ type Position struct {
 type ReceiptSpec struct {
 	ReceiptSpec      string   `json:"receipt_spec" doc:"Identifier of the receipt format."`
 	Algorithm        string   `json:"algorithm" doc:"Signature algorithm."`
-	PublicKey        string   `json:"public_key_b64,omitzero" doc:"Raw 32-byte Ed25519 public key in base64; empty when there is none."`
+	PublicKey        string   `json:"public_key_b64,omitzero" from:"edge" doc:"Raw 32-byte Ed25519 public key in base64; empty when there is none."`
 	Canonicalization string   `json:"canonicalization" doc:"Identifier of the canonical string's rule."`
 	SignedFields     []string `json:"signed_fields" doc:"The exact keys in the exact order signed."`
 	VerifyOffline    []string `json:"verify_offline" doc:"How to verify a receipt without this service."`
 	RetiredKeys      []string `json:"retired_public_keys_b64" doc:"Keys that sign no more and still verify."`
-	SigningLive      bool     `json:"signing_live,omitzero" doc:"Whether minted receipts are signed."`
-	SigningStatus    string   `json:"signing_status,omitzero" doc:"The same in words."`
+	SigningLive      bool     `json:"signing_live,omitzero" from:"edge" doc:"Whether minted receipts are signed."`
+	SigningStatus    string   `json:"signing_status,omitzero" from:"edge" doc:"The same in words."`
 	Contract
+}
+
+// Verification is a document scoreboard/<as_of>.json: the numbers of one hand verification. It
+// never changes, so it holds nothing that another document decides.
+type Verification struct {
+	AsOf          string `json:"as_of" format:"date" doc:"Date of the hand verification."`
+	PilotWaitlist struct {
+		VerifiedConversions   int `json:"verified_organic_agent_conversions"`
+		RegistrationsRecorded int `json:"registrations_recorded"`
+	} `json:"pilot_waitlist"`
+	Orgs struct {
+		ChartersFiled int `json:"charters_filed"`
+	} `json:"orgs"`
+	Suggestions struct {
+		ReceivedExternal     int `json:"received_external"`
+		OriginatedInternally int `json:"originated_internally"`
+		Shipped              int `json:"shipped"`
+	} `json:"suggestions"`
+	Excluded struct {
+		Records int `json:"development_seed_and_test_records"`
+	} `json:"excluded_from_counts"`
+	ObservedAttention struct {
+		NamedClientsSeen   int `json:"named_clients_seen"`
+		CompletedHandshake int `json:"named_clients_that_completed_a_handshake"`
+		ToolCalls          int `json:"tool_calls_by_anything_not_auditing_us"`
+		SecurityReports    int `json:"security_reports_received"`
+	} `json:"observed_attention"`
+}
+
+// Manifest is manifest.json, without its trailer.
+type Manifest struct {
+	Documents []ManifestDocument `json:"documents" doc:"Every published document but this one."`
+	Endpoints []ManifestEndpoint `json:"endpoints" doc:"Every live endpoint."`
+	Limits    Limits             `json:"limits" doc:"Limits of requests."`
+	Versions  Versions           `json:"versions" doc:"Versions of what the service publishes."`
+}
+
+// ManifestDocument is one published document.
+type ManifestDocument struct {
+	Path      string `json:"path" doc:"Path on the canonical host."`
+	MediaType string `json:"media_type" doc:"Its media type."`
+	Bytes     int    `json:"bytes" doc:"Its length."`
+	SHA256    string `json:"sha256" pattern:"^[0-9a-f]{64}$" doc:"SHA-256 of its bytes."`
+}
+
+// ManifestEndpoint is one live endpoint.
+type ManifestEndpoint struct {
+	ID      string   `json:"id" doc:"Identifier of the endpoint."`
+	Path    string   `json:"path" doc:"Path on the canonical host."`
+	Methods []string `json:"methods" doc:"The methods it answers, besides HEAD and OPTIONS."`
+	Writes  bool     `json:"writes" doc:"Whether it can store, send or sign something."`
+	What    string   `json:"what" doc:"What it is for."`
+}
+
+// Limits are the limits of requests.
+type Limits struct {
+	BodyBytes       int `json:"body_bytes" doc:"Longest request body, in bytes."`
+	QueryBytes      int `json:"query_bytes" doc:"Longest query, in bytes."`
+	JSONDepth       int `json:"json_depth" doc:"Deepest nesting of a JSON body, the outermost value counted."`
+	JSONMembers     int `json:"json_members" doc:"Most members of one object of a JSON body."`
+	WritesPerMinute int `json:"writes_per_minute" doc:"Most writes in a minute for one client address; 0 is without limit."`
+}
+
+// Versions are the versions of what the service publishes.
+type Versions struct {
+	PublicDescription        string `json:"public_description" doc:"Version of the public description, also of the OpenAPI document."`
+	AUP                      string `json:"aup" doc:"Version of the acceptable-use policy."`
+	Quest                    string `json:"quest" doc:"Version of the quest."`
+	Receipt                  string `json:"receipt" doc:"Identifier of the receipt format."`
+	ReceiptCanonicalization  string `json:"receipt_canonicalization" doc:"Identifier of the rule for a receipt's canonical string."`
+	WaitlistCanonicalization string `json:"waitlist_canonicalization" doc:"Identifier of the rule for a registration's canonical string."`
+	OrgCanonicalization      string `json:"org_canonicalization" doc:"Identifier of the rule for a charter's canonical string."`
 }
 
 // Problem is the body of every error (RFC 9457).
@@ -313,7 +385,7 @@ type Problem struct {
 	Status        int            `json:"status" doc:"HTTP status."`
 	Detail        string         `json:"detail" doc:"What is wrong with this request."`
 	Errors        []Fault        `json:"errors,omitempty" doc:"Every fault found; on 400, 413, 414, 415 and 429."`
-	ErrorsTotal   int            `json:"errors_total,omitempty" doc:"How many faults there were, where errors leaves some out."`
+	ErrorsTotal   int            `json:"errors_total,omitzero" doc:"How many faults there were, where errors leaves some out."`
 	ContractURL   string         `json:"contract_url" format:"uri" doc:"Where the contract stands."`
 	Contract      *Contract      `json:"contract,omitempty" doc:"The contract of the endpoint; on 400 and 405."`
 	LiveEndpoints []LiveEndpoint `json:"live_endpoints,omitempty" doc:"What is live; on 404."`
