@@ -1,0 +1,290 @@
+package publish
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"syscall"
+)
+
+// attempts bounds how often Apply starts anew because somebody else touched the folder meanwhile.
+const attempts = 5
+
+// writeSize is how much is written between two calls of Progress.
+const writeSize = 4 << 20
+
+// Apply does what the plan says. Where it returns an error the folder is as it was, save that an error
+// about removing the old tree comes after the change. A folder that was touched since Prepare
+// is compared anew, and Entries then says what was done. Two runs on one folder wait for each other.
+func (p *Plan) Apply() error {
+	if len(p.Changes()) == 0 {
+		return nil
+	}
+	if err := p.apply(); err != nil {
+		return fmt.Errorf("publish to %s: %w", p.dir, err)
+	}
+	return nil
+}
+
+func (p *Plan) apply() (err error) {
+	if err := os.MkdirAll(filepath.Dir(p.dir), 0o777); err != nil {
+		return err
+	}
+	unlock, err := lock(p.sibling("lock"))
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	if err := p.cleanUp(); err != nil {
+		return err
+	}
+	for range attempts {
+		if touched, err := p.touched(); err != nil {
+			return err
+		} else if touched {
+			if err := p.compare(); err != nil {
+				return err
+			}
+			if len(p.Changes()) == 0 {
+				return nil
+			}
+		}
+		if err := p.build(p.sibling("next")); err != nil {
+			return errors.Join(err, os.RemoveAll(p.sibling("next")))
+		}
+		// Building takes time, and what came into the folder meanwhile must not go with the old tree.
+		touched, err := p.touched()
+		if err == nil && !touched {
+			return p.swap()
+		}
+		if err := errors.Join(err, os.RemoveAll(p.sibling("next"))); err != nil {
+			return err
+		}
+	}
+	return errors.New("somebody else keeps changing it (run again when that has ended)")
+}
+
+func (p *Plan) touched() (bool, error) {
+	now, err := list(p.dir)
+	if err != nil || len(now) != len(p.old) {
+		return true, err
+	}
+	for name, was := range p.old {
+		if is, ok := now[name]; !ok || is.mode != was.mode || is.size != was.size || !is.time.Equal(was.time) {
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
+// cleanUp puts back a tree that a killed run left aside, and removes what else it left.
+func (p *Plan) cleanUp() error {
+	if _, err := os.Lstat(p.dir); errors.Is(err, fs.ErrNotExist) {
+		if err := os.Rename(p.sibling("old"), p.dir); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	if err := errors.Join(os.RemoveAll(p.sibling("old")), os.RemoveAll(p.sibling("next"))); err != nil {
+		return fmt.Errorf("remove what a killed run left (remove it by hand): %w", err)
+	}
+	return nil
+}
+
+// build makes the whole new tree in next, durable before it returns.
+func (p *Plan) build(next string) error {
+	docs := map[string][]byte{}
+	var total, written int64
+	for _, doc := range p.docs {
+		docs[doc.Path] = doc.Bytes
+	}
+	var files []Entry
+	dirs := map[string]bool{"/": true}
+	for _, e := range p.Entries {
+		if e.Status == Removed {
+			continue
+		}
+		files = append(files, e)
+		for dir := path.Dir(e.Path); !dirs[dir]; dir = path.Dir(dir) {
+			dirs[dir] = true
+		}
+		if e.Status == New || e.Status == Changed {
+			total += e.Size
+		}
+	}
+	p.keepEmpty(dirs)
+	sorted := make([]string, 0, len(dirs))
+	for dir := range dirs {
+		sorted = append(sorted, dir)
+	}
+	slices.Sort(sorted) // parents first
+
+	for _, dir := range sorted {
+		if err := p.do("make "+dir, func() error { return os.Mkdir(filepath.Join(next, dir), 0o777) }); err != nil {
+			return err
+		}
+	}
+	var fresh []string
+	for _, e := range files {
+		to := filepath.Join(next, e.Path)
+		if e.Status == Same || e.Status == Kept {
+			if err := p.do("link "+e.Path, func() error { return link(filepath.Join(p.dir, e.Path), to) }); err != nil {
+				return err
+			}
+			continue
+		}
+		fresh = append(fresh, to)
+		if err := p.do("write "+e.Path, func() error {
+			return p.write(to, docs[e.Path], func(n int) {
+				written += int64(n)
+				if p.Progress != nil {
+					p.Progress(written, total)
+				}
+			})
+		}); err != nil {
+			return err
+		}
+	}
+	for _, dir := range sorted {
+		if was, existed := p.old[dir]; existed {
+			if err := os.Chmod(filepath.Join(next, dir), was.mode); err != nil {
+				return err
+			}
+		}
+		fresh = append(fresh, filepath.Join(next, dir))
+	}
+	// Everything is written first and synced then: the first sync carries most of the rest with it.
+	for _, name := range fresh {
+		if err := p.do("sync "+name, func() error { return syncFile(name) }); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// keepEmpty adds the folders that are empty as they stand: they are somebody's.
+func (p *Plan) keepEmpty(dirs map[string]bool) {
+	filled := map[string]bool{}
+	for name := range p.old {
+		filled[path.Dir(name)] = true
+	}
+	for name, was := range p.old {
+		if was.mode.IsDir() && !filled[name] {
+			for dir := name; !dirs[dir]; dir = path.Dir(dir) {
+				dirs[dir] = true
+			}
+		}
+	}
+}
+
+// do names an operation to the test's hook, and does it.
+func (p *Plan) do(operation string, f func() error) error {
+	if err := p.step(operation); err != nil {
+		return err
+	}
+	return f()
+}
+
+func (p *Plan) write(name string, data []byte, progress func(int)) error {
+	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	for len(data) > 0 {
+		n := min(len(data), writeSize)
+		if err := p.do("write a part of "+name, func() error { _, err := f.Write(data[:n]); return err }); err != nil {
+			return err
+		}
+		data = data[n:]
+		progress(n)
+	}
+	return f.Close()
+}
+
+// swap puts the next tree in the place of dir, and removes the old one.
+func (p *Plan) swap() error {
+	next, aside := p.sibling("next"), p.sibling("old")
+	swap := func() error { return p.exchange(next, p.dir) }
+	if p.old == nil {
+		swap = func() error { return os.Rename(next, p.dir) }
+	}
+	err := p.do("swap", swap)
+	if errors.Is(err, errors.ErrUnsupported) {
+		if err = p.do("first rename", func() error { return os.Rename(p.dir, aside) }); err == nil {
+			if err = p.do("second rename", func() error { return os.Rename(next, p.dir) }); err != nil {
+				err = errors.Join(err, os.Rename(aside, p.dir))
+			}
+		}
+	}
+	if err != nil {
+		if errors.Is(err, syscall.EBUSY) {
+			err = fmt.Errorf("%w (a mount point cannot be replaced: name a folder inside it)", err)
+		}
+		return errors.Join(err, os.RemoveAll(next))
+	}
+	if err := p.do("sync the parent", func() error { return syncFile(filepath.Dir(p.dir)) }); err != nil {
+		return err
+	}
+	// After an exchange the old tree is called next.
+	if err := p.do("remove the old tree", func() error { return errors.Join(os.RemoveAll(next), os.RemoveAll(aside)) }); err != nil {
+		return fmt.Errorf("the new tree is in place, but the old one cannot be removed (remove it by hand): %w", err)
+	}
+	return nil
+}
+
+// link gives a file a second name; where the file system cannot, it copies.
+func link(from, to string) error {
+	if os.Link(from, to) == nil {
+		return nil
+	}
+	return copyFile(from, to)
+}
+
+// copyFile copies a file with its mode and time, and a symbolic link as one.
+func copyFile(from, to string) error {
+	info, err := os.Lstat(from)
+	if err != nil {
+		return err
+	}
+	if info.Mode()&fs.ModeSymlink != 0 {
+		target, err := os.Readlink(from)
+		if err != nil {
+			return err
+		}
+		return os.Symlink(target, to)
+	}
+	if !info.Mode().IsRegular() {
+		return fmt.Errorf("%s is neither a file nor a folder (move it away)", from)
+	}
+	in, err := os.Open(from)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	out, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_EXCL, info.Mode().Perm())
+	if err != nil {
+		return err
+	}
+	defer out.Close()
+	if _, err := io.Copy(out, in); err != nil {
+		return err
+	}
+	if err := errors.Join(out.Sync(), out.Close()); err != nil {
+		return err
+	}
+	return os.Chtimes(to, info.ModTime(), info.ModTime())
+}
+
+func syncFile(name string) error {
+	f, err := os.Open(name)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	return f.Sync()
+}

@@ -1,0 +1,304 @@
+// Package publish puts generated documents into a folder as one atomic step: whatever
+// happens, a kill or a loss of power included, the folder holds the whole old tree or the whole
+// new one.
+//
+// The new tree is built in a folder beside the old one (".public.next"): changed files are
+// written and synced, all others are hard links to what is there. Then the two folders change
+// places (renameat2 with RENAME_EXCHANGE on Linux, two renames elsewhere), and the old one is
+// removed. What a killed run left behind is cleaned up by the next one.
+//
+// The folder may hold other files. They stay as they are, the same inode included. Which files were
+// generated is known from the folder's own manifest: those that are generated no more are removed.
+// A dated scoreboard is a public record: it is neither removed nor changed, ever.
+package publish
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"maps"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+)
+
+// File is one document to publish.
+type File struct {
+	Path  string // with its leading slash: "/scoreboard/2026-11-20.json"
+	Bytes []byte
+}
+
+// Status says what publishing means for one file.
+type Status string
+
+// The statuses. Kept files are those that the generator does not make: files of others, and dated
+// scoreboards whose content is gone.
+const (
+	New     Status = "new"
+	Changed Status = "changed"
+	Same    Status = "same"
+	Removed Status = "removed"
+	Kept    Status = "kept"
+)
+
+// Entry is one file of the folder as it is, or will be.
+type Entry struct {
+	Path   string `json:"path"`
+	Size   int64  `json:"size"` // in bytes; of a Removed file the size that it has
+	Status Status `json:"status"`
+}
+
+// Plan is what publishing would do.
+type Plan struct {
+	Entries []Entry // sorted by path
+
+	// Progress, where set, is called while Apply writes, with the bytes written so far and in all.
+	Progress func(written, total int64)
+
+	dir      string // absolute, links resolved
+	docs     []File
+	old      tree
+	exchange func(a, b string) error      // swaps two folders, or says errors.ErrUnsupported
+	step     func(operation string) error // for tests: called before each operation; an error stops there
+}
+
+// tree is what a folder holds, by path with a leading slash; "/" is the folder itself.
+type tree map[string]stamp
+
+// stamp tells whether a file was touched.
+type stamp struct {
+	mode fs.FileMode
+	size int64     // 0 for a folder
+	time time.Time // zero for a folder
+}
+
+// ManifestPath is where the folder says which documents were generated.
+const ManifestPath = "/manifest.json"
+
+// unlisted are the generated files that a manifest does not name.
+var unlisted = []string{ManifestPath, "/_headers"}
+
+// dated reports whether a path is that of a dated scoreboard.
+func dated(p string) bool { return path.Dir(p) == "/scoreboard" && path.Ext(p) == ".json" }
+
+// Prepare compares docs with what dir holds, and touches nothing. A dir that does not exist is
+// an empty one. The error names every fault: a path that is none or given twice, a file in the way
+// of a folder or the other way round, a dated scoreboard that would change.
+func Prepare(dir string, docs []File) (*Plan, error) {
+	p := &Plan{docs: docs, exchange: exchange, step: func(string) error { return nil }}
+	var err error
+	if p.dir, err = resolve(dir); err == nil {
+		err = p.compare()
+	}
+	if err != nil {
+		return nil, fmt.Errorf("publish to %s: %w", dir, err)
+	}
+	return p, nil
+}
+
+// Changes are the entries that Apply would touch.
+func (p *Plan) Changes() (changes []Entry) {
+	for _, e := range p.Entries {
+		if e.Status != Same && e.Status != Kept {
+			changes = append(changes, e)
+		}
+	}
+	return changes
+}
+
+// resolve gives the absolute path of dir, through symbolic links.
+func resolve(dir string) (string, error) {
+	abs, err := filepath.Abs(dir)
+	if err != nil {
+		return "", err
+	}
+	if info, err := os.Lstat(abs); err == nil && info.Mode()&fs.ModeSymlink != 0 {
+		if abs, err = filepath.EvalSymlinks(abs); err != nil {
+			return "", fmt.Errorf("it is a symbolic link that leads nowhere (make the folder it names, or remove the link): %w", err)
+		}
+	}
+	// The folder is replaced by another: nobody may stand in it.
+	if work, err := os.Getwd(); err == nil {
+		if rel, err := filepath.Rel(abs, work); err == nil && rel != ".." && !strings.HasPrefix(rel, "../") {
+			return "", errors.New("the working directory is inside it (name a folder of its own for the documents, such as public)")
+		}
+	}
+	return abs, nil
+}
+
+// source is the folder to compare with: dir, or its old tree where a run was killed between two renames.
+func (p *Plan) source() (string, error) {
+	if _, err := os.Lstat(p.dir); !errors.Is(err, fs.ErrNotExist) {
+		return p.dir, err
+	}
+	if _, err := os.Lstat(p.sibling("old")); err == nil {
+		return p.sibling("old"), nil
+	}
+	return p.dir, nil
+}
+
+// sibling names a hidden file or folder beside dir: the "lock", the "next" tree, or the "old" one.
+func (p *Plan) sibling(suffix string) string {
+	return filepath.Join(filepath.Dir(p.dir), "."+filepath.Base(p.dir)+"."+suffix)
+}
+
+// compare sets p.old and p.Entries.
+func (p *Plan) compare() error {
+	root, err := p.source()
+	if err != nil {
+		return err
+	}
+	if p.old, err = list(root); err != nil {
+		return err
+	}
+	generated := readManifest(root)
+
+	var faults []error
+	fault := func(format string, args ...any) { faults = append(faults, fmt.Errorf(format, args...)) }
+	entries := map[string]Entry{}
+	for _, doc := range p.docs {
+		if !strings.HasPrefix(doc.Path, "/") || path.Clean(doc.Path) != doc.Path || doc.Path == "/" {
+			fault("%q is not a path of a document", doc.Path)
+			continue
+		}
+		if _, twice := entries[doc.Path]; twice {
+			fault("%s is generated twice", doc.Path)
+		}
+		status := New
+		was, exists := p.old[doc.Path]
+		switch {
+		case exists && was.mode.IsDir():
+			if p.foreign(doc.Path, generated) {
+				fault("%s is a folder where a document belongs (move it away)", doc.Path)
+			}
+		case exists:
+			status = Changed
+			if was.mode.IsRegular() && was.size == int64(len(doc.Bytes)) {
+				same, err := holds(filepath.Join(root, doc.Path), doc.Bytes)
+				if err != nil {
+					fault("compare %s: %w", doc.Path, err)
+				} else if same {
+					status = Same
+				}
+			}
+			if status == Changed && dated(doc.Path) {
+				fault("%s would change, and a published hand verification never does (restore its content file and the document, and write a new verification: %s)",
+					doc.Path, strings.TrimSuffix(path.Base(doc.Path), ".json")+"-2")
+			}
+		}
+		entries[doc.Path] = Entry{doc.Path, int64(len(doc.Bytes)), status}
+	}
+	for name, was := range p.old {
+		if _, ours := entries[name]; ours || was.mode.IsDir() {
+			continue
+		}
+		status := Kept
+		if generated[name] && !dated(name) {
+			status = Removed
+		}
+		entries[name] = Entry{name, was.size, status}
+	}
+	p.Entries = slices.SortedFunc(maps.Values(entries), func(a, b Entry) int { return strings.Compare(a.Path, b.Path) })
+
+	for _, e := range p.Entries {
+		for dir := path.Dir(e.Path); e.Status != Removed && dir != "/"; dir = path.Dir(dir) {
+			if above, ok := entries[dir]; ok && above.Status != Removed {
+				fault("%s is a file, and %s needs a folder there (move the file away)", dir, e.Path)
+			}
+		}
+	}
+	slices.SortFunc(faults, func(a, b error) int { return strings.Compare(a.Error(), b.Error()) })
+	return errors.Join(faults...)
+}
+
+// foreign reports whether a folder holds anything that Apply would not remove, or nothing at all.
+func (p *Plan) foreign(dir string, generated map[string]bool) bool {
+	empty := true
+	for name, was := range p.old {
+		if strings.HasPrefix(name, dir+"/") {
+			empty = false
+			if !was.mode.IsDir() && (!generated[name] || dated(name)) {
+				return true
+			}
+		}
+	}
+	return empty
+}
+
+// list walks a folder; one that does not exist is nil.
+func list(root string) (tree, error) {
+	t := tree{}
+	err := filepath.WalkDir(root, func(name string, d fs.DirEntry, err error) error {
+		if name == root && errors.Is(err, fs.ErrNotExist) {
+			t = nil
+			return fs.SkipAll
+		}
+		if err != nil {
+			return err
+		}
+		info, err := d.Info()
+		if err != nil {
+			return err
+		}
+		s := stamp{mode: info.Mode()}
+		if !d.IsDir() {
+			s.size, s.time = info.Size(), info.ModTime()
+		}
+		t["/"+filepath.ToSlash(strings.TrimPrefix(name[len(root):], string(filepath.Separator)))] = s
+		return nil
+	})
+	if top, ok := t["/"]; ok && !top.mode.IsDir() {
+		return nil, errors.New("it is a file (move it away, or name another folder)")
+	}
+	return t, err
+}
+
+// readManifest gives the paths that a former run has generated. Where the manifest cannot
+// be read nothing is known to be generated, and so nothing is removed.
+func readManifest(root string) map[string]bool {
+	generated := map[string]bool{}
+	for _, name := range unlisted {
+		generated[name] = true
+	}
+	var manifest struct {
+		Documents []struct {
+			Path string `json:"path"`
+		} `json:"documents"`
+	}
+	if text, err := os.ReadFile(filepath.Join(root, ManifestPath)); err != nil || json.Unmarshal(text, &manifest) != nil {
+		return map[string]bool{}
+	}
+	for _, doc := range manifest.Documents {
+		generated[doc.Path] = true
+	}
+	return generated
+}
+
+// holds reports whether a file has exactly these bytes.
+func holds(name string, want []byte) (bool, error) {
+	f, err := os.Open(name)
+	if err != nil {
+		return false, err
+	}
+	defer f.Close()
+	buf := make([]byte, min(len(want)+1, 1<<18))
+	for {
+		n, err := f.Read(buf)
+		if n > len(want) || !bytes.Equal(buf[:n], want[:n]) {
+			return false, nil
+		}
+		want = want[n:]
+		if err == io.EOF {
+			return len(want) == 0, nil
+		}
+		if err != nil {
+			return false, err
+		}
+	}
+}
