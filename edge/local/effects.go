@@ -1,0 +1,162 @@
+package local
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"crypto/ed25519"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+
+	"anteroom/edge/core"
+)
+
+// perform performs the effects of one round side by side, and returns their results in order.
+func (h *Host) perform(on *site, effects []core.Effect) []core.Result {
+	results := make([]core.Result, len(effects))
+	if len(effects) == 1 {
+		results[0] = h.performOne(on, effects[0])
+		return results
+	}
+	var all sync.WaitGroup
+	for i, effect := range effects {
+		all.Go(func() {
+			defer h.recovered("effect", func() { results[i] = core.Result{Failure: core.Timeout} })
+			results[i] = h.performOne(on, effect)
+		})
+	}
+	all.Wait()
+	return results
+}
+
+func (h *Host) performOne(on *site, effect core.Effect) core.Result {
+	switch e := effect.(type) {
+	case core.Exec:
+		return h.store.Exec(e)
+	case core.Relay:
+		return h.sendMail(on, e.Message)
+	case core.Sign:
+		if h.config.Key == nil {
+			return core.Result{Failure: core.Unavailable}
+		}
+		return core.Result{Data: ed25519.Sign(h.config.Key, e.Message)}
+	case core.Verify:
+		return core.Result{OK: len(e.PublicKey) == ed25519.PublicKeySize && ed25519.Verify(e.PublicKey, e.Message, e.Signature)}
+	case core.Limit:
+		limit := on.snapshot.WritesPerMinute
+		if limit <= 0 {
+			return core.Result{Failure: core.Unavailable}
+		}
+		return h.limiter.take(e.Key, limit)
+	case core.Fetch:
+		return h.fetch(e)
+	}
+	return core.Result{Failure: core.Unavailable}
+}
+
+// sendMail relays a message to the operator.
+func (h *Host) sendMail(on *site, m core.Message) core.Result {
+	if h.relay == nil || on.snapshot.RelayTo == "" {
+		return core.Result{Failure: core.Unavailable}
+	}
+	message, err := compose(m, on.snapshot, h.now())
+	if err == nil {
+		err = h.relay(message)
+	}
+	switch {
+	case err == nil:
+		return core.Result{}
+	case errors.Is(err, errUnknown):
+		h.log.Error("relay timed out", "message", m.ID, "error", err)
+		return core.Result{Failure: core.Timeout}
+	}
+	h.log.Error("relay refused", "message", m.ID, "error", err)
+	return core.Result{Failure: core.Refused}
+}
+
+// client fetches for the core. A redirect is an answer like any other.
+var client = &http.Client{
+	Transport:     &http.Transport{DialContext: (&net.Dialer{}).DialContext, ForceAttemptHTTP2: true, IdleConnTimeout: time.Minute},
+	CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+}
+
+// fetch sends a request to another server, or to this host itself, without a connection.
+func (h *Host) fetch(e core.Fetch) core.Result {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Duration(e.TimeoutMillis)*time.Millisecond)
+	defer cancel()
+	r, err := http.NewRequestWithContext(ctx, e.Method, e.URL, bytes.NewReader(e.Body))
+	if err != nil {
+		return core.Result{Failure: core.Refused}
+	}
+	for _, field := range e.Header {
+		r.Header.Add(field.Name, field.Value)
+	}
+	if e.Self {
+		return h.fetchSelf(ctx, r, e.MaxBytes)
+	}
+	answer, err := client.Do(r)
+	if err != nil {
+		var dial *net.OpError
+		if errors.As(err, &dial) && dial.Op == "dial" && !dial.Timeout() {
+			return core.Result{Failure: core.Refused} // nothing was sent
+		}
+		return core.Result{Failure: core.Timeout}
+	}
+	defer answer.Body.Close()
+	data, err := io.ReadAll(io.LimitReader(answer.Body, int64(e.MaxBytes)))
+	if err != nil {
+		return core.Result{Failure: core.Timeout}
+	}
+	return core.Result{Status: answer.StatusCode, Data: data}
+}
+
+func (h *Host) fetchSelf(ctx context.Context, r *http.Request, maxBytes int) core.Result {
+	r.RequestURI, r.RemoteAddr = r.URL.RequestURI(), "127.0.0.1:0"
+	answer := make(chan *inMemory, 1)
+	go func() {
+		w := &inMemory{header: http.Header{}}
+		h.ServeHTTP(w, r)
+		answer <- w
+	}()
+	select {
+	case w := <-answer:
+		return core.Result{Status: cmp.Or(w.status, http.StatusOK), Data: w.body[:min(len(w.body), maxBytes)]}
+	case <-ctx.Done():
+		return core.Result{Failure: core.Timeout}
+	}
+}
+
+// inMemory is an http.ResponseWriter that keeps the answer.
+type inMemory struct {
+	header http.Header
+	status int
+	body   []byte
+}
+
+func (w *inMemory) Header() http.Header    { return w.header }
+func (w *inMemory) WriteHeader(status int) { w.status = status }
+func (w *inMemory) Write(p []byte) (int, error) {
+	w.body = append(w.body, p...)
+	return len(p), nil
+}
+
+// feedsOutbox reports whether performing these effects put something into the outbox.
+func feedsOutbox(effects []core.Effect, results []core.Result) bool {
+	for i, effect := range effects {
+		exec, ok := effect.(core.Exec)
+		if !ok || results[i].Failure != core.None {
+			continue
+		}
+		for k, statement := range exec.Statements {
+			if results[i].Changes[k] > 0 && strings.Contains(statement.SQL, "INTO outbox") {
+				return true
+			}
+		}
+	}
+	return false
+}
