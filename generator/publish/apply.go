@@ -12,11 +12,8 @@ import (
 	"syscall"
 )
 
-// attempts bounds how often Apply starts anew because somebody else touched the folder meanwhile.
-const attempts = 5
-
 // writeSize is how much is written between two calls of Progress.
-const writeSize = 4 << 20
+const writeSize = 1 << 20
 
 // Apply does what the plan says. Where it returns an error the folder is as it was, save that an error
 // about removing the old tree comes after the change. A folder that was touched since Prepare
@@ -69,8 +66,12 @@ func (p *Plan) apply() (err error) {
 	return errors.New("somebody else keeps changing it (run again when that has ended)")
 }
 
+// touched reports whether the folder is not as it was when it was compared.
 func (p *Plan) touched() (bool, error) {
 	now, err := list(p.dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return true, nil
+	}
 	if err != nil || len(now) != len(p.old) {
 		return true, err
 	}

@@ -78,6 +78,9 @@ type stamp struct {
 	time time.Time // zero for a folder
 }
 
+// attempts bounds how often a step starts again because somebody else touches the folder meanwhile.
+const attempts = 5
+
 // ManifestPath is where the folder says which documents were generated.
 const ManifestPath = "/manifest.json"
 
@@ -148,8 +151,18 @@ func (p *Plan) sibling(suffix string) string {
 	return filepath.Join(filepath.Dir(p.dir), "."+filepath.Base(p.dir)+"."+suffix)
 }
 
-// compare sets p.old and p.Entries.
-func (p *Plan) compare() error {
+// compare sets p.old and p.Entries. Where a file vanishes under its eyes, as it does when another
+// run swaps the folder, it starts again.
+func (p *Plan) compare() (err error) {
+	for range attempts {
+		if err = p.compareOnce(); !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	return err
+}
+
+func (p *Plan) compareOnce() error {
 	root, err := p.source()
 	if err != nil {
 		return err

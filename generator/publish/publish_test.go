@@ -206,6 +206,12 @@ func onlyPublic(t *testing.T, dir string) {
 func TestKill(t *testing.T) {
 	self, err := os.Executable()
 	must(t, err)
+	reference := filepath.Join(t.TempDir(), "public")
+	publish(t, reference, oldDocs())
+	addForeign(t, reference)
+	publish(t, reference, newDocs())
+	after := contents(t, reference)
+
 	for _, renames := range []string{"", "1"} {
 		killed, missing := 0, 0
 		for at := 0; ; at++ {
@@ -223,12 +229,6 @@ func TestKill(t *testing.T) {
 			if !done {
 				killed++
 			}
-			reference := filepath.Join(t.TempDir(), "public")
-			publish(t, reference, oldDocs())
-			addForeign(t, reference)
-			publish(t, reference, newDocs())
-			after := contents(t, reference)
-
 			if _, err := os.Stat(dir); err != nil {
 				missing++ // between the two renames
 				p, err := Prepare(dir, oldDocs())
