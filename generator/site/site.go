@@ -2,7 +2,25 @@
 // service that its operator writes, loaded strictly and checked as a whole.
 //
 // Load reports every fault it finds, not the first, each as
-// "file:line:column: what is wrong (hint)".
+// "file:line:column: what is wrong (hint)". What needs more than the content is checked by
+// CheckEndpoints (the words of the route table) and CheckLinks (what is published).
+//
+// # Layout
+//
+//	service.yaml  presence.yaml  quest.yaml  aup.yaml  org.yaml  endpoints.yaml  problems.yaml  llms.yaml
+//	scoreboard/<date>[-<n>].yaml   one for each hand verification, named after its as_of; n from 2 for a second one on a date
+//	jobs.yaml or jobs.json         {as_of, jobs: […]}
+//	auditors.yaml or auditors.json {as_of, ledger: […]}
+//	pages/<name>.md                index, field-guide and privacy at least, each with a YAML front matter
+//
+// Files are UTF-8; YAML files hold one document each, without anchors, aliases, tags and merge keys.
+// Keys that the types below do not have are faults. Names that begin with a dot are not read.
+//
+// # Placeholders
+//
+// Every text, pages included, may hold placeholders in double square brackets: [[base_url]]. Placeholders lists
+// them. Only [[ name ]] without spaces is one, so JSON, braces and URI templates such as
+// {agent_name} stay as they are. Site.Expand replaces them all.
 package site
 
 // Site is a whole, checked content folder.
@@ -19,7 +37,9 @@ type Site struct {
 	Problems    Problems
 	Pages       []Page
 	LLMs        LLMs
-	Source      []byte // SHA-256 over the content files, names and bytes: the version of the content
+	Source      []byte // the version of the content: SHA-256 over its sorted file names and the SHA-256 of each file
+
+	documents []*document // for the faults that Load cannot see; none in a Site made by hand
 }
 
 // Current is the newest hand verification.
@@ -27,16 +47,16 @@ func (s *Site) Current() *Scoreboard { return &s.Scoreboards[len(s.Scoreboards)-
 
 // Service is content/service.yaml: who runs the service, and where.
 type Service struct {
-	Name          string   `yaml:"name"`
-	Summary       string   `yaml:"summary"` // one line
-	CanonicalHost string   `yaml:"canonical_host"`
-	ApexHost      string   `yaml:"apex_host"`
-	PreviewHosts  []string `yaml:"preview_hosts"`
-	Operator      string   `yaml:"operator"` // name of the person or body that verifies and answers
-	Contact       string   `yaml:"contact"`  // an e-mail address
-	License       string   `yaml:"license"`  // SPDX identifier of the published documents
-	Epoch         string   `yaml:"epoch"`
-	ToolPrefix    string   `yaml:"tool_prefix"`
+	Name          string   `yaml:"name" is:"line"`
+	Summary       string   `yaml:"summary" is:"line"`        // one line
+	CanonicalHost string   `yaml:"canonical_host" is:"host"` // www. and the apex host
+	ApexHost      string   `yaml:"apex_host" is:"host"`
+	PreviewHosts  []string `yaml:"preview_hosts" is:"host"`
+	Operator      string   `yaml:"operator" is:"line"` // name of the person or body that verifies and answers
+	Contact       string   `yaml:"contact" is:"email"` // an e-mail address
+	License       string   `yaml:"license" is:"spdx"`  // SPDX identifier of the published documents
+	Epoch         string   `yaml:"epoch" is:"line"`
+	ToolPrefix    string   `yaml:"tool_prefix" is:"prefix"`
 	Notice        string   `yaml:"notice"`
 	HostNotes     struct {
 		Canonical string `yaml:"canonical"`
@@ -48,21 +68,21 @@ type Service struct {
 		BatchWrites     int `yaml:"batch_writes"`      // write calls in one MCP batch
 	} `yaml:"limits"`
 	IndexNow struct {
-		Key       string   `yaml:"key"`
-		Upstreams []string `yaml:"upstreams"` // absolute URLs
+		Key       string   `yaml:"key,omitempty" is:"indexnow-key"` // "" while no search engine is told of changes
+		Upstreams []string `yaml:"upstreams" is:"upstream"`         // absolute URLs
 	} `yaml:"indexnow"`
 	ReceiptKeys struct {
-		Current string       `yaml:"current"` // base64 of the raw 32-byte Ed25519 public key; "" while there is none
+		Current string       `yaml:"current,omitempty" is:"key"` // base64 of the raw 32-byte Ed25519 public key; "" while there is none
 		Retired []RetiredKey `yaml:"retired"`
 	} `yaml:"receipt_keys"`
 	Relay struct {
-		From string `yaml:"from"` // envelope and header sender of messages to the operator
-		To   string `yaml:"to"`
+		From string `yaml:"from" is:"email"` // envelope and header sender of messages to the operator
+		To   string `yaml:"to" is:"email"`
 	} `yaml:"relay"`
 	Security struct {
-		Contacts  []string `yaml:"contacts"` // URIs, in order of preference
-		Expires   string   `yaml:"expires"`  // RFC 3339
-		Languages string   `yaml:"languages"`
+		Contacts  []string `yaml:"contacts" is:"contact"` // URIs, in order of preference
+		Expires   string   `yaml:"expires" is:"time"`     // RFC 3339
+		Languages string   `yaml:"languages" is:"languages"`
 	} `yaml:"security"`
 	ContentSignals struct { // what crawlers may do, for robots.txt
 		Search  bool `yaml:"search"`
@@ -76,18 +96,18 @@ func (s *Service) BaseURL() string { return "https://" + s.CanonicalHost }
 
 // RetiredKey is a receipt key that signs no more and still verifies.
 type RetiredKey struct {
-	PublicKey string `yaml:"public_key"`
-	RetiredOn string `yaml:"retired_on"`
+	PublicKey string `yaml:"public_key" is:"key"`
+	RetiredOn string `yaml:"retired_on" is:"date"`
 }
 
 // Scoreboard is one hand verification: content/scoreboard/<as_of>[-2].yaml.
 type Scoreboard struct {
 	File             string `yaml:"-"` // base name without extension: "2026-11-20", "2026-11-20-2"
 	Board            string `yaml:"board"`
-	AsOf             string `yaml:"as_of"`
-	VerifiedThrough  string `yaml:"counts_verified_by_hand_through"`
+	AsOf             string `yaml:"as_of" is:"date"`
+	VerifiedThrough  string `yaml:"counts_verified_by_hand_through" is:"date"`
 	CountsAgeNote    string `yaml:"counts_age_note"`
-	MonitoredThrough string `yaml:"operations_monitored_through"`
+	MonitoredThrough string `yaml:"operations_monitored_through" is:"date"`
 	MonitoringNote   string `yaml:"monitoring_note"`
 	CountingPolicy   string `yaml:"counting_policy"`
 	PilotWaitlist    struct {
@@ -112,7 +132,7 @@ type Scoreboard struct {
 		Note    string `yaml:"note"`
 	} `yaml:"excluded_from_counts"`
 	ObservedAttention struct {
-		AsOf               string   `yaml:"as_of"`
+		AsOf               string   `yaml:"as_of" is:"date"`
 		WhatThisIs         string   `yaml:"what_this_is"`
 		WhatTheyAre        string   `yaml:"what_they_are"`
 		HonestRead         string   `yaml:"honest_read"`
@@ -128,7 +148,7 @@ type Scoreboard struct {
 
 // Update is one dated remark on what was observed.
 type Update struct {
-	Date             string `yaml:"date"`
+	Date             string `yaml:"date" is:"date"`
 	WhatChanged      string `yaml:"what_changed"`
 	OneAmbiguousRead string `yaml:"one_ambiguous_read"`
 }
@@ -136,8 +156,8 @@ type Update struct {
 // Presence is content/presence.yaml.
 type Presence struct {
 	Status      string `yaml:"status"` // online, away or offline
-	AwayMessage string `yaml:"away_message"`
-	Since       string `yaml:"since"` // RFC 3339
+	AwayMessage string `yaml:"away_message,omitempty"`
+	Since       string `yaml:"since" is:"time"` // RFC 3339
 	NotBuilt    []struct {
 		What string `yaml:"what"`
 		Note string `yaml:"note"`
@@ -150,9 +170,9 @@ type Quest struct {
 	EstTimeSeconds int    `yaml:"est_time_seconds"`
 	Steps          []struct {
 		Title  string `yaml:"title"`
-		Call   string `yaml:"call"` // the exact call; {base_url} is replaced
+		Call   string `yaml:"call"` // "POST [[base_url]]/api/receipt", where it has a body followed by " with body " and JSON
 		Proves string `yaml:"proves"`
-		Reward string `yaml:"reward"`
+		Reward string `yaml:"reward,omitempty"`
 	} `yaml:"steps"`
 	Completion struct {
 		YouNowHave []string `yaml:"you_now_have"`
@@ -179,24 +199,13 @@ type Org struct {
 	Founding  string            `yaml:"founding"`  // how the founding seats are given
 }
 
-// List is a list that grows (jobs, audits): its entries checked, rendered as
-// compact JSON and sorted as published.
-type List struct {
-	AsOf string // date of the newest change the operator vouches for
-	// Groups holds the entries in publishing order: jobs have "open" and
-	// "completed", auditors "ledger". Each element is one JSON object.
-	Groups map[string][][]byte
-	// Counts are the published totals, by name.
-	Counts map[string]int
-}
-
 // Endpoint is the wording of one operation or route: content/endpoints.yaml,
 // keyed by the route's or operation's identifier.
 type Endpoint struct {
 	Summary     string            `yaml:"summary"`
 	Description string            `yaml:"description"`
-	Fields      map[string]string `yaml:"fields"` // what each input field means, by name
-	Notes       []string          `yaml:"notes"`
+	Fields      map[string]string `yaml:"fields,omitempty"` // what each input field means, by name
+	Notes       []string          `yaml:"notes,omitempty"`
 }
 
 // Problems is content/problems.yaml: what each problem type and each fault code means to a caller.
@@ -205,13 +214,25 @@ type Problems struct {
 	Codes map[string]string `yaml:"codes"`
 }
 
+// Markers are the lines of the field guide that a generator replaces by what it derives; each stands
+// there exactly once, alone in its line.
+var Markers = []string{"<!-- endpoints -->", "<!-- problems -->", "<!-- codes -->"}
+
 // Page is one Markdown page: content/pages/<name>.md with a YAML front matter.
 type Page struct {
 	Name        string `yaml:"-"` // "index", "field-guide", "privacy"
-	Title       string `yaml:"title"`
-	Description string `yaml:"description"`
-	Updated     string `yaml:"updated"` // date
+	Title       string `yaml:"title" is:"line"`
+	Description string `yaml:"description" is:"line"`
+	Updated     string `yaml:"updated" is:"date"` // date
 	Markdown    []byte `yaml:"-"`
+}
+
+// Path is where the page is published.
+func (p *Page) Path() string {
+	if p.Name == "index" {
+		return "/"
+	}
+	return "/" + p.Name + ".html"
 }
 
 // LLMs is content/llms.yaml: the words of llms.txt around the derived lists.

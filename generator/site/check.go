@@ -1,0 +1,326 @@
+package site
+
+import (
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"anteroom/edge/api"
+	"anteroom/edge/core"
+)
+
+// AUPCodes are the identifiers of what the acceptable-use policy prohibits (specification 2.7), in order.
+var AUPCodes = []string{
+	"illegal", "credential_harvesting", "deception_for_hire", "harassment", "sanctions", "safety_critical", "covert_channels",
+}
+
+// Positions are the positions of an org (specification 2.2), in canonical order.
+var Positions = []string{"rainmaker", "operator", "verifier", "scout", "treasurer"}
+
+// questSteps is how many steps the quest has.
+const questSteps = 7
+
+// maxBatchWrites is how many write calls one turn can hold: each takes up to three rounds, and four are for the rest.
+const maxBatchWrites = (core.MaxRounds - 4) / 3
+
+// The checks below look at what values mean together. Each is skipped where its document is nil.
+
+func checkService(d *document, s *Service) {
+	if d == nil {
+		return
+	}
+	if s.CanonicalHost != "www."+s.ApexHost {
+		d.fault("canonical_host", "canonical_host is not www. and the apex host", "want www."+s.ApexHost)
+	}
+	hosts := []string{s.CanonicalHost, s.ApexHost}
+	for i, h := range s.PreviewHosts {
+		if slices.Contains(hosts, h) {
+			d.fault(fmt.Sprintf("preview_hosts[%d]", i), h+" stands twice", "a host is canonical, the apex or a preview")
+		}
+		hosts = append(hosts, h)
+	}
+	if s.Limits.BatchMessages < 1 {
+		d.fault("limits.batch_messages", "limits.batch_messages is 0", "want 1 or more")
+	}
+	if n := s.Limits.BatchWrites; n < 1 || n > maxBatchWrites {
+		d.fault("limits.batch_writes", fmt.Sprintf("limits.batch_writes is %d", n), fmt.Sprintf("want 1 to %d: a turn has %d rounds", maxBatchWrites, core.MaxRounds))
+	}
+	if (s.IndexNow.Key == "") != (len(s.IndexNow.Upstreams) == 0) {
+		d.fault("indexnow", "indexnow has a key or upstreams, and not both", "give both, or an empty key and []")
+	}
+	d.unique("indexnow.upstreams", s.IndexNow.Upstreams)
+	keys := []string{s.ReceiptKeys.Current}
+	for i, k := range s.ReceiptKeys.Retired {
+		if slices.Contains(keys, k.PublicKey) {
+			d.fault(fmt.Sprintf("receipt_keys.retired[%d].public_key", i), "this key stands twice", "a key is the current one or retired, once")
+		}
+		keys = append(keys, k.PublicKey)
+	}
+	if len(s.Security.Contacts) == 0 {
+		d.fault("security.contacts", "security.contacts is empty", "security.txt needs one (RFC 9116, 2.5.3)")
+	}
+	d.unique("security.contacts", s.Security.Contacts)
+}
+
+// unique reports the elements of a list that stand there before.
+func (d *document) unique(path string, values []string) {
+	for i, v := range values {
+		if slices.Contains(values[:i], v) {
+			d.fault(fmt.Sprintf("%s[%d]", path, i), cut(v)+" stands twice", "keep one of them")
+		}
+	}
+}
+
+func checkScoreboard(d *document, s, previous *Scoreboard) {
+	if date := s.File[:10]; s.AsOf != date {
+		d.fault("as_of", "as_of is "+s.AsOf+", and the file is named after "+date, "a verification is named after its as_of")
+	}
+	if s.VerifiedThrough > s.File[:10] {
+		d.fault("counts_verified_by_hand_through", "counts_verified_by_hand_through is later than as_of", "what has not happened cannot be verified")
+	}
+	if s.ObservedAttention.AsOf > s.File[:10] {
+		d.fault("observed_attention.as_of", "observed_attention.as_of is later than as_of", "write a new verification")
+	}
+	if shipped, all := s.Suggestions.Shipped, s.Suggestions.ReceivedExternal+s.Suggestions.OriginatedInternally; shipped > all {
+		d.fault("suggestions.shipped", fmt.Sprintf("suggestions.shipped is %d, and %d were received or originated", shipped, all), "shipped is at most received_external + originated_internally")
+	}
+	if verified, recorded := s.PilotWaitlist.VerifiedConversions, s.PilotWaitlist.RegistrationsRecorded; verified > recorded {
+		d.fault("pilot_waitlist.verified_organic_agent_conversions", fmt.Sprintf("%d conversions verified, and %d registrations recorded", verified, recorded), "a verified conversion is a recorded registration")
+	}
+	attention := &s.ObservedAttention
+	d.unique("observed_attention.named_clients", attention.NamedClients)
+	if completed, named := attention.CompletedHandshake, len(attention.NamedClients); completed > named {
+		d.fault("observed_attention.named_clients_that_completed_a_handshake", fmt.Sprintf("%d named clients completed a handshake, and %d are named", completed, named), "name them in named_clients")
+	}
+	for i, u := range attention.Updates {
+		at := fmt.Sprintf("observed_attention.updates[%d].date", i)
+		if i > 0 && u.Date <= attention.Updates[i-1].Date {
+			d.fault(at, u.Date+" does not follow "+attention.Updates[i-1].Date, "one update for a date, oldest first")
+		}
+		if u.Date > attention.AsOf {
+			d.fault(at, u.Date+" is later than observed_attention.as_of", "")
+		}
+	}
+	if len(s.WhatThisNumberMeans) == 0 {
+		d.fault("what_this_number_means", "what_this_number_means is empty", "say what the counts mean")
+	}
+	if previous == nil {
+		return
+	}
+	if now, then := s.PilotWaitlist.RegistrationsRecorded, previous.PilotWaitlist.RegistrationsRecorded; now < then {
+		d.fault("pilot_waitlist.registrations_recorded", fmt.Sprintf("registrations_recorded is %d, and was %d in scoreboard/%s.yaml", now, then, previous.File), "a recorded registration stays recorded")
+	}
+	if s.VerifiedThrough < previous.VerifiedThrough {
+		d.fault("counts_verified_by_hand_through", "counts_verified_by_hand_through is earlier than in scoreboard/"+previous.File+".yaml", "")
+	}
+}
+
+func checkPresence(d *document, p *Presence) {
+	if d == nil {
+		return
+	}
+	if statuses := []string{"online", "away", "offline"}; !slices.Contains(statuses, p.Status) {
+		d.fault("status", "status: "+cut(p.Status)+" is not valid", nearest(p.Status, statuses))
+	} else if p.Status != "online" && p.AwayMessage == "" {
+		d.fault("status", "status is "+p.Status+", and away_message is missing", "say why, and until when")
+	}
+	var names []string
+	for _, n := range p.NotBuilt {
+		names = append(names, n.What)
+	}
+	d.unique("not_built", names)
+}
+
+// call is the form of a step's exact call.
+var call = regexp.MustCompile(`^(GET|POST) \[\[base_url\]\](/[^\s?]*)(\?\S+)?(?: with body (.+))?$`)
+
+func checkQuest(d *document, q *Quest) {
+	if d == nil {
+		return
+	}
+	if q.EstTimeSeconds == 0 {
+		d.fault("est_time_seconds", "est_time_seconds is 0", "estimate the time for all steps")
+	}
+	if len(q.Steps) != questSteps {
+		d.fault("steps", fmt.Sprintf("the quest has %d steps", len(q.Steps)), fmt.Sprintf("want %d", questSteps))
+	}
+	missing := []string{"/api/presence", "/api/aup", "/api/receipt", "/api/suggest", "/api/waitlist"}
+	written := ""
+	for i, step := range q.Steps {
+		at := fmt.Sprintf("steps[%d].call", i)
+		m := call.FindStringSubmatch(step.Call)
+		if m == nil {
+			d.fault(at, "not an exact call", `want GET or POST, [[base_url]] and a path; a body after " with body "`)
+			continue
+		}
+		method, path, query, body := m[1], m[2], m[3], m[4]
+		missing = slices.DeleteFunc(missing, func(p string) bool { return p == path })
+		if body != "" && (method == "GET" || !json.Valid([]byte(body))) {
+			d.fault(at, "the body is not JSON, or the method is GET", "write the JSON text of a body behind POST")
+		}
+		read := method == "GET" && query == ""
+		if read && written != "" {
+			d.fault(at, "a read after the write "+written, "reads that send nothing come first")
+		}
+		if !read && written == "" {
+			written = path
+		}
+		if path == "/api/waitlist" && i != len(q.Steps)-1 {
+			d.fault(at, "registration is not the last step", "it is optional, and comes last")
+		}
+	}
+	for _, path := range missing {
+		d.fault("steps", "no step calls "+path, "add one")
+	}
+}
+
+func checkAUP(d *document, a *AUP) {
+	if d == nil {
+		return
+	}
+	missing := slices.Clone(AUPCodes)
+	for i, p := range a.Prohibited {
+		at := fmt.Sprintf("prohibited[%d].code", i)
+		switch {
+		case !slices.Contains(AUPCodes, p.Code):
+			d.fault(at, "unknown code "+cut(p.Code), nearest(p.Code, AUPCodes))
+		case !slices.Contains(missing, p.Code):
+			d.fault(at, "the code "+p.Code+" stands twice", "keep one of them")
+		}
+		missing = slices.DeleteFunc(missing, func(c string) bool { return c == p.Code })
+	}
+	for _, code := range missing {
+		d.fault("prohibited", "lacks the code "+code, "the policy has exactly "+strings.Join(AUPCodes, ", "))
+	}
+}
+
+func checkOrg(d *document, o *Org) {
+	if d != nil {
+		d.exactly("positions", o.Positions, Positions)
+	}
+}
+
+// exactly reports the keys of a mapping that are not wanted, and the wanted ones that it lacks.
+func (d *document) exactly(path string, words map[string]string, want []string) {
+	for key := range words {
+		if !slices.Contains(want, key) {
+			d.fault(join(path, key), "unknown key "+cut(key), nearest(key, want))
+		}
+	}
+	for _, key := range want {
+		if words[key] == "" {
+			d.fault(path, "lacks "+join(path, key), "add it")
+		}
+	}
+}
+
+func checkEndpointNames(d *document, e map[string]Endpoint) {
+	if d != nil && len(e) == 0 {
+		d.report(place{}, "has no endpoints", "every route and operation has its words here")
+	}
+}
+
+func checkProblems(d *document, p *Problems) {
+	if d == nil {
+		return
+	}
+	var slugs []string
+	for _, t := range core.ProblemTypes {
+		slugs = append(slugs, t.Slug)
+	}
+	d.exactly("types", p.Types, slugs)
+	d.exactly("codes", p.Codes, core.Codes)
+}
+
+func checkMarkers(d *document, page *Page) {
+	seen := map[string]int{}
+	line := d.texts[len(d.texts)-1].at.line
+	for i, l := range strings.Split(string(page.Markdown), "\n") {
+		if l = strings.TrimSpace(l); !strings.HasPrefix(l, "<!--") {
+			continue
+		}
+		at := place{line + i, 1}
+		switch {
+		case page.Name != "field-guide" || !slices.Contains(Markers, l):
+			d.report(at, "a comment that is no marker: "+cut(l), "comments would be published; the markers of the field guide are "+strings.Join(Markers, " "))
+		case seen[l] > 0:
+			d.report(at, "the marker "+l+" stands twice", "keep one of them")
+		}
+		seen[l]++
+	}
+	for _, m := range Markers {
+		if page.Name == "field-guide" && seen[m] == 0 {
+			d.report(place{line, 1}, "lacks the marker "+m, "put it alone in a line, where the derived list belongs")
+		}
+	}
+}
+
+// CheckEndpoints checks the words of content/endpoints.yaml against the route table: every route, every operation
+// and every input field has its own, and there are no others. Items of an array are named
+// roster[].position; fields whose query form has names of its own need words for these too; aliases need none.
+// It also checks the placeholders that name a field's limit, in every file. The error is Faults.
+func (s *Site) CheckEndpoints(routes []*api.Route) error {
+	var faults Faults
+	d := s.document("endpoints.yaml", &faults)
+	var ids []string
+	for _, route := range routes {
+		ids = append(ids, route.ID)
+		if words, ok := s.Endpoints[route.ID]; ok {
+			d.exactly(route.ID+".fields", words.Fields, nil)
+		}
+		for _, op := range route.Operations {
+			ids = append(ids, op.ID)
+			if words, ok := s.Endpoints[op.ID]; ok {
+				d.exactly(op.ID+".fields", words.Fields, FieldNames(op))
+			}
+		}
+	}
+	for id := range s.Endpoints {
+		if !slices.Contains(ids, id) {
+			d.fault(id, "no route and no operation is called "+cut(id), nearest(id, ids))
+		}
+	}
+	for _, id := range ids {
+		if _, ok := s.Endpoints[id]; !ok {
+			d.report(place{}, "lacks "+id, "add its summary and description")
+		}
+	}
+	limits := Limits(routes)
+	for _, d := range s.documents {
+		d.faults = &faults
+		d.placeholders(func(at place, name string) {
+			if _, known := limits[name]; !known && strings.Contains(name, ":") {
+				d.report(at, "unknown limit [["+name+"]]", "want [[max:<operation>.<field>]] or [[min:<operation>.<field>]] of a field that has this limit")
+			}
+		})
+	}
+	return faults.err()
+}
+
+// document finds the document of a file; one without places where the Site was made by hand.
+func (s *Site) document(file string, faults *Faults) *document {
+	for _, d := range s.documents {
+		if d.file == file {
+			d.faults = faults
+			return d
+		}
+	}
+	return &document{file: file, faults: faults}
+}
+
+// FieldNames are the names under which an operation's input fields have their words: the field's own
+// name, the names of its query form, roster[].position for an element's member, and dry_run where it is taken.
+func FieldNames(op *api.Operation) (names []string) {
+	for _, f := range op.Fields {
+		names = append(append(names, f.Name), f.QueryNames...)
+		for _, item := range f.Items {
+			names = append(names, f.Name+"[]."+item.Name)
+		}
+	}
+	if op.DryRun && !slices.Contains(names, "dry_run") {
+		names = append(names, "dry_run")
+	}
+	return names
+}

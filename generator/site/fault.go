@@ -1,0 +1,118 @@
+package site
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Fault is one thing that is wrong with the content.
+type Fault struct {
+	File         string // relative to the content folder; "." for the folder itself
+	Line, Column int    // from 1, the column in characters; 0 where the fault is about the whole file
+	What         string // what is wrong
+	Hint         string // what to do about it; may be empty
+
+	last bool // it closes the list of its file's faults
+}
+
+// String gives "file:line:column: what is wrong (hint)", without the parts that are not known.
+func (f Fault) String() string {
+	var b strings.Builder
+	b.WriteString(f.File)
+	if f.Line > 0 {
+		fmt.Fprintf(&b, ":%d:%d", f.Line, f.Column)
+	}
+	b.WriteString(": " + f.What)
+	if f.Hint != "" {
+		b.WriteString(" (" + f.Hint + ")")
+	}
+	return b.String()
+}
+
+// Faults are all faults of a content folder, by file and position. It is the error that
+// Load, CheckLinks, CheckEndpoints and Site.Expand return.
+type Faults []Fault
+
+// Error gives one line for each fault.
+func (f Faults) Error() string {
+	lines := make([]string, len(f))
+	for i := range f {
+		lines[i] = f[i].String()
+	}
+	return strings.Join(lines, "\n")
+}
+
+// err sorts the faults and returns them as an error, nil where there are none. Faults at the
+// same place stay in the order found.
+func (f Faults) err() error {
+	if len(f) == 0 {
+		return nil
+	}
+	slices.SortStableFunc(f, func(a, b Fault) int {
+		return cmp.Or(cmp.Compare(a.File, b.File), compareBool(a.last, b.last), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
+	})
+	return f
+}
+
+func compareBool(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case b:
+		return -1
+	}
+	return 1
+}
+
+// place is a line and a column, each from 1; the zero place is that of a whole file.
+type place struct{ line, column int }
+
+// placeOf finds the place of a byte offset in a text.
+func placeOf(text []byte, offset int) place {
+	before := string(text[:min(max(offset, 0), len(text))])
+	start := strings.LastIndexByte(before, '\n') + 1
+	return place{strings.Count(before, "\n") + 1, len([]rune(before[start:])) + 1}
+}
+
+// nearest is the hint for a name that is not known: the closest of the known ones, or all of them.
+func nearest(name string, known []string) string {
+	best, distance := "", len(name)/3+2
+	for _, k := range known {
+		if d := editDistance(name, k); d < distance {
+			best, distance = k, d
+		}
+	}
+	if best != "" {
+		return "did you mean " + best + "?"
+	}
+	if len(known) == 0 {
+		return "nothing is expected here"
+	}
+	return "known: " + strings.Join(known, ", ")
+}
+
+// editDistance is the Levenshtein distance, in bytes. Names beyond 64 bytes are far from everything.
+func editDistance(a, b string) int {
+	if len(a) > 64 || len(b) > 64 {
+		return len(a) + len(b)
+	}
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			substituted := diagonal
+			if a[i] != b[j] {
+				substituted++
+			}
+			diagonal = row[j+1]
+			row[j+1] = min(substituted, row[j]+1, row[j+1]+1)
+		}
+	}
+	return row[len(b)]
+}

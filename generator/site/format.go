@@ -1,0 +1,154 @@
+package site
+
+import (
+	"bytes"
+	"encoding/base64"
+	"net/netip"
+	"net/url"
+	"regexp"
+
+	"anteroom/edge/core"
+)
+
+// format is a rule for the text of one value.
+type format struct {
+	ok   func([]byte) bool
+	want string // what a good one looks like, for the hint
+}
+
+// formats are the rules that a field can name: in the tag "is" of a content type, or in
+// the schema of a list.
+var formats = map[string]format{
+	"date":         {validDate, "want a date of the calendar: 2026-11-20"},
+	"time":         {validTime, "want RFC 3339 in UTC, whole seconds: 2026-11-20T12:00:00Z"},
+	"host":         {validHost, "want a bare host name in lower case: www.anteroom.example"},
+	"email":        {func(s []byte) bool { return core.ValidEmail(string(s)) }, "want a bare address: name@anteroom.example"},
+	"key":          {validPublicKey, "want the 32 bytes of an Ed25519 public key in standard, padded base64: 44 characters"},
+	"indexnow-key": {regexp.MustCompile(`^[A-Za-z0-9-]{8,128}$`).Match, "want 8 to 128 letters, digits and hyphens"},
+	"upstream":     {validUpstream, "want an absolute https URL, or http on a loopback address"},
+	"contact":      {validContact, "want a URI: mailto:…, tel:… or https://…"},
+	"url":          {validURL, "want an absolute https URL"},
+	"id":           {validID, "want lower-case letters, digits and single hyphens"},
+	"sha256":       {validSHA256, "want 64 lower-case hex digits"},
+	"spdx":         {regexp.MustCompile(`^[A-Za-z0-9.+-]+$`).Match, "want an SPDX identifier: CC-BY-4.0"},
+	"prefix":       {regexp.MustCompile(`^[a-z][a-z0-9_]{0,30}_$`).Match, "want lower-case letters, digits and underscores, with an underscore at the end: service_"},
+	"languages":    {regexp.MustCompile(`^[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})*(, [A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})*)*$`).Match, "want language tags with a comma and a space between: en, de"},
+	"line":         {func(s []byte) bool { return !bytes.ContainsAny(s, "\r\n\t") }, "want one line"},
+}
+
+func validDate(s []byte) bool {
+	_, ok := core.ParseDate(string(s))
+	return ok
+}
+
+// validTime takes the times that core.FormatTime writes.
+func validTime(s []byte) bool {
+	return len(s) == 20 && validDate(s[:10]) && s[10] == 'T' && s[13] == ':' && s[16] == ':' && s[19] == 'Z' &&
+		below(s[11:13], 24) && below(s[14:16], 60) && below(s[17:19], 60)
+}
+
+// below reports whether s is two digits and less than limit.
+func below(s []byte, limit int) bool {
+	return digit(s[0]) && digit(s[1]) && int(s[0]-'0')*10+int(s[1]-'0') < limit
+}
+
+func digit(c byte) bool { return '0' <= c && c <= '9' }
+
+func lower(c byte) bool { return 'a' <= c && c <= 'z' }
+
+func validID(s []byte) bool {
+	for i, c := range s {
+		if !lower(c) && !digit(c) && (c != '-' || i == 0 || s[i-1] == '-') {
+			return false
+		}
+	}
+	return len(s) > 0 && s[len(s)-1] != '-'
+}
+
+func validSHA256(s []byte) bool {
+	for _, c := range s {
+		if !digit(c) && (c < 'a' || c > 'f') {
+			return false
+		}
+	}
+	return len(s) == 64
+}
+
+// validHost follows RFC 1123, section 2.1: labels of letters, digits and inner hyphens, at least two of
+// them, the last not beginning with a digit, so that an address is no name.
+func validHost(s []byte) bool {
+	labels, start := 0, 0
+	for i := 0; i <= len(s); i++ {
+		if i < len(s) && s[i] != '.' {
+			if !lower(s[i]) && !digit(s[i]) && s[i] != '-' {
+				return false
+			}
+			continue
+		}
+		label := s[start:i]
+		if len(label) == 0 || len(label) > 63 || label[0] == '-' || label[len(label)-1] == '-' || i == len(s) && !lower(label[0]) {
+			return false
+		}
+		labels, start = labels+1, i+1
+	}
+	return labels > 1 && len(s) <= 253
+}
+
+func validPublicKey(s []byte) bool {
+	key, err := base64.StdEncoding.Strict().DecodeString(string(s))
+	// The decoder skips line breaks.
+	return err == nil && len(key) == 32 && !bytes.ContainsAny(s, "\r\n")
+}
+
+// validURL takes an absolute https URL without a user (RFC 3986), written in ASCII.
+func validURL(s []byte) bool {
+	rest, ok := bytes.CutPrefix(s, []byte("https://"))
+	if !ok {
+		return false
+	}
+	for i, c := range rest {
+		if c <= ' ' || c >= 0x7f || bytes.IndexByte([]byte("\"<>\\^`{|}"), c) >= 0 {
+			return false
+		}
+		if c == '%' && (i+2 >= len(rest) || !hexDigit(rest[i+1]) || !hexDigit(rest[i+2])) {
+			return false
+		}
+	}
+	host := rest
+	if end := bytes.IndexAny(rest, "/?#"); end >= 0 {
+		host = rest[:end]
+	}
+	if colon := bytes.LastIndexByte(host, ':'); colon >= 0 {
+		port := host[colon+1:]
+		if len(port) == 0 || len(port) > 5 || bytes.ContainsFunc(port, func(r rune) bool { return r < '0' || r > '9' }) {
+			return false
+		}
+		host = host[:colon]
+	}
+	return validHost(host)
+}
+
+func hexDigit(c byte) bool { return digit(c) || 'a' <= c|0x20 && c|0x20 <= 'f' }
+
+func validUpstream(s []byte) bool {
+	if validURL(s) {
+		return !bytes.ContainsRune(s, '#')
+	}
+	u, err := url.Parse(string(s))
+	return err == nil && u.Scheme == "http" && u.User == nil && u.Fragment == "" && loopback(u.Hostname())
+}
+
+func loopback(host string) bool {
+	ip, err := netip.ParseAddr(host)
+	return host == "localhost" || err == nil && ip.IsLoopback()
+}
+
+var telephone = regexp.MustCompile(`^tel:\+[0-9-]+$`)
+
+// validContact follows RFC 9116, section 2.5.3.
+func validContact(s []byte) bool {
+	if address, ok := bytes.CutPrefix(s, []byte("mailto:")); ok {
+		return core.ValidEmail(string(address))
+	}
+	return validURL(s) || telephone.Match(s)
+}

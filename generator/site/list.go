@@ -1,0 +1,761 @@
+package site
+
+import (
+	"bytes"
+	"cmp"
+	"errors"
+	"fmt"
+	"iter"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"anteroom/edge/jsondoc"
+
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/goccy/go-yaml/ast"
+)
+
+// List is a list that grows (jobs, audits): its entries checked, rendered as
+// compact JSON with their members in the order of the schema, and sorted as published.
+//
+// All entries lie in one byte slice, so that a list of 100 000 costs little more than its own
+// file. Jobs have the groups "open" and "completed", auditors "ledger".
+type List struct {
+	AsOf   string         // date of the newest change the operator vouches for
+	Counts map[string]int // the published totals: "open" and "completed", or "claimed" and "verified"
+
+	schema  *schema
+	arena   []byte
+	entries []listEntry // in publishing order, group after group
+}
+
+// listEntry is where one entry lies in the arena.
+type listEntry struct {
+	at         place64
+	start, end uint32
+	group      int8
+	keys       [5]span // the text of the key fields of its schema
+}
+
+type span struct{ start, end uint32 }
+
+// Len is the number of entries of a group.
+func (l *List) Len(group string) (n int) {
+	for i := range l.entries {
+		if l.schema.groups[l.entries[i].group] == group {
+			n++
+		}
+	}
+	return n
+}
+
+// AppendJSON appends a group to dst, as a compact JSON array.
+func (l *List) AppendJSON(dst []byte, group string) []byte {
+	size := 2
+	for i := range l.entries {
+		if l.schema.groups[l.entries[i].group] == group {
+			size += int(l.entries[i].end-l.entries[i].start) + 1
+		}
+	}
+	dst = append(slices.Grow(dst, size), '[')
+	first := true
+	for i := range l.entries {
+		e := &l.entries[i]
+		if l.schema.groups[e.group] != group {
+			continue
+		}
+		if !first {
+			dst = append(dst, ',')
+		}
+		first = false
+		dst = append(dst, l.arena[e.start:e.end]...)
+	}
+	return append(dst, ']')
+}
+
+func (l *List) text(s span) []byte { return l.arena[s.start:s.end] }
+
+// Limits of the lists.
+const (
+	// maxListBytes is the largest list file: spans are 32 bits.
+	maxListBytes = 1 << 30
+	// maxListFaults is how many faults of one list are reported one by one.
+	maxListFaults = 50
+	// maxTags is how many tags a job may have.
+	maxTags = 16
+)
+
+// schema is what the entries of a list look like: the only place that names their fields.
+type schema struct {
+	member string   // of the top-level object, that holds the entries
+	groups []string // in publishing order
+	fields []listField
+	keys   []string // fields that the functions below read, at most five
+	unique []int    // keys that together may not stand twice
+	dates  []int    // keys that may not be later than as_of
+
+	group func(l *List, e *listEntry) int8
+	order func(l *List, a, b *listEntry) int // within a group
+	count func(l *List) map[string]int
+	check func(get func(name string) string, fault func(name, what, hint string))
+}
+
+// listField is one member of an entry.
+type listField struct {
+	name     string
+	kind     listKind
+	optional bool
+	nullable bool     // may be null, and must be there
+	max      int      // characters of a text and of each tag; the value of a number; 0 is without limit
+	values   []string // the only ones allowed
+	is       string   // name of its format
+}
+
+type listKind byte
+
+const (
+	oneLine listKind = iota // a text without control characters
+	prose                   // a text in which TAB, LF and CR are the only control characters
+	number                  // an integer from 0
+	tags                    // an array of ids
+)
+
+// Keys of a job.
+const (
+	jobID = iota
+	jobPosted
+	jobCompleted
+)
+
+var jobsSchema = &schema{
+	member: "jobs",
+	groups: []string{"open", "completed"},
+	fields: []listField{
+		{name: "id", max: 80, is: "id"},
+		{name: "title", max: 140},
+		{name: "description", kind: prose, max: 4000},
+		{name: "status", values: []string{"open", "completed"}},
+		{name: "posted", is: "date"},
+		{name: "expires", is: "date", optional: true},
+		{name: "completed_on", is: "date", optional: true},
+		{name: "reward_credit_units", kind: number, max: 1_000_000, optional: true},
+		{name: "tags", kind: tags, max: 40},
+		{name: "url", max: 2000, is: "url", optional: true},
+		{name: "poster", max: 80},
+	},
+	keys:   []string{"id", "posted", "completed_on"},
+	unique: []int{jobID},
+	dates:  []int{jobPosted, jobCompleted},
+	group: func(_ *List, e *listEntry) int8 {
+		if e.keys[jobCompleted] != (span{}) {
+			return 1
+		}
+		return 0
+	},
+	order: func(l *List, a, b *listEntry) int {
+		date := jobPosted
+		if a.group == 1 {
+			date = jobCompleted
+		}
+		return cmp.Or(bytes.Compare(l.text(b.keys[date]), l.text(a.keys[date])), bytes.Compare(l.text(a.keys[jobID]), l.text(b.keys[jobID])))
+	},
+	count: func(l *List) map[string]int {
+		return map[string]int{"open": l.Len("open"), "completed": l.Len("completed")}
+	},
+	check: func(get func(string) string, fault func(name, what, hint string)) {
+		posted, expires, completed := get("posted"), get("expires"), get("completed_on")
+		switch status := get("status"); {
+		case status == "completed" && completed == "":
+			fault("status", "completed, and completed_on is missing", "say when")
+		case status == "open" && completed != "":
+			fault("completed_on", "stands in an open job", "remove it, or set status: completed")
+		}
+		if completed != "" && completed < posted {
+			fault("completed_on", "is earlier than posted", "")
+		}
+		if expires != "" && expires < posted {
+			fault("expires", "is earlier than posted", "")
+		}
+	},
+}
+
+// Keys of an audit.
+const (
+	auditAgent = iota
+	auditClaimed
+	auditVerified
+	auditRegistration
+	auditReport
+)
+
+var auditorsSchema = &schema{
+	member: "ledger",
+	groups: []string{"ledger"},
+	fields: []listField{
+		{name: "agent_name", max: 80},
+		{name: "registration_sha256", is: "sha256"},
+		{name: "scope", kind: prose, max: 1000},
+		{name: "claimed_at", is: "time"},
+		{name: "report_url", max: 2000, is: "url"},
+		{name: "report_sha256", is: "sha256"},
+		{name: "verified_by_hand_on", is: "date", nullable: true},
+	},
+	keys:   []string{"agent_name", "claimed_at", "verified_by_hand_on", "registration_sha256", "report_sha256"},
+	unique: []int{auditRegistration, auditReport},
+	dates:  []int{auditClaimed, auditVerified},
+	group:  func(*List, *listEntry) int8 { return 0 },
+	order: func(l *List, a, b *listEntry) int {
+		return cmp.Or(compareEscaped(l.text(a.keys[auditAgent]), l.text(b.keys[auditAgent])),
+			bytes.Compare(l.text(a.keys[auditClaimed]), l.text(b.keys[auditClaimed])),
+			bytes.Compare(l.text(a.keys[auditRegistration]), l.text(b.keys[auditRegistration])),
+			bytes.Compare(l.text(a.keys[auditReport]), l.text(b.keys[auditReport])))
+	},
+	count: func(l *List) map[string]int {
+		verified := 0
+		for i := range l.entries {
+			if l.entries[i].keys[auditVerified] != (span{}) {
+				verified++
+			}
+		}
+		return map[string]int{"claimed": len(l.entries), "verified": verified}
+	},
+	check: func(get func(string) string, fault func(name, what, hint string)) {
+		claimed, verified := get("claimed_at"), get("verified_by_hand_on")
+		if verified != "" && claimed != "" && verified < claimed[:10] {
+			fault("verified_by_hand_on", "is earlier than claimed_at", "")
+		}
+	},
+}
+
+// compareEscaped compares the contents of two JSON strings.
+func compareEscaped(a, b []byte) int {
+	if bytes.IndexByte(a, '\\') < 0 && bytes.IndexByte(b, '\\') < 0 {
+		return bytes.Compare(a, b)
+	}
+	return bytes.Compare(unquote(nil, a), unquote(nil, b))
+}
+
+// unquote appends what the inside of a valid JSON string means.
+func unquote(dst, inside []byte) []byte {
+	quoted := append(append([]byte{'"'}, inside...), '"')
+	dst, _ = jsontext.AppendUnquote(dst, quoted)
+	return dst
+}
+
+// place64 is where something stands in a list file: a byte offset of a JSON file, and of a
+// YAML file its line shifted by 32 bits, with its column.
+type place64 int64
+
+// listLoader reads one list file.
+type listLoader struct {
+	list   *List
+	file   string
+	faults []listFault
+	more   int // faults beyond maxListFaults
+
+	entryAt place64
+	values  [][]byte  // of the open entry, by field: JSON text, nil where absent
+	places  []place64 // of the values
+	scratch []byte
+	names   [][]byte // of each field, quoted, with its colon
+}
+
+type listFault struct {
+	at         place64
+	what, hint string
+}
+
+func newListLoader(file string, s *schema) *listLoader {
+	l := &listLoader{
+		list: &List{schema: s}, file: file,
+		values: make([][]byte, len(s.fields)), places: make([]place64, len(s.fields)),
+	}
+	for _, f := range s.fields {
+		l.names = append(l.names, append(jsondoc.AppendString(nil, f.name), ':'))
+	}
+	return l
+}
+
+func (l *listLoader) fault(at place64, what, hint string) {
+	if len(l.faults) == maxListFaults {
+		l.more++
+		return
+	}
+	l.faults = append(l.faults, listFault{at, what, hint})
+}
+
+// readJSON reads a JSON file. The entries are rendered into src itself, behind what was read already: a
+// rendered entry is never longer than its source, since it has the same members without white space and
+// no escape that the source could write shorter. So src is no longer a file afterwards.
+func (l *listLoader) readJSON(src []byte) {
+	dec := jsontext.NewDecoder(bytes.NewBuffer(src))
+	if err := l.topLevel(dec, src); err != nil {
+		what, at := "ends too early", place64(len(src))
+		var syntax *jsontext.SyntacticError
+		if errors.As(err, &syntax) {
+			at = place64(syntax.ByteOffset)
+			if cause := errors.Unwrap(syntax); cause != nil {
+				what = cause.Error()
+			}
+		}
+		l.fault(at, "not valid JSON: "+what, "")
+	}
+}
+
+// topLevel returns the error of the decoder; every other fault is reported.
+func (l *listLoader) topLevel(dec *jsontext.Decoder, src []byte) error {
+	next := func() ([]byte, place64, error) {
+		v, err := dec.ReadValue()
+		end := dec.InputOffset()
+		return src[end-int64(len(v)) : end], place64(end - int64(len(v))), err
+	}
+	begin, err := dec.ReadToken()
+	if err != nil {
+		return err
+	}
+	if begin.Kind() != '{' {
+		l.fault(0, "want an object at the top", `write {"as_of": …, "`+l.list.schema.member+`": […]}`)
+		return nil
+	}
+	var asOf, entries bool
+	for dec.PeekKind() == '"' {
+		quoted, at, err := next()
+		if err != nil {
+			return err
+		}
+		switch name := string(unquote(nil, quoted[1:len(quoted)-1])); name {
+		case "as_of":
+			asOf = true
+			value, at, err := next()
+			if err != nil {
+				return err
+			}
+			l.asOf(value, at)
+		case l.list.schema.member:
+			entries = true
+			if dec.PeekKind() != '[' {
+				value, at, err := next()
+				if err != nil {
+					return err
+				}
+				l.fault(at, name+": want an array, not "+kindOfJSON(value), "")
+				continue
+			}
+			if err := l.array(dec, src, next); err != nil {
+				return err
+			}
+		default:
+			l.fault(at, "unknown key "+cut(name), nearest(name, []string{"as_of", l.list.schema.member}))
+			if err := dec.SkipValue(); err != nil {
+				return err
+			}
+		}
+	}
+	if _, err := dec.ReadToken(); err != nil {
+		return err
+	}
+	l.complete(0, asOf, entries)
+	if dec.PeekKind() != 0 {
+		l.fault(place64(dec.InputOffset()), "data after the JSON value", "remove it")
+	}
+	return nil
+}
+
+func (l *listLoader) array(dec *jsontext.Decoder, src []byte, next func() ([]byte, place64, error)) error {
+	if _, err := dec.ReadToken(); err != nil {
+		return err
+	}
+	l.list.arena = src[:dec.InputOffset()]
+	for dec.PeekKind() != ']' {
+		if dec.PeekKind() != '{' {
+			value, at, err := next()
+			if err != nil {
+				return err
+			}
+			l.fault(at, "want an object, not "+kindOfJSON(value), "")
+			continue
+		}
+		if _, err := dec.ReadToken(); err != nil {
+			return err
+		}
+		l.begin(place64(dec.InputOffset() - 1))
+		for dec.PeekKind() == '"' {
+			name, at, err := next()
+			if err != nil {
+				return err
+			}
+			name = name[1 : len(name)-1]
+			value, valueAt, err := next()
+			if err != nil {
+				return err
+			}
+			l.member(name, at, value, valueAt)
+		}
+		if _, err := dec.ReadToken(); err != nil {
+			return err
+		}
+		l.end()
+	}
+	_, err := dec.ReadToken()
+	return err
+}
+
+// readYAML reads a YAML file, through the same checks.
+func (l *listLoader) readYAML(d *document, src []byte) {
+	body := d.parse(src)
+	if body == nil {
+		return
+	}
+	at := func(p place) place64 { return place64(p.line)<<32 | place64(p.column) }
+	top, ok := d.mapping(body)
+	if !ok {
+		return
+	}
+	var asOf, entries bool
+	for _, e := range top {
+		switch e.key {
+		case "as_of":
+			asOf = true
+			l.asOf(jsonOf(e.value), at(d.nodePlace(e.value)))
+		case l.list.schema.member:
+			entries = true
+			items, ok := e.value.(*ast.SequenceNode)
+			if !ok {
+				l.fault(at(e.at), e.key+": want a list, not "+kindOf(e.value), "begin each element with \"- \", or write [] for none")
+				continue
+			}
+			for _, item := range items.Values {
+				members, ok := d.mapping(item)
+				if !ok {
+					continue
+				}
+				l.begin(at(d.nodePlace(item)))
+				for _, m := range members {
+					l.member([]byte(m.key), at(m.at), jsonOf(m.value), at(d.nodePlace(m.value)))
+				}
+				l.end()
+			}
+		default:
+			l.fault(at(e.at), "unknown key "+cut(e.key), nearest(e.key, []string{"as_of", l.list.schema.member}))
+		}
+	}
+	l.complete(at(d.nodePlace(body)), asOf, entries)
+}
+
+// jsonOf gives a YAML scalar, or a list of texts, as JSON text, and something that no field takes for all else.
+func jsonOf(node ast.Node) []byte {
+	switch n := node.(type) {
+	case *ast.StringNode, *ast.LiteralNode:
+		s, _ := textOf(n)
+		return jsondoc.AppendString(nil, strings.TrimSpace(s))
+	case *ast.NullNode:
+		return []byte("null")
+	case *ast.BoolNode:
+		return []byte(strconv.FormatBool(n.Value))
+	case *ast.IntegerNode, *ast.FloatNode:
+		return []byte(n.GetToken().Value)
+	case *ast.SequenceNode:
+		list := []byte{'['}
+		for i, item := range n.Values {
+			if i > 0 {
+				list = append(list, ',')
+			}
+			list = append(list, jsonOf(item)...)
+		}
+		return append(list, ']')
+	}
+	return []byte("{}")
+}
+
+func kindOfJSON(value []byte) string {
+	switch value[0] {
+	case '"':
+		return "a text"
+	case '{':
+		return "an object"
+	case '[':
+		return "a list"
+	case 'n':
+		return "null"
+	case 't', 'f':
+		return "a boolean"
+	}
+	return "a number"
+}
+
+// complete reports the top-level keys that were not there.
+func (l *listLoader) complete(at place64, asOf, entries bool) {
+	if !asOf {
+		l.fault(at, "lacks as_of", "add the date of the newest change: \"as_of\": \"2026-11-20\"")
+	}
+	if !entries {
+		l.fault(at, "lacks "+l.list.schema.member, "add it; [] where there is none")
+	}
+}
+
+func (l *listLoader) asOf(value []byte, at place64) {
+	if value[0] != '"' || !validDate(value[1:len(value)-1]) {
+		l.fault(at, "as_of: "+cut(string(value))+" is not valid", formats["date"].want)
+		return
+	}
+	l.list.AsOf = string(value[1 : len(value)-1])
+}
+
+func (l *listLoader) begin(at place64) {
+	l.entryAt = at
+	clear(l.values)
+}
+
+// member takes one member of the open entry; name without its quotes, value as JSON text.
+func (l *listLoader) member(name []byte, at place64, value []byte, valueAt place64) {
+	for i := range l.list.schema.fields {
+		if l.list.schema.fields[i].name == string(name) {
+			l.values[i], l.places[i] = value, valueAt
+			return
+		}
+	}
+	var known []string
+	for _, f := range l.list.schema.fields {
+		known = append(known, f.name)
+	}
+	l.fault(at, "unknown key "+cut(string(name)), nearest(string(name), known))
+}
+
+// end checks the open entry and renders it.
+func (l *listLoader) end() {
+	s, sound := l.list.schema, true
+	for i := range s.fields {
+		f := &s.fields[i]
+		if l.values[i] == nil {
+			if !f.optional {
+				l.fault(l.entryAt, "lacks "+f.name, "add it")
+				sound = false
+			}
+			continue
+		}
+		if what, hint := f.check(l.values[i], &l.scratch); what != "" {
+			l.fault(l.places[i], f.name+": "+what, hint)
+			sound = false
+		}
+	}
+	if sound {
+		s.check(l.get, l.faultOf)
+	}
+	l.render()
+}
+
+// get gives the text of a field of the open entry, "" where it is absent or null. The fields that the
+// checks read have no escapes.
+func (l *listLoader) get(name string) string {
+	if v := l.values[l.index(name)]; v != nil && v[0] == '"' {
+		return string(v[1 : len(v)-1])
+	}
+	return ""
+}
+
+func (l *listLoader) faultOf(name, what, hint string) {
+	l.fault(l.places[l.index(name)], name+" "+what, hint)
+}
+
+func (l *listLoader) index(name string) int {
+	return slices.IndexFunc(l.list.schema.fields, func(f listField) bool { return f.name == name })
+}
+
+// render appends the open entry to the arena, whatever is wrong with it: the search for duplicates
+// wants it too.
+func (l *listLoader) render() {
+	s, e := l.list.schema, listEntry{at: l.entryAt}
+	out := append(l.scratch[:0], '{')
+	for i := range s.fields {
+		value := l.values[i]
+		if value == nil {
+			continue
+		}
+		if len(out) > 1 {
+			out = append(out, ',')
+		}
+		out = append(out, l.names[i]...)
+		start := len(out)
+		switch {
+		case value[0] == '"' && bytes.IndexByte(value, '\\') >= 0:
+			out = jsondoc.AppendString(out, string(unquote(nil, value[1:len(value)-1])))
+		case value[0] == '[':
+			out = append(out, '[')
+			for tag := range tagsOf(value) {
+				out = append(append(out, tag...), ',')
+			}
+			out = append(bytes.TrimSuffix(out, []byte{','}), ']')
+		default:
+			out = append(out, value...)
+		}
+		if k := slices.Index(s.keys, s.fields[i].name); k >= 0 && value[0] == '"' {
+			e.keys[k] = span{uint32(start + 1), uint32(len(out) - 1)}
+		}
+	}
+	out = append(out, '}')
+	base := uint32(len(l.list.arena))
+	for k := range e.keys {
+		if e.keys[k] != (span{}) {
+			e.keys[k].start += base
+			e.keys[k].end += base
+		}
+	}
+	e.start, e.end = base, base+uint32(len(out))
+	l.list.arena = append(l.list.arena, out...)
+	l.scratch = out
+	e.group = s.group(l.list, &e)
+	l.list.entries = append(l.list.entries, e)
+}
+
+// check says what is wrong with a value of the field, "" when nothing is. scratch is for its own use.
+func (f *listField) check(value []byte, scratch *[]byte) (what, hint string) {
+	switch {
+	case value[0] == 'n' && f.nullable:
+		return "", ""
+	case f.kind == number:
+		n, err := strconv.ParseInt(string(value), 10, 64)
+		if err != nil || !integerPattern.Match(value) || n < 0 || n > int64(f.max) {
+			return cut(string(value)) + " is not valid", fmt.Sprintf("want an integer from 0 to %d, without quotes", f.max)
+		}
+		return "", ""
+	case f.kind == tags:
+		if value[0] != '[' {
+			return "want a list, not " + kindOfJSON(value), "write [] for none"
+		}
+		return f.checkTags(value)
+	case value[0] != '"':
+		if value[0] == 'n' && f.optional {
+			return "is null", "leave it out instead"
+		}
+		return "want a text, not " + kindOfJSON(value), "put it in quotes"
+	}
+	text := value[1 : len(value)-1]
+	if bytes.IndexByte(text, '\\') >= 0 {
+		*scratch = unquote((*scratch)[:0], text)
+		text = *scratch
+	}
+	return f.checkText(text)
+}
+
+func (f *listField) checkText(text []byte) (what, hint string) {
+	if len(bytes.TrimSpace(text)) == 0 {
+		return "is blank", "write it"
+	}
+	for _, c := range text {
+		if (c < ' ' || c == 0x7f) && (f.kind != prose || c != '\t' && c != '\n' && c != '\r') {
+			return fmt.Sprintf("holds the control character U+%04X", c), "remove it"
+		}
+	}
+	if f.max > 0 && len(text) > f.max {
+		if n := utf8.RuneCount(text); n > f.max {
+			return fmt.Sprintf("has %d characters", n), fmt.Sprintf("at most %d", f.max)
+		}
+	}
+	if f.values != nil && !slices.Contains(f.values, string(text)) {
+		return strconv.Quote(cut(string(text))) + " is not valid", nearest(string(text), f.values)
+	}
+	if is, ok := formats[f.is]; ok && !is.ok(text) {
+		return strconv.Quote(cut(string(text))) + " is not valid", is.want
+	}
+	return "", ""
+}
+
+// checkTags takes a valid JSON array. A tag holds no comma and no escape, so whatever does not fall into
+// tags at its commas is none.
+func (f *listField) checkTags(value []byte) (what, hint string) {
+	var seen [maxTags][]byte
+	n := 0
+	for tag := range tagsOf(value) {
+		if n == maxTags {
+			return "more than " + strconv.Itoa(maxTags) + " tags", "keep those that help to find it"
+		}
+		if len(tag) < 2 || tag[0] != '"' || len(tag)-2 > f.max || !validID(tag[1:len(tag)-1]) {
+			return "tag " + strconv.Itoa(n+1) + " is not valid", fmt.Sprintf("at most %d characters; %s", f.max, formats["id"].want)
+		}
+		if slices.ContainsFunc(seen[:n], func(other []byte) bool { return bytes.Equal(other, tag) }) {
+			return "the tag " + string(tag) + " stands twice", "keep one of them"
+		}
+		seen[n] = tag
+		n++
+	}
+	return "", ""
+}
+
+// tagsOf gives the elements of a JSON array of tags, with their quotes.
+func tagsOf(array []byte) iter.Seq[[]byte] {
+	return func(yield func([]byte) bool) {
+		inside := bytes.TrimSpace(array[1 : len(array)-1])
+		if len(inside) == 0 {
+			return
+		}
+		for tag := range bytes.SplitSeq(inside, []byte{','}) {
+			if !yield(bytes.TrimSpace(tag)) {
+				return
+			}
+		}
+	}
+}
+
+// finish does what needs the whole list: dates against as_of, duplicates, order, totals. It returns the list, and
+// its faults with what resolves to their places.
+func (l *listLoader) finish(resolve func(place64) place) (*List, Faults) {
+	list, s := l.list, l.list.schema
+	for i := range list.entries {
+		e := &list.entries[i]
+		for _, k := range s.dates {
+			date := list.text(e.keys[k])
+			if date = date[:min(10, len(date))]; list.AsOf != "" && validDate(date) && string(date) > list.AsOf {
+				l.fault(e.at, s.keys[k]+" "+string(date)+" is later than as_of", "as_of is the date of the newest change: raise it, or correct the date")
+			}
+		}
+	}
+	l.duplicates()
+	faults := Faults{}
+	for _, f := range l.faults {
+		at := resolve(f.at)
+		faults = append(faults, Fault{File: l.file, Line: at.line, Column: at.column, What: f.what, Hint: f.hint})
+	}
+	if l.more > 0 {
+		faults = append(faults, Fault{File: l.file, last: true, What: fmt.Sprintf("and %d more faults", l.more)})
+	}
+	if len(faults) > 0 {
+		return list, faults
+	}
+	slices.SortFunc(list.entries, func(a, b listEntry) int {
+		return cmp.Or(cmp.Compare(a.group, b.group), s.order(list, &a, &b))
+	})
+	list.Counts = s.count(list)
+	return list, nil
+}
+
+// duplicates reports every entry whose unique keys an earlier one has.
+func (l *listLoader) duplicates() {
+	list, s := l.list, l.list.schema
+	order := make([]uint32, 0, len(list.entries))
+	for i := range list.entries {
+		if list.entries[i].keys[s.unique[0]] != (span{}) {
+			order = append(order, uint32(i))
+		}
+	}
+	same := func(a, b uint32) int {
+		for _, k := range s.unique {
+			if c := bytes.Compare(list.text(list.entries[a].keys[k]), list.text(list.entries[b].keys[k])); c != 0 {
+				return c
+			}
+		}
+		return 0
+	}
+	slices.SortFunc(order, func(a, b uint32) int { return cmp.Or(same(a, b), cmp.Compare(a, b)) })
+	var names []string
+	for _, k := range s.unique {
+		names = append(names, s.keys[k])
+	}
+	for i := 1; i < len(order); i++ {
+		if same(order[i-1], order[i]) == 0 {
+			e := &list.entries[order[i]]
+			l.fault(e.at, "the "+strings.Join(names, " and ")+" of an earlier entry: "+cut(string(list.text(e.keys[s.unique[0]]))), "every entry has its own")
+		}
+	}
+}

@@ -1,0 +1,253 @@
+package site
+
+import (
+	"fmt"
+	"maps"
+	"reflect"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"anteroom/edge/api"
+	"anteroom/edge/core"
+	"anteroom/edge/documents"
+	"anteroom/edge/jsondoc"
+)
+
+// Placeholders are the names that may stand in double square brackets, besides max:<operation>.<field> and
+// min:<operation>.<field>, the limits of an input field (an element's member: roster.allocation).
+var Placeholders = []string{
+	"base_url", "canonical_host", "apex_host", "service", "operator", "contact", "license", "epoch", "tool_prefix", "as_of",
+	"writes_per_minute", "max_body_bytes", "max_query_bytes", "max_depth", "max_members",
+	"founding_agent_slots", "founding_org_slots", "description_version", "aup_version", "quest_version",
+	"org_cap", "receipt_spec", "canon_registration", "canon_charter", "canon_receipt",
+}
+
+var placeholder = regexp.MustCompile(`\[\[([a-z][a-z_]*(?::[A-Za-z_]+(?:\.[a-z_]+)+)?)\]\]`)
+
+// Expand replaces the placeholders of a text by their values. It returns an error that names
+// every placeholder without one.
+func Expand(text string, values map[string]string) (string, error) {
+	var missing []string
+	expanded := placeholder.ReplaceAllStringFunc(text, func(found string) string {
+		value, ok := values[found[2:len(found)-2]]
+		if !ok {
+			missing = append(missing, found)
+		}
+		return value
+	})
+	if missing != nil {
+		return "", fmt.Errorf("expand a text of the content: no value for %s (known: %s)", strings.Join(missing, ", "), strings.Join(slices.Sorted(maps.Keys(values)), ", "))
+	}
+	return expanded, nil
+}
+
+// Expand replaces the placeholders in every text of the site, pages included, by their values. The values that the
+// content itself and the limits decide need not be given. Its error is Faults.
+func (s *Site) Expand(routes []*api.Route, values map[string]string) error {
+	all := Limits(routes)
+	maps.Copy(all, s.values())
+	maps.Copy(all, values)
+	var faults Faults
+	expandAll(reflect.ValueOf(s).Elem(), func(text string) string {
+		expanded, err := Expand(text, all)
+		if err != nil {
+			faults = append(faults, Fault{File: ".", What: err.Error()})
+		}
+		return expanded
+	})
+	return faults.err()
+}
+
+// values are those of the placeholders that the content and the kernel decide.
+func (s *Site) values() map[string]string {
+	v := &s.Service
+	values := map[string]string{
+		"base_url": v.BaseURL(), "canonical_host": v.CanonicalHost, "apex_host": v.ApexHost, "service": v.Name, "operator": v.Operator,
+		"contact": v.Contact, "license": v.License, "epoch": v.Epoch, "tool_prefix": v.ToolPrefix,
+		"writes_per_minute":    strconv.Itoa(v.Limits.WritesPerMinute),
+		"max_body_bytes":       strconv.Itoa(core.MaxBody),
+		"max_query_bytes":      strconv.Itoa(core.MaxQuery),
+		"max_depth":            strconv.Itoa(jsondoc.MaxDepth),
+		"max_members":          strconv.Itoa(jsondoc.MaxMembers),
+		"founding_agent_slots": strconv.Itoa(documents.FoundingAgentSlots),
+		"founding_org_slots":   strconv.Itoa(documents.FoundingOrgSlots),
+		"description_version":  documents.DescriptionVersion,
+		"aup_version":          documents.AUPVersion,
+		"quest_version":        documents.QuestVersion,
+	}
+	if len(s.Scoreboards) > 0 {
+		values["as_of"] = s.Current().AsOf
+	}
+	return values
+}
+
+// Limits gives the limits of all input fields of the route table, by the name of their placeholder.
+func Limits(routes []*api.Route) map[string]string {
+	limits := map[string]string{}
+	var add func(prefix string, fields []core.Field)
+	add = func(prefix string, fields []core.Field) {
+		for _, f := range fields {
+			if f.Max != 0 {
+				limits["max:"+prefix+f.Name] = strconv.Itoa(f.Max)
+			}
+			if f.Min != 0 {
+				limits["min:"+prefix+f.Name] = strconv.Itoa(f.Min)
+			}
+			add(prefix+f.Name+".", f.Items)
+		}
+	}
+	for _, route := range routes {
+		for _, op := range route.Operations {
+			add(op.ID+".", op.Fields)
+		}
+	}
+	return limits
+}
+
+// expandAll applies expand to every string, and to Markdown, within v.
+func expandAll(v reflect.Value, expand func(string) string) {
+	switch v.Kind() {
+	case reflect.String:
+		if v.CanSet() {
+			v.SetString(expand(v.String()))
+		}
+	case reflect.Struct:
+		if v.Type() == reflect.TypeFor[List]() {
+			return
+		}
+		for i := range v.NumField() {
+			if !v.Type().Field(i).IsExported() {
+				continue
+			}
+			if page, ok := v.Addr().Interface().(*Page); ok && v.Type().Field(i).Name == "Markdown" {
+				page.Markdown = []byte(expand(string(page.Markdown)))
+				continue
+			}
+			expandAll(v.Field(i), expand)
+		}
+	case reflect.Slice:
+		if v.Type().Elem().Kind() == reflect.Uint8 {
+			return
+		}
+		for i := range v.Len() {
+			expandAll(v.Index(i), expand)
+		}
+	case reflect.Map:
+		for _, key := range v.MapKeys() {
+			item := reflect.New(v.Type().Elem()).Elem()
+			item.Set(v.MapIndex(key))
+			expandAll(item, expand)
+			v.SetMapIndex(key, item)
+		}
+	}
+}
+
+// placeholders calls each with the place and name of every placeholder of the document.
+func (d *document) placeholders(each func(at place, name string)) {
+	for _, t := range d.texts {
+		for _, m := range placeholder.FindAllStringSubmatchIndex(t.value, -1) {
+			each(t.placeOf(m[0]), t.value[m[2]:m[3]])
+		}
+	}
+}
+
+// placeOf is where an offset of the text stands in its file.
+func (t *text) placeOf(offset int) place {
+	if !t.lines {
+		return t.at
+	}
+	at := placeOf([]byte(t.value), offset)
+	at.line += t.at.line - 1
+	return at
+}
+
+// checkPlaceholders reports the placeholders that do not exist. Limits of fields are for CheckEndpoints.
+func checkPlaceholders(d *document) {
+	d.placeholders(func(at place, name string) {
+		if !strings.Contains(name, ":") && !slices.Contains(Placeholders, name) {
+			d.report(at, "unknown placeholder [["+name+"]]", nearest(name, Placeholders))
+		}
+	})
+}
+
+var (
+	// inlineLink finds the target of a Markdown link or image, of a link definition, or of a link in HTML.
+	inlineLink = regexp.MustCompile(`\]\(<?([^\s)>]+)|^ {0,3}\[[^\]]+\]:\s*<?([^\s>]+)|href="([^"]+)"`)
+	// ownAddress finds an address of the service itself.
+	ownAddress = regexp.MustCompile("\\[\\[base_url\\]\\](/[^\\s\"'`<>)\\]?{]*)?")
+	codeSpan   = regexp.MustCompile("`[^`]*`")
+)
+
+// CheckLinks checks that everything the content links to is published. paths are the published paths, "/" and those under
+// /api/ included; anchors the identifiers in each page, by its path. Checked are the links of pages outside code, and
+// every [[base_url]]/… anywhere. The error is Faults.
+func (s *Site) CheckLinks(paths map[string]bool, anchors map[string]map[string]bool) error {
+	var faults Faults
+	for _, d := range s.documents {
+		d.faults = &faults
+		own := ""
+		for i := range s.Pages {
+			if "pages/"+s.Pages[i].Name+".md" == d.file {
+				own = s.Pages[i].Path()
+			}
+		}
+		for _, t := range d.texts {
+			t.links(func(at place, target string) { d.link(at, target, own, paths, anchors) })
+		}
+	}
+	return faults.err()
+}
+
+// links calls each with every link of a text to the service itself.
+func (t *text) links(each func(at place, target string)) {
+	fenced, offset := "", 0
+	for line := range strings.SplitAfterSeq(t.value, "\n") {
+		for _, m := range ownAddress.FindAllStringSubmatchIndex(line, -1) {
+			target := "/"
+			if m[2] >= 0 {
+				target = strings.TrimRight(line[m[2]:m[3]], ".,;:!*")
+			}
+			each(t.placeOf(offset+m[0]), target)
+		}
+		if t.lines {
+			trimmed := strings.TrimLeft(line, " ")
+			switch {
+			case fenced == "" && (strings.HasPrefix(trimmed, "```") || strings.HasPrefix(trimmed, "~~~")):
+				fenced = trimmed[:3]
+			case fenced != "" && strings.HasPrefix(trimmed, fenced):
+				fenced = ""
+			case fenced == "":
+				visible := codeSpan.ReplaceAllStringFunc(line, func(code string) string { return strings.Repeat("`", len(code)) })
+				for _, m := range inlineLink.FindAllStringSubmatchIndex(visible, -1) {
+					for g := 2; g < len(m); g += 2 {
+						if m[g] >= 0 {
+							each(t.placeOf(offset+m[g]), visible[m[g]:m[g+1]])
+						}
+					}
+				}
+			}
+		}
+		offset += len(line)
+	}
+}
+
+func (d *document) link(at place, target, own string, paths map[string]bool, anchors map[string]map[string]bool) {
+	if strings.HasPrefix(target, "[[base_url]]") || strings.HasPrefix(target, "mailto:") || strings.HasPrefix(target, "https://") {
+		return // an address of the service is found as such
+	}
+	path, anchor, hasAnchor := strings.Cut(target, "#")
+	path, _, _ = strings.Cut(path, "?")
+	if path == "" && hasAnchor {
+		path = own
+	}
+	switch {
+	case !strings.HasPrefix(path, "/"):
+		d.report(at, "the link "+cut(target)+" is neither a path from the root nor a whole address", "begin it with /, #, https:// or mailto:")
+	case !paths[path]:
+		d.report(at, "nothing is published at "+cut(path), nearest(path, slices.Sorted(maps.Keys(paths))))
+	case hasAnchor && !anchors[path][anchor]:
+		d.report(at, "no #"+cut(anchor)+" in "+path, nearest(anchor, slices.Sorted(maps.Keys(anchors[path]))))
+	}
+}
