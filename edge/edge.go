@@ -2,29 +2,37 @@
 package edge
 
 import (
+	"anteroom/edge/api"
 	"anteroom/edge/core"
+	"anteroom/edge/outbox"
 	"anteroom/edge/snapshot"
 )
 
 // Edge answers requests from one snapshot. It is made once, and no request changes it.
 type Edge struct {
 	snapshot *snapshot.Snapshot
+	api      *api.API
 }
 
-// Load makes what every turn shares.
-func Load(s *snapshot.Snapshot) *Edge { return &Edge{snapshot: s} }
+// Load makes what every turn shares. It returns an error where the snapshot lacks a document.
+func Load(s *snapshot.Snapshot) (*Edge, error) {
+	a, err := api.Load(s)
+	if err != nil {
+		return nil, err
+	}
+	return &Edge{s, a}, nil
+}
 
-// Handle gives the outcome of a turn. See package core for the duties of a host.
+// Handle gives the outcome of a request's turn. See package core for the duties of a host.
 func (e *Edge) Handle(t *core.Turn) core.Outcome {
-	t.Snapshot = e.snapshot
-	t.Rewind()
-	return t.Outcome(&core.Response{Status: 404})
+	t.Begin(e.snapshot)
+	return t.Outcome(e.api.Handle(t))
 }
 
 // Deliver sends one digest from the outbox. Its response is 200 where one was delivered (call
-// again: there may be more), 204 where none is due, 502 where the relay refused it.
+// again: there may be more), 204 where none is due, 502 where the relay did not take it, 503
+// where the store fails.
 func (e *Edge) Deliver(t *core.Turn) core.Outcome {
-	t.Snapshot = e.snapshot
-	t.Rewind()
-	return t.Outcome(&core.Response{Status: 204})
+	t.Begin(e.snapshot)
+	return t.Outcome(outbox.Deliver(t))
 }

@@ -1,11 +1,19 @@
-// Package api is the one route table. Contracts, OpenAPI, llms.txt, the manifest, 404 and 405
-// bodies and MCP tools all derive from it.
+// Package api is the one route table, and the way of a request through it. Contracts, OpenAPI,
+// llms.txt, the manifest, 404 and 405 bodies and MCP tools all derive from the table.
 package api
 
 import (
 	"slices"
 
+	"anteroom/edge/canon"
+	"anteroom/edge/charter"
 	"anteroom/edge/core"
+	"anteroom/edge/documents"
+	"anteroom/edge/jsondoc"
+	"anteroom/edge/receipt"
+	"anteroom/edge/roster"
+	"anteroom/edge/suggest"
+	"anteroom/edge/waitlist"
 )
 
 // Cache says how long an answer may be kept.
@@ -20,10 +28,11 @@ const (
 
 // Route is one path under /api/.
 type Route struct {
-	ID         string // "waitlist": key of its wording in the content, and of its contract in the snapshot
+	ID         string // "waitlist": key of its wording in the content
 	Path       string // "/api/waitlist"
 	Tag        string // group in the OpenAPI document
-	Operations []*Operation
+	Contract   *Document
+	Operations []*Operation // for each method, those with Chosen first
 }
 
 // Operation is one thing that can be done at a route.
@@ -31,16 +40,114 @@ type Operation struct {
 	ID      string       // "registerAgent": key of its wording in the content
 	Methods []string     // "GET", "POST"
 	Fields  []core.Field // what it reads, from the query of a GET and from the body of a POST
+	AnyOf   []string     // fields of which at least one must be given
 	Strict  bool         // a field that is not among Fields is a fault
 	Writes  bool         // something is stored, sent or signed: counted by the rate limiter
 	DryRun  bool         // takes dry_run=1 in its query
 	Cache   Cache
-	Answer  any   // zero value of the type of its 200 answer, without the trailer
-	Errors  []int // the statuses besides 400, 405, 421 and 500 that it may answer
+	Answer  any    // zero value of the type of its 200 answer, without the trailer
+	Errors  []int  // the statuses that it may answer besides those of every endpoint
+	Rule    string // the rule of the canonical string in its answer, "" when there is none
+
+	// Chosen tells whether an input asks for this operation, where the method leaves a choice.
+	Chosen func(in *core.Input) bool
+	// Document is what it answers; an operation without one has Handle.
+	Document *Document
+	// Handle answers nil while effects are pending.
+	Handle func(*core.Turn, *core.Input) *core.Response
 }
 
+// Document is a document of the snapshot, and what the edge does about it.
+type Document struct {
+	ID    string                                // key in the snapshot
+	Check func(t *core.Turn) *core.Response     // refuses to answer it; nil for never
+	Tail  func(t *core.Turn, w *jsondoc.Writer) // writes the members that depend on the request; nil for none
+}
+
+var (
+	orgRules         = &Document{ID: "org"}
+	waitlistContract = &Document{ID: "waitlist"}
+	receiptSpec      = &Document{ID: "receipt", Tail: receipt.WriteKey}
+	endpoints        = &Document{ID: "endpoints"} // an array: what is live
+	scoreboard       = &Document{ID: "roster", Check: roster.Check, Tail: roster.WriteAge}
+)
+
+var (
+	get     = []string{"GET"}
+	post    = []string{"POST"}
+	getPost = []string{"GET", "POST"}
+)
+
 // Routes is the route table, in the order of the documentation.
-var Routes []*Route
+var Routes = []*Route{
+	{
+		ID: "presence", Path: "/api/presence", Tag: "read", Contract: contract("presence"),
+		Operations: []*Operation{{
+			ID: "getPresence", Methods: get, Cache: NoStore, Answer: documents.Presence{}, Document: &Document{ID: "presence"},
+		}},
+	},
+	{
+		ID: "quest", Path: "/api/quest", Tag: "read", Contract: contract("quest"),
+		Operations: []*Operation{{
+			ID: "getQuest", Methods: get, Cache: Constant, Answer: documents.Quest{}, Document: &Document{ID: "quest"},
+		}},
+	},
+	{
+		ID: "roster", Path: "/api/roster", Tag: "read", Contract: contract("roster"),
+		Operations: []*Operation{{
+			ID: "getScoreboard", Methods: get, Cache: NoStore, Answer: documents.Roster{}, Document: scoreboard,
+		}},
+	},
+	{
+		ID: "aup", Path: "/api/aup", Tag: "read", Contract: contract("aup"),
+		Operations: []*Operation{{
+			ID: "getAcceptableUse", Methods: get, Cache: Constant, Answer: documents.AUP{}, Document: &Document{ID: "aup"},
+		}},
+	},
+	{
+		ID: "org", Path: "/api/org", Tag: "write", Contract: orgRules,
+		Operations: []*Operation{
+			{
+				ID: "fileCharter", Methods: getPost, Fields: charter.Fields, Writes: true, DryRun: true, Cache: NoStore,
+				Answer: charter.Answer{}, Errors: []int{429, 503}, Rule: canon.CharterRule, Chosen: charter.Chosen, Handle: charter.File,
+			},
+			{ID: "readDraftRules", Methods: get, Cache: Constant, Answer: documents.OrgRules{}, Document: orgRules},
+		},
+	},
+	{
+		ID: "waitlist", Path: "/api/waitlist", Tag: "write", Contract: waitlistContract,
+		Operations: []*Operation{
+			{
+				ID: "registerAgent", Methods: getPost, Fields: waitlist.Fields, AnyOf: waitlist.AnyOf, Writes: true, DryRun: true, Cache: NoStore,
+				Answer: waitlist.Answer{}, Errors: []int{429, 503}, Rule: canon.RegistrationRule, Chosen: waitlist.Chosen, Handle: waitlist.Register,
+			},
+			{ID: "readWaitlistContract", Methods: get, Cache: Constant, Answer: documents.Contract{}, Document: waitlistContract},
+		},
+	},
+	{
+		ID: "receipt", Path: "/api/receipt", Tag: "receipt", Contract: receiptSpec,
+		Operations: []*Operation{
+			{ID: "readReceiptSpec", Methods: get, Cache: Spec, Answer: documents.ReceiptSpec{}, Document: receiptSpec},
+			{
+				ID: "verifyReceipt", Methods: post, Fields: receipt.VerifyFields, Cache: NoStore,
+				Answer: receipt.Verdict{}, Chosen: receipt.Chosen, Handle: receipt.Verify,
+			},
+			{
+				ID: "mintReceipt", Methods: post, Fields: receipt.MintFields, Strict: true, Writes: true, Cache: NoStore,
+				Answer: receipt.Minted{}, Errors: []int{429}, Rule: canon.ReceiptRule, Handle: receipt.Mint,
+			},
+		},
+	},
+	{
+		ID: "suggest", Path: "/api/suggest", Tag: "write", Contract: contract("suggest"),
+		Operations: []*Operation{{
+			ID: "sendSuggestion", Methods: post, Fields: suggest.Fields, Writes: true, DryRun: true, Cache: NoStore,
+			Answer: suggest.Answer{}, Errors: []int{429, 502}, Handle: suggest.Send,
+		}},
+	},
+}
+
+func contract(id string) *Document { return &Document{ID: "contract:" + id} }
 
 // Methods are the methods of a route besides HEAD and OPTIONS.
 func (r *Route) Methods() (methods []string) {
@@ -52,4 +159,14 @@ func (r *Route) Methods() (methods []string) {
 		}
 	}
 	return methods
+}
+
+// Operation is the operation of a route with the given ID.
+func (r *Route) Operation(id string) *Operation {
+	for _, op := range r.Operations {
+		if op.ID == id {
+			return op
+		}
+	}
+	return nil
 }

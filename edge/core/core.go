@@ -227,8 +227,9 @@ func (t *Turn) Outcome(r *Response) Outcome {
 // AddHeader gives the answer a header field, whatever the answer will be.
 func (t *Turn) AddHeader(name, value string) { t.headers = append(t.headers, Header{name, value}) }
 
-// Rewind makes the turn ready to be handled from its start, for the next round.
-func (t *Turn) Rewind() {
+// Begin makes the turn ready to be handled from its start, for every round.
+func (t *Turn) Begin(s *snapshot.Snapshot) {
+	t.Snapshot, t.ContractURL, t.Contract = s, "", nil
 	t.next, t.pending, t.ids, t.headers = 0, nil, 0, nil
 }
 

@@ -56,7 +56,7 @@ const (
 	TooDeep           = "too_deep"
 	TooMany           = "too_many"
 	TooLarge          = "too_large"
-	NotJSON           = "not_json"
+	NotJSON           = "unsupported_media_type"
 	RateLimited       = "rate_limited"
 )
 

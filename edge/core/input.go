@@ -54,15 +54,44 @@ type Input struct {
 	FromQuery bool // the fields are query parameters: all are strings
 	DryRun    bool // dry_run=1: everything but the writing
 
+	path    string // of the object, with its dot: "roster[2]."; "" for the outermost
 	members []jsondoc.Member
 	used    []bool
-	beside  []string // names in the query of a POST, which is not read
-	nested  []string // ignored names inside fields, dotted
+	ignored []string // names elsewhere that are not read: dotted ones, those in the query of a POST
 }
 
 // NewInput wraps the members of an object.
 func NewInput(members []jsondoc.Member) *Input {
 	return &Input{members: members, used: make([]bool, len(members))}
+}
+
+// Inside is the input of an object inside this one, at a dotted place: "roster[2]". Close it once it is read.
+func (in *Input) Inside(at string, members []jsondoc.Member) *Input {
+	inner := NewInput(members)
+	inner.path = at + "."
+	return inner
+}
+
+// Close takes over the faults and the ignored names of an inner input.
+func (in *Input) Close(inner *Input) {
+	for _, f := range inner.List {
+		in.Add(inner.path+f.Field, f.Code, f.Detail)
+	}
+	in.Total += inner.Total - len(inner.List)
+	for _, name := range inner.Ignored() {
+		in.ignored = append(in.ignored, inner.path+name)
+	}
+}
+
+// Sent reports whether a field has a value, be it a faulty one: neither null nor white space alone.
+func (in *Input) Sent(f *Field) bool {
+	for i := range in.members {
+		v := &in.members[i].Value
+		if in.members[i].Name == f.Name && v.Kind != jsondoc.Null {
+			return v.Kind != jsondoc.String || strings.TrimSpace(v.Text) != ""
+		}
+	}
+	return false
 }
 
 // Has reports whether any of the names was sent, be it with a blank value. A JSON null is absent.
@@ -91,22 +120,29 @@ func (in *Input) Member(name string) *jsondoc.Value {
 	return &jsondoc.Value{}
 }
 
-// Beside notes a name that was sent where it is not read.
-func (in *Input) Beside(name string) { in.beside = append(in.beside, name) }
+// Ignore lists the names of another input, the query of a POST, as ignored.
+func (in *Input) Ignore(other *Input) { in.ignored = append(in.ignored, other.Ignored()...) }
 
-// IgnoredInside notes an ignored name inside a field, in dotted form.
-func (in *Input) IgnoredInside(name string) { in.nested = append(in.nested, name) }
+// Refuse makes a fault of every name that was sent and not read.
+func (in *Input) Refuse() {
+	for i := range in.members {
+		if !in.used[i] && in.members[i].Value.Kind != jsondoc.Null {
+			in.used[i] = true
+			in.Add(in.members[i].Name, UnknownField, "is no field of this request")
+		}
+	}
+}
 
 // Ignored lists the names that were sent and not read, null members left out. It is complete once
 // all fields have been read.
 func (in *Input) Ignored() []string {
-	ignored := make([]string, 0, len(in.beside)+len(in.nested))
+	ignored := make([]string, 0, len(in.ignored))
 	for i := range in.members {
 		if !in.used[i] && in.members[i].Value.Kind != jsondoc.Null {
 			ignored = append(ignored, in.members[i].Name)
 		}
 	}
-	return append(append(ignored, in.nested...), in.beside...)
+	return append(ignored, in.ignored...)
 }
 
 // Text reads a field of type Text, Name or Email and reports its faults. The result is "" where
@@ -177,28 +213,42 @@ func (in *Input) CheckText(f *Field, name, value string) bool {
 	return in.Total == before
 }
 
-// CheckInteger reads a JSON number as an int32 and checks it against a field's minimum.
-func (in *Input) CheckInteger(f *Field, name string, v *jsondoc.Value) (n int, ok bool) {
+// Flag reads a field of type Flag. It reports true, and a fault, for a value that is not allowed: what
+// asks for a dry run in a wrong way must not write.
+func (in *Input) Flag(f *Field) bool {
+	value, present := in.text(f.Name, in.Member(f.Name))
+	if present && value != f.Values[0] {
+		in.Add(f.Name, UnknownValue, "must be "+f.Values[0]+", or be left out")
+	}
+	return present
+}
+
+// Integer reads a field of type Integer from a body and reports its faults: an int32, written in
+// digits, be it with a fraction of zeros. The result is 0 where the field is absent or at fault.
+func (in *Input) Integer(f *Field) int {
+	v := in.Member(f.Name)
 	switch v.Kind {
 	case jsondoc.Absent, jsondoc.Null:
 		if f.Required {
-			in.Add(name, Required, "is missing")
+			in.Add(f.Name, Required, f.Name+" is missing")
 		}
-		return 0, false
+		return 0
 	case jsondoc.Number:
 	default:
-		in.Add(name, WrongType, "must be an integer, not "+v.Kind.String())
-		return 0, false
+		in.Add(f.Name, WrongType, "must be an integer, not "+v.Kind.String())
+		return 0
 	}
 	digits := v.Text
 	if whole, fraction, found := strings.Cut(digits, "."); found && strings.Trim(fraction, "0") == "" {
 		digits = whole
 	}
-	if n, ok = ParseInteger(digits); !ok {
-		in.Add(name, NotAnInteger, "must be an integer of 32 bits, in digits, and is "+Cut(v.Text))
-		return 0, false
+	n, ok := ParseInteger(digits)
+	if !ok {
+		in.Add(f.Name, NotAnInteger, "must be an integer of 32 bits, in digits, and is "+Cut(v.Text))
+	} else if in.CheckMinimum(f, f.Name, n) {
+		return n
 	}
-	return n, in.CheckMinimum(f, name, n)
+	return 0
 }
 
 // CheckMinimum checks an integer against a field's minimum.

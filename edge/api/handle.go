@@ -1,0 +1,347 @@
+package api
+
+import (
+	"crypto/sha256"
+	"encoding/base64"
+	"errors"
+	"slices"
+	"strconv"
+	"strings"
+
+	"anteroom/edge/core"
+	"anteroom/edge/jsondoc"
+	"anteroom/edge/snapshot"
+)
+
+// Window is the time that the write limit counts in, in seconds.
+const Window = 60
+
+// DryRun is the query parameter that asks for everything but the writing.
+var DryRun = core.Field{Name: "dry_run", Type: core.Flag, Values: []string{"1"}, QueryOnly: true}
+
+// API answers requests from one snapshot. It is made once, and no request changes it.
+type API struct {
+	snapshot *snapshot.Snapshot
+	texts    map[*Document]text // of the documents without a tail, on the canonical host
+	links    string
+	policy   string
+}
+
+// text is a document with its trailer, and its entity tag.
+type text struct {
+	body []byte
+	etag string
+}
+
+// Load makes what all requests share. It returns an error where the snapshot lacks a document.
+func Load(s *snapshot.Snapshot) (*API, error) {
+	base := s.BaseURL()
+	a := &API{
+		snapshot: s,
+		texts:    map[*Document]text{},
+		links: "<" + base + `/openapi.json>; rel="service-desc"; type="application/json", <` +
+			base + `/field-guide.html>; rel="service-doc"; type="text/html", <` +
+			base + `/.well-known/api-catalog>; rel="api-catalog"`,
+		policy: `"writes";q=` + strconv.FormatInt(s.WritesPerMinute, 10) + ";w=" + strconv.Itoa(Window),
+	}
+	canonical := &core.Turn{Snapshot: s, Request: core.Request{Host: s.CanonicalHost}}
+	needed := []*Document{endpoints}
+	for _, route := range Routes {
+		needed = append(needed, route.Contract)
+		for _, op := range route.Operations {
+			if op.Document == nil {
+				continue
+			}
+			needed = append(needed, op.Document)
+			if op.Document.Tail == nil {
+				a.texts[op.Document] = a.text(canonical, op.Document)
+			}
+		}
+	}
+	for _, d := range needed {
+		if len(s.Documents[d.ID]) < len("{}") {
+			return nil, errors.New("load snapshot: it lacks the document " + d.ID + ": generate it with this version of the program")
+		}
+	}
+	return a, nil
+}
+
+// Handle answers a request; nil while effects are pending.
+func (a *API) Handle(t *core.Turn) *core.Response {
+	r := a.route(t)
+	if r == nil {
+		return nil
+	}
+	if method := t.Request.Method; method == "GET" || method == "HEAD" {
+		r.Set("link", a.links)
+		if method == "HEAD" && r.Status != 304 {
+			r.Set("content-length", strconv.Itoa(len(r.Body)))
+			r.Body = nil
+		}
+	}
+	return r
+}
+
+func (a *API) route(t *core.Turn) *core.Response {
+	if !t.Serves() {
+		return t.Problem(core.Misdirected, "This service does not answer for the host that the request names. Use the canonical host.", nil, nil)
+	}
+	path, query, hasQuery := strings.Cut(t.Request.Target, "?")
+	route := find(path)
+	if route == nil {
+		return a.unknown(t, path)
+	}
+	t.ContractURL = route.Path
+	t.Contract = func(w *jsondoc.Writer) { a.members(t, route.Contract, w) }
+	method := t.Request.Method
+	if method == "OPTIONS" {
+		return preflight(route)
+	}
+	// A HEAD, and a GET that nobody decided on, has no effect, whatever its query asks for.
+	inert := method == "HEAD" || method == "GET" && speculative(&t.Request)
+	if method == "HEAD" {
+		method = "GET"
+	}
+	if !slices.Contains(route.Methods(), method) {
+		r := t.Problem(core.MethodNotAllowed, route.Path+" answers "+Allow(route)+".", nil, nil)
+		r.Set("allow", Allow(route))
+		return r
+	}
+	if len(query) > core.MaxQuery {
+		return refused(t, core.QueryTooLong, core.TooLarge, "the query has "+strconv.Itoa(len(query))+" bytes, and at most "+strconv.Itoa(core.MaxQuery)+" are read")
+	}
+	asked := &core.Input{}
+	if !inert {
+		asked = core.ParseQuery(query)
+	}
+	in := asked
+	if method == "POST" {
+		if r := unreadable(t); r != nil {
+			return r
+		}
+		in = core.ParseBody(t.Request.Body)
+	}
+	if in.Total > 0 || asked.Total > 0 {
+		if in != asked {
+			in.Close(asked)
+		}
+		return t.Invalid(in)
+	}
+	op := choose(route, method, in)
+	if op.Document != nil {
+		return a.document(t, op, hasQuery && writesByGET(route))
+	}
+	if op.DryRun {
+		in.DryRun = asked.Flag(&DryRun)
+	}
+	if in != asked {
+		in.Close(asked)
+	}
+	return a.Perform(t, op, in)
+}
+
+// Perform does an operation that is not a document, its rate checked first; nil while effects are pending.
+func (a *API) Perform(t *core.Turn, op *Operation, in *core.Input) *core.Response {
+	if op.Writes && !in.DryRun && t.Host.Limiter && (!in.FromQuery || names(op, in)) {
+		if refusal, ok := a.limit(t); !ok || refusal != nil {
+			return refusal
+		}
+	}
+	return op.Handle(t, in)
+}
+
+// limit takes one from the caller's allowance of writes. ok is false while that is pending; the
+// response is nil where the write may go on, which it may too where the limiter fails.
+func (a *API) limit(t *core.Turn) (refusal *core.Response, ok bool) {
+	left, ok := t.One(core.Limit{Key: core.ClientKey(t.Host.Client)})
+	if !ok || left.Failure != core.None {
+		return nil, ok
+	}
+	t.AddHeader("ratelimit-policy", a.policy)
+	if left.Remaining >= 0 {
+		t.AddHeader("ratelimit", `"writes";r=`+strconv.FormatInt(left.Remaining, 10)+";t="+strconv.FormatInt(left.Reset, 10))
+	}
+	if left.OK {
+		return nil, true
+	}
+	wait := left.Reset
+	if left.Remaining < 0 || wait < 1 {
+		wait = Window
+	}
+	seconds := strconv.FormatInt(wait, 10)
+	r := refused(t, core.TooManyWrites, core.RateLimited, "at most "+strconv.FormatInt(a.snapshot.WritesPerMinute, 10)+
+		" writes in "+strconv.Itoa(Window)+" seconds for one client; try again in "+seconds+" seconds")
+	r.Set("retry-after", seconds)
+	return r, true
+}
+
+// document answers a document. Where fresh is set no cache may keep it.
+func (a *API) document(t *core.Turn, op *Operation, fresh bool) *core.Response {
+	if op.Document.Check != nil {
+		if refusal := op.Document.Check(t); refusal != nil {
+			return refusal
+		}
+	}
+	made, ready := a.texts[op.Document]
+	if !ready || t.Request.Host != t.Snapshot.CanonicalHost {
+		made = a.text(t, op.Document)
+	}
+	if fresh || op.Cache == NoStore {
+		return core.JSON(200, core.MediaJSON, string(NoStore), made.body)
+	}
+	if noneMatch(t.Request.Get("if-none-match"), made.etag) {
+		r := core.Empty(304)
+		r.Header = append(r.Header, core.Header{Name: "cache-control", Value: string(op.Cache)}, core.Header{Name: "etag", Value: made.etag})
+		return r
+	}
+	r := core.JSON(200, core.MediaJSON, string(op.Cache), made.body)
+	r.Set("etag", made.etag)
+	return r
+}
+
+func (a *API) text(t *core.Turn, d *Document) text {
+	body := t.Object(func(w *jsondoc.Writer) { a.members(t, d, w) })
+	if d.Tail != nil && d != receiptSpec {
+		return text{body: body} // never kept, so nobody asks for its tag
+	}
+	sum := sha256.Sum256(body)
+	return text{body, `"` + base64.RawURLEncoding.EncodeToString(sum[:16]) + `"`}
+}
+
+// members writes the members of a document, without the trailer.
+func (a *API) members(t *core.Turn, d *Document, w *jsondoc.Writer) {
+	object := a.snapshot.Documents[d.ID]
+	w.Buf = append(w.Buf, object[1:len(object)-1]...)
+	if d.Tail != nil {
+		d.Tail(t, w)
+	}
+}
+
+// unknown answers a path that no route has.
+func (a *API) unknown(t *core.Turn, path string) *core.Response {
+	p, detail := core.NotFound, "There is no such endpoint. \"live_endpoints\" lists all there are; a path is matched exactly, without a trailing slash."
+	if path == "/v1" || strings.HasPrefix(path, "/v1/") {
+		p, detail = core.NotLiveYet, "The pilot API under /v1/ is not live yet. \"live_endpoints\" lists what is."
+	}
+	return t.Problem(p, detail, nil, func(w *jsondoc.Writer) {
+		w.Raw("live_endpoints", string(a.snapshot.Documents[endpoints.ID]))
+	})
+}
+
+func find(path string) *Route {
+	for _, route := range Routes {
+		if route.Path == path {
+			return route
+		}
+	}
+	return nil
+}
+
+// choose is the operation that an input asks for; where it leaves a choice open, the last one.
+func choose(route *Route, method string, in *core.Input) (chosen *Operation) {
+	for _, op := range route.Operations {
+		if slices.Contains(op.Methods, method) {
+			chosen = op
+			if op.Chosen == nil || op.Chosen(in) {
+				return op
+			}
+		}
+	}
+	return chosen
+}
+
+// names reports whether a query has a parameter that the operation's contract names.
+func names(op *Operation, in *core.Input) bool {
+	for i := range op.Fields {
+		f := &op.Fields[i]
+		if len(f.QueryNames) == 0 && in.Has(f.Name) || in.Has(f.QueryNames...) || in.Has(f.Aliases...) {
+			return true
+		}
+	}
+	return false
+}
+
+func writesByGET(route *Route) bool {
+	for _, op := range route.Operations {
+		if op.Writes && slices.Contains(op.Methods, "GET") {
+			return true
+		}
+	}
+	return false
+}
+
+// speculative reports whether a GET was sent ahead of anybody's decision (Sec-Purpose, Purpose), or
+// for a resource embedded in a page (Sec-Fetch-Mode, Fetch Metadata Request Headers).
+func speculative(r *core.Request) bool {
+	return prefetch(r.Get("sec-purpose")) || prefetch(r.Get("purpose")) || strings.EqualFold(r.Get("sec-fetch-mode"), "no-cors")
+}
+
+func prefetch(value string) bool {
+	return len(value) >= len("prefetch") && strings.EqualFold(value[:len("prefetch")], "prefetch")
+}
+
+// unreadable answers a body that is not read: it is too large, or declared as something other than JSON.
+func unreadable(t *core.Turn) *core.Response {
+	if len(t.Request.Body) > core.MaxBody {
+		return refused(t, core.BodyTooLarge, core.TooLarge, "the body has more than "+strconv.Itoa(core.MaxBody)+" bytes")
+	}
+	declared, _, _ := strings.Cut(t.Request.Get("content-type"), ";")
+	declared = strings.ToLower(strings.TrimSpace(declared))
+	if len(t.Request.Body) == 0 || declared == "" || declared == core.MediaJSON ||
+		strings.HasPrefix(declared, "application/") && strings.HasSuffix(declared, "+json") {
+		return nil
+	}
+	return refused(t, core.UnsupportedType, core.NotJSON, "the body is declared as "+core.Cut(printable(declared))+": send application/json")
+}
+
+// printable is a header value as an answer may repeat it: ASCII only.
+func printable(s string) string {
+	return strings.Map(func(r rune) rune {
+		if r < ' ' || r > '~' {
+			return -1
+		}
+		return r
+	}, s)
+}
+
+// refused answers a request for one reason that concerns it as a whole.
+func refused(t *core.Turn, p *core.ProblemType, code, detail string) *core.Response {
+	faults := &core.Faults{}
+	faults.Add("", code, detail)
+	return t.Problem(p, "Nothing was recorded: "+detail+".", faults, nil)
+}
+
+// Allow lists the methods that a route answers, as the Allow header field has them.
+func Allow(route *Route) string {
+	allowed := make([]string, 0, 4)
+	for _, method := range route.Methods() {
+		if allowed = append(allowed, method); method == "GET" {
+			allowed = append(allowed, "HEAD")
+		}
+	}
+	return strings.Join(append(allowed, "OPTIONS"), ", ")
+}
+
+func preflight(route *Route) *core.Response {
+	r := core.Empty(204)
+	allow := Allow(route)
+	r.Header = append(r.Header,
+		core.Header{Name: "allow", Value: allow},
+		core.Header{Name: "access-control-allow-methods", Value: allow},
+		core.Header{Name: "access-control-allow-headers", Value: "Content-Type, Accept, If-None-Match"},
+		core.Header{Name: "access-control-max-age", Value: "86400"},
+	)
+	return r
+}
+
+// noneMatch reports whether an If-None-Match field holds the tag (RFC 9110, 13.1.2: weak comparison).
+func noneMatch(field, etag string) bool {
+	for field != "" {
+		var tag string
+		tag, field, _ = strings.Cut(field, ",")
+		if tag = strings.TrimSpace(tag); tag == "*" || strings.TrimPrefix(tag, "W/") == etag {
+			return true
+		}
+	}
+	return false
+}

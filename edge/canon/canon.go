@@ -1,0 +1,95 @@
+// Package canon makes canonical strings: the exact bytes that a commitment hashes and a receipt signs.
+//
+// A canonical string is what ECMAScript's JSON.stringify gives for an object whose keys stand in
+// the published order: no white space, non-ASCII left as it is, an absent optional field as null.
+// So one line of JavaScript or of Python rebuilds it:
+//
+//	JSON.stringify(Object.fromEntries(keys.map(k => [k, o[k]])))
+//	json.dumps({k: o[k] for k in keys}, separators=(',', ':'), ensure_ascii=False)
+//
+// Its payload_sha256 is the lower-case hexadecimal SHA-256 of its UTF-8 bytes. The registration of
+// ledger-lark with the key MCowBQYDK2VwAyEA is
+//
+//	{"commitment":"waitlist-canon-v0","agent_name":"ledger-lark","pubkey":"MCowBQYDK2VwAyEA"}
+//	77ff836e72c2a7c5eea90d7abdb0980eb334511dcf7701879b0b224fddd08f7c
+package canon
+
+import "anteroom/edge/jsondoc"
+
+// Identifiers of the rules. A rule never changes under its name.
+const (
+	RegistrationRule = "waitlist-canon-v0"
+	CharterRule      = "org-charter-canon-v0"
+	ReceiptRule      = "souvenir-canon-v0"
+)
+
+// Registration is the canonical string of a waitlist registration: the keys commitment,
+// agent_name, pubkey. An empty field is absent.
+func Registration(agentName, pubkey string) string {
+	w := begin(RegistrationRule)
+	w.StrOrNull("agent_name", agentName)
+	w.StrOrNull("pubkey", pubkey)
+	w.Close('}')
+	return string(w.Buf)
+}
+
+// Seat is one entry of a charter's roster.
+type Seat struct {
+	Position   string
+	AgentName  string
+	Allocation int // credit units
+}
+
+// Charter is the canonical string of an org charter: the keys commitment, org_name, commissioner,
+// roster. The seats must stand in the order of the positions. An empty commissioner is absent.
+func Charter(orgName, commissioner string, roster []Seat) string {
+	w := begin(CharterRule)
+	w.Str("org_name", orgName)
+	w.StrOrNull("commissioner", commissioner)
+	w.Raw("roster", Roster(roster))
+	w.Close('}')
+	return string(w.Buf)
+}
+
+// Roster is the roster as it stands in a charter: an array of position, agent_name, allocation.
+func Roster(roster []Seat) string {
+	w := &jsondoc.Writer{}
+	w.Open('[')
+	for _, seat := range roster {
+		w.Open('{')
+		w.Str("position", seat.Position)
+		w.Str("agent_name", seat.AgentName)
+		w.Int("allocation", int64(seat.Allocation))
+		w.Close('}')
+	}
+	w.Close(']')
+	return string(w.Buf)
+}
+
+// ReceiptFields are the signed fields of a receipt, in the order signed.
+var ReceiptFields = []string{"receipt_spec", "issued_by", "issued_at", "agent_name", "owner_email_sha256", "note", "epoch"}
+
+// ReceiptNullable is the one of ReceiptFields that is null where it is absent.
+const ReceiptNullable = "owner_email_sha256"
+
+// Receipt is the canonical string of a receipt: its signed fields, by name.
+func Receipt(value func(field string) string) string {
+	w := &jsondoc.Writer{Buf: make([]byte, 0, 512)}
+	w.Open('{')
+	for _, field := range ReceiptFields {
+		if field == ReceiptNullable {
+			w.StrOrNull(field, value(field))
+		} else {
+			w.Str(field, value(field))
+		}
+	}
+	w.Close('}')
+	return string(w.Buf)
+}
+
+func begin(rule string) *jsondoc.Writer {
+	w := &jsondoc.Writer{Buf: make([]byte, 0, 512)}
+	w.Open('{')
+	w.Str("commitment", rule)
+	return w
+}

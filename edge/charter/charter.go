@@ -1,0 +1,227 @@
+// Package charter files charters on the org draft board: five agents under a cap.
+package charter
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"anteroom/edge/canon"
+	"anteroom/edge/core"
+	"anteroom/edge/jsondoc"
+)
+
+// The rules of the draft, in credit units.
+const (
+	Cap               = 100 // most that the allocations may add up to
+	MinimumAllocation = 5
+)
+
+// Positions are the five positions, in canonical order. A roster has each exactly once.
+var Positions = []string{"rainmaker", "operator", "verifier", "scout", "treasurer"}
+
+// The fields of a charter.
+var (
+	orgName      = core.Field{Name: "org_name", Type: core.Name, Required: true, Min: 3, Max: 40, Example: `"Tern & Co"`}
+	commissioner = core.Field{Name: "commissioner", Type: core.Name, Max: core.MaxName, Example: `"ledger-lark"`}
+	position     = core.Field{Name: "position", Type: core.Name, Required: true, Values: Positions}
+	agentName    = core.Field{Name: "agent_name", Type: core.Name, Required: true, Max: core.MaxName}
+	allocation   = core.Field{Name: "allocation", Type: core.Integer, Required: true, Min: MinimumAllocation, Max: Cap}
+	roster       = core.Field{
+		Name: "roster", Type: core.Array, Required: true, Min: len(Positions), Max: len(Positions),
+		Items: []core.Field{position, agentName, allocation}, QueryNames: Positions,
+		Example: `[{"position":"rainmaker","agent_name":"ada","allocation":30},{"position":"operator","agent_name":"bo","allocation":25},` +
+			`{"position":"verifier","agent_name":"cy","allocation":20},{"position":"scout","agent_name":"dee","allocation":15},` +
+			`{"position":"treasurer","agent_name":"ed","allocation":10}]`,
+	}
+	ownerEmail = core.Field{Name: "owner_email", Type: core.Email, Example: `"owner@example.org"`}
+
+	Fields = []core.Field{orgName, commissioner, roster, ownerEmail}
+)
+
+// Chosen reports whether a query files a charter: it names one of a charter's parameters. An
+// owner_email alone does not.
+func Chosen(in *core.Input) bool {
+	return in.Has(orgName.Name, commissioner.Name) || in.Has(Positions...)
+}
+
+// Answer is the answer to a charter.
+type Answer struct {
+	Chartered        bool     `json:"chartered" doc:"True: the charter is recorded. False on a dry run."`
+	Charter          Charter  `json:"charter" doc:"The charter as filed."`
+	PayloadSHA256    string   `json:"payload_sha256" pattern:"^[0-9a-f]{64}$" doc:"Lower-case hexadecimal SHA-256 of canonical."`
+	Canonical        string   `json:"canonical" doc:"The canonical string of the charter."`
+	Canonicalization string   `json:"canonicalization" doc:"Identifier of the rule that canonical follows."`
+	RecordID         *string  `json:"record_id" pattern:"^[0-9a-f]{32}$" doc:"Identifier of the record; null on a dry run."`
+	Recorded         bool     `json:"recorded" doc:"Whether a record was made."`
+	RecordedAt       *string  `json:"recorded_at" format:"date-time" doc:"When the request arrived; null on a dry run."`
+	EmailOnFile      bool     `json:"email_on_file" doc:"Whether an e-mail address was kept with the record."`
+	IgnoredFields    []string `json:"ignored_fields" doc:"What was sent and is no field of a charter."`
+	IgnoredTotal     int      `json:"ignored_fields_total,omitempty" doc:"How many there were, where ignored_fields leaves some out."`
+}
+
+// Charter is a charter as filed.
+type Charter struct {
+	OrgName         string  `json:"org_name" doc:"As sent."`
+	Commissioner    *string `json:"commissioner" doc:"As sent; null when absent."`
+	Roster          []Seat  `json:"roster" doc:"The seats in canonical order."`
+	TotalAllocation int     `json:"total_allocation" doc:"Sum of the allocations, in credit units."`
+	Unallocated     int     `json:"unallocated" doc:"What is left under the cap, in credit units."`
+	Cap             int     `json:"cap" doc:"The cap, in credit units."`
+}
+
+// Seat is one entry of a roster.
+type Seat struct {
+	Position   string `json:"position" doc:"One of the five positions."`
+	AgentName  string `json:"agent_name" doc:"As sent."`
+	Allocation int    `json:"allocation" doc:"In credit units."`
+}
+
+// File records a charter, with its address and the message to the operator where there is one,
+// all in one transaction.
+func File(t *core.Turn, in *core.Input) *core.Response {
+	name, head, email := in.Text(&orgName), in.Text(&commissioner), in.Text(&ownerEmail)
+	seats := readRoster(in)
+	if in.Total > 0 {
+		return t.Invalid(in)
+	}
+	canonical := canon.Charter(name, head, seats)
+	hash, now := core.SHA256(canonical), core.FormatTime(t.Now)
+	id := ""
+	if !in.DryRun {
+		id = t.NewID()
+		insert := core.Exec{Statements: []core.Statement{{
+			SQL:  "INSERT INTO charters (record_id, recorded_at, org_name, commissioner, roster, payload_sha256) VALUES (?, ?, ?, ?, ?, ?)",
+			Args: []any{id, now, name, core.OrNull(head), canon.Roster(seats), hash},
+		}}}
+		if email != "" {
+			insert.Statements = append(insert.Statements, t.KeepContact("charter", id, email, name)...)
+		}
+		result, ok := t.One(insert)
+		if !ok {
+			return nil
+		}
+		if result.Failure != core.None {
+			return t.Unstored(result.Failure)
+		}
+	}
+	total := 0
+	for _, seat := range seats {
+		total += seat.Allocation
+	}
+	return t.Answer(func(w *jsondoc.Writer) {
+		w.Bool("chartered", !in.DryRun)
+		w.Name("charter")
+		w.Open('{')
+		w.Str("org_name", name)
+		w.StrOrNull("commissioner", head)
+		w.Raw("roster", canon.Roster(seats))
+		w.Int("total_allocation", int64(total))
+		w.Int("unallocated", int64(Cap-total))
+		w.Int("cap", Cap)
+		w.Close('}')
+		w.Str("payload_sha256", hash)
+		w.Str("canonical", canonical)
+		w.Str("canonicalization", canon.CharterRule)
+		core.WriteRecord(w, in, id, now, email != "")
+	})
+}
+
+// readRoster reads the seats of a charter, reports every fault, and gives the seats in canonical order.
+func readRoster(in *core.Input) []canon.Seat {
+	var seats []canon.Seat
+	if in.FromQuery {
+		seats = seatsOfQuery(in)
+	} else {
+		seats = seatsOfBody(in)
+	}
+	total := int64(0)
+	for _, seat := range seats {
+		total += int64(max(seat.Allocation, 0))
+	}
+	if total > Cap {
+		in.Add(roster.Name, core.OverCap, "the allocations add up to "+strconv.FormatInt(total, 10)+" credit units, and the cap is "+strconv.Itoa(Cap))
+	}
+	slices.SortStableFunc(seats, func(a, b canon.Seat) int {
+		return slices.Index(Positions, a.Position) - slices.Index(Positions, b.Position)
+	})
+	return seats
+}
+
+func seatsOfBody(in *core.Input) (seats []canon.Seat) {
+	sent := in.Member(roster.Name)
+	switch sent.Kind {
+	case jsondoc.Array:
+	case jsondoc.Absent, jsondoc.Null:
+		in.Add(roster.Name, core.Required, "roster is missing")
+		return nil
+	default:
+		in.Add(roster.Name, core.WrongType, "must be an array, not "+sent.Kind.String())
+		return nil
+	}
+	if n := len(sent.Items); n != len(Positions) {
+		in.Add(roster.Name, core.WrongCount, "must have exactly "+strconv.Itoa(len(Positions))+" entries, and has "+strconv.Itoa(n))
+	}
+	taken := make([]bool, len(Positions))
+	for i := range sent.Items {
+		at := roster.Name + "[" + strconv.Itoa(i) + "]"
+		if kind := sent.Items[i].Kind; kind != jsondoc.Object {
+			in.Add(at, core.WrongType, "must be an object, not "+kind.String())
+			continue
+		}
+		seats = append(seats, readSeat(in, at, &sent.Items[i], taken))
+	}
+	return seats
+}
+
+func readSeat(in *core.Input, at string, sent *jsondoc.Value, taken []bool) (seat canon.Seat) {
+	entry := in.Inside(at, sent.Members)
+	seat.Position = entry.Text(&position)
+	if seat.Position != "" {
+		switch index := slices.Index(Positions, seat.Position); {
+		case index < 0:
+			entry.Add(position.Name, core.UnknownPosition, "must be one of "+strings.Join(Positions, ", ")+", and is "+core.Cut(seat.Position))
+		case taken[index]:
+			entry.Add(position.Name, core.DuplicatePosition, seat.Position+" stands more than once: each position must stand exactly once")
+		default:
+			taken[index] = true
+		}
+	}
+	seat.AgentName = entry.Text(&agentName)
+	seat.Allocation = entry.Integer(&allocation)
+	in.Close(entry)
+	return seat
+}
+
+func seatsOfQuery(in *core.Input) (seats []canon.Seat) {
+	for _, name := range Positions {
+		text := in.Text(&core.Field{Name: name, Type: core.Text, Required: true})
+		if text == "" {
+			continue
+		}
+		seat := canon.Seat{Position: name}
+		at := strings.LastIndexByte(text, ':')
+		if at < 0 || !wholeNumber(text[at+1:]) {
+			in.Add(name, core.BadForm, "must have the form <agent_name>:<allocation>, like ada:30")
+			continue
+		}
+		if seat.AgentName = text[:at]; strings.TrimSpace(seat.AgentName) == "" {
+			in.Add(name, core.Required, "the agent_name before the colon is missing or blank")
+		} else {
+			in.CheckText(&agentName, name, seat.AgentName)
+		}
+		if n, ok := core.ParseInteger(text[at+1:]); !ok {
+			in.Add(name, core.NotAnInteger, "the allocation must be an integer of 32 bits, and is "+core.Cut(text[at+1:]))
+		} else if in.CheckMinimum(&allocation, name, n) {
+			seat.Allocation = n
+		}
+		seats = append(seats, seat)
+	}
+	return seats
+}
+
+// wholeNumber reports whether s is digits with an optional "-" and no leading zero, of any size.
+func wholeNumber(s string) bool {
+	s = strings.TrimPrefix(s, "-")
+	return s != "" && strings.Trim(s, "0123456789") == "" && (s[0] != '0' || len(s) == 1)
+}

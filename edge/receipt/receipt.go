@@ -1,0 +1,407 @@
+// Package receipt mints and verifies souvenir receipts.
+//
+// A receipt attests only that a named agent asked this host for a receipt at a stated time. Its
+// canonical string is what is hashed and signed; see package canon for the rule. A receipt
+// without a signature, as a host without a key mints it, is hash-committed only:
+//
+//	{"receipt_spec":"souvenir_visit_v0.2","issued_by":"www.example.org","issued_at":"2026-11-20T12:00:00Z",
+//	 "agent_name":"ledger-lark","owner_email_sha256":null,"note":"first visit","epoch":"pre-launch",
+//	 "canonical":"{\"receipt_spec\":…}","payload_sha256":"…","signed":false,"signature":null,…}
+package receipt
+
+import (
+	"encoding/base64"
+	"strconv"
+	"strings"
+
+	"anteroom/edge/canon"
+	"anteroom/edge/core"
+	"anteroom/edge/jsondoc"
+)
+
+// What the spec endpoint publishes of the format.
+const (
+	Spec      = "souvenir_visit_v0.2"
+	Algorithm = "Ed25519 (RFC 8032) over the UTF-8 bytes of canonical"
+	Anonymous = "anonymous" // agent_name where none was sent
+)
+
+const (
+	keyBytes       = 32
+	signatureBytes = 64
+)
+
+// The fields of a mint, and of a verification.
+var (
+	agentName  = core.Field{Name: "agent_name", Type: core.Name, Max: core.MaxName, Example: `"ledger-lark"`}
+	ownerEmail = core.Field{Name: "owner_email", Type: core.Email, Example: `"owner@example.org"`}
+	note       = core.Field{Name: "note", Type: core.Text, Max: 140, Example: `"first visit"`}
+	verify     = core.Field{Name: "verify", Type: core.Object, Required: true}
+
+	MintFields   = []core.Field{agentName, ownerEmail, note}
+	VerifyFields = []core.Field{verify}
+)
+
+// Chosen reports whether a body asks for verification: verify is there in any form, null included.
+func Chosen(in *core.Input) bool { return in.Member(verify.Name).Kind != jsondoc.Absent }
+
+// Minted is a receipt as it is handed out.
+type Minted struct {
+	Action           string   `json:"action" enum:"mint" doc:"What was done."`
+	ReceiptSpec      string   `json:"receipt_spec" doc:"Identifier of the receipt format."`
+	IssuedBy         string   `json:"issued_by" doc:"The canonical host."`
+	IssuedAt         string   `json:"issued_at" format:"date-time" doc:"When the request arrived."`
+	AgentName        string   `json:"agent_name" doc:"As sent, unchecked; anonymous when absent."`
+	OwnerEmailSHA256 *string  `json:"owner_email_sha256" pattern:"^[0-9a-f]{64}$" doc:"SHA-256 of the address as sent; null when none was. The address is not stored."`
+	Note             string   `json:"note" doc:"As sent, unchecked; empty when absent."`
+	Epoch            string   `json:"epoch" doc:"Epoch of the service."`
+	Canonical        string   `json:"canonical" doc:"The exact string that was hashed and signed."`
+	PayloadSHA256    string   `json:"payload_sha256" pattern:"^[0-9a-f]{64}$" doc:"Lower-case hexadecimal SHA-256 of canonical."`
+	Canonicalization string   `json:"canonicalization" doc:"Identifier of the rule that canonical follows."`
+	Signed           bool     `json:"signed" doc:"Whether there is a signature."`
+	Signature        *string  `json:"signature" doc:"Raw 64-byte Ed25519 signature over canonical in base64; null when not signed."`
+	PublicKey        string   `json:"public_key_b64" doc:"Raw 32-byte Ed25519 public key in base64; empty when there is none."`
+	SigningStatus    string   `json:"signing_status" doc:"Whether receipts are signed, in words."`
+	IgnoredFields    []string `json:"ignored_fields" doc:"Names in the query, which a POST does not read."`
+	IgnoredTotal     int      `json:"ignored_fields_total,omitempty" doc:"How many there were, where ignored_fields leaves some out."`
+}
+
+// Verdict is the answer to a verification.
+type Verdict struct {
+	Action        string   `json:"action" enum:"verify" doc:"What was done. Nothing was stored."`
+	Valid         bool     `json:"valid" doc:"True only when all three checks pass. It is no identity, reputation or authorization."`
+	FieldsMatch   bool     `json:"fields_match" doc:"Whether the receipt's own fields rebuild into the canonical that it carries."`
+	HashOK        bool     `json:"hash_ok" doc:"Whether payload_sha256 is the SHA-256 of canonical."`
+	SignatureOK   *bool    `json:"signature_ok" doc:"Whether the signature over canonical is one by a key of this host; null when there is no signature."`
+	CheckedKey    string   `json:"checked_against_public_key" doc:"The published key that the signature was checked against; empty when this host has none."`
+	Recomputed    string   `json:"recomputed_sha256" doc:"SHA-256 of canonical as recomputed; empty when canonical is missing."`
+	Problems      []string `json:"problems" doc:"Everything that is wrong or odd, each its own entry."`
+	ProblemsTotal int      `json:"problems_total,omitempty" doc:"How many there were, where problems leaves some out."`
+	Verdict       string   `json:"verdict" doc:"The outcome in words."`
+	IgnoredFields []string `json:"ignored_fields" doc:"What was sent beside verify."`
+	IgnoredTotal  int      `json:"ignored_fields_total,omitempty" doc:"How many there were, where ignored_fields leaves some out."`
+}
+
+// SigningStatus says in words whether receipts are signed. publicKey is "" where there is no key.
+func SigningStatus(publicKey string) string {
+	if publicKey == "" {
+		return "hash-committed only: no signing key is configured, and receipts come back with signed false"
+	}
+	return "live: receipts are signed with the key in public_key_b64"
+}
+
+// WriteKey writes the members of the spec endpoint that depend on the key.
+func WriteKey(t *core.Turn, w *jsondoc.Writer) {
+	w.Str("public_key_b64", t.Host.PublicKey)
+	w.Bool("signing_live", t.Host.PublicKey != "")
+	w.Str("signing_status", SigningStatus(t.Host.PublicKey))
+}
+
+// Mint makes a receipt and stores nothing.
+func Mint(t *core.Turn, in *core.Input) *core.Response {
+	name, email, text := in.Text(&agentName), in.Text(&ownerEmail), in.Text(&note)
+	in.Refuse()
+	if in.Total > 0 {
+		return t.Invalid(in)
+	}
+	if name == "" {
+		name = Anonymous
+	}
+	emailHash := ""
+	if email != "" {
+		emailHash = core.SHA256(email)
+	}
+	field := func(key string) string {
+		switch key {
+		case "receipt_spec":
+			return Spec
+		case "issued_by":
+			return t.Snapshot.CanonicalHost
+		case "issued_at":
+			return core.FormatTime(t.Now)
+		case "agent_name":
+			return name
+		case "owner_email_sha256":
+			return emailHash
+		case "note":
+			return text
+		}
+		return t.Snapshot.Epoch
+	}
+	canonical := canon.Receipt(field)
+	signature := ""
+	if t.Host.PublicKey != "" {
+		signed, ok := t.One(core.Sign{Message: []byte(canonical)})
+		if !ok {
+			return nil
+		}
+		if signed.Failure != core.None || len(signed.Data) != signatureBytes {
+			return t.Problem(core.Internal, "The receipt could not be signed, and none was issued. The operator's signing key may be at fault.", nil, nil)
+		}
+		signature = base64.StdEncoding.EncodeToString(signed.Data)
+	}
+	return t.Answer(func(w *jsondoc.Writer) {
+		w.Str("action", "mint")
+		for _, key := range canon.ReceiptFields {
+			if key == canon.ReceiptNullable {
+				w.StrOrNull(key, field(key))
+			} else {
+				w.Str(key, field(key))
+			}
+		}
+		w.Str("canonical", canonical)
+		w.Str("payload_sha256", core.SHA256(canonical))
+		w.Str("canonicalization", canon.ReceiptRule)
+		w.Bool("signed", signature != "")
+		w.StrOrNull("signature", signature)
+		w.Str("public_key_b64", t.Host.PublicKey)
+		w.Str("signing_status", SigningStatus(t.Host.PublicKey))
+		core.WriteCapped(w, "ignored_fields", in.Ignored())
+	})
+}
+
+// The verdicts, from worst to best.
+const (
+	verdictTampered = "TAMPERED: this is not what was minted. The fields do not rebuild into canonical, or the hash is not that of canonical."
+	verdictForeign  = "Not valid: the receipt names a key that this host does not publish, so nothing here vouches for it."
+	verdictForged   = "Not valid: the signature is not one by this host's key over canonical. The receipt was altered as a whole, or never minted here."
+	verdictUnsigned = "Hash intact, not signed: fields and hash agree, and there is no signature, so anyone could have made it. It is not valid."
+	verdictValid    = "Valid: this host minted exactly this receipt. It attests that someone using this name asked for it at that time, and nothing else."
+)
+
+// Verify checks a receipt against the keys that this host publishes, and stores nothing.
+func Verify(t *core.Turn, in *core.Input) *core.Response {
+	sent := in.Member(verify.Name)
+	if sent.Kind != jsondoc.Object {
+		in.Add(verify.Name, core.WrongType, "must be the whole receipt object, not "+sent.Kind.String())
+		return t.Invalid(in)
+	}
+	c := inspect(sent, keys(t))
+	if c.effect != nil {
+		checked, ok := t.One(*c.effect)
+		if !ok {
+			return nil
+		}
+		if checked.Failure != core.None {
+			return t.Problem(core.Internal, "The signature could not be checked. Try again, or verify offline.", nil, nil)
+		}
+		c.signatureOK = checked.OK
+		if !checked.OK {
+			c.problem("signature is not one by " + c.key + " over canonical")
+		}
+	}
+	return t.Answer(func(w *jsondoc.Writer) {
+		w.Str("action", "verify")
+		w.Bool("valid", c.fieldsMatch && c.hashOK && c.signatureOK)
+		w.Bool("fields_match", c.fieldsMatch)
+		w.Bool("hash_ok", c.hashOK)
+		if c.signed {
+			w.Bool("signature_ok", c.signatureOK)
+		} else {
+			w.Raw("signature_ok", "null")
+		}
+		w.Str("checked_against_public_key", c.key)
+		w.Str("recomputed_sha256", c.recomputed)
+		core.WriteCapped(w, "problems", c.problems)
+		w.Str("verdict", c.verdict())
+		core.WriteCapped(w, "ignored_fields", in.Ignored())
+	})
+}
+
+// keys are those that this host publishes, the current one first; empty when there is none.
+func keys(t *core.Turn) []string {
+	published := t.Snapshot.RetiredKeys
+	if current := t.Host.PublicKey; current != "" {
+		published = append([]string{current}, published...)
+	}
+	return published
+}
+
+// checks is what is found out about a receipt.
+type checks struct {
+	fieldsMatch, hashOK, signatureOK bool
+	signed                           bool // there is a signature, be it a bad one
+	foreign                          bool // it names a key that is not published here
+	key                              string
+	recomputed                       string
+	problems                         []string
+	effect                           *core.Verify // what is left to check
+}
+
+func (c *checks) problem(text string) { c.problems = append(c.problems, text) }
+
+func (c *checks) verdict() string {
+	switch {
+	case !c.fieldsMatch || !c.hashOK:
+		return verdictTampered
+	case !c.signed:
+		return verdictUnsigned
+	case c.foreign:
+		return verdictForeign
+	case !c.signatureOK:
+		return verdictForged
+	}
+	return verdictValid
+}
+
+// inspect checks all of a receipt but the signature itself.
+func inspect(r *jsondoc.Value, published []string) *checks {
+	c := &checks{}
+	c.checkFields(r)
+	canonical := c.text(r, "canonical")
+	if r.Get("canonical").Kind == jsondoc.String {
+		c.recomputed = core.SHA256(canonical)
+		if c.hashOK = c.text(r, "payload_sha256") == c.recomputed; !c.hashOK {
+			c.problem("payload_sha256 is not the SHA-256 of canonical")
+		}
+	} else {
+		c.text(r, "payload_sha256")
+	}
+	if spec := r.Get("receipt_spec"); spec.Kind == jsondoc.String && spec.Text != Spec {
+		c.problem("receipt_spec is " + core.Cut(spec.Text) + ", and this host knows " + Spec)
+	}
+	if rule := r.Get("canonicalization"); rule.Kind == jsondoc.String && rule.Text != canon.ReceiptRule {
+		c.problem("canonicalization is " + core.Cut(rule.Text) + ", and this host knows " + canon.ReceiptRule)
+	}
+	c.checkKey(r, published)
+	c.checkSignature(r, canonical)
+	c.checkRest(r)
+	return c
+}
+
+// checkFields rebuilds canonical from the receipt's own fields.
+func (c *checks) checkFields(r *jsondoc.Value) {
+	complete := true
+	for _, key := range canon.ReceiptFields {
+		v := r.Get(key)
+		if v.Kind == jsondoc.String && !(key == canon.ReceiptNullable && v.Text == "") || key == canon.ReceiptNullable && v.Kind == jsondoc.Null {
+			continue
+		}
+		complete = false
+		c.mistyped(key, v)
+	}
+	canonical := r.Get("canonical")
+	c.fieldsMatch = complete && canonical.Kind == jsondoc.String &&
+		canon.Receipt(func(key string) string { return r.Get(key).Text }) == canonical.Text
+	if !c.fieldsMatch && canonical.Kind == jsondoc.String {
+		c.problem("the fields do not rebuild into canonical: a field, or canonical itself, was edited after minting")
+	}
+}
+
+// checkKey chooses the published key that the receipt names, else the current one.
+func (c *checks) checkKey(r *jsondoc.Value, published []string) {
+	if len(published) > 0 {
+		c.key = published[0]
+	}
+	named := r.Get("public_key_b64")
+	switch {
+	case named.Kind != jsondoc.String:
+		c.mistyped("public_key_b64", named)
+	case strings.TrimSpace(named.Text) == "":
+		if r.Get("signature").Kind == jsondoc.String {
+			c.problem("public_key_b64 is blank, though there is a signature")
+		}
+	default:
+		for _, key := range published {
+			if key == named.Text {
+				c.key = key
+				return
+			}
+		}
+		c.foreign = true
+		c.problem("public_key_b64 is not a key that this host publishes")
+	}
+}
+
+// checkSignature finds out whether there is a signature, and prepares its check.
+func (c *checks) checkSignature(r *jsondoc.Value, canonical string) {
+	signature := r.Get("signature")
+	switch signature.Kind {
+	case jsondoc.Absent:
+		c.problem("signature is missing")
+	case jsondoc.Null:
+	default:
+		c.signed = true
+		raw, ok := decodeBase64(signature.Text, signatureBytes)
+		key, known := decodeBase64(c.key, keyBytes)
+		switch {
+		case !ok:
+			c.problem("signature is not base64 of " + strconv.Itoa(signatureBytes) + " bytes")
+		case c.foreign:
+		case !known:
+			c.problem("this host publishes no key to check the signature against")
+		default:
+			c.effect = &core.Verify{Message: []byte(canonical), PublicKey: key, Signature: raw}
+		}
+	}
+	switch signed := r.Get("signed"); {
+	case signed.Kind != jsondoc.Bool:
+		c.mistyped("signed", signed)
+	case signed.True != c.signed:
+		c.problem("signed is at odds with signature")
+	}
+}
+
+// The members of a mint answer that the checks above do not look at. They are not covered by the signature.
+var (
+	otherTexts = []string{"action", "canonicalization", "signing_status", "notice", "served_from", "canonical_host", "host_note"}
+	otherKnown = []string{"canonical", "payload_sha256", "signed", "signature", "public_key_b64", "ignored_fields", "ignored_fields_total"}
+)
+
+// checkRest names mistyped members and members that no mint answer has.
+func (c *checks) checkRest(r *jsondoc.Value) {
+	if v := r.Get("signing_status"); v.Kind == jsondoc.Absent {
+		c.mistyped("signing_status", v)
+	}
+	for i := range r.Members {
+		name, v := r.Members[i].Name, &r.Members[i].Value
+		switch {
+		case among(name, otherTexts):
+			if v.Kind != jsondoc.String {
+				c.mistyped(name, v)
+			}
+		case !among(name, otherKnown) && !among(name, canon.ReceiptFields):
+			c.problem(core.Cut(name) + " is no member of a receipt, and the signature does not cover it")
+		}
+	}
+}
+
+// text is a member that must be a string; "" and a problem where it is none.
+func (c *checks) text(r *jsondoc.Value, name string) string {
+	v := r.Get(name)
+	if v.Kind != jsondoc.String {
+		c.mistyped(name, v)
+		return ""
+	}
+	return v.Text
+}
+
+func (c *checks) mistyped(name string, v *jsondoc.Value) {
+	switch v.Kind {
+	case jsondoc.Absent:
+		c.problem(name + " is missing")
+	case jsondoc.String:
+		c.problem(name + " is empty, which it is in no receipt")
+	default:
+		c.problem(name + " is " + v.Kind.String() + ", which it is in no receipt")
+	}
+}
+
+// decodeBase64 reads the standard alphabet, padded and strict (RFC 4648, 4 and 3.5): no line
+// breaks, no stray trailing bits.
+func decodeBase64(s string, size int) ([]byte, bool) {
+	if strings.ContainsAny(s, "\r\n") {
+		return nil, false
+	}
+	b, err := base64.StdEncoding.Strict().DecodeString(s)
+	return b, err == nil && len(b) == size
+}
+
+func among(name string, names []string) bool {
+	for _, n := range names {
+		if n == name {
+			return true
+		}
+	}
+	return false
+}
