@@ -230,6 +230,7 @@ type ContractOperation struct {
 	OtherFields string          `json:"other_fields" enum:"refused,listed in ignored_fields,ignored" doc:"What happens with a field that is not named here."`
 	GetTemplate string          `json:"get_template,omitempty" doc:"URI template (RFC 6570) of the GET form."`
 	ExampleBody JSON            `json:"example_body,omitzero" doc:"Example body of the POST form."`
+	Rule        string          `json:"canonicalization,omitempty" doc:"Identifier of the rule of the canonical string in the answer."`
 	Notes       []string        `json:"notes,omitempty" doc:"What else to know."`
 }
 
@@ -269,12 +270,14 @@ type ContractError struct {
 
 // OrgRules is the answer of GET /api/org without a charter's parameters.
 type OrgRules struct {
+	Intro             string `json:"intro" doc:"What the draft is."`
 	Rules             Rules  `json:"rules" doc:"The rules of the draft."`
 	PostTemplate      JSON   `json:"post_template" doc:"A body for POST, to be filled in."`
 	GetTemplate       string `json:"get_template" doc:"URI template (RFC 6570) of the GET form."`
 	Canonicalization  string `json:"canonicalization" doc:"Identifier of the canonical string's rule."`
 	FoundingSlots     int    `json:"founding_org_slots" doc:"Founding org seats in all."`
 	FoundingSlotsLeft int    `json:"founding_org_slots_remaining" minimum:"0" doc:"Founding org seats left."`
+	Founding          string `json:"founding" doc:"How the founding seats are given."`
 	Contract
 }
 
@@ -389,6 +392,8 @@ type Problem struct {
 	ContractURL   string         `json:"contract_url" format:"uri" doc:"Where the contract stands."`
 	Contract      *Contract      `json:"contract,omitempty" doc:"The contract of the endpoint; on 400 and 405."`
 	LiveEndpoints []LiveEndpoint `json:"live_endpoints,omitempty" doc:"What is live; on 404."`
+	IgnoredFields []string       `json:"ignored_fields,omitempty" doc:"Fields that the contract does not name; on 400."`
+	IgnoredTotal  int            `json:"ignored_fields_total,omitzero" doc:"How many there were, where ignored_fields leaves some out."`
 	Trailer
 }
 

@@ -1,0 +1,115 @@
+// Package page renders the HTML pages: Markdown by goldmark, the frame around it by templ. A page has
+// no script and no inline style, and is readable without its style sheet.
+package page
+
+import (
+	"bytes"
+	"context"
+	_ "embed"
+	"fmt"
+	"strings"
+
+	"github.com/yuin/goldmark"
+	"github.com/yuin/goldmark/ast"
+	"github.com/yuin/goldmark/extension"
+	"github.com/yuin/goldmark/parser"
+	"github.com/yuin/goldmark/text"
+)
+
+//go:generate go run github.com/a-h/templ/cmd/templ@v0.3.977 generate
+
+// Style is the style sheet of all pages.
+//
+//go:embed style.css
+var Style []byte
+
+// Page is what one page shows.
+type Page struct {
+	Service     string // name of the service
+	Title       string
+	Description string
+	Canonical   string // absolute address; "" for a page that is no document of its own
+	Twin        string // path of the Markdown twin, "" when there is none
+	Updated     string // date; may be ""
+	Footer      string // who publishes, and under which licence
+	Status      *Status
+	Nav         []Link
+	Documents   []Link
+	LinkedData  string // JSON-LD, escaped for HTML; may be ""
+	Body        Body
+}
+
+// Status is the status dot, with its meaning in words.
+type Status struct {
+	Dot, Status, Since, Message string
+}
+
+// Link is a link of the frame.
+type Link struct{ Path, Text string }
+
+// Body is rendered Markdown.
+type Body struct {
+	HTML     string
+	Sections []Section // of level 2, for the table of contents
+}
+
+// Section is one heading.
+type Section struct{ ID, Text string }
+
+// markdown reads GFM tables besides CommonMark. Raw HTML is left out, and text that looks like an
+// address does not become a link.
+var markdown = goldmark.New(
+	goldmark.WithExtensions(
+		// The default aligns cells by inline styles, which the pages' policy forbids.
+		extension.NewTable(extension.WithTableCellAlignMethod(extension.TableCellAlignNone)),
+		extension.Strikethrough,
+	),
+	goldmark.WithParserOptions(parser.WithAutoHeadingID(), parser.WithHeadingAttribute()),
+)
+
+// Markdown renders a Markdown document. Headings get the identifier in {#braces} behind them, else one made of their text.
+func Markdown(src []byte) (Body, error) {
+	tree := markdown.Parser().Parse(text.NewReader(src))
+	var body Body
+	for node := tree.FirstChild(); node != nil; node = node.NextSibling() {
+		if h, ok := node.(*ast.Heading); ok && h.Level == 2 {
+			id, _ := h.AttributeString("id")
+			raw, _ := id.([]byte)
+			body.Sections = append(body.Sections, Section{string(raw), plain(h, src)})
+		}
+	}
+	var b bytes.Buffer
+	if err := markdown.Renderer().Render(&b, src, tree); err != nil {
+		return Body{}, fmt.Errorf("render Markdown: %w", err)
+	}
+	// A wide table scrolls by itself, and by keyboard too. The renderer escapes text, so that only
+	// its own tags match.
+	body.HTML = strings.NewReplacer(
+		"<table>", `<div class="scroll" role="region" aria-label="Table" tabindex="0"><table>`,
+		"</table>", "</table></div>",
+		"<pre>", `<pre tabindex="0">`,
+	).Replace(b.String())
+	return body, nil
+}
+
+// plain is the text of a node without its markup.
+func plain(node ast.Node, src []byte) string {
+	var b strings.Builder
+	_ = ast.Walk(node, func(n ast.Node, entering bool) (ast.WalkStatus, error) {
+		if t, ok := n.(*ast.Text); ok && entering {
+			b.Write(t.Segment.Value(src))
+		}
+		return ast.WalkContinue, nil
+	})
+	return b.String()
+}
+
+// Render is the page as HTML.
+func (p *Page) Render() ([]byte, error) {
+	var b bytes.Buffer
+	if err := frame(p).Render(context.Background(), &b); err != nil {
+		return nil, fmt.Errorf("render page %s: %w", p.Title, err)
+	}
+	b.WriteByte('\n')
+	return b.Bytes(), nil
+}
