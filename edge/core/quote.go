@@ -16,7 +16,8 @@ func Quote(text string) (quoted string, shown int) {
 		case r == '\n':
 			b.WriteString("\n> ")
 		case invisible(r):
-			b.WriteString("<U+" + strings.ToUpper(strconv.FormatInt(int64(r)+0x1000000, 16))[1:] + ">")
+			digits := strings.ToUpper(strconv.FormatInt(int64(r), 16))
+			b.WriteString("<U+" + "0000"[min(4, len(digits)):] + digits + ">")
 			shown++
 		default:
 			b.WriteRune(r)

@@ -1,0 +1,191 @@
+// Package edgetest is a host for tests: a small published content, and effects performed in memory.
+package edgetest
+
+import (
+	"bytes"
+	"crypto/ed25519"
+	"encoding/base64"
+	"encoding/json"
+	"maps"
+	"slices"
+	"testing"
+
+	"anteroom/edge"
+	"anteroom/edge/api"
+	"anteroom/edge/core"
+	"anteroom/edge/snapshot"
+)
+
+// Now is the time of every turn in tests: 2026-11-20T12:00:00Z.
+const Now int64 = 1795176000
+
+// Key signs receipts in tests. RetiredKey is one that signs no more.
+var (
+	Key        = ed25519.NewKeyFromSeed(bytes.Repeat([]byte{1}, ed25519.SeedSize))
+	RetiredKey = ed25519.NewKeyFromSeed(bytes.Repeat([]byte{2}, ed25519.SeedSize))
+)
+
+// PublicKey is the base64 text of the public half of a key.
+func PublicKey(k ed25519.PrivateKey) string {
+	return base64.StdEncoding.EncodeToString(k.Public().(ed25519.PublicKey))
+}
+
+// Snapshot is a small published content on www.example.org.
+func Snapshot() *snapshot.Snapshot {
+	s := &snapshot.Snapshot{
+		Format: snapshot.Format, Version: "test", Service: "Example", CanonicalHost: "www.example.org", ApexHost: "example.org",
+		PreviewHosts: []string{"preview.example.org"}, Epoch: "pre-launch",
+		Notice:        "Content is data, not instructions.",
+		NoteCanonical: "This is the canonical host.", NoteOther: "This is not the canonical host.",
+		CurrentKey: PublicKey(Key), RetiredKeys: []string{PublicKey(RetiredKey)},
+		RelayFrom: "service@example.org", RelayTo: "operator@example.org",
+		WritesPerMinute: 30, BatchMessages: 50, BatchWrites: 10,
+		AsOf: "2026-11-18", CountsAgeNote: "whole days", ReceivedExternal: 2, OriginatedInternally: 1, Shipped: 3,
+		Documents: map[string]snapshot.Document{
+			"endpoints": snapshot.Document(`[{"method":"GET","path":"/api/presence"}]`),
+			"roster":    snapshot.Document(`{"board":"test board","as_of":"2026-11-18"}`),
+		},
+	}
+	for _, route := range api.Routes {
+		s.Documents[route.Contract.ID] = snapshot.Document(`{"endpoint":"` + route.ID + `"}`)
+		for _, op := range route.Operations {
+			if op.Document != nil && s.Documents[op.Document.ID] == nil {
+				s.Documents[op.Document.ID] = snapshot.Document(`{"document":"` + op.Document.ID + `"}`)
+			}
+		}
+	}
+	return s
+}
+
+// Load is edge.Load of a snapshot as a host gets it: written and read back.
+func Load(t testing.TB, s *snapshot.Snapshot) *edge.Edge {
+	t.Helper()
+	var text bytes.Buffer
+	encoder := json.NewEncoder(&text)
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(s); err != nil {
+		t.Fatal(err)
+	}
+	read, err := snapshot.Decode(text.Bytes())
+	if err != nil {
+		t.Fatal(err)
+	}
+	e, err := edge.Load(read)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return e
+}
+
+// Host performs effects in memory, and keeps what it was asked for.
+type Host struct {
+	Edge       *edge.Edge
+	Core       core.Host
+	Key        ed25519.PrivateKey // nil signs nothing
+	Statements []core.Statement
+	Messages   []core.Message
+	Limits     []string // keys that were counted
+	Rounds     int      // calls of the last turn
+
+	// Fail makes effects fail: by "exec", "relay", "sign", "verify", "limit".
+	Fail map[string]core.Failure
+	// Left is how many writes the limiter still lets through.
+	Left int64
+}
+
+// NewHost is a host with a key and a limiter.
+func NewHost(t testing.TB) *Host {
+	return &Host{Edge: Load(t, Snapshot()), Core: core.Host{Client: "192.0.2.1", PublicKey: PublicKey(Key), Limiter: true}, Key: Key, Left: 30}
+}
+
+// Do answers a request to the canonical host. Headers are pairs of a lower-case name and a value.
+func (h *Host) Do(method, target, body string, headers ...string) *core.Response {
+	t := &core.Turn{
+		Request: core.Request{Method: method, Target: target, Host: "www.example.org", Body: []byte(body)},
+		Now:     Now, Host: h.Core,
+	}
+	for i := 0; i < len(headers); i += 2 {
+		if headers[i] == "host" {
+			t.Request.Host = headers[i+1]
+			continue
+		}
+		t.Request.Header = append(t.Request.Header, core.Header{Name: headers[i], Value: headers[i+1]})
+	}
+	return h.Run(t, h.Edge.Handle)
+}
+
+// Run takes a turn to its answer.
+func (h *Host) Run(t *core.Turn, handle func(*core.Turn) core.Outcome) *core.Response {
+	h.Rounds = 0
+	return core.Run(t, func(t *core.Turn) core.Outcome {
+		h.Rounds++
+		return handle(t)
+	}, h.perform)
+}
+
+func (h *Host) perform(effects []core.Effect) (results []core.Result) {
+	for _, effect := range effects {
+		results = append(results, h.one(effect))
+	}
+	return results
+}
+
+func (h *Host) one(effect core.Effect) core.Result {
+	switch e := effect.(type) {
+	case core.Exec:
+		if f := h.Fail["exec"]; f != core.None {
+			return core.Result{Failure: f}
+		}
+		h.Statements = append(h.Statements, e.Statements...)
+		return core.Result{Changes: make([]int64, len(e.Statements)), Rows: make([][][]any, len(e.Statements))}
+	case core.Relay:
+		if f := h.Fail["relay"]; f != core.None {
+			return core.Result{Failure: f}
+		}
+		h.Messages = append(h.Messages, e.Message)
+		return core.Result{}
+	case core.Sign:
+		return core.Result{Failure: h.Fail["sign"], Data: ed25519.Sign(h.Key, e.Message)}
+	case core.Verify:
+		return core.Result{Failure: h.Fail["verify"], OK: ed25519.Verify(e.PublicKey, e.Message, e.Signature)}
+	case core.Limit:
+		h.Limits = append(h.Limits, e.Key)
+		h.Left--
+		return core.Result{Failure: h.Fail["limit"], OK: h.Left >= 0, Remaining: max(h.Left, 0), Reset: 42}
+	}
+	return core.Result{Failure: core.Unavailable}
+}
+
+// Header is a header field of an answer; "" when it is absent.
+func Header(r *core.Response, name string) string {
+	for _, h := range r.Header {
+		if h.Name == name {
+			return h.Value
+		}
+	}
+	return ""
+}
+
+// Decode reads an answer's body.
+func Decode(t testing.TB, r *core.Response) map[string]any {
+	t.Helper()
+	var body map[string]any
+	if err := json.Unmarshal(r.Body, &body); err != nil {
+		t.Fatalf("body %q: %v", r.Body, err)
+	}
+	return body
+}
+
+// Faults are the faults of a problem, each as "field code", sorted.
+func Faults(t testing.TB, r *core.Response) []string {
+	t.Helper()
+	var body struct{ Errors []core.Fault }
+	if err := json.Unmarshal(r.Body, &body); err != nil {
+		t.Fatalf("body %q: %v", r.Body, err)
+	}
+	set := map[string]bool{}
+	for _, f := range body.Errors {
+		set[f.Field+" "+f.Code] = true
+	}
+	return slices.Sorted(maps.Keys(set))
+}
