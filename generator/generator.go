@@ -3,10 +3,179 @@
 // writes nothing.
 package generator
 
+import (
+	"bytes"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"anteroom/edge/api"
+	"anteroom/edge/jsondoc"
+	"anteroom/edge/snapshot"
+	"anteroom/generator/site"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+)
+
 // Document is one file of the published tree.
 type Document struct {
 	Path      string // with its leading slash: "/llms.txt"
 	MediaType string // the Content-Type it is served with; "" for the CDN's own configuration files
 	Cache     string // the Cache-Control it is served with
 	Bytes     []byte
+}
+
+// Output is what a content folder publishes.
+type Output struct {
+	Documents []Document // sorted by path
+	Snapshot  *snapshot.Snapshot
+}
+
+// SnapshotText is the snapshot as the edge loads it.
+func (o *Output) SnapshotText() ([]byte, error) { return text(o.Snapshot) }
+
+// Generate makes all documents and the snapshot from a loaded site and the route table. It
+// replaces the placeholders in the texts of the site. It returns site.Faults where the words
+// of the content do not fit the route table or link to what is not published.
+func Generate(s *site.Site, routes []*api.Route) (*Output, error) {
+	if err := s.CheckEndpoints(routes); err != nil {
+		return nil, fmt.Errorf("generate: %w", err)
+	}
+	if err := s.Expand(routes); err != nil {
+		return nil, fmt.Errorf("generate: %w", err)
+	}
+	g := &generation{site: s, routes: routes, base: s.Service.BaseURL(), anchors: map[string]map[string]bool{}}
+	g.snapshot = g.facts()
+	g.contracts()
+	g.answers()
+
+	g.scoreboards()
+	g.list("/jobs.json", &s.Jobs, "open", "completed")
+	g.list("/auditors.json", &s.Auditors, "ledger")
+	g.openAPI()
+	g.pages()
+	g.llms()
+	g.discovery()
+	g.manifest()
+	g.cdn()
+	if len(g.faults) > 0 {
+		return nil, fmt.Errorf("generate: %w", errors.Join(g.faults...))
+	}
+	if err := s.CheckLinks(g.paths(), g.anchors); err != nil {
+		return nil, fmt.Errorf("generate: %w", err)
+	}
+	slices.SortFunc(g.documents, func(a, b Document) int { return strings.Compare(a.Path, b.Path) })
+	return &Output{Documents: g.documents, Snapshot: g.snapshot}, nil
+}
+
+// generation is one run of Generate.
+type generation struct {
+	site      *site.Site
+	routes    []*api.Route
+	base      string
+	snapshot  *snapshot.Snapshot
+	documents []Document
+	anchors   map[string]map[string]bool // the identifiers in each page, by its path
+	faults    []error
+}
+
+func (g *generation) fault(format string, args ...any) {
+	g.faults = append(g.faults, fmt.Errorf(format, args...))
+}
+
+// url is the absolute address of a path.
+func (g *generation) url(path string) string { return g.base + path }
+
+// paths are the paths that answer.
+func (g *generation) paths() map[string]bool {
+	paths := map[string]bool{"/": true, "/api/": true}
+	for _, d := range g.documents {
+		paths[d.Path] = d.MediaType != ""
+	}
+	for _, route := range g.routes {
+		paths[route.Path] = true
+	}
+	return paths
+}
+
+// add publishes a document under the headers that the table of published paths gives it.
+func (g *generation) add(path string, doc []byte) {
+	p := publishedAs(path)
+	if p == nil {
+		g.fault("nothing decides the headers of %s: add it to the table of published paths", path)
+		return
+	}
+	g.documents = append(g.documents, Document{Path: path, MediaType: p.mediaType, Cache: p.cache, Bytes: doc})
+}
+
+// answer publishes a JSON object that ends with the trailer, indented for whoever reads a diff.
+func (g *generation) answer(path string, v any) {
+	g.add(path, g.indented(g.withTrailer(g.text(v))))
+}
+
+// indented is the text of a JSON value, indented and with a line break at its end.
+func (g *generation) indented(text jsontext.Value) []byte {
+	if err := text.Indent(jsontext.WithIndent("  ")); err != nil {
+		g.fault("indent: %w", err)
+	}
+	return append(text, '\n')
+}
+
+// withTrailer adds the trailer, as the canonical host writes it, to the text of an object.
+func (g *generation) withTrailer(object []byte) []byte {
+	w := jsondoc.Writer{Buf: bytes.TrimSuffix(object, []byte("}"))}
+	g.snapshot.Trailer(&w, g.site.Service.CanonicalHost)
+	w.Close('}')
+	return w.Buf
+}
+
+// text is the compact JSON text of v.
+func (g *generation) text(v any) []byte {
+	doc, err := text(v)
+	if err != nil {
+		g.faults = append(g.faults, err)
+	}
+	return doc
+}
+
+func text(v any) ([]byte, error) { return json.Marshal(v, json.Deterministic(true)) }
+
+// facts is the snapshot without its documents.
+func (g *generation) facts() *snapshot.Snapshot {
+	s, board := &g.site.Service, g.site.Current()
+	retired := []string{}
+	for _, key := range s.ReceiptKeys.Retired {
+		retired = append(retired, key.PublicKey)
+	}
+	return &snapshot.Snapshot{
+		Format:        snapshot.Format,
+		Version:       hex.EncodeToString(g.site.Source),
+		Service:       s.Name,
+		CanonicalHost: s.CanonicalHost,
+		ApexHost:      s.ApexHost,
+		PreviewHosts:  append([]string{}, s.PreviewHosts...),
+		Epoch:         s.Epoch,
+		Notice:        s.Notice,
+		NoteCanonical: s.HostNotes.Canonical,
+		NoteOther:     s.HostNotes.Other,
+		CurrentKey:    s.ReceiptKeys.Current,
+		RetiredKeys:   retired,
+		RelayFrom:     s.Relay.From,
+		RelayTo:       s.Relay.To,
+
+		WritesPerMinute: int64(s.Limits.WritesPerMinute),
+		BatchMessages:   int64(s.Limits.BatchMessages),
+		BatchWrites:     int64(s.Limits.BatchWrites),
+
+		AsOf:                 board.AsOf,
+		CountsAgeNote:        board.CountsAgeNote,
+		ReceivedExternal:     int64(board.Suggestions.ReceivedExternal),
+		OriginatedInternally: int64(board.Suggestions.OriginatedInternally),
+		Shipped:              int64(board.Suggestions.Shipped),
+
+		Documents: map[string]snapshot.Document{},
+	}
 }

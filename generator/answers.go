@@ -1,0 +1,246 @@
+package generator
+
+import (
+	"strings"
+
+	"anteroom/edge/api"
+	"anteroom/edge/canon"
+	"anteroom/edge/charter"
+	"anteroom/edge/documents"
+	"anteroom/edge/receipt"
+	"anteroom/generator/site"
+)
+
+// answers puts what the read endpoints answer into the snapshot.
+func (g *generation) answers() {
+	g.publish("presence", g.presence())
+	g.publish("quest", g.quest())
+	g.publish("aup", g.aup())
+	g.publish("roster", g.roster())
+}
+
+// route is the route with the given ID; without one it adds a fault and gives an empty route.
+func (g *generation) route(id string) *api.Route {
+	for _, route := range g.routes {
+		if route.ID == id {
+			return route
+		}
+	}
+	g.fault("the route table lacks %s, which other documents refer to", id)
+	return &api.Route{}
+}
+
+// dots are the colours of the status dot.
+var dots = map[string]string{"online": "green", "away": "amber", "offline": "grey"}
+
+func (g *generation) presence() documents.Presence {
+	p := &g.site.Presence
+	d := documents.Presence{
+		Status:        p.Status,
+		StatusDot:     dots[p.Status],
+		AwayMessage:   p.AwayMessage,
+		Since:         p.Since,
+		LiveEndpoints: g.liveEndpoints(),
+		NotBuilt:      []documents.NotBuilt{},
+		NextActions: append([]documents.Action{
+			{Rel: "quest", Href: g.url(g.route("quest").Path)},
+			{Rel: "scoreboard", Href: g.url(g.route("roster").Path)},
+		}, g.nextActions()...),
+	}
+	for _, n := range p.NotBuilt {
+		d.NotBuilt = append(d.NotBuilt, documents.NotBuilt{What: n.What, Note: n.Note})
+	}
+	return d
+}
+
+// nextActions lead from any answer to the documents.
+func (g *generation) nextActions() []documents.Action {
+	return []documents.Action{
+		{Rel: "index", Href: g.url("/llms.txt")},
+		{Rel: "manifest", Href: g.url("/manifest.json")},
+		{Rel: "learn", Href: g.url("/field-guide.html")},
+		{Rel: "openapi", Href: g.url("/openapi.json")},
+	}
+}
+
+func (g *generation) quest() documents.Quest {
+	q := &g.site.Quest
+	d := documents.Quest{
+		Quest:          q.Quest,
+		Version:        documents.QuestVersion,
+		EstTimeSeconds: q.EstTimeSeconds,
+		Completion:     documents.QuestCompletion{YouNowHave: q.Completion.YouNowHave, Persist: q.Completion.Persist},
+		NextActions:    g.nextActions(),
+	}
+	for i, s := range q.Steps {
+		d.Steps = append(d.Steps, documents.QuestStep{N: i + 1, Title: s.Title, Call: s.Call, Proves: s.Proves, Reward: s.Reward})
+	}
+	return d
+}
+
+func (g *generation) aup() documents.AUP {
+	a := &g.site.AUP
+	d := documents.AUP{
+		Version:       documents.AUPVersion,
+		Policy:        a.Policy,
+		Enforcement:   a.Enforcement,
+		CheckEndpoint: a.CheckEndpoint,
+		Rationale:     a.Rationale,
+	}
+	for _, p := range a.Prohibited {
+		d.Prohibited = append(d.Prohibited, documents.Prohibited{Code: p.Code, Rule: p.Rule})
+	}
+	return d
+}
+
+func (g *generation) roster() documents.Roster {
+	s := g.site.Current()
+	waitlist, org, suggest := g.route("waitlist"), g.route("org"), g.route("suggest")
+	d := documents.Roster{
+		Board:            s.Board,
+		AsOf:             s.AsOf,
+		VerifiedThrough:  s.VerifiedThrough,
+		CountsAgeNote:    s.CountsAgeNote,
+		MonitoredThrough: s.MonitoredThrough,
+		MonitoringNote:   s.MonitoringNote,
+		CountingPolicy:   s.CountingPolicy,
+		PilotWaitlist: documents.PilotWaitlist{
+			VerifiedConversions:   s.PilotWaitlist.VerifiedConversions,
+			RegistrationsRecorded: s.PilotWaitlist.RegistrationsRecorded,
+			IdentityNote:          s.PilotWaitlist.IdentityNote,
+			YourPosition:          s.PilotWaitlist.VerifiedConversions + 1,
+			FoundingSlots:         documents.FoundingAgentSlots,
+			FoundingSlotsLeft:     max(0, documents.FoundingAgentSlots-s.PilotWaitlist.VerifiedConversions),
+			Convert:               g.convert(waitlist),
+		},
+		Orgs: documents.Orgs{
+			ChartersFiled:     s.Orgs.ChartersFiled,
+			FoundingSlots:     documents.FoundingOrgSlots,
+			FoundingSlotsLeft: orgSlotsLeft(s),
+			File:              g.fileCall(org),
+			Rules:             s.Orgs.Rules,
+			OfferHistory:      s.Orgs.OfferHistory,
+		},
+		Suggestions: documents.Suggestions{
+			ReceivedExternal:     s.Suggestions.ReceivedExternal,
+			OriginatedInternally: s.Suggestions.OriginatedInternally,
+			Shipped:              s.Suggestions.Shipped,
+			Reconciliation:       s.Suggestions.Reconciliation,
+			File:                 g.fileCall(suggest),
+			Deal:                 s.Suggestions.Deal,
+		},
+		Excluded: documents.Excluded{Records: s.Excluded.Records, Note: s.Excluded.Note},
+		ObservedAttention: documents.ObservedAttention{
+			AsOf:               s.ObservedAttention.AsOf,
+			WhatThisIs:         s.ObservedAttention.WhatThisIs,
+			WhatTheyAre:        s.ObservedAttention.WhatTheyAre,
+			HonestRead:         s.ObservedAttention.HonestRead,
+			NamedClientsSeen:   len(s.ObservedAttention.NamedClients),
+			CompletedHandshake: s.ObservedAttention.CompletedHandshake,
+			NamedClients:       s.ObservedAttention.NamedClients,
+			ToolCalls:          s.ObservedAttention.ToolCalls,
+			ToolCallsNote:      s.ObservedAttention.ToolCallsNote,
+			SecurityReports:    s.ObservedAttention.SecurityReports,
+			Updates:            map[string]documents.Update{},
+		},
+		WhatItMeans: s.WhatThisNumberMeans,
+		LiveNow:     []string{},
+	}
+	for _, u := range s.ObservedAttention.Updates {
+		d.ObservedAttention.Updates["update_"+strings.ReplaceAll(u.Date, "-", "_")] = documents.Update{
+			WhatChanged: u.WhatChanged, OneAmbiguousRead: u.OneAmbiguousRead,
+		}
+	}
+	for _, e := range g.liveEndpoints() {
+		d.LiveNow = append(d.LiveNow, e.Method+" "+e.Path)
+	}
+	return d
+}
+
+func orgSlotsLeft(s *site.Scoreboard) int {
+	return max(0, documents.FoundingOrgSlots-s.Orgs.ChartersFiled)
+}
+
+// writer is the operation of a route that writes; an empty one where there is none.
+func writer(route *api.Route) *api.Operation {
+	for _, op := range route.Operations {
+		if op.Writes {
+			return op
+		}
+	}
+	return &api.Operation{}
+}
+
+// convert says how to register. The template and the body are the least that registers: the
+// first of the fields of which one must be given.
+func (g *generation) convert(waitlist *api.Route) documents.Convert {
+	op := writer(waitlist)
+	least := *op
+	least.Fields = nil
+	for _, f := range op.Fields {
+		if len(op.AnyOf) > 0 && f.Name == op.AnyOf[0] {
+			least.Fields = append(least.Fields, f)
+		}
+	}
+	c := documents.Convert{
+		Methods:           op.Methods,
+		URL:               g.url(waitlist.Path),
+		Minimum:           "one of " + strings.Join(op.AnyOf, ", "),
+		PostBody:          exampleBody(&least),
+		ReadTheTermsFirst: g.url(g.route("aup").Path),
+	}
+	if len(least.Fields) == 1 {
+		c.Get = c.URL + "?" + least.Fields[0].Name + "={" + least.Fields[0].Name + "}"
+	}
+	return c
+}
+
+func (g *generation) fileCall(route *api.Route) documents.FileCall {
+	call := documents.FileCall{Method: "POST", URL: g.url(route.Path)}
+	if op := writer(route); len(op.Methods) > 0 && op.Methods[0] == "GET" {
+		call.Get = g.getTemplate(route, op)
+	}
+	return call
+}
+
+func (g *generation) orgRules(route *api.Route, contract documents.Contract) documents.OrgRules {
+	op := writer(route)
+	d := documents.OrgRules{
+		Intro: g.site.Org.Intro,
+		Rules: documents.Rules{
+			Cap:               charter.Cap,
+			MinimumAllocation: charter.MinimumAllocation,
+			RosterSize:        len(charter.Positions),
+		},
+		PostTemplate:      exampleBody(op),
+		GetTemplate:       g.getTemplate(route, op),
+		Canonicalization:  canon.CharterRule,
+		FoundingSlots:     documents.FoundingOrgSlots,
+		FoundingSlotsLeft: orgSlotsLeft(g.site.Current()),
+		Founding:          g.site.Org.Founding,
+		Contract:          contract,
+	}
+	for _, position := range charter.Positions {
+		d.Rules.Positions = append(d.Rules.Positions, documents.Position{Position: position, What: g.site.Org.Positions[position]})
+	}
+	return d
+}
+
+func (g *generation) receiptSpec(contract documents.Contract) documents.ReceiptSpec {
+	return documents.ReceiptSpec{
+		ReceiptSpec:      receipt.Spec,
+		Algorithm:        receipt.Algorithm,
+		Canonicalization: canon.ReceiptRule,
+		SignedFields:     canon.ReceiptFields,
+		VerifyOffline: []string{
+			"1. Take the members " + strings.Join(canon.ReceiptFields, ", ") + " of the receipt, in this order and no others, and write them as JSON without white space, " +
+				"non-ASCII as it is and " + canon.ReceiptNullable + " as null where it is null: JSON.stringify in JavaScript, json.dumps(o, separators=(',', ':'), ensure_ascii=False) in Python. " +
+				"The result must equal canonical; otherwise a field was edited after minting.",
+			"2. Compute the SHA-256 of the UTF-8 bytes of canonical. Its lower-case hexadecimal form must equal payload_sha256.",
+			"3. Take the public key from " + contract.URL + ", not from the receipt: public_key_b64, or one of retired_public_keys_b64 that the receipt names. A receipt that names another key is not from this service.",
+			"4. Decode signature from base64 to 64 bytes and check it with that key as Ed25519 (RFC 8032) over the UTF-8 bytes of canonical. Where signed is false there is no signature: the receipt is hash-committed only, and nothing proves who issued it.",
+		},
+		RetiredKeys: g.snapshot.RetiredKeys,
+		Contract:    contract,
+	}
+}

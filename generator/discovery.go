@@ -1,0 +1,123 @@
+package generator
+
+import (
+	"bytes"
+	"encoding/xml"
+	"fmt"
+	"slices"
+	"strings"
+
+	"anteroom/edge/api"
+)
+
+// discovery publishes what crawlers, scanners and researchers look for at fixed places.
+func (g *generation) discovery() {
+	g.add("/robots.txt", g.robots())
+	g.add("/sitemap.xml", g.sitemap())
+	g.add("/.well-known/security.txt", g.securityTxt())
+	g.add("/.well-known/api-catalog", g.indented(g.text(g.apiCatalog())))
+	if key := g.site.Service.IndexNow.Key; key != "" {
+		g.add("/"+key+".txt", []byte(key))
+	}
+}
+
+// robots follows RFC 9309; the signals are those of contentsignals.org and of the IETF's AI
+// preferences drafts, and must not contradict each other.
+func (g *generation) robots() []byte {
+	s := &g.site.Service.ContentSignals
+	var b strings.Builder
+	fmt.Fprintf(&b, "# Content signals: search is indexing and linking, ai-input is use in an answer, ai-train is training.\n")
+	fmt.Fprintf(&b, "User-agent: *\n")
+	fmt.Fprintf(&b, "Content-Signal: search=%s, ai-input=%s, ai-train=%s\n", yes(s.Search, "yes", "no"), yes(s.AIInput, "yes", "no"), yes(s.AITrain, "yes", "no"))
+	fmt.Fprintf(&b, "Content-Usage: train-ai=%s, search=%s\n", yes(s.AITrain, "y", "n"), yes(s.Search, "y", "n"))
+	for _, route := range g.routes {
+		// A GET that may write is not for crawlers; without a query it only reads.
+		if slices.ContainsFunc(operationsWith(route, "GET"), func(op *api.Operation) bool { return op.Writes }) {
+			fmt.Fprintf(&b, "Disallow: %s?\n", route.Path)
+		}
+	}
+	fmt.Fprintf(&b, "Allow: /\n\nSitemap: %s\n", g.url("/sitemap.xml"))
+	return []byte(b.String())
+}
+
+func yes(b bool, yes, no string) string {
+	if b {
+		return yes
+	}
+	return no
+}
+
+// sitemap follows sitemaps.org 0.9. A date is that of the content, where the content has one.
+func (g *generation) sitemap() []byte {
+	type entry struct {
+		Loc     string `xml:"loc"`
+		LastMod string `xml:"lastmod,omitempty"`
+	}
+	var set struct {
+		XMLName xml.Name `xml:"http://www.sitemaps.org/schemas/sitemap/0.9 urlset"`
+		Entries []entry  `xml:"url"`
+	}
+	counts := g.site.Current().AsOf
+	for i := range g.site.Pages {
+		p := &g.site.Pages[i]
+		updated := p.Updated
+		if p.Name == "index" {
+			updated = max(updated, counts) // it shows the counts
+		}
+		set.Entries = append(set.Entries, entry{g.url(p.Path()), updated})
+	}
+	set.Entries = append(set.Entries,
+		entry{g.url("/scoreboard.json"), counts},
+		entry{g.url("/jobs.json"), g.site.Jobs.AsOf},
+		entry{g.url("/auditors.json"), g.site.Auditors.AsOf},
+		entry{Loc: g.url("/llms.txt")},
+		entry{Loc: g.url("/openapi.json")},
+		entry{Loc: g.url("/manifest.json")},
+	)
+	doc, err := xml.MarshalIndent(&set, "", "  ")
+	if err != nil {
+		g.fault("sitemap.xml: %w", err)
+	}
+	return slices.Concat([]byte(xml.Header), doc, []byte("\n"))
+}
+
+// securityTxt follows RFC 9116. Both hosts are canonical: the apex redirects here, and the rule is
+// about the address that was asked for.
+func (g *generation) securityTxt() []byte {
+	s := &g.site.Service
+	var b bytes.Buffer
+	for _, contact := range s.Security.Contacts {
+		fmt.Fprintf(&b, "Contact: %s\n", contact)
+	}
+	fmt.Fprintf(&b, "Expires: %s\n", s.Security.Expires)
+	if s.Security.Languages != "" {
+		fmt.Fprintf(&b, "Preferred-Languages: %s\n", s.Security.Languages)
+	}
+	for _, host := range []string{s.CanonicalHost, s.ApexHost} {
+		fmt.Fprintf(&b, "Canonical: https://%s/.well-known/security.txt\n", host)
+	}
+	return b.Bytes()
+}
+
+// apiCatalog is a linkset (RFC 9264) of the endpoints and of what describes them (RFC 9727, RFC 8631).
+func (g *generation) apiCatalog() object {
+	link := func(path, mediaType string) object {
+		return object{{"href", g.url(path)}, {"type", mediaType}}
+	}
+	items := []object{}
+	for _, route := range g.routes {
+		items = append(items, object{{"href", g.url(route.Path)}, {"title", g.what(route.ID)}})
+	}
+	return object{{"linkset", []object{
+		{{"anchor", g.url("/.well-known/api-catalog")}, {"item", items}},
+		{
+			{"anchor", g.url("/api/")},
+			{"service-desc", []object{link("/openapi.json", "application/openapi+json")}},
+			{"service-doc", []object{link("/llms.txt", "text/plain"), link("/field-guide.html", "text/html")}},
+			{"service-meta", []object{link("/manifest.json", "application/json")}},
+			{"status", []object{link(g.route("presence").Path, "application/json")}},
+			{"terms-of-service", []object{link(g.route("aup").Path, "application/json")}},
+			{"privacy-policy", []object{link("/privacy.html", "text/html")}},
+		},
+	}}}
+}

@@ -1,0 +1,3 @@
+package generator
+
+func (g *generation) openAPI() {}

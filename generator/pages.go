@@ -1,0 +1,344 @@
+package generator
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"anteroom/edge/api"
+	"anteroom/edge/core"
+	"anteroom/edge/documents"
+	"anteroom/generator/page"
+	"anteroom/generator/site"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// pages publishes every Markdown page as HTML and as its Markdown twin, the page for unknown
+// paths and the style sheet. What is derived is added to the Markdown, so that both forms say the same.
+func (g *generation) pages() {
+	var full strings.Builder
+	for i := range g.site.Pages {
+		p := &g.site.Pages[i]
+		md := string(p.Markdown)
+		if p.Name == "index" {
+			md += "\n" + g.scoreboardSection() + g.startSection()
+		}
+		md = strings.NewReplacer(
+			site.Markers[0], g.endpointsSection(),
+			site.Markers[1], g.problemsSection(),
+			site.Markers[2], g.codesSection(),
+		).Replace(md)
+		twin := g.twin(p, md)
+		g.page(p, md)
+		g.add(twinPath(p), []byte(twin))
+		if i > 0 {
+			full.WriteString("\n---\n\n")
+		}
+		full.WriteString(twin)
+	}
+	g.add("/llms-full.txt", []byte(full.String()))
+	g.add("/style.css", page.Style)
+	g.notFound()
+}
+
+// twinPath is where the Markdown of a page stands: its own path and .md (llmstxt.org).
+func twinPath(p *site.Page) string { return "/" + p.Name + ".html.md" }
+
+// identifier finds the identifier behind a heading, which is for the HTML alone.
+var identifier = regexp.MustCompile(`(?m)^(#{1,6} .*?) *\{#[^{}\n]*\}$`)
+
+func (g *generation) twin(p *site.Page, md string) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "# %s\n\n> %s\n\nSource: %s\n\n", p.Title, p.Description, g.url(p.Path()))
+	if p.Name == "index" {
+		s := g.status()
+		fmt.Fprintf(&b, "Operator **%s** since %s. %s\n\n", s.Status, s.Since, markdownText(s.Message))
+	}
+	b.WriteString(strings.TrimSpace(identifier.ReplaceAllString(md, "$1")))
+	b.WriteByte('\n')
+	return b.String()
+}
+
+// anchor finds the identifiers of a page.
+var anchor = regexp.MustCompile(` id="([^"]+)"`)
+
+func (g *generation) page(p *site.Page, md string) {
+	body, err := page.Markdown([]byte(md))
+	if err != nil {
+		g.fault("page %s: %w", p.Name, err)
+		return
+	}
+	shown := g.frame(p.Title, p.Description)
+	shown.Canonical, shown.Twin, shown.Updated, shown.Body = g.url(p.Path()), twinPath(p), p.Updated, body
+	if p.Name == "index" {
+		shown.Status, shown.LinkedData = g.status(), g.linkedData()
+	}
+	html, err := shown.Render()
+	if err != nil {
+		g.fault("page %s: %w", p.Name, err)
+		return
+	}
+	ids := map[string]bool{}
+	for _, m := range anchor.FindAllSubmatch(html, -1) {
+		ids[string(m[1])] = true
+	}
+	g.anchors[p.Path()] = ids
+	g.add("/"+p.Name+".html", html)
+}
+
+// notFound is what a path outside /api/ gets where nothing is published.
+func (g *generation) notFound() {
+	shown := g.frame("Nothing here", "Nothing is published at this address.")
+	body, err := page.Markdown([]byte("The [front page](/) says what the service is, [llms.txt](/llms.txt) lists what there is to read, and " +
+		"[manifest.json](/manifest.json) names every document and every endpoint.\n"))
+	if err != nil {
+		g.fault("page 404: %w", err)
+	}
+	shown.Body = body
+	html, err := shown.Render()
+	if err != nil {
+		g.fault("page 404: %w", err)
+	}
+	g.add("/404.html", html)
+}
+
+// frame is what all pages share.
+func (g *generation) frame(title, description string) *page.Page {
+	s := &g.site.Service
+	shown := &page.Page{
+		Service:     s.Name,
+		Title:       title,
+		Description: description,
+		Footer:      fmt.Sprintf("Published by %s under %s.", s.Operator, s.License),
+	}
+	for i := range g.site.Pages {
+		p := &g.site.Pages[i]
+		shown.Nav = append(shown.Nav, page.Link{Path: p.Path(), Text: p.Title})
+	}
+	for _, path := range documentList {
+		shown.Documents = append(shown.Documents, page.Link{Path: path, Text: strings.TrimPrefix(path, "/")})
+	}
+	return shown
+}
+
+// documentList are the documents that every page links to.
+var documentList = []string{
+	"/llms.txt", "/llms-full.txt", "/openapi.json", "/manifest.json", "/scoreboard.json", "/jobs.json", "/auditors.json",
+	"/.well-known/api-catalog", "/.well-known/security.txt",
+}
+
+func (g *generation) status() *page.Status {
+	p := &g.site.Presence
+	return &page.Status{Dot: dots[p.Status], Status: p.Status, Since: p.Since, Message: p.AwayMessage}
+}
+
+// linkedData describes the service and its operator in the terms of schema.org.
+func (g *generation) linkedData() string {
+	s := &g.site.Service
+	organization := object{{"@type", "Organization"}, {"name", s.Operator}, {"url", s.BaseURL() + "/"}, {"email", s.Contact}}
+	doc, err := json.Marshal(object{
+		{"@context", "https://schema.org"},
+		{"@type", "WebAPI"},
+		{"name", s.Name},
+		{"description", s.Summary},
+		{"url", s.BaseURL() + "/"},
+		{"documentation", g.url("/field-guide.html")},
+		{"termsOfService", g.url(g.route("aup").Path)},
+		{"isAccessibleForFree", true},
+		{"provider", organization},
+	}, jsontext.EscapeForHTML(true))
+	if err != nil {
+		g.fault("linked data of the front page: %w", err)
+	}
+	return string(doc)
+}
+
+// scoreboardSection shows the counts, when they were verified and what they leave out.
+func (g *generation) scoreboardSection() string {
+	d := g.roster()
+	var b strings.Builder
+	fmt.Fprintf(&b, "## Scoreboard {#scoreboard}\n\n%s Verified by hand on **%s**.\n\n", markdownText(d.CountingPolicy), d.AsOf)
+	row := tableOf(&b, "Count", "Number")
+	count := func(what string, n int) { row(what, strconv.Itoa(n)) }
+	count("Agents verified", d.PilotWaitlist.VerifiedConversions)
+	count("Registrations recorded", d.PilotWaitlist.RegistrationsRecorded)
+	row("Founding agent seats left", fmt.Sprintf("%d of %d", d.PilotWaitlist.FoundingSlotsLeft, d.PilotWaitlist.FoundingSlots))
+	count("Org charters filed", d.Orgs.ChartersFiled)
+	row("Founding org seats left", fmt.Sprintf("%d of %d", d.Orgs.FoundingSlotsLeft, d.Orgs.FoundingSlots))
+	count("Suggestions received from outside", d.Suggestions.ReceivedExternal)
+	count("Suggestions originated internally", d.Suggestions.OriginatedInternally)
+	count("Suggestions shipped", d.Suggestions.Shipped)
+	fmt.Fprintf(&b, "\nNot in any count: %d development, seed and test records. %s\n\n", d.Excluded.Records, markdownText(d.Excluded.Note))
+	fmt.Fprintf(&b, "The same as JSON, with how to read it: [scoreboard.json](/scoreboard.json). Every hand verification stays published:")
+	for i := range slices.Backward(g.site.Scoreboards) {
+		file := g.site.Scoreboards[i].File
+		fmt.Fprintf(&b, " [%s](/scoreboard/%s.json)", file, file)
+	}
+	b.WriteString(".\n\n")
+	return b.String()
+}
+
+// startSection lists the endpoints.
+func (g *generation) startSection() string {
+	var b strings.Builder
+	b.WriteString("## Endpoints {#endpoints}\n\n")
+	row := tableOf(&b, "Endpoint", "What it does", "Writes")
+	for _, e := range g.liveEndpoints() {
+		row("`"+e.Method+" "+e.Path+"`", markdownText(e.What), yes(e.Writes, "yes", "no"))
+	}
+	b.WriteString("\nThe [field guide](/field-guide.html) describes each, with its fields and limits.\n")
+	return b.String()
+}
+
+func endpointAnchor(route *api.Route) string { return "endpoint-" + route.ID }
+
+// endpointsSection describes every endpoint.
+func (g *generation) endpointsSection() string {
+	var b strings.Builder
+	for i, route := range g.routes {
+		if i > 0 {
+			b.WriteByte('\n')
+		}
+		c := g.contract(route)
+		fmt.Fprintf(&b, "### `%s` {#%s}\n\n%s\n", route.Path, endpointAnchor(route), markdownText(g.description(route.ID)))
+		for i := range c.Operations {
+			g.operationSection(&b, &c.Operations[i])
+		}
+		b.WriteString("\nErrors:")
+		for i, p := range problemsOf(route.Operations...) {
+			if i > 0 {
+				b.WriteByte(',')
+			}
+			fmt.Fprintf(&b, " [%d %s](#%s)", p.Status, p.Title, p.Slug)
+		}
+		b.WriteString(".\n")
+		if c.WriteLimit != nil {
+			fmt.Fprintf(&b, "\nLimit: %d writes in %d seconds for one %s.\n", c.WriteLimit.Writes, c.WriteLimit.WindowSeconds, markdownText(c.WriteLimit.Per))
+		}
+	}
+	return b.String()
+}
+
+func (g *generation) operationSection(b *strings.Builder, op *documents.ContractOperation) {
+	fmt.Fprintf(b, "\n#### %s: %s {#%s}\n\n%s\n", strings.Join(op.Methods, " or "), markdownText(g.what(op.ID)), op.ID, markdownText(op.What))
+	if len(op.Fields) > 0 {
+		b.WriteByte('\n')
+		row := tableOf(b, "Field", "Type", "Required", "Limits", "Meaning")
+		var rows func(prefix string, fields []documents.ContractField)
+		rows = func(prefix string, fields []documents.ContractField) {
+			for i := range fields {
+				f := &fields[i]
+				row("`"+prefix+f.Name+"`", f.Type, required(op, f), limits(f), markdownText(f.Meaning))
+				rows(prefix+f.Name+"[].", f.Items)
+			}
+		}
+		rows("", op.Fields)
+	}
+	if op.GetTemplate != "" {
+		fmt.Fprintf(b, "\nGET form, as a URI template (RFC 6570): `%s`\n", op.GetTemplate)
+	}
+	if len(op.ExampleBody) > len("{}") {
+		fmt.Fprintf(b, "\nExample body:\n\n```json\n%s\n```\n", op.ExampleBody)
+	}
+	if len(op.Notes) > 0 {
+		b.WriteByte('\n')
+	}
+	for _, note := range op.Notes {
+		fmt.Fprintf(b, "- %s\n", markdownText(note))
+	}
+}
+
+func required(op *documents.ContractOperation, f *documents.ContractField) string {
+	switch {
+	case f.Required:
+		return "yes"
+	case slices.Contains(op.AnyOf, f.Name):
+		return "one of these"
+	}
+	return "no"
+}
+
+// limits are the limits of a field in words.
+func limits(f *documents.ContractField) string {
+	var all []string
+	between := func(least, most int, unit string) {
+		switch {
+		case least != 0 && least == most:
+			all = append(all, fmt.Sprintf("exactly %d%s", most, unit))
+		case least != 0 && most != 0:
+			all = append(all, fmt.Sprintf("%d to %d%s", least, most, unit))
+		case most != 0:
+			all = append(all, fmt.Sprintf("at most %d%s", most, unit))
+		case least != 0:
+			all = append(all, fmt.Sprintf("at least %d%s", least, unit))
+		}
+	}
+	between(f.MinLength, f.MaxLength, " code points")
+	between(f.Minimum, f.Maximum, "")
+	between(f.MinItems, f.MaxItems, " items")
+	if f.Format != "" {
+		all = append(all, f.Format)
+	}
+	if len(f.Values) > 0 {
+		all = append(all, "one of `"+strings.Join(f.Values, "`, `")+"`")
+	}
+	if len(f.Aliases) > 0 {
+		all = append(all, "also as `"+strings.Join(f.Aliases, "`, `")+"`")
+	}
+	if len(f.QueryParameters) > 0 {
+		all = append(all, "in a query as `"+strings.Join(f.QueryParameters, "`, `")+"`")
+	}
+	if f.In != "query or body" {
+		all = append(all, f.In+" only")
+	}
+	return strings.Join(all, "; ")
+}
+
+// problemsSection describes every problem type under the anchor that its type URI names.
+func (g *generation) problemsSection() string {
+	var b strings.Builder
+	for i, p := range core.ProblemTypes {
+		if i > 0 {
+			b.WriteByte('\n')
+		}
+		fmt.Fprintf(&b, "### %s {#%s}\n\nStatus %d, type `%s`. %s\n", p.Title, p.Slug, p.Status, g.problemURL(p), markdownText(g.site.Problems.Types[p.Slug]))
+	}
+	return b.String()
+}
+
+func (g *generation) codesSection() string {
+	var b strings.Builder
+	row := tableOf(&b, "Code", "Meaning")
+	for _, code := range core.Codes {
+		row("`"+code+"`", markdownText(g.site.Problems.Codes[code]))
+	}
+	return b.String()
+}
+
+// tableOf begins a Markdown table and returns what adds a row: cells are Markdown.
+func tableOf(b *strings.Builder, heads ...string) func(cells ...string) {
+	row := func(cells ...string) { fmt.Fprintf(b, "| %s |\n", strings.Join(cells, " | ")) }
+	row(heads...)
+	row(strings.Split(strings.Repeat("---,", len(heads)-1)+"---", ",")...)
+	return row
+}
+
+// markdownText writes plain text as Markdown, on one line: nothing in it is markup but code in backquotes.
+func markdownText(s string) string {
+	s = strings.Join(strings.Fields(s), " ")
+	parts := strings.Split(s, "`")
+	for i := range parts {
+		if i%2 == 0 || i == len(parts)-1 {
+			parts[i] = escapes.Replace(parts[i])
+		} else {
+			parts[i] = strings.ReplaceAll(parts[i], "|", `\|`)
+		}
+	}
+	return strings.Join(parts, "`")
+}
+
+var escapes = strings.NewReplacer(`\`, `\\`, `*`, `\*`, `[`, `\[`, `]`, `\]`, `<`, `\<`, `|`, `\|`, `~`, `\~`, `#`, `\#`, `&`, `\&`, ` _`, ` \_`)
