@@ -1,0 +1,22 @@
+# make run needs Go alone. The other targets fetch their tools by themselves, at pinned versions.
+
+.DEFAULT_GOAL := help
+.PHONY: help run test generate bench lint
+
+help: ## list the targets
+	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' Makefile
+
+run: generate ## generate public/ and serve it at http://127.0.0.1:8080
+	go run ./cmd/anteroom serve
+
+test: ## run every check; the last line says how many passed
+	@build/test.sh
+
+generate: ## make public/ from content/
+	go run ./cmd/anteroom generate
+
+bench: ## run the benchmarks
+	go test -run '^$$' -bench . -benchmem ./...
+
+lint: ## run the checks of code and documents without the tests
+	@build/test.sh lint

@@ -1,0 +1,94 @@
+#!/usr/bin/env bash
+# Runs the checks of this project and prints how long each took. The output of a check is shown where it fails.
+#
+#   build/test.sh        all of them
+#   build/test.sh lint   all but the Go tests
+#
+# It fetches its tools by itself: Go tools as build/tools/go.mod pins them, npm modules as
+# build/lint/package-lock.json does. What cannot be fetched fails its check.
+set -uo pipefail
+cd "$(dirname "$0")/.."
+
+export REDOCLY_TELEMETRY=off REDOCLY_SUPPRESS_UPDATE_NOTICE=true SCARF_ANALYTICS=false
+export npm_config_cache="$PWD/build/cache/npm" npm_config_update_notifier=false
+modules=build/lint/node_modules
+mkdir -p build/cache
+output=build/cache/check.log
+passed=0 failed=0
+
+# check NAME COMMAND… runs one check.
+check() {
+  local name=$1 start=$EPOCHREALTIME result=ok
+  shift
+  if "$@" >"$output" 2>&1 </dev/null; then
+    passed=$((passed + 1))
+  else
+    failed=$((failed + 1)) result=FAILED
+  fi
+  awk -v s="$start" -v e="$EPOCHREALTIME" -v r="$result" -v n="$name" 'BEGIN { printf "%-6s %6.1f s  %s\n", r, e - s, n }'
+  if [ "$result" = FAILED ]; then sed 's/^/    /' "$output"; fi
+}
+
+need() { command -v "$1" >/dev/null || { echo "$1 is not installed: $2"; return 1; }; }
+
+tool() { go tool -modfile=build/tools/go.mod "$@"; }
+
+gofumpt() {
+  local files
+  # Generated code is as its generator writes it.
+  files=$(git ls-files --cached --others --exclude-standard '*.go' ':!*_templ.go') || return
+  # shellcheck disable=SC2086
+  files=$(tool gofumpt -l $files) || return
+  [ -z "$files" ] || { echo "not formatted (go tool -modfile=build/tools/go.mod gofumpt -w FILE):"; echo "$files"; return 1; }
+}
+
+# templ_fresh compares each generated file with what its template gives now.
+templ_fresh() {
+  local source bad=0
+  while read -r source; do
+    if ! tool templ generate -f "$source" -stdout 2>build/cache/templ.log | diff -u "${source%.templ}_templ.go" -; then
+      cat build/cache/templ.log
+      echo "$source: its generated code is stale (go tool -modfile=build/tools/go.mod templ generate)"
+      bad=1
+    fi
+  done < <(git ls-files --cached --others --exclude-standard '*.templ')
+  return $bad
+}
+
+# npm_modules installs the modules when the lock file is another than that of the last time.
+npm_modules() {
+  need npm "install Node.js 20 or later, with npm" || return
+  local stamp=$modules/.installed
+  if ! cmp -s build/lint/package-lock.json "$stamp"; then
+    (cd build/lint && npm ci --no-audit --no-fund --loglevel=error) || return
+    cp build/lint/package-lock.json "$stamp"
+  fi
+  "$modules/.bin/node" --version
+}
+
+# node_tool runs an npm tool under the pinned Node.js: several want a newer one than a system has.
+node_tool() {
+  [ -x "$modules/.bin/$1" ] || { echo "$1 is not installed: see the check \"npm modules\""; return 1; }
+  PATH="$PWD/$modules/.bin:$PATH" "$@"
+}
+
+pages() {
+  shopt -s nullglob globstar
+  local files=(public/**/*.html)
+  [ ${#files[@]} -gt 0 ] || { echo "public/ has no page (go run ./cmd/anteroom generate)"; return 1; }
+  node_tool html-validate --config build/lint/htmlvalidate.json --max-warnings 0 "${files[@]}"
+}
+
+if ! need go "install Go 1.26 or later"; then exit 1; fi
+check "go vet" go vet ./...
+check "gofumpt" gofumpt
+check "staticcheck" tool staticcheck ./...
+check "templates" templ_fresh
+if [ "${1:-}" != lint ]; then check "go test" go test ./...; fi
+check "public/ is up to date" go run ./cmd/anteroom generate --check
+check "npm modules" npm_modules
+check "OpenAPI, Redocly" node_tool redocly lint --config build/lint/redocly.yaml --format=stylish public/openapi.json
+check "OpenAPI, Spectral" node_tool spectral lint --ruleset build/lint/spectral.yaml --fail-severity=hint public/openapi.json
+check "HTML" pages
+echo "$passed passed, $failed failed"
+[ "$failed" -eq 0 ]
