@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"anteroom/edge/api"
+	"anteroom/edge/charter"
 	"anteroom/edge/core"
 )
 
@@ -15,9 +16,6 @@ import (
 var AUPCodes = []string{
 	"illegal", "credential_harvesting", "deception_for_hire", "harassment", "sanctions", "safety_critical", "covert_channels",
 }
-
-// Positions are the positions of an org (specification 2.2), in canonical order.
-var Positions = []string{"rainmaker", "operator", "verifier", "scout", "treasurer"}
 
 // questSteps is how many steps the quest has.
 const questSteps = 7
@@ -198,7 +196,7 @@ func checkAUP(d *document, a *AUP) {
 
 func checkOrg(d *document, o *Org) {
 	if d != nil {
-		d.exactly("positions", o.Positions, Positions)
+		d.exactly("positions", o.Positions, charter.Positions)
 	}
 }
 
@@ -258,8 +256,8 @@ func checkMarkers(d *document, page *Page) {
 }
 
 // CheckEndpoints checks the words of content/endpoints.yaml against the route table: every route, every operation
-// and every input field has its own, and there are no others. Items of an array are named
-// roster[].position; fields whose query form has names of its own need words for these too; aliases need none.
+// and every input field has its own, and there are no others. Members of an array's elements are named
+// roster.position; fields whose query form has names of its own need words for these too; aliases need none.
 // It also checks the placeholders that name a field's limit, in every file. The error is Faults.
 func (s *Site) CheckEndpoints(routes []*api.Route) error {
 	var faults Faults
@@ -310,17 +308,14 @@ func (s *Site) document(file string, faults *Faults) *document {
 	return &document{file: file, faults: faults}
 }
 
-// FieldNames are the names under which an operation's input fields have their words: the field's own
-// name, the names of its query form, roster[].position for an element's member, and dry_run where it is taken.
+// FieldNames are the names under which an operation's input fields have their words: the field's own name, the
+// names of its query form, and roster.position for an element's member.
 func FieldNames(op *api.Operation) (names []string) {
 	for _, f := range op.Fields {
 		names = append(append(names, f.Name), f.QueryNames...)
 		for _, item := range f.Items {
-			names = append(names, f.Name+"[]."+item.Name)
+			names = append(names, f.Name+"."+item.Name)
 		}
-	}
-	if op.DryRun && !slices.Contains(names, "dry_run") {
-		names = append(names, "dry_run")
 	}
 	return names
 }

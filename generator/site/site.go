@@ -203,8 +203,8 @@ type Org struct {
 // keyed by the route's or operation's identifier.
 type Endpoint struct {
 	Summary     string            `yaml:"summary"`
-	Description string            `yaml:"description"`
-	Fields      map[string]string `yaml:"fields,omitempty"` // what each input field means, by name
+	Description string            `yaml:"description,omitempty"` // the summary says all where there is none
+	Fields      map[string]string `yaml:"fields,omitempty"`      // what each input field means, by name
 	Notes       []string          `yaml:"notes,omitempty"`
 }
 

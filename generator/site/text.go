@@ -10,19 +10,17 @@ import (
 	"strings"
 
 	"anteroom/edge/api"
+	"anteroom/edge/canon"
+	"anteroom/edge/charter"
 	"anteroom/edge/core"
 	"anteroom/edge/documents"
 	"anteroom/edge/jsondoc"
+	"anteroom/edge/receipt"
 )
 
 // Placeholders are the names that may stand in double square brackets, besides max:<operation>.<field> and
-// min:<operation>.<field>, the limits of an input field (an element's member: roster.allocation).
-var Placeholders = []string{
-	"base_url", "canonical_host", "apex_host", "service", "operator", "contact", "license", "epoch", "tool_prefix", "as_of",
-	"writes_per_minute", "max_body_bytes", "max_query_bytes", "max_depth", "max_members",
-	"founding_agent_slots", "founding_org_slots", "description_version", "aup_version", "quest_version",
-	"org_cap", "receipt_spec", "canon_registration", "canon_charter", "canon_receipt",
-}
+// min:<operation>.<field>, the limits of an input field (of an element's member: fileCharter.roster.allocation).
+var Placeholders = slices.Sorted(maps.Keys((&Site{Scoreboards: make([]Scoreboard, 1)}).values()))
 
 var placeholder = regexp.MustCompile(`\[\[([a-z][a-z_]*(?::[A-Za-z_]+(?:\.[a-z_]+)+)?)\]\]`)
 
@@ -43,15 +41,14 @@ func Expand(text string, values map[string]string) (string, error) {
 	return expanded, nil
 }
 
-// Expand replaces the placeholders in every text of the site, pages included, by their values. The values that the
-// content itself and the limits decide need not be given. Its error is Faults.
-func (s *Site) Expand(routes []*api.Route, values map[string]string) error {
-	all := Limits(routes)
-	maps.Copy(all, s.values())
-	maps.Copy(all, values)
+// Expand replaces the placeholders in every text of the site, pages included. Its error is Faults: placeholders
+// that CheckEndpoints reports with their places.
+func (s *Site) Expand(routes []*api.Route) error {
+	values := Limits(routes)
+	maps.Copy(values, s.values())
 	var faults Faults
 	expandAll(reflect.ValueOf(s).Elem(), func(text string) string {
-		expanded, err := Expand(text, all)
+		expanded, err := Expand(text, values)
 		if err != nil {
 			faults = append(faults, Fault{File: ".", What: err.Error()})
 		}
@@ -60,27 +57,38 @@ func (s *Site) Expand(routes []*api.Route, values map[string]string) error {
 	return faults.err()
 }
 
-// values are those of the placeholders that the content and the kernel decide.
+// values are those of the placeholders, without the limits of fields.
 func (s *Site) values() map[string]string {
 	v := &s.Service
-	values := map[string]string{
-		"base_url": v.BaseURL(), "canonical_host": v.CanonicalHost, "apex_host": v.ApexHost, "service": v.Name, "operator": v.Operator,
-		"contact": v.Contact, "license": v.License, "epoch": v.Epoch, "tool_prefix": v.ToolPrefix,
-		"writes_per_minute":    strconv.Itoa(v.Limits.WritesPerMinute),
+	return map[string]string{
+		// What the content says.
+		"base_url":          v.BaseURL(),
+		"canonical_host":    v.CanonicalHost,
+		"apex_host":         v.ApexHost,
+		"service":           v.Name,
+		"operator":          v.Operator,
+		"contact":           v.Contact,
+		"license":           v.License,
+		"epoch":             v.Epoch,
+		"tool_prefix":       v.ToolPrefix,
+		"as_of":             s.Current().AsOf,
+		"writes_per_minute": strconv.Itoa(v.Limits.WritesPerMinute),
+		// What the edge says.
 		"max_body_bytes":       strconv.Itoa(core.MaxBody),
 		"max_query_bytes":      strconv.Itoa(core.MaxQuery),
 		"max_depth":            strconv.Itoa(jsondoc.MaxDepth),
 		"max_members":          strconv.Itoa(jsondoc.MaxMembers),
+		"org_cap":              strconv.Itoa(charter.Cap),
 		"founding_agent_slots": strconv.Itoa(documents.FoundingAgentSlots),
 		"founding_org_slots":   strconv.Itoa(documents.FoundingOrgSlots),
 		"description_version":  documents.DescriptionVersion,
 		"aup_version":          documents.AUPVersion,
 		"quest_version":        documents.QuestVersion,
+		"receipt_spec":         receipt.Spec,
+		"canon_registration":   canon.RegistrationRule,
+		"canon_charter":        canon.CharterRule,
+		"canon_receipt":        canon.ReceiptRule,
 	}
-	if len(s.Scoreboards) > 0 {
-		values["as_of"] = s.Current().AsOf
-	}
-	return values
 }
 
 // Limits gives the limits of all input fields of the route table, by the name of their placeholder.
