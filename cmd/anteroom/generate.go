@@ -1,0 +1,215 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"strconv"
+	"time"
+
+	"anteroom/edge/api"
+	"anteroom/generator"
+	"anteroom/generator/publish"
+	"anteroom/generator/site"
+
+	"github.com/spf13/cobra"
+)
+
+// expiryNotice is how long before its end security.txt is warned about.
+const expiryNotice = 30 * 24 * time.Hour
+
+func generateCommand(t *terminal) *cobra.Command {
+	var content, out string
+	var check, follow, asJSON bool
+	cmd := &cobra.Command{
+		Use:   "generate",
+		Short: "Make the documents of public/ from content/",
+		Long: `Generate makes the documents that content/ describes, and puts them into public/ in one step:
+whatever happens, public/ holds all of the old documents or all of the new ones. Files in public/
+that generate did not make stay as they are.
+
+A dated scoreboard that public/ holds is never changed or removed.
+
+SOURCE_DATE_EPOCH, in seconds, replaces the time that the expiry of security.txt is checked against.`,
+		Args: cobra.NoArgs,
+		RunE: does(func(cmd *cobra.Command, _ []string) error {
+			if check && follow {
+				return usage{errors.New("--check and --watch exclude each other")}
+			}
+			once := func(changesOnly bool) error {
+				s, output, err := build(content)
+				if err != nil {
+					return err
+				}
+				r, err := publishTo(t, out, s, output, check)
+				if err != nil {
+					return err
+				}
+				t.report(r, asJSON, changesOnly)
+				if check && r.Changes > 0 {
+					return fmt.Errorf("%s is stale: %s not as %s has it (run anteroom generate)", out, count(r.Changes, "document"), content)
+				}
+				return nil
+			}
+			if !follow {
+				return once(check)
+			}
+			return watch(cmd.Context(), content, func(first bool) {
+				if err := once(!first); err != nil {
+					t.fail(failure{exitFailure, err})
+				}
+				t.out.Flush()
+			})
+		}),
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&content, "content", "content", "the content `folder`")
+	flags.StringVar(&out, "out", "public", "the `folder` of the documents")
+	flags.BoolVar(&check, "check", false, "write nothing; fail where the documents are not up to date")
+	flags.BoolVar(&follow, "watch", false, "do it again whenever the content changes, until interrupted")
+	flags.BoolVar(&asJSON, "json", false, "report as one JSON object")
+	return cmd
+}
+
+// build loads a content folder and generates what it publishes. It writes nothing.
+func build(folder string) (*site.Site, *generator.Output, error) {
+	s, err := load(folder)
+	if err != nil {
+		return nil, nil, err
+	}
+	output, err := generator.Generate(s, api.Routes)
+	return s, output, contentFaults(folder, err)
+}
+
+func load(folder string) (*site.Site, error) {
+	if info, err := os.Stat(folder); errors.Is(err, fs.ErrNotExist) || err == nil && !info.IsDir() {
+		return nil, fmt.Errorf("there is no content folder %s (name it with --content, or run this where it is)", folder)
+	} else if err != nil {
+		return nil, fmt.Errorf("%w (give this user access to the content folder)", err)
+	}
+	s, err := site.Load(os.DirFS(folder))
+	return s, contentFaults(folder, err)
+}
+
+// contentFaults makes an error that lists faults of the content one that names its folder too.
+func contentFaults(folder string, err error) error {
+	if faults := (site.Faults)(nil); errors.As(err, &faults) {
+		return contentError{folder, faults}
+	}
+	return err
+}
+
+// publishTo publishes the documents, or with check compares them only, and reports on it.
+func publishTo(t *terminal, out string, s *site.Site, output *generator.Output, check bool) (*report, error) {
+	warnings, err := checkExpiry(s)
+	if err != nil {
+		return nil, err
+	}
+	for _, warning := range warnings {
+		t.warn("%s", warning)
+	}
+	plan, err := publish.Prepare(out, files(output))
+	if err != nil {
+		return nil, err
+	}
+	if !check {
+		plan.Progress = t.progress("writing " + out)
+		if err := plan.Apply(); err != nil {
+			return nil, hintPermission(err)
+		}
+	}
+	r := &report{
+		Out: out, Content: output.Snapshot.Version, Check: check, Documents: plan.Entries,
+		Counts: map[publish.Status]int{}, Changes: len(plan.Changes()), Warnings: warnings,
+	}
+	for _, e := range plan.Entries {
+		r.Counts[e.Status]++
+		if e.Status != publish.Removed {
+			r.Bytes += e.Size
+		}
+	}
+	return r, nil
+}
+
+// files are the documents as package publish takes them.
+func files(output *generator.Output) []publish.File {
+	list := make([]publish.File, len(output.Documents))
+	for i, d := range output.Documents {
+		list[i] = publish.File{Path: d.Path, Bytes: d.Bytes}
+	}
+	return list
+}
+
+func hintPermission(err error) error {
+	if errors.Is(err, fs.ErrPermission) {
+		return fmt.Errorf("%w (the folder and the one that holds it must be writable)", err)
+	}
+	return err
+}
+
+// checkExpiry refuses a security.txt that is past its Expires (RFC 9116, section 2.5.5), and warns before.
+func checkExpiry(s *site.Site) (warnings []string, err error) {
+	now := time.Now()
+	if epoch := os.Getenv("SOURCE_DATE_EPOCH"); epoch != "" {
+		seconds, err := strconv.ParseInt(epoch, 10, 64)
+		if err != nil {
+			return nil, fmt.Errorf("SOURCE_DATE_EPOCH is %q (it must be a number of seconds since 1970)", epoch)
+		}
+		now = time.Unix(seconds, 0)
+	}
+	expires, err := time.Parse(time.RFC3339, s.Service.Security.Expires)
+	if err != nil {
+		return nil, fmt.Errorf("read security.expires of service.yaml: %w", err)
+	}
+	left := expires.Sub(now)
+	if left <= 0 {
+		return nil, fmt.Errorf("security.txt expired at %s (check its contacts and set a later security.expires in service.yaml)", s.Service.Security.Expires)
+	}
+	warnings = []string{}
+	if left < expiryNotice {
+		warnings = append(warnings, fmt.Sprintf("security.txt expires at %s (check its contacts and set a later security.expires in service.yaml)", s.Service.Security.Expires))
+	}
+	return warnings, nil
+}
+
+// watchPause is how often a watched folder is looked at. A change is acted on once it has rested that long.
+const watchPause = 200 * time.Millisecond
+
+// watch calls f at once, and again whenever the files of a folder have changed, until ctx is done.
+func watch(ctx context.Context, folder string, f func(first bool)) error {
+	done := fingerprint(folder)
+	f(true)
+	ticker := time.NewTicker(watchPause)
+	defer ticker.Stop()
+	for last := done; ; {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-ticker.C:
+		}
+		now := fingerprint(folder)
+		if now == last && now != done {
+			done = now
+			f(false)
+		}
+		last = now
+	}
+}
+
+// fingerprint tells one state of a folder from another: names, sizes and times of its files.
+func fingerprint(folder string) (state string) {
+	fs.WalkDir(os.DirFS(folder), ".", func(name string, d fs.DirEntry, err error) error {
+		state += name
+		if err != nil {
+			state += err.Error()
+			return nil
+		}
+		if info, err := d.Info(); err == nil && !d.IsDir() {
+			state += fmt.Sprint(" ", info.Size(), info.ModTime().UnixNano(), "\n")
+		}
+		return nil
+	})
+	return state
+}

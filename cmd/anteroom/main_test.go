@@ -1,0 +1,140 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){"anteroom": main})
+}
+
+// TestScripts runs the scripts of testdata against the program itself, each in a folder that holds a copy of
+// the project's content. The time of the content check is fixed.
+func TestScripts(t *testing.T) {
+	content, err := filepath.Abs("../../content")
+	if err != nil {
+		t.Fatal(err)
+	}
+	testscript.Run(t, testscript.Params{
+		Dir: "testdata",
+		Setup: func(env *testscript.Env) error {
+			env.Setenv("SOURCE_DATE_EPOCH", "1795219200") // 2026-11-21
+			return os.CopyFS(filepath.Join(env.WorkDir, "content"), os.DirFS(content))
+		},
+		Condition: func(name string) (bool, error) {
+			if name == "root" {
+				return os.Geteuid() == 0, nil
+			}
+			return false, fmt.Errorf("unknown condition %s", name)
+		},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"exits":    exits,
+			"freeport": freePort,
+			"waitfor":  waitFor,
+			"http":     request,
+			"replace":  replace,
+			"verify":   verifyBody,
+		},
+	})
+}
+
+// exits CODE PROGRAM ARGUMENT… runs a program that must end with this code.
+func exits(ts *testscript.TestScript, neg bool, args []string) {
+	code := 0
+	err := ts.Exec(args[1], args[2:]...)
+	if ended := (*exec.ExitError)(nil); errors.As(err, &ended) {
+		code = ended.ExitCode()
+	} else {
+		ts.Check(err)
+	}
+	if strconv.Itoa(code) != args[0] {
+		ts.Fatalf("exit code %d, want %s", code, args[0])
+	}
+}
+
+// freePort VARIABLE sets a variable to a TCP port that nobody listens at.
+func freePort(ts *testscript.TestScript, neg bool, args []string) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	ts.Check(err)
+	ts.Setenv(args[0], strconv.Itoa(listener.Addr().(*net.TCPAddr).Port))
+	ts.Check(listener.Close())
+}
+
+// waitFor waits: for an answer where its argument is a URL, else for a file, which with a
+// second argument must hold that text.
+func waitFor(ts *testscript.TestScript, neg bool, args []string) {
+	for end := time.Now().Add(20 * time.Second); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
+		if strings.HasPrefix(args[0], "http://") {
+			if answer, err := http.Get(args[0]); err == nil {
+				answer.Body.Close()
+				return
+			}
+		} else if text, err := os.ReadFile(ts.MkAbs(args[0])); err == nil && (len(args) == 1 || bytes.Contains(text, []byte(args[1]))) {
+			return
+		}
+	}
+	ts.Fatalf("waited in vain for %s", strings.Join(args, " "))
+}
+
+// request METHOD URL [FILE] sends a request and prints the status and the body. The body is also the file "answer".
+func request(ts *testscript.TestScript, neg bool, args []string) {
+	var body io.Reader
+	if len(args) > 2 {
+		body = strings.NewReader(ts.ReadFile(args[2]))
+	}
+	r, err := http.NewRequest(args[0], args[1], body)
+	ts.Check(err)
+	answer, err := http.DefaultClient.Do(r)
+	if neg {
+		if err == nil {
+			ts.Fatalf("there is an answer")
+		}
+		return
+	}
+	ts.Check(err)
+	defer answer.Body.Close()
+	text, err := io.ReadAll(answer.Body)
+	ts.Check(err)
+	fmt.Fprintf(ts.Stdout(), "%d\n%s\n", answer.StatusCode, text)
+	ts.Check(os.WriteFile(ts.MkAbs("answer"), text, 0o600))
+}
+
+// replace FILE OLD NEW replaces a text that must be there.
+func replace(ts *testscript.TestScript, neg bool, args []string) {
+	text := ts.ReadFile(args[0])
+	if !strings.Contains(text, args[1]) {
+		ts.Fatalf("%s does not hold %q", args[0], args[1])
+	}
+	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(strings.ReplaceAll(text, args[1], args[2])), 0o600))
+}
+
+// verifyBody FROM TO wraps a receipt as the endpoint wants it.
+func verifyBody(ts *testscript.TestScript, neg bool, args []string) {
+	ts.Check(os.WriteFile(ts.MkAbs(args[1]), []byte(`{"verify":`+ts.ReadFile(args[0])+`}`), 0o600))
+}
+
+// TestFullDisk checks that an answer that cannot be written is a failure.
+func TestFullDisk(t *testing.T) {
+	var complaint bytes.Buffer
+	if code := run([]string{"version"}, strings.NewReader(""), full{}, &complaint); code != exitFailure || !strings.Contains(complaint.String(), "standard output") {
+		t.Errorf("code %d, %s", code, &complaint)
+	}
+}
+
+type full struct{}
+
+func (full) Write([]byte) (int, error) { return 0, errors.New("no space left on device") }

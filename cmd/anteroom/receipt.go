@@ -1,0 +1,141 @@
+package main
+
+import (
+	"crypto/ed25519"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"anteroom/edge/core"
+	"anteroom/edge/jsondoc"
+	"anteroom/edge/receipt"
+	"anteroom/edge/snapshot"
+
+	"github.com/spf13/cobra"
+)
+
+func receiptCommand(t *terminal) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "receipt",
+		Short: "Work with souvenir receipts",
+		Args:  cobra.NoArgs,
+		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(receiptVerifyCommand(t))
+	return cmd
+}
+
+func receiptVerifyCommand(t *terminal) *cobra.Command {
+	var keys []string
+	var content string
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "verify FILE",
+		Short: "Verify a receipt without a network",
+		Long: `Verify judges the receipt in a file, or on standard input where FILE is -, by the same rules as the
+endpoint. It checks against the keys given by --key, the current one first, else against those that
+the content folder publishes.
+
+Exit codes: 0 valid, 1 not valid, 2 there is no receipt, or no key, to judge with.`,
+		Args: cobra.ExactArgs(1),
+		RunE: does(func(_ *cobra.Command, args []string) error {
+			for _, key := range keys {
+				if raw, err := base64.StdEncoding.Strict().DecodeString(key); err != nil || len(raw) != ed25519.PublicKeySize {
+					return usage{fmt.Errorf("--key %.64q is not base64 of the %d bytes of a public key", key, ed25519.PublicKeySize)}
+				}
+			}
+			verdict, err := judge(t.in, args[0], keys, content)
+			if err != nil {
+				return failure{exitUsage, err}
+			}
+			t.verdict(verdict, asJSON)
+			if !verdict.Get("valid").True {
+				return failure{exitFailure, errSilent}
+			}
+			return nil
+		}),
+	}
+	flags := cmd.Flags()
+	flags.StringArrayVar(&keys, "key", nil, "a public key in `base64`; may be given several times")
+	flags.StringVar(&content, "content", "content", "the content `folder` whose keys are used without --key")
+	flags.BoolVar(&asJSON, "json", false, "print the verdict as one JSON object")
+	return cmd
+}
+
+// judge gives the answer of the endpoint to a receipt in a file, "-" for stdin.
+func judge(stdin io.Reader, name string, keys []string, content string) (*jsondoc.Value, error) {
+	text, err := readReceipt(stdin, name)
+	if err != nil {
+		return nil, fmt.Errorf("read receipt: %w", err)
+	}
+	sent, err := jsondoc.Parse(text)
+	if err != nil {
+		return nil, fmt.Errorf("read receipt %s: %w (give the whole receipt as it was received)", name, err)
+	}
+	if sent.Kind != jsondoc.Object {
+		return nil, fmt.Errorf("read receipt %s: it is %s (give the whole receipt, a JSON object)", name, sent.Kind)
+	}
+	if len(keys) == 0 {
+		if keys, err = publishedKeys(content); err != nil {
+			return nil, err
+		}
+	}
+	published := &snapshot.Snapshot{RetiredKeys: keys[1:]}
+	turn := &core.Turn{Request: core.Request{Host: "localhost"}, Host: core.Host{PublicKey: keys[0]}}
+	answer := core.Run(turn, func(turn *core.Turn) core.Outcome {
+		turn.Begin(published)
+		return turn.Outcome(receipt.Verify(turn, core.NewInput([]jsondoc.Member{{Name: receipt.VerifyFields[0].Name, Value: sent}})))
+	}, checkSignatures)
+	if answer == nil || answer.Status != 200 {
+		return nil, errors.New("verify receipt: it cannot be judged")
+	}
+	verdict, err := jsondoc.Parse(answer.Body)
+	return &verdict, err
+}
+
+// checkSignatures performs Verify, the only effect of a verification.
+func checkSignatures(effects []core.Effect) []core.Result {
+	results := make([]core.Result, len(effects))
+	for i, effect := range effects {
+		if v, ok := effect.(core.Verify); ok {
+			results[i].OK = ed25519.Verify(v.PublicKey, v.Message, v.Signature)
+		} else {
+			results[i].Failure = core.Unavailable
+		}
+	}
+	return results
+}
+
+func readReceipt(stdin io.Reader, name string) ([]byte, error) {
+	if name != "-" {
+		f, err := os.Open(name)
+		if err != nil {
+			return nil, err
+		}
+		defer f.Close()
+		stdin = f
+	}
+	text, err := io.ReadAll(io.LimitReader(stdin, core.MaxBody+1))
+	if len(text) > core.MaxBody {
+		return nil, fmt.Errorf("%s is longer than %d bytes, which no receipt is", name, core.MaxBody)
+	}
+	return text, err
+}
+
+// publishedKeys are the receipt keys that a content folder publishes, the current one first.
+func publishedKeys(folder string) ([]string, error) {
+	s, err := load(folder)
+	if err != nil {
+		return nil, err
+	}
+	keys := []string{s.Service.ReceiptKeys.Current}
+	for _, retired := range s.Service.ReceiptKeys.Retired {
+		keys = append(keys, retired.PublicKey)
+	}
+	if len(keys) == 1 && keys[0] == "" {
+		return nil, fmt.Errorf("%s publishes no receipt key (give the issuer's with --key)", folder)
+	}
+	return keys, nil
+}

@@ -1,0 +1,98 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/spf13/cobra"
+)
+
+// Exit codes.
+const (
+	exitOK      = 0
+	exitFailure = 1
+	exitUsage   = 2 // the command line is wrong; of receipt verify also: there is no receipt to judge
+)
+
+// run is the whole program: it returns the exit code.
+func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	t := newTerminal(stdin, stdout, stderr)
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	context.AfterFunc(ctx, stop) // a second interrupt ends the program at once
+
+	root := rootCommand(t)
+	root.SetArgs(args)
+	root.SetIn(t.in)
+	root.SetOut(t.out)
+	root.SetErr(t.err)
+	called, err := root.ExecuteContextC(ctx)
+	if flushed := t.out.Flush(); err == nil && flushed != nil {
+		err = failure{exitFailure, fmt.Errorf("write to standard output: %w", flushed)}
+	}
+	if err == nil {
+		return exitOK
+	}
+	if f := (failure{}); errors.As(err, &f) {
+		t.fail(err)
+		return f.code
+	}
+	t.fail(fmt.Errorf("%w (%s --help says how)", err, called.CommandPath()))
+	return exitUsage
+}
+
+// failure is the error of a command that was called rightly and did not succeed. All other
+// errors come from reading the command line.
+type failure struct {
+	code int
+	error
+}
+
+func (f failure) Unwrap() error { return f.error }
+
+// errSilent says that all has been said.
+var errSilent = errors.New("")
+
+// usage is an error of the command line that only the command itself can find.
+type usage struct{ error }
+
+// does makes f the work of a command.
+func does(f func(cmd *cobra.Command, args []string) error) func(*cobra.Command, []string) error {
+	return func(cmd *cobra.Command, args []string) error {
+		err := f(cmd, args)
+		coded, wrong := failure{}, usage{}
+		if err == nil || errors.As(err, &coded) || errors.As(err, &wrong) {
+			return err
+		}
+		return failure{exitFailure, err}
+	}
+}
+
+func rootCommand(t *terminal) *cobra.Command {
+	root := &cobra.Command{
+		Use:   "anteroom",
+		Short: "Publish and serve a pre-launch network for agents",
+		Long: `Anteroom turns a content folder into static documents and serves them together with
+the endpoints that register, charter, sign and relay.
+
+A first run, in a folder that holds content/:
+
+  anteroom generate
+  anteroom serve
+
+Exit codes: 0 done, 1 failed, 2 called wrongly.`,
+		Args:               cobra.NoArgs,
+		SilenceErrors:      true,
+		SilenceUsage:       true,
+		DisableSuggestions: true,
+		CompletionOptions:  cobra.CompletionOptions{HiddenDefaultCmd: true},
+		RunE:               func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	root.AddCommand(generateCommand(t), serveCommand(t), keygenCommand(t), receiptCommand(t), versionCommand(t))
+	return root
+}

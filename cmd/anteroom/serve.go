@@ -1,0 +1,212 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"net/url"
+	"os"
+	"strings"
+
+	"anteroom/edge/local"
+	"anteroom/generator"
+	"anteroom/generator/publish"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// serveOptions are the flags of serve.
+type serveOptions struct {
+	content, public  string
+	address          string
+	data, outbox     string
+	keyFile, smtp    string
+	clientIPHeader   string
+	hosts            []string
+	writesPerMinute  int64
+	follow           bool
+	key              string // from the environment alone
+	writeLimitChosen bool
+}
+
+func serveCommand(t *terminal) *cobra.Command {
+	o := serveOptions{}
+	cmd := &cobra.Command{
+		Use:   "serve",
+		Short: "Serve the documents and the endpoints from this machine",
+		Long: `Serve answers for public/ and for everything under /api/, with a database and the mail for the
+operator in a data folder. The data folder holds e-mail addresses: nobody else should read it.
+
+Mail to the operator goes into a Maildir, in the data folder or where --outbox says, or with --smtp to
+a mail server: smtp://USER:PASSWORD@HOST:587 (STARTTLS) or smtps://USER:PASSWORD@HOST:465.
+
+Every flag can be given by the environment instead, as ANTEROOM_ and its name in upper case with "_"
+for "-": ANTEROOM_ADDR, ANTEROOM_SMTP, ANTEROOM_CLIENT_IP_HEADER; hosts are joined with commas. A flag
+wins over the environment. ANTEROOM_KEY is the receipt key itself in base64, in the place of --key-file.`,
+		Args: cobra.NoArgs,
+		RunE: does(func(cmd *cobra.Command, _ []string) error {
+			if err := fromEnvironment(cmd.Flags()); err != nil {
+				return usage{err}
+			}
+			o.key = os.Getenv("ANTEROOM_KEY")
+			o.writeLimitChosen = cmd.Flags().Changed("write-limit")
+			if err := o.check(); err != nil {
+				return usage{err}
+			}
+			return serve(cmd.Context(), t, &o)
+		}),
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&o.address, "addr", "127.0.0.1:8080", "the `address` to listen at")
+	flags.StringVar(&o.data, "data", "data", "the `folder` of the database and the mail")
+	flags.StringVar(&o.outbox, "outbox", "", "a `folder` for the mail to the operator, a Maildir (default mail in the data folder)")
+	flags.StringVar(&o.smtp, "smtp", "", "a mail server to send it by, as a `URL`")
+	flags.StringVar(&o.keyFile, "key-file", "", "the `file` of the receipt key; without one receipts are not signed")
+	flags.StringVar(&o.clientIPHeader, "client-ip-header", "", "the `header` in which a proxy in front gives the caller's address")
+	flags.StringSliceVar(&o.hosts, "host", nil, "a host `name` to answer for besides those of the content; may be given several times")
+	flags.Int64Var(&o.writesPerMinute, "write-limit", 0, "writes a minute for one caller, 0 for no limit (default as the content says)")
+	flags.StringVar(&o.content, "content", "content", "the content `folder`")
+	flags.StringVar(&o.public, "public", "public", "the `folder` of the documents")
+	flags.BoolVar(&o.follow, "watch", false, "generate and serve anew whenever the content changes")
+	return cmd
+}
+
+// fromEnvironment sets the flags that were not given from their environment variables.
+func fromEnvironment(flags *pflag.FlagSet) (err error) {
+	flags.VisitAll(func(f *pflag.Flag) {
+		name := "ANTEROOM_" + strings.ToUpper(strings.ReplaceAll(f.Name, "-", "_"))
+		if value, ok := os.LookupEnv(name); ok && !f.Changed && f.Name != "help" {
+			if wrong := flags.Set(f.Name, value); wrong != nil {
+				err = errors.Join(err, fmt.Errorf("%s: %w", name, wrong))
+			}
+		}
+	})
+	return err
+}
+
+// check finds what is wrong with the flags without touching anything.
+func (o *serveOptions) check() error {
+	var faults []error
+	fault := func(format string, args ...any) { faults = append(faults, fmt.Errorf(format, args...)) }
+	if o.smtp != "" && o.outbox != "" {
+		fault("--smtp and --outbox exclude each other")
+	}
+	if u, err := url.Parse(o.smtp); o.smtp != "" && (err != nil || u.Scheme != "smtp" && u.Scheme != "smtps") {
+		fault("--smtp is not a URL of the form smtp://USER:PASSWORD@HOST:PORT") // it may hold a password: it is not repeated
+	}
+	if o.key != "" && o.keyFile != "" {
+		fault("--key-file and ANTEROOM_KEY exclude each other")
+	}
+	if o.writesPerMinute < 0 {
+		fault("--write-limit is %d (a number from 0 on is meant)", o.writesPerMinute)
+	}
+	for _, host := range o.hosts {
+		if host == "" || strings.ContainsAny(host, "/:@ \t") {
+			fault("--host %q is not a bare host name such as preview.example.org", host)
+		}
+	}
+	return errors.Join(faults...)
+}
+
+func serve(ctx context.Context, t *terminal, o *serveOptions) error {
+	log := t.log()
+	s, output, err := build(o.content)
+	if err != nil {
+		return err
+	}
+	if o.follow {
+		if _, err := publishTo(t, o.public, s, output, false); err != nil {
+			return err
+		}
+	}
+	static, err := readPublic(t, o, output)
+	if err != nil {
+		return err
+	}
+	config := local.Config{
+		Data: o.data, Relay: o.smtp, Snapshot: output.Snapshot, Static: static,
+		Hosts: o.hosts, ClientIPHeader: o.clientIPHeader, Log: log,
+	}
+	if o.outbox != "" {
+		config.Relay = "maildir:" + o.outbox
+	}
+	if o.writeLimitChosen {
+		config.WritesPerMinute = &o.writesPerMinute
+	}
+	switch {
+	case o.key != "":
+		if config.Key, err = local.ParseKey(o.key); err != nil {
+			return fmt.Errorf("read ANTEROOM_KEY: %w (anteroom keygen makes a key)", err)
+		}
+	case o.keyFile != "":
+		if config.Key, err = local.LoadKey(o.keyFile, log); err != nil {
+			return fmt.Errorf("%w (anteroom keygen makes a key)", err)
+		}
+	}
+	// The port comes first: a second server on the same one must not touch the data.
+	listener, err := local.Listen(o.address)
+	if err != nil {
+		return err
+	}
+	defer listener.Close()
+	host, err := local.Open(config)
+	if err != nil {
+		return err
+	}
+	t.say("serving %s at http://%s", output.Snapshot.CanonicalHost, listener.Addr())
+	if err := t.out.Flush(); err != nil {
+		return errors.Join(err, host.Close())
+	}
+	following := make(chan struct{})
+	ctx, stop := context.WithCancel(ctx)
+	go func() {
+		defer close(following)
+		if o.follow {
+			watch(ctx, o.content, func(first bool) {
+				if !first {
+					republish(t, o, host, log)
+				}
+			})
+		}
+	}()
+	err = host.Serve(ctx, listener)
+	stop()
+	<-following
+	return errors.Join(err, host.Close())
+}
+
+// readPublic reads the documents to serve, and warns where the content gives others.
+func readPublic(t *terminal, o *serveOptions, output *generator.Output) (*local.Static, error) {
+	if _, err := os.Stat(o.public); errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("there is no folder %s (run anteroom generate to make it)", o.public)
+	}
+	plan, err := publish.Prepare(o.public, files(output))
+	if err != nil {
+		return nil, err
+	}
+	if n := len(plan.Changes()); n > 0 {
+		t.warn("%s is stale: %s not as %s has it (run anteroom generate)", o.public, count(n, "document"), o.content)
+	}
+	return local.ReadStatic(os.DirFS(o.public))
+}
+
+// republish generates again and serves the result; where that fails, what was served stays.
+func republish(t *terminal, o *serveOptions, host *local.Host, log *slog.Logger) {
+	s, output, err := build(o.content)
+	if err == nil {
+		_, err = publishTo(t, o.public, s, output, false)
+	}
+	var static *local.Static
+	if err == nil {
+		static, err = readPublic(t, o, output)
+	}
+	if err != nil {
+		t.fail(failure{exitFailure, err})
+		return
+	}
+	host.Publish(output.Snapshot, static)
+	log.Info("content published", "version", output.Snapshot.Version)
+}

@@ -1,0 +1,180 @@
+package main
+
+// This is the only file that prints. Its rules:
+//
+//   - What a command was asked for goes to standard output; all else goes to standard error.
+//   - An error is one line: "anteroom: ", then what failed, in lower case and without a full stop, then
+//     in brackets what to do next. Faults of the content come before it, one a line, as file:line:column.
+//   - A warning is the same with "anteroom: warning: ".
+//   - Nothing is coloured. A progress line is drawn on a terminal only, and wiped when it is done.
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"path"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"anteroom/edge/jsondoc"
+	"anteroom/generator/publish"
+	"anteroom/generator/site"
+
+	"github.com/mattn/go-isatty"
+)
+
+type terminal struct {
+	in  io.Reader
+	out *bufio.Writer
+	err io.Writer
+	tty bool // err is a terminal
+}
+
+func newTerminal(stdin io.Reader, stdout, stderr io.Writer) *terminal {
+	f, ok := stderr.(*os.File)
+	return &terminal{in: stdin, out: bufio.NewWriter(stdout), err: stderr, tty: ok && isatty.IsTerminal(f.Fd())}
+}
+
+// contentError is why a content folder cannot be used.
+type contentError struct {
+	folder string
+	site.Faults
+}
+
+// fail prints an error.
+func (t *terminal) fail(err error) {
+	if errors.Is(err, errSilent) {
+		return
+	}
+	if faulty := (contentError{}); errors.As(err, &faulty) {
+		for _, fault := range faulty.Faults {
+			if fault.File != "." {
+				fault.File = path.Join(faulty.folder, fault.File)
+			} else {
+				fault.File = faulty.folder
+			}
+			fmt.Fprintln(t.err, fault)
+		}
+		fmt.Fprintf(t.err, "anteroom: %s has %s (mend what is listed above; nothing was written)\n", faulty.folder, count(len(faulty.Faults), "fault"))
+		return
+	}
+	for line := range strings.Lines(strings.TrimSpace(err.Error())) {
+		fmt.Fprintf(t.err, "anteroom: %s\n", strings.TrimSpace(line))
+	}
+}
+
+func (t *terminal) warn(format string, args ...any) {
+	fmt.Fprintf(t.err, "anteroom: warning: "+format+"\n", args...)
+}
+
+// say prints a line of the answer.
+func (t *terminal) say(format string, args ...any) {
+	fmt.Fprintf(t.out, format+"\n", args...)
+}
+
+// log is where a server writes what happens.
+func (t *terminal) log() *slog.Logger { return slog.New(slog.NewTextHandler(t.err, nil)) }
+
+// progress draws how much of a long write is done; nil where nobody looks.
+func (t *terminal) progress(what string) func(written, total int64) {
+	if !t.tty {
+		return nil
+	}
+	const quick = 200 * time.Millisecond // what ends before needs no line
+	start, last := time.Now(), time.Time{}
+	return func(written, total int64) {
+		now := time.Now()
+		switch {
+		case now.Sub(start) < quick:
+		case written == total && !last.IsZero():
+			fmt.Fprint(t.err, "\r\x1b[K")
+		case written < total && now.Sub(last) > quick/2:
+			last = now
+			const width = 30
+			done := int(width * written / total)
+			fmt.Fprintf(t.err, "\r\x1b[K%s [%s%s] %s of %s", what, strings.Repeat("#", done), strings.Repeat(".", width-done), size(written), size(total))
+		}
+	}
+}
+
+// report is what generate did, or with check what it would do.
+type report struct {
+	Out       string                 `json:"out"`
+	Content   string                 `json:"content"` // version of the content
+	Check     bool                   `json:"check"`
+	Documents []publish.Entry        `json:"documents"`
+	Counts    map[publish.Status]int `json:"counts"`
+	Bytes     int64                  `json:"bytes"`   // of all documents, removed ones left out
+	Changes   int                    `json:"changes"` // new, changed and removed documents
+	Warnings  []string               `json:"warnings"`
+}
+
+// report prints a table and a summary, or one JSON object. With changesOnly the table leaves out what stays.
+func (t *terminal) report(r *report, asJSON, changesOnly bool) {
+	if asJSON {
+		encoder := json.NewEncoder(t.out)
+		encoder.SetEscapeHTML(false)
+		encoder.SetIndent("", "  ")
+		encoder.Encode(r) // a write error comes again when out is flushed
+		return
+	}
+	table := tabwriter.NewWriter(t.out, 0, 0, 2, ' ', 0)
+	for _, e := range r.Documents {
+		if changesOnly && (e.Status == publish.Same || e.Status == publish.Kept) {
+			continue
+		}
+		fmt.Fprintf(table, "%s\t%d\t%s\n", e.Path, e.Size, e.Status)
+	}
+	table.Flush()
+	var counts []string
+	for _, status := range []publish.Status{publish.New, publish.Changed, publish.Same, publish.Removed, publish.Kept} {
+		if n := r.Counts[status]; n > 0 {
+			counts = append(counts, fmt.Sprintf("%d %s", n, status))
+		}
+	}
+	t.say("%s: %s; %s, content %.12s", r.Out, strings.Join(counts, ", "), size(r.Bytes), r.Content)
+}
+
+// count writes a number with its noun: "1 fault", "2 faults".
+func count(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}
+
+// size writes a number of bytes for people.
+func size(n int64) string {
+	switch {
+	case n < 1000:
+		return count(int(n), "byte")
+	case n < 1000*1000:
+		return fmt.Sprintf("%.1f kB", float64(n)/1000)
+	}
+	return fmt.Sprintf("%.1f MB", float64(n)/(1000*1000))
+}
+
+// verdict prints the answer to a verification: the verdict, the checks, and what is odd.
+func (t *terminal) verdict(v *jsondoc.Value, asJSON bool) {
+	if asJSON {
+		t.say("%s", v.Raw)
+		return
+	}
+	t.say("%s", v.Get("verdict").Text)
+	for _, name := range []string{"fields_match", "hash_ok", "signature_ok", "checked_against_public_key", "recomputed_sha256"} {
+		member := v.Get(name)
+		text := string(member.Raw)
+		if member.Kind == jsondoc.String {
+			text = member.Text
+		}
+		t.say("%s: %s", name, text)
+	}
+	for _, problem := range v.Get("problems").Items {
+		t.say("problem: %s", problem.Raw) // quoted: it may hold what a caller wrote
+	}
+}
