@@ -6,6 +6,7 @@ import (
 	"anteroom/edge/api"
 	"anteroom/edge/canon"
 	"anteroom/edge/charter"
+	"anteroom/edge/core"
 	"anteroom/edge/documents"
 	"anteroom/edge/receipt"
 	"anteroom/generator/site"
@@ -42,7 +43,7 @@ func (g *generation) presence() documents.Presence {
 		Since:         p.Since,
 		LiveEndpoints: g.liveEndpoints(),
 		NotBuilt:      []documents.NotBuilt{},
-		NextActions: append([]documents.Action{
+		NextActions: append([]core.Action{
 			{Rel: "quest", Href: g.url(g.route("quest").Path)},
 			{Rel: "scoreboard", Href: g.url(g.route("roster").Path)},
 		}, g.nextActions()...),
@@ -54,8 +55,8 @@ func (g *generation) presence() documents.Presence {
 }
 
 // nextActions lead from any answer to the documents.
-func (g *generation) nextActions() []documents.Action {
-	return []documents.Action{
+func (g *generation) nextActions() []core.Action {
+	return []core.Action{
 		{Rel: "index", Href: g.url("/llms.txt")},
 		{Rel: "manifest", Href: g.url("/manifest.json")},
 		{Rel: "learn", Href: g.url("/field-guide.html")},

@@ -1,3 +1,363 @@
 package generator
 
-func (g *generation) openAPI() {}
+import (
+	"cmp"
+	"fmt"
+	"net/http"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+
+	"anteroom/edge/api"
+	"anteroom/edge/core"
+	"anteroom/edge/documents"
+	"anteroom/edge/jsondoc"
+)
+
+// openAPIVersion is the newest that every tool reads.
+const openAPIVersion = "3.1.1"
+
+// openAPI publishes the description of every endpoint, made of the route table, the answer types
+// and the words of the content. All operations of one method and path are one there.
+func (g *generation) openAPI() {
+	s := &g.site.Service
+	d := description{
+		generation: g,
+		schemas:    schemas{types: map[string]reflect.Type{}},
+	}
+	tags, paths := []object{}, object{}
+	for _, route := range g.routes {
+		if !slices.ContainsFunc(tags, func(tag object) bool { return tag.get("name") == route.Tag }) {
+			tags = append(tags, object{{"name", route.Tag}, {"description", g.tagDescription(route.Tag)}})
+		}
+		item := object{{"summary", g.what(route.ID)}, {"description", g.description(route.ID)}}
+		for _, method := range route.Methods() {
+			item.set(strings.ToLower(method), d.operation(route, method))
+		}
+		paths.set(route.Path, item)
+	}
+	doc := object{
+		{"openapi", openAPIVersion},
+		{"info", object{
+			{"title", s.Name},
+			{"summary", s.Summary},
+			{"description", strings.Join(append([]string{s.Notice}, g.site.LLMs.Intro...), "\n\n") + "\n\n" +
+				"Every path answers OPTIONS (204) and, where it answers GET, HEAD, which never has an effect. " +
+				"No endpoint needs a credential. A request for a path that is not listed here gets 404 with the list of live endpoints."},
+			{"version", documents.DescriptionVersion},
+			{"termsOfService", g.url(g.route("aup").Path)},
+			{"contact", object{{"name", s.Operator}, {"url", s.BaseURL() + "/"}, {"email", s.Contact}}},
+			{"license", object{{"name", s.License}, {"identifier", s.License}}},
+		}},
+		{"externalDocs", object{{"url", g.url("/field-guide.html")}, {"description", "Field guide"}}},
+		{"servers", []object{{{"url", g.base}, {"description", "Canonical host"}}}},
+		{"security", []string{}},
+		{"tags", tags},
+		{"paths", paths},
+		{"components", object{
+			{"schemas", d.schemas.components}, {"responses", d.responses}, {"headers", d.headers},
+		}},
+	}
+	g.add("/openapi.json", g.indented(g.text(doc)))
+}
+
+func (g *generation) tagDescription(tag string) string {
+	var paths []string
+	for _, route := range g.routes {
+		if route.Tag == tag {
+			paths = append(paths, route.Path)
+		}
+	}
+	return "The endpoints " + strings.Join(paths, ", ") + "."
+}
+
+// description is an OpenAPI document in the making.
+type description struct {
+	*generation
+	schemas   schemas
+	responses object
+	headers   object
+}
+
+func (d *description) operation(route *api.Route, method string) object {
+	operations := operationsWith(route, method)
+	var summaries, texts []string
+	for _, op := range operations {
+		summaries = append(summaries, d.what(op.ID))
+		text := d.description(op.ID)
+		if len(operations) > 1 {
+			text = "`" + op.ID + "`: " + text
+		}
+		for _, note := range d.site.Endpoints[op.ID].Notes {
+			text += "\n- " + note
+		}
+		texts = append(texts, text)
+	}
+	o := object{
+		{"tags", []string{route.Tag}},
+		{"operationId", strings.ToLower(method) + strings.ToUpper(route.ID[:1]) + route.ID[1:]},
+		{"summary", strings.Join(summaries, " ")},
+		{"description", strings.Join(texts, "\n\n")},
+		{"externalDocs", object{{"url", d.url("/field-guide.html#" + endpointAnchor(route))}}},
+	}
+	if parameters := d.parameters(operations, method); len(parameters) > 0 {
+		o.set("parameters", parameters)
+	}
+	if method == http.MethodPost {
+		o.set("requestBody", d.requestBody(operations))
+	}
+	responses := object{{"200", d.success(route, operations, method)}}
+	if method == http.MethodGet && slices.ContainsFunc(operations, func(op *api.Operation) bool { return op.Cache != api.NoStore }) {
+		responses.set("304", object{
+			{"description", "Not modified: the entity tag of If-None-Match still holds."},
+			{"headers", d.headerRefs("ETag", "Cache-Control", "Link")},
+		})
+	}
+	problems := problemsOf(operations...)
+	if method == http.MethodGet { // A body is no fault of a GET.
+		problems = slices.DeleteFunc(problems, func(p *core.ProblemType) bool { return p.Status == 413 || p.Status == 415 })
+	}
+	for len(problems) > 0 {
+		n := 1
+		for n < len(problems) && problems[n].Status == problems[0].Status {
+			n++
+		}
+		responses.set(strconv.Itoa(problems[0].Status), d.problem(problems[:n]))
+		problems = problems[n:]
+	}
+	o.set("responses", responses)
+	return o
+}
+
+// parameters are those of a query. One is required where the method leaves no other choice.
+func (d *description) parameters(operations []*api.Operation, method string) (parameters []object) {
+	for _, op := range operations {
+		fields := op.Fields
+		if method == http.MethodPost {
+			fields = nil
+		}
+		if op.DryRun {
+			fields = append(slices.Clone(fields), dryRun)
+		}
+		for i := range fields {
+			f := &fields[i]
+			for _, name := range queryNames(f) {
+				parameters = append(parameters, d.parameter(op, f, name, f.Required && len(operations) == 1))
+			}
+			if len(f.QueryNames) == 0 {
+				for _, alias := range f.Aliases {
+					parameters = append(parameters, d.parameter(op, f, alias, false))
+				}
+			}
+		}
+	}
+	return parameters
+}
+
+func (d *description) parameter(op *api.Operation, f *core.Field, name string, required bool) object {
+	meaning := d.meaning(op, name)
+	schema := inputSchema(f, func(string) string { return meaning }, "")
+	example := documents.JSON(f.Example)
+	if len(f.QueryNames) > 0 {
+		schema = object{{"type", "string"}, {"pattern", `^[^\u0000-\u001F\u007F]+:[0-9]+$`}}
+		example = seatExample(f, name)
+	} else if slices.Contains(f.Aliases, name) {
+		meaning = "The same as " + f.Name + ". Where both are given, they must agree."
+	}
+	schema = slices.DeleteFunc(schema, func(m member) bool { return m.name == "description" })
+	p := object{{"name", name}, {"in", "query"}, {"description", meaning}, {"required", required}, {"schema", schema}}
+	if len(example) > 0 {
+		p.set("example", example)
+	}
+	return p
+}
+
+// seatExample is the form <name>:<number> of the element of an example array that holds the parameter's name.
+func seatExample(f *core.Field, parameter string) documents.JSON {
+	example, err := jsondoc.Parse([]byte(f.Example))
+	if err != nil {
+		return nil
+	}
+	for _, item := range example.Items {
+		name, number, here := "", "", false
+		for _, m := range item.Members {
+			switch {
+			case m.Value.Text == parameter:
+				here = true
+			case m.Value.Kind == jsondoc.String:
+				name = m.Value.Text
+			case m.Value.Kind == jsondoc.Number:
+				number = m.Value.Text
+			}
+		}
+		if here {
+			return jsondoc.AppendString(nil, name+":"+number)
+		}
+	}
+	return nil
+}
+
+// requestBody is that of a POST. It may be missing where an empty object is enough.
+func (d *description) requestBody(operations []*api.Operation) object {
+	bodies, examples, required := []object{}, object{}, true
+	for _, op := range operations {
+		schema := inputObject(op.Fields, func(name string) string { return d.meaning(op, name) }, "")
+		if len(op.AnyOf) > 0 {
+			schema.set("anyOf", oneRequired(op.AnyOf).get("anyOf"))
+		}
+		if op.Strict {
+			schema.set("additionalProperties", false)
+		}
+		name := strings.ToUpper(op.ID[:1]) + op.ID[1:] + "Request"
+		d.schemas.components.set(name, schema)
+		bodies = append(bodies, object{{"$ref", "#/components/schemas/" + name}})
+		needs := func(f core.Field) bool { return f.Required }
+		if len(op.AnyOf) == 0 && !slices.ContainsFunc(op.Fields, needs) {
+			required = false
+		}
+		if !slices.ContainsFunc(op.Fields, func(f core.Field) bool { return f.Required && f.Example == "" }) {
+			examples.set(op.ID, object{{"summary", d.what(op.ID)}, {"value", exampleBody(op)}})
+		}
+	}
+	content := object{{"schema", anyOf(bodies)}}
+	if len(examples) > 0 {
+		content.set("examples", examples)
+	}
+	return object{
+		{"description", "A JSON object. A missing Content-Type is read as JSON."},
+		{"required", required},
+		{"content", object{{core.MediaJSON, content}}},
+	}
+}
+
+func anyOf(schemas []object) object {
+	if len(schemas) == 1 {
+		return schemas[0]
+	}
+	return object{{"anyOf", schemas}}
+}
+
+// success is the 200 answer of the operations that a request may choose from.
+func (d *description) success(route *api.Route, operations []*api.Operation, method string) object {
+	var answers []object
+	var what []string
+	headers := []string{"Cache-Control"}
+	examples := object{}
+	for _, op := range operations {
+		answers = append(answers, d.schemas.ref(reflect.TypeOf(op.Answer)))
+		what = append(what, d.what(op.ID))
+		if op.Cache != api.NoStore {
+			headers = append(headers, "ETag")
+		}
+		if op.Writes {
+			headers = append(headers, "RateLimit-Policy", "RateLimit")
+		}
+		if doc := op.Document; doc != nil && doc.Tail == nil && doc != route.Contract {
+			text := slices.Clone(d.snapshot.Documents[doc.ID])
+			examples.set(op.ID, object{{"summary", d.what(op.ID)}, {"value", documents.JSON(d.withTrailer(text))}})
+		}
+	}
+	if method == http.MethodGet {
+		headers = append(headers, "Link")
+	}
+	schema := object{{"allOf", []object{anyOf(answers), d.schemas.ref(reflect.TypeFor[documents.Trailer]())}}}
+	content := object{{"schema", schema}}
+	if len(examples) > 0 {
+		content.set("examples", examples)
+	}
+	return object{
+		{"description", strings.Join(what, " ")},
+		{"headers", d.headerRefs(headers...)},
+		{"content", object{{core.MediaJSON, content}}},
+	}
+}
+
+// problem refers to the answer for the problem types of one status.
+func (d *description) problem(types []*core.ProblemType) object {
+	name, texts := "", []string{}
+	for _, p := range types {
+		for word := range strings.FieldsSeq(p.Title) {
+			name += strings.ToUpper(word[:1]) + word[1:]
+		}
+		texts = append(texts, p.Title+": "+d.site.Problems.Types[p.Slug])
+	}
+	ref := object{{"$ref", "#/components/responses/" + name}}
+	if d.responses.get(name) != nil {
+		return ref
+	}
+	p := types[0]
+	headers := []string{"Cache-Control"}
+	var required []string
+	switch p.Status {
+	case 400:
+		required = []string{"errors", "contract"}
+	case 405:
+		headers, required = append(headers, "Allow"), []string{"contract"}
+	case 413, 414, 415:
+		required = []string{"errors"}
+	case 429:
+		headers, required = append(headers, "Retry-After", "RateLimit-Policy", "RateLimit"), []string{"errors"}
+	}
+	schema := d.schemas.ref(reflect.TypeFor[documents.Problem]())
+	if required != nil {
+		schema = object{{"allOf", []object{schema, {{"required", required}}}}}
+	}
+	content := object{{"schema", schema}}
+	if !slices.Contains(required, "contract") {
+		content.set("example", d.problemExample(p, required != nil))
+	}
+	d.responses.set(name, object{
+		{"description", strings.Join(texts, " ")},
+		{"headers", d.headerRefs(headers...)},
+		{"content", object{{core.MediaProblem, content}}},
+	})
+	return ref
+}
+
+// codeOf are the fault codes of the problems that are about the request as a whole.
+var codeOf = map[*core.ProblemType]string{
+	core.BodyTooLarge: core.TooLarge, core.QueryTooLong: core.TooLarge, core.UnsupportedType: core.NotJSON, core.TooManyWrites: core.RateLimited,
+}
+
+func (d *description) problemExample(p *core.ProblemType, faults bool) documents.JSON {
+	example := documents.Problem{
+		Type: d.problemURL(p), Title: p.Title, Status: p.Status, Detail: d.site.Problems.Types[p.Slug], ContractURL: d.url("/openapi.json"),
+		Trailer: documents.Trailer{
+			Notice: d.snapshot.Notice, ServedFrom: d.snapshot.CanonicalHost, CanonicalHost: d.snapshot.CanonicalHost, HostNote: d.snapshot.NoteCanonical,
+		},
+	}
+	if faults {
+		example.Errors = []documents.Fault{{Code: codeOf[p], Detail: d.site.Problems.Codes[codeOf[p]]}}
+	}
+	return d.text(example)
+}
+
+// headerTexts are the response headers that an agent reads.
+var headerTexts = map[string]struct{ what, kind, example string }{
+	"Cache-Control":    {"How long the answer may be kept (RFC 9111).", "string", `"no-store"`},
+	"ETag":             {"Strong entity tag for If-None-Match (RFC 9110); absent where the answer is computed or the URL has a query.", "string", `"\"5f1d9c0e\""`},
+	"Link":             {"Where the descriptions are (RFC 8288, RFC 8631, RFC 9727).", "string", `"</openapi.json>; rel=\"service-desc\""`},
+	"Allow":            {"The methods that the path answers (RFC 9110).", "string", `"GET, HEAD, POST, OPTIONS"`},
+	"Retry-After":      {"Seconds to wait before another try (RFC 9110).", "integer", "30"},
+	"RateLimit-Policy": {"The limit of writes, as a structured field list (draft-ietf-httpapi-ratelimit-headers).", "string", ""},
+	"RateLimit":        {"What is left of the limit, where the host knows (draft-ietf-httpapi-ratelimit-headers).", "string", `"\"writes\";r=29;t=60"`},
+}
+
+func (d *description) headerRefs(names ...string) object {
+	refs := object{}
+	for _, name := range names {
+		text, ok := headerTexts[name]
+		if !ok {
+			d.fault("openapi.json: no words for the header %s", name)
+		}
+		if name == "RateLimit-Policy" {
+			text.example = strconv.Quote(fmt.Sprintf(`"writes";q=%d;w=%d`, d.site.Service.Limits.WritesPerMinute, writeWindow))
+		}
+		refs.set(name, object{{"$ref", "#/components/headers/" + name}})
+		d.headers.set(name, object{
+			{"description", text.what}, {"schema", object{{"type", text.kind}}}, {"example", documents.JSON(cmp.Or(text.example, "null"))},
+		})
+	}
+	return refs
+}

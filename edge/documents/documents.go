@@ -8,6 +8,8 @@
 // absent from the published text: the edge adds it when it answers.
 package documents
 
+import "anteroom/edge/core"
+
 // Versions of what the service publishes.
 const (
 	DescriptionVersion = "0.2.0" // of the public description of the service
@@ -35,12 +37,6 @@ type Trailer struct {
 	HostNote      string `json:"host_note" doc:"Whether served_from is the canonical host."`
 }
 
-// Action is something to do next.
-type Action struct {
-	Rel  string `json:"rel" doc:"Relation of the target to this answer."`
-	Href string `json:"href" format:"uri" doc:"Absolute address of the target."`
-}
-
 // LiveEndpoint is one method of one live path.
 type LiveEndpoint struct {
 	Method string `json:"method" doc:"HTTP method."`
@@ -57,7 +53,7 @@ type Presence struct {
 	Since         string         `json:"since" format:"date-time" doc:"Since when the status holds."`
 	LiveEndpoints []LiveEndpoint `json:"live_endpoints" doc:"Everything that is live under /api/."`
 	NotBuilt      []NotBuilt     `json:"not_built" doc:"What is planned and does not exist."`
-	NextActions   []Action       `json:"next_actions" doc:"Where to go from here."`
+	NextActions   []core.Action  `json:"next_actions" doc:"Where to go from here."`
 }
 
 // NotBuilt is something that does not exist yet.
@@ -73,7 +69,7 @@ type Quest struct {
 	EstTimeSeconds int             `json:"est_time_seconds" doc:"Estimated time for all steps, in seconds."`
 	Steps          []QuestStep     `json:"steps" doc:"The steps, cheapest first. Stopping after any of them is a complete run."`
 	Completion     QuestCompletion `json:"completion" doc:"What a run leaves behind."`
-	NextActions    []Action        `json:"next_actions" doc:"Where to go from here: index, manifest, learn, openapi."`
+	NextActions    []core.Action   `json:"next_actions" doc:"Where to go from here: index, manifest, learn, openapi."`
 }
 
 // QuestStep is one step of the quest.

@@ -1,0 +1,202 @@
+package generator
+
+import (
+	"path"
+	"reflect"
+	"strconv"
+	"strings"
+
+	"anteroom/edge/core"
+	"anteroom/edge/documents"
+)
+
+// schemas makes JSON Schemas (2020-12) of Go types and of input fields. Named structs become
+// components, and are referred to.
+type schemas struct {
+	components object
+	types      map[string]reflect.Type // of the components, by name
+}
+
+// ref refers to the component of a struct type, and makes it where there is none yet.
+func (s *schemas) ref(t reflect.Type) object {
+	name := componentName(t)
+	if known := s.types[name]; known == nil {
+		s.types[name] = t
+		s.components.set(name, nil) // keeps its place, and ends a recursion
+		s.components.set(name, s.structure(t))
+	} else if known != t {
+		panic("two answer types make the component " + name + ": rename one of them")
+	}
+	return object{{"$ref", "#/components/schemas/" + name}}
+}
+
+// componentName is the name of a type, with its package before it where the name alone says too little.
+func componentName(t reflect.Type) string {
+	pkg := path.Base(t.PkgPath())
+	prefix := strings.ToUpper(pkg[:1]) + pkg[1:]
+	if pkg == "documents" || pkg == "core" || strings.HasPrefix(t.Name(), prefix) {
+		return t.Name()
+	}
+	return prefix + t.Name()
+}
+
+// of is the schema of the values of a type.
+func (s *schemas) of(t reflect.Type) object {
+	if t == reflect.TypeFor[documents.JSON]() {
+		return object{{"type", "object"}}
+	}
+	switch t.Kind() {
+	case reflect.String:
+		return object{{"type", "string"}}
+	case reflect.Bool:
+		return object{{"type", "boolean"}}
+	case reflect.Int, reflect.Int32, reflect.Int64:
+		return object{{"type", "integer"}}
+	case reflect.Pointer:
+		return s.of(t.Elem())
+	case reflect.Slice:
+		return object{{"type", "array"}, {"items", s.of(t.Elem())}}
+	case reflect.Struct:
+		return s.ref(t)
+	}
+	panic("no schema for the type " + t.String() + " of an answer")
+}
+
+// structure is the schema of a struct. What the tags mean stands in package documents.
+func (s *schemas) structure(t reflect.Type) object {
+	properties, patterns, required := object{}, object{}, []string{}
+	var add func(t reflect.Type)
+	add = func(t reflect.Type) {
+		for f := range t.Fields() {
+			name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
+			switch {
+			case f.Anonymous:
+				add(f.Type)
+				continue
+			case options == "embed":
+				schema := s.of(f.Type.Elem())
+				schema.set("description", f.Tag.Get("doc"))
+				patterns.set(f.Tag.Get("pattern"), schema)
+				continue
+			}
+			absent := strings.Contains(options, "omit") && f.Tag.Get("from") != "edge"
+			properties.set(name, s.property(&f, absent))
+			if !absent {
+				required = append(required, name)
+			}
+		}
+	}
+	add(t)
+	schema := object{{"type", "object"}, {"properties", properties}}
+	if len(patterns) > 0 {
+		schema.set("patternProperties", patterns)
+	}
+	schema.set("required", required)
+	return schema
+}
+
+// property is the schema of one member. A pointer is null where there is nothing, unless the member is absent then.
+func (s *schemas) property(f *reflect.StructField, absent bool) object {
+	schema := s.of(f.Type)
+	if f.Tag.Get("null") == "true" || f.Type.Kind() == reflect.Pointer && !absent {
+		schema.set("type", []any{schema.get("type"), "null"})
+	}
+	schema.set("description", f.Tag.Get("doc"))
+	for _, key := range []string{"format", "pattern"} {
+		if value := f.Tag.Get(key); value != "" {
+			schema.set(key, value)
+		}
+	}
+	if enum := f.Tag.Get("enum"); enum != "" {
+		schema.set("enum", strings.Split(enum, ","))
+	}
+	if minimum, err := strconv.Atoi(f.Tag.Get("minimum")); err == nil {
+		schema.set("minimum", minimum)
+	}
+	return schema
+}
+
+// Patterns of strings: what the control characters are that each type refuses.
+const (
+	noControls  = `^[^\u0000-\u001F\u007F]*$`
+	textPattern = `^[^\u0000-\u0008\u000B\u000C\u000E-\u001F\u007F]*$`
+)
+
+// inputSchema is the schema of an input field in a JSON body.
+func inputSchema(f *core.Field, meaning func(name string) string, prefix string) object {
+	schema := object{{"type", jsonType(f.Type)}, {"description", meaning(prefix + f.Name)}}
+	bounds := func(least, most string) {
+		if f.Min != 0 {
+			schema.set(least, f.Min)
+		}
+		if f.Max != 0 {
+			schema.set(most, f.Max)
+		}
+	}
+	switch f.Type {
+	case core.Integer:
+		schema.set("format", "int32")
+		bounds("minimum", "maximum")
+	case core.Array:
+		items := inputObject(f.Items, meaning, prefix+f.Name+".")
+		schema.set("items", items)
+		bounds("minItems", "maxItems")
+	case core.Email:
+		schema.set("format", "email")
+	case core.Flag:
+		schema.set("enum", []string{"1"})
+	case core.Name:
+		bounds("minLength", "maxLength")
+		if len(f.Values) == 0 {
+			schema.set("pattern", noControls)
+		}
+	case core.Text:
+		bounds("minLength", "maxLength")
+		schema.set("pattern", textPattern)
+	}
+	if len(f.Values) > 0 {
+		schema.set("enum", f.Values)
+	}
+	return schema
+}
+
+// inputObject is the schema of an object of input fields. An alias is a property of its own.
+func inputObject(fields []core.Field, meaning func(name string) string, prefix string) object {
+	properties, required, either := object{}, []string{}, []any{}
+	for i := range fields {
+		f := &fields[i]
+		if f.QueryOnly {
+			continue
+		}
+		properties.set(f.Name, inputSchema(f, meaning, prefix))
+		for _, alias := range f.Aliases {
+			schema := inputSchema(f, meaning, prefix)
+			schema.set("description", "The same as "+f.Name+". Where both are given, they must agree.")
+			properties.set(alias, schema)
+		}
+		switch {
+		case !f.Required:
+		case len(f.Aliases) == 0:
+			required = append(required, f.Name)
+		default:
+			either = append(either, oneRequired(append([]string{f.Name}, f.Aliases...)))
+		}
+	}
+	schema := object{{"type", "object"}, {"properties", properties}}
+	if len(required) > 0 {
+		schema.set("required", required)
+	}
+	if len(either) > 0 {
+		schema.set("allOf", either)
+	}
+	return schema
+}
+
+// oneRequired demands at least one of some properties.
+func oneRequired(names []string) object {
+	either := []object{}
+	for _, name := range names {
+		either = append(either, object{{"required", []string{name}}})
+	}
+	return object{{"anyOf", either}}
+}
