@@ -47,7 +47,7 @@ func (g *generation) contract(route *api.Route) documents.Contract {
 		OpenAPI:    g.url("/openapi.json"),
 		FieldGuide: g.url("/field-guide.html#" + endpointAnchor(route)),
 	}
-	for _, op := range route.Operations {
+	for _, op := range readsFirst(route) {
 		c.Operations = append(c.Operations, g.contractOperation(route, op))
 	}
 	if writes(route) {
@@ -199,13 +199,29 @@ func writes(route *api.Route) bool {
 	return slices.ContainsFunc(route.Operations, func(op *api.Operation) bool { return op.Writes })
 }
 
-// operationsWith are the operations of a route that a method chooses from.
+// operationsWith are the operations of a route that a method chooses from, those that only read first.
 func operationsWith(route *api.Route, method string) (operations []*api.Operation) {
-	for _, op := range route.Operations {
+	for _, op := range readsFirst(route) {
 		if slices.Contains(op.Methods, method) {
 			operations = append(operations, op)
 		}
 	}
+	return operations
+}
+
+// readsFirst are the operations of a route in the order of the documentation: the table has them in
+// the order in which the edge tries them.
+func readsFirst(route *api.Route) []*api.Operation {
+	operations := slices.Clone(route.Operations)
+	slices.SortStableFunc(operations, func(a, b *api.Operation) int {
+		switch {
+		case a.Writes == b.Writes:
+			return 0
+		case b.Writes:
+			return -1
+		}
+		return 1
+	})
 	return operations
 }
 

@@ -48,6 +48,7 @@ func Generate(s *site.Site, routes []*api.Route) (*Output, error) {
 		return nil, fmt.Errorf("generate: %w", err)
 	}
 	g := &generation{site: s, routes: routes, base: s.Service.BaseURL(), anchors: map[string]map[string]bool{}}
+	slices.SortStableFunc(s.Pages, func(a, b site.Page) int { return strings.Compare(a.Path(), b.Path()) }) // the front page first
 	g.snapshot = g.facts()
 	g.contracts()
 	g.answers()

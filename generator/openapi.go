@@ -31,7 +31,7 @@ func (g *generation) openAPI() {
 		if !slices.ContainsFunc(tags, func(tag object) bool { return tag.get("name") == route.Tag }) {
 			tags = append(tags, object{{"name", route.Tag}, {"description", g.tagDescription(route.Tag)}})
 		}
-		item := object{{"summary", g.what(route.ID)}, {"description", g.description(route.ID)}}
+		item := object{{"summary", g.what(route.ID)}}
 		for _, method := range route.Methods() {
 			item.set(strings.ToLower(method), d.operation(route, method))
 		}

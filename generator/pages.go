@@ -1,6 +1,7 @@
 package generator
 
 import (
+	"cmp"
 	"fmt"
 	"regexp"
 	"slices"
@@ -25,7 +26,7 @@ func (g *generation) pages() {
 		p := &g.site.Pages[i]
 		md := string(p.Markdown)
 		if p.Name == "index" {
-			md += "\n" + g.scoreboardSection() + g.startSection()
+			md = beforeSections(md, g.scoreboardSection())
 		}
 		md = strings.NewReplacer(
 			site.Markers[0], g.endpointsSection(),
@@ -45,6 +46,14 @@ func (g *generation) pages() {
 	g.notFound()
 }
 
+// beforeSections puts a section before the first of level 2.
+func beforeSections(md, section string) string {
+	if at := strings.Index("\n"+md, "\n## "); at >= 0 {
+		return md[:at] + section + md[at:]
+	}
+	return md + "\n" + section
+}
+
 // twinPath is where the Markdown of a page stands: its own path and .md (llmstxt.org).
 func twinPath(p *site.Page) string { return "/" + p.Name + ".html.md" }
 
@@ -56,7 +65,7 @@ func (g *generation) twin(p *site.Page, md string) string {
 	fmt.Fprintf(&b, "# %s\n\n> %s\n\nSource: %s\n\n", p.Title, p.Description, g.url(p.Path()))
 	if p.Name == "index" {
 		s := g.status()
-		fmt.Fprintf(&b, "Operator **%s** since %s. %s\n\n", s.Status, s.Since, markdownText(s.Message))
+		b.WriteString(strings.TrimSpace(fmt.Sprintf("Operator **%s** since %s. %s", s.Status, s.Since, markdownText(s.Message))) + "\n\n")
 	}
 	b.WriteString(strings.TrimSpace(identifier.ReplaceAllString(md, "$1")))
 	b.WriteByte('\n')
@@ -117,7 +126,11 @@ func (g *generation) frame(title, description string) *page.Page {
 	}
 	for i := range g.site.Pages {
 		p := &g.site.Pages[i]
-		shown.Nav = append(shown.Nav, page.Link{Path: p.Path(), Text: p.Title})
+		if p.Name == "index" {
+			shown.Nav = append(shown.Nav, page.Link{Path: p.Path(), Text: s.Name})
+		} else {
+			shown.Nav = append(shown.Nav, page.Link{Path: p.Path(), Text: p.Title})
+		}
 	}
 	for _, path := range documentList {
 		shown.Documents = append(shown.Documents, page.Link{Path: path, Text: strings.TrimPrefix(path, "/")})
@@ -173,24 +186,12 @@ func (g *generation) scoreboardSection() string {
 	count("Suggestions originated internally", d.Suggestions.OriginatedInternally)
 	count("Suggestions shipped", d.Suggestions.Shipped)
 	fmt.Fprintf(&b, "\nNot in any count: %d development, seed and test records. %s\n\n", d.Excluded.Records, markdownText(d.Excluded.Note))
-	fmt.Fprintf(&b, "The same as JSON, with how to read it: [scoreboard.json](/scoreboard.json). Every hand verification stays published:")
+	fmt.Fprintf(&b, "The same as JSON, with how to read it: [scoreboard.json](/scoreboard.json). Every hand verification stays published:\n\n")
 	for i := range slices.Backward(g.site.Scoreboards) {
 		file := g.site.Scoreboards[i].File
-		fmt.Fprintf(&b, " [%s](/scoreboard/%s.json)", file, file)
+		fmt.Fprintf(&b, "- [%s](/scoreboard/%s.json)\n", file, file)
 	}
-	b.WriteString(".\n\n")
-	return b.String()
-}
-
-// startSection lists the endpoints.
-func (g *generation) startSection() string {
-	var b strings.Builder
-	b.WriteString("## Endpoints {#endpoints}\n\n")
-	row := tableOf(&b, "Endpoint", "What it does", "Writes")
-	for _, e := range g.liveEndpoints() {
-		row("`"+e.Method+" "+e.Path+"`", markdownText(e.What), yes(e.Writes, "yes", "no"))
-	}
-	b.WriteString("\nThe [field guide](/field-guide.html) describes each, with its fields and limits.\n")
+	b.WriteByte('\n')
 	return b.String()
 }
 
@@ -204,7 +205,7 @@ func (g *generation) endpointsSection() string {
 			b.WriteByte('\n')
 		}
 		c := g.contract(route)
-		fmt.Fprintf(&b, "### `%s` {#%s}\n\n%s\n", route.Path, endpointAnchor(route), markdownText(g.description(route.ID)))
+		fmt.Fprintf(&b, "### `%s` {#%s}\n\n%s\n", route.Path, endpointAnchor(route), markdownText(g.what(route.ID)))
 		for i := range c.Operations {
 			g.operationSection(&b, &c.Operations[i])
 		}
@@ -224,15 +225,15 @@ func (g *generation) endpointsSection() string {
 }
 
 func (g *generation) operationSection(b *strings.Builder, op *documents.ContractOperation) {
-	fmt.Fprintf(b, "\n#### %s: %s {#%s}\n\n%s\n", strings.Join(op.Methods, " or "), markdownText(g.what(op.ID)), op.ID, markdownText(op.What))
+	fmt.Fprintf(b, "\n#### %s: %s {#%s}\n\n%s\n", strings.Join(op.Methods, " or "), markdownText(strings.TrimSuffix(g.what(op.ID), ".")), op.ID, markdownText(op.What))
 	if len(op.Fields) > 0 {
 		b.WriteByte('\n')
-		row := tableOf(b, "Field", "Type", "Required", "Limits", "Meaning")
+		row := tableOf(b, "Field", "Takes", "Meaning")
 		var rows func(prefix string, fields []documents.ContractField)
 		rows = func(prefix string, fields []documents.ContractField) {
 			for i := range fields {
 				f := &fields[i]
-				row("`"+prefix+f.Name+"`", f.Type, required(op, f), limits(f), markdownText(f.Meaning))
+				row("`"+prefix+f.Name+"`", takes(op, f), markdownText(f.Meaning))
 				rows(prefix+f.Name+"[].", f.Items)
 			}
 		}
@@ -255,16 +256,16 @@ func (g *generation) operationSection(b *strings.Builder, op *documents.Contract
 func required(op *documents.ContractOperation, f *documents.ContractField) string {
 	switch {
 	case f.Required:
-		return "yes"
+		return "required"
 	case slices.Contains(op.AnyOf, f.Name):
-		return "one of these"
+		return "required unless " + strings.Join(slices.DeleteFunc(slices.Clone(op.AnyOf), func(name string) bool { return name == f.Name }), " or ") + " is given"
 	}
-	return "no"
+	return "optional"
 }
 
-// limits are the limits of a field in words.
-func limits(f *documents.ContractField) string {
-	var all []string
+// takes says in words what a field takes.
+func takes(op *documents.ContractOperation, f *documents.ContractField) string {
+	all := []string{cmp.Or(f.Format, f.Type), required(op, f)}
 	between := func(least, most int, unit string) {
 		switch {
 		case least != 0 && least == most:
@@ -280,9 +281,6 @@ func limits(f *documents.ContractField) string {
 	between(f.MinLength, f.MaxLength, " code points")
 	between(f.Minimum, f.Maximum, "")
 	between(f.MinItems, f.MaxItems, " items")
-	if f.Format != "" {
-		all = append(all, f.Format)
-	}
 	if len(f.Values) > 0 {
 		all = append(all, "one of `"+strings.Join(f.Values, "`, `")+"`")
 	}
