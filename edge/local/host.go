@@ -51,7 +51,7 @@ type Config struct {
 	// Log gets the access log and what goes wrong; nil is slog.Default. It never gets a query, a body or an e-mail address.
 	Log *slog.Logger
 	// Load makes the core for a snapshot; nil is that of package edge.
-	Load func(*snapshot.Snapshot) Edge
+	Load func(*snapshot.Snapshot) (Edge, error)
 }
 
 // Edge is the core as a host calls it; see package edge.
@@ -99,7 +99,7 @@ func Open(c Config) (*Host, error) {
 		h.log = slog.Default()
 	}
 	if c.Load == nil {
-		h.config.Load = func(s *snapshot.Snapshot) Edge { return edge.Load(s) }
+		h.config.Load = func(s *snapshot.Snapshot) (Edge, error) { return edge.Load(s) }
 	}
 	h.config.Hosts = nil
 	for _, name := range c.Hosts {
@@ -132,12 +132,16 @@ func Open(c Config) (*Host, error) {
 		Handler: h, ReadHeaderTimeout: headerTimeout, ReadTimeout: readTimeout, WriteTimeout: writeTimeout,
 		IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeader, ErrorLog: slog.NewLogLogger(h.log.Handler(), slog.LevelWarn),
 	}
-	h.Publish(c.Snapshot, c.Static)
+	if err := h.Publish(c.Snapshot, c.Static); err != nil {
+		h.store.Close()
+		return nil, err
+	}
 	return h, nil
 }
 
-// Publish replaces the content. Requests under way end with the content that they began with.
-func (h *Host) Publish(s *snapshot.Snapshot, static *Static) {
+// Publish replaces the content. Requests under way end with the content that they began with. Where the
+// core refuses the snapshot, everything stays as it was.
+func (h *Host) Publish(s *snapshot.Snapshot, static *Static) error {
 	if limit := h.config.WritesPerMinute; limit != nil {
 		changed := *s
 		changed.WritesPerMinute = *limit
@@ -150,7 +154,12 @@ func (h *Host) Publish(s *snapshot.Snapshot, static *Static) {
 	if static == nil {
 		static, _ = NewStatic(nil)
 	}
-	h.site.Store(&site{snapshot: s, static: static, edge: h.config.Load(s)})
+	loaded, err := h.config.Load(s)
+	if err != nil {
+		return fmt.Errorf("publish content: %w", err)
+	}
+	h.site.Store(&site{snapshot: s, static: static, edge: loaded})
+	return nil
 }
 
 // Close ends the writes under way and closes the database. It is called after Serve has returned.

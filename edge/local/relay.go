@@ -4,11 +4,14 @@ import (
 	"bytes"
 	"context"
 	"crypto/rand"
+	"crypto/tls"
 	"errors"
 	"fmt"
+	"net"
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -19,8 +22,8 @@ import (
 	"github.com/wneessen/go-mail"
 )
 
-// relayTimeout bounds the relaying of one message. smtpTimeout bounds its steps.
-const (
+// relayTimeout bounds the relaying of one message, smtpTimeout its steps. Tests shorten them.
+var (
 	relayTimeout = 10 * time.Second
 	smtpTimeout  = 5 * time.Second
 )
@@ -50,15 +53,23 @@ func openRelay(address string) (transport, error) {
 		// The address may hold a password: it is not repeated.
 		return nil, errors.New("relay is none of none, maildir:PATH, smtp://USER:PASSWORD@HOST:PORT and smtps://USER:PASSWORD@HOST:PORT (percent-encode what the password has of : / @ ? # %)")
 	}
-	return openSMTP(u)
+	return openSMTP(u, nil)
 }
 
-func openSMTP(u *url.URL) (transport, error) {
+func openSMTP(u *url.URL, config *tls.Config) (transport, error) {
+	if config == nil {
+		config = &tls.Config{ServerName: u.Hostname()}
+	}
+	var dialer interface {
+		DialContext(ctx context.Context, network, address string) (net.Conn, error)
+	} = &net.Dialer{}
 	port := 587
-	options := []mail.Option{mail.WithTimeout(smtpTimeout), mail.WithoutNoop()}
+	options := []mail.Option{mail.WithTimeout(smtpTimeout), mail.WithoutNoop(), mail.WithTLSConfig(config)}
 	if u.Scheme == "smtps" {
 		port = 465
-		options = append(options, mail.WithSSL())
+		dialer = &tls.Dialer{Config: config}
+		// The library sees by itself that the connection has TLS, but not under its policy for none.
+		options = append(options, mail.WithTLSPolicy(mail.TLSOpportunistic))
 	} else {
 		policies := map[string]mail.TLSPolicy{
 			"": mail.TLSMandatory, "mandatory": mail.TLSMandatory, "opportunistic": mail.TLSOpportunistic, "none": mail.NoTLS,
@@ -80,21 +91,25 @@ func openSMTP(u *url.URL) (transport, error) {
 		password, _ := u.User.Password()
 		options = append(options, mail.WithSMTPAuth(mail.SMTPAuthAutoDiscover), mail.WithUsername(u.User.Username()), mail.WithPassword(password))
 	}
-	client, err := mail.NewClient(u.Hostname(), options...)
-	if err != nil {
+	if _, err := mail.NewClient(u.Hostname(), options...); err != nil {
 		return nil, fmt.Errorf("relay %s: %w", u.Redacted(), err)
 	}
 	return func(message *mail.Msg) error {
 		ctx, cancel := context.WithTimeout(context.Background(), relayTimeout)
 		defer cancel()
-		sent := make(chan error, 1)
-		go func() { sent <- client.DialAndSendWithContext(ctx, message) }()
-		var err error
-		select {
-		case err = <-sent:
-		case <-ctx.Done(): // the steps together took too long; the last one is still out
-			return fmt.Errorf("%w: %w", ctx.Err(), errUnknown)
+		// The library leaves the connection open after some errors: it is closed when ctx is done.
+		dial := func(_ context.Context, network, address string) (net.Conn, error) {
+			conn, err := dialer.DialContext(ctx, network, address)
+			if err == nil {
+				context.AfterFunc(ctx, func() { conn.Close() })
+			}
+			return conn, err
 		}
+		client, err := mail.NewClient(u.Hostname(), append(slices.Clip(options), mail.WithDialContextFunc(dial))...)
+		if err != nil {
+			return err
+		}
+		err = client.DialAndSendWithContext(ctx, message)
 		var failed *mail.SendError
 		switch {
 		case err == nil || message.IsDelivered(): // accepted, whatever came after

@@ -128,9 +128,6 @@ func (s *Static) page(d Document) *page {
 	return p
 }
 
-// has reports whether there is a document at a path.
-func (s *Static) has(path string) bool { return s != nil && s.pages[path] != nil }
-
 // ServeHTTP answers with the document at the request's path.
 func (s *Static) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h := w.Header()
