@@ -95,7 +95,7 @@ func load(folder string) (*site.Site, error) {
 
 // contentFaults makes an error that lists faults of the content one that names its folder too.
 func contentFaults(folder string, err error) error {
-	if faults := (site.Faults)(nil); errors.As(err, &faults) {
+	if faults := site.Faults(nil); errors.As(err, &faults) {
 		return contentError{folder, faults}
 	}
 	return err

@@ -84,11 +84,13 @@ func Markdown(src []byte) (Body, error) {
 	}
 	// A wide table scrolls by itself, and by keyboard too. The renderer escapes text, so that only
 	// its own tags match.
-	body.HTML = strings.NewReplacer(
-		"<table>", `<div class="scroll" role="region" aria-label="Table" tabindex="0"><table>`,
-		"</table>", "</table></div>",
-		"<pre>", `<pre tabindex="0">`,
-	).Replace(b.String())
+	html := strings.NewReplacer("</table>", "</table></section>", "<pre>", `<pre tabindex="0">`).Replace(b.String())
+	for n, part := range strings.SplitAfter(html, "<table>") {
+		if before, found := strings.CutSuffix(part, "<table>"); found {
+			part = fmt.Sprintf(`%s<section class="scroll" aria-label="Table %d" tabindex="0"><table>`, before, n+1)
+		}
+		body.HTML += part
+	}
 	return body, nil
 }
 
