@@ -29,7 +29,7 @@ func checkService(d *document, s *Service) {
 	if d == nil {
 		return
 	}
-	if s.CanonicalHost != "www."+s.ApexHost {
+	if validHost([]byte(s.ApexHost)) && s.CanonicalHost != "www."+s.ApexHost {
 		d.fault("canonical_host", "canonical_host is not www. and the apex host", "want www."+s.ApexHost)
 	}
 	hosts := []string{s.CanonicalHost, s.ApexHost}

@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"io"
 	"iter"
 	"slices"
 	"strconv"
@@ -357,7 +358,7 @@ func (l *listLoader) topLevel(dec *jsontext.Decoder, src []byte) error {
 		return err
 	}
 	l.complete(0, asOf, entries)
-	if dec.PeekKind() != 0 {
+	if _, err := dec.ReadToken(); err != io.EOF {
 		l.fault(place64(dec.InputOffset()), "data after the JSON value", "remove it")
 	}
 	return nil
@@ -625,10 +626,11 @@ func (f *listField) check(value []byte, scratch *[]byte) (what, hint string) {
 			return "want a list, not " + kindOfJSON(value), "write [] for none"
 		}
 		return f.checkTags(value)
+	case value[0] == 'n' && f.optional:
+		return "is null", "leave it out instead"
+	case value[0] == 'n':
+		return "has no value", "write one"
 	case value[0] != '"':
-		if value[0] == 'n' && f.optional {
-			return "is null", "leave it out instead"
-		}
 		return "want a text, not " + kindOfJSON(value), "put it in quotes"
 	}
 	text := value[1 : len(value)-1]

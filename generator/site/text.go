@@ -183,16 +183,15 @@ func checkPlaceholders(d *document) {
 var (
 	// inlineLink finds the target of a Markdown link or image, of a link definition, or of a link in HTML.
 	inlineLink = regexp.MustCompile(`\]\(<?([^\s)>]+)|^ {0,3}\[[^\]]+\]:\s*<?([^\s>]+)|href="([^"]+)"`)
-	// ownAddress finds an address of the service itself.
-	ownAddress = regexp.MustCompile("\\[\\[base_url\\]\\](/[^\\s\"'`<>)\\]?{]*)?")
 	codeSpan   = regexp.MustCompile("`[^`]*`")
 )
 
 // CheckLinks checks that everything the content links to is published. paths are the published paths, "/" and those under
 // /api/ included; anchors the identifiers in each page, by its path. Checked are the links of pages outside code, and
-// every [[base_url]]/… anywhere. The error is Faults.
+// every address of the service itself anywhere, [[base_url]]/… or written out. The error is Faults.
 func (s *Site) CheckLinks(paths map[string]bool, anchors map[string]map[string]bool) error {
 	var faults Faults
+	address := regexp.MustCompile(`(?:\[\[base_url\]\]|` + regexp.QuoteMeta(s.Service.BaseURL()) + ")(/[^\\s\"'`<>)\\]?{]*)?")
 	for _, d := range s.documents {
 		d.faults = &faults
 		own := ""
@@ -202,17 +201,17 @@ func (s *Site) CheckLinks(paths map[string]bool, anchors map[string]map[string]b
 			}
 		}
 		for _, t := range d.texts {
-			t.links(func(at place, target string) { d.link(at, target, own, paths, anchors) })
+			t.links(address, func(at place, target string) { d.link(at, target, own, paths, anchors) })
 		}
 	}
 	return faults.err()
 }
 
-// links calls each with every link of a text to the service itself.
-func (t *text) links(each func(at place, target string)) {
+// links calls each with every link of a text, and with the path of every address of the service itself.
+func (t *text) links(address *regexp.Regexp, each func(at place, target string)) {
 	fenced, offset := "", 0
 	for line := range strings.SplitAfterSeq(t.value, "\n") {
-		for _, m := range ownAddress.FindAllStringSubmatchIndex(line, -1) {
+		for _, m := range address.FindAllStringSubmatchIndex(line, -1) {
 			target := "/"
 			if m[2] >= 0 {
 				target = strings.TrimRight(line[m[2]:m[3]], ".,;:!*")

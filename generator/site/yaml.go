@@ -108,7 +108,7 @@ func (d *document) parse(src []byte) ast.Node {
 	}
 	switch {
 	case len(bodies) == 0:
-		d.report(place{}, "empty", "every content file says something: write it, or delete the file where it is optional")
+		d.report(place{}, "empty", "write it")
 	case len(bodies) > 1:
 		d.report(d.nodePlace(bodies[1]), "a second YAML document", "one file holds one document: remove the line ---")
 	default:
@@ -269,14 +269,14 @@ func (d *document) value(node ast.Node, v reflect.Value, path, is string, option
 		v.Set(reflect.MakeMapWithSize(v.Type(), len(entries)))
 		for _, e := range entries {
 			item := reflect.New(v.Type().Elem()).Elem()
-			d.at[join(path, e.key)] = e.at
 			d.value(e.value, item, join(path, e.key), is, false)
+			d.at[join(path, e.key)] = e.at
 			v.SetMapIndex(reflect.ValueOf(e.key), item)
 		}
 	case reflect.Slice:
 		list, ok := node.(*ast.SequenceNode)
 		if !ok {
-			d.report(at, "want a list, not "+kindOf(node), "begin each element with \"- \", or write [] for none")
+			d.report(at, path+": want a list, not "+kindOf(node), "begin each element with \"- \", or write [] for none")
 			return
 		}
 		v.Set(reflect.MakeSlice(v.Type(), len(list.Values), len(list.Values)))

@@ -1,0 +1,201 @@
+package site
+
+import (
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"testing/fstest"
+)
+
+// jobsJSON is a list of n jobs of about 450 bytes each, with members in any order.
+func jobsJSON(n int) []byte {
+	random := rand.New(rand.NewPCG(1, 2))
+	var b strings.Builder
+	b.WriteString("{\n  \"as_of\": \"2026-11-20\",\n  \"jobs\": [\n")
+	for i := range n {
+		members := []string{
+			fmt.Sprintf(`"id": "job-%d"`, i*7919%n), `"title": "Check a \"table\" of tariffs\u0021"`,
+			`"description": "` + strings.Repeat("Compare the table with its sources. ", 4) + `"`,
+			fmt.Sprintf(`"posted": "2026-%02d-%02d"`, 1+i%9, 1+i%28), `"tags": [ "data" , "review" ]`, `"poster": "ledger-lark"`,
+			`"url": "https://example.org/tariffs/2026/table.csv"`, `"reward_credit_units": 12`,
+		}
+		if i%3 == 0 {
+			members = append(members, `"status": "completed"`, `"completed_on": "2026-10-05"`)
+		} else {
+			members = append(members, `"status": "open"`)
+		}
+		random.Shuffle(len(members), func(i, j int) { members[i], members[j] = members[j], members[i] })
+		if i > 0 {
+			b.WriteString(",\n")
+		}
+		b.WriteString("    {" + strings.Join(members, ", ") + "}")
+	}
+	b.WriteString("\n  ]\n}\n")
+	return []byte(b.String())
+}
+
+// auditorsJSON is a list of n audits of about 450 bytes each.
+func auditorsJSON(n int) []byte {
+	var b strings.Builder
+	b.WriteString(`{"as_of":"2026-11-20","ledger":[`)
+	for i := range n {
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		fmt.Fprintf(&b, `{"agent_name":"agent-%d","registration_sha256":"%064x","scope":"%s","claimed_at":"2026-02-01T10:00:00Z","report_url":"https://example.org/report/%d","report_sha256":"%064x","verified_by_hand_on":null}`,
+			i*7919%n, i, strings.Repeat("All of it. ", 8), i, i)
+	}
+	b.WriteString("]}")
+	return []byte(b.String())
+}
+
+func load(t testing.TB, file string, src []byte) *List {
+	t.Helper()
+	schema := jobsSchema
+	if strings.HasPrefix(file, "auditors") {
+		schema = auditorsSchema
+	}
+	fsys := fstest.MapFS{file: {Data: append([]byte(nil), src...)}}
+	list, faults := loadList(fsys, file, src, schema)
+	if len(faults) > 0 {
+		t.Fatal(faults)
+	}
+	return list
+}
+
+// TestListKeepsEveryEntry compares a list, which is rendered into the bytes it is read from, with what
+// encoding/json reads from the same file.
+func TestListKeepsEveryEntry(t *testing.T) {
+	src := jobsJSON(500)
+	var want struct{ Jobs []map[string]any }
+	if err := json.Unmarshal(src, &want); err != nil {
+		t.Fatal(err)
+	}
+	byID := map[any]map[string]any{}
+	for _, job := range want.Jobs {
+		byID[job["id"]] = job
+	}
+	list := load(t, "jobs.json", src)
+	if list.Counts["open"]+list.Counts["completed"] != len(want.Jobs) {
+		t.Fatalf("counts: %v of %d", list.Counts, len(want.Jobs))
+	}
+	for _, group := range []string{"open", "completed"} {
+		text := list.AppendJSON(nil, group)
+		var got []map[string]any
+		if err := json.Unmarshal(text, &got); err != nil {
+			t.Fatalf("%s is not JSON: %v", group, err)
+		}
+		date := map[string]string{"open": "posted", "completed": "completed_on"}[group]
+		for i, job := range got {
+			if fmt.Sprint(job) != fmt.Sprint(byID[job["id"]]) {
+				t.Fatalf("got  %v\nwant %v", job, byID[job["id"]])
+			}
+			if i > 0 {
+				before, after := got[i-1][date].(string), job[date].(string)
+				if before < after || before == after && got[i-1]["id"].(string) >= job["id"].(string) {
+					t.Fatalf("%s: %v stands before %v", group, got[i-1], job)
+				}
+			}
+			delete(byID, job["id"])
+		}
+		if strings.ContainsAny(string(text), "\n") || strings.Contains(string(text), `\u0021`) {
+			t.Errorf("%s is not compact", group)
+		}
+	}
+	if len(byID) > 0 {
+		t.Errorf("%d entries are lost", len(byID))
+	}
+}
+
+func TestYAMLAndJSONGiveTheSameList(t *testing.T) {
+	const inYAML = `as_of: 2026-11-20
+jobs:
+  - {poster: "a \"b\" é", id: one, title: "x\ty"  , description: "l1\nl2", status: open, posted: 2026-01-01, tags: [a, b], reward_credit_units: 3}
+`
+	inJSON := `{"jobs":[{"poster":"a \"b\" \u00e9","id":"one","title":"x y","description":"l1\nl2","status":"open","posted":"2026-01-01","tags":["a","b"],"reward_credit_units":3}],"as_of":"2026-11-20"}`
+	a := load(t, "jobs.yaml", []byte(strings.Replace(inYAML, `x\ty`, "x y", 1)))
+	b := load(t, "jobs.json", []byte(inJSON))
+	if got, want := string(a.AppendJSON(nil, "open")), string(b.AppendJSON(nil, "open")); got != want {
+		t.Errorf("YAML %s\nJSON %s", got, want)
+	}
+}
+
+// TestAuditorsByName has names whose order their escapes would change.
+func TestAuditorsByName(t *testing.T) {
+	var entries []string
+	for i, name := range []string{`b`, `\"`, `a\\`, `a#`, `\u0041`} {
+		entries = append(entries, fmt.Sprintf(`{"agent_name":"%s","registration_sha256":"%064x","scope":"s","claimed_at":"2026-02-01T10:00:00Z","report_url":"https://example.org/","report_sha256":"%064x","verified_by_hand_on":"2026-02-02"}`, name, i, i))
+	}
+	list := load(t, "auditors.json", []byte(`{"as_of":"2026-11-20","ledger":[`+strings.Join(entries, ",")+`]}`))
+	var got []struct {
+		Name string `json:"agent_name"`
+	}
+	if err := json.Unmarshal(list.AppendJSON(nil, "ledger"), &got); err != nil {
+		t.Fatal(err)
+	}
+	if want := `[{"} {A} {a#} {a\} {b}]`; fmt.Sprint(got) != want {
+		t.Errorf("got %v, want %s", got, want)
+	}
+	if list.Counts["claimed"] != 5 || list.Counts["verified"] != 5 {
+		t.Errorf("counts: %v", list.Counts)
+	}
+}
+
+func TestFaultsOfAListAreCut(t *testing.T) {
+	src := []byte(`{"as_of":"2026-11-20","jobs":[` + strings.Repeat(`{"no":1},`, 99) + `{"no":1}]}`)
+	fsys := base(t)
+	delete(fsys, "jobs.yaml")
+	fsys["jobs.json"] = &fstest.MapFile{Data: src}
+	_, err := Load(fsys)
+	faults, _ := err.(Faults)
+	if len(faults) != maxListFaults+1 {
+		t.Fatalf("%d faults", len(faults))
+	}
+	if got, want := faults[maxListFaults].String(), "jobs.json: and 750 more faults"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+func BenchmarkList(b *testing.B) {
+	for _, c := range []struct {
+		file string
+		src  []byte
+	}{
+		{"jobs.json", jobsJSON(10_000)},
+		{"auditors.json", auditorsJSON(10_000)},
+	} {
+		b.Run(c.file, func(b *testing.B) {
+			b.ReportAllocs()
+			b.SetBytes(int64(len(c.src)))
+			src, schema := make([]byte, len(c.src)), jobsSchema
+			if c.file == "auditors.json" {
+				schema = auditorsSchema
+			}
+			for b.Loop() {
+				copy(src, c.src)
+				list, faults := loadList(nil, c.file, src, schema)
+				if len(faults) > 0 {
+					b.Fatal(faults)
+				}
+				_ = list.AppendJSON(nil, schema.groups[0])
+			}
+		})
+	}
+}
+
+func BenchmarkLoad(b *testing.B) {
+	fsys := base(b)
+	delete(fsys, "jobs.yaml")
+	fsys["jobs.json"] = &fstest.MapFile{Data: jobsJSON(100_000)}
+	fsys["auditors.json"] = &fstest.MapFile{Data: auditorsJSON(100_000)}
+	b.ReportAllocs()
+	for b.Loop() {
+		s, err := Load(fsys)
+		if err != nil {
+			b.Fatal(err)
+		}
+		_ = s.Auditors.AppendJSON(s.Jobs.AppendJSON(nil, "open"), "ledger")
+	}
+}

@@ -1,0 +1,259 @@
+package site
+
+import (
+	"flag"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"anteroom/edge/api"
+	"anteroom/edge/core"
+
+	"golang.org/x/tools/txtar"
+)
+
+var update = flag.Bool("update", false, "rewrite the wanted faults")
+
+// base is the smallest content folder without a fault.
+func base(t testing.TB) fstest.MapFS {
+	t.Helper()
+	archive, err := txtar.ParseFile("testdata/base.txtar")
+	if err != nil {
+		t.Fatal(err)
+	}
+	fsys := fstest.MapFS{"problems.yaml": {Data: problemsYAML()}}
+	for _, f := range archive.Files {
+		fsys[f.Name] = &fstest.MapFile{Data: f.Data}
+	}
+	return fsys
+}
+
+func problemsYAML() []byte {
+	var b strings.Builder
+	b.WriteString("types:\n")
+	for _, p := range core.ProblemTypes {
+		b.WriteString("  " + p.Slug + ": Words.\n")
+	}
+	b.WriteString("codes:\n")
+	for _, code := range core.Codes {
+		b.WriteString("  " + code + ": Words.\n")
+	}
+	return []byte(b.String())
+}
+
+func TestBaseHasNoFault(t *testing.T) {
+	s, err := Load(base(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := string(s.Jobs.AppendJSON(nil, "completed")), `[{"id":"two","title":"Second","description":"Done.","status":"completed","posted":"2026-02-01","completed_on":"2026-02-03","reward_credit_units":12,"tags":[],"poster":"ada"}]`; got != want {
+		t.Errorf("completed jobs:\n got %s\nwant %s", got, want)
+	}
+	if s.Jobs.Counts["open"] != 1 || s.Jobs.Counts["completed"] != 1 || s.Auditors.Counts["claimed"] != 1 || s.Auditors.Counts["verified"] != 0 {
+		t.Errorf("counts: %v, %v", s.Jobs.Counts, s.Auditors.Counts)
+	}
+}
+
+// TestFaults runs the cases of testdata/faults; testdata/faults/files.txtar says how they are written.
+func TestFaults(t *testing.T) {
+	families, err := filepath.Glob("testdata/faults/*.txtar")
+	if err != nil || len(families) == 0 {
+		t.Fatalf("no cases: %v", err)
+	}
+	for _, family := range families {
+		archive, err := txtar.ParseFile(family)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range archive.Files {
+			c := &archive.Files[i]
+			t.Run(strings.TrimSuffix(filepath.Base(family), ".txtar")+"/"+c.Name, func(t *testing.T) {
+				fsys := base(t)
+				edits, want := split(string(c.Data))
+				edit(t, fsys, edits)
+				_, err := Load(fsys)
+				faults, ok := err.(Faults)
+				if !ok {
+					t.Fatalf("want Faults, got %v", err)
+				}
+				if *update {
+					c.Data = []byte(edits + "> " + strings.ReplaceAll(faults.Error(), "\n", "\n> ") + "\n")
+				} else if faults.Error() != want {
+					t.Errorf("got\n%s\nwant\n%s", faults, want)
+				}
+			})
+		}
+		if *update {
+			if err := os.WriteFile(family, txtar.Format(archive), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+}
+
+// split separates the edits of a case from the faults that it wants.
+func split(text string) (edits, want string) {
+	var faults []string
+	for line := range strings.Lines(text) {
+		if fault, ok := strings.CutPrefix(line, "> "); ok {
+			faults = append(faults, strings.TrimSuffix(fault, "\n"))
+		} else {
+			edits += line
+		}
+	}
+	return edits, strings.Join(faults, "\n")
+}
+
+func edit(t *testing.T, fsys fstest.MapFS, edits string) {
+	var file string
+	var lines []string
+	at := 0
+	save := func() {
+		if file != "" {
+			fsys[file] = &fstest.MapFile{Data: []byte(strings.Join(lines, ""))}
+		}
+		file = ""
+	}
+	for line := range strings.Lines(edits) {
+		switch words := strings.Fields(line); {
+		case strings.HasPrefix(line, "@ "):
+			save()
+			file, lines, at = words[1], nil, 0
+			if f, ok := fsys[file]; ok {
+				lines = slices.Collect(strings.Lines(string(f.Data)))
+			}
+		case strings.HasPrefix(line, "@rm "):
+			save()
+			delete(fsys, words[1])
+		case strings.HasPrefix(line, "@copy "):
+			save()
+			fsys[words[2]] = &fstest.MapFile{Data: fsys[words[1]].Data}
+		case strings.HasPrefix(line, "- "):
+			found := slices.Index(lines[at:], line[2:])
+			if found < 0 {
+				t.Fatalf("%s has no line %q behind line %d", file, line[2:], at)
+			}
+			at += found
+			lines = slices.Delete(lines, at, at+1)
+		case strings.HasPrefix(line, "+ "):
+			lines = slices.Insert(lines, at, line[2:])
+			at++
+		default:
+			t.Fatalf("not an edit: %q", line)
+		}
+	}
+	save()
+}
+
+func TestMissingFolder(t *testing.T) {
+	_, err := Load(os.DirFS("testdata/none"))
+	faults, ok := err.(Faults)
+	if !ok || len(faults) != 1 || faults[0].File != "." {
+		t.Fatalf("want one fault of the folder, got %v", err)
+	}
+}
+
+func TestUnreadable(t *testing.T) {
+	tests := []struct{ name, file, data, want string }{
+		{"byte order mark", "llms.yaml", "\ufeffintro: [a]\n", "llms.yaml:1:1: begins with a byte order mark (save it as UTF-8 without one)"},
+		{"not UTF-8", "llms.yaml", "intro:\n  - é\xff\n", "llms.yaml:2:6: not valid UTF-8 (save the file as UTF-8)"},
+		{"control character", "llms.yaml", "intro: [\x00]\n", "llms.yaml:1:9: holds the control character U+0000 (remove it)"},
+		{"a page not in UTF-8", "pages/privacy.md", "---\n\xc3", "pages/privacy.md:2:1: not valid UTF-8 (save the file as UTF-8)"},
+		{"nested too deep", "llms.yaml", "intro: " + strings.Repeat("[", 100_000), "llms.yaml:1:24: not valid YAML: nested too deep (indent with spaces; quote a text that holds \": \" or begins with a special character)"},
+		{"sequences in one line", "llms.yaml", strings.Repeat("- ", 100_000), "llms.yaml:1:33: not valid YAML: nested too deep (indent with spaces; quote a text that holds \": \" or begins with a special character)"},
+		{"too large", "llms.yaml", strings.Repeat("#", maxFile+1), "llms.yaml: too large (a content file has at most 1 MiB)"},
+		{"a list that is not UTF-8", "auditors.json", "{\"as_of\": \"\xff\"}", "auditors.json:1:12: not valid JSON: invalid UTF-8"},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			fsys := base(t)
+			fsys[test.file] = &fstest.MapFile{Data: []byte(test.data)}
+			if _, err := Load(fsys); err == nil || err.Error() != test.want {
+				t.Errorf("got  %v\nwant %s", err, test.want)
+			}
+		})
+	}
+}
+
+// unreadableFS fails to open one file.
+type unreadableFS struct {
+	fstest.MapFS
+	file string
+}
+
+func (f unreadableFS) Open(name string) (fs.File, error) {
+	if name == f.file {
+		return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrPermission}
+	}
+	return f.MapFS.Open(name)
+}
+
+func (f unreadableFS) ReadFile(name string) ([]byte, error) {
+	if name == f.file {
+		return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrPermission}
+	}
+	return f.MapFS.ReadFile(name)
+}
+
+func TestFileThatCannotBeRead(t *testing.T) {
+	_, err := Load(unreadableFS{base(t), "aup.yaml"})
+	if want := "aup.yaml: cannot be read: permission denied"; err == nil || err.Error() != want {
+		t.Errorf("got %v, want %s", err, want)
+	}
+}
+
+func TestSourceChangesWithEveryByteAndName(t *testing.T) {
+	source := func(change func(fstest.MapFS)) string {
+		fsys := base(t)
+		change(fsys)
+		s, err := Load(fsys)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(s.Source)
+	}
+	seen := map[string]bool{}
+	for _, change := range []func(fstest.MapFS){
+		func(fstest.MapFS) {},
+		func(f fstest.MapFS) { f["aup.yaml"].Data = append(f["aup.yaml"].Data, '\n') },
+		func(f fstest.MapFS) { f["auditors.json"].Data = append(f["auditors.json"].Data, ' ') },
+		func(f fstest.MapFS) { f["pages/more.md"] = f["pages/privacy.md"] },
+		func(f fstest.MapFS) { f["pages/less.md"] = f["pages/privacy.md"] },
+	} {
+		seen[source(change)] = true
+	}
+	if len(seen) != 5 {
+		t.Errorf("5 folders have %d versions", len(seen))
+	}
+	if !seen[source(func(f fstest.MapFS) { f[".ignored"] = f["aup.yaml"] })] {
+		t.Error("a hidden file changes the version")
+	}
+}
+
+func TestShippedContent(t *testing.T) {
+	s, err := Load(os.DirFS("../../content"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.CheckEndpoints(api.Routes); err != nil {
+		t.Error(err)
+	}
+	if err := s.Expand(api.Routes); err != nil {
+		t.Error(err)
+	}
+	for _, p := range s.Pages {
+		if strings.Contains(string(p.Markdown), "[[") {
+			t.Errorf("page %s holds a placeholder after Expand", p.Name)
+		}
+	}
+	for _, board := range s.Scoreboards {
+		w, o, g := board.PilotWaitlist, board.Orgs, board.Suggestions
+		if w.VerifiedConversions+w.RegistrationsRecorded+o.ChartersFiled+g.ReceivedExternal+g.OriginatedInternally+g.Shipped != 0 {
+			t.Errorf("scoreboard %s: the shipped content claims counts", board.File)
+		}
+	}
+}
