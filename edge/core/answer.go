@@ -105,8 +105,8 @@ func (t *Turn) Invalid(in *Input) *Response {
 		})
 }
 
-// WriteCapped writes what a caller sent, cut to what an answer may repeat: at most 50 entries of
-// at most 64 code points, and the number of all in <name>_total where some were left out.
+// WriteCapped writes a list whose length a caller decides: at most 50 entries, and the number of all
+// in <name>_total where some were left out.
 func WriteCapped(w *jsondoc.Writer, name string, entries []string) {
 	w.Name(name)
 	w.Open('[')
@@ -114,7 +114,7 @@ func WriteCapped(w *jsondoc.Writer, name string, entries []string) {
 		if i == maxEntries {
 			break
 		}
-		w.Item(Cut(e))
+		w.Item(e)
 	}
 	w.Close(']')
 	if len(entries) > maxEntries {

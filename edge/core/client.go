@@ -90,7 +90,7 @@ func parseIPv4(s string) (address uint32, ok bool) {
 	parts, value, digits := 0, uint32(0), 0
 	for i := 0; i <= len(s); i++ {
 		switch {
-		case i < len(s) && '0' <= s[i] && s[i] <= '9':
+		case i < len(s) && '0' <= s[i] && s[i] <= '9' && (digits == 0 || value > 0):
 			if value = value*10 + uint32(s[i]-'0'); value > 255 {
 				return 0, false
 			}

@@ -133,13 +133,13 @@ func (in *Input) Refuse() {
 	}
 }
 
-// Ignored lists the names that were sent and not read, null members left out. It is complete once
-// all fields have been read.
+// Ignored lists the names that were sent and not read, each cut to what an answer may repeat of it,
+// null members left out. It is complete once all fields have been read.
 func (in *Input) Ignored() []string {
 	ignored := make([]string, 0, len(in.ignored))
 	for i := range in.members {
 		if !in.used[i] && in.members[i].Value.Kind != jsondoc.Null {
-			ignored = append(ignored, in.members[i].Name)
+			ignored = append(ignored, Cut(in.members[i].Name))
 		}
 	}
 	return append(ignored, in.ignored...)

@@ -1,0 +1,197 @@
+package edgetest
+
+import (
+	"bytes"
+	"embed"
+	"encoding/json"
+	"fmt"
+	"io"
+	"io/fs"
+	"maps"
+	"net/http"
+	"path"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"anteroom/edge/snapshot"
+)
+
+// Transcripts are HTTP conversations that every host must hold, word for word. A file is a list of
+// exchanges, each under a line "=== what it shows":
+//
+//	=== a registration is recorded
+//	POST /api/waitlist
+//	content-type: application/json
+//
+//	{"agent_name":"ada"}
+//	---
+//	200
+//	cache-control: no-store
+//	etag: -
+//
+//	{"converted":true,"record_id":"<id>"}
+//
+// The answer must have the status and the header fields given ("-" is for absent), and a body of which
+// the given one is a part: members that are not given are not compared, arrays are compared whole.
+// A string "<id>", "<time>", "<sha256>" or "<any>" stands for any such value, one that begins with "~"
+// is a regular expression. A body line "-" demands an empty body. In a request "$body" is the
+// body of the answer before. A line "write-limit: N" before the first exchange sets the limit.
+//
+//go:embed transcripts
+var transcripts embed.FS
+
+// Server starts a host that answers for a snapshot and signs with Key, its store empty, and gives its
+// address. A limit of 0 writes a minute is none.
+type Server func(t *testing.T, s *snapshot.Snapshot) (baseURL string)
+
+// RunTranscripts runs every transcript against a host of its own.
+func RunTranscripts(t *testing.T, start Server) {
+	names, err := fs.Glob(transcripts, "transcripts/*.txt")
+	if err != nil || len(names) == 0 {
+		t.Fatalf("%d transcripts, %v", len(names), err)
+	}
+	for _, name := range names {
+		text, err := transcripts.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Run(strings.TrimSuffix(path.Base(name), ".txt"), func(t *testing.T) {
+			head, rest, _ := strings.Cut(string(text), "=== ")
+			published := Snapshot()
+			published.WritesPerMinute = 0
+			for line := range strings.Lines(head) {
+				if value, ok := strings.CutPrefix(line, "write-limit: "); ok {
+					if published.WritesPerMinute, err = strconv.ParseInt(strings.TrimSpace(value), 10, 64); err != nil {
+						t.Fatal(err)
+					}
+				}
+			}
+			base, last := start(t, published), []byte(nil)
+			for _, exchange := range strings.Split(rest, "\n=== ") {
+				title, body, _ := strings.Cut(exchange, "\n")
+				request, want, ok := strings.Cut(body, "\n---\n")
+				if !ok {
+					t.Fatalf("%s: no line --- between request and answer", title)
+				}
+				last = exchangeOnce(t, title, base, strings.ReplaceAll(request, "$body", string(last)), want)
+			}
+		})
+	}
+}
+
+func exchangeOnce(t *testing.T, title, base, request, want string) (answer []byte) {
+	t.Helper()
+	head, body, _ := strings.Cut(request, "\n\n")
+	first, fields, _ := strings.Cut(head, "\n")
+	method, target, _ := strings.Cut(first, " ")
+	r, err := http.NewRequest(method, base+target, strings.NewReader(strings.TrimSuffix(body, "\n")))
+	if err != nil {
+		t.Fatalf("%s: %v", title, err)
+	}
+	r.Host = "www.example.org"
+	for line := range strings.Lines(fields) {
+		name, value, _ := strings.Cut(strings.TrimSpace(line), ": ")
+		if r.Header.Add(name, value); name == "host" {
+			r.Host = value
+		}
+	}
+	client := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	resp, err := client.Do(r)
+	if err != nil {
+		t.Fatalf("%s: %v", title, err)
+	}
+	defer resp.Body.Close()
+	if answer, err = io.ReadAll(resp.Body); err != nil {
+		t.Fatalf("%s: %v", title, err)
+	}
+	wantHead, wantBody, _ := strings.Cut(want, "\n\n")
+	status, fields, _ := strings.Cut(wantHead, "\n")
+	if strconv.Itoa(resp.StatusCode) != strings.TrimSpace(status) {
+		t.Errorf("%s: status %d, want %s\n%s", title, resp.StatusCode, status, answer)
+		return answer
+	}
+	for line := range strings.Lines(fields) {
+		name, value, _ := strings.Cut(strings.TrimSpace(line), ": ")
+		got := resp.Header.Get(name)
+		pattern, isPattern := strings.CutPrefix(value, "~")
+		switch {
+		case value == "-" && resp.Header.Values(name) == nil:
+		case isPattern && regexp.MustCompile(pattern).MatchString(got):
+		case got != value:
+			t.Errorf("%s: header %s is %q, want %q", title, name, got, value)
+		}
+	}
+	switch wantBody = strings.TrimSpace(wantBody); wantBody {
+	case "":
+	case "-":
+		if len(answer) != 0 {
+			t.Errorf("%s: body %q, want none", title, answer)
+		}
+	default:
+		var wanted, got any
+		if err := json.Unmarshal([]byte(wantBody), &wanted); err != nil {
+			t.Fatalf("%s: the wanted body: %v", title, err)
+		}
+		d := json.NewDecoder(bytes.NewReader(answer))
+		if err := d.Decode(&got); err != nil {
+			t.Fatalf("%s: body %q: %v", title, answer, err)
+		}
+		for _, difference := range compare("", wanted, got) {
+			t.Errorf("%s: %s", title, difference)
+		}
+	}
+	return answer
+}
+
+var placeholders = map[string]*regexp.Regexp{
+	"<id>":     regexp.MustCompile(`^[0-9a-f]{32}$`),
+	"<time>":   regexp.MustCompile(`^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$`),
+	"<sha256>": regexp.MustCompile(`^[0-9a-f]{64}$`),
+	"<any>":    regexp.MustCompile(`(?s)^.+$`),
+}
+
+// compare lists where want is not a part of got.
+func compare(at string, want, got any) (differences []string) {
+	switch want := want.(type) {
+	case map[string]any:
+		object, ok := got.(map[string]any)
+		if !ok {
+			return []string{fmt.Sprintf("%s is %v, want an object", at, got)}
+		}
+		for _, name := range slices.Sorted(maps.Keys(want)) {
+			value, there := object[name]
+			if !there {
+				differences = append(differences, fmt.Sprintf("%s.%s is missing", at, name))
+				continue
+			}
+			differences = append(differences, compare(at+"."+name, want[name], value)...)
+		}
+		return differences
+	case []any:
+		list, ok := got.([]any)
+		if !ok || len(list) != len(want) {
+			return []string{fmt.Sprintf("%s is %v, want %d items", at, got, len(want))}
+		}
+		for i := range want {
+			differences = append(differences, compare(fmt.Sprintf("%s[%d]", at, i), want[i], list[i])...)
+		}
+		return differences
+	case string:
+		text, ok := got.(string)
+		pattern := placeholders[want]
+		if rest, found := strings.CutPrefix(want, "~"); found {
+			pattern = regexp.MustCompile(rest)
+		}
+		if ok && (pattern != nil && pattern.MatchString(text) || text == want) {
+			return nil
+		}
+	default:
+		if want == got {
+			return nil
+		}
+	}
+	return []string{fmt.Sprintf("%s is %v, want %v", at, got, want)}
+}

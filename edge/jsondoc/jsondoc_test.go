@@ -1,0 +1,143 @@
+package jsondoc_test
+
+import (
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+
+	"anteroom/edge/jsondoc"
+)
+
+func TestParse(t *testing.T) {
+	deep := func(n int) string { return strings.Repeat("[", n) + strings.Repeat("]", n) }
+	members := func(n int) string {
+		names := make([]string, n)
+		for i := range names {
+			names[i] = `"` + strings.Repeat("x", i) + `":0`
+		}
+		return "{" + strings.Join(names, ",") + "}"
+	}
+	for _, c := range []struct {
+		doc  string
+		want error
+	}{
+		{`{"agent_name":"ledger-lark","pubkey":null}`, nil},
+		{` [1, -0, 1.50, 1e5, true, "\ud83d\ude00\/"] `, nil},
+		{deep(jsondoc.MaxDepth), nil},
+		{deep(jsondoc.MaxDepth + 1), jsondoc.ErrTooDeep},
+		{strings.Repeat("[", 50000), jsondoc.ErrTooDeep},
+		{strings.Repeat(`{"a":`, 50000), jsondoc.ErrTooDeep},
+		{members(jsondoc.MaxMembers), nil},
+		{members(jsondoc.MaxMembers + 1), jsondoc.ErrTooMany},
+		{`{"a":1,"a":1}`, jsondoc.ErrSyntax},
+		{`{"a":1,"\u0061":1}`, jsondoc.ErrSyntax},
+		{`{"a":1} {}`, jsondoc.ErrTrailing},
+		{``, jsondoc.ErrSyntax},
+		{"\ufeff{}", jsondoc.ErrSyntax},
+		{`{"a":01}`, jsondoc.ErrSyntax},
+		{`{"a":.5}`, jsondoc.ErrSyntax},
+		{`[1,]`, jsondoc.ErrSyntax},
+		{`{a:1}`, jsondoc.ErrSyntax},
+		{`{"a":NaN}`, jsondoc.ErrSyntax},
+		{`[}`, jsondoc.ErrSyntax},
+		{"[\"\x01\"]", jsondoc.ErrSyntax},
+		{`["\x"]`, jsondoc.ErrSyntax},
+		{`["\ud800"]`, jsondoc.ErrUnicode},
+		{`["\ud800\u0041"]`, jsondoc.ErrUnicode},
+		{`["\udc00"]`, jsondoc.ErrUnicode},
+		{`{"\ud800":1}`, jsondoc.ErrUnicode},
+		{"[\"\xff\"]", jsondoc.ErrUnicode},
+		{"[\"\xed\xa0\x80\"]", jsondoc.ErrUnicode},
+	} {
+		v, err := jsondoc.Parse([]byte(c.doc))
+		if !errors.Is(err, c.want) || (err != nil) != (c.want != nil) {
+			t.Errorf("%.40s: error %v, want %v", c.doc, err, c.want)
+		}
+		if err != nil && v.Kind != jsondoc.Absent {
+			t.Errorf("%.40s: a partial result beside an error", c.doc)
+		}
+	}
+}
+
+func TestValues(t *testing.T) {
+	v, err := jsondoc.Parse([]byte(`{"s":"a\u00e9","n":1.50,"b":true,"z":null,"a":[1,{}],"S":0}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s := v.Get("s"); s.Kind != jsondoc.String || s.Text != "aé" || string(s.Raw) != `"a\u00e9"` {
+		t.Errorf("s: %+v", s)
+	}
+	if n := v.Get("n"); n.Kind != jsondoc.Number || n.Text != "1.50" {
+		t.Errorf("n: %+v", n)
+	}
+	if a := v.Get("a"); len(a.Items) != 2 || string(a.Raw) != `[1,{}]` {
+		t.Errorf("a: %+v", a)
+	}
+	if v.Get("x").Kind != jsondoc.Absent || v.Get("z").Kind != jsondoc.Null || !v.Get("b").True {
+		t.Error("x, z or b")
+	}
+}
+
+// Writing is what JSON.stringify does: only what JSON demands is escaped.
+func TestAppendString(t *testing.T) {
+	all := make([]rune, 0, 0x100)
+	for r := rune(0); r < 0x100; r++ {
+		all = append(all, r)
+	}
+	got := string(jsondoc.AppendString(nil, string(all)+"\u2028\u2029\ufeff😀<>&/"))
+	want := `"\u0000\u0001\u0002\u0003\u0004\u0005\u0006\u0007\b\t\n\u000b\f\r\u000e\u000f\u0010\u0011\u0012\u0013\u0014\u0015\u0016\u0017\u0018\u0019\u001a\u001b\u001c\u001d\u001e\u001f !\"#$%&'()*+,-./0123456789:;<=>?@ABCDEFGHIJKLMNOPQRSTUVWXYZ[\\]^_` +
+		"`" + `abcdefghijklmnopqrstuvwxyz{|}~` + string(all[0x7f:]) + "\u2028\u2029\ufeff😀<>&/" + `"`
+	if got != want {
+		t.Errorf("got  %q\nwant %q", got, want)
+	}
+}
+
+func TestWriter(t *testing.T) {
+	var w jsondoc.Writer
+	w.Open('{')
+	w.Str("s", "a")
+	w.StrOrNull("z", "")
+	w.Int("n", -7)
+	w.Bool("b", true)
+	w.Strs("l", []string{"x", "["})
+	w.Strs("e", nil)
+	w.Name("o")
+	w.Open('{')
+	w.Close('}')
+	w.Raw("r", "[1]")
+	w.Close('}')
+	if got, want := string(w.Buf), `{"s":"a","z":null,"n":-7,"b":true,"l":["x","["],"e":[],"o":{},"r":[1]}`; got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+}
+
+// What Parse takes, the standard library takes too; and a string survives being written and read.
+func FuzzParse(f *testing.F) {
+	for _, seed := range []string{`{"agent_name":"ledger-lark","pubkey":null}`, `[1,-2.5e3,"\ud83d\ude00",true,{}]`, `"\ud800"`, `{"a":{"a":[[]]}}`, "\"\xff\"", ` "x" `} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, doc []byte) {
+		v, err := jsondoc.Parse(doc)
+		if err != nil {
+			if own := (*jsondoc.Error)(nil); !errors.As(err, &own) || v.Kind != jsondoc.Absent {
+				t.Fatalf("%q: %T beside %v", doc, err, v.Kind)
+			}
+			return
+		}
+		if !json.Valid(doc) {
+			t.Fatalf("%q is taken and not valid", doc)
+		}
+		if v.Kind != jsondoc.String {
+			return
+		}
+		var want string
+		if err := json.Unmarshal(doc, &want); err != nil || want != v.Text {
+			t.Fatalf("%q reads %q, want %q", doc, v.Text, want)
+		}
+		again, err := jsondoc.Parse(jsondoc.AppendString(nil, v.Text))
+		if err != nil || again.Text != v.Text {
+			t.Fatalf("%q does not survive: %v", v.Text, err)
+		}
+	})
+}

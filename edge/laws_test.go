@@ -1,0 +1,211 @@
+package edge_test
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// The laws of the design that can be read off the tree. They are read here, in-process, so that
+// the test depends on the files themselves.
+
+// pure are the packages that run on the edge, by tier: a package may import those of lower tiers.
+var pure = map[string]int{
+	"edge/jsondoc": 0, "edge/snapshot": 1, "edge/core": 2, "edge/canon": 3,
+	"edge/waitlist": 4, "edge/charter": 4, "edge/receipt": 4, "edge/suggest": 4, "edge/roster": 4, "edge/outbox": 4, "edge/documents": 4,
+	"edge/api": 5, "edge": 6,
+}
+
+// allowed is what they may import besides: small, without I/O, and carried by TinyGo.
+var allowed = []string{
+	"bytes", "cmp", "crypto/sha256", "encoding/base64", "errors", "io", "slices", "strconv", "strings", "unicode", "unicode/utf8",
+	"github.com/go-json-experiment/json/jsontext",
+}
+
+// sources parses every Go file of the module that is no test, by folder.
+func sources(t *testing.T) (*token.FileSet, map[string][]*ast.File) {
+	t.Helper()
+	set, files := token.NewFileSet(), map[string][]*ast.File{}
+	root := os.DirFS("..")
+	err := fs.WalkDir(root, ".", func(name string, entry fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case entry.IsDir() && (strings.HasPrefix(entry.Name(), ".") && name != "." || entry.Name() == "node_modules" || entry.Name() == "testdata" || name == "build"):
+			return fs.SkipDir
+		case !strings.HasSuffix(name, ".go") || strings.HasSuffix(name, "_test.go"):
+			return nil
+		}
+		text, err := fs.ReadFile(root, name)
+		if err != nil {
+			return err
+		}
+		file, err := parser.ParseFile(set, name, text, parser.SkipObjectResolution)
+		files[path.Dir(name)] = append(files[path.Dir(name)], file)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for folder := range pure {
+		if len(files[folder]) == 0 {
+			t.Errorf("%s: no such package: mend the list of tiers", folder)
+		}
+	}
+	return set, files
+}
+
+func imports(file *ast.File) (paths []string) {
+	for _, spec := range file.Imports {
+		p, _ := strconv.Unquote(spec.Path.Value)
+		paths = append(paths, p)
+	}
+	return paths
+}
+
+func TestImportsGoDown(t *testing.T) {
+	_, files := sources(t)
+	for folder, list := range files {
+		tier, isPure := pure[folder]
+		for _, file := range list {
+			for _, p := range imports(file) {
+				own, isOwn := strings.CutPrefix(p, "anteroom/")
+				switch {
+				case isPure && isOwn:
+					if below, known := pure[own]; !known || below >= tier {
+						t.Errorf("%s imports %s, which is not below it", folder, own)
+					}
+				case isPure && !slices.Contains(allowed, p):
+					t.Errorf("%s imports %s, which is not on the list of what runs on the edge", folder, p)
+				case isOwn && strings.HasPrefix(folder, "generator") && (own == "edge" || own == "edge/local" || own == "edge/worker"):
+					t.Errorf("%s imports %s: the generator and the hosts never meet", folder, own)
+				case isOwn && strings.HasPrefix(folder, "edge/") && (strings.HasPrefix(own, "generator") || strings.HasPrefix(own, "cmd")):
+					t.Errorf("%s imports %s: the hosts and the generator never meet", folder, own)
+				case isOwn && strings.HasPrefix(own, "cmd/"):
+					t.Errorf("%s imports %s: nothing imports a command", folder, own)
+				}
+			}
+		}
+	}
+}
+
+func TestThePureCore(t *testing.T) {
+	set, files := sources(t)
+	for folder := range pure {
+		for _, file := range files[folder] {
+			maps := mapNames(file)
+			ast.Inspect(file, func(n ast.Node) bool {
+				switch n := n.(type) {
+				case *ast.GoStmt:
+					t.Errorf("%s: a goroutine", set.Position(n.Pos()))
+				case *ast.CallExpr:
+					if name, ok := n.Fun.(*ast.Ident); ok && (name.Name == "recover" || name.Name == "panic") {
+						t.Errorf("%s: %s", set.Position(n.Pos()), name.Name)
+					}
+				case *ast.RangeStmt:
+					if slices.Contains(maps, lastName(n.X)) {
+						t.Errorf("%s: a range over a map, whose order is random here and fixed on the edge", set.Position(n.Pos()))
+					}
+				}
+				return true
+			})
+		}
+	}
+}
+
+// mapNames are the names that a file declares with a map type or a map literal.
+func mapNames(file *ast.File) (names []string) {
+	isMap := func(e ast.Expr) bool {
+		if lit, ok := e.(*ast.CompositeLit); ok {
+			e = lit.Type
+		}
+		if call, ok := e.(*ast.CallExpr); ok && len(call.Args) > 0 {
+			if f, ok := call.Fun.(*ast.Ident); ok && f.Name == "make" {
+				e = call.Args[0]
+			}
+		}
+		_, ok := e.(*ast.MapType)
+		return ok
+	}
+	ast.Inspect(file, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.Field:
+			if isMap(n.Type) {
+				for _, name := range n.Names {
+					names = append(names, name.Name)
+				}
+			}
+		case *ast.ValueSpec:
+			for i, name := range n.Names {
+				if n.Type != nil && isMap(n.Type) || i < len(n.Values) && isMap(n.Values[i]) {
+					names = append(names, name.Name)
+				}
+			}
+		case *ast.AssignStmt:
+			for i, left := range n.Lhs {
+				if i < len(n.Rhs) && isMap(n.Rhs[i]) {
+					names = append(names, lastName(left))
+				}
+			}
+		case *ast.KeyValueExpr:
+			if isMap(n.Value) {
+				names = append(names, lastName(n.Key))
+			}
+		}
+		return true
+	})
+	return names
+}
+
+func lastName(e ast.Expr) string {
+	switch e := e.(type) {
+	case *ast.Ident:
+		return e.Name
+	case *ast.SelectorExpr:
+		return e.Sel.Name
+	}
+	return ""
+}
+
+// Every fuzz target starts from seeds: a corpus that is empty by mistake tests nothing.
+func TestFuzzTargetsHaveSeeds(t *testing.T) {
+	targets := 0
+	err := filepath.WalkDir("..", func(name string, entry fs.DirEntry, err error) error {
+		if err != nil || !strings.HasSuffix(name, "_test.go") {
+			return err
+		}
+		file, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.SkipObjectResolution)
+		if err != nil {
+			return err
+		}
+		for _, d := range file.Decls {
+			f, ok := d.(*ast.FuncDecl)
+			if !ok || !strings.HasPrefix(f.Name.Name, "Fuzz") {
+				continue
+			}
+			targets++
+			seeded := false
+			ast.Inspect(f, func(n ast.Node) bool {
+				if call, ok := n.(*ast.SelectorExpr); ok && call.Sel.Name == "Add" {
+					seeded = true
+				}
+				return true
+			})
+			if !seeded {
+				t.Errorf("%s: %s adds no seed", name, f.Name.Name)
+			}
+		}
+		return nil
+	})
+	if err != nil || targets == 0 {
+		t.Errorf("%d fuzz targets, %v", targets, err)
+	}
+}

@@ -1,0 +1,37 @@
+package local
+
+import (
+	"context"
+	"log/slog"
+	"testing"
+
+	"anteroom/edge/edgetest"
+	"anteroom/edge/snapshot"
+)
+
+// TestTranscripts holds the conversations of every host with this one, over TCP.
+func TestTranscripts(t *testing.T) {
+	edgetest.RunTranscripts(t, func(t *testing.T, s *snapshot.Snapshot) string {
+		host, err := Open(Config{Data: t.TempDir(), Key: edgetest.Key, Snapshot: s, Log: slog.New(slog.DiscardHandler)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		listener, err := Listen("127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, stop := context.WithCancel(context.Background())
+		served := make(chan error)
+		go func() { served <- host.Serve(ctx, listener) }()
+		t.Cleanup(func() {
+			stop()
+			if err := <-served; err != nil {
+				t.Error(err)
+			}
+			if err := host.Close(); err != nil {
+				t.Error(err)
+			}
+		})
+		return "http://" + listener.Addr().String()
+	})
+}
