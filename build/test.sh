@@ -33,12 +33,13 @@ need() { command -v "$1" >/dev/null || { echo "$1 is not installed: $2"; return 
 
 tool() { go tool -modfile=build/tools/go.mod "$@"; }
 
+# sources PATTERN… lists the project's own files by find's conditions.
+sources() { find . \( -name node_modules -o -path ./build/cache -o -path ./build/out -o -path ./build/bundle \) -prune -o -type f "$@" -print; }
+
 gofumpt() {
   local files
   # Generated code is as its generator writes it.
-  files=$(git ls-files --cached --others --exclude-standard '*.go' ':!*_templ.go') || return
-  # shellcheck disable=SC2086
-  files=$(tool gofumpt -l $files) || return
+  files=$(sources -name '*.go' ! -name '*_templ.go' | tr '\n' '\0' | xargs -0 go tool -modfile=build/tools/go.mod gofumpt -l) || return
   [ -z "$files" ] || { echo "not formatted (go tool -modfile=build/tools/go.mod gofumpt -w FILE):"; echo "$files"; return 1; }
 }
 
@@ -51,7 +52,7 @@ templ_fresh() {
       echo "$source: its generated code is stale (go tool -modfile=build/tools/go.mod templ generate)"
       bad=1
     fi
-  done < <(git ls-files --cached --others --exclude-standard '*.templ')
+  done < <(sources -name '*.templ')
   return $bad
 }
 

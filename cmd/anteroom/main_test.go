@@ -18,12 +18,15 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
+// now is the time that scripts check the content against: 2026-11-21.
+const now = "1795219200"
+
 func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){"anteroom": main})
 }
 
 // TestScripts runs the scripts of testdata against the program itself, each in a folder that holds a copy of
-// the project's content. The time of the content check is fixed.
+// the project's content.
 func TestScripts(t *testing.T) {
 	content, err := filepath.Abs("../../content")
 	if err != nil {
@@ -32,7 +35,7 @@ func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir: "testdata",
 		Setup: func(env *testscript.Env) error {
-			env.Setenv("SOURCE_DATE_EPOCH", "1795219200") // 2026-11-21
+			env.Setenv("SOURCE_DATE_EPOCH", now)
 			return os.CopyFS(filepath.Join(env.WorkDir, "content"), os.DirFS(content))
 		},
 		Condition: func(name string) (bool, error) {
@@ -138,3 +141,36 @@ func TestFullDisk(t *testing.T) {
 type full struct{}
 
 func (full) Write([]byte) (int, error) { return 0, errors.New("no space left on device") }
+
+func TestProgress(t *testing.T) {
+	var out bytes.Buffer
+	at := time.Unix(0, 0)
+	term := newTerminal(nil, io.Discard, &out)
+	if term.progress("writing") != nil {
+		t.Error("a progress line where nobody looks")
+	}
+	term.tty, term.now = true, func() time.Time { return at }
+	draw := term.progress("writing public")
+	draw(1, 100e6)
+	if out.Len() > 0 {
+		t.Errorf("quick work is drawn: %q", &out)
+	}
+	at = at.Add(time.Second)
+	draw(50e6, 100e6)
+	draw(51e6, 100e6) // too soon after the last
+	draw(100e6, 100e6)
+	if want := "\r\x1b[Kwriting public [###############...............] 50.0 MB of 100.0 MB\r\x1b[K"; out.String() != want {
+		t.Errorf("drawn: %q", &out)
+	}
+}
+
+// BenchmarkGenerate is the work of anteroom generate on the project's own content when nothing has changed.
+func BenchmarkGenerate(b *testing.B) {
+	b.Setenv("SOURCE_DATE_EPOCH", now)
+	out := filepath.Join(b.TempDir(), "public")
+	for b.Loop() {
+		if code := run([]string{"generate", "--content", "../../content", "--out", out}, nil, io.Discard, os.Stderr); code != exitOK {
+			b.Fatal(code)
+		}
+	}
+}

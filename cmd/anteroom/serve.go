@@ -78,7 +78,7 @@ wins over the environment. ANTEROOM_KEY is the receipt key itself in base64, in 
 func fromEnvironment(flags *pflag.FlagSet) (err error) {
 	flags.VisitAll(func(f *pflag.Flag) {
 		name := "ANTEROOM_" + strings.ToUpper(strings.ReplaceAll(f.Name, "-", "_"))
-		if value, ok := os.LookupEnv(name); ok && !f.Changed && f.Name != "help" {
+		if value := os.Getenv(name); value != "" && !f.Changed && f.Name != "help" {
 			if wrong := flags.Set(f.Name, value); wrong != nil {
 				err = errors.Join(err, fmt.Errorf("%s: %w", name, wrong))
 			}

@@ -33,11 +33,12 @@ type terminal struct {
 	out *bufio.Writer
 	err io.Writer
 	tty bool // err is a terminal
+	now func() time.Time
 }
 
 func newTerminal(stdin io.Reader, stdout, stderr io.Writer) *terminal {
 	f, ok := stderr.(*os.File)
-	return &terminal{in: stdin, out: bufio.NewWriter(stdout), err: stderr, tty: ok && isatty.IsTerminal(f.Fd())}
+	return &terminal{in: stdin, out: bufio.NewWriter(stdout), err: stderr, tty: ok && isatty.IsTerminal(f.Fd()), now: time.Now}
 }
 
 // contentError is why a content folder cannot be used.
@@ -86,9 +87,9 @@ func (t *terminal) progress(what string) func(written, total int64) {
 		return nil
 	}
 	const quick = 200 * time.Millisecond // what ends before needs no line
-	start, last := time.Now(), time.Time{}
+	start, last := t.now(), time.Time{}
 	return func(written, total int64) {
-		now := time.Now()
+		now := t.now()
 		switch {
 		case now.Sub(start) < quick:
 		case written == total && !last.IsZero():
