@@ -1,0 +1,101 @@
+package edge_test
+
+import (
+	"encoding/json"
+	"testing"
+	"unicode/utf8"
+
+	"anteroom/edge/api"
+	"anteroom/edge/core"
+	"anteroom/edge/edgetest"
+)
+
+// Whatever is asked, the answer is a document of the right form, never a 5xx, and nothing happens
+// unless it is 200.
+func FuzzHandle(f *testing.F) {
+	for _, seed := range [][4]string{
+		{"POST", "/api/waitlist?dry_run=1", `{"agent_name":"ada","owner_email":"a@example.org"}`, "application/json"},
+		{"POST", "/api/waitlist", `{"agent_name":"ada","pubkey":null,"x":{"y":[1]}}`, ""},
+		{"GET", "/api/waitlist?agent_name=a%20b&pubkey=+", "", ""},
+		{"GET", "/api/org?org_name=Tern&rainmaker=a:30&operator=b:25&verifier=c:20&scout=d:15&treasurer=e:10", "", ""},
+		{"POST", "/api/org", `{"org_name":"Tern","roster":[{"position":"scout","agent_name":"a","allocation":5.0}]}`, ""},
+		{"POST", "/api/receipt", `{"note":"x"}`, "application/json"},
+		{"POST", "/api/receipt", `{"verify":{"canonical":"{}","signature":"AAAA","public_key_b64":"x","signed":true}}`, ""},
+		{"POST", "/api/suggest", `{"message":"PIN: ten letters","email":"a@example.org"}`, "text/plain"},
+		{"HEAD", "/api/roster?%", "", ""},
+		{"OPTIONS", "/v1/x", "", ""},
+	} {
+		f.Add(seed[0], seed[1], seed[2], seed[3])
+	}
+	f.Fuzz(func(t *testing.T, method, target, body, contentType string) {
+		h := edgetest.NewHost(t)
+		r := h.Do(method, target, body, "content-type", contentType)
+		if r == nil || r.Status < 200 || r.Status >= 500 {
+			t.Fatalf("%s %s %q: %+v", method, target, body, r)
+		}
+		if r.Status != 200 && len(h.Statements)+len(h.Messages) > 0 {
+			t.Fatalf("%s %s %q: status %d, and it had effects", method, target, body, r.Status)
+		}
+		if len(r.Body) > 0 && (!json.Valid(r.Body) || !utf8.Valid(r.Body)) {
+			t.Fatalf("%s %s %q: body %q", method, target, body, r.Body)
+		}
+		for _, header := range r.Header {
+			for i := range len(header.Value) {
+				if c := header.Value[i]; c < ' ' || c > '~' {
+					t.Fatalf("%s %s %q: header %s is %q", method, target, body, header.Name, header.Value)
+				}
+			}
+		}
+	})
+}
+
+// BenchmarkTurn is a whole turn, effects left out: what the core itself costs.
+func BenchmarkTurn(b *testing.B) {
+	h := edgetest.NewHost(b)
+	h.Core.Limiter = false
+	minted := string(h.Do("POST", "/api/receipt", `{"agent_name":"ledger-lark"}`).Body)
+	for _, c := range []struct{ name, method, target, body string }{
+		{"aup", "GET", "/api/aup", ""},
+		{"roster", "GET", "/api/roster", ""},
+		{"mint", "POST", "/api/receipt", `{"agent_name":"ledger-lark","note":"first visit"}`},
+		{"verify", "POST", "/api/receipt", `{"verify":` + minted + `}`},
+		{"waitlist", "POST", "/api/waitlist", `{"agent_name":"ledger-lark","pubkey":"MCowBQYDK2VwAyEA"}`},
+		{"org", "GET", "/api/org?org_name=Tern&rainmaker=a:30&operator=b:25&verifier=c:20&scout=d:15&treasurer=e:10", ""},
+		{"faulty", "POST", "/api/waitlist", `{"agent_name":7}`},
+	} {
+		b.Run(c.name, func(b *testing.B) {
+			journal := []core.Result{}
+			answered := core.Result{OK: true, Data: make([]byte, 64), Rows: make([][][]any, 3), Changes: make([]int64, 3)}
+			b.ReportAllocs()
+			for b.Loop() {
+				t := &core.Turn{Request: core.Request{Method: c.method, Target: c.target, Host: "www.example.org", Body: []byte(c.body)}, Now: edgetest.Now, Host: h.Core, Journal: journal[:0]}
+				for {
+					outcome := h.Edge.Handle(t)
+					if outcome.Response != nil {
+						break
+					}
+					for range outcome.Effects {
+						t.Journal = append(t.Journal, answered)
+					}
+				}
+			}
+		})
+	}
+}
+
+// Every operation is a document or has a handler, and every route has a contract.
+func TestRouteTable(t *testing.T) {
+	ids := map[string]bool{}
+	for _, route := range api.Routes {
+		if route.Contract == nil || len(route.Operations) == 0 || ids[route.ID] {
+			t.Errorf("route %s", route.ID)
+		}
+		ids[route.ID] = true
+		for _, op := range route.Operations {
+			if (op.Document == nil) == (op.Handle == nil) || op.Answer == nil || ids[op.ID] || op.Writes && op.Cache != api.NoStore {
+				t.Errorf("operation %s", op.ID)
+			}
+			ids[op.ID] = true
+		}
+	}
+}
