@@ -1,6 +1,7 @@
 package site
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"reflect"
@@ -20,6 +21,9 @@ import (
 // maxNesting is how deep flow collections, or sequences opened in one line, may nest in a YAML file.
 // The parser is recursive; content needs four levels.
 const maxNesting = 16
+
+// maxLine is the longest line of a YAML file, in bytes: the lexer takes time that grows with its square.
+const maxLine = 16 << 10
 
 // document is one content file while it is checked, and what is needed to report faults in it later.
 type document struct {
@@ -145,6 +149,11 @@ func parseYAML(src []byte) (file *ast.File, err error) {
 			err = errors.New("the parser gave up on it")
 		}
 	}()
+	for line := range bytes.Lines(src) {
+		if len(line) > maxLine {
+			return nil, fmt.Errorf("a line of %d bytes, and at most %d are read", len(line), maxLine)
+		}
+	}
 	tokens := lexer.Tokenize(string(src))
 	depth, line, opened := 0, 0, 0
 	for _, t := range tokens {

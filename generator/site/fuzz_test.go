@@ -1,0 +1,112 @@
+package site
+
+import (
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/fstest"
+)
+
+// seeds gives the bytes of the files that match a pattern. There must be some.
+func seeds(f *testing.F, pattern string) {
+	f.Helper()
+	files, err := filepath.Glob(pattern)
+	if err != nil || len(files) == 0 {
+		f.Fatalf("no seeds at %s: %v", pattern, err)
+	}
+	for _, file := range files {
+		src, err := os.ReadFile(file)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(src)
+	}
+}
+
+// check fails where a load neither gives a result nor says why not.
+func checkFaults(t *testing.T, err error) {
+	t.Helper()
+	var faults Faults
+	if err == nil {
+		return
+	}
+	if !errors.As(err, &faults) || len(faults) == 0 {
+		t.Fatalf("want Faults, got %v", err)
+	}
+	for _, fault := range faults {
+		if fault.What == "" || fault.File == "" || fault.Line < 0 || fault.Line > 0 && fault.Column < 1 {
+			t.Fatalf("a fault without a place: %#v", fault)
+		}
+	}
+}
+
+func FuzzYAML(f *testing.F) {
+	seeds(f, "../../content/*.yaml")
+	seeds(f, "../../content/scoreboard/*.yaml")
+	f.Add([]byte("a: &a [*a]\n<<: {a: !!str b}\n? [x]\n: - - |\n  z\n"))
+	f.Fuzz(func(t *testing.T, src []byte) {
+		for _, file := range []string{"service.yaml", "quest.yaml", "endpoints.yaml", "scoreboard/2026-01-31.yaml", "jobs.yaml"} {
+			fsys := base(t)
+			fsys[file] = &fstest.MapFile{Data: src}
+			_, err := Load(fsys)
+			checkFaults(t, err)
+		}
+	})
+}
+
+func FuzzPage(f *testing.F) {
+	seeds(f, "../../content/pages/*.md")
+	f.Fuzz(func(t *testing.T, src []byte) {
+		fsys := base(t)
+		fsys["pages/privacy.md"] = &fstest.MapFile{Data: src}
+		s, err := Load(fsys)
+		checkFaults(t, err)
+		if err == nil {
+			checkFaults(t, s.CheckLinks(map[string]bool{"/": true}, nil))
+		}
+	})
+}
+
+// FuzzList holds that a list which loads without a fault is rendered whole: what encoding/json
+// reads from the file and from the rendered text is the same.
+func FuzzList(f *testing.F) {
+	f.Add(string(jobsJSON(3)))
+	f.Add(strings.ReplaceAll(string(jobsJSON(2)), " ", ""))
+	f.Add(`{"as_of":"2026-11-20","jobs":[]}`)
+	f.Fuzz(func(t *testing.T, src string) {
+		list, faults := loadList(fstest.MapFS{"jobs.json": {Data: []byte(src)}}, "jobs.json", []byte(src), jobsSchema)
+		if len(faults) > 0 {
+			checkFaults(t, faults)
+			return
+		}
+		var want struct {
+			Jobs []map[string]any `json:"jobs"`
+		}
+		if err := json.Unmarshal([]byte(src), &want); err != nil {
+			t.Fatal(err)
+		}
+		byID := map[any]string{}
+		for _, job := range want.Jobs {
+			text, _ := json.Marshal(job)
+			byID[job["id"]] = string(text)
+		}
+		for _, group := range []string{"open", "completed"} {
+			var got []map[string]any
+			if err := json.Unmarshal(list.AppendJSON(nil, group), &got); err != nil {
+				t.Fatal(err)
+			}
+			for _, job := range got {
+				if text, _ := json.Marshal(job); byID[job["id"]] != string(text) {
+					t.Fatalf("got %s, want %s", text, byID[job["id"]])
+				}
+				delete(byID, job["id"])
+			}
+		}
+		if len(byID) > 0 {
+			t.Fatalf("lost: %v", byID)
+		}
+	})
+}

@@ -1,0 +1,106 @@
+package site
+
+import (
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"anteroom/edge/api"
+	"anteroom/edge/core"
+)
+
+func TestCheckLinks(t *testing.T) {
+	fsys := base(t)
+	fsys["pages/privacy.md"] = &fstest.MapFile{Data: []byte(`---
+title: Privacy
+description: Little is kept.
+updated: 2026-01-31
+---
+See [here](#here), [there](#there), [index](/), ` + "`[code](/no)`" + ` and
+[gone](/gone.html), [guide](/field-guide.html#limit), [odd](index.html), [out](https://example.org/x#y),
+<a href="/also-gone">x</a>, https://www.base.example/lost and [[base_url]]/field-guide.html#limits.
+
+` + "```sh\ncurl [[base_url]]/api/nothing # [x](/not-a-link)\n```" + `
+
+[def]: /undefined
+`)}
+	s, err := Load(fsys)
+	if err != nil {
+		t.Fatal(err)
+	}
+	paths := map[string]bool{"/": true, "/privacy.html": true, "/field-guide.html": true}
+	for _, p := range []string{"presence", "aup", "roster", "receipt", "suggest", "waitlist"} {
+		paths["/api/"+p] = true
+	}
+	anchors := map[string]map[string]bool{"/field-guide.html": {"limits": true}, "/privacy.html": {"here": true}}
+	err = s.CheckLinks(paths, anchors)
+	want := `pages/privacy.md:6:28: no #there in /privacy.html (did you mean here?)
+pages/privacy.md:7:8: nothing is published at /gone.html (known: /, /api/aup, /api/presence, /api/receipt, /api/roster, /api/suggest, /api/waitlist, /field-guide.html, /privacy.html)
+pages/privacy.md:7:29: no #limit in /field-guide.html (did you mean limits?)
+pages/privacy.md:7:61: the link index.html is neither a path from the root nor a whole address (begin it with /, #, https:// or mailto:)
+pages/privacy.md:8:10: nothing is published at /also-gone (known: /, /api/aup, /api/presence, /api/receipt, /api/roster, /api/suggest, /api/waitlist, /field-guide.html, /privacy.html)
+pages/privacy.md:8:29: nothing is published at /lost (known: /, /api/aup, /api/presence, /api/receipt, /api/roster, /api/suggest, /api/waitlist, /field-guide.html, /privacy.html)
+pages/privacy.md:11:6: nothing is published at /api/nothing (known: /, /api/aup, /api/presence, /api/receipt, /api/roster, /api/suggest, /api/waitlist, /field-guide.html, /privacy.html)
+pages/privacy.md:14:8: nothing is published at /undefined (known: /, /api/aup, /api/presence, /api/receipt, /api/roster, /api/suggest, /api/waitlist, /field-guide.html, /privacy.html)`
+	if err == nil || err.Error() != want {
+		t.Errorf("got\n%v\nwant\n%s", err, want)
+	}
+}
+
+func TestCheckEndpoints(t *testing.T) {
+	routes := []*api.Route{
+		{ID: "presence", Operations: []*api.Operation{{ID: "getPresence"}}},
+		{ID: "suggest", Operations: []*api.Operation{{ID: "sendSuggestion", Fields: []core.Field{
+			{Name: "suggestion", Max: 4000}, {Name: "list", Items: []core.Field{{Name: "item", Min: 2}}, QueryNames: []string{"one"}},
+		}}}},
+	}
+	fsys := base(t)
+	fsys["endpoints.yaml"] = &fstest.MapFile{Data: []byte(`presence:
+  summary: Presence.
+  fields: {stray: Words.}
+sugest:
+  summary: Suggest.
+sendSuggestion:
+  summary: "[[min:sendSuggestion.list.item]] [[max:sendSuggestion.list]]"
+  fields:
+    suggestion: Words.
+    list.item: Words.
+    list.itm: Words.
+`)}
+	s, err := Load(fsys)
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = s.CheckEndpoints(routes)
+	want := `endpoints.yaml: lacks getPresence (add its summary and description)
+endpoints.yaml: lacks suggest (add its summary and description)
+endpoints.yaml:3:12: unknown key stray (nothing is expected here)
+endpoints.yaml:4:1: no route and no operation is called sugest (did you mean suggest?)
+endpoints.yaml:7:12: unknown limit [[max:sendSuggestion.list]] (want [[max:<operation>.<field>]] or [[min:<operation>.<field>]] of a field that has this limit)
+endpoints.yaml:8:3: lacks sendSuggestion.fields.list (add it)
+endpoints.yaml:8:3: lacks sendSuggestion.fields.one (add it)
+endpoints.yaml:11:5: unknown key list.itm (did you mean list.item?)`
+	if err == nil || err.Error() != want {
+		t.Errorf("got\n%v\nwant\n%s", err, want)
+	}
+	if err := s.Expand(routes); err == nil || !strings.Contains(err.Error(), "[[max:sendSuggestion.list]]") {
+		t.Errorf("Expand: %v", err)
+	}
+}
+
+func TestExpand(t *testing.T) {
+	values := map[string]string{"base_url": "https://x", "max:op.field": "80"}
+	tests := []struct{ text, want, err string }{
+		{"plain", "plain", ""},
+		{"[[base_url]]/a?n={agent_name}", "https://x/a?n={agent_name}", ""},
+		{"at most [[max:op.field]]", "at most 80", ""},
+		{`{"a":[[1,2]]} [[ base_url ]] [[Base]]`, `{"a":[[1,2]]} [[ base_url ]] [[Base]]`, ""},
+		{"[[nope]] [[min:op.field]]", "", "expand a text of the content: no value for [[nope]], [[min:op.field]] (known: base_url, max:op.field)"},
+	}
+	for _, test := range tests {
+		got, err := Expand(test.text, values)
+		if got != test.want || (err == nil) != (test.err == "") || err != nil && err.Error() != test.err {
+			t.Errorf("Expand(%q) = %q, %v", test.text, got, err)
+		}
+	}
+}
