@@ -50,8 +50,12 @@ func (g *generation) contract(route *api.Route) documents.Contract {
 	for _, op := range readsFirst(route) {
 		c.Operations = append(c.Operations, g.contractOperation(route, op))
 	}
-	if writes(route) {
-		c.WriteLimit = g.writeLimit()
+	if n := g.site.Service.Limits.WritesPerMinute; n > 0 && writes(route) {
+		c.WriteLimit = &documents.WriteLimit{
+			Writes:        n,
+			WindowSeconds: writeWindow,
+			Per:           "client address: an IPv4 address or an IPv6 /64; all endpoints that write share it",
+		}
 	}
 	for _, p := range problemsOf(route.Operations...) {
 		c.Errors = append(c.Errors, documents.ContractError{Status: p.Status, Type: g.problemURL(p), Title: p.Title})
@@ -141,14 +145,6 @@ func (g *generation) meaning(op *api.Operation, name string) string {
 		return dryRunMeaning
 	}
 	return g.site.Endpoints[op.ID].Fields[name]
-}
-
-func (g *generation) writeLimit() *documents.WriteLimit {
-	return &documents.WriteLimit{
-		Writes:        g.site.Service.Limits.WritesPerMinute,
-		WindowSeconds: writeWindow,
-		Per:           "client address: an IPv4 address or an IPv6 /64; all endpoints that write share it",
-	}
 }
 
 // getTemplate is the URI template (RFC 6570) of an operation's GET form.

@@ -1,0 +1,811 @@
+package generator_test
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"encoding/xml"
+	"flag"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"testing/fstest"
+	"time"
+
+	"anteroom/edge/api"
+	"anteroom/edge/core"
+	"anteroom/edge/documents"
+	"anteroom/edge/jsondoc"
+	"anteroom/edge/snapshot"
+	"anteroom/generator"
+	"anteroom/generator/site"
+)
+
+var update = flag.Bool("update", false, "rewrite the golden files")
+
+// generate makes what a content folder publishes.
+func generate(t testing.TB, content fs.FS) *generator.Output {
+	t.Helper()
+	s, err := site.Load(content)
+	if err != nil {
+		t.Fatal(err)
+	}
+	output, err := generator.Generate(s, api.Routes)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return output
+}
+
+var shippedContent = os.DirFS("../content")
+
+// document gives the bytes of a published document.
+func document(t testing.TB, o *generator.Output, path string) []byte {
+	t.Helper()
+	for _, d := range o.Documents {
+		if d.Path == path {
+			return d.Bytes
+		}
+	}
+	t.Fatalf("%s is not published", path)
+	return nil
+}
+
+// overlay is a copy of the shipped content with some files changed or added.
+func overlay(t testing.TB, change map[string]func(old string) string) fs.FS {
+	t.Helper()
+	content := fstest.MapFS{}
+	err := fs.WalkDir(shippedContent, ".", func(name string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		data, err := fs.ReadFile(shippedContent, name)
+		content[name] = &fstest.MapFile{Data: data}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, edit := range change {
+		old := ""
+		if f := content[name]; f != nil {
+			old = string(f.Data)
+		}
+		edited := edit(old)
+		if edited == old {
+			t.Fatalf("the change of %s changes nothing", name)
+		}
+		content[name] = &fstest.MapFile{Data: []byte(edited)}
+	}
+	return content
+}
+
+func replace(old, new string) func(string) string {
+	return func(text string) string { return strings.ReplaceAll(text, old, new) }
+}
+
+// The tracked public/ is what the generator makes of content/ today.
+func TestPublic(t *testing.T) {
+	published := map[string][]byte{}
+	for _, d := range generate(t, shippedContent).Documents {
+		published[strings.TrimPrefix(d.Path, "/")] = d.Bytes
+	}
+	err := filepath.WalkDir("../public", func(name string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		data, err := os.ReadFile(name)
+		if err != nil {
+			return err
+		}
+		rel := filepath.ToSlash(strings.TrimPrefix(name, filepath.FromSlash("../public/")))
+		switch want, ok := published[rel]; {
+		case !ok:
+			t.Errorf("public/%s is not generated: remove it", rel)
+		case !bytes.Equal(data, want):
+			t.Errorf("public/%s is stale: run anteroom generate", rel)
+		}
+		delete(published, rel)
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for rel := range published {
+		t.Errorf("public/%s is missing: run anteroom generate", rel)
+	}
+}
+
+// The same content gives the same bytes, however often it is loaded or generated.
+func TestDeterministic(t *testing.T) {
+	first, second := generate(t, shippedContent), generate(t, shippedContent)
+	s, err := site.Load(shippedContent)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := generator.Generate(s, api.Routes); err != nil {
+		t.Fatal(err)
+	}
+	third, err := generator.Generate(s, api.Routes)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, other := range []*generator.Output{second, third} {
+		if len(other.Documents) != len(first.Documents) {
+			t.Fatalf("%d documents, and then %d", len(first.Documents), len(other.Documents))
+		}
+		for i, d := range first.Documents {
+			if o := other.Documents[i]; o.Path != d.Path || !bytes.Equal(o.Bytes, d.Bytes) {
+				t.Errorf("%s differs", d.Path)
+			}
+		}
+		if a, b := snapshotText(t, first), snapshotText(t, other); !bytes.Equal(a, b) {
+			t.Error("the snapshot differs")
+		}
+	}
+	if !slices.IsSortedFunc(first.Documents, func(a, b generator.Document) int { return strings.Compare(a.Path, b.Path) }) {
+		t.Error("the documents are not sorted")
+	}
+}
+
+func snapshotText(t testing.TB, o *generator.Output) []byte {
+	t.Helper()
+	text, err := o.SnapshotText()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
+}
+
+// The snapshot reads back, holds every document that the route table names, and is as the golden file has it.
+func TestSnapshot(t *testing.T) {
+	o := generate(t, shippedContent)
+	text := snapshotText(t, o)
+	s, err := snapshot.Decode(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	named := map[string]bool{"endpoints": true}
+	for _, route := range api.Routes {
+		named[route.Contract.ID] = true
+		for _, op := range route.Operations {
+			if op.Document != nil {
+				named[op.Document.ID] = true
+			}
+		}
+	}
+	if got, want := slices.Sorted(maps.Keys(s.Documents)), slices.Sorted(maps.Keys(named)); !slices.Equal(got, want) {
+		t.Errorf("documents %q, want %q", got, want)
+	}
+	for id, doc := range s.Documents {
+		var compact bytes.Buffer
+		if err := json.Compact(&compact, doc); err != nil || !bytes.Equal(compact.Bytes(), doc) {
+			t.Errorf("%s is not compact JSON: %v", id, err)
+		}
+		if kind := doc[0]; kind != '{' && !(kind == '[' && id == "endpoints") {
+			t.Errorf("%s begins with %c", id, kind)
+		}
+		for _, name := range []string{"served_at", "counts_age_days", "public_key_b64", "signing_live", "notice", "served_from"} {
+			var members map[string]json.RawMessage
+			_ = json.Unmarshal(doc, &members)
+			if _, ok := members[name]; ok {
+				t.Errorf("%s holds %s, which the edge adds", id, name)
+			}
+		}
+	}
+	var indented bytes.Buffer
+	if err := json.Indent(&indented, text, "", "\t"); err != nil {
+		t.Fatal(err)
+	}
+	golden(t, "testdata/snapshot.json", append(indented.Bytes(), '\n'))
+}
+
+func golden(t *testing.T, file string, got []byte) {
+	t.Helper()
+	if *update {
+		if err := os.WriteFile(file, got, 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(got, want) {
+		t.Errorf("%s differs: look at the diff after go test -run '^%s$' -update", file, t.Name())
+	}
+}
+
+// The reference parser of llmstxt.org, with its own expressions.
+var (
+	llmsSection = regexp.MustCompile(`(?m)^##\s*(.*?$)`)
+	llmsStart   = regexp.MustCompile(`(?ms)^#\s*(.+?$)\n+(?:^>\s*(.+?$)$)?\n+(.*)`)
+	llmsLink    = regexp.MustCompile(`^-\s*\[([^\]]+)\]\(([^)]+)\)(?::\s*(.*))?$`)
+)
+
+func checkLLMs(t *testing.T, text string, published map[string]bool, base string) {
+	t.Helper()
+	at := llmsSection.FindAllStringIndex(text, -1)
+	if len(at) < 3 {
+		t.Fatalf("%d sections", len(at))
+	}
+	start := llmsStart.FindStringSubmatch(text[:at[0][0]])
+	if start == nil || start[1] == "" || start[2] == "" || strings.TrimSpace(start[3]) == "" {
+		t.Fatalf("no title, summary and introduction: %q", start)
+	}
+	if regexp.MustCompile(`(?m)^#`).MatchString(start[3]) {
+		t.Error("a heading before the first section")
+	}
+	for i := range at {
+		end := len(text)
+		if i+1 < len(at) {
+			end = at[i+1][0]
+		}
+		links := 0
+		for line := range strings.Lines(text[at[i][1]:end]) {
+			if line = strings.TrimSpace(line); line == "" {
+				continue
+			}
+			m := llmsLink.FindStringSubmatch(line)
+			if m == nil {
+				t.Errorf("the reference parser fails at %q", line)
+				continue
+			}
+			links++
+			if path, ok := strings.CutPrefix(m[2], base); !ok || !published[path] {
+				t.Errorf("%s is not published", m[2])
+			}
+		}
+		if links == 0 {
+			t.Errorf("no link in %s", text[at[i][0]:at[i][1]])
+		}
+	}
+}
+
+// paths are the paths that answer a GET or a POST.
+func paths(o *generator.Output) map[string]bool {
+	paths := map[string]bool{"/": true, "/api/": true}
+	for _, d := range o.Documents {
+		paths[d.Path] = d.MediaType != ""
+	}
+	for _, route := range api.Routes {
+		paths[route.Path] = true
+	}
+	return paths
+}
+
+func TestLLMs(t *testing.T) {
+	o := generate(t, shippedContent)
+	text := string(document(t, o, "/llms.txt"))
+	checkLLMs(t, text, paths(o), o.Snapshot.BaseURL())
+	full := string(document(t, o, "/llms-full.txt"))
+	for _, page := range []string{"/index.html.md", "/field-guide.html.md", "/privacy.html.md"} {
+		if !strings.Contains(full, string(document(t, o, page))) {
+			t.Errorf("llms-full.txt lacks %s", page)
+		}
+		if !strings.Contains(text, page) {
+			t.Errorf("llms.txt lacks %s", page)
+		}
+	}
+}
+
+var (
+	idAttribute  = regexp.MustCompile(` id="([^"]*)"`)
+	hrefOrSource = regexp.MustCompile(` (?:href|src)="([^"]*)"`)
+	markdownLink = regexp.MustCompile(`\]\(([^)\s]+)\)`)
+)
+
+// Every link inside the service leads to something, anchors included.
+func TestLinks(t *testing.T) {
+	o := generate(t, shippedContent)
+	published, ids := paths(o), map[string][]string{}
+	for _, d := range o.Documents {
+		if strings.HasSuffix(d.Path, ".html") {
+			for _, m := range idAttribute.FindAllSubmatch(d.Bytes, -1) {
+				if slices.Contains(ids[d.Path], string(m[1])) {
+					t.Errorf("%s has the identifier %s twice", d.Path, m[1])
+				}
+				ids[d.Path] = append(ids[d.Path], string(m[1]))
+			}
+		}
+	}
+	ids["/"] = ids["/index.html"]
+	check := func(from, target string) {
+		target = strings.TrimPrefix(target, o.Snapshot.BaseURL())
+		if regexp.MustCompile(`^(https|mailto):`).MatchString(target) {
+			return
+		}
+		to, anchor, _ := strings.Cut(target, "#")
+		if to == "" {
+			to = strings.TrimSuffix(from, ".md")
+		}
+		if !published[to] {
+			t.Errorf("%s links to %s, which is not published", from, target)
+		}
+		if anchor != "" && !slices.Contains(ids[to], anchor) {
+			t.Errorf("%s links to %s, and there is no such anchor", from, target)
+		}
+	}
+	links := 0
+	for _, d := range o.Documents {
+		pattern := hrefOrSource
+		switch path.Ext(d.Path) {
+		case ".md":
+			pattern = markdownLink
+		case ".json", "":
+			pattern = regexp.MustCompile(`"(` + regexp.QuoteMeta(o.Snapshot.BaseURL()) + `/[^"{?\s]*)"`)
+		case ".html":
+		default:
+			continue
+		}
+		for _, m := range pattern.FindAllSubmatch(d.Bytes, -1) {
+			links++
+			check(d.Path, string(m[1]))
+		}
+	}
+	if links < 200 {
+		t.Errorf("only %d links found", links)
+	}
+	for _, p := range core.ProblemTypes {
+		check("problem type", "/field-guide.html#"+p.Slug)
+	}
+}
+
+// No document has a complete GET that registers or files: only templates.
+func TestNoCompleteWriteURL(t *testing.T) {
+	complete := regexp.MustCompile(`/api/(?:waitlist|org)\?(?:[^\s"'<>]*&)?(?:agent_name|pubkey|org_name|commissioner|owner_email|rainmaker)=[^{\s"'<>]`)
+	for _, d := range generate(t, shippedContent).Documents {
+		if m := complete.Find(d.Bytes); m != nil {
+			t.Errorf("%s holds %s", d.Path, m)
+		}
+	}
+	if !complete.MatchString("/api/waitlist?pubkey=x") || complete.MatchString("/api/waitlist?agent_name={agent_name}") {
+		t.Error("the test itself is wrong")
+	}
+}
+
+// Pages work under a policy without scripts and inline styles.
+func TestPagesHoldNoScript(t *testing.T) {
+	script := regexp.MustCompile(`<script(?:>| [^>]*>)`)
+	for _, d := range generate(t, shippedContent).Documents {
+		if path.Ext(d.Path) != ".html" {
+			continue
+		}
+		for _, tag := range script.FindAll(d.Bytes, -1) {
+			if string(tag) != `<script type="application/ld+json">` {
+				t.Errorf("%s has %s", d.Path, tag)
+			}
+		}
+		if m := regexp.MustCompile(`<style|<[a-z]+[^>]* (?:style|on[a-z]+)=`).Find(d.Bytes); m != nil {
+			t.Errorf("%s has %s", d.Path, m)
+		}
+		for _, want := range []string{`<html lang="en">`, "<title>", `<meta name="viewport"`, "<h1>", `<main id="content">`} {
+			if !bytes.Contains(d.Bytes, []byte(want)) {
+				t.Errorf("%s lacks %s", d.Path, want)
+			}
+		}
+	}
+}
+
+// securityField is a line of security.txt (RFC 9116, section 4).
+var securityField = regexp.MustCompile(`^([A-Za-z-]+): (\S.*)$`)
+
+func TestSecurityTxt(t *testing.T) {
+	o := generate(t, shippedContent)
+	fields := map[string][]string{}
+	for line := range strings.Lines(string(document(t, o, "/.well-known/security.txt"))) {
+		m := securityField.FindStringSubmatch(strings.TrimSuffix(line, "\n"))
+		if m == nil {
+			t.Fatalf("not a field: %q", line)
+		}
+		fields[m[1]] = append(fields[m[1]], m[2])
+	}
+	if len(fields["Contact"]) == 0 || len(fields["Expires"]) != 1 || len(fields["Preferred-Languages"]) > 1 {
+		t.Errorf("wrong number of fields: %v", fields)
+	}
+	for _, contact := range fields["Contact"] {
+		if !regexp.MustCompile(`^(mailto:|tel:|https://)`).MatchString(contact) {
+			t.Errorf("the contact %s is no URI", contact)
+		}
+	}
+	if _, err := time.Parse(time.RFC3339, fields["Expires"][0]); err != nil {
+		t.Error(err)
+	}
+	want := []string{o.Snapshot.BaseURL() + "/.well-known/security.txt", "https://" + o.Snapshot.ApexHost + "/.well-known/security.txt"}
+	if !slices.Equal(fields["Canonical"], want) {
+		t.Errorf("canonical %q, want %q", fields["Canonical"], want)
+	}
+}
+
+func TestSitemap(t *testing.T) {
+	o := generate(t, shippedContent)
+	var set struct {
+		XMLName xml.Name `xml:"http://www.sitemaps.org/schemas/sitemap/0.9 urlset"`
+		URL     []struct {
+			Loc     string `xml:"loc"`
+			LastMod string `xml:"lastmod"`
+		} `xml:"url"`
+	}
+	if err := xml.Unmarshal(document(t, o, "/sitemap.xml"), &set); err != nil {
+		t.Fatal(err)
+	}
+	published := paths(o)
+	dated := 0
+	for _, u := range set.URL {
+		if path, ok := strings.CutPrefix(u.Loc, o.Snapshot.BaseURL()); !ok || !published[path] {
+			t.Errorf("%s is not published", u.Loc)
+		}
+		if u.LastMod != "" {
+			dated++
+			if _, ok := core.ParseDate(u.LastMod); !ok {
+				t.Errorf("lastmod %s of %s is no date", u.LastMod, u.Loc)
+			}
+		}
+	}
+	if dated < 6 {
+		t.Errorf("only %d dates", dated)
+	}
+}
+
+func TestRobots(t *testing.T) {
+	text := string(document(t, generate(t, shippedContent), "/robots.txt"))
+	for _, want := range []string{
+		"User-agent: *\n", "\nDisallow: /api/waitlist?\n", "\nDisallow: /api/org?\n", "\nAllow: /\n",
+		"\nContent-Signal: search=yes, ai-input=yes, ai-train=yes\n", "\nContent-Usage: train-ai=y, search=y\n",
+		"\nSitemap: https://www.anteroom.example/sitemap.xml\n",
+	} {
+		if !strings.Contains(text, want) {
+			t.Errorf("robots.txt lacks %q", want)
+		}
+	}
+	no := overlay(t, map[string]func(string) string{"service.yaml": replace("ai_train: true", "ai_train: false")})
+	text = string(document(t, generate(t, no), "/robots.txt"))
+	if !strings.Contains(text, "ai-train=no") || !strings.Contains(text, "train-ai=n,") {
+		t.Errorf("the two signals contradict each other:\n%s", text)
+	}
+}
+
+// The manifest lists every document but itself and the CDN's configuration, with its hash.
+func TestManifest(t *testing.T) {
+	o := generate(t, shippedContent)
+	var m documents.Manifest
+	doc := document(t, o, "/manifest.json")
+	if err := json.Unmarshal(doc, &m); err != nil {
+		t.Fatal(err)
+	}
+	listed := map[string]documents.ManifestDocument{}
+	for _, d := range m.Documents {
+		listed[d.Path] = d
+	}
+	for _, d := range o.Documents {
+		sum := sha256.Sum256(d.Bytes)
+		want := documents.ManifestDocument{Path: d.Path, MediaType: d.MediaType, Bytes: len(d.Bytes), SHA256: hex.EncodeToString(sum[:])}
+		if d.Path == "/manifest.json" || d.MediaType == "" {
+			want = documents.ManifestDocument{}
+		}
+		if got := listed[d.Path]; got != want {
+			t.Errorf("%s: listed as %+v, want %+v", d.Path, got, want)
+		}
+		delete(listed, d.Path)
+	}
+	if len(listed) > 0 {
+		t.Errorf("listed and not published: %v", listed)
+	}
+	if len(m.Endpoints) != len(api.Routes) {
+		t.Errorf("%d endpoints, want %d", len(m.Endpoints), len(api.Routes))
+	}
+	trailer(t, o, "/manifest.json")
+
+	var openapi struct{ Info struct{ Version string } }
+	if err := json.Unmarshal(document(t, o, "/openapi.json"), &openapi); err != nil {
+		t.Fatal(err)
+	}
+	versions, err := json.MarshalIndent(m.Versions, "", "\t")
+	if err != nil {
+		t.Fatal(err)
+	}
+	golden(t, "testdata/versions.json", append(versions, '\n'))
+	if openapi.Info.Version != m.Versions.PublicDescription {
+		t.Errorf("openapi.json is version %s, the public description %s", openapi.Info.Version, m.Versions.PublicDescription)
+	}
+}
+
+// trailer checks that a document ends with the trailer of the canonical host.
+func trailer(t *testing.T, o *generator.Output, path string) *jsondoc.Value {
+	t.Helper()
+	v, err := jsondoc.Parse(document(t, o, path))
+	if err != nil {
+		t.Fatalf("%s: %v", path, err)
+	}
+	s := o.Snapshot
+	want := []string{"notice", s.Notice, "served_from", s.CanonicalHost, "canonical_host", s.CanonicalHost, "host_note", s.NoteCanonical}
+	var got []string
+	for _, m := range v.Members[max(0, len(v.Members)-4):] {
+		got = append(got, m.Name, m.Value.Text)
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("%s ends with %q, want %q", path, got, want)
+	}
+	return &v
+}
+
+func TestLists(t *testing.T) {
+	content := overlay(t, map[string]func(string) string{"jobs.yaml": func(string) string {
+		return `as_of: 2026-11-20
+jobs:
+  - {id: a-b, title: "Odd </script> \u2028 [x](y)", description: "One", status: open, posted: 2026-11-01, tags: [data], poster: p}
+  - {id: c-d, title: Done, description: Two, status: completed, posted: 2026-11-01, completed_on: 2026-11-10, tags: [], poster: p}
+`
+	}})
+	o := generate(t, content)
+	jobs := trailer(t, o, "/jobs.json")
+	var names []string
+	for _, m := range jobs.Members {
+		names = append(names, m.Name)
+	}
+	if want := []string{"as_of", "open", "completed", "counts", "notice", "served_from", "canonical_host", "host_note"}; !slices.Equal(names, want) {
+		t.Errorf("jobs.json has %q, want %q", names, want)
+	}
+	if open := jobs.Get("open").Items; len(open) != 1 || open[0].Get("title").Text != "Odd </script> \u2028 [x](y)" {
+		t.Errorf("open: %+v", open)
+	}
+	if counts := jobs.Get("counts"); counts.Get("open").Text != "1" || counts.Get("completed").Text != "1" {
+		t.Errorf("counts: %s", counts.Raw)
+	}
+	auditors := trailer(t, o, "/auditors.json")
+	if auditors.Get("ledger").Kind != jsondoc.Array || auditors.Get("counts").Get("claimed").Text != "0" {
+		t.Errorf("auditors.json: %s", auditors.Raw)
+	}
+	board := trailer(t, o, "/scoreboard.json")
+	for _, name := range []string{"served_at", "counts_age_days"} {
+		if board.Get(name).Kind != jsondoc.Absent {
+			t.Errorf("scoreboard.json has %s", name)
+		}
+	}
+}
+
+// A dated scoreboard is made of its own content file and nothing else: it holds the numbers, and no text.
+func TestVerificationNeverChanges(t *testing.T) {
+	const file = "/scoreboard/2026-11-20.json"
+	before := document(t, generate(t, shippedContent), file)
+	content := overlay(t, map[string]func(string) string{
+		"service.yaml":  replace("license: CC-BY-4.0", "license: CC0-1.0"),
+		"presence.yaml": replace(`away_message: ""`, "away_message: gone"),
+		"scoreboard/2026-11-20-2.yaml": func(string) string {
+			text, err := fs.ReadFile(shippedContent, "scoreboard/2026-11-20.yaml")
+			if err != nil {
+				t.Fatal(err)
+			}
+			return strings.Replace(string(text), "received_external: 0", "received_external: 3", 1)
+		},
+	})
+	o := generate(t, content)
+	if !bytes.Equal(document(t, o, file), before) {
+		t.Error("it changed with another file")
+	}
+	var second documents.Verification
+	if err := json.Unmarshal(document(t, o, "/scoreboard/2026-11-20-2.json"), &second); err != nil || second.Suggestions.ReceivedExternal != 3 {
+		t.Errorf("the second one of the day: %+v, %v", second, err)
+	}
+	golden(t, "testdata/verification.json", before)
+}
+
+// The CDN's rules give every document its own headers, and no header twice.
+func TestHeaders(t *testing.T) {
+	o := generate(t, shippedContent)
+	type rule struct {
+		pattern string
+		headers map[string]string
+	}
+	var rules []rule
+	for line := range strings.Lines(string(document(t, o, "/_headers"))) {
+		if len(line) > 2000 {
+			t.Errorf("a line of %d characters", len(line))
+		}
+		if text := strings.TrimSpace(line); !strings.HasPrefix(line, "  ") {
+			rules = append(rules, rule{text, map[string]string{}})
+		} else {
+			name, value, ok := strings.Cut(text, ": ")
+			if !ok || rules[len(rules)-1].headers[name] != "" {
+				t.Errorf("rule %s: %q", rules[len(rules)-1].pattern, text)
+			}
+			rules[len(rules)-1].headers[name] = value
+		}
+	}
+	if len(rules) > 100 {
+		t.Errorf("%d rules", len(rules))
+	}
+	headersOf := func(path string) map[string]string {
+		headers := map[string]string{}
+		for _, r := range rules {
+			prefix, wild := strings.CutSuffix(r.pattern, "*")
+			if r.pattern != path && !(wild && strings.HasPrefix(path, prefix)) {
+				continue
+			}
+			for name, value := range r.headers {
+				if headers[name] != "" {
+					t.Errorf("%s: two rules give %s", path, name)
+				}
+				headers[name] = value
+			}
+		}
+		return headers
+	}
+	for _, d := range o.Documents {
+		if d.MediaType == "" {
+			continue
+		}
+		h := headersOf(d.Path)
+		if h["Content-Type"] != d.MediaType || h["Cache-Control"] != d.Cache {
+			t.Errorf("%s: served as %q, %q; want %q, %q", d.Path, h["Content-Type"], h["Cache-Control"], d.MediaType, d.Cache)
+		}
+		if h["Referrer-Policy"] != "no-referrer" || h["X-Content-Type-Options"] != "nosniff" {
+			t.Errorf("%s lacks a security header: %v", d.Path, h)
+		}
+		page := strings.HasPrefix(d.MediaType, "text/html")
+		if open := h["Access-Control-Allow-Origin"] == "*"; open == page && d.Path != "/style.css" {
+			t.Errorf("%s: readable from other origins %v", d.Path, open)
+		}
+		if page && !strings.Contains(h["Content-Security-Policy"], "default-src 'none'; style-src 'self'") {
+			t.Errorf("%s: policy %q", d.Path, h["Content-Security-Policy"])
+		}
+	}
+	for _, rel := range []string{"service-desc", "service-doc", "api-catalog"} {
+		if !strings.Contains(headersOf("/")["Link"], `rel="`+rel+`"`) {
+			t.Errorf("the front page has no link %s", rel)
+		}
+	}
+	if headersOf("/no/such/page")["Cache-Control"] != "" {
+		t.Error("an unknown path has a lifetime")
+	}
+}
+
+func TestAPICatalog(t *testing.T) {
+	o := generate(t, shippedContent)
+	var catalog struct {
+		Linkset []map[string]json.RawMessage
+	}
+	if err := json.Unmarshal(document(t, o, "/.well-known/api-catalog"), &catalog); err != nil {
+		t.Fatal(err)
+	}
+	targets := map[string]string{}
+	for _, context := range catalog.Linkset {
+		for rel, value := range context {
+			var links []struct{ Href string }
+			if rel == "anchor" {
+				continue
+			}
+			if err := json.Unmarshal(value, &links); err != nil {
+				t.Errorf("%s is no array of links: %v", rel, err)
+			}
+			for _, link := range links {
+				targets[link.Href] = rel
+			}
+		}
+	}
+	for _, route := range api.Routes {
+		if url := o.Snapshot.BaseURL() + route.Path; targets[url] == "" {
+			t.Errorf("the catalog lacks %s", url)
+		}
+	}
+	if rel := targets[o.Snapshot.BaseURL()+"/openapi.json"]; rel != "service-desc" {
+		t.Errorf("openapi.json has the relation %q", rel)
+	}
+}
+
+// Whatever characters the operator writes, they stay text.
+func TestOddCharacters(t *testing.T) {
+	const odd = "Tern & Co <script>alert(1)</script> | [x](javascript:1) ]( \\ `code <b>` ` ~~z~~ *y* & \u2028 é 漢 😀 https://example.org/"
+	const name = `Tern & Co <script>alert(1)</script> | ] ( "q" é 漢` // pages take it as Markdown
+	content := overlay(t, map[string]func(string) string{
+		"service.yaml": func(old string) string {
+			return regexp.MustCompile(`(?m)^name: .*$`).ReplaceAllString(old, `name: '`+name+`'`)
+		},
+		"presence.yaml": replace(`away_message: ""`, "away_message: '"+odd+"'"),
+		"endpoints.yaml": func(old string) string {
+			return strings.Replace(old, "Read the presence of the service.", "'"+odd+"'", 1)
+		},
+	})
+	s, err := site.Load(content)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range s.Scoreboards {
+		s.Scoreboards[i].ObservedAttention.NamedClients = []string{odd}
+		s.Scoreboards[i].Excluded.Note = odd
+	}
+	o, err := generator.Generate(s, api.Routes)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, d := range o.Documents {
+		switch path.Ext(d.Path) {
+		case ".html":
+			for _, bad := range []string{"<script>", "<b>", `href="javascript`, `href="https://example.org`, "<del>", "<em>"} {
+				if bytes.Contains(d.Bytes, []byte(bad)) {
+					t.Errorf("%s holds %s", d.Path, bad)
+				}
+			}
+		case ".json", "":
+			if d.MediaType != "" && !json.Valid(d.Bytes) {
+				t.Errorf("%s is not JSON", d.Path)
+			}
+		case ".xml":
+			if err := xml.Unmarshal(d.Bytes, new(struct{ XMLName xml.Name })); err != nil {
+				t.Errorf("%s: %v", d.Path, err)
+			}
+		}
+	}
+	checkLLMs(t, string(document(t, o, "/llms.txt")), paths(o), o.Snapshot.BaseURL())
+	if _, err := snapshot.Decode(snapshotText(t, o)); err != nil {
+		t.Error(err)
+	}
+	if !bytes.Contains(document(t, o, "/index.html"), []byte("&lt;script&gt;alert(1)&lt;/script&gt;")) {
+		t.Error("the front page does not show the text")
+	}
+}
+
+func TestFaults(t *testing.T) {
+	for name, test := range map[string]struct {
+		content map[string]func(string) string
+		want    string
+	}{
+		"no words for an operation": {map[string]func(string) string{"endpoints.yaml": replace("getQuest:", "getQuiz:")}, "getQuest"},
+		"a link to nothing":         {map[string]func(string) string{"pages/privacy.md": func(old string) string { return old + "\n[x](/nothing.html)\n" }}, "/nothing.html"},
+		"a missing anchor":          {map[string]func(string) string{"pages/privacy.md": func(old string) string { return old + "\n[x](/field-guide.html#nothing)\n" }}, "#nothing"},
+		"an unknown limit":          {map[string]func(string) string{"llms.yaml": replace("Start with", "[[max:getQuest.x]] Start with")}, "max:getQuest.x"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s, err := site.Load(overlay(t, test.content))
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, err = generator.Generate(s, api.Routes)
+			if err == nil || !strings.Contains(err.Error(), test.want) {
+				t.Errorf("error %v, want one that names %s", err, test.want)
+			}
+		})
+	}
+}
+
+// manyJobs is the shipped content with n jobs.
+func manyJobs(b *testing.B, n int) *site.Site {
+	var jobs strings.Builder
+	jobs.WriteString(`{"as_of":"2026-11-20","jobs":[`)
+	for i := range n {
+		if i > 0 {
+			jobs.WriteByte(',')
+		}
+		fmt.Fprintf(&jobs, `{"id":"job-%d","title":"Check table %d","description":"Compare the table with its sources, and list every difference.","status":"open","posted":"2026-11-%02d","tags":["data"],"poster":"ledger-lark"}`, i, i, 1+i%20)
+	}
+	jobs.WriteString("]}")
+	content := overlay(b, map[string]func(string) string{"jobs.json": func(string) string { return jobs.String() }}).(fstest.MapFS)
+	delete(content, "jobs.yaml")
+	s, err := site.Load(content)
+	if err != nil {
+		b.Fatal(err)
+	}
+	return s
+}
+
+func BenchmarkGenerate(b *testing.B) {
+	for _, n := range []int{0, 10_000} {
+		b.Run(fmt.Sprintf("jobs=%d", n), func(b *testing.B) {
+			s := manyJobs(b, n)
+			b.ReportAllocs()
+			for b.Loop() {
+				if _, err := generator.Generate(s, api.Routes); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
