@@ -89,10 +89,10 @@ next:
 				continue next
 			}
 		}
-		s.pages[d.Path] = s.page(d)
-	}
-	if s.pages["/"] == nil && s.pages["/index.html"] != nil {
-		s.pages["/"] = s.pages["/index.html"]
+		s.pages[d.Path] = s.page(d, d.Path)
+		if d.Path == "/index.html" {
+			s.pages["/"] = s.page(d, "/")
+		}
 	}
 	return s, nil
 }
@@ -100,7 +100,8 @@ next:
 // compressible are the media types that gzip makes smaller.
 var compressible = regexp.MustCompile(`^text/|json|xml|javascript`)
 
-func (s *Static) page(d Document) *page {
+// page makes a document ready to be served at a path.
+func (s *Static) page(d Document, at string) *page {
 	sum := sha256.Sum256(d.Bytes)
 	p := &page{header: http.Header{}, body: d.Bytes, etag: `"` + hex.EncodeToString(sum[:16]) + `"`}
 	mediaType, cache := d.MediaType, d.Cache
@@ -116,7 +117,7 @@ func (s *Static) page(d Document) *page {
 		p.header.Set("Content-Type", mediaType)
 	}
 	p.header.Set("Cache-Control", cache)
-	s.apply(d.Path, p.header)
+	s.apply(at, p.header)
 	if len(d.Bytes) > 1<<10 && compressible.MatchString(p.header.Get("Content-Type")) {
 		var b bytes.Buffer
 		w, _ := gzip.NewWriterLevel(&b, gzip.BestCompression)

@@ -23,6 +23,8 @@ const headersFile = `# comment
 /assets/*
   ! Cache-Control
   Cache-Control: public, max-age=31536000, immutable
+/
+  Link: </llms.txt>; rel="service-doc"
 /assets/*.js
   X-Content-Type-Options: again
 `
@@ -52,9 +54,9 @@ func TestStatic(t *testing.T) {
 		want         http.Header // "-" is absent
 		body         string
 	}{
-		{"GET", "/", nil, 200, http.Header{"Content-Type": {"text/html; charset=utf-8"}, "Cache-Control": {"public, max-age=60"}, "X-Content-Type-Options": {"nosniff"}, "Content-Length": {"8"}, "Etag": {etag("/index.html")}}, "<p>index"},
+		{"GET", "/", nil, 200, http.Header{"Content-Type": {"text/html; charset=utf-8"}, "Cache-Control": {"public, max-age=60"}, "X-Content-Type-Options": {"nosniff"}, "Content-Length": {"8"}, "Etag": {etag("/index.html")}, "Link": {`</llms.txt>; rel="service-doc"`}}, "<p>index"},
 		{"GET", "/?x=1", nil, 200, nil, "<p>index"},
-		{"HEAD", "/index.html", nil, 200, http.Header{"Content-Length": {"8"}}, ""},
+		{"HEAD", "/index.html", nil, 200, http.Header{"Content-Length": {"8"}, "Link": {"-"}}, ""},
 		{"GET", "/empty.txt", nil, 200, http.Header{"Content-Length": {"0"}, "Content-Type": {"text/plain; charset=utf-8"}}, ""},
 		{"GET", "/noext", nil, 200, http.Header{"Content-Type": {"-"}}, "<p>x"},
 		{"GET", "/.well-known/noext", nil, 200, http.Header{"Content-Type": {"application/json; charset=utf-8"}, "Access-Control-Allow-Origin": {"*"}, "Link": {`</a>; rel="x"`}}, "{}"},
