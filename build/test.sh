@@ -43,13 +43,14 @@ gofumpt() {
   [ -z "$files" ] || { echo "not formatted (go tool -modfile=build/tools/go.mod gofumpt -w FILE):"; echo "$files"; return 1; }
 }
 
-# templ_fresh compares each generated file with what its template gives now.
+# templ_fresh compares each generated file with what its template gives now. The generated code names the
+# template relative to the folder that templ runs in: its own.
 templ_fresh() {
-  local source bad=0
+  local source bad=0 modfile=$PWD/build/tools/go.mod log=$PWD/build/cache/templ.log
   while read -r source; do
-    if ! tool templ generate -f "$source" -stdout 2>build/cache/templ.log | diff -u "${source%.templ}_templ.go" -; then
-      cat build/cache/templ.log
-      echo "$source: its generated code is stale (go tool -modfile=build/tools/go.mod templ generate)"
+    if ! (cd "$(dirname "$source")" && go tool -modfile="$modfile" templ generate -f "$(basename "$source")" -stdout 2>"$log") | diff -u "${source%.templ}_templ.go" -; then
+      cat "$log"
+      echo "$source: its generated code is stale (go generate ./...)"
       bad=1
     fi
   done < <(sources -name '*.templ')

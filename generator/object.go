@@ -1,7 +1,9 @@
 package generator
 
-import "github.com/go-json-experiment/json"
-import "github.com/go-json-experiment/json/jsontext"
+import (
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+)
 
 // object is a JSON object whose members keep their order.
 type object []member

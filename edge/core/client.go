@@ -51,7 +51,7 @@ func parseIPv6(s string) (groups [8]uint16, ok bool) {
 				return groups, false
 			}
 			groups[n], groups[n+1] = uint16(v4>>16), uint16(v4&0xffff)
-			n, i = n+2, len(s)
+			n += 2
 			break
 		}
 		if i == start {

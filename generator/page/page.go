@@ -16,7 +16,7 @@ import (
 	"github.com/yuin/goldmark/text"
 )
 
-//go:generate go run github.com/a-h/templ/cmd/templ@v0.3.977 generate
+//go:generate go tool -modfile=../../build/tools/go.mod templ generate
 
 // Style is the style sheet of all pages.
 //
