@@ -1,6 +1,7 @@
 package site
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"os"
@@ -26,7 +27,7 @@ func seeds(f *testing.F, pattern string) {
 	}
 }
 
-// check fails where a load neither gives a result nor says why not.
+// checkFaults fails where a load neither gives a result nor says why not.
 func checkFaults(t *testing.T, err error) {
 	t.Helper()
 	var faults Faults
@@ -48,25 +49,37 @@ func FuzzYAML(f *testing.F) {
 	seeds(f, "../../content/scoreboard/*.yaml")
 	f.Add([]byte("a: &a [*a]\n<<: {a: !!str b}\n? [x]\n: - - |\n  z\n"))
 	f.Fuzz(func(t *testing.T, src []byte) {
-		for _, file := range []string{"service.yaml", "quest.yaml", "endpoints.yaml", "scoreboard/2026-01-31.yaml", "jobs.yaml"} {
-			fsys := base(t)
-			fsys[file] = &fstest.MapFile{Data: src}
-			_, err := Load(fsys)
-			checkFaults(t, err)
+		var faults Faults
+		open := func() *document { return &document{file: "f", at: map[string]place{}, faults: &faults} }
+		var s Site
+		for _, target := range []any{&s.Service, &s.Presence, &s.AUP, &s.Org, &s.Endpoints, &s.Problems, &s.LLMs} {
+			open().decode(src, target)
 		}
+		if d := open(); d.decode(src, &s.Quest) {
+			checkQuest(d, &s.Quest)
+			checkPlaceholders(d)
+		}
+		board := Scoreboard{File: "2026-01-31"}
+		if d := open(); d.decode(src, &board) {
+			checkScoreboard(d, &board, &board)
+		}
+		_, more := loadList(nil, "f.yaml", src, jobsSchema)
+		checkFaults(t, append(faults, more...).err())
 	})
 }
 
 func FuzzPage(f *testing.F) {
 	seeds(f, "../../content/pages/*.md")
 	f.Fuzz(func(t *testing.T, src []byte) {
-		fsys := base(t)
-		fsys["pages/privacy.md"] = &fstest.MapFile{Data: src}
-		s, err := Load(fsys)
-		checkFaults(t, err)
-		if err == nil {
-			checkFaults(t, s.CheckLinks(map[string]bool{"/": true}, nil))
+		l := loader{site: &Site{}}
+		page := Page{Name: "field-guide"}
+		l.page("pages/field-guide.md", src, &page)
+		checkFaults(t, l.faults.err())
+		if l.faults == nil && !bytes.HasSuffix(src, page.Markdown) {
+			t.Fatal("the page is not the end of its file")
 		}
+		l.site.Pages = append(l.site.Pages, page)
+		checkFaults(t, l.site.CheckLinks(map[string]bool{"/": true}, nil))
 	})
 }
 
