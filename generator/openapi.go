@@ -160,7 +160,7 @@ func (d *description) parameter(op *api.Operation, f *core.Field, name string, r
 	schema := inputSchema(f, func(string) string { return meaning }, "")
 	example := documents.JSON(f.Example)
 	if len(f.QueryNames) > 0 {
-		schema = object{{"type", "string"}, {"pattern", `^[^\u0000-\u001F\u007F]+:[0-9]+$`}}
+		schema = object{{"type", "string"}, {"pattern", `^[^\x00-\x1F\x7F]+:[0-9]+$`}}
 		example = seatExample(f, name)
 	} else if slices.Contains(f.Aliases, name) {
 		meaning = "The same as " + f.Name + ". Where both are given, they must agree."

@@ -116,10 +116,11 @@ func (s *schemas) property(f *reflect.StructField, absent bool) object {
 	return schema
 }
 
-// Patterns of strings: what the control characters are that each type refuses.
+// Patterns of strings: the control characters that each type refuses, written so that ECMA-262, RE2 and
+// Python read them alike.
 const (
-	noControls  = `^[^\u0000-\u001F\u007F]*$`
-	textPattern = `^[^\u0000-\u0008\u000B\u000C\u000E-\u001F\u007F]*$`
+	noControls  = `^[^\x00-\x1F\x7F]*$`
+	textPattern = `^[^\x00-\x08\x0B\x0C\x0E-\x1F\x7F]*$`
 )
 
 // inputSchema is the schema of an input field in a JSON body.
