@@ -53,15 +53,17 @@ func (l *List) Len(group string) (n int) {
 	return n
 }
 
-// AppendJSON appends a group to dst, as a compact JSON array.
+// AppendJSON appends a group to dst, as a compact JSON array. It makes room for all groups at once, since
+// they go into one document.
 func (l *List) AppendJSON(dst []byte, group string) []byte {
 	size := 2
 	for i := range l.entries {
-		if l.schema.groups[l.entries[i].group] == group {
-			size += int(l.entries[i].end-l.entries[i].start) + 1
-		}
+		size += int(l.entries[i].end-l.entries[i].start) + 1
 	}
-	dst = append(slices.Grow(dst, size), '[')
+	if group == l.schema.groups[0] {
+		dst = slices.Grow(dst, size+documentRest)
+	}
+	dst = append(dst, '[')
 	first := true
 	for i := range l.entries {
 		e := &l.entries[i]
@@ -90,6 +92,8 @@ const (
 	maxListFaults = 50
 	// entryBytes is about the size of an entry: a guess at how many there are.
 	entryBytes = 400
+	// documentRest is room for what a document has besides its entries.
+	documentRest = 4096
 	// maxTags is how many tags a job may have.
 	maxTags = 16
 )
