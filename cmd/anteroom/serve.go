@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net/url"
 	"os"
+	"path/filepath"
 	"strings"
 
 	"anteroom/edge/local"
@@ -108,7 +109,23 @@ func (o *serveOptions) check() error {
 			fault("--host %q is not a bare host name such as preview.example.org", host)
 		}
 	}
+	if strings.ContainsAny(o.clientIPHeader, " \t:/") {
+		fault("--client-ip-header %q is not the name of a header such as X-Forwarded-For", o.clientIPHeader)
+	}
+	for _, private := range []struct{ flag, path string }{{"data", o.data}, {"outbox", o.outbox}, {"key-file", o.keyFile}} {
+		if private.path != "" && inside(o.public, private.path) {
+			fault("--%s %s is inside %s, where everybody could read it", private.flag, private.path, o.public)
+		}
+	}
 	return errors.Join(faults...)
+}
+
+// inside reports whether a path is a folder or lies in it.
+func inside(folder, name string) bool {
+	folder, wrong := filepath.Abs(folder)
+	name, err := filepath.Abs(name)
+	rel, unrelated := filepath.Rel(folder, name)
+	return errors.Join(wrong, err, unrelated) == nil && filepath.IsLocal(rel)
 }
 
 func serve(ctx context.Context, t *terminal, o *serveOptions) error {

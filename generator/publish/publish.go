@@ -128,7 +128,7 @@ func resolve(dir string) (string, error) {
 	}
 	// The folder is replaced by another: nobody may stand in it.
 	if work, err := os.Getwd(); err == nil {
-		if rel, err := filepath.Rel(abs, work); err == nil && rel != ".." && !strings.HasPrefix(rel, "../") {
+		if rel, err := filepath.Rel(abs, work); err == nil && filepath.IsLocal(rel) {
 			return "", errors.New("the working directory is inside it (name a folder of its own for the documents, such as public)")
 		}
 	}
