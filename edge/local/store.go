@@ -46,6 +46,7 @@ type Store struct {
 	named    []driver.NamedValue // arguments of the statement that runs
 
 	queue   chan *job
+	cleanse chan chan error
 	closing chan struct{} // closed by Close: nothing more is taken
 	stopped chan struct{} // closed by the writer when it is done
 	once    sync.Once
@@ -74,7 +75,7 @@ type prepared struct {
 // that it lacks. It refuses a file that a newer program has migrated.
 func OpenStore(path string, log *slog.Logger) (*Store, error) {
 	s := &Store{
-		log: log, prepared: map[string]*prepared{}, queue: make(chan *job, groupSize),
+		log: log, prepared: map[string]*prepared{}, queue: make(chan *job, groupSize), cleanse: make(chan chan error),
 		closing: make(chan struct{}), stopped: make(chan struct{}),
 	}
 	if err := s.open(path); err != nil {
@@ -207,6 +208,29 @@ func (s *Store) Exec(exec core.Exec) core.Result {
 	return result
 }
 
+// Cleanse empties the write-ahead log into the database file. What was erased before is then in
+// neither of them. It returns an error where another process kept it from that.
+func (s *Store) Cleanse() error {
+	answer := make(chan error)
+	select {
+	case s.cleanse <- answer:
+		return <-answer
+	case <-s.stopped:
+		return errors.New("empty the database's log: the database is closed")
+	}
+}
+
+func (s *Store) truncate() error {
+	result, err := s.run(core.Exec{Statements: []core.Statement{{SQL: "PRAGMA wal_checkpoint(TRUNCATE)"}}})
+	if err == nil && result.Rows[0][0][0] != int64(0) {
+		err = errors.New("another process is using it (try again)")
+	}
+	if err != nil {
+		return fmt.Errorf("empty the database's log: %w", err)
+	}
+	return nil
+}
+
 // write is the writer: it takes what has queued up, commits it, answers, until Close.
 func (s *Store) write() {
 	defer close(s.stopped)
@@ -216,6 +240,9 @@ func (s *Store) write() {
 		select {
 		case j := <-s.queue:
 			group = append(group, j)
+		case answer := <-s.cleanse:
+			answer <- s.truncate()
+			continue
 		case <-s.closing:
 		}
 	fill:
