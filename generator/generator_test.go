@@ -201,11 +201,60 @@ func TestSnapshot(t *testing.T) {
 			}
 		}
 	}
-	var indented bytes.Buffer
-	if err := json.Indent(&indented, text, "", "\t"); err != nil {
+}
+
+// A contract says what may be sent, with every limit of the route table.
+func TestContract(t *testing.T) {
+	o := generate(t, shippedContent)
+	var contract struct {
+		Methods    []string
+		Operations []struct {
+			ID           string
+			Writes       bool
+			OtherFields  string   `json:"other_fields"`
+			AtLeastOneOf []string `json:"at_least_one_of"`
+			GetTemplate  string   `json:"get_template"`
+			ExampleBody  any      `json:"example_body"`
+			Fields       []struct {
+				Name, Type, Format, In, Meaning string
+				MaxLength                       int `json:"max_length"`
+				Required                        bool
+			}
+		}
+		WriteLimit struct{ Writes int } `json:"write_limit"`
+		Errors     []struct{ Status int }
+	}
+	if err := json.Unmarshal(o.Snapshot.Documents["waitlist"], &contract); err != nil {
 		t.Fatal(err)
 	}
-	golden(t, "testdata/snapshot.json", append(indented.Bytes(), '\n'))
+	if !slices.Equal(contract.Methods, []string{"GET", "POST"}) || len(contract.Operations) != 2 || contract.Operations[0].Writes || contract.WriteLimit.Writes != 30 {
+		t.Fatalf("contract: %+v", contract)
+	}
+	op := contract.Operations[1]
+	if op.ID != "registerAgent" || op.OtherFields != "listed in ignored_fields" || !slices.Equal(op.AtLeastOneOf, []string{"agent_name", "pubkey"}) || op.ExampleBody == nil {
+		t.Errorf("operation: %+v", op)
+	}
+	if want := "https://www.anteroom.example/api/waitlist{?agent_name,pubkey,owner_email}"; op.GetTemplate != want {
+		t.Errorf("template %s, want %s", op.GetTemplate, want)
+	}
+	var fields []string
+	for _, f := range op.Fields {
+		fields = append(fields, fmt.Sprint(f.Name, " ", f.Type, " ", f.Format, " ", f.MaxLength, " ", f.Required, " ", f.In))
+		if f.Meaning == "" {
+			t.Errorf("%s has no meaning", f.Name)
+		}
+	}
+	want := []string{"agent_name string  80 false query or body", "pubkey string  512 false query or body", "owner_email string email 0 false query or body", "dry_run string  0 false query"}
+	if !slices.Equal(fields, want) {
+		t.Errorf("fields %q, want %q", fields, want)
+	}
+	var statuses []int
+	for _, e := range contract.Errors {
+		statuses = append(statuses, e.Status)
+	}
+	if want := []int{400, 405, 413, 414, 415, 421, 429, 500, 503}; !slices.Equal(statuses, want) {
+		t.Errorf("errors %v, want %v", statuses, want)
+	}
 }
 
 func golden(t *testing.T, file string, got []byte) {

@@ -38,7 +38,8 @@ func verification(s *site.Scoreboard) documents.Verification {
 // list publishes a list that grows: its groups in the order given, and how many there are of
 // each. It is written once, from texts that are JSON already.
 func (g *generation) list(path string, l *site.List, groups ...string) {
-	w := jsondoc.Writer{}
+	const rest = 4 << 10 // for the other members
+	w := jsondoc.Writer{Buf: make([]byte, 0, l.Size()+rest)}
 	w.Open('{')
 	w.Str("as_of", l.AsOf)
 	for _, group := range groups {

@@ -53,6 +53,15 @@ func (l *List) Len(group string) (n int) {
 	return n
 }
 
+// Size is the length of all groups together as compact JSON arrays, in bytes.
+func (l *List) Size() int {
+	size := 0
+	for i := range l.entries {
+		size += int(l.entries[i].end-l.entries[i].start) + len(",")
+	}
+	return size + len(l.schema.groups)*len("[]")
+}
+
 // AppendJSON appends a group to dst, as a compact JSON array. It makes room for all groups at once, since
 // they go into one document.
 func (l *List) AppendJSON(dst []byte, group string) []byte {
