@@ -10,13 +10,8 @@ import (
 	"anteroom/edge/jsondoc"
 )
 
-// dryRun is the parameter that operations with DryRun take besides their fields.
-var dryRun = core.Field{Name: "dry_run", Type: core.Flag, QueryOnly: true, Example: `"1"`}
-
+// dryRunMeaning is what api.DryRun means, which many operations take besides their fields.
 const dryRunMeaning = "With 1, the request is checked and answered with its hash, and has no effect: nothing is stored, sent or counted."
-
-// writeWindow is the window of the limit of writes, in seconds.
-const writeWindow = 60
 
 // contracts puts the contract of every route into the snapshot, and the list of endpoints.
 func (g *generation) contracts() {
@@ -53,7 +48,7 @@ func (g *generation) contract(route *api.Route) documents.Contract {
 	if n := g.site.Service.Limits.WritesPerMinute; n > 0 && writes(route) {
 		c.WriteLimit = &documents.WriteLimit{
 			Writes:        n,
-			WindowSeconds: writeWindow,
+			WindowSeconds: api.Window,
 			Per:           "client address: an IPv4 address or an IPv6 /64; all endpoints that write share it",
 		}
 	}
@@ -86,7 +81,7 @@ func (g *generation) contractOperation(route *api.Route, op *api.Operation) docu
 		o.Fields = append(o.Fields, g.contractField(op, &op.Fields[i], ""))
 	}
 	if op.DryRun {
-		o.Fields = append(o.Fields, g.contractField(op, &dryRun, ""))
+		o.Fields = append(o.Fields, g.contractField(op, &api.DryRun, ""))
 	}
 	if len(op.Fields) > 0 && slices.Contains(op.Methods, "GET") {
 		o.GetTemplate = g.getTemplate(route, op)
@@ -114,7 +109,6 @@ func (g *generation) contractField(op *api.Operation, f *core.Field, prefix stri
 	case core.Array:
 		c.MinItems, c.MaxItems = f.Min, f.Max
 	case core.Flag:
-		c.Values = []string{"1"}
 	default:
 		c.MinLength, c.MaxLength = f.Min, f.Max
 	}
@@ -141,7 +135,7 @@ func (g *generation) description(id string) string { return g.site.Endpoints[id]
 
 // meaning is the wording of an input field or of a parameter, by its dotted name.
 func (g *generation) meaning(op *api.Operation, name string) string {
-	if name == dryRun.Name {
+	if name == api.DryRun.Name {
 		return dryRunMeaning
 	}
 	return g.site.Endpoints[op.ID].Fields[name]
@@ -168,13 +162,16 @@ func queryNames(f *core.Field) []string {
 }
 
 // exampleBody is a body that the operation takes: what it needs and the other fields that have an
-// example, but no address, which needs its owner's consent.
+// example, but no address, which needs its owner's consent. It is nil where a field that must be there has none.
 func exampleBody(op *api.Operation) documents.JSON {
 	w := jsondoc.Writer{}
 	w.Open('{')
 	for i := range op.Fields {
 		f := &op.Fields[i]
-		if f.Example == "" || f.QueryOnly || f.Type == core.Email {
+		switch {
+		case f.Example == "" && f.Required:
+			return nil
+		case f.Example == "" || f.QueryOnly || f.Type == core.Email:
 			continue
 		}
 		w.Raw(f.Name, f.Example)

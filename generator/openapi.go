@@ -105,7 +105,7 @@ func (d *description) operation(route *api.Route, method string) object {
 		o.set("parameters", parameters)
 	}
 	if method == http.MethodPost {
-		o.set("requestBody", d.requestBody(operations))
+		o.set("requestBody", d.requestBody(route, operations))
 	}
 	responses := object{{"200", d.success(route, operations, method)}}
 	if method == http.MethodGet && slices.ContainsFunc(operations, func(op *api.Operation) bool { return op.Cache != api.NoStore }) {
@@ -138,7 +138,7 @@ func (d *description) parameters(operations []*api.Operation, method string) (pa
 			fields = nil
 		}
 		if op.DryRun {
-			fields = append(slices.Clone(fields), dryRun)
+			fields = append(slices.Clone(fields), api.DryRun)
 		}
 		for i := range fields {
 			f := &fields[i]
@@ -159,6 +159,9 @@ func (d *description) parameter(op *api.Operation, f *core.Field, name string, r
 	meaning := d.meaning(op, name)
 	schema := inputSchema(f, func(string) string { return meaning }, "")
 	example := documents.JSON(f.Example)
+	if f.Example == "" && len(f.Values) > 0 {
+		example = jsondoc.AppendString(nil, f.Values[0])
+	}
 	if len(f.QueryNames) > 0 {
 		schema = object{{"type", "string"}, {"pattern", `^[^\x00-\x1F\x7F]+:[0-9]+$`}}
 		example = seatExample(f, name)
@@ -199,7 +202,7 @@ func seatExample(f *core.Field, parameter string) documents.JSON {
 }
 
 // requestBody is that of a POST. It may be missing where an empty object is enough.
-func (d *description) requestBody(operations []*api.Operation) object {
+func (d *description) requestBody(route *api.Route, operations []*api.Operation) object {
 	bodies, examples, required := []object{}, object{}, true
 	for _, op := range operations {
 		schema := inputObject(op.Fields, func(name string) string { return d.meaning(op, name) }, "")
@@ -216,19 +219,47 @@ func (d *description) requestBody(operations []*api.Operation) object {
 		if len(op.AnyOf) == 0 && !slices.ContainsFunc(op.Fields, needs) {
 			required = false
 		}
-		if !slices.ContainsFunc(op.Fields, func(f core.Field) bool { return f.Required && f.Example == "" }) {
-			examples.set(op.ID, object{{"summary", d.what(op.ID)}, {"value", exampleBody(op)}})
-		}
+		examples.set(op.ID, object{{"summary", d.what(op.ID)}, {"value", d.exampleRequest(route, op)}})
 	}
-	content := object{{"schema", anyOf(bodies)}}
-	if len(examples) > 0 {
-		content.set("examples", examples)
-	}
+	content := object{{"schema", anyOf(bodies)}, {"examples", examples}}
 	return object{
 		{"description", "A JSON object. A missing Content-Type is read as JSON."},
 		{"required", required},
 		{"content", object{{core.MediaJSON, content}}},
 	}
+}
+
+// exampleRequest is a body that an operation takes. An object that must be there, and has no
+// example, is what the route's writing operation answers: a receipt to verify.
+func (d *description) exampleRequest(route *api.Route, op *api.Operation) documents.JSON {
+	filled := *op
+	filled.Fields = slices.Clone(op.Fields)
+	for i := range filled.Fields {
+		if f := &filled.Fields[i]; f.Type == core.Object && f.Example == "" && !op.Writes {
+			f.Example = string(d.exampleAnswer(route, writer(route)))
+		}
+	}
+	return exampleBody(&filled)
+}
+
+// exampleAnswer is what the handler of an operation answers to the example request, on a host
+// without a key, at noon of the last hand verification.
+func (d *description) exampleAnswer(route *api.Route, op *api.Operation) documents.JSON {
+	day, _ := core.ParseDate(d.snapshot.AsOf)
+	turn := &core.Turn{
+		Request: core.Request{Host: d.snapshot.CanonicalHost},
+		Now:     int64(day)*24*60*60 + 12*60*60,
+	}
+	request := d.exampleRequest(route, op)
+	response := core.Run(turn, func(t *core.Turn) core.Outcome {
+		t.Begin(d.snapshot)
+		return t.Outcome(op.Handle(t, core.ParseBody(request)))
+	}, func(effects []core.Effect) []core.Result { return make([]core.Result, len(effects)) }) // all of them succeed
+	if response == nil || response.Status != http.StatusOK {
+		d.fault("openapi.json: %s does not answer its own example %s", op.ID, request)
+		return nil
+	}
+	return response.Body
 }
 
 func anyOf(schemas []object) object {
@@ -256,6 +287,9 @@ func (d *description) success(route *api.Route, operations []*api.Operation, met
 		if doc := op.Document; doc != nil && doc.Tail == nil && doc != route.Contract {
 			text := slices.Clone(d.snapshot.Documents[doc.ID])
 			examples.set(op.ID, object{{"summary", d.what(op.ID)}, {"value", documents.JSON(d.withTrailer(text))}})
+		}
+		if op.Handle != nil {
+			examples.set(op.ID, object{{"summary", d.what(op.ID)}, {"value", d.exampleAnswer(route, op)}})
 		}
 	}
 	if method == http.MethodGet {
@@ -352,7 +386,7 @@ func (d *description) headerRefs(names ...string) object {
 			d.fault("openapi.json: no words for the header %s", name)
 		}
 		if name == "RateLimit-Policy" {
-			text.example = strconv.Quote(fmt.Sprintf(`"writes";q=%d;w=%d`, d.site.Service.Limits.WritesPerMinute, writeWindow))
+			text.example = strconv.Quote(fmt.Sprintf(`"writes";q=%d;w=%d`, d.site.Service.Limits.WritesPerMinute, api.Window))
 		}
 		refs.set(name, object{{"$ref", "#/components/headers/" + name}})
 		d.headers.set(name, object{

@@ -147,7 +147,7 @@ func TestOpenAPIExamples(t *testing.T) {
 	for name := range member(o.doc, "components", "responses").(map[string]any) {
 		content("components", "responses", name, "content", "application/problem+json")
 	}
-	if checked < 30 {
+	if checked < 40 {
 		t.Errorf("only %d examples", checked)
 	}
 }

@@ -242,7 +242,7 @@ func (g *generation) operationSection(b *strings.Builder, op *documents.Contract
 	if op.GetTemplate != "" {
 		fmt.Fprintf(b, "\nGET form, as a URI template (RFC 6570): `%s`\n", op.GetTemplate)
 	}
-	if len(op.ExampleBody) > len("{}") {
+	if op.ExampleBody != nil {
 		fmt.Fprintf(b, "\nExample body:\n\n```json\n%s\n```\n", op.ExampleBody)
 	}
 	if len(op.Notes) > 0 {

@@ -144,8 +144,6 @@ func inputSchema(f *core.Field, meaning func(name string) string, prefix string)
 		bounds("minItems", "maxItems")
 	case core.Email:
 		schema.set("format", "email")
-	case core.Flag:
-		schema.set("enum", []string{"1"})
 	case core.Name:
 		bounds("minLength", "maxLength")
 		if len(f.Values) == 0 {
