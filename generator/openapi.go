@@ -276,7 +276,7 @@ func (d *description) success(route *api.Route, operations []*api.Operation, met
 	headers := []string{"Cache-Control"}
 	examples := object{}
 	for _, op := range operations {
-		answers = append(answers, d.schemas.ref(reflect.TypeOf(op.Answer)))
+		answers = append(answers, object{{"allOf", []object{d.schemas.ref(reflect.TypeOf(op.Answer)), d.schemas.ref(reflect.TypeFor[documents.Trailer]())}}})
 		what = append(what, d.what(op.ID))
 		if op.Cache != api.NoStore {
 			headers = append(headers, "ETag")
@@ -295,8 +295,7 @@ func (d *description) success(route *api.Route, operations []*api.Operation, met
 	if method == http.MethodGet {
 		headers = append(headers, "Link")
 	}
-	schema := object{{"allOf", []object{anyOf(answers), d.schemas.ref(reflect.TypeFor[documents.Trailer]())}}}
-	content := object{{"schema", schema}}
+	content := object{{"schema", anyOf(answers)}}
 	if len(examples) > 0 {
 		content.set("examples", examples)
 	}
