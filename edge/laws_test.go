@@ -194,7 +194,11 @@ func TestFuzzTargetsHaveSeeds(t *testing.T) {
 			targets++
 			seeded := false
 			ast.Inspect(f, func(n ast.Node) bool {
-				if call, ok := n.(*ast.SelectorExpr); ok && call.Sel.Name == "Add" {
+				call, ok := n.(*ast.CallExpr)
+				if !ok {
+					return true
+				}
+				if lastName(call.Fun) == "Add" || len(call.Args) > 0 && lastName(call.Args[0]) == "f" { // f.Add(…) or seeds(f, …)
 					seeded = true
 				}
 				return true
