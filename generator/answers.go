@@ -1,6 +1,7 @@
 package generator
 
 import (
+	"slices"
 	"strings"
 
 	"anteroom/edge/api"
@@ -198,7 +199,7 @@ func (g *generation) convert(waitlist *api.Route) documents.Convert {
 
 func (g *generation) fileCall(route *api.Route) documents.FileCall {
 	call := documents.FileCall{Method: "POST", URL: g.url(route.Path)}
-	if op := writer(route); len(op.Methods) > 0 && op.Methods[0] == "GET" {
+	if op := writer(route); slices.Contains(op.Methods, "GET") {
 		call.Get = g.getTemplate(route, op)
 	}
 	return call

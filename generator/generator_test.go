@@ -712,8 +712,11 @@ func TestHeaders(t *testing.T) {
 			t.Errorf("the front page has no link %s", rel)
 		}
 	}
-	if headersOf("/no/such/page")["Cache-Control"] != "" {
-		t.Error("an unknown path has a lifetime")
+	// The CDN gives a rule's headers to a 404 too: what is not there yet must not be kept as missing.
+	for path, want := range map[string]string{"/no/such/page": "", "/scoreboard/2099-01-01.json": "public, max-age=300"} {
+		if got := headersOf(path)["Cache-Control"]; got != want {
+			t.Errorf("%s is kept %q, want %q", path, got, want)
+		}
 	}
 }
 
@@ -810,6 +813,7 @@ func TestFaults(t *testing.T) {
 		"no words for an operation": {map[string]func(string) string{"endpoints.yaml": replace("getQuest:", "getQuiz:")}, "getQuest"},
 		"a link to nothing":         {map[string]func(string) string{"pages/privacy.md": func(old string) string { return old + "\n[x](/nothing.html)\n" }}, "/nothing.html"},
 		"a missing anchor":          {map[string]func(string) string{"pages/privacy.md": func(old string) string { return old + "\n[x](/field-guide.html#nothing)\n" }}, "#nothing"},
+		"a heading in llms.txt":     {map[string]func(string) string{"llms.yaml": replace("Start with", "# Start with")}, "heading"},
 		"an unknown limit":          {map[string]func(string) string{"llms.yaml": replace("Start with", "[[max:getQuest.x]] Start with")}, "max:getQuest.x"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -8,7 +8,7 @@ import (
 )
 
 // The media types and lifetimes of published documents. What changes with a hand verification is
-// soon stale, what never changes may be kept for a year (RFC 8246).
+// soon stale. Nothing is kept for long: the CDN gives the headers of a path to its 404 as well.
 const (
 	mediaHTML     = "text/html; charset=utf-8"
 	mediaText     = "text/plain; charset=utf-8"
@@ -18,11 +18,10 @@ const (
 	mediaXML      = "application/xml"
 	mediaLinkset  = `application/linkset+json; profile="https://www.rfc-editor.org/info/rfc9727"` // RFC 9264, RFC 9727
 
-	cacheHTML    = "public, max-age=300, stale-while-revalidate=3600"
-	cacheJSON    = "public, max-age=300, stale-while-revalidate=600, stale-if-error=86400"
-	cacheShort   = "public, max-age=300"
-	cacheHour    = "public, max-age=3600"
-	cacheForever = "public, max-age=31536000, immutable"
+	cacheHTML  = "public, max-age=300, stale-while-revalidate=3600"
+	cacheJSON  = "public, max-age=300, stale-while-revalidate=600, stale-if-error=86400"
+	cacheShort = "public, max-age=300"
+	cacheHour  = "public, max-age=3600"
 )
 
 // published says how one path, or every path that a pattern matches, is served.
@@ -42,8 +41,8 @@ var table = []published{
 	{"/sitemap.xml", mediaXML, cacheHour, true},
 	{"/.well-known/security.txt", mediaText, cacheHour, true},
 	{"/.well-known/api-catalog", mediaLinkset, cacheHour, true},
-	{"/scoreboard/*.json", mediaJSON, cacheForever, true},
-	{"/*.txt", mediaText, cacheHour, true}, // the IndexNow key
+	{"/scoreboard/*.json", mediaJSON, cacheShort, true}, // the rule is also that of dates to come
+	{"/*.txt", mediaText, cacheHour, true},              // the IndexNow key
 	{"/*.html.md", mediaMarkdown, cacheShort, true},
 	{"/*.json", mediaJSON, cacheJSON, true},
 	{"/*.html", mediaHTML, cacheHTML, false},

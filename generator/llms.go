@@ -12,6 +12,9 @@ func (g *generation) llms() {
 	var b strings.Builder
 	fmt.Fprintf(&b, "# %s\n\n> %s\n", s.Name, s.Summary)
 	for _, paragraph := range g.site.LLMs.Intro {
+		if strings.HasPrefix(paragraph, "#") || strings.Contains(paragraph, "\n#") {
+			g.fault("llms.yaml: a paragraph of intro holds a heading, and llms.txt may have none there: %.40q", paragraph)
+		}
 		fmt.Fprintf(&b, "\n%s\n", paragraph)
 	}
 	section := func(title string) { fmt.Fprintf(&b, "\n## %s\n\n", title) }

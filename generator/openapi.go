@@ -1,7 +1,6 @@
 package generator
 
 import (
-	"cmp"
 	"fmt"
 	"net/http"
 	"reflect"
@@ -389,7 +388,7 @@ func (d *description) headerRefs(names ...string) object {
 		}
 		refs.set(name, object{{"$ref", "#/components/headers/" + name}})
 		d.headers.set(name, object{
-			{"description", text.what}, {"schema", object{{"type", text.kind}}}, {"example", documents.JSON(cmp.Or(text.example, "null"))},
+			{"description", text.what}, {"schema", object{{"type", text.kind}}}, {"example", documents.JSON(text.example)},
 		})
 	}
 	return refs
