@@ -11,6 +11,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"sync"
 
@@ -245,6 +246,7 @@ func (s *Store) write() {
 			continue
 		case <-s.closing:
 		}
+		runtime.Gosched() // lets those just answered come with their next write: larger groups, fewer syncs
 	fill:
 		for len(group) < groupSize {
 			select {
