@@ -220,10 +220,12 @@ func republish(t *terminal, o *serveOptions, host *local.Host, log *slog.Logger)
 	if err == nil {
 		static, err = readPublic(t, o, output)
 	}
+	if err == nil {
+		err = host.Publish(output.Snapshot, static)
+	}
 	if err != nil {
 		t.fail(failure{exitFailure, err})
 		return
 	}
-	host.Publish(output.Snapshot, static)
 	log.Info("content published", "version", output.Snapshot.Version)
 }

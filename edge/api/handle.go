@@ -45,22 +45,20 @@ func Load(s *snapshot.Snapshot) (*API, error) {
 		policy: `"writes";q=` + strconv.FormatInt(s.WritesPerMinute, 10) + ";w=" + strconv.Itoa(Window),
 	}
 	canonical := &core.Turn{Snapshot: s, Request: core.Request{Host: s.CanonicalHost}}
-	needed := []*Document{endpoints}
 	for _, route := range Routes {
-		needed = append(needed, route.Contract)
+		needed := []*Document{endpoints, route.Contract}
 		for _, op := range route.Operations {
-			if op.Document == nil {
-				continue
-			}
-			needed = append(needed, op.Document)
-			if op.Document.Tail == nil {
-				a.texts[op.Document] = a.text(canonical, op.Document)
+			if op.Document != nil {
+				needed = append(needed, op.Document)
 			}
 		}
-	}
-	for _, d := range needed {
-		if len(s.Documents[d.ID]) < len("{}") {
-			return nil, errors.New("load snapshot: it lacks the document " + d.ID + ": generate it with this version of the program")
+		for i, d := range needed {
+			if len(s.Documents[d.ID]) < len("{}") {
+				return nil, errors.New("load snapshot: it lacks the document " + d.ID + ": generate it with this version of the program")
+			}
+			if i > 1 && d.Tail == nil {
+				a.texts[d] = a.text(canonical, d)
+			}
 		}
 	}
 	return a, nil

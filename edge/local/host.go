@@ -221,9 +221,6 @@ func (h *Host) deliverOne() bool {
 	on := h.site.Load()
 	t := h.turn(on, core.Request{Method: http.MethodPost, Target: "/", Host: on.snapshot.CanonicalHost}, "")
 	answer := h.run(on, t, on.edge.Deliver)
-	if answer == nil || answer.Status >= 400 {
-		h.log.Warn("outbox not delivered: it is tried again later")
-	}
 	return answer != nil && answer.Status == http.StatusOK
 }
 
@@ -241,6 +238,11 @@ func (h *Host) turn(on *site, request core.Request, client string) *core.Turn {
 // request: a caller that goes away leaves no half turn.
 func (h *Host) run(on *site, t *core.Turn, handle func(*core.Turn) core.Outcome) (answer *core.Response) {
 	defer h.recovered("turn", func() { answer = nil })
+	defer func() {
+		if answer != nil && answer.Log != "" {
+			h.log.Warn(answer.Log)
+		}
+	}()
 	return core.Run(t, handle, func(effects []core.Effect) []core.Result {
 		results := h.perform(on, effects)
 		if feedsOutbox(effects, results) {
