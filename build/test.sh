@@ -5,13 +5,13 @@
 #   build/test.sh lint   all but the Go tests
 #
 # It fetches its tools by itself: Go tools as build/tools/go.mod pins them, npm modules as
-# build/lint/package-lock.json does. What cannot be fetched fails its check.
+# build/npm/package-lock.json does, the compiler of the edge as build/toolchain/go.mod does. What cannot be
+# fetched fails its check.
 set -uo pipefail
 cd "$(dirname "$0")/.."
 
 export REDOCLY_TELEMETRY=off REDOCLY_SUPPRESS_UPDATE_NOTICE=true SCARF_ANALYTICS=false
-export npm_config_cache="$PWD/build/cache/npm" npm_config_update_notifier=false
-modules=build/lint/node_modules
+modules=build/npm/node_modules
 mkdir -p build/cache
 output=build/cache/check.log
 passed=0 failed=0
@@ -57,20 +57,9 @@ templ_fresh() {
   return $bad
 }
 
-# npm_modules installs the modules when the lock file is another than that of the last time.
-npm_modules() {
-  need npm "install Node.js 20 or later, with npm" || return
-  local stamp=$modules/.installed
-  if ! cmp -s build/lint/package-lock.json "$stamp"; then
-    (cd build/lint && npm ci --no-audit --no-fund --loglevel=error) || return
-    cp build/lint/package-lock.json "$stamp"
-  fi
-  "$modules/.bin/node" --version
-}
-
 # node_tool runs an npm tool under the pinned Node.js: several want a newer one than a system has.
 node_tool() {
-  [ -x "$modules/.bin/$1" ] || { echo "$1 is not installed: see the check \"npm modules\""; return 1; }
+  [ -x "$modules/.bin/$1" ] || { echo "$1 is not installed: see the check \"toolchain\""; return 1; }
   PATH="$PWD/$modules/.bin:$PATH" "$@"
 }
 
@@ -82,13 +71,13 @@ pages() {
 }
 
 if ! need go "install Go 1.26 or later"; then exit 1; fi
+check "toolchain" build/toolchain/install.sh
 check "go vet" go vet ./...
 check "gofumpt" gofumpt
 check "staticcheck" tool staticcheck ./...
 check "templates" templ_fresh
 if [ "${1:-}" != lint ]; then check "go test" go test ./...; fi
 check "public/ is up to date" go run ./cmd/anteroom generate --check
-check "npm modules" npm_modules
 check "OpenAPI, Redocly" node_tool redocly lint --config build/lint/redocly.yaml --format=stylish public/openapi.json
 check "OpenAPI, Spectral" node_tool spectral lint --ruleset build/lint/spectral.yaml --fail-severity=hint public/openapi.json
 check "HTML" pages
