@@ -270,11 +270,16 @@ func TestEffects(t *testing.T) {
 	self := fetch("https://www.example.org/api/x")
 	self.Self = true
 	effects := []core.Effect{
-		one("SELECT 7"), core.Sign{Message: []byte("m")}, core.Verify{Message: []byte("m"), PublicKey: public, Signature: signature},
-		core.Verify{Message: []byte("n"), PublicKey: public, Signature: signature}, core.Verify{Message: []byte("m"), PublicKey: public[:31], Signature: signature},
-		core.Verify{Message: []byte("m"), PublicKey: public, Signature: overflown}, core.Verify{Message: []byte("m"), PublicKey: public, Signature: nil},
+		one("SELECT 7"),
+		core.Sign{Message: []byte("m")},
+		core.Verify{Message: []byte("m"), PublicKey: public, Signature: signature},
+		core.Verify{Message: []byte("n"), PublicKey: public, Signature: signature},
+		core.Verify{Message: []byte("m"), PublicKey: public[:31], Signature: signature},
+		core.Verify{Message: []byte("m"), PublicKey: public, Signature: overflown},
+		core.Verify{Message: []byte("m"), PublicKey: public, Signature: nil},
 		fetch(other.URL), fetch(other.URL + "/moved"), fetch(other.URL + "/slow"), fetch(closed.URL), self, fetch("::bad"),
-		core.Relay{Message: core.Message{ID: "id", Subject: "s", Text: "t"}}, core.Relay{Message: core.Message{ID: "id", Subject: "s\nx"}},
+		core.Relay{Message: core.Message{ID: "id", Subject: "s", Text: "t"}},
+		core.Relay{Message: core.Message{ID: "id", Subject: "s\nx"}},
 	}
 	got := h.perform(on, effects)
 	want := []string{

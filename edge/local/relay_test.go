@@ -31,8 +31,10 @@ var mailSnapshot = &snapshot.Snapshot{
 }
 
 func message() core.Message {
-	m := core.Message{ID: strings.Repeat("ab", 16), Subject: "[registration] 100 records",
-		Text: "Zoë wrote:\n> .\n> " + strings.Repeat("long ", 300) + "\n>  From here\n.\nend = 1\n"}
+	m := core.Message{
+		ID: strings.Repeat("ab", 16), Subject: "[registration] 100 records",
+		Text: "Zoë wrote:\n> .\n> " + strings.Repeat("long ", 300) + "\n>  From here\n.\nend = 1\n",
+	}
 	for range 100 {
 		m.Records = append(m.Records, newID())
 	}
