@@ -1,7 +1,7 @@
 # make run needs Go alone. The other targets fetch their tools by themselves, at pinned versions.
 
 .DEFAULT_GOAL := help
-.PHONY: help run test generate bench lint
+.PHONY: help run test generate edge bench lint
 
 help: ## list the targets
 	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' Makefile
@@ -14,6 +14,9 @@ test: ## run every check; the last line says how many passed
 
 generate: ## make public/ from content/
 	go run ./cmd/anteroom generate
+
+edge: ## build the bundle for Cloudflare in build/bundle/
+	go run ./cmd/anteroom build
 
 bench: ## run the benchmarks
 	go test -run '^$$' -bench . -benchmem ./...

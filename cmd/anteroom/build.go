@@ -1,0 +1,213 @@
+package main
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+)
+
+// The sources of a bundle, relative to the folder of the source code.
+const (
+	compileScript = "build/edge.sh"
+	workerFolder  = "edge/worker" // its *.mjs are the JavaScript of the bundle
+)
+
+// Files of a bundle besides its JavaScript.
+const (
+	wasmFile     = "edge.wasm"
+	snapshotFile = "snapshot.txt"
+	apexFile     = "apex.mjs" // a worker of its own, and no part of the bundle
+)
+
+// dataSection is the custom section of edge.wasm that says where mutable memory begins, as a
+// little-endian u32: below are the stack and constants, which no call leaves anything in.
+const dataSection = "anteroom.data"
+
+func buildCommand(t *terminal) *cobra.Command {
+	var content, out string
+	cmd := &cobra.Command{
+		Use:   "build",
+		Short: "Build the bundle for Cloudflare from the source code and content/",
+		Long: `Build makes the folder that wrangler deploys: the JavaScript host, edge.wasm (the edge core) and
+snapshot.txt (what the core knows of the content). Run it in the folder of the source code. The same
+sources make the same bytes. The folder is replaced as a whole, or stays as it was.
+
+It fetches its compiler by itself, at a pinned version, the first time; that takes some minutes.`,
+		Args: cobra.NoArgs,
+		RunE: does(func(cmd *cobra.Command, _ []string) error {
+			_, output, err := build(content)
+			if err != nil {
+				return err
+			}
+			snapshot, err := output.SnapshotText()
+			if err != nil {
+				return err
+			}
+			files, err := compile(cmd.Context(), t)
+			if err != nil {
+				return err
+			}
+			files[snapshotFile] = snapshot
+			if err := replaceBundle(out, files); err != nil {
+				return hintPermission(err)
+			}
+			t.bundle(out, files)
+			return nil
+		}),
+	}
+	cmd.Flags().StringVar(&content, "content", "content", "the content `folder`")
+	cmd.Flags().StringVar(&out, "out", "build/bundle", "the `folder` of the bundle")
+	return cmd
+}
+
+// compile makes the files of a bundle that do not depend on the content.
+func compile(ctx context.Context, t *terminal) (map[string][]byte, error) {
+	if _, err := os.Stat(compileScript); err != nil {
+		return nil, fmt.Errorf("there is no %s here (run anteroom build in the folder of its source code)", compileScript)
+	}
+	files := map[string][]byte{}
+	scripts, err := filepath.Glob(workerFolder + "/*.mjs")
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range scripts {
+		if base := filepath.Base(name); base != apexFile {
+			if files[base], err = os.ReadFile(name); err != nil {
+				return nil, fmt.Errorf("read worker: %w", err)
+			}
+		}
+	}
+	temporary, err := os.MkdirTemp("", "anteroom-build-")
+	if err != nil {
+		return nil, fmt.Errorf("make temporary folder: %w", err)
+	}
+	defer os.RemoveAll(temporary)
+	script := exec.CommandContext(ctx, compileScript, temporary)
+	script.Stdout, script.Stderr = t.err, t.err
+	if err := script.Run(); err != nil {
+		return nil, fmt.Errorf("compile the edge core: %s: %w (what it said stands above)", compileScript, err)
+	}
+	module, err := os.ReadFile(filepath.Join(temporary, wasmFile))
+	if err != nil {
+		return nil, fmt.Errorf("compile the edge core: %w", err)
+	}
+	linkerMap, err := os.ReadFile(filepath.Join(temporary, "edge.map"))
+	if err != nil {
+		return nil, fmt.Errorf("compile the edge core: %w", err)
+	}
+	start, err := dataStart(linkerMap)
+	if err != nil {
+		return nil, fmt.Errorf("compile the edge core: %w", err)
+	}
+	files[wasmFile] = appendSection(module, dataSection, binary.LittleEndian.AppendUint32(nil, start))
+	return files, nil
+}
+
+// dataStart reads from a linker's map where mutable memory begins: the address in the line of .data.
+func dataStart(linkerMap []byte) (uint32, error) {
+	for line := range bytes.Lines(linkerMap) {
+		// Addr Off Size Out
+		if columns := bytes.Fields(line); len(columns) == 4 && string(columns[3]) == ".data" {
+			start, err := strconv.ParseUint(string(columns[0]), 16, 32)
+			if err == nil {
+				return uint32(start), nil
+			}
+		}
+	}
+	return 0, errors.New("the linker's map does not say where .data is")
+}
+
+// appendSection appends a custom section to a WebAssembly module (Core Specification, section 5.5.3).
+func appendSection(module []byte, name string, data []byte) []byte {
+	content := binary.AppendUvarint(nil, uint64(len(name)))
+	content = append(append(content, name...), data...)
+	module = append(slices.Clip(module), 0) // the id of a custom section
+	return append(binary.AppendUvarint(module, uint64(len(content))), content...)
+}
+
+// replaceBundle puts a folder of these files in the place of another bundle, in one step. It refuses a
+// folder that holds anything else.
+func replaceBundle(folder string, files map[string][]byte) (err error) {
+	defer func() {
+		if err != nil {
+			err = fmt.Errorf("write bundle: %w", err)
+		}
+	}()
+	entries, err := os.ReadDir(folder)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	old := err == nil
+	for _, entry := range entries {
+		if name := entry.Name(); files[name] == nil && filepath.Ext(name) != ".mjs" {
+			return fmt.Errorf("%s holds %s, which is no part of a bundle (name another folder, or empty it)", folder, name)
+		}
+	}
+	parent := filepath.Dir(filepath.Clean(folder))
+	if err := os.MkdirAll(parent, 0o777); err != nil {
+		return err
+	}
+	temporary, err := os.MkdirTemp(parent, ".bundle-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(temporary)
+	fresh := filepath.Join(temporary, "new")
+	if err := os.Mkdir(fresh, 0o777); err != nil {
+		return err
+	}
+	for name, data := range files {
+		if err := os.WriteFile(filepath.Join(fresh, name), data, 0o666); err != nil {
+			return err
+		}
+	}
+	if old {
+		if err := os.Rename(folder, filepath.Join(temporary, "old")); err != nil {
+			return err
+		}
+	}
+	if err := os.Rename(fresh, folder); err != nil {
+		if old {
+			err = errors.Join(err, os.Rename(filepath.Join(temporary, "old"), folder))
+		}
+		return err
+	}
+	return nil
+}
+
+// bundle prints the files of a bundle with their sizes, as they are and gzipped.
+func (t *terminal) bundle(folder string, files map[string][]byte) {
+	table := tabwriter.NewWriter(t.out, 0, 0, 2, ' ', tabwriter.AlignRight)
+	var raw, zipped int64
+	row := func(name string, raw, zipped int64) { fmt.Fprintf(table, "%d\t%d\t  %s\n", raw, zipped, name) }
+	fmt.Fprintln(table, "bytes\tgzipped\t")
+	for _, name := range slices.Sorted(maps.Keys(files)) {
+		size, small := int64(len(files[name])), gzipped(files[name])
+		raw, zipped = raw+size, zipped+small
+		row(name, size, small)
+	}
+	row(folder, raw, zipped)
+	table.Flush()
+}
+
+// gzipped is how many bytes data takes when it is compressed well.
+func gzipped(data []byte) int64 {
+	var b bytes.Buffer
+	w, _ := gzip.NewWriterLevel(&b, gzip.BestCompression) // the level is valid
+	w.Write(data)                                         // a buffer takes everything
+	w.Close()
+	return int64(b.Len())
+}
