@@ -201,17 +201,22 @@ func (s *Site) CheckLinks(paths map[string]bool, anchors map[string]map[string]b
 			}
 		}
 		for _, t := range d.texts {
-			t.links(address, func(at place, target string) { d.link(at, target, own, paths, anchors) })
+			t.links(s.Service.BaseURL(), address, func(at place, target string) { d.link(at, target, own, paths, anchors) })
 		}
 	}
 	return faults.err()
 }
 
 // links calls each with every link of a text, and with the path of every address of the service itself.
-func (t *text) links(address *regexp.Regexp, each func(at place, target string)) {
+// Most lines have neither, which a plain search tells sooner than an expression.
+func (t *text) links(base string, address *regexp.Regexp, each func(at place, target string)) {
 	fenced, offset := "", 0
 	for line := range strings.SplitAfterSeq(t.value, "\n") {
-		for _, m := range address.FindAllStringSubmatchIndex(line, -1) {
+		var own [][]int
+		if strings.Contains(line, "[[base_url]]") || strings.Contains(line, base) {
+			own = address.FindAllStringSubmatchIndex(line, -1)
+		}
+		for _, m := range own {
 			target := "/"
 			if m[2] >= 0 {
 				target = strings.TrimRight(line[m[2]:m[3]], ".,;:!*")
@@ -225,7 +230,7 @@ func (t *text) links(address *regexp.Regexp, each func(at place, target string))
 				fenced = trimmed[:3]
 			case fenced != "" && strings.HasPrefix(trimmed, fenced):
 				fenced = ""
-			case fenced == "":
+			case fenced == "" && (strings.Contains(line, "](") || strings.Contains(line, "]:") || strings.Contains(line, "href=")):
 				visible := codeSpan.ReplaceAllStringFunc(line, func(code string) string { return strings.Repeat("`", len(code)) })
 				for _, m := range inlineLink.FindAllStringSubmatchIndex(visible, -1) {
 					for g := 2; g < len(m); g += 2 {
