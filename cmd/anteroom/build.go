@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"compress/gzip"
 	"context"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -13,7 +12,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
@@ -31,10 +29,6 @@ const (
 	snapshotFile = "snapshot.txt"
 	apexFile     = "apex.mjs" // a worker of its own, and no part of the bundle
 )
-
-// dataSection is the custom section of edge.wasm that says where mutable memory begins, as a
-// little-endian u32: below are the stack and constants, which no call leaves anything in.
-const dataSection = "anteroom.data"
 
 func buildCommand(t *terminal) *cobra.Command {
 	var content, out string
@@ -95,47 +89,18 @@ func compile(ctx context.Context, t *terminal) (map[string][]byte, error) {
 		return nil, fmt.Errorf("make temporary folder: %w", err)
 	}
 	defer os.RemoveAll(temporary)
-	script := exec.CommandContext(ctx, compileScript, temporary)
+	compiled := filepath.Join(temporary, wasmFile)
+	script := exec.CommandContext(ctx, compileScript, compiled)
 	script.Stdout, script.Stderr = t.err, t.err
 	if err := script.Run(); err != nil {
 		return nil, fmt.Errorf("compile the edge core: %s: %w (what it said stands above)", compileScript, err)
 	}
-	module, err := os.ReadFile(filepath.Join(temporary, wasmFile))
+	module, err := os.ReadFile(compiled)
 	if err != nil {
 		return nil, fmt.Errorf("compile the edge core: %w", err)
 	}
-	linkerMap, err := os.ReadFile(filepath.Join(temporary, "edge.map"))
-	if err != nil {
-		return nil, fmt.Errorf("compile the edge core: %w", err)
-	}
-	start, err := dataStart(linkerMap)
-	if err != nil {
-		return nil, fmt.Errorf("compile the edge core: %w", err)
-	}
-	files[wasmFile] = appendSection(module, dataSection, binary.LittleEndian.AppendUint32(nil, start))
+	files[wasmFile] = module
 	return files, nil
-}
-
-// dataStart reads from a linker's map where mutable memory begins: the address in the line of .data.
-func dataStart(linkerMap []byte) (uint32, error) {
-	for line := range bytes.Lines(linkerMap) {
-		// Addr Off Size Out
-		if columns := bytes.Fields(line); len(columns) == 4 && string(columns[3]) == ".data" {
-			start, err := strconv.ParseUint(string(columns[0]), 16, 32)
-			if err == nil {
-				return uint32(start), nil
-			}
-		}
-	}
-	return 0, errors.New("the linker's map does not say where .data is")
-}
-
-// appendSection appends a custom section to a WebAssembly module (Core Specification, section 5.5.3).
-func appendSection(module []byte, name string, data []byte) []byte {
-	content := binary.AppendUvarint(nil, uint64(len(name)))
-	content = append(append(content, name...), data...)
-	module = append(slices.Clip(module), 0) // the id of a custom section
-	return append(binary.AppendUvarint(module, uint64(len(content))), content...)
 }
 
 // replaceBundle puts a folder of these files in the place of another bundle, in one step. It refuses a

@@ -7,28 +7,6 @@ import (
 	"testing"
 )
 
-func TestDataStart(t *testing.T) {
-	const head = "    Addr      Off     Size Out     In      Symbol\n   40000    508ee    12c28 .rodata\n   40000    508f7      100         lto.tmp:(.data)\n"
-	start, err := dataStart([]byte(head + "   52c28    63516     582a .data\n   58460        0      f28 .bss\n"))
-	if err != nil || start != 0x52c28 {
-		t.Errorf("%x, %v", start, err)
-	}
-	if _, err := dataStart([]byte(head)); err == nil {
-		t.Error("no error for a map without .data")
-	}
-}
-
-func TestAppendSection(t *testing.T) {
-	module := []byte("\x00asm\x01\x00\x00\x00")
-	if got, want := string(appendSection(module, "name", []byte{1, 2})), string(module)+"\x00\x07\x04name\x01\x02"; got != want {
-		t.Errorf("%q, want %q", got, want)
-	}
-	long := string(appendSection(module, "n", make([]byte, 200)))
-	if !strings.HasPrefix(long, string(module)+"\x00\xca\x01\x01n\x00") || len(long) != len(module)+3+202 {
-		t.Errorf("%q", long)
-	}
-}
-
 func TestReplaceBundle(t *testing.T) {
 	folder := filepath.Join(t.TempDir(), "out", "bundle")
 	for _, files := range []map[string][]byte{
