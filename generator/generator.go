@@ -56,10 +56,17 @@ func Generate(s *site.Site, routes []*api.Route) (*Output, error) {
 	g.scoreboards()
 	g.list("/jobs.json", &s.Jobs, "open", "completed")
 	g.list("/auditors.json", &s.Auditors, "ledger")
-	g.openAPI()
+	described := make(chan *generation)
+	go func() { // the longest of them, and nothing else depends on it
+		aside := &generation{site: s, routes: routes, base: g.base, snapshot: g.snapshot}
+		aside.openAPI()
+		described <- aside
+	}()
 	g.pages()
 	g.llms()
 	g.discovery()
+	aside := <-described
+	g.documents, g.faults = append(g.documents, aside.documents...), append(g.faults, aside.faults...)
 	g.manifest()
 	g.cdn()
 	if len(g.faults) > 0 {
