@@ -132,6 +132,11 @@ func (t *Turn) Unstored(failure Failure) *Response {
 	return t.Problem(StoreUnavailable, detail, nil, nil)
 }
 
+// Unfinished answers a turn that the host could not take to its end.
+func (t *Turn) Unfinished() *Response {
+	return t.Problem(Internal, "The request could not be finished. Whether something was recorded is not known.", nil, nil)
+}
+
 // NewID gives the next identifier of the turn: 32 hexadecimal digits.
 func (t *Turn) NewID() string {
 	seed := append(t.Entropy[:len(t.Entropy):len(t.Entropy)], strconv.Itoa(t.ids)...)

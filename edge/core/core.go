@@ -68,6 +68,7 @@ type Host struct {
 	Extra     []string // host names to answer for besides those of the snapshot and loopback
 	Client    string   // address of the caller, "" when unknown
 	PublicKey string   // base64 of the raw public half of the signing key, "" when there is none
+	KeyFault  bool     // a signing key is configured and cannot be used: no receipt is minted
 	Limiter   bool     // whether there is a rate limiter
 }
 

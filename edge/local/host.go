@@ -330,7 +330,7 @@ func (h *Host) dynamic(w http.ResponseWriter, r *http.Request, on *site, host, t
 	t := h.turn(on, request, h.client(r))
 	answer := h.run(on, t, on.edge.Handle)
 	if answer == nil {
-		answer = t.Problem(core.Internal, "The request could not be finished. Whether something was recorded is not known.", nil, nil)
+		answer = t.Unfinished()
 	}
 	for _, field := range answer.Header {
 		w.Header().Add(field.Name, field.Value)

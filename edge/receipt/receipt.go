@@ -94,6 +94,10 @@ func SigningStatus(publicKey string) string {
 func WriteKey(t *core.Turn, w *jsondoc.Writer) {
 	w.Str("public_key_b64", t.Host.PublicKey)
 	w.Bool("signing_live", t.Host.PublicKey != "")
+	if t.Host.KeyFault {
+		w.Str("signing_status", "out of order: the signing key cannot be used, and no receipt is minted until it can")
+		return
+	}
 	w.Str("signing_status", SigningStatus(t.Host.PublicKey))
 }
 
@@ -130,13 +134,16 @@ func Mint(t *core.Turn, in *core.Input) *core.Response {
 	}
 	canonical := canon.Receipt(field)
 	signature := ""
+	if t.Host.KeyFault {
+		return unsigned(t)
+	}
 	if t.Host.PublicKey != "" {
 		signed, ok := t.One(core.Sign{Message: []byte(canonical)})
 		if !ok {
 			return nil
 		}
 		if signed.Failure != core.None || len(signed.Data) != signatureBytes {
-			return t.Problem(core.Internal, "The receipt could not be signed, and none was issued. The operator's signing key may be at fault.", nil, nil)
+			return unsigned(t)
 		}
 		signature = base64.StdEncoding.EncodeToString(signed.Data)
 	}
@@ -158,6 +165,11 @@ func Mint(t *core.Turn, in *core.Input) *core.Response {
 		w.Str("signing_status", SigningStatus(t.Host.PublicKey))
 		core.WriteCapped(w, "ignored_fields", in.Ignored())
 	})
+}
+
+// unsigned refuses to hand out a receipt without the signature that it ought to have.
+func unsigned(t *core.Turn) *core.Response {
+	return t.Problem(core.Internal, "The receipt could not be signed, and none was issued. The operator's signing key may be at fault.", nil, nil)
 }
 
 // The verdicts, from worst to best.

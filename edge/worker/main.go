@@ -1,0 +1,74 @@
+//go:build tinygo
+
+// Command worker is the edge core as a WebAssembly module. It imports nothing: a host writes a frame
+// into its memory, calls it, and reads a frame out of it. Package wire is the format of the frames.
+//
+//	base() u32                     where memory that a call may change begins
+//	alloc(size u32) u32            address of fresh memory
+//	load(at, size u32) u32         the snapshot's text, once, and it must stay where it is; facts out
+//	handle(at, size u32) u32       a turn in, its outcome out; see core for the duties of a host
+//	deliver(at, size u32) u32      the same for the outbox
+//
+// load, handle and deliver return the address of a u32 length and so many bytes, the last two 0 where the
+// frame is no turn.
+//
+// Memory is never freed (the collector is "leaking"): the host puts back the state that it was in after
+// load, once it has read what a call returned. It finds the top of the heap by alloc.
+package main
+
+import (
+	"unsafe"
+
+	"anteroom/edge"
+	"anteroom/edge/core"
+	"anteroom/edge/snapshot"
+	"anteroom/edge/worker/wire"
+)
+
+func main() {}
+
+var service *edge.Edge
+
+// globals begins where the linker puts what is no stack.
+//
+//go:extern __global_base
+var globals [0]byte
+
+//go:wasmexport base
+func base() unsafe.Pointer { return unsafe.Pointer(&globals) }
+
+//go:wasmexport alloc
+func alloc(size uint32) unsafe.Pointer { return unsafe.Pointer(unsafe.SliceData(make([]byte, size))) }
+
+//go:wasmexport load
+func load(at unsafe.Pointer, size uint32) unsafe.Pointer {
+	s, err := snapshot.Decode(unsafe.Slice((*byte)(at), size))
+	if err == nil {
+		service, err = edge.Load(s)
+	}
+	fault := ""
+	if err != nil {
+		fault = err.Error()
+	}
+	return result(wire.AppendFacts(make([]byte, 4, 4096), fault, s))
+}
+
+//go:wasmexport handle
+func handle(at unsafe.Pointer, size uint32) unsafe.Pointer { return call(at, size, service.Handle) }
+
+//go:wasmexport deliver
+func deliver(at unsafe.Pointer, size uint32) unsafe.Pointer { return call(at, size, service.Deliver) }
+
+func call(at unsafe.Pointer, size uint32, answer func(*core.Turn) core.Outcome) unsafe.Pointer {
+	t, err := wire.DecodeTurn(unsafe.Slice((*byte)(at), size))
+	if err != nil {
+		return nil
+	}
+	return result(wire.AppendOutcome(make([]byte, 4, 4096), answer(t)))
+}
+
+// result puts the length before a frame that begins with four bytes for it.
+func result(frame []byte) unsafe.Pointer {
+	*(*uint32)(unsafe.Pointer(unsafe.SliceData(frame))) = uint32(len(frame) - 4)
+	return unsafe.Pointer(unsafe.SliceData(frame))
+}

@@ -1,0 +1,310 @@
+// The frames of package wire, written and read in JavaScript. See wire/wire.go for what each of them is made of.
+
+/**
+ * @typedef {string | number | null} Value  What a statement takes and a row holds. Numbers are whole and exact.
+ *
+ * @typedef {object} Turn
+ * @property {number} now                Unix seconds.
+ * @property {Uint8Array} entropy        16 bytes.
+ * @property {string} method
+ * @property {string} target
+ * @property {string} host
+ * @property {string} fields             Request header fields, one line for each.
+ * @property {Uint8Array} body
+ * @property {string} client
+ * @property {string} publicKey
+ * @property {boolean} keyFault
+ * @property {boolean} limiter
+ * @property {Result[]} journal
+ *
+ * @typedef {object} Result              Members that are not given are zero.
+ * @property {0 | 1 | 2 | 3} [failure]   One of the constants below.
+ * @property {boolean} [ok]
+ * @property {number} [status]
+ * @property {Uint8Array} [data]
+ * @property {Value[][][]} [rows]
+ * @property {number[]} [changes]
+ * @property {number} [remaining]
+ * @property {number} [reset]
+ *
+ * @typedef {{ sql: string, args: Value[] }} Statement
+ * @typedef {{ kind: 'exec', statements: Statement[] }} Exec
+ * @typedef {{ kind: 'relay', id: string, subject: string, text: string, records: string[] }} Relay
+ * @typedef {{ kind: 'fetch', self: boolean, method: string, url: string, fields: string, body: Uint8Array, maxBytes: number, timeout: number }} Fetch
+ * @typedef {{ kind: 'sign', message: Uint8Array }} Sign
+ * @typedef {{ kind: 'verify', message: Uint8Array, publicKey: Uint8Array, signature: Uint8Array }} Verify
+ * @typedef {{ kind: 'limit', key: string }} Limit
+ * @typedef {Exec | Relay | Fetch | Sign | Verify | Limit} Effect
+ *
+ * @typedef {object} Answer
+ * @property {number} status
+ * @property {string} fields             Response header fields, one line for each.
+ * @property {string} body               Text: the core answers nothing else.
+ * @property {string} log
+ *
+ * @typedef {{ answer: Answer, effects?: undefined } | { answer?: undefined, effects: Effect[] }} Outcome
+ *
+ * @typedef {object} Facts
+ * @property {number} maxBody
+ * @property {number} maxRounds
+ * @property {number} maxEffects
+ * @property {string[]} requestHeaders
+ * @property {string} canonicalHost
+ * @property {string} apexHost
+ * @property {boolean} limited
+ * @property {string} relayFrom
+ * @property {string} relayTo
+ * @property {Answer} unfinished         For a turn that the host could not take to its end.
+ */
+
+// The failures of a result.
+export const REFUSED = 1, TIMEOUT = 2, UNAVAILABLE = 3;
+
+const NULL = 0, INTEGER = 1, TEXT = 2;
+const RESPONSE = 0;
+const HIGH = 2 ** 32;
+
+const encoder = new TextEncoder();
+const decoder = new TextDecoder('utf-8', { fatal: false, ignoreBOM: true });
+const nothing = new Uint8Array(0);
+
+// What is written, until the next turn is. It grows to the largest.
+let buffer = new Uint8Array(16 << 10);
+let view = new DataView(buffer.buffer);
+let end = 0;
+
+/** @param {number} bytes */
+function reserve(bytes) {
+  if (end + bytes <= buffer.length) return;
+  const larger = new Uint8Array(Math.max(end + bytes, 2 * buffer.length));
+  larger.set(buffer);
+  buffer = larger;
+  view = new DataView(buffer.buffer);
+}
+
+/** @param {number} n */
+function u8(n) {
+  reserve(1);
+  buffer[end++] = n;
+}
+
+/** @param {number} n */
+function u32(n) {
+  reserve(4);
+  view.setUint32(end, n, true);
+  end += 4;
+}
+
+/** @param {number} n */
+function i64(n) {
+  if (!Number.isSafeInteger(n)) throw new RangeError('a number is not whole, or too large to be exact');
+  reserve(8);
+  view.setUint32(end, n, true);
+  view.setInt32(end + 4, Math.floor(n / HIGH), true);
+  end += 8;
+}
+
+/** @param {string} s */
+function text(s) {
+  reserve(4 + 3 * s.length); // a UTF-16 unit takes at most three bytes
+  const { written } = encoder.encodeInto(s, buffer.subarray(end + 4));
+  view.setUint32(end, written, true);
+  end += 4 + written;
+}
+
+/** @param {Uint8Array} b */
+function bytes(b) {
+  reserve(4 + b.length);
+  view.setUint32(end, b.length, true);
+  buffer.set(b, end + 4);
+  end += 4 + b.length;
+}
+
+/** @param {Value} v */
+function value(v) {
+  if (v === null) {
+    u8(NULL);
+  } else if (typeof v === 'number') {
+    u8(INTEGER);
+    i64(v);
+  } else {
+    u8(TEXT);
+    text(v);
+  }
+}
+
+/**
+ * Writes a turn. The frame is valid until the next one is written.
+ * @param {Turn} t
+ * @returns {Uint8Array}
+ */
+export function encodeTurn(t) {
+  end = 0;
+  i64(t.now);
+  reserve(16);
+  buffer.set(t.entropy, end);
+  end += 16;
+  text(t.method);
+  text(t.target);
+  text(t.host);
+  text(t.fields);
+  bytes(t.body);
+  u32(0); // extra hosts: the content lists them all
+  text(t.client);
+  text(t.publicKey);
+  u8(t.keyFault ? 1 : 0);
+  u8(t.limiter ? 1 : 0);
+  u32(t.journal.length);
+  for (const r of t.journal) {
+    u8(r.failure ?? 0);
+    u8(r.ok ? 1 : 0);
+    u32(r.status ?? 0);
+    bytes(r.data ?? nothing);
+    u32(r.rows?.length ?? 0);
+    for (const rows of r.rows ?? []) {
+      u32(rows.length);
+      for (const row of rows) {
+        u32(row.length);
+        for (const v of row) value(v);
+      }
+    }
+    u32(r.changes?.length ?? 0);
+    for (const n of r.changes ?? []) i64(n);
+    i64(r.remaining ?? 0);
+    i64(r.reset ?? 0);
+  }
+  return buffer.subarray(0, end);
+}
+
+/** Reads a frame from its start. It copies what it gives, so that the frame may change afterwards. */
+class Reader {
+  /** @param {Uint8Array} frame */
+  constructor(frame) {
+    this.frame = frame;
+    this.view = new DataView(frame.buffer, frame.byteOffset, frame.length);
+    this.at = 0;
+  }
+
+  u8() {
+    return this.view.getUint8(this.at++);
+  }
+
+  u32() {
+    this.at += 4;
+    return this.view.getUint32(this.at - 4, true);
+  }
+
+  i64() {
+    this.at += 8;
+    const n = this.view.getUint32(this.at - 8, true) + this.view.getInt32(this.at - 4, true) * HIGH;
+    if (!Number.isSafeInteger(n)) throw new RangeError('a number is too large to be exact');
+    return n;
+  }
+
+  raw() {
+    const n = this.u32();
+    if (n > this.frame.length - this.at) throw new RangeError('the frame is cut off');
+    this.at += n;
+    return this.frame.subarray(this.at - n, this.at);
+  }
+
+  bytes() {
+    return this.raw().slice();
+  }
+
+  text() {
+    return decoder.decode(this.raw());
+  }
+
+  /**
+   * @template T
+   * @param {() => T} item
+   * @returns {T[]}
+   */
+  list(item) {
+    const items = [];
+    for (let n = this.u32(); n > 0; n--) items.push(item());
+    return items;
+  }
+
+  texts() {
+    return this.list(() => this.text());
+  }
+
+  /** @returns {Value} */
+  value() {
+    switch (this.u8()) {
+      case INTEGER:
+        return this.i64();
+      case TEXT:
+        return this.text();
+    }
+    return null;
+  }
+
+  /** @returns {Effect} */
+  effect() {
+    switch (this.u8()) {
+      case 0:
+        return { kind: 'exec', statements: this.list(() => ({ sql: this.text(), args: this.list(() => this.value()) })) };
+      case 1:
+        return { kind: 'relay', id: this.text(), subject: this.text(), text: this.text(), records: this.texts() };
+      case 2:
+        return {
+          kind: 'fetch', self: this.u8() === 1, method: this.text(), url: this.text(), fields: this.text(), body: this.bytes(),
+          maxBytes: this.u32(), timeout: this.u32(),
+        };
+      case 3:
+        return { kind: 'sign', message: this.bytes() };
+      case 4:
+        return { kind: 'verify', message: this.bytes(), publicKey: this.bytes(), signature: this.bytes() };
+      case 5:
+        return { kind: 'limit', key: this.text() };
+    }
+    throw new RangeError('an effect is of an unknown kind');
+  }
+
+  /** @returns {Answer} */
+  answer() {
+    return { status: this.u32(), fields: this.text(), body: this.text(), log: this.text() };
+  }
+
+  /** @returns {Outcome} */
+  outcome() {
+    return this.u8() === RESPONSE ? { answer: this.answer() } : { effects: this.list(() => this.effect()) };
+  }
+
+  /**
+   * @template T
+   * @param {T} item
+   */
+  last(item) {
+    if (this.at !== this.frame.length) throw new RangeError('the frame has bytes left over');
+    return item;
+  }
+}
+
+/**
+ * Reads an outcome.
+ * @param {Uint8Array} frame
+ */
+export function decodeOutcome(frame) {
+  const r = new Reader(frame);
+  return r.last(r.outcome());
+}
+
+/**
+ * Reads what load gives. It throws what is wrong with the snapshot.
+ * @param {Uint8Array} frame
+ * @returns {Facts}
+ */
+export function decodeFacts(frame) {
+  const r = new Reader(frame);
+  const fault = r.text();
+  if (fault !== '') throw new Error(fault);
+  return r.last({
+    maxBody: r.u32(), maxRounds: r.u32(), maxEffects: r.u32(), requestHeaders: r.texts(),
+    canonicalHost: r.text(), apexHost: r.text(), limited: r.u8() === 1, relayFrom: r.text(), relayTo: r.text(),
+    unfinished: /** @type {Answer} */ (r.outcome().answer),
+  });
+}

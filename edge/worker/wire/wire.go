@@ -1,0 +1,373 @@
+// Package wire is how a turn crosses the border of the WebAssembly module, and its outcome comes back.
+//
+// Everything is little-endian, without padding. "bytes" is a u32 length and so many bytes; "text" is
+// bytes that are UTF-8; "list of x" is a u32 count and so many x. "fields" are header fields as one
+// text, each a line of its name, ": ", its value and LF. A frame holds one item and nothing after it.
+//
+//	turn     i64 now, 16 bytes of entropy, text method, text target, text host, fields,
+//	         bytes body, list of text extra hosts, text client, text public key, u8 key fault (0, 1),
+//	         u8 limiter (0, 1), list of result
+//	result   u8 failure (0 none, 1 refused, 2 timeout, 3 unavailable), u8 ok (0, 1), u32 status,
+//	         bytes data, list of (statement) list of (row) list of value, list of i64 changes,
+//	         i64 remaining, i64 reset
+//	value    u8 kind: 0 null; 1 i64; 2 text
+//	outcome  u8 kind: 0 response: u32 status, fields, bytes body, text log
+//	                  1 effects: list of effect
+//	facts    text error: what is wrong with the snapshot; where it is empty, so is the rest:
+//	         u32 most bytes of a body, u32 most rounds, u32 most effects, list of text request headers,
+//	         text canonical host, text apex host, u8 limited (0, 1), text relay from, text relay to,
+//	         outcome of a turn that the host could not take to its end
+//	effect   u8 kind: 0 exec:   list of (text SQL, list of value)
+//	                  1 relay:  text ID, text subject, text text, list of text records
+//	                  2 fetch:  u8 self (0, 1), text method, text URL, fields, bytes body, u32 most bytes, u32 milliseconds
+//	                  3 sign:   bytes
+//	                  4 verify: bytes message, bytes public key, bytes signature
+//	                  5 limit:  text key
+//
+// A GET of /a on the host h at the second 1, all entropy zero, unlimited, with one result, in hexadecimal:
+//
+//	0100000000000000 00000000000000000000000000000000 03000000474554 020000002f61 0100000068
+//	00000000 00000000 00000000 00000000 00000000 00 00
+//	01000000 00 01 00000000 00000000 00000000 00000000 ffffffffffffffff 0000000000000000
+//
+// and the answer 204 with the field a: b, without a body and a line for the log:
+//
+//	00 cc000000 05000000613a20620a 00000000 00000000
+package wire
+
+import (
+	"errors"
+	"strings"
+
+	"anteroom/edge/core"
+	"anteroom/edge/snapshot"
+)
+
+// ErrFrame is the error for bytes that are no frame.
+var ErrFrame = errors.New("decode frame: it is cut off, has bytes left over, or holds a value that is not allowed")
+
+const (
+	kindNull, kindInteger, kindText                                             = 0, 1, 2
+	kindResponse, kindEffects                                                   = 0, 1
+	kindExec, kindRelay, kindFetch, kindSign, kindVerify, kindLimit, effectKind = 0, 1, 2, 3, 4, 5, 6
+)
+
+// failures are the failures by their number.
+var failures = [...]core.Failure{core.None, core.Refused, core.Timeout, core.Unavailable}
+
+// AppendTurn appends a turn.
+func AppendTurn(b []byte, t *core.Turn) []byte {
+	b = i64(b, t.Now)
+	b = append(b, t.Entropy[:]...)
+	r := &t.Request
+	b = text(text(text(b, r.Method), r.Target), r.Host)
+	b = fields(b, r.Header)
+	b = text(b, string(r.Body))
+	b = texts(b, t.Host.Extra)
+	b = text(text(b, t.Host.Client), t.Host.PublicKey)
+	b = flag(flag(b, t.Host.KeyFault), t.Host.Limiter)
+	b = u32(b, len(t.Journal))
+	for i := range t.Journal {
+		b = appendResult(b, &t.Journal[i])
+	}
+	return b
+}
+
+func appendResult(b []byte, r *core.Result) []byte {
+	number := byte(0)
+	for i, f := range failures {
+		if f == r.Failure {
+			number = byte(i)
+		}
+	}
+	b = flag(append(b, number), r.OK)
+	b = u32(b, r.Status)
+	b = text(b, string(r.Data))
+	b = u32(b, len(r.Rows))
+	for _, rows := range r.Rows {
+		b = u32(b, len(rows))
+		for _, row := range rows {
+			b = values(b, row)
+		}
+	}
+	b = u32(b, len(r.Changes))
+	for _, n := range r.Changes {
+		b = i64(b, n)
+	}
+	return i64(i64(b, r.Remaining), r.Reset)
+}
+
+// AppendOutcome appends an outcome.
+func AppendOutcome(b []byte, o core.Outcome) []byte {
+	if r := o.Response; r != nil {
+		b = u32(append(b, kindResponse), r.Status)
+		b = fields(b, r.Header)
+		b = u32(b, len(r.Body))
+		b = append(b, r.Body...)
+		return text(b, r.Log)
+	}
+	b = u32(append(b, kindEffects), len(o.Effects))
+	for _, effect := range o.Effects {
+		switch e := effect.(type) {
+		case core.Exec:
+			b = u32(append(b, kindExec), len(e.Statements))
+			for _, s := range e.Statements {
+				b = values(text(b, s.SQL), s.Args)
+			}
+		case core.Relay:
+			m := &e.Message
+			b = text(text(text(append(b, kindRelay), m.ID), m.Subject), m.Text)
+			b = texts(b, m.Records)
+		case core.Fetch:
+			b = text(text(flag(append(b, kindFetch), e.Self), e.Method), e.URL)
+			b = text(fields(b, e.Header), string(e.Body))
+			b = u32(u32(b, e.MaxBytes), e.TimeoutMillis)
+		case core.Sign:
+			b = text(append(b, kindSign), string(e.Message))
+		case core.Verify:
+			b = text(text(text(append(b, kindVerify), string(e.Message)), string(e.PublicKey)), string(e.Signature))
+		case core.Limit:
+			b = text(append(b, kindLimit), e.Key)
+		}
+	}
+	return b
+}
+
+// AppendFacts appends what a host has to know of the core and of the snapshot it has loaded, or why it has not.
+func AppendFacts(b []byte, fault string, s *snapshot.Snapshot) []byte {
+	b = text(b, fault)
+	if fault != "" {
+		return b
+	}
+	b = u32(u32(u32(b, core.MaxBody), core.MaxRounds), core.MaxEffects)
+	b = texts(b, core.RequestHeaders)
+	b = flag(text(text(b, s.CanonicalHost), s.ApexHost), s.WritesPerMinute > 0)
+	b = text(text(b, s.RelayFrom), s.RelayTo)
+	failed := &core.Turn{Snapshot: s, Request: core.Request{Host: s.CanonicalHost}}
+	return AppendOutcome(b, core.Outcome{Response: failed.Unfinished()})
+}
+
+func flag(b []byte, on bool) []byte {
+	if on {
+		return append(b, 1)
+	}
+	return append(b, 0)
+}
+
+func u32(b []byte, n int) []byte {
+	return append(b, byte(n), byte(n>>8), byte(n>>16), byte(n>>24))
+}
+
+func i64(b []byte, n int64) []byte {
+	return u32(u32(b, int(uint32(n))), int(uint32(n>>32)))
+}
+
+func text(b []byte, s string) []byte { return append(u32(b, len(s)), s...) }
+
+func texts(b []byte, list []string) []byte {
+	b = u32(b, len(list))
+	for _, s := range list {
+		b = text(b, s)
+	}
+	return b
+}
+
+func fields(b []byte, header []core.Header) []byte {
+	n := 0
+	for _, h := range header {
+		n += len(h.Name) + len(": ") + len(h.Value) + len("\n")
+	}
+	b = u32(b, n)
+	for _, h := range header {
+		b = append(append(append(append(b, h.Name...), ": "...), h.Value...), '\n')
+	}
+	return b
+}
+
+func values(b []byte, list []any) []byte {
+	b = u32(b, len(list))
+	for _, v := range list {
+		switch v := v.(type) {
+		case int64:
+			b = i64(append(b, kindInteger), v)
+		case string:
+			b = text(append(b, kindText), v)
+		default:
+			b = append(b, kindNull)
+		}
+	}
+	return b
+}
+
+// DecodeTurn reads a turn. It aliases the frame. On an error, ErrFrame, there is no turn.
+func DecodeTurn(frame []byte) (*core.Turn, error) {
+	d := decoder{rest: frame}
+	t := &core.Turn{Now: d.i64()}
+	copy(t.Entropy[:], d.take(len(t.Entropy)))
+	t.Request = core.Request{Method: d.text(), Target: d.text(), Host: d.text(), Header: d.fields(), Body: d.bytes()}
+	t.Host = core.Host{Extra: d.texts(), Client: d.text(), PublicKey: d.text(), KeyFault: d.flag(), Limiter: d.flag()}
+	for n := d.count(minResult); n > 0; n-- {
+		t.Journal = append(t.Journal, d.result())
+	}
+	if !d.done() {
+		return nil, ErrFrame
+	}
+	return t, nil
+}
+
+// The least bytes that an item takes: they bound how many a frame can hold.
+const (
+	minText   = 4
+	minResult = 1 + 1 + 4 + 4 + 4 + 4 + 8 + 8
+)
+
+func (d *decoder) result() core.Result {
+	r := core.Result{Failure: failures[d.below(len(failures))], OK: d.flag(), Status: d.u32(), Data: d.bytes()}
+	for n := d.count(minText); n > 0; n-- {
+		var rows [][]any
+		for n := d.count(minText); n > 0; n-- {
+			rows = append(rows, d.values())
+		}
+		r.Rows = append(r.Rows, rows)
+	}
+	for n := d.count(8); n > 0; n-- {
+		r.Changes = append(r.Changes, d.i64())
+	}
+	r.Remaining, r.Reset = d.i64(), d.i64()
+	return r
+}
+
+// DecodeOutcome reads an outcome. It aliases the frame. On an error, ErrFrame, the outcome is empty.
+func DecodeOutcome(frame []byte) (core.Outcome, error) {
+	d := decoder{rest: frame}
+	var o core.Outcome
+	if d.below(2) == kindResponse {
+		o.Response = &core.Response{Status: d.u32(), Header: d.fields(), Body: d.bytes(), Log: d.text()}
+	} else {
+		for n := d.count(1); n > 0; n-- {
+			o.Effects = append(o.Effects, d.effect())
+		}
+	}
+	if !d.done() {
+		return core.Outcome{}, ErrFrame
+	}
+	return o, nil
+}
+
+func (d *decoder) effect() core.Effect {
+	switch d.below(effectKind) {
+	case kindExec:
+		var e core.Exec
+		for n := d.count(2 * minText); n > 0; n-- {
+			e.Statements = append(e.Statements, core.Statement{SQL: d.text(), Args: d.values()})
+		}
+		return e
+	case kindRelay:
+		return core.Relay{Message: core.Message{ID: d.text(), Subject: d.text(), Text: d.text(), Records: d.texts()}}
+	case kindFetch:
+		return core.Fetch{
+			Self: d.flag(), Method: d.text(), URL: d.text(), Header: d.fields(), Body: d.bytes(),
+			MaxBytes: d.u32(), TimeoutMillis: d.u32(),
+		}
+	case kindSign:
+		return core.Sign{Message: d.bytes()}
+	case kindVerify:
+		return core.Verify{Message: d.bytes(), PublicKey: d.bytes(), Signature: d.bytes()}
+	}
+	return core.Limit{Key: d.text()}
+}
+
+// decoder reads a frame from its start. Once something is wrong it gives zero values.
+type decoder struct {
+	rest   []byte
+	failed bool
+}
+
+func (d *decoder) done() bool { return !d.failed && len(d.rest) == 0 }
+
+// take gives the next n bytes, or nil where there are not as many.
+func (d *decoder) take(n int) []byte {
+	if n < 0 || n > len(d.rest) {
+		d.failed, d.rest = true, nil
+		return nil
+	}
+	b := d.rest[:n:n]
+	d.rest = d.rest[n:]
+	return b
+}
+
+// below reads a byte that must be less than n.
+func (d *decoder) below(n int) int {
+	b := d.take(1)
+	if len(b) == 0 || int(b[0]) >= n {
+		d.failed, d.rest = true, nil
+		return 0
+	}
+	return int(b[0])
+}
+
+func (d *decoder) flag() bool { return d.below(2) == 1 }
+
+// u32 reads a number. It is negative where it does not fit.
+func (d *decoder) u32() int {
+	b := d.take(4)
+	if b == nil {
+		return 0
+	}
+	return int(int32(uint32(b[0]) | uint32(b[1])<<8 | uint32(b[2])<<16 | uint32(b[3])<<24))
+}
+
+func (d *decoder) i64() int64 {
+	low, high := uint32(d.u32()), uint32(d.u32())
+	return int64(low) | int64(high)<<32
+}
+
+// count reads how many items follow, each of at least so many bytes.
+func (d *decoder) count(bytes int) int {
+	n := d.u32()
+	if n < 0 || n > len(d.rest)/bytes {
+		d.failed, d.rest = true, nil
+		return 0
+	}
+	return n
+}
+
+func (d *decoder) bytes() []byte { return d.take(d.u32()) }
+
+func (d *decoder) text() string { return string(d.bytes()) }
+
+func (d *decoder) texts() (list []string) {
+	for n := d.count(minText); n > 0; n-- {
+		list = append(list, d.text())
+	}
+	return list
+}
+
+func (d *decoder) fields() (header []core.Header) {
+	lines := d.text()
+	for lines != "" {
+		line, rest, ended := strings.Cut(lines, "\n")
+		name, value, found := strings.Cut(line, ": ")
+		if !ended || !found || name == "" {
+			d.failed, d.rest = true, nil
+			return nil
+		}
+		header = append(header, core.Header{Name: name, Value: value})
+		lines = rest
+	}
+	return header
+}
+
+func (d *decoder) values() (list []any) {
+	for n := d.count(1); n > 0; n-- {
+		switch d.below(3) {
+		case kindInteger:
+			list = append(list, d.i64())
+		case kindText:
+			list = append(list, d.text())
+		default:
+			list = append(list, nil)
+		}
+	}
+	return list
+}
