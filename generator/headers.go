@@ -48,6 +48,7 @@ var table = []published{
 	{"/*.html", mediaHTML, cacheHTML, false},
 	{"/style.css", mediaCSS, cacheHour, false},
 	{"/_headers", "", "", false},
+	{"/_redirects", "", "", false},
 }
 
 // publishedAs is how a path is served, nil where the table does not say.
@@ -86,6 +87,9 @@ var links = []string{
 	`</index.html.md>; rel="alternate"; type="text/markdown"`,
 	`</privacy.html>; rel="privacy-policy"`,
 }
+
+// redirects is a _redirects file of Cloudflare: where every path is exact, / is none of an asset by itself.
+const redirects = "/ /index.html 200\n"
 
 // cdn publishes the CDN's configuration: the table as a _headers file of Cloudflare, where values of
 // two rules for one path are joined, so each header of a path stands in one rule only.
@@ -140,4 +144,5 @@ func (g *generation) cdn() {
 		g.fault("_headers: %d rules, and the CDN takes %d: let a pattern stand for some", rules, maxRules)
 	}
 	g.add("/_headers", []byte(b.String()))
+	g.add("/_redirects", []byte(redirects))
 }

@@ -85,7 +85,7 @@ const attempts = 5
 const ManifestPath = "/manifest.json"
 
 // unlisted are the generated files that a manifest does not name.
-var unlisted = []string{ManifestPath, "/_headers"}
+var unlisted = []string{ManifestPath, "/_headers", "/_redirects"}
 
 // dated reports whether a path is that of a dated scoreboard.
 func dated(p string) bool { return path.Dir(p) == "/scoreboard" && path.Ext(p) == ".json" }
