@@ -72,6 +72,9 @@ func TestEveryAnswer(t *testing.T) {
 		{"GET", "/api/waitlist", "", 200},
 		{"GET", "/api/receipt", "", 200},
 		{"GET", "/api/suggest", "", 405},
+		{"GET", "/api/business-days", "", 200},
+		{"GET", "/api/business-days?op=is", "", 400},
+		{"POST", "/api/business-days", `{"op":"is","calendar":"de","date":"2026-11-20"}`, 200},
 		{"PUT", "/api/waitlist", "", 405},
 		{"BREW", "/api/aup", "", 405},
 		{"POST", "/api/aup", "{}", 405},
@@ -284,7 +287,7 @@ func TestReadsHaveNoEffect(t *testing.T) {
 
 func TestHead(t *testing.T) {
 	h := edgetest.NewHost(t)
-	for _, target := range []string{"/api/presence", "/api/quest", "/api/roster", "/api/aup", "/api/org", "/api/waitlist", "/api/receipt", "/api/suggest", "/api/x"} {
+	for _, target := range []string{"/api/presence", "/api/quest", "/api/roster", "/api/aup", "/api/org", "/api/waitlist", "/api/receipt", "/api/suggest", "/api/business-days", "/api/business-days?op=holidays&calendar=de&year=2026", "/api/x"} {
 		got, head := h.Do("GET", target, ""), h.Do("HEAD", target, "")
 		if head.Status != got.Status || len(head.Body) != 0 {
 			t.Errorf("HEAD %s: status %d with %d bytes", target, head.Status, len(head.Body))

@@ -22,6 +22,7 @@ func FuzzHandle(f *testing.F) {
 		{"POST", "/api/receipt", `{"note":"x"}`, "application/json"},
 		{"POST", "/api/receipt", `{"verify":{"canonical":"{}","signature":"AAAA","public_key_b64":"x","signed":true}}`, ""},
 		{"POST", "/api/suggest", `{"message":"PIN: ten letters","email":"a@example.org"}`, "text/plain"},
+		{"GET", "/api/business-days?op=add&calendar=us-nyse,+gb-eng&start=2026-12-18&days=-10", "", ""},
 		{"HEAD", "/api/roster?%", "", ""},
 		{"OPTIONS", "/v1/x", "", ""},
 	} {
@@ -61,6 +62,7 @@ func BenchmarkTurn(b *testing.B) {
 		{"verify", "POST", "/api/receipt", `{"verify":` + minted + `}`},
 		{"waitlist", "POST", "/api/waitlist", `{"agent_name":"ledger-lark","pubkey":"MCowBQYDK2VwAyEA"}`},
 		{"org", "GET", "/api/org?org_name=Tern&rainmaker=a:30&operator=b:25&verifier=c:20&scout=d:15&treasurer=e:10", ""},
+		{"business days", "GET", "/api/business-days?op=add&calendar=us-nyse&start=2026-12-18&days=10", ""},
 		{"faulty", "POST", "/api/waitlist", `{"agent_name":7}`},
 	} {
 		b.Run(c.name, func(b *testing.B) {

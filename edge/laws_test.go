@@ -20,7 +20,7 @@ import (
 // pure are the packages that run on the edge, by tier: a package may import those of lower tiers.
 var pure = map[string]int{
 	"edge/jsondoc": 0, "edge/snapshot": 1, "edge/core": 2, "edge/canon": 3,
-	"edge/waitlist": 4, "edge/charter": 4, "edge/receipt": 4, "edge/suggest": 4, "edge/roster": 4, "edge/outbox": 4, "edge/documents": 4,
+	"edge/waitlist": 4, "edge/charter": 4, "edge/receipt": 4, "edge/suggest": 4, "edge/roster": 4, "edge/outbox": 4, "edge/documents": 4, "edge/bizday": 4,
 	"edge/api": 5, "edge": 6,
 }
 

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"anteroom/edge/api"
+	"anteroom/edge/bizday"
 	"anteroom/edge/canon"
 	"anteroom/edge/charter"
 	"anteroom/edge/core"
@@ -245,4 +246,27 @@ func (g *generation) receiptSpec(contract documents.Contract) documents.ReceiptS
 		RetiredKeys: g.snapshot.RetiredKeys,
 		Contract:    contract,
 	}
+}
+
+func (g *generation) businessDays(contract documents.Contract) documents.BusinessDays {
+	first, last := bizday.Range()
+	d := documents.BusinessDays{
+		Range:       documents.DateRange{First: first, Last: last},
+		Counting:    bizday.Counting,
+		Adding:      bizday.Adding,
+		Joint:       bizday.Joint,
+		DataVersion: bizday.DataVersion,
+		Caveat:      bizday.Caveat,
+		Contract:    contract,
+	}
+	ids, descriptions := bizday.Describe()
+	for i, c := range descriptions {
+		d.Calendars = append(d.Calendars, documents.Calendar{
+			ID: ids[i], Name: c.Name, Authority: c.Authority, Scope: c.Scope, LeavesOut: c.LeavesOut,
+		})
+	}
+	for _, c := range bizday.Conventions {
+		d.Conventions = append(d.Conventions, documents.Convention{Name: c.Name, FpML: c.FpML, What: c.What})
+	}
+	return d
 }

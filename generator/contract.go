@@ -22,6 +22,8 @@ func (g *generation) contracts() {
 			g.publish(route.Contract.ID, g.orgRules(route, contract))
 		case "receipt":
 			g.publish(route.Contract.ID, g.receiptSpec(contract))
+		case "business-days":
+			g.publish(route.Contract.ID, g.businessDays(contract))
 		default:
 			g.publish(route.Contract.ID, contract)
 		}
@@ -71,7 +73,7 @@ func (g *generation) contractOperation(route *api.Route, op *api.Operation) docu
 		Rule:        op.Rule,
 		Notes:       g.site.Endpoints[op.ID].Notes,
 	}
-	if op.Writes {
+	if op.Handle != nil {
 		o.OtherFields = "listed in ignored_fields"
 	}
 	if op.Strict {
@@ -112,8 +114,8 @@ func (g *generation) contractField(op *api.Operation, f *core.Field, prefix stri
 	default:
 		c.MinLength, c.MaxLength = f.Min, f.Max
 	}
-	if f.Type == core.Email {
-		c.Format = "email"
+	if f.Type == core.Email || f.Type == core.Date {
+		c.Format = string(f.Type)
 	}
 	switch {
 	case f.QueryOnly || !slices.Contains(op.Methods, "POST"):
@@ -164,6 +166,9 @@ func queryNames(f *core.Field) []string {
 // exampleBody is a body that the operation takes: what it needs and the other fields that have an
 // example, but no address, which needs its owner's consent. It is nil where a field that must be there has none.
 func exampleBody(op *api.Operation) documents.JSON {
+	if op.Example != "" {
+		return documents.JSON(op.Example)
+	}
 	w := jsondoc.Writer{}
 	w.Open('{')
 	for i := range op.Fields {
@@ -184,6 +189,8 @@ func jsonType(t core.Type) string {
 	switch t {
 	case core.Integer, core.Array, core.Object:
 		return string(t)
+	case core.List:
+		return "string or array"
 	}
 	return "string"
 }

@@ -95,7 +95,7 @@ func (d *description) operation(route *api.Route, method string) object {
 	}
 	o := object{
 		{"tags", []string{route.Tag}},
-		{"operationId", strings.ToLower(method) + strings.ToUpper(route.ID[:1]) + route.ID[1:]},
+		{"operationId", operationID(route, method)},
 		{"summary", strings.Join(summaries, " ")},
 		{"description", strings.Join(texts, "\n\n")},
 		{"externalDocs", object{{"url", d.url("/field-guide.html#" + endpointAnchor(route))}}},
@@ -127,6 +127,15 @@ func (d *description) operation(route *api.Route, method string) object {
 	}
 	o.set("responses", responses)
 	return o
+}
+
+// operationID is the method and the route as one word, each hyphen replaced by a capital: getBusinessDays.
+func operationID(route *api.Route, method string) string {
+	id := strings.ToLower(method)
+	for word := range strings.SplitSeq(route.ID, "-") {
+		id += strings.ToUpper(word[:1]) + word[1:]
+	}
+	return id
 }
 
 // parameters are those of a query. One is required where the method leaves no other choice.
@@ -167,8 +176,15 @@ func (d *description) parameter(op *api.Operation, f *core.Field, name string, r
 	} else if slices.Contains(f.Aliases, name) {
 		meaning = "The same as " + f.Name + ". Where both are given, they must agree."
 	}
+	if f.Type == core.List {
+		schema.set("type", "array")
+	}
 	schema = slices.DeleteFunc(schema, func(m member) bool { return m.name == "description" })
 	p := object{{"name", name}, {"in", "query"}, {"description", meaning}, {"required", required}, {"schema", schema}}
+	if f.Type == core.List { // joined with commas
+		p.set("style", "form")
+		p.set("explode", false)
+	}
 	if len(example) > 0 {
 		p.set("example", example)
 	}

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"anteroom/edge/api"
+	"anteroom/edge/bizday"
 	"anteroom/edge/core"
 	"anteroom/edge/jsondoc"
 
@@ -102,7 +103,7 @@ func TestOpenAPIDescribesEveryRoute(t *testing.T) {
 			}
 		}
 	}
-	want := []string{"getPresence", "getQuest", "getRoster", "getAup", "getOrg", "postOrg", "getWaitlist", "postWaitlist", "getReceipt", "postReceipt", "postSuggest"}
+	want := []string{"getPresence", "getQuest", "getRoster", "getAup", "getOrg", "postOrg", "getWaitlist", "postWaitlist", "getReceipt", "postReceipt", "postSuggest", "getBusinessDays", "postBusinessDays"}
 	if !slices.Equal(ids, want) {
 		t.Errorf("operations %q, want %q", ids, want)
 	}
@@ -245,13 +246,22 @@ func TestOpenAPIBodies(t *testing.T) {
 		{"/api/suggest", `{"message":"012345678"}`, false},
 		{"/api/suggest", `{"suggestion":"` + strings.Repeat("s", 4001) + `"}`, false},
 		{"/api/suggest", `{"contact":"owner@example.org"}`, false},
+		{"/api/business-days", `{"op":"is","calendar":"de, fr","date":"2026-11-20"}`, true},
+		{"/api/business-days", `{"op":"add","calendar":["de","fr"],"start":"2026-11-20","days":-1}`, true},
+		{"/api/business-days", `{"op":"is","calendar":["mars"],"date":"2026-11-20"}`, false},
+		{"/api/business-days", `{"op":"is","calendar":[],"date":"2026-11-20"}`, false},
+		{"/api/business-days", `{"op":"is","calendar":"de","date":"2026-02-30"}`, false},
+		{"/api/business-days", `{"op":"leap","calendar":"de"}`, false},
+		{"/api/business-days", `{"op":"holidays","calendar":"de","year":2051}`, false},
+		{"/api/business-days", `{"op":"roll","calendar":"de","date":"2026-11-20","convention":"sideways"}`, false},
+		{"/api/business-days", `{"date":"2026-11-20"}`, false},
 	} {
 		s := o.schema(t, "paths", test.path, "post", "requestBody", "content", "application/json", "schema")
 		if err := s.Validate(value(t, test.body)); (err == nil) != test.ok {
 			t.Errorf("%s %.80s: %v", test.path, test.body, err)
 		}
 	}
-	for path, required := range map[string]bool{"/api/waitlist": true, "/api/org": true, "/api/receipt": false, "/api/suggest": true} {
+	for path, required := range map[string]bool{"/api/waitlist": true, "/api/org": true, "/api/receipt": false, "/api/suggest": true, "/api/business-days": true} {
 		if got := member(o.doc, "paths", path, "post", "requestBody", "required"); got != required {
 			t.Errorf("the body of %s is required: %v, want %v", path, got, required)
 		}
@@ -293,5 +303,31 @@ func TestOpenAPIProblem(t *testing.T) {
 	var doc map[string]json.RawMessage
 	if err := json.Unmarshal(document(t, output, "/openapi.json"), &doc); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// The result of a computation has a type for each operation; its schema takes them all.
+func TestOpenAPIComputations(t *testing.T) {
+	output := generate(t, shippedContent)
+	o := readOpenAPI(t, document(t, output, "/openapi.json"))
+	s := o.schema(t, "paths", "/api/business-days", "post", "responses", "200", "content", "application/json", "schema")
+	known := properties(s)
+	for _, body := range []string{
+		`{"op":"is","calendar":"de","date":"2026-12-25"}`, `{"op":"add","calendar":"de","start":"2026-12-25","days":0}`,
+		`{"op":"count","calendar":["de","fr"],"start":"2000-01-01","end":"2050-12-31","x":1}`, `{"op":"next","calendar":"de","date":"2026-12-25"}`,
+		`{"op":"previous","calendar":"de","date":"2026-12-25"}`, `{"op":"roll","calendar":"de","date":"2026-12-25","convention":"nearest"}`,
+		`{"op":"holidays","calendar":"de","year":2026}`,
+	} {
+		turn := &core.Turn{Snapshot: output.Snapshot}
+		turn.Request.Host = output.Snapshot.CanonicalHost
+		answer := value(t, string(bizday.Compute(turn, core.ParseBody([]byte(body))).Body))
+		if err := s.Validate(answer); err != nil {
+			t.Errorf("%s: %v", body, err)
+		}
+		for name := range answer.(map[string]any) {
+			if !known[name] {
+				t.Errorf("%s: answers %s, which no schema names", body, name)
+			}
+		}
 	}
 }

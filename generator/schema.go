@@ -101,6 +101,9 @@ func (s *schemas) property(f *reflect.StructField, absent bool) object {
 	if f.Tag.Get("null") == "true" || f.Type.Kind() == reflect.Pointer && !absent {
 		schema.set("type", []any{schema.get("type"), "null"})
 	}
+	if also := f.Tag.Get("also"); also != "" {
+		schema.set("type", append(strings.Split(also, ","), schema.get("type").(string)))
+	}
 	schema.set("description", f.Tag.Get("doc"))
 	for _, key := range []string{"format", "pattern"} {
 		if value := f.Tag.Get(key); value != "" {
@@ -126,6 +129,12 @@ const (
 // inputSchema is the schema of an input field in a JSON body.
 func inputSchema(f *core.Field, meaning func(name string) string, prefix string) object {
 	schema := object{{"type", jsonType(f.Type)}, {"description", meaning(prefix + f.Name)}}
+	if f.Type == core.List { // items is about the array alone: what the text may hold, no schema says
+		schema.set("type", []string{"string", "array"})
+		schema.set("items", object{{"type", "string"}, {"enum", f.Values}})
+		schema.set("minItems", 1)
+		return schema
+	}
 	bounds := func(least, most string) {
 		if f.Min != 0 {
 			schema.set(least, f.Min)
@@ -142,8 +151,8 @@ func inputSchema(f *core.Field, meaning func(name string) string, prefix string)
 		items := inputObject(f.Items, meaning, prefix+f.Name+".")
 		schema.set("items", items)
 		bounds("minItems", "maxItems")
-	case core.Email:
-		schema.set("format", "email")
+	case core.Email, core.Date:
+		schema.set("format", string(f.Type))
 	case core.Name:
 		bounds("minLength", "maxLength")
 		if len(f.Values) == 0 {

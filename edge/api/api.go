@@ -5,6 +5,7 @@ package api
 import (
 	"slices"
 
+	"anteroom/edge/bizday"
 	"anteroom/edge/canon"
 	"anteroom/edge/charter"
 	"anteroom/edge/core"
@@ -40,6 +41,7 @@ type Operation struct {
 	ID      string       // "registerAgent": key of its wording in the content
 	Methods []string     // "GET", "POST"
 	Fields  []core.Field // what it reads, from the query of a GET and from the body of a POST
+	Example string       // JSON text of a body; where it is "", the examples of Fields make one
 	AnyOf   []string     // fields of which at least one must be given
 	Strict  bool         // a field that is not among Fields is a fault
 	Writes  bool         // something is stored, sent or signed: counted by the rate limiter
@@ -68,6 +70,7 @@ var (
 	orgRules         = &Document{ID: "org"}
 	waitlistContract = &Document{ID: "waitlist"}
 	receiptSpec      = &Document{ID: "receipt", Tail: receipt.WriteKey}
+	calendars        = &Document{ID: "business-days"}
 	endpoints        = &Document{ID: "endpoints"} // an array: what is live
 	scoreboard       = &Document{ID: "roster", Check: roster.Check, Tail: roster.WriteAge}
 )
@@ -144,6 +147,16 @@ var Routes = []*Route{
 			ID: "sendSuggestion", Methods: post, Fields: suggest.Fields, Writes: true, DryRun: true, Cache: NoStore,
 			Answer: suggest.Answer{}, Errors: []int{429, 502}, Handle: suggest.Send,
 		}},
+	},
+	{
+		ID: "business-days", Path: "/api/business-days", Tag: "read", Contract: calendars,
+		Operations: []*Operation{
+			{
+				ID: "computeBusinessDays", Methods: getPost, Fields: bizday.Fields, Example: bizday.Example, Cache: NoStore,
+				Answer: bizday.Answer{}, Chosen: bizday.Chosen, Handle: bizday.Compute,
+			},
+			{ID: "readCalendars", Methods: get, Cache: Constant, Answer: documents.BusinessDays{}, Document: calendars},
+		},
 	},
 }
 

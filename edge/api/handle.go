@@ -1,7 +1,6 @@
 package api
 
 import (
-	"crypto/sha256"
 	"encoding/base64"
 	"errors"
 	"slices"
@@ -108,9 +107,11 @@ func (a *API) route(t *core.Turn) *core.Response {
 	if len(query) > core.MaxQuery {
 		return refused(t, core.QueryTooLong, core.TooLarge, "the query has "+strconv.Itoa(len(query))+" bytes, and at most "+strconv.Itoa(core.MaxQuery)+" are read")
 	}
-	asked := &core.Input{}
-	if !inert {
-		asked = core.ParseQuery(query)
+	// Where that keeps it from what its query asks for, no cache may keep the answer: it would swallow the request proper.
+	asked := core.ParseQuery(query)
+	unheard := inert && (asked.Total > 0 || writesByGET(route))
+	if unheard {
+		asked = &core.Input{}
 	}
 	in := asked
 	if method == "POST" {
@@ -127,7 +128,7 @@ func (a *API) route(t *core.Turn) *core.Response {
 	}
 	op := choose(route, method, in)
 	if op.Document != nil {
-		return a.document(t, op, hasQuery && writesByGET(route))
+		return a.document(t, op, hasQuery && (unheard || writesByGET(route)))
 	}
 	if op.DryRun {
 		in.DryRun = asked.Flag(&DryRun)
@@ -202,7 +203,7 @@ func (a *API) text(t *core.Turn, d *Document) text {
 	if d.Tail != nil && d != receiptSpec {
 		return text{body: body} // never kept, so nobody asks for its tag
 	}
-	sum := sha256.Sum256(body)
+	sum := core.Sum256(body)
 	return text{body, `"` + base64.RawURLEncoding.EncodeToString(sum[:16]) + `"`}
 }
 

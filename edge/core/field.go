@@ -8,7 +8,9 @@ const (
 	Text    Type = "text"    // a string in which TAB, LF and CR are the only control characters
 	Name    Type = "name"    // a string without control characters
 	Email   Type = "email"   // a bare address, as the HTML Living Standard defines a valid one, with a dot in its domain
+	Date    Type = "date"    // a civil date, YYYY-MM-DD
 	Integer Type = "integer" // an int32
+	List    Type = "list"    // some of Values, joined with commas; in JSON an array of them too
 	Flag    Type = "flag"    // absent or "1"
 	Array   Type = "array"   // in JSON only; Items says of what
 	Object  Type = "object"  // in JSON only, and taken as it is
@@ -40,14 +42,18 @@ const (
 	OverCap           = "over_cap"
 	NotAnEmail        = "not_an_email"
 	NotAnInteger      = "not_an_integer"
+	NotADate          = "not_a_date"
+	OutOfRange        = "out_of_range"
 	WrongCount        = "wrong_count"
 	UnknownPosition   = "unknown_position"
 	DuplicatePosition = "duplicate_position"
+	UnknownCalendar   = "unknown_calendar"
 	UnknownValue      = "unknown_value"
 	UnknownField      = "unknown_field"
 	WrongType         = "wrong_type"
 	RepeatedParameter = "repeated_parameter"
 	ConflictingAlias  = "conflicting_alias"
+	Conflict          = "conflict"
 	ControlCharacter  = "control_character"
 	InvalidUnicode    = "invalid_unicode"
 	InvalidJSON       = "invalid_json"
@@ -62,7 +68,7 @@ const (
 
 // Codes are all fault codes in use, in the order of the documentation.
 var Codes = []string{
-	Required, TooShort, TooLong, BelowMinimum, OverCap, NotAnEmail, NotAnInteger, WrongCount, UnknownPosition,
-	DuplicatePosition, UnknownValue, UnknownField, WrongType, RepeatedParameter, ConflictingAlias, ControlCharacter,
-	InvalidUnicode, InvalidJSON, BadEscape, BadForm, TooDeep, TooMany, TooLarge, NotJSON, RateLimited,
+	Required, TooShort, TooLong, BelowMinimum, OverCap, NotAnEmail, NotAnInteger, NotADate, OutOfRange, WrongCount,
+	UnknownPosition, DuplicatePosition, UnknownCalendar, UnknownValue, UnknownField, WrongType, RepeatedParameter, ConflictingAlias,
+	Conflict, ControlCharacter, InvalidUnicode, InvalidJSON, BadEscape, BadForm, TooDeep, TooMany, TooLarge, NotJSON, RateLimited,
 }

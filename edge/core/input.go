@@ -2,6 +2,7 @@ package core
 
 import (
 	"errors"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -83,12 +84,12 @@ func (in *Input) Close(inner *Input) {
 	}
 }
 
-// Sent reports whether a field has a value, be it a faulty one: neither null nor white space alone.
+// Sent reports whether a field has a value, be it a faulty one: neither null nor, where a text may stand, white space alone.
 func (in *Input) Sent(f *Field) bool {
 	for i := range in.members {
 		v := &in.members[i].Value
 		if in.members[i].Name == f.Name && v.Kind != jsondoc.Null {
-			return v.Kind != jsondoc.String || strings.TrimSpace(v.Text) != ""
+			return v.Kind != jsondoc.String || f.Type == Integer && !in.FromQuery || strings.TrimSpace(v.Text) != ""
 		}
 	}
 	return false
@@ -145,10 +146,10 @@ func (in *Input) Ignored() []string {
 	return append(ignored, in.ignored...)
 }
 
-// Text reads a field of type Text, Name or Email and reports its faults. The result is "" where
+// Text reads a field of type Text, Name, Email or Date and reports its faults. The result is "" where
 // the field is absent or at fault: white space alone is absent, and other values are taken verbatim.
 func (in *Input) Text(f *Field) string {
-	value, from := "", ""
+	value, from, before := "", "", in.Total
 	for i := -1; i < len(f.Aliases); i++ {
 		name := f.Name
 		if i >= 0 {
@@ -164,7 +165,7 @@ func (in *Input) Text(f *Field) string {
 		}
 	}
 	if from == "" {
-		if f.Required {
+		if f.Required && in.Total == before {
 			in.Add(f.Name, Required, f.Name+" is missing or blank")
 		}
 		return ""
@@ -223,32 +224,63 @@ func (in *Input) Flag(f *Field) bool {
 	return present
 }
 
-// Integer reads a field of type Integer from a body and reports its faults: an int32, written in
-// digits, be it with a fraction of zeros. The result is 0 where the field is absent or at fault.
+// Choice reads a field that has Values and reports its faults. The result is one of them, or "" where the field
+// is absent or at fault.
+func (in *Input) Choice(f *Field) string {
+	value := in.Text(f)
+	if value != "" && !slices.Contains(f.Values, value) {
+		in.Add(f.Name, UnknownValue, "must be one of "+strings.Join(f.Values, ", ")+", and is "+Cut(value))
+		return ""
+	}
+	return value
+}
+
+// Date reads a field of type Date and reports its faults: a date as days since 1970-01-01. ok is false where
+// the field is absent or at fault.
+func (in *Input) Date(f *Field) (days int, ok bool) {
+	value := in.Text(f)
+	if value == "" {
+		return 0, false
+	}
+	if days, ok = ParseDate(value); !ok {
+		in.Add(f.Name, NotADate, "must be a date that there is, as YYYY-MM-DD, and is "+Cut(value))
+	}
+	return days, ok
+}
+
+// Integer reads a field of type Integer and reports its faults, its minimum among them. The result is 0 where
+// the field is absent or at fault.
 func (in *Input) Integer(f *Field) int {
-	v := in.Member(f.Name)
-	switch v.Kind {
-	case jsondoc.Absent, jsondoc.Null:
-		if f.Required {
-			in.Add(f.Name, Required, f.Name+" is missing")
-		}
-		return 0
-	case jsondoc.Number:
-	default:
-		in.Add(f.Name, WrongType, "must be an integer, not "+v.Kind.String())
-		return 0
-	}
-	digits := v.Text
-	if whole, fraction, found := strings.Cut(digits, "."); found && strings.Trim(fraction, "0") == "" {
-		digits = whole
-	}
-	n, ok := ParseInteger(digits)
-	if !ok {
-		in.Add(f.Name, NotAnInteger, "must be an integer of 32 bits, in digits, and is "+Cut(v.Text))
-	} else if in.CheckMinimum(f, f.Name, n) {
+	if n, ok := in.Number(f); ok && in.CheckMinimum(f, f.Name, n) {
 		return n
 	}
 	return 0
+}
+
+// Number is Integer without its limits: an int32, written in digits, in a body be it with a fraction of zeros.
+// ok is false where the field is absent or at fault.
+func (in *Input) Number(f *Field) (n int, ok bool) {
+	v := in.Member(f.Name)
+	digits := v.Text
+	switch {
+	case v.Kind == jsondoc.Absent || v.Kind == jsondoc.Null || in.FromQuery && strings.TrimSpace(digits) == "":
+		if f.Required {
+			in.Add(f.Name, Required, f.Name+" is missing")
+		}
+		return 0, false
+	case in.FromQuery:
+	case v.Kind != jsondoc.Number:
+		in.Add(f.Name, WrongType, "must be an integer, not "+v.Kind.String())
+		return 0, false
+	default:
+		if whole, fraction, found := strings.Cut(digits, "."); found && strings.Trim(fraction, "0") == "" {
+			digits = whole
+		}
+	}
+	if n, ok = ParseInteger(digits); !ok {
+		in.Add(f.Name, NotAnInteger, "must be an integer of 32 bits, in digits, and is "+Cut(v.Text))
+	}
+	return n, ok
 }
 
 // CheckMinimum checks an integer against a field's minimum.

@@ -3,7 +3,7 @@
 // schemas of the OpenAPI document are made of them; the edge serves their text.
 //
 // Tags: json names the member; doc describes it; null:"true" marks a string that may be null;
-// enum, format, minimum and pattern are those of JSON Schema. A member with omitempty or
+// also names the JSON types that a member may have besides its own; enum, format, minimum and pattern are those of JSON Schema. A member with omitempty or
 // omitzero may be absent from an answer, but one with from:"edge" is in every answer and only
 // absent from the published text: the edge adds it when it answers.
 package documents
@@ -303,6 +303,41 @@ type ReceiptSpec struct {
 	SigningLive      bool     `json:"signing_live,omitzero" from:"edge" doc:"Whether minted receipts are signed."`
 	SigningStatus    string   `json:"signing_status,omitzero" from:"edge" doc:"The same in words."`
 	Contract
+}
+
+// BusinessDays is the answer of GET /api/business-days without a computation's parameters.
+type BusinessDays struct {
+	Range       DateRange    `json:"range" doc:"The dates that are supported, both included. What leads outside is refused."`
+	Calendars   []Calendar   `json:"calendars" doc:"The calendars. Saturdays and Sundays are business days in none of them."`
+	Conventions []Convention `json:"conventions" doc:"The business day conventions of roll, and of add with 0 days: which business day stands for a day that is none. A business day stands for itself. The first is the default."`
+	Counting    string       `json:"counting" doc:"Which days count counts."`
+	Adding      string       `json:"adding" doc:"From where add counts."`
+	Joint       string       `json:"joint" doc:"What several calendars mean."`
+	DataVersion string       `json:"data_version" format:"date" doc:"The day on which the rules were last compared with their sources."`
+	Caveat      string       `json:"caveat" doc:"What the data does not know."`
+	Contract
+}
+
+// DateRange is a range of dates, both included.
+type DateRange struct {
+	First string `json:"first" format:"date" doc:"The first date."`
+	Last  string `json:"last" format:"date" doc:"The last date."`
+}
+
+// Calendar is one calendar of business days.
+type Calendar struct {
+	ID        string `json:"id" doc:"Its name in a request."`
+	Name      string `json:"name" doc:"Its name."`
+	Authority string `json:"authority" doc:"What its rules are from."`
+	Scope     string `json:"scope" doc:"What it holds."`
+	LeavesOut string `json:"leaves_out" doc:"What it does not hold, though one may expect it."`
+}
+
+// Convention is one business day convention.
+type Convention struct {
+	Name string `json:"name" doc:"Its name in a request, after the ISDA Definitions."`
+	FpML string `json:"fpml" doc:"Its code in FpML."`
+	What string `json:"what" doc:"Which day stands for a day that is no business day."`
 }
 
 // Verification is a document scoreboard/<as_of>.json: the numbers of one hand verification. It
