@@ -93,6 +93,6 @@ Exit codes: 0 done, 1 failed, 2 called wrongly.`,
 		CompletionOptions:  cobra.CompletionOptions{HiddenDefaultCmd: true},
 		RunE:               func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	root.AddCommand(generateCommand(t), serveCommand(t), buildCommand(t), keygenCommand(t), receiptCommand(t), versionCommand(t))
+	root.AddCommand(generateCommand(t), serveCommand(t), buildCommand(t), keygenCommand(t), receiptCommand(t), recordsCommand(t), versionCommand(t))
 	return root
 }

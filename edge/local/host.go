@@ -125,7 +125,7 @@ func Open(c Config) (*Host, error) {
 	if h.relay == nil {
 		h.log.Warn("no relay: suggestions are refused, and addresses wait in the outbox")
 	}
-	if h.store, err = OpenStore(filepath.Join(c.Data, "anteroom.db"), h.log); err != nil {
+	if h.store, err = OpenStore(filepath.Join(c.Data, databaseFile), h.log); err != nil {
 		return nil, err
 	}
 	h.server = &http.Server{

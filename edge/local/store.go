@@ -47,7 +47,7 @@ type Store struct {
 	named    []driver.NamedValue // arguments of the statement that runs
 
 	queue   chan *job
-	cleanse chan chan error
+	between chan func()   // work on the connection outside of a transaction
 	closing chan struct{} // closed by Close: nothing more is taken
 	stopped chan struct{} // closed by the writer when it is done
 	once    sync.Once
@@ -76,7 +76,7 @@ type prepared struct {
 // that it lacks. It refuses a file that a newer program has migrated.
 func OpenStore(path string, log *slog.Logger) (*Store, error) {
 	s := &Store{
-		log: log, prepared: map[string]*prepared{}, queue: make(chan *job, groupSize), cleanse: make(chan chan error),
+		log: log, prepared: map[string]*prepared{}, queue: make(chan *job, groupSize), between: make(chan func()),
 		closing: make(chan struct{}), stopped: make(chan struct{}),
 	}
 	if err := s.open(path); err != nil {
@@ -212,12 +212,35 @@ func (s *Store) Exec(exec core.Exec) core.Result {
 // Cleanse empties the write-ahead log into the database file. What was erased before is then in
 // neither of them. It returns an error where another process kept it from that.
 func (s *Store) Cleanse() error {
-	answer := make(chan error)
+	err := errClosed
+	s.alone(func() { err = s.truncate() })
+	if err != nil {
+		return fmt.Errorf("empty the database's log: %w", err)
+	}
+	return nil
+}
+
+// read runs statements that only read, all at one moment. Unlike Exec it makes no other process wait.
+func (s *Store) read(exec core.Exec) (result core.Result, err error) {
+	err = errClosed
+	s.alone(func() {
+		if err = s.control("BEGIN"); err == nil {
+			result, err = s.run(exec)
+			err = errors.Join(err, s.control("ROLLBACK"))
+		}
+	})
+	return result, err
+}
+
+var errClosed = errors.New("the database is closed")
+
+// alone has the writer call f between two groups. After Close it does nothing.
+func (s *Store) alone(f func()) {
+	done := make(chan struct{})
 	select {
-	case s.cleanse <- answer:
-		return <-answer
+	case s.between <- func() { f(); close(done) }:
+		<-done
 	case <-s.stopped:
-		return errors.New("empty the database's log: the database is closed")
 	}
 }
 
@@ -226,10 +249,7 @@ func (s *Store) truncate() error {
 	if err == nil && result.Rows[0][0][0] != int64(0) {
 		err = errors.New("another process is using it (try again)")
 	}
-	if err != nil {
-		return fmt.Errorf("empty the database's log: %w", err)
-	}
-	return nil
+	return err
 }
 
 // write is the writer: it takes what has queued up, commits it, answers, until Close.
@@ -241,8 +261,8 @@ func (s *Store) write() {
 		select {
 		case j := <-s.queue:
 			group = append(group, j)
-		case answer := <-s.cleanse:
-			answer <- s.truncate()
+		case f := <-s.between:
+			f()
 			continue
 		case <-s.closing:
 		}

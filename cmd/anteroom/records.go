@@ -1,0 +1,372 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"anteroom/edge/core"
+	"anteroom/edge/jsondoc"
+	"anteroom/edge/local"
+	"anteroom/edge/suggest"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+func recordsCommand(t *terminal) *cobra.Command {
+	var data string
+	cmd := &cobra.Command{
+		Use:   "records",
+		Short: "Count, list and erase what was recorded",
+		Long: `Records reads and mends the database of a data folder, while serve runs or not. Names and keys in it
+are untrusted text of unauthenticated agents.
+
+Every flag can be given by the environment instead, as with serve: ANTEROOM_DATA.`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.PersistentFlags().StringVar(&data, "data", "data", "the `folder` of the database")
+	with := func(check func(args []string) error, f work) func(*cobra.Command, []string) error {
+		return does(func(cmd *cobra.Command, args []string) error {
+			if err := fromEnvironment(cmd.Flags()); err != nil {
+				return usage{err}
+			}
+			if err := check(args); err != nil {
+				return usage{err}
+			}
+			store, err := local.OpenRecords(data, t.log())
+			if err != nil {
+				return err
+			}
+			return errors.Join(f(cmd.Context(), store, args), store.Close())
+		})
+	}
+	cmd.AddCommand(recordsCountCommand(t, with), recordsListCommand(t, with), recordsEraseCommand(t, with), recordsReviveCommand(t, with))
+	return cmd
+}
+
+// work is what a command does with the open database.
+type work func(ctx context.Context, store *local.Store, args []string) error
+
+// onStore makes the RunE of a command; check finds what is wrong with its arguments and flags.
+type onStore func(check func(args []string) error, f work) func(*cobra.Command, []string) error
+
+func recordsCountCommand(t *terminal, with onStore) *cobra.Command {
+	var days local.Days
+	var bursts int
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "count",
+		Short: "Count what the next hand verification looks at",
+		Long: fmt.Sprintf(`Count counts what was recorded. It vouches for nothing: which registrations are of agents that you can
+vouch for, and which are tests of your own, you decide, and write into content/scoreboard/.
+
+A burst is a run of registrations of one self-chosen name, each at most %s after the one before.
+It counts as one verified agent at most, and as several recorded registrations. The largest bursts have
+a line each.`, burstLength),
+		Args: cobra.NoArgs,
+		RunE: with(func([]string) error { return checkDays(days) }, func(_ context.Context, store *local.Store, _ []string) error {
+			c, err := store.Count(days.Through, bursts)
+			if err != nil {
+				return err
+			}
+			for _, kind := range suggestionKinds() {
+				c.Suggestions[kind] += 0 // so that JSON says it even where there is none
+			}
+			for _, state := range outboxStates {
+				c.Outbox[state] += 0
+			}
+			if asJSON {
+				return t.countsJSON(c, days.Through)
+			}
+			t.counts(c, days.Through)
+			return nil
+		}),
+	}
+	daysFlags(cmd.Flags(), nil, &days.Through)
+	cmd.Flags().IntVar(&bursts, "bursts", 20, "how many bursts get a line")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
+	return cmd
+}
+
+// burstLength is the longest pause in a burst, for people.
+var burstLength = count(local.BurstSeconds/60, "minute")
+
+// suggestionKinds are the kinds of suggestions, in the order that their answer documents.
+func suggestionKinds() []string {
+	kind, _ := reflect.TypeFor[suggest.Answer]().FieldByName("Kind")
+	return strings.Split(kind.Tag.Get("enum"), ",")
+}
+
+// outboxStates are the states of the outbox that somebody may have to act on.
+var outboxStates = []string{"pending", "dead"}
+
+// counts prints the counts as a table.
+func (t *terminal) counts(c *local.Counts, through string) {
+	until := "now"
+	if through != "" {
+		until = "the end of " + through + " (UTC)"
+	}
+	number := func(what string, n int64) { t.say("%-42s %8d", what, n) }
+	t.say("Recorded until %s. Nothing of it is verified: you decide which agents you vouch for.", until)
+	t.say("")
+	number("registrations recorded", c.Registrations)
+	number("  distinct agent names", c.Names)
+	number("  without a name, by public key alone", c.Nameless)
+	number("  in bursts of one name", c.InBursts)
+	number("  with each burst taken as one", c.Registrations-c.InBursts+c.Bursts)
+	number("charters filed", c.Charters)
+	for _, kind := range suggestionKinds() {
+		number("suggestions recorded, kind "+kind, c.Suggestions[kind])
+	}
+	number("contacts on file", c.Contacts)
+	for _, state := range outboxStates {
+		number("messages in the outbox, "+state, c.Outbox[state])
+	}
+	if c.OutboxError != "" {
+		t.say("newest error of the outbox: %s", plain(c.OutboxError))
+	}
+	if c.Bursts == 0 {
+		return
+	}
+	t.say("")
+	t.say("%s of one name, each registration at most %s after the one before:", count(int(c.Bursts), "burst"), burstLength)
+	for _, b := range c.Largest {
+		t.say("%8d  %s to %s  %s", b.Registrations, b.First, b.Last, plain(b.Name))
+	}
+	if left := int(c.Bursts) - len(c.Largest); left > 0 {
+		t.say("and %s more (--bursts %d shows all)", count(left, "burst"), c.Bursts)
+	}
+}
+
+// countsJSON prints the counts as one JSON object. Members that the scoreboard has too have its names.
+func (t *terminal) countsJSON(c *local.Counts, through string) error {
+	object := struct {
+		Through       *string          `json:"through"`
+		Registrations int64            `json:"registrations_recorded"`
+		Names         int64            `json:"distinct_agent_names"`
+		Nameless      int64            `json:"registrations_without_name"`
+		Bursts        int64            `json:"bursts"`
+		InBursts      int64            `json:"registrations_in_bursts"`
+		BurstSeconds  int              `json:"burst_seconds"`
+		Largest       []local.Burst    `json:"largest_bursts"`
+		Charters      int64            `json:"charters_filed"`
+		Suggestions   map[string]int64 `json:"suggestions_by_kind"`
+		Contacts      int64            `json:"contacts_on_file"`
+		Outbox        map[string]int64 `json:"outbox_by_state"`
+		OutboxError   *string          `json:"outbox_newest_error"`
+	}{
+		Registrations: c.Registrations, Names: c.Names, Nameless: c.Nameless,
+		Bursts: c.Bursts, InBursts: c.InBursts, BurstSeconds: local.BurstSeconds, Largest: append([]local.Burst{}, c.Largest...),
+		Charters: c.Charters, Suggestions: c.Suggestions, Contacts: c.Contacts, Outbox: c.Outbox,
+	}
+	if through != "" {
+		object.Through = &through
+	}
+	if c.OutboxError != "" {
+		object.OutboxError = &c.OutboxError
+	}
+	text, err := json.MarshalIndent(object, "", "  ")
+	if err == nil {
+		t.say("%s", text)
+	}
+	return err
+}
+
+func recordsListCommand(t *terminal, with onStore) *cobra.Command {
+	var days local.Days
+	var asJSON bool
+	names := make([]string, len(local.Lists))
+	for i, list := range local.Lists {
+		names[i] = list.Name
+	}
+	cmd := &cobra.Command{
+		Use:   "list " + strings.Join(names, "|"),
+		Short: "List records in the order of recording",
+		Long: `List prints a line for each record, its columns separated by tabs, after a line of their names. A column
+that has no value is empty. What cannot be seen in a text is shown as <U+...>. With --json a line is an
+object, and holds the text as it was sent.`,
+		Args: cobra.ExactArgs(1),
+		RunE: with(func(args []string) error {
+			if !slices.Contains(names, args[0]) {
+				return fmt.Errorf("%q is none of %s", args[0], strings.Join(names, ", "))
+			}
+			return checkDays(days)
+		}, func(ctx context.Context, store *local.Store, args []string) error {
+			list := local.Lists[slices.Index(names, args[0])]
+			columns := make([]string, len(list.Columns))
+			for i, c := range list.Columns {
+				columns[i] = c.Name
+			}
+			if !asJSON {
+				t.say("%s", strings.Join(columns, "\t"))
+			}
+			for row, err := range store.Rows(ctx, list, days) {
+				if err != nil {
+					return err
+				}
+				if asJSON {
+					t.say("%s", objectOf(list, row))
+					continue
+				}
+				for i, v := range row {
+					columns[i] = plain(v)
+				}
+				t.say("%s", strings.Join(columns, "\t"))
+			}
+			return nil
+		}),
+	}
+	daysFlags(cmd.Flags(), &days.Since, &days.Through)
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object a line")
+	return cmd
+}
+
+// plain is a value of a record that can do no harm on a terminal: what would not be seen, tabs and ends of
+// lines too, is shown as <U+...>. nil is nothing.
+func plain(v any) string {
+	switch v := v.(type) {
+	case int64:
+		return strconv.FormatInt(v, 10)
+	case string:
+		quoted, _ := core.Quote(v)
+		one := strings.ReplaceAll(strings.TrimSuffix(quoted, "\n"), "\n> ", "<U+000A>")
+		return strings.ReplaceAll(strings.TrimPrefix(one, "> "), "\t", "<U+0009>")
+	}
+	return ""
+}
+
+// objectOf is a row of a list as a JSON object.
+func objectOf(list local.List, row []any) []byte {
+	w := jsondoc.Writer{}
+	w.Open('{')
+	for i, c := range list.Columns {
+		switch v := row[i].(type) {
+		case int64:
+			w.Int(c.Name, v)
+		case string:
+			if c.JSON {
+				w.Raw(c.Name, v)
+			} else {
+				w.Str(c.Name, v)
+			}
+		default:
+			w.Raw(c.Name, "null")
+		}
+	}
+	w.Close('}')
+	return w.Buf
+}
+
+// daysFlags are the flags for the days; since may be nil.
+func daysFlags(flags *pflag.FlagSet, since, through *string) {
+	if since != nil {
+		flags.StringVar(since, "since", "", "only what was recorded from this `date` on (UTC, YYYY-MM-DD)")
+	}
+	flags.StringVar(through, "through", "", "only what was recorded up to the end of this `date` (UTC, YYYY-MM-DD)")
+}
+
+func checkDays(days local.Days) error {
+	var faults []error
+	for _, end := range []struct{ flag, date string }{{"since", days.Since}, {"through", days.Through}} {
+		if _, ok := core.ParseDate(end.date); end.date != "" && !ok {
+			faults = append(faults, fmt.Errorf("--%s %q is not a date such as %s", end.flag, end.date, time.Unix(0, 0).UTC().Format(time.DateOnly)))
+		}
+	}
+	if len(faults) == 0 && days.Through != "" && days.Since > days.Through {
+		faults = append(faults, fmt.Errorf("--since %s is after --through %s", days.Since, days.Through))
+	}
+	return errors.Join(faults...)
+}
+
+func recordsEraseCommand(t *terminal, with onStore) *cobra.Command {
+	return &cobra.Command{
+		Use:   "erase RECORD_ID...",
+		Short: "Erase the e-mail addresses given with records",
+		Long: `Erase deletes the addresses that were given with registrations or charters: from the contacts, and from the
+messages that wait in the outbox. The registrations and charters stay; they hold no address.
+
+What was delivered to your inbox is not touched: search it for the record identifiers, which stand in
+each message and in its X-Anteroom-Record header. The contact of a suggestion is in the inbox alone.`,
+		Args: cobra.MinimumNArgs(1),
+		RunE: with(checkRecordIDs, func(_ context.Context, store *local.Store, ids []string) error {
+			ids = distinct(ids)
+			erased, err := store.Erase(ids...)
+			var missing []string
+			for i, e := range erased {
+				if e == (local.Erased{}) {
+					missing = append(missing, ids[i])
+					continue
+				}
+				t.say("%s: erased %s and %s of the outbox", ids[i], count(int(e.Contacts), "contact"), count(int(e.Messages), "message"))
+			}
+			if len(missing) < len(erased) {
+				t.say("Your inbox may hold the address too: search it for the record identifier.")
+			}
+			if len(missing) > 0 {
+				err = errors.Join(err, fmt.Errorf("there is no address on file for %s (anteroom records list contacts shows what there is)", strings.Join(missing, ", ")))
+			}
+			return err
+		}),
+	}
+}
+
+func recordsReviveCommand(t *terminal, with onStore) *cobra.Command {
+	return &cobra.Command{
+		Use:   "revive [RECORD_ID...]",
+		Short: "Try dead messages of the outbox again",
+		Long: `Revive makes messages of the outbox that were given up after many tries pending again, as if they were
+new: those of the given records, else all. A running serve takes them up within a minute.`,
+		RunE: with(checkRecordIDs, func(_ context.Context, store *local.Store, ids []string) error {
+			if len(ids) == 0 {
+				n, err := store.ReviveAll()
+				if err == nil {
+					t.say("%s pending again", count(int(n), "message"))
+				}
+				return err
+			}
+			ids = distinct(ids)
+			revived, err := store.Revive(ids...)
+			var missing []string
+			for i, n := range revived {
+				if n == 0 {
+					missing = append(missing, ids[i])
+					continue
+				}
+				t.say("%s: %s pending again", ids[i], count(int(n), "message"))
+			}
+			if len(missing) > 0 {
+				return fmt.Errorf("there is no dead message of %s (anteroom records list outbox shows what there is)", strings.Join(missing, ", "))
+			}
+			return err
+		}),
+	}
+}
+
+// checkRecordIDs names every argument that is no record identifier: 32 lower-case hexadecimal digits.
+func checkRecordIDs(args []string) error {
+	var faults []error
+	for _, id := range args {
+		if len(id) != 32 || strings.Trim(id, "0123456789abcdef") != "" {
+			faults = append(faults, fmt.Errorf("%q is no record identifier, 32 digits of 0-9 and a-f", id))
+		}
+	}
+	return errors.Join(faults...)
+}
+
+// distinct leaves out what stands more than once.
+func distinct(ids []string) (list []string) {
+	for _, id := range ids {
+		if !slices.Contains(list, id) {
+			list = append(list, id)
+		}
+	}
+	return list
+}
