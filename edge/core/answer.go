@@ -1,7 +1,6 @@
 package core
 
 import (
-	"crypto/sha256"
 	"strconv"
 
 	"anteroom/edge/jsondoc"
@@ -141,13 +140,13 @@ func (t *Turn) Unfinished() *Response {
 func (t *Turn) NewID() string {
 	seed := append(t.Entropy[:len(t.Entropy):len(t.Entropy)], strconv.Itoa(t.ids)...)
 	t.ids++
-	sum := sha256.Sum256(seed)
+	sum := Sum256(seed)
 	return hexText(sum[:16])
 }
 
 // SHA256 is the lower-case hexadecimal SHA-256 of s.
 func SHA256(s string) string {
-	sum := sha256.Sum256([]byte(s))
+	sum := Sum256([]byte(s))
 	return hexText(sum[:])
 }
 

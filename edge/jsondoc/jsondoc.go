@@ -12,13 +12,9 @@
 package jsondoc
 
 import (
-	"bytes"
 	"errors"
-	"io"
 	"strconv"
 	"unicode/utf8"
-
-	"github.com/go-json-experiment/json/jsontext"
 )
 
 const (
@@ -107,119 +103,268 @@ func Parse(doc []byte) (Value, error) {
 	if i := invalidUTF8(doc); i >= 0 {
 		return Value{}, &Error{Kind: ErrUnicode, Offset: int64(i)}
 	}
-	p := parser{doc: doc, dec: jsontext.NewDecoder(bytes.NewBuffer(doc))}
-	v, err := p.value(1)
-	if err == nil {
-		if _, end := p.dec.ReadToken(); end != io.EOF {
-			err = &Error{Kind: ErrTrailing, Offset: p.dec.InputOffset()}
-		}
+	p := parser{doc: doc}
+	var v Value
+	p.value(&v, 1)
+	if p.space(); p.fault == nil && p.at < len(doc) {
+		p.fail(ErrTrailing, p.at, "")
 	}
-	if err != nil {
-		return Value{}, p.classify(err)
+	if p.fault != nil {
+		return Value{}, p.fault
 	}
 	return v, nil
 }
 
+// parser reads a document from its start. Once something is wrong it stands at the end.
 type parser struct {
-	doc []byte
-	dec *jsontext.Decoder
+	doc   []byte
+	at    int
+	fault *Error
 }
 
-func (p *parser) value(depth int) (Value, error) {
-	kind := p.dec.PeekKind()
-	if kind != '{' && kind != '[' {
-		return p.scalar()
+func (p *parser) fail(kind error, offset int, detail string) {
+	if p.fault == nil {
+		p.fault = &Error{Kind: kind, Offset: int64(offset), Detail: detail}
 	}
-	if depth > MaxDepth {
-		return Value{}, &Error{Kind: ErrTooDeep, Offset: p.dec.InputOffset()}
+	p.at = len(p.doc)
+}
+
+// peek is the next byte, 0 at the end: no JSON has that byte outside a string, nor in one.
+func (p *parser) peek() byte {
+	if p.at < len(p.doc) {
+		return p.doc[p.at]
 	}
-	if _, err := p.dec.ReadToken(); err != nil {
-		return Value{}, err
+	return 0
+}
+
+func (p *parser) space() {
+	for p.at < len(p.doc) {
+		switch p.doc[p.at] {
+		case ' ', '\t', '\n', '\r':
+			p.at++
+		default:
+			return
+		}
 	}
-	start := p.dec.InputOffset() - 1
-	v := Value{Kind: Array}
+}
+
+func (p *parser) expect(c byte) {
+	if p.space(); p.peek() != c {
+		p.fail(ErrSyntax, p.at, "")
+		return
+	}
+	p.at++
+}
+
+// value reads the next value into v.
+func (p *parser) value(v *Value, depth int) {
+	p.space()
+	start := p.at
+	switch c := p.peek(); {
+	case c == '{' || c == '[':
+		if depth > MaxDepth {
+			p.fail(ErrTooDeep, start, "")
+			return
+		}
+		if p.at++; c == '{' {
+			v.Kind = Object
+			p.members(v, depth)
+		} else {
+			v.Kind = Array
+			p.items(v, depth)
+		}
+	case c == '"':
+		v.Kind = String
+		v.Text = p.text()
+	case c == '-' || '0' <= c && c <= '9':
+		v.Kind = Number
+		p.number()
+		v.Text = string(p.doc[start:p.at])
+	case c == 'n':
+		v.Kind = Null
+		p.word("null")
+	case c == 't':
+		v.Kind, v.True = Bool, true
+		p.word("true")
+	case c == 'f':
+		v.Kind = Bool
+		p.word("false")
+	default:
+		p.fail(ErrSyntax, start, "")
+	}
+	v.Raw = p.doc[start:p.at]
+}
+
+func (p *parser) items(v *Value, depth int) {
+	if p.space(); p.peek() == ']' {
+		p.at++
+		return
+	}
 	for {
-		switch p.dec.PeekKind() {
-		case ']', '}':
-			if _, err := p.dec.ReadToken(); err != nil {
-				return Value{}, err
-			}
-			if kind == '{' {
-				v.Kind = Object
-			}
-			v.Raw = p.doc[start:p.dec.InputOffset()]
-			return v, nil
+		v.Items = append(v.Items, Value{})
+		p.value(&v.Items[len(v.Items)-1], depth+1)
+		if p.space(); p.peek() != ',' {
+			p.expect(']')
+			return
 		}
-		if kind == '[' {
-			item, err := p.value(depth + 1)
-			if err != nil {
-				return Value{}, err
-			}
-			v.Items = append(v.Items, item)
-			continue
-		}
+		p.at++
+	}
+}
+
+func (p *parser) members(v *Value, depth int) {
+	if p.space(); p.peek() == '}' {
+		p.at++
+		return
+	}
+	for {
+		p.space()
 		if len(v.Members) == MaxMembers {
-			return Value{}, &Error{Kind: ErrTooMany, Offset: p.dec.InputOffset()}
+			p.fail(ErrTooMany, p.at, "")
+			return
 		}
-		name, err := p.dec.ReadToken()
-		if err != nil {
-			return Value{}, err
+		start := p.at
+		if p.peek() != '"' {
+			p.fail(ErrSyntax, start, "")
+			return
 		}
-		m := Member{Name: name.String()}
-		if m.Value, err = p.value(depth + 1); err != nil {
-			return Value{}, err
+		name := p.text()
+		for i := range v.Members {
+			if v.Members[i].Name == name {
+				p.fail(ErrSyntax, start, "a member name stands twice in one object")
+				return
+			}
 		}
-		v.Members = append(v.Members, m)
+		p.expect(':')
+		v.Members = append(v.Members, Member{Name: name})
+		p.value(&v.Members[len(v.Members)-1].Value, depth+1)
+		if p.space(); p.peek() != ',' {
+			p.expect('}')
+			return
+		}
+		p.at++
 	}
 }
 
-func (p *parser) scalar() (Value, error) {
-	read, err := p.dec.ReadValue()
-	if err != nil {
-		return Value{}, err
-	}
-	end := p.dec.InputOffset()
-	raw := p.doc[end-int64(len(read)) : end]
-	switch raw[0] {
-	case 'n':
-		return Value{Kind: Null, Raw: raw}, nil
-	case 't', 'f':
-		return Value{Kind: Bool, True: raw[0] == 't', Raw: raw}, nil
-	case '"':
-		if bytes.IndexByte(raw, '\\') < 0 {
-			return Value{Kind: String, Text: string(raw[1 : len(raw)-1]), Raw: raw}, nil
+func (p *parser) word(word string) {
+	for i := range len(word) {
+		if p.peek() != word[i] {
+			p.fail(ErrSyntax, p.at, "")
+			return
 		}
-		text, err := jsontext.AppendUnquote(nil, raw)
-		return Value{Kind: String, Text: string(text), Raw: raw}, err
+		p.at++
 	}
-	return Value{Kind: Number, Text: string(raw), Raw: raw}, nil
 }
 
-func (p *parser) classify(err error) error {
-	if own := (*Error)(nil); errors.As(err, &own) {
-		return own
+func (p *parser) number() {
+	if p.peek() == '-' {
+		p.at++
 	}
-	e := &Error{Kind: ErrSyntax, Offset: p.dec.InputOffset()}
-	if syntactic := (*jsontext.SyntacticError)(nil); errors.As(err, &syntactic) {
-		e.Offset = syntactic.ByteOffset
-		switch {
-		case errors.Is(err, jsontext.ErrDuplicateName):
-			e.Detail = "a member name stands twice in one object"
-		case loneSurrogate(p.doc, e.Offset):
-			e.Kind = ErrUnicode
+	if p.peek() == '0' {
+		p.at++
+	} else {
+		p.digits()
+	}
+	if p.peek() == '.' {
+		p.at++
+		p.digits()
+	}
+	if p.peek()|0x20 == 'e' {
+		if p.at++; p.peek() == '+' || p.peek() == '-' {
+			p.at++
 		}
+		p.digits()
 	}
-	return e
 }
 
-// loneSurrogate reports whether the escape at offset, where a decoder gave up, is a
-// surrogate: a proper pair is none that a decoder gives up at.
-func loneSurrogate(doc []byte, offset int64) bool {
-	if offset < 0 || offset+4 > int64(len(doc)) {
-		return false
+func (p *parser) digits() {
+	start := p.at
+	for '0' <= p.peek() && p.peek() <= '9' {
+		p.at++
 	}
-	e := doc[offset:]
-	return e[0] == '\\' && e[1] == 'u' && (e[2] == 'd' || e[2] == 'D') && e[3] >= '8' && (e[3] <= '9' || e[3]|0x20 >= 'a' && e[3]|0x20 <= 'f')
+	if p.at == start {
+		p.fail(ErrSyntax, start, "")
+	}
+}
+
+// text reads a string and gives its characters.
+func (p *parser) text() string {
+	p.at++
+	var unquoted []byte // what stands before start, where that is not as it was written
+	start := p.at
+	for {
+		switch c := p.peek(); {
+		case c == '"':
+			rest := p.doc[start:p.at]
+			if p.at++; unquoted == nil {
+				return string(rest)
+			}
+			return string(append(unquoted, rest...))
+		case c < ' ':
+			p.fail(ErrSyntax, p.at, "")
+			return ""
+		case c == '\\':
+			unquoted = p.escape(append(unquoted, p.doc[start:p.at]...))
+			start = p.at
+		default:
+			p.at++
+		}
+	}
+}
+
+// escape appends what the next escape stands for.
+func (p *parser) escape(b []byte) []byte {
+	start := p.at
+	p.at++
+	c := p.peek()
+	if c == 'u' {
+		return utf8.AppendRune(b, p.codePoint(start))
+	}
+	const letters, meant = `"\/bfnrt`, "\"\\/\b\f\n\r\t"
+	for i := range len(letters) {
+		if letters[i] == c {
+			p.at++
+			return append(b, meant[i])
+		}
+	}
+	p.fail(ErrSyntax, start, "")
+	return b
+}
+
+// codePoint reads what follows the backslash of a \u escape, and the second one of a surrogate pair.
+func (p *parser) codePoint(start int) rune {
+	first := p.unit(start)
+	if first < 0xd800 || first > 0xdfff {
+		return first
+	}
+	if first < 0xdc00 && p.peek() == '\\' {
+		p.at++
+		if second := p.unit(start); second >= 0xdc00 && second <= 0xdfff {
+			return 0x10000 + (first-0xd800)<<10 + second - 0xdc00
+		}
+	}
+	p.fail(ErrUnicode, start, "")
+	return 0
+}
+
+// unit reads u and four hexadecimal digits; 0 where they are not there.
+func (p *parser) unit(start int) (unit rune) {
+	if p.peek() != 'u' {
+		return 0
+	}
+	for range 4 {
+		p.at++
+		switch c := p.peek(); {
+		case '0' <= c && c <= '9':
+			unit = unit<<4 | rune(c-'0')
+		case 'a' <= c|0x20 && c|0x20 <= 'f':
+			unit = unit<<4 | rune(c|0x20-'a'+10)
+		default:
+			p.fail(ErrSyntax, start, "")
+			return 0
+		}
+	}
+	p.at++
+	return unit
 }
 
 func invalidUTF8(doc []byte) int {

@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"anteroom/edge/jsondoc"
+
+	"github.com/go-json-experiment/json/jsontext"
 )
 
 func TestParse(t *testing.T) {
@@ -112,13 +114,18 @@ func TestWriter(t *testing.T) {
 	}
 }
 
-// What Parse takes, the standard library takes too; and a string survives being written and read.
+// What is valid is what jsontext, another strict reader, takes, but for the limits of this one; strings read
+// as the standard library reads them, and survive being written.
 func FuzzParse(f *testing.F) {
 	for _, seed := range []string{`{"agent_name":"ledger-lark","pubkey":null}`, `[1,-2.5e3,"\ud83d\ude00",true,{}]`, `"\ud800"`, `{"a":{"a":[[]]}}`, "\"\xff\"", ` "x" `} {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, doc []byte) {
 		v, err := jsondoc.Parse(doc)
+		limited := errors.Is(err, jsondoc.ErrTooDeep) || errors.Is(err, jsondoc.ErrTooMany)
+		if strict := jsontext.Value(doc).IsValid(); strict != (err == nil) && !limited {
+			t.Fatalf("%q: %v, and jsontext takes it: %v", doc, err, strict)
+		}
 		if err != nil {
 			if own := (*jsondoc.Error)(nil); !errors.As(err, &own) || v.Kind != jsondoc.Absent {
 				t.Fatalf("%q: %T beside %v", doc, err, v.Kind)

@@ -9,13 +9,10 @@
 package snapshot
 
 import (
-	"bytes"
 	"errors"
 	"strconv"
 
 	"anteroom/edge/jsondoc"
-
-	"github.com/go-json-experiment/json/jsontext"
 )
 
 // Format names this layout. A module refuses a snapshot of another one.
@@ -88,85 +85,107 @@ func (s *Snapshot) Trailer(w *jsondoc.Writer, servedFrom string) {
 // Decode reads a snapshot. The documents alias doc. It returns an error, and no snapshot, where
 // doc is not a snapshot of this Format, has an unknown member, or lacks one.
 func Decode(doc []byte) (*Snapshot, error) {
+	v, err := jsondoc.Parse(doc)
+	if err != nil || v.Kind != jsondoc.Object {
+		return nil, errors.New("decode snapshot: it is not a JSON object")
+	}
 	s := &Snapshot{Documents: map[string]Document{}}
-	texts := map[string]*string{
-		"format": &s.Format, "version": &s.Version, "service": &s.Service, "canonical_host": &s.CanonicalHost,
-		"apex_host": &s.ApexHost, "epoch": &s.Epoch, "notice": &s.Notice, "host_note_canonical": &s.NoteCanonical,
-		"host_note_other": &s.NoteOther, "receipt_key": &s.CurrentKey, "relay_from": &s.RelayFrom, "relay_to": &s.RelayTo,
-		"as_of": &s.AsOf, "counts_age_note": &s.CountsAgeNote,
-	}
-	lists := map[string]*[]string{"preview_hosts": &s.PreviewHosts, "retired_keys": &s.RetiredKeys}
-	numbers := map[string]*int64{
-		"writes_per_minute": &s.WritesPerMinute, "batch_messages": &s.BatchMessages, "batch_writes": &s.BatchWrites,
-		"received_external": &s.ReceivedExternal, "originated_internally": &s.OriginatedInternally, "shipped": &s.Shipped,
-	}
-	missing := len(texts) + len(lists) + len(numbers) + 1
-	err := members(doc, func(name string, value []byte) error {
-		missing--
-		switch text, list, number := texts[name], lists[name], numbers[name]; {
-		case text != nil:
-			v, err := jsondoc.Parse(value)
-			if err != nil || v.Kind != jsondoc.String {
-				return errors.New("is not a string")
-			}
-			*text = v.Text
-			if name == "format" && s.Format != Format {
-				return errors.New("is " + s.Format + ", and this program reads " + Format + ": generate and deploy both from the same version")
-			}
-		case list != nil:
-			v, err := jsondoc.Parse(value)
-			if err != nil || v.Kind != jsondoc.Array {
-				return errors.New("is not an array")
-			}
-			for _, item := range v.Items {
-				*list = append(*list, item.Text)
-			}
-		case number != nil:
-			n, err := strconv.ParseInt(string(value), 10, 64)
-			if err != nil {
-				return errors.New("is not an integer")
-			}
-			*number = n
-		case name == "documents":
-			return members(value, func(id string, document []byte) error {
-				s.Documents[id] = document
-				return nil
-			})
-		default:
-			return errors.New("is unknown")
+	for i := range v.Members {
+		m := &v.Members[i]
+		if fault := s.set(m.Name, &m.Value); fault != "" {
+			return nil, errors.New("decode snapshot: member " + m.Name + " " + fault)
 		}
-		return nil
-	})
-	if err == nil && missing != 0 {
-		err = errors.New("it lacks " + strconv.Itoa(missing) + " of its members")
 	}
-	if err != nil {
-		return nil, errors.New("decode snapshot: " + err.Error())
+	if missing := members - len(v.Members); missing != 0 {
+		return nil, errors.New("decode snapshot: it lacks " + strconv.Itoa(missing) + " of its members")
 	}
 	return s, nil
 }
 
-// members calls each with every member of the object in doc, its value as compact text aliasing doc.
-func members(doc []byte, each func(name string, value []byte) error) error {
-	dec := jsontext.NewDecoder(bytes.NewBuffer(doc))
-	if begin, err := dec.ReadToken(); err != nil || begin.Kind() != '{' {
-		return errors.New("it is not a JSON object")
+// members is how many members a snapshot has.
+const members = 23
+
+// set takes over a member, and says what is wrong with it.
+func (s *Snapshot) set(name string, v *jsondoc.Value) (fault string) {
+	var text *string
+	var list *[]string
+	var number *int64
+	switch name {
+	case "format":
+		if v.Text != Format {
+			return "is " + v.Text + ", and this program reads " + Format + ": generate and deploy both from the same version"
+		}
+		text = &s.Format
+	case "version":
+		text = &s.Version
+	case "service":
+		text = &s.Service
+	case "canonical_host":
+		text = &s.CanonicalHost
+	case "apex_host":
+		text = &s.ApexHost
+	case "preview_hosts":
+		list = &s.PreviewHosts
+	case "epoch":
+		text = &s.Epoch
+	case "notice":
+		text = &s.Notice
+	case "host_note_canonical":
+		text = &s.NoteCanonical
+	case "host_note_other":
+		text = &s.NoteOther
+	case "receipt_key":
+		text = &s.CurrentKey
+	case "retired_keys":
+		list = &s.RetiredKeys
+	case "relay_from":
+		text = &s.RelayFrom
+	case "relay_to":
+		text = &s.RelayTo
+	case "writes_per_minute":
+		number = &s.WritesPerMinute
+	case "batch_messages":
+		number = &s.BatchMessages
+	case "batch_writes":
+		number = &s.BatchWrites
+	case "as_of":
+		text = &s.AsOf
+	case "counts_age_note":
+		text = &s.CountsAgeNote
+	case "received_external":
+		number = &s.ReceivedExternal
+	case "originated_internally":
+		number = &s.OriginatedInternally
+	case "shipped":
+		number = &s.Shipped
+	case "documents":
+		if v.Kind != jsondoc.Object {
+			return "is not an object"
+		}
+		for i := range v.Members {
+			s.Documents[v.Members[i].Name] = v.Members[i].Value.Raw
+		}
+		return ""
+	default:
+		return "is unknown"
 	}
-	for dec.PeekKind() == '"' {
-		token, err := dec.ReadToken()
+	switch {
+	case text != nil && v.Kind == jsondoc.String:
+		*text = v.Text
+	case text != nil:
+		return "is not a string"
+	case list != nil && v.Kind == jsondoc.Array:
+		for i := range v.Items {
+			*list = append(*list, v.Items[i].Text)
+		}
+	case list != nil:
+		return "is not an array"
+	default:
+		n, err := strconv.ParseInt(v.Text, 10, 64)
 		if err != nil {
-			return err
+			return "is not an integer"
 		}
-		name := token.String()
-		value, err := dec.ReadValue()
-		if err != nil {
-			return err
-		}
-		end := dec.InputOffset()
-		if err := each(name, doc[end-int64(len(value)):end]); err != nil {
-			return errors.New("member " + name + " " + err.Error())
-		}
+		*number = n
 	}
-	_, err := dec.ReadToken()
-	return err
+	return ""
 }
