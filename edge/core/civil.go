@@ -62,7 +62,7 @@ func ParseDate(s string) (days int, ok bool) {
 
 // FormatDate writes days since 1970-01-01 as YYYY-MM-DD.
 func FormatDate(days int) string {
-	return string(appendDate(nil, days))
+	return string(appendDate(make([]byte, 0, 10), days))
 }
 
 // FormatTime writes seconds since 1970-01-01T00:00:00Z as RFC 3339 in UTC: 2026-11-20T12:00:00Z.
