@@ -33,7 +33,8 @@ func TestReadme(t *testing.T) {
 	if out, err := exec.Command("go", "build", "-o", filepath.Join(dir, "bin", "anteroom"), ".").CombinedOutput(); err != nil {
 		t.Fatalf("build: %v\n%s", err, out)
 	}
-	address := makeRun(t)
+	data := t.TempDir()
+	address := makeRun(t, data)
 	blocks := regexp.MustCompile("(?ms)^( *)```sh\n(.*?)^ *```$").FindAllStringSubmatch(string(text), -1)
 	commands := 0
 	for _, block := range blocks {
@@ -42,7 +43,7 @@ func TestReadme(t *testing.T) {
 			commands++
 			command := exec.Command("bash", "-euc", strings.ReplaceAll(line, "http://127.0.0.1:8080", address))
 			command.Dir = dir
-			command.Env = append(os.Environ(), "PATH="+filepath.Join(dir, "bin")+":"+os.Getenv("PATH"))
+			command.Env = append(os.Environ(), "PATH="+filepath.Join(dir, "bin")+":"+os.Getenv("PATH"), "ANTEROOM_DATA="+data)
 			out, err := command.Output()
 			if err != nil {
 				t.Errorf("%s: %v\n%s", line, err, out)
@@ -71,12 +72,12 @@ func TestReadme(t *testing.T) {
 }
 
 // makeRun starts make run on a free port and a store of its own, and gives the address that it prints.
-func makeRun(t *testing.T) string {
+func makeRun(t *testing.T, data string) string {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
 	run := exec.CommandContext(ctx, "make", "run")
 	run.Dir = "../.."
-	run.Env = append(os.Environ(), "ANTEROOM_ADDR=127.0.0.1:0", "ANTEROOM_DATA="+t.TempDir())
+	run.Env = append(os.Environ(), "ANTEROOM_ADDR=127.0.0.1:0", "ANTEROOM_DATA="+data)
 	run.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	out, err := run.StdoutPipe()
 	if err != nil {

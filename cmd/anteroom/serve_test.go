@@ -1,0 +1,137 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// TestServeKilled kills the program in the middle of 10 000 registrations over 64 connections. What was answered
+// 200 is there when it is started again, and nothing is there that nobody asked for.
+func TestServeKilled(t *testing.T) {
+	const wanted, connections = 10_000, 64
+	data := t.TempDir()
+	server, address := startServer(t, data)
+
+	client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: connections, MaxConnsPerHost: connections}}
+	names := make(chan string)
+	answered := map[string]string{} // name to record id
+	var mu sync.Mutex
+	var all sync.WaitGroup
+	kill := sync.OnceFunc(func() { server.Process.Kill() })
+	for range connections {
+		all.Go(func() {
+			for name := range names {
+				id, err := register(client, address, name)
+				if err != nil {
+					continue // it was killed
+				}
+				mu.Lock()
+				answered[name] = id
+				if len(answered) == wanted/2 {
+					kill()
+				}
+				mu.Unlock()
+			}
+		})
+	}
+	for n := range wanted {
+		names <- fmt.Sprintf("lark-%d", n)
+	}
+	close(names)
+	all.Wait()
+	server.Wait()
+	if len(answered) < wanted/2 || len(answered) == wanted {
+		t.Fatalf("%d of %d were answered: it was not killed in their middle", len(answered), wanted)
+	}
+
+	_, address = startServer(t, data) // it starts again by itself
+	if _, err := register(client, address, "lark-after"); err != nil {
+		t.Error(err)
+	}
+	var list, faults bytes.Buffer
+	if code := run([]string{"records", "list", "registrations", "--data", data, "--json"}, nil, &list, &faults); code != exitOK {
+		t.Fatalf("code %d: %s", code, &faults)
+	}
+	rows := 0
+	for lines := json.NewDecoder(&list); ; rows++ {
+		var row struct {
+			ID   string `json:"record_id"`
+			Name string `json:"agent_name"`
+		}
+		if err := lines.Decode(&row); err == io.EOF {
+			break
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		if !strings.HasPrefix(row.Name, "lark-") || answered[row.Name] != "" && answered[row.Name] != row.ID {
+			t.Errorf("a record that nobody was told of: %+v", row)
+		}
+		delete(answered, row.Name)
+	}
+	if len(answered) > 0 {
+		t.Errorf("%d registrations were answered and are lost, %v among them", len(answered), answered)
+	}
+	t.Logf("%d rows", rows)
+}
+
+// startServer starts the program and waits until it answers.
+func startServer(t *testing.T, data string) (server *exec.Cmd, address string) {
+	t.Helper()
+	server = exec.Command("anteroom", "serve", "--addr", "127.0.0.1:0", "--data", data, "--write-limit", "0",
+		"--content", "../../content", "--public", "../../public")
+	log := filepath.Join(t.TempDir(), "log")
+	file, err := os.Create(log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	server.Stdout, server.Stderr = file, io.Discard
+	if err := server.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		server.Process.Kill()
+		server.Wait()
+		file.Close()
+	})
+	for end := time.Now().Add(20 * time.Second); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
+		text, err := os.ReadFile(log)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, rest, found := strings.Cut(string(text), "http://127.0.0.1:"); found {
+			port := rest[:strings.IndexFunc(rest+" ", func(r rune) bool { return r < '0' || r > '9' })]
+			return server, "http://127.0.0.1:" + port
+		}
+	}
+	t.Fatal("the server prints no address")
+	return nil, ""
+}
+
+// register registers a name and returns the id of its record.
+func register(client *http.Client, address, name string) (id string, err error) {
+	r, err := client.Post(address+"/api/waitlist", "application/json", strings.NewReader(`{"agent_name":"`+name+`"}`))
+	if err != nil {
+		return "", err
+	}
+	defer r.Body.Close()
+	var answer struct {
+		ID string `json:"record_id"`
+	}
+	if err := json.NewDecoder(r.Body).Decode(&answer); err != nil {
+		return "", err
+	}
+	if r.StatusCode != http.StatusOK || answer.ID == "" {
+		return "", fmt.Errorf("register %s: %s", name, r.Status)
+	}
+	return answer.ID, nil
+}
