@@ -70,12 +70,17 @@ pages() {
   node_tool html-validate --config build/lint/htmlvalidate.json --max-warnings 0 "${files[@]}"
 }
 
+# types checks the JavaScript of the worker by its JSDoc types.
+types() { node_tool tsc -p edge/worker/jsconfig.json; }
+
 if ! need go "install Go 1.26 or later"; then exit 1; fi
 check "toolchain" build/toolchain/install.sh
 check "go vet" go vet ./...
 check "gofumpt" gofumpt
 check "staticcheck" tool staticcheck ./...
 check "templates" templ_fresh
+check "edge bundle" go run ./cmd/anteroom build
+check "edge types" types
 if [ "${1:-}" != lint ]; then check "go test" go test ./...; fi
 check "public/ is up to date" go run ./cmd/anteroom generate --check
 check "OpenAPI, Redocly" node_tool redocly lint --config build/lint/redocly.yaml --format=stylish public/openapi.json

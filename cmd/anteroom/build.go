@@ -27,7 +27,6 @@ const (
 const (
 	wasmFile     = "edge.wasm"
 	snapshotFile = "snapshot.txt"
-	apexFile     = "apex.mjs" // a worker of its own, and no part of the bundle
 )
 
 func buildCommand(t *terminal) *cobra.Command {
@@ -78,10 +77,8 @@ func compile(ctx context.Context, t *terminal) (map[string][]byte, error) {
 		return nil, err
 	}
 	for _, name := range scripts {
-		if base := filepath.Base(name); base != apexFile {
-			if files[base], err = os.ReadFile(name); err != nil {
-				return nil, fmt.Errorf("read worker: %w", err)
-			}
+		if files[filepath.Base(name)], err = os.ReadFile(name); err != nil {
+			return nil, fmt.Errorf("read worker: %w", err)
 		}
 	}
 	temporary, err := os.MkdirTemp("", "anteroom-build-")

@@ -1,0 +1,629 @@
+// The tests of the host on Cloudflare: the bundle, on its runtime, with its store, its mail and its limiter.
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"anteroom/edge/edgetest"
+	"anteroom/edge/migrations"
+	"anteroom/edge/snapshot"
+
+	"github.com/BurntSushi/toml"
+)
+
+const root = "../.."
+
+// temporary is a folder that is there as long as the tests run.
+var temporary string
+
+// harness is build/harness.mjs, one process for all tests.
+var harness struct {
+	once sync.Once
+	err  error
+	in   io.WriteCloser
+	cmd  *exec.Cmd
+
+	mu  sync.Mutex
+	out *bufio.Reader
+}
+
+func TestMain(m *testing.M) {
+	var err error
+	if temporary, err = os.MkdirTemp("", "anteroom-worker-"); err != nil {
+		panic(err)
+	}
+	code := m.Run()
+	if harness.cmd != nil {
+		harness.in.Close()
+		harness.cmd.Wait()
+	}
+	os.RemoveAll(temporary)
+	os.Exit(code)
+}
+
+// bundle builds the bundle of today's sources into a folder of its own. Where that was done before it takes no time.
+var bundle = sync.OnceValues(func() (string, error) {
+	// The sources are looked at here too, so that go test keeps no result that is older than they are.
+	for _, folder := range []string{"build/lint", "build/npm/package-lock.json", "build/toolchain", "build/edge.sh", "build/harness.mjs", "build/target.json", "cmd", "content", "edge", "generator", "go.sum", "public", "wrangler.toml"} {
+		err := filepath.WalkDir(filepath.Join(root, folder), func(name string, _ fs.DirEntry, err error) error {
+			if err == nil {
+				_, err = os.Stat(name)
+			}
+			return err
+		})
+		if err != nil {
+			return "", err
+		}
+	}
+	build := exec.Command("go", "run", "./cmd/anteroom", "build", "--out", filepath.Join(temporary, "bundle"))
+	build.Dir = root
+	if said, err := build.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("build the bundle: %w (run make edge to see it)\n%s", err, said)
+	}
+	return filepath.Join(temporary, "bundle"), nil
+})
+
+// node is a command that runs JavaScript with the pinned Node.js, which the bundle's build installs.
+func node(t testing.TB, arguments ...string) *exec.Cmd {
+	t.Helper()
+	if _, err := bundle(); err != nil {
+		t.Fatal(err)
+	}
+	return exec.Command(root+"/build/npm/node_modules/.bin/node", arguments...)
+}
+
+func startHarness(t *testing.T) (err error) {
+	cmd := node(t, root+"/build/harness.mjs")
+	cmd.Stderr = io.Discard // a test asks for the lines of its own service
+	if harness.in, err = cmd.StdinPipe(); err != nil {
+		return err
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		return err
+	}
+	harness.out = bufio.NewReader(out)
+	harness.cmd = cmd
+	return cmd.Start()
+}
+
+// reply is what the harness answers.
+type reply struct {
+	Error   string           `json:"error"`
+	Service int              `json:"service"`
+	URL     string           `json:"url"`
+	Rows    []map[string]any `json:"rows"`
+	Outcome string           `json:"outcome"`
+	Log     []string         `json:"log"`
+	Mail    []mail           `json:"mail"`
+}
+
+type mail struct {
+	To      []string          `json:"to"`
+	From    string            `json:"from"`
+	Subject string            `json:"subject"`
+	Text    string            `json:"text"`
+	Headers map[string]string `json:"headers"`
+}
+
+func ask(t *testing.T, request any) (r reply) {
+	t.Helper()
+	harness.once.Do(func() { harness.err = startHarness(t) })
+	if harness.err != nil {
+		t.Fatal(harness.err)
+	}
+	text, err := json.Marshal(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	harness.mu.Lock()
+	defer harness.mu.Unlock()
+	if _, err := harness.in.Write(append(text, '\n')); err != nil {
+		t.Fatal(err)
+	}
+	line, err := harness.out.ReadBytes('\n')
+	if err == nil {
+		err = json.Unmarshal(line, &r)
+	}
+	if err != nil || r.Error != "" {
+		t.Fatalf("harness: %v %s", err, r.Error)
+	}
+	return r
+}
+
+// options are what a service is started with; see build/harness.mjs.
+type options struct {
+	Bundle     string         `json:"bundle"`
+	Main       string         `json:"main,omitempty"`
+	Wasm       []byte         `json:"wasm,omitempty"`
+	Snapshot   string         `json:"snapshot"`
+	Date       string         `json:"compatibility_date"`
+	Migrations []string       `json:"migrations,omitempty"`
+	Folder     string         `json:"folder,omitempty"`
+	Mail       *mailAddresses `json:"mail,omitempty"`
+	Limit      int64          `json:"limit"`
+	Key        string         `json:"key,omitempty"`
+}
+
+type mailAddresses struct {
+	To   string `json:"to"`
+	From string `json:"from"`
+}
+
+// bound are the options of a service that has everything.
+func bound(t *testing.T, s *snapshot.Snapshot) options {
+	t.Helper()
+	var text bytes.Buffer
+	encoder := json.NewEncoder(&text)
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(s); err != nil {
+		t.Fatal(err)
+	}
+	var config struct {
+		Date string `toml:"compatibility_date"`
+	}
+	if _, err := toml.DecodeFile(root+"/wrangler.toml", &config); err != nil {
+		t.Fatal(err)
+	}
+	folder, err := bundle()
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := options{
+		Bundle: folder, Snapshot: text.String(), Date: config.Date, Limit: s.WritesPerMinute,
+		Mail: &mailAddresses{To: s.RelayTo, From: s.RelayFrom}, Key: base64.StdEncoding.EncodeToString(edgetest.Key.Seed()),
+	}
+	files, err := fs.ReadDir(migrations.Files, ".")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range files {
+		sql, err := migrations.Files.ReadFile(file.Name())
+		if err != nil {
+			t.Fatal(err)
+		}
+		o.Migrations = append(o.Migrations, string(sql))
+	}
+	return o
+}
+
+// with is a main module that hands the worker other bindings: members of a JavaScript object literal, made of env.
+func with(bindings string) string {
+	return `import worker from './worker.mjs';
+const later = (milliseconds) => new Promise((resolve) => setTimeout(resolve, milliseconds));
+const bound = (env) => ({ ...env, ` + bindings + ` });
+export default {
+  fetch: (request, env, ctx) => worker.fetch(request, bound(env), ctx),
+  scheduled: (event, env, ctx) => worker.scheduled(event, bound(env), ctx),
+};`
+}
+
+// service is one that runs.
+type service struct {
+	t    *testing.T
+	id   int
+	url  string
+	stop func()
+}
+
+func start(t *testing.T, o options) *service {
+	t.Helper()
+	r := ask(t, map[string]any{"start": o})
+	s := &service{t: t, id: r.Service, url: r.URL}
+	s.stop = sync.OnceFunc(func() { ask(t, map[string]any{"service": s.id, "stop": true}) })
+	t.Cleanup(s.stop)
+	return s
+}
+
+// do sends a request to the canonical host, and returns the answer and its body. Header is pairs of name and value.
+func (s *service) do(method, target, body string, header ...string) (*http.Response, map[string]any) {
+	s.t.Helper()
+	r, err := http.NewRequest(method, s.url+target, strings.NewReader(body))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	r.Host = "www.example.org"
+	for i := 0; i < len(header); i += 2 {
+		r.Header.Set(header[i], header[i+1])
+	}
+	answer, err := http.DefaultClient.Do(r)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	var object map[string]any
+	if err := json.NewDecoder(answer.Body).Decode(&object); err != nil {
+		s.t.Fatalf("%s %s: %d: %v", method, target, answer.StatusCode, err)
+	}
+	return answer, object
+}
+
+// want sends a request that must be answered with a status, and returns the body.
+func (s *service) want(status int, method, target, body string) map[string]any {
+	s.t.Helper()
+	answer, object := s.do(method, target, body)
+	if answer.StatusCode != status {
+		s.t.Fatalf("%s %s: %d, want %d: %v\n%s", method, target, answer.StatusCode, status, object, strings.Join(s.log(), "\n"))
+	}
+	return object
+}
+
+func (s *service) sql(statement string) []map[string]any {
+	s.t.Helper()
+	return ask(s.t, map[string]any{"service": s.id, "sql": statement}).Rows
+}
+
+// count is how many rows a table has.
+func (s *service) count(table string) int {
+	s.t.Helper()
+	return int(s.sql("SELECT count(*) AS n FROM " + table)[0]["n"].(float64))
+}
+
+// cron runs the timer of the outbox.
+func (s *service) cron() {
+	s.t.Helper()
+	if outcome := ask(s.t, map[string]any{"service": s.id, "cron": "*/5 * * * *"}).Outcome; outcome != "ok" {
+		s.t.Errorf("the timer ends with %q", outcome)
+	}
+}
+
+// mail is what was sent, the newest first.
+func (s *service) mail() []mail {
+	s.t.Helper()
+	return ask(s.t, map[string]any{"service": s.id, "mail": true}).Mail
+}
+
+func (s *service) log() []string {
+	s.t.Helper()
+	return ask(s.t, map[string]any{"service": s.id, "log": true}).Log
+}
+
+// eventually waits for what happens after an answer.
+func eventually(t *testing.T, what string, done func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(10 * time.Second); !done(); time.Sleep(20 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("%s: not within ten seconds", what)
+		}
+	}
+}
+
+// TestTranscripts holds the conversations of every host with this one.
+func TestTranscripts(t *testing.T) {
+	edgetest.RunTranscripts(t, func(t *testing.T, s *snapshot.Snapshot) string { return start(t, bound(t, s)).url })
+}
+
+const registration = `{"agent_name":"ada","owner_email":"owner@example.org"}`
+
+// TestTheStoreFails: nothing is half recorded, and nothing is said to be recorded that is not.
+func TestTheStoreFails(t *testing.T) {
+	s := start(t, bound(t, edgetest.Snapshot()))
+	s.sql("DROP TABLE outbox")
+	s.want(503, "POST", "/api/waitlist", registration)
+	s.want(503, "GET", "/api/waitlist?agent_name=ada&owner_email=owner%40example.org", "")
+	if n, m := s.count("registrations"), s.count("contacts"); n != 0 || m != 0 {
+		t.Errorf("half recorded: %d registrations, %d contacts", n, m)
+	}
+	s.want(200, "POST", "/api/waitlist", `{"agent_name":"ada"}`) // which needs no outbox
+	if n := s.count("registrations"); n != 1 {
+		t.Errorf("%d registrations, want 1", n)
+	}
+	if log := strings.Join(s.log(), "\n"); !strings.Contains(log, "store") || strings.Contains(log, "owner") || strings.Contains(log, "ada") {
+		t.Errorf("the log says too little or too much:\n%s", log)
+	}
+	s.cron()
+	s.want(200, "GET", "/api/aup", "")
+
+	o := bound(t, edgetest.Snapshot())
+	o.Migrations = nil
+	s = start(t, o)
+	for range 3 {
+		s.want(503, "POST", "/api/waitlist", registration)
+	}
+	s.want(200, "GET", "/api/aup", "")
+	if n := strings.Count(strings.Join(s.log(), "\n"), "bind a D1 database as DB"); n != 1 {
+		t.Errorf("that there is no store is logged %d times, want once", n)
+	}
+
+	// What is not known to have failed is not known to be undone: the answer says so.
+	o = bound(t, edgetest.Snapshot())
+	o.Main = with(`DB: { prepare: (sql) => env.DB.prepare(sql), batch: (list) => env.DB.batch(list).then(() => { throw new Error('network connection lost'); }) }`)
+	s = start(t, o)
+	lost := s.want(503, "POST", "/api/waitlist", registration)
+	o.Main = with(`DB: { prepare: (sql) => env.DB.prepare(sql), batch: async () => { throw new Error('D1_ERROR: D1 DB is overloaded. Requests queued for too long.'); } }`)
+	s = start(t, o)
+	refused := s.want(503, "POST", "/api/waitlist", registration)
+	if lost["detail"] == refused["detail"] {
+		t.Errorf("a write that may have been done and one that was not are answered alike: %v", lost["detail"])
+	}
+}
+
+func TestTheRelayFails(t *testing.T) {
+	absent := bound(t, edgetest.Snapshot())
+	absent.Mail = nil
+	forbidden := bound(t, edgetest.Snapshot())
+	forbidden.Mail.To = "nobody@example.org"
+	throws := func(code string) options {
+		o := bound(t, edgetest.Snapshot())
+		o.Main = with(`EMAIL: { async send() { throw Object.assign(new Error('no'), { code: '` + code + `' }); } }`)
+		return o
+	}
+	details := map[string]any{}
+	for name, o := range map[string]options{
+		"absent": absent, "forbidden": forbidden, "refuses": throws("E_RATE_LIMIT_EXCEEDED"), "unknown": throws("E_DELIVERY_FAILED"), "breaks": throws(""),
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := start(t, o)
+			details[name] = s.want(502, "POST", "/api/suggest", `{"suggestion":"a long enough suggestion","contact":"owner@example.org"}`)["detail"]
+			if n := s.count("suggestions"); n != 0 {
+				t.Errorf("%d suggestions recorded, want none", n)
+			}
+			// What the outbox holds waits for the relay to come back.
+			s.want(200, "POST", "/api/waitlist", registration)
+			eventually(t, "a try", func() bool {
+				row := s.sql("SELECT state, tries, payload IS NOT NULL AS kept, lease FROM outbox")[0]
+				return row["state"] == "pending" && row["tries"] == 1.0 && row["kept"] == 1.0 && row["lease"] == nil
+			})
+			if log := strings.Join(s.log(), "\n"); !strings.Contains(log, "relay") || strings.Contains(log, "owner") || strings.Contains(log, "enough") {
+				t.Errorf("the log says too little or too much:\n%s", log)
+			}
+		})
+	}
+	if details["unknown"] == details["refuses"] || details["unknown"] != details["breaks"] || details["forbidden"] != details["refuses"] {
+		t.Errorf("the answers do not tell what is known of the message: %v", details)
+	}
+}
+
+func TestTheOutboxIsDelivered(t *testing.T) {
+	s := start(t, bound(t, edgetest.Snapshot()))
+	delivered := func() bool {
+		rows := s.sql("SELECT state, payload FROM outbox")
+		return len(rows) == 1 && rows[0]["state"] == "delivered" && rows[0]["payload"] == nil
+	}
+	answer := s.want(200, "POST", "/api/waitlist", registration)
+	eventually(t, "delivery at once", delivered)
+	s.sql(`UPDATE outbox SET state = 'pending', payload = '{"address":"owner@example.org","who":"ada"}', next_try_at = 0`)
+	s.cron()
+	if !delivered() {
+		t.Errorf("the timer leaves %v", s.sql("SELECT * FROM outbox"))
+	}
+	sent := s.mail()
+	if len(sent) != 2 {
+		t.Fatalf("%d messages, want 2", len(sent))
+	}
+	for _, m := range sent {
+		if m.Headers["X-Anteroom-Record"] != answer["record_id"] || m.Headers["X-Anteroom-Message"] != sent[0].Headers["X-Anteroom-Message"] ||
+			m.From != "service@example.org" || len(m.To) != 1 || m.To[0] != "operator@example.org" || !strings.Contains(m.Text, "owner@example.org") {
+			t.Errorf("sent: %+v", m)
+		}
+	}
+}
+
+// TestKilledWhileDelivering ends a worker that has sent and not yet marked what it sent.
+func TestKilledWhileDelivering(t *testing.T) {
+	o := bound(t, edgetest.Snapshot())
+	o.Folder = t.TempDir()
+	normal := o.Main
+	o.Main = with(`DB: { batch: (list) => env.DB.batch(list), prepare: (sql) =>
+		sql.includes("'delivered'") ? { bind: () => ({ all: () => new Promise(() => {}) }) } : env.DB.prepare(sql) }`)
+	s := start(t, o)
+	s.want(200, "POST", "/api/waitlist", registration)
+	eventually(t, "a message", func() bool { return len(s.mail()) == 1 })
+	first := s.mail()[0]
+	s.stop()
+
+	o.Main, o.Migrations = normal, nil
+	s = start(t, o)
+	s.cron()
+	if n := len(s.mail()); n != 0 {
+		t.Errorf("%d messages while another holds the lease, want none", n)
+	}
+	s.sql("UPDATE outbox SET lease_until = unixepoch() - 1")
+	s.cron()
+	again := s.mail()
+	if len(again) != 1 || again[0].Headers["X-Anteroom-Message"] != first.Headers["X-Anteroom-Message"] || again[0].Text != first.Text {
+		t.Errorf("after the lease: %+v, want once more %+v", again, first)
+	}
+	if rows := s.sql("SELECT state, tries, payload FROM outbox"); rows[0]["state"] != "delivered" || rows[0]["tries"] != 2.0 || rows[0]["payload"] != nil {
+		t.Errorf("the outbox holds %v", rows)
+	}
+}
+
+func TestTheLimiterFails(t *testing.T) {
+	absent := bound(t, edgetest.Snapshot())
+	absent.Limit = 0
+	failing := bound(t, edgetest.Snapshot())
+	failing.Main = with(`RL: { async limit() { throw new Error('down'); } }`)
+	for name, o := range map[string]options{"absent": absent, "failing": failing} {
+		t.Run(name, func(t *testing.T) {
+			s := start(t, o)
+			for range edgetest.Snapshot().WritesPerMinute + 1 {
+				answer, body := s.do("POST", "/api/receipt", `{}`)
+				if answer.StatusCode != 200 || answer.Header.Get("RateLimit-Policy") != "" || answer.Header.Get("RateLimit") != "" {
+					t.Fatalf("%d %v %v", answer.StatusCode, answer.Header, body)
+				}
+			}
+			if log := strings.Join(s.log(), "\n"); strings.Count(log, "rate limiter") != 1 {
+				t.Errorf("the rate limiter is logged %d times, want once:\n%s", strings.Count(log, "rate limiter"), log)
+			}
+		})
+	}
+}
+
+// TestGoneClient: what is left of a turn whose caller went away is whole or nothing, and holds up nobody.
+func TestGoneClient(t *testing.T) {
+	o := bound(t, edgetest.Snapshot())
+	o.Main = with(`RL: { limit: () => later(400).then(() => ({ success: true })) }`)
+	s := start(t, o)
+	for range 3 {
+		ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+		r, err := http.NewRequestWithContext(ctx, "POST", s.url+"/api/waitlist", strings.NewReader(registration))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Host = "www.example.org"
+		if answer, err := http.DefaultClient.Do(r); err == nil {
+			t.Fatalf("answered %d before the client went away", answer.StatusCode)
+		}
+		cancel()
+	}
+	s.want(200, "POST", "/api/waitlist", registration) // takes longer than the others had left
+	n := s.count("registrations")
+	if m, k := s.count("contacts"), s.count("outbox"); n != m || n != k || n < 1 || n > 4 {
+		t.Errorf("%d registrations, %d contacts, %d rows of the outbox", n, m, k)
+	}
+	eventually(t, "delivery of all", func() bool { return len(s.sql("SELECT 1 FROM outbox WHERE state = 'delivered'")) == n })
+}
+
+// TestClients: each caller has an allowance of its own.
+func TestClients(t *testing.T) {
+	published := edgetest.Snapshot()
+	published.WritesPerMinute = 2
+	s := start(t, bound(t, published))
+	for _, test := range []struct {
+		client string
+		status int
+	}{{"192.0.2.1", 200}, {"192.0.2.1", 200}, {"192.0.2.1", 429}, {"192.0.2.2", 200}, {"2001:db8::1", 200}, {"2001:db8::2", 200}, {"2001:db8::3", 429}, {"2001:db8:0:1::1", 200}} {
+		if answer, body := s.do("POST", "/api/receipt", `{}`, "cf-connecting-ip", test.client); answer.StatusCode != test.status {
+			t.Errorf("%s: %d, want %d: %v", test.client, answer.StatusCode, test.status, body)
+		}
+	}
+}
+
+func TestReceiptKeys(t *testing.T) {
+	o := bound(t, edgetest.Snapshot())
+	for _, test := range []struct {
+		name, key string
+		status    int
+		signed    any
+	}{
+		{"absent", "", 200, false},
+		{"a seed and a line break", o.Key + "\n", 200, true},
+		{"malformed", "secret!", 500, nil},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			o.Key = test.key
+			s := start(t, o)
+			for range 2 {
+				if body := s.want(test.status, "POST", "/api/receipt", `{"agent_name":"ada"}`); body["signed"] != test.signed {
+					t.Errorf("signed is %v, want %v", body["signed"], test.signed)
+				}
+			}
+			s.want(200, "GET", "/api/aup", "")
+			s.want(200, "POST", "/api/waitlist", `{"agent_name":"ada"}`)
+			log := strings.Join(s.log(), "\n")
+			if test.key != "" && strings.Contains(log, test.key) {
+				t.Errorf("the log holds the secret:\n%s", log)
+			}
+			if said := strings.Count(log, "RECEIPT_KEY is neither"); said != map[bool]int{true: 1}[test.status == 500] {
+				t.Errorf("the log says %d times what is wrong with the key:\n%s", said, log)
+			}
+		})
+	}
+}
+
+func TestSnapshotOfAnotherFormat(t *testing.T) {
+	o := bound(t, edgetest.Snapshot())
+	o.Snapshot = strings.Replace(o.Snapshot, snapshot.Format, "anteroom-snapshot-0", 1)
+	s := start(t, o)
+	s.want(500, "GET", "/api/aup", "")
+	if log := strings.Join(s.log(), "\n"); !strings.Contains(log, "anteroom-snapshot-0") || !strings.Contains(log, snapshot.Format) {
+		t.Errorf("the log does not name both formats:\n%s", log)
+	}
+}
+
+// TestTrap makes the module run out of memory: one that may not grow, and a body that needs more than it has.
+func TestTrap(t *testing.T) {
+	o := bound(t, edgetest.Snapshot())
+	module, err := os.ReadFile(o.Bundle + "/edge.wasm")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if o.Wasm, err = ungrowing(module); err != nil {
+		t.Fatal(err)
+	}
+	// Between its rounds a turn waits long enough for traps in other turns.
+	o.Main = with(`RL: { limit: () => later(300).then(() => ({ success: true })) }`)
+	s := start(t, o)
+	large := `{"agent_name":"ada","x":[` + strings.Repeat(`{"a":0},`, 8000) + `{}]}`
+	var all sync.WaitGroup
+	statuses := make([]int, 12)
+	for i := range statuses {
+		all.Go(func() {
+			body := fmt.Sprintf(`{"agent_name":"ada-%d"}`, i)
+			if i%4 == 0 {
+				body = large
+				time.Sleep(100 * time.Millisecond)
+			}
+			r, err := http.Post(s.url+"/api/waitlist", "application/json", strings.NewReader(body))
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			r.Body.Close()
+			statuses[i] = r.StatusCode
+		})
+	}
+	all.Wait()
+	for i, status := range statuses {
+		if want := map[bool]int{true: 500, false: 200}[i%4 == 0]; status != want {
+			t.Errorf("request %d: %d, want %d", i, status, want)
+		}
+	}
+	if n := s.count("registrations"); n != 9 {
+		t.Errorf("%d registrations, want 9", n)
+	}
+	body := s.want(500, "POST", "/api/waitlist", large)
+	if body["served_from"] != "www.example.org" || body["notice"] == nil {
+		t.Errorf("the answer to a trap is no problem document: %v", body)
+	}
+	s.want(200, "GET", "/api/roster", "")
+}
+
+// ungrowing is a module whose memory may not grow beyond what it starts with (Core Specification, section 5.5.8).
+func ungrowing(module []byte) ([]byte, error) {
+	for at := 8; at < len(module); {
+		id := module[at]
+		size, n := uvarint(module[at+1:])
+		content := at + 1 + n
+		if id == 5 && module[content] == 1 && module[content+1] == 1 { // one memory, with a maximum
+			least, n := uvarint(module[content+2:])
+			most := module[content+2+n : content+size]
+			for i := range most { // the same number of bytes
+				most[i] = byte(least>>(7*i)) & 0x7f
+				if i < len(most)-1 {
+					most[i] |= 0x80
+				}
+			}
+			return module, nil
+		}
+		at = content + size
+	}
+	return nil, errors.New("the module has no memory with a maximum")
+}
+
+func uvarint(b []byte) (value, n int) {
+	for {
+		value |= int(b[n]&0x7f) << (7 * n)
+		n++
+		if b[n-1] < 0x80 {
+			return value, n
+		}
+	}
+}
