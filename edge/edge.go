@@ -23,6 +23,10 @@ func Load(s *snapshot.Snapshot) (*Edge, error) {
 	return &Edge{s, a}, nil
 }
 
+// Keep makes the documents that anybody may cache ahead of the requests for them: for a host that does not
+// keep them itself.
+func (e *Edge) Keep() { e.api.Keep() }
+
 // Handle gives the outcome of a request's turn. See package core for the duties of a host.
 func (e *Edge) Handle(t *core.Turn) core.Outcome {
 	t.Begin(e.snapshot)

@@ -26,7 +26,7 @@ var pure = map[string]int{
 
 // allowed is what they may import besides: small, without I/O, and carried by TinyGo.
 var allowed = []string{
-	"bytes", "cmp", "encoding/base64", "errors", "math/bits", "slices", "strconv", "strings", "unicode/utf8",
+	"bytes", "cmp", "encoding/base64", "errors", "maps", "math/bits", "slices", "strconv", "strings", "unicode/utf8",
 }
 
 // sources parses every Go file of the module that is no test, by folder.
@@ -100,7 +100,8 @@ func TestThePureCore(t *testing.T) {
 	set, files := sources(t)
 	for folder := range pure {
 		for _, file := range files[folder] {
-			maps := mapNames(file)
+			declared := mapNames(file)
+			sorted := map[ast.Node]bool{}
 			ast.Inspect(file, func(n ast.Node) bool {
 				switch n := n.(type) {
 				case *ast.GoStmt:
@@ -109,8 +110,13 @@ func TestThePureCore(t *testing.T) {
 					if name, ok := n.Fun.(*ast.Ident); ok && (name.Name == "recover" || name.Name == "panic") {
 						t.Errorf("%s: %s", set.Position(n.Pos()), name.Name)
 					}
+					if calls(n, "slices", "Sorted") {
+						sorted[n.Args[0]] = true
+					} else if calls(n, "maps", "") && !sorted[n] {
+						t.Errorf("%s: the members of a map in their random order: sort them at once", set.Position(n.Pos()))
+					}
 				case *ast.RangeStmt:
-					if slices.Contains(maps, lastName(n.X)) {
+					if slices.Contains(declared, lastName(n.X)) {
 						t.Errorf("%s: a range over a map, whose order is random here and fixed on the edge", set.Position(n.Pos()))
 					}
 				}
@@ -118,6 +124,16 @@ func TestThePureCore(t *testing.T) {
 			})
 		}
 	}
+}
+
+// calls reports whether a call is of this function, "" for any, of this package.
+func calls(n *ast.CallExpr, pkg, name string) bool {
+	f, ok := n.Fun.(*ast.SelectorExpr)
+	if !ok {
+		return false
+	}
+	of, ok := f.X.(*ast.Ident)
+	return ok && of.Name == pkg && (name == "" || f.Sel.Name == name)
 }
 
 // mapNames are the names that a file declares with a map type or a map literal.

@@ -34,9 +34,6 @@ type Output struct {
 	Snapshot  *snapshot.Snapshot
 }
 
-// SnapshotText is the snapshot as the edge loads it.
-func (o *Output) SnapshotText() ([]byte, error) { return text(o.Snapshot) }
-
 // Generate makes all documents and the snapshot from a loaded site and the route table. It
 // replaces the placeholders in the texts of the site. It returns site.Faults where the words
 // of the content do not fit the route table or link to what is not published.

@@ -147,7 +147,7 @@ func TestDeterministic(t *testing.T) {
 				t.Errorf("%s differs", d.Path)
 			}
 		}
-		if a, b := snapshotText(t, first), snapshotText(t, other); !bytes.Equal(a, b) {
+		if a, b := first.Snapshot.Encode(), other.Snapshot.Encode(); !bytes.Equal(a, b) {
 			t.Error("the snapshot differs")
 		}
 	}
@@ -156,19 +156,10 @@ func TestDeterministic(t *testing.T) {
 	}
 }
 
-func snapshotText(t testing.TB, o *generator.Output) []byte {
-	t.Helper()
-	text, err := o.SnapshotText()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return text
-}
-
 // The snapshot reads back, holds every document that the route table names, and is as the golden file has it.
 func TestSnapshot(t *testing.T) {
 	o := generate(t, shippedContent)
-	text := snapshotText(t, o)
+	text := o.Snapshot.Encode()
 	s, err := snapshot.Decode(text)
 	if err != nil {
 		t.Fatal(err)
@@ -797,7 +788,7 @@ func TestOddCharacters(t *testing.T) {
 		}
 	}
 	checkLLMs(t, string(document(t, o, "/llms.txt")), paths(o), o.Snapshot.BaseURL())
-	if _, err := snapshot.Decode(snapshotText(t, o)); err != nil {
+	if _, err := snapshot.Decode(o.Snapshot.Encode()); err != nil {
 		t.Error(err)
 	}
 	if !bytes.Contains(document(t, o, "/index.html"), []byte("&lt;script&gt;alert(1)&lt;/script&gt;")) {

@@ -45,15 +45,11 @@ It fetches its compiler by itself, at a pinned version, the first time; that tak
 			if err != nil {
 				return err
 			}
-			snapshot, err := output.SnapshotText()
-			if err != nil {
-				return err
-			}
 			files, err := compile(cmd.Context(), t)
 			if err != nil {
 				return err
 			}
-			files[snapshotFile] = snapshot
+			files[snapshotFile] = output.Snapshot.Encode()
 			if err := replaceBundle(out, files); err != nil {
 				return hintPermission(err)
 			}

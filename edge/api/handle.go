@@ -21,7 +21,7 @@ var DryRun = core.Field{Name: "dry_run", Type: core.Flag, Values: []string{"1"},
 // API answers requests from one snapshot. It is made once, and no request changes it.
 type API struct {
 	snapshot *snapshot.Snapshot
-	texts    map[*Document]text // of the documents without a tail, on the canonical host
+	kept     map[*Document]text // of the documents without a tail, on the canonical host
 	links    string
 	policy   string
 }
@@ -37,13 +37,11 @@ func Load(s *snapshot.Snapshot) (*API, error) {
 	base := s.BaseURL()
 	a := &API{
 		snapshot: s,
-		texts:    map[*Document]text{},
 		links: "<" + base + `/openapi.json>; rel="service-desc"; type="application/json", <` +
 			base + `/field-guide.html>; rel="service-doc"; type="text/html", <` +
 			base + `/.well-known/api-catalog>; rel="api-catalog"`,
 		policy: `"writes";q=` + strconv.FormatInt(s.WritesPerMinute, 10) + ";w=" + strconv.Itoa(Window),
 	}
-	canonical := &core.Turn{Snapshot: s, Request: core.Request{Host: s.CanonicalHost}}
 	for _, route := range Routes {
 		needed := []*Document{endpoints, route.Contract}
 		for _, op := range route.Operations {
@@ -51,16 +49,26 @@ func Load(s *snapshot.Snapshot) (*API, error) {
 				needed = append(needed, op.Document)
 			}
 		}
-		for i, d := range needed {
+		for _, d := range needed {
 			if len(s.Documents[d.ID]) < len("{}") {
 				return nil, errors.New("load snapshot: it lacks the document " + d.ID + ": generate it with this version of the program")
-			}
-			if i > 1 && d.Tail == nil {
-				a.texts[d] = a.text(canonical, d)
 			}
 		}
 	}
 	return a, nil
+}
+
+// Keep makes the documents that anybody may cache ahead of the requests for them.
+func (a *API) Keep() {
+	a.kept = map[*Document]text{}
+	canonical := &core.Turn{Snapshot: a.snapshot, Request: core.Request{Host: a.snapshot.CanonicalHost}}
+	for _, route := range Routes {
+		for _, op := range route.Operations {
+			if op.Document != nil && op.Document.Tail == nil {
+				a.kept[op.Document] = a.text(canonical, op.Document)
+			}
+		}
+	}
 }
 
 // Handle answers a request; nil while effects are pending.
@@ -181,7 +189,7 @@ func (a *API) document(t *core.Turn, op *Operation, fresh bool) *core.Response {
 			return refusal
 		}
 	}
-	made, ready := a.texts[op.Document]
+	made, ready := a.kept[op.Document]
 	if !ready || t.Request.Host != t.Snapshot.CanonicalHost {
 		made = a.text(t, op.Document)
 	}

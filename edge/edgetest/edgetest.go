@@ -60,13 +60,7 @@ func Snapshot() *snapshot.Snapshot {
 // Load is edge.Load of a snapshot as a host gets it: written and read back.
 func Load(t testing.TB, s *snapshot.Snapshot) *edge.Edge {
 	t.Helper()
-	var text bytes.Buffer
-	encoder := json.NewEncoder(&text)
-	encoder.SetEscapeHTML(false)
-	if err := encoder.Encode(s); err != nil {
-		t.Fatal(err)
-	}
-	read, err := snapshot.Decode(text.Bytes())
+	read, err := snapshot.Decode(s.Encode())
 	if err != nil {
 		t.Fatal(err)
 	}

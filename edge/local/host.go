@@ -99,7 +99,13 @@ func Open(c Config) (*Host, error) {
 		h.log = slog.Default()
 	}
 	if c.Load == nil {
-		h.config.Load = func(s *snapshot.Snapshot) (Edge, error) { return edge.Load(s) }
+		h.config.Load = func(s *snapshot.Snapshot) (Edge, error) {
+			e, err := edge.Load(s)
+			if err == nil {
+				e.Keep()
+			}
+			return e, err
+		}
 	}
 	h.config.Hosts = nil
 	for _, name := range c.Hosts {

@@ -1,58 +1,59 @@
-// Package snapshot is what a turn may read of the content: the facts that answers are made
-// of and the published documents, as one flat JSON object with Format first.
+// Package snapshot is what a turn may read of the content: the facts that answers are made of and the
+// published documents. As text it has a line for the facts, one flat JSON object with the format first, and then a line for
+// each document: its id, a tab, and its compact JSON text. So whoever loads it reads the facts only.
 //
-//	{"format":"anteroom-snapshot-1","version":"5f1d…","service":"Anteroom Example","canonical_host":"www.anteroom.example",…,
-//	 "documents":{"aup":{"version":"0.2",…},…}}
+//	{"format":"anteroom-snapshot-2","version":"5f1d…","service":"Anteroom Example","canonical_host":"www.anteroom.example",…}
+//	aup	{"version":"0.2",…}
+//	endpoints	[{"method":"GET",…},…]
 //
-// The generator writes it with encoding/json; Decode reads it on the edge. A document is the
-// compact JSON text of an answer without the members that depend on the request.
+// A document is an answer without the members that depend on the request.
 package snapshot
 
 import (
+	"bytes"
 	"errors"
+	"maps"
+	"slices"
 	"strconv"
 
 	"anteroom/edge/jsondoc"
 )
 
 // Format names this layout. A module refuses a snapshot of another one.
-const Format = "anteroom-snapshot-1"
+const Format = "anteroom-snapshot-2"
 
 // Snapshot is the published content as the edge knows it.
 type Snapshot struct {
-	Format        string   `json:"format"`
-	Version       string   `json:"version"` // hex SHA-256 of the content
-	Service       string   `json:"service"` // its name
-	CanonicalHost string   `json:"canonical_host"`
-	ApexHost      string   `json:"apex_host"`
-	PreviewHosts  []string `json:"preview_hosts"`
-	Epoch         string   `json:"epoch"`
-	Notice        string   `json:"notice"`
-	NoteCanonical string   `json:"host_note_canonical"`
-	NoteOther     string   `json:"host_note_other"`
-	CurrentKey    string   `json:"receipt_key"`  // base64; "" when none is published
-	RetiredKeys   []string `json:"retired_keys"` // base64
-	RelayFrom     string   `json:"relay_from"`
-	RelayTo       string   `json:"relay_to"`
+	Format        string
+	Version       string // hex SHA-256 of the content
+	Service       string // its name
+	CanonicalHost string
+	ApexHost      string
+	PreviewHosts  []string
+	Epoch         string
+	Notice        string
+	NoteCanonical string
+	NoteOther     string
+	CurrentKey    string   // base64; "" when none is published
+	RetiredKeys   []string // base64
+	RelayFrom     string
+	RelayTo       string
 
-	WritesPerMinute int64 `json:"writes_per_minute"` // for one client address; 0 is without limit
-	BatchMessages   int64 `json:"batch_messages"`
-	BatchWrites     int64 `json:"batch_writes"`
+	WritesPerMinute int64 // for one client address; 0 is without limit
+	BatchMessages   int64
+	BatchWrites     int64
 
-	AsOf                 string `json:"as_of"` // date of the newest hand verification
-	CountsAgeNote        string `json:"counts_age_note"`
-	ReceivedExternal     int64  `json:"received_external"`
-	OriginatedInternally int64  `json:"originated_internally"`
-	Shipped              int64  `json:"shipped"`
+	AsOf                 string // date of the newest hand verification
+	CountsAgeNote        string
+	ReceivedExternal     int64
+	OriginatedInternally int64
+	Shipped              int64
 
-	Documents map[string]Document `json:"documents"`
+	Documents map[string]Document
 }
 
 // Document is the JSON text of one object or array.
 type Document []byte
-
-// MarshalJSON gives the text itself.
-func (d Document) MarshalJSON() ([]byte, error) { return d, nil }
 
 // BaseURL is https:// and the canonical host.
 func (s *Snapshot) BaseURL() string { return "https://" + s.CanonicalHost }
@@ -82,110 +83,116 @@ func (s *Snapshot) Trailer(w *jsondoc.Writer, servedFrom string) {
 	w.Str("host_note", note)
 }
 
-// Decode reads a snapshot. The documents alias doc. It returns an error, and no snapshot, where
-// doc is not a snapshot of this Format, has an unknown member, or lacks one.
-func Decode(doc []byte) (*Snapshot, error) {
-	v, err := jsondoc.Parse(doc)
-	if err != nil || v.Kind != jsondoc.Object {
-		return nil, errors.New("decode snapshot: it is not a JSON object")
-	}
-	s := &Snapshot{Documents: map[string]Document{}}
-	for i := range v.Members {
-		m := &v.Members[i]
-		if fault := s.set(m.Name, &m.Value); fault != "" {
-			return nil, errors.New("decode snapshot: member " + m.Name + " " + fault)
+// Encode gives the text.
+func (s *Snapshot) Encode() []byte {
+	var w jsondoc.Writer
+	w.Open('{')
+	for _, m := range s.members() {
+		switch {
+		case m.text != nil:
+			w.Str(m.name, *m.text)
+		case m.list != nil:
+			w.Strs(m.name, *m.list)
+		default:
+			w.Int(m.name, *m.number)
 		}
 	}
-	if missing := members - len(v.Members); missing != 0 {
-		return nil, errors.New("decode snapshot: it lacks " + strconv.Itoa(missing) + " of its members")
+	w.Close('}')
+	w.Buf = append(w.Buf, '\n')
+	for _, id := range slices.Sorted(maps.Keys(s.Documents)) {
+		w.Buf = append(append(w.Buf, id...), '\t')
+		w.Buf = append(append(w.Buf, s.Documents[id]...), '\n')
+	}
+	return w.Buf
+}
+
+// Decode reads a text, which the snapshot aliases from then on. It returns an error, and no snapshot, where that is no
+// snapshot of this Format, has an unknown fact, or lacks one. The documents are taken as they are.
+func Decode(text []byte) (*Snapshot, error) {
+	line, rest, _ := bytes.Cut(text, []byte{'\n'})
+	facts, err := jsondoc.Parse(line)
+	if err != nil || facts.Kind != jsondoc.Object {
+		return nil, errors.New("decode snapshot: its first line is not a JSON object")
+	}
+	if format := facts.Get("format").Text; format != Format {
+		return nil, errors.New("decode snapshot: its format is " + strconv.Quote(format) + ", and this program reads " + Format +
+			": generate and deploy both from the same version")
+	}
+	s := &Snapshot{Documents: map[string]Document{}}
+	members := s.members()
+	if len(facts.Members) != len(members) {
+		return nil, errors.New("decode snapshot: it has " + strconv.Itoa(len(facts.Members)) + " facts, and not " + strconv.Itoa(len(members)))
+	}
+	for _, m := range members {
+		if !m.set(facts.Get(m.name)) {
+			return nil, errors.New("decode snapshot: it lacks the fact " + m.name + ", or that is of another type")
+		}
+	}
+	for len(rest) > 0 {
+		line, rest, _ = bytes.Cut(rest, []byte{'\n'})
+		id, document, found := bytes.Cut(line, []byte{'\t'})
+		if !found || s.Documents[string(id)] != nil {
+			return nil, errors.New("decode snapshot: a line is no document, or a second one with its id: " + strconv.Quote(string(id)))
+		}
+		s.Documents[string(id)] = document
 	}
 	return s, nil
 }
 
-// members is how many members a snapshot has.
-const members = 23
+// member is a fact and where it is kept: in one of three.
+type member struct {
+	name   string
+	text   *string
+	list   *[]string
+	number *int64
+}
 
-// set takes over a member, and says what is wrong with it.
-func (s *Snapshot) set(name string, v *jsondoc.Value) (fault string) {
-	var text *string
-	var list *[]string
-	var number *int64
-	switch name {
-	case "format":
-		if v.Text != Format {
-			return "is " + v.Text + ", and this program reads " + Format + ": generate and deploy both from the same version"
-		}
-		text = &s.Format
-	case "version":
-		text = &s.Version
-	case "service":
-		text = &s.Service
-	case "canonical_host":
-		text = &s.CanonicalHost
-	case "apex_host":
-		text = &s.ApexHost
-	case "preview_hosts":
-		list = &s.PreviewHosts
-	case "epoch":
-		text = &s.Epoch
-	case "notice":
-		text = &s.Notice
-	case "host_note_canonical":
-		text = &s.NoteCanonical
-	case "host_note_other":
-		text = &s.NoteOther
-	case "receipt_key":
-		text = &s.CurrentKey
-	case "retired_keys":
-		list = &s.RetiredKeys
-	case "relay_from":
-		text = &s.RelayFrom
-	case "relay_to":
-		text = &s.RelayTo
-	case "writes_per_minute":
-		number = &s.WritesPerMinute
-	case "batch_messages":
-		number = &s.BatchMessages
-	case "batch_writes":
-		number = &s.BatchWrites
-	case "as_of":
-		text = &s.AsOf
-	case "counts_age_note":
-		text = &s.CountsAgeNote
-	case "received_external":
-		number = &s.ReceivedExternal
-	case "originated_internally":
-		number = &s.OriginatedInternally
-	case "shipped":
-		number = &s.Shipped
-	case "documents":
-		if v.Kind != jsondoc.Object {
-			return "is not an object"
-		}
-		for i := range v.Members {
-			s.Documents[v.Members[i].Name] = v.Members[i].Value.Raw
-		}
-		return ""
-	default:
-		return "is unknown"
+func (s *Snapshot) members() []member {
+	return []member{
+		{name: "format", text: &s.Format},
+		{name: "version", text: &s.Version},
+		{name: "service", text: &s.Service},
+		{name: "canonical_host", text: &s.CanonicalHost},
+		{name: "apex_host", text: &s.ApexHost},
+		{name: "preview_hosts", list: &s.PreviewHosts},
+		{name: "epoch", text: &s.Epoch},
+		{name: "notice", text: &s.Notice},
+		{name: "host_note_canonical", text: &s.NoteCanonical},
+		{name: "host_note_other", text: &s.NoteOther},
+		{name: "receipt_key", text: &s.CurrentKey},
+		{name: "retired_keys", list: &s.RetiredKeys},
+		{name: "relay_from", text: &s.RelayFrom},
+		{name: "relay_to", text: &s.RelayTo},
+		{name: "writes_per_minute", number: &s.WritesPerMinute},
+		{name: "batch_messages", number: &s.BatchMessages},
+		{name: "batch_writes", number: &s.BatchWrites},
+		{name: "as_of", text: &s.AsOf},
+		{name: "counts_age_note", text: &s.CountsAgeNote},
+		{name: "received_external", number: &s.ReceivedExternal},
+		{name: "originated_internally", number: &s.OriginatedInternally},
+		{name: "shipped", number: &s.Shipped},
 	}
+}
+
+// set takes a value over, where it is of the right type.
+func (m *member) set(v *jsondoc.Value) bool {
 	switch {
-	case text != nil && v.Kind == jsondoc.String:
-		*text = v.Text
-	case text != nil:
-		return "is not a string"
-	case list != nil && v.Kind == jsondoc.Array:
-		for i := range v.Items {
-			*list = append(*list, v.Items[i].Text)
+	case m.text != nil && v.Kind == jsondoc.String:
+		*m.text = v.Text
+	case m.list != nil && v.Kind == jsondoc.Array:
+		*m.list = make([]string, len(v.Items))
+		for i, item := range v.Items {
+			if item.Kind != jsondoc.String {
+				return false
+			}
+			(*m.list)[i] = item.Text
 		}
-	case list != nil:
-		return "is not an array"
-	default:
+	case m.number != nil && v.Kind == jsondoc.Number:
 		n, err := strconv.ParseInt(v.Text, 10, 64)
-		if err != nil {
-			return "is not an integer"
-		}
-		*number = n
+		*m.number = n
+		return err == nil
+	default:
+		return false
 	}
-	return ""
+	return true
 }

@@ -223,7 +223,7 @@ async function answer(request, env, ctx) {
 
 /** The answer to a turn that failed. @param {Facts} facts @param {string} host @returns {Answer} */
 function unfinished(facts, host) {
-  const { preview_hosts, host_note_other } = JSON.parse(snapshot);
+  const { preview_hosts, host_note_other } = JSON.parse(snapshot.slice(0, snapshot.indexOf('\n')));
   if (![...preview_hosts, 'localhost', '127.0.0.1', '::1'].includes(host) || host === facts.canonicalHost) return facts.unfinished;
   const body = { ...JSON.parse(facts.unfinished.body), served_from: host, host_note: host_note_other };
   return { ...facts.unfinished, body: JSON.stringify(body) };

@@ -1,0 +1,102 @@
+package snapshot_test
+
+import (
+	"bytes"
+	"os"
+	"reflect"
+	"regexp"
+	"strings"
+	"testing"
+
+	"anteroom/edge/snapshot"
+)
+
+func example() *snapshot.Snapshot {
+	return &snapshot.Snapshot{
+		Format: snapshot.Format, Service: "An \"example\"\n", CanonicalHost: "www.example.org", PreviewHosts: []string{"a.example.org"},
+		RetiredKeys: []string{}, WritesPerMinute: 30, Shipped: -1,
+		Documents: map[string]snapshot.Document{"b": snapshot.Document(`{"b":"\n"}`), "a": snapshot.Document(`[]`)},
+	}
+}
+
+func TestRoundTrip(t *testing.T) {
+	text := example().Encode()
+	s, err := snapshot.Decode(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !reflect.DeepEqual(s, example()) {
+		t.Errorf("%+v", s)
+	}
+	if !bytes.HasSuffix(text, []byte("}\na\t[]\nb\t{\"b\":\"\\n\"}\n")) {
+		t.Errorf("the documents are not sorted: %s", text)
+	}
+}
+
+// TestPackageComment checks that the example of the package comment is what is read.
+func TestPackageComment(t *testing.T) {
+	source, err := os.ReadFile("snapshot.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := string(example().Encode())
+	shown := regexp.MustCompile(`(?m)^//\t(.*)$`).FindAllStringSubmatch(string(source), -1)
+	if len(shown) != 3 {
+		t.Fatalf("the example has %d lines", len(shown))
+	}
+	for i, name := range regexp.MustCompile(`"\w+":`).FindAllString(shown[0][1], -1) {
+		if at := strings.Index(text, name); at < 0 {
+			t.Errorf("there is no %s", name)
+		} else if i == 0 && at != 1 {
+			t.Errorf("%s is not the first", name)
+		}
+	}
+	documents := strings.ReplaceAll(shown[1][1]+"\n"+shown[2][1]+"\n", "…", "")
+	facts, _, _ := strings.Cut(text, "\n")
+	s, err := snapshot.Decode([]byte(facts + "\n" + documents))
+	if err != nil || len(s.Documents) != 2 || !strings.Contains(shown[0][1], `"`+snapshot.Format+`"`) {
+		t.Errorf("%v %v", s, err)
+	}
+}
+
+func TestFaults(t *testing.T) {
+	whole := string(example().Encode())
+	for name, test := range map[string]struct{ old, new, want string }{
+		"empty":            {whole, "", "not a JSON object"},
+		"an array":         {whole, "[]", "not a JSON object"},
+		"another format":   {snapshot.Format, "anteroom-snapshot-9", `"anteroom-snapshot-9", and this program reads ` + snapshot.Format},
+		"an unknown fact":  {`"epoch"`, `"era"`, "fact epoch"},
+		"one more":         {`"epoch"`, `"era":"","epoch"`, "23 facts, and not 22"},
+		"a wrong type":     {`"shipped":-1`, `"shipped":"1"`, "fact shipped"},
+		"not an integer":   {`"shipped":-1`, `"shipped":1.5`, "fact shipped"},
+		"a mixed list":     {`["a.example.org"]`, `["a",1]`, "fact preview_hosts"},
+		"no document":      {"b\t{", "b{", "no document"},
+		"a document twice": {"\nb\t", "\na\t", "a second one"},
+	} {
+		if !strings.Contains(whole, test.old) {
+			t.Fatalf("%s: nothing to replace", name)
+		}
+		s, err := snapshot.Decode([]byte(strings.Replace(whole, test.old, test.new, 1)))
+		if s != nil || err == nil || !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%s: %v, want %s", name, err, test.want)
+		}
+	}
+}
+
+func FuzzDecode(f *testing.F) {
+	f.Add(example().Encode())
+	f.Add([]byte("{}\na\t{}"))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		s, err := snapshot.Decode(text)
+		if (s == nil) != (err != nil) {
+			t.Fatalf("%v and %v", s, err)
+		}
+		if err != nil {
+			return
+		}
+		again, err := snapshot.Decode(s.Encode())
+		if err != nil || !reflect.DeepEqual(again, s) {
+			t.Errorf("read back: %+v, %v", again, err)
+		}
+	})
+}
