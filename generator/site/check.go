@@ -23,10 +23,10 @@ const questSteps = 7
 // maxBatchWrites is how many write calls one turn can hold: each takes up to three rounds, and four are for the rest.
 const maxBatchWrites = (core.MaxRounds - 4) / 3
 
-// The checks below look at what values mean together. Each is skipped where its document is nil.
+// The checks below look at what values mean together. Each is skipped where its document is not decoded.
 
 func checkService(d *document, s *Service) {
-	if d == nil {
+	if !d.decoded {
 		return
 	}
 	if validHost([]byte(s.ApexHost)) && s.CanonicalHost != "www."+s.ApexHost {
@@ -116,7 +116,7 @@ func checkScoreboard(d *document, s, previous *Scoreboard) {
 }
 
 func checkPresence(d *document, p *Presence) {
-	if d == nil {
+	if !d.decoded {
 		return
 	}
 	if statuses := []string{"online", "away", "offline"}; !slices.Contains(statuses, p.Status) {
@@ -135,7 +135,7 @@ func checkPresence(d *document, p *Presence) {
 var call = regexp.MustCompile(`^(GET|POST) \[\[base_url\]\](/[^\s?]*)(\?\S+)?(?: with body (.+))?$`)
 
 func checkQuest(d *document, q *Quest) {
-	if d == nil {
+	if !d.decoded {
 		return
 	}
 	if q.EstTimeSeconds == 0 {
@@ -175,7 +175,7 @@ func checkQuest(d *document, q *Quest) {
 }
 
 func checkAUP(d *document, a *AUP) {
-	if d == nil {
+	if !d.decoded {
 		return
 	}
 	missing := slices.Clone(AUPCodes)
@@ -195,7 +195,7 @@ func checkAUP(d *document, a *AUP) {
 }
 
 func checkOrg(d *document, o *Org) {
-	if d != nil {
+	if d.decoded {
 		d.exactly("positions", o.Positions, charter.Positions)
 	}
 }
@@ -215,13 +215,13 @@ func (d *document) exactly(path string, words map[string]string, want []string) 
 }
 
 func checkEndpointNames(d *document, e map[string]Endpoint) {
-	if d != nil && len(e) == 0 {
+	if d.decoded && len(e) == 0 {
 		d.report(place{}, "has no endpoints", "every route and operation has its words here")
 	}
 }
 
 func checkProblems(d *document, p *Problems) {
-	if d == nil {
+	if !d.decoded {
 		return
 	}
 	var slugs []string

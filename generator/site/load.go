@@ -18,32 +18,39 @@ const maxFile = 1 << 20
 
 var (
 	scoreboardFile = regexp.MustCompile(`^[0-9]{4}-[0-9]{2}-[0-9]{2}(-[2-9])?$`)
-	pageFile       = regexp.MustCompile(`^[a-z0-9]+(-[a-z0-9]+)*$`)
 	requiredPages  = []string{"field-guide", "index", "privacy"}
 )
 
 // Load reads the content folder fsys and checks it as a whole. Its error is Faults, with every
 // fault found; their files are relative to the folder. There is no Site then.
 func Load(fsys fs.FS) (*Site, error) {
-	l := &loader{fsys: fsys, site: &Site{}, sums: map[string][32]byte{}}
+	s := &Site{}
+	l := &loader{fsys: fsys, site: s, sums: map[string][32]byte{}}
 	files, err := l.walk()
 	if err != nil {
 		return nil, Faults{{File: ".", What: "cannot read the content folder: " + cause(err), Hint: "name the folder that holds service.yaml"}}
 	}
 	l.files = files
 
-	s := l.site
+	// What can take longest comes first.
+	l.list("jobs", jobsSchema, &s.Jobs)
+	l.list("auditors", auditorsSchema, &s.Auditors)
+	l.pages()
+	endpoints := l.yaml("endpoints.yaml", &s.Endpoints)
 	service := l.yaml("service.yaml", &s.Service)
 	presence := l.yaml("presence.yaml", &s.Presence)
 	quest := l.yaml("quest.yaml", &s.Quest)
 	aup := l.yaml("aup.yaml", &s.AUP)
 	org := l.yaml("org.yaml", &s.Org)
-	endpoints := l.yaml("endpoints.yaml", &s.Endpoints)
 	problems := l.yaml("problems.yaml", &s.Problems)
 	l.yaml("llms.yaml", &s.LLMs)
-	l.scoreboards()
-	l.pages()
-	l.lists()
+	boards := l.scoreboards()
+	l.work.Wait()
+
+	for _, d := range s.documents {
+		l.faults = append(l.faults, *d.faults...)
+		d.faults = &l.faults
+	}
 	for _, file := range files {
 		if _, read := l.sums[file]; !read {
 			l.fault(file, "nothing reads this file", nearest(file, l.expected))
@@ -57,6 +64,7 @@ func Load(fsys fs.FS) (*Site, error) {
 	checkOrg(org, &s.Org)
 	checkEndpointNames(endpoints, s.Endpoints)
 	checkProblems(problems, &s.Problems)
+	checkScoreboards(boards, s.Scoreboards, files)
 	for _, d := range s.documents {
 		checkPlaceholders(d)
 	}
@@ -67,18 +75,34 @@ func Load(fsys fs.FS) (*Site, error) {
 	return s, nil
 }
 
-// loader is a content folder while it is read.
+// loader is a content folder while it is read. Every file is read by a goroutine of its own.
 type loader struct {
 	fsys     fs.FS
 	files    []string // all files that are not hidden
 	expected []string // names asked for, for hints
-	sums     map[string][32]byte
 	site     *Site
-	faults   Faults
+
+	work   sync.WaitGroup
+	mutex  sync.Mutex // guards what follows
+	sums   map[string][32]byte
+	faults Faults // those that no document has
 }
 
 func (l *loader) fault(file, what, hint string) {
-	l.faults = append(l.faults, Fault{File: file, What: what, Hint: hint})
+	l.add(Faults{{File: file, What: what, Hint: hint}})
+}
+
+func (l *loader) add(faults Faults) {
+	l.mutex.Lock()
+	defer l.mutex.Unlock()
+	l.faults = append(l.faults, faults...)
+}
+
+// sum keeps the sum of a file, and that it was looked at.
+func (l *loader) sum(file string, sum [32]byte) {
+	l.mutex.Lock()
+	defer l.mutex.Unlock()
+	l.sums[file] = sum
 }
 
 // walk lists the files of the folder, by name; those whose names, or whose folders' names, begin with a dot are left out.
@@ -111,7 +135,7 @@ func cause(err error) string {
 
 // read reads a file of at most limit bytes and keeps its sum; nil, and a fault, where that fails.
 func (l *loader) read(file string, limit int64) []byte {
-	l.sums[file] = [32]byte{}
+	l.sum(file, [32]byte{})
 	if info, err := fs.Stat(l.fsys, file); err == nil && info.Size() > limit {
 		l.fault(file, "too large", "a content file has at most "+bytesText(limit))
 		return nil
@@ -128,7 +152,7 @@ func (l *loader) read(file string, limit int64) []byte {
 		l.fault(file, "empty", "write it")
 		return nil
 	}
-	l.sums[file] = sha256.Sum256(src)
+	l.sum(file, sha256.Sum256(src))
 	return src
 }
 
@@ -139,30 +163,29 @@ func bytesText(n int64) string {
 	return "1 MiB"
 }
 
-// open makes the document of a file.
+// open makes the document of a file, with faults of its own until all files are read.
 func (l *loader) open(file string) *document {
-	d := &document{file: file, at: map[string]place{}, faults: &l.faults}
+	d := &document{file: file, at: map[string]place{}, faults: &Faults{}}
 	l.site.documents = append(l.site.documents, d)
 	return d
 }
 
-// yaml reads one YAML file into target. The document is nil where it cannot be parsed: what its values mean
-// together is then not checked.
+// yaml begins to read one YAML file into target. Where it cannot be parsed the document is not decoded: what
+// its values mean together is then not checked.
 func (l *loader) yaml(file string, target any) *document {
 	l.expected = append(l.expected, file)
-	src := l.read(file, maxFile)
-	if src == nil {
-		return nil
-	}
 	d := l.open(file)
-	if !d.decode(src, target) {
-		return nil
-	}
+	l.work.Go(func() {
+		if src := l.read(file, maxFile); src != nil {
+			d.decode(src, target)
+		}
+	})
 	return d
 }
 
-func (l *loader) scoreboards() {
-	var previous *Scoreboard
+// scoreboards begins to read the hand verifications, and gives the document of each.
+func (l *loader) scoreboards() (documents []*document) {
+	var names []string
 	for _, file := range l.files {
 		dir, base := path.Split(file)
 		if dir != "scoreboard/" || path.Ext(base) != ".yaml" {
@@ -170,22 +193,36 @@ func (l *loader) scoreboards() {
 		}
 		name := strings.TrimSuffix(base, ".yaml")
 		if !scoreboardFile.MatchString(name) || !validDate([]byte(name[:10])) {
-			l.sums[file] = [32]byte{}
+			l.sum(file, [32]byte{})
 			l.fault(file, "not the name of a hand verification", "name it after its as_of: scoreboard/2026-11-20.yaml, a second one on that date 2026-11-20-2.yaml")
 			continue
 		}
-		board := Scoreboard{File: name}
-		if d := l.yaml(file, &board); d != nil {
-			if len(name) > 10 && !slices.Contains(l.files, "scoreboard/"+before(name)+".yaml") {
-				d.fault("as_of", "scoreboard/"+before(name)+".yaml is missing", "the numbers of one date follow each other")
-			}
-			checkScoreboard(d, &board, previous)
-			previous = &board
-		}
-		l.site.Scoreboards = append(l.site.Scoreboards, board)
+		names = append(names, name)
 	}
-	if len(l.site.Scoreboards) == 0 {
+	if len(names) == 0 {
 		l.fault("scoreboard", "holds no hand verification", "write one, named after its date: scoreboard/2026-11-20.yaml")
+	}
+	l.site.Scoreboards = make([]Scoreboard, len(names))
+	for i, name := range names {
+		l.site.Scoreboards[i].File = name
+		documents = append(documents, l.yaml("scoreboard/"+name+".yaml", &l.site.Scoreboards[i]))
+	}
+	return documents
+}
+
+// checkScoreboards checks the hand verifications by themselves and in their order.
+func checkScoreboards(documents []*document, boards []Scoreboard, files []string) {
+	var previous *Scoreboard
+	for i, d := range documents {
+		if !d.decoded {
+			continue
+		}
+		board := &boards[i]
+		if name := board.File; len(name) > 10 && !slices.Contains(files, "scoreboard/"+before(name)+".yaml") {
+			d.fault("as_of", "scoreboard/"+before(name)+".yaml is missing", "the numbers of one date follow each other")
+		}
+		checkScoreboard(d, board, previous)
+		previous = board
 	}
 }
 
@@ -197,6 +234,7 @@ func before(name string) string {
 	return name[:10]
 }
 
+// pages begins to read the pages.
 func (l *loader) pages() {
 	for _, name := range requiredPages {
 		file := "pages/" + name + ".md"
@@ -207,26 +245,27 @@ func (l *loader) pages() {
 	}
 	for _, file := range l.files {
 		dir, base := path.Split(file)
-		name, markdown := strings.CutSuffix(base, ".md")
-		if dir != "pages/" || !markdown {
-			continue
+		if name, markdown := strings.CutSuffix(base, ".md"); dir == "pages/" && markdown {
+			l.site.Pages = append(l.site.Pages, Page{Name: name})
 		}
-		src := l.read(file, maxFile)
-		if !pageFile.MatchString(name) {
-			l.fault(file, "not the name of a page", "its name is its address: "+formats["id"].want)
-		}
-		if src == nil {
-			continue
-		}
-		page := Page{Name: name}
-		l.page(file, src, &page)
-		l.site.Pages = append(l.site.Pages, page)
+	}
+	for i := range l.site.Pages {
+		page := &l.site.Pages[i]
+		d := l.open("pages/" + page.Name + ".md")
+		l.work.Go(func() {
+			src := l.read(d.file, maxFile)
+			if !validID([]byte(page.Name)) {
+				l.fault(d.file, "not the name of a page", "its name is its address: "+formats["id"].want)
+			}
+			if src != nil {
+				d.page(src, page)
+			}
+		})
 	}
 }
 
-// page splits the front matter off and reads it.
-func (l *loader) page(file string, src []byte, page *Page) {
-	d := l.open(file)
+// page splits the front matter of a page off and reads it.
+func (d *document) page(src []byte, page *Page) {
 	if !d.readable(src) {
 		return
 	}
@@ -247,46 +286,27 @@ func (l *loader) page(file string, src []byte, page *Page) {
 	checkMarkers(d, page)
 }
 
-// lists reads the two lists that grow, side by side.
-func (l *loader) lists() {
-	type job struct {
-		schema *schema
-		target *List
-		name   string
-		file   string
-		src    []byte
-		faults Faults
-	}
-	jobs := []*job{{schema: jobsSchema, target: &l.site.Jobs, name: "jobs"}, {schema: auditorsSchema, target: &l.site.Auditors, name: "auditors"}}
-	var wait sync.WaitGroup
-	for _, j := range jobs {
-		l.expected = append(l.expected, j.name+".yaml", j.name+".json")
-		inYAML, inJSON := slices.Contains(l.files, j.name+".yaml"), slices.Contains(l.files, j.name+".json")
-		switch {
-		case inYAML && inJSON:
-			l.sums[j.name+".yaml"], l.sums[j.name+".json"] = [32]byte{}, [32]byte{}
-			l.fault(j.name+".json", j.name+".yaml is there too", "keep one of them")
-			continue
-		case inJSON:
-			j.file = j.name + ".json"
-		default:
-			j.file = j.name + ".yaml"
+// list begins to read one of the lists that grow.
+func (l *loader) list(name string, s *schema, target *List) {
+	inYAML, inJSON := name+".yaml", name+".json"
+	l.expected = append(l.expected, inYAML, inJSON)
+	file := inYAML
+	if slices.Contains(l.files, inJSON) {
+		file = inJSON
+		if slices.Contains(l.files, inYAML) {
+			l.sum(inYAML, [32]byte{})
+			l.sum(inJSON, [32]byte{})
+			l.fault(inJSON, inYAML+" is there too", "keep one of them")
+			return
 		}
-		if j.src = l.read(j.file, maxListBytes); j.src == nil {
-			continue
+	}
+	l.work.Go(func() {
+		if src := l.read(file, maxListBytes); src != nil {
+			list, faults := loadList(l.fsys, file, src, s)
+			l.add(faults)
+			*target = *list
 		}
-		wait.Go(func() {
-			var list *List
-			if list, j.faults = loadList(l.fsys, j.file, j.src, j.schema); len(j.faults) == 0 {
-				*j.target = *list
-			}
-			j.src = nil
-		})
-	}
-	wait.Wait()
-	for _, j := range jobs {
-		l.faults = append(l.faults, j.faults...)
-	}
+	})
 }
 
 // loadList reads one list file whose bytes are src. They are not a file afterwards: where a place is needed,

@@ -70,11 +70,11 @@ func (d *document) placeOf(path string) place {
 // key is required, and every string not blank, unless its tag says omitempty; a key that the struct
 // does not have is a fault; so is a negative number. The tag "is" names the format of a string.
 //
-// It reports false where there is nothing to decode. After it, fault leaves out what follows from a fault already found.
-func (d *document) decode(src []byte, target any) bool {
+// The document stays undecoded where there is nothing to decode. After it, fault leaves out what follows from a fault already found.
+func (d *document) decode(src []byte, target any) {
 	body := d.parse(src)
 	if body == nil {
-		return false
+		return
 	}
 	first := len(*d.faults)
 	d.value(body, reflect.ValueOf(target).Elem(), "", "", false)
@@ -82,7 +82,6 @@ func (d *document) decode(src []byte, target any) bool {
 	for _, f := range (*d.faults)[first:] {
 		d.faulty = append(d.faulty, place{f.Line, f.Column})
 	}
-	return true
 }
 
 // parse gives the one value of a YAML file, nil where there is none to check.
