@@ -8,6 +8,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -51,19 +52,13 @@ func Generate(s *site.Site, routes []*api.Route) (*Output, error) {
 	g.answers()
 
 	g.scoreboards()
-	g.list("/jobs.json", &s.Jobs, "open", "completed")
-	g.list("/auditors.json", &s.Auditors, "ledger")
-	described := make(chan *generation)
-	go func() { // the longest of them, and nothing else depends on it
-		aside := &generation{site: s, routes: routes, base: g.base, snapshot: g.snapshot}
-		aside.openAPI()
-		described <- aside
-	}()
+	g.aside((*generation).openAPI)
+	g.aside(func(g *generation) { g.list("/jobs.json", &s.Jobs, "open", "completed") })
+	g.aside(func(g *generation) { g.list("/auditors.json", &s.Auditors, "ledger") })
 	g.pages()
 	g.llms()
 	g.discovery()
-	aside := <-described
-	g.documents, g.faults = append(g.documents, aside.documents...), append(g.faults, aside.faults...)
+	g.join()
 	g.manifest()
 	g.cdn()
 	if len(g.faults) > 0 {
@@ -85,6 +80,27 @@ type generation struct {
 	documents []Document
 	anchors   map[string]map[string]bool // the identifiers in each page, by its path
 	faults    []error
+	begun     []chan *generation // what is made aside
+}
+
+// aside begins to make documents in a goroutine, with a generation of their own.
+func (g *generation) aside(f func(g *generation)) {
+	own := &generation{site: g.site, routes: g.routes, base: g.base, snapshot: g.snapshot, anchors: map[string]map[string]bool{}}
+	done := make(chan *generation)
+	g.begun = append(g.begun, done)
+	go func() {
+		f(own)
+		done <- own
+	}()
+}
+
+// join waits for what is made aside, and takes it over in the order in which it began.
+func (g *generation) join() {
+	for _, done := range g.begun {
+		own := <-done
+		g.documents, g.faults = append(g.documents, own.documents...), append(g.faults, own.faults...)
+		maps.Copy(g.anchors, own.anchors)
+	}
 }
 
 func (g *generation) fault(format string, args ...any) {

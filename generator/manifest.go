@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"slices"
 	"strings"
+	"sync"
 
 	"anteroom/edge/canon"
 	"anteroom/edge/core"
@@ -26,12 +27,15 @@ func (g *generation) manifest() {
 		},
 		Versions: Versions,
 	}
-	for _, d := range g.documents {
-		sum := sha256.Sum256(d.Bytes)
-		m.Documents = append(m.Documents, documents.ManifestDocument{
-			Path: d.Path, MediaType: d.MediaType, Bytes: len(d.Bytes), SHA256: hex.EncodeToString(sum[:]),
+	m.Documents = make([]documents.ManifestDocument, len(g.documents))
+	var hashed sync.WaitGroup
+	for i, d := range g.documents {
+		hashed.Go(func() {
+			sum := sha256.Sum256(d.Bytes)
+			m.Documents[i] = documents.ManifestDocument{Path: d.Path, MediaType: d.MediaType, Bytes: len(d.Bytes), SHA256: hex.EncodeToString(sum[:])}
 		})
 	}
+	hashed.Wait()
 	slices.SortFunc(m.Documents, func(a, b documents.ManifestDocument) int { return strings.Compare(a.Path, b.Path) })
 	for _, route := range g.routes {
 		m.Endpoints = append(m.Endpoints, documents.ManifestEndpoint{

@@ -21,6 +21,11 @@ import (
 // pages publishes every Markdown page as HTML and as its Markdown twin, the page for unknown
 // paths and the style sheet. What is derived is added to the Markdown, so that both forms say the same.
 func (g *generation) pages() {
+	derived := strings.NewReplacer(
+		site.Markers[0], g.endpointsSection(),
+		site.Markers[1], g.problemsSection(),
+		site.Markers[2], g.codesSection(),
+	)
 	var full strings.Builder
 	for i := range g.site.Pages {
 		p := &g.site.Pages[i]
@@ -28,13 +33,9 @@ func (g *generation) pages() {
 		if p.Name == "index" {
 			md = beforeSections(md, g.scoreboardSection())
 		}
-		md = strings.NewReplacer(
-			site.Markers[0], g.endpointsSection(),
-			site.Markers[1], g.problemsSection(),
-			site.Markers[2], g.codesSection(),
-		).Replace(md)
+		md = derived.Replace(md)
+		g.aside(func(g *generation) { g.page(p, md) })
 		twin := g.twin(p, md)
-		g.page(p, md)
 		g.add(twinPath(p), []byte(twin))
 		if i > 0 {
 			full.WriteString("\n---\n\n")
@@ -67,7 +68,12 @@ func (g *generation) twin(p *site.Page, md string) string {
 		s := g.status()
 		b.WriteString(strings.TrimSpace(fmt.Sprintf("Operator **%s** since %s. %s", s.Status, s.Since, markdownText(s.Message))) + "\n\n")
 	}
-	b.WriteString(strings.TrimSpace(identifier.ReplaceAllString(md, "$1")))
+	for line := range strings.Lines(strings.TrimSpace(md)) {
+		if line[0] == '#' {
+			line = identifier.ReplaceAllString(line, "$1")
+		}
+		b.WriteString(line)
+	}
 	b.WriteByte('\n')
 	return b.String()
 }

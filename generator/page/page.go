@@ -85,12 +85,14 @@ func Markdown(src []byte) (Body, error) {
 	// A wide table scrolls by itself, and by keyboard too. The renderer escapes text, so that only
 	// its own tags match.
 	html := strings.NewReplacer("</table>", "</table></section>", "<pre>", `<pre tabindex="0">`).Replace(b.String())
-	for n, part := range strings.SplitAfter(html, "<table>") {
-		if before, found := strings.CutSuffix(part, "<table>"); found {
-			part = fmt.Sprintf(`%s<section class="scroll" aria-label="Table %d" tabindex="0"><table>`, before, n+1)
+	b.Reset()
+	for n, part := range strings.Split(html, "<table>") {
+		if n > 0 {
+			fmt.Fprintf(&b, `<section class="scroll" aria-label="Table %d" tabindex="0"><table>`, n)
 		}
-		body.HTML += part
+		b.WriteString(part)
 	}
+	body.HTML = b.String()
 	return body, nil
 }
 

@@ -1,10 +1,12 @@
 package site
 
 import (
+	"bytes"
 	"cmp"
 	"fmt"
 	"slices"
 	"strings"
+	"unicode/utf8"
 )
 
 // Fault is one thing that is wrong with the content.
@@ -71,9 +73,9 @@ type place struct{ line, column int }
 
 // placeOf finds the place of a byte offset in a text.
 func placeOf(text []byte, offset int) place {
-	before := string(text[:min(max(offset, 0), len(text))])
-	start := strings.LastIndexByte(before, '\n') + 1
-	return place{strings.Count(before, "\n") + 1, len([]rune(before[start:])) + 1}
+	before := text[:min(max(offset, 0), len(text))]
+	start := bytes.LastIndexByte(before, '\n') + 1
+	return place{bytes.Count(before, []byte{'\n'}) + 1, utf8.RuneCount(before[start:]) + 1}
 }
 
 // nearest is the hint for a name that is not known: the closest of the known ones, or all of them.

@@ -166,7 +166,7 @@ func (t *text) placeOf(offset int) place {
 	if !t.lines {
 		return t.at
 	}
-	at := placeOf([]byte(t.value), offset)
+	at := placeOf([]byte(t.value[:offset]), offset)
 	at.line += t.at.line - 1
 	return at
 }
