@@ -15,7 +15,7 @@ func (g *generation) discovery() {
 	g.add("/robots.txt", g.robots())
 	g.add("/sitemap.xml", g.sitemap())
 	g.add("/.well-known/security.txt", g.securityTxt())
-	g.add("/.well-known/api-catalog", g.indented(g.text(g.apiCatalog())))
+	g.add("/.well-known/api-catalog", g.indented(g.apiCatalog()))
 	if key := g.site.Service.IndexNow.Key; key != "" {
 		g.add("/"+key+".txt", []byte(key))
 	}

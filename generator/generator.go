@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"anteroom/edge/api"
+	"anteroom/edge/documents"
 	"anteroom/edge/jsondoc"
 	"anteroom/edge/snapshot"
 	"anteroom/generator/site"
@@ -134,15 +135,16 @@ func (g *generation) add(path string, doc []byte) {
 
 // answer publishes a JSON object that ends with the trailer, indented for whoever reads a diff.
 func (g *generation) answer(path string, v any) {
-	g.add(path, g.indented(g.withTrailer(g.text(v))))
+	g.add(path, g.indented(documents.JSON(g.withTrailer(g.text(v)))))
 }
 
-// indented is the text of a JSON value, indented and with a line break at its end.
-func (g *generation) indented(text jsontext.Value) []byte {
-	if err := text.Indent(jsontext.WithIndent("  ")); err != nil {
-		g.fault("indent: %w", err)
+// indented is the JSON text of v, indented and with a line break at its end.
+func (g *generation) indented(v any) []byte {
+	doc, err := json.Marshal(v, json.Deterministic(true), jsontext.WithIndent("  "))
+	if err != nil {
+		g.faults = append(g.faults, err)
 	}
-	return append(text, '\n')
+	return append(doc, '\n')
 }
 
 // withTrailer adds the trailer, as the canonical host writes it, to the text of an object.

@@ -58,7 +58,7 @@ func (g *generation) openAPI() {
 			{"schemas", d.schemas.components}, {"responses", d.responses}, {"headers", d.headers},
 		}},
 	}
-	g.add("/openapi.json", g.indented(g.text(doc)))
+	g.add("/openapi.json", g.indented(doc))
 }
 
 func (g *generation) tagDescription(tag string) string {

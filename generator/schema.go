@@ -3,7 +3,6 @@ package generator
 import (
 	"path"
 	"reflect"
-	"strconv"
 	"strings"
 
 	"anteroom/edge/core"
@@ -113,8 +112,8 @@ func (s *schemas) property(f *reflect.StructField, absent bool) object {
 	if enum := f.Tag.Get("enum"); enum != "" {
 		schema.set("enum", strings.Split(enum, ","))
 	}
-	if minimum, err := strconv.Atoi(f.Tag.Get("minimum")); err == nil {
-		schema.set("minimum", minimum)
+	if minimum := f.Tag.Get("minimum"); minimum != "" {
+		schema.set("minimum", documents.JSON(minimum))
 	}
 	return schema
 }

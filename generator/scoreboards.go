@@ -14,7 +14,7 @@ func (g *generation) scoreboards() {
 	g.answer("/scoreboard.json", g.roster())
 	for i := range g.site.Scoreboards {
 		s := &g.site.Scoreboards[i]
-		g.add("/scoreboard/"+s.File+".json", g.indented(g.text(verification(s))))
+		g.add("/scoreboard/"+s.File+".json", g.indented(verification(s)))
 	}
 }
 

@@ -288,9 +288,9 @@ func (s *Site) CheckEndpoints(routes []*api.Route) error {
 	limits := Limits(routes)
 	for _, d := range s.documents {
 		d.faults = &faults
-		d.placeholders(func(at place, name string) {
+		d.placeholders(func(at offset, name string) {
 			if _, known := limits[name]; !known && strings.Contains(name, ":") {
-				d.report(at, "unknown limit [["+name+"]]", "want [[max:<operation>.<field>]] or [[min:<operation>.<field>]] of a field that has this limit")
+				d.report(at.place(), "unknown limit [["+name+"]]", "want [[max:<operation>.<field>]] or [[min:<operation>.<field>]] of a field that has this limit")
 			}
 		})
 	}

@@ -62,16 +62,8 @@ func (l *List) Size() int {
 	return size + len(l.schema.groups)*len("[]")
 }
 
-// AppendJSON appends a group to dst, as a compact JSON array. It makes room for all groups at once, since
-// they go into one document.
+// AppendJSON appends a group to dst, as a compact JSON array.
 func (l *List) AppendJSON(dst []byte, group string) []byte {
-	size := 2
-	for i := range l.entries {
-		size += int(l.entries[i].end-l.entries[i].start) + 1
-	}
-	if group == l.schema.groups[0] {
-		dst = slices.Grow(dst, size+documentRest)
-	}
 	dst = append(dst, '[')
 	first := true
 	for i := range l.entries {
@@ -101,8 +93,6 @@ const (
 	maxListFaults = 50
 	// entryBytes is about the size of an entry: a guess at how many there are.
 	entryBytes = 400
-	// documentRest is room for what a document has besides its entries.
-	documentRest = 4096
 	// maxTags is how many tags a job may have.
 	maxTags = 16
 )

@@ -152,30 +152,37 @@ func expandAll(v reflect.Value, expand func(string) string) {
 	}
 }
 
-// placeholders calls each with the place and name of every placeholder of the document.
-func (d *document) placeholders(each func(at place, name string)) {
-	for _, t := range d.texts {
+// offset is where something stands in a text, in bytes. Its place is only sought for a fault.
+type offset struct {
+	*text
+	bytes int
+}
+
+// place is where the offset stands in the file of its text.
+func (o offset) place() place {
+	if !o.lines {
+		return o.at
+	}
+	at := placeOf([]byte(o.value[:o.bytes]), o.bytes)
+	at.line += o.at.line - 1
+	return at
+}
+
+// placeholders calls each with the offset and name of every placeholder of the document.
+func (d *document) placeholders(each func(at offset, name string)) {
+	for i := range d.texts {
+		t := &d.texts[i]
 		for _, m := range placeholder.FindAllStringSubmatchIndex(t.value, -1) {
-			each(t.placeOf(m[0]), t.value[m[2]:m[3]])
+			each(offset{t, m[0]}, t.value[m[2]:m[3]])
 		}
 	}
 }
 
-// placeOf is where an offset of the text stands in its file.
-func (t *text) placeOf(offset int) place {
-	if !t.lines {
-		return t.at
-	}
-	at := placeOf([]byte(t.value[:offset]), offset)
-	at.line += t.at.line - 1
-	return at
-}
-
 // checkPlaceholders reports the placeholders that do not exist. Limits of fields are for CheckEndpoints.
 func checkPlaceholders(d *document) {
-	d.placeholders(func(at place, name string) {
+	d.placeholders(func(at offset, name string) {
 		if !strings.Contains(name, ":") && !slices.Contains(Placeholders, name) {
-			d.report(at, "unknown placeholder [["+name+"]]", nearest(name, Placeholders))
+			d.report(at.place(), "unknown placeholder [["+name+"]]", nearest(name, Placeholders))
 		}
 	})
 }
@@ -200,8 +207,8 @@ func (s *Site) CheckLinks(paths map[string]bool, anchors map[string]map[string]b
 				own = s.Pages[i].Path()
 			}
 		}
-		for _, t := range d.texts {
-			t.links(s.Service.BaseURL(), address, func(at place, target string) { d.link(at, target, own, paths, anchors) })
+		for i := range d.texts {
+			d.texts[i].links(s.Service.BaseURL(), address, func(at offset, target string) { d.link(at, target, own, paths, anchors) })
 		}
 	}
 	return faults.err()
@@ -209,8 +216,8 @@ func (s *Site) CheckLinks(paths map[string]bool, anchors map[string]map[string]b
 
 // links calls each with every link of a text, and with the path of every address of the service itself.
 // Most lines have neither, which a plain search tells sooner than an expression.
-func (t *text) links(base string, address *regexp.Regexp, each func(at place, target string)) {
-	fenced, offset := "", 0
+func (t *text) links(base string, address *regexp.Regexp, each func(at offset, target string)) {
+	fenced, start := "", 0
 	for line := range strings.SplitAfterSeq(t.value, "\n") {
 		var own [][]int
 		if strings.Contains(line, "[[base_url]]") || strings.Contains(line, base) {
@@ -221,7 +228,7 @@ func (t *text) links(base string, address *regexp.Regexp, each func(at place, ta
 			if m[2] >= 0 {
 				target = strings.TrimRight(line[m[2]:m[3]], ".,;:!*")
 			}
-			each(t.placeOf(offset+m[0]), target)
+			each(offset{t, start + m[0]}, target)
 		}
 		if t.lines {
 			trimmed := strings.TrimLeft(line, " ")
@@ -235,17 +242,17 @@ func (t *text) links(base string, address *regexp.Regexp, each func(at place, ta
 				for _, m := range inlineLink.FindAllStringSubmatchIndex(visible, -1) {
 					for g := 2; g < len(m); g += 2 {
 						if m[g] >= 0 {
-							each(t.placeOf(offset+m[g]), visible[m[g]:m[g+1]])
+							each(offset{t, start + m[g]}, visible[m[g]:m[g+1]])
 						}
 					}
 				}
 			}
 		}
-		offset += len(line)
+		start += len(line)
 	}
 }
 
-func (d *document) link(at place, target, own string, paths map[string]bool, anchors map[string]map[string]bool) {
+func (d *document) link(at offset, target, own string, paths map[string]bool, anchors map[string]map[string]bool) {
 	if strings.HasPrefix(target, "[[base_url]]") || strings.HasPrefix(target, "mailto:") || strings.HasPrefix(target, "https://") {
 		return // an address of the service is found as such
 	}
@@ -256,10 +263,10 @@ func (d *document) link(at place, target, own string, paths map[string]bool, anc
 	}
 	switch {
 	case !strings.HasPrefix(path, "/"):
-		d.report(at, "the link "+cut(target)+" is neither a path from the root nor a whole address", "begin it with /, #, https:// or mailto:")
+		d.report(at.place(), "the link "+cut(target)+" is neither a path from the root nor a whole address", "begin it with /, #, https:// or mailto:")
 	case !paths[path]:
-		d.report(at, "nothing is published at "+cut(path), nearest(path, slices.Sorted(maps.Keys(paths))))
+		d.report(at.place(), "nothing is published at "+cut(path), nearest(path, slices.Sorted(maps.Keys(paths))))
 	case hasAnchor && !anchors[path][anchor]:
-		d.report(at, "no #"+cut(anchor)+" in "+path, nearest(anchor, slices.Sorted(maps.Keys(anchors[path]))))
+		d.report(at.place(), "no #"+cut(anchor)+" in "+path, nearest(anchor, slices.Sorted(maps.Keys(anchors[path]))))
 	}
 }
