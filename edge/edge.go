@@ -4,6 +4,7 @@ package edge
 import (
 	"anteroom/edge/api"
 	"anteroom/edge/core"
+	"anteroom/edge/mcp"
 	"anteroom/edge/outbox"
 	"anteroom/edge/snapshot"
 )
@@ -20,6 +21,11 @@ func Load(s *snapshot.Snapshot) (*Edge, error) {
 	if err != nil {
 		return nil, err
 	}
+	m, err := mcp.Load(s, a)
+	if err != nil {
+		return nil, err
+	}
+	a.Serve(m.Handle)
 	return &Edge{s, a}, nil
 }
 

@@ -73,7 +73,7 @@ func (g *generation) contractOperation(route *api.Route, op *api.Operation) docu
 		Rule:        op.Rule,
 		Notes:       g.site.Endpoints[op.ID].Notes,
 	}
-	if op.Handle != nil {
+	if op.Handle != nil && op.Answer != nil {
 		o.OtherFields = "listed in ignored_fields"
 	}
 	if op.Strict {
@@ -191,6 +191,8 @@ func jsonType(t core.Type) string {
 		return string(t)
 	case core.List:
 		return "string or array"
+	case core.ID:
+		return "string or number"
 	}
 	return "string"
 }

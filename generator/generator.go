@@ -51,6 +51,7 @@ func Generate(s *site.Site, routes []*api.Route) (*Output, error) {
 	g.snapshot = g.facts()
 	g.contracts()
 	g.answers()
+	g.mcp()
 
 	g.scoreboards()
 	g.aside((*generation).openAPI)
@@ -181,6 +182,7 @@ func (g *generation) facts() *snapshot.Snapshot {
 		ApexHost:      s.ApexHost,
 		PreviewHosts:  append([]string{}, s.PreviewHosts...),
 		Epoch:         s.Epoch,
+		ToolPrefix:    s.ToolPrefix,
 		Notice:        s.Notice,
 		NoteCanonical: s.HostNotes.Canonical,
 		NoteOther:     s.HostNotes.Other,

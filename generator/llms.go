@@ -36,6 +36,7 @@ func (g *generation) llms() {
 	link("Scoreboard", "/scoreboard.json", "the counts of the last hand verification, "+g.site.Current().AsOf)
 	link("Jobs", "/jobs.json", "open and completed work")
 	link("Auditors", "/auditors.json", "audits claimed under registered names")
+	link("MCP registry entry", "/server.json", "the MCP server as a registry lists it")
 	link("API catalog", "/.well-known/api-catalog", "the endpoints as a linkset (RFC 9727)")
 	link("security.txt", "/.well-known/security.txt", "where to report a vulnerability (RFC 9116)")
 

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 
+	"anteroom/edge/api"
 	"anteroom/edge/canon"
 	"anteroom/edge/core"
 	"anteroom/edge/documents"
@@ -24,8 +25,11 @@ func (g *generation) manifest() {
 			JSONDepth:       jsondoc.MaxDepth,
 			JSONMembers:     jsondoc.MaxMembers,
 			WritesPerMinute: g.site.Service.Limits.WritesPerMinute,
+			BatchMessages:   g.site.Service.Limits.BatchMessages,
+			BatchWrites:     g.site.Service.Limits.BatchWrites,
 		},
 		Versions: Versions,
+		MCP:      documents.ManifestMCP{Endpoint: g.url(api.MCPPath), ProtocolVersions: api.MCPVersions},
 	}
 	m.Documents = make([]documents.ManifestDocument, len(g.documents))
 	var hashed sync.WaitGroup
@@ -54,4 +58,5 @@ var Versions = documents.Versions{
 	ReceiptCanonicalization:  canon.ReceiptRule,
 	WaitlistCanonicalization: canon.RegistrationRule,
 	OrgCanonicalization:      canon.CharterRule,
+	MCPServer:                api.MCPServerVersion,
 }

@@ -12,6 +12,7 @@ import (
 	"anteroom/edge/core"
 	"anteroom/edge/documents"
 	"anteroom/edge/jsondoc"
+	"anteroom/edge/jsonrpc"
 )
 
 // openAPIVersion is the newest that every tool reads.
@@ -103,10 +104,19 @@ func (d *description) operation(route *api.Route, method string) object {
 	if parameters := d.parameters(operations, method); len(parameters) > 0 {
 		o.set("parameters", parameters)
 	}
+	if operations[0].Protocol {
+		d.protocol(&o, operations[0])
+		return o
+	}
 	if method == http.MethodPost {
 		o.set("requestBody", d.requestBody(route, operations))
 	}
-	responses := object{{"200", d.success(route, operations, method)}}
+	responses := object{}
+	if operations[0].Answer == nil {
+		responses.set("204", object{{"description", "Nothing to do, and nothing done."}, {"headers", d.headerRefs("Cache-Control")}})
+	} else {
+		responses.set("200", d.success(route, operations, method))
+	}
 	if method == http.MethodGet && slices.ContainsFunc(operations, func(op *api.Operation) bool { return op.Cache != api.NoStore }) {
 		responses.set("304", object{
 			{"description", "Not modified: the entity tag of If-None-Match still holds."},
@@ -127,6 +137,60 @@ func (d *description) operation(route *api.Route, method string) object {
 	}
 	o.set("responses", responses)
 	return o
+}
+
+// protocol describes an operation whose requests and answers are JSON-RPC messages, one or an array of them.
+func (d *description) protocol(o *object, op *api.Operation) {
+	request := inputObject(op.Fields, func(name string) string { return d.meaning(op, name) }, "")
+	d.schemas.components.set("MCPMessage", request)
+	most := d.site.Service.Limits.BatchMessages
+	oneOrMore := func(message object) object {
+		return anyOf([]object{message, {{"type", "array"}, {"items", message}, {"minItems", 1}, {"maxItems", most}}})
+	}
+	example := exampleBody(op)
+	o.set("requestBody", object{
+		{"description", "A JSON-RPC 2.0 message, or an array of them. A missing Content-Type is read as JSON."},
+		{"required", true},
+		{"content", object{{core.MediaJSON, object{
+			{"schema", oneOrMore(object{{"$ref", "#/components/schemas/MCPMessage"}})},
+			{"examples", object{{op.ID, object{{"summary", d.what(op.ID)}, {"value", example}}}}},
+		}}}},
+	})
+	answer := d.schemas.ref(reflect.TypeOf(op.Answer))
+	failed := func(code int, message string) object {
+		return object{{core.MediaJSON, object{
+			{"schema", oneOrMore(answer)},
+			{"example", object{{"jsonrpc", "2.0"}, {"id", nil}, {"error", object{{"code", code}, {"message", message}}}}},
+		}}}
+	}
+	pong := object{{"jsonrpc", "2.0"}, {"id", 1}, {"result", object{}}}
+	responses := object{
+		{"200", object{
+			{"description", "An answer to every request, an array for an array. A call that was refused is a result with isError true."},
+			{"headers", d.headerRefs("Cache-Control", "RateLimit-Policy", "RateLimit")},
+			{"content", object{{core.MediaJSON, object{
+				{"schema", oneOrMore(answer)},
+				{"examples", object{{"ping", object{{"summary", "The answer to ping."}, {"value", pong}}}}},
+			}}}},
+		}},
+		{"202", object{{"description", "There were notifications or responses only: nothing to answer."}, {"headers", d.headerRefs("Cache-Control")}}},
+	}
+	for _, p := range problemsOf(op) {
+		status := strconv.Itoa(p.Status)
+		switch p.Status {
+		case http.StatusMethodNotAllowed, http.StatusMisdirectedRequest:
+			responses.set(status, d.problem([]*core.ProblemType{p}))
+			continue
+		}
+		code, message := jsonrpc.InvalidRequest, "Invalid request: "+p.Title
+		if p.Status == http.StatusInternalServerError {
+			code, message = jsonrpc.InternalError, "Internal error"
+		}
+		responses.set(status, object{
+			{"description", p.Title + ", as a JSON-RPC error."}, {"headers", d.headerRefs("Cache-Control")}, {"content", failed(code, message)},
+		})
+	}
+	o.set("responses", responses)
 }
 
 // operationID is the method and the route as one word, each hyphen replaced by a capital: getBusinessDays.

@@ -3,6 +3,7 @@ package generator
 import (
 	"path"
 	"reflect"
+	"slices"
 	"strings"
 
 	"anteroom/edge/core"
@@ -14,6 +15,8 @@ import (
 type schemas struct {
 	components object
 	types      map[string]reflect.Type // of the components, by name
+	inline     bool                    // structs are written where they stand, and are no components
+	around     []reflect.Type          // the structs around, where they are: one within itself is any object
 }
 
 // ref refers to the component of a struct type, and makes it where there is none yet.
@@ -56,7 +59,16 @@ func (s *schemas) of(t reflect.Type) object {
 	case reflect.Slice:
 		return object{{"type", "array"}, {"items", s.of(t.Elem())}}
 	case reflect.Struct:
-		return s.ref(t)
+		switch {
+		case !s.inline:
+			return s.ref(t)
+		case slices.Contains(s.around, t):
+			return object{{"type", "object"}}
+		}
+		s.around = append(s.around, t)
+		schema := s.structure(t)
+		s.around = s.around[:len(s.around)-1]
+		return schema
 	}
 	panic("no schema for the type " + t.String() + " of an answer")
 }
@@ -128,6 +140,9 @@ const (
 // inputSchema is the schema of an input field in a JSON body.
 func inputSchema(f *core.Field, meaning func(name string) string, prefix string) object {
 	schema := object{{"type", jsonType(f.Type)}, {"description", meaning(prefix + f.Name)}}
+	if f.Type == core.ID {
+		schema.set("type", []string{"string", "number"})
+	}
 	if f.Type == core.List { // items is about the array alone: what the text may hold, no schema says
 		schema.set("type", []string{"string", "array"})
 		schema.set("items", object{{"type", "string"}, {"enum", f.Values}})

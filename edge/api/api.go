@@ -11,6 +11,7 @@ import (
 	"anteroom/edge/core"
 	"anteroom/edge/documents"
 	"anteroom/edge/jsondoc"
+	"anteroom/edge/jsonrpc"
 	"anteroom/edge/receipt"
 	"anteroom/edge/roster"
 	"anteroom/edge/suggest"
@@ -33,6 +34,8 @@ type Route struct {
 	Path       string // "/api/waitlist"
 	Tag        string // group in the OpenAPI document
 	Contract   *Document
+	Refusal    *Document    // what its 405 tells besides; nil for nothing
+	Headers    string       // request header fields that a browser may send here besides the usual ones, each after ", "
 	Operations []*Operation // for each method, those with Chosen first
 }
 
@@ -47,14 +50,17 @@ type Operation struct {
 	Writes  bool         // something is stored, sent or signed: counted by the rate limiter
 	DryRun  bool         // takes dry_run=1 in its query
 	Cache   Cache
-	Answer  any    // zero value of the type of its 200 answer, without the trailer
+	Answer  any    // zero value of the type of its 200 answer, without the trailer; nil for one that is 204 and empty
 	Errors  []int  // the statuses that it may answer besides those of every endpoint
 	Rule    string // the rule of the canonical string in its answer, "" when there is none
 
 	// Chosen tells whether an input asks for this operation, where the method leaves a choice.
 	Chosen func(in *core.Input) bool
-	// Document is what it answers; an operation without one has Handle.
+	// Document is what it answers; an operation without one has Handle, or is a protocol.
 	Document *Document
+	// Protocol says that its requests and answers are messages of a protocol of their own, which API.Serve is
+	// given. Fields and Answer are those of one message then.
+	Protocol bool
 	// Handle answers nil while effects are pending.
 	Handle func(*core.Turn, *core.Input) *core.Response
 }
@@ -158,6 +164,21 @@ var Routes = []*Route{
 			{ID: "readCalendars", Methods: get, Cache: Constant, Answer: documents.BusinessDays{}, Document: calendars},
 		},
 	},
+	{
+		ID: "mcp", Path: MCPPath, Tag: "mcp", Contract: contract("mcp"), Refusal: &Document{ID: MCPInstall},
+		Headers: ", MCP-Protocol-Version, Mcp-Method, Mcp-Name, Mcp-Session-Id, Last-Event-ID, Authorization",
+		Operations: []*Operation{
+			{ID: "callMCP", Methods: post, Fields: jsonrpc.Fields, Writes: true, Cache: NoStore, Answer: documents.MCPAnswer{}, Protocol: true},
+			{ID: "endMCPSession", Methods: []string{"DELETE"}, Cache: NoStore, Handle: func(*core.Turn, *core.Input) *core.Response { return none() }},
+		},
+	},
+}
+
+// none is the answer where there is nothing to do.
+func none() *core.Response {
+	r := core.Empty(204)
+	r.Set("cache-control", string(NoStore))
+	return r
 }
 
 func contract(id string) *Document { return &Document{ID: "contract:" + id} }

@@ -24,6 +24,7 @@ type API struct {
 	kept     map[*Document]text // of the documents without a tail, on the canonical host
 	links    string
 	policy   string
+	protocol func(*core.Turn) *core.Response // answers what is for an operation that is a protocol
 }
 
 // text is a document with its trailer, and its entity tag.
@@ -44,6 +45,9 @@ func Load(s *snapshot.Snapshot) (*API, error) {
 	}
 	for _, route := range Routes {
 		needed := []*Document{endpoints, route.Contract}
+		if route.Refusal != nil {
+			needed = append(needed, route.Refusal)
+		}
 		for _, op := range route.Operations {
 			if op.Document != nil {
 				needed = append(needed, op.Document)
@@ -71,6 +75,9 @@ func (a *API) Keep() {
 	}
 }
 
+// Serve lets handle answer the requests for the operation that is a protocol of its own.
+func (a *API) Serve(handle func(*core.Turn) *core.Response) { a.protocol = handle }
+
 // Handle answers a request; nil while effects are pending.
 func (a *API) Handle(t *core.Turn) *core.Response {
 	r := a.route(t)
@@ -96,11 +103,13 @@ func (a *API) route(t *core.Turn) *core.Response {
 	if route == nil {
 		return a.unknown(t, path)
 	}
-	t.ContractURL = route.Path
-	t.Contract = func(w *jsondoc.Writer) { a.members(t, route.Contract, w) }
+	a.at(t, route)
 	method := t.Request.Method
 	if method == "OPTIONS" {
 		return preflight(route)
+	}
+	if method == "POST" && route.Operations[0].Protocol {
+		return a.protocol(t)
 	}
 	// A HEAD, and a GET that nobody decided on, has no effect, whatever its query asks for.
 	inert := method == "HEAD" || method == "GET" && speculative(&t.Request)
@@ -108,12 +117,16 @@ func (a *API) route(t *core.Turn) *core.Response {
 		method = "GET"
 	}
 	if !slices.Contains(route.Methods(), method) {
-		r := t.Problem(core.MethodNotAllowed, route.Path+" answers "+Allow(route)+".", nil, nil)
+		r := t.Problem(core.MethodNotAllowed, route.Path+" answers "+Allow(route)+".", nil, func(w *jsondoc.Writer) {
+			if route.Refusal != nil {
+				a.members(t, route.Refusal, w)
+			}
+		})
 		r.Set("allow", Allow(route))
 		return r
 	}
-	if len(query) > core.MaxQuery {
-		return refused(t, core.QueryTooLong, core.TooLarge, "the query has "+strconv.Itoa(len(query))+" bytes, and at most "+strconv.Itoa(core.MaxQuery)+" are read")
+	if r := longQuery(query); r != nil {
+		return r.answer(t)
 	}
 	// Where that keeps it from what its query asks for, no cache may keep the answer: it would swallow the request proper.
 	asked := core.ParseQuery(query)
@@ -124,7 +137,7 @@ func (a *API) route(t *core.Turn) *core.Response {
 	in := asked
 	if method == "POST" {
 		if r := unreadable(t); r != nil {
-			return r
+			return r.answer(t)
 		}
 		in = core.ParseBody(t.Request.Body)
 	}
@@ -147,6 +160,22 @@ func (a *API) route(t *core.Turn) *core.Response {
 	return a.Perform(t, op, in)
 }
 
+// at says which endpoint a turn has reached.
+func (a *API) at(t *core.Turn, route *Route) {
+	t.ContractURL = route.Path
+	t.Contract = func(w *jsondoc.Writer) { a.members(t, route.Contract, w) }
+}
+
+// Call does an operation of a route, documents included, with an input that is a body's; nil while effects are
+// pending. No cache may keep the answer.
+func (a *API) Call(t *core.Turn, route *Route, op *Operation, in *core.Input) *core.Response {
+	a.at(t, route)
+	if op.Document != nil {
+		return a.document(t, op, true)
+	}
+	return a.Perform(t, op, in)
+}
+
 // Perform does an operation that is not a document, its rate checked first; nil while effects are pending.
 func (a *API) Perform(t *core.Turn, op *Operation, in *core.Input) *core.Response {
 	if op.Writes && !in.DryRun && t.Host.Limiter && (!in.FromQuery || names(op, in)) {
@@ -164,9 +193,9 @@ func (a *API) limit(t *core.Turn) (refusal *core.Response, ok bool) {
 	if !ok || left.Failure != core.None {
 		return nil, ok
 	}
-	t.AddHeader("ratelimit-policy", a.policy)
+	t.SetHeader("ratelimit-policy", a.policy)
 	if left.Remaining >= 0 {
-		t.AddHeader("ratelimit", `"writes";r=`+strconv.FormatInt(left.Remaining, 10)+";t="+strconv.FormatInt(left.Reset, 10))
+		t.SetHeader("ratelimit", `"writes";r=`+strconv.FormatInt(left.Remaining, 10)+";t="+strconv.FormatInt(left.Reset, 10))
 	}
 	if left.OK {
 		return nil, true
@@ -287,10 +316,37 @@ func prefetch(value string) bool {
 	return len(value) >= len("prefetch") && strings.EqualFold(value[:len("prefetch")], "prefetch")
 }
 
-// unreadable answers a body that is not read: it is too large, or declared as something other than JSON.
-func unreadable(t *core.Turn) *core.Response {
+// Refusal is why a request is not read: one reason that concerns it as a whole.
+type Refusal struct {
+	Problem      *core.ProblemType
+	Code, Detail string
+}
+
+func (r *Refusal) answer(t *core.Turn) *core.Response { return refused(t, r.Problem, r.Code, r.Detail) }
+
+// Unreadable says why a POST is not read, be it for its query; nil where it is.
+func Unreadable(t *core.Turn) *Refusal {
+	_, query, _ := strings.Cut(t.Request.Target, "?")
+	if r := longQuery(query); r != nil {
+		return r
+	}
+	if asked := core.ParseQuery(query); asked.Total > 0 {
+		return &Refusal{core.InvalidInput, asked.List[0].Code, "in the query, " + asked.List[0].Field + " " + asked.List[0].Detail}
+	}
+	return unreadable(t)
+}
+
+func longQuery(query string) *Refusal {
+	if n := len(query); n > core.MaxQuery {
+		return &Refusal{core.QueryTooLong, core.TooLarge, "the query has " + strconv.Itoa(n) + " bytes, and at most " + strconv.Itoa(core.MaxQuery) + " are read"}
+	}
+	return nil
+}
+
+// unreadable says why a body is not read: it is too large, or declared as something other than JSON.
+func unreadable(t *core.Turn) *Refusal {
 	if len(t.Request.Body) > core.MaxBody {
-		return refused(t, core.BodyTooLarge, core.TooLarge, "the body has more than "+strconv.Itoa(core.MaxBody)+" bytes")
+		return &Refusal{core.BodyTooLarge, core.TooLarge, "the body has more than " + strconv.Itoa(core.MaxBody) + " bytes"}
 	}
 	declared, _, _ := strings.Cut(t.Request.Get("content-type"), ";")
 	declared = strings.ToLower(strings.TrimSpace(declared))
@@ -298,7 +354,7 @@ func unreadable(t *core.Turn) *core.Response {
 		strings.HasPrefix(declared, "application/") && strings.HasSuffix(declared, "+json") {
 		return nil
 	}
-	return refused(t, core.UnsupportedType, core.NotJSON, "the body is declared as "+core.Cut(printable(declared))+": send application/json")
+	return &Refusal{core.UnsupportedType, core.NotJSON, "the body is declared as " + core.Cut(printable(declared)) + ": send application/json"}
 }
 
 // printable is a header value as an answer may repeat it: ASCII only.
@@ -335,7 +391,7 @@ func preflight(route *Route) *core.Response {
 	r.Header = append(r.Header,
 		core.Header{Name: "allow", Value: allow},
 		core.Header{Name: "access-control-allow-methods", Value: allow},
-		core.Header{Name: "access-control-allow-headers", Value: "Content-Type, Accept, If-None-Match"},
+		core.Header{Name: "access-control-allow-headers", Value: "Content-Type, Accept, If-None-Match" + route.Headers},
 		core.Header{Name: "access-control-max-age", Value: "86400"},
 	)
 	return r

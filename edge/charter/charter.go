@@ -22,7 +22,7 @@ var Positions = []string{"rainmaker", "operator", "verifier", "scout", "treasure
 
 // The fields of a charter.
 var (
-	orgName      = core.Field{Name: "org_name", Type: core.Name, Required: true, Min: 3, Max: 40, Example: `"Tern & Co"`}
+	OrgName      = core.Field{Name: "org_name", Type: core.Name, Required: true, Min: 3, Max: 40, Example: `"Tern & Co"`}
 	commissioner = core.Field{Name: "commissioner", Type: core.Name, Max: core.MaxName, Example: `"ledger-lark"`}
 	position     = core.Field{Name: "position", Type: core.Name, Required: true, Values: Positions}
 	agentName    = core.Field{Name: "agent_name", Type: core.Name, Required: true, Max: core.MaxName}
@@ -36,13 +36,13 @@ var (
 	}
 	ownerEmail = core.Field{Name: "owner_email", Type: core.Email, Example: `"owner@example.org"`}
 
-	Fields = []core.Field{orgName, commissioner, roster, ownerEmail}
+	Fields = []core.Field{OrgName, commissioner, roster, ownerEmail}
 )
 
 // Chosen reports whether a query files a charter: it names one of a charter's parameters. An
 // owner_email alone does not.
 func Chosen(in *core.Input) bool {
-	return in.Has(orgName.Name, commissioner.Name) || in.Has(Positions...)
+	return in.Has(OrgName.Name, commissioner.Name) || in.Has(Positions...)
 }
 
 // Answer is the answer to a charter.
@@ -80,7 +80,7 @@ type Seat struct {
 // File records a charter, with its address and the message to the operator where there is one,
 // all in one transaction.
 func File(t *core.Turn, in *core.Input) *core.Response {
-	name, head, email := in.Text(&orgName), in.Text(&commissioner), in.Text(&ownerEmail)
+	name, head, email := in.Text(&OrgName), in.Text(&commissioner), in.Text(&ownerEmail)
 	seats := readRoster(in)
 	if in.Total > 0 {
 		return t.Invalid(in)

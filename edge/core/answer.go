@@ -61,19 +61,7 @@ func (t *Turn) Problem(p *ProblemType, detail string, faults *Faults, write func
 		w.Int("status", int64(p.Status))
 		w.Str("detail", detail)
 		if faults != nil {
-			w.Name("errors")
-			w.Open('[')
-			for _, f := range faults.List {
-				w.Open('{')
-				w.Str("field", f.Field)
-				w.Str("code", f.Code)
-				w.Str("detail", f.Detail)
-				w.Close('}')
-			}
-			w.Close(']')
-			if faults.Total > len(faults.List) {
-				w.Int("errors_total", int64(faults.Total))
-			}
+			faults.Write(w)
 		}
 		w.Str("contract_url", t.Snapshot.BaseURL()+contractURL)
 		if t.Contract != nil && (p.Status == 400 || p.Status == 405) {

@@ -28,9 +28,9 @@ const (
 	MaxBody = 64 << 10
 	// MaxQuery is the longest query string, in bytes, "?" left out.
 	MaxQuery = 8 << 10
-	// MaxRounds is how often a host calls for one turn. The largest turn is a batch of
-	// write calls: each needs at most three rounds (limit, relay, store), one answers.
-	MaxRounds = 64
+	// MaxRounds is how often a host calls for one turn. The largest turn is a batch of MCP calls: a
+	// write needs at most three rounds (limit, relay, store), a verification one, and one answers.
+	MaxRounds = 96
 	// MaxEffects is how many effects one round may ask for.
 	MaxEffects = 16
 )
@@ -38,7 +38,7 @@ const (
 // RequestHeaders are the header fields that an answer may depend on. A host passes these,
 // lower-case and each once (several lines joined with ", "), and no others.
 var RequestHeaders = []string{
-	"content-type", "if-none-match", "purpose", "sec-purpose", "sec-fetch-mode",
+	"content-type", "if-none-match", "purpose", "sec-purpose", "sec-fetch-mode", "mcp-protocol-version", "mcp-method", "mcp-name",
 }
 
 // Header is one header field.
@@ -225,8 +225,16 @@ func (t *Turn) Outcome(r *Response) Outcome {
 	return Outcome{Effects: t.pending}
 }
 
-// AddHeader gives the answer a header field, whatever the answer will be.
-func (t *Turn) AddHeader(name, value string) { t.headers = append(t.headers, Header{name, value}) }
+// SetHeader gives the answer a header field, whatever the answer will be, in place of one of the same name.
+func (t *Turn) SetHeader(name, value string) {
+	for i := range t.headers {
+		if t.headers[i].Name == name {
+			t.headers[i].Value = value
+			return
+		}
+	}
+	t.headers = append(t.headers, Header{name, value})
+}
 
 // Begin makes the turn ready to be handled from its start, for every round.
 func (t *Turn) Begin(s *snapshot.Snapshot) {

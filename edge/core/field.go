@@ -14,6 +14,7 @@ const (
 	Flag    Type = "flag"    // absent or "1"
 	Array   Type = "array"   // in JSON only; Items says of what
 	Object  Type = "object"  // in JSON only, and taken as it is
+	ID      Type = "id"      // in JSON only: a string or a number
 )
 
 // Field is one input field: the only place where its limits are written. Validators,

@@ -36,6 +36,23 @@ func (f *Faults) Add(field, code, detail string) {
 	}
 }
 
+// Write writes the faults as the members errors and, where some were left out, errors_total.
+func (f *Faults) Write(w *jsondoc.Writer) {
+	w.Name("errors")
+	w.Open('[')
+	for _, fault := range f.List {
+		w.Open('{')
+		w.Str("field", fault.Field)
+		w.Str("code", fault.Code)
+		w.Str("detail", fault.Detail)
+		w.Close('}')
+	}
+	w.Close(']')
+	if f.Total > len(f.List) {
+		w.Int("errors_total", int64(f.Total))
+	}
+}
+
 // Cut shortens a caller's text to what an answer may repeat of it: 64 code points.
 func Cut(s string) string {
 	n := 0
@@ -59,6 +76,8 @@ type Input struct {
 	members []jsondoc.Member
 	used    []bool
 	ignored []string // names elsewhere that are not read: dotted ones, those in the query of a POST
+	field   string   // a field that is sent under another name, "" for none
+	sentAs  string   // that name
 }
 
 // NewInput wraps the members of an object.
@@ -110,8 +129,33 @@ func (in *Input) Has(names ...string) bool {
 // Names reports how many names were sent.
 func (in *Input) Names() int { return len(in.members) }
 
+// Rename lets one field be sent under another name, and only there.
+func (in *Input) Rename(field, sentAs string) { in.field, in.sentAs = field, sentAs }
+
+// SentAs is the name under which a field is sent.
+func (in *Input) SentAs(field string) string {
+	if field == in.field {
+		return in.sentAs
+	}
+	return field
+}
+
+// Withhold keeps a name from being read: where it was sent, it is ignored and listed.
+func (in *Input) Withhold(name string) {
+	for i := range in.members {
+		if in.members[i].Name == name {
+			if in.members[i].Value.Kind != jsondoc.Null {
+				in.ignored = append(in.ignored, name)
+			}
+			in.members = slices.Delete(slices.Clone(in.members), i, i+1)
+			return
+		}
+	}
+}
+
 // Member returns what was sent under a name, null included, and marks it as read.
 func (in *Input) Member(name string) *jsondoc.Value {
+	name = in.SentAs(name)
 	for i := range in.members {
 		if in.members[i].Name == name {
 			in.used[i] = true
@@ -212,6 +256,20 @@ func (in *Input) CheckText(f *Field, name, value string) bool {
 		in.Add(name, TooLong, "must have at most "+strconv.Itoa(f.Max)+" characters, and has "+strconv.Itoa(n))
 	}
 	return in.Total == before
+}
+
+// Bool reads a JSON boolean. It reports true, and a fault, for a value of another type: what asks for a dry run
+// in a wrong way must not write.
+func (in *Input) Bool(name string) bool {
+	switch v := in.Member(name); v.Kind {
+	case jsondoc.Absent, jsondoc.Null:
+		return false
+	case jsondoc.Bool:
+		return v.True
+	default:
+		in.Add(name, WrongType, "must be a boolean, not "+v.Kind.String())
+		return true
+	}
 }
 
 // Flag reads a field of type Flag. It reports true, and a fault, for a value that is not allowed: what

@@ -373,6 +373,7 @@ type Manifest struct {
 	Endpoints []ManifestEndpoint `json:"endpoints" doc:"Every live endpoint."`
 	Limits    Limits             `json:"limits" doc:"Limits of requests."`
 	Versions  Versions           `json:"versions" doc:"Versions of what the service publishes."`
+	MCP       ManifestMCP        `json:"mcp" doc:"The MCP server."`
 }
 
 // ManifestDocument is one published document.
@@ -399,6 +400,14 @@ type Limits struct {
 	JSONDepth       int `json:"json_depth" doc:"Deepest nesting of a JSON body, the outermost value counted."`
 	JSONMembers     int `json:"json_members" doc:"Most members of one object of a JSON body."`
 	WritesPerMinute int `json:"writes_per_minute" doc:"Most writes in a minute for one client address; 0 is without limit."`
+	BatchMessages   int `json:"mcp_batch_messages" doc:"Most messages in one MCP batch."`
+	BatchWrites     int `json:"mcp_batch_writes" doc:"Most calls that write in one MCP batch."`
+}
+
+// ManifestMCP says where the MCP server is.
+type ManifestMCP struct {
+	Endpoint         string   `json:"endpoint" format:"uri" doc:"Address of the endpoint, for Streamable HTTP."`
+	ProtocolVersions []string `json:"protocol_versions" doc:"Supported revisions of the protocol, the newest first."`
 }
 
 // Versions are the versions of what the service publishes.
@@ -410,6 +419,7 @@ type Versions struct {
 	ReceiptCanonicalization  string `json:"receipt_canonicalization" doc:"Identifier of the rule for a receipt's canonical string."`
 	WaitlistCanonicalization string `json:"waitlist_canonicalization" doc:"Identifier of the rule for a registration's canonical string."`
 	OrgCanonicalization      string `json:"org_canonicalization" doc:"Identifier of the rule for a charter's canonical string."`
+	MCPServer                string `json:"mcp_server" doc:"Version of the MCP server."`
 }
 
 // Problem is the body of every error (RFC 9457).
@@ -426,6 +436,21 @@ type Problem struct {
 	IgnoredFields []string       `json:"ignored_fields,omitempty" doc:"Fields that the contract does not name; on 400."`
 	IgnoredTotal  int            `json:"ignored_fields_total,omitzero" doc:"How many there were, where ignored_fields leaves some out."`
 	Trailer
+}
+
+// MCPAnswer is the answer to one message of the MCP endpoint (JSON-RPC 2.0): it has either result or error.
+type MCPAnswer struct {
+	JSONRPC string    `json:"jsonrpc" enum:"2.0" doc:"Version of JSON-RPC."`
+	ID      string    `json:"id" also:"number,null" doc:"As the request has it; null where it has no valid one."`
+	Result  JSON      `json:"result,omitempty" doc:"What the method gives."`
+	Error   *MCPError `json:"error,omitempty" doc:"Why there is no result."`
+}
+
+// MCPError is an error of JSON-RPC.
+type MCPError struct {
+	Code    int    `json:"code" doc:"-32700 parse error, -32600 invalid request, -32601 unknown method, -32602 invalid params, -32603 internal error."`
+	Message string `json:"message" doc:"What is wrong, in words."`
+	Data    JSON   `json:"data,omitempty" doc:"errors: every fault that was found, where there is more to say."`
 }
 
 // Fault is one thing that is wrong with a request.

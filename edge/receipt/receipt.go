@@ -185,7 +185,7 @@ const (
 func Verify(t *core.Turn, in *core.Input) *core.Response {
 	sent := in.Member(verify.Name)
 	if sent.Kind != jsondoc.Object {
-		in.Add(verify.Name, core.WrongType, "must be the whole receipt object, not "+sent.Kind.String())
+		in.Add(in.SentAs(verify.Name), core.WrongType, "must be the whole receipt object, not "+sent.Kind.String())
 		return t.Invalid(in)
 	}
 	c := inspect(sent, keys(t))

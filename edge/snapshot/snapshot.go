@@ -31,6 +31,7 @@ type Snapshot struct {
 	ApexHost      string
 	PreviewHosts  []string
 	Epoch         string
+	ToolPrefix    string // of the names of MCP tools and prompts
 	Notice        string
 	NoteCanonical string
 	NoteOther     string
@@ -156,6 +157,7 @@ func (s *Snapshot) members() []member {
 		{name: "apex_host", text: &s.ApexHost},
 		{name: "preview_hosts", list: &s.PreviewHosts},
 		{name: "epoch", text: &s.Epoch},
+		{name: "tool_prefix", text: &s.ToolPrefix},
 		{name: "notice", text: &s.Notice},
 		{name: "host_note_canonical", text: &s.NoteCanonical},
 		{name: "host_note_other", text: &s.NoteOther},

@@ -169,12 +169,6 @@ type mailAddresses struct {
 // bound are the options of a service that has everything.
 func bound(t *testing.T, s *snapshot.Snapshot) options {
 	t.Helper()
-	var text bytes.Buffer
-	encoder := json.NewEncoder(&text)
-	encoder.SetEscapeHTML(false)
-	if err := encoder.Encode(s); err != nil {
-		t.Fatal(err)
-	}
 	var config struct {
 		Date string `toml:"compatibility_date"`
 	}
@@ -186,7 +180,7 @@ func bound(t *testing.T, s *snapshot.Snapshot) options {
 		t.Fatal(err)
 	}
 	o := options{
-		Bundle: folder, Snapshot: text.String(), Date: config.Date, Limit: s.WritesPerMinute,
+		Bundle: folder, Snapshot: string(s.Encode()), Date: config.Date, Limit: s.WritesPerMinute,
 		Mail: &mailAddresses{To: s.RelayTo, From: s.RelayFrom}, Key: base64.StdEncoding.EncodeToString(edgetest.Key.Seed()),
 	}
 	files, err := fs.ReadDir(migrations.Files, ".")

@@ -3,6 +3,7 @@ package site
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -20,8 +21,8 @@ var AUPCodes = []string{
 // questSteps is how many steps the quest has.
 const questSteps = 7
 
-// maxBatchWrites is how many write calls one turn can hold: each takes up to three rounds, and four are for the rest.
-const maxBatchWrites = (core.MaxRounds - 4) / 3
+// roundsOf is how many rounds the largest MCP batch takes: a write up to three, any other call one, and four are for the rest.
+func roundsOf(messages, writes int) int { return 3*writes + messages - min(writes, messages) + 4 }
 
 // The checks below look at what values mean together. Each is skipped where its document is not decoded.
 
@@ -42,8 +43,12 @@ func checkService(d *document, s *Service) {
 	if s.Limits.BatchMessages < 1 {
 		d.fault("limits.batch_messages", "limits.batch_messages is 0", "want 1 or more")
 	}
-	if n := s.Limits.BatchWrites; n < 1 || n > maxBatchWrites {
-		d.fault("limits.batch_writes", fmt.Sprintf("limits.batch_writes is %d", n), fmt.Sprintf("want 1 to %d: a turn has %d rounds", maxBatchWrites, core.MaxRounds))
+	if s.Limits.BatchWrites < 1 {
+		d.fault("limits.batch_writes", "limits.batch_writes is 0", "want 1 or more")
+	}
+	if n := roundsOf(s.Limits.BatchMessages, s.Limits.BatchWrites); n > core.MaxRounds {
+		d.fault("limits", fmt.Sprintf("a batch of %d messages with %d writes may take %d rounds", s.Limits.BatchMessages, s.Limits.BatchWrites, n),
+			fmt.Sprintf("a turn has %d: a write takes up to three and any other call one, so lower batch_messages or batch_writes", core.MaxRounds))
 	}
 	if (s.IndexNow.Key == "") != (len(s.IndexNow.Upstreams) == 0) {
 		d.fault("indexnow", "indexnow has a key or upstreams, and not both", "give both, or an empty key and []")
@@ -202,13 +207,18 @@ func checkOrg(d *document, o *Org) {
 
 // exactly reports the keys of a mapping that are not wanted, and the wanted ones that it lacks.
 func (d *document) exactly(path string, words map[string]string, want []string) {
-	for key := range words {
+	d.keys(path, slices.Collect(maps.Keys(words)), want)
+}
+
+// keys is exactly for a mapping that has these keys.
+func (d *document) keys(path string, have, want []string) {
+	for _, key := range have {
 		if !slices.Contains(want, key) {
 			d.fault(join(path, key), "unknown key "+cut(key), nearest(key, want))
 		}
 	}
 	for _, key := range want {
-		if words[key] == "" {
+		if !slices.Contains(have, key) {
 			d.fault(path, "lacks "+join(path, key), "add it")
 		}
 	}
@@ -230,6 +240,48 @@ func checkProblems(d *document, p *Problems) {
 	}
 	d.exactly("types", p.Types, slugs)
 	d.exactly("codes", p.Codes, core.Codes)
+}
+
+func checkMCP(d *document, m *MCP) {
+	if d == nil {
+		return
+	}
+	var tools, prompts, installs []string
+	for i := range api.Tools {
+		tools = append(tools, api.Tools[i].Name)
+	}
+	d.keys("tools", slices.Collect(maps.Keys(m.Tools)), tools)
+	for i := range api.Prompts {
+		name := api.Prompts[i].Name
+		prompts = append(prompts, name)
+		prompt, at := m.Prompts[name], "prompts."+name
+		var arguments []string
+		for _, f := range api.Prompts[i].Arguments {
+			arguments = append(arguments, f.Name)
+			if words := prompt.Arguments[f.Name]; (words.Absent == "") != f.Required && words.Description != "" {
+				d.fault(at+".arguments."+f.Name, "absent is there for a required argument, or is not for an optional one", "absent is what the text says where an optional argument is missing")
+			}
+		}
+		d.keys(at+".arguments", slices.Collect(maps.Keys(prompt.Arguments)), arguments)
+		parts := prompt.Parts(arguments)
+		for _, argument := range arguments {
+			if prompt.Text != "" && !slices.Contains(parts, argument) {
+				d.fault(at+".text", "lacks {"+argument+"}", "every argument stands in the text")
+			}
+		}
+	}
+	d.keys("prompts", slices.Collect(maps.Keys(m.Prompts)), prompts)
+	for i, install := range m.Install {
+		installs = append(installs, install.ID)
+		at := fmt.Sprintf("install[%d]", i)
+		if install.Command == "" && install.Config == "" && install.TOML == "" {
+			d.fault(at, "has neither command, config nor toml", "give what is ready to use")
+		}
+		if install.Config != "" && !json.Valid([]byte(install.Config)) {
+			d.fault(at+".config", "config is not JSON", "write what is to be put into the file, or use toml")
+		}
+	}
+	d.unique("install", installs)
 }
 
 func checkMarkers(d *document, page *Page) {

@@ -44,6 +44,7 @@ func Load(fsys fs.FS) (*Site, error) {
 	org := l.yaml("org.yaml", &s.Org)
 	problems := l.yaml("problems.yaml", &s.Problems)
 	l.yaml("llms.yaml", &s.LLMs)
+	mcp := l.yaml("mcp.yaml", &s.MCP)
 	boards := l.scoreboards()
 	l.work.Wait()
 
@@ -65,6 +66,7 @@ func Load(fsys fs.FS) (*Site, error) {
 	checkEndpointNames(endpoints, s.Endpoints)
 	checkProblems(problems, &s.Problems)
 	checkScoreboards(boards, s.Scoreboards, files)
+	checkMCP(mcp, &s.MCP)
 	for _, d := range s.documents {
 		checkPlaceholders(d)
 	}

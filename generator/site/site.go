@@ -7,7 +7,7 @@
 //
 // # Layout
 //
-//	service.yaml  presence.yaml  quest.yaml  aup.yaml  org.yaml  endpoints.yaml  problems.yaml  llms.yaml
+//	service.yaml  presence.yaml  quest.yaml  aup.yaml  org.yaml  endpoints.yaml  problems.yaml  llms.yaml  mcp.yaml
 //	scoreboard/<date>[-<n>].yaml   one for each hand verification, named after its as_of; n from 2 for a second one on a date
 //	jobs.yaml or jobs.json         {as_of, jobs: […]}
 //	auditors.yaml or auditors.json {as_of, ledger: […]}
@@ -23,6 +23,11 @@
 // {agent_name} stay as they are. Site.Expand replaces them all.
 package site
 
+import (
+	"slices"
+	"strings"
+)
+
 // Site is a whole, checked content folder.
 type Site struct {
 	Service     Service
@@ -37,6 +42,7 @@ type Site struct {
 	Problems    Problems
 	Pages       []Page
 	LLMs        LLMs
+	MCP         MCP
 	Source      []byte // the version of the content: SHA-256 over its sorted file names and the SHA-256 of each file
 
 	documents []*document // for the faults that Load cannot see; none in a Site made by hand
@@ -238,4 +244,63 @@ func (p *Page) Path() string {
 // LLMs is content/llms.yaml: the words of llms.txt around the derived lists.
 type LLMs struct {
 	Intro []string `yaml:"intro"` // paragraphs after the summary
+}
+
+// MCP is content/mcp.yaml: the words of the MCP server.
+type MCP struct {
+	Name         string             `yaml:"name" is:"id"` // of the server in a handshake and in a client's configuration
+	Instructions string             `yaml:"instructions"`
+	Tools        map[string]MCPTool `yaml:"tools"`   // by their names without the prefix
+	Prompts      map[string]Prompt  `yaml:"prompts"` // by their names without the prefix
+	Install      []Install          `yaml:"install"`
+}
+
+// MCPTool is the wording of one tool.
+type MCPTool struct {
+	Title       string `yaml:"title" is:"line"`
+	Description string `yaml:"description"`
+}
+
+// Prompt is the wording of one prompt.
+type Prompt struct {
+	Title       string                    `yaml:"title" is:"line"`
+	Description string                    `yaml:"description"`
+	Arguments   map[string]PromptArgument `yaml:"arguments,omitempty"`
+	Text        string                    `yaml:"text"` // {org_name} is the value of an argument
+}
+
+// PromptArgument is the wording of one argument of a prompt.
+type PromptArgument struct {
+	Description string `yaml:"description"`
+	Absent      string `yaml:"absent,omitempty"` // what the text has in its place where it is absent
+}
+
+// Install says how to add the MCP server to one client.
+type Install struct {
+	ID      string `yaml:"id"`
+	Client  string `yaml:"client" is:"line"`
+	How     string `yaml:"how"`
+	Command string `yaml:"command,omitempty" is:"line"`
+	Config  string `yaml:"config,omitempty"` // JSON text
+	TOML    string `yaml:"toml,omitempty"`
+}
+
+// Parts splits the text of a prompt at its arguments, of which these are the names: texts at even places, and the
+// name of an argument at odd ones.
+func (p *Prompt) Parts(arguments []string) (parts []string) {
+	rest := p.Text
+	for start := 0; ; {
+		open := strings.IndexByte(rest[start:], '{')
+		if open < 0 {
+			return append(parts, rest)
+		}
+		open += start
+		name, _, closed := strings.Cut(rest[open+1:], "}")
+		if !closed || !slices.Contains(arguments, name) {
+			start = open + 1
+			continue
+		}
+		parts = append(parts, rest[:open], name)
+		rest, start = rest[open+len(name)+2:], 0
+	}
 }

@@ -72,7 +72,10 @@ func (s *Site) values() map[string]string {
 		"epoch":             v.Epoch,
 		"tool_prefix":       v.ToolPrefix,
 		"as_of":             s.Current().AsOf,
+		"mcp_name":          s.MCP.Name,
 		"writes_per_minute": strconv.Itoa(v.Limits.WritesPerMinute),
+		"batch_messages":    strconv.Itoa(v.Limits.BatchMessages),
+		"batch_writes":      strconv.Itoa(v.Limits.BatchWrites),
 		// What the edge says.
 		"max_body_bytes":       strconv.Itoa(core.MaxBody),
 		"max_query_bytes":      strconv.Itoa(core.MaxQuery),
@@ -84,11 +87,26 @@ func (s *Site) values() map[string]string {
 		"description_version":  documents.DescriptionVersion,
 		"aup_version":          documents.AUPVersion,
 		"quest_version":        documents.QuestVersion,
+		"mcp_endpoint":         v.BaseURL() + api.MCPPath,
+		"mcp_tools":            strconv.Itoa(len(api.Tools)),
+		"mcp_tools_reading":    strconv.Itoa(len(api.Tools) - toolsThatWrite()),
+		"mcp_server_version":   api.MCPServerVersion,
+		"mcp_versions":         strings.Join(api.MCPVersions, ", "),
+		"mcp_methods":          strings.Join(api.MCPMethods, ", "),
 		"receipt_spec":         receipt.Spec,
 		"canon_registration":   canon.RegistrationRule,
 		"canon_charter":        canon.CharterRule,
 		"canon_receipt":        canon.ReceiptRule,
 	}
+}
+
+func toolsThatWrite() (n int) {
+	for i := range api.Tools {
+		if _, op := api.Find(api.Tools[i].Operation); op.Writes {
+			n++
+		}
+	}
+	return n
 }
 
 // Limits gives the limits of all input fields of the route table, by the name of their placeholder.

@@ -1,0 +1,97 @@
+package mcp
+
+import (
+	"strings"
+
+	"anteroom/edge/api"
+	"anteroom/edge/core"
+	"anteroom/edge/jsondoc"
+	"anteroom/edge/jsonrpc"
+)
+
+// getPrompt answers a prompt with its arguments put in.
+func (s *Server) getPrompt(a *answers, m *jsonrpc.Message) {
+	name, arguments, fault := named(m)
+	if fault != nil {
+		a.fail(m, fault)
+		return
+	}
+	for i := range api.Prompts {
+		p := &api.Prompts[i]
+		if name != s.snapshot.ToolPrefix+p.Name {
+			continue
+		}
+		in := core.NewInput(arguments.Members)
+		values := make([]string, len(p.Arguments)) // "" for one that is absent
+		for i := range p.Arguments {
+			values[i] = value(in, &p.Arguments[i])
+		}
+		in.Refuse()
+		if in.Total > 0 {
+			fault := invalid("the arguments of " + name + " are at fault; data names every fault")
+			fault.Faults = &in.Faults
+			a.fail(m, fault)
+			return
+		}
+		doc, _ := jsondoc.Parse(s.snapshot.Documents[api.MCPPrompt+p.Name])
+		a.result(m, func(w *jsondoc.Writer) {
+			w.Str("description", doc.Get("description").Text)
+			w.Name("messages")
+			w.Open('[')
+			w.Open('{')
+			w.Str("role", "user")
+			w.Name("content")
+			textBlock(w, fill(doc.Get("text"), p.Arguments, values))
+			w.Close('}')
+			w.Close(']')
+		})
+		return
+	}
+	a.fail(m, invalid("there is no prompt "+core.Cut(name)+"; prompts/list has all"))
+}
+
+// value reads an argument. It stands in a prompt as JSON, so that nobody takes its words for the prompt's own.
+func value(in *core.Input, f *core.Field) string {
+	if f.Type != core.Object {
+		if text := in.Text(f); text != "" {
+			return string(jsondoc.AppendString(nil, text))
+		}
+		return ""
+	}
+	text := in.Text(&core.Field{Name: f.Name, Type: core.Text, Required: f.Required})
+	if text == "" {
+		return ""
+	}
+	switch v, err := jsondoc.Parse([]byte(text)); {
+	case err != nil:
+		in.Add(f.Name, core.InvalidJSON, "must be the JSON text of an object: "+err.Error())
+	case v.Kind != jsondoc.Object:
+		in.Add(f.Name, core.WrongType, "must be the JSON text of an object, not of "+v.Kind.String())
+	default:
+		return string(v.Raw)
+	}
+	return ""
+}
+
+// fill puts the values of arguments into a text: a list of strings, and of objects that stand for an argument. One
+// that is absent has the words that the content gives for that.
+func fill(parts *jsondoc.Value, arguments []core.Field, values []string) string {
+	var text strings.Builder
+	for i := range parts.Items {
+		part := &parts.Items[i]
+		if part.Kind == jsondoc.String {
+			text.WriteString(part.Text)
+			continue
+		}
+		for i := range arguments {
+			switch {
+			case arguments[i].Name != part.Get("argument").Text:
+			case values[i] == "":
+				text.WriteString(part.Get("absent").Text)
+			default:
+				text.WriteString(values[i])
+			}
+		}
+	}
+	return text.String()
+}

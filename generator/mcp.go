@@ -1,0 +1,198 @@
+package generator
+
+import (
+	"reflect"
+	"slices"
+	"strings"
+
+	"anteroom/edge/api"
+	"anteroom/edge/core"
+	"anteroom/edge/documents"
+	"anteroom/generator/site"
+)
+
+// mcp puts what the MCP server answers into the snapshot, and publishes its entry for a registry.
+func (g *generation) mcp() {
+	m, s := &g.site.MCP, &g.site.Service
+	server := object{{"name", m.Name}, {"title", s.Name}, {"version", api.MCPServerVersion}, {"description", s.Summary}, {"websiteUrl", g.url("/")}}
+	unchanging := object{{"listChanged", false}}
+	g.publish(api.MCPServer, object{
+		{"capabilities", object{{"tools", unchanging}, {"prompts", unchanging}}},
+		{"serverInfo", server},
+		{"instructions", m.Instructions},
+	})
+	tools, summaries := []object{}, []object{}
+	for i := range api.Tools {
+		tool := g.tool(&api.Tools[i])
+		tools = append(tools, tool)
+		summaries = append(summaries, slices.DeleteFunc(slices.Clone(tool), func(m member) bool { return strings.HasSuffix(m.name, "Schema") }))
+	}
+	g.publish(api.MCPTools, object{{"tools", tools}})
+	prompts := []object{}
+	for i := range api.Prompts {
+		prompts = append(prompts, g.prompt(&api.Prompts[i]))
+	}
+	g.publish(api.MCPPrompts, object{{"prompts", prompts}})
+	g.publish(api.MCPInstall, object{
+		{"endpoint", g.url(api.MCPPath)},
+		{"transport", "streamable-http"},
+		{"protocol_versions", api.MCPVersions},
+		{"install", g.installs()},
+		{"tools", summaries},
+	})
+	g.serverJSON()
+}
+
+// tool is an entry of tools/list. Schemas have no address, no reference and, at their top, no choice: there are
+// clients that drop a tool, or all of them, for one of these.
+func (g *generation) tool(t *api.Tool) object {
+	words, op := g.site.MCP.Tools[t.Name], g.operationOf(t)
+	return object{
+		{"name", g.site.Service.ToolPrefix + t.Name},
+		{"title", words.Title},
+		{"description", words.Description},
+		{"inputSchema", g.toolInput(t, op)},
+		{"outputSchema", toolOutput(t, op)},
+		{"annotations", object{
+			{"title", words.Title},
+			{"readOnlyHint", !op.Writes},
+			{"destructiveHint", false},
+			{"idempotentHint", !op.Writes},
+			{"openWorldHint", true},
+		}},
+	}
+}
+
+// operationOf is the operation of a tool; without one it adds a fault and gives an empty operation.
+func (g *generation) operationOf(t *api.Tool) *api.Operation {
+	for _, route := range g.routes {
+		if op := route.Operation(t.Operation); op != nil {
+			return op
+		}
+	}
+	g.fault("the tool %s is the operation %s, which the route table lacks", t.Name, t.Operation)
+	return &api.Operation{Answer: struct{}{}}
+}
+
+// toolInput is the schema of a tool's arguments: the fields of its operation, as the tool has them.
+func (g *generation) toolInput(t *api.Tool, op *api.Operation) object {
+	var fields []core.Field
+	for _, f := range op.Fields {
+		if f.Name == t.Without || f.QueryOnly {
+			continue
+		}
+		f.Required = f.Required || f.Name == t.Demands
+		f.Aliases = nil
+		fields = append(fields, f)
+	}
+	schema := inputObject(fields, func(name string) string { return g.meaning(op, name) }, "")
+	properties := schema.get("properties").(object)
+	for i := range properties {
+		if properties[i].name == t.Field {
+			properties[i].name = t.Argument
+		}
+	}
+	if required, ok := schema.get("required").([]string); ok {
+		if i := slices.Index(required, t.Field); i >= 0 {
+			required[i] = t.Argument
+		}
+	}
+	if op.DryRun {
+		properties.set(api.DryRun.Name, object{{"type", "boolean"}, {"description", strings.Replace(dryRunMeaning, "With 1", "With true", 1)}})
+	}
+	schema.set("properties", properties)
+	if op.Strict {
+		schema.set("additionalProperties", false)
+	}
+	return schema
+}
+
+// toolOutput is the schema of a tool's structured content: the answer of its operation. The trailer is in it too, and
+// not required.
+func toolOutput(t *api.Tool, op *api.Operation) object {
+	s := schemas{inline: true}
+	schema, trailer := s.of(reflect.TypeOf(op.Answer)), s.of(reflect.TypeFor[documents.Trailer]())
+	properties := slices.Concat(schema.get("properties").(object), trailer.get("properties").(object))
+	schema.set("properties", properties)
+	required := slices.DeleteFunc(schema.get("required").([]string), func(name string) bool { return slices.Contains(t.Spares, name) })
+	schema.set("required", required)
+	return schema
+}
+
+// prompt is an entry of prompts/list. Its text goes into the snapshot, in parts.
+func (g *generation) prompt(p *api.Prompt) object {
+	words := g.site.MCP.Prompts[p.Name]
+	arguments, names := []object{}, []string{}
+	for _, f := range p.Arguments {
+		arguments = append(arguments, object{{"name", f.Name}, {"description", words.Arguments[f.Name].Description}, {"required", f.Required}})
+		names = append(names, f.Name)
+	}
+	var parts []any
+	for i, part := range words.Parts(names) {
+		if i%2 == 1 {
+			parts = append(parts, object{{"argument", part}, {"absent", words.Arguments[part].Absent}})
+			continue
+		}
+		parts = append(parts, part)
+	}
+	g.publish(api.MCPPrompt+p.Name, object{{"description", words.Description}, {"text", parts}})
+	entry := object{{"name", g.site.Service.ToolPrefix + p.Name}, {"title", words.Title}, {"description", words.Description}}
+	if len(arguments) > 0 {
+		entry.set("arguments", arguments)
+	}
+	return entry
+}
+
+// installs say how to add the server to each client.
+func (g *generation) installs() object {
+	all := object{}
+	for _, i := range g.site.MCP.Install {
+		all.set(i.ID, g.install(&i))
+	}
+	return all
+}
+
+func (g *generation) install(i *site.Install) object {
+	block := object{{"client", i.Client}, {"how", i.How}}
+	if i.Command != "" {
+		block.set("command", i.Command)
+	}
+	if i.Config != "" {
+		block.set("config", documents.JSON(i.Config))
+	}
+	if i.TOML != "" {
+		block.set("toml", i.TOML)
+	}
+	return block
+}
+
+// serverSchema is the format of server.json in the MCP registry.
+const serverSchema = "https://static.modelcontextprotocol.io/schemas/2025-12-11/server.schema.json"
+
+// maxRegistryText is how long a title and a description may be there, in characters.
+const maxRegistryText = 100
+
+// serverJSON publishes the server's entry for the MCP registry. Its name is the apex host's, the labels the other way round.
+func (g *generation) serverJSON() {
+	s := &g.site.Service
+	labels := strings.Split(s.ApexHost, ".")
+	slices.Reverse(labels)
+	description := s.Summary
+	if first, _, more := strings.Cut(description, ". "); more && len([]rune(description)) > maxRegistryText {
+		description = first + "."
+	}
+	for _, text := range []string{s.Name, description} {
+		if len([]rune(text)) > maxRegistryText {
+			g.fault("server.json: a registry takes at most %d characters, and this has more: shorten name or the first sentence of summary in service.yaml: %.40q", maxRegistryText, text)
+		}
+	}
+	g.add("/server.json", g.indented(g.text(object{
+		{"$schema", serverSchema},
+		{"name", strings.Join(labels, ".") + "/" + g.site.MCP.Name},
+		{"title", s.Name},
+		{"description", description},
+		{"version", api.MCPServerVersion},
+		{"websiteUrl", g.url("/")},
+		{"remotes", []object{{{"type", "streamable-http"}, {"url", g.url(api.MCPPath)}}}},
+	})))
+}
