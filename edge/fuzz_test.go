@@ -2,6 +2,7 @@ package edge_test
 
 import (
 	"encoding/json"
+	"slices"
 	"testing"
 	"unicode/utf8"
 
@@ -24,6 +25,8 @@ func FuzzHandle(f *testing.F) {
 		{"POST", "/api/suggest", `{"message":"PIN: ten letters","email":"a@example.org"}`, "text/plain"},
 		{"GET", "/api/business-days?op=add&calendar=us-nyse,+gb-eng&start=2026-12-18&days=-10", "", ""},
 		{"HEAD", "/api/roster?%", "", ""},
+		{"POST", "/api/mcp", `[{"jsonrpc":"2.0","id":0,"method":"initialize"},{"jsonrpc":"2.0","id":"a","method":"tools/call","params":{"name":"service_register","arguments":{"agent_name":"a"}}}]`, ""},
+		{"DELETE", "/api/mcp", "", ""},
 		{"OPTIONS", "/v1/x", "", ""},
 	} {
 		f.Add(seed[0], seed[1], seed[2], seed[3])
@@ -94,7 +97,13 @@ func TestRouteTable(t *testing.T) {
 		}
 		ids[route.ID] = true
 		for _, op := range route.Operations {
-			if (op.Document == nil) == (op.Handle == nil) || op.Answer == nil || ids[op.ID] || op.Writes && op.Cache != api.NoStore {
+			ways := 0
+			for _, way := range []bool{op.Document != nil, op.Handle != nil, op.Protocol} {
+				if way {
+					ways++
+				}
+			}
+			if ways != 1 || op.Answer == nil && !slices.Equal(op.Methods, []string{"DELETE"}) || ids[op.ID] || op.Writes && op.Cache != api.NoStore {
 				t.Errorf("operation %s", op.ID)
 			}
 			ids[op.ID] = true

@@ -164,9 +164,15 @@ func TestSnapshot(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	named := map[string]bool{"endpoints": true}
+	named := map[string]bool{"endpoints": true, api.MCPServer: true, api.MCPTools: true, api.MCPPrompts: true}
+	for i := range api.Prompts {
+		named[api.MCPPrompt+api.Prompts[i].Name] = true
+	}
 	for _, route := range api.Routes {
 		named[route.Contract.ID] = true
+		if route.Refusal != nil {
+			named[route.Refusal.ID] = true
+		}
 		for _, op := range route.Operations {
 			if op.Document != nil {
 				named[op.Document.ID] = true

@@ -22,7 +22,7 @@ var AUPCodes = []string{
 const questSteps = 7
 
 // roundsOf is how many rounds the largest MCP batch takes: a write up to three, any other call one, and four are for the rest.
-func roundsOf(messages, writes int) int { return 3*writes + messages - min(writes, messages) + 4 }
+func roundsOf(messages, writes int) int { return messages + 2*min(writes, messages) + 4 }
 
 // The checks below look at what values mean together. Each is skipped where its document is not decoded.
 
