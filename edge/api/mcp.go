@@ -24,12 +24,12 @@ var MCPMethods = []string{
 // Tool is a tool of the MCP server: an operation under a name of its own. Its arguments are the operation's fields,
 // and what it gives is the operation's answer.
 type Tool struct {
-	Name      string // behind the prefix that the content gives; key of its wording in the content
-	Operation string // ID
-	Demands   string // a field that the operation can do without, and the tool cannot
-	Without   string // a field that the operation reads, and the tool does not
-	Field     string // a field of the operation that has another name as an argument
-	Argument  string // that name
+	Name      string   // behind the prefix that the content gives; key of its wording in the content
+	Operation string   // ID
+	Demands   string   // a field that the operation can do without, and the tool cannot
+	Without   string   // a field that the operation reads, and the tool does not
+	Field     string   // a field of the operation that has another name as an argument
+	Argument  string   // that name
 	Spares    []string // members of the answer that the output schema does not require, though they are always there
 }
 
