@@ -1,6 +1,6 @@
 module anteroom
 
-go 1.26.0
+go 1.26.4
 
 require (
 	github.com/BurntSushi/toml v1.5.0
@@ -20,6 +20,7 @@ require (
 )
 
 require (
+	github.com/c2sp/wycheproof v0.0.0-20260902155932-3fa63dd0344a // indirect
 	github.com/dustin/go-humanize v1.1.0 // indirect
 	github.com/google/uuid v1.6.0 // indirect
 	github.com/inconshreveable/mousetrap v1.1.0 // indirect

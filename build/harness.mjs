@@ -1,6 +1,6 @@
 // Runs the bundle for tests, on the runtime of Cloudflare Workers. It reads one JSON object a line from standard
-// input and answers each with one on standard output, in order; what the workers log goes to standard error. It
-// ends with its input.
+// input and answers each with one on standard output, which has the same "id", as soon as it can; what the workers
+// log goes to standard error. It ends with its input.
 //
 //   {"start": SERVICE}               {"service": n, "url": "http://127.0.0.1:…"}
 //   {"service": n, "sql": "…"}       {"rows": […]}
@@ -65,13 +65,13 @@ async function start(service) {
     }],
   });
   const front = (await mf.ready).origin;
-  services.push({ mf, log, front });
+  const number = services.push({ mf, log, front }) - 1;
   for (const migration of service.migrations ?? []) {
     const db = await mf.getD1Database('DB');
     const statements = migration.replace(/--.*$/gm, '').split(';').filter((s) => s.trim() !== '');
     await db.batch(statements.map((s) => db.prepare(s)));
   }
-  return { service: services.length - 1, url: (await mf.unsafeGetDirectURL(name)).origin };
+  return { service: number, url: (await mf.unsafeGetDirectURL(name)).origin };
 }
 
 async function mails(api) {
@@ -94,7 +94,9 @@ async function answer(request) {
 }
 
 for await (const line of createInterface({ input: process.stdin })) {
-  const reply = await answer(JSON.parse(line)).catch((e) => ({ error: String(e?.stack ?? e) }));
-  process.stdout.write(JSON.stringify(reply) + '\n');
+  const request = JSON.parse(line);
+  answer(request)
+    .catch((e) => ({ error: String(e?.stack ?? e) }))
+    .then((reply) => process.stdout.write(JSON.stringify({ id: request.id, ...reply }) + '\n'));
 }
 await Promise.all(services.map(({ mf }) => mf.dispose()));

@@ -6,7 +6,6 @@ import (
 	"context"
 	"encoding/base64"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -38,8 +37,9 @@ var harness struct {
 	in   io.WriteCloser
 	cmd  *exec.Cmd
 
-	mu  sync.Mutex
-	out *bufio.Reader
+	mu      sync.Mutex
+	asked   int
+	waiting map[int]chan []byte
 }
 
 func TestMain(m *testing.M) {
@@ -97,9 +97,29 @@ func startHarness(t *testing.T) (err error) {
 	if err != nil {
 		return err
 	}
-	harness.out = bufio.NewReader(out)
-	harness.cmd = cmd
-	return cmd.Start()
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	harness.cmd, harness.waiting = cmd, map[int]chan []byte{}
+	go func() {
+		lines := bufio.NewScanner(out)
+		lines.Buffer(nil, 16<<20)
+		for lines.Scan() {
+			var head struct {
+				ID int `json:"id"`
+			}
+			json.Unmarshal(lines.Bytes(), &head) // ask reads it again, and says what is wrong with it
+			harness.mu.Lock()
+			harness.waiting[head.ID] <- bytes.Clone(lines.Bytes())
+			harness.mu.Unlock()
+		}
+		harness.mu.Lock()
+		defer harness.mu.Unlock()
+		for _, waiting := range harness.waiting {
+			close(waiting)
+		}
+	}()
+	return nil
 }
 
 // reply is what the harness answers.
@@ -121,26 +141,27 @@ type mail struct {
 	Headers map[string]string `json:"headers"`
 }
 
-func ask(t *testing.T, request any) (r reply) {
+// ask sends a request to the harness, and gives its answer.
+func ask(t *testing.T, request map[string]any) (r reply) {
 	t.Helper()
 	harness.once.Do(func() { harness.err = startHarness(t) })
 	if harness.err != nil {
 		t.Fatal(harness.err)
 	}
+	answered := make(chan []byte, 1)
+	harness.mu.Lock()
+	harness.asked++
+	request["id"] = harness.asked
+	harness.waiting[harness.asked] = answered
 	text, err := json.Marshal(request)
+	if err == nil {
+		_, err = harness.in.Write(append(text, '\n'))
+	}
+	harness.mu.Unlock()
 	if err != nil {
 		t.Fatal(err)
 	}
-	harness.mu.Lock()
-	defer harness.mu.Unlock()
-	if _, err := harness.in.Write(append(text, '\n')); err != nil {
-		t.Fatal(err)
-	}
-	line, err := harness.out.ReadBytes('\n')
-	if err == nil {
-		err = json.Unmarshal(line, &r)
-	}
-	if err != nil || r.Error != "" {
+	if err := json.Unmarshal(<-answered, &r); err != nil || r.Error != "" {
 		t.Fatalf("harness: %v %s", err, r.Error)
 	}
 	return r
@@ -299,6 +320,7 @@ func eventually(t *testing.T, what string, done func() bool) {
 
 // TestTranscripts holds the conversations of every host with this one.
 func TestTranscripts(t *testing.T) {
+	t.Parallel()
 	edgetest.RunTranscripts(t, func(t *testing.T, s *snapshot.Snapshot) string { return start(t, bound(t, s)).url })
 }
 
@@ -306,6 +328,7 @@ const registration = `{"agent_name":"ada","owner_email":"owner@example.org"}`
 
 // TestTheStoreFails: nothing is half recorded, and nothing is said to be recorded that is not.
 func TestTheStoreFails(t *testing.T) {
+	t.Parallel()
 	s := start(t, bound(t, edgetest.Snapshot()))
 	s.sql("DROP TABLE outbox")
 	s.want(503, "POST", "/api/waitlist", registration)
@@ -348,6 +371,7 @@ func TestTheStoreFails(t *testing.T) {
 }
 
 func TestTheRelayFails(t *testing.T) {
+	t.Parallel()
 	absent := bound(t, edgetest.Snapshot())
 	absent.Mail = nil
 	forbidden := bound(t, edgetest.Snapshot())
@@ -384,6 +408,7 @@ func TestTheRelayFails(t *testing.T) {
 }
 
 func TestTheOutboxIsDelivered(t *testing.T) {
+	t.Parallel()
 	s := start(t, bound(t, edgetest.Snapshot()))
 	delivered := func() bool {
 		rows := s.sql("SELECT state, payload FROM outbox")
@@ -410,6 +435,7 @@ func TestTheOutboxIsDelivered(t *testing.T) {
 
 // TestKilledWhileDelivering ends a worker that has sent and not yet marked what it sent.
 func TestKilledWhileDelivering(t *testing.T) {
+	t.Parallel()
 	o := bound(t, edgetest.Snapshot())
 	o.Folder = t.TempDir()
 	normal := o.Main
@@ -439,6 +465,7 @@ func TestKilledWhileDelivering(t *testing.T) {
 }
 
 func TestTheLimiterFails(t *testing.T) {
+	t.Parallel()
 	absent := bound(t, edgetest.Snapshot())
 	absent.Limit = 0
 	failing := bound(t, edgetest.Snapshot())
@@ -461,6 +488,7 @@ func TestTheLimiterFails(t *testing.T) {
 
 // TestGoneClient: what is left of a turn whose caller went away is whole or nothing, and holds up nobody.
 func TestGoneClient(t *testing.T) {
+	t.Parallel()
 	o := bound(t, edgetest.Snapshot())
 	o.Main = with(`RL: { limit: () => later(400).then(() => ({ success: true })) }`)
 	s := start(t, o)
@@ -486,6 +514,7 @@ func TestGoneClient(t *testing.T) {
 
 // TestClients: each caller has an allowance of its own.
 func TestClients(t *testing.T) {
+	t.Parallel()
 	published := edgetest.Snapshot()
 	published.WritesPerMinute = 2
 	s := start(t, bound(t, published))
@@ -500,6 +529,7 @@ func TestClients(t *testing.T) {
 }
 
 func TestReceiptKeys(t *testing.T) {
+	t.Parallel()
 	o := bound(t, edgetest.Snapshot())
 	for _, test := range []struct {
 		name, key string
@@ -532,6 +562,7 @@ func TestReceiptKeys(t *testing.T) {
 }
 
 func TestSnapshotOfAnotherFormat(t *testing.T) {
+	t.Parallel()
 	o := bound(t, edgetest.Snapshot())
 	o.Snapshot = strings.Replace(o.Snapshot, snapshot.Format, "anteroom-snapshot-0", 1)
 	s := start(t, o)
@@ -543,12 +574,10 @@ func TestSnapshotOfAnotherFormat(t *testing.T) {
 
 // TestTrap makes the module run out of memory: one that may not grow, and a body that needs more than it has.
 func TestTrap(t *testing.T) {
+	t.Parallel()
 	o := bound(t, edgetest.Snapshot())
-	module, err := os.ReadFile(o.Bundle + "/edge.wasm")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if o.Wasm, err = ungrowing(module); err != nil {
+	var err error
+	if o.Wasm, err = ungrowing(readModule(t)); err != nil {
 		t.Fatal(err)
 	}
 	// Between its rounds a turn waits long enough for traps in other turns.
@@ -587,36 +616,4 @@ func TestTrap(t *testing.T) {
 		t.Errorf("the answer to a trap is no problem document: %v", body)
 	}
 	s.want(200, "GET", "/api/roster", "")
-}
-
-// ungrowing is a module whose memory may not grow beyond what it starts with (Core Specification, section 5.5.8).
-func ungrowing(module []byte) ([]byte, error) {
-	for at := 8; at < len(module); {
-		id := module[at]
-		size, n := uvarint(module[at+1:])
-		content := at + 1 + n
-		if id == 5 && module[content] == 1 && module[content+1] == 1 { // one memory, with a maximum
-			least, n := uvarint(module[content+2:])
-			most := module[content+2+n : content+size]
-			for i := range most { // the same number of bytes
-				most[i] = byte(least>>(7*i)) & 0x7f
-				if i < len(most)-1 {
-					most[i] |= 0x80
-				}
-			}
-			return module, nil
-		}
-		at = content + size
-	}
-	return nil, errors.New("the module has no memory with a maximum")
-}
-
-func uvarint(b []byte) (value, n int) {
-	for {
-		value |= int(b[n]&0x7f) << (7 * n)
-		n++
-		if b[n-1] < 0x80 {
-			return value, n
-		}
-	}
 }

@@ -1,9 +1,5 @@
-// The host of the edge core on Cloudflare Workers. See package core for what a host does, and main.go for
-// the module.
-//
-// The module's memory is the same at the start of every call: it is put back once a call has returned. So no
-// request can see what another left behind, and memory that the core does not free is used once only. All that
-// a turn is made of lives here, so that an instance can be thrown away at any time between two calls.
+// The host of the edge core on Cloudflare Workers. See package core for what a host does, and core.mjs for how the
+// core is called.
 //
 // Nothing that waits is shared between requests: the runtime ends what a request began when its caller goes
 // away, and whoever waited for it would wait forever. Shared are values only.
@@ -11,85 +7,21 @@
 import module from './edge.wasm';
 import snapshot from './snapshot.txt';
 import { redirect } from './apex.mjs';
+import { Core } from './core.mjs';
 import { hasLimiter, headersOf, nothing, perform, read, signerOf } from './effects.mjs';
-import { decodeFacts, decodeOutcome, encodeTurn } from './wire.mjs';
 
 /**
+ * @import { Entry } from './core.mjs'
  * @import { Env, Signer } from './effects.mjs'
  * @import { Answer, Effect, Facts, Result, Turn } from './wire.mjs'
- *
- * @typedef {'handle' | 'deliver'} Entry  A way into the core.
- *
- * @typedef {object} Module               What the module exports; see main.go.
- * @property {WebAssembly.Memory} memory
- * @property {() => void} _initialize
- * @property {() => number} base
- * @property {(size: number) => number} alloc
- * @property {(at: number, size: number) => number} load
- * @property {(at: number, size: number) => number} handle
- * @property {(at: number, size: number) => number} deliver
  */
-
-/** An instance of the module, its snapshot loaded. */
-class Core {
-  constructor() {
-    const instance = new WebAssembly.Instance(module, {});
-    this.module = /** @type {Module} */ (/** @type {unknown} */ (instance.exports));
-    this.module._initialize();
-    const text = new TextEncoder().encode(snapshot);
-    const at = this.module.alloc(text.length);
-    new Uint8Array(this.module.memory.buffer).set(text, at);
-    const facts = this.module.load(at, text.length);
-    this.memory = new Uint8Array(this.module.memory.buffer); // load may have made it grow
-    /** What the core says of itself and its snapshot. */
-    this.facts = decodeFacts(this.frame(facts));
-    this.base = this.module.base();
-    this.kept = this.memory.slice(this.base, this.module.alloc(1));
-    this.top = this.base + this.kept.length;
-    this.memory.fill(0, this.top, this.module.alloc(1));
-    this.restore();
-  }
-
-  /** @param {number} at */
-  frame(at) {
-    const size = new DataView(this.memory.buffer).getUint32(at, true);
-    return this.memory.subarray(at + 4, at + 4 + size);
-  }
-
-  /**
-   * One round of a turn. It throws where the module traps; then this instance is not to be used again.
-   * @param {Entry} entry
-   * @param {Turn} turn
-   */
-  call(entry, turn) {
-    const frame = encodeTurn(turn);
-    const at = this.module.alloc(frame.length);
-    if (this.grown()) this.memory = new Uint8Array(this.module.memory.buffer);
-    this.memory.set(frame, at);
-    const answered = this.module[entry](at, frame.length);
-    if (answered === 0) throw new Error('the module does not read its frame');
-    if (this.grown()) this.memory = new Uint8Array(this.module.memory.buffer);
-    const outcome = decodeOutcome(this.frame(answered));
-    this.memory.fill(0, this.top, this.module.alloc(1) + 16);
-    this.restore();
-    return outcome;
-  }
-
-  restore() {
-    this.memory.set(this.kept, this.base);
-  }
-
-  grown() {
-    return this.memory.length === 0; // a memory that grows detaches its buffer
-  }
-}
 
 /** The instance in use. @type {Core | undefined} */
 let core;
 
 /** Answers one round of a turn on an instance that nothing has harmed. @param {Entry} entry @param {Turn} turn */
 function round(entry, turn) {
-  const used = (core ??= new Core());
+  const used = (core ??= new Core(module, snapshot));
   const size = used.memory.length;
   core = undefined; // until it has come back
   const outcome = used.call(entry, turn);
@@ -133,7 +65,7 @@ function feedsOutbox(effect, result) {
  * @param {ExecutionContext} ctx
  */
 async function deliver(env, ctx) {
-  const { facts } = (core ??= new Core());
+  const { facts } = (core ??= new Core(module, snapshot));
   const signer = await signerOf(env);
   try {
     for (;;) {
@@ -195,7 +127,7 @@ function hostOf(url, end) {
  * @param {ExecutionContext} ctx
  */
 async function answer(request, env, ctx) {
-  const { facts } = (core ??= new Core());
+  const { facts } = (core ??= new Core(module, snapshot));
   const url = request.url;
   const slash = url.indexOf('/', url.indexOf('://') + 3);
   const host = hostOf(url, slash), target = url.slice(slash);

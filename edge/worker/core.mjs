@@ -1,0 +1,92 @@
+// The edge core, called from JavaScript. See main.go for the module.
+//
+// The module's memory is the same at the start of every call: it is put back once a call has returned. So no
+// request can see what another left behind, and memory that the core does not free is used once only. All that
+// a turn is made of lives in its host, so that an instance can be thrown away at any time between two calls.
+
+import { decodeFacts, decodeOutcome, encodeTurn } from './wire.mjs';
+
+/**
+ * @import { Turn } from './wire.mjs'
+ *
+ * @typedef {'handle' | 'deliver'} Entry  A way into the core.
+ *
+ * @typedef {object} Module               What the module exports; see main.go.
+ * @property {WebAssembly.Memory} memory
+ * @property {() => void} _initialize
+ * @property {() => number} base
+ * @property {(size: number) => number} alloc
+ * @property {(at: number, size: number) => number} load
+ * @property {(at: number, size: number) => number} handle
+ * @property {(at: number, size: number) => number} deliver
+ */
+
+/** An instance of the module, its snapshot loaded. */
+export class Core {
+  /**
+   * It throws what is wrong with the snapshot.
+   * @param {WebAssembly.Module} module
+   * @param {string} snapshot
+   */
+  constructor(module, snapshot) {
+    const instance = new WebAssembly.Instance(module, {});
+    this.module = /** @type {Module} */ (/** @type {unknown} */ (instance.exports));
+    this.module._initialize();
+    const text = new TextEncoder().encode(snapshot);
+    const at = this.module.alloc(text.length);
+    new Uint8Array(this.module.memory.buffer).set(text, at);
+    const facts = this.module.load(at, text.length);
+    this.memory = new Uint8Array(this.module.memory.buffer); // load may have made it grow
+    /** What the core says of itself and its snapshot. */
+    this.facts = decodeFacts(this.frame(facts));
+    this.base = this.module.base();
+    this.kept = this.memory.slice(this.base, this.module.alloc(1));
+    this.top = this.base + this.kept.length;
+    this.memory.fill(0, this.top, this.module.alloc(1));
+    this.restore();
+  }
+
+  /** @param {number} at */
+  frame(at) {
+    const size = new DataView(this.memory.buffer).getUint32(at, true);
+    return this.memory.subarray(at + 4, at + 4 + size);
+  }
+
+  /**
+   * One round of a turn. It throws where the module traps; then this instance is not to be used again.
+   * @param {Entry} entry
+   * @param {Turn} turn
+   */
+  call(entry, turn) {
+    return this.exchange(entry, encodeTurn(turn), decodeOutcome);
+  }
+
+  /**
+   * @template T
+   * @param {Entry} entry
+   * @param {Uint8Array} frame
+   * @param {(frame: Uint8Array) => T} decode  It keeps nothing of the frame that it is given.
+   */
+  exchange(entry, frame, decode) {
+    const at = this.module.alloc(frame.length);
+    this.view().set(frame, at);
+    const answered = this.module[entry](at, frame.length);
+    if (answered === 0) throw new Error('the module does not read its frame');
+    this.view();
+    const outcome = decode(this.frame(answered));
+    const end = this.module.alloc(1);
+    this.view().fill(0, this.top, end);
+    this.restore();
+    return outcome;
+  }
+
+  restore() {
+    this.memory.set(this.kept, this.base);
+  }
+
+  /** The memory as it is now: one that grows detaches its buffer. */
+  view() {
+    if (this.memory.length === 0) this.memory = new Uint8Array(this.module.memory.buffer);
+    return this.memory;
+  }
+}

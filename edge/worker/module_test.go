@@ -1,0 +1,503 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"anteroom/edge"
+	"anteroom/edge/api"
+	"anteroom/edge/core"
+	"anteroom/edge/edgetest"
+	"anteroom/edge/local"
+	"anteroom/edge/snapshot"
+	"anteroom/edge/worker/wire"
+)
+
+// section gives the content of a section of a module, nil where it has none (Core Specification, section 5.5.2).
+func section(module []byte, id byte) []byte {
+	for at := 8; at < len(module); {
+		size, n := uvarint(module[at+1:])
+		content := at + 1 + n
+		if module[at] == id {
+			return module[content : content+size]
+		}
+		at = content + size
+	}
+	return nil
+}
+
+func uvarint(b []byte) (value, n int) {
+	for {
+		value |= int(b[n]&0x7f) << (7 * n)
+		n++
+		if b[n-1] < 0x80 {
+			return value, n
+		}
+	}
+}
+
+const (
+	importSection, memorySection = 2, 5
+	pageSize                     = 64 << 10
+)
+
+func readModule(t testing.TB) []byte {
+	t.Helper()
+	folder, err := bundle()
+	if err != nil {
+		t.Fatal(err)
+	}
+	module, err := os.ReadFile(folder + "/edge.wasm")
+	if err != nil || !bytes.HasPrefix(module, []byte("\x00asm\x01\x00\x00\x00")) {
+		t.Fatalf("edge.wasm is no module: %v", err)
+	}
+	return module
+}
+
+// TestTheModuleImportsNothing: what cannot be imported cannot leak.
+func TestTheModuleImportsNothing(t *testing.T) {
+	module := readModule(t)
+	if imports := section(module, importSection); imports != nil && imports[0] != 0 {
+		t.Errorf("the module has %d imports:\n%q", imports[0], imports)
+	}
+	memory := section(module, memorySection)
+	if len(memory) < 4 || memory[0] != 1 || memory[1] != 1 {
+		t.Fatalf("the module has no memory with a maximum: %x", memory)
+	}
+	least, n := uvarint(memory[2:])
+	if most, _ := uvarint(memory[2+n:]); least*pageSize > 1<<20 || most*pageSize > 16<<20 {
+		t.Errorf("memory is %d to %d pages, want at most 1 MiB to 16 MiB", least, most)
+	}
+}
+
+// ungrowing is a module whose memory may not grow beyond what it starts with (Core Specification, section 5.5.8).
+func ungrowing(module []byte) ([]byte, error) {
+	memory := section(module, memorySection)
+	if len(memory) < 4 || memory[1] != 1 {
+		return nil, errors.New("the module has no memory with a maximum")
+	}
+	least, n := uvarint(memory[2:])
+	most := memory[2+n:]
+	for i := range most { // the same number of bytes
+		most[i] = byte(least>>(7*i)) & 0x7f
+		if i < len(most)-1 {
+			most[i] |= 0x80
+		}
+	}
+	return module, nil
+}
+
+// TestReproducible compiles the core in another folder.
+func TestReproducible(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("compiles the core once more")
+	}
+	want, folder := readModule(t), t.TempDir()
+	for _, name := range []string{"edge", "build/toolchain"} {
+		if err := os.CopyFS(filepath.Join(folder, name), os.DirFS(filepath.Join(root, name))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, name := range []string{"go.mod", "go.sum", "build/target.json", "build/edge.sh", "build/npm/package-lock.json"} {
+		text, err := os.ReadFile(filepath.Join(root, name))
+		if err == nil {
+			os.MkdirAll(filepath.Dir(filepath.Join(folder, name)), 0o777)
+			err = os.WriteFile(filepath.Join(folder, name), text, 0o777)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	// The tools are the same.
+	os.Mkdir(filepath.Join(folder, "build/cache"), 0o777)
+	for _, name := range []string{"build/npm/node_modules", "build/cache/toolchain"} {
+		there, err := filepath.Abs(filepath.Join(root, name))
+		if err == nil {
+			err = os.Symlink(there, filepath.Join(folder, name))
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	out := filepath.Join(folder, "edge.wasm")
+	if said, err := exec.Command(filepath.Join(folder, "build/edge.sh"), out).CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, said)
+	}
+	if got, err := os.ReadFile(out); err != nil || !bytes.Equal(got, want) {
+		t.Errorf("%d bytes, %v: not the module that the first build made, of %d bytes", len(got), err, len(want))
+	}
+}
+
+// driver is testdata/driver.mjs: the module as worker.mjs calls it.
+type driver struct {
+	t   testing.TB
+	in  io.Writer
+	out *bufio.Reader
+}
+
+// frame is bytes as the driver has them.
+type frame struct {
+	Bytes []byte `json:"bytes"`
+}
+
+func startDriver(t testing.TB) *driver {
+	t.Helper()
+	folder, err := bundle()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := node(t, "testdata/driver.mjs", folder+"/edge.wasm")
+	cmd.Stderr = os.Stderr
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		in.Close()
+		if err := cmd.Wait(); err != nil {
+			t.Error(err)
+		}
+	})
+	return &driver{t, in, bufio.NewReaderSize(out, 1<<20)}
+}
+
+// do sends a request and reads the answer to it.
+func (d *driver) do(request map[string]any, answer any) {
+	d.t.Helper()
+	text, err := json.Marshal(request)
+	if err == nil {
+		_, err = d.in.Write(append(text, '\n'))
+	}
+	var line []byte
+	if err == nil {
+		line, err = d.out.ReadBytes('\n')
+	}
+	if err == nil {
+		err = json.Unmarshal(line, answer)
+	}
+	if err != nil {
+		d.t.Fatalf("driver: %v: %.300s", err, line)
+	}
+}
+
+func text(t testing.TB, s *snapshot.Snapshot) string {
+	t.Helper()
+	var b strings.Builder
+	encoder := json.NewEncoder(&b)
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(s); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+// load loads a snapshot into the module and into the core here. Both must say the same of it.
+func (d *driver) load(snapshotText string) *edge.Edge {
+	d.t.Helper()
+	var got struct {
+		Frame frame  `json:"frame"`
+		Fault string `json:"fault"`
+	}
+	d.do(map[string]any{"load": snapshotText}, &got)
+	s, err := snapshot.Decode([]byte(snapshotText))
+	var e *edge.Edge
+	if err == nil {
+		e, err = edge.Load(s)
+	}
+	fault := ""
+	if err != nil {
+		fault = err.Error()
+	}
+	if want := wire.AppendFacts(nil, fault, s); !bytes.Equal(got.Frame.Bytes, want) || got.Fault != fault {
+		d.t.Errorf("load of %.80q: the module says\n%q, here it is\n%q", snapshotText, got.Frame.Bytes, want)
+	}
+	return e
+}
+
+// called is what the module made of a turn.
+type called struct {
+	Frame   frame  `json:"frame"`
+	Changed int    `json:"changed"`
+	Stack   int    `json:"stack"`
+	Memory  int    `json:"memory"`
+	Trap    string `json:"trap"`
+}
+
+// round calls the module and the core here with a turn. Both must give the same outcome, and the module must find its
+// memory as it was.
+func (d *driver) round(e *edge.Edge, entry string, turn []byte) (core.Outcome, called) {
+	d.t.Helper()
+	var got called
+	d.do(map[string]any{"call": entry, "frame": frame{turn}}, &got)
+	t, err := wire.DecodeTurn(turn)
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	handle := map[string]func(*core.Turn) core.Outcome{"handle": e.Handle, "deliver": e.Deliver}[entry]
+	outcome := handle(t)
+	if want := wire.AppendOutcome(nil, outcome); got.Trap != "" || !bytes.Equal(got.Frame.Bytes, want) {
+		d.t.Fatalf("%s %.300q:\nthe module gives %s %q,\nhere it is      %q", entry, turn, got.Trap, got.Frame.Bytes, want)
+	}
+	if got.Changed != -1 {
+		d.t.Fatalf("%s %.300q: memory differs from address %d on", entry, turn, got.Changed)
+	}
+	return outcome, got
+}
+
+// recorded is a round of a turn as a host had it.
+type recorded struct {
+	entry, snapshot string
+	turn            []byte
+}
+
+// recorder is a core that keeps what it was called with.
+type recorder struct {
+	*edge.Edge
+	snapshot string
+	mu       *sync.Mutex
+	rounds   *[]recorded
+}
+
+func (r recorder) Handle(t *core.Turn) core.Outcome {
+	r.keep("handle", t)
+	return r.Edge.Handle(t)
+}
+
+func (r recorder) Deliver(t *core.Turn) core.Outcome {
+	r.keep("deliver", t)
+	return r.Edge.Deliver(t)
+}
+
+func (r recorder) keep(entry string, t *core.Turn) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	*r.rounds = append(*r.rounds, recorded{entry, r.snapshot, wire.AppendTurn(nil, t)})
+}
+
+// record runs the transcripts on the native host, and gives every call of the core.
+func record(t *testing.T) (rounds []recorded) {
+	t.Helper()
+	var mu sync.Mutex
+	edgetest.RunTranscripts(t, func(t *testing.T, s *snapshot.Snapshot) string {
+		host, err := local.Open(local.Config{
+			Data: t.TempDir(), Key: edgetest.Key, Snapshot: s, Log: slog.New(slog.DiscardHandler),
+			Load: func(s *snapshot.Snapshot) (local.Edge, error) {
+				e, err := edge.Load(s)
+				return recorder{e, text(t, s), &mu, &rounds}, err
+			},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		listener, err := local.Listen("127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, stop := context.WithCancel(context.Background())
+		served := make(chan error)
+		go func() { served <- host.Serve(ctx, listener) }()
+		t.Cleanup(func() {
+			stop()
+			if err := errors.Join(<-served, host.Close()); err != nil {
+				t.Error(err)
+			}
+		})
+		return "http://" + listener.Addr().String()
+	})
+	return rounds
+}
+
+// TestBothCoresAgree gives the same turns to the core as Go compiles it and to the module: those of all transcripts, and
+// thousands that were made of them.
+func TestBothCoresAgree(t *testing.T) {
+	t.Parallel()
+	rounds := record(t)
+	d := startDriver(t)
+	entries, effects, answers, statuses := map[string]int{}, map[string]int{}, 0, map[int]int{}
+	tally := func(entry string, o core.Outcome) {
+		entries[entry]++
+		for _, e := range o.Effects {
+			effects[fmt.Sprintf("%T", e)]++
+		}
+		if o.Response != nil {
+			answers++
+			statuses[o.Response.Status]++
+		}
+	}
+	var e *edge.Edge
+	loaded := ""
+	random := rand.New(rand.NewPCG(1, 2))
+	for _, r := range rounds {
+		if r.snapshot != loaded {
+			loaded, e = r.snapshot, d.load(r.snapshot)
+		}
+		outcome, _ := d.round(e, r.entry, r.turn)
+		tally(r.entry, outcome)
+		for range 40 {
+			outcome, _ := d.round(e, r.entry, mutated(random, r.turn))
+			tally(r.entry, outcome)
+		}
+	}
+	t.Logf("%d rounds of transcripts; with those made of them: %v, %d answers %v, effects %v", len(rounds), entries, answers, statuses, effects)
+	if entries["handle"] < 1000 || entries["deliver"] < 10 || effects["core.Exec"] < 100 || effects["core.Relay"] < 10 || effects["core.Verify"] < 5 || effects["core.Sign"] < 10 || effects["core.Limit"] < 10 {
+		t.Errorf("too little was compared: %v %v", entries, effects)
+	}
+}
+
+// mutated is another turn, made of one.
+func mutated(random *rand.Rand, turn []byte) []byte {
+	t, err := wire.DecodeTurn(bytes.Clone(turn))
+	if err != nil {
+		panic(err)
+	}
+	pick := func(list ...string) string { return list[random.IntN(len(list))] }
+	spliced := func(s string) string {
+		if s == "" {
+			return pick("{}", "[", "null", "?a=%zz", "{\"verify\":{}}")
+		}
+		at := random.IntN(len(s))
+		end := min(len(s), at+random.IntN(8))
+		insert := pick("", "\"", "\\u0000", "\\ud800", "{", "}", "[[[[", ",", "-1", "1e5", "2050-12-31", "\x00", "\xff", "é", "𝔘", "%41", "%", "&a=b", "?dry_run=1", "+", "ada", s[at:end]+s[at:end])
+		return s[:at] + insert + s[end:]
+	}
+	for range 1 + random.IntN(3) {
+		switch random.IntN(10) {
+		case 0:
+			t.Request.Method = pick("GET", "HEAD", "POST", "OPTIONS", "DELETE", "put", "")
+		case 1, 2, 3:
+			t.Request.Body = []byte(spliced(string(t.Request.Body)))
+		case 4, 5:
+			t.Request.Target = spliced(t.Request.Target)
+		case 6:
+			route := api.Routes[random.IntN(len(api.Routes))]
+			_, query, _ := strings.Cut(t.Request.Target, "?")
+			t.Request.Target = route.Path + "?" + query
+		case 7:
+			t.Now = []int64{0, -1, 1 << 33, 253402300799, random.Int64N(1 << 33)}[random.IntN(5)]
+		case 8:
+			t.Request.Host = pick("www.example.org", "preview.example.org", "example.org", "localhost", "::1", "elsewhere.example", "")
+			t.Request.Header = append(t.Request.Header, core.Header{Name: core.RequestHeaders[random.IntN(len(core.RequestHeaders))], Value: pick("", "prefetch", "navigate", "application/json", "text/plain; charset=x", "*", `"x"`)})
+		case 9:
+			if len(t.Journal) > 0 {
+				r := &t.Journal[random.IntN(len(t.Journal))]
+				r.OK = !r.OK
+				r.Failure = []core.Failure{core.None, core.Refused, core.Timeout, core.Unavailable}[random.IntN(4)]
+			} else {
+				t.Host.PublicKey, t.Host.KeyFault = "", random.IntN(2) == 0
+			}
+		}
+	}
+	return wire.AppendTurn(nil, t)
+}
+
+// TestBothLoadTheSame: snapshots that are at fault are refused by both, in the same words.
+func TestBothLoadTheSame(t *testing.T) {
+	t.Parallel()
+	d := startDriver(t)
+	whole := text(t, edgetest.Snapshot())
+	d.load(whole)
+	refused := 0
+	for _, at := range []string{
+		"", "{}", "[]", whole[:len(whole)/2], strings.Replace(whole, snapshot.Format, "anteroom-snapshot-0", 1),
+		strings.Replace(whole, `"epoch"`, `"era"`, 1), strings.Replace(whole, `"canonical_host":"www.example.org"`, `"canonical_host":7`, 1),
+		strings.Replace(whole, `"aup"`, `"other"`, 1), whole + "x",
+	} {
+		if d.load(at) == nil {
+			refused++
+		}
+	}
+	if refused != 9 {
+		t.Errorf("%d of 9 were refused", refused)
+	}
+}
+
+// largest are the bodies that want most of the module: as large and as deep as they may be.
+func largest() map[string]string {
+	fill := func(head, item, tail string) string {
+		return head + strings.Repeat(item, (core.MaxBody-len(head)-len(tail))/len(item)) + tail
+	}
+	deep := func(levels int) string {
+		return strings.Repeat(`{"a":`, levels-1) + "{}" + strings.Repeat("}", levels-1)
+	}
+	return map[string]string{
+		"empty arrays":       fill(`{"verify":{"x":[`, "[],", "[]]}}"),
+		"empty objects":      fill(`{"verify":{"x":[`, "{},", "{}]}}"),
+		"zeros":              fill(`{"verify":{"x":[`, "0,", "0]}}"),
+		"small objects":      fill(`{"verify":{"x":[`, `{"":0},`, "0]}}"),
+		"a string":           fill(`{"verify":{"canonical":"`, "a", `"}}`),
+		"escapes":            fill(`{"verify":{"canonical":"`, `\u0001`, `"}}`),
+		"escaped note":       fill(`{"note":"`, `\u0001`, `"}`),
+		"wide characters":    fill(`{"verify":{"canonical":"`, "é", `"}}`),
+		"unknown names":      fill("{", `"a":0,`, `"b":0}`),
+		"brackets":           strings.Repeat("[", core.MaxBody),
+		"white space":        strings.Repeat(" ", core.MaxBody),
+		"one byte too large": strings.Repeat(" ", core.MaxBody+1),
+		"deepest":            `{"verify":{"x":` + deep(30) + `}}`,
+		"one level too deep": `{"verify":{"x":` + deep(31) + `}}`,
+		"deep lists":         fill(`{"verify":{"x":[`, strings.Repeat("[", 29)+strings.Repeat("]", 29)+",", "0]}}"),
+		"many names":         manyNames(),
+	}
+}
+
+// manyNames is an object of as many members as there may be, each with a long name and a fault of its own.
+func manyNames() string {
+	var b strings.Builder
+	b.WriteString(`{"verify":{"receipt_spec":7`)
+	for i := range 250 {
+		fmt.Fprintf(&b, `,"%03d%s":0`, i, strings.Repeat("\\u0001", 40))
+	}
+	b.WriteString("}}")
+	return b.String()
+}
+
+// TestTheLargestTurns runs them through every endpoint that takes a body, to the end of their turns.
+func TestTheLargestTurns(t *testing.T) {
+	t.Parallel()
+	d := startDriver(t)
+	published := edgetest.Snapshot()
+	published.WritesPerMinute = 0
+	e := d.load(text(t, published))
+	host := edgetest.NewHost(t)
+	memory, stack := 0, 0
+	for name, body := range largest() {
+		for _, route := range api.Routes {
+			turn := &core.Turn{
+				Request: core.Request{Method: "POST", Target: route.Path, Host: published.CanonicalHost, Body: []byte(body)},
+				Now:     edgetest.Now, Host: core.Host{PublicKey: edgetest.PublicKey(edgetest.Key)},
+			}
+			host.Run(turn, func(turn *core.Turn) core.Outcome {
+				outcome, got := d.round(e, "handle", wire.AppendTurn(nil, turn))
+				memory, stack = max(memory, got.Memory), max(stack, got.Stack)
+				return outcome
+			})
+			if t.Failed() {
+				t.Fatalf("%s to %s", name, route.Path)
+			}
+		}
+	}
+	t.Logf("at most %d KiB of memory and %d bytes of stack", memory>>10, stack)
+	if memory > 12<<20 || stack > 128<<10 {
+		t.Errorf("%d bytes of memory of 16 MiB, %d of stack of 256 KiB: too near to the end", memory, stack)
+	}
+}
