@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Compiles the edge core to WebAssembly: build/edge.sh FILE. Same sources and tools, same bytes, wherever they
-# are. What was compiled last is kept in build/cache, by what it was made of.
+# are. What was compiled of late is kept in build/cache, by what it was made of.
 set -euo pipefail
 out=$(realpath "$1")
 cd "$(dirname "$0")/.."
@@ -13,15 +13,16 @@ key=$({
   sha256sum go.mod go.sum build/target.json build/edge.sh build/npm/package-lock.json
   "$TINYGO" version
 } | sha256sum | cut -d' ' -f1)
-mkdir -p build/cache
+mkdir -p build/cache/edge
 made=build/cache/edge/$key.wasm
 if [ ! -e "$made" ]; then
   unfinished=$(mktemp -d build/cache/edge.XXXXXX)
   trap 'rm -rf "$unfinished"' EXIT
   # -panic=trap: a panic ends the call and nothing else, and the host makes a new instance.
   "$TINYGO" build -o "$unfinished/edge.wasm" -target build/target.json -opt 2 -panic trap -no-debug ./edge/worker
-  rm -rf build/cache/edge
-  mkdir build/cache/edge
+  cp "$unfinished/edge.wasm" "$out"
   mv "$unfinished/edge.wasm" "$made"
+  find build/cache/edge -name '*.wasm' -mtime +7 -delete
+else
+  cp "$made" "$out"
 fi
-cp "$made" "$out"

@@ -5,33 +5,43 @@ import (
 	"log/slog"
 	"testing"
 
+	"anteroom/edge/core"
 	"anteroom/edge/edgetest"
 	"anteroom/edge/snapshot"
 )
 
 // TestTranscripts holds the conversations of every host with this one, over TCP.
-func TestTranscripts(t *testing.T) {
-	edgetest.RunTranscripts(t, func(t *testing.T, s *snapshot.Snapshot) string {
-		host, err := Open(Config{Data: t.TempDir(), Key: edgetest.Key, Snapshot: s, Log: slog.New(slog.DiscardHandler)})
-		if err != nil {
-			t.Fatal(err)
-		}
-		listener, err := Listen("127.0.0.1:0")
-		if err != nil {
-			t.Fatal(err)
-		}
-		ctx, stop := context.WithCancel(context.Background())
-		served := make(chan error)
-		go func() { served <- host.Serve(ctx, listener) }()
-		t.Cleanup(func() {
-			stop()
-			if err := <-served; err != nil {
-				t.Error(err)
-			}
-			if err := host.Close(); err != nil {
-				t.Error(err)
-			}
-		})
-		return "http://" + listener.Addr().String()
+func TestTranscripts(t *testing.T) { edgetest.RunTranscripts(t, serveSnapshot) }
+
+func TestSignatures(t *testing.T) {
+	h, _ := open(t, Config{}, fake{})
+	edgetest.RunSignatures(t, serveSnapshot, func(c edgetest.Signature) bool {
+		result := h.performOne(h.site.Load(), core.Verify{Message: c.Message, PublicKey: c.PublicKey, Signature: c.Signature})
+		return result.OK && result.Failure == core.None
 	})
+}
+
+// serveSnapshot starts a host with an empty store, and gives its address.
+func serveSnapshot(t *testing.T, s *snapshot.Snapshot) string {
+	host, err := Open(Config{Data: t.TempDir(), Key: edgetest.Key, Snapshot: s, Log: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	listener, err := Listen("127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	served := make(chan error)
+	go func() { served <- host.Serve(ctx, listener) }()
+	t.Cleanup(func() {
+		stop()
+		if err := <-served; err != nil {
+			t.Error(err)
+		}
+		if err := host.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return "http://" + listener.Addr().String()
 }

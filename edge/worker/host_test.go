@@ -4,6 +4,7 @@ package main
 import (
 	"bufio"
 	"context"
+	"crypto/x509"
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
@@ -616,4 +617,68 @@ func TestTrap(t *testing.T) {
 		t.Errorf("the answer to a trap is no problem document: %v", body)
 	}
 	s.want(200, "GET", "/api/roster", "")
+}
+
+// TestEffects calls the effects themselves, without a core around them.
+func TestEffects(t *testing.T) {
+	t.Parallel()
+	o := bound(t, edgetest.Snapshot())
+	seed := o.Key
+	o.Main = `import { makeSigner, perform } from './effects.mjs';
+const bytes = (text) => Uint8Array.from(atob(text), (c) => c.charCodeAt(0));
+export default {
+  async fetch(request, env) {
+    const { key, effect } = await request.json();
+    if (key !== undefined) return Response.json({ ...await makeSigner(key), key: undefined });
+    const { kind, message, publicKey, signature } = effect;
+    return Response.json(await perform({ kind, message: bytes(message), publicKey: bytes(publicKey), signature: bytes(signature) }, {}, env));
+  },
+};`
+	s := start(t, o)
+	call := func(request any) map[string]any {
+		t.Helper()
+		text, err := json.Marshal(request)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, result := s.do("POST", "/", string(text))
+		return result
+	}
+
+	public := edgetest.PublicKey(edgetest.Key)
+	pkcs8, err := x509.MarshalPKCS8PrivateKey(edgetest.Key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	wrapped := base64.StdEncoding.EncodeToString(pkcs8)
+	for _, test := range []struct {
+		name, key, public string
+		fault             bool
+	}{
+		{"absent", "", "", false},
+		{"a seed", seed, public, false},
+		{"a seed and CRLF", seed + "\r\n", public, false},
+		{"PKCS #8", wrapped, public, false},
+		{"two line breaks", seed + "\n\n", "", true},
+		{"a space before", " " + seed, "", true},
+		{"a line break within", seed[:8] + "\n" + seed[8:], "", true},
+		{"without padding", strings.TrimRight(seed, "="), "", true},
+		{"stray bits", strings.TrimSuffix(seed, "E=") + "F=", "", true},
+		{"URL alphabet", strings.Repeat("-_", 21) + "8=", "", true},
+		{"too short", seed[:40], "", true},
+		{"both halves", base64.StdEncoding.EncodeToString(edgetest.Key), "", true},
+		{"another algorithm", base64.StdEncoding.EncodeToString(append([]byte{0x30, 0x2e, 0x02, 0x01, 0x00, 0x30, 0x05, 0x06, 0x03, 0x2b, 0x65, 0x6e, 0x04, 0x22, 0x04, 0x20}, pkcs8[16:]...)), "", true},
+	} {
+		if got := call(map[string]any{"key": test.key}); got["publicKey"] != test.public || got["fault"] != test.fault {
+			t.Errorf("key, %s: %v", test.name, got)
+		}
+	}
+	if log := strings.Join(s.log(), "\n"); strings.Contains(log, seed[:16]) || strings.Contains(log, wrapped[:40]) {
+		t.Errorf("the log holds a secret:\n%s", log)
+	}
+
+	edgetest.RunSignatures(t, func(t *testing.T, s *snapshot.Snapshot) string { return start(t, bound(t, s)).url }, func(c edgetest.Signature) bool {
+		result := call(map[string]any{"effect": map[string]any{"kind": "verify", "message": c.Message, "publicKey": c.PublicKey, "signature": c.Signature}})
+		return result["ok"] == true && result["failure"] == nil
+	})
 }

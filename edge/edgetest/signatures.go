@@ -1,0 +1,115 @@
+package edgetest
+
+import (
+	"encoding/base64"
+	"encoding/hex"
+	"encoding/json"
+	"io/fs"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/c2sp/wycheproof"
+)
+
+// Signature is an Ed25519 signature that a verifier has to judge.
+type Signature struct {
+	ID                            int
+	PublicKey, Message, Signature []byte
+	Valid                         bool
+}
+
+// Signatures are the cases of Wycheproof, many of them forged with care.
+func Signatures(t testing.TB) (cases []Signature) {
+	t.Helper()
+	text, err := fs.ReadFile(wycheproof.TestVectors, "ed25519_test.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var file struct {
+		Groups []struct {
+			Key struct {
+				Public string `json:"pk"`
+			} `json:"publicKey"`
+			Tests []struct {
+				ID        int    `json:"tcId"`
+				Message   string `json:"msg"`
+				Signature string `json:"sig"`
+				Result    string `json:"result"`
+			} `json:"tests"`
+		} `json:"testGroups"`
+	}
+	if err := json.Unmarshal(text, &file); err != nil {
+		t.Fatal(err)
+	}
+	bytes := func(s string) []byte {
+		b, err := hex.DecodeString(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return b
+	}
+	for _, group := range file.Groups {
+		for _, test := range group.Tests {
+			if test.Result != "valid" && test.Result != "invalid" {
+				t.Fatalf("case %d is %q", test.ID, test.Result)
+			}
+			cases = append(cases, Signature{test.ID, bytes(group.Key.Public), bytes(test.Message), bytes(test.Signature), test.Result == "valid"})
+		}
+	}
+	if len(cases) < 100 {
+		t.Fatalf("%d cases", len(cases))
+	}
+	return cases
+}
+
+// RunSignatures has a host judge Signatures: by its own verify, and as receipts where a receipt can hold the message.
+func RunSignatures(t *testing.T, start Server, verify func(Signature) bool) {
+	cases, published := Signatures(t), Snapshot()
+	published.WritesPerMinute = 0
+	for _, c := range cases {
+		if key := base64.StdEncoding.EncodeToString(c.PublicKey); !slices.Contains(published.RetiredKeys, key) {
+			published.RetiredKeys = append(published.RetiredKeys, key)
+		}
+	}
+	base, posted := start(t, published), 0
+	for _, c := range cases {
+		if got := verify(c); got != c.Valid {
+			t.Errorf("case %d: the host says %t, want %t", c.ID, got, c.Valid)
+		}
+		if !utf8.Valid(c.Message) || len(c.Message) == 0 {
+			continue
+		}
+		posted++
+		receipt, err := json.Marshal(map[string]any{"verify": map[string]any{
+			"canonical": string(c.Message), "signature": base64.StdEncoding.EncodeToString(c.Signature),
+			"public_key_b64": base64.StdEncoding.EncodeToString(c.PublicKey), "signed": true,
+		}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, err := http.NewRequest("POST", base+"/api/receipt", strings.NewReader(string(receipt)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Host = published.CanonicalHost
+		answer, err := http.DefaultClient.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var verdict struct {
+			SignatureOK *bool  `json:"signature_ok"`
+			CheckedKey  string `json:"checked_against_public_key"`
+		}
+		err = json.NewDecoder(answer.Body).Decode(&verdict)
+		answer.Body.Close()
+		if err != nil || answer.StatusCode != 200 || verdict.SignatureOK == nil || *verdict.SignatureOK != c.Valid || verdict.CheckedKey != base64.StdEncoding.EncodeToString(c.PublicKey) {
+			t.Errorf("case %d as a receipt: %d %+v %v, want signature_ok %t", c.ID, answer.StatusCode, verdict, err, c.Valid)
+		}
+	}
+	if posted < 50 {
+		t.Errorf("only %d of %d messages went into receipts", posted, len(cases))
+	}
+}

@@ -1,0 +1,199 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"math/rand/v2"
+	"reflect"
+	"testing"
+
+	"anteroom/edge/core"
+	"anteroom/edge/worker/wire"
+)
+
+// A random value of everything that crosses the border.
+type random struct{ *rand.Rand }
+
+func (r random) text() string {
+	runes := make([]rune, r.IntN(12))
+	for i := range runes {
+		runes[i] = []rune("aZ0 \n\x00\"\\é\u2028\ufeff\U0001d518")[r.IntN(12)]
+	}
+	return string(runes)
+}
+
+func (r random) bytes() []byte {
+	b := make([]byte, r.IntN(70))
+	for i := range b {
+		b[i] = byte(r.Uint32())
+	}
+	return b
+}
+
+// whole is a number that JavaScript has exactly.
+func (r random) whole() int64 { return (r.Int64N(1<<53) - 1<<52) >> r.IntN(53) }
+
+func (r random) fields() (header []core.Header) {
+	for range r.IntN(4) {
+		header = append(header, core.Header{Name: []string{"a", "content-type", "x-y"}[r.IntN(3)], Value: []string{"", "b", "c: d"}[r.IntN(3)]})
+	}
+	return header
+}
+
+func (r random) values() []any {
+	list := make([]any, r.IntN(4))
+	for i := range list {
+		list[i] = []any{nil, r.whole(), r.text()}[r.IntN(3)]
+	}
+	return list
+}
+
+func many[T any](r random, item func() T) []T {
+	list := make([]T, r.IntN(4))
+	for i := range list {
+		list[i] = item()
+	}
+	return list
+}
+
+func (r random) result() core.Result {
+	return core.Result{
+		Failure: []core.Failure{core.None, core.Refused, core.Timeout, core.Unavailable}[r.IntN(4)], OK: r.IntN(2) == 0, Status: r.IntN(600), Data: r.bytes(),
+		Rows:    many(r, func() [][]any { return many(r, r.values) }),
+		Changes: many(r, r.whole), Remaining: r.whole(), Reset: r.whole(),
+	}
+}
+
+func (r random) turn() *core.Turn {
+	t := &core.Turn{
+		Now: r.whole(), Request: core.Request{Method: r.text(), Target: r.text(), Host: r.text(), Header: r.fields(), Body: r.bytes()},
+		Host:    core.Host{Client: r.text(), PublicKey: r.text(), KeyFault: r.IntN(2) == 0, Limiter: r.IntN(2) == 0},
+		Journal: many(r, r.result),
+	}
+	for i := range t.Entropy {
+		t.Entropy[i] = byte(r.Uint32())
+	}
+	return t
+}
+
+func (r random) effect() core.Effect {
+	return []core.Effect{
+		core.Exec{Statements: many(r, func() core.Statement { return core.Statement{SQL: r.text(), Args: r.values()} })},
+		core.Relay{Message: core.Message{ID: r.text(), Subject: r.text(), Text: r.text(), Records: many(r, r.text)}},
+		core.Fetch{Self: r.IntN(2) == 0, Method: r.text(), URL: r.text(), Header: r.fields(), Body: r.bytes(), MaxBytes: r.IntN(1 << 30), TimeoutMillis: r.IntN(1 << 30)},
+		core.Sign{Message: r.bytes()},
+		core.Verify{Message: r.bytes(), PublicKey: r.bytes(), Signature: r.bytes()},
+		core.Limit{Key: r.text()},
+	}[r.IntN(6)]
+}
+
+func (r random) outcome() core.Outcome {
+	if r.IntN(2) == 0 {
+		return core.Outcome{Response: &core.Response{Status: r.IntN(600), Header: r.fields(), Body: []byte(r.text()), Log: r.text()}}
+	}
+	return core.Outcome{Effects: many(r, r.effect)}
+}
+
+// object is a JavaScript object as the driver has it.
+type object = map[string]any
+
+func linesOf(header []core.Header) (lines string) {
+	for _, h := range header {
+		lines += h.Name + ": " + h.Value + "\n"
+	}
+	return lines
+}
+
+// turnObject is a turn as the JavaScript host makes it; see wire.mjs.
+func turnObject(t *core.Turn) object {
+	journal := []object{}
+	for _, r := range t.Journal {
+		result := object{
+			"failure": map[core.Failure]int{core.Refused: 1, core.Timeout: 2, core.Unavailable: 3}[r.Failure], "ok": r.OK, "status": r.Status,
+			"data": frame{r.Data}, "rows": r.Rows, "changes": r.Changes, "remaining": r.Remaining, "reset": r.Reset,
+		}
+		// What is zero may be left out.
+		for name, value := range result {
+			if v := reflect.ValueOf(value); v.IsZero() || v.Kind() == reflect.Slice && v.Len() == 0 {
+				delete(result, name)
+			}
+		}
+		journal = append(journal, result)
+	}
+	return object{
+		"now": t.Now, "entropy": frame{t.Entropy[:]}, "method": t.Request.Method, "target": t.Request.Target, "host": t.Request.Host,
+		"fields": linesOf(t.Request.Header), "body": frame{t.Request.Body}, "client": t.Host.Client, "publicKey": t.Host.PublicKey,
+		"keyFault": t.Host.KeyFault, "limiter": t.Host.Limiter, "journal": journal,
+	}
+}
+
+// outcomeObject is an outcome as the JavaScript host has to read it.
+func outcomeObject(o core.Outcome) object {
+	if r := o.Response; r != nil {
+		return object{"answer": object{"status": r.Status, "fields": linesOf(r.Header), "body": string(r.Body), "log": r.Log}}
+	}
+	effects := []object{}
+	for _, effect := range o.Effects {
+		switch e := effect.(type) {
+		case core.Exec:
+			statements := []object{}
+			for _, s := range e.Statements {
+				statements = append(statements, object{"sql": s.SQL, "args": s.Args})
+			}
+			effects = append(effects, object{"kind": "exec", "statements": statements})
+		case core.Relay:
+			m := e.Message
+			effects = append(effects, object{"kind": "relay", "id": m.ID, "subject": m.Subject, "text": m.Text, "records": m.Records})
+		case core.Fetch:
+			effects = append(effects, object{
+				"kind": "fetch", "self": e.Self, "method": e.Method, "url": e.URL, "fields": linesOf(e.Header), "body": frame{e.Body},
+				"maxBytes": e.MaxBytes, "timeout": e.TimeoutMillis,
+			})
+		case core.Sign:
+			effects = append(effects, object{"kind": "sign", "message": frame{e.Message}})
+		case core.Verify:
+			effects = append(effects, object{"kind": "verify", "message": frame{e.Message}, "publicKey": frame{e.PublicKey}, "signature": frame{e.Signature}})
+		case core.Limit:
+			effects = append(effects, object{"kind": "limit", "key": e.Key})
+		}
+	}
+	return object{"effects": effects}
+}
+
+// TestCodec: what one language writes the other reads, and no part of it.
+func TestCodec(t *testing.T) {
+	t.Parallel()
+	d := startDriver(t)
+	r := random{rand.New(rand.NewPCG(3, 4))}
+	for range 500 {
+		turn := r.turn()
+		var written struct {
+			Frame frame `json:"frame"`
+		}
+		d.do(object{"encode": turnObject(turn)}, &written)
+		if want := wire.AppendTurn(nil, turn); !bytes.Equal(written.Frame.Bytes, want) {
+			t.Fatalf("JavaScript writes\n%x\nGo writes\n%x\nof %+v", written.Frame.Bytes, want, turn)
+		}
+		if read, err := wire.DecodeTurn(written.Frame.Bytes); err != nil || !bytes.Equal(wire.AppendTurn(nil, read), written.Frame.Bytes) {
+			t.Fatalf("Go reads %x as %+v, %v", written.Frame.Bytes, read, err)
+		}
+
+		outcome := r.outcome()
+		var got struct {
+			Value   any   `json:"value"`
+			Misread []int `json:"misread"`
+		}
+		d.do(object{"outcome": frame{wire.AppendOutcome(nil, outcome)}}, &got)
+		text, err := json.Marshal(outcomeObject(outcome))
+		var want any
+		if err == nil {
+			err = json.Unmarshal(text, &want)
+		}
+		if err != nil || !reflect.DeepEqual(got.Value, want) {
+			t.Fatalf("JavaScript reads\n%v\nof what Go wrote of\n%v %v", got.Value, want, err)
+		}
+		if len(got.Misread) != 0 {
+			t.Fatalf("JavaScript reads the first %v bytes of %x", got.Misread, wire.AppendOutcome(nil, outcome))
+		}
+	}
+}
