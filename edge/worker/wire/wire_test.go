@@ -62,13 +62,16 @@ func TestSpecification(t *testing.T) {
 // turns are the seeds of turns.
 func turns() (frames [][]byte) {
 	for _, t := range []*core.Turn{
-		exampleTurn(), {},
+		exampleTurn(),
+		{},
 		{
 			Now: -1 << 40, Entropy: [16]byte{1, 15: 255},
 			Request: core.Request{Method: "POST", Target: "/api/x?é", Host: "::1", Header: []core.Header{{Name: "a", Value: ""}, {Name: "b", Value: "c: d"}}, Body: []byte("\x00\xff")},
 			Host:    core.Host{Extra: []string{"", "x.example"}, Client: "192.0.2.1", PublicKey: edgetest.PublicKey(edgetest.Key), KeyFault: true, Limiter: true},
 			Journal: []core.Result{
-				{Failure: core.Refused}, {Failure: core.Timeout, OK: true}, {Failure: core.Unavailable},
+				{Failure: core.Refused},
+				{Failure: core.Timeout, OK: true},
+				{Failure: core.Unavailable},
 				{Status: 599, Data: []byte("x"), Rows: [][][]any{nil, {{}, {nil, int64(-1 << 63), "text", ""}}}, Changes: []int64{1, -1}, Remaining: 1 << 62, Reset: 60},
 			},
 		},
@@ -81,13 +84,16 @@ func turns() (frames [][]byte) {
 // outcomes are the seeds of outcomes.
 func outcomes() (frames [][]byte) {
 	for _, o := range []core.Outcome{
-		exampleOutcome(), {},
+		exampleOutcome(),
+		{},
 		{Response: &core.Response{Status: 200, Body: []byte(`{"a":"é"}`), Log: "x"}},
 		{Effects: []core.Effect{
 			core.Exec{Statements: []core.Statement{{SQL: "SELECT ?", Args: []any{nil, int64(7), "é"}}, {}}},
 			core.Relay{Message: core.Message{ID: "1", Subject: "s", Text: "t\n", Records: []string{"a", ""}}},
 			core.Fetch{Self: true, Method: "GET", URL: "https://h/", Header: []core.Header{{Name: "a", Value: "b"}}, Body: []byte{0}, MaxBytes: 9, TimeoutMillis: 1000},
-			core.Sign{Message: []byte("m")}, core.Verify{Message: []byte("m"), PublicKey: []byte("k"), Signature: []byte("s")}, core.Limit{Key: "k"},
+			core.Sign{Message: []byte("m")},
+			core.Verify{Message: []byte("m"), PublicKey: []byte("k"), Signature: []byte("s")},
+			core.Limit{Key: "k"},
 		}},
 	} {
 		frames = append(frames, wire.AppendOutcome(nil, o))
