@@ -6,6 +6,8 @@ import (
 	"net/netip"
 	"net/url"
 	"regexp"
+	"strings"
+	"unicode/utf8"
 
 	"anteroom/edge/core"
 )
@@ -24,14 +26,14 @@ var formats = map[string]format{
 	"host":         {validHost, "want a bare host name in lower case: www.anteroom.example"},
 	"email":        {func(s []byte) bool { return core.ValidEmail(string(s)) }, "want a bare address: name@anteroom.example"},
 	"key":          {validPublicKey, "want the 32 bytes of an Ed25519 public key in standard, padded base64: 44 characters"},
-	"indexnow-key": {regexp.MustCompile(`^[A-Za-z0-9-]{8,128}$`).Match, "want 8 to 128 letters, digits and hyphens"},
+	"indexnow-key": {func(s []byte) bool { return len(s) >= 8 && len(s) <= 128 && only(s, "-") }, "want 8 to 128 letters, digits and hyphens"},
 	"upstream":     {validUpstream, "want an absolute https URL, or http on a loopback address"},
 	"contact":      {validContact, "want a URI: mailto:…, tel:… or https://…"},
 	"url":          {validURL, "want an absolute https URL"},
 	"id":           {validID, "want lower-case letters, digits and single hyphens"},
 	"sha256":       {validSHA256, "want 64 lower-case hex digits"},
-	"spdx":         {regexp.MustCompile(`^[A-Za-z0-9.+-]+$`).Match, "want an SPDX identifier: CC-BY-4.0"},
-	"prefix":       {regexp.MustCompile(`^[a-z][a-z0-9_]{0,30}_$`).Match, "want lower-case letters, digits and underscores, with an underscore at the end: service_"},
+	"spdx":         {func(s []byte) bool { return len(s) > 0 && only(s, ".+-") }, "want an SPDX identifier: CC-BY-4.0"},
+	"prefix":       {validPrefix, "want lower-case letters, digits and underscores, with an underscore at the end: service_"},
 	"languages":    {regexp.MustCompile(`^[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})*(, [A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})*)*$`).Match, "want language tags with a comma and a space between: en, de"},
 	"line":         {func(s []byte) bool { return !bytes.ContainsAny(s, "\r\n\t") }, "want one line"},
 }
@@ -55,6 +57,19 @@ func below(s []byte, limit int) bool {
 func digit(c byte) bool { return '0' <= c && c <= '9' }
 
 func lower(c byte) bool { return 'a' <= c && c <= 'z' }
+
+func letter(c byte) bool { return lower(c | 0x20) }
+
+// only reports whether s has letters, digits and the others alone.
+func only(s []byte, others string) bool {
+	return !bytes.ContainsFunc(s, func(r rune) bool {
+		return r >= utf8.RuneSelf || !letter(byte(r)) && !digit(byte(r)) && !strings.ContainsRune(others, r)
+	})
+}
+
+func validPrefix(s []byte) bool {
+	return len(s) >= 2 && len(s) <= 32 && lower(s[0]) && s[len(s)-1] == '_' && only(s, "_") && bytes.Equal(s, bytes.ToLower(s))
+}
 
 func validID(s []byte) bool {
 	for i, c := range s {
