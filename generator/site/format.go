@@ -122,10 +122,15 @@ func validURL(s []byte) bool {
 		return false
 	}
 	for i, c := range rest {
-		if c <= ' ' || c >= 0x7f || bytes.IndexByte([]byte("\"<>\\^`{|}"), c) >= 0 {
+		switch c {
+		case '"', '<', '>', '\\', '^', '`', '{', '|', '}':
 			return false
+		case '%':
+			if i+2 >= len(rest) || !hexDigit(rest[i+1]) || !hexDigit(rest[i+2]) {
+				return false
+			}
 		}
-		if c == '%' && (i+2 >= len(rest) || !hexDigit(rest[i+1]) || !hexDigit(rest[i+2])) {
+		if c <= ' ' || c >= 0x7f {
 			return false
 		}
 	}
