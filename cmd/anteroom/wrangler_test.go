@@ -23,6 +23,7 @@ type environment struct {
 		Pattern string `toml:"pattern"`
 		Domain  bool   `toml:"custom_domain"`
 	} `toml:"routes"`
+	Vars     map[string]string `toml:"vars"`
 	Triggers struct {
 		Crons []string `toml:"crons"`
 	} `toml:"triggers"`
@@ -121,6 +122,7 @@ func TestWrangler(t *testing.T) {
 	}
 	equal("what the apex is bound to", len(apex.Databases)+len(apex.Mail)+len(apex.Limits)+len(apex.Services)+len(apex.Triggers.Crons), 0)
 	equal("assets of the apex", apex.Assets == nil, true)
+	equal("where the apex sends everyone", apex.Vars["CANONICAL_HOST"], c.CanonicalHost)
 
 	taken := map[string]string{top.Name: "the default environment", apex.Name: "apex"}
 	for name, e := range map[string]environment{"production": production, "preview": preview} {
