@@ -39,9 +39,13 @@ export class Core {
     this.memory = new Uint8Array(this.module.memory.buffer); // load may have made it grow
     /** What the core says of itself and its snapshot. */
     this.facts = decodeFacts(this.frame(facts));
-    this.base = this.module.base();
-    this.kept = this.memory.slice(this.base, this.module.alloc(1));
-    this.top = this.base + this.kept.length;
+    // What a call may change: the data section, and what load made. Between them lies the text, which nothing changes.
+    const [mutable] = WebAssembly.Module.customSections(module, 'mutable');
+    this.data = new DataView(mutable).getUint32(0, true);
+    this.made = at + text.length;
+    this.top = this.module.alloc(1);
+    this.keptData = this.memory.slice(this.data, at);
+    this.keptMade = this.memory.slice(this.made, this.top);
     this.memory.fill(0, this.top, this.module.alloc(1));
     this.restore();
   }
@@ -81,7 +85,8 @@ export class Core {
   }
 
   restore() {
-    this.memory.set(this.kept, this.base);
+    this.memory.set(this.keptData, this.data);
+    this.memory.set(this.keptMade, this.made);
   }
 
   /** The memory as it is now: one that grows detaches its buffer. */

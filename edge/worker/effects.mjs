@@ -181,8 +181,8 @@ async function limit({ key }, env) {
  * @property {boolean} fault     Whether there is a key that cannot be used.
  */
 
-/** @type {Signer | undefined} */
-let signer;
+/** Who signs, once it is known. @type {Signer | undefined} */
+export let signer;
 
 /** Who signs. @param {Env} env */
 export async function signerOf(env) {

@@ -3,7 +3,7 @@
 // Command worker is the edge core as a WebAssembly module. It imports nothing: a host writes a frame
 // into its memory, calls it, and reads a frame out of it. Package wire is the format of the frames.
 //
-//	base() u32                     where memory that a call may change begins
+//	base() u32                     where memory that is no stack begins
 //	alloc(size u32) u32            address of fresh memory
 //	load(at, size u32) u32         the snapshot's text, once, and it must stay where it is; facts out
 //	handle(at, size u32) u32       a turn in, its outcome out; see core for the duties of a host

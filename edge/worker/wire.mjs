@@ -107,9 +107,23 @@ function i64(n) {
 /** @param {string} s */
 function text(s) {
   reserve(4 + 3 * s.length); // a UTF-16 unit takes at most three bytes
-  const { written } = encoder.encodeInto(s, buffer.subarray(end + 4));
+  let written = s.length <= SHORT ? ascii(s, end + 4) : -1;
+  if (written < 0) ({ written } = encoder.encodeInto(s, buffer.subarray(end + 4)));
   view.setUint32(end, written, true);
   end += 4 + written;
+}
+
+// Up to this length it is quicker to write a text here than to leave it to the runtime.
+const SHORT = 256;
+
+/** Writes a text at an address, and gives its length; -1 where it is not ASCII. @param {string} s @param {number} at */
+function ascii(s, at) {
+  for (let i = 0; i < s.length; i++) {
+    const c = s.charCodeAt(i);
+    if (c > 0x7f) return -1;
+    buffer[at + i] = c;
+  }
+  return s.length;
 }
 
 /** @param {Uint8Array} b */
@@ -213,7 +227,8 @@ class Reader {
   }
 
   text() {
-    return decoder.decode(this.raw());
+    const raw = this.raw();
+    return raw.length === 0 ? '' : decoder.decode(raw);
   }
 
   /**

@@ -8,7 +8,7 @@ import module from './edge.wasm';
 import snapshot from './snapshot.txt';
 import { redirect } from './apex.mjs';
 import { Core } from './core.mjs';
-import { hasLimiter, headersOf, nothing, perform, read, signerOf } from './effects.mjs';
+import { hasLimiter, headersOf, nothing, perform, read, signer, signerOf } from './effects.mjs';
 
 /**
  * @import { Entry } from './core.mjs'
@@ -88,10 +88,23 @@ async function deliver(env, ctx) {
  */
 function begin(method, target, host, facts, env, signer) {
   return {
-    now: Math.floor(Date.now() / 1000), entropy: crypto.getRandomValues(new Uint8Array(16)),
+    now: Math.floor(Date.now() / 1000), entropy: entropy(),
     method, target, host, fields: '', body: nothing, client: '',
     publicKey: signer.publicKey, keyFault: signer.fault, limiter: facts.limited && hasLimiter(env), journal: [],
   };
+}
+
+// Random bytes, fetched for many turns at once.
+const random = new Uint8Array(4096);
+let spent = random.length;
+
+/** Bytes that no other turn has. */
+function entropy() {
+  if (spent === random.length) {
+    crypto.getRandomValues(random);
+    spent = 0;
+  }
+  return random.slice(spent, (spent += 16));
 }
 
 /** @param {Answer} answer */
@@ -123,26 +136,27 @@ function hostOf(url, end) {
 /**
  * Answers a request that is for the core, or for the apex, which only redirects.
  * @param {Request} request
+ * @param {string} url  Its address.
  * @param {Env} env
  * @param {ExecutionContext} ctx
  */
-async function answer(request, env, ctx) {
+async function answer(request, url, env, ctx) {
   const { facts } = (core ??= new Core(module, snapshot));
-  const url = request.url;
+  const method = request.method;
   const slash = url.indexOf('/', url.indexOf('://') + 3);
   const host = hostOf(url, slash), target = url.slice(slash);
   if (host === facts.apexHost) return redirect(target, facts.canonicalHost);
   if (env.ASSETS && !/^\/(api|v1)(?![^/?])/.test(target)) return env.ASSETS.fetch(request);
   try {
-    const turn = begin(request.method, target, host, facts, env, await signerOf(env));
+    const turn = begin(method, target, host, facts, env, signer ?? (await signerOf(env)));
     turn.client = request.headers.get('cf-connecting-ip') ?? '';
     for (const name of facts.requestHeaders) {
       const value = request.headers.get(name);
       if (value !== null) turn.fields += `${name}: ${value}\n`;
     }
-    if (request.body) turn.body = await bodyOf(request, facts.maxBody);
+    if (method !== 'GET' && method !== 'HEAD') turn.body = await bodyOf(request, facts.maxBody);
     const answered = await run('handle', turn, facts, env, ctx);
-    if (request.method === 'GET' && answered.status === 200 && host === facts.canonicalHost && !target.includes('?') &&
+    if (method === 'GET' && answered.status === 200 && host === facts.canonicalHost && !target.includes('?') &&
       answered.fields.includes('cache-control: public') && constants.size < MAX_CONSTANTS) {
       constants.set(url, answered);
     }
@@ -175,11 +189,12 @@ export default {
    * @param {ExecutionContext} ctx
    */
   fetch(request, env, ctx) {
+    const url = request.url;
     if (request.method === 'GET') {
-      const constant = constants.get(request.url);
+      const constant = constants.get(url);
       if (constant && !request.headers.has('if-none-match')) return respond(constant);
     }
-    return answer(request, env, ctx).catch((e) => {
+    return answer(request, url, env, ctx).catch((e) => {
       console.error('the core does not start:', e instanceof Error ? e.message : '');
       return Response.json({ type: 'about:blank', title: 'Internal error', status: 500 }, {
         status: 500, headers: { 'content-type': 'application/problem+json', 'cache-control': 'no-store', 'access-control-allow-origin': '*', 'x-content-type-options': 'nosniff', 'referrer-policy': 'no-referrer' },

@@ -39,15 +39,16 @@ function renew() {
 }
 
 function call(entry, frame) {
-  core.memory.fill(0, 0, core.base); // the stack
+  const base = core.module.base();
+  core.memory.fill(0, 0, base); // the stack
   const outcome = core.exchange(entry, frame, (b) => b.slice());
   const after = Buffer.from(core.memory.buffer);
   const least = Math.min(after.length, before.length);
-  const same = after.compare(before, core.base, least, core.base, least) === 0 && after.subarray(least).every((b) => b === 0);
-  const changed = same ? -1 : after.findIndex((b, i) => i >= core.base && b !== (before[i] ?? 0));
+  const same = after.compare(before, base, least, base, least) === 0 && after.subarray(least).every((b) => b === 0);
+  const changed = same ? -1 : after.findIndex((b, i) => i >= base && b !== (before[i] ?? 0));
   let lowest = 0;
   while (after[lowest] === 0) lowest++;
-  const reply = { frame: outcome, changed, stack: core.base - lowest, memory: after.length };
+  const reply = { frame: outcome, changed, stack: base - lowest, memory: after.length };
   if (after.length > before.length) renew();
   return reply;
 }
