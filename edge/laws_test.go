@@ -21,6 +21,7 @@ import (
 var pure = map[string]int{
 	"edge/jsondoc": 0, "edge/snapshot": 1, "edge/core": 2, "edge/canon": 3,
 	"edge/waitlist": 4, "edge/charter": 4, "edge/receipt": 4, "edge/suggest": 4, "edge/roster": 4, "edge/outbox": 4, "edge/documents": 4, "edge/bizday": 4,
+	"edge/indexnow": 4, "edge/selftest": 4,
 	"edge/worker/wire": 4, "edge/jsonrpc": 4, "edge/api": 5, "edge/mcp": 6, "edge": 7,
 }
 

@@ -1,6 +1,7 @@
 package generator
 
 import (
+	"reflect"
 	"slices"
 	"strings"
 
@@ -73,7 +74,7 @@ func (g *generation) contractOperation(route *api.Route, op *api.Operation) docu
 		Rule:        op.Rule,
 		Notes:       g.site.Endpoints[op.ID].Notes,
 	}
-	if op.Handle != nil && op.Answer != nil {
+	if listsIgnored(op) {
 		o.OtherFields = "listed in ignored_fields"
 	}
 	if op.Strict {
@@ -127,6 +128,19 @@ func (g *generation) contractField(op *api.Operation, f *core.Field, prefix stri
 		c.Items = append(c.Items, g.contractField(op, &f.Items[i], prefix+f.Name+"."))
 	}
 	return c
+}
+
+// listsIgnored reports whether the answer of an operation lists what was sent and not read.
+func listsIgnored(op *api.Operation) bool {
+	if op.Answer == nil {
+		return false
+	}
+	for f := range reflect.TypeOf(op.Answer).Fields() {
+		if f.Tag.Get("json") == "ignored_fields" {
+			return true
+		}
+	}
+	return false
 }
 
 // what is the one-line wording of a route or an operation.
@@ -254,7 +268,7 @@ func problemsOf(operations ...*api.Operation) (problems []*core.ProblemType) {
 	statuses := []int{400, 405, 414, 421}
 	known := []*core.ProblemType{core.Internal}
 	for _, op := range operations {
-		statuses = append(statuses, op.Errors...)
+		known = append(known, op.Errors...)
 		if slices.Contains(op.Methods, "POST") {
 			statuses = append(statuses, 413, 415)
 		}

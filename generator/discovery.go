@@ -47,16 +47,14 @@ func yes(b bool, yes, no string) string {
 	return no
 }
 
-// sitemap follows sitemaps.org 0.9. A date is that of the content, where the content has one.
-func (g *generation) sitemap() []byte {
-	type entry struct {
-		Loc     string `xml:"loc"`
-		LastMod string `xml:"lastmod,omitempty"`
-	}
-	var set struct {
-		XMLName xml.Name `xml:"http://www.sitemaps.org/schemas/sitemap/0.9 urlset"`
-		Entries []entry  `xml:"url"`
-	}
+// entry is one address of the sitemap.
+type entry struct {
+	Loc     string `xml:"loc"`
+	LastMod string `xml:"lastmod,omitempty"`
+}
+
+// indexed are the documents that search engines are to index. A date is that of the content, where the content has one.
+func (g *generation) indexed() (entries []entry) {
 	counts := g.site.Current().AsOf
 	for i := range g.site.Pages {
 		p := &g.site.Pages[i]
@@ -64,9 +62,9 @@ func (g *generation) sitemap() []byte {
 		if p.Name == "index" {
 			updated = max(updated, counts) // it shows the counts
 		}
-		set.Entries = append(set.Entries, entry{g.url(p.Path()), updated})
+		entries = append(entries, entry{g.url(p.Path()), updated})
 	}
-	set.Entries = append(set.Entries,
+	return append(entries,
 		entry{g.url("/scoreboard.json"), counts},
 		entry{g.url("/jobs.json"), g.site.Jobs.AsOf},
 		entry{g.url("/auditors.json"), g.site.Auditors.AsOf},
@@ -74,6 +72,14 @@ func (g *generation) sitemap() []byte {
 		entry{Loc: g.url("/openapi.json")},
 		entry{Loc: g.url("/manifest.json")},
 	)
+}
+
+// sitemap follows sitemaps.org 0.9.
+func (g *generation) sitemap() []byte {
+	set := struct {
+		XMLName xml.Name `xml:"http://www.sitemaps.org/schemas/sitemap/0.9 urlset"`
+		Entries []entry  `xml:"url"`
+	}{Entries: g.indexed()}
 	doc, err := xml.MarshalIndent(&set, "", "  ")
 	if err != nil {
 		g.fault("sitemap.xml: %w", err)

@@ -14,6 +14,7 @@ import (
 
 	"anteroom/edge/api"
 	"anteroom/edge/documents"
+	"anteroom/edge/indexnow"
 	"anteroom/edge/jsondoc"
 	"anteroom/edge/snapshot"
 	"anteroom/generator/site"
@@ -49,6 +50,12 @@ func Generate(s *site.Site, routes []*api.Route) (*Output, error) {
 	g := &generation{site: s, routes: routes, base: s.Service.BaseURL(), anchors: map[string]map[string]bool{}}
 	slices.SortStableFunc(s.Pages, func(a, b site.Page) int { return strings.Compare(a.Path(), b.Path()) }) // the front page first
 	g.snapshot = g.facts()
+	for _, entry := range g.indexed() {
+		g.snapshot.Sitemap = append(g.snapshot.Sitemap, entry.Loc)
+	}
+	if n := len(g.snapshot.Sitemap); n > indexnow.MaxURLs {
+		g.fault("sitemap.xml has %d addresses, and search engines take %d at once: list fewer pages", n, indexnow.MaxURLs)
+	}
 	g.contracts()
 	g.answers()
 	g.mcp()
@@ -190,6 +197,9 @@ func (g *generation) facts() *snapshot.Snapshot {
 		RetiredKeys:   retired,
 		RelayFrom:     s.Relay.From,
 		RelayTo:       s.Relay.To,
+		IndexNowKey:   s.IndexNow.Key,
+		IndexNowURLs:  append([]string{}, s.IndexNow.Upstreams...),
+		Sitemap:       []string{},
 
 		WritesPerMinute: int64(s.Limits.WritesPerMinute),
 		BatchMessages:   int64(s.Limits.BatchMessages),

@@ -11,6 +11,7 @@ import (
 	"anteroom/edge/api"
 	"anteroom/edge/core"
 	"anteroom/edge/documents"
+	"anteroom/edge/indexnow"
 	"anteroom/edge/jsondoc"
 	"anteroom/edge/jsonrpc"
 )
@@ -25,6 +26,11 @@ func (g *generation) openAPI() {
 	d := description{
 		generation: g,
 		schemas:    schemas{types: map[string]reflect.Type{}},
+	}
+	var err error
+	if d.edge, err = api.Load(d.snapshot); err != nil {
+		d.fault("openapi.json: %w", err)
+		return
 	}
 	tags, paths := []object{}, object{}
 	for _, route := range g.routes {
@@ -75,6 +81,7 @@ func (g *generation) tagDescription(tag string) string {
 // description is an OpenAPI document in the making.
 type description struct {
 	*generation
+	edge      *api.API // answers the examples
 	schemas   schemas
 	responses object
 	headers   object
@@ -322,23 +329,50 @@ func (d *description) exampleRequest(route *api.Route, op *api.Operation) docume
 }
 
 // exampleAnswer is what the handler of an operation answers to the example request, on a host
-// without a key, at noon of the last hand verification.
+// without a key.
 func (d *description) exampleAnswer(route *api.Route, op *api.Operation) documents.JSON {
-	day, _ := core.ParseDate(d.snapshot.AsOf)
-	turn := &core.Turn{
-		Request: core.Request{Host: d.snapshot.CanonicalHost},
-		Now:     int64(day)*24*60*60 + 12*60*60,
-	}
 	request := d.exampleRequest(route, op)
-	response := core.Run(turn, func(t *core.Turn) core.Outcome {
-		t.Begin(d.snapshot)
-		return t.Outcome(op.Handle(t, core.ParseBody(request)))
-	}, func(effects []core.Effect) []core.Result { return make([]core.Result, len(effects)) }) // all of them succeed
+	response := d.turn(core.Request{}, func(t *core.Turn) *core.Response { return op.Handle(t, core.ParseBody(request)) })
 	if response == nil || response.Status != http.StatusOK {
 		d.fault("openapi.json: %s does not answer its own example %s", op.ID, request)
 		return nil
 	}
 	return response.Body
+}
+
+// turn takes a request to the canonical host to its answer, at noon of the last hand verification.
+func (d *description) turn(request core.Request, handle func(*core.Turn) *core.Response) *core.Response {
+	day, _ := core.ParseDate(d.snapshot.AsOf)
+	request.Host = d.snapshot.CanonicalHost
+	return core.Run(&core.Turn{Request: request, Now: int64(day)*24*60*60 + 12*60*60}, func(t *core.Turn) core.Outcome {
+		t.Begin(d.snapshot)
+		return t.Outcome(handle(t))
+	}, d.perform)
+}
+
+// perform performs effects so that all of them succeed: the first statement gives the number 1, the key file is
+// there, every other server is content, and the service answers itself.
+func (d *description) perform(effects []core.Effect) (results []core.Result) {
+	for _, effect := range effects {
+		var result core.Result
+		switch e := effect.(type) {
+		case core.Exec:
+			result.Rows = make([][][]any, len(e.Statements))
+			result.Rows[0] = [][]any{{int64(1)}}
+		case core.Fetch:
+			result.Status = http.StatusOK
+			target := strings.TrimPrefix(e.URL, d.base)
+			switch {
+			case e.Self:
+				answer := d.turn(core.Request{Method: e.Method, Target: target, Body: e.Body}, d.edge.Handle)
+				result.Status, result.Data = answer.Status, answer.Body
+			case target == "/"+d.snapshot.IndexNowKey+".txt":
+				result.Data = []byte(d.snapshot.IndexNowKey)
+			}
+		}
+		results = append(results, result)
+	}
+	return results
 }
 
 func anyOf(schemas []object) object {
@@ -355,7 +389,11 @@ func (d *description) success(route *api.Route, operations []*api.Operation, met
 	headers := []string{"Cache-Control"}
 	examples := object{}
 	for _, op := range operations {
-		answers = append(answers, object{{"allOf", []object{d.schemas.ref(reflect.TypeOf(op.Answer)), d.schemas.ref(reflect.TypeFor[documents.Trailer]())}}})
+		for _, answer := range []any{op.Answer, op.Also} {
+			if answer != nil {
+				answers = append(answers, object{{"allOf", []object{d.schemas.ref(reflect.TypeOf(answer)), d.schemas.ref(reflect.TypeFor[documents.Trailer]())}}})
+			}
+		}
 		what = append(what, d.what(op.ID))
 		if op.Cache != api.NoStore {
 			headers = append(headers, "ETag")
@@ -410,13 +448,18 @@ func (d *description) problem(types []*core.ProblemType) object {
 		required = []string{"errors"}
 	case 429:
 		headers, required = append(headers, "Retry-After", "RateLimit-Policy", "RateLimit"), []string{"errors"}
+	case 503:
+		headers = append(headers, "Retry-After")
 	}
 	schema := d.schemas.ref(reflect.TypeFor[documents.Problem]())
 	if required != nil {
 		schema = object{{"allOf", []object{schema, {{"required", required}}}}}
 	}
+	if members := membersOf[p]; members != nil {
+		schema = object{{"allOf", []object{schema, d.schemas.ref(members)}}}
+	}
 	content := object{{"schema", schema}}
-	if !slices.Contains(required, "contract") {
+	if !slices.Contains(required, "contract") && membersOf[p] == nil {
 		content.set("example", d.problemExample(p, required != nil))
 	}
 	d.responses.set(name, object{
@@ -431,6 +474,9 @@ func (d *description) problem(types []*core.ProblemType) object {
 var codeOf = map[*core.ProblemType]string{
 	core.BodyTooLarge: core.TooLarge, core.QueryTooLong: core.TooLarge, core.UnsupportedType: core.NotJSON, core.TooManyWrites: core.RateLimited,
 }
+
+// membersOf are the members that some problems have besides those of all.
+var membersOf = map[*core.ProblemType]reflect.Type{core.SignalFailed: reflect.TypeFor[indexnow.Failed]()}
 
 func (d *description) problemExample(p *core.ProblemType, faults bool) documents.JSON {
 	example := documents.Problem{

@@ -108,7 +108,7 @@ func TestOpenAPIDescribesEveryRoute(t *testing.T) {
 			}
 		}
 	}
-	want := []string{"getPresence", "getQuest", "getRoster", "getAup", "getOrg", "postOrg", "getWaitlist", "postWaitlist", "getReceipt", "postReceipt", "postSuggest", "getBusinessDays", "postBusinessDays", "postMcp", "deleteMcp"}
+	want := []string{"getPresence", "getQuest", "getRoster", "getAup", "getOrg", "postOrg", "getWaitlist", "postWaitlist", "getReceipt", "postReceipt", "postSuggest", "getSignal", "getSelftest", "getBusinessDays", "postBusinessDays", "postMcp", "deleteMcp"}
 	if !slices.Equal(ids, want) {
 		t.Errorf("operations %q, want %q", ids, want)
 	}

@@ -110,7 +110,11 @@ func (s *schemas) structure(t reflect.Type) object {
 func (s *schemas) property(f *reflect.StructField, absent bool) object {
 	schema := s.of(f.Type)
 	if f.Tag.Get("null") == "true" || f.Type.Kind() == reflect.Pointer && !absent {
-		schema.set("type", []any{schema.get("type"), "null"})
+		if schema.get("$ref") != nil {
+			schema = object{{"anyOf", []object{schema, {{"type", "null"}}}}}
+		} else {
+			schema.set("type", []any{schema.get("type"), "null"})
+		}
 	}
 	if also := f.Tag.Get("also"); also != "" {
 		schema.set("type", append(strings.Split(also, ","), schema.get("type").(string)))

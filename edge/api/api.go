@@ -10,10 +10,12 @@ import (
 	"anteroom/edge/charter"
 	"anteroom/edge/core"
 	"anteroom/edge/documents"
+	"anteroom/edge/indexnow"
 	"anteroom/edge/jsondoc"
 	"anteroom/edge/jsonrpc"
 	"anteroom/edge/receipt"
 	"anteroom/edge/roster"
+	"anteroom/edge/selftest"
 	"anteroom/edge/suggest"
 	"anteroom/edge/waitlist"
 )
@@ -50,9 +52,10 @@ type Operation struct {
 	Writes  bool         // something is stored, sent or signed: counted by the rate limiter
 	DryRun  bool         // takes dry_run=1 in its query
 	Cache   Cache
-	Answer  any    // zero value of the type of its 200 answer, without the trailer; nil for one that is 204 and empty
-	Errors  []int  // the statuses that it may answer besides those of every endpoint
-	Rule    string // the rule of the canonical string in its answer, "" when there is none
+	Answer  any                 // zero value of the type of its 200 answer, without the trailer; nil for one that is 204 and empty
+	Also    any                 // the same, where there is a second one
+	Errors  []*core.ProblemType // that it may answer besides those of every endpoint
+	Rule    string              // the rule of the canonical string in its answer, "" when there is none
 
 	// Chosen tells whether an input asks for this operation, where the method leaves a choice.
 	Chosen func(in *core.Input) bool
@@ -87,6 +90,9 @@ var (
 	getPost = []string{"GET", "POST"}
 )
 
+// storing are the problems of what writes into the store.
+var storing = []*core.ProblemType{core.TooManyWrites, core.StoreUnavailable}
+
 // Routes is the route table, in the order of the documentation.
 var Routes = []*Route{
 	{
@@ -118,7 +124,7 @@ var Routes = []*Route{
 		Operations: []*Operation{
 			{
 				ID: "fileCharter", Methods: getPost, Fields: charter.Fields, Writes: true, DryRun: true, Cache: NoStore,
-				Answer: charter.Answer{}, Errors: []int{429, 503}, Rule: canon.CharterRule, Chosen: charter.Chosen, Handle: charter.File,
+				Answer: charter.Answer{}, Errors: storing, Rule: canon.CharterRule, Chosen: charter.Chosen, Handle: charter.File,
 			},
 			{ID: "readDraftRules", Methods: get, Cache: Constant, Answer: documents.OrgRules{}, Document: orgRules},
 		},
@@ -128,7 +134,7 @@ var Routes = []*Route{
 		Operations: []*Operation{
 			{
 				ID: "registerAgent", Methods: getPost, Fields: waitlist.Fields, AnyOf: waitlist.AnyOf, Writes: true, DryRun: true, Cache: NoStore,
-				Answer: waitlist.Answer{}, Errors: []int{429, 503}, Rule: canon.RegistrationRule, Chosen: waitlist.Chosen, Handle: waitlist.Register,
+				Answer: waitlist.Answer{}, Errors: storing, Rule: canon.RegistrationRule, Chosen: waitlist.Chosen, Handle: waitlist.Register,
 			},
 			{ID: "readWaitlistContract", Methods: get, Cache: Constant, Answer: documents.Contract{}, Document: waitlistContract},
 		},
@@ -143,7 +149,7 @@ var Routes = []*Route{
 			},
 			{
 				ID: "mintReceipt", Methods: post, Fields: receipt.MintFields, Strict: true, Writes: true, Cache: NoStore,
-				Answer: receipt.Minted{}, Errors: []int{429}, Rule: canon.ReceiptRule, Handle: receipt.Mint,
+				Answer: receipt.Minted{}, Errors: []*core.ProblemType{core.TooManyWrites}, Rule: canon.ReceiptRule, Handle: receipt.Mint,
 			},
 		},
 	},
@@ -151,8 +157,24 @@ var Routes = []*Route{
 		ID: "suggest", Path: "/api/suggest", Tag: "write", Contract: contract("suggest"),
 		Operations: []*Operation{{
 			ID: "sendSuggestion", Methods: post, Fields: suggest.Fields, Writes: true, DryRun: true, Cache: NoStore,
-			Answer: suggest.Answer{}, Errors: []int{429, 502}, Handle: suggest.Send,
+			Answer: suggest.Answer{}, Errors: []*core.ProblemType{core.TooManyWrites, core.RelayUnreachable}, Handle: suggest.Send,
 		}},
+	},
+	{
+		ID: "signal", Path: "/api/signal", Tag: "read", Contract: contract("signal"),
+		Operations: []*Operation{
+			{
+				ID: "fireSignal", Methods: get, Fields: indexnow.Fields, Writes: true, Cache: NoStore, Answer: indexnow.Fired{},
+				Errors: []*core.ProblemType{core.TooManyWrites, core.SignalFailed, core.StoreUnavailable, core.SignalUnderWay}, Chosen: indexnow.Chosen, Handle: indexnow.Fire,
+			},
+			{ID: "readSignal", Methods: get, Cache: NoStore, Answer: indexnow.Report{}, Handle: indexnow.Read},
+		},
+	},
+	{
+		ID: "selftest", Path: selftest.Path, Tag: "read", Contract: contract("selftest"),
+		Operations: []*Operation{
+			{ID: "runSelftest", Methods: get, Fields: selftest.Fields, Cache: NoStore, Answer: selftest.Funnel{}, Also: selftest.MCP{}, Handle: selftest.Run},
+		},
 	},
 	{
 		ID: "business-days", Path: "/api/business-days", Tag: "read", Contract: calendars,

@@ -82,7 +82,13 @@ func (a *API) Serve(handle func(*core.Turn) *core.Response) { a.protocol = handl
 func (a *API) Handle(t *core.Turn) *core.Response {
 	r := a.route(t)
 	if r == nil {
-		return nil
+		if t.Request.Method != "HEAD" {
+			return nil
+		}
+		// A HEAD has no effect at all: what needs one to be answered gets the header fields that it would have.
+		r = core.JSON(200, core.MediaJSON, string(NoStore), nil)
+		r.Set("link", a.links)
+		return r
 	}
 	if method := t.Request.Method; method == "GET" || method == "HEAD" {
 		r.Set("link", a.links)

@@ -116,7 +116,17 @@ func (t *Turn) Unstored(failure Failure) *Response {
 	if failure == Timeout {
 		detail = "The store did not answer in time: whether the write was recorded is not known. Sending it again may record it twice."
 	}
-	return t.Problem(StoreUnavailable, detail, nil, nil)
+	return t.Later(StoreUnavailable, detail, StoreRetry)
+}
+
+// StoreRetry is after how many seconds a caller may try again what the store did not take.
+const StoreRetry = 30
+
+// Later is a problem that may be gone after so many seconds.
+func (t *Turn) Later(p *ProblemType, detail string, seconds int64) *Response {
+	r := t.Problem(p, detail, nil, nil)
+	r.Set("retry-after", strconv.FormatInt(seconds, 10))
+	return r
 }
 
 // Unfinished answers a turn that the host could not take to its end.

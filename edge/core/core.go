@@ -17,6 +17,9 @@
 package core
 
 import (
+	"strconv"
+	"strings"
+
 	"anteroom/edge/jsondoc"
 	"anteroom/edge/snapshot"
 )
@@ -38,8 +41,11 @@ const (
 // RequestHeaders are the header fields that an answer may depend on. A host passes these,
 // lower-case and each once (several lines joined with ", "), and no others.
 var RequestHeaders = []string{
-	"content-type", "if-none-match", "purpose", "sec-purpose", "sec-fetch-mode", "mcp-protocol-version", "mcp-method", "mcp-name",
+	"content-type", "if-none-match", "purpose", "sec-purpose", "sec-fetch-mode", "mcp-protocol-version", "mcp-method", "mcp-name", SelftestHeader,
 }
+
+// SelftestHeader marks the requests that the self-test sends, so that one cannot set off another.
+const SelftestHeader = "x-anteroom-selftest"
 
 // Header is one header field.
 type Header struct{ Name, Value string }
@@ -70,6 +76,7 @@ type Host struct {
 	PublicKey string   // base64 of the raw public half of the signing key, "" when there is none
 	KeyFault  bool     // a signing key is configured and cannot be used: no receipt is minted
 	Limiter   bool     // whether there is a rate limiter
+	Port      int      // that the host itself listens on, for its address on loopback; 0 when unknown
 }
 
 // Turn is one request on its way to its answer.
@@ -143,7 +150,10 @@ type Message struct {
 }
 
 // Fetch sends an HTTP request to an address of the snapshot, or with Self to this service
-// itself. Results: Status and Data, the body cut to MaxBytes. Redirects are not followed.
+// itself. Results: Status and Data, the body cut to MaxBytes, and Millis. Redirects are not followed.
+//
+// With ShareSeconds a host may give the result for so long, whatever it is, to every turn that asks for
+// exactly the same.
 type Fetch struct {
 	Self          bool
 	Method, URL   string
@@ -151,6 +161,7 @@ type Fetch struct {
 	Body          []byte
 	MaxBytes      int
 	TimeoutMillis int
+	ShareSeconds  int
 }
 
 // Sign signs exactly these bytes with the receipt key. Result: Data, 64 bytes (RFC 8032 Ed25519).
@@ -191,6 +202,7 @@ type Result struct {
 	Changes   []int64   // rows changed, of each statement
 	Remaining int64
 	Reset     int64 // seconds until the allowance is whole again
+	Millis    int64 // that it took
 }
 
 // Do asks for effects that do not depend on each other. When the journal holds their results,
@@ -274,7 +286,7 @@ func (t *Turn) ServedFrom() string {
 // Serves reports whether the request's host is one that this service answers for.
 func (t *Turn) Serves() bool {
 	h := t.Request.Host
-	if t.Snapshot.Serves(h) || h == "localhost" || h == "127.0.0.1" || h == "::1" {
+	if t.Snapshot.Serves(h) || Loopback(h) {
 		return true
 	}
 	for _, extra := range t.Host.Extra {
@@ -283,4 +295,25 @@ func (t *Turn) Serves() bool {
 		}
 	}
 	return false
+}
+
+// Origin is the address of the host that ServedFrom names, as others reach it: https, but for loopback
+// http and the port that the host listens on.
+func (t *Turn) Origin() string {
+	host := t.ServedFrom()
+	if !Loopback(host) {
+		return "https://" + host
+	}
+	if strings.Contains(host, ":") {
+		host = "[" + host + "]"
+	}
+	if t.Host.Port != 0 {
+		host += ":" + strconv.Itoa(t.Host.Port)
+	}
+	return "http://" + host
+}
+
+// Loopback reports whether a host name, IPv6 without brackets, is one by which a machine reaches itself.
+func Loopback(host string) bool {
+	return host == "localhost" || host == "127.0.0.1" || host == "::1"
 }

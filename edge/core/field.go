@@ -65,11 +65,12 @@ const (
 	TooLarge          = "too_large"
 	NotJSON           = "unsupported_media_type"
 	RateLimited       = "rate_limited"
+	NestedSelftest    = "nested_selftest"
 )
 
 // Codes are all fault codes in use, in the order of the documentation.
 var Codes = []string{
 	Required, TooShort, TooLong, BelowMinimum, OverCap, NotAnEmail, NotAnInteger, NotADate, OutOfRange, WrongCount,
 	UnknownPosition, DuplicatePosition, UnknownCalendar, UnknownValue, UnknownField, WrongType, RepeatedParameter, ConflictingAlias,
-	Conflict, ControlCharacter, InvalidUnicode, InvalidJSON, BadEscape, BadForm, TooDeep, TooMany, TooLarge, NotJSON, RateLimited,
+	Conflict, ControlCharacter, InvalidUnicode, InvalidJSON, BadEscape, BadForm, TooDeep, TooMany, TooLarge, NotJSON, RateLimited, NestedSelftest,
 }

@@ -21,11 +21,13 @@ var (
 	Internal           = &ProblemType{"internal-error", 500, "Internal error"}
 	InconsistentCounts = &ProblemType{"inconsistent-counts", 500, "Inconsistent counts"}
 	RelayUnreachable   = &ProblemType{"relay-unreachable", 502, "Relay unreachable"}
+	SignalFailed       = &ProblemType{"signal-failed", 502, "Signal failed"}
 	StoreUnavailable   = &ProblemType{"store-unavailable", 503, "Store unavailable"}
+	SignalUnderWay     = &ProblemType{"signal-under-way", 503, "Signal under way"}
 )
 
 // ProblemTypes are all problem types in use, in the order of the documentation.
 var ProblemTypes = []*ProblemType{
 	InvalidInput, NotFound, NotLiveYet, MethodNotAllowed, BodyTooLarge, QueryTooLong, UnsupportedType, Misdirected,
-	TooManyWrites, Internal, InconsistentCounts, RelayUnreachable, StoreUnavailable,
+	TooManyWrites, Internal, InconsistentCounts, RelayUnreachable, SignalFailed, StoreUnavailable, SignalUnderWay,
 }

@@ -3,6 +3,7 @@ package edgetest
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/ed25519"
 	"encoding/base64"
 	"encoding/json"
@@ -40,6 +41,8 @@ func Snapshot() *snapshot.Snapshot {
 		NoteCanonical: "This is the canonical host.", NoteOther: "This is not the canonical host.",
 		CurrentKey: PublicKey(Key), RetiredKeys: []string{PublicKey(RetiredKey)},
 		RelayFrom: "service@example.org", RelayTo: "operator@example.org",
+		IndexNowKey: "0123456789abcdef", IndexNowURLs: []string{"https://one.example/indexnow", "https://two.example/indexnow"},
+		Sitemap:         []string{"https://www.example.org/", "https://www.example.org/llms.txt"},
 		WritesPerMinute: 30, BatchMessages: 50, BatchWrites: 10,
 		AsOf: "2026-11-18", CountsAgeNote: "whole days", ReceivedExternal: 2, OriginatedInternally: 1, Shipped: 3,
 		Documents: map[string]snapshot.Document{
@@ -112,10 +115,16 @@ type Host struct {
 	Key        ed25519.PrivateKey // nil signs nothing
 	Statements []core.Statement
 	Messages   []core.Message
+	Fetches    []core.Fetch
 	Limits     []string // keys that were counted
 	Rounds     int      // calls of the last turn
 
-	// Fail makes effects fail: by "exec", "relay", "sign", "verify", "limit".
+	// Exec and Fetch perform such effects, where they are set. Otherwise a statement gives no rows,
+	// and there is nothing to fetch from.
+	Exec  func(core.Exec) core.Result
+	Fetch func(core.Fetch) core.Result
+
+	// Fail makes effects fail: by "exec", "fetch", "relay", "sign", "verify", "limit".
 	Fail map[string]core.Failure
 	// Left is how many writes the limiter still lets through.
 	Left int64
@@ -165,7 +174,16 @@ func (h *Host) one(effect core.Effect) core.Result {
 			return core.Result{Failure: f}
 		}
 		h.Statements = append(h.Statements, e.Statements...)
+		if h.Exec != nil {
+			return h.Exec(e)
+		}
 		return core.Result{Changes: make([]int64, len(e.Statements)), Rows: make([][][]any, len(e.Statements))}
+	case core.Fetch:
+		h.Fetches = append(h.Fetches, e)
+		if f := h.Fail["fetch"]; f != core.None || h.Fetch == nil {
+			return core.Result{Failure: cmp.Or(f, core.Unavailable)}
+		}
+		return h.Fetch(e)
 	case core.Relay:
 		if f := h.Fail["relay"]; f != core.None {
 			return core.Result{Failure: f}

@@ -6,7 +6,9 @@ import (
 	"context"
 	"crypto/ed25519"
 	"errors"
+	"fmt"
 	"io"
+	"maps"
 	"net"
 	"net/http"
 	"strings"
@@ -54,7 +56,12 @@ func (h *Host) performOne(on *site, effect core.Effect) core.Result {
 		}
 		return h.limiter.take(e.Key, limit)
 	case core.Fetch:
-		return h.fetch(e)
+		return h.fetches.do(e, h.now, func() core.Result {
+			began := time.Now()
+			result := h.fetch(e)
+			result.Millis = time.Since(began).Milliseconds()
+			return result
+		})
 	}
 	return core.Result{Failure: core.Unavailable}
 }
@@ -79,9 +86,54 @@ func (h *Host) sendMail(on *site, m core.Message) core.Result {
 	return core.Result{Failure: core.Refused}
 }
 
+// fetches shares the results of fetches. The zero value is ready.
+type fetches struct {
+	mu    sync.Mutex
+	known map[string]*sharedFetch // by what was asked
+}
+
+type sharedFetch struct {
+	until  time.Time
+	done   chan struct{} // closed when result is there
+	result core.Result
+}
+
+// do gives the shared result of a fetch, or has it made. Who asks while it is made waits for it.
+func (f *fetches) do(e core.Fetch, now func() time.Time, fetch func() core.Result) core.Result {
+	if e.ShareSeconds <= 0 {
+		return fetch()
+	}
+	asked, at := fmt.Sprintf("%t %s %s %q %q", e.Self, e.Method, e.URL, e.Header, e.Body), now()
+	f.mu.Lock()
+	maps.DeleteFunc(f.known, func(_ string, s *sharedFetch) bool { return !at.Before(s.until) })
+	if s := f.known[asked]; s != nil {
+		f.mu.Unlock()
+		<-s.done
+		return s.result
+	}
+	s := &sharedFetch{until: at.Add(time.Duration(e.ShareSeconds) * time.Second), done: make(chan struct{}), result: core.Result{Failure: core.Timeout}}
+	if f.known == nil {
+		f.known = map[string]*sharedFetch{}
+	}
+	f.known[asked] = s
+	f.mu.Unlock()
+	defer close(s.done)
+	s.result = fetch()
+	return s.result
+}
+
+// forget ends all sharing: what is asked for next is fetched.
+func (f *fetches) forget() {
+	f.mu.Lock()
+	f.known = nil
+	f.mu.Unlock()
+}
+
 // client fetches for the core. A redirect is an answer like any other.
 var client = &http.Client{
-	Transport:     &http.Transport{DialContext: (&net.Dialer{}).DialContext, ForceAttemptHTTP2: true, IdleConnTimeout: time.Minute},
+	Transport: &http.Transport{
+		DialContext: (&net.Dialer{}).DialContext, ForceAttemptHTTP2: true, IdleConnTimeout: time.Minute, MaxResponseHeaderBytes: maxHeader,
+	},
 	CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 }
 

@@ -79,7 +79,9 @@ type Host struct {
 	store   *Store
 	relay   transport
 	limiter *limiter
-	public  string // base64 of the public half of the key
+	fetches fetches
+	port    atomic.Int32 // that Serve listens on; 0 before
+	public  string       // base64 of the public half of the key
 	site    atomic.Pointer[site]
 	wake    chan struct{} // tells the delivery that the outbox has something new
 	server  *http.Server
@@ -165,6 +167,7 @@ func (h *Host) Publish(s *snapshot.Snapshot, static *Static) error {
 		return fmt.Errorf("publish content: %w", err)
 	}
 	h.site.Store(&site{snapshot: s, static: static, edge: loaded})
+	h.fetches.forget()
 	return nil
 }
 
@@ -183,6 +186,9 @@ func Listen(address string) (net.Listener, error) {
 // Serve answers the requests that reach a listener, and delivers the outbox, until ctx is done.
 // Then it lets the turns under way finish. It returns nil after such an end. It is called once.
 func (h *Host) Serve(ctx context.Context, listener net.Listener) error {
+	if address, ok := listener.Addr().(*net.TCPAddr); ok {
+		h.port.Store(int32(address.Port))
+	}
 	background, stop := context.WithCancel(context.Background())
 	delivered := make(chan struct{})
 	go func() {
@@ -234,7 +240,7 @@ func (h *Host) deliverOne() bool {
 func (h *Host) turn(on *site, request core.Request, client string) *core.Turn {
 	t := &core.Turn{
 		Request: request, Snapshot: on.snapshot, Now: h.now().Unix(),
-		Host: core.Host{Extra: h.config.Hosts, Client: client, PublicKey: h.public, Limiter: on.snapshot.WritesPerMinute > 0},
+		Host: core.Host{Extra: h.config.Hosts, Client: client, PublicKey: h.public, Limiter: on.snapshot.WritesPerMinute > 0, Port: int(h.port.Load())},
 	}
 	rand.Read(t.Entropy[:]) // never fails
 	return t

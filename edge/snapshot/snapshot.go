@@ -39,6 +39,9 @@ type Snapshot struct {
 	RetiredKeys   []string // base64
 	RelayFrom     string
 	RelayTo       string
+	IndexNowKey   string   // "" where no search engine is told of changes
+	IndexNowURLs  []string // of the endpoints that are told
+	Sitemap       []string // the absolute addresses of the documents to index
 
 	WritesPerMinute int64 // for one client address; 0 is without limit
 	BatchMessages   int64
@@ -165,6 +168,9 @@ func (s *Snapshot) members() []member {
 		{name: "retired_keys", list: &s.RetiredKeys},
 		{name: "relay_from", text: &s.RelayFrom},
 		{name: "relay_to", text: &s.RelayTo},
+		{name: "indexnow_key", text: &s.IndexNowKey},
+		{name: "indexnow_urls", list: &s.IndexNowURLs},
+		{name: "sitemap", list: &s.Sitemap},
 		{name: "writes_per_minute", number: &s.WritesPerMinute},
 		{name: "batch_messages", number: &s.BatchMessages},
 		{name: "batch_writes", number: &s.BatchWrites},

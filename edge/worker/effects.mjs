@@ -119,8 +119,29 @@ async function relay(m, facts, env) {
   }
 }
 
+/** What fetches gave that others may have too, by what was asked. @type {Map<string, { until: number, result: Result }>} */
+const shared = new Map();
+
 /** @param {Fetch} f @param {Env} env @returns {Promise<Result>} */
 async function fetchFor(f, env) {
+  const began = Date.now();
+  const asked = `${f.self} ${f.method} ${f.url}\n${f.fields}\n${f.body}`;
+  const known = f.share > 0 ? shared.get(asked) : undefined;
+  if (known && began < known.until) return known.result;
+  const result = await fetchOnce(f, env).catch((e) => {
+    console.error('fetch failed:', e instanceof Error ? e.message : '');
+    return { failure: TIMEOUT };
+  });
+  const timed = /** @type {Result} */ ({ ...result, millis: Date.now() - began });
+  if (f.share > 0) {
+    for (const [key, { until }] of shared) if (until <= began) shared.delete(key);
+    shared.set(asked, { until: began + f.share * 1000, result: timed });
+  }
+  return timed;
+}
+
+/** @param {Fetch} f @param {Env} env @returns {Promise<Result>} */
+async function fetchOnce(f, env) {
   if (f.self && !env.SELF) {
     logOnce('this service cannot call itself: bind it as SELF');
     return { failure: UNAVAILABLE };

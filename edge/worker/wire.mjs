@@ -26,11 +26,12 @@
  * @property {number[]} [changes]
  * @property {number} [remaining]
  * @property {number} [reset]
+ * @property {number} [millis]
  *
  * @typedef {{ sql: string, args: Value[] }} Statement
  * @typedef {{ kind: 'exec', statements: Statement[] }} Exec
  * @typedef {{ kind: 'relay', id: string, subject: string, text: string, records: string[] }} Relay
- * @typedef {{ kind: 'fetch', self: boolean, method: string, url: string, fields: string, body: Uint8Array, maxBytes: number, timeout: number }} Fetch
+ * @typedef {{ kind: 'fetch', self: boolean, method: string, url: string, fields: string, body: Uint8Array, maxBytes: number, timeout: number, share: number }} Fetch
  * @typedef {{ kind: 'sign', message: Uint8Array }} Sign
  * @typedef {{ kind: 'verify', message: Uint8Array, publicKey: Uint8Array, signature: Uint8Array }} Verify
  * @typedef {{ kind: 'limit', key: string }} Limit
@@ -168,6 +169,7 @@ export function encodeTurn(t) {
   text(t.publicKey);
   u8(t.keyFault ? 1 : 0);
   u8(t.limiter ? 1 : 0);
+  u32(0); // its port: it has no address of its own on loopback
   u32(t.journal.length);
   for (const r of t.journal) {
     u8(r.failure ?? 0);
@@ -186,6 +188,7 @@ export function encodeTurn(t) {
     for (const n of r.changes ?? []) i64(n);
     i64(r.remaining ?? 0);
     i64(r.reset ?? 0);
+    i64(r.millis ?? 0);
   }
   return buffer.subarray(0, end);
 }
@@ -267,7 +270,7 @@ class Reader {
       case 2:
         return {
           kind: 'fetch', self: this.u8() === 1, method: this.text(), url: this.text(), fields: this.text(), body: this.bytes(),
-          maxBytes: this.u32(), timeout: this.u32(),
+          maxBytes: this.u32(), timeout: this.u32(), share: this.u32(),
         };
       case 3:
         return { kind: 'sign', message: this.bytes() };

@@ -11,6 +11,7 @@ import (
 	"anteroom/edge/api"
 	"anteroom/edge/charter"
 	"anteroom/edge/core"
+	"anteroom/edge/indexnow"
 )
 
 // AUPCodes are the identifiers of what the acceptable-use policy prohibits (specification 2.7), in order.
@@ -54,6 +55,9 @@ func checkService(d *document, s *Service) {
 		d.fault("indexnow", "indexnow has a key or upstreams, and not both", "give both, or an empty key and []")
 	}
 	d.unique("indexnow.upstreams", s.IndexNow.Upstreams)
+	if n := len(s.IndexNow.Upstreams); n > indexnow.MaxEndpoints {
+		d.fault("indexnow.upstreams", fmt.Sprintf("indexnow.upstreams has %d", n), fmt.Sprintf("want %d at most: they are told side by side", indexnow.MaxEndpoints))
+	}
 	keys := []string{s.ReceiptKeys.Current}
 	for i, k := range s.ReceiptKeys.Retired {
 		if slices.Contains(keys, k.PublicKey) {

@@ -14,8 +14,10 @@ import (
 	"anteroom/edge/charter"
 	"anteroom/edge/core"
 	"anteroom/edge/documents"
+	"anteroom/edge/indexnow"
 	"anteroom/edge/jsondoc"
 	"anteroom/edge/receipt"
+	"anteroom/edge/selftest"
 )
 
 // Placeholders are the names that may stand in double square brackets, besides max:<operation>.<field> and
@@ -97,6 +99,11 @@ func (s *Site) values() map[string]string {
 		"canon_registration":   canon.RegistrationRule,
 		"canon_charter":        canon.CharterRule,
 		"canon_receipt":        canon.ReceiptRule,
+		"signal_fired_pause":   strconv.Itoa(indexnow.FiredPause/60) + " minutes",
+		"signal_failed_pause":  strconv.Itoa(indexnow.FailedPause) + " seconds",
+		"signal_share":         strconv.Itoa(indexnow.ShareSeconds) + " seconds",
+		"signal_keep":          strconv.Itoa(indexnow.KeepDays) + " days",
+		"selftest_share":       strconv.Itoa(selftest.ShareSeconds) + " seconds",
 	}
 }
 

@@ -6,10 +6,10 @@
 //
 //	turn     i64 now, 16 bytes of entropy, text method, text target, text host, fields,
 //	         bytes body, list of text extra hosts, text client, text public key, u8 key fault (0, 1),
-//	         u8 limiter (0, 1), list of result
+//	         u8 limiter (0, 1), u32 port, list of result
 //	result   u8 failure (0 none, 1 refused, 2 timeout, 3 unavailable), u8 ok (0, 1), u32 status,
 //	         bytes data, list of (statement) list of (row) list of value, list of i64 changes,
-//	         i64 remaining, i64 reset
+//	         i64 remaining, i64 reset, i64 milliseconds
 //	value    u8 kind: 0 null; 1 i64; 2 text
 //	outcome  u8 kind: 0 response: u32 status, fields, bytes body, text log
 //	                  1 effects: list of effect
@@ -19,7 +19,8 @@
 //	         outcome of a turn that the host could not take to its end
 //	effect   u8 kind: 0 exec:   list of (text SQL, list of value)
 //	                  1 relay:  text ID, text subject, text text, list of text records
-//	                  2 fetch:  u8 self (0, 1), text method, text URL, fields, bytes body, u32 most bytes, u32 milliseconds
+//	                  2 fetch:  u8 self (0, 1), text method, text URL, fields, bytes body, u32 most bytes, u32 milliseconds,
+//	                            u32 seconds to share
 //	                  3 sign:   bytes
 //	                  4 verify: bytes message, bytes public key, bytes signature
 //	                  5 limit:  text key
@@ -27,8 +28,8 @@
 // A GET of /a on the host h at the second 1, all entropy zero, with the result of a Limit, in hexadecimal:
 //
 //	0100000000000000 00000000000000000000000000000000 03000000474554 020000002f61 0100000068
-//	00000000 00000000 00000000 00000000 00000000 00 00
-//	01000000 00 01 00000000 00000000 00000000 00000000 ffffffffffffffff 0000000000000000
+//	00000000 00000000 00000000 00000000 00000000 00 00 00000000
+//	01000000 00 01 00000000 00000000 00000000 00000000 ffffffffffffffff 0000000000000000 0000000000000000
 //
 // and the answer 204 with the field a: b, without a body and a line for the log:
 //
@@ -66,7 +67,7 @@ func AppendTurn(b []byte, t *core.Turn) []byte {
 	b = texts(b, t.Host.Extra)
 	b = text(text(b, t.Host.Client), t.Host.PublicKey)
 	b = flag(flag(b, t.Host.KeyFault), t.Host.Limiter)
-	b = u32(b, len(t.Journal))
+	b = u32(u32(b, t.Host.Port), len(t.Journal))
 	for i := range t.Journal {
 		b = appendResult(b, &t.Journal[i])
 	}
@@ -94,7 +95,7 @@ func appendResult(b []byte, r *core.Result) []byte {
 	for _, n := range r.Changes {
 		b = i64(b, n)
 	}
-	return i64(i64(b, r.Remaining), r.Reset)
+	return i64(i64(i64(b, r.Remaining), r.Reset), r.Millis)
 }
 
 // AppendOutcome appends an outcome.
@@ -121,7 +122,7 @@ func AppendOutcome(b []byte, o core.Outcome) []byte {
 		case core.Fetch:
 			b = text(text(flag(append(b, kindFetch), e.Self), e.Method), e.URL)
 			b = text(fields(b, e.Header), string(e.Body))
-			b = u32(u32(b, e.MaxBytes), e.TimeoutMillis)
+			b = u32(u32(u32(b, e.MaxBytes), e.TimeoutMillis), e.ShareSeconds)
 		case core.Sign:
 			b = text(append(b, kindSign), string(e.Message))
 		case core.Verify:
@@ -205,7 +206,7 @@ func DecodeTurn(frame []byte) (*core.Turn, error) {
 	t := &core.Turn{Now: d.i64()}
 	copy(t.Entropy[:], d.take(len(t.Entropy)))
 	t.Request = core.Request{Method: d.text(), Target: d.text(), Host: d.text(), Header: d.fields(), Body: d.bytes()}
-	t.Host = core.Host{Extra: d.texts(), Client: d.text(), PublicKey: d.text(), KeyFault: d.flag(), Limiter: d.flag()}
+	t.Host = core.Host{Extra: d.texts(), Client: d.text(), PublicKey: d.text(), KeyFault: d.flag(), Limiter: d.flag(), Port: d.u32()}
 	for n := d.count(minResult); n > 0; n-- {
 		t.Journal = append(t.Journal, d.result())
 	}
@@ -218,7 +219,7 @@ func DecodeTurn(frame []byte) (*core.Turn, error) {
 // The least bytes that an item takes: they bound how many a frame can hold.
 const (
 	minText   = 4
-	minResult = 1 + 1 + 4 + 4 + 4 + 4 + 8 + 8
+	minResult = 1 + 1 + 4 + 4 + 4 + 4 + 8 + 8 + 8
 )
 
 func (d *decoder) result() core.Result {
@@ -233,7 +234,7 @@ func (d *decoder) result() core.Result {
 	for n := d.count(8); n > 0; n-- {
 		r.Changes = append(r.Changes, d.i64())
 	}
-	r.Remaining, r.Reset = d.i64(), d.i64()
+	r.Remaining, r.Reset, r.Millis = d.i64(), d.i64(), d.i64()
 	return r
 }
 
@@ -267,7 +268,7 @@ func (d *decoder) effect() core.Effect {
 	case kindFetch:
 		return core.Fetch{
 			Self: d.flag(), Method: d.text(), URL: d.text(), Header: d.fields(), Body: d.bytes(),
-			MaxBytes: d.u32(), TimeoutMillis: d.u32(),
+			MaxBytes: d.u32(), TimeoutMillis: d.u32(), ShareSeconds: d.u32(),
 		}
 	case kindSign:
 		return core.Sign{Message: d.bytes()}

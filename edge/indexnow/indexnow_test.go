@@ -1,0 +1,382 @@
+package indexnow_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"anteroom/edge/core"
+	"anteroom/edge/edgetest"
+	"anteroom/edge/snapshot"
+)
+
+const path = "/api/signal"
+
+// world is a host with a store of one table, and the servers that it fetches from.
+type world struct {
+	*edgetest.Host
+	key       core.Result            // what the key file is answered with
+	endpoints map[string]core.Result // by their address
+	now       int64
+	runs      []run
+}
+
+type run struct {
+	at      int64
+	outcome string
+	body    any
+}
+
+func newWorld(t *testing.T, change func(*snapshot.Snapshot)) *world {
+	s := edgetest.Snapshot()
+	if change != nil {
+		change(s)
+	}
+	w := &world{
+		Host: edgetest.NewHost(t), key: core.Result{Status: 200, Data: []byte(s.IndexNowKey)},
+		endpoints: map[string]core.Result{}, now: edgetest.Now,
+	}
+	w.Edge = edgetest.Load(t, s)
+	for _, endpoint := range s.IndexNowURLs {
+		w.endpoints[endpoint] = core.Result{Status: 200}
+	}
+	w.Fetch = func(f core.Fetch) core.Result {
+		if r, ok := w.endpoints[f.URL]; ok && f.Method == "POST" {
+			return r
+		}
+		return w.key
+	}
+	w.Exec = w.exec
+	return w
+}
+
+// exec does what the statements of a run mean; package local runs their text.
+func (w *world) exec(e core.Exec) core.Result {
+	r := core.Result{Rows: make([][][]any, len(e.Statements)), Changes: make([]int64, len(e.Statements))}
+	switch args := e.Statements[0].Args; {
+	case strings.HasPrefix(e.Statements[0].SQL, "INSERT INTO signal_runs"):
+		at := args[1].(int64)
+		busy := slices.ContainsFunc(w.runs, func(r run) bool {
+			return r.at > args[2].(int64) && (r.outcome == "fired" || r.outcome == "failed" && r.at > args[4].(int64) || r.outcome == "" && r.at > args[5].(int64))
+		})
+		if !busy {
+			w.runs = append(w.runs, run{at: at})
+			r.Rows[0] = [][]any{{int64(len(w.runs))}}
+		}
+		last := w.runs[len(w.runs)-1]
+		r.Rows[1] = [][]any{{last.at, core.OrNull(last.outcome), last.body}}
+	case strings.HasPrefix(e.Statements[0].SQL, "UPDATE signal_runs"):
+		w.runs[args[3].(int64)-1] = run{args[0].(int64), args[1].(string), args[2]}
+	}
+	return r
+}
+
+// ask asks on a host; the clock stands at w.now.
+func (w *world) ask(method, target, host string, headers ...core.Header) *core.Response {
+	w.Fetches = nil
+	return w.Run(&core.Turn{Request: core.Request{Method: method, Target: target, Host: host, Header: headers}, Now: w.now, Host: w.Core}, w.Edge.Handle)
+}
+
+func (w *world) fire() *core.Response { return w.ask("GET", path+"?fire=1", "www.example.org") }
+
+// sent are the addresses of what was posted.
+func (w *world) sent() (urls []string) {
+	for _, f := range w.Fetches {
+		if f.Method == "POST" {
+			urls = append(urls, f.URL)
+		}
+	}
+	return urls
+}
+
+func TestReport(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		key    core.Result
+		signal string
+		detail string // a part of it
+	}{
+		{"verifies", core.Result{Status: 200, Data: []byte("0123456789abcdef")}, "ready", "verifies"},
+		{"a line break more", core.Result{Status: 200, Data: []byte("0123456789abcdef\n")}, "blocked", "byte for byte"},
+		{"another key", core.Result{Status: 200, Data: []byte("0123456789abcdeF")}, "blocked", "byte for byte"},
+		{"nothing in it", core.Result{Status: 200}, "blocked", "byte for byte"},
+		{"not there", core.Result{Status: 404, Data: []byte("0123456789abcdef")}, "blocked", "404"},
+		{"moved", core.Result{Status: 302}, "blocked", "302"},
+		{"slow", core.Result{Failure: core.Timeout}, "blocked", "could not be fetched"},
+		{"unreachable", core.Result{Failure: core.Refused}, "blocked", "could not be fetched"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			w := newWorld(t, nil)
+			w.key = c.key
+			r := w.ask("GET", path, "www.example.org")
+			body := edgetest.Decode(t, r)
+			if r.Status != 200 || body["signal"] != c.signal || !strings.Contains(body["detail"].(string), c.detail) {
+				t.Errorf("%d %s", r.Status, r.Body)
+			}
+			if fmt.Sprint(body["urls"]) != "[https://www.example.org/ https://www.example.org/llms.txt]" || body["key_file"] != "https://www.example.org/0123456789abcdef.txt" {
+				t.Errorf("urls %v, key_file %v", body["urls"], body["key_file"])
+			}
+			if edgetest.Header(r, "cache-control") != "no-store" || edgetest.Header(r, "etag") != "" {
+				t.Errorf("headers %v", r.Header)
+			}
+			if len(w.Fetches) != 1 || len(w.Statements) != 0 || len(w.Limits) != 0 {
+				t.Fatalf("fetches %v, statements %v, limits %v", w.Fetches, w.Statements, w.Limits)
+			}
+			f := w.Fetches[0]
+			if f.Self || f.Method != "GET" || f.URL != body["key_file"] || f.MaxBytes != len("0123456789abcdef")+1 || f.TimeoutMillis != 5000 || f.ShareSeconds != 30 {
+				t.Errorf("fetch %+v", f)
+			}
+		})
+	}
+}
+
+// Only a listed or loopback host is fetched, and it is the one that serves.
+func TestKeyFileIsThatOfTheServingHost(t *testing.T) {
+	w := newWorld(t, nil)
+	w.Core.Port, w.Core.Extra = 8080, []string{"edge.internal"}
+	for host, url := range map[string]string{
+		"www.example.org": "https://www.example.org/0123456789abcdef.txt", "preview.example.org": "https://preview.example.org/0123456789abcdef.txt",
+		"edge.internal": "https://edge.internal/0123456789abcdef.txt", "localhost": "http://localhost:8080/0123456789abcdef.txt",
+		"127.0.0.1": "http://127.0.0.1:8080/0123456789abcdef.txt", "::1": "http://[::1]:8080/0123456789abcdef.txt",
+	} {
+		r := w.ask("GET", path, host)
+		if r.Status != 200 || len(w.Fetches) != 1 || w.Fetches[0].URL != url || edgetest.Decode(t, r)["key_file"] != url {
+			t.Errorf("%s: %d, %v, %s", host, r.Status, w.Fetches, r.Body)
+		}
+	}
+	if r := w.ask("GET", path+"?fire=1", "evil.example"); r.Status != 421 || len(w.Fetches) != 0 {
+		t.Errorf("a host that is not listed: %d, %v", r.Status, w.Fetches)
+	}
+}
+
+func TestFire(t *testing.T) {
+	const one, two = "https://one.example/indexnow", "https://two.example/indexnow"
+	for _, c := range []struct {
+		name      string
+		key       string
+		one, two  core.Result
+		status    int
+		submitted float64
+		details   string // of the results
+	}{
+		{"both accept", "", core.Result{Status: 200}, core.Result{Status: 202}, 200, 2, "accepted; accepted, the key will be checked later"},
+		{"any 2xx accepts", "", core.Result{Status: 203}, core.Result{Status: 403, Data: []byte(`{"errorCode":"UserForbiddedToAccessSite"}`)}, 200, 2, "accepted; key not valid (UserForbiddedToAccessSite)"},
+		{"one hangs", "", core.Result{Failure: core.Timeout}, core.Result{Status: 200}, 200, 2, "no complete answer in time: whether it took the addresses is not known; accepted"},
+		{"both reject", "", core.Result{Status: 429}, core.Result{Status: 500}, 502, 0, "too many requests; not accepted"},
+		{"unreachable, moved", "", core.Result{Failure: core.Refused}, core.Result{Status: 301}, 502, 0, "not reachable; a redirect, which is not followed"},
+		{"bad format, bad host", "", core.Result{Status: 400, Data: []byte("<html>")}, core.Result{Status: 422}, 502, 0, "invalid format; the addresses or the key do not fit the host"},
+		{"the key does not verify", "other", core.Result{Status: 200}, core.Result{Status: 200}, 502, 0, ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			w := newWorld(t, nil)
+			w.endpoints[one], w.endpoints[two] = c.one, c.two
+			if c.key != "" {
+				w.key.Data = []byte(c.key)
+			}
+			r := w.fire()
+			if r.Status != c.status {
+				t.Fatalf("%d %s", r.Status, r.Body)
+			}
+			var body struct {
+				Signal     string
+				Submitted  *float64
+				Results    []struct{ Endpoint, Detail string }
+				AcceptedBy []string `json:"accepted_by"`
+				RejectedBy []string `json:"rejected_by"`
+				Replayed   *bool
+				FiredAt    string `json:"fired_at"`
+				Type       string
+			}
+			if err := json.Unmarshal(r.Body, &body); err != nil {
+				t.Fatal(err)
+			}
+			signal, outcome := "fired", "fired"
+			if c.status == 502 {
+				signal, outcome = "failed", "failed"
+				if !strings.HasSuffix(body.Type, "#signal-failed") || edgetest.Header(r, "content-type") != "application/problem+json" {
+					t.Errorf("%s", r.Body)
+				}
+			} else if len(body.AcceptedBy)+len(body.RejectedBy) != 2 {
+				t.Errorf("%s", r.Body)
+			}
+			var details []string
+			for _, result := range body.Results {
+				details = append(details, result.Detail)
+			}
+			if body.Signal != signal || body.Submitted == nil || *body.Submitted != c.submitted || body.Replayed == nil || *body.Replayed || body.FiredAt != "2026-11-20T12:00:00Z" ||
+				strings.Join(details, "; ") != c.details {
+				t.Errorf("%s", r.Body)
+			}
+			if len(w.runs) != 1 || w.runs[0].outcome != outcome || len(w.Limits) != 1 {
+				t.Errorf("runs %v, limits %v", w.runs, w.Limits)
+			}
+			want := []string{one, two}
+			if c.key != "" {
+				want = nil
+			}
+			if !slices.Equal(w.sent(), want) {
+				t.Errorf("sent to %v", w.sent())
+			}
+			for _, f := range w.Fetches[1:] {
+				if string(f.Body) != `{"host":"www.example.org","key":"0123456789abcdef","keyLocation":"https://www.example.org/0123456789abcdef.txt",`+
+					`"urlList":["https://www.example.org/","https://www.example.org/llms.txt"]}` || f.ShareSeconds != 0 || f.TimeoutMillis != 10_000 || f.MaxBytes != 4096 {
+					t.Errorf("%+v %s", f, f.Body)
+				}
+			}
+		})
+	}
+}
+
+// The same addresses are not sent again within 10 minutes of a fired, 60 seconds of a failed.
+func TestReplay(t *testing.T) {
+	w := newWorld(t, nil)
+	first := edgetest.Decode(t, w.fire())
+	for _, after := range []int64{0, 1, 599} {
+		w.now = edgetest.Now + after
+		r := w.ask("GET", path+"?fire=1&typo=2", "www.example.org")
+		again := edgetest.Decode(t, r)
+		if r.Status != 200 || len(w.Fetches) != 0 || again["replayed"] != true || fmt.Sprint(again["ignored_fields"]) != "[typo]" {
+			t.Errorf("after %d s: %d %v %s", after, r.Status, w.Fetches, r.Body)
+		}
+		for _, name := range []string{"signal", "submitted", "accepted_by", "rejected_by", "results", "detail", "fired_at"} {
+			if fmt.Sprint(again[name]) != fmt.Sprint(first[name]) {
+				t.Errorf("after %d s: %s is %v, was %v", after, name, again[name], first[name])
+			}
+		}
+	}
+	w.now = edgetest.Now + 600
+	w.key.Data = nil
+	if r := w.fire(); r.Status != 502 || edgetest.Decode(t, r)["replayed"] != false {
+		t.Errorf("after 600 s: %d %s", r.Status, r.Body)
+	}
+	w.key.Data = []byte("0123456789abcdef")
+	w.now += 59
+	if r := w.fire(); r.Status != 502 || len(w.Fetches) != 0 || edgetest.Decode(t, r)["replayed"] != true || edgetest.Decode(t, r)["fired_at"] != "2026-11-20T12:10:00Z" {
+		t.Errorf("59 s after a failed: %d %s", r.Status, r.Body)
+	}
+	w.now++
+	if r := w.fire(); r.Status != 200 || len(w.sent()) != 2 {
+		t.Errorf("60 s after a failed: %d %s", r.Status, r.Body)
+	}
+}
+
+// Who fires while another's firing is under way sends nothing; one that never ended blocks for a minute.
+func TestUnderWay(t *testing.T) {
+	w := newWorld(t, nil)
+	w.runs = []run{{at: edgetest.Now}}
+	r := w.fire()
+	if r.Status != 503 || edgetest.Header(r, "retry-after") != "15" || len(w.Fetches) != 0 || !strings.HasSuffix(edgetest.Decode(t, r)["type"].(string), "#signal-under-way") {
+		t.Errorf("%d %v %s", r.Status, r.Header, r.Body)
+	}
+	w.now += 60
+	if r := w.fire(); r.Status != 200 || len(w.sent()) != 2 {
+		t.Errorf("after a minute: %d %s", r.Status, r.Body)
+	}
+}
+
+func TestStoreFails(t *testing.T) {
+	w := newWorld(t, nil)
+	for _, failure := range []core.Failure{core.Refused, core.Timeout, core.Unavailable} {
+		w.Fail = map[string]core.Failure{"exec": failure}
+		if r := w.fire(); r.Status != 503 || edgetest.Header(r, "retry-after") == "" || len(w.Fetches) != 0 {
+			t.Errorf("%s: %d %v %v", failure, r.Status, r.Header, w.Fetches)
+		}
+	}
+	// It was sent, and only its record is missing: that is what is said, and logged.
+	w = newWorld(t, nil)
+	w.Exec = func(e core.Exec) core.Result {
+		if strings.HasPrefix(e.Statements[0].SQL, "UPDATE") {
+			return core.Result{Failure: core.Timeout}
+		}
+		return w.exec(e)
+	}
+	if r := w.fire(); r.Status != 200 || !strings.Contains(r.Log, "not recorded") {
+		t.Errorf("%d %q", r.Status, r.Log)
+	}
+}
+
+// Firing works on the canonical host, or where all endpoints are on this machine.
+func TestWhereFiringWorks(t *testing.T) {
+	w := newWorld(t, nil)
+	for _, host := range []string{"preview.example.org", "localhost"} {
+		r := w.ask("GET", path+"?fire=1", host)
+		body := edgetest.Decode(t, r)
+		if r.Status != 200 || body["signal"] != "blocked" || body["submitted"] != 0.0 || len(w.Fetches) != 0 || len(w.Statements) != 0 {
+			t.Errorf("%s: %d %s", host, r.Status, r.Body)
+		}
+	}
+	for _, c := range []struct {
+		endpoints []string
+		fires     bool
+	}{
+		{[]string{"http://127.0.0.1:1/indexnow", "http://localhost/x", "http://[::1]:3?x"}, true},
+		{[]string{"http://127.0.0.1:1/indexnow", "https://one.example/indexnow"}, false},
+		{[]string{"https://127.0.0.1.evil.example/indexnow"}, false},
+		{[]string{"https://localhost.evil.example"}, false},
+	} {
+		w := newWorld(t, func(s *snapshot.Snapshot) { s.IndexNowURLs = c.endpoints })
+		r := w.ask("GET", path+"?fire=1", "localhost")
+		if fired := edgetest.Decode(t, r)["signal"] == "fired"; fired != c.fires || c.fires != (len(w.sent()) == len(c.endpoints)) {
+			t.Errorf("%v: %s", c.endpoints, r.Body)
+		}
+	}
+	w = newWorld(t, func(s *snapshot.Snapshot) { s.IndexNowKey, s.IndexNowURLs = "", []string{} })
+	for _, target := range []string{path, path + "?fire=1"} {
+		r := w.ask("GET", target, "www.example.org")
+		if body := edgetest.Decode(t, r); r.Status != 200 || body["signal"] != "blocked" || body["key_file"] != nil || len(w.Fetches) != 0 {
+			t.Errorf("%s without a key: %d %s", target, r.Status, r.Body)
+		}
+	}
+}
+
+// What fires is a GET with fire=1 that somebody decided on, and it is a write; nothing else is.
+func TestWhatFires(t *testing.T) {
+	for _, c := range []struct {
+		method, target string
+		headers        []core.Header
+		status         int
+		limits         int
+		fetches        int
+	}{
+		{"GET", path, nil, 200, 0, 1},
+		{"GET", path + "?fire=", nil, 200, 0, 1},
+		{"GET", path + "?fire=%20", nil, 200, 0, 1},
+		{"GET", path + "?x=1", nil, 200, 0, 1},
+		{"GET", path + "?fire=2", nil, 400, 1, 0},
+		{"GET", path + "?fire=true", nil, 400, 1, 0},
+		{"GET", path + "?fire=1&fire=1", nil, 400, 0, 0},
+		{"GET", path + "?fire=1", []core.Header{{Name: "sec-purpose", Value: "prefetch;prerender"}}, 200, 0, 1},
+		{"GET", path + "?fire=1", []core.Header{{Name: "purpose", Value: "prefetch"}}, 200, 0, 1},
+		{"GET", path + "?fire=1", []core.Header{{Name: "sec-fetch-mode", Value: "no-cors"}}, 200, 0, 1},
+		{"HEAD", path, nil, 200, 0, 0},
+		{"HEAD", path + "?fire=1", nil, 200, 0, 0},
+		{"HEAD", path + "?fire=2", nil, 200, 0, 0},
+		{"POST", path + "?fire=1", nil, 405, 0, 0},
+		{"POST", path, nil, 405, 0, 0},
+		{"DELETE", path, nil, 405, 0, 0},
+		{"OPTIONS", path + "?fire=1", nil, 204, 0, 0},
+	} {
+		w := newWorld(t, nil)
+		r := w.ask(c.method, c.target, "www.example.org", c.headers...)
+		name := fmt.Sprint(c.method, " ", c.target, c.headers)
+		if r.Status != c.status || len(w.Limits) != c.limits || len(w.Fetches) != c.fetches || len(w.sent()) != 0 || len(w.Statements) != 0 {
+			t.Errorf("%s: status %d, limits %v, fetches %v", name, r.Status, w.Limits, w.Fetches)
+		}
+		if c.method == "HEAD" && (len(r.Body) != 0 || edgetest.Header(r, "content-type") != "application/json" || edgetest.Header(r, "cache-control") != "no-store" || edgetest.Header(r, "link") == "") {
+			t.Errorf("%s: %v %s", name, r.Header, r.Body)
+		}
+		if c.method != "OPTIONS" && edgetest.Header(r, "cache-control") != "no-store" {
+			t.Errorf("%s: %v", name, r.Header)
+		}
+	}
+}
+
+func TestFireIsLimited(t *testing.T) {
+	w := newWorld(t, nil)
+	w.Left = 0
+	if r := w.fire(); r.Status != 429 || len(w.Fetches) != 0 || len(w.Statements) != 0 {
+		t.Errorf("%d %s", r.Status, r.Body)
+	}
+}
