@@ -346,7 +346,8 @@ func TestSelftest(t *testing.T) {
 	ask := func() (got struct {
 		TestedURL string `json:"tested_url"`
 		Steps     []struct{ Status *int }
-	}) {
+	},
+	) {
 		r, err := http.Get("http://" + address + "/api/selftest")
 		if err != nil {
 			t.Fatal(err)

@@ -60,7 +60,7 @@ func (r random) result() core.Result {
 	return core.Result{
 		Failure: []core.Failure{core.None, core.Refused, core.Timeout, core.Unavailable}[r.IntN(4)], OK: r.IntN(2) == 0, Status: r.IntN(600), Data: r.bytes(),
 		Rows:    many(r, func() [][]any { return many(r, r.values) }),
-		Changes: many(r, r.whole), Remaining: r.whole(), Reset: r.whole(),
+		Changes: many(r, r.whole), Remaining: r.whole(), Reset: r.whole(), Millis: r.whole(),
 	}
 }
 
@@ -80,7 +80,7 @@ func (r random) effect() core.Effect {
 	return []core.Effect{
 		core.Exec{Statements: many(r, func() core.Statement { return core.Statement{SQL: r.text(), Args: r.values()} })},
 		core.Relay{Message: core.Message{ID: r.text(), Subject: r.text(), Text: r.text(), Records: many(r, r.text)}},
-		core.Fetch{Self: r.IntN(2) == 0, Method: r.text(), URL: r.text(), Header: r.fields(), Body: r.bytes(), MaxBytes: r.IntN(1 << 30), TimeoutMillis: r.IntN(1 << 30)},
+		core.Fetch{Self: r.IntN(2) == 0, Method: r.text(), URL: r.text(), Header: r.fields(), Body: r.bytes(), MaxBytes: r.IntN(1 << 30), TimeoutMillis: r.IntN(1 << 30), ShareSeconds: r.IntN(1 << 30)},
 		core.Sign{Message: r.bytes()},
 		core.Verify{Message: r.bytes(), PublicKey: r.bytes(), Signature: r.bytes()},
 		core.Limit{Key: r.text()},
@@ -110,7 +110,7 @@ func turnObject(t *core.Turn) object {
 	for _, r := range t.Journal {
 		result := object{
 			"failure": map[core.Failure]int{core.Refused: 1, core.Timeout: 2, core.Unavailable: 3}[r.Failure], "ok": r.OK, "status": r.Status,
-			"data": frame{r.Data}, "rows": r.Rows, "changes": r.Changes, "remaining": r.Remaining, "reset": r.Reset,
+			"data": frame{r.Data}, "rows": r.Rows, "changes": r.Changes, "remaining": r.Remaining, "reset": r.Reset, "millis": r.Millis,
 		}
 		// What is zero may be left out.
 		for name, value := range result {
@@ -147,7 +147,7 @@ func outcomeObject(o core.Outcome) object {
 		case core.Fetch:
 			effects = append(effects, object{
 				"kind": "fetch", "self": e.Self, "method": e.Method, "url": e.URL, "fields": linesOf(e.Header), "body": frame{e.Body},
-				"maxBytes": e.MaxBytes, "timeout": e.TimeoutMillis,
+				"maxBytes": e.MaxBytes, "timeout": e.TimeoutMillis, "share": e.ShareSeconds,
 			})
 		case core.Sign:
 			effects = append(effects, object{"kind": "sign", "message": frame{e.Message}})
