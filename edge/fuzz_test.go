@@ -67,6 +67,8 @@ func BenchmarkTurn(b *testing.B) {
 		{"org", "GET", "/api/org?org_name=Tern&rainmaker=a:30&operator=b:25&verifier=c:20&scout=d:15&treasurer=e:10", ""},
 		{"business days", "GET", "/api/business-days?op=add&calendar=us-nyse&start=2026-12-18&days=10", ""},
 		{"faulty", "POST", "/api/waitlist", `{"agent_name":7}`},
+		{"mcp ping", "POST", "/api/mcp", `{"jsonrpc":"2.0","id":1,"method":"ping"}`},
+		{"mcp register", "POST", "/api/mcp", `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"service_register","arguments":{"agent_name":"ledger-lark"}}}`},
 	} {
 		b.Run(c.name, func(b *testing.B) {
 			journal := []core.Result{}

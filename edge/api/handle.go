@@ -252,8 +252,7 @@ func (a *API) text(t *core.Turn, d *Document) text {
 
 // members writes the members of a document, without the trailer.
 func (a *API) members(t *core.Turn, d *Document, w *jsondoc.Writer) {
-	object := a.snapshot.Documents[d.ID]
-	w.Buf = append(w.Buf, object[1:len(object)-1]...)
+	w.Members(a.snapshot.Documents[d.ID])
 	if d.Tail != nil {
 		d.Tail(t, w)
 	}

@@ -440,6 +440,14 @@ func (w *Writer) Raw(name, value string) {
 	w.Buf = append(w.Buf, value...)
 }
 
+// Members writes the members of an object whose JSON text is known.
+func (w *Writer) Members(object []byte) {
+	if inner := object[1 : len(object)-1]; len(inner) > 0 {
+		w.comma()
+		w.Buf = append(w.Buf, inner...)
+	}
+}
+
 // Strs writes a member that is an array of strings, [] when there are none.
 func (w *Writer) Strs(name string, values []string) {
 	w.Name(name)

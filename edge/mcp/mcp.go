@@ -193,14 +193,14 @@ func (s *Server) answer(t *core.Turn, a *answers, m *jsonrpc.Message) (done bool
 		}
 		a.result(m, func(w *jsondoc.Writer) {
 			w.Str("protocolVersion", version)
-			s.members(w, api.MCPServer)
+			w.Members(s.snapshot.Documents[api.MCPServer])
 		})
 	case "ping":
 		a.result(m, func(*jsondoc.Writer) {})
 	case "tools/list":
-		s.list(a, m, func(w *jsondoc.Writer) { s.members(w, api.MCPTools) })
+		s.list(a, m, func(w *jsondoc.Writer) { w.Members(s.snapshot.Documents[api.MCPTools]) })
 	case "prompts/list":
-		s.list(a, m, func(w *jsondoc.Writer) { s.members(w, api.MCPPrompts) })
+		s.list(a, m, func(w *jsondoc.Writer) { w.Members(s.snapshot.Documents[api.MCPPrompts]) })
 	case "resources/list":
 		s.list(a, m, func(w *jsondoc.Writer) { w.Strs("resources", nil) })
 	case "resources/templates/list":
@@ -213,17 +213,6 @@ func (s *Server) answer(t *core.Turn, a *answers, m *jsonrpc.Message) (done bool
 		a.fail(m, &jsonrpc.Error{Code: jsonrpc.MethodNotFound, Message: "Method not found: " + core.Cut(m.Method) + "; there are " + strings.Join(api.MCPMethods, ", ")})
 	}
 	return true
-}
-
-// members writes the members of a document of the snapshot.
-func (s *Server) members(w *jsondoc.Writer, id string) {
-	object := s.snapshot.Documents[id]
-	if inner := object[1 : len(object)-1]; len(inner) > 0 {
-		if last := w.Buf[len(w.Buf)-1]; last != '{' {
-			w.Buf = append(w.Buf, ',')
-		}
-		w.Buf = append(w.Buf, inner...)
-	}
 }
 
 // list answers a list. All of it is on the first page, so no cursor is one that was given out.
