@@ -186,7 +186,7 @@ func (g *generation) serverJSON() {
 			g.fault("server.json: a registry takes at most %d characters, and this has more: shorten name or the first sentence of summary in service.yaml: %.40q", maxRegistryText, text)
 		}
 	}
-	g.add("/server.json", g.indented(g.text(object{
+	g.add("/server.json", g.indented(object{
 		{"$schema", serverSchema},
 		{"name", strings.Join(labels, ".") + "/" + g.site.MCP.Name},
 		{"title", s.Name},
@@ -194,5 +194,5 @@ func (g *generation) serverJSON() {
 		{"version", api.MCPServerVersion},
 		{"websiteUrl", g.url("/")},
 		{"remotes", []object{{{"type", "streamable-http"}, {"url", g.url(api.MCPPath)}}}},
-	})))
+	}))
 }

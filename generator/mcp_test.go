@@ -1,0 +1,336 @@
+package generator_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"anteroom/edge/api"
+	"anteroom/edge/core"
+	"anteroom/edge/edgetest"
+	"anteroom/generator"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+)
+
+// tool is an entry of tools/list.
+type tool struct {
+	Name, Title, Description  string
+	InputSchema, OutputSchema json.RawMessage
+	Annotations               map[string]any
+}
+
+func toolsOf(t testing.TB, o *generator.Output) []tool {
+	t.Helper()
+	var list struct{ Tools []tool }
+	if err := json.Unmarshal(o.Snapshot.Documents[api.MCPTools], &list); err != nil {
+		t.Fatal(err)
+	}
+	return list.Tools
+}
+
+// The tools, and whether each only reads: the table of the specification, 2.10.
+var wantedTools = []struct {
+	name     string
+	readOnly bool
+}{
+	{"service_scoreboard", true},
+	{"service_acceptable_use", true},
+	{"service_quest", true},
+	{"service_draft_rules", true},
+	{"service_draft_org", false},
+	{"service_mint_receipt", false},
+	{"service_verify_receipt", true},
+	{"service_register", false},
+	{"service_claim_founding_seat", false},
+	{"service_suggest", false},
+	{"service_business_days", true},
+}
+
+func TestTools(t *testing.T) {
+	tools := toolsOf(t, generate(t, shippedContent))
+	if len(tools) != len(wantedTools) {
+		t.Fatalf("%d tools", len(tools))
+	}
+	for i, tool := range tools {
+		want := wantedTools[i]
+		if tool.Name != want.name || tool.Title == "" || tool.Description == "" {
+			t.Errorf("tool %d is %s: %q %q", i, tool.Name, tool.Title, tool.Description)
+		}
+		hints := map[string]any{
+			"title": tool.Title, "readOnlyHint": want.readOnly, "destructiveHint": false, "idempotentHint": want.readOnly, "openWorldHint": true,
+		}
+		for name, value := range hints {
+			if got, there := tool.Annotations[name]; !there || got != value {
+				t.Errorf("%s: %s is %v, want %v", tool.Name, name, got, value)
+			}
+		}
+		if len(tool.Annotations) != len(hints) {
+			t.Errorf("%s: annotations %v", tool.Name, tool.Annotations)
+		}
+		for _, schema := range []json.RawMessage{tool.InputSchema, tool.OutputSchema} {
+			checkPortable(t, tool.Name, schema)
+		}
+	}
+	var board struct{ Required []string }
+	if err := json.Unmarshal(tools[0].OutputSchema, &board); err != nil {
+		t.Fatal(err)
+	}
+	if want := []string{
+		"board", "as_of", "counts_verified_by_hand_through", "served_at", "counts_age_days", "operations_monitored_through", "counting_policy",
+		"pilot_waitlist", "orgs", "suggestions", "excluded_from_counts", "observed_attention", "what_this_number_means", "live_now",
+	}; !slices.Equal(board.Required, want) || len(want) != 14 {
+		t.Errorf("the scoreboard requires %q", board.Required)
+	}
+}
+
+// checkPortable reports what some client drops a tool for.
+func checkPortable(t *testing.T, name string, text json.RawMessage) {
+	t.Helper()
+	var schema map[string]any
+	if err := json.Unmarshal(text, &schema); err != nil {
+		t.Fatal(err)
+	}
+	properties, ok := schema["properties"].(map[string]any)
+	if schema["type"] != "object" || !ok {
+		t.Errorf("%s: type %v, properties %v", name, schema["type"], schema["properties"])
+	}
+	for property, s := range properties {
+		if words, ok := s.(map[string]any); !ok || words["description"] == nil {
+			t.Errorf("%s: property %s is %v", name, property, s)
+		}
+	}
+	for _, keyword := range []string{`"$schema"`, `"$id"`, `"$ref"`, `"oneOf"`, `"anyOf"`, `"allOf"`} {
+		if bytes.Contains(text, []byte(keyword)) {
+			t.Errorf("%s: a schema holds %s", name, keyword)
+		}
+	}
+}
+
+// The names have the prefix of the content everywhere.
+func TestToolPrefix(t *testing.T) {
+	o := generate(t, overlay(t, map[string]func(string) string{"service.yaml": replace("tool_prefix: service_", "tool_prefix: lobby_")}))
+	for _, id := range []string{api.MCPServer, api.MCPTools, api.MCPPrompts, api.MCPInstall, api.MCPPrompt + "onboard"} {
+		if doc := string(o.Snapshot.Documents[id]); strings.Contains(doc, "service_") || !strings.Contains(doc, "lobby_") {
+			t.Errorf("%s: %.200s", id, doc)
+		}
+	}
+	h := &edgetest.Host{Edge: edgetest.Load(t, o.Snapshot)}
+	r := h.Do("POST", "/api/mcp", `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"lobby_quest"}}`, "host", o.Snapshot.CanonicalHost)
+	if !strings.Contains(string(r.Body), `"isError":false`) {
+		t.Errorf("%s", r.Body)
+	}
+}
+
+// structured calls a tool and gives its structured content.
+func structured(t testing.TB, h *edgetest.Host, host, name, arguments string) json.RawMessage {
+	t.Helper()
+	r := h.Do("POST", "/api/mcp", `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"`+name+`","arguments":`+arguments+`}}`, "host", host)
+	var answer struct {
+		Result struct {
+			IsError           bool
+			StructuredContent json.RawMessage
+			Content           []struct{ Text string }
+		}
+	}
+	if err := json.Unmarshal(r.Body, &answer); err != nil || r.Status != 200 || answer.Result.IsError {
+		t.Fatalf("%s %s: %d %s", name, arguments, r.Status, r.Body)
+	}
+	if text := answer.Result.Content[0].Text; text != string(answer.Result.StructuredContent) {
+		t.Errorf("%s: the text is %.100s, the structured content %.100s", name, text, answer.Result.StructuredContent)
+	}
+	return answer.Result.StructuredContent
+}
+
+// What every tool takes and gives is as its schemas say, and has no member besides.
+func TestToolSchemas(t *testing.T) {
+	o := generate(t, shippedContent)
+	h := &edgetest.Host{Edge: edgetest.Load(t, o.Snapshot), Key: edgetest.Key, Core: core.Host{PublicKey: edgetest.PublicKey(edgetest.Key)}}
+	minted := string(structured(t, h, o.Snapshot.CanonicalHost, "service_mint_receipt", `{}`))
+	roster := `"roster":[{"position":"rainmaker","agent_name":"a","allocation":20},{"position":"operator","agent_name":"b","allocation":20},` +
+		`{"position":"verifier","agent_name":"c","allocation":20},{"position":"scout","agent_name":"d","allocation":20},{"position":"treasurer","agent_name":"e","allocation":20}]`
+	arguments := map[string]struct{ good, bad []string }{
+		"service_scoreboard":     {[]string{`{}`}, nil},
+		"service_acceptable_use": {[]string{`{}`}, nil},
+		"service_quest":          {[]string{`{}`}, nil},
+		"service_draft_rules":    {[]string{`{}`}, nil},
+		"service_draft_org":      {[]string{`{"org_name":"abc",` + roster + `}`, `{"org_name":"abc","dry_run":true,` + roster + `}`}, []string{`{}`, `{"org_name":"abc"}`, `{"org_name":"ab",` + roster + `}`}},
+		"service_mint_receipt":   {[]string{`{}`, `{"agent_name":"a","note":"n","owner_email":"a@example.org"}`}, []string{`{"dry_run":true}`}},
+		"service_verify_receipt": {[]string{`{"receipt":` + minted + `}`, `{"receipt":{}}`}, []string{`{}`, `{"receipt":""}`}},
+		"service_register":       {[]string{`{"agent_name":"a"}`, `{"pubkey":"k","dry_run":true}`}, []string{`{"agent_name":1}`, `{"agent_name":"a","dry_run":"1"}`}},
+		"service_claim_founding_seat": {
+			[]string{`{"org_name":"abc","owner_email":"a@example.org",` + roster + `}`},
+			[]string{`{"org_name":"abc",` + roster + `}`, `{"owner_email":"a@example.org"}`},
+		},
+		"service_suggest": {[]string{`{"suggestion":"ten letters"}`, `{"suggestion":"ten letters","contact":"a@example.org","dry_run":true}`}, []string{`{}`, `{"suggestion":"short"}`}},
+		"service_business_days": {
+			[]string{
+				`{"op":"is","calendar":"de","date":"2026-12-25"}`, `{"op":"add","calendar":"us-nyse, gb-eng","start":"2026-12-23","days":2}`,
+				`{"op":"count","calendar":["de","fr"],"start":"2026-01-01","end":"2026-12-31"}`, `{"op":"holidays","calendar":"de","year":2026}`,
+			},
+			[]string{`{}`, `{"op":"leap","calendar":"de"}`},
+		},
+	}
+	for _, tool := range toolsOf(t, o) {
+		c := jsonschema.NewCompiler()
+		c.AssertFormat()
+		compile := func(url string, text json.RawMessage) *jsonschema.Schema {
+			if err := c.AddResource(url, value(t, string(text))); err != nil {
+				t.Fatal(err)
+			}
+			return c.MustCompile(url)
+		}
+		in, out := compile(tool.Name+".in.json", tool.InputSchema), compile(tool.Name+".out.json", tool.OutputSchema)
+		known := properties(out)
+		if len(arguments[tool.Name].good) == 0 {
+			t.Errorf("%s is not called", tool.Name)
+		}
+		for _, arguments := range arguments[tool.Name].good {
+			if err := in.Validate(value(t, arguments)); err != nil {
+				t.Errorf("%s %s: %v", tool.Name, arguments, err)
+			}
+			answer := value(t, string(structured(t, h, o.Snapshot.CanonicalHost, tool.Name, arguments)))
+			if err := out.Validate(answer); err != nil {
+				t.Errorf("%s %s: %v", tool.Name, arguments, err)
+			}
+			for name := range answer.(map[string]any) {
+				if !known[name] {
+					t.Errorf("%s gives %s, which its schema does not name", tool.Name, name)
+				}
+			}
+		}
+		for _, arguments := range arguments[tool.Name].bad {
+			if err := in.Validate(value(t, arguments)); err == nil {
+				t.Errorf("%s takes %s", tool.Name, arguments)
+			}
+			r := h.Do("POST", "/api/mcp", `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"`+tool.Name+`","arguments":`+arguments+`}}`, "host", o.Snapshot.CanonicalHost)
+			if !strings.Contains(string(r.Body), `"isError":true`) {
+				t.Errorf("%s %s: %s", tool.Name, arguments, r.Body)
+			}
+		}
+	}
+}
+
+// Every prompt is listed with its arguments and has a text in which nothing is left to put in.
+func TestPrompts(t *testing.T) {
+	o := generate(t, shippedContent)
+	var list struct {
+		Prompts []struct {
+			Name, Title, Description string
+			Arguments                []struct {
+				Name, Description string
+				Required          bool
+			}
+		}
+	}
+	if err := json.Unmarshal(o.Snapshot.Documents[api.MCPPrompts], &list); err != nil {
+		t.Fatal(err)
+	}
+	h := &edgetest.Host{Edge: edgetest.Load(t, o.Snapshot)}
+	var got []string
+	for _, p := range list.Prompts {
+		signature, arguments := p.Name, map[string]string{}
+		for _, a := range p.Arguments {
+			signature += " " + a.Name
+			if arguments[a.Name] = `{"mark":"QED"}`; !a.Required {
+				signature += "?"
+			}
+			if a.Description == "" {
+				t.Errorf("%s: no words for %s", p.Name, a.Name)
+			}
+		}
+		got = append(got, signature)
+		params, _ := json.Marshal(map[string]any{"name": p.Name, "arguments": arguments})
+		r := h.Do("POST", "/api/mcp", `{"jsonrpc":"2.0","id":1,"method":"prompts/get","params":`+string(params)+`}`, "host", o.Snapshot.CanonicalHost)
+		var answer struct {
+			Result struct {
+				Description string
+				Messages    []struct {
+					Role    string
+					Content struct{ Type, Text string }
+				}
+			}
+		}
+		if err := json.Unmarshal(r.Body, &answer); err != nil || len(answer.Result.Messages) != 1 {
+			t.Fatalf("%s: %s", p.Name, r.Body)
+		}
+		m := answer.Result.Messages[0]
+		if p.Title == "" || answer.Result.Description != p.Description || m.Role != "user" || m.Content.Type != "text" || len(m.Content.Text) < 400 ||
+			strings.Contains(m.Content.Text, "[[") || strings.Contains(m.Content.Text, "{org_name}") || strings.Count(m.Content.Text, "QED") != len(arguments) {
+			t.Errorf("%s: %+v", p.Name, answer.Result)
+		}
+	}
+	want := []string{"service_onboard", "service_audit_this_server", "service_verify_receipt receipt", "service_draft_org org_name mission?"}
+	if !slices.Equal(got, want) {
+		t.Errorf("prompts %q, want %q", got, want)
+	}
+}
+
+// The install blocks all lead to the endpoint, and have the traps of each client right.
+func TestInstall(t *testing.T) {
+	o := generate(t, shippedContent)
+	var doc struct {
+		Endpoint         string
+		ProtocolVersions []string `json:"protocol_versions"`
+		Tools            []map[string]any
+		Install          map[string]struct {
+			Client, How, Command, TOML string
+			Config                     map[string]map[string]map[string]any
+		}
+	}
+	if err := json.Unmarshal(o.Snapshot.Documents[api.MCPInstall], &doc); err != nil {
+		t.Fatal(err)
+	}
+	const endpoint = "https://www.anteroom.example/api/mcp"
+	if doc.Endpoint != endpoint || !slices.Equal(doc.ProtocolVersions, api.MCPVersions) || len(doc.Tools) != len(api.Tools) || doc.Tools[0]["inputSchema"] != nil {
+		t.Errorf("%+v", doc)
+	}
+	for id, block := range doc.Install {
+		text, _ := json.Marshal(block)
+		if block.Client == "" || block.How == "" || !bytes.Contains(text, []byte(endpoint)) {
+			t.Errorf("%s: %s", id, text)
+		}
+	}
+	in := func(id, top string) map[string]any { return doc.Install[id].Config[top]["anteroom"] }
+	if in("claude_code", "mcpServers")["type"] != "http" || in("vscode", "servers")["url"] != endpoint || in("windsurf", "mcpServers")["serverUrl"] != endpoint ||
+		in("cursor", "mcpServers")["url"] != endpoint || in("claude_desktop", "mcpServers")["command"] != "npx" || !strings.Contains(doc.Install["codex"].TOML, "[mcp_servers.anteroom]\n") {
+		t.Errorf("%+v", doc.Install)
+	}
+}
+
+// The registry's rules for an entry: lengths, and the form of the name.
+func TestServerJSON(t *testing.T) {
+	var doc struct {
+		Name, Title, Description, Version string
+		Remotes                           []struct{ Type, URL string }
+	}
+	if err := json.Unmarshal(document(t, generate(t, shippedContent), "/server.json"), &doc); err != nil {
+		t.Fatal(err)
+	}
+	if !regexp.MustCompile(`^[a-zA-Z0-9.-]+/[a-zA-Z0-9._-]+$`).MatchString(doc.Name) || len(doc.Title) > 100 || len(doc.Description) > 100 || doc.Description == "" ||
+		doc.Version != "0.1.0" || len(doc.Remotes) != 1 || doc.Remotes[0].Type != "streamable-http" || doc.Remotes[0].URL != "https://www.anteroom.example/api/mcp" {
+		t.Errorf("%+v", doc)
+	}
+}
+
+// BenchmarkMCP is what the core costs with the shipped content, the journey of the bytes left out.
+func BenchmarkMCP(b *testing.B) {
+	o := generate(b, shippedContent)
+	h := &edgetest.Host{Edge: edgetest.Load(b, o.Snapshot)}
+	for name, body := range map[string]string{
+		"tools list": `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`,
+		"scoreboard": `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"service_scoreboard"}}`,
+	} {
+		b.Run(name, func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				if r := h.Do("POST", "/api/mcp", body, "host", o.Snapshot.CanonicalHost); r.Status != 200 {
+					b.Fatal(r.Status)
+				}
+			}
+		})
+	}
+}
