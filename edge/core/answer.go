@@ -131,6 +131,9 @@ func (t *Turn) Later(p *ProblemType, detail string, seconds int64) *Response {
 
 // Unfinished answers a turn that the host could not take to its end.
 func (t *Turn) Unfinished() *Response {
+	if t.Failed != nil {
+		return t.Failed
+	}
 	return t.Problem(Internal, "The request could not be finished. Whether something was recorded is not known.", nil, nil)
 }
 

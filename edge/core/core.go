@@ -92,6 +92,8 @@ type Turn struct {
 	// writes the members of its contract.
 	ContractURL string
 	Contract    func(w *jsondoc.Writer)
+	// Failed is the answer where the host cannot take the turn to its end; nil for a problem.
+	Failed *Response
 
 	next    int      // the journal entry that the next effect gets
 	pending []Effect // asked for and not performed yet
@@ -250,7 +252,7 @@ func (t *Turn) SetHeader(name, value string) {
 
 // Begin makes the turn ready to be handled from its start, for every round.
 func (t *Turn) Begin(s *snapshot.Snapshot) {
-	t.Snapshot, t.ContractURL, t.Contract = s, "", nil
+	t.Snapshot, t.ContractURL, t.Contract, t.Failed = s, "", nil, nil
 	t.next, t.pending, t.ids, t.headers = 0, nil, 0, nil
 }
 

@@ -55,6 +55,7 @@ func Load(s *snapshot.Snapshot, a *api.API) (*Server, error) {
 
 // Handle answers a POST; nil while effects are pending. Whatever is not 2xx has a JSON-RPC error as its body.
 func (s *Server) Handle(t *core.Turn) *core.Response {
+	t.Failed = Unfinished()
 	if r := api.Unreadable(t); r != nil {
 		return refuse(r.Problem.Status, nil, &jsonrpc.Error{Code: jsonrpc.InvalidRequest, Message: "Invalid request: " + r.Detail})
 	}
@@ -68,7 +69,7 @@ func (s *Server) Handle(t *core.Turn) *core.Response {
 	if fault != nil {
 		return refuse(400, idOf(messages, batch), fault)
 	}
-	a := answers{w: jsondoc.Writer{Buf: make([]byte, 0, 4096)}}
+	a := answers{w: jsondoc.Writer{Buf: make([]byte, 0, s.room(messages))}}
 	if batch {
 		a.w.Open('[')
 	}
@@ -99,6 +100,22 @@ func (s *Server) Handle(t *core.Turn) *core.Response {
 	r := core.JSON(200, core.MediaJSON, string(api.NoStore), a.w.Buf)
 	r.Log = strings.Join(a.logs, "; ")
 	return r
+}
+
+// room is about what the answers will take. A buffer that has to grow leaves its old memory behind, and on the edge
+// nothing frees it.
+func (s *Server) room(messages []jsonrpc.Message) int {
+	room := 256
+	for i := range messages {
+		switch messages[i].Method {
+		case "tools/list":
+			room += len(s.snapshot.Documents[api.MCPTools])
+		case "tools/call":
+			room += 4096
+		}
+		room += 256
+	}
+	return room
 }
 
 // Unfinished answers a POST that the host could not take to its end.

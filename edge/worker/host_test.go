@@ -617,6 +617,11 @@ func TestTrap(t *testing.T) {
 	if body["served_from"] != "www.example.org" || body["notice"] == nil {
 		t.Errorf("the answer to a trap is no problem document: %v", body)
 	}
+	messages := `[` + strings.Repeat(`{"a":0},`, 8000) + `{}]`
+	body = s.want(500, "POST", "/api/mcp", messages)
+	if failure, _ := body["error"].(map[string]any); body["jsonrpc"] != "2.0" || failure["code"] != -32603.0 {
+		t.Errorf("the answer to a trap is no JSON-RPC error: %v", body)
+	}
 	s.want(200, "GET", "/api/roster", "")
 }
 

@@ -20,7 +20,9 @@ import (
 	"unsafe"
 
 	"anteroom/edge"
+	"anteroom/edge/api"
 	"anteroom/edge/core"
+	"anteroom/edge/mcp"
 	"anteroom/edge/snapshot"
 	"anteroom/edge/worker/wire"
 )
@@ -50,7 +52,7 @@ func load(at unsafe.Pointer, size uint32) unsafe.Pointer {
 	if err != nil {
 		fault = err.Error()
 	}
-	return result(wire.AppendFacts(make([]byte, 4, 4096), fault, s))
+	return result(wire.AppendFacts(make([]byte, 4, 4096), fault, s, api.MCPPath, mcp.Unfinished()))
 }
 
 //go:wasmexport handle

@@ -22,6 +22,7 @@ import (
 	"anteroom/edge/core"
 	"anteroom/edge/edgetest"
 	"anteroom/edge/local"
+	"anteroom/edge/mcp"
 	"anteroom/edge/snapshot"
 	"anteroom/edge/worker/wire"
 )
@@ -218,7 +219,7 @@ func (d *driver) load(snapshotText string) *edge.Edge {
 	if err != nil {
 		fault = err.Error()
 	}
-	if want := wire.AppendFacts(nil, fault, s); !bytes.Equal(got.Frame.Bytes, want) || got.Fault != fault {
+	if want := wire.AppendFacts(nil, fault, s, api.MCPPath, mcp.Unfinished()); !bytes.Equal(got.Frame.Bytes, want) || got.Fault != fault {
 		d.t.Errorf("load of %.80q: the module says\n%q, here it is\n%q", snapshotText, got.Frame.Bytes, want)
 	}
 	return e
@@ -489,5 +490,58 @@ func TestTheLargestTurns(t *testing.T) {
 	t.Logf("at most %d KiB of memory and %d bytes of stack", memory>>10, stack)
 	if memory > 12<<20 || stack > 128<<10 {
 		t.Errorf("%d bytes of memory of 16 MiB, %d of stack of 256 KiB: too near to the end", memory, stack)
+	}
+}
+
+// TestTheLargestBatches runs the MCP batches that want most, with the content that is shipped.
+func TestTheLargestBatches(t *testing.T) {
+	t.Parallel()
+	folder, err := bundle()
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(filepath.Join(folder, "snapshot.txt"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := startDriver(t)
+	e := d.load(string(text))
+	published, _ := snapshot.Decode(text)
+	host := edgetest.NewHost(t)
+	times := func(n int, method, params string) string {
+		message := `{"jsonrpc":"2.0","id":1,"method":"` + method + `","params":` + params + `}`
+		return strings.Repeat(message+",", n-1) + message
+	}
+	call := func(n int, tool, arguments string) string {
+		return times(n, "tools/call", `{"name":"service_`+tool+`","arguments":`+arguments+`}`)
+	}
+	most, writes := int(published.BatchMessages), int(published.BatchWrites)
+	for name, messages := range map[string]string{
+		"lists":   times(most, "tools/list", "{}"),
+		"reads":   call(most, "draft_rules", "{}"),
+		"faults":  call(most, "business_days", `{"op":1}`),
+		"prompts": times(most, "prompts/get", `{"name":"service_draft_org","arguments":{"org_name":"abc","mission":"`+strings.Repeat("x", 1000)+`"}}`),
+		"writes":  call(writes, "suggest", `{"suggestion":"`+strings.Repeat("x", 4000)+`"}`) + "," + call(most-writes, "verify_receipt", `{"receipt":{"canonical":"{}"}}`),
+		"escapes": call(most, "mint_receipt", `{"`+strings.Repeat(`\u0001`, 150)+`":0,"dry_run":true}`),
+	} {
+		turn := &core.Turn{
+			Request: core.Request{Method: "POST", Target: "/api/mcp", Host: published.CanonicalHost, Body: []byte("[" + messages + "]")},
+			Now:     edgetest.Now, Host: core.Host{PublicKey: edgetest.PublicKey(edgetest.Key), Limiter: true, Client: "192.0.2.1"},
+		}
+		memory := 0
+		answer := host.Run(turn, func(turn *core.Turn) core.Outcome {
+			outcome, got := d.round(e, "handle", wire.AppendTurn(nil, turn))
+			memory = max(memory, got.Memory)
+			return outcome
+		})
+		t.Logf("%s: at most %d KiB of memory", name, memory>>10)
+		if memory > 12<<20 {
+			t.Errorf("%s: %d bytes of memory of 16 MiB: too near to the end", name, memory)
+		}
+		if answer == nil {
+			t.Errorf("%s: more rounds than there are", name)
+		} else if want := map[bool]int{true: 400, false: 200}[name == "escapes"]; answer.Status != want {
+			t.Errorf("%s: %d, want %d: %.200s", name, answer.Status, want, answer.Body)
+		}
 	}
 }

@@ -56,6 +56,8 @@
  * @property {string} relayFrom
  * @property {string} relayTo
  * @property {Answer} unfinished         For a turn that the host could not take to its end.
+ * @property {string} messagesPath       A POST to this path speaks a protocol of its own:
+ * @property {Answer} messagesUnfinished this is the answer where it could not be finished.
  */
 
 // The failures of a result.
@@ -324,5 +326,6 @@ export function decodeFacts(frame) {
     maxBody: r.u32(), maxRounds: r.u32(), maxEffects: r.u32(), requestHeaders: r.texts(),
     canonicalHost: r.text(), apexHost: r.text(), limited: r.u8() === 1, relayFrom: r.text(), relayTo: r.text(),
     unfinished: /** @type {Answer} */ (r.outcome().answer),
+    messagesPath: r.text(), messagesUnfinished: /** @type {Answer} */ (r.outcome().answer),
   });
 }

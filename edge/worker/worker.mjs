@@ -163,14 +163,16 @@ async function answer(request, url, env, ctx) {
     return respond(answered);
   } catch (e) {
     console.error('a turn failed:', e instanceof Error ? e.message : '');
-    return respond(unfinished(facts, host));
+    return respond(unfinished(facts, host, request.method, target));
   }
 }
 
-/** The answer to a turn that failed. @param {Facts} facts @param {string} host @returns {Answer} */
-function unfinished(facts, host) {
+/** The answer to a turn that failed. @param {Facts} facts @param {string} host @param {string} method @param {string} target @returns {Answer} */
+function unfinished(facts, host, method, target) {
   const { preview_hosts, host_note_other } = JSON.parse(snapshot.slice(0, snapshot.indexOf('\n')));
-  if (![...preview_hosts, 'localhost', '127.0.0.1', '::1'].includes(host) || host === facts.canonicalHost) return facts.unfinished;
+  const serves = [facts.canonicalHost, ...preview_hosts, 'localhost', '127.0.0.1', '::1'].includes(host);
+  if (serves && method === 'POST' && target.split('?')[0] === facts.messagesPath) return facts.messagesUnfinished;
+  if (!serves || host === facts.canonicalHost) return facts.unfinished;
   const body = { ...JSON.parse(facts.unfinished.body), served_from: host, host_note: host_note_other };
   return { ...facts.unfinished, body: JSON.stringify(body) };
 }

@@ -134,8 +134,9 @@ func AppendOutcome(b []byte, o core.Outcome) []byte {
 	return b
 }
 
-// AppendFacts appends what a host has to know of the core and of the snapshot it has loaded, or why it has not.
-func AppendFacts(b []byte, fault string, s *snapshot.Snapshot) []byte {
+// AppendFacts appends what a host has to know of the core and of the snapshot it has loaded, or why it has not. A POST
+// to messages that could not be finished is answered with unfinished.
+func AppendFacts(b []byte, fault string, s *snapshot.Snapshot, messages string, unfinished *core.Response) []byte {
 	b = text(b, fault)
 	if fault != "" {
 		return b
@@ -145,7 +146,8 @@ func AppendFacts(b []byte, fault string, s *snapshot.Snapshot) []byte {
 	b = flag(text(text(b, s.CanonicalHost), s.ApexHost), s.WritesPerMinute > 0)
 	b = text(text(b, s.RelayFrom), s.RelayTo)
 	failed := &core.Turn{Snapshot: s, Request: core.Request{Host: s.CanonicalHost}}
-	return AppendOutcome(b, core.Outcome{Response: failed.Unfinished()})
+	b = AppendOutcome(b, core.Outcome{Response: failed.Unfinished()})
+	return AppendOutcome(text(b, messages), core.Outcome{Response: unfinished})
 }
 
 func flag(b []byte, on bool) []byte {
