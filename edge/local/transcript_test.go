@@ -1,8 +1,11 @@
 package local
 
 import (
+	"bytes"
 	"context"
 	"log/slog"
+	"net/http"
+	"strings"
 	"testing"
 
 	"anteroom/edge/core"
@@ -19,6 +22,20 @@ func TestSignatures(t *testing.T) {
 		result := h.performOne(h.site.Load(), core.Verify{Message: c.Message, PublicKey: c.PublicKey, Signature: c.Signature})
 		return result.OK && result.Failure == core.None
 	})
+}
+
+// A body of 20 MB is refused without being read to its end, in the form that the endpoint has for it.
+func TestHugeBody(t *testing.T) {
+	base := serveSnapshot(t, edgetest.Snapshot())
+	for path, want := range map[string]string{"/api/mcp": `{"jsonrpc":"2.0","id":null,"error":{"code":-32600`, "/api/waitlist": `"status":413`} {
+		answer, err := http.Post(base+path, "application/json", bytes.NewReader(make([]byte, 20<<20)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if text := bodyOf(answer); answer.StatusCode != http.StatusRequestEntityTooLarge || !strings.Contains(text, want) {
+			t.Errorf("%s: %d %s", path, answer.StatusCode, text)
+		}
+	}
 }
 
 // serveSnapshot starts a host with an empty store, and gives its address.
