@@ -197,6 +197,7 @@ func (g *generation) facts() *snapshot.Snapshot {
 		RetiredKeys:   retired,
 		RelayFrom:     s.Relay.From,
 		RelayTo:       s.Relay.To,
+		RelayWebhook:  s.Relay.Webhook,
 		IndexNowKey:   s.IndexNow.Key,
 		IndexNowURLs:  append([]string{}, s.IndexNow.Upstreams...),
 		Sitemap:       []string{},

@@ -39,6 +39,7 @@ type Snapshot struct {
 	RetiredKeys   []string // base64
 	RelayFrom     string
 	RelayTo       string
+	RelayWebhook  string   // URL that takes messages in the place of mail, on the edge; "" when mail does
 	IndexNowKey   string   // "" where no search engine is told of changes
 	IndexNowURLs  []string // of the endpoints that are told
 	Sitemap       []string // the absolute addresses of the documents to index
@@ -168,6 +169,7 @@ func (s *Snapshot) members() []member {
 		{name: "retired_keys", list: &s.RetiredKeys},
 		{name: "relay_from", text: &s.RelayFrom},
 		{name: "relay_to", text: &s.RelayTo},
+		{name: "relay_webhook", text: &s.RelayWebhook},
 		{name: "indexnow_key", text: &s.IndexNowKey},
 		{name: "indexnow_urls", list: &s.IndexNowURLs},
 		{name: "sitemap", list: &s.Sitemap},

@@ -101,6 +101,7 @@ const MAY_BE_SENT = new Set(['E_DELIVERY_FAILED', 'E_INTERNAL_SERVER_ERROR']);
 
 /** @param {Relay} m @param {Facts} facts @param {Env} env @returns {Promise<Result>} */
 async function relay(m, facts, env) {
+  if (facts.relayWebhook !== '') return post(m, facts.relayWebhook);
   if (!env.EMAIL || facts.relayTo === '') {
     logOnce('there is no relay: bind Email Sending as EMAIL, and name the relay addresses in the content');
     return { failure: UNAVAILABLE };
@@ -117,6 +118,23 @@ async function relay(m, facts, env) {
     const refused = code.startsWith('E_') ? !MAY_BE_SENT.has(code) : /not allowed/.test(message);
     return { failure: refused ? REFUSED : TIMEOUT };
   }
+}
+
+/**
+ * Posts a message as JSON. A status of 2xx accepts it; with one of 5xx it is not known what became of it.
+ * @param {Relay} m
+ * @param {string} url
+ * @returns {Promise<Result>}
+ */
+async function post({ id, subject, text, records }, url) {
+  const answer = await fetch(url, {
+    method: 'POST', redirect: 'manual', signal: AbortSignal.timeout(RELAY_TIMEOUT),
+    headers: { 'content-type': 'application/json' }, body: JSON.stringify({ id, subject, text, records }),
+  });
+  await answer.body?.cancel();
+  if (answer.ok) return {};
+  console.error('relay:', id, 'the webhook answers', answer.status);
+  return { failure: answer.status < 500 ? REFUSED : TIMEOUT };
 }
 
 /** What fetches gave that others may have too, by what was asked. @type {Map<string, { until: number, result: Result }>} */

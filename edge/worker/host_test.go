@@ -12,6 +12,7 @@ import (
 	"io"
 	"io/fs"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -406,6 +407,60 @@ func TestTheRelayFails(t *testing.T) {
 	}
 	if details["unknown"] == details["refuses"] || details["unknown"] != details["breaks"] || details["forbidden"] != details["refuses"] {
 		t.Errorf("the answers do not tell what is known of the message: %v", details)
+	}
+}
+
+// TestTheWebhook: messages are posted where the content says so, and only there.
+func TestTheWebhook(t *testing.T) {
+	t.Parallel()
+	type message struct {
+		ID, Subject, Text string
+		Records           []string
+	}
+	var mu sync.Mutex
+	var posted []message
+	status := 204
+	webhook := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		mu.Lock()
+		defer mu.Unlock()
+		var m message
+		if err := json.NewDecoder(r.Body).Decode(&m); err != nil || r.Method != "POST" || r.Header.Get("Content-Type") != "application/json" {
+			t.Errorf("posted: %s %v %v", r.Method, r.Header, err)
+		}
+		posted = append(posted, m)
+		if status == 0 {
+			panic(http.ErrAbortHandler) // the connection is closed
+		}
+		w.Header().Set("Location", "/elsewhere")
+		w.WriteHeader(status)
+	}))
+	t.Cleanup(webhook.Close)
+	published := edgetest.Snapshot()
+	published.RelayWebhook = webhook.URL + "/hook"
+	s := start(t, bound(t, published))
+	const suggestion = `{"suggestion":"a long enough suggestion"}`
+	filed := s.want(200, "POST", "/api/suggest", suggestion)
+	registered := s.want(200, "POST", "/api/waitlist", registration)
+	eventually(t, "delivery", func() bool { return len(s.sql("SELECT 1 FROM outbox WHERE state = 'delivered'")) == 1 })
+	if len(posted) != 2 || posted[0].Records[0] != filed["record_id"] || !strings.Contains(posted[0].Text, "long enough") || posted[0].ID == "" || posted[0].Subject == "" ||
+		posted[1].Records[0] != registered["record_id"] || !strings.Contains(posted[1].Text, "owner@example.org") {
+		t.Errorf("posted: %+v", posted)
+	}
+	if mails := s.mail(); len(mails) != 0 {
+		t.Errorf("mailed as well: %+v", mails)
+	}
+	details := map[int]any{}
+	for _, status = range []int{308, 404, 500, 0} {
+		details[status] = s.want(502, "POST", "/api/suggest", suggestion)["detail"]
+	}
+	if details[308] != details[404] || details[500] != details[0] || details[404] == details[500] {
+		t.Errorf("the answers do not tell what is known of the message: %v", details)
+	}
+	if n := s.count("suggestions"); n != 1 {
+		t.Errorf("%d suggestions recorded, want 1", n)
+	}
+	if log := strings.Join(s.log(), "\n"); !strings.Contains(log, "404") || strings.Contains(log, "/hook") || strings.Contains(log, "enough") {
+		t.Errorf("the log says too little or too much:\n%s", log)
 	}
 }
 

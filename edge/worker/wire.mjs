@@ -55,6 +55,7 @@
  * @property {boolean} limited
  * @property {string} relayFrom
  * @property {string} relayTo
+ * @property {string} relayWebhook       Where messages are posted instead of being mailed; '' mails them.
  * @property {Answer} unfinished         For a turn that the host could not take to its end.
  * @property {string} messagesPath       A POST to this path speaks a protocol of its own:
  * @property {Answer} messagesUnfinished this is the answer where it could not be finished.
@@ -324,7 +325,7 @@ export function decodeFacts(frame) {
   if (fault !== '') throw new Error(fault);
   return r.last({
     maxBody: r.u32(), maxRounds: r.u32(), maxEffects: r.u32(), requestHeaders: r.texts(),
-    canonicalHost: r.text(), apexHost: r.text(), limited: r.u8() === 1, relayFrom: r.text(), relayTo: r.text(),
+    canonicalHost: r.text(), apexHost: r.text(), limited: r.u8() === 1, relayFrom: r.text(), relayTo: r.text(), relayWebhook: r.text(),
     unfinished: /** @type {Answer} */ (r.outcome().answer),
     messagesPath: r.text(), messagesUnfinished: /** @type {Answer} */ (r.outcome().answer),
   });

@@ -84,6 +84,8 @@ type Service struct {
 	Relay struct {
 		From string `yaml:"from" is:"email"` // envelope and header sender of messages to the operator
 		To   string `yaml:"to" is:"email"`
+		// Webhook is where the edge posts messages, as JSON, instead of mailing them; "" mails them.
+		Webhook string `yaml:"webhook,omitempty" is:"upstream"`
 	} `yaml:"relay"`
 	Security struct {
 		Contacts  []string `yaml:"contacts" is:"contact"` // URIs, in order of preference

@@ -16,7 +16,7 @@
 //	facts    text error: what is wrong with the snapshot; where it is empty, so is the rest:
 //	         u32 most bytes of a body, u32 most rounds, u32 most effects, list of text request headers,
 //	         text canonical host, text apex host, u8 limited (0, 1), text relay from, text relay to,
-//	         outcome of a turn that the host could not take to its end
+//	         text relay webhook, outcome of a turn that the host could not take to its end
 //	effect   u8 kind: 0 exec:   list of (text SQL, list of value)
 //	                  1 relay:  text ID, text subject, text text, list of text records
 //	                  2 fetch:  u8 self (0, 1), text method, text URL, fields, bytes body, u32 most bytes, u32 milliseconds,
@@ -144,7 +144,7 @@ func AppendFacts(b []byte, fault string, s *snapshot.Snapshot, messages string, 
 	b = u32(u32(u32(b, core.MaxBody), core.MaxRounds), core.MaxEffects)
 	b = texts(b, core.RequestHeaders)
 	b = flag(text(text(b, s.CanonicalHost), s.ApexHost), s.WritesPerMinute > 0)
-	b = text(text(b, s.RelayFrom), s.RelayTo)
+	b = text(text(text(b, s.RelayFrom), s.RelayTo), s.RelayWebhook)
 	failed := &core.Turn{Snapshot: s, Request: core.Request{Host: s.CanonicalHost}}
 	b = AppendOutcome(b, core.Outcome{Response: failed.Unfinished()})
 	return AppendOutcome(text(b, messages), core.Outcome{Response: unfinished})
