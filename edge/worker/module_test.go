@@ -3,12 +3,10 @@ package main
 import (
 	"bufio"
 	"bytes"
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"math/rand/v2"
 	"os"
 	"os/exec"
@@ -290,30 +288,10 @@ func record(t *testing.T) (rounds []recorded) {
 	t.Helper()
 	var mu sync.Mutex
 	edgetest.RunTranscripts(t, func(t *testing.T, s *snapshot.Snapshot) string {
-		host, err := local.Open(local.Config{
-			Data: t.TempDir(), Key: edgetest.Key, Snapshot: s, Log: slog.New(slog.DiscardHandler),
-			Load: func(s *snapshot.Snapshot) (local.Edge, error) {
-				e, err := edge.Load(s)
-				return recorder{e, string(s.Encode()), &mu, &rounds}, err
-			},
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
-		listener, err := local.Listen("127.0.0.1:0")
-		if err != nil {
-			t.Fatal(err)
-		}
-		ctx, stop := context.WithCancel(context.Background())
-		served := make(chan error)
-		go func() { served <- host.Serve(ctx, listener) }()
-		t.Cleanup(func() {
-			stop()
-			if err := errors.Join(<-served, host.Close()); err != nil {
-				t.Error(err)
-			}
-		})
-		return "http://" + listener.Addr().String()
+		return native(t, local.Config{Snapshot: s, Load: func(s *snapshot.Snapshot) (local.Edge, error) {
+			e, err := edge.Load(s)
+			return recorder{e, string(s.Encode()), &mu, &rounds}, err
+		}})
 	})
 	return rounds
 }

@@ -1,0 +1,52 @@
+// Talks to an MCP server with the clients of the TypeScript SDK: node clients.mjs ENDPOINT. Each makes the calls of
+// calls.json, its validation of results on, and gets every prompt. It ends with 1 and what was wrong where something is.
+
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+
+import * as v2 from '../npm/node_modules/@modelcontextprotocol/client/dist/index.mjs';
+import { Client } from '../npm/node_modules/@modelcontextprotocol/sdk/dist/esm/client/index.js';
+import { StreamableHTTPClientTransport } from '../npm/node_modules/@modelcontextprotocol/sdk/dist/esm/client/streamableHttp.js';
+
+const [endpoint] = process.argv.slice(2);
+const calls = JSON.parse(readFileSync(new URL('calls.json', import.meta.url), 'utf8'));
+const me = { name: 'anteroom-test', version: '1' };
+
+async function walk(title, client, transport) {
+  await client.connect(transport);
+  const server = client.getServerVersion();
+  assert.equal(server.version, '0.1.0');
+  assert.ok(server.title && client.getInstructions());
+  const { tools, nextCursor } = await client.listTools();
+  assert.equal(nextCursor, undefined);
+  const uncalled = new Set(tools.map((tool) => tool.name));
+  let last;
+  for (const { tool, arguments: given, refused } of calls) {
+    const name = `service_${tool}`;
+    const result = await client.callTool({ name, arguments: given.receipt === '$last' ? { receipt: last } : given });
+    assert.equal(Boolean(result.isError), refused !== undefined, `${name}: ${result.content[0].text}`);
+    if (refused) assert.match(result.content[0].text, new RegExp(`"${refused}"`));
+    else assert.deepEqual(JSON.parse(result.content[0].text), result.structuredContent);
+    assert.equal('structuredContent' in result, !refused);
+    last = result.structuredContent;
+    uncalled.delete(name);
+  }
+  assert.deepEqual([...uncalled], []);
+  const { prompts } = await client.listPrompts();
+  for (const { name, arguments: all = [] } of prompts) {
+    const required = all.filter((a) => a.required).map((a) => [a.name, '{"a": "b"}']);
+    const { messages } = await client.getPrompt({ name, arguments: Object.fromEntries(required) });
+    assert.equal(messages.length, 1);
+  }
+  assert.deepEqual((await client.listResources()).resources, []);
+  assert.deepEqual((await client.listResourceTemplates()).resourceTemplates, []);
+  await assert.rejects(client.callTool({ name: 'nothing', arguments: {} }), { code: -32602 });
+  await assert.rejects(client.getPrompt({ name: 'service_verify_receipt', arguments: {} }), { code: -32602 });
+  console.log(`${title}: ${client.getNegotiatedProtocolVersion?.() ?? transport.protocolVersion}, ${calls.length} calls, ${prompts.length} prompts`);
+  await client.close();
+}
+
+const url = new URL(endpoint);
+await walk('TypeScript SDK 1', new Client(me), new StreamableHTTPClientTransport(url));
+await walk('TypeScript SDK 2', new v2.Client(me), new v2.StreamableHTTPClientTransport(url));
+await walk('TypeScript SDK 2, newest revision', new v2.Client(me, { versionNegotiation: { mode: 'auto' } }), new v2.StreamableHTTPClientTransport(url));

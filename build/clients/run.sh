@@ -1,0 +1,20 @@
+#!/usr/bin/env bash
+# Tries an MCP server with real clients: build/clients/run.sh ENDPOINT. They write to it: it is for a server that may be
+# thrown away. It wants what build/toolchain/install.sh installs.
+set -euo pipefail
+endpoint=$1
+cd "$(dirname "$0")"
+export PATH="$PWD/../npm/node_modules/.bin:$PATH"
+
+node clients.mjs "$endpoint"
+go run . "$endpoint"
+
+# The scenarios of the conformance tool that need no tool, prompt or resource of their own names.
+for scenario in server-initialize ping tools-list prompts-list resources-list; do
+  conformance server --url "$endpoint" --scenario "$scenario" >../cache/conformance.log 2>&1 || { cat ../cache/conformance.log; exit 1; }
+  echo "conformance: $scenario"
+done
+
+# The portability of schemas, as the Inspector sees it.
+mcp-inspector --cli "$endpoint" --transport http --method tools/list --strict >../cache/inspector.log 2>&1 || { cat ../cache/inspector.log; exit 1; }
+echo "inspector: strict"

@@ -1,0 +1,65 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	"anteroom/edge/edgetest"
+	"anteroom/edge/local"
+	"anteroom/edge/snapshot"
+)
+
+// TestMCPClients lets real clients of the MCP server talk to both hosts, with the content that is shipped.
+func TestMCPClients(t *testing.T) {
+	folder, err := bundle()
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(filepath.Join(folder, "snapshot.txt"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	published, err := snapshot.Decode(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	published.WritesPerMinute = 0
+	for name, base := range map[string]string{"native": native(t, local.Config{Snapshot: published}), "worker": start(t, bound(t, published)).url} {
+		t.Run(name, func(t *testing.T) {
+			said, err := exec.Command(root+"/build/clients/run.sh", base+"/api/mcp").CombinedOutput()
+			if err != nil {
+				t.Fatalf("%v\n%s", err, said)
+			}
+			t.Logf("%s", said)
+		})
+	}
+}
+
+// native starts the native host with an empty store, and gives its address.
+func native(t *testing.T, c local.Config) string {
+	t.Helper()
+	c.Data, c.Key, c.Log = t.TempDir(), edgetest.Key, slog.New(slog.DiscardHandler)
+	host, err := local.Open(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	listener, err := local.Listen("127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	served := make(chan error)
+	go func() { served <- host.Serve(ctx, listener) }()
+	t.Cleanup(func() {
+		stop()
+		if err := errors.Join(<-served, host.Close()); err != nil {
+			t.Error(err)
+		}
+	})
+	return "http://" + listener.Addr().String()
+}
