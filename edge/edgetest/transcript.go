@@ -38,7 +38,8 @@ import (
 // the given one is a part: members that are not given are not compared, arrays are compared whole.
 // A string "<id>", "<time>", "<sha256>" or "<any>" stands for any such value, one that begins with "~"
 // is a regular expression. A body line "-" demands an empty body. In a request "$body" is the
-// body of the answer before. A line "write-limit: N" before the first exchange sets the limit.
+// body of the answer before. Before the first exchange a line "write-limit: N" sets the limit, and "indexnow: URL" the only
+// endpoint that the signal tells.
 //
 //go:embed transcripts
 var transcripts embed.FS
@@ -67,6 +68,9 @@ func RunTranscripts(t *testing.T, start Server) {
 					if published.WritesPerMinute, err = strconv.ParseInt(strings.TrimSpace(value), 10, 64); err != nil {
 						t.Fatal(err)
 					}
+				}
+				if value, ok := strings.CutPrefix(line, "indexnow: "); ok {
+					published.IndexNowURLs = []string{strings.TrimSpace(value)}
 				}
 			}
 			base, last := start(t, published), []byte(nil)
