@@ -15,7 +15,7 @@
 //   main          text of a main module that may import ./worker.mjs; may be absent, as the ones below
 //   wasm          base64 of a module in the place of the bundle's
 //   snapshot      text in the place of the bundle's
-//   compatibility_date
+//   compatibility_date, compatibility_flags
 //   migrations    SQL texts that the store begins with; without them and a folder there is no store
 //   folder        where the store is, and stays after the service has stopped
 //   mail          {"to", "from"}: the addresses that mail is allowed to; without it there is no mail
@@ -58,7 +58,7 @@ async function start(service) {
     },
     workers: [{
       config: {
-        name, compatibilityDate: service.compatibility_date, compatibilityFlags: [], env,
+        name, compatibilityDate: service.compatibility_date, compatibilityFlags: service.compatibility_flags ?? [], env,
         manifest: { mainModule: service.main ? 'main.mjs' : 'worker.mjs', modules },
       },
       dev: { unsafeDirectSockets: [{ host: '127.0.0.1', port: 0 }] },

@@ -114,6 +114,25 @@ func TestOpenAPIDescribesEveryRoute(t *testing.T) {
 	}
 }
 
+// The shipped content, on a host without a key, passes its own self-test, and its key file lets the signal fire. The
+// examples are what the service answers.
+func TestShippedContentPasses(t *testing.T) {
+	o := readOpenAPI(t, document(t, generate(t, shippedContent), "/openapi.json"))
+	example := func(path, id string) any {
+		return member(o.doc, "paths", path, "get", "responses", "200", "content", "application/json", "examples", id, "value")
+	}
+	test := example("/api/selftest", "runSelftest")
+	if member(test, "pass") != true || len(member(test, "steps").([]any)) < len(api.Routes)-1 {
+		t.Errorf("the self-test: %v", member(test, "verdict"))
+	}
+	if signal := member(example("/api/signal", "readSignal"), "signal"); signal != "ready" {
+		t.Errorf("the report: %v", signal)
+	}
+	if signal := member(example("/api/signal", "fireSignal"), "signal"); signal != "fired" {
+		t.Errorf("the firing: %v", signal)
+	}
+}
+
 // Every example is one that its schema takes.
 func TestOpenAPIExamples(t *testing.T) {
 	o := readOpenAPI(t, document(t, generate(t, shippedContent), "/openapi.json"))

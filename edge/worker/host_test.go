@@ -177,6 +177,7 @@ type options struct {
 	Wasm       []byte         `json:"wasm,omitempty"`
 	Snapshot   string         `json:"snapshot"`
 	Date       string         `json:"compatibility_date"`
+	Flags      []string       `json:"compatibility_flags,omitempty"`
 	Migrations []string       `json:"migrations,omitempty"`
 	Folder     string         `json:"folder,omitempty"`
 	Mail       *mailAddresses `json:"mail,omitempty"`
@@ -193,7 +194,8 @@ type mailAddresses struct {
 func bound(t *testing.T, s *snapshot.Snapshot) options {
 	t.Helper()
 	var config struct {
-		Date string `toml:"compatibility_date"`
+		Date  string   `toml:"compatibility_date"`
+		Flags []string `toml:"compatibility_flags"`
 	}
 	if _, err := toml.DecodeFile(root+"/wrangler.toml", &config); err != nil {
 		t.Fatal(err)
@@ -203,7 +205,7 @@ func bound(t *testing.T, s *snapshot.Snapshot) options {
 		t.Fatal(err)
 	}
 	o := options{
-		Bundle: folder, Snapshot: string(s.Encode()), Date: config.Date, Limit: s.WritesPerMinute,
+		Bundle: folder, Snapshot: string(s.Encode()), Date: config.Date, Flags: config.Flags, Limit: s.WritesPerMinute,
 		Mail: &mailAddresses{To: s.RelayTo, From: s.RelayFrom}, Key: base64.StdEncoding.EncodeToString(edgetest.Key.Seed()),
 	}
 	files, err := fs.ReadDir(migrations.Files, ".")
