@@ -29,7 +29,7 @@ func (g *generation) manifest() {
 			BatchWrites:     g.site.Service.Limits.BatchWrites,
 		},
 		Versions: Versions,
-		MCP:      documents.ManifestMCP{Endpoint: g.url(api.MCPPath), ProtocolVersions: api.MCPVersions},
+		MCP:      documents.ManifestMCP{Endpoint: g.url(api.MCPPath), ProtocolVersions: api.MCPVersions, Stateless: []string{api.MCPStateless}},
 	}
 	m.Documents = make([]documents.ManifestDocument, len(g.documents))
 	var hashed sync.WaitGroup

@@ -37,6 +37,7 @@ func (g *generation) mcp() {
 		{"endpoint", g.url(api.MCPPath)},
 		{"transport", "streamable-http"},
 		{"protocol_versions", api.MCPVersions},
+		{"stateless_versions", []string{api.MCPStateless}},
 		{"install", g.installs()},
 		{"tools", summaries},
 	})

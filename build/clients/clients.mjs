@@ -12,7 +12,7 @@ const [endpoint] = process.argv.slice(2);
 const calls = JSON.parse(readFileSync(new URL('calls.json', import.meta.url), 'utf8'));
 const me = { name: 'anteroom-test', version: '1' };
 
-async function walk(title, client, transport) {
+async function walk(title, revision, client, transport) {
   await client.connect(transport);
   const server = client.getServerVersion();
   assert.equal(server.version, '0.1.0');
@@ -42,11 +42,12 @@ async function walk(title, client, transport) {
   assert.deepEqual((await client.listResourceTemplates()).resourceTemplates, []);
   await assert.rejects(client.callTool({ name: 'nothing', arguments: {} }), { code: -32602 });
   await assert.rejects(client.getPrompt({ name: 'service_verify_receipt', arguments: {} }), { code: -32602 });
-  console.log(`${title}: ${client.getNegotiatedProtocolVersion?.() ?? transport.protocolVersion}, ${calls.length} calls, ${prompts.length} prompts`);
+  assert.equal(client.getNegotiatedProtocolVersion?.() ?? transport.protocolVersion, revision);
+  console.log(`${title}: ${revision}, ${calls.length} calls, ${prompts.length} prompts`);
   await client.close();
 }
 
 const url = new URL(endpoint);
-await walk('TypeScript SDK 1', new Client(me), new StreamableHTTPClientTransport(url));
-await walk('TypeScript SDK 2', new v2.Client(me), new v2.StreamableHTTPClientTransport(url));
-await walk('TypeScript SDK 2, newest revision', new v2.Client(me, { versionNegotiation: { mode: 'auto' } }), new v2.StreamableHTTPClientTransport(url));
+await walk('TypeScript SDK 1', '2025-06-18', new Client(me), new StreamableHTTPClientTransport(url));
+await walk('TypeScript SDK 2', '2025-06-18', new v2.Client(me), new v2.StreamableHTTPClientTransport(url));
+await walk('TypeScript SDK 2, no handshake', '2026-07-28', new v2.Client(me, { versionNegotiation: { mode: 'auto' } }), new v2.StreamableHTTPClientTransport(url));

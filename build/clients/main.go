@@ -33,7 +33,7 @@ func run(endpoint string) error {
 		return fmt.Errorf("connect: %w", err)
 	}
 	begun := session.InitializeResult()
-	if begun.ServerInfo == nil || begun.ServerInfo.Version != "0.1.0" || begun.Instructions == "" {
+	if begun.ProtocolVersion != "2026-07-28" || begun.ServerInfo == nil || begun.ServerInfo.Version != "0.1.0" || begun.Instructions == "" {
 		return fmt.Errorf("the server says of itself: %+v", begun)
 	}
 	tools, err := session.ListTools(ctx, nil)

@@ -11,12 +11,14 @@ const (
 	MCPServerVersion = "0.1.0"
 	// MCPVersion is the revision that is offered to a client which asks for one that is not supported.
 	MCPVersion = "2025-06-18"
+	// MCPStateless is the revision that knows no handshake: each request says itself that it is of this one.
+	MCPStateless = "2026-07-28"
 )
 
-// MCPVersions are the revisions of the protocol that are supported, the newest first.
+// MCPVersions are the revisions of the protocol that are supported after a handshake, the newest first.
 var MCPVersions = []string{MCPVersion, "2025-03-26", "2024-11-05"}
 
-// MCPMethods are the methods that are answered.
+// MCPMethods are the methods that are answered. The stateless revision has server/discover in the place of the first two.
 var MCPMethods = []string{
 	"initialize", "ping", "tools/list", "tools/call", "resources/list", "resources/templates/list", "prompts/list", "prompts/get",
 }

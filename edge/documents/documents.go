@@ -407,7 +407,8 @@ type Limits struct {
 // ManifestMCP says where the MCP server is.
 type ManifestMCP struct {
 	Endpoint         string   `json:"endpoint" format:"uri" doc:"Address of the endpoint, for Streamable HTTP."`
-	ProtocolVersions []string `json:"protocol_versions" doc:"Supported revisions of the protocol, the newest first."`
+	ProtocolVersions []string `json:"protocol_versions" doc:"Revisions of the protocol that are supported after a handshake, the newest first."`
+	Stateless        []string `json:"stateless_versions" doc:"Revisions that are supported without a handshake: each request names its own."`
 }
 
 // Versions are the versions of what the service publishes.

@@ -55,7 +55,7 @@ type Message struct {
 type Error struct {
 	Code    int
 	Message string
-	Faults  *core.Faults // what is wrong with params in detail; nil for nothing to add
+	Data    func(w *jsondoc.Writer) // writes the members of data; nil for none
 }
 
 // Parse reads a body: one message, or a batch of at most most. An error is about the body as a whole.
@@ -128,10 +128,10 @@ func WriteError(w *jsondoc.Writer, id []byte, e *Error) {
 	w.Open('{')
 	w.Int("code", int64(e.Code))
 	w.Str("message", e.Message)
-	if e.Faults != nil {
+	if e.Data != nil {
 		w.Name("data")
 		w.Open('{')
-		e.Faults.Write(w)
+		e.Data(w)
 		w.Close('}')
 	}
 	w.Close('}')

@@ -60,7 +60,10 @@ func (s *Server) Handle(t *core.Turn) *core.Response {
 		return refuse(r.Problem.Status, nil, &jsonrpc.Error{Code: jsonrpc.InvalidRequest, Message: "Invalid request: " + r.Detail})
 	}
 	messages, batch, fault := jsonrpc.Parse(t.Request.Body, int(s.snapshot.BatchMessages))
-	if fault == nil {
+	alone := !batch && len(messages) == 1 && stateless(t, &messages[0])
+	if alone {
+		fault = checkStateless(t, &messages[0])
+	} else if fault == nil {
 		fault = checkVersion(t, messages)
 	}
 	if fault == nil {
@@ -69,7 +72,7 @@ func (s *Server) Handle(t *core.Turn) *core.Response {
 	if fault != nil {
 		return refuse(400, idOf(messages, batch), fault)
 	}
-	a := answers{w: jsondoc.Writer{Buf: make([]byte, 0, s.room(messages))}}
+	a := answers{stateless: alone, status: 200, w: jsondoc.Writer{Buf: make([]byte, 0, s.room(messages))}}
 	if batch {
 		a.w.Open('[')
 	}
@@ -97,7 +100,7 @@ func (s *Server) Handle(t *core.Turn) *core.Response {
 		r.Set("cache-control", string(api.NoStore))
 		return r
 	}
-	r := core.JSON(200, core.MediaJSON, string(api.NoStore), a.w.Buf)
+	r := core.JSON(a.status, core.MediaJSON, string(api.NoStore), a.w.Buf)
 	r.Log = strings.Join(a.logs, "; ")
 	return r
 }
@@ -176,18 +179,27 @@ func (s *Server) checkWrites(messages []jsonrpc.Message) *jsonrpc.Error {
 
 // answers are the answers to the messages of a request.
 type answers struct {
-	w    jsondoc.Writer
-	n    int // how many
-	logs []string
+	w         jsondoc.Writer
+	n         int // how many
+	logs      []string
+	stateless bool // they are of the stateless revision
+	status    int  // of HTTP: the older revisions have an error in an answer of 200
 }
 
 func (a *answers) result(m *jsonrpc.Message, write func(w *jsondoc.Writer)) {
 	a.n++
-	jsonrpc.WriteResult(&a.w, m.ID, write)
+	jsonrpc.WriteResult(&a.w, m.ID, func(w *jsondoc.Writer) {
+		if a.stateless {
+			w.Str("resultType", "complete")
+		}
+		write(w)
+	})
 }
 
 func (a *answers) fail(m *jsonrpc.Message, fault *jsonrpc.Error) {
-	a.n++
+	if a.n++; a.stateless {
+		a.status = statusOf(fault.Code)
+	}
 	jsonrpc.WriteError(&a.w, m.ID, fault)
 }
 
@@ -202,7 +214,13 @@ func (s *Server) answer(t *core.Turn, a *answers, m *jsonrpc.Message) (done bool
 		a.fail(m, invalid("params must be an object, not "+m.Params.Kind.String()))
 		return true
 	}
-	switch m.Method {
+	method := m.Method
+	if method == "ping" && a.stateless || method == "server/discover" && !a.stateless {
+		method = "" // it is of the other revisions
+	}
+	switch method {
+	case "server/discover":
+		s.discover(a, m)
 	case "initialize":
 		version := m.Params.Get("protocolVersion").Text
 		if !slices.Contains(api.MCPVersions, version) {
@@ -227,7 +245,11 @@ func (s *Server) answer(t *core.Turn, a *answers, m *jsonrpc.Message) (done bool
 	case "tools/call":
 		return s.callTool(t, a, m)
 	default:
-		a.fail(m, &jsonrpc.Error{Code: jsonrpc.MethodNotFound, Message: "Method not found: " + core.Cut(m.Method) + "; there are " + strings.Join(api.MCPMethods, ", ")})
+		methods := api.MCPMethods
+		if a.stateless {
+			methods = append([]string{"server/discover"}, methods[2:]...)
+		}
+		a.fail(m, &jsonrpc.Error{Code: jsonrpc.MethodNotFound, Message: "Method not found: " + core.Cut(m.Method) + "; there are " + strings.Join(methods, ", ")})
 	}
 	return true
 }
@@ -238,7 +260,12 @@ func (s *Server) list(a *answers, m *jsonrpc.Message, write func(w *jsondoc.Writ
 		a.fail(m, invalid("this list has one page, and no cursor"))
 		return
 	}
-	a.result(m, write)
+	a.result(m, func(w *jsondoc.Writer) {
+		write(w)
+		if a.stateless {
+			lifetime(w)
+		}
+	})
 }
 
 // named gives the name and the arguments in the params of a request.

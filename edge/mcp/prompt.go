@@ -29,7 +29,7 @@ func (s *Server) getPrompt(a *answers, m *jsonrpc.Message) {
 		in.Refuse()
 		if in.Total > 0 {
 			fault := invalid("the arguments of " + name + " are at fault; data names every fault")
-			fault.Faults = &in.Faults
+			fault.Data = in.Faults.Write
 			a.fail(m, fault)
 			return
 		}

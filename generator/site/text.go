@@ -94,6 +94,7 @@ func (s *Site) values() map[string]string {
 		"mcp_tools_reading":    strconv.Itoa(len(api.Tools) - toolsThatWrite()),
 		"mcp_server_version":   api.MCPServerVersion,
 		"mcp_versions":         strings.Join(api.MCPVersions, ", "),
+		"mcp_stateless":        api.MCPStateless,
 		"mcp_methods":          strings.Join(api.MCPMethods, ", "),
 		"receipt_spec":         receipt.Spec,
 		"canon_registration":   canon.RegistrationRule,
