@@ -215,7 +215,7 @@ func (s *Server) answer(t *core.Turn, a *answers, m *jsonrpc.Message) (done bool
 		return true
 	}
 	method := m.Method
-	if method == "ping" && a.stateless || method == "server/discover" && !a.stateless {
+	if (method == "initialize" || method == "ping") && a.stateless || method == "server/discover" && !a.stateless {
 		method = "" // it is of the other revisions
 	}
 	switch method {

@@ -31,13 +31,17 @@ const (
 // lists may be kept for as long as the documents that change with the content only.
 const listLifetime = 300_000 // milliseconds
 
-// stateless reports whether a message is of a revision without a handshake: it says so in its header or in itself.
+// stateless reports whether a message is of a revision without a handshake: it says so in its header or in itself. A
+// handshake is of the older ones whatever newer revision its header proposes, unless it says in both that it is not.
 func stateless(t *core.Turn, m *jsonrpc.Message) bool {
-	if m.Kind != jsonrpc.Request && m.Kind != jsonrpc.Notification || m.Method == "initialize" {
+	if m.Kind != jsonrpc.Request && m.Kind != jsonrpc.Notification {
 		return false
 	}
-	version := m.Params.Get("_meta").Get(metaVersion)
-	return t.Request.Get("mcp-protocol-version") == api.MCPStateless || version.Kind == jsondoc.String && !slices.Contains(api.MCPVersions, version.Text)
+	inHeader, version := t.Request.Get("mcp-protocol-version") == api.MCPStateless, m.Params.Get("_meta").Get(metaVersion)
+	if m.Method == "initialize" {
+		return inHeader && version.Text == api.MCPStateless
+	}
+	return inHeader || version.Kind == jsondoc.String && !slices.Contains(api.MCPVersions, version.Text)
 }
 
 // checkStateless says what is wrong with the revision of a stateless message, and with its header fields.
