@@ -164,7 +164,8 @@ func hostOf(url string) string {
 	return host
 }
 
-func keyFile(s string, key string) string { return s + "/" + key + ".txt" }
+// keyFile is where the key file is on an origin.
+func keyFile(origin, key string) string { return origin + "/" + key + ".txt" }
 
 // checkKey fetches the key file from the serving host, as a search engine will, and says what is wrong with it.
 func checkKey(t *core.Turn) (fault string, ok bool) {

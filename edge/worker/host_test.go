@@ -18,6 +18,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -744,4 +745,83 @@ export default {
 		result := call(map[string]any{"effect": map[string]any{"kind": "verify", "message": c.Message, "publicKey": c.PublicKey, "signature": c.Signature}})
 		return result["ok"] == true && result["failure"] == nil
 	})
+}
+
+// TestFetches: a fetch is bounded in time and bytes, follows no redirect, and its result is shared for as long as it says.
+func TestFetches(t *testing.T) {
+	t.Parallel()
+	var calls atomic.Int32
+	other := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		calls.Add(1)
+		body, _ := io.ReadAll(r.Body) // all of it, so that the server sees the client go
+		switch r.URL.Path {
+		case "/moved":
+			http.Redirect(w, r, "/elsewhere", http.StatusTemporaryRedirect)
+		case "/slow":
+			<-r.Context().Done()
+		case "/drips":
+			for r.Context().Err() == nil {
+				fmt.Fprint(w, "x")
+				w.(http.Flusher).Flush()
+				time.Sleep(10 * time.Millisecond)
+			}
+		case "/endless":
+			for r.Context().Err() == nil {
+				if _, err := w.Write(make([]byte, 4096)); err != nil {
+					return
+				}
+			}
+		default:
+			fmt.Fprintf(w, "%s %s %s", r.Method, r.Header.Get("X-A"), body)
+		}
+	}))
+	t.Cleanup(other.Close)
+	o := bound(t, edgetest.Snapshot())
+	o.Main = `import { perform } from './effects.mjs';
+export default {
+  async fetch(request, env) {
+    const asked = await request.json();
+    const { status = 0, failure = 0, data, millis } = await perform({ kind: 'fetch', self: false, method: 'POST', fields: 'x-a: 1\n', ...asked, body: new TextEncoder().encode('body') }, {}, env);
+    return Response.json({ status, failure, size: data?.length ?? 0, text: data ? new TextDecoder().decode(data.slice(0, 20)) : '', timed: Number.isInteger(millis) });
+  },
+};`
+	s := start(t, o)
+	ask := func(path string, timeout, share int) string {
+		t.Helper()
+		text, err := json.Marshal(map[string]any{"url": other.URL + path, "maxBytes": 5000, "timeout": timeout, "share": share})
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, r := s.do("POST", "/", string(text))
+		return fmt.Sprint(r["status"], " ", r["failure"], " ", r["size"], " ", strings.Trim(fmt.Sprint(r["text"]), "\x00"), " ", r["timed"])
+	}
+	for _, test := range []struct {
+		path    string
+		timeout int
+		want    string
+	}{
+		{"/", 10_000, "200 0 11 POST 1 body true"},
+		{"/moved", 10_000, "307 0 0  true"},
+		{"/endless", 10_000, "200 0 5000  true"},
+		{"/slow", 200, "0 2 0  true"},
+		{"/drips", 200, "0 2 0  true"},
+	} {
+		calls.Store(0)
+		if got := ask(test.path, test.timeout, 0); got != test.want || calls.Load() != 1 {
+			t.Errorf("%s: %s, want %s; %d calls", test.path, got, test.want, calls.Load())
+		}
+	}
+	calls.Store(0)
+	first := ask("/shared", 10_000, 1)
+	if second := ask("/shared", 10_000, 1); first != "200 0 11 POST 1 body true" || second != first || calls.Load() != 1 {
+		t.Errorf("shared: %s, then %s, %d calls", first, second, calls.Load())
+	}
+	if ask("/shared", 10_000, 0); calls.Load() != 2 {
+		t.Errorf("not to be shared: %d calls", calls.Load())
+	}
+	for deadline := time.Now().Add(10 * time.Second); calls.Load() < 3; time.Sleep(100 * time.Millisecond) {
+		if ask("/shared", 10_000, 1); time.Now().After(deadline) {
+			t.Fatal("it is shared for more than its second")
+		}
+	}
 }
