@@ -21,6 +21,9 @@ const (
 
 const maxSkipped = 50 // holidays that an answer names as skipped
 
+// Room for an answer of holidays, in bytes: for each of them, and for all else.
+const closingRoom, answerRoom = 85, 1536
+
 // The fields of a computation.
 var (
 	opField    = core.Field{Name: "op", Type: core.Name, Required: true, Values: opNames(), Example: `"add"`}
@@ -298,7 +301,9 @@ func (q *query) write(w *jsondoc.Writer, in *core.Input) {
 	w.StrOrNull("convention", q.convention)
 	skipped := maxSkipped
 	if q.op.name == "holidays" {
-		w.Buf = slices.Grow(w.Buf, 120*len(q.calendars)*(1+(q.to-q.from)/20)) // a calendar has some 10 in 260 weekdays
+		closings := 0
+		q.each(q.from, q.to, func(closing) bool { closings++; return true })
+		w.Buf = slices.Grow(w.Buf, answerRoom+closingRoom*closings) // in one piece: nothing is freed on the edge
 		q.writeHolidays(w, "result", q.to-q.from)
 		q.to, skipped = q.from, 0
 	} else {

@@ -124,7 +124,7 @@ func (b *book) appendYear(list []closing, c, year, easterSunday int) []closing {
 	for i := range rules {
 		if rules[i].kind == between {
 			for _, p := range days {
-				if day := p.day + 1; national(rules, days, p.day) && national(rules, days, day+1) && !closed(days, day) {
+				if day := p.day + 1; !p.substitute && rules[p.rule].substitute == jp && national(rules, days, day+1) && !closed(days, day) {
 					days = append(days, placed{day: day, rule: i})
 				}
 			}

@@ -2,9 +2,12 @@ package bizday
 
 import (
 	"math/rand/v2"
+	"strings"
 	"testing"
 
 	"anteroom/edge/core"
+	"anteroom/edge/jsondoc"
+	"anteroom/edge/snapshot"
 )
 
 func dayAt(t testing.TB, s string) int {
@@ -80,6 +83,26 @@ func TestSpecialDates(t *testing.T) {
 		for _, d := range dates {
 			if got := b.open(dayAt(t, d[1:])); got != (d[0] == '-') {
 				t.Errorf("%s: %s is open: %v", id, d[1:], got)
+			}
+		}
+	}
+}
+
+// A list of holidays fits into the room that is made for it, whatever the calendar and however long the span.
+func TestRoom(t *testing.T) {
+	for i := range calendars {
+		for _, span := range [][2]int{{firstDay, lastDay}, {dayAt(t, "2011-01-01"), dayAt(t, "2012-12-31")}, {dayAt(t, "2022-09-26"), dayAt(t, "2022-09-26")}} {
+			q := query{op: &ops[len(ops)-1], start: span[0], end: span[1], book: book{calendars: []int{i}}}
+			in := core.NewInput(nil)
+			q.compute(in)
+			closings := 0
+			q.each(q.from, q.to, func(closing) bool { closings++; return true })
+			var w jsondoc.Writer
+			w.Open('{')
+			(&core.Turn{Snapshot: &snapshot.Snapshot{Notice: strings.Repeat("n", 200), CanonicalHost: "www.example.org", NoteOther: strings.Repeat("n", 200)}}).Trailer(&w)
+			q.write(&w, in)
+			if most := closingRoom*closings + answerRoom; len(w.Buf) > most {
+				t.Errorf("%s: %d holidays take %d bytes, and %d are ready", calendars[i].id, closings, len(w.Buf), most)
 			}
 		}
 	}
