@@ -19,6 +19,7 @@ import (
 	"anteroom/edge/api"
 	"anteroom/edge/core"
 	"anteroom/edge/edgetest"
+	"anteroom/edge/jsondoc"
 	"anteroom/edge/local"
 	"anteroom/edge/mcp"
 	"anteroom/edge/snapshot"
@@ -406,9 +407,6 @@ func largest() map[string]string {
 	fill := func(head, item, tail string) string {
 		return head + strings.Repeat(item, (core.MaxBody-len(head)-len(tail))/len(item)) + tail
 	}
-	deep := func(levels int) string {
-		return strings.Repeat(`{"a":`, levels-1) + "{}" + strings.Repeat("}", levels-1)
-	}
 	return map[string]string{
 		"empty arrays":       fill(`{"verify":{"x":[`, "[],", "[]]}}"),
 		"empty objects":      fill(`{"verify":{"x":[`, "{},", "{}]}}"),
@@ -422,11 +420,16 @@ func largest() map[string]string {
 		"brackets":           strings.Repeat("[", core.MaxBody),
 		"white space":        strings.Repeat(" ", core.MaxBody),
 		"one byte too large": strings.Repeat(" ", core.MaxBody+1),
-		"deepest":            `{"verify":{"x":` + deep(30) + `}}`,
-		"one level too deep": `{"verify":{"x":` + deep(31) + `}}`,
+		"deepest":            `{"verify":{"x":` + deep(jsondoc.MaxDepth-2) + `}}`,
+		"one level too deep": `{"verify":{"x":` + deep(jsondoc.MaxDepth-1) + `}}`,
 		"deep lists":         fill(`{"verify":{"x":[`, strings.Repeat("[", 29)+strings.Repeat("]", 29)+",", "0]}}"),
 		"many names":         manyNames(),
 	}
+}
+
+// deep is an object of so many levels.
+func deep(levels int) string {
+	return strings.Repeat(`{"a":`, levels-1) + "{}" + strings.Repeat("}", levels-1)
 }
 
 // manyNames is an object of as many members as there may be, each with a long name and a fault of its own.
@@ -500,6 +503,7 @@ func TestTheLargestBatches(t *testing.T) {
 		"faults":  call(most, "business_days", `{"op":1}`),
 		"prompts": times(most, "prompts/get", `{"name":"service_draft_org","arguments":{"org_name":"abc","mission":"`+strings.Repeat("x", 1000)+`"}}`),
 		"writes":  call(writes, "suggest", `{"suggestion":"`+strings.Repeat("x", 4000)+`"}`) + "," + call(most-writes, "verify_receipt", `{"receipt":{"canonical":"{}"}}`),
+		"deepest": call(most, "verify_receipt", `{"receipt":`+deep(jsondoc.MaxDepth-4)+`}`), // 4 levels are around it
 		"escapes": call(most, "mint_receipt", `{"`+strings.Repeat(`\u0001`, 150)+`":0,"dry_run":true}`),
 	} {
 		turn := &core.Turn{
