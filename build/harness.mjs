@@ -99,4 +99,5 @@ for await (const line of createInterface({ input: process.stdin })) {
     .catch((e) => ({ error: String(e?.stack ?? e) }))
     .then((reply) => process.stdout.write(JSON.stringify({ id: request.id, ...reply }) + '\n'));
 }
-await Promise.all(services.map(({ mf }) => mf.dispose()));
+await Promise.allSettled(services.map(({ mf }) => mf.dispose()));
+process.exit(); // a runtime that did not start would keep it waiting

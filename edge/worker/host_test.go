@@ -54,7 +54,9 @@ func TestMain(m *testing.M) {
 	code := m.Run()
 	if harness.cmd != nil {
 		harness.in.Close()
+		late := time.AfterFunc(10*time.Second, func() { harness.cmd.Process.Kill() })
 		harness.cmd.Wait()
+		late.Stop()
 	}
 	os.RemoveAll(temporary)
 	os.Exit(code)
