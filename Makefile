@@ -18,8 +18,10 @@ generate: ## make public/ from content/
 edge: ## build the bundle for Cloudflare in build/bundle/
 	go run ./cmd/anteroom build
 
-bench: ## run the benchmarks
-	go test -run '^$$' -bench . -benchmem ./...
+bench: ## run the benchmarks; it ends with tables of their medians
+	@mkdir -p build/cache
+	go test -run '^$$' -bench . -benchmem -count 6 -benchtime 0.2s ./... > build/cache/bench.txt || { cat build/cache/bench.txt; exit 1; }
+	@go tool -modfile=build/tools/go.mod benchstat build/cache/bench.txt
 
 lint: ## run the checks of code and documents without the tests
 	@build/test.sh lint

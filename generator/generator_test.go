@@ -826,32 +826,33 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// manyJobs is the shipped content with n jobs.
-func manyJobs(b *testing.B, n int) *site.Site {
-	var jobs strings.Builder
-	jobs.WriteString(`{"as_of":"2026-11-20","jobs":[`)
+// withEntries is the shipped content with n jobs and n audits.
+func withEntries(b *testing.B, n int) fs.FS {
+	jobs, audits := make([]string, n), make([]string, n)
 	for i := range n {
-		if i > 0 {
-			jobs.WriteByte(',')
-		}
-		fmt.Fprintf(&jobs, `{"id":"job-%d","title":"Check table %d","description":"Compare the table with its sources, and list every difference.","status":"open","posted":"2026-11-%02d","tags":["data"],"poster":"ledger-lark"}`, i, i, 1+i%20)
+		jobs[i] = fmt.Sprintf(`{"id":"job-%d","title":"Check table %d","description":"Compare the table with its sources, and list every difference.","status":"open","posted":"2026-11-%02d","tags":["data"],"poster":"ledger-lark"}`, i, i, 1+i%20)
+		audits[i] = fmt.Sprintf(`{"agent_name":"auditor %d","registration_sha256":"%064x","scope":"The receipts of one week.","claimed_at":"2026-11-%02dT00:00:00Z","report_url":"https://reports.example/%d","report_sha256":"%064x","verified_by_hand_on":null}`, i, i, 1+i%20, i, i)
 	}
-	jobs.WriteString("]}")
-	content := overlay(b, map[string]func(string) string{"jobs.json": func(string) string { return jobs.String() }}).(fstest.MapFS)
+	content := overlay(b, map[string]func(string) string{
+		"jobs.json":     func(string) string { return `{"as_of":"2026-11-20","jobs":[` + strings.Join(jobs, ",") + `]}` },
+		"auditors.json": func(string) string { return `{"as_of":"2026-11-20","ledger":[` + strings.Join(audits, ",") + `]}` },
+	}).(fstest.MapFS)
 	delete(content, "jobs.yaml")
-	s, err := site.Load(content)
-	if err != nil {
-		b.Fatal(err)
-	}
-	return s
+	delete(content, "auditors.yaml")
+	return content
 }
 
+// BenchmarkGenerate loads a content folder and makes its documents.
 func BenchmarkGenerate(b *testing.B) {
-	for _, n := range []int{0, 10_000} {
-		b.Run(fmt.Sprintf("jobs=%d", n), func(b *testing.B) {
-			s := manyJobs(b, n)
+	for _, n := range []int{0, 1000, 100_000} {
+		b.Run(fmt.Sprintf("jobs and audits=%d", n), func(b *testing.B) {
+			content := withEntries(b, n)
 			b.ReportAllocs()
 			for b.Loop() {
+				s, err := site.Load(content)
+				if err != nil {
+					b.Fatal(err)
+				}
 				if _, err := generator.Generate(s, api.Routes); err != nil {
 					b.Fatal(err)
 				}

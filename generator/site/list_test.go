@@ -196,6 +196,6 @@ func BenchmarkLoad(b *testing.B) {
 		if err != nil {
 			b.Fatal(err)
 		}
-		_ = s.Auditors.AppendJSON(s.Jobs.AppendJSON(nil, "open"), "ledger")
+		_ = s.Auditors.AppendJSON(s.Jobs.AppendJSON(make([]byte, 0, s.Jobs.Size()+s.Auditors.Size()), "open"), "ledger")
 	}
 }
