@@ -15,6 +15,7 @@
 //   main          text of a main module that may import ./worker.mjs; may be absent, as the ones below
 //   wasm          base64 of a module in the place of the bundle's
 //   snapshot      text in the place of the bundle's
+//   constants     text in the place of the bundle's
 //   compatibility_date, compatibility_flags
 //   migrations    SQL texts that the store begins with; without them and a folder there is no store
 //   folder        where the store is, and stays after the service has stopped
@@ -42,6 +43,7 @@ async function start(service) {
   if (service.wasm) modules['edge.wasm'].contents = Buffer.from(service.wasm, 'base64');
   if (service.main) modules['main.mjs'] = { type: 'esm', contents: service.main };
   if (service.snapshot) modules['snapshot.txt'].contents = service.snapshot;
+  if (service.constants) modules['constants.txt'].contents = service.constants;
   const env = { SELF: { type: 'worker', worker: name } };
   if (service.migrations || service.folder) env.DB = { type: 'd1', id: name };
   if (service.mail) env.EMAIL = { type: 'send-email', destinationAddress: service.mail.to, allowedSenderAddresses: [service.mail.from] };

@@ -14,6 +14,8 @@ import (
 	"slices"
 	"text/tabwriter"
 
+	"anteroom/edge"
+
 	"github.com/spf13/cobra"
 )
 
@@ -25,8 +27,9 @@ const (
 
 // Files of a bundle besides its JavaScript.
 const (
-	wasmFile     = "edge.wasm"
-	snapshotFile = "snapshot.txt"
+	wasmFile      = "edge.wasm"
+	snapshotFile  = "snapshot.txt"
+	constantsFile = "constants.txt"
 )
 
 func buildCommand(t *terminal) *cobra.Command {
@@ -34,9 +37,9 @@ func buildCommand(t *terminal) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "build",
 		Short: "Build the bundle for Cloudflare from the source code and content/",
-		Long: `Build makes the folder that wrangler deploys: the JavaScript host, edge.wasm (the edge core) and
-snapshot.txt (what the core knows of the content). Run it in the folder of the source code. The same
-sources make the same bytes. The folder is replaced as a whole, or stays as it was.
+		Long: `Build makes the folder that wrangler deploys: the JavaScript host, edge.wasm (the edge core),
+snapshot.txt (what the core knows of the content) and constants.txt (answers that it gives to everybody).
+Run it in the folder of the source code. The same sources make the same bytes. The folder is replaced as a whole, or stays as it was.
 
 It fetches its compiler by itself, at a pinned version, the first time; that takes some minutes.`,
 		Args: cobra.NoArgs,
@@ -49,7 +52,11 @@ It fetches its compiler by itself, at a pinned version, the first time; that tak
 			if err != nil {
 				return err
 			}
-			files[snapshotFile] = output.Snapshot.Encode()
+			service, err := edge.Load(output.Snapshot)
+			if err != nil {
+				return err
+			}
+			files[snapshotFile], files[constantsFile] = output.Snapshot.Encode(), service.Constants()
 			if err := replaceBundle(out, files); err != nil {
 				return hintPermission(err)
 			}

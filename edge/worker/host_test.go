@@ -179,6 +179,7 @@ type options struct {
 	Main       string         `json:"main,omitempty"`
 	Wasm       []byte         `json:"wasm,omitempty"`
 	Snapshot   string         `json:"snapshot"`
+	Constants  string         `json:"constants"`
 	Date       string         `json:"compatibility_date"`
 	Flags      []string       `json:"compatibility_flags,omitempty"`
 	Migrations []string       `json:"migrations,omitempty"`
@@ -207,8 +208,12 @@ func bound(t *testing.T, s *snapshot.Snapshot) options {
 	if err != nil {
 		t.Fatal(err)
 	}
+	e, err := edge.Load(s)
+	if err != nil {
+		t.Fatal(err)
+	}
 	o := options{
-		Bundle: folder, Snapshot: string(s.Encode()), Date: config.Date, Flags: config.Flags, Limit: s.WritesPerMinute,
+		Bundle: folder, Snapshot: string(s.Encode()), Constants: string(e.Constants()), Date: config.Date, Flags: config.Flags, Limit: s.WritesPerMinute,
 		Mail: &mailAddresses{To: s.RelayTo, From: s.RelayFrom}, Key: base64.StdEncoding.EncodeToString(edgetest.Key.Seed()),
 	}
 	files, err := fs.ReadDir(migrations.Files, ".")

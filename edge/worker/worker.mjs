@@ -6,6 +6,7 @@
 
 import module from './edge.wasm';
 import snapshot from './snapshot.txt';
+import constantsText from './constants.txt';
 import { redirect } from './apex.mjs';
 import { Core } from './core.mjs';
 import { hasLimiter, headersOf, nothing, perform, read, signer, signerOf } from './effects.mjs';
@@ -112,12 +113,17 @@ function respond({ status, fields, body }) {
   return new Response(body === '' ? null : body, { status, headers: headersOf(fields) });
 }
 
-// Documents that the core lets anyone cache depend on the content and the signing key alone, where the host is the
-// canonical one, there is no query and no If-None-Match. The core's answer to such a GET is kept by its address and
-// given again. Sec-Purpose, Purpose and Sec-Fetch-Mode only matter where a query asks for a write.
-const MAX_CONSTANTS = 64; // an address may have any port
-/** @type {Map<string, Answer>} */
-const constants = new Map();
+// What the core lets anyone cache depends on the content and the signing key alone, where the host is the canonical one,
+// there is no query and no If-None-Match. Most of these answers come with the bundle (see edge/constants.go), and so need
+// no instance; those that depend on the key are kept once they have been made. Sec-Purpose, Purpose and Sec-Fetch-Mode
+// only matter where a query asks for a write.
+/** @type {{ host: string, answers: Record<string, { fields: string, document: string, rest: string }> }} */
+const built = JSON.parse(constantsText);
+/** By target. @type {Map<string, Answer>} */
+const constants = new Map(Object.entries(built.answers).map(([target, { fields, document, rest }]) => {
+  const at = snapshot.indexOf(`\n${document}\t`) + document.length + 2;
+  return [target, { status: 200, fields, body: snapshot.slice(at, snapshot.indexOf('\n', at) - 1) + rest, log: '' }];
+}));
 
 // The last authority of an address, and its host name. @type {string}
 let lastOrigin = '', lastHost = '';
@@ -136,15 +142,14 @@ function hostOf(url, end) {
 /**
  * Answers a request that is for the core, or for the apex, which only redirects.
  * @param {Request} request
- * @param {string} url  Its address.
+ * @param {string} method
+ * @param {string} host
+ * @param {string} target
  * @param {Env} env
  * @param {ExecutionContext} ctx
  */
-async function answer(request, url, env, ctx) {
+async function answer(request, method, host, target, env, ctx) {
   const { facts } = (core ??= new Core(module, snapshot));
-  const method = request.method;
-  const slash = url.indexOf('/', url.indexOf('://') + 3);
-  const host = hostOf(url, slash), target = url.slice(slash);
   if (host === facts.apexHost) return redirect(target, facts.canonicalHost);
   if (env.ASSETS && !/^\/(api|v1)(?![^/?])/.test(target)) return env.ASSETS.fetch(request);
   try {
@@ -157,13 +162,13 @@ async function answer(request, url, env, ctx) {
     if (method !== 'GET' && method !== 'HEAD') turn.body = await bodyOf(request, facts.maxBody);
     const answered = await run('handle', turn, facts, env, ctx);
     if (method === 'GET' && answered.status === 200 && host === facts.canonicalHost && !target.includes('?') &&
-      answered.fields.includes('cache-control: public') && constants.size < MAX_CONSTANTS) {
-      constants.set(url, answered);
+      answered.fields.includes('cache-control: public')) {
+      constants.set(target, answered);
     }
     return respond(answered);
   } catch (e) {
     console.error('a turn failed:', e instanceof Error ? e.message : '');
-    return respond(unfinished(facts, host, request.method, target));
+    return respond(unfinished(facts, host, method, target));
   }
 }
 
@@ -191,12 +196,14 @@ export default {
    * @param {ExecutionContext} ctx
    */
   fetch(request, env, ctx) {
-    const url = request.url;
-    if (request.method === 'GET') {
-      const constant = constants.get(url);
+    const method = request.method, url = request.url;
+    const slash = url.indexOf('/', url.indexOf('://') + 3);
+    const host = hostOf(url, slash), target = url.slice(slash);
+    if (method === 'GET' && host === built.host) {
+      const constant = constants.get(target);
       if (constant && !request.headers.has('if-none-match')) return respond(constant);
     }
-    return answer(request, url, env, ctx).catch((e) => {
+    return answer(request, method, host, target, env, ctx).catch((e) => {
       console.error('the core does not start:', e instanceof Error ? e.message : '');
       return Response.json({ type: 'about:blank', title: 'Internal error', status: 500 }, {
         status: 500, headers: { 'content-type': 'application/problem+json', 'cache-control': 'no-store', 'access-control-allow-origin': '*', 'x-content-type-options': 'nosniff', 'referrer-policy': 'no-referrer' },
