@@ -17,6 +17,7 @@
 package core
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -38,11 +39,16 @@ const (
 	MaxEffects = 16
 )
 
-// RequestHeaders are the header fields that an answer may depend on. A host passes these,
-// lower-case and each once (several lines joined with ", "), and no others.
-var RequestHeaders = []string{
-	"content-type", "if-none-match", "purpose", "sec-purpose", "sec-fetch-mode", "mcp-protocol-version", "mcp-method", "mcp-name", SelftestHeader,
-}
+// The header fields that an answer may depend on, by the requests where they do. A host passes these, lower-case and
+// each once (several lines joined with ", "). It may leave out those that do not matter for a request.
+var (
+	ReadHeaders    = []string{"if-none-match", SelftestHeader}                  // of a GET or HEAD
+	QueryHeaders   = []string{"purpose", "sec-purpose", "sec-fetch-mode"}       // of one with a query, besides
+	BodyHeaders    = []string{"content-type"}                                   // of other methods
+	MessageHeaders = []string{"mcp-protocol-version", "mcp-method", "mcp-name"} // of messages to the MCP server, besides
+
+	RequestHeaders = slices.Concat(ReadHeaders, QueryHeaders, BodyHeaders, MessageHeaders)
+)
 
 // SelftestHeader marks the requests that the self-test sends, so that one cannot set off another.
 const SelftestHeader = "x-anteroom-selftest"

@@ -13,6 +13,7 @@ package jsondoc
 
 import (
 	"errors"
+	"slices"
 	"strconv"
 	"unicode/utf8"
 )
@@ -444,7 +445,7 @@ func (w *Writer) Raw(name, value string) {
 func (w *Writer) Members(object []byte) {
 	if inner := object[1 : len(object)-1]; len(inner) > 0 {
 		w.comma()
-		w.Buf = append(w.Buf, inner...)
+		w.Buf = append(slices.Grow(w.Buf, len(inner)+1024), inner...) // what follows has room too: a tail, a trailer
 	}
 }
 

@@ -17,6 +17,7 @@ import { decodeFacts, decodeOutcome, encodeTurn } from './wire.mjs';
  * @property {() => number} base
  * @property {(size: number) => number} alloc
  * @property {(at: number, size: number) => number} load
+ * @property {() => number} loaded
  * @property {(at: number, size: number) => number} handle
  * @property {(at: number, size: number) => number} deliver
  */
@@ -43,7 +44,7 @@ export class Core {
     const [mutable] = WebAssembly.Module.customSections(module, 'mutable');
     this.data = new DataView(mutable).getUint32(0, true);
     this.made = at + text.length;
-    this.top = this.module.alloc(1);
+    this.top = this.module.loaded();
     this.keptData = this.memory.slice(this.data, at);
     this.keptMade = this.memory.slice(this.made, this.top);
     this.memory.fill(0, this.top, this.module.alloc(1));

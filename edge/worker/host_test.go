@@ -22,6 +22,7 @@ import (
 	"testing"
 	"time"
 
+	"anteroom/edge"
 	"anteroom/edge/edgetest"
 	"anteroom/edge/migrations"
 	"anteroom/edge/snapshot"
@@ -633,7 +634,7 @@ func TestSnapshotOfAnotherFormat(t *testing.T) {
 	o := bound(t, edgetest.Snapshot())
 	o.Snapshot = strings.Replace(o.Snapshot, snapshot.Format, "anteroom-snapshot-0", 1)
 	s := start(t, o)
-	s.want(500, "GET", "/api/aup", "")
+	s.want(500, "GET", "/api/presence", "")
 	if log := strings.Join(s.log(), "\n"); !strings.Contains(log, "anteroom-snapshot-0") || !strings.Contains(log, snapshot.Format) {
 		t.Errorf("the log does not name both formats:\n%s", log)
 	}

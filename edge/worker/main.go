@@ -6,6 +6,7 @@
 //	base() u32                     where memory that is no stack begins
 //	alloc(size u32) u32            address of fresh memory
 //	load(at, size u32) u32         the snapshot's text, once, and it must stay where it is; facts out
+//	loaded() u32                   where the memory ends that load made to last
 //	handle(at, size u32) u32       a turn in, its outcome out; see core for the duties of a host
 //	deliver(at, size u32) u32      the same for the outbox
 //
@@ -52,8 +53,15 @@ func load(at unsafe.Pointer, size uint32) unsafe.Pointer {
 	if err != nil {
 		fault = err.Error()
 	}
+	lasting = alloc(1)
 	return result(wire.AppendFacts(make([]byte, 4, 4096), fault, s, api.MCPPath, mcp.Unfinished()))
 }
+
+// lasting is the end of what load made, but for the facts, which are read once.
+var lasting unsafe.Pointer
+
+//go:wasmexport loaded
+func loaded() unsafe.Pointer { return lasting }
 
 //go:wasmexport handle
 func handle(at unsafe.Pointer, size uint32) unsafe.Pointer { return call(at, size, service.Handle) }
@@ -66,7 +74,11 @@ func call(at unsafe.Pointer, size uint32, answer func(*core.Turn) core.Outcome) 
 	if err != nil {
 		return nil
 	}
-	return result(wire.AppendOutcome(make([]byte, 4, 4096), answer(t)))
+	outcome, room := answer(t), 1024
+	if outcome.Response != nil {
+		room += len(outcome.Response.Body)
+	}
+	return result(wire.AppendOutcome(make([]byte, 4, room), outcome))
 }
 
 // result puts the length before a frame that begins with four bytes for it.

@@ -49,7 +49,10 @@
  * @property {number} maxBody
  * @property {number} maxRounds
  * @property {number} maxEffects
- * @property {string[]} requestHeaders
+ * @property {string[]} readHeaders      Names of header fields that matter for a GET or HEAD,
+ * @property {string[]} queryHeaders     for one with a query,
+ * @property {string[]} bodyHeaders      for other methods,
+ * @property {string[]} messageHeaders   for messages to the MCP server.
  * @property {string} canonicalHost
  * @property {string} apexHost
  * @property {boolean} limited
@@ -196,6 +199,19 @@ export function encodeTurn(t) {
   return buffer.subarray(0, end);
 }
 
+// Header fields are the same in most answers, and comparing them takes less time than making a text of them.
+const MAX_TEXTS = 16;
+/** @type {{ bytes: Uint8Array, text: string }[]} */
+const texts = [];
+
+/** @param {Uint8Array} a @param {Uint8Array} b */
+function equal(a, b) {
+  let i = a.length;
+  if (i !== b.length) return false;
+  while (i > 0 && a[i - 1] === b[i - 1]) i--;
+  return i === 0;
+}
+
 /** Reads a frame from its start. It copies what it gives, so that the frame may change afterwards. */
 class Reader {
   /** @param {Uint8Array} frame */
@@ -285,9 +301,20 @@ class Reader {
     throw new RangeError('an effect is of an unknown kind');
   }
 
+  /** A text that most often was read before. */
+  known() {
+    const raw = this.raw();
+    let found = texts.find(({ bytes }) => equal(bytes, raw));
+    if (!found) {
+      if (texts.length === MAX_TEXTS) texts.pop();
+      texts.unshift((found = { bytes: raw.slice(), text: decoder.decode(raw) }));
+    }
+    return found.text;
+  }
+
   /** @returns {Answer} */
   answer() {
-    return { status: this.u32(), fields: this.text(), body: this.text(), log: this.text() };
+    return { status: this.u32(), fields: this.known(), body: this.text(), log: this.text() };
   }
 
   /** @returns {Outcome} */
@@ -324,7 +351,8 @@ export function decodeFacts(frame) {
   const fault = r.text();
   if (fault !== '') throw new Error(fault);
   return r.last({
-    maxBody: r.u32(), maxRounds: r.u32(), maxEffects: r.u32(), requestHeaders: r.texts(),
+    maxBody: r.u32(), maxRounds: r.u32(), maxEffects: r.u32(), readHeaders: r.texts(), queryHeaders: r.texts(),
+    bodyHeaders: r.texts(), messageHeaders: r.texts(),
     canonicalHost: r.text(), apexHost: r.text(), limited: r.u8() === 1, relayFrom: r.text(), relayTo: r.text(), relayWebhook: r.text(),
     unfinished: /** @type {Answer} */ (r.outcome().answer),
     messagesPath: r.text(), messagesUnfinished: /** @type {Answer} */ (r.outcome().answer),

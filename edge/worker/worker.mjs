@@ -14,7 +14,7 @@ import { hasLimiter, headersOf, nothing, perform, read, signer, signerOf } from 
 /**
  * @import { Entry } from './core.mjs'
  * @import { Env, Signer } from './effects.mjs'
- * @import { Answer, Effect, Facts, Result, Turn } from './wire.mjs'
+ * @import { Answer, Effect, Facts, Outcome, Result, Turn } from './wire.mjs'
  */
 
 /** The instance in use. @type {Core | undefined} */
@@ -34,22 +34,21 @@ function round(entry, turn) {
  * Takes a turn to its answer. It throws where that cannot be done.
  * @param {Entry} entry
  * @param {Turn} turn
+ * @param {Outcome} outcome  Of its first round.
  * @param {Facts} facts
  * @param {Env} env
  * @param {ExecutionContext} ctx
  * @returns {Promise<Answer>}
  */
-async function run(entry, turn, facts, env, ctx) {
-  for (let n = 0; n < facts.maxRounds; n++) {
-    const { answer, effects } = round(entry, turn);
-    if (answer) {
-      if (answer.log !== '') console.error(answer.log);
-      return answer;
-    }
+async function run(entry, turn, outcome, facts, env, ctx) {
+  for (let n = 1; n <= facts.maxRounds; n++) {
+    const { answer, effects } = outcome;
+    if (answer) return answer;
     if (effects.length === 0 || effects.length > facts.maxEffects) break;
     const results = await Promise.all(effects.map((effect) => perform(effect, facts, env)));
     if (effects.some((effect, i) => feedsOutbox(effect, results[i]))) ctx.waitUntil(deliver(env, ctx));
     turn.journal.push(...results);
+    outcome = round(entry, turn);
   }
   throw new Error('a turn asked for too much');
 }
@@ -71,7 +70,9 @@ async function deliver(env, ctx) {
   try {
     for (;;) {
       const turn = begin('POST', '/', facts.canonicalHost, facts, env, signer);
-      if ((await run('deliver', turn, facts, env, ctx)).status !== 200) return;
+      const answer = await run('deliver', turn, round('deliver', turn), facts, env, ctx);
+      if (answer.log !== '') console.error(answer.log);
+      if (answer.status !== 200) return;
     }
   } catch (e) {
     console.error('outbox not delivered: it is tried again later:', e);
@@ -96,20 +97,20 @@ function begin(method, target, host, facts, env, signer) {
 }
 
 // Random bytes, fetched for many turns at once.
-const random = new Uint8Array(4096);
-let spent = random.length;
+let random = nothing, spent = 0;
 
 /** Bytes that no other turn has. */
 function entropy() {
   if (spent === random.length) {
-    crypto.getRandomValues(random);
+    random = crypto.getRandomValues(new Uint8Array(4096));
     spent = 0;
   }
-  return random.slice(spent, (spent += 16));
+  return random.subarray(spent, (spent += 16));
 }
 
 /** @param {Answer} answer */
-function respond({ status, fields, body }) {
+function respond({ status, fields, body, log }) {
+  if (log !== '') console.error(log);
   return new Response(body === '' ? null : body, { status, headers: headersOf(fields) });
 }
 
@@ -140,35 +141,55 @@ function hostOf(url, end) {
 }
 
 /**
- * Answers a request that is for the core, or for the apex, which only redirects.
+ * Answers a request that is for the core, or for the apex, which only redirects. What the core knows by itself is
+ * answered at once: a promise costs the runtime more than the core.
  * @param {Request} request
  * @param {string} method
  * @param {string} host
  * @param {string} target
  * @param {Env} env
  * @param {ExecutionContext} ctx
+ * @returns {Response | Promise<Response>}
  */
-async function answer(request, method, host, target, env, ctx) {
+function answer(request, method, host, target, env, ctx) {
   const { facts } = (core ??= new Core(module, snapshot));
   if (host === facts.apexHost) return redirect(target, facts.canonicalHost);
   if (env.ASSETS && !/^\/(api|v1)(?![^/?])/.test(target)) return env.ASSETS.fetch(request);
-  try {
-    const turn = begin(method, target, host, facts, env, signer ?? (await signerOf(env)));
-    turn.client = request.headers.get('cf-connecting-ip') ?? '';
-    for (const name of facts.requestHeaders) {
+  /** @param {unknown} e */
+  const failed = (e) => {
+    console.error('a turn failed:', e instanceof Error ? e.message : '');
+    return respond(unfinished(facts, host, method, target));
+  };
+  /** @param {Answer} answer */
+  const answered = (answer) => {
+    if (method === 'GET' && answer.status === 200 && host === facts.canonicalHost && !target.includes('?') && answer.fields.includes('cache-control: public')) {
+      constants.set(target, answer);
+    }
+    return respond(answer);
+  };
+  const reads = method === 'GET' || method === 'HEAD';
+  /** @param {Signer} signer */
+  const turnOf = (signer) => {
+    const turn = begin(method, target, host, facts, env, signer);
+    if (turn.limiter) turn.client = request.headers.get('cf-connecting-ip') ?? '';
+    const query = target.indexOf('?'), messages = (query < 0 ? target : target.slice(0, query)) === facts.messagesPath;
+    for (const name of reads ? (query < 0 ? facts.readHeaders : facts.queryHeaders) : messages ? facts.messageHeaders : facts.bodyHeaders) {
       const value = request.headers.get(name);
       if (value !== null) turn.fields += `${name}: ${value}\n`;
     }
-    if (method !== 'GET' && method !== 'HEAD') turn.body = await bodyOf(request, facts.maxBody);
-    const answered = await run('handle', turn, facts, env, ctx);
-    if (method === 'GET' && answered.status === 200 && host === facts.canonicalHost && !target.includes('?') &&
-      answered.fields.includes('cache-control: public')) {
-      constants.set(target, answered);
-    }
-    return respond(answered);
+    return turn;
+  };
+  const later = async () => {
+    const turn = turnOf(await signerOf(env));
+    if (!reads) turn.body = await bodyOf(request, facts.maxBody);
+    return answered(await run('handle', turn, round('handle', turn), facts, env, ctx));
+  };
+  if (!reads || !signer) return later().catch(failed);
+  try {
+    const turn = turnOf(signer), outcome = round('handle', turn);
+    return outcome.answer ? answered(outcome.answer) : run('handle', turn, outcome, facts, env, ctx).then(answered, failed);
   } catch (e) {
-    console.error('a turn failed:', e instanceof Error ? e.message : '');
-    return respond(unfinished(facts, host, method, target));
+    return failed(e);
   }
 }
 
@@ -203,12 +224,14 @@ export default {
       const constant = constants.get(target);
       if (constant && !request.headers.has('if-none-match')) return respond(constant);
     }
-    return answer(request, method, host, target, env, ctx).catch((e) => {
+    try {
+      return answer(request, method, host, target, env, ctx);
+    } catch (e) {
       console.error('the core does not start:', e instanceof Error ? e.message : '');
       return Response.json({ type: 'about:blank', title: 'Internal error', status: 500 }, {
         status: 500, headers: { 'content-type': 'application/problem+json', 'cache-control': 'no-store', 'access-control-allow-origin': '*', 'x-content-type-options': 'nosniff', 'referrer-policy': 'no-referrer' },
       });
-    });
+    }
   },
 
   /**

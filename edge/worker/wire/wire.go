@@ -14,7 +14,8 @@
 //	outcome  u8 kind: 0 response: u32 status, fields, bytes body, text log
 //	                  1 effects: list of effect
 //	facts    text error: what is wrong with the snapshot; where it is empty, so is the rest:
-//	         u32 most bytes of a body, u32 most rounds, u32 most effects, list of text request headers,
+//	         u32 most bytes of a body, u32 most rounds, u32 most effects, list of text headers of a read, of
+//	         one with a query, of other methods, of messages,
 //	         text canonical host, text apex host, u8 limited (0, 1), text relay from, text relay to,
 //	         text relay webhook, outcome of a turn that the host could not take to its end
 //	effect   u8 kind: 0 exec:   list of (text SQL, list of value)
@@ -38,6 +39,7 @@ package wire
 
 import (
 	"errors"
+	"slices"
 	"strings"
 
 	"anteroom/edge/core"
@@ -142,7 +144,8 @@ func AppendFacts(b []byte, fault string, s *snapshot.Snapshot, messages string, 
 		return b
 	}
 	b = u32(u32(u32(b, core.MaxBody), core.MaxRounds), core.MaxEffects)
-	b = texts(b, core.RequestHeaders)
+	b = texts(texts(b, core.ReadHeaders), slices.Concat(core.ReadHeaders, core.QueryHeaders))
+	b = texts(texts(b, core.BodyHeaders), slices.Concat(core.BodyHeaders, core.MessageHeaders))
 	b = flag(text(text(b, s.CanonicalHost), s.ApexHost), s.WritesPerMinute > 0)
 	b = text(text(text(b, s.RelayFrom), s.RelayTo), s.RelayWebhook)
 	failed := &core.Turn{Snapshot: s, Request: core.Request{Host: s.CanonicalHost}}
