@@ -18,8 +18,9 @@ made=build/cache/edge/$key.wasm
 if [ ! -e "$made" ]; then
   unfinished=$(mktemp -d build/cache/edge.XXXXXX)
   trap 'rm -rf "$unfinished"' EXIT
-  # -panic=trap: a panic ends the call and nothing else, and the host makes a new instance.
-  "$TINYGO" build -o "$unfinished/edge.wasm" -target build/target.json -opt 2 -panic trap -no-debug \
+  # -opt s: two thirds of the size that -opt 2 gives, and no slower where it counts: the runtime is what costs.
+  # -panic trap: a panic ends the call and nothing else, and the host makes a new instance.
+  "$TINYGO" build -o "$unfinished/edge.wasm" -target build/target.json -opt s -panic trap -no-debug \
     -ldflags "-extldflags=--Map=$unfinished/map" ./edge/worker
   # A custom section called "mutable" holds the address, four bytes, where memory that a call may change begins.
   address=$(awk '$NF == ".data" { print substr("0000000" $1, length($1)) }' "$unfinished/map")

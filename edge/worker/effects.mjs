@@ -1,6 +1,6 @@
 // The effects of the core, performed on Cloudflare Workers. See package core for what each of them is.
 
-import { REFUSED, TIMEOUT, UNAVAILABLE } from './wire.mjs';
+import { equal, REFUSED, TIMEOUT, UNAVAILABLE } from './wire.mjs';
 
 /**
  * @import { Effect, Exec, Facts, Fetch, Limit, Relay, Result, Sign, Value, Verify } from './wire.mjs'
@@ -264,21 +264,20 @@ export async function makeSigner(secret) {
 
 /** @param {Sign} s @param {Env} env @returns {Promise<Result>} */
 async function sign({ message }, env) {
-  const { key } = await signerOf(env);
+  const { key } = signer ?? (await signerOf(env));
   if (!key) return { failure: UNAVAILABLE };
   return { data: new Uint8Array(await crypto.subtle.sign('Ed25519', key, message)) };
 }
 
-/** The published keys that were asked for, by their bytes. @type {Map<string, CryptoKey>} */
-const verifiers = new Map();
+/** The published keys that were asked for. @type {{ bytes: Uint8Array, key: CryptoKey }[]} */
+const verifiers = [];
 
 /** @param {Verify} v @returns {Promise<Result>} */
 async function verify({ message, publicKey, signature }) {
-  const name = publicKey.join();
-  let key = verifiers.get(name);
+  let key = verifiers.find(({ bytes }) => equal(bytes, publicKey))?.key;
   if (!key) {
     key = await crypto.subtle.importKey('raw', publicKey, 'Ed25519', true, ['verify']);
-    verifiers.set(name, key);
+    verifiers.push({ bytes: publicKey, key });
   }
   return { ok: await crypto.subtle.verify('Ed25519', key, signature, message) };
 }

@@ -204,8 +204,8 @@ const MAX_TEXTS = 16;
 /** @type {{ bytes: Uint8Array, text: string }[]} */
 const texts = [];
 
-/** @param {Uint8Array} a @param {Uint8Array} b */
-function equal(a, b) {
+/** Whether two byte strings are the same. @param {Uint8Array} a @param {Uint8Array} b */
+export function equal(a, b) {
   let i = a.length;
   if (i !== b.length) return false;
   while (i > 0 && a[i - 1] === b[i - 1]) i--;

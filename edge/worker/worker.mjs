@@ -45,7 +45,7 @@ async function run(entry, turn, outcome, facts, env, ctx) {
     const { answer, effects } = outcome;
     if (answer) return answer;
     if (effects.length === 0 || effects.length > facts.maxEffects) break;
-    const results = await Promise.all(effects.map((effect) => perform(effect, facts, env)));
+    const results = effects.length === 1 ? [await perform(effects[0], facts, env)] : await Promise.all(effects.map((effect) => perform(effect, facts, env)));
     if (effects.some((effect, i) => feedsOutbox(effect, results[i]))) ctx.waitUntil(deliver(env, ctx));
     turn.journal.push(...results);
     outcome = round(entry, turn);
@@ -180,8 +180,8 @@ function answer(request, method, host, target, env, ctx) {
     return turn;
   };
   const later = async () => {
-    const turn = turnOf(await signerOf(env));
-    if (!reads) turn.body = await bodyOf(request, facts.maxBody);
+    const turn = turnOf(signer ?? (await signerOf(env)));
+    if (!reads) turn.body = new Uint8Array(await bodyOf(request, facts.maxBody));
     return answered(await run('handle', turn, round('handle', turn), facts, env, ctx));
   };
   if (!reads || !signer) return later().catch(failed);
@@ -204,10 +204,9 @@ function unfinished(facts, host, method, target) {
 }
 
 /** Reads a body up to one byte more than the core takes. @param {Request} request @param {number} most */
-async function bodyOf(request, most) {
+function bodyOf(request, most) {
   const declared = request.headers.get('content-length');
-  if (declared !== null && Number(declared) <= most) return new Uint8Array(await request.arrayBuffer());
-  return read(request.body, most + 1);
+  return declared !== null && Number(declared) <= most ? request.arrayBuffer() : read(request.body, most + 1);
 }
 
 export default {
