@@ -467,14 +467,24 @@ func (w *Writer) Item(value string) {
 
 const hex = "0123456789abcdef"
 
+func escaped(c byte) bool { return c < 0x20 || c == '"' || c == '\\' }
+
 // AppendString appends s, which must be valid UTF-8, as JSON.stringify writes it
 // (ECMA-262 QuoteJSONString).
 func AppendString(dst []byte, s string) []byte {
-	dst = append(dst, '"')
-	start := 0
-	for i := 0; i < len(s); i++ {
+	// Most texts need no escape: they are copied as a whole, into room made once.
+	plain := 0
+	for plain < len(s) && !escaped(s[plain]) {
+		plain++
+	}
+	at := len(dst)
+	dst = slices.Grow(dst, len(s)+2)[:at+1+plain]
+	dst[at] = '"'
+	copy(dst[at+1:], s[:plain])
+	start := plain
+	for i := plain; i < len(s); i++ {
 		c := s[i]
-		if c >= 0x20 && c != '"' && c != '\\' {
+		if !escaped(c) {
 			continue
 		}
 		dst = append(dst, s[start:i]...)
