@@ -348,8 +348,11 @@ func longQuery(query string) *Refusal {
 	return nil
 }
 
-// unreadable says why a body is not read: it is too large, or declared as something other than JSON.
+// unreadable says why a body is not read: it is not there as a whole, too large, or declared as something other than JSON.
 func unreadable(t *core.Turn) *Refusal {
+	if t.Request.Incomplete {
+		return &Refusal{core.InvalidInput, core.InvalidJSON, "the body broke off, or took too long to arrive"}
+	}
 	if len(t.Request.Body) > core.MaxBody {
 		return &Refusal{core.BodyTooLarge, core.TooLarge, "the body has more than " + strconv.Itoa(core.MaxBody) + " bytes"}
 	}

@@ -63,6 +63,8 @@ type Request struct {
 	Host   string // host name without port, lower-case; IPv6 without brackets
 	Header []Header
 	Body   []byte // up to MaxBody+1 bytes
+
+	Incomplete bool // the body broke off, or took too long to arrive
 }
 
 // Get returns the value of a header field, by its lower-case name; "" when it is absent.

@@ -325,15 +325,14 @@ func (h *Host) ServeHTTP(out http.ResponseWriter, r *http.Request) {
 // dynamic lets the core answer.
 func (h *Host) dynamic(w http.ResponseWriter, r *http.Request, on *site, host, target string) {
 	body, err := io.ReadAll(io.LimitReader(r.Body, core.MaxBody+1))
-	switch {
-	case errors.Is(err, os.ErrDeadlineExceeded):
-		fail(w, http.StatusRequestTimeout, "the body took too long")
-		return
-	case err != nil:
-		fail(w, http.StatusBadRequest, "the body could not be read")
+	if errors.Is(err, io.ErrUnexpectedEOF) { // the caller has gone
+		fail(w, http.StatusBadRequest, "the body broke off")
 		return
 	}
-	request := core.Request{Method: r.Method, Target: target, Host: host, Body: body}
+	request := core.Request{Method: r.Method, Target: target, Host: host, Body: body, Incomplete: err != nil}
+	if request.Incomplete {
+		w.Header().Set("Connection", "close")
+	}
 	for _, name := range core.RequestHeaders {
 		if lines := r.Header.Values(name); len(lines) > 0 {
 			request.Header = append(request.Header, core.Header{Name: name, Value: strings.Join(lines, ", ")})

@@ -471,10 +471,10 @@ func TestGoneClient(t *testing.T) {
 
 // TestSlowClient: neither a slow head nor a slow body holds a connection for long.
 func TestSlowClient(t *testing.T) {
-	h, _ := open(t, Config{}, fake{handle: func(*core.Turn) core.Outcome { return text(200, "turn") }})
+	h, _ := open(t, Config{}, fake{handle: func(turn *core.Turn) core.Outcome { return text(200, "whole: %t", !turn.Request.Incomplete) }})
 	h.server.ReadHeaderTimeout, h.server.ReadTimeout = 100*time.Millisecond, 200*time.Millisecond
 	address, _ := serve(t, h)
-	for begin, want := range map[string]string{"GET /api/x HTTP/1.1\r\nHost: a\r\n": "", "POST /api/x HTTP/1.1\r\nHost: a\r\nContent-Length: 100\r\n\r\n": "HTTP/1.1 408"} {
+	for begin, want := range map[string]string{"GET /api/x HTTP/1.1\r\nHost: a\r\n": "", "POST /api/x HTTP/1.1\r\nHost: a\r\nContent-Length: 100\r\n\r\n": "HTTP/1.1 200"} {
 		conn, err := net.Dial("tcp", address)
 		if err != nil {
 			t.Fatal(err)
@@ -491,9 +491,38 @@ func TestSlowClient(t *testing.T) {
 		}()
 		conn.SetReadDeadline(time.Now().Add(5 * time.Second))
 		answer, err := io.ReadAll(conn)
-		if errors.Is(err, os.ErrDeadlineExceeded) || !strings.HasPrefix(string(answer), want) || strings.Contains(string(answer), "turn") {
+		if errors.Is(err, os.ErrDeadlineExceeded) || !strings.HasPrefix(string(answer), want) || strings.Contains(string(answer), "whole: true") || want != "" && !strings.Contains(string(answer), "Connection: close") {
 			t.Errorf("%q: %q (%v)", begin, answer, err)
 		}
+	}
+}
+
+// TestUnreadableBody: a body that does not arrive is refused in the words of the endpoint, and nothing is stored.
+func TestUnreadableBody(t *testing.T) {
+	h, _ := open(t, Config{}, fake{})
+	h.server.ReadTimeout = 200 * time.Millisecond
+	address, _ := serve(t, h)
+	for _, test := range []struct{ path, framing, body, want string }{
+		{"/api/waitlist", "Content-Length: 40", `{"agent_name":"slow"}`, `"code":"invalid_json"`},
+		{"/api/waitlist", "Transfer-Encoding: chunked", "no chunk\r\n", `"contract":{`},
+		{"/api/mcp", "Content-Length: 40", "{}", `{"jsonrpc":"2.0","id":null,"error":{"code":-32600,`},
+		{"/api/mcp", "Transfer-Encoding: chunked", "no chunk\r\n", `"error":{"code":-32600,`},
+	} {
+		conn, err := net.Dial("tcp", address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close()
+		io.WriteString(conn, "POST "+test.path+" HTTP/1.1\r\nHost: localhost\r\n"+test.framing+"\r\n\r\n"+test.body)
+		conn.SetReadDeadline(time.Now().Add(5 * time.Second))
+		answer, err := io.ReadAll(conn)
+		if err != nil || !strings.HasPrefix(string(answer), "HTTP/1.1 400") || !strings.Contains(string(answer), test.want) ||
+			!strings.Contains(strings.ToLower(string(answer)), "access-control-allow-origin") {
+			t.Errorf("%s %s: %s (%v)", test.path, test.framing, answer, err)
+		}
+	}
+	if n := count(t, h.store, "registrations"); n != 0 {
+		t.Errorf("%d rows", n)
 	}
 }
 
