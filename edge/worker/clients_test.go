@@ -16,18 +16,7 @@ import (
 
 // TestMCPClients lets real clients of the MCP server talk to both hosts, with the content that is shipped.
 func TestMCPClients(t *testing.T) {
-	folder, err := bundle()
-	if err != nil {
-		t.Fatal(err)
-	}
-	text, err := os.ReadFile(filepath.Join(folder, "snapshot.txt"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	published, err := snapshot.Decode(text)
-	if err != nil {
-		t.Fatal(err)
-	}
+	published := shipped(t)
 	published.WritesPerMinute = 0
 	for name, base := range map[string]string{"native": native(t, local.Config{Snapshot: published}), "worker": start(t, bound(t, published)).url} {
 		t.Run(name, func(t *testing.T) {
@@ -38,6 +27,24 @@ func TestMCPClients(t *testing.T) {
 			t.Logf("%s", said)
 		})
 	}
+}
+
+// shipped is the content of this project as it is deployed.
+func shipped(t *testing.T) *snapshot.Snapshot {
+	t.Helper()
+	folder, err := bundle()
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(filepath.Join(folder, "snapshot.txt"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := snapshot.Decode(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
 }
 
 // native starts the native host with an empty store, and gives its address.
