@@ -18,8 +18,9 @@ generate: ## make public/ from content/
 edge: ## build the bundle for Cloudflare in build/bundle/
 	go run ./cmd/anteroom build
 
-bench: ## run the benchmarks; it ends with tables of their medians
+bench: ## make a bundle to measure in build/out/candidate, and run the benchmarks; it ends with tables of their medians
 	@mkdir -p build/cache
+	build/bench/edge.sh
 	go test -run '^$$' -bench . -benchmem -count 6 -benchtime 0.2s ./... > build/cache/bench.txt || { cat build/cache/bench.txt; exit 1; }
 	@go tool -modfile=build/tools/go.mod benchstat build/cache/bench.txt
 
