@@ -16,6 +16,7 @@ import (
 
 // TestMCPClients lets real clients of the MCP server talk to both hosts, with the content that is shipped.
 func TestMCPClients(t *testing.T) {
+	t.Parallel()
 	published := shipped(t)
 	published.WritesPerMinute = 0
 	for name, base := range map[string]string{"native": native(t, local.Config{Snapshot: published}), "worker": start(t, bound(t, published)).url} {
