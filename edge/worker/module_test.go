@@ -477,17 +477,9 @@ func TestTheLargestTurns(t *testing.T) {
 // TestTheLargestBatches runs the MCP batches that want most, with the content that is shipped.
 func TestTheLargestBatches(t *testing.T) {
 	t.Parallel()
-	folder, err := bundle()
-	if err != nil {
-		t.Fatal(err)
-	}
-	text, err := os.ReadFile(filepath.Join(folder, "snapshot.txt"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	published := shipped(t)
 	d := startDriver(t)
-	e := d.load(string(text))
-	published, _ := snapshot.Decode(text)
+	e := d.load(string(published.Encode()))
 	host := edgetest.NewHost(t)
 	times := func(n int, method, params string) string {
 		message := `{"jsonrpc":"2.0","id":1,"method":"` + method + `","params":` + params + `}`

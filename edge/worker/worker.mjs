@@ -121,10 +121,19 @@ function respond({ status, fields, body, log }) {
 /** @type {{ host: string, answers: Record<string, { fields: string, document: string, rest: string }> }} */
 const built = JSON.parse(constantsText);
 /** By target. @type {Map<string, Answer>} */
-const constants = new Map(Object.entries(built.answers).map(([target, { fields, document, rest }]) => {
-  const at = snapshot.indexOf(`\n${document}\t`) + document.length + 2;
-  return [target, { status: 200, fields, body: snapshot.slice(at, snapshot.indexOf('\n', at) - 1) + rest, log: '' }];
-}));
+const constants = new Map();
+
+/** The answer to a GET of a target alone, where it is known without the core. @param {string} target */
+function constantOf(target) {
+  let answer = constants.get(target);
+  if (!answer && Object.hasOwn(built.answers, target)) {
+    const { fields, document, rest } = built.answers[target];
+    const at = snapshot.indexOf(`\n${document}\t`) + document.length + 2;
+    answer = { status: 200, fields, body: snapshot.slice(at, snapshot.indexOf('\n', at) - 1) + rest, log: '' };
+    constants.set(target, answer);
+  }
+  return answer;
+}
 
 // The last authority of an address, and its host name. @type {string}
 let lastOrigin = '', lastHost = '';
@@ -220,7 +229,7 @@ export default {
     const slash = url.indexOf('/', url.indexOf('://') + 3);
     const host = hostOf(url, slash), target = url.slice(slash);
     if (method === 'GET' && host === built.host) {
-      const constant = constants.get(target);
+      const constant = constantOf(target);
       if (constant && !request.headers.has('if-none-match')) return respond(constant);
     }
     try {

@@ -17,7 +17,8 @@
 //	         u32 most bytes of a body, u32 most rounds, u32 most effects, list of text headers of a read, of
 //	         one with a query, of other methods, of messages,
 //	         text canonical host, text apex host, u8 limited (0, 1), text relay from, text relay to,
-//	         text relay webhook, outcome of a turn that the host could not take to its end
+//	         text relay webhook, outcome of a turn that the host could not take to its end, text path of
+//	         the messages, outcome of a POST there that the host could not take to its end
 //	effect   u8 kind: 0 exec:   list of (text SQL, list of value)
 //	                  1 relay:  text ID, text subject, text text, list of text records
 //	                  2 fetch:  u8 self (0, 1), text method, text URL, fields, bytes body, u32 most bytes, u32 milliseconds,
