@@ -18,9 +18,6 @@ import (
 	"anteroom/edge/jsondoc"
 	"anteroom/edge/snapshot"
 	"anteroom/generator/site"
-
-	"github.com/go-json-experiment/json"
-	"github.com/go-json-experiment/json/jsontext"
 )
 
 // Document is one file of the published tree.
@@ -148,11 +145,12 @@ func (g *generation) answer(path string, v any) {
 
 // indented is the JSON text of v, indented and with a line break at its end.
 func (g *generation) indented(v any) []byte {
-	doc, err := json.Marshal(v, json.Deterministic(true), jsontext.WithIndent("  "))
-	if err != nil {
-		g.faults = append(g.faults, err)
+	w := textWriter{indent: "  "}
+	w.value(v, "\n")
+	if w.err != nil {
+		g.faults = append(g.faults, w.err)
 	}
-	return append(doc, '\n')
+	return append(w.buf, '\n')
 }
 
 // withTrailer adds the trailer, as the canonical host writes it, to the text of an object.
@@ -172,7 +170,11 @@ func (g *generation) text(v any) []byte {
 	return doc
 }
 
-func text(v any) ([]byte, error) { return json.Marshal(v, json.Deterministic(true)) }
+func text(v any) ([]byte, error) {
+	w := textWriter{}
+	w.value(v, "")
+	return w.buf, w.err
+}
 
 // facts is the snapshot without its documents.
 func (g *generation) facts() *snapshot.Snapshot {

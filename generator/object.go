@@ -1,6 +1,8 @@
 package generator
 
 import (
+	"strings"
+
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 )
@@ -11,22 +13,6 @@ type object []member
 type member struct {
 	name  string
 	value any
-}
-
-// MarshalJSONTo writes the members in their order.
-func (o object) MarshalJSONTo(enc *jsontext.Encoder) error {
-	if err := enc.WriteToken(jsontext.BeginObject); err != nil {
-		return err
-	}
-	for _, m := range o {
-		if err := enc.WriteToken(jsontext.String(m.name)); err != nil {
-			return err
-		}
-		if err := json.MarshalEncode(enc, m.value); err != nil {
-			return err
-		}
-	}
-	return enc.WriteToken(jsontext.EndObject)
 }
 
 // set adds a member, or replaces the one of that name.
@@ -48,4 +34,72 @@ func (o object) get(name string) any {
 		}
 	}
 	return nil
+}
+
+// textWriter writes JSON texts. It knows what documents are made of, and leaves the rest, Go types above all, to package json,
+// which takes several times as long.
+type textWriter struct {
+	buf    []byte
+	indent string // of one level; without it the text is compact
+	err    error  // the first
+}
+
+// value writes v. newline is the line break and the indentation of the line in which it begins.
+func (w *textWriter) value(v any, newline string) {
+	switch v := v.(type) {
+	case object:
+		w.elements('{', '}', len(v), newline, func(i int, newline string) {
+			w.string(v[i].name)
+			w.buf = append(w.buf, ':')
+			if w.indent != "" {
+				w.buf = append(w.buf, ' ')
+			}
+			w.value(v[i].value, newline)
+		})
+	case []object:
+		w.elements('[', ']', len(v), newline, func(i int, newline string) { w.value(v[i], newline) })
+	case []any:
+		w.elements('[', ']', len(v), newline, func(i int, newline string) { w.value(v[i], newline) })
+	case []string:
+		w.elements('[', ']', len(v), newline, func(i int, _ string) { w.string(v[i]) })
+	case string:
+		w.string(v)
+	default:
+		options := []json.Options{json.Deterministic(true)}
+		if w.indent != "" {
+			options = append(options, jsontext.WithIndent(w.indent), jsontext.WithIndentPrefix(strings.TrimPrefix(newline, "\n")))
+		}
+		doc, err := json.Marshal(v, options...)
+		w.buf = append(w.buf, doc...)
+		w.failed(err)
+	}
+}
+
+// elements writes n elements between brackets, each on a line of its own where the text is indented.
+func (w *textWriter) elements(open, end byte, n int, newline string, write func(i int, newline string)) {
+	inner := newline + w.indent
+	w.buf = append(w.buf, open)
+	for i := range n {
+		if i > 0 {
+			w.buf = append(w.buf, ',')
+		}
+		w.buf = append(w.buf, inner...)
+		write(i, inner)
+	}
+	if n > 0 {
+		w.buf = append(w.buf, newline...)
+	}
+	w.buf = append(w.buf, end)
+}
+
+func (w *textWriter) string(s string) {
+	var err error
+	w.buf, err = jsontext.AppendQuote(w.buf, s)
+	w.failed(err)
+}
+
+func (w *textWriter) failed(err error) {
+	if w.err == nil {
+		w.err = err
+	}
 }

@@ -14,7 +14,6 @@ import (
 	"anteroom/generator/page"
 	"anteroom/generator/site"
 
-	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 )
 
@@ -159,7 +158,7 @@ func (g *generation) status() *page.Status {
 func (g *generation) linkedData() string {
 	s := &g.site.Service
 	organization := object{{"@type", "Organization"}, {"name", s.Operator}, {"url", s.BaseURL() + "/"}, {"email", s.Contact}}
-	doc, err := json.Marshal(object{
+	doc, err := jsontext.AppendFormat(nil, g.text(object{
 		{"@context", "https://schema.org"},
 		{"@type", "WebAPI"},
 		{"name", s.Name},
@@ -169,7 +168,7 @@ func (g *generation) linkedData() string {
 		{"termsOfService", g.url(g.route("aup").Path)},
 		{"isAccessibleForFree", true},
 		{"provider", organization},
-	}, jsontext.EscapeForHTML(true))
+	}), jsontext.EscapeForHTML(true))
 	if err != nil {
 		g.fault("linked data of the front page: %w", err)
 	}

@@ -55,6 +55,7 @@ SOURCE_DATE_EPOCH, in seconds, replaces the time that the expiry of security.txt
 				return nil
 			}
 			if !follow {
+				debug.SetGCPercent(gcPercent)
 				return once(check)
 			}
 			return watch(cmd.Context(), content, func(first bool) {
@@ -74,13 +75,12 @@ SOURCE_DATE_EPOCH, in seconds, replaces the time that the expiry of security.txt
 	return cmd
 }
 
-// gcPercent lets the heap grow to five times what is in use (package runtime, GOGC): a run over a small content
-// ends before anything is collected, and of a large one nearly everything is in use until its end.
+// gcPercent lets the heap of a single run grow to five times what is in use (package runtime, GOGC): over a small content
+// it ends before anything is collected, and of a large one nearly everything is in use until its end.
 const gcPercent = 400
 
 // build loads a content folder and generates what it publishes. It writes nothing.
 func build(folder string) (*site.Site, *generator.Output, error) {
-	defer debug.SetGCPercent(debug.SetGCPercent(gcPercent))
 	s, err := load(folder)
 	if err != nil {
 		return nil, nil, err
