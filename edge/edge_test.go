@@ -3,9 +3,11 @@ package edge_test
 import (
 	"encoding/json"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
+	"anteroom/edge/api"
 	"anteroom/edge/core"
 	"anteroom/edge/edgetest"
 )
@@ -282,6 +284,29 @@ func TestReadsHaveNoEffect(t *testing.T) {
 				t.Errorf("HEAD %s: body %q", target, r.Body)
 			}
 		}
+	}
+}
+
+// A host may give the answer to a read without a query to everyone who asks for it in the same second.
+func TestReadsDependOnTheSecond(t *testing.T) {
+	h := edgetest.NewHost(t)
+	compared := 0
+	for _, route := range api.Routes {
+		if !slices.Contains(route.Methods(), "GET") {
+			continue
+		}
+		turn := &core.Turn{Now: 1_800_000_000, Request: core.Request{Method: "GET", Target: route.Path, Host: edgetest.Snapshot().CanonicalHost}, Host: h.Core}
+		first := h.Edge.Handle(turn)
+		turn.Entropy[0]++
+		turn.Host.Client = "198.51.100.9"
+		if second := h.Edge.Handle(turn); !reflect.DeepEqual(first, second) {
+			t.Errorf("GET %s: depends on the entropy or on the client", route.Path)
+		} else if first.Response != nil && first.Response.Status == 200 {
+			compared++
+		}
+	}
+	if compared < 8 {
+		t.Errorf("only %d reads answered", compared)
 	}
 }
 

@@ -596,6 +596,24 @@ func TestClients(t *testing.T) {
 	}
 }
 
+// TestTheScoreboardIsOfNow: an answer that is made once a second is given in that second only.
+func TestTheScoreboardIsOfNow(t *testing.T) {
+	t.Parallel()
+	s := start(t, bound(t, edgetest.Snapshot()))
+	times := map[string]bool{}
+	for began := time.Now(); time.Since(began) < 2500*time.Millisecond; {
+		before := time.Now().Truncate(time.Second)
+		served, _ := s.want(200, "GET", "/api/roster", "")["served_at"].(string)
+		if at, err := time.Parse(time.RFC3339, served); err != nil || at.Before(before) || at.After(time.Now()) {
+			t.Fatalf("served at %q, asked in the second %s", served, before)
+		}
+		times[served] = true
+	}
+	if len(times) < 3 {
+		t.Errorf("only %d times in 2.5 seconds", len(times))
+	}
+}
+
 func TestReceiptKeys(t *testing.T) {
 	t.Parallel()
 	o := bound(t, edgetest.Snapshot())

@@ -90,7 +90,7 @@ async function deliver(env, ctx) {
  */
 function begin(method, target, host, facts, env, signer) {
   return {
-    now: Math.floor(Date.now() / 1000), entropy: entropy(),
+    now: clock(), entropy: entropy(),
     method, target, host, fields: '', body: nothing, client: '',
     publicKey: signer.publicKey, keyFault: signer.fault, limiter: facts.limited && hasLimiter(env), journal: [],
   };
@@ -114,14 +114,35 @@ function respond({ status, fields, body, log }) {
   return new Response(body === '' ? null : body, { status, headers: headersOf(fields) });
 }
 
-// What the core lets anyone cache depends on the content and the signing key alone, where the host is the canonical one,
-// there is no query and no If-None-Match. Most of these answers come with the bundle (see edge/constants.go), and so need
-// no instance; those that depend on the key are kept once they have been made. Sec-Purpose, Purpose and Sec-Fetch-Mode
-// only matter where a query asks for a write.
+// A GET without a query that has no effects depends on the content, the signing key and the second it is asked in, where the
+// host is the canonical one and there is no If-None-Match; what the core lets anyone cache does not depend on the second.
+// So each is made once. Most of the lasting ones come with the bundle (see edge/constants.go), and so need no instance.
 /** @type {{ host: string, answers: Record<string, { fields: string, document: string, rest: string }> }} */
 const built = JSON.parse(constantsText);
 /** By target. @type {Map<string, Answer>} */
 const constants = new Map();
+/** By target, of one second. @type {Map<string, Answer>} */
+const moments = new Map();
+let moment = 0;
+
+/** The second it is, in Unix time. */
+const clock = () => Math.floor(Date.now() / 1000);
+
+/** The answer to a GET of a target alone that was made in this second. @param {string} target */
+function momentOf(target) {
+  return moments.size > 0 && moment === clock() ? moments.get(target) : undefined;
+}
+
+/** Keeps the answer to a GET of a target alone, made at a second. @param {string} target @param {Answer} answer @param {number} now */
+function keep(target, answer, now) {
+  if (answer.fields.includes('cache-control: public')) {
+    constants.set(target, answer);
+    return;
+  }
+  if (moment !== now) moments.clear();
+  moment = now;
+  moments.set(target, answer);
+}
 
 /** The answer to a GET of a target alone, where it is known without the core. @param {string} target */
 function constantOf(target) {
@@ -169,13 +190,6 @@ function answer(request, method, host, target, env, ctx) {
     console.error('a turn failed:', e instanceof Error ? e.message : '');
     return respond(unfinished(facts, host, method, target));
   };
-  /** @param {Answer} answer */
-  const answered = (answer) => {
-    if (method === 'GET' && answer.status === 200 && host === facts.canonicalHost && !target.includes('?') && answer.fields.includes('cache-control: public')) {
-      constants.set(target, answer);
-    }
-    return respond(answer);
-  };
   const reads = method === 'GET' || method === 'HEAD';
   /** @param {Signer} signer */
   const turnOf = (signer) => {
@@ -191,12 +205,16 @@ function answer(request, method, host, target, env, ctx) {
   const later = async () => {
     const turn = turnOf(signer ?? (await signerOf(env)));
     if (!reads) turn.body = new Uint8Array(await bodyOf(request, facts.maxBody));
-    return answered(await run('handle', turn, round('handle', turn), facts, env, ctx));
+    return respond(await run('handle', turn, round('handle', turn), facts, env, ctx));
   };
   if (!reads || !signer) return later().catch(failed);
   try {
     const turn = turnOf(signer), outcome = round('handle', turn);
-    return outcome.answer ? answered(outcome.answer) : run('handle', turn, outcome, facts, env, ctx).then(answered, failed);
+    if (!outcome.answer) return run('handle', turn, outcome, facts, env, ctx).then(respond, failed);
+    if (method === 'GET' && outcome.answer.status === 200 && host === facts.canonicalHost && turn.fields === '' && !target.includes('?')) {
+      keep(target, outcome.answer, turn.now);
+    }
+    return respond(outcome.answer);
   } catch (e) {
     return failed(e);
   }
@@ -229,8 +247,8 @@ export default {
     const slash = url.indexOf('/', url.indexOf('://') + 3);
     const host = hostOf(url, slash), target = url.slice(slash);
     if (method === 'GET' && host === built.host) {
-      const constant = constantOf(target);
-      if (constant && !request.headers.has('if-none-match')) return respond(constant);
+      const known = constantOf(target) ?? momentOf(target);
+      if (known && !request.headers.has('if-none-match')) return respond(known);
     }
     try {
       return answer(request, method, host, target, env, ctx);

@@ -84,7 +84,8 @@ func Markdown(src []byte) (Body, error) {
 	}
 	// A wide table scrolls by itself, and by keyboard too. The renderer escapes text, so that only
 	// its own tags match.
-	html := strings.NewReplacer("</table>", "</table></section>", "<pre>", `<pre tabindex="0">`).Replace(b.String())
+	html := strings.ReplaceAll(b.String(), "</table>", "</table></section>")
+	html = strings.ReplaceAll(html, "<pre>", `<pre tabindex="0">`)
 	b.Reset()
 	for n, part := range strings.Split(html, "<table>") {
 		if n > 0 {
