@@ -387,15 +387,23 @@ type Writer struct {
 	Buf []byte
 }
 
-func (w *Writer) comma() {
+// comma is the comma that separates the next element from the one before it; 0 where there is none before.
+func (w *Writer) comma() byte {
 	if n := len(w.Buf); n > 0 && w.Buf[n-1] != '{' && w.Buf[n-1] != '[' && w.Buf[n-1] != ':' {
-		w.Buf = append(w.Buf, ',')
+		return ','
+	}
+	return 0
+}
+
+func (w *Writer) separate() {
+	if c := w.comma(); c != 0 {
+		w.Buf = append(w.Buf, c)
 	}
 }
 
 // Open begins an object or an array: c is '{' or '['.
 func (w *Writer) Open(c byte) {
-	w.comma()
+	w.separate()
 	w.Buf = append(w.Buf, c)
 }
 
@@ -404,8 +412,7 @@ func (w *Writer) Close(c byte) { w.Buf = append(w.Buf, c) }
 
 // Name begins a member of the open object; its value must follow.
 func (w *Writer) Name(name string) {
-	w.comma()
-	w.Buf = append(AppendString(w.Buf, name), ':')
+	w.Buf = appendQuoted(w.Buf, w.comma(), name, ':')
 }
 
 // Str writes a member that is a string.
@@ -444,7 +451,7 @@ func (w *Writer) Raw(name, value string) {
 // Members writes the members of an object whose JSON text is known.
 func (w *Writer) Members(object []byte) {
 	if inner := object[1 : len(object)-1]; len(inner) > 0 {
-		w.comma()
+		w.separate()
 		w.Buf = append(slices.Grow(w.Buf, len(inner)+1024), inner...) // what follows has room too: a tail, a trailer
 	}
 }
@@ -461,51 +468,86 @@ func (w *Writer) Strs(name string, values []string) {
 
 // Item writes a string as the next element of the open array.
 func (w *Writer) Item(value string) {
-	w.comma()
-	w.Buf = AppendString(w.Buf, value)
+	w.Buf = appendQuoted(w.Buf, w.comma(), value, 0)
 }
 
 const hex = "0123456789abcdef"
 
-func escaped(c byte) bool { return c < 0x20 || c == '"' || c == '\\' }
-
 // AppendString appends s, which must be valid UTF-8, as JSON.stringify writes it
 // (ECMA-262 QuoteJSONString).
-func AppendString(dst []byte, s string) []byte {
-	// Most texts need no escape: they are copied as a whole, into room made once.
-	plain := 0
-	for plain < len(s) && !escaped(s[plain]) {
-		plain++
+func AppendString(dst []byte, s string) []byte { return appendQuoted(dst, 0, s, 0) }
+
+// appendQuoted is AppendString with a byte before it and one behind it, where they are not 0. Most texts need no
+// escape: they are copied as a whole, into room made once.
+func appendQuoted(dst []byte, before byte, s string, behind byte) []byte {
+	at, plain := len(dst), unescaped(s)
+	if cap(dst)-at < len(s)+len(`,"":`) {
+		dst = slices.Grow(dst, len(s)+len(`,"":`))
 	}
-	at := len(dst)
-	dst = slices.Grow(dst, len(s)+2)[:at+1+plain]
+	dst = dst[:at+len(s)+len(`,"":`)]
+	if before != 0 {
+		dst[at] = before
+		at++
+	}
 	dst[at] = '"'
-	copy(dst[at+1:], s[:plain])
-	start := plain
-	for i := plain; i < len(s); i++ {
-		c := s[i]
-		if !escaped(c) {
-			continue
+	at += 1 + copy(dst[at+1:], s[:plain])
+	if plain < len(s) {
+		dst = appendEscaped(dst[:at], s[plain:])
+		at = len(dst)
+		dst = append(dst, `":`...)
+	}
+	dst[at] = '"'
+	at++
+	if behind != 0 {
+		dst[at] = behind
+		at++
+	}
+	return dst[:at]
+}
+
+// unescaped is how long the beginning of s is that needs no escape.
+func unescaped(s string) int {
+	i := 0
+	// Eight bytes at once: the highest bit of a byte of one of the terms is set where there may be one to escape.
+	for ; i+8 <= len(s); i += 8 {
+		b := s[i : i+8]
+		x := uint64(b[0]) | uint64(b[1])<<8 | uint64(b[2])<<16 | uint64(b[3])<<24 |
+			uint64(b[4])<<32 | uint64(b[5])<<40 | uint64(b[6])<<48 | uint64(b[7])<<56
+		quote, backslash := x^ones*'"', x^ones*'\\'
+		if ((x-ones*' ')|(quote-ones)|(backslash-ones))&^x&(ones<<7) != 0 {
+			break
 		}
-		dst = append(dst, s[start:i]...)
-		start = i + 1
-		switch c {
-		case '"', '\\':
+	}
+	for i < len(s) && s[i] >= ' ' && s[i] != '"' && s[i] != '\\' {
+		i++
+	}
+	return i
+}
+
+// ones has the lowest bit of each byte set.
+const ones = 0x0101010101010101
+
+func appendEscaped(dst []byte, s string) []byte {
+	for s != "" {
+		switch c := s[0]; {
+		case c == '"' || c == '\\':
 			dst = append(dst, '\\', c)
-		case '\b':
+		case c == '\b':
 			dst = append(dst, '\\', 'b')
-		case '\t':
+		case c == '\t':
 			dst = append(dst, '\\', 't')
-		case '\n':
+		case c == '\n':
 			dst = append(dst, '\\', 'n')
-		case '\f':
+		case c == '\f':
 			dst = append(dst, '\\', 'f')
-		case '\r':
+		case c == '\r':
 			dst = append(dst, '\\', 'r')
 		default:
 			dst = append(dst, '\\', 'u', '0', '0', hex[c>>4], hex[c&15])
 		}
+		s = s[1:]
+		plain := unescaped(s)
+		dst, s = append(dst, s[:plain]...), s[plain:]
 	}
-	dst = append(dst, s[start:]...)
-	return append(dst, '"')
+	return dst
 }
