@@ -10,6 +10,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -78,8 +79,9 @@ func dev(t *testing.T, arguments ...string) string {
 		}
 	})
 	for deadline := time.Now().Add(time.Minute); ; time.Sleep(50 * time.Millisecond) {
-		if conn, err := net.Dial("tcp", own); err == nil {
-			conn.Close()
+		// It listens before there is a worker behind it, and resets what comes then.
+		if answer, err := http.DefaultTransport.RoundTrip(&http.Request{Method: "HEAD", URL: &url.URL{Scheme: "http", Host: own, Path: "/"}}); err == nil {
+			answer.Body.Close()
 			return "http://" + own
 		}
 		select {
