@@ -16,7 +16,7 @@ import (
 	"anteroom/edge/jsondoc"
 
 	"github.com/go-json-experiment/json/jsontext"
-	"github.com/goccy/go-yaml/ast"
+	"go.yaml.in/yaml/v4"
 )
 
 // List is a list that grows (jobs, audits): its entries checked, rendered as
@@ -436,12 +436,11 @@ func (l *listLoader) readYAML(d *document, src []byte) {
 			l.asOf(jsonOf(e.value), at(d.nodePlace(e.value)))
 		case l.list.schema.member:
 			entries = true
-			items, ok := e.value.(*ast.SequenceNode)
-			if !ok {
-				l.fault(at(e.at), e.key+": want a list, not "+kindOf(e.value), "begin each element with \"- \", or write [] for none")
+			if kind := kindOf(e.value); kind != kindList {
+				l.fault(at(e.at), e.key+": want a list, not "+kind, "begin each element with \"- \", or write [] for none")
 				continue
 			}
-			for _, item := range items.Values {
+			for _, item := range e.value.Content {
 				members, ok := d.mapping(item)
 				if !ok {
 					continue
@@ -460,20 +459,19 @@ func (l *listLoader) readYAML(d *document, src []byte) {
 }
 
 // jsonOf gives a YAML scalar, or a list of texts, as JSON text, and something that no field takes for all else.
-func jsonOf(node ast.Node) []byte {
-	switch n := node.(type) {
-	case *ast.StringNode, *ast.LiteralNode:
-		s, _ := textOf(n)
-		return jsondoc.AppendString(nil, strings.TrimSpace(s))
-	case *ast.NullNode:
+func jsonOf(node *yaml.Node) []byte {
+	switch kindOf(node) {
+	case kindText:
+		return jsondoc.AppendString(nil, strings.TrimSpace(node.Value))
+	case kindNothing:
 		return []byte("null")
-	case *ast.BoolNode:
-		return []byte(strconv.FormatBool(n.Value))
-	case *ast.IntegerNode, *ast.FloatNode:
-		return []byte(n.GetToken().Value)
-	case *ast.SequenceNode:
+	case kindBoolean:
+		return []byte(strings.ToLower(node.Value))
+	case kindInteger, kindNumber:
+		return []byte(node.Value)
+	case kindList:
 		list := []byte{'['}
-		for i, item := range n.Values {
+		for i, item := range node.Content {
 			if i > 0 {
 				list = append(list, ',')
 			}

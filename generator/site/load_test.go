@@ -158,14 +158,19 @@ func TestMissingFolder(t *testing.T) {
 }
 
 func TestUnreadable(t *testing.T) {
+	var deep strings.Builder
+	for i := range 1000 {
+		deep.WriteString(strings.Repeat(" ", i) + "a:\n")
+	}
 	tests := []struct{ name, file, data, want string }{
 		{"byte order mark", "llms.yaml", "\ufeffintro: [a]\n", "llms.yaml:1:1: begins with a byte order mark (save it as UTF-8 without one)"},
 		{"not UTF-8", "llms.yaml", "intro:\n  - é\xff\n", "llms.yaml:2:6: not valid UTF-8 (save the file as UTF-8)"},
 		{"control character", "llms.yaml", "intro: [\x00]\n", "llms.yaml:1:9: holds the control character U+0000 (remove it)"},
+		{"noncharacter", "llms.yaml", "intro: [é\uffff]\n", "llms.yaml:1:10: holds the control character U+FFFF (remove it)"},
 		{"a page not in UTF-8", "pages/privacy.md", "---\n\xc3", "pages/privacy.md:2:1: not valid UTF-8 (save the file as UTF-8)"},
 		{"nested too deep", "llms.yaml", "intro: " + strings.Repeat("[", 10_000), "llms.yaml:1:24: not valid YAML: nested too deep (indent with spaces; quote a text that holds \": \" or begins with a special character)"},
 		{"sequences in one line", "llms.yaml", strings.Repeat("- ", 5_000), "llms.yaml:1:33: not valid YAML: nested too deep (indent with spaces; quote a text that holds \": \" or begins with a special character)"},
-		{"a very long line", "llms.yaml", strings.Repeat("[", maxLine+1), "llms.yaml: not valid YAML: a line of 16385 bytes, and at most 16384 are read (indent with spaces; quote a text that holds \": \" or begins with a special character)"},
+		{"mappings in lines of their own", "llms.yaml", deep.String(), "llms.yaml:17:18: not valid YAML: nested too deep (indent with spaces; quote a text that holds \": \" or begins with a special character)"},
 		{"too large", "llms.yaml", strings.Repeat("#", maxFile+1), "llms.yaml: too large (a content file has at most 1 MiB)"},
 		{"a list that is not UTF-8", "auditors.json", "{\"as_of\": \"\xff\"}", "auditors.json:1:12: not valid JSON: invalid UTF-8"},
 	}

@@ -1,7 +1,6 @@
 package site
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"reflect"
@@ -11,19 +10,13 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/goccy/go-yaml"
-	"github.com/goccy/go-yaml/ast"
-	"github.com/goccy/go-yaml/lexer"
-	"github.com/goccy/go-yaml/parser"
-	"github.com/goccy/go-yaml/token"
+	"go.yaml.in/yaml/v4"
+	"go.yaml.in/yaml/v4/plugin/loaderlimits"
 )
 
-// maxNesting is how deep flow collections, or sequences opened in one line, may nest in a YAML file.
+// maxNesting is how deep block collections, and flow collections in them, may nest in a YAML file.
 // The parser is recursive; content needs four levels.
 const maxNesting = 16
-
-// maxLine is the longest line of a YAML file, in bytes: the lexer takes time that grows with its square.
-const maxLine = 16 << 10
 
 // document is one content file while it is checked, and what is needed to report faults in it later.
 type document struct {
@@ -85,37 +78,35 @@ func (d *document) decode(src []byte, target any) {
 }
 
 // parse gives the one value of a YAML file, nil where there is none to check.
-func (d *document) parse(src []byte) ast.Node {
+func (d *document) parse(src []byte) *yaml.Node {
 	if !d.readable(src) {
 		return nil
 	}
-	file, err := parseYAML(src)
+	docs, err := parseYAML(src)
 	if err != nil {
-		at := place{}
-		what := err.Error()
-		var syntax *yaml.SyntaxError
+		at, what := place{}, err.Error()
+		var syntax *yaml.LoadError
 		if errors.As(err, &syntax) {
-			what = syntax.Message
-			if p := syntax.Token.Position; p != nil {
-				at = place{p.Line + d.shift, p.Column}
+			mark, around := syntax.Mark, syntax.ContextMark
+			// What stays open to the end of the file, or lacks its colon, is to be corrected where it begins.
+			if around.Line > 0 && (mark.Index == utf8.RuneCount(src) || syntax.ContextMsg == "while scanning a simple key") {
+				mark = around
 			}
+			at, what = place{mark.Line + d.shift, mark.Column}, syntax.Message
 		}
 		d.report(at, "not valid YAML: "+what, "indent with spaces; quote a text that holds \": \" or begins with a special character")
 		return nil
 	}
-	var bodies []ast.Node
-	for _, doc := range file.Docs {
-		if doc.Body != nil && doc.Body.Type() != ast.DirectiveType {
-			bodies = append(bodies, doc.Body)
-		}
-	}
+	docs = slices.DeleteFunc(docs, func(doc yaml.Node) bool {
+		return doc.Content[0].Value == "" && kindOf(doc.Content[0]) == kindNothing
+	})
 	switch {
-	case len(bodies) == 0:
+	case len(docs) == 0:
 		d.report(place{}, "empty", "write it")
-	case len(bodies) > 1:
-		d.report(d.nodePlace(bodies[1]), "a second YAML document", "one file holds one document: remove the line ---")
+	case len(docs) > 1:
+		d.report(d.nodePlace(docs[1].Content[0]), "a second YAML document", "one file holds one document: remove the line ---")
 	default:
-		return bodies[0]
+		return docs[0].Content[0]
 	}
 	return nil
 }
@@ -132,7 +123,7 @@ func (d *document) readable(src []byte) bool {
 			d.report(placeOf(src, i), "not valid UTF-8", "save the file as UTF-8")
 			return false
 		}
-		if r < ' ' && r != '\n' && r != '\r' && r != '\t' || r == 0x7f {
+		if r < ' ' && r != '\n' && r != '\r' && r != '\t' || r > '~' && strings.ContainsRune("\u007f\ufdd0\ufdd1\ufdd2\ufffe\uffff", r) {
 			d.report(placeOf(src, i), fmt.Sprintf("holds the control character U+%04X", r), "remove it")
 			return false
 		}
@@ -141,84 +132,66 @@ func (d *document) readable(src []byte) bool {
 	return true
 }
 
-// parseYAML parses src. A panic of the parser, which content must not cause, is an error too.
-func parseYAML(src []byte) (file *ast.File, err error) {
+// The parser ends a line at U+0085, U+2028 and U+2029, as YAML 1.1 did. In content they are text: it is given
+// noncharacters for them (Unicode 16, 23.7), which readable refuses.
+var (
+	hideBreaks = strings.NewReplacer("\u0085", "\ufdd0", "\u2028", "\ufdd1", "\u2029", "\ufdd2")
+	showBreaks = strings.NewReplacer("\ufdd0", "\u0085", "\ufdd1", "\u2028", "\ufdd2", "\u2029")
+)
+
+// parseYAML parses the documents of src. A panic of the parser, which content must not cause, is an error too.
+func parseYAML(src []byte) (docs []yaml.Node, err error) {
 	defer func() {
 		if r := recover(); r != nil {
 			err = errors.New("the parser gave up on it")
 		}
 	}()
-	for line := range bytes.Lines(src) {
-		if len(line) > maxLine {
-			return nil, fmt.Errorf("a line of %d bytes, and at most %d are read", len(line), maxLine)
+	limits := loaderlimits.New(loaderlimits.DepthFunc(func(depth int, _ *yaml.DepthContext) error {
+		if depth > maxNesting {
+			return errors.New("nested too deep")
+		}
+		return nil
+	}))
+	text := hideBreaks.Replace(string(src))
+	err = yaml.Load([]byte(text), &docs, yaml.WithAllDocuments(), yaml.WithPlugin(limits))
+	if text != string(src) {
+		for i := range docs {
+			restore(&docs[i])
 		}
 	}
-	tokens := lexer.Tokenize(string(src))
-	depth, line, opened := 0, 0, 0
-	for _, t := range tokens {
-		if t.Position.Line != line {
-			line, opened = t.Position.Line, 0
-		}
-		switch t.Type {
-		case token.MappingStartType, token.SequenceStartType:
-			depth++
-		case token.MappingEndType, token.SequenceEndType:
-			depth--
-		case token.SequenceEntryType, token.MappingKeyType, token.TagType, token.AnchorType:
-			opened++
-		}
-		if max(depth, opened) > maxNesting {
-			return nil, &yaml.SyntaxError{Message: "nested too deep", Token: t}
-		}
-	}
-	return parser.Parse(tokens, 0, parser.AllowDuplicateMapKey())
+	return docs, err
 }
 
-func (d *document) nodePlace(n ast.Node) place {
-	t := n.GetToken()
-	switch n := n.(type) {
-	case *ast.MappingNode:
-		// The token of a block mapping is its first colon.
-		if len(n.Values) > 0 && !n.IsFlowStyle {
-			t = n.Values[0].Key.GetToken()
-		}
-	case *ast.MappingValueNode:
-		t = n.Key.GetToken()
+func restore(node *yaml.Node) {
+	node.Value = showBreaks.Replace(node.Value)
+	for _, n := range node.Content {
+		restore(n)
 	}
-	if t == nil || t.Position == nil {
-		return place{}
-	}
-	return place{t.Position.Line + d.shift, t.Position.Column}
+}
+
+func (d *document) nodePlace(n *yaml.Node) place {
+	return place{n.Line + d.shift, n.Column}
 }
 
 // entry is one key of a mapping and its value.
 type entry struct {
 	key   string
 	at    place
-	value ast.Node
+	value *yaml.Node
 }
 
 // mapping gives the entries of a mapping; false, and a fault, where node is none. Keys that are no
 // plain text, or that stand twice, are faults and left out.
-func (d *document) mapping(node ast.Node) (entries []entry, ok bool) {
-	var values []*ast.MappingValueNode
-	switch n := node.(type) {
-	case *ast.MappingNode:
-		values = n.Values
-	case *ast.MappingValueNode:
-		values = []*ast.MappingValueNode{n}
-	default:
-		d.report(d.nodePlace(node), "want a mapping, not "+kindOf(node), "write key: value lines here")
+func (d *document) mapping(node *yaml.Node) (entries []entry, ok bool) {
+	if kind := kindOf(node); kind != kindMapping {
+		d.report(d.nodePlace(node), "want a mapping, not "+kind, "write key: value lines here")
 		return nil, false
 	}
 	seen := map[string]bool{}
-	for _, v := range values {
-		e := entry{at: d.nodePlace(v), value: v.Value}
-		switch k := v.Key.(type) {
-		case *ast.StringNode:
-			e.key = k.Value
-		case *ast.IntegerNode, *ast.FloatNode, *ast.BoolNode:
-			e.key = k.GetToken().Value
+	for pair := range slices.Chunk(node.Content, 2) {
+		e := entry{key: pair[0].Value, at: d.nodePlace(pair[0]), value: pair[1]}
+		switch kindOf(pair[0]) {
+		case kindText, kindInteger, kindNumber, kindBoolean:
 		default:
 			d.report(e.at, "a key that is not plain text", "merge keys, anchors and complex keys are not used here")
 			continue
@@ -233,32 +206,52 @@ func (d *document) mapping(node ast.Node) (entries []entry, ok bool) {
 	return entries, true
 }
 
-func kindOf(node ast.Node) string {
-	switch node.(type) {
-	case *ast.MappingNode, *ast.MappingValueNode:
-		return "a mapping"
-	case *ast.SequenceNode:
-		return "a list"
-	case *ast.StringNode, *ast.LiteralNode:
-		return "a text"
-	case *ast.IntegerNode:
-		return "an integer"
-	case *ast.FloatNode, *ast.InfinityNode, *ast.NanNode:
-		return "a number"
-	case *ast.BoolNode:
-		return "a boolean"
-	case *ast.NullNode, nil:
-		return "nothing"
-	case *ast.AliasNode, *ast.AnchorNode:
+// The kinds of values, in the words of a fault.
+const (
+	kindMapping = "a mapping"
+	kindList    = "a list"
+	kindText    = "a text"
+	kindInteger = "an integer"
+	kindNumber  = "a number"
+	kindBoolean = "a boolean"
+	kindNothing = "nothing"
+)
+
+// kindOf says what a node holds. A plain date is a text, and so is what would be a float but for the point: 12e3
+// may be an identifier.
+func kindOf(node *yaml.Node) string {
+	switch {
+	case node.Kind == yaml.AliasNode || node.Anchor != "":
 		return "an anchor or alias"
-	case *ast.TagNode:
+	case node.Style&yaml.TaggedStyle != 0:
 		return "a tag"
 	}
-	return "this"
+	switch node.Tag {
+	case "!!map":
+		return kindMapping
+	case "!!seq":
+		return kindList
+	case "!!str", "!!timestamp":
+		return kindText
+	case "!!int":
+		return kindInteger
+	case "!!float":
+		if strings.Contains(node.Value, ".") {
+			return kindNumber
+		}
+		return kindText
+	case "!!bool":
+		return kindBoolean
+	case "!!null":
+		return kindNothing
+	case "!!merge":
+		return "a merge key"
+	}
+	return "a tag"
 }
 
 // value decodes node into v. is names the format of its text; optional says that it may be blank.
-func (d *document) value(node ast.Node, v reflect.Value, path, is string, optional bool) {
+func (d *document) value(node *yaml.Node, v reflect.Value, path, is string, optional bool) {
 	at := d.nodePlace(node)
 	if _, ok := d.at[path]; !ok {
 		d.at[path] = at
@@ -282,13 +275,12 @@ func (d *document) value(node ast.Node, v reflect.Value, path, is string, option
 			v.SetMapIndex(reflect.ValueOf(e.key), item)
 		}
 	case reflect.Slice:
-		list, ok := node.(*ast.SequenceNode)
-		if !ok {
-			d.report(at, path+": want a list, not "+kindOf(node), "begin each element with \"- \", or write [] for none")
+		if kind := kindOf(node); kind != kindList {
+			d.report(at, path+": want a list, not "+kind, "begin each element with \"- \", or write [] for none")
 			return
 		}
-		v.Set(reflect.MakeSlice(v.Type(), len(list.Values), len(list.Values)))
-		for i, item := range list.Values {
+		v.Set(reflect.MakeSlice(v.Type(), len(node.Content), len(node.Content)))
+		for i, item := range node.Content {
 			d.value(item, v.Index(i), path+"["+strconv.Itoa(i)+"]", is, false)
 		}
 	default:
@@ -326,7 +318,7 @@ func (d *document) structure(entries []entry, v reflect.Value, path string) {
 			continue
 		}
 		d.at[join(path, key)] = entries[at].at
-		if _, null := entries[at].value.(*ast.NullNode); null && optional {
+		if optional && kindOf(entries[at].value) == kindNothing {
 			continue
 		}
 		d.value(entries[at].value, v.Field(i), join(path, key), field.Tag.Get("is"), optional)
@@ -345,25 +337,23 @@ func keysOf(t reflect.Type) (keys []string) {
 
 var integerPattern = regexp.MustCompile(`^-?(0|[1-9][0-9]*)$`)
 
-func (d *document) scalar(node ast.Node, v reflect.Value, path, is string, optional bool) {
-	at := d.nodePlace(node)
-	if _, null := node.(*ast.NullNode); null {
+func (d *document) scalar(node *yaml.Node, v reflect.Value, path, is string, optional bool) {
+	at, kind := d.nodePlace(node), kindOf(node)
+	if kind == kindNothing {
 		d.fault(path, path+" has no value", "write one")
 		return
 	}
 	switch v.Kind() {
 	case reflect.String:
-		s, ok := textOf(node)
-		if !ok {
+		if kind != kindText {
 			hint := "write it as a text"
-			switch node.(type) {
-			case *ast.IntegerNode, *ast.FloatNode, *ast.BoolNode:
+			if kind == kindInteger || kind == kindNumber || kind == kindBoolean {
 				hint = "put it in quotes"
 			}
-			d.report(at, path+": want a text, not "+kindOf(node), hint)
+			d.report(at, path+": want a text, not "+kind, hint)
 			return
 		}
-		s = strings.TrimSpace(s)
+		s := strings.TrimSpace(node.Value)
 		v.SetString(s)
 		if s == "" {
 			if !optional {
@@ -377,38 +367,26 @@ func (d *document) scalar(node ast.Node, v reflect.Value, path, is string, optio
 		}
 		d.texts = append(d.texts, text{at: at, value: s})
 	case reflect.Int:
-		n, ok := node.(*ast.IntegerNode)
-		if !ok {
-			d.report(at, path+": want an integer, not "+kindOf(node), "write digits, without quotes")
+		if kind != kindInteger {
+			d.report(at, path+": want an integer, not "+kind, "write digits, without quotes")
 			return
 		}
-		i, err := strconv.ParseInt(n.GetToken().Value, 10, 32)
+		i, err := strconv.ParseInt(node.Value, 10, 32)
 		switch {
-		case !integerPattern.MatchString(n.GetToken().Value) || err != nil:
-			d.report(at, path+": "+strconv.Quote(cut(n.GetToken().Value))+" is not a plain decimal integer up to 2147483647", "write digits only")
+		case !integerPattern.MatchString(node.Value) || err != nil:
+			d.report(at, path+": "+strconv.Quote(cut(node.Value))+" is not a plain decimal integer up to 2147483647", "write digits only")
 		case i < 0:
 			d.report(at, path+" is negative", "a count or a limit is 0 or more")
 		default:
 			v.SetInt(i)
 		}
 	case reflect.Bool:
-		b, ok := node.(*ast.BoolNode)
-		if !ok {
-			d.report(at, path+": want true or false, not "+kindOf(node), "")
+		if kind != kindBoolean {
+			d.report(at, path+": want true or false, not "+kind, "")
 			return
 		}
-		v.SetBool(b.Value)
+		v.SetBool(strings.EqualFold(node.Value, "true"))
 	}
-}
-
-func textOf(node ast.Node) (string, bool) {
-	switch n := node.(type) {
-	case *ast.StringNode:
-		return n.Value, true
-	case *ast.LiteralNode:
-		return n.Value.Value, true
-	}
-	return "", false
 }
 
 // cut shortens what is quoted in a fault to 64 characters.

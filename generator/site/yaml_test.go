@@ -1,0 +1,101 @@
+package site
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+)
+
+// TestYAML holds what YAML leaves to its readers, or to its versions: what is a text, what is a number, and where it stands.
+func TestYAML(t *testing.T) {
+	const (
+		syntax = ` (indent with spaces; quote a text that holds ": " or begins with a special character)`
+		key    = "a key that is not plain text (merge keys, anchors and complex keys are not used here)"
+	)
+	tests := []struct{ name, src, want string }{
+		{"a date", "text: 2026-11-20", `{"text":"2026-11-20"}`},
+		{"a time", "text: 2026-11-20T12:00:00Z", `{"text":"2026-11-20T12:00:00Z"}`},
+		{"base 60", "text: 12:30:45", `{"text":"12:30:45"}`},
+		{"yes", "texts: [yes, no, on, off, y, n]", `{"texts":["yes","no","on","off","y","n"]}`},
+		{"no boolean", "flag: yes", "f:1:7: flag: want true or false, not a text"},
+		{"booleans", "flag: TRUE\ntext: false", "f:2:7: text: want a text, not a boolean (put it in quotes)"},
+		{"true", "flag: True", `{"flag":true}`},
+		{"octal", "text: 0777\ncount: 0777", "f:1:7: text: want a text, not an integer (put it in quotes)\n" +
+			`f:2:8: count: "0777" is not a plain decimal integer up to 2147483647 (write digits only)`},
+		{"new octal and binary", "texts: [0o17, 0b11]", "f:1:9: texts[0]: want a text, not an integer (put it in quotes)\n" +
+			"f:1:15: texts[1]: want a text, not an integer (put it in quotes)"},
+		{"no octal", "text: 089", `{"text":"089"}`},
+		{"exponent", "text: 1e3\ncount: 1e3", "f:2:8: count: want an integer, not a text (write digits, without quotes)"},
+		{"floats", "texts: [1.5, .inf, 1.2.3]", "f:1:9: texts[0]: want a text, not a number (put it in quotes)\n" +
+			"f:1:14: texts[1]: want a text, not a number (put it in quotes)"},
+		{"grouped digits", "count: 1_000", `f:1:8: count: "1_000" is not a plain decimal integer up to 2147483647 (write digits only)`},
+		{"large", "count: 2147483648", `f:1:8: count: "2147483648" is not a plain decimal integer up to 2147483647 (write digits only)`},
+		{"null", "text: ~\ncount: null\ntexts: [~, Null, a, ]", "f:3:9: texts[0] has no value (write one)\nf:3:12: texts[1] has no value (write one)"},
+		{"no value", "words:\n  a:\n  b: # c\n  c: ''", "f:2:5: words.a has no value (write one)\nf:3:5: words.b has no value (write one)\nf:4:6: words.c is blank (write it)"},
+		{"tag", "text: !!str x\ntexts: [! x, !own y]\nwords: !!map {a: b}", "f:1:7: text: want a text, not a tag (write it as a text)\n" +
+			"f:2:9: texts[0]: want a text, not a tag (write it as a text)\nf:2:14: texts[1]: want a text, not a tag (write it as a text)\n" +
+			"f:3:8: want a mapping, not a tag (write key: value lines here)"},
+		{"anchor", "text: &a x\ntexts: &b [*a]\nwords: {c: *b}", "f:1:7: text: want a text, not an anchor or alias (write it as a text)\n" +
+			"f:2:8: texts: want a list, not an anchor or alias (begin each element with \"- \", or write [] for none)\n" +
+			"f:3:12: words.c: want a text, not an anchor or alias (write it as a text)"},
+		{"alias of nothing", "text: *a", "f:1:7: not valid YAML: unknown anchor 'a' referenced" + syntax},
+		{"aliases that multiply", "a: &a [x, x]\nb: &b [*a, *a]\nwords: {c: [*b, *b]}", "f:1:1: unknown key a (known: text, count, flag, texts, words)\n" +
+			"f:2:1: unknown key b (known: text, count, flag, texts, words)\nf:3:12: words.c: want a text, not a list (write it as a text)"},
+		{"merge key", "words:\n  <<: {a: b}\n  \"<<\": quoted", "f:2:3: " + key},
+		{"keys", "words:\n  ~: x\n  &a b: x\n  !!str c: x\n  [d]: x\n  1: x\n  true: x\n  2026-11-20: x", "f:2:3: " + key + "\nf:3:3: " + key + "\nf:4:3: " + key + "\nf:5:3: " + key},
+		{"the same key", "words: {1: a, \"1\": b}", "f:1:15: the key 1 stands twice (keep one of them)"},
+		{"characters before it", "words: {é: 1, 日本: 2, 😀: 3}", "f:1:12: words.é: want a text, not an integer (put it in quotes)\n" +
+			"f:1:19: words.日本: want a text, not an integer (put it in quotes)\nf:1:25: words.😀: want a text, not an integer (put it in quotes)"},
+		{"characters before a syntax error", "text: 😀é: x", "f:1:9: not valid YAML: mapping values are not allowed in this context" + syntax},
+		{"tab indentation", "words:\n\ta: b", "f:2:1: not valid YAML: found character that cannot start any token" + syntax},
+		{"tab between", "text:\ta\tb\ncount:\tx", "f:2:8: count: want an integer, not a text (write digits, without quotes)"},
+		{"tab inside", "text: a\tb", `{"text":"a\tb"}`},
+		{"line breaks of YAML 1.1", "text: a \u2028 b\u0085c\ntexts: ['d \u2029 e', \"f\\u2028g\"]\nwords: {\u2028: h}", "{\"text\":\"a \\u2028 b\u0085c\",\"texts\":[\"d \\u2029 e\",\"f\\u2028g\"],\"words\":{\"\\u2028\":\"h\"}}"},
+		{"places behind them", "text: a\u2028b\u0085c\u2029\ncount: x", "f:2:8: count: want an integer, not a text (write digits, without quotes)"},
+		{"CRLF", "# c\r\n\r\ntexts:\r\n  - |\r\n    a\r\n    b\r\n  - c\r\n    d\r\n", `{"texts":["a\nb","c d"]}`},
+		{"places in CRLF", "# c\r\n\r\ntext: a\r\ncount: x\r\n", "f:4:8: count: want an integer, not a text (write digits, without quotes)"},
+		{"bracket left open", "text: a\ntexts: [a,\n  b\n", "f:2:8: not valid YAML: did not find expected ',' or ']'" + syntax},
+		{"quote left open", "text: \"a\ncount: 1\n", "f:1:7: not valid YAML: found unexpected end of stream" + syntax},
+		{"no colon", "text: a\ncount\nflag: true\n", "f:2:1: not valid YAML: could not find expected ':'" + syntax},
+		{"content behind the document", "text: a\n...\nx: [b", "f:3:4: not valid YAML: did not find expected ',' or ']'" + syntax},
+		{"documents without content", "---\n---\ntext: a\n---\n", `{"text":"a"}`},
+		{"null alone", "~", "f:1:1: want a mapping, not nothing (write key: value lines here)"},
+		{"only a marker", "--- # c\n", "f: empty (write it)"},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			var target struct {
+				Text  string            `yaml:"text,omitempty" json:"text,omitempty"`
+				Count int               `yaml:"count,omitempty" json:"count,omitempty"`
+				Flag  bool              `yaml:"flag,omitempty" json:"flag,omitempty"`
+				Texts []string          `yaml:"texts,omitempty" json:"texts,omitempty"`
+				Words map[string]string `yaml:"words,omitempty" json:"words,omitempty"`
+			}
+			d := document{file: "f", at: map[string]place{}, faults: &Faults{}}
+			d.decode([]byte(test.src), &target)
+			data, err := json.Marshal(target)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := string(data)
+			if err := d.faults.err(); err != nil {
+				got = err.Error()
+			}
+			if got != test.want {
+				t.Errorf("got\n%s\nwant\n%s", got, test.want)
+			}
+		})
+	}
+}
+
+// TestLongLines has lines as long as a file may be, and what stays open in them.
+func TestLongLines(t *testing.T) {
+	for _, src := range []string{"[", "- ", "? ", "{a: ", "a", "a, ", "\"", "é", " ", "\t"} {
+		d := document{file: "f", at: map[string]place{}, faults: &Faults{}}
+		var target struct{}
+		d.decode([]byte("a: "+strings.Repeat(src, maxFile/len(src))), &target)
+		if len(*d.faults) != 1 {
+			t.Errorf("%q: %v", src, d.faults)
+		}
+	}
+}
