@@ -10,7 +10,6 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -78,9 +77,13 @@ func dev(t *testing.T, arguments ...string) string {
 			t.Error("wrangler does not end")
 		}
 	})
+	probe, err := http.NewRequest("HEAD", "http://"+own, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
 	for deadline := time.Now().Add(time.Minute); ; time.Sleep(50 * time.Millisecond) {
 		// It listens before there is a worker behind it, and resets what comes then.
-		if answer, err := http.DefaultTransport.RoundTrip(&http.Request{Method: "HEAD", URL: &url.URL{Scheme: "http", Host: own, Path: "/"}}); err == nil {
+		if answer, err := http.DefaultTransport.RoundTrip(probe); err == nil {
 			answer.Body.Close()
 			return "http://" + own
 		}
