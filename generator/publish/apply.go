@@ -129,7 +129,12 @@ func (p *Plan) build(next string) error {
 			return err
 		}
 	}
-	var fresh []string
+	// What is written is synced at once, beside what is written next: a disk takes many syncs in one go.
+	syncs, synced := 0, make(chan error, len(files)+len(sorted))
+	sync := func(name string) {
+		syncs++
+		go func() { synced <- syncFile(name) }()
+	}
 	for _, e := range files {
 		to := filepath.Join(next, e.Path)
 		if e.Status == Same || e.Status == Kept {
@@ -138,7 +143,6 @@ func (p *Plan) build(next string) error {
 			}
 			continue
 		}
-		fresh = append(fresh, to)
 		if err := p.do("write "+e.Path, func() error {
 			return p.write(to, docs[e.Path], func(n int) {
 				written += int64(n)
@@ -149,6 +153,7 @@ func (p *Plan) build(next string) error {
 		}); err != nil {
 			return err
 		}
+		sync(to)
 	}
 	for _, dir := range sorted {
 		if was, existed := p.old[dir]; existed {
@@ -156,17 +161,12 @@ func (p *Plan) build(next string) error {
 				return err
 			}
 		}
-		fresh = append(fresh, filepath.Join(next, dir))
+		sync(filepath.Join(next, dir))
 	}
-	// Everything is written first and synced then, side by side: a disk takes many syncs in one go.
 	return p.do("sync the new tree", func() error {
-		failed := make(chan error, len(fresh))
-		for _, name := range fresh {
-			go func() { failed <- syncFile(name) }()
-		}
 		var errs []error
-		for range fresh {
-			errs = append(errs, <-failed)
+		for range syncs {
+			errs = append(errs, <-synced)
 		}
 		return errors.Join(errs...)
 	})
@@ -209,6 +209,7 @@ func (p *Plan) write(name string, data []byte, progress func(int)) error {
 		data = data[n:]
 		progress(n)
 	}
+	beginSync(f)
 	return f.Close()
 }
 
