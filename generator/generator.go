@@ -53,15 +53,16 @@ func Generate(s *site.Site, routes []*api.Route) (*Output, error) {
 	if n := len(g.snapshot.Sitemap); n > indexnow.MaxURLs {
 		g.fault("sitemap.xml has %d addresses, and search engines take %d at once: list fewer pages", n, indexnow.MaxURLs)
 	}
-	g.contracts()
-	g.answers()
-	g.mcp()
-
-	g.scoreboards()
-	g.aside((*generation).openAPI)
+	g.aside(func(g *generation) {
+		g.contracts()
+		g.answers()
+		g.mcp()
+		g.openAPI() // with examples that an edge of this snapshot answers
+	})
+	g.pages()
 	g.aside(func(g *generation) { g.list("/jobs.json", &s.Jobs, "open", "completed") })
 	g.aside(func(g *generation) { g.list("/auditors.json", &s.Auditors, "ledger") })
-	g.pages()
+	g.scoreboards()
 	g.llms()
 	g.discovery()
 	g.join()

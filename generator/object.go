@@ -1,6 +1,7 @@
 package generator
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/go-json-experiment/json"
@@ -78,6 +79,9 @@ func (w *textWriter) value(v any, newline string) {
 // elements writes n elements between brackets, each on a line of its own where the text is indented.
 func (w *textWriter) elements(open, end byte, n int, newline string, write func(i int, newline string)) {
 	inner := newline + w.indent
+	if room := 4096; cap(w.buf)-len(w.buf) < room {
+		w.buf = slices.Grow(w.buf, len(w.buf)+room) // append alone would copy a long text five times
+	}
 	w.buf = append(w.buf, open)
 	for i := range n {
 		if i > 0 {

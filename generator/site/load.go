@@ -7,9 +7,11 @@ import (
 	"io/fs"
 	"path"
 	"regexp"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 )
 
 // maxFile is the largest content file besides the lists, in bytes. The YAML parser takes
@@ -46,7 +48,7 @@ func Load(fsys fs.FS) (*Site, error) {
 	l.yaml("llms.yaml", &s.LLMs)
 	mcp := l.yaml("mcp.yaml", &s.MCP)
 	boards := l.scoreboards()
-	l.work.Wait()
+	l.run()
 
 	for _, d := range s.documents {
 		l.faults = append(l.faults, *d.faults...)
@@ -77,17 +79,32 @@ func Load(fsys fs.FS) (*Site, error) {
 	return s, nil
 }
 
-// loader is a content folder while it is read. Every file is read by a goroutine of its own.
+// loader is a content folder while it is read.
 type loader struct {
 	fsys     fs.FS
 	files    []string // all files that are not hidden
 	expected []string // names asked for, for hints
 	site     *Site
 
-	work   sync.WaitGroup
+	tasks []func() // each reads a file
+
 	mutex  sync.Mutex // guards what follows
 	sums   map[string][32]byte
 	faults Faults // those that no document has
+}
+
+// run does the tasks side by side, and begins them in their order.
+func (l *loader) run() {
+	var begun atomic.Int64
+	var workers sync.WaitGroup
+	for range runtime.GOMAXPROCS(0) {
+		workers.Go(func() {
+			for i := begun.Add(1); i <= int64(len(l.tasks)); i = begun.Add(1) {
+				l.tasks[i-1]()
+			}
+		})
+	}
+	workers.Wait()
 }
 
 func (l *loader) fault(file, what, hint string) {
@@ -177,7 +194,7 @@ func (l *loader) open(file string) *document {
 func (l *loader) yaml(file string, target any) *document {
 	l.expected = append(l.expected, file)
 	d := l.open(file)
-	l.work.Go(func() {
+	l.tasks = append(l.tasks, func() {
 		if src := l.read(file, maxFile); src != nil {
 			d.decode(src, target)
 		}
@@ -254,7 +271,7 @@ func (l *loader) pages() {
 	for i := range l.site.Pages {
 		page := &l.site.Pages[i]
 		d := l.open("pages/" + page.Name + ".md")
-		l.work.Go(func() {
+		l.tasks = append(l.tasks, func() {
 			src := l.read(d.file, maxFile)
 			if !validID([]byte(page.Name)) {
 				l.fault(d.file, "not the name of a page", "its name is its address: "+formats["id"].want)
@@ -302,7 +319,7 @@ func (l *loader) list(name string, s *schema, target *List) {
 			return
 		}
 	}
-	l.work.Go(func() {
+	l.tasks = append(l.tasks, func() {
 		if src := l.read(file, maxListBytes); src != nil {
 			list, faults := loadList(l.fsys, file, src, s)
 			l.add(faults)

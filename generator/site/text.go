@@ -24,23 +24,48 @@ import (
 // min:<operation>.<field>, the limits of an input field (of an element's member: fileCharter.roster.allocation).
 var Placeholders = slices.Sorted(maps.Keys((&Site{Scoreboards: make([]Scoreboard, 1)}).values()))
 
-var placeholder = regexp.MustCompile(`\[\[([a-z][a-z_]*(?::[A-Za-z_]+(?:\.[a-z_]+)+)?)\]\]`)
+// placeholder matches the one that a text begins with.
+var placeholder = regexp.MustCompile(`^\[\[([a-z][a-z_]*(?::[A-Za-z_]+(?:\.[a-z_]+)+)?)\]\]`)
 
 // Expand replaces the placeholders of a text by their values. It returns an error that names
 // every placeholder without one.
 func Expand(text string, values map[string]string) (string, error) {
 	var missing []string
-	expanded := placeholder.ReplaceAllStringFunc(text, func(found string) string {
+	var expanded strings.Builder
+	end := 0
+	eachPlaceholder(text, func(at int, found string) {
 		value, ok := values[found[2:len(found)-2]]
 		if !ok {
 			missing = append(missing, found)
 		}
-		return value
+		expanded.WriteString(text[end:at])
+		expanded.WriteString(value)
+		end = at + len(found)
 	})
 	if missing != nil {
 		return "", fmt.Errorf("expand a text of the content: no value for %s (known: %s)", strings.Join(missing, ", "), strings.Join(slices.Sorted(maps.Keys(values)), ", "))
 	}
-	return expanded, nil
+	if end == 0 {
+		return text, nil
+	}
+	return expanded.String() + text[end:], nil
+}
+
+// eachPlaceholder calls each with the placeholders of a text, brackets included, and where they stand.
+func eachPlaceholder(text string, each func(at int, found string)) {
+	for at := 0; ; {
+		next := strings.Index(text[at:], "[[")
+		if next < 0 {
+			return
+		}
+		at += next
+		if found := placeholder.FindString(text[at:]); found != "" {
+			each(at, found)
+			at += len(found)
+		} else {
+			at++
+		}
+	}
 }
 
 // Expand replaces the placeholders in every text of the site, pages included. Its error is Faults: placeholders
@@ -198,9 +223,7 @@ func (o offset) place() place {
 func (d *document) placeholders(each func(at offset, name string)) {
 	for i := range d.texts {
 		t := &d.texts[i]
-		for _, m := range placeholder.FindAllStringSubmatchIndex(t.value, -1) {
-			each(offset{t, m[0]}, t.value[m[2]:m[3]])
-		}
+		eachPlaceholder(t.value, func(at int, found string) { each(offset{t, at}, found[2:len(found)-2]) })
 	}
 }
 
