@@ -35,8 +35,12 @@ func (e *Edge) Keep() { e.api.Keep() }
 
 // Handle gives the outcome of a request's turn. See package core for the duties of a host.
 func (e *Edge) Handle(t *core.Turn) core.Outcome {
-	t.Begin(e.snapshot)
-	return t.Outcome(e.api.Handle(t))
+	r, resumed := t.Resume()
+	if !resumed {
+		t.Begin(e.snapshot)
+		r = e.api.Handle(t)
+	}
+	return t.Outcome(e.api.Finish(t, r))
 }
 
 // Deliver sends one digest from the outbox. Its response is 200 where one was delivered (call

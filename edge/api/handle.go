@@ -78,9 +78,8 @@ func (a *API) Keep() {
 // Serve lets handle answer the requests for the operation that is a protocol of its own.
 func (a *API) Serve(handle func(*core.Turn) *core.Response) { a.protocol = handle }
 
-// Handle answers a request; nil while effects are pending.
-func (a *API) Handle(t *core.Turn) *core.Response {
-	r := a.route(t)
+// Finish gives an answer what depends on the method of its request; nil while effects are pending.
+func (a *API) Finish(t *core.Turn, r *core.Response) *core.Response {
 	if r == nil {
 		if t.Request.Method != "HEAD" {
 			return nil
@@ -100,7 +99,8 @@ func (a *API) Handle(t *core.Turn) *core.Response {
 	return r
 }
 
-func (a *API) route(t *core.Turn) *core.Response {
+// Handle answers a request, but for what Finish gives it; nil while effects are pending.
+func (a *API) Handle(t *core.Turn) *core.Response {
 	if !t.Serves() {
 		return t.Problem(core.Misdirected, "This service does not answer for the host that the request names. Use the canonical host.", nil, nil)
 	}
@@ -115,7 +115,9 @@ func (a *API) route(t *core.Turn) *core.Response {
 		return preflight(route)
 	}
 	if method == "POST" && route.Operations[0].Protocol {
-		return a.protocol(t)
+		r := a.protocol(t)
+		t.Replay() // the messages around the one that waits
+		return r
 	}
 	// A HEAD, and a GET that nobody decided on, has no effect, whatever its query asks for.
 	inert := method == "HEAD" || method == "GET" && speculative(&t.Request)
@@ -185,26 +187,27 @@ func (a *API) Call(t *core.Turn, route *Route, op *Operation, in *core.Input) *c
 // Perform does an operation that is not a document, its rate checked first; nil while effects are pending.
 func (a *API) Perform(t *core.Turn, op *Operation, in *core.Input) *core.Response {
 	if op.Writes && !in.DryRun && t.Host.Limiter && (!in.FromQuery || names(op, in)) {
-		if refusal, ok := a.limit(t); !ok || refusal != nil {
-			return refusal
-		}
+		return t.Then(core.Limit{Key: core.ClientKey(t.Host.Client)}, func(left core.Result) *core.Response {
+			if refusal := a.limited(t, left); refusal != nil {
+				return refusal
+			}
+			return op.Handle(t, in)
+		})
 	}
 	return op.Handle(t, in)
 }
 
-// limit takes one from the caller's allowance of writes. ok is false while that is pending; the
-// response is nil where the write may go on, which it may too where the limiter fails.
-func (a *API) limit(t *core.Turn) (refusal *core.Response, ok bool) {
-	left, ok := t.One(core.Limit{Key: core.ClientKey(t.Host.Client)})
-	if !ok || left.Failure != core.None {
-		return nil, ok
+// limited refuses a write where nothing is left of the caller's allowance. It lets it go on, nil, where the limiter fails.
+func (a *API) limited(t *core.Turn, left core.Result) *core.Response {
+	if left.Failure != core.None {
+		return nil
 	}
 	t.SetHeader("ratelimit-policy", a.policy)
 	if left.Remaining >= 0 {
 		t.SetHeader("ratelimit", `"writes";r=`+strconv.FormatInt(left.Remaining, 10)+";t="+strconv.FormatInt(left.Reset, 10))
 	}
 	if left.OK {
-		return nil, true
+		return nil
 	}
 	wait := left.Reset
 	if left.Remaining < 0 || wait < 1 {
@@ -214,7 +217,7 @@ func (a *API) limit(t *core.Turn) (refusal *core.Response, ok bool) {
 	r := refused(t, core.TooManyWrites, core.RateLimited, "at most "+strconv.FormatInt(a.snapshot.WritesPerMinute, 10)+
 		" writes in "+strconv.Itoa(Window)+" seconds for one client; try again in "+seconds+" seconds")
 	r.Set("retry-after", seconds)
-	return r, true
+	return r
 }
 
 // document answers a document. Where fresh is set no cache may keep it.

@@ -87,43 +87,44 @@ func File(t *core.Turn, in *core.Input) *core.Response {
 	}
 	canonical := canon.Charter(name, head, seats)
 	hash, now := core.SHA256(canonical), core.FormatTime(t.Now)
-	id := ""
-	if !in.DryRun {
-		id = t.NewID()
-		insert := core.Exec{Statements: []core.Statement{{
-			SQL:  "INSERT INTO charters (record_id, recorded_at, org_name, commissioner, roster, payload_sha256) VALUES (?, ?, ?, ?, ?, ?)",
-			Args: []any{id, now, name, core.OrNull(head), canon.Roster(seats), hash},
-		}}}
-		if email != "" {
-			insert.Statements = append(insert.Statements, t.KeepContact("charter", id, email, name)...)
-		}
-		result, ok := t.One(insert)
-		if !ok {
-			return nil
-		}
-		if result.Failure != core.None {
-			return t.Unstored(result.Failure)
-		}
-	}
 	total := 0
 	for _, seat := range seats {
 		total += seat.Allocation
 	}
-	return t.Answer(func(w *jsondoc.Writer) {
-		w.Bool("chartered", !in.DryRun)
-		w.Name("charter")
-		w.Open('{')
-		w.Str("org_name", name)
-		w.StrOrNull("commissioner", head)
-		w.Raw("roster", canon.Roster(seats))
-		w.Int("total_allocation", int64(total))
-		w.Int("unallocated", int64(Cap-total))
-		w.Int("cap", Cap)
-		w.Close('}')
-		w.Str("payload_sha256", hash)
-		w.Str("canonical", canonical)
-		w.Str("canonicalization", canon.CharterRule)
-		core.WriteRecord(w, in, id, now, email != "")
+	answer := func(id string) *core.Response {
+		return t.Answer(func(w *jsondoc.Writer) {
+			w.Bool("chartered", !in.DryRun)
+			w.Name("charter")
+			w.Open('{')
+			w.Str("org_name", name)
+			w.StrOrNull("commissioner", head)
+			w.Raw("roster", canon.Roster(seats))
+			w.Int("total_allocation", int64(total))
+			w.Int("unallocated", int64(Cap-total))
+			w.Int("cap", Cap)
+			w.Close('}')
+			w.Str("payload_sha256", hash)
+			w.Str("canonical", canonical)
+			w.Str("canonicalization", canon.CharterRule)
+			core.WriteRecord(w, in, id, now, email != "")
+		})
+	}
+	if in.DryRun {
+		return answer("")
+	}
+	id := t.NewID()
+	insert := core.Exec{Statements: []core.Statement{{
+		SQL:  "INSERT INTO charters (record_id, recorded_at, org_name, commissioner, roster, payload_sha256) VALUES (?, ?, ?, ?, ?, ?)",
+		Args: []any{id, now, name, core.OrNull(head), canon.Roster(seats), hash},
+	}}}
+	if email != "" {
+		insert.Statements = append(insert.Statements, t.KeepContact("charter", id, email, name)...)
+	}
+	return t.Then(insert, func(stored core.Result) *core.Response {
+		if stored.Failure != core.None {
+			return t.Unstored(stored.Failure)
+		}
+		return answer(id)
 	})
 }
 

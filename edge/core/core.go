@@ -103,16 +103,18 @@ type Turn struct {
 	// Failed is the answer where the host cannot take the turn to its end; nil for a problem.
 	Failed *Response
 
-	next    int      // the journal entry that the next effect gets
-	pending []Effect // asked for and not performed yet
-	ids     int      // identifiers given so far
-	headers []Header // that the answer gets besides its own
+	next    int              // the journal entry that the next effect gets
+	pending []Effect         // asked for and not performed yet
+	resume  func() *Response // goes on where Then waits
+	ids     int              // identifiers given so far
+	headers []Header         // that the answer gets besides its own
 }
 
 // Outcome is what a call gives: a response, or effects to perform first.
 type Outcome struct {
 	Response *Response // nil while there are effects
 	Effects  []Effect
+	Waits    bool // see Then: the same turn with a longer journal goes on, and does not start again
 }
 
 // Response is an HTTP response.
@@ -238,13 +240,39 @@ func (t *Turn) One(effect Effect) (Result, bool) {
 	return results[0], true
 }
 
+// Then asks for an effect, and ends the handler with what next makes of its result. A host that keeps the turn until
+// it has the result spares the work before it: Resume goes on with next. To next it makes no difference, as
+// what it refers to is what a new start would make again.
+func (t *Turn) Then(effect Effect, next func(Result) *Response) *Response {
+	result, ok := t.One(effect)
+	if !ok {
+		t.resume = func() *Response { return t.Then(effect, next) }
+		return nil
+	}
+	return next(result)
+}
+
+// Resume goes on where Then waits for a result, if the journal has it by now; else the turn is to be handled from its
+// start.
+func (t *Turn) Resume() (r *Response, resumed bool) {
+	if t.resume == nil || len(t.Journal) <= t.next {
+		return nil, false
+	}
+	next := t.resume
+	t.pending, t.resume = nil, nil
+	return next(), true
+}
+
+// Replay has a turn that waits start again with its next round: where more follows than Then knows of.
+func (t *Turn) Replay() { t.resume = nil }
+
 // Outcome is the outcome of a call whose handler returned r: nil while effects are pending.
 func (t *Turn) Outcome(r *Response) Outcome {
 	if r != nil {
 		r.Header = append(r.Header, t.headers...)
 		return Outcome{Response: r}
 	}
-	return Outcome{Effects: t.pending}
+	return Outcome{Effects: t.pending, Waits: t.resume != nil}
 }
 
 // SetHeader gives the answer a header field, whatever the answer will be, in place of one of the same name.
@@ -261,7 +289,7 @@ func (t *Turn) SetHeader(name, value string) {
 // Begin makes the turn ready to be handled from its start, for every round.
 func (t *Turn) Begin(s *snapshot.Snapshot) {
 	t.Snapshot, t.ContractURL, t.Contract, t.Failed = s, "", nil, nil
-	t.next, t.pending, t.ids, t.headers = 0, nil, 0, nil
+	t.next, t.pending, t.resume, t.ids, t.headers = 0, nil, nil, 0, nil
 }
 
 // Run is the loop of a host: it calls handle until there is a response, performing the effects

@@ -133,37 +133,37 @@ func Mint(t *core.Turn, in *core.Input) *core.Response {
 		return t.Snapshot.Epoch
 	}
 	canonical := canon.Receipt(field)
-	signature := ""
+	minted := func(signature string) *core.Response {
+		return t.Answer(func(w *jsondoc.Writer) {
+			w.Str("action", "mint")
+			for _, key := range canon.ReceiptFields {
+				if key == canon.ReceiptNullable {
+					w.StrOrNull(key, field(key))
+				} else {
+					w.Str(key, field(key))
+				}
+			}
+			w.Str("canonical", canonical)
+			w.Str("payload_sha256", core.SHA256(canonical))
+			w.Str("canonicalization", canon.ReceiptRule)
+			w.Bool("signed", signature != "")
+			w.StrOrNull("signature", signature)
+			w.Str("public_key_b64", t.Host.PublicKey)
+			w.Str("signing_status", SigningStatus(t.Host.PublicKey))
+			core.WriteCapped(w, "ignored_fields", in.Ignored())
+		})
+	}
 	if t.Host.KeyFault {
 		return unsigned(t)
 	}
-	if t.Host.PublicKey != "" {
-		signed, ok := t.One(core.Sign{Message: []byte(canonical)})
-		if !ok {
-			return nil
-		}
+	if t.Host.PublicKey == "" {
+		return minted("")
+	}
+	return t.Then(core.Sign{Message: []byte(canonical)}, func(signed core.Result) *core.Response {
 		if signed.Failure != core.None || len(signed.Data) != signatureBytes {
 			return unsigned(t)
 		}
-		signature = base64.StdEncoding.EncodeToString(signed.Data)
-	}
-	return t.Answer(func(w *jsondoc.Writer) {
-		w.Str("action", "mint")
-		for _, key := range canon.ReceiptFields {
-			if key == canon.ReceiptNullable {
-				w.StrOrNull(key, field(key))
-			} else {
-				w.Str(key, field(key))
-			}
-		}
-		w.Str("canonical", canonical)
-		w.Str("payload_sha256", core.SHA256(canonical))
-		w.Str("canonicalization", canon.ReceiptRule)
-		w.Bool("signed", signature != "")
-		w.StrOrNull("signature", signature)
-		w.Str("public_key_b64", t.Host.PublicKey)
-		w.Str("signing_status", SigningStatus(t.Host.PublicKey))
-		core.WriteCapped(w, "ignored_fields", in.Ignored())
+		return minted(base64.StdEncoding.EncodeToString(signed.Data))
 	})
 }
 
@@ -189,11 +189,10 @@ func Verify(t *core.Turn, in *core.Input) *core.Response {
 		return t.Invalid(in)
 	}
 	c := inspect(sent, keys(t))
-	if c.effect != nil {
-		checked, ok := t.One(*c.effect)
-		if !ok {
-			return nil
-		}
+	if c.effect == nil {
+		return c.answer(t, in)
+	}
+	return t.Then(*c.effect, func(checked core.Result) *core.Response {
 		if checked.Failure != core.None {
 			return t.Problem(core.Internal, "The signature could not be checked. Try again, or verify offline.", nil, nil)
 		}
@@ -201,7 +200,12 @@ func Verify(t *core.Turn, in *core.Input) *core.Response {
 		if !checked.OK {
 			c.problem("signature is not one by " + c.key + " over canonical")
 		}
-	}
+		return c.answer(t, in)
+	})
+}
+
+// answer is the verdict.
+func (c *checks) answer(t *core.Turn, in *core.Input) *core.Response {
 	return t.Answer(func(w *jsondoc.Writer) {
 		w.Str("action", "verify")
 		w.Bool("valid", c.fieldsMatch && c.hashOK && c.signatureOK)

@@ -55,35 +55,36 @@ func Register(t *core.Turn, in *core.Input) *core.Response {
 	}
 	canonical := canon.Registration(name, key)
 	hash, now := core.SHA256(canonical), core.FormatTime(t.Now)
-	id := ""
-	if !in.DryRun {
-		id = t.NewID()
-		insert := core.Exec{Statements: []core.Statement{{
-			SQL:  "INSERT INTO registrations (record_id, recorded_at, agent_name, pubkey, payload_sha256) VALUES (?, ?, ?, ?, ?)",
-			Args: []any{id, now, core.OrNull(name), core.OrNull(key), hash},
-		}}}
-		if email != "" {
-			insert.Statements = append(insert.Statements, t.KeepContact("registration", id, email, name)...)
-		}
-		result, ok := t.One(insert)
-		if !ok {
-			return nil
-		}
-		if result.Failure != core.None {
-			return t.Unstored(result.Failure)
-		}
+	answer := func(id string) *core.Response {
+		return t.Answer(func(w *jsondoc.Writer) {
+			w.Bool("converted", !in.DryRun)
+			w.Str("canonical", canonical)
+			w.Str("payload_sha256", hash)
+			w.Str("canonicalization", canon.RegistrationRule)
+			w.Name("registration")
+			w.Open('{')
+			w.StrOrNull("agent_name", name)
+			w.StrOrNull("pubkey", key)
+			w.Close('}')
+			core.WriteRecord(w, in, id, now, email != "")
+			t.WriteActions(w, "scoreboard", "/api/roster", "terms", "/api/aup", "souvenir", "/api/receipt")
+		})
 	}
-	return t.Answer(func(w *jsondoc.Writer) {
-		w.Bool("converted", !in.DryRun)
-		w.Str("canonical", canonical)
-		w.Str("payload_sha256", hash)
-		w.Str("canonicalization", canon.RegistrationRule)
-		w.Name("registration")
-		w.Open('{')
-		w.StrOrNull("agent_name", name)
-		w.StrOrNull("pubkey", key)
-		w.Close('}')
-		core.WriteRecord(w, in, id, now, email != "")
-		t.WriteActions(w, "scoreboard", "/api/roster", "terms", "/api/aup", "souvenir", "/api/receipt")
+	if in.DryRun {
+		return answer("")
+	}
+	id := t.NewID()
+	insert := core.Exec{Statements: []core.Statement{{
+		SQL:  "INSERT INTO registrations (record_id, recorded_at, agent_name, pubkey, payload_sha256) VALUES (?, ?, ?, ?, ?)",
+		Args: []any{id, now, core.OrNull(name), core.OrNull(key), hash},
+	}}}
+	if email != "" {
+		insert.Statements = append(insert.Statements, t.KeepContact("registration", id, email, name)...)
+	}
+	return t.Then(insert, func(stored core.Result) *core.Response {
+		if stored.Failure != core.None {
+			return t.Unstored(stored.Failure)
+		}
+		return answer(id)
 	})
 }

@@ -91,7 +91,7 @@ func (r random) outcome() core.Outcome {
 	if r.IntN(2) == 0 {
 		return core.Outcome{Response: &core.Response{Status: r.IntN(600), Header: r.fields(), Body: []byte(r.text()), Log: r.text()}}
 	}
-	return core.Outcome{Effects: many(r, r.effect)}
+	return core.Outcome{Effects: many(r, r.effect), Waits: r.IntN(2) == 0}
 }
 
 // object is a JavaScript object as the driver has it.
@@ -157,7 +157,7 @@ func outcomeObject(o core.Outcome) object {
 			effects = append(effects, object{"kind": "limit", "key": e.Key})
 		}
 	}
-	return object{"effects": effects}
+	return object{"effects": effects, "waits": o.Waits}
 }
 
 // TestCodec: what one language writes the other reads, and no part of it.
@@ -174,6 +174,11 @@ func TestCodec(t *testing.T) {
 		if want := wire.AppendTurn(nil, turn); !bytes.Equal(written.Frame.Bytes, want) {
 			t.Fatalf("JavaScript writes\n%x\nGo writes\n%x\nof %+v", written.Frame.Bytes, want, turn)
 		}
+		d.do(object{"encodeResults": turnObject(turn)["journal"]}, &written)
+		if want := wire.AppendResults(nil, turn.Journal); !bytes.Equal(written.Frame.Bytes, want) {
+			t.Fatalf("JavaScript writes\n%x\nGo writes\n%x\nof %+v", written.Frame.Bytes, want, turn.Journal)
+		}
+		d.do(object{"encode": turnObject(turn)}, &written)
 		if read, err := wire.DecodeTurn(written.Frame.Bytes); err != nil || !bytes.Equal(wire.AppendTurn(nil, read), written.Frame.Bytes) {
 			t.Fatalf("Go reads %x as %+v, %v", written.Frame.Bytes, read, err)
 		}

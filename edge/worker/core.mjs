@@ -1,10 +1,11 @@
 // The edge core, called from JavaScript. See main.go for the module.
 //
-// The module's memory is the same at the start of every call: it is put back once a call has returned. So no
-// request can see what another left behind, and memory that the core does not free is used once only. All that
+// The module's memory is the same at the start of every turn: it is put back once a call has returned. So no
+// request can see what another left behind, and memory that the core does not free is used once only. Only for a turn that
+// waits for a result it stays until that is there, or another turn comes; then the turn starts again. All that
 // a turn is made of lives in its host, so that an instance can be thrown away at any time between two calls.
 
-import { decodeFacts, decodeOutcome, encodeTurn } from './wire.mjs';
+import { decodeFacts, decodeOutcome, encodeResults, encodeTurn } from './wire.mjs';
 
 /**
  * @import { Turn } from './wire.mjs'
@@ -20,6 +21,7 @@ import { decodeFacts, decodeOutcome, encodeTurn } from './wire.mjs';
  * @property {() => number} loaded
  * @property {(at: number, size: number) => number} handle
  * @property {(at: number, size: number) => number} deliver
+ * @property {(at: number, size: number) => number} resume
  */
 
 /** An instance of the module, its snapshot loaded. */
@@ -47,6 +49,9 @@ export class Core {
     this.top = this.module.loaded();
     this.keptData = this.memory.slice(this.data, at);
     this.keptMade = this.memory.slice(this.made, this.top);
+    /** The turn that waits for results, after the first this.known of its journal. @type {Turn | undefined} */
+    this.waiting = undefined;
+    this.known = 0;
     this.memory.fill(0, this.top, this.module.alloc(1));
     this.restore();
   }
@@ -63,12 +68,26 @@ export class Core {
    * @param {Turn} turn
    */
   call(entry, turn) {
-    return this.exchange(entry, encodeTurn(turn), decodeOutcome);
+    let outcome;
+    if (this.waiting === turn) {
+      outcome = this.exchange('resume', encodeResults(turn.journal.slice(this.known)), decodeOutcome);
+    } else {
+      if (this.waiting) this.clear();
+      outcome = this.exchange(entry, encodeTurn(turn), decodeOutcome);
+    }
+    if (outcome.waits) {
+      this.waiting = turn;
+      this.known = turn.journal.length;
+    } else {
+      this.clear();
+    }
+    return outcome;
   }
 
   /**
+   * Calls the module, and leaves its memory as it is then.
    * @template T
-   * @param {Entry} entry
+   * @param {Entry | 'resume'} entry
    * @param {Uint8Array} frame
    * @param {(frame: Uint8Array) => T} decode  It keeps nothing of the frame that it is given.
    */
@@ -78,11 +97,15 @@ export class Core {
     const answered = this.module[entry](at, frame.length);
     if (answered === 0) throw new Error('the module does not read its frame');
     this.view();
-    const outcome = decode(this.frame(answered));
+    return decode(this.frame(answered));
+  }
+
+  /** Puts the memory back. */
+  clear() {
+    this.waiting = undefined;
     const end = this.module.alloc(1);
     this.view().fill(0, this.top, end);
     this.restore();
-    return outcome;
   }
 
   restore() {

@@ -147,6 +147,8 @@ type driver struct {
 	t   testing.TB
 	in  io.Writer
 	out *bufio.Reader
+
+	resumed int // rounds that went on with a turn that waited
 }
 
 // frame is bytes as the driver has them.
@@ -179,7 +181,7 @@ func startDriver(t testing.TB) *driver {
 			t.Error(err)
 		}
 	})
-	return &driver{t, in, bufio.NewReaderSize(out, 1<<20)}
+	return &driver{t: t, in: in, out: bufio.NewReaderSize(out, 1<<20)}
 }
 
 // do sends a request and reads the answer to it.
@@ -234,22 +236,46 @@ type called struct {
 }
 
 // round calls the module and the core here with a turn. Both must give the same outcome, and the module must find its
-// memory as it was.
+// memory as it was. What the turn gives from its start it must also give where it waited for its last result.
 func (d *driver) round(e *edge.Edge, entry string, turn []byte) (core.Outcome, called) {
 	d.t.Helper()
-	var got called
-	d.do(map[string]any{"call": entry, "frame": frame{turn}}, &got)
-	t, err := wire.DecodeTurn(turn)
-	if err != nil {
-		d.t.Fatal(err)
-	}
 	handle := map[string]func(*core.Turn) core.Outcome{"handle": e.Handle, "deliver": e.Deliver}[entry]
-	outcome := handle(t)
-	if want := wire.AppendOutcome(nil, outcome); got.Trap != "" || !bytes.Equal(got.Frame.Bytes, want) {
-		d.t.Fatalf("%s %.300q:\nthe module gives %s %q,\nhere it is      %q", entry, turn, got.Trap, got.Frame.Bytes, want)
+	decode := func() *core.Turn {
+		t, err := wire.DecodeTurn(turn)
+		if err != nil {
+			d.t.Fatal(err)
+		}
+		return t
 	}
-	if got.Changed != -1 {
-		d.t.Fatalf("%s %.300q: memory differs from address %d on", entry, turn, got.Changed)
+	same := func(request map[string]any, want []byte) (got called) {
+		d.t.Helper()
+		request["call"] = entry
+		d.do(request, &got)
+		if got.Trap != "" || !bytes.Equal(got.Frame.Bytes, want) {
+			d.t.Fatalf("%s %.300q:\nthe module gives %s %q,\nhere it is      %q", entry, turn, got.Trap, got.Frame.Bytes, want)
+		}
+		if got.Changed != -1 {
+			d.t.Fatalf("%s %.300q: memory differs from address %d on", entry, turn, got.Changed)
+		}
+		return got
+	}
+	outcome := handle(decode())
+	want := wire.AppendOutcome(nil, outcome)
+	got := same(map[string]any{"frame": frame{turn}}, want)
+
+	earlier := decode()
+	if n := len(earlier.Journal); n > 0 {
+		last := earlier.Journal[n-1:]
+		earlier.Journal = earlier.Journal[: n-1 : n-1]
+		before := wire.AppendTurn(nil, earlier)
+		if handle(earlier).Waits {
+			d.resumed++
+			same(map[string]any{"frame": frame{before}, "results": frame{wire.AppendResults(nil, last)}}, want)
+			earlier.Journal = append(earlier.Journal, last...)
+			if here := wire.AppendOutcome(nil, handle(earlier)); !bytes.Equal(here, want) {
+				d.t.Fatalf("%s %.300q:\nresumed here it is %q,\nfrom the start %q", entry, turn, here, want)
+			}
+		}
 	}
 	return outcome, got
 }
@@ -328,8 +354,8 @@ func TestBothCoresAgree(t *testing.T) {
 			tally(r.entry, outcome)
 		}
 	}
-	t.Logf("%d rounds of transcripts; with those made of them: %v, %d answers %v, effects %v", len(rounds), entries, answers, statuses, effects)
-	if entries["handle"] < 1000 || entries["deliver"] < 10 || effects["core.Exec"] < 100 || effects["core.Relay"] < 10 || effects["core.Verify"] < 5 || effects["core.Sign"] < 10 || effects["core.Limit"] < 10 {
+	t.Logf("%d rounds of transcripts; with those made of them: %v, %d resumed, %d answers %v, effects %v", len(rounds), entries, d.resumed, answers, statuses, effects)
+	if d.resumed < 100 || entries["handle"] < 1000 || entries["deliver"] < 10 || effects["core.Exec"] < 100 || effects["core.Relay"] < 10 || effects["core.Verify"] < 5 || effects["core.Sign"] < 10 || effects["core.Limit"] < 10 {
 		t.Errorf("too little was compared: %v %v", entries, effects)
 	}
 }

@@ -43,7 +43,7 @@
  * @property {string} body               Text: the core answers nothing else.
  * @property {string} log
  *
- * @typedef {{ answer: Answer, effects?: undefined } | { answer?: undefined, effects: Effect[] }} Outcome
+ * @typedef {{ answer: Answer, effects?: undefined, waits?: undefined } | { answer?: undefined, effects: Effect[], waits: boolean }} Outcome
  *
  * @typedef {object} Facts
  * @property {number} maxBody
@@ -68,7 +68,7 @@
 export const REFUSED = 1, TIMEOUT = 2, UNAVAILABLE = 3;
 
 const NULL = 0, INTEGER = 1, TEXT = 2;
-const RESPONSE = 0;
+const RESPONSE = 0, EFFECTS = 1, WAITS = 2;
 const HIGH = 2 ** 32;
 
 const encoder = new TextEncoder();
@@ -176,8 +176,24 @@ export function encodeTurn(t) {
   u8(t.keyFault ? 1 : 0);
   u8(t.limiter ? 1 : 0);
   u32(0); // its port: it has no address of its own on loopback
-  u32(t.journal.length);
-  for (const r of t.journal) {
+  results(t.journal);
+  return buffer.subarray(0, end);
+}
+
+/**
+ * Writes the results of effects. The frame is valid until the next one is written.
+ * @param {Result[]} list
+ */
+export function encodeResults(list) {
+  end = 0;
+  results(list);
+  return buffer.subarray(0, end);
+}
+
+/** @param {Result[]} list */
+function results(list) {
+  u32(list.length);
+  for (const r of list) {
     u8(r.failure ?? 0);
     u8(r.ok ? 1 : 0);
     u32(r.status ?? 0);
@@ -196,7 +212,6 @@ export function encodeTurn(t) {
     i64(r.reset ?? 0);
     i64(r.millis ?? 0);
   }
-  return buffer.subarray(0, end);
 }
 
 // Header fields are the same in most answers, and comparing them takes less time than making a text of them.
@@ -319,7 +334,10 @@ class Reader {
 
   /** @returns {Outcome} */
   outcome() {
-    return this.u8() === RESPONSE ? { answer: this.answer() } : { effects: this.list(() => this.effect()) };
+    const kind = this.u8();
+    if (kind === RESPONSE) return { answer: this.answer() };
+    if (kind !== EFFECTS && kind !== WAITS) throw new RangeError('an outcome is of an unknown kind');
+    return { effects: this.list(() => this.effect()), waits: kind === WAITS };
   }
 
   /**

@@ -3,7 +3,9 @@
 //
 //   {"load": TEXT}                      {"frame": facts, "fault": "…"}; what follows is called with this snapshot
 //   {"call": ENTRY, "frame": turn}      {"frame": outcome, "changed": n, "stack": n, "memory": n}, or {"trap": "…"}
+//   {…, "results": results}             the same; the outcome is that of the results where the turn waits for them
 //   {"encode": TURN}                    {"frame": turn}
+//   {"encodeResults": [RESULT, …]}      {"frame": results}
 //   {"outcome": FRAME}                  {"value": what is read of it, "misread": [its beginnings that are read too]}
 //
 // changed is where memory that is no stack differs from what it was before the call, -1 for nowhere; stack is how
@@ -13,7 +15,7 @@ import { readFileSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 
 import { Core } from '../core.mjs';
-import { decodeOutcome, encodeTurn } from '../wire.mjs';
+import { decodeOutcome, encodeResults, encodeTurn } from '../wire.mjs';
 
 const module = new WebAssembly.Module(readFileSync(process.argv[2]));
 let snapshot, core, before;
@@ -38,10 +40,14 @@ function renew() {
   before = Buffer.from(core.memory);
 }
 
-function call(entry, frame) {
+const WAITS = 2;
+
+function call(entry, frame, results) {
   const base = core.module.base();
   core.memory.fill(0, 0, base); // the stack
-  const outcome = core.exchange(entry, frame, (b) => b.slice());
+  let outcome = core.exchange(entry, frame, (b) => b.slice());
+  if (results && outcome[0] === WAITS) outcome = core.exchange('resume', results, (b) => b.slice());
+  core.clear();
   const after = Buffer.from(core.memory.buffer);
   const least = Math.min(after.length, before.length);
   const same = after.compare(before, base, least, base, least) === 0 && after.subarray(least).every((b) => b === 0);
@@ -66,13 +72,14 @@ function answer(request) {
   }
   if (request.call) {
     try {
-      return call(request.call, request.frame);
+      return call(request.call, request.frame, request.results);
     } catch (e) {
       renew();
       return { trap: e.message };
     }
   }
   if (request.encode) return { frame: encodeTurn(request.encode) };
+  if (request.encodeResults) return { frame: encodeResults(request.encodeResults) };
   const frame = request.outcome, misread = [];
   for (let n = 0; n < frame.length; n++) {
     try {

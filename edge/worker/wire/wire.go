@@ -13,6 +13,8 @@
 //	value    u8 kind: 0 null; 1 i64; 2 text
 //	outcome  u8 kind: 0 response: u32 status, fields, bytes body, text log
 //	                  1 effects: list of effect
+//	                  2 effects of a turn that waits for their results: list of effect
+//	results  list of result
 //	facts    text error: what is wrong with the snapshot; where it is empty, so is the rest:
 //	         u32 most bytes of a body, u32 most rounds, u32 most effects, list of text headers of a read, of
 //	         one with a query, of other methods, of messages,
@@ -52,7 +54,7 @@ var ErrFrame = errors.New("decode frame: it is cut off, has bytes left over, or 
 
 const (
 	kindNull, kindInteger, kindText                                             = 0, 1, 2
-	kindResponse, kindEffects                                                   = 0, 1
+	kindResponse, kindEffects, kindWaits, outcomeKind                           = 0, 1, 2, 3
 	kindExec, kindRelay, kindFetch, kindSign, kindVerify, kindLimit, effectKind = 0, 1, 2, 3, 4, 5, 6
 )
 
@@ -70,9 +72,14 @@ func AppendTurn(b []byte, t *core.Turn) []byte {
 	b = texts(b, t.Host.Extra)
 	b = text(text(b, t.Host.Client), t.Host.PublicKey)
 	b = flag(flag(b, t.Host.KeyFault), t.Host.Limiter)
-	b = u32(u32(b, t.Host.Port), len(t.Journal))
-	for i := range t.Journal {
-		b = appendResult(b, &t.Journal[i])
+	return AppendResults(u32(b, t.Host.Port), t.Journal)
+}
+
+// AppendResults appends the results of effects.
+func AppendResults(b []byte, results []core.Result) []byte {
+	b = u32(b, len(results))
+	for i := range results {
+		b = appendResult(b, &results[i])
 	}
 	return b
 }
@@ -110,7 +117,11 @@ func AppendOutcome(b []byte, o core.Outcome) []byte {
 		b = append(b, r.Body...)
 		return text(b, r.Log)
 	}
-	b = u32(append(b, kindEffects), len(o.Effects))
+	kind := byte(kindEffects)
+	if o.Waits {
+		kind = kindWaits
+	}
+	b = u32(append(b, kind), len(o.Effects))
 	for _, effect := range o.Effects {
 		switch e := effect.(type) {
 		case core.Exec:
@@ -213,13 +224,21 @@ func DecodeTurn(frame []byte) (*core.Turn, error) {
 	copy(t.Entropy[:], d.take(len(t.Entropy)))
 	t.Request = core.Request{Method: d.text(), Target: d.text(), Host: d.text(), Header: d.fields(), Body: d.bytes()}
 	t.Host = core.Host{Extra: d.texts(), Client: d.text(), PublicKey: d.text(), KeyFault: d.flag(), Limiter: d.flag(), Port: d.u32()}
-	for n := d.count(minResult); n > 0; n-- {
-		t.Journal = append(t.Journal, d.result())
-	}
+	t.Journal = d.results()
 	if !d.done() {
 		return nil, ErrFrame
 	}
 	return t, nil
+}
+
+// DecodeResults reads the results of effects. It aliases the frame. On an error, ErrFrame, there are none.
+func DecodeResults(frame []byte) ([]core.Result, error) {
+	d := decoder{rest: frame}
+	results := d.results()
+	if !d.done() {
+		return nil, ErrFrame
+	}
+	return results, nil
 }
 
 // The least bytes that an item takes: they bound how many a frame can hold.
@@ -227,6 +246,13 @@ const (
 	minText   = 4
 	minResult = 1 + 1 + 4 + 4 + 4 + 4 + 8 + 8 + 8
 )
+
+func (d *decoder) results() (results []core.Result) {
+	for n := d.count(minResult); n > 0; n-- {
+		results = append(results, d.result())
+	}
+	return results
+}
 
 func (d *decoder) result() core.Result {
 	r := core.Result{Failure: failures[d.below(len(failures))], OK: d.flag(), Status: d.u32(), Data: d.bytes()}
@@ -248,12 +274,14 @@ func (d *decoder) result() core.Result {
 func DecodeOutcome(frame []byte) (core.Outcome, error) {
 	d := decoder{rest: frame}
 	var o core.Outcome
-	if d.below(2) == kindResponse {
+	kind := d.below(outcomeKind)
+	if kind == kindResponse {
 		o.Response = &core.Response{Status: d.u32(), Header: d.fields(), Body: d.bytes(), Log: d.text()}
 	} else {
 		for n := d.count(1); n > 0; n-- {
 			o.Effects = append(o.Effects, d.effect())
 		}
+		o.Waits = kind == kindWaits
 	}
 	if !d.done() {
 		return core.Outcome{}, ErrFrame

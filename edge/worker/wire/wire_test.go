@@ -87,6 +87,7 @@ func outcomes() (frames [][]byte) {
 		exampleOutcome(),
 		{},
 		{Response: &core.Response{Status: 200, Body: []byte(`{"a":"é"}`), Log: "x"}},
+		{Effects: []core.Effect{core.Limit{Key: "k"}}, Waits: true},
 		{Effects: []core.Effect{
 			core.Exec{Statements: []core.Statement{{SQL: "SELECT ?", Args: []any{nil, int64(7), "é"}}, {}}},
 			core.Relay{Message: core.Message{ID: "1", Subject: "s", Text: "t\n", Records: []string{"a", ""}}},
@@ -118,6 +119,35 @@ func FuzzDecodeTurn(f *testing.F) {
 	})
 }
 
+// results are the seeds of results.
+func results() (frames [][]byte) {
+	for _, frame := range turns() {
+		t, err := wire.DecodeTurn(frame)
+		if err != nil {
+			panic(err)
+		}
+		frames = append(frames, wire.AppendResults(nil, t.Journal))
+	}
+	return frames
+}
+
+// FuzzDecodeResults is the same for results.
+func FuzzDecodeResults(f *testing.F) {
+	for _, frame := range results() {
+		f.Add(frame)
+	}
+	f.Fuzz(func(t *testing.T, frame []byte) {
+		kept := bytes.Clone(frame)
+		read, err := wire.DecodeResults(frame)
+		switch {
+		case err != nil && (read != nil || err != wire.ErrFrame):
+			t.Errorf("%x: %+v beside the error %v", kept, read, err)
+		case err == nil && !bytes.Equal(wire.AppendResults(nil, read), kept):
+			t.Errorf("%x comes back as %x", kept, wire.AppendResults(nil, read))
+		}
+	})
+}
+
 // FuzzDecodeOutcome is the same for outcomes.
 func FuzzDecodeOutcome(f *testing.F) {
 	for _, frame := range outcomes() {
@@ -145,6 +175,16 @@ func TestTruncated(t *testing.T) {
 		}
 		if _, err := wire.DecodeTurn(append(frame, 0)); err == nil {
 			t.Errorf("the turn %x is read with a byte more", frame)
+		}
+	}
+	for _, frame := range results() {
+		for n := range frame {
+			if _, err := wire.DecodeResults(frame[:n:n]); err == nil {
+				t.Errorf("the first %d bytes of the results %x are read", n, frame)
+			}
+		}
+		if _, err := wire.DecodeResults(append(frame, 0)); err == nil {
+			t.Errorf("the results %x are read with a byte more", frame)
 		}
 	}
 	for _, frame := range outcomes() {
