@@ -290,45 +290,57 @@ func (p *parser) digits() {
 // text reads a string and gives its characters.
 func (p *parser) text() string {
 	p.at++
-	var unquoted []byte // what stands before start, where that is not as it was written
-	start := p.at
-	for {
-		switch c := p.peek(); {
-		case c == '"':
-			rest := p.doc[start:p.at]
-			if p.at++; unquoted == nil {
-				return string(rest)
-			}
-			return string(append(unquoted, rest...))
-		case c < ' ':
-			p.fail(ErrSyntax, p.at, "")
-			return ""
-		case c == '\\':
-			unquoted = p.escape(append(unquoted, p.doc[start:p.at]...))
-			start = p.at
-		default:
-			p.at++
-		}
+	start, plain := p.at, unescaped(p.doc[p.at:])
+	end := start + plain
+	for end < len(p.doc) && p.doc[end] == '\\' {
+		end = min(end+2, len(p.doc))
+		end += unescaped(p.doc[end:])
 	}
+	text := p.doc[start:end]
+	if plain < len(text) {
+		text = p.unquote(text, plain)
+	} else {
+		p.at = end
+	}
+	if p.peek() != '"' {
+		p.fail(ErrSyntax, p.at, "")
+		return ""
+	}
+	p.at++
+	return string(text)
 }
 
-// escape appends what the next escape stands for.
-func (p *parser) escape(b []byte) []byte {
+// unquote gives what a text means whose first escape stands at plain.
+func (p *parser) unquote(quoted []byte, plain int) []byte {
+	text, n, end := make([]byte, len(quoted)), 0, p.at+len(quoted) // no escape is shorter than what it stands for
+	for p.at < end {
+		n += copy(text[n:], p.doc[p.at:p.at+plain])
+		if p.at += plain; p.at < end {
+			n += p.escape(text[n:])
+			plain = unescaped(p.doc[p.at:max(p.at, end)])
+		}
+	}
+	return text[:n]
+}
+
+// escape writes what the next escape stands for, and gives its length.
+func (p *parser) escape(b []byte) int {
 	start := p.at
 	p.at++
 	c := p.peek()
 	if c == 'u' {
-		return utf8.AppendRune(b, p.codePoint(start))
+		return utf8.EncodeRune(b, p.codePoint(start))
 	}
 	const letters, meant = `"\/bfnrt`, "\"\\/\b\f\n\r\t"
 	for i := range len(letters) {
 		if letters[i] == c {
 			p.at++
-			return append(b, meant[i])
+			b[0] = meant[i]
+			return 1
 		}
 	}
 	p.fail(ErrSyntax, start, "")
-	return b
+	return 0
 }
 
 // codePoint reads what follows the backslash of a \u escape, and the second one of a surrogate pair.
@@ -506,7 +518,7 @@ func appendQuoted(dst []byte, before byte, s string, behind byte) []byte {
 }
 
 // unescaped is how long the beginning of s is that needs no escape.
-func unescaped(s string) int {
+func unescaped[T string | []byte](s T) int {
 	i := 0
 	// Eight bytes at once: the highest bit of a byte of one of the terms is set where there may be one to escape.
 	for ; i+8 <= len(s); i += 8 {

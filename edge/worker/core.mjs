@@ -5,7 +5,7 @@
 // waits for a result it stays until that is there, or another turn comes; then the turn starts again. All that
 // a turn is made of lives in its host, so that an instance can be thrown away at any time between two calls.
 
-import { decodeFacts, decodeOutcome, encodeResults, encodeTurn } from './wire.mjs';
+import { decodeFacts, decodeOutcome, encodeResults, encodeTurn, u32At } from './wire.mjs';
 
 /**
  * @import { Turn } from './wire.mjs'
@@ -58,8 +58,7 @@ export class Core {
 
   /** @param {number} at */
   frame(at) {
-    const size = new DataView(this.memory.buffer).getUint32(at, true);
-    return this.memory.subarray(at + 4, at + 4 + size);
+    return this.memory.subarray(at + 4, at + 4 + u32At(this.memory, at));
   }
 
   /**

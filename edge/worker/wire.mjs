@@ -214,8 +214,20 @@ function results(list) {
   }
 }
 
-// Header fields are the same in most answers, and comparing them takes less time than making a text of them.
-const MAX_TEXTS = 16;
+/** A number of four bytes. @param {Uint8Array} b @param {number} at */
+export function u32At(b, at) {
+  return (b[at] | (b[at + 1] << 8) | (b[at + 2] << 16) | (b[at + 3] << 24)) >>> 0;
+}
+
+/** What UTF-8 says. The runtime is slow to begin with a text: short ones it is spared. @param {Uint8Array} raw */
+function textOf(raw) {
+  if (raw.length > SHORT) return decoder.decode(raw);
+  for (let i = 0; i < raw.length; i++) if (raw[i] > 0x7f) return decoder.decode(raw);
+  return String.fromCharCode.apply(null, /** @type {any} */ (raw));
+}
+
+// Header fields, and statements, are the same most often, and comparing them takes less time than making a text of them.
+const MAX_TEXTS = 32;
 /** @type {{ bytes: Uint8Array, text: string }[]} */
 const texts = [];
 
@@ -232,40 +244,41 @@ class Reader {
   /** @param {Uint8Array} frame */
   constructor(frame) {
     this.frame = frame;
-    this.view = new DataView(frame.buffer, frame.byteOffset, frame.length);
     this.at = 0;
+    /** The frame as it does not change. @type {Uint8Array | undefined} */
+    this.copy = undefined;
+  }
+
+  /** Where the next n bytes begin. @param {number} n */
+  take(n) {
+    const at = this.at;
+    if (n > this.frame.length - at) throw new RangeError('the frame is cut off');
+    this.at += n;
+    return at;
   }
 
   u8() {
-    return this.view.getUint8(this.at++);
+    return this.frame[this.take(1)];
   }
 
   u32() {
-    this.at += 4;
-    return this.view.getUint32(this.at - 4, true);
+    return u32At(this.frame, this.take(4));
   }
 
   i64() {
-    this.at += 8;
-    const n = this.view.getUint32(this.at - 8, true) + this.view.getInt32(this.at - 4, true) * HIGH;
+    const n = this.u32() + (this.u32() | 0) * HIGH;
     if (!Number.isSafeInteger(n)) throw new RangeError('a number is too large to be exact');
     return n;
   }
 
-  raw() {
-    const n = this.u32();
-    if (n > this.frame.length - this.at) throw new RangeError('the frame is cut off');
-    this.at += n;
-    return this.frame.subarray(this.at - n, this.at);
-  }
-
   bytes() {
-    return this.raw().slice();
+    const n = this.u32(), at = this.take(n);
+    return (this.copy ??= this.frame.slice()).subarray(at, at + n);
   }
 
   text() {
-    const raw = this.raw();
-    return raw.length === 0 ? '' : decoder.decode(raw);
+    const n = this.u32(), at = this.take(n);
+    return textOf(this.frame.subarray(at, at + n));
   }
 
   /**
@@ -298,7 +311,7 @@ class Reader {
   effect() {
     switch (this.u8()) {
       case 0:
-        return { kind: 'exec', statements: this.list(() => ({ sql: this.text(), args: this.list(() => this.value()) })) };
+        return { kind: 'exec', statements: this.list(() => ({ sql: this.known(), args: this.list(() => this.value()) })) };
       case 1:
         return { kind: 'relay', id: this.text(), subject: this.text(), text: this.text(), records: this.texts() };
       case 2:
@@ -318,13 +331,12 @@ class Reader {
 
   /** A text that most often was read before. */
   known() {
-    const raw = this.raw();
-    let found = texts.find(({ bytes }) => equal(bytes, raw));
-    if (!found) {
-      if (texts.length === MAX_TEXTS) texts.pop();
-      texts.unshift((found = { bytes: raw.slice(), text: decoder.decode(raw) }));
-    }
-    return found.text;
+    const n = this.u32(), at = this.take(n), raw = this.frame.subarray(at, at + n);
+    for (const known of texts) if (equal(known.bytes, raw)) return known.text;
+    if (texts.length === MAX_TEXTS) texts.pop();
+    const text = textOf(raw);
+    texts.unshift({ bytes: raw.slice(), text });
+    return text;
   }
 
   /** @returns {Answer} */
