@@ -104,7 +104,7 @@ func Parse(doc []byte) (Value, error) {
 	if i := invalidUTF8(doc); i >= 0 {
 		return Value{}, &Error{Kind: ErrUnicode, Offset: int64(i)}
 	}
-	p := parser{doc: doc}
+	p := parser{doc: doc, copy: string(doc)}
 	var v Value
 	p.value(&v, 1)
 	if p.space(); p.fault == nil && p.at < len(doc) {
@@ -119,6 +119,7 @@ func Parse(doc []byte) (Value, error) {
 // parser reads a document from its start. Once something is wrong it stands at the end.
 type parser struct {
 	doc   []byte
+	copy  string // of doc, which texts are parts of
 	at    int
 	fault *Error
 }
@@ -180,7 +181,7 @@ func (p *parser) value(v *Value, depth int) {
 	case c == '-' || '0' <= c && c <= '9':
 		v.Kind = Number
 		p.number()
-		v.Text = string(p.doc[start:p.at])
+		v.Text = p.copy[start:p.at]
 	case c == 'n':
 		v.Kind = Null
 		p.word("null")
@@ -296,9 +297,9 @@ func (p *parser) text() string {
 		end = min(end+2, len(p.doc))
 		end += unescaped(p.doc[end:])
 	}
-	text := p.doc[start:end]
+	text := p.copy[start:end]
 	if plain < len(text) {
-		text = p.unquote(text, plain)
+		text = string(p.unquote(len(text), plain))
 	} else {
 		p.at = end
 	}
@@ -307,12 +308,12 @@ func (p *parser) text() string {
 		return ""
 	}
 	p.at++
-	return string(text)
+	return text
 }
 
-// unquote gives what a text means whose first escape stands at plain.
-func (p *parser) unquote(quoted []byte, plain int) []byte {
-	text, n, end := make([]byte, len(quoted)), 0, p.at+len(quoted) // no escape is shorter than what it stands for
+// unquote gives what the next size bytes mean; of those, plain stand before the first escape.
+func (p *parser) unquote(size, plain int) []byte {
+	text, n, end := make([]byte, size), 0, p.at+size // no escape is shorter than what it stands for
 	for p.at < end {
 		n += copy(text[n:], p.doc[p.at:p.at+plain])
 		if p.at += plain; p.at < end {

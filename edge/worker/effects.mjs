@@ -36,25 +36,28 @@ export const nothing = new Uint8Array(0);
  * @param {Env} env
  * @returns {Promise<Result>}
  */
-export async function perform(effect, facts, env) {
-  try {
-    switch (effect.kind) {
-      case 'exec':
-        return await exec(effect, env);
-      case 'relay':
-        return await relay(effect, facts, env);
-      case 'fetch':
-        return await fetchFor(effect, env);
-      case 'sign':
-        return await sign(effect, env);
-      case 'verify':
-        return await verify(effect);
-      case 'limit':
-        return await limit(effect, env);
-    }
-  } catch (e) {
+export function perform(effect, facts, env) {
+  return performed(effect, facts, env).catch((e) => {
     console.error(`${effect.kind} failed:`, e instanceof Error ? e.message : '');
     return { failure: TIMEOUT };
+  });
+}
+
+/** @param {Effect} effect @param {Facts} facts @param {Env} env @returns {Promise<Result>} */
+function performed(effect, facts, env) {
+  switch (effect.kind) {
+    case 'exec':
+      return exec(effect, env);
+    case 'relay':
+      return relay(effect, facts, env);
+    case 'fetch':
+      return fetchFor(effect, env);
+    case 'sign':
+      return sign(effect, env);
+    case 'verify':
+      return verify(effect);
+    case 'limit':
+      return limit(effect, env);
   }
 }
 
