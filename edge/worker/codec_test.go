@@ -130,7 +130,7 @@ func turnObject(t *core.Turn) object {
 // outcomeObject is an outcome as the JavaScript host has to read it.
 func outcomeObject(o core.Outcome) object {
 	if r := o.Response; r != nil {
-		return object{"answer": object{"status": r.Status, "fields": linesOf(r.Header), "body": string(r.Body), "log": r.Log}}
+		return object{"answer": object{"status": r.Status, "fields": linesOf(r.Header), "body": frame{r.Body}, "log": r.Log}}
 	}
 	effects := []object{}
 	for _, effect := range o.Effects {

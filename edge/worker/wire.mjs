@@ -40,7 +40,7 @@
  * @typedef {object} Answer
  * @property {number} status
  * @property {string} fields             Response header fields, one line for each.
- * @property {string} body               Text: the core answers nothing else.
+ * @property {Uint8Array} body           UTF-8: the core answers text only. As bytes it goes out as it is.
  * @property {string} log
  *
  * @typedef {{ answer: Answer, effects?: undefined, waits?: undefined } | { answer?: undefined, effects: Effect[], waits: boolean }} Outcome
@@ -341,7 +341,7 @@ class Reader {
 
   /** @returns {Answer} */
   answer() {
-    return { status: this.u32(), fields: this.known(), body: this.text(), log: this.text() };
+    return { status: this.u32(), fields: this.known(), body: this.bytes(), log: this.text() };
   }
 
   /** @returns {Outcome} */

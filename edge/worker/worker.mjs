@@ -17,6 +17,8 @@ import { hasLimiter, headersOf, nothing, perform, read, signer, signerOf } from 
  * @import { Answer, Effect, Facts, Outcome, Result, Turn } from './wire.mjs'
  */
 
+const encoder = new TextEncoder();
+
 /** The instance in use. @type {Core | undefined} */
 let core;
 
@@ -111,7 +113,7 @@ function entropy() {
 /** @param {Answer} answer */
 function respond({ status, fields, body, log }) {
   if (log !== '') console.error(log);
-  return new Response(body === '' ? null : body, { status, headers: headersOf(fields) });
+  return new Response(body.length === 0 ? null : body, { status, headers: headersOf(fields) });
 }
 
 // A GET without a query that has no effects depends on the content, the signing key and the second it is asked in, where the
@@ -150,7 +152,7 @@ function constantOf(target) {
   if (!answer && Object.hasOwn(built.answers, target)) {
     const { fields, document, rest } = built.answers[target];
     const at = snapshot.indexOf(`\n${document}\t`) + document.length + 2;
-    answer = { status: 200, fields, body: snapshot.slice(at, snapshot.indexOf('\n', at) - 1) + rest, log: '' };
+    answer = { status: 200, fields, body: encoder.encode(snapshot.slice(at, snapshot.indexOf('\n', at) - 1) + rest), log: '' };
     constants.set(target, answer);
   }
   return answer;
@@ -226,8 +228,8 @@ function unfinished(facts, host, method, target) {
   const serves = [facts.canonicalHost, ...preview_hosts, 'localhost', '127.0.0.1', '::1'].includes(host);
   if (serves && method === 'POST' && target.split('?')[0] === facts.messagesPath) return facts.messagesUnfinished;
   if (!serves || host === facts.canonicalHost) return facts.unfinished;
-  const body = { ...JSON.parse(facts.unfinished.body), served_from: host, host_note: host_note_other };
-  return { ...facts.unfinished, body: JSON.stringify(body) };
+  const body = { ...JSON.parse(new TextDecoder().decode(facts.unfinished.body)), served_from: host, host_note: host_note_other };
+  return { ...facts.unfinished, body: encoder.encode(JSON.stringify(body)) };
 }
 
 /** Reads a body up to one byte more than the core takes. @param {Request} request @param {number} most */
