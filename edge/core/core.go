@@ -10,7 +10,8 @@
 //  1. read the request (at most MaxBody+1 bytes of its body), the time and 16 random bytes, once;
 //  2. call Handle with the turn and an empty journal;
 //  3. if the outcome holds effects: perform them side by side, append their results to the
-//     journal in the order asked, and call again with the same turn; at most MaxRounds times;
+//     journal in the order asked, and call again with the same turn, or with one of the same
+//     contents; at most MaxRounds times;
 //  4. otherwise send the response.
 //
 // An Exec is durable when its result says no failure; a response is only given after that.

@@ -596,6 +596,43 @@ func TestClients(t *testing.T) {
 	}
 }
 
+// TestTurnsCrossEachOther: of turns that wait at the same time, each goes on with what is its own.
+func TestTurnsCrossEachOther(t *testing.T) {
+	t.Parallel()
+	published := edgetest.Snapshot()
+	published.WritesPerMinute = 0
+	o := bound(t, published)
+	// The store takes longer for one statement than for the next, so that turns end in another order than they began.
+	o.Main = with(`DB: { prepare: (sql) => { const s = env.DB.prepare(sql); return { bind: (...args) => { const b = s.bind(...args);
+      return { all: () => later(args.join().length % 7).then(() => b.all()) } } } }, batch: (list) => env.DB.batch(list) }`)
+	s := start(t, o)
+	const turns = 120
+	var wait sync.WaitGroup
+	for i := range turns {
+		name := fmt.Sprintf("agent %d%s", i, strings.Repeat("x", i%9))
+		wait.Go(func() {
+			answer, body := s.do("POST", "/api/waitlist", `{"agent_name":"`+name+`"}`)
+			if registered, _ := body["registration"].(map[string]any); answer.StatusCode != 200 || registered["agent_name"] != name {
+				t.Errorf("%s: %d %v", name, answer.StatusCode, body)
+			}
+		})
+		wait.Go(func() {
+			answer, minted := s.do("POST", "/api/receipt", `{"agent_name":"`+name+`"}`)
+			receipt, err := json.Marshal(minted)
+			if err != nil || answer.StatusCode != 200 || minted["agent_name"] != name {
+				t.Errorf("%s: %d %v", name, answer.StatusCode, minted)
+			}
+			if _, verdict := s.do("POST", "/api/receipt", `{"verify":`+string(receipt)+`}`); verdict["valid"] != true {
+				t.Errorf("%s: %v", name, verdict)
+			}
+		})
+	}
+	wait.Wait()
+	if n := s.count("registrations"); n != turns {
+		t.Errorf("%d registrations of %d", n, turns)
+	}
+}
+
 // TestTheScoreboardIsOfNow: an answer that is made once a second is given in that second only.
 func TestTheScoreboardIsOfNow(t *testing.T) {
 	t.Parallel()

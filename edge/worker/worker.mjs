@@ -195,11 +195,11 @@ function answer(request, method, host, target, env, ctx) {
   const reads = method === 'GET' || method === 'HEAD';
   /** @param {Signer} signer */
   const turnOf = (signer) => {
-    const turn = begin(method, target, host, facts, env, signer);
-    if (turn.limiter) turn.client = request.headers.get('cf-connecting-ip') ?? '';
+    const turn = begin(method, target, host, facts, env, signer), { headers } = request;
+    if (turn.limiter) turn.client = headers.get('cf-connecting-ip') ?? '';
     const query = target.indexOf('?'), messages = (query < 0 ? target : target.slice(0, query)) === facts.messagesPath;
     for (const name of reads ? (query < 0 ? facts.readHeaders : facts.queryHeaders) : messages ? facts.messageHeaders : facts.bodyHeaders) {
-      const value = request.headers.get(name);
+      const value = headers.get(name);
       if (value !== null) turn.fields += `${name}: ${value}\n`;
     }
     return turn;
