@@ -113,19 +113,10 @@ func File(t *core.Turn, in *core.Input) *core.Response {
 		return answer("")
 	}
 	id := t.NewID()
-	insert := core.Exec{Statements: []core.Statement{{
+	return t.Record("charter", id, core.Statement{
 		SQL:  "INSERT INTO charters (record_id, recorded_at, org_name, commissioner, roster, payload_sha256) VALUES (?, ?, ?, ?, ?, ?)",
 		Args: []any{id, now, name, core.OrNull(head), canon.Roster(seats), hash},
-	}}}
-	if email != "" {
-		insert.Statements = append(insert.Statements, t.KeepContact("charter", id, email, name)...)
-	}
-	return t.Then(insert, func(stored core.Result) *core.Response {
-		if stored.Failure != core.None {
-			return t.Unstored(stored.Failure)
-		}
-		return answer(id)
-	})
+	}, email, name, func() *core.Response { return answer(id) })
 }
 
 // readRoster reads the seats of a charter, reports every fault, and gives the seats in canonical order.

@@ -39,9 +39,23 @@ func WriteRecord(w *jsondoc.Writer, in *Input, id, now string, email bool) {
 	WriteCapped(w, "ignored_fields", in.Ignored())
 }
 
-// KeepContact gives the statements that keep an address with a record and put a message about it
-// into the outbox. They belong into the transaction of the record. who is an agent's or an org's name.
-func (t *Turn) KeepContact(kind, recordID, address, who string) []Statement {
+// Record stores a record, in one transaction with the address that came with it, if any, and a message about that to
+// the operator, and answers what answer makes. who is an agent's or an org's name.
+func (t *Turn) Record(kind, id string, insert Statement, address, who string, answer func() *Response) *Response {
+	statements := []Statement{insert}
+	if address != "" {
+		statements = append(statements, t.keepContact(kind, id, address, who)...)
+	}
+	return t.Then(Exec{statements}, func(stored Result) *Response {
+		if stored.Failure != None {
+			return t.Unstored(stored.Failure)
+		}
+		return answer()
+	})
+}
+
+// keepContact gives the statements that keep an address with a record and put a message about it into the outbox.
+func (t *Turn) keepContact(kind, recordID, address, who string) []Statement {
 	payload := jsondoc.Writer{}
 	payload.Open('{')
 	payload.Str("address", address)

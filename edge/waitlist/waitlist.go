@@ -74,17 +74,8 @@ func Register(t *core.Turn, in *core.Input) *core.Response {
 		return answer("")
 	}
 	id := t.NewID()
-	insert := core.Exec{Statements: []core.Statement{{
+	return t.Record("registration", id, core.Statement{
 		SQL:  "INSERT INTO registrations (record_id, recorded_at, agent_name, pubkey, payload_sha256) VALUES (?, ?, ?, ?, ?)",
 		Args: []any{id, now, core.OrNull(name), core.OrNull(key), hash},
-	}}}
-	if email != "" {
-		insert.Statements = append(insert.Statements, t.KeepContact("registration", id, email, name)...)
-	}
-	return t.Then(insert, func(stored core.Result) *core.Response {
-		if stored.Failure != core.None {
-			return t.Unstored(stored.Failure)
-		}
-		return answer(id)
-	})
+	}, email, name, func() *core.Response { return answer(id) })
 }
