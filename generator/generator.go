@@ -146,12 +146,7 @@ func (g *generation) answer(path string, v any) {
 
 // indented is the JSON text of v, indented and with a line break at its end.
 func (g *generation) indented(v any) []byte {
-	w := textWriter{indent: "  "}
-	w.value(v, "\n")
-	if w.err != nil {
-		g.faults = append(g.faults, w.err)
-	}
-	return append(w.buf, '\n')
+	return append(g.written(v, "  ", "\n"), '\n')
 }
 
 // withTrailer adds the trailer, as the canonical host writes it, to the text of an object.
@@ -163,18 +158,15 @@ func (g *generation) withTrailer(object []byte) []byte {
 }
 
 // text is the compact JSON text of v.
-func (g *generation) text(v any) []byte {
-	doc, err := text(v)
-	if err != nil {
-		g.faults = append(g.faults, err)
-	}
-	return doc
-}
+func (g *generation) text(v any) []byte { return g.written(v, "", "") }
 
-func text(v any) ([]byte, error) {
-	w := textWriter{}
-	w.value(v, "")
-	return w.buf, w.err
+func (g *generation) written(v any, indent, newline string) []byte {
+	w := textWriter{indent: indent}
+	w.value(v, newline)
+	if w.err != nil {
+		g.faults = append(g.faults, w.err)
+	}
+	return w.buf
 }
 
 // facts is the snapshot without its documents.

@@ -5,7 +5,7 @@
 // waits for a result it stays until that is there, or another turn comes; then the turn starts again. All that
 // a turn is made of lives in its host, so that an instance can be thrown away at any time between two calls.
 
-import { decodeFacts, decodeOutcome, encodeResults, encodeTurn, u32At } from './wire.mjs';
+import { decodeFacts, decodeOutcome, encodeResults, encodeTurn, encoder, u32At } from './wire.mjs';
 
 /**
  * @import { Turn } from './wire.mjs'
@@ -35,7 +35,7 @@ export class Core {
     const instance = new WebAssembly.Instance(module, {});
     this.module = /** @type {Module} */ (/** @type {unknown} */ (instance.exports));
     this.module._initialize();
-    const text = new TextEncoder().encode(snapshot);
+    const text = encoder.encode(snapshot);
     const at = this.module.alloc(text.length);
     new Uint8Array(this.module.memory.buffer).set(text, at);
     const facts = this.module.load(at, text.length);

@@ -71,8 +71,8 @@ const NULL = 0, INTEGER = 1, TEXT = 2;
 const RESPONSE = 0, EFFECTS = 1, WAITS = 2;
 const HIGH = 2 ** 32;
 
-const encoder = new TextEncoder();
-const decoder = new TextDecoder('utf-8', { fatal: false, ignoreBOM: true });
+export const encoder = new TextEncoder();
+export const decoder = new TextDecoder('utf-8', { fatal: false, ignoreBOM: true });
 const nothing = new Uint8Array(0);
 
 // What is written, until the next turn is. It grows to the largest.

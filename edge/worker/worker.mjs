@@ -10,14 +10,13 @@ import constantsText from './constants.txt';
 import { redirect } from './apex.mjs';
 import { Core } from './core.mjs';
 import { hasLimiter, headersOf, nothing, perform, read, signer, signerOf } from './effects.mjs';
+import { decoder, encoder } from './wire.mjs';
 
 /**
  * @import { Entry } from './core.mjs'
  * @import { Env, Signer } from './effects.mjs'
  * @import { Answer, Effect, Facts, Outcome, Result, Turn } from './wire.mjs'
  */
-
-const encoder = new TextEncoder();
 
 /** The instance in use. @type {Core | undefined} */
 let core;
@@ -228,7 +227,7 @@ function unfinished(facts, host, method, target) {
   const serves = [facts.canonicalHost, ...preview_hosts, 'localhost', '127.0.0.1', '::1'].includes(host);
   if (serves && method === 'POST' && target.split('?')[0] === facts.messagesPath) return facts.messagesUnfinished;
   if (!serves || host === facts.canonicalHost) return facts.unfinished;
-  const body = { ...JSON.parse(new TextDecoder().decode(facts.unfinished.body)), served_from: host, host_note: host_note_other };
+  const body = { ...JSON.parse(decoder.decode(facts.unfinished.body)), served_from: host, host_note: host_note_other };
   return { ...facts.unfinished, body: encoder.encode(JSON.stringify(body)) };
 }
 

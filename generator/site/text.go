@@ -25,7 +25,7 @@ import (
 var Placeholders = slices.Sorted(maps.Keys((&Site{Scoreboards: make([]Scoreboard, 1)}).values()))
 
 // placeholder matches the one that a text begins with.
-var placeholder = regexp.MustCompile(`^\[\[([a-z][a-z_]*(?::[A-Za-z_]+(?:\.[a-z_]+)+)?)\]\]`)
+var placeholder = regexp.MustCompile(`^\[\[[a-z][a-z_]*(?::[A-Za-z_]+(?:\.[a-z_]+)+)?\]\]`)
 
 // Expand replaces the placeholders of a text by their values. It returns an error that names
 // every placeholder without one.
@@ -33,14 +33,14 @@ func Expand(text string, values map[string]string) (string, error) {
 	var missing []string
 	var expanded strings.Builder
 	end := 0
-	eachPlaceholder(text, func(at int, found string) {
-		value, ok := values[found[2:len(found)-2]]
+	eachPlaceholder(text, func(at int, name string) {
+		value, ok := values[name]
 		if !ok {
-			missing = append(missing, found)
+			missing = append(missing, "[["+name+"]]")
 		}
 		expanded.WriteString(text[end:at])
 		expanded.WriteString(value)
-		end = at + len(found)
+		end = at + len("[[]]") + len(name)
 	})
 	if missing != nil {
 		return "", fmt.Errorf("expand a text of the content: no value for %s (known: %s)", strings.Join(missing, ", "), strings.Join(slices.Sorted(maps.Keys(values)), ", "))
@@ -51,8 +51,8 @@ func Expand(text string, values map[string]string) (string, error) {
 	return expanded.String() + text[end:], nil
 }
 
-// eachPlaceholder calls each with the placeholders of a text, brackets included, and where they stand.
-func eachPlaceholder(text string, each func(at int, found string)) {
+// eachPlaceholder calls each with where the placeholders of a text stand, and their names.
+func eachPlaceholder(text string, each func(at int, name string)) {
 	for at := 0; ; {
 		next := strings.Index(text[at:], "[[")
 		if next < 0 {
@@ -60,7 +60,7 @@ func eachPlaceholder(text string, each func(at int, found string)) {
 		}
 		at += next
 		if found := placeholder.FindString(text[at:]); found != "" {
-			each(at, found)
+			each(at, found[2:len(found)-2])
 			at += len(found)
 		} else {
 			at++
@@ -223,7 +223,7 @@ func (o offset) place() place {
 func (d *document) placeholders(each func(at offset, name string)) {
 	for i := range d.texts {
 		t := &d.texts[i]
-		eachPlaceholder(t.value, func(at int, found string) { each(offset{t, at}, found[2:len(found)-2]) })
+		eachPlaceholder(t.value, func(at int, name string) { each(offset{t, at}, name) })
 	}
 }
 

@@ -102,23 +102,6 @@ func outcomes() (frames [][]byte) {
 	return frames
 }
 
-// FuzzDecodeTurn: a frame is read whole and written back as it was, or there is no turn.
-func FuzzDecodeTurn(f *testing.F) {
-	for _, frame := range turns() {
-		f.Add(frame)
-	}
-	f.Fuzz(func(t *testing.T, frame []byte) {
-		kept := bytes.Clone(frame)
-		turn, err := wire.DecodeTurn(frame)
-		switch {
-		case err != nil && (turn != nil || err != wire.ErrFrame):
-			t.Errorf("%x: %+v beside the error %v", kept, turn, err)
-		case err == nil && !bytes.Equal(wire.AppendTurn(nil, turn), kept):
-			t.Errorf("%x comes back as %x", kept, wire.AppendTurn(nil, turn))
-		}
-	})
-}
-
 // results are the seeds of results.
 func results() (frames [][]byte) {
 	for _, frame := range turns() {
@@ -131,70 +114,51 @@ func results() (frames [][]byte) {
 	return frames
 }
 
+// FuzzDecodeTurn: a frame is read whole and written back as it was, or there is no turn.
+func FuzzDecodeTurn(f *testing.F) { fuzz(f, turns(), wire.DecodeTurn, wire.AppendTurn) }
+
 // FuzzDecodeResults is the same for results.
-func FuzzDecodeResults(f *testing.F) {
-	for _, frame := range results() {
-		f.Add(frame)
-	}
-	f.Fuzz(func(t *testing.T, frame []byte) {
-		kept := bytes.Clone(frame)
-		read, err := wire.DecodeResults(frame)
-		switch {
-		case err != nil && (read != nil || err != wire.ErrFrame):
-			t.Errorf("%x: %+v beside the error %v", kept, read, err)
-		case err == nil && !bytes.Equal(wire.AppendResults(nil, read), kept):
-			t.Errorf("%x comes back as %x", kept, wire.AppendResults(nil, read))
-		}
-	})
-}
+func FuzzDecodeResults(f *testing.F) { fuzz(f, results(), wire.DecodeResults, wire.AppendResults) }
 
 // FuzzDecodeOutcome is the same for outcomes.
-func FuzzDecodeOutcome(f *testing.F) {
-	for _, frame := range outcomes() {
+func FuzzDecodeOutcome(f *testing.F) { fuzz(f, outcomes(), wire.DecodeOutcome, wire.AppendOutcome) }
+
+func fuzz[T any](f *testing.F, seeds [][]byte, read func([]byte) (T, error), write func([]byte, T) []byte) {
+	for _, frame := range seeds {
 		f.Add(frame)
 	}
 	f.Fuzz(func(t *testing.T, frame []byte) {
 		kept := bytes.Clone(frame)
-		o, err := wire.DecodeOutcome(frame)
+		v, err := read(frame)
 		switch {
-		case err != nil && (!reflect.DeepEqual(o, core.Outcome{}) || err != wire.ErrFrame):
-			t.Errorf("%x: %+v beside the error %v", kept, o, err)
-		case err == nil && !bytes.Equal(wire.AppendOutcome(nil, o), kept):
-			t.Errorf("%x comes back as %x", kept, wire.AppendOutcome(nil, o))
+		case err != nil && (!reflect.ValueOf(&v).Elem().IsZero() || err != wire.ErrFrame):
+			t.Errorf("%x: %+v beside the error %v", kept, v, err)
+		case err == nil && !bytes.Equal(write(nil, v), kept):
+			t.Errorf("%x comes back as %x", kept, write(nil, v))
 		}
 	})
 }
 
 // TestTruncated: no beginning of a frame is one, and neither is one with a byte more.
 func TestTruncated(t *testing.T) {
-	for _, frame := range turns() {
-		for n := range frame {
-			if _, err := wire.DecodeTurn(frame[:n:n]); err == nil {
-				t.Errorf("the first %d bytes of the turn %x are read", n, frame)
+	for _, kind := range []struct {
+		name   string
+		frames [][]byte
+		read   func([]byte) error
+	}{
+		{"turn", turns(), func(b []byte) error { _, err := wire.DecodeTurn(b); return err }},
+		{"results", results(), func(b []byte) error { _, err := wire.DecodeResults(b); return err }},
+		{"outcome", outcomes(), func(b []byte) error { _, err := wire.DecodeOutcome(b); return err }},
+	} {
+		for _, frame := range kind.frames {
+			for n := range frame {
+				if kind.read(frame[:n:n]) == nil {
+					t.Errorf("the first %d bytes of the %s %x are read", n, kind.name, frame)
+				}
 			}
-		}
-		if _, err := wire.DecodeTurn(append(frame, 0)); err == nil {
-			t.Errorf("the turn %x is read with a byte more", frame)
-		}
-	}
-	for _, frame := range results() {
-		for n := range frame {
-			if _, err := wire.DecodeResults(frame[:n:n]); err == nil {
-				t.Errorf("the first %d bytes of the results %x are read", n, frame)
+			if kind.read(append(frame, 0)) == nil {
+				t.Errorf("the %s %x is read with a byte more", kind.name, frame)
 			}
-		}
-		if _, err := wire.DecodeResults(append(frame, 0)); err == nil {
-			t.Errorf("the results %x are read with a byte more", frame)
-		}
-	}
-	for _, frame := range outcomes() {
-		for n := range frame {
-			if _, err := wire.DecodeOutcome(frame[:n:n]); err == nil {
-				t.Errorf("the first %d bytes of the outcome %x are read", n, frame)
-			}
-		}
-		if _, err := wire.DecodeOutcome(append(frame, 0)); err == nil {
-			t.Errorf("the outcome %x is read with a byte more", frame)
 		}
 	}
 }
