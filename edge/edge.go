@@ -40,7 +40,11 @@ func (e *Edge) Handle(t *core.Turn) core.Outcome {
 		t.Begin(e.snapshot)
 		r = e.api.Handle(t)
 	}
-	return t.Outcome(e.api.Finish(t, r))
+	r = e.api.Finish(t, r)
+	if ready := t.Ready(); r == nil && ready != nil {
+		e.api.Finish(t, ready)
+	}
+	return t.Outcome(r)
 }
 
 // Deliver sends one digest from the outbox. Its response is 200 where one was delivered (call

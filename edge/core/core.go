@@ -11,13 +11,15 @@
 //  2. call Handle with the turn and an empty journal;
 //  3. if the outcome holds effects: perform them side by side, append their results to the
 //     journal in the order asked, and call again with the same turn, or with one of the same
-//     contents; at most MaxRounds times;
+//     contents; at most MaxRounds times. Where there is a response as well, and the effect went as presumed,
+//     it may send that instead: calling again would give the same;
 //  4. otherwise send the response.
 //
 // An Exec is durable when its result says no failure; a response is only given after that.
 package core
 
 import (
+	"encoding/base64"
 	"slices"
 	"strconv"
 	"strings"
@@ -107,13 +109,15 @@ type Turn struct {
 	next    int              // the journal entry that the next effect gets
 	pending []Effect         // asked for and not performed yet
 	resume  func() *Response // goes on where Then waits
+	ready   *Response        // the answer where the effect goes as Presume does
 	ids     int              // identifiers given so far
 	headers []Header         // that the answer gets besides its own
 }
 
-// Outcome is what a call gives: a response, or effects to perform first.
+// Outcome is what a call gives: a response, or effects to perform first, or both: then there is one effect, and the
+// response is for where it goes as presumed (see Presume).
 type Outcome struct {
-	Response *Response // nil while there are effects
+	Response *Response
 	Effects  []Effect
 	Waits    bool // see Then: the same turn with a longer journal goes on, and does not start again
 }
@@ -124,6 +128,10 @@ type Response struct {
 	Header []Header
 	Body   []byte // empty for HEAD, 204 and 304
 	Log    string // a line for the host's log, without a caller's words; usually empty
+
+	// SignatureAt is for a response that was made ahead of a Sign (see Presume): where in Body the signature goes, in
+	// base64, in the place of as many bytes.
+	SignatureAt int
 }
 
 // Set adds a header field, in place of one of the same name.
@@ -253,6 +261,46 @@ func (t *Turn) Then(effect Effect, next func(Result) *Response) *Response {
 	return next(result)
 }
 
+// Presume is Then with a next that asks for nothing: its answer is made ahead, as most often all goes well, so that
+// a host that finds it so need not call again. An Exec goes as presumed where it does not fail, a Verify where it is
+// OK as well, a Sign where it gives a signature, which the host puts at SignatureAt.
+func (t *Turn) Presume(effect Effect, next func(Result) *Response) *Response {
+	result, ok := t.One(effect)
+	if !ok {
+		t.ready = next(Result{OK: true, Data: unsigned[:]})
+		return nil
+	}
+	return next(result)
+}
+
+// SignatureSize is how many bytes a signature has (RFC 8032, section 5.1.6).
+const SignatureSize = 64
+
+// unsigned stands for a signature that is not there yet.
+var unsigned [SignatureSize]byte
+
+// made is a response that was made ahead, with the result that it lacks; nil where that is not as presumed.
+func made(ahead *Response, effect Effect, result *Result) *Response {
+	if result.Failure != None {
+		return nil
+	}
+	switch effect.(type) {
+	case Verify:
+		if !result.OK {
+			return nil
+		}
+	case Sign:
+		if len(result.Data) != SignatureSize {
+			return nil
+		}
+		base64.StdEncoding.Encode(ahead.Body[ahead.SignatureAt:], result.Data)
+	}
+	return ahead
+}
+
+// Ready is the answer that Presume made ahead; nil where there is none.
+func (t *Turn) Ready() *Response { return t.ready }
+
 // Resume goes on where Then waits for a result, if the journal has it by now; else the turn is to be handled from its
 // start.
 func (t *Turn) Resume() (r *Response, resumed bool) {
@@ -260,20 +308,25 @@ func (t *Turn) Resume() (r *Response, resumed bool) {
 		return nil, false
 	}
 	next := t.resume
-	t.pending, t.resume = nil, nil
+	t.pending, t.resume, t.ready = nil, nil, nil
 	return next(), true
 }
 
-// Replay has a turn that waits start again with its next round: where more follows than Then knows of.
-func (t *Turn) Replay() { t.resume = nil }
+// Replay has a turn that waits start again with its next round: where more follows than Then or Presume knows of.
+func (t *Turn) Replay() { t.resume, t.ready = nil, nil }
 
 // Outcome is the outcome of a call whose handler returned r: nil while effects are pending.
 func (t *Turn) Outcome(r *Response) Outcome {
+	var o Outcome
+	if r == nil {
+		r = t.ready
+		o.Effects, o.Waits = t.pending, t.resume != nil
+	}
 	if r != nil {
 		r.Header = append(r.Header, t.headers...)
-		return Outcome{Response: r}
 	}
-	return Outcome{Effects: t.pending, Waits: t.resume != nil}
+	o.Response = r
+	return o
 }
 
 // SetHeader gives the answer a header field, whatever the answer will be, in place of one of the same name.
@@ -290,7 +343,7 @@ func (t *Turn) SetHeader(name, value string) {
 // Begin makes the turn ready to be handled from its start, for every round.
 func (t *Turn) Begin(s *snapshot.Snapshot) {
 	t.Snapshot, t.ContractURL, t.Contract, t.Failed = s, "", nil, nil
-	t.next, t.pending, t.resume, t.ids, t.headers = 0, nil, nil, 0, nil
+	t.next, t.pending, t.resume, t.ready, t.ids, t.headers = 0, nil, nil, nil, 0, nil
 }
 
 // Run is the loop of a host: it calls handle until there is a response, performing the effects
@@ -299,13 +352,19 @@ func (t *Turn) Begin(s *snapshot.Snapshot) {
 func Run(t *Turn, handle func(*Turn) Outcome, perform func([]Effect) []Result) *Response {
 	for range MaxRounds {
 		outcome := handle(t)
-		if outcome.Response != nil {
+		if len(outcome.Effects) == 0 {
 			return outcome.Response
 		}
-		if n := len(outcome.Effects); n == 0 || n > MaxEffects {
+		if len(outcome.Effects) > MaxEffects {
 			return nil
 		}
-		t.Journal = append(t.Journal, perform(outcome.Effects)...)
+		results := perform(outcome.Effects)
+		if outcome.Response != nil {
+			if r := made(outcome.Response, outcome.Effects[0], &results[0]); r != nil {
+				return r
+			}
+		}
+		t.Journal = append(t.Journal, results...)
 	}
 	return nil
 }

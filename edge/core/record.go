@@ -46,7 +46,7 @@ func (t *Turn) Record(kind, id string, insert Statement, address, who string, an
 	if address != "" {
 		statements = append(statements, t.keepContact(kind, id, address, who)...)
 	}
-	return t.Then(Exec{statements}, func(stored Result) *Response {
+	return t.Presume(Exec{statements}, func(stored Result) *Response {
 		if stored.Failure != None {
 			return t.Unstored(stored.Failure)
 		}

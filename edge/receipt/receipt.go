@@ -28,7 +28,6 @@ const (
 
 const (
 	keyBytes       = 32
-	signatureBytes = 64
 )
 
 // The fields of a mint, and of a verification.
@@ -134,7 +133,8 @@ func Mint(t *core.Turn, in *core.Input) *core.Response {
 	}
 	canonical := canon.Receipt(field)
 	minted := func(signature string) *core.Response {
-		return t.Answer(func(w *jsondoc.Writer) {
+		signatureAt := 0
+		r := t.Answer(func(w *jsondoc.Writer) {
 			w.Str("action", "mint")
 			for _, key := range canon.ReceiptFields {
 				if key == canon.ReceiptNullable {
@@ -148,10 +148,15 @@ func Mint(t *core.Turn, in *core.Input) *core.Response {
 			w.Str("canonicalization", canon.ReceiptRule)
 			w.Bool("signed", signature != "")
 			w.StrOrNull("signature", signature)
+			signatureAt = len(w.Buf) - len(signature) - len(`"`)
 			w.Str("public_key_b64", t.Host.PublicKey)
 			w.Str("signing_status", SigningStatus(t.Host.PublicKey))
 			core.WriteCapped(w, "ignored_fields", in.Ignored())
 		})
+		if signature != "" {
+			r.SignatureAt = signatureAt
+		}
+		return r
 	}
 	if t.Host.KeyFault {
 		return unsigned(t)
@@ -159,8 +164,8 @@ func Mint(t *core.Turn, in *core.Input) *core.Response {
 	if t.Host.PublicKey == "" {
 		return minted("")
 	}
-	return t.Then(core.Sign{Message: []byte(canonical)}, func(signed core.Result) *core.Response {
-		if signed.Failure != core.None || len(signed.Data) != signatureBytes {
+	return t.Presume(core.Sign{Message: []byte(canonical)}, func(signed core.Result) *core.Response {
+		if signed.Failure != core.None || len(signed.Data) != core.SignatureSize {
 			return unsigned(t)
 		}
 		return minted(base64.StdEncoding.EncodeToString(signed.Data))
@@ -192,7 +197,7 @@ func Verify(t *core.Turn, in *core.Input) *core.Response {
 	if c.effect == nil {
 		return c.answer(t, in)
 	}
-	return t.Then(*c.effect, func(checked core.Result) *core.Response {
+	return t.Presume(*c.effect, func(checked core.Result) *core.Response {
 		if checked.Failure != core.None {
 			return t.Problem(core.Internal, "The signature could not be checked. Try again, or verify offline.", nil, nil)
 		}
@@ -338,11 +343,11 @@ func (c *checks) checkSignature(r *jsondoc.Value, canonical string) {
 	case jsondoc.Null:
 	default:
 		c.signed = true
-		raw, ok := decodeBase64(signature.Text, signatureBytes)
+		raw, ok := decodeBase64(signature.Text, core.SignatureSize)
 		key, known := decodeBase64(c.key, keyBytes)
 		switch {
 		case !ok:
-			c.problem("signature is not base64 of " + strconv.Itoa(signatureBytes) + " bytes")
+			c.problem("signature is not base64 of " + strconv.Itoa(core.SignatureSize) + " bytes")
 		case c.foreign:
 		case !known:
 			c.problem("this host publishes no key to check the signature against")

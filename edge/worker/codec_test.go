@@ -88,8 +88,13 @@ func (r random) effect() core.Effect {
 }
 
 func (r random) outcome() core.Outcome {
-	if r.IntN(2) == 0 {
-		return core.Outcome{Response: &core.Response{Status: r.IntN(600), Header: r.fields(), Body: []byte(r.text()), Log: r.text()}}
+	response := &core.Response{Status: r.IntN(600), Header: r.fields(), Body: []byte(r.text()), Log: r.text()}
+	switch r.IntN(4) {
+	case 0:
+		return core.Outcome{Response: response}
+	case 1:
+		response.SignatureAt = r.IntN(1 << 16)
+		return core.Outcome{Response: response, Effects: []core.Effect{r.effect()}}
 	}
 	return core.Outcome{Effects: many(r, r.effect), Waits: r.IntN(2) == 0}
 }
@@ -129,10 +134,11 @@ func turnObject(t *core.Turn) object {
 
 // outcomeObject is an outcome as the JavaScript host has to read it.
 func outcomeObject(o core.Outcome) object {
-	if r := o.Response; r != nil {
-		return object{"answer": object{"status": r.Status, "fields": linesOf(r.Header), "body": frame{r.Body}, "log": r.Log}}
-	}
 	effects := []object{}
+	all := object{"effects": &effects, "waits": o.Waits}
+	if r := o.Response; r != nil {
+		all["answer"] = object{"status": r.Status, "fields": linesOf(r.Header), "body": frame{r.Body}, "log": r.Log, "signatureAt": r.SignatureAt}
+	}
 	for _, effect := range o.Effects {
 		switch e := effect.(type) {
 		case core.Exec:
@@ -157,7 +163,7 @@ func outcomeObject(o core.Outcome) object {
 			effects = append(effects, object{"kind": "limit", "key": e.Key})
 		}
 	}
-	return object{"effects": effects, "waits": o.Waits}
+	return all
 }
 
 // TestCodec: what one language writes the other reads, and no part of it.

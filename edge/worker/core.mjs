@@ -38,10 +38,10 @@ export class Core {
     const text = encoder.encode(snapshot);
     const at = this.module.alloc(text.length);
     new Uint8Array(this.module.memory.buffer).set(text, at);
-    const facts = this.module.load(at, text.length);
+    const loaded = this.module.load(at, text.length);
     this.memory = new Uint8Array(this.module.memory.buffer); // load may have made it grow
     /** What the core says of itself and its snapshot. */
-    this.facts = decodeFacts(this.frame(facts));
+    this.facts = this.read(loaded, decodeFacts);
     // What a call may change: the data section, and what load made. Between them lies the text, which nothing changes.
     const [mutable] = WebAssembly.Module.customSections(module, 'mutable');
     this.data = new DataView(mutable).getUint32(0, true);
@@ -56,9 +56,13 @@ export class Core {
     this.restore();
   }
 
-  /** @param {number} at */
-  frame(at) {
-    return this.memory.subarray(at + 4, at + 4 + u32At(this.memory, at));
+  /**
+   * @template T
+   * @param {number} at
+   * @param {(bytes: Uint8Array, at: number, end: number) => T} decode
+   */
+  read(at, decode) {
+    return decode(this.memory, at + 4, at + 4 + u32At(this.memory, at));
   }
 
   /**
@@ -88,7 +92,7 @@ export class Core {
    * @template T
    * @param {Entry | 'resume'} entry
    * @param {Uint8Array} frame
-   * @param {(frame: Uint8Array) => T} decode  It keeps nothing of the frame that it is given.
+   * @param {(bytes: Uint8Array, at: number, end: number) => T} decode  It keeps nothing of the bytes that it is given.
    */
   exchange(entry, frame, decode) {
     const at = this.module.alloc(frame.length);
@@ -96,7 +100,7 @@ export class Core {
     const answered = this.module[entry](at, frame.length);
     if (answered === 0) throw new Error('the module does not read its frame');
     this.view();
-    return decode(this.frame(answered));
+    return this.read(answered, decode);
   }
 
   /** Puts the memory back. */

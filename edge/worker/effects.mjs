@@ -1,9 +1,9 @@
 // The effects of the core, performed on Cloudflare Workers. See package core for what each of them is.
 
-import { equal, REFUSED, TIMEOUT, UNAVAILABLE } from './wire.mjs';
+import { encoder, equal, REFUSED, TIMEOUT, UNAVAILABLE } from './wire.mjs';
 
 /**
- * @import { Effect, Exec, Facts, Fetch, Limit, Relay, Result, Sign, Value, Verify } from './wire.mjs'
+ * @import { Answer, Effect, Exec, Facts, Fetch, Limit, Relay, Result, Sign, Value, Verify } from './wire.mjs'
  *
  * @typedef {object} Env                  What may be missing may be missing: see where it is used.
  * @property {D1Database} [DB]            The store.
@@ -36,43 +36,52 @@ export const nothing = new Uint8Array(0);
  * @param {Env} env
  * @returns {Promise<Result>}
  */
-export function perform(effect, facts, env) {
-  return performed(effect, facts, env).catch((e) => {
+export async function perform(effect, facts, env) {
+  try {
+    switch (effect.kind) {
+      case 'exec':
+        return await exec(effect, env);
+      case 'relay':
+        return await relay(effect, facts, env);
+      case 'fetch':
+        return await fetchFor(effect, env);
+      case 'sign':
+        return await sign(effect, env);
+      case 'verify':
+        return await verify(effect);
+      case 'limit':
+        return await limit(effect, env);
+    }
+  } catch (e) {
     console.error(`${effect.kind} failed:`, e instanceof Error ? e.message : '');
     return { failure: TIMEOUT };
-  });
+  }
 }
 
-/** @param {Effect} effect @param {Facts} facts @param {Env} env @returns {Promise<Result>} */
-function performed(effect, facts, env) {
-  switch (effect.kind) {
-    case 'exec':
-      return exec(effect, env);
-    case 'relay':
-      return relay(effect, facts, env);
-    case 'fetch':
-      return fetchFor(effect, env);
-    case 'sign':
-      return sign(effect, env);
-    case 'verify':
-      return verify(effect);
-    case 'limit':
-      return limit(effect, env);
+const SIGNATURE = 64;
+
+/** The answer that was made ahead of an effect, with the result that it lacks; undefined where that is not as presumed. See package core. @param {Answer} answer @param {Effect} effect @param {Result} result */
+export function made(answer, { kind }, { failure, ok, data }) {
+  if (failure || (kind === 'verify' && !ok)) return undefined;
+  if (kind === 'sign') {
+    if (data?.length !== SIGNATURE) return undefined;
+    encoder.encodeInto(data.toBase64(), answer.body.subarray(answer.signatureAt));
   }
+  return answer;
 }
 
 /** Rejects when what is waited for takes longer. @template T @param {Promise<T>} work @param {number} milliseconds @returns {Promise<T>} */
-async function within(work, milliseconds) {
-  /** @type {number | null} */
-  let timer = null;
-  const late = new Promise((_, reject) => {
-    timer = setTimeout(reject, milliseconds, new Error(`no answer in ${milliseconds} ms`));
+function within(work, milliseconds) {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(() => reject(new Error(`no answer in ${milliseconds} ms`)), milliseconds);
+    work.then((value) => {
+      clearTimeout(timer);
+      resolve(value);
+    }, (e) => {
+      clearTimeout(timer);
+      reject(e);
+    });
   });
-  try {
-    return await Promise.race([work, late]);
-  } finally {
-    clearTimeout(timer);
-  }
 }
 
 // What D1 says when it has certainly not run a statement: SQLite has refused it, or it did not get in.
@@ -87,7 +96,7 @@ async function exec({ statements }, env) {
   }
   const prepared = statements.map(({ sql, args }) => db.prepare(sql).bind(...args));
   try {
-    const results = await within(prepared.length === 1 ? prepared[0].all().then((r) => [r]) : db.batch(prepared), STORE_TIMEOUT);
+    const results = prepared.length === 1 ? [await within(prepared[0].all(), STORE_TIMEOUT)] : await within(db.batch(prepared), STORE_TIMEOUT);
     return {
       rows: results.map((r) => r.results.map((row) => /** @type {Value[]} */ (Object.values(/** @type {object} */ (row))))),
       changes: results.map((r) => r.meta.changes),
@@ -285,22 +294,12 @@ async function verify({ message, publicKey, signature }) {
   return { ok: await crypto.subtle.verify('Ed25519', key, signature, message) };
 }
 
-// Answers differ in their header fields only here and there: the objects made of them are kept. A Response copies them.
-const MAX_HEADERS = 64;
-/** @type {Map<string, Headers>} */
-const headers = new Map();
-
 /** @param {string} fields */
 export function headersOf(fields) {
-  let made = headers.get(fields);
-  if (!made) {
-    made = new Headers();
-    for (const line of fields.split('\n').slice(0, -1)) {
-      const colon = line.indexOf(': ');
-      made.append(line.slice(0, colon), line.slice(colon + 2));
-    }
-    if (headers.size === MAX_HEADERS) headers.clear();
-    headers.set(fields, made);
+  const headers = new Headers();
+  for (const line of fields.split('\n').slice(0, -1)) {
+    const colon = line.indexOf(': ');
+    headers.append(line.slice(0, colon), line.slice(colon + 2));
   }
-  return made;
+  return headers;
 }

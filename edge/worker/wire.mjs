@@ -42,8 +42,12 @@
  * @property {string} fields             Response header fields, one line for each.
  * @property {Uint8Array} body           UTF-8: the core answers text only. As bytes it goes out as it is.
  * @property {string} log
+ * @property {number} signatureAt        Where in the body a signature is to be put, if the answer waits for one.
  *
- * @typedef {{ answer: Answer, effects?: undefined, waits?: undefined } | { answer?: undefined, effects: Effect[], waits: boolean }} Outcome
+ * @typedef {object} Outcome
+ * @property {Answer | undefined} answer  Where there is an effect, the answer if it goes as presumed; see package core.
+ * @property {Effect[]} effects
+ * @property {boolean} waits             Whether the turn waits for the results.
  *
  * @typedef {object} Facts
  * @property {number} maxBody
@@ -68,7 +72,7 @@
 export const REFUSED = 1, TIMEOUT = 2, UNAVAILABLE = 3;
 
 const NULL = 0, INTEGER = 1, TEXT = 2;
-const RESPONSE = 0, EFFECTS = 1, WAITS = 2;
+const RESPONSE = 0, WAITS = 2, PRESUMES = 3, KINDS = 4;
 const HIGH = 2 ** 32;
 
 export const encoder = new TextEncoder();
@@ -219,11 +223,16 @@ export function u32At(b, at) {
   return (b[at] | (b[at + 1] << 8) | (b[at + 2] << 16) | (b[at + 3] << 24)) >>> 0;
 }
 
-/** What UTF-8 says. The runtime is slow to begin with a text: short ones it is spared. @param {Uint8Array} raw */
-function textOf(raw) {
-  if (raw.length > SHORT) return decoder.decode(raw);
-  for (let i = 0; i < raw.length; i++) if (raw[i] > 0x7f) return decoder.decode(raw);
-  return String.fromCharCode.apply(null, /** @type {any} */ (raw));
+/** What UTF-8 says that stands in b from at to end. The runtime is slow to begin with a text: short ones it is spared. @param {Uint8Array} b @param {number} at @param {number} end */
+function textOf(b, at, end) {
+  if (end - at > SHORT) return decoder.decode(b.subarray(at, end));
+  /** @type {number[]} */
+  const units = [];
+  for (let i = at; i < end; i++) {
+    if (b[i] > 0x7f) return decoder.decode(b.subarray(at, end));
+    units.push(b[i]);
+  }
+  return String.fromCharCode.apply(null, units);
 }
 
 // Header fields, and statements, are the same most often, and comparing them takes less time than making a text of them.
@@ -231,38 +240,41 @@ const MAX_TEXTS = 32;
 /** @type {{ bytes: Uint8Array, text: string }[]} */
 const texts = [];
 
-/** Whether two byte strings are the same. @param {Uint8Array} a @param {Uint8Array} b */
-export function equal(a, b) {
+/** Whether b has the bytes a at an address. @param {Uint8Array} a @param {Uint8Array} b @param {number} at */
+function standsAt(a, b, at) {
   let i = a.length;
-  if (i !== b.length) return false;
-  while (i > 0 && a[i - 1] === b[i - 1]) i--;
+  while (i > 0 && a[i - 1] === b[at + i - 1]) i--;
   return i === 0;
 }
 
-/** Reads a frame from its start. It copies what it gives, so that the frame may change afterwards. */
+/** Whether two byte strings are the same. @param {Uint8Array} a @param {Uint8Array} b */
+export function equal(a, b) {
+  return a.length === b.length && standsAt(a, b, 0);
+}
+
+/** Reads the frame that stands in bytes from at to end. It copies what it gives, so that the bytes may change afterwards. */
 class Reader {
-  /** @param {Uint8Array} frame */
-  constructor(frame) {
-    this.frame = frame;
-    this.at = 0;
-    /** The frame as it does not change. @type {Uint8Array | undefined} */
-    this.copy = undefined;
+  /** @param {Uint8Array} bytes @param {number} at @param {number} end */
+  constructor(bytes, at, end) {
+    this.in = bytes;
+    this.at = at;
+    this.end = end;
   }
 
   /** Where the next n bytes begin. @param {number} n */
   take(n) {
     const at = this.at;
-    if (n > this.frame.length - at) throw new RangeError('the frame is cut off');
+    if (n > this.end - at) throw new RangeError('the frame is cut off');
     this.at += n;
     return at;
   }
 
   u8() {
-    return this.frame[this.take(1)];
+    return this.in[this.take(1)];
   }
 
   u32() {
-    return u32At(this.frame, this.take(4));
+    return u32At(this.in, this.take(4));
   }
 
   i64() {
@@ -273,27 +285,18 @@ class Reader {
 
   bytes() {
     const n = this.u32(), at = this.take(n);
-    return (this.copy ??= this.frame.slice()).subarray(at, at + n);
+    return this.in.slice(at, at + n);
   }
 
   text() {
     const n = this.u32(), at = this.take(n);
-    return textOf(this.frame.subarray(at, at + n));
-  }
-
-  /**
-   * @template T
-   * @param {() => T} item
-   * @returns {T[]}
-   */
-  list(item) {
-    const items = [];
-    for (let n = this.u32(); n > 0; n--) items.push(item());
-    return items;
+    return textOf(this.in, at, at + n);
   }
 
   texts() {
-    return this.list(() => this.text());
+    const list = [];
+    for (let n = this.u32(); n > 0; n--) list.push(this.text());
+    return list;
   }
 
   /** @returns {Value} */
@@ -307,11 +310,24 @@ class Reader {
     return null;
   }
 
+  /** @returns {Statement} */
+  statement() {
+    const sql = this.known(), args = [];
+    for (let n = this.u32(); n > 0; n--) args.push(this.value());
+    return { sql, args };
+  }
+
+  statements() {
+    const list = [];
+    for (let n = this.u32(); n > 0; n--) list.push(this.statement());
+    return list;
+  }
+
   /** @returns {Effect} */
   effect() {
     switch (this.u8()) {
       case 0:
-        return { kind: 'exec', statements: this.list(() => ({ sql: this.known(), args: this.list(() => this.value()) })) };
+        return { kind: 'exec', statements: this.statements() };
       case 1:
         return { kind: 'relay', id: this.text(), subject: this.text(), text: this.text(), records: this.texts() };
       case 2:
@@ -331,25 +347,28 @@ class Reader {
 
   /** A text that most often was read before. */
   known() {
-    const n = this.u32(), at = this.take(n), raw = this.frame.subarray(at, at + n);
-    for (const known of texts) if (equal(known.bytes, raw)) return known.text;
+    const n = this.u32(), at = this.take(n);
+    for (const { bytes, text } of texts) if (bytes.length === n && standsAt(bytes, this.in, at)) return text;
     if (texts.length === MAX_TEXTS) texts.pop();
-    const text = textOf(raw);
-    texts.unshift({ bytes: raw.slice(), text });
+    const text = textOf(this.in, at, at + n);
+    texts.unshift({ bytes: this.in.slice(at, at + n), text });
     return text;
-  }
-
-  /** @returns {Answer} */
-  answer() {
-    return { status: this.u32(), fields: this.known(), body: this.bytes(), log: this.text() };
   }
 
   /** @returns {Outcome} */
   outcome() {
     const kind = this.u8();
-    if (kind === RESPONSE) return { answer: this.answer() };
-    if (kind !== EFFECTS && kind !== WAITS) throw new RangeError('an outcome is of an unknown kind');
-    return { effects: this.list(() => this.effect()), waits: kind === WAITS };
+    if (kind >= KINDS) throw new RangeError('an outcome is of an unknown kind');
+    const effects = [];
+    let signatureAt = 0, answer;
+    if (kind === PRESUMES) {
+      effects.push(this.effect());
+      signatureAt = this.u32();
+    } else if (kind !== RESPONSE) {
+      for (let n = this.u32(); n > 0; n--) effects.push(this.effect());
+    }
+    if (kind === RESPONSE || kind === PRESUMES) answer = { status: this.u32(), fields: this.known(), body: this.bytes(), log: this.text(), signatureAt };
+    return { answer, effects, waits: kind === WAITS };
   }
 
   /**
@@ -357,27 +376,20 @@ class Reader {
    * @param {T} item
    */
   last(item) {
-    if (this.at !== this.frame.length) throw new RangeError('the frame has bytes left over');
+    if (this.at !== this.end) throw new RangeError('the frame has bytes left over');
     return item;
   }
 }
 
-/**
- * Reads an outcome.
- * @param {Uint8Array} frame
- */
-export function decodeOutcome(frame) {
-  const r = new Reader(frame);
+/** Reads the outcome that stands in bytes from at to end. @param {Uint8Array} bytes @param {number} at @param {number} end */
+export function decodeOutcome(bytes, at, end) {
+  const r = new Reader(bytes, at, end);
   return r.last(r.outcome());
 }
 
-/**
- * Reads what load gives. It throws what is wrong with the snapshot.
- * @param {Uint8Array} frame
- * @returns {Facts}
- */
-export function decodeFacts(frame) {
-  const r = new Reader(frame);
+/** Reads what load gives, from at to end. It throws what is wrong with the snapshot. @param {Uint8Array} bytes @param {number} at @param {number} end @returns {Facts} */
+export function decodeFacts(bytes, at, end) {
+  const r = new Reader(bytes, at, end);
   const fault = r.text();
   if (fault !== '') throw new Error(fault);
   return r.last({

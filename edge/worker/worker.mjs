@@ -9,7 +9,7 @@ import snapshot from './snapshot.txt';
 import constantsText from './constants.txt';
 import { redirect } from './apex.mjs';
 import { Core } from './core.mjs';
-import { hasLimiter, headersOf, nothing, perform, read, signer, signerOf } from './effects.mjs';
+import { hasLimiter, headersOf, made, nothing, perform, read, signer, signerOf } from './effects.mjs';
 import { decoder, encoder } from './wire.mjs';
 
 /**
@@ -35,7 +35,7 @@ function round(entry, turn) {
  * Takes a turn to its answer. It throws where that cannot be done.
  * @param {Entry} entry
  * @param {Turn} turn
- * @param {Outcome} outcome  Of its first round.
+ * @param {Outcome} outcome  Of its first round, which has effects.
  * @param {Facts} facts
  * @param {Env} env
  * @param {ExecutionContext} ctx
@@ -44,14 +44,22 @@ function round(entry, turn) {
 async function run(entry, turn, outcome, facts, env, ctx) {
   for (let n = 1; n <= facts.maxRounds; n++) {
     const { answer, effects } = outcome;
-    if (answer) return answer;
-    if (effects.length === 0 || effects.length > facts.maxEffects) break;
+    if (effects.length > facts.maxEffects) break;
     const results = effects.length === 1 ? [await perform(effects[0], facts, env)] : await Promise.all(effects.map((effect) => perform(effect, facts, env)));
     if (effects.some((effect, i) => feedsOutbox(effect, results[i]))) ctx.waitUntil(deliver(env, ctx));
+    const whole = answer && made(answer, effects[0], results[0]);
+    if (whole) return whole;
     turn.journal.push(...results);
     outcome = round(entry, turn);
+    if (outcome.effects.length === 0) return answerOf(outcome);
   }
   throw new Error('a turn asked for too much');
+}
+
+/** The answer of an outcome without effects. @param {Outcome} outcome */
+function answerOf({ answer }) {
+  if (!answer) throw new Error('a turn asked for nothing');
+  return answer;
 }
 
 /** Whether performing this put something into the outbox. @param {Effect} effect @param {Result} result */
@@ -71,7 +79,8 @@ async function deliver(env, ctx) {
   try {
     for (;;) {
       const turn = begin('POST', '/', facts.canonicalHost, facts, env, signer);
-      const answer = await run('deliver', turn, round('deliver', turn), facts, env, ctx);
+      const outcome = round('deliver', turn);
+      const answer = outcome.effects.length === 0 ? answerOf(outcome) : await run('deliver', turn, outcome, facts, env, ctx);
       if (answer.log !== '') console.error(answer.log);
       if (answer.status !== 200) return;
     }
@@ -109,10 +118,33 @@ function entropy() {
   return random.subarray(spent, (spent += 16));
 }
 
+// Answers differ in their status and header fields only here and there: a Response without a body is kept for each, which
+// the runtime copies faster than it reads an object with the same in it.
+const MAX_HEADS = 64;
+/** By status, and by fields. @type {Map<number, Map<string, Response>>} */
+const heads = new Map();
+let headsKept = 0;
+
+/** @param {number} status @param {string} fields */
+function headOf(status, fields) {
+  let head = heads.get(status)?.get(fields);
+  if (!head) {
+    head = new Response(null, { status, headers: headersOf(fields) });
+    if (headsKept === MAX_HEADS) {
+      heads.clear();
+      headsKept = 0;
+    }
+    const alike = heads.get(status) ?? new Map();
+    heads.set(status, alike.set(fields, head));
+    headsKept++;
+  }
+  return head;
+}
+
 /** @param {Answer} answer */
 function respond({ status, fields, body, log }) {
   if (log !== '') console.error(log);
-  return new Response(body.length === 0 ? null : body, { status, headers: headersOf(fields) });
+  return new Response(body.length === 0 ? null : body, headOf(status, fields));
 }
 
 // A GET without a query that has no effects depends on the content, the signing key and the second it is asked in, where the
@@ -151,7 +183,7 @@ function constantOf(target) {
   if (!answer && Object.hasOwn(built.answers, target)) {
     const { fields, document, rest } = built.answers[target];
     const at = snapshot.indexOf(`\n${document}\t`) + document.length + 2;
-    answer = { status: 200, fields, body: encoder.encode(snapshot.slice(at, snapshot.indexOf('\n', at) - 1) + rest), log: '' };
+    answer = { status: 200, fields, body: encoder.encode(snapshot.slice(at, snapshot.indexOf('\n', at) - 1) + rest), log: '', signatureAt: 0 };
     constants.set(target, answer);
   }
   return answer;
@@ -186,39 +218,69 @@ function answer(request, method, host, target, env, ctx) {
   const { facts } = (core ??= new Core(module, snapshot));
   if (host === facts.apexHost) return redirect(target, facts.canonicalHost);
   if (env.ASSETS && !/^\/(api|v1)(?![^/?])/.test(target)) return env.ASSETS.fetch(request);
-  /** @param {unknown} e */
-  const failed = (e) => {
-    console.error('a turn failed:', e instanceof Error ? e.message : '');
-    return respond(unfinished(facts, host, method, target));
-  };
-  const reads = method === 'GET' || method === 'HEAD';
-  /** @param {Signer} signer */
-  const turnOf = (signer) => {
-    const turn = begin(method, target, host, facts, env, signer), { headers } = request;
-    if (turn.limiter) turn.client = headers.get('cf-connecting-ip') ?? '';
-    const query = target.indexOf('?'), messages = (query < 0 ? target : target.slice(0, query)) === facts.messagesPath;
-    for (const name of reads ? (query < 0 ? facts.readHeaders : facts.queryHeaders) : messages ? facts.messageHeaders : facts.bodyHeaders) {
-      const value = headers.get(name);
-      if (value !== null) turn.fields += `${name}: ${value}\n`;
-    }
-    return turn;
-  };
-  const later = async () => {
-    const turn = turnOf(signer ?? (await signerOf(env)));
-    if (!reads) turn.body = new Uint8Array(await bodyOf(request, facts.maxBody));
-    return respond(await run('handle', turn, round('handle', turn), facts, env, ctx));
-  };
-  if (!reads || !signer) return later().catch(failed);
+  if (!signer || (method !== 'GET' && method !== 'HEAD')) return write(request, method, host, target, facts, env, ctx);
   try {
-    const turn = turnOf(signer), outcome = round('handle', turn);
-    if (!outcome.answer) return run('handle', turn, outcome, facts, env, ctx).then(respond, failed);
-    if (method === 'GET' && outcome.answer.status === 200 && host === facts.canonicalHost && turn.fields === '' && !target.includes('?')) {
-      keep(target, outcome.answer, turn.now);
+    const turn = turnOf(request, method, host, target, facts, env, signer), outcome = round('handle', turn);
+    if (outcome.effects.length > 0) {
+      return run('handle', turn, outcome, facts, env, ctx).then(respond, (e) => failed(e, method, host, target, facts));
     }
-    return respond(outcome.answer);
+    const whole = answerOf(outcome);
+    if (method === 'GET' && whole.status === 200 && host === facts.canonicalHost && turn.fields === '' && !target.includes('?')) {
+      keep(target, whole, turn.now);
+    }
+    return respond(whole);
   } catch (e) {
-    return failed(e);
+    return failed(e, method, host, target, facts);
   }
+}
+
+/**
+ * Answers a request that has a body, or comes before the signer is known.
+ * @param {Request} request
+ * @param {string} method
+ * @param {string} host
+ * @param {string} target
+ * @param {Facts} facts
+ * @param {Env} env
+ * @param {ExecutionContext} ctx
+ */
+async function write(request, method, host, target, facts, env, ctx) {
+  try {
+    const turn = turnOf(request, method, host, target, facts, env, signer ?? (await signerOf(env)));
+    if (method !== 'GET' && method !== 'HEAD') turn.body = new Uint8Array(await bodyOf(request, facts.maxBody));
+    const outcome = round('handle', turn);
+    return respond(outcome.effects.length === 0 ? answerOf(outcome) : await run('handle', turn, outcome, facts, env, ctx));
+  } catch (e) {
+    return failed(e, method, host, target, facts);
+  }
+}
+
+/**
+ * The turn of a request, its body left out.
+ * @param {Request} request
+ * @param {string} method
+ * @param {string} host
+ * @param {string} target
+ * @param {Facts} facts
+ * @param {Env} env
+ * @param {Signer} signer
+ */
+function turnOf(request, method, host, target, facts, env, signer) {
+  const turn = begin(method, target, host, facts, env, signer), { headers } = request;
+  if (turn.limiter) turn.client = headers.get('cf-connecting-ip') ?? '';
+  const query = target.indexOf('?'), messages = (query < 0 ? target : target.slice(0, query)) === facts.messagesPath;
+  const reads = method === 'GET' || method === 'HEAD';
+  for (const name of reads ? (query < 0 ? facts.readHeaders : facts.queryHeaders) : messages ? facts.messageHeaders : facts.bodyHeaders) {
+    const value = headers.get(name);
+    if (value !== null) turn.fields += `${name}: ${value}\n`;
+  }
+  return turn;
+}
+
+/** The answer where a turn fails. @param {unknown} e @param {string} method @param {string} host @param {string} target @param {Facts} facts */
+function failed(e, method, host, target, facts) {
+  console.error('a turn failed:', e instanceof Error ? e.message : '');
+  return respond(unfinished(facts, host, method, target));
 }
 
 /** The answer to a turn that failed. @param {Facts} facts @param {string} host @param {string} method @param {string} target @returns {Answer} */

@@ -41,12 +41,13 @@ function renew() {
 }
 
 const WAITS = 2;
+const copy = (bytes, at, end) => bytes.slice(at, end);
 
 function call(entry, frame, results) {
   const base = core.module.base();
   core.memory.fill(0, 0, base); // the stack
-  let outcome = core.exchange(entry, frame, (b) => b.slice());
-  if (results && outcome[0] === WAITS) outcome = core.exchange('resume', results, (b) => b.slice());
+  let outcome = core.exchange(entry, frame, copy);
+  if (results && outcome[0] === WAITS) outcome = core.exchange('resume', results, copy);
   core.clear();
   const after = Buffer.from(core.memory.buffer);
   const least = Math.min(after.length, before.length);
@@ -83,11 +84,11 @@ function answer(request) {
   const frame = request.outcome, misread = [];
   for (let n = 0; n < frame.length; n++) {
     try {
-      decodeOutcome(frame.subarray(0, n));
+      decodeOutcome(frame, 0, n);
       misread.push(n);
     } catch {}
   }
-  return { value: decodeOutcome(frame), misread };
+  return { value: decodeOutcome(frame, 0, frame.length), misread };
 }
 
 for await (const line of createInterface({ input: process.stdin })) {

@@ -14,6 +14,8 @@
 //	outcome  u8 kind: 0 response: u32 status, fields, bytes body, text log
 //	                  1 effects: list of effect
 //	                  2 effects of a turn that waits for their results: list of effect
+//	                  3 an effect, and the response where it goes as presumed: effect, u32 place of the signature,
+//	                    then as for 0
 //	results  list of result
 //	facts    text error: what is wrong with the snapshot; where it is empty, so is the rest:
 //	         u32 most bytes of a body, u32 most rounds, u32 most effects, list of text headers of a read, of
@@ -54,7 +56,7 @@ var ErrFrame = errors.New("decode frame: it is cut off, has bytes left over, or 
 
 const (
 	kindNull, kindInteger, kindText                                             = 0, 1, 2
-	kindResponse, kindEffects, kindWaits, outcomeKind                           = 0, 1, 2, 3
+	kindResponse, kindEffects, kindWaits, kindPresumes, outcomeKind             = 0, 1, 2, 3, 4
 	kindExec, kindRelay, kindFetch, kindSign, kindVerify, kindLimit, effectKind = 0, 1, 2, 3, 4, 5, 6
 )
 
@@ -110,40 +112,53 @@ func appendResult(b []byte, r *core.Result) []byte {
 
 // AppendOutcome appends an outcome.
 func AppendOutcome(b []byte, o core.Outcome) []byte {
-	if r := o.Response; r != nil {
-		b = u32(append(b, kindResponse), r.Status)
-		b = fields(b, r.Header)
-		b = u32(b, len(r.Body))
-		b = append(b, r.Body...)
-		return text(b, r.Log)
+	switch {
+	case len(o.Effects) == 0 && o.Response != nil:
+		return response(append(b, kindResponse), o.Response)
+	case o.Response != nil:
+		return response(u32(effect(append(b, kindPresumes), o.Effects[0]), o.Response.SignatureAt), o.Response)
+	case o.Waits:
+		return effects(append(b, kindWaits), o.Effects)
 	}
-	kind := byte(kindEffects)
-	if o.Waits {
-		kind = kindWaits
+	return effects(append(b, kindEffects), o.Effects)
+}
+
+func response(b []byte, r *core.Response) []byte {
+	b = fields(u32(b, r.Status), r.Header)
+	b = u32(b, len(r.Body))
+	b = append(b, r.Body...)
+	return text(b, r.Log)
+}
+
+func effects(b []byte, list []core.Effect) []byte {
+	b = u32(b, len(list))
+	for _, e := range list {
+		b = effect(b, e)
 	}
-	b = u32(append(b, kind), len(o.Effects))
-	for _, effect := range o.Effects {
-		switch e := effect.(type) {
-		case core.Exec:
-			b = u32(append(b, kindExec), len(e.Statements))
-			for _, s := range e.Statements {
-				b = values(text(b, s.SQL), s.Args)
-			}
-		case core.Relay:
-			m := &e.Message
-			b = text(text(text(append(b, kindRelay), m.ID), m.Subject), m.Text)
-			b = texts(b, m.Records)
-		case core.Fetch:
-			b = text(text(flag(append(b, kindFetch), e.Self), e.Method), e.URL)
-			b = text(fields(b, e.Header), string(e.Body))
-			b = u32(u32(u32(b, e.MaxBytes), e.TimeoutMillis), e.ShareSeconds)
-		case core.Sign:
-			b = text(append(b, kindSign), string(e.Message))
-		case core.Verify:
-			b = text(text(text(append(b, kindVerify), string(e.Message)), string(e.PublicKey)), string(e.Signature))
-		case core.Limit:
-			b = text(append(b, kindLimit), e.Key)
+	return b
+}
+
+func effect(b []byte, effect core.Effect) []byte {
+	switch e := effect.(type) {
+	case core.Exec:
+		b = u32(append(b, kindExec), len(e.Statements))
+		for _, s := range e.Statements {
+			b = values(text(b, s.SQL), s.Args)
 		}
+	case core.Relay:
+		m := &e.Message
+		b = text(text(text(append(b, kindRelay), m.ID), m.Subject), m.Text)
+		b = texts(b, m.Records)
+	case core.Fetch:
+		b = text(text(flag(append(b, kindFetch), e.Self), e.Method), e.URL)
+		b = text(fields(b, e.Header), string(e.Body))
+		b = u32(u32(u32(b, e.MaxBytes), e.TimeoutMillis), e.ShareSeconds)
+	case core.Sign:
+		b = text(append(b, kindSign), string(e.Message))
+	case core.Verify:
+		b = text(text(text(append(b, kindVerify), string(e.Message)), string(e.PublicKey)), string(e.Signature))
+	case core.Limit:
+		b = text(append(b, kindLimit), e.Key)
 	}
 	return b
 }
@@ -275,13 +290,18 @@ func DecodeOutcome(frame []byte) (core.Outcome, error) {
 	d := decoder{rest: frame}
 	var o core.Outcome
 	kind := d.below(outcomeKind)
-	if kind == kindResponse {
-		o.Response = &core.Response{Status: d.u32(), Header: d.fields(), Body: d.bytes(), Log: d.text()}
-	} else {
+	signatureAt := 0
+	switch kind {
+	case kindEffects, kindWaits:
+		o.Waits = kind == kindWaits
 		for n := d.count(1); n > 0; n-- {
 			o.Effects = append(o.Effects, d.effect())
 		}
-		o.Waits = kind == kindWaits
+	case kindPresumes:
+		o.Effects, signatureAt = []core.Effect{d.effect()}, d.u32()
+	}
+	if kind == kindResponse || kind == kindPresumes {
+		o.Response = &core.Response{Status: d.u32(), Header: d.fields(), Body: d.bytes(), Log: d.text(), SignatureAt: signatureAt}
 	}
 	if !d.done() {
 		return core.Outcome{}, ErrFrame

@@ -88,6 +88,7 @@ func outcomes() (frames [][]byte) {
 		{},
 		{Response: &core.Response{Status: 200, Body: []byte(`{"a":"é"}`), Log: "x"}},
 		{Effects: []core.Effect{core.Limit{Key: "k"}}, Waits: true},
+		{Effects: []core.Effect{core.Sign{Message: []byte("m")}}, Response: &core.Response{Status: 200, Body: make([]byte, 99), SignatureAt: 5}},
 		{Effects: []core.Effect{
 			core.Exec{Statements: []core.Statement{{SQL: "SELECT ?", Args: []any{nil, int64(7), "é"}}, {}}},
 			core.Relay{Message: core.Message{ID: "1", Subject: "s", Text: "t\n", Records: []string{"a", ""}}},
