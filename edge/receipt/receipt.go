@@ -27,7 +27,7 @@ const (
 )
 
 const (
-	keyBytes       = 32
+	keyBytes = 32
 )
 
 // The fields of a mint, and of a verification.

@@ -36,26 +36,27 @@ export const nothing = new Uint8Array(0);
  * @param {Env} env
  * @returns {Promise<Result>}
  */
-export async function perform(effect, facts, env) {
-  try {
-    switch (effect.kind) {
-      case 'exec':
-        return await exec(effect, env);
-      case 'relay':
-        return await relay(effect, facts, env);
-      case 'fetch':
-        return await fetchFor(effect, env);
-      case 'sign':
-        return await sign(effect, env);
-      case 'verify':
-        return await verify(effect);
-      case 'limit':
-        return await limit(effect, env);
-    }
-  } catch (e) {
-    console.error(`${effect.kind} failed:`, e instanceof Error ? e.message : '');
-    return { failure: TIMEOUT };
+export function perform(effect, facts, env) {
+  switch (effect.kind) {
+    case 'exec':
+      return exec(effect, env);
+    case 'relay':
+      return relay(effect, facts, env);
+    case 'fetch':
+      return fetchFor(effect, env);
+    case 'sign':
+      return sign(effect, env);
+    case 'verify':
+      return verify(effect);
+    case 'limit':
+      return limit(effect, env);
   }
+}
+
+/** What is known of an effect that threw. @param {Effect['kind']} kind @param {unknown} e @returns {Result} */
+function unsure(kind, e) {
+  console.error(`${kind} failed:`, e instanceof Error ? e.message : '');
+  return { failure: TIMEOUT };
 }
 
 const SIGNATURE = 64;
@@ -94,8 +95,8 @@ async function exec({ statements }, env) {
     logOnce('there is no store: bind a D1 database as DB');
     return { failure: UNAVAILABLE };
   }
-  const prepared = statements.map(({ sql, args }) => db.prepare(sql).bind(...args));
   try {
+    const prepared = statements.map(({ sql, args }) => db.prepare(sql).bind(...args));
     const results = prepared.length === 1 ? [await within(prepared[0].all(), STORE_TIMEOUT)] : await within(db.batch(prepared), STORE_TIMEOUT);
     return {
       rows: results.map((r) => r.results.map((row) => /** @type {Value[]} */ (Object.values(/** @type {object} */ (row))))),
@@ -113,7 +114,7 @@ const MAY_BE_SENT = new Set(['E_DELIVERY_FAILED', 'E_INTERNAL_SERVER_ERROR']);
 
 /** @param {Relay} m @param {Facts} facts @param {Env} env @returns {Promise<Result>} */
 async function relay(m, facts, env) {
-  if (facts.relayWebhook !== '') return post(m, facts.relayWebhook);
+  if (facts.relayWebhook !== '') return post(m, facts.relayWebhook).catch((e) => unsure('relay', e));
   if (!env.EMAIL || facts.relayTo === '') {
     logOnce('there is no relay: bind Email Sending as EMAIL, and name the relay addresses in the content');
     return { failure: UNAVAILABLE };
@@ -158,11 +159,8 @@ async function fetchFor(f, env) {
   const asked = `${f.self} ${f.method} ${f.url}\n${f.fields}\n${f.body}`;
   const known = f.share > 0 ? shared.get(asked) : undefined;
   if (known && began < known.until) return known.result;
-  const result = await fetchOnce(f, env).catch((e) => {
-    console.error('fetch failed:', e instanceof Error ? e.message : '');
-    return { failure: TIMEOUT };
-  });
-  const timed = /** @type {Result} */ ({ ...result, millis: Date.now() - began });
+  const result = await fetchOnce(f, env).catch((e) => unsure('fetch', e));
+  const timed = { ...result, millis: Date.now() - began };
   if (f.share > 0) {
     for (const [key, { until }] of shared) if (until <= began) shared.delete(key);
     shared.set(asked, { until: began + f.share * 1000, result: timed });
@@ -278,7 +276,11 @@ export async function makeSigner(secret) {
 async function sign({ message }, env) {
   const { key } = signer ?? (await signerOf(env));
   if (!key) return { failure: UNAVAILABLE };
-  return { data: new Uint8Array(await crypto.subtle.sign('Ed25519', key, message)) };
+  try {
+    return { data: new Uint8Array(await crypto.subtle.sign('Ed25519', key, message)) };
+  } catch (e) {
+    return unsure('sign', e);
+  }
 }
 
 /** The published keys that were asked for. @type {{ bytes: Uint8Array, key: CryptoKey }[]} */
@@ -286,12 +288,16 @@ const verifiers = [];
 
 /** @param {Verify} v @returns {Promise<Result>} */
 async function verify({ message, publicKey, signature }) {
-  let key = verifiers.find(({ bytes }) => equal(bytes, publicKey))?.key;
-  if (!key) {
-    key = await crypto.subtle.importKey('raw', publicKey, 'Ed25519', true, ['verify']);
-    verifiers.push({ bytes: publicKey, key });
+  try {
+    let key = verifiers.find(({ bytes }) => equal(bytes, publicKey))?.key;
+    if (!key) {
+      key = await crypto.subtle.importKey('raw', publicKey, 'Ed25519', true, ['verify']);
+      verifiers.push({ bytes: publicKey.slice(), key });
+    }
+    return { ok: await crypto.subtle.verify('Ed25519', key, signature, message) };
+  } catch (e) {
+    return unsure('verify', e);
   }
-  return { ok: await crypto.subtle.verify('Ed25519', key, signature, message) };
 }
 
 /** @param {string} fields */
