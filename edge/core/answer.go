@@ -41,7 +41,7 @@ func (t *Turn) Answer(write func(w *jsondoc.Writer)) *Response {
 
 // Object is the text of an object of the members that write writes, and the trailer.
 func (t *Turn) Object(write func(w *jsondoc.Writer)) []byte {
-	w := jsondoc.Writer{Buf: make([]byte, 0, 1024)}
+	w := jsondoc.Writer{Buf: make([]byte, 0, 1536)} // most answers are shorter
 	w.Open('{')
 	write(&w)
 	t.Trailer(&w)

@@ -46,13 +46,15 @@ export class Core {
     const [mutable] = WebAssembly.Module.customSections(module, 'mutable');
     this.data = new DataView(mutable).getUint32(0, true);
     this.made = at + text.length;
-    this.top = this.module.loaded();
+    const top = this.module.loaded();
     this.keptData = this.memory.slice(this.data, at);
-    this.keptMade = this.memory.slice(this.made, this.top);
+    this.keptMade = this.memory.slice(this.made, top);
     /** The turn that waits for results, after the first this.known of its journal. @type {Turn | undefined} */
     this.waiting = undefined;
     this.known = 0;
-    this.memory.fill(0, this.top, this.module.alloc(1));
+    /** Where the memory of turns begins. */
+    this.heap = this.module.alloc(1);
+    this.memory.fill(0, top, this.heap);
     this.restore();
   }
 
@@ -107,7 +109,7 @@ export class Core {
   clear() {
     this.waiting = undefined;
     const end = this.module.alloc(1);
-    this.view().fill(0, this.top, end);
+    this.view().fill(0, this.heap, end);
     this.restore();
   }
 

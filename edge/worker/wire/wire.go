@@ -70,7 +70,7 @@ func AppendTurn(b []byte, t *core.Turn) []byte {
 	r := &t.Request
 	b = text(text(text(b, r.Method), r.Target), r.Host)
 	b = fields(b, r.Header)
-	b = text(b, string(r.Body))
+	b = text(b, r.Body)
 	b = texts(b, t.Host.Extra)
 	b = text(text(b, t.Host.Client), t.Host.PublicKey)
 	b = flag(flag(b, t.Host.KeyFault), t.Host.Limiter)
@@ -95,7 +95,7 @@ func appendResult(b []byte, r *core.Result) []byte {
 	}
 	b = flag(append(b, number), r.OK)
 	b = u32(b, r.Status)
-	b = text(b, string(r.Data))
+	b = text(b, r.Data)
 	b = u32(b, len(r.Rows))
 	for _, rows := range r.Rows {
 		b = u32(b, len(rows))
@@ -125,9 +125,7 @@ func AppendOutcome(b []byte, o core.Outcome) []byte {
 
 func response(b []byte, r *core.Response) []byte {
 	b = fields(u32(b, r.Status), r.Header)
-	b = u32(b, len(r.Body))
-	b = append(b, r.Body...)
-	return text(b, r.Log)
+	return text(text(b, r.Body), r.Log)
 }
 
 func effects(b []byte, list []core.Effect) []byte {
@@ -151,12 +149,12 @@ func effect(b []byte, effect core.Effect) []byte {
 		b = texts(b, m.Records)
 	case core.Fetch:
 		b = text(text(flag(append(b, kindFetch), e.Self), e.Method), e.URL)
-		b = text(fields(b, e.Header), string(e.Body))
+		b = text(fields(b, e.Header), e.Body)
 		b = u32(u32(u32(b, e.MaxBytes), e.TimeoutMillis), e.ShareSeconds)
 	case core.Sign:
-		b = text(append(b, kindSign), string(e.Message))
+		b = text(append(b, kindSign), e.Message)
 	case core.Verify:
-		b = text(text(text(append(b, kindVerify), string(e.Message)), string(e.PublicKey)), string(e.Signature))
+		b = text(text(text(append(b, kindVerify), e.Message), e.PublicKey), e.Signature)
 	case core.Limit:
 		b = text(append(b, kindLimit), e.Key)
 	}
@@ -195,7 +193,7 @@ func i64(b []byte, n int64) []byte {
 	return u32(u32(b, int(uint32(n))), int(uint32(n>>32)))
 }
 
-func text(b []byte, s string) []byte { return append(u32(b, len(s)), s...) }
+func text[T string | []byte](b []byte, s T) []byte { return append(u32(b, len(s)), s...) }
 
 func texts(b []byte, list []string) []byte {
 	b = u32(b, len(list))
