@@ -26,9 +26,7 @@ const (
 	Anonymous = "anonymous" // agent_name where none was sent
 )
 
-const (
-	keyBytes = 32
-)
+const keyBytes = 32
 
 // The fields of a mint, and of a verification.
 var (
