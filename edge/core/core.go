@@ -308,7 +308,7 @@ func (t *Turn) Resume() (r *Response, resumed bool) {
 		return nil, false
 	}
 	next := t.resume
-	t.pending, t.resume, t.ready = nil, nil, nil
+	t.pending, t.resume = nil, nil
 	return next(), true
 }
 

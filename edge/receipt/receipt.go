@@ -151,9 +151,7 @@ func Mint(t *core.Turn, in *core.Input) *core.Response {
 			w.Str("signing_status", SigningStatus(t.Host.PublicKey))
 			core.WriteCapped(w, "ignored_fields", in.Ignored())
 		})
-		if signature != "" {
-			r.SignatureAt = signatureAt
-		}
+		r.SignatureAt = signatureAt
 		return r
 	}
 	if t.Host.KeyFault {

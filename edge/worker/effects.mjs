@@ -1,6 +1,6 @@
 // The effects of the core, performed on Cloudflare Workers. See package core for what each of them is.
 
-import { encoder, equal, REFUSED, TIMEOUT, UNAVAILABLE } from './wire.mjs';
+import { encoder, equal, nothing, REFUSED, TIMEOUT, UNAVAILABLE } from './wire.mjs';
 
 /**
  * @import { Answer, Effect, Exec, Facts, Fetch, Limit, Relay, Result, Sign, Value, Verify } from './wire.mjs'
@@ -26,8 +26,6 @@ function logOnce(line) {
   logged.add(line);
   console.error(line);
 }
-
-export const nothing = new Uint8Array(0);
 
 /**
  * Performs an effect. It never throws.
@@ -59,9 +57,16 @@ function unsure(kind, e) {
   return { failure: TIMEOUT };
 }
 
+/** How many bytes a signature has (RFC 8032, section 5.1.6). */
 const SIGNATURE = 64;
 
-/** The answer that was made ahead of an effect, with the result that it lacks; undefined where that is not as presumed. See package core. @param {Answer} answer @param {Effect} effect @param {Result} result */
+/**
+ * The answer that was made ahead of an effect, with the result that it lacks; undefined where that is not as presumed.
+ * See package core.
+ * @param {Answer} answer
+ * @param {Effect} effect
+ * @param {Result} result
+ */
 export function made(answer, { kind }, { failure, ok, data }) {
   if (failure || (kind === 'verify' && !ok)) return undefined;
   if (kind === 'sign') {
@@ -75,13 +80,7 @@ export function made(answer, { kind }, { failure, ok, data }) {
 function within(work, milliseconds) {
   return new Promise((resolve, reject) => {
     const timer = setTimeout(() => reject(new Error(`no answer in ${milliseconds} ms`)), milliseconds);
-    work.then((value) => {
-      clearTimeout(timer);
-      resolve(value);
-    }, (e) => {
-      clearTimeout(timer);
-      reject(e);
-    });
+    work.then(resolve, reject).finally(() => clearTimeout(timer));
   });
 }
 

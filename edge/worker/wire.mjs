@@ -77,7 +77,7 @@ const HIGH = 2 ** 32;
 
 export const encoder = new TextEncoder();
 export const decoder = new TextDecoder('utf-8', { fatal: false, ignoreBOM: true });
-const nothing = new Uint8Array(0);
+export const nothing = new Uint8Array(0);
 
 // What is written, until the next turn is. It grows to the largest.
 let buffer = new Uint8Array(16 << 10);
@@ -309,10 +309,19 @@ class Reader {
     return textOf(this.in, at, at + n);
   }
 
+  /**
+   * @template T
+   * @param {(this: Reader) => T} item
+   * @returns {T[]}
+   */
+  list(item) {
+    const items = [];
+    for (let n = this.u32(); n > 0; n--) items.push(item.call(this));
+    return items;
+  }
+
   texts() {
-    const list = [];
-    for (let n = this.u32(); n > 0; n--) list.push(this.text());
-    return list;
+    return this.list(this.text);
   }
 
   /** @returns {Value} */
@@ -328,22 +337,14 @@ class Reader {
 
   /** @returns {Statement} */
   statement() {
-    const sql = this.known(), args = [];
-    for (let n = this.u32(); n > 0; n--) args.push(this.value());
-    return { sql, args };
-  }
-
-  statements() {
-    const list = [];
-    for (let n = this.u32(); n > 0; n--) list.push(this.statement());
-    return list;
+    return { sql: this.known(), args: this.list(this.value) };
   }
 
   /** @returns {Effect} */
   effect() {
     switch (this.u8()) {
       case 0:
-        return { kind: 'exec', statements: this.statements() };
+        return { kind: 'exec', statements: this.list(this.statement) };
       case 1:
         return { kind: 'relay', id: this.text(), subject: this.text(), text: this.text(), records: this.texts() };
       case 2:
@@ -371,20 +372,22 @@ class Reader {
     return text;
   }
 
+  /** @param {number} signatureAt @returns {Answer} */
+  answer(signatureAt) {
+    return { status: this.u32(), fields: this.known(), body: this.bytes(), log: this.text(), signatureAt };
+  }
+
   /** @returns {Outcome} */
   outcome() {
     const kind = this.u8();
     if (kind >= KINDS) throw new RangeError('an outcome is of an unknown kind');
-    const effects = [];
-    let signatureAt = 0, answer;
-    if (kind === PRESUMES) {
-      effects.push(this.effect());
-      signatureAt = this.u32();
-    } else if (kind !== RESPONSE) {
-      for (let n = this.u32(); n > 0; n--) effects.push(this.effect());
+    switch (kind) {
+      case RESPONSE:
+        return { answer: this.answer(0), effects: [], waits: false };
+      case PRESUMES:
+        return { effects: [this.effect()], answer: this.answer(this.u32()), waits: false };
     }
-    if (kind === RESPONSE || kind === PRESUMES) answer = { status: this.u32(), fields: this.known(), body: this.bytes(), log: this.text(), signatureAt };
-    return { answer, effects, waits: kind === WAITS };
+    return { answer: undefined, effects: this.list(this.effect), waits: kind === WAITS };
   }
 
   /**

@@ -9,8 +9,8 @@ import snapshot from './snapshot.txt';
 import constantsText from './constants.txt';
 import { redirect } from './apex.mjs';
 import { Core } from './core.mjs';
-import { hasLimiter, headersOf, made, nothing, perform, read, signer, signerOf } from './effects.mjs';
-import { decoder, encoder } from './wire.mjs';
+import { hasLimiter, headersOf, made, perform, read, signer, signerOf } from './effects.mjs';
+import { decoder, encoder, nothing } from './wire.mjs';
 
 /**
  * @import { Entry } from './core.mjs'
@@ -35,7 +35,7 @@ function round(entry, turn) {
  * Takes a turn to its answer. It throws where that cannot be done.
  * @param {Entry} entry
  * @param {Turn} turn
- * @param {Outcome} outcome  Of its first round, which has effects.
+ * @param {Outcome} outcome  Of its first round.
  * @param {Facts} facts
  * @param {Env} env
  * @param {ExecutionContext} ctx
@@ -44,22 +44,16 @@ function round(entry, turn) {
 async function run(entry, turn, outcome, facts, env, ctx) {
   for (let n = 1; n <= facts.maxRounds; n++) {
     const { answer, effects } = outcome;
-    if (effects.length > facts.maxEffects) break;
+    if (answer && effects.length === 0) return answer;
+    if (effects.length === 0 || effects.length > facts.maxEffects) break;
     const results = effects.length === 1 ? [await perform(effects[0], facts, env)] : await Promise.all(effects.map((effect) => perform(effect, facts, env)));
     if (effects.some((effect, i) => feedsOutbox(effect, results[i]))) ctx.waitUntil(deliver(env, ctx));
     const whole = answer && made(answer, effects[0], results[0]);
     if (whole) return whole;
     turn.journal.push(...results);
     outcome = round(entry, turn);
-    if (outcome.effects.length === 0) return answerOf(outcome);
   }
   throw new Error('a turn asked for too much');
-}
-
-/** The answer of an outcome without effects. @param {Outcome} outcome */
-function answerOf({ answer }) {
-  if (!answer) throw new Error('a turn asked for nothing');
-  return answer;
 }
 
 /** Whether performing this put something into the outbox. @param {Effect} effect @param {Result} result */
@@ -79,8 +73,7 @@ async function deliver(env, ctx) {
   try {
     for (;;) {
       const turn = begin('POST', '/', facts.canonicalHost, facts, env, signer);
-      const outcome = round('deliver', turn);
-      const answer = outcome.effects.length === 0 ? answerOf(outcome) : await run('deliver', turn, outcome, facts, env, ctx);
+      const answer = await run('deliver', turn, round('deliver', turn), facts, env, ctx);
       if (answer.log !== '') console.error(answer.log);
       if (answer.status !== 200) return;
     }
@@ -121,23 +114,16 @@ function entropy() {
 // Answers differ in their status and header fields only here and there: a Response without a body is kept for each, which
 // the runtime copies faster than it reads an object with the same in it.
 const MAX_HEADS = 64;
-/** By status, and by fields. @type {Map<number, Map<string, Response>>} */
+/** By fields, the one with the status they last had. @type {Map<string, { status: number, head: Response }>} */
 const heads = new Map();
-let headsKept = 0;
 
 /** @param {number} status @param {string} fields */
 function headOf(status, fields) {
-  let head = heads.get(status)?.get(fields);
-  if (!head) {
-    head = new Response(null, { status, headers: headersOf(fields) });
-    if (headsKept === MAX_HEADS) {
-      heads.clear();
-      headsKept = 0;
-    }
-    const alike = heads.get(status) ?? new Map();
-    heads.set(status, alike.set(fields, head));
-    headsKept++;
-  }
+  const kept = heads.get(fields);
+  if (kept?.status === status) return kept.head;
+  const head = new Response(null, { status, headers: headersOf(fields) });
+  if (heads.size === MAX_HEADS) heads.clear();
+  heads.set(fields, { status, head });
   return head;
 }
 
@@ -220,15 +206,14 @@ function answer(request, method, host, target, env, ctx) {
   if (env.ASSETS && !/^\/(api|v1)(?![^/?])/.test(target)) return env.ASSETS.fetch(request);
   if (!signer || (method !== 'GET' && method !== 'HEAD')) return write(request, method, host, target, facts, env, ctx);
   try {
-    const turn = turnOf(request, method, host, target, facts, env, signer), outcome = round('handle', turn);
-    if (outcome.effects.length > 0) {
+    const turn = turnOf(request, method, host, target, facts, env, signer), outcome = round('handle', turn), { answer } = outcome;
+    if (!answer || outcome.effects.length > 0) {
       return run('handle', turn, outcome, facts, env, ctx).then(respond, (e) => failed(e, method, host, target, facts));
     }
-    const whole = answerOf(outcome);
-    if (method === 'GET' && whole.status === 200 && host === facts.canonicalHost && turn.fields === '' && !target.includes('?')) {
-      keep(target, whole, turn.now);
+    if (method === 'GET' && answer.status === 200 && host === facts.canonicalHost && turn.fields === '' && !target.includes('?')) {
+      keep(target, answer, turn.now);
     }
-    return respond(whole);
+    return respond(answer);
   } catch (e) {
     return failed(e, method, host, target, facts);
   }
@@ -248,8 +233,7 @@ async function write(request, method, host, target, facts, env, ctx) {
   try {
     const turn = turnOf(request, method, host, target, facts, env, signer ?? (await signerOf(env)));
     if (method !== 'GET' && method !== 'HEAD') turn.body = new Uint8Array(await bodyOf(request, facts.maxBody));
-    const outcome = round('handle', turn);
-    return respond(outcome.effects.length === 0 ? answerOf(outcome) : await run('handle', turn, outcome, facts, env, ctx));
+    return respond(await run('handle', turn, round('handle', turn), facts, env, ctx));
   } catch (e) {
     return failed(e, method, host, target, facts);
   }
