@@ -540,27 +540,41 @@ func unescaped[T string | []byte](s T) int {
 // ones has the lowest bit of each byte set.
 const ones = 0x0101010101010101
 
+// shortEscapes has, for each character before the space, the letter of its escape; 'u' where it has no short one.
+const shortEscapes = "uuuuuuuubtnufruuuuuuuuuuuuuuuuuu"
+
+// appendEscaped appends s byte by byte, into room made once: where one byte needs an escape, more do most often.
 func appendEscaped(dst []byte, s string) []byte {
-	for s != "" {
-		switch c := s[0]; {
-		case c == '"' || c == '\\':
-			dst = append(dst, '\\', c)
-		case c == '\b':
-			dst = append(dst, '\\', 'b')
-		case c == '\t':
-			dst = append(dst, '\\', 't')
-		case c == '\n':
-			dst = append(dst, '\\', 'n')
-		case c == '\f':
-			dst = append(dst, '\\', 'f')
-		case c == '\r':
-			dst = append(dst, '\\', 'r')
-		default:
-			dst = append(dst, '\\', 'u', '0', '0', hex[c>>4], hex[c&15])
+	size := len(s)
+	for i := range len(s) {
+		switch c := s[i]; {
+		case c == '"' || c == '\\' || c < ' ' && shortEscapes[c] != 'u':
+			size++
+		case c < ' ':
+			size += len(`u00xx`)
 		}
-		s = s[1:]
-		plain := unescaped(s)
-		dst, s = append(dst, s[:plain]...), s[plain:]
+	}
+	at := len(dst)
+	dst = slices.Grow(dst, size+len(`":`))[:at+size]
+	for i := range len(s) {
+		c := s[i]
+		if c >= ' ' && c != '"' && c != '\\' {
+			dst[at] = c
+			at++
+			continue
+		}
+		dst[at] = '\\'
+		switch {
+		case c >= ' ':
+			dst[at+1] = c
+		case shortEscapes[c] != 'u':
+			dst[at+1] = shortEscapes[c]
+		default:
+			copy(dst[at+1:], "u00")
+			dst[at+4], dst[at+5] = hex[c>>4], hex[c&15]
+			at += len(`u00x`)
+		}
+		at += len(`\"`)
 	}
 	return dst
 }
