@@ -10,14 +10,16 @@ import (
 
 // Constants is the text of the answers that depend on the content alone, for a host that gives them without the
 // core: to a GET on the canonical host, of the target and nothing else, without If-None-Match. Most of a body is the
-// text of a document of the snapshot without its last byte; rest is what follows that.
+// text of a document of the snapshot without its last byte; rest is what follows that. common are the header fields that
+// every answer has besides its own, these and others.
 //
-//	{"host":"www.anteroom.example","answers":{"/api/aup":{"fields":"cache-control: …\n…","document":"aup","rest":",\"notice\":…}"},…}}
+//	{"host":"www.anteroom.example","common":"referrer-policy: …\n…","answers":{"/api/aup":{"fields":"cache-control: …\n…","document":"aup","rest":",\"notice\":…}"},…}}
 func (e *Edge) Constants() []byte {
 	host := e.snapshot.CanonicalHost
 	w := jsondoc.Writer{}
 	w.Open('{')
 	w.Str("host", host)
+	w.Str("common", lines(core.CommonHeaders))
 	w.Name("answers")
 	w.Open('{')
 	for _, route := range api.Routes {
@@ -31,13 +33,9 @@ func (e *Edge) Constants() []byte {
 			if !found || r.Status != 200 {
 				continue // the core alone answers it
 			}
-			fields := ""
-			for _, h := range r.Header {
-				fields += h.Name + ": " + h.Value + "\n"
-			}
 			w.Name(route.Path)
 			w.Open('{')
-			w.Str("fields", fields)
+			w.Str("fields", lines(r.Header))
 			w.Str("document", op.Document.ID)
 			w.Str("rest", string(rest))
 			w.Close('}')
@@ -46,4 +44,12 @@ func (e *Edge) Constants() []byte {
 	w.Close('}')
 	w.Close('}')
 	return w.Buf
+}
+
+// lines are header fields as one text.
+func lines(fields []core.Header) (text string) {
+	for _, f := range fields {
+		text += f.Name + ": " + f.Value + "\n"
+	}
+	return text
 }

@@ -198,9 +198,7 @@ var Routes = []*Route{
 
 // none is the answer where there is nothing to do.
 func none() *core.Response {
-	r := core.Empty(204)
-	r.Set("cache-control", string(NoStore))
-	return r
+	return &core.Response{Status: 204, Header: []core.Header{{Name: "cache-control", Value: string(NoStore)}}}
 }
 
 func contract(id string) *Document { return &Document{ID: "contract:" + id} }

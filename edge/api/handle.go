@@ -235,9 +235,7 @@ func (a *API) document(t *core.Turn, op *Operation, fresh bool) *core.Response {
 		return core.JSON(200, core.MediaJSON, string(NoStore), made.body)
 	}
 	if noneMatch(t.Request.Get("if-none-match"), made.etag) {
-		r := core.Empty(304)
-		r.Header = append(r.Header, core.Header{Name: "cache-control", Value: string(op.Cache)}, core.Header{Name: "etag", Value: made.etag})
-		return r
+		return &core.Response{Status: 304, Header: []core.Header{{Name: "cache-control", Value: string(op.Cache)}, {Name: "etag", Value: made.etag}}}
 	}
 	r := core.JSON(200, core.MediaJSON, string(op.Cache), made.body)
 	r.Set("etag", made.etag)
@@ -397,15 +395,13 @@ func Allow(route *Route) string {
 }
 
 func preflight(route *Route) *core.Response {
-	r := core.Empty(204)
 	allow := Allow(route)
-	r.Header = append(r.Header,
-		core.Header{Name: "allow", Value: allow},
-		core.Header{Name: "access-control-allow-methods", Value: allow},
-		core.Header{Name: "access-control-allow-headers", Value: "Content-Type, Accept, If-None-Match" + route.Headers},
-		core.Header{Name: "access-control-max-age", Value: "86400"},
-	)
-	return r
+	return &core.Response{Status: 204, Header: []core.Header{
+		{Name: "allow", Value: allow},
+		{Name: "access-control-allow-methods", Value: allow},
+		{Name: "access-control-allow-headers", Value: "Content-Type, Accept, If-None-Match" + route.Headers},
+		{Name: "access-control-max-age", Value: "86400"},
+	}}
 }
 
 // noneMatch reports whether an If-None-Match field holds the tag (RFC 9110, 13.1.2: weak comparison).

@@ -6,8 +6,9 @@ import (
 	"anteroom/edge/jsondoc"
 )
 
-// commonHeaders are on every answer under /api/. The names of those that an agent reads are exposed (Fetch, CORS).
-var commonHeaders = []Header{
+// CommonHeaders are on every answer, besides its own: the host adds them. The names of those that an agent reads are
+// exposed (Fetch, CORS).
+var CommonHeaders = []Header{
 	{"x-content-type-options", "nosniff"},
 	{"referrer-policy", "no-referrer"},
 	{"access-control-allow-origin", "*"},
@@ -20,17 +21,9 @@ const (
 	MediaProblem = "application/problem+json"
 )
 
-// Empty is an answer without a body.
-func Empty(status int) *Response {
-	return &Response{Status: status, Header: append(make([]Header, 0, 12), commonHeaders...)}
-}
-
 // JSON is an answer with a body as it is.
 func JSON(status int, mediaType, cache string, body []byte) *Response {
-	r := Empty(status)
-	r.Header = append(r.Header, Header{"content-type", mediaType}, Header{"cache-control", cache})
-	r.Body = body
-	return r
+	return &Response{Status: status, Header: []Header{{"content-type", mediaType}, {"cache-control", cache}}, Body: body}
 }
 
 // Answer is what was computed or written for this request: an object of the members that write
@@ -152,9 +145,9 @@ func SHA256(s string) string {
 }
 
 func hexText(bytes []byte) string {
-	text := make([]byte, 0, 2*len(bytes))
-	for _, b := range bytes {
-		text = append(text, hex[b>>4], hex[b&15])
+	text := make([]byte, 2*len(bytes))
+	for i, b := range bytes {
+		text[2*i], text[2*i+1] = hex[b>>4], hex[b&15]
 	}
 	return string(text)
 }

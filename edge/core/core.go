@@ -13,7 +13,7 @@
 //     journal in the order asked, and call again with the same turn, or with one of the same
 //     contents; at most MaxRounds times. Where there is a response as well, and the effect went as presumed,
 //     it may send that instead: calling again would give the same;
-//  4. otherwise send the response.
+//  4. otherwise send the response, with CommonHeaders.
 //
 // An Exec is durable when its result says no failure; a response is only given after that.
 package core
@@ -125,9 +125,9 @@ type Outcome struct {
 // Response is an HTTP response.
 type Response struct {
 	Status int
-	Header []Header
-	Body   []byte // empty for HEAD, 204 and 304
-	Log    string // a line for the host's log, without a caller's words; usually empty
+	Header []Header // besides CommonHeaders
+	Body   []byte   // empty for HEAD, 204 and 304
+	Log    string   // a line for the host's log, without a caller's words; usually empty
 
 	// SignatureAt is for a response that was made ahead of a Sign (see Presume): where in Body the signature goes, in
 	// base64, in the place of as many bytes.

@@ -148,7 +148,13 @@ func (h *Host) Do(method, target, body string, headers ...string) *core.Response
 		}
 		t.Request.Header = append(t.Request.Header, core.Header{Name: headers[i], Value: headers[i+1]})
 	}
-	return h.Run(t, h.Edge.Handle)
+	r := h.Run(t, h.Edge.Handle)
+	if r != nil {
+		whole := *r
+		whole.Header = slices.Concat(core.CommonHeaders, r.Header)
+		r = &whole
+	}
+	return r
 }
 
 // Run takes a turn to its answer.

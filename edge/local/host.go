@@ -343,8 +343,10 @@ func (h *Host) dynamic(w http.ResponseWriter, r *http.Request, on *site, host, t
 	if answer == nil {
 		answer = t.Unfinished()
 	}
-	for _, field := range answer.Header {
-		w.Header().Add(field.Name, field.Value)
+	for _, fields := range [][]core.Header{core.CommonHeaders, answer.Header} {
+		for _, field := range fields {
+			w.Header().Add(field.Name, field.Value)
+		}
 	}
 	if r.Method == http.MethodHead || len(answer.Body) == 0 {
 		w.WriteHeader(answer.Status)

@@ -112,7 +112,7 @@ func Mint(t *core.Turn, in *core.Input) *core.Response {
 	if email != "" {
 		emailHash = core.SHA256(email)
 	}
-	field := func(key string) string {
+	canonical := canon.Receipt(func(key string) string {
 		switch key {
 		case "receipt_spec":
 			return Spec
@@ -128,19 +128,12 @@ func Mint(t *core.Turn, in *core.Input) *core.Response {
 			return text
 		}
 		return t.Snapshot.Epoch
-	}
-	canonical := canon.Receipt(field)
+	})
 	minted := func(signature string) *core.Response {
 		signatureAt := 0
 		r := t.Answer(func(w *jsondoc.Writer) {
 			w.Str("action", "mint")
-			for _, key := range canon.ReceiptFields {
-				if key == canon.ReceiptNullable {
-					w.StrOrNull(key, field(key))
-				} else {
-					w.Str(key, field(key))
-				}
-			}
+			w.Members([]byte(canonical))
 			w.Str("canonical", canonical)
 			w.Str("payload_sha256", core.SHA256(canonical))
 			w.Str("canonicalization", canon.ReceiptRule)

@@ -121,7 +121,7 @@ const heads = new Map();
 function headOf(status, fields) {
   const kept = heads.get(fields);
   if (kept?.status === status) return kept.head;
-  const head = new Response(null, { status, headers: headersOf(fields) });
+  const head = new Response(null, { status, headers: headersOf(built.common + fields) });
   if (heads.size === MAX_HEADS) heads.clear();
   heads.set(fields, { status, head });
   return head;
@@ -136,7 +136,7 @@ function respond({ status, fields, body, log }) {
 // A GET without a query that has no effects depends on the content, the signing key and the second it is asked in, where the
 // host is the canonical one and there is no If-None-Match; what the core lets anyone cache does not depend on the second.
 // So each is made once. Most of the lasting ones come with the bundle (see edge/constants.go), and so need no instance.
-/** @type {{ host: string, answers: Record<string, { fields: string, document: string, rest: string }> }} */
+/** @type {{ host: string, common: string, answers: Record<string, { fields: string, document: string, rest: string }> }} */
 const built = JSON.parse(constantsText);
 /** By target. @type {Map<string, Answer>} */
 const constants = new Map();
@@ -301,9 +301,8 @@ export default {
       return answer(request, method, host, target, env, ctx);
     } catch (e) {
       console.error('the core does not start:', e instanceof Error ? e.message : '');
-      return Response.json({ type: 'about:blank', title: 'Internal error', status: 500 }, {
-        status: 500, headers: { 'content-type': 'application/problem+json', 'cache-control': 'no-store', 'access-control-allow-origin': '*', 'x-content-type-options': 'nosniff', 'referrer-policy': 'no-referrer' },
-      });
+      const body = encoder.encode('{"type":"about:blank","title":"Internal error","status":500}');
+      return respond({ status: 500, fields: 'content-type: application/problem+json\ncache-control: no-store\n', body, log: '', signatureAt: 0 });
     }
   },
 
