@@ -5,7 +5,7 @@
 // waits for a result it stays until that is there, or another turn comes; then the turn starts again. All that
 // a turn is made of lives in its host, so that an instance can be thrown away at any time between two calls.
 
-import { decodeFacts, decodeOutcome, encodeResults, encodeTurn, encoder, u32At } from './wire.mjs';
+import { copied, decodeFacts, decodeOutcome, encodeResults, encodeTurn, encoder, u32At } from './wire.mjs';
 
 /**
  * @import { Turn } from './wire.mjs'
@@ -41,7 +41,7 @@ export class Core {
     const loaded = this.module.load(at, text.length);
     this.memory = new Uint8Array(this.module.memory.buffer); // load may have made it grow
     /** What the core says of itself and its snapshot. */
-    this.facts = this.read(loaded, decodeFacts);
+    this.facts = decodeFacts(this.frame(loaded));
     // What a call may change: the data section, and what load made. Between them lies the text, which nothing changes.
     const [mutable] = WebAssembly.Module.customSections(module, 'mutable');
     this.data = new DataView(mutable).getUint32(0, true);
@@ -58,13 +58,9 @@ export class Core {
     this.restore();
   }
 
-  /**
-   * @template T
-   * @param {number} at
-   * @param {(bytes: Uint8Array, at: number, end: number) => T} decode
-   */
-  read(at, decode) {
-    return decode(this.memory, at + 4, at + 4 + u32At(this.memory, at));
+  /** A copy of the frame at an address, its length before it. @param {number} at */
+  frame(at) {
+    return copied(this.memory, at + 4, at + 4 + u32At(this.memory, at));
   }
 
   /**
@@ -75,10 +71,10 @@ export class Core {
   call(entry, turn) {
     let outcome;
     if (this.waiting === turn) {
-      outcome = this.exchange('resume', encodeResults(turn.journal.slice(this.known)), decodeOutcome);
+      outcome = decodeOutcome(this.exchange('resume', encodeResults(turn.journal.slice(this.known))));
     } else {
       if (this.waiting) this.clear();
-      outcome = this.exchange(entry, encodeTurn(turn), decodeOutcome);
+      outcome = decodeOutcome(this.exchange(entry, encodeTurn(turn)));
     }
     if (outcome.waits) {
       this.waiting = turn;
@@ -89,20 +85,14 @@ export class Core {
     return outcome;
   }
 
-  /**
-   * Calls the module, and leaves its memory as it is then.
-   * @template T
-   * @param {Entry | 'resume'} entry
-   * @param {Uint8Array} frame
-   * @param {(bytes: Uint8Array, at: number, end: number) => T} decode  It keeps nothing of the bytes that it is given.
-   */
-  exchange(entry, frame, decode) {
+  /** Calls the module with a frame, and gives the one it answers with. It leaves the memory as it is then. @param {Entry | 'resume'} entry @param {Uint8Array} frame */
+  exchange(entry, frame) {
     const at = this.module.alloc(frame.length);
     this.view().set(frame, at);
     const answered = this.module[entry](at, frame.length);
     if (answered === 0) throw new Error('the module does not read its frame');
     this.view();
-    return this.read(answered, decode);
+    return this.frame(answered);
   }
 
   /** Puts the memory back. */

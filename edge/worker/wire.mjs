@@ -225,6 +225,7 @@ export function u32At(b, at) {
 
 /** What UTF-8 says that stands in b from at to end. The runtime is slow to begin with a text: short ones it is spared. @param {Uint8Array} b @param {number} at @param {number} end */
 function textOf(b, at, end) {
+  if (at === end) return '';
   if (end - at > SHORT) return decoder.decode(b.subarray(at, end));
   /** @type {number[]} */
   const units = [];
@@ -252,12 +253,12 @@ export function equal(a, b) {
   return a.length === b.length && standsAt(a, b, 0);
 }
 
-// Bytes that are given are cut from one buffer after the other: one of their own costs the runtime more than they do.
+// Frames are copied into one buffer after the other: one of its own costs the runtime more than the copy does.
 const ROOM = 64 << 10;
 let room = nothing, used = 0;
 
 /** A copy of what stands in b from at to end. @param {Uint8Array} b @param {number} at @param {number} end */
-function copied(b, at, end) {
+export function copied(b, at, end) {
   const size = end - at;
   if (size > ROOM >> 2) return b.slice(at, end);
   if (used + size > room.length) {
@@ -268,19 +269,18 @@ function copied(b, at, end) {
   return room.subarray(used, (used += size));
 }
 
-/** Reads the frame that stands in bytes from at to end. It copies what it gives, so that the bytes may change afterwards. */
+/** Reads a frame. Bytes that it gives are parts of the frame. */
 class Reader {
-  /** @param {Uint8Array} bytes @param {number} at @param {number} end */
-  constructor(bytes, at, end) {
-    this.in = bytes;
-    this.at = at;
-    this.end = end;
+  /** @param {Uint8Array} frame */
+  constructor(frame) {
+    this.in = frame;
+    this.at = 0;
   }
 
   /** Where the next n bytes begin. @param {number} n */
   take(n) {
     const at = this.at;
-    if (n > this.end - at) throw new RangeError('the frame is cut off');
+    if (n > this.in.length - at) throw new RangeError('the frame is cut off');
     this.at += n;
     return at;
   }
@@ -301,7 +301,7 @@ class Reader {
 
   bytes() {
     const n = this.u32(), at = this.take(n);
-    return copied(this.in, at, at + n);
+    return this.in.subarray(at, at + n);
   }
 
   text() {
@@ -395,20 +395,20 @@ class Reader {
    * @param {T} item
    */
   last(item) {
-    if (this.at !== this.end) throw new RangeError('the frame has bytes left over');
+    if (this.at !== this.in.length) throw new RangeError('the frame has bytes left over');
     return item;
   }
 }
 
-/** Reads the outcome that stands in bytes from at to end. @param {Uint8Array} bytes @param {number} at @param {number} end */
-export function decodeOutcome(bytes, at, end) {
-  const r = new Reader(bytes, at, end);
+/** Reads an outcome. Its bytes are parts of the frame. @param {Uint8Array} frame */
+export function decodeOutcome(frame) {
+  const r = new Reader(frame);
   return r.last(r.outcome());
 }
 
-/** Reads what load gives, from at to end. It throws what is wrong with the snapshot. @param {Uint8Array} bytes @param {number} at @param {number} end @returns {Facts} */
-export function decodeFacts(bytes, at, end) {
-  const r = new Reader(bytes, at, end);
+/** Reads what load gives. It throws what is wrong with the snapshot. @param {Uint8Array} frame @returns {Facts} */
+export function decodeFacts(frame) {
+  const r = new Reader(frame);
   const fault = r.text();
   if (fault !== '') throw new Error(fault);
   return r.last({

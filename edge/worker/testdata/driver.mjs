@@ -84,11 +84,11 @@ function answer(request) {
   const frame = request.outcome, misread = [];
   for (let n = 0; n < frame.length; n++) {
     try {
-      decodeOutcome(frame, 0, n);
+      decodeOutcome(frame.subarray(0, n));
       misread.push(n);
     } catch {}
   }
-  return { value: decodeOutcome(frame, 0, frame.length), misread };
+  return { value: decodeOutcome(frame), misread };
 }
 
 for await (const line of createInterface({ input: process.stdin })) {
