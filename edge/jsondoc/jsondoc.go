@@ -289,19 +289,14 @@ func (p *parser) digits() {
 }
 
 // text reads a string and gives its characters.
-func (p *parser) text() string {
+func (p *parser) text() (text string) {
 	p.at++
 	start, plain := p.at, unescaped(p.doc[p.at:])
-	end := start + plain
-	for end < len(p.doc) && p.doc[end] == '\\' {
-		end = min(end+2, len(p.doc))
-		end += unescaped(p.doc[end:])
-	}
-	text := p.copy[start:end]
-	if plain < len(text) {
-		text = string(p.unquote(len(text), plain))
+	p.at += plain
+	if p.peek() == '\\' {
+		text = string(p.unquote(start))
 	} else {
-		p.at = end
+		text = p.copy[start:p.at]
 	}
 	if p.peek() != '"' {
 		p.fail(ErrSyntax, p.at, "")
@@ -311,15 +306,27 @@ func (p *parser) text() string {
 	return text
 }
 
-// unquote gives what the next size bytes mean; of those, plain stand before the first escape.
-func (p *parser) unquote(size, plain int) []byte {
-	text, n, end := make([]byte, size), 0, p.at+size // no escape is shorter than what it stands for
-	for p.at < end {
-		n += copy(text[n:], p.doc[p.at:p.at+plain])
-		if p.at += plain; p.at < end {
-			n += p.escape(text[n:])
-			plain = unescaped(p.doc[p.at:max(p.at, end)])
+// unquote gives what the rest of a string means, with what stands before it from start on. It goes byte by byte: where
+// there is one escape, there are more most often.
+func (p *parser) unquote(start int) []byte {
+	end := p.at
+	for end < len(p.doc) && p.doc[end] != '"' {
+		if p.doc[end] == '\\' {
+			end++
 		}
+		end++
+	}
+	end = min(end, len(p.doc))
+	text := make([]byte, end-start) // no escape is shorter than what it stands for
+	n := copy(text, p.doc[start:p.at])
+	for p.at < end && p.doc[p.at] >= ' ' {
+		if p.doc[p.at] == '\\' {
+			n += p.escape(text[n:])
+			continue
+		}
+		text[n] = p.doc[p.at]
+		n++
+		p.at++
 	}
 	return text[:n]
 }
