@@ -203,6 +203,16 @@ func none() *core.Response {
 
 func contract(id string) *Document { return &Document{ID: "contract:" + id} }
 
+// Answers reports whether a method, HEAD and OPTIONS aside, is one of a route's.
+func (r *Route) Answers(method string) bool {
+	for _, op := range r.Operations {
+		if slices.Contains(op.Methods, method) {
+			return true
+		}
+	}
+	return false
+}
+
 // Methods are the methods of a route besides HEAD and OPTIONS.
 func (r *Route) Methods() (methods []string) {
 	for _, op := range r.Operations {

@@ -124,7 +124,7 @@ func (a *API) Handle(t *core.Turn) *core.Response {
 	if method == "HEAD" {
 		method = "GET"
 	}
-	if !slices.Contains(route.Methods(), method) {
+	if !route.Answers(method) {
 		r := t.Problem(core.MethodNotAllowed, route.Path+" answers "+Allow(route)+".", nil, func(w *jsondoc.Writer) {
 			if route.Refusal != nil {
 				a.members(t, route.Refusal, w)
@@ -357,9 +357,13 @@ func unreadable(t *core.Turn) *Refusal {
 	if len(t.Request.Body) > core.MaxBody {
 		return &Refusal{core.BodyTooLarge, core.TooLarge, "the body has more than " + strconv.Itoa(core.MaxBody) + " bytes"}
 	}
-	declared, _, _ := strings.Cut(t.Request.Get("content-type"), ";")
+	declared := t.Request.Get("content-type")
+	if len(t.Request.Body) == 0 || declared == core.MediaJSON {
+		return nil
+	}
+	declared, _, _ = strings.Cut(declared, ";")
 	declared = strings.ToLower(strings.TrimSpace(declared))
-	if len(t.Request.Body) == 0 || declared == "" || declared == core.MediaJSON ||
+	if declared == "" || declared == core.MediaJSON ||
 		strings.HasPrefix(declared, "application/") && strings.HasSuffix(declared, "+json") {
 		return nil
 	}

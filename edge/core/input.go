@@ -367,7 +367,7 @@ func ParseInteger(s string) (n int, ok bool) {
 
 // ParseBody reads the body of a POST: one JSON object, or nothing at all, which counts as an empty one.
 func ParseBody(body []byte) *Input {
-	if strings.Trim(string(body), " \t\r\n") == "" {
+	if !slices.ContainsFunc(body, func(c byte) bool { return c != ' ' && c != '\t' && c != '\r' && c != '\n' }) {
 		return NewInput(nil)
 	}
 	v, err := jsondoc.Parse(body)

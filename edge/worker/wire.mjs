@@ -227,11 +227,10 @@ export function u32At(b, at) {
 function textOf(b, at, end) {
   if (at === end) return '';
   if (end - at > SHORT) return decoder.decode(b.subarray(at, end));
-  /** @type {number[]} */
-  const units = [];
+  const units = new Array(end - at);
   for (let i = at; i < end; i++) {
     if (b[i] > 0x7f) return decoder.decode(b.subarray(at, end));
-    units.push(b[i]);
+    units[i - at] = b[i];
   }
   return String.fromCharCode.apply(null, units);
 }

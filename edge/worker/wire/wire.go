@@ -399,14 +399,13 @@ func (d *decoder) texts() (list []string) {
 func (d *decoder) fields() (header []core.Header) {
 	lines := d.text()
 	for lines != "" {
-		line, rest, ended := strings.Cut(lines, "\n")
-		name, value, found := strings.Cut(line, ": ")
-		if !ended || !found || name == "" {
+		end, colon := strings.IndexByte(lines, '\n'), strings.IndexByte(lines, ':')
+		if colon < 1 || end < colon+len(": ") || lines[colon+1] != ' ' {
 			d.failed, d.rest = true, nil
 			return nil
 		}
-		header = append(header, core.Header{Name: name, Value: value})
-		lines = rest
+		header = append(header, core.Header{Name: lines[:colon], Value: lines[colon+len(": ") : end]})
+		lines = lines[end+1:]
 	}
 	return header
 }
