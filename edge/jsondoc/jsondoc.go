@@ -13,6 +13,7 @@ package jsondoc
 
 import (
 	"errors"
+	"math/bits"
 	"slices"
 	"strconv"
 	"unicode/utf8"
@@ -528,14 +529,14 @@ func appendQuoted(dst []byte, before byte, s string, behind byte) []byte {
 // unescaped is how long the beginning of s is that needs no escape.
 func unescaped[T string | []byte](s T) int {
 	i := 0
-	// Eight bytes at once: the highest bit of a byte of one of the terms is set where there may be one to escape.
+	// Eight bytes at once: the lowest of the bits that are set is the highest of the first byte to escape.
 	for ; i+8 <= len(s); i += 8 {
 		b := s[i : i+8]
 		x := uint64(b[0]) | uint64(b[1])<<8 | uint64(b[2])<<16 | uint64(b[3])<<24 |
 			uint64(b[4])<<32 | uint64(b[5])<<40 | uint64(b[6])<<48 | uint64(b[7])<<56
 		quote, backslash := x^ones*'"', x^ones*'\\'
-		if ((x-ones*' ')|(quote-ones)|(backslash-ones))&^x&(ones<<7) != 0 {
-			break
+		if found := ((x - ones*' ') | (quote - ones) | (backslash - ones)) &^ x & (ones << 7); found != 0 {
+			return i + bits.TrailingZeros64(found)/8
 		}
 	}
 	for i < len(s) && s[i] >= ' ' && s[i] != '"' && s[i] != '\\' {

@@ -95,6 +95,25 @@ func TestAppendString(t *testing.T) {
 	}
 }
 
+// An escape is found wherever it stands, and whatever stands beside it.
+func TestEscapesAnywhere(t *testing.T) {
+	for n := range 20 {
+		for c := range rune(0x80) {
+			for _, next := range []string{"", "!#[]^~\x7fé\u0080 a", `\"` + "\x00\x1f"} {
+				text := strings.Repeat("é", n%3) + strings.Repeat("a", n) + string(c) + next
+				written := jsondoc.AppendString(nil, text)
+				var want string
+				if err := json.Unmarshal(written, &want); err != nil || want != text {
+					t.Fatalf("%q is written as %s: %q, %v", text, written, want, err)
+				}
+				if v, err := jsondoc.Parse(written); err != nil || v.Text != text {
+					t.Fatalf("%s is read as %q: %v", written, v.Text, err)
+				}
+			}
+		}
+	}
+}
+
 func TestWriter(t *testing.T) {
 	var w jsondoc.Writer
 	w.Open('{')

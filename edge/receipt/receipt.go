@@ -397,13 +397,15 @@ func (c *checks) mistyped(name string, v *jsondoc.Value) {
 	}
 }
 
+var strict = base64.StdEncoding.Strict()
+
 // decodeBase64 reads the standard alphabet, padded and strict (RFC 4648, 4 and 3.5): no line
 // breaks, no stray trailing bits.
 func decodeBase64(s string, size int) ([]byte, bool) {
-	if strings.ContainsAny(s, "\r\n") {
+	if strings.IndexByte(s, '\r') >= 0 || strings.IndexByte(s, '\n') >= 0 {
 		return nil, false
 	}
-	b, err := base64.StdEncoding.Strict().DecodeString(s)
+	b, err := strict.DecodeString(s)
 	return b, err == nil && len(b) == size
 }
 
