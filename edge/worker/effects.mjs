@@ -238,8 +238,6 @@ export async function signerOf(env) {
   return (signer ??= await makeSigner(env.RECEIPT_KEY));
 }
 
-const { subtle } = crypto;
-
 /** What stands before the seed in the PKCS #8 form of an Ed25519 key (RFC 8410, section 7). */
 const PKCS8 = Uint8Array.of(0x30, 0x2e, 0x02, 0x01, 0x00, 0x30, 0x05, 0x06, 0x03, 0x2b, 0x65, 0x70, 0x04, 0x22, 0x04, 0x20);
 const SEED = 32;
@@ -263,10 +261,10 @@ export async function makeSigner(secret) {
     const der = new Uint8Array(PKCS8.length + SEED);
     der.set(PKCS8);
     der.set(seed, PKCS8.length);
-    const open = await subtle.importKey('pkcs8', der, 'Ed25519', true, ['sign']);
-    const { x } = /** @type {JsonWebKey} */ (await subtle.exportKey('jwk', open));
+    const open = await crypto.subtle.importKey('pkcs8', der, 'Ed25519', true, ['sign']);
+    const { x } = /** @type {JsonWebKey} */ (await crypto.subtle.exportKey('jwk', open));
     const publicKey = /** @type {string} */ (x).replaceAll('-', '+').replaceAll('_', '/') + '=';
-    return { key: await subtle.importKey('pkcs8', der, 'Ed25519', false, ['sign']), publicKey, fault: false };
+    return { key: await crypto.subtle.importKey('pkcs8', der, 'Ed25519', false, ['sign']), publicKey, fault: false };
   } catch {
     // What is wrong with a secret is not said in its own words.
     console.error('RECEIPT_KEY is neither base64 of a 32-byte Ed25519 seed nor of its 48-byte PKCS #8 form: no receipt is minted');
@@ -279,7 +277,7 @@ async function sign({ message }, env) {
   const { key } = signer ?? (await signerOf(env));
   if (!key) return { failure: UNAVAILABLE };
   try {
-    return { data: new Uint8Array(await subtle.sign('Ed25519', key, message)) };
+    return { data: new Uint8Array(await crypto.subtle.sign('Ed25519', key, message)) };
   } catch (e) {
     return unsure('sign', e);
   }
@@ -293,10 +291,10 @@ async function verify({ message, publicKey, signature }) {
   try {
     let key = verifiers.find(({ bytes }) => equal(bytes, publicKey))?.key;
     if (!key) {
-      key = await subtle.importKey('raw', publicKey, 'Ed25519', true, ['verify']);
+      key = await crypto.subtle.importKey('raw', publicKey, 'Ed25519', true, ['verify']);
       verifiers.push({ bytes: publicKey.slice(), key });
     }
-    return { ok: await subtle.verify('Ed25519', key, signature, message) };
+    return { ok: await crypto.subtle.verify('Ed25519', key, signature, message) };
   } catch (e) {
     return unsure('verify', e);
   }
