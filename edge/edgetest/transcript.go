@@ -16,6 +16,7 @@ import (
 	"strings"
 	"testing"
 
+	"anteroom/edge/core"
 	"anteroom/edge/snapshot"
 )
 
@@ -34,7 +35,7 @@ import (
 //
 //	{"converted":true,"record_id":"<id>"}
 //
-// The answer must have the status and the header fields given ("-" is for absent), and a body of which
+// The answer must have core.CommonHeaders, a redirect aside, the status and the header fields given ("-" is for absent), and a body of which
 // the given one is a part: members that are not given are not compared, arrays are compared whole.
 // A string "<id>", "<time>", "<sha256>" or "<any>" stands for any such value, one that begins with "~"
 // is a regular expression. A body line "-" demands an empty body. In a request "$body" is the
@@ -126,6 +127,11 @@ func exchangeOnce(t *testing.T, title, base, request, want string) (answer []byt
 		case isPattern && regexp.MustCompile(pattern).MatchString(got):
 		case got != value:
 			t.Errorf("%s: header %s is %q, want %q", title, name, got, value)
+		}
+	}
+	for _, common := range core.CommonHeaders {
+		if got := resp.Header.Values(common.Name); resp.StatusCode != http.StatusPermanentRedirect && (len(got) != 1 || got[0] != common.Value) {
+			t.Errorf("%s: header %s is %q, want %q", title, common.Name, got, common.Value)
 		}
 	}
 	switch wantBody = strings.TrimSpace(wantBody); wantBody {
