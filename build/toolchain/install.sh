@@ -63,12 +63,12 @@ has_llvm() { [ -x /usr/lib/llvm-19/bin/llvm-config ] && [ -e /usr/lib/llvm-19/li
 compile() {
   local source
   rm -rf "$folder"
-  mkdir -p "$folder/root"
+  mkdir -p "$folder/tinygoroot"
   go -C build/toolchain build -mod=readonly -tags llvm19 -trimpath -o "$folder/tinygo" github.com/tinygo-org/tinygo
   source=$(go -C build/toolchain list -mod=readonly -m -f '{{.Dir}}' github.com/tinygo-org/tinygo)
-  cp -r "$source/src" "$source/targets" "$source/lib" "$folder/root/"
-  chmod -R u+w "$folder/root"
-  mkdir -p "$folder/root/src/net"
+  cp -r "$source/src" "$source/targets" "$source/lib" "$folder/tinygoroot/"
+  chmod -R u+w "$folder/tinygoroot"
+  mkdir -p "$folder/tinygoroot/src/net"
 }
 
 # TinyGo 0.41 takes Go up to 1.26.
@@ -91,7 +91,7 @@ else
     echo "$stamp" >"$folder/stamp"
   fi
   TINYGO=$folder/tinygo
-  echo "TINYGOROOT=$folder/root"
+  echo "TINYGOROOT=$folder/tinygoroot"
 fi
 echo "TINYGO=$TINYGO"
 echo "WASMOPT=$PWD/build/npm/node_modules/.bin/wasm-opt"
