@@ -19,7 +19,7 @@ func (e *Edge) Constants() []byte {
 	w := jsondoc.Writer{}
 	w.Open('{')
 	w.Str("host", host)
-	w.Str("common", lines(core.CommonHeaders))
+	w.Str("common", string(core.AppendFields(nil, core.CommonHeaders)))
 	w.Name("answers")
 	w.Open('{')
 	for _, route := range api.Routes {
@@ -35,7 +35,7 @@ func (e *Edge) Constants() []byte {
 			}
 			w.Name(route.Path)
 			w.Open('{')
-			w.Str("fields", lines(r.Header))
+			w.Str("fields", string(core.AppendFields(nil, r.Header)))
 			w.Str("document", op.Document.ID)
 			w.Str("rest", string(rest))
 			w.Close('}')
@@ -44,12 +44,4 @@ func (e *Edge) Constants() []byte {
 	w.Close('}')
 	w.Close('}')
 	return w.Buf
-}
-
-// lines are header fields as one text.
-func lines(fields []core.Header) (text string) {
-	for _, f := range fields {
-		text += f.Name + ": " + f.Value + "\n"
-	}
-	return text
 }

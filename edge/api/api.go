@@ -197,9 +197,7 @@ var Routes = []*Route{
 }
 
 // none is the answer where there is nothing to do.
-func none() *core.Response {
-	return &core.Response{Status: 204, Header: []core.Header{{Name: "cache-control", Value: string(NoStore)}}}
-}
+func none() *core.Response { return core.Empty(204, string(NoStore)) }
 
 func contract(id string) *Document { return &Document{ID: "contract:" + id} }
 

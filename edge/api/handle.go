@@ -235,7 +235,9 @@ func (a *API) document(t *core.Turn, op *Operation, fresh bool) *core.Response {
 		return core.JSON(200, core.MediaJSON, string(NoStore), made.body)
 	}
 	if noneMatch(t.Request.Get("if-none-match"), made.etag) {
-		return &core.Response{Status: 304, Header: []core.Header{{Name: "cache-control", Value: string(op.Cache)}, {Name: "etag", Value: made.etag}}}
+		r := core.Empty(304, string(op.Cache))
+		r.Set("etag", made.etag)
+		return r
 	}
 	r := core.JSON(200, core.MediaJSON, string(op.Cache), made.body)
 	r.Set("etag", made.etag)
@@ -357,13 +359,9 @@ func unreadable(t *core.Turn) *Refusal {
 	if len(t.Request.Body) > core.MaxBody {
 		return &Refusal{core.BodyTooLarge, core.TooLarge, "the body has more than " + strconv.Itoa(core.MaxBody) + " bytes"}
 	}
-	declared := t.Request.Get("content-type")
-	if len(t.Request.Body) == 0 || declared == core.MediaJSON {
-		return nil
-	}
-	declared, _, _ = strings.Cut(declared, ";")
+	declared, _, _ := strings.Cut(t.Request.Get("content-type"), ";")
 	declared = strings.ToLower(strings.TrimSpace(declared))
-	if declared == "" || declared == core.MediaJSON ||
+	if len(t.Request.Body) == 0 || declared == "" || declared == core.MediaJSON ||
 		strings.HasPrefix(declared, "application/") && strings.HasSuffix(declared, "+json") {
 		return nil
 	}

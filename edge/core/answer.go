@@ -21,6 +21,11 @@ const (
 	MediaProblem = "application/problem+json"
 )
 
+// Empty is an answer without a body.
+func Empty(status int, cache string) *Response {
+	return &Response{Status: status, Header: []Header{{"cache-control", cache}}}
+}
+
 // JSON is an answer with a body as it is.
 func JSON(status int, mediaType, cache string, body []byte) *Response {
 	return &Response{Status: status, Header: []Header{{"content-type", mediaType}, {"cache-control", cache}}, Body: body}

@@ -59,6 +59,14 @@ const SelftestHeader = "x-anteroom-selftest"
 // Header is one header field.
 type Header struct{ Name, Value string }
 
+// AppendFields appends header fields as one text: each a line of its name, ": ", its value and LF.
+func AppendFields(b []byte, fields []Header) []byte {
+	for _, f := range fields {
+		b = append(append(append(append(b, f.Name...), ": "...), f.Value...), '\n')
+	}
+	return b
+}
+
 // Request is an HTTP request as it came.
 type Request struct {
 	Method string

@@ -17,6 +17,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"syscall"
@@ -343,10 +344,8 @@ func (h *Host) dynamic(w http.ResponseWriter, r *http.Request, on *site, host, t
 	if answer == nil {
 		answer = t.Unfinished()
 	}
-	for _, fields := range [][]core.Header{core.CommonHeaders, answer.Header} {
-		for _, field := range fields {
-			w.Header().Add(field.Name, field.Value)
-		}
+	for _, field := range slices.Concat(core.CommonHeaders, answer.Header) {
+		w.Header().Add(field.Name, field.Value)
 	}
 	if r.Method == http.MethodHead || len(answer.Body) == 0 {
 		w.WriteHeader(answer.Status)

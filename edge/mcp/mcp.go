@@ -96,7 +96,7 @@ func (s *Server) Handle(t *core.Turn) *core.Response {
 	case !valid:
 		return core.JSON(400, core.MediaJSON, string(api.NoStore), a.w.Buf)
 	case a.n == 0: // notifications are not answered, and nobody here has asked for a response
-		return &core.Response{Status: 202, Header: []core.Header{{Name: "cache-control", Value: string(api.NoStore)}}}
+		return core.Empty(202, string(api.NoStore))
 	}
 	r := core.JSON(a.status, core.MediaJSON, string(api.NoStore), a.w.Buf)
 	r.Log = strings.Join(a.logs, "; ")

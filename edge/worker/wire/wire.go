@@ -204,14 +204,9 @@ func texts(b []byte, list []string) []byte {
 }
 
 func fields(b []byte, header []core.Header) []byte {
-	n := 0
-	for _, h := range header {
-		n += len(h.Name) + len(": ") + len(h.Value) + len("\n")
-	}
-	b = u32(b, n)
-	for _, h := range header {
-		b = append(append(append(append(b, h.Name...), ": "...), h.Value...), '\n')
-	}
+	at := len(b)
+	b = core.AppendFields(u32(b, 0), header)
+	u32(b[:at], len(b)-at-4) // in its place, as there is room
 	return b
 }
 
@@ -399,13 +394,14 @@ func (d *decoder) texts() (list []string) {
 func (d *decoder) fields() (header []core.Header) {
 	lines := d.text()
 	for lines != "" {
-		end, colon := strings.IndexByte(lines, '\n'), strings.IndexByte(lines, ':')
-		if colon < 1 || end < colon+len(": ") || lines[colon+1] != ' ' {
+		line, rest, ended := strings.Cut(lines, "\n")
+		name, value, found := strings.Cut(line, ": ")
+		if !ended || !found || name == "" {
 			d.failed, d.rest = true, nil
 			return nil
 		}
-		header = append(header, core.Header{Name: lines[:colon], Value: lines[colon+len(": ") : end]})
-		lines = lines[end+1:]
+		header = append(header, core.Header{Name: name, Value: value})
+		lines = rest
 	}
 	return header
 }
