@@ -123,7 +123,7 @@ func Decode(text []byte) (*Snapshot, error) {
 		return nil, errors.New("decode snapshot: its format is " + strconv.Quote(format) + ", and this program reads " + Format +
 			": generate and deploy both from the same version")
 	}
-	s := &Snapshot{Documents: make(map[string]Document, bytes.Count(rest, []byte{'\n'}))}
+	s := &Snapshot{Documents: map[string]Document{}}
 	members := s.members()
 	if len(facts.Members) != len(members) {
 		return nil, errors.New("decode snapshot: it has " + strconv.Itoa(len(facts.Members)) + " facts, and not " + strconv.Itoa(len(members)))

@@ -1,6 +1,6 @@
 // The effects of the core, performed on Cloudflare Workers. See package core for what each of them is.
 
-import { equal, nothing, REFUSED, TIMEOUT, UNAVAILABLE } from './wire.mjs';
+import { ascii, equal, nothing, REFUSED, TIMEOUT, UNAVAILABLE } from './wire.mjs';
 
 /**
  * @import { Answer, Effect, Exec, Facts, Fetch, Limit, Relay, Result, Sign, Value, Verify } from './wire.mjs'
@@ -71,8 +71,7 @@ export function made(answer, { kind }, { failure, ok, data }) {
   if (failure || (kind === 'verify' && !ok)) return undefined;
   if (kind === 'sign') {
     if (data?.length !== SIGNATURE) return undefined;
-    const base64 = data.toBase64(); // of ASCII, it is put there faster than the runtime encodes it
-    for (let i = 0; i < base64.length; i++) answer.body[answer.signatureAt + i] = base64.charCodeAt(i);
+    ascii(data.toBase64(), answer.body, answer.signatureAt);
   }
   return answer;
 }

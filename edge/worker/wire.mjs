@@ -118,7 +118,7 @@ function i64(n) {
 /** @param {string} s */
 function text(s) {
   reserve(4 + 3 * s.length); // a UTF-16 unit takes at most three bytes
-  let written = s.length <= SHORT ? ascii(s, end + 4) : -1;
+  let written = s.length <= SHORT ? ascii(s, buffer, end + 4) : -1;
   if (written < 0) ({ written } = encoder.encodeInto(s, buffer.subarray(end + 4)));
   view.setUint32(end, written, true);
   end += 4 + written;
@@ -127,12 +127,12 @@ function text(s) {
 // Up to this length it is quicker to write a text here than to leave it to the runtime.
 const SHORT = 256;
 
-/** Writes a text at an address, and gives its length; -1 where it is not ASCII. @param {string} s @param {number} at */
-function ascii(s, at) {
+/** Writes a text into b at an address, and gives its length; -1 where it is not ASCII. @param {string} s @param {Uint8Array} b @param {number} at */
+export function ascii(s, b, at) {
   for (let i = 0; i < s.length; i++) {
     const c = s.charCodeAt(i);
     if (c > 0x7f) return -1;
-    buffer[at + i] = c;
+    b[at + i] = c;
   }
   return s.length;
 }
@@ -225,7 +225,6 @@ export function u32At(b, at) {
 
 /** What UTF-8 says that stands in b from at to end. The runtime is slow to begin with a text: short ones it is spared. @param {Uint8Array} b @param {number} at @param {number} end */
 function textOf(b, at, end) {
-  if (at === end) return '';
   if (end - at > SHORT) return decoder.decode(b.subarray(at, end));
   const units = new Array(end - at);
   for (let i = at; i < end; i++) {
