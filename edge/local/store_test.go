@@ -42,6 +42,11 @@ func insert(id string) core.Exec {
 		id, "2026-11-20T12:00:00Z", "ledger-lark", nil, strings.Repeat("0", 64))
 }
 
+// nameless is the Exec of a registration that the schema refuses.
+func nameless() core.Exec {
+	return one("INSERT INTO registrations (record_id, recorded_at, payload_sha256) VALUES (?, '2026-11-20T12:00:00Z', '')", newID())
+}
+
 func newID() string {
 	var b [16]byte
 	rand.Read(b[:])
@@ -72,9 +77,9 @@ func TestExec(t *testing.T) {
 	}
 
 	// A second statement that fails takes the first one back.
-	r = s.Exec(core.Exec{Statements: []core.Statement{insert("r2").Statements[0], insert("r1").Statements[0]}})
+	r = s.Exec(core.Exec{Statements: []core.Statement{insert("r2").Statements[0], nameless().Statements[0]}})
 	if r.Failure != core.Refused {
-		t.Errorf("a repeated record_id: %+v", r)
+		t.Errorf("a registration of nobody: %+v", r)
 	}
 	if n := count(t, s, "registrations"); n != 1 {
 		t.Errorf("%d registrations, want 1", n)
@@ -117,7 +122,7 @@ func TestGroup(t *testing.T) {
 				statements := insert(id).Statements
 				want := core.None
 				if i%3 == 0 {
-					statements, want = append(statements, statements[0]), core.Refused
+					statements, want = append(statements, nameless().Statements[0]), core.Refused
 				}
 				r := s.Exec(core.Exec{Statements: statements})
 				if r.Failure != want {

@@ -3,12 +3,15 @@
 --
 -- Never erased: registrations, charters, suggestions. They hold no e-mail address.
 -- May be erased: rows of contacts and outbox, by record_id, at the wish of the address's owner; old rows of signal_runs.
+--
+-- An index is one more row written with each record, in time and on D1's bill. So records that are only ever read as a whole,
+-- in order, have none: a record_id is 128 random bits, and needs no index to be unique.
 
 -- One row for each registration that was answered with its record_id. Never changed, never erased:
 -- it is what registrations_recorded counts, and seq is the order of signing up.
 CREATE TABLE registrations (
   seq INTEGER PRIMARY KEY,
-  record_id TEXT NOT NULL UNIQUE,
+  record_id TEXT NOT NULL,
   recorded_at TEXT NOT NULL, -- RFC 3339, UTC, whole seconds
   agent_name TEXT,
   pubkey TEXT,
@@ -19,7 +22,7 @@ CREATE TABLE registrations (
 -- One row for each charter that was filed. Never changed, never erased: seq is the order of filing.
 CREATE TABLE charters (
   seq INTEGER PRIMARY KEY,
-  record_id TEXT NOT NULL UNIQUE,
+  record_id TEXT NOT NULL,
   recorded_at TEXT NOT NULL,
   org_name TEXT NOT NULL,
   commissioner TEXT,
