@@ -11,6 +11,7 @@ package receipt
 
 import (
 	"encoding/base64"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -254,61 +255,89 @@ func (c *checks) verdict() string {
 	return verdictValid
 }
 
+// members are those of a receipt.
+type members struct {
+	all  []jsondoc.Member
+	met  []bool // which of them were found
+	next int    // where a search begins: most receipts keep the order in which they were minted
+}
+
+// get is the member called name; of kind Absent when there is none.
+func (m *members) get(name string) *jsondoc.Value {
+	for range m.all {
+		i := m.next
+		if m.next++; m.next == len(m.all) {
+			m.next = 0
+		}
+		if m.all[i].Name == name {
+			m.met[i] = true
+			return &m.all[i].Value
+		}
+	}
+	return &jsondoc.Value{}
+}
+
 // inspect checks all of a receipt but the signature itself.
-func inspect(r *jsondoc.Value, published []string) *checks {
+func inspect(receipt *jsondoc.Value, published []string) *checks {
 	c := &checks{}
-	c.checkFields(r)
-	canonical := c.text(r, "canonical")
-	if r.Get("canonical").Kind == jsondoc.String {
+	r := &members{all: receipt.Members, met: make([]bool, len(receipt.Members))}
+	canonical, isText := c.checkFields(r)
+	if hash, _ := c.text(r, "payload_sha256"); isText {
 		c.recomputed = core.SHA256(canonical)
-		if c.hashOK = c.text(r, "payload_sha256") == c.recomputed; !c.hashOK {
+		if c.hashOK = hash == c.recomputed; !c.hashOK {
 			c.problem("payload_sha256 is not the SHA-256 of canonical")
 		}
-	} else {
-		c.text(r, "payload_sha256")
 	}
-	if spec := r.Get("receipt_spec"); spec.Kind == jsondoc.String && spec.Text != Spec {
-		c.problem("receipt_spec is " + core.Cut(spec.Text) + ", and this host knows " + Spec)
-	}
-	if rule := r.Get("canonicalization"); rule.Kind == jsondoc.String && rule.Text != canon.ReceiptRule {
-		c.problem("canonicalization is " + core.Cut(rule.Text) + ", and this host knows " + canon.ReceiptRule)
-	}
-	c.checkKey(r, published)
-	c.checkSignature(r, canonical)
+	c.checkIdentifiers(r)
+	signed, signature := r.get("signed"), r.get("signature")
+	c.checkKey(r.get("public_key_b64"), signature, published)
+	c.checkSignature(signed, signature, canonical)
+	c.text(r, "signing_status")
 	c.checkRest(r)
 	return c
 }
 
-// checkFields rebuilds canonical from the receipt's own fields.
-func (c *checks) checkFields(r *jsondoc.Value) {
+// checkFields rebuilds canonical from the receipt's own fields. It gives the one that was sent, and whether it is a string.
+func (c *checks) checkFields(r *members) (string, bool) {
 	complete := true
 	for _, key := range canon.ReceiptFields {
-		v := r.Get(key)
+		v := r.get(key)
 		if v.Kind == jsondoc.String && !(key == canon.ReceiptNullable && v.Text == "") || key == canon.ReceiptNullable && v.Kind == jsondoc.Null {
 			continue
 		}
 		complete = false
 		c.mistyped(key, v)
 	}
-	canonical := r.Get("canonical")
-	c.fieldsMatch = complete && canonical.Kind == jsondoc.String &&
-		canon.Receipt(func(key string) string { return r.Get(key).Text }) == canonical.Text
-	if !c.fieldsMatch && canonical.Kind == jsondoc.String {
+	rebuilt := canon.Receipt(func(key string) string { return r.get(key).Text })
+	canonical, isText := c.text(r, "canonical")
+	if c.fieldsMatch = complete && isText && rebuilt == canonical; !c.fieldsMatch && isText {
 		c.problem("the fields do not rebuild into canonical: a field, or canonical itself, was edited after minting")
+	}
+	return canonical, isText
+}
+
+// checkIdentifiers finds out whether the receipt is of the kind that this host knows.
+func (c *checks) checkIdentifiers(r *members) {
+	if rule := r.get("canonicalization"); rule.Kind == jsondoc.String && rule.Text != canon.ReceiptRule {
+		c.problem("canonicalization is " + core.Cut(rule.Text) + ", and this host knows " + canon.ReceiptRule)
+	} else if rule.Kind != jsondoc.String && rule.Kind != jsondoc.Absent {
+		c.mistyped("canonicalization", rule)
+	}
+	if spec := r.get("receipt_spec"); spec.Kind == jsondoc.String && spec.Text != Spec {
+		c.problem("receipt_spec is " + core.Cut(spec.Text) + ", and this host knows " + Spec)
 	}
 }
 
 // checkKey chooses the published key that the receipt names, else the current one.
-func (c *checks) checkKey(r *jsondoc.Value, published []string) {
+func (c *checks) checkKey(named, signature *jsondoc.Value, published []string) {
 	if len(published) > 0 {
 		c.key = published[0]
 	}
-	named := r.Get("public_key_b64")
 	switch {
 	case named.Kind != jsondoc.String:
 		c.mistyped("public_key_b64", named)
 	case strings.TrimSpace(named.Text) == "":
-		if r.Get("signature").Kind == jsondoc.String {
+		if signature.Kind == jsondoc.String {
 			c.problem("public_key_b64 is blank, though there is a signature")
 		}
 	default:
@@ -324,8 +353,7 @@ func (c *checks) checkKey(r *jsondoc.Value, published []string) {
 }
 
 // checkSignature finds out whether there is a signature, and prepares its check.
-func (c *checks) checkSignature(r *jsondoc.Value, canonical string) {
-	signature := r.Get("signature")
+func (c *checks) checkSignature(signed, signature *jsondoc.Value, canonical string) {
 	switch signature.Kind {
 	case jsondoc.Absent:
 		c.problem("signature is missing")
@@ -344,7 +372,7 @@ func (c *checks) checkSignature(r *jsondoc.Value, canonical string) {
 			c.effect = &core.Verify{Message: []byte(canonical), PublicKey: key, Signature: raw}
 		}
 	}
-	switch signed := r.Get("signed"); {
+	switch {
 	case signed.Kind != jsondoc.Bool:
 		c.mistyped("signed", signed)
 	case signed.True != c.signed:
@@ -354,36 +382,32 @@ func (c *checks) checkSignature(r *jsondoc.Value, canonical string) {
 
 // The members of a mint answer that the checks above do not look at. They are not covered by the signature.
 var (
-	otherTexts = []string{"action", "canonicalization", "signing_status", "notice", "served_from", "canonical_host", "host_note"}
-	otherKnown = []string{"canonical", "payload_sha256", "signed", "signature", "public_key_b64", "ignored_fields", "ignored_fields_total"}
+	otherTexts = []string{"action", "notice", "served_from", "canonical_host", "host_note"}
+	otherLists = []string{"ignored_fields", "ignored_fields_total"}
 )
 
-// checkRest names mistyped members and members that no mint answer has.
-func (c *checks) checkRest(r *jsondoc.Value) {
-	if v := r.Get("signing_status"); v.Kind == jsondoc.Absent {
-		c.mistyped("signing_status", v)
-	}
-	for i := range r.Members {
-		name, v := r.Members[i].Name, &r.Members[i].Value
+// checkRest names members that are mistyped, and those that no mint answer has.
+func (c *checks) checkRest(r *members) {
+	for i := range r.all {
+		name, v := r.all[i].Name, &r.all[i].Value
 		switch {
-		case among(name, otherTexts):
-			if v.Kind != jsondoc.String {
-				c.mistyped(name, v)
-			}
-		case !among(name, otherKnown) && !among(name, canon.ReceiptFields):
+		case r.met[i] || slices.Contains(otherLists, name):
+		case !slices.Contains(otherTexts, name):
 			c.problem(core.Cut(name) + " is no member of a receipt, and the signature does not cover it")
+		case v.Kind != jsondoc.String:
+			c.mistyped(name, v)
 		}
 	}
 }
 
-// text is a member that must be a string; "" and a problem where it is none.
-func (c *checks) text(r *jsondoc.Value, name string) string {
-	v := r.Get(name)
+// text is a member that must be a string, and whether it is; "" and a problem where it is none.
+func (c *checks) text(r *members, name string) (string, bool) {
+	v := r.get(name)
 	if v.Kind != jsondoc.String {
 		c.mistyped(name, v)
-		return ""
+		return "", false
 	}
-	return v.Text
+	return v.Text, true
 }
 
 func (c *checks) mistyped(name string, v *jsondoc.Value) {
@@ -399,21 +423,12 @@ func (c *checks) mistyped(name string, v *jsondoc.Value) {
 
 var strict = base64.StdEncoding.Strict()
 
-// decodeBase64 reads the standard alphabet, padded and strict (RFC 4648, 4 and 3.5): no line
-// breaks, no stray trailing bits.
+// decodeBase64 reads so many bytes in the standard alphabet, padded and strict (RFC 4648, 4 and 3.5): no stray trailing
+// bits, and no line breaks, which the decoder would skip.
 func decodeBase64(s string, size int) ([]byte, bool) {
-	if strings.IndexByte(s, '\r') >= 0 || strings.IndexByte(s, '\n') >= 0 {
+	if len(s) != strict.EncodedLen(size) {
 		return nil, false
 	}
 	b, err := strict.DecodeString(s)
 	return b, err == nil && len(b) == size
-}
-
-func among(name string, names []string) bool {
-	for _, n := range names {
-		if n == name {
-			return true
-		}
-	}
-	return false
 }
