@@ -22,9 +22,10 @@ if [ ! -e "$made" ]; then
   # -panic trap: a panic ends the call and nothing else, and the host makes a new instance.
   "$TINYGO" build -o "$unfinished/edge.wasm" -target build/target.json -opt s -panic trap -no-debug \
     -ldflags "-extldflags=--Map=$unfinished/map" ./edge/worker
-  # A custom section called "mutable" holds the address, four bytes, where memory that a call may change begins.
-  address=$(awk '$NF == ".data" { print substr("0000000" $1, length($1)) }' "$unfinished/map")
-  [[ $address =~ ^[0-9a-f]{8}$ ]] || { echo "the linker's map does not say where .data begins" >&2; exit 1; }
+  # A custom section called "mutable" holds the address, four bytes, where variables begin that a call may change: those
+  # that are zero at first.
+  address=$(awk '$NF == ".bss" { print substr("0000000" $1, length($1)) }' "$unfinished/map")
+  [[ $address =~ ^[0-9a-f]{8}$ ]] || { echo "the linker's map does not say where .bss begins" >&2; exit 1; }
   printf "\\x00\\x0c\\x07mutable\\x${address:6:2}\\x${address:4:2}\\x${address:2:2}\\x${address:0:2}" >>"$unfinished/edge.wasm"
   cp "$unfinished/edge.wasm" "$out"
   mv "$unfinished/edge.wasm" "$made"

@@ -1,9 +1,11 @@
 // The edge core, called from JavaScript. See main.go for the module.
 //
-// The module's memory is the same at the start of every turn: it is put back once a call has returned. So no
-// request can see what another left behind, and memory that the core does not free is used once only. Only for a turn that
-// waits for a result it stays until that is there, or another turn comes; then the turn starts again. All that
-// a turn is made of lives in its host, so that an instance can be thrown away at any time between two calls.
+// The module's memory is the same at the start of every turn: what a turn took is zeroed once a call has returned, and
+// the variables that begin as zero, the allocator's among them, are put back. Nothing else changes: the core only reads the
+// tables that it begins with, and what load makes, as it must where turns run side by side (the tests hold all of the
+// memory to that). So no request can see what another left behind, and memory that the core does not free is used once
+// only. Only for a turn that waits for a result it stays until that is there, or another turn comes; then the turn starts
+// again. All that a turn is made of lives in its host, so that an instance can be thrown away at any time between two calls.
 
 import { copied, decodeFacts, decodeOutcome, encodeResults, encodeTurn, encoder, u32At } from './wire.mjs';
 
@@ -42,20 +44,17 @@ export class Core {
     this.memory = new Uint8Array(this.module.memory.buffer); // load may have made it grow
     /** What the core says of itself and its snapshot. */
     this.facts = decodeFacts(this.frame(loaded));
-    // What a call may change: the data section, and what load made. Between them lies the text, which nothing changes.
+    // What a call may change lies before the text: see build/edge.sh.
     const [mutable] = WebAssembly.Module.customSections(module, 'mutable');
-    this.data = new DataView(mutable).getUint32(0, true);
-    this.made = at + text.length;
-    const top = this.module.loaded();
-    this.keptData = this.memory.slice(this.data, at);
-    this.keptMade = this.memory.slice(this.made, top);
+    this.variables = new DataView(mutable).getUint32(0, true);
+    this.kept = this.memory.slice(this.variables, at);
     /** The turn that waits for results, after the first this.known of its journal. @type {Turn | undefined} */
     this.waiting = undefined;
     this.known = 0;
     /** Where the memory of turns begins. */
     this.heap = this.module.alloc(1);
-    this.memory.fill(0, top, this.heap);
-    this.restore();
+    this.memory.fill(0, this.module.loaded(), this.heap);
+    this.memory.set(this.kept, this.variables);
   }
 
   /** A copy of the frame at an address, its length before it. @param {number} at */
@@ -100,12 +99,7 @@ export class Core {
     this.waiting = undefined;
     const end = this.module.alloc(1);
     this.view().fill(0, this.heap, end);
-    this.restore();
-  }
-
-  restore() {
-    this.memory.set(this.keptData, this.data);
-    this.memory.set(this.keptMade, this.made);
+    this.memory.set(this.kept, this.variables);
   }
 
   /** The memory as it is now: one that grows detaches its buffer. */

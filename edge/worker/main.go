@@ -11,7 +11,7 @@
 //	deliver(at, size u32) u32      the same for the outbox
 //	resume(at, size u32) u32       the results that the turn of the last call waits for in, its outcome out
 //
-// load, handle, deliver and resume return the address of a u32 length and so many bytes, the last two 0 where the
+// load, handle, deliver and resume return the address of a u32 length and so many bytes, the last three 0 where the
 // frame is not what it should be.
 //
 // Memory is never freed (the collector is "leaking"): the host puts back the state that it was in after
