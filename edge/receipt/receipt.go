@@ -308,9 +308,9 @@ func (c *checks) checkFields(r *members) (string, bool) {
 		complete = false
 		c.mistyped(key, v)
 	}
-	rebuilt := canon.Receipt(func(key string) string { return r.get(key).Text })
 	canonical, isText := c.text(r, "canonical")
-	if c.fieldsMatch = complete && isText && rebuilt == canonical; !c.fieldsMatch && isText {
+	c.fieldsMatch = complete && isText && canon.Receipt(func(key string) string { return r.get(key).Text }) == canonical
+	if !c.fieldsMatch && isText {
 		c.problem("the fields do not rebuild into canonical: a field, or canonical itself, was edited after minting")
 	}
 	return canonical, isText
@@ -383,7 +383,7 @@ func (c *checks) checkSignature(signed, signature *jsondoc.Value, canonical stri
 // The members of a mint answer that the checks above do not look at. They are not covered by the signature.
 var (
 	otherTexts = []string{"action", "notice", "served_from", "canonical_host", "host_note"}
-	otherLists = []string{"ignored_fields", "ignored_fields_total"}
+	otherKnown = []string{"ignored_fields", "ignored_fields_total"}
 )
 
 // checkRest names members that are mistyped, and those that no mint answer has.
@@ -391,7 +391,7 @@ func (c *checks) checkRest(r *members) {
 	for i := range r.all {
 		name, v := r.all[i].Name, &r.all[i].Value
 		switch {
-		case r.met[i] || slices.Contains(otherLists, name):
+		case r.met[i] || slices.Contains(otherKnown, name):
 		case !slices.Contains(otherTexts, name):
 			c.problem(core.Cut(name) + " is no member of a receipt, and the signature does not cover it")
 		case v.Kind != jsondoc.String:
