@@ -1,5 +1,7 @@
 // The effects of the core, performed on Cloudflare Workers. See package core for what each of them is.
 
+import { within } from './deadline.mjs';
+import { transact } from './store.mjs';
 import { ascii, equal, nothing, REFUSED, TIMEOUT, UNAVAILABLE } from './wire.mjs';
 
 /**
@@ -14,8 +16,8 @@ import { ascii, equal, nothing, REFUSED, TIMEOUT, UNAVAILABLE } from './wire.mjs
  * @property {string} [RECEIPT_KEY]       Base64 of an Ed25519 seed or its PKCS #8 form.
  */
 
-// How long effects may take, in milliseconds. After that it is not known whether they were done.
-const STORE_TIMEOUT = 10_000, RELAY_TIMEOUT = 10_000;
+// How long the relay may take, in milliseconds. After that it is not known whether it has a message.
+const RELAY_TIMEOUT = 10_000;
 
 /** What was logged already of what is logged once. @type {Set<string>} */
 const logged = new Set();
@@ -32,12 +34,13 @@ function logOnce(line) {
  * @param {Effect} effect
  * @param {Facts} facts
  * @param {Env} env
+ * @param {ExecutionContext} ctx
  * @returns {Promise<Result>}
  */
-export function perform(effect, facts, env) {
+export function perform(effect, facts, env, ctx) {
   switch (effect.kind) {
     case 'exec':
-      return exec(effect, env);
+      return exec(effect, env, ctx);
     case 'relay':
       return relay(effect, facts, env);
     case 'fetch':
@@ -76,36 +79,11 @@ export function made(answer, { kind }, { failure, ok, data }) {
   return answer;
 }
 
-/** Rejects when what is waited for takes longer. @template T @param {Promise<T>} work @param {number} milliseconds @returns {Promise<T>} */
-function within(work, milliseconds) {
-  return new Promise((resolve, reject) => {
-    const timer = setTimeout(() => reject(new Error(`no answer in ${milliseconds} ms`)), milliseconds);
-    work.then(resolve, reject).finally(() => clearTimeout(timer));
-  });
-}
-
-// What D1 says when it has certainly not run a statement: SQLite has refused it, or it did not get in.
-const NOT_RUN = /SQLITE_|D1_TYPE_ERROR|D1_COLUMN_NOTFOUND|D1_EXEC_ERROR|overloaded/;
-
-/** @param {Exec} e @param {Env} env @returns {Promise<Result>} */
-async function exec({ statements }, env) {
-  const db = env.DB;
-  if (!db) {
-    logOnce('there is no store: bind a D1 database as DB');
-    return { failure: UNAVAILABLE };
-  }
-  try {
-    const prepared = statements.map(({ sql, args }) => db.prepare(sql).bind(...args));
-    const results = prepared.length === 1 ? [await within(prepared[0].all(), STORE_TIMEOUT)] : await within(db.batch(prepared), STORE_TIMEOUT);
-    return {
-      rows: results.map((r) => r.results.map((row) => /** @type {Value[]} */ (Object.values(/** @type {object} */ (row))))),
-      changes: results.map((r) => r.meta.changes),
-    };
-  } catch (e) {
-    const message = e instanceof Error ? e.message : '';
-    console.error('store:', message);
-    return { failure: NOT_RUN.test(message) ? REFUSED : TIMEOUT };
-  }
+/** @param {Exec} e @param {Env} env @param {ExecutionContext} ctx @returns {Promise<Result>} */
+async function exec({ statements }, env, ctx) {
+  if (env.DB) return transact(statements, env.DB, ctx);
+  logOnce('there is no store: bind a D1 database as DB');
+  return { failure: UNAVAILABLE };
 }
 
 // What Email Sending answers where a message may be under way all the same. Its other codes refuse the message.

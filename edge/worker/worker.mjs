@@ -46,7 +46,7 @@ async function run(entry, turn, outcome, facts, env, ctx) {
     const { answer, effects } = outcome;
     if (answer && effects.length === 0) return answer;
     if (effects.length === 0 || effects.length > facts.maxEffects) break;
-    const results = effects.length === 1 ? [await perform(effects[0], facts, env)] : await Promise.all(effects.map((effect) => perform(effect, facts, env)));
+    const results = effects.length === 1 ? [await perform(effects[0], facts, env, ctx)] : await Promise.all(effects.map((effect) => perform(effect, facts, env, ctx)));
     if (effects.some((effect, i) => feedsOutbox(effect, results[i]))) ctx.waitUntil(deliver(env, ctx));
     const whole = answer && made(answer, effects[0], results[0]);
     if (whole) return whole;
