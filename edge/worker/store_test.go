@@ -92,8 +92,8 @@ func TestRequestsShareCalls(t *testing.T) {
 	if n := s.count("registrations"); n != agents {
 		t.Errorf("%d registrations of %d", n, agents)
 	}
-	if n := s.calls(); n < 3 || n > 6 {
-		t.Errorf("%d calls for %d registrations at the same time, want 3 to 6", n, agents)
+	if n := s.calls(); n < 3 || n > 12 {
+		t.Errorf("%d calls for %d registrations at the same time, want 3 to 12", n, agents)
 	}
 	if status, _ := s.register("one"); status != 200 || s.calls() != 1 {
 		t.Error("a request that is alone makes no call of its own")
@@ -128,8 +128,8 @@ func TestOverloaded(t *testing.T) {
 	t.Parallel()
 	s := watch(t, `later(300).then(() => { throw new Error('D1_ERROR: D1 DB is overloaded. Requests queued for too long.'); })`)
 	s.all(12, func(string) int { return 503 })
-	if n := s.calls(); n > 4 {
-		t.Errorf("%d calls for 12 requests", n)
+	if n := s.calls(); n > 6 {
+		t.Errorf("%d calls for 12 requests, want 6 at most", n)
 	}
 	if n := s.count("registrations"); n != 0 {
 		t.Errorf("%d registrations, want none", n)
@@ -147,8 +147,8 @@ func TestCallersOfACallGoAway(t *testing.T) {
 	}
 	s.all(6, stored)
 	wait.Wait()
-	if n, m := s.count("registrations"), s.calls(); n != 9 || m != 3 {
-		t.Errorf("%d registrations of 9 in %d calls, want 3", n, m)
+	if n, m := s.count("registrations"), s.calls(); n != 9 || m > 5 {
+		t.Errorf("%d registrations of 9 in %d calls, want 5 at most", n, m)
 	}
 	s.all(3, stored)
 }
@@ -203,7 +203,7 @@ func TestTheStoreIsTooSlow(t *testing.T) {
 		})
 	}
 	wait.Wait()
-	time.Sleep(3 * time.Second) // what is under way ends
+	time.Sleep(7 * time.Second) // what is under way ends
 	refused := agents - s.count("registrations")
 	if len(details) != 3 || details[nil] == 0 || refused == 0 || !slices.Contains(slices.Collect(maps.Values(details)), refused) {
 		t.Errorf("%d were not registered of those answered %v", refused, details)
