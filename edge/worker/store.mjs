@@ -62,7 +62,7 @@ export async function transact(statements, db, ctx) {
     } else {
       await pause(Math.min(Math.max(took / 2, 2), 50)); // so that it is seldom late, and seldom in vain
     }
-    if (!job.result && Date.now() >= job.until) return { failure: job.begun ? TIMEOUT : REFUSED };
+    if (!job.result && Date.now() >= job.until) return late(job);
   }
   return job.result;
 }
@@ -75,6 +75,12 @@ function mayCall() {
   // One that takes longer than it may was ended all the same, with the request that made it.
   for (const [jobs, began] of underWay) if (Date.now() - began > LONGEST) underWay.delete(jobs);
   return underWay.size < CALLS;
+}
+
+/** What is known of a job that took too long. @param {Job} job @returns {Result} */
+function late(job) {
+  waiting = waiting.filter((other) => other !== job); // now: the clock of another request may be behind
+  return { failure: job.begun ? TIMEOUT : REFUSED };
 }
 
 /** Takes a job from those that wait, and with it as many others as one call may have, the oldest first. @param {Job} job */
