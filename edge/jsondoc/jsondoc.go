@@ -121,6 +121,7 @@ func Parse(doc []byte) (Value, error) {
 type parser struct {
 	doc   []byte
 	copy  string // of doc, which texts are parts of
+	room  []byte // for those that have escapes: none is longer there than in doc
 	at    int
 	fault *Error
 }
@@ -238,8 +239,13 @@ func (p *parser) members(v *Value, depth int) {
 			}
 		}
 		p.expect(':')
-		v.Members = append(v.Members, Member{Name: name})
-		p.value(&v.Members[len(v.Members)-1].Value, depth+1)
+		n := len(v.Members) // a member is filled where it stands: it is large to copy
+		if n == cap(v.Members) {
+			v.Members = slices.Grow(v.Members, max(n, 4))
+		}
+		v.Members = v.Members[:n+1]
+		v.Members[n].Name = name
+		p.value(&v.Members[n].Value, depth+1)
 		if p.space(); p.peek() != ',' {
 			p.expect('}')
 			return
@@ -295,7 +301,7 @@ func (p *parser) text() (text string) {
 	start, plain := p.at, unescaped(p.doc[p.at:])
 	p.at += plain
 	if p.peek() == '\\' {
-		text = string(p.unquote(start))
+		text = p.unquote(start)
 	} else {
 		text = p.copy[start:p.at]
 	}
@@ -309,34 +315,32 @@ func (p *parser) text() (text string) {
 
 // unquote gives what the rest of a string means, with what stands before it from start on. It goes byte by byte: where
 // there is one escape, there are more most often.
-func (p *parser) unquote(start int) []byte {
-	end := p.at
-	for end < len(p.doc) && p.doc[end] != '"' {
-		if p.doc[end] == '\\' {
-			end++
-		}
-		end++
+func (p *parser) unquote(start int) string {
+	if p.room == nil {
+		p.room = make([]byte, len(p.doc)-start)
 	}
-	end = min(end, len(p.doc))
-	text := make([]byte, end-start) // no escape is shorter than what it stands for
-	n := copy(text, p.doc[start:p.at])
-	for p.at < end && p.doc[p.at] >= ' ' {
-		if p.doc[p.at] == '\\' {
-			n += p.escape(text[n:])
-			continue
+	doc, text, at := p.doc, p.room, p.at
+	n := copy(text, doc[start:at])
+	for at < len(doc) && doc[at] >= ' ' && doc[at] != '"' {
+		if doc[at] == '\\' {
+			if p.at = at + 1; p.peek() != '"' && p.peek() != '\\' {
+				n += p.escape(text[n:])
+				at = p.at
+				continue
+			}
+			at++
 		}
-		text[n] = p.doc[p.at]
+		text[n] = doc[at]
 		n++
-		p.at++
+		at++
 	}
-	return text[:n]
+	p.at, p.room = at, text[n:]
+	return string(text[:n])
 }
 
 // escape writes what the next escape stands for, and gives its length.
 func (p *parser) escape(b []byte) int {
-	start := p.at
-	p.at++
-	c := p.peek()
+	start, c := p.at-1, p.peek()
 	if c == 'u' {
 		return utf8.EncodeRune(b, p.codePoint(start))
 	}
