@@ -555,25 +555,21 @@ const ones = 0x0101010101010101
 // shortEscapes has, for each character before the space, the letter of its escape; 'u' where it has no short one.
 const shortEscapes = "uuuuuuuubtnufruuuuuuuuuuuuuuuuuu"
 
-// appendEscaped appends s byte by byte, into room made once: where one byte needs an escape, more do most often.
+// appendEscaped appends s byte by byte: where one byte needs an escape, more do most often.
 func appendEscaped(dst []byte, s string) []byte {
-	size := len(s)
-	for i := range len(s) {
-		switch c := s[i]; {
-		case c == '"' || c == '\\' || c < ' ' && shortEscapes[c] != 'u':
-			size++
-		case c < ' ':
-			size += len(`u00xx`)
-		}
-	}
 	at := len(dst)
-	dst = slices.Grow(dst, size+len(`":`))[:at+size]
+	dst = slices.Grow(dst, len(s))
+	dst = dst[:cap(dst)] // with room for what is left, each byte as it is
 	for i := range len(s) {
 		c := s[i]
 		if c >= ' ' && c != '"' && c != '\\' {
 			dst[at] = c
 			at++
 			continue
+		}
+		if room := len(s) - i + len(`u00xx`); len(dst)-at < room {
+			dst = slices.Grow(dst[:at], room)
+			dst = dst[:cap(dst)]
 		}
 		dst[at] = '\\'
 		switch {
@@ -588,5 +584,5 @@ func appendEscaped(dst []byte, s string) []byte {
 		}
 		at += len(`\"`)
 	}
-	return dst
+	return dst[:at]
 }
