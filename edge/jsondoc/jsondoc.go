@@ -338,7 +338,7 @@ func (p *parser) unquote(start int) string {
 	return string(text[:n])
 }
 
-// escape writes what the next escape stands for, and gives its length.
+// escape writes what an escape stands for, its backslash read already, and gives its length.
 func (p *parser) escape(b []byte) int {
 	start, c := p.at-1, p.peek()
 	if c == 'u' {
