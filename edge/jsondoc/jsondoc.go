@@ -121,7 +121,7 @@ func Parse(doc []byte) (Value, error) {
 type parser struct {
 	doc   []byte
 	copy  string // of doc, which texts are parts of
-	room  []byte // for those that have escapes: none is longer there than in doc
+	room  []byte // where a text that has escapes is put together: it is no longer there than in doc
 	at    int
 	fault *Error
 }
@@ -205,8 +205,9 @@ func (p *parser) items(v *Value, depth int) {
 		return
 	}
 	for {
-		v.Items = append(v.Items, Value{})
-		p.value(&v.Items[len(v.Items)-1], depth+1)
+		n := len(v.Items)
+		v.Items = slices.Grow(v.Items, 1)[:n+1] // filled where it stands: a value is large to copy
+		p.value(&v.Items[n], depth+1)
 		if p.space(); p.peek() != ',' {
 			p.expect(']')
 			return
@@ -239,11 +240,8 @@ func (p *parser) members(v *Value, depth int) {
 			}
 		}
 		p.expect(':')
-		n := len(v.Members) // a member is filled where it stands: it is large to copy
-		if n == cap(v.Members) {
-			v.Members = slices.Grow(v.Members, max(n, 4))
-		}
-		v.Members = v.Members[:n+1]
+		n := len(v.Members)
+		v.Members = slices.Grow(v.Members, 1)[:n+1] // filled where it stands: a member is large to copy
 		v.Members[n].Name = name
 		p.value(&v.Members[n].Value, depth+1)
 		if p.space(); p.peek() != ',' {
@@ -323,28 +321,29 @@ func (p *parser) unquote(start int) string {
 	n := copy(text, doc[start:at])
 	for at < len(doc) && doc[at] >= ' ' && doc[at] != '"' {
 		if doc[at] == '\\' {
-			if p.at = at + 1; p.peek() != '"' && p.peek() != '\\' {
+			at++
+			p.at = at
+			if c := p.peek(); c != '"' && c != '\\' && c != '/' { // these stand for themselves
 				n += p.escape(text[n:])
 				at = p.at
 				continue
 			}
-			at++
 		}
 		text[n] = doc[at]
 		n++
 		at++
 	}
-	p.at, p.room = at, text[n:]
+	p.at = at
 	return string(text[:n])
 }
 
-// escape writes what an escape stands for, its backslash read already, and gives its length.
+// escape writes what an escape stands for that is not its own letter, and gives its length. The backslash was read.
 func (p *parser) escape(b []byte) int {
 	start, c := p.at-1, p.peek()
 	if c == 'u' {
 		return utf8.EncodeRune(b, p.codePoint(start))
 	}
-	const letters, meant = `"\/bfnrt`, "\"\\/\b\f\n\r\t"
+	const letters, meant = "bfnrt", "\b\f\n\r\t"
 	for i := range len(letters) {
 		if letters[i] == c {
 			p.at++
@@ -555,11 +554,10 @@ const ones = 0x0101010101010101
 // shortEscapes has, for each character before the space, the letter of its escape; 'u' where it has no short one.
 const shortEscapes = "uuuuuuuubtnufruuuuuuuuuuuuuuuuuu"
 
-// appendEscaped appends s byte by byte: where one byte needs an escape, more do most often.
+// appendEscaped appends s byte by byte, to dst with room for s as it is: where one byte needs an escape, more do most often.
 func appendEscaped(dst []byte, s string) []byte {
 	at := len(dst)
-	dst = slices.Grow(dst, len(s))
-	dst = dst[:cap(dst)] // with room for what is left, each byte as it is
+	dst = dst[:cap(dst)]
 	for i := range len(s) {
 		c := s[i]
 		if c >= ' ' && c != '"' && c != '\\' {

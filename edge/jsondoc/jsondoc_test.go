@@ -3,6 +3,7 @@ package jsondoc_test
 import (
 	"encoding/json"
 	"errors"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -114,6 +115,34 @@ func TestEscapesAnywhere(t *testing.T) {
 				if v, err := jsondoc.Parse(written); err != nil || v.Text != text {
 					t.Fatalf("%s is read as %q: %v", written, v.Text, err)
 				}
+			}
+		}
+	}
+}
+
+// What one text of a document is made of is not that of another.
+func TestManyEscapes(t *testing.T) {
+	var texts []string
+	var w jsondoc.Writer
+	w.Open('{')
+	for i := range 20 {
+		text := strings.Repeat("\"", i) + strconv.Itoa(i) + "\\\n"
+		texts = append(texts, text)
+		w.Strs(text, texts)
+	}
+	w.Close('}')
+	v, err := jsondoc.Parse(w.Buf)
+	if err != nil || len(v.Members) != len(texts) {
+		t.Fatalf("%d members, want %d: %v", len(v.Members), len(texts), err)
+	}
+	for i, text := range texts {
+		items := v.Get(text).Items
+		if len(items) != i+1 {
+			t.Fatalf("%q has %d items, want %d", text, len(items), i+1)
+		}
+		for j := range items {
+			if items[j].Text != texts[j] {
+				t.Errorf("%q: item %d is %q, want %q", text, j, items[j].Text, texts[j])
 			}
 		}
 	}
