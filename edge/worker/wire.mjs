@@ -128,7 +128,7 @@ function text(s) {
 const SHORT = 256;
 
 /** Writes a text into b at an address, and gives its length; -1 where it is not ASCII. @param {string} s @param {Uint8Array} b @param {number} at */
-export function ascii(s, b, at) {
+function ascii(s, b, at) {
   for (let i = 0; i < s.length; i++) {
     const c = s.charCodeAt(i);
     if (c > 0x7f) return -1;

@@ -111,9 +111,17 @@ function entropy() {
   return random.subarray(spent, (spent += 16));
 }
 
+// How much is kept of anything that callers have a say in.
+const MAX_KEPT = 64;
+
+/** @template T @param {Map<string, T>} kept @param {string} key @param {T} value */
+function put(kept, key, value) {
+  if (kept.size === MAX_KEPT) kept.clear();
+  kept.set(key, value);
+}
+
 // Answers differ in their status and header fields only here and there: a Response without a body is kept for each, which
 // the runtime copies faster than it reads an object with the same in it.
-const MAX_HEADS = 64;
 /** By fields, the one with the status they last had. @type {Map<string, { status: number, head: Response }>} */
 const heads = new Map();
 
@@ -122,8 +130,7 @@ function headOf(status, fields) {
   const kept = heads.get(fields);
   if (kept?.status === status) return kept.head;
   const head = new Response(null, { status, headers: headersOf(built.common + fields) });
-  if (heads.size === MAX_HEADS) heads.clear();
-  heads.set(fields, { status, head });
+  put(heads, fields, { status, head });
   return head;
 }
 
@@ -134,45 +141,42 @@ function respond({ status, fields, body, log }) {
 }
 
 // A GET without a query that has no effects depends on the content, the signing key and the second it is asked in, where the
-// host is the canonical one and there is no If-None-Match; what the core lets anyone cache does not depend on the second.
-// So each is made once. Most of the lasting ones come with the bundle (see edge/constants.go), and so need no instance.
+// host is the canonical one; what the core lets anyone cache does not depend on the second, but on If-None-Match. So each
+// is made once. Most of the lasting ones come with the bundle (see edge/constants.go), and so need no instance.
 /** @type {{ host: string, common: string, answers: Record<string, { fields: string, document: string, rest: string }> }} */
 const built = JSON.parse(constantsText);
-/** By target. @type {Map<string, Answer>} */
+/** By address. @type {Map<string, Answer>} */
 const constants = new Map();
-/** By target, of one second. @type {Map<string, Answer>} */
+/** By address, of one second. @type {Map<string, Answer>} */
 const moments = new Map();
 let moment = 0;
 
 /** The second it is, in Unix time. */
 const clock = () => Math.floor(Date.now() / 1000);
 
-/** The answer to a GET of a target alone that was made in this second. @param {string} target */
-function momentOf(target) {
-  return moments.size > 0 && moment === clock() ? moments.get(target) : undefined;
-}
-
-/** Keeps the answer to a GET of a target alone, made at a second. @param {string} target @param {Answer} answer @param {number} now */
-function keep(target, answer, now) {
+/** Keeps the answer to a GET of an address alone, made at a second. @param {string} url @param {Answer} answer @param {number} now */
+function keep(url, answer, now) {
   if (answer.fields.includes('cache-control: public')) {
-    constants.set(target, answer);
+    put(constants, url, answer);
     return;
   }
   if (moment !== now) moments.clear();
   moment = now;
-  moments.set(target, answer);
+  put(moments, url, answer);
 }
 
-/** The answer to a GET of a target alone, where it is known without the core. @param {string} target */
-function constantOf(target) {
-  let answer = constants.get(target);
-  if (!answer && Object.hasOwn(built.answers, target)) {
-    const { fields, document, rest } = built.answers[target];
-    const at = snapshot.indexOf(`\n${document}\t`) + document.length + 2;
-    answer = { status: 200, fields, body: encoder.encode(snapshot.slice(at, snapshot.indexOf('\n', at) - 1) + rest), log: '', signatureAt: 0 };
-    constants.set(target, answer);
-  }
-  return answer;
+/** The answer to a GET that was kept. @param {Request} request @param {string} url */
+function keptAnswer(request, url) {
+  const constant = constants.get(url);
+  if (constant) return request.headers.has('if-none-match') ? undefined : constant;
+  return moments.size > 0 && moment === clock() ? moments.get(url) : undefined;
+}
+
+/** An answer that came with the bundle. @param {string} target @returns {Answer} */
+function builtAnswer(target) {
+  const { fields, document, rest } = built.answers[target];
+  const at = snapshot.indexOf(`\n${document}\t`) + document.length + 2;
+  return { status: 200, fields, body: encoder.encode(snapshot.slice(at, snapshot.indexOf('\n', at) - 1) + rest), log: '', signatureAt: 0 };
 }
 
 // The last authority of an address, and its host name. @type {string}
@@ -211,7 +215,7 @@ function answer(request, method, host, target, env, ctx) {
       return run('handle', turn, outcome, facts, env, ctx).then(respond, (e) => failed(e, method, host, target, facts));
     }
     if (method === 'GET' && answer.status === 200 && host === facts.canonicalHost && turn.fields === '' && !target.includes('?')) {
-      keep(target, answer, turn.now);
+      keep(request.url, answer, turn.now);
     }
     return respond(answer);
   } catch (e) {
@@ -291,11 +295,14 @@ export default {
    */
   fetch(request, env, ctx) {
     const method = request.method, url = request.url;
+    const known = method === 'GET' ? keptAnswer(request, url) : undefined;
+    if (known) return respond(known);
     const slash = url.indexOf('/', url.indexOf('://') + 3);
     const host = hostOf(url, slash), target = url.slice(slash);
-    if (method === 'GET' && host === built.host) {
-      const known = constantOf(target) ?? momentOf(target);
-      if (known && !request.headers.has('if-none-match')) return respond(known);
+    if (method === 'GET' && host === built.host && Object.hasOwn(built.answers, target) && !request.headers.has('if-none-match')) {
+      const constant = builtAnswer(target);
+      put(constants, url, constant);
+      return respond(constant);
     }
     try {
       return answer(request, method, host, target, env, ctx);
