@@ -58,25 +58,10 @@ func hashBlock(h [8]uint32, block []byte) [8]uint32 {
 		w[i] = w[i-16] + s0 + w[i-7] + s1
 	}
 	a, b, c, d, e, f, g, k := h[0], h[1], h[2], h[3], h[4], h[5], h[6], h[7]
-	// Eight rounds, after which each variable has its own place again: so none is moved.
-	for i := 0; i < 64; i += 8 {
-		d, k = hashRound(a, b, c, d, e, f, g, k+roundConstants[i]+w[i])
-		c, g = hashRound(k, a, b, c, d, e, f, g+roundConstants[i+1]+w[i+1])
-		b, f = hashRound(g, k, a, b, c, d, e, f+roundConstants[i+2]+w[i+2])
-		a, e = hashRound(f, g, k, a, b, c, d, e+roundConstants[i+3]+w[i+3])
-		k, d = hashRound(e, f, g, k, a, b, c, d+roundConstants[i+4]+w[i+4])
-		g, c = hashRound(d, e, f, g, k, a, b, c+roundConstants[i+5]+w[i+5])
-		f, b = hashRound(c, d, e, f, g, k, a, b+roundConstants[i+6]+w[i+6])
-		e, a = hashRound(b, c, d, e, f, g, k, a+roundConstants[i+7]+w[i+7])
+	for i := range 64 {
+		t1 := k + (bits.RotateLeft32(e, -6) ^ bits.RotateLeft32(e, -11) ^ bits.RotateLeft32(e, -25)) + (e&f ^ ^e&g) + roundConstants[i] + w[i]
+		t2 := (bits.RotateLeft32(a, -2) ^ bits.RotateLeft32(a, -13) ^ bits.RotateLeft32(a, -22)) + (a&b ^ a&c ^ b&c)
+		a, b, c, d, e, f, g, k = t1+t2, a, b, c, d+t1, e, f, g
 	}
 	return [8]uint32{h[0] + a, h[1] + b, h[2] + c, h[3] + d, h[4] + e, h[5] + f, h[6] + g, h[7] + k}
-}
-
-// hashRound is one round: what d and the last variable become.
-//
-//go:inline
-func hashRound(a, b, c, d, e, f, g, k uint32) (uint32, uint32) {
-	t1 := k + (bits.RotateLeft32(e, -6) ^ bits.RotateLeft32(e, -11) ^ bits.RotateLeft32(e, -25)) + (e&f ^ ^e&g)
-	t2 := (bits.RotateLeft32(a, -2) ^ bits.RotateLeft32(a, -13) ^ bits.RotateLeft32(a, -22)) + (a&b ^ a&c ^ b&c)
-	return d + t1, t1 + t2
 }

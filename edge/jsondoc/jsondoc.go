@@ -205,9 +205,8 @@ func (p *parser) items(v *Value, depth int) {
 		return
 	}
 	for {
-		n := len(v.Items)
-		v.Items = slices.Grow(v.Items, 1)[:n+1] // filled where it stands: a value is large to copy
-		p.value(&v.Items[n], depth+1)
+		v.Items = append(v.Items, Value{})
+		p.value(&v.Items[len(v.Items)-1], depth+1)
 		if p.space(); p.peek() != ',' {
 			p.expect(']')
 			return
@@ -240,10 +239,8 @@ func (p *parser) members(v *Value, depth int) {
 			}
 		}
 		p.expect(':')
-		n := len(v.Members)
-		v.Members = slices.Grow(v.Members, 1)[:n+1] // filled where it stands: a member is large to copy
-		v.Members[n].Name = name
-		p.value(&v.Members[n].Value, depth+1)
+		v.Members = append(v.Members, Member{Name: name})
+		p.value(&v.Members[len(v.Members)-1].Value, depth+1)
 		if p.space(); p.peek() != ',' {
 			p.expect('}')
 			return

@@ -114,7 +114,7 @@ function entropy() {
 // How much is kept of anything that callers have a say in.
 const MAX_KEPT = 64;
 
-/** @template T @param {Map<string, T>} kept @param {string} key @param {T} value */
+/** Keeps a value; where there are too many, all others are forgotten. @template T @param {Map<string, T>} kept @param {string} key @param {T} value */
 function put(kept, key, value) {
   if (kept.size === MAX_KEPT) kept.clear();
   kept.set(key, value);
