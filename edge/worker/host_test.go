@@ -276,7 +276,7 @@ func (s *service) do(method, target, body string, header ...string) (*http.Respo
 	defer answer.Body.Close()
 	var object map[string]any
 	if err := json.NewDecoder(answer.Body).Decode(&object); err != nil {
-		s.t.Fatalf("%s %s: %d: %v", method, target, answer.StatusCode, err)
+		s.t.Fatalf("%s %s: %d: %v\n%s", method, target, answer.StatusCode, err, strings.Join(s.log(), "\n"))
 	}
 	return answer, object
 }
