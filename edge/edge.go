@@ -35,14 +35,10 @@ func (e *Edge) Keep() { e.api.Keep() }
 
 // Handle gives the outcome of a request's turn. See package core for the duties of a host.
 func (e *Edge) Handle(t *core.Turn) core.Outcome {
-	r, resumed := t.Resume()
-	if !resumed {
-		t.Begin(e.snapshot)
-		r = e.api.Handle(t)
-	}
-	r = e.api.Finish(t, r)
-	if ready := t.Ready(); r == nil && ready != nil {
-		e.api.Finish(t, ready)
+	t.Begin(e.snapshot)
+	r := e.api.Finish(t, e.api.Handle(t))
+	if prepared := t.Prepared(); r == nil && prepared != nil {
+		e.api.Finish(t, prepared)
 	}
 	return t.Outcome(r)
 }

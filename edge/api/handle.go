@@ -15,6 +15,9 @@ import (
 // Window is the time that the write limit counts in, in seconds.
 const Window = 60
 
+// policyName is the name of the write limit in header fields.
+const policyName = "writes"
+
 // DryRun asks for everything but the writing: in a body, or in a query, be it that of a POST.
 var DryRun = core.Field{Name: "dry_run", Type: core.Switch, Values: []string{"1"}}
 
@@ -55,7 +58,7 @@ func Load(s *snapshot.Snapshot) (*API, error) {
 		links: "<" + base + `/openapi.json>; rel="service-desc"; type="application/json", <` +
 			base + `/field-guide.html>; rel="service-doc"; type="text/html", <` +
 			base + `/.well-known/api-catalog>; rel="api-catalog"`,
-		policy: `"writes";q=` + strconv.FormatInt(s.WritesPerMinute, 10) + ";w=" + strconv.Itoa(Window),
+		policy: `"` + policyName + `";q=` + strconv.FormatInt(s.WritesPerMinute, 10) + ";w=" + strconv.Itoa(Window),
 	}
 	for _, route := range Routes {
 		needed := []*Document{endpoints, route.Contract}
@@ -130,7 +133,7 @@ func (a *API) Handle(t *core.Turn) *core.Response {
 	}
 	if method == "POST" && route.Operations[0].Protocol {
 		r := a.protocol(t)
-		t.Replay() // the messages around the one that waits
+		t.Discard() // an answer is made of those to all messages
 		return r
 	}
 	// A HEAD, and a GET that nobody decided on, has no effect, whatever its query asks for.
@@ -204,8 +207,9 @@ func (a *API) Call(t *core.Turn, route *Route, op *Operation, in *core.Input) *c
 // Perform does an operation that is not a document, its rate checked first; nil while effects are pending.
 func (a *API) Perform(t *core.Turn, op *Operation, in *core.Input) *core.Response {
 	if op.Writes && !in.DryRun && t.Host.Limiter && (!in.FromQuery || names(op, in)) {
-		return t.Then(core.Limit{Key: core.ClientKey(t.Host.Client)}, func(left core.Result) *core.Response {
-			if refusal := a.limited(t, left); refusal != nil {
+		limit := core.Limit{Key: core.ClientKey(t.Host.Client), Policy: policyName}
+		return t.Presume(limit, func(left core.Result) *core.Response {
+			if refusal := a.limited(t, limit, &left); refusal != nil {
 				return refusal
 			}
 			return op.Handle(t, in)
@@ -215,13 +219,14 @@ func (a *API) Perform(t *core.Turn, op *Operation, in *core.Input) *core.Respons
 }
 
 // limited refuses a write where nothing is left of the caller's allowance. It lets it go on, nil, where the limiter fails.
-func (a *API) limited(t *core.Turn, left core.Result) *core.Response {
+func (a *API) limited(t *core.Turn, limit core.Limit, left *core.Result) *core.Response {
 	if left.Failure != core.None {
 		return nil
 	}
 	t.SetHeader("ratelimit-policy", a.policy)
 	if left.Remaining >= 0 {
-		t.SetHeader("ratelimit", `"writes";r=`+strconv.FormatInt(left.Remaining, 10)+";t="+strconv.FormatInt(left.Reset, 10))
+		field := limit.RateLimit(left)
+		t.SetHeader(field.Name, field.Value)
 	}
 	if left.OK {
 		return nil

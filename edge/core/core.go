@@ -9,13 +9,26 @@
 //
 //  1. read the request (at most MaxBody+1 bytes of its body), the time and 16 random bytes, once;
 //  2. call Handle with the turn and an empty journal;
-//  3. if the outcome holds effects: perform them side by side, append their results to the
+//  3. if the outcome holds effects and no response: perform the effects side by side, append their results to the
 //     journal in the order asked, and call again with the same turn, or with one of the same
-//     contents; at most MaxRounds times. Where there is a response as well, and the effect went as presumed,
-//     it may send that instead: calling again would give the same;
-//  4. otherwise send the response, with CommonHeaders.
+//     contents; at most MaxRounds times;
+//  4. if it holds both: see below;
+//  5. otherwise send the response, with CommonHeaders.
 //
 // An Exec is durable when its result says no failure; a response is only given after that.
+//
+// # Prepared responses
+//
+// Most writes go well, so their answer is made together with the effects that it depends on: the outcome holds a response
+// and effects. The host performs these effects one after the other, in order, and appends each result to the
+// journal. As soon as one has not gone as presumed it calls again, as in step 3. Where all have, it sends the
+// response: calling again would give the same. An effect goes as presumed where it does not fail, and
+//
+//   - a Verify or a Limit is OK;
+//   - a Sign gives a signature, which the host writes in base64 into the response, at SignatureAt;
+//   - a Limit that says what remains gives the response the header field of RateLimit.
+//
+// A host may do without all this, and treat such an outcome as one without a response whose only effect is the first.
 package core
 
 import (
@@ -114,20 +127,19 @@ type Turn struct {
 	// Failed is the answer where the host cannot take the turn to its end; nil for a problem.
 	Failed *Response
 
-	next    int              // the journal entry that the next effect gets
-	pending []Effect         // asked for and not performed yet
-	resume  func() *Response // goes on where Then waits
-	ready   *Response        // the answer where the effect goes as Presume does
-	ids     int              // identifiers given so far
-	headers []Header         // that the answer gets besides its own
+	next     int       // the journal entry that the next effect gets
+	pending  []Effect  // asked for and not performed yet
+	presumes bool      // pending are effects of Presume, in order
+	prepared *Response // the response where pending goes as presumed
+	ids      int       // identifiers given so far
+	headers  []Header  // that the answer gets besides its own
 }
 
-// Outcome is what a call gives: a response, or effects to perform first, or both: then there is one effect, and the
-// response is for where it goes as presumed (see Presume).
+// Outcome is what a call gives: a response, or effects to perform first, or both: then the response is prepared, for where
+// the effects go as presumed.
 type Outcome struct {
 	Response *Response
 	Effects  []Effect
-	Waits    bool // see Then: the same turn with a longer journal goes on, and does not start again
 }
 
 // Response is an HTTP response.
@@ -137,7 +149,7 @@ type Response struct {
 	Body   []byte   // empty for HEAD, 204 and 304
 	Log    string   // a line for the host's log, without a caller's words; usually empty
 
-	// SignatureAt is for a response that was made ahead of a Sign (see Presume): where in Body the signature goes, in
+	// SignatureAt is for a response that was prepared ahead of a Sign: where in Body the signature goes, in
 	// base64, in the place of as many bytes.
 	SignatureAt int
 }
@@ -224,9 +236,14 @@ type Sign struct{ Message []byte }
 // Verify checks an Ed25519 signature (RFC 8032, S below the group order). Result: OK.
 type Verify struct{ Message, PublicKey, Signature []byte }
 
-// Limit takes one from the allowance of a key. Results: OK; Remaining and Reset where the
+// Limit takes one from the allowance of a key, under the policy of this name. Results: OK; Remaining and Reset where the
 // host knows them, Remaining -1 where not.
-type Limit struct{ Key string }
+type Limit struct{ Key, Policy string }
+
+// RateLimit is the header field that says what remains of an allowance (draft-ietf-httpapi-ratelimit-headers).
+func (l Limit) RateLimit(left *Result) Header {
+	return Header{"ratelimit", `"` + l.Policy + `";r=` + strconv.FormatInt(left.Remaining, 10) + ";t=" + strconv.FormatInt(left.Reset, 10)}
+}
 
 func (Exec) effect()   {}
 func (Relay) effect()  {}
@@ -263,6 +280,9 @@ type Result struct {
 // it returns them and true. Otherwise the handler must return at once: the host performs
 // the effects and calls again.
 func (t *Turn) Do(effects ...Effect) ([]Result, bool) {
+	if t.presumes {
+		return nil, false // what comes before is only presumed
+	}
 	end := t.next + len(effects)
 	if end > len(t.Journal) {
 		t.pending = effects
@@ -282,28 +302,20 @@ func (t *Turn) One(effect Effect) (Result, bool) {
 	return results[0], true
 }
 
-// Then asks for an effect, and ends the handler with what next makes of its result. A host that keeps the turn until
-// it has the result spares the work before it: Resume goes on with next. To next it makes no difference, as
-// what it refers to is what a new start would make again.
-func (t *Turn) Then(effect Effect, next func(Result) *Response) *Response {
-	result, ok := t.One(effect)
-	if !ok {
-		t.resume = func() *Response { return t.Then(effect, next) }
-		return nil
-	}
-	return next(result)
-}
-
-// Presume is Then with a next that asks for nothing: its answer is made ahead, as most often all goes well, so that
-// a host that finds it so need not call again. An Exec goes as presumed where it does not fail, a Verify where it is
-// OK as well, a Sign where it gives a signature, which the host puts at SignatureAt.
+// Presume asks for an effect, and ends the handler with what next makes of its result. While there is none, next is
+// called with the result that is presumed, so that the response can be prepared. next may use Presume in turn.
 func (t *Turn) Presume(effect Effect, next func(Result) *Response) *Response {
-	result, ok := t.One(effect)
-	if !ok {
-		t.ready = next(Result{OK: true, Data: unsigned[:]})
-		return nil
+	if !t.presumes {
+		if result, ok := t.One(effect); ok {
+			return next(result)
+		}
+		t.presumes, t.pending = true, t.pending[:0]
 	}
-	return next(result)
+	t.pending = append(t.pending, effect)
+	if r := next(Result{OK: true, Data: unsigned[:], Remaining: -1}); r != nil {
+		t.prepared = r
+	}
+	return nil
 }
 
 // SignatureSize is how many bytes a signature has (RFC 8032, section 5.1.6).
@@ -312,48 +324,43 @@ const SignatureSize = 64
 // unsigned stands for a signature that is not there yet.
 var unsigned [SignatureSize]byte
 
-// made is a response that was made ahead, with the result that it lacks; nil where that is not as presumed.
-func made(ahead *Response, effect Effect, result *Result) *Response {
+// fits reports whether an effect went as presumed, and completes the response with its result.
+func fits(r *Response, effect Effect, result *Result) bool {
 	if result.Failure != None {
-		return nil
+		return false
 	}
-	switch effect.(type) {
+	switch e := effect.(type) {
 	case Verify:
-		if !result.OK {
-			return nil
+		return result.OK
+	case Limit:
+		if result.Remaining >= 0 {
+			field := e.RateLimit(result)
+			r.Set(field.Name, field.Value)
 		}
+		return result.OK
 	case Sign:
 		if len(result.Data) != SignatureSize {
-			return nil
+			return false
 		}
-		base64.StdEncoding.Encode(ahead.Body[ahead.SignatureAt:], result.Data)
+		base64.StdEncoding.Encode(r.Body[r.SignatureAt:], result.Data)
 	}
-	return ahead
+	return true
 }
 
-// Ready is the answer that Presume made ahead; nil where there is none.
-func (t *Turn) Ready() *Response { return t.ready }
+// Prepared is the response that is prepared; nil where there is none.
+func (t *Turn) Prepared() *Response { return t.prepared }
 
-// Resume goes on where Then waits for a result, if the journal has it by now; else the turn is to be handled from its
-// start.
-func (t *Turn) Resume() (r *Response, resumed bool) {
-	if t.resume == nil || len(t.Journal) <= t.next {
-		return nil, false
-	}
-	next := t.resume
-	t.pending, t.resume = nil, nil
-	return next(), true
-}
-
-// Replay has a turn that waits start again with its next round: where more follows than Then or Presume knows of.
-func (t *Turn) Replay() { t.resume, t.ready = nil, nil }
+// Discard gives up what is prepared: where more follows than Presume knows of.
+func (t *Turn) Discard() { t.prepared = nil }
 
 // Outcome is the outcome of a call whose handler returned r: nil while effects are pending.
 func (t *Turn) Outcome(r *Response) Outcome {
 	var o Outcome
 	if r == nil {
-		r = t.ready
-		o.Effects, o.Waits = t.pending, t.resume != nil
+		r, o.Effects = t.prepared, t.pending
+		if t.presumes && r == nil {
+			o.Effects = o.Effects[:1] // the others depend on it
+		}
 	}
 	if r != nil {
 		r.Header = append(r.Header, t.headers...)
@@ -376,7 +383,7 @@ func (t *Turn) SetHeader(name, value string) {
 // Begin makes the turn ready to be handled from its start, for every round.
 func (t *Turn) Begin(s *snapshot.Snapshot) {
 	t.Snapshot, t.ContractURL, t.Contract, t.Failed = s, "", nil, nil
-	t.next, t.pending, t.resume, t.ready, t.ids, t.headers = 0, nil, nil, nil, 0, nil
+	t.next, t.pending, t.presumes, t.prepared, t.ids, t.headers = 0, nil, false, nil, 0, nil
 }
 
 // Run is the loop of a host: it calls handle until there is a response, performing the effects
@@ -385,21 +392,30 @@ func (t *Turn) Begin(s *snapshot.Snapshot) {
 func Run(t *Turn, handle func(*Turn) Outcome, perform func([]Effect) []Result) *Response {
 	for range MaxRounds {
 		outcome := handle(t)
-		if len(outcome.Effects) == 0 {
+		switch {
+		case len(outcome.Effects) == 0:
+			return outcome.Response
+		case len(outcome.Effects) > MaxEffects:
+			return nil
+		case outcome.Response == nil:
+			t.Journal = append(t.Journal, perform(outcome.Effects)...)
+		case t.confirm(outcome, perform):
 			return outcome.Response
 		}
-		if len(outcome.Effects) > MaxEffects {
-			return nil
-		}
-		results := perform(outcome.Effects)
-		if outcome.Response != nil {
-			if r := made(outcome.Response, outcome.Effects[0], &results[0]); r != nil {
-				return r
-			}
-		}
-		t.Journal = append(t.Journal, results...)
 	}
 	return nil
+}
+
+// confirm performs the effects that a prepared response depends on, and reports whether all went as presumed.
+func (t *Turn) confirm(o Outcome, perform func([]Effect) []Result) bool {
+	for i := range o.Effects {
+		results := perform(o.Effects[i : i+1])
+		t.Journal = append(t.Journal, results...)
+		if !fits(o.Response, o.Effects[i], &results[0]) {
+			return false
+		}
+	}
+	return true
 }
 
 // Trailer writes the members that every JSON answer under /api/ ends with.

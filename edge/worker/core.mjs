@@ -4,10 +4,9 @@
 // the variables that begin as zero, the allocator's among them, are put back. Nothing else changes: the core only reads the
 // tables that it begins with, and what load makes, as it must where turns run side by side (the tests hold all of the
 // memory to that). So no request can see what another left behind, and memory that the core does not free is used once
-// only. Only for a turn that waits for a result it stays until that is there, or another turn comes; then the turn starts
-// again. All that a turn is made of lives in its host, so that an instance can be thrown away at any time between two calls.
+// only. All that a turn is made of lives in its host, so that an instance can be thrown away at any time between two calls.
 
-import { copied, decodeFacts, decodeOutcome, encodeResults, encodeTurn, encoder, u32At } from './wire.mjs';
+import { copied, decodeFacts, decodeOutcome, encodeTurn, encoder, u32At } from './wire.mjs';
 
 /**
  * @import { Turn } from './wire.mjs'
@@ -23,7 +22,6 @@ import { copied, decodeFacts, decodeOutcome, encodeResults, encodeTurn, encoder,
  * @property {() => number} loaded
  * @property {(at: number, size: number) => number} handle
  * @property {(at: number, size: number) => number} deliver
- * @property {(at: number, size: number) => number} resume
  */
 
 /** An instance of the module, its snapshot loaded. */
@@ -48,9 +46,6 @@ export class Core {
     const [mutable] = WebAssembly.Module.customSections(module, 'mutable');
     this.variables = new DataView(mutable).getUint32(0, true);
     this.kept = this.memory.slice(this.variables, at);
-    /** The turn that waits for results, after the first this.known of its journal. @type {Turn | undefined} */
-    this.waiting = undefined;
-    this.known = 0;
     /** Where the memory of turns begins. */
     this.heap = this.module.alloc(1);
     this.memory.fill(0, this.module.loaded(), this.heap);
@@ -68,23 +63,12 @@ export class Core {
    * @param {Turn} turn
    */
   call(entry, turn) {
-    let outcome;
-    if (this.waiting === turn) {
-      outcome = decodeOutcome(this.exchange('resume', encodeResults(turn.journal.slice(this.known))));
-    } else {
-      if (this.waiting) this.clear();
-      outcome = decodeOutcome(this.exchange(entry, encodeTurn(turn)));
-    }
-    if (outcome.waits) {
-      this.waiting = turn;
-      this.known = turn.journal.length;
-    } else {
-      this.clear();
-    }
+    const outcome = decodeOutcome(this.exchange(entry, encodeTurn(turn)));
+    this.clear();
     return outcome;
   }
 
-  /** Calls the module with a frame, and gives the one it answers with. It leaves the memory as it is then. @param {Entry | 'resume'} entry @param {Uint8Array} frame */
+  /** Calls the module with a frame, and gives the one it answers with. It leaves the memory as it is then. @param {Entry} entry @param {Uint8Array} frame */
   exchange(entry, frame) {
     const at = this.module.alloc(frame.length);
     this.view().set(frame, at);
@@ -96,7 +80,6 @@ export class Core {
 
   /** Puts the memory back. */
   clear() {
-    this.waiting = undefined;
     const end = this.module.alloc(1);
     this.view().fill(0, this.heap, end);
     this.memory.set(this.kept, this.variables);

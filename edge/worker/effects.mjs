@@ -83,19 +83,18 @@ function writeBase64(signature, b, at) {
 }
 
 /**
- * The answer that was made ahead of an effect, with the result that it lacks; undefined where that is not as presumed.
- * See package core.
+ * Whether an effect went as a prepared answer presumes, which gets what it lacks. See package core.
  * @param {Answer} answer
  * @param {Effect} effect
  * @param {Result} result
  */
-export function made(answer, { kind }, { failure, ok, data }) {
-  if (failure || (kind === 'verify' && !ok)) return undefined;
+export function fits(answer, { kind }, { failure, ok, data }) {
+  if (failure || ((kind === 'verify' || kind === 'limit') && !ok)) return false;
   if (kind === 'sign') {
-    if (data?.length !== SIGNATURE) return undefined;
+    if (data?.length !== SIGNATURE) return false;
     writeBase64(data, answer.body, answer.signatureAt);
   }
-  return answer;
+  return true;
 }
 
 /** @param {Exec} e @param {Env} env @param {ExecutionContext} ctx @returns {Promise<Result>} */

@@ -9,14 +9,12 @@
 //	loaded() u32                   where the memory ends that load made to last
 //	handle(at, size u32) u32       a turn in, its outcome out; see core for the duties of a host
 //	deliver(at, size u32) u32      the same for the outbox
-//	resume(at, size u32) u32       the results that the turn of the last call waits for in, its outcome out
 //
-// load, handle, deliver and resume return the address of a u32 length and so many bytes, the last three 0 where the
+// load, handle and deliver return the address of a u32 length and so many bytes, the last two 0 where the
 // frame is not what it should be.
 //
 // Memory is never freed (the collector is "leaking"): the host puts back the state that it was in after
-// load, once it has read what a call returned; where that is the outcome of a turn that waits, it may leave that until it
-// has resumed the turn. It finds the top of the heap by alloc.
+// load, once it has read what a call returned. It finds the top of the heap by alloc.
 package main
 
 import (
@@ -76,28 +74,7 @@ func call(at unsafe.Pointer, size uint32, answer func(*core.Turn) core.Outcome) 
 	if err != nil {
 		return nil
 	}
-	return round(t, answer)
-}
-
-// waiting is the turn of the last call, where it waits for results.
-var waiting *core.Turn
-
-//go:wasmexport resume
-func resume(at unsafe.Pointer, size uint32) unsafe.Pointer {
-	results, err := wire.DecodeResults(unsafe.Slice((*byte)(at), size))
-	if err != nil || waiting == nil {
-		return nil
-	}
-	waiting.Journal = append(waiting.Journal, results...)
-	return round(waiting, service.Handle)
-}
-
-func round(t *core.Turn, answer func(*core.Turn) core.Outcome) unsafe.Pointer {
 	outcome, room := answer(t), 1024
-	waiting = nil
-	if outcome.Waits {
-		waiting = t
-	}
 	if outcome.Response != nil {
 		room += len(outcome.Response.Body)
 	}

@@ -149,8 +149,7 @@ type driver struct {
 	in  io.Writer
 	out *bufio.Reader
 
-	resumed  int // rounds that went on with a turn that waited
-	presumed int // answers that were made ahead
+	prepared int // answers that were made ahead
 }
 
 // frame is bytes as the driver has them.
@@ -238,8 +237,7 @@ type called struct {
 }
 
 // round calls the module and the core here with a turn. Both must give the same outcome, and the module must find its
-// memory as it was. What the turn gives from its start it must also give where it waited for its last result, and what it
-// gives ahead it must also give from the start when all went as presumed.
+// memory as it was. What is prepared must be what the turn gives when all went as presumed.
 func (d *driver) round(e *edge.Edge, entry string, turn []byte) (core.Outcome, called) {
 	d.t.Helper()
 	handle := map[string]func(*core.Turn) core.Outcome{"handle": e.Handle, "deliver": e.Deliver}[entry]
@@ -266,34 +264,22 @@ func (d *driver) round(e *edge.Edge, entry string, turn []byte) (core.Outcome, c
 	want := wire.AppendOutcome(nil, outcome)
 	got := same(map[string]any{"frame": frame{turn}}, want)
 
-	earlier := decode()
-	if n := len(earlier.Journal); n > 0 {
-		last := earlier.Journal[n-1:]
-		earlier.Journal = earlier.Journal[: n-1 : n-1]
-		before := wire.AppendTurn(nil, earlier)
-		if handle(earlier).Waits {
-			d.resumed++
-			same(map[string]any{"frame": frame{before}, "results": frame{wire.AppendResults(nil, last)}}, want)
-			earlier.Journal = append(earlier.Journal, last...)
-			if here := wire.AppendOutcome(nil, handle(earlier)); !bytes.Equal(here, want) {
-				d.t.Fatalf("%s %.300q:\nresumed here it is %q,\nfrom the start %q", entry, turn, here, want)
-			}
-		}
-	}
-	if ready := outcome.Response; ready != nil && len(outcome.Effects) == 1 {
-		d.presumed++
+	if ready := outcome.Response; ready != nil && len(outcome.Effects) > 0 {
+		d.prepared++
 		signature := make([]byte, core.SignatureSize)
 		for i := range signature {
 			signature[i] = byte(i) + 1
 		}
 		later := decode()
-		later.Journal = append(later.Journal, core.Result{OK: true, Data: signature, Rows: make([][][]any, 3), Changes: []int64{1, 1, 1}})
-		if _, signs := outcome.Effects[0].(core.Sign); signs {
-			base64.StdEncoding.Encode(ready.Body[ready.SignatureAt:], signature)
+		for _, effect := range outcome.Effects {
+			later.Journal = append(later.Journal, core.Result{OK: true, Data: signature, Rows: make([][][]any, 3), Changes: []int64{1, 1, 1}, Remaining: -1})
+			if _, signs := effect.(core.Sign); signs {
+				base64.StdEncoding.Encode(ready.Body[ready.SignatureAt:], signature)
+			}
 		}
 		ahead := wire.AppendOutcome(nil, core.Outcome{Response: ready})
 		if here := wire.AppendOutcome(nil, handle(later)); !bytes.Equal(here, ahead) {
-			d.t.Fatalf("%s %.300q:\nahead it is %q,\nfrom the start %q", entry, turn, ahead, here)
+			d.t.Fatalf("%s %.300q:\nprepared it is %q,\nfrom the start %q", entry, turn, ahead, here)
 		}
 	}
 	return outcome, got
@@ -373,8 +359,8 @@ func TestBothCoresAgree(t *testing.T) {
 			tally(r.entry, outcome)
 		}
 	}
-	t.Logf("%d rounds of transcripts; with those made of them: %v, %d resumed, %d ahead, %d answers %v, effects %v", len(rounds), entries, d.resumed, d.presumed, answers, statuses, effects)
-	if d.resumed < 50 || d.presumed < 100 || entries["handle"] < 1000 || entries["deliver"] < 10 || effects["core.Exec"] < 100 || effects["core.Relay"] < 10 || effects["core.Verify"] < 5 || effects["core.Sign"] < 10 || effects["core.Limit"] < 10 {
+	t.Logf("%d rounds of transcripts; with those made of them: %v, %d prepared, %d answers %v, effects %v", len(rounds), entries, d.prepared, answers, statuses, effects)
+	if d.prepared < 100 || entries["handle"] < 1000 || entries["deliver"] < 10 || effects["core.Exec"] < 100 || effects["core.Relay"] < 10 || effects["core.Verify"] < 5 || effects["core.Sign"] < 10 || effects["core.Limit"] < 10 {
 		t.Errorf("too little was compared: %v %v", entries, effects)
 	}
 }

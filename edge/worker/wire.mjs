@@ -45,9 +45,8 @@
  * @property {number} signatureAt        Where in the body a signature is to be put, if the answer waits for one.
  *
  * @typedef {object} Outcome
- * @property {Answer | undefined} answer  Where there is an effect, the answer if it goes as presumed; see package core.
+ * @property {Answer | undefined} answer  Where there are effects, a prepared one; see package core.
  * @property {Effect[]} effects
- * @property {boolean} waits             Whether the turn waits for the results.
  *
  * @typedef {object} Facts
  * @property {number} maxBody
@@ -72,7 +71,7 @@
 export const REFUSED = 1, TIMEOUT = 2, UNAVAILABLE = 3;
 
 const NULL = 0, INTEGER = 1, TEXT = 2;
-const RESPONSE = 0, WAITS = 2, PRESUMES = 3, KINDS = 4;
+const RESPONSE = 0, PREPARED = 2, KINDS = 3;
 const HIGH = 2 ** 32;
 
 export const encoder = new TextEncoder();
@@ -181,16 +180,6 @@ export function encodeTurn(t) {
   u8(t.limiter ? 1 : 0);
   u32(0); // its port: it has no address of its own on loopback
   results(t.journal);
-  return buffer.subarray(0, end);
-}
-
-/**
- * Writes the results of effects. The frame is valid until the next one is written.
- * @param {Result[]} list
- */
-export function encodeResults(list) {
-  end = 0;
-  results(list);
   return buffer.subarray(0, end);
 }
 
@@ -379,13 +368,9 @@ class Reader {
   outcome() {
     const kind = this.u8();
     if (kind >= KINDS) throw new RangeError('an outcome is of an unknown kind');
-    switch (kind) {
-      case RESPONSE:
-        return { answer: this.answer(0), effects: [], waits: false };
-      case PRESUMES:
-        return { effects: [this.effect()], answer: this.answer(this.u32()), waits: false };
-    }
-    return { answer: undefined, effects: this.list(this.effect), waits: kind === WAITS };
+    if (kind === RESPONSE) return { answer: this.answer(0), effects: [] };
+    const effects = this.list(this.effect);
+    return { effects, answer: kind === PREPARED ? this.answer(this.u32()) : undefined };
   }
 
   /**

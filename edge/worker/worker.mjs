@@ -9,7 +9,7 @@ import snapshot from './snapshot.txt';
 import constantsText from './constants.txt';
 import { redirect } from './apex.mjs';
 import { Core } from './core.mjs';
-import { hasLimiter, headersOf, made, perform, read, signer, signerOf } from './effects.mjs';
+import { fits, hasLimiter, headersOf, perform, read, signer, signerOf } from './effects.mjs';
 import { left } from './store.mjs';
 import { decoder, encoder, nothing } from './wire.mjs';
 
@@ -44,16 +44,25 @@ function round(entry, turn) {
  */
 async function run(entry, turn, outcome, facts, env, ctx) {
   let feeds = false;
+  /** Performs effects side by side. @param {Effect[]} effects */
+  const step = async (effects) => {
+    const results = effects.length === 1 ? [await perform(effects[0], facts, env, ctx)] : await Promise.all(effects.map((effect) => perform(effect, facts, env, ctx)));
+    feeds ||= effects.some((effect, i) => feedsOutbox(effect, results[i]));
+    turn.journal.push(...results);
+    return results[0];
+  };
   try {
     for (let n = 1; n <= facts.maxRounds; n++) {
       const { answer, effects } = outcome;
       if (answer && effects.length === 0) return answer;
       if (effects.length === 0 || effects.length > facts.maxEffects) break;
-      const results = effects.length === 1 ? [await perform(effects[0], facts, env, ctx)] : await Promise.all(effects.map((effect) => perform(effect, facts, env, ctx)));
-      feeds ||= effects.some((effect, i) => feedsOutbox(effect, results[i]));
-      const whole = answer && made(answer, effects[0], results[0]);
-      if (whole) return whole;
-      turn.journal.push(...results);
+      if (answer) {
+        let done = 0;
+        while (done < effects.length && fits(answer, effects[done], await step([effects[done]]))) done++;
+        if (done === effects.length) return answer;
+      } else {
+        await step(effects);
+      }
       outcome = round(entry, turn);
     }
     throw new Error('a turn asked for too much');

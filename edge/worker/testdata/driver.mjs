@@ -3,9 +3,7 @@
 //
 //   {"load": TEXT}                      {"frame": facts, "fault": "…"}; what follows is called with this snapshot
 //   {"call": ENTRY, "frame": turn}      {"frame": outcome, "changed": n, "stack": n, "memory": n}, or {"trap": "…"}
-//   {…, "results": results}             the same; the outcome is that of the results where the turn waits for them
 //   {"encode": TURN}                    {"frame": turn}
-//   {"encodeResults": [RESULT, …]}      {"frame": results}
 //   {"outcome": FRAME}                  {"value": what is read of it, "misread": [its beginnings that are read too]}
 //   {"vary": FRAME, "at": n, "times": n}  {"kept": n}: bytes that are kept once an outcome was read so often, each time with
 //                                       another number at that place
@@ -19,7 +17,7 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 
 import { Core } from '../core.mjs';
-import { decodeOutcome, encodeResults, encodeTurn } from '../wire.mjs';
+import { decodeOutcome, encodeTurn } from '../wire.mjs';
 
 setFlagsFromString('--expose-gc');
 const gc = runInNewContext('gc');
@@ -46,14 +44,12 @@ function renew() {
   before = Buffer.from(core.memory);
 }
 
-const WAITS = 2;
 const copy = (bytes, at, end) => bytes.slice(at, end);
 
-function call(entry, frame, results) {
+function call(entry, frame) {
   const base = core.module.base();
   core.memory.fill(0, 0, base); // the stack
-  let outcome = core.exchange(entry, frame, copy);
-  if (results && outcome[0] === WAITS) outcome = core.exchange('resume', results, copy);
+  const outcome = core.exchange(entry, frame, copy);
   core.clear();
   const after = Buffer.from(core.memory.buffer);
   const least = Math.min(after.length, before.length);
@@ -84,14 +80,13 @@ function answer(request) {
   }
   if (request.call) {
     try {
-      return call(request.call, request.frame, request.results);
+      return call(request.call, request.frame);
     } catch (e) {
       renew();
       return { trap: e.message };
     }
   }
   if (request.encode) return { frame: encodeTurn(request.encode) };
-  if (request.encodeResults) return { frame: encodeResults(request.encodeResults) };
   if (request.vary) {
     const { vary, at, times } = request, before = keptBytes();
     for (let i = 0; i < times; i++) {

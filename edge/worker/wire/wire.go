@@ -13,10 +13,7 @@
 //	value    u8 kind: 0 null; 1 i64; 2 text
 //	outcome  u8 kind: 0 response: u32 status, fields, bytes body, text log
 //	                  1 effects: list of effect
-//	                  2 effects of a turn that waits for their results: list of effect
-//	                  3 an effect, and the response where it goes as presumed: effect, u32 place of the signature,
-//	                    then as for 0
-//	results  list of result
+//	                  2 a prepared response: list of effect, u32 place of the signature, then as for 0
 //	facts    text error: what is wrong with the snapshot; where it is empty, so is the rest:
 //	         u32 most bytes of a body, u32 most rounds, u32 most effects, list of text headers of a read, of
 //	         one with a query, of other methods, of messages,
@@ -56,7 +53,7 @@ var ErrFrame = errors.New("decode frame: it is cut off, has bytes left over, or 
 
 const (
 	kindNull, kindInteger, kindText                                             = 0, 1, 2
-	kindResponse, kindEffects, kindWaits, kindPresumes, outcomeKind             = 0, 1, 2, 3, 4
+	kindResponse, kindEffects, kindPrepared, outcomeKind                        = 0, 1, 2, 3
 	kindExec, kindRelay, kindFetch, kindSign, kindVerify, kindLimit, effectKind = 0, 1, 2, 3, 4, 5, 6
 )
 
@@ -74,14 +71,9 @@ func AppendTurn(b []byte, t *core.Turn) []byte {
 	b = texts(b, t.Host.Extra)
 	b = text(text(b, t.Host.Client), t.Host.PublicKey)
 	b = flag(flag(b, t.Host.KeyFault), t.Host.Limiter)
-	return AppendResults(u32(b, t.Host.Port), t.Journal)
-}
-
-// AppendResults appends the results of effects.
-func AppendResults(b []byte, results []core.Result) []byte {
-	b = u32(b, len(results))
-	for i := range results {
-		b = appendResult(b, &results[i])
+	b = u32(u32(b, t.Host.Port), len(t.Journal))
+	for i := range t.Journal {
+		b = appendResult(b, &t.Journal[i])
 	}
 	return b
 }
@@ -116,9 +108,7 @@ func AppendOutcome(b []byte, o core.Outcome) []byte {
 	case len(o.Effects) == 0 && o.Response != nil:
 		return response(append(b, kindResponse), o.Response)
 	case o.Response != nil:
-		return response(u32(effect(append(b, kindPresumes), o.Effects[0]), o.Response.SignatureAt), o.Response)
-	case o.Waits:
-		return effects(append(b, kindWaits), o.Effects)
+		return response(u32(effects(append(b, kindPrepared), o.Effects), o.Response.SignatureAt), o.Response)
 	}
 	return effects(append(b, kindEffects), o.Effects)
 }
@@ -239,16 +229,6 @@ func DecodeTurn(frame []byte) (*core.Turn, error) {
 	return t, nil
 }
 
-// DecodeResults reads the results of effects. It aliases the frame. On an error, ErrFrame, there are none.
-func DecodeResults(frame []byte) ([]core.Result, error) {
-	d := decoder{rest: frame}
-	results := d.results()
-	if !d.done() {
-		return nil, ErrFrame
-	}
-	return results, nil
-}
-
 // The least bytes that an item takes: they bound how many a frame can hold.
 const (
 	minText   = 4
@@ -284,16 +264,16 @@ func DecodeOutcome(frame []byte) (core.Outcome, error) {
 	var o core.Outcome
 	kind := d.below(outcomeKind)
 	signatureAt := 0
-	switch kind {
-	case kindEffects, kindWaits:
-		o.Waits = kind == kindWaits
+	if kind != kindResponse {
 		for n := d.count(1); n > 0; n-- {
 			o.Effects = append(o.Effects, d.effect())
 		}
-	case kindPresumes:
-		o.Effects, signatureAt = []core.Effect{d.effect()}, d.u32()
 	}
-	if kind == kindResponse || kind == kindPresumes {
+	if kind == kindPrepared {
+		d.failed = d.failed || len(o.Effects) == 0
+		signatureAt = d.u32()
+	}
+	if kind != kindEffects {
 		o.Response = &core.Response{Status: d.u32(), Header: d.fields(), Body: d.bytes(), Log: d.text(), SignatureAt: signatureAt}
 	}
 	if !d.done() {

@@ -90,8 +90,7 @@ func outcomes() (frames [][]byte) {
 		exampleOutcome(),
 		{},
 		{Response: &core.Response{Status: 200, Body: []byte(`{"a":"é"}`), Log: "x"}},
-		{Effects: []core.Effect{core.Limit{Key: "k"}}, Waits: true},
-		{Effects: []core.Effect{core.Sign{Message: []byte("m")}}, Response: &core.Response{Status: 200, Body: make([]byte, 99), SignatureAt: 5}},
+		{Effects: []core.Effect{core.Limit{Key: "k"}, core.Sign{Message: []byte("m")}}, Response: &core.Response{Status: 200, Body: make([]byte, 99), SignatureAt: 5}},
 		{Effects: []core.Effect{
 			core.Exec{Statements: []core.Statement{{SQL: "SELECT ?", Args: []any{nil, int64(7), "é"}}, {}}},
 			core.Relay{Message: core.Message{ID: "1", Subject: "s", Text: "t\n", Records: []string{"a", ""}}},
@@ -106,23 +105,8 @@ func outcomes() (frames [][]byte) {
 	return frames
 }
 
-// results are the seeds of results.
-func results() (frames [][]byte) {
-	for _, frame := range turns() {
-		t, err := wire.DecodeTurn(frame)
-		if err != nil {
-			panic(err)
-		}
-		frames = append(frames, wire.AppendResults(nil, t.Journal))
-	}
-	return frames
-}
-
 // FuzzDecodeTurn: a frame is read whole and written back as it was, or there is no turn.
 func FuzzDecodeTurn(f *testing.F) { fuzz(f, turns(), wire.DecodeTurn, wire.AppendTurn) }
-
-// FuzzDecodeResults is the same for results.
-func FuzzDecodeResults(f *testing.F) { fuzz(f, results(), wire.DecodeResults, wire.AppendResults) }
 
 // FuzzDecodeOutcome is the same for outcomes.
 func FuzzDecodeOutcome(f *testing.F) { fuzz(f, outcomes(), wire.DecodeOutcome, wire.AppendOutcome) }
@@ -151,7 +135,6 @@ func TestTruncated(t *testing.T) {
 		read   func([]byte) error
 	}{
 		{"turn", turns(), func(b []byte) error { _, err := wire.DecodeTurn(b); return err }},
-		{"results", results(), func(b []byte) error { _, err := wire.DecodeResults(b); return err }},
 		{"outcome", outcomes(), func(b []byte) error { _, err := wire.DecodeOutcome(b); return err }},
 	} {
 		for _, frame := range kind.frames {
@@ -171,10 +154,9 @@ func TestTruncated(t *testing.T) {
 func TestCounts(t *testing.T) {
 	read := func(frame []byte) {
 		wire.DecodeTurn(frame)
-		wire.DecodeResults(frame)
 		wire.DecodeOutcome(frame)
 	}
-	for _, frame := range slices.Concat(turns(), results(), outcomes()) {
+	for _, frame := range slices.Concat(turns(), outcomes()) {
 		for at := range len(frame) - 3 {
 			large := bytes.Clone(frame)
 			binary.LittleEndian.PutUint32(large[at:], 1<<20)
