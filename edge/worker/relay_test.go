@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"anteroom/edge/edgetest"
 )
@@ -82,7 +83,10 @@ func TestRelayResults(t *testing.T) {
 		status, err := strconv.Atoi(r.URL.Path[1:])
 		switch {
 		case err != nil:
-			<-r.Context().Done()
+			select {
+			case <-r.Context().Done():
+			case <-time.After(5 * time.Second):
+			}
 			return
 		case status == 0:
 			panic(http.ErrAbortHandler) // the connection is closed
