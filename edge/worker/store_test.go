@@ -355,3 +355,45 @@ export default {
 		}
 	}
 }
+
+// TestOthersLeaveRoom: what goes along with the calls of an invocation never takes the queries that its own writes need.
+func TestOthersLeaveRoom(t *testing.T) {
+	t.Parallel()
+	o := bound(t, edgetest.Snapshot())
+	o.Main = `import { transact } from './store.mjs';
+const real = setTimeout, answer = { results: [], meta: { changes: 1 } };
+const ends = [], made = [];
+const run = (statements, count, hold, ctx = { waitUntil() {} }) => {
+  const call = (n, answers) => {
+    count.push(n);
+    return hold ? new Promise((resolve) => ends.push(() => resolve(answers))) : Promise.resolve(answers);
+  };
+  return transact(Array(statements).fill({ sql: '', args: [] }), {
+    prepare: () => ({ bind: () => ({ all: () => call(1, answer) }) }),
+    batch: (list) => call(list.length, list.map(() => answer)),
+  }, ctx);
+};
+export default {
+  async fetch(request) {
+    const { writes, statements } = await request.json();
+    const calls = [run(1, [], true), run(1, [], true)]; // no more are made meanwhile
+    globalThis.setTimeout = () => {}; // so that the others only wait
+    for (let i = 0; i < 500; i++) run(1, []);
+    globalThis.setTimeout = real;
+    for (const end of ends) end();
+    await Promise.all(calls);
+    const ctx = { waitUntil() {} };
+    for (let i = 0; i < writes; i++) await run(statements, made, false, ctx);
+    return Response.json({ made });
+  },
+};`
+	_, got := start(t, o).do("POST", "/", fmt.Sprintf(`{"writes":%d,"statements":3}`, edgetest.Snapshot().BatchWrites))
+	sum := 0.0
+	made, _ := got["made"].([]any)
+	for _, n := range made {
+		sum += n.(float64)
+	}
+	if len(made) != int(edgetest.Snapshot().BatchWrites) || made[0].(float64) <= 3 || sum > queryLimit {
+		t.Errorf("%v: %v queries, want more than its own in the first call, and %d at most in all", made, sum, queryLimit)
+	}
+}
