@@ -281,7 +281,7 @@ func TestEffects(t *testing.T) {
 		core.Relay{Message: core.Message{ID: "id", Subject: "s", Text: "t"}},
 		core.Relay{Message: core.Message{ID: "id", Subject: "s\nx"}},
 	}
-	got := h.perform(on, effects)
+	got := h.perform(on, effects, h.sendMail)
 	want := []string{
 		"Rows:[[[7]]]", "Data:" + fmt.Sprint([]byte(signature)), "OK:true", "OK:false", "OK:false", "OK:false", "OK:false",
 		"Status:200 Data:" + fmt.Sprint([]byte("POST 1 b")), "Status:302", "Failure:timeout", "Failure:refused",
@@ -292,10 +292,10 @@ func TestEffects(t *testing.T) {
 			t.Errorf("effect %d: %s, want %s", i, text, want[i])
 		}
 	}
-	if r := h.perform(on, []core.Effect{core.Limit{Key: "k"}}); !r[0].OK || r[0].Remaining != 0 {
+	if r := h.perform(on, []core.Effect{core.Limit{Key: "k"}}, h.sendMail); !r[0].OK || r[0].Remaining != 0 {
 		t.Errorf("first write: %+v", r)
 	}
-	if r := h.perform(on, []core.Effect{core.Limit{Key: "k"}}); r[0].OK {
+	if r := h.perform(on, []core.Effect{core.Limit{Key: "k"}}, h.sendMail); r[0].OK {
 		t.Errorf("second write: %+v", r)
 	}
 	if entries, _ := os.ReadDir(filepath.Join(h.config.Data, "mail", "new")); len(entries) != 1 {
@@ -309,7 +309,7 @@ func TestEffects(t *testing.T) {
 		return text(200, "limiter %v key %q", t.Host.Limiter, t.Host.PublicKey)
 	}})
 	for _, effect := range []core.Effect{core.Sign{}, core.Relay{}, core.Limit{Key: "k"}} {
-		if r := bare.perform(bare.site.Load(), []core.Effect{effect}); r[0].Failure != core.Unavailable {
+		if r := bare.perform(bare.site.Load(), []core.Effect{effect}, bare.sendMail); r[0].Failure != core.Unavailable {
 			t.Errorf("%T: %+v", effect, r)
 		}
 	}

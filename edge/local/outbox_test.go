@@ -32,7 +32,7 @@ func register(t *testing.T, h *Host, name string) {
 	on := h.site.Load()
 	body := `{"agent_name":"` + name + `","owner_email":"` + name + `@example.org"}`
 	turn := h.turn(on, core.Request{Method: "POST", Target: "/api/waitlist", Host: "www.example.org", Body: []byte(body)}, "")
-	if r := h.run(on, turn, on.edge.Handle); r == nil || r.Status != 200 {
+	if r := h.run(on, turn, on.edge.Handle, h.sendSoon); r == nil || r.Status != 200 {
 		t.Fatalf("register %s: %+v", name, r)
 	}
 }
@@ -160,7 +160,7 @@ func TestOutboxSurvivesADeadRun(t *testing.T) {
 	on := h.site.Load()
 	turn := h.turn(on, core.Request{Host: "www.example.org"}, "")
 	claim := on.edge.Deliver(turn).Effects
-	turn.Journal = append(turn.Journal, h.perform(on, claim)...)
+	turn.Journal = append(turn.Journal, h.perform(on, claim, h.sendMail)...)
 	if sent, ok := on.edge.Deliver(turn).Effects[0].(core.Relay); !ok || len(sent.Message.Records) != 1 {
 		t.Fatal("the claimed row is not sent")
 	}

@@ -302,7 +302,7 @@ func TestEraseLeavesNothing(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	address := regexp.MustCompile(`lark\d{6}@example\.org`)
 	var erasures, left int
-	for range 40 {
+	for range 25 {
 		dir := t.TempDir()
 		s := openStore(t, filepath.Join(dir, databaseFile))
 		s.alone(func() { s.control("PRAGMA synchronous = OFF") }) // what is written counts here, not when

@@ -475,11 +475,36 @@ func alone(err error) bool {
 	return false
 }
 
-// syncDir brings the names in a folder to disk.
+// syncFile brings a file or the names in a folder to the disk. Tests watch it.
+var syncFile = (*os.File).Sync
+
+// syncDir brings the names in a folder to the disk.
 func syncDir(path string) error {
 	dir, err := os.Open(path)
 	if err != nil {
 		return err
 	}
-	return errors.Join(dir.Sync(), dir.Close())
+	return errors.Join(syncFile(dir), dir.Close())
+}
+
+// makeFolder makes a folder, and those above it that are missing, for this user alone. The name of each that it made is on
+// disk when it returns: what is stored in a folder is worth nothing if a loss of power takes the folder.
+func makeFolder(path string) error {
+	path = filepath.Clean(path)
+	err := os.Mkdir(path, 0o700)
+	if errors.Is(err, fs.ErrNotExist) {
+		if err := makeFolder(filepath.Dir(path)); err != nil {
+			return err
+		}
+		err = os.Mkdir(path, 0o700)
+	}
+	if errors.Is(err, fs.ErrExist) {
+		if info, wrong := os.Stat(path); wrong != nil || info.IsDir() {
+			return wrong
+		}
+	}
+	if err != nil {
+		return err
+	}
+	return syncDir(filepath.Dir(path))
 }
