@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -134,4 +135,51 @@ func register(client *http.Client, address, name string) (id string, err error) 
 		return "", fmt.Errorf("register %s: %s", name, r.Status)
 	}
 	return answer.ID, nil
+}
+
+// atStart calls a function when the program says that it serves, before it goes on.
+type atStart func()
+
+func (f atStart) Write(p []byte) (int, error) {
+	if bytes.HasPrefix(p, []byte("serving ")) {
+		f()
+	}
+	return len(p), nil
+}
+
+// An edit that is made after the content was read, and before the watch over it begins, is served too.
+func TestServeWatchesFromItsStart(t *testing.T) {
+	t.Setenv("SOURCE_DATE_EPOCH", now)
+	dir := t.TempDir()
+	content := filepath.Join(dir, "content")
+	if err := os.CopyFS(content, os.DirFS("../../content")); err != nil {
+		t.Fatal(err)
+	}
+	o := &serveOptions{
+		content: content, public: filepath.Join(dir, "public"), data: filepath.Join(dir, "data"), address: "127.0.0.1:0", follow: true,
+	}
+	edit := atStart(func() {
+		name := filepath.Join(content, "service.yaml")
+		text, err := os.ReadFile(name)
+		if changed := bytes.ReplaceAll(text, []byte("search: true"), []byte("search: false")); err != nil || bytes.Equal(changed, text) || os.WriteFile(name, changed, 0o600) != nil {
+			t.Errorf("the content cannot be edited: %v", err)
+		}
+	})
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan error)
+	go func() { ended <- serve(ctx, newTerminal(nil, edit, io.Discard), o) }()
+	served := func() bool {
+		text, err := os.ReadFile(filepath.Join(o.public, "robots.txt"))
+		return err == nil && bytes.Contains(text, []byte("search=no"))
+	}
+	for end := time.Now().Add(10 * time.Second); !served(); time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Error("an edit at the start is not served")
+			break
+		}
+	}
+	stop()
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
 }

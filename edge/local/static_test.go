@@ -2,12 +2,18 @@ package local
 
 import (
 	"compress/gzip"
+	"errors"
 	"io"
+	"io/fs"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"testing/fstest"
+
+	"golang.org/x/sys/unix"
 )
 
 const headersFile = `# comment
@@ -142,6 +148,84 @@ func TestHeadersFaults(t *testing.T) {
 	for _, want := range []string{"_headers:1:", "_headers:2:", "_headers:4:", "_headers:5:"} {
 		if !strings.Contains(err.Error(), want) {
 			t.Errorf("%q lacks %s", err, want)
+		}
+	}
+}
+
+// TestReadFolderExchanged exchanges the folder as publishing does, at the moment when half of it has been read: what is served is one
+// tree or the other.
+func TestReadFolderExchanged(t *testing.T) {
+	if _, err := ReadFolder(filepath.Join(t.TempDir(), "none")); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("no folder: %v", err)
+	}
+	removed := func(path string) error { return os.RemoveAll(path) }
+	kept := func(string) error { return nil }
+	for name, exchange := range map[string]func(public, next, aside string) error{
+		"in one step": func(public, next, _ string) error {
+			return unix.Renameat2(unix.AT_FDCWD, next, unix.AT_FDCWD, public, unix.RENAME_EXCHANGE)
+		},
+		"in one step, and back": func(public, next, _ string) error {
+			for range 2 {
+				if err := unix.Renameat2(unix.AT_FDCWD, next, unix.AT_FDCWD, public, unix.RENAME_EXCHANGE); err != nil {
+					return err
+				}
+			}
+			return nil
+		},
+		"in two renames": func(public, next, aside string) error {
+			return errors.Join(os.Rename(public, aside), os.Rename(next, public))
+		},
+		"the first rename alone": func(public, _, aside string) error { return os.Rename(public, aside) },
+	} {
+		for what, old := range map[string]func(string) error{"removed": removed, "kept": kept} {
+			t.Run(name+", old tree "+what, func(t *testing.T) {
+				dir := t.TempDir()
+				public, next, aside := filepath.Join(dir, "public"), filepath.Join(dir, "next"), filepath.Join(dir, "aside")
+				for folder, version := range map[string]string{public: "old", next: "new"} {
+					for _, file := range []string{"a.txt", "b/a.txt", "b/z.txt", "y/only-" + version + ".txt", "z.txt"} {
+						if err := errors.Join(os.MkdirAll(filepath.Dir(filepath.Join(folder, file)), 0o700), os.WriteFile(filepath.Join(folder, file), []byte(version), 0o600)); err != nil {
+							t.Fatal(err)
+						}
+					}
+				}
+				// Reading waits at this file until it is written.
+				pause := filepath.Join(public, "b", "m")
+				if err := unix.Mkfifo(pause, 0o600); err != nil {
+					t.Fatal(err)
+				}
+				exchanged := make(chan error)
+				go func() {
+					f, err := os.OpenFile(pause, os.O_WRONLY, 0)
+					if err == nil {
+						err = exchange(public, next, aside)
+					}
+					if err == nil && name != "in one step, and back" {
+						err = errors.Join(old(aside), old(next))
+					}
+					if name == "the first rename alone" { // the second comes when the reader has found nothing
+						f.Close()
+						os.MkdirAll(next, 0o700)
+						os.WriteFile(filepath.Join(next, "a.txt"), []byte("new"), 0o600)
+						exchanged <- errors.Join(err, os.Rename(next, public))
+						return
+					}
+					os.Remove(filepath.Join(public, "b", "m")) // where it was exchanged back: the next reading need not wait
+					exchanged <- errors.Join(err, f.Close())
+				}()
+				s, err := ReadFolder(public)
+				if err := errors.Join(err, <-exchanged); err != nil {
+					t.Fatal(err)
+				}
+				want := string(s.pages["/a.txt"].body)
+				for path, page := range s.pages {
+					if path != "/b/m" && string(page.body) != want {
+						t.Errorf("%s is %s beside a %s /a.txt", path, page.body, want)
+					}
+				}
+				if name != "the first rename alone" && (s.pages["/z.txt"] == nil || s.pages["/y/only-"+want+".txt"] == nil) {
+					t.Errorf("of the %s tree there are only %d documents", want, len(s.pages))
+				}
+			})
 		}
 	}
 }
