@@ -23,6 +23,8 @@ func TestServeKilled(t *testing.T) {
 	data := t.TempDir()
 	server, address := startServer(t, data)
 
+	ctx, giveUp := context.WithTimeout(t.Context(), 2*time.Minute) // a server that does not answer is not waited for
+	defer giveUp()
 	client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: connections, MaxConnsPerHost: connections}}
 	names := make(chan string)
 	answered := map[string]string{} // name to record id
@@ -32,7 +34,7 @@ func TestServeKilled(t *testing.T) {
 	for range connections {
 		all.Go(func() {
 			for name := range names {
-				id, err := register(client, address, name)
+				id, err := register(ctx, client, address, name)
 				if err != nil {
 					continue // it was killed
 				}
@@ -50,13 +52,14 @@ func TestServeKilled(t *testing.T) {
 	}
 	close(names)
 	all.Wait()
+	kill()
 	server.Wait()
 	if len(answered) < wanted/2 || len(answered) == wanted {
 		t.Fatalf("%d of %d were answered: it was not killed in their middle", len(answered), wanted)
 	}
 
 	_, address = startServer(t, data) // it starts again by itself
-	if _, err := register(client, address, "lark-after"); err != nil {
+	if _, err := register(ctx, client, address, "lark-after"); err != nil {
 		t.Error(err)
 	}
 	var list, faults bytes.Buffer
@@ -119,8 +122,13 @@ func startServer(t *testing.T, data string) (server *exec.Cmd, address string) {
 }
 
 // register registers a name and returns the id of its record.
-func register(client *http.Client, address, name string) (id string, err error) {
-	r, err := client.Post(address+"/api/waitlist", "application/json", strings.NewReader(`{"agent_name":"`+name+`"}`))
+func register(ctx context.Context, client *http.Client, address, name string) (id string, err error) {
+	sent, err := http.NewRequestWithContext(ctx, "POST", address+"/api/waitlist", strings.NewReader(`{"agent_name":"`+name+`"}`))
+	if err != nil {
+		return "", err
+	}
+	sent.Header.Set("Content-Type", "application/json")
+	r, err := client.Do(sent)
 	if err != nil {
 		return "", err
 	}

@@ -199,13 +199,13 @@ func TestFetchIsBoundedInTime(t *testing.T) {
 
 // Of many who fire at once, one sends. Who comes while it has not ended is told to ask again.
 func TestSignalIsSentOnce(t *testing.T) {
-	arrived, release := make(chan struct{}, 1), make(chan struct{})
+	const callers = 8
+	arrived, release := make(chan struct{}, callers), make(chan struct{})
 	slow, calls := upstream(t, func(http.ResponseWriter, *http.Request) {
 		arrived <- struct{}{}
 		<-release
 	})
 	_, base := signalHost(t, testKey, slow)
-	const callers = 8
 	var all sync.WaitGroup
 	var fired, underWay, replayed atomic.Int32
 	fire := func() {
@@ -225,7 +225,7 @@ func TestSignalIsSentOnce(t *testing.T) {
 		all.Go(fire)
 	}
 	<-arrived
-	for underWay.Load() < callers-1 {
+	for end := time.Now().Add(10 * time.Second); underWay.Load() < callers-1 && calls.Load() == 1 && time.Now().Before(end); {
 		time.Sleep(time.Millisecond)
 	}
 	close(release)
