@@ -23,6 +23,7 @@ import (
 	"time"
 
 	"anteroom/edge/core"
+	"anteroom/edge/outbox"
 	"anteroom/edge/snapshot"
 )
 
@@ -33,10 +34,10 @@ var mailSnapshot = &snapshot.Snapshot{
 
 func message() core.Message {
 	m := core.Message{
-		ID: strings.Repeat("ab", 16), Subject: "[registration] 60 records",
+		ID: strings.Repeat("ab", 16), Subject: "[registration] many records",
 		Text: "Zoë wrote:\n> .\n> " + strings.Repeat("long ", 300) + "\n>  From here\n.\nend = 1\n",
 	}
-	for i := range 60 {
+	for i := range core.MaxRecords {
 		m.Records = append(m.Records, fmt.Sprintf("%032x", i))
 	}
 	return m
@@ -301,9 +302,13 @@ func TestTLS(t *testing.T) {
 	}
 }
 
-// TestSMTPTimes: a request is answered long before a mail server has to, and a transaction ends before its message is due again.
+// TestSMTPTimes: a request is answered long before a mail server has to, and a transaction ends before another run may send its
+// message again.
 func TestSMTPTimes(t *testing.T) {
 	steps := protocolTimes
+	if lease := outbox.LeaseSeconds * time.Second; steps.total+quitTimeout >= lease {
+		t.Errorf("a transaction of %v outlasts its lease of %v", steps.total, lease)
+	}
 	if relayPause >= steps.data || relayPause >= writeTimeout || relayPause >= shutdownTimeout || steps.total <= steps.end {
 		t.Errorf("%+v, and a request waits for %v", steps, relayPause)
 	}

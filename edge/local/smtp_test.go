@@ -10,11 +10,13 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"anteroom/edge/core"
 )
 
 // smtpServer speaks SMTP, and refuses what the protocol lets a server refuse: lines of more than 1,000 octets or that do not end
 // in CRLF, content that is not dot-stuffed or has octets beyond ASCII (RFC 5321, sections 4.5.2 and 4.5.3.1), commands in
-// a wrong order, and header values over 2,048 bytes, as mail services do.
+// a wrong order, and header values over core.MaxHeaderValue, as mail services do.
 type smtpServer struct {
 	tls      *tls.Config
 	implicit bool // TLS from the first byte; else a server that has tls offers STARTTLS
@@ -227,7 +229,7 @@ func (s *smtpSession) content() (goOn bool, err error) {
 			} else {
 				value = len(first)
 			}
-			if value > 2048 && wrong == "" {
+			if value > core.MaxHeaderValue && wrong == "" {
 				wrong = "554 5.6.0 header value too long"
 			}
 		}
