@@ -15,6 +15,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -494,6 +495,69 @@ func TestSlowClient(t *testing.T) {
 		if errors.Is(err, os.ErrDeadlineExceeded) || !strings.HasPrefix(string(answer), want) || strings.Contains(string(answer), "whole: true") || want != "" && !strings.Contains(string(answer), "Connection: close") {
 			t.Errorf("%q: %q (%v)", begin, answer, err)
 		}
+	}
+}
+
+// TestServerTimes: no client holds a connection for long, whichever part of a request or an answer it is slow with.
+func TestServerTimes(t *testing.T) {
+	h, _ := open(t, Config{}, fake{})
+	for name, limit := range map[string]time.Duration{
+		"head": h.server.ReadHeaderTimeout, "request": h.server.ReadTimeout, "answer": h.server.WriteTimeout, "pause": h.server.IdleTimeout,
+	} {
+		if limit <= 0 || limit > 2*time.Minute {
+			t.Errorf("%s: %v", name, limit)
+		}
+	}
+}
+
+// TestBrokenBody: after a body that broke off nothing on its connection is taken for another request, and the client is told.
+func TestBrokenBody(t *testing.T) {
+	h, log := open(t, Config{}, fake{})
+	h.server.ReadTimeout = 200 * time.Millisecond
+	address, _ := serve(t, h)
+	const smuggled = "POST /api/waitlist HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 21\r\n\r\n{\"agent_name\":\"lark\"}"
+	for what, request := range map[string]string{
+		"ends too soon": "Content-Length: 1000\r\n\r\n{}", "stands still": "Content-Length: 1000\r\n\r\n{}",
+		"is badly framed": "Transfer-Encoding: chunked\r\n\r\nno chunk\r\n" + smuggled,
+		"is too large":    "Content-Length: " + strconv.Itoa(1<<20) + "\r\n\r\n" + strings.Repeat(" ", 1<<20) + smuggled,
+	} {
+		conn, err := net.Dial("tcp", address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close()
+		go func() {
+			io.WriteString(conn, "POST /api/waitlist HTTP/1.1\r\nHost: localhost\r\n"+request)
+			if what != "stands still" {
+				conn.(*net.TCPConn).CloseWrite()
+			}
+		}()
+		conn.SetReadDeadline(time.Now().Add(10 * time.Second))
+		answers, err := io.ReadAll(conn)
+		if text := string(answers); errors.Is(err, os.ErrDeadlineExceeded) || strings.Count(text, "HTTP/1.1 ") != 1 || strings.Contains(text, "HTTP/1.1 200") || !strings.Contains(text, "Connection: close\r\n") {
+			t.Errorf("a body that %s: %s (%v)", what, text, err)
+		}
+	}
+	if n := count(t, h.store, "registrations"); n != 0 {
+		t.Errorf("%d registrations, log %s", n, log)
+	}
+}
+
+// TestLogOfTheCore: what the core has to say stands in the log: "count it by hand" is all that is left of some records.
+func TestLogOfTheCore(t *testing.T) {
+	h, log := open(t, Config{}, fake{})
+	address, _ := serve(t, h)
+	put(t, h.store, "DROP TABLE suggestions")
+	if status, body := suggest(t, address); status != http.StatusOK || !strings.Contains(body, `"recorded":false`) {
+		t.Errorf("%d %s", status, body)
+	}
+	if !strings.Contains(log.String(), "was relayed and not recorded: count it by hand") {
+		t.Errorf("log %s", log)
+	}
+	put(t, h.store, "DROP TABLE outbox")
+	h.deliverOne()
+	if !strings.Contains(log.String(), "outbox: the store did not give due rows") {
+		t.Errorf("log %s", log)
 	}
 }
 
