@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -189,5 +190,25 @@ func TestServeWatchesFromItsStart(t *testing.T) {
 	stop()
 	if err := <-ended; err != nil {
 		t.Error(err)
+	}
+}
+
+// A flag wins over its environment variable, which wins over what the flag is without both.
+func TestFlagsAndEnvironment(t *testing.T) {
+	t.Setenv("ANTEROOM_ADDR", "environment:1")
+	t.Setenv("ANTEROOM_DATA", "environment")
+	t.Setenv("ANTEROOM_HOST", "a.example,b.example")
+	t.Setenv("ANTEROOM_WRITE_LIMIT", "5")
+	flags := serveCommand(newTerminal(nil, io.Discard, io.Discard)).Flags()
+	if err := errors.Join(flags.Parse([]string{"--addr", "flag:1", "--write-limit", "0", "--host", "c.example"}), fromEnvironment(flags)); err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]string{"addr": "flag:1", "write-limit": "0", "host": "[c.example]", "data": "environment", "public": "public"} {
+		if got := flags.Lookup(name).Value.String(); got != want {
+			t.Errorf("--%s is %q, want %q", name, got, want)
+		}
+	}
+	if !flags.Changed("data") || flags.Changed("public") {
+		t.Error("which flags were chosen is lost")
 	}
 }
