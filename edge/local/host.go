@@ -350,10 +350,8 @@ func (h *Host) dynamic(w http.ResponseWriter, r *http.Request, on *site, host, t
 		fail(w, http.StatusBadRequest, "the body broke off")
 		return
 	}
+	// After a body that was not read to its end net/http closes the connection.
 	request := core.Request{Method: r.Method, Target: target, Host: host, Body: body, Incomplete: err != nil}
-	if request.Incomplete {
-		w.Header().Set("Connection", "close")
-	}
 	for _, name := range core.RequestHeaders {
 		if lines := r.Header.Values(name); len(lines) > 0 {
 			request.Header = append(request.Header, core.Header{Name: name, Value: strings.Join(lines, ", ")})

@@ -28,6 +28,7 @@ type smtpServer struct {
 
 	t        *testing.T
 	scanning chan struct{} // gets an element at the end of each content
+	over     chan struct{} // closed at the end of the test
 	all      sync.WaitGroup
 	mu       sync.Mutex
 	sessions []*smtpSession
@@ -52,7 +53,7 @@ func startSMTP(t *testing.T, like *smtpServer) *smtpServer {
 		t.Fatal(err)
 	}
 	s := like
-	s.t, s.address, s.scanning = t, listener.Addr().String(), make(chan struct{}, 100)
+	s.t, s.address, s.scanning, s.over = t, listener.Addr().String(), make(chan struct{}, 100), make(chan struct{})
 	s.all.Go(func() {
 		for {
 			conn, err := listener.Accept()
@@ -71,6 +72,7 @@ func startSMTP(t *testing.T, like *smtpServer) *smtpServer {
 		}
 	})
 	t.Cleanup(func() {
+		close(s.over)
 		listener.Close()
 		for _, session := range s.begun() {
 			session.conn.Close()
@@ -243,7 +245,10 @@ func (s *smtpSession) content() (goOn bool, err error) {
 	s.mu.Unlock()
 	s.scanning <- struct{}{}
 	if s.hold != nil {
-		<-s.hold
+		select {
+		case <-s.hold:
+		case <-s.over:
+		}
 	}
 	return s.answer(".", verdict), nil
 }

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 	"testing/fstest"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -158,74 +159,84 @@ func TestReadFolderExchanged(t *testing.T) {
 	if _, err := ReadFolder(filepath.Join(t.TempDir(), "none")); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("no folder: %v", err)
 	}
-	removed := func(path string) error { return os.RemoveAll(path) }
-	kept := func(string) error { return nil }
-	for name, exchange := range map[string]func(public, next, aside string) error{
-		"in one step": func(public, next, _ string) error {
-			return unix.Renameat2(unix.AT_FDCWD, next, unix.AT_FDCWD, public, unix.RENAME_EXCHANGE)
+	swap := func(a, b string) error {
+		return unix.Renameat2(unix.AT_FDCWD, a, unix.AT_FDCWD, b, unix.RENAME_EXCHANGE)
+	}
+	for name, exchange := range map[string]func(public, next, aside string, goOn func() error) error{
+		"in one step": func(public, next, _ string, goOn func() error) error {
+			return errors.Join(swap(public, next), os.RemoveAll(next), goOn())
 		},
-		"in one step, and back": func(public, next, _ string) error {
-			for range 2 {
-				if err := unix.Renameat2(unix.AT_FDCWD, next, unix.AT_FDCWD, public, unix.RENAME_EXCHANGE); err != nil {
-					return err
+		"in one step, the old tree kept": func(public, next, _ string, goOn func() error) error {
+			return errors.Join(swap(public, next), goOn())
+		},
+		"in two renames": func(public, next, aside string, goOn func() error) error {
+			return errors.Join(os.Rename(public, aside), os.Rename(next, public), os.RemoveAll(aside), goOn())
+		},
+		"in two renames, looked at between": func(public, next, aside string, goOn func() error) error {
+			return errors.Join(os.Rename(public, aside), goOn(), os.Rename(next, public), os.RemoveAll(aside))
+		},
+		"and back": func(public, next, _ string, goOn func() error) error {
+			if err := errors.Join(unix.Mkfifo(filepath.Join(next, "y", "m"), 0o600), swap(public, next), os.Remove(filepath.Join(next, "b", "m")), goOn()); err != nil {
+				return err
+			}
+			goOn, err := pauseAt(filepath.Join(public, "y", "m"))
+			if err != nil {
+				return err
+			}
+			return errors.Join(swap(public, next), goOn())
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			public, next, aside := filepath.Join(dir, "public"), filepath.Join(dir, "next"), filepath.Join(dir, "aside")
+			for folder, version := range map[string]string{public: "old", next: "new"} {
+				for _, file := range []string{"a.txt", "b/a.txt", "b/z.txt", "y/only-" + version + ".txt", "z.txt"} {
+					if err := errors.Join(os.MkdirAll(filepath.Dir(filepath.Join(folder, file)), 0o700), os.WriteFile(filepath.Join(folder, file), []byte(version), 0o600)); err != nil {
+						t.Fatal(err)
+					}
 				}
 			}
-			return nil
-		},
-		"in two renames": func(public, next, aside string) error {
-			return errors.Join(os.Rename(public, aside), os.Rename(next, public))
-		},
-		"the first rename alone": func(public, _, aside string) error { return os.Rename(public, aside) },
-	} {
-		for what, old := range map[string]func(string) error{"removed": removed, "kept": kept} {
-			t.Run(name+", old tree "+what, func(t *testing.T) {
-				dir := t.TempDir()
-				public, next, aside := filepath.Join(dir, "public"), filepath.Join(dir, "next"), filepath.Join(dir, "aside")
-				for folder, version := range map[string]string{public: "old", next: "new"} {
-					for _, file := range []string{"a.txt", "b/a.txt", "b/z.txt", "y/only-" + version + ".txt", "z.txt"} {
-						if err := errors.Join(os.MkdirAll(filepath.Dir(filepath.Join(folder, file)), 0o700), os.WriteFile(filepath.Join(folder, file), []byte(version), 0o600)); err != nil {
-							t.Fatal(err)
-						}
-					}
+			if err := unix.Mkfifo(filepath.Join(public, "b", "m"), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			exchanged := make(chan error, 1)
+			go func() {
+				goOn, err := pauseAt(filepath.Join(public, "b", "m"))
+				if err == nil {
+					err = exchange(public, next, aside, goOn)
 				}
-				// Reading waits at this file until it is written.
-				pause := filepath.Join(public, "b", "m")
-				if err := unix.Mkfifo(pause, 0o600); err != nil {
+				exchanged <- err
+			}()
+			s, err := ReadFolder(public)
+			if err != nil {
+				t.Fatal(err)
+			}
+			select {
+			case err := <-exchanged:
+				if err != nil {
 					t.Fatal(err)
 				}
-				exchanged := make(chan error)
-				go func() {
-					f, err := os.OpenFile(pause, os.O_WRONLY, 0)
-					if err == nil {
-						err = exchange(public, next, aside)
-					}
-					if err == nil && name != "in one step, and back" {
-						err = errors.Join(old(aside), old(next))
-					}
-					if name == "the first rename alone" { // the second comes when the reader has found nothing
-						f.Close()
-						os.MkdirAll(next, 0o700)
-						os.WriteFile(filepath.Join(next, "a.txt"), []byte("new"), 0o600)
-						exchanged <- errors.Join(err, os.Rename(next, public))
-						return
-					}
-					os.Remove(filepath.Join(public, "b", "m")) // where it was exchanged back: the next reading need not wait
-					exchanged <- errors.Join(err, f.Close())
-				}()
-				s, err := ReadFolder(public)
-				if err := errors.Join(err, <-exchanged); err != nil {
-					t.Fatal(err)
+			case <-time.After(10 * time.Second):
+				t.Fatal("what was exchanged meanwhile is not read")
+			}
+			want := string(s.pages["/a.txt"].body)
+			for path, page := range s.pages {
+				if string(page.body) != want && path != "/b/m" && path != "/y/m" {
+					t.Errorf("%s is %s beside a %s /a.txt", path, page.body, want)
 				}
-				want := string(s.pages["/a.txt"].body)
-				for path, page := range s.pages {
-					if path != "/b/m" && string(page.body) != want {
-						t.Errorf("%s is %s beside a %s /a.txt", path, page.body, want)
-					}
-				}
-				if name != "the first rename alone" && (s.pages["/z.txt"] == nil || s.pages["/y/only-"+want+".txt"] == nil) {
-					t.Errorf("of the %s tree there are only %d documents", want, len(s.pages))
-				}
-			})
-		}
+			}
+			if s.pages["/z.txt"] == nil || s.pages["/y/only-"+want+".txt"] == nil {
+				t.Errorf("of the %s tree there are only %d documents", want, len(s.pages))
+			}
+		})
 	}
+}
+
+// pauseAt waits until somebody reads a named pipe, who then waits until goOn is called.
+func pauseAt(pipe string) (goOn func() error, err error) {
+	f, err := os.OpenFile(pipe, os.O_WRONLY, 0)
+	if err != nil {
+		return nil, err
+	}
+	return f.Close, nil
 }
