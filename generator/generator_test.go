@@ -26,6 +26,7 @@ import (
 	"anteroom/edge/jsondoc"
 	"anteroom/edge/snapshot"
 	"anteroom/generator"
+	"anteroom/generator/publish"
 	"anteroom/generator/site"
 )
 
@@ -642,6 +643,77 @@ func TestVerificationNeverChanges(t *testing.T) {
 		t.Errorf("the second one of the day: %+v, %v", second, err)
 	}
 	golden(t, "testdata/verification.json", before)
+}
+
+// The last board of a day is what scoreboard.json, the roster and the front page say.
+func TestSecondBoardOfADay(t *testing.T) {
+	board := func(received int) func(string) string {
+		return func(string) string {
+			text, err := fs.ReadFile(shippedContent, "scoreboard/2026-11-20.yaml")
+			if err != nil {
+				t.Fatal(err)
+			}
+			return strings.Replace(string(text), "received_external: 0", fmt.Sprint("received_external: ", received), 1)
+		}
+	}
+	change := map[string]func(string) string{}
+	for n := 2; n <= 10; n++ {
+		change[fmt.Sprintf("scoreboard/2026-11-20-%d.yaml", n)] = board(n)
+		o := generate(t, overlay(t, change))
+		if got := trailer(t, o, "/scoreboard.json").Get("suggestions").Get("received_external").Text; got != fmt.Sprint(n) {
+			t.Errorf("with %d boards of the day scoreboard.json says %s suggestions, want %d", n, got, n)
+		}
+		if o.Snapshot.ReceivedExternal != int64(n) {
+			t.Errorf("with %d boards of the day the edge checks %d suggestions, want %d", n, o.Snapshot.ReceivedExternal, n)
+		}
+		page := string(document(t, o, "/index.html.md"))
+		newest := fmt.Sprintf("](/scoreboard/2026-11-20-%d.json)", n)
+		if first := page[strings.Index(page, "](/scoreboard/"):]; !strings.HasPrefix(first, newest) {
+			t.Errorf("the front page lists first %.40s, want %s", first, newest)
+		}
+	}
+}
+
+// A published board that would change is refused with the name of one that the content may have.
+func TestNameOfTheNextBoard(t *testing.T) {
+	published := t.TempDir() + "/public"
+	change := map[string]func(string) string{}
+	text, err := fs.ReadFile(shippedContent, "scoreboard/2026-11-20.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	files := func() (files []publish.File) {
+		for _, d := range generate(t, overlay(t, change)).Documents {
+			files = append(files, publish.File{Path: d.Path, Bytes: d.Bytes})
+		}
+		return files
+	}
+	for n := 2; n <= 11; n++ {
+		last := "2026-11-20"
+		if n > 2 {
+			last += fmt.Sprint("-", n-1)
+		}
+		plan, err := publish.Prepare(published, files())
+		if err == nil {
+			err = plan.Apply()
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		// The last board of the day is edited.
+		kept := change["scoreboard/"+last+".yaml"]
+		change["scoreboard/"+last+".yaml"] = func(string) string {
+			return strings.Replace(string(text), "received_external: 0", "received_external: 99", 1)
+		}
+		next := fmt.Sprint("2026-11-20-", n)
+		if _, err := publish.Prepare(published, files()); err == nil || !strings.Contains(err.Error(), "write a new verification: "+next+")") {
+			t.Fatalf("%s would change: %v, want a hint at %s", last, err, next)
+		}
+		if change["scoreboard/"+last+".yaml"] = kept; kept == nil {
+			delete(change, "scoreboard/"+last+".yaml")
+		}
+		change["scoreboard/"+next+".yaml"] = func(string) string { return string(text) } // and what the hint says is taken
+	}
 }
 
 // The CDN's rules give every document its own headers, and no header twice.

@@ -24,6 +24,7 @@ import (
 	"path"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -202,7 +203,7 @@ func (p *Plan) compareOnce() error {
 			}
 			if status == Changed && dated(doc.Path) {
 				fault("%s would change, and a published hand verification never does (restore its content file and the document, and write a new verification: %s)",
-					doc.Path, strings.TrimSuffix(path.Base(doc.Path), ".json")+"-2")
+					doc.Path, p.nextOf(doc.Path))
 			}
 		}
 		entries[doc.Path] = Entry{doc.Path, int64(len(doc.Bytes)), status}
@@ -228,6 +229,19 @@ func (p *Plan) compareOnce() error {
 	}
 	slices.SortFunc(faults, func(a, b error) int { return strings.Compare(a.Error(), b.Error()) })
 	return errors.Join(faults...)
+}
+
+// nextOf is the name of the verification that may follow a dated scoreboard on its day.
+func (p *Plan) nextOf(board string) string {
+	day := strings.TrimSuffix(path.Base(board), ".json")
+	day = day[:min(len(day), len("2026-11-20"))]
+	for n := 2; ; n++ {
+		name := day + "-" + strconv.Itoa(n)
+		file := path.Join(path.Dir(board), name+".json")
+		if _, published := p.old[file]; !published && !slices.ContainsFunc(p.docs, func(d File) bool { return d.Path == file }) {
+			return name
+		}
+	}
 }
 
 // foreign reports whether a folder holds anything that Apply would not remove, or nothing at all.

@@ -81,13 +81,13 @@ func (d *document) unique(path string, values []string) {
 }
 
 func checkScoreboard(d *document, s, previous *Scoreboard) {
-	if date := s.File[:10]; s.AsOf != date {
+	if date := s.day(); s.AsOf != date {
 		d.fault("as_of", "as_of is "+s.AsOf+", and the file is named after "+date, "a verification is named after its as_of")
 	}
-	if s.VerifiedThrough > s.File[:10] {
+	if s.VerifiedThrough > s.day() {
 		d.fault("counts_verified_by_hand_through", "counts_verified_by_hand_through is later than as_of", "what has not happened cannot be verified")
 	}
-	if s.ObservedAttention.AsOf > s.File[:10] {
+	if s.ObservedAttention.AsOf > s.day() {
 		d.fault("observed_attention.as_of", "observed_attention.as_of is later than as_of", "write a new verification")
 	}
 	if shipped, all := s.Suggestions.Shipped, s.Suggestions.ReceivedExternal+s.Suggestions.OriginatedInternally; shipped > all {
