@@ -60,8 +60,8 @@ func Generate(s *site.Site, routes []*api.Route) (*Output, error) {
 		g.openAPI() // with examples that an edge of this snapshot answers
 	})
 	g.pages()
-	g.aside(func(g *generation) { g.list("/jobs.json", &s.Jobs, "open", "completed") })
-	g.aside(func(g *generation) { g.list("/auditors.json", &s.Auditors, "ledger") })
+	g.aside(func(g *generation) { g.list("/jobs.json", &s.Jobs) })
+	g.aside(func(g *generation) { g.list("/auditors.json", &s.Auditors) })
 	g.scoreboards()
 	g.llms()
 	g.discovery()

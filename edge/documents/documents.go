@@ -454,6 +454,42 @@ type MCPError struct {
 	Data    JSON   `json:"data,omitempty" doc:"errors: every fault that was found, where there is more to say."`
 }
 
+// MCPInstall is what the 405 of a GET of the MCP endpoint says besides.
+type MCPInstall struct {
+	Endpoint         string               `json:"endpoint" format:"uri" doc:"Address of the endpoint on the canonical host."`
+	Transport        string               `json:"transport" enum:"streamable-http" doc:"How to speak to it."`
+	ProtocolVersions []string             `json:"protocol_versions" doc:"Revisions of the protocol that are supported after a handshake, the newest first."`
+	Stateless        []string             `json:"stateless_versions" doc:"Revisions that are supported without a handshake: each request names its own."`
+	Install          map[string]MCPClient `json:"install" doc:"A block for each common client, ready to use, by the client's identifier."`
+	Tools            []MCPTool            `json:"tools" doc:"The tools, without their schemas."`
+}
+
+// MCPClient says how to add the MCP server to one client.
+type MCPClient struct {
+	Client  string `json:"client" doc:"Name of the client."`
+	How     string `json:"how" doc:"What to do with the block."`
+	Command string `json:"command,omitempty" doc:"A command to run."`
+	Config  JSON   `json:"config,omitempty" doc:"What to put into a JSON file."`
+	TOML    string `json:"toml,omitempty" doc:"What to put into a TOML file."`
+}
+
+// MCPTool is one tool of the MCP server, as tools/list has it but for the schemas.
+type MCPTool struct {
+	Name        string   `json:"name" doc:"Its name."`
+	Title       string   `json:"title" doc:"Its title."`
+	Description string   `json:"description" doc:"What it does."`
+	Annotations MCPHints `json:"annotations" doc:"Its hints."`
+}
+
+// MCPHints are the hints of a tool.
+type MCPHints struct {
+	Title       string `json:"title" doc:"Its title."`
+	ReadOnly    bool   `json:"readOnlyHint" doc:"Whether it only reads."`
+	Destructive bool   `json:"destructiveHint" doc:"Whether it may destroy something."`
+	Idempotent  bool   `json:"idempotentHint" doc:"Whether doing it twice is like doing it once."`
+	OpenWorld   bool   `json:"openWorldHint" doc:"Whether it deals with the world outside."`
+}
+
 // Fault is one thing that is wrong with a request.
 type Fault struct {
 	Field  string `json:"field" doc:"The field at fault in dotted form, empty for the request as a whole."`

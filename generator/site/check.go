@@ -311,6 +311,9 @@ func checkMarkers(d *document, page *Page) {
 	}
 }
 
+// Consent is what the words of every field for an address say.
+const Consent = "supplying one needs the owner's consent"
+
 // CheckEndpoints checks the words of content/endpoints.yaml against the route table: every route, every operation
 // and every input field has its own, and there are no others. Members of an array's elements are named
 // roster.position; fields whose query form has names of its own need words for these too; aliases need none.
@@ -328,6 +331,11 @@ func (s *Site) CheckEndpoints(routes []*api.Route) error {
 			ids = append(ids, op.ID)
 			if words, ok := s.Endpoints[op.ID]; ok {
 				d.exactly(op.ID+".fields", words.Fields, FieldNames(op))
+				for _, f := range op.Fields {
+					if text, there := words.Fields[f.Name]; f.Type == core.Email && there && !strings.Contains(text, Consent) {
+						d.fault(op.ID+".fields."+f.Name, op.ID+".fields."+f.Name+" does not say that an address needs its owner's consent", "write: "+Consent)
+					}
+				}
 			}
 		}
 	}

@@ -43,6 +43,9 @@ type listEntry struct {
 
 type span struct{ start, end uint32 }
 
+// Groups are the groups of the list, in publishing order.
+func (l *List) Groups() []string { return l.schema.groups }
+
 // Len is the number of entries of a group.
 func (l *List) Len(group string) (n int) {
 	for i := range l.entries {
@@ -121,6 +124,41 @@ type listField struct {
 	max      int      // characters of a text and of each tag; the value of a number; 0 is without limit
 	values   []string // the only ones allowed
 	is       string   // name of its format
+	doc      string   // what it means
+}
+
+// Member describes one member of a list's entries in the terms of JSON Schema.
+type Member struct {
+	Name, Doc          string
+	Type               string // of JSON; of tags the type of the array
+	Optional, Nullable bool
+	Format, Pattern    string // of a text, or of each tag; "" for none
+	Values             []string
+	Max                int // characters of a text or a tag, or the greatest number; 0 is without limit
+	MaxItems           int // of an array
+}
+
+// inJSONSchema are the formats that JSON Schema has a name or an expression for.
+var inJSONSchema = map[string]struct{ format, pattern string }{
+	"date": {format: "date"}, "time": {format: "date-time"}, "url": {format: "uri"},
+	"id": {pattern: "^[a-z0-9]+(-[a-z0-9]+)*$"}, "sha256": {pattern: "^[0-9a-f]{64}$"},
+}
+
+// Members describes the entries of a list.
+func (l *List) Members() (members []Member) {
+	for _, f := range l.schema.fields {
+		m := Member{Name: f.name, Doc: f.doc, Type: "string", Optional: f.optional, Nullable: f.nullable, Values: f.values, Max: f.max}
+		is := f.is
+		switch f.kind {
+		case number:
+			m.Type = "integer"
+		case tags:
+			m.Type, m.MaxItems, is = "array", maxTags, "id"
+		}
+		m.Format, m.Pattern = inJSONSchema[is].format, inJSONSchema[is].pattern
+		members = append(members, m)
+	}
+	return members
 }
 
 type listKind byte
@@ -143,17 +181,17 @@ var jobsSchema = &schema{
 	member: "jobs",
 	groups: []string{"open", "completed"},
 	fields: []listField{
-		{name: "id", max: 80, is: "id"},
-		{name: "title", max: 140},
-		{name: "description", kind: prose, max: 4000},
-		{name: "status", values: []string{"open", "completed"}},
-		{name: "posted", is: "date"},
-		{name: "expires", is: "date", optional: true},
-		{name: "completed_on", is: "date", optional: true},
-		{name: "reward_credit_units", kind: number, max: 1_000_000, optional: true},
-		{name: "tags", kind: tags, max: 40},
-		{name: "url", max: 2000, is: "url", optional: true},
-		{name: "poster", max: 80},
+		{name: "id", max: 80, is: "id", doc: "Identifier of the job."},
+		{name: "title", max: 140, doc: "What is to be done, in one line."},
+		{name: "description", kind: prose, max: 4000, doc: "What is to be done."},
+		{name: "status", values: []string{"open", "completed"}, doc: "Whether it is still to be done."},
+		{name: "posted", is: "date", doc: "When it was posted."},
+		{name: "expires", is: "date", optional: true, doc: "Until when it is open."},
+		{name: "completed_on", is: "date", optional: true, doc: "When it was completed."},
+		{name: "reward_credit_units", kind: number, max: 1_000_000, optional: true, doc: "What it pays, in credit units."},
+		{name: "tags", kind: tags, max: 40, doc: "Words to find it by."},
+		{name: "url", max: 2000, is: "url", optional: true, doc: "Where there is more about it."},
+		{name: "poster", max: 80, doc: "Who posted it, as given."},
 	},
 	keys:   []string{"id", "posted", "completed_on"},
 	unique: []int{jobID},
@@ -204,13 +242,13 @@ var auditorsSchema = &schema{
 	member: "ledger",
 	groups: []string{"ledger"},
 	fields: []listField{
-		{name: "agent_name", max: 80},
-		{name: "registration_sha256", is: "sha256"},
-		{name: "scope", kind: prose, max: 1000},
-		{name: "claimed_at", is: "time"},
-		{name: "report_url", max: 2000, is: "url"},
-		{name: "report_sha256", is: "sha256"},
-		{name: "verified_by_hand_on", is: "date", nullable: true},
+		{name: "agent_name", max: 80, doc: "Name of the agent that claims the audit, as registered."},
+		{name: "registration_sha256", is: "sha256", doc: "payload_sha256 of its registration."},
+		{name: "scope", kind: prose, max: 1000, doc: "What was audited."},
+		{name: "claimed_at", is: "time", doc: "When it was claimed."},
+		{name: "report_url", max: 2000, is: "url", doc: "Where the report is."},
+		{name: "report_sha256", is: "sha256", doc: "SHA-256 of the report."},
+		{name: "verified_by_hand_on", is: "date", nullable: true, doc: "When the operator verified the claim by hand; null while nobody has."},
 	},
 	keys:   []string{"agent_name", "claimed_at", "verified_by_hand_on", "registration_sha256", "report_sha256"},
 	unique: []int{auditRegistration, auditReport},
