@@ -261,12 +261,9 @@ func (d *description) protocol(o *object, op *api.Operation) {
 // parameters are those of a query. One is required where the method leaves no other choice.
 func (d *description) parameters(operations []*api.Operation, method string) (parameters []object) {
 	for _, op := range operations {
-		fields := op.Fields
-		if method == http.MethodPost {
-			fields = nil
-		}
-		if op.DryRun {
-			fields = append(slices.Clone(fields), api.DryRun)
+		fields := withDryRun(op)
+		if method == http.MethodPost { // its query is not read, but for that
+			fields = fields[len(op.Fields):]
 		}
 		for i := range fields {
 			f := &fields[i]
@@ -296,8 +293,11 @@ func (d *description) parameter(op *api.Operation, f *core.Field, name string, r
 	} else if slices.Contains(f.Aliases, name) {
 		meaning = sameAs(f)
 	}
-	if f.Type == core.List {
+	switch f.Type {
+	case core.List:
 		schema.set("type", "array")
+	case core.Switch:
+		schema = object{{"type", "string"}, {"enum", f.Values}}
 	}
 	schema = slices.DeleteFunc(schema, func(m member) bool { return m.name == "description" })
 	p := object{{"name", name}, {"in", "query"}, {"description", meaning}, {"required", required}, {"schema", schema}}
@@ -309,6 +309,14 @@ func (d *description) parameter(op *api.Operation, f *core.Field, name string, r
 		p.set("example", example)
 	}
 	return p
+}
+
+// withDryRun gives the fields of an operation, api.DryRun the last of them where it takes that.
+func withDryRun(op *api.Operation) []core.Field {
+	if !op.DryRun {
+		return op.Fields
+	}
+	return append(slices.Clone(op.Fields), api.DryRun)
 }
 
 // seatExample is the form <name>:<number> of the element of an example array that holds the parameter's name.
@@ -340,7 +348,7 @@ func seatExample(f *core.Field, parameter string) documents.JSON {
 func (d *description) requestBody(route *api.Route, operations []*api.Operation) object {
 	bodies, examples, required := []object{}, object{}, true
 	for _, op := range operations {
-		schema := inputObject(op.Fields, func(name string) string { return d.meaning(op, name) }, "")
+		schema := inputObject(withDryRun(op), func(name string) string { return d.meaning(op, name) }, "")
 		if len(op.AnyOf) > 0 {
 			schema.set("anyOf", oneRequired(op.AnyOf).get("anyOf"))
 		}
