@@ -565,6 +565,96 @@ func TestManifest(t *testing.T) {
 	}
 }
 
+// The manifest has every limit of the specification's section 8, of the route table and of the constants, and the key.
+func TestManifestLimits(t *testing.T) {
+	o := generate(t, shippedContent)
+	manifest, err := jsondoc.Parse(document(t, o, "/manifest.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	limits := manifest.Get("limits")
+	got := map[string]string{}
+	for _, f := range limits.Get("fields").Items {
+		name := f.Get("operation").Text + " " + f.Get("field").Text
+		for _, m := range f.Members {
+			if m.Value.Kind == jsondoc.Number {
+				got[name+" "+m.Name] = m.Value.Text
+			}
+		}
+	}
+	want := map[string]string{}
+	var walk func(operation, prefix string, fields []core.Field)
+	walk = func(operation, prefix string, fields []core.Field) {
+		for _, f := range fields {
+			least, most := "min_length", "max_length"
+			switch f.Type {
+			case core.Integer:
+				least, most = "minimum", "maximum"
+			case core.Array:
+				least, most = "min_items", "max_items"
+			}
+			name := operation + " " + prefix + f.Name + " "
+			if f.Min != 0 {
+				want[name+least] = fmt.Sprint(f.Min)
+			}
+			if f.Max != 0 {
+				want[name+most] = fmt.Sprint(f.Max)
+			}
+			walk(operation, prefix+f.Name+"[].", f.Items)
+		}
+	}
+	for _, route := range api.Routes {
+		for _, op := range route.Operations {
+			walk(op.ID, "", op.Fields)
+		}
+	}
+	if !maps.Equal(got, want) {
+		t.Errorf("the fields have the limits\n%v\nand the route table\n%v", got, want)
+	}
+	for name, limit := range map[string]string{ // specification, 8
+		"fileCharter org_name min_length": "3", "fileCharter org_name max_length": "40", "fileCharter commissioner max_length": "80",
+		"fileCharter roster[].agent_name max_length": "80", "registerAgent agent_name max_length": "80", "mintReceipt agent_name max_length": "80",
+		"sendSuggestion agent_name max_length": "80", "registerAgent pubkey max_length": "512", "fileCharter roster min_items": "5",
+		"fileCharter roster max_items": "5", "fileCharter roster[].allocation minimum": "5", "mintReceipt note max_length": "140",
+		"sendSuggestion suggestion min_length": "10", "sendSuggestion suggestion max_length": "4000",
+	} {
+		if got[name] != limit {
+			t.Errorf("%s is %q, want %s", name, got[name], limit)
+		}
+	}
+	for name, limit := range map[string]string{
+		"org_cap": "100", "founding_org_slots": "100", "founding_agent_slots": "500",
+		"body_bytes": "65536", "query_bytes": "8192", "json_depth": "32", "json_members": "256", "writes_per_minute": "30", "write_window_seconds": "60",
+		"mcp_batch_messages": "50", "mcp_batch_writes": "10", "email_bytes": "254", "email_local_part_bytes": "64", "echoed_code_points": "64", "echoed_entries": "50",
+		"holidays_skipped": "50", "signal_pause_after_fired_seconds": "600", "signal_pause_after_failed_seconds": "60", "signal_check_shared_seconds": "30",
+		"selftest_shared_seconds": "30",
+	} {
+		if limits.Get(name).Text != limit {
+			t.Errorf("%s is %q, want %s", name, limits.Get(name).Text, limit)
+		}
+	}
+	const key = "AQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQE="
+	for want, edit := range map[string]func(string) string{
+		"null": func(old string) string {
+			return regexp.MustCompile(`(?m)^  current: .*$`).ReplaceAllString(old, "  current:")
+		},
+		`"` + key + `"`: func(old string) string {
+			return regexp.MustCompile(`(?m)^  current: .*$`).ReplaceAllString(old, "  current: "+key)
+		},
+	} {
+		v, err := jsondoc.Parse(document(t, generate(t, overlay(t, map[string]func(string) string{"service.yaml": edit})), "/manifest.json"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := v.Get("receipt_key"); string(got.Raw) != want {
+			t.Errorf("receipt_key is %s, want %s", got.Raw, want)
+		}
+	}
+	if version := manifest.Get("content_version").Text; version != o.Snapshot.Version[:12] {
+		t.Errorf("content_version is %q, want the beginning of %s", version, o.Snapshot.Version)
+	}
+}
+
 // trailer checks that a document ends with the trailer of the canonical host.
 func trailer(t *testing.T, o *generator.Output, path string) *jsondoc.Value {
 	t.Helper()

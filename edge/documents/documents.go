@@ -371,9 +371,12 @@ type Verification struct {
 type Manifest struct {
 	Documents []ManifestDocument `json:"documents" doc:"Every published document but this one."`
 	Endpoints []ManifestEndpoint `json:"endpoints" doc:"Every live endpoint."`
-	Limits    Limits             `json:"limits" doc:"Limits of requests."`
-	Versions  Versions           `json:"versions" doc:"Versions of what the service publishes."`
-	MCP       ManifestMCP        `json:"mcp" doc:"The MCP server."`
+	Limits    Limits             `json:"limits" doc:"Every limit: of fields, of requests, and of what there is."`
+	// ReceiptKey is null where the content publishes none.
+	ReceiptKey *string     `json:"receipt_key" doc:"The raw 32-byte Ed25519 public key, in base64, that receipts are signed with; null while there is none."`
+	Versions   Versions    `json:"versions" doc:"Versions of what the service publishes."`
+	MCP        ManifestMCP `json:"mcp" doc:"The MCP server."`
+	Content    string      `json:"content_version" pattern:"^[0-9a-f]{12}$" doc:"Version of the content that all of this was made of."`
 }
 
 // ManifestDocument is one published document.
@@ -393,7 +396,7 @@ type ManifestEndpoint struct {
 	What    string   `json:"what" doc:"What it is for."`
 }
 
-// Limits are the limits of requests.
+// Limits are the limits of requests, and of what there is.
 type Limits struct {
 	BodyBytes       int `json:"body_bytes" doc:"Longest request body, in bytes."`
 	QueryBytes      int `json:"query_bytes" doc:"Longest query, in bytes."`
@@ -402,6 +405,36 @@ type Limits struct {
 	WritesPerMinute int `json:"writes_per_minute" doc:"Most writes in a minute for one client address; 0 is without limit."`
 	BatchMessages   int `json:"mcp_batch_messages" doc:"Most messages in one MCP batch."`
 	BatchWrites     int `json:"mcp_batch_writes" doc:"Most calls that write in one MCP batch."`
+	WriteWindow     int `json:"write_window_seconds" doc:"The time that writes are counted in, in seconds."`
+	EmailBytes      int `json:"email_bytes" doc:"Longest e-mail address, in bytes."`
+	EmailLocalBytes int `json:"email_local_part_bytes" doc:"Longest part of an e-mail address before its @, in bytes."`
+
+	EchoedCodePoints int `json:"echoed_code_points" doc:"Longest name or value of a caller that an answer repeats, in code points; it is cut there."`
+	EchoedEntries    int `json:"echoed_entries" doc:"Most entries of errors, problems and ignored_fields in an answer."`
+	SkippedHolidays  int `json:"holidays_skipped" doc:"Most entries of holidays_skipped in an answer."`
+
+	SignalFiredPause  int `json:"signal_pause_after_fired_seconds" doc:"For how long the search-index signal is not sent again after a firing that was accepted."`
+	SignalFailedPause int `json:"signal_pause_after_failed_seconds" doc:"For how long it is not sent again after one that failed."`
+	SignalShare       int `json:"signal_check_shared_seconds" doc:"For how long a check of the key file is shared."`
+	SelftestShare     int `json:"selftest_shared_seconds" doc:"For how long a result of the self-test is shared."`
+
+	OrgCap         int `json:"org_cap" doc:"Most credit units that the allocations of a roster may add up to."`
+	FoundingAgents int `json:"founding_agent_slots" doc:"Founding agent seats in all."`
+	FoundingOrgs   int `json:"founding_org_slots" doc:"Founding org seats in all."`
+
+	Fields []FieldLimits `json:"fields" doc:"The limits of every input field that has one, by operation."`
+}
+
+// FieldLimits are the limits of one input field of one operation.
+type FieldLimits struct {
+	Operation string `json:"operation" doc:"Identifier of the operation."`
+	Field     string `json:"field" doc:"Name of the field; of a member of an array's elements in the form roster[].allocation."`
+	MinLength int    `json:"min_length,omitzero" doc:"Least length, in code points."`
+	MaxLength int    `json:"max_length,omitzero" doc:"Greatest length, in code points."`
+	Minimum   int    `json:"minimum,omitzero" doc:"Least value."`
+	Maximum   int    `json:"maximum,omitzero" doc:"Greatest value."`
+	MinItems  int    `json:"min_items,omitzero" doc:"Least number of items."`
+	MaxItems  int    `json:"max_items,omitzero" doc:"Greatest number of items."`
 }
 
 // ManifestMCP says where the MCP server is.
