@@ -19,8 +19,8 @@ const writeSize = 1 << 20
 // about removing the old tree comes after the change. A folder that was touched since Prepare
 // is compared anew, and Entries then says what was done. Two runs on one folder wait for each other.
 func (p *Plan) Apply() error {
-	if len(p.Changes()) == 0 {
-		return nil
+	if _, err := os.Lstat(p.sibling("old")); err != nil && len(p.Changes()) == 0 {
+		return nil // there is nothing to do, and nothing to clean up
 	}
 	if err := p.apply(); err != nil {
 		return fmt.Errorf("publish to %s: %w", p.dir, err)
@@ -47,9 +47,9 @@ func (p *Plan) apply() (err error) {
 			if err := p.compare(); err != nil {
 				return err
 			}
-			if len(p.Changes()) == 0 {
-				return nil
-			}
+		}
+		if len(p.Changes()) == 0 {
+			return nil
 		}
 		if err := p.build(p.sibling("next")); err != nil {
 			return errors.Join(err, os.RemoveAll(p.sibling("next")))
@@ -76,21 +76,24 @@ func (p *Plan) touched() (bool, error) {
 		return true, err
 	}
 	for name, was := range p.old {
-		if is, ok := now[name]; !ok || is.mode != was.mode || is.size != was.size || !is.time.Equal(was.time) {
+		if is, ok := now[name]; !ok || !was.is(is) {
 			return true, nil
 		}
 	}
 	return false, nil
 }
 
-// cleanUp puts back a tree that a killed run left aside, and removes what else it left.
+// cleanUp puts back a tree that a killed run left aside, or what nobody has generated of it, and removes what else it left.
 func (p *Plan) cleanUp() error {
 	if _, err := os.Lstat(p.dir); errors.Is(err, fs.ErrNotExist) {
 		if err := os.Rename(p.sibling("old"), p.dir); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
 	}
-	if err := errors.Join(os.RemoveAll(p.sibling("old")), os.RemoveAll(p.sibling("next"))); err != nil {
+	if err := p.retire(p.sibling("old"), nil); err != nil {
+		return fmt.Errorf("remove the old tree that a killed run left: %w", err)
+	}
+	if err := os.RemoveAll(p.sibling("next")); err != nil {
 		return fmt.Errorf("remove what a killed run left (remove it by hand): %w", err)
 	}
 	return nil
@@ -216,19 +219,7 @@ func (p *Plan) write(name string, data []byte, progress func(int)) error {
 // swap puts the next tree in the place of dir, and removes the old one.
 func (p *Plan) swap() error {
 	next, aside := p.sibling("next"), p.sibling("old")
-	swap := func() error { return p.exchange(next, p.dir) }
-	if p.old == nil {
-		swap = func() error { return os.Rename(next, p.dir) }
-	}
-	err := p.do("swap", swap)
-	if errors.Is(err, errors.ErrUnsupported) {
-		if err = p.do("first rename", func() error { return os.Rename(p.dir, aside) }); err == nil {
-			if err = p.do("second rename", func() error { return os.Rename(next, p.dir) }); err != nil {
-				err = errors.Join(err, os.Rename(aside, p.dir))
-			}
-		}
-	}
-	if err != nil {
+	if err := p.replace(next, aside); err != nil {
 		if errors.Is(err, syscall.EBUSY) {
 			err = fmt.Errorf("%w (a mount point cannot be replaced: name a folder inside it)", err)
 		}
@@ -237,9 +228,33 @@ func (p *Plan) swap() error {
 	if err := p.do("sync the parent", func() error { return syncFile(filepath.Dir(p.dir)) }); err != nil {
 		return err
 	}
-	// After an exchange the old tree is called next.
-	if err := p.do("remove the old tree", func() error { return errors.Join(os.RemoveAll(next), os.RemoveAll(aside)) }); err != nil {
-		return fmt.Errorf("the new tree is in place, but the old one cannot be removed (remove it by hand): %w", err)
+	if err := p.do("remove the old tree", func() error { return p.retire(aside, p.old) }); err != nil {
+		return fmt.Errorf("the new tree is in place, but the old one cannot be removed: %w", err)
+	}
+	return nil
+}
+
+// replace calls the next tree dir, and what was there aside. Where it fails nothing has changed.
+func (p *Plan) replace(next, aside string) error {
+	if p.old == nil {
+		return p.do("swap", func() error { return os.Rename(next, p.dir) })
+	}
+	// The tree that aside names is whole from now on, be it the new one or the old one.
+	if err := p.do("call the new tree old", func() error { return os.Rename(next, aside) }); err != nil {
+		return err
+	}
+	err := p.do("swap", func() error { return p.exchange(aside, p.dir) })
+	if err == nil {
+		return nil
+	}
+	if back := os.Rename(aside, next); back != nil || !errors.Is(err, errors.ErrUnsupported) {
+		return errors.Join(err, back)
+	}
+	if err := p.do("first rename", func() error { return os.Rename(p.dir, aside) }); err != nil {
+		return err
+	}
+	if err := p.do("second rename", func() error { return os.Rename(next, p.dir) }); err != nil {
+		return errors.Join(err, os.Rename(aside, p.dir))
 	}
 	return nil
 }

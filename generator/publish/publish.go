@@ -3,9 +3,10 @@
 // new one.
 //
 // The new tree is built in a folder beside the old one (".public.next"): changed files are
-// written and synced, all others are hard links to what is there. Then the two folders change
-// places (renameat2 with RENAME_EXCHANGE on Linux, two renames elsewhere), and the old one is
-// removed. What a killed run left behind is cleaned up by the next one.
+// written and synced, all others are hard links to what is there. Then it is called ".public.old" and the two
+// folders change places (renameat2 with RENAME_EXCHANGE on Linux, two renames elsewhere), so that a tree of that
+// name is always a whole one. What nobody has generated and the new tree has not, is moved over from the old one, and the rest of that is
+// removed. What a killed run left behind is cleaned up by the next one in the same way.
 //
 // The folder may hold other files. They stay as they are, the same inode included. Which files were
 // generated is known from the folder's own manifest: those that are generated no more are removed.
@@ -77,6 +78,18 @@ type stamp struct {
 	mode fs.FileMode
 	size int64     // 0 for a folder
 	time time.Time // zero for a folder
+}
+
+func stampOf(info fs.FileInfo) stamp {
+	if info.IsDir() {
+		return stamp{mode: info.Mode()}
+	}
+	return stamp{info.Mode(), info.Size(), info.ModTime()}
+}
+
+// is reports whether two stamps are of the same state.
+func (s stamp) is(now stamp) bool {
+	return s.mode == now.mode && s.size == now.size && s.time.Equal(now.time)
 }
 
 // attempts bounds how often a step starts again because somebody else touches the folder meanwhile.
@@ -273,11 +286,7 @@ func list(root string) (tree, error) {
 		if err != nil {
 			return err
 		}
-		s := stamp{mode: info.Mode()}
-		if !d.IsDir() {
-			s.size, s.time = info.Size(), info.ModTime()
-		}
-		t["/"+filepath.ToSlash(strings.TrimPrefix(name[len(root):], string(filepath.Separator)))] = s
+		t["/"+filepath.ToSlash(strings.TrimPrefix(name[len(root):], string(filepath.Separator)))] = stampOf(info)
 		return nil
 	})
 	if top, ok := t["/"]; ok && !top.mode.IsDir() {
