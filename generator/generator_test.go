@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"encoding/xml"
+	"errors"
 	"flag"
 	"fmt"
 	"io/fs"
@@ -806,6 +807,69 @@ func TestNameOfTheNextBoard(t *testing.T) {
 	}
 }
 
+// A dated scoreboard has each number under its own name. Every count of the fixture is another one.
+func TestVerificationNumbers(t *testing.T) {
+	counts := []struct{ key, want string }{
+		{"verified_organic_agent_conversions", "11"}, {"registrations_recorded", "23"}, {"charters_filed", "31"}, {"received_external", "47"},
+		{"originated_internally", "53"}, {"shipped", "61"}, {"development_seed_and_test_records", "71"}, {"named_clients_that_completed_a_handshake", "2"},
+		{"tool_calls_by_anything_not_auditing_us", "83"}, {"security_reports_received", "97"},
+	}
+	o := generate(t, overlay(t, map[string]func(string) string{"scoreboard/2026-11-20.yaml": func(text string) string {
+		for _, c := range counts {
+			text = regexp.MustCompile(`(?m)^( *`+c.key+`:).*$`).ReplaceAllString(text, "$1 "+c.want)
+		}
+		return regexp.MustCompile(`(?m)^( *named_clients:).*$`).ReplaceAllString(text, "$1 [one, two, three]")
+	}}))
+	want := `{"as_of":"2026-11-20","pilot_waitlist":{"verified_organic_agent_conversions":11,"registrations_recorded":23},"orgs":{"charters_filed":31},` +
+		`"suggestions":{"received_external":47,"originated_internally":53,"shipped":61},"excluded_from_counts":{"development_seed_and_test_records":71},` +
+		`"observed_attention":{"named_clients_seen":3,"named_clients_that_completed_a_handshake":2,"tool_calls_by_anything_not_auditing_us":83,"security_reports_received":97}}`
+	var got bytes.Buffer
+	if err := json.Compact(&got, document(t, o, "/scoreboard/2026-11-20.json")); err != nil || got.String() != want {
+		t.Errorf("got  %s, %v\nwant %s", &got, err, want)
+	}
+	// scoreboard.json has the same numbers under the same names.
+	var dated, current map[string]any
+	if err := errors.Join(json.Unmarshal(got.Bytes(), &dated), json.Unmarshal(document(t, o, "/scoreboard.json"), &current)); err != nil {
+		t.Fatal(err)
+	}
+	for group, numbers := range dated {
+		numbers, _ := numbers.(map[string]any)
+		for name, n := range numbers {
+			if is := current[group].(map[string]any)[name]; is != n {
+				t.Errorf("scoreboard.json says %s %s %v, and the dated one %v", group, name, is, n)
+			}
+		}
+	}
+}
+
+// No founding seat is left, and none is owed, where more agents and orgs came than there are.
+func TestFoundingSeatsAreUsedUp(t *testing.T) {
+	board := func(agents, orgs int) *jsondoc.Value {
+		o := generate(t, overlay(t, map[string]func(string) string{"scoreboard/2026-11-20.yaml": func(text string) string {
+			for key, n := range map[string]int{"verified_organic_agent_conversions": agents, "registrations_recorded": agents, "charters_filed": orgs} {
+				text = regexp.MustCompile(`(?m)^( *`+key+`:).*$`).ReplaceAllString(text, fmt.Sprint("$1 ", n))
+			}
+			return text
+		}}))
+		rules, err := jsondoc.Parse(o.Snapshot.Documents["org"])
+		if err != nil {
+			t.Fatal(err)
+		}
+		v := trailer(t, o, "/scoreboard.json")
+		if a, b := rules.Get("founding_org_slots_remaining").Text, v.Get("orgs").Get("founding_org_slots_remaining").Text; a != b {
+			t.Errorf("the rules of the draft say %s seats, the scoreboard %s", a, b)
+		}
+		return v
+	}
+	for _, c := range []struct{ agents, orgs, agentsLeft, orgsLeft int }{{499, 99, 1, 1}, {500, 100, 0, 0}, {501, 101, 0, 0}, {900, 900, 0, 0}} {
+		v := board(c.agents, c.orgs)
+		agents, orgs := v.Get("pilot_waitlist").Get("founding_agent_slots_remaining").Text, v.Get("orgs").Get("founding_org_slots_remaining").Text
+		if agents != fmt.Sprint(c.agentsLeft) || orgs != fmt.Sprint(c.orgsLeft) {
+			t.Errorf("%d agents and %d orgs leave %s and %s seats", c.agents, c.orgs, agents, orgs)
+		}
+	}
+}
+
 // The CDN's rules give every document its own headers, and no header twice.
 func TestHeaders(t *testing.T) {
 	o := generate(t, shippedContent)
@@ -945,6 +1009,10 @@ func TestOddCharacters(t *testing.T) {
 					t.Errorf("%s holds %s", d.Path, bad)
 				}
 			}
+		case ".md":
+			if shown := `\<script>alert(1)\</script> \| \[x\](javascript:1)`; d.Path != "/privacy.html.md" && !bytes.Contains(d.Bytes, []byte(shown)) {
+				t.Errorf("%s does not have the text as %s", d.Path, shown)
+			}
 		case ".json", "":
 			if d.MediaType != "" && !json.Valid(d.Bytes) {
 				t.Errorf("%s is not JSON", d.Path)
@@ -972,6 +1040,7 @@ func TestFaults(t *testing.T) {
 		"no words for an operation": {map[string]func(string) string{"endpoints.yaml": replace("getQuest:", "getQuiz:")}, "getQuest"},
 		"a link to nothing":         {map[string]func(string) string{"pages/privacy.md": func(old string) string { return old + "\n[x](/nothing.html)\n" }}, "/nothing.html"},
 		"a missing anchor":          {map[string]func(string) string{"pages/privacy.md": func(old string) string { return old + "\n[x](/field-guide.html#nothing)\n" }}, "#nothing"},
+		"a heading in a paragraph":  {map[string]func(string) string{"llms.yaml": func(old string) string { return old + "  - \"Words\\n## Words\"\n" }}, "heading"},
 		"a heading in llms.txt":     {map[string]func(string) string{"llms.yaml": replace("Start with", "# Start with")}, "heading"},
 		"an unknown limit":          {map[string]func(string) string{"llms.yaml": replace("Start with", "[[max:getQuest.x]] Start with")}, "max:getQuest.x"},
 	} {
