@@ -5,10 +5,12 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path"
 	"path/filepath"
 	"slices"
+	"sync"
 	"syscall"
 )
 
@@ -86,7 +88,8 @@ func (p *Plan) touched() (bool, error) {
 // cleanUp puts back a tree that a killed run left aside, or what nobody has generated of it, and removes what else it left.
 func (p *Plan) cleanUp() error {
 	if _, err := os.Lstat(p.dir); errors.Is(err, fs.ErrNotExist) {
-		if err := os.Rename(p.sibling("old"), p.dir); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		err := p.do("put the old tree back", func() error { return os.Rename(p.sibling("old"), p.dir) })
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
 	}
@@ -102,7 +105,13 @@ func (p *Plan) cleanUp() error {
 // build makes the whole new tree in next, durable before it returns.
 func (p *Plan) build(next string) error {
 	docs := map[string][]byte{}
-	var total, written int64
+	var total, done int64
+	progress := func(n int) {
+		done += int64(n)
+		if p.Progress != nil {
+			p.Progress(done, total)
+		}
+	}
 	for _, doc := range p.docs {
 		docs[doc.Path] = doc.Bytes
 	}
@@ -121,57 +130,53 @@ func (p *Plan) build(next string) error {
 		}
 	}
 	p.keepEmpty(dirs)
-	sorted := make([]string, 0, len(dirs))
-	for dir := range dirs {
-		sorted = append(sorted, dir)
-	}
-	slices.Sort(sorted) // parents first
+	sorted := slices.Sorted(maps.Keys(dirs)) // parents first
 
 	for _, dir := range sorted {
-		if err := p.do("make "+dir, func() error { return os.Mkdir(filepath.Join(next, dir), 0o777) }); err != nil {
+		err := p.do("make "+dir, func() error { return os.Mkdir(filepath.Join(next, dir), 0o777) })
+		if err != nil {
 			return err
 		}
 	}
 	// What is written is synced at once, beside what is written next: a disk takes many syncs in one go.
-	syncs, synced := 0, make(chan error, len(files)+len(sorted))
-	sync := func(name string) {
-		syncs++
-		go func() { synced <- syncFile(name) }()
+	var syncs sync.WaitGroup
+	var mutex sync.Mutex
+	var failed []error
+	written := func(name string) {
+		syncs.Go(func() {
+			err := p.sync(name)
+			mutex.Lock()
+			defer mutex.Unlock()
+			failed = append(failed, err)
+		})
 	}
 	for _, e := range files {
 		to := filepath.Join(next, e.Path)
 		if e.Status == Same || e.Status == Kept {
-			if err := p.do("link "+e.Path, func() error { return link(filepath.Join(p.dir, e.Path), to) }); err != nil {
+			err := p.do("link "+e.Path, func() error { return link(filepath.Join(p.dir, e.Path), to) })
+			if err != nil {
 				return err
 			}
 			continue
 		}
-		if err := p.do("write "+e.Path, func() error {
-			return p.write(to, docs[e.Path], func(n int) {
-				written += int64(n)
-				if p.Progress != nil {
-					p.Progress(written, total)
-				}
-			})
-		}); err != nil {
+		err := p.do("write "+e.Path, func() error { return p.write(to, docs[e.Path], progress) })
+		if err != nil {
 			return err
 		}
-		sync(to)
+		written(to)
 	}
 	for _, dir := range sorted {
 		if was, existed := p.old[dir]; existed {
-			if err := os.Chmod(filepath.Join(next, dir), was.mode); err != nil {
+			err := p.do("set the mode of "+dir, func() error { return os.Chmod(filepath.Join(next, dir), was.mode) })
+			if err != nil {
 				return err
 			}
 		}
-		sync(filepath.Join(next, dir))
+		written(filepath.Join(next, dir))
 	}
 	return p.do("sync the new tree", func() error {
-		var errs []error
-		for range syncs {
-			errs = append(errs, <-synced)
-		}
-		return errors.Join(errs...)
+		syncs.Wait()
+		return errors.Join(failed...)
 	})
 }
 
@@ -206,7 +211,8 @@ func (p *Plan) write(name string, data []byte, progress func(int)) error {
 	defer f.Close()
 	for len(data) > 0 {
 		n := min(len(data), writeSize)
-		if err := p.do("write a part of "+name, func() error { _, err := f.Write(data[:n]); return err }); err != nil {
+		err := p.do("write a part of "+name, func() error { _, err := f.Write(data[:n]); return err })
+		if err != nil {
 			return err
 		}
 		data = data[n:]
@@ -225,10 +231,12 @@ func (p *Plan) swap() error {
 		}
 		return errors.Join(err, os.RemoveAll(next))
 	}
-	if err := p.do("sync the parent", func() error { return syncFile(filepath.Dir(p.dir)) }); err != nil {
+	err := p.do("sync the parent", func() error { return p.sync(filepath.Dir(p.dir)) })
+	if err != nil {
 		return err
 	}
-	if err := p.do("remove the old tree", func() error { return p.retire(aside, p.old) }); err != nil {
+	err = p.do("remove the old tree", func() error { return p.retire(aside, p.old) })
+	if err != nil {
 		return fmt.Errorf("the new tree is in place, but the old one cannot be removed: %w", err)
 	}
 	return nil
@@ -240,20 +248,23 @@ func (p *Plan) replace(next, aside string) error {
 		return p.do("swap", func() error { return os.Rename(next, p.dir) })
 	}
 	// The tree that aside names is whole from now on, be it the new one or the old one.
-	if err := p.do("call the new tree old", func() error { return os.Rename(next, aside) }); err != nil {
+	err := p.do("call the new tree old", func() error { return os.Rename(next, aside) })
+	if err != nil {
 		return err
 	}
-	err := p.do("swap", func() error { return p.exchange(aside, p.dir) })
+	err = p.do("swap", func() error { return p.exchange(aside, p.dir) })
 	if err == nil {
 		return nil
 	}
 	if back := os.Rename(aside, next); back != nil || !errors.Is(err, errors.ErrUnsupported) {
 		return errors.Join(err, back)
 	}
-	if err := p.do("first rename", func() error { return os.Rename(p.dir, aside) }); err != nil {
+	err = p.do("first rename", func() error { return os.Rename(p.dir, aside) })
+	if err != nil {
 		return err
 	}
-	if err := p.do("second rename", func() error { return os.Rename(next, p.dir) }); err != nil {
+	err = p.do("second rename", func() error { return os.Rename(next, p.dir) })
+	if err != nil {
 		return errors.Join(err, os.Rename(aside, p.dir))
 	}
 	return nil

@@ -68,6 +68,7 @@ type Plan struct {
 	old      tree
 	exchange func(a, b string) error      // swaps two folders, or says errors.ErrUnsupported
 	step     func(operation string) error // for tests: called before each operation; an error stops there
+	sync     func(name string) error      // writes a file or a folder through to the disk
 }
 
 // tree is what a folder holds, by path with a leading slash; "/" is the folder itself.
@@ -108,7 +109,7 @@ func dated(p string) bool { return path.Dir(p) == "/scoreboard" && path.Ext(p) =
 // an empty one. The error names every fault: a path that is none or given twice, a file in the way
 // of a folder or the other way round, a dated scoreboard that would change.
 func Prepare(dir string, docs []File) (*Plan, error) {
-	p := &Plan{docs: docs, exchange: exchange, step: func(string) error { return nil }}
+	p := &Plan{docs: docs, exchange: exchange, step: func(string) error { return nil }, sync: syncFile}
 	var err error
 	if p.dir, err = resolve(dir); err == nil {
 		err = p.compare()

@@ -91,7 +91,7 @@ func (p *Plan) moveOver(aside string, names []string, now, linked tree) error {
 			both = append(both, from)
 			continue
 		}
-		if err := errors.Join(os.Rename(from, to), syncFile(filepath.Dir(to))); err != nil {
+		if err := errors.Join(os.Rename(from, to), p.sync(filepath.Dir(to))); err != nil {
 			return err
 		}
 	}
