@@ -23,25 +23,29 @@ See [here](#here), [there](#there), [index](/), ` + "`[code](/no)`" + ` and
 ` + "```sh\ncurl [[base_url]]/api/nothing # [x](/not-a-link)\n```" + `
 
 [def]: /undefined
+A text has no [anchors](/llms.txt#start). Every address of a line counts: [[base_url]], [[base_url]]/one and https://www.base.example/two.
 `)}
 	s, err := Load(fsys)
 	if err != nil {
 		t.Fatal(err)
 	}
-	paths := map[string]bool{"/": true, "/privacy.html": true, "/field-guide.html": true}
+	paths := map[string]bool{"/": true, "/llms.txt": true, "/privacy.html": true, "/field-guide.html": true}
 	for _, p := range []string{"presence", "aup", "roster", "receipt", "suggest", "waitlist"} {
 		paths["/api/"+p] = true
 	}
 	anchors := map[string]map[string]bool{"/field-guide.html": {"limits": true}, "/privacy.html": {"here": true}}
 	err = s.CheckLinks(paths, anchors)
 	want := `pages/privacy.md:6:28: no #there in /privacy.html (did you mean here?)
-pages/privacy.md:7:8: nothing is published at /gone.html (known: /, /api/aup, /api/presence, /api/receipt, /api/roster, /api/suggest, /api/waitlist, /field-guide.html, /privacy.html)
+pages/privacy.md:7:8: nothing is published at /gone.html (known: /, /api/aup, /api/presence, /api/receipt, /api/roster, /api/suggest, /api/waitlist, /field-guide.html, /llms.txt, /privacy.html)
 pages/privacy.md:7:29: no #limit in /field-guide.html (did you mean limits?)
 pages/privacy.md:7:61: the link index.html is neither a path from the root nor a whole address (begin it with /, #, https:// or mailto:)
-pages/privacy.md:8:10: nothing is published at /also-gone (known: /, /api/aup, /api/presence, /api/receipt, /api/roster, /api/suggest, /api/waitlist, /field-guide.html, /privacy.html)
-pages/privacy.md:8:29: nothing is published at /lost (known: /, /api/aup, /api/presence, /api/receipt, /api/roster, /api/suggest, /api/waitlist, /field-guide.html, /privacy.html)
-pages/privacy.md:11:6: nothing is published at /api/nothing (known: /, /api/aup, /api/presence, /api/receipt, /api/roster, /api/suggest, /api/waitlist, /field-guide.html, /privacy.html)
-pages/privacy.md:14:8: nothing is published at /undefined (known: /, /api/aup, /api/presence, /api/receipt, /api/roster, /api/suggest, /api/waitlist, /field-guide.html, /privacy.html)`
+pages/privacy.md:8:10: nothing is published at /also-gone (known: /, /api/aup, /api/presence, /api/receipt, /api/roster, /api/suggest, /api/waitlist, /field-guide.html, /llms.txt, /privacy.html)
+pages/privacy.md:8:29: nothing is published at /lost (known: /, /api/aup, /api/presence, /api/receipt, /api/roster, /api/suggest, /api/waitlist, /field-guide.html, /llms.txt, /privacy.html)
+pages/privacy.md:11:6: nothing is published at /api/nothing (known: /, /api/aup, /api/presence, /api/receipt, /api/roster, /api/suggest, /api/waitlist, /field-guide.html, /llms.txt, /privacy.html)
+pages/privacy.md:14:8: nothing is published at /undefined (known: /, /api/aup, /api/presence, /api/receipt, /api/roster, /api/suggest, /api/waitlist, /field-guide.html, /llms.txt, /privacy.html)
+pages/privacy.md:15:25: no #start in /llms.txt (nothing is expected here)
+pages/privacy.md:15:89: nothing is published at /one (known: /, /api/aup, /api/presence, /api/receipt, /api/roster, /api/suggest, /api/waitlist, /field-guide.html, /llms.txt, /privacy.html)
+pages/privacy.md:15:110: nothing is published at /two (known: /, /api/aup, /api/presence, /api/receipt, /api/roster, /api/suggest, /api/waitlist, /field-guide.html, /llms.txt, /privacy.html)`
 	if err == nil || err.Error() != want {
 		t.Errorf("got\n%v\nwant\n%s", err, want)
 	}

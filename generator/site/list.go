@@ -214,10 +214,9 @@ var jobsSchema = &schema{
 	},
 	check: func(get func(string) string, fault func(name, what, hint string)) {
 		posted, expires, completed := get("posted"), get("expires"), get("completed_on")
-		switch status := get("status"); {
-		case status == "completed" && completed == "":
+		if status := get("status"); status == "completed" && completed == "" {
 			fault("status", "completed, and completed_on is missing", "say when")
-		case status == "open" && completed != "":
+		} else if status == "open" && completed != "" {
 			fault("completed_on", "stands in an open job", "remove it, or set status: completed")
 		}
 		if completed != "" && completed < posted {
@@ -255,7 +254,7 @@ var auditorsSchema = &schema{
 	dates:  []int{auditClaimed, auditVerified},
 	group:  func(listEntry) int8 { return 0 },
 	order: func(l *List, a, b listEntry) int {
-		return cmp.Or(compareQuoted(l.quoted(a.keys[auditAgent]), l.quoted(b.keys[auditAgent])),
+		return cmp.Or(l.compare(a.keys[auditAgent], b.keys[auditAgent]),
 			bytes.Compare(l.text(a.keys[auditClaimed]), l.text(b.keys[auditClaimed])),
 			bytes.Compare(l.text(a.keys[auditRegistration]), l.text(b.keys[auditRegistration])),
 			bytes.Compare(l.text(a.keys[auditReport]), l.text(b.keys[auditReport])))
@@ -277,14 +276,16 @@ var auditorsSchema = &schema{
 	},
 }
 
-// compareQuoted compares what two JSON strings mean.
-func compareQuoted(a, b []byte) int {
-	if bytes.IndexByte(a, '\\') >= 0 || bytes.IndexByte(b, '\\') >= 0 {
-		a, b = unquote(nil, a), unquote(nil, b)
-		return bytes.Compare(a, b)
+// compare compares what two texts mean.
+func (l *List) compare(a, b span) int {
+	if escaped(l.text(a)) || escaped(l.text(b)) {
+		return bytes.Compare(unquote(nil, l.quoted(a)), unquote(nil, l.quoted(b)))
 	}
-	return bytes.Compare(a[1:len(a)-1], b[1:len(b)-1])
+	return bytes.Compare(l.text(a), l.text(b))
 }
+
+// escaped reports whether the text of a JSON string is not what it means.
+func escaped(text []byte) bool { return bytes.ContainsRune(text, '\\') }
 
 // unquote appends what a valid JSON string means.
 func unquote(dst, quoted []byte) []byte {
@@ -630,7 +631,7 @@ func (l *listLoader) render() {
 		out = append(out, l.names[i]...)
 		start := len(out)
 		switch {
-		case value[0] == '"' && bytes.IndexByte(value, '\\') >= 0:
+		case value[0] == '"' && escaped(value):
 			out = jsondoc.AppendString(out, string(unquote(nil, value)))
 		case value[0] == '[':
 			out = append(out, '[')
@@ -667,7 +668,7 @@ func (f *listField) check(value []byte, scratch *[]byte) (what, hint string) {
 		return "", ""
 	case f.kind == number:
 		n, err := strconv.ParseInt(string(value), 10, 64)
-		if err != nil || !integerPattern.Match(value) || n < 0 || n > int64(f.max) {
+		if err != nil || !integerPattern.Match(value) || n != max(0, min(n, int64(f.max))) {
 			return cut(string(value)) + " is not valid", fmt.Sprintf("want an integer from 0 to %d, without quotes", f.max)
 		}
 		return "", ""
@@ -685,7 +686,7 @@ func (f *listField) check(value []byte, scratch *[]byte) (what, hint string) {
 	}
 	text := value[1 : len(value)-1]
 	control := bytes.IndexByte(text, 0x7f) // the only one that JSON takes without an escape
-	if bytes.IndexByte(text, '\\') >= 0 {
+	if escaped(text) {
 		*scratch = unquote((*scratch)[:0], value)
 		text = *scratch
 		control = slices.IndexFunc(text, func(c byte) bool {
@@ -702,10 +703,8 @@ func (f *listField) checkText(text []byte) (what, hint string) {
 	if len(bytes.TrimSpace(text)) == 0 {
 		return "is blank", "write it"
 	}
-	if f.max > 0 && len(text) > f.max {
-		if n := utf8.RuneCount(text); n > f.max {
-			return fmt.Sprintf("has %d characters", n), fmt.Sprintf("at most %d", f.max)
-		}
+	if n := utf8.RuneCount(text); f.max > 0 && n > f.max {
+		return fmt.Sprintf("has %d characters", n), fmt.Sprintf("at most %d", f.max)
 	}
 	if f.values != nil && !slices.Contains(f.values, string(text)) {
 		return strconv.Quote(cut(string(text))) + " is not valid", nearest(string(text), f.values)
@@ -725,7 +724,9 @@ func (f *listField) checkTags(value []byte) (what, hint string) {
 		if n == maxTags {
 			return "more than " + strconv.Itoa(maxTags) + " tags", "keep those that help to find it"
 		}
-		if len(tag) < 2 || tag[0] != '"' || len(tag)-2 > f.max || !validID(tag[1:len(tag)-1]) {
+		name, opened := bytes.CutPrefix(tag, []byte{'"'})
+		name, closed := bytes.CutSuffix(name, []byte{'"'})
+		if !opened || !closed || len(name) > f.max || !validID(name) {
 			return "tag " + strconv.Itoa(n+1) + " is not valid", fmt.Sprintf("at most %d characters; %s", f.max, formats["id"].want)
 		}
 		if slices.ContainsFunc(seen[:n], func(other []byte) bool { return bytes.Equal(other, tag) }) {

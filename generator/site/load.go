@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"crypto/sha256"
 	"errors"
+	"fmt"
 	"io/fs"
 	"path"
 	"regexp"
@@ -161,7 +162,7 @@ func cause(err error) string {
 func (l *loader) read(file string, limit int64) []byte {
 	l.sum(file, [32]byte{})
 	if info, err := fs.Stat(l.fsys, file); err == nil && info.Size() > limit {
-		l.fault(file, "too large", "a content file has at most "+bytesText(limit))
+		l.fault(file, "too large", fmt.Sprintf("a content file has at most %d MiB", limit>>20))
 		return nil
 	}
 	src, err := fs.ReadFile(l.fsys, file)
@@ -178,13 +179,6 @@ func (l *loader) read(file string, limit int64) []byte {
 	}
 	l.sum(file, sha256.Sum256(src))
 	return src
-}
-
-func bytesText(n int64) string {
-	if n >= 1<<30 {
-		return "1 GiB"
-	}
-	return "1 MiB"
 }
 
 // open makes the document of a file, with faults of its own until all files are read.
