@@ -810,9 +810,16 @@ func TestNameOfTheNextBoard(t *testing.T) {
 // A dated scoreboard has each number under its own name. Every count of the fixture is another one.
 func TestVerificationNumbers(t *testing.T) {
 	counts := []struct{ key, want string }{
-		{"verified_organic_agent_conversions", "11"}, {"registrations_recorded", "23"}, {"charters_filed", "31"}, {"received_external", "47"},
-		{"originated_internally", "53"}, {"shipped", "61"}, {"development_seed_and_test_records", "71"}, {"named_clients_that_completed_a_handshake", "2"},
-		{"tool_calls_by_anything_not_auditing_us", "83"}, {"security_reports_received", "97"},
+		{"verified_organic_agent_conversions", "11"},
+		{"registrations_recorded", "23"},
+		{"charters_filed", "31"},
+		{"received_external", "47"},
+		{"originated_internally", "53"},
+		{"shipped", "61"},
+		{"development_seed_and_test_records", "71"},
+		{"named_clients_that_completed_a_handshake", "2"},
+		{"tool_calls_by_anything_not_auditing_us", "83"},
+		{"security_reports_received", "97"},
 	}
 	o := generate(t, overlay(t, map[string]func(string) string{"scoreboard/2026-11-20.yaml": func(text string) string {
 		for _, c := range counts {

@@ -244,7 +244,8 @@ func (d *description) protocol(o *object, op *api.Operation) {
 		if p == core.InvalidInput {
 			responses.set("404", object{
 				{"description", "Method not found, as a JSON-RPC error, of a request that is of revision " + api.MCPStateless + " by itself."},
-				{"headers", d.headerRefs("Cache-Control")}, {"content", failed(jsonrpc.MethodNotFound, "Method not found")},
+				{"headers", d.headerRefs("Cache-Control")},
+				{"content", failed(jsonrpc.MethodNotFound, "Method not found")},
 			})
 		}
 		code, message := jsonrpc.InvalidRequest, "Invalid request: "+p.Title

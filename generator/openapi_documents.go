@@ -77,7 +77,9 @@ func (d *description) document(p *published, path, title, what string) object {
 	}
 	if strings.Contains(path, "{") {
 		get.set("parameters", []object{{
-			{"name", "as_of"}, {"in", "path"}, {"required", true},
+			{"name", "as_of"},
+			{"in", "path"},
+			{"required", true},
 			{"description", "Date of the hand verification; of a further one on a date with a hyphen and its number behind it."},
 			{"schema", object{{"type", "string"}, {"pattern", "^[0-9]{4}-[0-9]{2}-[0-9]{2}(-[0-9]+)?$"}}},
 			{"example", d.site.Current().File},

@@ -120,8 +120,14 @@ func TestEditDistance(t *testing.T) {
 		a, b string
 		want int
 	}{
-		{"", "", 0}, {"a", "", 1}, {"kitten", "sitting", 3}, {"flaw", "lawn", 2}, {strings.Repeat("a", 64), strings.Repeat("a", 63) + "b", 1},
-		{strings.Repeat("a", 65), strings.Repeat("a", 65), 130}, {strings.Repeat("a", 65), "a", 66}, {"a", strings.Repeat("a", 65), 66},
+		{"", "", 0},
+		{"a", "", 1},
+		{"kitten", "sitting", 3},
+		{"flaw", "lawn", 2},
+		{strings.Repeat("a", 64), strings.Repeat("a", 63) + "b", 1},
+		{strings.Repeat("a", 65), strings.Repeat("a", 65), 130},
+		{strings.Repeat("a", 65), "a", 66},
+		{"a", strings.Repeat("a", 65), 66},
 	} {
 		if got := editDistance(c.a, c.b); got != c.want {
 			t.Errorf("%.10s… to %.10s…: %d, want %d", c.a, c.b, got, c.want)
