@@ -80,10 +80,10 @@ func (p *Plan) moveOver(aside string, names []string, now, linked tree) error {
 			continue
 		}
 		there, err := os.Lstat(to)
-		switch was, known := linked[name]; {
-		case err == nil && equal(from, to):
+		if err == nil && equal(from, to) {
 			continue
-		case err == nil && !(known && was.is(stampOf(there))):
+		}
+		if was, known := linked[name]; err == nil && !(known && was.is(stampOf(there))) {
 			both = append(both, from)
 			continue
 		}
@@ -105,19 +105,18 @@ func (p *Plan) moveOver(aside string, names []string, now, linked tree) error {
 func equal(a, b string) bool {
 	was, err := os.Lstat(a)
 	is, e := os.Lstat(b)
-	switch {
-	case err != nil || e != nil || was.Mode().Type() != is.Mode().Type():
+	if err := errors.Join(err, e); err != nil || was.Mode().Type() != is.Mode().Type() {
 		return false
-	case os.SameFile(was, is):
-		return true
-	case was.Mode()&fs.ModeSymlink != 0:
+	}
+	if was.Mode()&fs.ModeSymlink != 0 {
 		one, err := os.Readlink(a)
 		other, e := os.Readlink(b)
-		return err == nil && e == nil && one == other
-	case !was.Mode().IsRegular() || was.Size() != is.Size():
-		return false
+		return errors.Join(err, e) == nil && one == other
+	}
+	if os.SameFile(was, is) || !was.Mode().IsRegular() {
+		return os.SameFile(was, is)
 	}
 	text, err := os.ReadFile(a)
 	same, e := holds(b, text)
-	return err == nil && e == nil && same
+	return errors.Join(err, e) == nil && same
 }

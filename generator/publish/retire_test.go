@@ -8,6 +8,7 @@ import (
 	"reflect"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 )
 
@@ -229,6 +230,34 @@ func TestRetire(t *testing.T) {
 		t.Errorf("the tree changed: %.300v", got)
 	}
 	onlyPublic(t, dir)
+}
+
+func TestEqual(t *testing.T) {
+	dir := t.TempDir()
+	at := func(name string) string { return filepath.Join(dir, name) }
+	for name, text := range map[string]string{"a": "text", "same": "text", "other": "tex!", "longer": "text!"} {
+		must(t, os.WriteFile(at(name), []byte(text), 0o600))
+	}
+	must(t, os.Link(at("a"), at("linked")))
+	for name, target := range map[string]string{"to a": "a", "to a too": "a", "to same": "same"} {
+		must(t, os.Symlink(target, at(name)))
+	}
+	must(t, os.Mkdir(at("folder"), 0o700))
+	must(t, syscall.Mkfifo(at("pipe"), 0o600))
+	must(t, syscall.Mkfifo(at("pipe2"), 0o600))
+	must(t, os.Link(at("pipe"), at("linked pipe")))
+	for _, c := range []struct {
+		a, b string
+		want bool
+	}{
+		{"a", "a", true}, {"a", "linked", true}, {"a", "same", true}, {"a", "other", false}, {"a", "longer", false}, {"longer", "a", false},
+		{"a", "nothing", false}, {"nothing", "a", false}, {"nothing", "nothing", false}, {"a", "to a", false}, {"to a", "a", false},
+		{"to a", "to a too", true}, {"to a", "to same", false}, {"a", "folder", false}, {"folder", "a", false}, {"pipe", "pipe2", false}, {"pipe", "linked pipe", true},
+	} {
+		if got := equal(at(c.a), at(c.b)); got != c.want {
+			t.Errorf("%s and %s: equal %t", c.a, c.b, got)
+		}
+	}
 }
 
 func copyTree(from, to string) error {

@@ -55,7 +55,7 @@ func TestCheckEndpoints(t *testing.T) {
 	routes := []*api.Route{
 		{ID: "presence", Operations: []*api.Operation{{ID: "getPresence"}}},
 		{ID: "suggest", Operations: []*api.Operation{{ID: "sendSuggestion", Fields: []core.Field{
-			{Name: "suggestion", Max: 4000}, {Name: "list", Items: []core.Field{{Name: "item", Min: 2}}, QueryNames: []string{"one"}},
+			{Name: "suggestion", Max: 4000}, {Name: "contact", Type: core.Email}, {Name: "email", Type: core.Email}, {Name: "list", Items: []core.Field{{Name: "item", Min: 2}}, QueryNames: []string{"one"}},
 		}}}},
 	}
 	fsys := base(t)
@@ -68,6 +68,8 @@ sendSuggestion:
   summary: "[[min:sendSuggestion.list.item]] [[max:sendSuggestion.list]]"
   fields:
     suggestion: Words.
+    contact: Words.
+    email: Optional; supplying one needs the owner's consent.
     list.item: Words.
     list.itm: Words.
 `)}
@@ -83,7 +85,8 @@ endpoints.yaml:4:1: no route and no operation is called sugest (did you mean sug
 endpoints.yaml:7:12: unknown limit [[max:sendSuggestion.list]] (want [[max:<operation>.<field>]] or [[min:<operation>.<field>]] of a field that has this limit)
 endpoints.yaml:8:3: lacks sendSuggestion.fields.list (add it)
 endpoints.yaml:8:3: lacks sendSuggestion.fields.one (add it)
-endpoints.yaml:11:5: unknown key list.itm (did you mean list.item?)`
+endpoints.yaml:10:5: sendSuggestion.fields.contact does not say that an address needs its owner's consent (write: supplying one needs the owner's consent)
+endpoints.yaml:13:5: unknown key list.itm (did you mean list.item?)`
 	if err == nil || err.Error() != want {
 		t.Errorf("got\n%v\nwant\n%s", err, want)
 	}
