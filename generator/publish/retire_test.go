@@ -250,9 +250,23 @@ func TestEqual(t *testing.T) {
 		a, b string
 		want bool
 	}{
-		{"a", "a", true}, {"a", "linked", true}, {"a", "same", true}, {"a", "other", false}, {"a", "longer", false}, {"longer", "a", false},
-		{"a", "nothing", false}, {"nothing", "a", false}, {"nothing", "nothing", false}, {"a", "to a", false}, {"to a", "a", false},
-		{"to a", "to a too", true}, {"to a", "to same", false}, {"a", "folder", false}, {"folder", "a", false}, {"pipe", "pipe2", false}, {"pipe", "linked pipe", true},
+		{"a", "a", true},
+		{"a", "linked", true},
+		{"a", "same", true},
+		{"a", "other", false},
+		{"a", "longer", false},
+		{"longer", "a", false},
+		{"a", "nothing", false},
+		{"nothing", "a", false},
+		{"nothing", "nothing", false},
+		{"a", "to a", false},
+		{"to a", "a", false},
+		{"to a", "to a too", true},
+		{"to a", "to same", false},
+		{"a", "folder", false},
+		{"folder", "a", false},
+		{"pipe", "pipe2", false},
+		{"pipe", "linked pipe", true},
 	} {
 		if got := equal(at(c.a), at(c.b)); got != c.want {
 			t.Errorf("%s and %s: equal %t", c.a, c.b, got)
