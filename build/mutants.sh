@@ -25,7 +25,8 @@ cp -r go.mod go.sum content edge generator public "$copy/module"
 find "$copy/module" -name '*_test.go' -delete
 
 # What gremlins calls as go differs in two things. It takes status 2 for code that does not compile, where go test
-# answers 1 as for a test that failed. And a profile of coverage knows functions alone: declarations get a block too.
+# answers 1 as for a test that failed. And a profile of coverage knows neither declarations nor the conditions of a
+# switch: the former are added as covered, the latter where their switch is.
 cat >"$copy/bin/go" <<END
 #!/usr/bin/env bash
 go=$(command -v go)
@@ -37,10 +38,24 @@ if [ "$2" != -cover ]; then
   exit 2
 fi
 "$go" "$@" || exit
-find . -name '*.go' | while read -r file; do
-  awk -v f="anteroom/${file#./}" 'function end() { if (from) printf "%s:%d.1,%d.999 1 1\n", f, from, FNR - 1; from = 0 }
-    /^[^ \t)}]/ { end() } /^(const|var) / { from = FNR } END { FNR++; end() }' "$file"
-done >>"$4"
+for file in $(cut -d: -f1 "$4" | sort -u | sed -n 's,^anteroom/,,p'); do
+  awk -v f="anteroom/$file" '
+    function block(from, to) { printf "%s:%d.1,%d.999 1 1\n", f, from, to }
+    function declared() { if (from) block(from, FNR - 1); from = 0 }
+    NR == FNR {
+      if (index($0, f ":") == 1 && !/ 0$/ && match($0, /:[0-9.]+,[0-9]+/)) {
+        split(substr($0, RSTART + 1, RLENGTH - 1), at, /[.,]/)
+        for (line = at[1]; line <= at[3]; line++) covered[line] = 1
+      }
+      next
+    }
+    /^[^ \t)}]/ { declared() }
+    /^(const|var) / { from = FNR }
+    /^\t*switch / { match($0, /^\t*/); reached[RLENGTH] = covered[FNR] }
+    /^\t*case / { match($0, /^\t*/); if (reached[RLENGTH]) block(FNR, FNR) }
+    END { FNR++; declared() }' "$4" "$file"
+done >>"$4.more"
+cat "$4.more" >>"$4"
 END
 chmod +x "$copy/bin/go"
 export PATH="$copy/bin:$PATH" TMPDIR="$copy/tmp"
@@ -53,6 +68,8 @@ printf '%-22s %8s %9s %9s %10s %8s\n' package mutants efficacy coverage 'timed o
 for package in "${packages[@]}"; do
   cp "$package"/*_test.go "$copy/module/$package" 2>/dev/null || true
   start=$EPOCHREALTIME
+  # gremlins takes the time of its first run, with what that compiles, as the measure for all: it is compiled before.
+  (cd "$copy/module" && go test -cover -run '^$' "./$package/..." >"$log" 2>&1) || { cat "$log"; exit 1; }
   # What a package holds in its folder itself is its own; generated code is its template's.
   (cd "$copy/module" && "$gremlins" unleash --timeout-coefficient 10 -E / -E '_templ\.go$' "./$package") >"$log" 2>&1 || { cat "$log"; exit 1; }
   awk -v p="$package" -v s="$start" -v e="$EPOCHREALTIME" '
