@@ -419,33 +419,6 @@ func TestMediaTypes(t *testing.T) {
 	}
 }
 
-func TestRegistration(t *testing.T) {
-	h := edgetest.NewHost(t)
-	r := h.Do("POST", "/api/waitlist?x=1", `{"agent_name":" ada ","owner_email":"ada@example.org","agent":"ada","none":null}`)
-	body := edgetest.Decode(t, r)
-	id, _ := body["record_id"].(string)
-	if body["converted"] != true || body["recorded"] != true || body["email_on_file"] != true || len(id) != 32 || body["recorded_at"] != "2026-11-20T12:00:00Z" {
-		t.Errorf("%s", r.Body)
-	}
-	if got, want := body["ignored_fields"], []any{"agent", "x"}; !reflect.DeepEqual(got, want) {
-		t.Errorf("ignored %v", got)
-	}
-	if strings.Contains(string(r.Body), "ada@example.org") {
-		t.Error("the address is echoed")
-	}
-	want := []core.Statement{
-		{SQL: "INSERT INTO registrations (record_id, recorded_at, agent_name, pubkey, payload_sha256) VALUES (?, ?, ?, ?, ?)", Args: []any{id, "2026-11-20T12:00:00Z", " ada ", nil, body["payload_sha256"]}},
-		{SQL: "INSERT INTO contacts (record_id, address, created_at) VALUES (?, ?, ?)", Args: []any{id, "ada@example.org", "2026-11-20T12:00:00Z"}},
-		{SQL: "INSERT INTO outbox (record_id, kind, payload, created_at, next_try_at) VALUES (?, ?, ?, ?, ?)", Args: []any{id, "registration", `{"address":"ada@example.org","who":" ada "}`, edgetest.Now, edgetest.Now}},
-	}
-	if !reflect.DeepEqual(h.Statements, want) {
-		t.Errorf("statements\n%v\n%v", h.Statements, want)
-	}
-	if len(h.Messages) != 0 {
-		t.Error("relayed before the answer")
-	}
-}
-
 func TestDryRun(t *testing.T) {
 	for _, c := range []struct{ method, target, body, done string }{
 		{"POST", "/api/waitlist?dry_run=1", `{"agent_name":"a","owner_email":"a@example.org"}`, "converted"},
@@ -473,40 +446,6 @@ func TestStoreFailures(t *testing.T) {
 		}
 	}
 }
-
-func TestSuggestion(t *testing.T) {
-	h := edgetest.NewHost(t)
-	text := "SECURITY: line one\r\nkind: forged\n\u202eevil\U000e0041"
-	sent, _ := json.Marshal(map[string]string{"message": text, "email": "ada@example.org", "agent_name": "ada\u200b"})
-	r := h.Do("POST", "/api/suggest", string(sent))
-	body := edgetest.Decode(t, r)
-	if r.Status != 200 || body["filed"] != true || body["filed_as"] != "with_contact" || body["contact_on_file"] != true || body["recorded"] != true {
-		t.Fatalf("%d %s", r.Status, r.Body)
-	}
-	m := h.Messages[0]
-	if m.Subject != "[security] "+body["record_id"].(string) || !strings.Contains(m.Text, "\n> kind: forged\n> <U+202E>evil<U+E0041>\n") ||
-		!strings.Contains(m.Text, "contact: ada@example.org\n") || !strings.Contains(m.Text, "> ada<U+200B>\n") {
-		t.Errorf("%s\n%s", m.Subject, m.Text)
-	}
-	if len(h.Statements) != 1 || strings.Contains(fmtArgs(h.Statements[0]), "line one") || strings.Contains(fmtArgs(h.Statements[0]), "ada@") {
-		t.Errorf("stored %v", h.Statements)
-	}
-	for failure, words := range map[core.Failure]string{core.Refused: "nothing was filed", core.Unavailable: "nothing was filed", core.Timeout: "not known"} {
-		h := edgetest.NewHost(t)
-		h.Fail = map[string]core.Failure{"relay": failure}
-		if r := h.Do("POST", "/api/suggest", string(sent)); r.Status != 502 || !strings.Contains(string(r.Body), words) || len(h.Statements) != 0 {
-			t.Errorf("%s: %d %s", failure, r.Status, r.Body)
-		}
-	}
-	h = edgetest.NewHost(t)
-	h.Fail = map[string]core.Failure{"exec": core.Refused}
-	r = h.Do("POST", "/api/suggest", string(sent))
-	if body := edgetest.Decode(t, r); r.Status != 200 || body["filed"] != true || body["recorded"] != false || r.Log == "" || strings.Contains(r.Log, "line one") {
-		t.Errorf("relayed and not recorded: %d %s, log %q", r.Status, r.Body, r.Log)
-	}
-}
-
-func fmtArgs(s core.Statement) string { b, _ := json.Marshal(s.Args); return string(b) }
 
 func TestRateLimit(t *testing.T) {
 	h := edgetest.NewHost(t)
@@ -549,20 +488,6 @@ func TestRateLimit(t *testing.T) {
 	h.Core.Limiter = false
 	if r := h.Do("POST", "/api/receipt", "{}"); r.Status != 200 || len(h.Limits) != 0 {
 		t.Errorf("without a limiter: %d", r.Status)
-	}
-}
-
-func TestRoster(t *testing.T) {
-	h := edgetest.NewHost(t)
-	r := h.Do("GET", "/api/roster", "")
-	if body := edgetest.Decode(t, r); body["served_at"] != "2026-11-20T12:00:00Z" || body["counts_age_days"] != 2. {
-		t.Errorf("%s", r.Body)
-	}
-	s := edgetest.Snapshot()
-	s.Shipped = 4
-	h.Edge = edgetest.Load(t, s)
-	if r := h.Do("GET", "/api/roster", ""); r.Status != 500 || !strings.Contains(string(r.Body), "#inconsistent-counts") {
-		t.Errorf("%d %s", r.Status, r.Body)
 	}
 }
 
