@@ -425,6 +425,9 @@ func TestDryRun(t *testing.T) {
 		{"GET", "/api/waitlist?dry_run=1&agent_name=a&owner_email=a@example.org", "", "converted"},
 		{"GET", "/api/org?dry_run=1&org_name=Tern&rainmaker=a:30&operator=b:25&verifier=c:20&scout=d:15&treasurer=e:10", "", "chartered"},
 		{"POST", "/api/suggest?dry_run=1", `{"suggestion":"ten letters","contact":"a@example.org"}`, "filed"},
+		{"POST", "/api/waitlist", `{"agent_name":"a","dry_run":true}`, "converted"},
+		{"POST", "/api/waitlist?dry_run=1", `{"agent_name":"a","dry_run":true}`, "converted"},
+		{"POST", "/api/suggest", `{"dry_run":true,"suggestion":"ten letters"}`, "filed"},
 	} {
 		h := edgetest.NewHost(t)
 		r := h.Do(c.method, c.target, c.body)
@@ -432,6 +435,60 @@ func TestDryRun(t *testing.T) {
 		if r.Status != 200 || body[c.done] != false || body["recorded"] != false || body["record_id"] != nil || body["recorded_at"] != nil ||
 			body["email_on_file"] == true || body["contact_on_file"] == true || len(h.Statements)+len(h.Messages)+len(h.Limits) > 0 {
 			t.Errorf("%s %s: %d %s", c.method, c.target, r.Status, r.Body)
+		}
+	}
+}
+
+// What asks for a dry run in a wrong way is told so, writes nothing, and takes nothing from the caller's allowance.
+func TestDryRunAskedForInAWrongWay(t *testing.T) {
+	charter := "org_name=Tern&rainmaker=a:30&operator=b:25&verifier=c:20&scout=d:15&treasurer=e:10"
+	for _, c := range []struct{ method, target, body, want string }{
+		{"GET", "/api/waitlist?agent_name=x&dry_run", "", "dry_run unknown_value"},
+		{"GET", "/api/waitlist?agent_name=x&dry_run=", "", "dry_run unknown_value"},
+		{"GET", "/api/waitlist?agent_name=x&dry_run=%20", "", "dry_run unknown_value"},
+		{"GET", "/api/waitlist?agent_name=x&dry_run=true", "", "dry_run unknown_value"},
+		{"GET", "/api/waitlist?agent_name=x&dryrun=1", "", "dryrun unknown_field"},
+		{"GET", "/api/waitlist?agent_name=x&dry-run=1", "", "dry-run unknown_field"},
+		{"GET", "/api/waitlist?agent_name=x&dryRun=1", "", "dryRun unknown_field"},
+		{"GET", "/api/waitlist?agent_name=x&DRY_RUN=1", "", "DRY_RUN unknown_field"},
+		{"GET", "/api/org?" + charter + "&dry_run=", "", "dry_run unknown_value"},
+		{"GET", "/api/org?" + charter + "&dryrun", "", "dryrun unknown_field"},
+		{"POST", "/api/waitlist?dry_run", `{"agent_name":"x"}`, "dry_run unknown_value"},
+		{"POST", "/api/waitlist?dryRun=1", `{"agent_name":"x"}`, "dryRun unknown_field"},
+		{"POST", "/api/waitlist", `{"agent_name":"x","dry_run":"true"}`, "dry_run wrong_type"},
+		{"POST", "/api/waitlist", `{"agent_name":"x","dry_run":1}`, "dry_run wrong_type"},
+		{"POST", "/api/waitlist", `{"agent_name":"x","dryRun":true}`, "dryRun unknown_field"},
+		{"POST", "/api/waitlist", `{"agent_name":"x","dry-run":true}`, "dry-run unknown_field"},
+		{"POST", "/api/waitlist?dry_run=1", `{"agent_name":"x","dry_run":false}`, "dry_run conflict"},
+		{"POST", "/api/suggest?dry_run", `{"suggestion":"ten letters"}`, "dry_run unknown_value"},
+		{"POST", "/api/suggest", `{"suggestion":"ten letters","dryrun":true}`, "dryrun unknown_field"},
+		{"POST", "/api/mcp", `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"service_register","arguments":{"agent_name":"x","dryRun":true}}}`, ""},
+	} {
+		h := edgetest.NewHost(t)
+		r := h.Do(c.method, c.target, c.body)
+		if c.want == "" {
+			if !strings.Contains(string(r.Body), `\"field\":\"dryRun\",\"code\":\"unknown_field\"`) {
+				t.Errorf("%s %s\n%s", c.target, c.body, r.Body)
+			}
+		} else if got := strings.Join(edgetest.Faults(t, r), ", "); r.Status != 400 || got != c.want {
+			t.Errorf("%s %s %s: %d %s, want %s", c.method, c.target, c.body, r.Status, got, c.want)
+		}
+		if len(h.Statements)+len(h.Messages)+len(h.Limits) > 0 {
+			t.Errorf("%s %s %s: it had effects", c.method, c.target, c.body)
+		}
+	}
+	// Said rightly, that it is none.
+	for _, body := range []string{`{"agent_name":"x","dry_run":false}`, `{"agent_name":"x","dry_run":null}`} {
+		h := edgetest.NewHost(t)
+		if r := h.Do("POST", "/api/waitlist", body); r.Status != 200 || len(h.Statements) != 1 || len(edgetest.Decode(t, r)["ignored_fields"].([]any)) > 0 {
+			t.Errorf("%s: %d %s", body, r.Status, r.Body)
+		}
+	}
+	// Elsewhere it is a name like any other.
+	for target, body := range map[string]string{"/api/receipt?dryrun=1&dry_run=": `{}`, "/api/aup?dry_run=": ""} {
+		method := map[bool]string{true: "POST", false: "GET"}[body != ""]
+		if r := edgetest.NewHost(t).Do(method, target, body); r.Status != 200 {
+			t.Errorf("%s: %d %s", target, r.Status, r.Body)
 		}
 	}
 }

@@ -12,7 +12,7 @@ import (
 )
 
 // dryRunMeaning is what api.DryRun means, which many operations take besides their fields.
-const dryRunMeaning = "With 1, the request is checked and answered with its hash, and has no effect: nothing is stored, sent or counted."
+const dryRunMeaning = "the request is checked and answered with its hash, and has no effect: nothing is stored, sent or counted."
 
 // contracts puts the contract of every route into the snapshot, and the list of endpoints.
 func (g *generation) contracts() {
@@ -80,11 +80,8 @@ func (g *generation) contractOperation(route *api.Route, op *api.Operation) docu
 	if op.Strict {
 		o.OtherFields = "refused"
 	}
-	for i := range op.Fields {
-		o.Fields = append(o.Fields, g.contractField(op, &op.Fields[i], ""))
-	}
-	if op.DryRun {
-		o.Fields = append(o.Fields, g.contractField(op, &api.DryRun, ""))
+	for _, f := range withDryRun(op) {
+		o.Fields = append(o.Fields, g.contractField(op, &f, ""))
 	}
 	if len(op.Fields) > 0 && slices.Contains(op.Methods, "GET") {
 		o.GetTemplate = g.getTemplate(route, op)
@@ -100,11 +97,13 @@ func (g *generation) contractField(op *api.Operation, f *core.Field, prefix stri
 		Name:            f.Name,
 		Type:            jsonType(f.Type),
 		Required:        f.Required,
-		Values:          f.Values,
 		Aliases:         f.Aliases,
 		QueryParameters: f.QueryNames,
 		In:              "query or body",
 		Meaning:         g.meaning(op, prefix+f.Name),
+	}
+	if f.Type != core.Switch { // its value is that in a query
+		c.Values = f.Values
 	}
 	switch f.Type {
 	case core.Integer:
@@ -119,6 +118,7 @@ func (g *generation) contractField(op *api.Operation, f *core.Field, prefix stri
 		c.Format = string(f.Type)
 	}
 	switch {
+	case f.Type == core.Switch: // in the query of a POST too
 	case f.QueryOnly || !slices.Contains(op.Methods, "POST"):
 		c.In = "query"
 	case f.BodyOnly || prefix != "" || !slices.Contains(op.Methods, "GET"):
@@ -152,7 +152,7 @@ func (g *generation) description(id string) string { return g.site.Endpoints[id]
 // meaning is the wording of an input field or of a parameter, by its dotted name.
 func (g *generation) meaning(op *api.Operation, name string) string {
 	if name == api.DryRun.Name {
-		return dryRunMeaning
+		return "With 1 in a query, or true in a body, " + dryRunMeaning
 	}
 	return g.site.Endpoints[op.ID].Fields[name]
 }
@@ -205,6 +205,8 @@ func jsonType(t core.Type) string {
 		return string(t)
 	case core.List:
 		return "string or array"
+	case core.Switch:
+		return "boolean"
 	case core.ID:
 		return "string or number"
 	}

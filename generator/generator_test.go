@@ -241,7 +241,7 @@ func TestContract(t *testing.T) {
 			t.Errorf("%s has no meaning", f.Name)
 		}
 	}
-	want := []string{"agent_name string  80 false query or body", "pubkey string  512 false query or body", "owner_email string email 0 false query or body", "dry_run string  0 false query"}
+	want := []string{"agent_name string  80 false query or body", "pubkey string  512 false query or body", "owner_email string email 0 false query or body", "dry_run boolean  0 false query or body"}
 	if !slices.Equal(fields, want) {
 		t.Errorf("fields %q, want %q", fields, want)
 	}

@@ -99,7 +99,7 @@ func (g *generation) toolInput(t *api.Tool, op *api.Operation) object {
 		}
 	}
 	if op.DryRun {
-		properties.set(api.DryRun.Name, object{{"type", "boolean"}, {"description", strings.Replace(dryRunMeaning, "With 1", "With true", 1)}})
+		properties.set(api.DryRun.Name, object{{"type", "boolean"}, {"description", "With true, " + dryRunMeaning}})
 	}
 	schema.set("properties", properties)
 	if op.Strict {

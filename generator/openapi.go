@@ -212,12 +212,9 @@ func operationID(route *api.Route, method string) string {
 // parameters are those of a query. One is required where the method leaves no other choice.
 func (d *description) parameters(operations []*api.Operation, method string) (parameters []object) {
 	for _, op := range operations {
-		fields := op.Fields
-		if method == http.MethodPost {
-			fields = nil
-		}
-		if op.DryRun {
-			fields = append(slices.Clone(fields), api.DryRun)
+		fields := withDryRun(op)
+		if method == http.MethodPost { // its query is not read, but for that
+			fields = fields[len(op.Fields):]
 		}
 		for i := range fields {
 			f := &fields[i]
@@ -247,8 +244,11 @@ func (d *description) parameter(op *api.Operation, f *core.Field, name string, r
 	} else if slices.Contains(f.Aliases, name) {
 		meaning = "The same as " + f.Name + ". Where both are given, they must agree."
 	}
-	if f.Type == core.List {
+	switch f.Type {
+	case core.List:
 		schema.set("type", "array")
+	case core.Switch:
+		schema = object{{"type", "string"}, {"enum", f.Values}}
 	}
 	schema = slices.DeleteFunc(schema, func(m member) bool { return m.name == "description" })
 	p := object{{"name", name}, {"in", "query"}, {"description", meaning}, {"required", required}, {"schema", schema}}
@@ -260,6 +260,14 @@ func (d *description) parameter(op *api.Operation, f *core.Field, name string, r
 		p.set("example", example)
 	}
 	return p
+}
+
+// withDryRun gives the fields of an operation, api.DryRun the last of them where it takes that.
+func withDryRun(op *api.Operation) []core.Field {
+	if !op.DryRun {
+		return op.Fields
+	}
+	return append(slices.Clone(op.Fields), api.DryRun)
 }
 
 // seatExample is the form <name>:<number> of the element of an example array that holds the parameter's name.
@@ -291,7 +299,7 @@ func seatExample(f *core.Field, parameter string) documents.JSON {
 func (d *description) requestBody(route *api.Route, operations []*api.Operation) object {
 	bodies, examples, required := []object{}, object{}, true
 	for _, op := range operations {
-		schema := inputObject(op.Fields, func(name string) string { return d.meaning(op, name) }, "")
+		schema := inputObject(withDryRun(op), func(name string) string { return d.meaning(op, name) }, "")
 		if len(op.AnyOf) > 0 {
 			schema.set("anyOf", oneRequired(op.AnyOf).get("anyOf"))
 		}

@@ -153,6 +153,9 @@ func inputSchema(f *core.Field, meaning func(name string) string, prefix string)
 		schema.set("minItems", 1)
 		return schema
 	}
+	if f.Type == core.Switch {
+		return schema
+	}
 	bounds := func(least, most string) {
 		if f.Min != 0 {
 			schema.set(least, f.Min)

@@ -50,7 +50,7 @@ type Operation struct {
 	AnyOf   []string     // fields of which at least one must be given
 	Strict  bool         // a field that is not among Fields is a fault
 	Writes  bool         // something is stored, sent or signed: counted by the rate limiter
-	DryRun  bool         // takes dry_run=1 in its query
+	DryRun  bool         // takes DryRun besides Fields
 	Cache   Cache
 	Answer  any                 // zero value of the type of its 200 answer, without the trailer; nil for one that is 204 and empty
 	Also    any                 // the same, where there is a second one

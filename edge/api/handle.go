@@ -15,8 +15,22 @@ import (
 // Window is the time that the write limit counts in, in seconds.
 const Window = 60
 
-// DryRun is the query parameter that asks for everything but the writing.
-var DryRun = core.Field{Name: "dry_run", Type: core.Flag, Values: []string{"1"}, QueryOnly: true}
+// DryRun asks for everything but the writing: in a body, or in a query, be it that of a POST.
+var DryRun = core.Field{Name: "dry_run", Type: core.Switch, Values: []string{"1"}}
+
+// Rehearse finds out whether an input asks for a dry run. query is that of its request, nil where there is none or
+// where it is the input itself.
+func Rehearse(in, query *core.Input) {
+	on, sent := in.Switch(&DryRun)
+	if query != nil {
+		onThere, sentThere := query.Switch(&DryRun)
+		if sent && sentThere && on != onThere {
+			in.Add(DryRun.Name, core.Conflict, "the body and the query disagree: send one of them")
+		}
+		on = on || onThere
+	}
+	in.DryRun = on
+}
 
 // API answers requests from one snapshot. It is made once, and no request changes it.
 type API struct {
@@ -159,10 +173,13 @@ func (a *API) Handle(t *core.Turn) *core.Response {
 	if op.Document != nil {
 		return a.document(t, op, hasQuery && (unheard || writesByGET(route)))
 	}
-	if op.DryRun {
-		in.DryRun = asked.Flag(&DryRun)
+	if in == asked {
+		asked = nil
 	}
-	if in != asked {
+	if op.DryRun {
+		Rehearse(in, asked)
+	}
+	if asked != nil {
 		in.Close(asked)
 	}
 	return a.Perform(t, op, in)

@@ -166,7 +166,10 @@ type Statement struct {
 	Args []any
 }
 
-// Relay sends a message to the operator. No failure means that the next hop has accepted it.
+// Relay sends a message to the operator. No failure means that the next hop has accepted it. With Refused
+// Status is the code with which the next hop refuses this very message, 0 where the reason lies elsewhere: it cannot be
+// reached, knows no such sender, is busy. With any failure Data is the reason, in at most 64 printable ASCII
+// characters, without anybody's words.
 type Relay struct{ Message Message }
 
 // Message is plain text for the operator. From and To come from the snapshot; a host adds
@@ -175,7 +178,29 @@ type Message struct {
 	ID      string   // the same for every try of the same message
 	Subject string   // never holds a caller's words
 	Text    string   // UTF-8, lines end in LF
-	Records []string // record ids; the X-Anteroom-Record header, joined with ", "
+	Records []string // record ids; the X-Anteroom-Record header, joined with ", ". See AddRecord
+}
+
+// MaxHeaderValue is the longest value of a header field of a message, in bytes. Email Sending of Cloudflare takes no more.
+const MaxHeaderValue = 2048
+
+const (
+	idSize    = 32 // bytes of a record id
+	separator = ", "
+)
+
+// MaxRecords is how many record ids the header field of a message has room for.
+const MaxRecords = (MaxHeaderValue + len(separator)) / (idSize + len(separator))
+
+// AddRecord adds a record id to Records, where the header field has room for it.
+func (m *Message) AddRecord(id string) {
+	size := len(id)
+	for _, record := range m.Records {
+		size += len(record) + len(separator)
+	}
+	if size <= MaxHeaderValue {
+		m.Records = append(m.Records, id)
+	}
 }
 
 // Fetch sends an HTTP request to an address of the snapshot, or with Self to this service

@@ -12,6 +12,7 @@ const (
 	Integer Type = "integer" // an int32
 	List    Type = "list"    // some of Values, joined with commas; in JSON an array of them too
 	Flag    Type = "flag"    // absent or "1"
+	Switch  Type = "switch"  // in a query absent or "1", in JSON a boolean
 	Array   Type = "array"   // in JSON only; Items says of what
 	Object  Type = "object"  // in JSON only, and taken as it is
 	ID      Type = "id"      // in JSON only: a string or a number

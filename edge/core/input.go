@@ -70,7 +70,7 @@ func Cut(s string) string {
 type Input struct {
 	Faults
 	FromQuery bool // the fields are query parameters: all are strings
-	DryRun    bool // dry_run=1: everything but the writing
+	DryRun    bool // everything but the writing is asked for
 
 	path    string // of the object, with its dot: "roster[2]."; "" for the outermost
 	members []jsondoc.Member
@@ -258,28 +258,54 @@ func (in *Input) CheckText(f *Field, name, value string) bool {
 	return in.Total == before
 }
 
-// Bool reads a JSON boolean. It reports true, and a fault, for a value of another type: what asks for a dry run
-// in a wrong way must not write.
-func (in *Input) Bool(name string) bool {
-	switch v := in.Member(name); v.Kind {
-	case jsondoc.Absent, jsondoc.Null:
-		return false
-	case jsondoc.Bool:
-		return v.True
-	default:
-		in.Add(name, WrongType, "must be a boolean, not "+v.Kind.String())
-		return true
+// Switch reads a field of type Switch: whether it is on, and whether it was sent. What sends it in a wrong way, be it
+// blank or under a name that is written otherwise, is a fault, and on: it means to.
+func (in *Input) Switch(f *Field) (on, sent bool) {
+	for i := range in.members {
+		m := &in.members[i]
+		switch {
+		case m.Value.Kind == jsondoc.Null || !alike(m.Name, f.Name):
+			continue
+		case m.Name != f.Name:
+			in.Add(m.Name, UnknownField, "is no field; write it "+f.Name)
+		case in.FromQuery && m.Value.Text != f.Values[0]:
+			in.Add(m.Name, UnknownValue, "must be "+f.Values[0]+", or be left out")
+		case !in.FromQuery && m.Value.Kind != jsondoc.Bool:
+			in.Add(m.Name, WrongType, "must be a boolean, not "+m.Value.Kind.String())
+		case !in.FromQuery && !m.Value.True:
+			in.used[i], sent = true, true
+			continue
+		}
+		in.used[i], on, sent = true, true, true
+	}
+	return on, sent
+}
+
+// alike reports whether two names are the same but for case, "_" and "-".
+func alike(a, b string) bool {
+	i, j := 0, 0
+	for {
+		for i < len(a) && (a[i] == '_' || a[i] == '-') {
+			i++
+		}
+		for j < len(b) && (b[j] == '_' || b[j] == '-') {
+			j++
+		}
+		if i == len(a) || j == len(b) {
+			return i == len(a) && j == len(b)
+		}
+		if a[i]|0x20 != b[j]|0x20 {
+			return false
+		}
+		i, j = i+1, j+1
 	}
 }
 
-// Flag reads a field of type Flag. It reports true, and a fault, for a value that is not allowed: what
-// asks for a dry run in a wrong way must not write.
-func (in *Input) Flag(f *Field) bool {
-	value, present := in.text(f.Name, in.Member(f.Name))
-	if present && value != f.Values[0] {
+// Flag checks a field of type Flag, and reports a value that is not allowed. Blank is absent.
+func (in *Input) Flag(f *Field) {
+	if value, present := in.text(f.Name, in.Member(f.Name)); present && value != f.Values[0] {
 		in.Add(f.Name, UnknownValue, "must be "+f.Values[0]+", or be left out")
 	}
-	return present
 }
 
 // Choice reads a field that has Values and reports its faults. The result is one of them, or "" where the field

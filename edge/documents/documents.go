@@ -220,7 +220,7 @@ type ContractOperation struct {
 	Methods     []string        `json:"methods" doc:"HTTP methods that do it."`
 	What        string          `json:"what" doc:"What it does."`
 	Writes      bool            `json:"writes" doc:"Whether it stores, sends or signs something."`
-	DryRun      bool            `json:"dry_run" doc:"Whether dry_run=1 in the query checks and answers without any effect."`
+	DryRun      bool            `json:"dry_run" doc:"Whether dry_run checks and answers without any effect."`
 	Fields      []ContractField `json:"fields" doc:"The input fields."`
 	AnyOf       []string        `json:"at_least_one_of,omitempty" doc:"Fields of which at least one must be given."`
 	OtherFields string          `json:"other_fields" enum:"refused,listed in ignored_fields,ignored" doc:"What happens with a field that is not named here."`

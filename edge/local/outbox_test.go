@@ -108,7 +108,7 @@ func TestOutboxDelivers(t *testing.T) {
 	}
 }
 
-func TestOutboxSendsDigestsOfAHundred(t *testing.T) {
+func TestOutboxGoesOnUntilNothingIsDue(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "mail")
 	h, _ := outboxHost(t, "maildir:"+dir)
 	for range 101 {
@@ -120,55 +120,5 @@ func TestOutboxSendsDigestsOfAHundred(t *testing.T) {
 	}
 	if texts := mails(t, dir); digests != 2 || len(texts) != 2 {
 		t.Errorf("%d digests, %d mails", digests, len(texts))
-	}
-}
-
-// A relay that fails is asked again, later and later, and after twenty tries no more.
-func TestOutboxBacksOffAndGivesUp(t *testing.T) {
-	h, now := outboxHost(t, "none")
-	register(t, h, "ada")
-	var waits []time.Duration
-	for tries := 1; tries <= 20; tries++ {
-		h.deliverOne()
-		next := h.store.Exec(core.Exec{Statements: []core.Statement{{SQL: "SELECT tries, next_try_at, state FROM outbox"}}}).Rows[0][0]
-		if next[0] != int64(tries) {
-			t.Fatalf("after try %d: %v", tries, next)
-		}
-		wait := time.Unix(next[1].(int64), 0).Sub(*now)
-		waits = append(waits, wait)
-		if state := map[bool]string{true: "dead", false: "pending"}[tries == 20]; next[2] != state {
-			t.Fatalf("after try %d the row is %v", tries, next[2])
-		}
-		h.deliverOne() // too early: nothing is due
-		*now = now.Add(wait)
-	}
-	if waits[0] != time.Minute || waits[1] != 2*time.Minute || waits[8] != 256*time.Minute || waits[9] != 6*time.Hour || waits[19] != 6*time.Hour {
-		t.Errorf("waits %v", waits)
-	}
-	*now = now.Add(24 * time.Hour)
-	h.deliverOne()
-	if rows := query(t, h, states); len(rows) != 1 || !strings.HasPrefix(rows[0], `dead|{"address":"ada@example.org"`) {
-		t.Errorf("a dead row keeps its payload for the operator: %v", rows)
-	}
-}
-
-// A run that dies between claiming and marking leaves a lease, which expires.
-func TestOutboxSurvivesADeadRun(t *testing.T) {
-	dir := filepath.Join(t.TempDir(), "mail")
-	h, now := outboxHost(t, "maildir:"+dir)
-	register(t, h, "ada")
-	on := h.site.Load()
-	turn := h.turn(on, core.Request{Host: "www.example.org"}, "")
-	claim := on.edge.Deliver(turn).Effects
-	turn.Journal = append(turn.Journal, h.perform(on, claim)...)
-	if sent, ok := on.edge.Deliver(turn).Effects[0].(core.Relay); !ok || len(sent.Message.Records) != 1 {
-		t.Fatal("the claimed row is not sent")
-	}
-	if h.deliverOne() {
-		t.Fatal("a leased row is claimed by another run")
-	}
-	*now = now.Add(11 * time.Minute)
-	if !h.deliverOne() || len(mails(t, dir)) != 1 {
-		t.Error("the row is not sent again")
 	}
 }

@@ -254,7 +254,7 @@ func (s *Store) Erase(recordIDs ...string) ([]Erased, error) {
 	return erased, s.Cleanse()
 }
 
-const revive = "UPDATE outbox SET state = 'pending', tries = 0, next_try_at = unixepoch(), lease = NULL, lease_until = 0 WHERE state = 'dead'"
+const revive = "UPDATE outbox SET state = 'pending', tries = 0, next_try_at = unixepoch(), lease = NULL, lease_until = 0, digest = NULL WHERE state = 'dead'"
 
 // Revive makes dead rows of the outbox pending again, due at once and with no tries: those of the given
 // records, in one transaction, and says how many there were of each.

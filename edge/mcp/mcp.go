@@ -290,7 +290,7 @@ func (s *Server) call(m *jsonrpc.Message) (called *tool, in *core.Input, fault *
 			in.Rename(t.Field, t.Argument)
 			in.Withhold(t.Without)
 			if t.operation.DryRun {
-				in.DryRun = in.Bool(api.DryRun.Name)
+				api.Rehearse(in, nil)
 			}
 			if t.Demands != "" && !in.Sent(&core.Field{Name: t.Demands, Type: core.Text}) {
 				in.Add(t.Demands, core.Required, t.Demands+" is missing or blank: this tool needs it")

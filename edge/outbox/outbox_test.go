@@ -1,0 +1,387 @@
+package outbox_test
+
+import (
+	"encoding/binary"
+	"fmt"
+	"log/slog"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"anteroom/edge/core"
+	"anteroom/edge/edgetest"
+	"anteroom/edge/local"
+	"anteroom/edge/outbox"
+	"anteroom/edge/snapshot"
+)
+
+// office is an outbox in a real store, with a relay and a clock that the test decides.
+type office struct {
+	t         *testing.T
+	store     *local.Store
+	published *snapshot.Snapshot
+	now       int64
+	turns     uint64
+	relay     func(core.Message) core.Result // nil takes everything
+	taken     []core.Message
+	tried     []core.Message
+}
+
+func open(t *testing.T) *office {
+	t.Helper()
+	store, err := local.OpenStore(filepath.Join(t.TempDir(), "anteroom.db"), slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { store.Close() })
+	return &office{t: t, store: store, published: edgetest.Snapshot(), now: edgetest.Now}
+}
+
+// keep puts an address into the outbox, under a record id of its own.
+func (o *office) keep(who string) (record string) {
+	o.t.Helper()
+	record = fmt.Sprintf("%032x", 1+len(o.rows("SELECT id FROM outbox")))
+	o.put(record, who)
+	return record
+}
+
+func (o *office) put(record, who string) {
+	o.t.Helper()
+	w := fmt.Sprintf(`{"address":"%s@example.org","who":%q}`, record, who)
+	o.exec("INSERT INTO outbox (record_id, kind, payload, created_at, next_try_at) VALUES (?, 'registration', ?, ?, ?)", record, w, o.now, o.now)
+}
+
+func (o *office) exec(sql string, args ...any) core.Result {
+	o.t.Helper()
+	r := o.store.Exec(core.Exec{Statements: []core.Statement{{SQL: sql, Args: args}}})
+	if r.Failure != core.None {
+		o.t.Fatalf("%s: %s", sql, r.Failure)
+	}
+	return r
+}
+
+// rows gives the rows of a query, their columns joined with "|".
+func (o *office) rows(sql string) (texts []string) {
+	o.t.Helper()
+	for _, row := range o.exec(sql).Rows[0] {
+		texts = append(texts, strings.Trim(strings.ReplaceAll(fmt.Sprint(row...), "<nil>", "-"), " "))
+	}
+	return texts
+}
+
+// run delivers one digest, and gives its response.
+func (o *office) run() *core.Response {
+	o.t.Helper()
+	o.turns++
+	turn := &core.Turn{Now: o.now, Request: core.Request{Host: o.published.CanonicalHost}}
+	binary.BigEndian.PutUint64(turn.Entropy[:], o.turns)
+	return core.Run(turn, func(turn *core.Turn) core.Outcome {
+		turn.Begin(o.published)
+		return turn.Outcome(outbox.Deliver(turn))
+	}, o.perform)
+}
+
+func (o *office) perform(effects []core.Effect) []core.Result {
+	switch e := effects[0].(type) {
+	case core.Exec:
+		return []core.Result{o.store.Exec(e)}
+	case core.Relay:
+		o.tried = append(o.tried, e.Message)
+		r := core.Result{}
+		if o.relay != nil {
+			r = o.relay(e.Message)
+		}
+		if r.Failure == core.None {
+			o.taken = append(o.taken, e.Message)
+		}
+		return []core.Result{r}
+	}
+	o.t.Fatalf("effect %T", effects[0])
+	return nil
+}
+
+// deliver runs until nothing is due, as hosts do: after a failure some time passes.
+func (o *office) deliver() {
+	o.t.Helper()
+	for range 300 {
+		switch r := o.run(); r.Status {
+		case 200:
+		case 204:
+			return
+		case 502:
+			o.now += 30
+		default:
+			o.t.Fatalf("%d %s", r.Status, r.Log)
+		}
+	}
+	o.t.Fatal("the outbox is not empty after 300 runs")
+}
+
+// However many are due together, a digest names each of its records in a header field that the platform takes.
+func TestDigestsFitTheHeader(t *testing.T) {
+	o := open(t)
+	var kept []string
+	for range 150 {
+		kept = append(kept, o.keep("ada"))
+	}
+	o.deliver()
+	var named []string
+	for _, m := range o.taken {
+		if n := len(strings.Join(m.Records, ", ")); n > core.MaxHeaderValue {
+			t.Errorf("a header value of %d bytes, for %d records", n, len(m.Records))
+		}
+		named = append(named, m.Records...)
+	}
+	if !slices.Equal(named, kept) || len(o.taken) != 3 {
+		t.Errorf("%d of %d records are named, in %d digests", len(named), len(kept), len(o.taken))
+	}
+}
+
+// The header names what there is room for, the text all.
+func TestLongRecordIDs(t *testing.T) {
+	o := open(t)
+	long := strings.Repeat("f", 1500)
+	o.put(long+"1", "ada")
+	o.put(long+"2", "bo")
+	o.put("33", "cy")
+	o.deliver()
+	if m := o.taken[0]; !slices.Equal(m.Records, []string{long + "1", "33"}) || strings.Count(m.Text, "record: ") != 3 || !strings.Contains(m.Text, long+"2\n") {
+		t.Errorf("records of %d bytes, text %.60q", len(strings.Join(m.Records, ", ")), m.Text)
+	}
+}
+
+// refuses is a relay that refuses every message in which a text stands, for good.
+func refuses(text string) func(core.Message) core.Result {
+	return func(m core.Message) core.Result {
+		if strings.Contains(m.Text, text) {
+			return core.Result{Failure: core.Refused, Status: 554, Data: []byte("554 5.7.1")}
+		}
+		return core.Result{}
+	}
+}
+
+const states = "SELECT record_id, state, tries, last_error FROM outbox WHERE state <> 'delivered'"
+
+// One row that is refused holds up none of the others, and is dead alone.
+func TestARefusedRowHurtsItself(t *testing.T) {
+	o := open(t)
+	o.relay = refuses("hostile")
+	for i := range 60 {
+		who := "ada"
+		if i == 37 {
+			who = "hostile"
+		}
+		o.keep(who)
+	}
+	began := o.now
+	for range 20 { // a run every half minute
+		for o.run().Status == 200 {
+		}
+		o.now += 30
+	}
+	if left := o.rows(states); len(left) != 1 {
+		t.Fatalf("%d rows are left ten minutes later, want the refused one", len(left))
+	}
+	o.now = began + 10*24*3600
+	for range 20 {
+		o.run()
+		o.now += 6 * 3600
+	}
+	want := fmt.Sprintf("%032x dead 20 refused: 554 5.7.1", 38)
+	if left := o.rows("SELECT record_id, ' ', state, ' ', tries, ' ', last_error FROM outbox WHERE state <> 'delivered'"); !slices.Equal(left, []string{want}) {
+		t.Errorf("%q, want %q", left, want)
+	}
+	seen := map[string]bool{}
+	for _, m := range o.taken {
+		for _, record := range m.Records {
+			if seen[record] {
+				t.Errorf("%s was delivered twice", record)
+			}
+			seen[record] = true
+		}
+	}
+}
+
+// While it is not known whether a digest has arrived it is the same message with the same rows, also where a run died; what
+// comes meanwhile goes with another.
+func TestOneMessageIDOverAllTries(t *testing.T) {
+	o := open(t)
+	o.keep("ada")
+	o.keep("bo")
+	unknown := true
+	o.relay = func(core.Message) core.Result {
+		if unknown {
+			return core.Result{Failure: core.Timeout}
+		}
+		return core.Result{}
+	}
+	if r := o.run(); r.Status != 502 {
+		t.Fatalf("%d", r.Status)
+	}
+	o.exec("UPDATE outbox SET tries = 7 WHERE id = 1") // rows that tried more often do not part from the others
+	o.keep("cy")
+	o.now += 7 * 3600
+	o.run()
+	o.now += 7 * 3600
+	unknown = false
+	o.deliver()
+	if len(o.tried) != 4 {
+		t.Fatalf("%d tries: %v", len(o.tried), o.tried)
+	}
+	for _, i := range []int{1, 2} {
+		if m := o.tried[i]; m.ID != o.tried[0].ID || m.Text != o.tried[0].Text {
+			t.Errorf("try %d is %s, a message of %d rows; the first %s", i+1, m.ID, len(m.Records), o.tried[0].ID)
+		}
+	}
+	if m := o.tried[3]; m.ID == o.tried[0].ID || len(m.Records) != 1 {
+		t.Errorf("%v is sent under the id of another", m.Records)
+	}
+}
+
+// A run that dies after it has sent leaves its lease, and the next try is the same message.
+func TestADeadRunIsTriedAgainUnderItsID(t *testing.T) {
+	o := open(t)
+	o.keep("ada")
+	turn := &core.Turn{Now: o.now, Request: core.Request{Host: o.published.CanonicalHost}}
+	turn.Begin(o.published)
+	outbox.Deliver(turn)
+	turn.Journal = o.perform(turn.Outcome(nil).Effects)
+	turn.Begin(o.published)
+	outbox.Deliver(turn)
+	lost := turn.Outcome(nil).Effects[0].(core.Relay).Message // sent, and then the process is killed
+	o.keep("bo")
+	o.deliver()
+	if len(o.taken) != 1 || o.taken[0].ID == lost.ID {
+		t.Fatalf("%d digests while the lease holds", len(o.taken))
+	}
+	o.now += outbox.LeaseSeconds - 1
+	o.deliver()
+	if len(o.taken) != 1 {
+		t.Fatal("a lease ended early")
+	}
+	o.now++
+	o.keep("cy")
+	o.deliver()
+	if m := o.taken[1]; m.ID != lost.ID || m.Text != lost.Text {
+		t.Errorf("the same rows are sent as %s, and were as %s", m.ID, lost.ID)
+	}
+	if len(o.taken) != 3 {
+		t.Errorf("%d digests", len(o.taken))
+	}
+}
+
+// A relay that fails is asked again, later and later, and after twenty tries no more. A dead row keeps its payload for the operator.
+func TestItBacksOffAndGivesUp(t *testing.T) {
+	o := open(t)
+	o.relay = func(core.Message) core.Result { return core.Result{Failure: core.Refused, Data: []byte("unreachable")} }
+	o.keep("ada")
+	began, waits := o.now, []int64{}
+	for o.rows("SELECT state FROM outbox")[0] == "pending" {
+		o.run()
+		next := o.exec("SELECT next_try_at FROM outbox").Rows[0][0][0].(int64)
+		waits = append(waits, next-o.now)
+		o.now = next - 1
+		if r := o.run(); r.Status != 204 {
+			t.Fatalf("a second before it is due: %d", r.Status)
+		}
+		o.now++
+	}
+	want := []int64{60, 120, 240, 480, 960, 1920, 3840, 7680, 15360}
+	for len(want) < 20 {
+		want = append(want, 6*3600)
+	}
+	if !slices.Equal(waits, want) {
+		t.Errorf("waits of %v, want %v", waits, want)
+	}
+	o.now = began + 365*24*3600
+	if r := o.run(); r.Status != 204 {
+		t.Errorf("a dead row is tried again: %d", r.Status)
+	}
+	if dead := o.rows("SELECT state, ' ', tries, ' ', payload LIKE '%@example.org%', ' ', last_error FROM outbox"); dead[0] != "dead 20 1 refused: unreachable" {
+		t.Errorf("%q", dead)
+	}
+}
+
+// What certainly has not arrived goes with whatever else is due: after an outage there are few messages.
+func TestAfterAnOutageDigestsAreWhole(t *testing.T) {
+	o := open(t)
+	o.relay = func(core.Message) core.Result { return core.Result{Failure: core.Refused, Data: []byte("unreachable")} }
+	for range 10 {
+		o.keep("ada")
+		if r := o.run(); r.Status != 502 || !strings.HasSuffix(r.Log, "1 records: refused: unreachable") {
+			t.Fatalf("%d %s", r.Status, r.Log)
+		}
+	}
+	o.relay = nil
+	o.now += 6 * 3600
+	o.deliver()
+	if len(o.taken) != 1 || len(o.taken[0].Records) != 10 {
+		t.Errorf("%d digests", len(o.taken))
+	}
+}
+
+// Without a relay nothing is tried, so nothing dies of it, and nobody is told again and again.
+func TestWithoutARelayAddressesWait(t *testing.T) {
+	o := open(t)
+	o.relay = func(core.Message) core.Result { return core.Result{Failure: core.Unavailable} }
+	o.keep("ada")
+	for range 50 {
+		if r := o.run(); r.Log != "" {
+			t.Fatalf("log %q", r.Log)
+		}
+		o.now += 6 * 3600
+	}
+	if left := o.rows("SELECT state, ' ', tries, ' ', last_error FROM outbox"); left[0] != "pending 0 unavailable" {
+		t.Fatalf("%q", left)
+	}
+	o.relay = nil
+	o.deliver()
+	if len(o.taken) != 1 {
+		t.Error("it is not sent once there is a relay")
+	}
+}
+
+// A clock that was ahead and is set back leaves no row waiting for it.
+func TestAClockThatWasAhead(t *testing.T) {
+	for what, set := range map[string]string{
+		"a lease": "UPDATE outbox SET lease = 'dead', lease_until = ? + 1200", "a next try": "UPDATE outbox SET next_try_at = ? + 60",
+	} {
+		o := open(t)
+		o.keep("ada")
+		o.exec(set, o.now+365*24*3600)
+		o.deliver()
+		if len(o.taken) != 1 {
+			t.Errorf("%s of next year keeps a row from being sent", what)
+		}
+	}
+}
+
+// Names stand in the message as quoted data.
+func TestNamesAreQuoted(t *testing.T) {
+	o := open(t)
+	o.put(strings.Repeat("a", 32), "ada\naddress: eve@example.org\u202e")
+	o.deliver()
+	if text := o.taken[0].Text; !strings.HasSuffix(text, "name:\n> ada\n> address: eve@example.org<U+202E>\n") {
+		t.Errorf("%s", text)
+	}
+}
+
+func TestTheStoreFails(t *testing.T) {
+	turn := &core.Turn{Now: edgetest.Now}
+	for at, want := range []string{"did not give due rows: refused", "", "was sent and not marked, and will be sent again: refused"} {
+		calls := -1
+		r := core.Run(&core.Turn{Now: turn.Now}, func(turn *core.Turn) core.Outcome {
+			turn.Begin(edgetest.Snapshot())
+			return turn.Outcome(outbox.Deliver(turn))
+		}, func(effects []core.Effect) []core.Result {
+			if calls++; calls == at && want != "" {
+				return []core.Result{{Failure: core.Refused}}
+			}
+			return []core.Result{{Rows: [][][]any{{{int64(1), "ab", "registration", `{}`, int64(5), nil, int64(1)}}}}}
+		})
+		if status := map[bool]int{true: 503, false: 200}[want != ""]; r.Status != status || !strings.HasSuffix(r.Log, want) {
+			t.Errorf("effect %d fails: %d %q", at, r.Status, r.Log)
+		}
+	}
+}
