@@ -233,3 +233,30 @@ func TestBadInput(t *testing.T) {
 		t.Errorf("%v, %v", h.Statements, h.Messages)
 	}
 }
+
+// A turn that the host cannot take to its end is answered in the protocol of who asked: nobody else could make sense of it.
+func TestUnfinished(t *testing.T) {
+	h := edgetest.NewHost(t)
+	for target, want := range map[string]string{
+		"/api/mcp":     `{"jsonrpc":"2.0","id":null,"error":{"code":-32603,"message":"Internal error: the request could not be finished. Whether something was recorded is not known."}}`,
+		"/api/receipt": "",
+	} {
+		turn := &core.Turn{Now: edgetest.Now, Host: h.Core, Request: core.Request{
+			Method: "POST", Target: target, Host: "www.example.org",
+			Body: []byte(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"service_mint_receipt"}}`),
+		}}
+		if target != "/api/mcp" {
+			turn.Request.Body = nil
+		}
+		if outcome := h.Edge.Handle(turn); len(outcome.Effects) == 0 {
+			t.Fatalf("%s: no effects are pending", target)
+		}
+		r := turn.Unfinished()
+		if r.Status != 500 || edgetest.Header(r, "cache-control") != "no-store" {
+			t.Errorf("%s: %d %v", target, r.Status, r.Header)
+		}
+		if media := edgetest.Header(r, "content-type"); want != "" && (media != core.MediaJSON || string(r.Body) != want) || want == "" && media != core.MediaProblem {
+			t.Errorf("%s: %s %s", target, media, r.Body)
+		}
+	}
+}

@@ -1,4 +1,4 @@
-package edge_test
+package api_test
 
 import (
 	"encoding/json"
@@ -90,6 +90,7 @@ func TestEveryAnswer(t *testing.T) {
 		{"POST", "/api/receipt", " \n", 200},
 		{"POST", "/api/receipt", "null", 400},
 		{"POST", "/api/suggest", `{"suggestion":"ten letters and more"}`, 200},
+		{"POST", "/api/waitlist", `{"agent_name":"a"}` + strings.Repeat(" ", core.MaxBody-len(`{"agent_name":"a"}`)), 200},
 		{"POST", "/api/waitlist", strings.Repeat(" ", core.MaxBody+1), 413},
 		{"GET", "/api/waitlist?a=" + strings.Repeat("x", core.MaxQuery), "", 414},
 		{"GET", "/api/roster?a=" + strings.Repeat("x", core.MaxQuery-2), "", 200},
@@ -406,6 +407,7 @@ func TestOptions(t *testing.T) {
 func TestMediaTypes(t *testing.T) {
 	for declared, want := range map[string]int{
 		"": 200, "application/json": 200, "Application/JSON; charset=utf-8": 200, "application/ld+json": 200,
+		"image/svg+json": 415, "x/application/ld+json": 415, "+json": 415, "application/json+x": 415, "application/jsonx": 415,
 		"text/plain": 415, "application/x-www-form-urlencoded": 415, "multipart/form-data; boundary=x": 415, "nonsense": 415,
 	} {
 		h := edgetest.NewHost(t)
