@@ -50,7 +50,7 @@ for file in $(cut -d: -f1 "$4" | sort -u | sed -n 's,^anteroom/,,p'); do
       next
     }
     /^[^ \t)}]/ { declared() }
-    /^(const|var) / { from = FNR }
+    /^(const|var|type) / { from = FNR }
     /^\t*switch / { match($0, /^\t*/); reached[RLENGTH] = covered[FNR] }
     /^\t*case / { match($0, /^\t*/); if (reached[RLENGTH]) block(FNR, FNR) }
     END { FNR++; declared() }' "$4" "$file"
