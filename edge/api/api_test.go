@@ -267,7 +267,7 @@ func TestFaultsAreCapped(t *testing.T) {
 func TestReadsHaveNoEffect(t *testing.T) {
 	filing := "/api/org?org_name=Tern&rainmaker=a:30&operator=b:25&verifier=c:20&scout=d:15&treasurer=e:10"
 	for _, target := range []string{"/api/waitlist?agent_name=x", "/api/waitlist?agent_name=x&agent_name=y", "/api/waitlist?%", filing} {
-		for _, headers := range [][]string{{"sec-purpose", "prefetch;prerender"}, {"purpose", "prefetch"}, {"sec-fetch-mode", "no-cors"}, nil} {
+		for _, headers := range [][]string{{"sec-purpose", "prefetch;prerender"}, {"purpose", "prefetch"}, {"x-moz", "prefetch"}, {"sec-fetch-mode", "no-cors"}, nil} {
 			h := edgetest.NewHost(t)
 			method := "GET"
 			if headers == nil {

@@ -331,10 +331,10 @@ func writesByGET(route *Route) bool {
 	return false
 }
 
-// speculative reports whether a GET was sent ahead of anybody's decision (Sec-Purpose, Purpose), or
-// for a resource embedded in a page (Sec-Fetch-Mode, Fetch Metadata Request Headers).
+// speculative reports whether a GET was sent ahead of anybody's decision (Sec-Purpose, or what browsers sent before
+// that was agreed on: Purpose, X-Moz), or for a resource embedded in a page (Sec-Fetch-Mode, Fetch Metadata Request Headers).
 func speculative(r *core.Request) bool {
-	return prefetch(r.Get("sec-purpose")) || prefetch(r.Get("purpose")) || strings.EqualFold(r.Get("sec-fetch-mode"), "no-cors")
+	return prefetch(r.Get("sec-purpose")) || prefetch(r.Get("purpose")) || prefetch(r.Get("x-moz")) || strings.EqualFold(r.Get("sec-fetch-mode"), "no-cors")
 }
 
 func prefetch(value string) bool {

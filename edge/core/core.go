@@ -45,10 +45,10 @@ const (
 // The header fields that an answer may depend on, by the requests where they do. A host passes these, lower-case and
 // each once (several lines joined with ", "). It may leave out those that do not matter for a request.
 var (
-	ReadHeaders    = []string{"if-none-match", SelftestHeader}                  // of a GET or HEAD
-	QueryHeaders   = []string{"purpose", "sec-purpose", "sec-fetch-mode"}       // of one with a query, besides
-	BodyHeaders    = []string{"content-type"}                                   // of other methods
-	MessageHeaders = []string{"mcp-protocol-version", "mcp-method", "mcp-name"} // of messages to the MCP server, besides
+	ReadHeaders    = []string{"if-none-match", SelftestHeader}                     // of a GET or HEAD
+	QueryHeaders   = []string{"purpose", "sec-purpose", "x-moz", "sec-fetch-mode"} // of one with a query, besides
+	BodyHeaders    = []string{"content-type"}                                      // of other methods
+	MessageHeaders = []string{"mcp-protocol-version", "mcp-method", "mcp-name"}    // of messages to the MCP server, besides
 
 	RequestHeaders = slices.Concat(ReadHeaders, QueryHeaders, BodyHeaders, MessageHeaders)
 )

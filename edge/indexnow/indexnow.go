@@ -67,11 +67,13 @@ type Fired struct {
 
 // Failed are the members of the problem that a firing ends in where nothing was submitted.
 type Failed struct {
-	Signal    string       `json:"signal" enum:"failed" doc:"The key file did not verify, or no endpoint accepted the addresses."`
-	Submitted int          `json:"submitted" doc:"0."`
-	Results   []Submission `json:"results" doc:"What each endpoint answered; empty where none was asked."`
-	Replayed  bool         `json:"replayed" doc:"Whether this is the outcome of an earlier firing, and nothing was sent now."`
-	FiredAt   string       `json:"fired_at" format:"date-time" doc:"When the request arrived that failed."`
+	Signal     string       `json:"signal" enum:"failed" doc:"The key file did not verify, or no endpoint accepted the addresses."`
+	Submitted  int          `json:"submitted" doc:"0."`
+	AcceptedBy []string     `json:"accepted_by" doc:"Empty: no endpoint accepted the addresses."`
+	RejectedBy []string     `json:"rejected_by" doc:"The endpoints that did not accept them, or did not answer; empty where none was asked."`
+	Results    []Submission `json:"results" doc:"What each endpoint answered; empty where none was asked."`
+	Replayed   bool         `json:"replayed" doc:"Whether this is the outcome of an earlier firing, and nothing was sent now."`
+	FiredAt    string       `json:"fired_at" format:"date-time" doc:"When the request arrived that failed."`
 }
 
 // Submission is what one endpoint answered.
@@ -212,9 +214,9 @@ func writeReport(t *core.Turn, w *jsondoc.Writer, fault string) {
 }
 
 // begin inserts the row of a run, unless one is under way or its pause is not over, and gives the newest row
-// of the same addresses. That it is one unit keeps two callers from sending both.
+// of the same host and addresses. That it is one unit keeps two callers from sending both.
 func begin(t *core.Turn) core.Exec {
-	hash := core.SHA256(strings.Join(t.Snapshot.Sitemap, "\n"))
+	hash := core.SHA256(t.ServedFrom() + "\n" + strings.Join(t.Snapshot.Sitemap, "\n"))
 	since := t.Now - FiredPause
 	return core.Exec{Statements: []core.Statement{
 		{
@@ -386,7 +388,7 @@ func (o *outcome) answer(t *core.Turn, in *core.Input) *core.Response {
 		w.Str("fired_at", core.FormatTime(o.at))
 	}
 	if !o.fired {
-		return t.Problem(core.SignalFailed, v.Get("detail").Text, nil, func(w *jsondoc.Writer) { write(w, "failed", "submitted", "results") })
+		return t.Problem(core.SignalFailed, v.Get("detail").Text, nil, func(w *jsondoc.Writer) { write(w, "failed", "submitted", "accepted_by", "rejected_by", "results") })
 	}
 	return t.Answer(func(w *jsondoc.Writer) {
 		write(w, "fired", "detail", "submitted", "accepted_by", "rejected_by", "results")

@@ -3,42 +3,47 @@ package indexnow_test
 import (
 	"encoding/json"
 	"fmt"
+	"log/slog"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
 	"anteroom/edge/core"
 	"anteroom/edge/edgetest"
+	"anteroom/edge/indexnow"
+	"anteroom/edge/local"
 	"anteroom/edge/snapshot"
 )
 
 const path = "/api/signal"
 
-// world is a host with a store of one table, and the servers that it fetches from.
+// world is a host with a store of its own, and the servers that it fetches from.
 type world struct {
 	*edgetest.Host
+	t         *testing.T
+	store     *local.Store
 	key       core.Result            // what the key file is answered with
 	endpoints map[string]core.Result // by their address
 	now       int64
-	runs      []run
-}
-
-type run struct {
-	at      int64
-	outcome string
-	body    any
 }
 
 func newWorld(t *testing.T, change func(*snapshot.Snapshot)) *world {
+	t.Helper()
 	s := edgetest.Snapshot()
 	if change != nil {
 		change(s)
 	}
+	store, err := local.OpenStore(filepath.Join(t.TempDir(), "anteroom.db"), slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { store.Close() })
 	w := &world{
-		Host: edgetest.NewHost(t), key: core.Result{Status: 200, Data: []byte(s.IndexNowKey)},
+		Host: edgetest.NewHost(t), t: t, store: store, key: core.Result{Status: 200, Data: []byte(s.IndexNowKey)},
 		endpoints: map[string]core.Result{}, now: edgetest.Now,
 	}
-	w.Edge = edgetest.Load(t, s)
+	w.publish(s)
 	for _, endpoint := range s.IndexNowURLs {
 		w.endpoints[endpoint] = core.Result{Status: 200}
 	}
@@ -48,29 +53,20 @@ func newWorld(t *testing.T, change func(*snapshot.Snapshot)) *world {
 		}
 		return w.key
 	}
-	w.Exec = w.exec
+	w.Exec = w.store.Exec
 	return w
 }
 
-// exec does what the statements of a run mean; package local runs their text.
-func (w *world) exec(e core.Exec) core.Result {
-	r := core.Result{Rows: make([][][]any, len(e.Statements)), Changes: make([]int64, len(e.Statements))}
-	switch args := e.Statements[0].Args; {
-	case strings.HasPrefix(e.Statements[0].SQL, "INSERT INTO signal_runs"):
-		at := args[1].(int64)
-		busy := slices.ContainsFunc(w.runs, func(r run) bool {
-			return r.at > args[2].(int64) && (r.outcome == "fired" || r.outcome == "failed" && r.at > args[4].(int64) || r.outcome == "" && r.at > args[5].(int64))
-		})
-		if !busy {
-			w.runs = append(w.runs, run{at: at})
-			r.Rows[0] = [][]any{{int64(len(w.runs))}}
-		}
-		last := w.runs[len(w.runs)-1]
-		r.Rows[1] = [][]any{{last.at, core.OrNull(last.outcome), last.body}}
-	case strings.HasPrefix(e.Statements[0].SQL, "UPDATE signal_runs"):
-		w.runs[args[3].(int64)-1] = run{args[0].(int64), args[1].(string), args[2]}
+func (w *world) publish(s *snapshot.Snapshot) { w.Edge = edgetest.Load(w.t, s) }
+
+// sql runs a statement, and gives its rows.
+func (w *world) sql(text string, args ...any) [][]any {
+	w.t.Helper()
+	r := w.store.Exec(core.Exec{Statements: []core.Statement{{SQL: text, Args: args}}})
+	if r.Failure != core.None {
+		w.t.Fatalf("%s: %s", text, r.Failure)
 	}
-	return r
+	return r.Rows[0]
 }
 
 // ask asks on a host; the clock stands at w.now.
@@ -198,7 +194,8 @@ func TestFire(t *testing.T) {
 				if !strings.HasSuffix(body.Type, "#signal-failed") || edgetest.Header(r, "content-type") != "application/problem+json" {
 					t.Errorf("%s", r.Body)
 				}
-			} else if len(body.AcceptedBy)+len(body.RejectedBy) != 2 {
+			}
+			if len(body.AcceptedBy)+len(body.RejectedBy) != len(body.Results) || len(body.AcceptedBy) > 0 != (signal == "fired") {
 				t.Errorf("%s", r.Body)
 			}
 			var details []string
@@ -209,8 +206,8 @@ func TestFire(t *testing.T) {
 				strings.Join(details, "; ") != c.details {
 				t.Errorf("%s", r.Body)
 			}
-			if len(w.runs) != 1 || w.runs[0].outcome != outcome || len(w.Limits) != 1 {
-				t.Errorf("runs %v, limits %v", w.runs, w.Limits)
+			if runs := w.sql("SELECT outcome FROM signal_runs"); len(runs) != 1 || runs[0][0] != outcome || len(w.Limits) != 1 {
+				t.Errorf("runs %v, limits %v", runs, w.Limits)
 			}
 			want := []string{one, two}
 			if c.key != "" {
@@ -265,14 +262,70 @@ func TestReplay(t *testing.T) {
 // Who fires while another's firing is under way sends nothing; one that never ended blocks for a minute.
 func TestUnderWay(t *testing.T) {
 	w := newWorld(t, nil)
-	w.runs = []run{{at: edgetest.Now}}
-	r := w.fire()
-	if r.Status != 503 || edgetest.Header(r, "retry-after") != "15" || len(w.Fetches) != 0 || !strings.HasSuffix(edgetest.Decode(t, r)["type"].(string), "#signal-under-way") {
+	second := (*core.Response)(nil)
+	fetch := w.Fetch
+	w.Fetch = func(f core.Fetch) core.Result { // the first has begun
+		if second == nil {
+			w.Fetch = fetch
+			second = w.fire()
+		}
+		return fetch(f)
+	}
+	first := w.fire()
+	if first.Status != 200 {
+		t.Errorf("%d %s", first.Status, first.Body)
+	}
+	if r := second; r.Status != 503 || edgetest.Header(r, "retry-after") != "15" || !strings.HasSuffix(edgetest.Decode(t, r)["type"].(string), "#signal-under-way") {
 		t.Errorf("%d %v %s", r.Status, r.Header, r.Body)
 	}
-	w.now += 60
+	w.sql("UPDATE signal_runs SET finished_at = NULL, outcome = NULL, body = NULL") // its process was killed
+	w.now += 59
+	if r := w.fire(); r.Status != 503 || len(w.sent()) != 0 {
+		t.Errorf("before a minute is over: %d %s", r.Status, r.Body)
+	}
+	w.now++
 	if r := w.fire(); r.Status != 200 || len(w.sent()) != 2 {
 		t.Errorf("after a minute: %d %s", r.Status, r.Body)
+	}
+}
+
+// An outcome is that of one host and one list of addresses: no other answers from it.
+func TestReplayIsOfTheSameHostAndAddresses(t *testing.T) {
+	loopback := func(s *snapshot.Snapshot) { s.IndexNowURLs = []string{"http://127.0.0.1:1/indexnow"} }
+	w := newWorld(t, loopback)
+	w.key.Status = 404
+	if r := w.ask("GET", path+"?fire=1", "localhost"); r.Status != 502 {
+		t.Fatalf("%d %s", r.Status, r.Body)
+	}
+	w.key.Status = 200
+	if r := w.fire(); r.Status != 200 || edgetest.Decode(t, r)["replayed"] != false || len(w.sent()) != 1 {
+		t.Errorf("another host: %d %s", r.Status, r.Body)
+	}
+	if r := w.ask("GET", path+"?fire=1", "localhost"); r.Status != 502 || edgetest.Decode(t, r)["replayed"] != true {
+		t.Errorf("the same host: %d %s", r.Status, r.Body)
+	}
+	changed := edgetest.Snapshot()
+	loopback(changed)
+	changed.Sitemap = append(changed.Sitemap, "https://www.example.org/new")
+	w.publish(changed)
+	if r := w.fire(); r.Status != 200 || edgetest.Decode(t, r)["replayed"] != false || edgetest.Decode(t, r)["submitted"] != 3.0 {
+		t.Errorf("other addresses: %d %s", r.Status, r.Body)
+	}
+}
+
+// A run is kept for thirty days.
+func TestOldRunsAreDropped(t *testing.T) {
+	w := newWorld(t, nil)
+	w.fire()
+	w.now += indexnow.KeepDays * 24 * 3600
+	w.fire()
+	if runs := w.sql("SELECT id FROM signal_runs"); len(runs) != 2 {
+		t.Errorf("%d runs after thirty days", len(runs))
+	}
+	w.now += indexnow.FiredPause
+	w.fire()
+	if runs := w.sql("SELECT id FROM signal_runs"); len(runs) != 2 {
+		t.Errorf("%d runs, and the first is older than thirty days", len(runs))
 	}
 }
 
@@ -290,7 +343,7 @@ func TestStoreFails(t *testing.T) {
 		if strings.HasPrefix(e.Statements[0].SQL, "UPDATE") {
 			return core.Result{Failure: core.Timeout}
 		}
-		return w.exec(e)
+		return w.store.Exec(e)
 	}
 	if r := w.fire(); r.Status != 200 || !strings.Contains(r.Log, "not recorded") {
 		t.Errorf("%d %q", r.Status, r.Log)
@@ -349,6 +402,7 @@ func TestWhatFires(t *testing.T) {
 		{"GET", path + "?fire=1&fire=1", nil, 400, 0, 0},
 		{"GET", path + "?fire=1", []core.Header{{Name: "sec-purpose", Value: "prefetch;prerender"}}, 200, 0, 1},
 		{"GET", path + "?fire=1", []core.Header{{Name: "purpose", Value: "prefetch"}}, 200, 0, 1},
+		{"GET", path + "?fire=1", []core.Header{{Name: "x-moz", Value: "prefetch"}}, 200, 0, 1},
 		{"GET", path + "?fire=1", []core.Header{{Name: "sec-fetch-mode", Value: "no-cors"}}, 200, 0, 1},
 		{"HEAD", path, nil, 200, 0, 0},
 		{"HEAD", path + "?fire=1", nil, 200, 0, 0},

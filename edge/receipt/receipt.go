@@ -27,7 +27,10 @@ const (
 	Anonymous = "anonymous" // agent_name where none was sent
 )
 
-const keyBytes = 32
+const (
+	keyBytes = 32
+	minted   = "mint" // action of a mint
+)
 
 // The fields of a mint, and of a verification.
 var (
@@ -130,10 +133,10 @@ func Mint(t *core.Turn, in *core.Input) *core.Response {
 		}
 		return t.Snapshot.Epoch
 	})
-	minted := func(signature string) *core.Response {
+	answer := func(signature string) *core.Response {
 		signatureAt := 0
 		r := t.Answer(func(w *jsondoc.Writer) {
-			w.Str("action", "mint")
+			w.Str("action", minted)
 			w.Members([]byte(canonical))
 			w.Str("canonical", canonical)
 			w.Str("payload_sha256", core.SHA256(canonical))
@@ -152,13 +155,13 @@ func Mint(t *core.Turn, in *core.Input) *core.Response {
 		return unsigned(t)
 	}
 	if t.Host.PublicKey == "" {
-		return minted("")
+		return answer("")
 	}
 	return t.Presume(core.Sign{Message: []byte(canonical)}, func(signed core.Result) *core.Response {
 		if signed.Failure != core.None || len(signed.Data) != core.SignatureSize {
 			return unsigned(t)
 		}
-		return minted(base64.StdEncoding.EncodeToString(signed.Data))
+		return answer(base64.StdEncoding.EncodeToString(signed.Data))
 	})
 }
 
@@ -169,6 +172,7 @@ func unsigned(t *core.Turn) *core.Response {
 
 // The verdicts, from worst to best.
 const (
+	verdictNone     = "Not a receipt: the object is empty. Send the whole receipt as it was received."
 	verdictTampered = "TAMPERED: this is not what was minted. The fields do not rebuild into canonical, or the hash is not that of canonical."
 	verdictForeign  = "Not valid: the receipt names a key that this host does not publish, so nothing here vouches for it."
 	verdictForged   = "Not valid: the signature is not one by this host's key over canonical. The receipt was altered as a whole, or never minted here."
@@ -183,7 +187,7 @@ func Verify(t *core.Turn, in *core.Input) *core.Response {
 		in.Add(in.SentAs(verify.Name), core.WrongType, "must be the whole receipt object, not "+sent.Kind.String())
 		return t.Invalid(in)
 	}
-	c := inspect(sent, keys(t))
+	c := inspect(sent, keys(t), t.Host.PublicKey != "")
 	if c.effect == nil {
 		return c.answer(t, in)
 	}
@@ -231,6 +235,7 @@ func keys(t *core.Turn) []string {
 // checks is what is found out about a receipt.
 type checks struct {
 	fieldsMatch, hashOK, signatureOK bool
+	empty                            bool // the object has no member at all
 	signed                           bool // there is a signature, be it a bad one
 	foreign                          bool // it names a key that is not published here
 	key                              string
@@ -243,6 +248,8 @@ func (c *checks) problem(text string) { c.problems = append(c.problems, text) }
 
 func (c *checks) verdict() string {
 	switch {
+	case c.empty:
+		return verdictNone
 	case !c.fieldsMatch || !c.hashOK:
 		return verdictTampered
 	case !c.signed:
@@ -277,9 +284,10 @@ func (m *members) get(name string) *jsondoc.Value {
 	return &jsondoc.Value{}
 }
 
-// inspect checks all of a receipt but the signature itself.
-func inspect(receipt *jsondoc.Value, published []string) *checks {
-	c := &checks{}
+// inspect checks all of a receipt but the signature itself. published are the keys to check it against; signs says whether
+// the host has one itself.
+func inspect(receipt *jsondoc.Value, published []string, signs bool) *checks {
+	c := &checks{empty: len(receipt.Members) == 0}
 	r := &members{all: receipt.Members, met: make([]bool, len(receipt.Members))}
 	canonical, isText := c.checkFields(r)
 	if hash, _ := c.text(r, "payload_sha256"); isText {
@@ -292,6 +300,9 @@ func inspect(receipt *jsondoc.Value, published []string) *checks {
 	signed, signature := r.get("signed"), r.get("signature")
 	c.checkKey(r.get("public_key_b64"), signature, published)
 	c.checkSignature(signed, signature, canonical)
+	if signs && !c.signed {
+		c.problem("the receipt is not signed, so there was no signature to check")
+	}
 	c.text(r, "signing_status")
 	c.checkRest(r)
 	return c
@@ -318,10 +329,11 @@ func (c *checks) checkFields(r *members) (string, bool) {
 
 // checkIdentifiers finds out whether the receipt is of the kind that this host knows.
 func (c *checks) checkIdentifiers(r *members) {
-	if rule := r.get("canonicalization"); rule.Kind == jsondoc.String && rule.Text != canon.ReceiptRule {
-		c.problem("canonicalization is " + core.Cut(rule.Text) + ", and this host knows " + canon.ReceiptRule)
-	} else if rule.Kind != jsondoc.String && rule.Kind != jsondoc.Absent {
-		c.mistyped("canonicalization", rule)
+	if action, ok := c.text(r, "action"); ok && action != minted {
+		c.problem("action is " + core.Cut(action) + ", and that of a receipt is " + minted)
+	}
+	if rule, ok := c.text(r, "canonicalization"); ok && rule != canon.ReceiptRule {
+		c.problem("canonicalization is " + core.Cut(rule) + ", and this host knows " + canon.ReceiptRule)
 	}
 	if spec := r.get("receipt_spec"); spec.Kind == jsondoc.String && spec.Text != Spec {
 		c.problem("receipt_spec is " + core.Cut(spec.Text) + ", and this host knows " + Spec)
@@ -382,7 +394,7 @@ func (c *checks) checkSignature(signed, signature *jsondoc.Value, canonical stri
 
 // The members of a mint answer that the checks above do not look at. They are not covered by the signature.
 var (
-	otherTexts = []string{"action", "notice", "served_from", "canonical_host", "host_note"}
+	otherTexts = []string{"notice", "served_from", "canonical_host", "host_note"}
 	otherKnown = []string{"ignored_fields", "ignored_fields_total"}
 )
 

@@ -100,14 +100,28 @@ func TestUnsigned(t *testing.T) {
 	if r["signed"] != false || r["signature"] != nil || r["public_key_b64"] != "" {
 		t.Errorf("%v", r)
 	}
-	for _, host := range []*edgetest.Host{h, edgetest.NewHost(t)} {
+	// A host that signs says that there was nothing to check.
+	for host, problems := range map[*edgetest.Host][]string{h: {}, edgetest.NewHost(t): {"the receipt is not signed, so there was no signature to check"}} {
 		v := verify(t, host, r)
-		if v.Valid || !v.FieldsMatch || !v.HashOK || v.SignatureOK != nil || len(v.Problems) != 0 || !strings.HasPrefix(v.Verdict, "Hash intact, not signed") {
+		if v.Valid || !v.FieldsMatch || !v.HashOK || v.SignatureOK != nil || !slices.Equal(v.Problems, problems) || !strings.HasPrefix(v.Verdict, "Hash intact, not signed") {
 			t.Errorf("%+v", v)
 		}
 	}
 	if v := verify(t, h, r); v.Key != edgetest.PublicKey(edgetest.RetiredKey) {
 		t.Errorf("checked against %q", v.Key)
+	}
+}
+
+// Where the key is out of order nothing is minted: a receipt without a signature would say that there is no key.
+func TestAFaultyKeyMintsNothing(t *testing.T) {
+	h := edgetest.NewHost(t)
+	h.Core.PublicKey, h.Core.KeyFault = "", true
+	if r := h.Do("POST", "/api/receipt", ""); r.Status != 500 || strings.Contains(string(r.Body), "canonical\"") {
+		t.Errorf("%d %s", r.Status, r.Body)
+	}
+	spec := edgetest.Decode(t, h.Do("GET", "/api/receipt", ""))
+	if spec["signing_live"] != false || !strings.HasPrefix(spec["signing_status"].(string), "out of order") {
+		t.Errorf("%v", spec)
 	}
 }
 
@@ -172,8 +186,20 @@ func TestVerdicts(t *testing.T) {
 		{"an empty e-mail hash", func(r map[string]any) { r["owner_email_sha256"] = "" }, "false true true", "TAMPERED", "owner_email_sha256 is empty"},
 		{"canonical missing", func(r map[string]any) { delete(r, "canonical") }, "false false false", "TAMPERED", "canonical is missing"},
 		{"a member added", func(r map[string]any) { r["reputation"] = "high" }, "true true true", "Valid", "reputation is no member of a receipt"},
+		{"the action left out", func(r map[string]any) { delete(r, "action") }, "true true true", "Valid", "action is missing"},
+		{"another action", func(r map[string]any) { r["action"] = "verify" }, "true true true", "Valid", "action is verify"},
+		{"the rule left out", func(r map[string]any) { delete(r, "canonicalization") }, "true true true", "Valid", "canonicalization is missing"},
+		{"another rule", func(r map[string]any) { r["canonicalization"] = "souvenir-canon-v9" }, "true true true", "Valid", "this host knows souvenir-canon-v0"},
+		{"the signature null, nothing to check", func(r map[string]any) { r["signature"], r["signed"] = nil, false }, "true true null", "Hash intact", "not signed, so there was no signature to check"},
+		{"the signature left out, nothing to check", func(r map[string]any) { delete(r, "signature") }, "true true null", "Hash intact", "not signed, so there was no signature to check"},
+		{"the signature with stray bits", func(r map[string]any) {
+			s := r["signature"].(string) // its last digit before the padding has four bits that say nothing
+			const digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
+			last := strings.IndexByte(digits, s[85])
+			r["signature"] = s[:85] + string(digits[last+1]) + "=="
+		}, "true true false", "Not valid: the signature", "64 bytes"},
 		{"signed denied", func(r map[string]any) { r["signed"] = false }, "true true true", "Valid", "signed is at odds"},
-		{"nothing at all", func(r map[string]any) { clear(r) }, "false false null", "TAMPERED", "receipt_spec is missing"},
+		{"nothing at all", func(r map[string]any) { clear(r) }, "false false null", "Not a receipt", "receipt_spec is missing"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			h := edgetest.NewHost(t)
