@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Changes the code by one operator at a time and runs the tests of its package: what they do not notice, no test holds.
 #
-#   build/mutants.sh             the packages of the edge but its hosts, generator/site and generator/publish
+#   build/mutants.sh             the packages of the edge but its hosts and edgetest, generator/site and generator/publish
 #   build/mutants.sh edge/core   one package
 #
 # It prints a line for each package, and under it each mutant that LIVED, was NOT COVERED or TIMED OUT, as file:line:column.
@@ -13,7 +13,7 @@ log=$PWD/build/cache/mutants.log
 gremlins=$(go tool -n -modfile=build/tools/go.mod gremlins)
 packages=("$@")
 if [ $# -eq 0 ]; then
-  mapfile -t packages < <(go list -f '{{if .GoFiles}}{{.ImportPath}}{{end}}' ./edge/... ./generator/site ./generator/publish | sed -n '\,^anteroom/edge/local$,!s,^anteroom/,,p')
+  mapfile -t packages < <(go list -f '{{if .GoFiles}}{{.ImportPath}}{{end}}' ./edge/... ./generator/site ./generator/publish | sed -n '\,^anteroom/edge/\(local\|edgetest\)$,!s,^anteroom/,,p')
 fi
 
 # gremlins copies the whole folder for each worker, and measures coverage by all tests below a package: it gets a
@@ -38,8 +38,8 @@ if [ "$2" != -cover ]; then
   exit 2
 fi
 "$go" "$@" || exit
-for file in $(cut -d: -f1 "$4" | sort -u | sed -n 's,^anteroom/,,p'); do
-  awk -v f="anteroom/$file" '
+for file in $(find "${5%/...}" -name '*.go'); do
+  awk -v f="anteroom/${file#./}" '
     function block(from, to) { printf "%s:%d.1,%d.999 1 1\n", f, from, to }
     function declared() { if (from) block(from, FNR - 1); from = 0 }
     NR == FNR {

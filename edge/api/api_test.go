@@ -560,3 +560,8 @@ func TestTurnsRepeat(t *testing.T) {
 		}
 	}
 }
+
+// The conversations that every host must hold are first of all those of the endpoints.
+func TestTranscripts(t *testing.T) {
+	edgetest.RunTranscripts(t, edgetest.InMemory, "business-days", "limits", "org", "receipt", "suggest", "waitlist")
+}
