@@ -7,9 +7,11 @@ import (
 	"strings"
 	"testing"
 
+	"anteroom/edge"
 	"anteroom/edge/api"
 	"anteroom/edge/core"
 	"anteroom/edge/edgetest"
+	"anteroom/edge/snapshot"
 )
 
 func request(id int, method, params string) string {
@@ -257,6 +259,36 @@ func TestUnfinished(t *testing.T) {
 		}
 		if media := edgetest.Header(r, "content-type"); want != "" && (media != core.MediaJSON || string(r.Body) != want) || want == "" && media != core.MediaProblem {
 			t.Errorf("%s: %s %s", target, media, r.Body)
+		}
+	}
+}
+
+// A snapshot without one of the server's documents is refused when it is loaded, not when somebody asks.
+func TestLoad(t *testing.T) {
+	for _, id := range []string{api.MCPServer, api.MCPTools, api.MCPPrompts, api.MCPPrompt + "onboard"} {
+		s := edgetest.Snapshot()
+		s.Documents[id] = snapshot.Document("{}")
+		if _, err := edge.Load(s); err != nil {
+			t.Errorf("%s is empty: %v", id, err)
+		}
+		delete(s.Documents, id)
+		want := "load snapshot: it lacks the document " + id + ": generate it with this version of the program"
+		if e, err := edge.Load(s); e != nil || err == nil || err.Error() != want {
+			t.Errorf("without %s: %v, want %s", id, err, want)
+		}
+	}
+}
+
+// The argument of a prompt that must be JSON is told what is wrong with it.
+func TestPromptFaults(t *testing.T) {
+	for receipt, want := range map[string]string{
+		`{\"a\"`: `{"field":"receipt","code":"invalid_json","detail":"must be the JSON text of an object: parse JSON at byte 4: not valid JSON"}`,
+		`[]`:     `{"field":"receipt","code":"wrong_type","detail":"must be the JSON text of an object, not of an array"}`,
+		` `:      `{"field":"receipt","code":"required","detail":"receipt is missing or blank"}`,
+	} {
+		r := edgetest.NewHost(t).Do("POST", "/api/mcp", request(1, "prompts/get", `{"name":"service_verify_receipt","arguments":{"receipt":"`+receipt+`"}}`))
+		if r.Status != 200 || !strings.Contains(string(r.Body), `"data":{"errors":[`+want+`]}`) {
+			t.Errorf("%s: %d %s", receipt, r.Status, r.Body)
 		}
 	}
 }
