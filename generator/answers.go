@@ -189,7 +189,7 @@ func (g *generation) convert(waitlist *api.Route) documents.Convert {
 		Methods:           op.Methods,
 		URL:               g.url(waitlist.Path),
 		Minimum:           "one of " + strings.Join(op.AnyOf, ", "),
-		PostBody:          exampleBody(&least),
+		PostBody:          template(&least),
 		ReadTheTermsFirst: g.url(g.route("aup").Path),
 	}
 	if len(least.Fields) == 1 {
@@ -215,7 +215,7 @@ func (g *generation) orgRules(route *api.Route, contract documents.Contract) doc
 			MinimumAllocation: charter.MinimumAllocation,
 			RosterSize:        len(charter.Positions),
 		},
-		PostTemplate:      exampleBody(op),
+		PostTemplate:      template(op),
 		GetTemplate:       g.getTemplate(route, op),
 		Canonicalization:  canon.CharterRule,
 		FoundingSlots:     documents.FoundingOrgSlots,

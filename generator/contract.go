@@ -87,7 +87,7 @@ func (g *generation) contractOperation(route *api.Route, op *api.Operation) docu
 		o.GetTemplate = g.getTemplate(route, op)
 	}
 	if slices.Contains(op.Methods, "POST") {
-		o.ExampleBody = exampleBody(op)
+		o.ExampleBody = template(op)
 	}
 	return o
 }
@@ -99,6 +99,7 @@ func (g *generation) contractField(op *api.Operation, f *core.Field, prefix stri
 		Required:        f.Required,
 		Aliases:         f.Aliases,
 		QueryParameters: f.QueryNames,
+		QueryForm:       f.QueryForm,
 		In:              "query or body",
 		Meaning:         g.meaning(op, prefix+f.Name),
 	}
@@ -177,9 +178,16 @@ func queryNames(f *core.Field) []string {
 	return []string{f.Name}
 }
 
-// exampleBody is a body that the operation takes: what it needs and the other fields that have an
-// example, but no address, which needs its owner's consent. It is nil where a field that must be there has none.
+// template is a body that the operation takes once its placeholders are replaced: what it needs and the other fields that
+// have an example, but no address, which needs its owner's consent. It is nil where a field that must be there has none.
+func template(op *api.Operation) documents.JSON { return body(op, filledIn) }
+
+// exampleBody is template with examples in the place of the placeholders.
 func exampleBody(op *api.Operation) documents.JSON {
+	return body(op, func(f *core.Field) []byte { return []byte(f.Example) })
+}
+
+func body(op *api.Operation, value func(*core.Field) []byte) documents.JSON {
 	if op.Example != "" {
 		return documents.JSON(op.Example)
 	}
@@ -193,9 +201,33 @@ func exampleBody(op *api.Operation) documents.JSON {
 		case f.Example == "" || f.QueryOnly || f.Type == core.Email:
 			continue
 		}
-		w.Raw(f.Name, f.Example)
+		w.Raw(f.Name, string(value(f)))
 	}
 	w.Close('}')
+	return w.Buf
+}
+
+// filledIn is the example of a field with its placeholder, or those of its items, in the place of words.
+func filledIn(f *core.Field) []byte {
+	if f.Placeholder != "" {
+		return jsondoc.AppendString(nil, f.Placeholder)
+	}
+	example, _ := jsondoc.Parse([]byte(f.Example))
+	if len(f.Items) == 0 || example.Kind != jsondoc.Array {
+		return []byte(f.Example)
+	}
+	w := jsondoc.Writer{}
+	w.Open('[')
+	for _, item := range example.Items {
+		w.Open('{')
+		for i := range f.Items {
+			member := f.Items[i]
+			member.Example = string(item.Get(member.Name).Raw)
+			w.Raw(member.Name, string(filledIn(&member)))
+		}
+		w.Close('}')
+	}
+	w.Close(']')
 	return w.Buf
 }
 

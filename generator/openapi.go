@@ -234,7 +234,7 @@ func (d *description) parameters(operations []*api.Operation, method string) (pa
 func (d *description) parameter(op *api.Operation, f *core.Field, name string, required bool) object {
 	meaning := d.meaning(op, name)
 	schema := inputSchema(f, func(string) string { return meaning }, "")
-	example := documents.JSON(f.Example)
+	example := documents.JSON(filledIn(f))
 	if f.Example == "" && len(f.Values) > 0 {
 		example = jsondoc.AppendString(nil, f.Values[0])
 	}
@@ -270,9 +270,9 @@ func withDryRun(op *api.Operation) []core.Field {
 	return append(slices.Clone(op.Fields), api.DryRun)
 }
 
-// seatExample is the form <name>:<number> of the element of an example array that holds the parameter's name.
+// seatExample is the form of a seat for the element of an example array that holds the parameter's name.
 func seatExample(f *core.Field, parameter string) documents.JSON {
-	example, err := jsondoc.Parse([]byte(f.Example))
+	example, err := jsondoc.Parse(filledIn(f))
 	if err != nil {
 		return nil
 	}
@@ -313,7 +313,7 @@ func (d *description) requestBody(route *api.Route, operations []*api.Operation)
 		if len(op.AnyOf) == 0 && !slices.ContainsFunc(op.Fields, needs) {
 			required = false
 		}
-		examples.set(op.ID, object{{"summary", d.what(op.ID)}, {"value", d.exampleRequest(route, op)}})
+		examples.set(op.ID, object{{"summary", d.what(op.ID)}, {"value", d.request(route, op, template)}})
 	}
 	content := object{{"schema", anyOf(bodies)}, {"examples", examples}}
 	return object{
@@ -323,9 +323,9 @@ func (d *description) requestBody(route *api.Route, operations []*api.Operation)
 	}
 }
 
-// exampleRequest is a body that an operation takes. An object that must be there, and has no
+// request is a body for an operation, as make makes it. An object that must be there, and has no
 // example, is what the route's writing operation answers: a receipt to verify.
-func (d *description) exampleRequest(route *api.Route, op *api.Operation) documents.JSON {
+func (d *description) request(route *api.Route, op *api.Operation, make func(*api.Operation) documents.JSON) documents.JSON {
 	filled := *op
 	filled.Fields = slices.Clone(op.Fields)
 	for i := range filled.Fields {
@@ -333,13 +333,13 @@ func (d *description) exampleRequest(route *api.Route, op *api.Operation) docume
 			f.Example = string(d.exampleAnswer(route, writer(route)))
 		}
 	}
-	return exampleBody(&filled)
+	return make(&filled)
 }
 
 // exampleAnswer is what the handler of an operation answers to the example request, on a host
 // without a key.
 func (d *description) exampleAnswer(route *api.Route, op *api.Operation) documents.JSON {
-	request := d.exampleRequest(route, op)
+	request := d.request(route, op, exampleBody)
 	response := d.turn(core.Request{}, func(t *core.Turn) *core.Response { return op.Handle(t, core.ParseBody(request)) })
 	if response == nil || response.Status != http.StatusOK {
 		d.fault("openapi.json: %s does not answer its own example %s", op.ID, request)

@@ -3,10 +3,12 @@ package generator_test
 import (
 	"bytes"
 	"encoding/json"
+	"net/url"
 	"slices"
 	"strings"
 	"testing"
 
+	"anteroom/edge"
 	"anteroom/edge/api"
 	"anteroom/edge/bizday"
 	"anteroom/edge/core"
@@ -174,6 +176,55 @@ func TestOpenAPIExamples(t *testing.T) {
 	}
 	if checked < 40 {
 		t.Errorf("only %d examples", checked)
+	}
+}
+
+// No body that is published, and no query that is made of published examples, registers, files or relays anything as it is.
+func TestPublishedTemplatesAreRefused(t *testing.T) {
+	output := generate(t, shippedContent)
+	o := readOpenAPI(t, document(t, output, "/openapi.json"))
+	e, err := edge.Load(output.Snapshot)
+	if err != nil {
+		t.Fatal(err)
+	}
+	refused := func(method, target string, body any) {
+		text := []byte(nil)
+		if body != nil {
+			text, _ = json.Marshal(body)
+		}
+		outcome := e.Handle(&core.Turn{Request: core.Request{Method: method, Target: target, Host: output.Snapshot.CanonicalHost, Body: text}})
+		if len(outcome.Effects) > 0 || outcome.Response == nil || outcome.Response.Status != 400 || !strings.Contains(string(outcome.Response.Body), `"code":"placeholder"`) {
+			t.Errorf("%s %s %s: %+v", method, target, text, outcome)
+		}
+	}
+	checked := 0
+	for _, route := range api.Routes {
+		for _, op := range route.Operations {
+			if !op.DryRun {
+				continue
+			}
+			checked++
+			examples := member(o.doc, "paths", route.Path, "post", "requestBody", "content", "application/json", "examples").(map[string]any)
+			refused("POST", route.Path, member(examples[op.ID], "value"))
+			if !slices.Contains(op.Methods, "GET") {
+				continue
+			}
+			query := url.Values{}
+			for _, p := range member(o.doc, "paths", route.Path, "get", "parameters").([]any) {
+				if name := member(p, "name").(string); name != api.DryRun.Name {
+					query.Set(name, member(p, "example").(string))
+				}
+			}
+			refused("GET", route.Path+"?"+query.Encode(), nil)
+		}
+	}
+	org, board := value(t, string(output.Snapshot.Documents["org"])), value(t, string(output.Snapshot.Documents["roster"]))
+	refused("POST", "/api/org", member(org, "post_template"))
+	refused("POST", "/api/waitlist", member(board, "pilot_waitlist", "convert", "post_body"))
+	_, query, _ := strings.Cut(member(board, "pilot_waitlist", "convert", "get").(string), "?")
+	refused("GET", "/api/waitlist?"+query, nil)
+	if checked != 3 {
+		t.Errorf("%d operations", checked)
 	}
 }
 

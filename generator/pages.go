@@ -1,6 +1,7 @@
 package generator
 
 import (
+	"bytes"
 	"cmp"
 	"fmt"
 	"regexp"
@@ -248,7 +249,11 @@ func (g *generation) operationSection(b *strings.Builder, op *documents.Contract
 		fmt.Fprintf(b, "\nGET form, as a URI template (RFC 6570): `%s`\n", op.GetTemplate)
 	}
 	if op.ExampleBody != nil {
-		fmt.Fprintf(b, "\nExample body:\n\n```json\n%s\n```\n", op.ExampleBody)
+		what := "Example body:"
+		if bytes.IndexByte(op.ExampleBody, '<') >= 0 {
+			what = "Body to be filled in. What stands in angle brackets is refused as it is:"
+		}
+		fmt.Fprintf(b, "\n%s\n\n```json\n%s\n```\n", what, op.ExampleBody)
 	}
 	if len(op.Notes) > 0 {
 		b.WriteByte('\n')
@@ -293,7 +298,7 @@ func takes(op *documents.ContractOperation, f *documents.ContractField) string {
 		all = append(all, "also as `"+strings.Join(f.Aliases, "`, `")+"`")
 	}
 	if len(f.QueryParameters) > 0 {
-		all = append(all, "in a query as `"+strings.Join(f.QueryParameters, "`, `")+"`")
+		all = append(all, "in a query as `"+strings.Join(f.QueryParameters, "`, `")+"`, each `"+f.QueryForm+"`")
 	}
 	if f.In != "query or body" {
 		all = append(all, f.In+" only")

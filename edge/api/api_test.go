@@ -216,6 +216,7 @@ func TestFaults(t *testing.T) {
 		{"GET", "/api/org?org_name=", "", "operator required, org_name required, rainmaker required, scout required, treasurer required, verifier required"},
 		{"GET", "/api/org?org_name=Tern&rainmaker=a&operator=b:x&verifier=c:007&scout=:5&treasurer=e:4", "", "operator bad_form, rainmaker bad_form, scout required, treasurer below_minimum, verifier bad_form"},
 		{"GET", "/api/org?org_name=Tern&rainmaker=a:30&operator=b:25&verifier=c:20&scout=d:15&treasurer=e:99999999999", "", "treasurer not_an_integer"},
+		{"GET", "/api/org?org_name=Tern&rainmaker=" + strings.Repeat("x", 81) + ":30&operator=b%07:25&verifier=c%09d:20&scout=d%7f:15&treasurer=e:10", "", "operator control_character, rainmaker too_long, scout control_character, verifier control_character"},
 		{"GET", "/api/org?owner_email=a@example.org", "", ""},
 		{"GET", "/api/org?dry_run=1", "", ""},
 		// Receipt.
@@ -247,6 +248,48 @@ func TestFaults(t *testing.T) {
 		}
 		if c.want != "" && len(h.Statements)+len(h.Messages) > 0 {
 			t.Errorf("%s %s %.80s: refused, and it had effects", c.method, c.target, c.body)
+		}
+	}
+}
+
+// A template that is sent as it is does nothing in anybody's name.
+func TestTemplatesAreRefused(t *testing.T) {
+	for _, c := range []struct{ method, target, body, want string }{
+		{"POST", "/api/waitlist", `{"agent_name":"<your agent's name>","pubkey":"<your own public key>"}`, "agent_name placeholder, pubkey placeholder"},
+		{"GET", "/api/waitlist?agent_name={agent_name}", "", "agent_name placeholder"},
+		{"GET", "/api/waitlist?agent_name=%3Cyour+agent's+name%3E", "", "agent_name placeholder"},
+		{"POST", "/api/suggest", `{"message":"<your words to the operator>"}`, "message placeholder"},
+		{
+			"POST", "/api/org", `{"org_name":"<your org's name>","commissioner":"<your agent's name>","roster":[{"position":"rainmaker","agent_name":"<an agent's name>","allocation":30},` +
+				`{"position":"operator","agent_name":"b","allocation":25},{"position":"verifier","agent_name":"c","allocation":20},{"position":"scout","agent_name":"d","allocation":15},{"position":"treasurer","agent_name":"e","allocation":10}]}`,
+			"commissioner placeholder, org_name placeholder, roster[0].agent_name placeholder",
+		},
+		{"GET", "/api/org?org_name={org_name}&rainmaker=<an+agent's+name>:30&operator=b:25&verifier=c:20&scout=d:15&treasurer=e:10", "", "org_name placeholder, rainmaker placeholder"},
+		{"POST", "/api/waitlist", `{"agent_name":"<my agent's name>"}`, ""},
+		{"POST", "/api/receipt", `{"agent_name":"<your agent's name>"}`, ""}, // it is stored nowhere
+	} {
+		h := edgetest.NewHost(t)
+		r := h.Do(c.method, c.target, c.body)
+		got := ""
+		if r.Status == 400 {
+			got = strings.Join(edgetest.Faults(t, r), ", ")
+		}
+		if got != c.want || (r.Status != 200) != (c.want != "") {
+			t.Errorf("%s %s %s: %d %s, want %s", c.method, c.target, c.body, r.Status, got, c.want)
+		}
+	}
+}
+
+// A seat in a query has a form of its own, and every fault of one says so.
+func TestSeatsOfAQuery(t *testing.T) {
+	r := edgetest.NewHost(t).Do("GET", "/api/org?org_name=Tern&rainmaker=ada&operator=:25&verifier=c:x", "")
+	var body struct{ Errors []core.Fault }
+	if err := json.Unmarshal(r.Body, &body); err != nil || len(body.Errors) != 5 {
+		t.Fatalf("%s", r.Body)
+	}
+	for _, f := range body.Errors {
+		if !strings.Contains(f.Detail, "<agent_name>:<allocation>") {
+			t.Errorf("%s %s: %s", f.Field, f.Code, f.Detail)
 		}
 	}
 }

@@ -17,19 +17,22 @@ const (
 	MinimumAllocation = 5
 )
 
+// SeatForm is the form of a seat in a query: a parameter for each position. The last colon separates the two.
+const SeatForm = "<agent_name>:<allocation>"
+
 // Positions are the five positions, in canonical order. A roster has each exactly once.
 var Positions = []string{"rainmaker", "operator", "verifier", "scout", "treasurer"}
 
 // The fields of a charter.
 var (
-	OrgName      = core.Field{Name: "org_name", Type: core.Name, Required: true, Min: 3, Max: 40, Example: `"Tern & Co"`}
-	commissioner = core.Field{Name: "commissioner", Type: core.Name, Max: core.MaxName, Example: `"ledger-lark"`}
+	OrgName      = core.Field{Name: "org_name", Type: core.Name, Required: true, Min: 3, Max: 40, Example: `"Tern & Co"`, Placeholder: "<your org's name>"}
+	commissioner = core.Field{Name: "commissioner", Type: core.Name, Max: core.MaxName, Example: `"ledger-lark"`, Placeholder: "<your agent's name>"}
 	position     = core.Field{Name: "position", Type: core.Name, Required: true, Values: Positions}
-	agentName    = core.Field{Name: "agent_name", Type: core.Name, Required: true, Max: core.MaxName}
+	agentName    = core.Field{Name: "agent_name", Type: core.Name, Required: true, Max: core.MaxName, Placeholder: "<an agent's name>"}
 	allocation   = core.Field{Name: "allocation", Type: core.Integer, Required: true, Min: MinimumAllocation, Max: Cap}
 	roster       = core.Field{
 		Name: "roster", Type: core.Array, Required: true, Min: len(Positions), Max: len(Positions),
-		Items: []core.Field{position, agentName, allocation}, QueryNames: Positions,
+		Items: []core.Field{position, agentName, allocation}, QueryNames: Positions, QueryForm: SeatForm,
 		Example: `[{"position":"rainmaker","agent_name":"ada","allocation":30},{"position":"operator","agent_name":"bo","allocation":25},` +
 			`{"position":"verifier","agent_name":"cy","allocation":20},{"position":"scout","agent_name":"dee","allocation":15},` +
 			`{"position":"treasurer","agent_name":"ed","allocation":10}]`,
@@ -186,19 +189,24 @@ func readSeat(in *core.Input, at string, sent *jsondoc.Value, taken []bool) (sea
 }
 
 func seatsOfQuery(in *core.Input) (seats []canon.Seat) {
+	form := "send " + SeatForm + ", like ada:" + strconv.Itoa(MinimumAllocation)
 	for _, name := range Positions {
-		text := in.Text(&core.Field{Name: name, Type: core.Text, Required: true})
+		before := in.Total
+		text := in.Text(&core.Field{Name: name, Type: core.Text})
 		if text == "" {
+			if in.Total == before {
+				in.Add(name, core.Required, name+" is missing or blank: "+form)
+			}
 			continue
 		}
 		seat := canon.Seat{Position: name}
 		at := strings.LastIndexByte(text, ':')
 		if at < 0 || !wholeNumber(text[at+1:]) {
-			in.Add(name, core.BadForm, "must have the form <agent_name>:<allocation>, like ada:30")
+			in.Add(name, core.BadForm, "is not of the form of a seat: "+form)
 			continue
 		}
 		if seat.AgentName = text[:at]; strings.TrimSpace(seat.AgentName) == "" {
-			in.Add(name, core.Required, "the agent_name before the colon is missing or blank")
+			in.Add(name, core.Required, "the agent_name before the colon is missing or blank: "+form)
 		} else {
 			in.CheckText(&agentName, name, seat.AgentName)
 		}

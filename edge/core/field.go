@@ -28,11 +28,13 @@ type Field struct {
 	Values   []string // the only ones allowed, when there are any
 	Aliases  []string // other names for the same field
 	Items    []Field  // the members of each element of an Array
-	// QueryNames replace the field in a query: one parameter for each, in the form <name>:<number>.
-	QueryNames []string
-	Example    string // JSON text
-	BodyOnly   bool   // not to be given in a query
-	QueryOnly  bool   // not to be given in a body
+	// QueryNames replace the field in a query: one parameter for each, in the form QueryForm.
+	QueryNames  []string
+	QueryForm   string
+	Example     string // JSON text
+	Placeholder string // stands for the caller's own words in a template, and is refused as it is
+	BodyOnly    bool   // not to be given in a query
+	QueryOnly   bool   // not to be given in a body
 }
 
 // Fault codes: stable identifiers of what is wrong with an input.
@@ -61,6 +63,7 @@ const (
 	InvalidJSON       = "invalid_json"
 	BadEscape         = "bad_escape"
 	BadForm           = "bad_form"
+	Placeholder       = "placeholder"
 	TooDeep           = "too_deep"
 	TooMany           = "too_many"
 	TooLarge          = "too_large"
@@ -73,5 +76,5 @@ const (
 var Codes = []string{
 	Required, TooShort, TooLong, BelowMinimum, OverCap, NotAnEmail, NotAnInteger, NotADate, OutOfRange, WrongCount,
 	UnknownPosition, DuplicatePosition, UnknownCalendar, UnknownValue, UnknownField, WrongType, RepeatedParameter, ConflictingAlias,
-	Conflict, ControlCharacter, InvalidUnicode, InvalidJSON, BadEscape, BadForm, TooDeep, TooMany, TooLarge, NotJSON, RateLimited, NestedSelftest,
+	Conflict, ControlCharacter, InvalidUnicode, InvalidJSON, BadEscape, BadForm, Placeholder, TooDeep, TooMany, TooLarge, NotJSON, RateLimited, NestedSelftest,
 }

@@ -241,6 +241,10 @@ func (in *Input) CheckText(f *Field, name, value string) bool {
 		}
 		return in.Total == before
 	}
+	if f.Placeholder != "" && (value == f.Placeholder || value[0] == '{' && value == "{"+f.Name+"}") {
+		in.Add(name, Placeholder, "is the placeholder of a template: put your own in its place")
+		return false
+	}
 	for i := range len(value) {
 		c := value[i]
 		if (c < 0x20 || c == 0x7f) && (f.Type == Name || c != '\t' && c != '\n' && c != '\r') {

@@ -141,7 +141,7 @@ type Convert struct {
 	URL               string   `json:"url" format:"uri" doc:"Address of the endpoint."`
 	Minimum           string   `json:"minimum" doc:"The least that a registration needs."`
 	Get               string   `json:"get" doc:"URI template (RFC 6570) of the GET form."`
-	PostBody          JSON     `json:"post_body" doc:"Example body of the POST form."`
+	PostBody          JSON     `json:"post_body" doc:"Body of the POST form. What stands in angle brackets is to be replaced: sent as it is, it is refused."`
 	ReadTheTermsFirst string   `json:"read_the_terms_first" format:"uri" doc:"Address of the acceptable-use policy."`
 }
 
@@ -225,7 +225,7 @@ type ContractOperation struct {
 	AnyOf       []string        `json:"at_least_one_of,omitempty" doc:"Fields of which at least one must be given."`
 	OtherFields string          `json:"other_fields" enum:"refused,listed in ignored_fields,ignored" doc:"What happens with a field that is not named here."`
 	GetTemplate string          `json:"get_template,omitempty" doc:"URI template (RFC 6570) of the GET form."`
-	ExampleBody JSON            `json:"example_body,omitzero" doc:"Example body of the POST form."`
+	ExampleBody JSON            `json:"example_body,omitzero" doc:"Body of the POST form. What stands in angle brackets is to be replaced: sent as it is, it is refused."`
 	Rule        string          `json:"canonicalization,omitempty" doc:"Identifier of the rule of the canonical string in the answer."`
 	Notes       []string        `json:"notes,omitempty" doc:"What else to know."`
 }
@@ -244,7 +244,8 @@ type ContractField struct {
 	MaxItems        int             `json:"max_items,omitzero" doc:"Greatest number of items."`
 	Values          []string        `json:"values,omitempty" doc:"The only values allowed."`
 	Aliases         []string        `json:"aliases,omitempty" doc:"Other names for the same field."`
-	QueryParameters []string        `json:"query_parameters,omitempty" doc:"In a query: one parameter for each of these in place of the field, in the form name:number."`
+	QueryParameters []string        `json:"query_parameters,omitempty" doc:"In a query: one parameter for each of these in place of the field, in the form query_form."`
+	QueryForm       string          `json:"query_form,omitempty" doc:"The form of each of query_parameters. The last colon separates its parts."`
 	In              string          `json:"in" enum:"query or body,query,body" doc:"Where it may be given."`
 	Meaning         string          `json:"meaning" doc:"What it means."`
 	Items           []ContractField `json:"items,omitempty" doc:"The members of each item of an array."`
@@ -268,8 +269,8 @@ type ContractError struct {
 type OrgRules struct {
 	Intro             string `json:"intro" doc:"What the draft is."`
 	Rules             Rules  `json:"rules" doc:"The rules of the draft."`
-	PostTemplate      JSON   `json:"post_template" doc:"A body for POST, to be filled in."`
-	GetTemplate       string `json:"get_template" doc:"URI template (RFC 6570) of the GET form."`
+	PostTemplate      JSON   `json:"post_template" doc:"A body for POST. What stands in angle brackets is to be replaced: sent as it is, it is refused."`
+	GetTemplate       string `json:"get_template" doc:"URI template (RFC 6570) of the GET form. Each position has the form that the contract states as query_form."`
 	Canonicalization  string `json:"canonicalization" doc:"Identifier of the canonical string's rule."`
 	FoundingSlots     int    `json:"founding_org_slots" doc:"Founding org seats in all."`
 	FoundingSlotsLeft int    `json:"founding_org_slots_remaining" minimum:"0" doc:"Founding org seats left."`

@@ -108,6 +108,7 @@ func (s *Site) values() map[string]string {
 		"max_query_bytes":      strconv.Itoa(core.MaxQuery),
 		"max_depth":            strconv.Itoa(jsondoc.MaxDepth),
 		"max_members":          strconv.Itoa(jsondoc.MaxMembers),
+		"seat_form":            charter.SeatForm,
 		"org_cap":              strconv.Itoa(charter.Cap),
 		"founding_agent_slots": strconv.Itoa(documents.FoundingAgentSlots),
 		"founding_org_slots":   strconv.Itoa(documents.FoundingOrgSlots),
