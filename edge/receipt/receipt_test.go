@@ -266,3 +266,6 @@ func TestProblemsAreCapped(t *testing.T) {
 		t.Errorf("%d problems of %v", n, body["problems_total"])
 	}
 }
+
+// The conversations that every host must hold are first of all those of the rules that they are about.
+func TestTranscripts(t *testing.T) { edgetest.RunTranscripts(t, edgetest.InMemory, "receipt") }
