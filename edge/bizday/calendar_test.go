@@ -131,6 +131,18 @@ func TestRange(t *testing.T) {
 			t.Errorf("Easter %s, want %s", got, want)
 		}
 	}
+	// Every year against another rule, that of Gauss, which holds from 1900 to 2099.
+	for year := 1970; year <= 2099; year++ {
+		a := year % 19
+		d := (19*a + 24) % 30
+		e := (2*(year%4) + 4*(year%7) + 6*d + 5) % 7
+		if e == 6 && (d == 29 || d == 28 && a > 10) {
+			e -= 7
+		}
+		if got, want := core.FormatDate(easterSunday(year)), core.FormatDate(core.DaysOf(year, 3, 22)+d+e); got != want {
+			t.Errorf("Easter %s, want %s", got, want)
+		}
+	}
 	for day := firstDay; day <= lastDay+2; day++ {
 		if got := dayOf(weekday(day)); dayOfWeek(day) < 5 && got != day || got < day || got-day > 2 {
 			t.Fatalf("weekday %d of %s is %s", weekday(day), core.FormatDate(day), core.FormatDate(got))
