@@ -140,18 +140,21 @@ func replaceBundle(folder string, files map[string][]byte) (err error) {
 		}
 	}
 	if old {
-		if err := os.Rename(folder, filepath.Join(temporary, "old")); err != nil {
+		if err := rename(folder, filepath.Join(temporary, "old")); err != nil {
 			return err
 		}
 	}
-	if err := os.Rename(fresh, folder); err != nil {
+	if err := rename(fresh, folder); err != nil {
 		if old {
-			err = errors.Join(err, os.Rename(filepath.Join(temporary, "old"), folder))
+			err = errors.Join(err, rename(filepath.Join(temporary, "old"), folder))
 		}
 		return err
 	}
 	return nil
 }
+
+// rename gives a folder another name. Tests have it fail.
+var rename = os.Rename
 
 // bundle prints the files of a bundle with their sizes, as they are and gzipped.
 func (t *terminal) bundle(folder string, files map[string][]byte) {

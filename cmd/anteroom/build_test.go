@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -37,5 +38,35 @@ func TestReplaceBundle(t *testing.T) {
 	}
 	if left, _ := filepath.Glob(filepath.Join(filepath.Dir(folder), ".bundle-*")); left != nil {
 		t.Errorf("left behind: %v", left)
+	}
+}
+
+// TestReplaceBundleFails: a bundle that cannot be put in its place leaves the one that is there, and nothing beside it.
+func TestReplaceBundleFails(t *testing.T) {
+	defer func() { rename = os.Rename }()
+	for failing := range 2 {
+		rename = os.Rename
+		folder := filepath.Join(t.TempDir(), "bundle")
+		if err := replaceBundle(folder, map[string][]byte{wasmFile: []byte("1"), "gone.mjs": []byte("1")}); err != nil {
+			t.Fatal(err)
+		}
+		calls := 0
+		rename = func(from, to string) error {
+			if calls++; calls == failing+1 {
+				return os.ErrPermission
+			}
+			return os.Rename(from, to)
+		}
+		if err := replaceBundle(folder, map[string][]byte{wasmFile: []byte("2")}); !errors.Is(err, os.ErrPermission) {
+			t.Errorf("rename %d fails: %v", failing, err)
+		}
+		for _, name := range []string{wasmFile, "gone.mjs"} {
+			if got, err := os.ReadFile(filepath.Join(folder, name)); string(got) != "1" {
+				t.Errorf("rename %d fails: %s is %q, %v", failing, name, got, err)
+			}
+		}
+		if entries, _ := os.ReadDir(filepath.Dir(folder)); len(entries) != 1 {
+			t.Errorf("rename %d fails: left behind: %v", failing, entries)
+		}
 	}
 }

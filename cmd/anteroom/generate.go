@@ -58,12 +58,18 @@ SOURCE_DATE_EPOCH, in seconds, replaces the time that the expiry of security.txt
 				debug.SetGCPercent(gcPercent)
 				return once(check)
 			}
-			return watch(cmd.Context(), content, func(first bool) {
-				if err := once(!first); err != nil {
+			changesOnly := false
+			again := func() {
+				if err := once(changesOnly); err != nil {
 					t.fail(failure{exitFailure, err})
 				}
 				t.out.Flush()
-			})
+				changesOnly = true
+			}
+			state := fingerprint(content)
+			again()
+			watch(cmd.Context(), content, state, again)
+			return nil
 		}),
 	}
 	flags := cmd.Flags()
@@ -183,22 +189,21 @@ func checkExpiry(s *site.Site) (warnings []string, err error) {
 // watchPause is how often a watched folder is looked at. A change is acted on once it has rested that long.
 const watchPause = 200 * time.Millisecond
 
-// watch calls f at once, and again whenever the files of a folder have changed, until ctx is done.
-func watch(ctx context.Context, folder string, f func(first bool)) error {
-	done := fingerprint(folder)
-	f(true)
+// watch calls f whenever the files of a folder have changed, until ctx is done. state is their fingerprint before they
+// were last read: what was changed since then counts.
+func watch(ctx context.Context, folder, state string, f func()) {
 	ticker := time.NewTicker(watchPause)
 	defer ticker.Stop()
-	for last := done; ; {
+	for last := state; ; {
 		select {
 		case <-ctx.Done():
-			return nil
+			return
 		case <-ticker.C:
 		}
 		now := fingerprint(folder)
-		if now == last && now != done {
-			done = now
-			f(false)
+		if now == last && now != state {
+			state = now
+			f()
 		}
 		last = now
 	}

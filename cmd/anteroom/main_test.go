@@ -77,16 +77,22 @@ func freePort(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(listener.Close())
 }
 
-// waitFor waits: for an answer where its argument is a URL, else for a file, which with a
-// second argument must hold that text.
+// waitFor waits: for an answer where its argument is a URL, else for a file. With a second argument it
+// must hold that text.
 func waitFor(ts *testscript.TestScript, neg bool, args []string) {
-	for end := time.Now().Add(20 * time.Second); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
+	for end := time.Now().Add(60 * time.Second); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
+		var text []byte
+		var err error
 		if strings.HasPrefix(args[0], "http://") {
-			if answer, err := http.Get(args[0]); err == nil {
+			var answer *http.Response
+			if answer, err = http.Get(args[0]); err == nil {
+				text, err = io.ReadAll(answer.Body)
 				answer.Body.Close()
-				return
 			}
-		} else if text, err := os.ReadFile(ts.MkAbs(args[0])); err == nil && (len(args) == 1 || bytes.Contains(text, []byte(args[1]))) {
+		} else {
+			text, err = os.ReadFile(ts.MkAbs(args[0]))
+		}
+		if err == nil && (len(args) == 1 || bytes.Contains(text, []byte(args[1]))) {
 			return
 		}
 	}

@@ -175,7 +175,7 @@ func (t *terminal) countsJSON(c *local.Counts, through string) error {
 	}
 	text, err := json.MarshalIndent(object, "", "  ")
 	if err == nil {
-		t.say("%s", text)
+		t.sayJSON(text)
 	}
 	return err
 }
@@ -192,7 +192,7 @@ func recordsListCommand(t *terminal, with onStore) *cobra.Command {
 		Short: "List records in the order of recording",
 		Long: `List prints a line for each record, its columns separated by tabs, after a line of their names. A column
 that has no value is empty. What cannot be seen in a text is shown as <U+...>. With --json a line is an
-object, and holds the text as it was sent.`,
+object, and holds the text as it was sent, with escapes for that.`,
 		Args: cobra.ExactArgs(1),
 		RunE: with(func(args []string) error {
 			if !slices.Contains(names, args[0]) {
@@ -213,7 +213,7 @@ object, and holds the text as it was sent.`,
 					return err
 				}
 				if asJSON {
-					t.say("%s", objectOf(list, row))
+					t.sayJSON(objectOf(list, row))
 					continue
 				}
 				for i, v := range row {
@@ -229,16 +229,13 @@ object, and holds the text as it was sent.`,
 	return cmd
 }
 
-// plain is a value of a record that can do no harm on a terminal: what would not be seen, tabs and ends of
-// lines too, is shown as <U+...>. nil is nothing.
+// plain is a value of a record in a column, in which a tab would begin the next. nil is nothing.
 func plain(v any) string {
 	switch v := v.(type) {
 	case int64:
 		return strconv.FormatInt(v, 10)
 	case string:
-		quoted, _ := core.Quote(v)
-		one := strings.ReplaceAll(strings.TrimSuffix(quoted, "\n"), "\n> ", "<U+000A>")
-		return strings.ReplaceAll(strings.TrimPrefix(one, "> "), "\t", "<U+0009>")
+		return strings.ReplaceAll(v, "\t", "<U+0009>")
 	}
 	return ""
 }

@@ -130,6 +130,7 @@ func inside(folder, name string) bool {
 
 func serve(ctx context.Context, t *terminal, o *serveOptions) error {
 	log := t.log()
+	state := fingerprint(o.content)
 	s, output, err := build(o.content)
 	if err != nil {
 		return err
@@ -182,11 +183,7 @@ func serve(ctx context.Context, t *terminal, o *serveOptions) error {
 	go func() {
 		defer close(following)
 		if o.follow {
-			watch(ctx, o.content, func(first bool) {
-				if !first {
-					republish(t, o, host, log)
-				}
-			})
+			watch(ctx, o.content, state, func() { republish(t, o, host, log) })
 		}
 	}()
 	err = host.Serve(ctx, listener)
@@ -197,8 +194,12 @@ func serve(ctx context.Context, t *terminal, o *serveOptions) error {
 
 // readPublic reads the documents to serve, and warns where the content gives others.
 func readPublic(t *terminal, o *serveOptions, output *generator.Output) (*local.Static, error) {
-	if _, err := os.Stat(o.public); errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("there is no folder %s (run anteroom generate to make it)", o.public)
+	static, err := local.ReadFolder(o.public)
+	if _, gone := os.Stat(o.public); err != nil && errors.Is(gone, fs.ErrNotExist) {
+		err = fmt.Errorf("there is no folder %s (run anteroom generate to make it)", o.public)
+	}
+	if err != nil {
+		return nil, err
 	}
 	plan, err := publish.Prepare(o.public, files(output))
 	if err != nil {
@@ -207,7 +208,7 @@ func readPublic(t *terminal, o *serveOptions, output *generator.Output) (*local.
 	if n := len(plan.Changes()); n > 0 {
 		t.warn("%s is stale: %s not as %s has it (run anteroom generate)", o.public, count(n, "document"), o.content)
 	}
-	return local.ReadStatic(os.DirFS(o.public))
+	return static, nil
 }
 
 // republish generates again and serves the result; where that fails, what was served stays.

@@ -2,7 +2,9 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -22,6 +24,8 @@ func TestServeKilled(t *testing.T) {
 	data := t.TempDir()
 	server, address := startServer(t, data)
 
+	ctx, giveUp := context.WithTimeout(t.Context(), 2*time.Minute) // a server that does not answer is not waited for
+	defer giveUp()
 	client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: connections, MaxConnsPerHost: connections}}
 	names := make(chan string)
 	answered := map[string]string{} // name to record id
@@ -31,7 +35,7 @@ func TestServeKilled(t *testing.T) {
 	for range connections {
 		all.Go(func() {
 			for name := range names {
-				id, err := register(client, address, name)
+				id, err := register(ctx, client, address, name)
 				if err != nil {
 					continue // it was killed
 				}
@@ -49,13 +53,14 @@ func TestServeKilled(t *testing.T) {
 	}
 	close(names)
 	all.Wait()
+	kill()
 	server.Wait()
 	if len(answered) < wanted/2 || len(answered) == wanted {
 		t.Fatalf("%d of %d were answered: it was not killed in their middle", len(answered), wanted)
 	}
 
 	_, address = startServer(t, data) // it starts again by itself
-	if _, err := register(client, address, "lark-after"); err != nil {
+	if _, err := register(ctx, client, address, "lark-after"); err != nil {
 		t.Error(err)
 	}
 	var list, faults bytes.Buffer
@@ -118,8 +123,13 @@ func startServer(t *testing.T, data string) (server *exec.Cmd, address string) {
 }
 
 // register registers a name and returns the id of its record.
-func register(client *http.Client, address, name string) (id string, err error) {
-	r, err := client.Post(address+"/api/waitlist", "application/json", strings.NewReader(`{"agent_name":"`+name+`"}`))
+func register(ctx context.Context, client *http.Client, address, name string) (id string, err error) {
+	sent, err := http.NewRequestWithContext(ctx, "POST", address+"/api/waitlist", strings.NewReader(`{"agent_name":"`+name+`"}`))
+	if err != nil {
+		return "", err
+	}
+	sent.Header.Set("Content-Type", "application/json")
+	r, err := client.Do(sent)
 	if err != nil {
 		return "", err
 	}
@@ -134,4 +144,71 @@ func register(client *http.Client, address, name string) (id string, err error) 
 		return "", fmt.Errorf("register %s: %s", name, r.Status)
 	}
 	return answer.ID, nil
+}
+
+// atStart calls a function when the program says that it serves, before it goes on.
+type atStart func()
+
+func (f atStart) Write(p []byte) (int, error) {
+	if bytes.HasPrefix(p, []byte("serving ")) {
+		f()
+	}
+	return len(p), nil
+}
+
+// An edit that is made after the content was read, and before the watch over it begins, is served too.
+func TestServeWatchesFromItsStart(t *testing.T) {
+	t.Setenv("SOURCE_DATE_EPOCH", now)
+	dir := t.TempDir()
+	content := filepath.Join(dir, "content")
+	if err := os.CopyFS(content, os.DirFS("../../content")); err != nil {
+		t.Fatal(err)
+	}
+	o := &serveOptions{
+		content: content, public: filepath.Join(dir, "public"), data: filepath.Join(dir, "data"), address: "127.0.0.1:0", follow: true,
+	}
+	edit := atStart(func() {
+		name := filepath.Join(content, "service.yaml")
+		text, err := os.ReadFile(name)
+		if changed := bytes.ReplaceAll(text, []byte("search: true"), []byte("search: false")); err != nil || bytes.Equal(changed, text) || os.WriteFile(name, changed, 0o600) != nil {
+			t.Errorf("the content cannot be edited: %v", err)
+		}
+	})
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan error)
+	go func() { ended <- serve(ctx, newTerminal(nil, edit, io.Discard), o) }()
+	served := func() bool {
+		text, err := os.ReadFile(filepath.Join(o.public, "robots.txt"))
+		return err == nil && bytes.Contains(text, []byte("search=no"))
+	}
+	for end := time.Now().Add(10 * time.Second); !served(); time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Error("an edit at the start is not served")
+			break
+		}
+	}
+	stop()
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+}
+
+// A flag wins over its environment variable, which wins over what the flag is without both.
+func TestFlagsAndEnvironment(t *testing.T) {
+	t.Setenv("ANTEROOM_ADDR", "environment:1")
+	t.Setenv("ANTEROOM_DATA", "environment")
+	t.Setenv("ANTEROOM_HOST", "a.example,b.example")
+	t.Setenv("ANTEROOM_WRITE_LIMIT", "5")
+	flags := serveCommand(newTerminal(nil, io.Discard, io.Discard)).Flags()
+	if err := errors.Join(flags.Parse([]string{"--addr", "flag:1", "--write-limit", "0", "--host", "c.example"}), fromEnvironment(flags)); err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]string{"addr": "flag:1", "write-limit": "0", "host": "[c.example]", "data": "environment", "public": "public"} {
+		if got := flags.Lookup(name).Value.String(); got != want {
+			t.Errorf("--%s is %q, want %q", name, got, want)
+		}
+	}
+	if !flags.Changed("data") || flags.Changed("public") {
+		t.Error("which flags were chosen is lost")
+	}
 }

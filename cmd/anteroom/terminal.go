@@ -6,6 +6,8 @@ package main
 //   - An error is one line: "anteroom: ", then what failed, in lower case and without a full stop, then
 //     in brackets what to do next. Faults of the content come before it, one a line, as file:line:column.
 //   - A warning is the same with "anteroom: warning: ".
+//   - What strangers wrote may stand in all of them: what would not be seen, or would act on the terminal, is shown as
+//     <U+...>, in JSON as \uXXXX.
 //   - Nothing is coloured. A progress line is drawn on a terminal only, and wiped when it is done.
 
 import (
@@ -20,7 +22,9 @@ import (
 	"strings"
 	"text/tabwriter"
 	"time"
+	"unicode/utf16"
 
+	"anteroom/edge/core"
 	"anteroom/edge/jsondoc"
 	"anteroom/generator/publish"
 	"anteroom/generator/site"
@@ -65,7 +69,8 @@ func (t *terminal) fail(err error) {
 		return
 	}
 	for line := range strings.Lines(strings.TrimSpace(err.Error())) {
-		fmt.Fprintf(t.err, "anteroom: %s\n", strings.TrimSpace(line))
+		line, _ = core.Visible(strings.TrimSpace(line))
+		fmt.Fprintf(t.err, "anteroom: %s\n", line)
 	}
 }
 
@@ -75,7 +80,24 @@ func (t *terminal) warn(format string, args ...any) {
 
 // say prints a line of the answer.
 func (t *terminal) say(format string, args ...any) {
-	fmt.Fprintf(t.out, format+"\n", args...)
+	line, _ := core.Visible(fmt.Sprintf(format, args...))
+	fmt.Fprintln(t.out, line)
+}
+
+// sayJSON prints JSON. An escape means the character that it stands for.
+func (t *terminal) sayJSON(text []byte) {
+	for _, r := range string(text) {
+		switch {
+		case !core.Invisible(r) || r == '\n': // in JSON it ends a line of the text, and stands in no string
+			t.out.WriteRune(r)
+		case r < 0x10000:
+			fmt.Fprintf(t.out, "\\u%04x", r)
+		default:
+			high, low := utf16.EncodeRune(r)
+			fmt.Fprintf(t.out, "\\u%04x\\u%04x", high, low)
+		}
+	}
+	t.out.WriteByte('\n')
 }
 
 // log is where a server writes what happens.
@@ -163,7 +185,7 @@ func size(n int64) string {
 // verdict prints the answer to a verification: the verdict, the checks, and what is odd.
 func (t *terminal) verdict(v *jsondoc.Value, asJSON bool) {
 	if asJSON {
-		t.say("%s", v.Raw)
+		t.sayJSON(v.Raw)
 		return
 	}
 	t.say("%s", v.Get("verdict").Text)

@@ -18,30 +18,30 @@ import (
 	"anteroom/edge/core"
 )
 
-// perform performs the effects of one round side by side, and returns their results in order.
-func (h *Host) perform(on *site, effects []core.Effect) []core.Result {
+// perform performs the effects of one round side by side, and returns their results in order. relay sends a message.
+func (h *Host) perform(on *site, effects []core.Effect, relay relayer) []core.Result {
 	results := make([]core.Result, len(effects))
 	if len(effects) == 1 {
-		results[0] = h.performOne(on, effects[0])
+		results[0] = h.performOne(on, effects[0], relay)
 		return results
 	}
 	var all sync.WaitGroup
 	for i, effect := range effects {
 		all.Go(func() {
 			defer h.recovered("effect", func() { results[i] = core.Result{Failure: core.Timeout} })
-			results[i] = h.performOne(on, effect)
+			results[i] = h.performOne(on, effect, relay)
 		})
 	}
 	all.Wait()
 	return results
 }
 
-func (h *Host) performOne(on *site, effect core.Effect) core.Result {
+func (h *Host) performOne(on *site, effect core.Effect, relay relayer) core.Result {
 	switch e := effect.(type) {
 	case core.Exec:
 		return h.store.Exec(e)
 	case core.Relay:
-		return h.sendMail(on, e.Message)
+		return relay(on, e.Message)
 	case core.Sign:
 		if h.config.Key == nil {
 			return core.Result{Failure: core.Unavailable}
@@ -66,24 +66,85 @@ func (h *Host) performOne(on *site, effect core.Effect) core.Result {
 	return core.Result{Failure: core.Unavailable}
 }
 
-// sendMail relays a message to the operator.
+// relayer is sendMail or sendSoon.
+type relayer func(*site, core.Message) core.Result
+
+// sendMail relays a message to the operator, however long that takes, and logs what went wrong.
 func (h *Host) sendMail(on *site, m core.Message) core.Result {
+	result := h.transact(on, m)
+	switch result.Failure {
+	case core.Refused:
+		h.log.Error("relay refused", "message", m.ID, "why", string(result.Data))
+	case core.Timeout:
+		h.log.Error("relay failed: it is not known whether the message was taken", "message", m.ID, "why", string(result.Data))
+	}
+	return result
+}
+
+// sendSoon is sendMail for a request, whose caller does not wait for as long as a mail server may take. After relayPause the
+// answer is that nothing is known. The transaction goes on: to break it off or to begin another could give the operator the
+// same message twice. What became of it is logged.
+func (h *Host) sendSoon(on *site, m core.Message) core.Result {
+	select {
+	case h.relaying <- struct{}{}:
+	default:
+		return core.Result{Failure: core.Refused, Data: []byte("too many under way")}
+	}
+	done, left := make(chan core.Result), make(chan struct{})
+	go func() {
+		defer func() { <-h.relaying }()
+		result := core.Result{Failure: core.Timeout, Data: []byte("broke off")}
+		func() {
+			defer h.recovered("relay", func() {})
+			result = h.sendMail(on, m)
+		}()
+		select {
+		case done <- result:
+		case <-left:
+			switch result.Failure {
+			case core.None:
+				h.log.Error("relay arrived late: count it by hand", "message", m.ID)
+			case core.Refused:
+				h.log.Error("relay was refused after all", "message", m.ID)
+			}
+		}
+	}()
+	select {
+	case result := <-done:
+		return result
+	case <-time.After(h.relayPause):
+		close(left)
+		h.log.Warn("relay takes long: its request was answered, and it goes on", "message", m.ID)
+		return core.Result{Failure: core.Timeout, Data: []byte("timed out")}
+	}
+}
+
+// endRelays waits for the relays of requests to end, and has none begin any more.
+func (h *Host) endRelays() {
+	h.ended.Do(func() {
+		for range cap(h.relaying) {
+			h.relaying <- struct{}{}
+		}
+	})
+}
+
+// transact relays a message. Its result says why it failed without anybody's words.
+func (h *Host) transact(on *site, m core.Message) core.Result {
 	if h.relay == nil || on.snapshot.RelayTo == "" {
-		return core.Result{Failure: core.Unavailable}
+		return core.Result{Failure: core.Unavailable, Data: []byte("no relay")}
 	}
 	message, err := compose(m, on.snapshot, h.now())
 	if err == nil {
-		err = h.relay(message)
+		err = h.relay(h.relayContext, message)
 	}
+	failed := new(relayError)
 	switch {
 	case err == nil:
 		return core.Result{}
-	case errors.Is(err, errUnknown):
-		h.log.Error("relay timed out", "message", m.ID, "error", err)
-		return core.Result{Failure: core.Timeout}
+	case errors.As(err, &failed) && failed.unknown:
+		return core.Result{Failure: core.Timeout, Data: []byte(failed.why)}
 	}
-	h.log.Error("relay refused", "message", m.ID, "error", err)
-	return core.Result{Failure: core.Refused}
+	return core.Result{Failure: core.Refused, Status: failed.status, Data: []byte(failed.why)}
 }
 
 // fetches shares the results of fetches. The zero value is ready.

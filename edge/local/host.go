@@ -14,11 +14,11 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
-	"os"
 	"path/filepath"
 	"runtime/debug"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"syscall"
 	"time"
@@ -66,9 +66,11 @@ const (
 	headerTimeout   = 5 * time.Second  // to send the head of a request
 	readTimeout     = 15 * time.Second // to send all of it
 	writeTimeout    = 60 * time.Second // from the head to the end of the answer; holds the slowest turn, a relay and its record
+	relayPause      = 10 * time.Second // that a request waits for a relay
+	relaysAtOnce    = 64               // of requests; each may go on for longer than its request
 	idleTimeout     = 2 * time.Minute  // between the requests of a connection
 	maxHeader       = 32 << 10         // so that a query well over core.MaxQuery still gets the core's 414
-	shutdownTimeout = 20 * time.Second // for the turns under way, more than a relay takes
+	shutdownTimeout = 20 * time.Second // for the turns and relays under way, more than a request takes
 	deliveryPause   = 30 * time.Second // between two looks into the outbox
 )
 
@@ -86,6 +88,14 @@ type Host struct {
 	site    atomic.Pointer[site]
 	wake    chan struct{} // tells the delivery that the outbox has something new
 	server  *http.Server
+
+	relayPause      time.Duration
+	deliveryPause   time.Duration
+	shutdownTimeout time.Duration
+	relaying        chan struct{}   // holds an element for each relay of a request
+	relayContext    context.Context // of all relays, done when they are to be cut off
+	cutRelays       context.CancelFunc
+	ended           sync.Once // endRelays
 }
 
 // site is one published content. It is swapped as a whole.
@@ -97,7 +107,11 @@ type site struct {
 
 // Open opens the database and the relay. Close must be called in the end.
 func Open(c Config) (*Host, error) {
-	h := &Host{config: c, log: c.Log, now: time.Now, wake: make(chan struct{}, 1)}
+	h := &Host{
+		config: c, log: c.Log, now: time.Now, wake: make(chan struct{}, 1),
+		relayPause: relayPause, deliveryPause: deliveryPause, shutdownTimeout: shutdownTimeout, relaying: make(chan struct{}, relaysAtOnce),
+	}
+	h.relayContext, h.cutRelays = context.WithCancel(context.Background())
 	if h.log == nil {
 		h.log = slog.Default()
 	}
@@ -120,7 +134,7 @@ func Open(c Config) (*Host, error) {
 	} else {
 		h.log.Info("no receipt key: receipts are minted without a signature, and say so")
 	}
-	if err := os.MkdirAll(c.Data, 0o700); err != nil {
+	if err := makeFolder(c.Data); err != nil {
 		return nil, fmt.Errorf("open data folder: %w (name a folder that this user may write to)", err)
 	}
 	address := c.Relay
@@ -173,7 +187,11 @@ func (h *Host) Publish(s *snapshot.Snapshot, static *Static) error {
 }
 
 // Close ends the writes under way and closes the database. It is called after Serve has returned.
-func (h *Host) Close() error { return h.store.Close() }
+func (h *Host) Close() error {
+	h.cutRelays()
+	h.endRelays()
+	return h.store.Close()
+}
 
 // Listen opens a TCP listener at an address such as "127.0.0.1:8080".
 func Listen(address string) (net.Listener, error) {
@@ -185,7 +203,7 @@ func Listen(address string) (net.Listener, error) {
 }
 
 // Serve answers the requests that reach a listener, and delivers the outbox, until ctx is done.
-// Then it lets the turns under way finish. It returns nil after such an end. It is called once.
+// Then it lets the turns and relays under way finish. It returns nil after such an end. It is called once.
 func (h *Host) Serve(ctx context.Context, listener net.Listener) error {
 	if address, ok := listener.Addr().(*net.TCPAddr); ok {
 		h.port.Store(int32(address.Port))
@@ -202,20 +220,22 @@ func (h *Host) Serve(ctx context.Context, listener net.Listener) error {
 	select {
 	case err = <-failed:
 	case <-ctx.Done():
-		limit, cancel := context.WithTimeout(background, shutdownTimeout)
-		defer cancel()
-		if h.server.Shutdown(limit) != nil {
-			err = errors.Join(errors.New("requests were cut off at the end: they took too long"), h.server.Close())
-		}
 	}
 	stop()
+	limit, cancel := context.WithTimeout(context.Background(), h.shutdownTimeout)
+	defer cancel()
+	defer context.AfterFunc(limit, h.cutRelays)()
+	if err == nil && h.server.Shutdown(limit) != nil {
+		err = errors.Join(errors.New("requests were cut off at the end: they took too long"), h.server.Close())
+	}
+	h.endRelays()
 	<-delivered
 	return err
 }
 
 // deliver sends what is due in the outbox: at once, when something is put there, and from time to time.
 func (h *Host) deliver(ctx context.Context) {
-	ticker := time.NewTicker(deliveryPause)
+	ticker := time.NewTicker(h.deliveryPause)
 	defer ticker.Stop()
 	for {
 		for ctx.Err() == nil && h.deliverOne() {
@@ -233,7 +253,7 @@ func (h *Host) deliver(ctx context.Context) {
 func (h *Host) deliverOne() bool {
 	on := h.site.Load()
 	t := h.turn(on, core.Request{Method: http.MethodPost, Target: "/", Host: on.snapshot.CanonicalHost}, "")
-	answer := h.run(on, t, on.edge.Deliver)
+	answer := h.run(on, t, on.edge.Deliver, h.sendMail)
 	return answer != nil && answer.Status == http.StatusOK
 }
 
@@ -249,7 +269,7 @@ func (h *Host) turn(on *site, request core.Request, client string) *core.Turn {
 
 // run runs a turn to its end; nil where that went wrong. Its effects are not bound to the
 // request: a caller that goes away leaves no half turn.
-func (h *Host) run(on *site, t *core.Turn, handle func(*core.Turn) core.Outcome) (answer *core.Response) {
+func (h *Host) run(on *site, t *core.Turn, handle func(*core.Turn) core.Outcome, relay relayer) (answer *core.Response) {
 	defer h.recovered("turn", func() { answer = nil })
 	defer func() {
 		if answer != nil && answer.Log != "" {
@@ -257,7 +277,7 @@ func (h *Host) run(on *site, t *core.Turn, handle func(*core.Turn) core.Outcome)
 		}
 	}()
 	return core.Run(t, handle, func(effects []core.Effect) []core.Result {
-		results := h.perform(on, effects)
+		results := h.perform(on, effects, relay)
 		if feedsOutbox(effects, results) {
 			select {
 			case h.wake <- struct{}{}:
@@ -330,17 +350,15 @@ func (h *Host) dynamic(w http.ResponseWriter, r *http.Request, on *site, host, t
 		fail(w, http.StatusBadRequest, "the body broke off")
 		return
 	}
+	// After a body that was not read to its end net/http closes the connection.
 	request := core.Request{Method: r.Method, Target: target, Host: host, Body: body, Incomplete: err != nil}
-	if request.Incomplete {
-		w.Header().Set("Connection", "close")
-	}
 	for _, name := range core.RequestHeaders {
 		if lines := r.Header.Values(name); len(lines) > 0 {
 			request.Header = append(request.Header, core.Header{Name: name, Value: strings.Join(lines, ", ")})
 		}
 	}
 	t := h.turn(on, request, h.client(r))
-	answer := h.run(on, t, on.edge.Handle)
+	answer := h.run(on, t, on.edge.Handle, h.sendSoon)
 	if answer == nil {
 		answer = t.Unfinished()
 	}

@@ -15,6 +15,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -281,7 +282,7 @@ func TestEffects(t *testing.T) {
 		core.Relay{Message: core.Message{ID: "id", Subject: "s", Text: "t"}},
 		core.Relay{Message: core.Message{ID: "id", Subject: "s\nx"}},
 	}
-	got := h.perform(on, effects)
+	got := h.perform(on, effects, h.sendMail)
 	want := []string{
 		"Rows:[[[7]]]", "Data:" + fmt.Sprint([]byte(signature)), "OK:true", "OK:false", "OK:false", "OK:false", "OK:false",
 		"Status:200 Data:" + fmt.Sprint([]byte("POST 1 b")), "Status:302", "Failure:timeout", "Failure:refused",
@@ -292,10 +293,10 @@ func TestEffects(t *testing.T) {
 			t.Errorf("effect %d: %s, want %s", i, text, want[i])
 		}
 	}
-	if r := h.perform(on, []core.Effect{core.Limit{Key: "k"}}); !r[0].OK || r[0].Remaining != 0 {
+	if r := h.perform(on, []core.Effect{core.Limit{Key: "k"}}, h.sendMail); !r[0].OK || r[0].Remaining != 0 {
 		t.Errorf("first write: %+v", r)
 	}
-	if r := h.perform(on, []core.Effect{core.Limit{Key: "k"}}); r[0].OK {
+	if r := h.perform(on, []core.Effect{core.Limit{Key: "k"}}, h.sendMail); r[0].OK {
 		t.Errorf("second write: %+v", r)
 	}
 	if entries, _ := os.ReadDir(filepath.Join(h.config.Data, "mail", "new")); len(entries) != 1 {
@@ -309,7 +310,7 @@ func TestEffects(t *testing.T) {
 		return text(200, "limiter %v key %q", t.Host.Limiter, t.Host.PublicKey)
 	}})
 	for _, effect := range []core.Effect{core.Sign{}, core.Relay{}, core.Limit{Key: "k"}} {
-		if r := bare.perform(bare.site.Load(), []core.Effect{effect}); r[0].Failure != core.Unavailable {
+		if r := bare.perform(bare.site.Load(), []core.Effect{effect}, bare.sendMail); r[0].Failure != core.Unavailable {
 			t.Errorf("%T: %+v", effect, r)
 		}
 	}
@@ -494,6 +495,69 @@ func TestSlowClient(t *testing.T) {
 		if errors.Is(err, os.ErrDeadlineExceeded) || !strings.HasPrefix(string(answer), want) || strings.Contains(string(answer), "whole: true") || want != "" && !strings.Contains(string(answer), "Connection: close") {
 			t.Errorf("%q: %q (%v)", begin, answer, err)
 		}
+	}
+}
+
+// TestServerTimes: no client holds a connection for long, whichever part of a request or an answer it is slow with.
+func TestServerTimes(t *testing.T) {
+	h, _ := open(t, Config{}, fake{})
+	for name, limit := range map[string]time.Duration{
+		"head": h.server.ReadHeaderTimeout, "request": h.server.ReadTimeout, "answer": h.server.WriteTimeout, "pause": h.server.IdleTimeout,
+	} {
+		if limit <= 0 || limit > 2*time.Minute {
+			t.Errorf("%s: %v", name, limit)
+		}
+	}
+}
+
+// TestBrokenBody: after a body that broke off nothing on its connection is taken for another request, and the client is told.
+func TestBrokenBody(t *testing.T) {
+	h, log := open(t, Config{}, fake{})
+	h.server.ReadTimeout = 200 * time.Millisecond
+	address, _ := serve(t, h)
+	const smuggled = "POST /api/waitlist HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 21\r\n\r\n{\"agent_name\":\"lark\"}"
+	for what, request := range map[string]string{
+		"ends too soon": "Content-Length: 1000\r\n\r\n{}", "stands still": "Content-Length: 1000\r\n\r\n{}",
+		"is badly framed": "Transfer-Encoding: chunked\r\n\r\nno chunk\r\n" + smuggled,
+		"is too large":    "Content-Length: " + strconv.Itoa(1<<20) + "\r\n\r\n" + strings.Repeat(" ", 1<<20) + smuggled,
+	} {
+		conn, err := net.Dial("tcp", address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close()
+		go func() {
+			io.WriteString(conn, "POST /api/waitlist HTTP/1.1\r\nHost: localhost\r\n"+request)
+			if what != "stands still" {
+				conn.(*net.TCPConn).CloseWrite()
+			}
+		}()
+		conn.SetReadDeadline(time.Now().Add(10 * time.Second))
+		answers, err := io.ReadAll(conn)
+		if text := string(answers); errors.Is(err, os.ErrDeadlineExceeded) || strings.Count(text, "HTTP/1.1 ") != 1 || strings.Contains(text, "HTTP/1.1 200") || !strings.Contains(text, "Connection: close\r\n") {
+			t.Errorf("a body that %s: %s (%v)", what, text, err)
+		}
+	}
+	if n := count(t, h.store, "registrations"); n != 0 {
+		t.Errorf("%d registrations, log %s", n, log)
+	}
+}
+
+// TestLogOfTheCore: what the core has to say stands in the log: "count it by hand" is all that is left of some records.
+func TestLogOfTheCore(t *testing.T) {
+	h, log := open(t, Config{}, fake{})
+	address, _ := serve(t, h)
+	put(t, h.store, "DROP TABLE suggestions")
+	if status, body := suggest(t, address); status != http.StatusOK || !strings.Contains(body, `"recorded":false`) {
+		t.Errorf("%d %s", status, body)
+	}
+	if !strings.Contains(log.String(), "was relayed and not recorded: count it by hand") {
+		t.Errorf("log %s", log)
+	}
+	put(t, h.store, "DROP TABLE outbox")
+	h.deliverOne()
+	if !strings.Contains(log.String(), "outbox: the store did not give due rows") {
+		t.Errorf("log %s", log)
 	}
 }
 

@@ -77,7 +77,7 @@ func writeNew(path string, text []byte) error {
 		return err
 	}
 	_, err = f.Write(text)
-	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
+	if err = errors.Join(err, syncFile(f), f.Close()); err != nil {
 		os.Remove(path)
 	}
 	return err

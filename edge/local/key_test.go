@@ -61,12 +61,15 @@ func TestKeyFile(t *testing.T) {
 	if after, _ := os.ReadFile(path); !bytes.Equal(before, after) {
 		t.Error("the key was overwritten")
 	}
-	os.Chmod(path, 0o644)
-	if _, err := LoadKey(path, log); err != nil || !strings.Contains(out.String(), "chmod 600") {
-		t.Errorf("a readable key: %v, log %q", err, out.String())
-	}
-	if strings.Contains(out.String(), strings.TrimSpace(string(before))) {
-		t.Error("the key is in the log")
+	for _, mode := range []os.FileMode{0o640, 0o604, 0o620, 0o644} {
+		out.Reset()
+		os.Chmod(path, mode)
+		if _, err := LoadKey(path, log); err != nil || !strings.Contains(out.String(), "chmod 600") {
+			t.Errorf("a key of mode %o: %v, log %q", mode, err, out.String())
+		}
+		if strings.Contains(out.String(), strings.TrimSpace(string(before))) {
+			t.Error("the key is in the log")
+		}
 	}
 	if _, err := LoadKey(path+"x", log); err == nil {
 		t.Error("a missing file was accepted")

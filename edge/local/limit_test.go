@@ -2,6 +2,8 @@ package local
 
 import (
 	"strconv"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 )
@@ -40,5 +42,27 @@ func TestLimiter(t *testing.T) {
 	now = now.Add(time.Hour)
 	if l.take("z", 3); len(l.windows) != 1 {
 		t.Errorf("%d keys are remembered after an hour", len(l.windows))
+	}
+}
+
+// TestLimiterAtOnce: of many writes at once exactly as many are let through as the limit says.
+func TestLimiterAtOnce(t *testing.T) {
+	l := newLimiter(time.Now)
+	const callers, each, limit = 8, 5000, 100
+	var passed atomic.Int64
+	var all sync.WaitGroup
+	for caller := range callers {
+		all.Go(func() {
+			for i := range each {
+				l.take(strconv.Itoa(caller*each+i), limit) // a key of its own: the map grows
+				if l.take("shared", limit).OK {
+					passed.Add(1)
+				}
+			}
+		})
+	}
+	all.Wait()
+	if windows := passed.Load() / limit; passed.Load()%limit != 0 || windows < 1 || windows > 2 {
+		t.Errorf("%d writes passed a limit of %d", passed.Load(), limit)
 	}
 }

@@ -32,7 +32,7 @@ func register(t *testing.T, h *Host, name string) {
 	on := h.site.Load()
 	body := `{"agent_name":"` + name + `","owner_email":"` + name + `@example.org"}`
 	turn := h.turn(on, core.Request{Method: "POST", Target: "/api/waitlist", Host: "www.example.org", Body: []byte(body)}, "")
-	if r := h.run(on, turn, on.edge.Handle); r == nil || r.Status != 200 {
+	if r := h.run(on, turn, on.edge.Handle, h.sendSoon); r == nil || r.Status != 200 {
 		t.Fatalf("register %s: %+v", name, r)
 	}
 }

@@ -4,8 +4,11 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -289,6 +292,97 @@ func BenchmarkCount(b *testing.B) {
 	for b.Loop() {
 		if _, err := s.Count("", 20); err != nil {
 			b.Fatal(err)
+		}
+	}
+}
+
+// TestEraseLeavesNothing has small stores live through registrations, deliveries, failures and erasures. After each erasure
+// no file of the folder holds an address that was erased, be it from the contacts or from a message, delivered or not.
+func TestEraseLeavesNothing(t *testing.T) {
+	random := rand.New(rand.NewPCG(1, 2))
+	address := regexp.MustCompile(`lark\d{6}@example\.org`)
+	var erasures, left int
+	for range 25 {
+		dir := t.TempDir()
+		s := openStore(t, filepath.Join(dir, databaseFile))
+		s.alone(func() { s.control("PRAGMA synchronous = OFF") }) // what is written counts here, not when
+		var ids []string
+		erased := map[string]bool{}
+		next := func() string { return "lark" + fmt.Sprintf("%06d", len(ids)+len(erased)) + "@example.org" }
+		pick := func() string { return ids[random.IntN(len(ids))] }
+		for range 12 {
+			for range 60 {
+				switch chance := random.IntN(10); {
+				case chance < 4 || len(ids) < 2:
+					id, note := next(), strings.Repeat("x", random.IntN(200))
+					if r := s.Exec(core.Exec{Statements: []core.Statement{
+						{SQL: "INSERT INTO contacts (record_id, address, created_at) VALUES (?, ?, '2026-11-20T12:00:00Z')", Args: []any{core.SHA256(id)[:32], id}},
+						{SQL: "INSERT INTO outbox (record_id, kind, payload, created_at, next_try_at) VALUES (?, 'registration', ?, 0, 0)", Args: []any{core.SHA256(id)[:32], `{"address":"` + id + `","who":"` + note + `"}`}},
+					}}); r.Failure != core.None {
+						t.Fatal(r.Failure)
+					}
+					ids = append(ids, id)
+				case chance < 7:
+					put(t, s, "UPDATE outbox SET state = 'delivered', payload = NULL, delivered_at = 1 WHERE record_id = ?", core.SHA256(pick())[:32])
+				default:
+					put(t, s, "UPDATE outbox SET last_error = ?, tries = tries + 1 WHERE record_id = ?", strings.Repeat("e", random.IntN(64)), core.SHA256(pick())[:32])
+				}
+			}
+			var gone []string
+			for range random.IntN(20) {
+				if len(ids) == 0 {
+					break
+				}
+				i := random.IntN(len(ids))
+				erased[ids[i]] = true
+				gone = append(gone, core.SHA256(ids[i])[:32])
+				ids = slices.Delete(ids, i, i+1)
+			}
+			if _, err := s.Erase(gone...); err != nil {
+				t.Fatal(err)
+			}
+			files, err := filepath.Glob(filepath.Join(dir, "*"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, file := range files {
+				text, err := os.ReadFile(file)
+				if err != nil {
+					t.Fatal(err)
+				}
+				for _, found := range address.FindAllString(string(text), -1) {
+					if erased[found] {
+						left++
+					}
+				}
+			}
+		}
+		erasures += len(erased)
+		s.Close()
+	}
+	if left > 0 || erasures < 1000 {
+		t.Errorf("%d erased addresses were found in the files, %d were erased", left, erasures)
+	}
+}
+
+// TestEraseBesideAnother: who holds the file keeps an erasure from its end, and the error says so.
+func TestEraseBesideAnother(t *testing.T) {
+	path := filepath.Join(t.TempDir(), databaseFile)
+	other, command := openStore(t, path), openStore(t, path)
+	put(t, other, "INSERT INTO contacts VALUES ('a', 'a@example.org', '2026-11-20T12:00:00Z')")
+	command.alone(func() { command.control("PRAGMA busy_timeout = 20") })
+	for what, begin := range map[string]string{"reads": "BEGIN; SELECT count(*) FROM contacts", "writes": "BEGIN IMMEDIATE"} {
+		if err := other.script(begin); err != nil { // its writer waits for its queue
+			t.Fatal(err)
+		}
+		if err := command.Cleanse(); err == nil || !strings.Contains(err.Error(), "another process is using it (try again)") {
+			t.Errorf("another one %s: %v", what, err)
+		}
+		if err := other.script("ROLLBACK"); err != nil {
+			t.Fatal(err)
+		}
+		if err := command.Cleanse(); err != nil {
+			t.Errorf("after another one %s: %v", what, err)
 		}
 	}
 }

@@ -2,10 +2,10 @@ package local
 
 import (
 	"bufio"
-	"cmp"
-	"crypto/tls"
+	"crypto/x509"
 	"encoding/base64"
 	"errors"
+	"fmt"
 	"io"
 	"mime"
 	"mime/quotedprintable"
@@ -16,12 +16,14 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"anteroom/edge/core"
+	"anteroom/edge/outbox"
 	"anteroom/edge/snapshot"
 )
 
@@ -32,11 +34,11 @@ var mailSnapshot = &snapshot.Snapshot{
 
 func message() core.Message {
 	m := core.Message{
-		ID: strings.Repeat("ab", 16), Subject: "[registration] 100 records",
+		ID: strings.Repeat("ab", 16), Subject: "[registration] many records",
 		Text: "Zoë wrote:\n> .\n> " + strings.Repeat("long ", 300) + "\n>  From here\n.\nend = 1\n",
 	}
-	for range 100 {
-		m.Records = append(m.Records, newID())
+	for i := range core.MaxRecords {
+		m.Records = append(m.Records, fmt.Sprintf("%032x", i))
 	}
 	return m
 }
@@ -85,7 +87,7 @@ func TestMaildir(t *testing.T) {
 		all.Go(func() {
 			m, err := compose(want, mailSnapshot, time.Now())
 			if err == nil {
-				err = send(m)
+				err = send(t.Context(), m)
 			}
 			if err != nil {
 				t.Error(err)
@@ -115,9 +117,8 @@ func TestMaildir(t *testing.T) {
 		}
 	}
 	os.RemoveAll(filepath.Join(dir, "new"))
-	m, _ := compose(want, mailSnapshot, time.Now())
-	if err := send(m); err == nil || errors.Is(err, errUnknown) {
-		t.Errorf("without the folder new: %v", err)
+	if got := sent(t, send); got != "mail folder: no such file or directory" {
+		t.Errorf("without the folder new: %q", got)
 	}
 	if left, _ := os.ReadDir(filepath.Join(dir, "tmp")); len(left) != 0 {
 		t.Errorf("%d files are left in tmp after a failure", len(left))
@@ -139,154 +140,177 @@ func TestComposeRefusesControlCharacters(t *testing.T) {
 	}
 }
 
-// smtpServer speaks as much SMTP as a test needs. replies gives the answer to a command in place of the
-// usual one: "" closes the connection, "hang" answers nothing. Command "." is the end of the content.
-func smtpServer(t *testing.T, config *tls.Config, replies map[string]string) (address string, received *strings.Builder) {
+// hasty are waits for servers that hang.
+var hasty = smtpTimes{command: 200 * time.Millisecond, data: 200 * time.Millisecond, content: 200 * time.Millisecond, end: 200 * time.Millisecond, total: time.Minute}
+
+// sent relays a message and gives what is told of it: "" where it was accepted.
+func sent(t *testing.T, send transport) string {
 	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	m, err := compose(message(), mailSnapshot, time.Now())
 	if err != nil {
 		t.Fatal(err)
 	}
-	if config != nil {
-		listener = tls.NewListener(listener, config)
+	failed := new(relayError)
+	switch err := send(t.Context(), m); {
+	case err == nil:
+		return ""
+	case !errors.As(err, &failed):
+		t.Fatalf("%T %v", err, err)
+	case failed.unknown:
+		return "unknown: " + failed.why
+	case failed.status != 0:
+		return failed.why + " of this message " + strconv.Itoa(failed.status)
 	}
-	received = new(strings.Builder)
-	usual := map[string]string{"greeting": "220 test", "EHLO": "250 test", "MAIL": "250 ok", "RCPT": "250 ok", "DATA": "354 go", ".": "250 queued", "RSET": "250 ok", "QUIT": "221 bye"}
-	done := make(chan struct{})
-	t.Cleanup(func() { listener.Close(); <-done })
-	go func() {
-		defer close(done)
-		conn, err := listener.Accept()
-		if err != nil {
-			return
-		}
-		defer conn.Close()
-		lines := bufio.NewReader(conn)
-		// answer reports whether the conversation goes on.
-		answer := func(command string) bool {
-			reply, special := replies[command]
-			if !special {
-				reply = usual[command]
-			}
-			if reply == "hang" {
-				io.Copy(io.Discard, lines) // until the client gives up
-				return false
-			}
-			io.WriteString(conn, reply+"\r\n")
-			return reply != ""
-		}
-		for goOn := answer("greeting"); goOn; {
-			line, err := lines.ReadString('\n')
-			if err != nil {
-				return
-			}
-			command, _, _ := strings.Cut(strings.TrimSpace(line), " ")
-			if command == "AUTH" {
-				received.WriteString(line)
-			}
-			goOn = answer(command)
-			if command == "DATA" && strings.HasPrefix(cmp.Or(replies["DATA"], "354"), "354") {
-				for {
-					line, err := lines.ReadString('\n')
-					if err != nil {
-						return
-					}
-					if line == ".\r\n" {
-						break
-					}
-					received.WriteString(strings.TrimPrefix(line, "."))
-				}
-				goOn = answer(".")
-			}
-		}
-	}()
-	return listener.Addr().String(), received
+	return failed.why
 }
 
 func TestSMTP(t *testing.T) {
-	const accepted, refused, unknown = "accepted", "refused", "unknown"
 	for name, c := range map[string]struct {
 		replies map[string]string
 		want    string
 	}{
-		"accepts":              {nil, accepted},
-		"RSET and QUIT fail":   {map[string]string{"RSET": "", "QUIT": ""}, accepted},
-		"refuses the sender":   {map[string]string{"MAIL": "550 no"}, refused},
-		"refuses the address":  {map[string]string{"RCPT": "550 no such user"}, refused},
-		"refuses DATA":         {map[string]string{"DATA": "451 later"}, refused},
-		"refuses the content":  {map[string]string{".": "554 spam"}, refused},
-		"closes after DATA":    {map[string]string{".": ""}, unknown},
-		"hangs after DATA":     {map[string]string{".": "hang"}, unknown},
-		"closes at once":       {map[string]string{"greeting": ""}, refused},
-		"refuses to talk":      {map[string]string{"greeting": "554 no"}, refused},
-		"hangs at the start":   {map[string]string{"greeting": "hang"}, refused},
-		"closes before DATA":   {map[string]string{"DATA": ""}, refused},
-		"does not offer TLS":   {map[string]string{"tls": "mandatory"}, refused},
-		"does not offer login": {map[string]string{"user": "u:p@"}, refused},
+		"accepts":                   {nil, ""},
+		"closes instead of a bye":   {map[string]string{"QUIT": ""}, ""},
+		"accepts by another code":   {map[string]string{".": "252 2.0.0 queued"}, ""},
+		"refuses the sender":        {map[string]string{"MAIL": "550 5.7.1 relay@anteroom.example may not"}, "sender refused 550 5.7.1"},
+		"refuses the address":       {map[string]string{"RCPT": "550 operator@anteroom.example unknown"}, "recipient refused 550"},
+		"defers DATA":               {map[string]string{"DATA": "451 4.3.2 later"}, "451 4.3.2"},
+		"refuses DATA":              {map[string]string{"DATA": "554 5.5.1 no"}, "554 5.5.1 of this message 554"},
+		"takes DATA for done":       {map[string]string{"DATA": "250 ok"}, "250"},
+		"refuses the content":       {map[string]string{".": "554 5.7.1 spam of operator@anteroom.example"}, "554 5.7.1 of this message 554"},
+		"refuses without a reason":  {map[string]string{".": "552 5.3.40000 full"}, "552 of this message 552"},
+		"defers the content":        {map[string]string{".": "450-4.7.1 wait\r\n450 4.7.1 a while"}, "450 4.7.1"},
+		"answers an end with a go":  {map[string]string{".": "354 go"}, "unknown: 354"},
+		"answers an end with words": {map[string]string{".": "well done"}, "unknown: broke off"},
+		"closes after DATA":         {map[string]string{".": ""}, "unknown: broke off"},
+		"hangs after DATA":          {map[string]string{".": "hang"}, "unknown: timed out"},
+		"closes at once":            {map[string]string{"greeting": ""}, "greeting broke off"},
+		"refuses to talk":           {map[string]string{"greeting": "554 no"}, "greeting refused 554"},
+		"hangs at the start":        {map[string]string{"greeting": "hang"}, "greeting timed out"},
+		"refuses EHLO and HELO":     {map[string]string{"EHLO": "502 no", "HELO": "502 no"}, "EHLO refused 502"},
+		"hangs before DATA":         {map[string]string{"DATA": "hang"}, "timed out"},
+		"closes before DATA":        {map[string]string{"DATA": ""}, "broke off"},
+		"does not offer login":      {map[string]string{"user": "u:p@"}, "authentication not offered"},
+		"offers login in the clear": {map[string]string{"user": "u:p@", "EHLO": "250-test\r\n250 AUTH PLAIN LOGIN"}, "authentication not offered"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			address, received := smtpServer(t, nil, c.replies)
-			send, err := openRelay("smtp://" + c.replies["user"] + address + "?tls=" + cmp.Or(c.replies["tls"], "none"))
+			server := startSMTP(t, &smtpServer{replies: c.replies})
+			u, err := url.Parse("smtp://" + c.replies["user"] + server.address + "?tls=none")
 			if err != nil {
 				t.Fatal(err)
 			}
-			want := message()
-			m, err := compose(want, mailSnapshot, time.Now())
+			times := protocolTimes
+			if strings.HasPrefix(name, "hangs") {
+				times = hasty
+			}
+			send, err := openSMTP(u, nil, times)
 			if err != nil {
 				t.Fatal(err)
 			}
-			start := time.Now()
-			err = send(m)
-			got := refused
-			if err == nil {
-				got = accepted
-			} else if errors.Is(err, errUnknown) {
-				got = unknown
+			got := sent(t, send)
+			if got != c.want || len(got) > 64 {
+				t.Errorf("told %q, want %q", got, c.want)
 			}
-			if got != c.want {
-				t.Errorf("%s (%v), want %s", got, err, c.want)
+			server.left() // a connection that fails is not left open
+			if _, _, contents := server.got(); got == "" {
+				readMail(t, strings.NewReader(contents[0]), message())
 			}
-			if took := time.Since(start); took > relayTimeout+time.Second {
-				t.Errorf("it took %v", took)
-			}
-			if name == "accepts" {
-				readMail(t, strings.NewReader(received.String()), want)
+			if _, logins, _ := server.got(); len(logins) > 0 {
+				t.Errorf("logged in by %q", logins)
 			}
 		})
 	}
 }
 
-// TestSMTPS logs in over TLS, and gives nothing to a server whose certificate is not known.
-func TestSMTPS(t *testing.T) {
-	server := httptest.NewTLSServer(nil) // for its certificate
-	defer server.Close()
-	known := server.Client().Transport.(*http.Transport).TLSClientConfig
+// TestSMTPLimits: the server of these tests refuses what a server may refuse.
+func TestSMTPLimits(t *testing.T) {
+	for content, want := range map[string]string{
+		"Subject: x\r\n\r\n" + strings.Repeat("x", 998) + "\r\n": "250",
+		"Subject: x\r\n\r\n" + strings.Repeat("x", 999) + "\r\n": "500",
+		"Subject: x\r\n\r\nbare\nend\r\n":                        "500",
+		"Subject: x\r\n\r\n..stuffed\r\n":                        "250",
+		"Subject: x\r\n\r\n.not\r\n":                             "500",
+		"Subject: x\r\n\r\nZo\xc3\xab\r\n":                       "500",
+		"A: " + strings.Repeat("x", 900) + "\r\n " + strings.Repeat("x", 900) + "\r\n " + strings.Repeat("x", 246) + "\r\n\r\n": "250",
+		"A: " + strings.Repeat("x", 900) + "\r\n " + strings.Repeat("x", 900) + "\r\n " + strings.Repeat("x", 247) + "\r\n\r\n": "554",
+	} {
+		server := startSMTP(t, &smtpServer{})
+		conn, err := net.Dial("tcp", server.address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		io.WriteString(conn, "EHLO a\r\nMAIL FROM:<a@example.org>\r\nRCPT TO:<b@example.org>\r\nDATA\r\n"+content+".\r\nQUIT\r\n")
+		replies, err := io.ReadAll(conn)
+		conn.Close()
+		if err != nil || !strings.Contains(string(replies), "\r\n354 go\r\n"+want) {
+			t.Errorf("%.30q: %q (%v)", content, replies, err)
+		}
+	}
+}
+
+// TestTLS: a password and addresses go to a server that has proved who it is, also where the URL says nothing of TLS.
+func TestTLS(t *testing.T) {
+	certified := httptest.NewTLSServer(nil) // for its certificate
+	defer certified.Close()
+	known := certified.Client().Transport.(*http.Transport).TLSClientConfig.RootCAs
 	login := "AUTH PLAIN " + base64.StdEncoding.EncodeToString([]byte("\x00user\x00p@ss"))
+	stripped := map[string]string{"EHLO": "250-test\r\n250 AUTH PLAIN"}
 	for name, c := range map[string]struct {
-		config *tls.Config
-		ok     bool
-	}{"a known certificate": {known, true}, "an unknown certificate": {nil, false}} {
+		scheme, query string
+		server        *smtpServer
+		roots         *x509.CertPool
+		want          string
+	}{
+		"TLS":                             {"smtps", "", &smtpServer{tls: certified.TLS, implicit: true}, known, ""},
+		"TLS, an unknown certificate":     {"smtps", "", &smtpServer{tls: certified.TLS, implicit: true}, nil, "TLS certificate refused"},
+		"TLS, a wrong password":           {"smtps", "", &smtpServer{tls: certified.TLS, implicit: true, replies: map[string]string{"AUTH": "535 5.7.8 user unknown"}}, known, "authentication refused 535 5.7.8"},
+		"no TLS where it begins":          {"smtps", "", &smtpServer{}, known, "TLS broke off"},
+		"STARTTLS":                        {"smtp", "", &smtpServer{tls: certified.TLS}, known, ""},
+		"STARTTLS, if there is":           {"smtp", "?tls=opportunistic", &smtpServer{tls: certified.TLS}, known, ""},
+		"STARTTLS, unknown certificate":   {"smtp", "", &smtpServer{tls: certified.TLS}, nil, "TLS certificate refused"},
+		"STARTTLS refused":                {"smtp", "", &smtpServer{tls: certified.TLS, replies: map[string]string{"STARTTLS": "454 4.7.0 not now"}}, known, "TLS refused 454 4.7.0"},
+		"STARTTLS stripped":               {"smtp", "", &smtpServer{replies: stripped}, known, "TLS not offered"},
+		"STARTTLS stripped, asked for":    {"smtp", "?tls=mandatory", &smtpServer{replies: stripped}, known, "TLS not offered"},
+		"STARTTLS stripped, if there was": {"smtp", "?tls=opportunistic", &smtpServer{replies: stripped}, known, "authentication not offered"},
+	} {
 		t.Run(name, func(t *testing.T) {
-			address, received := smtpServer(t, server.TLS, map[string]string{"EHLO": "250-test\r\n250 AUTH PLAIN", "AUTH": "235 ok"})
-			u, _ := url.Parse("smtps://user:p%40ss@" + address)
-			send, err := openSMTP(u, c.config)
+			server := startSMTP(t, c.server)
+			u, err := url.Parse(c.scheme + "://user:p%40ss@" + server.address + c.query)
 			if err != nil {
 				t.Fatal(err)
 			}
-			want := message()
-			m, _ := compose(want, mailSnapshot, time.Now())
-			if err := send(m); (err == nil) != c.ok || errors.Is(err, errUnknown) {
-				t.Fatalf("%v", err)
+			send, err := openSMTP(u, c.roots, protocolTimes)
+			if err != nil {
+				t.Fatal(err)
 			}
-			if c.ok {
-				text, found := strings.CutPrefix(received.String(), login+"\r\n")
-				if !found {
-					t.Errorf("no login: %q", received.String()[:80])
+			if got := sent(t, send); got != c.want {
+				t.Errorf("told %q, want %q", got, c.want)
+			}
+			server.left()
+			commands, logins, contents := server.got()
+			switch {
+			case c.want == "":
+				if len(logins) != 1 || logins[0] != login || len(contents) != 1 {
+					t.Fatalf("logins %q, %d contents", logins, len(contents))
 				}
-				readMail(t, strings.NewReader(text), want)
+				readMail(t, strings.NewReader(contents[0]), message())
+			case len(contents) > 0 || len(logins) > 0 && c.server.tls == nil || strings.Contains(strings.Join(commands, " "), "@anteroom.example"):
+				t.Errorf("it was given %q, %q", logins, commands)
 			}
 		})
+	}
+}
+
+// TestSMTPTimes: a request is answered long before a mail server has to, and a transaction ends before another run may send its
+// message again.
+func TestSMTPTimes(t *testing.T) {
+	steps := protocolTimes
+	if lease := outbox.LeaseSeconds * time.Second; steps.total+quitTimeout >= lease {
+		t.Errorf("a transaction of %v outlasts its lease of %v", steps.total, lease)
+	}
+	if relayPause >= steps.data || relayPause >= writeTimeout || relayPause >= shutdownTimeout || steps.total <= steps.end {
+		t.Errorf("%+v, and a request waits for %v", steps, relayPause)
 	}
 }
 
@@ -306,5 +330,8 @@ func TestOpenRelay(t *testing.T) {
 	}
 	if u, _ := url.Parse("smtp://u:secret@h"); strings.Contains(u.Redacted(), "secret") {
 		t.Error("the password is shown")
+	}
+	if send, err := openRelay("smtp://127.0.0.1:1?tls=none"); err != nil || sent(t, send) != "unreachable" {
+		t.Errorf("nobody listens: %v", err)
 	}
 }

@@ -190,7 +190,7 @@ func TestFetchIsBoundedInTime(t *testing.T) {
 	defer close(release)
 	h, _ := open(t, Config{}, fake{})
 	for _, url := range []string{hanging, dripping} {
-		r := h.performOne(h.site.Load(), core.Fetch{Method: "POST", URL: url, MaxBytes: 4096, TimeoutMillis: 100})
+		r := h.performOne(h.site.Load(), core.Fetch{Method: "POST", URL: url, MaxBytes: 4096, TimeoutMillis: 100}, h.sendMail)
 		if r.Failure != core.Timeout || r.Millis < 90 {
 			t.Errorf("%s: %+v", url, r)
 		}
@@ -199,13 +199,13 @@ func TestFetchIsBoundedInTime(t *testing.T) {
 
 // Of many who fire at once, one sends. Who comes while it has not ended is told to ask again.
 func TestSignalIsSentOnce(t *testing.T) {
-	arrived, release := make(chan struct{}, 1), make(chan struct{})
+	const callers = 8
+	arrived, release := make(chan struct{}, callers), make(chan struct{})
 	slow, calls := upstream(t, func(http.ResponseWriter, *http.Request) {
 		arrived <- struct{}{}
 		<-release
 	})
 	_, base := signalHost(t, testKey, slow)
-	const callers = 8
 	var all sync.WaitGroup
 	var fired, underWay, replayed atomic.Int32
 	fire := func() {
@@ -225,7 +225,7 @@ func TestSignalIsSentOnce(t *testing.T) {
 		all.Go(fire)
 	}
 	<-arrived
-	for underWay.Load() < callers-1 {
+	for end := time.Now().Add(10 * time.Second); underWay.Load() < callers-1 && calls.Load() == 1 && time.Now().Before(end); {
 		time.Sleep(time.Millisecond)
 	}
 	close(release)
@@ -296,7 +296,7 @@ func TestFetchesAreShared(t *testing.T) {
 		if change != nil {
 			change(&f)
 		}
-		if r := h.performOne(h.site.Load(), f); string(r.Data) != "answer" {
+		if r := h.performOne(h.site.Load(), f, h.sendMail); string(r.Data) != "answer" {
 			t.Errorf("%+v", r)
 		}
 	}
@@ -330,7 +330,7 @@ func TestFetchesAreShared(t *testing.T) {
 	expect("after a change of the content", 1)
 	closed := core.Fetch{Method: "GET", URL: "http://127.0.0.1:1/", MaxBytes: 1, TimeoutMillis: 1000, ShareSeconds: 30}
 	for range 2 {
-		if r := h.performOne(h.site.Load(), closed); r.Failure != core.Refused {
+		if r := h.performOne(h.site.Load(), closed, h.sendMail); r.Failure != core.Refused {
 			t.Errorf("%+v", r)
 		}
 	}

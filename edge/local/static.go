@@ -10,10 +10,12 @@ import (
 	"io/fs"
 	"mime"
 	"net/http"
+	"os"
 	"path"
 	"regexp"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // Document is one published file.
@@ -52,6 +54,46 @@ var mediaTypes = map[string]string{
 	".json": "application/json", ".jsonld": "application/ld+json", ".xml": "application/xml", ".svg": "image/svg+xml",
 	".atom": "application/atom+xml", ".webmanifest": "application/manifest+json", ".ico": "image/x-icon",
 	".png": "image/png", ".woff2": "font/woff2",
+}
+
+// An exchange of the folder is short: without a folder its reader looks again that often.
+const (
+	folderTries = 25
+	folderPause = 20 * time.Millisecond
+)
+
+// ReadFolder reads a folder of published documents from the disk. Publishing exchanges the folder for another as a whole: what
+// is read is of one of them alone, of the newer one where it was exchanged meanwhile.
+func ReadFolder(path string) (s *Static, err error) {
+	for range folderTries {
+		var current bool
+		if s, current, err = readFolder(path); current {
+			return s, err
+		}
+		if errors.Is(err, fs.ErrNotExist) { // between two renames
+			time.Sleep(folderPause)
+		}
+	}
+	if err == nil {
+		err = fmt.Errorf("read documents: %s is exchanged again and again (stop what does that)", path)
+	}
+	return nil, err
+}
+
+// readFolder reads the folder that has this name now, even if it loses the name, and reports whether it has kept it.
+func readFolder(path string) (s *Static, current bool, err error) {
+	root, err := os.OpenRoot(path)
+	if err != nil {
+		return nil, !errors.Is(err, fs.ErrNotExist), fmt.Errorf("read documents: %w", err)
+	}
+	defer root.Close()
+	s, err = ReadStatic(root.FS())
+	read, wrong := root.Stat(".")
+	named, gone := os.Stat(path)
+	if wrong != nil || gone != nil {
+		return nil, false, errors.Join(err, wrong, gone)
+	}
+	return s, os.SameFile(read, named), err
 }
 
 // ReadStatic reads a folder of published documents, such as public/.

@@ -29,7 +29,7 @@ const (
 
 // pragmas are the settings of every connection. An answered write survives a loss of power
 // (synchronous FULL: the log is synced at each commit), an erased address is overwritten
-// (secure_delete), and another process at the same file is waited for (busy_timeout, ms).
+// (secure_delete; see also Cleanse), and another process at the same file is waited for (busy_timeout, ms).
 var pragmas = []string{
 	"busy_timeout(10000)", "journal_mode(WAL)", "synchronous(FULL)", "foreign_keys(1)", "secure_delete(1)",
 }
@@ -209,13 +209,16 @@ func (s *Store) Exec(exec core.Exec) core.Result {
 	return result
 }
 
-// Cleanse empties the write-ahead log into the database file. What was erased before is then in
+// Cleanse writes the database file anew and empties the write-ahead log into it. What was erased before is then in
 // neither of them. It returns an error where another process kept it from that.
 func (s *Store) Cleanse() error {
 	err := errClosed
-	s.alone(func() { err = s.truncate() })
+	s.alone(func() { err = s.rewrite() })
+	if code(err) == sqlite3.SQLITE_BUSY {
+		err = errBusy
+	}
 	if err != nil {
-		return fmt.Errorf("empty the database's log: %w", err)
+		return fmt.Errorf("write the database anew without what was erased: %w", err)
 	}
 	return nil
 }
@@ -232,7 +235,10 @@ func (s *Store) read(exec core.Exec) (result core.Result, err error) {
 	return result, err
 }
 
-var errClosed = errors.New("the database is closed")
+var (
+	errClosed = errors.New("the database is closed")
+	errBusy   = errors.New("another process is using it (try again)")
+)
 
 // alone has the writer call f between two groups. After Close it does nothing.
 func (s *Store) alone(f func()) {
@@ -244,10 +250,15 @@ func (s *Store) alone(f func()) {
 	}
 }
 
-func (s *Store) truncate() error {
+// rewrite rebuilds the file, as secure_delete overwrites a cell where it is: of one that moved when its page was rebuilt, a
+// copy may be left in the gaps between others.
+func (s *Store) rewrite() error {
+	if err := s.control("VACUUM"); err != nil {
+		return err
+	}
 	result, err := s.run(core.Exec{Statements: []core.Statement{{SQL: "PRAGMA wal_checkpoint(TRUNCATE)"}}})
 	if err == nil && result.Rows[0][0][0] != int64(0) {
-		err = errors.New("another process is using it (try again)")
+		err = errBusy
 	}
 	return err
 }
@@ -464,11 +475,36 @@ func alone(err error) bool {
 	return false
 }
 
-// syncDir brings the names in a folder to disk.
+// syncFile brings a file or the names in a folder to the disk. Tests watch it.
+var syncFile = (*os.File).Sync
+
+// syncDir brings the names in a folder to the disk.
 func syncDir(path string) error {
 	dir, err := os.Open(path)
 	if err != nil {
 		return err
 	}
-	return errors.Join(dir.Sync(), dir.Close())
+	return errors.Join(syncFile(dir), dir.Close())
+}
+
+// makeFolder makes a folder, and those above it that are missing, for this user alone. The name of each that it made is on
+// disk when it returns: what is stored in a folder is worth nothing if a loss of power takes the folder.
+func makeFolder(path string) error {
+	path = filepath.Clean(path)
+	err := os.Mkdir(path, 0o700)
+	if errors.Is(err, fs.ErrNotExist) {
+		if err := makeFolder(filepath.Dir(path)); err != nil {
+			return err
+		}
+		err = os.Mkdir(path, 0o700)
+	}
+	if errors.Is(err, fs.ErrExist) {
+		if info, wrong := os.Stat(path); wrong != nil || info.IsDir() {
+			return wrong
+		}
+	}
+	if err != nil {
+		return err
+	}
+	return syncDir(filepath.Dir(path))
 }

@@ -14,7 +14,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"anteroom/edge/core"
 	"anteroom/edge/migrations"
@@ -254,7 +253,6 @@ func TestMain(m *testing.M) {
 	if path := os.Getenv(childVariable); path != "" {
 		writeForever(path)
 	}
-	relayTimeout, smtpTimeout = 2*time.Second, time.Second
 	os.Exit(m.Run())
 }
 

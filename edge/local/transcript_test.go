@@ -19,7 +19,7 @@ func TestTranscripts(t *testing.T) { edgetest.RunTranscripts(t, serveSnapshot) }
 func TestSignatures(t *testing.T) {
 	h, _ := open(t, Config{}, fake{})
 	edgetest.RunSignatures(t, serveSnapshot, func(c edgetest.Signature) bool {
-		result := h.performOne(h.site.Load(), core.Verify{Message: c.Message, PublicKey: c.PublicKey, Signature: c.Signature})
+		result := h.performOne(h.site.Load(), core.Verify{Message: c.Message, PublicKey: c.PublicKey, Signature: c.Signature}, h.sendMail)
 		return result.OK && result.Failure == core.None
 	})
 }

@@ -5,8 +5,9 @@
 //
 // Rows whose digest may have arrived stay together, under its Message-ID, until they are delivered or
 // dead: so whoever has it already can tell that it is the same. Rows whose digest has certainly not
-// arrived go with whatever else is due. Where the next hop refuses a digest for what is in it, each
-// half becomes a digest of its own, and at last a single row: so a row can only hurt itself.
+// arrived go with whatever else is due. Where the next hop refuses a digest for what is in it, or has long
+// left open what became of it, each half becomes a digest of its own, and at last a single row: so a row can only
+// hurt itself.
 package outbox
 
 import (
@@ -26,6 +27,9 @@ const (
 	firstRetry = 60 // seconds; doubled with every try
 	lastRetry  = 6 * 3600
 	maxTries   = 20 // then a row is dead, and the operator's to revive
+	// A digest is kept whole for so many tries of which nothing is known. What is left is enough for a single row to be
+	// tried alone: that a mail is refused for a row in it may be all that the next hop does not say.
+	wholeTries = 10
 )
 
 var (
@@ -125,9 +129,9 @@ func after(t *core.Turn, sent *core.Result, rows []row, id, lease, why string) c
 	next := t.Now + min(lastRetry, int64(firstRetry)<<min(tries-1, maxTries))
 	last := rows[len(rows)-1].id
 	switch {
-	case sent.Failure == core.Timeout:
+	case sent.Failure == core.Timeout && (tries < wholeTries || len(rows) == 1):
 		return exec(release, id, why, next, lease, last)
-	case sent.Status == 0 || len(rows) == 1:
+	case sent.Failure != core.Timeout && (sent.Status == 0 || len(rows) == 1):
 		return exec(release, core.OrNull(rows[0].digest), why, next, lease, last)
 	}
 	halves := exec(release, t.NewID(), why, t.Now, lease, rows[len(rows)/2-1].id)

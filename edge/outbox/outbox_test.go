@@ -203,6 +203,29 @@ func TestARefusedRowHurtsItself(t *testing.T) {
 	}
 }
 
+// A next hop that never says what became of a digest may refuse it for one row: in the end each row is tried alone.
+func TestARowOfWhichNothingIsKnownHurtsItself(t *testing.T) {
+	o := open(t)
+	o.relay = func(m core.Message) core.Result {
+		if strings.Contains(m.Text, "hostile") {
+			return core.Result{Failure: core.Timeout, Data: []byte("E_DELIVERY_FAILED")}
+		}
+		return core.Result{}
+	}
+	for i := range 60 {
+		o.keep(map[bool]string{true: "hostile", false: "ada"}[i == 59])
+	}
+	for range 60 {
+		for o.run().Status == 200 {
+		}
+		o.now += 6 * 3600
+	}
+	want := []string{fmt.Sprintf("%032x dead 20", 60)}
+	if left := o.rows("SELECT record_id, ' ', state, ' ', tries FROM outbox WHERE state <> 'delivered'"); !slices.Equal(left, want) {
+		t.Errorf("%q, want %q", left, want)
+	}
+}
+
 // While it is not known whether a digest has arrived it is the same message with the same rows, also where a run died; what
 // comes meanwhile goes with another.
 func TestOneMessageIDOverAllTries(t *testing.T) {

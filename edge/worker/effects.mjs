@@ -105,27 +105,43 @@ async function exec({ statements }, env, ctx) {
   return { failure: UNAVAILABLE };
 }
 
-// What Email Sending answers where a message may be under way all the same. Its other codes refuse the message.
-const MAY_BE_SENT = new Set(['E_DELIVERY_FAILED', 'E_INTERNAL_SERVER_ERROR']);
+// What Email Sending answers where a message may be under way all the same. Its other codes refuse it, some of them for what
+// is in it, as a webhook does with some statuses.
+const MAY_BE_SENT = /^E_(DELIVERY_FAILED|INTERNAL_SERVER_ERROR)$/, UNACCEPTABLE = /^E_(CONTENT|FIELD|HEADER|VALIDATION)/;
+const UNACCEPTABLE_STATUS = [400, 413, 422];
+
+/**
+ * What is known of a message that was not accepted. A status is that it can never be. The reason is printable ASCII, at most
+ * 64 characters, and in nobody's words: those of others may hold addresses.
+ * @param {string} why
+ * @param {0 | 1 | 2 | 3} failure
+ * @param {number} [status]
+ * @returns {Result}
+ */
+function notTaken(why, failure, status) {
+  console.error('relay:', why);
+  return { failure, status, data: encoder.encode(why) };
+}
 
 /** @param {Relay} m @param {Facts} facts @param {Env} env @returns {Promise<Result>} */
 async function relay(m, facts, env) {
-  if (facts.relayWebhook !== '') return post(m, facts.relayWebhook).catch((e) => unsure('relay', e));
-  if (!env.EMAIL || facts.relayTo === '') {
-    logOnce('there is no relay: bind Email Sending as EMAIL, and name the relay addresses in the content');
-    return { failure: UNAVAILABLE };
-  }
-  /** @type {Record<string, string>} */
-  const headers = { 'Auto-Submitted': 'auto-generated', 'X-Anteroom-Message': m.id };
-  if (m.records.length > 0) headers['X-Anteroom-Record'] = m.records.join(', ');
   try {
+    if (facts.relayWebhook !== '') return await post(m, facts.relayWebhook);
+    if (!env.EMAIL || facts.relayTo === '') {
+      logOnce('there is no relay: bind Email Sending as EMAIL, and name the relay addresses in the content');
+      return { failure: UNAVAILABLE, data: encoder.encode('no relay') };
+    }
+    /** @type {Record<string, string>} */
+    const headers = { 'Auto-Submitted': 'auto-generated', 'X-Anteroom-Message': m.id };
+    if (m.records.length > 0) headers['X-Anteroom-Record'] = m.records.join(', ');
     await within(env.EMAIL.send({ from: facts.relayFrom, to: facts.relayTo, subject: m.subject, text: m.text, headers }), RELAY_TIMEOUT);
     return {};
   } catch (e) {
-    const { code = '', message = '' } = /** @type {{ code?: string, message?: string }} */ (e);
-    console.error('relay:', m.id, code, message);
-    const refused = code.startsWith('E_') ? !MAY_BE_SENT.has(code) : /not allowed/.test(message);
-    return { failure: refused ? REFUSED : TIMEOUT };
+    const { code, name, message } = /** @type {{ code?: unknown, name?: string, message?: string }} */ (e);
+    const [why] = /^E_\w{1,62}$/.exec(String(code)) ?? [''];
+    if (why !== '') return notTaken(why, MAY_BE_SENT.test(why) ? TIMEOUT : REFUSED, UNACCEPTABLE.test(why) ? 554 : 0);
+    if (/not (allowed|a verified)/.test(message ?? '')) return notTaken('address not allowed', REFUSED);
+    return notTaken(name === 'TimeoutError' ? 'timed out' : 'failed', TIMEOUT);
   }
 }
 
@@ -136,14 +152,13 @@ async function relay(m, facts, env) {
  * @returns {Promise<Result>}
  */
 async function post({ id, subject, text, records }, url) {
-  const answer = await fetch(url, {
+  const { ok, status, body } = await fetch(url, {
     method: 'POST', redirect: 'manual', signal: AbortSignal.timeout(RELAY_TIMEOUT),
     headers: { 'content-type': 'application/json' }, body: JSON.stringify({ id, subject, text, records }),
   });
-  await answer.body?.cancel();
-  if (answer.ok) return {};
-  console.error('relay:', id, 'the webhook answers', answer.status);
-  return { failure: answer.status < 500 ? REFUSED : TIMEOUT };
+  await body?.cancel();
+  if (ok) return {};
+  return notTaken(`webhook ${status}`, status < 500 ? REFUSED : TIMEOUT, UNACCEPTABLE_STATUS.includes(status) ? status : 0);
 }
 
 /** What fetches gave that others may have too, by what was asked. @type {Map<string, { until: number, result: Result }>} */

@@ -22,6 +22,7 @@ import (
 	"time"
 
 	"anteroom/edge"
+	"anteroom/edge/core"
 	"anteroom/edge/edgetest"
 	"anteroom/edge/migrations"
 	"anteroom/edge/snapshot"
@@ -276,7 +277,7 @@ func (s *service) do(method, target, body string, header ...string) (*http.Respo
 	defer answer.Body.Close()
 	var object map[string]any
 	if err := json.NewDecoder(answer.Body).Decode(&object); err != nil {
-		s.t.Fatalf("%s %s: %d: %v", method, target, answer.StatusCode, err)
+		s.t.Fatalf("%s %s: %d: %v\n%s", method, target, answer.StatusCode, err, strings.Join(s.log(), "\n"))
 	}
 	return answer, object
 }
@@ -321,6 +322,16 @@ func (s *service) log() []string {
 	return ask(s.t, map[string]any{"service": s.id, "log": true}).Log
 }
 
+// logs waits until the service has logged a text, and gives all that it has logged by then since it was asked last.
+func (s *service) logs(text string) (all string) {
+	s.t.Helper()
+	eventually(s.t, "a log of "+text, func() bool {
+		all += strings.Join(s.log(), "\n") + "\n"
+		return strings.Contains(all, text)
+	})
+	return all
+}
+
 // eventually waits for what happens after an answer.
 func eventually(t *testing.T, what string, done func() bool) {
 	t.Helper()
@@ -358,6 +369,12 @@ func TestTheStoreFails(t *testing.T) {
 	}
 	s.cron()
 	s.want(200, "GET", "/api/aup", "")
+	s.logs("outbox: the store did not give due rows")
+
+	// What cannot be counted is counted by hand.
+	s.sql("DROP TABLE suggestions")
+	filed := s.want(200, "POST", "/api/suggest", `{"suggestion":"a long enough suggestion"}`)
+	s.logs(fmt.Sprintf("suggestion %s was relayed and not recorded", filed["record_id"]))
 
 	o := bound(t, edgetest.Snapshot())
 	o.Migrations = nil
@@ -404,11 +421,12 @@ func TestTheRelayFails(t *testing.T) {
 			if n := s.count("suggestions"); n != 0 {
 				t.Errorf("%d suggestions recorded, want none", n)
 			}
-			// What the outbox holds waits for the relay to come back.
+			// What the outbox holds waits for the relay to come back. Where there is none, that was no try.
+			tries := map[bool]float64{false: 1}[name == "absent"]
 			s.want(200, "POST", "/api/waitlist", registration)
 			eventually(t, "a try", func() bool {
-				row := s.sql("SELECT state, tries, payload IS NOT NULL AS kept, lease FROM outbox")[0]
-				return row["state"] == "pending" && row["tries"] == 1.0 && row["kept"] == 1.0 && row["lease"] == nil
+				row := s.sql("SELECT state, tries, last_error, payload IS NOT NULL AS kept, lease FROM outbox")[0]
+				return row["state"] == "pending" && row["last_error"] != nil && row["tries"] == tries && row["kept"] == 1.0 && row["lease"] == nil
 			})
 			if log := strings.Join(s.log(), "\n"); !strings.Contains(log, "relay") || strings.Contains(log, "owner") || strings.Contains(log, "enough") {
 				t.Errorf("the log says too little or too much:\n%s", log)
@@ -493,7 +511,7 @@ func TestTheOutboxIsDelivered(t *testing.T) {
 		t.Fatalf("%d messages, want 2", len(sent))
 	}
 	for _, m := range sent {
-		if m.Headers["X-Anteroom-Record"] != answer["record_id"] || m.Headers["X-Anteroom-Message"] != sent[0].Headers["X-Anteroom-Message"] ||
+		if m.Headers["X-Anteroom-Record"] != answer["record_id"] || m.Headers["X-Anteroom-Message"] == "" ||
 			m.From != "service@example.org" || len(m.To) != 1 || m.To[0] != "operator@example.org" || !strings.Contains(m.Text, "owner@example.org") {
 			t.Errorf("sent: %+v", m)
 		}
@@ -725,7 +743,11 @@ func TestTrap(t *testing.T) {
 	if n := s.count("registrations"); n != 9 {
 		t.Errorf("%d registrations, want 9", n)
 	}
-	body := s.want(500, "POST", "/api/waitlist", large)
+	s.log()
+	body := s.want(500, "POST", "/api/waitlist?dry_run=1&owner_email=owner%40example.org", large)
+	if log := s.logs("a turn failed"); strings.Contains(log, "owner") {
+		t.Errorf("the log holds the query:\n%s", log)
+	}
 	if body["served_from"] != "www.example.org" || body["notice"] == nil {
 		t.Errorf("the answer to a trap is no problem document: %v", body)
 	}
@@ -877,5 +899,114 @@ export default {
 		if ask("/shared", 10_000, 1); time.Now().After(deadline) {
 			t.Fatal("it is shared for more than its second")
 		}
+	}
+}
+
+// TestLargeBodies: one that is too large is refused, and never read as what it begins with.
+func TestLargeBodies(t *testing.T) {
+	t.Parallel()
+	s := start(t, bound(t, edgetest.Snapshot()))
+	const object = `{"agent_name":"ada"}`
+	for size, status := range map[int]int{core.MaxBody: 200, core.MaxBody + 1: 413, 2 * core.MaxBody: 413} {
+		body := object + strings.Repeat(" ", size-len(object))
+		for name, reader := range map[string]io.Reader{"declared": strings.NewReader(body), "chunked": io.MultiReader(strings.NewReader(body))} {
+			r, err := http.NewRequest("POST", s.url+"/api/waitlist", reader)
+			if err != nil {
+				t.Fatal(err)
+			}
+			r.Host = "www.example.org"
+			answer, err := http.DefaultClient.Do(r)
+			if err != nil {
+				t.Fatal(err)
+			}
+			answer.Body.Close()
+			if answer.StatusCode != status {
+				t.Errorf("%d bytes, %s: %d, want %d", size, name, answer.StatusCode, status)
+			}
+		}
+	}
+	if n := s.count("registrations"); n != 2 {
+		t.Errorf("%d registrations, want 2", n)
+	}
+}
+
+// TestDocuments: what is not under /api or /v1 goes to the documents, as does what only begins like that.
+func TestDocuments(t *testing.T) {
+	t.Parallel()
+	o := bound(t, edgetest.Snapshot())
+	o.Main = with(`ASSETS: { fetch: async (request) => Response.json({ asset: new URL(request.url).pathname }) }`)
+	s := start(t, o)
+	for target, document := range map[string]any{
+		"/": "/", "/apiary": "/apiary", "/api.html": "/api.html", "/v1beta?x": "/v1beta", "/llms.txt": "/llms.txt", "/x/api/aup": "/x/api/aup",
+		"/api": nil, "/api?x": nil, "/api/": nil, "/api/aup": nil, "/v1": nil, "/v1/x": nil,
+	} {
+		for _, method := range []string{"GET", "POST"} {
+			if _, body := s.do(method, target, ""); body["asset"] != document {
+				t.Errorf("%s %s is answered by the document %v, want %v", method, target, body["asset"], document)
+			}
+		}
+	}
+}
+
+// TestWhatIsKept: of what callers have a say in little is kept, and no instance that has grown.
+func TestWhatIsKept(t *testing.T) {
+	t.Parallel()
+	o := bound(t, edgetest.Snapshot())
+	o.Main = `const { Map } = globalThis, { Instance } = WebAssembly, maps = [];
+let instances = 0;
+globalThis.Map = class extends Map {
+  constructor(...given) {
+    super(...given);
+    maps.push(this);
+  }
+};
+WebAssembly.Instance = function (...given) {
+  instances++;
+  return new Instance(...given);
+};
+const { default: worker } = await import('./worker.mjs');
+export default {
+  fetch(request, env, ctx) {
+    if (!request.url.endsWith('/kept')) return worker.fetch(request, env, ctx);
+    return Response.json({ most: Math.max(...maps.map(({ size }) => size)), instances });
+  },
+};`
+	s := start(t, o)
+	kept := func() (most, instances float64) {
+		t.Helper()
+		_, body := s.do("GET", "/kept", "")
+		return body["most"].(float64), body["instances"].(float64)
+	}
+	largest := 0.0
+	for i := range 150 {
+		for _, target := range []string{"/api/aup", "/api/presence"} { // one is of today, the other of now
+			r, err := http.NewRequest("GET", s.url+target, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			r.Host = fmt.Sprint("www.example.org:", 1000+i)
+			answer, err := http.DefaultClient.Do(r)
+			if err != nil {
+				t.Fatal(err)
+			}
+			answer.Body.Close()
+		}
+		most, _ := kept()
+		largest = max(largest, most)
+	}
+	if largest < 10 || largest > 100 {
+		t.Errorf("%v are kept, want 10 to 100", largest)
+	}
+
+	s.want(200, "POST", "/api/waitlist", `{"agent_name":"ada"}`)
+	_, before := kept()
+	s.want(200, "POST", "/api/waitlist", `{"agent_name":"ada"}`)
+	if _, after := kept(); after != before {
+		t.Errorf("%v instances after a small request, want %v", after, before)
+	}
+	s.want(200, "POST", "/api/waitlist", `{"agent_name":"ada","x":[`+strings.Repeat(`{"a":0},`, 8000)+`{}]}`)
+	s.want(200, "POST", "/api/waitlist", `{"agent_name":"ada"}`)
+	if _, after := kept(); after == before {
+		t.Error("an instance that a large request made grow is used on")
 	}
 }

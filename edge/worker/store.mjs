@@ -29,9 +29,10 @@ const LONGEST = 10_000;
 // How many calls are under way at most: while one is slow, there is another.
 const CALLS = 2;
 
-// How many statements a call has at most, where they are of several requests. An invocation may make 50 queries on the
-// free plan, and some of them are the request's own.
-const STATEMENTS = 32;
+// How many queries an invocation may make on the free plan, each statement of a call counted for one, and how many it may
+// have made where statements of other requests go with its own: what is left then is enough for ten writes of three
+// statements each, the most that a batch of MCP calls has.
+const QUERIES = 50, SHARED = 20;
 
 // What D1 says when it has certainly not run a call: it did not get in, or SQLite refuses what is in it.
 const FULL = /overloaded/, FAULTY = /SQLITE_|D1_TYPE_ERROR|D1_COLUMN_NOTFOUND|D1_EXEC_ERROR/;
@@ -42,6 +43,11 @@ let waiting = [];
 const underWay = new Map();
 /** How long the last call took, in milliseconds. */
 let took = 0;
+/** How many queries invocations have made. @type {WeakMap<ExecutionContext, number>} */
+const made = new WeakMap();
+
+/** How many queries an invocation has left. @param {ExecutionContext} ctx */
+export const left = (ctx) => QUERIES - (made.get(ctx) ?? 0);
 
 /**
  * Runs statements as one transaction. It never throws.
@@ -54,13 +60,15 @@ export async function transact(statements, db, ctx) {
   /** @type {Job} */
   const job = { statements, until: Date.now() + LONGEST, begun: false, alone: false };
   waiting.push(job);
+  let rest = Math.max(took / 2, 2); // so that it is seldom late, and seldom in vain
   while (!job.result) {
     if (job.alone || (!job.begun && mayCall())) {
-      const called = call(job.alone ? [job] : take(job), db);
+      const called = call(job.alone ? [job] : take(job, ctx), db, ctx);
       ctx.waitUntil(called);
       await within(called, LONGEST).catch(() => {});
     } else {
-      await pause(Math.min(Math.max(took / 2, 2), 50)); // so that it is seldom late, and seldom in vain
+      await pause(Math.min(rest, 50));
+      rest *= 2;
     }
     if (!job.result && Date.now() >= job.until) return late(job);
   }
@@ -83,25 +91,26 @@ function late(job) {
   return { failure: job.begun ? TIMEOUT : REFUSED };
 }
 
-/** Takes a job from those that wait, and with it as many others as one call may have, the oldest first. @param {Job} job */
-function take(job) {
+/** Takes a job from those that wait, and with it as many others as its call may have, the oldest first. @param {Job} job @param {ExecutionContext} ctx */
+function take(job, ctx) {
   // Nobody is there any more for what has waited too long.
   waiting = waiting.filter((other) => other !== job && Date.now() < other.until);
   let count = 0;
-  for (let statements = job.statements.length; count < waiting.length; count++) {
-    statements += waiting[count].statements.length;
-    if (statements > STATEMENTS) break;
+  for (let room = left(ctx) - job.statements.length; count < waiting.length; count++) {
+    room -= waiting[count].statements.length;
+    if (room < QUERIES - SHARED) break;
   }
   return [...waiting.splice(0, count), job];
 }
 
-/** Makes the call for jobs, and says in each what became of it. @param {Job[]} jobs @param {D1Database} db */
-async function call(jobs, db) {
+/** Makes the call for jobs, and says in each what became of it. @param {Job[]} jobs @param {D1Database} db @param {ExecutionContext} ctx */
+async function call(jobs, db, ctx) {
   const began = Date.now();
   underWay.set(jobs, began);
   for (const job of jobs) job.begun = true;
   try {
     const statements = jobs.flatMap((job) => job.statements).map(({ sql, args }) => db.prepare(sql).bind(...args));
+    made.set(ctx, QUERIES - left(ctx) + statements.length);
     const answers = statements.length === 1 ? [await statements[0].all()] : await db.batch(statements);
     for (const job of jobs) job.result = resultOf(answers.splice(0, job.statements.length));
   } catch (e) {

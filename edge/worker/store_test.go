@@ -210,3 +210,190 @@ func TestTheStoreIsTooSlow(t *testing.T) {
 		t.Errorf("%d were not registered of those answered %v", refused, details)
 	}
 }
+
+// counting is a D1 that logs how many queries an invocation has made, a statement of a batch for one.
+const counting = `DB: ((queries = 0) => {
+    const count = (n) => { console.log('queries ' + (queries += n)); return later(50); };
+    return {
+      prepare: (sql) => ({ bind: (...args) => {
+        const real = env.DB.prepare(sql).bind(...args);
+        return { real, all: () => count(1).then(() => real.all()) };
+      } }),
+      batch: (list) => count(list.length).then(() => env.DB.batch(list.map(({ real }) => real))),
+    };
+  })(), EMAIL: { async send() {} }`
+
+// mostQueries is the largest number of queries that an invocation has logged since the log was read last.
+func (s *service) mostQueries() (most int) {
+	s.t.Helper()
+	for _, line := range s.log() {
+		n := 0
+		if fmt.Sscanf(line, "log: queries %d", &n); n > most {
+			most = n
+		}
+	}
+	return most
+}
+
+// queryLimit is how many queries an invocation may make on the free plan.
+const queryLimit = 50
+
+// TestQueriesOfAnInvocation: none makes more than it may, and what it leaves is done all the same.
+func TestQueriesOfAnInvocation(t *testing.T) {
+	t.Parallel()
+	published := edgetest.Snapshot()
+	published.WritesPerMinute = 0
+	o := bound(t, published)
+	o.Main = with(counting)
+	s := start(t, o)
+
+	// Much is due.
+	const due = 4000
+	s.sql(fmt.Sprintf(`INSERT INTO outbox (record_id, kind, payload, created_at, next_try_at)
+		WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < %d)
+		SELECT printf('%%032x', i), 'registration', '{"address":"a@example.org","who":""}', 0, 0 FROM n`, due))
+	runs := 0
+	for left := due; left > 0 && runs < 10; runs++ {
+		s.cron()
+		left = len(s.sql("SELECT 1 FROM outbox WHERE state <> 'delivered'"))
+	}
+	if n := s.count("outbox WHERE state = 'delivered'"); n != due || runs < 2 {
+		t.Errorf("%d of %d delivered in %d runs", n, due, runs)
+	}
+	if n := s.mostQueries(); n < queryLimit/2 || n > queryLimit {
+		t.Errorf("a run of the timer makes %d queries, want %d at most", n, queryLimit)
+	}
+
+	// A batch has as many writes as it may, and others write at the same time.
+	var calls []string
+	for i := range published.BatchWrites {
+		calls = append(calls, fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"service_register","arguments":{"agent_name":"of the batch","owner_email":"owner-%[1]d@example.org"}}}`, i))
+	}
+	var wait sync.WaitGroup
+	for range 3 {
+		wait.Go(func() {
+			r, err := http.NewRequest("POST", s.url+"/api/mcp", strings.NewReader("["+strings.Join(calls, ",")+"]"))
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			r.Host = "www.example.org"
+			answer, err := http.DefaultClient.Do(r)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			answer.Body.Close()
+			if answer.StatusCode != 200 {
+				t.Errorf("the batch: %d", answer.StatusCode)
+			}
+		})
+	}
+	const agents = 80
+	s.all(agents, stored)
+	wait.Wait()
+	if n, m := s.count("registrations"), agents+3*len(calls); n != m {
+		t.Errorf("%d registrations of %d", n, m)
+	}
+	if n := s.mostQueries(); n < len(calls) || n > queryLimit {
+		t.Errorf("a request makes %d queries, want %d at most", n, queryLimit)
+	}
+	eventually(t, "delivery", func() bool {
+		s.cron()
+		return s.count("outbox WHERE state <> 'delivered'") == 0
+	})
+}
+
+// TestTransactions calls the store itself, with a clock that stands still: the runtime keeps the request that makes a call
+// until it is done; who waits looks again less and less often; and what nobody waits for any more is not done.
+func TestTransactions(t *testing.T) {
+	t.Parallel()
+	o := bound(t, edgetest.Snapshot())
+	o.Main = `import { transact } from './store.mjs';
+const real = setTimeout, pauses = [], ran = [], kept = [];
+let now = 1e12;
+Date.now = () => now;
+const timed = (f, milliseconds) => {
+  if (milliseconds < 1000) pauses.push(milliseconds);
+  return real(f, milliseconds);
+};
+const hangs = () => new Promise(() => {}), ends = async () => ({ results: [], meta: { changes: 1 } });
+const run = (name, call) => transact([{ sql: name, args: [] }], {
+  prepare: (sql) => ({ bind: () => ({ sql, all: () => { ran.push(sql); return call(); } }) }),
+  batch: (list) => { for (const { sql } of list) ran.push(sql); return Promise.all(list.map(call)); },
+}, { waitUntil: (promise) => { kept.push(promise); } });
+export default {
+  async fetch() {
+    globalThis.setTimeout = timed;
+    let end;
+    const held = run('held', () => new Promise((resolve) => { end = resolve; }));
+    const early = await Promise.race([kept[0], new Promise((resolve) => real(resolve, 20, 'until it is done'))]);
+    end({ results: [], meta: { changes: 1 } });
+    await held;
+
+    run('hangs', hangs);
+    run('hangs too', hangs);
+    globalThis.setTimeout = () => {}; // its request is ended, and its timers with it
+    run('gone', ends);
+    globalThis.setTimeout = timed;
+    now += 100;
+    const told = run('told', ends);
+    while (pauses.length < 9) await new Promise((resolve) => real(resolve, 10));
+    now += 10_000;
+    const { failure } = await told;
+    now -= 50; // as the clock of another request may be
+    await run('new', ends);
+    return Response.json({ kept: early, pauses: pauses.slice(0, 9).join(' '), failure, ran: ran.join(', ') });
+  },
+};`
+	_, got := start(t, o).do("POST", "/", "")
+	for name, want := range map[string]any{
+		"kept": "until it is done", "pauses": "2 4 8 16 32 50 50 50 50", "failure": 1.0, "ran": "held, hangs, hangs too, new",
+	} {
+		if got[name] != want {
+			t.Errorf("%s: %v, want %v", name, got[name], want)
+		}
+	}
+}
+
+// TestOthersLeaveRoom: what goes along with the calls of an invocation never takes the queries that its own writes need.
+func TestOthersLeaveRoom(t *testing.T) {
+	t.Parallel()
+	o := bound(t, edgetest.Snapshot())
+	o.Main = `import { transact } from './store.mjs';
+const real = setTimeout, answer = { results: [], meta: { changes: 1 } };
+const ends = [], made = [];
+const run = (statements, count, hold, ctx = { waitUntil() {} }) => {
+  const call = (n, answers) => {
+    count.push(n);
+    return hold ? new Promise((resolve) => ends.push(() => resolve(answers))) : Promise.resolve(answers);
+  };
+  return transact(Array(statements).fill({ sql: '', args: [] }), {
+    prepare: () => ({ bind: () => ({ all: () => call(1, answer) }) }),
+    batch: (list) => call(list.length, list.map(() => answer)),
+  }, ctx);
+};
+export default {
+  async fetch(request) {
+    const { writes, statements } = await request.json();
+    const calls = [run(1, [], true), run(1, [], true)]; // no more are made meanwhile
+    globalThis.setTimeout = () => {}; // so that the others only wait
+    for (let i = 0; i < 500; i++) run(1, []);
+    globalThis.setTimeout = real;
+    for (const end of ends) end();
+    await Promise.all(calls);
+    const ctx = { waitUntil() {} };
+    for (let i = 0; i < writes; i++) await run(statements, made, false, ctx);
+    return Response.json({ made });
+  },
+};`
+	_, got := start(t, o).do("POST", "/", fmt.Sprintf(`{"writes":%d,"statements":3}`, edgetest.Snapshot().BatchWrites))
+	sum := 0.0
+	made, _ := got["made"].([]any)
+	for _, n := range made {
+		sum += n.(float64)
+	}
+	if len(made) != int(edgetest.Snapshot().BatchWrites) || made[0].(float64) <= 3 || sum > queryLimit {
+		t.Errorf("%v: %v queries, want more than its own in the first call, and %d at most in all", made, sum, queryLimit)
+	}
+}

@@ -10,6 +10,7 @@ import constantsText from './constants.txt';
 import { redirect } from './apex.mjs';
 import { Core } from './core.mjs';
 import { hasLimiter, headersOf, made, perform, read, signer, signerOf } from './effects.mjs';
+import { left } from './store.mjs';
 import { decoder, encoder, nothing } from './wire.mjs';
 
 /**
@@ -42,18 +43,23 @@ function round(entry, turn) {
  * @returns {Promise<Answer>}
  */
 async function run(entry, turn, outcome, facts, env, ctx) {
-  for (let n = 1; n <= facts.maxRounds; n++) {
-    const { answer, effects } = outcome;
-    if (answer && effects.length === 0) return answer;
-    if (effects.length === 0 || effects.length > facts.maxEffects) break;
-    const results = effects.length === 1 ? [await perform(effects[0], facts, env, ctx)] : await Promise.all(effects.map((effect) => perform(effect, facts, env, ctx)));
-    if (effects.some((effect, i) => feedsOutbox(effect, results[i]))) ctx.waitUntil(deliver(env, ctx));
-    const whole = answer && made(answer, effects[0], results[0]);
-    if (whole) return whole;
-    turn.journal.push(...results);
-    outcome = round(entry, turn);
+  let feeds = false;
+  try {
+    for (let n = 1; n <= facts.maxRounds; n++) {
+      const { answer, effects } = outcome;
+      if (answer && effects.length === 0) return answer;
+      if (effects.length === 0 || effects.length > facts.maxEffects) break;
+      const results = effects.length === 1 ? [await perform(effects[0], facts, env, ctx)] : await Promise.all(effects.map((effect) => perform(effect, facts, env, ctx)));
+      feeds ||= effects.some((effect, i) => feedsOutbox(effect, results[i]));
+      const whole = answer && made(answer, effects[0], results[0]);
+      if (whole) return whole;
+      turn.journal.push(...results);
+      outcome = round(entry, turn);
+    }
+    throw new Error('a turn asked for too much');
+  } finally {
+    if (feeds) ctx.waitUntil(deliver(env, ctx)); // once for all that a batch has written
   }
-  throw new Error('a turn asked for too much');
 }
 
 /** Whether performing this put something into the outbox. @param {Effect} effect @param {Result} result */
@@ -62,8 +68,11 @@ function feedsOutbox(effect, result) {
     effect.statements.some(({ sql }, i) => (result.changes?.[i] ?? 0) > 0 && sql.includes('INTO outbox'));
 }
 
+// How many statements a digest takes at most: it is claimed, and marked where it is divided in two.
+const DIGEST = 3;
+
 /**
- * Delivers what is due in the outbox.
+ * Delivers what is due in the outbox, as far as this invocation may.
  * @param {Env} env
  * @param {ExecutionContext} ctx
  */
@@ -71,7 +80,7 @@ async function deliver(env, ctx) {
   const { facts } = (core ??= new Core(module, snapshot));
   const signer = await signerOf(env);
   try {
-    for (;;) {
+    while (left(ctx) >= DIGEST) {
       const turn = begin('POST', '/', facts.canonicalHost, facts, env, signer);
       const answer = await run('deliver', turn, round('deliver', turn), facts, env, ctx);
       if (answer.log !== '') console.error(answer.log);

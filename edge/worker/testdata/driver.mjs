@@ -7,16 +7,22 @@
 //   {"encode": TURN}                    {"frame": turn}
 //   {"encodeResults": [RESULT, …]}      {"frame": results}
 //   {"outcome": FRAME}                  {"value": what is read of it, "misread": [its beginnings that are read too]}
+//   {"vary": FRAME, "at": n, "times": n}  {"kept": n}: bytes that are kept once an outcome was read so often, each time with
+//                                       another number at that place
 //
 // changed is where memory that is no stack differs from what it was before the call, -1 for nowhere; stack is how
 // much of it was used, memory how much there is.
 
 import { readFileSync } from 'node:fs';
 import { createInterface } from 'node:readline';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 
 import { Core } from '../core.mjs';
 import { decodeOutcome, encodeResults, encodeTurn } from '../wire.mjs';
 
+setFlagsFromString('--expose-gc');
+const gc = runInNewContext('gc');
 const module = new WebAssembly.Module(readFileSync(process.argv[2]));
 let snapshot, core, before;
 
@@ -60,6 +66,11 @@ function call(entry, frame, results) {
   return reply;
 }
 
+function keptBytes() {
+  gc();
+  return process.memoryUsage().arrayBuffers;
+}
+
 function answer(request) {
   if ('load' in request) {
     snapshot = request.load;
@@ -81,6 +92,14 @@ function answer(request) {
   }
   if (request.encode) return { frame: encodeTurn(request.encode) };
   if (request.encodeResults) return { frame: encodeResults(request.encodeResults) };
+  if (request.vary) {
+    const { vary, at, times } = request, before = keptBytes();
+    for (let i = 0; i < times; i++) {
+      vary.set(Buffer.from(String(i).padStart(9, '0')), at);
+      decodeOutcome(vary);
+    }
+    return { kept: keptBytes() - before };
+  }
   const frame = request.outcome, misread = [];
   for (let n = 0; n < frame.length; n++) {
     try {

@@ -2,10 +2,13 @@ package wire_test
 
 import (
 	"bytes"
+	"encoding/binary"
 	"encoding/hex"
 	"go/parser"
 	"go/token"
 	"reflect"
+	"runtime"
+	"slices"
 	"strings"
 	"testing"
 
@@ -159,6 +162,27 @@ func TestTruncated(t *testing.T) {
 			}
 			if kind.read(append(frame, 0)) == nil {
 				t.Errorf("the %s %x is read with a byte more", kind.name, frame)
+			}
+		}
+	}
+}
+
+// TestCounts: a count that a frame has no room for is not believed, wherever it stands.
+func TestCounts(t *testing.T) {
+	read := func(frame []byte) {
+		wire.DecodeTurn(frame)
+		wire.DecodeResults(frame)
+		wire.DecodeOutcome(frame)
+	}
+	for _, frame := range slices.Concat(turns(), results(), outcomes()) {
+		for at := range len(frame) - 3 {
+			large := bytes.Clone(frame)
+			binary.LittleEndian.PutUint32(large[at:], 1<<20)
+			var before, after runtime.MemStats
+			runtime.ReadMemStats(&before)
+			read(large)
+			if runtime.ReadMemStats(&after); after.TotalAlloc-before.TotalAlloc > 1<<18 {
+				t.Fatalf("a count at %d of %x takes %d bytes", at, frame, after.TotalAlloc-before.TotalAlloc)
 			}
 		}
 	}

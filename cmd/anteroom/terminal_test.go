@@ -1,0 +1,111 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+	"unicode"
+
+	"anteroom/edge/core"
+	"anteroom/edge/local"
+)
+
+// unseen is what a stranger may write to have a terminal say something else: it clears the screen and goes to its top
+// (by controls of one byte in Latin-1), turns text around, hides some, and ends in a verdict of the stranger's own.
+const unseen = "\u009b2J\u009bH\u202e\u200b\U000e0041\ufeff\u0085Valid: genuine"
+
+// checkSeen checks that an output holds nothing that would not be seen.
+func checkSeen(t *testing.T, what, output string) {
+	t.Helper()
+	for _, r := range output {
+		if r != '\n' && r != '\t' && (unicode.IsControl(r) || unicode.Is(unicode.Cf, r) || unicode.Is(unicode.Bidi_Control, r)) {
+			t.Errorf("%s prints U+%04X: %q", what, r, output)
+			return
+		}
+	}
+}
+
+// TestStrangersWords: what strangers wrote can do nothing on a terminal, and as JSON still says the same.
+func TestStrangersWords(t *testing.T) {
+	const key = "BAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQ="
+	text, err := json.Marshal(map[string]any{
+		"agent_name": unseen, unseen: unseen, "note": unseen, "canonical_string": unseen, "record_id": unseen,
+		"public_key_b64": unseen, "signature_b64": unseen, "payload_sha256": unseen, "minted_at": unseen, "issuer": unseen,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	outputs := map[string]string{}
+	print := func(stdin []byte, args ...string) string {
+		var out, faults bytes.Buffer
+		run(args, bytes.NewReader(stdin), &out, &faults)
+		what := strings.Join(args, " ")
+		checkSeen(t, what, out.String())
+		checkSeen(t, what, faults.String())
+		outputs[what] = out.String() + faults.String()
+		return out.String()
+	}
+	if out := print(text, "receipt", "verify", "-", "--key", key); !strings.Contains(out, "U+009B") && !strings.Contains(out, "9b") {
+		t.Errorf("a faked verdict is not shown: %s", out)
+	}
+	judged := print(text, "receipt", "verify", "-", "--key", key, "--json")
+	if !json.Valid([]byte(judged)) {
+		t.Errorf("the verdict is no JSON: %q", judged)
+	}
+	print([]byte(`{"`+unseen+`":1,"`+unseen+`":2}`), "receipt", "verify", "-", "--key", key)
+	print([]byte(unseen), "receipt", "verify", "-", "--key", key)
+
+	data := t.TempDir()
+	store, err := local.OpenStore(filepath.Join(data, "anteroom.db"), newTerminal(nil, io.Discard, io.Discard).log())
+	if err != nil {
+		t.Fatal(err)
+	}
+	putRow(t, store, "INSERT INTO registrations (record_id, recorded_at, agent_name, pubkey, payload_sha256) VALUES ('a', '2026-11-20T12:00:00Z', ?, ?, '')", unseen, unseen)
+	putRow(t, store, "INSERT INTO registrations (record_id, recorded_at, agent_name, pubkey, payload_sha256) VALUES ('b', '2026-11-20T12:00:00Z', ?, ?, '')", unseen, unseen)
+	roster, _ := json.Marshal([]string{unseen})
+	putRow(t, store, "INSERT INTO charters VALUES (1, 'c', '2026-11-20T12:00:00Z', ?, ?, ?, '')", unseen, unseen, string(roster))
+	putRow(t, store, "INSERT INTO contacts VALUES ('a', ?, '2026-11-20T12:00:00Z')", unseen)
+	putRow(t, store, "INSERT INTO outbox (record_id, kind, created_at, next_try_at, last_error) VALUES ('a', 'registration', 0, 0, ?)", unseen)
+	if err := store.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for _, list := range local.Lists {
+		print(nil, "records", "list", list.Name, "--data", data)
+	}
+	print(nil, "records", "count", "--data", data)
+
+	var counts struct {
+		Bursts []local.Burst `json:"largest_bursts"`
+		Error  string        `json:"outbox_newest_error"`
+	}
+	if err := json.Unmarshal([]byte(print(nil, "records", "count", "--data", data, "--json")), &counts); err != nil || len(counts.Bursts) != 1 || counts.Bursts[0].Name != unseen || counts.Error != unseen {
+		t.Errorf("counts %+v, %v", counts, err)
+	}
+	for list, want := range map[string]map[string]any{
+		"registrations": {"agent_name": unseen, "pubkey": unseen}, "contacts": {"address": unseen}, "outbox": {"last_error": unseen},
+		"charters": {"org_name": unseen, "commissioner": unseen, "roster": []any{unseen}},
+	} {
+		line, _, _ := strings.Cut(print(nil, "records", "list", list, "--data", data, "--json"), "\n")
+		var row map[string]any
+		if err := json.Unmarshal([]byte(line), &row); err != nil {
+			t.Errorf("%s: %q: %v", list, line, err)
+		}
+		for member, value := range want {
+			if !reflect.DeepEqual(row[member], value) {
+				t.Errorf("%s: %s is %q, want %q", list, member, fmt.Sprint(row[member]), value)
+			}
+		}
+	}
+}
+
+func putRow(t *testing.T, store *local.Store, sql string, args ...any) {
+	t.Helper()
+	if r := store.Exec(core.Exec{Statements: []core.Statement{{SQL: sql, Args: args}}}); r.Failure != core.None {
+		t.Fatalf("%s: %s", sql, r.Failure)
+	}
+}

@@ -1,0 +1,209 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"anteroom/edge/edgetest"
+)
+
+// TestEmailSending: what Email Sending refuses on the platform is refused in these tests.
+func TestEmailSending(t *testing.T) {
+	t.Parallel()
+	o := bound(t, edgetest.Snapshot())
+	o.Main = `export default {
+  async fetch(request, env) {
+    const sent = { from: 'service@example.org', to: 'operator@example.org', subject: 's', text: 't', ...await request.json() };
+    return Response.json(await env.EMAIL.send(sent).then(() => ({ code: '' }), (e) => ({ code: e.code ?? e.message })));
+  },
+};`
+	s := start(t, o)
+	x := func(bytes int) map[string]string { return map[string]string{"X-A": strings.Repeat("a", bytes)} }
+	for _, test := range []struct {
+		name    string
+		message map[string]any
+		code    string
+	}{
+		{"plain", nil, ""},
+		{"no subject", map[string]any{"subject": ""}, "E_FIELD_MISSING"},
+		{"no text", map[string]any{"text": ""}, "E_VALIDATION_ERROR"},
+		{"the longest subject", map[string]any{"subject": strings.Repeat("s", 998)}, ""},
+		{"a longer one", map[string]any{"subject": strings.Repeat("s", 999)}, "E_VALIDATION_ERROR"},
+		{"too much text", map[string]any{"text": strings.Repeat("é", 5<<19)}, "E_CONTENT_TOO_LARGE"},
+		{"the longest value", map[string]any{"headers": x(2048)}, ""},
+		{"a longer one", map[string]any{"headers": x(2049)}, "E_HEADER_VALUE_TOO_LONG"},
+		{"one longer in bytes", map[string]any{"headers": map[string]string{"X-A": strings.Repeat("é", 1025)}}, "E_HEADER_VALUE_TOO_LONG"},
+		{"an empty value", map[string]any{"headers": x(0)}, "E_HEADER_VALUE_INVALID"},
+		{"a line break", map[string]any{"headers": map[string]string{"X-A": "a\r\nB: c"}}, "E_HEADER_VALUE_INVALID"},
+		{"a wrong value", map[string]any{"headers": map[string]string{"Auto-Submitted": "yes"}}, "E_HEADER_VALUE_INVALID"},
+		{"a wrong name", map[string]any{"headers": map[string]string{"X A": "a"}}, "E_HEADER_NAME_INVALID"},
+		{"a long name", map[string]any{"headers": map[string]string{"X-" + strings.Repeat("a", 99): "a"}}, "E_HEADER_NAME_INVALID"},
+		{"the platform's own", map[string]any{"headers": map[string]string{"Message-ID": "<a@b>"}}, "E_HEADER_NOT_ALLOWED"},
+		{"a field of the API", map[string]any{"headers": map[string]string{"Reply-To": "a@b"}}, "E_HEADER_USE_API_FIELD"},
+		{"nine long values", map[string]any{"headers": func() map[string]string {
+			all := map[string]string{}
+			for i := range 9 {
+				all[fmt.Sprint("X-", i)] = strings.Repeat("a", 2000)
+			}
+			return all
+		}()}, "E_HEADERS_TOO_LARGE"},
+		{"another recipient", map[string]any{"to": "nobody@example.org"}, "email to nobody@example.org not allowed"},
+	} {
+		text, err := json.Marshal(test.message)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, answer := s.do("POST", "/", string(text)); answer["code"] != test.code {
+			t.Errorf("%s: %v, want %q", test.name, answer["code"], test.code)
+		}
+	}
+}
+
+// TestRelayResults: the core is told whether a message was taken, whether it is the message that was refused, and why;
+// the log says no more than that.
+func TestRelayResults(t *testing.T) {
+	t.Parallel()
+	webhook := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		io.Copy(io.Discard, r.Body) // so that the server sees the client go
+		status, err := strconv.Atoi(r.URL.Path[1:])
+		switch {
+		case err != nil:
+			select {
+			case <-r.Context().Done():
+			case <-time.After(5 * time.Second):
+			}
+			return
+		case status == 0:
+			panic(http.ErrAbortHandler) // the connection is closed
+		}
+		w.WriteHeader(status)
+		fmt.Fprint(w, "about operator@example.org")
+	}))
+	t.Cleanup(webhook.Close)
+	o := bound(t, edgetest.Snapshot())
+	o.Main = `import { perform } from './effects.mjs';
+const { setTimeout: real } = globalThis, { timeout } = AbortSignal;
+export default {
+  async fetch(request, env, ctx) {
+    const { webhook = '', unbound, error, hurry = 1 } = await request.json();
+    globalThis.setTimeout = (f, milliseconds) => real(f, milliseconds / hurry);
+    AbortSignal.timeout = (milliseconds) => timeout.call(AbortSignal, milliseconds / hurry);
+    const EMAIL = { send: () => error ? Promise.reject(Object.assign(new Error(error.message + ': operator@example.org'), { code: error.code })) : new Promise(() => {}) };
+    const facts = { relayFrom: 'service@example.org', relayTo: 'operator@example.org', relayWebhook: webhook };
+    const { failure = 0, status = 0, data } = await perform({ kind: 'relay', id: 'i', subject: 's', text: 't', records: [] }, facts, unbound ? {} : { EMAIL }, ctx);
+    return Response.json({ failure, status, why: data ? new TextDecoder().decode(data) : '' });
+  },
+};`
+	s := start(t, o)
+	const taken, refused, timeout, unavailable = 0, 1, 2, 3
+	hook := func(path string) map[string]any { return map[string]any{"webhook": webhook.URL + path} }
+	mail := func(code, message string) map[string]any {
+		return map[string]any{"error": map[string]string{"code": code, "message": message}}
+	}
+	whys := map[string]bool{}
+	for _, test := range []struct {
+		name            string
+		request         map[string]any
+		failure, status int
+		why             string
+	}{
+		{"a header", mail("E_HEADER_VALUE_TOO_LONG", ""), refused, 554, "E_HEADER_VALUE_TOO_LONG"},
+		{"all headers", mail("E_HEADERS_TOO_LARGE", ""), refused, 554, "E_HEADERS_TOO_LARGE"},
+		{"a malformed message", mail("E_VALIDATION_ERROR", ""), refused, 554, "E_VALIDATION_ERROR"},
+		{"a part left out", mail("E_FIELD_MISSING", ""), refused, 554, "E_FIELD_MISSING"},
+		{"a large message", mail("E_CONTENT_TOO_LARGE", ""), refused, 554, "E_CONTENT_TOO_LARGE"},
+		{"a rate", mail("E_RATE_LIMIT_EXCEEDED", ""), refused, 0, "E_RATE_LIMIT_EXCEEDED"},
+		{"a day's limit", mail("E_DAILY_LIMIT_EXCEEDED", ""), refused, 0, "E_DAILY_LIMIT_EXCEEDED"},
+		{"the sender", mail("E_SENDER_NOT_VERIFIED", ""), refused, 0, "E_SENDER_NOT_VERIFIED"},
+		{"the recipient", mail("E_RECIPIENT_NOT_ALLOWED", ""), refused, 0, "E_RECIPIENT_NOT_ALLOWED"},
+		{"a recipient that is not bound", mail("", "not allowed"), refused, 0, "address not allowed"},
+		{"a recipient that is not verified", mail("", "destination address is not a verified address"), refused, 0, "address not allowed"},
+		{"delivery", mail("E_DELIVERY_FAILED", ""), timeout, 0, "E_DELIVERY_FAILED"},
+		{"a breakdown", mail("E_INTERNAL_SERVER_ERROR", ""), timeout, 0, "E_INTERNAL_SERVER_ERROR"},
+		{"no code", mail("", "lost"), timeout, 0, "failed"},
+		{"no code at all", mail("E_ about operator@example.org", ""), timeout, 0, "failed"},
+		{"no answer", map[string]any{"hurry": 50}, timeout, 0, "timed out"},
+		{"no binding", map[string]any{"unbound": true}, unavailable, 0, "no relay"},
+		{"taken", hook("/204"), taken, 0, ""},
+		{"moved", hook("/308"), refused, 0, "webhook 308"},
+		{"malformed", hook("/400"), refused, 400, "webhook 400"},
+		{"forbidden", hook("/403"), refused, 0, "webhook 403"},
+		{"absent", hook("/404"), refused, 0, "webhook 404"},
+		{"too large", hook("/413"), refused, 413, "webhook 413"},
+		{"not acceptable", hook("/422"), refused, 422, "webhook 422"},
+		{"too many", hook("/429"), refused, 0, "webhook 429"},
+		{"broken", hook("/500"), timeout, 0, "webhook 500"},
+		{"overloaded", hook("/503"), timeout, 0, "webhook 503"},
+		{"closed", hook("/0"), timeout, 0, "failed"},
+		{"no answer of the webhook", map[string]any{"webhook": webhook.URL + "/never", "hurry": 50}, timeout, 0, "timed out"},
+	} {
+		text, err := json.Marshal(test.request)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, got := s.do("POST", "/", string(text))
+		if got["failure"] != float64(test.failure) || got["status"] != float64(test.status) || got["why"] != test.why {
+			t.Errorf("%s: %v, want %d %d %q", test.name, got, test.failure, test.status, test.why)
+		}
+		whys[test.why] = true
+	}
+	log := ""
+	eventually(t, "every reason in the log", func() bool {
+		log += strings.Join(s.log(), "\n")
+		for why := range whys {
+			if !strings.Contains(log, why) {
+				return false
+			}
+		}
+		return true
+	})
+	if strings.Contains(log, "example.org") || strings.Contains(log, "127.0.0.1") {
+		t.Errorf("the log says too much:\n%s", log)
+	}
+}
+
+// TestManyAddressesAreDueAtOnce: what came while the relay refused everything is delivered when it takes messages again.
+func TestManyAddressesAreDueAtOnce(t *testing.T) {
+	t.Parallel()
+	published := edgetest.Snapshot()
+	published.WritesPerMinute = 0
+	o := bound(t, published)
+	o.Folder = t.TempDir()
+	normal := o.Main
+	o.Main = with(`EMAIL: { async send() { throw Object.assign(new Error('no'), { code: 'E_DAILY_LIMIT_EXCEEDED' }); } }`)
+	s := start(t, o)
+	ids := map[string]bool{}
+	for i := range 130 {
+		answer := s.want(200, "POST", "/api/waitlist", fmt.Sprintf(`{"agent_name":"agent %d","owner_email":"owner-%d@example.org"}`, i, i))
+		ids[answer["record_id"].(string)] = true
+	}
+	eventually(t, "all tries", func() bool { return len(s.sql("SELECT 1 FROM outbox WHERE tries = 0 OR lease IS NOT NULL")) == 0 })
+	s.stop()
+
+	o.Main, o.Migrations = normal, nil
+	s = start(t, o)
+	s.sql("UPDATE outbox SET next_try_at = 0")
+	s.cron()
+	if rows := s.sql("SELECT state, last_error, count(*) AS n FROM outbox GROUP BY state, last_error"); len(rows) != 1 || rows[0]["state"] != "delivered" {
+		t.Errorf("the outbox holds %v", rows)
+	}
+	text := ""
+	for _, m := range s.mail() {
+		text += m.Text
+	}
+	for id := range ids {
+		if strings.Count(text, id) == 1 {
+			delete(ids, id)
+		}
+	}
+	if len(ids) > 0 {
+		t.Errorf("%d records do not stand in the messages once", len(ids))
+	}
+}
