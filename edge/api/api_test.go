@@ -9,6 +9,7 @@ import (
 	"anteroom/edge/api"
 	"anteroom/edge/core"
 	"anteroom/edge/edgetest"
+	"anteroom/edge/snapshot"
 )
 
 // The vectors are of the specification's decisions; anybody can recompute them.
@@ -607,4 +608,64 @@ func TestTurnsRepeat(t *testing.T) {
 // The conversations that every host must hold are first of all those of the endpoints.
 func TestTranscripts(t *testing.T) {
 	edgetest.RunTranscripts(t, edgetest.InMemory, "business-days", "limits", "org", "receipt", "suggest", "waitlist")
+}
+
+// A snapshot without a document that an answer is made of is refused when it is loaded, not when somebody asks.
+func TestLoad(t *testing.T) {
+	for _, id := range []string{"endpoints", "aup", "roster", "waitlist"} {
+		s := edgetest.Snapshot()
+		if s.Documents[id] == nil {
+			t.Fatalf("there is no document %s", id)
+		}
+		s.Documents[id] = snapshot.Document("{}")
+		if _, err := api.Load(s); err != nil {
+			t.Errorf("%s is empty: %v", id, err)
+		}
+		delete(s.Documents, id)
+		want := "load snapshot: it lacks the document " + id + ": generate it with this version of the program"
+		if a, err := api.Load(s); a != nil || err == nil || err.Error() != want {
+			t.Errorf("without %s: %v, want %s", id, err, want)
+		}
+	}
+}
+
+// A host that has the documents made ahead answers as one that has not, on whatever host it is asked.
+func TestKeptAnswersAreTheSame(t *testing.T) {
+	made, kept := edgetest.NewHost(t), edgetest.NewHost(t)
+	kept.Edge.Keep()
+	for _, route := range api.Routes {
+		for _, host := range []string{"www.example.org", "preview.example.org", "localhost"} {
+			for _, method := range []string{"GET", "HEAD"} {
+				want := made.Do(method, route.Path, "", "host", host)
+				if got := kept.Do(method, route.Path, "", "host", host); !reflect.DeepEqual(got, want) {
+					t.Errorf("%s %s on %s: %+v, want %+v", method, route.Path, host, got, want)
+				}
+			}
+		}
+	}
+}
+
+// A host tells what is left of an allowance where it knows; whoever has none left is told when to try again, be it at most.
+func TestAllowance(t *testing.T) {
+	h := edgetest.NewHost(t)
+	for _, c := range []struct {
+		result      core.Result
+		left, retry string
+	}{
+		{core.Result{OK: true, Remaining: 7, Reset: 9}, `"writes";r=7;t=9`, ""},
+		{core.Result{OK: true, Remaining: 0, Reset: 9}, `"writes";r=0;t=9`, ""},
+		{core.Result{OK: true, Remaining: -1, Reset: 9}, "", ""},
+		{core.Result{Remaining: 0, Reset: 9}, `"writes";r=0;t=9`, "9"},
+		{core.Result{Remaining: 0, Reset: 1}, `"writes";r=0;t=1`, "1"},
+		{core.Result{Remaining: 0, Reset: 0}, `"writes";r=0;t=0`, "60"},
+		{core.Result{Remaining: -1, Reset: 9}, "", "60"},
+	} {
+		turn := &core.Turn{Now: edgetest.Now, Host: h.Core, Request: core.Request{Method: "POST", Target: "/api/receipt", Host: "www.example.org"}, Journal: []core.Result{c.result, {Data: make([]byte, core.SignatureSize)}}}
+		r := h.Edge.Handle(turn).Response
+		if r == nil || (r.Status == 429) != (c.retry != "") || edgetest.Header(r, "ratelimit") != c.left || edgetest.Header(r, "retry-after") != c.retry || edgetest.Header(r, "ratelimit-policy") != `"writes";q=30;w=60` {
+			t.Errorf("%+v: %+v", c.result, r)
+		} else if c.retry != "" && !strings.Contains(string(r.Body), "at most 30 writes in 60 seconds for one client; try again in "+c.retry+" seconds") {
+			t.Errorf("%+v: %s", c.result, r.Body)
+		}
+	}
 }
