@@ -669,3 +669,26 @@ func TestAllowance(t *testing.T) {
 		}
 	}
 }
+
+// A request that is not read is told why, in words that no header field of its own can spoil.
+func TestUnread(t *testing.T) {
+	h := edgetest.NewHost(t)
+	for _, c := range []struct{ target, media, body, want string }{
+		{"/api/waitlist", "Text/Plain~ \u007f\u00e9!\x1f; charset=x", "{}", "the body is declared as text/plain~ !: send application/json"},
+		{"/api/waitlist", "", strings.Repeat(" ", core.MaxBody+1), "the body has more than 65536 bytes"},
+		{"/api/waitlist?" + strings.Repeat("x", core.MaxQuery+1), "", "", "the query has 8193 bytes, and at most 8192 are read"},
+		{"/api/mcp?" + strings.Repeat("x", core.MaxQuery+1), "", "", "the query has 8193 bytes, and at most 8192 are read"},
+		{"/api/mcp?a=%", "", "{}", "in the query, a holds a % that two hexadecimal digits do not follow"},
+		{"/v1", "", "", "The pilot API under /v1/ is not live yet."},
+		{"/v1/jobs", "", "", "The pilot API under /v1/ is not live yet."},
+		{"/v1x", "", "", "There is no such endpoint."},
+	} {
+		r := h.Do("POST", c.target, c.body, "content-type", c.media)
+		if r.Status < 400 || !strings.Contains(string(r.Body), c.want) {
+			t.Errorf("%.40s %s: %d %s, want %s", c.target, c.media, r.Status, r.Body, c.want)
+		}
+	}
+	if r := h.Do("POST", "/api/mcp?a=x", `{"jsonrpc":"2.0","id":1,"method":"ping"}`); r.Status != 200 {
+		t.Errorf("a query that nobody reads: %d %s", r.Status, r.Body)
+	}
+}
