@@ -118,7 +118,7 @@ func (g *generation) apiCatalog() object {
 		{{"anchor", g.url("/.well-known/api-catalog")}, {"item", items}},
 		{
 			{"anchor", g.url("/api/")},
-			{"service-desc", []object{link("/openapi.json", "application/openapi+json")}},
+			{"service-desc", []object{link(openAPIPath, openAPIMedia)}},
 			{"service-doc", []object{link("/llms.txt", "text/plain"), link("/field-guide.html", "text/html")}},
 			{"service-meta", []object{link("/manifest.json", "application/json")}},
 			{"status", []object{link(g.route("presence").Path, "application/json")}},

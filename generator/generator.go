@@ -47,12 +47,7 @@ func Generate(s *site.Site, routes []*api.Route) (*Output, error) {
 	g := &generation{site: s, routes: routes, base: s.Service.BaseURL(), anchors: map[string]map[string]bool{}}
 	slices.SortStableFunc(s.Pages, func(a, b site.Page) int { return strings.Compare(a.Path(), b.Path()) }) // the front page first
 	g.snapshot = g.facts()
-	for _, entry := range g.indexed() {
-		g.snapshot.Sitemap = append(g.snapshot.Sitemap, entry.Loc)
-	}
-	if n := len(g.snapshot.Sitemap); n > indexnow.MaxURLs {
-		g.fault("sitemap.xml has %d addresses, and search engines take %d at once: list fewer pages", n, indexnow.MaxURLs)
-	}
+	g.addresses()
 	g.aside(func(g *generation) {
 		g.contracts()
 		g.answers()
@@ -60,8 +55,8 @@ func Generate(s *site.Site, routes []*api.Route) (*Output, error) {
 		g.openAPI() // with examples that an edge of this snapshot answers
 	})
 	g.pages()
-	g.aside(func(g *generation) { g.list("/jobs.json", &s.Jobs, "open", "completed") })
-	g.aside(func(g *generation) { g.list("/auditors.json", &s.Auditors, "ledger") })
+	g.aside(func(g *generation) { g.list("/jobs.json", &s.Jobs) })
+	g.aside(func(g *generation) { g.list("/auditors.json", &s.Auditors) })
 	g.scoreboards()
 	g.llms()
 	g.discovery()
@@ -167,6 +162,16 @@ func (g *generation) written(v any, indent, newline string) []byte {
 		g.faults = append(g.faults, w.err)
 	}
 	return w.buf
+}
+
+// addresses puts into the snapshot what search engines are told of.
+func (g *generation) addresses() {
+	for _, entry := range g.indexed() {
+		g.snapshot.Sitemap = append(g.snapshot.Sitemap, entry.Loc)
+	}
+	if n := len(g.snapshot.Sitemap); n > indexnow.MaxURLs {
+		g.fault("sitemap.xml has %d addresses, and search engines take %d at once: list fewer pages", n, indexnow.MaxURLs)
+	}
 }
 
 // facts is the snapshot without its documents.

@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"encoding/xml"
+	"errors"
 	"flag"
 	"fmt"
 	"io/fs"
@@ -26,6 +27,7 @@ import (
 	"anteroom/edge/jsondoc"
 	"anteroom/edge/snapshot"
 	"anteroom/generator"
+	"anteroom/generator/publish"
 	"anteroom/generator/site"
 )
 
@@ -564,6 +566,96 @@ func TestManifest(t *testing.T) {
 	}
 }
 
+// The manifest has every limit of the specification's section 8, of the route table and of the constants, and the key.
+func TestManifestLimits(t *testing.T) {
+	o := generate(t, shippedContent)
+	manifest, err := jsondoc.Parse(document(t, o, "/manifest.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	limits := manifest.Get("limits")
+	got := map[string]string{}
+	for _, f := range limits.Get("fields").Items {
+		name := f.Get("operation").Text + " " + f.Get("field").Text
+		for _, m := range f.Members {
+			if m.Value.Kind == jsondoc.Number {
+				got[name+" "+m.Name] = m.Value.Text
+			}
+		}
+	}
+	want := map[string]string{}
+	var walk func(operation, prefix string, fields []core.Field)
+	walk = func(operation, prefix string, fields []core.Field) {
+		for _, f := range fields {
+			least, most := "min_length", "max_length"
+			switch f.Type {
+			case core.Integer:
+				least, most = "minimum", "maximum"
+			case core.Array:
+				least, most = "min_items", "max_items"
+			}
+			name := operation + " " + prefix + f.Name + " "
+			if f.Min != 0 {
+				want[name+least] = fmt.Sprint(f.Min)
+			}
+			if f.Max != 0 {
+				want[name+most] = fmt.Sprint(f.Max)
+			}
+			walk(operation, prefix+f.Name+"[].", f.Items)
+		}
+	}
+	for _, route := range api.Routes {
+		for _, op := range route.Operations {
+			walk(op.ID, "", op.Fields)
+		}
+	}
+	if !maps.Equal(got, want) {
+		t.Errorf("the fields have the limits\n%v\nand the route table\n%v", got, want)
+	}
+	for name, limit := range map[string]string{ // specification, 8
+		"fileCharter org_name min_length": "3", "fileCharter org_name max_length": "40", "fileCharter commissioner max_length": "80",
+		"fileCharter roster[].agent_name max_length": "80", "registerAgent agent_name max_length": "80", "mintReceipt agent_name max_length": "80",
+		"sendSuggestion agent_name max_length": "80", "registerAgent pubkey max_length": "512", "fileCharter roster min_items": "5",
+		"fileCharter roster max_items": "5", "fileCharter roster[].allocation minimum": "5", "mintReceipt note max_length": "140",
+		"sendSuggestion suggestion min_length": "10", "sendSuggestion suggestion max_length": "4000",
+	} {
+		if got[name] != limit {
+			t.Errorf("%s is %q, want %s", name, got[name], limit)
+		}
+	}
+	for name, limit := range map[string]string{
+		"org_cap": "100", "founding_org_slots": "100", "founding_agent_slots": "500",
+		"body_bytes": "65536", "query_bytes": "8192", "json_depth": "32", "json_members": "256", "writes_per_minute": "30", "write_window_seconds": "60",
+		"mcp_batch_messages": "50", "mcp_batch_writes": "10", "email_bytes": "254", "email_local_part_bytes": "64", "echoed_code_points": "64", "echoed_entries": "50",
+		"holidays_skipped": "50", "signal_pause_after_fired_seconds": "600", "signal_pause_after_failed_seconds": "60", "signal_check_shared_seconds": "30",
+		"selftest_shared_seconds": "30",
+	} {
+		if limits.Get(name).Text != limit {
+			t.Errorf("%s is %q, want %s", name, limits.Get(name).Text, limit)
+		}
+	}
+	const key = "AQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQE="
+	for want, edit := range map[string]func(string) string{
+		"null": func(old string) string {
+			return regexp.MustCompile(`(?m)^  current: .*$`).ReplaceAllString(old, "  current:")
+		},
+		`"` + key + `"`: func(old string) string {
+			return regexp.MustCompile(`(?m)^  current: .*$`).ReplaceAllString(old, "  current: "+key)
+		},
+	} {
+		v, err := jsondoc.Parse(document(t, generate(t, overlay(t, map[string]func(string) string{"service.yaml": edit})), "/manifest.json"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := v.Get("receipt_key"); string(got.Raw) != want {
+			t.Errorf("receipt_key is %s, want %s", got.Raw, want)
+		}
+	}
+	if version := manifest.Get("content_version").Text; version != o.Snapshot.Version[:12] {
+		t.Errorf("content_version is %q, want the beginning of %s", version, o.Snapshot.Version)
+	}
+}
+
 // trailer checks that a document ends with the trailer of the canonical host.
 func trailer(t *testing.T, o *generator.Output, path string) *jsondoc.Value {
 	t.Helper()
@@ -642,6 +734,147 @@ func TestVerificationNeverChanges(t *testing.T) {
 		t.Errorf("the second one of the day: %+v, %v", second, err)
 	}
 	golden(t, "testdata/verification.json", before)
+}
+
+// The last board of a day is what scoreboard.json, the roster and the front page say.
+func TestSecondBoardOfADay(t *testing.T) {
+	board := func(received int) func(string) string {
+		return func(string) string {
+			text, err := fs.ReadFile(shippedContent, "scoreboard/2026-11-20.yaml")
+			if err != nil {
+				t.Fatal(err)
+			}
+			return strings.Replace(string(text), "received_external: 0", fmt.Sprint("received_external: ", received), 1)
+		}
+	}
+	change := map[string]func(string) string{}
+	for n := 2; n <= 10; n++ {
+		change[fmt.Sprintf("scoreboard/2026-11-20-%d.yaml", n)] = board(n)
+		o := generate(t, overlay(t, change))
+		if got := trailer(t, o, "/scoreboard.json").Get("suggestions").Get("received_external").Text; got != fmt.Sprint(n) {
+			t.Errorf("with %d boards of the day scoreboard.json says %s suggestions, want %d", n, got, n)
+		}
+		if o.Snapshot.ReceivedExternal != int64(n) {
+			t.Errorf("with %d boards of the day the edge checks %d suggestions, want %d", n, o.Snapshot.ReceivedExternal, n)
+		}
+		page := string(document(t, o, "/index.html.md"))
+		newest := fmt.Sprintf("](/scoreboard/2026-11-20-%d.json)", n)
+		if first := page[strings.Index(page, "](/scoreboard/"):]; !strings.HasPrefix(first, newest) {
+			t.Errorf("the front page lists first %.40s, want %s", first, newest)
+		}
+	}
+}
+
+// A published board that would change is refused with the name of one that the content may have.
+func TestNameOfTheNextBoard(t *testing.T) {
+	published := t.TempDir() + "/public"
+	change := map[string]func(string) string{}
+	text, err := fs.ReadFile(shippedContent, "scoreboard/2026-11-20.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	files := func() (files []publish.File) {
+		for _, d := range generate(t, overlay(t, change)).Documents {
+			files = append(files, publish.File{Path: d.Path, Bytes: d.Bytes})
+		}
+		return files
+	}
+	for n := 2; n <= 11; n++ {
+		last := "2026-11-20"
+		if n > 2 {
+			last += fmt.Sprint("-", n-1)
+		}
+		plan, err := publish.Prepare(published, files())
+		if err == nil {
+			err = plan.Apply()
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		// The last board of the day is edited.
+		kept := change["scoreboard/"+last+".yaml"]
+		change["scoreboard/"+last+".yaml"] = func(string) string {
+			return strings.Replace(string(text), "received_external: 0", "received_external: 99", 1)
+		}
+		next := fmt.Sprint("2026-11-20-", n)
+		if _, err := publish.Prepare(published, files()); err == nil || !strings.Contains(err.Error(), "write a new verification: "+next+")") {
+			t.Fatalf("%s would change: %v, want a hint at %s", last, err, next)
+		}
+		if change["scoreboard/"+last+".yaml"] = kept; kept == nil {
+			delete(change, "scoreboard/"+last+".yaml")
+		}
+		change["scoreboard/"+next+".yaml"] = func(string) string { return string(text) } // and what the hint says is taken
+	}
+}
+
+// A dated scoreboard has each number under its own name. Every count of the fixture is another one.
+func TestVerificationNumbers(t *testing.T) {
+	counts := []struct{ key, want string }{
+		{"verified_organic_agent_conversions", "11"},
+		{"registrations_recorded", "23"},
+		{"charters_filed", "31"},
+		{"received_external", "47"},
+		{"originated_internally", "53"},
+		{"shipped", "61"},
+		{"development_seed_and_test_records", "71"},
+		{"named_clients_that_completed_a_handshake", "2"},
+		{"tool_calls_by_anything_not_auditing_us", "83"},
+		{"security_reports_received", "97"},
+	}
+	o := generate(t, overlay(t, map[string]func(string) string{"scoreboard/2026-11-20.yaml": func(text string) string {
+		for _, c := range counts {
+			text = regexp.MustCompile(`(?m)^( *`+c.key+`:).*$`).ReplaceAllString(text, "$1 "+c.want)
+		}
+		return regexp.MustCompile(`(?m)^( *named_clients:).*$`).ReplaceAllString(text, "$1 [one, two, three]")
+	}}))
+	want := `{"as_of":"2026-11-20","pilot_waitlist":{"verified_organic_agent_conversions":11,"registrations_recorded":23},"orgs":{"charters_filed":31},` +
+		`"suggestions":{"received_external":47,"originated_internally":53,"shipped":61},"excluded_from_counts":{"development_seed_and_test_records":71},` +
+		`"observed_attention":{"named_clients_seen":3,"named_clients_that_completed_a_handshake":2,"tool_calls_by_anything_not_auditing_us":83,"security_reports_received":97}}`
+	var got bytes.Buffer
+	if err := json.Compact(&got, document(t, o, "/scoreboard/2026-11-20.json")); err != nil || got.String() != want {
+		t.Errorf("got  %s, %v\nwant %s", &got, err, want)
+	}
+	// scoreboard.json has the same numbers under the same names.
+	var dated, current map[string]any
+	if err := errors.Join(json.Unmarshal(got.Bytes(), &dated), json.Unmarshal(document(t, o, "/scoreboard.json"), &current)); err != nil {
+		t.Fatal(err)
+	}
+	for group, numbers := range dated {
+		numbers, _ := numbers.(map[string]any)
+		for name, n := range numbers {
+			if is := current[group].(map[string]any)[name]; is != n {
+				t.Errorf("scoreboard.json says %s %s %v, and the dated one %v", group, name, is, n)
+			}
+		}
+	}
+}
+
+// No founding seat is left, and none is owed, where more agents and orgs came than there are.
+func TestFoundingSeatsAreUsedUp(t *testing.T) {
+	board := func(agents, orgs int) *jsondoc.Value {
+		o := generate(t, overlay(t, map[string]func(string) string{"scoreboard/2026-11-20.yaml": func(text string) string {
+			for key, n := range map[string]int{"verified_organic_agent_conversions": agents, "registrations_recorded": agents, "charters_filed": orgs} {
+				text = regexp.MustCompile(`(?m)^( *`+key+`:).*$`).ReplaceAllString(text, fmt.Sprint("$1 ", n))
+			}
+			return text
+		}}))
+		rules, err := jsondoc.Parse(o.Snapshot.Documents["org"])
+		if err != nil {
+			t.Fatal(err)
+		}
+		v := trailer(t, o, "/scoreboard.json")
+		if a, b := rules.Get("founding_org_slots_remaining").Text, v.Get("orgs").Get("founding_org_slots_remaining").Text; a != b {
+			t.Errorf("the rules of the draft say %s seats, the scoreboard %s", a, b)
+		}
+		return v
+	}
+	for _, c := range []struct{ agents, orgs, agentsLeft, orgsLeft int }{{499, 99, 1, 1}, {500, 100, 0, 0}, {501, 101, 0, 0}, {900, 900, 0, 0}} {
+		v := board(c.agents, c.orgs)
+		agents, orgs := v.Get("pilot_waitlist").Get("founding_agent_slots_remaining").Text, v.Get("orgs").Get("founding_org_slots_remaining").Text
+		if agents != fmt.Sprint(c.agentsLeft) || orgs != fmt.Sprint(c.orgsLeft) {
+			t.Errorf("%d agents and %d orgs leave %s and %s seats", c.agents, c.orgs, agents, orgs)
+		}
+	}
 }
 
 // The CDN's rules give every document its own headers, and no header twice.
@@ -783,6 +1016,10 @@ func TestOddCharacters(t *testing.T) {
 					t.Errorf("%s holds %s", d.Path, bad)
 				}
 			}
+		case ".md":
+			if shown := `\<script>alert(1)\</script> \| \[x\](javascript:1)`; d.Path != "/privacy.html.md" && !bytes.Contains(d.Bytes, []byte(shown)) {
+				t.Errorf("%s does not have the text as %s", d.Path, shown)
+			}
 		case ".json", "":
 			if d.MediaType != "" && !json.Valid(d.Bytes) {
 				t.Errorf("%s is not JSON", d.Path)
@@ -810,6 +1047,7 @@ func TestFaults(t *testing.T) {
 		"no words for an operation": {map[string]func(string) string{"endpoints.yaml": replace("getQuest:", "getQuiz:")}, "getQuest"},
 		"a link to nothing":         {map[string]func(string) string{"pages/privacy.md": func(old string) string { return old + "\n[x](/nothing.html)\n" }}, "/nothing.html"},
 		"a missing anchor":          {map[string]func(string) string{"pages/privacy.md": func(old string) string { return old + "\n[x](/field-guide.html#nothing)\n" }}, "#nothing"},
+		"a heading in a paragraph":  {map[string]func(string) string{"llms.yaml": func(old string) string { return old + "  - \"Words\\n## Words\"\n" }}, "heading"},
 		"a heading in llms.txt":     {map[string]func(string) string{"llms.yaml": replace("Start with", "# Start with")}, "heading"},
 		"an unknown limit":          {map[string]func(string) string{"llms.yaml": replace("Start with", "[[max:getQuest.x]] Start with")}, "max:getQuest.x"},
 	} {

@@ -5,6 +5,8 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"anteroom/edge/core"
 )
 
 // The media types and lifetimes of published documents. What changes with a hand verification is
@@ -14,7 +16,7 @@ const (
 	mediaText     = "text/plain; charset=utf-8"
 	mediaMarkdown = "text/markdown; charset=utf-8" // RFC 7763
 	mediaCSS      = "text/css; charset=utf-8"
-	mediaJSON     = "application/json"
+	mediaJSON     = core.MediaJSON
 	mediaXML      = "application/xml"
 	mediaLinkset  = `application/linkset+json; profile="https://www.rfc-editor.org/info/rfc9727"` // RFC 9264, RFC 9727
 
@@ -30,26 +32,42 @@ type published struct {
 	mediaType string
 	cache     string
 	open      bool // any origin may read it (Fetch, CORS)
+	title     string
+	what      string // a part of a sentence; a page has words of its own
 }
 
 // table decides media type, lifetime and openness of every published path; the first match counts.
 // Nothing is published that it does not match.
 var table = []published{
-	{"/llms.txt", mediaText, cacheHour, true},
-	{"/llms-full.txt", mediaText, cacheHour, true},
-	{"/robots.txt", mediaText, cacheHour, true},
-	{"/sitemap.xml", mediaXML, cacheHour, true},
-	{"/.well-known/security.txt", mediaText, cacheHour, true},
-	{"/.well-known/api-catalog", mediaLinkset, cacheHour, true},
-	{"/scoreboard/*.json", mediaJSON, cacheShort, true}, // the rule is also that of dates to come
-	{"/*.txt", mediaText, cacheHour, true},              // the IndexNow key
-	{"/*.html.md", mediaMarkdown, cacheShort, true},
-	{"/*.json", mediaJSON, cacheJSON, true},
-	{"/*.html", mediaHTML, cacheHTML, false},
-	{"/style.css", mediaCSS, cacheHour, false},
-	{"/_headers", "", "", false},
-	{"/_redirects", "", "", false},
+	{openAPIPath, openAPIMedia, cacheJSON, true, "OpenAPI", "every endpoint with its fields, limits, answers and errors, as OpenAPI 3.1"},
+	{"/manifest.json", mediaJSON, cacheJSON, true, "Manifest", "every document with its SHA-256, every endpoint, limits and versions"},
+	{"/scoreboard.json", mediaJSON, cacheJSON, true, "Scoreboard", "the counts of the last hand verification"},
+	// The rule is also that of dates to come.
+	{"/scoreboard/*.json", mediaJSON, cacheShort, true, "Hand verification", "the numbers of one hand verification, which never change"},
+	{"/jobs.json", mediaJSON, cacheJSON, true, "Jobs", "open and completed work"},
+	{"/auditors.json", mediaJSON, cacheJSON, true, "Auditors", "audits claimed under registered names"},
+	{"/server.json", mediaJSON, cacheJSON, true, "MCP registry entry", "the MCP server as a registry lists it"},
+	{"/.well-known/api-catalog", mediaLinkset, cacheHour, true, "API catalog", "the endpoints as a linkset (RFC 9727)"},
+	{"/.well-known/security.txt", mediaText, cacheHour, true, "security.txt", "where to report a vulnerability (RFC 9116)"},
+	{"/llms.txt", mediaText, cacheHour, true, "llms.txt", "what there is to read, for language models (llmstxt.org)"},
+	{"/llms-full.txt", mediaText, cacheHour, true, "All pages in one", "the Markdown of every page, one after the other"},
+	{"/robots.txt", mediaText, cacheHour, true, "robots.txt", "what crawlers may read (RFC 9309), and what for"},
+	{"/sitemap.xml", mediaXML, cacheHour, true, "Sitemap", "the addresses that search engines are to index"},
+	{"/*.txt", mediaText, cacheHour, true, "IndexNow key", "the key that search engines compare a submission with"},
+	{"/404.html", mediaHTML, cacheHTML, false, "Nothing here", "what is answered where nothing is published"},
+	{"/*.html.md", mediaMarkdown, cacheShort, true, "", ""},
+	{"/*.html", mediaHTML, cacheHTML, false, "", ""},
+	{"/style.css", mediaCSS, cacheHour, false, "Style sheet", "how the pages look"},
+	{pattern: "/_headers"},
+	{pattern: "/_redirects"},
 }
+
+// The OpenAPI document, and its media type on the wire, in every link and in the catalog. What RFC 8631 and
+// RFC 9727 link to is what is served; application/openapi+json is registered nowhere.
+const (
+	openAPIPath  = "/openapi.json"
+	openAPIMedia = core.MediaJSON
+)
 
 // publishedAs is how a path is served, nil where the table does not say.
 func publishedAs(p string) *published {
@@ -79,7 +97,7 @@ var everywhere = []string{
 
 // links are the relations of the front page (RFC 8288, RFC 8631, RFC 9727).
 var links = []string{
-	`</openapi.json>; rel="service-desc"; type="application/openapi+json"`,
+	`<` + openAPIPath + `>; rel="service-desc"; type="` + openAPIMedia + `"`,
 	`</llms.txt>; rel="service-doc"; type="text/plain"`,
 	`</field-guide.html>; rel="service-doc"; type="text/html"`,
 	`</manifest.json>; rel="service-meta"; type="application/json"`,

@@ -21,11 +21,15 @@ func (g *generation) llms() {
 	link := func(title, path, notes string) {
 		fmt.Fprintf(&b, "- [%s](%s): %s\n", title, g.url(path), strings.Join(strings.Fields(notes), " "))
 	}
+	document := func(path string, more ...string) {
+		p := publishedAs(path)
+		link(p.title, path, strings.Join(append([]string{p.what}, more...), ", "))
+	}
 
 	section("Start here")
 	link("Quest", g.route("quest").Path, g.what("quest"))
-	link("OpenAPI", "/openapi.json", "every endpoint with its fields, limits, answers and errors, as OpenAPI 3.1")
-	link("Manifest", "/manifest.json", "every document with its SHA-256, every endpoint, limits and versions")
+	document(openAPIPath)
+	document("/manifest.json")
 
 	section("Endpoints")
 	for _, route := range g.routes {
@@ -33,18 +37,18 @@ func (g *generation) llms() {
 	}
 
 	section("Documents")
-	link("Scoreboard", "/scoreboard.json", "the counts of the last hand verification, "+g.site.Current().AsOf)
-	link("Jobs", "/jobs.json", "open and completed work")
-	link("Auditors", "/auditors.json", "audits claimed under registered names")
-	link("MCP registry entry", "/server.json", "the MCP server as a registry lists it")
-	link("API catalog", "/.well-known/api-catalog", "the endpoints as a linkset (RFC 9727)")
-	link("security.txt", "/.well-known/security.txt", "where to report a vulnerability (RFC 9116)")
+	document("/scoreboard.json", g.site.Current().AsOf)
+	document("/jobs.json")
+	document("/auditors.json")
+	document("/server.json")
+	document("/.well-known/api-catalog")
+	document("/.well-known/security.txt")
 
 	section("Optional")
 	for i := range g.site.Pages {
 		p := &g.site.Pages[i]
 		link(strings.NewReplacer("[", "(", "]", ")").Replace(p.Title), twinPath(p), p.Description)
 	}
-	link("All pages in one", "/llms-full.txt", "the Markdown of every page, one after the other")
+	document("/llms-full.txt")
 	g.add("/llms.txt", []byte(b.String()))
 }

@@ -8,11 +8,15 @@ import (
 	"sync"
 
 	"anteroom/edge/api"
+	"anteroom/edge/bizday"
 	"anteroom/edge/canon"
+	"anteroom/edge/charter"
 	"anteroom/edge/core"
 	"anteroom/edge/documents"
+	"anteroom/edge/indexnow"
 	"anteroom/edge/jsondoc"
 	"anteroom/edge/receipt"
+	"anteroom/edge/selftest"
 )
 
 // manifest lists what is published: all documents made so far, which must be all but the manifest
@@ -27,9 +31,31 @@ func (g *generation) manifest() {
 			WritesPerMinute: g.site.Service.Limits.WritesPerMinute,
 			BatchMessages:   g.site.Service.Limits.BatchMessages,
 			BatchWrites:     g.site.Service.Limits.BatchWrites,
+			WriteWindow:     api.Window,
+			EmailBytes:      core.MaxAddress,
+			EmailLocalBytes: core.MaxLocalPart,
+
+			EchoedCodePoints: core.MaxEcho,
+			EchoedEntries:    core.MaxEntries,
+			SkippedHolidays:  bizday.MaxSkipped,
+
+			SignalFiredPause:  indexnow.FiredPause,
+			SignalFailedPause: indexnow.FailedPause,
+			SignalShare:       indexnow.ShareSeconds,
+			SelftestShare:     selftest.ShareSeconds,
+
+			OrgCap:         charter.Cap,
+			FoundingAgents: documents.FoundingAgentSlots,
+			FoundingOrgs:   documents.FoundingOrgSlots,
+
+			Fields: g.fieldLimits(),
 		},
 		Versions: Versions,
 		MCP:      documents.ManifestMCP{Endpoint: g.url(api.MCPPath), ProtocolVersions: api.MCPVersions, Stateless: []string{api.MCPStateless}},
+	}
+	m.Content = g.snapshot.Version[:contentDigits]
+	if key := g.site.Service.ReceiptKeys.Current; key != "" {
+		m.ReceiptKey = &key
 	}
 	m.Documents = make([]documents.ManifestDocument, len(g.documents))
 	var hashed sync.WaitGroup
@@ -47,6 +73,33 @@ func (g *generation) manifest() {
 		})
 	}
 	g.answer("/manifest.json", m)
+}
+
+// contentDigits is how much of the content's version is shown.
+const contentDigits = 12
+
+// fieldLimits are the limits of the input fields of all operations, as their contracts have them.
+func (g *generation) fieldLimits() (limits []documents.FieldLimits) {
+	var add func(operation, prefix string, fields []documents.ContractField)
+	add = func(operation, prefix string, fields []documents.ContractField) {
+		for i := range fields {
+			f := &fields[i]
+			l := documents.FieldLimits{
+				MinLength: f.MinLength, MaxLength: f.MaxLength, Minimum: f.Minimum, Maximum: f.Maximum, MinItems: f.MinItems, MaxItems: f.MaxItems,
+			}
+			if l != (documents.FieldLimits{}) {
+				l.Operation, l.Field = operation, prefix+f.Name
+				limits = append(limits, l)
+			}
+			add(operation, prefix+f.Name+"[].", f.Items)
+		}
+	}
+	for _, route := range g.routes {
+		for _, op := range readsFirst(route) {
+			add(op.ID, "", g.contractOperation(route, op).Fields)
+		}
+	}
+	return limits
 }
 
 // Versions are the versions of what the service publishes.

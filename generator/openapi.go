@@ -41,16 +41,24 @@ func (g *generation) openAPI() {
 		for _, method := range route.Methods() {
 			item.set(strings.ToLower(method), d.operation(route, method))
 		}
+		if route.Refusal != nil && !route.Answers(http.MethodGet) {
+			item.set("get", d.refusal(route))
+		}
+		item.set("options", d.options(route.Tag, route.Path))
 		paths.set(route.Path, item)
 	}
+	tags = append(tags, object{{"name", documentsTag}, {"description", "The published documents, and the pages."}})
+	d.documentPaths(&paths)
 	doc := object{
 		{"openapi", openAPIVersion},
 		{"info", object{
 			{"title", s.Name},
 			{"summary", s.Summary},
 			{"description", strings.Join(append([]string{s.Notice}, g.site.LLMs.Intro...), "\n\n") + "\n\n" +
-				"Every path answers OPTIONS (204) and, where it answers GET, HEAD, which never has an effect. " +
-				"No endpoint needs a credential. A request for a path that is not listed here gets 404 with the list of live endpoints."},
+				"Every path that answers GET answers HEAD alike, without a body and without an effect. Another method than those that are listed gets the 405 that stands beside them. " +
+				"No endpoint needs a credential, and any origin may read every answer under /api/. A path under /api/ that is not listed here gets 404 with the list of live endpoints. " +
+				"Each operation under /api/ is named as in the contract of its endpoint; where a method chooses among several, it has the name of the one that a bare request gets, and " +
+				"x-operations names all."},
 			{"version", documents.DescriptionVersion},
 			{"termsOfService", g.url(g.route("aup").Path)},
 			{"contact", object{{"name", s.Operator}, {"url", s.BaseURL() + "/"}, {"email", s.Contact}}},
@@ -103,10 +111,17 @@ func (d *description) operation(route *api.Route, method string) object {
 	}
 	o := object{
 		{"tags", []string{route.Tag}},
-		{"operationId", operationID(route, method)},
+		{"operationId", bare(route, method).ID},
 		{"summary", strings.Join(summaries, " ")},
 		{"description", strings.Join(texts, "\n\n")},
 		{"externalDocs", object{{"url", d.url("/field-guide.html#" + endpointAnchor(route))}}},
+	}
+	if len(operations) > 1 {
+		ids := []string{}
+		for _, op := range operations {
+			ids = append(ids, op.ID)
+		}
+		o.set("x-operations", ids)
 	}
 	if parameters := d.parameters(operations, method); len(parameters) > 0 {
 		o.set("parameters", parameters)
@@ -126,7 +141,7 @@ func (d *description) operation(route *api.Route, method string) object {
 	}
 	if method == http.MethodGet && slices.ContainsFunc(operations, func(op *api.Operation) bool { return op.Cache != api.NoStore }) {
 		responses.set("304", object{
-			{"description", "Not modified: the entity tag of If-None-Match still holds."},
+			{"description", notModified},
 			{"headers", d.headerRefs("ETag", "Cache-Control", "Link")},
 		})
 	}
@@ -144,6 +159,42 @@ func (d *description) operation(route *api.Route, method string) object {
 	}
 	o.set("responses", responses)
 	return o
+}
+
+const notModified = "Not modified: the entity tag of If-None-Match still holds."
+
+// bare is the operation that a request of a method gets which says no more: the last of those that the edge tries.
+func bare(route *api.Route, method string) (op *api.Operation) {
+	for _, op = range slices.Backward(route.Operations) {
+		if slices.Contains(op.Methods, method) {
+			break
+		}
+	}
+	return op
+}
+
+// refusal describes what a GET is told where nothing is to be read: how to go on.
+func (d *description) refusal(route *api.Route) object {
+	p := core.MethodNotAllowed
+	schema := object{{"allOf", []object{
+		d.schemas.ref(reflect.TypeFor[documents.Problem]()), d.schemas.ref(reflect.TypeFor[documents.MCPInstall]()), {{"required", []string{"contract"}}},
+	}}}
+	responses := object{{strconv.Itoa(p.Status), object{
+		{"description", p.Title + ": " + d.site.Problems.Types[p.Slug]},
+		{"headers", d.headerRefs("Allow", "Cache-Control", "Link")},
+		{"content", object{{core.MediaProblem, object{{"schema", schema}}}}},
+	}}}
+	for _, p := range []*core.ProblemType{core.Misdirected, core.Internal} {
+		responses.set(strconv.Itoa(p.Status), d.problem([]*core.ProblemType{p}))
+	}
+	return object{
+		{"tags", []string{route.Tag}},
+		{"operationId", derivedID(http.MethodGet, route.Path)},
+		{"summary", "How to install the server, and its tools, in the body of a refusal."},
+		{"description", "There is no stream to listen to, so a GET is answered 405. Its body tells how to add the server to common clients, and lists the tools."},
+		{"externalDocs", object{{"url", d.url("/field-guide.html#" + endpointAnchor(route))}}},
+		{"responses", responses},
+	}
 }
 
 // protocol describes an operation whose requests and answers are JSON-RPC messages, one or an array of them.
@@ -173,7 +224,8 @@ func (d *description) protocol(o *object, op *api.Operation) {
 	pong := object{{"jsonrpc", "2.0"}, {"id", 1}, {"result", object{}}}
 	responses := object{
 		{"200", object{
-			{"description", "An answer to every request, an array for an array. A call that was refused is a result with isError true."},
+			{"description", "An answer to every request, an array for an array. A call that the endpoint refused is a result with isError true and the problem document as its text; " +
+				"so is one over the limit of writes (429), and one whose relay or store fails (502, 503)."},
 			{"headers", d.headerRefs("Cache-Control", "RateLimit-Policy", "RateLimit")},
 			{"content", object{{core.MediaJSON, object{
 				{"schema", oneOrMore(answer)},
@@ -189,6 +241,13 @@ func (d *description) protocol(o *object, op *api.Operation) {
 			responses.set(status, d.problem([]*core.ProblemType{p}))
 			continue
 		}
+		if p == core.InvalidInput {
+			responses.set("404", object{
+				{"description", "Method not found, as a JSON-RPC error, of a request that is of revision " + api.MCPStateless + " by itself."},
+				{"headers", d.headerRefs("Cache-Control")},
+				{"content", failed(jsonrpc.MethodNotFound, "Method not found")},
+			})
+		}
 		code, message := jsonrpc.InvalidRequest, "Invalid request: "+p.Title
 		if p.Status == http.StatusInternalServerError {
 			code, message = jsonrpc.InternalError, "Internal error"
@@ -198,15 +257,6 @@ func (d *description) protocol(o *object, op *api.Operation) {
 		})
 	}
 	o.set("responses", responses)
-}
-
-// operationID is the method and the route as one word, each hyphen replaced by a capital: getBusinessDays.
-func operationID(route *api.Route, method string) string {
-	id := strings.ToLower(method)
-	for word := range strings.SplitSeq(route.ID, "-") {
-		id += strings.ToUpper(word[:1]) + word[1:]
-	}
-	return id
 }
 
 // parameters are those of a query. One is required where the method leaves no other choice.
@@ -242,7 +292,7 @@ func (d *description) parameter(op *api.Operation, f *core.Field, name string, r
 		schema = object{{"type", "string"}, {"pattern", `^[^\x00-\x1F\x7F]+:[0-9]+$`}}
 		example = seatExample(f, name)
 	} else if slices.Contains(f.Aliases, name) {
-		meaning = "The same as " + f.Name + ". Where both are given, they must agree."
+		meaning = sameAs(f)
 	}
 	switch f.Type {
 	case core.List:
@@ -445,19 +495,21 @@ func (d *description) problem(types []*core.ProblemType) object {
 		return ref
 	}
 	p := types[0]
-	headers := []string{"Cache-Control"}
+	headers := []string{"Cache-Control", "Link"}
 	var required []string
 	switch p.Status {
 	case 400:
-		required = []string{"errors", "contract"}
+		headers, required = append(headers, "RateLimit-Policy", "RateLimit"), []string{"errors", "contract"}
 	case 405:
 		headers, required = append(headers, "Allow"), []string{"contract"}
 	case 413, 414, 415:
 		required = []string{"errors"}
 	case 429:
 		headers, required = append(headers, "Retry-After", "RateLimit-Policy", "RateLimit"), []string{"errors"}
+	case 500, 502:
+		headers = append(headers, "RateLimit-Policy", "RateLimit")
 	case 503:
-		headers = append(headers, "Retry-After")
+		headers = append(headers, "Retry-After", "RateLimit-Policy", "RateLimit")
 	}
 	schema := d.schemas.ref(reflect.TypeFor[documents.Problem]())
 	if required != nil {
@@ -503,11 +555,17 @@ func (d *description) problemExample(p *core.ProblemType, faults bool) documents
 var headerTexts = map[string]struct{ what, kind, example string }{
 	"Cache-Control":    {"How long the answer may be kept (RFC 9111).", "string", `"no-store"`},
 	"ETag":             {"Strong entity tag for If-None-Match (RFC 9110); absent where the answer is computed or the URL has a query.", "string", `"\"5f1d9c0e\""`},
-	"Link":             {"Where the descriptions are (RFC 8288, RFC 8631, RFC 9727).", "string", `"</openapi.json>; rel=\"service-desc\""`},
+	"Link":             {"On an answer to GET or HEAD: where the descriptions are, or another form of a page (RFC 8288, RFC 8631, RFC 9727).", "string", `"</openapi.json>; rel=\"service-desc\""`},
 	"Allow":            {"The methods that the path answers (RFC 9110).", "string", `"GET, HEAD, POST, OPTIONS"`},
 	"Retry-After":      {"Seconds to wait before another try (RFC 9110).", "integer", "30"},
-	"RateLimit-Policy": {"The limit of writes, as a structured field list (draft-ietf-httpapi-ratelimit-headers).", "string", ""},
+	"RateLimit-Policy": {"On every answer to a write: the limit of writes, as a structured field list (draft-ietf-httpapi-ratelimit-headers).", "string", ""},
 	"RateLimit":        {"What is left of the limit, where the host knows (draft-ietf-httpapi-ratelimit-headers).", "string", `"\"writes\";r=29;t=60"`},
+	// The CORS protocol (Fetch).
+	"Access-Control-Allow-Origin":   {"Any origin may read the answer.", "string", `"*"`},
+	"Access-Control-Allow-Methods":  {"The methods that any origin may use.", "string", `"GET, HEAD, POST, OPTIONS"`},
+	"Access-Control-Allow-Headers":  {"The header fields that any origin may send.", "string", `"Content-Type, Accept, If-None-Match"`},
+	"Access-Control-Max-Age":        {"For how many seconds a browser may remember this.", "integer", "86400"},
+	"Access-Control-Expose-Headers": {"The header fields of an answer that any origin may read.", "string", ""},
 }
 
 func (d *description) headerRefs(names ...string) object {
@@ -519,6 +577,13 @@ func (d *description) headerRefs(names ...string) object {
 		}
 		if name == "RateLimit-Policy" {
 			text.example = strconv.Quote(fmt.Sprintf(`"writes";q=%d;w=%d`, d.site.Service.Limits.WritesPerMinute, api.Window))
+		}
+		if name == "Access-Control-Expose-Headers" {
+			for _, common := range core.CommonHeaders {
+				if strings.EqualFold(common.Name, name) {
+					text.example = strconv.Quote(common.Value)
+				}
+			}
 		}
 		refs.set(name, object{{"$ref", "#/components/headers/" + name}})
 		d.headers.set(name, object{

@@ -3,8 +3,14 @@ package generator_test
 import (
 	"bytes"
 	"encoding/json"
+	"log/slog"
+	"maps"
+	"net/http"
+	"net/http/httptest"
 	"net/url"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -12,7 +18,13 @@ import (
 	"anteroom/edge/api"
 	"anteroom/edge/bizday"
 	"anteroom/edge/core"
+	"anteroom/edge/documents"
+	"anteroom/edge/edgetest"
 	"anteroom/edge/jsondoc"
+	"anteroom/edge/local"
+	"anteroom/edge/snapshot"
+	"anteroom/generator"
+	"anteroom/generator/site"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
@@ -77,9 +89,6 @@ func TestOpenAPIDescribesEveryRoute(t *testing.T) {
 	if security, ok := member(o.doc, "security").([]any); !ok || len(security) != 0 {
 		t.Errorf("security: %v", security)
 	}
-	if n := len(member(o.doc, "paths").(map[string]any)); n != len(api.Routes) {
-		t.Errorf("%d paths, want %d", n, len(api.Routes))
-	}
 	ids := []string{}
 	for _, route := range api.Routes {
 		for _, method := range route.Methods() {
@@ -110,9 +119,418 @@ func TestOpenAPIDescribesEveryRoute(t *testing.T) {
 			}
 		}
 	}
-	want := []string{"getPresence", "getQuest", "getRoster", "getAup", "getOrg", "postOrg", "getWaitlist", "postWaitlist", "getReceipt", "postReceipt", "postSuggest", "getSignal", "getSelftest", "getBusinessDays", "postBusinessDays", "postMcp", "deleteMcp"}
+	want := []string{
+		"getPresence", "getQuest", "getScoreboard", "getAcceptableUse", "readDraftRules", "fileCharter", "readWaitlistContract", "registerAgent",
+		"readReceiptSpec", "mintReceipt", "sendSuggestion", "readSignal", "runSelftest", "readCalendars", "computeBusinessDays", "callMCP", "endMCPSession",
+	}
 	if !slices.Equal(ids, want) {
 		t.Errorf("operations %q, want %q", ids, want)
+	}
+}
+
+// Every operation is named as in the contracts, once; where several share a method, all of them are named.
+func TestOpenAPIOperationIDs(t *testing.T) {
+	o := readOpenAPI(t, document(t, generate(t, shippedContent), "/openapi.json"))
+	ids, named := map[string]string{}, map[string]bool{}
+	for path, item := range member(o.doc, "paths").(map[string]any) {
+		for method, op := range item.(map[string]any) {
+			id, ok := member(op, "operationId").(string)
+			if !ok {
+				continue // the summary
+			}
+			if ids[id] != "" {
+				t.Errorf("%s is both %s and %s %s", id, ids[id], method, path)
+			}
+			ids[id], named[id] = method+" "+path, true
+			shared, _ := member(op, "x-operations").([]any)
+			for _, other := range shared {
+				named[other.(string)] = true
+			}
+		}
+	}
+	for _, route := range api.Routes {
+		for _, method := range route.Methods() {
+			var want []string
+			bare := ""
+			for _, op := range route.Operations {
+				if !slices.Contains(op.Methods, method) {
+					continue
+				}
+				if want, bare = append(want, op.ID), op.ID; !named[op.ID] {
+					t.Errorf("%s is not named", op.ID)
+				}
+			}
+			op := member(o.doc, "paths", route.Path, strings.ToLower(method))
+			if id := member(op, "operationId"); id != bare {
+				t.Errorf("%s %s is %v, and a bare request gets %s", method, route.Path, id, bare)
+			}
+			var shared []string
+			listed, _ := member(op, "x-operations").([]any)
+			for _, id := range listed {
+				shared = append(shared, id.(string))
+			}
+			if slices.Sort(want); len(want) == 1 {
+				want = nil
+			}
+			if !slices.Equal(slices.Sorted(slices.Values(shared)), want) {
+				t.Errorf("%s %s: x-operations %q, want %q", method, route.Path, shared, want)
+			}
+		}
+		if id := member(o.doc, "paths", route.Path, "options", "operationId"); id == nil {
+			t.Errorf("OPTIONS %s has no identifier", route.Path)
+		}
+	}
+}
+
+// described is what the description says about an answer; nil where it says nothing. A HEAD is answered as a GET is, and a
+// method that a path does not have as its 405 says.
+func (o *openapi) described(path, method string, status int) any {
+	if method == "HEAD" {
+		method = "GET"
+	}
+	item, _ := member(o.doc, "paths", path).(map[string]any)
+	op := item[strings.ToLower(method)]
+	if op == nil && status == http.StatusMethodNotAllowed {
+		for _, other := range item {
+			if member(other, "responses", "405") != nil {
+				op = other
+			}
+		}
+	}
+	response := member(op, "responses", strconv.Itoa(status))
+	if ref, ok := member(response, "$ref").(string); ok {
+		response = member(o.doc, strings.Split(strings.TrimPrefix(ref, "#/"), "/")...)
+	}
+	return response
+}
+
+// checkDescribed checks that an answer is one that the description has: its status, its media type, and those of its
+// header fields that an agent reads.
+func (o *openapi) checkDescribed(t *testing.T, path, method string, status int, header http.Header) {
+	t.Helper()
+	response := o.described(path, method, status)
+	if response == nil {
+		t.Errorf("%s %s answers %d, which is not described", method, path, status)
+		return
+	}
+	content, _ := member(response, "content").(map[string]any)
+	if mediaType, _, _ := strings.Cut(header.Get("Content-Type"), ";"); mediaType != "" && content[mediaType] == nil {
+		t.Errorf("%s %s: the answer %d is of type %s, which is not described", method, path, status, mediaType)
+	}
+	headers, _ := member(response, "headers").(map[string]any)
+	for _, name := range []string{
+		"Allow", "Cache-Control", "ETag", "Link", "RateLimit", "RateLimit-Policy", "Retry-After",
+		"Access-Control-Allow-Headers", "Access-Control-Allow-Methods", "Access-Control-Max-Age",
+	} {
+		if header.Get(name) != "" && headers[name] == nil {
+			t.Errorf("%s %s: the answer %d has the header field %s, which is not described", method, path, status, name)
+		}
+	}
+}
+
+// Whatever a host answers in the transcripts, at a path of the route table, is described.
+func TestOpenAPIDescribesTranscripts(t *testing.T) {
+	o := readOpenAPI(t, document(t, generate(t, shippedContent), "/openapi.json"))
+	seen := 0
+	edgetest.RunTranscripts(t, func(t *testing.T, s *snapshot.Snapshot) string {
+		host, err := local.Open(local.Config{Data: t.TempDir(), Key: edgetest.Key, Snapshot: s, Log: slog.New(slog.DiscardHandler)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			answer := httptest.NewRecorder()
+			host.ServeHTTP(answer, r)
+			if r.Host != s.ApexHost && slices.ContainsFunc(api.Routes, func(route *api.Route) bool { return route.Path == r.URL.Path }) {
+				seen++
+				o.checkDescribed(t, r.URL.Path, r.Method, answer.Code, answer.Header())
+			}
+			maps.Copy(w.Header(), answer.Header())
+			w.WriteHeader(answer.Code)
+			w.Write(answer.Body.Bytes())
+		}))
+		t.Cleanup(func() {
+			server.Close()
+			if err := host.Close(); err != nil {
+				t.Error(err)
+			}
+		})
+		return server.URL
+	})
+	if seen < 150 {
+		t.Errorf("only %d answers", seen)
+	}
+}
+
+// Every published document is described, and is as its schema says, without a member besides. What a server answers for it
+// is described too.
+func TestOpenAPIDescribesEveryDocument(t *testing.T) {
+	output := generate(t, overlay(t, map[string]func(string) string{
+		"jobs.yaml": func(string) string {
+			return `as_of: 2026-11-20
+jobs:
+  - {id: a-b, title: One, description: One, status: open, posted: 2026-11-01, expires: 2027-01-01, tags: [data], poster: p, url: "https://example.org/"}
+  - {id: c-d, title: Done, description: Two, status: completed, posted: 2026-11-01, completed_on: 2026-11-10, tags: [], poster: p, reward_credit_units: 5}
+`
+		},
+		"auditors.yaml": func(string) string {
+			entry := func(agent, digit, verified string) string {
+				return "  - {agent_name: " + agent + ", registration_sha256: " + strings.Repeat(digit, 63) + "a, scope: All., claimed_at: 2026-11-01T00:00:00Z, " +
+					`report_url: "https://example.org/", report_sha256: ` + strings.Repeat(digit, 63) + "b, verified_by_hand_on: " + verified + "}\n"
+			}
+			return "as_of: 2026-11-20\nledger:\n" + entry("a", "1", "2026-11-20") + entry("b", "2", "null")
+		},
+	}))
+	o := readOpenAPI(t, document(t, output, "/openapi.json"))
+	var docs []local.Document
+	for _, d := range output.Documents {
+		docs = append(docs, local.Document{Path: d.Path, Bytes: d.Bytes})
+	}
+	static, err := local.NewStatic(docs)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ask := func(method, path, etag string) *httptest.ResponseRecorder {
+		r := httptest.NewRequest(method, path, nil)
+		r.Header.Set("If-None-Match", etag)
+		answer := httptest.NewRecorder()
+		static.ServeHTTP(answer, r)
+		return answer
+	}
+	template := regexp.MustCompile(`^/scoreboard/.*\.json$`)
+	described := map[string]bool{}
+	for path := range member(o.doc, "paths").(map[string]any) {
+		described[path] = strings.HasPrefix(path, "/api/")
+	}
+	for _, d := range append(output.Documents, generator.Document{Path: "/", MediaType: "text/html"}) {
+		if d.MediaType == "" {
+			continue
+		}
+		path := template.ReplaceAllString(d.Path, "/scoreboard/{as_of}.json")
+		described[path] = true
+		got := ask("GET", d.Path, "")
+		o.checkDescribed(t, path, "GET", got.Code, got.Header())
+		unchanged := ask("GET", d.Path, got.Header().Get("ETag"))
+		o.checkDescribed(t, path, "GET", unchanged.Code, unchanged.Header())
+		refused := ask("POST", d.Path, "")
+		refused.Header().Del("Content-Type") // whatever a CDN says to people
+		o.checkDescribed(t, path, "POST", refused.Code, refused.Header())
+		if got.Code != 200 || unchanged.Code != 304 || refused.Code != 405 {
+			t.Errorf("%s: %d, %d where it is known, %d for a POST", d.Path, got.Code, unchanged.Code, refused.Code)
+		}
+		if mediaType, _, _ := strings.Cut(d.MediaType, ";"); strings.HasSuffix(mediaType, "json") {
+			s := o.schema(t, "paths", path, "get", "responses", "200", "content", mediaType, "schema")
+			doc := value(t, string(d.Bytes))
+			if err := s.Validate(doc); err != nil {
+				t.Errorf("%s: %v", d.Path, err)
+			}
+			if err := s.Validate(map[string]any{}); err == nil {
+				t.Errorf("the schema of %s takes anything", d.Path)
+			}
+			if known := properties(s); d.Path != "/openapi.json" && d.Path != "/server.json" {
+				for name := range doc.(map[string]any) {
+					if !known[name] {
+						t.Errorf("%s holds %s, which no schema names", d.Path, name)
+					}
+				}
+				for _, name := range s.Required {
+					if !known[name] {
+						t.Errorf("%s lacks %s", d.Path, name)
+					}
+				}
+			}
+		}
+	}
+	for path, there := range described {
+		if !there {
+			t.Errorf("%s is described, and not published", path)
+		}
+	}
+	missing := ask("GET", "/scoreboard/2001-01-01.json", "")
+	missing.Header().Del("Content-Type")
+	missing.Header().Del("ETag")
+	o.checkDescribed(t, "/scoreboard/{as_of}.json", "GET", missing.Code, missing.Header())
+	list := o.schema(t, "paths", "/jobs.json", "get", "responses", "200", "content", "application/json", "schema")
+	good := string(document(t, output, "/jobs.json"))
+	for _, bad := range [][2]string{
+		{`"id":"a-b"`, `"id":"A"`},
+		{`"title":"One"`, `"title":1`},
+		{`"posted":"2026-11-01"`, `"posted":"2026-11-31"`},
+		{`"tags":["data"]`, `"tags":["a b"]`},
+		{`"status":"open"`, `"status":"ajar"`},
+		{`"reward_credit_units":5`, `"reward_credit_units":-1`},
+		{`"poster":"p"`, `"post":"p"`},
+		{`"poster":"p"`, `"poster":"` + strings.Repeat("p", 81) + `"`},
+		{`"open":1`, `"open":"1"`},
+		{`"as_of"`, `"asof"`},
+	} {
+		text := strings.ReplaceAll(good, bad[0], bad[1])
+		if text == good {
+			t.Fatalf("jobs.json holds no %s", bad[0])
+		}
+		if err := list.Validate(value(t, text)); err == nil {
+			t.Errorf("the schema of jobs.json takes %s", bad[1])
+		}
+	}
+}
+
+// The 405 of a GET of the MCP endpoint, and what OPTIONS answers.
+func TestOpenAPIRefusalAndOptions(t *testing.T) {
+	output := generate(t, shippedContent)
+	o := readOpenAPI(t, document(t, output, "/openapi.json"))
+	host := &edgetest.Host{Edge: edgetest.Load(t, output.Snapshot)}
+	ask := func(method, path string) *core.Response {
+		return host.Do(method, path, "", "host", output.Snapshot.CanonicalHost)
+	}
+	refused := ask("GET", api.MCPPath)
+	s := o.schema(t, "paths", api.MCPPath, "get", "responses", "405", "content", "application/problem+json", "schema")
+	body := value(t, string(refused.Body))
+	if err := s.Validate(body); err != nil || refused.Status != 405 {
+		t.Errorf("%d: %v", refused.Status, err)
+	}
+	known := properties(s)
+	for name := range body.(map[string]any) {
+		if !known[name] {
+			t.Errorf("the 405 holds %s, which no schema names", name)
+		}
+	}
+	for _, name := range []string{"install", "tools", "endpoint", "protocol_versions", "contract", "notice"} {
+		without := maps.Clone(body.(map[string]any))
+		if delete(without, name); s.Validate(without) == nil {
+			t.Errorf("the schema of the 405 does without %s", name)
+		}
+	}
+	for name, install := range member(body, "install").(map[string]any) {
+		client := o.schema(t, "components", "schemas", "MCPClient")
+		for given := range install.(map[string]any) {
+			if client.Properties[given] == nil {
+				t.Errorf("the block of %s holds %s, which no schema names", name, given)
+			}
+		}
+	}
+	for _, route := range api.Routes {
+		answer := ask("OPTIONS", route.Path)
+		response := o.described(route.Path, "OPTIONS", answer.Status)
+		if answer.Status != 204 || response == nil || member(response, "content") != nil {
+			t.Errorf("OPTIONS %s answers %d, described as %v", route.Path, answer.Status, response)
+			continue
+		}
+		headers := member(response, "headers").(map[string]any)
+		for _, h := range answer.Header {
+			named := func(name string) bool { return strings.EqualFold(name, h.Name) }
+			if h.Name != "x-content-type-options" && h.Name != "referrer-policy" && !slices.ContainsFunc(slices.Collect(maps.Keys(headers)), named) {
+				t.Errorf("OPTIONS %s answers %s, which is not described", route.Path, h.Name)
+			}
+		}
+		if len(headers) != 6 {
+			t.Errorf("OPTIONS %s: %d header fields are described", route.Path, len(headers))
+		}
+	}
+}
+
+// Every field for an address says, under each of its names, that supplying one needs its owner's consent.
+func TestConsent(t *testing.T) {
+	output := generate(t, shippedContent)
+	o := readOpenAPI(t, document(t, output, "/openapi.json"))
+	found := map[string]int{}
+	check := func(where string, v any) {
+		if text, _ := member(v, "description").(string); !strings.Contains(text, "supplying one needs the owner's consent") {
+			t.Errorf("%s is described as %q", where, text)
+		}
+	}
+	var walk func(where string, v any)
+	walk = func(where string, v any) {
+		switch v := v.(type) {
+		case map[string]any:
+			if v["in"] == "query" && member(v["schema"], "format") == "email" {
+				found["parameter"]++
+				check(where, v)
+			}
+			properties, _ := v["properties"].(map[string]any)
+			for name, property := range properties {
+				if member(property, "format") == "email" {
+					found[name]++
+					check(where+" "+name, property)
+				}
+			}
+			for name, inner := range v {
+				walk(where+" "+name, inner)
+			}
+		case []any:
+			for _, inner := range v {
+				walk(where, inner)
+			}
+		}
+	}
+	walk("", o.doc)
+	for _, tool := range toolsOf(t, output) {
+		walk(tool.Name, value(t, string(tool.InputSchema)))
+	}
+	for _, name := range []string{"owner_email", "contact", "email", "parameter"} {
+		if found[name] == 0 {
+			t.Errorf("no %s found", name)
+		}
+	}
+
+	s, err := site.Load(overlay(t, map[string]func(string) string{"endpoints.yaml": replace("supplying one needs the owner's consent", "give one")}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	const want = "sendSuggestion.fields.contact does not say"
+	if _, err := generator.Generate(s, api.Routes); err == nil || strings.Count(err.Error(), "consent") < 4 || !strings.Contains(err.Error(), want) {
+		t.Errorf("words without consent: %v", err)
+	}
+}
+
+// openapi.json has one media type on the wire, in every Link, in the catalog and in the manifest.
+func TestOpenAPIMediaType(t *testing.T) {
+	o := generate(t, shippedContent)
+	types := map[string]string{}
+	for _, d := range o.Documents {
+		if d.Path == "/openapi.json" {
+			types["the wire"] = d.MediaType
+		}
+	}
+	_, rule, _ := strings.Cut(string(document(t, o, "/_headers")), "\n/openapi.json\n  Content-Type: ")
+	types["the rule of the CDN"], _, _ = strings.Cut(rule, "\n")
+	link := regexp.MustCompile(`<[^>]*/openapi\.json>; rel="service-desc"; type="([^"]*)"`)
+	if m := link.FindSubmatch(document(t, o, "/_headers")); m != nil {
+		types["the Link of the front page"] = string(m[1])
+	}
+	host := &edgetest.Host{Edge: edgetest.Load(t, o.Snapshot)}
+	for _, h := range host.Do("GET", "/api/quest", "", "host", o.Snapshot.CanonicalHost).Header {
+		if m := link.FindStringSubmatch(h.Value); m != nil && h.Name == "link" {
+			types["the Link of the API"] = m[1]
+		}
+	}
+	var catalog struct {
+		Linkset []struct {
+			Desc []struct{ Href, Type string } `json:"service-desc"`
+		}
+	}
+	if err := json.Unmarshal(document(t, o, "/.well-known/api-catalog"), &catalog); err != nil {
+		t.Fatal(err)
+	}
+	for _, context := range catalog.Linkset {
+		for _, target := range context.Desc {
+			types["the catalog"] = target.Type
+		}
+	}
+	var manifest documents.Manifest
+	if err := json.Unmarshal(document(t, o, "/manifest.json"), &manifest); err != nil {
+		t.Fatal(err)
+	}
+	for _, d := range manifest.Documents {
+		if d.Path == "/openapi.json" {
+			types["the manifest"] = d.MediaType
+		}
+	}
+	for where, mediaType := range types {
+		if mediaType != "application/json" {
+			t.Errorf("%s says %s", where, mediaType)
+		}
+	}
+	if len(types) != 6 {
+		t.Errorf("found in %d places: %v", len(types), types)
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"anteroom/edge/core"
 	"anteroom/edge/documents"
+	"anteroom/generator/site"
 )
 
 // schemas makes JSON Schemas (2020-12) of Go types and of input fields. Named structs become
@@ -56,6 +57,8 @@ func (s *schemas) of(t reflect.Type) object {
 		return object{{"type", "integer"}}
 	case reflect.Pointer:
 		return s.of(t.Elem())
+	case reflect.Map:
+		return object{{"type", "object"}, {"additionalProperties", s.of(t.Elem())}}
 	case reflect.Slice:
 		return object{{"type", "array"}, {"items", s.of(t.Elem())}}
 	case reflect.Struct:
@@ -200,7 +203,7 @@ func inputObject(fields []core.Field, meaning func(name string) string, prefix s
 		properties.set(f.Name, inputSchema(f, meaning, prefix))
 		for _, alias := range f.Aliases {
 			schema := inputSchema(f, meaning, prefix)
-			schema.set("description", "The same as "+f.Name+". Where both are given, they must agree.")
+			schema.set("description", sameAs(f))
 			properties.set(alias, schema)
 		}
 		switch {
@@ -219,6 +222,15 @@ func inputObject(fields []core.Field, meaning func(name string) string, prefix s
 		schema.set("allOf", either)
 	}
 	return schema
+}
+
+// sameAs says what an alias of a field is. That of an address says what the words of the field itself must say too.
+func sameAs(f *core.Field) string {
+	text := "The same as " + f.Name + ". Where both are given, they must agree"
+	if f.Type == core.Email {
+		text += "; " + site.Consent
+	}
+	return text + "."
 }
 
 // oneRequired demands at least one of some properties.

@@ -35,14 +35,13 @@ func verification(s *site.Scoreboard) documents.Verification {
 	return d
 }
 
-// list publishes a list that grows: its groups in the order given, and how many there are of
-// each. It is written once, from texts that are JSON already.
-func (g *generation) list(path string, l *site.List, groups ...string) {
+// list publishes a list that grows: its groups, and how many there are of each. It is written once, from texts that are JSON already.
+func (g *generation) list(path string, l *site.List) {
 	const rest = 4 << 10 // for the other members
 	w := jsondoc.Writer{Buf: make([]byte, 0, l.Size()+rest)}
 	w.Open('{')
 	w.Str("as_of", l.AsOf)
-	for _, group := range groups {
+	for _, group := range l.Groups() {
 		w.Name(group)
 		w.Buf = l.AppendJSON(w.Buf, group)
 	}

@@ -19,7 +19,8 @@ const (
 		"for dates after it. Early closes are not in it. Check what matters against the authority of the calendar."
 )
 
-const maxSkipped = 50 // holidays that an answer names as skipped
+// MaxSkipped is how many holidays an answer names as skipped.
+const MaxSkipped = 50
 
 // Room for an answer of holidays, in bytes: for each of them, and for all else.
 const closingRoom, answerRoom = 85, 1536
@@ -296,7 +297,7 @@ func (q *query) write(w *jsondoc.Writer, in *core.Input) {
 		}
 	}
 	w.StrOrNull("convention", q.convention)
-	skipped := maxSkipped
+	skipped := MaxSkipped
 	if q.op.name == "holidays" {
 		closings := 0
 		q.each(q.from, q.to, func(closing) bool { closings++; return true })

@@ -96,13 +96,13 @@ func WriteCapped(w *jsondoc.Writer, name string, entries []string) {
 	w.Name(name)
 	w.Open('[')
 	for i, e := range entries {
-		if i == maxEntries {
+		if i == MaxEntries {
 			break
 		}
 		w.Item(e)
 	}
 	w.Close(']')
-	if len(entries) > maxEntries {
+	if len(entries) > MaxEntries {
 		w.Int(name+"_total", int64(len(entries)))
 	}
 }

@@ -2,8 +2,8 @@ package core
 
 // Bounds of an e-mail address, in bytes (RFC 5321, 4.5.3.1).
 const (
-	maxAddress   = 254
-	maxLocalPart = 64
+	MaxAddress   = 254
+	MaxLocalPart = 64
 	maxLabel     = 63
 )
 
@@ -18,7 +18,7 @@ func ValidEmail(s string) bool {
 			break
 		}
 	}
-	if len(s) > maxAddress || at < 1 || at > maxLocalPart {
+	if len(s) > MaxAddress || at < 1 || at > MaxLocalPart {
 		return false
 	}
 	for i := range at {

@@ -11,8 +11,8 @@ import (
 )
 
 const (
-	maxEcho    = 64 // code points of a caller's name or value that an answer repeats
-	maxEntries = 50 // entries of a list that repeats what a caller sent
+	MaxEcho    = 64 // code points of a caller's name or value that an answer repeats
+	MaxEntries = 50 // entries of a list that repeats what a caller sent
 )
 
 // Fault is one thing wrong with an input.
@@ -31,7 +31,7 @@ type Faults struct {
 // Add adds a fault.
 func (f *Faults) Add(field, code, detail string) {
 	f.Total++
-	if len(f.List) < maxEntries {
+	if len(f.List) < MaxEntries {
 		f.List = append(f.List, Fault{Cut(field), code, detail})
 	}
 }
@@ -57,7 +57,7 @@ func (f *Faults) Write(w *jsondoc.Writer) {
 func Cut(s string) string {
 	n := 0
 	for i := range s {
-		if n == maxEcho {
+		if n == MaxEcho {
 			return s[:i]
 		}
 		n++

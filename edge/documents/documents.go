@@ -372,9 +372,12 @@ type Verification struct {
 type Manifest struct {
 	Documents []ManifestDocument `json:"documents" doc:"Every published document but this one."`
 	Endpoints []ManifestEndpoint `json:"endpoints" doc:"Every live endpoint."`
-	Limits    Limits             `json:"limits" doc:"Limits of requests."`
-	Versions  Versions           `json:"versions" doc:"Versions of what the service publishes."`
-	MCP       ManifestMCP        `json:"mcp" doc:"The MCP server."`
+	Limits    Limits             `json:"limits" doc:"Every limit: of fields, of requests, and of what there is."`
+	// ReceiptKey is null where the content publishes none.
+	ReceiptKey *string     `json:"receipt_key" doc:"The raw 32-byte Ed25519 public key, in base64, that receipts are signed with; null while there is none."`
+	Versions   Versions    `json:"versions" doc:"Versions of what the service publishes."`
+	MCP        ManifestMCP `json:"mcp" doc:"The MCP server."`
+	Content    string      `json:"content_version" pattern:"^[0-9a-f]{12}$" doc:"Version of the content that all of this was made of."`
 }
 
 // ManifestDocument is one published document.
@@ -394,7 +397,7 @@ type ManifestEndpoint struct {
 	What    string   `json:"what" doc:"What it is for."`
 }
 
-// Limits are the limits of requests.
+// Limits are the limits of requests, and of what there is.
 type Limits struct {
 	BodyBytes       int `json:"body_bytes" doc:"Longest request body, in bytes."`
 	QueryBytes      int `json:"query_bytes" doc:"Longest query, in bytes."`
@@ -403,6 +406,36 @@ type Limits struct {
 	WritesPerMinute int `json:"writes_per_minute" doc:"Most writes in a minute for one client address; 0 is without limit."`
 	BatchMessages   int `json:"mcp_batch_messages" doc:"Most messages in one MCP batch."`
 	BatchWrites     int `json:"mcp_batch_writes" doc:"Most calls that write in one MCP batch."`
+	WriteWindow     int `json:"write_window_seconds" doc:"The time that writes are counted in, in seconds."`
+	EmailBytes      int `json:"email_bytes" doc:"Longest e-mail address, in bytes."`
+	EmailLocalBytes int `json:"email_local_part_bytes" doc:"Longest part of an e-mail address before its @, in bytes."`
+
+	EchoedCodePoints int `json:"echoed_code_points" doc:"Longest name or value of a caller that an answer repeats, in code points; it is cut there."`
+	EchoedEntries    int `json:"echoed_entries" doc:"Most entries of errors, problems and ignored_fields in an answer."`
+	SkippedHolidays  int `json:"holidays_skipped" doc:"Most entries of holidays_skipped in an answer."`
+
+	SignalFiredPause  int `json:"signal_pause_after_fired_seconds" doc:"For how long the search-index signal is not sent again after a firing that was accepted."`
+	SignalFailedPause int `json:"signal_pause_after_failed_seconds" doc:"For how long it is not sent again after one that failed."`
+	SignalShare       int `json:"signal_check_shared_seconds" doc:"For how long a check of the key file is shared."`
+	SelftestShare     int `json:"selftest_shared_seconds" doc:"For how long a result of the self-test is shared."`
+
+	OrgCap         int `json:"org_cap" doc:"Most credit units that the allocations of a roster may add up to."`
+	FoundingAgents int `json:"founding_agent_slots" doc:"Founding agent seats in all."`
+	FoundingOrgs   int `json:"founding_org_slots" doc:"Founding org seats in all."`
+
+	Fields []FieldLimits `json:"fields" doc:"The limits of every input field that has one, by operation."`
+}
+
+// FieldLimits are the limits of one input field of one operation.
+type FieldLimits struct {
+	Operation string `json:"operation" doc:"Identifier of the operation."`
+	Field     string `json:"field" doc:"Name of the field; of a member of an array's elements in the form roster[].allocation."`
+	MinLength int    `json:"min_length,omitzero" doc:"Least length, in code points."`
+	MaxLength int    `json:"max_length,omitzero" doc:"Greatest length, in code points."`
+	Minimum   int    `json:"minimum,omitzero" doc:"Least value."`
+	Maximum   int    `json:"maximum,omitzero" doc:"Greatest value."`
+	MinItems  int    `json:"min_items,omitzero" doc:"Least number of items."`
+	MaxItems  int    `json:"max_items,omitzero" doc:"Greatest number of items."`
 }
 
 // ManifestMCP says where the MCP server is.
@@ -453,6 +486,42 @@ type MCPError struct {
 	Code    int    `json:"code" doc:"-32700 parse error, -32600 invalid request, -32601 unknown method, -32602 invalid params, -32603 internal error."`
 	Message string `json:"message" doc:"What is wrong, in words."`
 	Data    JSON   `json:"data,omitempty" doc:"errors: every fault that was found, where there is more to say."`
+}
+
+// MCPInstall is what the 405 of a GET of the MCP endpoint says besides.
+type MCPInstall struct {
+	Endpoint         string               `json:"endpoint" format:"uri" doc:"Address of the endpoint on the canonical host."`
+	Transport        string               `json:"transport" enum:"streamable-http" doc:"How to speak to it."`
+	ProtocolVersions []string             `json:"protocol_versions" doc:"Revisions of the protocol that are supported after a handshake, the newest first."`
+	Stateless        []string             `json:"stateless_versions" doc:"Revisions that are supported without a handshake: each request names its own."`
+	Install          map[string]MCPClient `json:"install" doc:"A block for each common client, ready to use, by the client's identifier."`
+	Tools            []MCPTool            `json:"tools" doc:"The tools, without their schemas."`
+}
+
+// MCPClient says how to add the MCP server to one client.
+type MCPClient struct {
+	Client  string `json:"client" doc:"Name of the client."`
+	How     string `json:"how" doc:"What to do with the block."`
+	Command string `json:"command,omitempty" doc:"A command to run."`
+	Config  JSON   `json:"config,omitempty" doc:"What to put into a JSON file."`
+	TOML    string `json:"toml,omitempty" doc:"What to put into a TOML file."`
+}
+
+// MCPTool is one tool of the MCP server, as tools/list has it but for the schemas.
+type MCPTool struct {
+	Name        string   `json:"name" doc:"Its name."`
+	Title       string   `json:"title" doc:"Its title."`
+	Description string   `json:"description" doc:"What it does."`
+	Annotations MCPHints `json:"annotations" doc:"Its hints."`
+}
+
+// MCPHints are the hints of a tool.
+type MCPHints struct {
+	Title       string `json:"title" doc:"Its title."`
+	ReadOnly    bool   `json:"readOnlyHint" doc:"Whether it only reads."`
+	Destructive bool   `json:"destructiveHint" doc:"Whether it may destroy something."`
+	Idempotent  bool   `json:"idempotentHint" doc:"Whether doing it twice is like doing it once."`
+	OpenWorld   bool   `json:"openWorldHint" doc:"Whether it deals with the world outside."`
 }
 
 // Fault is one thing that is wrong with a request.

@@ -5,10 +5,12 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path"
 	"path/filepath"
 	"slices"
+	"sync"
 	"syscall"
 )
 
@@ -19,8 +21,8 @@ const writeSize = 1 << 20
 // about removing the old tree comes after the change. A folder that was touched since Prepare
 // is compared anew, and Entries then says what was done. Two runs on one folder wait for each other.
 func (p *Plan) Apply() error {
-	if len(p.Changes()) == 0 {
-		return nil
+	if _, err := os.Lstat(p.sibling("old")); err != nil && len(p.Changes()) == 0 {
+		return nil // there is nothing to do, and nothing to clean up
 	}
 	if err := p.apply(); err != nil {
 		return fmt.Errorf("publish to %s: %w", p.dir, err)
@@ -47,9 +49,9 @@ func (p *Plan) apply() (err error) {
 			if err := p.compare(); err != nil {
 				return err
 			}
-			if len(p.Changes()) == 0 {
-				return nil
-			}
+		}
+		if len(p.Changes()) == 0 {
+			return nil
 		}
 		if err := p.build(p.sibling("next")); err != nil {
 			return errors.Join(err, os.RemoveAll(p.sibling("next")))
@@ -76,21 +78,25 @@ func (p *Plan) touched() (bool, error) {
 		return true, err
 	}
 	for name, was := range p.old {
-		if is, ok := now[name]; !ok || is.mode != was.mode || is.size != was.size || !is.time.Equal(was.time) {
+		if is, ok := now[name]; !ok || !was.is(is) {
 			return true, nil
 		}
 	}
 	return false, nil
 }
 
-// cleanUp puts back a tree that a killed run left aside, and removes what else it left.
+// cleanUp puts back a tree that a killed run left aside, or what nobody has generated of it, and removes what else it left.
 func (p *Plan) cleanUp() error {
 	if _, err := os.Lstat(p.dir); errors.Is(err, fs.ErrNotExist) {
-		if err := os.Rename(p.sibling("old"), p.dir); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		err := p.do("put the old tree back", func() error { return os.Rename(p.sibling("old"), p.dir) })
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
 	}
-	if err := errors.Join(os.RemoveAll(p.sibling("old")), os.RemoveAll(p.sibling("next"))); err != nil {
+	if err := p.retire(p.sibling("old"), nil); err != nil {
+		return fmt.Errorf("remove the old tree that a killed run left: %w", err)
+	}
+	if err := os.RemoveAll(p.sibling("next")); err != nil {
 		return fmt.Errorf("remove what a killed run left (remove it by hand): %w", err)
 	}
 	return nil
@@ -99,7 +105,13 @@ func (p *Plan) cleanUp() error {
 // build makes the whole new tree in next, durable before it returns.
 func (p *Plan) build(next string) error {
 	docs := map[string][]byte{}
-	var total, written int64
+	var total, done int64
+	progress := func(n int) {
+		done += int64(n)
+		if p.Progress != nil {
+			p.Progress(done, total)
+		}
+	}
 	for _, doc := range p.docs {
 		docs[doc.Path] = doc.Bytes
 	}
@@ -118,57 +130,53 @@ func (p *Plan) build(next string) error {
 		}
 	}
 	p.keepEmpty(dirs)
-	sorted := make([]string, 0, len(dirs))
-	for dir := range dirs {
-		sorted = append(sorted, dir)
-	}
-	slices.Sort(sorted) // parents first
+	sorted := slices.Sorted(maps.Keys(dirs)) // parents first
 
 	for _, dir := range sorted {
-		if err := p.do("make "+dir, func() error { return os.Mkdir(filepath.Join(next, dir), 0o777) }); err != nil {
+		err := p.do("make "+dir, func() error { return os.Mkdir(filepath.Join(next, dir), 0o777) })
+		if err != nil {
 			return err
 		}
 	}
 	// What is written is synced at once, beside what is written next: a disk takes many syncs in one go.
-	syncs, synced := 0, make(chan error, len(files)+len(sorted))
-	sync := func(name string) {
-		syncs++
-		go func() { synced <- syncFile(name) }()
+	var syncs sync.WaitGroup
+	var mutex sync.Mutex
+	var failed []error
+	written := func(name string) {
+		syncs.Go(func() {
+			err := p.sync(name)
+			mutex.Lock()
+			defer mutex.Unlock()
+			failed = append(failed, err)
+		})
 	}
 	for _, e := range files {
 		to := filepath.Join(next, e.Path)
 		if e.Status == Same || e.Status == Kept {
-			if err := p.do("link "+e.Path, func() error { return link(filepath.Join(p.dir, e.Path), to) }); err != nil {
+			err := p.do("link "+e.Path, func() error { return link(filepath.Join(p.dir, e.Path), to) })
+			if err != nil {
 				return err
 			}
 			continue
 		}
-		if err := p.do("write "+e.Path, func() error {
-			return p.write(to, docs[e.Path], func(n int) {
-				written += int64(n)
-				if p.Progress != nil {
-					p.Progress(written, total)
-				}
-			})
-		}); err != nil {
+		err := p.do("write "+e.Path, func() error { return p.write(to, docs[e.Path], progress) })
+		if err != nil {
 			return err
 		}
-		sync(to)
+		written(to)
 	}
 	for _, dir := range sorted {
 		if was, existed := p.old[dir]; existed {
-			if err := os.Chmod(filepath.Join(next, dir), was.mode); err != nil {
+			err := p.do("set the mode of "+dir, func() error { return os.Chmod(filepath.Join(next, dir), was.mode) })
+			if err != nil {
 				return err
 			}
 		}
-		sync(filepath.Join(next, dir))
+		written(filepath.Join(next, dir))
 	}
 	return p.do("sync the new tree", func() error {
-		var errs []error
-		for range syncs {
-			errs = append(errs, <-synced)
-		}
-		return errors.Join(errs...)
+		syncs.Wait()
+		return errors.Join(failed...)
 	})
 }
 
@@ -203,7 +211,8 @@ func (p *Plan) write(name string, data []byte, progress func(int)) error {
 	defer f.Close()
 	for len(data) > 0 {
 		n := min(len(data), writeSize)
-		if err := p.do("write a part of "+name, func() error { _, err := f.Write(data[:n]); return err }); err != nil {
+		err := p.do("write a part of "+name, func() error { _, err := f.Write(data[:n]); return err })
+		if err != nil {
 			return err
 		}
 		data = data[n:]
@@ -216,30 +225,47 @@ func (p *Plan) write(name string, data []byte, progress func(int)) error {
 // swap puts the next tree in the place of dir, and removes the old one.
 func (p *Plan) swap() error {
 	next, aside := p.sibling("next"), p.sibling("old")
-	swap := func() error { return p.exchange(next, p.dir) }
-	if p.old == nil {
-		swap = func() error { return os.Rename(next, p.dir) }
-	}
-	err := p.do("swap", swap)
-	if errors.Is(err, errors.ErrUnsupported) {
-		if err = p.do("first rename", func() error { return os.Rename(p.dir, aside) }); err == nil {
-			if err = p.do("second rename", func() error { return os.Rename(next, p.dir) }); err != nil {
-				err = errors.Join(err, os.Rename(aside, p.dir))
-			}
-		}
-	}
-	if err != nil {
+	if err := p.replace(next, aside); err != nil {
 		if errors.Is(err, syscall.EBUSY) {
 			err = fmt.Errorf("%w (a mount point cannot be replaced: name a folder inside it)", err)
 		}
 		return errors.Join(err, os.RemoveAll(next))
 	}
-	if err := p.do("sync the parent", func() error { return syncFile(filepath.Dir(p.dir)) }); err != nil {
+	err := p.do("sync the parent", func() error { return p.sync(filepath.Dir(p.dir)) })
+	if err != nil {
 		return err
 	}
-	// After an exchange the old tree is called next.
-	if err := p.do("remove the old tree", func() error { return errors.Join(os.RemoveAll(next), os.RemoveAll(aside)) }); err != nil {
-		return fmt.Errorf("the new tree is in place, but the old one cannot be removed (remove it by hand): %w", err)
+	err = p.do("remove the old tree", func() error { return p.retire(aside, p.old) })
+	if err != nil {
+		return fmt.Errorf("the new tree is in place, but the old one cannot be removed: %w", err)
+	}
+	return nil
+}
+
+// replace calls the next tree dir, and what was there aside. Where it fails nothing has changed.
+func (p *Plan) replace(next, aside string) error {
+	if p.old == nil {
+		return p.do("swap", func() error { return os.Rename(next, p.dir) })
+	}
+	// The tree that aside names is whole from now on, be it the new one or the old one.
+	err := p.do("call the new tree old", func() error { return os.Rename(next, aside) })
+	if err != nil {
+		return err
+	}
+	err = p.do("swap", func() error { return p.exchange(aside, p.dir) })
+	if err == nil {
+		return nil
+	}
+	if back := os.Rename(aside, next); back != nil || !errors.Is(err, errors.ErrUnsupported) {
+		return errors.Join(err, back)
+	}
+	err = p.do("first rename", func() error { return os.Rename(p.dir, aside) })
+	if err != nil {
+		return err
+	}
+	err = p.do("second rename", func() error { return os.Rename(next, p.dir) })
+	if err != nil {
+		return errors.Join(err, os.Rename(aside, p.dir))
 	}
 	return nil
 }

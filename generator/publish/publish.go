@@ -3,9 +3,10 @@
 // new one.
 //
 // The new tree is built in a folder beside the old one (".public.next"): changed files are
-// written and synced, all others are hard links to what is there. Then the two folders change
-// places (renameat2 with RENAME_EXCHANGE on Linux, two renames elsewhere), and the old one is
-// removed. What a killed run left behind is cleaned up by the next one.
+// written and synced, all others are hard links to what is there. Then it is called ".public.old" and the two
+// folders change places (renameat2 with RENAME_EXCHANGE on Linux, two renames elsewhere), so that a tree of that
+// name is always a whole one. What nobody has generated and the new tree has not, is moved over from the old one, and the rest of that is
+// removed. What a killed run left behind is cleaned up by the next one in the same way.
 //
 // The folder may hold other files. They stay as they are, the same inode included. Which files were
 // generated is known from the folder's own manifest: those that are generated no more are removed.
@@ -24,6 +25,7 @@ import (
 	"path"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -66,6 +68,7 @@ type Plan struct {
 	old      tree
 	exchange func(a, b string) error      // swaps two folders, or says errors.ErrUnsupported
 	step     func(operation string) error // for tests: called before each operation; an error stops there
+	sync     func(name string) error      // writes a file or a folder through to the disk
 }
 
 // tree is what a folder holds, by path with a leading slash; "/" is the folder itself.
@@ -76,6 +79,18 @@ type stamp struct {
 	mode fs.FileMode
 	size int64     // 0 for a folder
 	time time.Time // zero for a folder
+}
+
+func stampOf(info fs.FileInfo) stamp {
+	if info.IsDir() {
+		return stamp{mode: info.Mode()}
+	}
+	return stamp{info.Mode(), info.Size(), info.ModTime()}
+}
+
+// is reports whether two stamps are of the same state.
+func (s stamp) is(now stamp) bool {
+	return s.mode == now.mode && s.size == now.size && s.time.Equal(now.time)
 }
 
 // attempts bounds how often a step starts again because somebody else touches the folder meanwhile.
@@ -94,7 +109,7 @@ func dated(p string) bool { return path.Dir(p) == "/scoreboard" && path.Ext(p) =
 // an empty one. The error names every fault: a path that is none or given twice, a file in the way
 // of a folder or the other way round, a dated scoreboard that would change.
 func Prepare(dir string, docs []File) (*Plan, error) {
-	p := &Plan{docs: docs, exchange: exchange, step: func(string) error { return nil }}
+	p := &Plan{docs: docs, exchange: exchange, step: func(string) error { return nil }, sync: syncFile}
 	var err error
 	if p.dir, err = resolve(dir); err == nil {
 		err = p.compare()
@@ -202,7 +217,7 @@ func (p *Plan) compareOnce() error {
 			}
 			if status == Changed && dated(doc.Path) {
 				fault("%s would change, and a published hand verification never does (restore its content file and the document, and write a new verification: %s)",
-					doc.Path, strings.TrimSuffix(path.Base(doc.Path), ".json")+"-2")
+					doc.Path, p.nextOf(doc.Path))
 			}
 		}
 		entries[doc.Path] = Entry{doc.Path, int64(len(doc.Bytes)), status}
@@ -228,6 +243,19 @@ func (p *Plan) compareOnce() error {
 	}
 	slices.SortFunc(faults, func(a, b error) int { return strings.Compare(a.Error(), b.Error()) })
 	return errors.Join(faults...)
+}
+
+// nextOf is the name of the verification that may follow a dated scoreboard on its day.
+func (p *Plan) nextOf(board string) string {
+	day := strings.TrimSuffix(path.Base(board), ".json")
+	day = day[:min(len(day), len("2026-11-20"))]
+	for n := 2; ; n++ {
+		name := day + "-" + strconv.Itoa(n)
+		file := path.Join(path.Dir(board), name+".json")
+		if _, published := p.old[file]; !published && !slices.ContainsFunc(p.docs, func(d File) bool { return d.Path == file }) {
+			return name
+		}
+	}
 }
 
 // foreign reports whether a folder holds anything that Apply would not remove, or nothing at all.
@@ -259,11 +287,7 @@ func list(root string) (tree, error) {
 		if err != nil {
 			return err
 		}
-		s := stamp{mode: info.Mode()}
-		if !d.IsDir() {
-			s.size, s.time = info.Size(), info.ModTime()
-		}
-		t["/"+filepath.ToSlash(strings.TrimPrefix(name[len(root):], string(filepath.Separator)))] = s
+		t["/"+filepath.ToSlash(strings.TrimPrefix(name[len(root):], string(filepath.Separator)))] = stampOf(info)
 		return nil
 	})
 	if top, ok := t["/"]; ok && !top.mode.IsDir() {

@@ -284,7 +284,7 @@ func TestErrorLeavesTheOldTree(t *testing.T) {
 			if !errors.Is(err, syscall.ENOSPC) {
 				t.Fatalf("%s failed, and Apply says %v", failed, err)
 			}
-			if failed == "sync the parent" || failed == "remove the old tree" {
+			if failed == "sync the parent" || strings.HasPrefix(failed, "remove ") {
 				continue // the new tree is in place
 			}
 			if got := contents(t, dir); !reflect.DeepEqual(got, before) {
@@ -305,7 +305,8 @@ func TestRefusals(t *testing.T) {
 		docs []File
 		want []string
 	}{
-		{"a dated scoreboard would change", docs("/scoreboard/2026-11-20.json", "[]"), []string{"/scoreboard/2026-11-20.json would change"}},
+		{"a dated scoreboard would change", docs("/scoreboard/2026-11-20.json", "[]"), []string{"/scoreboard/2026-11-20.json would change", "a new verification: 2026-11-20-2)"}},
+		{"with further ones of its day", docs("/scoreboard/2026-11-20.json", "[]", "/scoreboard/2026-11-20-2.json", "{}", "/scoreboard/2026-11-20-3.json", "{}"), []string{"a new verification: 2026-11-20-4)"}},
 		{"a file in the way of a folder", docs("/theirs/note.txt/x.json", "{}"), []string{"/theirs/note.txt is a file, and /theirs/note.txt/x.json needs a folder there"}},
 		{"a link in the way of a folder", docs("/link/x.json", "{}"), []string{"/link is a file, and /link/x.json"}},
 		{"a folder in the way", docs("/theirs", "x"), []string{"/theirs is a folder where a document belongs"}},
@@ -461,6 +462,8 @@ func TestLinkFallsBackToCopying(t *testing.T) {
 	dir := t.TempDir()
 	from, to := filepath.Join(dir, "from"), filepath.Join(dir, "to")
 	must(t, os.WriteFile(from, []byte("text"), 0o640))
+	then := time.Date(2020, 1, 2, 3, 4, 5, 0, time.UTC)
+	must(t, os.Chtimes(from, then, then))
 	must(t, copyFile(from, to))
 	was, err := os.Stat(from)
 	must(t, err)
@@ -478,6 +481,147 @@ func TestLinkFallsBackToCopying(t *testing.T) {
 	if err := copyFile(from+"3", to+"3"); err == nil || !strings.Contains(err.Error(), "neither a file nor a folder") {
 		t.Errorf("a pipe: %v", err)
 	}
+}
+
+// Whatever is new is on the disk before the folders change places, and that they did soon after it.
+func TestSyncedBeforeTheSwap(t *testing.T) {
+	for _, first := range []bool{true, false} {
+		dir := filepath.Join(t.TempDir(), "public")
+		if !first {
+			publish(t, dir, oldDocs())
+			addForeign(t, dir)
+		}
+		p, err := Prepare(dir, newDocs())
+		must(t, err)
+		var mutex sync.Mutex
+		synced, after := map[string]bool{}, map[string]bool{}
+		swapped := false
+		p.sync = func(name string) error {
+			mutex.Lock()
+			defer mutex.Unlock()
+			if synced[strings.TrimPrefix(name, p.sibling("next"))] = true; swapped {
+				after[name] = true
+			}
+			return nil
+		}
+		p.step = func(operation string) error {
+			if operation != "swap" {
+				return nil
+			}
+			swapped = true
+			for _, e := range p.Entries {
+				if (e.Status == New || e.Status == Changed) && !synced[e.Path] {
+					t.Errorf("first %t: %s is not synced before the swap", first, e.Path)
+				}
+			}
+			for _, folder := range []string{"/", "/new/", "/new/b", "/scoreboard"} {
+				if folder = filepath.Clean(folder); !synced[folder] && !(folder == "/" && synced[""]) {
+					t.Errorf("first %t: the folder %s is not synced before the swap", first, folder)
+				}
+			}
+			return nil
+		}
+		must(t, p.Apply())
+		if !after[filepath.Dir(dir)] {
+			t.Errorf("first %t: the parent is not synced after the swap", first)
+		}
+	}
+
+	dir := filepath.Join(t.TempDir(), "public")
+	publish(t, dir, oldDocs())
+	before := contents(t, dir)
+	p, err := Prepare(dir, newDocs())
+	must(t, err)
+	p.sync = func(string) error { return syscall.EIO }
+	if err := p.Apply(); !errors.Is(err, syscall.EIO) {
+		t.Errorf("a disk that fails: %v", err)
+	}
+	if got := contents(t, dir); !reflect.DeepEqual(got, before) {
+		t.Error("a disk that fails has changed the tree")
+	}
+	if err := syncFile(filepath.Join(dir, "nothing")); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("sync of nothing: %v", err)
+	}
+}
+
+// A change is noticed by any of size, time, mode, and what is there.
+func TestTouched(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "public")
+	publish(t, dir, oldDocs())
+	addForeign(t, dir)
+	note := filepath.Join(dir, "theirs/note.txt")
+	old, err := os.Stat(note)
+	must(t, err)
+	for name, change := range map[string]func(){
+		"nothing":           func() {},
+		"an edit of a size": func() { must(t, os.WriteFile(note, []byte("kept"), 0o640)) },
+		"an edit of a time": func() {
+			must(t, os.WriteFile(note, []byte("keep!"), 0o640))
+			must(t, os.Chtimes(note, old.ModTime(), old.ModTime()))
+		},
+		"a mode":           func() { must(t, os.Chmod(note, 0o600)) },
+		"a folder's mode":  func() { must(t, os.Chmod(filepath.Dir(note), 0o700)) },
+		"a file more":      func() { must(t, os.WriteFile(note+"2", nil, 0o600)) },
+		"another name":     func() { must(t, os.Rename(filepath.Join(dir, "link"), filepath.Join(dir, "link2"))) },
+		"no folder at all": func() { must(t, os.RemoveAll(dir)) },
+	} {
+		must(t, os.RemoveAll(dir))
+		publish(t, dir, oldDocs())
+		addForeign(t, dir)
+		p, err := Prepare(dir, newDocs())
+		must(t, err)
+		change()
+		if touched, err := p.touched(); err != nil || touched != (name != "nothing") {
+			t.Errorf("%s: touched %t, %v", name, touched, err)
+		}
+	}
+}
+
+// Folders keep their modes, those of the documents too.
+func TestModesOfFolders(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "public")
+	publish(t, dir, oldDocs())
+	addForeign(t, dir)
+	modes := map[string]fs.FileMode{"": 0o751, "scoreboard": 0o710, "theirs": 0o700, "theirs/empty": 0o711}
+	for name, mode := range modes {
+		must(t, os.Chmod(filepath.Join(dir, name), mode))
+	}
+	publish(t, dir, newDocs())
+	for name, mode := range modes {
+		if info, err := os.Stat(filepath.Join(dir, name)); err != nil || info.Mode().Perm() != mode {
+			t.Errorf("the folder %q has the mode %v, %v; want %v", name, info.Mode(), err, mode)
+		}
+	}
+}
+
+// Between the two renames the old tree is what the documents are compared with, and comes back before anything else is done.
+func TestOldTreeIsPutBack(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "public")
+	publish(t, dir, oldDocs())
+	p, err := Prepare(dir, newDocs())
+	must(t, err)
+	must(t, os.Rename(dir, p.sibling("old")))
+	if p, err := Prepare(dir, oldDocs()); err != nil || len(p.Changes()) != 0 {
+		t.Errorf("compared with the old tree: %v, %v", p.Changes(), err)
+	}
+	p.step = func(operation string) error {
+		if operation == "put the old tree back" {
+			return syscall.EIO
+		}
+		return nil
+	}
+	if err := p.Apply(); !errors.Is(err, syscall.EIO) {
+		t.Errorf("the old tree cannot be put back: %v", err)
+	}
+	if _, err := os.Stat(filepath.Join(p.sibling("old"), "gone/a.txt")); err != nil {
+		t.Errorf("the old tree: %v", err)
+	}
+	// With nothing to publish it comes back all the same.
+	publish(t, dir, oldDocs())
+	if contents(t, dir)["/gone/a.txt"] != "gone" {
+		t.Error("the old tree did not come back")
+	}
+	onlyPublic(t, dir)
 }
 
 func BenchmarkPublish(b *testing.B) {

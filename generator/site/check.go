@@ -81,13 +81,13 @@ func (d *document) unique(path string, values []string) {
 }
 
 func checkScoreboard(d *document, s, previous *Scoreboard) {
-	if date := s.File[:10]; s.AsOf != date {
+	if date := s.day(); s.AsOf != date {
 		d.fault("as_of", "as_of is "+s.AsOf+", and the file is named after "+date, "a verification is named after its as_of")
 	}
-	if s.VerifiedThrough > s.File[:10] {
+	if s.VerifiedThrough > s.day() {
 		d.fault("counts_verified_by_hand_through", "counts_verified_by_hand_through is later than as_of", "what has not happened cannot be verified")
 	}
-	if s.ObservedAttention.AsOf > s.File[:10] {
+	if s.ObservedAttention.AsOf > s.day() {
 		d.fault("observed_attention.as_of", "observed_attention.as_of is later than as_of", "write a new verification")
 	}
 	if shipped, all := s.Suggestions.Shipped, s.Suggestions.ReceivedExternal+s.Suggestions.OriginatedInternally; shipped > all {
@@ -311,6 +311,9 @@ func checkMarkers(d *document, page *Page) {
 	}
 }
 
+// Consent is what the words of every field for an address say.
+const Consent = "supplying one needs the owner's consent"
+
 // CheckEndpoints checks the words of content/endpoints.yaml against the route table: every route, every operation
 // and every input field has its own, and there are no others. Members of an array's elements are named
 // roster.position; fields whose query form has names of its own need words for these too; aliases need none.
@@ -328,6 +331,11 @@ func (s *Site) CheckEndpoints(routes []*api.Route) error {
 			ids = append(ids, op.ID)
 			if words, ok := s.Endpoints[op.ID]; ok {
 				d.exactly(op.ID+".fields", words.Fields, FieldNames(op))
+				for _, f := range op.Fields {
+					if text, there := words.Fields[f.Name]; f.Type == core.Email && there && !strings.Contains(text, Consent) {
+						d.fault(op.ID+".fields."+f.Name, op.ID+".fields."+f.Name+" does not say that an address needs its owner's consent", "write: "+Consent)
+					}
+				}
 			}
 		}
 	}

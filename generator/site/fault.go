@@ -52,20 +52,11 @@ func (f Faults) err() error {
 	if len(f) == 0 {
 		return nil
 	}
+	rank := map[bool]int{true: 1}
 	slices.SortStableFunc(f, func(a, b Fault) int {
-		return cmp.Or(cmp.Compare(a.File, b.File), compareBool(a.last, b.last), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
+		return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(rank[a.last], rank[b.last]), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
 	})
 	return f
-}
-
-func compareBool(a, b bool) int {
-	switch {
-	case a == b:
-		return 0
-	case b:
-		return -1
-	}
-	return 1
 }
 
 // place is a line and a column, each from 1; the zero place is that of a whole file.

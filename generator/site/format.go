@@ -7,7 +7,6 @@ import (
 	"net/url"
 	"regexp"
 	"strings"
-	"unicode/utf8"
 
 	"anteroom/edge/core"
 )
@@ -26,14 +25,14 @@ var formats = map[string]format{
 	"host":         {validHost, "want a bare host name in lower case: www.anteroom.example"},
 	"email":        {func(s []byte) bool { return core.ValidEmail(string(s)) }, "want a bare address: name@anteroom.example"},
 	"key":          {validPublicKey, "want the 32 bytes of an Ed25519 public key in standard, padded base64: 44 characters"},
-	"indexnow-key": {func(s []byte) bool { return len(s) >= 8 && len(s) <= 128 && only(s, "-") }, "want 8 to 128 letters, digits and hyphens"},
+	"indexnow-key": {regexp.MustCompile(`^[A-Za-z0-9-]{8,128}$`).Match, "want 8 to 128 letters, digits and hyphens"},
 	"upstream":     {validUpstream, "want an absolute https URL, or http on a loopback address"},
 	"contact":      {validContact, "want a URI: mailto:…, tel:… or https://…"},
 	"url":          {validURL, "want an absolute https URL"},
 	"id":           {validID, "want lower-case letters, digits and single hyphens"},
 	"sha256":       {validSHA256, "want 64 lower-case hex digits"},
-	"spdx":         {func(s []byte) bool { return len(s) > 0 && only(s, ".+-") }, "want an SPDX identifier: CC-BY-4.0"},
-	"prefix":       {validPrefix, "want lower-case letters, digits and underscores, with an underscore at the end: service_"},
+	"spdx":         {regexp.MustCompile(`^[A-Za-z0-9.+-]+$`).Match, "want an SPDX identifier: CC-BY-4.0"},
+	"prefix":       {regexp.MustCompile(`^[a-z][a-z0-9_]{0,30}_$`).Match, "want lower-case letters, digits and underscores, with an underscore at the end: service_"},
 	"languages":    {regexp.MustCompile(`^[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})*(, [A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})*)*$`).Match, "want language tags with a comma and a space between: en, de"},
 	"line":         {func(s []byte) bool { return !bytes.ContainsAny(s, "\r\n\t") }, "want one line"},
 }
@@ -58,31 +57,18 @@ func digit(c byte) bool { return '0' <= c && c <= '9' }
 
 func lower(c byte) bool { return 'a' <= c && c <= 'z' }
 
-func letter(c byte) bool { return lower(c | 0x20) }
-
-// only reports whether s has letters, digits and the others alone.
-func only(s []byte, others string) bool {
-	return !bytes.ContainsFunc(s, func(r rune) bool {
-		return r >= utf8.RuneSelf || !letter(byte(r)) && !digit(byte(r)) && !strings.ContainsRune(others, r)
-	})
-}
-
-func validPrefix(s []byte) bool {
-	return len(s) >= 2 && len(s) <= 32 && lower(s[0]) && s[len(s)-1] == '_' && only(s, "_") && bytes.Equal(s, bytes.ToLower(s))
-}
-
 func validID(s []byte) bool {
 	for i, c := range s {
 		if !lower(c) && !digit(c) && (c != '-' || i == 0 || s[i-1] == '-') {
 			return false
 		}
 	}
-	return len(s) > 0 && s[len(s)-1] != '-'
+	return len(s) > 0 && !bytes.HasSuffix(s, []byte{'-'})
 }
 
 func validSHA256(s []byte) bool {
 	for _, c := range s {
-		if !digit(c) && (c < 'a' || c > 'f') {
+		if c != c|0x20 || !hexDigit(c) {
 			return false
 		}
 	}
@@ -92,21 +78,24 @@ func validSHA256(s []byte) bool {
 // validHost follows RFC 1123, section 2.1: labels of letters, digits and inner hyphens, at least two of
 // them, the last not beginning with a digit, so that an address is no name.
 func validHost(s []byte) bool {
-	labels, start := 0, 0
-	for i := 0; i <= len(s); i++ {
-		if i < len(s) && s[i] != '.' {
-			if !lower(s[i]) && !digit(s[i]) && s[i] != '-' {
-				return false
-			}
-			continue
-		}
-		label := s[start:i]
-		if len(label) == 0 || len(label) > 63 || label[0] == '-' || label[len(label)-1] == '-' || i == len(s) && !lower(label[0]) {
+	if len(s) > 253 || !bytes.ContainsRune(s, '.') {
+		return false
+	}
+	for s != nil {
+		label, rest, more := bytes.Cut(s, []byte{'.'})
+		if len(label) == 0 || len(label) > 63 || label[0] == '-' || bytes.HasSuffix(label, []byte{'-'}) || !more && !lower(label[0]) {
 			return false
 		}
-		labels, start = labels+1, i+1
+		for _, c := range label {
+			if !lower(c) && !digit(c) && c != '-' {
+				return false
+			}
+		}
+		if s = rest; !more {
+			s = nil
+		}
 	}
-	return labels > 1 && len(s) <= 253
+	return true
 }
 
 func validPublicKey(s []byte) bool {
@@ -121,41 +110,39 @@ func validURL(s []byte) bool {
 	if !ok {
 		return false
 	}
-	for i, c := range rest {
-		switch c {
-		case '"', '<', '>', '\\', '^', '`', '{', '|', '}':
-			return false
-		case '%':
-			if i+2 >= len(rest) || !hexDigit(rest[i+1]) || !hexDigit(rest[i+2]) {
-				return false
-			}
-		}
-		if c <= ' ' || c >= 0x7f {
-			return false
-		}
-	}
 	host := rest
-	if end := bytes.IndexAny(rest, "/?#"); end >= 0 {
-		host = rest[:end]
-	}
-	if colon := bytes.LastIndexByte(host, ':'); colon >= 0 {
-		port := host[colon+1:]
-		if len(port) == 0 || len(port) > 5 || bytes.ContainsFunc(port, func(r rune) bool { return r < '0' || r > '9' }) {
+	for i, c := range rest {
+		if notInURL[c] || c == '%' && !escape.Match(rest[i:]) {
 			return false
 		}
-		host = host[:colon]
+		if len(host) == len(rest) && (c == '/' || c == '?' || c == '#') {
+			host = rest[:i]
+		}
 	}
-	return validHost(host)
+	host, port, hasPort := bytes.Cut(host, []byte{':'})
+	return validHost(host) && (!hasPort || portNumber.Match(port))
 }
+
+var (
+	escape     = regexp.MustCompile(`^%[0-9A-Fa-f]{2}`)
+	portNumber = regexp.MustCompile(`^[0-9]{1,5}$`)
+	// notInURL are the bytes that stand nowhere in an address.
+	notInURL = func() (not [256]bool) {
+		for c := range not {
+			not[c] = c <= ' ' || c >= 0x7f || strings.ContainsRune("\"<>\\^`{|}", rune(c))
+		}
+		return not
+	}()
+)
 
 func hexDigit(c byte) bool { return digit(c) || 'a' <= c|0x20 && c|0x20 <= 'f' }
 
 func validUpstream(s []byte) bool {
-	if validURL(s) {
-		return !bytes.ContainsRune(s, '#')
+	if bytes.ContainsRune(s, '#') {
+		return false // a fragment is sent to nobody
 	}
 	u, err := url.Parse(string(s))
-	return err == nil && u.Scheme == "http" && u.User == nil && u.Fragment == "" && loopback(u.Hostname())
+	return validURL(s) || err == nil && u.Scheme == "http" && u.User == nil && loopback(u.Hostname())
 }
 
 func loopback(host string) bool {

@@ -23,25 +23,29 @@ See [here](#here), [there](#there), [index](/), ` + "`[code](/no)`" + ` and
 ` + "```sh\ncurl [[base_url]]/api/nothing # [x](/not-a-link)\n```" + `
 
 [def]: /undefined
+A text has no [anchors](/llms.txt#start). Every address of a line counts: [[base_url]], [[base_url]]/one and https://www.base.example/two.
 `)}
 	s, err := Load(fsys)
 	if err != nil {
 		t.Fatal(err)
 	}
-	paths := map[string]bool{"/": true, "/privacy.html": true, "/field-guide.html": true}
+	paths := map[string]bool{"/": true, "/llms.txt": true, "/privacy.html": true, "/field-guide.html": true}
 	for _, p := range []string{"presence", "aup", "roster", "receipt", "suggest", "waitlist"} {
 		paths["/api/"+p] = true
 	}
 	anchors := map[string]map[string]bool{"/field-guide.html": {"limits": true}, "/privacy.html": {"here": true}}
 	err = s.CheckLinks(paths, anchors)
 	want := `pages/privacy.md:6:28: no #there in /privacy.html (did you mean here?)
-pages/privacy.md:7:8: nothing is published at /gone.html (known: /, /api/aup, /api/presence, /api/receipt, /api/roster, /api/suggest, /api/waitlist, /field-guide.html, /privacy.html)
+pages/privacy.md:7:8: nothing is published at /gone.html (known: /, /api/aup, /api/presence, /api/receipt, /api/roster, /api/suggest, /api/waitlist, /field-guide.html, /llms.txt, /privacy.html)
 pages/privacy.md:7:29: no #limit in /field-guide.html (did you mean limits?)
 pages/privacy.md:7:61: the link index.html is neither a path from the root nor a whole address (begin it with /, #, https:// or mailto:)
-pages/privacy.md:8:10: nothing is published at /also-gone (known: /, /api/aup, /api/presence, /api/receipt, /api/roster, /api/suggest, /api/waitlist, /field-guide.html, /privacy.html)
-pages/privacy.md:8:29: nothing is published at /lost (known: /, /api/aup, /api/presence, /api/receipt, /api/roster, /api/suggest, /api/waitlist, /field-guide.html, /privacy.html)
-pages/privacy.md:11:6: nothing is published at /api/nothing (known: /, /api/aup, /api/presence, /api/receipt, /api/roster, /api/suggest, /api/waitlist, /field-guide.html, /privacy.html)
-pages/privacy.md:14:8: nothing is published at /undefined (known: /, /api/aup, /api/presence, /api/receipt, /api/roster, /api/suggest, /api/waitlist, /field-guide.html, /privacy.html)`
+pages/privacy.md:8:10: nothing is published at /also-gone (known: /, /api/aup, /api/presence, /api/receipt, /api/roster, /api/suggest, /api/waitlist, /field-guide.html, /llms.txt, /privacy.html)
+pages/privacy.md:8:29: nothing is published at /lost (known: /, /api/aup, /api/presence, /api/receipt, /api/roster, /api/suggest, /api/waitlist, /field-guide.html, /llms.txt, /privacy.html)
+pages/privacy.md:11:6: nothing is published at /api/nothing (known: /, /api/aup, /api/presence, /api/receipt, /api/roster, /api/suggest, /api/waitlist, /field-guide.html, /llms.txt, /privacy.html)
+pages/privacy.md:14:8: nothing is published at /undefined (known: /, /api/aup, /api/presence, /api/receipt, /api/roster, /api/suggest, /api/waitlist, /field-guide.html, /llms.txt, /privacy.html)
+pages/privacy.md:15:25: no #start in /llms.txt (nothing is expected here)
+pages/privacy.md:15:89: nothing is published at /one (known: /, /api/aup, /api/presence, /api/receipt, /api/roster, /api/suggest, /api/waitlist, /field-guide.html, /llms.txt, /privacy.html)
+pages/privacy.md:15:110: nothing is published at /two (known: /, /api/aup, /api/presence, /api/receipt, /api/roster, /api/suggest, /api/waitlist, /field-guide.html, /llms.txt, /privacy.html)`
 	if err == nil || err.Error() != want {
 		t.Errorf("got\n%v\nwant\n%s", err, want)
 	}
@@ -51,7 +55,7 @@ func TestCheckEndpoints(t *testing.T) {
 	routes := []*api.Route{
 		{ID: "presence", Operations: []*api.Operation{{ID: "getPresence"}}},
 		{ID: "suggest", Operations: []*api.Operation{{ID: "sendSuggestion", Fields: []core.Field{
-			{Name: "suggestion", Max: 4000}, {Name: "list", Items: []core.Field{{Name: "item", Min: 2}}, QueryNames: []string{"one"}},
+			{Name: "suggestion", Max: 4000}, {Name: "contact", Type: core.Email}, {Name: "email", Type: core.Email}, {Name: "list", Items: []core.Field{{Name: "item", Min: 2}}, QueryNames: []string{"one"}},
 		}}}},
 	}
 	fsys := base(t)
@@ -64,6 +68,8 @@ sendSuggestion:
   summary: "[[min:sendSuggestion.list.item]] [[max:sendSuggestion.list]]"
   fields:
     suggestion: Words.
+    contact: Words.
+    email: Optional; supplying one needs the owner's consent.
     list.item: Words.
     list.itm: Words.
 `)}
@@ -79,7 +85,8 @@ endpoints.yaml:4:1: no route and no operation is called sugest (did you mean sug
 endpoints.yaml:7:12: unknown limit [[max:sendSuggestion.list]] (want [[max:<operation>.<field>]] or [[min:<operation>.<field>]] of a field that has this limit)
 endpoints.yaml:8:3: lacks sendSuggestion.fields.list (add it)
 endpoints.yaml:8:3: lacks sendSuggestion.fields.one (add it)
-endpoints.yaml:11:5: unknown key list.itm (did you mean list.item?)`
+endpoints.yaml:10:5: sendSuggestion.fields.contact does not say that an address needs its owner's consent (write: supplying one needs the owner's consent)
+endpoints.yaml:13:5: unknown key list.itm (did you mean list.item?)`
 	if err == nil || err.Error() != want {
 		t.Errorf("got\n%v\nwant\n%s", err, want)
 	}

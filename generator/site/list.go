@@ -43,6 +43,9 @@ type listEntry struct {
 
 type span struct{ start, end uint32 }
 
+// Groups are the groups of the list, in publishing order.
+func (l *List) Groups() []string { return l.schema.groups }
+
 // Len is the number of entries of a group.
 func (l *List) Len(group string) (n int) {
 	for i := range l.entries {
@@ -121,6 +124,41 @@ type listField struct {
 	max      int      // characters of a text and of each tag; the value of a number; 0 is without limit
 	values   []string // the only ones allowed
 	is       string   // name of its format
+	doc      string   // what it means
+}
+
+// Member describes one member of a list's entries in the terms of JSON Schema.
+type Member struct {
+	Name, Doc          string
+	Type               string // of JSON; of tags the type of the array
+	Optional, Nullable bool
+	Format, Pattern    string // of a text, or of each tag; "" for none
+	Values             []string
+	Max                int // characters of a text or a tag, or the greatest number; 0 is without limit
+	MaxItems           int // of an array
+}
+
+// inJSONSchema are the formats that JSON Schema has a name or an expression for.
+var inJSONSchema = map[string]struct{ format, pattern string }{
+	"date": {format: "date"}, "time": {format: "date-time"}, "url": {format: "uri"},
+	"id": {pattern: "^[a-z0-9]+(-[a-z0-9]+)*$"}, "sha256": {pattern: "^[0-9a-f]{64}$"},
+}
+
+// Members describes the entries of a list.
+func (l *List) Members() (members []Member) {
+	for _, f := range l.schema.fields {
+		m := Member{Name: f.name, Doc: f.doc, Type: "string", Optional: f.optional, Nullable: f.nullable, Values: f.values, Max: f.max}
+		is := f.is
+		switch f.kind {
+		case number:
+			m.Type = "integer"
+		case tags:
+			m.Type, m.MaxItems, is = "array", maxTags, "id"
+		}
+		m.Format, m.Pattern = inJSONSchema[is].format, inJSONSchema[is].pattern
+		members = append(members, m)
+	}
+	return members
 }
 
 type listKind byte
@@ -143,17 +181,17 @@ var jobsSchema = &schema{
 	member: "jobs",
 	groups: []string{"open", "completed"},
 	fields: []listField{
-		{name: "id", max: 80, is: "id"},
-		{name: "title", max: 140},
-		{name: "description", kind: prose, max: 4000},
-		{name: "status", values: []string{"open", "completed"}},
-		{name: "posted", is: "date"},
-		{name: "expires", is: "date", optional: true},
-		{name: "completed_on", is: "date", optional: true},
-		{name: "reward_credit_units", kind: number, max: 1_000_000, optional: true},
-		{name: "tags", kind: tags, max: 40},
-		{name: "url", max: 2000, is: "url", optional: true},
-		{name: "poster", max: 80},
+		{name: "id", max: 80, is: "id", doc: "Identifier of the job."},
+		{name: "title", max: 140, doc: "What is to be done, in one line."},
+		{name: "description", kind: prose, max: 4000, doc: "What is to be done."},
+		{name: "status", values: []string{"open", "completed"}, doc: "Whether it is still to be done."},
+		{name: "posted", is: "date", doc: "When it was posted."},
+		{name: "expires", is: "date", optional: true, doc: "Until when it is open."},
+		{name: "completed_on", is: "date", optional: true, doc: "When it was completed."},
+		{name: "reward_credit_units", kind: number, max: 1_000_000, optional: true, doc: "What it pays, in credit units."},
+		{name: "tags", kind: tags, max: 40, doc: "Words to find it by."},
+		{name: "url", max: 2000, is: "url", optional: true, doc: "Where there is more about it."},
+		{name: "poster", max: 80, doc: "Who posted it, as given."},
 	},
 	keys:   []string{"id", "posted", "completed_on"},
 	unique: []int{jobID},
@@ -176,10 +214,9 @@ var jobsSchema = &schema{
 	},
 	check: func(get func(string) string, fault func(name, what, hint string)) {
 		posted, expires, completed := get("posted"), get("expires"), get("completed_on")
-		switch status := get("status"); {
-		case status == "completed" && completed == "":
+		if status := get("status"); status == "completed" && completed == "" {
 			fault("status", "completed, and completed_on is missing", "say when")
-		case status == "open" && completed != "":
+		} else if status == "open" && completed != "" {
 			fault("completed_on", "stands in an open job", "remove it, or set status: completed")
 		}
 		if completed != "" && completed < posted {
@@ -204,20 +241,20 @@ var auditorsSchema = &schema{
 	member: "ledger",
 	groups: []string{"ledger"},
 	fields: []listField{
-		{name: "agent_name", max: 80},
-		{name: "registration_sha256", is: "sha256"},
-		{name: "scope", kind: prose, max: 1000},
-		{name: "claimed_at", is: "time"},
-		{name: "report_url", max: 2000, is: "url"},
-		{name: "report_sha256", is: "sha256"},
-		{name: "verified_by_hand_on", is: "date", nullable: true},
+		{name: "agent_name", max: 80, doc: "Name of the agent that claims the audit, as registered."},
+		{name: "registration_sha256", is: "sha256", doc: "payload_sha256 of its registration."},
+		{name: "scope", kind: prose, max: 1000, doc: "What was audited."},
+		{name: "claimed_at", is: "time", doc: "When it was claimed."},
+		{name: "report_url", max: 2000, is: "url", doc: "Where the report is."},
+		{name: "report_sha256", is: "sha256", doc: "SHA-256 of the report."},
+		{name: "verified_by_hand_on", is: "date", nullable: true, doc: "When the operator verified the claim by hand; null while nobody has."},
 	},
 	keys:   []string{"agent_name", "claimed_at", "verified_by_hand_on", "registration_sha256", "report_sha256"},
 	unique: []int{auditRegistration, auditReport},
 	dates:  []int{auditClaimed, auditVerified},
 	group:  func(listEntry) int8 { return 0 },
 	order: func(l *List, a, b listEntry) int {
-		return cmp.Or(compareQuoted(l.quoted(a.keys[auditAgent]), l.quoted(b.keys[auditAgent])),
+		return cmp.Or(l.compare(a.keys[auditAgent], b.keys[auditAgent]),
 			bytes.Compare(l.text(a.keys[auditClaimed]), l.text(b.keys[auditClaimed])),
 			bytes.Compare(l.text(a.keys[auditRegistration]), l.text(b.keys[auditRegistration])),
 			bytes.Compare(l.text(a.keys[auditReport]), l.text(b.keys[auditReport])))
@@ -239,14 +276,16 @@ var auditorsSchema = &schema{
 	},
 }
 
-// compareQuoted compares what two JSON strings mean.
-func compareQuoted(a, b []byte) int {
-	if bytes.IndexByte(a, '\\') >= 0 || bytes.IndexByte(b, '\\') >= 0 {
-		a, b = unquote(nil, a), unquote(nil, b)
-		return bytes.Compare(a, b)
+// compare compares what two texts mean.
+func (l *List) compare(a, b span) int {
+	if escaped(l.text(a)) || escaped(l.text(b)) {
+		return bytes.Compare(unquote(nil, l.quoted(a)), unquote(nil, l.quoted(b)))
 	}
-	return bytes.Compare(a[1:len(a)-1], b[1:len(b)-1])
+	return bytes.Compare(l.text(a), l.text(b))
 }
+
+// escaped reports whether the text of a JSON string is not what it means.
+func escaped(text []byte) bool { return bytes.ContainsRune(text, '\\') }
 
 // unquote appends what a valid JSON string means.
 func unquote(dst, quoted []byte) []byte {
@@ -592,7 +631,7 @@ func (l *listLoader) render() {
 		out = append(out, l.names[i]...)
 		start := len(out)
 		switch {
-		case value[0] == '"' && bytes.IndexByte(value, '\\') >= 0:
+		case value[0] == '"' && escaped(value):
 			out = jsondoc.AppendString(out, string(unquote(nil, value)))
 		case value[0] == '[':
 			out = append(out, '[')
@@ -629,7 +668,7 @@ func (f *listField) check(value []byte, scratch *[]byte) (what, hint string) {
 		return "", ""
 	case f.kind == number:
 		n, err := strconv.ParseInt(string(value), 10, 64)
-		if err != nil || !integerPattern.Match(value) || n < 0 || n > int64(f.max) {
+		if err != nil || !integerPattern.Match(value) || n != max(0, min(n, int64(f.max))) {
 			return cut(string(value)) + " is not valid", fmt.Sprintf("want an integer from 0 to %d, without quotes", f.max)
 		}
 		return "", ""
@@ -647,7 +686,7 @@ func (f *listField) check(value []byte, scratch *[]byte) (what, hint string) {
 	}
 	text := value[1 : len(value)-1]
 	control := bytes.IndexByte(text, 0x7f) // the only one that JSON takes without an escape
-	if bytes.IndexByte(text, '\\') >= 0 {
+	if escaped(text) {
 		*scratch = unquote((*scratch)[:0], value)
 		text = *scratch
 		control = slices.IndexFunc(text, func(c byte) bool {
@@ -664,10 +703,8 @@ func (f *listField) checkText(text []byte) (what, hint string) {
 	if len(bytes.TrimSpace(text)) == 0 {
 		return "is blank", "write it"
 	}
-	if f.max > 0 && len(text) > f.max {
-		if n := utf8.RuneCount(text); n > f.max {
-			return fmt.Sprintf("has %d characters", n), fmt.Sprintf("at most %d", f.max)
-		}
+	if n := utf8.RuneCount(text); f.max > 0 && n > f.max {
+		return fmt.Sprintf("has %d characters", n), fmt.Sprintf("at most %d", f.max)
 	}
 	if f.values != nil && !slices.Contains(f.values, string(text)) {
 		return strconv.Quote(cut(string(text))) + " is not valid", nearest(string(text), f.values)
@@ -687,7 +724,9 @@ func (f *listField) checkTags(value []byte) (what, hint string) {
 		if n == maxTags {
 			return "more than " + strconv.Itoa(maxTags) + " tags", "keep those that help to find it"
 		}
-		if len(tag) < 2 || tag[0] != '"' || len(tag)-2 > f.max || !validID(tag[1:len(tag)-1]) {
+		name, opened := bytes.CutPrefix(tag, []byte{'"'})
+		name, closed := bytes.CutSuffix(name, []byte{'"'})
+		if !opened || !closed || len(name) > f.max || !validID(name) {
 			return "tag " + strconv.Itoa(n+1) + " is not valid", fmt.Sprintf("at most %d characters; %s", f.max, formats["id"].want)
 		}
 		if slices.ContainsFunc(seen[:n], func(other []byte) bool { return bytes.Equal(other, tag) }) {

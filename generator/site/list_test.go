@@ -125,7 +125,7 @@ jobs:
 // TestAuditorsByName has names whose order their escapes would change.
 func TestAuditorsByName(t *testing.T) {
 	var entries []string
-	for i, name := range []string{`b`, `\"`, `a\\`, `a#`, `\u0041`} {
+	for i, name := range []string{`b`, `\"`, `a\\`, `a#`, `\u0041`, `a`, `a!`} {
 		entries = append(entries, fmt.Sprintf(`{"agent_name":"%s","registration_sha256":"%064x","scope":"s","claimed_at":"2026-02-01T10:00:00Z","report_url":"https://example.org/","report_sha256":"%064x","verified_by_hand_on":"2026-02-02"}`, name, i, i))
 	}
 	list := load(t, "auditors.json", []byte(`{"as_of":"2026-11-20","ledger":[`+strings.Join(entries, ",")+`]}`))
@@ -135,10 +135,10 @@ func TestAuditorsByName(t *testing.T) {
 	if err := json.Unmarshal(list.AppendJSON(nil, "ledger"), &got); err != nil {
 		t.Fatal(err)
 	}
-	if want := `[{"} {A} {a#} {a\} {b}]`; fmt.Sprint(got) != want {
+	if want := `[{"} {A} {a} {a!} {a#} {a\} {b}]`; fmt.Sprint(got) != want {
 		t.Errorf("got %v, want %s", got, want)
 	}
-	if list.Counts["claimed"] != 5 || list.Counts["verified"] != 5 {
+	if list.Counts["claimed"] != 7 || list.Counts["verified"] != 7 {
 		t.Errorf("counts: %v", list.Counts)
 	}
 }

@@ -2,13 +2,16 @@ package site
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"errors"
+	"fmt"
 	"io/fs"
 	"path"
 	"regexp"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -18,8 +21,11 @@ import (
 // a multiple of it.
 const maxFile = 1 << 20
 
+// day is a date as a hand verification is named after it.
+const day = "2026-11-20"
+
 var (
-	scoreboardFile = regexp.MustCompile(`^[0-9]{4}-[0-9]{2}-[0-9]{2}(-[2-9])?$`)
+	scoreboardFile = regexp.MustCompile(`^[0-9]{4}-[0-9]{2}-[0-9]{2}(-([2-9]|[1-9][0-9]{1,2}))?$`)
 	requiredPages  = []string{"field-guide", "index", "privacy"}
 )
 
@@ -156,7 +162,7 @@ func cause(err error) string {
 func (l *loader) read(file string, limit int64) []byte {
 	l.sum(file, [32]byte{})
 	if info, err := fs.Stat(l.fsys, file); err == nil && info.Size() > limit {
-		l.fault(file, "too large", "a content file has at most "+bytesText(limit))
+		l.fault(file, "too large", fmt.Sprintf("a content file has at most %d MiB", limit>>20))
 		return nil
 	}
 	src, err := fs.ReadFile(l.fsys, file)
@@ -173,13 +179,6 @@ func (l *loader) read(file string, limit int64) []byte {
 	}
 	l.sum(file, sha256.Sum256(src))
 	return src
-}
-
-func bytesText(n int64) string {
-	if n >= 1<<30 {
-		return "1 GiB"
-	}
-	return "1 MiB"
 }
 
 // open makes the document of a file, with faults of its own until all files are read.
@@ -211,7 +210,7 @@ func (l *loader) scoreboards() (documents []*document) {
 			continue
 		}
 		name := strings.TrimSuffix(base, ".yaml")
-		if !scoreboardFile.MatchString(name) || !validDate([]byte(name[:10])) {
+		if !scoreboardFile.MatchString(name) || !validDate([]byte(name[:len(day)])) {
 			l.sum(file, [32]byte{})
 			l.fault(file, "not the name of a hand verification", "name it after its as_of: scoreboard/2026-11-20.yaml, a second one on that date 2026-11-20-2.yaml")
 			continue
@@ -221,6 +220,9 @@ func (l *loader) scoreboards() (documents []*document) {
 	if len(names) == 0 {
 		l.fault("scoreboard", "holds no hand verification", "write one, named after its date: scoreboard/2026-11-20.yaml")
 	}
+	slices.SortFunc(names, func(a, b string) int { // by day, and by number within one: it has no leading zero
+		return cmp.Or(cmp.Compare(a[:len(day)], b[:len(day)]), cmp.Compare(len(a), len(b)), cmp.Compare(a, b))
+	})
 	l.site.Scoreboards = make([]Scoreboard, len(names))
 	for i, name := range names {
 		l.site.Scoreboards[i].File = name
@@ -237,7 +239,7 @@ func checkScoreboards(documents []*document, boards []Scoreboard, files []string
 			continue
 		}
 		board := &boards[i]
-		if name := board.File; len(name) > 10 && !slices.Contains(files, "scoreboard/"+before(name)+".yaml") {
+		if name := board.File; name != board.day() && !slices.Contains(files, "scoreboard/"+before(name)+".yaml") {
 			d.fault("as_of", "scoreboard/"+before(name)+".yaml is missing", "the numbers of one date follow each other")
 		}
 		checkScoreboard(d, board, previous)
@@ -247,10 +249,11 @@ func checkScoreboards(documents []*document, boards []Scoreboard, files []string
 
 // before is the name of the verification that one with a number follows.
 func before(name string) string {
-	if n := name[len(name)-1]; n > '2' {
-		return name[:11] + string(n-1)
+	date, number := name[:len(day)], name[len(day)+1:]
+	if n, _ := strconv.Atoi(number); n > 2 {
+		return date + "-" + strconv.Itoa(n-1)
 	}
-	return name[:10]
+	return date
 }
 
 // pages begins to read the pages.

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -260,6 +261,51 @@ func TestShippedContent(t *testing.T) {
 		w, o, g := board.PilotWaitlist, board.Orgs, board.Suggestions
 		if w.VerifiedConversions+w.RegistrationsRecorded+o.ChartersFiled+g.ReceivedExternal+g.OriginatedInternally+g.Shipped != 0 {
 			t.Errorf("scoreboard %s: the shipped content claims counts", board.File)
+		}
+	}
+}
+
+// Boards of one day are ordered by their number, and the last is current.
+func TestBoardsOfOneDay(t *testing.T) {
+	fsys := base(t)
+	first := string(fsys["scoreboard/2026-01-31.yaml"].Data)
+	want := []string{"2026-01-31"}
+	for n := 2; n <= 11; n++ {
+		name := "2026-01-31-" + strconv.Itoa(n)
+		want = append(want, name)
+		fsys["scoreboard/"+name+".yaml"] = &fstest.MapFile{Data: []byte(strings.Replace(first, "registrations_recorded: 3", "registrations_recorded: "+strconv.Itoa(3+n), 1))}
+	}
+	fsys["scoreboard/2026-01-30.yaml"] = &fstest.MapFile{Data: []byte(strings.ReplaceAll(first, "2026-01-31", "2026-01-30"))}
+	want = append([]string{"2026-01-30"}, want...)
+	s, err := Load(fsys)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for i := range s.Scoreboards {
+		names = append(names, s.Scoreboards[i].File)
+	}
+	if !slices.Equal(names, want) {
+		t.Errorf("the order is %q, want %q", names, want)
+	}
+	if n := s.Current().PilotWaitlist.RegistrationsRecorded; n != 14 {
+		t.Errorf("the current board has %d registrations recorded, want 14", n)
+	}
+
+	fsys["scoreboard/2026-01-31-10.yaml"].Data = []byte(strings.Replace(first, "registrations_recorded: 3", "registrations_recorded: 11", 1))
+	const fell = "scoreboard/2026-01-31-10.yaml:10:27: registrations_recorded is 11, and was 12 in scoreboard/2026-01-31-9.yaml (a recorded registration stays recorded)"
+	if _, err := Load(fsys); err == nil || err.Error() != fell {
+		t.Errorf("a count that falls from the ninth board to the tenth: got\n%v\nwant\n%s", err, fell)
+	}
+	delete(fsys, "scoreboard/2026-01-31-9.yaml")
+	if _, err := Load(fsys); err == nil || !strings.Contains(err.Error(), "scoreboard/2026-01-31-10.yaml:2:8: scoreboard/2026-01-31-9.yaml is missing") {
+		t.Errorf("a tenth board without a ninth: %v", err)
+	}
+	for _, name := range []string{"2026-01-31-1", "2026-01-31-02", "2026-01-31-0", "2026-01-31-", "2026-01-31-2-2", "2026-01-31-1000"} {
+		fsys := base(t)
+		fsys["scoreboard/"+name+".yaml"] = fsys["scoreboard/2026-01-31.yaml"]
+		if _, err := Load(fsys); err == nil || !strings.Contains(err.Error(), "not the name of a hand verification") {
+			t.Errorf("%s: %v", name, err)
 		}
 	}
 }

@@ -8,7 +8,7 @@
 // # Layout
 //
 //	service.yaml  presence.yaml  quest.yaml  aup.yaml  org.yaml  endpoints.yaml  problems.yaml  llms.yaml  mcp.yaml
-//	scoreboard/<date>[-<n>].yaml   one for each hand verification, named after its as_of; n from 2 for a second one on a date
+//	scoreboard/<date>[-<n>].yaml   one for each hand verification, named after its as_of; n from 2 for a further one on a date, of which the last is current
 //	jobs.yaml or jobs.json         {as_of, jobs: […]}
 //	auditors.yaml or auditors.json {as_of, ledger: […]}
 //	pages/<name>.md                index, field-guide and privacy at least, each with a YAML front matter
@@ -31,7 +31,7 @@ import (
 // Site is a whole, checked content folder.
 type Site struct {
 	Service     Service
-	Scoreboards []Scoreboard // one for each hand verification, oldest first
+	Scoreboards []Scoreboard // one for each hand verification, oldest first; those of one day by their number
 	Presence    Presence
 	Quest       Quest
 	AUP         AUP
@@ -153,6 +153,9 @@ type Scoreboard struct {
 	} `yaml:"observed_attention"`
 	WhatThisNumberMeans []string `yaml:"what_this_number_means"`
 }
+
+// day is the date that the verification is named after.
+func (s *Scoreboard) day() string { return s.File[:len(day)] }
 
 // Update is one dated remark on what was observed.
 type Update struct {

@@ -1,6 +1,7 @@
 package site
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"reflect"
@@ -239,7 +240,7 @@ func checkPlaceholders(d *document) {
 
 var (
 	// inlineLink finds the target of a Markdown link or image, of a link definition, or of a link in HTML.
-	inlineLink = regexp.MustCompile(`\]\(<?([^\s)>]+)|^ {0,3}\[[^\]]+\]:\s*<?([^\s>]+)|href="([^"]+)"`)
+	inlineLink = regexp.MustCompile(`(?:\]\(<?|^ {0,3}\[[^\]]+\]:\s*<?|href=")([^\s)>"]+)`)
 	codeSpan   = regexp.MustCompile("`[^`]*`")
 )
 
@@ -248,7 +249,7 @@ var (
 // every address of the service itself anywhere, [[base_url]]/… or written out. The error is Faults.
 func (s *Site) CheckLinks(paths map[string]bool, anchors map[string]map[string]bool) error {
 	var faults Faults
-	address := regexp.MustCompile(`(?:\[\[base_url\]\]|` + regexp.QuoteMeta(s.Service.BaseURL()) + ")(/[^\\s\"'`<>)\\]?{]*)?")
+	address := regexp.MustCompile(`(?:\[\[base_url\]\]|` + regexp.QuoteMeta(s.Service.BaseURL()) + ")(/[^\\s\"'`<>)\\]?{]*|)")
 	for _, d := range s.documents {
 		d.faults = &faults
 		own := ""
@@ -274,11 +275,7 @@ func (t *text) links(base string, address *regexp.Regexp, each func(at offset, t
 			own = address.FindAllStringSubmatchIndex(line, -1)
 		}
 		for _, m := range own {
-			target := "/"
-			if m[2] >= 0 {
-				target = strings.TrimRight(line[m[2]:m[3]], ".,;:!*")
-			}
-			each(offset{t, start + m[0]}, target)
+			each(offset{t, start + m[0]}, cmp.Or(strings.TrimRight(line[m[2]:m[3]], ".,;:!*"), "/"))
 		}
 		if t.lines {
 			trimmed := strings.TrimLeft(line, " ")
@@ -290,11 +287,7 @@ func (t *text) links(base string, address *regexp.Regexp, each func(at offset, t
 			case fenced == "" && (strings.Contains(line, "](") || strings.Contains(line, "]:") || strings.Contains(line, "href=")):
 				visible := codeSpan.ReplaceAllStringFunc(line, func(code string) string { return strings.Repeat("`", len(code)) })
 				for _, m := range inlineLink.FindAllStringSubmatchIndex(visible, -1) {
-					for g := 2; g < len(m); g += 2 {
-						if m[g] >= 0 {
-							each(offset{t, start + m[g]}, visible[m[g]:m[g+1]])
-						}
-					}
+					each(offset{t, start + m[2]}, visible[m[2]:m[3]])
 				}
 			}
 		}

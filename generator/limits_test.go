@@ -1,0 +1,48 @@
+package generator
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"anteroom/edge/indexnow"
+	"anteroom/edge/snapshot"
+	"anteroom/generator/site"
+)
+
+// Search engines take so many addresses at once, and no more.
+func TestMostAddresses(t *testing.T) {
+	for _, over := range []int{0, 1} {
+		g := &generation{site: &site.Site{Scoreboards: make([]site.Scoreboard, 1)}, snapshot: &snapshot.Snapshot{}}
+		for i := range indexnow.MaxURLs - len(g.indexed()) + over {
+			g.site.Pages = append(g.site.Pages, site.Page{Name: fmt.Sprint("page-", i)})
+		}
+		g.addresses()
+		if n := len(g.snapshot.Sitemap); n != indexnow.MaxURLs+over || len(g.faults) != over {
+			t.Errorf("%d addresses: %v", n, g.faults)
+		}
+	}
+}
+
+// The CDN takes so many rules, and lines so long, and no more.
+func TestMostRules(t *testing.T) {
+	for _, over := range []int{0, 1} {
+		g := &generation{site: &site.Site{}}
+		for i := range maxRules - 1 + over { // besides the one for all paths
+			g.add(fmt.Sprintf("/page-%d.html", i), nil)
+		}
+		g.cdn()
+		if len(g.faults) != over {
+			t.Errorf("%d rules: %v", maxRules+over, g.faults)
+		}
+	}
+	for _, over := range []int{0, 1} {
+		g := &generation{site: &site.Site{}}
+		const line = `Link: <.md>; rel="alternate"; type="text/markdown"`
+		g.add("/"+strings.Repeat("p", maxRuleLine-len(line)-len("/.html")+over)+".html", nil)
+		g.cdn()
+		if len(g.faults) != over {
+			t.Errorf("a line of %d characters: %v", maxRuleLine+over, g.faults)
+		}
+	}
+}

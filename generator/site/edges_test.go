@@ -1,0 +1,226 @@
+package site
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"anteroom/edge/api"
+	"anteroom/edge/core"
+	"anteroom/edge/indexnow"
+)
+
+// TestEdges has the least and the most that the content may say, and what is just beyond.
+func TestEdges(t *testing.T) {
+	long := strings.Repeat
+	upstreams := func(n int) string {
+		lines := ""
+		for i := range n {
+			lines += fmt.Sprintf("    - https://index-%d.base.example/\n", i)
+		}
+		return lines
+	}
+	const (
+		twoUpstreams = "    - https://index.base.example/indexnow\n    - http://127.0.0.1:8080/indexnow\n"
+		limits       = "  batch_messages: 50\n  batch_writes: 10\n"
+		update       = "    - date: 2026-01-10\n      what_changed: Nothing.\n      one_ambiguous_read: None.\n"
+		tags         = "    tags: [a, b-c]\n"
+		verified     = `"verified_by_hand_on": null`
+	)
+	sixteen := "    tags: [t1, t2, t3, t4, t5, t6, t7, t8, t9, t10, t11, t12, t13, t14, t15, t16"
+	messages := core.MaxRounds - 2*10 - 4
+	for _, c := range []struct{ name, file, old, new, want string }{
+		{"a batch of one", "service.yaml", limits, "  batch_messages: 1\n  batch_writes: 1\n", ""},
+		{"a batch of none", "service.yaml", limits, "  batch_messages: 0\n  batch_writes: 1\n", "service.yaml:17:19: limits.batch_messages is 0 (want 1 or more)"},
+		{"a batch without a write", "service.yaml", limits, "  batch_messages: 1\n  batch_writes: 0\n", "service.yaml:18:17: limits.batch_writes is 0 (want 1 or more)"},
+		{"a batch of all rounds", "service.yaml", limits, fmt.Sprintf("  batch_messages: %d\n  batch_writes: 10\n", messages), ""},
+		{"a batch of more", "service.yaml", limits, fmt.Sprintf("  batch_messages: %d\n  batch_writes: 10\n", messages+1), fmt.Sprintf("service.yaml:15:1: a batch of %d messages with 10 writes may take %d rounds "+
+			"(a turn has %d: a write takes up to three and any other call one, so lower batch_messages or batch_writes)", messages+1, core.MaxRounds+1, core.MaxRounds)},
+		{"as many upstreams as there may be", "service.yaml", twoUpstreams, upstreams(indexnow.MaxEndpoints), ""},
+		{"one upstream more", "service.yaml", twoUpstreams, upstreams(indexnow.MaxEndpoints + 1), fmt.Sprintf("service.yaml:21:3: indexnow.upstreams has %d (want %d at most: they are told side by side)", indexnow.MaxEndpoints+1, indexnow.MaxEndpoints)},
+		{"two updates of a day", "scoreboard/2026-01-31.yaml", update, update + update, "scoreboard/2026-01-31.yaml:39:13: 2026-01-10 does not follow 2026-01-10 (one update for a date, oldest first)"},
+		{"an update of the day", "scoreboard/2026-01-31.yaml", "date: 2026-01-10", "date: 2026-01-31", ""},
+		{"observed on the day after", "scoreboard/2026-01-31.yaml", "  as_of: 2026-01-31", "  as_of: 2026-02-01", "scoreboard/2026-01-31.yaml:26:10: observed_attention.as_of is later than as_of (write a new verification)"},
+		{"verified through the day", "scoreboard/2026-01-31.yaml", "through: 2026-01-30", "through: 2026-01-31", ""},
+		{"a text of a megabyte", "llms.yaml", "intro:", "#" + long("x", maxFile-len("intro: [One paragraph.]\n")-len("#\n")) + "\nintro:", ""},
+
+		{"completed on the day", "jobs.yaml", "completed_on: 2026-02-03", "completed_on: 2026-02-01", ""},
+		{"completed before", "jobs.yaml", "completed_on: 2026-02-03", "completed_on: 2026-01-31", "jobs.yaml:15:19: completed_on is earlier than posted"},
+		{"completed and no date", "jobs.yaml", "    completed_on: 2026-02-03\n", "", "jobs.yaml:13:13: status completed, and completed_on is missing (say when)"},
+		{"completed on the day of the list", "jobs.yaml", "as_of: 2026-03-01", "as_of: 2026-02-03", ""},
+		{"expires on the day", "jobs.yaml", tags, "    expires: 2026-02-01\n" + tags, ""},
+		{"a reward of nothing", "jobs.yaml", "units: 12", "units: 0", ""},
+		{"the highest reward", "jobs.yaml", "units: 12", "units: 1000000", ""},
+		{"a higher reward", "jobs.yaml", "units: 12", "units: 1000001", "jobs.yaml:16:26: reward_credit_units: 1000001 is not valid (want an integer from 0 to 1000000, without quotes)"},
+		{"a debt", "jobs.yaml", "units: 12", "units: -1", "jobs.yaml:16:26: reward_credit_units: -1 is not valid (want an integer from 0 to 1000000, without quotes)"},
+		{"a title as long as may be", "jobs.yaml", "title: First", "title: " + long("é", 140), ""},
+		{"a longer title", "jobs.yaml", "title: First", "title: " + long("é", 141), "jobs.yaml:4:12: title: has 141 characters (at most 140)"},
+		{"a long poster", "jobs.yaml", "    tags: [a, b-c]\n    poster: ada", "    tags: []\n    poster: " + long("a", 81), "jobs.yaml:9:13: poster: has 81 characters (at most 80)"},
+		{"sixteen tags", "jobs.yaml", tags, sixteen + "]\n", ""},
+		{"one tag more", "jobs.yaml", tags, sixteen + ", t17]\n", "jobs.yaml:8:11: tags: more than 16 tags (keep those that help to find it)"},
+		{"a long tag", "jobs.yaml", tags, "    tags: [" + long("a", 40) + "]\n", ""},
+		{"a longer tag", "jobs.yaml", tags, "    tags: [" + long("a", 41) + "]\n", "jobs.yaml:8:11: tags: tag 1 is not valid (at most 40 characters; want lower-case letters, digits and single hyphens)"},
+		{"a tag twice", "jobs.yaml", tags, "    tags: [b, a, b]\n", `jobs.yaml:8:11: tags: the tag "b" stands twice (keep one of them)`},
+		{"a tag of two", "jobs.yaml", tags, "    tags: [\"a,b\"]\n", "jobs.yaml:8:11: tags: tag 1 is not valid (at most 40 characters; want lower-case letters, digits and single hyphens)"},
+		{"a blank tag", "jobs.yaml", tags, "    tags: [\"\"]\n", "jobs.yaml:8:11: tags: tag 1 is not valid (at most 40 characters; want lower-case letters, digits and single hyphens)"},
+		{"a number as a tag", "jobs.yaml", tags, "    tags: [1]\n", "jobs.yaml:8:11: tags: tag 1 is not valid (at most 40 characters; want lower-case letters, digits and single hyphens)"},
+		{"tags that are none", "jobs.yaml", tags, "    tags: a\n", "jobs.yaml:8:11: tags: want a list, not a text (write [] for none)"},
+		{"a list that is none", "jobs.yaml", "jobs:\n", "jobs: {}\nx:\n", "jobs.yaml:2:1: jobs: want a list, not a mapping (begin each element with \"- \", or write [] for none)\njobs.yaml:3:1: unknown key x (known: as_of, jobs)"},
+		{"as_of of another time", "jobs.yaml", "as_of: 2026-03-01", "as_of: March", `jobs.yaml:1:8: as_of: "March" is not valid (want a date of the calendar: 2026-11-20)`},
+
+		{"verified on the day", "auditors.json", verified, `"verified_by_hand_on": "2026-02-01"`, ""},
+		{"claimed on the day of the list", "auditors.json", `"as_of": "2026-03-01"`, `"as_of": "2026-02-01"`, ""},
+		{"a scope of several lines", "auditors.json", "All of it.", `\tAll\r\nof it.`, ""},
+		{"a scope with a bell", "auditors.json", "All of it.", `\u0007All of it.`, "auditors.json:7:16: scope: holds the control character U+0007 (remove it)"},
+		{"a name with a tab", "auditors.json", `"ada"`, `"\tada"`, "auditors.json:5:21: agent_name: holds the control character U+0009 (remove it)"},
+		{"a name with a line break", "auditors.json", `"ada"`, `"ada\n"`, "auditors.json:5:21: agent_name: holds the control character U+000A (remove it)"},
+		{"a name with a return", "auditors.json", `"ada"`, `"a\rda"`, "auditors.json:5:21: agent_name: holds the control character U+000D (remove it)"},
+		{"a name with DEL", "auditors.json", `"ada"`, "\"\x7fada\"", "auditors.json:5:21: agent_name: holds the control character U+007F (remove it)"},
+		{"a name with an escaped DEL", "auditors.json", `"ada"`, `"\u007fada"`, "auditors.json:5:21: agent_name: holds the control character U+007F (remove it)"},
+		{"a ledger that is none", "auditors.json", `"ledger": [`, `"ledger": 7, "x": [`, "auditors.json:3:13: ledger: want an array, not a number\nauditors.json:3:16: unknown key x (known: as_of, ledger)"},
+		{"an as_of that is none", "auditors.json", `"2026-03-01"`, `20260301`, "auditors.json:2:12: as_of: 20260301 is not valid (want a date of the calendar: 2026-11-20)"},
+
+		{"a fault in front matter", "pages/privacy.md", "title: Privacy", "title: [x]", "pages/privacy.md:2:8: title: want a text, not a list (write it as a text)"},
+		{"front matter that is no YAML", "pages/privacy.md", "title: Privacy", "title: a: b", "pages/privacy.md:2:9: not valid YAML: mapping values are not allowed in this context (indent with spaces; quote a text that holds \": \" or begins with a special character)"},
+		{"a long value", "presence.yaml", "status: online", "status: " + long("s", 64) + "tu", "presence.yaml:1:9: status: " + long("s", 64) + "… is not valid (known: online, away, offline)"},
+		{"a value of 64", "presence.yaml", "status: online", "status: " + long("s", 64), "presence.yaml:1:9: status: " + long("s", 64) + " is not valid (known: online, away, offline)"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			fsys := base(t)
+			text := string(fsys[c.file].Data)
+			edited := strings.Replace(text, c.old, c.new, 1)
+			if edited == text {
+				t.Fatalf("%s holds no %q", c.file, c.old)
+			}
+			fsys[c.file] = &fstest.MapFile{Data: []byte(edited)}
+			got := ""
+			if _, err := Load(fsys); err != nil {
+				got = err.Error()
+			}
+			if got != c.want {
+				t.Errorf("got\n%s\nwant\n%s", got, c.want)
+			}
+		})
+	}
+}
+
+// A list that ends behind the name of its entries is not valid JSON.
+func TestListThatEndsBeforeItsEntries(t *testing.T) {
+	fsys := base(t)
+	fsys["auditors.json"] = &fstest.MapFile{Data: []byte(`{"as_of":"2026-03-01","ledger":`)}
+	if _, err := Load(fsys); err == nil || !strings.HasPrefix(err.Error(), "auditors.json:1:32: not valid JSON: ") {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestEditDistance(t *testing.T) {
+	for _, c := range []struct {
+		a, b string
+		want int
+	}{
+		{"", "", 0},
+		{"a", "", 1},
+		{"kitten", "sitting", 3},
+		{"flaw", "lawn", 2},
+		{strings.Repeat("a", 64), strings.Repeat("a", 63) + "b", 1},
+		{strings.Repeat("a", 65), strings.Repeat("a", 65), 130},
+		{strings.Repeat("a", 65), "a", 66},
+		{"a", strings.Repeat("a", 65), 66},
+	} {
+		if got := editDistance(c.a, c.b); got != c.want {
+			t.Errorf("%.10s… to %.10s…: %d, want %d", c.a, c.b, got, c.want)
+		}
+	}
+}
+
+func TestParts(t *testing.T) {
+	for text, want := range map[string][]string{
+		"":                   {""},
+		"plain":              {"plain"},
+		"{a}":                {"", "a", ""},
+		"{a} and {b}.{a}":    {"", "a", " and ", "b", ".", "a", ""},
+		"{c} {a":             {"{c} {a"},
+		"{{a}}":              {"{", "a", "}"},
+		"JSON {\"x\":1}{a}y": {"JSON {\"x\":1}", "a", "y"},
+	} {
+		p := Prompt{Text: text}
+		if got := p.Parts([]string{"a", "b"}); !slices.Equal(got, want) {
+			t.Errorf("%q: %q, want %q", text, got, want)
+		}
+	}
+}
+
+// Placeholders are replaced in every text, and those that are computed say what is so.
+func TestExpandedSite(t *testing.T) {
+	fsys := base(t)
+	page := string(fsys["pages/privacy.md"].Data)
+	fsys["pages/privacy.md"] = &fstest.MapFile{Data: []byte(strings.Replace(strings.Replace(page, "title: Privacy", "title: Privacy at [[service]]", 1), "Nothing.", "Nothing of [[service]].", 1))}
+	s, err := Load(fsys)
+	if err != nil {
+		t.Fatal(err)
+	}
+	reading := 0
+	for i := range api.Tools {
+		if _, op := api.Find(api.Tools[i].Operation); !op.Writes {
+			reading++
+		}
+	}
+	values := s.values()
+	for name, want := range map[string]string{
+		"mcp_tools": fmt.Sprint(len(api.Tools)), "mcp_tools_reading": fmt.Sprint(reading), "signal_fired_pause": "10 minutes", "signal_failed_pause": "60 seconds", "as_of": "2026-01-31",
+	} {
+		if values[name] != want {
+			t.Errorf("%s is %q, want %q", name, values[name], want)
+		}
+	}
+	if err := s.Expand(api.Routes); err != nil {
+		t.Fatal(err)
+	}
+	for i := range s.Pages {
+		if p := &s.Pages[i]; p.Name == "privacy" && (p.Title != "Privacy at Base" || string(p.Markdown) != "Nothing of Base.\n") {
+			t.Errorf("title %q, text %q", p.Title, p.Markdown)
+		}
+	}
+}
+
+// A list is as long as it says, gives its own date, and has its totals right.
+func TestListSizes(t *testing.T) {
+	job := func(id, more string) string {
+		return `{"id":"` + id + `","title":"t","description":"d","posted":"2026-01-01","tags":["a"],"poster":"p",` + more + `}`
+	}
+	list := load(t, "jobs.json", []byte(`{"as_of":"2026-03-01","jobs":[`+job("a", `"status":"open"`)+","+job("b", `"status":"completed","completed_on":"2026-01-02"`)+","+
+		job("c", `"status":"completed","completed_on":"2026-01-02"`)+`]}`))
+	if list.AsOf != "2026-03-01" || list.Counts["open"] != 1 || list.Counts["completed"] != 2 {
+		t.Errorf("as of %s: %v", list.AsOf, list.Counts)
+	}
+	size := 0
+	for _, group := range list.Groups() {
+		size += len(list.AppendJSON(nil, group))
+	}
+	if got := list.Size(); got < size || got > size+len(list.Groups()) {
+		t.Errorf("size %d, and the groups have %d bytes", got, size)
+	}
+}
+
+// Of entries with one identifier every one but the first is named.
+func TestManyDuplicates(t *testing.T) {
+	var lines []string
+	for range maxListFaults {
+		lines = append(lines, `{"id":"same","title":"t","description":"d","status":"open","posted":"2026-01-01","tags":[],"poster":"p"}`)
+	}
+	fsys := base(t)
+	delete(fsys, "jobs.yaml")
+	fsys["jobs.json"] = &fstest.MapFile{Data: []byte("{\"as_of\":\"2026-03-01\",\"jobs\":[\n" + strings.Join(lines, ",\n") + "]}")}
+	_, err := Load(fsys)
+	faults, _ := err.(Faults)
+	for i, f := range faults {
+		if f.Line != i+3 {
+			t.Fatalf("fault %d is in line %d", i, f.Line)
+		}
+	}
+	if len(faults) != maxListFaults-1 {
+		t.Errorf("%d faults", len(faults))
+	}
+}
