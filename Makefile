@@ -1,7 +1,7 @@
 # make run needs Go alone. The other targets fetch their tools by themselves, at pinned versions.
 
 .DEFAULT_GOAL := help
-.PHONY: help run test generate edge bench lint
+.PHONY: help run test generate edge bench lint mutants
 
 help: ## list the targets
 	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' Makefile
@@ -26,3 +26,6 @@ bench: ## make a bundle to measure in build/out/candidate, and run the benchmark
 
 lint: ## run the checks of code and documents without the tests
 	@build/test.sh lint
+
+mutants: ## change the code one operator at a time and list what no test notices; PACKAGE=edge/core for one package
+	@build/mutants.sh $(PACKAGE)

@@ -266,15 +266,12 @@ func (q *query) compute(in *core.Input) {
 		return
 	}
 	// The result is a business day, so it does not matter on which side of it the span ends.
-	q.from, q.to = weekday(min(origin, day)), weekday(max(origin, day)+1)
-	if origin != day && (q.op.name == "add" && q.days != 0 || q.op.name == "next" || q.op.name == "previous") {
+	if q.op.name == "add" && q.days != 0 || q.op.name == "next" || q.op.name == "previous" {
 		// They start beside the origin, and do not pass over it.
-		if day > origin {
-			q.from = weekday(origin + 1)
-		} else {
-			q.to = weekday(origin)
-		}
+		q.from, q.to = weekday(min(origin+1, day)), weekday(max(origin, day))
+		return
 	}
+	q.from, q.to = weekday(min(origin, day)), weekday(max(origin, day)+1)
 }
 
 func (q *query) write(w *jsondoc.Writer, in *core.Input) {
@@ -305,7 +302,7 @@ func (q *query) write(w *jsondoc.Writer, in *core.Input) {
 		closings := 0
 		q.each(q.from, q.to, func(closing) bool { closings++; return true })
 		w.Buf = slices.Grow(w.Buf, answerRoom+closingRoom*closings) // in one piece: nothing is freed on the edge
-		q.writeHolidays(w, "result", q.to-q.from)
+		q.writeHolidays(w, "result", closings)
 		q.to, skipped = q.from, 0
 	} else {
 		w.Raw("result", q.result)

@@ -57,6 +57,7 @@ func TestResults(t *testing.T) {
 		"op=next&calendar=de&date=2026-11-19":                               "2026-11-20",
 		"op=previous&calendar=de&date=2026-11-23":                           "2026-11-20",
 		"op=previous&calendar=de&date=2026-11-22":                           "2026-11-20",
+		"op=previous&calendar=de&date=2000-01-04":                           "2000-01-03",
 		"op=roll&calendar=de&date=2026-10-31":                               "2026-11-02",
 		"op=roll&calendar=de&date=2026-10-31&convention=modified-following": "2026-10-30",
 		"op=roll&calendar=de&date=2026-11-01&convention=preceding":          "2026-10-30",
@@ -104,6 +105,26 @@ func TestAnswer(t *testing.T) {
 	if body := ask(t, "op=add&calendar=de&start=2026-11-20&days=0"); body["convention"] != "following" {
 		t.Errorf("add of 0: %v", body)
 	}
+	for query, want := range map[string][2]any{
+		"op=count&calendar=de&start=2026-11-16&end=2026-11-20": {4., 5.},
+		"op=count&calendar=de&start=2026-11-20&end=2026-11-16": {-4., -5.},
+		"op=count&calendar=de&start=2026-11-20&end=2026-11-20": {0., 1.},
+		"op=count&calendar=de&start=2026-11-21&end=2026-11-21": {0., 0.},
+	} {
+		if body := ask(t, query); body["result"] != want[0] || body["inclusive"] != want[1] {
+			t.Errorf("%s: %v, inclusive %v", query, body["result"], body["inclusive"])
+		}
+	}
+	// An answer repeats what it was made of, and nothing else.
+	for query, want := range map[string][]any{
+		"op=holidays&calendar=de&year=2026":                       {nil, nil, nil, 2026.},
+		"op=holidays&calendar=de&start=2026-01-01&end=2026-01-02": {nil, "2026-01-01", "2026-01-02", nil},
+		"op=is&calendar=de&date=2026-01-01":                       {"2026-01-01", nil, nil, nil},
+	} {
+		if body := ask(t, query); !reflect.DeepEqual([]any{body["date"], body["start"], body["end"], body["year"]}, want) {
+			t.Errorf("%s: %v", query, body)
+		}
+	}
 	many := ask(t, "op=count&calendar=jp-bank&start=2000-01-01&end=2050-12-31")
 	if n := len(many["holidays_skipped"].([]any)); n != 50 || many["holidays_skipped_total"] != 824. {
 		t.Errorf("%d of %v holidays", n, many["holidays_skipped_total"])
@@ -128,6 +149,14 @@ func TestHolidays(t *testing.T) {
 			"2026-09-21 jp-bank Respect for the Aged Day", "2026-09-22 jp-bank Citizens' Holiday", "2026-09-23 jp-bank Autumnal Equinox Day",
 		},
 		"calendar=de&start=2026-11-21&end=2026-11-22": nil,
+		// Each calendar names the date once, however short the span is.
+		"calendar=de,fr,it&start=2026-12-25&end=2026-12-25": {"2026-12-25 de Christmas Day", "2026-12-25 fr Christmas Day", "2026-12-25 it Christmas Day"},
+		"calendar=nz&start=2000-01-01&end=2000-01-05":       {"2000-01-03 nz New Year's Day (substitute day)", "2000-01-04 nz Day after New Year's Day (substitute day)"},
+		"calendar=eu-target&year=2000": {
+			"2000-04-21 eu-target Good Friday", "2000-04-24 eu-target Easter Monday", "2000-05-01 eu-target Labour Day",
+			"2000-12-25 eu-target Christmas Day", "2000-12-26 eu-target Christmas holiday",
+		},
+		"calendar=eu-target&year=2050": {"2050-04-08 eu-target Good Friday", "2050-04-11 eu-target Easter Monday", "2050-12-26 eu-target Christmas holiday"},
 	} {
 		body := ask(t, "op=holidays&"+query)
 		if got := holidays(body["result"]); !slices.Equal(got, want) {
@@ -145,6 +174,11 @@ func TestHolidays(t *testing.T) {
 		"op=roll&calendar=de&date=2025-10-03&convention=unadjusted":         nil,
 		"op=add&calendar=de&start=2025-10-06&days=-2":                       {"2025-10-03 de Day of German Unity"},
 		"op=add&calendar=de&start=2025-10-01&days=1":                        nil,
+		"op=add&calendar=de&start=2025-10-03&days=1":                        nil,
+		"op=add&calendar=de&start=2025-10-03&days=-1":                       nil,
+		"op=add&calendar=de&start=2025-10-03&days=0":                        {"2025-10-03 de Day of German Unity"},
+		"op=next&calendar=de&date=2026-05-13":                               {"2026-05-14 de Ascension Day"},
+		"op=previous&calendar=de&date=2026-05-15":                           {"2026-05-14 de Ascension Day"},
 		"op=roll&calendar=gb-eng&date=2026-04-04&convention=nearest":        {"2026-04-03 gb-eng Good Friday"},
 		"op=count&calendar=de&start=2025-10-03&end=2025-10-03":              nil,
 		"op=count&calendar=de&start=2025-10-01&end=2025-10-03":              nil,

@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"maps"
 	"net/http"
+	"net/http/httptest"
 	"path"
 	"regexp"
 	"slices"
@@ -49,13 +50,49 @@ var transcripts embed.FS
 // address. A limit of 0 writes a minute is none.
 type Server func(t *testing.T, s *snapshot.Snapshot) (baseURL string)
 
-// RunTranscripts runs every transcript against a host of its own.
-func RunTranscripts(t *testing.T, start Server) {
+// InMemory is the Server of a Host: for the transcripts that need no store.
+func InMemory(t *testing.T, s *snapshot.Snapshot) string {
+	h := NewHost(t)
+	h.Edge, h.Core.Limiter, h.Left = Load(t, s), s.WritesPerMinute > 0, s.WritesPerMinute
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		if err != nil {
+			t.Error(err)
+		}
+		headers := []string{"host", r.Host}
+		for _, name := range core.RequestHeaders {
+			if value := r.Header.Get(name); value != "" {
+				headers = append(headers, name, value)
+			}
+		}
+		answer := h.Do(r.Method, r.RequestURI, string(body), headers...)
+		for _, field := range answer.Header {
+			w.Header().Set(field.Name, field.Value)
+		}
+		w.WriteHeader(answer.Status)
+		if _, err := w.Write(answer.Body); err != nil && len(answer.Body) > 0 {
+			t.Error(err)
+		}
+	}))
+	t.Cleanup(server.Close)
+	return server.URL
+}
+
+// RunTranscripts runs the named transcripts, or all, each against a host of its own.
+func RunTranscripts(t *testing.T, start Server, only ...string) {
 	names, err := fs.Glob(transcripts, "transcripts/*.txt")
 	if err != nil || len(names) == 0 {
 		t.Fatalf("%d transcripts, %v", len(names), err)
 	}
+	for _, name := range only {
+		if !slices.Contains(names, "transcripts/"+name+".txt") {
+			t.Fatalf("there is no transcript %s", name)
+		}
+	}
 	for _, name := range names {
+		if len(only) > 0 && !slices.Contains(only, strings.TrimSuffix(path.Base(name), ".txt")) {
+			continue
+		}
 		text, err := transcripts.ReadFile(name)
 		if err != nil {
 			t.Fatal(err)

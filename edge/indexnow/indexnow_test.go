@@ -176,9 +176,14 @@ func TestFire(t *testing.T) {
 				t.Fatalf("%d %s", r.Status, r.Body)
 			}
 			var body struct {
-				Signal     string
-				Submitted  *float64
-				Results    []struct{ Endpoint, Detail string }
+				Signal    string
+				Submitted *float64
+				Detail    string
+				Results   []struct {
+					Endpoint, Detail string
+					Status           *int
+					Accepted         bool
+				}
 				AcceptedBy []string `json:"accepted_by"`
 				RejectedBy []string `json:"rejected_by"`
 				Replayed   *bool
@@ -199,8 +204,19 @@ func TestFire(t *testing.T) {
 				t.Errorf("%s", r.Body)
 			}
 			var details []string
-			for _, result := range body.Results {
+			for i, result := range body.Results {
 				details = append(details, result.Detail)
+				answered := []core.Result{c.one, c.two}[i]
+				if there := result.Status != nil; there != (answered.Failure == core.None) || there && *result.Status != answered.Status || result.Accepted != slices.Contains(body.AcceptedBy, result.Endpoint) {
+					t.Errorf("%+v for %+v", result, answered)
+				}
+			}
+			said := map[bool]string{true: "Accepted by ", false: "No endpoint accepted the addresses"}[c.status == 200]
+			if c.key != "" {
+				said = "The key file"
+			}
+			if !strings.HasPrefix(body.Detail, said) {
+				t.Errorf("%s, want %s", body.Detail, said)
 			}
 			if body.Signal != signal || body.Submitted == nil || *body.Submitted != c.submitted || body.Replayed == nil || *body.Replayed || body.FiredAt != "2026-11-20T12:00:00Z" ||
 				strings.Join(details, "; ") != c.details {

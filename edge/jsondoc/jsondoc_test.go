@@ -53,6 +53,9 @@ func TestParse(t *testing.T) {
 		{`["\x"]`, jsondoc.ErrSyntax},
 		{`["\ud800"]`, jsondoc.ErrUnicode},
 		{`["\ud800\u0041"]`, jsondoc.ErrUnicode},
+		{`["\ud800\ue000"]`, jsondoc.ErrUnicode},
+		{`["\udc00\udc00"]`, jsondoc.ErrUnicode},
+		{`["\udfff"]`, jsondoc.ErrUnicode},
 		{`["\udc00"]`, jsondoc.ErrUnicode},
 		{`{"\ud800":1}`, jsondoc.ErrUnicode},
 		{"[\"\xff\"]", jsondoc.ErrUnicode},
@@ -64,6 +67,49 @@ func TestParse(t *testing.T) {
 		}
 		if err != nil && v.Kind != jsondoc.Absent {
 			t.Errorf("%.40s: a partial result beside an error", c.doc)
+		}
+	}
+}
+
+// An error says where the fault begins, in bytes, and what it is.
+func TestErrors(t *testing.T) {
+	for doc, want := range map[string]string{
+		"\xff":                "parse JSON at byte 0: not valid Unicode",
+		"[\"a\xff\"]":         "parse JSON at byte 3: not valid Unicode",
+		"[\"\ufffd\xff\"]":    "parse JSON at byte 5: not valid Unicode", // the first is a character like any other
+		`["ab\x"]`:            "parse JSON at byte 4: not valid JSON",
+		`["ab\u00g0"]`:        "parse JSON at byte 4: not valid JSON",
+		`["ab\ud800\n"]`:      "parse JSON at byte 4: not valid Unicode",
+		`[1 2]`:               "parse JSON at byte 3: not valid JSON",
+		`[1] 2`:               "parse JSON at byte 4: data after the JSON value",
+		`[nul]`:               "parse JSON at byte 4: not valid JSON",
+		`[-]`:                 "parse JSON at byte 2: not valid JSON",
+		`{"a":1,"b":2,"a":3}`: "parse JSON at byte 13: not valid JSON: a member name stands twice in one object",
+	} {
+		if _, err := jsondoc.Parse([]byte(doc)); err == nil || err.Error() != want {
+			t.Errorf("%q: %v, want %s", doc, err, want)
+		}
+	}
+}
+
+// A number keeps its text, whatever digits it has; a text has the characters that were meant.
+func TestScalars(t *testing.T) {
+	for _, number := range []string{"0", "9", "90", "-9.09", "1E+9", "1e-90", "-0.0e0", "19.95"} {
+		if v, err := jsondoc.Parse([]byte(number)); err != nil || v.Kind != jsondoc.Number || v.Text != number || string(v.Raw) != number {
+			t.Errorf("%s: %+v, %v", number, v, err)
+		}
+	}
+	for doc, want := range map[string]string{
+		`"\ud7ff\ue000"`: "\ud7ff\ue000", `"\ud800\udc00"`: "\U00010000", `"\udbff\udfff"`: "\U0010ffff", `"\uD83D\uDE00"`: "😀",
+		`"\u0009\u09aF"`: "\t\u09af", `"\"\\\/\b\f\n\r\t"`: "\"\\/\b\f\n\r\t", `"\ufffd"`: "\ufffd",
+	} {
+		if v, err := jsondoc.Parse([]byte(doc)); err != nil || v.Kind != jsondoc.String || v.Text != want {
+			t.Errorf("%s: %q, %v, want %q", doc, v.Text, err, want)
+		}
+	}
+	for doc, want := range map[string]bool{"true": true, "false": false} {
+		if v, err := jsondoc.Parse([]byte(doc)); err != nil || v.Kind != jsondoc.Bool || v.True != want {
+			t.Errorf("%s: %+v, %v", doc, v, err)
 		}
 	}
 }
@@ -164,6 +210,24 @@ func TestWriter(t *testing.T) {
 	w.Close('}')
 	if got, want := string(w.Buf), `{"s":"a","z":null,"n":-7,"b":true,"l":["x","["],"e":[],"o":{},"r":[1]}`; got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
+	}
+}
+
+// The members of a known object stand among others as if they were written one by one; those of an empty one leave no comma.
+func TestMembers(t *testing.T) {
+	for _, c := range []struct{ object, want string }{
+		{`{}`, `{"a":1,"z":2}`},
+		{`{"b":[{}],"c":null}`, `{"a":1,"b":[{}],"c":null,"z":2}`},
+	} {
+		var w jsondoc.Writer
+		w.Open('{')
+		w.Int("a", 1)
+		w.Members([]byte(c.object))
+		w.Int("z", 2)
+		w.Close('}')
+		if string(w.Buf) != c.want {
+			t.Errorf("%s: %s, want %s", c.object, w.Buf, c.want)
+		}
 	}
 }
 

@@ -57,6 +57,54 @@ func TestParse(t *testing.T) {
 	}
 }
 
+// A batch is read up to the most that is allowed, and no further; its messages stay in order.
+func TestBatch(t *testing.T) {
+	message := `{"jsonrpc":"2.0","id":7,"method":"ping"}`
+	for n, want := range map[int]int{1: 1, 2: 2, 3: 3, 4: 0} {
+		messages, batch, fault := jsonrpc.Parse([]byte("["+strings.Repeat(message+",", n-1)+message+"]"), 3)
+		if len(messages) != want || !batch || (fault == nil) != (want > 0) {
+			t.Errorf("%d: %d messages, %v, %v", n, len(messages), batch, fault)
+		}
+		if fault != nil && fault.Message != "Invalid request: the batch has 4 messages, and at most 3 are read" {
+			t.Error(fault.Message)
+		}
+	}
+}
+
+// Params that are null are none; any others are kept as they are.
+func TestParams(t *testing.T) {
+	for params, want := range map[string]jsondoc.Kind{``: jsondoc.Absent, `,"params":null`: jsondoc.Absent, `,"params":{"a":1}`: jsondoc.Object, `,"params":[1]`: jsondoc.Array} {
+		messages, _, _ := jsonrpc.Parse([]byte(`{"jsonrpc":"2.0","id":1,"method":"ping"`+params+`}`), 1)
+		if got := messages[0].Params; got.Kind != want || want == jsondoc.Object && got.Get("a").Text != "1" {
+			t.Errorf("%s: %+v", params, got)
+		}
+	}
+}
+
+// The codes are those of the specification (section 5.1), and an id that is not known is null.
+func TestWriteError(t *testing.T) {
+	for _, c := range []struct {
+		id   string
+		e    jsonrpc.Error
+		want string
+	}{
+		{"", jsonrpc.Error{Code: jsonrpc.ParseError, Message: "m"}, `{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"m"}}`},
+		{"", jsonrpc.Error{Code: jsonrpc.InvalidRequest, Message: "m"}, `{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"m"}}`},
+		{`"a"`, jsonrpc.Error{Code: jsonrpc.MethodNotFound, Message: "m"}, `{"jsonrpc":"2.0","id":"a","error":{"code":-32601,"message":"m"}}`},
+		{"1.0", jsonrpc.Error{Code: jsonrpc.InvalidParams, Message: "m", Data: func(w *jsondoc.Writer) { w.Int("n", 1) }}, `{"jsonrpc":"2.0","id":1.0,"error":{"code":-32602,"message":"m","data":{"n":1}}}`},
+		{"1", jsonrpc.Error{Code: jsonrpc.InternalError, Message: "m"}, `{"jsonrpc":"2.0","id":1,"error":{"code":-32603,"message":"m"}}`},
+	} {
+		var id []byte
+		if c.id != "" {
+			id = []byte(c.id)
+		}
+		var w jsondoc.Writer
+		if jsonrpc.WriteError(&w, id, &c.e); string(w.Buf) != c.want {
+			t.Errorf("%s, want %s", w.Buf, c.want)
+		}
+	}
+}
+
 // Whatever is read, an answer to it is JSON, and has the id as it was written.
 func FuzzParse(f *testing.F) {
 	for _, seed := range []string{

@@ -95,7 +95,7 @@ func (s *Server) Handle(t *core.Turn) *core.Response {
 	switch {
 	case !valid:
 		return core.JSON(400, core.MediaJSON, string(api.NoStore), a.w.Buf)
-	case a.n == 0: // notifications are not answered, and nobody here has asked for a response
+	case !a.any: // notifications are not answered, and nobody here has asked for a response
 		return core.Empty(202, string(api.NoStore))
 	}
 	r := core.JSON(a.status, core.MediaJSON, string(api.NoStore), a.w.Buf)
@@ -178,14 +178,14 @@ func (s *Server) checkWrites(messages []jsonrpc.Message) *jsonrpc.Error {
 // answers are the answers to the messages of a request.
 type answers struct {
 	w         jsondoc.Writer
-	n         int // how many
+	any       bool // whether there is one
 	logs      []string
 	stateless bool // they are of the stateless revision
 	status    int  // of HTTP: the older revisions have an error in an answer of 200
 }
 
 func (a *answers) result(m *jsonrpc.Message, write func(w *jsondoc.Writer)) {
-	a.n++
+	a.any = true
 	jsonrpc.WriteResult(&a.w, m.ID, func(w *jsondoc.Writer) {
 		if a.stateless {
 			w.Str("resultType", "complete")
@@ -195,7 +195,7 @@ func (a *answers) result(m *jsonrpc.Message, write func(w *jsondoc.Writer)) {
 }
 
 func (a *answers) fail(m *jsonrpc.Message, fault *jsonrpc.Error) {
-	if a.n++; a.stateless {
+	if a.any = true; a.stateless {
 		a.status = statusOf(fault.Code)
 	}
 	jsonrpc.WriteError(&a.w, m.ID, fault)

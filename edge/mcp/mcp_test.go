@@ -7,9 +7,11 @@ import (
 	"strings"
 	"testing"
 
+	"anteroom/edge"
 	"anteroom/edge/api"
 	"anteroom/edge/core"
 	"anteroom/edge/edgetest"
+	"anteroom/edge/snapshot"
 )
 
 func request(id int, method, params string) string {
@@ -231,5 +233,62 @@ func TestBadInput(t *testing.T) {
 	}
 	if len(h.Statements)+len(h.Messages) != 0 {
 		t.Errorf("%v, %v", h.Statements, h.Messages)
+	}
+}
+
+// A turn that the host cannot take to its end is answered in the protocol of who asked: nobody else could make sense of it.
+func TestUnfinished(t *testing.T) {
+	h := edgetest.NewHost(t)
+	for target, want := range map[string]string{
+		"/api/mcp":     `{"jsonrpc":"2.0","id":null,"error":{"code":-32603,"message":"Internal error: the request could not be finished. Whether something was recorded is not known."}}`,
+		"/api/receipt": "",
+	} {
+		turn := &core.Turn{Now: edgetest.Now, Host: h.Core, Request: core.Request{
+			Method: "POST", Target: target, Host: "www.example.org",
+			Body: []byte(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"service_mint_receipt"}}`),
+		}}
+		if target != "/api/mcp" {
+			turn.Request.Body = nil
+		}
+		if outcome := h.Edge.Handle(turn); len(outcome.Effects) == 0 {
+			t.Fatalf("%s: no effects are pending", target)
+		}
+		r := turn.Unfinished()
+		if r.Status != 500 || edgetest.Header(r, "cache-control") != "no-store" {
+			t.Errorf("%s: %d %v", target, r.Status, r.Header)
+		}
+		if media := edgetest.Header(r, "content-type"); want != "" && (media != core.MediaJSON || string(r.Body) != want) || want == "" && media != core.MediaProblem {
+			t.Errorf("%s: %s %s", target, media, r.Body)
+		}
+	}
+}
+
+// A snapshot without one of the server's documents is refused when it is loaded, not when somebody asks.
+func TestLoad(t *testing.T) {
+	for _, id := range []string{api.MCPServer, api.MCPTools, api.MCPPrompts, api.MCPPrompt + "onboard"} {
+		s := edgetest.Snapshot()
+		s.Documents[id] = snapshot.Document("{}")
+		if _, err := edge.Load(s); err != nil {
+			t.Errorf("%s is empty: %v", id, err)
+		}
+		delete(s.Documents, id)
+		want := "load snapshot: it lacks the document " + id + ": generate it with this version of the program"
+		if e, err := edge.Load(s); e != nil || err == nil || err.Error() != want {
+			t.Errorf("without %s: %v, want %s", id, err, want)
+		}
+	}
+}
+
+// The argument of a prompt that must be JSON is told what is wrong with it.
+func TestPromptFaults(t *testing.T) {
+	for receipt, want := range map[string]string{
+		`{\"a\"`: `{"field":"receipt","code":"invalid_json","detail":"must be the JSON text of an object: parse JSON at byte 4: not valid JSON"}`,
+		`[]`:     `{"field":"receipt","code":"wrong_type","detail":"must be the JSON text of an object, not of an array"}`,
+		` `:      `{"field":"receipt","code":"required","detail":"receipt is missing or blank"}`,
+	} {
+		r := edgetest.NewHost(t).Do("POST", "/api/mcp", request(1, "prompts/get", `{"name":"service_verify_receipt","arguments":{"receipt":"`+receipt+`"}}`))
+		if r.Status != 200 || !strings.Contains(string(r.Body), `"data":{"errors":[`+want+`]}`) {
+			t.Errorf("%s: %d %s", receipt, r.Status, r.Body)
+		}
 	}
 }

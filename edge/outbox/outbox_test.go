@@ -353,6 +353,9 @@ func TestWithoutARelayAddressesWait(t *testing.T) {
 		if r := o.run(); r.Log != "" {
 			t.Fatalf("log %q", r.Log)
 		}
+		if wait := o.exec("SELECT next_try_at FROM outbox").Rows[0][0][0].(int64) - o.now; wait != 60 {
+			t.Fatalf("asked again in %d seconds, want 60", wait)
+		}
 		o.now += 6 * 3600
 	}
 	if left := o.rows("SELECT state, ' ', tries, ' ', last_error FROM outbox"); left[0] != "pending 0 unavailable" {

@@ -110,6 +110,22 @@ func TestUnsigned(t *testing.T) {
 	if v := verify(t, h, r); v.Key != edgetest.PublicKey(edgetest.RetiredKey) {
 		t.Errorf("checked against %q", v.Key)
 	}
+	// Whether it is signed is said in words too, where it is minted and where the keys are.
+	signing := edgetest.NewHost(t)
+	for host, want := range map[*edgetest.Host]string{h: "hash-committed only: ", signing: "live: "} {
+		for _, said := range []map[string]any{mint(t, host, "{}"), edgetest.Decode(t, host.Do("GET", "/api/receipt", ""))} {
+			if status := said["signing_status"].(string); !strings.HasPrefix(status, want) {
+				t.Errorf("%s, want %s", status, want)
+			}
+		}
+	}
+	// A host that has never had a key says so of any receipt.
+	s := edgetest.Snapshot()
+	s.CurrentKey, s.RetiredKeys = "", nil
+	h.Edge = edgetest.Load(t, s)
+	if v := verify(t, h, mint(t, signing, "{}")); v.Valid || v.Key != "" || v.SignatureOK == nil || *v.SignatureOK {
+		t.Errorf("checked against no key: %+v", v)
+	}
 }
 
 // Where the key is out of order nothing is minted: a receipt without a signature would say that there is no key.
@@ -266,3 +282,6 @@ func TestProblemsAreCapped(t *testing.T) {
 		t.Errorf("%d problems of %v", n, body["problems_total"])
 	}
 }
+
+// The conversations that every host must hold are first of all those of the rules that they are about.
+func TestTranscripts(t *testing.T) { edgetest.RunTranscripts(t, edgetest.InMemory, "receipt") }

@@ -211,10 +211,7 @@ func (s *step) checked() string {
 	if s.status == 204 {
 		return text + ", no body"
 	}
-	text += ", the trailer"
-	if len(s.members) > 0 {
-		text += ", " + strings.Join(s.members, ", ")
-	}
+	text += ", the trailer, " + strings.Join(s.members, ", ")
 	if s.what != "" {
 		text += "; " + s.what
 	}

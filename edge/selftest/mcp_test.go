@@ -153,6 +153,12 @@ func TestMCPFails(t *testing.T) {
 			}
 		}
 	}
+	for value, want := range map[string]bool{"1.5": true, "1": true, `"1"`: false, "null": false} {
+		number := replace(tools, `"type":["integer","null"]`, `"type":"number"`)
+		if got, _ := runMCP(t, batch(initialize, number, prompts, replace(called, `"n":1`, `"n":`+value))); got["pass"] != want {
+			t.Errorf("%s as a number: %v", value, got["verdict"])
+		}
+	}
 	if got, _ := runMCP(t, batch(initialize, tools, prompts, replace(called, `"n":1`, `"n":null`))); got["pass"] != true {
 		t.Errorf("either of two types: %v", got["verdict"])
 	}

@@ -143,7 +143,7 @@ func TestFunnelPasses(t *testing.T) {
 		t.Errorf("effects %v %v %v", h.Statements, h.Messages, h.Limits)
 	}
 	for _, f := range h.Fetches {
-		if !f.Self || f.ShareSeconds != 30 || !slices.Contains(f.Header, core.Header{Name: "x-anteroom-selftest", Value: "1"}) {
+		if !f.Self || f.ShareSeconds != 30 || f.TimeoutMillis != 10_000 || f.MaxBytes != 256<<10 || !slices.Contains(f.Header, core.Header{Name: "x-anteroom-selftest", Value: "1"}) {
 			t.Errorf("%+v", f)
 		}
 	}
@@ -222,6 +222,44 @@ func TestFunnelFails(t *testing.T) {
 		broken(c.call, "not so: "+c.why, func(r *core.Result) {
 			body(r, func(o object) { o[c.member] = json.RawMessage(c.value) })
 		})
+	}
+}
+
+// Each step says what was looked at.
+func TestFunnelSaysWhatItChecked(t *testing.T) {
+	for _, s := range run(t, host(t, answers(t)), path).Steps {
+		want, known := map[string]string{
+			"GET /api/waitlist":   "status 200, the trailer, endpoint, methods, operations, errors",
+			"GET /api/suggest":    "status 405, the trailer, contract, contract_url",
+			"OPTIONS /api/signal": "status 204, no body",
+			"POST /api/receipt":   "status 200, the trailer, action, valid, problems, verdict; an empty receipt is not valid",
+		}[s.Call]
+		if known && s.Checked != want {
+			t.Errorf("%s: %s, want %s", s.Call, s.Checked, want)
+		}
+	}
+}
+
+// Where nothing is live, nothing passes.
+func TestFunnelOfNothing(t *testing.T) {
+	h, s := edgetest.NewHost(t), edgetest.Snapshot()
+	s.Documents["endpoints"], s.Documents["quest"] = snapshot.Document(`[]`), snapshot.Document(`{}`)
+	h.Edge = edgetest.Load(t, s)
+	if f := run(t, h, path); f.Pass || len(f.Steps) != 0 || f.Verdict != "There is nothing to test: no endpoint is live." || len(h.Fetches) != 0 {
+		t.Errorf("%+v", f)
+	}
+}
+
+// The counts of a service that has only begun are in order.
+func TestFunnelOfNoCounts(t *testing.T) {
+	all := answers(t)
+	roster := all["GET /api/roster"]
+	body := read(t, string(roster.Data))
+	body["suggestions"] = object{"shipped": 0, "received_external": 0, "originated_internally": 0}
+	roster.Data, _ = json.Marshal(body)
+	all["GET /api/roster"] = roster
+	if f := run(t, host(t, all), path); !f.Pass {
+		t.Error(f.Verdict)
 	}
 }
 

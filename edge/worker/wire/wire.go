@@ -256,7 +256,7 @@ const (
 )
 
 func (d *decoder) results() (results []core.Result) {
-	for n := d.count(minResult); n > 0; n-- {
+	for range d.count(minResult) {
 		results = append(results, d.result())
 	}
 	return results
@@ -264,14 +264,14 @@ func (d *decoder) results() (results []core.Result) {
 
 func (d *decoder) result() core.Result {
 	r := core.Result{Failure: failures[d.below(len(failures))], OK: d.flag(), Status: d.u32(), Data: d.bytes()}
-	for n := d.count(minText); n > 0; n-- {
+	for range d.count(minText) {
 		var rows [][]any
-		for n := d.count(minText); n > 0; n-- {
+		for range d.count(minText) {
 			rows = append(rows, d.values())
 		}
 		r.Rows = append(r.Rows, rows)
 	}
-	for n := d.count(8); n > 0; n-- {
+	for range d.count(8) {
 		r.Changes = append(r.Changes, d.i64())
 	}
 	r.Remaining, r.Reset, r.Millis = d.i64(), d.i64(), d.i64()
@@ -287,7 +287,7 @@ func DecodeOutcome(frame []byte) (core.Outcome, error) {
 	switch kind {
 	case kindEffects, kindWaits:
 		o.Waits = kind == kindWaits
-		for n := d.count(1); n > 0; n-- {
+		for range d.count(1) {
 			o.Effects = append(o.Effects, d.effect())
 		}
 	case kindPresumes:
@@ -306,7 +306,7 @@ func (d *decoder) effect() core.Effect {
 	switch d.below(effectKind) {
 	case kindExec:
 		var e core.Exec
-		for n := d.count(2 * minText); n > 0; n-- {
+		for range d.count(2 * minText) {
 			e.Statements = append(e.Statements, core.Statement{SQL: d.text(), Args: d.values()})
 		}
 		return e
@@ -385,7 +385,7 @@ func (d *decoder) bytes() []byte { return d.take(d.u32()) }
 func (d *decoder) text() string { return string(d.bytes()) }
 
 func (d *decoder) texts() (list []string) {
-	for n := d.count(minText); n > 0; n-- {
+	for range d.count(minText) {
 		list = append(list, d.text())
 	}
 	return list
@@ -407,7 +407,7 @@ func (d *decoder) fields() (header []core.Header) {
 }
 
 func (d *decoder) values() (list []any) {
-	for n := d.count(1); n > 0; n-- {
+	for range d.count(1) {
 		switch d.below(3) {
 		case kindInteger:
 			list = append(list, d.i64())
