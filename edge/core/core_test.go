@@ -139,7 +139,7 @@ func FuzzClientKey(f *testing.F) {
 }
 
 func TestIntegers(t *testing.T) {
-	for s, want := range map[string]int{"0": 0, "7": 7, "-7": -7, "2147483647": 2147483647, "-2147483648": -2147483648, "-0": 0} {
+	for s, want := range map[string]int{"0": 0, "9": 9, "-90": -90, "7": 7, "-7": -7, "2147483647": 2147483647, "-2147483648": -2147483648, "-0": 0} {
 		if got, ok := core.ParseInteger(s); !ok || got != want {
 			t.Errorf("%q: %d %v", s, got, ok)
 		}

@@ -22,7 +22,7 @@ func TestText(t *testing.T) {
 	text := core.Field{Name: "a", Type: core.Text, Min: 2, Max: 4, Aliases: []string{"b", "c"}}
 	name, required, email := text, text, core.Field{Name: "a", Type: core.Email, Max: 3}
 	name.Type, required.Required = core.Name, true
-	unbounded := core.Field{Name: "a", Type: core.Text}
+	unbounded, template := core.Field{Name: "a", Type: core.Text}, core.Field{Name: "a", Type: core.Text, Placeholder: "<yours>"}
 	for _, c := range []struct {
 		field *core.Field
 		body  string
@@ -58,6 +58,11 @@ func TestText(t *testing.T) {
 		{&required, `{"a":[]}`, "", "a wrong_type: must be a string, not an array"},
 		{&required, `{"c":"xyz"}`, "xyz", ""},
 		{&unbounded, `{"a":"` + strings.Repeat("x", 999) + `"}`, strings.Repeat("x", 999), ""},
+		{&template, `{"a":"<yours>"}`, "", "a placeholder: is the placeholder of a template: put your own in its place"},
+		{&template, `{"a":"{a}"}`, "", "a placeholder: is the placeholder of a template: put your own in its place"},
+		{&template, `{"a":"{b}"}`, "{b}", ""},
+		{&template, `{"a":"<mine>"}`, "<mine>", ""},
+		{&unbounded, `{"a":"{a}"}`, "{a}", ""},
 		{&email, `{"a":"ada@example.org"}`, "ada@example.org", ""},
 		{&email, `{"a":"ada"}`, "", "a not_an_email: is not an e-mail address: send a bare one, like name@host.example, or leave it out"},
 	} {
@@ -270,7 +275,7 @@ func TestBodies(t *testing.T) {
 // A query is decoded as a form is; each way in which it cannot be has a code.
 func TestQueries(t *testing.T) {
 	for query, want := range map[string]string{
-		"a=x": "x", "a=%41%4a%4F": "AJO", "a=+%2B": " +", "a": "", "&&a=b=c&": "b=c", "a=%C3%a9": "é", "%61=1": "1", "+a=1&a=2": "2", "a=x%30": "x0",
+		"a=x": "x", "a=%41%4a%4F": "AJO", "a=+%2B": " +", "a": "", "&&a=b=c&": "b=c", "a=%C3%a9": "é", "%61=1": "1", "+a=1&a=2": "2", "a=x%30": "x0", "a=%09%0a": "\t\n",
 	} {
 		if in := core.ParseQuery(query); in.Total != 0 || in.Member("a").Text != want || in.Member("a").Kind != jsondoc.String {
 			t.Errorf("%q: %q, %q", query, in.Member("a").Text, faults(in))

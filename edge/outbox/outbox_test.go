@@ -220,6 +220,15 @@ func TestARowOfWhichNothingIsKnownHurtsItself(t *testing.T) {
 		}
 		o.now += 6 * 3600
 	}
+	whole := 0
+	for _, m := range o.tried {
+		if len(m.Records) == 60 {
+			whole++
+		}
+	}
+	if whole != 10 {
+		t.Errorf("it was kept whole for %d tries", whole)
+	}
 	want := []string{fmt.Sprintf("%032x dead 20", 60)}
 	if left := o.rows("SELECT record_id, ' ', state, ' ', tries FROM outbox WHERE state <> 'delivered'"); !slices.Equal(left, want) {
 		t.Errorf("%q, want %q", left, want)

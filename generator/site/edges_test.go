@@ -2,6 +2,7 @@ package site
 
 import (
 	"fmt"
+	"hash/crc64"
 	"slices"
 	"strings"
 	"testing"
@@ -222,5 +223,29 @@ func TestManyDuplicates(t *testing.T) {
 	}
 	if len(faults) != maxListFaults-1 {
 		t.Errorf("%d faults", len(faults))
+	}
+}
+
+// Entries whose identifiers have one hash are told apart.
+func TestHashesThatCollide(t *testing.T) {
+	good := crcTable
+	crcTable = crc64.MakeTable(0) // texts of one length have one hash
+	t.Cleanup(func() { crcTable = good })
+	var lines []string
+	for _, id := range []string{"one-a", "one-b", "one-a", "one-c", "one-b", "one-c", "one-d"} {
+		lines = append(lines, `{"id":"`+id+`","title":"t","description":"d","status":"open","posted":"2026-01-01","tags":[],"poster":"p"}`)
+	}
+	fsys := base(t)
+	delete(fsys, "jobs.yaml")
+	fsys["jobs.json"] = &fstest.MapFile{Data: []byte("{\"as_of\":\"2026-03-01\",\"jobs\":[\n" + strings.Join(lines, ",\n") + "]}")}
+	_, err := Load(fsys)
+	var got []string
+	if faults, ok := err.(Faults); ok {
+		for _, f := range faults {
+			got = append(got, fmt.Sprint(f.Line, " ", f.What))
+		}
+	}
+	if want := []string{"4 the id of an earlier entry: one-a", "6 the id of an earlier entry: one-b", "7 the id of an earlier entry: one-c"}; !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
 	}
 }

@@ -805,26 +805,22 @@ func (l *listLoader) duplicates() {
 		}
 		order = append(order, hashed{hash, uint32(i)})
 	}
-	same := func(a, b hashed) int {
-		for _, k := range s.unique {
-			if c := bytes.Compare(list.text(list.entries[a.index].keys[k]), list.text(list.entries[b.index].keys[k])); c != 0 {
-				return c
-			}
-		}
-		return 0
+	differ := func(a, b hashed) bool {
+		return slices.ContainsFunc(s.unique, func(k int) bool {
+			return !bytes.Equal(list.text(list.entries[a.index].keys[k]), list.text(list.entries[b.index].keys[k]))
+		})
 	}
-	slices.SortFunc(order, func(a, b hashed) int {
-		if c := cmp.Compare(a.hash, b.hash); c != 0 {
-			return c
-		}
-		return cmp.Or(same(a, b), cmp.Compare(a.index, b.index))
-	})
+	slices.SortFunc(order, func(a, b hashed) int { return cmp.Or(cmp.Compare(a.hash, b.hash), cmp.Compare(a.index, b.index)) })
 	var names []string
 	for _, k := range s.unique {
 		names = append(names, s.keys[k])
 	}
-	for i := 1; i < len(order); i++ {
-		if order[i-1].hash == order[i].hash && same(order[i-1], order[i]) == 0 {
+	for i := range order {
+		earlier := i - 1
+		for earlier >= 0 && order[earlier].hash == order[i].hash && differ(order[earlier], order[i]) {
+			earlier-- // other keys with the same hash
+		}
+		if earlier >= 0 && order[earlier].hash == order[i].hash {
 			e := &list.entries[order[i].index]
 			l.fault(e.at, "the "+strings.Join(names, " and ")+" of an earlier entry: "+cut(string(list.text(e.keys[s.unique[0]]))), "every entry has its own")
 		}
