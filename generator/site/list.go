@@ -668,7 +668,7 @@ func (f *listField) check(value []byte, scratch *[]byte) (what, hint string) {
 		return "", ""
 	case f.kind == number:
 		n, err := strconv.ParseInt(string(value), 10, 64)
-		if err != nil || !integerPattern.Match(value) || n != max(0, min(n, int64(f.max))) {
+		if err != nil || !integerPattern.Match(value) || n < 0 || n > int64(f.max) {
 			return cut(string(value)) + " is not valid", fmt.Sprintf("want an integer from 0 to %d, without quotes", f.max)
 		}
 		return "", ""

@@ -123,7 +123,7 @@ func (d *document) readable(src []byte) bool {
 			d.report(placeOf(src, i), "not valid UTF-8", "save the file as UTF-8")
 			return false
 		}
-		if r < ' ' && r != '\n' && r != '\r' && r != '\t' || strings.ContainsRune("\u007f\ufdd0\ufdd1\ufdd2\ufffe\uffff", r) {
+		if r < ' ' && r != '\n' && r != '\r' && r != '\t' || r > '~' && strings.ContainsRune("\u007f\ufdd0\ufdd1\ufdd2\ufffe\uffff", r) {
 			d.report(placeOf(src, i), fmt.Sprintf("holds the control character U+%04X", r), "remove it")
 			return false
 		}
