@@ -136,6 +136,7 @@ func TestPresumeInOrder(t *testing.T) {
 	}{
 		{"both as presumed", map[core.Limit]core.Result{limit: {OK: true, Remaining: -1}}, 1, "stored", 2, ""},
 		{"the limit says what remains", map[core.Limit]core.Result{limit: {OK: true, Remaining: 7, Reset: 3}}, 1, "stored", 2, `"p";r=7;t=3`},
+		{"the limit says that this was the last", map[core.Limit]core.Result{limit: {OK: true, Reset: 3}}, 1, "stored", 2, `"p";r=0;t=3`},
 		{"the first refuses", map[core.Limit]core.Result{limit: {Remaining: -1}}, 2, "limited", 1, ""},
 		{"the first fails", map[core.Limit]core.Result{limit: {OK: true, Failure: core.Unavailable}}, 3, "stored without a limit", 2, ""},
 	} {
@@ -144,6 +145,9 @@ func TestPresumeInOrder(t *testing.T) {
 			rounds++
 			turn.Begin(edgetest.Snapshot())
 			return turn.Outcome(turn.Presume(limit, func(left core.Result) *core.Response {
+				if len(turn.Journal) == 0 && left.Remaining != -1 {
+					t.Errorf("%s: %d are presumed to remain", c.name, left.Remaining)
+				}
 				if !left.OK {
 					return &core.Response{Status: 429, Body: []byte("limited")}
 				}
