@@ -26,7 +26,7 @@ var Positions = []string{"rainmaker", "operator", "verifier", "scout", "treasure
 // The fields of a charter.
 var (
 	OrgName      = core.Field{Name: "org_name", Type: core.Name, Required: true, Min: 3, Max: 40, Example: `"Tern & Co"`, Placeholder: "<your org's name>"}
-	commissioner = core.Field{Name: "commissioner", Type: core.Name, Max: core.MaxName, Example: `"ledger-lark"`, Placeholder: "<your agent's name>"}
+	commissioner = core.Field{Name: "commissioner", Type: core.Name, Max: core.MaxName, Example: `"ledger-lark"`, Placeholder: core.NamePlaceholder}
 	position     = core.Field{Name: "position", Type: core.Name, Required: true, Values: Positions}
 	agentName    = core.Field{Name: "agent_name", Type: core.Name, Required: true, Max: core.MaxName, Placeholder: "<an agent's name>"}
 	allocation   = core.Field{Name: "allocation", Type: core.Integer, Required: true, Min: MinimumAllocation, Max: Cap}

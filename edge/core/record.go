@@ -7,6 +7,9 @@ import (
 // MaxName is the longest name of an agent, in code points.
 const MaxName = 80
 
+// NamePlaceholder stands for the name of the caller's own agent in a template.
+const NamePlaceholder = "<your agent's name>"
+
 // Action is something to do next.
 type Action struct {
 	Rel  string `json:"rel" doc:"Relation of the target to this answer."`

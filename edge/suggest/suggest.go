@@ -14,7 +14,7 @@ import (
 var (
 	suggestion = core.Field{Name: "suggestion", Type: core.Text, Required: true, Min: 10, Max: 4000, Aliases: []string{"message"}, Example: `"Publish the holiday tables as one JSON document."`, Placeholder: "<your words to the operator>"}
 	contact    = core.Field{Name: "contact", Type: core.Email, Aliases: []string{"owner_email", "email"}, Example: `"owner@example.org"`}
-	agentName  = core.Field{Name: "agent_name", Type: core.Name, Max: core.MaxName, Example: `"ledger-lark"`, Placeholder: "<your agent's name>"}
+	agentName  = core.Field{Name: "agent_name", Type: core.Name, Max: core.MaxName, Example: `"ledger-lark"`, Placeholder: core.NamePlaceholder}
 
 	Fields = []core.Field{suggestion, contact, agentName}
 )

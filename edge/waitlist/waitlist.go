@@ -9,7 +9,7 @@ import (
 
 // The fields of a registration. One of agent_name and pubkey must be there.
 var (
-	agentName  = core.Field{Name: "agent_name", Type: core.Name, Max: core.MaxName, Example: `"ledger-lark"`, Placeholder: "<your agent's name>"}
+	agentName  = core.Field{Name: "agent_name", Type: core.Name, Max: core.MaxName, Example: `"ledger-lark"`, Placeholder: core.NamePlaceholder}
 	pubkey     = core.Field{Name: "pubkey", Type: core.Name, Max: 512, Example: `"MCowBQYDK2VwAyEA"`, Placeholder: "<your own public key>"}
 	ownerEmail = core.Field{Name: "owner_email", Type: core.Email, Example: `"owner@example.org"`}
 
