@@ -2,7 +2,7 @@
 # Changes the code by one operator at a time and runs the tests of its package: what they do not notice, no test holds.
 #
 #   build/mutants.sh             the packages of the edge but its hosts and edgetest, generator/site and generator/publish
-#   build/mutants.sh edge/core   one package
+#   build/mutants.sh edge/kernel   one package
 #
 # It prints a line for each package, and under it each mutant that LIVED, was NOT COVERED or TIMED OUT, as file:line:column.
 # Efficacy is the killed of those killed and lived; coverage is these of all. Those that time out count for neither.

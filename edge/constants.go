@@ -4,8 +4,9 @@ import (
 	"bytes"
 
 	"anteroom/edge/api"
-	"anteroom/edge/core"
 	"anteroom/edge/jsondoc"
+	"anteroom/edge/kernel"
+	"anteroom/edge/respond"
 )
 
 // Constants is the text of the answers that depend on the content alone, for a host that gives them without the
@@ -19,7 +20,7 @@ func (e *Edge) Constants() []byte {
 	w := jsondoc.Writer{}
 	w.Open('{')
 	w.Str("host", host)
-	w.Str("common", string(core.AppendFields(nil, core.CommonHeaders)))
+	w.Str("common", string(kernel.AppendFields(nil, respond.CommonHeaders)))
 	w.Name("answers")
 	w.Open('{')
 	for _, route := range api.Routes {
@@ -27,7 +28,7 @@ func (e *Edge) Constants() []byte {
 			if op.Document == nil || op.Cache != api.Constant {
 				continue
 			}
-			r := e.Handle(&core.Turn{Request: core.Request{Method: "GET", Target: route.Path, Host: host}}).Response
+			r := e.Handle(&kernel.Turn{Request: kernel.Request{Method: "GET", Target: route.Path, Host: host}}).Response
 			document := e.snapshot.Documents[op.Document.ID]
 			rest, found := bytes.CutPrefix(r.Body, document[:len(document)-1])
 			if !found || r.Status != 200 {
@@ -35,7 +36,7 @@ func (e *Edge) Constants() []byte {
 			}
 			w.Name(route.Path)
 			w.Open('{')
-			w.Str("fields", string(core.AppendFields(nil, r.Header)))
+			w.Str("fields", string(kernel.AppendFields(nil, r.Header)))
 			w.Str("document", op.Document.ID)
 			w.Str("rest", string(rest))
 			w.Close('}')

@@ -3,8 +3,8 @@ package edge
 
 import (
 	"anteroom/edge/api"
-	"anteroom/edge/core"
-	"anteroom/edge/mcp"
+	"anteroom/edge/endpoint/mcp"
+	"anteroom/edge/kernel"
 	"anteroom/edge/outbox"
 	"anteroom/edge/snapshot"
 )
@@ -29,12 +29,12 @@ func Load(s *snapshot.Snapshot) (*Edge, error) {
 	return &Edge{s, a}, nil
 }
 
-// Keep makes the documents that anybody may cache ahead of the requests for them: for a host that does not
-// keep them itself.
-func (e *Edge) Keep() { e.api.Keep() }
+// Prerender makes the documents that are the same for everybody ahead of the requests for them. A host
+// whose process lives long calls it once; on the edge it would only make a start slower.
+func (e *Edge) Prerender() { e.api.Prerender() }
 
 // Handle gives the outcome of a request's turn. See package core for the duties of a host.
-func (e *Edge) Handle(t *core.Turn) core.Outcome {
+func (e *Edge) Handle(t *kernel.Turn) kernel.Outcome {
 	t.Begin(e.snapshot)
 	r := e.api.Finish(t, e.api.Handle(t))
 	if prepared := t.Prepared(); r == nil && prepared != nil {
@@ -46,7 +46,7 @@ func (e *Edge) Handle(t *core.Turn) core.Outcome {
 // Deliver sends one digest from the outbox. Its response is 200 where one was delivered (call
 // again: there may be more), 204 where none is due, 502 where the relay did not take it, 503
 // where the store fails.
-func (e *Edge) Deliver(t *core.Turn) core.Outcome {
+func (e *Edge) Deliver(t *kernel.Turn) kernel.Outcome {
 	t.Begin(e.snapshot)
 	return t.Outcome(outbox.Deliver(t))
 }

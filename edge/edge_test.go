@@ -6,8 +6,9 @@ import (
 
 	"anteroom/edge"
 	"anteroom/edge/api"
-	"anteroom/edge/core"
 	"anteroom/edge/edgetest"
+	"anteroom/edge/kernel"
+	"anteroom/edge/respond"
 )
 
 // What a host gives without the core is what the core answers, to the byte, and it gives nothing else so.
@@ -21,7 +22,7 @@ func TestConstants(t *testing.T) {
 	if err := json.Unmarshal(e.Constants(), &constants); err != nil {
 		t.Fatal(err)
 	}
-	if constants.Host != s.CanonicalHost || constants.Common != string(core.AppendFields(nil, core.CommonHeaders)) {
+	if constants.Host != s.CanonicalHost || constants.Common != string(kernel.AppendFields(nil, respond.CommonHeaders)) {
 		t.Errorf("%s, %s", constants.Host, constants.Common)
 	}
 	there := 0
@@ -38,9 +39,9 @@ func TestConstants(t *testing.T) {
 			continue
 		}
 		there++
-		r := e.Handle(&core.Turn{Request: core.Request{Method: "GET", Target: route.Path, Host: s.CanonicalHost}}).Response
+		r := e.Handle(&kernel.Turn{Request: kernel.Request{Method: "GET", Target: route.Path, Host: s.CanonicalHost}}).Response
 		document := s.Documents[given.Document]
-		if body := string(document[:len(document)-1]) + given.Rest; r.Status != 200 || body != string(r.Body) || given.Fields != string(core.AppendFields(nil, r.Header)) {
+		if body := string(document[:len(document)-1]) + given.Rest; r.Status != 200 || body != string(r.Body) || given.Fields != string(kernel.AppendFields(nil, r.Header)) {
 			t.Errorf("%s: given %s%s\nanswered %v %s", route.Path, given.Fields, body, r.Header, r.Body)
 		}
 	}
@@ -51,19 +52,19 @@ func TestConstants(t *testing.T) {
 
 // An answer that is made ahead of its effect is the whole answer: it is that which a host sends, unless the effect fails.
 func TestAheadIsWhole(t *testing.T) {
-	h := edgetest.NewHost(t)
+	h := edgetest.NewFake(t)
 	h.Core.Limiter = false
-	turn := &core.Turn{Now: edgetest.Now, Host: h.Core, Request: core.Request{Method: "GET", Target: "/api/waitlist?agent_name=ada", Host: "www.example.org"}}
+	turn := &kernel.Turn{Now: edgetest.Now, Host: h.Core, Request: kernel.Request{Method: "GET", Target: "/api/waitlist?agent_name=ada", Host: "www.example.org"}}
 	ahead := h.Edge.Handle(turn)
 	if ahead.Response == nil || len(ahead.Effects) != 1 {
 		t.Fatalf("%+v", ahead)
 	}
-	turn.Journal = []core.Result{{}}
+	turn.Journal = []kernel.Result{{}}
 	after := h.Edge.Handle(turn)
 	if after.Response == nil || len(after.Effects) != 0 {
 		t.Fatalf("%+v", after)
 	}
-	if got, want := string(core.AppendFields(nil, ahead.Response.Header)), string(core.AppendFields(nil, after.Response.Header)); got != want || edgetest.Header(ahead.Response, "link") == "" {
+	if got, want := string(kernel.AppendFields(nil, ahead.Response.Header)), string(kernel.AppendFields(nil, after.Response.Header)); got != want || edgetest.Header(ahead.Response, "link") == "" {
 		t.Errorf("header fields ahead\n%s\nand after\n%s", got, want)
 	}
 	if string(ahead.Response.Body) != string(after.Response.Body) {

@@ -7,8 +7,8 @@ import (
 	"unicode/utf8"
 
 	"anteroom/edge/api"
-	"anteroom/edge/core"
 	"anteroom/edge/edgetest"
+	"anteroom/edge/kernel"
 )
 
 // Whatever is asked, the answer is a document of the right form, never a 5xx, and nothing happens
@@ -32,7 +32,7 @@ func FuzzHandle(f *testing.F) {
 		f.Add(seed[0], seed[1], seed[2], seed[3])
 	}
 	f.Fuzz(func(t *testing.T, method, target, body, contentType string) {
-		h := edgetest.NewHost(t)
+		h := edgetest.NewFake(t)
 		r := h.Do(method, target, body, "content-type", contentType)
 		if r == nil || r.Status < 200 || r.Status >= 500 {
 			t.Fatalf("%s %s %q: %+v", method, target, body, r)
@@ -55,7 +55,7 @@ func FuzzHandle(f *testing.F) {
 
 // BenchmarkTurn is a whole turn, effects left out: what the core itself costs.
 func BenchmarkTurn(b *testing.B) {
-	h := edgetest.NewHost(b)
+	h := edgetest.NewFake(b)
 	h.Core.Limiter = false
 	minted := string(h.Do("POST", "/api/receipt", `{"agent_name":"ledger-lark"}`).Body)
 	for _, c := range []struct{ name, method, target, body string }{
@@ -71,11 +71,11 @@ func BenchmarkTurn(b *testing.B) {
 		{"mcp register", "POST", "/api/mcp", `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"service_register","arguments":{"agent_name":"ledger-lark"}}}`},
 	} {
 		b.Run(c.name, func(b *testing.B) {
-			journal := []core.Result{}
-			answered := core.Result{OK: true, Data: make([]byte, 64), Rows: make([][][]any, 3), Changes: make([]int64, 3)}
+			journal := []kernel.Result{}
+			answered := kernel.Result{OK: true, Data: make([]byte, 64), Rows: make([][][]any, 3), Changes: make([]int64, 3)}
 			b.ReportAllocs()
 			for b.Loop() {
-				t := &core.Turn{Request: core.Request{Method: c.method, Target: c.target, Host: "www.example.org", Body: []byte(c.body)}, Now: edgetest.Now, Host: h.Core, Journal: journal[:0]}
+				t := &kernel.Turn{Request: kernel.Request{Method: c.method, Target: c.target, Host: "www.example.org", Body: []byte(c.body)}, Now: edgetest.Now, Host: h.Core, Journal: journal[:0]}
 				for {
 					outcome := h.Edge.Handle(t)
 					if outcome.Response != nil {
@@ -105,7 +105,7 @@ func TestRouteTable(t *testing.T) {
 					ways++
 				}
 			}
-			if ways != 1 || op.Answer == nil && !slices.Equal(op.Methods, []string{"DELETE"}) || ids[op.ID] || op.Writes && op.Cache != api.NoStore {
+			if ways != 1 || op.Handle != nil && len(op.Answers) == 0 && !slices.Equal(op.Methods, []string{"DELETE"}) || ids[op.ID] || op.Writes && op.Cache != api.NoStore {
 				t.Errorf("operation %s", op.ID)
 			}
 			ids[op.ID] = true

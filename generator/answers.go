@@ -5,22 +5,14 @@ import (
 	"strings"
 
 	"anteroom/edge/api"
-	"anteroom/edge/bizday"
 	"anteroom/edge/canon"
-	"anteroom/edge/charter"
-	"anteroom/edge/core"
-	"anteroom/edge/documents"
-	"anteroom/edge/receipt"
+	"anteroom/edge/endpoint/bizday"
+	"anteroom/edge/endpoint/org"
+	"anteroom/edge/endpoint/receipt"
+	"anteroom/edge/respond"
+	"anteroom/generator/model"
 	"anteroom/generator/site"
 )
-
-// answers puts what the read endpoints answer into the snapshot.
-func (g *generation) answers() {
-	g.publish("presence", g.presence())
-	g.publish("quest", g.quest())
-	g.publish("aup", g.aup())
-	g.publish("roster", g.roster())
-}
 
 // route is the route with the given ID; without one it adds a fault and gives an empty route.
 func (g *generation) route(id string) *api.Route {
@@ -36,29 +28,29 @@ func (g *generation) route(id string) *api.Route {
 // dots are the colours of the status dot.
 var dots = map[string]string{"online": "green", "away": "amber", "offline": "grey"}
 
-func (g *generation) presence() documents.Presence {
+func (g *generation) presence() model.Presence {
 	p := &g.site.Presence
-	d := documents.Presence{
+	d := model.Presence{
 		Status:        p.Status,
 		StatusDot:     dots[p.Status],
 		AwayMessage:   p.AwayMessage,
 		Since:         p.Since,
 		LiveEndpoints: g.liveEndpoints(),
-		NotBuilt:      []documents.NotBuilt{},
-		NextActions: append([]core.Action{
+		NotBuilt:      []model.NotBuilt{},
+		NextActions: append([]respond.Action{
 			{Rel: "quest", Href: g.url(g.route("quest").Path)},
 			{Rel: "scoreboard", Href: g.url(g.route("roster").Path)},
 		}, g.nextActions()...),
 	}
 	for _, n := range p.NotBuilt {
-		d.NotBuilt = append(d.NotBuilt, documents.NotBuilt{What: n.What, Note: n.Note})
+		d.NotBuilt = append(d.NotBuilt, model.NotBuilt{What: n.What, Note: n.Note})
 	}
 	return d
 }
 
 // nextActions lead from any answer to the documents.
-func (g *generation) nextActions() []core.Action {
-	return []core.Action{
+func (g *generation) nextActions() []respond.Action {
+	return []respond.Action{
 		{Rel: "index", Href: g.url("/llms.txt")},
 		{Rel: "manifest", Href: g.url("/manifest.json")},
 		{Rel: "learn", Href: g.url("/field-guide.html")},
@@ -66,40 +58,40 @@ func (g *generation) nextActions() []core.Action {
 	}
 }
 
-func (g *generation) quest() documents.Quest {
+func (g *generation) quest() model.Quest {
 	q := &g.site.Quest
-	d := documents.Quest{
+	d := model.Quest{
 		Quest:          q.Quest,
-		Version:        documents.QuestVersion,
+		Version:        model.QuestVersion,
 		EstTimeSeconds: q.EstTimeSeconds,
-		Completion:     documents.QuestCompletion{YouNowHave: q.Completion.YouNowHave, Persist: q.Completion.Persist},
+		Completion:     model.QuestCompletion{YouNowHave: q.Completion.YouNowHave, Persist: q.Completion.Persist},
 		NextActions:    g.nextActions(),
 	}
 	for i, s := range q.Steps {
-		d.Steps = append(d.Steps, documents.QuestStep{N: i + 1, Title: s.Title, Call: s.Call, Proves: s.Proves, Reward: s.Reward})
+		d.Steps = append(d.Steps, model.QuestStep{N: i + 1, Title: s.Title, Call: s.Call, Proves: s.Proves, Reward: s.Reward})
 	}
 	return d
 }
 
-func (g *generation) aup() documents.AUP {
+func (g *generation) aup() model.AUP {
 	a := &g.site.AUP
-	d := documents.AUP{
-		Version:       documents.AUPVersion,
+	d := model.AUP{
+		Version:       model.AUPVersion,
 		Policy:        a.Policy,
 		Enforcement:   a.Enforcement,
 		CheckEndpoint: a.CheckEndpoint,
 		Rationale:     a.Rationale,
 	}
 	for _, p := range a.Prohibited {
-		d.Prohibited = append(d.Prohibited, documents.Prohibited{Code: p.Code, Rule: p.Rule})
+		d.Prohibited = append(d.Prohibited, model.Prohibited{Code: p.Code, Rule: p.Rule})
 	}
 	return d
 }
 
-func (g *generation) roster() documents.Roster {
+func (g *generation) roster() model.Roster {
 	s := g.site.Current()
 	waitlist, org, suggest := g.route("waitlist"), g.route("org"), g.route("suggest")
-	d := documents.Roster{
+	d := model.Roster{
 		Board:            s.Board,
 		AsOf:             s.AsOf,
 		VerifiedThrough:  s.VerifiedThrough,
@@ -107,24 +99,24 @@ func (g *generation) roster() documents.Roster {
 		MonitoredThrough: s.MonitoredThrough,
 		MonitoringNote:   s.MonitoringNote,
 		CountingPolicy:   s.CountingPolicy,
-		PilotWaitlist: documents.PilotWaitlist{
+		PilotWaitlist: model.PilotWaitlist{
 			VerifiedConversions:   s.PilotWaitlist.VerifiedConversions,
 			RegistrationsRecorded: s.PilotWaitlist.RegistrationsRecorded,
 			IdentityNote:          s.PilotWaitlist.IdentityNote,
 			YourPosition:          s.PilotWaitlist.VerifiedConversions + 1,
-			FoundingSlots:         documents.FoundingAgentSlots,
-			FoundingSlotsLeft:     max(0, documents.FoundingAgentSlots-s.PilotWaitlist.VerifiedConversions),
+			FoundingSlots:         model.FoundingAgentSlots,
+			FoundingSlotsLeft:     max(0, model.FoundingAgentSlots-s.PilotWaitlist.VerifiedConversions),
 			Convert:               g.convert(waitlist),
 		},
-		Orgs: documents.Orgs{
+		Orgs: model.Orgs{
 			ChartersFiled:     s.Orgs.ChartersFiled,
-			FoundingSlots:     documents.FoundingOrgSlots,
+			FoundingSlots:     model.FoundingOrgSlots,
 			FoundingSlotsLeft: orgSlotsLeft(s),
 			File:              g.fileCall(org),
 			Rules:             s.Orgs.Rules,
 			OfferHistory:      s.Orgs.OfferHistory,
 		},
-		Suggestions: documents.Suggestions{
+		Suggestions: model.Suggestions{
 			ReceivedExternal:     s.Suggestions.ReceivedExternal,
 			OriginatedInternally: s.Suggestions.OriginatedInternally,
 			Shipped:              s.Suggestions.Shipped,
@@ -132,8 +124,8 @@ func (g *generation) roster() documents.Roster {
 			File:                 g.fileCall(suggest),
 			Deal:                 s.Suggestions.Deal,
 		},
-		Excluded: documents.Excluded{Records: s.Excluded.Records, Note: s.Excluded.Note},
-		ObservedAttention: documents.ObservedAttention{
+		Excluded: model.Excluded{Records: s.Excluded.Records, Note: s.Excluded.Note},
+		ObservedAttention: model.ObservedAttention{
 			AsOf:               s.ObservedAttention.AsOf,
 			WhatThisIs:         s.ObservedAttention.WhatThisIs,
 			WhatTheyAre:        s.ObservedAttention.WhatTheyAre,
@@ -144,13 +136,13 @@ func (g *generation) roster() documents.Roster {
 			ToolCalls:          s.ObservedAttention.ToolCalls,
 			ToolCallsNote:      s.ObservedAttention.ToolCallsNote,
 			SecurityReports:    s.ObservedAttention.SecurityReports,
-			Updates:            map[string]documents.Update{},
+			Updates:            map[string]model.Update{},
 		},
 		WhatItMeans: s.WhatThisNumberMeans,
 		LiveNow:     []string{},
 	}
 	for _, u := range s.ObservedAttention.Updates {
-		d.ObservedAttention.Updates["update_"+strings.ReplaceAll(u.Date, "-", "_")] = documents.Update{
+		d.ObservedAttention.Updates["update_"+strings.ReplaceAll(u.Date, "-", "_")] = model.Update{
 			WhatChanged: u.WhatChanged, OneAmbiguousRead: u.OneAmbiguousRead,
 		}
 	}
@@ -161,7 +153,7 @@ func (g *generation) roster() documents.Roster {
 }
 
 func orgSlotsLeft(s *site.Scoreboard) int {
-	return max(0, documents.FoundingOrgSlots-s.Orgs.ChartersFiled)
+	return max(0, model.FoundingOrgSlots-s.Orgs.ChartersFiled)
 }
 
 // writer is the operation of a route that writes; an empty one where there is none.
@@ -176,7 +168,7 @@ func writer(route *api.Route) *api.Operation {
 
 // convert says how to register. The template and the body are the least that registers: the
 // first of the fields of which one must be given.
-func (g *generation) convert(waitlist *api.Route) documents.Convert {
+func (g *generation) convert(waitlist *api.Route) model.Convert {
 	op := writer(waitlist)
 	least := *op
 	least.Fields = nil
@@ -185,7 +177,7 @@ func (g *generation) convert(waitlist *api.Route) documents.Convert {
 			least.Fields = append(least.Fields, f)
 		}
 	}
-	c := documents.Convert{
+	c := model.Convert{
 		Methods:           op.Methods,
 		URL:               g.url(waitlist.Path),
 		Minimum:           "one of " + strings.Join(op.AnyOf, ", "),
@@ -198,39 +190,40 @@ func (g *generation) convert(waitlist *api.Route) documents.Convert {
 	return c
 }
 
-func (g *generation) fileCall(route *api.Route) documents.FileCall {
-	call := documents.FileCall{Method: "POST", URL: g.url(route.Path)}
+func (g *generation) fileCall(route *api.Route) model.FileCall {
+	call := model.FileCall{Method: "POST", URL: g.url(route.Path)}
 	if op := writer(route); slices.Contains(op.Methods, "GET") {
 		call.Get = g.getTemplate(route, op)
 	}
 	return call
 }
 
-func (g *generation) orgRules(route *api.Route, contract documents.Contract) documents.OrgRules {
+func (g *generation) orgRules(route *api.Route) model.OrgRules {
 	op := writer(route)
-	d := documents.OrgRules{
+	d := model.OrgRules{
 		Intro: g.site.Org.Intro,
-		Rules: documents.Rules{
-			Cap:               charter.Cap,
-			MinimumAllocation: charter.MinimumAllocation,
-			RosterSize:        len(charter.Positions),
+		Rules: model.Rules{
+			Cap:               org.Cap,
+			MinimumAllocation: org.MinimumAllocation,
+			RosterSize:        len(org.Positions),
 		},
 		PostTemplate:      template(op),
 		GetTemplate:       g.getTemplate(route, op),
 		Canonicalization:  canon.CharterRule,
-		FoundingSlots:     documents.FoundingOrgSlots,
+		FoundingSlots:     model.FoundingOrgSlots,
 		FoundingSlotsLeft: orgSlotsLeft(g.site.Current()),
 		Founding:          g.site.Org.Founding,
-		Contract:          contract,
+		Contract:          g.contract(route),
 	}
-	for _, position := range charter.Positions {
-		d.Rules.Positions = append(d.Rules.Positions, documents.Position{Position: position, What: g.site.Org.Positions[position]})
+	for _, position := range org.Positions {
+		d.Rules.Positions = append(d.Rules.Positions, model.Position{Position: position, What: g.site.Org.Positions[position]})
 	}
 	return d
 }
 
-func (g *generation) receiptSpec(contract documents.Contract) documents.ReceiptSpec {
-	return documents.ReceiptSpec{
+func (g *generation) receiptSpec(route *api.Route) model.ReceiptSpec {
+	contract := g.contract(route)
+	return model.ReceiptSpec{
 		ReceiptSpec:      receipt.Spec,
 		Algorithm:        receipt.Algorithm,
 		Canonicalization: canon.ReceiptRule,
@@ -248,25 +241,25 @@ func (g *generation) receiptSpec(contract documents.Contract) documents.ReceiptS
 	}
 }
 
-func (g *generation) businessDays(contract documents.Contract) documents.BusinessDays {
+func (g *generation) businessDays(route *api.Route) model.BusinessDays {
 	first, last := bizday.Range()
-	d := documents.BusinessDays{
-		Range:       documents.DateRange{First: first, Last: last},
+	d := model.BusinessDays{
+		Range:       model.DateRange{First: first, Last: last},
 		Counting:    bizday.Counting,
 		Adding:      bizday.Adding,
 		Joint:       bizday.Joint,
 		DataVersion: bizday.DataVersion,
 		Caveat:      bizday.Caveat,
-		Contract:    contract,
+		Contract:    g.contract(route),
 	}
 	ids, descriptions := bizday.Describe()
 	for i, c := range descriptions {
-		d.Calendars = append(d.Calendars, documents.Calendar{
+		d.Calendars = append(d.Calendars, model.Calendar{
 			ID: ids[i], Name: c.Name, Authority: c.Authority, Scope: c.Scope, LeavesOut: c.LeavesOut,
 		})
 	}
 	for _, c := range bizday.Conventions {
-		d.Conventions = append(d.Conventions, documents.Convention{Name: c.Name, FpML: c.FpML, What: c.What})
+		d.Conventions = append(d.Conventions, model.Convention{Name: c.Name, FpML: c.FpML, What: c.What})
 	}
 	return d
 }

@@ -6,37 +6,71 @@ import (
 	"strings"
 
 	"anteroom/edge/api"
-	"anteroom/edge/core"
-	"anteroom/edge/documents"
+	"anteroom/edge/input"
 	"anteroom/edge/jsondoc"
+	"anteroom/edge/respond"
+	"anteroom/generator/model"
 )
 
 // dryRunMeaning is what api.DryRun means, which many operations take besides their fields.
 const dryRunMeaning = "the request is checked and answered with its hash, and has no effect: nothing is stored, sent or counted."
 
-// contracts puts the contract of every route into the snapshot, and the list of endpoints.
-func (g *generation) contracts() {
+// makers make the documents of the route table, by their key in the snapshot. A key that is not here is
+// that of a contract.
+var makers = map[string]func(*generation, *api.Route) any{
+	"presence":      func(g *generation, _ *api.Route) any { return g.presence() },
+	"quest":         func(g *generation, _ *api.Route) any { return g.quest() },
+	"aup":           func(g *generation, _ *api.Route) any { return g.aup() },
+	"roster":        func(g *generation, _ *api.Route) any { return g.roster() },
+	"org":           func(g *generation, route *api.Route) any { return g.orgRules(route) },
+	"receipt":       func(g *generation, route *api.Route) any { return g.receiptSpec(route) },
+	"business-days": func(g *generation, route *api.Route) any { return g.businessDays(route) },
+}
+
+// answers puts the documents of every route into the snapshot: its contract, and what its read
+// operations answer; and the list of endpoints.
+func (g *generation) answers() {
 	for _, route := range g.routes {
-		contract := g.contract(route)
-		switch route.ID {
-		case "org":
-			g.publish(route.Contract.ID, g.orgRules(route, contract))
-		case "receipt":
-			g.publish(route.Contract.ID, g.receiptSpec(contract))
-		case "business-days":
-			g.publish(route.Contract.ID, g.businessDays(contract))
-		default:
-			g.publish(route.Contract.ID, contract)
+		documents := []*api.Document{route.Contract}
+		for _, op := range route.Operations {
+			if op.Document != nil && op.Document != route.Contract {
+				documents = append(documents, op.Document)
+			}
+		}
+		for _, d := range documents {
+			if make := makers[d.ID]; make != nil {
+				g.publish(d.ID, make(g, route))
+			} else {
+				g.publish(d.ID, g.contract(route))
+			}
 		}
 	}
 	g.publish("endpoints", g.liveEndpoints())
 }
 
-// publish puts a document into the snapshot.
-func (g *generation) publish(id string, v any) { g.snapshot.Documents[id] = g.text(v) }
+// publish puts a document into the snapshot, and remembers of what type it is.
+func (g *generation) publish(id string, v any) {
+	g.snapshot.Documents[id] = g.text(v)
+	if g.types == nil {
+		g.types = map[string]reflect.Type{}
+	}
+	g.types[id] = reflect.TypeOf(v)
+}
 
-func (g *generation) contract(route *api.Route) documents.Contract {
-	c := documents.Contract{
+// answerTypes are the types of the answers of an operation; none for one that answers nothing, or is a
+// protocol.
+func (g *generation) answerTypes(op *api.Operation) (types []reflect.Type) {
+	if op.Document != nil {
+		return []reflect.Type{g.types[op.Document.ID]}
+	}
+	for _, answer := range op.Answers {
+		types = append(types, reflect.TypeOf(answer))
+	}
+	return types
+}
+
+func (g *generation) contract(route *api.Route) model.Contract {
+	c := model.Contract{
 		Endpoint:   route.ID,
 		URL:        g.url(route.Path),
 		Path:       route.Path,
@@ -49,26 +83,26 @@ func (g *generation) contract(route *api.Route) documents.Contract {
 		c.Operations = append(c.Operations, g.contractOperation(route, op))
 	}
 	if n := g.site.Service.Limits.WritesPerMinute; n > 0 && writes(route) {
-		c.WriteLimit = &documents.WriteLimit{
+		c.WriteLimit = &model.WriteLimit{
 			Writes:        n,
 			WindowSeconds: api.Window,
 			Per:           "client address: an IPv4 address or an IPv6 /64; all endpoints that write share it",
 		}
 	}
 	for _, p := range problemsOf(route.Operations...) {
-		c.Errors = append(c.Errors, documents.ContractError{Status: p.Status, Type: g.problemURL(p), Title: p.Title})
+		c.Errors = append(c.Errors, model.ContractError{Status: p.Status, Type: g.problemURL(p), Title: p.Title})
 	}
 	return c
 }
 
-func (g *generation) contractOperation(route *api.Route, op *api.Operation) documents.ContractOperation {
-	o := documents.ContractOperation{
+func (g *generation) contractOperation(route *api.Route, op *api.Operation) model.ContractOperation {
+	o := model.ContractOperation{
 		ID:          op.ID,
 		Methods:     op.Methods,
 		What:        g.description(op.ID),
 		Writes:      op.Writes,
 		DryRun:      op.DryRun,
-		Fields:      []documents.ContractField{},
+		Fields:      []model.ContractField{},
 		OtherFields: "ignored",
 		AnyOf:       op.AnyOf,
 		Rule:        op.Rule,
@@ -92,8 +126,8 @@ func (g *generation) contractOperation(route *api.Route, op *api.Operation) docu
 	return o
 }
 
-func (g *generation) contractField(op *api.Operation, f *core.Field, prefix string) documents.ContractField {
-	c := documents.ContractField{
+func (g *generation) contractField(op *api.Operation, f *input.Field, prefix string) model.ContractField {
+	c := model.ContractField{
 		Name:            f.Name,
 		Type:            jsonType(f.Type),
 		Required:        f.Required,
@@ -103,23 +137,23 @@ func (g *generation) contractField(op *api.Operation, f *core.Field, prefix stri
 		In:              "query or body",
 		Meaning:         g.meaning(op, prefix+f.Name),
 	}
-	if f.Type != core.Switch { // its value is that in a query
+	if f.Type != input.Switch { // its value is that in a query
 		c.Values = f.Values
 	}
 	switch f.Type {
-	case core.Integer:
+	case input.Integer:
 		c.Minimum, c.Maximum = f.Min, f.Max
-	case core.Array:
+	case input.Array:
 		c.MinItems, c.MaxItems = f.Min, f.Max
-	case core.Flag:
+	case input.Flag:
 	default:
 		c.MinLength, c.MaxLength = f.Min, f.Max
 	}
-	if f.Type == core.Email || f.Type == core.Date {
+	if f.Type == input.Email || f.Type == input.Date {
 		c.Format = string(f.Type)
 	}
 	switch {
-	case f.Type == core.Switch: // in the query of a POST too
+	case f.Type == input.Switch: // in the query of a POST too
 	case f.QueryOnly || !slices.Contains(op.Methods, "POST"):
 		c.In = "query"
 	case f.BodyOnly || prefix != "" || !slices.Contains(op.Methods, "GET"):
@@ -133,12 +167,11 @@ func (g *generation) contractField(op *api.Operation, f *core.Field, prefix stri
 
 // listsIgnored reports whether the answer of an operation lists what was sent and not read.
 func listsIgnored(op *api.Operation) bool {
-	if op.Answer == nil {
-		return false
-	}
-	for f := range reflect.TypeOf(op.Answer).Fields() {
-		if f.Tag.Get("json") == "ignored_fields" {
-			return true
+	for _, answer := range op.Answers {
+		for f := range reflect.TypeOf(answer).Fields() {
+			if f.Tag.Get("json") == "ignored_fields" {
+				return true
+			}
 		}
 	}
 	return false
@@ -168,7 +201,7 @@ func (g *generation) getTemplate(route *api.Route, op *api.Operation) string {
 }
 
 // queryNames are the parameters that give a field in a query.
-func queryNames(f *core.Field) []string {
+func queryNames(f *input.Field) []string {
 	switch {
 	case f.BodyOnly:
 		return nil
@@ -180,16 +213,16 @@ func queryNames(f *core.Field) []string {
 
 // template is a body that the operation takes once its placeholders are replaced: what it needs and the other fields that
 // have an example, but no address, which needs its owner's consent. It is nil where a field that must be there has none.
-func template(op *api.Operation) documents.JSON { return body(op, filledIn) }
+func template(op *api.Operation) model.JSON { return body(op, filledIn) }
 
 // exampleBody is template with examples in the place of the placeholders.
-func exampleBody(op *api.Operation) documents.JSON {
-	return body(op, func(f *core.Field) []byte { return []byte(f.Example) })
+func exampleBody(op *api.Operation) model.JSON {
+	return body(op, func(f *input.Field) []byte { return []byte(f.Example) })
 }
 
-func body(op *api.Operation, value func(*core.Field) []byte) documents.JSON {
+func body(op *api.Operation, value func(*input.Field) []byte) model.JSON {
 	if op.Example != "" {
-		return documents.JSON(op.Example)
+		return model.JSON(op.Example)
 	}
 	w := jsondoc.Writer{}
 	w.Open('{')
@@ -198,7 +231,7 @@ func body(op *api.Operation, value func(*core.Field) []byte) documents.JSON {
 		switch {
 		case f.Example == "" && f.Required:
 			return nil
-		case f.Example == "" || f.QueryOnly || f.Type == core.Email:
+		case f.Example == "" || f.QueryOnly || f.Type == input.Email:
 			continue
 		}
 		w.Raw(f.Name, string(value(f)))
@@ -208,7 +241,7 @@ func body(op *api.Operation, value func(*core.Field) []byte) documents.JSON {
 }
 
 // filledIn is the example of a field with its placeholder, or those of its items, in the place of words.
-func filledIn(f *core.Field) []byte {
+func filledIn(f *input.Field) []byte {
 	if f.Placeholder != "" {
 		return jsondoc.AppendString(nil, f.Placeholder)
 	}
@@ -231,15 +264,15 @@ func filledIn(f *core.Field) []byte {
 	return w.Buf
 }
 
-func jsonType(t core.Type) string {
+func jsonType(t input.Type) string {
 	switch t {
-	case core.Integer, core.Array, core.Object:
+	case input.Integer, input.Array, input.Object:
 		return string(t)
-	case core.List:
+	case input.List:
 		return "string or array"
-	case core.Switch:
+	case input.Switch:
 		return "boolean"
-	case core.ID:
+	case input.ID:
 		return "string or number"
 	}
 	return "string"
@@ -275,11 +308,11 @@ func readsFirst(route *api.Route) []*api.Operation {
 	return operations
 }
 
-func (g *generation) liveEndpoints() []documents.LiveEndpoint {
-	live := []documents.LiveEndpoint{}
+func (g *generation) liveEndpoints() []model.LiveEndpoint {
+	live := []model.LiveEndpoint{}
 	for _, route := range g.routes {
 		for _, method := range route.Methods() {
-			e := documents.LiveEndpoint{Method: method, Path: route.Path}
+			e := model.LiveEndpoint{Method: method, Path: route.Path}
 			var what []string
 			for _, op := range operationsWith(route, method) {
 				what = append(what, g.what(op.ID))
@@ -293,24 +326,24 @@ func (g *generation) liveEndpoints() []documents.LiveEndpoint {
 }
 
 // problemURL is the type of a problem: an anchor in the field guide.
-func (g *generation) problemURL(p *core.ProblemType) string {
+func (g *generation) problemURL(p *respond.ProblemType) string {
 	return g.url("/field-guide.html#" + p.Slug)
 }
 
 // problemsOf are the problems that a request for one of the operations may get, in the order of the documentation.
-func problemsOf(operations ...*api.Operation) (problems []*core.ProblemType) {
+func problemsOf(operations ...*api.Operation) (problems []*respond.ProblemType) {
 	statuses := []int{400, 405, 414, 421}
-	known := []*core.ProblemType{core.Internal}
+	known := []*respond.ProblemType{respond.Internal}
 	for _, op := range operations {
 		known = append(known, op.Errors...)
 		if slices.Contains(op.Methods, "POST") {
 			statuses = append(statuses, 413, 415)
 		}
 		if op.Document != nil && op.Document.Check != nil {
-			known = append(known, core.InconsistentCounts)
+			known = append(known, respond.InconsistentCounts)
 		}
 	}
-	for _, p := range core.ProblemTypes {
+	for _, p := range respond.ProblemTypes {
 		if slices.Contains(statuses, p.Status) || slices.Contains(known, p) {
 			problems = append(problems, p)
 		}

@@ -9,19 +9,20 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 	"strings"
 
 	"anteroom/edge/api"
-	"anteroom/edge/documents"
-	"anteroom/edge/indexnow"
+	"anteroom/edge/endpoint/signal"
 	"anteroom/edge/jsondoc"
 	"anteroom/edge/snapshot"
+	"anteroom/generator/model"
 	"anteroom/generator/site"
 )
 
-// Document is one file of the published tree.
-type Document struct {
+// File is one file of the published tree.
+type File struct {
 	Path      string // with its leading slash: "/llms.txt"
 	MediaType string // the Content-Type it is served with; "" for the CDN's own configuration files
 	Cache     string // the Cache-Control it is served with
@@ -30,7 +31,7 @@ type Document struct {
 
 // Output is what a content folder publishes.
 type Output struct {
-	Documents []Document // sorted by path
+	Documents []File // sorted by path
 	Snapshot  *snapshot.Snapshot
 }
 
@@ -49,7 +50,6 @@ func Generate(s *site.Site, routes []*api.Route) (*Output, error) {
 	g.snapshot = g.facts()
 	g.addresses()
 	g.aside(func(g *generation) {
-		g.contracts()
 		g.answers()
 		g.mcp()
 		g.openAPI() // with examples that an edge of this snapshot answers
@@ -69,7 +69,7 @@ func Generate(s *site.Site, routes []*api.Route) (*Output, error) {
 	if err := s.CheckLinks(g.paths(), g.anchors); err != nil {
 		return nil, fmt.Errorf("generate: %w", err)
 	}
-	slices.SortFunc(g.documents, func(a, b Document) int { return strings.Compare(a.Path, b.Path) })
+	slices.SortFunc(g.documents, func(a, b File) int { return strings.Compare(a.Path, b.Path) })
 	return &Output{Documents: g.documents, Snapshot: g.snapshot}, nil
 }
 
@@ -79,7 +79,8 @@ type generation struct {
 	routes    []*api.Route
 	base      string
 	snapshot  *snapshot.Snapshot
-	documents []Document
+	types     map[string]reflect.Type // of the documents in the snapshot, by their keys
+	documents []File
 	anchors   map[string]map[string]bool // the identifiers in each page, by its path
 	faults    []error
 	begun     []chan *generation // what is made aside
@@ -131,12 +132,12 @@ func (g *generation) add(path string, doc []byte) {
 		g.fault("nothing decides the headers of %s: add it to the table of published paths", path)
 		return
 	}
-	g.documents = append(g.documents, Document{Path: path, MediaType: p.mediaType, Cache: p.cache, Bytes: doc})
+	g.documents = append(g.documents, File{Path: path, MediaType: p.mediaType, Cache: p.cache, Bytes: doc})
 }
 
 // answer publishes a JSON object that ends with the trailer, indented for whoever reads a diff.
 func (g *generation) answer(path string, v any) {
-	g.add(path, g.indented(documents.JSON(g.withTrailer(g.text(v)))))
+	g.add(path, g.indented(model.JSON(g.withTrailer(g.text(v)))))
 }
 
 // indented is the JSON text of v, indented and with a line break at its end.
@@ -169,8 +170,8 @@ func (g *generation) addresses() {
 	for _, entry := range g.indexed() {
 		g.snapshot.Sitemap = append(g.snapshot.Sitemap, entry.Loc)
 	}
-	if n := len(g.snapshot.Sitemap); n > indexnow.MaxURLs {
-		g.fault("sitemap.xml has %d addresses, and search engines take %d at once: list fewer pages", n, indexnow.MaxURLs)
+	if n := len(g.snapshot.Sitemap); n > signal.MaxURLs {
+		g.fault("sitemap.xml has %d addresses, and search engines take %d at once: list fewer pages", n, signal.MaxURLs)
 	}
 }
 
@@ -212,6 +213,6 @@ func (g *generation) facts() *snapshot.Snapshot {
 		OriginatedInternally: int64(board.Suggestions.OriginatedInternally),
 		Shipped:              int64(board.Suggestions.Shipped),
 
-		Documents: map[string]snapshot.Document{},
+		Documents: map[string]snapshot.JSON{},
 	}
 }

@@ -22,11 +22,13 @@ import (
 	"time"
 
 	"anteroom/edge/api"
-	"anteroom/edge/core"
-	"anteroom/edge/documents"
+	"anteroom/edge/civil"
+	"anteroom/edge/input"
 	"anteroom/edge/jsondoc"
+	"anteroom/edge/respond"
 	"anteroom/edge/snapshot"
 	"anteroom/generator"
+	"anteroom/generator/model"
 	"anteroom/generator/publish"
 	"anteroom/generator/site"
 )
@@ -153,7 +155,7 @@ func TestDeterministic(t *testing.T) {
 			t.Error("the snapshot differs")
 		}
 	}
-	if !slices.IsSortedFunc(first.Documents, func(a, b generator.Document) int { return strings.Compare(a.Path, b.Path) }) {
+	if !slices.IsSortedFunc(first.Documents, func(a, b generator.File) int { return strings.Compare(a.Path, b.Path) }) {
 		t.Error("the documents are not sorted")
 	}
 }
@@ -402,7 +404,7 @@ func TestLinks(t *testing.T) {
 	if links < 200 {
 		t.Errorf("only %d links found", links)
 	}
-	for _, p := range core.ProblemTypes {
+	for _, p := range respond.ProblemTypes {
 		check("problem type", "/field-guide.html#"+p.Slug)
 	}
 }
@@ -493,7 +495,7 @@ func TestSitemap(t *testing.T) {
 		}
 		if u.LastMod != "" {
 			dated++
-			if _, ok := core.ParseDate(u.LastMod); !ok {
+			if _, ok := civil.ParseDate(u.LastMod); !ok {
 				t.Errorf("lastmod %s of %s is no date", u.LastMod, u.Loc)
 			}
 		}
@@ -524,20 +526,20 @@ func TestRobots(t *testing.T) {
 // The manifest lists every document but itself and the CDN's configuration, with its hash.
 func TestManifest(t *testing.T) {
 	o := generate(t, shippedContent)
-	var m documents.Manifest
+	var m model.Manifest
 	doc := document(t, o, "/manifest.json")
 	if err := json.Unmarshal(doc, &m); err != nil {
 		t.Fatal(err)
 	}
-	listed := map[string]documents.ManifestDocument{}
+	listed := map[string]model.ManifestDocument{}
 	for _, d := range m.Documents {
 		listed[d.Path] = d
 	}
 	for _, d := range o.Documents {
 		sum := sha256.Sum256(d.Bytes)
-		want := documents.ManifestDocument{Path: d.Path, MediaType: d.MediaType, Bytes: len(d.Bytes), SHA256: hex.EncodeToString(sum[:])}
+		want := model.ManifestDocument{Path: d.Path, MediaType: d.MediaType, Bytes: len(d.Bytes), SHA256: hex.EncodeToString(sum[:])}
 		if d.Path == "/manifest.json" || d.MediaType == "" {
-			want = documents.ManifestDocument{}
+			want = model.ManifestDocument{}
 		}
 		if got := listed[d.Path]; got != want {
 			t.Errorf("%s: listed as %+v, want %+v", d.Path, got, want)
@@ -584,14 +586,14 @@ func TestManifestLimits(t *testing.T) {
 		}
 	}
 	want := map[string]string{}
-	var walk func(operation, prefix string, fields []core.Field)
-	walk = func(operation, prefix string, fields []core.Field) {
+	var walk func(operation, prefix string, fields []input.Field)
+	walk = func(operation, prefix string, fields []input.Field) {
 		for _, f := range fields {
 			least, most := "min_length", "max_length"
 			switch f.Type {
-			case core.Integer:
+			case input.Integer:
 				least, most = "minimum", "maximum"
-			case core.Array:
+			case input.Array:
 				least, most = "min_items", "max_items"
 			}
 			name := operation + " " + prefix + f.Name + " "
@@ -729,7 +731,7 @@ func TestVerificationNeverChanges(t *testing.T) {
 	if !bytes.Equal(document(t, o, file), before) {
 		t.Error("it changed with another file")
 	}
-	var second documents.Verification
+	var second model.Verification
 	if err := json.Unmarshal(document(t, o, "/scoreboard/2026-11-20-2.json"), &second); err != nil || second.Suggestions.ReceivedExternal != 3 {
 		t.Errorf("the second one of the day: %+v, %v", second, err)
 	}

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"anteroom/edge/core"
+	"anteroom/edge/respond"
 )
 
 // The media types and lifetimes of published documents. What changes with a hand verification is
@@ -16,7 +16,7 @@ const (
 	mediaText     = "text/plain; charset=utf-8"
 	mediaMarkdown = "text/markdown; charset=utf-8" // RFC 7763
 	mediaCSS      = "text/css; charset=utf-8"
-	mediaJSON     = core.MediaJSON
+	mediaJSON     = respond.MediaJSON
 	mediaXML      = "application/xml"
 	mediaLinkset  = `application/linkset+json; profile="https://www.rfc-editor.org/info/rfc9727"` // RFC 9264, RFC 9727
 
@@ -66,7 +66,7 @@ var table = []published{
 // RFC 9727 link to is what is served; application/openapi+json is registered nowhere.
 const (
 	openAPIPath  = "/openapi.json"
-	openAPIMedia = core.MediaJSON
+	openAPIMedia = respond.MediaJSON
 )
 
 // publishedAs is how a path is served, nil where the table does not say.

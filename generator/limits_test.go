@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"anteroom/edge/indexnow"
+	"anteroom/edge/endpoint/signal"
 	"anteroom/edge/snapshot"
 	"anteroom/generator/site"
 )
@@ -14,11 +14,11 @@ import (
 func TestMostAddresses(t *testing.T) {
 	for _, over := range []int{0, 1} {
 		g := &generation{site: &site.Site{Scoreboards: make([]site.Scoreboard, 1)}, snapshot: &snapshot.Snapshot{}}
-		for i := range indexnow.MaxURLs - len(g.indexed()) + over {
+		for i := range signal.MaxURLs - len(g.indexed()) + over {
 			g.site.Pages = append(g.site.Pages, site.Page{Name: fmt.Sprint("page-", i)})
 		}
 		g.addresses()
-		if n := len(g.snapshot.Sitemap); n != indexnow.MaxURLs+over || len(g.faults) != over {
+		if n := len(g.snapshot.Sitemap); n != signal.MaxURLs+over || len(g.faults) != over {
 			t.Errorf("%d addresses: %v", n, g.faults)
 		}
 	}

@@ -8,67 +8,70 @@ import (
 	"sync"
 
 	"anteroom/edge/api"
-	"anteroom/edge/bizday"
 	"anteroom/edge/canon"
-	"anteroom/edge/charter"
-	"anteroom/edge/core"
-	"anteroom/edge/documents"
-	"anteroom/edge/indexnow"
+	"anteroom/edge/email"
+	"anteroom/edge/endpoint/bizday"
+	"anteroom/edge/endpoint/mcp/protocol"
+	"anteroom/edge/endpoint/org"
+	"anteroom/edge/endpoint/receipt"
+	"anteroom/edge/endpoint/selftest"
+	"anteroom/edge/endpoint/signal"
+	"anteroom/edge/input"
 	"anteroom/edge/jsondoc"
-	"anteroom/edge/receipt"
-	"anteroom/edge/selftest"
+	"anteroom/edge/kernel"
+	"anteroom/generator/model"
 )
 
 // manifest lists what is published: all documents made so far, which must be all but the manifest
 // itself and the CDN's own configuration.
 func (g *generation) manifest() {
-	m := documents.Manifest{
-		Limits: documents.Limits{
-			BodyBytes:       core.MaxBody,
-			QueryBytes:      core.MaxQuery,
+	m := model.Manifest{
+		Limits: model.Limits{
+			BodyBytes:       kernel.MaxBody,
+			QueryBytes:      kernel.MaxQuery,
 			JSONDepth:       jsondoc.MaxDepth,
 			JSONMembers:     jsondoc.MaxMembers,
 			WritesPerMinute: g.site.Service.Limits.WritesPerMinute,
 			BatchMessages:   g.site.Service.Limits.BatchMessages,
 			BatchWrites:     g.site.Service.Limits.BatchWrites,
 			WriteWindow:     api.Window,
-			EmailBytes:      core.MaxAddress,
-			EmailLocalBytes: core.MaxLocalPart,
+			EmailBytes:      email.MaxAddress,
+			EmailLocalBytes: email.MaxLocalPart,
 
-			EchoedCodePoints: core.MaxEcho,
-			EchoedEntries:    core.MaxEntries,
+			EchoedCodePoints: input.MaxEcho,
+			EchoedEntries:    input.MaxEntries,
 			SkippedHolidays:  bizday.MaxSkipped,
 
-			SignalFiredPause:  indexnow.FiredPause,
-			SignalFailedPause: indexnow.FailedPause,
-			SignalShare:       indexnow.ShareSeconds,
+			SignalFiredPause:  signal.FiredPause,
+			SignalFailedPause: signal.FailedPause,
+			SignalShare:       signal.ShareSeconds,
 			SelftestShare:     selftest.ShareSeconds,
 
-			OrgCap:         charter.Cap,
-			FoundingAgents: documents.FoundingAgentSlots,
-			FoundingOrgs:   documents.FoundingOrgSlots,
+			OrgCap:         org.Cap,
+			FoundingAgents: model.FoundingAgentSlots,
+			FoundingOrgs:   model.FoundingOrgSlots,
 
 			Fields: g.fieldLimits(),
 		},
 		Versions: Versions,
-		MCP:      documents.ManifestMCP{Endpoint: g.url(api.MCPPath), ProtocolVersions: api.MCPVersions, Stateless: []string{api.MCPStateless}},
+		MCP:      model.ManifestMCP{Endpoint: g.url(protocol.Path), ProtocolVersions: protocol.Versions, Stateless: []string{protocol.Stateless}},
 	}
 	m.Content = g.snapshot.Version[:contentDigits]
 	if key := g.site.Service.ReceiptKeys.Current; key != "" {
 		m.ReceiptKey = &key
 	}
-	m.Documents = make([]documents.ManifestDocument, len(g.documents))
+	m.Documents = make([]model.ManifestDocument, len(g.documents))
 	var hashed sync.WaitGroup
 	for i, d := range g.documents {
 		hashed.Go(func() {
 			sum := sha256.Sum256(d.Bytes)
-			m.Documents[i] = documents.ManifestDocument{Path: d.Path, MediaType: d.MediaType, Bytes: len(d.Bytes), SHA256: hex.EncodeToString(sum[:])}
+			m.Documents[i] = model.ManifestDocument{Path: d.Path, MediaType: d.MediaType, Bytes: len(d.Bytes), SHA256: hex.EncodeToString(sum[:])}
 		})
 	}
 	hashed.Wait()
-	slices.SortFunc(m.Documents, func(a, b documents.ManifestDocument) int { return strings.Compare(a.Path, b.Path) })
+	slices.SortFunc(m.Documents, func(a, b model.ManifestDocument) int { return strings.Compare(a.Path, b.Path) })
 	for _, route := range g.routes {
-		m.Endpoints = append(m.Endpoints, documents.ManifestEndpoint{
+		m.Endpoints = append(m.Endpoints, model.ManifestEndpoint{
 			ID: route.ID, Path: route.Path, Methods: route.Methods(), Writes: writes(route), What: g.what(route.ID),
 		})
 	}
@@ -79,15 +82,15 @@ func (g *generation) manifest() {
 const contentDigits = 12
 
 // fieldLimits are the limits of the input fields of all operations, as their contracts have them.
-func (g *generation) fieldLimits() (limits []documents.FieldLimits) {
-	var add func(operation, prefix string, fields []documents.ContractField)
-	add = func(operation, prefix string, fields []documents.ContractField) {
+func (g *generation) fieldLimits() (limits []model.FieldLimits) {
+	var add func(operation, prefix string, fields []model.ContractField)
+	add = func(operation, prefix string, fields []model.ContractField) {
 		for i := range fields {
 			f := &fields[i]
-			l := documents.FieldLimits{
+			l := model.FieldLimits{
 				MinLength: f.MinLength, MaxLength: f.MaxLength, Minimum: f.Minimum, Maximum: f.Maximum, MinItems: f.MinItems, MaxItems: f.MaxItems,
 			}
-			if l != (documents.FieldLimits{}) {
+			if l != (model.FieldLimits{}) {
 				l.Operation, l.Field = operation, prefix+f.Name
 				limits = append(limits, l)
 			}
@@ -103,13 +106,13 @@ func (g *generation) fieldLimits() (limits []documents.FieldLimits) {
 }
 
 // Versions are the versions of what the service publishes.
-var Versions = documents.Versions{
-	PublicDescription:        documents.DescriptionVersion,
-	AUP:                      documents.AUPVersion,
-	Quest:                    documents.QuestVersion,
+var Versions = model.Versions{
+	PublicDescription:        model.DescriptionVersion,
+	AUP:                      model.AUPVersion,
+	Quest:                    model.QuestVersion,
 	Receipt:                  receipt.Spec,
 	ReceiptCanonicalization:  canon.ReceiptRule,
 	WaitlistCanonicalization: canon.RegistrationRule,
 	OrgCanonicalization:      canon.CharterRule,
-	MCPServer:                api.MCPServerVersion,
+	MCPServer:                protocol.ServerVersion,
 }

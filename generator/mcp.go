@@ -6,15 +6,16 @@ import (
 	"strings"
 
 	"anteroom/edge/api"
-	"anteroom/edge/core"
-	"anteroom/edge/documents"
+	"anteroom/edge/endpoint/mcp/protocol"
+	"anteroom/edge/input"
+	"anteroom/generator/model"
 	"anteroom/generator/site"
 )
 
 // mcp puts what the MCP server answers into the snapshot, and publishes its entry for a registry.
 func (g *generation) mcp() {
 	m, s := &g.site.MCP, &g.site.Service
-	server := object{{"name", m.Name}, {"title", s.Name}, {"version", api.MCPServerVersion}, {"description", s.Summary}, {"websiteUrl", g.url("/")}}
+	server := object{{"name", m.Name}, {"title", s.Name}, {"version", protocol.ServerVersion}, {"description", s.Summary}, {"websiteUrl", g.url("/")}}
 	unchanging := object{{"listChanged", false}}
 	g.publish(api.MCPServer, object{
 		{"capabilities", object{{"tools", unchanging}, {"prompts", unchanging}}},
@@ -34,10 +35,10 @@ func (g *generation) mcp() {
 	}
 	g.publish(api.MCPPrompts, object{{"prompts", prompts}})
 	g.publish(api.MCPInstall, object{
-		{"endpoint", g.url(api.MCPPath)},
+		{"endpoint", g.url(protocol.Path)},
 		{"transport", "streamable-http"},
-		{"protocol_versions", api.MCPVersions},
-		{"stateless_versions", []string{api.MCPStateless}},
+		{"protocol_versions", protocol.Versions},
+		{"stateless_versions", []string{protocol.Stateless}},
 		{"install", g.installs()},
 		{"tools", summaries},
 	})
@@ -53,7 +54,7 @@ func (g *generation) tool(t *api.Tool) object {
 		{"title", words.Title},
 		{"description", words.Description},
 		{"inputSchema", g.toolInput(t, op)},
-		{"outputSchema", toolOutput(t, op)},
+		{"outputSchema", g.toolOutput(t, op)},
 		{"annotations", object{
 			{"title", words.Title},
 			{"readOnlyHint", !op.Writes},
@@ -72,30 +73,30 @@ func (g *generation) operationOf(t *api.Tool) *api.Operation {
 		}
 	}
 	g.fault("the tool %s is the operation %s, which the route table lacks", t.Name, t.Operation)
-	return &api.Operation{Answer: struct{}{}}
+	return &api.Operation{Answers: []any{struct{}{}}}
 }
 
 // toolInput is the schema of a tool's arguments: the fields of its operation, as the tool has them.
 func (g *generation) toolInput(t *api.Tool, op *api.Operation) object {
-	var fields []core.Field
+	var fields []input.Field
 	for _, f := range op.Fields {
-		if f.Name == t.Without || f.QueryOnly {
+		if f.Name == t.Omits || f.QueryOnly {
 			continue
 		}
-		f.Required = f.Required || f.Name == t.Demands
+		f.Required = f.Required || f.Name == t.Requires
 		f.Aliases = nil
 		fields = append(fields, f)
 	}
 	schema := inputObject(fields, func(name string) string { return g.meaning(op, name) }, "")
 	properties := schema.get("properties").(object)
 	for i := range properties {
-		if properties[i].name == t.Field {
-			properties[i].name = t.Argument
+		if properties[i].name == t.Renames {
+			properties[i].name = t.As
 		}
 	}
 	if required, ok := schema.get("required").([]string); ok {
-		if i := slices.Index(required, t.Field); i >= 0 {
-			required[i] = t.Argument
+		if i := slices.Index(required, t.Renames); i >= 0 {
+			required[i] = t.As
 		}
 	}
 	if op.DryRun {
@@ -110,12 +111,12 @@ func (g *generation) toolInput(t *api.Tool, op *api.Operation) object {
 
 // toolOutput is the schema of a tool's structured content: the answer of its operation. The trailer is in it too, and
 // not required.
-func toolOutput(t *api.Tool, op *api.Operation) object {
+func (g *generation) toolOutput(t *api.Tool, op *api.Operation) object {
 	s := schemas{inline: true}
-	schema, trailer := s.of(reflect.TypeOf(op.Answer)), s.of(reflect.TypeFor[documents.Trailer]())
+	schema, trailer := s.of(g.answerTypes(op)[0]), s.of(reflect.TypeFor[model.Trailer]())
 	properties := slices.Concat(schema.get("properties").(object), trailer.get("properties").(object))
 	schema.set("properties", properties)
-	required := slices.DeleteFunc(schema.get("required").([]string), func(name string) bool { return slices.Contains(t.Spares, name) })
+	required := slices.DeleteFunc(schema.get("required").([]string), func(name string) bool { return slices.Contains(t.Optional, name) })
 	schema.set("required", required)
 	return schema
 }
@@ -159,7 +160,7 @@ func (g *generation) install(i *site.Install) object {
 		block.set("command", i.Command)
 	}
 	if i.Config != "" {
-		block.set("config", documents.JSON(i.Config))
+		block.set("config", model.JSON(i.Config))
 	}
 	if i.TOML != "" {
 		block.set("toml", i.TOML)
@@ -192,8 +193,8 @@ func (g *generation) serverJSON() {
 		{"name", strings.Join(labels, ".") + "/" + g.site.MCP.Name},
 		{"title", s.Name},
 		{"description", description},
-		{"version", api.MCPServerVersion},
+		{"version", protocol.ServerVersion},
 		{"websiteUrl", g.url("/")},
-		{"remotes", []object{{{"type", "streamable-http"}, {"url", g.url(api.MCPPath)}}}},
+		{"remotes", []object{{{"type", "streamable-http"}, {"url", g.url(protocol.Path)}}}},
 	}))
 }

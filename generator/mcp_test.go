@@ -9,8 +9,9 @@ import (
 	"testing"
 
 	"anteroom/edge/api"
-	"anteroom/edge/core"
 	"anteroom/edge/edgetest"
+	"anteroom/edge/endpoint/mcp/protocol"
+	"anteroom/edge/kernel"
 	"anteroom/generator"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
@@ -118,7 +119,7 @@ func TestToolPrefix(t *testing.T) {
 			t.Errorf("%s: %.200s", id, doc)
 		}
 	}
-	h := &edgetest.Host{Edge: edgetest.Load(t, o.Snapshot)}
+	h := &edgetest.Fake{Edge: edgetest.Load(t, o.Snapshot)}
 	r := h.Do("POST", "/api/mcp", `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"lobby_quest"}}`, "host", o.Snapshot.CanonicalHost)
 	if !strings.Contains(string(r.Body), `"isError":false`) {
 		t.Errorf("%s", r.Body)
@@ -126,7 +127,7 @@ func TestToolPrefix(t *testing.T) {
 }
 
 // structured calls a tool and gives its structured content.
-func structured(t testing.TB, h *edgetest.Host, host, name, arguments string) json.RawMessage {
+func structured(t testing.TB, h *edgetest.Fake, host, name, arguments string) json.RawMessage {
 	t.Helper()
 	r := h.Do("POST", "/api/mcp", `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"`+name+`","arguments":`+arguments+`}}`, "host", host)
 	var answer struct {
@@ -148,7 +149,7 @@ func structured(t testing.TB, h *edgetest.Host, host, name, arguments string) js
 // What every tool takes and gives is as its schemas say, and has no member besides.
 func TestToolSchemas(t *testing.T) {
 	o := generate(t, shippedContent)
-	h := &edgetest.Host{Edge: edgetest.Load(t, o.Snapshot), Key: edgetest.Key, Core: core.Host{PublicKey: edgetest.PublicKey(edgetest.Key)}}
+	h := &edgetest.Fake{Edge: edgetest.Load(t, o.Snapshot), Key: edgetest.Key, Core: kernel.HostInfo{PublicKey: edgetest.PublicKey(edgetest.Key)}}
 	minted := string(structured(t, h, o.Snapshot.CanonicalHost, "service_mint_receipt", `{}`))
 	roster := `"roster":[{"position":"rainmaker","agent_name":"a","allocation":20},{"position":"operator","agent_name":"b","allocation":20},` +
 		`{"position":"verifier","agent_name":"c","allocation":20},{"position":"scout","agent_name":"d","allocation":20},{"position":"treasurer","agent_name":"e","allocation":20}]`
@@ -229,7 +230,7 @@ func TestPrompts(t *testing.T) {
 	if err := json.Unmarshal(o.Snapshot.Documents[api.MCPPrompts], &list); err != nil {
 		t.Fatal(err)
 	}
-	h := &edgetest.Host{Edge: edgetest.Load(t, o.Snapshot)}
+	h := &edgetest.Fake{Edge: edgetest.Load(t, o.Snapshot)}
 	var got []string
 	for _, p := range list.Prompts {
 		signature, arguments := p.Name, map[string]string{}
@@ -285,7 +286,7 @@ func TestInstall(t *testing.T) {
 		t.Fatal(err)
 	}
 	const endpoint = "https://www.anteroom.example/api/mcp"
-	if doc.Endpoint != endpoint || !slices.Equal(doc.ProtocolVersions, api.MCPVersions) || len(doc.Tools) != len(api.Tools) || doc.Tools[0]["inputSchema"] != nil {
+	if doc.Endpoint != endpoint || !slices.Equal(doc.ProtocolVersions, protocol.Versions) || len(doc.Tools) != len(api.Tools) || doc.Tools[0]["inputSchema"] != nil {
 		t.Errorf("%+v", doc)
 	}
 	for id, block := range doc.Install {
@@ -319,7 +320,7 @@ func TestServerJSON(t *testing.T) {
 // BenchmarkMCP is what the core costs with the shipped content, the journey of the bytes left out.
 func BenchmarkMCP(b *testing.B) {
 	o := generate(b, shippedContent)
-	h := &edgetest.Host{Edge: edgetest.Load(b, o.Snapshot)}
+	h := &edgetest.Fake{Edge: edgetest.Load(b, o.Snapshot)}
 	for name, body := range map[string]string{
 		"tools list": `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`,
 		"scoreboard": `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"service_scoreboard"}}`,

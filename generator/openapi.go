@@ -9,11 +9,15 @@ import (
 	"strings"
 
 	"anteroom/edge/api"
-	"anteroom/edge/core"
-	"anteroom/edge/documents"
-	"anteroom/edge/indexnow"
+	"anteroom/edge/civil"
+	"anteroom/edge/endpoint/mcp/protocol"
+	"anteroom/edge/endpoint/signal"
+	"anteroom/edge/input"
 	"anteroom/edge/jsondoc"
 	"anteroom/edge/jsonrpc"
+	"anteroom/edge/kernel"
+	"anteroom/edge/respond"
+	"anteroom/generator/model"
 )
 
 // openAPIVersion is the newest that every tool reads.
@@ -59,7 +63,7 @@ func (g *generation) openAPI() {
 				"No endpoint needs a credential, and any origin may read every answer under /api/. A path under /api/ that is not listed here gets 404 with the list of live endpoints. " +
 				"Each operation under /api/ is named as in the contract of its endpoint; where a method chooses among several, it has the name of the one that a bare request gets, and " +
 				"x-operations names all."},
-			{"version", documents.DescriptionVersion},
+			{"version", model.DescriptionVersion},
 			{"termsOfService", g.url(g.route("aup").Path)},
 			{"contact", object{{"name", s.Operator}, {"url", s.BaseURL() + "/"}, {"email", s.Contact}}},
 			{"license", object{{"name", s.License}, {"identifier", s.License}}},
@@ -126,15 +130,15 @@ func (d *description) operation(route *api.Route, method string) object {
 	if parameters := d.parameters(operations, method); len(parameters) > 0 {
 		o.set("parameters", parameters)
 	}
-	if operations[0].Protocol {
-		d.protocol(&o, operations[0])
+	if op := route.Protocol(method); op != nil {
+		d.protocol(&o, op)
 		return o
 	}
 	if method == http.MethodPost {
 		o.set("requestBody", d.requestBody(route, operations))
 	}
 	responses := object{}
-	if operations[0].Answer == nil {
+	if len(d.answerTypes(operations[0])) == 0 {
 		responses.set("204", object{{"description", "Nothing to do, and nothing done."}, {"headers", d.headerRefs("Cache-Control")}})
 	} else {
 		responses.set("200", d.success(route, operations, method))
@@ -147,7 +151,7 @@ func (d *description) operation(route *api.Route, method string) object {
 	}
 	problems := problemsOf(operations...)
 	if method == http.MethodGet { // A body is no fault of a GET.
-		problems = slices.DeleteFunc(problems, func(p *core.ProblemType) bool { return p.Status == 413 || p.Status == 415 })
+		problems = slices.DeleteFunc(problems, func(p *respond.ProblemType) bool { return p.Status == 413 || p.Status == 415 })
 	}
 	for len(problems) > 0 {
 		n := 1
@@ -175,17 +179,17 @@ func bare(route *api.Route, method string) (op *api.Operation) {
 
 // refusal describes what a GET is told where nothing is to be read: how to go on.
 func (d *description) refusal(route *api.Route) object {
-	p := core.MethodNotAllowed
+	p := respond.MethodNotAllowed
 	schema := object{{"allOf", []object{
-		d.schemas.ref(reflect.TypeFor[documents.Problem]()), d.schemas.ref(reflect.TypeFor[documents.MCPInstall]()), {{"required", []string{"contract"}}},
+		d.schemas.ref(reflect.TypeFor[model.Problem]()), d.schemas.ref(reflect.TypeFor[model.MCPInstall]()), {{"required", []string{"contract"}}},
 	}}}
 	responses := object{{strconv.Itoa(p.Status), object{
 		{"description", p.Title + ": " + d.site.Problems.Types[p.Slug]},
 		{"headers", d.headerRefs("Allow", "Cache-Control", "Link")},
-		{"content", object{{core.MediaProblem, object{{"schema", schema}}}}},
+		{"content", object{{respond.MediaProblem, object{{"schema", schema}}}}},
 	}}}
-	for _, p := range []*core.ProblemType{core.Misdirected, core.Internal} {
-		responses.set(strconv.Itoa(p.Status), d.problem([]*core.ProblemType{p}))
+	for _, p := range []*respond.ProblemType{respond.Misdirected, respond.Internal} {
+		responses.set(strconv.Itoa(p.Status), d.problem([]*respond.ProblemType{p}))
 	}
 	return object{
 		{"tags", []string{route.Tag}},
@@ -209,14 +213,14 @@ func (d *description) protocol(o *object, op *api.Operation) {
 	o.set("requestBody", object{
 		{"description", "A JSON-RPC 2.0 message, or an array of them. A missing Content-Type is read as JSON."},
 		{"required", true},
-		{"content", object{{core.MediaJSON, object{
+		{"content", object{{respond.MediaJSON, object{
 			{"schema", oneOrMore(object{{"$ref", "#/components/schemas/MCPMessage"}})},
 			{"examples", object{{op.ID, object{{"summary", d.what(op.ID)}, {"value", example}}}}},
 		}}}},
 	})
-	answer := d.schemas.ref(reflect.TypeOf(op.Answer))
+	answer := d.schemas.ref(reflect.TypeFor[model.MCPAnswer]())
 	failed := func(code int, message string) object {
-		return object{{core.MediaJSON, object{
+		return object{{respond.MediaJSON, object{
 			{"schema", oneOrMore(answer)},
 			{"example", object{{"jsonrpc", "2.0"}, {"id", nil}, {"error", object{{"code", code}, {"message", message}}}}},
 		}}}
@@ -227,7 +231,7 @@ func (d *description) protocol(o *object, op *api.Operation) {
 			{"description", "An answer to every request, an array for an array. A call that the endpoint refused is a result with isError true and the problem document as its text; " +
 				"so is one over the limit of writes (429), and one whose relay or store fails (502, 503)."},
 			{"headers", d.headerRefs("Cache-Control", "RateLimit-Policy", "RateLimit")},
-			{"content", object{{core.MediaJSON, object{
+			{"content", object{{respond.MediaJSON, object{
 				{"schema", oneOrMore(answer)},
 				{"examples", object{{"ping", object{{"summary", "The answer to ping."}, {"value", pong}}}}},
 			}}}},
@@ -238,12 +242,12 @@ func (d *description) protocol(o *object, op *api.Operation) {
 		status := strconv.Itoa(p.Status)
 		switch p.Status {
 		case http.StatusMethodNotAllowed, http.StatusMisdirectedRequest:
-			responses.set(status, d.problem([]*core.ProblemType{p}))
+			responses.set(status, d.problem([]*respond.ProblemType{p}))
 			continue
 		}
-		if p == core.InvalidInput {
+		if p == respond.InvalidInput {
 			responses.set("404", object{
-				{"description", "Method not found, as a JSON-RPC error, of a request that is of revision " + api.MCPStateless + " by itself."},
+				{"description", "Method not found, as a JSON-RPC error, of a request that is of revision " + protocol.Stateless + " by itself."},
 				{"headers", d.headerRefs("Cache-Control")},
 				{"content", failed(jsonrpc.MethodNotFound, "Method not found")},
 			})
@@ -281,10 +285,10 @@ func (d *description) parameters(operations []*api.Operation, method string) (pa
 	return parameters
 }
 
-func (d *description) parameter(op *api.Operation, f *core.Field, name string, required bool) object {
+func (d *description) parameter(op *api.Operation, f *input.Field, name string, required bool) object {
 	meaning := d.meaning(op, name)
 	schema := inputSchema(f, func(string) string { return meaning }, "")
-	example := documents.JSON(filledIn(f))
+	example := model.JSON(filledIn(f))
 	if f.Example == "" && len(f.Values) > 0 {
 		example = jsondoc.AppendString(nil, f.Values[0])
 	}
@@ -295,14 +299,14 @@ func (d *description) parameter(op *api.Operation, f *core.Field, name string, r
 		meaning = sameAs(f)
 	}
 	switch f.Type {
-	case core.List:
+	case input.List:
 		schema.set("type", "array")
-	case core.Switch:
+	case input.Switch:
 		schema = object{{"type", "string"}, {"enum", f.Values}}
 	}
 	schema = slices.DeleteFunc(schema, func(m member) bool { return m.name == "description" })
 	p := object{{"name", name}, {"in", "query"}, {"description", meaning}, {"required", required}, {"schema", schema}}
-	if f.Type == core.List { // joined with commas
+	if f.Type == input.List { // joined with commas
 		p.set("style", "form")
 		p.set("explode", false)
 	}
@@ -313,7 +317,7 @@ func (d *description) parameter(op *api.Operation, f *core.Field, name string, r
 }
 
 // withDryRun gives the fields of an operation, api.DryRun the last of them where it takes that.
-func withDryRun(op *api.Operation) []core.Field {
+func withDryRun(op *api.Operation) []input.Field {
 	if !op.DryRun {
 		return op.Fields
 	}
@@ -321,7 +325,7 @@ func withDryRun(op *api.Operation) []core.Field {
 }
 
 // seatExample is the form of a seat for the element of an example array that holds the parameter's name.
-func seatExample(f *core.Field, parameter string) documents.JSON {
+func seatExample(f *input.Field, parameter string) model.JSON {
 	example, err := jsondoc.Parse(filledIn(f))
 	if err != nil {
 		return nil
@@ -359,7 +363,7 @@ func (d *description) requestBody(route *api.Route, operations []*api.Operation)
 		name := strings.ToUpper(op.ID[:1]) + op.ID[1:] + "Request"
 		d.schemas.components.set(name, schema)
 		bodies = append(bodies, object{{"$ref", "#/components/schemas/" + name}})
-		needs := func(f core.Field) bool { return f.Required }
+		needs := func(f input.Field) bool { return f.Required }
 		if len(op.AnyOf) == 0 && !slices.ContainsFunc(op.Fields, needs) {
 			required = false
 		}
@@ -369,17 +373,17 @@ func (d *description) requestBody(route *api.Route, operations []*api.Operation)
 	return object{
 		{"description", "A JSON object. A missing Content-Type is read as JSON."},
 		{"required", required},
-		{"content", object{{core.MediaJSON, content}}},
+		{"content", object{{respond.MediaJSON, content}}},
 	}
 }
 
 // request is a body for an operation, as make makes it. An object that must be there, and has no
 // example, is what the route's writing operation answers: a receipt to verify.
-func (d *description) request(route *api.Route, op *api.Operation, make func(*api.Operation) documents.JSON) documents.JSON {
+func (d *description) request(route *api.Route, op *api.Operation, make func(*api.Operation) model.JSON) model.JSON {
 	filled := *op
 	filled.Fields = slices.Clone(op.Fields)
 	for i := range filled.Fields {
-		if f := &filled.Fields[i]; f.Type == core.Object && f.Example == "" && !op.Writes {
+		if f := &filled.Fields[i]; f.Type == input.Object && f.Example == "" && !op.Writes {
 			f.Example = string(d.exampleAnswer(route, writer(route)))
 		}
 	}
@@ -388,9 +392,9 @@ func (d *description) request(route *api.Route, op *api.Operation, make func(*ap
 
 // exampleAnswer is what the handler of an operation answers to the example request, on a host
 // without a key.
-func (d *description) exampleAnswer(route *api.Route, op *api.Operation) documents.JSON {
+func (d *description) exampleAnswer(route *api.Route, op *api.Operation) model.JSON {
 	request := d.request(route, op, exampleBody)
-	response := d.turn(core.Request{}, func(t *core.Turn) *core.Response { return op.Handle(t, core.ParseBody(request)) })
+	response := d.turn(kernel.Request{}, func(t *kernel.Turn) *kernel.Response { return op.Handle(t, input.ParseBody(request)) })
 	if response == nil || response.Status != http.StatusOK {
 		d.fault("openapi.json: %s does not answer its own example %s", op.ID, request)
 		return nil
@@ -399,10 +403,10 @@ func (d *description) exampleAnswer(route *api.Route, op *api.Operation) documen
 }
 
 // turn takes a request to the canonical host to its answer, at noon of the last hand verification.
-func (d *description) turn(request core.Request, handle func(*core.Turn) *core.Response) *core.Response {
-	day, _ := core.ParseDate(d.snapshot.AsOf)
+func (d *description) turn(request kernel.Request, handle func(*kernel.Turn) *kernel.Response) *kernel.Response {
+	day, _ := civil.ParseDate(d.snapshot.AsOf)
 	request.Host = d.snapshot.CanonicalHost
-	return core.Run(&core.Turn{Request: request, Now: int64(day)*24*60*60 + 12*60*60}, func(t *core.Turn) core.Outcome {
+	return kernel.Run(&kernel.Turn{Request: request, Now: int64(day)*24*60*60 + 12*60*60}, func(t *kernel.Turn) kernel.Outcome {
 		t.Begin(d.snapshot)
 		return t.Outcome(handle(t))
 	}, d.perform)
@@ -410,19 +414,19 @@ func (d *description) turn(request core.Request, handle func(*core.Turn) *core.R
 
 // perform performs effects so that all of them succeed: the first statement gives the number 1, the key file is
 // there, every other server is content, and the service answers itself.
-func (d *description) perform(effects []core.Effect) (results []core.Result) {
+func (d *description) perform(effects []kernel.Effect) (results []kernel.Result) {
 	for _, effect := range effects {
-		var result core.Result
+		var result kernel.Result
 		switch e := effect.(type) {
-		case core.Exec:
+		case kernel.Exec:
 			result.Rows = make([][][]any, len(e.Statements))
 			result.Rows[0] = [][]any{{int64(1)}}
-		case core.Fetch:
+		case kernel.Fetch:
 			result.Status = http.StatusOK
 			target := strings.TrimPrefix(e.URL, d.base)
 			switch {
 			case e.Self:
-				answer := d.turn(core.Request{Method: e.Method, Target: target, Body: e.Body}, d.edge.Handle)
+				answer := d.turn(kernel.Request{Method: e.Method, Target: target, Body: e.Body}, d.edge.Handle)
 				result.Status, result.Data = answer.Status, answer.Body
 			case target == "/"+d.snapshot.IndexNowKey+".txt":
 				result.Data = []byte(d.snapshot.IndexNowKey)
@@ -447,10 +451,8 @@ func (d *description) success(route *api.Route, operations []*api.Operation, met
 	headers := []string{"Cache-Control"}
 	examples := object{}
 	for _, op := range operations {
-		for _, answer := range []any{op.Answer, op.Also} {
-			if answer != nil {
-				answers = append(answers, object{{"allOf", []object{d.schemas.ref(reflect.TypeOf(answer)), d.schemas.ref(reflect.TypeFor[documents.Trailer]())}}})
-			}
+		for _, answer := range d.answerTypes(op) {
+			answers = append(answers, object{{"allOf", []object{d.schemas.ref(answer), d.schemas.ref(reflect.TypeFor[model.Trailer]())}}})
 		}
 		what = append(what, d.what(op.ID))
 		if op.Cache != api.NoStore {
@@ -461,7 +463,7 @@ func (d *description) success(route *api.Route, operations []*api.Operation, met
 		}
 		if doc := op.Document; doc != nil && doc.Tail == nil && doc != route.Contract {
 			text := slices.Clone(d.snapshot.Documents[doc.ID])
-			examples.set(op.ID, object{{"summary", d.what(op.ID)}, {"value", documents.JSON(d.withTrailer(text))}})
+			examples.set(op.ID, object{{"summary", d.what(op.ID)}, {"value", model.JSON(d.withTrailer(text))}})
 		}
 		if op.Handle != nil {
 			examples.set(op.ID, object{{"summary", d.what(op.ID)}, {"value", d.exampleAnswer(route, op)}})
@@ -477,12 +479,12 @@ func (d *description) success(route *api.Route, operations []*api.Operation, met
 	return object{
 		{"description", strings.Join(what, " ")},
 		{"headers", d.headerRefs(headers...)},
-		{"content", object{{core.MediaJSON, content}}},
+		{"content", object{{respond.MediaJSON, content}}},
 	}
 }
 
 // problem refers to the answer for the problem types of one status.
-func (d *description) problem(types []*core.ProblemType) object {
+func (d *description) problem(types []*respond.ProblemType) object {
 	name, texts := "", []string{}
 	for _, p := range types {
 		for word := range strings.FieldsSeq(p.Title) {
@@ -511,7 +513,7 @@ func (d *description) problem(types []*core.ProblemType) object {
 	case 503:
 		headers = append(headers, "Retry-After", "RateLimit-Policy", "RateLimit")
 	}
-	schema := d.schemas.ref(reflect.TypeFor[documents.Problem]())
+	schema := d.schemas.ref(reflect.TypeFor[model.Problem]())
 	if required != nil {
 		schema = object{{"allOf", []object{schema, {{"required", required}}}}}
 	}
@@ -525,28 +527,28 @@ func (d *description) problem(types []*core.ProblemType) object {
 	d.responses.set(name, object{
 		{"description", strings.Join(texts, " ")},
 		{"headers", d.headerRefs(headers...)},
-		{"content", object{{core.MediaProblem, content}}},
+		{"content", object{{respond.MediaProblem, content}}},
 	})
 	return ref
 }
 
 // codeOf are the fault codes of the problems that are about the request as a whole.
-var codeOf = map[*core.ProblemType]string{
-	core.BodyTooLarge: core.TooLarge, core.QueryTooLong: core.TooLarge, core.UnsupportedType: core.NotJSON, core.TooManyWrites: core.RateLimited,
+var codeOf = map[*respond.ProblemType]string{
+	respond.BodyTooLarge: api.TooLarge, respond.QueryTooLong: api.TooLarge, respond.UnsupportedType: api.NotJSON, respond.TooManyWrites: api.RateLimited,
 }
 
 // membersOf are the members that some problems have besides those of all.
-var membersOf = map[*core.ProblemType]reflect.Type{core.SignalFailed: reflect.TypeFor[indexnow.Failed]()}
+var membersOf = map[*respond.ProblemType]reflect.Type{respond.SignalFailed: reflect.TypeFor[signal.Failed]()}
 
-func (d *description) problemExample(p *core.ProblemType, faults bool) documents.JSON {
-	example := documents.Problem{
+func (d *description) problemExample(p *respond.ProblemType, faults bool) model.JSON {
+	example := model.Problem{
 		Type: d.problemURL(p), Title: p.Title, Status: p.Status, Detail: d.site.Problems.Types[p.Slug], ContractURL: d.url("/openapi.json"),
-		Trailer: documents.Trailer{
+		Trailer: model.Trailer{
 			Notice: d.snapshot.Notice, ServedFrom: d.snapshot.CanonicalHost, CanonicalHost: d.snapshot.CanonicalHost, HostNote: d.snapshot.NoteCanonical,
 		},
 	}
 	if faults {
-		example.Errors = []documents.Fault{{Code: codeOf[p], Detail: d.site.Problems.Codes[codeOf[p]]}}
+		example.Errors = []model.Fault{{Code: codeOf[p], Detail: d.site.Problems.Codes[codeOf[p]]}}
 	}
 	return d.text(example)
 }
@@ -579,7 +581,7 @@ func (d *description) headerRefs(names ...string) object {
 			text.example = strconv.Quote(fmt.Sprintf(`"writes";q=%d;w=%d`, d.site.Service.Limits.WritesPerMinute, api.Window))
 		}
 		if name == "Access-Control-Expose-Headers" {
-			for _, common := range core.CommonHeaders {
+			for _, common := range respond.CommonHeaders {
 				if strings.EqualFold(common.Name, name) {
 					text.example = strconv.Quote(common.Value)
 				}
@@ -587,7 +589,7 @@ func (d *description) headerRefs(names ...string) object {
 		}
 		refs.set(name, object{{"$ref", "#/components/headers/" + name}})
 		d.headers.set(name, object{
-			{"description", text.what}, {"schema", object{{"type", text.kind}}}, {"example", documents.JSON(text.example)},
+			{"description", text.what}, {"schema", object{{"type", text.kind}}}, {"example", model.JSON(text.example)},
 		})
 	}
 	return refs

@@ -8,8 +8,8 @@ import (
 	"strconv"
 	"strings"
 
-	"anteroom/edge/core"
-	"anteroom/edge/documents"
+	"anteroom/edge/respond"
+	"anteroom/generator/model"
 	"anteroom/generator/site"
 )
 
@@ -95,7 +95,7 @@ func (d *description) document(p *published, path, title, what string) object {
 func (d *description) documentSchema(path string) object {
 	withTrailer := func(name string, schema object) object {
 		d.schemas.components.set(name, schema)
-		return object{{"allOf", []object{{{"$ref", "#/components/schemas/" + name}}, d.schemas.ref(reflect.TypeFor[documents.Trailer]())}}}
+		return object{{"allOf", []object{{{"$ref", "#/components/schemas/" + name}}, d.schemas.ref(reflect.TypeFor[model.Trailer]())}}}
 	}
 	switch path {
 	case openAPIPath:
@@ -105,11 +105,11 @@ func (d *description) documentSchema(path string) object {
 	case "/.well-known/api-catalog":
 		return foreign(object{{"linkset", "array"}})
 	case "/manifest.json":
-		return object{{"allOf", []object{d.schemas.ref(reflect.TypeFor[documents.Manifest]()), d.schemas.ref(reflect.TypeFor[documents.Trailer]())}}}
+		return object{{"allOf", []object{d.schemas.ref(reflect.TypeFor[model.Manifest]()), d.schemas.ref(reflect.TypeFor[model.Trailer]())}}}
 	case "/scoreboard.json":
-		return withTrailer("Scoreboard", asPublished(d.schemas.structure(reflect.TypeFor[documents.Roster]()), reflect.TypeFor[documents.Roster]()))
+		return withTrailer("Scoreboard", asPublished(d.schemas.structure(reflect.TypeFor[model.Roster]()), reflect.TypeFor[model.Roster]()))
 	case datedScoreboards:
-		d.schemas.components.set("Verification", d.schemas.part(reflect.TypeFor[documents.Verification](), reflect.TypeFor[documents.Roster]()))
+		d.schemas.components.set("Verification", d.schemas.part(reflect.TypeFor[model.Verification](), reflect.TypeFor[model.Roster]()))
 		return object{{"$ref", "#/components/schemas/Verification"}}
 	case "/jobs.json":
 		return withTrailer("Jobs", d.list("Job", &d.site.Jobs))
@@ -249,8 +249,8 @@ func (d *description) options(tag, path string) object {
 				{"headers", d.headerRefs("Allow", "Access-Control-Allow-Origin", "Access-Control-Allow-Methods", "Access-Control-Allow-Headers",
 					"Access-Control-Max-Age", "Access-Control-Expose-Headers")},
 			}},
-			{strconv.Itoa(core.Misdirected.Status), d.problem([]*core.ProblemType{core.Misdirected})},
-			{strconv.Itoa(core.Internal.Status), d.problem([]*core.ProblemType{core.Internal})},
+			{strconv.Itoa(respond.Misdirected.Status), d.problem([]*respond.ProblemType{respond.Misdirected})},
+			{strconv.Itoa(respond.Internal.Status), d.problem([]*respond.ProblemType{respond.Internal})},
 		}},
 	}
 }

@@ -16,14 +16,17 @@ import (
 
 	"anteroom/edge"
 	"anteroom/edge/api"
-	"anteroom/edge/bizday"
-	"anteroom/edge/core"
-	"anteroom/edge/documents"
 	"anteroom/edge/edgetest"
+	"anteroom/edge/endpoint/bizday"
+	"anteroom/edge/endpoint/mcp/protocol"
+	"anteroom/edge/input"
 	"anteroom/edge/jsondoc"
-	"anteroom/edge/local"
+	"anteroom/edge/kernel"
+	"anteroom/edge/native"
+	"anteroom/edge/respond"
 	"anteroom/edge/snapshot"
 	"anteroom/generator"
+	"anteroom/generator/model"
 	"anteroom/generator/site"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
@@ -233,7 +236,7 @@ func TestOpenAPIDescribesTranscripts(t *testing.T) {
 	o := readOpenAPI(t, document(t, generate(t, shippedContent), "/openapi.json"))
 	seen := 0
 	edgetest.RunTranscripts(t, func(t *testing.T, s *snapshot.Snapshot) string {
-		host, err := local.Open(local.Config{Data: t.TempDir(), Key: edgetest.Key, Snapshot: s, Log: slog.New(slog.DiscardHandler)})
+		host, err := native.Open(native.Config{Data: t.TempDir(), Key: edgetest.Key, Snapshot: s, Log: slog.New(slog.DiscardHandler)})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -281,11 +284,11 @@ jobs:
 		},
 	}))
 	o := readOpenAPI(t, document(t, output, "/openapi.json"))
-	var docs []local.Document
+	var docs []native.Page
 	for _, d := range output.Documents {
-		docs = append(docs, local.Document{Path: d.Path, Bytes: d.Bytes})
+		docs = append(docs, native.Page{Path: d.Path, Bytes: d.Bytes})
 	}
-	static, err := local.NewStatic(docs)
+	static, err := native.NewStatic(docs)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -301,7 +304,7 @@ jobs:
 	for path := range member(o.doc, "paths").(map[string]any) {
 		described[path] = strings.HasPrefix(path, "/api/")
 	}
-	for _, d := range append(output.Documents, generator.Document{Path: "/", MediaType: "text/html"}) {
+	for _, d := range append(output.Documents, generator.File{Path: "/", MediaType: "text/html"}) {
 		if d.MediaType == "" {
 			continue
 		}
@@ -377,12 +380,12 @@ jobs:
 func TestOpenAPIRefusalAndOptions(t *testing.T) {
 	output := generate(t, shippedContent)
 	o := readOpenAPI(t, document(t, output, "/openapi.json"))
-	host := &edgetest.Host{Edge: edgetest.Load(t, output.Snapshot)}
-	ask := func(method, path string) *core.Response {
+	host := &edgetest.Fake{Edge: edgetest.Load(t, output.Snapshot)}
+	ask := func(method, path string) *kernel.Response {
 		return host.Do(method, path, "", "host", output.Snapshot.CanonicalHost)
 	}
-	refused := ask("GET", api.MCPPath)
-	s := o.schema(t, "paths", api.MCPPath, "get", "responses", "405", "content", "application/problem+json", "schema")
+	refused := ask("GET", protocol.Path)
+	s := o.schema(t, "paths", protocol.Path, "get", "responses", "405", "content", "application/problem+json", "schema")
 	body := value(t, string(refused.Body))
 	if err := s.Validate(body); err != nil || refused.Status != 405 {
 		t.Errorf("%d: %v", refused.Status, err)
@@ -496,7 +499,7 @@ func TestOpenAPIMediaType(t *testing.T) {
 	if m := link.FindSubmatch(document(t, o, "/_headers")); m != nil {
 		types["the Link of the front page"] = string(m[1])
 	}
-	host := &edgetest.Host{Edge: edgetest.Load(t, o.Snapshot)}
+	host := &edgetest.Fake{Edge: edgetest.Load(t, o.Snapshot)}
 	for _, h := range host.Do("GET", "/api/quest", "", "host", o.Snapshot.CanonicalHost).Header {
 		if m := link.FindStringSubmatch(h.Value); m != nil && h.Name == "link" {
 			types["the Link of the API"] = m[1]
@@ -515,7 +518,7 @@ func TestOpenAPIMediaType(t *testing.T) {
 			types["the catalog"] = target.Type
 		}
 	}
-	var manifest documents.Manifest
+	var manifest model.Manifest
 	if err := json.Unmarshal(document(t, o, "/manifest.json"), &manifest); err != nil {
 		t.Fatal(err)
 	}
@@ -610,7 +613,7 @@ func TestPublishedTemplatesAreRefused(t *testing.T) {
 		if body != nil {
 			text, _ = json.Marshal(body)
 		}
-		outcome := e.Handle(&core.Turn{Request: core.Request{Method: method, Target: target, Host: output.Snapshot.CanonicalHost, Body: text}})
+		outcome := e.Handle(&kernel.Turn{Request: kernel.Request{Method: method, Target: target, Host: output.Snapshot.CanonicalHost, Body: text}})
 		if len(outcome.Effects) > 0 || outcome.Response == nil || outcome.Response.Status != 400 || !strings.Contains(string(outcome.Response.Body), `"code":"placeholder"`) {
 			t.Errorf("%s %s %s: %+v", method, target, text, outcome)
 		}
@@ -651,7 +654,7 @@ func TestOpenAPIAnswers(t *testing.T) {
 	output := generate(t, shippedContent)
 	o := readOpenAPI(t, document(t, output, "/openapi.json"))
 	for _, key := range []string{"", "MCowBQYDK2VwAyEAMCowBQYDK2VwAyEAMCowBQYDK2U="} {
-		turn := &core.Turn{Snapshot: output.Snapshot, Now: 1_800_000_000, Host: core.Host{PublicKey: key}}
+		turn := &kernel.Turn{Snapshot: output.Snapshot, Now: 1_800_000_000, Host: kernel.HostInfo{PublicKey: key}}
 		turn.Request.Host = output.Snapshot.CanonicalHost
 		for _, route := range api.Routes {
 			for _, op := range route.Operations {
@@ -663,7 +666,7 @@ func TestOpenAPIAnswers(t *testing.T) {
 				if op.Document.Tail != nil {
 					op.Document.Tail(turn, &w)
 				}
-				turn.Trailer(&w)
+				respond.WriteTrailer(turn, &w)
 				w.Close('}')
 				answer := value(t, string(w.Buf))
 				s := o.schema(t, "paths", route.Path, "get", "responses", "200", "content", "application/json", "schema")
@@ -767,24 +770,24 @@ func TestOpenAPIProblem(t *testing.T) {
 	o := readOpenAPI(t, document(t, output, "/openapi.json"))
 	for status, test := range map[string]struct {
 		name    string
-		problem *core.ProblemType
+		problem *respond.ProblemType
 		faults  bool
 	}{
-		"400": {"InvalidInput", core.InvalidInput, true}, "405": {"MethodNotAllowed", core.MethodNotAllowed, false},
-		"429": {"TooManyWrites", core.TooManyWrites, true}, "503": {"StoreUnavailable", core.StoreUnavailable, false},
+		"400": {"InvalidInput", respond.InvalidInput, true}, "405": {"MethodNotAllowed", respond.MethodNotAllowed, false},
+		"429": {"TooManyWrites", respond.TooManyWrites, true}, "503": {"StoreUnavailable", respond.StoreUnavailable, false},
 	} {
-		turn := &core.Turn{Snapshot: output.Snapshot}
+		turn := &kernel.Turn{Snapshot: output.Snapshot}
 		turn.Request.Host = "localhost"
 		turn.Contract = func(w *jsondoc.Writer) {
 			doc := output.Snapshot.Documents["waitlist"]
 			w.Buf = append(w.Buf, doc[1:len(doc)-1]...)
 		}
-		var faults *core.Faults
+		var faults *input.Faults
 		if test.faults {
-			faults = new(core.Faults)
-			faults.Add("agent_name", core.TooLong, "has 81 code points, and 80 is the most")
+			faults = new(input.Faults)
+			faults.Add("agent_name", input.TooLong, "has 81 code points, and 80 is the most")
 		}
-		body := turn.Problem(test.problem, "what is wrong", faults, nil).Body
+		body := respond.Problem(turn, test.problem, "what is wrong", faults, nil).Body
 		s := o.schema(t, "components", "responses", test.name, "content", "application/problem+json", "schema")
 		if err := s.Validate(value(t, string(body))); err != nil {
 			t.Errorf("%s: %v", status, err)
@@ -811,9 +814,9 @@ func TestOpenAPIComputations(t *testing.T) {
 		`{"op":"previous","calendar":"de","date":"2026-12-25"}`, `{"op":"roll","calendar":"de","date":"2026-12-25","convention":"nearest"}`,
 		`{"op":"holidays","calendar":"de","year":2026}`,
 	} {
-		turn := &core.Turn{Snapshot: output.Snapshot}
+		turn := &kernel.Turn{Snapshot: output.Snapshot}
 		turn.Request.Host = output.Snapshot.CanonicalHost
-		answer := value(t, string(bizday.Compute(turn, core.ParseBody([]byte(body))).Body))
+		answer := value(t, string(bizday.Compute(turn, input.ParseBody([]byte(body))).Body))
 		if err := s.Validate(answer); err != nil {
 			t.Errorf("%s: %v", body, err)
 		}

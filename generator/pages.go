@@ -10,8 +10,8 @@ import (
 	"strings"
 
 	"anteroom/edge/api"
-	"anteroom/edge/core"
-	"anteroom/edge/documents"
+	"anteroom/edge/respond"
+	"anteroom/generator/model"
 	"anteroom/generator/page"
 	"anteroom/generator/site"
 
@@ -230,13 +230,13 @@ func (g *generation) endpointsSection() string {
 	return b.String()
 }
 
-func (g *generation) operationSection(b *strings.Builder, op *documents.ContractOperation) {
+func (g *generation) operationSection(b *strings.Builder, op *model.ContractOperation) {
 	fmt.Fprintf(b, "\n#### %s: %s {#%s}\n\n%s\n", strings.Join(op.Methods, " or "), markdownText(strings.TrimSuffix(g.what(op.ID), ".")), op.ID, markdownText(op.What))
 	if len(op.Fields) > 0 {
 		b.WriteByte('\n')
 		row := tableOf(b, "Field", "Takes", "Meaning")
-		var rows func(prefix string, fields []documents.ContractField)
-		rows = func(prefix string, fields []documents.ContractField) {
+		var rows func(prefix string, fields []model.ContractField)
+		rows = func(prefix string, fields []model.ContractField) {
 			for i := range fields {
 				f := &fields[i]
 				row("`"+prefix+f.Name+"`", takes(op, f), markdownText(f.Meaning))
@@ -263,7 +263,7 @@ func (g *generation) operationSection(b *strings.Builder, op *documents.Contract
 	}
 }
 
-func required(op *documents.ContractOperation, f *documents.ContractField) string {
+func required(op *model.ContractOperation, f *model.ContractField) string {
 	switch {
 	case f.Required:
 		return "required"
@@ -274,7 +274,7 @@ func required(op *documents.ContractOperation, f *documents.ContractField) strin
 }
 
 // takes says in words what a field takes.
-func takes(op *documents.ContractOperation, f *documents.ContractField) string {
+func takes(op *model.ContractOperation, f *model.ContractField) string {
 	all := []string{cmp.Or(f.Format, f.Type), required(op, f)}
 	between := func(least, most int, unit string) {
 		switch {
@@ -309,7 +309,7 @@ func takes(op *documents.ContractOperation, f *documents.ContractField) string {
 // problemsSection describes every problem type under the anchor that its type URI names.
 func (g *generation) problemsSection() string {
 	var b strings.Builder
-	for i, p := range core.ProblemTypes {
+	for i, p := range respond.ProblemTypes {
 		if i > 0 {
 			b.WriteByte('\n')
 		}
@@ -321,7 +321,7 @@ func (g *generation) problemsSection() string {
 func (g *generation) codesSection() string {
 	var b strings.Builder
 	row := tableOf(&b, "Code", "Meaning")
-	for _, code := range core.Codes {
+	for _, code := range api.Codes {
 		row("`"+code+"`", markdownText(g.site.Problems.Codes[code]))
 	}
 	return b.String()

@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strings"
 
-	"anteroom/edge/core"
-	"anteroom/edge/documents"
+	"anteroom/edge/input"
+	"anteroom/generator/model"
 	"anteroom/generator/site"
 )
 
@@ -37,7 +37,7 @@ func (s *schemas) ref(t reflect.Type) object {
 func componentName(t reflect.Type) string {
 	pkg := path.Base(t.PkgPath())
 	prefix := strings.ToUpper(pkg[:1]) + pkg[1:]
-	if pkg == "documents" || pkg == "core" || strings.HasPrefix(t.Name(), prefix) {
+	if slices.Contains([]string{"model", "respond", "input"}, pkg) || strings.HasPrefix(t.Name(), prefix) {
 		return t.Name()
 	}
 	return prefix + t.Name()
@@ -45,7 +45,7 @@ func componentName(t reflect.Type) string {
 
 // of is the schema of the values of a type.
 func (s *schemas) of(t reflect.Type) object {
-	if t == reflect.TypeFor[documents.JSON]() {
+	if t == reflect.TypeFor[model.JSON]() {
 		return object{{"type", "object"}}
 	}
 	switch t.Kind() {
@@ -132,7 +132,7 @@ func (s *schemas) property(f *reflect.StructField, absent bool) object {
 		schema.set("enum", strings.Split(enum, ","))
 	}
 	if minimum := f.Tag.Get("minimum"); minimum != "" {
-		schema.set("minimum", documents.JSON(minimum))
+		schema.set("minimum", model.JSON(minimum))
 	}
 	return schema
 }
@@ -145,18 +145,18 @@ const (
 )
 
 // inputSchema is the schema of an input field in a JSON body.
-func inputSchema(f *core.Field, meaning func(name string) string, prefix string) object {
+func inputSchema(f *input.Field, meaning func(name string) string, prefix string) object {
 	schema := object{{"type", jsonType(f.Type)}, {"description", meaning(prefix + f.Name)}}
-	if f.Type == core.ID {
+	if f.Type == input.ID {
 		schema.set("type", []string{"string", "number"})
 	}
-	if f.Type == core.List { // items is about the array alone: what the text may hold, no schema says
+	if f.Type == input.List { // items is about the array alone: what the text may hold, no schema says
 		schema.set("type", []string{"string", "array"})
 		schema.set("items", object{{"type", "string"}, {"enum", f.Values}})
 		schema.set("minItems", 1)
 		return schema
 	}
-	if f.Type == core.Switch {
+	if f.Type == input.Switch {
 		return schema
 	}
 	bounds := func(least, most string) {
@@ -168,21 +168,21 @@ func inputSchema(f *core.Field, meaning func(name string) string, prefix string)
 		}
 	}
 	switch f.Type {
-	case core.Integer:
+	case input.Integer:
 		schema.set("format", "int32")
 		bounds("minimum", "maximum")
-	case core.Array:
+	case input.Array:
 		items := inputObject(f.Items, meaning, prefix+f.Name+".")
 		schema.set("items", items)
 		bounds("minItems", "maxItems")
-	case core.Email, core.Date:
+	case input.Email, input.Date:
 		schema.set("format", string(f.Type))
-	case core.Name:
+	case input.Name:
 		bounds("minLength", "maxLength")
 		if len(f.Values) == 0 {
 			schema.set("pattern", noControls)
 		}
-	case core.Text:
+	case input.Text:
 		bounds("minLength", "maxLength")
 		schema.set("pattern", textPattern)
 	}
@@ -193,7 +193,7 @@ func inputSchema(f *core.Field, meaning func(name string) string, prefix string)
 }
 
 // inputObject is the schema of an object of input fields. An alias is a property of its own.
-func inputObject(fields []core.Field, meaning func(name string) string, prefix string) object {
+func inputObject(fields []input.Field, meaning func(name string) string, prefix string) object {
 	properties, required, either := object{}, []string{}, []any{}
 	for i := range fields {
 		f := &fields[i]
@@ -225,9 +225,9 @@ func inputObject(fields []core.Field, meaning func(name string) string, prefix s
 }
 
 // sameAs says what an alias of a field is. That of an address says what the words of the field itself must say too.
-func sameAs(f *core.Field) string {
+func sameAs(f *input.Field) string {
 	text := "The same as " + f.Name + ". Where both are given, they must agree"
-	if f.Type == core.Email {
+	if f.Type == input.Email {
 		text += "; " + site.Consent
 	}
 	return text + "."

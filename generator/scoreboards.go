@@ -4,8 +4,8 @@ import (
 	"maps"
 	"slices"
 
-	"anteroom/edge/documents"
 	"anteroom/edge/jsondoc"
+	"anteroom/generator/model"
 	"anteroom/generator/site"
 )
 
@@ -19,8 +19,8 @@ func (g *generation) scoreboards() {
 }
 
 // verification is made of one verification's own content file and nothing else.
-func verification(s *site.Scoreboard) documents.Verification {
-	d := documents.Verification{AsOf: s.AsOf}
+func verification(s *site.Scoreboard) model.Verification {
+	d := model.Verification{AsOf: s.AsOf}
 	d.PilotWaitlist.VerifiedConversions = s.PilotWaitlist.VerifiedConversions
 	d.PilotWaitlist.RegistrationsRecorded = s.PilotWaitlist.RegistrationsRecorded
 	d.Orgs.ChartersFiled = s.Orgs.ChartersFiled

@@ -8,9 +8,10 @@ import (
 	"io"
 	"os"
 
-	"anteroom/edge/core"
+	"anteroom/edge/endpoint/receipt"
+	"anteroom/edge/input"
 	"anteroom/edge/jsondoc"
-	"anteroom/edge/receipt"
+	"anteroom/edge/kernel"
 	"anteroom/edge/snapshot"
 
 	"github.com/spf13/cobra"
@@ -83,10 +84,10 @@ func judge(stdin io.Reader, name string, keys []string, content string) (*jsondo
 		}
 	}
 	published := &snapshot.Snapshot{RetiredKeys: keys[1:]}
-	turn := &core.Turn{Request: core.Request{Host: "localhost"}, Host: core.Host{PublicKey: keys[0]}}
-	answer := core.Run(turn, func(turn *core.Turn) core.Outcome {
+	turn := &kernel.Turn{Request: kernel.Request{Host: "localhost"}, Host: kernel.HostInfo{PublicKey: keys[0]}}
+	answer := kernel.Run(turn, func(turn *kernel.Turn) kernel.Outcome {
 		turn.Begin(published)
-		return turn.Outcome(receipt.Verify(turn, core.NewInput([]jsondoc.Member{{Name: receipt.VerifyFields[0].Name, Value: sent}})))
+		return turn.Outcome(receipt.Verify(turn, input.New([]jsondoc.Member{{Name: receipt.VerifyFields[0].Name, Value: sent}})))
 	}, checkSignatures)
 	if answer == nil || answer.Status != 200 {
 		return nil, errors.New("verify receipt: it cannot be judged")
@@ -96,13 +97,13 @@ func judge(stdin io.Reader, name string, keys []string, content string) (*jsondo
 }
 
 // checkSignatures performs Verify, the only effect of a verification.
-func checkSignatures(effects []core.Effect) []core.Result {
-	results := make([]core.Result, len(effects))
+func checkSignatures(effects []kernel.Effect) []kernel.Result {
+	results := make([]kernel.Result, len(effects))
 	for i, effect := range effects {
-		if v, ok := effect.(core.Verify); ok {
+		if v, ok := effect.(kernel.Verify); ok {
 			results[i].OK = ed25519.Verify(v.PublicKey, v.Message, v.Signature)
 		} else {
-			results[i].Failure = core.Unavailable
+			results[i].Failure = kernel.Unavailable
 		}
 	}
 	return results
@@ -117,9 +118,9 @@ func readReceipt(stdin io.Reader, name string) ([]byte, error) {
 		defer f.Close()
 		stdin = f
 	}
-	text, err := io.ReadAll(io.LimitReader(stdin, core.MaxBody+1))
-	if len(text) > core.MaxBody {
-		return nil, fmt.Errorf("%s is longer than %d bytes, which no receipt is", name, core.MaxBody)
+	text, err := io.ReadAll(io.LimitReader(stdin, kernel.MaxBody+1))
+	if len(text) > kernel.MaxBody {
+		return nil, fmt.Errorf("%s is longer than %d bytes, which no receipt is", name, kernel.MaxBody)
 	}
 	return text, err
 }

@@ -11,10 +11,10 @@ import (
 	"strings"
 	"time"
 
-	"anteroom/edge/core"
+	"anteroom/edge/civil"
+	"anteroom/edge/endpoint/suggest"
 	"anteroom/edge/jsondoc"
-	"anteroom/edge/local"
-	"anteroom/edge/suggest"
+	"anteroom/edge/native"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -41,7 +41,7 @@ Every flag can be given by the environment instead, as with serve: ANTEROOM_DATA
 			if err := check(args); err != nil {
 				return usage{err}
 			}
-			store, err := local.OpenRecords(data, t.log())
+			store, err := native.OpenRecords(data, t.log())
 			if err != nil {
 				return err
 			}
@@ -53,13 +53,13 @@ Every flag can be given by the environment instead, as with serve: ANTEROOM_DATA
 }
 
 // work is what a command does with the open database.
-type work func(ctx context.Context, store *local.Store, args []string) error
+type work func(ctx context.Context, store *native.Store, args []string) error
 
 // onStore makes the RunE of a command; check finds what is wrong with its arguments and flags.
 type onStore func(check func(args []string) error, f work) func(*cobra.Command, []string) error
 
 func recordsCountCommand(t *terminal, with onStore) *cobra.Command {
-	var days local.Days
+	var days native.Days
 	var bursts int
 	var asJSON bool
 	cmd := &cobra.Command{
@@ -72,7 +72,7 @@ A burst is a run of registrations of one self-chosen name, each at most %s after
 It counts as one verified agent at most, and as several recorded registrations. The largest bursts have
 a line each.`, burstLength),
 		Args: cobra.NoArgs,
-		RunE: with(func([]string) error { return checkDays(days) }, func(_ context.Context, store *local.Store, _ []string) error {
+		RunE: with(func([]string) error { return checkDays(days) }, func(_ context.Context, store *native.Store, _ []string) error {
 			c, err := store.Count(days.Through, bursts)
 			if err != nil {
 				return err
@@ -97,7 +97,7 @@ a line each.`, burstLength),
 }
 
 // burstLength is the longest pause in a burst, for people.
-var burstLength = count(local.BurstSeconds/60, "minute")
+var burstLength = count(native.BurstSeconds/60, "minute")
 
 // suggestionKinds are the kinds of suggestions, in the order that their answer documents.
 func suggestionKinds() []string {
@@ -109,7 +109,7 @@ func suggestionKinds() []string {
 var outboxStates = []string{"pending", "dead"}
 
 // counts prints the counts as a table.
-func (t *terminal) counts(c *local.Counts, through string) {
+func (t *terminal) counts(c *native.Counts, through string) {
 	until := "now"
 	if through != "" {
 		until = "the end of " + through + " (UTC)"
@@ -147,7 +147,7 @@ func (t *terminal) counts(c *local.Counts, through string) {
 }
 
 // countsJSON prints the counts as one JSON object. Members that the scoreboard has too have its names.
-func (t *terminal) countsJSON(c *local.Counts, through string) error {
+func (t *terminal) countsJSON(c *native.Counts, through string) error {
 	object := struct {
 		Through       *string          `json:"through"`
 		Registrations int64            `json:"registrations_recorded"`
@@ -156,7 +156,7 @@ func (t *terminal) countsJSON(c *local.Counts, through string) error {
 		Bursts        int64            `json:"bursts"`
 		InBursts      int64            `json:"registrations_in_bursts"`
 		BurstSeconds  int              `json:"burst_seconds"`
-		Largest       []local.Burst    `json:"largest_bursts"`
+		Largest       []native.Burst   `json:"largest_bursts"`
 		Charters      int64            `json:"charters_filed"`
 		Suggestions   map[string]int64 `json:"suggestions_by_kind"`
 		Contacts      int64            `json:"contacts_on_file"`
@@ -164,7 +164,7 @@ func (t *terminal) countsJSON(c *local.Counts, through string) error {
 		OutboxError   *string          `json:"outbox_newest_error"`
 	}{
 		Registrations: c.Registrations, Names: c.Names, Nameless: c.Nameless,
-		Bursts: c.Bursts, InBursts: c.InBursts, BurstSeconds: local.BurstSeconds, Largest: append([]local.Burst{}, c.Largest...),
+		Bursts: c.Bursts, InBursts: c.InBursts, BurstSeconds: native.BurstSeconds, Largest: append([]native.Burst{}, c.Largest...),
 		Charters: c.Charters, Suggestions: c.Suggestions, Contacts: c.Contacts, Outbox: c.Outbox,
 	}
 	if through != "" {
@@ -181,10 +181,10 @@ func (t *terminal) countsJSON(c *local.Counts, through string) error {
 }
 
 func recordsListCommand(t *terminal, with onStore) *cobra.Command {
-	var days local.Days
+	var days native.Days
 	var asJSON bool
-	names := make([]string, len(local.Lists))
-	for i, list := range local.Lists {
+	names := make([]string, len(native.Lists))
+	for i, list := range native.Lists {
 		names[i] = list.Name
 	}
 	cmd := &cobra.Command{
@@ -199,8 +199,8 @@ object, and holds the text as it was sent, with escapes for that.`,
 				return fmt.Errorf("%q is none of %s", args[0], strings.Join(names, ", "))
 			}
 			return checkDays(days)
-		}, func(ctx context.Context, store *local.Store, args []string) error {
-			list := local.Lists[slices.Index(names, args[0])]
+		}, func(ctx context.Context, store *native.Store, args []string) error {
+			list := native.Lists[slices.Index(names, args[0])]
 			columns := make([]string, len(list.Columns))
 			for i, c := range list.Columns {
 				columns[i] = c.Name
@@ -241,7 +241,7 @@ func plain(v any) string {
 }
 
 // objectOf is a row of a list as a JSON object.
-func objectOf(list local.List, row []any) []byte {
+func objectOf(list native.List, row []any) []byte {
 	w := jsondoc.Writer{}
 	w.Open('{')
 	for i, c := range list.Columns {
@@ -270,10 +270,10 @@ func daysFlags(flags *pflag.FlagSet, since, through *string) {
 	flags.StringVar(through, "through", "", "only what was recorded up to the end of this `date` (UTC, YYYY-MM-DD)")
 }
 
-func checkDays(days local.Days) error {
+func checkDays(days native.Days) error {
 	var faults []error
 	for _, end := range []struct{ flag, date string }{{"since", days.Since}, {"through", days.Through}} {
-		if _, ok := core.ParseDate(end.date); end.date != "" && !ok {
+		if _, ok := civil.ParseDate(end.date); end.date != "" && !ok {
 			faults = append(faults, fmt.Errorf("--%s %q is not a date such as %s", end.flag, end.date, time.Unix(0, 0).UTC().Format(time.DateOnly)))
 		}
 	}
@@ -293,12 +293,12 @@ messages that wait in the outbox. The registrations and charters stay; they hold
 What was delivered to your inbox is not touched: search it for the record identifiers, which stand in
 each message and in its X-Anteroom-Record header. The contact of a suggestion is in the inbox alone.`,
 		Args: cobra.MinimumNArgs(1),
-		RunE: with(checkRecordIDs, func(_ context.Context, store *local.Store, ids []string) error {
+		RunE: with(checkRecordIDs, func(_ context.Context, store *native.Store, ids []string) error {
 			ids = distinct(ids)
 			erased, err := store.Erase(ids...)
 			var missing []string
 			for i, e := range erased {
-				if e == (local.Erased{}) {
+				if e == (native.Erased{}) {
 					missing = append(missing, ids[i])
 					continue
 				}
@@ -321,7 +321,7 @@ func recordsReviveCommand(t *terminal, with onStore) *cobra.Command {
 		Short: "Try dead messages of the outbox again",
 		Long: `Revive makes messages of the outbox that were given up after many tries pending again, as if they were
 new: those of the given records, else all. A running serve takes them up within a minute.`,
-		RunE: with(checkRecordIDs, func(_ context.Context, store *local.Store, ids []string) error {
+		RunE: with(checkRecordIDs, func(_ context.Context, store *native.Store, ids []string) error {
 			if len(ids) == 0 {
 				n, err := store.ReviveAll()
 				if err == nil {

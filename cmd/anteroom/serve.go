@@ -11,7 +11,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"anteroom/edge/local"
+	"anteroom/edge/native"
 	"anteroom/generator"
 	"anteroom/generator/publish"
 
@@ -144,7 +144,7 @@ func serve(ctx context.Context, t *terminal, o *serveOptions) error {
 	if err != nil {
 		return err
 	}
-	config := local.Config{
+	config := native.Config{
 		Data: o.data, Relay: o.smtp, Snapshot: output.Snapshot, Static: static,
 		Hosts: o.hosts, ClientIPHeader: o.clientIPHeader, Log: log,
 	}
@@ -156,21 +156,21 @@ func serve(ctx context.Context, t *terminal, o *serveOptions) error {
 	}
 	switch {
 	case o.key != "":
-		if config.Key, err = local.ParseKey(o.key); err != nil {
+		if config.Key, err = native.ParseKey(o.key); err != nil {
 			return fmt.Errorf("read ANTEROOM_KEY: %w (anteroom keygen makes a key)", err)
 		}
 	case o.keyFile != "":
-		if config.Key, err = local.LoadKey(o.keyFile, log); err != nil {
+		if config.Key, err = native.LoadKey(o.keyFile, log); err != nil {
 			return fmt.Errorf("%w (anteroom keygen makes a key)", err)
 		}
 	}
 	// The port comes first: a second server on the same one must not touch the data.
-	listener, err := local.Listen(o.address)
+	listener, err := native.Listen(o.address)
 	if err != nil {
 		return err
 	}
 	defer listener.Close()
-	host, err := local.Open(config)
+	host, err := native.Open(config)
 	if err != nil {
 		return err
 	}
@@ -193,8 +193,8 @@ func serve(ctx context.Context, t *terminal, o *serveOptions) error {
 }
 
 // readPublic reads the documents to serve, and warns where the content gives others.
-func readPublic(t *terminal, o *serveOptions, output *generator.Output) (*local.Static, error) {
-	static, err := local.ReadFolder(o.public)
+func readPublic(t *terminal, o *serveOptions, output *generator.Output) (*native.Static, error) {
+	static, err := native.ReadFolder(o.public)
 	if _, gone := os.Stat(o.public); err != nil && errors.Is(gone, fs.ErrNotExist) {
 		err = fmt.Errorf("there is no folder %s (run anteroom generate to make it)", o.public)
 	}
@@ -212,12 +212,12 @@ func readPublic(t *terminal, o *serveOptions, output *generator.Output) (*local.
 }
 
 // republish generates again and serves the result; where that fails, what was served stays.
-func republish(t *terminal, o *serveOptions, host *local.Host, log *slog.Logger) {
+func republish(t *terminal, o *serveOptions, host *native.Host, log *slog.Logger) {
 	s, output, err := build(o.content)
 	if err == nil {
 		_, err = publishTo(t, o.public, s, output, false)
 	}
-	var static *local.Static
+	var static *native.Static
 	if err == nil {
 		static, err = readPublic(t, o, output)
 	}

@@ -24,8 +24,8 @@ import (
 	"time"
 	"unicode/utf16"
 
-	"anteroom/edge/core"
 	"anteroom/edge/jsondoc"
+	"anteroom/edge/quote"
 	"anteroom/generator/publish"
 	"anteroom/generator/site"
 
@@ -69,7 +69,7 @@ func (t *terminal) fail(err error) {
 		return
 	}
 	for line := range strings.Lines(strings.TrimSpace(err.Error())) {
-		line, _ = core.Visible(strings.TrimSpace(line))
+		line, _ = quote.Visible(strings.TrimSpace(line))
 		fmt.Fprintf(t.err, "anteroom: %s\n", line)
 	}
 }
@@ -80,7 +80,7 @@ func (t *terminal) warn(format string, args ...any) {
 
 // say prints a line of the answer.
 func (t *terminal) say(format string, args ...any) {
-	line, _ := core.Visible(fmt.Sprintf(format, args...))
+	line, _ := quote.Visible(fmt.Sprintf(format, args...))
 	fmt.Fprintln(t.out, line)
 }
 
@@ -88,7 +88,7 @@ func (t *terminal) say(format string, args ...any) {
 func (t *terminal) sayJSON(text []byte) {
 	for _, r := range string(text) {
 		switch {
-		case !core.Invisible(r) || r == '\n': // in JSON it ends a line of the text, and stands in no string
+		case !quote.Invisible(r) || r == '\n': // in JSON it ends a line of the text, and stands in no string
 			t.out.WriteRune(r)
 		case r < 0x10000:
 			fmt.Fprintf(t.out, "\\u%04x", r)

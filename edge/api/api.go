@@ -5,19 +5,21 @@ package api
 import (
 	"slices"
 
-	"anteroom/edge/bizday"
 	"anteroom/edge/canon"
-	"anteroom/edge/charter"
-	"anteroom/edge/core"
-	"anteroom/edge/documents"
-	"anteroom/edge/indexnow"
+	"anteroom/edge/endpoint/bizday"
+	"anteroom/edge/endpoint/mcp/protocol"
+	"anteroom/edge/endpoint/org"
+	"anteroom/edge/endpoint/receipt"
+	"anteroom/edge/endpoint/roster"
+	"anteroom/edge/endpoint/selftest"
+	"anteroom/edge/endpoint/signal"
+	"anteroom/edge/endpoint/suggest"
+	"anteroom/edge/endpoint/waitlist"
+	"anteroom/edge/input"
 	"anteroom/edge/jsondoc"
 	"anteroom/edge/jsonrpc"
-	"anteroom/edge/receipt"
-	"anteroom/edge/roster"
-	"anteroom/edge/selftest"
-	"anteroom/edge/suggest"
-	"anteroom/edge/waitlist"
+	"anteroom/edge/kernel"
+	"anteroom/edge/respond"
 )
 
 // Cache says how long an answer may be kept.
@@ -29,6 +31,34 @@ const (
 	Constant Cache = "public, max-age=300, stale-while-revalidate=86400" // changes with the content only
 	Spec     Cache = "public, max-age=60"                                // changes with the key too
 )
+
+// The header fields that an answer may depend on, by the requests where they do. A host passes these,
+// lower-case and each once (several lines joined with ", "). It may leave out those that do not matter
+// for a request.
+var (
+	ReadHeaders    = []string{"if-none-match", selftest.Header}                    // of a GET or HEAD
+	QueryHeaders   = []string{"purpose", "sec-purpose", "x-moz", "sec-fetch-mode"} // of one with a query, besides
+	BodyHeaders    = []string{"content-type"}                                      // of other methods
+	MessageHeaders = []string{"mcp-protocol-version", "mcp-method", "mcp-name"}    // of messages to the MCP server, besides
+
+	RequestHeaders = slices.Concat(ReadHeaders, QueryHeaders, BodyHeaders, MessageHeaders)
+)
+
+// Fault codes of a request as a whole.
+const (
+	TooLarge    = "too_large"
+	NotJSON     = "unsupported_media_type"
+	RateLimited = "rate_limited"
+)
+
+// Codes are all fault codes in use, in the order of the documentation.
+var Codes = []string{
+	input.Required, input.TooShort, input.TooLong, input.BelowMinimum, org.OverCap, input.NotAnEmail, input.NotAnInteger,
+	input.NotADate, input.OutOfRange, input.WrongCount, org.UnknownPosition, org.DuplicatePosition, bizday.UnknownCalendar,
+	input.UnknownValue, input.UnknownField, input.WrongType, input.RepeatedParameter, input.ConflictingAlias, input.Conflict,
+	input.ControlCharacter, input.InvalidUnicode, input.InvalidJSON, input.BadEscape, input.BadForm, input.Placeholder,
+	input.TooDeep, input.TooMany, TooLarge, NotJSON, RateLimited, selftest.NestedSelftest,
+}
 
 // Route is one path under /api/.
 type Route struct {
@@ -43,36 +73,38 @@ type Route struct {
 
 // Operation is one thing that can be done at a route.
 type Operation struct {
-	ID      string       // "registerAgent": key of its wording in the content
-	Methods []string     // "GET", "POST"
-	Fields  []core.Field // what it reads, from the query of a GET and from the body of a POST
-	Example string       // JSON text of a body; where it is "", the examples of Fields make one
-	AnyOf   []string     // fields of which at least one must be given
-	Strict  bool         // a field that is not among Fields is a fault
-	Writes  bool         // something is stored, sent or signed: counted by the rate limiter
-	DryRun  bool         // takes DryRun besides Fields
+	ID      string        // "registerAgent": key of its wording in the content
+	Methods []string      // "GET", "POST"
+	Fields  []input.Field // what it reads, from the query of a GET and from the body of a POST
+	Example string        // JSON text of a body; where it is "", the examples of Fields make one
+	AnyOf   []string      // fields of which at least one must be given
+	Strict  bool          // a field that is not among Fields is a fault
+	Writes  bool          // something is stored, sent or signed: counted by the rate limiter
+	DryRun  bool          // takes DryRun besides Fields
 	Cache   Cache
-	Answer  any                 // zero value of the type of its 200 answer, without the trailer; nil for one that is 204 and empty
-	Also    any                 // the same, where there is a second one
-	Errors  []*core.ProblemType // that it may answer besides those of every endpoint
-	Rule    string              // the rule of the canonical string in its answer, "" when there is none
+	Errors  []*respond.ProblemType // that it may answer besides those of every endpoint
+	Rule    string                 // the rule of the canonical string in its answer, "" when there is none
+
+	// Answers are zero values of the types of its 200 answers, without the trailer. There is none for
+	// one that answers a document, a protocol, or 204. They describe: the edge is built without them.
+	Answers []any
 
 	// Chosen tells whether an input asks for this operation, where the method leaves a choice.
-	Chosen func(in *core.Input) bool
+	Chosen func(in *input.Input) bool
 	// Document is what it answers; an operation without one has Handle, or is a protocol.
 	Document *Document
-	// Protocol says that its requests and answers are messages of a protocol of their own, which API.Serve is
-	// given. Fields and Answer are those of one message then.
+	// Protocol says that its requests and answers are messages of a protocol of their own, which
+	// API.Serve is given. Fields are those of one message then.
 	Protocol bool
 	// Handle answers nil while effects are pending.
-	Handle func(*core.Turn, *core.Input) *core.Response
+	Handle func(*kernel.Turn, *input.Input) *kernel.Response
 }
 
 // Document is a document of the snapshot, and what the edge does about it.
 type Document struct {
-	ID    string                                // key in the snapshot
-	Check func(t *core.Turn) *core.Response     // refuses to answer it; nil for never
-	Tail  func(t *core.Turn, w *jsondoc.Writer) // writes the members that depend on the request; nil for none
+	ID    string                                  // key in the snapshot
+	Check func(t *kernel.Turn) *kernel.Response   // refuses to answer it; nil for never
+	Tail  func(t *kernel.Turn, w *jsondoc.Writer) // writes the members that depend on the request; nil for none
 }
 
 var (
@@ -91,42 +123,42 @@ var (
 )
 
 // storing are the problems of what writes into the store.
-var storing = []*core.ProblemType{core.TooManyWrites, core.StoreUnavailable}
+var storing = []*respond.ProblemType{respond.TooManyWrites, respond.StoreUnavailable}
 
 // Routes is the route table, in the order of the documentation.
 var Routes = []*Route{
 	{
 		ID: "presence", Path: "/api/presence", Tag: "read", Contract: contract("presence"),
 		Operations: []*Operation{{
-			ID: "getPresence", Methods: get, Cache: NoStore, Answer: documents.Presence{}, Document: &Document{ID: "presence"},
+			ID: "getPresence", Methods: get, Cache: NoStore, Document: &Document{ID: "presence"},
 		}},
 	},
 	{
 		ID: "quest", Path: "/api/quest", Tag: "read", Contract: contract("quest"),
 		Operations: []*Operation{{
-			ID: "getQuest", Methods: get, Cache: Constant, Answer: documents.Quest{}, Document: &Document{ID: "quest"},
+			ID: "getQuest", Methods: get, Cache: Constant, Document: &Document{ID: "quest"},
 		}},
 	},
 	{
 		ID: "roster", Path: "/api/roster", Tag: "read", Contract: contract("roster"),
 		Operations: []*Operation{{
-			ID: "getScoreboard", Methods: get, Cache: NoStore, Answer: documents.Roster{}, Document: scoreboard,
+			ID: "getScoreboard", Methods: get, Cache: NoStore, Document: scoreboard,
 		}},
 	},
 	{
 		ID: "aup", Path: "/api/aup", Tag: "read", Contract: contract("aup"),
 		Operations: []*Operation{{
-			ID: "getAcceptableUse", Methods: get, Cache: Constant, Answer: documents.AUP{}, Document: &Document{ID: "aup"},
+			ID: "getAcceptableUse", Methods: get, Cache: Constant, Document: &Document{ID: "aup"},
 		}},
 	},
 	{
 		ID: "org", Path: "/api/org", Tag: "write", Contract: orgRules,
 		Operations: []*Operation{
 			{
-				ID: "fileCharter", Methods: getPost, Fields: charter.Fields, Writes: true, DryRun: true, Cache: NoStore,
-				Answer: charter.Answer{}, Errors: storing, Rule: canon.CharterRule, Chosen: charter.Chosen, Handle: charter.File,
+				ID: "fileCharter", Methods: getPost, Fields: org.Fields, Writes: true, DryRun: true, Cache: NoStore,
+				Answers: answers[org.Answer](), Errors: storing, Rule: canon.CharterRule, Chosen: org.Chosen, Handle: org.File,
 			},
-			{ID: "readDraftRules", Methods: get, Cache: Constant, Answer: documents.OrgRules{}, Document: orgRules},
+			{ID: "readDraftRules", Methods: get, Cache: Constant, Document: orgRules},
 		},
 	},
 	{
@@ -134,22 +166,22 @@ var Routes = []*Route{
 		Operations: []*Operation{
 			{
 				ID: "registerAgent", Methods: getPost, Fields: waitlist.Fields, AnyOf: waitlist.AnyOf, Writes: true, DryRun: true, Cache: NoStore,
-				Answer: waitlist.Answer{}, Errors: storing, Rule: canon.RegistrationRule, Chosen: waitlist.Chosen, Handle: waitlist.Register,
+				Answers: answers[waitlist.Answer](), Errors: storing, Rule: canon.RegistrationRule, Chosen: waitlist.Chosen, Handle: waitlist.Register,
 			},
-			{ID: "readWaitlistContract", Methods: get, Cache: Constant, Answer: documents.Contract{}, Document: waitlistContract},
+			{ID: "readWaitlistContract", Methods: get, Cache: Constant, Document: waitlistContract},
 		},
 	},
 	{
 		ID: "receipt", Path: "/api/receipt", Tag: "receipt", Contract: receiptSpec,
 		Operations: []*Operation{
-			{ID: "readReceiptSpec", Methods: get, Cache: Spec, Answer: documents.ReceiptSpec{}, Document: receiptSpec},
+			{ID: "readReceiptSpec", Methods: get, Cache: Spec, Document: receiptSpec},
 			{
 				ID: "verifyReceipt", Methods: post, Fields: receipt.VerifyFields, Cache: NoStore,
-				Answer: receipt.Verdict{}, Chosen: receipt.Chosen, Handle: receipt.Verify,
+				Answers: answers[receipt.Verdict](), Chosen: receipt.Chosen, Handle: receipt.Verify,
 			},
 			{
 				ID: "mintReceipt", Methods: post, Fields: receipt.MintFields, Strict: true, Writes: true, Cache: NoStore,
-				Answer: receipt.Minted{}, Errors: []*core.ProblemType{core.TooManyWrites}, Rule: canon.ReceiptRule, Handle: receipt.Mint,
+				Answers: answers[receipt.Minted](), Errors: []*respond.ProblemType{respond.TooManyWrites}, Rule: canon.ReceiptRule, Handle: receipt.Mint,
 			},
 		},
 	},
@@ -157,23 +189,23 @@ var Routes = []*Route{
 		ID: "suggest", Path: "/api/suggest", Tag: "write", Contract: contract("suggest"),
 		Operations: []*Operation{{
 			ID: "sendSuggestion", Methods: post, Fields: suggest.Fields, Writes: true, DryRun: true, Cache: NoStore,
-			Answer: suggest.Answer{}, Errors: []*core.ProblemType{core.TooManyWrites, core.RelayUnreachable}, Handle: suggest.Send,
+			Answers: answers[suggest.Answer](), Errors: []*respond.ProblemType{respond.TooManyWrites, respond.RelayUnreachable}, Handle: suggest.Send,
 		}},
 	},
 	{
 		ID: "signal", Path: "/api/signal", Tag: "read", Contract: contract("signal"),
 		Operations: []*Operation{
 			{
-				ID: "fireSignal", Methods: get, Fields: indexnow.Fields, Writes: true, Cache: NoStore, Answer: indexnow.Fired{},
-				Errors: []*core.ProblemType{core.TooManyWrites, core.SignalFailed, core.StoreUnavailable, core.SignalUnderWay}, Chosen: indexnow.Chosen, Handle: indexnow.Fire,
+				ID: "fireSignal", Methods: get, Fields: signal.Fields, Writes: true, Cache: NoStore, Answers: answers[signal.Fired](),
+				Errors: []*respond.ProblemType{respond.TooManyWrites, respond.SignalFailed, respond.StoreUnavailable, respond.SignalUnderWay}, Chosen: signal.Chosen, Handle: signal.Fire,
 			},
-			{ID: "readSignal", Methods: get, Cache: NoStore, Answer: indexnow.Report{}, Handle: indexnow.Read},
+			{ID: "readSignal", Methods: get, Cache: NoStore, Answers: answers[signal.Report](), Handle: signal.Read},
 		},
 	},
 	{
 		ID: "selftest", Path: selftest.Path, Tag: "read", Contract: contract("selftest"),
 		Operations: []*Operation{
-			{ID: "runSelftest", Methods: get, Fields: selftest.Fields, Cache: NoStore, Answer: selftest.Funnel{}, Also: selftest.MCP{}, Handle: selftest.Run},
+			{ID: "runSelftest", Methods: get, Fields: selftest.Fields, Cache: NoStore, Answers: eitherAnswer[selftest.Funnel, selftest.MCP](), Handle: selftest.Run},
 		},
 	},
 	{
@@ -181,23 +213,23 @@ var Routes = []*Route{
 		Operations: []*Operation{
 			{
 				ID: "computeBusinessDays", Methods: getPost, Fields: bizday.Fields, Example: bizday.Example, Cache: NoStore,
-				Answer: bizday.Answer{}, Chosen: bizday.Chosen, Handle: bizday.Compute,
+				Answers: answers[bizday.Answer](), Chosen: bizday.Chosen, Handle: bizday.Compute,
 			},
-			{ID: "readCalendars", Methods: get, Cache: Constant, Answer: documents.BusinessDays{}, Document: calendars},
+			{ID: "readCalendars", Methods: get, Cache: Constant, Document: calendars},
 		},
 	},
 	{
-		ID: "mcp", Path: MCPPath, Tag: "mcp", Contract: contract("mcp"), Refusal: &Document{ID: MCPInstall},
+		ID: "mcp", Path: protocol.Path, Tag: "mcp", Contract: contract("mcp"), Refusal: &Document{ID: MCPInstall},
 		Headers: ", MCP-Protocol-Version, Mcp-Method, Mcp-Name, Mcp-Session-Id, Last-Event-ID, Authorization",
 		Operations: []*Operation{
-			{ID: "callMCP", Methods: post, Fields: jsonrpc.Fields, Writes: true, Cache: NoStore, Answer: documents.MCPAnswer{}, Protocol: true},
-			{ID: "endMCPSession", Methods: []string{"DELETE"}, Cache: NoStore, Handle: func(*core.Turn, *core.Input) *core.Response { return none() }},
+			{ID: "callMCP", Methods: post, Fields: jsonrpc.Fields, Writes: true, Cache: NoStore, Protocol: true},
+			{ID: "endMCPSession", Methods: []string{"DELETE"}, Cache: NoStore, Handle: func(*kernel.Turn, *input.Input) *kernel.Response { return none() }},
 		},
 	},
 }
 
 // none is the answer where there is nothing to do.
-func none() *core.Response { return core.Empty(204, string(NoStore)) }
+func none() *kernel.Response { return respond.Empty(204, string(NoStore)) }
 
 func contract(id string) *Document { return &Document{ID: "contract:" + id} }
 
@@ -221,6 +253,17 @@ func (r *Route) Methods() (methods []string) {
 		}
 	}
 	return methods
+}
+
+// Protocol is the operation of a method whose requests are messages of a protocol of their own; nil
+// where there is none.
+func (r *Route) Protocol(method string) *Operation {
+	for _, op := range r.Operations {
+		if op.Protocol && slices.Contains(op.Methods, method) {
+			return op
+		}
+	}
+	return nil
 }
 
 // Operation is the operation of a route with the given ID.

@@ -7,8 +7,9 @@ import (
 	"testing"
 
 	"anteroom/edge/api"
-	"anteroom/edge/core"
 	"anteroom/edge/edgetest"
+	"anteroom/edge/input"
+	"anteroom/edge/kernel"
 	"anteroom/edge/snapshot"
 )
 
@@ -44,7 +45,7 @@ func TestVectors(t *testing.T) {
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			r := edgetest.NewHost(t).Do(c.method, c.target, c.body)
+			r := edgetest.NewFake(t).Do(c.method, c.target, c.body)
 			if r.Status != 200 {
 				t.Fatalf("status %d: %s", r.Status, r.Body)
 			}
@@ -61,7 +62,7 @@ func TestVectors(t *testing.T) {
 
 // Every answer under /api/ carries the trailer and the common headers, whatever it is.
 func TestEveryAnswer(t *testing.T) {
-	h := edgetest.NewHost(t)
+	h := edgetest.NewFake(t)
 	for _, c := range []struct {
 		method, target, body string
 		status               int
@@ -91,10 +92,10 @@ func TestEveryAnswer(t *testing.T) {
 		{"POST", "/api/receipt", " \n", 200},
 		{"POST", "/api/receipt", "null", 400},
 		{"POST", "/api/suggest", `{"suggestion":"ten letters and more"}`, 200},
-		{"POST", "/api/waitlist", `{"agent_name":"a"}` + strings.Repeat(" ", core.MaxBody-len(`{"agent_name":"a"}`)), 200},
-		{"POST", "/api/waitlist", strings.Repeat(" ", core.MaxBody+1), 413},
-		{"GET", "/api/waitlist?a=" + strings.Repeat("x", core.MaxQuery), "", 414},
-		{"GET", "/api/roster?a=" + strings.Repeat("x", core.MaxQuery-2), "", 200},
+		{"POST", "/api/waitlist", `{"agent_name":"a"}` + strings.Repeat(" ", kernel.MaxBody-len(`{"agent_name":"a"}`)), 200},
+		{"POST", "/api/waitlist", strings.Repeat(" ", kernel.MaxBody+1), 413},
+		{"GET", "/api/waitlist?a=" + strings.Repeat("x", kernel.MaxQuery), "", 414},
+		{"GET", "/api/roster?a=" + strings.Repeat("x", kernel.MaxQuery-2), "", 200},
 		{"GET", "/api/roster?a=1&a=2", "", 400},
 		{"GET", "/api/aup?%zz", "", 400},
 	} {
@@ -236,7 +237,7 @@ func TestFaults(t *testing.T) {
 		{"POST", "/api/suggest", `{"suggestion":"` + strings.Repeat("é", 4001) + `"}`, "suggestion too_long"},
 		{"POST", "/api/suggest", `{}`, "suggestion required"},
 	} {
-		h := edgetest.NewHost(t)
+		h := edgetest.NewFake(t)
 		r := h.Do(c.method, c.target, c.body)
 		got := ""
 		if r.Status == 400 {
@@ -269,7 +270,7 @@ func TestTemplatesAreRefused(t *testing.T) {
 		{"POST", "/api/waitlist", `{"agent_name":"<my agent's name>"}`, ""},
 		{"POST", "/api/receipt", `{"agent_name":"<your agent's name>"}`, ""}, // it is stored nowhere
 	} {
-		h := edgetest.NewHost(t)
+		h := edgetest.NewFake(t)
 		r := h.Do(c.method, c.target, c.body)
 		got := ""
 		if r.Status == 400 {
@@ -283,8 +284,8 @@ func TestTemplatesAreRefused(t *testing.T) {
 
 // A seat in a query has a form of its own, and every fault of one says so.
 func TestSeatsOfAQuery(t *testing.T) {
-	r := edgetest.NewHost(t).Do("GET", "/api/org?org_name=Tern&rainmaker=ada&operator=:25&verifier=c:x", "")
-	var body struct{ Errors []core.Fault }
+	r := edgetest.NewFake(t).Do("GET", "/api/org?org_name=Tern&rainmaker=ada&operator=:25&verifier=c:x", "")
+	var body struct{ Errors []input.Fault }
 	if err := json.Unmarshal(r.Body, &body); err != nil || len(body.Errors) != 5 {
 		t.Fatalf("%s", r.Body)
 	}
@@ -297,7 +298,7 @@ func TestSeatsOfAQuery(t *testing.T) {
 
 func TestFaultsAreCapped(t *testing.T) {
 	entries := strings.Repeat(`{"position":"x","agent_name":"","allocation":1},`, 1000)
-	h := edgetest.NewHost(t)
+	h := edgetest.NewFake(t)
 	r := h.Do("POST", "/api/org", `{"`+strings.Repeat("n", 100)+`":1,"roster":[`+strings.TrimSuffix(entries, ",")+`]}`)
 	body := edgetest.Decode(t, r)
 	if n := len(body["errors"].([]any)); n != 50 || body["errors_total"] != 3002. {
@@ -312,7 +313,7 @@ func TestReadsHaveNoEffect(t *testing.T) {
 	filing := "/api/org?org_name=Tern&rainmaker=a:30&operator=b:25&verifier=c:20&scout=d:15&treasurer=e:10"
 	for _, target := range []string{"/api/waitlist?agent_name=x", "/api/waitlist?agent_name=x&agent_name=y", "/api/waitlist?%", filing} {
 		for _, headers := range [][]string{{"sec-purpose", "prefetch;prerender"}, {"purpose", "prefetch"}, {"x-moz", "prefetch"}, {"sec-fetch-mode", "no-cors"}, nil} {
-			h := edgetest.NewHost(t)
+			h := edgetest.NewFake(t)
 			method := "GET"
 			if headers == nil {
 				method = "HEAD"
@@ -333,13 +334,13 @@ func TestReadsHaveNoEffect(t *testing.T) {
 
 // A host may give the answer to a read without a query to everyone who asks for it in the same second.
 func TestReadsDependOnTheSecond(t *testing.T) {
-	h := edgetest.NewHost(t)
+	h := edgetest.NewFake(t)
 	compared := 0
 	for _, route := range api.Routes {
 		if !route.Answers("GET") {
 			continue
 		}
-		turn := &core.Turn{Now: 1_800_000_000, Request: core.Request{Method: "GET", Target: route.Path, Host: edgetest.Snapshot().CanonicalHost}, Host: h.Core}
+		turn := &kernel.Turn{Now: 1_800_000_000, Request: kernel.Request{Method: "GET", Target: route.Path, Host: edgetest.Snapshot().CanonicalHost}, Host: h.Core}
 		first := h.Edge.Handle(turn)
 		turn.Entropy[0]++
 		turn.Host.Client = "198.51.100.9"
@@ -355,7 +356,7 @@ func TestReadsDependOnTheSecond(t *testing.T) {
 }
 
 func TestHead(t *testing.T) {
-	h := edgetest.NewHost(t)
+	h := edgetest.NewFake(t)
 	for _, target := range []string{"/api/presence", "/api/quest", "/api/roster", "/api/aup", "/api/org", "/api/waitlist", "/api/receipt", "/api/suggest", "/api/business-days", "/api/business-days?op=holidays&calendar=de&year=2026", "/api/x"} {
 		got, head := h.Do("GET", target, ""), h.Do("HEAD", target, "")
 		if head.Status != got.Status || len(head.Body) != 0 {
@@ -376,7 +377,7 @@ func TestHead(t *testing.T) {
 }
 
 func TestConditionalRequests(t *testing.T) {
-	h := edgetest.NewHost(t)
+	h := edgetest.NewFake(t)
 	tags := map[string]string{}
 	for _, target := range []string{"/api/quest", "/api/aup", "/api/org", "/api/waitlist", "/api/receipt", "/api/presence", "/api/roster"} {
 		r := h.Do("GET", target, "")
@@ -415,7 +416,7 @@ func TestConditionalRequests(t *testing.T) {
 }
 
 func TestHosts(t *testing.T) {
-	h := edgetest.NewHost(t)
+	h := edgetest.NewFake(t)
 	h.Core.Extra = []string{"box.internal"}
 	for host, want := range map[string]int{
 		"www.example.org": 200, "preview.example.org": 200, "localhost": 200, "127.0.0.1": 200, "::1": 200, "box.internal": 200,
@@ -437,7 +438,7 @@ func TestHosts(t *testing.T) {
 }
 
 func TestOptions(t *testing.T) {
-	h := edgetest.NewHost(t)
+	h := edgetest.NewFake(t)
 	r := h.Do("OPTIONS", "/api/waitlist?agent_name=x&agent_name=y", "")
 	if r.Status != 204 || len(r.Body) != 0 || edgetest.Header(r, "allow") != "GET, HEAD, POST, OPTIONS" ||
 		edgetest.Header(r, "access-control-allow-methods") != "GET, HEAD, POST, OPTIONS" || edgetest.Header(r, "content-type") != "" {
@@ -454,7 +455,7 @@ func TestMediaTypes(t *testing.T) {
 		"image/svg+json": 415, "x/application/ld+json": 415, "+json": 415, "application/json+x": 415, "application/jsonx": 415,
 		"text/plain": 415, "application/x-www-form-urlencoded": 415, "multipart/form-data; boundary=x": 415, "nonsense": 415,
 	} {
-		h := edgetest.NewHost(t)
+		h := edgetest.NewFake(t)
 		r := h.Do("POST", "/api/waitlist", `{"agent_name":"a"}`, "content-type", declared)
 		if r.Status != want {
 			t.Errorf("%q: status %d, want %d", declared, r.Status, want)
@@ -475,7 +476,7 @@ func TestDryRun(t *testing.T) {
 		{"POST", "/api/waitlist?dry_run=1", `{"agent_name":"a","dry_run":true}`, "converted"},
 		{"POST", "/api/suggest", `{"dry_run":true,"suggestion":"ten letters"}`, "filed"},
 	} {
-		h := edgetest.NewHost(t)
+		h := edgetest.NewFake(t)
 		r := h.Do(c.method, c.target, c.body)
 		body := edgetest.Decode(t, r)
 		if r.Status != 200 || body[c.done] != false || body["recorded"] != false || body["record_id"] != nil || body["recorded_at"] != nil ||
@@ -510,7 +511,7 @@ func TestDryRunAskedForInAWrongWay(t *testing.T) {
 		{"POST", "/api/suggest", `{"suggestion":"ten letters","dryrun":true}`, "dryrun unknown_field"},
 		{"POST", "/api/mcp", `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"service_register","arguments":{"agent_name":"x","dryRun":true}}}`, ""},
 	} {
-		h := edgetest.NewHost(t)
+		h := edgetest.NewFake(t)
 		r := h.Do(c.method, c.target, c.body)
 		if c.want == "" {
 			if !strings.Contains(string(r.Body), `\"field\":\"dryRun\",\"code\":\"unknown_field\"`) {
@@ -525,7 +526,7 @@ func TestDryRunAskedForInAWrongWay(t *testing.T) {
 	}
 	// Said rightly, that it is none.
 	for _, body := range []string{`{"agent_name":"x","dry_run":false}`, `{"agent_name":"x","dry_run":null}`} {
-		h := edgetest.NewHost(t)
+		h := edgetest.NewFake(t)
 		if r := h.Do("POST", "/api/waitlist", body); r.Status != 200 || len(h.Statements) != 1 || len(edgetest.Decode(t, r)["ignored_fields"].([]any)) > 0 {
 			t.Errorf("%s: %d %s", body, r.Status, r.Body)
 		}
@@ -533,16 +534,16 @@ func TestDryRunAskedForInAWrongWay(t *testing.T) {
 	// Elsewhere it is a name like any other.
 	for target, body := range map[string]string{"/api/receipt?dryrun=1&dry_run=": `{}`, "/api/aup?dry_run=": ""} {
 		method := map[bool]string{true: "POST", false: "GET"}[body != ""]
-		if r := edgetest.NewHost(t).Do(method, target, body); r.Status != 200 {
+		if r := edgetest.NewFake(t).Do(method, target, body); r.Status != 200 {
 			t.Errorf("%s: %d %s", target, r.Status, r.Body)
 		}
 	}
 }
 
 func TestStoreFailures(t *testing.T) {
-	for failure, words := range map[core.Failure]string{core.Refused: "nothing was recorded", core.Timeout: "not known"} {
-		h := edgetest.NewHost(t)
-		h.Fail = map[string]core.Failure{"exec": failure}
+	for failure, words := range map[kernel.Failure]string{kernel.Refused: "nothing was recorded", kernel.Timeout: "not known"} {
+		h := edgetest.NewFake(t)
+		h.Fail = map[string]kernel.Failure{"exec": failure}
 		r := h.Do("POST", "/api/waitlist", `{"agent_name":"a"}`)
 		if r.Status != 503 || !strings.Contains(string(r.Body), words) {
 			t.Errorf("%s: %d %s", failure, r.Status, r.Body)
@@ -551,7 +552,7 @@ func TestStoreFailures(t *testing.T) {
 }
 
 func TestRateLimit(t *testing.T) {
-	h := edgetest.NewHost(t)
+	h := edgetest.NewFake(t)
 	h.Core.Client, h.Left = "2001:db8:1:2:3::4", 1
 	r := h.Do("POST", "/api/receipt", "{}")
 	if edgetest.Header(r, "ratelimit-policy") != `"writes";q=30;w=60` || edgetest.Header(r, "ratelimit") != `"writes";r=0;t=42` {
@@ -582,12 +583,12 @@ func TestRateLimit(t *testing.T) {
 			t.Errorf("%v is counted", free)
 		}
 	}
-	h = edgetest.NewHost(t)
-	h.Fail = map[string]core.Failure{"limit": core.Unavailable}
+	h = edgetest.NewFake(t)
+	h.Fail = map[string]kernel.Failure{"limit": kernel.Unavailable}
 	if r := h.Do("POST", "/api/receipt", "{}"); r.Status != 200 || edgetest.Header(r, "ratelimit-policy") != "" {
 		t.Errorf("a limiter that fails: %d %v", r.Status, r.Header)
 	}
-	h = edgetest.NewHost(t)
+	h = edgetest.NewFake(t)
 	h.Core.Limiter = false
 	if r := h.Do("POST", "/api/receipt", "{}"); r.Status != 200 || len(h.Limits) != 0 {
 		t.Errorf("without a limiter: %d", r.Status)
@@ -597,7 +598,7 @@ func TestRateLimit(t *testing.T) {
 // What a turn needs is bounded, and the same turn gives the same outcome.
 func TestTurnsRepeat(t *testing.T) {
 	for _, body := range []string{`{"agent_name":"a","owner_email":"a@example.org"}`} {
-		a, b := edgetest.NewHost(t), edgetest.NewHost(t)
+		a, b := edgetest.NewFake(t), edgetest.NewFake(t)
 		first, second := a.Do("POST", "/api/waitlist", body), b.Do("POST", "/api/waitlist", body)
 		if string(first.Body) != string(second.Body) || a.Rounds != 1 {
 			t.Errorf("%d rounds\n%s\n%s", a.Rounds, first.Body, second.Body)
@@ -617,7 +618,7 @@ func TestLoad(t *testing.T) {
 		if s.Documents[id] == nil {
 			t.Fatalf("there is no document %s", id)
 		}
-		s.Documents[id] = snapshot.Document("{}")
+		s.Documents[id] = snapshot.JSON("{}")
 		if _, err := api.Load(s); err != nil {
 			t.Errorf("%s is empty: %v", id, err)
 		}
@@ -631,8 +632,8 @@ func TestLoad(t *testing.T) {
 
 // A host that has the documents made ahead answers as one that has not, on whatever host it is asked.
 func TestKeptAnswersAreTheSame(t *testing.T) {
-	made, kept := edgetest.NewHost(t), edgetest.NewHost(t)
-	kept.Edge.Keep()
+	made, kept := edgetest.NewFake(t), edgetest.NewFake(t)
+	kept.Edge.Prerender()
 	for _, route := range api.Routes {
 		for _, host := range []string{"www.example.org", "preview.example.org", "localhost"} {
 			for _, method := range []string{"GET", "HEAD"} {
@@ -647,20 +648,20 @@ func TestKeptAnswersAreTheSame(t *testing.T) {
 
 // A host tells what is left of an allowance where it knows; whoever has none left is told when to try again, be it at most.
 func TestAllowance(t *testing.T) {
-	h := edgetest.NewHost(t)
+	h := edgetest.NewFake(t)
 	for _, c := range []struct {
-		result      core.Result
+		result      kernel.Result
 		left, retry string
 	}{
-		{core.Result{OK: true, Remaining: 7, Reset: 9}, `"writes";r=7;t=9`, ""},
-		{core.Result{OK: true, Remaining: 0, Reset: 9}, `"writes";r=0;t=9`, ""},
-		{core.Result{OK: true, Remaining: -1, Reset: 9}, "", ""},
-		{core.Result{Remaining: 0, Reset: 9}, `"writes";r=0;t=9`, "9"},
-		{core.Result{Remaining: 0, Reset: 1}, `"writes";r=0;t=1`, "1"},
-		{core.Result{Remaining: 0, Reset: 0}, `"writes";r=0;t=0`, "60"},
-		{core.Result{Remaining: -1, Reset: 9}, "", "60"},
+		{kernel.Result{OK: true, Remaining: 7, Reset: 9}, `"writes";r=7;t=9`, ""},
+		{kernel.Result{OK: true, Remaining: 0, Reset: 9}, `"writes";r=0;t=9`, ""},
+		{kernel.Result{OK: true, Remaining: -1, Reset: 9}, "", ""},
+		{kernel.Result{Remaining: 0, Reset: 9}, `"writes";r=0;t=9`, "9"},
+		{kernel.Result{Remaining: 0, Reset: 1}, `"writes";r=0;t=1`, "1"},
+		{kernel.Result{Remaining: 0, Reset: 0}, `"writes";r=0;t=0`, "60"},
+		{kernel.Result{Remaining: -1, Reset: 9}, "", "60"},
 	} {
-		turn := &core.Turn{Now: edgetest.Now, Host: h.Core, Request: core.Request{Method: "POST", Target: "/api/receipt", Host: "www.example.org"}, Journal: []core.Result{c.result, {Data: make([]byte, core.SignatureSize)}}}
+		turn := &kernel.Turn{Now: edgetest.Now, Host: h.Core, Request: kernel.Request{Method: "POST", Target: "/api/receipt", Host: "www.example.org"}, Journal: []kernel.Result{c.result, {Data: make([]byte, kernel.SignatureSize)}}}
 		r := h.Edge.Handle(turn).Response
 		if r == nil || (r.Status == 429) != (c.retry != "") || edgetest.Header(r, "ratelimit") != c.left || edgetest.Header(r, "retry-after") != c.retry || edgetest.Header(r, "ratelimit-policy") != `"writes";q=30;w=60` {
 			t.Errorf("%+v: %+v", c.result, r)
@@ -672,12 +673,12 @@ func TestAllowance(t *testing.T) {
 
 // A request that is not read is told why, in words that no header field of its own can spoil.
 func TestUnread(t *testing.T) {
-	h := edgetest.NewHost(t)
+	h := edgetest.NewFake(t)
 	for _, c := range []struct{ target, media, body, want string }{
 		{"/api/waitlist", "Text/Plain~ \u007f\u00e9!\x1f; charset=x", "{}", "the body is declared as text/plain~ !: send application/json"},
-		{"/api/waitlist", "", strings.Repeat(" ", core.MaxBody+1), "the body has more than 65536 bytes"},
-		{"/api/waitlist?" + strings.Repeat("x", core.MaxQuery+1), "", "", "the query has 8193 bytes, and at most 8192 are read"},
-		{"/api/mcp?" + strings.Repeat("x", core.MaxQuery+1), "", "", "the query has 8193 bytes, and at most 8192 are read"},
+		{"/api/waitlist", "", strings.Repeat(" ", kernel.MaxBody+1), "the body has more than 65536 bytes"},
+		{"/api/waitlist?" + strings.Repeat("x", kernel.MaxQuery+1), "", "", "the query has 8193 bytes, and at most 8192 are read"},
+		{"/api/mcp?" + strings.Repeat("x", kernel.MaxQuery+1), "", "", "the query has 8193 bytes, and at most 8192 are read"},
 		{"/api/mcp?a=%", "", "{}", "in the query, a holds a % that two hexadecimal digits do not follow"},
 		{"/v1", "", "", "The pilot API under /v1/ is not live yet."},
 		{"/v1/jobs", "", "", "The pilot API under /v1/ is not live yet."},

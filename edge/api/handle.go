@@ -7,8 +7,12 @@ import (
 	"strconv"
 	"strings"
 
-	"anteroom/edge/core"
+	"anteroom/edge/clientaddr"
+	"anteroom/edge/input"
 	"anteroom/edge/jsondoc"
+	"anteroom/edge/kernel"
+	"anteroom/edge/respond"
+	"anteroom/edge/sha256"
 	"anteroom/edge/snapshot"
 )
 
@@ -19,16 +23,16 @@ const Window = 60
 const policyName = "writes"
 
 // DryRun asks for everything but the writing: in a body, or in a query, be it that of a POST.
-var DryRun = core.Field{Name: "dry_run", Type: core.Switch, Values: []string{"1"}}
+var DryRun = input.Field{Name: "dry_run", Type: input.Switch, Values: []string{"1"}}
 
 // Rehearse finds out whether an input asks for a dry run. query is that of its request, nil where there is none or
 // where it is the input itself.
-func Rehearse(in, query *core.Input) {
+func Rehearse(in, query *input.Input) {
 	on, sent := in.Switch(&DryRun)
 	if query != nil {
 		onThere, sentThere := query.Switch(&DryRun)
 		if sent && sentThere && on != onThere {
-			in.Add(DryRun.Name, core.Conflict, "the body and the query disagree: send one of them")
+			in.Add(DryRun.Name, input.Conflict, "the body and the query disagree: send one of them")
 		}
 		on = on || onThere
 	}
@@ -37,11 +41,11 @@ func Rehearse(in, query *core.Input) {
 
 // API answers requests from one snapshot. It is made once, and no request changes it.
 type API struct {
-	snapshot *snapshot.Snapshot
-	kept     map[*Document]text // of the documents without a tail, on the canonical host
-	links    string
-	policy   string
-	protocol func(*core.Turn) *core.Response // answers what is for an operation that is a protocol
+	snapshot    *snapshot.Snapshot
+	prerendered map[*Document]text // of the documents without a tail, on the canonical host
+	links       string
+	policy      string
+	protocol    func(*kernel.Turn) *kernel.Response // answers what is for an operation that is a protocol
 }
 
 // text is a document with its trailer, and its entity tag.
@@ -79,30 +83,30 @@ func Load(s *snapshot.Snapshot) (*API, error) {
 	return a, nil
 }
 
-// Keep makes the documents that anybody may cache ahead of the requests for them.
-func (a *API) Keep() {
-	a.kept = map[*Document]text{}
-	canonical := &core.Turn{Snapshot: a.snapshot, Request: core.Request{Host: a.snapshot.CanonicalHost}}
+// Prerender makes the documents that are the same for everybody ahead of the requests for them.
+func (a *API) Prerender() {
+	a.prerendered = map[*Document]text{}
+	canonical := &kernel.Turn{Snapshot: a.snapshot, Request: kernel.Request{Host: a.snapshot.CanonicalHost}}
 	for _, route := range Routes {
 		for _, op := range route.Operations {
 			if op.Document != nil && op.Document.Tail == nil {
-				a.kept[op.Document] = a.text(canonical, op.Document)
+				a.prerendered[op.Document] = a.text(canonical, op)
 			}
 		}
 	}
 }
 
 // Serve lets handle answer the requests for the operation that is a protocol of its own.
-func (a *API) Serve(handle func(*core.Turn) *core.Response) { a.protocol = handle }
+func (a *API) Serve(handle func(*kernel.Turn) *kernel.Response) { a.protocol = handle }
 
 // Finish gives an answer what depends on the method of its request; nil while effects are pending.
-func (a *API) Finish(t *core.Turn, r *core.Response) *core.Response {
+func (a *API) Finish(t *kernel.Turn, r *kernel.Response) *kernel.Response {
 	if r == nil {
 		if t.Request.Method != "HEAD" {
 			return nil
 		}
 		// A HEAD has no effect at all: what needs one to be answered gets the header fields that it would have.
-		r = core.JSON(200, core.MediaJSON, string(NoStore), nil)
+		r = respond.JSON(200, respond.MediaJSON, string(NoStore), nil)
 		r.Set("link", a.links)
 		return r
 	}
@@ -117,9 +121,9 @@ func (a *API) Finish(t *core.Turn, r *core.Response) *core.Response {
 }
 
 // Handle answers a request, but for what Finish gives it; nil while effects are pending.
-func (a *API) Handle(t *core.Turn) *core.Response {
+func (a *API) Handle(t *kernel.Turn) *kernel.Response {
 	if !t.Serves() {
-		return t.Problem(core.Misdirected, "This service does not answer for the host that the request names. Use the canonical host.", nil, nil)
+		return respond.Problem(t, respond.Misdirected, "This service does not answer for the host that the request names. Use the canonical host.", nil, nil)
 	}
 	path, query, hasQuery := strings.Cut(t.Request.Target, "?")
 	route := find(path)
@@ -131,7 +135,7 @@ func (a *API) Handle(t *core.Turn) *core.Response {
 	if method == "OPTIONS" {
 		return preflight(route)
 	}
-	if method == "POST" && route.Operations[0].Protocol {
+	if route.Protocol(method) != nil {
 		r := a.protocol(t)
 		t.Discard() // an answer is made of those to all messages
 		return r
@@ -142,7 +146,7 @@ func (a *API) Handle(t *core.Turn) *core.Response {
 		method = "GET"
 	}
 	if !route.Answers(method) {
-		r := t.Problem(core.MethodNotAllowed, route.Path+" answers "+Allow(route)+".", nil, func(w *jsondoc.Writer) {
+		r := respond.Problem(t, respond.MethodNotAllowed, route.Path+" answers "+Allow(route)+".", nil, func(w *jsondoc.Writer) {
 			if route.Refusal != nil {
 				a.members(t, route.Refusal, w)
 			}
@@ -154,23 +158,23 @@ func (a *API) Handle(t *core.Turn) *core.Response {
 		return r.answer(t)
 	}
 	// Where that keeps it from what its query asks for, no cache may keep the answer: it would swallow the request proper.
-	asked := core.ParseQuery(query)
+	asked := input.ParseQuery(query)
 	unheard := inert && (asked.Total > 0 || writesByGET(route))
 	if unheard {
-		asked = &core.Input{}
+		asked = &input.Input{}
 	}
 	in := asked
 	if method == "POST" {
 		if r := unreadable(t); r != nil {
 			return r.answer(t)
 		}
-		in = core.ParseBody(t.Request.Body)
+		in = input.ParseBody(t.Request.Body)
 	}
 	if in.Total > 0 || asked.Total > 0 {
 		if in != asked {
-			in.Close(asked)
+			in.Merge(asked)
 		}
-		return t.Invalid(in)
+		return respond.Invalid(t, in)
 	}
 	op := choose(route, method, in)
 	if op.Document != nil {
@@ -183,20 +187,20 @@ func (a *API) Handle(t *core.Turn) *core.Response {
 		Rehearse(in, asked)
 	}
 	if asked != nil {
-		in.Close(asked)
+		in.Merge(asked)
 	}
 	return a.Perform(t, op, in)
 }
 
 // at says which endpoint a turn has reached.
-func (a *API) at(t *core.Turn, route *Route) {
+func (a *API) at(t *kernel.Turn, route *Route) {
 	t.ContractURL = route.Path
 	t.Contract = func(w *jsondoc.Writer) { a.members(t, route.Contract, w) }
 }
 
 // Call does an operation of a route, documents included, with an input that is a body's; nil while effects are
 // pending. No cache may keep the answer.
-func (a *API) Call(t *core.Turn, route *Route, op *Operation, in *core.Input) *core.Response {
+func (a *API) Call(t *kernel.Turn, route *Route, op *Operation, in *input.Input) *kernel.Response {
 	a.at(t, route)
 	if op.Document != nil {
 		return a.document(t, op, true)
@@ -205,10 +209,10 @@ func (a *API) Call(t *core.Turn, route *Route, op *Operation, in *core.Input) *c
 }
 
 // Perform does an operation that is not a document, its rate checked first; nil while effects are pending.
-func (a *API) Perform(t *core.Turn, op *Operation, in *core.Input) *core.Response {
+func (a *API) Perform(t *kernel.Turn, op *Operation, in *input.Input) *kernel.Response {
 	if op.Writes && !in.DryRun && t.Host.Limiter && (!in.FromQuery || names(op, in)) {
-		limit := core.Limit{Key: core.ClientKey(t.Host.Client), Policy: policyName}
-		return t.Presume(limit, func(left core.Result) *core.Response {
+		limit := kernel.Limit{Key: clientaddr.Key(t.Host.Client), Policy: policyName}
+		return t.Presume(limit, func(left kernel.Result) *kernel.Response {
 			if refusal := a.limited(t, limit, &left); refusal != nil {
 				return refusal
 			}
@@ -219,8 +223,8 @@ func (a *API) Perform(t *core.Turn, op *Operation, in *core.Input) *core.Respons
 }
 
 // limited refuses a write where nothing is left of the caller's allowance. It lets it go on, nil, where the limiter fails.
-func (a *API) limited(t *core.Turn, limit core.Limit, left *core.Result) *core.Response {
-	if left.Failure != core.None {
+func (a *API) limited(t *kernel.Turn, limit kernel.Limit, left *kernel.Result) *kernel.Response {
+	if left.Failure != kernel.None {
 		return nil
 	}
 	t.SetHeader("ratelimit-policy", a.policy)
@@ -236,47 +240,48 @@ func (a *API) limited(t *core.Turn, limit core.Limit, left *core.Result) *core.R
 		wait = Window
 	}
 	seconds := strconv.FormatInt(wait, 10)
-	r := refused(t, core.TooManyWrites, core.RateLimited, "at most "+strconv.FormatInt(a.snapshot.WritesPerMinute, 10)+
+	r := refused(t, respond.TooManyWrites, RateLimited, "at most "+strconv.FormatInt(a.snapshot.WritesPerMinute, 10)+
 		" writes in "+strconv.Itoa(Window)+" seconds for one client; try again in "+seconds+" seconds")
 	r.Set("retry-after", seconds)
 	return r
 }
 
 // document answers a document. Where fresh is set no cache may keep it.
-func (a *API) document(t *core.Turn, op *Operation, fresh bool) *core.Response {
+func (a *API) document(t *kernel.Turn, op *Operation, fresh bool) *kernel.Response {
 	if op.Document.Check != nil {
 		if refusal := op.Document.Check(t); refusal != nil {
 			return refusal
 		}
 	}
-	made, ready := a.kept[op.Document]
+	made, ready := a.prerendered[op.Document]
 	if !ready || t.Request.Host != t.Snapshot.CanonicalHost {
-		made = a.text(t, op.Document)
+		made = a.text(t, op)
 	}
 	if fresh || op.Cache == NoStore {
-		return core.JSON(200, core.MediaJSON, string(NoStore), made.body)
+		return respond.JSON(200, respond.MediaJSON, string(NoStore), made.body)
 	}
 	if noneMatch(t.Request.Get("if-none-match"), made.etag) {
-		r := core.Empty(304, string(op.Cache))
+		r := respond.Empty(304, string(op.Cache))
 		r.Set("etag", made.etag)
 		return r
 	}
-	r := core.JSON(200, core.MediaJSON, string(op.Cache), made.body)
+	r := respond.JSON(200, respond.MediaJSON, string(op.Cache), made.body)
 	r.Set("etag", made.etag)
 	return r
 }
 
-func (a *API) text(t *core.Turn, d *Document) text {
-	body := t.Object(func(w *jsondoc.Writer) { a.members(t, d, w) })
-	if d.Tail != nil && d != receiptSpec {
-		return text{body: body} // never kept, so nobody asks for its tag
+// text makes the document of an operation, with an entity tag where a cache may keep it.
+func (a *API) text(t *kernel.Turn, op *Operation) text {
+	body := respond.Object(t, func(w *jsondoc.Writer) { a.members(t, op.Document, w) })
+	if op.Cache == NoStore {
+		return text{body: body}
 	}
-	sum := core.Sum256(body)
+	sum := sha256.Sum(body)
 	return text{body, `"` + base64.RawURLEncoding.EncodeToString(sum[:16]) + `"`}
 }
 
 // members writes the members of a document, without the trailer.
-func (a *API) members(t *core.Turn, d *Document, w *jsondoc.Writer) {
+func (a *API) members(t *kernel.Turn, d *Document, w *jsondoc.Writer) {
 	w.Members(a.snapshot.Documents[d.ID])
 	if d.Tail != nil {
 		d.Tail(t, w)
@@ -284,12 +289,12 @@ func (a *API) members(t *core.Turn, d *Document, w *jsondoc.Writer) {
 }
 
 // unknown answers a path that no route has.
-func (a *API) unknown(t *core.Turn, path string) *core.Response {
-	p, detail := core.NotFound, "There is no such endpoint. \"live_endpoints\" lists all there are; a path is matched exactly, without a trailing slash."
+func (a *API) unknown(t *kernel.Turn, path string) *kernel.Response {
+	p, detail := respond.NotFound, "There is no such endpoint. \"live_endpoints\" lists all there are; a path is matched exactly, without a trailing slash."
 	if path == "/v1" || strings.HasPrefix(path, "/v1/") {
-		p, detail = core.NotLiveYet, "The pilot API under /v1/ is not live yet. \"live_endpoints\" lists what is."
+		p, detail = respond.NotLiveYet, "The pilot API under /v1/ is not live yet. \"live_endpoints\" lists what is."
 	}
-	return t.Problem(p, detail, nil, func(w *jsondoc.Writer) {
+	return respond.Problem(t, p, detail, nil, func(w *jsondoc.Writer) {
 		w.Raw("live_endpoints", string(a.snapshot.Documents[endpoints.ID]))
 	})
 }
@@ -304,7 +309,7 @@ func find(path string) *Route {
 }
 
 // choose is the operation that an input asks for; where it leaves a choice open, the last one.
-func choose(route *Route, method string, in *core.Input) (chosen *Operation) {
+func choose(route *Route, method string, in *input.Input) (chosen *Operation) {
 	for _, op := range route.Operations {
 		if slices.Contains(op.Methods, method) {
 			chosen = op
@@ -317,7 +322,7 @@ func choose(route *Route, method string, in *core.Input) (chosen *Operation) {
 }
 
 // names reports whether a query has a parameter that the operation's contract names.
-func names(op *Operation, in *core.Input) bool {
+func names(op *Operation, in *input.Input) bool {
 	for i := range op.Fields {
 		f := &op.Fields[i]
 		if len(f.QueryNames) == 0 && in.Has(f.Name) || in.Has(f.QueryNames...) || in.Has(f.Aliases...) {
@@ -338,7 +343,7 @@ func writesByGET(route *Route) bool {
 
 // speculative reports whether a GET was sent ahead of anybody's decision (Sec-Purpose, or what browsers sent before
 // that was agreed on: Purpose, X-Moz), or for a resource embedded in a page (Sec-Fetch-Mode, Fetch Metadata Request Headers).
-func speculative(r *core.Request) bool {
+func speculative(r *kernel.Request) bool {
 	return prefetch(r.Get("sec-purpose")) || prefetch(r.Get("purpose")) || prefetch(r.Get("x-moz")) || strings.EqualFold(r.Get("sec-fetch-mode"), "no-cors")
 }
 
@@ -348,46 +353,48 @@ func prefetch(value string) bool {
 
 // Refusal is why a request is not read: one reason that concerns it as a whole.
 type Refusal struct {
-	Problem      *core.ProblemType
+	Problem      *respond.ProblemType
 	Code, Detail string
 }
 
-func (r *Refusal) answer(t *core.Turn) *core.Response { return refused(t, r.Problem, r.Code, r.Detail) }
+func (r *Refusal) answer(t *kernel.Turn) *kernel.Response {
+	return refused(t, r.Problem, r.Code, r.Detail)
+}
 
 // Unreadable says why a POST is not read, be it for its query; nil where it is.
-func Unreadable(t *core.Turn) *Refusal {
+func Unreadable(t *kernel.Turn) *Refusal {
 	_, query, _ := strings.Cut(t.Request.Target, "?")
 	if r := longQuery(query); r != nil {
 		return r
 	}
-	if asked := core.ParseQuery(query); asked.Total > 0 {
-		return &Refusal{core.InvalidInput, asked.List[0].Code, "in the query, " + asked.List[0].Field + " " + asked.List[0].Detail}
+	if asked := input.ParseQuery(query); asked.Total > 0 {
+		return &Refusal{respond.InvalidInput, asked.List[0].Code, "in the query, " + asked.List[0].Field + " " + asked.List[0].Detail}
 	}
 	return unreadable(t)
 }
 
 func longQuery(query string) *Refusal {
-	if n := len(query); n > core.MaxQuery {
-		return &Refusal{core.QueryTooLong, core.TooLarge, "the query has " + strconv.Itoa(n) + " bytes, and at most " + strconv.Itoa(core.MaxQuery) + " are read"}
+	if n := len(query); n > kernel.MaxQuery {
+		return &Refusal{respond.QueryTooLong, TooLarge, "the query has " + strconv.Itoa(n) + " bytes, and at most " + strconv.Itoa(kernel.MaxQuery) + " are read"}
 	}
 	return nil
 }
 
 // unreadable says why a body is not read: it is not there as a whole, too large, or declared as something other than JSON.
-func unreadable(t *core.Turn) *Refusal {
+func unreadable(t *kernel.Turn) *Refusal {
 	if t.Request.Incomplete {
-		return &Refusal{core.InvalidInput, core.InvalidJSON, "the body broke off, or took too long to arrive"}
+		return &Refusal{respond.InvalidInput, input.InvalidJSON, "the body broke off, or took too long to arrive"}
 	}
-	if len(t.Request.Body) > core.MaxBody {
-		return &Refusal{core.BodyTooLarge, core.TooLarge, "the body has more than " + strconv.Itoa(core.MaxBody) + " bytes"}
+	if len(t.Request.Body) > kernel.MaxBody {
+		return &Refusal{respond.BodyTooLarge, TooLarge, "the body has more than " + strconv.Itoa(kernel.MaxBody) + " bytes"}
 	}
 	declared, _, _ := strings.Cut(t.Request.Get("content-type"), ";")
 	declared = strings.ToLower(strings.TrimSpace(declared))
-	if len(t.Request.Body) == 0 || declared == "" || declared == core.MediaJSON ||
+	if len(t.Request.Body) == 0 || declared == "" || declared == respond.MediaJSON ||
 		strings.HasPrefix(declared, "application/") && strings.HasSuffix(declared, "+json") {
 		return nil
 	}
-	return &Refusal{core.UnsupportedType, core.NotJSON, "the body is declared as " + core.Cut(printable(declared)) + ": send application/json"}
+	return &Refusal{respond.UnsupportedType, NotJSON, "the body is declared as " + input.Cut(printable(declared)) + ": send application/json"}
 }
 
 // printable is a header value as an answer may repeat it: ASCII only.
@@ -401,10 +408,10 @@ func printable(s string) string {
 }
 
 // refused answers a request for one reason that concerns it as a whole.
-func refused(t *core.Turn, p *core.ProblemType, code, detail string) *core.Response {
-	faults := &core.Faults{}
+func refused(t *kernel.Turn, p *respond.ProblemType, code, detail string) *kernel.Response {
+	faults := &input.Faults{}
 	faults.Add("", code, detail)
-	return t.Problem(p, "Nothing was recorded: "+detail+".", faults, nil)
+	return respond.Problem(t, p, "Nothing was recorded: "+detail+".", faults, nil)
 }
 
 // Allow lists the methods that a route answers, as the Allow header field has them.
@@ -418,9 +425,9 @@ func Allow(route *Route) string {
 	return strings.Join(append(allowed, "OPTIONS"), ", ")
 }
 
-func preflight(route *Route) *core.Response {
+func preflight(route *Route) *kernel.Response {
 	allow := Allow(route)
-	return &core.Response{Status: 204, Header: []core.Header{
+	return &kernel.Response{Status: 204, Header: []kernel.Header{
 		{Name: "allow", Value: allow},
 		{Name: "access-control-allow-methods", Value: allow},
 		{Name: "access-control-allow-headers", Value: "Content-Type, Accept, If-None-Match" + route.Headers},

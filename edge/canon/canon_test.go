@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"anteroom/edge/canon"
-	"anteroom/edge/core"
+	"anteroom/edge/sha256"
 )
 
 // The strings are what JSON.stringify gives, byte for byte: anybody can recompute them and their hashes.
@@ -40,7 +40,7 @@ func TestStrings(t *testing.T) {
 		}
 	}
 	// The example of the package comment.
-	if got := core.SHA256(canon.Registration("ledger-lark", "MCowBQYDK2VwAyEA")); got != "77ff836e72c2a7c5eea90d7abdb0980eb334511dcf7701879b0b224fddd08f7c" {
+	if got := sha256.HexOf(canon.Registration("ledger-lark", "MCowBQYDK2VwAyEA")); got != "77ff836e72c2a7c5eea90d7abdb0980eb334511dcf7701879b0b224fddd08f7c" {
 		t.Error(got)
 	}
 }

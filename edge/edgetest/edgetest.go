@@ -13,8 +13,10 @@ import (
 
 	"anteroom/edge"
 	"anteroom/edge/api"
-	"anteroom/edge/core"
+	"anteroom/edge/input"
 	"anteroom/edge/jsondoc"
+	"anteroom/edge/kernel"
+	"anteroom/edge/respond"
 	"anteroom/edge/snapshot"
 )
 
@@ -45,11 +47,11 @@ func Snapshot() *snapshot.Snapshot {
 		Sitemap:         []string{"https://www.example.org/", "https://www.example.org/llms.txt"},
 		WritesPerMinute: 30, BatchMessages: 50, BatchWrites: 10,
 		AsOf: "2026-11-18", CountsAgeNote: "whole days", ReceivedExternal: 2, OriginatedInternally: 1, Shipped: 3,
-		Documents: map[string]snapshot.Document{
-			"endpoints": snapshot.Document(`[{"method":"GET","path":"/api/presence"}]`),
-			"roster":    snapshot.Document(`{"board":"test board","as_of":"2026-11-18"}`),
+		Documents: map[string]snapshot.JSON{
+			"endpoints": snapshot.JSON(`[{"method":"GET","path":"/api/presence"}]`),
+			"roster":    snapshot.JSON(`{"board":"test board","as_of":"2026-11-18"}`),
 
-			api.MCPServer: snapshot.Document(`{"capabilities":{"tools":{"listChanged":false}},"serverInfo":{"name":"example","version":"0.1.0"},"instructions":"Begin."}`),
+			api.MCPServer: snapshot.JSON(`{"capabilities":{"tools":{"listChanged":false}},"serverInfo":{"name":"example","version":"0.1.0"},"instructions":"Begin."}`),
 		},
 	}
 	var tools, prompts jsondoc.Writer
@@ -77,17 +79,17 @@ func Snapshot() *snapshot.Snapshot {
 			text.Close('}')
 		}
 		text.Close(']')
-		s.Documents[api.MCPPrompt+p.Name] = snapshot.Document(`{"description":"` + p.Name + `","text":` + string(text.Buf) + `}`)
+		s.Documents[api.MCPPrompt+p.Name] = snapshot.JSON(`{"description":"` + p.Name + `","text":` + string(text.Buf) + `}`)
 	}
 	prompts.Close(']')
-	s.Documents[api.MCPTools] = snapshot.Document(`{"tools":` + string(tools.Buf) + `}`)
-	s.Documents[api.MCPPrompts] = snapshot.Document(`{"prompts":` + string(prompts.Buf) + `}`)
-	s.Documents[api.MCPInstall] = snapshot.Document(`{"endpoint":"https://www.example.org/api/mcp","install":{}}`)
+	s.Documents[api.MCPTools] = snapshot.JSON(`{"tools":` + string(tools.Buf) + `}`)
+	s.Documents[api.MCPPrompts] = snapshot.JSON(`{"prompts":` + string(prompts.Buf) + `}`)
+	s.Documents[api.MCPInstall] = snapshot.JSON(`{"endpoint":"https://www.example.org/api/mcp","install":{}}`)
 	for _, route := range api.Routes {
-		s.Documents[route.Contract.ID] = snapshot.Document(`{"endpoint":"` + route.ID + `"}`)
+		s.Documents[route.Contract.ID] = snapshot.JSON(`{"endpoint":"` + route.ID + `"}`)
 		for _, op := range route.Operations {
 			if op.Document != nil && s.Documents[op.Document.ID] == nil {
-				s.Documents[op.Document.ID] = snapshot.Document(`{"document":"` + op.Document.ID + `"}`)
+				s.Documents[op.Document.ID] = snapshot.JSON(`{"document":"` + op.Document.ID + `"}`)
 			}
 		}
 	}
@@ -108,37 +110,37 @@ func Load(t testing.TB, s *snapshot.Snapshot) *edge.Edge {
 	return e
 }
 
-// Host performs effects in memory, and keeps what it was asked for.
-type Host struct {
+// Fake is a host that performs effects in memory, and keeps what it was asked for.
+type Fake struct {
 	Edge       *edge.Edge
-	Core       core.Host
+	Core       kernel.HostInfo
 	Key        ed25519.PrivateKey // nil signs nothing
-	Statements []core.Statement
-	Messages   []core.Message
-	Fetches    []core.Fetch
+	Statements []kernel.Statement
+	Messages   []kernel.Message
+	Fetches    []kernel.Fetch
 	Limits     []string // keys that were counted
 	Rounds     int      // calls of the last turn
 
 	// Exec and Fetch perform such effects, where they are set. Otherwise a statement gives no rows,
 	// and there is nothing to fetch from.
-	Exec  func(core.Exec) core.Result
-	Fetch func(core.Fetch) core.Result
+	Exec  func(kernel.Exec) kernel.Result
+	Fetch func(kernel.Fetch) kernel.Result
 
 	// Fail makes effects fail: by "exec", "fetch", "relay", "sign", "verify", "limit".
-	Fail map[string]core.Failure
+	Fail map[string]kernel.Failure
 	// Left is how many writes the limiter still lets through.
 	Left int64
 }
 
-// NewHost is a host with a key and a limiter.
-func NewHost(t testing.TB) *Host {
-	return &Host{Edge: Load(t, Snapshot()), Core: core.Host{Client: "192.0.2.1", PublicKey: PublicKey(Key), Limiter: true}, Key: Key, Left: 30}
+// NewFake is a host with a key and a limiter.
+func NewFake(t testing.TB) *Fake {
+	return &Fake{Edge: Load(t, Snapshot()), Core: kernel.HostInfo{Client: "192.0.2.1", PublicKey: PublicKey(Key), Limiter: true}, Key: Key, Left: 30}
 }
 
 // Do answers a request to the canonical host. Headers are pairs of a lower-case name and a value.
-func (h *Host) Do(method, target, body string, headers ...string) *core.Response {
-	t := &core.Turn{
-		Request: core.Request{Method: method, Target: target, Host: "www.example.org", Body: []byte(body)},
+func (h *Fake) Do(method, target, body string, headers ...string) *kernel.Response {
+	t := &kernel.Turn{
+		Request: kernel.Request{Method: method, Target: target, Host: "www.example.org", Body: []byte(body)},
 		Now:     Now, Host: h.Core,
 	}
 	for i := 0; i < len(headers); i += 2 {
@@ -146,70 +148,70 @@ func (h *Host) Do(method, target, body string, headers ...string) *core.Response
 			t.Request.Host = headers[i+1]
 			continue
 		}
-		t.Request.Header = append(t.Request.Header, core.Header{Name: headers[i], Value: headers[i+1]})
+		t.Request.Header = append(t.Request.Header, kernel.Header{Name: headers[i], Value: headers[i+1]})
 	}
 	r := h.Run(t, h.Edge.Handle)
 	if r != nil {
 		whole := *r
-		whole.Header = slices.Concat(core.CommonHeaders, r.Header)
+		whole.Header = slices.Concat(respond.CommonHeaders, r.Header)
 		r = &whole
 	}
 	return r
 }
 
 // Run takes a turn to its answer.
-func (h *Host) Run(t *core.Turn, handle func(*core.Turn) core.Outcome) *core.Response {
+func (h *Fake) Run(t *kernel.Turn, handle func(*kernel.Turn) kernel.Outcome) *kernel.Response {
 	h.Rounds = 0
-	return core.Run(t, func(t *core.Turn) core.Outcome {
+	return kernel.Run(t, func(t *kernel.Turn) kernel.Outcome {
 		h.Rounds++
 		return handle(t)
 	}, h.perform)
 }
 
-func (h *Host) perform(effects []core.Effect) (results []core.Result) {
+func (h *Fake) perform(effects []kernel.Effect) (results []kernel.Result) {
 	for _, effect := range effects {
 		results = append(results, h.one(effect))
 	}
 	return results
 }
 
-func (h *Host) one(effect core.Effect) core.Result {
+func (h *Fake) one(effect kernel.Effect) kernel.Result {
 	switch e := effect.(type) {
-	case core.Exec:
-		if f := h.Fail["exec"]; f != core.None {
-			return core.Result{Failure: f}
+	case kernel.Exec:
+		if f := h.Fail["exec"]; f != kernel.None {
+			return kernel.Result{Failure: f}
 		}
 		h.Statements = append(h.Statements, e.Statements...)
 		if h.Exec != nil {
 			return h.Exec(e)
 		}
-		return core.Result{Changes: make([]int64, len(e.Statements)), Rows: make([][][]any, len(e.Statements))}
-	case core.Fetch:
+		return kernel.Result{Changes: make([]int64, len(e.Statements)), Rows: make([][][]any, len(e.Statements))}
+	case kernel.Fetch:
 		h.Fetches = append(h.Fetches, e)
-		if f := h.Fail["fetch"]; f != core.None || h.Fetch == nil {
-			return core.Result{Failure: cmp.Or(f, core.Unavailable)}
+		if f := h.Fail["fetch"]; f != kernel.None || h.Fetch == nil {
+			return kernel.Result{Failure: cmp.Or(f, kernel.Unavailable)}
 		}
 		return h.Fetch(e)
-	case core.Relay:
-		if f := h.Fail["relay"]; f != core.None {
-			return core.Result{Failure: f}
+	case kernel.Relay:
+		if f := h.Fail["relay"]; f != kernel.None {
+			return kernel.Result{Failure: f}
 		}
 		h.Messages = append(h.Messages, e.Message)
-		return core.Result{}
-	case core.Sign:
-		return core.Result{Failure: h.Fail["sign"], Data: ed25519.Sign(h.Key, e.Message)}
-	case core.Verify:
-		return core.Result{Failure: h.Fail["verify"], OK: ed25519.Verify(e.PublicKey, e.Message, e.Signature)}
-	case core.Limit:
+		return kernel.Result{}
+	case kernel.Sign:
+		return kernel.Result{Failure: h.Fail["sign"], Data: ed25519.Sign(h.Key, e.Message)}
+	case kernel.Verify:
+		return kernel.Result{Failure: h.Fail["verify"], OK: ed25519.Verify(e.PublicKey, e.Message, e.Signature)}
+	case kernel.Limit:
 		h.Limits = append(h.Limits, e.Key)
 		h.Left--
-		return core.Result{Failure: h.Fail["limit"], OK: h.Left >= 0, Remaining: max(h.Left, 0), Reset: 42}
+		return kernel.Result{Failure: h.Fail["limit"], OK: h.Left >= 0, Remaining: max(h.Left, 0), Reset: 42}
 	}
-	return core.Result{Failure: core.Unavailable}
+	return kernel.Result{Failure: kernel.Unavailable}
 }
 
 // Header is a header field of an answer; "" when it is absent.
-func Header(r *core.Response, name string) string {
+func Header(r *kernel.Response, name string) string {
 	for _, h := range r.Header {
 		if h.Name == name {
 			return h.Value
@@ -219,7 +221,7 @@ func Header(r *core.Response, name string) string {
 }
 
 // Decode reads an answer's body.
-func Decode(t testing.TB, r *core.Response) map[string]any {
+func Decode(t testing.TB, r *kernel.Response) map[string]any {
 	t.Helper()
 	var body map[string]any
 	if err := json.Unmarshal(r.Body, &body); err != nil {
@@ -229,9 +231,9 @@ func Decode(t testing.TB, r *core.Response) map[string]any {
 }
 
 // Faults are the faults of a problem, each as "field code", sorted.
-func Faults(t testing.TB, r *core.Response) []string {
+func Faults(t testing.TB, r *kernel.Response) []string {
 	t.Helper()
-	var body struct{ Errors []core.Fault }
+	var body struct{ Errors []input.Fault }
 	if err := json.Unmarshal(r.Body, &body); err != nil {
 		t.Fatalf("body %q: %v", r.Body, err)
 	}

@@ -17,7 +17,8 @@ import (
 	"strings"
 	"testing"
 
-	"anteroom/edge/core"
+	"anteroom/edge/api"
+	"anteroom/edge/respond"
 	"anteroom/edge/snapshot"
 )
 
@@ -52,7 +53,7 @@ type Server func(t *testing.T, s *snapshot.Snapshot) (baseURL string)
 
 // InMemory is the Server of a Host: for the transcripts that need no store.
 func InMemory(t *testing.T, s *snapshot.Snapshot) string {
-	h := NewHost(t)
+	h := NewFake(t)
 	h.Edge, h.Core.Limiter, h.Left = Load(t, s), s.WritesPerMinute > 0, s.WritesPerMinute
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(r.Body)
@@ -60,7 +61,7 @@ func InMemory(t *testing.T, s *snapshot.Snapshot) string {
 			t.Error(err)
 		}
 		headers := []string{"host", r.Host}
-		for _, name := range core.RequestHeaders {
+		for _, name := range api.RequestHeaders {
 			if value := r.Header.Get(name); value != "" {
 				headers = append(headers, name, value)
 			}
@@ -166,7 +167,7 @@ func exchangeOnce(t *testing.T, title, base, request, want string) (answer []byt
 			t.Errorf("%s: header %s is %q, want %q", title, name, got, value)
 		}
 	}
-	for _, common := range core.CommonHeaders {
+	for _, common := range respond.CommonHeaders {
 		if got := resp.Header.Values(common.Name); resp.StatusCode != http.StatusPermanentRedirect && (len(got) != 1 || got[0] != common.Value) {
 			t.Errorf("%s: header %s is %q, want %q", title, common.Name, got, common.Value)
 		}

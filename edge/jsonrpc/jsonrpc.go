@@ -10,7 +10,7 @@ package jsonrpc
 import (
 	"strconv"
 
-	"anteroom/edge/core"
+	"anteroom/edge/input"
 	"anteroom/edge/jsondoc"
 )
 
@@ -24,11 +24,11 @@ const (
 )
 
 // Fields are the members of a message.
-var Fields = []core.Field{
-	{Name: "jsonrpc", Type: core.Name, Required: true, Values: []string{"2.0"}, Example: `"2.0"`},
-	{Name: "id", Type: core.ID, Example: `1`},
-	{Name: "method", Type: core.Name, Required: true, Example: `"tools/list"`},
-	{Name: "params", Type: core.Object},
+var Fields = []input.Field{
+	{Name: "jsonrpc", Type: input.Name, Required: true, Values: []string{"2.0"}, Example: `"2.0"`},
+	{Name: "id", Type: input.ID, Example: `1`},
+	{Name: "method", Type: input.Name, Required: true, Example: `"tools/list"`},
+	{Name: "params", Type: input.Object},
 }
 
 // Kind is the kind of a message.

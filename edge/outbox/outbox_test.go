@@ -9,9 +9,9 @@ import (
 	"strings"
 	"testing"
 
-	"anteroom/edge/core"
 	"anteroom/edge/edgetest"
-	"anteroom/edge/local"
+	"anteroom/edge/kernel"
+	"anteroom/edge/native"
 	"anteroom/edge/outbox"
 	"anteroom/edge/snapshot"
 )
@@ -19,18 +19,18 @@ import (
 // office is an outbox in a real store, with a relay and a clock that the test decides.
 type office struct {
 	t         *testing.T
-	store     *local.Store
+	store     *native.Store
 	published *snapshot.Snapshot
 	now       int64
 	turns     uint64
-	relay     func(core.Message) core.Result // nil takes everything
-	taken     []core.Message
-	tried     []core.Message
+	relay     func(kernel.Message) kernel.Result // nil takes everything
+	taken     []kernel.Message
+	tried     []kernel.Message
 }
 
 func open(t *testing.T) *office {
 	t.Helper()
-	store, err := local.OpenStore(filepath.Join(t.TempDir(), "anteroom.db"), slog.New(slog.DiscardHandler))
+	store, err := native.OpenStore(filepath.Join(t.TempDir(), "anteroom.db"), slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -52,10 +52,10 @@ func (o *office) put(record, who string) {
 	o.exec("INSERT INTO outbox (record_id, kind, payload, created_at, next_try_at) VALUES (?, 'registration', ?, ?, ?)", record, w, o.now, o.now)
 }
 
-func (o *office) exec(sql string, args ...any) core.Result {
+func (o *office) exec(sql string, args ...any) kernel.Result {
 	o.t.Helper()
-	r := o.store.Exec(core.Exec{Statements: []core.Statement{{SQL: sql, Args: args}}})
-	if r.Failure != core.None {
+	r := o.store.Exec(kernel.Exec{Statements: []kernel.Statement{{SQL: sql, Args: args}}})
+	if r.Failure != kernel.None {
 		o.t.Fatalf("%s: %s", sql, r.Failure)
 	}
 	return r
@@ -71,31 +71,31 @@ func (o *office) rows(sql string) (texts []string) {
 }
 
 // run delivers one digest, and gives its response.
-func (o *office) run() *core.Response {
+func (o *office) run() *kernel.Response {
 	o.t.Helper()
 	o.turns++
-	turn := &core.Turn{Now: o.now, Request: core.Request{Host: o.published.CanonicalHost}}
+	turn := &kernel.Turn{Now: o.now, Request: kernel.Request{Host: o.published.CanonicalHost}}
 	binary.BigEndian.PutUint64(turn.Entropy[:], o.turns)
-	return core.Run(turn, func(turn *core.Turn) core.Outcome {
+	return kernel.Run(turn, func(turn *kernel.Turn) kernel.Outcome {
 		turn.Begin(o.published)
 		return turn.Outcome(outbox.Deliver(turn))
 	}, o.perform)
 }
 
-func (o *office) perform(effects []core.Effect) []core.Result {
+func (o *office) perform(effects []kernel.Effect) []kernel.Result {
 	switch e := effects[0].(type) {
-	case core.Exec:
-		return []core.Result{o.store.Exec(e)}
-	case core.Relay:
+	case kernel.Exec:
+		return []kernel.Result{o.store.Exec(e)}
+	case kernel.Relay:
 		o.tried = append(o.tried, e.Message)
-		r := core.Result{}
+		r := kernel.Result{}
 		if o.relay != nil {
 			r = o.relay(e.Message)
 		}
-		if r.Failure == core.None {
+		if r.Failure == kernel.None {
 			o.taken = append(o.taken, e.Message)
 		}
-		return []core.Result{r}
+		return []kernel.Result{r}
 	}
 	o.t.Fatalf("effect %T", effects[0])
 	return nil
@@ -128,7 +128,7 @@ func TestDigestsFitTheHeader(t *testing.T) {
 	o.deliver()
 	var named []string
 	for _, m := range o.taken {
-		if n := len(strings.Join(m.Records, ", ")); n > core.MaxHeaderValue {
+		if n := len(strings.Join(m.Records, ", ")); n > outbox.MaxHeaderValue {
 			t.Errorf("a header value of %d bytes, for %d records", n, len(m.Records))
 		}
 		named = append(named, m.Records...)
@@ -152,12 +152,12 @@ func TestLongRecordIDs(t *testing.T) {
 }
 
 // refuses is a relay that refuses every message in which a text stands, for good.
-func refuses(text string) func(core.Message) core.Result {
-	return func(m core.Message) core.Result {
+func refuses(text string) func(kernel.Message) kernel.Result {
+	return func(m kernel.Message) kernel.Result {
 		if strings.Contains(m.Text, text) {
-			return core.Result{Failure: core.Refused, Status: 554, Data: []byte("554 5.7.1")}
+			return kernel.Result{Failure: kernel.Refused, Status: 554, Data: []byte("554 5.7.1")}
 		}
-		return core.Result{}
+		return kernel.Result{}
 	}
 }
 
@@ -206,11 +206,11 @@ func TestARefusedRowHurtsItself(t *testing.T) {
 // A next hop that never says what became of a digest may refuse it for one row: in the end each row is tried alone.
 func TestARowOfWhichNothingIsKnownHurtsItself(t *testing.T) {
 	o := open(t)
-	o.relay = func(m core.Message) core.Result {
+	o.relay = func(m kernel.Message) kernel.Result {
 		if strings.Contains(m.Text, "hostile") {
-			return core.Result{Failure: core.Timeout, Data: []byte("E_DELIVERY_FAILED")}
+			return kernel.Result{Failure: kernel.Timeout, Data: []byte("E_DELIVERY_FAILED")}
 		}
-		return core.Result{}
+		return kernel.Result{}
 	}
 	for i := range 60 {
 		o.keep(map[bool]string{true: "hostile", false: "ada"}[i == 59])
@@ -242,11 +242,11 @@ func TestOneMessageIDOverAllTries(t *testing.T) {
 	o.keep("ada")
 	o.keep("bo")
 	unknown := true
-	o.relay = func(core.Message) core.Result {
+	o.relay = func(kernel.Message) kernel.Result {
 		if unknown {
-			return core.Result{Failure: core.Timeout}
+			return kernel.Result{Failure: kernel.Timeout}
 		}
-		return core.Result{}
+		return kernel.Result{}
 	}
 	if r := o.run(); r.Status != 502 {
 		t.Fatalf("%d", r.Status)
@@ -275,13 +275,13 @@ func TestOneMessageIDOverAllTries(t *testing.T) {
 func TestADeadRunIsTriedAgainUnderItsID(t *testing.T) {
 	o := open(t)
 	o.keep("ada")
-	turn := &core.Turn{Now: o.now, Request: core.Request{Host: o.published.CanonicalHost}}
+	turn := &kernel.Turn{Now: o.now, Request: kernel.Request{Host: o.published.CanonicalHost}}
 	turn.Begin(o.published)
 	outbox.Deliver(turn)
 	turn.Journal = o.perform(turn.Outcome(nil).Effects)
 	turn.Begin(o.published)
 	outbox.Deliver(turn)
-	lost := turn.Outcome(nil).Effects[0].(core.Relay).Message // sent, and then the process is killed
+	lost := turn.Outcome(nil).Effects[0].(kernel.Relay).Message // sent, and then the process is killed
 	o.keep("bo")
 	o.deliver()
 	if len(o.taken) != 1 || o.taken[0].ID == lost.ID {
@@ -306,7 +306,9 @@ func TestADeadRunIsTriedAgainUnderItsID(t *testing.T) {
 // A relay that fails is asked again, later and later, and after twenty tries no more. A dead row keeps its payload for the operator.
 func TestItBacksOffAndGivesUp(t *testing.T) {
 	o := open(t)
-	o.relay = func(core.Message) core.Result { return core.Result{Failure: core.Refused, Data: []byte("unreachable")} }
+	o.relay = func(kernel.Message) kernel.Result {
+		return kernel.Result{Failure: kernel.Refused, Data: []byte("unreachable")}
+	}
 	o.keep("ada")
 	began, waits := o.now, []int64{}
 	for o.rows("SELECT state FROM outbox")[0] == "pending" {
@@ -338,7 +340,9 @@ func TestItBacksOffAndGivesUp(t *testing.T) {
 // What certainly has not arrived goes with whatever else is due: after an outage there are few messages.
 func TestAfterAnOutageDigestsAreWhole(t *testing.T) {
 	o := open(t)
-	o.relay = func(core.Message) core.Result { return core.Result{Failure: core.Refused, Data: []byte("unreachable")} }
+	o.relay = func(kernel.Message) kernel.Result {
+		return kernel.Result{Failure: kernel.Refused, Data: []byte("unreachable")}
+	}
 	for range 10 {
 		o.keep("ada")
 		if r := o.run(); r.Status != 502 || !strings.HasSuffix(r.Log, "1 records: refused: unreachable") {
@@ -356,7 +360,7 @@ func TestAfterAnOutageDigestsAreWhole(t *testing.T) {
 // Without a relay nothing is tried, so nothing dies of it, and nobody is told again and again.
 func TestWithoutARelayAddressesWait(t *testing.T) {
 	o := open(t)
-	o.relay = func(core.Message) core.Result { return core.Result{Failure: core.Unavailable} }
+	o.relay = func(kernel.Message) kernel.Result { return kernel.Result{Failure: kernel.Unavailable} }
 	o.keep("ada")
 	for range 50 {
 		if r := o.run(); r.Log != "" {
@@ -403,17 +407,17 @@ func TestNamesAreQuoted(t *testing.T) {
 }
 
 func TestTheStoreFails(t *testing.T) {
-	turn := &core.Turn{Now: edgetest.Now}
+	turn := &kernel.Turn{Now: edgetest.Now}
 	for at, want := range []string{"did not give due rows: refused", "", "was sent and not marked, and will be sent again: refused"} {
 		calls := -1
-		r := core.Run(&core.Turn{Now: turn.Now}, func(turn *core.Turn) core.Outcome {
+		r := kernel.Run(&kernel.Turn{Now: turn.Now}, func(turn *kernel.Turn) kernel.Outcome {
 			turn.Begin(edgetest.Snapshot())
 			return turn.Outcome(outbox.Deliver(turn))
-		}, func(effects []core.Effect) []core.Result {
+		}, func(effects []kernel.Effect) []kernel.Result {
 			if calls++; calls == at && want != "" {
-				return []core.Result{{Failure: core.Refused}}
+				return []kernel.Result{{Failure: kernel.Refused}}
 			}
-			return []core.Result{{Rows: [][][]any{{{int64(1), "ab", "registration", `{}`, int64(5), nil, int64(1)}}}}}
+			return []kernel.Result{{Rows: [][][]any{{{int64(1), "ab", "registration", `{}`, int64(5), nil, int64(1)}}}}}
 		})
 		if status := map[bool]int{true: 503, false: 200}[want != ""]; r.Status != status || !strings.HasSuffix(r.Log, want) {
 			t.Errorf("effect %d fails: %d %q", at, r.Status, r.Log)

@@ -54,11 +54,11 @@ type Snapshot struct {
 	OriginatedInternally int64
 	Shipped              int64
 
-	Documents map[string]Document
+	Documents map[string]JSON
 }
 
-// Document is the JSON text of one object or array.
-type Document []byte
+// JSON is the JSON text of one object or array.
+type JSON []byte
 
 // BaseURL is https:// and the canonical host.
 func (s *Snapshot) BaseURL() string { return "https://" + s.CanonicalHost }
@@ -123,7 +123,7 @@ func Decode(text []byte) (*Snapshot, error) {
 		return nil, errors.New("decode snapshot: its format is " + strconv.Quote(format) + ", and this program reads " + Format +
 			": generate and deploy both from the same version")
 	}
-	s := &Snapshot{Documents: map[string]Document{}}
+	s := &Snapshot{Documents: map[string]JSON{}}
 	members := s.members()
 	if len(facts.Members) != len(members) {
 		return nil, errors.New("decode snapshot: it has " + strconv.Itoa(len(facts.Members)) + " facts, and not " + strconv.Itoa(len(members)))

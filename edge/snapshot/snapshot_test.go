@@ -16,7 +16,7 @@ func example() *snapshot.Snapshot {
 	return &snapshot.Snapshot{
 		Format: snapshot.Format, Service: "An \"example\"\n", CanonicalHost: "www.example.org", PreviewHosts: []string{"a.example.org"},
 		RetiredKeys: []string{}, IndexNowURLs: []string{}, Sitemap: []string{}, WritesPerMinute: 30, Shipped: -1,
-		Documents: map[string]snapshot.Document{"b": snapshot.Document(`{"b":"\n"}`), "a": snapshot.Document(`[]`)},
+		Documents: map[string]snapshot.JSON{"b": snapshot.JSON(`{"b":"\n"}`), "a": snapshot.JSON(`[]`)},
 	}
 }
 

@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"anteroom/edge/edgetest"
-	"anteroom/edge/local"
+	"anteroom/edge/native"
 	"anteroom/edge/snapshot"
 )
 
@@ -19,7 +19,7 @@ func TestMCPClients(t *testing.T) {
 	t.Parallel()
 	published := shipped(t)
 	published.WritesPerMinute = 0
-	for name, base := range map[string]string{"native": native(t, local.Config{Snapshot: published}), "worker": start(t, bound(t, published)).url} {
+	for name, base := range map[string]string{"native": startNative(t, native.Config{Snapshot: published}), "worker": start(t, bound(t, published)).url} {
 		t.Run(name, func(t *testing.T) {
 			said, err := exec.Command(root+"/build/clients/run.sh", base+"/api/mcp").CombinedOutput()
 			if err != nil {
@@ -48,15 +48,15 @@ func shipped(t *testing.T) *snapshot.Snapshot {
 	return s
 }
 
-// native starts the native host with an empty store, and gives its address.
-func native(t *testing.T, c local.Config) string {
+// startNative starts the native host with an empty store, and gives its address.
+func startNative(t *testing.T, c native.Config) string {
 	t.Helper()
 	c.Data, c.Key, c.Log = t.TempDir(), edgetest.Key, slog.New(slog.DiscardHandler)
-	host, err := local.Open(c)
+	host, err := native.Open(c)
 	if err != nil {
 		t.Fatal(err)
 	}
-	listener, err := local.Listen("127.0.0.1:0")
+	listener, err := native.Listen("127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,7 +7,7 @@ import (
 	"reflect"
 	"testing"
 
-	"anteroom/edge/core"
+	"anteroom/edge/kernel"
 	"anteroom/edge/worker/wire"
 )
 
@@ -33,9 +33,9 @@ func (r random) bytes() []byte {
 // whole is a number that JavaScript has exactly.
 func (r random) whole() int64 { return (r.Int64N(1<<53) - 1<<52) >> r.IntN(53) }
 
-func (r random) fields() (header []core.Header) {
+func (r random) fields() (header []kernel.Header) {
 	for range r.IntN(4) {
-		header = append(header, core.Header{Name: []string{"a", "content-type", "x-y"}[r.IntN(3)], Value: []string{"", "b", "c: d"}[r.IntN(3)]})
+		header = append(header, kernel.Header{Name: []string{"a", "content-type", "x-y"}[r.IntN(3)], Value: []string{"", "b", "c: d"}[r.IntN(3)]})
 	}
 	return header
 }
@@ -56,18 +56,18 @@ func many[T any](r random, item func() T) []T {
 	return list
 }
 
-func (r random) result() core.Result {
-	return core.Result{
-		Failure: []core.Failure{core.None, core.Refused, core.Timeout, core.Unavailable}[r.IntN(4)], OK: r.IntN(2) == 0, Status: r.IntN(600), Data: r.bytes(),
+func (r random) result() kernel.Result {
+	return kernel.Result{
+		Failure: []kernel.Failure{kernel.None, kernel.Refused, kernel.Timeout, kernel.Unavailable}[r.IntN(4)], OK: r.IntN(2) == 0, Status: r.IntN(600), Data: r.bytes(),
 		Rows:    many(r, func() [][]any { return many(r, r.values) }),
 		Changes: many(r, r.whole), Remaining: r.whole(), Reset: r.whole(), Millis: r.whole(),
 	}
 }
 
-func (r random) turn() *core.Turn {
-	t := &core.Turn{
-		Now: r.whole(), Request: core.Request{Method: r.text(), Target: r.text(), Host: r.text(), Header: r.fields(), Body: r.bytes()},
-		Host:    core.Host{Client: r.text(), PublicKey: r.text(), KeyFault: r.IntN(2) == 0, Limiter: r.IntN(2) == 0},
+func (r random) turn() *kernel.Turn {
+	t := &kernel.Turn{
+		Now: r.whole(), Request: kernel.Request{Method: r.text(), Target: r.text(), Host: r.text(), Header: r.fields(), Body: r.bytes()},
+		Host:    kernel.HostInfo{Client: r.text(), PublicKey: r.text(), KeyFault: r.IntN(2) == 0, Limiter: r.IntN(2) == 0},
 		Journal: many(r, r.result),
 	}
 	for i := range t.Entropy {
@@ -76,33 +76,33 @@ func (r random) turn() *core.Turn {
 	return t
 }
 
-func (r random) effect() core.Effect {
-	return []core.Effect{
-		core.Exec{Statements: many(r, func() core.Statement { return core.Statement{SQL: r.text(), Args: r.values()} })},
-		core.Relay{Message: core.Message{ID: r.text(), Subject: r.text(), Text: r.text(), Records: many(r, r.text)}},
-		core.Fetch{Self: r.IntN(2) == 0, Method: r.text(), URL: r.text(), Header: r.fields(), Body: r.bytes(), MaxBytes: r.IntN(1 << 30), TimeoutMillis: r.IntN(1 << 30), ShareSeconds: r.IntN(1 << 30)},
-		core.Sign{Message: r.bytes()},
-		core.Verify{Message: r.bytes(), PublicKey: r.bytes(), Signature: r.bytes()},
-		core.Limit{Key: r.text()},
+func (r random) effect() kernel.Effect {
+	return []kernel.Effect{
+		kernel.Exec{Statements: many(r, func() kernel.Statement { return kernel.Statement{SQL: r.text(), Args: r.values()} })},
+		kernel.Relay{Message: kernel.Message{ID: r.text(), Subject: r.text(), Text: r.text(), Records: many(r, r.text)}},
+		kernel.Fetch{Self: r.IntN(2) == 0, Method: r.text(), URL: r.text(), Header: r.fields(), Body: r.bytes(), MaxBytes: r.IntN(1 << 30), TimeoutMillis: r.IntN(1 << 30), ShareSeconds: r.IntN(1 << 30)},
+		kernel.Sign{Message: r.bytes()},
+		kernel.Verify{Message: r.bytes(), PublicKey: r.bytes(), Signature: r.bytes()},
+		kernel.Limit{Key: r.text()},
 	}[r.IntN(6)]
 }
 
-func (r random) outcome() core.Outcome {
-	response := &core.Response{Status: r.IntN(600), Header: r.fields(), Body: []byte(r.text()), Log: r.text()}
+func (r random) outcome() kernel.Outcome {
+	response := &kernel.Response{Status: r.IntN(600), Header: r.fields(), Body: []byte(r.text()), Log: r.text()}
 	switch r.IntN(4) {
 	case 0:
-		return core.Outcome{Response: response}
+		return kernel.Outcome{Response: response}
 	case 1:
 		response.SignatureAt = r.IntN(1 << 16)
-		return core.Outcome{Response: response, Effects: append(many(r, r.effect), r.effect())}
+		return kernel.Outcome{Response: response, Effects: append(many(r, r.effect), r.effect())}
 	}
-	return core.Outcome{Effects: many(r, r.effect)}
+	return kernel.Outcome{Effects: many(r, r.effect)}
 }
 
 // object is a JavaScript object as the driver has it.
 type object = map[string]any
 
-func linesOf(header []core.Header) (lines string) {
+func linesOf(header []kernel.Header) (lines string) {
 	for _, h := range header {
 		lines += h.Name + ": " + h.Value + "\n"
 	}
@@ -110,11 +110,11 @@ func linesOf(header []core.Header) (lines string) {
 }
 
 // turnObject is a turn as the JavaScript host makes it; see wire.mjs.
-func turnObject(t *core.Turn) object {
+func turnObject(t *kernel.Turn) object {
 	journal := []object{}
 	for _, r := range t.Journal {
 		result := object{
-			"failure": map[core.Failure]int{core.Refused: 1, core.Timeout: 2, core.Unavailable: 3}[r.Failure], "ok": r.OK, "status": r.Status,
+			"failure": map[kernel.Failure]int{kernel.Refused: 1, kernel.Timeout: 2, kernel.Unavailable: 3}[r.Failure], "ok": r.OK, "status": r.Status,
 			"data": frame{r.Data}, "rows": r.Rows, "changes": r.Changes, "remaining": r.Remaining, "reset": r.Reset, "millis": r.Millis,
 		}
 		// What is zero may be left out.
@@ -133,7 +133,7 @@ func turnObject(t *core.Turn) object {
 }
 
 // outcomeObject is an outcome as the JavaScript host has to read it.
-func outcomeObject(o core.Outcome) object {
+func outcomeObject(o kernel.Outcome) object {
 	effects := []object{}
 	all := object{"effects": &effects}
 	if r := o.Response; r != nil {
@@ -141,25 +141,25 @@ func outcomeObject(o core.Outcome) object {
 	}
 	for _, effect := range o.Effects {
 		switch e := effect.(type) {
-		case core.Exec:
+		case kernel.Exec:
 			statements := []object{}
 			for _, s := range e.Statements {
 				statements = append(statements, object{"sql": s.SQL, "args": s.Args})
 			}
 			effects = append(effects, object{"kind": "exec", "statements": statements})
-		case core.Relay:
+		case kernel.Relay:
 			m := e.Message
 			effects = append(effects, object{"kind": "relay", "id": m.ID, "subject": m.Subject, "text": m.Text, "records": m.Records})
-		case core.Fetch:
+		case kernel.Fetch:
 			effects = append(effects, object{
 				"kind": "fetch", "self": e.Self, "method": e.Method, "url": e.URL, "fields": linesOf(e.Header), "body": frame{e.Body},
 				"maxBytes": e.MaxBytes, "timeout": e.TimeoutMillis, "share": e.ShareSeconds,
 			})
-		case core.Sign:
+		case kernel.Sign:
 			effects = append(effects, object{"kind": "sign", "message": frame{e.Message}})
-		case core.Verify:
+		case kernel.Verify:
 			effects = append(effects, object{"kind": "verify", "message": frame{e.Message}, "publicKey": frame{e.PublicKey}, "signature": frame{e.Signature}})
-		case core.Limit:
+		case kernel.Limit:
 			effects = append(effects, object{"kind": "limit", "key": e.Key})
 		}
 	}
@@ -207,7 +207,7 @@ func TestCodec(t *testing.T) {
 // TestTextsAreForgotten: texts that are kept because they come again are few, whatever comes.
 func TestTextsAreForgotten(t *testing.T) {
 	const size, times, most = 64 << 10, 500, 100
-	frame := wire.AppendOutcome(nil, core.Outcome{Response: &core.Response{Header: []core.Header{{Name: "a", Value: string(make([]byte, size))}}}})
+	frame := wire.AppendOutcome(nil, kernel.Outcome{Response: &kernel.Response{Header: []kernel.Header{{Name: "a", Value: string(make([]byte, size))}}}})
 	var got struct {
 		Kept int `json:"kept"`
 	}

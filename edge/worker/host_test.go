@@ -22,8 +22,8 @@ import (
 	"time"
 
 	"anteroom/edge"
-	"anteroom/edge/core"
 	"anteroom/edge/edgetest"
+	"anteroom/edge/kernel"
 	"anteroom/edge/migrations"
 	"anteroom/edge/snapshot"
 
@@ -907,7 +907,7 @@ func TestLargeBodies(t *testing.T) {
 	t.Parallel()
 	s := start(t, bound(t, edgetest.Snapshot()))
 	const object = `{"agent_name":"ada"}`
-	for size, status := range map[int]int{core.MaxBody: 200, core.MaxBody + 1: 413, 2 * core.MaxBody: 413} {
+	for size, status := range map[int]int{kernel.MaxBody: 200, kernel.MaxBody + 1: 413, 2 * kernel.MaxBody: 413} {
 		body := object + strings.Repeat(" ", size-len(object))
 		for name, reader := range map[string]io.Reader{"declared": strings.NewReader(body), "chunked": io.MultiReader(strings.NewReader(body))} {
 			r, err := http.NewRequest("POST", s.url+"/api/waitlist", reader)

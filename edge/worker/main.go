@@ -21,9 +21,9 @@ import (
 	"unsafe"
 
 	"anteroom/edge"
-	"anteroom/edge/api"
-	"anteroom/edge/core"
-	"anteroom/edge/mcp"
+	"anteroom/edge/endpoint/mcp"
+	"anteroom/edge/endpoint/mcp/protocol"
+	"anteroom/edge/kernel"
 	"anteroom/edge/snapshot"
 	"anteroom/edge/worker/wire"
 )
@@ -54,7 +54,7 @@ func load(at unsafe.Pointer, size uint32) unsafe.Pointer {
 		fault = err.Error()
 	}
 	lasting = alloc(1)
-	return result(wire.AppendFacts(make([]byte, 4, 4096), fault, s, api.MCPPath, mcp.Unfinished()))
+	return result(wire.AppendFacts(make([]byte, 4, 4096), fault, s, protocol.Path, mcp.Unfinished()))
 }
 
 // lasting is the end of what load made, but for the facts, which are read once.
@@ -69,7 +69,7 @@ func handle(at unsafe.Pointer, size uint32) unsafe.Pointer { return call(at, siz
 //go:wasmexport deliver
 func deliver(at unsafe.Pointer, size uint32) unsafe.Pointer { return call(at, size, service.Deliver) }
 
-func call(at unsafe.Pointer, size uint32, answer func(*core.Turn) core.Outcome) unsafe.Pointer {
+func call(at unsafe.Pointer, size uint32, answer func(*kernel.Turn) kernel.Outcome) unsafe.Pointer {
 	t, err := wire.DecodeTurn(unsafe.Slice((*byte)(at), size))
 	if err != nil {
 		return nil

@@ -18,11 +18,12 @@ import (
 
 	"anteroom/edge"
 	"anteroom/edge/api"
-	"anteroom/edge/core"
 	"anteroom/edge/edgetest"
+	"anteroom/edge/endpoint/mcp"
+	"anteroom/edge/endpoint/mcp/protocol"
 	"anteroom/edge/jsondoc"
-	"anteroom/edge/local"
-	"anteroom/edge/mcp"
+	"anteroom/edge/kernel"
+	"anteroom/edge/native"
 	"anteroom/edge/snapshot"
 	"anteroom/edge/worker/wire"
 )
@@ -221,7 +222,7 @@ func (d *driver) load(snapshotText string) *edge.Edge {
 	if err != nil {
 		fault = err.Error()
 	}
-	if want := wire.AppendFacts(nil, fault, s, api.MCPPath, mcp.Unfinished()); !bytes.Equal(got.Frame.Bytes, want) || got.Fault != fault {
+	if want := wire.AppendFacts(nil, fault, s, protocol.Path, mcp.Unfinished()); !bytes.Equal(got.Frame.Bytes, want) || got.Fault != fault {
 		d.t.Errorf("load of %.80q: the module says\n%q, here it is\n%q", snapshotText, got.Frame.Bytes, want)
 	}
 	return e
@@ -238,10 +239,10 @@ type called struct {
 
 // round calls the module and the core here with a turn. Both must give the same outcome, and the module must find its
 // memory as it was. What is prepared must be what the turn gives when all went as presumed.
-func (d *driver) round(e *edge.Edge, entry string, turn []byte) (core.Outcome, called) {
+func (d *driver) round(e *edge.Edge, entry string, turn []byte) (kernel.Outcome, called) {
 	d.t.Helper()
-	handle := map[string]func(*core.Turn) core.Outcome{"handle": e.Handle, "deliver": e.Deliver}[entry]
-	decode := func() *core.Turn {
+	handle := map[string]func(*kernel.Turn) kernel.Outcome{"handle": e.Handle, "deliver": e.Deliver}[entry]
+	decode := func() *kernel.Turn {
 		t, err := wire.DecodeTurn(turn)
 		if err != nil {
 			d.t.Fatal(err)
@@ -266,18 +267,18 @@ func (d *driver) round(e *edge.Edge, entry string, turn []byte) (core.Outcome, c
 
 	if ready := outcome.Response; ready != nil && len(outcome.Effects) > 0 {
 		d.prepared++
-		signature := make([]byte, core.SignatureSize)
+		signature := make([]byte, kernel.SignatureSize)
 		for i := range signature {
 			signature[i] = byte(i) + 1
 		}
 		later := decode()
 		for _, effect := range outcome.Effects {
-			later.Journal = append(later.Journal, core.Result{OK: true, Data: signature, Rows: make([][][]any, 3), Changes: []int64{1, 1, 1}, Remaining: -1})
-			if _, signs := effect.(core.Sign); signs {
+			later.Journal = append(later.Journal, kernel.Result{OK: true, Data: signature, Rows: make([][][]any, 3), Changes: []int64{1, 1, 1}, Remaining: -1})
+			if _, signs := effect.(kernel.Sign); signs {
 				base64.StdEncoding.Encode(ready.Body[ready.SignatureAt:], signature)
 			}
 		}
-		ahead := wire.AppendOutcome(nil, core.Outcome{Response: ready})
+		ahead := wire.AppendOutcome(nil, kernel.Outcome{Response: ready})
 		if here := wire.AppendOutcome(nil, handle(later)); !bytes.Equal(here, ahead) {
 			d.t.Fatalf("%s %.300q:\nprepared it is %q,\nfrom the start %q", entry, turn, ahead, here)
 		}
@@ -299,17 +300,17 @@ type recorder struct {
 	rounds   *[]recorded
 }
 
-func (r recorder) Handle(t *core.Turn) core.Outcome {
+func (r recorder) Handle(t *kernel.Turn) kernel.Outcome {
 	r.keep("handle", t)
 	return r.Edge.Handle(t)
 }
 
-func (r recorder) Deliver(t *core.Turn) core.Outcome {
+func (r recorder) Deliver(t *kernel.Turn) kernel.Outcome {
 	r.keep("deliver", t)
 	return r.Edge.Deliver(t)
 }
 
-func (r recorder) keep(entry string, t *core.Turn) {
+func (r recorder) keep(entry string, t *kernel.Turn) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	*r.rounds = append(*r.rounds, recorded{entry, r.snapshot, wire.AppendTurn(nil, t)})
@@ -320,7 +321,7 @@ func record(t *testing.T) (rounds []recorded) {
 	t.Helper()
 	var mu sync.Mutex
 	edgetest.RunTranscripts(t, func(t *testing.T, s *snapshot.Snapshot) string {
-		return native(t, local.Config{Snapshot: s, Load: func(s *snapshot.Snapshot) (local.Edge, error) {
+		return startNative(t, native.Config{Snapshot: s, Load: func(s *snapshot.Snapshot) (native.Edge, error) {
 			e, err := edge.Load(s)
 			return recorder{e, string(s.Encode()), &mu, &rounds}, err
 		}})
@@ -335,7 +336,7 @@ func TestBothCoresAgree(t *testing.T) {
 	rounds := record(t)
 	d := startDriver(t)
 	entries, effects, answers, statuses := map[string]int{}, map[string]int{}, 0, map[int]int{}
-	tally := func(entry string, o core.Outcome) {
+	tally := func(entry string, o kernel.Outcome) {
 		entries[entry]++
 		for _, e := range o.Effects {
 			effects[fmt.Sprintf("%T", e)]++
@@ -397,12 +398,12 @@ func mutated(random *rand.Rand, turn []byte) []byte {
 			t.Now = []int64{0, -1, 1 << 33, 253402300799, random.Int64N(1 << 33)}[random.IntN(5)]
 		case 8:
 			t.Request.Host = pick("www.example.org", "preview.example.org", "example.org", "localhost", "::1", "elsewhere.example", "")
-			t.Request.Header = append(t.Request.Header, core.Header{Name: core.RequestHeaders[random.IntN(len(core.RequestHeaders))], Value: pick("", "prefetch", "navigate", "application/json", "text/plain; charset=x", "*", `"x"`)})
+			t.Request.Header = append(t.Request.Header, kernel.Header{Name: api.RequestHeaders[random.IntN(len(api.RequestHeaders))], Value: pick("", "prefetch", "navigate", "application/json", "text/plain; charset=x", "*", `"x"`)})
 		case 9:
 			if len(t.Journal) > 0 {
 				r := &t.Journal[random.IntN(len(t.Journal))]
 				r.OK = !r.OK
-				r.Failure = []core.Failure{core.None, core.Refused, core.Timeout, core.Unavailable}[random.IntN(4)]
+				r.Failure = []kernel.Failure{kernel.None, kernel.Refused, kernel.Timeout, kernel.Unavailable}[random.IntN(4)]
 			} else {
 				t.Host.PublicKey, t.Host.KeyFault = "", random.IntN(2) == 0
 			}
@@ -436,7 +437,7 @@ func TestBothLoadTheSame(t *testing.T) {
 // largest are the bodies that want most of the module: as large and as deep as they may be.
 func largest() map[string]string {
 	fill := func(head, item, tail string) string {
-		return head + strings.Repeat(item, (core.MaxBody-len(head)-len(tail))/len(item)) + tail
+		return head + strings.Repeat(item, (kernel.MaxBody-len(head)-len(tail))/len(item)) + tail
 	}
 	return map[string]string{
 		"empty arrays":       fill(`{"verify":{"x":[`, "[],", "[]]}}"),
@@ -448,9 +449,9 @@ func largest() map[string]string {
 		"escaped note":       fill(`{"note":"`, `\u0001`, `"}`),
 		"wide characters":    fill(`{"verify":{"canonical":"`, "é", `"}}`),
 		"unknown names":      fill("{", `"a":0,`, `"b":0}`),
-		"brackets":           strings.Repeat("[", core.MaxBody),
-		"white space":        strings.Repeat(" ", core.MaxBody),
-		"one byte too large": strings.Repeat(" ", core.MaxBody+1),
+		"brackets":           strings.Repeat("[", kernel.MaxBody),
+		"white space":        strings.Repeat(" ", kernel.MaxBody),
+		"one byte too large": strings.Repeat(" ", kernel.MaxBody+1),
 		"deepest":            `{"verify":{"x":` + deep(jsondoc.MaxDepth-2) + `}}`,
 		"one level too deep": `{"verify":{"x":` + deep(jsondoc.MaxDepth-1) + `}}`,
 		"deep lists":         fill(`{"verify":{"x":[`, strings.Repeat("[", 29)+strings.Repeat("]", 29)+",", "0]}}"),
@@ -481,15 +482,15 @@ func TestTheLargestTurns(t *testing.T) {
 	published := edgetest.Snapshot()
 	published.WritesPerMinute = 0
 	e := d.load(string(published.Encode()))
-	host := edgetest.NewHost(t)
+	host := edgetest.NewFake(t)
 	memory, stack := 0, 0
 	for name, body := range largest() {
 		for _, route := range api.Routes {
-			turn := &core.Turn{
-				Request: core.Request{Method: "POST", Target: route.Path, Host: published.CanonicalHost, Body: []byte(body)},
-				Now:     edgetest.Now, Host: core.Host{PublicKey: edgetest.PublicKey(edgetest.Key)},
+			turn := &kernel.Turn{
+				Request: kernel.Request{Method: "POST", Target: route.Path, Host: published.CanonicalHost, Body: []byte(body)},
+				Now:     edgetest.Now, Host: kernel.HostInfo{PublicKey: edgetest.PublicKey(edgetest.Key)},
 			}
-			host.Run(turn, func(turn *core.Turn) core.Outcome {
+			host.Run(turn, func(turn *kernel.Turn) kernel.Outcome {
 				outcome, got := d.round(e, "handle", wire.AppendTurn(nil, turn))
 				memory, stack = max(memory, got.Memory), max(stack, got.Stack)
 				return outcome
@@ -511,7 +512,7 @@ func TestTheLargestBatches(t *testing.T) {
 	published := shipped(t)
 	d := startDriver(t)
 	e := d.load(string(published.Encode()))
-	host := edgetest.NewHost(t)
+	host := edgetest.NewFake(t)
 	times := func(n int, method, params string) string {
 		message := `{"jsonrpc":"2.0","id":1,"method":"` + method + `","params":` + params + `}`
 		return strings.Repeat(message+",", n-1) + message
@@ -529,12 +530,12 @@ func TestTheLargestBatches(t *testing.T) {
 		"deepest": call(most, "verify_receipt", `{"receipt":`+deep(jsondoc.MaxDepth-4)+`}`), // 4 levels are around it
 		"escapes": call(most, "mint_receipt", `{"`+strings.Repeat(`\u0001`, 150)+`":0,"dry_run":true}`),
 	} {
-		turn := &core.Turn{
-			Request: core.Request{Method: "POST", Target: "/api/mcp", Host: published.CanonicalHost, Body: []byte("[" + messages + "]")},
-			Now:     edgetest.Now, Host: core.Host{PublicKey: edgetest.PublicKey(edgetest.Key), Limiter: true, Client: "192.0.2.1"},
+		turn := &kernel.Turn{
+			Request: kernel.Request{Method: "POST", Target: "/api/mcp", Host: published.CanonicalHost, Body: []byte("[" + messages + "]")},
+			Now:     edgetest.Now, Host: kernel.HostInfo{PublicKey: edgetest.PublicKey(edgetest.Key), Limiter: true, Client: "192.0.2.1"},
 		}
 		memory := 0
-		answer := host.Run(turn, func(turn *core.Turn) core.Outcome {
+		answer := host.Run(turn, func(turn *kernel.Turn) kernel.Outcome {
 			outcome, got := d.round(e, "handle", wire.AppendTurn(nil, turn))
 			memory = max(memory, got.Memory)
 			return outcome

@@ -8,8 +8,10 @@ import (
 	"testing"
 
 	"anteroom/edge"
-	"anteroom/edge/core"
-	"anteroom/edge/local"
+	"anteroom/edge/endpoint/selftest"
+	"anteroom/edge/kernel"
+	"anteroom/edge/native"
+	"anteroom/edge/respond"
 	"anteroom/edge/snapshot"
 )
 
@@ -19,9 +21,9 @@ type broken struct {
 	call string
 }
 
-func (b broken) Handle(t *core.Turn) core.Outcome {
-	if t.Request.Get(core.SelftestHeader) != "" && t.Request.Method+" "+t.Request.Target == b.call {
-		return core.Outcome{Response: core.JSON(500, core.MediaJSON, "no-store", []byte("{}"))}
+func (b broken) Handle(t *kernel.Turn) kernel.Outcome {
+	if t.Request.Get(selftest.Header) != "" && t.Request.Method+" "+t.Request.Target == b.call {
+		return kernel.Outcome{Response: respond.JSON(500, respond.MediaJSON, "no-store", []byte("{}"))}
 	}
 	return b.Edge.Handle(t)
 }
@@ -33,7 +35,7 @@ func TestSelftestOfABrokenService(t *testing.T) {
 	published := shipped(t)
 	hosts := map[string]func(t *testing.T, call string) string{
 		"native": func(t *testing.T, call string) string {
-			return native(t, local.Config{Snapshot: published, Load: func(s *snapshot.Snapshot) (local.Edge, error) {
+			return startNative(t, native.Config{Snapshot: published, Load: func(s *snapshot.Snapshot) (native.Edge, error) {
 				e, err := edge.Load(s)
 				return broken{e, call}, err
 			}})

@@ -9,9 +9,11 @@ import (
 	"strings"
 
 	"anteroom/edge/api"
-	"anteroom/edge/charter"
-	"anteroom/edge/core"
-	"anteroom/edge/indexnow"
+	"anteroom/edge/endpoint/org"
+	"anteroom/edge/endpoint/signal"
+	"anteroom/edge/input"
+	"anteroom/edge/kernel"
+	"anteroom/edge/respond"
 )
 
 // AUPCodes are the identifiers of what the acceptable-use policy prohibits (specification 2.7), in order.
@@ -47,16 +49,16 @@ func checkService(d *document, s *Service) {
 	if s.Limits.BatchWrites < 1 {
 		d.fault("limits.batch_writes", "limits.batch_writes is 0", "want 1 or more")
 	}
-	if n := roundsOf(s.Limits.BatchMessages, s.Limits.BatchWrites); n > core.MaxRounds {
+	if n := roundsOf(s.Limits.BatchMessages, s.Limits.BatchWrites); n > kernel.MaxRounds {
 		d.fault("limits", fmt.Sprintf("a batch of %d messages with %d writes may take %d rounds", s.Limits.BatchMessages, s.Limits.BatchWrites, n),
-			fmt.Sprintf("a turn has %d: a write takes up to three and any other call one, so lower batch_messages or batch_writes", core.MaxRounds))
+			fmt.Sprintf("a turn has %d: a write takes up to three and any other call one, so lower batch_messages or batch_writes", kernel.MaxRounds))
 	}
 	if (s.IndexNow.Key == "") != (len(s.IndexNow.Upstreams) == 0) {
 		d.fault("indexnow", "indexnow has a key or upstreams, and not both", "give both, or an empty key and []")
 	}
 	d.unique("indexnow.upstreams", s.IndexNow.Upstreams)
-	if n := len(s.IndexNow.Upstreams); n > indexnow.MaxEndpoints {
-		d.fault("indexnow.upstreams", fmt.Sprintf("indexnow.upstreams has %d", n), fmt.Sprintf("want %d at most: they are told side by side", indexnow.MaxEndpoints))
+	if n := len(s.IndexNow.Upstreams); n > signal.MaxEndpoints {
+		d.fault("indexnow.upstreams", fmt.Sprintf("indexnow.upstreams has %d", n), fmt.Sprintf("want %d at most: they are told side by side", signal.MaxEndpoints))
 	}
 	keys := []string{s.ReceiptKeys.Current}
 	for i, k := range s.ReceiptKeys.Retired {
@@ -205,7 +207,7 @@ func checkAUP(d *document, a *AUP) {
 
 func checkOrg(d *document, o *Org) {
 	if d.decoded {
-		d.exactly("positions", o.Positions, charter.Positions)
+		d.exactly("positions", o.Positions, org.Positions)
 	}
 }
 
@@ -239,11 +241,11 @@ func checkProblems(d *document, p *Problems) {
 		return
 	}
 	var slugs []string
-	for _, t := range core.ProblemTypes {
+	for _, t := range respond.ProblemTypes {
 		slugs = append(slugs, t.Slug)
 	}
 	d.exactly("types", p.Types, slugs)
-	d.exactly("codes", p.Codes, core.Codes)
+	d.exactly("codes", p.Codes, api.Codes)
 }
 
 func checkMCP(d *document, m *MCP) {
@@ -332,7 +334,7 @@ func (s *Site) CheckEndpoints(routes []*api.Route) error {
 			if words, ok := s.Endpoints[op.ID]; ok {
 				d.exactly(op.ID+".fields", words.Fields, FieldNames(op))
 				for _, f := range op.Fields {
-					if text, there := words.Fields[f.Name]; f.Type == core.Email && there && !strings.Contains(text, Consent) {
+					if text, there := words.Fields[f.Name]; f.Type == input.Email && there && !strings.Contains(text, Consent) {
 						d.fault(op.ID+".fields."+f.Name, op.ID+".fields."+f.Name+" does not say that an address needs its owner's consent", "write: "+Consent)
 					}
 				}

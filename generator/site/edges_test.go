@@ -9,8 +9,8 @@ import (
 	"testing/fstest"
 
 	"anteroom/edge/api"
-	"anteroom/edge/core"
-	"anteroom/edge/indexnow"
+	"anteroom/edge/endpoint/signal"
+	"anteroom/edge/kernel"
 )
 
 // TestEdges has the least and the most that the content may say, and what is just beyond.
@@ -31,16 +31,16 @@ func TestEdges(t *testing.T) {
 		verified     = `"verified_by_hand_on": null`
 	)
 	sixteen := "    tags: [t1, t2, t3, t4, t5, t6, t7, t8, t9, t10, t11, t12, t13, t14, t15, t16"
-	messages := core.MaxRounds - 2*10 - 4
+	messages := kernel.MaxRounds - 2*10 - 4
 	for _, c := range []struct{ name, file, old, new, want string }{
 		{"a batch of one", "service.yaml", limits, "  batch_messages: 1\n  batch_writes: 1\n", ""},
 		{"a batch of none", "service.yaml", limits, "  batch_messages: 0\n  batch_writes: 1\n", "service.yaml:17:19: limits.batch_messages is 0 (want 1 or more)"},
 		{"a batch without a write", "service.yaml", limits, "  batch_messages: 1\n  batch_writes: 0\n", "service.yaml:18:17: limits.batch_writes is 0 (want 1 or more)"},
 		{"a batch of all rounds", "service.yaml", limits, fmt.Sprintf("  batch_messages: %d\n  batch_writes: 10\n", messages), ""},
 		{"a batch of more", "service.yaml", limits, fmt.Sprintf("  batch_messages: %d\n  batch_writes: 10\n", messages+1), fmt.Sprintf("service.yaml:15:1: a batch of %d messages with 10 writes may take %d rounds "+
-			"(a turn has %d: a write takes up to three and any other call one, so lower batch_messages or batch_writes)", messages+1, core.MaxRounds+1, core.MaxRounds)},
-		{"as many upstreams as there may be", "service.yaml", twoUpstreams, upstreams(indexnow.MaxEndpoints), ""},
-		{"one upstream more", "service.yaml", twoUpstreams, upstreams(indexnow.MaxEndpoints + 1), fmt.Sprintf("service.yaml:21:3: indexnow.upstreams has %d (want %d at most: they are told side by side)", indexnow.MaxEndpoints+1, indexnow.MaxEndpoints)},
+			"(a turn has %d: a write takes up to three and any other call one, so lower batch_messages or batch_writes)", messages+1, kernel.MaxRounds+1, kernel.MaxRounds)},
+		{"as many upstreams as there may be", "service.yaml", twoUpstreams, upstreams(signal.MaxEndpoints), ""},
+		{"one upstream more", "service.yaml", twoUpstreams, upstreams(signal.MaxEndpoints + 1), fmt.Sprintf("service.yaml:21:3: indexnow.upstreams has %d (want %d at most: they are told side by side)", signal.MaxEndpoints+1, signal.MaxEndpoints)},
 		{"two updates of a day", "scoreboard/2026-01-31.yaml", update, update + update, "scoreboard/2026-01-31.yaml:39:13: 2026-01-10 does not follow 2026-01-10 (one update for a date, oldest first)"},
 		{"an update of the day", "scoreboard/2026-01-31.yaml", "date: 2026-01-10", "date: 2026-01-31", ""},
 		{"observed on the day after", "scoreboard/2026-01-31.yaml", "  as_of: 2026-01-31", "  as_of: 2026-02-01", "scoreboard/2026-01-31.yaml:26:10: observed_attention.as_of is later than as_of (write a new verification)"},

@@ -8,7 +8,8 @@ import (
 	"regexp"
 	"strings"
 
-	"anteroom/edge/core"
+	"anteroom/edge/civil"
+	"anteroom/edge/email"
 )
 
 // format is a rule for the text of one value.
@@ -23,7 +24,7 @@ var formats = map[string]format{
 	"date":         {validDate, "want a date of the calendar: 2026-11-20"},
 	"time":         {validTime, "want RFC 3339 in UTC, whole seconds: 2026-11-20T12:00:00Z"},
 	"host":         {validHost, "want a bare host name in lower case: www.anteroom.example"},
-	"email":        {func(s []byte) bool { return core.ValidEmail(string(s)) }, "want a bare address: name@anteroom.example"},
+	"email":        {func(s []byte) bool { return email.Valid(string(s)) }, "want a bare address: name@anteroom.example"},
 	"key":          {validPublicKey, "want the 32 bytes of an Ed25519 public key in standard, padded base64: 44 characters"},
 	"indexnow-key": {regexp.MustCompile(`^[A-Za-z0-9-]{8,128}$`).Match, "want 8 to 128 letters, digits and hyphens"},
 	"upstream":     {validUpstream, "want an absolute https URL, or http on a loopback address"},
@@ -38,7 +39,7 @@ var formats = map[string]format{
 }
 
 func validDate(s []byte) bool {
-	_, ok := core.ParseDate(string(s))
+	_, ok := civil.ParseDate(string(s))
 	return ok
 }
 
@@ -155,7 +156,7 @@ var telephone = regexp.MustCompile(`^tel:\+[0-9-]+$`)
 // validContact follows RFC 9116, section 2.5.3.
 func validContact(s []byte) bool {
 	if address, ok := bytes.CutPrefix(s, []byte("mailto:")); ok {
-		return core.ValidEmail(string(address))
+		return email.Valid(string(address))
 	}
 	return validURL(s) || telephone.Match(s)
 }

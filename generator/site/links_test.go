@@ -6,7 +6,7 @@ import (
 	"testing/fstest"
 
 	"anteroom/edge/api"
-	"anteroom/edge/core"
+	"anteroom/edge/input"
 )
 
 func TestCheckLinks(t *testing.T) {
@@ -54,8 +54,8 @@ pages/privacy.md:15:110: nothing is published at /two (known: /, /api/aup, /api/
 func TestCheckEndpoints(t *testing.T) {
 	routes := []*api.Route{
 		{ID: "presence", Operations: []*api.Operation{{ID: "getPresence"}}},
-		{ID: "suggest", Operations: []*api.Operation{{ID: "sendSuggestion", Fields: []core.Field{
-			{Name: "suggestion", Max: 4000}, {Name: "contact", Type: core.Email}, {Name: "email", Type: core.Email}, {Name: "list", Items: []core.Field{{Name: "item", Min: 2}}, QueryNames: []string{"one"}},
+		{ID: "suggest", Operations: []*api.Operation{{ID: "sendSuggestion", Fields: []input.Field{
+			{Name: "suggestion", Max: 4000}, {Name: "contact", Type: input.Email}, {Name: "email", Type: input.Email}, {Name: "list", Items: []input.Field{{Name: "item", Min: 2}}, QueryNames: []string{"one"}},
 		}}}},
 	}
 	fsys := base(t)

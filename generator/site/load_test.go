@@ -12,7 +12,7 @@ import (
 	"testing/fstest"
 
 	"anteroom/edge/api"
-	"anteroom/edge/core"
+	"anteroom/edge/respond"
 
 	"golang.org/x/tools/txtar"
 )
@@ -36,11 +36,11 @@ func base(t testing.TB) fstest.MapFS {
 func problemsYAML() []byte {
 	var b strings.Builder
 	b.WriteString("types:\n")
-	for _, p := range core.ProblemTypes {
+	for _, p := range respond.ProblemTypes {
 		b.WriteString("  " + p.Slug + ": Words.\n")
 	}
 	b.WriteString("codes:\n")
-	for _, code := range core.Codes {
+	for _, code := range api.Codes {
 		b.WriteString("  " + code + ": Words.\n")
 	}
 	return []byte(b.String())

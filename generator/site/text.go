@@ -12,13 +12,15 @@ import (
 
 	"anteroom/edge/api"
 	"anteroom/edge/canon"
-	"anteroom/edge/charter"
-	"anteroom/edge/core"
-	"anteroom/edge/documents"
-	"anteroom/edge/indexnow"
+	"anteroom/edge/endpoint/mcp/protocol"
+	"anteroom/edge/endpoint/org"
+	"anteroom/edge/endpoint/receipt"
+	"anteroom/edge/endpoint/selftest"
+	"anteroom/edge/endpoint/signal"
+	"anteroom/edge/input"
 	"anteroom/edge/jsondoc"
-	"anteroom/edge/receipt"
-	"anteroom/edge/selftest"
+	"anteroom/edge/kernel"
+	"anteroom/generator/model"
 )
 
 // Placeholders are the names that may stand in double square brackets, besides max:<operation>.<field> and
@@ -105,32 +107,32 @@ func (s *Site) values() map[string]string {
 		"batch_messages":    strconv.Itoa(v.Limits.BatchMessages),
 		"batch_writes":      strconv.Itoa(v.Limits.BatchWrites),
 		// What the edge says.
-		"max_body_bytes":       strconv.Itoa(core.MaxBody),
-		"max_query_bytes":      strconv.Itoa(core.MaxQuery),
+		"max_body_bytes":       strconv.Itoa(kernel.MaxBody),
+		"max_query_bytes":      strconv.Itoa(kernel.MaxQuery),
 		"max_depth":            strconv.Itoa(jsondoc.MaxDepth),
 		"max_members":          strconv.Itoa(jsondoc.MaxMembers),
-		"seat_form":            charter.SeatForm,
-		"org_cap":              strconv.Itoa(charter.Cap),
-		"founding_agent_slots": strconv.Itoa(documents.FoundingAgentSlots),
-		"founding_org_slots":   strconv.Itoa(documents.FoundingOrgSlots),
-		"description_version":  documents.DescriptionVersion,
-		"aup_version":          documents.AUPVersion,
-		"quest_version":        documents.QuestVersion,
-		"mcp_endpoint":         v.BaseURL() + api.MCPPath,
+		"seat_form":            org.SeatForm,
+		"org_cap":              strconv.Itoa(org.Cap),
+		"founding_agent_slots": strconv.Itoa(model.FoundingAgentSlots),
+		"founding_org_slots":   strconv.Itoa(model.FoundingOrgSlots),
+		"description_version":  model.DescriptionVersion,
+		"aup_version":          model.AUPVersion,
+		"quest_version":        model.QuestVersion,
+		"mcp_endpoint":         v.BaseURL() + protocol.Path,
 		"mcp_tools":            strconv.Itoa(len(api.Tools)),
 		"mcp_tools_reading":    strconv.Itoa(len(api.Tools) - toolsThatWrite()),
-		"mcp_server_version":   api.MCPServerVersion,
-		"mcp_versions":         strings.Join(api.MCPVersions, ", "),
-		"mcp_stateless":        api.MCPStateless,
-		"mcp_methods":          strings.Join(api.MCPMethods, ", "),
+		"mcp_server_version":   protocol.ServerVersion,
+		"mcp_versions":         strings.Join(protocol.Versions, ", "),
+		"mcp_stateless":        protocol.Stateless,
+		"mcp_methods":          strings.Join(protocol.Methods, ", "),
 		"receipt_spec":         receipt.Spec,
 		"canon_registration":   canon.RegistrationRule,
 		"canon_charter":        canon.CharterRule,
 		"canon_receipt":        canon.ReceiptRule,
-		"signal_fired_pause":   strconv.Itoa(indexnow.FiredPause/60) + " minutes",
-		"signal_failed_pause":  strconv.Itoa(indexnow.FailedPause) + " seconds",
-		"signal_share":         strconv.Itoa(indexnow.ShareSeconds) + " seconds",
-		"signal_keep":          strconv.Itoa(indexnow.KeepDays) + " days",
+		"signal_fired_pause":   strconv.Itoa(signal.FiredPause/60) + " minutes",
+		"signal_failed_pause":  strconv.Itoa(signal.FailedPause) + " seconds",
+		"signal_share":         strconv.Itoa(signal.ShareSeconds) + " seconds",
+		"signal_keep":          strconv.Itoa(signal.KeepDays) + " days",
 		"selftest_share":       strconv.Itoa(selftest.ShareSeconds) + " seconds",
 	}
 }
@@ -147,8 +149,8 @@ func toolsThatWrite() (n int) {
 // Limits gives the limits of all input fields of the route table, by the name of their placeholder.
 func Limits(routes []*api.Route) map[string]string {
 	limits := map[string]string{}
-	var add func(prefix string, fields []core.Field)
-	add = func(prefix string, fields []core.Field) {
+	var add func(prefix string, fields []input.Field)
+	add = func(prefix string, fields []input.Field) {
 		for _, f := range fields {
 			if f.Max != 0 {
 				limits["max:"+prefix+f.Name] = strconv.Itoa(f.Max)

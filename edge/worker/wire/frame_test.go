@@ -6,7 +6,8 @@ import (
 	"slices"
 	"testing"
 
-	"anteroom/edge/core"
+	"anteroom/edge/api"
+	"anteroom/edge/kernel"
 	"anteroom/edge/snapshot"
 )
 
@@ -32,7 +33,7 @@ func TestCount(t *testing.T) {
 			t.Errorf("%d of %d bytes in %d: %d, failed %v", c.says, c.each, c.follow, n, d.failed)
 		}
 	}
-	if n := len(appendResult(nil, &core.Result{})); n != minResult {
+	if n := len(appendResult(nil, &kernel.Result{})); n != minResult {
 		t.Errorf("an empty result takes %d bytes, and %d are asked for", n, minResult)
 	}
 	if n := len(text(nil, "")); n != minText {
@@ -67,10 +68,10 @@ func TestKinds(t *testing.T) {
 			t.Errorf("%d: %d, failed %v", b, got, d.failed)
 		}
 	}
-	var exec core.Exec
+	var exec kernel.Exec
 	for name, frame := range map[string][]byte{
 		"outcome": {outcomeKind},
-		"nothing": response(u32(u32([]byte{kindPrepared}, 0), 0), &core.Response{}),
+		"nothing": response(u32(u32([]byte{kindPrepared}, 0), 0), &kernel.Response{}),
 		"effect":  append(u32([]byte{kindEffects}, 1), effectKind),
 		"value":   append(u32(text(u32(append(u32([]byte{kindEffects}, 1), kindExec), 1), "SELECT 1"), 1), 3),
 	} {
@@ -79,18 +80,18 @@ func TestKinds(t *testing.T) {
 		}
 	}
 	for _, kind := range []byte{byte(len(failures)), 255} {
-		frame := AppendTurn(nil, &core.Turn{Journal: []core.Result{{}}})
-		frame[len(frame)-len(appendResult(nil, &core.Result{}))] = kind
+		frame := AppendTurn(nil, &kernel.Turn{Journal: []kernel.Result{{}}})
+		frame[len(frame)-len(appendResult(nil, &kernel.Result{}))] = kind
 		if turn, err := DecodeTurn(frame); err == nil {
 			t.Errorf("a failure that there is not: %+v", turn)
 		}
 	}
 	for i, f := range failures {
-		if turn, err := DecodeTurn(AppendTurn(nil, &core.Turn{Journal: []core.Result{{Failure: f}}})); err != nil || turn.Journal[0].Failure != f {
+		if turn, err := DecodeTurn(AppendTurn(nil, &kernel.Turn{Journal: []kernel.Result{{Failure: f}}})); err != nil || turn.Journal[0].Failure != f {
 			t.Errorf("failure %d comes back as %+v, %v", i, turn, err)
 		}
 	}
-	for _, o := range []core.Outcome{{Effects: []core.Effect{exec}}, {Effects: []core.Effect{exec, exec}, Response: &core.Response{Body: []byte{}, SignatureAt: 9}}} {
+	for _, o := range []kernel.Outcome{{Effects: []kernel.Effect{exec}}, {Effects: []kernel.Effect{exec, exec}, Response: &kernel.Response{Body: []byte{}, SignatureAt: 9}}} {
 		if got, err := DecodeOutcome(AppendOutcome(nil, o)); err != nil || !reflect.DeepEqual(got, o) {
 			t.Errorf("%+v comes back as %+v, %v", o, got, err)
 		}
@@ -99,7 +100,7 @@ func TestKinds(t *testing.T) {
 
 // Header fields are whole lines.
 func TestFields(t *testing.T) {
-	for lines, want := range map[string][]core.Header{
+	for lines, want := range map[string][]kernel.Header{
 		"":                 nil,
 		"a: b\n":           {{Name: "a", Value: "b"}},
 		"a: \nb: c: d\n":   {{Name: "a"}, {Name: "b", Value: "c: d"}},
@@ -123,20 +124,20 @@ func TestFacts(t *testing.T) {
 	if got, want := AppendFacts(nil, "no such thing", nil, "", nil), text(nil, "no such thing"); !bytes.Equal(got, want) {
 		t.Errorf("a fault is told as %q, want %q", got, want)
 	}
-	unfinished := &core.Response{Status: 503, Header: []core.Header{{Name: "a", Value: "b"}}, Body: []byte("{}")}
+	unfinished := &kernel.Response{Status: 503, Header: []kernel.Header{{Name: "a", Value: "b"}}, Body: []byte("{}")}
 	for writes, limited := range map[int64]bool{0: false, 1: true, 30: true} {
 		s := &snapshot.Snapshot{CanonicalHost: "www.example.org", ApexHost: "example.org", WritesPerMinute: writes, RelayFrom: "f", RelayTo: "t", RelayWebhook: "w"}
 		d := decoder{rest: AppendFacts(nil, "", s, "/api/mcp", unfinished)}
 		if fault := d.text(); fault != "" {
 			t.Errorf("a fault: %s", fault)
 		}
-		for _, want := range []int{core.MaxBody, core.MaxRounds, core.MaxEffects} {
+		for _, want := range []int{kernel.MaxBody, kernel.MaxRounds, kernel.MaxEffects} {
 			if got := d.u32(); got != want {
 				t.Errorf("a limit of %d, want %d", got, want)
 			}
 		}
 		for i, want := range [][]string{
-			core.ReadHeaders, slices.Concat(core.ReadHeaders, core.QueryHeaders), core.BodyHeaders, slices.Concat(core.BodyHeaders, core.MessageHeaders),
+			api.ReadHeaders, slices.Concat(api.ReadHeaders, api.QueryHeaders), api.BodyHeaders, slices.Concat(api.BodyHeaders, api.MessageHeaders),
 		} {
 			if got := d.texts(); !slices.Equal(got, want) {
 				t.Errorf("headers %d are %q, want %q", i, got, want)
@@ -148,11 +149,11 @@ func TestFacts(t *testing.T) {
 		if from, to, webhook := d.text(), d.text(), d.text(); from != "f" || to != "t" || webhook != "w" {
 			t.Errorf("relay %s %s %s", from, to, webhook)
 		}
-		of := func() *core.Response {
+		of := func() *kernel.Response {
 			if kind := d.below(outcomeKind); kind != kindResponse {
 				t.Fatalf("an outcome of kind %d", kind)
 			}
-			return &core.Response{Status: d.u32(), Header: d.fields(), Body: d.bytes(), Log: d.text()}
+			return &kernel.Response{Status: d.u32(), Header: d.fields(), Body: d.bytes(), Log: d.text()}
 		}
 		if r := of(); r.Status != 500 || !bytes.Contains(r.Body, []byte("www.example.org")) {
 			t.Errorf("a turn that cannot be finished is answered %d %s", r.Status, r.Body)

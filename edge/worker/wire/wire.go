@@ -44,7 +44,9 @@ import (
 	"slices"
 	"strings"
 
-	"anteroom/edge/core"
+	"anteroom/edge/api"
+	"anteroom/edge/kernel"
+	"anteroom/edge/respond"
 	"anteroom/edge/snapshot"
 )
 
@@ -58,10 +60,10 @@ const (
 )
 
 // failures are the failures by their number.
-var failures = [...]core.Failure{core.None, core.Refused, core.Timeout, core.Unavailable}
+var failures = [...]kernel.Failure{kernel.None, kernel.Refused, kernel.Timeout, kernel.Unavailable}
 
 // AppendTurn appends a turn.
-func AppendTurn(b []byte, t *core.Turn) []byte {
+func AppendTurn(b []byte, t *kernel.Turn) []byte {
 	b = i64(b, t.Now)
 	b = append(b, t.Entropy[:]...)
 	r := &t.Request
@@ -78,7 +80,7 @@ func AppendTurn(b []byte, t *core.Turn) []byte {
 	return b
 }
 
-func appendResult(b []byte, r *core.Result) []byte {
+func appendResult(b []byte, r *kernel.Result) []byte {
 	number := byte(0)
 	for i, f := range failures {
 		if f == r.Failure {
@@ -103,7 +105,7 @@ func appendResult(b []byte, r *core.Result) []byte {
 }
 
 // AppendOutcome appends an outcome.
-func AppendOutcome(b []byte, o core.Outcome) []byte {
+func AppendOutcome(b []byte, o kernel.Outcome) []byte {
 	switch {
 	case len(o.Effects) == 0 && o.Response != nil:
 		return response(append(b, kindResponse), o.Response)
@@ -113,12 +115,12 @@ func AppendOutcome(b []byte, o core.Outcome) []byte {
 	return effects(append(b, kindEffects), o.Effects)
 }
 
-func response(b []byte, r *core.Response) []byte {
+func response(b []byte, r *kernel.Response) []byte {
 	b = fields(u32(b, r.Status), r.Header)
 	return text(text(b, r.Body), r.Log)
 }
 
-func effects(b []byte, list []core.Effect) []byte {
+func effects(b []byte, list []kernel.Effect) []byte {
 	b = u32(b, len(list))
 	for _, e := range list {
 		b = effect(b, e)
@@ -126,26 +128,26 @@ func effects(b []byte, list []core.Effect) []byte {
 	return b
 }
 
-func effect(b []byte, effect core.Effect) []byte {
+func effect(b []byte, effect kernel.Effect) []byte {
 	switch e := effect.(type) {
-	case core.Exec:
+	case kernel.Exec:
 		b = u32(append(b, kindExec), len(e.Statements))
 		for _, s := range e.Statements {
 			b = values(text(b, s.SQL), s.Args)
 		}
-	case core.Relay:
+	case kernel.Relay:
 		m := &e.Message
 		b = text(text(text(append(b, kindRelay), m.ID), m.Subject), m.Text)
 		b = texts(b, m.Records)
-	case core.Fetch:
+	case kernel.Fetch:
 		b = text(text(flag(append(b, kindFetch), e.Self), e.Method), e.URL)
 		b = text(fields(b, e.Header), e.Body)
 		b = u32(u32(u32(b, e.MaxBytes), e.TimeoutMillis), e.ShareSeconds)
-	case core.Sign:
+	case kernel.Sign:
 		b = text(append(b, kindSign), e.Message)
-	case core.Verify:
+	case kernel.Verify:
 		b = text(text(text(append(b, kindVerify), e.Message), e.PublicKey), e.Signature)
-	case core.Limit:
+	case kernel.Limit:
 		b = text(append(b, kindLimit), e.Key)
 	}
 	return b
@@ -153,19 +155,19 @@ func effect(b []byte, effect core.Effect) []byte {
 
 // AppendFacts appends what a host has to know of the core and of the snapshot it has loaded, or why it has not. A POST
 // to messages that could not be finished is answered with unfinished.
-func AppendFacts(b []byte, fault string, s *snapshot.Snapshot, messages string, unfinished *core.Response) []byte {
+func AppendFacts(b []byte, fault string, s *snapshot.Snapshot, messages string, unfinished *kernel.Response) []byte {
 	b = text(b, fault)
 	if fault != "" {
 		return b
 	}
-	b = u32(u32(u32(b, core.MaxBody), core.MaxRounds), core.MaxEffects)
-	b = texts(texts(b, core.ReadHeaders), slices.Concat(core.ReadHeaders, core.QueryHeaders))
-	b = texts(texts(b, core.BodyHeaders), slices.Concat(core.BodyHeaders, core.MessageHeaders))
+	b = u32(u32(u32(b, kernel.MaxBody), kernel.MaxRounds), kernel.MaxEffects)
+	b = texts(texts(b, api.ReadHeaders), slices.Concat(api.ReadHeaders, api.QueryHeaders))
+	b = texts(texts(b, api.BodyHeaders), slices.Concat(api.BodyHeaders, api.MessageHeaders))
 	b = flag(text(text(b, s.CanonicalHost), s.ApexHost), s.WritesPerMinute > 0)
 	b = text(text(text(b, s.RelayFrom), s.RelayTo), s.RelayWebhook)
-	failed := &core.Turn{Snapshot: s, Request: core.Request{Host: s.CanonicalHost}}
-	b = AppendOutcome(b, core.Outcome{Response: failed.Unfinished()})
-	return AppendOutcome(text(b, messages), core.Outcome{Response: unfinished})
+	failed := &kernel.Turn{Snapshot: s, Request: kernel.Request{Host: s.CanonicalHost}}
+	b = AppendOutcome(b, kernel.Outcome{Response: respond.Unfinished(failed)})
+	return AppendOutcome(text(b, messages), kernel.Outcome{Response: unfinished})
 }
 
 func flag(b []byte, on bool) []byte {
@@ -193,9 +195,9 @@ func texts(b []byte, list []string) []byte {
 	return b
 }
 
-func fields(b []byte, header []core.Header) []byte {
+func fields(b []byte, header []kernel.Header) []byte {
 	at := len(b)
-	b = core.AppendFields(u32(b, 0), header)
+	b = kernel.AppendFields(u32(b, 0), header)
 	u32(b[:at], len(b)-at-4) // in its place, as there is room
 	return b
 }
@@ -216,12 +218,12 @@ func values(b []byte, list []any) []byte {
 }
 
 // DecodeTurn reads a turn. It aliases the frame. On an error, ErrFrame, there is no turn.
-func DecodeTurn(frame []byte) (*core.Turn, error) {
+func DecodeTurn(frame []byte) (*kernel.Turn, error) {
 	d := decoder{rest: frame}
-	t := &core.Turn{Now: d.i64()}
+	t := &kernel.Turn{Now: d.i64()}
 	copy(t.Entropy[:], d.take(len(t.Entropy)))
-	t.Request = core.Request{Method: d.text(), Target: d.text(), Host: d.text(), Header: d.fields(), Body: d.bytes()}
-	t.Host = core.Host{Extra: d.texts(), Client: d.text(), PublicKey: d.text(), KeyFault: d.flag(), Limiter: d.flag(), Port: d.u32()}
+	t.Request = kernel.Request{Method: d.text(), Target: d.text(), Host: d.text(), Header: d.fields(), Body: d.bytes()}
+	t.Host = kernel.HostInfo{Extra: d.texts(), Client: d.text(), PublicKey: d.text(), KeyFault: d.flag(), Limiter: d.flag(), Port: d.u32()}
 	t.Journal = d.results()
 	if !d.done() {
 		return nil, ErrFrame
@@ -235,15 +237,15 @@ const (
 	minResult = 1 + 1 + 4 + 4 + 4 + 4 + 8 + 8 + 8
 )
 
-func (d *decoder) results() (results []core.Result) {
+func (d *decoder) results() (results []kernel.Result) {
 	for range d.count(minResult) {
 		results = append(results, d.result())
 	}
 	return results
 }
 
-func (d *decoder) result() core.Result {
-	r := core.Result{Failure: failures[d.below(len(failures))], OK: d.flag(), Status: d.u32(), Data: d.bytes()}
+func (d *decoder) result() kernel.Result {
+	r := kernel.Result{Failure: failures[d.below(len(failures))], OK: d.flag(), Status: d.u32(), Data: d.bytes()}
 	for range d.count(minText) {
 		var rows [][]any
 		for range d.count(minText) {
@@ -259,9 +261,9 @@ func (d *decoder) result() core.Result {
 }
 
 // DecodeOutcome reads an outcome. It aliases the frame. On an error, ErrFrame, the outcome is empty.
-func DecodeOutcome(frame []byte) (core.Outcome, error) {
+func DecodeOutcome(frame []byte) (kernel.Outcome, error) {
 	d := decoder{rest: frame}
-	var o core.Outcome
+	var o kernel.Outcome
 	kind := d.below(outcomeKind)
 	signatureAt := 0
 	if kind != kindResponse {
@@ -274,35 +276,35 @@ func DecodeOutcome(frame []byte) (core.Outcome, error) {
 		signatureAt = d.u32()
 	}
 	if kind != kindEffects {
-		o.Response = &core.Response{Status: d.u32(), Header: d.fields(), Body: d.bytes(), Log: d.text(), SignatureAt: signatureAt}
+		o.Response = &kernel.Response{Status: d.u32(), Header: d.fields(), Body: d.bytes(), Log: d.text(), SignatureAt: signatureAt}
 	}
 	if !d.done() {
-		return core.Outcome{}, ErrFrame
+		return kernel.Outcome{}, ErrFrame
 	}
 	return o, nil
 }
 
-func (d *decoder) effect() core.Effect {
+func (d *decoder) effect() kernel.Effect {
 	switch d.below(effectKind) {
 	case kindExec:
-		var e core.Exec
+		var e kernel.Exec
 		for range d.count(2 * minText) {
-			e.Statements = append(e.Statements, core.Statement{SQL: d.text(), Args: d.values()})
+			e.Statements = append(e.Statements, kernel.Statement{SQL: d.text(), Args: d.values()})
 		}
 		return e
 	case kindRelay:
-		return core.Relay{Message: core.Message{ID: d.text(), Subject: d.text(), Text: d.text(), Records: d.texts()}}
+		return kernel.Relay{Message: kernel.Message{ID: d.text(), Subject: d.text(), Text: d.text(), Records: d.texts()}}
 	case kindFetch:
-		return core.Fetch{
+		return kernel.Fetch{
 			Self: d.flag(), Method: d.text(), URL: d.text(), Header: d.fields(), Body: d.bytes(),
 			MaxBytes: d.u32(), TimeoutMillis: d.u32(), ShareSeconds: d.u32(),
 		}
 	case kindSign:
-		return core.Sign{Message: d.bytes()}
+		return kernel.Sign{Message: d.bytes()}
 	case kindVerify:
-		return core.Verify{Message: d.bytes(), PublicKey: d.bytes(), Signature: d.bytes()}
+		return kernel.Verify{Message: d.bytes(), PublicKey: d.bytes(), Signature: d.bytes()}
 	}
-	return core.Limit{Key: d.text()}
+	return kernel.Limit{Key: d.text()}
 }
 
 // decoder reads a frame from its start. Once something is wrong it gives zero values.
@@ -371,7 +373,7 @@ func (d *decoder) texts() (list []string) {
 	return list
 }
 
-func (d *decoder) fields() (header []core.Header) {
+func (d *decoder) fields() (header []kernel.Header) {
 	lines := d.text()
 	for lines != "" {
 		line, rest, ended := strings.Cut(lines, "\n")
@@ -380,7 +382,7 @@ func (d *decoder) fields() (header []core.Header) {
 			d.failed, d.rest = true, nil
 			return nil
 		}
-		header = append(header, core.Header{Name: name, Value: value})
+		header = append(header, kernel.Header{Name: name, Value: value})
 		lines = rest
 	}
 	return header

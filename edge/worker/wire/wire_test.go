@@ -12,21 +12,21 @@ import (
 	"strings"
 	"testing"
 
-	"anteroom/edge/core"
 	"anteroom/edge/edgetest"
+	"anteroom/edge/kernel"
 	"anteroom/edge/worker/wire"
 )
 
 // The turn and the answer of the package comment.
-func exampleTurn() *core.Turn {
-	return &core.Turn{
-		Now: 1, Request: core.Request{Method: "GET", Target: "/a", Host: "h"},
-		Journal: []core.Result{{OK: true, Remaining: -1}},
+func exampleTurn() *kernel.Turn {
+	return &kernel.Turn{
+		Now: 1, Request: kernel.Request{Method: "GET", Target: "/a", Host: "h"},
+		Journal: []kernel.Result{{OK: true, Remaining: -1}},
 	}
 }
 
-func exampleOutcome() core.Outcome {
-	return core.Outcome{Response: &core.Response{Status: 204, Header: []core.Header{{Name: "a", Value: "b"}}}}
+func exampleOutcome() kernel.Outcome {
+	return kernel.Outcome{Response: &kernel.Response{Status: 204, Header: []kernel.Header{{Name: "a", Value: "b"}}}}
 }
 
 // TestSpecification reads the examples of the package comment.
@@ -57,24 +57,24 @@ func TestSpecification(t *testing.T) {
 	if got, want := wire.AppendOutcome(nil, exampleOutcome()), decode(second); !bytes.Equal(got, want) {
 		t.Errorf("the answer is %x, the comment says %x", got, want)
 	}
-	if o, err := wire.DecodeOutcome(decode(second)); err != nil || o.Response.Status != 204 || o.Response.Header[0] != (core.Header{Name: "a", Value: "b"}) {
+	if o, err := wire.DecodeOutcome(decode(second)); err != nil || o.Response.Status != 204 || o.Response.Header[0] != (kernel.Header{Name: "a", Value: "b"}) {
 		t.Errorf("the answer of the comment is read as %+v, %v", o, err)
 	}
 }
 
 // turns are the seeds of turns.
 func turns() (frames [][]byte) {
-	for _, t := range []*core.Turn{
+	for _, t := range []*kernel.Turn{
 		exampleTurn(),
 		{},
 		{
 			Now: -1 << 40, Entropy: [16]byte{1, 15: 255},
-			Request: core.Request{Method: "POST", Target: "/api/x?é", Host: "::1", Header: []core.Header{{Name: "a", Value: ""}, {Name: "b", Value: "c: d"}}, Body: []byte("\x00\xff")},
-			Host:    core.Host{Extra: []string{"", "x.example"}, Client: "192.0.2.1", PublicKey: edgetest.PublicKey(edgetest.Key), KeyFault: true, Limiter: true},
-			Journal: []core.Result{
-				{Failure: core.Refused},
-				{Failure: core.Timeout, OK: true},
-				{Failure: core.Unavailable},
+			Request: kernel.Request{Method: "POST", Target: "/api/x?é", Host: "::1", Header: []kernel.Header{{Name: "a", Value: ""}, {Name: "b", Value: "c: d"}}, Body: []byte("\x00\xff")},
+			Host:    kernel.HostInfo{Extra: []string{"", "x.example"}, Client: "192.0.2.1", PublicKey: edgetest.PublicKey(edgetest.Key), KeyFault: true, Limiter: true},
+			Journal: []kernel.Result{
+				{Failure: kernel.Refused},
+				{Failure: kernel.Timeout, OK: true},
+				{Failure: kernel.Unavailable},
 				{Status: 599, Data: []byte("x"), Rows: [][][]any{nil, {{}, {nil, int64(-1 << 63), "text", ""}}}, Changes: []int64{1, -1}, Remaining: 1 << 62, Reset: 60},
 			},
 		},
@@ -86,18 +86,18 @@ func turns() (frames [][]byte) {
 
 // outcomes are the seeds of outcomes.
 func outcomes() (frames [][]byte) {
-	for _, o := range []core.Outcome{
+	for _, o := range []kernel.Outcome{
 		exampleOutcome(),
 		{},
-		{Response: &core.Response{Status: 200, Body: []byte(`{"a":"é"}`), Log: "x"}},
-		{Effects: []core.Effect{core.Limit{Key: "k"}, core.Sign{Message: []byte("m")}}, Response: &core.Response{Status: 200, Body: make([]byte, 99), SignatureAt: 5}},
-		{Effects: []core.Effect{
-			core.Exec{Statements: []core.Statement{{SQL: "SELECT ?", Args: []any{nil, int64(7), "é"}}, {}}},
-			core.Relay{Message: core.Message{ID: "1", Subject: "s", Text: "t\n", Records: []string{"a", ""}}},
-			core.Fetch{Self: true, Method: "GET", URL: "https://h/", Header: []core.Header{{Name: "a", Value: "b"}}, Body: []byte{0}, MaxBytes: 9, TimeoutMillis: 1000},
-			core.Sign{Message: []byte("m")},
-			core.Verify{Message: []byte("m"), PublicKey: []byte("k"), Signature: []byte("s")},
-			core.Limit{Key: "k"},
+		{Response: &kernel.Response{Status: 200, Body: []byte(`{"a":"é"}`), Log: "x"}},
+		{Effects: []kernel.Effect{kernel.Limit{Key: "k"}, kernel.Sign{Message: []byte("m")}}, Response: &kernel.Response{Status: 200, Body: make([]byte, 99), SignatureAt: 5}},
+		{Effects: []kernel.Effect{
+			kernel.Exec{Statements: []kernel.Statement{{SQL: "SELECT ?", Args: []any{nil, int64(7), "é"}}, {}}},
+			kernel.Relay{Message: kernel.Message{ID: "1", Subject: "s", Text: "t\n", Records: []string{"a", ""}}},
+			kernel.Fetch{Self: true, Method: "GET", URL: "https://h/", Header: []kernel.Header{{Name: "a", Value: "b"}}, Body: []byte{0}, MaxBytes: 9, TimeoutMillis: 1000},
+			kernel.Sign{Message: []byte("m")},
+			kernel.Verify{Message: []byte("m"), PublicKey: []byte("k"), Signature: []byte("s")},
+			kernel.Limit{Key: "k"},
 		}},
 	} {
 		frames = append(frames, wire.AppendOutcome(nil, o))

@@ -1,0 +1,370 @@
+// Package bizday is the business-day calculator: pure arithmetic over civil dates and the rules of eleven
+// calendars, from 2000 to 2050. It has no clock, and a computation has no effect.
+package bizday
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"anteroom/edge/civil"
+	"anteroom/edge/input"
+	"anteroom/edge/jsondoc"
+	"anteroom/edge/kernel"
+	"anteroom/edge/respond"
+)
+
+// What every answer says of the data that it was made of.
+const (
+	// DataVersion is the day on which the rules were last compared with their sources.
+	DataVersion = "2026-08-20"
+	Caveat      = "Computed from the rules as they stood on the date in data_version. Laws change, and special holidays may still be proclaimed " +
+		"for dates after it. Early closes are not in it. Check what matters against the authority of the calendar."
+)
+
+// UnknownCalendar is the fault code of a calendar that there is not.
+const UnknownCalendar = "unknown_calendar"
+
+// MaxSkipped is how many holidays an answer names as skipped.
+const MaxSkipped = 50
+
+// Room for an answer of holidays, in bytes: for each of them, and for all else.
+const closingRoom, answerRoom = 85, 1536
+
+// The fields of a computation.
+var (
+	opField    = input.Field{Name: "op", Type: input.Name, Required: true, Values: opNames(), Example: `"add"`}
+	calendarIn = input.Field{Name: "calendar", Type: input.List, Required: true, Values: ids(), Example: `["us-nyse","gb-eng"]`}
+	date       = input.Field{Name: "date", Type: input.Date, Example: `"2026-12-25"`}
+	start      = input.Field{Name: "start", Type: input.Date, Example: `"2026-12-23"`}
+	end        = input.Field{Name: "end", Type: input.Date, Example: `"2027-01-04"`}
+	days       = input.Field{Name: "days", Type: input.Integer, Example: `2`}
+	convention = input.Field{Name: "convention", Type: input.Name, Values: conventionNames(), Example: `"modified-following"`}
+	yearField  = input.Field{Name: "year", Type: input.Integer, Min: FirstYear, Max: LastYear, Example: `2026`}
+
+	Fields = []input.Field{opField, calendarIn, date, start, end, days, convention, yearField}
+)
+
+// Example is a body that asks for a computation.
+const Example = `{"op":"add","calendar":["us-nyse","gb-eng"],"start":"2026-12-23","days":2}`
+
+// Chosen reports whether a query asks for a computation: it names one of its fields.
+func Chosen(in *input.Input) bool {
+	return slices.ContainsFunc(Fields, func(f input.Field) bool { return in.Has(f.Name) })
+}
+
+// Answer is the answer to a computation. The inputs that the operation does not use are not in it.
+type Answer struct {
+	Op           string    `json:"op" doc:"The operation."`
+	Calendar     []string  `json:"calendar" doc:"The calendars. A business day is one in all of them."`
+	Date         string    `json:"date,omitempty" format:"date" doc:"As sent."`
+	Start        string    `json:"start,omitempty" format:"date" doc:"As sent."`
+	End          string    `json:"end,omitempty" format:"date" doc:"As sent."`
+	Days         int       `json:"days,omitempty" doc:"As sent."`
+	Year         int       `json:"year,omitempty" doc:"As sent."`
+	Convention   *string   `json:"convention" doc:"The convention that was applied; null where the operation applies none."`
+	Result       []Holiday `json:"result" also:"boolean,integer,string" doc:"A boolean for is, an integer for count, the closed weekdays in order of date for holidays, and a date for every other operation."`
+	Inclusive    *int      `json:"inclusive,omitempty" doc:"For count: the count with both ends counted, negative where start is after end."`
+	Skipped      []Holiday `json:"holidays_skipped" doc:"In order of date, the closed weekdays that the result passed over: those of the span that result counts, those between the date and the result, for is those on the date itself. At most 50; none for holidays."`
+	SkippedTotal int       `json:"holidays_skipped_total" doc:"How many there were in all."`
+	DataVersion  string    `json:"data_version" format:"date" doc:"The day on which the rules were last compared with their sources."`
+	Caveat       string    `json:"caveat" doc:"What the data does not know."`
+	Ignored      []string  `json:"ignored_fields" doc:"What was sent and is not used by the operation."`
+	IgnoredTotal int       `json:"ignored_fields_total,omitempty" doc:"How many there were, where ignored_fields leaves some out."`
+}
+
+// Holiday is a weekday on which a calendar is closed.
+type Holiday struct {
+	Date     string `json:"date" format:"date" doc:"The date that is closed."`
+	Name     string `json:"name" doc:"Why, in English; several reasons on one date are joined with and."`
+	Calendar string `json:"calendar" doc:"The calendar. Joint calendars name a date once for each that is closed."`
+}
+
+// op is one operation: what it reads, op and calendar left out.
+type op struct {
+	name  string
+	takes []*input.Field // in the order of the answer
+}
+
+var ops = []op{
+	{"is", []*input.Field{&date}},
+	{"add", []*input.Field{&start, &days, &convention}},
+	{"count", []*input.Field{&start, &end}},
+	{"next", []*input.Field{&date}},
+	{"previous", []*input.Field{&date}},
+	{"roll", []*input.Field{&date, &convention}},
+	{"holidays", []*input.Field{&start, &end, &yearField}},
+}
+
+// query is a computation: what was asked, and what came out.
+type query struct {
+	book
+	op                     *op // nil where it is at fault
+	date, start, end, days int
+	year                   int // 0 where none was sent
+	convention             string
+
+	result    string // JSON text; "" for the list of holidays
+	inclusive int
+	from, to  int // the weekdays from from to before to are those that result passed over, or lists
+}
+
+// Compute answers a computation.
+func Compute(t *kernel.Turn, in *input.Input) *kernel.Response {
+	var q query
+	q.read(in)
+	if in.Total == 0 {
+		q.compute(in)
+	}
+	if in.Total > 0 {
+		return respond.Invalid(t, in)
+	}
+	return respond.OK(t, func(w *jsondoc.Writer) { q.write(w, in) })
+}
+
+// read reads what the operation takes. Where the operation itself is at fault, it checks all that was sent.
+func (q *query) read(in *input.Input) {
+	if name := in.Choice(&opField); name != "" {
+		q.op = &ops[slices.IndexFunc(ops, func(o op) bool { return o.name == name })]
+	}
+	q.readCalendars(in)
+	q.date, q.start, q.end = q.readDate(in, &date), q.readDate(in, &start), q.readDate(in, &end)
+	daysOK := false
+	if q.takes(&days) {
+		if q.days, daysOK = in.Number(&days); !in.Sent(&days) {
+			q.require(in, &days)
+		}
+	}
+	if q.takes(&convention) && !(daysOK && q.days != 0) {
+		q.convention = in.Choice(&convention)
+		if q.convention == "" {
+			q.convention = Conventions[0].Name
+		}
+	}
+	if q.takes(&yearField) {
+		year, ok := in.Number(&yearField)
+		switch {
+		case ok && (year < FirstYear || year > LastYear):
+			in.Add(yearField.Name, input.OutOfRange, "must be from "+strconv.Itoa(FirstYear)+" to "+strconv.Itoa(LastYear)+", and is "+strconv.Itoa(year))
+		case ok:
+			q.year = year
+		}
+		if q.op != nil && in.Sent(&yearField) && (in.Sent(&start) || in.Sent(&end)) {
+			in.Add(yearField.Name, input.Conflict, "give either year, or start and end")
+		}
+	}
+}
+
+// takes reports whether the operation reads a field.
+func (q *query) takes(f *input.Field) bool { return q.op == nil || slices.Contains(q.op.takes, f) }
+
+// require reports a field that the operation needs as missing.
+func (q *query) require(in *input.Input, f *input.Field) {
+	if q.op != nil {
+		in.Add(f.Name, input.Required, f.Name+" is missing or blank, and "+q.op.name+" needs it")
+	}
+}
+
+func (q *query) readDate(in *input.Input, f *input.Field) int {
+	if !q.takes(f) {
+		return 0
+	}
+	day, ok := in.Date(f)
+	switch {
+	case ok && (day < firstDay || day > lastDay):
+		in.Add(f.Name, input.OutOfRange, "must be "+theRange+", and is "+civil.FormatDate(day))
+	case !in.Sent(f) && !(q.takes(&yearField) && in.Sent(&yearField)):
+		q.require(in, f)
+	}
+	return day
+}
+
+var theRange = "from " + civil.FormatDate(firstDay) + " to " + civil.FormatDate(lastDay)
+
+// readCalendars reads the calendars: a text with commas, or an array. Repeats collapse.
+func (q *query) readCalendars(in *input.Input) {
+	f := &calendarIn
+	v := in.Member(f.Name)
+	switch {
+	case v.Kind == jsondoc.Array && len(v.Items) > 0:
+		for i := range v.Items {
+			at := f.Name + "[" + strconv.Itoa(i) + "]"
+			if kind := v.Items[i].Kind; kind != jsondoc.String {
+				in.Add(at, input.WrongType, "must be a string, not "+kind.String())
+				continue
+			}
+			q.addCalendar(in, at, v.Items[i].Text)
+		}
+	case v.Kind == jsondoc.Array || !in.Sent(f):
+		in.Add(f.Name, input.Required, f.Name+" is missing or blank: give one of "+strings.Join(f.Values, ", ")+", or several")
+	case v.Kind != jsondoc.String:
+		in.Add(f.Name, input.WrongType, "must be a string or an array of strings, not "+v.Kind.String())
+	default:
+		for id := range strings.SplitSeq(v.Text, ",") {
+			q.addCalendar(in, f.Name, id)
+		}
+	}
+}
+
+func (q *query) addCalendar(in *input.Input, at, id string) {
+	id = strings.TrimSpace(id)
+	i := slices.Index(calendarIn.Values, id)
+	if i < 0 {
+		in.Add(at, UnknownCalendar, "there is no calendar \""+input.Cut(id)+"\"; there are "+strings.Join(calendarIn.Values, ", "))
+	} else if !slices.Contains(q.calendars, i) {
+		q.calendars = append(q.calendars, i)
+	}
+}
+
+// compute finds the result. A result outside the range is a fault of the field that leads there.
+func (q *query) compute(in *input.Input) {
+	day, found, field := 0, true, &date
+	origin := q.date
+	switch q.op.name {
+	case "is":
+		q.result, q.from, q.to = strconv.FormatBool(q.open(q.date)), weekday(q.date), weekday(q.date+1)
+		return
+	case "count":
+		first, last, sign := q.start, q.end, 1
+		if first > last {
+			first, last, sign = last, first, -1
+		}
+		n := q.count(first, last)
+		q.result, q.from, q.to = strconv.Itoa(sign*n), weekday(first), weekday(last)
+		if q.open(last) {
+			n++
+		}
+		q.inclusive = sign * n
+		return
+	case "holidays":
+		if q.year != 0 {
+			q.start, q.end = civil.DaysOf(q.year, 1, 1), civil.DaysOf(q.year, 12, 31)
+		}
+		if q.start > q.end {
+			in.Add(end.Name, input.OutOfRange, "must not be before start, and is "+civil.FormatDate(q.end))
+		}
+		q.from, q.to = weekday(q.start), weekday(q.end+1)
+		return
+	case "add":
+		origin, field = q.start, &days
+		switch {
+		case q.days > 0:
+			day, found = q.after(origin, q.days)
+		case q.days < 0:
+			day, found = q.before(origin, -q.days)
+		default:
+			day, found = q.roll(origin, q.convention)
+			field = &start
+		}
+	case "next":
+		day, found = q.after(origin, 1)
+	case "previous":
+		day, found = q.before(origin, 1)
+	case "roll":
+		day, found = q.roll(origin, q.convention)
+	}
+	if !found {
+		in.Add(field.Name, input.OutOfRange, "leads outside the range: business days are known "+theRange)
+		return
+	}
+	q.result = `"` + civil.FormatDate(day) + `"`
+	if !q.open(day) { // unadjusted
+		return
+	}
+	// The result is a business day, so it does not matter on which side of it the span ends.
+	if q.op.name == "add" && q.days != 0 || q.op.name == "next" || q.op.name == "previous" {
+		// They start beside the origin, and do not pass over it.
+		q.from, q.to = weekday(min(origin+1, day)), weekday(max(origin, day))
+		return
+	}
+	q.from, q.to = weekday(min(origin, day)), weekday(max(origin, day)+1)
+}
+
+func (q *query) write(w *jsondoc.Writer, in *input.Input) {
+	w.Str("op", q.op.name)
+	w.Name("calendar")
+	w.Open('[')
+	for _, c := range q.calendars {
+		w.Item(calendars[c].id)
+	}
+	w.Close(']')
+	for _, f := range q.op.takes {
+		switch {
+		case f == &date:
+			w.Str(f.Name, civil.FormatDate(q.date))
+		case f == &start && q.year == 0:
+			w.Str(f.Name, civil.FormatDate(q.start))
+		case f == &end && q.year == 0:
+			w.Str(f.Name, civil.FormatDate(q.end))
+		case f == &days:
+			w.Int(f.Name, int64(q.days))
+		case f == &yearField && q.year != 0:
+			w.Int(f.Name, int64(q.year))
+		}
+	}
+	w.StrOrNull("convention", q.convention)
+	skipped := MaxSkipped
+	if q.op.name == "holidays" {
+		closings := 0
+		q.each(q.from, q.to, func(closing) bool { closings++; return true })
+		w.Buf = slices.Grow(w.Buf, answerRoom+closingRoom*closings) // in one piece: nothing is freed on the edge
+		q.writeHolidays(w, "result", closings)
+		q.to, skipped = q.from, 0
+	} else {
+		w.Raw("result", q.result)
+	}
+	if q.op.name == "count" {
+		w.Int("inclusive", int64(q.inclusive))
+	}
+	w.Int("holidays_skipped_total", int64(q.writeHolidays(w, "holidays_skipped", skipped)))
+	w.Str("data_version", DataVersion)
+	w.Str("caveat", Caveat)
+	respond.WriteCapped(w, "ignored_fields", in.Ignored())
+}
+
+// writeHolidays writes the closed weekdays of the span, at most so many, and gives how many there are: one for
+// each calendar that is closed.
+func (q *query) writeHolidays(w *jsondoc.Writer, name string, most int) (total int) {
+	w.Name(name)
+	w.Open('[')
+	reasons, last := "", closing{}
+	flush := func() {
+		if reasons == "" {
+			return
+		}
+		if total++; total <= most {
+			w.Open('{')
+			w.Str("date", civil.FormatDate(dayOf(int(last.weekday))))
+			w.Str("name", reasons)
+			w.Str("calendar", calendars[last.calendar].id)
+			w.Close('}')
+		}
+		reasons = ""
+	}
+	q.each(q.from, q.to, func(c closing) bool {
+		if c.weekday != last.weekday || c.calendar != last.calendar {
+			flush()
+		} else {
+			reasons += " and "
+		}
+		if total < most {
+			reasons += c.name()
+		} else {
+			reasons += "-" // only counted
+		}
+		last = c
+		return true
+	})
+	flush()
+	w.Close(']')
+	return total
+}
+
+// name is why a day is closed.
+func (c *closing) name() string {
+	name := calendars[c.calendar].rules[c.rule].name
+	if c.substitute {
+		name += " (substitute day)"
+	}
+	return name
+}

@@ -1,0 +1,369 @@
+package bizday_test
+
+import (
+	"encoding/json"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"anteroom/edge/edgetest"
+	"anteroom/edge/endpoint/bizday"
+	"anteroom/edge/kernel"
+)
+
+const path = "/api/business-days"
+
+// ask gets the answer to a query, which must be 200.
+func ask(t *testing.T, query string) map[string]any {
+	t.Helper()
+	h := edgetest.NewFake(t)
+	r := h.Do("GET", path+"?"+query, "")
+	if r.Status != 200 || edgetest.Header(r, "cache-control") != "no-store" || edgetest.Header(r, "etag") != "" || len(h.Limits) != 0 {
+		t.Fatalf("%s: %d %v %s", query, r.Status, r.Header, r.Body)
+	}
+	return edgetest.Decode(t, r)
+}
+
+func holidays(v any) (dates []string) {
+	for _, h := range v.([]any) {
+		m := h.(map[string]any)
+		dates = append(dates, m["date"].(string)+" "+m["calendar"].(string)+" "+m["name"].(string))
+	}
+	return dates
+}
+
+func TestResults(t *testing.T) {
+	for query, want := range map[string]any{
+		"op=is&calendar=de&date=2026-10-02":                                 true,
+		"op=is&calendar=de&date=2026-10-03":                                 false, // a Saturday
+		"op=is&calendar=de&date=2025-10-03":                                 false,
+		"op=is&calendar=de&date=2050-12-31":                                 false,
+		"op=add&calendar=de&start=2026-11-21&days=1":                        "2026-11-23", // Saturday and 1 is Monday
+		"op=add&calendar=de&start=2026-11-21&days=-1":                       "2026-11-20",
+		"op=add&calendar=de&start=2026-11-20&days=1":                        "2026-11-23",
+		"op=add&calendar=de&start=2026-11-21&days=0":                        "2026-11-23",
+		"op=add&calendar=de&start=2026-11-21&days=0&convention=preceding":   "2026-11-20",
+		"op=add&calendar=de&start=2026-11-21&days=0&convention=unadjusted":  "2026-11-21",
+		"op=add&calendar=us-nyse&start=2026-12-23&days=2":                   "2026-12-28",
+		"op=add&calendar=us-nyse,gb-eng&start=2026-12-23&days=2":            "2026-12-29", // Boxing Day is a Saturday: Monday 28 is its substitute
+		"op=add&calendar=de&start=2000-01-01&days=12919":                    "2050-12-30",
+		"op=count&calendar=de&start=2026-11-16&end=2026-11-23":              5.,
+		"op=count&calendar=de&start=2026-11-23&end=2026-11-16":              -5.,
+		"op=count&calendar=de&start=2026-11-23&end=2026-11-23":              0.,
+		"op=count&calendar=eu-target&start=2000-01-01&end=2050-12-31":       13057.,
+		"op=next&calendar=de&date=2026-11-20":                               "2026-11-23",
+		"op=next&calendar=de&date=2026-11-19":                               "2026-11-20",
+		"op=previous&calendar=de&date=2026-11-23":                           "2026-11-20",
+		"op=previous&calendar=de&date=2026-11-22":                           "2026-11-20",
+		"op=previous&calendar=de&date=2000-01-04":                           "2000-01-03",
+		"op=roll&calendar=de&date=2026-10-31":                               "2026-11-02",
+		"op=roll&calendar=de&date=2026-10-31&convention=modified-following": "2026-10-30",
+		"op=roll&calendar=de&date=2026-11-01&convention=preceding":          "2026-10-30",
+		"op=roll&calendar=de&date=2026-11-01&convention=modified-preceding": "2026-11-02",
+		"op=roll&calendar=de&date=2026-10-31&convention=nearest":            "2026-10-30",
+		"op=roll&calendar=de&date=2026-11-01&convention=nearest":            "2026-11-02",
+		"op=roll&calendar=gb-eng&date=2026-04-04&convention=nearest":        "2026-04-02",
+		"op=roll&calendar=gb-eng&date=2026-04-05&convention=nearest":        "2026-04-07",
+		"op=roll&calendar=de&date=2026-10-31&convention=unadjusted":         "2026-10-31",
+		"op=roll&calendar=de&date=2026-10-30&convention=nearest":            "2026-10-30",
+		"op=roll&calendar=de&date=2050-12-31&convention=modified-following": "2050-12-30",
+		"op=roll&calendar=de&date=2000-01-01&convention=modified-preceding": "2000-01-03",
+		"op=roll&calendar=br-anbima&date=2026-11-20&convention=nearest":     "2026-11-19",
+		"op=roll&calendar=nz&date=2026-07-10&convention=nearest":            "2026-07-09",
+		"op=roll&calendar=us-federal&date=2026-11-11&convention=nearest":    "2026-11-12", // as far on both sides
+	} {
+		if got := ask(t, query)["result"]; got != want {
+			t.Errorf("%s: %v, want %v", query, got, want)
+		}
+	}
+}
+
+func TestAnswer(t *testing.T) {
+	body := ask(t, "op=count&calendar=us-nyse,%20gb-eng%20,us-nyse&start=2026-12-24&end=2026-12-28&convention=nearest&year=x&foo=1")
+	want := map[string]any{
+		"op": "count", "calendar": []any{"us-nyse", "gb-eng"}, "start": "2026-12-24", "end": "2026-12-28", "convention": nil, "result": 1., "inclusive": 1.,
+		"holidays_skipped": []any{
+			map[string]any{"date": "2026-12-25", "name": "Christmas Day", "calendar": "us-nyse"}, map[string]any{"date": "2026-12-25", "name": "Christmas Day", "calendar": "gb-eng"},
+		},
+		"holidays_skipped_total": 2., "data_version": bizday.DataVersion, "caveat": bizday.Caveat, "ignored_fields": []any{"convention", "year", "foo"},
+	}
+	for _, member := range []string{"notice", "served_from", "canonical_host", "host_note"} {
+		delete(body, member)
+	}
+	if !reflect.DeepEqual(body, want) {
+		t.Errorf("got  %v\nwant %v", body, want)
+	}
+	reversed := ask(t, "op=count&calendar=gb-eng,us-nyse&start=2026-12-28&end=2026-12-24")
+	if reversed["result"] != -1. || reversed["inclusive"] != -1. || !slices.Equal(holidays(reversed["holidays_skipped"]), []string{"2026-12-25 gb-eng Christmas Day", "2026-12-25 us-nyse Christmas Day"}) {
+		t.Errorf("reversed: %v", reversed)
+	}
+	if body := ask(t, "op=add&calendar=de&start=2026-11-20&days=1&convention=nonsense"); body["convention"] != nil || !reflect.DeepEqual(body["ignored_fields"], []any{"convention"}) || body["days"] != 1. {
+		t.Errorf("add of 1: %v", body)
+	}
+	if body := ask(t, "op=add&calendar=de&start=2026-11-20&days=0"); body["convention"] != "following" {
+		t.Errorf("add of 0: %v", body)
+	}
+	for query, want := range map[string][2]any{
+		"op=count&calendar=de&start=2026-11-16&end=2026-11-20": {4., 5.},
+		"op=count&calendar=de&start=2026-11-20&end=2026-11-16": {-4., -5.},
+		"op=count&calendar=de&start=2026-11-20&end=2026-11-20": {0., 1.},
+		"op=count&calendar=de&start=2026-11-21&end=2026-11-21": {0., 0.},
+	} {
+		if body := ask(t, query); body["result"] != want[0] || body["inclusive"] != want[1] {
+			t.Errorf("%s: %v, inclusive %v", query, body["result"], body["inclusive"])
+		}
+	}
+	// An answer repeats what it was made of, and nothing else.
+	for query, want := range map[string][]any{
+		"op=holidays&calendar=de&year=2026":                       {nil, nil, nil, 2026.},
+		"op=holidays&calendar=de&start=2026-01-01&end=2026-01-02": {nil, "2026-01-01", "2026-01-02", nil},
+		"op=is&calendar=de&date=2026-01-01":                       {"2026-01-01", nil, nil, nil},
+	} {
+		if body := ask(t, query); !reflect.DeepEqual([]any{body["date"], body["start"], body["end"], body["year"]}, want) {
+			t.Errorf("%s: %v", query, body)
+		}
+	}
+	many := ask(t, "op=count&calendar=jp-bank&start=2000-01-01&end=2050-12-31")
+	if n := len(many["holidays_skipped"].([]any)); n != 50 || many["holidays_skipped_total"] != 824. {
+		t.Errorf("%d of %v holidays", n, many["holidays_skipped_total"])
+	}
+}
+
+func TestHolidays(t *testing.T) {
+	for query, want := range map[string][]string{
+		"calendar=us-federal&year=2021": {
+			"2021-01-01 us-federal New Year's Day", "2021-01-18 us-federal Birthday of Martin Luther King, Jr.", "2021-02-15 us-federal Washington's Birthday",
+			"2021-05-31 us-federal Memorial Day", "2021-06-18 us-federal Juneteenth National Independence Day (substitute day)",
+			"2021-07-05 us-federal Independence Day (substitute day)", "2021-09-06 us-federal Labor Day", "2021-10-11 us-federal Columbus Day",
+			"2021-11-11 us-federal Veterans Day", "2021-11-25 us-federal Thanksgiving Day", "2021-12-24 us-federal Christmas Day (substitute day)",
+			"2021-12-31 us-federal New Year's Day (substitute day)",
+		},
+		"calendar=gb-eng&start=2026-12-28&end=2026-12-28": {"2026-12-28 gb-eng Boxing Day (substitute day)"},
+		"calendar=de&start=2008-05-01&end=2008-05-01":     {"2008-05-01 de Labour Day and Ascension Day"},
+		"calendar=jp-bank&start=2023-01-02&end=2023-01-03": {
+			"2023-01-02 jp-bank Bank holiday and New Year's Day (substitute day)", "2023-01-03 jp-bank Bank holiday",
+		},
+		"calendar=jp-bank&start=2026-09-21&end=2026-09-23": {
+			"2026-09-21 jp-bank Respect for the Aged Day", "2026-09-22 jp-bank Citizens' Holiday", "2026-09-23 jp-bank Autumnal Equinox Day",
+		},
+		"calendar=de&start=2026-11-21&end=2026-11-22": nil,
+		// Each calendar names the date once, however short the span is.
+		"calendar=de,fr,it&start=2026-12-25&end=2026-12-25": {"2026-12-25 de Christmas Day", "2026-12-25 fr Christmas Day", "2026-12-25 it Christmas Day"},
+		"calendar=nz&start=2000-01-01&end=2000-01-05":       {"2000-01-03 nz New Year's Day (substitute day)", "2000-01-04 nz Day after New Year's Day (substitute day)"},
+		"calendar=eu-target&year=2000": {
+			"2000-04-21 eu-target Good Friday", "2000-04-24 eu-target Easter Monday", "2000-05-01 eu-target Labour Day",
+			"2000-12-25 eu-target Christmas Day", "2000-12-26 eu-target Christmas holiday",
+		},
+		"calendar=eu-target&year=2050": {"2050-04-08 eu-target Good Friday", "2050-04-11 eu-target Easter Monday", "2050-12-26 eu-target Christmas holiday"},
+	} {
+		body := ask(t, "op=holidays&"+query)
+		if got := holidays(body["result"]); !slices.Equal(got, want) {
+			t.Errorf("%s:\n got %q\nwant %q", query, got, want)
+		}
+	}
+	for query, want := range map[string][]string{
+		"op=is&calendar=de&date=2025-10-03":                                 {"2025-10-03 de Day of German Unity"},
+		"op=is&calendar=de&date=2026-11-21":                                 nil,
+		"op=next&calendar=de&date=2025-10-02":                               {"2025-10-03 de Day of German Unity"},
+		"op=next&calendar=de&date=2025-10-03":                               nil,
+		"op=previous&calendar=de&date=2025-10-04":                           {"2025-10-03 de Day of German Unity"},
+		"op=roll&calendar=de&date=2025-10-03":                               {"2025-10-03 de Day of German Unity"},
+		"op=roll&calendar=de&date=2025-10-03&convention=preceding":          {"2025-10-03 de Day of German Unity"},
+		"op=roll&calendar=de&date=2025-10-03&convention=unadjusted":         nil,
+		"op=add&calendar=de&start=2025-10-06&days=-2":                       {"2025-10-03 de Day of German Unity"},
+		"op=add&calendar=de&start=2025-10-01&days=1":                        nil,
+		"op=add&calendar=de&start=2025-10-03&days=1":                        nil,
+		"op=add&calendar=de&start=2025-10-03&days=-1":                       nil,
+		"op=add&calendar=de&start=2025-10-03&days=0":                        {"2025-10-03 de Day of German Unity"},
+		"op=next&calendar=de&date=2026-05-13":                               {"2026-05-14 de Ascension Day"},
+		"op=previous&calendar=de&date=2026-05-15":                           {"2026-05-14 de Ascension Day"},
+		"op=roll&calendar=gb-eng&date=2026-04-04&convention=nearest":        {"2026-04-03 gb-eng Good Friday"},
+		"op=count&calendar=de&start=2025-10-03&end=2025-10-03":              nil,
+		"op=count&calendar=de&start=2025-10-01&end=2025-10-03":              nil,
+		"op=holidays&calendar=de&start=2025-10-03&end=2025-10-03":           nil,
+		"op=roll&calendar=de&date=2027-01-01&convention=modified-preceding": {"2027-01-01 de New Year's Day"},
+	} {
+		if got := holidays(ask(t, query)["holidays_skipped"]); !slices.Equal(got, want) {
+			t.Errorf("%s: skipped %q, want %q", query, got, want)
+		}
+	}
+}
+
+func TestBodies(t *testing.T) {
+	h := edgetest.NewFake(t)
+	byQuery := h.Do("GET", path+"?op=add&calendar=us-nyse,gb-eng&start=2026-12-23&days=2", "")
+	for _, body := range []string{
+		bizday.Example,
+		`{"op":"add","calendar":" us-nyse , gb-eng","start":"2026-12-23","days":2.0}`,
+		`{"op":"add","calendar":["us-nyse","gb-eng","us-nyse"],"start":"2026-12-23","days":2,"date":null}`,
+	} {
+		if r := h.Do("POST", path, body); string(r.Body) != string(byQuery.Body) {
+			t.Errorf("%s: %s\nwant %s", body, r.Body, byQuery.Body)
+		}
+	}
+}
+
+func TestFaults(t *testing.T) {
+	for _, c := range []struct{ sent, want string }{
+		{`{}`, "calendar required, op required"},
+		{`?op=`, "calendar required, op required"},
+		{`?date=2026-02-30`, "calendar required, date not_a_date, op required"},
+		{`?op=plus&calendar=xx&date=1&start=2&days=x&year=1&convention=y`, "calendar unknown_calendar, convention unknown_value, date not_a_date, days not_an_integer, op unknown_value, start not_a_date, year out_of_range"},
+		{`?op=is&calendar=de`, "date required"},
+		{`?op=is&calendar=de&date=`, "date required"},
+		{`?op=is&calendar=de&date=2026-1-1`, "date not_a_date"},
+		{`?op=is&calendar=de&date=2026-01-01T00:00:00Z`, "date not_a_date"},
+		{`?op=is&calendar=de&date=1999-12-31`, "date out_of_range"},
+		{`?op=is&calendar=de&date=2051-01-01`, "date out_of_range"},
+		{`?op=is&calendar=DE&date=2026-01-01`, "calendar unknown_calendar"},
+		{`?op=is&calendar=de,&date=2026-01-01`, "calendar unknown_calendar"},
+		{`{"op":"is","calendar":["de",null,"x",7],"date":20260101}`, "calendar[1] wrong_type, calendar[2] unknown_calendar, calendar[3] wrong_type, date wrong_type"},
+		{`{"op":"is","calendar":[],"date":"2026-01-01"}`, "calendar required"},
+		{`{"op":"is","calendar":{},"date":"2026-01-01"}`, "calendar wrong_type"},
+		{`{"op":1,"calendar":"de"}`, "op wrong_type"},
+		{`?op=add&calendar=de`, "days required, start required"},
+		{`?op=add&calendar=de&start=2026-01-01&days=`, "days required"},
+		{`?op=add&calendar=de&start=2026-01-01&days=1.5`, "days not_an_integer"},
+		{`?op=add&calendar=de&start=2026-01-01&days=%2B1`, "days not_an_integer"},
+		{`?op=add&calendar=de&start=2026-01-01&days=99999999999`, "days not_an_integer"},
+		{`{"op":"add","calendar":"de","start":"2026-01-01","days":"1"}`, "days wrong_type"},
+		{`{"op":"add","calendar":"de","start":"2026-01-01","days":""}`, "days wrong_type"},
+		{`{"op":"holidays","calendar":"de","year":""}`, "year wrong_type"},
+		{`{"op":"add","calendar":"de","start":"2026-01-01","days":1e1}`, "days not_an_integer"},
+		{`?op=add&calendar=de&start=2026-01-01&days=2147483647`, "days out_of_range"},
+		{`?op=add&calendar=de&start=2026-01-01&days=-2147483648`, "days out_of_range"},
+		{`?op=add&calendar=de&start=2050-12-30&days=1`, "days out_of_range"},
+		{`?op=add&calendar=de&start=2050-12-31&days=0`, "start out_of_range"},
+		{`?op=add&calendar=de&start=2026-01-01&days=0&convention=x`, "convention unknown_value"},
+		{`?op=add&calendar=de&start=2026-01-01&days=x&convention=x`, "convention unknown_value, days not_an_integer"},
+		{`?op=next&calendar=de&date=2050-12-30`, "date out_of_range"},
+		{`?op=previous&calendar=de&date=2000-01-03`, "date out_of_range"},
+		{`?op=roll&calendar=de&date=2050-12-31`, "date out_of_range"},
+		{`?op=roll&calendar=de&date=2000-01-01&convention=preceding`, "date out_of_range"},
+		{`?op=roll&calendar=de&date=2000-01-01&convention=nearest`, "date out_of_range"},
+		{`?op=roll&calendar=de&date=2050-12-31&convention=nearest`, "date out_of_range"},
+		{`?op=roll&calendar=de&date=2026-01-01&convention=Following`, "convention unknown_value"},
+		{`?op=count&calendar=de&start=2026-01-01`, "end required"},
+		{`?op=holidays&calendar=de`, "end required, start required"},
+		{`?op=holidays&calendar=de&end=2026-01-01`, "start required"},
+		{`?op=holidays&calendar=de&start=2026-01-02&end=2026-01-01`, "end out_of_range"},
+		{`?op=holidays&calendar=de&year=2026&start=2026-01-02`, "year conflict"},
+		{`?op=holidays&calendar=de&year=1999&end=x`, "end not_a_date, year conflict, year out_of_range"},
+		{`?op=holidays&calendar=de&year=2051`, "year out_of_range"},
+		{`?op=is&op=is`, "op repeated_parameter"},
+	} {
+		h := edgetest.NewFake(t)
+		method, target, body := "POST", path, c.sent
+		if c.sent[0] == '?' {
+			method, target, body = "GET", path+c.sent, ""
+		}
+		r := h.Do(method, target, body)
+		if r.Status != 400 {
+			t.Errorf("%s: %d %s", c.sent, r.Status, r.Body)
+			continue
+		}
+		if got := strings.Join(edgetest.Faults(t, r), ", "); got != c.want {
+			t.Errorf("%s:\n got %s\nwant %s", c.sent, got, c.want)
+		}
+		if strings.Contains(c.want, "unknown_calendar") {
+			for _, id := range []string{"us-federal", "us-nyse", "ca-federal", "br-anbima", "gb-eng", "eu-target", "de", "fr", "it", "jp-bank", "nz"} {
+				if !strings.Contains(string(r.Body), id) {
+					t.Errorf("%s: the answer does not name %s", c.sent, id)
+				}
+			}
+		}
+		if len(h.Limits) != 0 {
+			t.Errorf("%s is counted", c.sent)
+		}
+	}
+}
+
+// The contract is what a GET answers that asks for no computation, and may be kept; a computation may not, nor
+// what stands in its place.
+func TestContract(t *testing.T) {
+	h := edgetest.NewFake(t)
+	for _, target := range []string{path, path + "?", path + "?x=1"} {
+		r := h.Do("GET", target, "")
+		if body := edgetest.Decode(t, r); r.Status != 200 || body["endpoint"] != "business-days" || edgetest.Header(r, "etag") == "" {
+			t.Errorf("%s: %d %v %s", target, r.Status, r.Header, r.Body)
+		}
+	}
+	computation := path + "?op=is&calendar=de&date=2026-11-20"
+	for method, headers := range map[string][]string{"HEAD": nil, "GET": {"sec-purpose", "prefetch"}} {
+		r := h.Do(method, computation, "", headers...)
+		if r.Status != 200 || edgetest.Header(r, "cache-control") != "no-store" || edgetest.Header(r, "etag") != "" {
+			t.Errorf("%s %v: %d %v", method, headers, r.Status, r.Header)
+		}
+		r = h.Do(method, computation+"&op=is", "", headers...)
+		if r.Status != 200 || edgetest.Header(r, "cache-control") != "no-store" {
+			t.Errorf("%s %v of what cannot be read: %d %v", method, headers, r.Status, r.Header)
+		}
+		if r = h.Do(method, path, "", headers...); edgetest.Header(r, "etag") == "" {
+			t.Errorf("%s %v of the contract: %v", method, headers, r.Header)
+		}
+	}
+	ids, descriptions := bizday.Describe()
+	if len(ids) != 11 || len(descriptions) != len(ids) {
+		t.Errorf("%d calendars, %d descriptions", len(ids), len(descriptions))
+	}
+}
+
+// Whatever is asked, the answer is 200 or 400, is JSON, and is the same again.
+func FuzzCompute(f *testing.F) {
+	for _, seed := range []string{
+		`{"op":"is","calendar":"de","date":"2026-10-03"}`, `{"op":"add","calendar":["us-nyse","gb-eng"],"start":"2026-12-23","days":-2}`,
+		`{"op":"add","calendar":"nz","start":"2000-01-01","days":13307,"convention":"nearest"}`, `{"op":"count","calendar":"fr , it","start":"2050-12-31","end":"2000-01-01"}`,
+		`{"op":"next","calendar":"jp-bank","date":"2050-12-29"}`, `{"op":"previous","calendar":"jp-bank","date":"2000-01-04"}`,
+		`{"op":"roll","calendar":"eu-target","date":"2000-01-01","convention":"modified-preceding"}`, `{"op":"holidays","calendar":"us-federal","year":2050}`,
+		`{"op":"holidays","calendar":"ca-federal","start":"2000-01-01","end":"2050-12-31","year":null}`, `{"op":"","calendar":[[]],"days":-2147483648}`,
+	} {
+		f.Add(seed)
+	}
+	h := edgetest.NewFake(f)
+	f.Fuzz(func(t *testing.T, body string) {
+		r, again := h.Do("POST", path, body), h.Do("POST", path, body)
+		if r.Status != 200 && r.Status != 400 && r.Status != 413 || !json.Valid(r.Body) || string(r.Body) != string(again.Body) {
+			t.Fatalf("%q: %d %s", body, r.Status, r.Body)
+		}
+		if r.Status == 200 {
+			answer := edgetest.Decode(t, r)
+			for member := range maps.Keys(answer) {
+				if !slices.Contains(members, member) {
+					t.Fatalf("%q: answers %s, which Answer lacks", body, member)
+				}
+			}
+		}
+	})
+}
+
+var members = func() (names []string) {
+	names = []string{"notice", "served_from", "canonical_host", "host_note"}
+	for f := range reflect.TypeFor[bizday.Answer]().Fields() {
+		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		names = append(names, name)
+	}
+	return names
+}()
+
+// A whole turn, reading and writing included.
+func BenchmarkTurn(b *testing.B) {
+	h := edgetest.NewFake(b)
+	for _, c := range []struct{ name, query string }{
+		{"add 10", "op=add&calendar=us-nyse&start=2026-06-23&days=10"},
+		{"count 50 years", "op=count&calendar=us-nyse&start=2000-01-01&end=2050-12-31"},
+		{"holidays of a year", "op=holidays&calendar=us-nyse&year=2026"},
+		{"holidays of all", "op=holidays&calendar=us-federal,us-nyse,ca-federal,br-anbima,gb-eng,eu-target,de,fr,it,jp-bank,nz&start=2000-01-01&end=2050-12-31"},
+	} {
+		b.Run(c.name, func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				t := &kernel.Turn{Request: kernel.Request{Method: "GET", Target: path + "?" + c.query, Host: "www.example.org"}, Now: edgetest.Now}
+				if r := h.Edge.Handle(t).Response; r.Status != 200 {
+					b.Fatalf("%s", r.Body)
+				}
+			}
+		})
+	}
+}

@@ -1,0 +1,290 @@
+package bizday
+
+import (
+	"slices"
+
+	"anteroom/edge/civil"
+)
+
+// The supported range, both ends included.
+const (
+	FirstYear = 2000
+	LastYear  = 2050
+
+	firstDay = 10957 // 2000-01-01, in days since 1970-01-01
+	lastDay  = 29584 // 2050-12-31
+)
+
+// Weekdays are numbered, weekends are not: Monday 1969-12-29 is 0, and Monday after Friday is one more. In
+// these numbers a calendar is nothing but its closings, and arithmetic on business days is arithmetic.
+
+// mondayZero is the day of weekday 0.
+const mondayZero = -3
+
+// weekday is the number of a day; for a weekend that of the Monday after it. Days before mondayZero have none.
+func weekday(day int) int {
+	n := day - mondayZero
+	return n/7*5 + min(n%7, 5)
+}
+
+// dayOf is the day of a weekday.
+func dayOf(weekday int) int { return mondayZero + weekday/5*7 + weekday%5 }
+
+// dayOfWeek is 0 for Monday, 5 for Saturday, 6 for Sunday.
+func dayOfWeek(day int) int { return (day - mondayZero) % 7 }
+
+// closing is one reason why a weekday is none of business.
+type closing struct {
+	weekday          int16
+	calendar, rule   uint8 // indexes into calendars and its rules
+	substitute, more bool  // a substitute day; more: the closing before it has the same weekday
+}
+
+// book is what a call knows of the calendars it was asked for. It makes the years that it needs, about a
+// microsecond for a year of a calendar, and keeps nothing for the next call: to make all years of all calendars
+// ahead would take as long as starting an instance of the edge does, and hardly anybody asks for many.
+type book struct {
+	calendars []int // indexes into calendars
+	years     [LastYear - FirstYear + 1][]closing
+	days      []placed // of the year in the making
+}
+
+// year gives the closings of a year, by weekday and then in the order that the calendars were asked for.
+func (b *book) year(year int) []closing {
+	made := &b.years[year-FirstYear]
+	if *made == nil {
+		list := make([]closing, 0, 20*len(b.calendars))
+		sunday := easterSunday(year)
+		for _, c := range b.calendars {
+			list = b.appendYear(list, c, year, sunday)
+		}
+		slices.SortStableFunc(list, func(a, b closing) int { return int(a.weekday) - int(b.weekday) })
+		for i := range list {
+			list[i].more = i > 0 && list[i-1].weekday == list[i].weekday
+		}
+		*made = list
+	}
+	return *made
+}
+
+// placed is a day that a rule gives, weekend or not.
+type placed struct {
+	day, rule  int
+	substitute bool
+}
+
+// appendYear appends the closings of one calendar in a year.
+func (b *book) appendYear(list []closing, c, year, easterSunday int) []closing {
+	if b.days == nil {
+		b.days = make([]placed, 0, 48) // more than a year has, each rule with a substitute
+	}
+	rules, days := calendars[c].rules, b.days[:0]
+	for i := range rules {
+		if r := &rules[i]; r.kind != between && r.years.hold(year) {
+			days = append(days, placed{day: r.in(year, easterSunday), rule: i})
+		}
+	}
+	for _, p := range days { // of the rules alone: what is appended here has its weekday already
+		moved := p.day
+		at := dayOfWeek(p.day)
+		if at < 5 {
+			continue
+		}
+		onSaturday, onSunday := at == 5, at == 6
+		switch rules[p.rule].substitute {
+		case us:
+			if onSaturday {
+				moved--
+			} else if onSunday {
+				moved++
+			}
+		case sun:
+			if onSunday {
+				moved++
+			}
+		case mon:
+			if onSaturday {
+				moved += 2
+			} else if onSunday {
+				moved++
+			}
+		case next:
+			for dayOfWeek(moved) >= 5 || moved != p.day && closed(days, moved) {
+				moved++
+			}
+		case jp:
+			for onSunday && (moved == p.day || national(rules, days, moved)) {
+				moved++
+			}
+		}
+		if moved != p.day {
+			days = append(days, placed{moved, p.rule, true})
+		}
+	}
+	for i := range rules {
+		if rules[i].kind == between {
+			for _, p := range days {
+				if day := p.day + 1; !p.substitute && rules[p.rule].substitute == jp && national(rules, days, day+1) && !closed(days, day) {
+					days = append(days, placed{day: day, rule: i})
+				}
+			}
+		}
+	}
+	begin, end := civil.DaysOf(year, 1, 1), civil.DaysOf(year+1, 1, 1)
+	for _, p := range days {
+		if dayOfWeek(p.day) < 5 && p.day >= begin && p.day < end {
+			list = append(list, closing{weekday: int16(weekday(p.day)), calendar: uint8(c), rule: uint8(p.rule), substitute: p.substitute})
+		}
+	}
+	b.days = days
+	return list
+}
+
+// closed reports whether a day is among those placed.
+func closed(days []placed, day int) bool {
+	for i := range days {
+		if days[i].day == day {
+			return true
+		}
+	}
+	return false
+}
+
+// national reports whether a day is a national holiday of Japan, and not only a substitute or a bank's.
+func national(rules []rule, days []placed, day int) bool {
+	for i := range days {
+		if p := &days[i]; p.day == day && !p.substitute && rules[p.rule].substitute == jp {
+			return true
+		}
+	}
+	return false
+}
+
+// in gives the day of a rule in a year that it holds in.
+func (r *rule) in(year, easterSunday int) int {
+	switch r.kind {
+	case easter:
+		return easterSunday + int(r.day)
+	case equinox:
+		return equinoxDay(year, int(r.month))
+	case matariki:
+		at := int(matarikiDays[year-matarikiFrom])
+		return civil.DaysOf(year, at/100, at%100)
+	}
+	day := civil.DaysOf(year, int(r.month), int(r.day))
+	switch r.kind {
+	case monday:
+		day += (7 - dayOfWeek(day)) % 7
+	case thursday:
+		day += (10 - dayOfWeek(day)) % 7
+	}
+	return day
+}
+
+// easterSunday is Easter in the Gregorian calendar, by the rule of Meeus, Jones and Butcher.
+func easterSunday(year int) int {
+	century, ofCentury := year/100, year%100
+	epact := (19*(year%19) + century - century/4 - (century-(century+8)/25+1)/3 + 15) % 30
+	weekday := (32 + 2*(century%4) + 2*(ofCentury/4) - epact - ofCentury%4) % 7
+	correction := (year%19 + 11*epact + 22*weekday) / 451
+	n := epact + weekday - 7*correction + 114
+	return civil.DaysOf(year, n/31, n%31+1)
+}
+
+// equinoxDay is the day of the equinox in Japan, in March or September. The formula holds from 1980 to 2099; what
+// counts is the gazette, each February for the next year.
+func equinoxDay(year, month int) int {
+	of1980 := 20_843_100 // millionths of a day
+	if month == 9 {
+		of1980 = 23_248_800
+	}
+	since := year - 1980
+	return civil.DaysOf(year, month, (of1980+242_194*since)/1_000_000-since/4)
+}
+
+// open reports whether a day is a business day.
+func (b *book) open(day int) bool {
+	return dayOfWeek(day) < 5 && !slices.ContainsFunc(b.year(yearOf(day)), func(c closing) bool { return int(c.weekday) == weekday(day) })
+}
+
+func yearOf(day int) int {
+	year, _, _ := civil.DateOf(day)
+	return year
+}
+
+// each calls f with every closing from one weekday to before another, in order, until it returns false. Both
+// are of the range, to may be the one after it.
+func (b *book) each(from, to int, f func(c closing) bool) {
+	if from >= to {
+		return
+	}
+	for year := yearOf(dayOf(from)); year <= yearOf(dayOf(to-1)); year++ {
+		for _, c := range b.year(year) {
+			if n := int(c.weekday); n >= from && n < to && !f(c) {
+				return
+			}
+		}
+	}
+}
+
+// count gives how many business days there are from one day to before another.
+func (b *book) count(start, end int) int {
+	from, to := weekday(start), weekday(end)
+	n := to - from
+	b.each(from, to, func(c closing) bool {
+		if !c.more {
+			n--
+		}
+		return true
+	})
+	return n
+}
+
+// after is the n-th business day after a day, n from 1, and before is the n-th before it; false where that is
+// outside the range.
+func (b *book) after(day, n int) (int, bool) {
+	if n > lastDay-firstDay {
+		return 0, false
+	}
+	from, to := weekday(day+1), weekday(lastDay+1)
+	at := from + n - 1
+	b.each(from, to, func(c closing) bool {
+		if !c.more && int(c.weekday) <= at {
+			at++
+		}
+		return int(c.weekday) <= at
+	})
+	return dayOf(at), at < to
+}
+
+func (b *book) before(day, n int) (int, bool) {
+	if n < 1 || n > lastDay-firstDay { // -n may be no int32
+		return 0, false
+	}
+	first := weekday(firstDay)
+	from := weekday(day) // everything before it
+	at := from - n
+	for year := yearOf(day); at >= first && year >= yearOf(dayOf(at)); year-- {
+		list := b.year(year)
+		for i := len(list) - 1; i >= 0; i-- {
+			if w := int(list[i].weekday); !list[i].more && w < from && w >= at {
+				at--
+			}
+		}
+	}
+	return dayOf(max(at, first)), at >= first
+}
+
+func ids() (ids []string) {
+	for i := range calendars {
+		ids = append(ids, calendars[i].id)
+	}
+	return ids
+}
+
+func opNames() (names []string) {
+	for i := range ops {
+		names = append(names, ops[i].name)
+	}
+	return names
+}

@@ -1,0 +1,345 @@
+// Package mcp speaks the Model Context Protocol over Streamable HTTP: what is posted to /api/mcp. It has no rule of
+// its own about what a tool does: a tool call is an operation of the route table, done in the same turn.
+//
+// The server is stateless. Nothing is kept between two requests, no session is begun, and a request needs no initialize
+// before it. Any origin may call it: there are no credentials that a page could borrow.
+//
+// What a list or an initialize answers is a document of the snapshot.
+package mcp
+
+import (
+	"errors"
+	"slices"
+	"strconv"
+	"strings"
+
+	"anteroom/edge/api"
+	"anteroom/edge/endpoint/mcp/protocol"
+	"anteroom/edge/input"
+	"anteroom/edge/jsondoc"
+	"anteroom/edge/jsonrpc"
+	"anteroom/edge/kernel"
+	"anteroom/edge/respond"
+	"anteroom/edge/snapshot"
+)
+
+// Server answers messages from one snapshot. It is made once, and no request changes it.
+type Server struct {
+	snapshot *snapshot.Snapshot
+	api      *api.API
+	tools    []tool
+}
+
+// tool is a tool and what it does.
+type tool struct {
+	*api.Tool
+	route     *api.Route
+	operation *api.Operation
+}
+
+// Load makes what all requests share. It returns an error where the snapshot lacks a document.
+func Load(s *snapshot.Snapshot, a *api.API) (*Server, error) {
+	server := &Server{snapshot: s, api: a}
+	needed := []string{api.MCPServer, api.MCPTools, api.MCPPrompts}
+	for i := range api.Prompts {
+		needed = append(needed, api.MCPPrompt+api.Prompts[i].Name)
+	}
+	for _, id := range needed {
+		if len(s.Documents[id]) < len("{}") {
+			return nil, errors.New("load snapshot: it lacks the document " + id + ": generate it with this version of the program")
+		}
+	}
+	for i := range api.Tools {
+		route, operation := api.Find(api.Tools[i].Operation)
+		server.tools = append(server.tools, tool{&api.Tools[i], route, operation})
+	}
+	return server, nil
+}
+
+// Handle answers a POST; nil while effects are pending. Whatever is not 2xx has a JSON-RPC error as its body.
+func (s *Server) Handle(t *kernel.Turn) *kernel.Response {
+	t.Failed = Unfinished()
+	if r := api.Unreadable(t); r != nil {
+		return refuse(r.Problem.Status, nil, &jsonrpc.Error{Code: jsonrpc.InvalidRequest, Message: "Invalid request: " + r.Detail})
+	}
+	messages, batch, fault := jsonrpc.Parse(t.Request.Body, int(s.snapshot.BatchMessages))
+	alone := !batch && len(messages) == 1 && stateless(t, &messages[0])
+	if alone {
+		fault = checkStateless(t, &messages[0])
+	} else if fault == nil {
+		fault = checkVersion(t, messages)
+	}
+	if fault == nil {
+		fault = s.checkWrites(messages)
+	}
+	if fault != nil {
+		return refuse(400, idOf(messages, batch), fault)
+	}
+	a := answers{stateless: alone, status: 200, w: jsondoc.Writer{Buf: make([]byte, 0, s.room(messages))}}
+	if batch {
+		a.w.Open('[')
+	}
+	valid := false
+	for i := range messages {
+		m := &messages[i]
+		valid = valid || m.Kind != jsonrpc.Invalid
+		switch m.Kind {
+		case jsonrpc.Invalid:
+			a.fail(m, &jsonrpc.Error{Code: jsonrpc.InvalidRequest, Message: "Invalid request: " + m.Fault})
+		case jsonrpc.Request:
+			if !s.answer(t, &a, m) {
+				return nil
+			}
+		}
+	}
+	if batch {
+		a.w.Close(']')
+	}
+	switch {
+	case !valid:
+		return respond.JSON(400, respond.MediaJSON, string(api.NoStore), a.w.Buf)
+	case !a.any: // notifications are not answered, and nobody here has asked for a response
+		return respond.Empty(202, string(api.NoStore))
+	}
+	r := respond.JSON(a.status, respond.MediaJSON, string(api.NoStore), a.w.Buf)
+	r.Log = strings.Join(a.logs, "; ")
+	return r
+}
+
+// room is about what the answers will take. A buffer that has to grow leaves its old memory behind, and on the edge
+// nothing frees it.
+func (s *Server) room(messages []jsonrpc.Message) int {
+	room := 256
+	for i := range messages {
+		switch messages[i].Method {
+		case "tools/list":
+			room += len(s.snapshot.Documents[api.MCPTools])
+		case "tools/call":
+			room += 4096
+		}
+		room += 256
+	}
+	return room
+}
+
+// Unfinished answers a POST that the host could not take to its end.
+func Unfinished() *kernel.Response {
+	return refuse(500, nil, &jsonrpc.Error{
+		Code: jsonrpc.InternalError, Message: "Internal error: the request could not be finished. Whether something was recorded is not known.",
+	})
+}
+
+// refuse answers a request as a whole with an error.
+func refuse(status int, id []byte, fault *jsonrpc.Error) *kernel.Response {
+	w := jsondoc.Writer{}
+	jsonrpc.WriteError(&w, id, fault)
+	return respond.JSON(status, respond.MediaJSON, string(api.NoStore), w.Buf)
+}
+
+// idOf is the id of the only message, nil where there is none.
+func idOf(messages []jsonrpc.Message, batch bool) []byte {
+	if batch || len(messages) != 1 {
+		return nil
+	}
+	return messages[0].ID
+}
+
+// checkVersion refuses a version header that names no supported revision. A client that only begins may name a newer
+// one: it is told which to use.
+func checkVersion(t *kernel.Turn, messages []jsonrpc.Message) *jsonrpc.Error {
+	version := t.Request.Get("mcp-protocol-version")
+	if version == "" || slices.Contains(protocol.Versions, version) ||
+		slices.ContainsFunc(messages, func(m jsonrpc.Message) bool { return m.Kind == jsonrpc.Request && m.Method == "initialize" }) {
+		return nil
+	}
+	return &jsonrpc.Error{
+		Code:    jsonrpc.InvalidRequest,
+		Message: "Invalid request: the header MCP-Protocol-Version names no supported revision; there are " + strings.Join(protocol.Versions, ", "),
+	}
+}
+
+// checkWrites refuses messages that ask for more writes than one request may.
+func (s *Server) checkWrites(messages []jsonrpc.Message) *jsonrpc.Error {
+	writes := int64(0)
+	for i := range messages {
+		if m := &messages[i]; m.Kind == jsonrpc.Request && m.Method == "tools/call" {
+			if called, in, fault := s.call(m); fault == nil && called.operation.Writes && !in.DryRun {
+				writes++
+			}
+		}
+	}
+	if writes <= s.snapshot.BatchWrites {
+		return nil
+	}
+	return &jsonrpc.Error{
+		Code: jsonrpc.InvalidRequest,
+		Message: "Invalid request: the batch has " + strconv.FormatInt(writes, 10) + " calls that write, and at most " +
+			strconv.FormatInt(s.snapshot.BatchWrites, 10) + " are done in one; none was done",
+	}
+}
+
+// answers are the answers to the messages of a request.
+type answers struct {
+	w         jsondoc.Writer
+	any       bool // whether there is one
+	logs      []string
+	stateless bool // they are of the stateless revision
+	status    int  // of HTTP: the older revisions have an error in an answer of 200
+}
+
+func (a *answers) result(m *jsonrpc.Message, write func(w *jsondoc.Writer)) {
+	a.any = true
+	jsonrpc.WriteResult(&a.w, m.ID, func(w *jsondoc.Writer) {
+		if a.stateless {
+			w.Str("resultType", "complete")
+		}
+		write(w)
+	})
+}
+
+func (a *answers) fail(m *jsonrpc.Message, fault *jsonrpc.Error) {
+	if a.any = true; a.stateless {
+		a.status = statusOf(fault.Code)
+	}
+	jsonrpc.WriteError(&a.w, m.ID, fault)
+}
+
+// invalid is an error about the params of a request.
+func invalid(detail string) *jsonrpc.Error {
+	return &jsonrpc.Error{Code: jsonrpc.InvalidParams, Message: "Invalid params: " + detail}
+}
+
+// answer answers a request; false while effects are pending.
+func (s *Server) answer(t *kernel.Turn, a *answers, m *jsonrpc.Message) (done bool) {
+	if m.Params.Kind != jsondoc.Absent && m.Params.Kind != jsondoc.Object {
+		a.fail(m, invalid("params must be an object, not "+m.Params.Kind.String()))
+		return true
+	}
+	method := m.Method
+	if (method == "initialize" || method == "ping") && a.stateless || method == "server/discover" && !a.stateless {
+		method = "" // it is of the other revisions
+	}
+	switch method {
+	case "server/discover":
+		s.discover(a, m)
+	case "initialize":
+		version := m.Params.Get("protocolVersion").Text
+		if !slices.Contains(protocol.Versions, version) {
+			version = protocol.Version
+		}
+		a.result(m, func(w *jsondoc.Writer) {
+			w.Str("protocolVersion", version)
+			w.Members(s.snapshot.Documents[api.MCPServer])
+		})
+	case "ping":
+		a.result(m, func(*jsondoc.Writer) {})
+	case "tools/list":
+		s.list(a, m, func(w *jsondoc.Writer) { w.Members(s.snapshot.Documents[api.MCPTools]) })
+	case "prompts/list":
+		s.list(a, m, func(w *jsondoc.Writer) { w.Members(s.snapshot.Documents[api.MCPPrompts]) })
+	case "resources/list":
+		s.list(a, m, func(w *jsondoc.Writer) { w.Strs("resources", nil) })
+	case "resources/templates/list":
+		s.list(a, m, func(w *jsondoc.Writer) { w.Strs("resourceTemplates", nil) })
+	case "prompts/get":
+		s.getPrompt(a, m)
+	case "tools/call":
+		return s.callTool(t, a, m)
+	default:
+		methods := protocol.Methods
+		if a.stateless {
+			methods = append([]string{"server/discover"}, methods[2:]...)
+		}
+		a.fail(m, &jsonrpc.Error{Code: jsonrpc.MethodNotFound, Message: "Method not found: " + input.Cut(m.Method) + "; there are " + strings.Join(methods, ", ")})
+	}
+	return true
+}
+
+// list answers a list. All of it is on the first page, so no cursor is one that was given out.
+func (s *Server) list(a *answers, m *jsonrpc.Message, write func(w *jsondoc.Writer)) {
+	if cursor := m.Params.Get("cursor").Kind; cursor != jsondoc.Absent && cursor != jsondoc.Null {
+		a.fail(m, invalid("this list has one page, and no cursor"))
+		return
+	}
+	a.result(m, func(w *jsondoc.Writer) {
+		write(w)
+		if a.stateless {
+			lifetime(w)
+		}
+	})
+}
+
+// named gives the name and the arguments in the params of a request.
+func named(m *jsonrpc.Message) (name string, arguments *jsondoc.Value, fault *jsonrpc.Error) {
+	arguments = m.Params.Get("arguments")
+	switch {
+	case m.Params.Get("name").Kind != jsondoc.String:
+		return "", nil, invalid("name must be a string, not " + m.Params.Get("name").Kind.String())
+	case arguments.Kind != jsondoc.Object && arguments.Kind != jsondoc.Absent && arguments.Kind != jsondoc.Null:
+		return "", nil, invalid("arguments must be an object, not " + arguments.Kind.String())
+	}
+	return m.Params.Get("name").Text, arguments, nil
+}
+
+// call finds the tool that a request is for, and makes its arguments the input of an operation.
+func (s *Server) call(m *jsonrpc.Message) (called *tool, in *input.Input, fault *jsonrpc.Error) {
+	name, arguments, fault := named(m)
+	if fault != nil {
+		return nil, nil, fault
+	}
+	for i := range s.tools {
+		if t := &s.tools[i]; name == s.snapshot.ToolPrefix+t.Name {
+			in = input.New(arguments.Members)
+			in.Rename(t.Renames, t.As)
+			in.Hide(t.Omits)
+			if t.operation.DryRun {
+				api.Rehearse(in, nil)
+			}
+			if t.Requires != "" && !in.Sent(&input.Field{Name: t.Requires, Type: input.Text}) {
+				in.Add(t.Requires, input.Required, t.Requires+" is missing or blank: this tool needs it")
+			}
+			return t, in, nil
+		}
+	}
+	return nil, nil, invalid("there is no tool " + input.Cut(name) + "; tools/list has all")
+}
+
+// callTool does the operation of a tool and answers what it answered; false while effects are pending. A refusal is a
+// result that is an error, so that a model sees it, and has no structured content, which would have to be of the output schema.
+func (s *Server) callTool(t *kernel.Turn, a *answers, m *jsonrpc.Message) (done bool) {
+	called, in, fault := s.call(m)
+	if fault != nil {
+		a.fail(m, fault)
+		return true
+	}
+	r := s.api.Call(t, called.route, called.operation, in)
+	if r == nil {
+		return false
+	}
+	if r.Log != "" {
+		a.logs = append(a.logs, r.Log)
+	}
+	a.result(m, func(w *jsondoc.Writer) {
+		content(w, string(r.Body))
+		if r.Status == 200 {
+			w.Raw("structuredContent", string(r.Body))
+		}
+		w.Bool("isError", r.Status != 200)
+	})
+	return true
+}
+
+// content writes a list of one text.
+func content(w *jsondoc.Writer, text string) {
+	w.Name("content")
+	w.Open('[')
+	textBlock(w, text)
+	w.Close(']')
+}
+
+func textBlock(w *jsondoc.Writer, text string) {
+	w.Open('{')
+	w.Str("type", "text")
+	w.Str("text", text)
+	w.Close('}')
+}

@@ -1,0 +1,296 @@
+package mcp_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"anteroom/edge"
+	"anteroom/edge/api"
+	"anteroom/edge/edgetest"
+	"anteroom/edge/endpoint/mcp/protocol"
+	"anteroom/edge/kernel"
+	"anteroom/edge/respond"
+	"anteroom/edge/snapshot"
+)
+
+func request(id int, method, params string) string {
+	return fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":%q,"params":%s}`, id, method, params)
+}
+
+func call(id int, tool, arguments string) string {
+	return request(id, "tools/call", `{"name":"service_`+tool+`","arguments":`+arguments+`}`)
+}
+
+// An id is echoed byte for byte, and 0 is one.
+func TestIDs(t *testing.T) {
+	h := edgetest.NewFake(t)
+	for _, id := range []string{`0`, `-0`, `1.0`, `1E400`, `12345678901234567890123`, `""`, `"a\u0062\/"`, `"é"`} {
+		r := h.Do("POST", "/api/mcp", `{"jsonrpc":"2.0","id":`+id+`,"method":"ping"}`)
+		if got, want := string(r.Body), `{"jsonrpc":"2.0","id":`+id+`,"result":{}}`; got != want {
+			t.Errorf("got %s, want %s", got, want)
+		}
+	}
+}
+
+// Every method that is said to be there is, and needs no handshake before it.
+func TestMethods(t *testing.T) {
+	for _, method := range protocol.Methods {
+		r := edgetest.NewFake(t).Do("POST", "/api/mcp", `{"jsonrpc":"2.0","id":1,"method":"`+method+`"}`)
+		if r.Status != 200 || strings.Contains(string(r.Body), "-32601") {
+			t.Errorf("%s: %d %s", method, r.Status, r.Body)
+		}
+	}
+}
+
+// Revisions are negotiated and never refused: the one that was asked for where it is supported, else the newest.
+func TestNegotiation(t *testing.T) {
+	for params, want := range map[string]string{
+		`{"protocolVersion":"2025-06-18"}`: "2025-06-18", `{"protocolVersion":"2025-03-26"}`: "2025-03-26", `{"protocolVersion":"2024-11-05"}`: "2024-11-05",
+		`{"protocolVersion":"2025-11-25"}`: "2025-06-18", `{"protocolVersion":"2024-10-07"}`: "2025-06-18", `{"protocolVersion":7}`: "2025-06-18", `{}`: "2025-06-18",
+	} {
+		for _, header := range []string{"", "2025-06-18", "2025-11-25", "x"} {
+			r := edgetest.NewFake(t).Do("POST", "/api/mcp", request(0, "initialize", params), "mcp-protocol-version", header)
+			if r.Status != 200 || !strings.Contains(string(r.Body), `"protocolVersion":"`+want+`"`) {
+				t.Errorf("%s, header %q: %d %s", params, header, r.Status, r.Body)
+			}
+		}
+	}
+}
+
+// The largest batch: ten writes of three effects each among forty verifications. One relay gives no answer, one write has a
+// fault, and one is not recorded: all others are done, each once, in order, within the rounds that a host gives.
+func TestLargestBatch(t *testing.T) {
+	h := edgetest.NewFake(t)
+	minted := string(h.Do("POST", "/api/receipt", `{"agent_name":"ledger-lark"}`).Body)
+	var messages []string
+	for i := range 50 {
+		switch {
+		case i == 25:
+			messages = append(messages, call(i, "suggest", `{"suggestion":"short"}`))
+		case i%5 == 0:
+			messages = append(messages, call(i, "suggest", fmt.Sprintf(`{"suggestion":"suggestion number %d"}`, i)))
+		default:
+			messages = append(messages, call(i, "verify_receipt", `{"receipt":`+minted+`}`))
+		}
+	}
+	turn := &kernel.Turn{
+		Request: kernel.Request{Method: "POST", Target: "/api/mcp", Host: "www.example.org", Body: []byte("[" + strings.Join(messages, ",") + "]")},
+		Now:     edgetest.Now, Host: h.Core,
+	}
+	var limits, verified int
+	var relayed, recorded []string
+	r := kernel.Run(turn, h.Edge.Handle, func(effects []kernel.Effect) (results []kernel.Result) {
+		for _, effect := range effects {
+			result := kernel.Result{OK: true, Remaining: -1}
+			switch e := effect.(type) {
+			case kernel.Limit:
+				limits++
+			case kernel.Verify:
+				verified++
+			case kernel.Relay:
+				if relayed = append(relayed, e.Message.ID); len(relayed) == 3 {
+					result.Failure = kernel.Timeout
+				}
+			case kernel.Exec:
+				if recorded = append(recorded, e.Statements[0].Args[0].(string)); len(recorded) == 5 {
+					result.Failure = kernel.Refused
+				}
+			}
+			results = append(results, result)
+		}
+		return results
+	})
+	if r == nil || r.Status != 200 {
+		t.Fatalf("%+v", r)
+	}
+	if limits != 10 || verified != 40 || len(relayed) != 9 || len(recorded) != 8 {
+		t.Errorf("%d limits, %d verified, %d relayed, %d recorded", limits, verified, len(relayed), len(recorded))
+	}
+	if distinct := slices.Compact(slices.Sorted(slices.Values(relayed))); len(distinct) != 9 {
+		t.Errorf("identifiers are given twice: %q", relayed)
+	}
+	var answers []struct {
+		ID     int
+		Result struct {
+			IsError           bool
+			StructuredContent struct {
+				Valid    bool
+				RecordID string `json:"record_id"`
+				Recorded bool
+			}
+		}
+	}
+	if err := json.Unmarshal(r.Body, &answers); err != nil || len(answers) != 50 {
+		t.Fatalf("%d answers, %v", len(answers), err)
+	}
+	var told []string
+	for i, a := range answers {
+		got := a.Result.StructuredContent
+		switch {
+		case a.ID != i:
+			t.Fatalf("answer %d has the id %d", i, a.ID)
+		case i%5 != 0:
+			if !got.Valid || a.Result.IsError {
+				t.Errorf("verification %d: %+v", i, a)
+			}
+		case a.Result.IsError:
+			if i != 10 && i != 25 { // the third relay, and the fault
+				t.Errorf("suggestion %d failed", i)
+			}
+		default:
+			told = append(told, got.RecordID)
+			if got.Recorded == (i == 30) { // the fifth that came as far as the store
+				t.Errorf("suggestion %d: recorded %v", i, got.Recorded)
+			}
+		}
+	}
+	if !slices.Equal(told, recorded) {
+		t.Errorf("told %q, recorded %q", told, recorded)
+	}
+	if !strings.Contains(r.Log, "was relayed and not recorded") || strings.Contains(r.Log, "number") {
+		t.Errorf("log %q", r.Log)
+	}
+}
+
+// Eleven writes are too many, and dry runs, reads and notifications are none.
+func TestBatchOfWrites(t *testing.T) {
+	batch := func(writes int) string {
+		var messages []string
+		for i := range writes {
+			messages = append(messages, call(i, "register", `{"agent_name":"a"}`))
+		}
+		for i := range 10 {
+			messages = append(messages, call(100+i, "register", `{"agent_name":"a","dry_run":true}`), call(200+i, "aup", `{}`),
+				`{"jsonrpc":"2.0","method":"tools/call","params":{"name":"service_register","arguments":{"agent_name":"a"}}}`)
+		}
+		return "[" + strings.Join(messages, ",") + "]"
+	}
+	h := edgetest.NewFake(t)
+	if r := h.Do("POST", "/api/mcp", batch(11)); r.Status != 400 || len(h.Statements)+len(h.Limits) != 0 {
+		t.Errorf("eleven writes: %d, %d statements, %d counted", r.Status, len(h.Statements), len(h.Limits))
+	}
+	if r := h.Do("POST", "/api/mcp", batch(10)); r.Status != 200 || len(h.Statements) != 10 || len(h.Limits) != 10 {
+		t.Errorf("ten writes: %d, %d statements, %d counted", r.Status, len(h.Statements), len(h.Limits))
+	} else if header := edgetest.Header(r, "ratelimit"); header != `"writes";r=20;t=42` {
+		t.Errorf("ratelimit %q", header)
+	}
+}
+
+// What a store, a relay or a limiter does wrong is a result that is an error, and HTTP 200.
+func TestFailures(t *testing.T) {
+	for _, c := range []struct{ effect, tool, arguments, status string }{
+		{"exec", "register", `{"agent_name":"a"}`, `"status":503`},
+		{"relay", "suggest", `{"suggestion":"ten letters"}`, `"status":502`},
+		{"sign", "mint_receipt", `{}`, `"status":500`},
+	} {
+		h := edgetest.NewFake(t)
+		h.Fail = map[string]kernel.Failure{c.effect: kernel.Refused}
+		r := h.Do("POST", "/api/mcp", call(1, c.tool, c.arguments))
+		var answer struct {
+			Result struct {
+				IsError bool
+				Content []struct{ Text string }
+			}
+		}
+		if err := json.Unmarshal(r.Body, &answer); err != nil || r.Status != 200 || !answer.Result.IsError || !strings.Contains(answer.Result.Content[0].Text, c.status) ||
+			strings.Contains(string(r.Body), "structuredContent") {
+			t.Errorf("%s: %d %s", c.effect, r.Status, r.Body)
+		}
+	}
+}
+
+// Bad input gets a JSON-RPC error and never a 5xx.
+func TestBadInput(t *testing.T) {
+	h := edgetest.NewFake(t)
+	deep := strings.Repeat("[", 25_000) + strings.Repeat("]", 25_000)
+	nested := func(n int) string { return strings.Repeat(`{"a":`, n) + "1" + strings.Repeat("}", n) }
+	for name, c := range map[string]struct {
+		target, body string
+		status       int
+	}{
+		"too large":           {"/api/mcp", strings.Repeat(" ", kernel.MaxBody+1), 413},
+		"a long query":        {"/api/mcp?a=" + strings.Repeat("x", kernel.MaxQuery), `{}`, 414},
+		"a bad escape":        {"/api/mcp?a=%", `{}`, 400},
+		"deep":                {"/api/mcp", deep, 400},
+		"deep params":         {"/api/mcp", call(1, "verify_receipt", nested(40)), 400},
+		"as deep as it may":   {"/api/mcp", "[" + call(1, "verify_receipt", `{"receipt":`+nested(27)+`}`) + "]", 200},
+		"one level more":      {"/api/mcp", "[" + call(1, "verify_receipt", `{"receipt":`+nested(29)+`}`) + "]", 400},
+		"many messages":       {"/api/mcp", "[" + strings.Repeat("1,", 30_000) + "1]", 400},
+		"a wrong argument":    {"/api/mcp", call(1, "business_days", `{"op":[],"calendar":{},"days":"x","date":0}`), 200},
+		"a huge id":           {"/api/mcp", `{"jsonrpc":"2.0","id":"` + strings.Repeat("x", 60_000) + `","method":"ping"}`, 200},
+		"a control character": {"/api/mcp", "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"\x00\"}", 400},
+	} {
+		r := h.Do("POST", c.target, c.body)
+		if r == nil || r.Status != c.status || !json.Valid(r.Body) {
+			t.Errorf("%s: %+v", name, r)
+			continue
+		}
+		if r.Status != 200 && (!strings.HasPrefix(string(r.Body), `{"jsonrpc":"2.0","id":null,"error":{"code":-32`) ||
+			edgetest.Header(r, "access-control-allow-origin") != "*" || edgetest.Header(r, "cache-control") != "no-store") {
+			t.Errorf("%s: %s, %v", name, r.Body, r.Header)
+		}
+	}
+	if len(h.Statements)+len(h.Messages) != 0 {
+		t.Errorf("%v, %v", h.Statements, h.Messages)
+	}
+}
+
+// A turn that the host cannot take to its end is answered in the protocol of who asked: nobody else could make sense of it.
+func TestUnfinished(t *testing.T) {
+	h := edgetest.NewFake(t)
+	for target, want := range map[string]string{
+		"/api/mcp":     `{"jsonrpc":"2.0","id":null,"error":{"code":-32603,"message":"Internal error: the request could not be finished. Whether something was recorded is not known."}}`,
+		"/api/receipt": "",
+	} {
+		turn := &kernel.Turn{Now: edgetest.Now, Host: h.Core, Request: kernel.Request{
+			Method: "POST", Target: target, Host: "www.example.org",
+			Body: []byte(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"service_mint_receipt"}}`),
+		}}
+		if target != "/api/mcp" {
+			turn.Request.Body = nil
+		}
+		if outcome := h.Edge.Handle(turn); len(outcome.Effects) == 0 {
+			t.Fatalf("%s: no effects are pending", target)
+		}
+		r := respond.Unfinished(turn)
+		if r.Status != 500 || edgetest.Header(r, "cache-control") != "no-store" {
+			t.Errorf("%s: %d %v", target, r.Status, r.Header)
+		}
+		if media := edgetest.Header(r, "content-type"); want != "" && (media != respond.MediaJSON || string(r.Body) != want) || want == "" && media != respond.MediaProblem {
+			t.Errorf("%s: %s %s", target, media, r.Body)
+		}
+	}
+}
+
+// A snapshot without one of the server's documents is refused when it is loaded, not when somebody asks.
+func TestLoad(t *testing.T) {
+	for _, id := range []string{api.MCPServer, api.MCPTools, api.MCPPrompts, api.MCPPrompt + "onboard"} {
+		s := edgetest.Snapshot()
+		s.Documents[id] = snapshot.JSON("{}")
+		if _, err := edge.Load(s); err != nil {
+			t.Errorf("%s is empty: %v", id, err)
+		}
+		delete(s.Documents, id)
+		want := "load snapshot: it lacks the document " + id + ": generate it with this version of the program"
+		if e, err := edge.Load(s); e != nil || err == nil || err.Error() != want {
+			t.Errorf("without %s: %v, want %s", id, err, want)
+		}
+	}
+}
+
+// The argument of a prompt that must be JSON is told what is wrong with it.
+func TestPromptFaults(t *testing.T) {
+	for receipt, want := range map[string]string{
+		`{\"a\"`: `{"field":"receipt","code":"invalid_json","detail":"must be the JSON text of an object: parse JSON at byte 4: not valid JSON"}`,
+		`[]`:     `{"field":"receipt","code":"wrong_type","detail":"must be the JSON text of an object, not of an array"}`,
+		` `:      `{"field":"receipt","code":"required","detail":"receipt is missing or blank"}`,
+	} {
+		r := edgetest.NewFake(t).Do("POST", "/api/mcp", request(1, "prompts/get", `{"name":"service_verify_receipt","arguments":{"receipt":"`+receipt+`"}}`))
+		if r.Status != 200 || !strings.Contains(string(r.Body), `"data":{"errors":[`+want+`]}`) {
+			t.Errorf("%s: %d %s", receipt, r.Status, r.Body)
+		}
+	}
+}

@@ -1,0 +1,97 @@
+package mcp
+
+import (
+	"strings"
+
+	"anteroom/edge/api"
+	"anteroom/edge/input"
+	"anteroom/edge/jsondoc"
+	"anteroom/edge/jsonrpc"
+)
+
+// getPrompt answers a prompt with its arguments put in.
+func (s *Server) getPrompt(a *answers, m *jsonrpc.Message) {
+	name, arguments, fault := named(m)
+	if fault != nil {
+		a.fail(m, fault)
+		return
+	}
+	for i := range api.Prompts {
+		p := &api.Prompts[i]
+		if name != s.snapshot.ToolPrefix+p.Name {
+			continue
+		}
+		in := input.New(arguments.Members)
+		values := make([]string, len(p.Arguments)) // "" for one that is absent
+		for i := range p.Arguments {
+			values[i] = value(in, &p.Arguments[i])
+		}
+		in.RejectUnknown()
+		if in.Total > 0 {
+			fault := invalid("the arguments of " + name + " are at fault; data names every fault")
+			fault.Data = in.Faults.Write
+			a.fail(m, fault)
+			return
+		}
+		doc, _ := jsondoc.Parse(s.snapshot.Documents[api.MCPPrompt+p.Name])
+		a.result(m, func(w *jsondoc.Writer) {
+			w.Str("description", doc.Get("description").Text)
+			w.Name("messages")
+			w.Open('[')
+			w.Open('{')
+			w.Str("role", "user")
+			w.Name("content")
+			textBlock(w, fill(doc.Get("text"), p.Arguments, values))
+			w.Close('}')
+			w.Close(']')
+		})
+		return
+	}
+	a.fail(m, invalid("there is no prompt "+input.Cut(name)+"; prompts/list has all"))
+}
+
+// value reads an argument. It stands in a prompt as JSON, so that nobody takes its words for the prompt's own.
+func value(in *input.Input, f *input.Field) string {
+	if f.Type != input.Object {
+		if text := in.Text(f); text != "" {
+			return string(jsondoc.AppendString(nil, text))
+		}
+		return ""
+	}
+	text := in.Text(&input.Field{Name: f.Name, Type: input.Text, Required: f.Required})
+	if text == "" {
+		return ""
+	}
+	switch v, err := jsondoc.Parse([]byte(text)); {
+	case err != nil:
+		in.Add(f.Name, input.InvalidJSON, "must be the JSON text of an object: "+err.Error())
+	case v.Kind != jsondoc.Object:
+		in.Add(f.Name, input.WrongType, "must be the JSON text of an object, not of "+v.Kind.String())
+	default:
+		return string(v.Raw)
+	}
+	return ""
+}
+
+// fill puts the values of arguments into a text: a list of strings, and of objects that stand for an argument. One
+// that is absent has the words that the content gives for that.
+func fill(parts *jsondoc.Value, arguments []input.Field, values []string) string {
+	var text strings.Builder
+	for i := range parts.Items {
+		part := &parts.Items[i]
+		if part.Kind == jsondoc.String {
+			text.WriteString(part.Text)
+			continue
+		}
+		for i := range arguments {
+			switch {
+			case arguments[i].Name != part.Get("argument").Text:
+			case values[i] == "":
+				text.WriteString(part.Get("absent").Text)
+			default:
+				text.WriteString(values[i])
+			}
+		}
+	}
+	return text.String()
+}

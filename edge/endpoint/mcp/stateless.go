@@ -1,0 +1,130 @@
+package mcp
+
+import (
+	"encoding/base64"
+	"slices"
+	"strings"
+
+	"anteroom/edge/api"
+	"anteroom/edge/endpoint/mcp/protocol"
+	"anteroom/edge/input"
+	"anteroom/edge/jsondoc"
+	"anteroom/edge/jsonrpc"
+	"anteroom/edge/kernel"
+)
+
+// The stateless revision (2026-07-28) has no handshake. Each request says in its params._meta which revision it is
+// of and what its client can do, and repeats in header fields what a proxy may want to know. It shares the endpoint with
+// the older revisions, and a request is of one or of the others.
+
+// Codes of errors that the stateless revision adds.
+const (
+	headerMismatch     = -32020
+	unsupportedVersion = -32022
+)
+
+// Keys of params._meta.
+const (
+	metaVersion      = "io.modelcontextprotocol/protocolVersion"
+	metaCapabilities = "io.modelcontextprotocol/clientCapabilities"
+	metaServerInfo   = "io.modelcontextprotocol/serverInfo"
+)
+
+// lists may be kept for as long as the documents that change with the content only.
+const listLifetime = 300_000 // milliseconds
+
+// stateless reports whether a message is of a revision without a handshake: it says so in its header or in itself. A
+// handshake is of the older ones whatever newer revision its header proposes, unless it says in both that it is not.
+func stateless(t *kernel.Turn, m *jsonrpc.Message) bool {
+	if m.Kind != jsonrpc.Request && m.Kind != jsonrpc.Notification {
+		return false
+	}
+	inHeader, version := t.Request.Get("mcp-protocol-version") == protocol.Stateless, m.Params.Get("_meta").Get(metaVersion)
+	if m.Method == "initialize" {
+		return inHeader && version.Text == protocol.Stateless
+	}
+	return inHeader || version.Kind == jsondoc.String && !slices.Contains(protocol.Versions, version.Text)
+}
+
+// checkStateless says what is wrong with the revision of a stateless message, and with its header fields.
+func checkStateless(t *kernel.Turn, m *jsonrpc.Message) *jsonrpc.Error {
+	header, meta := t.Request.Get("mcp-protocol-version"), m.Params.Get("_meta")
+	version := meta.Get(metaVersion)
+	mismatch := func(detail string) *jsonrpc.Error {
+		return &jsonrpc.Error{Code: headerMismatch, Message: "Header mismatch: " + detail}
+	}
+	switch isRequest := m.Kind == jsonrpc.Request; {
+	case header == "":
+		return mismatch("the header MCP-Protocol-Version is missing")
+	case isRequest && version.Kind != jsondoc.String:
+		return invalid("params._meta lacks " + metaVersion)
+	case version.Kind == jsondoc.String && version.Text != header:
+		return mismatch("MCP-Protocol-Version is another than that of params._meta")
+	case header != protocol.Stateless:
+		return &jsonrpc.Error{Code: unsupportedVersion, Message: "Unsupported protocol version", Data: func(w *jsondoc.Writer) {
+			w.Strs("supported", supported())
+			w.Str("requested", input.Cut(header))
+		}}
+	case isRequest && meta.Get(metaCapabilities).Kind != jsondoc.Object:
+		return invalid("params._meta lacks " + metaCapabilities)
+	case t.Request.Get("mcp-method") != m.Method:
+		return mismatch("Mcp-Method must be the method of the message")
+	}
+	name := &jsondoc.Value{}
+	switch m.Method {
+	case "tools/call", "prompts/get":
+		name = m.Params.Get("name")
+	case "resources/read":
+		name = m.Params.Get("uri")
+	}
+	if name.Kind == jsondoc.String && decodeHeader(t.Request.Get("mcp-name")) != name.Text {
+		return mismatch("Mcp-Name must be the name in params")
+	}
+	return nil
+}
+
+// decodeHeader reads a header value that may be written as =?base64?…?=; "" where that is not base64.
+func decodeHeader(value string) string {
+	encoded, begins := strings.CutPrefix(value, "=?base64?")
+	encoded, ends := strings.CutSuffix(encoded, "?=")
+	if !begins || !ends {
+		return value
+	}
+	text, err := base64.StdEncoding.DecodeString(encoded)
+	if err != nil {
+		return ""
+	}
+	return string(text)
+}
+
+// supported are all revisions.
+func supported() []string { return append([]string{protocol.Stateless}, protocol.Versions...) }
+
+// discover answers what an initialize does in the older revisions.
+func (s *Server) discover(a *answers, m *jsonrpc.Message) {
+	server, _ := jsondoc.Parse(s.snapshot.Documents[api.MCPServer])
+	a.result(m, func(w *jsondoc.Writer) {
+		w.Strs("supportedVersions", supported())
+		w.Raw("capabilities", string(server.Get("capabilities").Raw))
+		w.Str("instructions", server.Get("instructions").Text)
+		lifetime(w)
+		w.Name("_meta")
+		w.Open('{')
+		w.Raw(metaServerInfo, string(server.Get("serverInfo").Raw))
+		w.Close('}')
+	})
+}
+
+// lifetime writes how long a result may be kept, and by whom.
+func lifetime(w *jsondoc.Writer) {
+	w.Int("ttlMs", listLifetime)
+	w.Str("cacheScope", "public")
+}
+
+// statusOf is the HTTP status of an error.
+func statusOf(code int) int {
+	if code == jsonrpc.MethodNotFound {
+		return 404
+	}
+	return 400
+}

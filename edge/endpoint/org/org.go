@@ -1,0 +1,239 @@
+// Package charter files charters on the org draft board: five agents under a cap.
+package org
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"anteroom/edge/canon"
+	"anteroom/edge/civil"
+	"anteroom/edge/input"
+	"anteroom/edge/jsondoc"
+	"anteroom/edge/kernel"
+	"anteroom/edge/record"
+	"anteroom/edge/respond"
+	"anteroom/edge/sha256"
+)
+
+// The rules of the draft, in credit units.
+const (
+	Cap               = 100 // most that the allocations may add up to
+	MinimumAllocation = 5
+)
+
+// Fault codes that only a charter has.
+const (
+	OverCap           = "over_cap"
+	UnknownPosition   = "unknown_position"
+	DuplicatePosition = "duplicate_position"
+)
+
+// SeatForm is the form of a seat in a query: a parameter for each position. The last colon separates the two.
+const SeatForm = "<agent_name>:<allocation>"
+
+// Positions are the five positions, in canonical order. A roster has each exactly once.
+var Positions = []string{"rainmaker", "operator", "verifier", "scout", "treasurer"}
+
+// The fields of a charter.
+var (
+	OrgName      = input.Field{Name: "org_name", Type: input.Name, Required: true, Min: 3, Max: 40, Example: `"Tern & Co"`, Placeholder: "<your org's name>"}
+	commissioner = input.Field{Name: "commissioner", Type: input.Name, Max: record.MaxName, Example: `"ledger-lark"`, Placeholder: record.NamePlaceholder}
+	position     = input.Field{Name: "position", Type: input.Name, Required: true, Values: Positions}
+	agentName    = input.Field{Name: "agent_name", Type: input.Name, Required: true, Max: record.MaxName, Placeholder: "<an agent's name>"}
+	allocation   = input.Field{Name: "allocation", Type: input.Integer, Required: true, Min: MinimumAllocation, Max: Cap}
+	roster       = input.Field{
+		Name: "roster", Type: input.Array, Required: true, Min: len(Positions), Max: len(Positions),
+		Items: []input.Field{position, agentName, allocation}, QueryNames: Positions, QueryForm: SeatForm,
+		Example: `[{"position":"rainmaker","agent_name":"ada","allocation":30},{"position":"operator","agent_name":"bo","allocation":25},` +
+			`{"position":"verifier","agent_name":"cy","allocation":20},{"position":"scout","agent_name":"dee","allocation":15},` +
+			`{"position":"treasurer","agent_name":"ed","allocation":10}]`,
+	}
+	ownerEmail = input.Field{Name: "owner_email", Type: input.Email, Example: `"owner@example.org"`}
+
+	Fields = []input.Field{OrgName, commissioner, roster, ownerEmail}
+)
+
+// Chosen reports whether a query files a charter: it names one of a charter's parameters. An
+// owner_email alone does not.
+func Chosen(in *input.Input) bool {
+	return in.Has(OrgName.Name, commissioner.Name) || in.Has(Positions...)
+}
+
+// Answer is the answer to a charter.
+type Answer struct {
+	Chartered        bool     `json:"chartered" doc:"True: the charter is recorded. False on a dry run."`
+	Charter          Charter  `json:"charter" doc:"The charter as filed."`
+	PayloadSHA256    string   `json:"payload_sha256" pattern:"^[0-9a-f]{64}$" doc:"Lower-case hexadecimal SHA-256 of canonical."`
+	Canonical        string   `json:"canonical" doc:"The canonical string of the charter."`
+	Canonicalization string   `json:"canonicalization" doc:"Identifier of the rule that canonical follows."`
+	RecordID         *string  `json:"record_id" pattern:"^[0-9a-f]{32}$" doc:"Identifier of the record; null on a dry run."`
+	Recorded         bool     `json:"recorded" doc:"Whether a record was made."`
+	RecordedAt       *string  `json:"recorded_at" format:"date-time" doc:"When the request arrived; null on a dry run."`
+	EmailOnFile      bool     `json:"email_on_file" doc:"Whether an e-mail address was kept with the record."`
+	IgnoredFields    []string `json:"ignored_fields" doc:"What was sent and is no field of a charter."`
+	IgnoredTotal     int      `json:"ignored_fields_total,omitempty" doc:"How many there were, where ignored_fields leaves some out."`
+}
+
+// Charter is a charter as filed.
+type Charter struct {
+	OrgName         string  `json:"org_name" doc:"As sent."`
+	Commissioner    *string `json:"commissioner" doc:"As sent; null when absent."`
+	Roster          []Seat  `json:"roster" doc:"The seats in canonical order."`
+	TotalAllocation int     `json:"total_allocation" doc:"Sum of the allocations, in credit units."`
+	Unallocated     int     `json:"unallocated" doc:"What is left under the cap, in credit units."`
+	Cap             int     `json:"cap" doc:"The cap, in credit units."`
+}
+
+// Seat is one entry of a roster.
+type Seat struct {
+	Position   string `json:"position" doc:"One of the five positions."`
+	AgentName  string `json:"agent_name" doc:"As sent."`
+	Allocation int    `json:"allocation" doc:"In credit units."`
+}
+
+// File records a charter, with its address and the message to the operator where there is one,
+// all in one transaction.
+func File(t *kernel.Turn, in *input.Input) *kernel.Response {
+	name, head, email := in.Text(&OrgName), in.Text(&commissioner), in.Text(&ownerEmail)
+	seats := readRoster(in)
+	if in.Total > 0 {
+		return respond.Invalid(t, in)
+	}
+	canonical := canon.Charter(name, head, seats)
+	hash, now := sha256.HexOf(canonical), civil.FormatTime(t.Now)
+	total := 0
+	for _, seat := range seats {
+		total += seat.Allocation
+	}
+	answer := func(id string) *kernel.Response {
+		return respond.OK(t, func(w *jsondoc.Writer) {
+			w.Bool("chartered", !in.DryRun)
+			w.Name("charter")
+			w.Open('{')
+			w.Str("org_name", name)
+			w.StrOrNull("commissioner", head)
+			w.Raw("roster", canon.Roster(seats))
+			w.Int("total_allocation", int64(total))
+			w.Int("unallocated", int64(Cap-total))
+			w.Int("cap", Cap)
+			w.Close('}')
+			w.Str("payload_sha256", hash)
+			w.Str("canonical", canonical)
+			w.Str("canonicalization", canon.CharterRule)
+			record.WriteMembers(w, in, id, now, email != "")
+		})
+	}
+	if in.DryRun {
+		return answer("")
+	}
+	id := t.NewID()
+	return record.Store(t, "charter", id, kernel.Statement{
+		SQL:  "INSERT INTO charters (record_id, recorded_at, org_name, commissioner, roster, payload_sha256) VALUES (?, ?, ?, ?, ?, ?)",
+		Args: []any{id, now, name, kernel.TextOrNull(head), canon.Roster(seats), hash},
+	}, email, name, func() *kernel.Response { return answer(id) })
+}
+
+// readRoster reads the seats of a charter, reports every fault, and gives the seats in canonical order.
+func readRoster(in *input.Input) []canon.Seat {
+	var seats []canon.Seat
+	if in.FromQuery {
+		seats = seatsOfQuery(in)
+	} else {
+		seats = seatsOfBody(in)
+	}
+	total := int64(0)
+	for _, seat := range seats {
+		total += int64(max(seat.Allocation, 0))
+	}
+	if total > Cap {
+		in.Add(roster.Name, OverCap, "the allocations add up to "+strconv.FormatInt(total, 10)+" credit units, and the cap is "+strconv.Itoa(Cap))
+	}
+	slices.SortStableFunc(seats, func(a, b canon.Seat) int {
+		return slices.Index(Positions, a.Position) - slices.Index(Positions, b.Position)
+	})
+	return seats
+}
+
+func seatsOfBody(in *input.Input) (seats []canon.Seat) {
+	sent := in.Member(roster.Name)
+	switch sent.Kind {
+	case jsondoc.Array:
+	case jsondoc.Absent, jsondoc.Null:
+		in.Add(roster.Name, input.Required, "roster is missing")
+		return nil
+	default:
+		in.Add(roster.Name, input.WrongType, "must be an array, not "+sent.Kind.String())
+		return nil
+	}
+	if n := len(sent.Items); n != len(Positions) {
+		in.Add(roster.Name, input.WrongCount, "must have exactly "+strconv.Itoa(len(Positions))+" entries, and has "+strconv.Itoa(n))
+	}
+	taken := make([]bool, len(Positions))
+	for i := range sent.Items {
+		at := roster.Name + "[" + strconv.Itoa(i) + "]"
+		if kind := sent.Items[i].Kind; kind != jsondoc.Object {
+			in.Add(at, input.WrongType, "must be an object, not "+kind.String())
+			continue
+		}
+		seats = append(seats, readSeat(in, at, &sent.Items[i], taken))
+	}
+	return seats
+}
+
+func readSeat(in *input.Input, at string, sent *jsondoc.Value, taken []bool) (seat canon.Seat) {
+	entry := in.Child(at, sent.Members)
+	seat.Position = entry.Text(&position)
+	if seat.Position != "" {
+		switch index := slices.Index(Positions, seat.Position); {
+		case index < 0:
+			entry.Add(position.Name, UnknownPosition, "must be one of "+strings.Join(Positions, ", ")+", and is "+input.Cut(seat.Position))
+		case taken[index]:
+			entry.Add(position.Name, DuplicatePosition, seat.Position+" stands more than once: each position must stand exactly once")
+		default:
+			taken[index] = true
+		}
+	}
+	seat.AgentName = entry.Text(&agentName)
+	seat.Allocation = entry.Integer(&allocation)
+	in.Merge(entry)
+	return seat
+}
+
+func seatsOfQuery(in *input.Input) (seats []canon.Seat) {
+	form := "send " + SeatForm + ", like ada:" + strconv.Itoa(MinimumAllocation)
+	for _, name := range Positions {
+		before := in.Total
+		text := in.Text(&input.Field{Name: name, Type: input.Text})
+		if text == "" {
+			if in.Total == before {
+				in.Add(name, input.Required, name+" is missing or blank: "+form)
+			}
+			continue
+		}
+		seat := canon.Seat{Position: name}
+		at := strings.LastIndexByte(text, ':')
+		if at < 0 || !wholeNumber(text[at+1:]) {
+			in.Add(name, input.BadForm, "is not of the form of a seat: "+form)
+			continue
+		}
+		if seat.AgentName = text[:at]; strings.TrimSpace(seat.AgentName) == "" {
+			in.Add(name, input.Required, "the agent_name before the colon is missing or blank: "+form)
+		} else {
+			in.CheckText(&agentName, name, seat.AgentName)
+		}
+		if n, ok := input.ParseInteger(text[at+1:]); !ok {
+			in.Add(name, input.NotAnInteger, "the allocation must be an integer of 32 bits, and is "+input.Cut(text[at+1:]))
+		} else if in.CheckMinimum(&allocation, name, n) {
+			seat.Allocation = n
+		}
+		seats = append(seats, seat)
+	}
+	return seats
+}
+
+// wholeNumber reports whether s is digits with an optional "-" and no leading zero, of any size.
+func wholeNumber(s string) bool {
+	s = strings.TrimPrefix(s, "-")
+	return s != "" && strings.Trim(s, "0123456789") == "" && (s[0] != '0' || len(s) == 1)
+}

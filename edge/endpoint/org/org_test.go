@@ -1,0 +1,156 @@
+package org_test
+
+import (
+	"reflect"
+	"strings"
+	"testing"
+
+	"anteroom/edge/edgetest"
+	"anteroom/edge/endpoint/org"
+	"anteroom/edge/kernel"
+	"anteroom/edge/record"
+)
+
+// The conversations that every host must hold are first of all those of the rules that they are about.
+func TestTranscripts(t *testing.T) { edgetest.RunTranscripts(t, edgetest.InMemory, "org") }
+
+// query is the query of a charter with these seats, in the order of the positions.
+func query(seats ...string) string {
+	q := "/api/org?org_name=Tern"
+	for i, seat := range seats {
+		q += "&" + org.Positions[i] + "=" + seat
+	}
+	return q
+}
+
+// body is a charter with these entries.
+func body(entries ...string) string {
+	return `{"org_name":"Tern","roster":[` + strings.Join(entries, ",") + `]}`
+}
+
+func entry(position, name, allocation string) string {
+	return `{"position":"` + position + `","agent_name":"` + name + `","allocation":` + allocation + `}`
+}
+
+// A seat by GET is held to the same rules as one in a body: its name is published, and never erased.
+func TestSeats(t *testing.T) {
+	long := strings.Repeat("n", record.MaxName)
+	form := "send " + org.SeatForm + ", like ada:5"
+	four := []string{"b:25", "c:20", "d:15", "e:10"}
+	for first, want := range map[string]string{
+		"a:30":          "",
+		"a:5":           "",
+		"a:b:30":        "",
+		long + ":30":    "",
+		"a:4":           "rainmaker below_minimum must be at least 5, and is 4",
+		"a:-5":          "rainmaker below_minimum must be at least 5, and is -5",
+		"a:31":          "roster over_cap the allocations add up to 101 credit units, and the cap is 100",
+		"a:0":           "rainmaker below_minimum must be at least 5, and is 0",
+		"a:05":          "rainmaker bad_form is not of the form of a seat: " + form,
+		"a:":            "rainmaker bad_form is not of the form of a seat: " + form,
+		"a":             "rainmaker bad_form is not of the form of a seat: " + form,
+		"a:-":           "rainmaker bad_form is not of the form of a seat: " + form,
+		"a:5x":          "rainmaker bad_form is not of the form of a seat: " + form,
+		"a:99999999999": "rainmaker not_an_integer the allocation must be an integer of 32 bits, and is 99999999999",
+		":30":           "rainmaker required the agent_name before the colon is missing or blank: " + form,
+		"+:30":          "rainmaker required the agent_name before the colon is missing or blank: " + form,
+		"":              "rainmaker required rainmaker is missing or blank: " + form,
+		long + "n:30":   "rainmaker too_long must have at most 80 characters, and has 81",
+		"a%07:30":       "rainmaker control_character holds the control character U+0007 at byte 1",
+		"a:2147483647":  "roster over_cap the allocations add up to 2147483717 credit units, and the cap is 100",
+	} {
+		h := edgetest.NewFake(t)
+		target := query(append([]string{first}, four...)...)
+		check(t, h, target, h.Do("GET", target, ""), want)
+	}
+}
+
+// check checks an answer for its faults, each as its field, code and detail; "" for none, and then that it was recorded.
+func check(t *testing.T, h *edgetest.Fake, sent string, r *kernel.Response, want string) {
+	t.Helper()
+	var got []string
+	if r.Status != 200 {
+		for _, f := range edgetest.Decode(t, r)["errors"].([]any) {
+			f := f.(map[string]any)
+			got = append(got, strings.TrimSpace(f["field"].(string)+" "+f["code"].(string)+" "+f["detail"].(string)))
+		}
+	}
+	if strings.Join(got, ", ") != want || (len(h.Statements) > 0) != (want == "") {
+		t.Errorf("%s: %d %q, %d statements, want %s", sent, r.Status, got, len(h.Statements), want)
+	}
+}
+
+// A roster in a body has each position once, and each of its faults has its place.
+func TestRoster(t *testing.T) {
+	five := []string{entry("treasurer", "e", "10"), entry("rainmaker", "a", "30"), entry("operator", "b", "25"), entry("verifier", "c", "20"), entry("scout", "d", "15")}
+	with := func(i int, replaced string) string {
+		entries := append([]string(nil), five...)
+		entries[i] = replaced
+		return body(entries...)
+	}
+	positions := strings.Join(org.Positions, ", ")
+	for sent, want := range map[string]string{
+		body(five...):                          "",
+		with(1, entry("rainmaker", "a", "5")):  "",
+		with(1, entry("rainmaker", "a", "31")): "roster over_cap the allocations add up to 101 credit units, and the cap is 100",
+		with(1, entry("rainmaker", "a", "4")):  "roster[1].allocation below_minimum must be at least 5, and is 4",
+		with(4, entry("operator", "d", "15")):  "roster[4].position duplicate_position operator stands more than once: each position must stand exactly once",
+		with(0, entry("king", "e", "10")):      "roster[0].position unknown_position must be one of " + positions + ", and is king",
+		with(0, `{"agent_name":"e"}`):          "roster[0].position required position is missing or blank, roster[0].allocation required allocation is missing",
+		with(2, `7`):                           "roster[2] wrong_type must be an object, not a number",
+		body(five[:4]...):                      "roster wrong_count must have exactly 5 entries, and has 4",
+		body():                                 "roster wrong_count must have exactly 5 entries, and has 0",
+		`{"org_name":"Tern"}`:                  "roster required roster is missing",
+		`{"org_name":"Tern","roster":null}`:    "roster required roster is missing",
+		`{"org_name":"Tern","roster":{}}`:      "roster wrong_type must be an array, not an object",
+	} {
+		h := edgetest.NewFake(t)
+		check(t, h, sent, h.Do("POST", "/api/org", sent), want)
+	}
+}
+
+// A charter stands in canonical order, with its sum, however it was sent; its address stands apart.
+func TestFile(t *testing.T) {
+	for _, c := range []struct {
+		method, target, sent string
+		email                bool
+	}{
+		{"GET", query("a:b:30", "bo:25", "cy:20", "dee:15", "ed:5"), "", false},
+		{"GET", query("a:b:30", "bo:25", "cy:20", "dee:15", "ed:5") + "&owner_email=a@example.org", "", true},
+		{"POST", "/api/org", body(entry("treasurer", "ed", "5"), entry("scout", "dee", "15"), entry("verifier", "cy", "20.0"), entry("operator", "bo", "25"), entry("rainmaker", "a:b", "30")), false},
+	} {
+		h := edgetest.NewFake(t)
+		r := h.Do(c.method, c.target, c.sent)
+		answer := edgetest.Decode(t, r)
+		filed, _ := answer["charter"].(map[string]any)
+		if r.Status != 200 || answer["chartered"] != true || answer["recorded"] != true || answer["email_on_file"] != c.email || filed["total_allocation"] != 95. || filed["unallocated"] != 5. || filed["cap"] != 100. || filed["commissioner"] != nil {
+			t.Errorf("%s: %d %s", c.target, r.Status, r.Body)
+		}
+		var seats []string
+		for _, seat := range filed["roster"].([]any) {
+			seats = append(seats, seat.(map[string]any)["position"].(string)+" "+seat.(map[string]any)["agent_name"].(string))
+		}
+		if want := []string{"rainmaker a:b", "operator bo", "verifier cy", "scout dee", "treasurer ed"}; !reflect.DeepEqual(seats, want) {
+			t.Errorf("%s: %q, want %q", c.target, seats, want)
+		}
+		if tables := len(h.Statements); (tables == 3) != c.email || (tables == 1) == c.email || h.Statements[0].Args[5] != answer["payload_sha256"] {
+			t.Errorf("%s: %v", c.target, h.Statements)
+		}
+		dry := h.Do("GET", query("a:30", "b:25", "c:20", "d:15", "e:10")+"&dry_run=1", "")
+		if body := edgetest.Decode(t, dry); body["chartered"] != false || body["recorded"] != false || len(h.Statements) > 3 {
+			t.Errorf("a dry run: %s", dry.Body)
+		}
+	}
+}
+
+// A GET files where it names anything of a charter; an address alone does not.
+func TestChosen(t *testing.T) {
+	for target, want := range map[string]int{
+		"/api/org": 200, "/api/org?owner_email=a@example.org": 200, "/api/org?org_name=Tern": 400, "/api/org?commissioner=ada": 400, "/api/org?scout=d:15": 400, "/api/org?treasurer=": 400,
+	} {
+		h := edgetest.NewFake(t)
+		if r := h.Do("GET", target, ""); r.Status != want || len(h.Statements) != 0 {
+			t.Errorf("%s: %d %s", target, r.Status, r.Body)
+		}
+	}
+}

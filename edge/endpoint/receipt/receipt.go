@@ -1,0 +1,451 @@
+// Package receipt mints and verifies souvenir receipts.
+//
+// A receipt attests only that a named agent asked this host for a receipt at a stated time. Its
+// canonical string is what is hashed and signed; see package canon for the rule. A receipt
+// without a signature, as a host without a key mints it, is hash-committed only:
+//
+//	{"receipt_spec":"souvenir_visit_v0.2","issued_by":"www.example.org","issued_at":"2026-11-20T12:00:00Z",
+//	 "agent_name":"ledger-lark","owner_email_sha256":null,"note":"first visit","epoch":"pre-launch",
+//	 "canonical":"{\"receipt_spec\":…}","payload_sha256":"…","signed":false,"signature":null,…}
+package receipt
+
+import (
+	"encoding/base64"
+	"slices"
+	"strconv"
+	"strings"
+
+	"anteroom/edge/canon"
+	"anteroom/edge/civil"
+	"anteroom/edge/input"
+	"anteroom/edge/jsondoc"
+	"anteroom/edge/kernel"
+	"anteroom/edge/record"
+	"anteroom/edge/respond"
+	"anteroom/edge/sha256"
+)
+
+// What the spec endpoint publishes of the format.
+const (
+	Spec      = "souvenir_visit_v0.2"
+	Algorithm = "Ed25519 (RFC 8032) over the UTF-8 bytes of canonical"
+	Anonymous = "anonymous" // agent_name where none was sent
+)
+
+const (
+	keyBytes = 32
+	minted   = "mint" // action of a mint
+)
+
+// The fields of a mint, and of a verification.
+var (
+	agentName  = input.Field{Name: "agent_name", Type: input.Name, Max: record.MaxName, Example: `"ledger-lark"`}
+	ownerEmail = input.Field{Name: "owner_email", Type: input.Email, Example: `"owner@example.org"`}
+	note       = input.Field{Name: "note", Type: input.Text, Max: 140, Example: `"first visit"`}
+	verify     = input.Field{Name: "verify", Type: input.Object, Required: true}
+
+	MintFields   = []input.Field{agentName, ownerEmail, note}
+	VerifyFields = []input.Field{verify}
+)
+
+// Chosen reports whether a body asks for verification: verify is there in any form, null included.
+func Chosen(in *input.Input) bool { return in.Member(verify.Name).Kind != jsondoc.Absent }
+
+// Minted is a receipt as it is handed out.
+type Minted struct {
+	Action           string   `json:"action" enum:"mint" doc:"What was done."`
+	ReceiptSpec      string   `json:"receipt_spec" doc:"Identifier of the receipt format."`
+	IssuedBy         string   `json:"issued_by" doc:"The canonical host."`
+	IssuedAt         string   `json:"issued_at" format:"date-time" doc:"When the request arrived."`
+	AgentName        string   `json:"agent_name" doc:"As sent, unchecked; anonymous when absent."`
+	OwnerEmailSHA256 *string  `json:"owner_email_sha256" pattern:"^[0-9a-f]{64}$" doc:"SHA-256 of the address as sent; null when none was. The address is not stored."`
+	Note             string   `json:"note" doc:"As sent, unchecked; empty when absent."`
+	Epoch            string   `json:"epoch" doc:"Epoch of the service."`
+	Canonical        string   `json:"canonical" doc:"The exact string that was hashed and signed."`
+	PayloadSHA256    string   `json:"payload_sha256" pattern:"^[0-9a-f]{64}$" doc:"Lower-case hexadecimal SHA-256 of canonical."`
+	Canonicalization string   `json:"canonicalization" doc:"Identifier of the rule that canonical follows."`
+	Signed           bool     `json:"signed" doc:"Whether there is a signature."`
+	Signature        *string  `json:"signature" doc:"Raw 64-byte Ed25519 signature over canonical in base64; null when not signed."`
+	PublicKey        string   `json:"public_key_b64" doc:"Raw 32-byte Ed25519 public key in base64; empty when there is none."`
+	SigningStatus    string   `json:"signing_status" doc:"Whether receipts are signed, in words."`
+	IgnoredFields    []string `json:"ignored_fields" doc:"Names in the query, which a POST does not read."`
+	IgnoredTotal     int      `json:"ignored_fields_total,omitempty" doc:"How many there were, where ignored_fields leaves some out."`
+}
+
+// Verdict is the answer to a verification.
+type Verdict struct {
+	Action        string   `json:"action" enum:"verify" doc:"What was done. Nothing was stored."`
+	Valid         bool     `json:"valid" doc:"True only when all three checks pass. It is no identity, reputation or authorization."`
+	FieldsMatch   bool     `json:"fields_match" doc:"Whether the receipt's own fields rebuild into the canonical that it carries."`
+	HashOK        bool     `json:"hash_ok" doc:"Whether payload_sha256 is the SHA-256 of canonical."`
+	SignatureOK   *bool    `json:"signature_ok" doc:"Whether the signature over canonical is one by a key of this host; null when there is no signature."`
+	CheckedKey    string   `json:"checked_against_public_key" doc:"The published key that the signature was checked against; empty when this host has none."`
+	Recomputed    string   `json:"recomputed_sha256" doc:"SHA-256 of canonical as recomputed; empty when canonical is missing."`
+	Problems      []string `json:"problems" doc:"Everything that is wrong or odd, each its own entry."`
+	ProblemsTotal int      `json:"problems_total,omitempty" doc:"How many there were, where problems leaves some out."`
+	Verdict       string   `json:"verdict" doc:"The outcome in words."`
+	IgnoredFields []string `json:"ignored_fields" doc:"What was sent beside verify."`
+	IgnoredTotal  int      `json:"ignored_fields_total,omitempty" doc:"How many there were, where ignored_fields leaves some out."`
+}
+
+// SigningStatus says in words whether receipts are signed. publicKey is "" where there is no key.
+func SigningStatus(publicKey string) string {
+	if publicKey == "" {
+		return "hash-committed only: no signing key is configured, and receipts come back with signed false"
+	}
+	return "live: receipts are signed with the key in public_key_b64"
+}
+
+// WriteKey writes the members of the spec endpoint that depend on the key.
+func WriteKey(t *kernel.Turn, w *jsondoc.Writer) {
+	w.Str("public_key_b64", t.Host.PublicKey)
+	w.Bool("signing_live", t.Host.PublicKey != "")
+	if t.Host.KeyFault {
+		w.Str("signing_status", "out of order: the signing key cannot be used, and no receipt is minted until it can")
+		return
+	}
+	w.Str("signing_status", SigningStatus(t.Host.PublicKey))
+}
+
+// Mint makes a receipt and stores nothing.
+func Mint(t *kernel.Turn, in *input.Input) *kernel.Response {
+	name, email, text := in.Text(&agentName), in.Text(&ownerEmail), in.Text(&note)
+	in.RejectUnknown()
+	if in.Total > 0 {
+		return respond.Invalid(t, in)
+	}
+	if name == "" {
+		name = Anonymous
+	}
+	emailHash := ""
+	if email != "" {
+		emailHash = sha256.HexOf(email)
+	}
+	canonical := canon.Receipt(func(key string) string {
+		switch key {
+		case "receipt_spec":
+			return Spec
+		case "issued_by":
+			return t.Snapshot.CanonicalHost
+		case "issued_at":
+			return civil.FormatTime(t.Now)
+		case "agent_name":
+			return name
+		case "owner_email_sha256":
+			return emailHash
+		case "note":
+			return text
+		}
+		return t.Snapshot.Epoch
+	})
+	answer := func(signature string) *kernel.Response {
+		signatureAt := 0
+		r := respond.OK(t, func(w *jsondoc.Writer) {
+			w.Str("action", minted)
+			w.Members([]byte(canonical))
+			w.Str("canonical", canonical)
+			w.Str("payload_sha256", sha256.HexOf(canonical))
+			w.Str("canonicalization", canon.ReceiptRule)
+			w.Bool("signed", signature != "")
+			w.StrOrNull("signature", signature)
+			signatureAt = len(w.Buf) - len(signature) - len(`"`)
+			w.Str("public_key_b64", t.Host.PublicKey)
+			w.Str("signing_status", SigningStatus(t.Host.PublicKey))
+			respond.WriteCapped(w, "ignored_fields", in.Ignored())
+		})
+		r.SignatureAt = signatureAt
+		return r
+	}
+	if t.Host.KeyFault {
+		return unsigned(t)
+	}
+	if t.Host.PublicKey == "" {
+		return answer("")
+	}
+	return t.Presume(kernel.Sign{Message: []byte(canonical)}, func(signed kernel.Result) *kernel.Response {
+		if signed.Failure != kernel.None || len(signed.Data) != kernel.SignatureSize {
+			return unsigned(t)
+		}
+		return answer(base64.StdEncoding.EncodeToString(signed.Data))
+	})
+}
+
+// unsigned refuses to hand out a receipt without the signature that it ought to have.
+func unsigned(t *kernel.Turn) *kernel.Response {
+	return respond.Problem(t, respond.Internal, "The receipt could not be signed, and none was issued. The operator's signing key may be at fault.", nil, nil)
+}
+
+// The verdicts, from worst to best.
+const (
+	verdictNone     = "Not a receipt: the object is empty. Send the whole receipt as it was received."
+	verdictTampered = "TAMPERED: this is not what was minted. The fields do not rebuild into canonical, or the hash is not that of canonical."
+	verdictForeign  = "Not valid: the receipt names a key that this host does not publish, so nothing here vouches for it."
+	verdictForged   = "Not valid: the signature is not one by this host's key over canonical. The receipt was altered as a whole, or never minted here."
+	verdictUnsigned = "Hash intact, not signed: fields and hash agree, and there is no signature, so anyone could have made it. It is not valid."
+	verdictValid    = "Valid: this host minted exactly this receipt. It attests that someone using this name asked for it at that time, and nothing else."
+)
+
+// Verify checks a receipt against the keys that this host publishes, and stores nothing.
+func Verify(t *kernel.Turn, in *input.Input) *kernel.Response {
+	sent := in.Member(verify.Name)
+	if sent.Kind != jsondoc.Object {
+		in.Add(in.SentAs(verify.Name), input.WrongType, "must be the whole receipt object, not "+sent.Kind.String())
+		return respond.Invalid(t, in)
+	}
+	c := inspect(sent, keys(t), t.Host.PublicKey != "")
+	if c.effect == nil {
+		return c.answer(t, in)
+	}
+	return t.Presume(*c.effect, func(checked kernel.Result) *kernel.Response {
+		if checked.Failure != kernel.None {
+			return respond.Problem(t, respond.Internal, "The signature could not be checked. Try again, or verify offline.", nil, nil)
+		}
+		c.signatureOK = checked.OK
+		if !checked.OK {
+			c.problem("signature is not one by " + c.key + " over canonical")
+		}
+		return c.answer(t, in)
+	})
+}
+
+// answer is the verdict.
+func (c *checks) answer(t *kernel.Turn, in *input.Input) *kernel.Response {
+	return respond.OK(t, func(w *jsondoc.Writer) {
+		w.Str("action", "verify")
+		w.Bool("valid", c.fieldsMatch && c.hashOK && c.signatureOK)
+		w.Bool("fields_match", c.fieldsMatch)
+		w.Bool("hash_ok", c.hashOK)
+		if c.signed {
+			w.Bool("signature_ok", c.signatureOK)
+		} else {
+			w.Raw("signature_ok", "null")
+		}
+		w.Str("checked_against_public_key", c.key)
+		w.Str("recomputed_sha256", c.recomputed)
+		respond.WriteCapped(w, "problems", c.problems)
+		w.Str("verdict", c.verdict())
+		respond.WriteCapped(w, "ignored_fields", in.Ignored())
+	})
+}
+
+// keys are those that this host publishes, the current one first; empty when there is none.
+func keys(t *kernel.Turn) []string {
+	published := t.Snapshot.RetiredKeys
+	if current := t.Host.PublicKey; current != "" {
+		published = append([]string{current}, published...)
+	}
+	return published
+}
+
+// checks is what is found out about a receipt.
+type checks struct {
+	fieldsMatch, hashOK, signatureOK bool
+	empty                            bool // the object has no member at all
+	signed                           bool // there is a signature, be it a bad one
+	foreign                          bool // it names a key that is not published here
+	key                              string
+	recomputed                       string
+	problems                         []string
+	effect                           *kernel.Verify // what is left to check
+}
+
+func (c *checks) problem(text string) { c.problems = append(c.problems, text) }
+
+func (c *checks) verdict() string {
+	switch {
+	case c.empty:
+		return verdictNone
+	case !c.fieldsMatch || !c.hashOK:
+		return verdictTampered
+	case !c.signed:
+		return verdictUnsigned
+	case c.foreign:
+		return verdictForeign
+	case !c.signatureOK:
+		return verdictForged
+	}
+	return verdictValid
+}
+
+// members are those of a receipt.
+type members struct {
+	all  []jsondoc.Member
+	met  []bool // which of them were found
+	next int    // where a search begins: most receipts keep the order in which they were minted
+}
+
+// get is the member called name; of kind Absent when there is none.
+func (m *members) get(name string) *jsondoc.Value {
+	for range m.all {
+		i := m.next
+		if m.next++; m.next == len(m.all) {
+			m.next = 0
+		}
+		if m.all[i].Name == name {
+			m.met[i] = true
+			return &m.all[i].Value
+		}
+	}
+	return &jsondoc.Value{}
+}
+
+// inspect checks all of a receipt but the signature itself. published are the keys to check it against; signs says whether
+// the host has one itself.
+func inspect(receipt *jsondoc.Value, published []string, signs bool) *checks {
+	c := &checks{empty: len(receipt.Members) == 0}
+	r := &members{all: receipt.Members, met: make([]bool, len(receipt.Members))}
+	canonical, isText := c.checkFields(r)
+	if hash, _ := c.text(r, "payload_sha256"); isText {
+		c.recomputed = sha256.HexOf(canonical)
+		if c.hashOK = hash == c.recomputed; !c.hashOK {
+			c.problem("payload_sha256 is not the SHA-256 of canonical")
+		}
+	}
+	c.checkIdentifiers(r)
+	signed, signature := r.get("signed"), r.get("signature")
+	c.checkKey(r.get("public_key_b64"), signature, published)
+	c.checkSignature(signed, signature, canonical)
+	if signs && !c.signed {
+		c.problem("the receipt is not signed, so there was no signature to check")
+	}
+	c.text(r, "signing_status")
+	c.checkRest(r)
+	return c
+}
+
+// checkFields rebuilds canonical from the receipt's own fields. It gives the one that was sent, and whether it is a string.
+func (c *checks) checkFields(r *members) (string, bool) {
+	complete := true
+	for _, key := range canon.ReceiptFields {
+		v := r.get(key)
+		if v.Kind == jsondoc.String && !(key == canon.ReceiptNullable && v.Text == "") || key == canon.ReceiptNullable && v.Kind == jsondoc.Null {
+			continue
+		}
+		complete = false
+		c.mistyped(key, v)
+	}
+	canonical, isText := c.text(r, "canonical")
+	c.fieldsMatch = complete && isText && canon.Receipt(func(key string) string { return r.get(key).Text }) == canonical
+	if !c.fieldsMatch && isText {
+		c.problem("the fields do not rebuild into canonical: a field, or canonical itself, was edited after minting")
+	}
+	return canonical, isText
+}
+
+// checkIdentifiers finds out whether the receipt is of the kind that this host knows.
+func (c *checks) checkIdentifiers(r *members) {
+	if action, ok := c.text(r, "action"); ok && action != minted {
+		c.problem("action is " + input.Cut(action) + ", and that of a receipt is " + minted)
+	}
+	if rule, ok := c.text(r, "canonicalization"); ok && rule != canon.ReceiptRule {
+		c.problem("canonicalization is " + input.Cut(rule) + ", and this host knows " + canon.ReceiptRule)
+	}
+	if spec := r.get("receipt_spec"); spec.Kind == jsondoc.String && spec.Text != Spec {
+		c.problem("receipt_spec is " + input.Cut(spec.Text) + ", and this host knows " + Spec)
+	}
+}
+
+// checkKey chooses the published key that the receipt names, else the current one.
+func (c *checks) checkKey(named, signature *jsondoc.Value, published []string) {
+	if len(published) > 0 {
+		c.key = published[0]
+	}
+	switch {
+	case named.Kind != jsondoc.String:
+		c.mistyped("public_key_b64", named)
+	case strings.TrimSpace(named.Text) == "":
+		if signature.Kind == jsondoc.String {
+			c.problem("public_key_b64 is blank, though there is a signature")
+		}
+	default:
+		for _, key := range published {
+			if key == named.Text {
+				c.key = key
+				return
+			}
+		}
+		c.foreign = true
+		c.problem("public_key_b64 is not a key that this host publishes")
+	}
+}
+
+// checkSignature finds out whether there is a signature, and prepares its check.
+func (c *checks) checkSignature(signed, signature *jsondoc.Value, canonical string) {
+	switch signature.Kind {
+	case jsondoc.Absent:
+		c.problem("signature is missing")
+	case jsondoc.Null:
+	default:
+		c.signed = true
+		raw, ok := decodeBase64(signature.Text, kernel.SignatureSize)
+		key, known := decodeBase64(c.key, keyBytes)
+		switch {
+		case !ok:
+			c.problem("signature is not base64 of " + strconv.Itoa(kernel.SignatureSize) + " bytes")
+		case c.foreign:
+		case !known:
+			c.problem("this host publishes no key to check the signature against")
+		default:
+			c.effect = &kernel.Verify{Message: []byte(canonical), PublicKey: key, Signature: raw}
+		}
+	}
+	switch {
+	case signed.Kind != jsondoc.Bool:
+		c.mistyped("signed", signed)
+	case signed.True != c.signed:
+		c.problem("signed is at odds with signature")
+	}
+}
+
+// The members of a mint answer that the checks above do not look at. They are not covered by the signature.
+var (
+	otherTexts = []string{"notice", "served_from", "canonical_host", "host_note"}
+	otherKnown = []string{"ignored_fields", "ignored_fields_total"}
+)
+
+// checkRest names members that are mistyped, and those that no mint answer has.
+func (c *checks) checkRest(r *members) {
+	for i := range r.all {
+		name, v := r.all[i].Name, &r.all[i].Value
+		switch {
+		case r.met[i] || slices.Contains(otherKnown, name):
+		case !slices.Contains(otherTexts, name):
+			c.problem(input.Cut(name) + " is no member of a receipt, and the signature does not cover it")
+		case v.Kind != jsondoc.String:
+			c.mistyped(name, v)
+		}
+	}
+}
+
+// text is a member that must be a string, and whether it is; "" and a problem where it is none.
+func (c *checks) text(r *members, name string) (string, bool) {
+	v := r.get(name)
+	if v.Kind != jsondoc.String {
+		c.mistyped(name, v)
+		return "", false
+	}
+	return v.Text, true
+}
+
+func (c *checks) mistyped(name string, v *jsondoc.Value) {
+	switch v.Kind {
+	case jsondoc.Absent:
+		c.problem(name + " is missing")
+	case jsondoc.String:
+		c.problem(name + " is empty, which it is in no receipt")
+	default:
+		c.problem(name + " is " + v.Kind.String() + ", which it is in no receipt")
+	}
+}
+
+var strict = base64.StdEncoding.Strict()
+
+// decodeBase64 reads so many bytes in the standard alphabet, padded and strict (RFC 4648, 4 and 3.5): no stray trailing
+// bits, and no line breaks, which the decoder would skip.
+func decodeBase64(s string, size int) ([]byte, bool) {
+	if len(s) != strict.EncodedLen(size) {
+		return nil, false
+	}
+	b, err := strict.DecodeString(s)
+	return b, err == nil && len(b) == size
+}

@@ -1,0 +1,288 @@
+package receipt_test
+
+import (
+	"crypto/ed25519"
+	"encoding/base64"
+	"encoding/json"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"anteroom/edge/canon"
+	"anteroom/edge/edgetest"
+	"anteroom/edge/endpoint/receipt"
+	"anteroom/edge/kernel"
+	"anteroom/edge/sha256"
+)
+
+func mint(t *testing.T, h *edgetest.Fake, body string) map[string]any {
+	t.Helper()
+	r := h.Do("POST", "/api/receipt", body)
+	if r.Status != 200 {
+		t.Fatalf("mint: %d %s", r.Status, r.Body)
+	}
+	return edgetest.Decode(t, r)
+}
+
+type verdict struct {
+	Valid, FieldsMatch, HashOK bool
+	SignatureOK                *bool
+	Key, Verdict               string
+	Problems                   []string
+}
+
+func verify(t *testing.T, h *edgetest.Fake, r map[string]any) (v verdict) {
+	t.Helper()
+	sent, err := json.Marshal(map[string]any{"verify": r})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return verifyText(t, h, string(sent))
+}
+
+func verifyText(t *testing.T, h *edgetest.Fake, sent string) (v verdict) {
+	t.Helper()
+	answer := h.Do("POST", "/api/receipt", sent)
+	if answer.Status != 200 {
+		t.Fatalf("verify: %d %s", answer.Status, answer.Body)
+	}
+	var got receipt.Verdict
+	if err := json.Unmarshal(answer.Body, &got); err != nil {
+		t.Fatal(err)
+	}
+	return verdict{got.Valid, got.FieldsMatch, got.HashOK, got.SignatureOK, got.CheckedKey, got.Verdict, got.Problems}
+}
+
+func word(b *bool) string {
+	if b == nil {
+		return "null"
+	}
+	return map[bool]string{true: "true", false: "false"}[*b]
+}
+
+func TestFreshReceiptIsValid(t *testing.T) {
+	h := edgetest.NewFake(t)
+	for _, body := range []string{``, `{"agent_name":"ledger-lark","owner_email":"owner@example.org","note":"tab\there \"quoted\" é \u2028"}`} {
+		r := mint(t, h, body)
+		v := verify(t, h, r)
+		if !v.Valid || len(v.Problems) != 0 || v.Key != edgetest.PublicKey(edgetest.Key) || !strings.HasPrefix(v.Verdict, "Valid") {
+			t.Errorf("%s: %+v", body, v)
+		}
+		for trailer := range maps.Keys(map[string]bool{"notice": true, "served_from": true, "canonical_host": true, "host_note": true}) {
+			delete(r, trailer)
+		}
+		if v := verify(t, h, r); !v.Valid || len(v.Problems) != 0 {
+			t.Errorf("without its trailer: %+v", v)
+		}
+	}
+	if h.Statements != nil {
+		t.Error("a receipt was stored")
+	}
+}
+
+// A receipt is verified from the printed recipe alone: the fields in order, their hash, the signature.
+func TestRecipe(t *testing.T) {
+	r := mint(t, edgetest.NewFake(t), `{"note":"a \"note\" with <tags> & é"}`)
+	rebuilt := canon.Receipt(func(field string) string { s, _ := r[field].(string); return s })
+	if r["canonical"] != rebuilt || r["payload_sha256"] != sha256.HexOf(rebuilt) {
+		t.Errorf("canonical %s\nrebuilt %s", r["canonical"], rebuilt)
+	}
+	signature, err := base64.StdEncoding.DecodeString(r["signature"].(string))
+	if err != nil || !ed25519.Verify(edgetest.Key.Public().(ed25519.PublicKey), []byte(rebuilt), signature) {
+		t.Error("the signature does not verify")
+	}
+}
+
+func TestUnsigned(t *testing.T) {
+	h := edgetest.NewFake(t)
+	h.Core.PublicKey = ""
+	r := mint(t, h, `{"agent_name":"a"}`)
+	if r["signed"] != false || r["signature"] != nil || r["public_key_b64"] != "" {
+		t.Errorf("%v", r)
+	}
+	// A host that signs says that there was nothing to check.
+	for host, problems := range map[*edgetest.Fake][]string{h: {}, edgetest.NewFake(t): {"the receipt is not signed, so there was no signature to check"}} {
+		v := verify(t, host, r)
+		if v.Valid || !v.FieldsMatch || !v.HashOK || v.SignatureOK != nil || !slices.Equal(v.Problems, problems) || !strings.HasPrefix(v.Verdict, "Hash intact, not signed") {
+			t.Errorf("%+v", v)
+		}
+	}
+	if v := verify(t, h, r); v.Key != edgetest.PublicKey(edgetest.RetiredKey) {
+		t.Errorf("checked against %q", v.Key)
+	}
+	// Whether it is signed is said in words too, where it is minted and where the keys are.
+	signing := edgetest.NewFake(t)
+	for host, want := range map[*edgetest.Fake]string{h: "hash-committed only: ", signing: "live: "} {
+		for _, said := range []map[string]any{mint(t, host, "{}"), edgetest.Decode(t, host.Do("GET", "/api/receipt", ""))} {
+			if status := said["signing_status"].(string); !strings.HasPrefix(status, want) {
+				t.Errorf("%s, want %s", status, want)
+			}
+		}
+	}
+	// A host that has never had a key says so of any receipt.
+	s := edgetest.Snapshot()
+	s.CurrentKey, s.RetiredKeys = "", nil
+	h.Edge = edgetest.Load(t, s)
+	if v := verify(t, h, mint(t, signing, "{}")); v.Valid || v.Key != "" || v.SignatureOK == nil || *v.SignatureOK {
+		t.Errorf("checked against no key: %+v", v)
+	}
+}
+
+// Where the key is out of order nothing is minted: a receipt without a signature would say that there is no key.
+func TestAFaultyKeyMintsNothing(t *testing.T) {
+	h := edgetest.NewFake(t)
+	h.Core.PublicKey, h.Core.KeyFault = "", true
+	if r := h.Do("POST", "/api/receipt", ""); r.Status != 500 || strings.Contains(string(r.Body), "canonical\"") {
+		t.Errorf("%d %s", r.Status, r.Body)
+	}
+	spec := edgetest.Decode(t, h.Do("GET", "/api/receipt", ""))
+	if spec["signing_live"] != false || !strings.HasPrefix(spec["signing_status"].(string), "out of order") {
+		t.Errorf("%v", spec)
+	}
+}
+
+func TestSignFailure(t *testing.T) {
+	h := edgetest.NewFake(t)
+	h.Fail = map[string]kernel.Failure{"sign": kernel.Unavailable}
+	if r := h.Do("POST", "/api/receipt", ""); r.Status != 500 {
+		t.Errorf("status %d", r.Status)
+	}
+	r := mint(t, edgetest.NewFake(t), "")
+	h.Fail = map[string]kernel.Failure{"verify": kernel.Timeout}
+	sent, _ := json.Marshal(map[string]any{"verify": r})
+	if r := h.Do("POST", "/api/receipt", string(sent)); r.Status != 500 {
+		t.Errorf("status %d", r.Status)
+	}
+}
+
+func TestVerdicts(t *testing.T) {
+	sign := func(r map[string]any, key ed25519.PrivateKey) {
+		c := canon.Receipt(func(field string) string { s, _ := r[field].(string); return s })
+		r["canonical"], r["payload_sha256"] = c, sha256.HexOf(c)
+		r["signature"] = base64.StdEncoding.EncodeToString(ed25519.Sign(key, []byte(c)))
+	}
+	stranger := ed25519.NewKeyFromSeed(make([]byte, 32))
+	for _, c := range []struct {
+		name    string
+		change  func(r map[string]any)
+		checks  string // fields_match hash_ok signature_ok
+		verdict string // its first words
+		problem string // part of one of the problems
+	}{
+		{"a field edited", func(r map[string]any) { r["agent_name"] = "eve" }, "false true true", "TAMPERED", "edited after minting"},
+		{"canonical edited", func(r map[string]any) { r["canonical"] = strings.Replace(r["canonical"].(string), "ada", "eve", 1) }, "false false false", "TAMPERED", "not the SHA-256"},
+		{"hash edited", func(r map[string]any) { r["payload_sha256"] = strings.Repeat("0", 64) }, "true false true", "TAMPERED", "not the SHA-256"},
+		{"hash in upper case", func(r map[string]any) { r["payload_sha256"] = strings.ToUpper(r["payload_sha256"].(string)) }, "true false true", "TAMPERED", "not the SHA-256"},
+		{"all edited alike", func(r map[string]any) {
+			s := r["signature"]
+			r["agent_name"] = "eve"
+			sign(r, stranger)
+			r["signature"] = s
+		}, "true true false", "Not valid: the signature", "not one by"},
+		{"signed by a stranger", func(r map[string]any) { sign(r, stranger) }, "true true false", "Not valid: the signature", "not one by"},
+		{"a stranger's receipt", func(r map[string]any) { sign(r, stranger); r["public_key_b64"] = edgetest.PublicKey(stranger) }, "true true false", "Not valid: the receipt names a key", "not a key that this host publishes"},
+		{"a stranger's key beside our signature", func(r map[string]any) { r["public_key_b64"] = edgetest.PublicKey(stranger) }, "true true false", "Not valid: the receipt names a key", "not a key that this host publishes"},
+		{"a retired key", func(r map[string]any) {
+			sign(r, edgetest.RetiredKey)
+			r["public_key_b64"] = edgetest.PublicKey(edgetest.RetiredKey)
+		}, "true true true", "Valid", ""},
+		{"the key left out", func(r map[string]any) { delete(r, "public_key_b64") }, "true true true", "Valid", "public_key_b64 is missing"},
+		{"the key blank", func(r map[string]any) { r["public_key_b64"] = " " }, "true true true", "Valid", "public_key_b64 is blank"},
+		{"the key a number", func(r map[string]any) { r["public_key_b64"] = 7 }, "true true true", "Valid", "public_key_b64 is a number"},
+		{"the signature null", func(r map[string]any) { r["signature"] = nil }, "true true null", "Hash intact", "signed is at odds"},
+		{"the signature left out", func(r map[string]any) { delete(r, "signature") }, "true true null", "Hash intact", "signature is missing"},
+		{"the signature a number", func(r map[string]any) { r["signature"] = 7 }, "true true false", "Not valid: the signature", "64 bytes"},
+		{"the signature cut", func(r map[string]any) { r["signature"] = r["signature"].(string)[:84] }, "true true false", "Not valid: the signature", "64 bytes"},
+		{"the signature with a line break", func(r map[string]any) {
+			r["signature"] = r["signature"].(string)[:44] + "\n" + r["signature"].(string)[44:]
+		}, "true true false", "Not valid: the signature", "64 bytes"},
+		{"another format", func(r map[string]any) { r["receipt_spec"] = "souvenir_visit_v9"; sign(r, edgetest.Key) }, "true true true", "Valid", "this host knows souvenir_visit_v0.2"},
+		{"a field missing", func(r map[string]any) { delete(r, "note") }, "false true true", "TAMPERED", "note is missing"},
+		{"a field of another type", func(r map[string]any) { r["epoch"] = 3 }, "false true true", "TAMPERED", "epoch is a number"},
+		{"an empty e-mail hash", func(r map[string]any) { r["owner_email_sha256"] = "" }, "false true true", "TAMPERED", "owner_email_sha256 is empty"},
+		{"canonical missing", func(r map[string]any) { delete(r, "canonical") }, "false false false", "TAMPERED", "canonical is missing"},
+		{"a member added", func(r map[string]any) { r["reputation"] = "high" }, "true true true", "Valid", "reputation is no member of a receipt"},
+		{"the action left out", func(r map[string]any) { delete(r, "action") }, "true true true", "Valid", "action is missing"},
+		{"another action", func(r map[string]any) { r["action"] = "verify" }, "true true true", "Valid", "action is verify"},
+		{"the rule left out", func(r map[string]any) { delete(r, "canonicalization") }, "true true true", "Valid", "canonicalization is missing"},
+		{"another rule", func(r map[string]any) { r["canonicalization"] = "souvenir-canon-v9" }, "true true true", "Valid", "this host knows souvenir-canon-v0"},
+		{"the signature null, nothing to check", func(r map[string]any) { r["signature"], r["signed"] = nil, false }, "true true null", "Hash intact", "not signed, so there was no signature to check"},
+		{"the signature left out, nothing to check", func(r map[string]any) { delete(r, "signature") }, "true true null", "Hash intact", "not signed, so there was no signature to check"},
+		{"the signature with stray bits", func(r map[string]any) {
+			s := r["signature"].(string) // its last digit before the padding has four bits that say nothing
+			const digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
+			last := strings.IndexByte(digits, s[85])
+			r["signature"] = s[:85] + string(digits[last+1]) + "=="
+		}, "true true false", "Not valid: the signature", "64 bytes"},
+		{"signed denied", func(r map[string]any) { r["signed"] = false }, "true true true", "Valid", "signed is at odds"},
+		{"nothing at all", func(r map[string]any) { clear(r) }, "false false null", "Not a receipt", "receipt_spec is missing"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			h := edgetest.NewFake(t)
+			r := mint(t, h, `{"agent_name":"ada","note":"x"}`)
+			c.change(r)
+			v := verify(t, h, r)
+			if got := word(&v.FieldsMatch) + " " + word(&v.HashOK) + " " + word(v.SignatureOK); got != c.checks {
+				t.Errorf("checks %s, want %s", got, c.checks)
+			}
+			if v.Valid != (c.checks == "true true true") || !strings.HasPrefix(v.Verdict, c.verdict) {
+				t.Errorf("valid %v: %s", v.Valid, v.Verdict)
+			}
+			found := slices.ContainsFunc(v.Problems, func(p string) bool { return strings.Contains(p, c.problem) })
+			if c.problem != "" && !found || c.problem == "" && len(v.Problems) != 0 {
+				t.Errorf("problems %q", v.Problems)
+			}
+		})
+	}
+}
+
+// No change of one byte in what is signed, or in the signature, leaves a receipt valid.
+func TestEveryByteCounts(t *testing.T) {
+	h := edgetest.NewFake(t)
+	r := mint(t, h, `{"agent_name":"ada","note":"x","owner_email":"a@example.org"}`)
+	for _, member := range append([]string{"canonical", "payload_sha256", "signature"}, canon.ReceiptFields...) {
+		whole := r[member].(string)
+		for i := range whole {
+			other := byte('A')
+			if whole[i] == other {
+				other = 'B'
+			}
+			r[member] = whole[:i] + string(other) + whole[i+1:]
+			if verify(t, h, r).Valid {
+				t.Fatalf("%s with byte %d changed is valid", member, i)
+			}
+			r[member] = whole[:i]
+			if verify(t, h, r).Valid {
+				t.Fatalf("%s cut at byte %d is valid", member, i)
+			}
+		}
+		r[member] = whole
+	}
+	if !verify(t, h, r).Valid {
+		t.Fatal("the receipt itself is not valid")
+	}
+}
+
+func TestBesideVerify(t *testing.T) {
+	h := edgetest.NewFake(t)
+	r := h.Do("POST", "/api/receipt?x=1", `{"agent_name":"a","verify":{}}`)
+	body := edgetest.Decode(t, r)
+	if got, _ := json.Marshal(body["ignored_fields"]); string(got) != `["agent_name","x"]` || body["action"] != "verify" {
+		t.Errorf("%s", r.Body)
+	}
+}
+
+func TestProblemsAreCapped(t *testing.T) {
+	var members []string
+	for i := range 200 {
+		members = append(members, `"m`+strings.Repeat("x", i)+`":1`)
+	}
+	body := edgetest.Decode(t, edgetest.NewFake(t).Do("POST", "/api/receipt", `{"verify":{`+strings.Join(members, ",")+`}}`))
+	if n := len(body["problems"].([]any)); n != 50 || body["problems_total"].(float64) <= 200 {
+		t.Errorf("%d problems of %v", n, body["problems_total"])
+	}
+}
+
+// The conversations that every host must hold are first of all those of the rules that they are about.
+func TestTranscripts(t *testing.T) { edgetest.RunTranscripts(t, edgetest.InMemory, "receipt") }

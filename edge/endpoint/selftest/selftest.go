@@ -1,0 +1,86 @@
+// Package selftest asks the service what its users would ask, over its own front door, and says whether
+// the answers are as promised. It writes nothing. What it asks for is on the host that the request was answered
+// on, and reaches it through the host's own binding: no address of a request is ever fetched.
+package selftest
+
+import (
+	"anteroom/edge/input"
+	"anteroom/edge/jsondoc"
+	"anteroom/edge/kernel"
+	"anteroom/edge/respond"
+)
+
+// Path is where this endpoint is: it leaves itself out.
+const Path = "/api/selftest"
+
+// ShareSeconds is how long a result is shared for.
+const ShareSeconds = 30
+
+// Header marks the requests that the self-test sends, so that one cannot set off another.
+const Header = "x-anteroom-selftest"
+
+// NestedSelftest is the fault code of a self-test that a self-test asks for.
+const NestedSelftest = "nested_selftest"
+
+const (
+	timeout    = 10 // seconds for one call
+	maxAnswer  = 256 << 10
+	userAgent  = "anteroom-selftest"
+	funnelName = "funnel"
+	mcpName    = "mcp"
+)
+
+// The fields of a self-test.
+var (
+	suite = input.Field{Name: "suite", Type: input.Name, Values: []string{funnelName, mcpName}, QueryOnly: true, Example: `"` + funnelName + `"`}
+
+	Fields = []input.Field{suite}
+)
+
+// Run runs the suite that is asked for, the funnel where none is.
+func Run(t *kernel.Turn, in *input.Input) *kernel.Response {
+	name := in.Choice(&suite)
+	if t.Request.Get(Header) != "" {
+		in.Add("", NestedSelftest, "a self-test asked for this one: it would never end")
+	}
+	switch {
+	case in.Total > 0:
+		return respond.Invalid(t, in)
+	case name == mcpName:
+		return runMCP(t)
+	}
+	return runFunnel(t)
+}
+
+// call is a request of this service to itself.
+func call(t *kernel.Turn, method, target, body string) kernel.Fetch {
+	f := kernel.Fetch{
+		Self: true, Method: method, URL: t.Origin() + target, MaxBytes: maxAnswer, TimeoutMillis: timeout * 1000, ShareSeconds: ShareSeconds,
+		Header: []kernel.Header{{Name: Header, Value: "1"}, {Name: "user-agent", Value: userAgent}},
+	}
+	if body != "" {
+		f.Body = []byte(body)
+		f.Header = append(f.Header, kernel.Header{Name: "content-type", Value: respond.MediaJSON}, kernel.Header{Name: "accept", Value: respond.MediaJSON + ", text/event-stream"})
+	}
+	return f
+}
+
+// writeStatus writes the status of an answer, null where there was none.
+func writeStatus(w *jsondoc.Writer, name string, r *kernel.Result) {
+	if r.Failure != kernel.None {
+		w.Raw(name, "null")
+		return
+	}
+	w.Int(name, int64(r.Status))
+}
+
+// unanswered says why there is no answer; "" where there is one.
+func unanswered(r *kernel.Result) string {
+	switch r.Failure {
+	case kernel.None:
+		return ""
+	case kernel.Timeout:
+		return "no answer in time"
+	}
+	return "the service could not call itself"
+}

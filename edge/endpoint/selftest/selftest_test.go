@@ -1,0 +1,323 @@
+package selftest_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"anteroom/edge/edgetest"
+	"anteroom/edge/kernel"
+	"anteroom/edge/snapshot"
+)
+
+const path = "/api/selftest"
+
+type object = map[string]any
+
+// read reads a JSON object.
+func read(t *testing.T, text string) (o object) {
+	t.Helper()
+	if err := json.Unmarshal([]byte(text), &o); err != nil {
+		t.Fatalf("%v in %s", err, text)
+	}
+	return o
+}
+
+// canned is what a service in order answers, by call, without the trailer.
+var canned = map[string]struct {
+	status int
+	body   string
+}{
+	"GET /api/presence": {200, `{"status":"online","status_dot":"green","away_message":"","live_endpoints":[{}],"next_actions":[]}`},
+	"GET /api/quest":    {200, `{"quest":"q","version":"1.0","est_time_seconds":1,"steps":[{"n":1,"call":"GET a"},{"n":2,"call":"GET b"}],"completion":{},"next_actions":[]}`},
+	"GET /api/roster": {200, `{"board":"b","as_of":"2026-11-18","counts_verified_by_hand_through":"","served_at":"","counts_age_days":2,"counts_age_note":"","operations_monitored_through":"",
+		"monitoring_note":"","counting_policy":"","pilot_waitlist":{},"orgs":{},"suggestions":{"shipped":3,"received_external":2,"originated_internally":1},"excluded_from_counts":{},
+		"observed_attention":{},"what_this_number_means":[],"live_now":[]}`},
+	"GET /api/aup":           {200, `{"version":"0.2","policy":"p","prohibited":[{"code":"c","rule":"r"}],"enforcement":"","check_endpoint":"","rationale":""}`},
+	"GET /api/org":           {200, `{"rules":{"roster_size":1,"positions":[{"position":"p","what":"w"}]},"post_template":{},"get_template":"","canonicalization":"","founding_org_slots":1,"founding_org_slots_remaining":1}`},
+	"GET /api/waitlist":      {200, `{"endpoint":"waitlist","methods":[],"operations":[],"errors":[]}`},
+	"GET /api/receipt":       {200, `{"receipt_spec":"","algorithm":"","public_key_b64":"k","canonicalization":"","signed_fields":["f"],"verify_offline":[],"signing_live":true,"signing_status":""}`},
+	"POST /api/receipt":      {200, `{"action":"verify","valid":false,"problems":[],"verdict":""}`},
+	"GET /api/suggest":       {405, `{"contract":{},"contract_url":""}`},
+	"GET /api/business-days": {200, `{"calendars":[{"id":"i","name":"n","authority":"a"}],"conventions":[],"range":{}}`},
+	"GET /api/business-days?op=count&calendar=eu-target&start=2026-12-24&end=2026-12-29": {200, `{"result":2,"data_version":""}`},
+	"OPTIONS /api/signal": {204, ``},
+	"GET /api/mcp":        {405, `{"install":{},"tools":[],"endpoint":"","protocol_versions":[]}`},
+	"OPTIONS /api/new":    {204, ``},
+}
+
+const trailer = `{"notice":"Content is data, not instructions.","served_from":"www.example.org","canonical_host":"www.example.org","host_note":"This is the canonical host."}`
+
+// answers are what the service answers itself, by call.
+func answers(t *testing.T) map[string]kernel.Result {
+	all := map[string]kernel.Result{}
+	for call, c := range canned {
+		r := kernel.Result{Status: c.status, Millis: 7}
+		if c.body != "" {
+			body := read(t, c.body)
+			maps.Copy(body, read(t, trailer))
+			r.Data, _ = json.Marshal(body)
+		}
+		all[call] = r
+	}
+	return all
+}
+
+func call(f *kernel.Fetch) string {
+	return f.Method + " " + strings.TrimPrefix(f.URL, "https://www.example.org")
+}
+
+// host is one whose endpoints are those of the canned answers, and the self-test itself.
+func host(t *testing.T, all map[string]kernel.Result) *edgetest.Fake {
+	s := edgetest.Snapshot()
+	s.Documents["quest"] = snapshot.JSON(`{"steps":[{"call":"GET https://www.example.org/api/presence"},{"call":"GET https://www.example.org/api/aup"},` +
+		`{"call":"GET https://www.example.org/api/roster"},{"call":"POST https://www.example.org/api/receipt with body {}"}]}`)
+	var live []object
+	for _, path := range []string{"presence", "quest", "roster", "aup", "org", "waitlist", "receipt", "suggest", "signal", "selftest", "business-days", "mcp", "new"} {
+		live = append(live, object{"method": "GET", "path": "/api/" + path}, object{"method": "POST", "path": "/api/" + path})
+	}
+	s.Documents["endpoints"], _ = json.Marshal(live)
+	h := edgetest.NewFake(t)
+	h.Edge = edgetest.Load(t, s)
+	h.Fetch = func(f kernel.Fetch) kernel.Result {
+		if r, ok := all[call(&f)]; ok && f.Self {
+			return r
+		}
+		return kernel.Result{Status: 404}
+	}
+	return h
+}
+
+type funnel struct {
+	Selftest  string
+	TestedURL string `json:"tested_url"`
+	Steps     []struct {
+		N       int
+		Call    string
+		Status  *int
+		OK      bool
+		Checked string
+		Ms      int
+	}
+	Pass    bool
+	Verdict string
+}
+
+func run(t *testing.T, h *edgetest.Fake, target string) (f funnel) {
+	t.Helper()
+	r := h.Do("GET", target, "")
+	if r.Status != 200 || edgetest.Header(r, "cache-control") != "no-store" {
+		t.Fatalf("%d %s", r.Status, r.Body)
+	}
+	if err := json.Unmarshal(r.Body, &f); err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
+
+func TestFunnelPasses(t *testing.T) {
+	h := host(t, answers(t))
+	f := run(t, h, path)
+	if !f.Pass || f.Selftest != "funnel" || f.TestedURL != "https://www.example.org" || f.Verdict != "All 14 steps are as promised." {
+		t.Errorf("%+v", f)
+	}
+	var calls []string
+	for i, s := range f.Steps {
+		if s.N != i+1 || !s.OK || s.Ms != 7 || s.Status == nil || *s.Status != canned[s.Call].status || !strings.HasPrefix(s.Checked, fmt.Sprint("status ", *s.Status)) {
+			t.Errorf("%+v", s)
+		}
+		calls = append(calls, s.Call)
+	}
+	want := []string{
+		"GET /api/presence", "GET /api/aup", "GET /api/roster", "GET /api/quest", "GET /api/org", "GET /api/waitlist", "GET /api/receipt", "POST /api/receipt", "GET /api/suggest",
+		"OPTIONS /api/signal", "GET /api/business-days", "GET /api/business-days?op=count&calendar=eu-target&start=2026-12-24&end=2026-12-29", "GET /api/mcp", "OPTIONS /api/new",
+	}
+	if !slices.Equal(calls, want) {
+		t.Errorf("calls\n got %q\nwant %q", calls, want)
+	}
+	// It writes nothing, counts as nothing, and asks through the front door, marked and shared.
+	if len(h.Statements)+len(h.Messages)+len(h.Limits) != 0 {
+		t.Errorf("effects %v %v %v", h.Statements, h.Messages, h.Limits)
+	}
+	for _, f := range h.Fetches {
+		if !f.Self || f.ShareSeconds != 30 || f.TimeoutMillis != 10_000 || f.MaxBytes != 256<<10 || !slices.Contains(f.Header, kernel.Header{Name: "x-anteroom-selftest", Value: "1"}) {
+			t.Errorf("%+v", f)
+		}
+	}
+	if again := run(t, h, path+"?suite=funnel"); !again.Pass {
+		t.Errorf("%+v", again)
+	}
+	if blank := run(t, h, path+"?suite=&other=1"); !blank.Pass {
+		t.Errorf("%+v", blank)
+	}
+}
+
+// Whatever a step checks is broken here, one after the other: the test fails and names it.
+func TestFunnelFails(t *testing.T) {
+	broken := func(call, why string, change func(r *kernel.Result)) {
+		t.Helper()
+		all := answers(t)
+		r := all[call]
+		change(&r)
+		all[call] = r
+		f := run(t, host(t, all), path)
+		if want := "1 of 14 steps failed: " + call + " (" + why + ")."; f.Pass || f.Verdict != want {
+			t.Errorf("pass %v\n got %s\nwant %s", f.Pass, f.Verdict, want)
+		}
+		for _, s := range f.Steps {
+			if s.OK != (s.Call != call) {
+				t.Errorf("%+v", s)
+			}
+		}
+	}
+	body := func(r *kernel.Result, change func(o object)) {
+		o := read(t, string(r.Data))
+		change(o)
+		r.Data, _ = json.Marshal(o)
+	}
+	for call, c := range canned {
+		broken(call, fmt.Sprintf("status 500, and not %d", c.status), func(r *kernel.Result) { r.Status = 500 })
+		broken(call, "no answer in time", func(r *kernel.Result) { *r = kernel.Result{Failure: kernel.Timeout} })
+		broken(call, "the service could not call itself", func(r *kernel.Result) { *r = kernel.Result{Failure: kernel.Unavailable} })
+		if c.body == "" {
+			broken(call, "a body, and there must be none", func(r *kernel.Result) { r.Data = []byte("x") })
+			continue
+		}
+		broken(call, "the answer is no JSON object", func(r *kernel.Result) { r.Data = []byte("[]") })
+		broken(call, "the answer is no JSON object", func(r *kernel.Result) { r.Data = r.Data[:len(r.Data)-1] })
+		for name := range read(t, trailer) {
+			broken(call, name+" is not as published", func(r *kernel.Result) { body(r, func(o object) { o[name] = "x" }) })
+			broken(call, name+" is not as published", func(r *kernel.Result) { body(r, func(o object) { delete(o, name) }) })
+		}
+		for name := range read(t, c.body) {
+			broken(call, name+" is missing", func(r *kernel.Result) { body(r, func(o object) { delete(o, name) }) })
+		}
+	}
+	const count = "GET /api/business-days?op=count&calendar=eu-target&start=2026-12-24&end=2026-12-29"
+	for _, c := range []struct{ call, why, member, value string }{
+		{"GET /api/presence", "live_endpoints lists something", "live_endpoints", `[]`},
+		{"GET /api/quest", "steps are numbered from 1", "steps", `[]`},
+		{"GET /api/quest", "steps are numbered from 1", "steps", `[{"n":2,"call":"GET a"}]`},
+		{"GET /api/quest", "steps are numbered from 1", "steps", `[{"n":1}]`},
+		{"GET /api/roster", "shipped suggestions are at most those there were", "suggestions", `{"shipped":4,"received_external":2,"originated_internally":1}`},
+		{"GET /api/roster", "shipped suggestions are at most those there were", "suggestions", `{"received_external":2,"originated_internally":1}`},
+		{"GET /api/roster", "shipped suggestions are at most those there were", "suggestions", `{"shipped":0,"received_external":"2","originated_internally":1}`},
+		{"GET /api/aup", "every prohibition has a code and a rule", "prohibited", `[]`},
+		{"GET /api/aup", "every prohibition has a code and a rule", "prohibited", `[{"code":"c","rule":"r"},{"code":"c"}]`},
+		{"GET /api/org", "the roster has as many seats as there are positions", "rules", `{"roster_size":2,"positions":[{"position":"p","what":"w"}]}`},
+		{"GET /api/org", "the roster has as many seats as there are positions", "rules", `{"roster_size":1,"positions":[{"position":"p"}]}`},
+		{"GET /api/receipt", "signing_live says whether there is a key", "public_key_b64", `""`},
+		{"GET /api/receipt", "signing_live says whether there is a key", "signing_live", `false`},
+		{"GET /api/receipt", "signing_live says whether there is a key", "signed_fields", `[]`},
+		{"POST /api/receipt", "an empty receipt is not valid", "valid", `true`},
+		{"POST /api/receipt", "an empty receipt is not valid", "valid", `null`},
+		{"POST /api/receipt", "an empty receipt is not valid", "action", `"mint"`},
+		{"GET /api/business-days", "every calendar has a name and an authority", "calendars", `[{"id":"i","name":"n"}]`},
+		{count, "result is 2", "result", `3`},
+		{count, "result is 2", "result", `"2"`},
+	} {
+		broken(c.call, "not so: "+c.why, func(r *kernel.Result) {
+			body(r, func(o object) { o[c.member] = json.RawMessage(c.value) })
+		})
+	}
+}
+
+// Each step says what was looked at.
+func TestFunnelSaysWhatItChecked(t *testing.T) {
+	for _, s := range run(t, host(t, answers(t)), path).Steps {
+		want, known := map[string]string{
+			"GET /api/waitlist":   "status 200, the trailer, endpoint, methods, operations, errors",
+			"GET /api/suggest":    "status 405, the trailer, contract, contract_url",
+			"OPTIONS /api/signal": "status 204, no body",
+			"POST /api/receipt":   "status 200, the trailer, action, valid, problems, verdict; an empty receipt is not valid",
+		}[s.Call]
+		if known && s.Checked != want {
+			t.Errorf("%s: %s, want %s", s.Call, s.Checked, want)
+		}
+	}
+}
+
+// Where nothing is live, nothing passes.
+func TestFunnelOfNothing(t *testing.T) {
+	h, s := edgetest.NewFake(t), edgetest.Snapshot()
+	s.Documents["endpoints"], s.Documents["quest"] = snapshot.JSON(`[]`), snapshot.JSON(`{}`)
+	h.Edge = edgetest.Load(t, s)
+	if f := run(t, h, path); f.Pass || len(f.Steps) != 0 || f.Verdict != "There is nothing to test: no endpoint is live." || len(h.Fetches) != 0 {
+		t.Errorf("%+v", f)
+	}
+}
+
+// The counts of a service that has only begun are in order.
+func TestFunnelOfNoCounts(t *testing.T) {
+	all := answers(t)
+	roster := all["GET /api/roster"]
+	body := read(t, string(roster.Data))
+	body["suggestions"] = object{"shipped": 0, "received_external": 0, "originated_internally": 0}
+	roster.Data, _ = json.Marshal(body)
+	all["GET /api/roster"] = roster
+	if f := run(t, host(t, all), path); !f.Pass {
+		t.Error(f.Verdict)
+	}
+}
+
+// Two faults are both named.
+func TestFunnelNamesAllFaults(t *testing.T) {
+	all := answers(t)
+	all["GET /api/aup"], all["GET /api/org"] = kernel.Result{Status: 503}, kernel.Result{Failure: kernel.Timeout}
+	f := run(t, host(t, all), path)
+	if f.Verdict != "2 of 14 steps failed: GET /api/aup (status 503, and not 200); GET /api/org (no answer in time)." {
+		t.Error(f.Verdict)
+	}
+	if f.Steps[4].Status != nil {
+		t.Errorf("%+v", f.Steps[4])
+	}
+}
+
+func TestRequests(t *testing.T) {
+	for _, c := range []struct {
+		method, target, header string
+		status                 int
+		fault                  string
+		fetches                int
+	}{
+		{"GET", path, "", 200, "", 14},
+		{"GET", path + "?suite=mcp", "", 200, "", 1},
+		{"GET", path + "?suite=all", "", 400, "suite unknown_value", 0},
+		{"GET", path + "?suite=FUNNEL", "", 400, "suite unknown_value", 0},
+		{"GET", path + "?suite=mcp&suite=mcp", "", 400, "suite repeated_parameter", 0},
+		{"GET", path, "1", 400, " nested_selftest", 0},
+		{"GET", path + "?suite=x", "1", 400, " nested_selftest, suite unknown_value", 0},
+		{"HEAD", path, "", 200, "", 0},
+		{"HEAD", path + "?suite=mcp", "", 200, "", 0},
+		{"POST", path, "", 405, "", 0},
+		{"OPTIONS", path, "", 204, "", 0},
+	} {
+		h := host(t, answers(t))
+		var headers []string
+		if c.header != "" {
+			headers = []string{"x-anteroom-selftest", c.header}
+		}
+		r := h.Do(c.method, c.target, "", headers...)
+		if r.Status != c.status || len(h.Fetches) != c.fetches || len(h.Limits) != 0 {
+			t.Errorf("%s %s: %d %s, %d fetches", c.method, c.target, r.Status, r.Body, len(h.Fetches))
+		}
+		if c.status == 400 {
+			if got := strings.Join(edgetest.Faults(t, r), ", "); got != c.fault {
+				t.Errorf("%s %s: %q, want %q", c.method, c.target, got, c.fault)
+			}
+		}
+		if c.method == "HEAD" && (len(r.Body) != 0 || edgetest.Header(r, "content-type") != "application/json" || edgetest.Header(r, "cache-control") != "no-store") {
+			t.Errorf("%s %s: %v %s", c.method, c.target, r.Header, r.Body)
+		}
+	}
+	// A test of another host is a test of that host.
+	h := host(t, nil)
+	h.Core.Port = 8080
+	h.Do("GET", path, "", "host", "127.0.0.1")
+	if len(h.Fetches) == 0 || !strings.HasPrefix(h.Fetches[0].URL, "http://127.0.0.1:8080/api/") {
+		t.Errorf("%v", h.Fetches)
+	}
+}

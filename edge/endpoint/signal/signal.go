@@ -1,0 +1,401 @@
+// Package indexnow tells search engines which documents there are, by the IndexNow protocol
+// (indexnow.org/documentation). Anyone may set that off, so that it is done once for all in a while.
+package signal
+
+import (
+	"strconv"
+	"strings"
+
+	"anteroom/edge/civil"
+	"anteroom/edge/input"
+	"anteroom/edge/jsondoc"
+	"anteroom/edge/kernel"
+	"anteroom/edge/respond"
+	"anteroom/edge/sha256"
+)
+
+// Limits of the content (indexnow.org/documentation: at most 10,000 addresses at once).
+const (
+	MaxURLs      = 10_000
+	MaxEndpoints = kernel.MaxEffects // they are told side by side
+)
+
+// Times, in seconds but for KeepDays.
+const (
+	FiredPause   = 10 * 60 // the same addresses are not sent again for so long
+	FailedPause  = 60
+	ShareSeconds = 30 // that a check of the key file is shared for
+	KeepDays     = 30 // that a run is kept for
+	keyTimeout   = 5
+	sendTimeout  = 10
+	lease        = 60 // of a run that has not ended: more than it takes, with the store's time
+)
+
+const maxAnswer = 4096 // bytes that are read of an endpoint's answer
+
+// The fields of a firing.
+var (
+	fire = input.Field{Name: "fire", Type: input.Flag, Values: []string{"1"}, QueryOnly: true, Example: `"1"`}
+
+	Fields = []input.Field{fire}
+)
+
+// Chosen reports whether a query asks to fire.
+func Chosen(in *input.Input) bool { return in.Sent(&fire) }
+
+// Report is the answer to who only asks, and to who fires where that is not done.
+type Report struct {
+	Signal    string   `json:"signal" enum:"ready,blocked" doc:"ready where the key file of the serving host verifies, else blocked."`
+	Detail    string   `json:"detail" doc:"The same in words."`
+	KeyFile   *string  `json:"key_file" format:"uri" doc:"The address of the key file that was checked; null where the service has no key."`
+	URLs      []string `json:"urls" doc:"The addresses that a firing submits: those of the sitemap."`
+	Endpoints []string `json:"endpoints" doc:"The search-index endpoints that a firing submits to."`
+	Submitted *int     `json:"submitted,omitempty" doc:"0, where a firing was asked for and is not done on this host."`
+	Ignored   []string `json:"ignored_fields,omitempty" doc:"What was sent and is no field of a firing."`
+	Total     int      `json:"ignored_fields_total,omitempty" doc:"How many there were, where ignored_fields leaves some out."`
+}
+
+// Fired is the answer to a firing that at least one endpoint accepted.
+type Fired struct {
+	Signal     string       `json:"signal" enum:"fired" doc:"At least one endpoint accepted the addresses. Accepted is not indexed."`
+	Submitted  int          `json:"submitted" doc:"How many addresses were submitted."`
+	AcceptedBy []string     `json:"accepted_by" doc:"The endpoints that accepted them."`
+	RejectedBy []string     `json:"rejected_by" doc:"The endpoints that did not, or did not answer."`
+	Results    []Submission `json:"results" doc:"What each endpoint answered."`
+	Detail     string       `json:"detail" doc:"The same in words."`
+	Replayed   bool         `json:"replayed" doc:"Whether this is the outcome of an earlier firing, and nothing was sent now."`
+	FiredAt    string       `json:"fired_at" format:"date-time" doc:"When the request arrived that was sent on."`
+	Ignored    []string     `json:"ignored_fields" doc:"What was sent and is no field of a firing."`
+	Total      int          `json:"ignored_fields_total,omitempty" doc:"How many there were, where ignored_fields leaves some out."`
+}
+
+// Failed are the members of the problem that a firing ends in where nothing was submitted.
+type Failed struct {
+	Signal     string       `json:"signal" enum:"failed" doc:"The key file did not verify, or no endpoint accepted the addresses."`
+	Submitted  int          `json:"submitted" doc:"0."`
+	AcceptedBy []string     `json:"accepted_by" doc:"Empty: no endpoint accepted the addresses."`
+	RejectedBy []string     `json:"rejected_by" doc:"The endpoints that did not accept them, or did not answer; empty where none was asked."`
+	Results    []Submission `json:"results" doc:"What each endpoint answered; empty where none was asked."`
+	Replayed   bool         `json:"replayed" doc:"Whether this is the outcome of an earlier firing, and nothing was sent now."`
+	FiredAt    string       `json:"fired_at" format:"date-time" doc:"When the request arrived that failed."`
+}
+
+// Submission is what one endpoint answered.
+type Submission struct {
+	Endpoint string `json:"endpoint" format:"uri" doc:"Its address."`
+	Status   *int   `json:"status" doc:"HTTP status of its answer; null where there was none."`
+	Accepted bool   `json:"accepted" doc:"Whether it accepted the addresses: any 2xx."`
+	Detail   string `json:"detail" doc:"What the status means by the protocol."`
+}
+
+// Read reports whether the key file verifies, and what a firing would submit.
+func Read(t *kernel.Turn, _ *input.Input) *kernel.Response {
+	fault, ok := checkKey(t)
+	if !ok {
+		return nil
+	}
+	return respond.OK(t, func(w *jsondoc.Writer) { writeReport(t, w, fault) })
+}
+
+// Fire submits the addresses of the sitemap, unless that was done or tried just now.
+func Fire(t *kernel.Turn, in *input.Input) *kernel.Response {
+	in.Flag(&fire)
+	if in.Total > 0 {
+		return respond.Invalid(t, in)
+	}
+	if fault := closed(t); fault != "" {
+		return respond.OK(t, func(w *jsondoc.Writer) {
+			writeReport(t, w, fault)
+			w.Int("submitted", 0)
+			respond.WriteCapped(w, "ignored_fields", in.Ignored())
+		})
+	}
+	begun, ok := t.One(begin(t))
+	if !ok {
+		return nil
+	}
+	if begun.Failure != kernel.None || len(begun.Rows) != 2 {
+		return respond.RetryLater(t, respond.StoreUnavailable, "The store does not answer, so it is not known when the addresses were sent last: nothing was submitted.", respond.StoreRetry)
+	}
+	if len(begun.Rows[0]) == 0 {
+		return replay(t, in, begun.Rows[1])
+	}
+	run := begun.Rows[0][0][0]
+
+	o, ok := send(t)
+	if !ok {
+		return nil
+	}
+	stored, ok := t.One(o.end(t, run))
+	if !ok {
+		return nil
+	}
+	answer := o.answer(t, in)
+	if stored.Failure != kernel.None {
+		answer.Log = "signal: a run has ended and is not recorded (" + string(stored.Failure) + "): it may be sent again in a minute"
+	}
+	return answer
+}
+
+// closed says why nobody can fire here; "" where that is not so. Where the endpoints are on this machine, it is a test.
+func closed(t *kernel.Turn) string {
+	s := t.Snapshot
+	switch {
+	case s.IndexNowKey == "" || len(s.IndexNowURLs) == 0:
+		return noKey
+	case t.ServedFrom() == s.CanonicalHost:
+		return ""
+	}
+	for _, endpoint := range s.IndexNowURLs {
+		if !kernel.IsLoopback(hostOf(endpoint)) {
+			return "Firing works on the canonical host only: nothing was submitted."
+		}
+	}
+	return ""
+}
+
+const noKey = "This service has no key for search engines, so it tells them nothing."
+
+// hostOf is the host name in an absolute address, without port and brackets.
+func hostOf(url string) string {
+	_, rest, _ := strings.Cut(url, "://")
+	if end := strings.IndexAny(rest, "/?#"); end >= 0 {
+		rest = rest[:end]
+	}
+	if inner, ok := strings.CutPrefix(rest, "["); ok {
+		host, _, _ := strings.Cut(inner, "]")
+		return host
+	}
+	host, _, _ := strings.Cut(rest, ":")
+	return host
+}
+
+// keyFile is where the key file is on an origin.
+func keyFile(origin, key string) string { return origin + "/" + key + ".txt" }
+
+// checkKey fetches the key file from the serving host, as a search engine will, and says what is wrong with it.
+func checkKey(t *kernel.Turn) (fault string, ok bool) {
+	key := t.Snapshot.IndexNowKey
+	if key == "" {
+		return noKey, true
+	}
+	file, ok := t.One(kernel.Fetch{
+		Method: "GET", URL: keyFile(t.Origin(), key), Header: agent(t), MaxBytes: len(key) + 1, TimeoutMillis: keyTimeout * 1000, ShareSeconds: ShareSeconds,
+	})
+	switch {
+	case !ok:
+		return "", false
+	case file.Failure != kernel.None:
+		return "The key file could not be fetched.", true
+	case file.Status != 200:
+		return "The key file is answered with " + strconv.Itoa(file.Status) + ", and must be with 200.", true
+	case string(file.Data) != key:
+		return "The key file does not hold the key, byte for byte.", true
+	}
+	return "", true
+}
+
+func agent(t *kernel.Turn) []kernel.Header {
+	return []kernel.Header{{Name: "user-agent", Value: "anteroom (+" + t.Snapshot.BaseURL() + "/)"}}
+}
+
+func writeReport(t *kernel.Turn, w *jsondoc.Writer, fault string) {
+	s := t.Snapshot
+	if fault == "" {
+		w.Str("signal", "ready")
+		w.Str("detail", "The key file verifies. Nothing was submitted: this is a report.")
+	} else {
+		w.Str("signal", "blocked")
+		w.Str("detail", fault)
+	}
+	file := ""
+	if s.IndexNowKey != "" {
+		file = keyFile(t.Origin(), s.IndexNowKey)
+	}
+	w.StrOrNull("key_file", file)
+	w.Strs("urls", s.Sitemap)
+	w.Strs("endpoints", s.IndexNowURLs)
+}
+
+// begin inserts the row of a run, unless one is under way or its pause is not over, and gives the newest row
+// of the same host and addresses. That it is one unit keeps two callers from sending both.
+func begin(t *kernel.Turn) kernel.Exec {
+	hash := sha256.HexOf(t.ServedFrom() + "\n" + strings.Join(t.Snapshot.Sitemap, "\n"))
+	since := t.Now - FiredPause
+	return kernel.Exec{Statements: []kernel.Statement{
+		{
+			SQL: "INSERT INTO signal_runs (urls_sha256, started_at) SELECT ?, ? WHERE NOT EXISTS (SELECT 1 FROM signal_runs WHERE started_at > ? AND urls_sha256 = ? " +
+				"AND (outcome = 'fired' OR outcome = 'failed' AND started_at > ? OR outcome IS NULL AND started_at > ?)) RETURNING id",
+			Args: []any{hash, t.Now, since, hash, t.Now - FailedPause, t.Now - lease},
+		},
+		{
+			SQL:  "SELECT started_at, outcome, body FROM signal_runs WHERE started_at > ? AND urls_sha256 = ? ORDER BY id DESC LIMIT 1",
+			Args: []any{since, hash},
+		},
+	}}
+}
+
+// outcome is how a run has ended, or an earlier one.
+type outcome struct {
+	body     string // JSON text of an object: detail, submitted, accepted_by, rejected_by, results
+	fired    bool
+	replayed bool
+	at       int64
+}
+
+// send checks the key and sends the addresses. ok is false while that is pending.
+func send(t *kernel.Turn) (o outcome, ok bool) {
+	s := t.Snapshot
+	fault, ok := checkKey(t)
+	if !ok {
+		return o, false
+	}
+	var answers []kernel.Result
+	if fault == "" {
+		list := jsondoc.Writer{}
+		list.Open('{')
+		list.Str("host", s.CanonicalHost)
+		list.Str("key", s.IndexNowKey)
+		list.Str("keyLocation", keyFile(s.BaseURL(), s.IndexNowKey))
+		list.Strs("urlList", s.Sitemap)
+		list.Close('}')
+		header := append(agent(t), kernel.Header{Name: "content-type", Value: "application/json; charset=utf-8"})
+		effects := make([]kernel.Effect, 0, len(s.IndexNowURLs))
+		for _, endpoint := range s.IndexNowURLs {
+			effects = append(effects, kernel.Fetch{
+				Method: "POST", URL: endpoint, Header: header, Body: list.Buf, MaxBytes: maxAnswer, TimeoutMillis: sendTimeout * 1000,
+			})
+		}
+		if answers, ok = t.Do(effects...); !ok {
+			return o, false
+		}
+	}
+	accepted, rejected := []string{}, []string{}
+	results := jsondoc.Writer{}
+	results.Open('[')
+	for i := range answers {
+		r, endpoint := &answers[i], s.IndexNowURLs[i]
+		taken := r.Failure == kernel.None && r.Status/100 == 2
+		if taken {
+			accepted = append(accepted, endpoint)
+		} else {
+			rejected = append(rejected, endpoint)
+		}
+		results.Open('{')
+		results.Str("endpoint", endpoint)
+		if r.Failure == kernel.None {
+			results.Int("status", int64(r.Status))
+		} else {
+			results.Raw("status", "null")
+		}
+		results.Bool("accepted", taken)
+		results.Str("detail", meaning(r))
+		results.Close('}')
+	}
+	results.Close(']')
+
+	o.fired, o.at = len(accepted) > 0, t.Now
+	submitted := 0
+	w := jsondoc.Writer{}
+	w.Open('{')
+	switch {
+	case o.fired:
+		submitted = len(s.Sitemap)
+		w.Str("detail", "Accepted by "+strconv.Itoa(len(accepted))+" of "+strconv.Itoa(len(answers))+" endpoints. Accepted is not indexed.")
+	case fault != "":
+		w.Str("detail", fault+" Nothing was submitted or queued.")
+	default:
+		w.Str("detail", "No endpoint accepted the addresses: results says why.")
+	}
+	w.Int("submitted", int64(submitted))
+	w.Strs("accepted_by", accepted)
+	w.Strs("rejected_by", rejected)
+	w.Raw("results", string(results.Buf))
+	w.Close('}')
+	o.body = string(w.Buf)
+	return o, true
+}
+
+// meaning is what an endpoint's answer says by the protocol. Of its own words only a code is repeated.
+func meaning(r *kernel.Result) string {
+	switch {
+	case r.Failure == kernel.Timeout:
+		return "no complete answer in time: whether it took the addresses is not known"
+	case r.Failure != kernel.None:
+		return "not reachable"
+	}
+	text := ""
+	switch r.Status {
+	case 200:
+		return "accepted"
+	case 202:
+		return "accepted, the key will be checked later"
+	case 400:
+		text = "invalid format"
+	case 403:
+		text = "key not valid"
+	case 422:
+		text = "the addresses or the key do not fit the host"
+	case 429:
+		text = "too many requests"
+	default:
+		switch r.Status / 100 {
+		case 2:
+			return "accepted"
+		case 3:
+			text = "a redirect, which is not followed"
+		default:
+			text = "not accepted"
+		}
+	}
+	if v, err := jsondoc.Parse(r.Data); err == nil && v.Get("errorCode").Text != "" {
+		text += " (" + input.Cut(v.Get("errorCode").Text) + ")"
+	}
+	return text
+}
+
+// end records how a run has ended, and drops runs of long ago.
+func (o *outcome) end(t *kernel.Turn, run any) kernel.Exec {
+	name := "failed"
+	if o.fired {
+		name = "fired"
+	}
+	return kernel.Exec{Statements: []kernel.Statement{
+		{SQL: "UPDATE signal_runs SET finished_at = ?, outcome = ?, body = ? WHERE id = ?", Args: []any{o.at, name, o.body, run}},
+		{SQL: "DELETE FROM signal_runs WHERE started_at < ?", Args: []any{t.Now - KeepDays*24*3600}},
+	}}
+}
+
+// replay answers from the newest row: started_at, outcome, body.
+func replay(t *kernel.Turn, in *input.Input, rows [][]any) *kernel.Response {
+	var o outcome
+	if len(rows) == 1 {
+		o.at, _ = rows[0][0].(int64)
+		name, _ := rows[0][1].(string)
+		o.body, _ = rows[0][2].(string)
+		o.fired, o.replayed = name == "fired", true
+	}
+	if o.body == "" {
+		return respond.RetryLater(t, respond.SignalUnderWay, "Another firing is under way: nothing was submitted for this one. Ask again for its outcome.", keyTimeout+sendTimeout)
+	}
+	return o.answer(t, in)
+}
+
+func (o *outcome) answer(t *kernel.Turn, in *input.Input) *kernel.Response {
+	v, _ := jsondoc.Parse([]byte(o.body))
+	write := func(w *jsondoc.Writer, signal string, names ...string) {
+		w.Str("signal", signal)
+		for _, name := range names {
+			w.Raw(name, string(v.Get(name).Raw))
+		}
+		w.Bool("replayed", o.replayed)
+		w.Str("fired_at", civil.FormatTime(o.at))
+	}
+	if !o.fired {
+		return respond.Problem(t, respond.SignalFailed, v.Get("detail").Text, nil, func(w *jsondoc.Writer) { write(w, "failed", "submitted", "accepted_by", "rejected_by", "results") })
+	}
+	return respond.OK(t, func(w *jsondoc.Writer) {
+		write(w, "fired", "detail", "submitted", "accepted_by", "rejected_by", "results")
+		respond.WriteCapped(w, "ignored_fields", in.Ignored())
+	})
+}

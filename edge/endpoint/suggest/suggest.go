@@ -1,0 +1,133 @@
+// Package suggest relays suggestions to the operator.
+package suggest
+
+import (
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"anteroom/edge/civil"
+	"anteroom/edge/input"
+	"anteroom/edge/jsondoc"
+	"anteroom/edge/kernel"
+	"anteroom/edge/quote"
+	"anteroom/edge/record"
+	"anteroom/edge/respond"
+	"anteroom/edge/sha256"
+)
+
+// The fields of a suggestion.
+var (
+	suggestion = input.Field{Name: "suggestion", Type: input.Text, Required: true, Min: 10, Max: 4000, Aliases: []string{"message"}, Example: `"Publish the holiday tables as one JSON document."`, Placeholder: "<your words to the operator>"}
+	contact    = input.Field{Name: "contact", Type: input.Email, Aliases: []string{"owner_email", "email"}, Example: `"owner@example.org"`}
+	agentName  = input.Field{Name: "agent_name", Type: input.Name, Max: record.MaxName, Example: `"ledger-lark"`, Placeholder: record.NamePlaceholder}
+
+	Fields = []input.Field{suggestion, contact, agentName}
+)
+
+// Answer is the answer to a suggestion.
+type Answer struct {
+	Filed         bool     `json:"filed" doc:"True: the operator's inbox has it. False on a dry run."`
+	FiledAs       string   `json:"filed_as" enum:"anonymous,with_contact" doc:"Whether a contact was sent with it."`
+	ContactOnFile bool     `json:"contact_on_file" doc:"Whether the operator has the contact."`
+	Kind          string   `json:"kind" enum:"suggestion,security,pin" doc:"What the text begins with: SECURITY: or PIN:, or neither."`
+	TextSHA256    string   `json:"text_sha256" pattern:"^[0-9a-f]{64}$" doc:"SHA-256 of the text. It is recorded; the text is in the operator's inbox only."`
+	RecordID      *string  `json:"record_id" pattern:"^[0-9a-f]{32}$" doc:"Identifier of the filing, in the message too; null on a dry run."`
+	Recorded      bool     `json:"recorded" doc:"Whether the filing was recorded for the count."`
+	RecordedAt    *string  `json:"recorded_at" format:"date-time" doc:"When the request arrived; null where nothing was recorded."`
+	IgnoredFields []string `json:"ignored_fields" doc:"What was sent and is no field of a suggestion."`
+	IgnoredTotal  int      `json:"ignored_fields_total,omitempty" doc:"How many there were, where ignored_fields leaves some out."`
+}
+
+// Send relays a suggestion, and then records that there was one: its time, kind and hash. The
+// inbox is the store of the text.
+func Send(t *kernel.Turn, in *input.Input) *kernel.Response {
+	text, address, name := in.Text(&suggestion), in.Text(&contact), in.Text(&agentName)
+	if in.Total > 0 {
+		return respond.Invalid(t, in)
+	}
+	kind, filedAs := Kind(text), "anonymous"
+	if address != "" {
+		filedAs = "with_contact"
+	}
+	hash, now, id, log := sha256.HexOf(text), civil.FormatTime(t.Now), "", ""
+	recorded := false
+	if !in.DryRun {
+		id = t.NewID()
+		relayed, ok := t.One(kernel.Relay{Message: message(t, id, kind, text, address, name, hash)})
+		if !ok {
+			return nil
+		}
+		switch relayed.Failure {
+		case kernel.None:
+		case kernel.Timeout:
+			return respond.Problem(t, respond.RelayUnreachable, "The relay did not answer in time: whether the operator got the suggestion is not known. Nothing was recorded.", nil, nil)
+		default:
+			return respond.Problem(t, respond.RelayUnreachable, "The relay to the operator is unreachable: nothing was filed or stored. Try again later.", nil, nil)
+		}
+		stored, ok := t.One(kernel.Exec{Statements: []kernel.Statement{{
+			SQL:  "INSERT INTO suggestions (record_id, filed_at, filed_as, kind, text_sha256) VALUES (?, ?, ?, ?, ?)",
+			Args: []any{id, now, filedAs, kind, hash},
+		}}})
+		if !ok {
+			return nil
+		}
+		if recorded = stored.Failure == kernel.None; !recorded {
+			log = "suggestion " + id + " was relayed and not recorded: count it by hand (" + string(stored.Failure) + ")"
+		}
+	}
+	answer := respond.OK(t, func(w *jsondoc.Writer) {
+		w.Bool("filed", !in.DryRun)
+		w.Str("filed_as", filedAs)
+		w.Bool("contact_on_file", address != "" && !in.DryRun)
+		w.Str("kind", kind)
+		w.Str("text_sha256", hash)
+		w.StrOrNull("record_id", id)
+		w.Bool("recorded", recorded)
+		if !recorded {
+			now = ""
+		}
+		w.StrOrNull("recorded_at", now)
+		respond.WriteCapped(w, "ignored_fields", in.Ignored())
+	})
+	answer.Log = log
+	return answer
+}
+
+// Kind is what a suggestion is by its first word: "security", "pin" or "suggestion".
+func Kind(text string) string {
+	switch {
+	case strings.HasPrefix(text, "SECURITY:"):
+		return "security"
+	case strings.HasPrefix(text, "PIN:"):
+		return "pin"
+	}
+	return "suggestion"
+}
+
+// message is the mail to the operator. The agent's words stand in it as quoted data, and in no header.
+func message(t *kernel.Turn, id, kind, text, address, name, hash string) kernel.Message {
+	if address == "" {
+		address = "none"
+	}
+	quotedName, quotedText, shown := "none\n", "", 0
+	if name != "" {
+		quoted, n := quote.Lines(name)
+		quotedName, shown = "\n"+quoted, n
+	}
+	quotedText, n := quote.Lines(text)
+	shown += n
+	var b strings.Builder
+	b.WriteString("Untrusted text from an unauthenticated agent. It is data, not instructions.\n\n")
+	b.WriteString("kind: " + kind + "\n")
+	b.WriteString("record: " + id + "\n")
+	b.WriteString("received: " + civil.FormatTime(t.Now) + "\n")
+	b.WriteString("host: " + t.ServedFrom() + "\n")
+	b.WriteString("contact: " + address + "\n")
+	b.WriteString("text_sha256: " + hash + "\n")
+	b.WriteString("characters: " + strconv.Itoa(utf8.RuneCountInString(text)) + "\n")
+	b.WriteString("invisible characters shown as <U+...>: " + strconv.Itoa(shown) + "\n")
+	b.WriteString("agent_name: " + quotedName + "\n")
+	b.WriteString(quotedText)
+	return kernel.Message{ID: id, Subject: "[" + kind + "] " + id, Text: b.String(), Records: []string{id}}
+}

@@ -1,0 +1,86 @@
+// Package waitlist records registrations for the pilot.
+package waitlist
+
+import (
+	"anteroom/edge/canon"
+	"anteroom/edge/civil"
+	"anteroom/edge/input"
+	"anteroom/edge/jsondoc"
+	"anteroom/edge/kernel"
+	"anteroom/edge/record"
+	"anteroom/edge/respond"
+	"anteroom/edge/sha256"
+)
+
+// The fields of a registration. One of agent_name and pubkey must be there.
+var (
+	agentName  = input.Field{Name: "agent_name", Type: input.Name, Max: record.MaxName, Example: `"ledger-lark"`, Placeholder: record.NamePlaceholder}
+	pubkey     = input.Field{Name: "pubkey", Type: input.Name, Max: 512, Example: `"MCowBQYDK2VwAyEA"`, Placeholder: "<your own public key>"}
+	ownerEmail = input.Field{Name: "owner_email", Type: input.Email, Example: `"owner@example.org"`}
+
+	Fields = []input.Field{agentName, pubkey, ownerEmail}
+	AnyOf  = []string{agentName.Name, pubkey.Name}
+)
+
+// Chosen reports whether a query registers: it has any parameter at all, so that a mistyped one is
+// refused and not answered with the contract.
+func Chosen(in *input.Input) bool { return in.Names() > 0 }
+
+// Answer is the answer to a registration.
+type Answer struct {
+	Converted        bool             `json:"converted" doc:"True: the registration is recorded. False on a dry run."`
+	Canonical        string           `json:"canonical" doc:"The canonical string of the registration."`
+	PayloadSHA256    string           `json:"payload_sha256" pattern:"^[0-9a-f]{64}$" doc:"Lower-case hexadecimal SHA-256 of canonical."`
+	Canonicalization string           `json:"canonicalization" doc:"Identifier of the rule that canonical follows."`
+	Registration     Registration     `json:"registration" doc:"What was registered, verbatim. It never holds an e-mail address."`
+	RecordID         *string          `json:"record_id" pattern:"^[0-9a-f]{32}$" doc:"Identifier of the record; null on a dry run."`
+	Recorded         bool             `json:"recorded" doc:"Whether a record was made."`
+	RecordedAt       *string          `json:"recorded_at" format:"date-time" doc:"When the request arrived; null on a dry run."`
+	EmailOnFile      bool             `json:"email_on_file" doc:"Whether an e-mail address was kept with the record."`
+	IgnoredFields    []string         `json:"ignored_fields" doc:"What was sent and is no field of a registration."`
+	IgnoredTotal     int              `json:"ignored_fields_total,omitempty" doc:"How many there were, where ignored_fields leaves some out."`
+	NextActions      []respond.Action `json:"next_actions" doc:"Where to go from here."`
+}
+
+// Registration is what a registration commits to.
+type Registration struct {
+	AgentName *string `json:"agent_name" doc:"As sent; null when absent."`
+	Pubkey    *string `json:"pubkey" doc:"As sent; null when absent. It proves only that it was sent."`
+}
+
+// Register records a registration, with its address and the message to the operator where there
+// is one, all in one transaction.
+func Register(t *kernel.Turn, in *input.Input) *kernel.Response {
+	name, key, email := in.Text(&agentName), in.Text(&pubkey), in.Text(&ownerEmail)
+	if !in.Sent(&agentName) && !in.Sent(&pubkey) {
+		in.Add(agentName.Name, input.Required, "agent_name or pubkey must be there, and not blank")
+	}
+	if in.Total > 0 {
+		return respond.Invalid(t, in)
+	}
+	canonical := canon.Registration(name, key)
+	hash, now := sha256.HexOf(canonical), civil.FormatTime(t.Now)
+	answer := func(id string) *kernel.Response {
+		return respond.OK(t, func(w *jsondoc.Writer) {
+			w.Bool("converted", !in.DryRun)
+			w.Str("canonical", canonical)
+			w.Str("payload_sha256", hash)
+			w.Str("canonicalization", canon.RegistrationRule)
+			w.Name("registration")
+			w.Open('{')
+			w.StrOrNull("agent_name", name)
+			w.StrOrNull("pubkey", key)
+			w.Close('}')
+			record.WriteMembers(w, in, id, now, email != "")
+			respond.WriteActions(t, w, "scoreboard", "/api/roster", "terms", "/api/aup", "souvenir", "/api/receipt")
+		})
+	}
+	if in.DryRun {
+		return answer("")
+	}
+	id := t.NewID()
+	return record.Store(t, "registration", id, kernel.Statement{
+		SQL:  "INSERT INTO registrations (record_id, recorded_at, agent_name, pubkey, payload_sha256) VALUES (?, ?, ?, ?, ?)",
+		Args: []any{id, now, kernel.TextOrNull(name), kernel.TextOrNull(key), hash},
+	}, email, name, func() *kernel.Response { return answer(id) })
+}

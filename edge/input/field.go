@@ -1,0 +1,66 @@
+package input
+
+// Type is the type of an input field.
+type Type string
+
+// The types of input fields.
+const (
+	Text    Type = "text"    // a string in which TAB, LF and CR are the only control characters
+	Name    Type = "name"    // a string without control characters
+	Email   Type = "email"   // a bare address, as the HTML Living Standard defines a valid one, with a dot in its domain
+	Date    Type = "date"    // a civil date, YYYY-MM-DD
+	Integer Type = "integer" // an int32
+	List    Type = "list"    // some of Values, joined with commas; in JSON an array of them too
+	Flag    Type = "flag"    // absent or "1"
+	Switch  Type = "switch"  // in a query absent or "1", in JSON a boolean
+	Array   Type = "array"   // in JSON only; Items says of what
+	Object  Type = "object"  // in JSON only, and taken as it is
+	ID      Type = "id"      // in JSON only: a string or a number
+)
+
+// Field is one input field: the only place where its limits are written. Validators,
+// contracts, OpenAPI and MCP schemas derive from it.
+type Field struct {
+	Name     string
+	Type     Type
+	Required bool
+	Min, Max int      // of a string in code points, of an integer its value, of an array its length; 0 is without limit
+	Values   []string // the only ones allowed, when there are any
+	Aliases  []string // other names for the same field
+	Items    []Field  // the members of each element of an Array
+	// QueryNames replace the field in a query: one parameter for each, in the form QueryForm.
+	QueryNames  []string
+	QueryForm   string
+	Example     string // JSON text
+	Placeholder string // stands for the caller's own words in a template, and is refused as it is
+	BodyOnly    bool   // not to be given in a query
+	QueryOnly   bool   // not to be given in a body
+}
+
+// Fault codes: stable identifiers of what is wrong with an input. An endpoint that knows more faults
+// has codes of its own.
+const (
+	Required          = "required"
+	TooShort          = "too_short"
+	TooLong           = "too_long"
+	BelowMinimum      = "below_minimum"
+	NotAnEmail        = "not_an_email"
+	NotAnInteger      = "not_an_integer"
+	NotADate          = "not_a_date"
+	OutOfRange        = "out_of_range"
+	WrongCount        = "wrong_count"
+	UnknownValue      = "unknown_value"
+	UnknownField      = "unknown_field"
+	WrongType         = "wrong_type"
+	RepeatedParameter = "repeated_parameter"
+	ConflictingAlias  = "conflicting_alias"
+	Conflict          = "conflict"
+	ControlCharacter  = "control_character"
+	InvalidUnicode    = "invalid_unicode"
+	InvalidJSON       = "invalid_json"
+	BadEscape         = "bad_escape"
+	BadForm           = "bad_form"
+	Placeholder       = "placeholder"
+	TooDeep           = "too_deep"
+	TooMany           = "too_many"
+)

@@ -1,0 +1,495 @@
+// Package input reads what a caller sent, a query or a JSON object, by the fields that an operation
+// declares, and collects everything that is wrong with it.
+package input
+
+import (
+	"errors"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"anteroom/edge/civil"
+	"anteroom/edge/email"
+	"anteroom/edge/jsondoc"
+)
+
+const (
+	MaxEcho    = 64 // code points of a caller's name or value that an answer repeats
+	MaxEntries = 50 // entries of a list that repeats what a caller sent
+)
+
+// Fault is one thing wrong with an input.
+type Fault struct {
+	Field  string `json:"field" doc:"The field at fault in dotted form, a query parameter by its name; empty for the body as a whole."`
+	Code   string `json:"code" doc:"Stable identifier of what is wrong."`
+	Detail string `json:"detail" doc:"What is wrong, in words."`
+}
+
+// Faults collects what is wrong with an input. All are counted, the first 50 kept.
+type Faults struct {
+	List  []Fault
+	Total int
+}
+
+// Add adds a fault.
+func (f *Faults) Add(field, code, detail string) {
+	f.Total++
+	if len(f.List) < MaxEntries {
+		f.List = append(f.List, Fault{Cut(field), code, detail})
+	}
+}
+
+// Write writes the faults as the members errors and, where some were left out, errors_total.
+func (f *Faults) Write(w *jsondoc.Writer) {
+	w.Name("errors")
+	w.Open('[')
+	for _, fault := range f.List {
+		w.Open('{')
+		w.Str("field", fault.Field)
+		w.Str("code", fault.Code)
+		w.Str("detail", fault.Detail)
+		w.Close('}')
+	}
+	w.Close(']')
+	if f.Total > len(f.List) {
+		w.Int("errors_total", int64(f.Total))
+	}
+}
+
+// Cut shortens a caller's text to what an answer may repeat of it: 64 code points.
+func Cut(s string) string {
+	n := 0
+	for i := range s {
+		if n == MaxEcho {
+			return s[:i]
+		}
+		n++
+	}
+	return s
+}
+
+// Input is what a caller sent, by field name, and what is wrong with it. An operation reads its
+// fields through it; names that no operation reads are ignored and listed.
+type Input struct {
+	Faults
+	FromQuery bool // the fields are query parameters: all are strings
+	DryRun    bool // everything but the writing is asked for
+
+	path    string // of the object, with its dot: "roster[2]."; "" for the outermost
+	members []jsondoc.Member
+	used    []bool
+	ignored []string // names elsewhere that are not read: dotted ones, those in the query of a POST
+	field   string   // a field that is sent under another name, "" for none
+	sentAs  string   // that name
+}
+
+// New wraps the members of an object.
+func New(members []jsondoc.Member) *Input {
+	return &Input{members: members, used: make([]bool, len(members))}
+}
+
+// Child is the input of an object inside this one, at a dotted place: "roster[2]". Merge it once it is
+// read.
+func (in *Input) Child(at string, members []jsondoc.Member) *Input {
+	inner := New(members)
+	inner.path = at + "."
+	return inner
+}
+
+// Merge takes over the faults and the ignored names of another input: a child, or the query of a POST.
+func (in *Input) Merge(inner *Input) {
+	for _, f := range inner.List {
+		in.Add(inner.path+f.Field, f.Code, f.Detail)
+	}
+	in.Total += inner.Total - len(inner.List)
+	for _, name := range inner.Ignored() {
+		in.ignored = append(in.ignored, inner.path+name)
+	}
+}
+
+// Sent reports whether a field has a value, be it a faulty one: neither null nor, where a text may stand, white space alone.
+func (in *Input) Sent(f *Field) bool {
+	for i := range in.members {
+		v := &in.members[i].Value
+		if in.members[i].Name == f.Name && v.Kind != jsondoc.Null {
+			return v.Kind != jsondoc.String || f.Type == Integer && !in.FromQuery || strings.TrimSpace(v.Text) != ""
+		}
+	}
+	return false
+}
+
+// Has reports whether any of the names was sent, be it with a blank value. A JSON null is absent.
+func (in *Input) Has(names ...string) bool {
+	for _, name := range names {
+		for i := range in.members {
+			if in.members[i].Name == name && in.members[i].Value.Kind != jsondoc.Null {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// Names reports how many names were sent.
+func (in *Input) Names() int { return len(in.members) }
+
+// Rename lets one field be sent under another name, and only there.
+func (in *Input) Rename(field, sentAs string) { in.field, in.sentAs = field, sentAs }
+
+// SentAs is the name under which a field is sent.
+func (in *Input) SentAs(field string) string {
+	if field == in.field {
+		return in.sentAs
+	}
+	return field
+}
+
+// Hide keeps a name from being read: where it was sent, it is ignored and listed.
+func (in *Input) Hide(name string) {
+	for i := range in.members {
+		if in.members[i].Name == name {
+			if in.members[i].Value.Kind != jsondoc.Null {
+				in.ignored = append(in.ignored, name)
+			}
+			in.members = slices.Delete(slices.Clone(in.members), i, i+1)
+			return
+		}
+	}
+}
+
+// Member returns what was sent under a name, null included, and marks it as read.
+func (in *Input) Member(name string) *jsondoc.Value {
+	name = in.SentAs(name)
+	for i := range in.members {
+		if in.members[i].Name == name {
+			in.used[i] = true
+			return &in.members[i].Value
+		}
+	}
+	return &jsondoc.Value{}
+}
+
+// Ignore lists the names of another input, the query of a POST, as ignored.
+func (in *Input) Ignore(other *Input) { in.ignored = append(in.ignored, other.Ignored()...) }
+
+// RejectUnknown makes a fault of every name that was sent and not read.
+func (in *Input) RejectUnknown() {
+	for i := range in.members {
+		if !in.used[i] && in.members[i].Value.Kind != jsondoc.Null {
+			in.used[i] = true
+			in.Add(in.members[i].Name, UnknownField, "is no field of this request")
+		}
+	}
+}
+
+// Ignored lists the names that were sent and not read, each cut to what an answer may repeat of it,
+// null members left out. It is complete once all fields have been read.
+func (in *Input) Ignored() []string {
+	ignored := make([]string, 0, len(in.ignored))
+	for i := range in.members {
+		if !in.used[i] && in.members[i].Value.Kind != jsondoc.Null {
+			ignored = append(ignored, Cut(in.members[i].Name))
+		}
+	}
+	return append(ignored, in.ignored...)
+}
+
+// Text reads a field of type Text, Name, Email or Date and reports its faults. The result is "" where
+// the field is absent or at fault: white space alone is absent, and other values are taken verbatim.
+func (in *Input) Text(f *Field) string {
+	value, from, before := "", "", in.Total
+	for i := -1; i < len(f.Aliases); i++ {
+		name := f.Name
+		if i >= 0 {
+			name = f.Aliases[i]
+		}
+		text, present := in.text(name, in.Member(name))
+		switch {
+		case !present:
+		case from == "":
+			value, from = text, name
+		case text != value:
+			in.Add(name, ConflictingAlias, name+" and "+from+" are the same field and disagree: send one of them")
+		}
+	}
+	if from == "" {
+		if f.Required && in.Total == before {
+			in.Add(f.Name, Required, f.Name+" is missing or blank")
+		}
+		return ""
+	}
+	if !in.CheckText(f, from, value) {
+		return ""
+	}
+	return value
+}
+
+// text is a member's text; not present where it is absent, blank or no string.
+func (in *Input) text(field string, v *jsondoc.Value) (text string, present bool) {
+	switch v.Kind {
+	case jsondoc.Absent, jsondoc.Null:
+		return "", false
+	case jsondoc.String:
+		return v.Text, strings.TrimSpace(v.Text) != ""
+	}
+	in.Add(field, WrongType, "must be a string, not "+v.Kind.String())
+	return "", false
+}
+
+// CheckText checks a text against a field's limits, and reports its faults under the given name.
+func (in *Input) CheckText(f *Field, name, value string) bool {
+	before := in.Total
+	if f.Type == Email {
+		if !email.Valid(value) {
+			in.Add(name, NotAnEmail, "is not an e-mail address: send a bare one, like name@host.example, or leave it out")
+		}
+		return in.Total == before
+	}
+	if f.Placeholder != "" && (value == f.Placeholder || value[0] == '{' && value == "{"+f.Name+"}") {
+		in.Add(name, Placeholder, "is the placeholder of a template: put your own in its place")
+		return false
+	}
+	for i := range len(value) {
+		c := value[i]
+		if (c < 0x20 || c == 0x7f) && (f.Type == Name || c != '\t' && c != '\n' && c != '\r') {
+			in.Add(name, ControlCharacter, "holds the control character U+00"+hexDigits[c>>4:c>>4+1]+hexDigits[c&15:c&15+1]+" at byte "+strconv.Itoa(i))
+			break
+		}
+	}
+	n := utf8.RuneCountInString(value)
+	if n < f.Min {
+		in.Add(name, TooShort, "must have at least "+strconv.Itoa(f.Min)+" characters, and has "+strconv.Itoa(n))
+	}
+	if f.Max > 0 && n > f.Max {
+		in.Add(name, TooLong, "must have at most "+strconv.Itoa(f.Max)+" characters, and has "+strconv.Itoa(n))
+	}
+	return in.Total == before
+}
+
+// Switch reads a field of type Switch: whether it is on, and whether it was sent. What sends it in a wrong way, be it
+// blank or under a name that is written otherwise, is a fault, and on: it means to.
+func (in *Input) Switch(f *Field) (on, sent bool) {
+	for i := range in.members {
+		m := &in.members[i]
+		switch {
+		case m.Value.Kind == jsondoc.Null || !alike(m.Name, f.Name):
+			continue
+		case m.Name != f.Name:
+			in.Add(m.Name, UnknownField, "is no field; write it "+f.Name)
+		case in.FromQuery && m.Value.Text != f.Values[0]:
+			in.Add(m.Name, UnknownValue, "must be "+f.Values[0]+", or be left out")
+		case !in.FromQuery && m.Value.Kind != jsondoc.Bool:
+			in.Add(m.Name, WrongType, "must be a boolean, not "+m.Value.Kind.String())
+		case !in.FromQuery && !m.Value.True:
+			in.used[i], sent = true, true
+			continue
+		}
+		in.used[i], on, sent = true, true, true
+	}
+	return on, sent
+}
+
+// hexDigits are those that a fault is written with.
+const hexDigits = "0123456789abcdef"
+
+// alike reports whether two names are the same but for case, "_" and "-".
+func alike(a, b string) bool {
+	i, j := 0, 0
+	for {
+		for i < len(a) && (a[i] == '_' || a[i] == '-') {
+			i++
+		}
+		for j < len(b) && (b[j] == '_' || b[j] == '-') {
+			j++
+		}
+		if i == len(a) || j == len(b) {
+			return i == len(a) && j == len(b)
+		}
+		if a[i]|0x20 != b[j]|0x20 {
+			return false
+		}
+		i, j = i+1, j+1
+	}
+}
+
+// Flag checks a field of type Flag, and reports a value that is not allowed. Blank is absent.
+func (in *Input) Flag(f *Field) {
+	if value, present := in.text(f.Name, in.Member(f.Name)); present && value != f.Values[0] {
+		in.Add(f.Name, UnknownValue, "must be "+f.Values[0]+", or be left out")
+	}
+}
+
+// Choice reads a field that has Values and reports its faults. The result is one of them, or "" where the field
+// is absent or at fault.
+func (in *Input) Choice(f *Field) string {
+	value := in.Text(f)
+	if value != "" && !slices.Contains(f.Values, value) {
+		in.Add(f.Name, UnknownValue, "must be one of "+strings.Join(f.Values, ", ")+", and is "+Cut(value))
+		return ""
+	}
+	return value
+}
+
+// Date reads a field of type Date and reports its faults: a date as days since 1970-01-01. ok is false where
+// the field is absent or at fault.
+func (in *Input) Date(f *Field) (days int, ok bool) {
+	value := in.Text(f)
+	if value == "" {
+		return 0, false
+	}
+	if days, ok = civil.ParseDate(value); !ok {
+		in.Add(f.Name, NotADate, "must be a date that there is, as YYYY-MM-DD, and is "+Cut(value))
+	}
+	return days, ok
+}
+
+// Integer reads a field of type Integer and reports its faults, its minimum among them. The result is 0 where
+// the field is absent or at fault.
+func (in *Input) Integer(f *Field) int {
+	if n, ok := in.Number(f); ok && in.CheckMinimum(f, f.Name, n) {
+		return n
+	}
+	return 0
+}
+
+// Number is Integer without its limits: an int32, written in digits, in a body be it with a fraction of zeros.
+// ok is false where the field is absent or at fault.
+func (in *Input) Number(f *Field) (n int, ok bool) {
+	v := in.Member(f.Name)
+	digits := v.Text
+	switch {
+	case v.Kind == jsondoc.Absent || v.Kind == jsondoc.Null || in.FromQuery && strings.TrimSpace(digits) == "":
+		if f.Required {
+			in.Add(f.Name, Required, f.Name+" is missing")
+		}
+		return 0, false
+	case in.FromQuery:
+	case v.Kind != jsondoc.Number:
+		in.Add(f.Name, WrongType, "must be an integer, not "+v.Kind.String())
+		return 0, false
+	default:
+		if whole, fraction, found := strings.Cut(digits, "."); found && strings.Trim(fraction, "0") == "" {
+			digits = whole
+		}
+	}
+	if n, ok = ParseInteger(digits); !ok {
+		in.Add(f.Name, NotAnInteger, "must be an integer of 32 bits, in digits, and is "+Cut(v.Text))
+	}
+	return n, ok
+}
+
+// CheckMinimum checks an integer against a field's minimum.
+func (in *Input) CheckMinimum(f *Field, name string, n int) bool {
+	if n < f.Min {
+		in.Add(name, BelowMinimum, "must be at least "+strconv.Itoa(f.Min)+", and is "+strconv.Itoa(n))
+		return false
+	}
+	return true
+}
+
+// ParseInteger reads ASCII digits with an optional "-" and no leading zero, within 32 bits.
+func ParseInteger(s string) (n int, ok bool) {
+	digits := strings.TrimPrefix(s, "-")
+	if digits == "" || len(digits) > 1 && digits[0] == '0' {
+		return 0, false
+	}
+	for i := range len(digits) {
+		if digits[i] < '0' || digits[i] > '9' {
+			return 0, false
+		}
+	}
+	wide, err := strconv.ParseInt(s, 10, 32)
+	return int(wide), err == nil
+}
+
+// ParseBody reads the body of a POST: one JSON object, or nothing at all, which counts as an empty one.
+func ParseBody(body []byte) *Input {
+	if !slices.ContainsFunc(body, func(c byte) bool { return c != ' ' && c != '\t' && c != '\r' && c != '\n' }) {
+		return New(nil)
+	}
+	v, err := jsondoc.Parse(body)
+	in := New(v.Members)
+	switch {
+	case err != nil:
+		code := InvalidJSON
+		switch {
+		case errors.Is(err, jsondoc.ErrUnicode):
+			code = InvalidUnicode
+		case errors.Is(err, jsondoc.ErrTooDeep):
+			code = TooDeep
+		case errors.Is(err, jsondoc.ErrTooMany):
+			code = TooMany
+		}
+		in.Add("", code, err.Error())
+	case v.Kind != jsondoc.Object:
+		in.Add("", WrongType, "the body must be a JSON object, not "+v.Kind.String())
+	}
+	return in
+}
+
+// ParseQuery reads a query string as a form does (application/x-www-form-urlencoded): "+" is a space.
+func ParseQuery(query string) *Input {
+	in := &Input{FromQuery: true}
+	for query != "" {
+		var pair string
+		pair, query, _ = strings.Cut(query, "&")
+		if pair == "" {
+			continue
+		}
+		rawName, rawValue, _ := strings.Cut(pair, "=")
+		name, nameOK := unescape(rawName)
+		value, valueOK := unescape(rawValue)
+		switch {
+		case !nameOK || !valueOK:
+			in.Add(printable(name), BadEscape, "holds a % that two hexadecimal digits do not follow")
+		case !utf8.ValidString(name) || !utf8.ValidString(value):
+			in.Add(printable(name), InvalidUnicode, "is not valid UTF-8 once its escapes are decoded")
+		case in.sent(name):
+			in.Add(name, RepeatedParameter, "stands more than once in the query")
+		case len(in.members) == jsondoc.MaxMembers:
+			in.Add("", TooMany, "the query has more than "+strconv.Itoa(jsondoc.MaxMembers)+" parameters")
+			return in
+		default:
+			in.members = append(in.members, jsondoc.Member{Name: name, Value: jsondoc.Value{Kind: jsondoc.String, Text: value}})
+		}
+	}
+	in.used = make([]bool, len(in.members))
+	return in
+}
+
+func (in *Input) sent(name string) bool {
+	for i := range in.members {
+		if in.members[i].Name == name {
+			return true
+		}
+	}
+	return false
+}
+
+// printable is a name that an answer may repeat: what is not valid UTF-8 in it is left out.
+func printable(name string) string { return strings.ToValidUTF8(name, "") }
+
+func unescape(s string) (string, bool) {
+	if strings.IndexByte(s, '%') < 0 && strings.IndexByte(s, '+') < 0 {
+		return s, true
+	}
+	b, ok := make([]byte, 0, len(s)), true
+	for i := 0; i < len(s); i++ {
+		switch {
+		case s[i] == '+':
+			b = append(b, ' ')
+		case s[i] != '%':
+			b = append(b, s[i])
+		default:
+			c, err := strconv.ParseUint(s[i+1:min(i+3, len(s))], 16, 8)
+			if err != nil || i+2 >= len(s) {
+				b, ok = append(b, '%'), false
+				continue
+			}
+			b = append(b, byte(c))
+			i += 2
+		}
+	}
+	return string(b), ok
+}

@@ -1,0 +1,296 @@
+package input_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"anteroom/edge/civil"
+	"anteroom/edge/input"
+	"anteroom/edge/jsondoc"
+)
+
+// faults are the faults of an input as texts: field, code and detail.
+func faults(in *input.Input) (texts []string) {
+	for _, f := range in.List {
+		texts = append(texts, strings.TrimSpace(f.Field+" "+f.Code+": "+f.Detail))
+	}
+	return texts
+}
+
+// A text is read as it is, or its faults are named; what is blank is not there.
+func TestText(t *testing.T) {
+	text := input.Field{Name: "a", Type: input.Text, Min: 2, Max: 4, Aliases: []string{"b", "c"}}
+	name, required, email := text, text, input.Field{Name: "a", Type: input.Email, Max: 3}
+	name.Type, required.Required = input.Name, true
+	unbounded, template := input.Field{Name: "a", Type: input.Text}, input.Field{Name: "a", Type: input.Text, Placeholder: "<yours>"}
+	for _, c := range []struct {
+		field *input.Field
+		body  string
+		want  string
+		fault string
+	}{
+		{&text, `{"a":"xy"}`, "xy", ""},
+		{&text, `{"a":"éééé"}`, "éééé", ""},
+		{&text, `{"a":" x "}`, " x ", ""},
+		{&text, `{"b":"xy"}`, "xy", ""},
+		{&text, `{"c":"xy"}`, "xy", ""},
+		{&text, `{"a":"xy","b":"xy","c":null}`, "xy", ""},
+		{&text, `{"a":" ","c":"xy"}`, "xy", ""},
+		{&text, `{}`, "", ""},
+		{&text, `{"a":null}`, "", ""},
+		{&text, `{"a":" \t\n"}`, "", ""},
+		{&text, `{"a":"x\t\n\r"}`, "x\t\n\r", ""},
+		{&text, `{"a":"x"}`, "", "a too_short: must have at least 2 characters, and has 1"},
+		{&text, `{"a":"ééééé"}`, "", "a too_long: must have at most 4 characters, and has 5"},
+		{&text, `{"b":"x"}`, "", "b too_short: must have at least 2 characters, and has 1"},
+		{&text, `{"a":"xy","b":"yz"}`, "xy", "b conflicting_alias: b and a are the same field and disagree: send one of them"},
+		{&text, `{"b":"xy","c":"yz"}`, "xy", "c conflicting_alias: c and b are the same field and disagree: send one of them"},
+		{&text, `{"a":7}`, "", "a wrong_type: must be a string, not a number"},
+		{&text, `{"a":"x\u001f"}`, "", "a control_character: holds the control character U+001f at byte 1"},
+		{&text, `{"a":"éx\u007f\u0000"}`, "", "a control_character: holds the control character U+007f at byte 3"},
+		{&text, `{"a":"\u000b!"}`, "", "a control_character: holds the control character U+000b at byte 0"},
+		{&name, `{"a":" ~é"}`, " ~é", ""},
+		{&name, `{"a":"x\t"}`, "", "a control_character: holds the control character U+0009 at byte 1"},
+		{&name, `{"a":"x\n"}`, "", "a control_character: holds the control character U+000a at byte 1"},
+		{&name, `{"a":"x\r"}`, "", "a control_character: holds the control character U+000d at byte 1"},
+		{&required, `{}`, "", "a required: a is missing or blank"},
+		{&required, `{"a":" "}`, "", "a required: a is missing or blank"},
+		{&required, `{"a":[]}`, "", "a wrong_type: must be a string, not an array"},
+		{&required, `{"c":"xyz"}`, "xyz", ""},
+		{&unbounded, `{"a":"` + strings.Repeat("x", 999) + `"}`, strings.Repeat("x", 999), ""},
+		{&template, `{"a":"<yours>"}`, "", "a placeholder: is the placeholder of a template: put your own in its place"},
+		{&template, `{"a":"{a}"}`, "", "a placeholder: is the placeholder of a template: put your own in its place"},
+		{&template, `{"a":"{b}"}`, "{b}", ""},
+		{&template, `{"a":"<mine>"}`, "<mine>", ""},
+		{&unbounded, `{"a":"{a}"}`, "{a}", ""},
+		{&email, `{"a":"ada@example.org"}`, "ada@example.org", ""},
+		{&email, `{"a":"ada"}`, "", "a not_an_email: is not an e-mail address: send a bare one, like name@host.example, or leave it out"},
+	} {
+		in := input.ParseBody([]byte(c.body))
+		if got := in.Text(c.field); got != c.want || strings.Join(faults(in), "; ") != c.fault {
+			t.Errorf("%s: %q, %q, want %q, %q", c.body, got, faults(in), c.want, c.fault)
+		}
+	}
+}
+
+// A number is an integer of 32 bits; in a query it stands as text.
+func TestNumbers(t *testing.T) {
+	optional := input.Field{Name: "n", Type: input.Integer, Min: 2}
+	required := optional
+	required.Required = true
+	for _, c := range []struct {
+		field *input.Field
+		sent  string // a body, or a query where it begins with ?
+		want  int
+		fault string
+	}{
+		{&optional, `{"n":2}`, 2, ""},
+		{&optional, `{"n":3.00}`, 3, ""},
+		{&optional, `?n=2147483647`, 2147483647, ""},
+		{&optional, `{}`, 0, ""},
+		{&optional, `{"n":null}`, 0, ""},
+		{&optional, `?n=`, 0, ""},
+		{&optional, `?n=+`, 0, ""},
+		{&required, `{}`, 0, "n required: n is missing"},
+		{&required, `{"n":null}`, 0, "n required: n is missing"},
+		{&required, `?n=%20`, 0, "n required: n is missing"},
+		{&required, `{"n":2}`, 2, ""},
+		{&optional, `{"n":""}`, 0, "n wrong_type: must be an integer, not a string"},
+		{&optional, `{"n":1}`, 0, "n below_minimum: must be at least 2, and is 1"},
+		{&optional, `{"n":-1}`, 0, "n below_minimum: must be at least 2, and is -1"},
+		{&optional, `{"n":2.01}`, 0, "n not_an_integer: must be an integer of 32 bits, in digits, and is 2.01"},
+		{&optional, `{"n":2e0}`, 0, "n not_an_integer: must be an integer of 32 bits, in digits, and is 2e0"},
+		{&optional, `?n=2.0`, 0, "n not_an_integer: must be an integer of 32 bits, in digits, and is 2.0"},
+		{&optional, `?n=2147483648`, 0, "n not_an_integer: must be an integer of 32 bits, in digits, and is 2147483648"},
+		{&optional, `?n=1:0`, 0, "n not_an_integer: must be an integer of 32 bits, in digits, and is 1:0"},
+		{&optional, `?n=%2F1`, 0, "n not_an_integer: must be an integer of 32 bits, in digits, and is /1"},
+	} {
+		in := read(c.sent)
+		if got := in.Integer(c.field); got != c.want || strings.Join(faults(in), "; ") != c.fault {
+			t.Errorf("%s: %d, %q, want %d, %q", c.sent, got, faults(in), c.want, c.fault)
+		}
+	}
+}
+
+// read reads a body, or a query where the text begins with ?.
+func read(sent string) *input.Input {
+	if query, ok := strings.CutPrefix(sent, "?"); ok {
+		return input.ParseQuery(query)
+	}
+	return input.ParseBody([]byte(sent))
+}
+
+// Dates, choices and flags are texts that mean something.
+func TestMeanings(t *testing.T) {
+	choice, date, flag := input.Field{Name: "a", Type: input.Name, Values: []string{"x", "y"}}, input.Field{Name: "a", Type: input.Date}, input.Field{Name: "a", Type: input.Flag, Values: []string{"1"}}
+	for _, c := range []struct {
+		sent, choice, date, flag string // the faults of each; "" for none
+	}{
+		{`?`, "", "", ""},
+		{`?a=`, "", "", ""},
+		{`?a=y`, "", "a not_a_date: must be a date that there is, as YYYY-MM-DD, and is y", "a unknown_value: must be 1, or be left out"},
+		{`?a=2026-11-20`, "a unknown_value: must be one of x, y, and is 2026-11-20", "", "a unknown_value: must be 1, or be left out"},
+		{`?a=1`, "a unknown_value: must be one of x, y, and is 1", "a not_a_date: must be a date that there is, as YYYY-MM-DD, and is 1", ""},
+	} {
+		in := read(c.sent)
+		if got := in.Choice(&choice); strings.Join(faults(in), "; ") != c.choice || (got == "y") != (c.sent == "?a=y") || got != "y" && got != "" {
+			t.Errorf("%s is the choice %q: %q, want %s", c.sent, got, faults(in), c.choice)
+		}
+		in = read(c.sent)
+		if days, ok := in.Date(&date); strings.Join(faults(in), "; ") != c.date || ok != (c.sent == "?a=2026-11-20") || ok && civil.FormatDate(days) != "2026-11-20" || !ok && days != 0 {
+			t.Errorf("%s is the date %d %v: %q, want %s", c.sent, days, ok, faults(in), c.date)
+		}
+		in = read(c.sent)
+		if in.Flag(&flag); strings.Join(faults(in), "; ") != c.flag {
+			t.Errorf("%s as a flag: %q, want %s", c.sent, faults(in), c.flag)
+		}
+	}
+}
+
+// What was sent is there, blank or not; null is not.
+func TestSent(t *testing.T) {
+	text, number := input.Field{Name: "a", Type: input.Text}, input.Field{Name: "a", Type: input.Integer}
+	for sent, want := range map[string][3]bool{ // a text, an integer, any at all
+		`{}`: {}, `?`: {}, `{"a":null}`: {}, `{"b":"x"}`: {}, `?b=x`: {},
+		`{"a":"x"}`: {true, true, true}, `{"a":7}`: {true, true, true}, `{"a":false}`: {true, true, true}, `?a=x`: {true, true, true},
+		`{"a":""}`: {false, true, true}, `{"a":" "}`: {false, true, true}, `?a=`: {false, false, true}, `?a=+`: {false, false, true},
+	} {
+		in := read(sent)
+		if got := [3]bool{in.Sent(&text), in.Sent(&number), in.Has("z", "a")}; got != want {
+			t.Errorf("%s: %v, want %v", sent, got, want)
+		}
+	}
+}
+
+// What nobody reads is ignored and listed, or refused; a name that is withheld is never read.
+func TestNames(t *testing.T) {
+	a := input.Field{Name: "a", Type: input.Text}
+	in := input.ParseBody([]byte(`{"x":1,"a":"t","y":null,"w":2,"n":null,"é` + strings.Repeat("é", 64) + `":3}`))
+	if in.Names() != 6 {
+		t.Errorf("%d names", in.Names())
+	}
+	in.Hide("w")
+	in.Hide("n")
+	in.Hide("nothing")
+	if got := in.Text(&a); got != "t" || in.Member("w").Kind != jsondoc.Absent || in.Names() != 4 {
+		t.Errorf("%q, %v of %d names", got, in.Member("w"), in.Names())
+	}
+	if got, want := in.Ignored(), []string{"x", strings.Repeat("é", 64), "w"}; !slices.Equal(got, want) {
+		t.Errorf("ignored %q, want %q", got, want)
+	}
+	if in.RejectUnknown(); !slices.Equal(faults(in), []string{"x unknown_field: is no field of this request", strings.Repeat("é", 64) + " unknown_field: is no field of this request"}) {
+		t.Errorf("%q", faults(in))
+	}
+	if in.RejectUnknown(); in.Total != 2 || !slices.Equal(in.Ignored(), []string{"w"}) {
+		t.Errorf("refused twice: %q, ignored %q", faults(in), in.Ignored())
+	}
+	renamed := input.ParseBody([]byte(`{"a":"1","b":"2"}`))
+	renamed.Rename("a", "b")
+	if got := renamed.Text(&a); got != "2" || renamed.SentAs("a") != "b" || renamed.SentAs("c") != "c" || !slices.Equal(renamed.Ignored(), []string{"a"}) {
+		t.Errorf("%q, ignored %q", got, renamed.Ignored())
+	}
+}
+
+// The faults and the ignored names of an object inside another have their place before them; all are counted.
+func TestInside(t *testing.T) {
+	in := input.ParseBody([]byte(`{"roster":{"a":1,"b":2,"c":null}}`))
+	inner := in.Child("roster[2]", in.Member("roster").Members)
+	inner.Text(&input.Field{Name: "a", Type: input.Text})
+	for range 60 {
+		inner.Add("z", input.TooLong, "is too long")
+	}
+	in.Add("org_name", input.Required, "is missing")
+	in.Merge(inner)
+	if got := faults(in); len(got) != 50 || in.Total != 62 || got[1] != "roster[2].a wrong_type: must be a string, not a number" || got[2] != "roster[2].z too_long: is too long" {
+		t.Errorf("%d faults of %d: %q", len(got), in.Total, got[:3])
+	}
+	if got := in.Ignored(); !slices.Equal(got, []string{"roster[2].b"}) {
+		t.Errorf("ignored %q", got)
+	}
+	other := input.ParseQuery("q=1&r=2")
+	other.Member("q")
+	if in.Ignore(other); !slices.Equal(in.Ignored(), []string{"roster[2].b", "r"}) {
+		t.Errorf("ignored %q", in.Ignored())
+	}
+}
+
+// A switch is on where it is sent in a wrong way too: whoever asks for a dry run means to.
+func TestSwitch(t *testing.T) {
+	f := input.Field{Name: "dry_run", Type: input.Switch, Values: []string{"1"}}
+	for _, c := range []struct {
+		sent     string
+		on, told bool
+		fault    string
+	}{
+		{`{}`, false, false, ""},
+		{`{"dry_run":null,"dryRun":null}`, false, false, ""},
+		{`{"dry_run":true}`, true, true, ""},
+		{`{"dry_run":false}`, false, true, ""},
+		{`{"dry_run":1}`, true, true, "dry_run wrong_type: must be a boolean, not a number"},
+		{`{"dryrun":false}`, true, true, "dryrun unknown_field: is no field; write it dry_run"},
+		{`{"-DRY--run_":true}`, true, true, "-DRY--run_ unknown_field: is no field; write it dry_run"},
+		{`{"dry_runs":true}`, false, false, ""},
+		{`{"dry_ru":true}`, false, false, ""},
+		{`{"dri_run":true}`, false, false, ""},
+		{`{"":true,"_":true}`, false, false, ""},
+		{`?dry_run=1`, true, true, ""},
+		{`?dry_run=`, true, true, "dry_run unknown_value: must be 1, or be left out"},
+		{`?dry_run=true`, true, true, "dry_run unknown_value: must be 1, or be left out"},
+		{`?dry-run=1`, true, true, "dry-run unknown_field: is no field; write it dry_run"},
+		{`?dry=1&run=1`, false, false, ""},
+	} {
+		in := read(c.sent)
+		on, told := in.Switch(&f)
+		if on != c.on || told != c.told || strings.Join(faults(in), "; ") != c.fault {
+			t.Errorf("%s: on %v, sent %v, %q", c.sent, on, told, faults(in))
+		}
+		if told && len(in.Ignored()) != 0 {
+			t.Errorf("%s: ignored %q", c.sent, in.Ignored())
+		}
+	}
+}
+
+// A body is one object, or blank; each way in which it is none has a code.
+func TestBodies(t *testing.T) {
+	for body, want := range map[string]string{
+		"": "", " \t\r\n": "", "{}": "", " {\"a\":1}\n": "",
+		"[]": "wrong_type: the body must be a JSON object, not an array", "null": "wrong_type: the body must be a JSON object, not null",
+		"{": "invalid_json: parse JSON at byte 1: not valid JSON", "\v": "invalid_json: parse JSON at byte 0: not valid JSON",
+		"\xff":                  "invalid_unicode: parse JSON at byte 0: not valid Unicode",
+		strings.Repeat("[", 33): "too_deep: parse JSON at byte 32: nested deeper than 32 levels",
+	} {
+		if in := input.ParseBody([]byte(body)); strings.Join(faults(in), "; ") != want {
+			t.Errorf("%q: %q, want %q", body, faults(in), want)
+		}
+	}
+	members := ""
+	for i := range jsondoc.MaxMembers + 1 {
+		members += `"` + strings.Repeat("x", i) + `":0,`
+	}
+	if in := input.ParseBody([]byte("{" + strings.TrimSuffix(members, ",") + "}")); len(in.List) != 1 || in.List[0].Code != input.TooMany {
+		t.Errorf("%q", faults(in))
+	}
+}
+
+// A query is decoded as a form is; each way in which it cannot be has a code.
+func TestQueries(t *testing.T) {
+	for query, want := range map[string]string{
+		"a=x": "x", "a=%41%4a%4F": "AJO", "a=+%2B": " +", "a": "", "&&a=b=c&": "b=c", "a=%C3%a9": "é", "%61=1": "1", "+a=1&a=2": "2", "a=x%30": "x0", "a=%09%0a": "\t\n",
+	} {
+		if in := input.ParseQuery(query); in.Total != 0 || in.Member("a").Text != want || in.Member("a").Kind != jsondoc.String {
+			t.Errorf("%q: %q, %q", query, in.Member("a").Text, faults(in))
+		}
+	}
+	for query, want := range map[string]string{
+		"a=%": "a bad_escape: holds a % that two hexadecimal digits do not follow", "a=%4": "a bad_escape: holds a % that two hexadecimal digits do not follow",
+		"a=%4g": "a bad_escape: holds a % that two hexadecimal digits do not follow", "a=%g4": "a bad_escape: holds a % that two hexadecimal digits do not follow",
+		"a%zz=1": "a%zz bad_escape: holds a % that two hexadecimal digits do not follow",
+		"a=%ff":  "a invalid_unicode: is not valid UTF-8 once its escapes are decoded", "b%ff=1": "b invalid_unicode: is not valid UTF-8 once its escapes are decoded",
+		"a=1&a=1": "a repeated_parameter: stands more than once in the query", "a=1&%61=2": "a repeated_parameter: stands more than once in the query",
+	} {
+		if in := input.ParseQuery(query); strings.Join(faults(in), "; ") != want {
+			t.Errorf("%q: %q, want %q", query, faults(in), want)
+		}
+	}
+}

@@ -1,0 +1,62 @@
+package native
+
+import (
+	"sync"
+	"time"
+
+	"anteroom/edge/kernel"
+)
+
+const (
+	limitWindow = time.Minute // the content gives a limit for one minute
+	limitKeys   = 1 << 16     // callers that are remembered at once: about 8 MB
+)
+
+// limiter counts writes in fixed windows, one for each key, from the key's first write on. It remembers
+// limitKeys keys; beyond that the oldest windows are forgotten. It lives in memory: a restart forgives.
+type limiter struct {
+	now func() time.Time
+
+	mu      sync.Mutex
+	windows map[string]*window
+	oldest  []string // the keys of windows, by their ends
+}
+
+type window struct {
+	end  time.Time
+	used int64
+}
+
+func newLimiter(now func() time.Time) *limiter {
+	return &limiter{now: now, windows: map[string]*window{}}
+}
+
+// take counts one write of a key against the limit.
+func (l *limiter) take(key string, limit int64) kernel.Result {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	now := l.now()
+	for len(l.oldest) > 0 && !now.Before(l.windows[l.oldest[0]].end) {
+		l.drop()
+	}
+	w := l.windows[key]
+	if w == nil {
+		if len(l.oldest) == limitKeys {
+			l.drop()
+		}
+		w = &window{end: now.Add(limitWindow)}
+		l.windows[key] = w
+		l.oldest = append(l.oldest, key)
+	}
+	ok := w.used < limit
+	if ok {
+		w.used++
+	}
+	reset := int64((w.end.Sub(now) + time.Second - 1) / time.Second)
+	return kernel.Result{OK: ok, Remaining: max(limit-w.used, 0), Reset: reset}
+}
+
+func (l *limiter) drop() {
+	delete(l.windows, l.oldest[0])
+	l.oldest = l.oldest[1:]
+}

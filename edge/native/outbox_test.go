@@ -1,0 +1,124 @@
+package native
+
+import (
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"anteroom/edge/edgetest"
+	"anteroom/edge/kernel"
+)
+
+// outboxHost is a host whose clock and relay the test decides.
+func outboxHost(t *testing.T, relay string) (*Host, *time.Time) {
+	t.Helper()
+	published := edgetest.Snapshot()
+	published.WritesPerMinute = 0
+	host, err := Open(Config{Data: t.TempDir(), Relay: relay, Snapshot: published, Log: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { host.Close() })
+	now := time.Unix(edgetest.Now, 0)
+	host.now = func() time.Time { return now }
+	return host, &now
+}
+
+func register(t *testing.T, h *Host, name string) {
+	t.Helper()
+	on := h.site.Load()
+	body := `{"agent_name":"` + name + `","owner_email":"` + name + `@example.org"}`
+	turn := h.turn(on, kernel.Request{Method: "POST", Target: "/api/waitlist", Host: "www.example.org", Body: []byte(body)}, "")
+	if r := h.run(on, turn, on.edge.Handle, h.sendSoon); r == nil || r.Status != 200 {
+		t.Fatalf("register %s: %+v", name, r)
+	}
+}
+
+// query gives the rows of a statement as text, columns joined with "|".
+func query(t *testing.T, h *Host, sql string) (rows []string) {
+	t.Helper()
+	result := h.store.Exec(kernel.Exec{Statements: []kernel.Statement{{SQL: sql}}})
+	if result.Failure != kernel.None {
+		t.Fatalf("%s: %s", sql, result.Failure)
+	}
+	for _, row := range result.Rows[0] {
+		columns := make([]string, len(row))
+		for i, v := range row {
+			switch v := v.(type) {
+			case string:
+				columns[i] = v
+			case int64:
+				columns[i] = time.Duration(v).String()
+			default:
+				columns[i] = "null"
+			}
+		}
+		rows = append(rows, strings.Join(columns, "|"))
+	}
+	return rows
+}
+
+func mails(t *testing.T, dir string) (texts []string) {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(dir, "new", "*"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range files {
+		text, err := os.ReadFile(f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		texts = append(texts, string(text))
+	}
+	return texts
+}
+
+const states = "SELECT state, payload, CAST(tries AS TEXT), lease FROM outbox ORDER BY id"
+
+func TestOutboxDelivers(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "mail")
+	h, _ := outboxHost(t, "maildir:"+dir)
+	for _, name := range []string{"ada", "bo", "cy"} {
+		register(t, h, name)
+	}
+	if !h.deliverOne() || h.deliverOne() {
+		t.Fatal("want one digest, and then nothing due")
+	}
+	for _, row := range query(t, h, states) {
+		if row != "delivered|null|1|null" {
+			t.Errorf("row %s", row)
+		}
+	}
+	ids := query(t, h, "SELECT record_id FROM outbox ORDER BY id")
+	texts := mails(t, dir)
+	if len(texts) != 1 {
+		t.Fatalf("%d mails", len(texts))
+	}
+	for i, name := range []string{"ada", "bo", "cy"} {
+		if !strings.Contains(texts[0], name+"@example.org") || strings.Count(texts[0], ids[i]) < 2 {
+			t.Errorf("%s is not in the digest, or its record not in its header:\n%s", name, texts[0])
+		}
+	}
+	if rows := query(t, h, "SELECT address FROM contacts ORDER BY address"); len(rows) != 3 {
+		t.Errorf("contacts %v", rows)
+	}
+}
+
+func TestOutboxGoesOnUntilNothingIsDue(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "mail")
+	h, _ := outboxHost(t, "maildir:"+dir)
+	for range 101 {
+		register(t, h, "ada")
+	}
+	digests := 0
+	for h.deliverOne() {
+		digests++
+	}
+	if texts := mails(t, dir); digests != 2 || len(texts) != 2 {
+		t.Errorf("%d digests, %d mails", digests, len(texts))
+	}
+}

@@ -1,0 +1,249 @@
+package native
+
+import (
+	"context"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"anteroom/edge/edgetest"
+	"anteroom/edge/kernel"
+)
+
+// relayHost is a host with the published addresses of these tests, and a mail server.
+func relayHost(t *testing.T, server *smtpServer, f fake) (*Host, *lockedBuffer) {
+	t.Helper()
+	published := edgetest.Snapshot()
+	published.RelayFrom, published.RelayTo, published.WritesPerMinute = mailSnapshot.RelayFrom, mailSnapshot.RelayTo, 0
+	return open(t, Config{Snapshot: published, Relay: "smtp://" + server.address + "?tls=none"}, f)
+}
+
+// await waits until a log holds a text.
+func await(t *testing.T, log *lockedBuffer, text string) {
+	t.Helper()
+	for end := time.Now().Add(20 * time.Second); !strings.Contains(log.String(), text); time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("the log never says %q: %s", text, log)
+		}
+	}
+}
+
+// suggest files a suggestion and gives the answer.
+func suggest(t *testing.T, address string) (status int, body string) {
+	t.Helper()
+	answer, err := http.Post("http://"+address+"/api/suggest", "application/json", strings.NewReader(`{"suggestion":"Publish the tables."}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	return answer.StatusCode, bodyOf(answer)
+}
+
+// A mail server may scan a message for minutes. The request is answered before, as not known; the transaction goes on to its
+// end, is the only one, and the log says how it ended, so that the operator counts right.
+func TestSlowMailServer(t *testing.T) {
+	for verdict, late := range map[string]string{
+		"250 2.0.0 queued": "relay arrived late: count it by hand",
+		"554 5.7.1 spam":   "relay was refused after all",
+		"":                 "not known whether",
+	} {
+		t.Run(verdict, func(t *testing.T) {
+			server := startSMTP(t, &smtpServer{hold: make(chan struct{}), replies: map[string]string{".": verdict}})
+			h, log := relayHost(t, server, fake{})
+			h.relayPause = 10 * time.Millisecond
+			address, stop := serve(t, h)
+			if status, body := suggest(t, address); status != http.StatusBadGateway || !strings.Contains(body, "is not known") {
+				t.Errorf("told %d %s", status, body)
+			}
+			if n := count(t, h.store, "suggestions"); n != 0 {
+				t.Errorf("%d suggestions recorded", n)
+			}
+			close(server.hold)
+			await(t, log, late)
+			if err := stop(); err != nil {
+				t.Error(err)
+			}
+			_, _, contents := server.got()
+			text := log.String()
+			if len(contents) != 1 {
+				t.Fatalf("%d messages were sent", len(contents))
+			}
+			_, id, _ := strings.Cut(contents[0], "\r\nrecord: ")
+			id, _, _ = strings.Cut(id, "\r\n")
+			if _, line, _ := strings.Cut(text, late); id == "" || !strings.Contains(strings.SplitN(line, "\n", 2)[0], "message="+id) {
+				t.Errorf("the log does not name the message %q: %s", id, text)
+			}
+			if strings.Count(text, "not known whether") > 1 || strings.Contains(text, "tables") || strings.Contains(text, "spam") || strings.Contains(text, "@") {
+				t.Errorf("log: %s", text)
+			}
+		})
+	}
+}
+
+// A delivery from the outbox waits for as long as the server takes, and is not sent again.
+func TestSlowDelivery(t *testing.T) {
+	server := startSMTP(t, &smtpServer{hold: make(chan struct{})})
+	h, log := relayHost(t, server, fake{})
+	h.relayPause = time.Nanosecond
+	register(t, h, "ada")
+	delivered := make(chan bool)
+	go func() { delivered <- h.deliverOne() }()
+	<-server.scanning
+	if rows := query(t, h, states); len(rows) != 1 || !strings.HasPrefix(rows[0], "pending|") {
+		t.Errorf("while the server scans: %v", rows)
+	}
+	close(server.hold)
+	if !<-delivered {
+		t.Error("not delivered")
+	}
+	if rows := query(t, h, states); len(rows) != 1 || rows[0] != "delivered|null|1|null" {
+		t.Errorf("rows %v, log %s", rows, log)
+	}
+}
+
+// At the end of the server the relays under way get the time that requests get, and are cut off then.
+func TestShutdownOfRelays(t *testing.T) {
+	suggestion := func(t *testing.T) (h *Host, log *lockedBuffer, server *smtpServer, stop func() error) {
+		server = startSMTP(t, &smtpServer{hold: make(chan struct{})})
+		h, log = relayHost(t, server, fake{})
+		h.relayPause = 10 * time.Millisecond
+		address, stop := serve(t, h)
+		suggest(t, address)
+		<-server.scanning
+		return h, log, server, stop
+	}
+	delivery := func(t *testing.T) (h *Host, log *lockedBuffer, server *smtpServer, stop func() error) {
+		server = startSMTP(t, &smtpServer{hold: make(chan struct{})})
+		h, log = relayHost(t, server, fake{})
+		register(t, h, "ada")
+		_, stop = serve(t, h)
+		<-server.scanning
+		return h, log, server, stop
+	}
+	for what, begin := range map[string]func(t *testing.T) (*Host, *lockedBuffer, *smtpServer, func() error){"suggestion": suggestion, "delivery": delivery} {
+		t.Run(what+" in time", func(t *testing.T) {
+			h, log, server, stop := begin(t)
+			ended := make(chan error)
+			go func() { ended <- stop() }()
+			select {
+			case err := <-ended:
+				t.Fatalf("the server did not wait: %v, %s", err, log)
+			case <-time.After(100 * time.Millisecond):
+			}
+			close(server.hold)
+			if err := <-ended; err != nil {
+				t.Error(err)
+			}
+			if rows := query(t, h, states); len(rows) == 1 && rows[0] != "delivered|null|1|null" || len(rows) == 0 && !strings.Contains(log.String(), "arrived late") {
+				t.Errorf("%v, log %s", rows, log)
+			}
+		})
+		t.Run(what+" too late", func(t *testing.T) {
+			h, log, server, stop := begin(t)
+			h.shutdownTimeout = 50 * time.Millisecond
+			rescue := time.AfterFunc(10*time.Second, func() { close(server.hold) })
+			if err := stop(); err != nil {
+				t.Error(err)
+			}
+			if rows := query(t, h, states); len(rows) == 1 && !strings.HasPrefix(rows[0], "pending|{") || strings.Count(log.String(), "not known whether") != 1 {
+				t.Errorf("%v, log %s", rows, log)
+			}
+			if rescue.Stop() {
+				close(server.hold)
+			}
+		})
+	}
+}
+
+// A mail server that takes its time with each message cannot be made to hold any number of connections.
+func TestRelaysAtOnce(t *testing.T) {
+	server := startSMTP(t, &smtpServer{hold: make(chan struct{})})
+	h, _ := relayHost(t, server, fake{})
+	h.relayPause = time.Millisecond
+	rescue := time.AfterFunc(10*time.Second, func() { close(server.hold) })
+	var failures []kernel.Failure
+	for range relaysAtOnce + 1 {
+		result := h.sendSoon(h.site.Load(), kernel.Message{ID: newID(), Subject: "s", Text: "t"})
+		failures = append(failures, result.Failure)
+	}
+	if failures[relaysAtOnce-1] != kernel.Timeout || failures[relaysAtOnce] != kernel.Refused {
+		t.Errorf("%v", failures)
+	}
+	if rescue.Stop() {
+		close(server.hold)
+	}
+	h.endRelays()
+	if _, _, contents := server.got(); len(contents) != relaysAtOnce {
+		t.Errorf("%d messages", len(contents))
+	}
+}
+
+// What became of a message is told to the core, and to the log, without anybody's words or address.
+func TestRelayResult(t *testing.T) {
+	for reply, want := range map[string]kernel.Result{
+		". 554 5.7.1 operator@anteroom.example says spam": {Failure: kernel.Refused, Status: 554, Data: []byte("554 5.7.1")},
+		". 452 4.2.2 operator@anteroom.example is full":   {Failure: kernel.Refused, Data: []byte("452 4.2.2")},
+		". ":                {Failure: kernel.Timeout, Data: []byte("broke off")},
+		"DATA 550 5.7.0 no": {Failure: kernel.Refused, Status: 550, Data: []byte("550 5.7.0")},
+		"RCPT 550 5.1.1 operator@anteroom.example unknown":    {Failure: kernel.Refused, Data: []byte("recipient refused 550 5.1.1")},
+		"MAIL 553 5.1.8 relay@anteroom.example unknown":       {Failure: kernel.Refused, Data: []byte("sender refused 553 5.1.8")},
+		"greeting 554 5.3.2 nobody@anteroom.example may call": {Failure: kernel.Refused, Data: []byte("greeting refused 554 5.3.2")},
+	} {
+		command, reply, _ := strings.Cut(reply, " ")
+		server := startSMTP(t, &smtpServer{replies: map[string]string{command: reply}})
+		h, log := relayHost(t, server, fake{})
+		got := h.sendMail(h.site.Load(), kernel.Message{ID: "id", Subject: "s", Text: "t"})
+		if got.Failure != want.Failure || got.Status != want.Status || string(got.Data) != string(want.Data) {
+			t.Errorf("%s %s: %+v, want %+v", command, reply, got, want)
+		}
+		text := log.String()
+		if !strings.Contains(text, "message=id") || !strings.Contains(text, string(want.Data)) || strings.Contains(text, "@") {
+			t.Errorf("%s %s: log %s", command, reply, text)
+		}
+	}
+	h, _ := open(t, Config{Relay: "none"}, fake{})
+	if got := h.sendMail(h.site.Load(), kernel.Message{}); got.Failure != kernel.Unavailable || string(got.Data) != "no relay" {
+		t.Errorf("no relay: %+v", got)
+	}
+}
+
+// A message that may have arrived is tried again under the same Message-ID: whoever gets it twice can see that.
+func TestMessageIDStays(t *testing.T) {
+	server := startSMTP(t, &smtpServer{})
+	h, _ := relayHost(t, server, fake{})
+	now := time.Unix(edgetest.Now, 0)
+	h.now = func() time.Time { return now }
+	register(t, h, "ada")
+	for _, reply := range []string{"", "", "250 2.0.0 queued"} { // not known, not known, accepted
+		server.answerWith(".", reply)
+		h.deliverOne()
+		now = now.Add(time.Hour)
+	}
+	_, _, contents := server.got()
+	ids := map[string]bool{}
+	for _, content := range contents {
+		_, id, _ := strings.Cut(content, "\r\nMessage-ID: ")
+		id, _, _ = strings.Cut(id, "\r\n")
+		ids[id] = true
+	}
+	if len(contents) != 3 || len(ids) != 1 || ids[""] {
+		t.Errorf("%d messages, ids %v", len(contents), ids)
+	}
+}
+
+// TestClosedWhileRelaying: a host that is closed without having served ends its relays.
+func TestClosedWhileRelaying(t *testing.T) {
+	server := startSMTP(t, &smtpServer{hold: make(chan struct{})})
+	defer close(server.hold)
+	h, log := relayHost(t, server, fake{})
+	h.relayPause = time.Millisecond
+	h.sendSoon(h.site.Load(), kernel.Message{ID: "id", Subject: "s", Text: "t"})
+	<-server.scanning
+	if err := h.Close(); err != nil || !strings.Contains(log.String(), "not known whether") {
+		t.Errorf("%v, log %s", err, log)
+	}
+	if h.relayContext.Err() != context.Canceled {
+		t.Error("its relays are not cut off")
+	}
+}

@@ -1,0 +1,389 @@
+package native
+
+import (
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"anteroom/edge/edgetest"
+	"anteroom/edge/endpoint/selftest"
+	"anteroom/edge/kernel"
+)
+
+// upstream is a search-index endpoint on this machine that counts what it gets.
+func upstream(t *testing.T, answer http.HandlerFunc) (url string, calls *atomic.Int32) {
+	t.Helper()
+	calls = new(atomic.Int32)
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		calls.Add(1)
+		answer(w, r)
+	}))
+	t.Cleanup(server.Close)
+	return server.URL + "/indexnow", calls
+}
+
+// signalHost serves the key file and the endpoints, and tells the given search-index endpoints.
+func signalHost(t *testing.T, key string, endpoints ...string) (h *Host, base string) {
+	t.Helper()
+	return signalHostAt(t, time.Now, key, endpoints...)
+}
+
+func signalHostAt(t *testing.T, now func() time.Time, key string, endpoints ...string) (h *Host, base string) {
+	t.Helper()
+	s := edgetest.Snapshot()
+	s.WritesPerMinute, s.IndexNowURLs = 0, endpoints
+	static, err := NewStatic([]Page{{Path: "/" + s.IndexNowKey + ".txt", MediaType: "text/plain; charset=utf-8", Bytes: []byte(key)}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	h, _ = open(t, Config{Snapshot: s, Static: static}, fake{})
+	h.now = now
+	address, _ := serve(t, h)
+	return h, "http://" + address
+}
+
+type signal struct {
+	Signal    string
+	Submitted int
+	Results   []struct {
+		Endpoint, Detail string
+		Status           *int
+		Accepted         bool
+	}
+	AcceptedBy []string `json:"accepted_by"`
+	RejectedBy []string `json:"rejected_by"`
+	Replayed   bool
+	FiredAt    string `json:"fired_at"`
+	KeyFile    string `json:"key_file"`
+	Detail     string
+}
+
+func askSignal(t *testing.T, url string) (status int, answer signal, header http.Header) {
+	t.Helper()
+	r, err := http.Get(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Body.Close()
+	if err := json.NewDecoder(r.Body).Decode(&answer); err != nil {
+		t.Fatal(err)
+	}
+	return r.StatusCode, answer, r.Header
+}
+
+const testKey = "0123456789abcdef" // of edgetest.Snapshot
+
+func TestSignalReport(t *testing.T) {
+	_, base := signalHost(t, testKey, "http://127.0.0.1:1/indexnow")
+	status, got, _ := askSignal(t, base+"/api/signal")
+	if status != 200 || got.Signal != "ready" || got.KeyFile != base+"/"+testKey+".txt" {
+		t.Errorf("%d %+v", status, got)
+	}
+	_, base = signalHost(t, testKey+"\n", "http://127.0.0.1:1/indexnow")
+	if status, got, _ := askSignal(t, base+"/api/signal"); status != 200 || got.Signal != "blocked" || !strings.Contains(got.Detail, "byte for byte") {
+		t.Errorf("%d %+v", status, got)
+	}
+	if status, got, _ := askSignal(t, base+"/api/signal?fire=1"); status != 502 || got.Signal != "failed" || got.Submitted != 0 || len(got.Results) != 0 {
+		t.Errorf("%d %+v", status, got)
+	}
+}
+
+// Endpoints that refuse, hang, redirect and answer without end are asked once, and within bounds of time and bytes.
+func TestSignalFires(t *testing.T) {
+	var body atomic.Value
+	accepting, accepted := upstream(t, func(w http.ResponseWriter, r *http.Request) {
+		text, _ := io.ReadAll(r.Body)
+		body.Store(r.Method + " " + r.Header.Get("Content-Type") + " " + string(text))
+		w.WriteHeader(202)
+	})
+	refusing, refused := upstream(t, func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(403)
+		io.WriteString(w, `{"errorCode":"KeyNotFound"}`)
+	})
+	elsewhere, followed := upstream(t, func(http.ResponseWriter, *http.Request) {})
+	moving, moved := upstream(t, func(w http.ResponseWriter, r *http.Request) {
+		http.Redirect(w, r, elsewhere, http.StatusTemporaryRedirect)
+	})
+	endless, poured := upstream(t, func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(200)
+		for range 1 << 14 { // 64 MB, if anybody reads them
+			if _, err := w.Write(make([]byte, 4096)); err != nil {
+				return
+			}
+		}
+	})
+	boasting, boasted := upstream(t, func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("X-Large", strings.Repeat("x", 2*maxHeader))
+	})
+	listener, err := Listen("127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	listener.Close()
+	closed := "http://" + listener.Addr().String() + "/indexnow"
+
+	_, base := signalHost(t, testKey, accepting, refusing, moving, endless, boasting, closed)
+	status, got, header := askSignal(t, base+"/api/signal?fire=1")
+	if status != 200 || got.Signal != "fired" || got.Submitted != 2 || got.Replayed || len(got.Results) != 6 || header.Get("Cache-Control") != "no-store" {
+		t.Fatalf("%d %+v", status, got)
+	}
+	for i, want := range []struct {
+		endpoint string
+		status   int
+		detail   string
+	}{
+		{accepting, 202, "accepted, the key will be checked later"},
+		{refusing, 403, "key not valid (KeyNotFound)"},
+		{moving, 307, "a redirect, which is not followed"},
+		{endless, 200, "accepted"},
+		{boasting, 0, "no complete answer in time: whether it took the addresses is not known"},
+		{closed, 0, "not reachable"},
+	} {
+		r := got.Results[i]
+		if r.Endpoint != want.endpoint || r.Detail != want.detail || (r.Status == nil) != (want.status == 0) || r.Status != nil && *r.Status != want.status || r.Accepted != (want.status/100 == 2) {
+			t.Errorf("%+v, want %+v", r, want)
+		}
+	}
+	if len(got.AcceptedBy) != 2 || len(got.RejectedBy) != 4 {
+		t.Errorf("%+v", got)
+	}
+	if want := `POST application/json; charset=utf-8 {"host":"www.example.org","key":"0123456789abcdef","keyLocation":"https://www.example.org/0123456789abcdef.txt",` +
+		`"urlList":["https://www.example.org/","https://www.example.org/llms.txt"]}`; body.Load() != want {
+		t.Errorf("sent\n got %v\nwant %s", body.Load(), want)
+	}
+	// Again: nothing is sent.
+	status, again, _ := askSignal(t, base+"/api/signal?fire=1")
+	if status != 200 || !again.Replayed || again.FiredAt != got.FiredAt || len(again.Results) != 6 {
+		t.Errorf("%d %+v", status, again)
+	}
+	for i, calls := range []*atomic.Int32{accepted, refused, moved, poured, boasted} {
+		if calls.Load() != 1 {
+			t.Errorf("endpoint %d was asked %d times", i, calls.Load())
+		}
+	}
+	if followed.Load() != 0 {
+		t.Error("a redirect was followed")
+	}
+}
+
+// An endpoint that hangs is given up, and the others count. The bound of the core is 10 s; here it is less.
+func TestFetchIsBoundedInTime(t *testing.T) {
+	release := make(chan struct{})
+	hanging, _ := upstream(t, func(_ http.ResponseWriter, r *http.Request) {
+		select {
+		case <-release:
+		case <-r.Context().Done():
+		}
+	})
+	dripping, _ := upstream(t, func(w http.ResponseWriter, r *http.Request) {
+		for r.Context().Err() == nil {
+			io.WriteString(w, "x")
+			w.(http.Flusher).Flush()
+			time.Sleep(10 * time.Millisecond)
+		}
+	})
+	defer close(release)
+	h, _ := open(t, Config{}, fake{})
+	for _, url := range []string{hanging, dripping} {
+		r := h.performOne(h.site.Load(), kernel.Fetch{Method: "POST", URL: url, MaxBytes: 4096, TimeoutMillis: 100}, h.sendMail)
+		if r.Failure != kernel.Timeout || r.Millis < 90 {
+			t.Errorf("%s: %+v", url, r)
+		}
+	}
+}
+
+// Of many who fire at once, one sends. Who comes while it has not ended is told to ask again.
+func TestSignalIsSentOnce(t *testing.T) {
+	const callers = 8
+	arrived, release := make(chan struct{}, callers), make(chan struct{})
+	slow, calls := upstream(t, func(http.ResponseWriter, *http.Request) {
+		arrived <- struct{}{}
+		<-release
+	})
+	_, base := signalHost(t, testKey, slow)
+	var all sync.WaitGroup
+	var fired, underWay, replayed atomic.Int32
+	fire := func() {
+		status, got, header := askSignal(t, base+"/api/signal?fire=1")
+		switch {
+		case status == 503 && header.Get("Retry-After") == "15":
+			underWay.Add(1)
+		case status == 200 && got.Signal == "fired" && got.Replayed:
+			replayed.Add(1)
+		case status == 200 && got.Signal == "fired":
+			fired.Add(1)
+		default:
+			t.Errorf("%d %v %+v", status, header, got)
+		}
+	}
+	for range callers {
+		all.Go(fire)
+	}
+	<-arrived
+	for end := time.Now().Add(10 * time.Second); underWay.Load() < callers-1 && calls.Load() == 1 && time.Now().Before(end); {
+		time.Sleep(time.Millisecond)
+	}
+	close(release)
+	all.Wait()
+	fire()
+	if calls.Load() != 1 || fired.Load() != 1 || underWay.Load() != callers-1 || replayed.Load() != 1 {
+		t.Errorf("%d sent; %d fired, %d under way, %d replayed", calls.Load(), fired.Load(), underWay.Load(), replayed.Load())
+	}
+}
+
+// Where nobody accepts, the outcome is kept for a minute, and then all of it is tried again.
+func TestSignalFailsAndIsTriedAgain(t *testing.T) {
+	answer := new(atomic.Int32)
+	answer.Store(429)
+	busy, calls := upstream(t, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(int(answer.Load())) })
+	at := new(atomic.Int64)
+	at.Store(edgetest.Now)
+	h, base := signalHostAt(t, func() time.Time { return time.Unix(at.Load(), 0) }, testKey, busy)
+	for _, c := range []struct {
+		after    int64
+		status   int
+		replayed bool
+		calls    int32
+	}{
+		{0, 502, false, 1}, {59, 502, true, 1}, {60, 502, false, 2}, {119, 502, true, 2}, {120, 200, false, 3}, {719, 200, true, 3}, {720, 200, false, 4},
+	} {
+		if c.after == 120 {
+			answer.Store(200)
+		}
+		at.Store(edgetest.Now + c.after)
+		status, got, _ := askSignal(t, base+"/api/signal?fire=1")
+		if status != c.status || got.Replayed != c.replayed || calls.Load() != c.calls {
+			t.Errorf("after %d s: %d %+v, %d calls", c.after, status, got, calls.Load())
+		}
+	}
+	// Runs of more than 30 days ago are dropped by the next one.
+	at.Add(40 * 24 * 3600)
+	askSignal(t, base+"/api/signal?fire=1")
+	rows := h.store.Exec(kernel.Exec{Statements: []kernel.Statement{{SQL: "SELECT count(*) FROM signal_runs"}}})
+	if rows.Failure != kernel.None || rows.Rows[0][0][0] != int64(1) {
+		t.Errorf("%+v", rows)
+	}
+}
+
+func TestSignalWithoutStore(t *testing.T) {
+	url, calls := upstream(t, func(http.ResponseWriter, *http.Request) {})
+	h, base := signalHost(t, testKey, url)
+	if err := h.store.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if status, _, header := askSignal(t, base+"/api/signal?fire=1"); status != 503 || header.Get("Retry-After") == "" || calls.Load() != 0 {
+		t.Errorf("%d %v, %d calls", status, header, calls.Load())
+	}
+}
+
+// A check of the key file is shared for 30 s, failed ones too, by all who ask at once, and until the content changes.
+func TestFetchesAreShared(t *testing.T) {
+	url, calls := upstream(t, func(w http.ResponseWriter, _ *http.Request) {
+		time.Sleep(20 * time.Millisecond)
+		io.WriteString(w, "answer")
+	})
+	h, _ := open(t, Config{}, fake{})
+	at := new(atomic.Int64)
+	h.now = func() time.Time { return time.Unix(at.Load(), 0) }
+	ask := func(change func(*kernel.Fetch)) {
+		t.Helper()
+		f := kernel.Fetch{Method: "GET", URL: url, MaxBytes: 100, TimeoutMillis: 5000, ShareSeconds: 30}
+		if change != nil {
+			change(&f)
+		}
+		if r := h.performOne(h.site.Load(), f, h.sendMail); string(r.Data) != "answer" {
+			t.Errorf("%+v", r)
+		}
+	}
+	expect := func(what string, n int32) {
+		t.Helper()
+		if calls.Swap(0) != n {
+			t.Errorf("%s: not fetched %d times", what, n)
+		}
+	}
+	var all sync.WaitGroup
+	for range 8 {
+		all.Go(func() { ask(nil) })
+	}
+	all.Wait()
+	expect("at once", 1)
+	at.Store(29)
+	ask(nil)
+	expect("after 29 s", 0)
+	at.Store(30)
+	ask(nil)
+	expect("after 30 s", 1)
+	ask(func(f *kernel.Fetch) { f.Method = "POST" })
+	ask(func(f *kernel.Fetch) { f.Body = []byte("b") })
+	ask(func(f *kernel.Fetch) { f.Header = []kernel.Header{{Name: "a", Value: "b"}} })
+	ask(func(f *kernel.Fetch) { f.ShareSeconds = 0 })
+	expect("something else", 4)
+	if err := h.Publish(edgetest.Snapshot(), nil); err != nil {
+		t.Fatal(err)
+	}
+	ask(nil)
+	expect("after a change of the content", 1)
+	closed := kernel.Fetch{Method: "GET", URL: "http://127.0.0.1:1/", MaxBytes: 1, TimeoutMillis: 1000, ShareSeconds: 30}
+	for range 2 {
+		if r := h.performOne(h.site.Load(), closed, h.sendMail); r.Failure != kernel.Refused {
+			t.Errorf("%+v", r)
+		}
+	}
+	if len(h.fetches.known) != 2 {
+		t.Errorf("%d results are kept, want 2", len(h.fetches.known))
+	}
+}
+
+// The self-test goes through the host itself, without a connection, and is shared.
+func TestSelftest(t *testing.T) {
+	h, log := open(t, Config{Snapshot: edgetest.Snapshot()}, fake{})
+	address, _ := serve(t, h)
+	ask := func() (got struct {
+		TestedURL string `json:"tested_url"`
+		Steps     []struct{ Status *int }
+	},
+	) {
+		r, err := http.Get("http://" + address + "/api/selftest")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer r.Body.Close()
+		if err := json.NewDecoder(r.Body).Decode(&got); err != nil {
+			t.Fatal(err)
+		}
+		return got
+	}
+	got := ask()
+	if len(got.Steps) == 0 || got.TestedURL != "http://"+address {
+		t.Fatalf("%+v", got)
+	}
+	for _, s := range got.Steps {
+		if s.Status == nil || *s.Status != 200 {
+			t.Errorf("%+v", s)
+		}
+	}
+	lines := strings.Count(log.String(), "msg=request")
+	ask()
+	if again := strings.Count(log.String(), "msg=request"); again != lines+1 {
+		t.Errorf("%d requests for the second, want 1", again-lines)
+	}
+	r, err := http.NewRequest("GET", "http://"+address+"/api/selftest", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set(selftest.Header, "1")
+	answer, err := http.DefaultClient.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	answer.Body.Close()
+	if answer.StatusCode != 400 {
+		t.Errorf("a nested one: %d", answer.StatusCode)
+	}
+}

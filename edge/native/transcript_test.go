@@ -1,0 +1,64 @@
+package native
+
+import (
+	"bytes"
+	"context"
+	"log/slog"
+	"net/http"
+	"strings"
+	"testing"
+
+	"anteroom/edge/edgetest"
+	"anteroom/edge/kernel"
+	"anteroom/edge/snapshot"
+)
+
+// TestTranscripts holds the conversations of every host with this one, over TCP.
+func TestTranscripts(t *testing.T) { edgetest.RunTranscripts(t, serveSnapshot) }
+
+func TestSignatures(t *testing.T) {
+	h, _ := open(t, Config{}, fake{})
+	edgetest.RunSignatures(t, serveSnapshot, func(c edgetest.Signature) bool {
+		result := h.performOne(h.site.Load(), kernel.Verify{Message: c.Message, PublicKey: c.PublicKey, Signature: c.Signature}, h.sendMail)
+		return result.OK && result.Failure == kernel.None
+	})
+}
+
+// A body of 20 MB is refused without being read to its end, in the form that the endpoint has for it.
+func TestHugeBody(t *testing.T) {
+	base := serveSnapshot(t, edgetest.Snapshot())
+	for path, want := range map[string]string{"/api/mcp": `{"jsonrpc":"2.0","id":null,"error":{"code":-32600`, "/api/waitlist": `"status":413`} {
+		answer, err := http.Post(base+path, "application/json", bytes.NewReader(make([]byte, 20<<20)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if text := bodyOf(answer); answer.StatusCode != http.StatusRequestEntityTooLarge || !strings.Contains(text, want) {
+			t.Errorf("%s: %d %s", path, answer.StatusCode, text)
+		}
+	}
+}
+
+// serveSnapshot starts a host with an empty store, and gives its address.
+func serveSnapshot(t *testing.T, s *snapshot.Snapshot) string {
+	host, err := Open(Config{Data: t.TempDir(), Key: edgetest.Key, Snapshot: s, Log: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	listener, err := Listen("127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	served := make(chan error)
+	go func() { served <- host.Serve(ctx, listener) }()
+	t.Cleanup(func() {
+		stop()
+		if err := <-served; err != nil {
+			t.Error(err)
+		}
+		if err := host.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return "http://" + listener.Addr().String()
+}

@@ -1,0 +1,42 @@
+// Package quote shows the words of strangers so that they cannot pass for anybody else's, nor hide.
+package quote
+
+import (
+	"strconv"
+	"strings"
+)
+
+// Lines marks every line of an agent's text with "> " and makes it Visible. It returns how many characters it showed.
+func Lines(text string) (quoted string, shown int) {
+	text = strings.ReplaceAll(strings.ReplaceAll(text, "\r\n", "\n"), "\r", "\n")
+	var b strings.Builder
+	for _, line := range strings.Split(text, "\n") {
+		visible, n := Visible(line)
+		b.WriteString("> " + visible + "\n")
+		shown += n
+	}
+	return b.String(), shown
+}
+
+// Visible shows what would not be seen in a line as <U+...>: controls, bidirectional controls, zero-width and tag characters.
+// It returns how many it showed.
+func Visible(line string) (visible string, shown int) {
+	var b strings.Builder
+	for _, r := range line {
+		if !Invisible(r) {
+			b.WriteRune(r)
+			continue
+		}
+		digits := strings.ToUpper(strconv.FormatInt(int64(r), 16))
+		b.WriteString("<U+" + "0000"[min(4, len(digits)):] + digits + ">")
+		shown++
+	}
+	return b.String(), shown
+}
+
+// Invisible reports whether a character is one that Visible shows.
+func Invisible(r rune) bool {
+	return r < 0x20 && r != '\t' || r >= 0x7f && r < 0xa0 || r == 0xad || r == 0x61c || r == 0x180e ||
+		r >= 0x200b && r <= 0x200f || r >= 0x2028 && r <= 0x202e || r >= 0x2060 && r <= 0x206f ||
+		r >= 0xfe00 && r <= 0xfe0f || r == 0xfeff || r >= 0xfff9 && r <= 0xfffb || r >= 0xe0000 && r <= 0xe0fff
+}

@@ -1,0 +1,56 @@
+package quote_test
+
+import (
+	"fmt"
+	"testing"
+
+	"anteroom/edge/quote"
+)
+
+// What would not be seen is shown: of each range the first and the last, and of what lies beside it nothing.
+func TestQuoteShowsTheInvisible(t *testing.T) {
+	for _, c := range []struct{ first, last rune }{
+		{0x00, 0x08},
+		{0x0b, 0x0c},
+		{0x0e, 0x1f},
+		{0x7f, 0x9f},
+		{0xad, 0xad},
+		{0x61c, 0x61c},
+		{0x180e, 0x180e},
+		{0x200b, 0x200f},
+		{0x2028, 0x202e},
+		{0x2060, 0x206f},
+		{0xfe00, 0xfe0f},
+		{0xfeff, 0xfeff},
+		{0xfff9, 0xfffb},
+		{0xe0000, 0xe0fff},
+	} {
+		for r := c.first; r <= c.last; r++ {
+			if quoted, shown := quote.Lines("a" + string(r) + "b"); quoted != fmt.Sprintf("> a<U+%04X>b\n", r) || shown != 1 {
+				t.Errorf("U+%04X is quoted as %q, %d shown", r, quoted, shown)
+			}
+		}
+		for _, r := range []rune{c.first - 1, c.last + 1} {
+			if r < 0 || r == '\n' || r == '\r' {
+				continue
+			}
+			if quoted, shown := quote.Lines(string(r)); quoted != "> "+string(r)+"\n" || shown != 0 {
+				t.Errorf("U+%04X is quoted as %q, %d shown", r, quoted, shown)
+			}
+		}
+	}
+}
+
+// Every line is marked, however it ends, so that no word of an agent stands at the beginning of one.
+func TestQuoteMarksLines(t *testing.T) {
+	for text, want := range map[string]string{
+		"": "> \n", "a": "> a\n", "a\nb": "> a\n> b\n", "a\r\nb\rc": "> a\n> b\n> c\n", "a\n": "> a\n> \n", "a\n\n> b\tc": "> a\n> \n> > b\tc\n", "é 😀 <U+0041>": "> é 😀 <U+0041>\n",
+	} {
+		if got, shown := quote.Lines(text); got != want || shown != 0 {
+			t.Errorf("%q is quoted as %q, %d shown", text, got, shown)
+		}
+	}
+	if _, shown := quote.Lines("\x00a\u200b\u202e"); shown != 3 {
+		t.Errorf("%d shown, want 3", shown)
+	}
+}

@@ -1,0 +1,33 @@
+package respond
+
+// ProblemType is a kind of problem (RFC 9457): its slug is the anchor of its description in the field guide.
+type ProblemType struct {
+	Slug   string
+	Status int
+	Title  string
+}
+
+// The problem types.
+var (
+	InvalidInput       = &ProblemType{"invalid-input", 400, "Invalid input"}
+	NotFound           = &ProblemType{"not-found", 404, "Not found"}
+	NotLiveYet         = &ProblemType{"not-live-yet", 404, "Not live yet"}
+	MethodNotAllowed   = &ProblemType{"method-not-allowed", 405, "Method not allowed"}
+	BodyTooLarge       = &ProblemType{"body-too-large", 413, "Body too large"}
+	QueryTooLong       = &ProblemType{"query-too-long", 414, "Query too long"}
+	UnsupportedType    = &ProblemType{"unsupported-media-type", 415, "Unsupported media type"}
+	Misdirected        = &ProblemType{"misdirected-request", 421, "Misdirected request"}
+	TooManyWrites      = &ProblemType{"too-many-writes", 429, "Too many writes"}
+	Internal           = &ProblemType{"internal-error", 500, "Internal error"}
+	InconsistentCounts = &ProblemType{"inconsistent-counts", 500, "Inconsistent counts"}
+	RelayUnreachable   = &ProblemType{"relay-unreachable", 502, "Relay unreachable"}
+	SignalFailed       = &ProblemType{"signal-failed", 502, "Signal failed"}
+	StoreUnavailable   = &ProblemType{"store-unavailable", 503, "Store unavailable"}
+	SignalUnderWay     = &ProblemType{"signal-under-way", 503, "Signal under way"}
+)
+
+// ProblemTypes are all problem types in use, in the order of the documentation.
+var ProblemTypes = []*ProblemType{
+	InvalidInput, NotFound, NotLiveYet, MethodNotAllowed, BodyTooLarge, QueryTooLong, UnsupportedType, Misdirected,
+	TooManyWrites, Internal, InconsistentCounts, RelayUnreachable, SignalFailed, StoreUnavailable, SignalUnderWay,
+}

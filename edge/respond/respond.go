@@ -1,0 +1,162 @@
+// Package respond makes the answers of the endpoints: JSON objects with the members that all of them
+// end with, and problem details (RFC 9457).
+package respond
+
+import (
+	"strconv"
+
+	"anteroom/edge/input"
+	"anteroom/edge/jsondoc"
+	"anteroom/edge/kernel"
+)
+
+// CommonHeaders are on every answer, besides its own: the host adds them. The names of those that an agent reads are
+// exposed (Fetch, CORS).
+var CommonHeaders = []kernel.Header{
+	{Name: "x-content-type-options", Value: "nosniff"},
+	{Name: "referrer-policy", Value: "no-referrer"},
+	{Name: "access-control-allow-origin", Value: "*"},
+	{Name: "access-control-expose-headers", Value: "ETag, Link, Retry-After, RateLimit, RateLimit-Policy, Allow"},
+}
+
+// Media types of answers.
+const (
+	MediaJSON    = "application/json"
+	MediaProblem = "application/problem+json"
+)
+
+// Empty is an answer without a body.
+func Empty(status int, cache string) *kernel.Response {
+	return &kernel.Response{Status: status, Header: []kernel.Header{{Name: "cache-control", Value: cache}}}
+}
+
+// JSON is an answer with a body as it is.
+func JSON(status int, mediaType, cache string, body []byte) *kernel.Response {
+	return &kernel.Response{Status: status, Header: []kernel.Header{{Name: "content-type", Value: mediaType}, {Name: "cache-control", Value: cache}}, Body: body}
+}
+
+// OK is what was computed or written for this request: an object of the members that write
+// writes and the trailer, not to be stored by any cache.
+func OK(t *kernel.Turn, write func(w *jsondoc.Writer)) *kernel.Response {
+	return JSON(200, MediaJSON, "no-store", Object(t, write))
+}
+
+// Object is the text of an object of the members that write writes, and the trailer.
+func Object(t *kernel.Turn, write func(w *jsondoc.Writer)) []byte {
+	w := jsondoc.Writer{Buf: make([]byte, 0, 1536)} // most answers are shorter
+	w.Open('{')
+	write(&w)
+	WriteTrailer(t, &w)
+	w.Close('}')
+	return w.Buf
+}
+
+// Problem is an error answer (RFC 9457). write, when there is one, adds members of its own.
+func Problem(t *kernel.Turn, p *ProblemType, detail string, faults *input.Faults, write func(w *jsondoc.Writer)) *kernel.Response {
+	contractURL := t.ContractURL
+	if contractURL == "" {
+		contractURL = "/openapi.json"
+	}
+	body := Object(t, func(w *jsondoc.Writer) {
+		w.Str("type", t.Snapshot.BaseURL()+"/field-guide.html#"+p.Slug)
+		w.Str("title", p.Title)
+		w.Int("status", int64(p.Status))
+		w.Str("detail", detail)
+		if faults != nil {
+			faults.Write(w)
+		}
+		w.Str("contract_url", t.Snapshot.BaseURL()+contractURL)
+		if t.Contract != nil && (p.Status == 400 || p.Status == 405) {
+			w.Name("contract")
+			w.Open('{')
+			t.Contract(w)
+			w.Close('}')
+		}
+		if write != nil {
+			write(w)
+		}
+	})
+	return JSON(p.Status, MediaProblem, "no-store", body)
+}
+
+// Invalid is the answer to an input with faults.
+func Invalid(t *kernel.Turn, in *input.Input) *kernel.Response {
+	n := strconv.Itoa(in.Total) + " faults"
+	if in.Total == 1 {
+		n = "1 fault"
+	}
+	ignored := in.Ignored()
+	return Problem(t, InvalidInput, n+" found; nothing was recorded. \"errors\" names every one, \"contract\" says what is taken.", &in.Faults,
+		func(w *jsondoc.Writer) {
+			if len(ignored) > 0 {
+				WriteCapped(w, "ignored_fields", ignored)
+			}
+		})
+}
+
+// WriteCapped writes a list whose length a caller decides: at most 50 entries, and the number of all
+// in <name>_total where some were left out.
+func WriteCapped(w *jsondoc.Writer, name string, entries []string) {
+	w.Name(name)
+	w.Open('[')
+	for i, e := range entries {
+		if i == input.MaxEntries {
+			break
+		}
+		w.Item(e)
+	}
+	w.Close(']')
+	if len(entries) > input.MaxEntries {
+		w.Int(name+"_total", int64(len(entries)))
+	}
+}
+
+// StoreFailed answers a write that the store has not taken: nothing was recorded, or, after a
+// time-out, that is not known.
+func StoreFailed(t *kernel.Turn, failure kernel.Failure) *kernel.Response {
+	detail := "The store did not take the write: nothing was recorded. Try again later."
+	if failure == kernel.Timeout {
+		detail = "The store did not answer in time: whether the write was recorded is not known. Sending it again may record it twice."
+	}
+	return RetryLater(t, StoreUnavailable, detail, StoreRetry)
+}
+
+// StoreRetry is after how many seconds a caller may try again what the store did not take.
+const StoreRetry = 30
+
+// RetryLater is a problem that may be gone after so many seconds.
+func RetryLater(t *kernel.Turn, p *ProblemType, detail string, seconds int64) *kernel.Response {
+	r := Problem(t, p, detail, nil, nil)
+	r.Set("retry-after", strconv.FormatInt(seconds, 10))
+	return r
+}
+
+// Unfinished answers a turn that the host could not take to its end.
+func Unfinished(t *kernel.Turn) *kernel.Response {
+	if t.Failed != nil {
+		return t.Failed
+	}
+	return Problem(t, Internal, "The request could not be finished. Whether something was recorded is not known.", nil, nil)
+}
+
+// Action is something to do next.
+type Action struct {
+	Rel  string `json:"rel" doc:"Relation of the target to this answer."`
+	Href string `json:"href" format:"uri" doc:"Absolute address of the target."`
+}
+
+// WriteActions writes next_actions: pairs of a relation and a path.
+func WriteActions(t *kernel.Turn, w *jsondoc.Writer, pairs ...string) {
+	w.Name("next_actions")
+	w.Open('[')
+	for i := 0; i < len(pairs); i += 2 {
+		w.Open('{')
+		w.Str("rel", pairs[i])
+		w.Str("href", t.Snapshot.BaseURL()+pairs[i+1])
+		w.Close('}')
+	}
+	w.Close(']')
+}
+
+// WriteTrailer writes the members that every JSON answer under /api/ ends with.
+func WriteTrailer(t *kernel.Turn, w *jsondoc.Writer) { t.Snapshot.Trailer(w, t.ServedFrom()) }

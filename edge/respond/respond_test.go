@@ -1,0 +1,134 @@
+package respond_test
+
+import (
+	"strconv"
+	"strings"
+	"testing"
+
+	"anteroom/edge/edgetest"
+	"anteroom/edge/input"
+	"anteroom/edge/jsondoc"
+	"anteroom/edge/kernel"
+	"anteroom/edge/respond"
+)
+
+// turn is one to the named host.
+func turn(host string) *kernel.Turn {
+	return &kernel.Turn{Snapshot: edgetest.Snapshot(), Now: edgetest.Now, Request: kernel.Request{Method: "GET", Target: "/api/x", Host: host}}
+}
+
+// What a caller sent is repeated up to a bound, and how much there was is only told where some of it is left out.
+func TestCapped(t *testing.T) {
+	for n, total := range map[int]string{0: "", 1: "", 49: "", 50: "", 51: "51", 99: "99"} {
+		var faults input.Faults
+		names := make([]string, n)
+		for i := range names {
+			names[i] = strconv.Itoa(i)
+			faults.Add(names[i], input.UnknownField, "is no field")
+		}
+		var w jsondoc.Writer
+		w.Open('{')
+		respond.WriteCapped(&w, "ignored_fields", names)
+		faults.Write(&w)
+		w.Close('}')
+		v, err := jsondoc.Parse(w.Buf)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range []string{"ignored_fields", "errors"} {
+			if got := v.Get(name).Items; len(got) != min(n, 50) || v.Get(name+"_total").Text != total {
+				t.Errorf("%d: %s has %d entries of %q", n, name, len(got), v.Get(name+"_total").Text)
+			}
+		}
+	}
+}
+
+// A problem says what is wrong and where the contract stands, and shows that where it helps: on 400 and 405.
+func TestProblem(t *testing.T) {
+	for _, c := range []struct {
+		problem *respond.ProblemType
+		url     string
+		shown   bool // the contract
+		faults  bool
+	}{
+		{respond.InvalidInput, "/api/x", true, true},
+		{respond.MethodNotAllowed, "/api/x", true, false},
+		{respond.NotFound, "", false, false},
+		{respond.TooManyWrites, "/api/x", false, true},
+		{respond.Internal, "/api/x", false, false},
+	} {
+		turn := turn("www.example.org")
+		var faults *input.Faults
+		if c.faults {
+			faults = &input.Faults{}
+			faults.Add("f", "code", "detail")
+		}
+		wantURL := "https://www.example.org/openapi.json"
+		if turn.ContractURL = c.url; c.url != "" {
+			wantURL = "https://www.example.org" + c.url
+			turn.Contract = func(w *jsondoc.Writer) { w.Str("endpoint", "x") }
+		}
+		r := respond.Problem(turn, c.problem, "d", faults, func(w *jsondoc.Writer) { w.Bool("own", true) })
+		v, err := jsondoc.Parse(r.Body)
+		if err != nil || r.Status != c.problem.Status || edgetest.Header(r, "content-type") != respond.MediaProblem || edgetest.Header(r, "cache-control") != "no-store" {
+			t.Fatalf("%s: %d %v %s", c.problem.Slug, r.Status, r.Header, r.Body)
+		}
+		if v.Get("type").Text != "https://www.example.org/field-guide.html#"+c.problem.Slug || v.Get("title").Text != c.problem.Title || v.Get("detail").Text != "d" ||
+			v.Get("contract_url").Text != wantURL || !v.Get("own").True || (v.Get("contract").Get("endpoint").Text == "x") != c.shown || (len(v.Get("errors").Items) == 1) != c.faults {
+			t.Errorf("%s: %s", c.problem.Slug, r.Body)
+		}
+		if r := respond.Problem(turn, c.problem, "d", nil, nil); strings.Contains(string(r.Body), `"own"`) || strings.Contains(string(r.Body), `"errors"`) {
+			t.Errorf("%s: %s", c.problem.Slug, r.Body)
+		}
+	}
+	if turn := turn("localhost"); respond.Problem(turn, respond.InvalidInput, "d", nil, nil).Status != 400 {
+		t.Error("a problem that has no contract")
+	}
+}
+
+// An input with faults is told how many there are, and what was ignored besides.
+func TestInvalid(t *testing.T) {
+	for _, c := range []struct {
+		faults  int
+		body    string
+		detail  string
+		ignored int
+	}{{1, `{"x":1}`, "1 fault found; nothing was recorded.", 1}, {2, `{}`, "2 faults found; nothing was recorded.", 0}} {
+		in := input.ParseBody([]byte(c.body))
+		for range c.faults {
+			in.Add("f", "code", "detail")
+		}
+		v, err := jsondoc.Parse(respond.Invalid(turn("localhost"), in).Body)
+		if err != nil || !strings.HasPrefix(v.Get("detail").Text, c.detail) || len(v.Get("ignored_fields").Items) != c.ignored || (v.Get("ignored_fields").Kind == jsondoc.Absent) != (c.ignored == 0) {
+			t.Errorf("%s, %v, want %s", v.Raw, err, c.detail)
+		}
+	}
+}
+
+// What could not be stored is told as not recorded where that is certain, and as not known where it is not.
+func TestUnstored(t *testing.T) {
+	for failure, want := range map[kernel.Failure]string{kernel.Refused: "nothing was recorded", kernel.Unavailable: "nothing was recorded", kernel.Timeout: "is not known"} {
+		if r := respond.StoreFailed(turn("localhost"), failure); r.Status != 503 || edgetest.Header(r, "retry-after") != "30" || !strings.Contains(string(r.Body), want) {
+			t.Errorf("%s: %d %v %s", failure, r.Status, r.Header, r.Body)
+		}
+	}
+	own := &kernel.Response{Status: 502}
+	turn := turn("localhost")
+	if r := respond.Unfinished(turn); r.Status != 500 || !strings.Contains(string(r.Body), "is not known") {
+		t.Errorf("%+v", r)
+	}
+	if turn.Failed = own; respond.Unfinished(turn) != own {
+		t.Error("the turn has an answer of its own for that")
+	}
+}
+
+// What to do next is told with absolute addresses.
+func TestActions(t *testing.T) {
+	w := jsondoc.Writer{}
+	w.Open('{')
+	respond.WriteActions(turn("localhost"), &w, "a", "/1", "b", "/2")
+	w.Close('}')
+	if want := `{"next_actions":[{"rel":"a","href":"https://www.example.org/1"},{"rel":"b","href":"https://www.example.org/2"}]}`; string(w.Buf) != want {
+		t.Errorf("%s, want %s", w.Buf, want)
+	}
+}

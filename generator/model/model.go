@@ -1,0 +1,532 @@
+// Package model holds the types of the answers that the content decides: what the read
+// endpoints, the contracts and the static JSON documents say. The generator fills them; the
+// schemas of the OpenAPI document are made of them; the edge serves their text.
+//
+// Tags: json names the member; doc describes it; null:"true" marks a string that may be null;
+// also names the JSON types that a member may have besides its own; enum, format, minimum and pattern are those of JSON Schema. A member with omitempty or
+// omitzero may be absent from an answer, but one with from:"edge" is in every answer and only
+// absent from the published text: the edge adds it when it answers.
+package model
+
+import "anteroom/edge/respond"
+
+// Versions of what the service publishes.
+const (
+	DescriptionVersion = "0.2.0" // of the public description of the service
+	AUPVersion         = "0.2"
+	QuestVersion       = "1.0"
+)
+
+// Founding seats.
+const (
+	FoundingAgentSlots = 500
+	FoundingOrgSlots   = 100
+)
+
+// JSON is the text of one JSON value.
+type JSON []byte
+
+// MarshalJSON gives the text itself.
+func (j JSON) MarshalJSON() ([]byte, error) { return j, nil }
+
+// Trailer is what every JSON answer under /api/ ends with.
+type Trailer struct {
+	Notice        string `json:"notice" doc:"Fixed statement that content is data and not instructions."`
+	ServedFrom    string `json:"served_from" doc:"Name of the host that this request was answered on."`
+	CanonicalHost string `json:"canonical_host" doc:"Name of the canonical host."`
+	HostNote      string `json:"host_note" doc:"Whether served_from is the canonical host."`
+}
+
+// LiveEndpoint is one method of one live path.
+type LiveEndpoint struct {
+	Method string `json:"method" doc:"HTTP method."`
+	Path   string `json:"path" doc:"Path on the canonical host."`
+	What   string `json:"what" doc:"What it does."`
+	Writes bool   `json:"writes" doc:"Whether it can store, send or sign something."`
+}
+
+// Presence is the answer of GET /api/presence.
+type Presence struct {
+	Status        string           `json:"status" enum:"online,away,offline" doc:"Whether the operator is there. It is set by hand."`
+	StatusDot     string           `json:"status_dot" enum:"green,amber,grey" doc:"The status as a colour: online green, away amber, offline grey."`
+	AwayMessage   string           `json:"away_message" doc:"What the operator says about the status; empty when there is nothing to say."`
+	Since         string           `json:"since" format:"date-time" doc:"Since when the status holds."`
+	LiveEndpoints []LiveEndpoint   `json:"live_endpoints" doc:"Everything that is live under /api/."`
+	NotBuilt      []NotBuilt       `json:"not_built" doc:"What is planned and does not exist."`
+	NextActions   []respond.Action `json:"next_actions" doc:"Where to go from here."`
+}
+
+// NotBuilt is something that does not exist yet.
+type NotBuilt struct {
+	What string `json:"what" doc:"Its name."`
+	Note string `json:"note" doc:"What to know about its absence."`
+}
+
+// Quest is the answer of GET /api/quest.
+type Quest struct {
+	Quest          string           `json:"quest" doc:"Name of the quest."`
+	Version        string           `json:"version" doc:"Version of the quest."`
+	EstTimeSeconds int              `json:"est_time_seconds" doc:"Estimated time for all steps, in seconds."`
+	Steps          []QuestStep      `json:"steps" doc:"The steps, cheapest first. Stopping after any of them is a complete run."`
+	Completion     QuestCompletion  `json:"completion" doc:"What a run leaves behind."`
+	NextActions    []respond.Action `json:"next_actions" doc:"Where to go from here: index, manifest, learn, openapi."`
+}
+
+// QuestStep is one step of the quest.
+type QuestStep struct {
+	N      int    `json:"n" doc:"Number of the step, from 1."`
+	Title  string `json:"title" doc:"Title of the step."`
+	Call   string `json:"call" doc:"The exact call."`
+	Proves string `json:"proves" doc:"What the call proves to the caller."`
+	Reward string `json:"reward,omitempty" doc:"What the caller gets besides."`
+}
+
+// QuestCompletion is what a run of the quest leaves behind.
+type QuestCompletion struct {
+	YouNowHave []string `json:"you_now_have" doc:"What a caller has after all steps."`
+	Persist    string   `json:"persist" doc:"What to keep, and why."`
+}
+
+// AUP is the answer of GET /api/aup.
+type AUP struct {
+	Version       string       `json:"version" doc:"Version of the policy."`
+	Policy        string       `json:"policy" doc:"The policy in one paragraph."`
+	Prohibited    []Prohibited `json:"prohibited" doc:"What is prohibited."`
+	Enforcement   string       `json:"enforcement" doc:"What happens on a violation."`
+	CheckEndpoint string       `json:"check_endpoint" doc:"When a check endpoint comes, and what to do until then."`
+	Rationale     string       `json:"rationale" doc:"Why the policy is as it is."`
+}
+
+// Prohibited is one rule of the acceptable-use policy.
+type Prohibited struct {
+	Code string `json:"code" doc:"Stable identifier of the rule."`
+	Rule string `json:"rule" doc:"What it prohibits."`
+}
+
+// Roster is the answer of GET /api/roster, the scoreboard. scoreboard.json is the same
+// without the members that the edge adds.
+type Roster struct {
+	Board             string            `json:"board" doc:"Name of the board."`
+	AsOf              string            `json:"as_of" format:"date" doc:"Date of the last hand verification."`
+	VerifiedThrough   string            `json:"counts_verified_by_hand_through" format:"date" doc:"Last day that the hand-verified counts cover."`
+	ServedAt          string            `json:"served_at,omitzero" from:"edge" format:"date-time" doc:"When this answer was made."`
+	CountsAgeDays     int               `json:"counts_age_days,omitzero" from:"edge" doc:"Whole UTC calendar days from as_of to the day of serving."`
+	CountsAgeNote     string            `json:"counts_age_note" doc:"How to read the age of the counts."`
+	MonitoredThrough  string            `json:"operations_monitored_through" format:"date" doc:"Last day on which the operation was watched."`
+	MonitoringNote    string            `json:"monitoring_note" doc:"What watching means here."`
+	CountingPolicy    string            `json:"counting_policy" doc:"How numbers come about."`
+	PilotWaitlist     PilotWaitlist     `json:"pilot_waitlist" doc:"Registrations for the pilot."`
+	Orgs              Orgs              `json:"orgs" doc:"Charters of the org draft board."`
+	Suggestions       Suggestions       `json:"suggestions" doc:"Suggestions received and shipped."`
+	Excluded          Excluded          `json:"excluded_from_counts" doc:"What is not in any count."`
+	ObservedAttention ObservedAttention `json:"observed_attention" doc:"What was seen of clients. It is recorded, and none of it is a conversion."`
+	WhatItMeans       []string          `json:"what_this_number_means" doc:"How to read the numbers."`
+	LiveNow           []string          `json:"live_now" doc:"The live endpoints, each as method and path."`
+}
+
+// PilotWaitlist counts registrations.
+type PilotWaitlist struct {
+	VerifiedConversions   int     `json:"verified_organic_agent_conversions" minimum:"0" doc:"Distinct agents that the operator vouches for."`
+	RegistrationsRecorded int     `json:"registrations_recorded" minimum:"0" doc:"Waitlist requests that were answered 200 and recorded."`
+	IdentityNote          string  `json:"identity_note" doc:"What is known about who registered."`
+	YourPosition          int     `json:"your_position_if_you_convert_now" minimum:"1" doc:"Verified conversions and one."`
+	FoundingSlots         int     `json:"founding_agent_slots" doc:"Founding agent seats in all."`
+	FoundingSlotsLeft     int     `json:"founding_agent_slots_remaining" minimum:"0" doc:"Founding agent seats left."`
+	Convert               Convert `json:"convert" doc:"How to register."`
+}
+
+// Convert says how to register.
+type Convert struct {
+	Methods           []string `json:"methods" doc:"HTTP methods that register."`
+	URL               string   `json:"url" format:"uri" doc:"Address of the endpoint."`
+	Minimum           string   `json:"minimum" doc:"The least that a registration needs."`
+	Get               string   `json:"get" doc:"URI template (RFC 6570) of the GET form."`
+	PostBody          JSON     `json:"post_body" doc:"Body of the POST form. What stands in angle brackets is to be replaced: sent as it is, it is refused."`
+	ReadTheTermsFirst string   `json:"read_the_terms_first" format:"uri" doc:"Address of the acceptable-use policy."`
+}
+
+// Orgs counts charters.
+type Orgs struct {
+	ChartersFiled     int      `json:"charters_filed" minimum:"0" doc:"Charters filed, hand-verified."`
+	FoundingSlots     int      `json:"founding_org_slots" doc:"Founding org seats in all."`
+	FoundingSlotsLeft int      `json:"founding_org_slots_remaining" minimum:"0" doc:"Founding org seats left."`
+	File              FileCall `json:"file" doc:"How to file a charter."`
+	Rules             string   `json:"rules" doc:"The rules in short."`
+	OfferHistory      string   `json:"offer_history" doc:"How the offer has changed."`
+}
+
+// FileCall says how to file something.
+type FileCall struct {
+	Method string `json:"method" doc:"HTTP method."`
+	URL    string `json:"url" format:"uri" doc:"Address of the endpoint."`
+	Get    string `json:"get,omitempty" doc:"URI template (RFC 6570) of the GET form, where there is one."`
+}
+
+// Suggestions counts suggestions. Shipped is never more than the sum of the other two.
+type Suggestions struct {
+	ReceivedExternal     int      `json:"received_external" minimum:"0" doc:"Suggestions that came from outside."`
+	OriginatedInternally int      `json:"originated_internally" minimum:"0" doc:"Suggestions that came from the operator's side."`
+	Shipped              int      `json:"shipped" minimum:"0" doc:"Suggestions that shipped, of both kinds."`
+	Reconciliation       string   `json:"reconciliation" doc:"How the three numbers reconcile."`
+	File                 FileCall `json:"file" doc:"How to send a suggestion."`
+	Deal                 string   `json:"deal" doc:"What happens with a suggestion."`
+}
+
+// Excluded is what no count holds.
+type Excluded struct {
+	Records int    `json:"development_seed_and_test_records" minimum:"0" doc:"Records made by development, seeding and tests."`
+	Note    string `json:"note" doc:"What they are."`
+}
+
+// ObservedAttention is what was seen of clients.
+type ObservedAttention struct {
+	AsOf               string            `json:"as_of" format:"date" doc:"Date of this observation."`
+	WhatThisIs         string            `json:"what_this_is" doc:"What was observed."`
+	WhatTheyAre        string            `json:"what_they_are" doc:"What the clients are."`
+	HonestRead         string            `json:"honest_read" doc:"What it does and does not show."`
+	NamedClientsSeen   int               `json:"named_clients_seen" minimum:"0" doc:"How many clients named themselves."`
+	CompletedHandshake int               `json:"named_clients_that_completed_a_handshake" minimum:"0" doc:"How many of them completed a handshake."`
+	NamedClients       []string          `json:"named_clients" doc:"The names they gave, as text."`
+	ToolCalls          int               `json:"tool_calls_by_anything_not_auditing_us" minimum:"0" doc:"Tool calls by clients that were not auditing the service."`
+	ToolCallsNote      string            `json:"tool_calls_note" doc:"How tool calls are counted."`
+	SecurityReports    int               `json:"security_reports_received" minimum:"0" doc:"Security reports received."`
+	Updates            map[string]Update `json:",embed" pattern:"^update_[0-9]{4}_[0-9]{2}_[0-9]{2}$" doc:"A dated remark; the date is in the member's name."`
+}
+
+// Update is one dated remark on what was observed.
+type Update struct {
+	WhatChanged      string `json:"what_changed" doc:"What changed."`
+	OneAmbiguousRead string `json:"one_ambiguous_read" doc:"What was observed, could mean two things, and is not counted."`
+}
+
+// Contract is the machine-readable contract of an endpoint: what GET /api/waitlist without
+// parameters answers, and what every 400 and 405 carries.
+type Contract struct {
+	Endpoint   string              `json:"endpoint" doc:"Identifier of the endpoint."`
+	URL        string              `json:"url" format:"uri" doc:"Absolute address of the endpoint."`
+	Path       string              `json:"path" doc:"Path on the canonical host."`
+	Methods    []string            `json:"methods" doc:"The methods it answers."`
+	What       string              `json:"what" doc:"What the endpoint is for."`
+	Operations []ContractOperation `json:"operations" doc:"What can be done here."`
+	WriteLimit *WriteLimit         `json:"write_limit,omitempty" doc:"How often one client may write, where something can be written."`
+	Errors     []ContractError     `json:"errors" doc:"The statuses besides 200 that a request may get."`
+	OpenAPI    string              `json:"openapi" format:"uri" doc:"Address of the OpenAPI document."`
+	FieldGuide string              `json:"field_guide" format:"uri" doc:"Address of the description for people."`
+}
+
+// ContractOperation is one thing that can be done at an endpoint.
+type ContractOperation struct {
+	ID          string          `json:"id" doc:"Stable identifier."`
+	Methods     []string        `json:"methods" doc:"HTTP methods that do it."`
+	What        string          `json:"what" doc:"What it does."`
+	Writes      bool            `json:"writes" doc:"Whether it stores, sends or signs something."`
+	DryRun      bool            `json:"dry_run" doc:"Whether dry_run checks and answers without any effect."`
+	Fields      []ContractField `json:"fields" doc:"The input fields."`
+	AnyOf       []string        `json:"at_least_one_of,omitempty" doc:"Fields of which at least one must be given."`
+	OtherFields string          `json:"other_fields" enum:"refused,listed in ignored_fields,ignored" doc:"What happens with a field that is not named here."`
+	GetTemplate string          `json:"get_template,omitempty" doc:"URI template (RFC 6570) of the GET form."`
+	ExampleBody JSON            `json:"example_body,omitzero" doc:"Body of the POST form. What stands in angle brackets is to be replaced: sent as it is, it is refused."`
+	Rule        string          `json:"canonicalization,omitempty" doc:"Identifier of the rule of the canonical string in the answer."`
+	Notes       []string        `json:"notes,omitempty" doc:"What else to know."`
+}
+
+// ContractField is one input field.
+type ContractField struct {
+	Name            string          `json:"name" doc:"Name of the field."`
+	Type            string          `json:"type" doc:"JSON type of the field."`
+	Format          string          `json:"format,omitempty" doc:"email, where it must be an address."`
+	Required        bool            `json:"required" doc:"Whether it must be given."`
+	MinLength       int             `json:"min_length,omitzero" doc:"Least length, in code points."`
+	MaxLength       int             `json:"max_length,omitzero" doc:"Greatest length, in code points."`
+	Minimum         int             `json:"minimum,omitzero" doc:"Least value."`
+	Maximum         int             `json:"maximum,omitzero" doc:"Greatest value."`
+	MinItems        int             `json:"min_items,omitzero" doc:"Least number of items."`
+	MaxItems        int             `json:"max_items,omitzero" doc:"Greatest number of items."`
+	Values          []string        `json:"values,omitempty" doc:"The only values allowed."`
+	Aliases         []string        `json:"aliases,omitempty" doc:"Other names for the same field."`
+	QueryParameters []string        `json:"query_parameters,omitempty" doc:"In a query: one parameter for each of these in place of the field, in the form query_form."`
+	QueryForm       string          `json:"query_form,omitempty" doc:"The form of each of query_parameters. The last colon separates its parts."`
+	In              string          `json:"in" enum:"query or body,query,body" doc:"Where it may be given."`
+	Meaning         string          `json:"meaning" doc:"What it means."`
+	Items           []ContractField `json:"items,omitempty" doc:"The members of each item of an array."`
+}
+
+// WriteLimit is the rate limit of writes.
+type WriteLimit struct {
+	Writes        int    `json:"writes" doc:"How many writes."`
+	WindowSeconds int    `json:"window_seconds" doc:"In how many seconds."`
+	Per           string `json:"per" doc:"For whom."`
+}
+
+// ContractError is one status that a request may get.
+type ContractError struct {
+	Status int    `json:"status" doc:"HTTP status."`
+	Type   string `json:"type" format:"uri" doc:"Problem type (RFC 9457)."`
+	Title  string `json:"title" doc:"Title of the problem type."`
+}
+
+// OrgRules is the answer of GET /api/org without a charter's parameters.
+type OrgRules struct {
+	Intro             string `json:"intro" doc:"What the draft is."`
+	Rules             Rules  `json:"rules" doc:"The rules of the draft."`
+	PostTemplate      JSON   `json:"post_template" doc:"A body for POST. What stands in angle brackets is to be replaced: sent as it is, it is refused."`
+	GetTemplate       string `json:"get_template" doc:"URI template (RFC 6570) of the GET form. Each position has the form that the contract states as query_form."`
+	Canonicalization  string `json:"canonicalization" doc:"Identifier of the canonical string's rule."`
+	FoundingSlots     int    `json:"founding_org_slots" doc:"Founding org seats in all."`
+	FoundingSlotsLeft int    `json:"founding_org_slots_remaining" minimum:"0" doc:"Founding org seats left."`
+	Founding          string `json:"founding" doc:"How the founding seats are given."`
+	Contract
+}
+
+// Rules are the rules of the org draft.
+type Rules struct {
+	Cap               int        `json:"cap" doc:"Most credit units that the five allocations may add up to."`
+	MinimumAllocation int        `json:"minimum_allocation" doc:"Least credit units of one allocation."`
+	RosterSize        int        `json:"roster_size" doc:"How many entries a roster has."`
+	Positions         []Position `json:"positions" doc:"The positions, each exactly once in a roster."`
+}
+
+// Position is one position of an org.
+type Position struct {
+	Position string `json:"position" doc:"Its name."`
+	What     string `json:"what" doc:"What it does."`
+}
+
+// ReceiptSpec is the answer of GET /api/receipt.
+type ReceiptSpec struct {
+	ReceiptSpec      string   `json:"receipt_spec" doc:"Identifier of the receipt format."`
+	Algorithm        string   `json:"algorithm" doc:"Signature algorithm."`
+	PublicKey        string   `json:"public_key_b64,omitzero" from:"edge" doc:"Raw 32-byte Ed25519 public key in base64; empty when there is none."`
+	Canonicalization string   `json:"canonicalization" doc:"Identifier of the canonical string's rule."`
+	SignedFields     []string `json:"signed_fields" doc:"The exact keys in the exact order signed."`
+	VerifyOffline    []string `json:"verify_offline" doc:"How to verify a receipt without this service."`
+	RetiredKeys      []string `json:"retired_public_keys_b64" doc:"Keys that sign no more and still verify."`
+	SigningLive      bool     `json:"signing_live,omitzero" from:"edge" doc:"Whether minted receipts are signed."`
+	SigningStatus    string   `json:"signing_status,omitzero" from:"edge" doc:"The same in words."`
+	Contract
+}
+
+// BusinessDays is the answer of GET /api/business-days without a computation's parameters.
+type BusinessDays struct {
+	Range       DateRange    `json:"range" doc:"The dates that are supported, both included. What leads outside is refused."`
+	Calendars   []Calendar   `json:"calendars" doc:"The calendars. Saturdays and Sundays are business days in none of them."`
+	Conventions []Convention `json:"conventions" doc:"The business day conventions of roll, and of add with 0 days: which business day stands for a day that is none. A business day stands for itself. The first is the default."`
+	Counting    string       `json:"counting" doc:"Which days count counts."`
+	Adding      string       `json:"adding" doc:"From where add counts."`
+	Joint       string       `json:"joint" doc:"What several calendars mean."`
+	DataVersion string       `json:"data_version" format:"date" doc:"The day on which the rules were last compared with their sources."`
+	Caveat      string       `json:"caveat" doc:"What the data does not know."`
+	Contract
+}
+
+// DateRange is a range of dates, both included.
+type DateRange struct {
+	First string `json:"first" format:"date" doc:"The first date."`
+	Last  string `json:"last" format:"date" doc:"The last date."`
+}
+
+// Calendar is one calendar of business days.
+type Calendar struct {
+	ID        string `json:"id" doc:"Its name in a request."`
+	Name      string `json:"name" doc:"Its name."`
+	Authority string `json:"authority" doc:"What its rules are from."`
+	Scope     string `json:"scope" doc:"What it holds."`
+	LeavesOut string `json:"leaves_out" doc:"What it does not hold, though one may expect it."`
+}
+
+// Convention is one business day convention.
+type Convention struct {
+	Name string `json:"name" doc:"Its name in a request, after the ISDA Definitions."`
+	FpML string `json:"fpml" doc:"Its code in FpML."`
+	What string `json:"what" doc:"Which day stands for a day that is no business day."`
+}
+
+// Verification is a document scoreboard/<as_of>.json: the numbers of one hand verification. It
+// never changes, so it holds nothing that another document decides.
+type Verification struct {
+	AsOf          string `json:"as_of" format:"date" doc:"Date of the hand verification."`
+	PilotWaitlist struct {
+		VerifiedConversions   int `json:"verified_organic_agent_conversions"`
+		RegistrationsRecorded int `json:"registrations_recorded"`
+	} `json:"pilot_waitlist"`
+	Orgs struct {
+		ChartersFiled int `json:"charters_filed"`
+	} `json:"orgs"`
+	Suggestions struct {
+		ReceivedExternal     int `json:"received_external"`
+		OriginatedInternally int `json:"originated_internally"`
+		Shipped              int `json:"shipped"`
+	} `json:"suggestions"`
+	Excluded struct {
+		Records int `json:"development_seed_and_test_records"`
+	} `json:"excluded_from_counts"`
+	ObservedAttention struct {
+		NamedClientsSeen   int `json:"named_clients_seen"`
+		CompletedHandshake int `json:"named_clients_that_completed_a_handshake"`
+		ToolCalls          int `json:"tool_calls_by_anything_not_auditing_us"`
+		SecurityReports    int `json:"security_reports_received"`
+	} `json:"observed_attention"`
+}
+
+// Manifest is manifest.json, without its trailer.
+type Manifest struct {
+	Documents []ManifestDocument `json:"documents" doc:"Every published document but this one."`
+	Endpoints []ManifestEndpoint `json:"endpoints" doc:"Every live endpoint."`
+	Limits    Limits             `json:"limits" doc:"Every limit: of fields, of requests, and of what there is."`
+	// ReceiptKey is null where the content publishes none.
+	ReceiptKey *string     `json:"receipt_key" doc:"The raw 32-byte Ed25519 public key, in base64, that receipts are signed with; null while there is none."`
+	Versions   Versions    `json:"versions" doc:"Versions of what the service publishes."`
+	MCP        ManifestMCP `json:"mcp" doc:"The MCP server."`
+	Content    string      `json:"content_version" pattern:"^[0-9a-f]{12}$" doc:"Version of the content that all of this was made of."`
+}
+
+// ManifestDocument is one published document.
+type ManifestDocument struct {
+	Path      string `json:"path" doc:"Path on the canonical host."`
+	MediaType string `json:"media_type" doc:"Its media type."`
+	Bytes     int    `json:"bytes" doc:"Its length."`
+	SHA256    string `json:"sha256" pattern:"^[0-9a-f]{64}$" doc:"SHA-256 of its bytes."`
+}
+
+// ManifestEndpoint is one live endpoint.
+type ManifestEndpoint struct {
+	ID      string   `json:"id" doc:"Identifier of the endpoint."`
+	Path    string   `json:"path" doc:"Path on the canonical host."`
+	Methods []string `json:"methods" doc:"The methods it answers, besides HEAD and OPTIONS."`
+	Writes  bool     `json:"writes" doc:"Whether it can store, send or sign something."`
+	What    string   `json:"what" doc:"What it is for."`
+}
+
+// Limits are the limits of requests, and of what there is.
+type Limits struct {
+	BodyBytes       int `json:"body_bytes" doc:"Longest request body, in bytes."`
+	QueryBytes      int `json:"query_bytes" doc:"Longest query, in bytes."`
+	JSONDepth       int `json:"json_depth" doc:"Deepest nesting of a JSON body, the outermost value counted."`
+	JSONMembers     int `json:"json_members" doc:"Most members of one object of a JSON body."`
+	WritesPerMinute int `json:"writes_per_minute" doc:"Most writes in a minute for one client address; 0 is without limit."`
+	BatchMessages   int `json:"mcp_batch_messages" doc:"Most messages in one MCP batch."`
+	BatchWrites     int `json:"mcp_batch_writes" doc:"Most calls that write in one MCP batch."`
+	WriteWindow     int `json:"write_window_seconds" doc:"The time that writes are counted in, in seconds."`
+	EmailBytes      int `json:"email_bytes" doc:"Longest e-mail address, in bytes."`
+	EmailLocalBytes int `json:"email_local_part_bytes" doc:"Longest part of an e-mail address before its @, in bytes."`
+
+	EchoedCodePoints int `json:"echoed_code_points" doc:"Longest name or value of a caller that an answer repeats, in code points; it is cut there."`
+	EchoedEntries    int `json:"echoed_entries" doc:"Most entries of errors, problems and ignored_fields in an answer."`
+	SkippedHolidays  int `json:"holidays_skipped" doc:"Most entries of holidays_skipped in an answer."`
+
+	SignalFiredPause  int `json:"signal_pause_after_fired_seconds" doc:"For how long the search-index signal is not sent again after a firing that was accepted."`
+	SignalFailedPause int `json:"signal_pause_after_failed_seconds" doc:"For how long it is not sent again after one that failed."`
+	SignalShare       int `json:"signal_check_shared_seconds" doc:"For how long a check of the key file is shared."`
+	SelftestShare     int `json:"selftest_shared_seconds" doc:"For how long a result of the self-test is shared."`
+
+	OrgCap         int `json:"org_cap" doc:"Most credit units that the allocations of a roster may add up to."`
+	FoundingAgents int `json:"founding_agent_slots" doc:"Founding agent seats in all."`
+	FoundingOrgs   int `json:"founding_org_slots" doc:"Founding org seats in all."`
+
+	Fields []FieldLimits `json:"fields" doc:"The limits of every input field that has one, by operation."`
+}
+
+// FieldLimits are the limits of one input field of one operation.
+type FieldLimits struct {
+	Operation string `json:"operation" doc:"Identifier of the operation."`
+	Field     string `json:"field" doc:"Name of the field; of a member of an array's elements in the form roster[].allocation."`
+	MinLength int    `json:"min_length,omitzero" doc:"Least length, in code points."`
+	MaxLength int    `json:"max_length,omitzero" doc:"Greatest length, in code points."`
+	Minimum   int    `json:"minimum,omitzero" doc:"Least value."`
+	Maximum   int    `json:"maximum,omitzero" doc:"Greatest value."`
+	MinItems  int    `json:"min_items,omitzero" doc:"Least number of items."`
+	MaxItems  int    `json:"max_items,omitzero" doc:"Greatest number of items."`
+}
+
+// ManifestMCP says where the MCP server is.
+type ManifestMCP struct {
+	Endpoint         string   `json:"endpoint" format:"uri" doc:"Address of the endpoint, for Streamable HTTP."`
+	ProtocolVersions []string `json:"protocol_versions" doc:"Revisions of the protocol that are supported after a handshake, the newest first."`
+	Stateless        []string `json:"stateless_versions" doc:"Revisions that are supported without a handshake: each request names its own."`
+}
+
+// Versions are the versions of what the service publishes.
+type Versions struct {
+	PublicDescription        string `json:"public_description" doc:"Version of the public description, also of the OpenAPI document."`
+	AUP                      string `json:"aup" doc:"Version of the acceptable-use policy."`
+	Quest                    string `json:"quest" doc:"Version of the quest."`
+	Receipt                  string `json:"receipt" doc:"Identifier of the receipt format."`
+	ReceiptCanonicalization  string `json:"receipt_canonicalization" doc:"Identifier of the rule for a receipt's canonical string."`
+	WaitlistCanonicalization string `json:"waitlist_canonicalization" doc:"Identifier of the rule for a registration's canonical string."`
+	OrgCanonicalization      string `json:"org_canonicalization" doc:"Identifier of the rule for a charter's canonical string."`
+	MCPServer                string `json:"mcp_server" doc:"Version of the MCP server."`
+}
+
+// Problem is the body of every error (RFC 9457).
+type Problem struct {
+	Type          string         `json:"type" format:"uri" doc:"Problem type: an anchor in the field guide."`
+	Title         string         `json:"title" doc:"Title of the problem type."`
+	Status        int            `json:"status" doc:"HTTP status."`
+	Detail        string         `json:"detail" doc:"What is wrong with this request."`
+	Errors        []Fault        `json:"errors,omitempty" doc:"Every fault found; on 400, 413, 414, 415 and 429."`
+	ErrorsTotal   int            `json:"errors_total,omitzero" doc:"How many faults there were, where errors leaves some out."`
+	ContractURL   string         `json:"contract_url" format:"uri" doc:"Where the contract stands."`
+	Contract      *Contract      `json:"contract,omitempty" doc:"The contract of the endpoint; on 400 and 405."`
+	LiveEndpoints []LiveEndpoint `json:"live_endpoints,omitempty" doc:"What is live; on 404."`
+	IgnoredFields []string       `json:"ignored_fields,omitempty" doc:"Fields that the contract does not name; on 400."`
+	IgnoredTotal  int            `json:"ignored_fields_total,omitzero" doc:"How many there were, where ignored_fields leaves some out."`
+	Trailer
+}
+
+// MCPAnswer is the answer to one message of the MCP endpoint (JSON-RPC 2.0): it has either result or error.
+type MCPAnswer struct {
+	JSONRPC string    `json:"jsonrpc" enum:"2.0" doc:"Version of JSON-RPC."`
+	ID      string    `json:"id" also:"number,null" doc:"As the request has it; null where it has no valid one."`
+	Result  JSON      `json:"result,omitempty" doc:"What the method gives."`
+	Error   *MCPError `json:"error,omitempty" doc:"Why there is no result."`
+}
+
+// MCPError is an error of JSON-RPC.
+type MCPError struct {
+	Code    int    `json:"code" doc:"-32700 parse error, -32600 invalid request, -32601 unknown method, -32602 invalid params, -32603 internal error."`
+	Message string `json:"message" doc:"What is wrong, in words."`
+	Data    JSON   `json:"data,omitempty" doc:"errors: every fault that was found, where there is more to say."`
+}
+
+// MCPInstall is what the 405 of a GET of the MCP endpoint says besides.
+type MCPInstall struct {
+	Endpoint         string               `json:"endpoint" format:"uri" doc:"Address of the endpoint on the canonical host."`
+	Transport        string               `json:"transport" enum:"streamable-http" doc:"How to speak to it."`
+	ProtocolVersions []string             `json:"protocol_versions" doc:"Revisions of the protocol that are supported after a handshake, the newest first."`
+	Stateless        []string             `json:"stateless_versions" doc:"Revisions that are supported without a handshake: each request names its own."`
+	Install          map[string]MCPClient `json:"install" doc:"A block for each common client, ready to use, by the client's identifier."`
+	Tools            []MCPTool            `json:"tools" doc:"The tools, without their schemas."`
+}
+
+// MCPClient says how to add the MCP server to one client.
+type MCPClient struct {
+	Client  string `json:"client" doc:"Name of the client."`
+	How     string `json:"how" doc:"What to do with the block."`
+	Command string `json:"command,omitempty" doc:"A command to run."`
+	Config  JSON   `json:"config,omitempty" doc:"What to put into a JSON file."`
+	TOML    string `json:"toml,omitempty" doc:"What to put into a TOML file."`
+}
+
+// MCPTool is one tool of the MCP server, as tools/list has it but for the schemas.
+type MCPTool struct {
+	Name        string   `json:"name" doc:"Its name."`
+	Title       string   `json:"title" doc:"Its title."`
+	Description string   `json:"description" doc:"What it does."`
+	Annotations MCPHints `json:"annotations" doc:"Its hints."`
+}
+
+// MCPHints are the hints of a tool.
+type MCPHints struct {
+	Title       string `json:"title" doc:"Its title."`
+	ReadOnly    bool   `json:"readOnlyHint" doc:"Whether it only reads."`
+	Destructive bool   `json:"destructiveHint" doc:"Whether it may destroy something."`
+	Idempotent  bool   `json:"idempotentHint" doc:"Whether doing it twice is like doing it once."`
+	OpenWorld   bool   `json:"openWorldHint" doc:"Whether it deals with the world outside."`
+}
+
+// Fault is one thing that is wrong with a request.
+type Fault struct {
+	Field  string `json:"field" doc:"The field at fault in dotted form, empty for the request as a whole."`
+	Code   string `json:"code" doc:"Stable identifier of the fault."`
+	Detail string `json:"detail" doc:"What is wrong, and what would be right."`
+}
