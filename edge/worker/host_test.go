@@ -66,7 +66,7 @@ func TestMain(m *testing.M) {
 // bundle builds the bundle of today's sources into a folder of its own. Where that was done before it takes no time.
 var bundle = sync.OnceValues(func() (string, error) {
 	// The sources are looked at here too, so that go test keeps no result that is older than they are.
-	for _, folder := range []string{"build/clients", "build/lint", "build/npm/package-lock.json", "build/toolchain", "build/edge.sh", "build/harness.mjs", "build/target.json", "cmd", "content", "edge", "generator", "go.sum", "public", "wrangler.toml"} {
+	for _, folder := range []string{"build/clients", "build/lint", "build/names", "build/npm/package-lock.json", "build/toolchain", "build/edge.sh", "build/harness.mjs", "build/target.json", "cmd", "content", "edge", "generator", "go.sum", "public", "wrangler.toml"} {
 		err := filepath.WalkDir(filepath.Join(root, folder), func(name string, _ fs.DirEntry, err error) error {
 			if err == nil {
 				_, err = os.Stat(name)

@@ -12,10 +12,12 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"sync"
 	"testing"
 
+	"anteroom/build/cache/toolchain/tinygoroot/src/reflect"
 	"anteroom/edge"
 	"anteroom/edge/api"
 	"anteroom/edge/edgetest"
@@ -26,6 +28,7 @@ import (
 	"anteroom/edge/native"
 	"anteroom/edge/snapshot"
 	"anteroom/edge/worker/wire"
+	"anteroom/generator/model"
 )
 
 // section gives the content of a section of a module, nil where it has none (Core Specification, section 5.5.2).
@@ -102,6 +105,55 @@ func ungrowing(module []byte) ([]byte, error) {
 	return module, nil
 }
 
+// TestTheModuleHoldsNoDocumentation: what only documents need stays with the generator, and the names of
+// functions stay beside the bundle.
+func TestTheModuleHoldsNoDocumentation(t *testing.T) {
+	module := readModule(t)
+	texts := map[string]bool{}
+	var describe func(reflect.Type)
+	describe = func(of reflect.Type) {
+		switch of.Kind() {
+		case reflect.Pointer, reflect.Slice, reflect.Map:
+			describe(of.Elem())
+		case reflect.Struct:
+			for f := range of.Fields() {
+				if text := f.Tag.Get("doc"); text != "" && !texts[text] {
+					texts[text] = true
+					describe(f.Type)
+				}
+			}
+		}
+	}
+	for _, route := range api.Routes {
+		for _, op := range route.Operations {
+			for _, answer := range op.Answers {
+				describe(reflect.TypeOf(answer))
+			}
+		}
+	}
+	describe(reflect.TypeFor[model.Roster]())
+	describe(reflect.TypeFor[model.Problem]())
+	if len(texts) < 200 {
+		t.Errorf("%d descriptions were found, and there are more", len(texts))
+	}
+	for text := range texts {
+		if bytes.Contains(module, []byte(text)) {
+			t.Errorf("the module holds %q", text)
+		}
+	}
+	if bytes.Contains(module, []byte("\x04name\x01")) || bytes.Contains(module, []byte("edge/api.")) {
+		t.Error("the module holds the names of its functions")
+	}
+	folder, err := bundle()
+	if err != nil {
+		t.Fatal(err)
+	}
+	names, err := os.ReadFile(filepath.Join(filepath.Dir(folder), "edge.names"))
+	if err != nil || !regexp.MustCompile(`(?m)^\d+ .*edge/api\.`).Match(names) {
+		t.Errorf("the names beside the bundle: %d bytes, %v", len(names), err)
+	}
+}
+
 // TestReproducible compiles the core in another folder.
 func TestReproducible(t *testing.T) {
 	t.Parallel()
@@ -114,7 +166,7 @@ func TestReproducible(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for _, name := range []string{"go.mod", "go.sum", "build/target.json", "build/edge.sh", "build/npm/package-lock.json"} {
+	for _, name := range []string{"go.mod", "go.sum", "build/target.json", "build/edge.sh", "build/names/main.go", "build/npm/package-lock.json"} {
 		text, err := os.ReadFile(filepath.Join(root, name))
 		if err == nil {
 			os.MkdirAll(filepath.Dir(filepath.Join(folder, name)), 0o777)
