@@ -12,12 +12,12 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"reflect"
 	"regexp"
 	"strings"
 	"sync"
 	"testing"
 
-	"anteroom/build/cache/toolchain/tinygoroot/src/reflect"
 	"anteroom/edge"
 	"anteroom/edge/api"
 	"anteroom/edge/edgetest"
