@@ -25,8 +25,8 @@ const policyName = "writes"
 // DryRun asks for everything but the writing: in a body, or in a query, be it that of a POST.
 var DryRun = input.Field{Name: "dry_run", Type: input.Switch, Values: []string{"1"}}
 
-// Rehearse finds out whether an input asks for a dry run. query is that of its request, nil where there is none or
-// where it is the input itself.
+// Rehearse finds out whether an input asks for a dry run. query is that of its request, nil where
+// there is none or where it is the input itself.
 func Rehearse(in, query *input.Input) {
 	on, sent := in.Switch(&DryRun)
 	if query != nil {
@@ -105,7 +105,8 @@ func (a *API) Finish(t *kernel.Turn, r *kernel.Response) *kernel.Response {
 		if t.Request.Method != "HEAD" {
 			return nil
 		}
-		// A HEAD has no effect at all: what needs one to be answered gets the header fields that it would have.
+		// A HEAD has no effect at all: what needs one to be answered gets the header fields that it
+		// would have.
 		r = respond.JSON(200, respond.MediaJSON, string(NoStore), nil)
 		r.Set("link", a.links)
 		return r
@@ -157,7 +158,8 @@ func (a *API) Handle(t *kernel.Turn) *kernel.Response {
 	if r := longQuery(query); r != nil {
 		return r.answer(t)
 	}
-	// Where that keeps it from what its query asks for, no cache may keep the answer: it would swallow the request proper.
+	// Where that keeps it from what its query asks for, no cache may keep the answer: it would
+	// swallow the request proper.
 	asked := input.ParseQuery(query)
 	unheard := inert && (asked.Total > 0 || writesByGET(route))
 	if unheard {
@@ -198,8 +200,8 @@ func (a *API) at(t *kernel.Turn, route *Route) {
 	t.Contract = func(w *jsondoc.Writer) { a.members(t, route.Contract, w) }
 }
 
-// Call does an operation of a route, documents included, with an input that is a body's; nil while effects are
-// pending. No cache may keep the answer.
+// Call does an operation of a route, documents included, with an input that is a body's; nil while
+// effects are pending. No cache may keep the answer.
 func (a *API) Call(t *kernel.Turn, route *Route, op *Operation, in *input.Input) *kernel.Response {
 	a.at(t, route)
 	if op.Document != nil {
@@ -208,7 +210,8 @@ func (a *API) Call(t *kernel.Turn, route *Route, op *Operation, in *input.Input)
 	return a.Perform(t, op, in)
 }
 
-// Perform does an operation that is not a document, its rate checked first; nil while effects are pending.
+// Perform does an operation that is not a document, its rate checked first; nil while effects are
+// pending.
 func (a *API) Perform(t *kernel.Turn, op *Operation, in *input.Input) *kernel.Response {
 	if op.Writes && !in.DryRun && t.Host.Limiter && (!in.FromQuery || names(op, in)) {
 		limit := kernel.Limit{Key: clientaddr.Key(t.Host.Client), Policy: policyName}
@@ -222,7 +225,8 @@ func (a *API) Perform(t *kernel.Turn, op *Operation, in *input.Input) *kernel.Re
 	return op.Handle(t, in)
 }
 
-// limited refuses a write where nothing is left of the caller's allowance. It lets it go on, nil, where the limiter fails.
+// limited refuses a write where nothing is left of the caller's allowance. It lets it go on, nil,
+// where the limiter fails.
 func (a *API) limited(t *kernel.Turn, limit kernel.Limit, left *kernel.Result) *kernel.Response {
 	if left.Failure != kernel.None {
 		return nil
@@ -341,8 +345,9 @@ func writesByGET(route *Route) bool {
 	return false
 }
 
-// speculative reports whether a GET was sent ahead of anybody's decision (Sec-Purpose, or what browsers sent before
-// that was agreed on: Purpose, X-Moz), or for a resource embedded in a page (Sec-Fetch-Mode, Fetch Metadata Request Headers).
+// speculative reports whether a GET was sent ahead of anybody's decision (Sec-Purpose, or what
+// browsers sent before that was agreed on: Purpose, X-Moz), or for a resource embedded in a page
+// (Sec-Fetch-Mode, Fetch Metadata Request Headers).
 func speculative(r *kernel.Request) bool {
 	return prefetch(r.Get("sec-purpose")) || prefetch(r.Get("purpose")) || prefetch(r.Get("x-moz")) || lower(r.Get("sec-fetch-mode")) == "no-cors"
 }
@@ -351,8 +356,8 @@ func prefetch(value string) bool {
 	return strings.HasPrefix(lower(value), "prefetch")
 }
 
-// lower is a text with its ASCII letters in lower case: header fields are compared so. The tables that
-// strings.ToLower brings along are a twentieth of all that runs on the edge.
+// lower is a text with its ASCII letters in lower case: header fields are compared so. The tables
+// that strings.ToLower brings along are a twentieth of all that runs on the edge.
 func lower(s string) string {
 	b := []byte(s)
 	for i, c := range b {
@@ -392,7 +397,8 @@ func longQuery(query string) *Refusal {
 	return nil
 }
 
-// unreadable says why a body is not read: it is not there as a whole, too large, or declared as something other than JSON.
+// unreadable says why a body is not read: it is not there as a whole, too large, or declared as
+// something other than JSON.
 func unreadable(t *kernel.Turn) *Refusal {
 	if t.Request.Incomplete {
 		return &Refusal{respond.InvalidInput, input.InvalidJSON, "the body broke off, or took too long to arrive"}
@@ -447,7 +453,8 @@ func preflight(route *Route) *kernel.Response {
 	}}
 }
 
-// noneMatch reports whether an If-None-Match field holds the tag (RFC 9110, 13.1.2: weak comparison).
+// noneMatch reports whether an If-None-Match field holds the tag (RFC 9110, 13.1.2: weak
+// comparison).
 func noneMatch(field, etag string) bool {
 	for field != "" {
 		var tag string

@@ -5,8 +5,8 @@ import (
 	"anteroom/edge/input"
 )
 
-// Tool is a tool of the MCP server: an operation under a name of its own. Its arguments are the operation's fields,
-// and what it gives is the operation's answer.
+// Tool is a tool of the MCP server: an operation under a name of its own. Its arguments are the
+// operation's fields, and what it gives is the operation's answer.
 type Tool struct {
 	Name      string   // behind the prefix that the content gives; key of its wording in the content
 	Operation string   // ID
@@ -17,7 +17,8 @@ type Tool struct {
 	Optional  []string // members of the answer that the output schema does not require, though they are always there
 }
 
-// Tools are all tools, in the order of the list. One that writes only adds: nothing is deleted or overwritten.
+// Tools are all tools, in the order of the list. One that writes only adds: nothing is deleted or
+// overwritten.
 var Tools = []Tool{
 	{Name: "scoreboard", Operation: "getScoreboard", Optional: []string{"counts_age_note", "monitoring_note"}},
 	{Name: "acceptable_use", Operation: "getAcceptableUse"},
@@ -32,8 +33,8 @@ var Tools = []Tool{
 	{Name: "business_days", Operation: "computeBusinessDays"},
 }
 
-// Prompt is a prompt of the MCP server. The value of an argument is a string; for one of type Object it is
-// the JSON text of an object.
+// Prompt is a prompt of the MCP server. The value of an argument is a string; for one of type
+// Object it is the JSON text of an object.
 type Prompt struct {
 	Name      string // behind the prefix that the content gives; key of its wording in the content
 	Arguments []input.Field
@@ -47,8 +48,9 @@ var Prompts = []Prompt{
 	{Name: "draft_org", Arguments: []input.Field{org.OrgName, {Name: "mission", Type: input.Text, Max: 1000}}},
 }
 
-// Documents of the MCP server in the snapshot: members of an initialize result, the results of tools/list and
-// prompts/list, and what a GET is told besides. Each prompt has one more, MCPPrompt and its name.
+// Documents of the MCP server in the snapshot: members of an initialize result, the results of
+// tools/list and prompts/list, and what a GET is told besides. Each prompt has one more, MCPPrompt
+// and its name.
 const (
 	MCPServer  = "mcp:server"
 	MCPTools   = "mcp:tools"

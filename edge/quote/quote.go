@@ -3,7 +3,8 @@ package quote
 
 import "strings"
 
-// Lines marks every line of an agent's text with "> " and makes it Visible. It returns how many characters it showed.
+// Lines marks every line of an agent's text with "> " and makes it Visible. It returns how many
+// characters it showed.
 func Lines(text string) (quoted string, shown int) {
 	text = strings.ReplaceAll(strings.ReplaceAll(text, "\r\n", "\n"), "\r", "\n")
 	var b strings.Builder
@@ -15,8 +16,8 @@ func Lines(text string) (quoted string, shown int) {
 	return b.String(), shown
 }
 
-// Visible shows what would not be seen in a line as <U+...>: controls, bidirectional controls, zero-width and tag characters.
-// It returns how many it showed.
+// Visible shows what would not be seen in a line as <U+...>: controls, bidirectional controls,
+// zero-width and tag characters. It returns how many it showed.
 func Visible(line string) (visible string, shown int) {
 	var b strings.Builder
 	for _, r := range line {

@@ -31,7 +31,8 @@ import (
 	"anteroom/generator/model"
 )
 
-// section gives the content of a section of a module, nil where it has none (Core Specification, section 5.5.2).
+// section gives the content of a section of a module, nil where it has none (Core Specification,
+// section 5.5.2).
 func section(module []byte, id byte) []byte {
 	for at := 8; at < len(module); {
 		size, n := uvarint(module[at+1:])
@@ -88,7 +89,8 @@ func TestTheModuleImportsNothing(t *testing.T) {
 	}
 }
 
-// ungrowing is a module whose memory may not grow beyond what it starts with (Core Specification, section 5.5.8).
+// ungrowing is a module whose memory may not grow beyond what it starts with (Core Specification,
+// section 5.5.8).
 func ungrowing(module []byte) ([]byte, error) {
 	memory := section(module, memorySection)
 	if len(memory) < 4 || memory[1] != 1 {
@@ -105,8 +107,8 @@ func ungrowing(module []byte) ([]byte, error) {
 	return module, nil
 }
 
-// TestTheModuleHoldsNoDocumentation: what only documents need stays with the generator, and the names of
-// functions stay beside the bundle.
+// TestTheModuleHoldsNoDocumentation: what only documents need stays with the generator, and the
+// names of functions stay beside the bundle.
 func TestTheModuleHoldsNoDocumentation(t *testing.T) {
 	module := readModule(t)
 	texts := map[string]bool{}
@@ -289,8 +291,9 @@ type called struct {
 	Trap    string `json:"trap"`
 }
 
-// round calls the module and the core here with a turn. Both must give the same outcome, and the module must find its
-// memory as it was. What is prepared must be what the turn gives when all went as presumed.
+// round calls the module and the core here with a turn. Both must give the same outcome, and the
+// module must find its memory as it was. What is prepared must be what the turn gives when all went
+// as presumed.
 func (d *driver) round(e *edge.Edge, entry string, turn []byte) (kernel.Outcome, called) {
 	d.t.Helper()
 	handle := map[string]func(*kernel.Turn) kernel.Outcome{"handle": e.Handle, "deliver": e.Deliver}[entry]
@@ -381,8 +384,8 @@ func record(t *testing.T) (rounds []recorded) {
 	return rounds
 }
 
-// TestBothCoresAgree gives the same turns to the core as Go compiles it and to the module: those of all transcripts, and
-// thousands that were made of them.
+// TestBothCoresAgree gives the same turns to the core as Go compiles it and to the module: those of
+// all transcripts, and thousands that were made of them.
 func TestBothCoresAgree(t *testing.T) {
 	t.Parallel()
 	rounds := record(t)
@@ -516,7 +519,8 @@ func deep(levels int) string {
 	return strings.Repeat(`{"a":`, levels-1) + "{}" + strings.Repeat("}", levels-1)
 }
 
-// manyNames is an object of as many members as there may be, each with a long name and a fault of its own.
+// manyNames is an object of as many members as there may be, each with a long name and a fault of
+// its own.
 func manyNames() string {
 	var b strings.Builder
 	b.WriteString(`{"verify":{"receipt_spec":7`)
@@ -527,7 +531,8 @@ func manyNames() string {
 	return b.String()
 }
 
-// TestTheLargestTurns runs them through every endpoint that takes a body, to the end of their turns.
+// TestTheLargestTurns runs them through every endpoint that takes a body, to the end of their
+// turns.
 func TestTheLargestTurns(t *testing.T) {
 	t.Parallel()
 	d := startDriver(t)

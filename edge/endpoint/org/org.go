@@ -29,7 +29,8 @@ const (
 	DuplicatePosition = "duplicate_position"
 )
 
-// SeatForm is the form of a seat in a query: a parameter for each position. The last colon separates the two.
+// SeatForm is the form of a seat in a query: a parameter for each position. The last colon
+// separates the two.
 const SeatForm = "<agent_name>:<allocation>"
 
 // Positions are the five positions, in canonical order. A roster has each exactly once.
@@ -134,7 +135,8 @@ func File(t *kernel.Turn, in *input.Input) *kernel.Response {
 	}, email, name, func() *kernel.Response { return answer(id) })
 }
 
-// readRoster reads the seats of a charter, reports every fault, and gives the seats in canonical order.
+// readRoster reads the seats of a charter, reports every fault, and gives the seats in canonical
+// order.
 func readRoster(in *input.Input) []canon.Seat {
 	var seats []canon.Seat
 	if in.FromQuery {
