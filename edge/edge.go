@@ -25,7 +25,7 @@ func Load(s *snapshot.Snapshot) (*Edge, error) {
 	if err != nil {
 		return nil, err
 	}
-	a.Serve(m.Handle)
+	a.ServeProtocol(m.Handle)
 	return &Edge{s, a}, nil
 }
 

@@ -95,7 +95,7 @@ type Operation struct {
 	// Document is what it answers; an operation without one has Handle, or is a protocol.
 	Document *Document
 	// Protocol says that its requests and answers are messages of a protocol of their own, which
-	// API.Serve is given. Fields are those of one message then.
+	// API.ServeProtocol is given. Fields are those of one message then.
 	Protocol bool
 	// Handle answers nil while effects are pending.
 	Handle func(*kernel.Turn, *input.Input) *kernel.Response

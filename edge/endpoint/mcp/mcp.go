@@ -296,7 +296,7 @@ func (s *Server) call(m *jsonrpc.Message) (called *tool, in *input.Input, fault 
 			in.Rename(t.Renames, t.As)
 			in.Hide(t.Omits)
 			if t.operation.DryRun {
-				api.Rehearse(in, nil)
+				api.ReadDryRun(in, nil)
 			}
 			if t.Requires != "" && !in.Sent(&input.Field{Name: t.Requires, Type: input.Text}) {
 				in.Add(t.Requires, input.Required, t.Requires+" is missing or blank: this tool needs it")
