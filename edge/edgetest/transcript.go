@@ -23,7 +23,7 @@ import (
 )
 
 // Transcripts are HTTP conversations that every host must hold, word for word. A file is a list of
-// exchanges, each under a line "=== what it shows":
+// exchanges, each under a line "=== ", with what the exchange shows:
 //
 //	=== a registration is recorded
 //	POST /api/waitlist
@@ -37,21 +37,26 @@ import (
 //
 //	{"converted":true,"record_id":"<id>"}
 //
-// The answer must have core.CommonHeaders, a redirect aside, the status and the header fields given ("-" is for absent), and a body of which
-// the given one is a part: members that are not given are not compared, arrays are compared whole.
-// A string "<id>", "<time>", "<sha256>" or "<any>" stands for any such value, one that begins with "~"
-// is a regular expression. A body line "-" demands an empty body. In a request "$body" is the
-// body of the answer before. Before the first exchange a line "write-limit: N" sets the limit, and "indexnow: URL" the only
-// endpoint that the signal tells.
+// The answer must have the status and the header fields given, where the value "-" means that the
+// field is absent. Unless it is a redirect, it must have respond.CommonHeaders, too. The body given
+// must be a part of the answer's body: members that are not given are not compared, and arrays are
+// compared whole. A body "-" demands an empty body.
+//
+// A string "<id>", "<time>", "<sha256>" or "<any>" stands for any value of its kind, and a string
+// that begins with "~" is a regular expression. In a request, "$body" is the body of the answer
+// before.
+//
+// Two lines may stand before the first exchange: "write-limit: N" sets the limit of writes a
+// minute, and "indexnow: URL" the only endpoint that the signal tells.
 //
 //go:embed transcripts
 var transcripts embed.FS
 
-// Server starts a host that answers for a snapshot and signs with Key, its store empty, and gives its
-// address. A limit of 0 writes a minute is none.
+// Server starts a host with an empty store that answers for a snapshot and signs with Key, and
+// gives its address. Where the snapshot allows 0 writes a minute, the host has no limit.
 type Server func(t *testing.T, s *snapshot.Snapshot) (baseURL string)
 
-// InMemory is the Server of a Host: for the transcripts that need no store.
+// InMemory is the Server of a Fake, for the transcripts that need no store.
 func InMemory(t *testing.T, s *snapshot.Snapshot) string {
 	h := NewFake(t)
 	h.Edge, h.Core.Limiter, h.Left = Load(t, s), s.WritesPerMinute > 0, s.WritesPerMinute
@@ -79,7 +84,8 @@ func InMemory(t *testing.T, s *snapshot.Snapshot) string {
 	return server.URL
 }
 
-// RunTranscripts runs the named transcripts, or all, each against a host of its own.
+// RunTranscripts runs the named transcripts, each against a host of its own. Without a name it runs
+// all.
 func RunTranscripts(t *testing.T, start Server, only ...string) {
 	names, err := fs.Glob(transcripts, "transcripts/*.txt")
 	if err != nil || len(names) == 0 {
@@ -201,7 +207,7 @@ var placeholders = map[string]*regexp.Regexp{
 	"<any>":    regexp.MustCompile(`(?s)^.+$`),
 }
 
-// compare lists where want is not a part of got.
+// compare lists the places where want is not a part of got. at is the place of both.
 func compare(at string, want, got any) (differences []string) {
 	switch want := want.(type) {
 	case map[string]any:

@@ -4,11 +4,12 @@ import "math/bits"
 
 // unescaped is the length of the beginning of s that needs no escape: the bytes before the first
 // quote, backslash or control character. The reader and the writer pass every string through it,
-// and most strings hold none of these characters. So it looks at eight bytes at once, as one
-// number. Of each byte it computes three differences: the byte less a space, and less 1 the byte
-// after its quote or backslash has been made 0. The highest bit of a byte of a difference is set
-// where the byte is one to escape. A borrow may set further such bits, but only in later bytes, so
-// the lowest bit found is right. Bytes beyond ASCII have that bit themselves, and never count.
+// and most strings hold none of these characters, so it looks at eight bytes at once, as one
+// number. Subtracting a space from a byte sets its highest bit where the byte is a control
+// character. Subtracting 1 does the same for a quote or a backslash, once an XOR has made it 0.
+// Such a subtraction may borrow and set the bit of a later byte wrongly, but never that of an
+// earlier one, so the lowest bit that is set is right. Bytes beyond ASCII have the bit anyway, and
+// are masked.
 func unescaped[T string | []byte](s T) int {
 	i := 0
 	for ; i+8 <= len(s); i += 8 {
