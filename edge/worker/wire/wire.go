@@ -32,8 +32,8 @@
 //	                  4 verify: bytes message, bytes public key, bytes signature
 //	                  5 limit:  text key
 //
-// A GET of /a on the host h at the second 1, all entropy zero, with the result of a Limit, in
-// hexadecimal:
+// A GET of /a on the host h at the second 1, all entropy zero, with the result of a Limit,
+// in hexadecimal:
 //
 //	0100000000000000 00000000000000000000000000000000 03000000474554 020000002f61 0100000068
 //	00000000 00000000 00000000 00000000 00000000 00 00 00000000
