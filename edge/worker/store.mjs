@@ -28,10 +28,11 @@ import { REFUSED, TIMEOUT } from './wire.mjs';
 const LONGEST = 10_000;
 
 // How many calls may be under way follows what D1 shows, as the window of TCP Vegas does (Brakmo, O'Malley, Peterson
-// 1994): limit * (1 - quickest / usual) of them wait before D1. Where fewer than FEW wait, and all calls that may be
-// are under way, one more may be; where more than MANY wait, one less. Where D1 fails, half as many may be. A call
-// that hangs leaves room for another.
-const LEAST = 2, FEW = 2, MANY = 4;
+// 1994): limit * (1 - quickest / usual) of them wait before D1. The most that should wait is log2(limit), so that a
+// database next door, where a call takes about as long as its turn, keeps to few calls. Where less than half of that wait,
+// and all calls that may be are under way, one more may be; where more wait, one less. Where D1 fails, half as
+// many may be. A call that hangs leaves room for another.
+const LEAST = 2;
 
 // After so many milliseconds the quickest call is forgotten, as D1 may have moved, and half as many calls may be, so
 // that the next ones find it free (BBR: Cardwell and others 2016).
@@ -101,7 +102,7 @@ function mayCall() {
 
 /** Learns from a call that D1 has answered. @param {number} began  In Unix milliseconds. */
 function learn(began) {
-  const now = Date.now(), took = now - began + 1; // the clock has whole milliseconds: none is zero
+  const now = Date.now(), took = Math.max(now - began, 1); // none took no time
   usual = usual ? usual + (took - usual) / 8 : took;
   if (now > stale) {
     quickest = Infinity;
@@ -111,9 +112,9 @@ function learn(began) {
     quickest = took;
     stale = now + REMEMBERED;
   }
-  const queued = limit * (1 - quickest / usual);
-  if (queued < FEW && underWay.size >= limit) limit++;
-  if (queued > MANY && limit > LEAST) limit--;
+  const queued = limit * (1 - quickest / usual), many = Math.log2(limit);
+  if (queued < many / 2 && underWay.size >= limit) limit++;
+  if (queued > many && limit > LEAST) limit--;
 }
 
 function halve() {

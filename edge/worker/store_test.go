@@ -401,7 +401,7 @@ export default {
   },
 };`
 	_, got := start(t, o).do("POST", "/", "")
-	for name, want := range map[string]any{"first": 2.0, "free": 16.0, "slow": 4.0, "moved": 16.0, "overloaded": 8.0} {
+	for name, want := range map[string]any{"first": 2.0, "free": 16.0, "slow": 2.0, "moved": 16.0, "overloaded": 8.0} {
 		if got[name] != want {
 			t.Errorf("%s: %v writes are begun at once, want %v", name, got[name], want)
 		}
