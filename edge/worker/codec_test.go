@@ -203,16 +203,3 @@ func TestCodec(t *testing.T) {
 		}
 	}
 }
-
-// TestTextsAreForgotten: texts that are kept because they come again are few, whatever comes.
-func TestTextsAreForgotten(t *testing.T) {
-	const size, times, most = 64 << 10, 500, 100
-	frame := wire.AppendOutcome(nil, core.Outcome{Response: &core.Response{Header: []core.Header{{Name: "a", Value: string(make([]byte, size))}}}})
-	var got struct {
-		Kept int `json:"kept"`
-	}
-	startDriver(t).do(map[string]any{"vary": map[string]any{"bytes": frame}, "at": size / 2, "times": times}, &got)
-	if got.Kept < size || got.Kept > most*size {
-		t.Errorf("%d bytes are kept of %d texts of %d bytes, want %d texts at most", got.Kept, times, size, most)
-	}
-}

@@ -1,49 +1,42 @@
 // Transactions on D1, those of many requests in one call.
 //
-// D1 runs one query after the other, and refuses more when too many wait. So only as many calls are under way as it
-// answers without delay. What other requests want meanwhile goes with the next call, together: in a burst they share
-// the cost of a call, and a commit.
+// D1 runs one query after the other, and refuses more when too many wait. So only as many calls are
+// under way as it answers without delay. What other requests want meanwhile goes with the next
+// call, together: in a burst they share the cost of a call, and a commit.
 //
-// A request can only wait for what it has begun itself: where one awaits a promise of another, and callers go away, the
-// runtime goes on in the wrong request, or in none. So requests that wait look again by timers of their own, when a call
-// is expected back, and the first to find that one more call may be made makes it for all. Its caller may go away:
-// waitUntil keeps the request until the call is done. A call is one transaction. Where D1 refuses a call for what
-// is in it, each of its requests makes a call for itself, so that none fails for what another wants.
+// A request can only wait for what it has begun itself: where one awaits a promise of another, and
+// callers go away, the runtime goes on in the wrong request, or in none. So requests that wait look
+// again by timers of their own, when a call is expected back, and the first to find that one more
+// call may be made makes it for all. Its caller may go away: waitUntil keeps the request until the
+// call is done. A call is one transaction. Where D1 refuses a call for what is in it, each of its
+// requests makes a call for itself, so that none fails for what another wants.
 
 import { within } from './deadline.mjs';
 import { REFUSED, TIMEOUT } from './wire.mjs';
 
-/**
- * @import { Result, Statement, Value } from './wire.mjs'
- *
- * @typedef {object} Job           A transaction that a request wants done.
- * @property {Statement[]} statements
- * @property {number} until        When its request waits no longer, in Unix milliseconds.
- * @property {number} [began]      When the call was made that it is part of, in Unix milliseconds.
- * @property {boolean} alone       Whether it is to have a call of its own.
- * @property {Result} [result]     What became of it.
- */
+/** @import { Job, Result, Statement, Value } from './types' */
 
 // How long a request waits for its transaction, in milliseconds, and how long a call may take.
 const LONGEST = 10_000;
 
-// How many calls may be under way follows what D1 shows, as the window of TCP Vegas does (Brakmo, O'Malley, Peterson
-// 1994): limit * (1 - quickest / usual) of them wait before D1. The most that should wait is log2(limit), so that a
-// database next door, where a call takes about as long as its turn, keeps to few calls. Where less than half of that wait,
-// and all calls that may be are under way, one more may be; where more wait, one less. Where D1 fails, half as
-// many may be. A call that hangs leaves room for another.
+// How many calls may be under way follows what D1 shows, as the window of TCP Vegas does (Brakmo,
+// O'Malley, Peterson 1994): limit * (1 - quickest / usual) of them wait before D1. The most that
+// should wait is log2(limit), so that a database next door, where a call takes about as long as its
+// turn, keeps to few calls. Where less than half of that wait, and all calls that may be are under
+// way, one more may be; where more wait, one less. Where D1 fails, half as many may be. There are
+// at least two, so that one that hangs holds up no other.
 const LEAST = 2;
 
-// After so many milliseconds the quickest call is forgotten, as D1 may have moved, and half as many calls may be, so
-// that the next ones find it free (BBR: Cardwell and others 2016).
+// After so many milliseconds the quickest call is forgotten, as D1 may have moved, and half as many
+// calls may be, so that the next ones find it free (BBR: Cardwell and others 2016).
 const REMEMBERED = 10_000;
 
-// How many queries an invocation may make on the free plan, each statement of a call counted for one, and how many it may
-// have made where statements of other requests go with its own: what is left then is enough for ten writes of three
-// statements each, the most that a batch of MCP calls has.
+// How many queries an invocation may make on the free plan, each statement of a call counted for
+// one, and how many it may have made where statements of other requests go with its own: what is
+// left then is enough for ten writes of three statements each, the most in a batch of MCP calls.
 const QUERIES = 50, SHARED = 20;
 
-// What D1 says when it has certainly not run a call: it did not get in, or SQLite refuses what is in it.
+// What D1 says when it has not run a call: it did not get in, or SQLite refuses what is in it.
 const FULL = /overloaded/, FAULTY = /SQLITE_|D1_TYPE_ERROR|D1_COLUMN_NOTFOUND|D1_EXEC_ERROR/;
 
 /** What waits for a call. @type {Job[]} */
@@ -62,13 +55,8 @@ const made = new WeakMap();
 /** How many queries an invocation has left. @param {ExecutionContext} ctx */
 export const left = (ctx) => QUERIES - (made.get(ctx) ?? 0);
 
-/**
- * Runs statements as one transaction. It never throws.
- * @param {Statement[]} statements
- * @param {D1Database} db
- * @param {ExecutionContext} ctx
- * @returns {Promise<Result>}
- */
+// Runs statements as one transaction. It never throws.
+/** @param {Statement[]} statements @param {D1Database} db @param {ExecutionContext} ctx */
 export async function transact(statements, db, ctx) {
   /** @type {Job} */
   const job = { statements, until: Date.now() + LONGEST, alone: false };
@@ -127,7 +115,8 @@ function late(job) {
   return { failure: job.began ? TIMEOUT : REFUSED };
 }
 
-/** Takes a job from those that wait, and with it as many others as its call may have, the oldest first. @param {Job} job @param {ExecutionContext} ctx */
+// Takes a job from those that wait, and with it as many others as may go along, the oldest first.
+/** @param {Job} job @param {ExecutionContext} ctx */
 function take(job, ctx) {
   // Nobody is there any more for what has waited too long.
   waiting = waiting.filter((other) => other !== job && Date.now() < other.until);
@@ -139,7 +128,8 @@ function take(job, ctx) {
   return [...waiting.splice(0, count), job];
 }
 
-/** Makes the call for jobs, and says in each what became of it. @param {Job[]} jobs @param {D1Database} db @param {ExecutionContext} ctx */
+// Makes the call for jobs, and says in each what became of it.
+/** @param {Job[]} jobs @param {D1Database} db @param {ExecutionContext} ctx */
 async function call(jobs, db, ctx) {
   const began = Date.now();
   underWay.set(jobs, began);
