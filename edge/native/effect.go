@@ -11,7 +11,6 @@ import (
 	"maps"
 	"net"
 	"net/http"
-	"strings"
 	"sync"
 	"time"
 
@@ -256,20 +255,4 @@ func (w *inMemory) WriteHeader(status int) { w.status = status }
 func (w *inMemory) Write(p []byte) (int, error) {
 	w.body = append(w.body, p...)
 	return len(p), nil
-}
-
-// feedsOutbox reports whether performing these effects put something into the outbox.
-func feedsOutbox(effects []kernel.Effect, results []kernel.Result) bool {
-	for i, effect := range effects {
-		exec, ok := effect.(kernel.Exec)
-		if !ok || results[i].Failure != kernel.None {
-			continue
-		}
-		for k, statement := range exec.Statements {
-			if results[i].Changes[k] > 0 && strings.Contains(statement.SQL, "INTO outbox") {
-				return true
-			}
-		}
-	}
-	return false
 }

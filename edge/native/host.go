@@ -273,21 +273,20 @@ func (h *Host) turn(on *site, request kernel.Request, client string) *kernel.Tur
 // request: a caller that goes away leaves no half turn.
 func (h *Host) run(on *site, t *kernel.Turn, handle func(*kernel.Turn) kernel.Outcome, relay relayer) (answer *kernel.Response) {
 	defer h.recovered("turn", func() { answer = nil })
-	defer func() {
-		if answer != nil && answer.Log != "" {
-			h.log.Warn(answer.Log)
+	answer = kernel.Run(t, handle, func(effects []kernel.Effect) []kernel.Result { return h.perform(on, effects, relay) })
+	if answer == nil {
+		return nil
+	}
+	if answer.Log != "" {
+		h.log.Warn(answer.Log)
+	}
+	if answer.Deliver {
+		select {
+		case h.wake <- struct{}{}:
+		default: // the delivery has not yet heeded an earlier one
 		}
-	}()
-	return kernel.Run(t, handle, func(effects []kernel.Effect) []kernel.Result {
-		results := h.perform(on, effects, relay)
-		if feedsOutbox(effects, results) {
-			select {
-			case h.wake <- struct{}{}:
-			default:
-			}
-		}
-		return results
-	})
+	}
+	return answer
 }
 
 // recovered is deferred: it logs a panic and goes on with then.

@@ -353,7 +353,7 @@ func TestDelivery(t *testing.T) {
 			if _, ok := t.One(one("INSERT INTO outbox (record_id, kind, created_at, next_try_at) VALUES ('r', 'k', 0, 0)")); !ok {
 				return t.Outcome(nil)
 			}
-			return text(200, "stored")
+			return kernel.Outcome{Response: &kernel.Response{Status: 200, Body: []byte("stored"), Deliver: true}}
 		},
 		deliver: func(t *kernel.Turn) kernel.Outcome {
 			if calls.Add(1) == 1 {

@@ -122,3 +122,35 @@ func TestOutboxGoesOnUntilNothingIsDue(t *testing.T) {
 		t.Errorf("%d digests, %d mails", digests, len(texts))
 	}
 }
+
+// TestWake: an address that an answer has left in the outbox wakes the delivery, also where a batch left it.
+func TestWake(t *testing.T) {
+	h, _ := outboxHost(t, "none")
+	call := func(arguments string) string {
+		return `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"service_register","arguments":` + arguments + `}}`
+	}
+	withAddress, without := `{"agent_name":"ada","owner_email":"ada@example.org"}`, `{"agent_name":"ada"}`
+	for _, c := range []struct {
+		target, body string
+		wakes        bool
+	}{
+		{"/api/waitlist", withAddress, true},
+		{"/api/waitlist", without, false},
+		{"/api/waitlist?dry_run=1", withAddress, false},
+		{"/api/mcp", "[" + call(without) + "," + call(withAddress) + "," + call(without) + "]", true},
+		{"/api/mcp", "[" + call(without) + "," + call(without) + "]", false},
+	} {
+		on := h.site.Load()
+		turn := h.turn(on, kernel.Request{Method: "POST", Target: c.target, Host: "www.example.org", Header: []kernel.Header{{Name: "content-type", Value: "application/json"}}, Body: []byte(c.body)}, "")
+		if r := h.run(on, turn, on.edge.Handle, h.sendSoon); r == nil || r.Status != 200 {
+			t.Fatalf("%s %s: %+v", c.target, c.body, r)
+		}
+		woken := len(h.wake) == 1
+		if woken {
+			<-h.wake
+		}
+		if woken != c.wakes {
+			t.Errorf("%s %s: the delivery was woken: %t, want %t", c.target, c.body, woken, c.wakes)
+		}
+	}
+}
