@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"bytes"
 	"context"
-	"crypto/ed25519"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -24,8 +23,12 @@ import (
 
 	"anteroom/edge/edgetest"
 	"anteroom/edge/kernel"
+	"anteroom/edge/native/sqlite"
+	"anteroom/edge/native/static"
 	"anteroom/edge/snapshot"
 )
+
+var quiet = slog.New(slog.DiscardHandler)
 
 // fake is a core of two functions.
 type fake struct {
@@ -62,6 +65,31 @@ func (l *lockedBuffer) String() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.b.String()
+}
+
+func one(sql string, args ...any) kernel.Exec {
+	return kernel.Exec{Statements: []kernel.Statement{{SQL: sql, Args: args}}}
+}
+
+// insert is the Exec of a registration.
+func insert(id string) kernel.Exec {
+	return one("INSERT INTO registrations (record_id, recorded_at, agent_name, payload_sha256) VALUES (?, '2026-11-20T12:00:00Z', 'ledger-lark', '')", id)
+}
+
+func put(t testing.TB, s *sqlite.Store, sql string) {
+	t.Helper()
+	if r := s.Exec(one(sql)); r.Failure != kernel.None {
+		t.Fatalf("%s: %s", sql, r.Failure)
+	}
+}
+
+func count(t testing.TB, s *sqlite.Store, table string) int64 {
+	t.Helper()
+	r := s.Exec(one("SELECT count(*) FROM " + table))
+	if r.Failure != kernel.None {
+		t.Fatalf("count %s: %s", table, r.Failure)
+	}
+	return r.Rows[0][0][0].(int64)
 }
 
 // open makes a host of a configuration whose missing members are the usual ones.
@@ -240,87 +268,6 @@ func TestApexAndHealth(t *testing.T) {
 	}
 }
 
-// TestEffects performs one of each kind, side by side and in order.
-func TestEffects(t *testing.T) {
-	other := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		switch r.URL.Path {
-		case "/moved":
-			http.Redirect(w, r, "/elsewhere", http.StatusFound)
-		case "/slow":
-			io.Copy(io.Discard, r.Body) // so that the server sees the client go
-			<-r.Context().Done()
-		default:
-			body, _ := io.ReadAll(r.Body)
-			fmt.Fprintf(w, "%s %s %s", r.Method, r.Header.Get("X-A"), body)
-		}
-	}))
-	defer other.Close()
-	closed := httptest.NewServer(nil)
-	closed.Close()
-
-	limit := int64(1)
-	h, log := open(t, Config{Key: edgetest.Key, WritesPerMinute: &limit, Static: testStatic(t)}, fake{handle: func(t *kernel.Turn) kernel.Outcome { return text(200, "self") }})
-	on := h.site.Load()
-	public := edgetest.Key.Public().(ed25519.PublicKey)
-	signature := ed25519.Sign(edgetest.Key, []byte("m"))
-	overflown := bytes.Clone(signature) // S plus the group order is not canonical
-	overflown[63] |= 0xe0
-	fetch := func(url string) kernel.Fetch {
-		return kernel.Fetch{Method: "POST", URL: url, Header: []kernel.Header{{Name: "x-a", Value: "1"}}, Body: []byte("body"), MaxBytes: 8, TimeoutMillis: 300}
-	}
-	self := fetch("https://www.example.org/api/x")
-	self.Self = true
-	effects := []kernel.Effect{
-		one("SELECT 7"),
-		kernel.Sign{Message: []byte("m")},
-		kernel.Verify{Message: []byte("m"), PublicKey: public, Signature: signature},
-		kernel.Verify{Message: []byte("n"), PublicKey: public, Signature: signature},
-		kernel.Verify{Message: []byte("m"), PublicKey: public[:31], Signature: signature},
-		kernel.Verify{Message: []byte("m"), PublicKey: public, Signature: overflown},
-		kernel.Verify{Message: []byte("m"), PublicKey: public, Signature: nil},
-		fetch(other.URL), fetch(other.URL + "/moved"), fetch(other.URL + "/slow"), fetch(closed.URL), self, fetch("::bad"),
-		kernel.Relay{Message: kernel.Message{ID: "id", Subject: "s", Text: "t"}},
-		kernel.Relay{Message: kernel.Message{ID: "id", Subject: "s\nx"}},
-	}
-	got := h.perform(on, effects, h.sendMail)
-	want := []string{
-		"Rows:[[[7]]]", "Data:" + fmt.Sprint([]byte(signature)), "OK:true", "OK:false", "OK:false", "OK:false", "OK:false",
-		"Status:200 Data:" + fmt.Sprint([]byte("POST 1 b")), "Status:302", "Failure:timeout", "Failure:refused",
-		"Status:200 Data:" + fmt.Sprint([]byte("self")), "Failure:refused", "Failure: ", "Failure:refused",
-	}
-	for i, result := range got {
-		if text := fmt.Sprintf("%+v", result); !strings.Contains(text, want[i]) {
-			t.Errorf("effect %d: %s, want %s", i, text, want[i])
-		}
-	}
-	if r := h.perform(on, []kernel.Effect{kernel.Limit{Key: "k"}}, h.sendMail); !r[0].OK || r[0].Remaining != 0 {
-		t.Errorf("first write: %+v", r)
-	}
-	if r := h.perform(on, []kernel.Effect{kernel.Limit{Key: "k"}}, h.sendMail); r[0].OK {
-		t.Errorf("second write: %+v", r)
-	}
-	if entries, _ := os.ReadDir(filepath.Join(h.config.Data, "mail", "new")); len(entries) != 1 {
-		t.Errorf("%d messages in the mail folder", len(entries))
-	}
-	if !strings.Contains(log.String(), "another receipt key") == (on.snapshot.CurrentKey != edgetest.PublicKey(edgetest.Key)) {
-		t.Errorf("log %q", log)
-	}
-
-	bare, _ := open(t, Config{Relay: "none", WritesPerMinute: new(int64)}, fake{handle: func(t *kernel.Turn) kernel.Outcome {
-		return text(200, "limiter %v key %q", t.Host.Limiter, t.Host.PublicKey)
-	}})
-	for _, effect := range []kernel.Effect{kernel.Sign{}, kernel.Relay{}, kernel.Limit{Key: "k"}} {
-		if r := bare.perform(bare.site.Load(), []kernel.Effect{effect}, bare.sendMail); r[0].Failure != kernel.Unavailable {
-			t.Errorf("%T: %+v", effect, r)
-		}
-	}
-	w := httptest.NewRecorder()
-	bare.ServeHTTP(w, httptest.NewRequest("GET", "/api/x", nil))
-	if w.Body.String() != `limiter false key ""` {
-		t.Errorf("host facts: %s", w.Body)
-	}
-}
-
 func TestClientAddress(t *testing.T) {
 	for _, c := range []struct {
 		header string
@@ -342,54 +289,6 @@ func TestClientAddress(t *testing.T) {
 		if got := h.client(r); got != c.want {
 			t.Errorf("%v: %q, want %q", c, got, c.want)
 		}
-	}
-}
-
-// TestDelivery: a write into the outbox is delivered at once, and until there is no more; a panic in between is survived.
-func TestDelivery(t *testing.T) {
-	var calls atomic.Int32
-	h, log := open(t, Config{}, fake{
-		handle: func(t *kernel.Turn) kernel.Outcome {
-			if _, ok := t.One(one("INSERT INTO outbox (record_id, kind, created_at, next_try_at) VALUES ('r', 'k', 0, 0)")); !ok {
-				return t.Outcome(nil)
-			}
-			return kernel.Outcome{Response: &kernel.Response{Status: 200, Body: []byte("stored"), Deliver: true}}
-		},
-		deliver: func(t *kernel.Turn) kernel.Outcome {
-			if calls.Add(1) == 1 {
-				panic("first")
-			}
-			result, ok := t.One(one("UPDATE outbox SET state = 'delivered' WHERE id = (SELECT min(id) FROM outbox WHERE state = 'pending')"))
-			switch {
-			case !ok:
-				return t.Outcome(nil)
-			case result.Changes[0] == 0:
-				return text(204, "")
-			}
-			return text(200, "")
-		},
-	})
-	h.store.Exec(one("INSERT INTO outbox (record_id, kind, created_at, next_try_at) VALUES ('old', 'k', 0, 0)"))
-	address, stop := serve(t, h)
-	for calls.Load() == 0 { // at the start, and it panics
-		time.Sleep(time.Millisecond)
-	}
-	if answer := raw(t, address, "GET /api/x HTTP/1.1\r\nHost: a\r\n\r\n"); bodyOf(answer) != "stored" {
-		t.Error("not stored")
-	}
-	pending := func() any {
-		return h.store.Exec(one("SELECT count(*) FROM outbox WHERE state = 'pending'")).Rows[0][0][0]
-	}
-	for end := time.Now().Add(5 * time.Second); pending() != int64(0); time.Sleep(time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatalf("%v pending after %d calls", pending(), calls.Load())
-		}
-	}
-	if err := stop(); err != nil {
-		t.Error(err)
-	}
-	if !strings.Contains(log.String(), "panic") {
-		t.Error("the panic is not in the log")
 	}
 }
 
@@ -432,7 +331,8 @@ func TestShutdown(t *testing.T) {
 	}
 }
 
-// TestGoneClient: a turn whose caller goes away is finished; one whose body never came whole is not begun.
+// TestGoneClient: a turn whose caller goes away is finished; one whose body never came whole is not
+// begun.
 func TestGoneClient(t *testing.T) {
 	begun, goOn := make(chan bool, 1), make(chan bool)
 	var turns atomic.Int32
@@ -498,7 +398,8 @@ func TestSlowClient(t *testing.T) {
 	}
 }
 
-// TestServerTimes: no client holds a connection for long, whichever part of a request or an answer it is slow with.
+// TestServerTimes: no client holds a connection for long, whichever part of a request or an answer
+// it is slow with.
 func TestServerTimes(t *testing.T) {
 	h, _ := open(t, Config{}, fake{})
 	for name, limit := range map[string]time.Duration{
@@ -510,7 +411,8 @@ func TestServerTimes(t *testing.T) {
 	}
 }
 
-// TestBrokenBody: after a body that broke off nothing on its connection is taken for another request, and the client is told.
+// TestBrokenBody: after a body that broke off nothing on its connection is taken for another
+// request, and the client is told.
 func TestBrokenBody(t *testing.T) {
 	h, log := open(t, Config{}, fake{})
 	h.server.ReadTimeout = 200 * time.Millisecond
@@ -543,7 +445,8 @@ func TestBrokenBody(t *testing.T) {
 	}
 }
 
-// TestLogOfTheCore: what the core has to say stands in the log: "count it by hand" is all that is left of some records.
+// TestLogOfTheCore: what the core has to say stands in the log: "count it by hand" is all that is
+// left of some records.
 func TestLogOfTheCore(t *testing.T) {
 	h, log := open(t, Config{}, fake{})
 	address, _ := serve(t, h)
@@ -561,7 +464,8 @@ func TestLogOfTheCore(t *testing.T) {
 	}
 }
 
-// TestUnreadableBody: a body that does not arrive is refused in the words of the endpoint, and nothing is stored.
+// TestUnreadableBody: a body that does not arrive is refused in the words of the endpoint, and
+// nothing is stored.
 func TestUnreadableBody(t *testing.T) {
 	h, _ := open(t, Config{}, fake{})
 	h.server.ReadTimeout = 200 * time.Millisecond
@@ -592,17 +496,17 @@ func TestUnreadableBody(t *testing.T) {
 
 // TestPublish swaps the content under load: each answer is of one content or the other, whole.
 func TestPublish(t *testing.T) {
-	make1 := func(version string) (*snapshot.Snapshot, *Static) {
+	make1 := func(version string) (*snapshot.Snapshot, *static.Documents) {
 		s := edgetest.Snapshot()
 		s.Version = version
-		static, err := NewStatic([]Page{{Path: "/v", Bytes: []byte(version)}})
+		documents, err := static.New([]static.File{{Path: "/v", Bytes: []byte(version)}})
 		if err != nil {
 			t.Fatal(err)
 		}
-		return s, static
+		return s, documents
 	}
 	first, documents := make1("one")
-	h, _ := open(t, Config{Snapshot: first, Static: documents}, fake{handle: func(t *kernel.Turn) kernel.Outcome { return text(200, "%s", t.Snapshot.Version) }})
+	h, _ := open(t, Config{Snapshot: first, Documents: documents}, fake{handle: func(t *kernel.Turn) kernel.Outcome { return text(200, "%s", t.Snapshot.Version) }})
 	address, _ := serve(t, h)
 	get := func(path string) string {
 		answer, err := http.Get("http://" + address + path)

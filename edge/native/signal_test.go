@@ -14,6 +14,7 @@ import (
 	"anteroom/edge/edgetest"
 	"anteroom/edge/endpoint/selftest"
 	"anteroom/edge/kernel"
+	"anteroom/edge/native/static"
 )
 
 // upstream is a search-index endpoint on this machine that counts what it gets.
@@ -38,11 +39,11 @@ func signalHostAt(t *testing.T, now func() time.Time, key string, endpoints ...s
 	t.Helper()
 	s := edgetest.Snapshot()
 	s.WritesPerMinute, s.IndexNowURLs = 0, endpoints
-	static, err := NewStatic([]Page{{Path: "/" + s.IndexNowKey + ".txt", MediaType: "text/plain; charset=utf-8", Bytes: []byte(key)}})
+	documents, err := static.New([]static.File{{Path: "/" + s.IndexNowKey + ".txt", MediaType: "text/plain; charset=utf-8", Bytes: []byte(key)}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	h, _ = open(t, Config{Snapshot: s, Static: static}, fake{})
+	h, _ = open(t, Config{Snapshot: s, Documents: documents}, fake{})
 	h.now = now
 	address, _ := serve(t, h)
 	return h, "http://" + address
@@ -94,7 +95,8 @@ func TestSignalReport(t *testing.T) {
 	}
 }
 
-// Endpoints that refuse, hang, redirect and answer without end are asked once, and within bounds of time and bytes.
+// Endpoints that refuse, hang, redirect and answer without end are asked once, and within bounds of
+// time and bytes.
 func TestSignalFires(t *testing.T) {
 	var body atomic.Value
 	accepting, accepted := upstream(t, func(w http.ResponseWriter, r *http.Request) {
@@ -172,7 +174,8 @@ func TestSignalFires(t *testing.T) {
 	}
 }
 
-// An endpoint that hangs is given up, and the others count. The bound of the core is 10 s; here it is less.
+// An endpoint that hangs is given up, and the others count. The bound of the core is 10 s; here it
+// is less.
 func TestFetchIsBoundedInTime(t *testing.T) {
 	release := make(chan struct{})
 	hanging, _ := upstream(t, func(_ http.ResponseWriter, r *http.Request) {
@@ -282,7 +285,8 @@ func TestSignalWithoutStore(t *testing.T) {
 	}
 }
 
-// A check of the key file is shared for 30 s, failed ones too, by all who ask at once, and until the content changes.
+// A check of the key file is shared for 30 s, failed ones too, by all who ask at once, and until
+// the content changes.
 func TestFetchesAreShared(t *testing.T) {
 	url, calls := upstream(t, func(w http.ResponseWriter, _ *http.Request) {
 		time.Sleep(20 * time.Millisecond)

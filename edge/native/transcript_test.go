@@ -24,7 +24,8 @@ func TestSignatures(t *testing.T) {
 	})
 }
 
-// A body of 20 MB is refused without being read to its end, in the form that the endpoint has for it.
+// A body of 20 MB is refused without being read to its end, in the form that the endpoint has for
+// it.
 func TestHugeBody(t *testing.T) {
 	base := serveSnapshot(t, edgetest.Snapshot())
 	for path, want := range map[string]string{"/api/mcp": `{"jsonrpc":"2.0","id":null,"error":{"code":-32600`, "/api/waitlist": `"status":413`} {

@@ -1,10 +1,12 @@
 package native
 
 import (
+	"context"
 	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -123,7 +125,8 @@ func TestOutboxGoesOnUntilNothingIsDue(t *testing.T) {
 	}
 }
 
-// TestWake: an address that an answer has left in the outbox wakes the delivery, also where a batch left it.
+// TestWake: an address that an answer has left in the outbox wakes the delivery, also where a batch
+// left it.
 func TestWake(t *testing.T) {
 	h, _ := outboxHost(t, "none")
 	call := func(arguments string) string {
@@ -152,5 +155,90 @@ func TestWake(t *testing.T) {
 		if woken != c.wakes {
 			t.Errorf("%s %s: the delivery was woken: %t, want %t", c.target, c.body, woken, c.wakes)
 		}
+	}
+}
+
+// TestDelivery: an answer that leaves something in the outbox has all of it delivered at once, also
+// after a panic.
+func TestDelivery(t *testing.T) {
+	var calls atomic.Int32
+	h, log := open(t, Config{}, fake{
+		handle: func(t *kernel.Turn) kernel.Outcome {
+			if _, ok := t.One(one("INSERT INTO outbox (record_id, kind, created_at, next_try_at) VALUES ('r', 'k', 0, 0)")); !ok {
+				return t.Outcome(nil)
+			}
+			return kernel.Outcome{Response: &kernel.Response{Status: 200, Body: []byte("stored"), Deliver: true}}
+		},
+		deliver: func(t *kernel.Turn) kernel.Outcome {
+			if calls.Add(1) == 1 {
+				panic("first")
+			}
+			result, ok := t.One(one("UPDATE outbox SET state = 'delivered' WHERE id = (SELECT min(id) FROM outbox WHERE state = 'pending')"))
+			switch {
+			case !ok:
+				return t.Outcome(nil)
+			case result.Changes[0] == 0:
+				return text(204, "")
+			}
+			return text(200, "")
+		},
+	})
+	h.store.Exec(one("INSERT INTO outbox (record_id, kind, created_at, next_try_at) VALUES ('old', 'k', 0, 0)"))
+	address, stop := serve(t, h)
+	for calls.Load() == 0 { // at the start, and it panics
+		time.Sleep(time.Millisecond)
+	}
+	if answer := raw(t, address, "GET /api/x HTTP/1.1\r\nHost: a\r\n\r\n"); bodyOf(answer) != "stored" {
+		t.Error("not stored")
+	}
+	pending := func() any {
+		return h.store.Exec(one("SELECT count(*) FROM outbox WHERE state = 'pending'")).Rows[0][0][0]
+	}
+	for end := time.Now().Add(5 * time.Second); pending() != int64(0); time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("%v pending after %d calls", pending(), calls.Load())
+		}
+	}
+	if err := stop(); err != nil {
+		t.Error(err)
+	}
+	if !strings.Contains(log.String(), "panic") {
+		t.Error("the panic is not in the log")
+	}
+}
+
+// TestDeliveryComesBack: the delivery looks into the outbox again and again, in less than the minute
+// that records revive promises.
+func TestDeliveryComesBack(t *testing.T) {
+	looks := make(chan bool)
+	h, _ := open(t, Config{}, fake{
+		handle: func(*kernel.Turn) kernel.Outcome { return text(200, "") },
+		deliver: func(*kernel.Turn) kernel.Outcome {
+			looks <- true
+			return text(204, "")
+		},
+	})
+	if h.deliveryPause <= 0 || h.deliveryPause >= time.Minute {
+		t.Errorf("it looks every %v", h.deliveryPause)
+	}
+	h.deliveryPause = time.Millisecond
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan bool)
+	go func() { h.deliver(ctx); close(ended) }()
+	for range 3 {
+		select {
+		case <-looks:
+		case <-time.After(10 * time.Second):
+			t.Fatal("it does not look again")
+		}
+	}
+	stop()
+	for {
+		select {
+		case <-looks:
+			continue
+		case <-ended:
+		}
+		break
 	}
 }
