@@ -15,7 +15,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// TestSynced: a new data folder, the folders above it and a message are on the disk with their names.
+// TestSynced: a new data folder, the folders above it and a message are on the disk with their
+// names.
 func TestSynced(t *testing.T) {
 	dir := t.TempDir()
 	var synced []string

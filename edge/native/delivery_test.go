@@ -207,8 +207,8 @@ func TestDelivery(t *testing.T) {
 	}
 }
 
-// TestDeliveryComesBack: the delivery looks into the outbox again and again, in less than the minute
-// that records revive promises.
+// TestDeliveryComesBack: the delivery looks into the outbox again and again, in less than the
+// minute that records revive promises.
 func TestDeliveryComesBack(t *testing.T) {
 	looks := make(chan bool)
 	h, _ := open(t, Config{}, fake{

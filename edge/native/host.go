@@ -35,7 +35,8 @@ import (
 // Config is what a Host is made of. Data and Snapshot are mandatory.
 type Config struct {
 	// Data is the folder for the database (sqlite.FileName) and the mail (mail/). Open makes the
-	// folder where it is missing. It holds e-mail addresses: only this user should be able to read it.
+	// folder where it is missing. The folder holds e-mail addresses: only this user should be able
+	// to read it.
 	Data string
 	// Relay says how messages reach the operator; mail.Open lists the ways. "" stands for a Maildir
 	// in Data.
@@ -59,7 +60,7 @@ type Config struct {
 	// Log gets the access log and what goes wrong. nil stands for slog.Default. The host logs no
 	// query, no body and no e-mail address.
 	Log *slog.Logger
-	// Load makes the core for a snapshot. nil stands for edge.Load.
+	// Load makes the core for a snapshot. nil stands for edge.Load and the answers rendered ahead.
 	Load func(*snapshot.Snapshot) (Edge, error)
 }
 
@@ -73,12 +74,12 @@ type Edge interface {
 const (
 	headerTimeout   = 5 * time.Second  // to send the head of a request
 	readTimeout     = 15 * time.Second // to send all of it
-	writeTimeout    = 60 * time.Second // from the head to the end of the answer: more than a relay takes
+	writeTimeout    = 60 * time.Second // to send the answer, after the head: more than relayPause
 	relayPause      = 10 * time.Second // that a request waits for a relay
-	relaysAtOnce    = 64               // relays of requests: each may outlast its request
+	relaysAtOnce    = 64               // begun by requests: each relay may outlast its request
 	idleTimeout     = 2 * time.Minute  // between the requests of a connection
 	maxHeader       = 32 << 10         // bytes: the core answers a query over kernel.MaxQuery
-	shutdownTimeout = 20 * time.Second // for the turns and relays under way: more than a request takes
+	shutdownTimeout = 20 * time.Second // for turns and relays under way; then they are cut off
 	deliveryPause   = 30 * time.Second // between two looks into the outbox
 )
 
@@ -243,8 +244,8 @@ func (h *Host) Serve(ctx context.Context, listener net.Listener) error {
 	return err
 }
 
-// deliver sends what is due in the outbox: at once, when something is put there, and from time to
-// time.
+// deliver sends what is due in the outbox: at once where an answer has left something there, and
+// from time to time.
 func (h *Host) deliver(ctx context.Context) {
 	ticker := time.NewTicker(h.deliveryPause)
 	defer ticker.Stop()

@@ -286,13 +286,13 @@ func TestClientAddress(t *testing.T) {
 		h := &Host{config: Config{ClientIPHeader: c.header}}
 		r := httptest.NewRequest("GET", "/", nil)
 		r.Header["X-Forwarded-For"] = c.lines
-		if got := h.client(r); got != c.want {
+		if got := h.callerAddress(r); got != c.want {
 			t.Errorf("%v: %q, want %q", c, got, c.want)
 		}
 	}
 }
 
-// TestShutdown: a turn under way when the server ends is finished and answered.
+// TestShutdown: a turn that is under way at the end of the server is finished and answered.
 func TestShutdown(t *testing.T) {
 	begun, goOn := make(chan bool), make(chan bool)
 	h, _ := open(t, Config{}, fake{handle: func(t *kernel.Turn) kernel.Outcome {
@@ -331,8 +331,8 @@ func TestShutdown(t *testing.T) {
 	}
 }
 
-// TestGoneClient: a turn whose caller goes away is finished; one whose body never came whole is not
-// begun.
+// TestGoneClient: a turn whose caller goes away is finished. A turn whose body never came whole is
+// not begun.
 func TestGoneClient(t *testing.T) {
 	begun, goOn := make(chan bool, 1), make(chan bool)
 	var turns atomic.Int32
@@ -411,7 +411,7 @@ func TestServerTimes(t *testing.T) {
 	}
 }
 
-// TestBrokenBody: after a body that broke off nothing on its connection is taken for another
+// TestBrokenBody: after a body that broke off, nothing on its connection is taken for another
 // request, and the client is told.
 func TestBrokenBody(t *testing.T) {
 	h, log := open(t, Config{}, fake{})
@@ -445,8 +445,8 @@ func TestBrokenBody(t *testing.T) {
 	}
 }
 
-// TestLogOfTheCore: what the core has to say stands in the log: "count it by hand" is all that is
-// left of some records.
+// TestLogOfTheCore: the log has what the core says. "count it by hand" is all that is left of some
+// records.
 func TestLogOfTheCore(t *testing.T) {
 	h, log := open(t, Config{}, fake{})
 	address, _ := serve(t, h)
@@ -494,7 +494,8 @@ func TestUnreadableBody(t *testing.T) {
 	}
 }
 
-// TestPublish swaps the content under load: each answer is of one content or the other, whole.
+// TestPublish: while the content is replaced under load, each answer is of one content or the
+// other, whole.
 func TestPublish(t *testing.T) {
 	make1 := func(version string) (*snapshot.Snapshot, *static.Documents) {
 		s := edgetest.Snapshot()
@@ -595,7 +596,8 @@ func TestOpenFaults(t *testing.T) {
 	}
 }
 
-// TestRegistrations has several clients at once register with the real core.
+// TestRegistrations: of several clients who register at once, each gets a record of its own, and
+// the operator is told of all.
 func TestRegistrations(t *testing.T) {
 	h, _ := open(t, Config{WritesPerMinute: new(int64), Key: edgetest.Key}, fake{})
 	address, _ := serve(t, h)
@@ -647,7 +649,7 @@ func TestRegistrations(t *testing.T) {
 	}
 }
 
-// BenchmarkRegistration is a registration by POST, with the real core, without the network.
+// BenchmarkRegistration measures a registration by POST, with the real core, without the network.
 func BenchmarkRegistration(b *testing.B) {
 	h, err := Open(Config{Data: b.TempDir(), Snapshot: edgetest.Snapshot(), WritesPerMinute: new(int64), Key: edgetest.Key, Log: quiet})
 	if err != nil {

@@ -6,7 +6,7 @@ import (
 	"anteroom/edge/kernel"
 )
 
-// relayer is sendMail or sendSoon.
+// relayer sends a message: sendMail in a delivery, sendSoon in a request.
 type relayer func(*site, kernel.Message) kernel.Result
 
 // sendMail relays a message to the operator, however long the relay takes, and logs what went

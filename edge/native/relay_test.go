@@ -42,9 +42,9 @@ func suggest(t *testing.T, address string) (status int, body string) {
 	return answer.StatusCode, bodyOf(answer)
 }
 
-// A mail server may scan a message for minutes. The request is answered before, as not known; the
-// transaction goes on to its end, is the only one, and the log says how it ended, so that the
-// operator counts right.
+// TestSlowMailServer: a mail server may scan a message for minutes. Its request is answered before,
+// as not known. The transaction goes on to its end and is the only one. The log says how it ended,
+// so that the operator counts right.
 func TestSlowMailServer(t *testing.T) {
 	for verdict, late := range map[string]string{
 		"250 2.0.0 queued": "relay arrived late: count it by hand",
@@ -84,7 +84,8 @@ func TestSlowMailServer(t *testing.T) {
 	}
 }
 
-// A delivery from the outbox waits for as long as the server takes, and is not sent again.
+// TestSlowDelivery: a delivery from the outbox waits for as long as the server takes, and sends its
+// message once.
 func TestSlowDelivery(t *testing.T) {
 	server := smtptest.Start(t, smtptest.Properties{Hold: make(chan struct{})})
 	h, log := relayHost(t, server, fake{})
@@ -105,8 +106,8 @@ func TestSlowDelivery(t *testing.T) {
 	}
 }
 
-// At the end of the server the relays under way get the time that requests get, and are cut off
-// then.
+// TestShutdownOfRelays: at the end of the server the relays under way get as much time as the
+// requests, and are then cut off.
 func TestShutdownOfRelays(t *testing.T) {
 	suggestion := func(t *testing.T) (h *Host, log *lockedBuffer, server *smtptest.Server, stop func() error) {
 		server = smtptest.Start(t, smtptest.Properties{Hold: make(chan struct{})})
@@ -160,8 +161,7 @@ func TestShutdownOfRelays(t *testing.T) {
 	}
 }
 
-// A mail server that takes its time with each message cannot be made to hold any number of
-// connections.
+// TestRelaysAtOnce: a slow mail server cannot make the host hold any number of connections.
 func TestRelaysAtOnce(t *testing.T) {
 	server := smtptest.Start(t, smtptest.Properties{Hold: make(chan struct{})})
 	h, _ := relayHost(t, server, fake{})
@@ -184,7 +184,8 @@ func TestRelaysAtOnce(t *testing.T) {
 	}
 }
 
-// What became of a message is told to the core, and to the log, without anybody's words or address.
+// TestRelayResult: the core and the log are told what became of a message, without anybody's words
+// or address.
 func TestRelayResult(t *testing.T) {
 	for reply, want := range map[string]kernel.Result{
 		". 554 5.7.1 operator@anteroom.example says spam": {Failure: kernel.Refused, Status: 554, Data: []byte("554 5.7.1")},
@@ -213,8 +214,8 @@ func TestRelayResult(t *testing.T) {
 	}
 }
 
-// A message that may have arrived is tried again under the same Message-ID: whoever gets it twice
-// can see that.
+// TestMessageIDStays: a message that may have arrived is tried again under the same Message-ID, so
+// that whoever gets it twice can see that.
 func TestMessageIDStays(t *testing.T) {
 	server := smtptest.Start(t, smtptest.Properties{})
 	h, _ := relayHost(t, server, fake{})
@@ -254,8 +255,8 @@ func TestClosedWhileRelaying(t *testing.T) {
 	}
 }
 
-// TestRelayTimes: a request that waits for a relay is answered before its connection ends, also at the
-// end of the server.
+// TestRelayTimes: a request that waits for a relay is answered before its connection ends, also at
+// the end of the server.
 func TestRelayTimes(t *testing.T) {
 	if relayPause >= writeTimeout || relayPause >= shutdownTimeout {
 		t.Errorf("a request waits for %v, a connection lasts %v, and the end of the server %v", relayPause, writeTimeout, shutdownTimeout)

@@ -79,7 +79,7 @@ func (h *Host) dynamic(w http.ResponseWriter, r *http.Request, on *site, host, t
 			request.Header = append(request.Header, kernel.Header{Name: name, Value: strings.Join(lines, ", ")})
 		}
 	}
-	t := h.turn(on, request, h.client(r))
+	t := h.turn(on, request, h.callerAddress(r))
 	answer := h.run(on, t, on.edge.Handle, h.sendSoon)
 	if answer == nil {
 		answer = respond.Unfinished(t)
@@ -113,8 +113,8 @@ func (h *Host) health(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// client is the address of the caller. It is "" where the address is unknown.
-func (h *Host) client(r *http.Request) string {
+// callerAddress is the address of the caller. It is "" where the address is unknown.
+func (h *Host) callerAddress(r *http.Request) string {
 	text := r.RemoteAddr
 	if name := h.config.ClientIPHeader; name != "" {
 		list := strings.Join(r.Header.Values(name), ",")

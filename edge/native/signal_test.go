@@ -95,8 +95,8 @@ func TestSignalReport(t *testing.T) {
 	}
 }
 
-// Endpoints that refuse, hang, redirect and answer without end are asked once, and within bounds of
-// time and bytes.
+// TestSignalFires: endpoints that refuse, hang, redirect or answer without end are asked once,
+// within bounds of time and bytes.
 func TestSignalFires(t *testing.T) {
 	var body atomic.Value
 	accepting, accepted := upstream(t, func(w http.ResponseWriter, r *http.Request) {
@@ -174,8 +174,8 @@ func TestSignalFires(t *testing.T) {
 	}
 }
 
-// An endpoint that hangs is given up, and the others count. The bound of the core is 10 s; here it
-// is less.
+// TestFetchIsBoundedInTime: a fetch gives up an endpoint that hangs or drips. The bound of the core
+// is 10 s; here it is less.
 func TestFetchIsBoundedInTime(t *testing.T) {
 	release := make(chan struct{})
 	hanging, _ := upstream(t, func(_ http.ResponseWriter, r *http.Request) {
@@ -201,7 +201,8 @@ func TestFetchIsBoundedInTime(t *testing.T) {
 	}
 }
 
-// Of many who fire at once, one sends. Who comes while it has not ended is told to ask again.
+// TestSignalIsSentOnce: of many callers who fire at once, one sends. Callers who come before it has
+// ended are told to ask again.
 func TestSignalIsSentOnce(t *testing.T) {
 	const callers = 8
 	arrived, release := make(chan struct{}, callers), make(chan struct{})
@@ -240,7 +241,8 @@ func TestSignalIsSentOnce(t *testing.T) {
 	}
 }
 
-// Where nobody accepts, the outcome is kept for a minute, and then all of it is tried again.
+// TestSignalFailsAndIsTriedAgain: where no endpoint accepts, the outcome is kept for a minute. Then
+// all of it is tried again.
 func TestSignalFailsAndIsTriedAgain(t *testing.T) {
 	answer := new(atomic.Int32)
 	answer.Store(429)
@@ -285,8 +287,8 @@ func TestSignalWithoutStore(t *testing.T) {
 	}
 }
 
-// A check of the key file is shared for 30 s, failed ones too, by all who ask at once, and until
-// the content changes.
+// TestFetchesAreShared: callers share a fetch for as long as it says, also a failed one, until the
+// content changes.
 func TestFetchesAreShared(t *testing.T) {
 	url, calls := upstream(t, func(w http.ResponseWriter, _ *http.Request) {
 		time.Sleep(20 * time.Millisecond)
@@ -344,7 +346,8 @@ func TestFetchesAreShared(t *testing.T) {
 	}
 }
 
-// The self-test goes through the host itself, without a connection, and is shared.
+// TestSelftest: the self-test goes through the host itself, without a connection, and callers share
+// it.
 func TestSelftest(t *testing.T) {
 	h, log := open(t, Config{Snapshot: edgetest.Snapshot()}, fake{})
 	address, _ := serve(t, h)

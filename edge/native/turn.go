@@ -7,7 +7,7 @@ import (
 	"anteroom/edge/kernel"
 )
 
-// turn begins a turn. client is the address of the caller.
+// turn begins a turn. client is the address of its caller, "" where it has none.
 func (h *Host) turn(on *site, request kernel.Request, client string) *kernel.Turn {
 	t := &kernel.Turn{
 		Request: request, Snapshot: on.snapshot, Now: h.now().Unix(),

@@ -27,7 +27,7 @@ type transport func(ctx context.Context, message *gomail.Msg) error
 // reply may name the operator's address, and the log has more readers than the operator.
 type relayError struct {
 	why     string // at most 64 characters of ASCII
-	status  int    // the reply code that refused this message for good; 0 where it was anything else
+	status  int    // the reply code that refused this message for good; 0 for any other reason
 	unknown bool   // the message may have been accepted
 }
 
@@ -36,9 +36,11 @@ func (e *relayError) Error() string { return e.why }
 // Open opens the relay that address names:
 //
 //	none                                        no relay: nil
-//	maildir:PATH                                a folder of messages, which most mail programs read
-//	smtp://[USER:PASSWORD@]HOST[:587][?tls=]    submission; tls is mandatory (default), opportunistic or none
+//	maildir:PATH                                a folder of messages for most mail programs
+//	smtp://[USER:PASSWORD@]HOST[:587][?tls=]    submission
 //	smtps://[USER:PASSWORD@]HOST[:465]          submission with TLS from the first byte
+//
+// tls says what STARTTLS is: mandatory, opportunistic or none. The default is mandatory.
 //
 // Open makes the folder where it is missing, and does not connect to a server. An error does not
 // repeat a password.

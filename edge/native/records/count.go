@@ -23,7 +23,7 @@ type Counts struct {
 	Suggestions   map[string]int64 // by kind
 	Contacts      int64
 	Outbox        map[string]int64 // by state
-	OutboxError   string           // the error of the newest message that is not delivered and has one
+	OutboxError   string           // of the newest message that is not delivered and has one
 }
 
 // Burst is a run of at least two registrations of one name, each at most BurstSeconds after the one
@@ -39,8 +39,8 @@ type Burst struct {
 var (
 	countRegistrations = "SELECT count(*), count(DISTINCT agent_name), count(*) - count(agent_name) FROM registrations WHERE " + day("registrations") + " <= ?"
 
-	// A row starts a run where its name has no row before, or one that is too long ago. In the order
-	// of names the number of starts so far tells one run from another.
+	// A row starts a run where its name has no row before, or one that is too long ago. In the
+	// order of names the number of starts so far tells one run from another.
 	countBursts = "WITH timed AS (SELECT seq, agent_name, recorded_at, unixepoch(recorded_at) AS at, lag(unixepoch(recorded_at)) OVER (PARTITION BY agent_name ORDER BY seq) AS before" +
 		" FROM registrations WHERE agent_name IS NOT NULL AND " + day("registrations") + " <= ?)," +
 		" runs AS (SELECT seq, agent_name, recorded_at, sum(before IS NULL OR at - before > " + strconv.Itoa(BurstSeconds) + ") OVER (ORDER BY agent_name, seq ROWS UNBOUNDED PRECEDING) AS run FROM timed)," +

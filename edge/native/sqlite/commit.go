@@ -37,7 +37,7 @@ func (s *Store) write() {
 			continue
 		case <-s.closing:
 		}
-		// Callers that were just answered get to queue their next write: larger groups, fewer syncs.
+		// Callers that were just answered queue their next write: larger groups, fewer syncs.
 		runtime.Gosched()
 	fill:
 		for len(group) < groupSize {

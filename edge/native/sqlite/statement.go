@@ -58,7 +58,7 @@ func (s *Store) run(exec kernel.Exec) (kernel.Result, error) {
 			return kernel.Result{}, err
 		}
 		if strings.Contains(statement.SQL, "RETURNING") {
-			result.Changes[i] = int64(len(result.Rows[i])) // one row for each changed one
+			result.Changes[i] = int64(len(result.Rows[i])) // there is a row for each change
 		}
 	}
 	return result, nil

@@ -1,5 +1,5 @@
-// Package sqlite is the store of the native host: SQLite in one file, with durable writes that
-// share their syncs, and with the migrations.
+// Package sqlite is the store of the native host: an SQLite database in one file, whose schema the
+// migrations make. Writes are durable, and share their syncs to the disk.
 package sqlite
 
 import (
@@ -196,7 +196,7 @@ func (s *Store) Read(exec kernel.Exec) (result kernel.Result, err error) {
 }
 
 // Rewrite writes the database file anew and empties the write-ahead log into it. Then neither file
-// holds anything that was deleted before. The error says where another process prevented that.
+// holds anything that was deleted before. It is an error where another process prevents that.
 func (s *Store) Rewrite() error {
 	err := errClosed
 	s.betweenGroups(func() { err = s.rewrite() })
@@ -209,8 +209,8 @@ func (s *Store) Rewrite() error {
 	return nil
 }
 
-// rewrite is Rewrite in the writer's goroutine. secure_delete alone does not do: it overwrites a
-// cell in its place, and a page that was rebuilt may keep a copy of a moved cell between others.
+// rewrite is Rewrite in the writer's goroutine. secure_delete is not enough: it overwrites a cell
+// in its place, and a page that was rebuilt may keep a copy of a moved cell between others.
 func (s *Store) rewrite() error {
 	if err := s.control("VACUUM"); err != nil {
 		return err

@@ -284,7 +284,7 @@ func TestRewriteLeavesNothing(t *testing.T) {
 	for range 25 {
 		dir := t.TempDir()
 		s := openStore(t, filepath.Join(dir, FileName))
-		s.betweenGroups(func() { s.control("PRAGMA synchronous = OFF") }) // the test does not crash
+		s.betweenGroups(func() { s.control("PRAGMA synchronous = OFF") }) // nothing crashes here
 		var ids []string
 		erased := map[string]bool{}
 		next := func() string { return "lark" + fmt.Sprintf("%06d", len(ids)+len(erased)) + "@example.org" }
@@ -352,7 +352,8 @@ func TestRewriteBesideAnother(t *testing.T) {
 	other.Exec(insert("a"))
 	command.betweenGroups(func() { command.control("PRAGMA busy_timeout = 20") })
 	for what, begin := range map[string]string{"reads": "BEGIN; SELECT count(*) FROM registrations", "writes": "BEGIN IMMEDIATE"} {
-		if err := other.script(begin); err != nil { // its writer leaves the connection alone meanwhile
+		// The writer of other leaves the connection alone meanwhile.
+		if err := other.script(begin); err != nil {
 			t.Fatal(err)
 		}
 		if err := command.Rewrite(); err == nil || !strings.Contains(err.Error(), "another process is using it (try again)") {

@@ -42,10 +42,11 @@ type Properties struct {
 	TLS      *tls.Config
 	Implicit bool // TLS from the first byte; else a server that has TLS offers STARTTLS
 	// Replies are the replies to commands in the place of the usual ones. The reply "" closes the
-	// connection, "hang" is none at all. The command "greeting" stands for a new connection, "." for
-	// the end of a content.
+	// connection. The reply "hang" is none at all. The command "greeting" stands for a new
+	// connection, and "." for the end of a content.
 	Replies map[string]string
-	// Hold delays the reply to each content until it gives an element or is closed. nil delays none.
+	// Hold delays the reply to each content until it gives an element or is closed. nil delays
+	// none.
 	Hold chan struct{}
 }
 

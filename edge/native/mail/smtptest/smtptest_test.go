@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// TestStrictServer: the server of these tests refuses what a server may refuse.
+// TestStrictServer: the server refuses what the protocol lets it refuse.
 func TestStrictServer(t *testing.T) {
 	for content, want := range map[string]string{
 		"Subject: x\r\n\r\n" + strings.Repeat("x", 998) + "\r\n": "250",
