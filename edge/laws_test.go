@@ -8,6 +8,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -17,8 +18,8 @@ import (
 // The laws of the design that can be read off the tree. They are read here, in-process, so that
 // the test depends on the files themselves.
 
-// pure are the packages that run on the edge, by tier: a package may import those of lower tiers. Every other folder in
-// edge/endpoint is an endpoint's, and stands in the tier of endpoints.
+// pure are the packages that run on the edge, by tier: a package may import those of lower tiers.
+// Every other folder in edge/endpoint is an endpoint's, and stands in the tier of endpoints.
 var pure = map[string]int{
 	// texts and numbers
 	"edge/civil": 0, "edge/clientaddr": 0, "edge/email": 0, "edge/jsondoc": 0, "edge/quote": 0, "edge/sha256": 0,
@@ -83,6 +84,37 @@ func sources(t *testing.T) (*token.FileSet, map[string][]*ast.File) {
 		}
 	}
 	return set, files
+}
+
+// The table in ARCHITECTURE.md has every package, in the tier where it is.
+func TestArchitectureNamesEveryPackage(t *testing.T) {
+	text, err := os.ReadFile("../ARCHITECTURE.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	written := map[string]string{}
+	for _, row := range regexp.MustCompile("(?m)^\\| (\\d|-) \\| `([^`]+)` \\|").FindAllStringSubmatch(string(text), -1) {
+		written[row[2]] = row[1]
+	}
+	_, files := sources(t)
+	for folder := range files {
+		tier, isPure := pure[folder]
+		want := "-"
+		if isPure {
+			want = strconv.Itoa(tier)
+		}
+		if tier == endpoint {
+			folder = "edge/endpoint/*"
+		}
+		if got := written[folder]; got != want {
+			t.Errorf("ARCHITECTURE.md has %s in tier %q, want %q", folder, got, want)
+		}
+	}
+	for folder := range written {
+		if folder != "edge/endpoint/*" && len(files[folder]) == 0 {
+			t.Errorf("ARCHITECTURE.md names %s, which is no package", folder)
+		}
+	}
 }
 
 func imports(file *ast.File) (paths []string) {

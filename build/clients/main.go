@@ -1,5 +1,6 @@
-// Command clients talks to an MCP server with the client of the Go SDK: clients ENDPOINT CALLS. It makes the calls of
-// the file CALLS and gets every prompt. It ends with 1 and what was wrong where something is.
+// Command clients talks to an MCP server with the client of the Go SDK: clients ENDPOINT CALLS. It
+// makes the calls of the file CALLS and gets every prompt. It ends with 1 and what was wrong where
+// something is.
 package main
 
 import (

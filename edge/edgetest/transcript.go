@@ -36,23 +36,25 @@ import (
 //
 //	{"converted":true,"record_id":"<id>"}
 //
-// The answer must have respond.CommonHeaders, a redirect aside, the status and the header fields given ("-" is for absent),
-// and a body of which the given one is a part: members that are not given are not compared, arrays are compared whole.
-// A string "<id>", "<time>", "<sha256>" or "<any>" stands for any such value, one that begins with "~" is a regular
-// expression, and ${ID} is the document of that ID in the snapshot. A body line "-" demands an empty body. In a request
+// The answer must have respond.CommonHeaders, a redirect aside, the status and the header fields
+// given ("-" is for absent), and a body of which the given one is a part: members that are not
+// given are not compared, arrays are compared whole. A string "<id>", "<time>", "<sha256>" or
+// "<any>" stands for any such value, one that begins with "~" is a regular expression, and ${ID} is
+// the document of that ID in the snapshot. A body line "-" demands an empty body. In a request
 // "$body" is the body of the answer before.
 //
-// Before the first exchange stand settings, a line each: "write-limit: N" sets the limit, "indexnow: URL" the only endpoint
-// that the signal tells, and "in-memory: no" says that InMemory is not host enough.
+// Before the first exchange stand settings, a line each: "write-limit: N" sets the limit,
+// "indexnow: URL" the only endpoint that the signal tells, and "in-memory: no" says that InMemory
+// is not host enough.
 //
-// go test ./edge/edgetest -update writes the answers of InMemory into the transcripts: all of it where nothing stands below
-// the line "---", else only what differs from what stands there.
+// go test ./edge/edgetest -update writes the answers of InMemory into the transcripts: all of it
+// where nothing stands below the line "---", else only what differs from what stands there.
 //
 //go:embed transcripts
 var transcripts embed.FS
 
-// Server starts a host that answers for a snapshot and signs with Key, its store empty, and gives its
-// address. A limit of 0 writes a minute is none.
+// Server starts a host that answers for a snapshot and signs with Key, its store empty, and gives
+// its address. A limit of 0 writes a minute is none.
 type Server func(t *testing.T, s *snapshot.Snapshot) (baseURL string)
 
 // InMemory is the Server of a Host: for the transcripts that need no store.

@@ -15,7 +15,8 @@ import (
 
 var update = flag.Bool("update", false, "write the answers of the host in memory into the transcripts")
 
-// TestTranscripts holds the conversations with the host in memory, but for those that need more of a host.
+// TestTranscripts holds the conversations with the host in memory, but for those that need more of
+// a host.
 func TestTranscripts(t *testing.T) {
 	held := 0
 	for _, c := range read(t) {
@@ -88,8 +89,8 @@ func (e *exchange) answered(got *answer) string {
 	return text + "\n\n" + merged(&want, &have)
 }
 
-// merged is the text of a wanted value, with what was given in the place of what differs. Identifiers and times are those of
-// one turn, and are written as placeholders.
+// merged is the text of a wanted value, with what was given in the place of what differs.
+// Identifiers and times are those of one turn, and are written as placeholders.
 func merged(want, got *jsondoc.Value) string {
 	var parts []string
 	switch {

@@ -17,7 +17,8 @@ import (
 	"anteroom/edge/snapshot"
 )
 
-// TestMCPClients lets real clients of the MCP server talk to both hosts, with the content that is shipped.
+// TestMCPClients lets real clients of the MCP server talk to both hosts, with the content that is
+// shipped.
 func TestMCPClients(t *testing.T) {
 	t.Parallel()
 	published := shipped(t)
@@ -34,7 +35,8 @@ func TestMCPClients(t *testing.T) {
 	}
 }
 
-// allCalls is a file with the calls of build/clients/calls.json, and the example of every tool that is not called there.
+// allCalls is a file with the calls of build/clients/calls.json, and the example of every tool that
+// is not called there.
 func allCalls(t *testing.T) string {
 	t.Helper()
 	text, err := os.ReadFile(root + "/build/clients/calls.json")

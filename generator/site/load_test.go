@@ -19,8 +19,8 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the wanted faults")
 
-// base is the smallest content folder without a fault. Words of what stands in the tables of the program are added to that of
-// testdata/base.txtar.
+// base is the smallest content folder without a fault. Words of what stands in the tables of the
+// program are added to that of testdata/base.txtar.
 func base(t testing.TB) fstest.MapFS {
 	t.Helper()
 	archive, err := txtar.ParseFile("testdata/base.txtar")
@@ -67,7 +67,8 @@ func TestBaseHasNoFault(t *testing.T) {
 	}
 }
 
-// TestFaults runs the cases of testdata/faults; testdata/faults/files.txtar says how they are written.
+// TestFaults runs the cases of testdata/faults; testdata/faults/files.txtar says how they are
+// written.
 func TestFaults(t *testing.T) {
 	families, err := filepath.Glob("testdata/faults/*.txtar")
 	if err != nil || len(families) == 0 {

@@ -35,7 +35,7 @@ func TestSpecification(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, rest, found := strings.Cut(file.Doc.Text(), "in hexadecimal:")
+	_, rest, found := strings.Cut(file.Doc.Text(), "hexadecimal:")
 	first, second, too := strings.Cut(rest, "\n\nand the answer")
 	_, second, three := strings.Cut(second, ":\n\n")
 	if !found || !too || !three {
