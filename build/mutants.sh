@@ -13,7 +13,7 @@ log=$PWD/build/cache/mutants.log
 gremlins=$(go tool -n -modfile=build/tools/go.mod gremlins)
 packages=("$@")
 if [ $# -eq 0 ]; then
-  mapfile -t packages < <(go list -f '{{if .GoFiles}}{{.ImportPath}}{{end}}' ./edge/... ./generator/site ./generator/publish | sed -n '\,^anteroom/edge/\(local\|edgetest\)$,!s,^anteroom/,,p')
+  mapfile -t packages < <(go list -f '{{if .GoFiles}}{{.ImportPath}}{{end}}' ./edge/... ./generator/site ./generator/publish | sed -n '\,^anteroom/edge/\(native\|edgetest\)$,!s,^anteroom/,,p')
 fi
 
 # gremlins copies the whole folder for each worker, and measures coverage by all tests below a package: it gets a
@@ -21,7 +21,7 @@ fi
 copy=$(mktemp -d)
 trap 'rm -rf "$copy"' EXIT
 mkdir -p "$copy/bin" "$copy/module" "$copy/tmp" build/cache
-cp -r go.mod go.sum content edge generator public "$copy/module"
+cp -r go.mod go.sum ARCHITECTURE.md cmd content edge generator public "$copy/module"
 find "$copy/module" -name '*_test.go' -delete
 
 # What gremlins calls as go differs in two things. It takes status 2 for code that does not compile, where go test

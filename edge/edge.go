@@ -33,7 +33,7 @@ func Load(s *snapshot.Snapshot) (*Edge, error) {
 // host whose process lives long calls it once; on the edge it would only make a start slower.
 func (e *Edge) Prerender() { e.api.Prerender() }
 
-// Handle gives the outcome of a request's turn. See package core for the duties of a host.
+// Handle gives the outcome of a request's turn. See package kernel for the duties of a host.
 func (e *Edge) Handle(t *kernel.Turn) kernel.Outcome {
 	t.Begin(e.snapshot)
 	r := e.api.Finish(t, e.api.Handle(t))

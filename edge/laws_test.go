@@ -8,6 +8,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -18,6 +19,7 @@ import (
 // the test depends on the files themselves.
 
 // pure are the packages that run on the edge, by tier: a package may import those of lower tiers.
+// Every other folder in edge/endpoint is an endpoint's, and stands in the tier of endpoints.
 var pure = map[string]int{
 	// texts and numbers
 	"edge/civil": 0, "edge/clientaddr": 0, "edge/email": 0, "edge/jsondoc": 0, "edge/quote": 0, "edge/sha256": 0,
@@ -26,11 +28,24 @@ var pure = map[string]int{
 	"edge/canon": 1, "edge/input": 1, "edge/snapshot": 1, "edge/jsonrpc": 2, "edge/kernel": 2,
 	// what endpoints share
 	"edge/outbox": 3, "edge/respond": 3, "edge/record": 4,
-	// the endpoints: none knows another
-	"edge/endpoint/bizday": 5, "edge/endpoint/org": 5, "edge/endpoint/receipt": 5, "edge/endpoint/roster": 5,
-	"edge/endpoint/selftest": 5, "edge/endpoint/signal": 5, "edge/endpoint/suggest": 5, "edge/endpoint/waitlist": 5,
-	// the table of them, and what calls through it
-	"edge/api": 6, "edge/endpoint/mcp": 7, "edge/worker/wire": 7, "edge": 8,
+	// the table of endpoints, and what calls through it
+	"edge/api": endpoint + 1, "edge/endpoint/mcp": endpoint + 2, "edge/worker/wire": endpoint + 2, "edge": endpoint + 3,
+}
+
+// endpoint is the tier of the endpoints: none knows another.
+const endpoint = 5
+
+func init() {
+	folders, err := os.ReadDir("endpoint")
+	if err != nil {
+		panic(err)
+	}
+	for _, folder := range folders {
+		name := "edge/endpoint/" + folder.Name()
+		if _, listed := pure[name]; !listed && folder.IsDir() {
+			pure[name] = endpoint
+		}
+	}
 }
 
 // allowed is what they may import besides: small, without I/O, and carried by TinyGo.
@@ -69,6 +84,37 @@ func sources(t *testing.T) (*token.FileSet, map[string][]*ast.File) {
 		}
 	}
 	return set, files
+}
+
+// The table in ARCHITECTURE.md has every package, in the tier where it is.
+func TestArchitectureNamesEveryPackage(t *testing.T) {
+	text, err := os.ReadFile("../ARCHITECTURE.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	written := map[string]string{}
+	for _, row := range regexp.MustCompile("(?m)^\\| (\\d|-) \\| `([^`]+)` \\|").FindAllStringSubmatch(string(text), -1) {
+		written[row[2]] = row[1]
+	}
+	_, files := sources(t)
+	for folder := range files {
+		tier, isPure := pure[folder]
+		want := "-"
+		if isPure {
+			want = strconv.Itoa(tier)
+		}
+		if tier == endpoint {
+			folder = "edge/endpoint/*"
+		}
+		if got := written[folder]; got != want {
+			t.Errorf("ARCHITECTURE.md has %s in tier %q, want %q", folder, got, want)
+		}
+	}
+	for folder := range written {
+		if folder != "edge/endpoint/*" && len(files[folder]) == 0 {
+			t.Errorf("ARCHITECTURE.md names %s, which is no package", folder)
+		}
+	}
 }
 
 func imports(file *ast.File) (paths []string) {

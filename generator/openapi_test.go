@@ -93,7 +93,6 @@ func TestOpenAPIDescribesEveryRoute(t *testing.T) {
 	if security, ok := member(o.doc, "security").([]any); !ok || len(security) != 0 {
 		t.Errorf("security: %v", security)
 	}
-	ids := []string{}
 	for _, route := range api.Routes {
 		for _, method := range route.Methods() {
 			op := member(o.doc, "paths", route.Path, strings.ToLower(method))
@@ -101,7 +100,6 @@ func TestOpenAPIDescribesEveryRoute(t *testing.T) {
 				t.Errorf("%s %s is not described", method, route.Path)
 				continue
 			}
-			ids = append(ids, member(op, "operationId").(string))
 			want := []string{"200", "400", "405", "414", "421", "500"}
 			switch {
 			case method == "DELETE":
@@ -122,13 +120,6 @@ func TestOpenAPIDescribesEveryRoute(t *testing.T) {
 				}
 			}
 		}
-	}
-	want := []string{
-		"getPresence", "getQuest", "getScoreboard", "getAcceptableUse", "readDraftRules", "fileCharter", "readWaitlistContract", "registerAgent",
-		"readReceiptSpec", "mintReceipt", "sendSuggestion", "readSignal", "runSelftest", "readCalendars", "computeBusinessDays", "callMCP", "endMCPSession",
-	}
-	if !slices.Equal(ids, want) {
-		t.Errorf("operations %q, want %q", ids, want)
 	}
 }
 

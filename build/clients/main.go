@@ -1,10 +1,10 @@
-// Command clients talks to an MCP server with the client of the Go SDK: clients ENDPOINT. It makes the calls of
-// calls.json and gets every prompt. It ends with 1 and what was wrong where something is.
+// Command clients talks to an MCP server with the client of the Go SDK: clients ENDPOINT CALLS. It
+// makes the calls of the file CALLS and gets every prompt. It ends with 1 and what was wrong where
+// something is.
 package main
 
 import (
 	"context"
-	_ "embed"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -14,17 +14,14 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-//go:embed calls.json
-var callsJSON []byte
-
 func main() {
-	if err := run(os.Args[1]); err != nil {
+	if err := run(os.Args[1], os.Args[2]); err != nil {
 		fmt.Fprintln(os.Stderr, "Go SDK:", err)
 		os.Exit(1)
 	}
 }
 
-func run(endpoint string) error {
+func run(endpoint, callsFile string) error {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	client := mcp.NewClient(&mcp.Implementation{Name: "anteroom-test", Version: "1"}, nil)
@@ -52,8 +49,12 @@ func run(endpoint string) error {
 		Arguments map[string]any
 		Refused   string
 	}
-	if err := json.Unmarshal(callsJSON, &calls); err != nil {
-		return err
+	text, err := os.ReadFile(callsFile)
+	if err != nil {
+		return fmt.Errorf("calls: %w", err)
+	}
+	if err := json.Unmarshal(text, &calls); err != nil {
+		return fmt.Errorf("calls: %s: %w", callsFile, err)
 	}
 	var last any
 	for _, call := range calls {

@@ -8,10 +8,13 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
+
+	"anteroom/generator/site"
 )
 
 // TestReadme runs what the README shows: make run, then every line of its sh blocks against that server
@@ -68,6 +71,22 @@ func TestReadme(t *testing.T) {
 		if !strings.Contains(string(makefile), "\n"+command[1]+":") {
 			t.Errorf("make %s is no target", command[1])
 		}
+	}
+}
+
+// SECURITY.md names an address of those that the content publishes.
+func TestSecurity(t *testing.T) {
+	text, err := os.ReadFile("../../SECURITY.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := site.Load(os.DirFS("../../content"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	address := regexp.MustCompile(`\S+@[a-z.]+[a-z]`).FindString(string(text))
+	if !slices.Contains(s.Service.Security.Contacts, "mailto:"+address) {
+		t.Errorf("SECURITY.md says to write to %q; the content has %q", address, s.Service.Security.Contacts)
 	}
 }
 

@@ -89,11 +89,18 @@ func TestServeKilled(t *testing.T) {
 	t.Logf("%d rows", rows)
 }
 
-// startServer starts the program and waits until it answers.
+// startServer starts this program with the content that is shipped.
 func startServer(t *testing.T, data string) (server *exec.Cmd, address string) {
 	t.Helper()
-	server = exec.Command("anteroom", "serve", "--addr", "127.0.0.1:0", "--data", data, "--write-limit", "0",
-		"--content", "../../content", "--public", "../../public")
+	return startProgram(t, "anteroom", data, "../..")
+}
+
+// startProgram starts a server with the content and the documents of a folder, and waits until it
+// answers.
+func startProgram(t *testing.T, program, data, folder string) (server *exec.Cmd, address string) {
+	t.Helper()
+	server = exec.Command(program, "serve", "--addr", "127.0.0.1:0", "--data", data, "--write-limit", "0",
+		"--content", filepath.Join(folder, "content"), "--public", filepath.Join(folder, "public"))
 	log := filepath.Join(t.TempDir(), "log")
 	file, err := os.Create(log)
 	if err != nil {
