@@ -15,60 +15,6 @@ import (
 // dryRunMeaning is what api.DryRun means, which many operations take besides their fields.
 const dryRunMeaning = "the request is checked and answered with its hash, and has no effect: nothing is stored, sent or counted."
 
-// makers make the documents of the route table, by their key in the snapshot. A key that is not here is
-// that of a contract.
-var makers = map[string]func(*generation, *api.Route) any{
-	"presence":      func(g *generation, _ *api.Route) any { return g.presence() },
-	"quest":         func(g *generation, _ *api.Route) any { return g.quest() },
-	"aup":           func(g *generation, _ *api.Route) any { return g.aup() },
-	"roster":        func(g *generation, _ *api.Route) any { return g.roster() },
-	"org":           func(g *generation, route *api.Route) any { return g.orgRules(route) },
-	"receipt":       func(g *generation, route *api.Route) any { return g.receiptSpec(route) },
-	"business-days": func(g *generation, route *api.Route) any { return g.businessDays(route) },
-}
-
-// answers puts the documents of every route into the snapshot: its contract, and what its read
-// operations answer; and the list of endpoints.
-func (g *generation) answers() {
-	for _, route := range g.routes {
-		documents := []*api.Document{route.Contract}
-		for _, op := range route.Operations {
-			if op.Document != nil && op.Document != route.Contract {
-				documents = append(documents, op.Document)
-			}
-		}
-		for _, d := range documents {
-			if make := makers[d.ID]; make != nil {
-				g.publish(d.ID, make(g, route))
-			} else {
-				g.publish(d.ID, g.contract(route))
-			}
-		}
-	}
-	g.publish("endpoints", g.liveEndpoints())
-}
-
-// publish puts a document into the snapshot, and remembers of what type it is.
-func (g *generation) publish(id string, v any) {
-	g.snapshot.Documents[id] = g.text(v)
-	if g.types == nil {
-		g.types = map[string]reflect.Type{}
-	}
-	g.types[id] = reflect.TypeOf(v)
-}
-
-// answerTypes are the types of the answers of an operation; none for one that answers nothing, or is a
-// protocol.
-func (g *generation) answerTypes(op *api.Operation) (types []reflect.Type) {
-	if op.Document != nil {
-		return []reflect.Type{g.types[op.Document.ID]}
-	}
-	for _, answer := range op.Answers {
-		types = append(types, reflect.TypeOf(answer))
-	}
-	return types
-}
-
 func (g *generation) contract(route *api.Route) model.Contract {
 	c := model.Contract{
 		Endpoint:   route.ID,
@@ -308,23 +254,6 @@ func readsFirst(route *api.Route) []*api.Operation {
 	return operations
 }
 
-func (g *generation) liveEndpoints() []model.LiveEndpoint {
-	live := []model.LiveEndpoint{}
-	for _, route := range g.routes {
-		for _, method := range route.Methods() {
-			e := model.LiveEndpoint{Method: method, Path: route.Path}
-			var what []string
-			for _, op := range operationsWith(route, method) {
-				what = append(what, g.what(op.ID))
-				e.Writes = e.Writes || op.Writes
-			}
-			e.What = strings.Join(what, " ")
-			live = append(live, e)
-		}
-	}
-	return live
-}
-
 // problemURL is the type of a problem: an anchor in the field guide.
 func (g *generation) problemURL(p *respond.ProblemType) string {
 	return g.url("/field-guide.html#" + p.Slug)
@@ -349,4 +278,23 @@ func problemsOf(operations ...*api.Operation) (problems []*respond.ProblemType) 
 		}
 	}
 	return problems
+}
+
+// route is the route with the given ID; without one it adds a fault and gives an empty route.
+func (g *generation) route(id string) *api.Route {
+	for _, route := range g.routes {
+		if route.ID == id {
+			return route
+		}
+	}
+	g.fault("the route table lacks %s, which other documents refer to", id)
+	return &api.Route{}
+}
+
+// withDryRun gives the fields of an operation, api.DryRun the last of them where it takes that.
+func withDryRun(op *api.Operation) []input.Field {
+	if !op.DryRun {
+		return op.Fields
+	}
+	return append(slices.Clone(op.Fields), api.DryRun)
 }

@@ -5,10 +5,8 @@ import (
 	"net/http"
 	"reflect"
 	"slices"
-	"strconv"
 	"strings"
 
-	"anteroom/edge/respond"
 	"anteroom/generator/model"
 	"anteroom/generator/site"
 )
@@ -221,36 +219,4 @@ func (d *description) list(entry string, l *site.List) object {
 		names = append(names, m.name)
 	}
 	return object{{"type", "object"}, {"properties", all}, {"required", names}}
-}
-
-// derivedID is the identifier of what is no operation of the route table: the method and the words of the path, each with a
-// capital.
-func derivedID(method, path string) string {
-	id := strings.ToLower(method)
-	for word := range strings.FieldsFuncSeq(strings.TrimPrefix(path, "/api"), func(r rune) bool { return strings.ContainsRune("/.-_{}", r) }) {
-		id += strings.ToUpper(word[:1]) + word[1:]
-	}
-	if path == "/" {
-		id += "FrontPage"
-	}
-	return id
-}
-
-// options is what a path of the route table answers to OPTIONS.
-func (d *description) options(tag, path string) object {
-	return object{
-		{"tags", []string{tag}},
-		{"operationId", derivedID(http.MethodOptions, path)},
-		{"summary", "What may be sent here."},
-		{"description", "Answers a CORS preflight (Fetch): any origin may call, with the methods of Allow. It has no effect and no body."},
-		{"responses", object{
-			{"204", object{
-				{"description", "What is allowed."},
-				{"headers", d.headerRefs("Allow", "Access-Control-Allow-Origin", "Access-Control-Allow-Methods", "Access-Control-Allow-Headers",
-					"Access-Control-Max-Age", "Access-Control-Expose-Headers")},
-			}},
-			{strconv.Itoa(respond.Misdirected.Status), d.problem([]*respond.ProblemType{respond.Misdirected})},
-			{strconv.Itoa(respond.Internal.Status), d.problem([]*respond.ProblemType{respond.Internal})},
-		}},
-	}
 }

@@ -1,10 +1,10 @@
 package generator
 
 import (
-	"maps"
 	"slices"
+	"strings"
 
-	"anteroom/edge/jsondoc"
+	"anteroom/edge/api"
 	"anteroom/generator/model"
 	"anteroom/generator/site"
 )
@@ -35,23 +35,112 @@ func verification(s *site.Scoreboard) model.Verification {
 	return d
 }
 
-// list publishes a list that grows: its groups, and how many there are of each. It is written once, from texts that are JSON already.
-func (g *generation) list(path string, l *site.List) {
-	const rest = 4 << 10 // for the other members
-	w := jsondoc.Writer{Buf: make([]byte, 0, l.Size()+rest)}
-	w.Open('{')
-	w.Str("as_of", l.AsOf)
-	for _, group := range l.Groups() {
-		w.Name(group)
-		w.Buf = l.AppendJSON(w.Buf, group)
+func (g *generation) roster() model.Roster {
+	s := g.site.Current()
+	waitlist, org, suggest := g.route("waitlist"), g.route("org"), g.route("suggest")
+	d := model.Roster{
+		Board:            s.Board,
+		AsOf:             s.AsOf,
+		VerifiedThrough:  s.VerifiedThrough,
+		CountsAgeNote:    s.CountsAgeNote,
+		MonitoredThrough: s.MonitoredThrough,
+		MonitoringNote:   s.MonitoringNote,
+		CountingPolicy:   s.CountingPolicy,
+		PilotWaitlist: model.PilotWaitlist{
+			VerifiedConversions:   s.PilotWaitlist.VerifiedConversions,
+			RegistrationsRecorded: s.PilotWaitlist.RegistrationsRecorded,
+			IdentityNote:          s.PilotWaitlist.IdentityNote,
+			YourPosition:          s.PilotWaitlist.VerifiedConversions + 1,
+			FoundingSlots:         model.FoundingAgentSlots,
+			FoundingSlotsLeft:     max(0, model.FoundingAgentSlots-s.PilotWaitlist.VerifiedConversions),
+			Convert:               g.convert(waitlist),
+		},
+		Orgs: model.Orgs{
+			ChartersFiled:     s.Orgs.ChartersFiled,
+			FoundingSlots:     model.FoundingOrgSlots,
+			FoundingSlotsLeft: orgSlotsLeft(s),
+			File:              g.fileCall(org),
+			Rules:             s.Orgs.Rules,
+			OfferHistory:      s.Orgs.OfferHistory,
+		},
+		Suggestions: model.Suggestions{
+			ReceivedExternal:     s.Suggestions.ReceivedExternal,
+			OriginatedInternally: s.Suggestions.OriginatedInternally,
+			Shipped:              s.Suggestions.Shipped,
+			Reconciliation:       s.Suggestions.Reconciliation,
+			File:                 g.fileCall(suggest),
+			Deal:                 s.Suggestions.Deal,
+		},
+		Excluded: model.Excluded{Records: s.Excluded.Records, Note: s.Excluded.Note},
+		ObservedAttention: model.ObservedAttention{
+			AsOf:               s.ObservedAttention.AsOf,
+			WhatThisIs:         s.ObservedAttention.WhatThisIs,
+			WhatTheyAre:        s.ObservedAttention.WhatTheyAre,
+			HonestRead:         s.ObservedAttention.HonestRead,
+			NamedClientsSeen:   len(s.ObservedAttention.NamedClients),
+			CompletedHandshake: s.ObservedAttention.CompletedHandshake,
+			NamedClients:       s.ObservedAttention.NamedClients,
+			ToolCalls:          s.ObservedAttention.ToolCalls,
+			ToolCallsNote:      s.ObservedAttention.ToolCallsNote,
+			SecurityReports:    s.ObservedAttention.SecurityReports,
+			Updates:            map[string]model.Update{},
+		},
+		WhatItMeans: s.WhatThisNumberMeans,
+		LiveNow:     []string{},
 	}
-	w.Name("counts")
-	w.Open('{')
-	for _, name := range slices.Sorted(maps.Keys(l.Counts)) {
-		w.Int(name, int64(l.Counts[name]))
+	for _, u := range s.ObservedAttention.Updates {
+		d.ObservedAttention.Updates["update_"+strings.ReplaceAll(u.Date, "-", "_")] = model.Update{
+			WhatChanged: u.WhatChanged, OneAmbiguousRead: u.OneAmbiguousRead,
+		}
 	}
-	w.Close('}')
-	g.snapshot.Trailer(&w, g.site.Service.CanonicalHost)
-	w.Close('}')
-	g.add(path, append(w.Buf, '\n'))
+	for _, e := range g.liveEndpoints() {
+		d.LiveNow = append(d.LiveNow, e.Method+" "+e.Path)
+	}
+	return d
+}
+
+func orgSlotsLeft(s *site.Scoreboard) int {
+	return max(0, model.FoundingOrgSlots-s.Orgs.ChartersFiled)
+}
+
+// convert says how to register. The template and the body are the least that registers: the
+// first of the fields of which one must be given.
+func (g *generation) convert(waitlist *api.Route) model.Convert {
+	op := writer(waitlist)
+	least := *op
+	least.Fields = nil
+	for _, f := range op.Fields {
+		if len(op.AnyOf) > 0 && f.Name == op.AnyOf[0] {
+			least.Fields = append(least.Fields, f)
+		}
+	}
+	c := model.Convert{
+		Methods:           op.Methods,
+		URL:               g.url(waitlist.Path),
+		Minimum:           "one of " + strings.Join(op.AnyOf, ", "),
+		PostBody:          template(&least),
+		ReadTheTermsFirst: g.url(g.route("aup").Path),
+	}
+	if len(least.Fields) == 1 {
+		c.Get = c.URL + "?" + least.Fields[0].Name + "={" + least.Fields[0].Name + "}"
+	}
+	return c
+}
+
+func (g *generation) fileCall(route *api.Route) model.FileCall {
+	call := model.FileCall{Method: "POST", URL: g.url(route.Path)}
+	if op := writer(route); slices.Contains(op.Methods, "GET") {
+		call.Get = g.getTemplate(route, op)
+	}
+	return call
+}
+
+// writer is the operation of a route that writes; an empty one where there is none.
+func writer(route *api.Route) *api.Operation {
+	for _, op := range route.Operations {
+		if op.Writes {
+			return op
+		}
+	}
+	return &api.Operation{}
 }

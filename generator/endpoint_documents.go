@@ -1,7 +1,7 @@
 package generator
 
 import (
-	"slices"
+	"reflect"
 	"strings"
 
 	"anteroom/edge/api"
@@ -11,18 +11,77 @@ import (
 	"anteroom/edge/endpoint/receipt"
 	"anteroom/edge/respond"
 	"anteroom/generator/model"
-	"anteroom/generator/site"
 )
 
-// route is the route with the given ID; without one it adds a fault and gives an empty route.
-func (g *generation) route(id string) *api.Route {
+// makers make the documents of the route table, by their key in the snapshot. A key that is not here is
+// that of a contract.
+var makers = map[string]func(*generation, *api.Route) any{
+	"presence":      func(g *generation, _ *api.Route) any { return g.presence() },
+	"quest":         func(g *generation, _ *api.Route) any { return g.quest() },
+	"aup":           func(g *generation, _ *api.Route) any { return g.aup() },
+	"roster":        func(g *generation, _ *api.Route) any { return g.roster() },
+	"org":           func(g *generation, route *api.Route) any { return g.orgRules(route) },
+	"receipt":       func(g *generation, route *api.Route) any { return g.receiptSpec(route) },
+	"business-days": func(g *generation, route *api.Route) any { return g.businessDays(route) },
+}
+
+// answers puts the documents of every route into the snapshot: its contract, and what its read
+// operations answer; and the list of endpoints.
+func (g *generation) answers() {
 	for _, route := range g.routes {
-		if route.ID == id {
-			return route
+		documents := []*api.Document{route.Contract}
+		for _, op := range route.Operations {
+			if op.Document != nil && op.Document != route.Contract {
+				documents = append(documents, op.Document)
+			}
+		}
+		for _, d := range documents {
+			if make := makers[d.ID]; make != nil {
+				g.publish(d.ID, make(g, route))
+			} else {
+				g.publish(d.ID, g.contract(route))
+			}
 		}
 	}
-	g.fault("the route table lacks %s, which other documents refer to", id)
-	return &api.Route{}
+	g.publish("endpoints", g.liveEndpoints())
+}
+
+// publish puts a document into the snapshot, and remembers of what type it is.
+func (g *generation) publish(id string, v any) {
+	g.snapshot.Documents[id] = g.text(v)
+	if g.types == nil {
+		g.types = map[string]reflect.Type{}
+	}
+	g.types[id] = reflect.TypeOf(v)
+}
+
+// answerTypes are the types of the answers of an operation; none for one that answers nothing, or is a
+// protocol.
+func (g *generation) answerTypes(op *api.Operation) (types []reflect.Type) {
+	if op.Document != nil {
+		return []reflect.Type{g.types[op.Document.ID]}
+	}
+	for _, answer := range op.Answers {
+		types = append(types, reflect.TypeOf(answer))
+	}
+	return types
+}
+
+func (g *generation) liveEndpoints() []model.LiveEndpoint {
+	live := []model.LiveEndpoint{}
+	for _, route := range g.routes {
+		for _, method := range route.Methods() {
+			e := model.LiveEndpoint{Method: method, Path: route.Path}
+			var what []string
+			for _, op := range operationsWith(route, method) {
+				what = append(what, g.what(op.ID))
+				e.Writes = e.Writes || op.Writes
+			}
+			e.What = strings.Join(what, " ")
+			live = append(live, e)
+		}
+	}
+	return live
 }
 
 // dots are the colours of the status dot.
@@ -86,116 +145,6 @@ func (g *generation) aup() model.AUP {
 		d.Prohibited = append(d.Prohibited, model.Prohibited{Code: p.Code, Rule: p.Rule})
 	}
 	return d
-}
-
-func (g *generation) roster() model.Roster {
-	s := g.site.Current()
-	waitlist, org, suggest := g.route("waitlist"), g.route("org"), g.route("suggest")
-	d := model.Roster{
-		Board:            s.Board,
-		AsOf:             s.AsOf,
-		VerifiedThrough:  s.VerifiedThrough,
-		CountsAgeNote:    s.CountsAgeNote,
-		MonitoredThrough: s.MonitoredThrough,
-		MonitoringNote:   s.MonitoringNote,
-		CountingPolicy:   s.CountingPolicy,
-		PilotWaitlist: model.PilotWaitlist{
-			VerifiedConversions:   s.PilotWaitlist.VerifiedConversions,
-			RegistrationsRecorded: s.PilotWaitlist.RegistrationsRecorded,
-			IdentityNote:          s.PilotWaitlist.IdentityNote,
-			YourPosition:          s.PilotWaitlist.VerifiedConversions + 1,
-			FoundingSlots:         model.FoundingAgentSlots,
-			FoundingSlotsLeft:     max(0, model.FoundingAgentSlots-s.PilotWaitlist.VerifiedConversions),
-			Convert:               g.convert(waitlist),
-		},
-		Orgs: model.Orgs{
-			ChartersFiled:     s.Orgs.ChartersFiled,
-			FoundingSlots:     model.FoundingOrgSlots,
-			FoundingSlotsLeft: orgSlotsLeft(s),
-			File:              g.fileCall(org),
-			Rules:             s.Orgs.Rules,
-			OfferHistory:      s.Orgs.OfferHistory,
-		},
-		Suggestions: model.Suggestions{
-			ReceivedExternal:     s.Suggestions.ReceivedExternal,
-			OriginatedInternally: s.Suggestions.OriginatedInternally,
-			Shipped:              s.Suggestions.Shipped,
-			Reconciliation:       s.Suggestions.Reconciliation,
-			File:                 g.fileCall(suggest),
-			Deal:                 s.Suggestions.Deal,
-		},
-		Excluded: model.Excluded{Records: s.Excluded.Records, Note: s.Excluded.Note},
-		ObservedAttention: model.ObservedAttention{
-			AsOf:               s.ObservedAttention.AsOf,
-			WhatThisIs:         s.ObservedAttention.WhatThisIs,
-			WhatTheyAre:        s.ObservedAttention.WhatTheyAre,
-			HonestRead:         s.ObservedAttention.HonestRead,
-			NamedClientsSeen:   len(s.ObservedAttention.NamedClients),
-			CompletedHandshake: s.ObservedAttention.CompletedHandshake,
-			NamedClients:       s.ObservedAttention.NamedClients,
-			ToolCalls:          s.ObservedAttention.ToolCalls,
-			ToolCallsNote:      s.ObservedAttention.ToolCallsNote,
-			SecurityReports:    s.ObservedAttention.SecurityReports,
-			Updates:            map[string]model.Update{},
-		},
-		WhatItMeans: s.WhatThisNumberMeans,
-		LiveNow:     []string{},
-	}
-	for _, u := range s.ObservedAttention.Updates {
-		d.ObservedAttention.Updates["update_"+strings.ReplaceAll(u.Date, "-", "_")] = model.Update{
-			WhatChanged: u.WhatChanged, OneAmbiguousRead: u.OneAmbiguousRead,
-		}
-	}
-	for _, e := range g.liveEndpoints() {
-		d.LiveNow = append(d.LiveNow, e.Method+" "+e.Path)
-	}
-	return d
-}
-
-func orgSlotsLeft(s *site.Scoreboard) int {
-	return max(0, model.FoundingOrgSlots-s.Orgs.ChartersFiled)
-}
-
-// writer is the operation of a route that writes; an empty one where there is none.
-func writer(route *api.Route) *api.Operation {
-	for _, op := range route.Operations {
-		if op.Writes {
-			return op
-		}
-	}
-	return &api.Operation{}
-}
-
-// convert says how to register. The template and the body are the least that registers: the
-// first of the fields of which one must be given.
-func (g *generation) convert(waitlist *api.Route) model.Convert {
-	op := writer(waitlist)
-	least := *op
-	least.Fields = nil
-	for _, f := range op.Fields {
-		if len(op.AnyOf) > 0 && f.Name == op.AnyOf[0] {
-			least.Fields = append(least.Fields, f)
-		}
-	}
-	c := model.Convert{
-		Methods:           op.Methods,
-		URL:               g.url(waitlist.Path),
-		Minimum:           "one of " + strings.Join(op.AnyOf, ", "),
-		PostBody:          template(&least),
-		ReadTheTermsFirst: g.url(g.route("aup").Path),
-	}
-	if len(least.Fields) == 1 {
-		c.Get = c.URL + "?" + least.Fields[0].Name + "={" + least.Fields[0].Name + "}"
-	}
-	return c
-}
-
-func (g *generation) fileCall(route *api.Route) model.FileCall {
-	call := model.FileCall{Method: "POST", URL: g.url(route.Path)}
-	if op := writer(route); slices.Contains(op.Methods, "GET") {
-		call.Get = g.getTemplate(route, op)
-	}
-	return call
 }
 
 func (g *generation) orgRules(route *api.Route) model.OrgRules {

@@ -1,7 +1,6 @@
 package site
 
 import (
-	"cmp"
 	"fmt"
 	"maps"
 	"reflect"
@@ -238,80 +237,4 @@ func checkPlaceholders(d *document) {
 			d.report(at.place(), "unknown placeholder [["+name+"]]", nearest(name, Placeholders))
 		}
 	})
-}
-
-var (
-	// inlineLink finds the target of a Markdown link or image, of a link definition, or of a link in HTML.
-	inlineLink = regexp.MustCompile(`(?:\]\(<?|^ {0,3}\[[^\]]+\]:\s*<?|href=")([^\s)>"]+)`)
-	codeSpan   = regexp.MustCompile("`[^`]*`")
-)
-
-// CheckLinks checks that everything the content links to is published. paths are the published paths, "/" and those under
-// /api/ included; anchors the identifiers in each page, by its path. Checked are the links of pages outside code, and
-// every address of the service itself anywhere, [[base_url]]/… or written out. The error is Faults.
-func (s *Site) CheckLinks(paths map[string]bool, anchors map[string]map[string]bool) error {
-	var faults Faults
-	address := regexp.MustCompile(`(?:\[\[base_url\]\]|` + regexp.QuoteMeta(s.Service.BaseURL()) + ")(/[^\\s\"'`<>)\\]?{]*|)")
-	for _, d := range s.documents {
-		d.faults = &faults
-		own := ""
-		for i := range s.Pages {
-			if "pages/"+s.Pages[i].Name+".md" == d.file {
-				own = s.Pages[i].Path()
-			}
-		}
-		for i := range d.texts {
-			d.texts[i].links(s.Service.BaseURL(), address, func(at offset, target string) { d.link(at, target, own, paths, anchors) })
-		}
-	}
-	return faults.err()
-}
-
-// links calls each with every link of a text, and with the path of every address of the service itself.
-// Most lines have neither, which a plain search tells sooner than an expression.
-func (t *text) links(base string, address *regexp.Regexp, each func(at offset, target string)) {
-	fenced, start := "", 0
-	for line := range strings.SplitAfterSeq(t.value, "\n") {
-		var own [][]int
-		if strings.Contains(line, "[[base_url]]") || strings.Contains(line, base) {
-			own = address.FindAllStringSubmatchIndex(line, -1)
-		}
-		for _, m := range own {
-			each(offset{t, start + m[0]}, cmp.Or(strings.TrimRight(line[m[2]:m[3]], ".,;:!*"), "/"))
-		}
-		if t.lines {
-			trimmed := strings.TrimLeft(line, " ")
-			switch {
-			case fenced == "" && (strings.HasPrefix(trimmed, "```") || strings.HasPrefix(trimmed, "~~~")):
-				fenced = trimmed[:3]
-			case fenced != "" && strings.HasPrefix(trimmed, fenced):
-				fenced = ""
-			case fenced == "" && (strings.Contains(line, "](") || strings.Contains(line, "]:") || strings.Contains(line, "href=")):
-				visible := codeSpan.ReplaceAllStringFunc(line, func(code string) string { return strings.Repeat("`", len(code)) })
-				for _, m := range inlineLink.FindAllStringSubmatchIndex(visible, -1) {
-					each(offset{t, start + m[2]}, visible[m[2]:m[3]])
-				}
-			}
-		}
-		start += len(line)
-	}
-}
-
-func (d *document) link(at offset, target, own string, paths map[string]bool, anchors map[string]map[string]bool) {
-	if strings.HasPrefix(target, "[[base_url]]") || strings.HasPrefix(target, "mailto:") || strings.HasPrefix(target, "https://") {
-		return // an address of the service is found as such
-	}
-	path, anchor, hasAnchor := strings.Cut(target, "#")
-	path, _, _ = strings.Cut(path, "?")
-	if path == "" && hasAnchor {
-		path = own
-	}
-	switch {
-	case !strings.HasPrefix(path, "/"):
-		d.report(at.place(), "the link "+cut(target)+" is neither a path from the root nor a whole address", "begin it with /, #, https:// or mailto:")
-	case !paths[path]:
-		d.report(at.place(), "nothing is published at "+cut(path), nearest(path, slices.Sorted(maps.Keys(paths))))
-	case hasAnchor && !anchors[path][anchor]:
-		d.report(at.place(), "no #"+cut(anchor)+" in "+path, nearest(anchor, slices.Sorted(maps.Keys(anchors[path]))))
-	}
 }

@@ -1,0 +1,30 @@
+package generator
+
+import (
+	"maps"
+	"slices"
+
+	"anteroom/edge/jsondoc"
+	"anteroom/generator/site"
+)
+
+// list publishes a list that grows: its groups, and how many there are of each. It is written once, from texts that are JSON already.
+func (g *generation) list(path string, l *site.List) {
+	const rest = 4 << 10 // for the other members
+	w := jsondoc.Writer{Buf: make([]byte, 0, l.Size()+rest)}
+	w.Open('{')
+	w.Str("as_of", l.AsOf)
+	for _, group := range l.Groups() {
+		w.Name(group)
+		w.Buf = l.AppendJSON(w.Buf, group)
+	}
+	w.Name("counts")
+	w.Open('{')
+	for _, name := range slices.Sorted(maps.Keys(l.Counts)) {
+		w.Int(name, int64(l.Counts[name]))
+	}
+	w.Close('}')
+	g.snapshot.Trailer(&w, g.site.Service.CanonicalHost)
+	w.Close('}')
+	g.add(path, append(w.Buf, '\n'))
+}

@@ -1,0 +1,119 @@
+package generator
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+
+	"anteroom/edge/api"
+	"anteroom/edge/input"
+	"anteroom/edge/jsondoc"
+	"anteroom/edge/respond"
+	"anteroom/generator/model"
+)
+
+// parameters are those of a query. One is required where the method leaves no other choice.
+func (d *description) parameters(operations []*api.Operation, method string) (parameters []object) {
+	for _, op := range operations {
+		fields := withDryRun(op)
+		if method == http.MethodPost { // its query is not read, but for that
+			fields = fields[len(op.Fields):]
+		}
+		for i := range fields {
+			f := &fields[i]
+			for _, name := range queryNames(f) {
+				parameters = append(parameters, d.parameter(op, f, name, f.Required && len(operations) == 1))
+			}
+			if len(f.QueryNames) == 0 {
+				for _, alias := range f.Aliases {
+					parameters = append(parameters, d.parameter(op, f, alias, false))
+				}
+			}
+		}
+	}
+	return parameters
+}
+
+func (d *description) parameter(op *api.Operation, f *input.Field, name string, required bool) object {
+	meaning := d.meaning(op, name)
+	schema := inputSchema(f, func(string) string { return meaning }, "")
+	example := model.JSON(filledIn(f))
+	if f.Example == "" && len(f.Values) > 0 {
+		example = jsondoc.AppendString(nil, f.Values[0])
+	}
+	if len(f.QueryNames) > 0 {
+		schema = object{{"type", "string"}, {"pattern", `^[^\x00-\x1F\x7F]+:[0-9]+$`}}
+		example = seatExample(f, name)
+	} else if slices.Contains(f.Aliases, name) {
+		meaning = sameAs(f)
+	}
+	switch f.Type {
+	case input.List:
+		schema.set("type", "array")
+	case input.Switch:
+		schema = object{{"type", "string"}, {"enum", f.Values}}
+	}
+	schema = slices.DeleteFunc(schema, func(m member) bool { return m.name == "description" })
+	p := object{{"name", name}, {"in", "query"}, {"description", meaning}, {"required", required}, {"schema", schema}}
+	if f.Type == input.List { // joined with commas
+		p.set("style", "form")
+		p.set("explode", false)
+	}
+	if len(example) > 0 {
+		p.set("example", example)
+	}
+	return p
+}
+
+// seatExample is the form of a seat for the element of an example array that holds the parameter's name.
+func seatExample(f *input.Field, parameter string) model.JSON {
+	example, err := jsondoc.Parse(filledIn(f))
+	if err != nil {
+		return nil
+	}
+	for _, item := range example.Items {
+		name, number, here := "", "", false
+		for _, m := range item.Members {
+			switch {
+			case m.Value.Text == parameter:
+				here = true
+			case m.Value.Kind == jsondoc.String:
+				name = m.Value.Text
+			case m.Value.Kind == jsondoc.Number:
+				number = m.Value.Text
+			}
+		}
+		if here {
+			return jsondoc.AppendString(nil, name+":"+number)
+		}
+	}
+	return nil
+}
+
+// requestBody is that of a POST. It may be missing where an empty object is enough.
+func (d *description) requestBody(route *api.Route, operations []*api.Operation) object {
+	bodies, examples, required := []object{}, object{}, true
+	for _, op := range operations {
+		schema := inputObject(withDryRun(op), func(name string) string { return d.meaning(op, name) }, "")
+		if len(op.AnyOf) > 0 {
+			schema.set("anyOf", oneRequired(op.AnyOf).get("anyOf"))
+		}
+		if op.Strict {
+			schema.set("additionalProperties", false)
+		}
+		name := strings.ToUpper(op.ID[:1]) + op.ID[1:] + "Request"
+		d.schemas.components.set(name, schema)
+		bodies = append(bodies, object{{"$ref", "#/components/schemas/" + name}})
+		needs := func(f input.Field) bool { return f.Required }
+		if len(op.AnyOf) == 0 && !slices.ContainsFunc(op.Fields, needs) {
+			required = false
+		}
+		examples.set(op.ID, object{{"summary", d.what(op.ID)}, {"value", d.request(route, op, template)}})
+	}
+	content := object{{"schema", anyOf(bodies)}, {"examples", examples}}
+	return object{
+		{"description", "A JSON object. A missing Content-Type is read as JSON."},
+		{"required", required},
+		{"content", object{{respond.MediaJSON, content}}},
+	}
+}
