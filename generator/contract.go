@@ -21,7 +21,7 @@ func (g *generation) contract(route *api.Route) model.Contract {
 		URL:        g.url(route.Path),
 		Path:       route.Path,
 		Methods:    route.Methods(),
-		What:       g.what(route.ID),
+		What:       g.summary(route.ID),
 		OpenAPI:    g.url("/openapi.json"),
 		FieldGuide: g.url("/field-guide.html#" + endpointAnchor(route)),
 	}
@@ -67,7 +67,7 @@ func (g *generation) contractOperation(route *api.Route, op *api.Operation) mode
 		o.GetTemplate = g.getTemplate(route, op)
 	}
 	if slices.Contains(op.Methods, "POST") {
-		o.ExampleBody = template(op)
+		o.ExampleBody = bodyTemplate(op)
 	}
 	return o
 }
@@ -81,7 +81,7 @@ func (g *generation) contractField(op *api.Operation, f *input.Field, prefix str
 		QueryParameters: f.QueryNames,
 		QueryForm:       f.QueryForm,
 		In:              "query or body",
-		Meaning:         g.meaning(op, prefix+f.Name),
+		Meaning:         g.fieldMeaning(op, prefix+f.Name),
 	}
 	if f.Type != input.Switch { // its value is that in a query
 		c.Values = f.Values
@@ -124,13 +124,13 @@ func listsIgnored(op *api.Operation) bool {
 }
 
 // what is the one-line wording of a route or an operation.
-func (g *generation) what(id string) string { return g.site.Endpoints[id].Summary }
+func (g *generation) summary(id string) string { return g.site.Endpoints[id].Summary }
 
 // description is the long wording of a route or an operation.
 func (g *generation) description(id string) string { return g.site.Endpoints[id].Description }
 
 // meaning is the wording of an input field or of a parameter, by its dotted name.
-func (g *generation) meaning(op *api.Operation, name string) string {
+func (g *generation) fieldMeaning(op *api.Operation, name string) string {
 	if name == api.DryRun.Name {
 		return "With 1 in a query, or true in a body, " + dryRunMeaning
 	}
@@ -159,14 +159,14 @@ func queryNames(f *input.Field) []string {
 
 // template is a body that the operation takes once its placeholders are replaced: what it needs and the other fields that
 // have an example, but no address, which needs its owner's consent. It is nil where a field that must be there has none.
-func template(op *api.Operation) model.JSON { return body(op, filledIn) }
+func bodyTemplate(op *api.Operation) model.JSON { return buildBody(op, fieldTemplate) }
 
 // exampleBody is template with examples in the place of the placeholders.
 func exampleBody(op *api.Operation) model.JSON {
-	return body(op, func(f *input.Field) []byte { return []byte(f.Example) })
+	return buildBody(op, func(f *input.Field) []byte { return []byte(f.Example) })
 }
 
-func body(op *api.Operation, value func(*input.Field) []byte) model.JSON {
+func buildBody(op *api.Operation, value func(*input.Field) []byte) model.JSON {
 	if op.Example != "" {
 		return model.JSON(op.Example)
 	}
@@ -187,7 +187,7 @@ func body(op *api.Operation, value func(*input.Field) []byte) model.JSON {
 }
 
 // filledIn is the example of a field with its placeholder, or those of its items, in the place of words.
-func filledIn(f *input.Field) []byte {
+func fieldTemplate(f *input.Field) []byte {
 	if f.Placeholder != "" {
 		return jsondoc.AppendString(nil, f.Placeholder)
 	}
@@ -202,7 +202,7 @@ func filledIn(f *input.Field) []byte {
 		for i := range f.Items {
 			member := f.Items[i]
 			member.Example = string(item.Get(member.Name).Raw)
-			w.Raw(member.Name, string(filledIn(&member)))
+			w.Raw(member.Name, string(fieldTemplate(&member)))
 		}
 		w.Close('}')
 	}

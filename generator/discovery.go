@@ -15,7 +15,7 @@ func (g *generation) discovery() {
 	g.add("/robots.txt", g.robots())
 	g.add("/sitemap.xml", g.sitemap())
 	g.add("/.well-known/security.txt", g.securityTxt())
-	g.add("/.well-known/api-catalog", g.indented(g.apiCatalog()))
+	g.add("/.well-known/api-catalog", g.indentedJSON(g.apiCatalog()))
 	if key := g.site.Service.IndexNow.Key; key != "" {
 		g.add("/"+key+".txt", []byte(key))
 	}
@@ -28,8 +28,8 @@ func (g *generation) robots() []byte {
 	var b strings.Builder
 	fmt.Fprintf(&b, "# Content signals: search is indexing and linking, ai-input is use in an answer, ai-train is training.\n")
 	fmt.Fprintf(&b, "User-agent: *\n")
-	fmt.Fprintf(&b, "Content-Signal: search=%s, ai-input=%s, ai-train=%s\n", yes(s.Search, "yes", "no"), yes(s.AIInput, "yes", "no"), yes(s.AITrain, "yes", "no"))
-	fmt.Fprintf(&b, "Content-Usage: train-ai=%s, search=%s\n", yes(s.AITrain, "y", "n"), yes(s.Search, "y", "n"))
+	fmt.Fprintf(&b, "Content-Signal: search=%s, ai-input=%s, ai-train=%s\n", choose(s.Search, "yes", "no"), choose(s.AIInput, "yes", "no"), choose(s.AITrain, "yes", "no"))
+	fmt.Fprintf(&b, "Content-Usage: train-ai=%s, search=%s\n", choose(s.AITrain, "y", "n"), choose(s.Search, "y", "n"))
 	for _, route := range g.routes {
 		// A GET that may write is not for crawlers; without a query it only reads.
 		if slices.ContainsFunc(operationsWith(route, "GET"), func(op *api.Operation) bool { return op.Writes }) {
@@ -40,7 +40,7 @@ func (g *generation) robots() []byte {
 	return []byte(b.String())
 }
 
-func yes(b bool, yes, no string) string {
+func choose(b bool, yes, no string) string {
 	if b {
 		return yes
 	}
@@ -48,13 +48,13 @@ func yes(b bool, yes, no string) string {
 }
 
 // entry is one address of the sitemap.
-type entry struct {
+type sitemapEntry struct {
 	Loc     string `xml:"loc"`
 	LastMod string `xml:"lastmod,omitempty"`
 }
 
 // indexed are the documents that search engines are to index. A date is that of the content, where the content has one.
-func (g *generation) indexed() (entries []entry) {
+func (g *generation) sitemapEntries() (entries []sitemapEntry) {
 	counts := g.site.Current().AsOf
 	for i := range g.site.Pages {
 		p := &g.site.Pages[i]
@@ -62,24 +62,24 @@ func (g *generation) indexed() (entries []entry) {
 		if p.Name == "index" {
 			updated = max(updated, counts) // it shows the counts
 		}
-		entries = append(entries, entry{g.url(p.Path()), updated})
+		entries = append(entries, sitemapEntry{g.url(p.Path()), updated})
 	}
 	return append(entries,
-		entry{g.url("/scoreboard.json"), counts},
-		entry{g.url("/jobs.json"), g.site.Jobs.AsOf},
-		entry{g.url("/auditors.json"), g.site.Auditors.AsOf},
-		entry{Loc: g.url("/llms.txt")},
-		entry{Loc: g.url("/openapi.json")},
-		entry{Loc: g.url("/manifest.json")},
+		sitemapEntry{g.url("/scoreboard.json"), counts},
+		sitemapEntry{g.url("/jobs.json"), g.site.Jobs.AsOf},
+		sitemapEntry{g.url("/auditors.json"), g.site.Auditors.AsOf},
+		sitemapEntry{Loc: g.url("/llms.txt")},
+		sitemapEntry{Loc: g.url("/openapi.json")},
+		sitemapEntry{Loc: g.url("/manifest.json")},
 	)
 }
 
 // sitemap follows sitemaps.org 0.9.
 func (g *generation) sitemap() []byte {
 	set := struct {
-		XMLName xml.Name `xml:"http://www.sitemaps.org/schemas/sitemap/0.9 urlset"`
-		Entries []entry  `xml:"url"`
-	}{Entries: g.indexed()}
+		XMLName xml.Name       `xml:"http://www.sitemaps.org/schemas/sitemap/0.9 urlset"`
+		Entries []sitemapEntry `xml:"url"`
+	}{Entries: g.sitemapEntries()}
 	doc, err := xml.MarshalIndent(&set, "", "  ")
 	if err != nil {
 		g.fault("sitemap.xml: %w", err)
@@ -112,7 +112,7 @@ func (g *generation) apiCatalog() object {
 	}
 	items := []object{}
 	for _, route := range g.routes {
-		items = append(items, object{{"href", g.url(route.Path)}, {"title", g.what(route.ID)}})
+		items = append(items, object{{"href", g.url(route.Path)}, {"title", g.summary(route.ID)}})
 	}
 	return object{{"linkset", []object{
 		{{"anchor", g.url("/.well-known/api-catalog")}, {"item", items}},

@@ -15,7 +15,7 @@ import (
 
 // makers make the documents of the route table, by their key in the snapshot. A key that is not here is
 // that of a contract.
-var makers = map[string]func(*generation, *api.Route) any{
+var documentMakers = map[string]func(*generation, *api.Route) any{
 	"presence":      func(g *generation, _ *api.Route) any { return g.presence() },
 	"quest":         func(g *generation, _ *api.Route) any { return g.quest() },
 	"aup":           func(g *generation, _ *api.Route) any { return g.aup() },
@@ -27,7 +27,7 @@ var makers = map[string]func(*generation, *api.Route) any{
 
 // answers puts the documents of every route into the snapshot: its contract, and what its read
 // operations answer; and the list of endpoints.
-func (g *generation) answers() {
+func (g *generation) endpointDocuments() {
 	for _, route := range g.routes {
 		documents := []*api.Document{route.Contract}
 		for _, op := range route.Operations {
@@ -36,30 +36,30 @@ func (g *generation) answers() {
 			}
 		}
 		for _, d := range documents {
-			if make := makers[d.ID]; make != nil {
-				g.publish(d.ID, make(g, route))
+			if make := documentMakers[d.ID]; make != nil {
+				g.addToSnapshot(d.ID, make(g, route))
 			} else {
-				g.publish(d.ID, g.contract(route))
+				g.addToSnapshot(d.ID, g.contract(route))
 			}
 		}
 	}
-	g.publish("endpoints", g.liveEndpoints())
+	g.addToSnapshot("endpoints", g.liveEndpoints())
 }
 
 // publish puts a document into the snapshot, and remembers of what type it is.
-func (g *generation) publish(id string, v any) {
-	g.snapshot.Documents[id] = g.text(v)
-	if g.types == nil {
-		g.types = map[string]reflect.Type{}
+func (g *generation) addToSnapshot(id string, v any) {
+	g.snapshot.Documents[id] = g.compactJSON(v)
+	if g.documentTypes == nil {
+		g.documentTypes = map[string]reflect.Type{}
 	}
-	g.types[id] = reflect.TypeOf(v)
+	g.documentTypes[id] = reflect.TypeOf(v)
 }
 
 // answerTypes are the types of the answers of an operation; none for one that answers nothing, or is a
 // protocol.
 func (g *generation) answerTypes(op *api.Operation) (types []reflect.Type) {
 	if op.Document != nil {
-		return []reflect.Type{g.types[op.Document.ID]}
+		return []reflect.Type{g.documentTypes[op.Document.ID]}
 	}
 	for _, answer := range op.Answers {
 		types = append(types, reflect.TypeOf(answer))
@@ -74,7 +74,7 @@ func (g *generation) liveEndpoints() []model.LiveEndpoint {
 			e := model.LiveEndpoint{Method: method, Path: route.Path}
 			var what []string
 			for _, op := range operationsWith(route, method) {
-				what = append(what, g.what(op.ID))
+				what = append(what, g.summary(op.ID))
 				e.Writes = e.Writes || op.Writes
 			}
 			e.What = strings.Join(what, " ")
@@ -85,13 +85,13 @@ func (g *generation) liveEndpoints() []model.LiveEndpoint {
 }
 
 // dots are the colours of the status dot.
-var dots = map[string]string{"online": "green", "away": "amber", "offline": "grey"}
+var statusDots = map[string]string{"online": "green", "away": "amber", "offline": "grey"}
 
 func (g *generation) presence() model.Presence {
 	p := &g.site.Presence
 	d := model.Presence{
 		Status:        p.Status,
-		StatusDot:     dots[p.Status],
+		StatusDot:     statusDots[p.Status],
 		AwayMessage:   p.AwayMessage,
 		Since:         p.Since,
 		LiveEndpoints: g.liveEndpoints(),
@@ -148,7 +148,7 @@ func (g *generation) aup() model.AUP {
 }
 
 func (g *generation) orgRules(route *api.Route) model.OrgRules {
-	op := writer(route)
+	op := writeOperation(route)
 	d := model.OrgRules{
 		Intro: g.site.Org.Intro,
 		Rules: model.Rules{
@@ -156,7 +156,7 @@ func (g *generation) orgRules(route *api.Route) model.OrgRules {
 			MinimumAllocation: org.MinimumAllocation,
 			RosterSize:        len(org.Positions),
 		},
-		PostTemplate:      template(op),
+		PostTemplate:      bodyTemplate(op),
 		GetTemplate:       g.getTemplate(route, op),
 		Canonicalization:  canon.CharterRule,
 		FoundingSlots:     model.FoundingOrgSlots,

@@ -20,7 +20,7 @@ func (g *generation) endpointsSection() string {
 			b.WriteByte('\n')
 		}
 		c := g.contract(route)
-		fmt.Fprintf(&b, "### `%s` {#%s}\n\n%s\n", route.Path, endpointAnchor(route), markdownText(g.what(route.ID)))
+		fmt.Fprintf(&b, "### `%s` {#%s}\n\n%s\n", route.Path, endpointAnchor(route), markdownText(g.summary(route.ID)))
 		for i := range c.Operations {
 			g.operationSection(&b, &c.Operations[i])
 		}
@@ -42,15 +42,15 @@ func (g *generation) endpointsSection() string {
 func endpointAnchor(route *api.Route) string { return "endpoint-" + route.ID }
 
 func (g *generation) operationSection(b *strings.Builder, op *model.ContractOperation) {
-	fmt.Fprintf(b, "\n#### %s: %s {#%s}\n\n%s\n", strings.Join(op.Methods, " or "), markdownText(strings.TrimSuffix(g.what(op.ID), ".")), op.ID, markdownText(op.What))
+	fmt.Fprintf(b, "\n#### %s: %s {#%s}\n\n%s\n", strings.Join(op.Methods, " or "), markdownText(strings.TrimSuffix(g.summary(op.ID), ".")), op.ID, markdownText(op.What))
 	if len(op.Fields) > 0 {
 		b.WriteByte('\n')
-		row := tableOf(b, "Field", "Takes", "Meaning")
+		row := beginTable(b, "Field", "Takes", "Meaning")
 		var rows func(prefix string, fields []model.ContractField)
 		rows = func(prefix string, fields []model.ContractField) {
 			for i := range fields {
 				f := &fields[i]
-				row("`"+prefix+f.Name+"`", takes(op, f), markdownText(f.Meaning))
+				row("`"+prefix+f.Name+"`", fieldRules(op, f), markdownText(f.Meaning))
 				rows(prefix+f.Name+"[].", f.Items)
 			}
 		}
@@ -74,7 +74,7 @@ func (g *generation) operationSection(b *strings.Builder, op *model.ContractOper
 	}
 }
 
-func required(op *model.ContractOperation, f *model.ContractField) string {
+func requirement(op *model.ContractOperation, f *model.ContractField) string {
 	switch {
 	case f.Required:
 		return "required"
@@ -85,8 +85,8 @@ func required(op *model.ContractOperation, f *model.ContractField) string {
 }
 
 // takes says in words what a field takes.
-func takes(op *model.ContractOperation, f *model.ContractField) string {
-	all := []string{cmp.Or(f.Format, f.Type), required(op, f)}
+func fieldRules(op *model.ContractOperation, f *model.ContractField) string {
+	all := []string{cmp.Or(f.Format, f.Type), requirement(op, f)}
 	between := func(least, most int, unit string) {
 		switch {
 		case least != 0 && least == most:
@@ -131,7 +131,7 @@ func (g *generation) problemsSection() string {
 
 func (g *generation) codesSection() string {
 	var b strings.Builder
-	row := tableOf(&b, "Code", "Meaning")
+	row := beginTable(&b, "Code", "Meaning")
 	for _, code := range api.Codes {
 		row("`"+code+"`", markdownText(g.site.Problems.Codes[code]))
 	}

@@ -47,22 +47,22 @@ func Generate(s *site.Site, routes []*api.Route) (*Output, error) {
 	}
 	g := &generation{site: s, routes: routes, base: s.Service.BaseURL(), anchors: map[string]map[string]bool{}}
 	slices.SortStableFunc(s.Pages, func(a, b site.Page) int { return strings.Compare(a.Path(), b.Path()) }) // the front page first
-	g.snapshot = g.facts()
-	g.addresses()
-	g.aside(func(g *generation) {
-		g.answers()
+	g.snapshot = g.newSnapshot()
+	g.addSitemapAddresses()
+	g.fork(func(g *generation) {
+		g.endpointDocuments()
 		g.mcp()
 		g.openAPI() // with examples that an edge of this snapshot answers
 	})
 	g.pages()
-	g.aside(func(g *generation) { g.list("/jobs.json", &s.Jobs) })
-	g.aside(func(g *generation) { g.list("/auditors.json", &s.Auditors) })
+	g.fork(func(g *generation) { g.list("/jobs.json", &s.Jobs) })
+	g.fork(func(g *generation) { g.list("/auditors.json", &s.Auditors) })
 	g.scoreboards()
 	g.llms()
 	g.discovery()
 	g.join()
 	g.manifest()
-	g.cdn()
+	g.cdnConfiguration()
 	if len(g.faults) > 0 {
 		return nil, fmt.Errorf("generate: %w", errors.Join(g.faults...))
 	}
@@ -75,22 +75,22 @@ func Generate(s *site.Site, routes []*api.Route) (*Output, error) {
 
 // generation is one run of Generate.
 type generation struct {
-	site      *site.Site
-	routes    []*api.Route
-	base      string
-	snapshot  *snapshot.Snapshot
-	types     map[string]reflect.Type // of the documents in the snapshot, by their keys
-	documents []File
-	anchors   map[string]map[string]bool // the identifiers in each page, by its path
-	faults    []error
-	begun     []chan *generation // what is made aside
+	site          *site.Site
+	routes        []*api.Route
+	base          string
+	snapshot      *snapshot.Snapshot
+	documentTypes map[string]reflect.Type // of the documents in the snapshot, by their keys
+	documents     []File
+	anchors       map[string]map[string]bool // the identifiers in each page, by its path
+	faults        []error
+	forks         []chan *generation // what is made aside
 }
 
 // aside begins to make documents in a goroutine, with a generation of their own.
-func (g *generation) aside(f func(g *generation)) {
+func (g *generation) fork(f func(g *generation)) {
 	own := &generation{site: g.site, routes: g.routes, base: g.base, snapshot: g.snapshot, anchors: map[string]map[string]bool{}}
 	done := make(chan *generation)
-	g.begun = append(g.begun, done)
+	g.forks = append(g.forks, done)
 	go func() {
 		f(own)
 		done <- own
@@ -99,7 +99,7 @@ func (g *generation) aside(f func(g *generation)) {
 
 // join waits for what is made aside, and takes it over in the order in which it began.
 func (g *generation) join() {
-	for _, done := range g.begun {
+	for _, done := range g.forks {
 		own := <-done
 		g.documents, g.faults = append(g.documents, own.documents...), append(g.faults, own.faults...)
 		maps.Copy(g.anchors, own.anchors)
@@ -136,13 +136,13 @@ func (g *generation) add(path string, doc []byte) {
 }
 
 // answer publishes a JSON object that ends with the trailer, indented for whoever reads a diff.
-func (g *generation) answer(path string, v any) {
-	g.add(path, g.indented(model.JSON(g.withTrailer(g.text(v)))))
+func (g *generation) addWithTrailer(path string, v any) {
+	g.add(path, g.indentedJSON(model.JSON(g.withTrailer(g.compactJSON(v)))))
 }
 
 // indented is the JSON text of v, indented and with a line break at its end.
-func (g *generation) indented(v any) []byte {
-	return append(g.written(v, "  ", "\n"), '\n')
+func (g *generation) indentedJSON(v any) []byte {
+	return append(g.writeJSON(v, "  ", "\n"), '\n')
 }
 
 // withTrailer adds the trailer, as the canonical host writes it, to the text of an object.
@@ -154,10 +154,10 @@ func (g *generation) withTrailer(object []byte) []byte {
 }
 
 // text is the compact JSON text of v.
-func (g *generation) text(v any) []byte { return g.written(v, "", "") }
+func (g *generation) compactJSON(v any) []byte { return g.writeJSON(v, "", "") }
 
-func (g *generation) written(v any, indent, newline string) []byte {
-	w := textWriter{indent: indent}
+func (g *generation) writeJSON(v any, indent, newline string) []byte {
+	w := jsonWriter{indent: indent}
 	w.value(v, newline)
 	if w.err != nil {
 		g.faults = append(g.faults, w.err)
@@ -166,8 +166,8 @@ func (g *generation) written(v any, indent, newline string) []byte {
 }
 
 // addresses puts into the snapshot what search engines are told of.
-func (g *generation) addresses() {
-	for _, entry := range g.indexed() {
+func (g *generation) addSitemapAddresses() {
+	for _, entry := range g.sitemapEntries() {
 		g.snapshot.Sitemap = append(g.snapshot.Sitemap, entry.Loc)
 	}
 	if n := len(g.snapshot.Sitemap); n > signal.MaxURLs {
@@ -176,7 +176,7 @@ func (g *generation) addresses() {
 }
 
 // facts is the snapshot without its documents.
-func (g *generation) facts() *snapshot.Snapshot {
+func (g *generation) newSnapshot() *snapshot.Snapshot {
 	s, board := &g.site.Service, g.site.Current()
 	retired := []string{}
 	for _, key := range s.ReceiptKeys.Retired {

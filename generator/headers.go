@@ -14,7 +14,7 @@ const (
 
 // everywhere are the headers of every static answer, errors included. The policy lets a page load
 // its style sheet from here and nothing else.
-var everywhere = []string{
+var commonHeaders = []string{
 	"X-Content-Type-Options: nosniff",
 	"Referrer-Policy: no-referrer",
 	"Cross-Origin-Resource-Policy: cross-origin",
@@ -23,7 +23,7 @@ var everywhere = []string{
 }
 
 // links are the relations of the front page (RFC 8288, RFC 8631, RFC 9727).
-var links = []string{
+var frontPageLinks = []string{
 	`<` + openAPIPath + `>; rel="service-desc"; type="` + openAPIMedia + `"`,
 	`</llms.txt>; rel="service-doc"; type="text/plain"`,
 	`</field-guide.html>; rel="service-doc"; type="text/html"`,
@@ -38,7 +38,7 @@ const redirects = "/ /index.html 200\n"
 
 // cdn publishes the CDN's configuration: the table as a _headers file of Cloudflare, where values of
 // two rules for one path are joined, so each header of a path stands in one rule only.
-func (g *generation) cdn() {
+func (g *generation) cdnConfiguration() {
 	var b strings.Builder
 	rules := 0
 	rule := func(path string, lines []string) {
@@ -51,7 +51,7 @@ func (g *generation) cdn() {
 			fmt.Fprintf(&b, "  %s\n", line)
 		}
 	}
-	rule("/*", everywhere)
+	rule("/*", commonHeaders)
 	paths := map[string]*published{}
 	var order []string
 	for _, d := range g.documents {
@@ -73,7 +73,7 @@ func (g *generation) cdn() {
 		}
 		switch twin := path + ".md"; {
 		case path == "/index.html":
-			front := append(slices.Clone(lines), "Link: "+strings.Join(links, ", "))
+			front := append(slices.Clone(lines), "Link: "+strings.Join(frontPageLinks, ", "))
 			rule("/", front)
 			lines = front
 		case path == "/404.html":

@@ -39,14 +39,14 @@ func (o object) get(name string) any {
 
 // textWriter writes JSON texts. It knows what documents are made of, and leaves the rest, Go types above all, to package json,
 // which takes several times as long.
-type textWriter struct {
+type jsonWriter struct {
 	buf    []byte
 	indent string // of one level; without it the text is compact
 	err    error  // the first
 }
 
 // value writes v. newline is the line break and the indentation of the line in which it begins.
-func (w *textWriter) value(v any, newline string) {
+func (w *jsonWriter) value(v any, newline string) {
 	switch v := v.(type) {
 	case object:
 		w.elements('{', '}', len(v), newline, func(i int, newline string) {
@@ -72,12 +72,12 @@ func (w *textWriter) value(v any, newline string) {
 		}
 		doc, err := json.Marshal(v, options...)
 		w.buf = append(w.buf, doc...)
-		w.failed(err)
+		w.keepError(err)
 	}
 }
 
 // elements writes n elements between brackets, each on a line of its own where the text is indented.
-func (w *textWriter) elements(open, end byte, n int, newline string, write func(i int, newline string)) {
+func (w *jsonWriter) elements(open, end byte, n int, newline string, write func(i int, newline string)) {
 	inner := newline + w.indent
 	if room := 4096; cap(w.buf)-len(w.buf) < room {
 		w.buf = slices.Grow(w.buf, len(w.buf)+room) // append alone would copy a long text five times
@@ -96,13 +96,13 @@ func (w *textWriter) elements(open, end byte, n int, newline string, write func(
 	w.buf = append(w.buf, end)
 }
 
-func (w *textWriter) string(s string) {
+func (w *jsonWriter) string(s string) {
 	var err error
 	w.buf, err = jsontext.AppendQuote(w.buf, s)
-	w.failed(err)
+	w.keepError(err)
 }
 
-func (w *textWriter) failed(err error) {
+func (w *jsonWriter) keepError(err error) {
 	if w.err == nil {
 		w.err = err
 	}

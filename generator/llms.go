@@ -27,13 +27,13 @@ func (g *generation) llms() {
 	}
 
 	section("Start here")
-	link("Quest", g.route("quest").Path, g.what("quest"))
+	link("Quest", g.route("quest").Path, g.summary("quest"))
 	document(openAPIPath)
 	document("/manifest.json")
 
 	section("Endpoints")
 	for _, route := range g.routes {
-		link(strings.Join(route.Methods(), ", ")+" "+route.Path, route.Path, g.what(route.ID))
+		link(strings.Join(route.Methods(), ", ")+" "+route.Path, route.Path, g.summary(route.ID))
 	}
 
 	section("Documents")

@@ -72,10 +72,10 @@ func (g *generation) manifest() {
 	slices.SortFunc(m.Documents, func(a, b model.ManifestDocument) int { return strings.Compare(a.Path, b.Path) })
 	for _, route := range g.routes {
 		m.Endpoints = append(m.Endpoints, model.ManifestEndpoint{
-			ID: route.ID, Path: route.Path, Methods: route.Methods(), Writes: writes(route), What: g.what(route.ID),
+			ID: route.ID, Path: route.Path, Methods: route.Methods(), Writes: writes(route), What: g.summary(route.ID),
 		})
 	}
-	g.answer("/manifest.json", m)
+	g.addWithTrailer("/manifest.json", m)
 }
 
 // contentDigits is how much of the content's version is shown.

@@ -6,7 +6,7 @@ import (
 )
 
 // tableOf begins a Markdown table and returns what adds a row: cells are Markdown.
-func tableOf(b *strings.Builder, heads ...string) func(cells ...string) {
+func beginTable(b *strings.Builder, heads ...string) func(cells ...string) {
 	row := func(cells ...string) { fmt.Fprintf(b, "| %s |\n", strings.Join(cells, " | ")) }
 	row(heads...)
 	row(strings.Split(strings.Repeat("---,", len(heads)-1)+"---", ",")...)
@@ -19,7 +19,7 @@ func markdownText(s string) string {
 	parts := strings.Split(s, "`")
 	for i := range parts {
 		if i%2 == 0 || i == len(parts)-1 {
-			parts[i] = escapes.Replace(parts[i])
+			parts[i] = markdownEscapes.Replace(parts[i])
 		} else {
 			parts[i] = strings.ReplaceAll(parts[i], "|", `\|`)
 		}
@@ -27,4 +27,4 @@ func markdownText(s string) string {
 	return strings.Join(parts, "`")
 }
 
-var escapes = strings.NewReplacer(`\`, `\\`, `*`, `\*`, `[`, `\[`, `]`, `\]`, `<`, `\<`, `|`, `\|`, `~`, `\~`, `#`, `\#`, `&`, `\&`, ` _`, ` \_`)
+var markdownEscapes = strings.NewReplacer(`\`, `\\`, `*`, `\*`, `[`, `\[`, `]`, `\]`, `<`, `\<`, `|`, `\|`, `~`, `\~`, `#`, `\#`, `&`, `\&`, ` _`, ` \_`)

@@ -17,29 +17,29 @@ func (g *generation) mcp() {
 	m, s := &g.site.MCP, &g.site.Service
 	server := object{{"name", m.Name}, {"title", s.Name}, {"version", protocol.ServerVersion}, {"description", s.Summary}, {"websiteUrl", g.url("/")}}
 	unchanging := object{{"listChanged", false}}
-	g.publish(api.MCPServer, object{
+	g.addToSnapshot(api.MCPServer, object{
 		{"capabilities", object{{"tools", unchanging}, {"prompts", unchanging}}},
 		{"serverInfo", server},
 		{"instructions", m.Instructions},
 	})
 	tools, summaries := []object{}, []object{}
 	for i := range api.Tools {
-		tool := g.tool(&api.Tools[i])
+		tool := g.toolEntry(&api.Tools[i])
 		tools = append(tools, tool)
 		summaries = append(summaries, slices.DeleteFunc(slices.Clone(tool), func(m member) bool { return strings.HasSuffix(m.name, "Schema") }))
 	}
-	g.publish(api.MCPTools, object{{"tools", tools}})
+	g.addToSnapshot(api.MCPTools, object{{"tools", tools}})
 	prompts := []object{}
 	for i := range api.Prompts {
-		prompts = append(prompts, g.prompt(&api.Prompts[i]))
+		prompts = append(prompts, g.promptEntry(&api.Prompts[i]))
 	}
-	g.publish(api.MCPPrompts, object{{"prompts", prompts}})
-	g.publish(api.MCPInstall, object{
+	g.addToSnapshot(api.MCPPrompts, object{{"prompts", prompts}})
+	g.addToSnapshot(api.MCPInstall, object{
 		{"endpoint", g.url(protocol.Path)},
 		{"transport", "streamable-http"},
 		{"protocol_versions", protocol.Versions},
 		{"stateless_versions", []string{protocol.Stateless}},
-		{"install", g.installs()},
+		{"install", g.installBlocks()},
 		{"tools", summaries},
 	})
 	g.serverJSON()
@@ -47,7 +47,7 @@ func (g *generation) mcp() {
 
 // tool is an entry of tools/list. Schemas have no address, no reference and, at their top, no choice: there are
 // clients that drop a tool, or all of them, for one of these.
-func (g *generation) tool(t *api.Tool) object {
+func (g *generation) toolEntry(t *api.Tool) object {
 	words, op := g.site.MCP.Tools[t.Name], g.operationOf(t)
 	return object{
 		{"name", g.site.Service.ToolPrefix + t.Name},
@@ -87,7 +87,7 @@ func (g *generation) toolInput(t *api.Tool, op *api.Operation) object {
 		f.Aliases = nil
 		fields = append(fields, f)
 	}
-	schema := inputObject(fields, func(name string) string { return g.meaning(op, name) }, "")
+	schema := inputObject(fields, func(name string) string { return g.fieldMeaning(op, name) }, "")
 	properties := schema.get("properties").(object)
 	for i := range properties {
 		if properties[i].name == t.Renames {
@@ -113,7 +113,7 @@ func (g *generation) toolInput(t *api.Tool, op *api.Operation) object {
 // not required.
 func (g *generation) toolOutput(t *api.Tool, op *api.Operation) object {
 	s := schemas{inline: true}
-	schema, trailer := s.of(g.answerTypes(op)[0]), s.of(reflect.TypeFor[model.Trailer]())
+	schema, trailer := s.ofType(g.answerTypes(op)[0]), s.ofType(reflect.TypeFor[model.Trailer]())
 	properties := slices.Concat(schema.get("properties").(object), trailer.get("properties").(object))
 	schema.set("properties", properties)
 	required := slices.DeleteFunc(schema.get("required").([]string), func(name string) bool { return slices.Contains(t.Optional, name) })
@@ -122,7 +122,7 @@ func (g *generation) toolOutput(t *api.Tool, op *api.Operation) object {
 }
 
 // prompt is an entry of prompts/list. Its text goes into the snapshot, in parts.
-func (g *generation) prompt(p *api.Prompt) object {
+func (g *generation) promptEntry(p *api.Prompt) object {
 	words := g.site.MCP.Prompts[p.Name]
 	arguments, names := []object{}, []string{}
 	for _, f := range p.Arguments {
@@ -137,7 +137,7 @@ func (g *generation) prompt(p *api.Prompt) object {
 		}
 		parts = append(parts, part)
 	}
-	g.publish(api.MCPPrompt+p.Name, object{{"description", words.Description}, {"text", parts}})
+	g.addToSnapshot(api.MCPPrompt+p.Name, object{{"description", words.Description}, {"text", parts}})
 	entry := object{{"name", g.site.Service.ToolPrefix + p.Name}, {"title", words.Title}, {"description", words.Description}}
 	if len(arguments) > 0 {
 		entry.set("arguments", arguments)
@@ -146,15 +146,15 @@ func (g *generation) prompt(p *api.Prompt) object {
 }
 
 // installs say how to add the server to each client.
-func (g *generation) installs() object {
+func (g *generation) installBlocks() object {
 	all := object{}
 	for _, i := range g.site.MCP.Install {
-		all.set(i.ID, g.install(&i))
+		all.set(i.ID, g.installBlock(&i))
 	}
 	return all
 }
 
-func (g *generation) install(i *site.Install) object {
+func (g *generation) installBlock(i *site.Install) object {
 	block := object{{"client", i.Client}, {"how", i.How}}
 	if i.Command != "" {
 		block.set("command", i.Command)
@@ -188,7 +188,7 @@ func (g *generation) serverJSON() {
 			g.fault("server.json: a registry takes at most %d characters, and this has more: shorten name or the first sentence of summary in service.yaml: %.40q", maxRegistryText, text)
 		}
 	}
-	g.add("/server.json", g.indented(object{
+	g.add("/server.json", g.indentedJSON(object{
 		{"$schema", serverSchema},
 		{"name", strings.Join(labels, ".") + "/" + g.site.MCP.Name},
 		{"title", s.Name},

@@ -21,7 +21,7 @@ const openAPIVersion = "3.1.1"
 // and the words of the content. All operations of one method and path are one there.
 func (g *generation) openAPI() {
 	s := &g.site.Service
-	d := description{
+	d := openAPIDocument{
 		generation: g,
 		schemas:    schemas{types: map[string]reflect.Type{}},
 	}
@@ -35,14 +35,14 @@ func (g *generation) openAPI() {
 		if !slices.ContainsFunc(tags, func(tag object) bool { return tag.get("name") == route.Tag }) {
 			tags = append(tags, object{{"name", route.Tag}, {"description", g.tagDescription(route.Tag)}})
 		}
-		item := object{{"summary", g.what(route.ID)}}
+		item := object{{"summary", g.summary(route.ID)}}
 		for _, method := range route.Methods() {
 			item.set(strings.ToLower(method), d.operation(route, method))
 		}
 		if route.Refusal != nil && !route.Answers(http.MethodGet) {
-			item.set("get", d.refusal(route))
+			item.set("get", d.refusedGet(route))
 		}
-		item.set("options", d.options(route.Tag, route.Path))
+		item.set("options", d.optionsOperation(route.Tag, route.Path))
 		paths.set(route.Path, item)
 	}
 	tags = append(tags, object{{"name", documentsTag}, {"description", "The published documents, and the pages."}})
@@ -71,7 +71,7 @@ func (g *generation) openAPI() {
 			{"schemas", d.schemas.components}, {"responses", d.responses}, {"headers", d.headers},
 		}},
 	}
-	g.add("/openapi.json", g.indented(doc))
+	g.add("/openapi.json", g.indentedJSON(doc))
 }
 
 func (g *generation) tagDescription(tag string) string {
@@ -85,7 +85,7 @@ func (g *generation) tagDescription(tag string) string {
 }
 
 // description is an OpenAPI document in the making.
-type description struct {
+type openAPIDocument struct {
 	*generation
 	edge      *api.API // answers the examples
 	schemas   schemas
@@ -93,11 +93,11 @@ type description struct {
 	headers   object
 }
 
-func (d *description) operation(route *api.Route, method string) object {
+func (d *openAPIDocument) operation(route *api.Route, method string) object {
 	operations := operationsWith(route, method)
 	var summaries, texts []string
 	for _, op := range operations {
-		summaries = append(summaries, d.what(op.ID))
+		summaries = append(summaries, d.summary(op.ID))
 		text := d.description(op.ID)
 		if len(operations) > 1 {
 			text = "`" + op.ID + "`: " + text
@@ -109,7 +109,7 @@ func (d *description) operation(route *api.Route, method string) object {
 	}
 	o := object{
 		{"tags", []string{route.Tag}},
-		{"operationId", bare(route, method).ID},
+		{"operationId", defaultOperation(route, method).ID},
 		{"summary", strings.Join(summaries, " ")},
 		{"description", strings.Join(texts, "\n\n")},
 		{"externalDocs", object{{"url", d.url("/field-guide.html#" + endpointAnchor(route))}}},
@@ -125,7 +125,7 @@ func (d *description) operation(route *api.Route, method string) object {
 		o.set("parameters", parameters)
 	}
 	if op := route.Protocol(method); op != nil {
-		d.protocol(&o, op)
+		d.jsonRPCOperation(&o, op)
 		return o
 	}
 	if method == http.MethodPost {
@@ -135,7 +135,7 @@ func (d *description) operation(route *api.Route, method string) object {
 	if len(d.answerTypes(operations[0])) == 0 {
 		responses.set("204", object{{"description", "Nothing to do, and nothing done."}, {"headers", d.headerRefs("Cache-Control")}})
 	} else {
-		responses.set("200", d.success(route, operations, method))
+		responses.set("200", d.successResponse(route, operations, method))
 	}
 	if method == http.MethodGet && slices.ContainsFunc(operations, func(op *api.Operation) bool { return op.Cache != api.NoStore }) {
 		responses.set("304", object{
@@ -152,7 +152,7 @@ func (d *description) operation(route *api.Route, method string) object {
 		for n < len(problems) && problems[n].Status == problems[0].Status {
 			n++
 		}
-		responses.set(strconv.Itoa(problems[0].Status), d.problem(problems[:n]))
+		responses.set(strconv.Itoa(problems[0].Status), d.problemResponse(problems[:n]))
 		problems = problems[n:]
 	}
 	o.set("responses", responses)
@@ -162,7 +162,7 @@ func (d *description) operation(route *api.Route, method string) object {
 const notModified = "Not modified: the entity tag of If-None-Match still holds."
 
 // bare is the operation that a request of a method gets which says no more: the last of those that the edge tries.
-func bare(route *api.Route, method string) (op *api.Operation) {
+func defaultOperation(route *api.Route, method string) (op *api.Operation) {
 	for _, op = range slices.Backward(route.Operations) {
 		if slices.Contains(op.Methods, method) {
 			break
@@ -172,7 +172,7 @@ func bare(route *api.Route, method string) (op *api.Operation) {
 }
 
 // refusal describes what a GET is told where nothing is to be read: how to go on.
-func (d *description) refusal(route *api.Route) object {
+func (d *openAPIDocument) refusedGet(route *api.Route) object {
 	p := respond.MethodNotAllowed
 	schema := object{{"allOf", []object{
 		d.schemas.ref(reflect.TypeFor[model.Problem]()), d.schemas.ref(reflect.TypeFor[model.MCPInstall]()), {{"required", []string{"contract"}}},
@@ -183,7 +183,7 @@ func (d *description) refusal(route *api.Route) object {
 		{"content", object{{respond.MediaProblem, object{{"schema", schema}}}}},
 	}}}
 	for _, p := range []*respond.ProblemType{respond.Misdirected, respond.Internal} {
-		responses.set(strconv.Itoa(p.Status), d.problem([]*respond.ProblemType{p}))
+		responses.set(strconv.Itoa(p.Status), d.problemResponse([]*respond.ProblemType{p}))
 	}
 	return object{
 		{"tags", []string{route.Tag}},
@@ -196,8 +196,8 @@ func (d *description) refusal(route *api.Route) object {
 }
 
 // protocol describes an operation whose requests and answers are JSON-RPC messages, one or an array of them.
-func (d *description) protocol(o *object, op *api.Operation) {
-	request := inputObject(op.Fields, func(name string) string { return d.meaning(op, name) }, "")
+func (d *openAPIDocument) jsonRPCOperation(o *object, op *api.Operation) {
+	request := inputObject(op.Fields, func(name string) string { return d.fieldMeaning(op, name) }, "")
 	d.schemas.components.set("MCPMessage", request)
 	most := d.site.Service.Limits.BatchMessages
 	oneOrMore := func(message object) object {
@@ -209,7 +209,7 @@ func (d *description) protocol(o *object, op *api.Operation) {
 		{"required", true},
 		{"content", object{{respond.MediaJSON, object{
 			{"schema", oneOrMore(object{{"$ref", "#/components/schemas/MCPMessage"}})},
-			{"examples", object{{op.ID, object{{"summary", d.what(op.ID)}, {"value", example}}}}},
+			{"examples", object{{op.ID, object{{"summary", d.summary(op.ID)}, {"value", example}}}}},
 		}}}},
 	})
 	answer := d.schemas.ref(reflect.TypeFor[model.MCPAnswer]())
@@ -236,7 +236,7 @@ func (d *description) protocol(o *object, op *api.Operation) {
 		status := strconv.Itoa(p.Status)
 		switch p.Status {
 		case http.StatusMethodNotAllowed, http.StatusMisdirectedRequest:
-			responses.set(status, d.problem([]*respond.ProblemType{p}))
+			responses.set(status, d.problemResponse([]*respond.ProblemType{p}))
 			continue
 		}
 		if p == respond.InvalidInput {
@@ -265,7 +265,7 @@ func anyOf(schemas []object) object {
 }
 
 // options is what a path of the route table answers to OPTIONS.
-func (d *description) options(tag, path string) object {
+func (d *openAPIDocument) optionsOperation(tag, path string) object {
 	return object{
 		{"tags", []string{tag}},
 		{"operationId", derivedID(http.MethodOptions, path)},
@@ -277,8 +277,8 @@ func (d *description) options(tag, path string) object {
 				{"headers", d.headerRefs("Allow", "Access-Control-Allow-Origin", "Access-Control-Allow-Methods", "Access-Control-Allow-Headers",
 					"Access-Control-Max-Age", "Access-Control-Expose-Headers")},
 			}},
-			{strconv.Itoa(respond.Misdirected.Status), d.problem([]*respond.ProblemType{respond.Misdirected})},
-			{strconv.Itoa(respond.Internal.Status), d.problem([]*respond.ProblemType{respond.Internal})},
+			{strconv.Itoa(respond.Misdirected.Status), d.problemResponse([]*respond.ProblemType{respond.Misdirected})},
+			{strconv.Itoa(respond.Internal.Status), d.problemResponse([]*respond.ProblemType{respond.Internal})},
 		}},
 	}
 }

@@ -19,19 +19,19 @@ const datedScoreboards = "/scoreboard/{as_of}.json"
 
 // documentPaths adds the published documents to the paths: what the table of published paths serves, a
 // pattern once for each document that it stands for.
-func (d *description) documentPaths(paths *object) {
-	for i := range table {
-		p := &table[i]
+func (d *openAPIDocument) documentPaths(paths *object) {
+	for i := range publishedPaths {
+		p := &publishedPaths[i]
 		if p.mediaType == "" {
 			continue
 		}
 		switch p.pattern {
 		case "/scoreboard/*.json":
-			paths.set(datedScoreboards, d.document(p, datedScoreboards, p.title, sentence(p.what)))
+			paths.set(datedScoreboards, d.documentPath(p, datedScoreboards, p.title, sentence(p.what)))
 		case "/*.txt":
 			if key := d.site.Service.IndexNow.Key; key != "" {
 				path := "/" + key + ".txt"
-				paths.set(path, d.document(p, path, p.title, sentence(p.what)))
+				paths.set(path, d.documentPath(p, path, p.title, sentence(p.what)))
 			}
 		case "/*.html.md", "/*.html":
 			for i := range d.site.Pages {
@@ -40,13 +40,13 @@ func (d *description) documentPaths(paths *object) {
 				if p.mediaType == mediaHTML {
 					path, title = "/"+page.Name+".html", page.Title
 					if path != page.Path() {
-						paths.set(page.Path(), d.document(p, page.Path(), title, page.Description))
+						paths.set(page.Path(), d.documentPath(p, page.Path(), title, page.Description))
 					}
 				}
-				paths.set(path, d.document(p, path, title, page.Description))
+				paths.set(path, d.documentPath(p, path, title, page.Description))
 			}
 		default:
-			paths.set(p.pattern, d.document(p, p.pattern, p.title, sentence(p.what)))
+			paths.set(p.pattern, d.documentPath(p, p.pattern, p.title, sentence(p.what)))
 		}
 	}
 }
@@ -55,7 +55,7 @@ func (d *description) documentPaths(paths *object) {
 func sentence(s string) string { return strings.ToUpper(s[:1]) + s[1:] + "." }
 
 // document is the path item of a document.
-func (d *description) document(p *published, path, title, what string) object {
+func (d *openAPIDocument) documentPath(p *published, path, title, what string) object {
 	schema := d.documentSchema(path)
 	if schema == nil {
 		schema = object{{"type", "string"}}
@@ -90,36 +90,36 @@ func (d *description) document(p *published, path, title, what string) object {
 }
 
 // documentSchema is the schema of a JSON document, nil for a text.
-func (d *description) documentSchema(path string) object {
+func (d *openAPIDocument) documentSchema(path string) object {
 	withTrailer := func(name string, schema object) object {
 		d.schemas.components.set(name, schema)
 		return object{{"allOf", []object{{{"$ref", "#/components/schemas/" + name}}, d.schemas.ref(reflect.TypeFor[model.Trailer]())}}}
 	}
 	switch path {
 	case openAPIPath:
-		return foreign(object{{"openapi", "string"}, {"info", "object"}, {"paths", "object"}})
+		return thirdPartySchema(object{{"openapi", "string"}, {"info", "object"}, {"paths", "object"}})
 	case "/server.json":
-		return foreign(object{{"$schema", "string"}, {"name", "string"}, {"description", "string"}, {"version", "string"}, {"remotes", "array"}})
+		return thirdPartySchema(object{{"$schema", "string"}, {"name", "string"}, {"description", "string"}, {"version", "string"}, {"remotes", "array"}})
 	case "/.well-known/api-catalog":
-		return foreign(object{{"linkset", "array"}})
+		return thirdPartySchema(object{{"linkset", "array"}})
 	case "/manifest.json":
 		return object{{"allOf", []object{d.schemas.ref(reflect.TypeFor[model.Manifest]()), d.schemas.ref(reflect.TypeFor[model.Trailer]())}}}
 	case "/scoreboard.json":
-		return withTrailer("Scoreboard", asPublished(d.schemas.structure(reflect.TypeFor[model.Roster]()), reflect.TypeFor[model.Roster]()))
+		return withTrailer("Scoreboard", withoutEdgeMembers(d.schemas.ofStruct(reflect.TypeFor[model.Roster]()), reflect.TypeFor[model.Roster]()))
 	case datedScoreboards:
-		d.schemas.components.set("Verification", d.schemas.part(reflect.TypeFor[model.Verification](), reflect.TypeFor[model.Roster]()))
+		d.schemas.components.set("Verification", d.schemas.subset(reflect.TypeFor[model.Verification](), reflect.TypeFor[model.Roster]()))
 		return object{{"$ref", "#/components/schemas/Verification"}}
 	case "/jobs.json":
-		return withTrailer("Jobs", d.list("Job", &d.site.Jobs))
+		return withTrailer("Jobs", d.listSchema("Job", &d.site.Jobs))
 	case "/auditors.json":
-		return withTrailer("Auditors", d.list("Audit", &d.site.Auditors))
+		return withTrailer("Auditors", d.listSchema("Audit", &d.site.Auditors))
 	}
 	return nil
 }
 
 // foreign is the schema of a document whose format is somebody else's: the members that it has in any case, with
 // their types.
-func foreign(types object) object {
+func thirdPartySchema(types object) object {
 	properties, required := object{}, []string{}
 	for _, m := range types {
 		schema := object{{"type", m.value}}
@@ -133,7 +133,7 @@ func foreign(types object) object {
 }
 
 // asPublished takes the members away from the schema of a type that only the edge adds.
-func asPublished(schema object, t reflect.Type) object {
+func withoutEdgeMembers(schema object, t reflect.Type) object {
 	edge := map[string]bool{}
 	for f := range t.Fields() {
 		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
@@ -145,7 +145,7 @@ func asPublished(schema object, t reflect.Type) object {
 }
 
 // part is the schema of a struct whose members are some of those of another one, and mean the same.
-func (s *schemas) part(t, whole reflect.Type) object {
+func (s *schemas) subset(t, whole reflect.Type) object {
 	properties, required := object{}, []string{}
 	for f := range t.Fields() {
 		for same := range whole.Fields() {
@@ -153,10 +153,10 @@ func (s *schemas) part(t, whole reflect.Type) object {
 			if name != f.Tag.Get("json") {
 				continue
 			}
-			property := s.property
+			property := s.ofMember
 			if f.Type.Kind() == reflect.Struct {
 				property = func(same *reflect.StructField, _ bool) object {
-					return append(s.part(f.Type, same.Type), member{"description", same.Tag.Get("doc")})
+					return append(s.subset(f.Type, same.Type), member{"description", same.Tag.Get("doc")})
 				}
 			}
 			properties.set(name, property(&same, false))
@@ -167,7 +167,7 @@ func (s *schemas) part(t, whole reflect.Type) object {
 }
 
 // list is the schema of a list that grows. Its entries are a component of their own.
-func (d *description) list(entry string, l *site.List) object {
+func (d *openAPIDocument) listSchema(entry string, l *site.List) object {
 	properties, required := object{}, []string{}
 	for _, m := range l.Members() {
 		text := object{{"type", "string"}}

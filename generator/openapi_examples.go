@@ -14,12 +14,12 @@ import (
 
 // request is a body for an operation, as make makes it. An object that must be there, and has no
 // example, is what the route's writing operation answers: a receipt to verify.
-func (d *description) request(route *api.Route, op *api.Operation, make func(*api.Operation) model.JSON) model.JSON {
+func (d *openAPIDocument) exampleRequest(route *api.Route, op *api.Operation, make func(*api.Operation) model.JSON) model.JSON {
 	filled := *op
 	filled.Fields = slices.Clone(op.Fields)
 	for i := range filled.Fields {
 		if f := &filled.Fields[i]; f.Type == input.Object && f.Example == "" && !op.Writes {
-			f.Example = string(d.exampleAnswer(route, writer(route)))
+			f.Example = string(d.exampleAnswer(route, writeOperation(route)))
 		}
 	}
 	return make(&filled)
@@ -27,9 +27,9 @@ func (d *description) request(route *api.Route, op *api.Operation, make func(*ap
 
 // exampleAnswer is what the handler of an operation answers to the example request, on a host
 // without a key.
-func (d *description) exampleAnswer(route *api.Route, op *api.Operation) model.JSON {
-	request := d.request(route, op, exampleBody)
-	response := d.turn(kernel.Request{}, func(t *kernel.Turn) *kernel.Response { return op.Handle(t, input.ParseBody(request)) })
+func (d *openAPIDocument) exampleAnswer(route *api.Route, op *api.Operation) model.JSON {
+	request := d.exampleRequest(route, op, exampleBody)
+	response := d.runTurn(kernel.Request{}, func(t *kernel.Turn) *kernel.Response { return op.Handle(t, input.ParseBody(request)) })
 	if response == nil || response.Status != http.StatusOK {
 		d.fault("openapi.json: %s does not answer its own example %s", op.ID, request)
 		return nil
@@ -38,18 +38,18 @@ func (d *description) exampleAnswer(route *api.Route, op *api.Operation) model.J
 }
 
 // turn takes a request to the canonical host to its answer, at noon of the last hand verification.
-func (d *description) turn(request kernel.Request, handle func(*kernel.Turn) *kernel.Response) *kernel.Response {
+func (d *openAPIDocument) runTurn(request kernel.Request, handle func(*kernel.Turn) *kernel.Response) *kernel.Response {
 	day, _ := civil.ParseDate(d.snapshot.AsOf)
 	request.Host = d.snapshot.CanonicalHost
 	return kernel.Run(&kernel.Turn{Request: request, Now: int64(day)*24*60*60 + 12*60*60}, func(t *kernel.Turn) kernel.Outcome {
 		t.Begin(d.snapshot)
 		return t.Outcome(handle(t))
-	}, d.perform)
+	}, d.performEffects)
 }
 
 // perform performs effects so that all of them succeed: the first statement gives the number 1, the key file is
 // there, every other server is content, and the service answers itself.
-func (d *description) perform(effects []kernel.Effect) (results []kernel.Result) {
+func (d *openAPIDocument) performEffects(effects []kernel.Effect) (results []kernel.Result) {
 	for _, effect := range effects {
 		var result kernel.Result
 		switch e := effect.(type) {
@@ -61,7 +61,7 @@ func (d *description) perform(effects []kernel.Effect) (results []kernel.Result)
 			target := strings.TrimPrefix(e.URL, d.base)
 			switch {
 			case e.Self:
-				answer := d.turn(kernel.Request{Method: e.Method, Target: target, Body: e.Body}, d.edge.Handle)
+				answer := d.runTurn(kernel.Request{Method: e.Method, Target: target, Body: e.Body}, d.edge.Handle)
 				result.Status, result.Data = answer.Status, answer.Body
 			case target == "/"+d.snapshot.IndexNowKey+".txt":
 				result.Data = []byte(d.snapshot.IndexNowKey)

@@ -13,7 +13,7 @@ import (
 )
 
 // parameters are those of a query. One is required where the method leaves no other choice.
-func (d *description) parameters(operations []*api.Operation, method string) (parameters []object) {
+func (d *openAPIDocument) parameters(operations []*api.Operation, method string) (parameters []object) {
 	for _, op := range operations {
 		fields := withDryRun(op)
 		if method == http.MethodPost { // its query is not read, but for that
@@ -34,10 +34,10 @@ func (d *description) parameters(operations []*api.Operation, method string) (pa
 	return parameters
 }
 
-func (d *description) parameter(op *api.Operation, f *input.Field, name string, required bool) object {
-	meaning := d.meaning(op, name)
+func (d *openAPIDocument) parameter(op *api.Operation, f *input.Field, name string, required bool) object {
+	meaning := d.fieldMeaning(op, name)
 	schema := inputSchema(f, func(string) string { return meaning }, "")
-	example := model.JSON(filledIn(f))
+	example := model.JSON(fieldTemplate(f))
 	if f.Example == "" && len(f.Values) > 0 {
 		example = jsondoc.AppendString(nil, f.Values[0])
 	}
@@ -67,7 +67,7 @@ func (d *description) parameter(op *api.Operation, f *input.Field, name string, 
 
 // seatExample is the form of a seat for the element of an example array that holds the parameter's name.
 func seatExample(f *input.Field, parameter string) model.JSON {
-	example, err := jsondoc.Parse(filledIn(f))
+	example, err := jsondoc.Parse(fieldTemplate(f))
 	if err != nil {
 		return nil
 	}
@@ -91,10 +91,10 @@ func seatExample(f *input.Field, parameter string) model.JSON {
 }
 
 // requestBody is that of a POST. It may be missing where an empty object is enough.
-func (d *description) requestBody(route *api.Route, operations []*api.Operation) object {
+func (d *openAPIDocument) requestBody(route *api.Route, operations []*api.Operation) object {
 	bodies, examples, required := []object{}, object{}, true
 	for _, op := range operations {
-		schema := inputObject(withDryRun(op), func(name string) string { return d.meaning(op, name) }, "")
+		schema := inputObject(withDryRun(op), func(name string) string { return d.fieldMeaning(op, name) }, "")
 		if len(op.AnyOf) > 0 {
 			schema.set("anyOf", oneRequired(op.AnyOf).get("anyOf"))
 		}
@@ -108,7 +108,7 @@ func (d *description) requestBody(route *api.Route, operations []*api.Operation)
 		if len(op.AnyOf) == 0 && !slices.ContainsFunc(op.Fields, needs) {
 			required = false
 		}
-		examples.set(op.ID, object{{"summary", d.what(op.ID)}, {"value", d.request(route, op, template)}})
+		examples.set(op.ID, object{{"summary", d.summary(op.ID)}, {"value", d.exampleRequest(route, op, bodyTemplate)}})
 	}
 	content := object{{"schema", anyOf(bodies)}, {"examples", examples}}
 	return object{

@@ -15,7 +15,7 @@ import (
 )
 
 // success is the 200 answer of the operations that a request may choose from.
-func (d *description) success(route *api.Route, operations []*api.Operation, method string) object {
+func (d *openAPIDocument) successResponse(route *api.Route, operations []*api.Operation, method string) object {
 	var answers []object
 	var what []string
 	headers := []string{"Cache-Control"}
@@ -24,7 +24,7 @@ func (d *description) success(route *api.Route, operations []*api.Operation, met
 		for _, answer := range d.answerTypes(op) {
 			answers = append(answers, object{{"allOf", []object{d.schemas.ref(answer), d.schemas.ref(reflect.TypeFor[model.Trailer]())}}})
 		}
-		what = append(what, d.what(op.ID))
+		what = append(what, d.summary(op.ID))
 		if op.Cache != api.NoStore {
 			headers = append(headers, "ETag")
 		}
@@ -33,10 +33,10 @@ func (d *description) success(route *api.Route, operations []*api.Operation, met
 		}
 		if doc := op.Document; doc != nil && doc.Tail == nil && doc != route.Contract {
 			text := slices.Clone(d.snapshot.Documents[doc.ID])
-			examples.set(op.ID, object{{"summary", d.what(op.ID)}, {"value", model.JSON(d.withTrailer(text))}})
+			examples.set(op.ID, object{{"summary", d.summary(op.ID)}, {"value", model.JSON(d.withTrailer(text))}})
 		}
 		if op.Handle != nil {
-			examples.set(op.ID, object{{"summary", d.what(op.ID)}, {"value", d.exampleAnswer(route, op)}})
+			examples.set(op.ID, object{{"summary", d.summary(op.ID)}, {"value", d.exampleAnswer(route, op)}})
 		}
 	}
 	if method == http.MethodGet {
@@ -54,7 +54,7 @@ func (d *description) success(route *api.Route, operations []*api.Operation, met
 }
 
 // problem refers to the answer for the problem types of one status.
-func (d *description) problem(types []*respond.ProblemType) object {
+func (d *openAPIDocument) problemResponse(types []*respond.ProblemType) object {
 	name, texts := "", []string{}
 	for _, p := range types {
 		for word := range strings.FieldsSeq(p.Title) {
@@ -87,11 +87,11 @@ func (d *description) problem(types []*respond.ProblemType) object {
 	if required != nil {
 		schema = object{{"allOf", []object{schema, {{"required", required}}}}}
 	}
-	if members := membersOf[p]; members != nil {
+	if members := extensionMembers[p]; members != nil {
 		schema = object{{"allOf", []object{schema, d.schemas.ref(members)}}}
 	}
 	content := object{{"schema", schema}}
-	if !slices.Contains(required, "contract") && membersOf[p] == nil {
+	if !slices.Contains(required, "contract") && extensionMembers[p] == nil {
 		content.set("example", d.problemExample(p, required != nil))
 	}
 	d.responses.set(name, object{
@@ -103,14 +103,14 @@ func (d *description) problem(types []*respond.ProblemType) object {
 }
 
 // codeOf are the fault codes of the problems that are about the request as a whole.
-var codeOf = map[*respond.ProblemType]string{
+var requestFaultCodes = map[*respond.ProblemType]string{
 	respond.BodyTooLarge: api.TooLarge, respond.QueryTooLong: api.TooLarge, respond.UnsupportedType: api.NotJSON, respond.TooManyWrites: api.RateLimited,
 }
 
 // membersOf are the members that some problems have besides those of all.
-var membersOf = map[*respond.ProblemType]reflect.Type{respond.SignalFailed: reflect.TypeFor[signal.Failed]()}
+var extensionMembers = map[*respond.ProblemType]reflect.Type{respond.SignalFailed: reflect.TypeFor[signal.Failed]()}
 
-func (d *description) problemExample(p *respond.ProblemType, faults bool) model.JSON {
+func (d *openAPIDocument) problemExample(p *respond.ProblemType, faults bool) model.JSON {
 	example := model.Problem{
 		Type: d.problemURL(p), Title: p.Title, Status: p.Status, Detail: d.site.Problems.Types[p.Slug], ContractURL: d.url("/openapi.json"),
 		Trailer: model.Trailer{
@@ -118,9 +118,9 @@ func (d *description) problemExample(p *respond.ProblemType, faults bool) model.
 		},
 	}
 	if faults {
-		example.Errors = []model.Fault{{Code: codeOf[p], Detail: d.site.Problems.Codes[codeOf[p]]}}
+		example.Errors = []model.Fault{{Code: requestFaultCodes[p], Detail: d.site.Problems.Codes[requestFaultCodes[p]]}}
 	}
-	return d.text(example)
+	return d.compactJSON(example)
 }
 
 // headerTexts are the response headers that an agent reads.
@@ -140,7 +140,7 @@ var headerTexts = map[string]struct{ what, kind, example string }{
 	"Access-Control-Expose-Headers": {"The header fields of an answer that any origin may read.", "string", ""},
 }
 
-func (d *description) headerRefs(names ...string) object {
+func (d *openAPIDocument) headerRefs(names ...string) object {
 	refs := object{}
 	for _, name := range names {
 		text, ok := headerTexts[name]

@@ -29,7 +29,7 @@ func (g *generation) pages() {
 			md = beforeSections(md, g.scoreboardSection())
 		}
 		md = derived.Replace(md)
-		g.aside(func(g *generation) { g.page(p, md) })
+		g.fork(func(g *generation) { g.page(p, md) })
 		twin := g.twin(p, md)
 		g.add(twinPath(p), []byte(twin))
 		if i > 0 {
@@ -54,7 +54,7 @@ func beforeSections(md, section string) string {
 func twinPath(p *site.Page) string { return "/" + p.Name + ".html.md" }
 
 // identifier finds the identifier behind a heading, which is for the HTML alone.
-var identifier = regexp.MustCompile(`(?m)^(#{1,6} .*?) *\{#[^{}\n]*\}$`)
+var headingIdentifier = regexp.MustCompile(`(?m)^(#{1,6} .*?) *\{#[^{}\n]*\}$`)
 
 func (g *generation) twin(p *site.Page, md string) string {
 	var b strings.Builder
@@ -65,7 +65,7 @@ func (g *generation) twin(p *site.Page, md string) string {
 	}
 	for line := range strings.Lines(strings.TrimSpace(md)) {
 		if line[0] == '#' {
-			line = identifier.ReplaceAllString(line, "$1")
+			line = headingIdentifier.ReplaceAllString(line, "$1")
 		}
 		b.WriteString(line)
 	}
@@ -74,7 +74,7 @@ func (g *generation) twin(p *site.Page, md string) string {
 }
 
 // anchor finds the identifiers of a page.
-var anchor = regexp.MustCompile(` id="([^"]+)"`)
+var idAttribute = regexp.MustCompile(` id="([^"]+)"`)
 
 func (g *generation) page(p *site.Page, md string) {
 	body, err := page.Markdown([]byte(md))
@@ -82,7 +82,7 @@ func (g *generation) page(p *site.Page, md string) {
 		g.fault("page %s: %w", p.Name, err)
 		return
 	}
-	shown := g.frame(p.Title, p.Description)
+	shown := g.newPage(p.Title, p.Description)
 	shown.Canonical, shown.Twin, shown.Updated, shown.Body = g.url(p.Path()), twinPath(p), p.Updated, body
 	if p.Name == "index" {
 		shown.Status, shown.LinkedData = g.status(), g.linkedData()
@@ -93,7 +93,7 @@ func (g *generation) page(p *site.Page, md string) {
 		return
 	}
 	ids := map[string]bool{}
-	for _, m := range anchor.FindAllSubmatch(html, -1) {
+	for _, m := range idAttribute.FindAllSubmatch(html, -1) {
 		ids[string(m[1])] = true
 	}
 	g.anchors[p.Path()] = ids
@@ -102,7 +102,7 @@ func (g *generation) page(p *site.Page, md string) {
 
 // notFound is what a path outside /api/ gets where nothing is published.
 func (g *generation) notFound() {
-	shown := g.frame("Nothing here", "Nothing is published at this address.")
+	shown := g.newPage("Nothing here", "Nothing is published at this address.")
 	body, err := page.Markdown([]byte("The [front page](/) says what the service is, [llms.txt](/llms.txt) lists what there is to read, and " +
 		"[manifest.json](/manifest.json) names every document and every endpoint.\n"))
 	if err != nil {
@@ -117,7 +117,7 @@ func (g *generation) notFound() {
 }
 
 // frame is what all pages share.
-func (g *generation) frame(title, description string) *page.Page {
+func (g *generation) newPage(title, description string) *page.Page {
 	s := &g.site.Service
 	shown := &page.Page{
 		Service:     s.Name,
@@ -133,28 +133,28 @@ func (g *generation) frame(title, description string) *page.Page {
 			shown.Nav = append(shown.Nav, page.Link{Path: p.Path(), Text: p.Title})
 		}
 	}
-	for _, path := range documentList {
+	for _, path := range footerDocuments {
 		shown.Documents = append(shown.Documents, page.Link{Path: path, Text: strings.TrimPrefix(path, "/")})
 	}
 	return shown
 }
 
 // documentList are the documents that every page links to.
-var documentList = []string{
+var footerDocuments = []string{
 	"/llms.txt", "/llms-full.txt", "/openapi.json", "/manifest.json", "/scoreboard.json", "/jobs.json", "/auditors.json",
 	"/.well-known/api-catalog", "/.well-known/security.txt",
 }
 
 func (g *generation) status() *page.Status {
 	p := &g.site.Presence
-	return &page.Status{Dot: dots[p.Status], Status: p.Status, Since: p.Since, Message: p.AwayMessage}
+	return &page.Status{Dot: statusDots[p.Status], Status: p.Status, Since: p.Since, Message: p.AwayMessage}
 }
 
 // linkedData describes the service and its operator in the terms of schema.org.
 func (g *generation) linkedData() string {
 	s := &g.site.Service
 	organization := object{{"@type", "Organization"}, {"name", s.Operator}, {"url", s.BaseURL() + "/"}, {"email", s.Contact}}
-	doc, err := jsontext.AppendFormat(nil, g.text(object{
+	doc, err := jsontext.AppendFormat(nil, g.compactJSON(object{
 		{"@context", "https://schema.org"},
 		{"@type", "WebAPI"},
 		{"name", s.Name},
@@ -176,7 +176,7 @@ func (g *generation) scoreboardSection() string {
 	d := g.roster()
 	var b strings.Builder
 	fmt.Fprintf(&b, "## Scoreboard {#scoreboard}\n\n%s Verified by hand on **%s**.\n\n", markdownText(d.CountingPolicy), d.AsOf)
-	row := tableOf(&b, "Count", "Number")
+	row := beginTable(&b, "Count", "Number")
 	count := func(what string, n int) { row(what, strconv.Itoa(n)) }
 	count("Agents verified", d.PilotWaitlist.VerifiedConversions)
 	count("Registrations recorded", d.PilotWaitlist.RegistrationsRecorded)

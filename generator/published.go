@@ -35,7 +35,7 @@ type published struct {
 
 // table decides media type, lifetime and openness of every published path; the first match counts.
 // Nothing is published that it does not match.
-var table = []published{
+var publishedPaths = []published{
 	{openAPIPath, openAPIMedia, cacheJSON, true, "OpenAPI", "every endpoint with its fields, limits, answers and errors, as OpenAPI 3.1"},
 	{"/manifest.json", mediaJSON, cacheJSON, true, "Manifest", "every document with its SHA-256, every endpoint, limits and versions"},
 	{"/scoreboard.json", mediaJSON, cacheJSON, true, "Scoreboard", "the counts of the last hand verification"},
@@ -68,9 +68,9 @@ const (
 
 // publishedAs is how a path is served, nil where the table does not say.
 func publishedAs(p string) *published {
-	for i := range table {
-		if ok, _ := path.Match(table[i].pattern, p); ok {
-			return &table[i]
+	for i := range publishedPaths {
+		if ok, _ := path.Match(publishedPaths[i].pattern, p); ok {
+			return &publishedPaths[i]
 		}
 	}
 	return nil

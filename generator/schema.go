@@ -17,7 +17,7 @@ type schemas struct {
 	components object
 	types      map[string]reflect.Type // of the components, by name
 	inline     bool                    // structs are written where they stand, and are no components
-	around     []reflect.Type          // the structs around, where they are: one within itself is any object
+	enclosing  []reflect.Type          // the structs around, where they are: one within itself is any object
 }
 
 // ref refers to the component of a struct type, and makes it where there is none yet.
@@ -26,7 +26,7 @@ func (s *schemas) ref(t reflect.Type) object {
 	if known := s.types[name]; known == nil {
 		s.types[name] = t
 		s.components.set(name, nil) // keeps its place, and ends a recursion
-		s.components.set(name, s.structure(t))
+		s.components.set(name, s.ofStruct(t))
 	} else if known != t {
 		panic("two answer types make the component " + name + ": rename one of them")
 	}
@@ -44,7 +44,7 @@ func componentName(t reflect.Type) string {
 }
 
 // of is the schema of the values of a type.
-func (s *schemas) of(t reflect.Type) object {
+func (s *schemas) ofType(t reflect.Type) object {
 	if t == reflect.TypeFor[model.JSON]() {
 		return object{{"type", "object"}}
 	}
@@ -56,28 +56,28 @@ func (s *schemas) of(t reflect.Type) object {
 	case reflect.Int, reflect.Int32, reflect.Int64:
 		return object{{"type", "integer"}}
 	case reflect.Pointer:
-		return s.of(t.Elem())
+		return s.ofType(t.Elem())
 	case reflect.Map:
-		return object{{"type", "object"}, {"additionalProperties", s.of(t.Elem())}}
+		return object{{"type", "object"}, {"additionalProperties", s.ofType(t.Elem())}}
 	case reflect.Slice:
-		return object{{"type", "array"}, {"items", s.of(t.Elem())}}
+		return object{{"type", "array"}, {"items", s.ofType(t.Elem())}}
 	case reflect.Struct:
 		switch {
 		case !s.inline:
 			return s.ref(t)
-		case slices.Contains(s.around, t):
+		case slices.Contains(s.enclosing, t):
 			return object{{"type", "object"}}
 		}
-		s.around = append(s.around, t)
-		schema := s.structure(t)
-		s.around = s.around[:len(s.around)-1]
+		s.enclosing = append(s.enclosing, t)
+		schema := s.ofStruct(t)
+		s.enclosing = s.enclosing[:len(s.enclosing)-1]
 		return schema
 	}
 	panic("no schema for the type " + t.String() + " of an answer")
 }
 
 // structure is the schema of a struct. What the tags mean stands in package documents.
-func (s *schemas) structure(t reflect.Type) object {
+func (s *schemas) ofStruct(t reflect.Type) object {
 	properties, patterns, required := object{}, object{}, []string{}
 	var add func(t reflect.Type)
 	add = func(t reflect.Type) {
@@ -88,13 +88,13 @@ func (s *schemas) structure(t reflect.Type) object {
 				add(f.Type)
 				continue
 			case options == "embed":
-				schema := s.of(f.Type.Elem())
+				schema := s.ofType(f.Type.Elem())
 				schema.set("description", f.Tag.Get("doc"))
 				patterns.set(f.Tag.Get("pattern"), schema)
 				continue
 			}
 			absent := strings.Contains(options, "omit") && f.Tag.Get("from") != "edge"
-			properties.set(name, s.property(&f, absent))
+			properties.set(name, s.ofMember(&f, absent))
 			if !absent {
 				required = append(required, name)
 			}
@@ -110,8 +110,8 @@ func (s *schemas) structure(t reflect.Type) object {
 }
 
 // property is the schema of one member. A pointer is null where there is nothing, unless the member is absent then.
-func (s *schemas) property(f *reflect.StructField, absent bool) object {
-	schema := s.of(f.Type)
+func (s *schemas) ofMember(f *reflect.StructField, absent bool) object {
+	schema := s.ofType(f.Type)
 	if f.Tag.Get("null") == "true" || f.Type.Kind() == reflect.Pointer && !absent {
 		if schema.get("$ref") != nil {
 			schema = object{{"anyOf", []object{schema, {{"type", "null"}}}}}

@@ -11,10 +11,10 @@ import (
 
 // scoreboards publishes the newest hand verification with all its words, and the numbers of every one.
 func (g *generation) scoreboards() {
-	g.answer("/scoreboard.json", g.roster())
+	g.addWithTrailer("/scoreboard.json", g.roster())
 	for i := range g.site.Scoreboards {
 		s := &g.site.Scoreboards[i]
-		g.add("/scoreboard/"+s.File+".json", g.indented(verification(s)))
+		g.add("/scoreboard/"+s.File+".json", g.indentedJSON(verification(s)))
 	}
 }
 
@@ -106,7 +106,7 @@ func orgSlotsLeft(s *site.Scoreboard) int {
 // convert says how to register. The template and the body are the least that registers: the
 // first of the fields of which one must be given.
 func (g *generation) convert(waitlist *api.Route) model.Convert {
-	op := writer(waitlist)
+	op := writeOperation(waitlist)
 	least := *op
 	least.Fields = nil
 	for _, f := range op.Fields {
@@ -118,7 +118,7 @@ func (g *generation) convert(waitlist *api.Route) model.Convert {
 		Methods:           op.Methods,
 		URL:               g.url(waitlist.Path),
 		Minimum:           "one of " + strings.Join(op.AnyOf, ", "),
-		PostBody:          template(&least),
+		PostBody:          bodyTemplate(&least),
 		ReadTheTermsFirst: g.url(g.route("aup").Path),
 	}
 	if len(least.Fields) == 1 {
@@ -129,14 +129,14 @@ func (g *generation) convert(waitlist *api.Route) model.Convert {
 
 func (g *generation) fileCall(route *api.Route) model.FileCall {
 	call := model.FileCall{Method: "POST", URL: g.url(route.Path)}
-	if op := writer(route); slices.Contains(op.Methods, "GET") {
+	if op := writeOperation(route); slices.Contains(op.Methods, "GET") {
 		call.Get = g.getTemplate(route, op)
 	}
 	return call
 }
 
 // writer is the operation of a route that writes; an empty one where there is none.
-func writer(route *api.Route) *api.Operation {
+func writeOperation(route *api.Route) *api.Operation {
 	for _, op := range route.Operations {
 		if op.Writes {
 			return op

@@ -43,8 +43,8 @@ Run it in the folder of the source code. The same sources make the same bytes. T
 
 It fetches its compiler by itself, at a pinned version, the first time; that takes some minutes.`,
 		Args: cobra.NoArgs,
-		RunE: does(func(cmd *cobra.Command, _ []string) error {
-			_, output, err := build(content)
+		RunE: withExitCode(func(cmd *cobra.Command, _ []string) error {
+			_, output, err := loadAndGenerate(content)
 			if err != nil {
 				return err
 			}
@@ -60,7 +60,7 @@ It fetches its compiler by itself, at a pinned version, the first time; that tak
 			if err := replaceBundle(out, files); err != nil {
 				return hintPermission(err)
 			}
-			t.bundle(out, files)
+			t.printBundle(out, files)
 			return nil
 		}),
 	}
@@ -157,13 +157,13 @@ func replaceBundle(folder string, files map[string][]byte) (err error) {
 var rename = os.Rename
 
 // bundle prints the files of a bundle with their sizes, as they are and gzipped.
-func (t *terminal) bundle(folder string, files map[string][]byte) {
+func (t *terminal) printBundle(folder string, files map[string][]byte) {
 	table := tabwriter.NewWriter(t.out, 0, 0, 2, ' ', tabwriter.AlignRight)
 	var raw, zipped int64
 	row := func(name string, raw, zipped int64) { fmt.Fprintf(table, "%d\t%d\t  %s\n", raw, zipped, name) }
 	fmt.Fprintln(table, "bytes\tgzipped\t")
 	for _, name := range slices.Sorted(maps.Keys(files)) {
-		size, small := int64(len(files[name])), gzipped(files[name])
+		size, small := int64(len(files[name])), gzippedSize(files[name])
 		raw, zipped = raw+size, zipped+small
 		row(name, size, small)
 	}
@@ -172,7 +172,7 @@ func (t *terminal) bundle(folder string, files map[string][]byte) {
 }
 
 // gzipped is how many bytes data takes when it is compressed well.
-func gzipped(data []byte) int64 {
+func gzippedSize(data []byte) int64 {
 	var b bytes.Buffer
 	w, _ := gzip.NewWriterLevel(&b, gzip.BestCompression) // the level is valid
 	w.Write(data)                                         // a buffer takes everything

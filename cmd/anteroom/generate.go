@@ -35,12 +35,12 @@ A dated scoreboard that public/ holds is never changed or removed.
 
 SOURCE_DATE_EPOCH, in seconds, replaces the time that the expiry of security.txt is checked against.`,
 		Args: cobra.NoArgs,
-		RunE: does(func(cmd *cobra.Command, _ []string) error {
+		RunE: withExitCode(func(cmd *cobra.Command, _ []string) error {
 			if check && follow {
-				return usage{errors.New("--check and --watch exclude each other")}
+				return usageError{errors.New("--check and --watch exclude each other")}
 			}
 			once := func(changesOnly bool) error {
-				s, output, err := build(content)
+				s, output, err := loadAndGenerate(content)
 				if err != nil {
 					return err
 				}
@@ -48,9 +48,9 @@ SOURCE_DATE_EPOCH, in seconds, replaces the time that the expiry of security.txt
 				if err != nil {
 					return err
 				}
-				t.report(r, asJSON, changesOnly)
+				t.printReport(r, asJSON, changesOnly)
 				if check && r.Changes > 0 {
-					return fmt.Errorf("%s is stale: %s not as %s has it (run anteroom generate)", out, count(r.Changes, "document"), content)
+					return fmt.Errorf("%s is stale: %s not as %s has it (run anteroom generate)", out, plural(r.Changes, "document"), content)
 				}
 				return nil
 			}
@@ -86,8 +86,8 @@ SOURCE_DATE_EPOCH, in seconds, replaces the time that the expiry of security.txt
 const gcPercent = 400
 
 // build loads a content folder and generates what it publishes. It writes nothing.
-func build(folder string) (*site.Site, *generator.Output, error) {
-	s, err := load(folder)
+func loadAndGenerate(folder string) (*site.Site, *generator.Output, error) {
+	s, err := loadContent(folder)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -95,7 +95,7 @@ func build(folder string) (*site.Site, *generator.Output, error) {
 	return s, output, contentFaults(folder, err)
 }
 
-func load(folder string) (*site.Site, error) {
+func loadContent(folder string) (*site.Site, error) {
 	if info, err := os.Stat(folder); errors.Is(err, fs.ErrNotExist) || err == nil && !info.IsDir() {
 		return nil, fmt.Errorf("there is no content folder %s (name it with --content, or run this where it is)", folder)
 	} else if err != nil {
@@ -122,7 +122,7 @@ func publishTo(t *terminal, out string, s *site.Site, output *generator.Output, 
 	for _, warning := range warnings {
 		t.warn("%s", warning)
 	}
-	plan, err := publish.Prepare(out, files(output))
+	plan, err := publish.Prepare(out, publishFiles(output))
 	if err != nil {
 		return nil, err
 	}
@@ -146,7 +146,7 @@ func publishTo(t *terminal, out string, s *site.Site, output *generator.Output, 
 }
 
 // files are the documents as package publish takes them.
-func files(output *generator.Output) []publish.File {
+func publishFiles(output *generator.Output) []publish.File {
 	list := make([]publish.File, len(output.Documents))
 	for i, d := range output.Documents {
 		list[i] = publish.File{Path: d.Path, Bytes: d.Bytes}

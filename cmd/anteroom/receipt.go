@@ -41,17 +41,17 @@ the content folder publishes.
 
 Exit codes: 0 valid, 1 not valid, 2 there is no receipt, or no key, to judge with.`,
 		Args: cobra.ExactArgs(1),
-		RunE: does(func(_ *cobra.Command, args []string) error {
+		RunE: withExitCode(func(_ *cobra.Command, args []string) error {
 			for _, key := range keys {
 				if raw, err := base64.StdEncoding.Strict().DecodeString(key); err != nil || len(raw) != ed25519.PublicKeySize {
-					return usage{fmt.Errorf("--key %.64q is not base64 of the %d bytes of a public key", key, ed25519.PublicKeySize)}
+					return usageError{fmt.Errorf("--key %.64q is not base64 of the %d bytes of a public key", key, ed25519.PublicKeySize)}
 				}
 			}
 			verdict, err := judge(t.in, args[0], keys, content)
 			if err != nil {
 				return failure{exitUsage, err}
 			}
-			t.verdict(verdict, asJSON)
+			t.printVerdict(verdict, asJSON)
 			if !verdict.Get("valid").True {
 				return failure{exitFailure, errSilent}
 			}
@@ -127,7 +127,7 @@ func readReceipt(stdin io.Reader, name string) ([]byte, error) {
 
 // publishedKeys are the receipt keys that a content folder publishes, the current one first.
 func publishedKeys(folder string) ([]string, error) {
-	s, err := load(folder)
+	s, err := loadContent(folder)
 	if err != nil {
 		return nil, err
 	}

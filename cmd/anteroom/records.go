@@ -33,13 +33,13 @@ Every flag can be given by the environment instead, as with serve: ANTEROOM_DATA
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.PersistentFlags().StringVar(&data, "data", "data", "the `folder` of the database")
-	with := func(check func(args []string) error, f work) func(*cobra.Command, []string) error {
-		return does(func(cmd *cobra.Command, args []string) error {
+	with := func(check func(args []string) error, f storeWork) func(*cobra.Command, []string) error {
+		return withExitCode(func(cmd *cobra.Command, args []string) error {
 			if err := fromEnvironment(cmd.Flags()); err != nil {
-				return usage{err}
+				return usageError{err}
 			}
 			if err := check(args); err != nil {
-				return usage{err}
+				return usageError{err}
 			}
 			store, err := native.OpenRecords(data, t.log())
 			if err != nil {
@@ -53,10 +53,10 @@ Every flag can be given by the environment instead, as with serve: ANTEROOM_DATA
 }
 
 // work is what a command does with the open database.
-type work func(ctx context.Context, store *native.Store, args []string) error
+type storeWork func(ctx context.Context, store *native.Store, args []string) error
 
 // onStore makes the RunE of a command; check finds what is wrong with its arguments and flags.
-type onStore func(check func(args []string) error, f work) func(*cobra.Command, []string) error
+type onStore func(check func(args []string) error, f storeWork) func(*cobra.Command, []string) error
 
 func recordsCountCommand(t *terminal, with onStore) *cobra.Command {
 	var days native.Days
@@ -84,9 +84,9 @@ a line each.`, burstLength),
 				c.Outbox[state] += 0
 			}
 			if asJSON {
-				return t.countsJSON(c, days.Through)
+				return t.printCountsJSON(c, days.Through)
 			}
-			t.counts(c, days.Through)
+			t.printCounts(c, days.Through)
 			return nil
 		}),
 	}
@@ -97,7 +97,7 @@ a line each.`, burstLength),
 }
 
 // burstLength is the longest pause in a burst, for people.
-var burstLength = count(native.BurstSeconds/60, "minute")
+var burstLength = plural(native.BurstSeconds/60, "minute")
 
 // suggestionKinds are the kinds of suggestions, in the order that their answer documents.
 func suggestionKinds() []string {
@@ -109,7 +109,7 @@ func suggestionKinds() []string {
 var outboxStates = []string{"pending", "dead"}
 
 // counts prints the counts as a table.
-func (t *terminal) counts(c *native.Counts, through string) {
+func (t *terminal) printCounts(c *native.Counts, through string) {
 	until := "now"
 	if through != "" {
 		until = "the end of " + through + " (UTC)"
@@ -131,23 +131,23 @@ func (t *terminal) counts(c *native.Counts, through string) {
 		number("messages in the outbox, "+state, c.Outbox[state])
 	}
 	if c.OutboxError != "" {
-		t.say("newest error of the outbox: %s", plain(c.OutboxError))
+		t.say("newest error of the outbox: %s", columnText(c.OutboxError))
 	}
 	if c.Bursts == 0 {
 		return
 	}
 	t.say("")
-	t.say("%s of one name, each registration at most %s after the one before:", count(int(c.Bursts), "burst"), burstLength)
+	t.say("%s of one name, each registration at most %s after the one before:", plural(int(c.Bursts), "burst"), burstLength)
 	for _, b := range c.Largest {
-		t.say("%8d  %s to %s  %s", b.Registrations, b.First, b.Last, plain(b.Name))
+		t.say("%8d  %s to %s  %s", b.Registrations, b.First, b.Last, columnText(b.Name))
 	}
 	if left := int(c.Bursts) - len(c.Largest); left > 0 {
-		t.say("and %s more (--bursts %d shows all)", count(left, "burst"), c.Bursts)
+		t.say("and %s more (--bursts %d shows all)", plural(left, "burst"), c.Bursts)
 	}
 }
 
 // countsJSON prints the counts as one JSON object. Members that the scoreboard has too have its names.
-func (t *terminal) countsJSON(c *native.Counts, through string) error {
+func (t *terminal) printCountsJSON(c *native.Counts, through string) error {
 	object := struct {
 		Through       *string          `json:"through"`
 		Registrations int64            `json:"registrations_recorded"`
@@ -213,11 +213,11 @@ object, and holds the text as it was sent, with escapes for that.`,
 					return err
 				}
 				if asJSON {
-					t.sayJSON(objectOf(list, row))
+					t.sayJSON(rowJSON(list, row))
 					continue
 				}
 				for i, v := range row {
-					columns[i] = plain(v)
+					columns[i] = columnText(v)
 				}
 				t.say("%s", strings.Join(columns, "\t"))
 			}
@@ -230,7 +230,7 @@ object, and holds the text as it was sent, with escapes for that.`,
 }
 
 // plain is a value of a record in a column, in which a tab would begin the next. nil is nothing.
-func plain(v any) string {
+func columnText(v any) string {
 	switch v := v.(type) {
 	case int64:
 		return strconv.FormatInt(v, 10)
@@ -241,7 +241,7 @@ func plain(v any) string {
 }
 
 // objectOf is a row of a list as a JSON object.
-func objectOf(list native.List, row []any) []byte {
+func rowJSON(list native.List, row []any) []byte {
 	w := jsondoc.Writer{}
 	w.Open('{')
 	for i, c := range list.Columns {
@@ -302,7 +302,7 @@ each message and in its X-Anteroom-Record header. The contact of a suggestion is
 					missing = append(missing, ids[i])
 					continue
 				}
-				t.say("%s: erased %s and %s of the outbox", ids[i], count(int(e.Contacts), "contact"), count(int(e.Messages), "message"))
+				t.say("%s: erased %s and %s of the outbox", ids[i], plural(int(e.Contacts), "contact"), plural(int(e.Messages), "message"))
 			}
 			if len(missing) < len(erased) {
 				t.say("Your inbox may hold the address too: search it for the record identifier.")
@@ -325,7 +325,7 @@ new: those of the given records, else all. A running serve takes them up within 
 			if len(ids) == 0 {
 				n, err := store.ReviveAll()
 				if err == nil {
-					t.say("%s pending again", count(int(n), "message"))
+					t.say("%s pending again", plural(int(n), "message"))
 				}
 				return err
 			}
@@ -337,7 +337,7 @@ new: those of the given records, else all. A running serve takes them up within 
 					missing = append(missing, ids[i])
 					continue
 				}
-				t.say("%s: %s pending again", ids[i], count(int(n), "message"))
+				t.say("%s: %s pending again", ids[i], plural(int(n), "message"))
 			}
 			if len(missing) > 0 {
 				return fmt.Errorf("there is no dead message of %s (anteroom records list outbox shows what there is)", strings.Join(missing, ", "))

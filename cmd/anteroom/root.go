@@ -59,13 +59,13 @@ func (f failure) Unwrap() error { return f.error }
 var errSilent = errors.New("")
 
 // usage is an error of the command line that only the command itself can find.
-type usage struct{ error }
+type usageError struct{ error }
 
 // does makes f the work of a command.
-func does(f func(cmd *cobra.Command, args []string) error) func(*cobra.Command, []string) error {
+func withExitCode(f func(cmd *cobra.Command, args []string) error) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, args []string) error {
 		err := f(cmd, args)
-		coded, wrong := failure{}, usage{}
+		coded, wrong := failure{}, usageError{}
 		if err == nil || errors.As(err, &coded) || errors.As(err, &wrong) {
 			return err
 		}

@@ -48,14 +48,14 @@ Every flag can be given by the environment instead, as ANTEROOM_ and its name in
 for "-": ANTEROOM_ADDR, ANTEROOM_SMTP, ANTEROOM_CLIENT_IP_HEADER; hosts are joined with commas. A flag
 wins over the environment. ANTEROOM_KEY is the receipt key itself in base64, in the place of --key-file.`,
 		Args: cobra.NoArgs,
-		RunE: does(func(cmd *cobra.Command, _ []string) error {
+		RunE: withExitCode(func(cmd *cobra.Command, _ []string) error {
 			if err := fromEnvironment(cmd.Flags()); err != nil {
-				return usage{err}
+				return usageError{err}
 			}
 			o.key = os.Getenv("ANTEROOM_KEY")
 			o.writeLimitChosen = cmd.Flags().Changed("write-limit")
 			if err := o.check(); err != nil {
-				return usage{err}
+				return usageError{err}
 			}
 			return serve(cmd.Context(), t, &o)
 		}),
@@ -131,7 +131,7 @@ func inside(folder, name string) bool {
 func serve(ctx context.Context, t *terminal, o *serveOptions) error {
 	log := t.log()
 	state := fingerprint(o.content)
-	s, output, err := build(o.content)
+	s, output, err := loadAndGenerate(o.content)
 	if err != nil {
 		return err
 	}
@@ -201,19 +201,19 @@ func readPublic(t *terminal, o *serveOptions, output *generator.Output) (*native
 	if err != nil {
 		return nil, err
 	}
-	plan, err := publish.Prepare(o.public, files(output))
+	plan, err := publish.Prepare(o.public, publishFiles(output))
 	if err != nil {
 		return nil, err
 	}
 	if n := len(plan.Changes()); n > 0 {
-		t.warn("%s is stale: %s not as %s has it (run anteroom generate)", o.public, count(n, "document"), o.content)
+		t.warn("%s is stale: %s not as %s has it (run anteroom generate)", o.public, plural(n, "document"), o.content)
 	}
 	return static, nil
 }
 
 // republish generates again and serves the result; where that fails, what was served stays.
 func republish(t *terminal, o *serveOptions, host *native.Host, log *slog.Logger) {
-	s, output, err := build(o.content)
+	s, output, err := loadAndGenerate(o.content)
 	if err == nil {
 		_, err = publishTo(t, o.public, s, output, false)
 	}

@@ -65,7 +65,7 @@ func (t *terminal) fail(err error) {
 			}
 			fmt.Fprintln(t.err, fault)
 		}
-		fmt.Fprintf(t.err, "anteroom: %s has %s (mend what is listed above; nothing was written)\n", faulty.folder, count(len(faulty.Faults), "fault"))
+		fmt.Fprintf(t.err, "anteroom: %s has %s (mend what is listed above; nothing was written)\n", faulty.folder, plural(len(faulty.Faults), "fault"))
 		return
 	}
 	for line := range strings.Lines(strings.TrimSpace(err.Error())) {
@@ -120,7 +120,7 @@ func (t *terminal) progress(what string) func(written, total int64) {
 			last = now
 			const width = 30
 			done := int(width * written / total)
-			fmt.Fprintf(t.err, "\r\x1b[K%s [%s%s] %s of %s", what, strings.Repeat("#", done), strings.Repeat(".", width-done), size(written), size(total))
+			fmt.Fprintf(t.err, "\r\x1b[K%s [%s%s] %s of %s", what, strings.Repeat("#", done), strings.Repeat(".", width-done), byteSize(written), byteSize(total))
 		}
 	}
 }
@@ -138,7 +138,7 @@ type report struct {
 }
 
 // report prints a table and a summary, or one JSON object. With changesOnly the table leaves out what stays.
-func (t *terminal) report(r *report, asJSON, changesOnly bool) {
+func (t *terminal) printReport(r *report, asJSON, changesOnly bool) {
 	if asJSON {
 		encoder := json.NewEncoder(t.out)
 		encoder.SetEscapeHTML(false)
@@ -160,11 +160,11 @@ func (t *terminal) report(r *report, asJSON, changesOnly bool) {
 			counts = append(counts, fmt.Sprintf("%d %s", n, status))
 		}
 	}
-	t.say("%s: %s; %s, content %.12s", r.Out, strings.Join(counts, ", "), size(r.Bytes), r.Content)
+	t.say("%s: %s; %s, content %.12s", r.Out, strings.Join(counts, ", "), byteSize(r.Bytes), r.Content)
 }
 
 // count writes a number with its noun: "1 fault", "2 faults".
-func count(n int, noun string) string {
+func plural(n int, noun string) string {
 	if n == 1 {
 		return "1 " + noun
 	}
@@ -172,10 +172,10 @@ func count(n int, noun string) string {
 }
 
 // size writes a number of bytes for people.
-func size(n int64) string {
+func byteSize(n int64) string {
 	switch {
 	case n < 1000:
-		return count(int(n), "byte")
+		return plural(int(n), "byte")
 	case n < 1000*1000:
 		return fmt.Sprintf("%.1f kB", float64(n)/1000)
 	}
@@ -183,7 +183,7 @@ func size(n int64) string {
 }
 
 // verdict prints the answer to a verification: the verdict, the checks, and what is odd.
-func (t *terminal) verdict(v *jsondoc.Value, asJSON bool) {
+func (t *terminal) printVerdict(v *jsondoc.Value, asJSON bool) {
 	if asJSON {
 		t.sayJSON(v.Raw)
 		return

@@ -77,7 +77,7 @@ func TestWrangler(t *testing.T) {
 	if _, err := toml.DecodeFile("wrangler.toml", &config); err != nil {
 		t.Fatal(err)
 	}
-	s, err := load("content")
+	s, err := loadContent("content")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -75,7 +75,7 @@ func Markdown(src []byte) (Body, error) {
 		if h, ok := node.(*ast.Heading); ok && h.Level == 2 {
 			id, _ := h.AttributeString("id")
 			raw, _ := id.([]byte)
-			body.Sections = append(body.Sections, Section{string(raw), plain(h, src)})
+			body.Sections = append(body.Sections, Section{string(raw), plainText(h, src)})
 		}
 	}
 	var b bytes.Buffer
@@ -98,7 +98,7 @@ func Markdown(src []byte) (Body, error) {
 }
 
 // plain is the text of a node without its markup.
-func plain(node ast.Node, src []byte) string {
+func plainText(node ast.Node, src []byte) string {
 	var b strings.Builder
 	_ = ast.Walk(node, func(n ast.Node, entering bool) (ast.WalkStatus, error) {
 		if t, ok := n.(*ast.Text); ok && entering {

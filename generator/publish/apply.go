@@ -70,15 +70,15 @@ func (p *Plan) apply() (err error) {
 
 // touched reports whether the folder is not as it was when it was compared.
 func (p *Plan) touched() (bool, error) {
-	now, err := list(p.dir)
+	now, err := readTree(p.dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return true, nil
 	}
-	if err != nil || len(now) != len(p.old) {
+	if err != nil || len(now) != len(p.oldTree) {
 		return true, err
 	}
-	for name, was := range p.old {
-		if is, ok := now[name]; !ok || !was.is(is) {
+	for name, was := range p.oldTree {
+		if is, ok := now[name]; !ok || !was.equal(is) {
 			return true, nil
 		}
 	}
@@ -88,12 +88,12 @@ func (p *Plan) touched() (bool, error) {
 // cleanUp puts back a tree that a killed run left aside, or what nobody has generated of it, and removes what else it left.
 func (p *Plan) cleanUp() error {
 	if _, err := os.Lstat(p.dir); errors.Is(err, fs.ErrNotExist) {
-		err := p.do("put the old tree back", func() error { return os.Rename(p.sibling("old"), p.dir) })
+		err := p.doStep("put the old tree back", func() error { return os.Rename(p.sibling("old"), p.dir) })
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
 	}
-	if err := p.retire(p.sibling("old"), nil); err != nil {
+	if err := p.retireTree(p.sibling("old"), nil); err != nil {
 		return fmt.Errorf("remove the old tree that a killed run left: %w", err)
 	}
 	if err := os.RemoveAll(p.sibling("next")); err != nil {
@@ -133,7 +133,7 @@ func (p *Plan) build(next string) error {
 	sorted := slices.Sorted(maps.Keys(dirs)) // parents first
 
 	for _, dir := range sorted {
-		err := p.do("make "+dir, func() error { return os.Mkdir(filepath.Join(next, dir), 0o777) })
+		err := p.doStep("make "+dir, func() error { return os.Mkdir(filepath.Join(next, dir), 0o777) })
 		if err != nil {
 			return err
 		}
@@ -153,28 +153,28 @@ func (p *Plan) build(next string) error {
 	for _, e := range files {
 		to := filepath.Join(next, e.Path)
 		if e.Status == Same || e.Status == Kept {
-			err := p.do("link "+e.Path, func() error { return link(filepath.Join(p.dir, e.Path), to) })
+			err := p.doStep("link "+e.Path, func() error { return link(filepath.Join(p.dir, e.Path), to) })
 			if err != nil {
 				return err
 			}
 			continue
 		}
-		err := p.do("write "+e.Path, func() error { return p.write(to, docs[e.Path], progress) })
+		err := p.doStep("write "+e.Path, func() error { return p.write(to, docs[e.Path], progress) })
 		if err != nil {
 			return err
 		}
 		written(to)
 	}
 	for _, dir := range sorted {
-		if was, existed := p.old[dir]; existed {
-			err := p.do("set the mode of "+dir, func() error { return os.Chmod(filepath.Join(next, dir), was.mode) })
+		if was, existed := p.oldTree[dir]; existed {
+			err := p.doStep("set the mode of "+dir, func() error { return os.Chmod(filepath.Join(next, dir), was.mode) })
 			if err != nil {
 				return err
 			}
 		}
 		written(filepath.Join(next, dir))
 	}
-	return p.do("sync the new tree", func() error {
+	return p.doStep("sync the new tree", func() error {
 		syncs.Wait()
 		return errors.Join(failed...)
 	})
@@ -183,10 +183,10 @@ func (p *Plan) build(next string) error {
 // keepEmpty adds the folders that are empty as they stand: they are somebody's.
 func (p *Plan) keepEmpty(dirs map[string]bool) {
 	filled := map[string]bool{}
-	for name := range p.old {
+	for name := range p.oldTree {
 		filled[path.Dir(name)] = true
 	}
-	for name, was := range p.old {
+	for name, was := range p.oldTree {
 		if was.mode.IsDir() && !filled[name] {
 			for dir := name; !dirs[dir]; dir = path.Dir(dir) {
 				dirs[dir] = true
@@ -196,8 +196,8 @@ func (p *Plan) keepEmpty(dirs map[string]bool) {
 }
 
 // do names an operation to the test's hook, and does it.
-func (p *Plan) do(operation string, f func() error) error {
-	if err := p.step(operation); err != nil {
+func (p *Plan) doStep(operation string, f func() error) error {
+	if err := p.beforeStep(operation); err != nil {
 		return err
 	}
 	return f()
@@ -211,7 +211,7 @@ func (p *Plan) write(name string, data []byte, progress func(int)) error {
 	defer f.Close()
 	for len(data) > 0 {
 		n := min(len(data), writeSize)
-		err := p.do("write a part of "+name, func() error { _, err := f.Write(data[:n]); return err })
+		err := p.doStep("write a part of "+name, func() error { _, err := f.Write(data[:n]); return err })
 		if err != nil {
 			return err
 		}
@@ -231,11 +231,11 @@ func (p *Plan) swap() error {
 		}
 		return errors.Join(err, os.RemoveAll(next))
 	}
-	err := p.do("sync the parent", func() error { return p.sync(filepath.Dir(p.dir)) })
+	err := p.doStep("sync the parent", func() error { return p.sync(filepath.Dir(p.dir)) })
 	if err != nil {
 		return err
 	}
-	err = p.do("remove the old tree", func() error { return p.retire(aside, p.old) })
+	err = p.doStep("remove the old tree", func() error { return p.retireTree(aside, p.oldTree) })
 	if err != nil {
 		return fmt.Errorf("the new tree is in place, but the old one cannot be removed: %w", err)
 	}
@@ -244,26 +244,26 @@ func (p *Plan) swap() error {
 
 // replace calls the next tree dir, and what was there aside. Where it fails nothing has changed.
 func (p *Plan) replace(next, aside string) error {
-	if p.old == nil {
-		return p.do("swap", func() error { return os.Rename(next, p.dir) })
+	if p.oldTree == nil {
+		return p.doStep("swap", func() error { return os.Rename(next, p.dir) })
 	}
 	// The tree that aside names is whole from now on, be it the new one or the old one.
-	err := p.do("call the new tree old", func() error { return os.Rename(next, aside) })
+	err := p.doStep("call the new tree old", func() error { return os.Rename(next, aside) })
 	if err != nil {
 		return err
 	}
-	err = p.do("swap", func() error { return p.exchange(aside, p.dir) })
+	err = p.doStep("swap", func() error { return p.exchange(aside, p.dir) })
 	if err == nil {
 		return nil
 	}
 	if back := os.Rename(aside, next); back != nil || !errors.Is(err, errors.ErrUnsupported) {
 		return errors.Join(err, back)
 	}
-	err = p.do("first rename", func() error { return os.Rename(p.dir, aside) })
+	err = p.doStep("first rename", func() error { return os.Rename(p.dir, aside) })
 	if err != nil {
 		return err
 	}
-	err = p.do("second rename", func() error { return os.Rename(next, p.dir) })
+	err = p.doStep("second rename", func() error { return os.Rename(next, p.dir) })
 	if err != nil {
 		return errors.Join(err, os.Rename(aside, p.dir))
 	}

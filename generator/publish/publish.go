@@ -63,12 +63,12 @@ type Plan struct {
 	// Progress, where set, is called while Apply writes, with the bytes written so far and in all.
 	Progress func(written, total int64)
 
-	dir      string // absolute, links resolved
-	docs     []File
-	old      tree
-	exchange func(a, b string) error      // swaps two folders, or says errors.ErrUnsupported
-	step     func(operation string) error // for tests: called before each operation; an error stops there
-	sync     func(name string) error      // writes a file or a folder through to the disk
+	dir        string // absolute, links resolved
+	docs       []File
+	oldTree    tree
+	exchange   func(a, b string) error      // swaps two folders, or says errors.ErrUnsupported
+	beforeStep func(operation string) error // for tests: called before each operation; an error stops there
+	sync       func(name string) error      // writes a file or a folder through to the disk
 }
 
 // tree is what a folder holds, by path with a leading slash; "/" is the folder itself.
@@ -89,7 +89,7 @@ func stampOf(info fs.FileInfo) stamp {
 }
 
 // is reports whether two stamps are of the same state.
-func (s stamp) is(now stamp) bool {
+func (s stamp) equal(now stamp) bool {
 	return s.mode == now.mode && s.size == now.size && s.time.Equal(now.time)
 }
 
@@ -103,13 +103,13 @@ const ManifestPath = "/manifest.json"
 var unlisted = []string{ManifestPath, "/_headers", "/_redirects"}
 
 // dated reports whether a path is that of a dated scoreboard.
-func dated(p string) bool { return path.Dir(p) == "/scoreboard" && path.Ext(p) == ".json" }
+func isDatedScoreboard(p string) bool { return path.Dir(p) == "/scoreboard" && path.Ext(p) == ".json" }
 
 // Prepare compares docs with what dir holds, and touches nothing. A dir that does not exist is
 // an empty one. The error names every fault: a path that is none or given twice, a file in the way
 // of a folder or the other way round, a dated scoreboard that would change.
 func Prepare(dir string, docs []File) (*Plan, error) {
-	p := &Plan{docs: docs, exchange: exchange, step: func(string) error { return nil }, sync: syncFile}
+	p := &Plan{docs: docs, exchange: exchange, beforeStep: func(string) error { return nil }, sync: syncFile}
 	var err error
 	if p.dir, err = resolve(dir); err == nil {
 		err = p.compare()
@@ -182,7 +182,7 @@ func (p *Plan) compareOnce() error {
 	if err != nil {
 		return err
 	}
-	if p.old, err = list(root); err != nil {
+	if p.oldTree, err = readTree(root); err != nil {
 		return err
 	}
 	generated := readManifest(root)
@@ -199,35 +199,35 @@ func (p *Plan) compareOnce() error {
 			fault("%s is generated twice", doc.Path)
 		}
 		status := New
-		was, exists := p.old[doc.Path]
+		was, exists := p.oldTree[doc.Path]
 		switch {
 		case exists && was.mode.IsDir():
-			if p.foreign(doc.Path, generated) {
+			if p.holdsForeign(doc.Path, generated) {
 				fault("%s is a folder where a document belongs (move it away)", doc.Path)
 			}
 		case exists:
 			status = Changed
 			if was.mode.IsRegular() && was.size == int64(len(doc.Bytes)) {
-				same, err := holds(filepath.Join(root, doc.Path), doc.Bytes)
+				same, err := hasContent(filepath.Join(root, doc.Path), doc.Bytes)
 				if err != nil {
 					fault("compare %s: %w", doc.Path, err)
 				} else if same {
 					status = Same
 				}
 			}
-			if status == Changed && dated(doc.Path) {
+			if status == Changed && isDatedScoreboard(doc.Path) {
 				fault("%s would change, and a published hand verification never does (restore its content file and the document, and write a new verification: %s)",
-					doc.Path, p.nextOf(doc.Path))
+					doc.Path, p.nextVerification(doc.Path))
 			}
 		}
 		entries[doc.Path] = Entry{doc.Path, int64(len(doc.Bytes)), status}
 	}
-	for name, was := range p.old {
+	for name, was := range p.oldTree {
 		if _, ours := entries[name]; ours || was.mode.IsDir() {
 			continue
 		}
 		status := Kept
-		if generated[name] && !dated(name) {
+		if generated[name] && !isDatedScoreboard(name) {
 			status = Removed
 		}
 		entries[name] = Entry{name, was.size, status}
@@ -246,25 +246,25 @@ func (p *Plan) compareOnce() error {
 }
 
 // nextOf is the name of the verification that may follow a dated scoreboard on its day.
-func (p *Plan) nextOf(board string) string {
+func (p *Plan) nextVerification(board string) string {
 	day := strings.TrimSuffix(path.Base(board), ".json")
 	day = day[:min(len(day), len("2026-11-20"))]
 	for n := 2; ; n++ {
 		name := day + "-" + strconv.Itoa(n)
 		file := path.Join(path.Dir(board), name+".json")
-		if _, published := p.old[file]; !published && !slices.ContainsFunc(p.docs, func(d File) bool { return d.Path == file }) {
+		if _, published := p.oldTree[file]; !published && !slices.ContainsFunc(p.docs, func(d File) bool { return d.Path == file }) {
 			return name
 		}
 	}
 }
 
 // foreign reports whether a folder holds anything that Apply would not remove, or nothing at all.
-func (p *Plan) foreign(dir string, generated map[string]bool) bool {
+func (p *Plan) holdsForeign(dir string, generated map[string]bool) bool {
 	empty := true
-	for name, was := range p.old {
+	for name, was := range p.oldTree {
 		if strings.HasPrefix(name, dir+"/") {
 			empty = false
-			if !was.mode.IsDir() && (!generated[name] || dated(name)) {
+			if !was.mode.IsDir() && (!generated[name] || isDatedScoreboard(name)) {
 				return true
 			}
 		}
@@ -273,7 +273,7 @@ func (p *Plan) foreign(dir string, generated map[string]bool) bool {
 }
 
 // list walks a folder; one that does not exist is nil.
-func list(root string) (tree, error) {
+func readTree(root string) (tree, error) {
 	t := tree{}
 	err := filepath.WalkDir(root, func(name string, d fs.DirEntry, err error) error {
 		if name == root && errors.Is(err, fs.ErrNotExist) {
@@ -318,7 +318,7 @@ func readManifest(root string) map[string]bool {
 }
 
 // holds reports whether a file has exactly these bytes.
-func holds(name string, want []byte) (bool, error) {
+func hasContent(name string, want []byte) (bool, error) {
 	f, err := os.Open(name)
 	if err != nil {
 		return false, err

@@ -31,7 +31,7 @@ func TestMain(m *testing.M) {
 		if os.Getenv("PUBLISH_RENAMES") != "" {
 			p.exchange = unsupported
 		}
-		p.step = func(string) error {
+		p.beforeStep = func(string) error {
 			if n--; n < 0 {
 				return syscall.Kill(os.Getpid(), syscall.SIGKILL)
 			}
@@ -269,7 +269,7 @@ func TestErrorLeavesTheOldTree(t *testing.T) {
 			must(t, err)
 			p.exchange = mode
 			n, failed := at, ""
-			p.step = func(operation string) error {
+			p.beforeStep = func(operation string) error {
 				if n--; n == -1 {
 					failed = operation
 					return syscall.ENOSPC
@@ -422,7 +422,7 @@ func TestTouchedMeanwhile(t *testing.T) {
 	must(t, err)
 	must(t, os.WriteFile(filepath.Join(dir, "before.txt"), []byte("b"), 0o600))
 	once := sync.OnceFunc(func() { must(t, os.WriteFile(filepath.Join(dir, "during.txt"), []byte("d"), 0o600)) })
-	p.step = func(operation string) error {
+	p.beforeStep = func(operation string) error {
 		if strings.HasPrefix(operation, "sync") {
 			once()
 		}
@@ -504,7 +504,7 @@ func TestSyncedBeforeTheSwap(t *testing.T) {
 			}
 			return nil
 		}
-		p.step = func(operation string) error {
+		p.beforeStep = func(operation string) error {
 			if operation != "swap" {
 				return nil
 			}
@@ -604,7 +604,7 @@ func TestOldTreeIsPutBack(t *testing.T) {
 	if p, err := Prepare(dir, oldDocs()); err != nil || len(p.Changes()) != 0 {
 		t.Errorf("compared with the old tree: %v, %v", p.Changes(), err)
 	}
-	p.step = func(operation string) error {
+	p.beforeStep = func(operation string) error {
 		if operation == "put the old tree back" {
 			return syscall.EIO
 		}

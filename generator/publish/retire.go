@@ -17,9 +17,9 @@ import (
 // any more, or is the only copy that a killed run left: it is moved over. linked is the old tree as the new one was made of it,
 // where that is known: of a file that was replaced since, the new tree has the version before, which then gives way. Where two
 // versions are left neither is touched, and the error names them.
-func (p *Plan) retire(aside string, linked tree) error {
+func (p *Plan) retireTree(aside string, linked tree) error {
 	for range attempts {
-		now, err := list(aside)
+		now, err := readTree(aside)
 		if now == nil || err != nil {
 			return err
 		}
@@ -41,7 +41,7 @@ func (p *Plan) retire(aside string, linked tree) error {
 // removeAll removes what a tree was seen to hold. What came a moment ago keeps its folder from being removed.
 func (p *Plan) removeAll(tree string, names []string) error {
 	for _, name := range names {
-		err := p.do("remove "+name, func() error { return os.Remove(filepath.Join(tree, name)) })
+		err := p.doStep("remove "+name, func() error { return os.Remove(filepath.Join(tree, name)) })
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
@@ -76,14 +76,14 @@ func (p *Plan) moveOver(aside string, names []string, now, linked tree) error {
 			}
 			continue
 		}
-		if ours[name] && !dated(name) {
+		if ours[name] && !isDatedScoreboard(name) {
 			continue
 		}
 		there, err := os.Lstat(to)
-		if err == nil && equal(from, to) {
+		if err == nil && sameFile(from, to) {
 			continue
 		}
-		if was, known := linked[name]; err == nil && !(known && was.is(stampOf(there))) {
+		if was, known := linked[name]; err == nil && !(known && was.equal(stampOf(there))) {
 			both = append(both, from)
 			continue
 		}
@@ -102,7 +102,7 @@ func (p *Plan) moveOver(aside string, names []string, now, linked tree) error {
 }
 
 // equal reports whether two names are of the same file, or of files with the same bytes, or of links to the same place.
-func equal(a, b string) bool {
+func sameFile(a, b string) bool {
 	was, err := os.Lstat(a)
 	is, e := os.Lstat(b)
 	if err := errors.Join(err, e); err != nil || was.Mode().Type() != is.Mode().Type() {
@@ -117,6 +117,6 @@ func equal(a, b string) bool {
 		return os.SameFile(was, is)
 	}
 	text, err := os.ReadFile(a)
-	same, e := holds(b, text)
+	same, e := hasContent(b, text)
 	return errors.Join(err, e) == nil && same
 }

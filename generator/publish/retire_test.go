@@ -65,7 +65,7 @@ func TestForeignFilesThatComeLate(t *testing.T) {
 			must(t, err)
 			p.exchange = mode.exchange
 			once := sync.OnceFunc(func() { must(t, os.WriteFile(filepath.Join(p.sibling("old"), "last.txt"), []byte("last"), 0o600)) })
-			p.step = func(operation string) error {
+			p.beforeStep = func(operation string) error {
 				if mode.late[operation] {
 					foreignFiles(t, dir)
 				}
@@ -97,7 +97,7 @@ func TestForeignFilesThatAKilledRunLeaves(t *testing.T) {
 		must(t, err)
 		p.exchange = mode
 		killed := errors.New("killed")
-		p.step = func(operation string) error {
+		p.beforeStep = func(operation string) error {
 			switch operation {
 			case "swap":
 				must(t, os.WriteFile(filepath.Join(dir, "late.txt"), []byte("late"), 0o600))
@@ -164,7 +164,7 @@ func TestForeignFileInTheWay(t *testing.T) {
 	publish(t, dir, oldDocs())
 	p, err := Prepare(dir, newDocs())
 	must(t, err)
-	p.step = func(operation string) error {
+	p.beforeStep = func(operation string) error {
 		if operation == "swap" {
 			must(t, os.WriteFile(filepath.Join(dir, "new"), []byte("a file where the documents have a folder"), 0o600))
 		}
@@ -195,7 +195,7 @@ func TestKilledWhileTheOldTreeIsRemoved(t *testing.T) {
 		must(t, err)
 		killed := errors.New("killed")
 		n := at
-		p.step = func(operation string) error {
+		p.beforeStep = func(operation string) error {
 			if strings.HasPrefix(operation, "remove /") {
 				if n--; n < 0 {
 					return killed
@@ -223,9 +223,9 @@ func TestRetire(t *testing.T) {
 	p, err := Prepare(dir, newDocs())
 	must(t, err)
 	aside := p.sibling("old")
-	must(t, p.retire(aside, nil)) // there is none
-	must(t, copyTree(dir, aside)) // without hard links: copies with the same bytes
-	must(t, p.retire(aside, nil))
+	must(t, p.retireTree(aside, nil)) // there is none
+	must(t, copyTree(dir, aside))     // without hard links: copies with the same bytes
+	must(t, p.retireTree(aside, nil))
 	if got := contents(t, dir); !reflect.DeepEqual(got, before) {
 		t.Errorf("the tree changed: %.300v", got)
 	}
@@ -268,7 +268,7 @@ func TestEqual(t *testing.T) {
 		{"pipe", "pipe2", false},
 		{"pipe", "linked pipe", true},
 	} {
-		if got := equal(at(c.a), at(c.b)); got != c.want {
+		if got := sameFile(at(c.a), at(c.b)); got != c.want {
 			t.Errorf("%s and %s: equal %t", c.a, c.b, got)
 		}
 	}

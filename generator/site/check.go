@@ -25,7 +25,7 @@ var AUPCodes = []string{
 const questSteps = 7
 
 // roundsOf is how many rounds the largest MCP batch takes: a write up to three, any other call one, and four are for the rest.
-func roundsOf(messages, writes int) int { return messages + 2*min(writes, messages) + 4 }
+func batchRounds(messages, writes int) int { return messages + 2*min(writes, messages) + 4 }
 
 // The checks below look at what values mean together. Each is skipped where its document is not decoded.
 
@@ -49,7 +49,7 @@ func checkService(d *document, s *Service) {
 	if s.Limits.BatchWrites < 1 {
 		d.fault("limits.batch_writes", "limits.batch_writes is 0", "want 1 or more")
 	}
-	if n := roundsOf(s.Limits.BatchMessages, s.Limits.BatchWrites); n > kernel.MaxRounds {
+	if n := batchRounds(s.Limits.BatchMessages, s.Limits.BatchWrites); n > kernel.MaxRounds {
 		d.fault("limits", fmt.Sprintf("a batch of %d messages with %d writes may take %d rounds", s.Limits.BatchMessages, s.Limits.BatchWrites, n),
 			fmt.Sprintf("a turn has %d: a write takes up to three and any other call one, so lower batch_messages or batch_writes", kernel.MaxRounds))
 	}
@@ -77,7 +77,7 @@ func checkService(d *document, s *Service) {
 func (d *document) unique(path string, values []string) {
 	for i, v := range values {
 		if slices.Contains(values[:i], v) {
-			d.fault(fmt.Sprintf("%s[%d]", path, i), cut(v)+" stands twice", "keep one of them")
+			d.fault(fmt.Sprintf("%s[%d]", path, i), shorten(v)+" stands twice", "keep one of them")
 		}
 	}
 }
@@ -131,7 +131,7 @@ func checkPresence(d *document, p *Presence) {
 		return
 	}
 	if statuses := []string{"online", "away", "offline"}; !slices.Contains(statuses, p.Status) {
-		d.fault("status", "status: "+cut(p.Status)+" is not valid", nearest(p.Status, statuses))
+		d.fault("status", "status: "+shorten(p.Status)+" is not valid", didYouMean(p.Status, statuses))
 	} else if p.Status != "online" && p.AwayMessage == "" {
 		d.fault("status", "status is "+p.Status+", and away_message is missing", "say why, and until when")
 	}
@@ -143,7 +143,7 @@ func checkPresence(d *document, p *Presence) {
 }
 
 // call is the form of a step's exact call.
-var call = regexp.MustCompile(`^(GET|POST) \[\[base_url\]\](/[^\s?]*)(\?\S+)?(?: with body (.+))?$`)
+var callPattern = regexp.MustCompile(`^(GET|POST) \[\[base_url\]\](/[^\s?]*)(\?\S+)?(?: with body (.+))?$`)
 
 func checkQuest(d *document, q *Quest) {
 	if !d.decoded {
@@ -159,7 +159,7 @@ func checkQuest(d *document, q *Quest) {
 	written := ""
 	for i, step := range q.Steps {
 		at := fmt.Sprintf("steps[%d].call", i)
-		m := call.FindStringSubmatch(step.Call)
+		m := callPattern.FindStringSubmatch(step.Call)
 		if m == nil {
 			d.fault(at, "not an exact call", `want GET or POST, [[base_url]] and a path; a body after " with body "`)
 			continue
@@ -194,7 +194,7 @@ func checkAUP(d *document, a *AUP) {
 		at := fmt.Sprintf("prohibited[%d].code", i)
 		switch {
 		case !slices.Contains(AUPCodes, p.Code):
-			d.fault(at, "unknown code "+cut(p.Code), nearest(p.Code, AUPCodes))
+			d.fault(at, "unknown code "+shorten(p.Code), didYouMean(p.Code, AUPCodes))
 		case !slices.Contains(missing, p.Code):
 			d.fault(at, "the code "+p.Code+" stands twice", "keep one of them")
 		}
@@ -207,20 +207,20 @@ func checkAUP(d *document, a *AUP) {
 
 func checkOrg(d *document, o *Org) {
 	if d.decoded {
-		d.exactly("positions", o.Positions, org.Positions)
+		d.exactKeys("positions", o.Positions, org.Positions)
 	}
 }
 
 // exactly reports the keys of a mapping that are not wanted, and the wanted ones that it lacks.
-func (d *document) exactly(path string, words map[string]string, want []string) {
-	d.keys(path, slices.Collect(maps.Keys(words)), want)
+func (d *document) exactKeys(path string, words map[string]string, want []string) {
+	d.compareKeys(path, slices.Collect(maps.Keys(words)), want)
 }
 
 // keys is exactly for a mapping that has these keys.
-func (d *document) keys(path string, have, want []string) {
+func (d *document) compareKeys(path string, have, want []string) {
 	for _, key := range have {
 		if !slices.Contains(want, key) {
-			d.fault(join(path, key), "unknown key "+cut(key), nearest(key, want))
+			d.fault(join(path, key), "unknown key "+shorten(key), didYouMean(key, want))
 		}
 	}
 	for _, key := range want {
@@ -244,8 +244,8 @@ func checkProblems(d *document, p *Problems) {
 	for _, t := range respond.ProblemTypes {
 		slugs = append(slugs, t.Slug)
 	}
-	d.exactly("types", p.Types, slugs)
-	d.exactly("codes", p.Codes, api.Codes)
+	d.exactKeys("types", p.Types, slugs)
+	d.exactKeys("codes", p.Codes, api.Codes)
 }
 
 func checkMCP(d *document, m *MCP) {
@@ -256,7 +256,7 @@ func checkMCP(d *document, m *MCP) {
 	for i := range api.Tools {
 		tools = append(tools, api.Tools[i].Name)
 	}
-	d.keys("tools", slices.Collect(maps.Keys(m.Tools)), tools)
+	d.compareKeys("tools", slices.Collect(maps.Keys(m.Tools)), tools)
 	for i := range api.Prompts {
 		name := api.Prompts[i].Name
 		prompts = append(prompts, name)
@@ -268,7 +268,7 @@ func checkMCP(d *document, m *MCP) {
 				d.fault(at+".arguments."+f.Name, "absent is there for a required argument, or is not for an optional one", "absent is what the text says where an optional argument is missing")
 			}
 		}
-		d.keys(at+".arguments", slices.Collect(maps.Keys(prompt.Arguments)), arguments)
+		d.compareKeys(at+".arguments", slices.Collect(maps.Keys(prompt.Arguments)), arguments)
 		parts := prompt.Parts(arguments)
 		for _, argument := range arguments {
 			if prompt.Text != "" && !slices.Contains(parts, argument) {
@@ -276,7 +276,7 @@ func checkMCP(d *document, m *MCP) {
 			}
 		}
 	}
-	d.keys("prompts", slices.Collect(maps.Keys(m.Prompts)), prompts)
+	d.compareKeys("prompts", slices.Collect(maps.Keys(m.Prompts)), prompts)
 	for i, install := range m.Install {
 		installs = append(installs, install.ID)
 		at := fmt.Sprintf("install[%d]", i)
@@ -300,7 +300,7 @@ func checkMarkers(d *document, page *Page) {
 		at := place{line + i, 1}
 		switch {
 		case page.Name != "field-guide" || !slices.Contains(Markers, l):
-			d.report(at, "a comment that is no marker: "+cut(l), "comments would be published; the markers of the field guide are "+strings.Join(Markers, " "))
+			d.report(at, "a comment that is no marker: "+shorten(l), "comments would be published; the markers of the field guide are "+strings.Join(Markers, " "))
 		case seen[l] > 0:
 			d.report(at, "the marker "+l+" stands twice", "keep one of them")
 		}
@@ -327,12 +327,12 @@ func (s *Site) CheckEndpoints(routes []*api.Route) error {
 	for _, route := range routes {
 		ids = append(ids, route.ID)
 		if words, ok := s.Endpoints[route.ID]; ok {
-			d.exactly(route.ID+".fields", words.Fields, nil)
+			d.exactKeys(route.ID+".fields", words.Fields, nil)
 		}
 		for _, op := range route.Operations {
 			ids = append(ids, op.ID)
 			if words, ok := s.Endpoints[op.ID]; ok {
-				d.exactly(op.ID+".fields", words.Fields, FieldNames(op))
+				d.exactKeys(op.ID+".fields", words.Fields, FieldNames(op))
 				for _, f := range op.Fields {
 					if text, there := words.Fields[f.Name]; f.Type == input.Email && there && !strings.Contains(text, Consent) {
 						d.fault(op.ID+".fields."+f.Name, op.ID+".fields."+f.Name+" does not say that an address needs its owner's consent", "write: "+Consent)
@@ -343,7 +343,7 @@ func (s *Site) CheckEndpoints(routes []*api.Route) error {
 	}
 	for id := range s.Endpoints {
 		if !slices.Contains(ids, id) {
-			d.fault(id, "no route and no operation is called "+cut(id), nearest(id, ids))
+			d.fault(id, "no route and no operation is called "+shorten(id), didYouMean(id, ids))
 		}
 	}
 	for _, id := range ids {
@@ -354,7 +354,7 @@ func (s *Site) CheckEndpoints(routes []*api.Route) error {
 	limits := Limits(routes)
 	for _, d := range s.documents {
 		d.faults = &faults
-		d.placeholders(func(at offset, name string) {
+		d.eachPlaceholder(func(at offset, name string) {
 			if _, known := limits[name]; !known && strings.Contains(name, ":") {
 				d.report(at.place(), "unknown limit [["+name+"]]", "want [[max:<operation>.<field>]] or [[min:<operation>.<field>]] of a field that has this limit")
 			}

@@ -168,7 +168,7 @@ func TestExpandedSite(t *testing.T) {
 			reading++
 		}
 	}
-	values := s.values()
+	values := s.placeholderValues()
 	for name, want := range map[string]string{
 		"mcp_tools": fmt.Sprint(len(api.Tools)), "mcp_tools_reading": fmt.Sprint(reading), "signal_fired_pause": "10 minutes", "signal_failed_pause": "60 seconds", "as_of": "2026-01-31",
 	} {

@@ -70,7 +70,7 @@ func placeOf(text []byte, offset int) place {
 }
 
 // nearest is the hint for a name that is not known: the closest of the known ones, or all of them.
-func nearest(name string, known []string) string {
+func didYouMean(name string, known []string) string {
 	best, distance := "", len(name)/3+2
 	for _, k := range known {
 		if d := editDistance(name, k); d < distance {

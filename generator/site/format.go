@@ -46,11 +46,11 @@ func validDate(s []byte) bool {
 // validTime takes the times that core.FormatTime writes.
 func validTime(s []byte) bool {
 	return len(s) == 20 && validDate(s[:10]) && s[10] == 'T' && s[13] == ':' && s[16] == ':' && s[19] == 'Z' &&
-		below(s[11:13], 24) && below(s[14:16], 60) && below(s[17:19], 60)
+		twoDigitsBelow(s[11:13], 24) && twoDigitsBelow(s[14:16], 60) && twoDigitsBelow(s[17:19], 60)
 }
 
 // below reports whether s is two digits and less than limit.
-func below(s []byte, limit int) bool {
+func twoDigitsBelow(s []byte, limit int) bool {
 	return digit(s[0]) && digit(s[1]) && int(s[0]-'0')*10+int(s[1]-'0') < limit
 }
 
@@ -113,7 +113,7 @@ func validURL(s []byte) bool {
 	}
 	host := rest
 	for i, c := range rest {
-		if notInURL[c] || c == '%' && !escape.Match(rest[i:]) {
+		if notInURL[c] || c == '%' && !percentEncoded.Match(rest[i:]) {
 			return false
 		}
 		if len(host) == len(rest) && (c == '/' || c == '?' || c == '#') {
@@ -125,8 +125,8 @@ func validURL(s []byte) bool {
 }
 
 var (
-	escape     = regexp.MustCompile(`^%[0-9A-Fa-f]{2}`)
-	portNumber = regexp.MustCompile(`^[0-9]{1,5}$`)
+	percentEncoded = regexp.MustCompile(`^%[0-9A-Fa-f]{2}`)
+	portNumber     = regexp.MustCompile(`^[0-9]{1,5}$`)
 	// notInURL are the bytes that stand nowhere in an address.
 	notInURL = func() (not [256]bool) {
 		for c := range not {

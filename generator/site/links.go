@@ -29,7 +29,7 @@ func (s *Site) CheckLinks(paths map[string]bool, anchors map[string]map[string]b
 			}
 		}
 		for i := range d.texts {
-			d.texts[i].links(s.Service.BaseURL(), address, func(at offset, target string) { d.link(at, target, own, paths, anchors) })
+			d.texts[i].eachLink(s.Service.BaseURL(), address, func(at offset, target string) { d.checkLink(at, target, own, paths, anchors) })
 		}
 	}
 	return faults.err()
@@ -37,7 +37,7 @@ func (s *Site) CheckLinks(paths map[string]bool, anchors map[string]map[string]b
 
 // links calls each with every link of a text, and with the path of every address of the service itself.
 // Most lines have neither, which a plain search tells sooner than an expression.
-func (t *text) links(base string, address *regexp.Regexp, each func(at offset, target string)) {
+func (t *text) eachLink(base string, address *regexp.Regexp, each func(at offset, target string)) {
 	fenced, start := "", 0
 	for line := range strings.SplitAfterSeq(t.value, "\n") {
 		var own [][]int
@@ -47,7 +47,7 @@ func (t *text) links(base string, address *regexp.Regexp, each func(at offset, t
 		for _, m := range own {
 			each(offset{t, start + m[0]}, cmp.Or(strings.TrimRight(line[m[2]:m[3]], ".,;:!*"), "/"))
 		}
-		if t.lines {
+		if t.verbatim {
 			trimmed := strings.TrimLeft(line, " ")
 			switch {
 			case fenced == "" && (strings.HasPrefix(trimmed, "```") || strings.HasPrefix(trimmed, "~~~")):
@@ -65,7 +65,7 @@ func (t *text) links(base string, address *regexp.Regexp, each func(at offset, t
 	}
 }
 
-func (d *document) link(at offset, target, own string, paths map[string]bool, anchors map[string]map[string]bool) {
+func (d *document) checkLink(at offset, target, own string, paths map[string]bool, anchors map[string]map[string]bool) {
 	if strings.HasPrefix(target, "[[base_url]]") || strings.HasPrefix(target, "mailto:") || strings.HasPrefix(target, "https://") {
 		return // an address of the service is found as such
 	}
@@ -76,10 +76,10 @@ func (d *document) link(at offset, target, own string, paths map[string]bool, an
 	}
 	switch {
 	case !strings.HasPrefix(path, "/"):
-		d.report(at.place(), "the link "+cut(target)+" is neither a path from the root nor a whole address", "begin it with /, #, https:// or mailto:")
+		d.report(at.place(), "the link "+shorten(target)+" is neither a path from the root nor a whole address", "begin it with /, #, https:// or mailto:")
 	case !paths[path]:
-		d.report(at.place(), "nothing is published at "+cut(path), nearest(path, slices.Sorted(maps.Keys(paths))))
+		d.report(at.place(), "nothing is published at "+shorten(path), didYouMean(path, slices.Sorted(maps.Keys(paths))))
 	case hasAnchor && !anchors[path][anchor]:
-		d.report(at.place(), "no #"+cut(anchor)+" in "+path, nearest(anchor, slices.Sorted(maps.Keys(anchors[path]))))
+		d.report(at.place(), "no #"+shorten(anchor)+" in "+path, didYouMean(anchor, slices.Sorted(maps.Keys(anchors[path]))))
 	}
 }

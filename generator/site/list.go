@@ -15,14 +15,14 @@ type List struct {
 	AsOf   string         // date of the newest change the operator vouches for
 	Counts map[string]int // the published totals: "open" and "completed", or "claimed" and "verified"
 
-	schema  *schema
-	arena   []byte
-	entries []listEntry // in publishing order, group after group
+	schema   *listSchema
+	rendered []byte
+	entries  []listEntry // in publishing order, group after group
 }
 
 // listEntry is where one entry lies in the arena.
 type listEntry struct {
-	at         place64
+	at         listPosition
 	start, end uint32
 	group      int8
 	keys       [5]span // the text of the key fields of its schema
@@ -65,15 +65,15 @@ func (l *List) AppendJSON(dst []byte, group string) []byte {
 			dst = append(dst, ',')
 		}
 		first = false
-		dst = append(dst, l.arena[e.start:e.end]...)
+		dst = append(dst, l.rendered[e.start:e.end]...)
 	}
 	return append(dst, ']')
 }
 
-func (l *List) text(s span) []byte { return l.arena[s.start:s.end] }
+func (l *List) keyText(s span) []byte { return l.rendered[s.start:s.end] }
 
 // quoted is the text of a key with its quotes.
-func (l *List) quoted(s span) []byte { return l.arena[s.start-1 : s.end+1] }
+func (l *List) quotedKey(s span) []byte { return l.rendered[s.start-1 : s.end+1] }
 
 // Limits of the lists.
 const (
@@ -89,10 +89,10 @@ const (
 
 // compare compares what two texts mean.
 func (l *List) compare(a, b span) int {
-	if escaped(l.text(a)) || escaped(l.text(b)) {
-		return bytes.Compare(unquote(nil, l.quoted(a)), unquote(nil, l.quoted(b)))
+	if escaped(l.keyText(a)) || escaped(l.keyText(b)) {
+		return bytes.Compare(unquote(nil, l.quotedKey(a)), unquote(nil, l.quotedKey(b)))
 	}
-	return bytes.Compare(l.text(a), l.text(b))
+	return bytes.Compare(l.keyText(a), l.keyText(b))
 }
 
 // escaped reports whether the text of a JSON string is not what it means.

@@ -21,14 +21,14 @@ import (
 
 // listLoader reads one list file.
 type listLoader struct {
-	list   *List
-	file   string
-	faults []listFault
-	more   int // faults beyond maxListFaults
+	list       *List
+	file       string
+	faults     []listFault
+	unreported int // faults beyond maxListFaults
 
-	entryAt place64
-	values  [][]byte  // of the open entry, by field: JSON text, nil where absent
-	places  []place64 // of the values
+	entryAt listPosition
+	values  [][]byte       // of the open entry, by field: JSON text, nil where absent
+	places  []listPosition // of the values
 	scratch []byte
 	names   [][]byte // of each field, quoted, with its colon
 
@@ -37,18 +37,18 @@ type listLoader struct {
 }
 
 type listFault struct {
-	at         place64
+	at         listPosition
 	what, hint string
 }
 
 // place64 is where something stands in a list file: a byte offset of a JSON file, and of a
 // YAML file its line shifted by 32 bits, with its column.
-type place64 int64
+type listPosition int64
 
-func newListLoader(file string, s *schema) *listLoader {
+func newListLoader(file string, s *listSchema) *listLoader {
 	l := &listLoader{
 		list: &List{schema: s}, file: file,
-		values: make([][]byte, len(s.fields)), places: make([]place64, len(s.fields)),
+		values: make([][]byte, len(s.fields)), places: make([]listPosition, len(s.fields)),
 	}
 	for _, f := range s.fields {
 		l.names = append(l.names, append(jsondoc.AppendString(nil, f.name), ':'))
@@ -57,9 +57,9 @@ func newListLoader(file string, s *schema) *listLoader {
 	return l
 }
 
-func (l *listLoader) fault(at place64, what, hint string) {
+func (l *listLoader) fault(at listPosition, what, hint string) {
 	if len(l.faults) == maxListFaults {
-		l.more++
+		l.unreported++
 		return
 	}
 	l.faults = append(l.faults, listFault{at, what, hint})
@@ -70,11 +70,11 @@ func (l *listLoader) fault(at place64, what, hint string) {
 // no escape that the source could write shorter. So src is no longer a file afterwards.
 func (l *listLoader) readJSON(src []byte) {
 	dec := jsontext.NewDecoder(bytes.NewBuffer(src))
-	if err := l.topLevel(dec, src); err != nil {
-		what, at := "ends too early", place64(len(src))
+	if err := l.readTopLevel(dec, src); err != nil {
+		what, at := "ends too early", listPosition(len(src))
 		var syntax *jsontext.SyntacticError
 		if errors.As(err, &syntax) {
-			at = place64(syntax.ByteOffset)
+			at = listPosition(syntax.ByteOffset)
 			if cause := errors.Unwrap(syntax); cause != nil {
 				what = cause.Error()
 			}
@@ -84,11 +84,11 @@ func (l *listLoader) readJSON(src []byte) {
 }
 
 // topLevel returns the error of the decoder; every other fault is reported.
-func (l *listLoader) topLevel(dec *jsontext.Decoder, src []byte) error {
-	next := func() ([]byte, place64, error) {
+func (l *listLoader) readTopLevel(dec *jsontext.Decoder, src []byte) error {
+	next := func() ([]byte, listPosition, error) {
 		v, err := dec.ReadValue()
 		end := dec.InputOffset()
-		return src[end-int64(len(v)) : end], place64(end - int64(len(v))), err
+		return src[end-int64(len(v)) : end], listPosition(end - int64(len(v))), err
 	}
 	begin, err := dec.ReadToken()
 	if err != nil {
@@ -111,7 +111,7 @@ func (l *listLoader) topLevel(dec *jsontext.Decoder, src []byte) error {
 			if err != nil {
 				return err
 			}
-			l.asOf(value, at)
+			l.setAsOf(value, at)
 		case l.list.schema.member:
 			entries = true
 			if dec.PeekKind() != '[' {
@@ -122,11 +122,11 @@ func (l *listLoader) topLevel(dec *jsontext.Decoder, src []byte) error {
 				l.fault(at, name+": want an array, not "+kindOfJSON(value), "")
 				continue
 			}
-			if err := l.array(dec, src, next); err != nil {
+			if err := l.readEntries(dec, src, next); err != nil {
 				return err
 			}
 		default:
-			l.fault(at, "unknown key "+cut(name), nearest(name, []string{"as_of", l.list.schema.member}))
+			l.fault(at, "unknown key "+shorten(name), didYouMean(name, []string{"as_of", l.list.schema.member}))
 			if err := dec.SkipValue(); err != nil {
 				return err
 			}
@@ -135,18 +135,18 @@ func (l *listLoader) topLevel(dec *jsontext.Decoder, src []byte) error {
 	if _, err := dec.ReadToken(); err != nil {
 		return err
 	}
-	l.complete(0, asOf, entries)
+	l.requireTopLevelKeys(0, asOf, entries)
 	if _, err := dec.ReadToken(); err != io.EOF {
-		l.fault(place64(dec.InputOffset()), "data after the JSON value", "remove it")
+		l.fault(listPosition(dec.InputOffset()), "data after the JSON value", "remove it")
 	}
 	return nil
 }
 
-func (l *listLoader) array(dec *jsontext.Decoder, src []byte, next func() ([]byte, place64, error)) error {
+func (l *listLoader) readEntries(dec *jsontext.Decoder, src []byte, next func() ([]byte, listPosition, error)) error {
 	if _, err := dec.ReadToken(); err != nil {
 		return err
 	}
-	l.list.arena = src[:dec.InputOffset()]
+	l.list.rendered = src[:dec.InputOffset()]
 	l.list.entries = make([]listEntry, 0, len(src)/entryBytes)
 	for dec.PeekKind() != ']' {
 		if dec.PeekKind() != '{' {
@@ -160,7 +160,7 @@ func (l *listLoader) array(dec *jsontext.Decoder, src []byte, next func() ([]byt
 		if _, err := dec.ReadToken(); err != nil {
 			return err
 		}
-		l.begin(place64(dec.InputOffset() - 1))
+		l.beginEntry(listPosition(dec.InputOffset() - 1))
 		for dec.PeekKind() == '"' {
 			name, at, err := next()
 			if err != nil {
@@ -171,12 +171,12 @@ func (l *listLoader) array(dec *jsontext.Decoder, src []byte, next func() ([]byt
 			if err != nil {
 				return err
 			}
-			l.member(name, at, value, valueAt)
+			l.addMember(name, at, value, valueAt)
 		}
 		if _, err := dec.ReadToken(); err != nil {
 			return err
 		}
-		l.end()
+		l.endEntry()
 	}
 	_, err := dec.ReadToken()
 	return err
@@ -188,7 +188,7 @@ func (l *listLoader) readYAML(d *document, src []byte) {
 	if body == nil {
 		return
 	}
-	at := func(p place) place64 { return place64(p.line)<<32 | place64(p.column) }
+	at := func(p place) listPosition { return listPosition(p.line)<<32 | listPosition(p.column) }
 	top, ok := d.mapping(body)
 	if !ok {
 		return
@@ -198,7 +198,7 @@ func (l *listLoader) readYAML(d *document, src []byte) {
 		switch e.key {
 		case "as_of":
 			asOf = true
-			l.asOf(jsonOf(e.value), at(d.nodePlace(e.value)))
+			l.setAsOf(jsonOf(e.value), at(d.nodePlace(e.value)))
 		case l.list.schema.member:
 			entries = true
 			if kind := kindOf(e.value); kind != kindList {
@@ -210,17 +210,17 @@ func (l *listLoader) readYAML(d *document, src []byte) {
 				if !ok {
 					continue
 				}
-				l.begin(at(d.nodePlace(item)))
+				l.beginEntry(at(d.nodePlace(item)))
 				for _, m := range members {
-					l.member([]byte(m.key), at(m.at), jsonOf(m.value), at(d.nodePlace(m.value)))
+					l.addMember([]byte(m.key), at(m.at), jsonOf(m.value), at(d.nodePlace(m.value)))
 				}
-				l.end()
+				l.endEntry()
 			}
 		default:
-			l.fault(at(e.at), "unknown key "+cut(e.key), nearest(e.key, []string{"as_of", l.list.schema.member}))
+			l.fault(at(e.at), "unknown key "+shorten(e.key), didYouMean(e.key, []string{"as_of", l.list.schema.member}))
 		}
 	}
-	l.complete(at(d.nodePlace(body)), asOf, entries)
+	l.requireTopLevelKeys(at(d.nodePlace(body)), asOf, entries)
 }
 
 // jsonOf gives a YAML scalar, or a list of texts, as JSON text, and something that no field takes for all else.
@@ -264,7 +264,7 @@ func kindOfJSON(value []byte) string {
 }
 
 // complete reports the top-level keys that were not there.
-func (l *listLoader) complete(at place64, asOf, entries bool) {
+func (l *listLoader) requireTopLevelKeys(at listPosition, asOf, entries bool) {
 	if !asOf {
 		l.fault(at, "lacks as_of", "add the date of the newest change: \"as_of\": \"2026-11-20\"")
 	}
@@ -273,21 +273,21 @@ func (l *listLoader) complete(at place64, asOf, entries bool) {
 	}
 }
 
-func (l *listLoader) asOf(value []byte, at place64) {
+func (l *listLoader) setAsOf(value []byte, at listPosition) {
 	if value[0] != '"' || !validDate(value[1:len(value)-1]) {
-		l.fault(at, "as_of: "+cut(string(value))+" is not valid", formats["date"].want)
+		l.fault(at, "as_of: "+shorten(string(value))+" is not valid", formats["date"].want)
 		return
 	}
 	l.list.AsOf = string(value[1 : len(value)-1])
 }
 
-func (l *listLoader) begin(at place64) {
+func (l *listLoader) beginEntry(at listPosition) {
 	l.entryAt = at
 	clear(l.values)
 }
 
 // member takes one member of the open entry; name without its quotes, value as JSON text.
-func (l *listLoader) member(name []byte, at place64, value []byte, valueAt place64) {
+func (l *listLoader) addMember(name []byte, at listPosition, value []byte, valueAt listPosition) {
 	for i := range l.list.schema.fields {
 		if l.list.schema.fields[i].name == string(name) {
 			l.values[i], l.places[i] = value, valueAt
@@ -298,11 +298,11 @@ func (l *listLoader) member(name []byte, at place64, value []byte, valueAt place
 	for _, f := range l.list.schema.fields {
 		known = append(known, f.name)
 	}
-	l.fault(at, "unknown key "+cut(string(name)), nearest(string(name), known))
+	l.fault(at, "unknown key "+shorten(string(name)), didYouMean(string(name), known))
 }
 
 // end checks the open entry and renders it.
-func (l *listLoader) end() {
+func (l *listLoader) endEntry() {
 	s, sound := l.list.schema, true
 	for i := range s.fields {
 		f := &s.fields[i]
@@ -321,7 +321,7 @@ func (l *listLoader) end() {
 	if sound {
 		s.check(l.get, l.faultOf)
 	}
-	l.render()
+	l.renderEntry()
 }
 
 // textOf gives the text of a field of the open entry, "" where it is absent or null. The fields that the
@@ -343,7 +343,7 @@ func (l *listLoader) index(name string) int {
 
 // render appends the open entry to the arena, whatever is wrong with it: the search for duplicates
 // wants it too.
-func (l *listLoader) render() {
+func (l *listLoader) renderEntry() {
 	s, e := l.list.schema, listEntry{at: l.entryAt}
 	out := append(l.scratch[:0], '{')
 	for i := range s.fields {
@@ -373,7 +373,7 @@ func (l *listLoader) render() {
 		}
 	}
 	out = append(out, '}')
-	base := uint32(len(l.list.arena))
+	base := uint32(len(l.list.rendered))
 	for k := range e.keys {
 		if e.keys[k] != (span{}) {
 			e.keys[k].start += base
@@ -381,7 +381,7 @@ func (l *listLoader) render() {
 		}
 	}
 	e.start, e.end = base, base+uint32(len(out))
-	l.list.arena = append(l.list.arena, out...)
+	l.list.rendered = append(l.list.rendered, out...)
 	l.scratch = out
 	e.group = s.group(e)
 	l.list.entries = append(l.list.entries, e)
@@ -395,7 +395,7 @@ func (f *listField) check(value []byte, scratch *[]byte) (what, hint string) {
 	case f.kind == number:
 		n, err := strconv.ParseInt(string(value), 10, 64)
 		if err != nil || !integerPattern.Match(value) || n < 0 || n > int64(f.max) {
-			return cut(string(value)) + " is not valid", fmt.Sprintf("want an integer from 0 to %d, without quotes", f.max)
+			return shorten(string(value)) + " is not valid", fmt.Sprintf("want an integer from 0 to %d, without quotes", f.max)
 		}
 		return "", ""
 	case f.kind == tags:
@@ -433,10 +433,10 @@ func (f *listField) checkText(text []byte) (what, hint string) {
 		return fmt.Sprintf("has %d characters", n), fmt.Sprintf("at most %d", f.max)
 	}
 	if f.values != nil && !slices.Contains(f.values, string(text)) {
-		return strconv.Quote(cut(string(text))) + " is not valid", nearest(string(text), f.values)
+		return strconv.Quote(shorten(string(text))) + " is not valid", didYouMean(string(text), f.values)
 	}
-	if is, ok := formats[f.is]; ok && !is.ok(text) {
-		return strconv.Quote(cut(string(text))) + " is not valid", is.want
+	if is, ok := formats[f.format]; ok && !is.ok(text) {
+		return strconv.Quote(shorten(string(text))) + " is not valid", is.want
 	}
 	return "", ""
 }
@@ -481,12 +481,12 @@ func tagsOf(array []byte) iter.Seq[[]byte] {
 
 // finish does what needs the whole list: dates against as_of, duplicates, order, totals. It returns the list, and
 // its faults with what resolves to their places.
-func (l *listLoader) finish(resolve func(place64) place) (*List, Faults) {
+func (l *listLoader) finish(resolve func(listPosition) place) (*List, Faults) {
 	list, s := l.list, l.list.schema
 	for i := range list.entries {
 		e := &list.entries[i]
 		for _, k := range s.dates {
-			date := list.text(e.keys[k])
+			date := list.keyText(e.keys[k])
 			if date = date[:min(10, len(date))]; list.AsOf != "" && validDate(date) && string(date) > list.AsOf {
 				l.fault(e.at, s.keys[k]+" "+string(date)+" is later than as_of", "as_of is the date of the newest change: raise it, or correct the date")
 			}
@@ -498,8 +498,8 @@ func (l *listLoader) finish(resolve func(place64) place) (*List, Faults) {
 		at := resolve(f.at)
 		faults = append(faults, Fault{File: l.file, Line: at.line, Column: at.column, What: f.what, Hint: f.hint})
 	}
-	if l.more > 0 {
-		faults = append(faults, Fault{File: l.file, last: true, What: fmt.Sprintf("and %d more faults", l.more)})
+	if l.unreported > 0 {
+		faults = append(faults, Fault{File: l.file, last: true, What: fmt.Sprintf("and %d more faults", l.unreported)})
 	}
 	if len(faults) > 0 {
 		return list, faults
@@ -527,13 +527,13 @@ func (l *listLoader) duplicates() {
 		}
 		hash := uint64(0)
 		for _, k := range s.unique {
-			hash = crc64.Update(hash, crcTable, list.text(e.keys[k]))
+			hash = crc64.Update(hash, crcTable, list.keyText(e.keys[k]))
 		}
 		order = append(order, hashed{hash, uint32(i)})
 	}
 	differ := func(a, b hashed) bool {
 		return slices.ContainsFunc(s.unique, func(k int) bool {
-			return !bytes.Equal(list.text(list.entries[a.index].keys[k]), list.text(list.entries[b.index].keys[k]))
+			return !bytes.Equal(list.keyText(list.entries[a.index].keys[k]), list.keyText(list.entries[b.index].keys[k]))
 		})
 	}
 	slices.SortFunc(order, func(a, b hashed) int { return cmp.Or(cmp.Compare(a.hash, b.hash), cmp.Compare(a.index, b.index)) })
@@ -548,7 +548,7 @@ func (l *listLoader) duplicates() {
 		}
 		if earlier >= 0 && order[earlier].hash == order[i].hash {
 			e := &list.entries[order[i].index]
-			l.fault(e.at, "the "+strings.Join(names, " and ")+" of an earlier entry: "+cut(string(list.text(e.keys[s.unique[0]]))), "every entry has its own")
+			l.fault(e.at, "the "+strings.Join(names, " and ")+" of an earlier entry: "+shorten(string(list.keyText(e.keys[s.unique[0]]))), "every entry has its own")
 		}
 	}
 }

@@ -6,7 +6,7 @@ import (
 )
 
 // schema is what the entries of a list look like: the only place that names their fields.
-type schema struct {
+type listSchema struct {
 	member string   // of the top-level object, that holds the entries
 	groups []string // in publishing order
 	fields []listField
@@ -28,7 +28,7 @@ type listField struct {
 	nullable bool     // may be null, and must be there
 	max      int      // characters of a text and of each tag; the value of a number; 0 is without limit
 	values   []string // the only ones allowed
-	is       string   // name of its format
+	format   string   // name of its format
 	doc      string   // what it means
 }
 
@@ -62,7 +62,7 @@ var inJSONSchema = map[string]struct{ format, pattern string }{
 func (l *List) Members() (members []Member) {
 	for _, f := range l.schema.fields {
 		m := Member{Name: f.name, Doc: f.doc, Type: "string", Optional: f.optional, Nullable: f.nullable, Values: f.values, Max: f.max}
-		is := f.is
+		is := f.format
 		switch f.kind {
 		case number:
 			m.Type = "integer"
@@ -82,20 +82,20 @@ const (
 	jobCompleted
 )
 
-var jobsSchema = &schema{
+var jobsSchema = &listSchema{
 	member: "jobs",
 	groups: []string{"open", "completed"},
 	fields: []listField{
-		{name: "id", max: 80, is: "id", doc: "Identifier of the job."},
+		{name: "id", max: 80, format: "id", doc: "Identifier of the job."},
 		{name: "title", max: 140, doc: "What is to be done, in one line."},
 		{name: "description", kind: prose, max: 4000, doc: "What is to be done."},
 		{name: "status", values: []string{"open", "completed"}, doc: "Whether it is still to be done."},
-		{name: "posted", is: "date", doc: "When it was posted."},
-		{name: "expires", is: "date", optional: true, doc: "Until when it is open."},
-		{name: "completed_on", is: "date", optional: true, doc: "When it was completed."},
+		{name: "posted", format: "date", doc: "When it was posted."},
+		{name: "expires", format: "date", optional: true, doc: "Until when it is open."},
+		{name: "completed_on", format: "date", optional: true, doc: "When it was completed."},
 		{name: "reward_credit_units", kind: number, max: 1_000_000, optional: true, doc: "What it pays, in credit units."},
 		{name: "tags", kind: tags, max: 40, doc: "Words to find it by."},
-		{name: "url", max: 2000, is: "url", optional: true, doc: "Where there is more about it."},
+		{name: "url", max: 2000, format: "url", optional: true, doc: "Where there is more about it."},
 		{name: "poster", max: 80, doc: "Who posted it, as given."},
 	},
 	keys:   []string{"id", "posted", "completed_on"},
@@ -112,7 +112,7 @@ var jobsSchema = &schema{
 		if a.group == 1 {
 			date = jobCompleted
 		}
-		return cmp.Or(bytes.Compare(l.text(b.keys[date]), l.text(a.keys[date])), bytes.Compare(l.text(a.keys[jobID]), l.text(b.keys[jobID])))
+		return cmp.Or(bytes.Compare(l.keyText(b.keys[date]), l.keyText(a.keys[date])), bytes.Compare(l.keyText(a.keys[jobID]), l.keyText(b.keys[jobID])))
 	},
 	count: func(l *List) map[string]int {
 		return map[string]int{"open": l.Len("open"), "completed": l.Len("completed")}
@@ -142,17 +142,17 @@ const (
 	auditReport
 )
 
-var auditorsSchema = &schema{
+var auditorsSchema = &listSchema{
 	member: "ledger",
 	groups: []string{"ledger"},
 	fields: []listField{
 		{name: "agent_name", max: 80, doc: "Name of the agent that claims the audit, as registered."},
-		{name: "registration_sha256", is: "sha256", doc: "payload_sha256 of its registration."},
+		{name: "registration_sha256", format: "sha256", doc: "payload_sha256 of its registration."},
 		{name: "scope", kind: prose, max: 1000, doc: "What was audited."},
-		{name: "claimed_at", is: "time", doc: "When it was claimed."},
-		{name: "report_url", max: 2000, is: "url", doc: "Where the report is."},
-		{name: "report_sha256", is: "sha256", doc: "SHA-256 of the report."},
-		{name: "verified_by_hand_on", is: "date", nullable: true, doc: "When the operator verified the claim by hand; null while nobody has."},
+		{name: "claimed_at", format: "time", doc: "When it was claimed."},
+		{name: "report_url", max: 2000, format: "url", doc: "Where the report is."},
+		{name: "report_sha256", format: "sha256", doc: "SHA-256 of the report."},
+		{name: "verified_by_hand_on", format: "date", nullable: true, doc: "When the operator verified the claim by hand; null while nobody has."},
 	},
 	keys:   []string{"agent_name", "claimed_at", "verified_by_hand_on", "registration_sha256", "report_sha256"},
 	unique: []int{auditRegistration, auditReport},
@@ -160,9 +160,9 @@ var auditorsSchema = &schema{
 	group:  func(listEntry) int8 { return 0 },
 	order: func(l *List, a, b listEntry) int {
 		return cmp.Or(l.compare(a.keys[auditAgent], b.keys[auditAgent]),
-			bytes.Compare(l.text(a.keys[auditClaimed]), l.text(b.keys[auditClaimed])),
-			bytes.Compare(l.text(a.keys[auditRegistration]), l.text(b.keys[auditRegistration])),
-			bytes.Compare(l.text(a.keys[auditReport]), l.text(b.keys[auditReport])))
+			bytes.Compare(l.keyText(a.keys[auditClaimed]), l.keyText(b.keys[auditClaimed])),
+			bytes.Compare(l.keyText(a.keys[auditRegistration]), l.keyText(b.keys[auditRegistration])),
+			bytes.Compare(l.keyText(a.keys[auditReport]), l.keyText(b.keys[auditReport])))
 	},
 	count: func(l *List) map[string]int {
 		verified := 0

@@ -24,7 +24,7 @@ import (
 
 // Placeholders are the names that may stand in double square brackets, besides max:<operation>.<field> and
 // min:<operation>.<field>, the limits of an input field (of an element's member: fileCharter.roster.allocation).
-var Placeholders = slices.Sorted(maps.Keys((&Site{Scoreboards: make([]Scoreboard, 1)}).values()))
+var Placeholders = slices.Sorted(maps.Keys((&Site{Scoreboards: make([]Scoreboard, 1)}).placeholderValues()))
 
 // placeholder matches the one that a text begins with.
 var placeholder = regexp.MustCompile(`^\[\[[a-z][a-z_]*(?::[A-Za-z_]+(?:\.[a-z_]+)+)?\]\]`)
@@ -74,7 +74,7 @@ func eachPlaceholder(text string, each func(at int, name string)) {
 // that CheckEndpoints reports with their places.
 func (s *Site) Expand(routes []*api.Route) error {
 	values := Limits(routes)
-	maps.Copy(values, s.values())
+	maps.Copy(values, s.placeholderValues())
 	var faults Faults
 	expandAll(reflect.ValueOf(s).Elem(), func(text string) string {
 		expanded, err := Expand(text, values)
@@ -87,7 +87,7 @@ func (s *Site) Expand(routes []*api.Route) error {
 }
 
 // values are those of the placeholders, without the limits of fields.
-func (s *Site) values() map[string]string {
+func (s *Site) placeholderValues() map[string]string {
 	v := &s.Service
 	return map[string]string{
 		// What the content says.
@@ -119,7 +119,7 @@ func (s *Site) values() map[string]string {
 		"quest_version":        model.QuestVersion,
 		"mcp_endpoint":         v.BaseURL() + protocol.Path,
 		"mcp_tools":            strconv.Itoa(len(api.Tools)),
-		"mcp_tools_reading":    strconv.Itoa(len(api.Tools) - toolsThatWrite()),
+		"mcp_tools_reading":    strconv.Itoa(len(api.Tools) - writingTools()),
 		"mcp_server_version":   protocol.ServerVersion,
 		"mcp_versions":         strings.Join(protocol.Versions, ", "),
 		"mcp_stateless":        protocol.Stateless,
@@ -136,7 +136,7 @@ func (s *Site) values() map[string]string {
 	}
 }
 
-func toolsThatWrite() (n int) {
+func writingTools() (n int) {
 	for i := range api.Tools {
 		if _, op := api.Find(api.Tools[i].Operation); op.Writes {
 			n++
@@ -214,7 +214,7 @@ type offset struct {
 
 // place is where the offset stands in the file of its text.
 func (o offset) place() place {
-	if !o.lines {
+	if !o.verbatim {
 		return o.at
 	}
 	at := placeOf([]byte(o.value[:o.bytes]), o.bytes)
@@ -223,7 +223,7 @@ func (o offset) place() place {
 }
 
 // placeholders calls each with the offset and name of every placeholder of the document.
-func (d *document) placeholders(each func(at offset, name string)) {
+func (d *document) eachPlaceholder(each func(at offset, name string)) {
 	for i := range d.texts {
 		t := &d.texts[i]
 		eachPlaceholder(t.value, func(at int, name string) { each(offset{t, at}, name) })
@@ -232,9 +232,9 @@ func (d *document) placeholders(each func(at offset, name string)) {
 
 // checkPlaceholders reports the placeholders that do not exist. Limits of fields are for CheckEndpoints.
 func checkPlaceholders(d *document) {
-	d.placeholders(func(at offset, name string) {
+	d.eachPlaceholder(func(at offset, name string) {
 		if !strings.Contains(name, ":") && !slices.Contains(Placeholders, name) {
-			d.report(at.place(), "unknown placeholder [["+name+"]]", nearest(name, Placeholders))
+			d.report(at.place(), "unknown placeholder [["+name+"]]", didYouMean(name, Placeholders))
 		}
 	})
 }

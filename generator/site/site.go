@@ -155,7 +155,7 @@ type Scoreboard struct {
 }
 
 // day is the date that the verification is named after.
-func (s *Scoreboard) day() string { return s.File[:len(day)] }
+func (s *Scoreboard) day() string { return s.File[:len(dateForm)] }
 
 // Update is one dated remark on what was observed.
 type Update struct {

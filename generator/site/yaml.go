@@ -20,21 +20,21 @@ const maxNesting = 16
 
 // document is one content file while it is checked, and what is needed to report faults in it later.
 type document struct {
-	file   string
-	shift  int              // lines of the file before its first line: of Markdown, the front matter
-	at     map[string]place // of every value, by its path: "orgs.rules", "steps[2].call"
-	texts  []text           // every text of it
-	faults *Faults
+	file       string
+	lineOffset int              // lines of the file before its first line: of Markdown, the front matter
+	places     map[string]place // of every value, by its path: "orgs.rules", "steps[2].call"
+	texts      []text           // every text of it
+	faults     *Faults
 
-	decoded bool
-	faulty  []place // where decoding found faults
+	decoded      bool
+	faultyPlaces []place // where decoding found faults
 }
 
 // text is one text of a content file.
 type text struct {
-	at    place
-	value string
-	lines bool // value is the file's own lines from at on, so places inside it are known
+	at       place
+	value    string
+	verbatim bool // value is the file's own lines from at on, so places inside it are known
 }
 
 func (d *document) report(at place, what, hint string) {
@@ -44,7 +44,7 @@ func (d *document) report(at place, what, hint string) {
 // fault reports what is wrong with the value at a path, or with the nearest value around it.
 func (d *document) fault(path, what, hint string) {
 	at := d.placeOf(path)
-	if _, there := d.at[path]; d.decoded && d.faulty != nil && (!there || slices.Contains(d.faulty, at)) {
+	if _, there := d.places[path]; d.decoded && d.faultyPlaces != nil && (!there || slices.Contains(d.faultyPlaces, at)) {
 		return
 	}
 	d.report(at, what, hint)
@@ -52,7 +52,7 @@ func (d *document) fault(path, what, hint string) {
 
 func (d *document) placeOf(path string) place {
 	for {
-		if at, ok := d.at[path]; ok || path == "" {
+		if at, ok := d.places[path]; ok || path == "" {
 			return at
 		}
 		path = path[:max(0, strings.LastIndexAny(path, ".["))]
@@ -70,10 +70,10 @@ func (d *document) decode(src []byte, target any) {
 		return
 	}
 	first := len(*d.faults)
-	d.value(body, reflect.ValueOf(target).Elem(), "", "", false)
+	d.decodeValue(body, reflect.ValueOf(target).Elem(), "", "", false)
 	d.decoded = true
 	for _, f := range (*d.faults)[first:] {
-		d.faulty = append(d.faulty, place{f.Line, f.Column})
+		d.faultyPlaces = append(d.faultyPlaces, place{f.Line, f.Column})
 	}
 }
 
@@ -92,7 +92,7 @@ func (d *document) parse(src []byte) *yaml.Node {
 			if around.Line > 0 && (mark.Index == utf8.RuneCount(src) || syntax.ContextMsg == "while scanning a simple key") {
 				mark = around
 			}
-			at, what = place{mark.Line + d.shift, mark.Column}, syntax.Message
+			at, what = place{mark.Line + d.lineOffset, mark.Column}, syntax.Message
 		}
 		d.report(at, "not valid YAML: "+what, "indent with spaces; quote a text that holds \": \" or begins with a special character")
 		return nil
@@ -156,21 +156,21 @@ func parseYAML(src []byte) (docs []yaml.Node, err error) {
 	err = yaml.Load([]byte(text), &docs, yaml.WithAllDocuments(), yaml.WithPlugin(limits))
 	if text != string(src) {
 		for i := range docs {
-			restore(&docs[i])
+			restoreBreaks(&docs[i])
 		}
 	}
 	return docs, err
 }
 
-func restore(node *yaml.Node) {
+func restoreBreaks(node *yaml.Node) {
 	node.Value = showBreaks.Replace(node.Value)
 	for _, n := range node.Content {
-		restore(n)
+		restoreBreaks(n)
 	}
 }
 
 func (d *document) nodePlace(n *yaml.Node) place {
-	return place{n.Line + d.shift, n.Column}
+	return place{n.Line + d.lineOffset, n.Column}
 }
 
 // entry is one key of a mapping and its value.
@@ -251,16 +251,16 @@ func kindOf(node *yaml.Node) string {
 }
 
 // value decodes node into v. is names the format of its text; optional says that it may be blank.
-func (d *document) value(node *yaml.Node, v reflect.Value, path, is string, optional bool) {
+func (d *document) decodeValue(node *yaml.Node, v reflect.Value, path, is string, optional bool) {
 	at := d.nodePlace(node)
-	if _, ok := d.at[path]; !ok {
-		d.at[path] = at
+	if _, ok := d.places[path]; !ok {
+		d.places[path] = at
 	}
 	switch v.Kind() {
 	case reflect.Struct:
 		entries, ok := d.mapping(node)
 		if ok {
-			d.structure(entries, v, path)
+			d.decodeStruct(entries, v, path)
 		}
 	case reflect.Map:
 		entries, ok := d.mapping(node)
@@ -270,8 +270,8 @@ func (d *document) value(node *yaml.Node, v reflect.Value, path, is string, opti
 		v.Set(reflect.MakeMapWithSize(v.Type(), len(entries)))
 		for _, e := range entries {
 			item := reflect.New(v.Type().Elem()).Elem()
-			d.value(e.value, item, join(path, e.key), is, false)
-			d.at[join(path, e.key)] = e.at
+			d.decodeValue(e.value, item, join(path, e.key), is, false)
+			d.places[join(path, e.key)] = e.at
 			v.SetMapIndex(reflect.ValueOf(e.key), item)
 		}
 	case reflect.Slice:
@@ -281,11 +281,11 @@ func (d *document) value(node *yaml.Node, v reflect.Value, path, is string, opti
 		}
 		v.Set(reflect.MakeSlice(v.Type(), len(node.Content), len(node.Content)))
 		for i, item := range node.Content {
-			d.value(item, v.Index(i), path+"["+strconv.Itoa(i)+"]", is, false)
+			d.decodeValue(item, v.Index(i), path+"["+strconv.Itoa(i)+"]", is, false)
 		}
 	default:
-		d.at[path] = at
-		d.scalar(node, v, path, is, optional)
+		d.places[path] = at
+		d.decodeScalar(node, v, path, is, optional)
 	}
 }
 
@@ -296,11 +296,11 @@ func join(path, key string) string {
 	return path + "." + key
 }
 
-func (d *document) structure(entries []entry, v reflect.Value, path string) {
+func (d *document) decodeStruct(entries []entry, v reflect.Value, path string) {
 	known := keysOf(v.Type())
 	for _, e := range entries {
 		if !slices.Contains(known, e.key) {
-			d.report(e.at, "unknown key "+e.key, nearest(e.key, known))
+			d.report(e.at, "unknown key "+e.key, didYouMean(e.key, known))
 		}
 	}
 	for i := range v.NumField() {
@@ -317,11 +317,11 @@ func (d *document) structure(entries []entry, v reflect.Value, path string) {
 			}
 			continue
 		}
-		d.at[join(path, key)] = entries[at].at
+		d.places[join(path, key)] = entries[at].at
 		if optional && kindOf(entries[at].value) == kindNothing {
 			continue
 		}
-		d.value(entries[at].value, v.Field(i), join(path, key), field.Tag.Get("is"), optional)
+		d.decodeValue(entries[at].value, v.Field(i), join(path, key), field.Tag.Get("is"), optional)
 	}
 }
 
@@ -337,7 +337,7 @@ func keysOf(t reflect.Type) (keys []string) {
 
 var integerPattern = regexp.MustCompile(`^-?(0|[1-9][0-9]*)$`)
 
-func (d *document) scalar(node *yaml.Node, v reflect.Value, path, is string, optional bool) {
+func (d *document) decodeScalar(node *yaml.Node, v reflect.Value, path, is string, optional bool) {
 	at, kind := d.nodePlace(node), kindOf(node)
 	if kind == kindNothing {
 		d.fault(path, path+" has no value", "write one")
@@ -362,7 +362,7 @@ func (d *document) scalar(node *yaml.Node, v reflect.Value, path, is string, opt
 			return
 		}
 		if f, ok := formats[is]; ok && !f.ok([]byte(s)) {
-			d.report(at, path+": "+strconv.Quote(cut(s))+" is not valid", f.want)
+			d.report(at, path+": "+strconv.Quote(shorten(s))+" is not valid", f.want)
 			return
 		}
 		d.texts = append(d.texts, text{at: at, value: s})
@@ -374,7 +374,7 @@ func (d *document) scalar(node *yaml.Node, v reflect.Value, path, is string, opt
 		i, err := strconv.ParseInt(node.Value, 10, 32)
 		switch {
 		case !integerPattern.MatchString(node.Value) || err != nil:
-			d.report(at, path+": "+strconv.Quote(cut(node.Value))+" is not a plain decimal integer up to 2147483647", "write digits only")
+			d.report(at, path+": "+strconv.Quote(shorten(node.Value))+" is not a plain decimal integer up to 2147483647", "write digits only")
 		case i < 0:
 			d.report(at, path+" is negative", "a count or a limit is 0 or more")
 		default:
@@ -390,7 +390,7 @@ func (d *document) scalar(node *yaml.Node, v reflect.Value, path, is string, opt
 }
 
 // cut shortens what is quoted in a fault to 64 characters.
-func cut(s string) string {
+func shorten(s string) string {
 	if r := []rune(s); len(r) > 64 {
 		return string(r[:64]) + "…"
 	}
