@@ -12,9 +12,10 @@ import (
 	"anteroom/generator/model"
 )
 
-// dryRunMeaning is what api.DryRun means, which many operations take besides their fields.
+// dryRunMeaning is what api.DryRun means. Many operations take it besides their fields.
 const dryRunMeaning = "the request is checked and answered with its hash, and has no effect: nothing is stored, sent or counted."
 
+// contract says what may be sent to an endpoint and which errors it may answer with.
 func (g *generation) contract(route *api.Route) model.Contract {
 	c := model.Contract{
 		Endpoint:   route.ID,
@@ -41,6 +42,7 @@ func (g *generation) contract(route *api.Route) model.Contract {
 	return c
 }
 
+// contractOperation is the part of a contract about one operation.
 func (g *generation) contractOperation(route *api.Route, op *api.Operation) model.ContractOperation {
 	o := model.ContractOperation{
 		ID:          op.ID,
@@ -72,6 +74,8 @@ func (g *generation) contractOperation(route *api.Route, op *api.Operation) mode
 	return o
 }
 
+// contractField is the part of a contract about one input field. prefix is the dotted name of the
+// field around it, with a dot at its end; it is empty for a field of the operation itself.
 func (g *generation) contractField(op *api.Operation, f *input.Field, prefix string) model.ContractField {
 	c := model.ContractField{
 		Name:            f.Name,
@@ -83,7 +87,7 @@ func (g *generation) contractField(op *api.Operation, f *input.Field, prefix str
 		In:              "query or body",
 		Meaning:         g.fieldMeaning(op, prefix+f.Name),
 	}
-	if f.Type != input.Switch { // its value is that in a query
+	if f.Type != input.Switch { // a switch has values in a query only; a body has a boolean
 		c.Values = f.Values
 	}
 	switch f.Type {
@@ -99,7 +103,7 @@ func (g *generation) contractField(op *api.Operation, f *input.Field, prefix str
 		c.Format = string(f.Type)
 	}
 	switch {
-	case f.Type == input.Switch: // in the query of a POST too
+	case f.Type == input.Switch: // a POST may have it in its query too
 	case f.QueryOnly || !slices.Contains(op.Methods, "POST"):
 		c.In = "query"
 	case f.BodyOnly || prefix != "" || !slices.Contains(op.Methods, "GET"):
@@ -111,7 +115,8 @@ func (g *generation) contractField(op *api.Operation, f *input.Field, prefix str
 	return c
 }
 
-// listsIgnored reports whether the answer of an operation lists what was sent and not read.
+// listsIgnored reports whether the answer of an operation lists the fields that were sent and not
+// read.
 func listsIgnored(op *api.Operation) bool {
 	for _, answer := range op.Answers {
 		for f := range reflect.TypeOf(answer).Fields() {
@@ -123,13 +128,13 @@ func listsIgnored(op *api.Operation) bool {
 	return false
 }
 
-// what is the one-line wording of a route or an operation.
+// summary is the one-line wording of a route or an operation.
 func (g *generation) summary(id string) string { return g.site.Endpoints[id].Summary }
 
 // description is the long wording of a route or an operation.
 func (g *generation) description(id string) string { return g.site.Endpoints[id].Description }
 
-// meaning is the wording of an input field or of a parameter, by its dotted name.
+// fieldMeaning is the wording of an input field or of a query parameter, by its dotted name.
 func (g *generation) fieldMeaning(op *api.Operation, name string) string {
 	if name == api.DryRun.Name {
 		return "With 1 in a query, or true in a body, " + dryRunMeaning
@@ -146,7 +151,7 @@ func (g *generation) getTemplate(route *api.Route, op *api.Operation) string {
 	return g.url(route.Path) + "{?" + strings.Join(names, ",") + "}"
 }
 
-// queryNames are the parameters that give a field in a query.
+// queryNames are the query parameters that give a field.
 func queryNames(f *input.Field) []string {
 	switch {
 	case f.BodyOnly:
@@ -157,15 +162,17 @@ func queryNames(f *input.Field) []string {
 	return []string{f.Name}
 }
 
-// template is a body that the operation takes once its placeholders are replaced: what it needs and the other fields that
-// have an example, but no address, which needs its owner's consent. It is nil where a field that must be there has none.
+// bodyTemplate is a body that the operation takes once its placeholders are replaced. It holds the
+// required fields and the other fields that have an example. It holds no e-mail address, because an
+// address needs its owner's consent. It is nil where a required field has no example.
 func bodyTemplate(op *api.Operation) model.JSON { return buildBody(op, fieldTemplate) }
 
-// exampleBody is template with examples in the place of the placeholders.
+// exampleBody is bodyTemplate with examples in the place of the placeholders.
 func exampleBody(op *api.Operation) model.JSON {
 	return buildBody(op, func(f *input.Field) []byte { return []byte(f.Example) })
 }
 
+// buildBody writes a body with the value that the function gives for each field.
 func buildBody(op *api.Operation, value func(*input.Field) []byte) model.JSON {
 	if op.Example != "" {
 		return model.JSON(op.Example)
@@ -186,7 +193,8 @@ func buildBody(op *api.Operation, value func(*input.Field) []byte) model.JSON {
 	return w.Buf
 }
 
-// filledIn is the example of a field with its placeholder, or those of its items, in the place of words.
+// fieldTemplate is the value of a field in a template: its placeholder, else its example, in which
+// the placeholders of items take the place of their examples.
 func fieldTemplate(f *input.Field) []byte {
 	if f.Placeholder != "" {
 		return jsondoc.AppendString(nil, f.Placeholder)
@@ -210,6 +218,7 @@ func fieldTemplate(f *input.Field) []byte {
 	return w.Buf
 }
 
+// jsonType names the JSON type of a field in the words of a contract.
 func jsonType(t input.Type) string {
 	switch t {
 	case input.Integer, input.Array, input.Object:
@@ -228,7 +237,8 @@ func writes(route *api.Route) bool {
 	return slices.ContainsFunc(route.Operations, func(op *api.Operation) bool { return op.Writes })
 }
 
-// operationsWith are the operations of a route that a method chooses from, those that only read first.
+// operationsWith are the operations of a route that a method chooses from. Those that only read
+// come first.
 func operationsWith(route *api.Route, method string) (operations []*api.Operation) {
 	for _, op := range readsFirst(route) {
 		if slices.Contains(op.Methods, method) {
@@ -238,8 +248,8 @@ func operationsWith(route *api.Route, method string) (operations []*api.Operatio
 	return operations
 }
 
-// readsFirst are the operations of a route in the order of the documentation: the table has them in
-// the order in which the edge tries them.
+// readsFirst are the operations of a route in the order of the documentation, those that only read
+// first. The route table has them in another order, in which the edge tries them.
 func readsFirst(route *api.Route) []*api.Operation {
 	operations := slices.Clone(route.Operations)
 	slices.SortStableFunc(operations, func(a, b *api.Operation) int {
@@ -259,7 +269,8 @@ func (g *generation) problemURL(p *respond.ProblemType) string {
 	return g.url("/field-guide.html#" + p.Slug)
 }
 
-// problemsOf are the problems that a request for one of the operations may get, in the order of the documentation.
+// problemsOf are the problems that a request for one of the operations may get, in the order of the
+// documentation.
 func problemsOf(operations ...*api.Operation) (problems []*respond.ProblemType) {
 	statuses := []int{400, 405, 414, 421}
 	known := []*respond.ProblemType{respond.Internal}
@@ -280,7 +291,8 @@ func problemsOf(operations ...*api.Operation) (problems []*respond.ProblemType) 
 	return problems
 }
 
-// route is the route with the given ID; without one it adds a fault and gives an empty route.
+// route is the route with the given ID. Where there is none, route adds a fault and gives an empty
+// route, so that generation goes on and finds further faults.
 func (g *generation) route(id string) *api.Route {
 	for _, route := range g.routes {
 		if route.ID == id {
@@ -291,7 +303,8 @@ func (g *generation) route(id string) *api.Route {
 	return &api.Route{}
 }
 
-// withDryRun gives the fields of an operation, api.DryRun the last of them where it takes that.
+// withDryRun gives the fields of an operation, with api.DryRun behind them where the operation
+// takes a dry run.
 func withDryRun(op *api.Operation) []input.Field {
 	if !op.DryRun {
 		return op.Fields

@@ -21,17 +21,18 @@ func (g *generation) discovery() {
 	}
 }
 
-// robots follows RFC 9309; the signals are those of contentsignals.org and of the IETF's AI
-// preferences drafts, and must not contradict each other.
+// robots follows RFC 9309. Its content signals are those of contentsignals.org and of the IETF's
+// drafts on AI preferences. Both are written from the same settings, so that they agree.
 func (g *generation) robots() []byte {
 	s := &g.site.Service.ContentSignals
 	var b strings.Builder
 	fmt.Fprintf(&b, "# Content signals: search is indexing and linking, ai-input is use in an answer, ai-train is training.\n")
 	fmt.Fprintf(&b, "User-agent: *\n")
-	fmt.Fprintf(&b, "Content-Signal: search=%s, ai-input=%s, ai-train=%s\n", choose(s.Search, "yes", "no"), choose(s.AIInput, "yes", "no"), choose(s.AITrain, "yes", "no"))
+	fmt.Fprintf(&b, "Content-Signal: search=%s, ai-input=%s, ai-train=%s\n",
+		choose(s.Search, "yes", "no"), choose(s.AIInput, "yes", "no"), choose(s.AITrain, "yes", "no"))
 	fmt.Fprintf(&b, "Content-Usage: train-ai=%s, search=%s\n", choose(s.AITrain, "y", "n"), choose(s.Search, "y", "n"))
 	for _, route := range g.routes {
-		// A GET that may write is not for crawlers; without a query it only reads.
+		// A GET with a query may write, which is not for crawlers. Without a query it only reads.
 		if slices.ContainsFunc(operationsWith(route, "GET"), func(op *api.Operation) bool { return op.Writes }) {
 			fmt.Fprintf(&b, "Disallow: %s?\n", route.Path)
 		}
@@ -40,27 +41,29 @@ func (g *generation) robots() []byte {
 	return []byte(b.String())
 }
 
-func choose(b bool, yes, no string) string {
-	if b {
+// choose is the word for a permission.
+func choose(allowed bool, yes, no string) string {
+	if allowed {
 		return yes
 	}
 	return no
 }
 
-// entry is one address of the sitemap.
+// sitemapEntry is one address of the sitemap.
 type sitemapEntry struct {
 	Loc     string `xml:"loc"`
 	LastMod string `xml:"lastmod,omitempty"`
 }
 
-// indexed are the documents that search engines are to index. A date is that of the content, where the content has one.
+// sitemapEntries are the documents that search engines are to index. A date is that of the content;
+// documents without a date of their own have none.
 func (g *generation) sitemapEntries() (entries []sitemapEntry) {
 	counts := g.site.Current().AsOf
 	for i := range g.site.Pages {
 		p := &g.site.Pages[i]
 		updated := p.Updated
 		if p.Name == "index" {
-			updated = max(updated, counts) // it shows the counts
+			updated = max(updated, counts) // the front page shows the counts
 		}
 		entries = append(entries, sitemapEntry{g.url(p.Path()), updated})
 	}
@@ -74,7 +77,7 @@ func (g *generation) sitemapEntries() (entries []sitemapEntry) {
 	)
 }
 
-// sitemap follows sitemaps.org 0.9.
+// sitemap follows the protocol of sitemaps.org, version 0.9.
 func (g *generation) sitemap() []byte {
 	set := struct {
 		XMLName xml.Name       `xml:"http://www.sitemaps.org/schemas/sitemap/0.9 urlset"`
@@ -87,8 +90,8 @@ func (g *generation) sitemap() []byte {
 	return slices.Concat([]byte(xml.Header), doc, []byte("\n"))
 }
 
-// securityTxt follows RFC 9116. Both hosts are canonical: the apex redirects here, and the rule is
-// about the address that was asked for.
+// securityTxt follows RFC 9116. It names both hosts in Canonical: the apex host redirects here, and
+// a reader compares Canonical with the address that the reader asked for (section 2.5.2).
 func (g *generation) securityTxt() []byte {
 	s := &g.site.Service
 	var b bytes.Buffer
@@ -105,7 +108,8 @@ func (g *generation) securityTxt() []byte {
 	return b.Bytes()
 }
 
-// apiCatalog is a linkset (RFC 9264) of the endpoints and of what describes them (RFC 9727, RFC 8631).
+// apiCatalog is a linkset (RFC 9264) of the endpoints and of the documents that describe them (RFC
+// 9727, RFC 8631).
 func (g *generation) apiCatalog() object {
 	link := func(path, mediaType string) object {
 		return object{{"href", g.url(path)}, {"type", mediaType}}

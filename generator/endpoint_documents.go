@@ -13,8 +13,8 @@ import (
 	"anteroom/generator/model"
 )
 
-// makers make the documents of the route table, by their key in the snapshot. A key that is not here is
-// that of a contract.
+// documentMakers make the documents that the route table names, by their keys in the snapshot. A
+// document whose key is not here is a contract.
 var documentMakers = map[string]func(*generation, *api.Route) any{
 	"presence":      func(g *generation, _ *api.Route) any { return g.presence() },
 	"quest":         func(g *generation, _ *api.Route) any { return g.quest() },
@@ -25,8 +25,8 @@ var documentMakers = map[string]func(*generation, *api.Route) any{
 	"business-days": func(g *generation, route *api.Route) any { return g.businessDays(route) },
 }
 
-// answers puts the documents of every route into the snapshot: its contract, and what its read
-// operations answer; and the list of endpoints.
+// endpointDocuments puts the documents of every route into the snapshot: its contract and what its
+// read operations answer. The list of live endpoints, which errors carry, is one more.
 func (g *generation) endpointDocuments() {
 	for _, route := range g.routes {
 		documents := []*api.Document{route.Contract}
@@ -36,8 +36,8 @@ func (g *generation) endpointDocuments() {
 			}
 		}
 		for _, d := range documents {
-			if make := documentMakers[d.ID]; make != nil {
-				g.addToSnapshot(d.ID, make(g, route))
+			if maker := documentMakers[d.ID]; maker != nil {
+				g.addToSnapshot(d.ID, maker(g, route))
 			} else {
 				g.addToSnapshot(d.ID, g.contract(route))
 			}
@@ -46,7 +46,8 @@ func (g *generation) endpointDocuments() {
 	g.addToSnapshot("endpoints", g.liveEndpoints())
 }
 
-// publish puts a document into the snapshot, and remembers of what type it is.
+// addToSnapshot puts a document into the snapshot and keeps its type, of which the OpenAPI
+// description makes a schema.
 func (g *generation) addToSnapshot(id string, v any) {
 	g.snapshot.Documents[id] = g.compactJSON(v)
 	if g.documentTypes == nil {
@@ -55,8 +56,8 @@ func (g *generation) addToSnapshot(id string, v any) {
 	g.documentTypes[id] = reflect.TypeOf(v)
 }
 
-// answerTypes are the types of the answers of an operation; none for one that answers nothing, or is a
-// protocol.
+// answerTypes are the types of the answers of an operation. There are none for an operation that
+// answers nothing or speaks a protocol of its own.
 func (g *generation) answerTypes(op *api.Operation) (types []reflect.Type) {
 	if op.Document != nil {
 		return []reflect.Type{g.documentTypes[op.Document.ID]}
@@ -67,24 +68,25 @@ func (g *generation) answerTypes(op *api.Operation) (types []reflect.Type) {
 	return types
 }
 
+// liveEndpoints lists every method of every route.
 func (g *generation) liveEndpoints() []model.LiveEndpoint {
 	live := []model.LiveEndpoint{}
 	for _, route := range g.routes {
 		for _, method := range route.Methods() {
-			e := model.LiveEndpoint{Method: method, Path: route.Path}
-			var what []string
+			endpoint := model.LiveEndpoint{Method: method, Path: route.Path}
+			var summaries []string
 			for _, op := range operationsWith(route, method) {
-				what = append(what, g.summary(op.ID))
-				e.Writes = e.Writes || op.Writes
+				summaries = append(summaries, g.summary(op.ID))
+				endpoint.Writes = endpoint.Writes || op.Writes
 			}
-			e.What = strings.Join(what, " ")
-			live = append(live, e)
+			endpoint.What = strings.Join(summaries, " ")
+			live = append(live, endpoint)
 		}
 	}
 	return live
 }
 
-// dots are the colours of the status dot.
+// statusDots are the colours of the status dot, by the operator's status.
 var statusDots = map[string]string{"online": "green", "away": "amber", "offline": "grey"}
 
 func (g *generation) presence() model.Presence {
@@ -107,7 +109,7 @@ func (g *generation) presence() model.Presence {
 	return d
 }
 
-// nextActions lead from any answer to the documents.
+// nextActions lead from an answer to the documents.
 func (g *generation) nextActions() []respond.Action {
 	return []respond.Action{
 		{Rel: "index", Href: g.url("/llms.txt")},
@@ -127,7 +129,9 @@ func (g *generation) quest() model.Quest {
 		NextActions:    g.nextActions(),
 	}
 	for i, s := range q.Steps {
-		d.Steps = append(d.Steps, model.QuestStep{N: i + 1, Title: s.Title, Call: s.Call, Proves: s.Proves, Reward: s.Reward})
+		d.Steps = append(d.Steps, model.QuestStep{
+			N: i + 1, Title: s.Title, Call: s.Call, Proves: s.Proves, Reward: s.Reward,
+		})
 	}
 	return d
 }
@@ -178,12 +182,18 @@ func (g *generation) receiptSpec(route *api.Route) model.ReceiptSpec {
 		Canonicalization: canon.ReceiptRule,
 		SignedFields:     canon.ReceiptFields,
 		VerifyOffline: []string{
-			"1. Take the members " + strings.Join(canon.ReceiptFields, ", ") + " of the receipt, in this order and no others, and write them as JSON without white space, " +
-				"non-ASCII as it is and " + canon.ReceiptNullable + " as null where it is null: JSON.stringify in JavaScript, json.dumps(o, separators=(',', ':'), ensure_ascii=False) in Python. " +
+			"1. Take the members " + strings.Join(canon.ReceiptFields, ", ") + " of the receipt, in this order and no others, " +
+				"and write them as JSON without white space, " +
+				"non-ASCII as it is and " + canon.ReceiptNullable + " as null where it is null: " +
+				"JSON.stringify in JavaScript, json.dumps(o, separators=(',', ':'), ensure_ascii=False) in Python. " +
 				"The result must equal canonical; otherwise a field was edited after minting.",
 			"2. Compute the SHA-256 of the UTF-8 bytes of canonical. Its lower-case hexadecimal form must equal payload_sha256.",
-			"3. Take the public key from " + contract.URL + ", not from the receipt: public_key_b64, or one of retired_public_keys_b64 that the receipt names. A receipt that names another key is not from this service.",
-			"4. Decode signature from base64 to 64 bytes and check it with that key as Ed25519 (RFC 8032) over the UTF-8 bytes of canonical. Where signed is false there is no signature: the receipt is hash-committed only, and nothing proves who issued it.",
+			"3. Take the public key from " + contract.URL + ", not from the receipt: " +
+				"public_key_b64, or one of retired_public_keys_b64 that the receipt names. " +
+				"A receipt that names another key is not from this service.",
+			"4. Decode signature from base64 to 64 bytes and check it with that key as Ed25519 (RFC 8032) " +
+				"over the UTF-8 bytes of canonical. " +
+				"Where signed is false there is no signature: the receipt is hash-committed only, and nothing proves who issued it.",
 		},
 		RetiredKeys: g.snapshot.RetiredKeys,
 		Contract:    contract,

@@ -33,16 +33,20 @@ func (g *generation) endpointsSection() string {
 		}
 		b.WriteString(".\n")
 		if c.WriteLimit != nil {
-			fmt.Fprintf(&b, "\nLimit: %d writes in %d seconds for one %s.\n", c.WriteLimit.Writes, c.WriteLimit.WindowSeconds, markdownText(c.WriteLimit.Per))
+			fmt.Fprintf(&b, "\nLimit: %d writes in %d seconds for one %s.\n",
+				c.WriteLimit.Writes, c.WriteLimit.WindowSeconds, markdownText(c.WriteLimit.Per))
 		}
 	}
 	return b.String()
 }
 
+// endpointAnchor is the identifier of a route's heading in the field guide.
 func endpointAnchor(route *api.Route) string { return "endpoint-" + route.ID }
 
+// operationSection describes one operation of an endpoint.
 func (g *generation) operationSection(b *strings.Builder, op *model.ContractOperation) {
-	fmt.Fprintf(b, "\n#### %s: %s {#%s}\n\n%s\n", strings.Join(op.Methods, " or "), markdownText(strings.TrimSuffix(g.summary(op.ID), ".")), op.ID, markdownText(op.What))
+	heading := markdownText(strings.TrimSuffix(g.summary(op.ID), "."))
+	fmt.Fprintf(b, "\n#### %s: %s {#%s}\n\n%s\n", strings.Join(op.Methods, " or "), heading, op.ID, markdownText(op.What))
 	if len(op.Fields) > 0 {
 		b.WriteByte('\n')
 		row := beginTable(b, "Field", "Takes", "Meaning")
@@ -60,11 +64,11 @@ func (g *generation) operationSection(b *strings.Builder, op *model.ContractOper
 		fmt.Fprintf(b, "\nGET form, as a URI template (RFC 6570): `%s`\n", op.GetTemplate)
 	}
 	if op.ExampleBody != nil {
-		what := "Example body:"
+		lead := "Example body:"
 		if bytes.IndexByte(op.ExampleBody, '<') >= 0 {
-			what = "Body to be filled in. What stands in angle brackets is refused as it is:"
+			lead = "Body to be filled in. What stands in angle brackets is refused as it is:"
 		}
-		fmt.Fprintf(b, "\n%s\n\n```json\n%s\n```\n", what, op.ExampleBody)
+		fmt.Fprintf(b, "\n%s\n\n```json\n%s\n```\n", lead, op.ExampleBody)
 	}
 	if len(op.Notes) > 0 {
 		b.WriteByte('\n')
@@ -74,61 +78,65 @@ func (g *generation) operationSection(b *strings.Builder, op *model.ContractOper
 	}
 }
 
+// requirement says whether a field must be given.
 func requirement(op *model.ContractOperation, f *model.ContractField) string {
 	switch {
 	case f.Required:
 		return "required"
 	case slices.Contains(op.AnyOf, f.Name):
-		return "required unless " + strings.Join(slices.DeleteFunc(slices.Clone(op.AnyOf), func(name string) bool { return name == f.Name }), " or ") + " is given"
+		others := slices.DeleteFunc(slices.Clone(op.AnyOf), func(name string) bool { return name == f.Name })
+		return "required unless " + strings.Join(others, " or ") + " is given"
 	}
 	return "optional"
 }
 
-// takes says in words what a field takes.
+// fieldRules says in words what a field takes.
 func fieldRules(op *model.ContractOperation, f *model.ContractField) string {
-	all := []string{cmp.Or(f.Format, f.Type), requirement(op, f)}
+	rules := []string{cmp.Or(f.Format, f.Type), requirement(op, f)}
 	between := func(least, most int, unit string) {
 		switch {
 		case least != 0 && least == most:
-			all = append(all, fmt.Sprintf("exactly %d%s", most, unit))
+			rules = append(rules, fmt.Sprintf("exactly %d%s", most, unit))
 		case least != 0 && most != 0:
-			all = append(all, fmt.Sprintf("%d to %d%s", least, most, unit))
+			rules = append(rules, fmt.Sprintf("%d to %d%s", least, most, unit))
 		case most != 0:
-			all = append(all, fmt.Sprintf("at most %d%s", most, unit))
+			rules = append(rules, fmt.Sprintf("at most %d%s", most, unit))
 		case least != 0:
-			all = append(all, fmt.Sprintf("at least %d%s", least, unit))
+			rules = append(rules, fmt.Sprintf("at least %d%s", least, unit))
 		}
 	}
 	between(f.MinLength, f.MaxLength, " code points")
 	between(f.Minimum, f.Maximum, "")
 	between(f.MinItems, f.MaxItems, " items")
 	if len(f.Values) > 0 {
-		all = append(all, "one of `"+strings.Join(f.Values, "`, `")+"`")
+		rules = append(rules, "one of `"+strings.Join(f.Values, "`, `")+"`")
 	}
 	if len(f.Aliases) > 0 {
-		all = append(all, "also as `"+strings.Join(f.Aliases, "`, `")+"`")
+		rules = append(rules, "also as `"+strings.Join(f.Aliases, "`, `")+"`")
 	}
 	if len(f.QueryParameters) > 0 {
-		all = append(all, "in a query as `"+strings.Join(f.QueryParameters, "`, `")+"`, each `"+f.QueryForm+"`")
+		rules = append(rules, "in a query as `"+strings.Join(f.QueryParameters, "`, `")+"`, each `"+f.QueryForm+"`")
 	}
 	if f.In != "query or body" {
-		all = append(all, f.In+" only")
+		rules = append(rules, f.In+" only")
 	}
-	return strings.Join(all, "; ")
+	return strings.Join(rules, "; ")
 }
 
-// problemsSection describes every problem type under the anchor that its type URI names.
+// problemsSection describes every problem type, under the anchor that its type URI names.
 func (g *generation) problemsSection() string {
 	var b strings.Builder
 	for i, p := range respond.ProblemTypes {
 		if i > 0 {
 			b.WriteByte('\n')
 		}
-		fmt.Fprintf(&b, "### %s {#%s}\n\nStatus %d, type `%s`. %s\n", p.Title, p.Slug, p.Status, g.problemURL(p), markdownText(g.site.Problems.Types[p.Slug]))
+		fmt.Fprintf(&b, "### %s {#%s}\n\nStatus %d, type `%s`. %s\n",
+			p.Title, p.Slug, p.Status, g.problemURL(p), markdownText(g.site.Problems.Types[p.Slug]))
 	}
 	return b.String()
 }
 
+// codesSection describes every fault code.
 func (g *generation) codesSection() string {
 	var b strings.Builder
 	row := beginTable(&b, "Code", "Meaning")

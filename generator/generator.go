@@ -1,6 +1,11 @@
-// Package generator turns a checked content folder into the documents that a CDN serves and the
-// snapshot that the edge reads. It is pure: same content, same bytes; it has no clock and
-// writes nothing.
+// Package generator turns a checked content folder into the documents that a CDN serves and into
+// the snapshot that the edge reads. It is pure: the same content gives the same bytes. It reads no
+// clock and writes no file.
+//
+// Each file of the package makes one family of documents: endpoint_documents.go and contract.go
+// what the endpoints answer, pages.go and field_guide.go the pages, the openapi files the OpenAPI
+// description, scoreboards.go, lists.go, mcp.go, llms.go, manifest.go and discovery.go the
+// documents of these names. published.go decides under which headers each of them is served.
 package generator
 
 import (
@@ -35,9 +40,9 @@ type Output struct {
 	Snapshot  *snapshot.Snapshot
 }
 
-// Generate makes all documents and the snapshot from a loaded site and the route table. It
-// replaces the placeholders in the texts of the site. It returns site.Faults where the words
-// of the content do not fit the route table or link to what is not published.
+// Generate makes all documents and the snapshot from a loaded site and the route table. It replaces
+// the placeholders in the texts of the site. The error is site.Faults where the words of the
+// content do not fit the route table, or where they link to something that is not published.
 func Generate(s *site.Site, routes []*api.Route) (*Output, error) {
 	if err := s.CheckEndpoints(routes); err != nil {
 		return nil, fmt.Errorf("generate: %w", err)
@@ -46,13 +51,14 @@ func Generate(s *site.Site, routes []*api.Route) (*Output, error) {
 		return nil, fmt.Errorf("generate: %w", err)
 	}
 	g := &generation{site: s, routes: routes, base: s.Service.BaseURL(), anchors: map[string]map[string]bool{}}
-	slices.SortStableFunc(s.Pages, func(a, b site.Page) int { return strings.Compare(a.Path(), b.Path()) }) // the front page first
+	// The path of the front page, "/", sorts before all others.
+	slices.SortStableFunc(s.Pages, func(a, b site.Page) int { return strings.Compare(a.Path(), b.Path()) })
 	g.snapshot = g.newSnapshot()
 	g.addSitemapAddresses()
 	g.fork(func(g *generation) {
 		g.endpointDocuments()
 		g.mcp()
-		g.openAPI() // with examples that an edge of this snapshot answers
+		g.openAPI() // last: an edge of this snapshot answers its examples
 	})
 	g.pages()
 	g.fork(func(g *generation) { g.list("/jobs.json", &s.Jobs) })
@@ -77,32 +83,34 @@ func Generate(s *site.Site, routes []*api.Route) (*Output, error) {
 type generation struct {
 	site          *site.Site
 	routes        []*api.Route
-	base          string
+	base          string // https:// and the canonical host
 	snapshot      *snapshot.Snapshot
 	documentTypes map[string]reflect.Type // of the documents in the snapshot, by their keys
 	documents     []File
 	anchors       map[string]map[string]bool // the identifiers in each page, by its path
 	faults        []error
-	forks         []chan *generation // what is made aside
+	forks         []chan *generation // each gives its generation when it is done
 }
 
-// aside begins to make documents in a goroutine, with a generation of their own.
-func (g *generation) fork(f func(g *generation)) {
-	own := &generation{site: g.site, routes: g.routes, base: g.base, snapshot: g.snapshot, anchors: map[string]map[string]bool{}}
+// fork begins to make documents in a goroutine. The goroutine adds documents, anchors and faults to
+// a generation of its own, which join takes over.
+func (g *generation) fork(work func(g *generation)) {
+	forked := &generation{site: g.site, routes: g.routes, base: g.base, snapshot: g.snapshot, anchors: map[string]map[string]bool{}}
 	done := make(chan *generation)
 	g.forks = append(g.forks, done)
 	go func() {
-		f(own)
-		done <- own
+		work(forked)
+		done <- forked
 	}()
 }
 
-// join waits for what is made aside, and takes it over in the order in which it began.
+// join waits for all forks and takes their documents over, in the order in which they began.
 func (g *generation) join() {
 	for _, done := range g.forks {
-		own := <-done
-		g.documents, g.faults = append(g.documents, own.documents...), append(g.faults, own.faults...)
-		maps.Copy(g.anchors, own.anchors)
+		forked := <-done
+		g.documents = append(g.documents, forked.documents...)
+		g.faults = append(g.faults, forked.faults...)
+		maps.Copy(g.anchors, forked.anchors)
 	}
 }
 
@@ -113,7 +121,8 @@ func (g *generation) fault(format string, args ...any) {
 // url is the absolute address of a path.
 func (g *generation) url(path string) string { return g.base + path }
 
-// paths are the paths that answer.
+// paths are the paths that a link may lead to: every document, every endpoint, the front page and
+// the root of the API.
 func (g *generation) paths() map[string]bool {
 	paths := map[string]bool{"/": true, "/api/": true}
 	for _, d := range g.documents {
@@ -125,27 +134,28 @@ func (g *generation) paths() map[string]bool {
 	return paths
 }
 
-// add publishes a document under the headers that the table of published paths gives it.
+// add publishes a document under the headers that the table of published paths gives to its path.
 func (g *generation) add(path string, doc []byte) {
-	p := publishedAs(path)
-	if p == nil {
+	served := publishedAs(path)
+	if served == nil {
 		g.fault("nothing decides the headers of %s: add it to the table of published paths", path)
 		return
 	}
-	g.documents = append(g.documents, File{Path: path, MediaType: p.mediaType, Cache: p.cache, Bytes: doc})
+	g.documents = append(g.documents, File{Path: path, MediaType: served.mediaType, Cache: served.cache, Bytes: doc})
 }
 
-// answer publishes a JSON object that ends with the trailer, indented for whoever reads a diff.
+// addWithTrailer publishes a JSON object that ends with the trailer. The text is indented, so that
+// a change of the document is readable as a diff.
 func (g *generation) addWithTrailer(path string, v any) {
 	g.add(path, g.indentedJSON(model.JSON(g.withTrailer(g.compactJSON(v)))))
 }
 
-// indented is the JSON text of v, indented and with a line break at its end.
+// indentedJSON is the JSON text of v, indented and with a line break at its end.
 func (g *generation) indentedJSON(v any) []byte {
 	return append(g.writeJSON(v, "  ", "\n"), '\n')
 }
 
-// withTrailer adds the trailer, as the canonical host writes it, to the text of an object.
+// withTrailer adds the trailer to the text of an object, as the canonical host writes it.
 func (g *generation) withTrailer(object []byte) []byte {
 	w := jsondoc.Writer{Buf: bytes.TrimSuffix(object, []byte("}"))}
 	g.snapshot.Trailer(&w, g.site.Service.CanonicalHost)
@@ -153,7 +163,7 @@ func (g *generation) withTrailer(object []byte) []byte {
 	return w.Buf
 }
 
-// text is the compact JSON text of v.
+// compactJSON is the JSON text of v without white space.
 func (g *generation) compactJSON(v any) []byte { return g.writeJSON(v, "", "") }
 
 func (g *generation) writeJSON(v any, indent, newline string) []byte {
@@ -165,7 +175,8 @@ func (g *generation) writeJSON(v any, indent, newline string) []byte {
 	return w.buf
 }
 
-// addresses puts into the snapshot what search engines are told of.
+// addSitemapAddresses puts the addresses of the sitemap into the snapshot: the edge submits them to
+// search engines.
 func (g *generation) addSitemapAddresses() {
 	for _, entry := range g.sitemapEntries() {
 		g.snapshot.Sitemap = append(g.snapshot.Sitemap, entry.Loc)
@@ -175,7 +186,7 @@ func (g *generation) addSitemapAddresses() {
 	}
 }
 
-// facts is the snapshot without its documents.
+// newSnapshot is the snapshot without its documents, which are added as they are made.
 func (g *generation) newSnapshot() *snapshot.Snapshot {
 	s, board := &g.site.Service, g.site.Current()
 	retired := []string{}

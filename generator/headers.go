@@ -12,8 +12,8 @@ const (
 	maxRuleLine = 2000
 )
 
-// everywhere are the headers of every static answer, errors included. The policy lets a page load
-// its style sheet from here and nothing else.
+// commonHeaders are the headers of every static answer, errors included. The security policy lets a
+// page load its style sheet from its own host, and nothing else.
 var commonHeaders = []string{
 	"X-Content-Type-Options: nosniff",
 	"Referrer-Policy: no-referrer",
@@ -22,7 +22,7 @@ var commonHeaders = []string{
 	"Content-Security-Policy: default-src 'none'; style-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
 }
 
-// links are the relations of the front page (RFC 8288, RFC 8631, RFC 9727).
+// frontPageLinks are the link relations of the front page (RFC 8288, RFC 8631, RFC 9727).
 var frontPageLinks = []string{
 	`<` + openAPIPath + `>; rel="service-desc"; type="` + openAPIMedia + `"`,
 	`</llms.txt>; rel="service-doc"; type="text/plain"`,
@@ -33,11 +33,13 @@ var frontPageLinks = []string{
 	`</privacy.html>; rel="privacy-policy"`,
 }
 
-// redirects is a _redirects file of Cloudflare: where every path is exact, / is none of an asset by itself.
+// redirects is a _redirects file of Cloudflare. Where the CDN serves exact paths only, it serves
+// index.html at /index.html but not at /.
 const redirects = "/ /index.html 200\n"
 
-// cdn publishes the CDN's configuration: the table as a _headers file of Cloudflare, where values of
-// two rules for one path are joined, so each header of a path stands in one rule only.
+// cdnConfiguration publishes the table of published paths as a _headers file of Cloudflare. The CDN
+// joins the values that two matching rules give for one header, so each header of a path stands in
+// one rule only.
 func (g *generation) cdnConfiguration() {
 	var b strings.Builder
 	rules := 0
@@ -55,20 +57,20 @@ func (g *generation) cdnConfiguration() {
 	paths := map[string]*published{}
 	var order []string
 	for _, d := range g.documents {
-		p, path := publishedAs(d.Path), d.Path
+		served, path := publishedAs(d.Path), d.Path
 		if strings.HasPrefix(path, "/scoreboard/") {
 			path = "/scoreboard/*" // one rule, however many verifications there are
 		}
-		if paths[path] == nil && p.mediaType != "" {
-			paths[path] = p
+		if paths[path] == nil && served.mediaType != "" {
+			paths[path] = served
 			order = append(order, path)
 		}
 	}
 	slices.Sort(order)
 	for _, path := range order {
-		p := paths[path]
-		lines := []string{"Content-Type: " + p.mediaType, "Cache-Control: " + p.cache}
-		if p.open {
+		served := paths[path]
+		lines := []string{"Content-Type: " + served.mediaType, "Cache-Control: " + served.cache}
+		if served.anyOrigin {
 			lines = append(lines, "Access-Control-Allow-Origin: *")
 		}
 		switch twin := path + ".md"; {
@@ -80,7 +82,7 @@ func (g *generation) cdnConfiguration() {
 		case strings.HasSuffix(path, ".html"):
 			lines = append(lines, "Link: <"+twin+`>; rel="alternate"; type="text/markdown"`)
 		case path == "/.well-known/api-catalog":
-			// RFC 9727, section 2: the answer to HEAD carries the relation.
+			// The answer to HEAD carries this relation (RFC 9727, section 2).
 			lines = append(lines, `Link: </.well-known/api-catalog>; rel="api-catalog"`)
 		}
 		rule(path, lines)

@@ -8,10 +8,11 @@ import (
 	"anteroom/generator/site"
 )
 
-// list publishes a list that grows: its groups, and how many there are of each. It is written once, from texts that are JSON already.
+// list publishes a list that grows: its groups and its totals. The entries are JSON text already
+// and can be many, so list writes the document in one pass instead of marshalling it.
 func (g *generation) list(path string, l *site.List) {
-	const rest = 4 << 10 // for the other members
-	w := jsondoc.Writer{Buf: make([]byte, 0, l.Size()+rest)}
+	const otherMembers = 4 << 10 // room for what is not an entry, in bytes
+	w := jsondoc.Writer{Buf: make([]byte, 0, l.Size()+otherMembers)}
 	w.Open('{')
 	w.Str("as_of", l.AsOf)
 	for _, group := range l.Groups() {

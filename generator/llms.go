@@ -6,7 +6,7 @@ import (
 )
 
 // llms publishes llms.txt (llmstxt.org): a title, a summary on one line, paragraphs, and then
-// sections in which every line is a link. The reference parser takes nothing else.
+// sections in which every line is a link. The reference parser of llmstxt.org takes nothing else.
 func (g *generation) llms() {
 	s := &g.site.Service
 	var b strings.Builder

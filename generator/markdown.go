@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// tableOf begins a Markdown table and returns what adds a row: cells are Markdown.
+// beginTable begins a Markdown table and returns the function that adds a row. Cells are Markdown.
 func beginTable(b *strings.Builder, heads ...string) func(cells ...string) {
 	row := func(cells ...string) { fmt.Fprintf(b, "| %s |\n", strings.Join(cells, " | ")) }
 	row(heads...)
@@ -13,7 +13,8 @@ func beginTable(b *strings.Builder, heads ...string) func(cells ...string) {
 	return row
 }
 
-// markdownText writes plain text as Markdown, on one line: nothing in it is markup but code in backquotes.
+// markdownText writes plain text as Markdown, on one line. Nothing in the text acts as markup but
+// code in backquotes.
 func markdownText(s string) string {
 	s = strings.Join(strings.Fields(s), " ")
 	parts := strings.Split(s, "`")
@@ -27,4 +28,8 @@ func markdownText(s string) string {
 	return strings.Join(parts, "`")
 }
 
-var markdownEscapes = strings.NewReplacer(`\`, `\\`, `*`, `\*`, `[`, `\[`, `]`, `\]`, `<`, `\<`, `|`, `\|`, `~`, `\~`, `#`, `\#`, `&`, `\&`, ` _`, ` \_`)
+// markdownEscapes escape what would act as markup. An underscore does so only where a word begins.
+var markdownEscapes = strings.NewReplacer(
+	`\`, `\\`, `*`, `\*`, `[`, `\[`, `]`, `\]`, `<`, `\<`,
+	`|`, `\|`, `~`, `\~`, `#`, `\#`, `&`, `\&`, ` _`, ` \_`,
+)

@@ -14,11 +14,12 @@ import (
 	"anteroom/generator/model"
 )
 
-// openAPIVersion is the newest that every tool reads.
+// openAPIVersion is the newest version of OpenAPI that common tools read.
 const openAPIVersion = "3.1.1"
 
 // openAPI publishes the description of every endpoint, made of the route table, the answer types
-// and the words of the content. All operations of one method and path are one there.
+// and the words of the content. OpenAPI has one operation for a method and a path, so the
+// operations of the route table that share both are described together.
 func (g *generation) openAPI() {
 	s := &g.site.Service
 	d := openAPIDocument{
@@ -53,9 +54,12 @@ func (g *generation) openAPI() {
 			{"title", s.Name},
 			{"summary", s.Summary},
 			{"description", strings.Join(append([]string{s.Notice}, g.site.LLMs.Intro...), "\n\n") + "\n\n" +
-				"Every path that answers GET answers HEAD alike, without a body and without an effect. Another method than those that are listed gets the 405 that stands beside them. " +
-				"No endpoint needs a credential, and any origin may read every answer under /api/. A path under /api/ that is not listed here gets 404 with the list of live endpoints. " +
-				"Each operation under /api/ is named as in the contract of its endpoint; where a method chooses among several, it has the name of the one that a bare request gets, and " +
+				"Every path that answers GET answers HEAD alike, without a body and without an effect. " +
+				"Another method than those that are listed gets the 405 that stands beside them. " +
+				"No endpoint needs a credential, and any origin may read every answer under /api/. " +
+				"A path under /api/ that is not listed here gets 404 with the list of live endpoints. " +
+				"Each operation under /api/ is named as in the contract of its endpoint; " +
+				"where a method chooses among several, it has the name of the one that a bare request gets, and " +
 				"x-operations names all."},
 			{"version", model.DescriptionVersion},
 			{"termsOfService", g.url(g.route("aup").Path)},
@@ -84,15 +88,16 @@ func (g *generation) tagDescription(tag string) string {
 	return "The endpoints " + strings.Join(paths, ", ") + "."
 }
 
-// description is an OpenAPI document in the making.
+// openAPIDocument is the OpenAPI description while it is made.
 type openAPIDocument struct {
 	*generation
-	edge      *api.API // answers the examples
+	edge      *api.API // answers the example requests
 	schemas   schemas
 	responses object
 	headers   object
 }
 
+// operation describes what a method does at a route.
 func (d *openAPIDocument) operation(route *api.Route, method string) object {
 	operations := operationsWith(route, method)
 	var summaries, texts []string
@@ -107,7 +112,7 @@ func (d *openAPIDocument) operation(route *api.Route, method string) object {
 		}
 		texts = append(texts, text)
 	}
-	o := object{
+	described := object{
 		{"tags", []string{route.Tag}},
 		{"operationId", defaultOperation(route, method).ID},
 		{"summary", strings.Join(summaries, " ")},
@@ -119,21 +124,23 @@ func (d *openAPIDocument) operation(route *api.Route, method string) object {
 		for _, op := range operations {
 			ids = append(ids, op.ID)
 		}
-		o.set("x-operations", ids)
+		described.set("x-operations", ids)
 	}
 	if parameters := d.parameters(operations, method); len(parameters) > 0 {
-		o.set("parameters", parameters)
+		described.set("parameters", parameters)
 	}
 	if op := route.Protocol(method); op != nil {
-		d.jsonRPCOperation(&o, op)
-		return o
+		d.jsonRPCOperation(&described, op)
+		return described
 	}
 	if method == http.MethodPost {
-		o.set("requestBody", d.requestBody(route, operations))
+		described.set("requestBody", d.requestBody(route, operations))
 	}
 	responses := object{}
 	if len(d.answerTypes(operations[0])) == 0 {
-		responses.set("204", object{{"description", "Nothing to do, and nothing done."}, {"headers", d.headerRefs("Cache-Control")}})
+		responses.set("204", object{
+			{"description", "Nothing to do, and nothing done."}, {"headers", d.headerRefs("Cache-Control")},
+		})
 	} else {
 		responses.set("200", d.successResponse(route, operations, method))
 	}
@@ -144,24 +151,26 @@ func (d *openAPIDocument) operation(route *api.Route, method string) object {
 		})
 	}
 	problems := problemsOf(operations...)
-	if method == http.MethodGet { // A body is no fault of a GET.
+	if method == http.MethodGet { // the body of a GET is not read, so it cannot be at fault
 		problems = slices.DeleteFunc(problems, func(p *respond.ProblemType) bool { return p.Status == 413 || p.Status == 415 })
 	}
 	for len(problems) > 0 {
-		n := 1
-		for n < len(problems) && problems[n].Status == problems[0].Status {
-			n++
+		status, end := problems[0].Status, 1
+		for end < len(problems) && problems[end].Status == status {
+			end++
 		}
-		responses.set(strconv.Itoa(problems[0].Status), d.problemResponse(problems[:n]))
-		problems = problems[n:]
+		responses.set(strconv.Itoa(status), d.problemResponse(problems[:end]))
+		problems = problems[end:]
 	}
-	o.set("responses", responses)
-	return o
+	described.set("responses", responses)
+	return described
 }
 
 const notModified = "Not modified: the entity tag of If-None-Match still holds."
 
-// bare is the operation that a request of a method gets which says no more: the last of those that the edge tries.
+// defaultOperation is the operation that a request of this method gets when it has no query and no
+// body. The edge tries the operations of a route in their order, and the last one takes what no
+// other took.
 func defaultOperation(route *api.Route, method string) (op *api.Operation) {
 	for _, op = range slices.Backward(route.Operations) {
 		if slices.Contains(op.Methods, method) {
@@ -171,7 +180,8 @@ func defaultOperation(route *api.Route, method string) (op *api.Operation) {
 	return op
 }
 
-// refusal describes what a GET is told where nothing is to be read: how to go on.
+// refusedGet describes the 405 that a GET gets where there is nothing to read. Its body says how to
+// go on.
 func (d *openAPIDocument) refusedGet(route *api.Route) object {
 	p := respond.MethodNotAllowed
 	schema := object{{"allOf", []object{
@@ -189,22 +199,24 @@ func (d *openAPIDocument) refusedGet(route *api.Route) object {
 		{"tags", []string{route.Tag}},
 		{"operationId", derivedID(http.MethodGet, route.Path)},
 		{"summary", "How to install the server, and its tools, in the body of a refusal."},
-		{"description", "There is no stream to listen to, so a GET is answered 405. Its body tells how to add the server to common clients, and lists the tools."},
+		{"description", "There is no stream to listen to, so a GET is answered 405. " +
+			"Its body tells how to add the server to common clients, and lists the tools."},
 		{"externalDocs", object{{"url", d.url("/field-guide.html#" + endpointAnchor(route))}}},
 		{"responses", responses},
 	}
 }
 
-// protocol describes an operation whose requests and answers are JSON-RPC messages, one or an array of them.
-func (d *openAPIDocument) jsonRPCOperation(o *object, op *api.Operation) {
+// jsonRPCOperation describes an operation whose requests and answers are JSON-RPC messages, one
+// message or an array of them.
+func (d *openAPIDocument) jsonRPCOperation(described *object, op *api.Operation) {
 	request := inputObject(op.Fields, func(name string) string { return d.fieldMeaning(op, name) }, "")
 	d.schemas.components.set("MCPMessage", request)
-	most := d.site.Service.Limits.BatchMessages
+	maxMessages := d.site.Service.Limits.BatchMessages
 	oneOrMore := func(message object) object {
-		return anyOf([]object{message, {{"type", "array"}, {"items", message}, {"minItems", 1}, {"maxItems", most}}})
+		return anyOf([]object{message, {{"type", "array"}, {"items", message}, {"minItems", 1}, {"maxItems", maxMessages}}})
 	}
 	example := exampleBody(op)
-	o.set("requestBody", object{
+	described.set("requestBody", object{
 		{"description", "A JSON-RPC 2.0 message, or an array of them. A missing Content-Type is read as JSON."},
 		{"required", true},
 		{"content", object{{respond.MediaJSON, object{
@@ -213,7 +225,7 @@ func (d *openAPIDocument) jsonRPCOperation(o *object, op *api.Operation) {
 		}}}},
 	})
 	answer := d.schemas.ref(reflect.TypeFor[model.MCPAnswer]())
-	failed := func(code int, message string) object {
+	errorAnswer := func(code int, message string) object {
 		return object{{respond.MediaJSON, object{
 			{"schema", oneOrMore(answer)},
 			{"example", object{{"jsonrpc", "2.0"}, {"id", nil}, {"error", object{{"code", code}, {"message", message}}}}},
@@ -222,7 +234,8 @@ func (d *openAPIDocument) jsonRPCOperation(o *object, op *api.Operation) {
 	pong := object{{"jsonrpc", "2.0"}, {"id", 1}, {"result", object{}}}
 	responses := object{
 		{"200", object{
-			{"description", "An answer to every request, an array for an array. A call that the endpoint refused is a result with isError true and the problem document as its text; " +
+			{"description", "An answer to every request, an array for an array. " +
+				"A call that the endpoint refused is a result with isError true and the problem document as its text; " +
 				"so is one over the limit of writes (429), and one whose relay or store fails (502, 503)."},
 			{"headers", d.headerRefs("Cache-Control", "RateLimit-Policy", "RateLimit")},
 			{"content", object{{respond.MediaJSON, object{
@@ -230,7 +243,10 @@ func (d *openAPIDocument) jsonRPCOperation(o *object, op *api.Operation) {
 				{"examples", object{{"ping", object{{"summary", "The answer to ping."}, {"value", pong}}}}},
 			}}}},
 		}},
-		{"202", object{{"description", "There were notifications or responses only: nothing to answer."}, {"headers", d.headerRefs("Cache-Control")}}},
+		{"202", object{
+			{"description", "There were notifications or responses only: nothing to answer."},
+			{"headers", d.headerRefs("Cache-Control")},
+		}},
 	}
 	for _, p := range problemsOf(op) {
 		status := strconv.Itoa(p.Status)
@@ -243,7 +259,7 @@ func (d *openAPIDocument) jsonRPCOperation(o *object, op *api.Operation) {
 			responses.set("404", object{
 				{"description", "Method not found, as a JSON-RPC error, of a request that is of revision " + protocol.Stateless + " by itself."},
 				{"headers", d.headerRefs("Cache-Control")},
-				{"content", failed(jsonrpc.MethodNotFound, "Method not found")},
+				{"content", errorAnswer(jsonrpc.MethodNotFound, "Method not found")},
 			})
 		}
 		code, message := jsonrpc.InvalidRequest, "Invalid request: "+p.Title
@@ -251,12 +267,13 @@ func (d *openAPIDocument) jsonRPCOperation(o *object, op *api.Operation) {
 			code, message = jsonrpc.InternalError, "Internal error"
 		}
 		responses.set(status, object{
-			{"description", p.Title + ", as a JSON-RPC error."}, {"headers", d.headerRefs("Cache-Control")}, {"content", failed(code, message)},
+			{"description", p.Title + ", as a JSON-RPC error."}, {"headers", d.headerRefs("Cache-Control")}, {"content", errorAnswer(code, message)},
 		})
 	}
-	o.set("responses", responses)
+	described.set("responses", responses)
 }
 
+// anyOf is a schema that takes what one of the schemas takes.
 func anyOf(schemas []object) object {
 	if len(schemas) == 1 {
 		return schemas[0]
@@ -264,7 +281,7 @@ func anyOf(schemas []object) object {
 	return object{{"anyOf", schemas}}
 }
 
-// options is what a path of the route table answers to OPTIONS.
+// optionsOperation describes what a path of the route table answers to OPTIONS.
 func (d *openAPIDocument) optionsOperation(tag, path string) object {
 	return object{
 		{"tags", []string{tag}},
@@ -283,11 +300,12 @@ func (d *openAPIDocument) optionsOperation(tag, path string) object {
 	}
 }
 
-// derivedID is the identifier of what is no operation of the route table: the method and the words of the path, each with a
-// capital.
+// derivedID is the operationId of an operation that the route table does not have: the method and
+// the words of the path, each with a capital letter.
 func derivedID(method, path string) string {
 	id := strings.ToLower(method)
-	for word := range strings.FieldsFuncSeq(strings.TrimPrefix(path, "/api"), func(r rune) bool { return strings.ContainsRune("/.-_{}", r) }) {
+	separates := func(r rune) bool { return strings.ContainsRune("/.-_{}", r) }
+	for word := range strings.FieldsFuncSeq(strings.TrimPrefix(path, "/api"), separates) {
 		id += strings.ToUpper(word[:1]) + word[1:]
 	}
 	if path == "/" {

@@ -17,8 +17,8 @@ const documentsTag = "documents"
 // datedScoreboards is the path of all dated scoreboards, as a template.
 const datedScoreboards = "/scoreboard/{as_of}.json"
 
-// documentPaths adds the published documents to the paths: what the table of published paths serves, a
-// pattern once for each document that it stands for.
+// documentPaths adds the published documents to the paths of the description. A pattern of the
+// table of published paths is added once for each document that it stands for.
 func (d *openAPIDocument) documentPaths(paths *object) {
 	for i := range publishedPaths {
 		p := &publishedPaths[i]
@@ -54,8 +54,8 @@ func (d *openAPIDocument) documentPaths(paths *object) {
 // sentence makes a sentence of a part of one.
 func sentence(s string) string { return strings.ToUpper(s[:1]) + s[1:] + "." }
 
-// document is the path item of a document.
-func (d *openAPIDocument) documentPath(p *published, path, title, what string) object {
+// documentPath is the path item of a document.
+func (d *openAPIDocument) documentPath(p *published, path, title, text string) object {
 	schema := d.documentSchema(path)
 	if schema == nil {
 		schema = object{{"type", "string"}}
@@ -65,11 +65,13 @@ func (d *openAPIDocument) documentPath(p *published, path, title, what string) o
 		{"tags", []string{documentsTag}},
 		{"operationId", derivedID(http.MethodGet, path)},
 		{"summary", title},
-		{"description", what},
+		{"description", text},
 	}
 	responses := object{
 		{"200", object{
-			{"description", what}, {"headers", d.headerRefs("Cache-Control", "ETag", "Link")}, {"content", object{{mediaType, object{{"schema", schema}}}}},
+			{"description", text},
+			{"headers", d.headerRefs("Cache-Control", "ETag", "Link")},
+			{"content", object{{mediaType, object{{"schema", schema}}}}},
 		}},
 		{"304", object{{"description", notModified}, {"headers", d.headerRefs("Cache-Control", "ETag", "Link")}}},
 	}
@@ -84,12 +86,15 @@ func (d *openAPIDocument) documentPath(p *published, path, title, what string) o
 		}})
 		responses.set("404", object{{"description", "There is no such hand verification."}, {"headers", d.headerRefs("Cache-Control")}})
 	}
-	responses.set("405", object{{"description", "The method is neither GET nor HEAD."}, {"headers", d.headerRefs("Allow", "Cache-Control", "Link")}})
+	responses.set("405", object{
+		{"description", "The method is neither GET nor HEAD."},
+		{"headers", d.headerRefs("Allow", "Cache-Control", "Link")},
+	})
 	get.set("responses", responses)
 	return object{{"summary", title}, {"get", get}}
 }
 
-// documentSchema is the schema of a JSON document, nil for a text.
+// documentSchema is the schema of a JSON document, and nil for a document that is not JSON.
 func (d *openAPIDocument) documentSchema(path string) object {
 	withTrailer := func(name string, schema object) object {
 		d.schemas.components.set(name, schema)
@@ -99,7 +104,9 @@ func (d *openAPIDocument) documentSchema(path string) object {
 	case openAPIPath:
 		return thirdPartySchema(object{{"openapi", "string"}, {"info", "object"}, {"paths", "object"}})
 	case "/server.json":
-		return thirdPartySchema(object{{"$schema", "string"}, {"name", "string"}, {"description", "string"}, {"version", "string"}, {"remotes", "array"}})
+		return thirdPartySchema(object{
+			{"$schema", "string"}, {"name", "string"}, {"description", "string"}, {"version", "string"}, {"remotes", "array"},
+		})
 	case "/.well-known/api-catalog":
 		return thirdPartySchema(object{{"linkset", "array"}})
 	case "/manifest.json":
@@ -117,8 +124,8 @@ func (d *openAPIDocument) documentSchema(path string) object {
 	return nil
 }
 
-// foreign is the schema of a document whose format is somebody else's: the members that it has in any case, with
-// their types.
+// thirdPartySchema is the schema of a document whose format others define. It has the members that
+// are always there, with their types.
 func thirdPartySchema(types object) object {
 	properties, required := object{}, []string{}
 	for _, m := range types {
@@ -132,19 +139,20 @@ func thirdPartySchema(types object) object {
 	return object{{"type", "object"}, {"properties", properties}, {"required", required}}
 }
 
-// asPublished takes the members away from the schema of a type that only the edge adds.
+// withoutEdgeMembers removes from the schema of a type the members that only the edge adds.
 func withoutEdgeMembers(schema object, t reflect.Type) object {
-	edge := map[string]bool{}
+	fromEdge := map[string]bool{}
 	for f := range t.Fields() {
 		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
-		edge[name] = f.Tag.Get("from") == "edge"
+		fromEdge[name] = f.Tag.Get("from") == "edge"
 	}
-	schema.set("properties", slices.DeleteFunc(schema.get("properties").(object), func(m member) bool { return edge[m.name] }))
-	schema.set("required", slices.DeleteFunc(schema.get("required").([]string), func(name string) bool { return edge[name] }))
+	schema.set("properties", slices.DeleteFunc(schema.get("properties").(object), func(m member) bool { return fromEdge[m.name] }))
+	schema.set("required", slices.DeleteFunc(schema.get("required").([]string), func(name string) bool { return fromEdge[name] }))
 	return schema
 }
 
-// part is the schema of a struct whose members are some of those of another one, and mean the same.
+// subset is the schema of a struct whose members are some of those of another struct and mean the
+// same.
 func (s *schemas) subset(t, whole reflect.Type) object {
 	properties, required := object{}, []string{}
 	for f := range t.Fields() {
@@ -166,7 +174,7 @@ func (s *schemas) subset(t, whole reflect.Type) object {
 	return object{{"type", "object"}, {"properties", properties}, {"required", required}}
 }
 
-// list is the schema of a list that grows. Its entries are a component of their own.
+// listSchema is the schema of a list that grows. Its entries are a component of their own.
 func (d *openAPIDocument) listSchema(entry string, l *site.List) object {
 	properties, required := object{}, []string{}
 	for _, m := range l.Members() {
@@ -203,7 +211,9 @@ func (d *openAPIDocument) listSchema(entry string, l *site.List) object {
 	}
 	d.schemas.components.set(entry, object{{"type", "object"}, {"properties", properties}, {"required", required}})
 	entries := object{{"type", "array"}, {"items", object{{"$ref", "#/components/schemas/" + entry}}}}
-	all := object{{"as_of", object{{"type", "string"}, {"format", "date"}, {"description", "Date of the newest change that the operator vouches for."}}}}
+	all := object{{"as_of", object{
+		{"type", "string"}, {"format", "date"}, {"description", "Date of the newest change that the operator vouches for."},
+	}}}
 	for _, group := range l.Groups() {
 		all.set(group, entries)
 	}

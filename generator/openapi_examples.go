@@ -12,21 +12,22 @@ import (
 	"anteroom/generator/model"
 )
 
-// request is a body for an operation, as make makes it. An object that must be there, and has no
-// example, is what the route's writing operation answers: a receipt to verify.
-func (d *openAPIDocument) exampleRequest(route *api.Route, op *api.Operation, make func(*api.Operation) model.JSON) model.JSON {
-	filled := *op
-	filled.Fields = slices.Clone(op.Fields)
-	for i := range filled.Fields {
-		if f := &filled.Fields[i]; f.Type == input.Object && f.Example == "" && !op.Writes {
+// exampleRequest is a body for an operation, as build makes it. A required object without an
+// example of its own is what the writing operation of the route answers: a receipt to verify, for
+// one.
+func (d *openAPIDocument) exampleRequest(route *api.Route, op *api.Operation, build func(*api.Operation) model.JSON) model.JSON {
+	withExamples := *op
+	withExamples.Fields = slices.Clone(op.Fields)
+	for i := range withExamples.Fields {
+		if f := &withExamples.Fields[i]; f.Type == input.Object && f.Example == "" && !op.Writes {
 			f.Example = string(d.exampleAnswer(route, writeOperation(route)))
 		}
 	}
-	return make(&filled)
+	return build(&withExamples)
 }
 
 // exampleAnswer is what the handler of an operation answers to the example request, on a host
-// without a key.
+// without a receipt key.
 func (d *openAPIDocument) exampleAnswer(route *api.Route, op *api.Operation) model.JSON {
 	request := d.exampleRequest(route, op, exampleBody)
 	response := d.runTurn(kernel.Request{}, func(t *kernel.Turn) *kernel.Response { return op.Handle(t, input.ParseBody(request)) })
@@ -37,7 +38,7 @@ func (d *openAPIDocument) exampleAnswer(route *api.Route, op *api.Operation) mod
 	return response.Body
 }
 
-// turn takes a request to the canonical host to its answer, at noon of the last hand verification.
+// runTurn answers a request to the canonical host, at noon (UTC) of the last hand verification.
 func (d *openAPIDocument) runTurn(request kernel.Request, handle func(*kernel.Turn) *kernel.Response) *kernel.Response {
 	day, _ := civil.ParseDate(d.snapshot.AsOf)
 	request.Host = d.snapshot.CanonicalHost
@@ -47,8 +48,8 @@ func (d *openAPIDocument) runTurn(request kernel.Request, handle func(*kernel.Tu
 	}, d.performEffects)
 }
 
-// perform performs effects so that all of them succeed: the first statement gives the number 1, the key file is
-// there, every other server is content, and the service answers itself.
+// performEffects lets every effect succeed: the first statement gives the number 1, the key file of
+// IndexNow is there, every other server answers 200, and the service answers requests to itself.
 func (d *openAPIDocument) performEffects(effects []kernel.Effect) (results []kernel.Result) {
 	for _, effect := range effects {
 		var result kernel.Result

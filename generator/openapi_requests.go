@@ -12,11 +12,12 @@ import (
 	"anteroom/generator/model"
 )
 
-// parameters are those of a query. One is required where the method leaves no other choice.
+// parameters are the query parameters of the operations that a method chooses from. A parameter is
+// required only where there is one operation: with several, its absence may choose another one.
 func (d *openAPIDocument) parameters(operations []*api.Operation, method string) (parameters []object) {
 	for _, op := range operations {
 		fields := withDryRun(op)
-		if method == http.MethodPost { // its query is not read, but for that
+		if method == http.MethodPost { // of its query only dry_run is read
 			fields = fields[len(op.Fields):]
 		}
 		for i := range fields {
@@ -54,43 +55,44 @@ func (d *openAPIDocument) parameter(op *api.Operation, f *input.Field, name stri
 		schema = object{{"type", "string"}, {"enum", f.Values}}
 	}
 	schema = slices.DeleteFunc(schema, func(m member) bool { return m.name == "description" })
-	p := object{{"name", name}, {"in", "query"}, {"description", meaning}, {"required", required}, {"schema", schema}}
-	if f.Type == input.List { // joined with commas
-		p.set("style", "form")
-		p.set("explode", false)
+	described := object{{"name", name}, {"in", "query"}, {"description", meaning}, {"required", required}, {"schema", schema}}
+	if f.Type == input.List { // its values are joined with commas
+		described.set("style", "form")
+		described.set("explode", false)
 	}
 	if len(example) > 0 {
-		p.set("example", example)
+		described.set("example", example)
 	}
-	return p
+	return described
 }
 
-// seatExample is the form of a seat for the element of an example array that holds the parameter's name.
+// seatExample is the query form name:number of one item of the field's example array: of the item
+// that holds the parameter's name.
 func seatExample(f *input.Field, parameter string) model.JSON {
 	example, err := jsondoc.Parse(fieldTemplate(f))
 	if err != nil {
 		return nil
 	}
 	for _, item := range example.Items {
-		name, number, here := "", "", false
+		name, number, found := "", "", false
 		for _, m := range item.Members {
 			switch {
 			case m.Value.Text == parameter:
-				here = true
+				found = true
 			case m.Value.Kind == jsondoc.String:
 				name = m.Value.Text
 			case m.Value.Kind == jsondoc.Number:
 				number = m.Value.Text
 			}
 		}
-		if here {
+		if found {
 			return jsondoc.AppendString(nil, name+":"+number)
 		}
 	}
 	return nil
 }
 
-// requestBody is that of a POST. It may be missing where an empty object is enough.
+// requestBody describes the body of a POST. The body is optional where an empty object is enough.
 func (d *openAPIDocument) requestBody(route *api.Route, operations []*api.Operation) object {
 	bodies, examples, required := []object{}, object{}, true
 	for _, op := range operations {

@@ -14,17 +14,17 @@ import (
 	"anteroom/generator/model"
 )
 
-// success is the 200 answer of the operations that a request may choose from.
+// successResponse describes the 200 answer of the operations that a request may choose from.
 func (d *openAPIDocument) successResponse(route *api.Route, operations []*api.Operation, method string) object {
 	var answers []object
-	var what []string
+	var summaries []string
 	headers := []string{"Cache-Control"}
 	examples := object{}
 	for _, op := range operations {
 		for _, answer := range d.answerTypes(op) {
 			answers = append(answers, object{{"allOf", []object{d.schemas.ref(answer), d.schemas.ref(reflect.TypeFor[model.Trailer]())}}})
 		}
-		what = append(what, d.summary(op.ID))
+		summaries = append(summaries, d.summary(op.ID))
 		if op.Cache != api.NoStore {
 			headers = append(headers, "ETag")
 		}
@@ -47,13 +47,14 @@ func (d *openAPIDocument) successResponse(route *api.Route, operations []*api.Op
 		content.set("examples", examples)
 	}
 	return object{
-		{"description", strings.Join(what, " ")},
+		{"description", strings.Join(summaries, " ")},
 		{"headers", d.headerRefs(headers...)},
 		{"content", object{{respond.MediaJSON, content}}},
 	}
 }
 
-// problem refers to the answer for the problem types of one status.
+// problemResponse refers to the response component for the problem types of one status, and makes
+// the component where there is none yet.
 func (d *openAPIDocument) problemResponse(types []*respond.ProblemType) object {
 	name, texts := "", []string{}
 	for _, p := range types {
@@ -102,19 +103,28 @@ func (d *openAPIDocument) problemResponse(types []*respond.ProblemType) object {
 	return ref
 }
 
-// codeOf are the fault codes of the problems that are about the request as a whole.
+// requestFaultCodes are the fault codes of the problems that are about the request as a whole.
 var requestFaultCodes = map[*respond.ProblemType]string{
-	respond.BodyTooLarge: api.TooLarge, respond.QueryTooLong: api.TooLarge, respond.UnsupportedType: api.NotJSON, respond.TooManyWrites: api.RateLimited,
+	respond.BodyTooLarge:    api.TooLarge,
+	respond.QueryTooLong:    api.TooLarge,
+	respond.UnsupportedType: api.NotJSON,
+	respond.TooManyWrites:   api.RateLimited,
 }
 
-// membersOf are the members that some problems have besides those of all.
+// extensionMembers are the members (RFC 9457, section 3.2) that a problem type has besides those of
+// all problems.
 var extensionMembers = map[*respond.ProblemType]reflect.Type{respond.SignalFailed: reflect.TypeFor[signal.Failed]()}
 
+// problemExample is the body of a problem, with a fault where the problem lists faults.
 func (d *openAPIDocument) problemExample(p *respond.ProblemType, faults bool) model.JSON {
 	example := model.Problem{
-		Type: d.problemURL(p), Title: p.Title, Status: p.Status, Detail: d.site.Problems.Types[p.Slug], ContractURL: d.url("/openapi.json"),
+		Type: d.problemURL(p), Title: p.Title, Status: p.Status, Detail: d.site.Problems.Types[p.Slug],
+		ContractURL: d.url("/openapi.json"),
 		Trailer: model.Trailer{
-			Notice: d.snapshot.Notice, ServedFrom: d.snapshot.CanonicalHost, CanonicalHost: d.snapshot.CanonicalHost, HostNote: d.snapshot.NoteCanonical,
+			Notice:        d.snapshot.Notice,
+			ServedFrom:    d.snapshot.CanonicalHost,
+			CanonicalHost: d.snapshot.CanonicalHost,
+			HostNote:      d.snapshot.NoteCanonical,
 		},
 	}
 	if faults {
@@ -123,7 +133,7 @@ func (d *openAPIDocument) problemExample(p *respond.ProblemType, faults bool) mo
 	return d.compactJSON(example)
 }
 
-// headerTexts are the response headers that an agent reads.
+// headerTexts describe the response headers that an agent reads.
 var headerTexts = map[string]struct{ what, kind, example string }{
 	"Cache-Control":    {"How long the answer may be kept (RFC 9111).", "string", `"no-store"`},
 	"ETag":             {"Strong entity tag for If-None-Match (RFC 9110); absent where the answer is computed or the URL has a query.", "string", `"\"5f1d9c0e\""`},
@@ -132,7 +142,7 @@ var headerTexts = map[string]struct{ what, kind, example string }{
 	"Retry-After":      {"Seconds to wait before another try (RFC 9110).", "integer", "30"},
 	"RateLimit-Policy": {"On every answer to a write: the limit of writes, as a structured field list (draft-ietf-httpapi-ratelimit-headers).", "string", ""},
 	"RateLimit":        {"What is left of the limit, where the host knows (draft-ietf-httpapi-ratelimit-headers).", "string", `"\"writes\";r=29;t=60"`},
-	// The CORS protocol (Fetch).
+	// The headers of CORS (the Fetch standard).
 	"Access-Control-Allow-Origin":   {"Any origin may read the answer.", "string", `"*"`},
 	"Access-Control-Allow-Methods":  {"The methods that any origin may use.", "string", `"GET, HEAD, POST, OPTIONS"`},
 	"Access-Control-Allow-Headers":  {"The header fields that any origin may send.", "string", `"Content-Type, Accept, If-None-Match"`},
@@ -140,6 +150,7 @@ var headerTexts = map[string]struct{ what, kind, example string }{
 	"Access-Control-Expose-Headers": {"The header fields of an answer that any origin may read.", "string", ""},
 }
 
+// headerRefs refers to the components of headers, and makes those that are not there yet.
 func (d *openAPIDocument) headerRefs(names ...string) object {
 	refs := object{}
 	for _, name := range names {

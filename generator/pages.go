@@ -13,57 +13,61 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// pages publishes every Markdown page as HTML and as its Markdown twin, the page for unknown
-// paths and the style sheet. What is derived is added to the Markdown, so that both forms say the same.
+// pages publishes every Markdown page as HTML and as its Markdown twin, the page for unknown paths
+// and the style sheet. Derived sections are added to the Markdown before it is rendered, so that
+// both forms say the same.
 func (g *generation) pages() {
-	derived := strings.NewReplacer(
+	derivedSections := strings.NewReplacer(
 		site.Markers[0], g.endpointsSection(),
 		site.Markers[1], g.problemsSection(),
 		site.Markers[2], g.codesSection(),
 	)
-	var full strings.Builder
+	var allTwins strings.Builder
 	for i := range g.site.Pages {
 		p := &g.site.Pages[i]
-		md := string(p.Markdown)
+		markdown := string(p.Markdown)
 		if p.Name == "index" {
-			md = beforeSections(md, g.scoreboardSection())
+			markdown = beforeSections(markdown, g.scoreboardSection())
 		}
-		md = derived.Replace(md)
-		g.fork(func(g *generation) { g.page(p, md) })
-		twin := g.twin(p, md)
+		markdown = derivedSections.Replace(markdown)
+		g.fork(func(g *generation) { g.page(p, markdown) })
+		twin := g.twin(p, markdown)
 		g.add(twinPath(p), []byte(twin))
 		if i > 0 {
-			full.WriteString("\n---\n\n")
+			allTwins.WriteString("\n---\n\n")
 		}
-		full.WriteString(twin)
+		allTwins.WriteString(twin)
 	}
-	g.add("/llms-full.txt", []byte(full.String()))
+	g.add("/llms-full.txt", []byte(allTwins.String()))
 	g.add("/style.css", page.Style)
 	g.notFound()
 }
 
-// beforeSections puts a section before the first of level 2.
-func beforeSections(md, section string) string {
-	if at := strings.Index("\n"+md, "\n## "); at >= 0 {
-		return md[:at] + section + md[at:]
+// beforeSections puts a section before the first section of level 2.
+func beforeSections(markdown, section string) string {
+	if at := strings.Index("\n"+markdown, "\n## "); at >= 0 {
+		return markdown[:at] + section + markdown[at:]
 	}
-	return md + "\n" + section
+	return markdown + "\n" + section
 }
 
-// twinPath is where the Markdown of a page stands: its own path and .md (llmstxt.org).
+// twinPath is the path of a page's Markdown twin: the path of the page with .md behind it
+// (llmstxt.org).
 func twinPath(p *site.Page) string { return "/" + p.Name + ".html.md" }
 
-// identifier finds the identifier behind a heading, which is for the HTML alone.
+// headingIdentifier finds the identifier in braces behind a heading. Only the HTML needs it.
 var headingIdentifier = regexp.MustCompile(`(?m)^(#{1,6} .*?) *\{#[^{}\n]*\}$`)
 
-func (g *generation) twin(p *site.Page, md string) string {
+// twin is a page as Markdown, with the title, the description and the address that the HTML page
+// has in its frame.
+func (g *generation) twin(p *site.Page, markdown string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "# %s\n\n> %s\n\nSource: %s\n\n", p.Title, p.Description, g.url(p.Path()))
 	if p.Name == "index" {
 		s := g.status()
 		b.WriteString(strings.TrimSpace(fmt.Sprintf("Operator **%s** since %s. %s", s.Status, s.Since, markdownText(s.Message))) + "\n\n")
 	}
-	for line := range strings.Lines(strings.TrimSpace(md)) {
+	for line := range strings.Lines(strings.TrimSpace(markdown)) {
 		if line[0] == '#' {
 			line = headingIdentifier.ReplaceAllString(line, "$1")
 		}
@@ -73,21 +77,22 @@ func (g *generation) twin(p *site.Page, md string) string {
 	return b.String()
 }
 
-// anchor finds the identifiers of a page.
+// idAttribute finds the identifiers in a page's HTML.
 var idAttribute = regexp.MustCompile(` id="([^"]+)"`)
 
-func (g *generation) page(p *site.Page, md string) {
-	body, err := page.Markdown([]byte(md))
+// page publishes a page as HTML and keeps its identifiers, which links are checked against.
+func (g *generation) page(p *site.Page, markdown string) {
+	body, err := page.Markdown([]byte(markdown))
 	if err != nil {
 		g.fault("page %s: %w", p.Name, err)
 		return
 	}
-	shown := g.newPage(p.Title, p.Description)
-	shown.Canonical, shown.Twin, shown.Updated, shown.Body = g.url(p.Path()), twinPath(p), p.Updated, body
+	view := g.newPage(p.Title, p.Description)
+	view.Canonical, view.Twin, view.Updated, view.Body = g.url(p.Path()), twinPath(p), p.Updated, body
 	if p.Name == "index" {
-		shown.Status, shown.LinkedData = g.status(), g.linkedData()
+		view.Status, view.LinkedData = g.status(), g.linkedData()
 	}
-	html, err := shown.Render()
+	html, err := view.Render()
 	if err != nil {
 		g.fault("page %s: %w", p.Name, err)
 		return
@@ -100,26 +105,26 @@ func (g *generation) page(p *site.Page, md string) {
 	g.add("/"+p.Name+".html", html)
 }
 
-// notFound is what a path outside /api/ gets where nothing is published.
+// notFound publishes the page for a path outside /api/ where nothing is published.
 func (g *generation) notFound() {
-	shown := g.newPage("Nothing here", "Nothing is published at this address.")
+	view := g.newPage("Nothing here", "Nothing is published at this address.")
 	body, err := page.Markdown([]byte("The [front page](/) says what the service is, [llms.txt](/llms.txt) lists what there is to read, and " +
 		"[manifest.json](/manifest.json) names every document and every endpoint.\n"))
 	if err != nil {
 		g.fault("page 404: %w", err)
 	}
-	shown.Body = body
-	html, err := shown.Render()
+	view.Body = body
+	html, err := view.Render()
 	if err != nil {
 		g.fault("page 404: %w", err)
 	}
 	g.add("/404.html", html)
 }
 
-// frame is what all pages share.
+// newPage is a page with the frame that all pages share, and without a body.
 func (g *generation) newPage(title, description string) *page.Page {
 	s := &g.site.Service
-	shown := &page.Page{
+	view := &page.Page{
 		Service:     s.Name,
 		Title:       title,
 		Description: description,
@@ -128,23 +133,24 @@ func (g *generation) newPage(title, description string) *page.Page {
 	for i := range g.site.Pages {
 		p := &g.site.Pages[i]
 		if p.Name == "index" {
-			shown.Nav = append(shown.Nav, page.Link{Path: p.Path(), Text: s.Name})
+			view.Nav = append(view.Nav, page.Link{Path: p.Path(), Text: s.Name})
 		} else {
-			shown.Nav = append(shown.Nav, page.Link{Path: p.Path(), Text: p.Title})
+			view.Nav = append(view.Nav, page.Link{Path: p.Path(), Text: p.Title})
 		}
 	}
 	for _, path := range footerDocuments {
-		shown.Documents = append(shown.Documents, page.Link{Path: path, Text: strings.TrimPrefix(path, "/")})
+		view.Documents = append(view.Documents, page.Link{Path: path, Text: strings.TrimPrefix(path, "/")})
 	}
-	return shown
+	return view
 }
 
-// documentList are the documents that every page links to.
+// footerDocuments are the documents that every page links to.
 var footerDocuments = []string{
 	"/llms.txt", "/llms-full.txt", "/openapi.json", "/manifest.json", "/scoreboard.json", "/jobs.json", "/auditors.json",
 	"/.well-known/api-catalog", "/.well-known/security.txt",
 }
 
+// status is what the front page says of the operator.
 func (g *generation) status() *page.Status {
 	p := &g.site.Presence
 	return &page.Status{Dot: statusDots[p.Status], Status: p.Status, Since: p.Since, Message: p.AwayMessage}

@@ -6,8 +6,9 @@ import (
 	"anteroom/edge/respond"
 )
 
-// The media types and lifetimes of published documents. What changes with a hand verification is
-// soon stale. Nothing is kept for long: the CDN gives the headers of a path to its 404 as well.
+// The media types and lifetimes of published documents. cacheShort is for documents that a hand
+// verification makes stale. No document is fresh for more than an hour, because the CDN gives the
+// headers of a path to its 404 as well.
 const (
 	mediaHTML     = "text/html; charset=utf-8"
 	mediaText     = "text/plain; charset=utf-8"
@@ -28,18 +29,18 @@ type published struct {
 	pattern   string // a path; one "*" stands for anything but a slash
 	mediaType string
 	cache     string
-	open      bool // any origin may read it (Fetch, CORS)
+	anyOrigin bool // any origin may read it (CORS)
 	title     string
-	what      string // a part of a sentence; a page has words of its own
+	what      string // part of a sentence; empty for pages, whose descriptions stand in the content
 }
 
-// table decides media type, lifetime and openness of every published path; the first match counts.
-// Nothing is published that it does not match.
+// publishedPaths decides the media type, the lifetime and the CORS header of every published path.
+// The first pattern that matches counts. A path that no pattern matches cannot be published.
 var publishedPaths = []published{
 	{openAPIPath, openAPIMedia, cacheJSON, true, "OpenAPI", "every endpoint with its fields, limits, answers and errors, as OpenAPI 3.1"},
 	{"/manifest.json", mediaJSON, cacheJSON, true, "Manifest", "every document with its SHA-256, every endpoint, limits and versions"},
 	{"/scoreboard.json", mediaJSON, cacheJSON, true, "Scoreboard", "the counts of the last hand verification"},
-	// The rule is also that of dates to come.
+	// A pattern also covers the verifications of later dates.
 	{"/scoreboard/*.json", mediaJSON, cacheShort, true, "Hand verification", "the numbers of one hand verification, which never change"},
 	{"/jobs.json", mediaJSON, cacheJSON, true, "Jobs", "open and completed work"},
 	{"/auditors.json", mediaJSON, cacheJSON, true, "Auditors", "audits claimed under registered names"},
@@ -59,8 +60,8 @@ var publishedPaths = []published{
 	{pattern: "/_redirects"},
 }
 
-// The OpenAPI document, and its media type on the wire, in every link and in the catalog. What RFC 8631 and
-// RFC 9727 link to is what is served; application/openapi+json is registered nowhere.
+// The OpenAPI document and its media type, as served and as named in links and in the catalog. The
+// type application/openapi+json is not registered, so the document is served as JSON.
 const (
 	openAPIPath  = "/openapi.json"
 	openAPIMedia = respond.MediaJSON

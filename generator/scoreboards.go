@@ -9,7 +9,8 @@ import (
 	"anteroom/generator/site"
 )
 
-// scoreboards publishes the newest hand verification with all its words, and the numbers of every one.
+// scoreboards publishes the newest hand verification with all its words, and the numbers of every
+// one.
 func (g *generation) scoreboards() {
 	g.addWithTrailer("/scoreboard.json", g.roster())
 	for i := range g.site.Scoreboards {
@@ -18,7 +19,8 @@ func (g *generation) scoreboards() {
 	}
 }
 
-// verification is made of one verification's own content file and nothing else.
+// verification holds the numbers of one hand verification. It is made of that verification's own
+// content file alone: a published verification never changes, whatever else does.
 func verification(s *site.Scoreboard) model.Verification {
 	d := model.Verification{AsOf: s.AsOf}
 	d.PilotWaitlist.VerifiedConversions = s.PilotWaitlist.VerifiedConversions
@@ -35,6 +37,7 @@ func verification(s *site.Scoreboard) model.Verification {
 	return d
 }
 
+// roster is the newest hand verification: the answer of GET /api/roster and scoreboard.json.
 func (g *generation) roster() model.Roster {
 	s := g.site.Current()
 	waitlist, org, suggest := g.route("waitlist"), g.route("org"), g.route("suggest")
@@ -103,8 +106,8 @@ func orgSlotsLeft(s *site.Scoreboard) int {
 	return max(0, model.FoundingOrgSlots-s.Orgs.ChartersFiled)
 }
 
-// convert says how to register. The template and the body are the least that registers: the
-// first of the fields of which one must be given.
+// convert says how to register. The URI template and the body show the least that registers: the
+// first of the fields of which at least one must be given.
 func (g *generation) convert(waitlist *api.Route) model.Convert {
 	op := writeOperation(waitlist)
 	least := *op
@@ -127,6 +130,7 @@ func (g *generation) convert(waitlist *api.Route) model.Convert {
 	return c
 }
 
+// fileCall says how to file something at a route.
 func (g *generation) fileCall(route *api.Route) model.FileCall {
 	call := model.FileCall{Method: "POST", URL: g.url(route.Path)}
 	if op := writeOperation(route); slices.Contains(op.Methods, "GET") {
@@ -135,7 +139,7 @@ func (g *generation) fileCall(route *api.Route) model.FileCall {
 	return call
 }
 
-// writer is the operation of a route that writes; an empty one where there is none.
+// writeOperation is the operation of a route that writes, and an empty one where there is none.
 func writeOperation(route *api.Route) *api.Operation {
 	for _, op := range route.Operations {
 		if op.Writes {
