@@ -1,11 +1,12 @@
-// Package model holds the types of the answers that the content decides: what the read
-// endpoints, the contracts and the static JSON documents say. The generator fills them; the
-// schemas of the OpenAPI document are made of them; the edge serves their text.
+// Package model holds the types of the answers that the content decides: what the read endpoints,
+// the contracts and the static JSON documents say. The generator fills them and makes the schemas
+// of the OpenAPI description of them; the edge serves their text.
 //
-// Tags: json names the member; doc describes it; null:"true" marks a string that may be null;
-// also names the JSON types that a member may have besides its own; enum, format, minimum and pattern are those of JSON Schema. A member with omitempty or
-// omitzero may be absent from an answer, but one with from:"edge" is in every answer and only
-// absent from the published text: the edge adds it when it answers.
+// The struct tags have these meanings. json names the member and doc describes it. null:"true"
+// marks a string that may be null. also names the JSON types that a member may have besides its
+// own. enum, format, minimum and pattern are the keywords of JSON Schema. A member with omitempty
+// or omitzero may be absent from an answer. from:"edge" marks a member that is in every answer and
+// absent from the published text only: the edge adds it when it answers.
 package model
 
 import "anteroom/edge/respond"
@@ -341,8 +342,8 @@ type Convention struct {
 	What string `json:"what" doc:"Which day stands for a day that is no business day."`
 }
 
-// Verification is a document scoreboard/<as_of>.json: the numbers of one hand verification. It
-// never changes, so it holds nothing that another document decides.
+// Verification is a document scoreboard/<as_of>.json: the numbers of one hand verification. The
+// document never changes, so it holds nothing that another content file decides.
 type Verification struct {
 	AsOf          string `json:"as_of" format:"date" doc:"Date of the hand verification."`
 	PilotWaitlist struct {
@@ -473,7 +474,8 @@ type Problem struct {
 	Trailer
 }
 
-// MCPAnswer is the answer to one message of the MCP endpoint (JSON-RPC 2.0): it has either result or error.
+// MCPAnswer is the answer to one message of the MCP endpoint (JSON-RPC 2.0). It has either result
+// or error.
 type MCPAnswer struct {
 	JSONRPC string    `json:"jsonrpc" enum:"2.0" doc:"Version of JSON-RPC."`
 	ID      string    `json:"id" also:"number,null" doc:"As the request has it; null where it has no valid one."`

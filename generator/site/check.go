@@ -16,7 +16,8 @@ import (
 	"anteroom/edge/respond"
 )
 
-// AUPCodes are the identifiers of what the acceptable-use policy prohibits (specification 2.7), in order.
+// AUPCodes are the identifiers of what the acceptable-use policy prohibits, in the order of the
+// policy.
 var AUPCodes = []string{
 	"illegal", "credential_harvesting", "deception_for_hire", "harassment", "sanctions", "safety_critical", "covert_channels",
 }
@@ -24,11 +25,14 @@ var AUPCodes = []string{
 // questSteps is how many steps the quest has.
 const questSteps = 7
 
-// roundsOf is how many rounds the largest MCP batch takes: a write up to three, any other call one, and four are for the rest.
+// batchRounds is how many rounds the largest MCP batch takes: up to three for a write, one for any
+// other call, and four for everything else.
 func batchRounds(messages, writes int) int { return messages + 2*min(writes, messages) + 4 }
 
 // The checks below look at what values mean together. Each is skipped where its document is not decoded.
 
+// checkService, like the checks that follow it, looks at what values mean together. A document that
+// was not decoded is not checked.
 func checkService(d *document, s *Service) {
 	if !d.decoded {
 		return
@@ -50,15 +54,18 @@ func checkService(d *document, s *Service) {
 		d.fault("limits.batch_writes", "limits.batch_writes is 0", "want 1 or more")
 	}
 	if n := batchRounds(s.Limits.BatchMessages, s.Limits.BatchWrites); n > kernel.MaxRounds {
-		d.fault("limits", fmt.Sprintf("a batch of %d messages with %d writes may take %d rounds", s.Limits.BatchMessages, s.Limits.BatchWrites, n),
-			fmt.Sprintf("a turn has %d: a write takes up to three and any other call one, so lower batch_messages or batch_writes", kernel.MaxRounds))
+		d.fault("limits",
+			fmt.Sprintf("a batch of %d messages with %d writes may take %d rounds", s.Limits.BatchMessages, s.Limits.BatchWrites, n),
+			fmt.Sprintf("a turn has %d: a write takes up to three and any other call one, "+
+				"so lower batch_messages or batch_writes", kernel.MaxRounds))
 	}
 	if (s.IndexNow.Key == "") != (len(s.IndexNow.Upstreams) == 0) {
 		d.fault("indexnow", "indexnow has a key or upstreams, and not both", "give both, or an empty key and []")
 	}
 	d.unique("indexnow.upstreams", s.IndexNow.Upstreams)
 	if n := len(s.IndexNow.Upstreams); n > signal.MaxEndpoints {
-		d.fault("indexnow.upstreams", fmt.Sprintf("indexnow.upstreams has %d", n), fmt.Sprintf("want %d at most: they are told side by side", signal.MaxEndpoints))
+		d.fault("indexnow.upstreams", fmt.Sprintf("indexnow.upstreams has %d", n),
+			fmt.Sprintf("want %d at most: they are told side by side", signal.MaxEndpoints))
 	}
 	keys := []string{s.ReceiptKeys.Current}
 	for i, k := range s.ReceiptKeys.Retired {
@@ -73,7 +80,7 @@ func checkService(d *document, s *Service) {
 	d.unique("security.contacts", s.Security.Contacts)
 }
 
-// unique reports the elements of a list that stand there before.
+// unique reports the elements of a list that occurred earlier in it.
 func (d *document) unique(path string, values []string) {
 	for i, v := range values {
 		if slices.Contains(values[:i], v) {
@@ -82,26 +89,34 @@ func (d *document) unique(path string, values []string) {
 	}
 }
 
+// checkScoreboard checks a hand verification by itself, and against the previous one where there is
+// one.
 func checkScoreboard(d *document, s, previous *Scoreboard) {
 	if date := s.day(); s.AsOf != date {
 		d.fault("as_of", "as_of is "+s.AsOf+", and the file is named after "+date, "a verification is named after its as_of")
 	}
 	if s.VerifiedThrough > s.day() {
-		d.fault("counts_verified_by_hand_through", "counts_verified_by_hand_through is later than as_of", "what has not happened cannot be verified")
+		d.fault("counts_verified_by_hand_through", "counts_verified_by_hand_through is later than as_of",
+			"what has not happened cannot be verified")
 	}
 	if s.ObservedAttention.AsOf > s.day() {
 		d.fault("observed_attention.as_of", "observed_attention.as_of is later than as_of", "write a new verification")
 	}
-	if shipped, all := s.Suggestions.Shipped, s.Suggestions.ReceivedExternal+s.Suggestions.OriginatedInternally; shipped > all {
-		d.fault("suggestions.shipped", fmt.Sprintf("suggestions.shipped is %d, and %d were received or originated", shipped, all), "shipped is at most received_external + originated_internally")
+	if shipped, suggested := s.Suggestions.Shipped, s.Suggestions.ReceivedExternal+s.Suggestions.OriginatedInternally; shipped > suggested {
+		d.fault("suggestions.shipped", fmt.Sprintf("suggestions.shipped is %d, and %d were received or originated", shipped, suggested),
+			"shipped is at most received_external + originated_internally")
 	}
 	if verified, recorded := s.PilotWaitlist.VerifiedConversions, s.PilotWaitlist.RegistrationsRecorded; verified > recorded {
-		d.fault("pilot_waitlist.verified_organic_agent_conversions", fmt.Sprintf("%d conversions verified, and %d registrations recorded", verified, recorded), "a verified conversion is a recorded registration")
+		d.fault("pilot_waitlist.verified_organic_agent_conversions",
+			fmt.Sprintf("%d conversions verified, and %d registrations recorded", verified, recorded),
+			"a verified conversion is a recorded registration")
 	}
 	attention := &s.ObservedAttention
 	d.unique("observed_attention.named_clients", attention.NamedClients)
 	if completed, named := attention.CompletedHandshake, len(attention.NamedClients); completed > named {
-		d.fault("observed_attention.named_clients_that_completed_a_handshake", fmt.Sprintf("%d named clients completed a handshake, and %d are named", completed, named), "name them in named_clients")
+		d.fault("observed_attention.named_clients_that_completed_a_handshake",
+			fmt.Sprintf("%d named clients completed a handshake, and %d are named", completed, named),
+			"name them in named_clients")
 	}
 	for i, u := range attention.Updates {
 		at := fmt.Sprintf("observed_attention.updates[%d].date", i)
@@ -119,7 +134,9 @@ func checkScoreboard(d *document, s, previous *Scoreboard) {
 		return
 	}
 	if now, then := s.PilotWaitlist.RegistrationsRecorded, previous.PilotWaitlist.RegistrationsRecorded; now < then {
-		d.fault("pilot_waitlist.registrations_recorded", fmt.Sprintf("registrations_recorded is %d, and was %d in scoreboard/%s.yaml", now, then, previous.File), "a recorded registration stays recorded")
+		d.fault("pilot_waitlist.registrations_recorded",
+			fmt.Sprintf("registrations_recorded is %d, and was %d in scoreboard/%s.yaml", now, then, previous.File),
+			"a recorded registration stays recorded")
 	}
 	if s.VerifiedThrough < previous.VerifiedThrough {
 		d.fault("counts_verified_by_hand_through", "counts_verified_by_hand_through is earlier than in scoreboard/"+previous.File+".yaml", "")
@@ -142,7 +159,7 @@ func checkPresence(d *document, p *Presence) {
 	d.unique("not_built", names)
 }
 
-// call is the form of a step's exact call.
+// callPattern is the form of a quest step's exact call.
 var callPattern = regexp.MustCompile(`^(GET|POST) \[\[base_url\]\](/[^\s?]*)(\?\S+)?(?: with body (.+))?$`)
 
 func checkQuest(d *document, q *Quest) {
@@ -211,12 +228,12 @@ func checkOrg(d *document, o *Org) {
 	}
 }
 
-// exactly reports the keys of a mapping that are not wanted, and the wanted ones that it lacks.
+// exactKeys reports the keys of a mapping that are not wanted, and the wanted keys that it lacks.
 func (d *document) exactKeys(path string, words map[string]string, want []string) {
 	d.compareKeys(path, slices.Collect(maps.Keys(words)), want)
 }
 
-// keys is exactly for a mapping that has these keys.
+// compareKeys does the same for the keys themselves.
 func (d *document) compareKeys(path string, have, want []string) {
 	for _, key := range have {
 		if !slices.Contains(want, key) {
@@ -265,7 +282,9 @@ func checkMCP(d *document, m *MCP) {
 		for _, f := range api.Prompts[i].Arguments {
 			arguments = append(arguments, f.Name)
 			if words := prompt.Arguments[f.Name]; (words.Absent == "") != f.Required && words.Description != "" {
-				d.fault(at+".arguments."+f.Name, "absent is there for a required argument, or is not for an optional one", "absent is what the text says where an optional argument is missing")
+				d.fault(at+".arguments."+f.Name,
+					"absent is there for a required argument, or is not for an optional one",
+					"absent is what the text says where an optional argument is missing")
 			}
 		}
 		d.compareKeys(at+".arguments", slices.Collect(maps.Keys(prompt.Arguments)), arguments)
@@ -290,36 +309,40 @@ func checkMCP(d *document, m *MCP) {
 	d.unique("install", installs)
 }
 
+// checkMarkers reports comments of a page that are no markers, and markers of the field guide that
+// are missing or stand twice.
 func checkMarkers(d *document, page *Page) {
 	seen := map[string]int{}
-	line := d.texts[len(d.texts)-1].at.line
-	for i, l := range strings.Split(string(page.Markdown), "\n") {
-		if l = strings.TrimSpace(l); !strings.HasPrefix(l, "<!--") {
+	firstLine := d.texts[len(d.texts)-1].at.line
+	for i, comment := range strings.Split(string(page.Markdown), "\n") {
+		if comment = strings.TrimSpace(comment); !strings.HasPrefix(comment, "<!--") {
 			continue
 		}
-		at := place{line + i, 1}
+		at := place{firstLine + i, 1}
 		switch {
-		case page.Name != "field-guide" || !slices.Contains(Markers, l):
-			d.report(at, "a comment that is no marker: "+shorten(l), "comments would be published; the markers of the field guide are "+strings.Join(Markers, " "))
-		case seen[l] > 0:
-			d.report(at, "the marker "+l+" stands twice", "keep one of them")
+		case page.Name != "field-guide" || !slices.Contains(Markers, comment):
+			d.report(at, "a comment that is no marker: "+shorten(comment),
+				"comments would be published; the markers of the field guide are "+strings.Join(Markers, " "))
+		case seen[comment] > 0:
+			d.report(at, "the marker "+comment+" stands twice", "keep one of them")
 		}
-		seen[l]++
+		seen[comment]++
 	}
 	for _, m := range Markers {
 		if page.Name == "field-guide" && seen[m] == 0 {
-			d.report(place{line, 1}, "lacks the marker "+m, "put it alone in a line, where the derived list belongs")
+			d.report(place{firstLine, 1}, "lacks the marker "+m, "put it alone in a line, where the derived list belongs")
 		}
 	}
 }
 
-// Consent is what the words of every field for an address say.
+// Consent is what the description of every e-mail address field must say.
 const Consent = "supplying one needs the owner's consent"
 
-// CheckEndpoints checks the words of content/endpoints.yaml against the route table: every route, every operation
-// and every input field has its own, and there are no others. Members of an array's elements are named
-// roster.position; fields whose query form has names of its own need words for these too; aliases need none.
-// It also checks the placeholders that name a field's limit, in every file. The error is Faults.
+// CheckEndpoints checks content/endpoints.yaml against the route table: every route, every
+// operation and every input field has words of its own, and nothing else has. A member of an
+// array's elements is named roster.position. A field whose query form has parameter names of its
+// own needs words for these too; aliases need none. CheckEndpoints also checks the placeholders
+// that name a field's limit, in every file. The error is Faults.
 func (s *Site) CheckEndpoints(routes []*api.Route) error {
 	var faults Faults
 	d := s.document("endpoints.yaml", &faults)
@@ -335,7 +358,8 @@ func (s *Site) CheckEndpoints(routes []*api.Route) error {
 				d.exactKeys(op.ID+".fields", words.Fields, FieldNames(op))
 				for _, f := range op.Fields {
 					if text, there := words.Fields[f.Name]; f.Type == input.Email && there && !strings.Contains(text, Consent) {
-						d.fault(op.ID+".fields."+f.Name, op.ID+".fields."+f.Name+" does not say that an address needs its owner's consent", "write: "+Consent)
+						d.fault(op.ID+".fields."+f.Name,
+							op.ID+".fields."+f.Name+" does not say that an address needs its owner's consent", "write: "+Consent)
 					}
 				}
 			}
@@ -356,14 +380,16 @@ func (s *Site) CheckEndpoints(routes []*api.Route) error {
 		d.faults = &faults
 		d.eachPlaceholder(func(at offset, name string) {
 			if _, known := limits[name]; !known && strings.Contains(name, ":") {
-				d.report(at.place(), "unknown limit [["+name+"]]", "want [[max:<operation>.<field>]] or [[min:<operation>.<field>]] of a field that has this limit")
+				d.report(at.place(), "unknown limit [["+name+"]]",
+					"want [[max:<operation>.<field>]] or [[min:<operation>.<field>]] of a field that has this limit")
 			}
 		})
 	}
 	return faults.err()
 }
 
-// document finds the document of a file; one without places where the Site was made by hand.
+// document finds the document of a file. A Site that was made by hand has none, so document gives
+// one without places.
 func (s *Site) document(file string, faults *Faults) *document {
 	for _, d := range s.documents {
 		if d.file == file {
@@ -374,8 +400,8 @@ func (s *Site) document(file string, faults *Faults) *document {
 	return &document{file: file, faults: faults}
 }
 
-// FieldNames are the names under which an operation's input fields have their words: the field's own name, the
-// names of its query form, and roster.position for an element's member.
+// FieldNames are the names under which an operation's input fields have their words: the field's
+// own name, the names of its query form, and roster.position for a member of an array's elements.
 func FieldNames(op *api.Operation) (names []string) {
 	for _, f := range op.Fields {
 		names = append(append(names, f.Name), f.QueryNames...)

@@ -6,11 +6,11 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// List is a list that grows (jobs, audits): its entries checked, rendered as
-// compact JSON with their members in the order of the schema, and sorted as published.
+// List is a list that grows: jobs or audits. Its entries are checked, rendered as compact JSON with
+// their members in the order of the schema, and sorted as published.
 //
-// All entries lie in one byte slice, so that a list of 100 000 costs little more than its own
-// file. Jobs have the groups "open" and "completed", auditors "ledger".
+// All entries lie in one byte slice, so that a list of 100 000 entries costs little more memory
+// than its file. Jobs have the groups "open" and "completed", auditors the group "ledger".
 type List struct {
 	AsOf   string         // date of the newest change the operator vouches for
 	Counts map[string]int // the published totals: "open" and "completed", or "claimed" and "verified"
@@ -20,7 +20,7 @@ type List struct {
 	entries  []listEntry // in publishing order, group after group
 }
 
-// listEntry is where one entry lies in the arena.
+// listEntry is where one entry lies in the rendered text.
 type listEntry struct {
 	at         listPosition
 	start, end uint32
@@ -28,6 +28,7 @@ type listEntry struct {
 	keys       [5]span // the text of the key fields of its schema
 }
 
+// span is a part of the rendered text, as offsets.
 type span struct{ start, end uint32 }
 
 // Groups are the groups of the list, in publishing order.
@@ -70,24 +71,25 @@ func (l *List) AppendJSON(dst []byte, group string) []byte {
 	return append(dst, ']')
 }
 
+// keyText is the text of a key without its quotes. Its escapes are not decoded.
 func (l *List) keyText(s span) []byte { return l.rendered[s.start:s.end] }
 
-// quoted is the text of a key with its quotes.
+// quotedKey is the text of a key with its quotes.
 func (l *List) quotedKey(s span) []byte { return l.rendered[s.start-1 : s.end+1] }
 
 // Limits of the lists.
 const (
-	// maxListBytes is the largest list file: spans are 32 bits.
+	// maxListBytes is the largest size of a list file: a span has 32 bits.
 	maxListBytes = 1 << 30
 	// maxListFaults is how many faults of one list are reported one by one.
 	maxListFaults = 50
-	// entryBytes is about the size of an entry: a guess at how many there are.
+	// entryBytes is the usual size of an entry, from which the number of entries is estimated.
 	entryBytes = 400
 	// maxTags is how many tags a job may have.
 	maxTags = 16
 )
 
-// compare compares what two texts mean.
+// compare compares two keys by the texts that they stand for, escapes decoded.
 func (l *List) compare(a, b span) int {
 	if escaped(l.keyText(a)) || escaped(l.keyText(b)) {
 		return bytes.Compare(unquote(nil, l.quotedKey(a)), unquote(nil, l.quotedKey(b)))
@@ -95,10 +97,10 @@ func (l *List) compare(a, b span) int {
 	return bytes.Compare(l.keyText(a), l.keyText(b))
 }
 
-// escaped reports whether the text of a JSON string is not what it means.
+// escaped reports whether the text of a JSON string holds an escape.
 func escaped(text []byte) bool { return bytes.ContainsRune(text, '\\') }
 
-// unquote appends what a valid JSON string means.
+// unquote appends the text that a valid JSON string stands for.
 func unquote(dst, quoted []byte) []byte {
 	dst, _ = jsontext.AppendUnquote(dst, quoted)
 	return dst

@@ -24,7 +24,7 @@ type listLoader struct {
 	list       *List
 	file       string
 	faults     []listFault
-	unreported int // faults beyond maxListFaults
+	unreported int // number of faults beyond maxListFaults
 
 	entryAt listPosition
 	values  [][]byte       // of the open entry, by field: JSON text, nil where absent
@@ -32,8 +32,9 @@ type listLoader struct {
 	scratch []byte
 	names   [][]byte // of each field, quoted, with its colon
 
-	get     func(name string) string      // textOf, for the checks of an entry
-	faultOf func(name, what, hint string) // faultAt, for the same
+	// textOf and faultAt as functions, made once instead of for the checks of every entry.
+	get     func(name string) string
+	faultOf func(name, what, hint string)
 }
 
 type listFault struct {
@@ -41,8 +42,8 @@ type listFault struct {
 	what, hint string
 }
 
-// place64 is where something stands in a list file: a byte offset of a JSON file, and of a
-// YAML file its line shifted by 32 bits, with its column.
+// listPosition is where something stands in a list file. In a JSON file it is a byte offset. In a
+// YAML file it is a line, shifted by 32 bits, and a column.
 type listPosition int64
 
 func newListLoader(file string, s *listSchema) *listLoader {
@@ -65,9 +66,10 @@ func (l *listLoader) fault(at listPosition, what, hint string) {
 	l.faults = append(l.faults, listFault{at, what, hint})
 }
 
-// readJSON reads a JSON file. The entries are rendered into src itself, behind what was read already: a
-// rendered entry is never longer than its source, since it has the same members without white space and
-// no escape that the source could write shorter. So src is no longer a file afterwards.
+// readJSON reads a JSON file. It renders the entries into src itself, over text that was read
+// already, so that a large list needs no second buffer. A rendered entry is never longer than its
+// source: it has the same members without white space, and no escape that the source could write
+// shorter. Afterwards src no longer holds the file.
 func (l *listLoader) readJSON(src []byte) {
 	dec := jsontext.NewDecoder(bytes.NewBuffer(src))
 	if err := l.readTopLevel(dec, src); err != nil {
@@ -83,7 +85,8 @@ func (l *listLoader) readJSON(src []byte) {
 	}
 }
 
-// topLevel returns the error of the decoder; every other fault is reported.
+// readTopLevel reads the object around the entries. It returns errors of the decoder and reports
+// all other faults.
 func (l *listLoader) readTopLevel(dec *jsontext.Decoder, src []byte) error {
 	next := func() ([]byte, listPosition, error) {
 		v, err := dec.ReadValue()
@@ -142,6 +145,7 @@ func (l *listLoader) readTopLevel(dec *jsontext.Decoder, src []byte) error {
 	return nil
 }
 
+// readEntries reads the array of entries.
 func (l *listLoader) readEntries(dec *jsontext.Decoder, src []byte, next func() ([]byte, listPosition, error)) error {
 	if _, err := dec.ReadToken(); err != nil {
 		return err
@@ -182,7 +186,7 @@ func (l *listLoader) readEntries(dec *jsontext.Decoder, src []byte, next func() 
 	return err
 }
 
-// readYAML reads a YAML file, through the same checks.
+// readYAML reads a YAML file. Its entries go through the same checks as those of a JSON file.
 func (l *listLoader) readYAML(d *document, src []byte) {
 	body := d.parse(src)
 	if body == nil {
@@ -223,7 +227,8 @@ func (l *listLoader) readYAML(d *document, src []byte) {
 	l.requireTopLevelKeys(at(d.nodePlace(body)), asOf, entries)
 }
 
-// jsonOf gives a YAML scalar, or a list of texts, as JSON text, and something that no field takes for all else.
+// jsonOf gives a YAML scalar, or a list of scalars, as JSON text. Any other value becomes {}, which
+// no field takes.
 func jsonOf(node *yaml.Node) []byte {
 	switch kindOf(node) {
 	case kindText:
@@ -247,6 +252,7 @@ func jsonOf(node *yaml.Node) []byte {
 	return []byte("{}")
 }
 
+// kindOfJSON names the type of a JSON value in the words of a fault.
 func kindOfJSON(value []byte) string {
 	switch value[0] {
 	case '"':
@@ -263,7 +269,7 @@ func kindOfJSON(value []byte) string {
 	return "a number"
 }
 
-// complete reports the top-level keys that were not there.
+// requireTopLevelKeys reports the top-level keys that are missing.
 func (l *listLoader) requireTopLevelKeys(at listPosition, asOf, entries bool) {
 	if !asOf {
 		l.fault(at, "lacks as_of", "add the date of the newest change: \"as_of\": \"2026-11-20\"")
@@ -286,7 +292,7 @@ func (l *listLoader) beginEntry(at listPosition) {
 	clear(l.values)
 }
 
-// member takes one member of the open entry; name without its quotes, value as JSON text.
+// addMember takes one member of the open entry: its name without quotes and its value as JSON text.
 func (l *listLoader) addMember(name []byte, at listPosition, value []byte, valueAt listPosition) {
 	for i := range l.list.schema.fields {
 		if l.list.schema.fields[i].name == string(name) {
@@ -301,31 +307,31 @@ func (l *listLoader) addMember(name []byte, at listPosition, value []byte, value
 	l.fault(at, "unknown key "+shorten(string(name)), didYouMean(string(name), known))
 }
 
-// end checks the open entry and renders it.
+// endEntry checks the open entry and renders it.
 func (l *listLoader) endEntry() {
-	s, sound := l.list.schema, true
-	for i := range s.fields {
-		f := &s.fields[i]
+	schema, valid := l.list.schema, true
+	for i := range schema.fields {
+		f := &schema.fields[i]
 		if l.values[i] == nil {
 			if !f.optional {
 				l.fault(l.entryAt, "lacks "+f.name, "add it")
-				sound = false
+				valid = false
 			}
 			continue
 		}
 		if what, hint := f.check(l.values[i], &l.scratch); what != "" {
 			l.fault(l.places[i], f.name+": "+what, hint)
-			sound = false
+			valid = false
 		}
 	}
-	if sound {
-		s.check(l.get, l.faultOf)
+	if valid {
+		schema.check(l.get, l.faultOf)
 	}
 	l.renderEntry()
 }
 
-// textOf gives the text of a field of the open entry, "" where it is absent or null. The fields that the
-// checks read have no escapes.
+// textOf gives the text of a field of the open entry, and "" where the field is absent or null. It
+// decodes no escapes, because the fields that checks read cannot hold any.
 func (l *listLoader) textOf(name string) string {
 	if v := l.values[l.index(name)]; v != nil && v[0] == '"' {
 		return string(v[1 : len(v)-1])
@@ -341,12 +347,12 @@ func (l *listLoader) index(name string) int {
 	return slices.IndexFunc(l.list.schema.fields, func(f listField) bool { return f.name == name })
 }
 
-// render appends the open entry to the arena, whatever is wrong with it: the search for duplicates
-// wants it too.
+// renderEntry appends the open entry to the rendered text. It also renders an entry with faults,
+// because the search for duplicates looks at every entry.
 func (l *listLoader) renderEntry() {
-	s, e := l.list.schema, listEntry{at: l.entryAt}
+	schema, entry := l.list.schema, listEntry{at: l.entryAt}
 	out := append(l.scratch[:0], '{')
-	for i := range s.fields {
+	for i := range schema.fields {
 		value := l.values[i]
 		if value == nil {
 			continue
@@ -368,26 +374,27 @@ func (l *listLoader) renderEntry() {
 		default:
 			out = append(out, value...)
 		}
-		if k := slices.Index(s.keys, s.fields[i].name); k >= 0 && value[0] == '"' {
-			e.keys[k] = span{uint32(start + 1), uint32(len(out) - 1)}
+		if k := slices.Index(schema.keys, schema.fields[i].name); k >= 0 && value[0] == '"' {
+			entry.keys[k] = span{uint32(start + 1), uint32(len(out) - 1)}
 		}
 	}
 	out = append(out, '}')
 	base := uint32(len(l.list.rendered))
-	for k := range e.keys {
-		if e.keys[k] != (span{}) {
-			e.keys[k].start += base
-			e.keys[k].end += base
+	for k := range entry.keys {
+		if entry.keys[k] != (span{}) {
+			entry.keys[k].start += base
+			entry.keys[k].end += base
 		}
 	}
-	e.start, e.end = base, base+uint32(len(out))
+	entry.start, entry.end = base, base+uint32(len(out))
 	l.list.rendered = append(l.list.rendered, out...)
 	l.scratch = out
-	e.group = s.group(e)
-	l.list.entries = append(l.list.entries, e)
+	entry.group = schema.group(entry)
+	l.list.entries = append(l.list.entries, entry)
 }
 
-// check says what is wrong with a value of the field, "" when nothing is. scratch is for its own use.
+// check says what is wrong with a value of the field, "" where nothing is. check decodes escapes
+// into scratch, so that calls share one buffer.
 func (f *listField) check(value []byte, scratch *[]byte) (what, hint string) {
 	switch {
 	case value[0] == 'n' && f.nullable:
@@ -411,7 +418,7 @@ func (f *listField) check(value []byte, scratch *[]byte) (what, hint string) {
 		return "want a text, not " + kindOfJSON(value), "put it in quotes"
 	}
 	text := value[1 : len(value)-1]
-	control := bytes.IndexByte(text, 0x7f) // the only one that JSON takes without an escape
+	control := bytes.IndexByte(text, 0x7f) // DEL: JSON takes no other control character without an escape
 	if escaped(text) {
 		*scratch = unquote((*scratch)[:0], value)
 		text = *scratch
@@ -441,8 +448,8 @@ func (f *listField) checkText(text []byte) (what, hint string) {
 	return "", ""
 }
 
-// checkTags takes a valid JSON array. A tag holds no comma and no escape, so whatever does not fall into
-// tags at its commas is none.
+// checkTags takes a valid JSON array. A valid tag holds no comma and no escape, so splitting the
+// array at its commas is enough to find the tags.
 func (f *listField) checkTags(value []byte) (what, hint string) {
 	var seen [maxTags][]byte
 	n := 0
@@ -479,16 +486,17 @@ func tagsOf(array []byte) iter.Seq[[]byte] {
 	}
 }
 
-// finish does what needs the whole list: dates against as_of, duplicates, order, totals. It returns the list, and
-// its faults with what resolves to their places.
+// finish does what needs the whole list: it compares dates with as_of, finds duplicates, sorts and
+// counts. It returns the list and its faults; resolve finds the place of a position.
 func (l *listLoader) finish(resolve func(listPosition) place) (*List, Faults) {
-	list, s := l.list, l.list.schema
+	list, schema := l.list, l.list.schema
 	for i := range list.entries {
-		e := &list.entries[i]
-		for _, k := range s.dates {
-			date := list.keyText(e.keys[k])
+		entry := &list.entries[i]
+		for _, k := range schema.dates {
+			date := list.keyText(entry.keys[k])
 			if date = date[:min(10, len(date))]; list.AsOf != "" && validDate(date) && string(date) > list.AsOf {
-				l.fault(e.at, s.keys[k]+" "+string(date)+" is later than as_of", "as_of is the date of the newest change: raise it, or correct the date")
+				l.fault(entry.at, schema.keys[k]+" "+string(date)+" is later than as_of",
+					"as_of is the date of the newest change: raise it, or correct the date")
 			}
 		}
 	}
@@ -505,50 +513,52 @@ func (l *listLoader) finish(resolve func(listPosition) place) (*List, Faults) {
 		return list, faults
 	}
 	slices.SortFunc(list.entries, func(a, b listEntry) int {
-		return cmp.Or(cmp.Compare(a.group, b.group), s.order(list, a, b))
+		return cmp.Or(cmp.Compare(a.group, b.group), schema.order(list, a, b))
 	})
-	list.Counts = s.count(list)
+	list.Counts = schema.count(list)
 	return list, nil
 }
 
-// duplicates reports every entry whose unique keys an earlier one has. Sorting by a hash of the keys brings equal ones
-// together, and spares most comparisons the way to the arena.
+// duplicates reports every entry whose unique keys an earlier entry has. The entries are sorted by
+// a hash of these keys: equal keys come together, and most comparisons need not look at the
+// rendered text.
 func (l *listLoader) duplicates() {
-	list, s := l.list, l.list.schema
+	list, schema := l.list, l.list.schema
 	type hashed struct {
 		hash  uint64
 		index uint32
 	}
 	order := make([]hashed, 0, len(list.entries))
 	for i := range list.entries {
-		e := &list.entries[i]
-		if e.keys[s.unique[0]] == (span{}) {
+		entry := &list.entries[i]
+		if entry.keys[schema.unique[0]] == (span{}) {
 			continue
 		}
 		hash := uint64(0)
-		for _, k := range s.unique {
-			hash = crc64.Update(hash, crcTable, list.keyText(e.keys[k]))
+		for _, k := range schema.unique {
+			hash = crc64.Update(hash, crcTable, list.keyText(entry.keys[k]))
 		}
 		order = append(order, hashed{hash, uint32(i)})
 	}
 	differ := func(a, b hashed) bool {
-		return slices.ContainsFunc(s.unique, func(k int) bool {
+		return slices.ContainsFunc(schema.unique, func(k int) bool {
 			return !bytes.Equal(list.keyText(list.entries[a.index].keys[k]), list.keyText(list.entries[b.index].keys[k]))
 		})
 	}
 	slices.SortFunc(order, func(a, b hashed) int { return cmp.Or(cmp.Compare(a.hash, b.hash), cmp.Compare(a.index, b.index)) })
 	var names []string
-	for _, k := range s.unique {
-		names = append(names, s.keys[k])
+	for _, k := range schema.unique {
+		names = append(names, schema.keys[k])
 	}
 	for i := range order {
 		earlier := i - 1
 		for earlier >= 0 && order[earlier].hash == order[i].hash && differ(order[earlier], order[i]) {
-			earlier-- // other keys with the same hash
+			earlier-- // this one has other keys with the same hash
 		}
 		if earlier >= 0 && order[earlier].hash == order[i].hash {
-			e := &list.entries[order[i].index]
-			l.fault(e.at, "the "+strings.Join(names, " and ")+" of an earlier entry: "+shorten(string(list.keyText(e.keys[s.unique[0]]))), "every entry has its own")
+			entry := &list.entries[order[i].index]
+			first := shorten(string(list.keyText(entry.keys[schema.unique[0]])))
+			l.fault(entry.at, "the "+strings.Join(names, " and ")+" of an earlier entry: "+first, "every entry has its own")
 		}
 	}
 }

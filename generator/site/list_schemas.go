@@ -5,14 +5,14 @@ import (
 	"cmp"
 )
 
-// schema is what the entries of a list look like: the only place that names their fields.
+// listSchema says what the entries of a list look like. Nothing else names their fields.
 type listSchema struct {
-	member string   // of the top-level object, that holds the entries
+	member string   // the member of the top-level object that holds the entries
 	groups []string // in publishing order
 	fields []listField
-	keys   []string // fields that the functions below read, at most five
-	unique []int    // keys that together may not stand twice
-	dates  []int    // keys that may not be later than as_of
+	keys   []string // fields that the functions below read by their index here, at most five
+	unique []int    // indexes of keys whose values, taken together, no two entries share
+	dates  []int    // indexes of keys that may not be later than as_of
 
 	group func(e listEntry) int8
 	order func(l *List, a, b listEntry) int // within a group
@@ -25,8 +25,8 @@ type listField struct {
 	name     string
 	kind     listKind
 	optional bool
-	nullable bool     // may be null, and must be there
-	max      int      // characters of a text and of each tag; the value of a number; 0 is without limit
+	nullable bool     // may be null, but not absent
+	max      int      // characters of a text or a tag, or the greatest number; 0 is without limit
 	values   []string // the only ones allowed
 	format   string   // name of its format
 	doc      string   // what it means
@@ -44,7 +44,7 @@ type listKind byte
 // Member describes one member of a list's entries in the terms of JSON Schema.
 type Member struct {
 	Name, Doc          string
-	Type               string // of JSON; of tags the type of the array
+	Type               string // the JSON type; of tags the type of the array
 	Optional, Nullable bool
 	Format, Pattern    string // of a text, or of each tag; "" for none
 	Values             []string
@@ -52,13 +52,13 @@ type Member struct {
 	MaxItems           int // of an array
 }
 
-// inJSONSchema are the formats that JSON Schema has a name or an expression for.
+// inJSONSchema are the formats for which JSON Schema has a name or a pattern.
 var inJSONSchema = map[string]struct{ format, pattern string }{
 	"date": {format: "date"}, "time": {format: "date-time"}, "url": {format: "uri"},
 	"id": {pattern: "^[a-z0-9]+(-[a-z0-9]+)*$"}, "sha256": {pattern: "^[0-9a-f]{64}$"},
 }
 
-// Members describes the entries of a list.
+// Members describes the members of a list's entries.
 func (l *List) Members() (members []Member) {
 	for _, f := range l.schema.fields {
 		m := Member{Name: f.name, Doc: f.doc, Type: "string", Optional: f.optional, Nullable: f.nullable, Values: f.values, Max: f.max}
@@ -82,6 +82,7 @@ const (
 	jobCompleted
 )
 
+// jobsSchema says what jobs look like.
 var jobsSchema = &listSchema{
 	member: "jobs",
 	groups: []string{"open", "completed"},
@@ -112,7 +113,10 @@ var jobsSchema = &listSchema{
 		if a.group == 1 {
 			date = jobCompleted
 		}
-		return cmp.Or(bytes.Compare(l.keyText(b.keys[date]), l.keyText(a.keys[date])), bytes.Compare(l.keyText(a.keys[jobID]), l.keyText(b.keys[jobID])))
+		// The newest job comes first.
+		return cmp.Or(
+			bytes.Compare(l.keyText(b.keys[date]), l.keyText(a.keys[date])),
+			bytes.Compare(l.keyText(a.keys[jobID]), l.keyText(b.keys[jobID])))
 	},
 	count: func(l *List) map[string]int {
 		return map[string]int{"open": l.Len("open"), "completed": l.Len("completed")}
@@ -142,6 +146,7 @@ const (
 	auditReport
 )
 
+// auditorsSchema says what audits look like.
 var auditorsSchema = &listSchema{
 	member: "ledger",
 	groups: []string{"ledger"},
@@ -152,7 +157,10 @@ var auditorsSchema = &listSchema{
 		{name: "claimed_at", format: "time", doc: "When it was claimed."},
 		{name: "report_url", max: 2000, format: "url", doc: "Where the report is."},
 		{name: "report_sha256", format: "sha256", doc: "SHA-256 of the report."},
-		{name: "verified_by_hand_on", format: "date", nullable: true, doc: "When the operator verified the claim by hand; null while nobody has."},
+		{
+			name: "verified_by_hand_on", format: "date", nullable: true,
+			doc: "When the operator verified the claim by hand; null while nobody has.",
+		},
 	},
 	keys:   []string{"agent_name", "claimed_at", "verified_by_hand_on", "registration_sha256", "report_sha256"},
 	unique: []int{auditRegistration, auditReport},

@@ -17,11 +17,11 @@ import (
 	"sync/atomic"
 )
 
-// maxFile is the largest content file besides the lists, in bytes. The YAML parser takes
-// a multiple of it.
+// maxFile is the largest size of a content file that is no list, in bytes. It bounds the memory of
+// the YAML parser, which takes a multiple of the file's size.
 const maxFile = 1 << 20
 
-// day is a date as a hand verification is named after it.
+// dateForm is a date in the form in which it begins the name of a hand verification.
 const dateForm = "2026-11-20"
 
 var (
@@ -29,18 +29,21 @@ var (
 	requiredPages  = []string{"field-guide", "index", "privacy"}
 )
 
-// Load reads the content folder fsys and checks it as a whole. Its error is Faults, with every
-// fault found; their files are relative to the folder. There is no Site then.
+// Load reads the content folder fsys and checks it as a whole. Its error is Faults and holds every
+// fault that was found, with files relative to the folder. Where there is a fault there is no Site.
 func Load(fsys fs.FS) (*Site, error) {
 	s := &Site{}
 	l := &loader{fsys: fsys, site: s, sums: map[string][32]byte{}}
 	files, err := l.walk()
 	if err != nil {
-		return nil, Faults{{File: ".", What: "cannot read the content folder: " + withoutPath(err), Hint: "name the folder that holds service.yaml"}}
+		return nil, Faults{{
+			File: ".", What: "cannot read the content folder: " + withoutPath(err),
+			Hint: "name the folder that holds service.yaml",
+		}}
 	}
 	l.files = files
 
-	// What can take longest comes first.
+	// The files that take longest to read come first.
 	l.queueList("jobs", jobsSchema, &s.Jobs)
 	l.queueList("auditors", auditorsSchema, &s.Auditors)
 	l.queuePages()
@@ -92,14 +95,14 @@ type loader struct {
 	expected []string // names asked for, for hints
 	site     *Site
 
-	tasks []func() // each reads a file
+	tasks []func() // each reads one file
 
 	mutex  sync.Mutex // guards what follows
 	sums   map[string][32]byte
-	faults Faults // those that no document has
+	faults Faults // those outside the documents, until all files are read
 }
 
-// run does the tasks side by side, and begins them in their order.
+// run does the tasks side by side. They begin in the order in which they were queued.
 func (l *loader) run() {
 	var begun atomic.Int64
 	var workers sync.WaitGroup
@@ -123,14 +126,15 @@ func (l *loader) addFaults(faults Faults) {
 	l.faults = append(l.faults, faults...)
 }
 
-// sum keeps the sum of a file, and that it was looked at.
+// keepSum keeps the SHA-256 of a file. Load reports a file that has none: nothing reads it.
 func (l *loader) keepSum(file string, sum [32]byte) {
 	l.mutex.Lock()
 	defer l.mutex.Unlock()
 	l.sums[file] = sum
 }
 
-// walk lists the files of the folder, by name; those whose names, or whose folders' names, begin with a dot are left out.
+// walk lists the files of the folder, sorted by name. It leaves out files and folders whose names
+// begin with a dot.
 func (l *loader) walk() (files []string, err error) {
 	err = fs.WalkDir(l.fsys, ".", func(name string, entry fs.DirEntry, err error) error {
 		switch {
@@ -149,7 +153,8 @@ func (l *loader) walk() (files []string, err error) {
 	return files, err
 }
 
-// cause is an error without the operation and the path that the caller names itself.
+// withoutPath is the message of an error without the operation and the path, which the caller names
+// itself.
 func withoutPath(err error) string {
 	var p *fs.PathError
 	if errors.As(err, &p) {
@@ -158,7 +163,8 @@ func withoutPath(err error) string {
 	return err.Error()
 }
 
-// read reads a file of at most limit bytes and keeps its sum; nil, and a fault, where that fails.
+// read reads a file of at most limit bytes and keeps its sum. Where that fails, read reports a
+// fault and gives nil.
 func (l *loader) read(file string, limit int64) []byte {
 	l.keepSum(file, [32]byte{})
 	if info, err := fs.Stat(l.fsys, file); err == nil && info.Size() > limit {
@@ -181,15 +187,16 @@ func (l *loader) read(file string, limit int64) []byte {
 	return src
 }
 
-// open makes the document of a file, with faults of its own until all files are read.
+// newDocument makes the document of a file. It has a list of faults of its own until all files are
+// read, because files are read side by side.
 func (l *loader) newDocument(file string) *document {
 	d := &document{file: file, places: map[string]place{}, faults: &Faults{}}
 	l.site.documents = append(l.site.documents, d)
 	return d
 }
 
-// yaml begins to read one YAML file into target. Where it cannot be parsed the document is not decoded: what
-// its values mean together is then not checked.
+// queueYAML queues the reading of one YAML file into target. A file that cannot be parsed leaves
+// the document undecoded, and the checks of what values mean together skip it.
 func (l *loader) queueYAML(file string, target any) *document {
 	l.expected = append(l.expected, file)
 	d := l.newDocument(file)
@@ -201,7 +208,7 @@ func (l *loader) queueYAML(file string, target any) *document {
 	return d
 }
 
-// scoreboards begins to read the hand verifications, and gives the document of each.
+// queueScoreboards queues the reading of all hand verifications, and gives the document of each.
 func (l *loader) queueScoreboards() (documents []*document) {
 	var names []string
 	for _, file := range l.files {
@@ -212,7 +219,8 @@ func (l *loader) queueScoreboards() (documents []*document) {
 		name := strings.TrimSuffix(base, ".yaml")
 		if !scoreboardFile.MatchString(name) || !validDate([]byte(name[:len(dateForm)])) {
 			l.keepSum(file, [32]byte{})
-			l.fault(file, "not the name of a hand verification", "name it after its as_of: scoreboard/2026-11-20.yaml, a second one on that date 2026-11-20-2.yaml")
+			l.fault(file, "not the name of a hand verification",
+				"name it after its as_of: scoreboard/2026-11-20.yaml, a second one on that date 2026-11-20-2.yaml")
 			continue
 		}
 		names = append(names, name)
@@ -220,7 +228,8 @@ func (l *loader) queueScoreboards() (documents []*document) {
 	if len(names) == 0 {
 		l.fault("scoreboard", "holds no hand verification", "write one, named after its date: scoreboard/2026-11-20.yaml")
 	}
-	slices.SortFunc(names, func(a, b string) int { // by day, and by number within one: it has no leading zero
+	// By day, and by number within a day. A number has no leading zero: a longer name has a greater one.
+	slices.SortFunc(names, func(a, b string) int {
 		return cmp.Or(cmp.Compare(a[:len(dateForm)], b[:len(dateForm)]), cmp.Compare(len(a), len(b)), cmp.Compare(a, b))
 	})
 	l.site.Scoreboards = make([]Scoreboard, len(names))
@@ -231,7 +240,7 @@ func (l *loader) queueScoreboards() (documents []*document) {
 	return documents
 }
 
-// checkScoreboards checks the hand verifications by themselves and in their order.
+// checkScoreboards checks every hand verification by itself and against the one before it.
 func checkScoreboards(documents []*document, boards []Scoreboard, files []string) {
 	var previous *Scoreboard
 	for i, d := range documents {
@@ -247,7 +256,8 @@ func checkScoreboards(documents []*document, boards []Scoreboard, files []string
 	}
 }
 
-// before is the name of the verification that one with a number follows.
+// previousName is the name of the verification that a numbered verification of the same day
+// follows.
 func previousName(name string) string {
 	date, number := name[:len(dateForm)], name[len(dateForm)+1:]
 	if n, _ := strconv.Atoi(number); n > 2 {
@@ -256,7 +266,7 @@ func previousName(name string) string {
 	return date
 }
 
-// pages begins to read the pages.
+// queuePages queues the reading of all pages.
 func (l *loader) queuePages() {
 	for _, name := range requiredPages {
 		file := "pages/" + name + ".md"
@@ -286,7 +296,7 @@ func (l *loader) queuePages() {
 	}
 }
 
-// page splits the front matter of a page off and reads it.
+// decodePage splits the front matter off a page and decodes it.
 func (d *document) decodePage(src []byte, page *Page) {
 	if !d.readable(src) {
 		return
@@ -308,7 +318,7 @@ func (d *document) decodePage(src []byte, page *Page) {
 	checkMarkers(d, page)
 }
 
-// list begins to read one of the lists that grow.
+// queueList queues the reading of one of the lists that grow.
 func (l *loader) queueList(name string, s *listSchema, target *List) {
 	inYAML, inJSON := name+".yaml", name+".json"
 	l.expected = append(l.expected, inYAML, inJSON)
@@ -331,8 +341,8 @@ func (l *loader) queueList(name string, s *listSchema, target *List) {
 	})
 }
 
-// loadList reads one list file whose bytes are src. They are not a file afterwards: where a place is needed,
-// the file is read again.
+// loadList reads one list file whose bytes are src. Reading overwrites src, so where the place of a
+// fault in a JSON file is needed, loadList reads the file again.
 func loadList(fsys fs.FS, file string, src []byte, s *listSchema) (*List, Faults) {
 	loader := newListLoader(file, s)
 	if path.Ext(file) == ".json" {
@@ -353,7 +363,7 @@ func loadList(fsys fs.FS, file string, src []byte, s *listSchema) (*List, Faults
 	return list, append(faults, more...)
 }
 
-// source is the version of the content.
+// contentVersion is the SHA-256 over the sorted file names and the SHA-256 of each file.
 func (l *loader) contentVersion() []byte {
 	hash := sha256.New()
 	for _, file := range l.files {

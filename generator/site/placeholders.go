@@ -22,15 +22,16 @@ import (
 	"anteroom/generator/model"
 )
 
-// Placeholders are the names that may stand in double square brackets, besides max:<operation>.<field> and
-// min:<operation>.<field>, the limits of an input field (of an element's member: fileCharter.roster.allocation).
+// Placeholders are the names that may stand in double square brackets. The limits of input fields
+// are placeholders too: max:<operation>.<field> and min:<operation>.<field>. A member of an array's
+// elements is named as in max:fileCharter.roster.allocation.
 var Placeholders = slices.Sorted(maps.Keys((&Site{Scoreboards: make([]Scoreboard, 1)}).placeholderValues()))
 
-// placeholder matches the one that a text begins with.
+// placeholder matches the placeholder that a text begins with.
 var placeholder = regexp.MustCompile(`^\[\[[a-z][a-z_]*(?::[A-Za-z_]+(?:\.[a-z_]+)+)?\]\]`)
 
-// Expand replaces the placeholders of a text by their values. It returns an error that names
-// every placeholder without one.
+// Expand replaces the placeholders of a text by their values. It returns an error that names every
+// placeholder without a value.
 func Expand(text string, values map[string]string) (string, error) {
 	var missing []string
 	var expanded strings.Builder
@@ -45,7 +46,9 @@ func Expand(text string, values map[string]string) (string, error) {
 		end = at + len("[[]]") + len(name)
 	})
 	if missing != nil {
-		return "", fmt.Errorf("expand a text of the content: no value for %s (known: %s)", strings.Join(missing, ", "), strings.Join(slices.Sorted(maps.Keys(values)), ", "))
+		known := slices.Sorted(maps.Keys(values))
+		return "", fmt.Errorf("expand a text of the content: no value for %s (known: %s)",
+			strings.Join(missing, ", "), strings.Join(known, ", "))
 	}
 	if end == 0 {
 		return text, nil
@@ -53,7 +56,7 @@ func Expand(text string, values map[string]string) (string, error) {
 	return expanded.String() + text[end:], nil
 }
 
-// eachPlaceholder calls each with where the placeholders of a text stand, and their names.
+// eachPlaceholder calls each with the byte offset and the name of every placeholder of a text.
 func eachPlaceholder(text string, each func(at int, name string)) {
 	for at := 0; ; {
 		next := strings.Index(text[at:], "[[")
@@ -70,8 +73,8 @@ func eachPlaceholder(text string, each func(at int, name string)) {
 	}
 }
 
-// Expand replaces the placeholders in every text of the site, pages included. Its error is Faults: placeholders
-// that CheckEndpoints reports with their places.
+// Expand replaces the placeholders in every text of the site, pages included. Its error is Faults;
+// CheckEndpoints reports the same placeholders with their places.
 func (s *Site) Expand(routes []*api.Route) error {
 	values := Limits(routes)
 	maps.Copy(values, s.placeholderValues())
@@ -86,25 +89,25 @@ func (s *Site) Expand(routes []*api.Route) error {
 	return faults.err()
 }
 
-// values are those of the placeholders, without the limits of fields.
+// placeholderValues are the values of all placeholders but the limits of fields.
 func (s *Site) placeholderValues() map[string]string {
-	v := &s.Service
+	service := &s.Service
 	return map[string]string{
 		// What the content says.
-		"base_url":          v.BaseURL(),
-		"canonical_host":    v.CanonicalHost,
-		"apex_host":         v.ApexHost,
-		"service":           v.Name,
-		"operator":          v.Operator,
-		"contact":           v.Contact,
-		"license":           v.License,
-		"epoch":             v.Epoch,
-		"tool_prefix":       v.ToolPrefix,
+		"base_url":          service.BaseURL(),
+		"canonical_host":    service.CanonicalHost,
+		"apex_host":         service.ApexHost,
+		"service":           service.Name,
+		"operator":          service.Operator,
+		"contact":           service.Contact,
+		"license":           service.License,
+		"epoch":             service.Epoch,
+		"tool_prefix":       service.ToolPrefix,
 		"as_of":             s.Current().AsOf,
 		"mcp_name":          s.MCP.Name,
-		"writes_per_minute": strconv.Itoa(v.Limits.WritesPerMinute),
-		"batch_messages":    strconv.Itoa(v.Limits.BatchMessages),
-		"batch_writes":      strconv.Itoa(v.Limits.BatchWrites),
+		"writes_per_minute": strconv.Itoa(service.Limits.WritesPerMinute),
+		"batch_messages":    strconv.Itoa(service.Limits.BatchMessages),
+		"batch_writes":      strconv.Itoa(service.Limits.BatchWrites),
 		// What the edge says.
 		"max_body_bytes":       strconv.Itoa(kernel.MaxBody),
 		"max_query_bytes":      strconv.Itoa(kernel.MaxQuery),
@@ -117,7 +120,7 @@ func (s *Site) placeholderValues() map[string]string {
 		"description_version":  model.DescriptionVersion,
 		"aup_version":          model.AUPVersion,
 		"quest_version":        model.QuestVersion,
-		"mcp_endpoint":         v.BaseURL() + protocol.Path,
+		"mcp_endpoint":         service.BaseURL() + protocol.Path,
 		"mcp_tools":            strconv.Itoa(len(api.Tools)),
 		"mcp_tools_reading":    strconv.Itoa(len(api.Tools) - writingTools()),
 		"mcp_server_version":   protocol.ServerVersion,
@@ -136,6 +139,7 @@ func (s *Site) placeholderValues() map[string]string {
 	}
 }
 
+// writingTools is how many MCP tools write.
 func writingTools() (n int) {
 	for i := range api.Tools {
 		if _, op := api.Find(api.Tools[i].Operation); op.Writes {
@@ -145,7 +149,8 @@ func writingTools() (n int) {
 	return n
 }
 
-// Limits gives the limits of all input fields of the route table, by the name of their placeholder.
+// Limits gives the limits of all input fields of the route table, by the names of their
+// placeholders.
 func Limits(routes []*api.Route) map[string]string {
 	limits := map[string]string{}
 	var add func(prefix string, fields []input.Field)
@@ -168,7 +173,7 @@ func Limits(routes []*api.Route) map[string]string {
 	return limits
 }
 
-// expandAll applies expand to every string, and to Markdown, within v.
+// expandAll applies expand to every string within v, and to the Markdown of pages.
 func expandAll(v reflect.Value, expand func(string) string) {
 	switch v.Kind() {
 	case reflect.String:
@@ -206,7 +211,7 @@ func expandAll(v reflect.Value, expand func(string) string) {
 	}
 }
 
-// offset is where something stands in a text, in bytes. Its place is only sought for a fault.
+// offset is where something stands in a text, in bytes. Its place is computed for a fault only.
 type offset struct {
 	*text
 	bytes int
@@ -222,7 +227,7 @@ func (o offset) place() place {
 	return at
 }
 
-// placeholders calls each with the offset and name of every placeholder of the document.
+// eachPlaceholder calls each with the offset and the name of every placeholder of the document.
 func (d *document) eachPlaceholder(each func(at offset, name string)) {
 	for i := range d.texts {
 		t := &d.texts[i]
@@ -230,7 +235,8 @@ func (d *document) eachPlaceholder(each func(at offset, name string)) {
 	}
 }
 
-// checkPlaceholders reports the placeholders that do not exist. Limits of fields are for CheckEndpoints.
+// checkPlaceholders reports unknown placeholders. CheckEndpoints checks those that name the limit
+// of a field.
 func checkPlaceholders(d *document) {
 	d.eachPlaceholder(func(at offset, name string) {
 		if !strings.Contains(name, ":") && !slices.Contains(Placeholders, name) {

@@ -15,15 +15,16 @@ import (
 )
 
 // maxNesting is how deep block collections, and flow collections in them, may nest in a YAML file.
-// The parser is recursive; content needs four levels.
+// The parser is recursive, so its depth must be bounded; content needs four levels.
 const maxNesting = 16
 
-// document is one content file while it is checked, and what is needed to report faults in it later.
+// document is one content file while it is checked, with what later checks need to report faults in
+// it.
 type document struct {
 	file       string
-	lineOffset int              // lines of the file before its first line: of Markdown, the front matter
+	lineOffset int              // lines of the file before the text that is decoded
 	places     map[string]place // of every value, by its path: "orgs.rules", "steps[2].call"
-	texts      []text           // every text of it
+	texts      []text           // every text of the document
 	faults     *Faults
 
 	decoded      bool
@@ -34,14 +35,16 @@ type document struct {
 type text struct {
 	at       place
 	value    string
-	verbatim bool // value is the file's own lines from at on, so places inside it are known
+	verbatim bool // value is the file's own lines from at on, so that places inside it are known
 }
 
+// report adds a fault at a place.
 func (d *document) report(at place, what, hint string) {
 	*d.faults = append(*d.faults, Fault{File: d.file, Line: at.line, Column: at.column, What: what, Hint: hint})
 }
 
-// fault reports what is wrong with the value at a path, or with the nearest value around it.
+// fault reports what is wrong with the value at a path, or with the nearest value around it. It
+// leaves out what follows from a fault that decoding found.
 func (d *document) fault(path, what, hint string) {
 	at := d.placeOf(path)
 	if _, there := d.places[path]; d.decoded && d.faultyPlaces != nil && (!there || slices.Contains(d.faultyPlaces, at)) {
@@ -59,11 +62,12 @@ func (d *document) placeOf(path string) place {
 	}
 }
 
-// decode reads a YAML document into the struct that target points to, by its yaml tags. Every
-// key is required, and every string not blank, unless its tag says omitempty; a key that the struct
-// does not have is a fault; so is a negative number. The tag "is" names the format of a string.
+// decode reads a YAML document into the struct that target points to, by its yaml tags. Every key
+// is required and every string must not be blank, unless the tag says omitempty. A key that the
+// struct does not have is a fault, and so is a negative number. The tag "is" names the format of a
+// string.
 //
-// The document stays undecoded where there is nothing to decode. After it, fault leaves out what follows from a fault already found.
+// Where there is nothing to decode, the document stays undecoded.
 func (d *document) decode(src []byte, target any) {
 	body := d.parse(src)
 	if body == nil {
@@ -77,7 +81,7 @@ func (d *document) decode(src []byte, target any) {
 	}
 }
 
-// parse gives the one value of a YAML file, nil where there is none to check.
+// parse gives the one value of a YAML file, and nil where there is none to check.
 func (d *document) parse(src []byte) *yaml.Node {
 	if !d.readable(src) {
 		return nil
@@ -87,10 +91,11 @@ func (d *document) parse(src []byte) *yaml.Node {
 		at, what := place{}, err.Error()
 		var syntax *yaml.LoadError
 		if errors.As(err, &syntax) {
-			mark, around := syntax.Mark, syntax.ContextMark
-			// What stays open to the end of the file, or lacks its colon, is to be corrected where it begins.
-			if around.Line > 0 && (mark.Index == utf8.RuneCount(src) || syntax.ContextMsg == "while scanning a simple key") {
-				mark = around
+			mark, context := syntax.Mark, syntax.ContextMark
+			// An error in what stays open to the end of the file, or lacks its colon, is corrected
+			// where that begins.
+			if context.Line > 0 && (mark.Index == utf8.RuneCount(src) || syntax.ContextMsg == "while scanning a simple key") {
+				mark = context
 			}
 			at, what = place{mark.Line + d.lineOffset, mark.Column}, syntax.Message
 		}
@@ -111,7 +116,7 @@ func (d *document) parse(src []byte) *yaml.Node {
 	return nil
 }
 
-// readable reports what keeps a file from being read as text at all.
+// readable reports what keeps a file from being read as text.
 func (d *document) readable(src []byte) bool {
 	if strings.HasPrefix(string(src[:min(3, len(src))]), "\ufeff") {
 		d.report(place{1, 1}, "begins with a byte order mark", "save it as UTF-8 without one")
@@ -132,14 +137,16 @@ func (d *document) readable(src []byte) bool {
 	return true
 }
 
-// The parser ends a line at U+0085, U+2028 and U+2029, as YAML 1.1 did. In content they are text: it is given
-// noncharacters for them (Unicode 16, 23.7), which readable refuses.
+// The parser ends a line at U+0085, U+2028 and U+2029, as YAML 1.1 did. In content these characters
+// are text, so noncharacters (Unicode 16, section 23.7) stand in for them while the parser runs.
+// Content itself cannot hold these noncharacters: readable refuses them.
 var (
 	hideBreaks = strings.NewReplacer("\u0085", "\ufdd0", "\u2028", "\ufdd1", "\u2029", "\ufdd2")
 	showBreaks = strings.NewReplacer("\ufdd0", "\u0085", "\ufdd1", "\u2028", "\ufdd2", "\u2029")
 )
 
-// parseYAML parses the documents of src. A panic of the parser, which content must not cause, is an error too.
+// parseYAML parses the documents of src. The parser should not panic; where it does, parseYAML
+// returns an error.
 func parseYAML(src []byte) (docs []yaml.Node, err error) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -162,6 +169,7 @@ func parseYAML(src []byte) (docs []yaml.Node, err error) {
 	return docs, err
 }
 
+// restoreBreaks puts the characters back that hideBreaks replaced.
 func restoreBreaks(node *yaml.Node) {
 	node.Value = showBreaks.Replace(node.Value)
 	for _, n := range node.Content {
@@ -169,6 +177,7 @@ func restoreBreaks(node *yaml.Node) {
 	}
 }
 
+// nodePlace is the place of a node in the file.
 func (d *document) nodePlace(n *yaml.Node) place {
 	return place{n.Line + d.lineOffset, n.Column}
 }
@@ -180,8 +189,8 @@ type entry struct {
 	value *yaml.Node
 }
 
-// mapping gives the entries of a mapping; false, and a fault, where node is none. Keys that are no
-// plain text, or that stand twice, are faults and left out.
+// mapping gives the entries of a mapping. Where node is none, mapping reports a fault and gives
+// false. Keys that are no plain text, or that stand twice, are faults and are left out.
 func (d *document) mapping(node *yaml.Node) (entries []entry, ok bool) {
 	if kind := kindOf(node); kind != kindMapping {
 		d.report(d.nodePlace(node), "want a mapping, not "+kind, "write key: value lines here")
@@ -217,8 +226,8 @@ const (
 	kindNothing = "nothing"
 )
 
-// kindOf says what a node holds. A plain date is a text, and so is what would be a float but for the point: 12e3
-// may be an identifier.
+// kindOf says what a node holds. A plain date is a text. So is a number with an exponent and
+// without a decimal point: 12e3 may be an identifier.
 func kindOf(node *yaml.Node) string {
 	switch {
 	case node.Kind == yaml.AliasNode || node.Anchor != "":
@@ -250,7 +259,8 @@ func kindOf(node *yaml.Node) string {
 	return "a tag"
 }
 
-// value decodes node into v. is names the format of its text; optional says that it may be blank.
+// decodeValue decodes node into v. is names the format of its text; optional says that the text may
+// be blank.
 func (d *document) decodeValue(node *yaml.Node, v reflect.Value, path, is string, optional bool) {
 	at := d.nodePlace(node)
 	if _, ok := d.places[path]; !ok {
@@ -289,6 +299,7 @@ func (d *document) decodeValue(node *yaml.Node, v reflect.Value, path, is string
 	}
 }
 
+// join is the path of a key inside the value at a path.
 func join(path, key string) string {
 	if path == "" {
 		return key
@@ -296,6 +307,7 @@ func join(path, key string) string {
 	return path + "." + key
 }
 
+// decodeStruct decodes the entries of a mapping into a struct.
 func (d *document) decodeStruct(entries []entry, v reflect.Value, path string) {
 	known := keysOf(v.Type())
 	for _, e := range entries {
@@ -325,7 +337,7 @@ func (d *document) decodeStruct(entries []entry, v reflect.Value, path string) {
 	}
 }
 
-// keysOf gives the keys of a struct type.
+// keysOf gives the yaml keys of a struct type.
 func keysOf(t reflect.Type) (keys []string) {
 	for i := range t.NumField() {
 		if key, _, _ := strings.Cut(t.Field(i).Tag.Get("yaml"), ","); key != "" && key != "-" {
@@ -337,6 +349,7 @@ func keysOf(t reflect.Type) (keys []string) {
 
 var integerPattern = regexp.MustCompile(`^-?(0|[1-9][0-9]*)$`)
 
+// decodeScalar decodes a text, an integer or a boolean.
 func (d *document) decodeScalar(node *yaml.Node, v reflect.Value, path, is string, optional bool) {
 	at, kind := d.nodePlace(node), kindOf(node)
 	if kind == kindNothing {
@@ -389,7 +402,7 @@ func (d *document) decodeScalar(node *yaml.Node, v reflect.Value, path, is strin
 	}
 }
 
-// cut shortens what is quoted in a fault to 64 characters.
+// shorten cuts what a fault quotes to 64 characters.
 func shorten(s string) string {
 	if r := []rune(s); len(r) > 64 {
 		return string(r[:64]) + "…"
