@@ -103,8 +103,9 @@ func compile(ctx context.Context, t *terminal) (map[string][]byte, error) {
 	return files, nil
 }
 
-// replaceBundle puts a folder of these files in the place of another bundle, in one step. It refuses a
-// folder that holds anything else.
+// replaceBundle puts a folder of these files in the place of another bundle. The folder is never
+// seen with half of the files, because it is written under another name first. replaceBundle
+// refuses to replace a folder that holds anything but a bundle.
 func replaceBundle(folder string, files map[string][]byte) (err error) {
 	defer func() {
 		if err != nil {
@@ -115,7 +116,7 @@ func replaceBundle(folder string, files map[string][]byte) (err error) {
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	old := err == nil
+	exists := err == nil
 	for _, entry := range entries {
 		if name := entry.Name(); files[name] == nil && filepath.Ext(name) != ".mjs" {
 			return fmt.Errorf("%s holds %s, which is no part of a bundle (name another folder, or empty it)", folder, name)
@@ -130,22 +131,22 @@ func replaceBundle(folder string, files map[string][]byte) (err error) {
 		return err
 	}
 	defer os.RemoveAll(temporary)
-	fresh := filepath.Join(temporary, "new")
-	if err := os.Mkdir(fresh, 0o777); err != nil {
+	next := filepath.Join(temporary, "new")
+	if err := os.Mkdir(next, 0o777); err != nil {
 		return err
 	}
 	for name, data := range files {
-		if err := os.WriteFile(filepath.Join(fresh, name), data, 0o666); err != nil {
+		if err := os.WriteFile(filepath.Join(next, name), data, 0o666); err != nil {
 			return err
 		}
 	}
-	if old {
+	if exists {
 		if err := rename(folder, filepath.Join(temporary, "old")); err != nil {
 			return err
 		}
 	}
-	if err := rename(fresh, folder); err != nil {
-		if old {
+	if err := rename(next, folder); err != nil {
+		if exists {
 			err = errors.Join(err, rename(filepath.Join(temporary, "old"), folder))
 		}
 		return err
@@ -153,10 +154,10 @@ func replaceBundle(folder string, files map[string][]byte) (err error) {
 	return nil
 }
 
-// rename gives a folder another name. Tests have it fail.
+// rename gives a folder another name. It is a variable so that tests can make it fail.
 var rename = os.Rename
 
-// bundle prints the files of a bundle with their sizes, as they are and gzipped.
+// printBundle prints the files of a bundle with their sizes, as they are and gzipped.
 func (t *terminal) printBundle(folder string, files map[string][]byte) {
 	table := tabwriter.NewWriter(t.out, 0, 0, 2, ' ', tabwriter.AlignRight)
 	var raw, zipped int64
@@ -171,7 +172,7 @@ func (t *terminal) printBundle(folder string, files map[string][]byte) {
 	table.Flush()
 }
 
-// gzipped is how many bytes data takes when it is compressed well.
+// gzippedSize is how many bytes data takes at gzip's best compression.
 func gzippedSize(data []byte) int64 {
 	var b bytes.Buffer
 	w, _ := gzip.NewWriterLevel(&b, gzip.BestCompression) // the level is valid

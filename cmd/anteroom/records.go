@@ -52,10 +52,11 @@ Every flag can be given by the environment instead, as with serve: ANTEROOM_DATA
 	return cmd
 }
 
-// work is what a command does with the open database.
+// storeWork is what a command does with the open database.
 type storeWork func(ctx context.Context, store *native.Store, args []string) error
 
-// onStore makes the RunE of a command; check finds what is wrong with its arguments and flags.
+// onStore makes the RunE of a command that works on the database. check finds what is wrong with
+// the command's arguments and flags before the database is opened.
 type onStore func(check func(args []string) error, f storeWork) func(*cobra.Command, []string) error
 
 func recordsCountCommand(t *terminal, with onStore) *cobra.Command {
@@ -78,7 +79,7 @@ a line each.`, burstLength),
 				return err
 			}
 			for _, kind := range suggestionKinds() {
-				c.Suggestions[kind] += 0 // so that JSON says it even where there is none
+				c.Suggestions[kind] += 0 // makes the key, so that the output has every kind
 			}
 			for _, state := range outboxStates {
 				c.Outbox[state] += 0
@@ -96,19 +97,20 @@ a line each.`, burstLength),
 	return cmd
 }
 
-// burstLength is the longest pause in a burst, for people.
+// burstLength is the longest pause between two registrations of a burst, in words.
 var burstLength = plural(native.BurstSeconds/60, "minute")
 
-// suggestionKinds are the kinds of suggestions, in the order that their answer documents.
+// suggestionKinds are the kinds of suggestions, in the order in which the answer's schema lists
+// them.
 func suggestionKinds() []string {
 	kind, _ := reflect.TypeFor[suggest.Answer]().FieldByName("Kind")
 	return strings.Split(kind.Tag.Get("enum"), ",")
 }
 
-// outboxStates are the states of the outbox that somebody may have to act on.
+// outboxStates are the states of the outbox in which somebody may have to act on a message.
 var outboxStates = []string{"pending", "dead"}
 
-// counts prints the counts as a table.
+// printCounts prints the counts as a table.
 func (t *terminal) printCounts(c *native.Counts, through string) {
 	until := "now"
 	if through != "" {
@@ -146,7 +148,8 @@ func (t *terminal) printCounts(c *native.Counts, through string) {
 	}
 }
 
-// countsJSON prints the counts as one JSON object. Members that the scoreboard has too have its names.
+// printCountsJSON prints the counts as one JSON object. A member that scoreboard.json has too has
+// the same name here.
 func (t *terminal) printCountsJSON(c *native.Counts, through string) error {
 	object := struct {
 		Through       *string          `json:"through"`
@@ -229,7 +232,8 @@ object, and holds the text as it was sent, with escapes for that.`,
 	return cmd
 }
 
-// plain is a value of a record in a column, in which a tab would begin the next. nil is nothing.
+// columnText is a value of a record as the text of a column, and "" for nil. A tab would begin the
+// next column, so it is shown as <U+0009>.
 func columnText(v any) string {
 	switch v := v.(type) {
 	case int64:
@@ -240,7 +244,7 @@ func columnText(v any) string {
 	return ""
 }
 
-// objectOf is a row of a list as a JSON object.
+// rowJSON is a row of a list as a JSON object.
 func rowJSON(list native.List, row []any) []byte {
 	w := jsondoc.Writer{}
 	w.Open('{')
@@ -262,7 +266,7 @@ func rowJSON(list native.List, row []any) []byte {
 	return w.Buf
 }
 
-// daysFlags are the flags for the days; since may be nil.
+// daysFlags adds the flags for the days. since may be nil.
 func daysFlags(flags *pflag.FlagSet, since, through *string) {
 	if since != nil {
 		flags.StringVar(since, "since", "", "only what was recorded from this `date` on (UTC, YYYY-MM-DD)")
@@ -308,7 +312,9 @@ each message and in its X-Anteroom-Record header. The contact of a suggestion is
 				t.say("Your inbox may hold the address too: search it for the record identifier.")
 			}
 			if len(missing) > 0 {
-				err = errors.Join(err, fmt.Errorf("there is no address on file for %s (anteroom records list contacts shows what there is)", strings.Join(missing, ", ")))
+				err = errors.Join(err, fmt.Errorf(
+					"there is no address on file for %s (anteroom records list contacts shows what there is)",
+					strings.Join(missing, ", ")))
 			}
 			return err
 		}),
@@ -347,7 +353,8 @@ new: those of the given records, else all. A running serve takes them up within 
 	}
 }
 
-// checkRecordIDs names every argument that is no record identifier: 32 lower-case hexadecimal digits.
+// checkRecordIDs names every argument that is not a record identifier: 32 lower-case hexadecimal
+// digits.
 func checkRecordIDs(args []string) error {
 	var faults []error
 	for _, id := range args {
@@ -358,7 +365,7 @@ func checkRecordIDs(args []string) error {
 	return errors.Join(faults...)
 }
 
-// distinct leaves out what stands more than once.
+// distinct leaves out identifiers that are given again.
 func distinct(ids []string) (list []string) {
 	for _, id := range ids {
 		if !slices.Contains(list, id) {

@@ -165,7 +165,7 @@ func TestServeWatchesFromItsStart(t *testing.T) {
 		t.Fatal(err)
 	}
 	o := &serveOptions{
-		content: content, public: filepath.Join(dir, "public"), data: filepath.Join(dir, "data"), address: "127.0.0.1:0", follow: true,
+		content: content, public: filepath.Join(dir, "public"), data: filepath.Join(dir, "data"), address: "127.0.0.1:0", watch: true,
 	}
 	edit := atStart(func() {
 		name := filepath.Join(content, "service.yaml")
