@@ -160,7 +160,8 @@ func TestDeterministic(t *testing.T) {
 	}
 }
 
-// The snapshot reads back, holds every document that the route table names, and is as the golden file has it.
+// The snapshot reads back, holds every document that the route table names, and is as the golden
+// file has it.
 func TestSnapshot(t *testing.T) {
 	o := generate(t, shippedContent)
 	text := o.Snapshot.Encode()
@@ -568,7 +569,8 @@ func TestManifest(t *testing.T) {
 	}
 }
 
-// The manifest has every limit of the specification's section 8, of the route table and of the constants, and the key.
+// The manifest has every limit of the route table, and the limits that clients rely on have their
+// published values.
 func TestManifestLimits(t *testing.T) {
 	o := generate(t, shippedContent)
 	manifest, err := jsondoc.Parse(document(t, o, "/manifest.json"))
@@ -614,7 +616,7 @@ func TestManifestLimits(t *testing.T) {
 	if !maps.Equal(got, want) {
 		t.Errorf("the fields have the limits\n%v\nand the route table\n%v", got, want)
 	}
-	for name, limit := range map[string]string{ // specification, 8
+	for name, limit := range map[string]string{ // published values of the limits of fields
 		"fileCharter org_name min_length": "3", "fileCharter org_name max_length": "40", "fileCharter commissioner max_length": "80",
 		"fileCharter roster[].agent_name max_length": "80", "registerAgent agent_name max_length": "80", "mintReceipt agent_name max_length": "80",
 		"sendSuggestion agent_name max_length": "80", "registerAgent pubkey max_length": "512", "fileCharter roster min_items": "5",
@@ -712,7 +714,8 @@ jobs:
 	}
 }
 
-// A dated scoreboard is made of its own content file and nothing else: it holds the numbers, and no text.
+// A dated scoreboard is made of its own content file and nothing else. It holds the numbers, and no
+// text.
 func TestVerificationNeverChanges(t *testing.T) {
 	const file = "/scoreboard/2026-11-20.json"
 	before := document(t, generate(t, shippedContent), file)
@@ -851,7 +854,8 @@ func TestVerificationNumbers(t *testing.T) {
 	}
 }
 
-// No founding seat is left, and none is owed, where more agents and orgs came than there are.
+// Where more agents and orgs came than there are founding seats, no seat is left, and their number
+// is not negative.
 func TestFoundingSeatsAreUsedUp(t *testing.T) {
 	board := func(agents, orgs int) *jsondoc.Value {
 		o := generate(t, overlay(t, map[string]func(string) string{"scoreboard/2026-11-20.yaml": func(text string) string {

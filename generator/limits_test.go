@@ -10,7 +10,7 @@ import (
 	"anteroom/generator/site"
 )
 
-// Search engines take so many addresses at once, and no more.
+// The sitemap may have as many addresses as search engines take at once, and no more.
 func TestMostAddresses(t *testing.T) {
 	for _, over := range []int{0, 1} {
 		g := &generation{site: &site.Site{Scoreboards: make([]site.Scoreboard, 1)}, snapshot: &snapshot.Snapshot{}}
@@ -24,11 +24,11 @@ func TestMostAddresses(t *testing.T) {
 	}
 }
 
-// The CDN takes so many rules, and lines so long, and no more.
+// The _headers file may have as many rules, and lines as long, as the CDN takes, and no more.
 func TestMostRules(t *testing.T) {
 	for _, over := range []int{0, 1} {
 		g := &generation{site: &site.Site{}}
-		for i := range maxRules - 1 + over { // besides the one for all paths
+		for i := range maxRules - 1 + over { // one more rule is for all paths
 			g.add(fmt.Sprintf("/page-%d.html", i), nil)
 		}
 		g.cdnConfiguration()

@@ -33,7 +33,7 @@ func toolsOf(t testing.TB, o *generator.Output) []tool {
 	return list.Tools
 }
 
-// The tools, and whether each only reads: the table of the specification, 2.10.
+// wantedTools are the tools, and whether each only reads.
 var wantedTools = []struct {
 	name     string
 	readOnly bool
@@ -88,7 +88,7 @@ func TestTools(t *testing.T) {
 	}
 }
 
-// checkPortable reports what some client drops a tool for.
+// checkPortable reports the parts of a schema for which some clients drop a tool.
 func checkPortable(t *testing.T, name string, text json.RawMessage) {
 	t.Helper()
 	var schema map[string]any
@@ -270,7 +270,7 @@ func TestPrompts(t *testing.T) {
 	}
 }
 
-// The install blocks all lead to the endpoint, and have the traps of each client right.
+// The install blocks all lead to the endpoint, and have what each client wants to be different.
 func TestInstall(t *testing.T) {
 	o := generate(t, shippedContent)
 	var doc struct {

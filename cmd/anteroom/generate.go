@@ -192,8 +192,8 @@ func checkExpiry(s *site.Site) (warnings []string, err error) {
 	return warnings, nil
 }
 
-// watchPause is the time between two looks at a watched folder. A change is acted on once the folder
-// has stayed unchanged for that long.
+// watchPause is the time between two looks at a watched folder. A change is acted on once the
+// folder has stayed unchanged for that long.
 const watchPause = 200 * time.Millisecond
 
 // watch calls react whenever the files of a folder have changed, until ctx is done. state is the

@@ -61,8 +61,8 @@ var errSilent = errors.New("")
 // usageError is an error of the command line that only the command itself can find.
 type usageError struct{ error }
 
-// withExitCode makes work the RunE of a command. Its errors end the program with exitFailure, unless
-// they are usage errors or bring another code.
+// withExitCode makes work the RunE of a command. Its errors end the program with exitFailure,
+// unless they are usage errors or bring another code.
 func withExitCode(work func(cmd *cobra.Command, args []string) error) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, args []string) error {
 		err := work(cmd, args)

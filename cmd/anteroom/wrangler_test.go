@@ -73,7 +73,7 @@ func TestWrangler(t *testing.T) {
 		} `toml:"observability"`
 		Env map[string]environment `toml:"env"`
 	}
-	// Keys that this test has no member for are wrangler's to check.
+	// Keys that this test has no member for are left to wrangler's own checks.
 	if _, err := toml.DecodeFile("wrangler.toml", &config); err != nil {
 		t.Fatal(err)
 	}
@@ -92,7 +92,7 @@ func TestWrangler(t *testing.T) {
 	equal("redact_query_string", config.Observability.Redact, true)
 	equal("invocation_logs", config.Observability.Logs.Invocations, false)
 
-	// Without an environment there is nothing to reach, and wrangler stops.
+	// The default environment has no bindings, and wrangler refuses to deploy it.
 	top := config.environment
 	equal("workers_dev", top.WorkersDev, false)
 	equal("what the default environment is bound to", len(top.Databases)+len(top.Mail)+len(top.Limits)+len(top.Services)+len(top.Routes)+len(top.Triggers.Crons), 0)

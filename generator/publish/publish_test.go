@@ -97,7 +97,8 @@ func publish(t *testing.T, dir string, docs []File) *Plan {
 	return p
 }
 
-// contents is everything below a folder: files with their bytes, links with their target, folders as "/".
+// contents is everything below a folder: files with their bytes, links with their target, folders
+// as "/".
 func contents(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	m := map[string]string{}
@@ -202,7 +203,7 @@ func onlyPublic(t *testing.T, dir string) {
 	}
 }
 
-// TestKill kills a run before each of its operations, and looks at what it leaves.
+// TestKill kills a run before each of its operations, and looks at what the run leaves.
 func TestKill(t *testing.T) {
 	self, err := os.Executable()
 	must(t, err)
@@ -483,7 +484,8 @@ func TestLinkFallsBackToCopying(t *testing.T) {
 	}
 }
 
-// Whatever is new is on the disk before the folders change places, and that they did soon after it.
+// Every new file is on the disk before the folders change places. The exchange itself is written to
+// the disk soon after it.
 func TestSyncedBeforeTheSwap(t *testing.T) {
 	for _, first := range []bool{true, false} {
 		dir := filepath.Join(t.TempDir(), "public")
@@ -544,7 +546,7 @@ func TestSyncedBeforeTheSwap(t *testing.T) {
 	}
 }
 
-// A change is noticed by any of size, time, mode, and what is there.
+// A change is noticed by any of size, time, mode, and the set of files.
 func TestTouched(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "public")
 	publish(t, dir, oldDocs())
@@ -594,7 +596,8 @@ func TestModesOfFolders(t *testing.T) {
 	}
 }
 
-// Between the two renames the old tree is what the documents are compared with, and comes back before anything else is done.
+// Between the two renames the documents are compared with the old tree. The next run puts that tree
+// back before it does anything else.
 func TestOldTreeIsPutBack(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "public")
 	publish(t, dir, oldDocs())

@@ -12,8 +12,8 @@ import (
 	"testing"
 )
 
-// foreignFiles come into the folder at once: a file, one in a folder of its own, an empty folder, and a new version of a
-// file that is kept, as an editor saves one.
+// foreignFiles adds files that no run has made: a file, one in a folder of its own, an empty
+// folder, and a new version of a file that is kept, as an editor saves one.
 func foreignFiles(t *testing.T, dir string) {
 	t.Helper()
 	must(t, os.WriteFile(filepath.Join(dir, "late.txt"), []byte("late"), 0o600))
@@ -46,8 +46,8 @@ func wantForeign(t *testing.T, dir string, docs []File) {
 	}
 }
 
-// What comes into the folder when nobody looks any more, just before it is exchanged and just before its old tree is
-// removed, is moved over.
+// A file that comes into the folder after the last comparison is moved over: just before the folder
+// is exchanged, or just before its old tree is removed.
 func TestForeignFilesThatComeLate(t *testing.T) {
 	for _, mode := range []struct {
 		name     string
@@ -69,7 +69,8 @@ func TestForeignFilesThatComeLate(t *testing.T) {
 				if mode.late[operation] {
 					foreignFiles(t, dir)
 				}
-				if operation == "remove the old tree" { // by whoever has it open
+				// A program that still has the old tree open writes into it.
+				if operation == "remove the old tree" {
 					must(t, os.WriteFile(filepath.Join(p.sibling("old"), "open.txt"), []byte("open"), 0o600))
 				}
 				if operation == "remove /" {
@@ -87,7 +88,8 @@ func TestForeignFilesThatComeLate(t *testing.T) {
 	}
 }
 
-// A run that ends before it removes the old tree leaves what came late to the next one, though that has nothing to publish.
+// A run that ends before it removes the old tree leaves files that came late to the next run. That
+// run moves them over even where it has nothing to publish.
 func TestForeignFilesThatAKilledRunLeaves(t *testing.T) {
 	for _, mode := range []func(a, b string) error{exchange, unsupported} {
 		dir := filepath.Join(t.TempDir(), "public")
@@ -119,7 +121,8 @@ func TestForeignFilesThatAKilledRunLeaves(t *testing.T) {
 	}
 }
 
-// Where a run was killed between the two renames, and somebody made the folder anew, the old tree is the only copy of what it keeps.
+// Where a run was killed between the two renames, and somebody made the folder anew, the old tree
+// is the only copy of the files that are to be kept.
 func TestFolderMadeAnewBetweenTheRenames(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "public")
 	publish(t, dir, oldDocs())
@@ -158,7 +161,8 @@ func TestFolderMadeAnewBetweenTheRenames(t *testing.T) {
 	onlyPublic(t, dir)
 }
 
-// What stands in the way of a file that came late is named, and the old tree stays until it is gone.
+// The error names what stands in the way of a file that came late, and the old tree stays until the
+// way is free.
 func TestForeignFileInTheWay(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "public")
 	publish(t, dir, oldDocs())

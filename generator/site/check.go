@@ -29,8 +29,6 @@ const questSteps = 7
 // other call, and four for everything else.
 func batchRounds(messages, writes int) int { return messages + 2*min(writes, messages) + 4 }
 
-// The checks below look at what values mean together. Each is skipped where its document is not decoded.
-
 // checkService, like the checks that follow it, looks at what values mean together. A document that
 // was not decoded is not checked.
 func checkService(d *document, s *Service) {

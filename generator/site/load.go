@@ -228,7 +228,8 @@ func (l *loader) queueScoreboards() (documents []*document) {
 	if len(names) == 0 {
 		l.fault("scoreboard", "holds no hand verification", "write one, named after its date: scoreboard/2026-11-20.yaml")
 	}
-	// By day, and by number within a day. A number has no leading zero: a longer name has a greater one.
+	// By day, and by number within a day. Numbers have no leading zeros, so that of two names of a
+	// day the longer one has the greater number.
 	slices.SortFunc(names, func(a, b string) int {
 		return cmp.Or(cmp.Compare(a[:len(dateForm)], b[:len(dateForm)]), cmp.Compare(len(a), len(b)), cmp.Compare(a, b))
 	})

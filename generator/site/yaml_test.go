@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// TestYAML holds what YAML leaves to its readers, or to its versions: what is a text, what is a number, and where it stands.
+// TestYAML holds what YAML leaves to its readers or to its versions: what is a text, what is a
+// number, and where it stands.
 func TestYAML(t *testing.T) {
 	const (
 		syntax = ` (indent with spaces; quote a text that holds ": " or begins with a special character)`
