@@ -1,5 +1,6 @@
-// Command clients talks to an MCP server with the client of the Go SDK: clients ENDPOINT. It makes the calls of
-// calls.json and gets every prompt. It ends with 1 and what was wrong where something is.
+// Command clients tests an MCP server with the client of the Go SDK: clients ENDPOINT. It makes the
+// calls of calls.json and gets every prompt. Where something is wrong it prints what, and its exit
+// code is 1.
 package main
 
 import (
@@ -32,9 +33,10 @@ func run(endpoint string) error {
 	if err != nil {
 		return fmt.Errorf("connect: %w", err)
 	}
-	begun := session.InitializeResult()
-	if begun.ProtocolVersion != "2026-07-28" || begun.ServerInfo == nil || begun.ServerInfo.Version != "0.1.0" || begun.Instructions == "" {
-		return fmt.Errorf("the server says of itself: %+v", begun)
+	initialized := session.InitializeResult()
+	server := initialized.ServerInfo
+	if initialized.ProtocolVersion != "2026-07-28" || server == nil || server.Version != "0.1.0" || initialized.Instructions == "" {
+		return fmt.Errorf("the server says of itself: %+v", initialized)
 	}
 	tools, err := session.ListTools(ctx, nil)
 	if err != nil {
@@ -43,7 +45,8 @@ func run(endpoint string) error {
 	names := map[string]bool{}
 	for _, tool := range tools.Tools {
 		names[tool.Name] = true
-		if tool.OutputSchema == nil || tool.Annotations == nil || tool.Annotations.Title == "" || tool.Annotations.DestructiveHint == nil || *tool.Annotations.DestructiveHint {
+		hints := tool.Annotations
+		if tool.OutputSchema == nil || hints == nil || hints.Title == "" || hints.DestructiveHint == nil || *hints.DestructiveHint {
 			return fmt.Errorf("tool %s: %+v", tool.Name, tool)
 		}
 	}
@@ -99,6 +102,6 @@ func run(endpoint string) error {
 	if err := session.Close(); err != nil {
 		return fmt.Errorf("close: %w", err)
 	}
-	fmt.Println("Go SDK:", begun.ProtocolVersion, len(calls), "calls,", len(prompts.Prompts), "prompts")
+	fmt.Println("Go SDK:", initialized.ProtocolVersion, len(calls), "calls,", len(prompts.Prompts), "prompts")
 	return nil
 }
