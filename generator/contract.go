@@ -17,7 +17,7 @@ const dryRunMeaning = "the request is checked and answered with its hash, and ha
 
 // contract says what may be sent to an endpoint and which errors it may answer with.
 func (g *generation) contract(route *api.Route) model.Contract {
-	c := model.Contract{
+	contract := model.Contract{
 		Endpoint:   route.ID,
 		URL:        g.url(route.Path),
 		Path:       route.Path,
@@ -27,24 +27,24 @@ func (g *generation) contract(route *api.Route) model.Contract {
 		FieldGuide: g.url("/field-guide.html#" + endpointAnchor(route)),
 	}
 	for _, op := range readsFirst(route) {
-		c.Operations = append(c.Operations, g.contractOperation(route, op))
+		contract.Operations = append(contract.Operations, g.contractOperation(route, op))
 	}
 	if n := g.site.Service.Limits.WritesPerMinute; n > 0 && writes(route) {
-		c.WriteLimit = &model.WriteLimit{
+		contract.WriteLimit = &model.WriteLimit{
 			Writes:        n,
 			WindowSeconds: api.Window,
 			Per:           "client address: an IPv4 address or an IPv6 /64; all endpoints that write share it",
 		}
 	}
 	for _, p := range problemsOf(route.Operations...) {
-		c.Errors = append(c.Errors, model.ContractError{Status: p.Status, Type: g.problemURL(p), Title: p.Title})
+		contract.Errors = append(contract.Errors, model.ContractError{Status: p.Status, Type: g.problemURL(p), Title: p.Title})
 	}
-	return c
+	return contract
 }
 
 // contractOperation is the part of a contract about one operation.
 func (g *generation) contractOperation(route *api.Route, op *api.Operation) model.ContractOperation {
-	o := model.ContractOperation{
+	contract := model.ContractOperation{
 		ID:          op.ID,
 		Methods:     op.Methods,
 		What:        g.description(op.ID),
@@ -57,27 +57,27 @@ func (g *generation) contractOperation(route *api.Route, op *api.Operation) mode
 		Notes:       g.site.Endpoints[op.ID].Notes,
 	}
 	if listsIgnored(op) {
-		o.OtherFields = "listed in ignored_fields"
+		contract.OtherFields = "listed in ignored_fields"
 	}
 	if op.Strict {
-		o.OtherFields = "refused"
+		contract.OtherFields = "refused"
 	}
 	for _, f := range withDryRun(op) {
-		o.Fields = append(o.Fields, g.contractField(op, &f, ""))
+		contract.Fields = append(contract.Fields, g.contractField(op, &f, ""))
 	}
 	if len(op.Fields) > 0 && slices.Contains(op.Methods, "GET") {
-		o.GetTemplate = g.getTemplate(route, op)
+		contract.GetTemplate = g.getTemplate(route, op)
 	}
 	if slices.Contains(op.Methods, "POST") {
-		o.ExampleBody = bodyTemplate(op)
+		contract.ExampleBody = bodyTemplate(op)
 	}
-	return o
+	return contract
 }
 
 // contractField is the part of a contract about one input field. prefix is the dotted name of the
 // field around it, with a dot at its end; it is empty for a field of the operation itself.
 func (g *generation) contractField(op *api.Operation, f *input.Field, prefix string) model.ContractField {
-	c := model.ContractField{
+	contract := model.ContractField{
 		Name:            f.Name,
 		Type:            jsonType(f.Type),
 		Required:        f.Required,
@@ -88,31 +88,31 @@ func (g *generation) contractField(op *api.Operation, f *input.Field, prefix str
 		Meaning:         g.fieldMeaning(op, prefix+f.Name),
 	}
 	if f.Type != input.Switch { // a switch has values in a query only; a body has a boolean
-		c.Values = f.Values
+		contract.Values = f.Values
 	}
 	switch f.Type {
 	case input.Integer:
-		c.Minimum, c.Maximum = f.Min, f.Max
+		contract.Minimum, contract.Maximum = f.Min, f.Max
 	case input.Array:
-		c.MinItems, c.MaxItems = f.Min, f.Max
+		contract.MinItems, contract.MaxItems = f.Min, f.Max
 	case input.Flag:
 	default:
-		c.MinLength, c.MaxLength = f.Min, f.Max
+		contract.MinLength, contract.MaxLength = f.Min, f.Max
 	}
 	if f.Type == input.Email || f.Type == input.Date {
-		c.Format = string(f.Type)
+		contract.Format = string(f.Type)
 	}
 	switch {
 	case f.Type == input.Switch: // a POST may have it in its query too
 	case f.QueryOnly || !slices.Contains(op.Methods, "POST"):
-		c.In = "query"
+		contract.In = "query"
 	case f.BodyOnly || prefix != "" || !slices.Contains(op.Methods, "GET"):
-		c.In = "body"
+		contract.In = "body"
 	}
 	for i := range f.Items {
-		c.Items = append(c.Items, g.contractField(op, &f.Items[i], prefix+f.Name+"."))
+		contract.Items = append(contract.Items, g.contractField(op, &f.Items[i], prefix+f.Name+"."))
 	}
-	return c
+	return contract
 }
 
 // listsIgnored reports whether the answer of an operation lists the fields that were sent and not

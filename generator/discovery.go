@@ -24,13 +24,13 @@ func (g *generation) discovery() {
 // robots follows RFC 9309. Its content signals are those of contentsignals.org and of the IETF's
 // drafts on AI preferences. Both are written from the same settings, so that they agree.
 func (g *generation) robots() []byte {
-	s := &g.site.Service.ContentSignals
+	signals := &g.site.Service.ContentSignals
 	var b strings.Builder
 	fmt.Fprintf(&b, "# Content signals: search is indexing and linking, ai-input is use in an answer, ai-train is training.\n")
 	fmt.Fprintf(&b, "User-agent: *\n")
 	fmt.Fprintf(&b, "Content-Signal: search=%s, ai-input=%s, ai-train=%s\n",
-		choose(s.Search, "yes", "no"), choose(s.AIInput, "yes", "no"), choose(s.AITrain, "yes", "no"))
-	fmt.Fprintf(&b, "Content-Usage: train-ai=%s, search=%s\n", choose(s.AITrain, "y", "n"), choose(s.Search, "y", "n"))
+		choose(signals.Search, "yes", "no"), choose(signals.AIInput, "yes", "no"), choose(signals.AITrain, "yes", "no"))
+	fmt.Fprintf(&b, "Content-Usage: train-ai=%s, search=%s\n", choose(signals.AITrain, "y", "n"), choose(signals.Search, "y", "n"))
 	for _, route := range g.routes {
 		// A GET with a query may write, which is not for crawlers. Without a query it only reads.
 		if slices.ContainsFunc(operationsWith(route, "GET"), func(op *api.Operation) bool { return op.Writes }) {
@@ -93,16 +93,16 @@ func (g *generation) sitemap() []byte {
 // securityTxt follows RFC 9116. It names both hosts in Canonical: the apex host redirects here, and
 // a reader compares Canonical with the address that the reader asked for (section 2.5.2).
 func (g *generation) securityTxt() []byte {
-	s := &g.site.Service
+	service := &g.site.Service
 	var b bytes.Buffer
-	for _, contact := range s.Security.Contacts {
+	for _, contact := range service.Security.Contacts {
 		fmt.Fprintf(&b, "Contact: %s\n", contact)
 	}
-	fmt.Fprintf(&b, "Expires: %s\n", s.Security.Expires)
-	if s.Security.Languages != "" {
-		fmt.Fprintf(&b, "Preferred-Languages: %s\n", s.Security.Languages)
+	fmt.Fprintf(&b, "Expires: %s\n", service.Security.Expires)
+	if service.Security.Languages != "" {
+		fmt.Fprintf(&b, "Preferred-Languages: %s\n", service.Security.Languages)
 	}
-	for _, host := range []string{s.CanonicalHost, s.ApexHost} {
+	for _, host := range []string{service.CanonicalHost, service.ApexHost} {
 		fmt.Fprintf(&b, "Canonical: https://%s/.well-known/security.txt\n", host)
 	}
 	return b.Bytes()

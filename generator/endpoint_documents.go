@@ -90,12 +90,12 @@ func (g *generation) liveEndpoints() []model.LiveEndpoint {
 var statusDots = map[string]string{"online": "green", "away": "amber", "offline": "grey"}
 
 func (g *generation) presence() model.Presence {
-	p := &g.site.Presence
-	d := model.Presence{
-		Status:        p.Status,
-		StatusDot:     statusDots[p.Status],
-		AwayMessage:   p.AwayMessage,
-		Since:         p.Since,
+	content := &g.site.Presence
+	presence := model.Presence{
+		Status:        content.Status,
+		StatusDot:     statusDots[content.Status],
+		AwayMessage:   content.AwayMessage,
+		Since:         content.Since,
 		LiveEndpoints: g.liveEndpoints(),
 		NotBuilt:      []model.NotBuilt{},
 		NextActions: append([]respond.Action{
@@ -103,10 +103,10 @@ func (g *generation) presence() model.Presence {
 			{Rel: "scoreboard", Href: g.url(g.route("roster").Path)},
 		}, g.nextActions()...),
 	}
-	for _, n := range p.NotBuilt {
-		d.NotBuilt = append(d.NotBuilt, model.NotBuilt{What: n.What, Note: n.Note})
+	for _, n := range content.NotBuilt {
+		presence.NotBuilt = append(presence.NotBuilt, model.NotBuilt{What: n.What, Note: n.Note})
 	}
-	return d
+	return presence
 }
 
 // nextActions lead from an answer to the documents.
@@ -120,40 +120,40 @@ func (g *generation) nextActions() []respond.Action {
 }
 
 func (g *generation) quest() model.Quest {
-	q := &g.site.Quest
-	d := model.Quest{
-		Quest:          q.Quest,
+	content := &g.site.Quest
+	quest := model.Quest{
+		Quest:          content.Quest,
 		Version:        model.QuestVersion,
-		EstTimeSeconds: q.EstTimeSeconds,
-		Completion:     model.QuestCompletion{YouNowHave: q.Completion.YouNowHave, Persist: q.Completion.Persist},
+		EstTimeSeconds: content.EstTimeSeconds,
+		Completion:     model.QuestCompletion{YouNowHave: content.Completion.YouNowHave, Persist: content.Completion.Persist},
 		NextActions:    g.nextActions(),
 	}
-	for i, s := range q.Steps {
-		d.Steps = append(d.Steps, model.QuestStep{
-			N: i + 1, Title: s.Title, Call: s.Call, Proves: s.Proves, Reward: s.Reward,
+	for i, step := range content.Steps {
+		quest.Steps = append(quest.Steps, model.QuestStep{
+			N: i + 1, Title: step.Title, Call: step.Call, Proves: step.Proves, Reward: step.Reward,
 		})
 	}
-	return d
+	return quest
 }
 
 func (g *generation) aup() model.AUP {
-	a := &g.site.AUP
-	d := model.AUP{
+	content := &g.site.AUP
+	policy := model.AUP{
 		Version:       model.AUPVersion,
-		Policy:        a.Policy,
-		Enforcement:   a.Enforcement,
-		CheckEndpoint: a.CheckEndpoint,
-		Rationale:     a.Rationale,
+		Policy:        content.Policy,
+		Enforcement:   content.Enforcement,
+		CheckEndpoint: content.CheckEndpoint,
+		Rationale:     content.Rationale,
 	}
-	for _, p := range a.Prohibited {
-		d.Prohibited = append(d.Prohibited, model.Prohibited{Code: p.Code, Rule: p.Rule})
+	for _, prohibited := range content.Prohibited {
+		policy.Prohibited = append(policy.Prohibited, model.Prohibited{Code: prohibited.Code, Rule: prohibited.Rule})
 	}
-	return d
+	return policy
 }
 
 func (g *generation) orgRules(route *api.Route) model.OrgRules {
 	op := writeOperation(route)
-	d := model.OrgRules{
+	rules := model.OrgRules{
 		Intro: g.site.Org.Intro,
 		Rules: model.Rules{
 			Cap:               org.Cap,
@@ -169,9 +169,9 @@ func (g *generation) orgRules(route *api.Route) model.OrgRules {
 		Contract:          g.contract(route),
 	}
 	for _, position := range org.Positions {
-		d.Rules.Positions = append(d.Rules.Positions, model.Position{Position: position, What: g.site.Org.Positions[position]})
+		rules.Rules.Positions = append(rules.Rules.Positions, model.Position{Position: position, What: g.site.Org.Positions[position]})
 	}
-	return d
+	return rules
 }
 
 func (g *generation) receiptSpec(route *api.Route) model.ReceiptSpec {
@@ -202,7 +202,7 @@ func (g *generation) receiptSpec(route *api.Route) model.ReceiptSpec {
 
 func (g *generation) businessDays(route *api.Route) model.BusinessDays {
 	first, last := bizday.Range()
-	d := model.BusinessDays{
+	answer := model.BusinessDays{
 		Range:       model.DateRange{First: first, Last: last},
 		Counting:    bizday.Counting,
 		Adding:      bizday.Adding,
@@ -213,12 +213,12 @@ func (g *generation) businessDays(route *api.Route) model.BusinessDays {
 	}
 	ids, descriptions := bizday.Describe()
 	for i, c := range descriptions {
-		d.Calendars = append(d.Calendars, model.Calendar{
+		answer.Calendars = append(answer.Calendars, model.Calendar{
 			ID: ids[i], Name: c.Name, Authority: c.Authority, Scope: c.Scope, LeavesOut: c.LeavesOut,
 		})
 	}
 	for _, c := range bizday.Conventions {
-		d.Conventions = append(d.Conventions, model.Convention{Name: c.Name, FpML: c.FpML, What: c.What})
+		answer.Conventions = append(answer.Conventions, model.Convention{Name: c.Name, FpML: c.FpML, What: c.What})
 	}
-	return d
+	return answer
 }

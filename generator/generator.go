@@ -188,35 +188,35 @@ func (g *generation) addSitemapAddresses() {
 
 // newSnapshot is the snapshot without its documents, which are added as they are made.
 func (g *generation) newSnapshot() *snapshot.Snapshot {
-	s, board := &g.site.Service, g.site.Current()
+	service, board := &g.site.Service, g.site.Current()
 	retired := []string{}
-	for _, key := range s.ReceiptKeys.Retired {
+	for _, key := range service.ReceiptKeys.Retired {
 		retired = append(retired, key.PublicKey)
 	}
 	return &snapshot.Snapshot{
 		Format:        snapshot.Format,
 		Version:       hex.EncodeToString(g.site.Source),
-		Service:       s.Name,
-		CanonicalHost: s.CanonicalHost,
-		ApexHost:      s.ApexHost,
-		PreviewHosts:  append([]string{}, s.PreviewHosts...),
-		Epoch:         s.Epoch,
-		ToolPrefix:    s.ToolPrefix,
-		Notice:        s.Notice,
-		NoteCanonical: s.HostNotes.Canonical,
-		NoteOther:     s.HostNotes.Other,
-		CurrentKey:    s.ReceiptKeys.Current,
+		Service:       service.Name,
+		CanonicalHost: service.CanonicalHost,
+		ApexHost:      service.ApexHost,
+		PreviewHosts:  append([]string{}, service.PreviewHosts...),
+		Epoch:         service.Epoch,
+		ToolPrefix:    service.ToolPrefix,
+		Notice:        service.Notice,
+		NoteCanonical: service.HostNotes.Canonical,
+		NoteOther:     service.HostNotes.Other,
+		CurrentKey:    service.ReceiptKeys.Current,
 		RetiredKeys:   retired,
-		RelayFrom:     s.Relay.From,
-		RelayTo:       s.Relay.To,
-		RelayWebhook:  s.Relay.Webhook,
-		IndexNowKey:   s.IndexNow.Key,
-		IndexNowURLs:  append([]string{}, s.IndexNow.Upstreams...),
+		RelayFrom:     service.Relay.From,
+		RelayTo:       service.Relay.To,
+		RelayWebhook:  service.Relay.Webhook,
+		IndexNowKey:   service.IndexNow.Key,
+		IndexNowURLs:  append([]string{}, service.IndexNow.Upstreams...),
 		Sitemap:       []string{},
 
-		WritesPerMinute: int64(s.Limits.WritesPerMinute),
-		BatchMessages:   int64(s.Limits.BatchMessages),
-		BatchWrites:     int64(s.Limits.BatchWrites),
+		WritesPerMinute: int64(service.Limits.WritesPerMinute),
+		BatchMessages:   int64(service.Limits.BatchMessages),
+		BatchWrites:     int64(service.Limits.BatchWrites),
 
 		AsOf:                 board.AsOf,
 		CountsAgeNote:        board.CountsAgeNote,

@@ -15,19 +15,19 @@ import (
 // mcp puts the answers of the MCP server into the snapshot, and publishes the server's entry for a
 // registry.
 func (g *generation) mcp() {
-	m, s := &g.site.MCP, &g.site.Service
+	words, service := &g.site.MCP, &g.site.Service
 	server := object{
-		{"name", m.Name},
-		{"title", s.Name},
+		{"name", words.Name},
+		{"title", service.Name},
 		{"version", protocol.ServerVersion},
-		{"description", s.Summary},
+		{"description", service.Summary},
 		{"websiteUrl", g.url("/")},
 	}
 	fixedList := object{{"listChanged", false}}
 	g.addToSnapshot(api.MCPServer, object{
 		{"capabilities", object{{"tools", fixedList}, {"prompts", fixedList}}},
 		{"serverInfo", server},
-		{"instructions", m.Instructions},
+		{"instructions", words.Instructions},
 	})
 	tools, summaries := []object{}, []object{}
 	for i := range api.Tools {
@@ -190,14 +190,14 @@ const maxRegistryText = 100
 // serverJSON publishes the server's entry for the MCP registry. The registry wants the name in
 // reverse DNS notation, so the labels of the apex host stand in it in reverse order.
 func (g *generation) serverJSON() {
-	s := &g.site.Service
-	labels := strings.Split(s.ApexHost, ".")
+	service := &g.site.Service
+	labels := strings.Split(service.ApexHost, ".")
 	slices.Reverse(labels)
-	description := s.Summary
+	description := service.Summary
 	if first, _, more := strings.Cut(description, ". "); more && len([]rune(description)) > maxRegistryText {
 		description = first + "."
 	}
-	for _, text := range []string{s.Name, description} {
+	for _, text := range []string{service.Name, description} {
 		if len([]rune(text)) > maxRegistryText {
 			g.fault("server.json: a registry takes at most %d characters, and this has more: "+
 				"shorten name or the first sentence of summary in service.yaml: %.40q", maxRegistryText, text)
@@ -206,7 +206,7 @@ func (g *generation) serverJSON() {
 	g.add("/server.json", g.indentedJSON(object{
 		{"$schema", serverSchema},
 		{"name", strings.Join(labels, ".") + "/" + g.site.MCP.Name},
-		{"title", s.Name},
+		{"title", service.Name},
 		{"description", description},
 		{"version", protocol.ServerVersion},
 		{"websiteUrl", g.url("/")},

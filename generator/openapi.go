@@ -21,7 +21,7 @@ const openAPIVersion = "3.1.1"
 // and the words of the content. OpenAPI has one operation for a method and a path, so the
 // operations of the route table that share both are described together.
 func (g *generation) openAPI() {
-	s := &g.site.Service
+	service := &g.site.Service
 	d := openAPIDocument{
 		generation: g,
 		schemas:    schemas{types: map[string]reflect.Type{}},
@@ -51,9 +51,9 @@ func (g *generation) openAPI() {
 	doc := object{
 		{"openapi", openAPIVersion},
 		{"info", object{
-			{"title", s.Name},
-			{"summary", s.Summary},
-			{"description", strings.Join(append([]string{s.Notice}, g.site.LLMs.Intro...), "\n\n") + "\n\n" +
+			{"title", service.Name},
+			{"summary", service.Summary},
+			{"description", strings.Join(append([]string{service.Notice}, g.site.LLMs.Intro...), "\n\n") + "\n\n" +
 				"Every path that answers GET answers HEAD alike, without a body and without an effect. " +
 				"Another method than those that are listed gets the 405 that stands beside them. " +
 				"No endpoint needs a credential, and any origin may read every answer under /api/. " +
@@ -63,8 +63,8 @@ func (g *generation) openAPI() {
 				"x-operations names all."},
 			{"version", model.DescriptionVersion},
 			{"termsOfService", g.url(g.route("aup").Path)},
-			{"contact", object{{"name", s.Operator}, {"url", s.BaseURL() + "/"}, {"email", s.Contact}}},
-			{"license", object{{"name", s.License}, {"identifier", s.License}}},
+			{"contact", object{{"name", service.Operator}, {"url", service.BaseURL() + "/"}, {"email", service.Contact}}},
+			{"license", object{{"name", service.License}, {"identifier", service.License}}},
 		}},
 		{"externalDocs", object{{"url", g.url("/field-guide.html")}, {"description", "Field guide"}}},
 		{"servers", []object{{{"url", g.base}, {"description", "Canonical host"}}}},

@@ -123,17 +123,17 @@ func (g *generation) notFound() {
 
 // newPage is a page with the frame that all pages share, and without a body.
 func (g *generation) newPage(title, description string) *page.Page {
-	s := &g.site.Service
+	service := &g.site.Service
 	view := &page.Page{
-		Service:     s.Name,
+		Service:     service.Name,
 		Title:       title,
 		Description: description,
-		Footer:      fmt.Sprintf("Published by %s under %s.", s.Operator, s.License),
+		Footer:      fmt.Sprintf("Published by %s under %s.", service.Operator, service.License),
 	}
 	for i := range g.site.Pages {
 		p := &g.site.Pages[i]
 		if p.Name == "index" {
-			view.Nav = append(view.Nav, page.Link{Path: p.Path(), Text: s.Name})
+			view.Nav = append(view.Nav, page.Link{Path: p.Path(), Text: service.Name})
 		} else {
 			view.Nav = append(view.Nav, page.Link{Path: p.Path(), Text: p.Title})
 		}
@@ -158,14 +158,14 @@ func (g *generation) status() *page.Status {
 
 // linkedData describes the service and its operator in the terms of schema.org.
 func (g *generation) linkedData() string {
-	s := &g.site.Service
-	organization := object{{"@type", "Organization"}, {"name", s.Operator}, {"url", s.BaseURL() + "/"}, {"email", s.Contact}}
+	service := &g.site.Service
+	organization := object{{"@type", "Organization"}, {"name", service.Operator}, {"url", service.BaseURL() + "/"}, {"email", service.Contact}}
 	doc, err := jsontext.AppendFormat(nil, g.compactJSON(object{
 		{"@context", "https://schema.org"},
 		{"@type", "WebAPI"},
-		{"name", s.Name},
-		{"description", s.Summary},
-		{"url", s.BaseURL() + "/"},
+		{"name", service.Name},
+		{"description", service.Summary},
+		{"url", service.BaseURL() + "/"},
 		{"documentation", g.url("/field-guide.html")},
 		{"termsOfService", g.url(g.route("aup").Path)},
 		{"isAccessibleForFree", true},
@@ -179,20 +179,20 @@ func (g *generation) linkedData() string {
 
 // scoreboardSection shows the counts, when they were verified and what they leave out.
 func (g *generation) scoreboardSection() string {
-	d := g.roster()
+	roster := g.roster()
 	var b strings.Builder
-	fmt.Fprintf(&b, "## Scoreboard {#scoreboard}\n\n%s Verified by hand on **%s**.\n\n", markdownText(d.CountingPolicy), d.AsOf)
+	fmt.Fprintf(&b, "## Scoreboard {#scoreboard}\n\n%s Verified by hand on **%s**.\n\n", markdownText(roster.CountingPolicy), roster.AsOf)
 	row := beginTable(&b, "Count", "Number")
 	count := func(what string, n int) { row(what, strconv.Itoa(n)) }
-	count("Agents verified", d.PilotWaitlist.VerifiedConversions)
-	count("Registrations recorded", d.PilotWaitlist.RegistrationsRecorded)
-	row("Founding agent seats left", fmt.Sprintf("%d of %d", d.PilotWaitlist.FoundingSlotsLeft, d.PilotWaitlist.FoundingSlots))
-	count("Org charters filed", d.Orgs.ChartersFiled)
-	row("Founding org seats left", fmt.Sprintf("%d of %d", d.Orgs.FoundingSlotsLeft, d.Orgs.FoundingSlots))
-	count("Suggestions received from outside", d.Suggestions.ReceivedExternal)
-	count("Suggestions originated internally", d.Suggestions.OriginatedInternally)
-	count("Suggestions shipped", d.Suggestions.Shipped)
-	fmt.Fprintf(&b, "\nNot in any count: %d development, seed and test records. %s\n\n", d.Excluded.Records, markdownText(d.Excluded.Note))
+	count("Agents verified", roster.PilotWaitlist.VerifiedConversions)
+	count("Registrations recorded", roster.PilotWaitlist.RegistrationsRecorded)
+	row("Founding agent seats left", fmt.Sprintf("%d of %d", roster.PilotWaitlist.FoundingSlotsLeft, roster.PilotWaitlist.FoundingSlots))
+	count("Org charters filed", roster.Orgs.ChartersFiled)
+	row("Founding org seats left", fmt.Sprintf("%d of %d", roster.Orgs.FoundingSlotsLeft, roster.Orgs.FoundingSlots))
+	count("Suggestions received from outside", roster.Suggestions.ReceivedExternal)
+	count("Suggestions originated internally", roster.Suggestions.OriginatedInternally)
+	count("Suggestions shipped", roster.Suggestions.Shipped)
+	fmt.Fprintf(&b, "\nNot in any count: %d development, seed and test records. %s\n\n", roster.Excluded.Records, markdownText(roster.Excluded.Note))
 	fmt.Fprintf(&b, "The same as JSON, with how to read it: [scoreboard.json](/scoreboard.json). Every hand verification stays published:\n\n")
 	for i := range slices.Backward(g.site.Scoreboards) {
 		file := g.site.Scoreboards[i].File

@@ -21,85 +21,85 @@ func (g *generation) scoreboards() {
 
 // verification holds the numbers of one hand verification. It is made of that verification's own
 // content file alone: a published verification never changes, whatever else does.
-func verification(s *site.Scoreboard) model.Verification {
-	d := model.Verification{AsOf: s.AsOf}
-	d.PilotWaitlist.VerifiedConversions = s.PilotWaitlist.VerifiedConversions
-	d.PilotWaitlist.RegistrationsRecorded = s.PilotWaitlist.RegistrationsRecorded
-	d.Orgs.ChartersFiled = s.Orgs.ChartersFiled
-	d.Suggestions.ReceivedExternal = s.Suggestions.ReceivedExternal
-	d.Suggestions.OriginatedInternally = s.Suggestions.OriginatedInternally
-	d.Suggestions.Shipped = s.Suggestions.Shipped
-	d.Excluded.Records = s.Excluded.Records
-	d.ObservedAttention.NamedClientsSeen = len(s.ObservedAttention.NamedClients)
-	d.ObservedAttention.CompletedHandshake = s.ObservedAttention.CompletedHandshake
-	d.ObservedAttention.ToolCalls = s.ObservedAttention.ToolCalls
-	d.ObservedAttention.SecurityReports = s.ObservedAttention.SecurityReports
-	return d
+func verification(board *site.Scoreboard) model.Verification {
+	numbers := model.Verification{AsOf: board.AsOf}
+	numbers.PilotWaitlist.VerifiedConversions = board.PilotWaitlist.VerifiedConversions
+	numbers.PilotWaitlist.RegistrationsRecorded = board.PilotWaitlist.RegistrationsRecorded
+	numbers.Orgs.ChartersFiled = board.Orgs.ChartersFiled
+	numbers.Suggestions.ReceivedExternal = board.Suggestions.ReceivedExternal
+	numbers.Suggestions.OriginatedInternally = board.Suggestions.OriginatedInternally
+	numbers.Suggestions.Shipped = board.Suggestions.Shipped
+	numbers.Excluded.Records = board.Excluded.Records
+	numbers.ObservedAttention.NamedClientsSeen = len(board.ObservedAttention.NamedClients)
+	numbers.ObservedAttention.CompletedHandshake = board.ObservedAttention.CompletedHandshake
+	numbers.ObservedAttention.ToolCalls = board.ObservedAttention.ToolCalls
+	numbers.ObservedAttention.SecurityReports = board.ObservedAttention.SecurityReports
+	return numbers
 }
 
 // roster is the newest hand verification: the answer of GET /api/roster and scoreboard.json.
 func (g *generation) roster() model.Roster {
-	s := g.site.Current()
+	board := g.site.Current()
 	waitlist, org, suggest := g.route("waitlist"), g.route("org"), g.route("suggest")
-	d := model.Roster{
-		Board:            s.Board,
-		AsOf:             s.AsOf,
-		VerifiedThrough:  s.VerifiedThrough,
-		CountsAgeNote:    s.CountsAgeNote,
-		MonitoredThrough: s.MonitoredThrough,
-		MonitoringNote:   s.MonitoringNote,
-		CountingPolicy:   s.CountingPolicy,
+	roster := model.Roster{
+		Board:            board.Board,
+		AsOf:             board.AsOf,
+		VerifiedThrough:  board.VerifiedThrough,
+		CountsAgeNote:    board.CountsAgeNote,
+		MonitoredThrough: board.MonitoredThrough,
+		MonitoringNote:   board.MonitoringNote,
+		CountingPolicy:   board.CountingPolicy,
 		PilotWaitlist: model.PilotWaitlist{
-			VerifiedConversions:   s.PilotWaitlist.VerifiedConversions,
-			RegistrationsRecorded: s.PilotWaitlist.RegistrationsRecorded,
-			IdentityNote:          s.PilotWaitlist.IdentityNote,
-			YourPosition:          s.PilotWaitlist.VerifiedConversions + 1,
+			VerifiedConversions:   board.PilotWaitlist.VerifiedConversions,
+			RegistrationsRecorded: board.PilotWaitlist.RegistrationsRecorded,
+			IdentityNote:          board.PilotWaitlist.IdentityNote,
+			YourPosition:          board.PilotWaitlist.VerifiedConversions + 1,
 			FoundingSlots:         model.FoundingAgentSlots,
-			FoundingSlotsLeft:     max(0, model.FoundingAgentSlots-s.PilotWaitlist.VerifiedConversions),
+			FoundingSlotsLeft:     max(0, model.FoundingAgentSlots-board.PilotWaitlist.VerifiedConversions),
 			Convert:               g.convert(waitlist),
 		},
 		Orgs: model.Orgs{
-			ChartersFiled:     s.Orgs.ChartersFiled,
+			ChartersFiled:     board.Orgs.ChartersFiled,
 			FoundingSlots:     model.FoundingOrgSlots,
-			FoundingSlotsLeft: orgSlotsLeft(s),
+			FoundingSlotsLeft: orgSlotsLeft(board),
 			File:              g.fileCall(org),
-			Rules:             s.Orgs.Rules,
-			OfferHistory:      s.Orgs.OfferHistory,
+			Rules:             board.Orgs.Rules,
+			OfferHistory:      board.Orgs.OfferHistory,
 		},
 		Suggestions: model.Suggestions{
-			ReceivedExternal:     s.Suggestions.ReceivedExternal,
-			OriginatedInternally: s.Suggestions.OriginatedInternally,
-			Shipped:              s.Suggestions.Shipped,
-			Reconciliation:       s.Suggestions.Reconciliation,
+			ReceivedExternal:     board.Suggestions.ReceivedExternal,
+			OriginatedInternally: board.Suggestions.OriginatedInternally,
+			Shipped:              board.Suggestions.Shipped,
+			Reconciliation:       board.Suggestions.Reconciliation,
 			File:                 g.fileCall(suggest),
-			Deal:                 s.Suggestions.Deal,
+			Deal:                 board.Suggestions.Deal,
 		},
-		Excluded: model.Excluded{Records: s.Excluded.Records, Note: s.Excluded.Note},
+		Excluded: model.Excluded{Records: board.Excluded.Records, Note: board.Excluded.Note},
 		ObservedAttention: model.ObservedAttention{
-			AsOf:               s.ObservedAttention.AsOf,
-			WhatThisIs:         s.ObservedAttention.WhatThisIs,
-			WhatTheyAre:        s.ObservedAttention.WhatTheyAre,
-			HonestRead:         s.ObservedAttention.HonestRead,
-			NamedClientsSeen:   len(s.ObservedAttention.NamedClients),
-			CompletedHandshake: s.ObservedAttention.CompletedHandshake,
-			NamedClients:       s.ObservedAttention.NamedClients,
-			ToolCalls:          s.ObservedAttention.ToolCalls,
-			ToolCallsNote:      s.ObservedAttention.ToolCallsNote,
-			SecurityReports:    s.ObservedAttention.SecurityReports,
+			AsOf:               board.ObservedAttention.AsOf,
+			WhatThisIs:         board.ObservedAttention.WhatThisIs,
+			WhatTheyAre:        board.ObservedAttention.WhatTheyAre,
+			HonestRead:         board.ObservedAttention.HonestRead,
+			NamedClientsSeen:   len(board.ObservedAttention.NamedClients),
+			CompletedHandshake: board.ObservedAttention.CompletedHandshake,
+			NamedClients:       board.ObservedAttention.NamedClients,
+			ToolCalls:          board.ObservedAttention.ToolCalls,
+			ToolCallsNote:      board.ObservedAttention.ToolCallsNote,
+			SecurityReports:    board.ObservedAttention.SecurityReports,
 			Updates:            map[string]model.Update{},
 		},
-		WhatItMeans: s.WhatThisNumberMeans,
+		WhatItMeans: board.WhatThisNumberMeans,
 		LiveNow:     []string{},
 	}
-	for _, u := range s.ObservedAttention.Updates {
-		d.ObservedAttention.Updates["update_"+strings.ReplaceAll(u.Date, "-", "_")] = model.Update{
-			WhatChanged: u.WhatChanged, OneAmbiguousRead: u.OneAmbiguousRead,
+	for _, update := range board.ObservedAttention.Updates {
+		roster.ObservedAttention.Updates["update_"+strings.ReplaceAll(update.Date, "-", "_")] = model.Update{
+			WhatChanged: update.WhatChanged, OneAmbiguousRead: update.OneAmbiguousRead,
 		}
 	}
-	for _, e := range g.liveEndpoints() {
-		d.LiveNow = append(d.LiveNow, e.Method+" "+e.Path)
+	for _, endpoint := range g.liveEndpoints() {
+		roster.LiveNow = append(roster.LiveNow, endpoint.Method+" "+endpoint.Path)
 	}
-	return d
+	return roster
 }
 
 func orgSlotsLeft(s *site.Scoreboard) int {
@@ -117,7 +117,7 @@ func (g *generation) convert(waitlist *api.Route) model.Convert {
 			least.Fields = append(least.Fields, f)
 		}
 	}
-	c := model.Convert{
+	convert := model.Convert{
 		Methods:           op.Methods,
 		URL:               g.url(waitlist.Path),
 		Minimum:           "one of " + strings.Join(op.AnyOf, ", "),
@@ -125,9 +125,9 @@ func (g *generation) convert(waitlist *api.Route) model.Convert {
 		ReadTheTermsFirst: g.url(g.route("aup").Path),
 	}
 	if len(least.Fields) == 1 {
-		c.Get = c.URL + "?" + least.Fields[0].Name + "={" + least.Fields[0].Name + "}"
+		convert.Get = convert.URL + "?" + least.Fields[0].Name + "={" + least.Fields[0].Name + "}"
 	}
-	return c
+	return convert
 }
 
 // fileCall says how to file something at a route.

@@ -31,51 +31,51 @@ func batchRounds(messages, writes int) int { return messages + 2*min(writes, mes
 
 // checkService, like the checks that follow it, looks at what values mean together. A document that
 // was not decoded is not checked.
-func checkService(d *document, s *Service) {
+func checkService(d *document, service *Service) {
 	if !d.decoded {
 		return
 	}
-	if validHost([]byte(s.ApexHost)) && s.CanonicalHost != "www."+s.ApexHost {
-		d.fault("canonical_host", "canonical_host is not www. and the apex host", "want www."+s.ApexHost)
+	if validHost([]byte(service.ApexHost)) && service.CanonicalHost != "www."+service.ApexHost {
+		d.fault("canonical_host", "canonical_host is not www. and the apex host", "want www."+service.ApexHost)
 	}
-	hosts := []string{s.CanonicalHost, s.ApexHost}
-	for i, h := range s.PreviewHosts {
-		if slices.Contains(hosts, h) {
-			d.fault(fmt.Sprintf("preview_hosts[%d]", i), h+" stands twice", "a host is canonical, the apex or a preview")
+	hosts := []string{service.CanonicalHost, service.ApexHost}
+	for i, host := range service.PreviewHosts {
+		if slices.Contains(hosts, host) {
+			d.fault(fmt.Sprintf("preview_hosts[%d]", i), host+" stands twice", "a host is canonical, the apex or a preview")
 		}
-		hosts = append(hosts, h)
+		hosts = append(hosts, host)
 	}
-	if s.Limits.BatchMessages < 1 {
+	if service.Limits.BatchMessages < 1 {
 		d.fault("limits.batch_messages", "limits.batch_messages is 0", "want 1 or more")
 	}
-	if s.Limits.BatchWrites < 1 {
+	if service.Limits.BatchWrites < 1 {
 		d.fault("limits.batch_writes", "limits.batch_writes is 0", "want 1 or more")
 	}
-	if n := batchRounds(s.Limits.BatchMessages, s.Limits.BatchWrites); n > kernel.MaxRounds {
+	if n := batchRounds(service.Limits.BatchMessages, service.Limits.BatchWrites); n > kernel.MaxRounds {
 		d.fault("limits",
-			fmt.Sprintf("a batch of %d messages with %d writes may take %d rounds", s.Limits.BatchMessages, s.Limits.BatchWrites, n),
+			fmt.Sprintf("a batch of %d messages with %d writes may take %d rounds", service.Limits.BatchMessages, service.Limits.BatchWrites, n),
 			fmt.Sprintf("a turn has %d: a write takes up to three and any other call one, "+
 				"so lower batch_messages or batch_writes", kernel.MaxRounds))
 	}
-	if (s.IndexNow.Key == "") != (len(s.IndexNow.Upstreams) == 0) {
+	if (service.IndexNow.Key == "") != (len(service.IndexNow.Upstreams) == 0) {
 		d.fault("indexnow", "indexnow has a key or upstreams, and not both", "give both, or an empty key and []")
 	}
-	d.unique("indexnow.upstreams", s.IndexNow.Upstreams)
-	if n := len(s.IndexNow.Upstreams); n > signal.MaxEndpoints {
+	d.unique("indexnow.upstreams", service.IndexNow.Upstreams)
+	if n := len(service.IndexNow.Upstreams); n > signal.MaxEndpoints {
 		d.fault("indexnow.upstreams", fmt.Sprintf("indexnow.upstreams has %d", n),
 			fmt.Sprintf("want %d at most: they are told side by side", signal.MaxEndpoints))
 	}
-	keys := []string{s.ReceiptKeys.Current}
-	for i, k := range s.ReceiptKeys.Retired {
-		if slices.Contains(keys, k.PublicKey) {
+	keys := []string{service.ReceiptKeys.Current}
+	for i, key := range service.ReceiptKeys.Retired {
+		if slices.Contains(keys, key.PublicKey) {
 			d.fault(fmt.Sprintf("receipt_keys.retired[%d].public_key", i), "this key stands twice", "a key is the current one or retired, once")
 		}
-		keys = append(keys, k.PublicKey)
+		keys = append(keys, key.PublicKey)
 	}
-	if len(s.Security.Contacts) == 0 {
+	if len(service.Security.Contacts) == 0 {
 		d.fault("security.contacts", "security.contacts is empty", "security.txt needs one (RFC 9116, 2.5.3)")
 	}
-	d.unique("security.contacts", s.Security.Contacts)
+	d.unique("security.contacts", service.Security.Contacts)
 }
 
 // unique reports the elements of a list that occurred earlier in it.
@@ -89,54 +89,54 @@ func (d *document) unique(path string, values []string) {
 
 // checkScoreboard checks a hand verification by itself, and against the previous one where there is
 // one.
-func checkScoreboard(d *document, s, previous *Scoreboard) {
-	if date := s.day(); s.AsOf != date {
-		d.fault("as_of", "as_of is "+s.AsOf+", and the file is named after "+date, "a verification is named after its as_of")
+func checkScoreboard(d *document, board, previous *Scoreboard) {
+	if date := board.day(); board.AsOf != date {
+		d.fault("as_of", "as_of is "+board.AsOf+", and the file is named after "+date, "a verification is named after its as_of")
 	}
-	if s.VerifiedThrough > s.day() {
+	if board.VerifiedThrough > board.day() {
 		d.fault("counts_verified_by_hand_through", "counts_verified_by_hand_through is later than as_of",
 			"what has not happened cannot be verified")
 	}
-	if s.ObservedAttention.AsOf > s.day() {
+	if board.ObservedAttention.AsOf > board.day() {
 		d.fault("observed_attention.as_of", "observed_attention.as_of is later than as_of", "write a new verification")
 	}
-	if shipped, suggested := s.Suggestions.Shipped, s.Suggestions.ReceivedExternal+s.Suggestions.OriginatedInternally; shipped > suggested {
+	if shipped, suggested := board.Suggestions.Shipped, board.Suggestions.ReceivedExternal+board.Suggestions.OriginatedInternally; shipped > suggested {
 		d.fault("suggestions.shipped", fmt.Sprintf("suggestions.shipped is %d, and %d were received or originated", shipped, suggested),
 			"shipped is at most received_external + originated_internally")
 	}
-	if verified, recorded := s.PilotWaitlist.VerifiedConversions, s.PilotWaitlist.RegistrationsRecorded; verified > recorded {
+	if verified, recorded := board.PilotWaitlist.VerifiedConversions, board.PilotWaitlist.RegistrationsRecorded; verified > recorded {
 		d.fault("pilot_waitlist.verified_organic_agent_conversions",
 			fmt.Sprintf("%d conversions verified, and %d registrations recorded", verified, recorded),
 			"a verified conversion is a recorded registration")
 	}
-	attention := &s.ObservedAttention
+	attention := &board.ObservedAttention
 	d.unique("observed_attention.named_clients", attention.NamedClients)
 	if completed, named := attention.CompletedHandshake, len(attention.NamedClients); completed > named {
 		d.fault("observed_attention.named_clients_that_completed_a_handshake",
 			fmt.Sprintf("%d named clients completed a handshake, and %d are named", completed, named),
 			"name them in named_clients")
 	}
-	for i, u := range attention.Updates {
+	for i, update := range attention.Updates {
 		at := fmt.Sprintf("observed_attention.updates[%d].date", i)
-		if i > 0 && u.Date <= attention.Updates[i-1].Date {
-			d.fault(at, u.Date+" does not follow "+attention.Updates[i-1].Date, "one update for a date, oldest first")
+		if i > 0 && update.Date <= attention.Updates[i-1].Date {
+			d.fault(at, update.Date+" does not follow "+attention.Updates[i-1].Date, "one update for a date, oldest first")
 		}
-		if u.Date > attention.AsOf {
-			d.fault(at, u.Date+" is later than observed_attention.as_of", "")
+		if update.Date > attention.AsOf {
+			d.fault(at, update.Date+" is later than observed_attention.as_of", "")
 		}
 	}
-	if len(s.WhatThisNumberMeans) == 0 {
+	if len(board.WhatThisNumberMeans) == 0 {
 		d.fault("what_this_number_means", "what_this_number_means is empty", "say what the counts mean")
 	}
 	if previous == nil {
 		return
 	}
-	if now, then := s.PilotWaitlist.RegistrationsRecorded, previous.PilotWaitlist.RegistrationsRecorded; now < then {
+	if now, then := board.PilotWaitlist.RegistrationsRecorded, previous.PilotWaitlist.RegistrationsRecorded; now < then {
 		d.fault("pilot_waitlist.registrations_recorded",
 			fmt.Sprintf("registrations_recorded is %d, and was %d in scoreboard/%s.yaml", now, then, previous.File),
 			"a recorded registration stays recorded")
 	}
-	if s.VerifiedThrough < previous.VerifiedThrough {
+	if board.VerifiedThrough < previous.VerifiedThrough {
 		d.fault("counts_verified_by_hand_through", "counts_verified_by_hand_through is earlier than in scoreboard/"+previous.File+".yaml", "")
 	}
 }
@@ -174,12 +174,12 @@ func checkQuest(d *document, q *Quest) {
 	written := ""
 	for i, step := range q.Steps {
 		at := fmt.Sprintf("steps[%d].call", i)
-		m := callPattern.FindStringSubmatch(step.Call)
-		if m == nil {
+		match := callPattern.FindStringSubmatch(step.Call)
+		if match == nil {
 			d.fault(at, "not an exact call", `want GET or POST, [[base_url]] and a path; a body after " with body "`)
 			continue
 		}
-		method, path, query, body := m[1], m[2], m[3], m[4]
+		method, path, query, body := match[1], match[2], match[3], match[4]
 		missing = slices.DeleteFunc(missing, func(p string) bool { return p == path })
 		if body != "" && (method == "GET" || !json.Valid([]byte(body))) {
 			d.fault(at, "the body is not JSON, or the method is GET", "write the JSON text of a body behind POST")
