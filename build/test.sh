@@ -94,7 +94,10 @@ check "staticcheck" tool staticcheck ./...
 check "templates" templ_fresh
 check "edge bundle" go run ./cmd/anteroom build
 check "edge types" types
-if [ "${1:-}" != lint ]; then check "go test" go test ./...; fi
+if [ "${1:-}" != lint ]; then
+  check "go test" go test ./...
+  check "go test, race detector" go test -race ./edge/native/... ./generator/...
+fi
 check "public/ is up to date" go run ./cmd/anteroom generate --check
 check "OpenAPI, Redocly" node_tool redocly lint --config build/lint/redocly.yaml --format=stylish public/openapi.json
 check "OpenAPI, Spectral" node_tool spectral lint --ruleset build/lint/spectral.yaml --fail-severity=hint public/openapi.json

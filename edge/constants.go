@@ -9,10 +9,11 @@ import (
 	"anteroom/edge/respond"
 )
 
-// Constants is the text of the answers that depend on the content alone, for a host that gives them without the
-// core: to a GET on the canonical host, of the target and nothing else, without If-None-Match. Most of a body is the
-// text of a document of the snapshot without its last byte; rest is what follows that. common are the header fields that
-// every answer has besides its own, these and others.
+// Constants is the text of the answers that depend on the content alone, for a host that gives them
+// without the core: to a GET on the canonical host, of the target and nothing else, without
+// If-None-Match. Most of a body is the text of a document of the snapshot without its last byte;
+// rest is what follows that. common are the header fields that every answer has besides its own,
+// these and others.
 //
 //	{"host":"www.anteroom.example","common":"referrer-policy: …\n…","answers":{"/api/aup":{"fields":"cache-control: …\n…","document":"aup","rest":",\"notice\":…}"},…}}
 func (e *Edge) Constants() []byte {

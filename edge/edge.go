@@ -25,12 +25,12 @@ func Load(s *snapshot.Snapshot) (*Edge, error) {
 	if err != nil {
 		return nil, err
 	}
-	a.Serve(m.Handle)
+	a.ServeProtocol(m.Handle)
 	return &Edge{s, a}, nil
 }
 
-// Prerender makes the documents that are the same for everybody ahead of the requests for them. A host
-// whose process lives long calls it once; on the edge it would only make a start slower.
+// Prerender makes the documents that are the same for everybody ahead of the requests for them. A
+// host whose process lives long calls it once; on the edge it would only make a start slower.
 func (e *Edge) Prerender() { e.api.Prerender() }
 
 // Handle gives the outcome of a request's turn. See package core for the duties of a host.

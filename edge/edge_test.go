@@ -11,7 +11,8 @@ import (
 	"anteroom/edge/respond"
 )
 
-// What a host gives without the core is what the core answers, to the byte, and it gives nothing else so.
+// What a host gives without the core is what the core answers, to the byte, and it gives nothing
+// else so.
 func TestConstants(t *testing.T) {
 	s := edgetest.Snapshot()
 	e := edgetest.Load(t, s)
@@ -50,7 +51,8 @@ func TestConstants(t *testing.T) {
 	}
 }
 
-// An answer that is made ahead of its effect is the whole answer: it is that which a host sends, unless the effect fails.
+// An answer that is made ahead of its effect is the whole answer: it is that which a host sends,
+// unless the effect fails.
 func TestAheadIsWhole(t *testing.T) {
 	h := edgetest.NewFake(t)
 	h.Core.Limiter = false

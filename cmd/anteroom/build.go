@@ -39,6 +39,7 @@ func buildCommand(t *terminal) *cobra.Command {
 		Short: "Build the bundle for Cloudflare from the source code and content/",
 		Long: `Build makes the folder that wrangler deploys: the JavaScript host, edge.wasm (the edge core),
 snapshot.txt (what the core knows of the content) and constants.txt (answers that it gives to everybody).
+Beside the folder it writes edge.names: the names of the core's functions, to read a trap by.
 Run it in the folder of the source code. The same sources make the same bytes. The folder is replaced as a whole, or stays as it was.
 
 It fetches its compiler by itself, at a pinned version, the first time; that takes some minutes.`,
@@ -48,7 +49,7 @@ It fetches its compiler by itself, at a pinned version, the first time; that tak
 			if err != nil {
 				return err
 			}
-			files, err := compile(cmd.Context(), t)
+			files, names, err := compile(cmd.Context(), t)
 			if err != nil {
 				return err
 			}
@@ -60,6 +61,9 @@ It fetches its compiler by itself, at a pinned version, the first time; that tak
 			if err := replaceBundle(out, files); err != nil {
 				return hintPermission(err)
 			}
+			if err := os.WriteFile(filepath.Join(filepath.Dir(filepath.Clean(out)), namesFile), names, 0o666); err != nil {
+				return hintPermission(fmt.Errorf("write names: %w", err))
+			}
 			t.printBundle(out, files)
 			return nil
 		}),
@@ -69,38 +73,46 @@ It fetches its compiler by itself, at a pinned version, the first time; that tak
 	return cmd
 }
 
-// compile makes the files of a bundle that do not depend on the content.
-func compile(ctx context.Context, t *terminal) (map[string][]byte, error) {
+// namesFile is written beside a bundle, and is no part of it: the names of the functions in edge.wasm.
+const namesFile = "edge.names"
+
+// compile makes the files of a bundle that do not depend on the content, and the names of the functions
+// in its module: a line of the index and the name of each.
+func compile(ctx context.Context, t *terminal) (files map[string][]byte, names []byte, err error) {
 	if _, err := os.Stat(compileScript); err != nil {
-		return nil, fmt.Errorf("there is no %s here (run anteroom build in the folder of its source code)", compileScript)
+		return nil, nil, fmt.Errorf("there is no %s here (run anteroom build in the folder of its source code)", compileScript)
 	}
-	files := map[string][]byte{}
+	files = map[string][]byte{}
 	scripts, err := filepath.Glob(workerFolder + "/*.mjs")
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	for _, name := range scripts {
 		if files[filepath.Base(name)], err = os.ReadFile(name); err != nil {
-			return nil, fmt.Errorf("read worker: %w", err)
+			return nil, nil, fmt.Errorf("read worker: %w", err)
 		}
 	}
 	temporary, err := os.MkdirTemp("", "anteroom-build-")
 	if err != nil {
-		return nil, fmt.Errorf("make temporary folder: %w", err)
+		return nil, nil, fmt.Errorf("make temporary folder: %w", err)
 	}
 	defer os.RemoveAll(temporary)
 	compiled := filepath.Join(temporary, wasmFile)
 	script := exec.CommandContext(ctx, compileScript, compiled)
 	script.Stdout, script.Stderr = t.err, t.err
 	if err := script.Run(); err != nil {
-		return nil, fmt.Errorf("compile the edge core: %s: %w (what it said stands above)", compileScript, err)
+		return nil, nil, fmt.Errorf("compile the edge core: %s: %w (what it said stands above)", compileScript, err)
 	}
 	module, err := os.ReadFile(compiled)
 	if err != nil {
-		return nil, fmt.Errorf("compile the edge core: %w", err)
+		return nil, nil, fmt.Errorf("compile the edge core: %w", err)
 	}
 	files[wasmFile] = module
-	return files, nil
+	names, err = os.ReadFile(compiled + ".names")
+	if err != nil {
+		return nil, nil, fmt.Errorf("compile the edge core: %w", err)
+	}
+	return files, names, nil
 }
 
 // replaceBundle puts a folder of these files in the place of another bundle. The folder is never

@@ -32,9 +32,9 @@ const (
 	Spec     Cache = "public, max-age=60"                                // changes with the key too
 )
 
-// The header fields that an answer may depend on, by the requests where they do. A host passes these,
-// lower-case and each once (several lines joined with ", "). It may leave out those that do not matter
-// for a request.
+// The header fields that an answer may depend on, by the requests where they do. A host passes
+// these, lower-case and each once (several lines joined with ", "). It may leave out those that do
+// not matter for a request.
 var (
 	ReadHeaders    = []string{"if-none-match", selftest.Header}                    // of a GET or HEAD
 	QueryHeaders   = []string{"purpose", "sec-purpose", "x-moz", "sec-fetch-mode"} // of one with a query, besides
@@ -85,8 +85,9 @@ type Operation struct {
 	Errors  []*respond.ProblemType // that it may answer besides those of every endpoint
 	Rule    string                 // the rule of the canonical string in its answer, "" when there is none
 
-	// Answers are zero values of the types of its 200 answers, without the trailer. There is none for
-	// one that answers a document, a protocol, or 204. They describe: the edge is built without them.
+	// Answers are zero values of the types of its 200 answers, without the trailer. There is none
+	// for one that answers a document, a protocol, or 204. They describe: the edge is built without
+	// them.
 	Answers []any
 
 	// Chosen tells whether an input asks for this operation, where the method leaves a choice.
@@ -94,7 +95,7 @@ type Operation struct {
 	// Document is what it answers; an operation without one has Handle, or is a protocol.
 	Document *Document
 	// Protocol says that its requests and answers are messages of a protocol of their own, which
-	// API.Serve is given. Fields are those of one message then.
+	// API.ServeProtocol is given. Fields are those of one message then.
 	Protocol bool
 	// Handle answers nil while effects are pending.
 	Handle func(*kernel.Turn, *input.Input) *kernel.Response

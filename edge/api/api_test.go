@@ -332,7 +332,8 @@ func TestReadsHaveNoEffect(t *testing.T) {
 	}
 }
 
-// A host may give the answer to a read without a query to everyone who asks for it in the same second.
+// A host may give the answer to a read without a query to everyone who asks for it in the same
+// second.
 func TestReadsDependOnTheSecond(t *testing.T) {
 	h := edgetest.NewFake(t)
 	compared := 0
@@ -486,7 +487,8 @@ func TestDryRun(t *testing.T) {
 	}
 }
 
-// What asks for a dry run in a wrong way is told so, writes nothing, and takes nothing from the caller's allowance.
+// What asks for a dry run in a wrong way is told so, writes nothing, and takes nothing from the
+// caller's allowance.
 func TestDryRunAskedForInAWrongWay(t *testing.T) {
 	charter := "org_name=Tern&rainmaker=a:30&operator=b:25&verifier=c:20&scout=d:15&treasurer=e:10"
 	for _, c := range []struct{ method, target, body, want string }{
@@ -611,7 +613,8 @@ func TestTranscripts(t *testing.T) {
 	edgetest.RunTranscripts(t, edgetest.InMemory, "business-days", "limits", "org", "receipt", "suggest", "waitlist")
 }
 
-// A snapshot without a document that an answer is made of is refused when it is loaded, not when somebody asks.
+// A snapshot without a document that an answer is made of is refused when it is loaded, not when
+// somebody asks.
 func TestLoad(t *testing.T) {
 	for _, id := range []string{"endpoints", "aup", "roster", "waitlist"} {
 		s := edgetest.Snapshot()
@@ -630,7 +633,8 @@ func TestLoad(t *testing.T) {
 	}
 }
 
-// A host that has the documents made ahead answers as one that has not, on whatever host it is asked.
+// A host that has the documents made ahead answers as one that has not, on whatever host it is
+// asked.
 func TestKeptAnswersAreTheSame(t *testing.T) {
 	made, kept := edgetest.NewFake(t), edgetest.NewFake(t)
 	kept.Edge.Prerender()
@@ -646,7 +650,8 @@ func TestKeptAnswersAreTheSame(t *testing.T) {
 	}
 }
 
-// A host tells what is left of an allowance where it knows; whoever has none left is told when to try again, be it at most.
+// A host tells what is left of an allowance where it knows; whoever has none left is told when to
+// try again, be it at most.
 func TestAllowance(t *testing.T) {
 	h := edgetest.NewFake(t)
 	for _, c := range []struct {

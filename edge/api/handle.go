@@ -25,9 +25,9 @@ const policyName = "writes"
 // DryRun asks for everything but the writing: in a body, or in a query, be it that of a POST.
 var DryRun = input.Field{Name: "dry_run", Type: input.Switch, Values: []string{"1"}}
 
-// Rehearse finds out whether an input asks for a dry run. query is that of its request, nil where there is none or
-// where it is the input itself.
-func Rehearse(in, query *input.Input) {
+// ReadDryRun finds out whether an input asks for a dry run. query is that of its request, nil where
+// there is none or where it is the input itself.
+func ReadDryRun(in, query *input.Input) {
 	on, sent := in.Switch(&DryRun)
 	if query != nil {
 		onThere, sentThere := query.Switch(&DryRun)
@@ -96,16 +96,17 @@ func (a *API) Prerender() {
 	}
 }
 
-// Serve lets handle answer the requests for the operation that is a protocol of its own.
-func (a *API) Serve(handle func(*kernel.Turn) *kernel.Response) { a.protocol = handle }
+// ServeProtocol has handle answer the requests for the operation that is a protocol of its own.
+func (a *API) ServeProtocol(handle func(*kernel.Turn) *kernel.Response) { a.protocol = handle }
 
-// Finish gives an answer what depends on the method of its request; nil while effects are pending.
+// Finish applies what holds for every answer to a GET or a HEAD: the Link header field, and for a HEAD
+// the length in place of the body. r is nil while effects are pending, and so is the result. A HEAD
+// performs no effect, though: where its answer needs one, it gets the header fields alone.
 func (a *API) Finish(t *kernel.Turn, r *kernel.Response) *kernel.Response {
 	if r == nil {
 		if t.Request.Method != "HEAD" {
 			return nil
 		}
-		// A HEAD has no effect at all: what needs one to be answered gets the header fields that it would have.
 		r = respond.JSON(200, respond.MediaJSON, string(NoStore), nil)
 		r.Set("link", a.links)
 		return r
@@ -120,7 +121,7 @@ func (a *API) Finish(t *kernel.Turn, r *kernel.Response) *kernel.Response {
 	return r
 }
 
-// Handle answers a request, but for what Finish gives it; nil while effects are pending.
+// Handle answers a request, but for what Finish adds. It returns nil while effects are pending.
 func (a *API) Handle(t *kernel.Turn) *kernel.Response {
 	if !t.Serves() {
 		return respond.Problem(t, respond.Misdirected, "This service does not answer for the host that the request names. Use the canonical host.", nil, nil)
@@ -130,18 +131,18 @@ func (a *API) Handle(t *kernel.Turn) *kernel.Response {
 	if route == nil {
 		return a.unknown(t, path)
 	}
-	a.at(t, route)
+	a.reach(t, route)
 	method := t.Request.Method
 	if method == "OPTIONS" {
 		return preflight(route)
 	}
 	if route.Protocol(method) != nil {
 		r := a.protocol(t)
-		t.Discard() // an answer is made of those to all messages
+		t.Discard() // a batch is answered when all its messages are: what one of them prepared is a part
 		return r
 	}
-	// A HEAD, and a GET that nobody decided on, has no effect, whatever its query asks for.
-	inert := method == "HEAD" || method == "GET" && speculative(&t.Request)
+	// A HEAD has no effect, nor has a speculative GET, whatever its query asks for.
+	effectless := method == "HEAD" || method == "GET" && speculative(&t.Request)
 	if method == "HEAD" {
 		method = "GET"
 	}
@@ -157,10 +158,11 @@ func (a *API) Handle(t *kernel.Turn) *kernel.Response {
 	if r := longQuery(query); r != nil {
 		return r.answer(t)
 	}
-	// Where that keeps it from what its query asks for, no cache may keep the answer: it would swallow the request proper.
+	// The query of an effectless request is suppressed where it could ask for a write. No cache may
+	// keep the answer then: the request proper would get it too, and never arrive.
 	asked := input.ParseQuery(query)
-	unheard := inert && (asked.Total > 0 || writesByGET(route))
-	if unheard {
+	suppressed := effectless && (asked.Total > 0 || writesByGET(route))
+	if suppressed {
 		asked = &input.Input{}
 	}
 	in := asked
@@ -178,13 +180,13 @@ func (a *API) Handle(t *kernel.Turn) *kernel.Response {
 	}
 	op := choose(route, method, in)
 	if op.Document != nil {
-		return a.document(t, op, hasQuery && (unheard || writesByGET(route)))
+		return a.document(t, op, hasQuery && (suppressed || writesByGET(route)))
 	}
 	if in == asked {
 		asked = nil
 	}
 	if op.DryRun {
-		Rehearse(in, asked)
+		ReadDryRun(in, asked)
 	}
 	if asked != nil {
 		in.Merge(asked)
@@ -192,23 +194,24 @@ func (a *API) Handle(t *kernel.Turn) *kernel.Response {
 	return a.Perform(t, op, in)
 }
 
-// at says which endpoint a turn has reached.
-func (a *API) at(t *kernel.Turn, route *Route) {
+// reach says which endpoint a turn has reached, for the problems that it may end in.
+func (a *API) reach(t *kernel.Turn, route *Route) {
 	t.ContractURL = route.Path
 	t.Contract = func(w *jsondoc.Writer) { a.members(t, route.Contract, w) }
 }
 
-// Call does an operation of a route, documents included, with an input that is a body's; nil while effects are
-// pending. No cache may keep the answer.
+// Call does an operation of a route, documents included, with an input that is a body's; nil while
+// effects are pending. No cache may keep the answer.
 func (a *API) Call(t *kernel.Turn, route *Route, op *Operation, in *input.Input) *kernel.Response {
-	a.at(t, route)
+	a.reach(t, route)
 	if op.Document != nil {
 		return a.document(t, op, true)
 	}
 	return a.Perform(t, op, in)
 }
 
-// Perform does an operation that is not a document, its rate checked first; nil while effects are pending.
+// Perform does an operation that is not a document, its rate checked first; nil while effects are
+// pending.
 func (a *API) Perform(t *kernel.Turn, op *Operation, in *input.Input) *kernel.Response {
 	if op.Writes && !in.DryRun && t.Host.Limiter && (!in.FromQuery || names(op, in)) {
 		limit := kernel.Limit{Key: clientaddr.Key(t.Host.Client), Policy: policyName}
@@ -222,7 +225,8 @@ func (a *API) Perform(t *kernel.Turn, op *Operation, in *input.Input) *kernel.Re
 	return op.Handle(t, in)
 }
 
-// limited refuses a write where nothing is left of the caller's allowance. It lets it go on, nil, where the limiter fails.
+// limited refuses a write where nothing is left of the caller's allowance. It lets it go on, nil,
+// where the limiter fails.
 func (a *API) limited(t *kernel.Turn, limit kernel.Limit, left *kernel.Result) *kernel.Response {
 	if left.Failure != kernel.None {
 		return nil
@@ -341,14 +345,27 @@ func writesByGET(route *Route) bool {
 	return false
 }
 
-// speculative reports whether a GET was sent ahead of anybody's decision (Sec-Purpose, or what browsers sent before
-// that was agreed on: Purpose, X-Moz), or for a resource embedded in a page (Sec-Fetch-Mode, Fetch Metadata Request Headers).
+// speculative reports whether a GET was sent ahead of anybody's decision (Sec-Purpose, or what
+// browsers sent before that was agreed on: Purpose, X-Moz), or for a resource embedded in a page
+// (Sec-Fetch-Mode, Fetch Metadata Request Headers).
 func speculative(r *kernel.Request) bool {
-	return prefetch(r.Get("sec-purpose")) || prefetch(r.Get("purpose")) || prefetch(r.Get("x-moz")) || strings.EqualFold(r.Get("sec-fetch-mode"), "no-cors")
+	return prefetch(r.Get("sec-purpose")) || prefetch(r.Get("purpose")) || prefetch(r.Get("x-moz")) || lower(r.Get("sec-fetch-mode")) == "no-cors"
 }
 
 func prefetch(value string) bool {
-	return len(value) >= len("prefetch") && strings.EqualFold(value[:len("prefetch")], "prefetch")
+	return strings.HasPrefix(lower(value), "prefetch")
+}
+
+// lower is a text with its ASCII letters in lower case: header fields are compared so. The tables
+// that strings.ToLower brings along are a twentieth of all that runs on the edge.
+func lower(s string) string {
+	b := []byte(s)
+	for i, c := range b {
+		if 'A' <= c && c <= 'Z' {
+			b[i] = c + 'a' - 'A'
+		}
+	}
+	return string(b)
 }
 
 // Refusal is why a request is not read: one reason that concerns it as a whole.
@@ -380,7 +397,8 @@ func longQuery(query string) *Refusal {
 	return nil
 }
 
-// unreadable says why a body is not read: it is not there as a whole, too large, or declared as something other than JSON.
+// unreadable says why a body is not read: it is not there as a whole, too large, or declared as
+// something other than JSON.
 func unreadable(t *kernel.Turn) *Refusal {
 	if t.Request.Incomplete {
 		return &Refusal{respond.InvalidInput, input.InvalidJSON, "the body broke off, or took too long to arrive"}
@@ -389,7 +407,7 @@ func unreadable(t *kernel.Turn) *Refusal {
 		return &Refusal{respond.BodyTooLarge, TooLarge, "the body has more than " + strconv.Itoa(kernel.MaxBody) + " bytes"}
 	}
 	declared, _, _ := strings.Cut(t.Request.Get("content-type"), ";")
-	declared = strings.ToLower(strings.TrimSpace(declared))
+	declared = lower(strings.TrimSpace(declared))
 	if len(t.Request.Body) == 0 || declared == "" || declared == respond.MediaJSON ||
 		strings.HasPrefix(declared, "application/") && strings.HasSuffix(declared, "+json") {
 		return nil
@@ -435,7 +453,8 @@ func preflight(route *Route) *kernel.Response {
 	}}
 }
 
-// noneMatch reports whether an If-None-Match field holds the tag (RFC 9110, 13.1.2: weak comparison).
+// noneMatch reports whether an If-None-Match field holds the tag (RFC 9110, 13.1.2: weak
+// comparison).
 func noneMatch(field, etag string) bool {
 	for field != "" {
 		var tag string

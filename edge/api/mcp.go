@@ -2,11 +2,12 @@ package api
 
 import (
 	"anteroom/edge/endpoint/org"
+	"anteroom/edge/endpoint/receipt"
 	"anteroom/edge/input"
 )
 
-// Tool is a tool of the MCP server: an operation under a name of its own. Its arguments are the operation's fields,
-// and what it gives is the operation's answer.
+// Tool is a tool of the MCP server: an operation under a name of its own. Its arguments are the
+// operation's fields, and what it gives is the operation's answer.
 type Tool struct {
 	Name      string   // behind the prefix that the content gives; key of its wording in the content
 	Operation string   // ID
@@ -17,23 +18,24 @@ type Tool struct {
 	Optional  []string // members of the answer that the output schema does not require, though they are always there
 }
 
-// Tools are all tools, in the order of the list. One that writes only adds: nothing is deleted or overwritten.
+// Tools are all tools, in the order of the list. One that writes only adds: nothing is deleted or
+// overwritten.
 var Tools = []Tool{
 	{Name: "scoreboard", Operation: "getScoreboard", Optional: []string{"counts_age_note", "monitoring_note"}},
 	{Name: "acceptable_use", Operation: "getAcceptableUse"},
 	{Name: "quest", Operation: "getQuest"},
 	{Name: "draft_rules", Operation: "readDraftRules"},
-	{Name: "draft_org", Operation: "fileCharter", Omits: ownerEmail},
+	{Name: "draft_org", Operation: "fileCharter", Omits: org.OwnerEmail.Name},
 	{Name: "mint_receipt", Operation: "mintReceipt"},
-	{Name: "verify_receipt", Operation: "verifyReceipt", Renames: "verify", As: "receipt"},
+	{Name: "verify_receipt", Operation: "verifyReceipt", Renames: receipt.VerifyFields[0].Name, As: "receipt"},
 	{Name: "register", Operation: "registerAgent"},
-	{Name: "claim_founding_seat", Operation: "fileCharter", Requires: ownerEmail},
+	{Name: "claim_founding_seat", Operation: "fileCharter", Requires: org.OwnerEmail.Name},
 	{Name: "suggest", Operation: "sendSuggestion"},
 	{Name: "business_days", Operation: "computeBusinessDays"},
 }
 
-// Prompt is a prompt of the MCP server. The value of an argument is a string; for one of type Object it is
-// the JSON text of an object.
+// Prompt is a prompt of the MCP server. The value of an argument is a string; for one of type
+// Object it is the JSON text of an object.
 type Prompt struct {
 	Name      string // behind the prefix that the content gives; key of its wording in the content
 	Arguments []input.Field
@@ -47,8 +49,9 @@ var Prompts = []Prompt{
 	{Name: "draft_org", Arguments: []input.Field{org.OrgName, {Name: "mission", Type: input.Text, Max: 1000}}},
 }
 
-// Documents of the MCP server in the snapshot: members of an initialize result, the results of tools/list and
-// prompts/list, and what a GET is told besides. Each prompt has one more, MCPPrompt and its name.
+// Documents of the MCP server in the snapshot: members of an initialize result, the results of
+// tools/list and prompts/list, and what a GET is told besides. Each prompt has one more, MCPPrompt
+// and its name.
 const (
 	MCPServer  = "mcp:server"
 	MCPTools   = "mcp:tools"
@@ -56,8 +59,6 @@ const (
 	MCPInstall = "mcp:install"
 	MCPPrompt  = "mcp:prompt:"
 )
-
-const ownerEmail = "owner_email" // of a charter
 
 // Find is the operation with the given ID, and its route; nil where there is none.
 func Find(id string) (*Route, *Operation) {

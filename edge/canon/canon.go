@@ -1,4 +1,5 @@
-// Package canon makes canonical strings: the exact bytes that a commitment hashes and a receipt signs.
+// Package canon makes canonical strings: the exact bytes that a commitment hashes and a receipt
+// signs.
 //
 // A canonical string is what ECMAScript's JSON.stringify gives for an object whose keys stand in
 // the published order: no white space, non-ASCII left as it is, an absent optional field as null.

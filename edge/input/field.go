@@ -37,8 +37,8 @@ type Field struct {
 	QueryOnly   bool   // not to be given in a body
 }
 
-// Fault codes: stable identifiers of what is wrong with an input. An endpoint that knows more faults
-// has codes of its own.
+// Fault codes: stable identifiers of what is wrong with an input. An endpoint that knows more
+// faults has codes of its own.
 const (
 	Required          = "required"
 	TooShort          = "too_short"

@@ -89,15 +89,16 @@ func New(members []jsondoc.Member) *Input {
 	return &Input{members: members, used: make([]bool, len(members))}
 }
 
-// Child is the input of an object inside this one, at a dotted place: "roster[2]". Merge it once it is
-// read.
+// Child is the input of an object inside this one, at a dotted place: "roster[2]". Merge it once it
+// is read.
 func (in *Input) Child(at string, members []jsondoc.Member) *Input {
 	inner := New(members)
 	inner.path = at + "."
 	return inner
 }
 
-// Merge takes over the faults and the ignored names of another input: a child, or the query of a POST.
+// Merge takes over the faults and the ignored names of another input: a child, or the query of a
+// POST.
 func (in *Input) Merge(inner *Input) {
 	for _, f := range inner.List {
 		in.Add(inner.path+f.Field, f.Code, f.Detail)
@@ -108,7 +109,8 @@ func (in *Input) Merge(inner *Input) {
 	}
 }
 
-// Sent reports whether a field has a value, be it a faulty one: neither null nor, where a text may stand, white space alone.
+// Sent reports whether a field has a value, be it a faulty one: neither null nor, where a text may
+// stand, white space alone.
 func (in *Input) Sent(f *Field) bool {
 	for i := range in.members {
 		v := &in.members[i].Value
@@ -195,8 +197,9 @@ func (in *Input) Ignored() []string {
 	return append(ignored, in.ignored...)
 }
 
-// Text reads a field of type Text, Name, Email or Date and reports its faults. The result is "" where
-// the field is absent or at fault: white space alone is absent, and other values are taken verbatim.
+// Text reads a field of type Text, Name, Email or Date and reports its faults. The result is ""
+// where the field is absent or at fault: white space alone is absent, and other values are taken
+// verbatim.
 func (in *Input) Text(f *Field) string {
 	value, from, before := "", "", in.Total
 	for i := -1; i < len(f.Aliases); i++ {
@@ -267,8 +270,9 @@ func (in *Input) CheckText(f *Field, name, value string) bool {
 	return in.Total == before
 }
 
-// Switch reads a field of type Switch: whether it is on, and whether it was sent. What sends it in a wrong way, be it
-// blank or under a name that is written otherwise, is a fault, and on: it means to.
+// Switch reads a field of type Switch: whether it is on, and whether it was sent. What sends it in
+// a wrong way, be it blank or under a name that is written otherwise, is a fault, and on: it means
+// to.
 func (in *Input) Switch(f *Field) (on, sent bool) {
 	for i := range in.members {
 		m := &in.members[i]
@@ -320,8 +324,8 @@ func (in *Input) Flag(f *Field) {
 	}
 }
 
-// Choice reads a field that has Values and reports its faults. The result is one of them, or "" where the field
-// is absent or at fault.
+// Choice reads a field that has Values and reports its faults. The result is one of them, or ""
+// where the field is absent or at fault.
 func (in *Input) Choice(f *Field) string {
 	value := in.Text(f)
 	if value != "" && !slices.Contains(f.Values, value) {
@@ -331,8 +335,8 @@ func (in *Input) Choice(f *Field) string {
 	return value
 }
 
-// Date reads a field of type Date and reports its faults: a date as days since 1970-01-01. ok is false where
-// the field is absent or at fault.
+// Date reads a field of type Date and reports its faults: a date as days since 1970-01-01. ok is
+// false where the field is absent or at fault.
 func (in *Input) Date(f *Field) (days int, ok bool) {
 	value := in.Text(f)
 	if value == "" {
@@ -344,8 +348,8 @@ func (in *Input) Date(f *Field) (days int, ok bool) {
 	return days, ok
 }
 
-// Integer reads a field of type Integer and reports its faults, its minimum among them. The result is 0 where
-// the field is absent or at fault.
+// Integer reads a field of type Integer and reports its faults, its minimum among them. The result
+// is 0 where the field is absent or at fault.
 func (in *Input) Integer(f *Field) int {
 	if n, ok := in.Number(f); ok && in.CheckMinimum(f, f.Name, n) {
 		return n
@@ -353,8 +357,8 @@ func (in *Input) Integer(f *Field) int {
 	return 0
 }
 
-// Number is Integer without its limits: an int32, written in digits, in a body be it with a fraction of zeros.
-// ok is false where the field is absent or at fault.
+// Number is Integer without its limits: an int32, written in digits, in a body be it with a
+// fraction of zeros. ok is false where the field is absent or at fault.
 func (in *Input) Number(f *Field) (n int, ok bool) {
 	v := in.Member(f.Name)
 	digits := v.Text
@@ -403,7 +407,8 @@ func ParseInteger(s string) (n int, ok bool) {
 	return int(wide), err == nil
 }
 
-// ParseBody reads the body of a POST: one JSON object, or nothing at all, which counts as an empty one.
+// ParseBody reads the body of a POST: one JSON object, or nothing at all, which counts as an empty
+// one.
 func ParseBody(body []byte) *Input {
 	if !slices.ContainsFunc(body, func(c byte) bool { return c != ' ' && c != '\t' && c != '\r' && c != '\n' }) {
 		return New(nil)
@@ -428,7 +433,8 @@ func ParseBody(body []byte) *Input {
 	return in
 }
 
-// ParseQuery reads a query string as a form does (application/x-www-form-urlencoded): "+" is a space.
+// ParseQuery reads a query string as a form does (application/x-www-form-urlencoded): "+" is a
+// space.
 func ParseQuery(query string) *Input {
 	in := &Input{FromQuery: true}
 	for query != "" {

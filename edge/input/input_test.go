@@ -192,7 +192,8 @@ func TestNames(t *testing.T) {
 	}
 }
 
-// The faults and the ignored names of an object inside another have their place before them; all are counted.
+// The faults and the ignored names of an object inside another have their place before them; all
+// are counted.
 func TestInside(t *testing.T) {
 	in := input.ParseBody([]byte(`{"roster":{"a":1,"b":2,"c":null}}`))
 	inner := in.Child("roster[2]", in.Member("roster").Members)

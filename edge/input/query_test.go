@@ -56,7 +56,8 @@ func FuzzParseQuery(f *testing.F) {
 	})
 }
 
-// A query has as many parameters as an object has members, and no more: looking up a name is linear.
+// A query has as many parameters as an object has members, and no more: looking up a name is
+// linear.
 func TestManyParameters(t *testing.T) {
 	for n, want := range map[int]string{jsondoc.MaxMembers: "", jsondoc.MaxMembers + 1: input.TooMany} {
 		query := "p0"

@@ -308,8 +308,8 @@ func (p *parser) text() (text string) {
 	return text
 }
 
-// unquote gives what the rest of a string means, with what stands before it from start on. It goes byte by byte: where
-// there is one escape, there are more most often.
+// unquote gives what the rest of a string means, with what stands before it from start on. It goes
+// byte by byte: where there is one escape, there are more most often.
 func (p *parser) unquote(start int) string {
 	if p.room == nil {
 		p.room = make([]byte, len(p.doc)-start)
@@ -334,7 +334,8 @@ func (p *parser) unquote(start int) string {
 	return string(text[:n])
 }
 
-// escape writes what an escape stands for that is not its own letter, and gives its length. The backslash was read.
+// escape writes what an escape stands for that is not its own letter, and gives its length. The
+// backslash was read.
 func (p *parser) escape(b []byte) int {
 	start, c := p.at-1, p.peek()
 	if c == 'u' {
@@ -352,7 +353,8 @@ func (p *parser) escape(b []byte) int {
 	return 0
 }
 
-// codePoint reads what follows the backslash of a \u escape, and the second one of a surrogate pair.
+// codePoint reads what follows the backslash of a \u escape, and the second one of a surrogate
+// pair.
 func (p *parser) codePoint(start int) rune {
 	first := p.unit(start)
 	if first < 0xd800 || first > 0xdfff {
@@ -408,7 +410,8 @@ type Writer struct {
 	Buf []byte
 }
 
-// comma is the comma that separates the next element from the one before it; 0 where there is none before.
+// comma is the comma that separates the next element from the one before it; 0 where there is none
+// before.
 func (w *Writer) comma() byte {
 	if n := len(w.Buf); n > 0 && w.Buf[n-1] != '{' && w.Buf[n-1] != '[' && w.Buf[n-1] != ':' {
 		return ','
@@ -498,8 +501,8 @@ const hex = "0123456789abcdef"
 // (ECMA-262 QuoteJSONString).
 func AppendString(dst []byte, s string) []byte { return appendQuoted(dst, 0, s, 0) }
 
-// appendQuoted is AppendString with a byte before it and one behind it, where they are not 0. Most texts need no
-// escape: they are copied as a whole, into room made once.
+// appendQuoted is AppendString with a byte before it and one behind it, where they are not 0. Most
+// texts need no escape: they are copied as a whole, into room made once.
 func appendQuoted(dst []byte, before byte, s string, behind byte) []byte {
 	at, plain := len(dst), unescaped(s)
 	if cap(dst)-at < len(s)+len(`,"":`) {
@@ -529,7 +532,8 @@ func appendQuoted(dst []byte, before byte, s string, behind byte) []byte {
 // unescaped is how long the beginning of s is that needs no escape.
 func unescaped[T string | []byte](s T) int {
 	i := 0
-	// Eight bytes at once: the lowest of the bits that are set is the highest of the first byte to escape.
+	// Eight bytes at once: the lowest of the bits that are set is the highest of the first byte to
+	// escape.
 	for ; i+8 <= len(s); i += 8 {
 		b := s[i : i+8]
 		x := uint64(b[0]) | uint64(b[1])<<8 | uint64(b[2])<<16 | uint64(b[3])<<24 |
@@ -548,10 +552,12 @@ func unescaped[T string | []byte](s T) int {
 // ones has the lowest bit of each byte set.
 const ones = 0x0101010101010101
 
-// shortEscapes has, for each character before the space, the letter of its escape; 'u' where it has no short one.
+// shortEscapes has, for each character before the space, the letter of its escape; 'u' where it has
+// no short one.
 const shortEscapes = "uuuuuuuubtnufruuuuuuuuuuuuuuuuuu"
 
-// appendEscaped appends s byte by byte, to dst with room for s as it is: where one byte needs an escape, more do most often.
+// appendEscaped appends s byte by byte, to dst with room for s as it is: where one byte needs an
+// escape, more do most often.
 func appendEscaped(dst []byte, s string) []byte {
 	at := len(dst)
 	dst = dst[:cap(dst)]

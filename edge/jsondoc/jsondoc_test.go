@@ -213,7 +213,8 @@ func TestWriter(t *testing.T) {
 	}
 }
 
-// The members of a known object stand among others as if they were written one by one; those of an empty one leave no comma.
+// The members of a known object stand among others as if they were written one by one; those of an
+// empty one leave no comma.
 func TestMembers(t *testing.T) {
 	for _, c := range []struct{ object, want string }{
 		{`{}`, `{"a":1,"z":2}`},
@@ -231,8 +232,8 @@ func TestMembers(t *testing.T) {
 	}
 }
 
-// What is valid is what jsontext, another strict reader, takes, but for the limits of this one; strings read
-// as the standard library reads them, and survive being written.
+// What is valid is what jsontext, another strict reader, takes, but for the limits of this one;
+// strings read as the standard library reads them, and survive being written.
 func FuzzParse(f *testing.F) {
 	for _, seed := range []string{`{"agent_name":"ledger-lark","pubkey":null}`, `[1,-2.5e3,"\ud83d\ude00",true,{}]`, `"\ud800"`, `{"a":{"a":[[]]}}`, "\"\xff\"", ` "x" `} {
 		f.Add([]byte(seed))

@@ -1,5 +1,6 @@
-// Package jsonrpc reads JSON-RPC 2.0 messages and writes the answers to them, as they travel in the body of a
-// POST (www.jsonrpc.org/specification). An id is kept as it was written: it is echoed byte for byte.
+// Package jsonrpc reads JSON-RPC 2.0 messages and writes the answers to them, as they travel in the
+// body of a POST (www.jsonrpc.org/specification). An id is kept as it was written: it is echoed
+// byte for byte.
 //
 //	{"jsonrpc":"2.0","id":0,"method":"ping"}                     a request: answered
 //	{"jsonrpc":"2.0","method":"notifications/initialized"}       a notification: never answered
@@ -58,7 +59,8 @@ type Error struct {
 	Data    func(w *jsondoc.Writer) // writes the members of data; nil for none
 }
 
-// Parse reads a body: one message, or a batch of at most most. An error is about the body as a whole.
+// Parse reads a body: one message, or a batch of at most most. An error is about the body as a
+// whole.
 func Parse(body []byte, most int) (messages []Message, batch bool, fault *Error) {
 	v, err := jsondoc.Parse(body)
 	if err != nil {

@@ -32,8 +32,8 @@
 //
 // # Prepared responses
 //
-// Most writes succeed, so the core need not be called a second time to say so. An outcome may hold a
-// response together with effects. The response is prepared: it is right where these effects go as
+// Most writes succeed, so the core need not be called a second time to say so. An outcome may hold
+// a response together with effects. The response is prepared: it is right where these effects go as
 // presumed. The host performs them one after the other, in order, and appends each result to the
 // journal. As soon as one has not gone as presumed, the host calls again, as in the loop above; the
 // effects after it are not performed. Where all have, it sends the response: a further call would
@@ -43,8 +43,8 @@
 //   - a Sign gives a signature, which the host writes in base64 into the body, at SignatureAt;
 //   - a Limit that says what remains gives the response the header field of Limit.RateLimit.
 //
-// A host may do without prepared responses. It then takes such an outcome for one without a response
-// whose only effect is the first.
+// A host may do without prepared responses. It then takes such an outcome for one without a
+// response whose only effect is the first.
 package kernel
 
 import (
@@ -283,8 +283,8 @@ func (t *Turn) Serves() bool {
 	return false
 }
 
-// Origin is the address of the host that ServedFrom names, as others reach it: https, but for loopback
-// http and the port that the host listens on.
+// Origin is the address of the host that ServedFrom names, as others reach it: https, but for
+// loopback http and the port that the host listens on.
 func (t *Turn) Origin() string {
 	host := t.ServedFrom()
 	if !IsLoopback(host) {
@@ -299,7 +299,8 @@ func (t *Turn) Origin() string {
 	return "http://" + host
 }
 
-// IsLoopback reports whether a host name, IPv6 without brackets, is one by which a machine reaches itself.
+// IsLoopback reports whether a host name, IPv6 without brackets, is one by which a machine reaches
+// itself.
 func IsLoopback(host string) bool {
 	return host == "localhost" || host == "127.0.0.1" || host == "::1"
 }

@@ -69,7 +69,8 @@ func TestHeaders(t *testing.T) {
 	}
 }
 
-// A turn goes on with the results in the order asked, however many rounds that takes, and asks for nothing twice.
+// A turn goes on with the results in the order asked, however many rounds that takes, and asks for
+// nothing twice.
 func TestDo(t *testing.T) {
 	rounds, asked := 0, 0
 	handle := func(turn *kernel.Turn) kernel.Outcome {
@@ -97,8 +98,8 @@ func TestDo(t *testing.T) {
 	}
 }
 
-// A prepared response depends on effects in order: each is performed where those before it went as presumed, and where one
-// did not, the handler goes on with the results so far.
+// A prepared response depends on effects in order: each is performed where those before it went as
+// presumed, and where one did not, the handler goes on with the results so far.
 func TestPresumeInOrder(t *testing.T) {
 	limit, insert := kernel.Limit{Key: "a", Policy: "p"}, kernel.Exec{Statements: []kernel.Statement{{SQL: "INSERT"}}}
 	for _, c := range []struct {

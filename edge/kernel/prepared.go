@@ -4,8 +4,9 @@ import "encoding/base64"
 
 // Prepared responses: see the chapter of that name in the package comment.
 
-// Presume asks for an effect, and ends the handler with what next makes of its result. While there is none, next is
-// called with the result that is presumed, so that the response can be prepared. next may use Presume in turn.
+// Presume asks for an effect, and ends the handler with what next makes of its result. While there
+// is none, next is called with the result that is presumed, so that the response can be prepared.
+// next may use Presume in turn.
 func (t *Turn) Presume(effect Effect, next func(Result) *Response) *Response {
 	if !t.presumes {
 		if result, ok := t.One(effect); ok {
@@ -55,7 +56,8 @@ func (t *Turn) Prepared() *Response { return t.prepared }
 // Discard gives up what is prepared: where more follows than Presume knows of.
 func (t *Turn) Discard() { t.prepared = nil }
 
-// confirm performs the effects that a prepared response depends on, and reports whether all went as presumed.
+// confirm performs the effects that a prepared response depends on, and reports whether all went as
+// presumed.
 func (t *Turn) confirm(o Outcome, perform func([]Effect) []Result) bool {
 	for i := range o.Effects {
 		results := perform(o.Effects[i : i+1])

@@ -12,7 +12,8 @@ import (
 	_ "modernc.org/sqlite"
 )
 
-// The files make the schema out of nothing, in the order of their numbers, and the table of their names takes each once.
+// The files make the schema out of nothing, in the order of their numbers, and the table of their
+// names takes each once.
 func TestFiles(t *testing.T) {
 	db, err := sql.Open("sqlite", ":memory:")
 	if err != nil {

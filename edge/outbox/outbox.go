@@ -3,11 +3,11 @@
 // Delivery is at least once. A run claims due rows with a lease, sends them as one digest, and
 // marks them. A run that dies in between leaves the lease to expire, and the rows are sent again.
 //
-// Rows whose digest may have arrived stay together, under its Message-ID, until they are delivered or
-// dead: so whoever has it already can tell that it is the same. Rows whose digest has certainly not
-// arrived go with whatever else is due. Where the next hop refuses a digest for what is in it, or has long
-// left open what became of it, each half becomes a digest of its own, and at last a single row: so a row can only
-// hurt itself.
+// Rows whose digest may have arrived stay together, under its Message-ID, until they are delivered
+// or dead: so whoever has it already can tell that it is the same. Rows whose digest has certainly
+// not arrived go with whatever else is due. Where the next hop refuses a digest for what is in it,
+// or has long left open what became of it, each half becomes a digest of its own, and at last a
+// single row: so a row can only hurt itself.
 package outbox
 
 import (
@@ -29,14 +29,15 @@ const (
 	firstRetry = 60 // seconds; doubled with every try
 	lastRetry  = 6 * 3600
 	maxTries   = 20 // then a row is dead, and the operator's to revive
-	// A digest is kept whole for so many tries of which nothing is known. What is left is enough for a single row to be
-	// tried alone: that a mail is refused for a row in it may be all that the next hop does not say.
+	// A digest is kept whole for so many tries of which nothing is known. What is left is enough
+	// for a single row to be tried alone: that a mail is refused for a row in it may be all that
+	// the next hop does not say.
 	wholeTries = 10
 )
 
 var (
-	// Times that lie further ahead than any that is set now were set by a clock that was ahead: they count as past. Its
-	// arguments are those of dueAt.
+	// Times that lie further ahead than any that is set now were set by a clock that was ahead:
+	// they count as past. Its arguments are those of dueAt.
 	due = "state = 'pending' AND (next_try_at <= ? OR next_try_at > ?) AND (lease_until <= ? OR lease_until > ?)"
 
 	// What a dead run has claimed may have arrived: its lease becomes the digest.
@@ -59,9 +60,9 @@ type row struct {
 	digest               string // "" where none may have arrived
 }
 
-// Enqueue gives the statement that puts a message into the outbox: that an address came with a record
-// of this kind. who is the name of an agent or an org. The statement goes into the transaction that
-// stores the record.
+// Enqueue gives the statement that puts a message into the outbox: that an address came with a
+// record of this kind. who is the name of an agent or an org. The statement goes into the
+// transaction that stores the record.
 func Enqueue(t *kernel.Turn, kind, recordID, address, who string) kernel.Statement {
 	payload := jsondoc.Writer{}
 	payload.Open('{')

@@ -118,7 +118,8 @@ func (o *office) deliver() {
 	o.t.Fatal("the outbox is not empty after 300 runs")
 }
 
-// However many are due together, a digest names each of its records in a header field that the platform takes.
+// However many are due together, a digest names each of its records in a header field that the
+// platform takes.
 func TestDigestsFitTheHeader(t *testing.T) {
 	o := open(t)
 	var kept []string
@@ -203,7 +204,8 @@ func TestARefusedRowHurtsItself(t *testing.T) {
 	}
 }
 
-// A next hop that never says what became of a digest may refuse it for one row: in the end each row is tried alone.
+// A next hop that never says what became of a digest may refuse it for one row: in the end each row
+// is tried alone.
 func TestARowOfWhichNothingIsKnownHurtsItself(t *testing.T) {
 	o := open(t)
 	o.relay = func(m kernel.Message) kernel.Result {
@@ -235,8 +237,8 @@ func TestARowOfWhichNothingIsKnownHurtsItself(t *testing.T) {
 	}
 }
 
-// While it is not known whether a digest has arrived it is the same message with the same rows, also where a run died; what
-// comes meanwhile goes with another.
+// While it is not known whether a digest has arrived it is the same message with the same rows,
+// also where a run died; what comes meanwhile goes with another.
 func TestOneMessageIDOverAllTries(t *testing.T) {
 	o := open(t)
 	o.keep("ada")
@@ -303,7 +305,8 @@ func TestADeadRunIsTriedAgainUnderItsID(t *testing.T) {
 	}
 }
 
-// A relay that fails is asked again, later and later, and after twenty tries no more. A dead row keeps its payload for the operator.
+// A relay that fails is asked again, later and later, and after twenty tries no more. A dead row
+// keeps its payload for the operator.
 func TestItBacksOffAndGivesUp(t *testing.T) {
 	o := open(t)
 	o.relay = func(kernel.Message) kernel.Result {
@@ -337,7 +340,8 @@ func TestItBacksOffAndGivesUp(t *testing.T) {
 	}
 }
 
-// What certainly has not arrived goes with whatever else is due: after an outage there are few messages.
+// What certainly has not arrived goes with whatever else is due: after an outage there are few
+// messages.
 func TestAfterAnOutageDigestsAreWhole(t *testing.T) {
 	o := open(t)
 	o.relay = func(kernel.Message) kernel.Result {

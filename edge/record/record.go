@@ -1,5 +1,5 @@
-// Package record stores what agents file, registrations and charters, together with the address that
-// came with it and the message about that to the operator: all in one transaction.
+// Package record stores what agents file, registrations and charters, together with the address
+// that came with it and the message about that to the operator: all in one transaction.
 package record
 
 import (
@@ -30,8 +30,9 @@ func WriteMembers(w *jsondoc.Writer, in *input.Input, id, now string, emailed bo
 	respond.WriteCapped(w, "ignored_fields", in.Ignored())
 }
 
-// Store stores a record, in one transaction with the address that came with it, if any, and a message
-// about that to the operator, and answers what answer makes. who is an agent's or an org's name.
+// Store stores a record, in one transaction with the address that came with it, if any, and a
+// message about that to the operator, and answers what answer makes. who is an agent's or an org's
+// name.
 func Store(t *kernel.Turn, kind, id string, insert kernel.Statement, address, who string, answer func() *kernel.Response) *kernel.Response {
 	statements := []kernel.Statement{insert}
 	if address != "" {

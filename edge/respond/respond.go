@@ -1,5 +1,5 @@
-// Package respond makes the answers of the endpoints: JSON objects with the members that all of them
-// end with, and problem details (RFC 9457).
+// Package respond makes the answers of the endpoints: JSON objects with the members that all of
+// them end with, and problem details (RFC 9457).
 package respond
 
 import (
@@ -10,8 +10,8 @@ import (
 	"anteroom/edge/kernel"
 )
 
-// CommonHeaders are on every answer, besides its own: the host adds them. The names of those that an agent reads are
-// exposed (Fetch, CORS).
+// CommonHeaders are on every answer, besides its own: the host adds them. The names of those that
+// an agent reads are exposed (Fetch, CORS).
 var CommonHeaders = []kernel.Header{
 	{Name: "x-content-type-options", Value: "nosniff"},
 	{Name: "referrer-policy", Value: "no-referrer"},
@@ -94,8 +94,8 @@ func Invalid(t *kernel.Turn, in *input.Input) *kernel.Response {
 		})
 }
 
-// WriteCapped writes a list whose length a caller decides: at most 50 entries, and the number of all
-// in <name>_total where some were left out.
+// WriteCapped writes a list whose length a caller decides: at most 50 entries, and the number of
+// all in <name>_total where some were left out.
 func WriteCapped(w *jsondoc.Writer, name string, entries []string) {
 	w.Name(name)
 	w.Open('[')

@@ -17,7 +17,8 @@ func turn(host string) *kernel.Turn {
 	return &kernel.Turn{Snapshot: edgetest.Snapshot(), Now: edgetest.Now, Request: kernel.Request{Method: "GET", Target: "/api/x", Host: host}}
 }
 
-// What a caller sent is repeated up to a bound, and how much there was is only told where some of it is left out.
+// What a caller sent is repeated up to a bound, and how much there was is only told where some of
+// it is left out.
 func TestCapped(t *testing.T) {
 	for n, total := range map[int]string{0: "", 1: "", 49: "", 50: "", 51: "51", 99: "99"} {
 		var faults input.Faults
@@ -43,7 +44,8 @@ func TestCapped(t *testing.T) {
 	}
 }
 
-// A problem says what is wrong and where the contract stands, and shows that where it helps: on 400 and 405.
+// A problem says what is wrong and where the contract stands, and shows that where it helps: on 400
+// and 405.
 func TestProblem(t *testing.T) {
 	for _, c := range []struct {
 		problem *respond.ProblemType
@@ -105,7 +107,8 @@ func TestInvalid(t *testing.T) {
 	}
 }
 
-// What could not be stored is told as not recorded where that is certain, and as not known where it is not.
+// What could not be stored is told as not recorded where that is certain, and as not known where it
+// is not.
 func TestUnstored(t *testing.T) {
 	for failure, want := range map[kernel.Failure]string{kernel.Refused: "nothing was recorded", kernel.Unavailable: "nothing was recorded", kernel.Timeout: "is not known"} {
 		if r := respond.StoreFailed(turn("localhost"), failure); r.Status != 503 || edgetest.Header(r, "retry-after") != "30" || !strings.Contains(string(r.Body), want) {

@@ -1,6 +1,7 @@
-// Package snapshot is what a turn may read of the content: the facts that answers are made of and the
-// published documents. As text it has a line for the facts, one flat JSON object with the format first, and then a line for
-// each document: its id, a tab, and its compact JSON text. So whoever loads it reads the facts only.
+// Package snapshot is what a turn may read of the content: the facts that answers are made of and
+// the published documents. As text it has a line for the facts, one flat JSON object with the
+// format first, and then a line for each document: its id, a tab, and its compact JSON text. So
+// whoever loads it reads the facts only.
 //
 //	{"format":"anteroom-snapshot-2","version":"5f1d…","service":"Anteroom Example","canonical_host":"www.anteroom.example",…}
 //	aup	{"version":"0.2",…}
@@ -111,8 +112,9 @@ func (s *Snapshot) Encode() []byte {
 	return w.Buf
 }
 
-// Decode reads a text, which the snapshot aliases from then on. It returns an error, and no snapshot, where that is no
-// snapshot of this Format, has an unknown fact, or lacks one. The documents are taken as they are.
+// Decode reads a text, which the snapshot aliases from then on. It returns an error, and no
+// snapshot, where that is no snapshot of this Format, has an unknown fact, or lacks one. The
+// documents are taken as they are.
 func Decode(text []byte) (*Snapshot, error) {
 	line, rest, _ := bytes.Cut(text, []byte{'\n'})
 	facts, err := jsondoc.Parse(line)

@@ -84,7 +84,8 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// The content publishes its canonical host and its previews. An answer says which of them it was served from.
+// The content publishes its canonical host and its previews. An answer says which of them it was
+// served from.
 func TestHosts(t *testing.T) {
 	s := example()
 	s.Notice, s.NoteCanonical, s.NoteOther, s.ApexHost = "n", "this one", "not this one", "example.org"

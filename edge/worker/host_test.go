@@ -1,4 +1,5 @@
-// The tests of the host on Cloudflare: the bundle, on its runtime, with its store, its mail and its limiter.
+// The tests of the host on Cloudflare: the bundle, on its runtime, with its store, its mail and its
+// limiter.
 package main
 
 import (
@@ -63,10 +64,12 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// bundle builds the bundle of today's sources into a folder of its own. Where that was done before it takes no time.
+// bundle builds the bundle of today's sources into a folder of its own. Where that was done before
+// it takes no time.
 var bundle = sync.OnceValues(func() (string, error) {
-	// The sources are looked at here too, so that go test keeps no result that is older than they are.
-	for _, folder := range []string{"build/clients", "build/lint", "build/npm/package-lock.json", "build/toolchain", "build/edge.sh", "build/harness.mjs", "build/target.json", "cmd", "content", "edge", "generator", "go.sum", "public", "wrangler.toml"} {
+	// The sources are looked at here too, so that go test keeps no result that is older than they
+	// are.
+	for _, folder := range []string{"build/clients", "build/lint", "build/names", "build/npm/package-lock.json", "build/toolchain", "build/edge.sh", "build/harness.mjs", "build/target.json", "cmd", "content", "edge", "generator", "go.sum", "public", "wrangler.toml"} {
 		err := filepath.WalkDir(filepath.Join(root, folder), func(name string, _ fs.DirEntry, err error) error {
 			if err == nil {
 				_, err = os.Stat(name)
@@ -85,7 +88,8 @@ var bundle = sync.OnceValues(func() (string, error) {
 	return filepath.Join(temporary, "bundle"), nil
 })
 
-// node is a command that runs JavaScript with the pinned Node.js, which the bundle's build installs.
+// node is a command that runs JavaScript with the pinned Node.js, which the bundle's build
+// installs.
 func node(t testing.TB, arguments ...string) *exec.Cmd {
 	t.Helper()
 	if _, err := bundle(); err != nil {
@@ -231,7 +235,8 @@ func bound(t *testing.T, s *snapshot.Snapshot) options {
 	return o
 }
 
-// with is a main module that hands the worker other bindings: members of a JavaScript object literal, made of env.
+// with is a main module that hands the worker other bindings: members of a JavaScript object
+// literal, made of env.
 func with(bindings string) string {
 	return `import worker from './worker.mjs';
 const later = (milliseconds) => new Promise((resolve) => setTimeout(resolve, milliseconds));
@@ -259,7 +264,8 @@ func start(t *testing.T, o options) *service {
 	return s
 }
 
-// do sends a request to the canonical host, and returns the answer and its body. Header is pairs of name and value.
+// do sends a request to the canonical host, and returns the answer and its body. Header is pairs of
+// name and value.
 func (s *service) do(method, target, body string, header ...string) (*http.Response, map[string]any) {
 	s.t.Helper()
 	r, err := http.NewRequest(method, s.url+target, strings.NewReader(body))
@@ -322,7 +328,8 @@ func (s *service) log() []string {
 	return ask(s.t, map[string]any{"service": s.id, "log": true}).Log
 }
 
-// logs waits until the service has logged a text, and gives all that it has logged by then since it was asked last.
+// logs waits until the service has logged a text, and gives all that it has logged by then since it
+// was asked last.
 func (s *service) logs(text string) (all string) {
 	s.t.Helper()
 	eventually(s.t, "a log of "+text, func() bool {
@@ -421,7 +428,8 @@ func TestTheRelayFails(t *testing.T) {
 			if n := s.count("suggestions"); n != 0 {
 				t.Errorf("%d suggestions recorded, want none", n)
 			}
-			// What the outbox holds waits for the relay to come back. Where there is none, that was no try.
+			// What the outbox holds waits for the relay to come back. Where there is none, that was
+			// no try.
 			tries := map[bool]float64{false: 1}[name == "absent"]
 			s.want(200, "POST", "/api/waitlist", registration)
 			eventually(t, "a try", func() bool {
@@ -571,7 +579,8 @@ func TestTheLimiterFails(t *testing.T) {
 	}
 }
 
-// TestGoneClient: what is left of a turn whose caller went away is whole or nothing, and holds up nobody.
+// TestGoneClient: what is left of a turn whose caller went away is whole or nothing, and holds up
+// nobody.
 func TestGoneClient(t *testing.T) {
 	t.Parallel()
 	o := bound(t, edgetest.Snapshot())
@@ -704,7 +713,8 @@ func TestSnapshotOfAnotherFormat(t *testing.T) {
 	}
 }
 
-// TestTrap makes the module run out of memory: one that may not grow, and a body that needs more than it has.
+// TestTrap makes the module run out of memory: one that may not grow, and a body that needs more
+// than it has.
 func TestTrap(t *testing.T) {
 	t.Parallel()
 	o := bound(t, edgetest.Snapshot())
@@ -823,7 +833,8 @@ export default {
 	})
 }
 
-// TestFetches: a fetch is bounded in time and bytes, follows no redirect, and its result is shared for as long as it says.
+// TestFetches: a fetch is bounded in time and bytes, follows no redirect, and its result is shared
+// for as long as it says.
 func TestFetches(t *testing.T) {
 	t.Parallel()
 	var calls atomic.Int32
@@ -930,7 +941,8 @@ func TestLargeBodies(t *testing.T) {
 	}
 }
 
-// TestDocuments: what is not under /api or /v1 goes to the documents, as does what only begins like that.
+// TestDocuments: what is not under /api or /v1 goes to the documents, as does what only begins like
+// that.
 func TestDocuments(t *testing.T) {
 	t.Parallel()
 	o := bound(t, edgetest.Snapshot())

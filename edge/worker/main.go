@@ -1,7 +1,8 @@
 //go:build tinygo
 
-// Command worker is the edge core as a WebAssembly module. It imports nothing: a host writes a frame
-// into its memory, calls it, and reads a frame out of it. Package wire is the format of the frames.
+// Command worker is the edge core as a WebAssembly module. It imports nothing: a host writes a
+// frame into its memory, calls it, and reads a frame out of it. Package wire is the format of the
+// frames.
 //
 //	base() u32                     where memory that is no stack begins
 //	alloc(size u32) u32            address of fresh memory
@@ -10,11 +11,11 @@
 //	handle(at, size u32) u32       a turn in, its outcome out; see core for the duties of a host
 //	deliver(at, size u32) u32      the same for the outbox
 //
-// load, handle and deliver return the address of a u32 length and so many bytes, the last two 0 where the
-// frame is not what it should be.
+// load, handle and deliver return the address of a u32 length and so many bytes, the last two 0
+// where the frame is not what it should be.
 //
-// Memory is never freed (the collector is "leaking"): the host puts back the state that it was in after
-// load, once it has read what a call returned. It finds the top of the heap by alloc.
+// Memory is never freed (the collector is "leaking"): the host puts back the state that it was in
+// after load, once it has read what a call returned. It finds the top of the heap by alloc.
 package main
 
 import (

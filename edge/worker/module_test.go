@@ -12,6 +12,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"reflect"
+	"regexp"
 	"strings"
 	"sync"
 	"testing"
@@ -26,9 +28,11 @@ import (
 	"anteroom/edge/native"
 	"anteroom/edge/snapshot"
 	"anteroom/edge/worker/wire"
+	"anteroom/generator/model"
 )
 
-// section gives the content of a section of a module, nil where it has none (Core Specification, section 5.5.2).
+// section gives the content of a section of a module, nil where it has none (Core Specification,
+// section 5.5.2).
 func section(module []byte, id byte) []byte {
 	for at := 8; at < len(module); {
 		size, n := uvarint(module[at+1:])
@@ -85,7 +89,8 @@ func TestTheModuleImportsNothing(t *testing.T) {
 	}
 }
 
-// ungrowing is a module whose memory may not grow beyond what it starts with (Core Specification, section 5.5.8).
+// ungrowing is a module whose memory may not grow beyond what it starts with (Core Specification,
+// section 5.5.8).
 func ungrowing(module []byte) ([]byte, error) {
 	memory := section(module, memorySection)
 	if len(memory) < 4 || memory[1] != 1 {
@@ -102,6 +107,55 @@ func ungrowing(module []byte) ([]byte, error) {
 	return module, nil
 }
 
+// TestTheModuleHoldsNoDocumentation: what only documents need stays with the generator, and the
+// names of functions stay beside the bundle.
+func TestTheModuleHoldsNoDocumentation(t *testing.T) {
+	module := readModule(t)
+	texts := map[string]bool{}
+	var describe func(reflect.Type)
+	describe = func(of reflect.Type) {
+		switch of.Kind() {
+		case reflect.Pointer, reflect.Slice, reflect.Map:
+			describe(of.Elem())
+		case reflect.Struct:
+			for f := range of.Fields() {
+				if text := f.Tag.Get("doc"); text != "" && !texts[text] {
+					texts[text] = true
+					describe(f.Type)
+				}
+			}
+		}
+	}
+	for _, route := range api.Routes {
+		for _, op := range route.Operations {
+			for _, answer := range op.Answers {
+				describe(reflect.TypeOf(answer))
+			}
+		}
+	}
+	describe(reflect.TypeFor[model.Roster]())
+	describe(reflect.TypeFor[model.Problem]())
+	if len(texts) < 200 {
+		t.Errorf("%d descriptions were found, and there are more", len(texts))
+	}
+	for text := range texts {
+		if bytes.Contains(module, []byte(text)) {
+			t.Errorf("the module holds %q", text)
+		}
+	}
+	if bytes.Contains(module, []byte("\x04name\x01")) || bytes.Contains(module, []byte("edge/api.")) {
+		t.Error("the module holds the names of its functions")
+	}
+	folder, err := bundle()
+	if err != nil {
+		t.Fatal(err)
+	}
+	names, err := os.ReadFile(filepath.Join(filepath.Dir(folder), "edge.names"))
+	if err != nil || !regexp.MustCompile(`(?m)^\d+ .*edge/api\.`).Match(names) {
+		t.Errorf("the names beside the bundle: %d bytes, %v", len(names), err)
+	}
+}
+
 // TestReproducible compiles the core in another folder.
 func TestReproducible(t *testing.T) {
 	t.Parallel()
@@ -114,7 +168,7 @@ func TestReproducible(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for _, name := range []string{"go.mod", "go.sum", "build/target.json", "build/edge.sh", "build/npm/package-lock.json"} {
+	for _, name := range []string{"go.mod", "go.sum", "build/target.json", "build/edge.sh", "build/names/main.go", "build/npm/package-lock.json"} {
 		text, err := os.ReadFile(filepath.Join(root, name))
 		if err == nil {
 			os.MkdirAll(filepath.Dir(filepath.Join(folder, name)), 0o777)
@@ -237,8 +291,9 @@ type called struct {
 	Trap    string `json:"trap"`
 }
 
-// round calls the module and the core here with a turn. Both must give the same outcome, and the module must find its
-// memory as it was. What is prepared must be what the turn gives when all went as presumed.
+// round calls the module and the core here with a turn. Both must give the same outcome, and the
+// module must find its memory as it was. What is prepared must be what the turn gives when all went
+// as presumed.
 func (d *driver) round(e *edge.Edge, entry string, turn []byte) (kernel.Outcome, called) {
 	d.t.Helper()
 	handle := map[string]func(*kernel.Turn) kernel.Outcome{"handle": e.Handle, "deliver": e.Deliver}[entry]
@@ -329,8 +384,8 @@ func record(t *testing.T) (rounds []recorded) {
 	return rounds
 }
 
-// TestBothCoresAgree gives the same turns to the core as Go compiles it and to the module: those of all transcripts, and
-// thousands that were made of them.
+// TestBothCoresAgree gives the same turns to the core as Go compiles it and to the module: those of
+// all transcripts, and thousands that were made of them.
 func TestBothCoresAgree(t *testing.T) {
 	t.Parallel()
 	rounds := record(t)
@@ -464,7 +519,8 @@ func deep(levels int) string {
 	return strings.Repeat(`{"a":`, levels-1) + "{}" + strings.Repeat("}", levels-1)
 }
 
-// manyNames is an object of as many members as there may be, each with a long name and a fault of its own.
+// manyNames is an object of as many members as there may be, each with a long name and a fault of
+// its own.
 func manyNames() string {
 	var b strings.Builder
 	b.WriteString(`{"verify":{"receipt_spec":7`)
@@ -475,7 +531,8 @@ func manyNames() string {
 	return b.String()
 }
 
-// TestTheLargestTurns runs them through every endpoint that takes a body, to the end of their turns.
+// TestTheLargestTurns runs them through every endpoint that takes a body, to the end of their
+// turns.
 func TestTheLargestTurns(t *testing.T) {
 	t.Parallel()
 	d := startDriver(t)

@@ -66,8 +66,8 @@ func TestEmailSending(t *testing.T) {
 	}
 }
 
-// TestRelayResults: the core is told whether a message was taken, whether it is the message that was refused, and why;
-// the log says no more than that.
+// TestRelayResults: the core is told whether a message was taken, whether it is the message that
+// was refused, and why; the log says no more than that.
 func TestRelayResults(t *testing.T) {
 	t.Parallel()
 	webhook := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -169,7 +169,8 @@ export default {
 	}
 }
 
-// TestManyAddressesAreDueAtOnce: what came while the relay refused everything is delivered when it takes messages again.
+// TestManyAddressesAreDueAtOnce: what came while the relay refused everything is delivered when it
+// takes messages again.
 func TestManyAddressesAreDueAtOnce(t *testing.T) {
 	t.Parallel()
 	published := edgetest.Snapshot()

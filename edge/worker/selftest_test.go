@@ -28,8 +28,8 @@ func (b broken) Handle(t *kernel.Turn) kernel.Outcome {
 	return b.Edge.Handle(t)
 }
 
-// TestSelftestOfABrokenService breaks each call of the self-test on both hosts, with the content that is shipped: it does not
-// pass, and names what is broken.
+// TestSelftestOfABrokenService breaks each call of the self-test on both hosts, with the content
+// that is shipped: it does not pass, and names what is broken.
 func TestSelftestOfABrokenService(t *testing.T) {
 	t.Parallel()
 	published := shipped(t)

@@ -98,7 +98,8 @@ func dev(t *testing.T, arguments ...string) string {
 	}
 }
 
-// fetch sends a request to a host of this name, and gives the answer and its body. Redirects are not followed.
+// fetch sends a request to a host of this name, and gives the answer and its body. Redirects are
+// not followed.
 func fetch(t *testing.T, method, url, host, body string) (*http.Response, []byte) {
 	t.Helper()
 	r, err := http.NewRequest(method, url, strings.NewReader(body))
@@ -140,7 +141,8 @@ func headerRules(t *testing.T, file string) map[string]map[string]string {
 	return rules
 }
 
-// TestWrangler deploys every environment of wrangler.toml as far as that goes without an account, and serves them.
+// TestWrangler deploys every environment of wrangler.toml as far as that goes without an account,
+// and serves them.
 func TestWrangler(t *testing.T) {
 	t.Parallel()
 	var config struct {

@@ -110,8 +110,6 @@ type Roster struct {
 	Board             string            `json:"board" doc:"Name of the board."`
 	AsOf              string            `json:"as_of" format:"date" doc:"Date of the last hand verification."`
 	VerifiedThrough   string            `json:"counts_verified_by_hand_through" format:"date" doc:"Last day that the hand-verified counts cover."`
-	ServedAt          string            `json:"served_at,omitzero" from:"edge" format:"date-time" doc:"When this answer was made."`
-	CountsAgeDays     int               `json:"counts_age_days,omitzero" from:"edge" doc:"Whole UTC calendar days from as_of to the day of serving."`
 	CountsAgeNote     string            `json:"counts_age_note" doc:"How to read the age of the counts."`
 	MonitoredThrough  string            `json:"operations_monitored_through" format:"date" doc:"Last day on which the operation was watched."`
 	MonitoringNote    string            `json:"monitoring_note" doc:"What watching means here."`
@@ -123,6 +121,8 @@ type Roster struct {
 	ObservedAttention ObservedAttention `json:"observed_attention" doc:"What was seen of clients. It is recorded, and none of it is a conversion."`
 	WhatItMeans       []string          `json:"what_this_number_means" doc:"How to read the numbers."`
 	LiveNow           []string          `json:"live_now" doc:"The live endpoints, each as method and path."`
+	ServedAt          string            `json:"served_at,omitzero" from:"edge" format:"date-time" doc:"When this answer was made."`
+	CountsAgeDays     int               `json:"counts_age_days,omitzero" from:"edge" doc:"Whole UTC calendar days from as_of to the day of serving."`
 }
 
 // PilotWaitlist counts registrations.
@@ -297,14 +297,15 @@ type Position struct {
 type ReceiptSpec struct {
 	ReceiptSpec      string   `json:"receipt_spec" doc:"Identifier of the receipt format."`
 	Algorithm        string   `json:"algorithm" doc:"Signature algorithm."`
-	PublicKey        string   `json:"public_key_b64,omitzero" from:"edge" doc:"Raw 32-byte Ed25519 public key in base64; empty when there is none."`
 	Canonicalization string   `json:"canonicalization" doc:"Identifier of the canonical string's rule."`
 	SignedFields     []string `json:"signed_fields" doc:"The exact keys in the exact order signed."`
 	VerifyOffline    []string `json:"verify_offline" doc:"How to verify a receipt without this service."`
 	RetiredKeys      []string `json:"retired_public_keys_b64" doc:"Keys that sign no more and still verify."`
-	SigningLive      bool     `json:"signing_live,omitzero" from:"edge" doc:"Whether minted receipts are signed."`
-	SigningStatus    string   `json:"signing_status,omitzero" from:"edge" doc:"The same in words."`
 	Contract
+
+	PublicKey     string `json:"public_key_b64,omitzero" from:"edge" doc:"Raw 32-byte Ed25519 public key in base64; empty when there is none."`
+	SigningLive   bool   `json:"signing_live,omitzero" from:"edge" doc:"Whether minted receipts are signed."`
+	SigningStatus string `json:"signing_status,omitzero" from:"edge" doc:"The same in words."`
 }
 
 // BusinessDays is the answer of GET /api/business-days without a computation's parameters.
@@ -467,7 +468,7 @@ type Problem struct {
 	Errors        []Fault        `json:"errors,omitempty" doc:"Every fault found; on 400, 413, 414, 415 and 429."`
 	ErrorsTotal   int            `json:"errors_total,omitzero" doc:"How many faults there were, where errors leaves some out."`
 	ContractURL   string         `json:"contract_url" format:"uri" doc:"Where the contract stands."`
-	Contract      *Contract      `json:"contract,omitempty" doc:"The contract of the endpoint; on 400 and 405."`
+	Contract      *Contract      `json:"contract,omitempty" doc:"The contract of the endpoint, with what else a bare GET of it answers; on 400 and 405."`
 	LiveEndpoints []LiveEndpoint `json:"live_endpoints,omitempty" doc:"What is live; on 404."`
 	IgnoredFields []string       `json:"ignored_fields,omitempty" doc:"Fields that the contract does not name; on 400."`
 	IgnoredTotal  int            `json:"ignored_fields_total,omitzero" doc:"How many there were, where ignored_fields leaves some out."`

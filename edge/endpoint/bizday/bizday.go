@@ -1,5 +1,5 @@
-// Package bizday is the business-day calculator: pure arithmetic over civil dates and the rules of eleven
-// calendars, from 2000 to 2050. It has no clock, and a computation has no effect.
+// Package bizday is the business-day calculator: pure arithmetic over civil dates and the rules of
+// eleven calendars, from 2000 to 2050. It has no clock, and a computation has no effect.
 package bizday
 
 import (
@@ -122,7 +122,8 @@ func Compute(t *kernel.Turn, in *input.Input) *kernel.Response {
 	return respond.OK(t, func(w *jsondoc.Writer) { q.write(w, in) })
 }
 
-// read reads what the operation takes. Where the operation itself is at fault, it checks all that was sent.
+// read reads what the operation takes. Where the operation itself is at fault, it checks all that
+// was sent.
 func (q *query) read(in *input.Input) {
 	if name := in.Choice(&opField); name != "" {
 		q.op = &ops[slices.IndexFunc(ops, func(o op) bool { return o.name == name })]
@@ -322,8 +323,8 @@ func (q *query) write(w *jsondoc.Writer, in *input.Input) {
 	respond.WriteCapped(w, "ignored_fields", in.Ignored())
 }
 
-// writeHolidays writes the closed weekdays of the span, at most so many, and gives how many there are: one for
-// each calendar that is closed.
+// writeHolidays writes the closed weekdays of the span, at most so many, and gives how many there
+// are: one for each calendar that is closed.
 func (q *query) writeHolidays(w *jsondoc.Writer, name string, most int) (total int) {
 	w.Name(name)
 	w.Open('[')

@@ -280,8 +280,8 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// The contract is what a GET answers that asks for no computation, and may be kept; a computation may not, nor
-// what stands in its place.
+// The contract is what a GET answers that asks for no computation, and may be kept; a computation
+// may not, nor what stands in its place.
 func TestContract(t *testing.T) {
 	h := edgetest.NewFake(t)
 	for _, target := range []string{path, path + "?", path + "?x=1"} {

@@ -15,13 +15,15 @@ const (
 	lastDay  = 29584 // 2050-12-31
 )
 
-// Weekdays are numbered, weekends are not: Monday 1969-12-29 is 0, and Monday after Friday is one more. In
-// these numbers a calendar is nothing but its closings, and arithmetic on business days is arithmetic.
+// Weekdays are numbered, weekends are not: Monday 1969-12-29 is 0, and Monday after Friday is one
+// more. In these numbers a calendar is nothing but its closings, and arithmetic on business days is
+// arithmetic.
 
 // mondayZero is the day of weekday 0.
 const mondayZero = -3
 
-// weekday is the number of a day; for a weekend that of the Monday after it. Days before mondayZero have none.
+// weekday is the number of a day; for a weekend that of the Monday after it. Days before mondayZero
+// have none.
 func weekday(day int) int {
 	n := day - mondayZero
 	return n/7*5 + min(n%7, 5)
@@ -40,16 +42,18 @@ type closing struct {
 	substitute, more bool  // a substitute day; more: the closing before it has the same weekday
 }
 
-// book is what a call knows of the calendars it was asked for. It makes the years that it needs, about a
-// microsecond for a year of a calendar, and keeps nothing for the next call: to make all years of all calendars
-// ahead would take as long as starting an instance of the edge does, and hardly anybody asks for many.
+// book is what a call knows of the calendars it was asked for. It makes the years that it needs,
+// about a microsecond for a year of a calendar, and keeps nothing for the next call: to make all
+// years of all calendars ahead would take as long as starting an instance of the edge does, and
+// hardly anybody asks for many.
 type book struct {
 	calendars []int // indexes into calendars
 	years     [LastYear - FirstYear + 1][]closing
 	days      []placed // of the year in the making
 }
 
-// year gives the closings of a year, by weekday and then in the order that the calendars were asked for.
+// year gives the closings of a year, by weekday and then in the order that the calendars were asked
+// for.
 func (b *book) year(year int) []closing {
 	made := &b.years[year-FirstYear]
 	if *made == nil {
@@ -150,7 +154,8 @@ func closed(days []placed, day int) bool {
 	return false
 }
 
-// national reports whether a day is a national holiday of Japan, and not only a substitute or a bank's.
+// national reports whether a day is a national holiday of Japan, and not only a substitute or a
+// bank's.
 func national(rules []rule, days []placed, day int) bool {
 	for i := range days {
 		if p := &days[i]; p.day == day && !p.substitute && rules[p.rule].substitute == jp {
@@ -191,8 +196,8 @@ func easterSunday(year int) int {
 	return civil.DaysOf(year, n/31, n%31+1)
 }
 
-// equinoxDay is the day of the equinox in Japan, in March or September. The formula holds from 1980 to 2099; what
-// counts is the gazette, each February for the next year.
+// equinoxDay is the day of the equinox in Japan, in March or September. The formula holds from 1980
+// to 2099; what counts is the gazette, each February for the next year.
 func equinoxDay(year, month int) int {
 	of1980 := 20_843_100 // millionths of a day
 	if month == 9 {
@@ -212,8 +217,8 @@ func yearOf(day int) int {
 	return year
 }
 
-// each calls f with every closing from one weekday to before another, in order, until it returns false. Both
-// are of the range, to may be the one after it.
+// each calls f with every closing from one weekday to before another, in order, until it returns
+// false. Both are of the range, to may be the one after it.
 func (b *book) each(from, to int, f func(c closing) bool) {
 	if from >= to {
 		return
@@ -240,8 +245,8 @@ func (b *book) count(start, end int) int {
 	return n
 }
 
-// after is the n-th business day after a day, n from 1, and before is the n-th before it; false where that is
-// outside the range.
+// after is the n-th business day after a day, n from 1, and before is the n-th before it; false
+// where that is outside the range.
 func (b *book) after(day, n int) (int, bool) {
 	if n > lastDay-firstDay {
 		return 0, false

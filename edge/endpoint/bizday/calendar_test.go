@@ -91,7 +91,8 @@ func TestSpecialDates(t *testing.T) {
 	}
 }
 
-// A list of holidays fits into the room that is made for it, whatever the calendar and however long the span.
+// A list of holidays fits into the room that is made for it, whatever the calendar and however long
+// the span.
 func TestRoom(t *testing.T) {
 	for i := range calendars {
 		for _, span := range [][2]int{{firstDay, lastDay}, {dayAt(t, "2011-01-01"), dayAt(t, "2012-12-31")}, {dayAt(t, "2022-09-26"), dayAt(t, "2022-09-26")}} {

@@ -9,7 +9,8 @@ type Convention struct {
 	What string
 }
 
-// Conventions are the business day conventions, by the names of the ISDA Definitions, the default first.
+// Conventions are the business day conventions, by the names of the ISDA Definitions, the default
+// first.
 var Conventions = []Convention{
 	{"following", "FOLLOWING", "The first business day after it."},
 	{"modified-following", "MODFOLLOWING", "The first business day after it, unless that is in the next month: then the last one before it."},
@@ -29,8 +30,8 @@ func conventionNames() (names []string) {
 	return names
 }
 
-// roll gives the business day that a convention puts in the place of a day, and a business day itself. It is
-// false where that, or a day that decides it, is outside the range.
+// roll gives the business day that a convention puts in the place of a day, and a business day
+// itself. It is false where that, or a day that decides it, is outside the range.
 func (b *book) roll(day int, convention string) (int, bool) {
 	if convention == "unadjusted" || b.open(day) {
 		return day, true

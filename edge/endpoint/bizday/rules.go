@@ -23,12 +23,14 @@ const (
 	between              // every weekday that lies between two days of rules with the substitute jp
 )
 
-// The least day of the month that its n-th such weekday can have, and that the last one of a month of 31 days can.
+// The least day of the month that its n-th such weekday can have, and that the last one of a month
+// of 31 days can.
 const (
 	first, second, third, fourth, last = 1, 8, 15, 22, 25
 )
 
-// substitute says which weekday is closed for a day that falls on a weekend, besides those that are closed anyway.
+// substitute says which weekday is closed for a day that falls on a weekend, besides those that are
+// closed anyway.
 type substitute uint8
 
 const (
@@ -40,7 +42,8 @@ const (
 	jp                     // for Sunday the next day that is no national holiday; Saturday is lost
 )
 
-// years are those that a rule holds in: all from from (0: the first) to to (0: the last) without the named ones.
+// years are those that a rule holds in: all from from (0: the first) to to (0: the last) without
+// the named ones.
 type years struct {
 	from, to int16
 	without  [3]int16
@@ -56,8 +59,8 @@ type calendar struct {
 	rules []rule
 }
 
-// calendars are all calendars there are, in the order of the documentation. A rule stands before those whose
-// days come later where one substitute may depend on another.
+// calendars are all calendars there are, in the order of the documentation. A rule stands before
+// those whose days come later where one substitute may depend on another.
 var calendars = []calendar{
 	{"us-federal", []rule{ // 5 U.S.C. 6103(a); substitutes 6103(b) and Executive Order 11582
 		{"New Year's Day", fixed, 1, 1, us, years{}},

@@ -1,8 +1,10 @@
-// Package mcp speaks the Model Context Protocol over Streamable HTTP: what is posted to /api/mcp. It has no rule of
-// its own about what a tool does: a tool call is an operation of the route table, done in the same turn.
+// Package mcp speaks the Model Context Protocol over Streamable HTTP: what is posted to /api/mcp.
+// It has no rule of its own about what a tool does: a tool call is an operation of the route table,
+// done in the same turn.
 //
-// The server is stateless. Nothing is kept between two requests, no session is begun, and a request needs no initialize
-// before it. Any origin may call it: there are no credentials that a page could borrow.
+// The server is stateless. Nothing is kept between two requests, no session is begun, and a request
+// needs no initialize before it. Any origin may call it: there are no credentials that a page could
+// borrow.
 //
 // What a list or an initialize answers is a document of the snapshot.
 package mcp
@@ -56,7 +58,8 @@ func Load(s *snapshot.Snapshot, a *api.API) (*Server, error) {
 	return server, nil
 }
 
-// Handle answers a POST; nil while effects are pending. Whatever is not 2xx has a JSON-RPC error as its body.
+// Handle answers a POST; nil while effects are pending. Whatever is not 2xx has a JSON-RPC error as
+// its body.
 func (s *Server) Handle(t *kernel.Turn) *kernel.Response {
 	t.Failed = Unfinished()
 	if r := api.Unreadable(t); r != nil {
@@ -106,8 +109,8 @@ func (s *Server) Handle(t *kernel.Turn) *kernel.Response {
 	return r
 }
 
-// room is about what the answers will take. A buffer that has to grow leaves its old memory behind, and on the edge
-// nothing frees it.
+// room is about what the answers will take. A buffer that has to grow leaves its old memory behind,
+// and on the edge nothing frees it.
 func (s *Server) room(messages []jsonrpc.Message) int {
 	room := 256
 	for i := range messages {
@@ -144,8 +147,8 @@ func idOf(messages []jsonrpc.Message, batch bool) []byte {
 	return messages[0].ID
 }
 
-// checkVersion refuses a version header that names no supported revision. A client that only begins may name a newer
-// one: it is told which to use.
+// checkVersion refuses a version header that names no supported revision. A client that only begins
+// may name a newer one: it is told which to use.
 func checkVersion(t *kernel.Turn, messages []jsonrpc.Message) *jsonrpc.Error {
 	version := t.Request.Get("mcp-protocol-version")
 	if version == "" || slices.Contains(protocol.Versions, version) ||
@@ -293,7 +296,7 @@ func (s *Server) call(m *jsonrpc.Message) (called *tool, in *input.Input, fault 
 			in.Rename(t.Renames, t.As)
 			in.Hide(t.Omits)
 			if t.operation.DryRun {
-				api.Rehearse(in, nil)
+				api.ReadDryRun(in, nil)
 			}
 			if t.Requires != "" && !in.Sent(&input.Field{Name: t.Requires, Type: input.Text}) {
 				in.Add(t.Requires, input.Required, t.Requires+" is missing or blank: this tool needs it")
@@ -304,8 +307,9 @@ func (s *Server) call(m *jsonrpc.Message) (called *tool, in *input.Input, fault 
 	return nil, nil, invalid("there is no tool " + input.Cut(name) + "; tools/list has all")
 }
 
-// callTool does the operation of a tool and answers what it answered; false while effects are pending. A refusal is a
-// result that is an error, so that a model sees it, and has no structured content, which would have to be of the output schema.
+// callTool does the operation of a tool and answers what it answered; false while effects are
+// pending. A refusal is a result that is an error, so that a model sees it, and has no structured
+// content, which would have to be of the output schema.
 func (s *Server) callTool(t *kernel.Turn, a *answers, m *jsonrpc.Message) (done bool) {
 	called, in, fault := s.call(m)
 	if fault != nil {

@@ -45,7 +45,8 @@ func TestMethods(t *testing.T) {
 	}
 }
 
-// Revisions are negotiated and never refused: the one that was asked for where it is supported, else the newest.
+// Revisions are negotiated and never refused: the one that was asked for where it is supported,
+// else the newest.
 func TestNegotiation(t *testing.T) {
 	for params, want := range map[string]string{
 		`{"protocolVersion":"2025-06-18"}`: "2025-06-18", `{"protocolVersion":"2025-03-26"}`: "2025-03-26", `{"protocolVersion":"2024-11-05"}`: "2024-11-05",
@@ -60,8 +61,9 @@ func TestNegotiation(t *testing.T) {
 	}
 }
 
-// The largest batch: ten writes of three effects each among forty verifications. One relay gives no answer, one write has a
-// fault, and one is not recorded: all others are done, each once, in order, within the rounds that a host gives.
+// The largest batch: ten writes of three effects each among forty verifications. One relay gives no
+// answer, one write has a fault, and one is not recorded: all others are done, each once, in order,
+// within the rounds that a host gives.
 func TestLargestBatch(t *testing.T) {
 	h := edgetest.NewFake(t)
 	minted := string(h.Do("POST", "/api/receipt", `{"agent_name":"ledger-lark"}`).Body)
@@ -238,7 +240,8 @@ func TestBadInput(t *testing.T) {
 	}
 }
 
-// A turn that the host cannot take to its end is answered in the protocol of who asked: nobody else could make sense of it.
+// A turn that the host cannot take to its end is answered in the protocol of who asked: nobody else
+// could make sense of it.
 func TestUnfinished(t *testing.T) {
 	h := edgetest.NewFake(t)
 	for target, want := range map[string]string{
@@ -265,7 +268,8 @@ func TestUnfinished(t *testing.T) {
 	}
 }
 
-// A snapshot without one of the server's documents is refused when it is loaded, not when somebody asks.
+// A snapshot without one of the server's documents is refused when it is loaded, not when somebody
+// asks.
 func TestLoad(t *testing.T) {
 	for _, id := range []string{api.MCPServer, api.MCPTools, api.MCPPrompts, api.MCPPrompt + "onboard"} {
 		s := edgetest.Snapshot()

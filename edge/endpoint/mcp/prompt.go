@@ -50,7 +50,8 @@ func (s *Server) getPrompt(a *answers, m *jsonrpc.Message) {
 	a.fail(m, invalid("there is no prompt "+input.Cut(name)+"; prompts/list has all"))
 }
 
-// value reads an argument. It stands in a prompt as JSON, so that nobody takes its words for the prompt's own.
+// value reads an argument. It stands in a prompt as JSON, so that nobody takes its words for the
+// prompt's own.
 func value(in *input.Input, f *input.Field) string {
 	if f.Type != input.Object {
 		if text := in.Text(f); text != "" {
@@ -73,8 +74,8 @@ func value(in *input.Input, f *input.Field) string {
 	return ""
 }
 
-// fill puts the values of arguments into a text: a list of strings, and of objects that stand for an argument. One
-// that is absent has the words that the content gives for that.
+// fill puts the values of arguments into a text: a list of strings, and of objects that stand for
+// an argument. One that is absent has the words that the content gives for that.
 func fill(parts *jsondoc.Value, arguments []input.Field, values []string) string {
 	var text strings.Builder
 	for i := range parts.Items {

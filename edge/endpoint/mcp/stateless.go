@@ -13,9 +13,10 @@ import (
 	"anteroom/edge/kernel"
 )
 
-// The stateless revision (2026-07-28) has no handshake. Each request says in its params._meta which revision it is
-// of and what its client can do, and repeats in header fields what a proxy may want to know. It shares the endpoint with
-// the older revisions, and a request is of one or of the others.
+// The stateless revision (2026-07-28) has no handshake. Each request says in its params._meta which
+// revision it is of and what its client can do, and repeats in header fields what a proxy may want
+// to know. It shares the endpoint with the older revisions, and a request is of one or of the
+// others.
 
 // Codes of errors that the stateless revision adds.
 const (
@@ -33,8 +34,9 @@ const (
 // lists may be kept for as long as the documents that change with the content only.
 const listLifetime = 300_000 // milliseconds
 
-// stateless reports whether a message is of a revision without a handshake: it says so in its header or in itself. A
-// handshake is of the older ones whatever newer revision its header proposes, unless it says in both that it is not.
+// stateless reports whether a message is of a revision without a handshake: it says so in its
+// header or in itself. A handshake is of the older ones whatever newer revision its header
+// proposes, unless it says in both that it is not.
 func stateless(t *kernel.Turn, m *jsonrpc.Message) bool {
 	if m.Kind != jsonrpc.Request && m.Kind != jsonrpc.Notification {
 		return false
@@ -46,7 +48,8 @@ func stateless(t *kernel.Turn, m *jsonrpc.Message) bool {
 	return inHeader || version.Kind == jsondoc.String && !slices.Contains(protocol.Versions, version.Text)
 }
 
-// checkStateless says what is wrong with the revision of a stateless message, and with its header fields.
+// checkStateless says what is wrong with the revision of a stateless message, and with its header
+// fields.
 func checkStateless(t *kernel.Turn, m *jsonrpc.Message) *jsonrpc.Error {
 	header, meta := t.Request.Get("mcp-protocol-version"), m.Params.Get("_meta")
 	version := meta.Get(metaVersion)
@@ -83,7 +86,8 @@ func checkStateless(t *kernel.Turn, m *jsonrpc.Message) *jsonrpc.Error {
 	return nil
 }
 
-// decodeHeader reads a header value that may be written as =?base64?…?=; "" where that is not base64.
+// decodeHeader reads a header value that may be written as =?base64?…?=; "" where that is not
+// base64.
 func decodeHeader(value string) string {
 	encoded, begins := strings.CutPrefix(value, "=?base64?")
 	encoded, ends := strings.CutSuffix(encoded, "?=")

@@ -29,7 +29,8 @@ const (
 	DuplicatePosition = "duplicate_position"
 )
 
-// SeatForm is the form of a seat in a query: a parameter for each position. The last colon separates the two.
+// SeatForm is the form of a seat in a query: a parameter for each position. The last colon
+// separates the two.
 const SeatForm = "<agent_name>:<allocation>"
 
 // Positions are the five positions, in canonical order. A roster has each exactly once.
@@ -49,9 +50,9 @@ var (
 			`{"position":"verifier","agent_name":"cy","allocation":20},{"position":"scout","agent_name":"dee","allocation":15},` +
 			`{"position":"treasurer","agent_name":"ed","allocation":10}]`,
 	}
-	ownerEmail = input.Field{Name: "owner_email", Type: input.Email, Example: `"owner@example.org"`}
+	OwnerEmail = input.Field{Name: "owner_email", Type: input.Email, Example: `"owner@example.org"`}
 
-	Fields = []input.Field{OrgName, commissioner, roster, ownerEmail}
+	Fields = []input.Field{OrgName, commissioner, roster, OwnerEmail}
 )
 
 // Chosen reports whether a query files a charter: it names one of a charter's parameters. An
@@ -95,7 +96,7 @@ type Seat struct {
 // File records a charter, with its address and the message to the operator where there is one,
 // all in one transaction.
 func File(t *kernel.Turn, in *input.Input) *kernel.Response {
-	name, head, email := in.Text(&OrgName), in.Text(&commissioner), in.Text(&ownerEmail)
+	name, head, email := in.Text(&OrgName), in.Text(&commissioner), in.Text(&OwnerEmail)
 	seats := readRoster(in)
 	if in.Total > 0 {
 		return respond.Invalid(t, in)
@@ -134,7 +135,8 @@ func File(t *kernel.Turn, in *input.Input) *kernel.Response {
 	}, email, name, func() *kernel.Response { return answer(id) })
 }
 
-// readRoster reads the seats of a charter, reports every fault, and gives the seats in canonical order.
+// readRoster reads the seats of a charter, reports every fault, and gives the seats in canonical
+// order.
 func readRoster(in *input.Input) []canon.Seat {
 	var seats []canon.Seat
 	if in.FromQuery {

@@ -11,7 +11,8 @@ import (
 	"anteroom/edge/record"
 )
 
-// The conversations that every host must hold are first of all those of the rules that they are about.
+// The conversations that every host must hold are first of all those of the rules that they are
+// about.
 func TestTranscripts(t *testing.T) { edgetest.RunTranscripts(t, edgetest.InMemory, "org") }
 
 // query is the query of a charter with these seats, in the order of the positions.
@@ -32,7 +33,8 @@ func entry(position, name, allocation string) string {
 	return `{"position":"` + position + `","agent_name":"` + name + `","allocation":` + allocation + `}`
 }
 
-// A seat by GET is held to the same rules as one in a body: its name is published, and never erased.
+// A seat by GET is held to the same rules as one in a body: its name is published, and never
+// erased.
 func TestSeats(t *testing.T) {
 	long := strings.Repeat("n", record.MaxName)
 	form := "send " + org.SeatForm + ", like ada:5"
@@ -65,7 +67,8 @@ func TestSeats(t *testing.T) {
 	}
 }
 
-// check checks an answer for its faults, each as its field, code and detail; "" for none, and then that it was recorded.
+// check checks an answer for its faults, each as its field, code and detail; "" for none, and then
+// that it was recorded.
 func check(t *testing.T, h *edgetest.Fake, sent string, r *kernel.Response, want string) {
 	t.Helper()
 	var got []string

@@ -289,8 +289,8 @@ func (m *members) get(name string) *jsondoc.Value {
 	return &jsondoc.Value{}
 }
 
-// inspect checks all of a receipt but the signature itself. published are the keys to check it against; signs says whether
-// the host has one itself.
+// inspect checks all of a receipt but the signature itself. published are the keys to check it
+// against; signs says whether the host has one itself.
 func inspect(receipt *jsondoc.Value, published []string, signs bool) *checks {
 	c := &checks{empty: len(receipt.Members) == 0}
 	r := &members{all: receipt.Members, met: make([]bool, len(receipt.Members))}
@@ -313,7 +313,8 @@ func inspect(receipt *jsondoc.Value, published []string, signs bool) *checks {
 	return c
 }
 
-// checkFields rebuilds canonical from the receipt's own fields. It gives the one that was sent, and whether it is a string.
+// checkFields rebuilds canonical from the receipt's own fields. It gives the one that was sent, and
+// whether it is a string.
 func (c *checks) checkFields(r *members) (string, bool) {
 	complete := true
 	for _, key := range canon.ReceiptFields {
@@ -397,7 +398,8 @@ func (c *checks) checkSignature(signed, signature *jsondoc.Value, canonical stri
 	}
 }
 
-// The members of a mint answer that the checks above do not look at. They are not covered by the signature.
+// The members of a mint answer that the checks above do not look at. They are not covered by the
+// signature.
 var (
 	otherTexts = []string{"notice", "served_from", "canonical_host", "host_note"}
 	otherKnown = []string{"ignored_fields", "ignored_fields_total"}
@@ -440,8 +442,8 @@ func (c *checks) mistyped(name string, v *jsondoc.Value) {
 
 var strict = base64.StdEncoding.Strict()
 
-// decodeBase64 reads so many bytes in the standard alphabet, padded and strict (RFC 4648, 4 and 3.5): no stray trailing
-// bits, and no line breaks, which the decoder would skip.
+// decodeBase64 reads so many bytes in the standard alphabet, padded and strict (RFC 4648, 4 and
+// 3.5): no stray trailing bits, and no line breaks, which the decoder would skip.
 func decodeBase64(s string, size int) ([]byte, bool) {
 	if len(s) != strict.EncodedLen(size) {
 		return nil, false

@@ -81,7 +81,8 @@ func TestFreshReceiptIsValid(t *testing.T) {
 	}
 }
 
-// A receipt is verified from the printed recipe alone: the fields in order, their hash, the signature.
+// A receipt is verified from the printed recipe alone: the fields in order, their hash, the
+// signature.
 func TestRecipe(t *testing.T) {
 	r := mint(t, edgetest.NewFake(t), `{"note":"a \"note\" with <tags> & é"}`)
 	rebuilt := canon.Receipt(func(field string) string { s, _ := r[field].(string); return s })
@@ -129,7 +130,8 @@ func TestUnsigned(t *testing.T) {
 	}
 }
 
-// Where the key is out of order nothing is minted: a receipt without a signature would say that there is no key.
+// Where the key is out of order nothing is minted: a receipt without a signature would say that
+// there is no key.
 func TestAFaultyKeyMintsNothing(t *testing.T) {
 	h := edgetest.NewFake(t)
 	h.Core.PublicKey, h.Core.KeyFault = "", true
@@ -284,5 +286,6 @@ func TestProblemsAreCapped(t *testing.T) {
 	}
 }
 
-// The conversations that every host must hold are first of all those of the rules that they are about.
+// The conversations that every host must hold are first of all those of the rules that they are
+// about.
 func TestTranscripts(t *testing.T) { edgetest.RunTranscripts(t, edgetest.InMemory, "receipt") }

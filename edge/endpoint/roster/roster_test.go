@@ -8,7 +8,8 @@ import (
 	"anteroom/edge/endpoint/roster"
 )
 
-// The age is in whole UTC calendar days: it changes at midnight. A clock that runs behind the verification makes no count younger than it is.
+// The age is in whole UTC calendar days: it changes at midnight. A clock that runs behind the
+// verification makes no count younger than it is.
 func TestAgeDays(t *testing.T) {
 	const midnight = edgetest.Now - 12*60*60
 	for _, c := range []struct {

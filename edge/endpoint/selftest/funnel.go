@@ -39,7 +39,8 @@ type step struct {
 	rule    func(v *jsondoc.Value) bool
 }
 
-// reads are the read side of the endpoints that are known here. Of any other, status and trailer are checked.
+// reads are the read side of the endpoints that are known here. Of any other, status and trailer
+// are checked.
 var reads = []step{
 	{
 		method: "GET", path: "/api/presence", status: 200, members: []string{"status", "status_dot", "away_message", "live_endpoints", "next_actions"},
@@ -110,7 +111,8 @@ func reconciles(v *jsondoc.Value) bool {
 	return shipped >= 0 && external >= 0 && internal >= 0 && shipped <= external+internal
 }
 
-// each reports whether an array has elements, and each of them these members, strings that say something.
+// each reports whether an array has elements, and each of them these members, strings that say
+// something.
 func each(v *jsondoc.Value, names ...string) bool {
 	for i := range v.Items {
 		for _, name := range names {
@@ -130,8 +132,8 @@ func number(v *jsondoc.Value) int {
 	return -1
 }
 
-// plan is what the funnel asks for: first what the quest reads, then every other live endpoint, in the order
-// of the documentation.
+// plan is what the funnel asks for: first what the quest reads, then every other live endpoint, in
+// the order of the documentation.
 func plan(t *kernel.Turn) (steps []step) {
 	var paths []string
 	add := func(path string) {

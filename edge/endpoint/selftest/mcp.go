@@ -289,8 +289,8 @@ func (r *reply) writeProbe(w *jsondoc.Writer, probe string) {
 	}
 }
 
-// conform reports whether a value has the types and the required members of a schema, as deep as that
-// says something without references.
+// conform reports whether a value has the types and the required members of a schema, as deep as
+// that says something without references.
 func conform(v, schema *jsondoc.Value) bool {
 	if kinds := schema.Get("type"); kinds.Kind == jsondoc.String && !is(v, kinds.Text) ||
 		kinds.Kind == jsondoc.Array && !slices.ContainsFunc(kinds.Items, func(kind jsondoc.Value) bool { return is(v, kind.Text) }) {

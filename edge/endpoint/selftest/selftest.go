@@ -1,6 +1,7 @@
-// Package selftest asks the service what its users would ask, over its own front door, and says whether
-// the answers are as promised. It writes nothing. What it asks for is on the host that the request was answered
-// on, and reaches it through the host's own binding: no address of a request is ever fetched.
+// Package selftest asks the service what its users would ask, over its own front door, and says
+// whether the answers are as promised. It writes nothing. What it asks for is on the host that the
+// request was answered on, and reaches it through the host's own binding: no address of a request
+// is ever fetched.
 package selftest
 
 import (

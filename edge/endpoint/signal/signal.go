@@ -1,5 +1,6 @@
 // Package indexnow tells search engines which documents there are, by the IndexNow protocol
-// (indexnow.org/documentation). Anyone may set that off, so that it is done once for all in a while.
+// (indexnow.org/documentation). Anyone may set that off, so that it is done once for all in a
+// while.
 package signal
 
 import (
@@ -137,7 +138,8 @@ func Fire(t *kernel.Turn, in *input.Input) *kernel.Response {
 	return answer
 }
 
-// closed says why nobody can fire here; "" where that is not so. Where the endpoints are on this machine, it is a test.
+// closed says why nobody can fire here; "" where that is not so. Where the endpoints are on this
+// machine, it is a test.
 func closed(t *kernel.Turn) string {
 	s := t.Snapshot
 	switch {
@@ -173,7 +175,8 @@ func hostOf(url string) string {
 // keyFile is where the key file is on an origin.
 func keyFile(origin, key string) string { return origin + "/" + key + ".txt" }
 
-// checkKey fetches the key file from the serving host, as a search engine will, and says what is wrong with it.
+// checkKey fetches the key file from the serving host, as a search engine will, and says what is
+// wrong with it.
 func checkKey(t *kernel.Turn) (fault string, ok bool) {
 	key := t.Snapshot.IndexNowKey
 	if key == "" {
@@ -217,8 +220,9 @@ func writeReport(t *kernel.Turn, w *jsondoc.Writer, fault string) {
 	w.Strs("endpoints", s.IndexNowURLs)
 }
 
-// begin inserts the row of a run, unless one is under way or its pause is not over, and gives the newest row
-// of the same host and addresses. That it is one unit keeps two callers from sending both.
+// begin inserts the row of a run, unless one is under way or its pause is not over, and gives the
+// newest row of the same host and addresses. That it is one unit keeps two callers from sending
+// both.
 func begin(t *kernel.Turn) kernel.Exec {
 	hash := sha256.HexOf(t.ServedFrom() + "\n" + strings.Join(t.Snapshot.Sitemap, "\n"))
 	since := t.Now - FiredPause
@@ -316,7 +320,8 @@ func send(t *kernel.Turn) (o outcome, ok bool) {
 	return o, true
 }
 
-// meaning is what an endpoint's answer says by the protocol. Of its own words only a code is repeated.
+// meaning is what an endpoint's answer says by the protocol. Of its own words only a code is
+// repeated.
 func meaning(r *kernel.Result) string {
 	switch {
 	case r.Failure == kernel.Timeout:

@@ -275,7 +275,8 @@ func TestReplay(t *testing.T) {
 	}
 }
 
-// Who fires while another's firing is under way sends nothing; one that never ended blocks for a minute.
+// Who fires while another's firing is under way sends nothing; one that never ended blocks for a
+// minute.
 func TestUnderWay(t *testing.T) {
 	w := newWorld(t, nil)
 	second := (*kernel.Response)(nil)

@@ -105,7 +105,8 @@ func Kind(text string) string {
 	return "suggestion"
 }
 
-// message is the mail to the operator. The agent's words stand in it as quoted data, and in no header.
+// message is the mail to the operator. The agent's words stand in it as quoted data, and in no
+// header.
 func message(t *kernel.Turn, id, kind, text, address, name, hash string) kernel.Message {
 	if address == "" {
 		address = "none"

@@ -10,7 +10,8 @@ import (
 	"anteroom/edge/kernel"
 )
 
-// The operator gets the words as quoted data; the store gets their hash alone. What is told of both is so.
+// The operator gets the words as quoted data; the store gets their hash alone. What is told of both
+// is so.
 func TestSuggestion(t *testing.T) {
 	h := edgetest.NewFake(t)
 	text := "SECURITY: line one\r\nkind: forged\n\u202eevil\U000e0041"

@@ -11,7 +11,8 @@ import (
 	"anteroom/edge/snapshot"
 )
 
-// A frame holds what it says it holds, or it is none: whoever says more than there can be costs no memory for it.
+// A frame holds what it says it holds, or it is none: whoever says more than there can be costs no
+// memory for it.
 func TestCount(t *testing.T) {
 	for _, c := range []struct {
 		says, follow, each int

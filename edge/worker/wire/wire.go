@@ -1,8 +1,10 @@
-// Package wire is how a turn crosses the border of the WebAssembly module, and its outcome comes back.
+// Package wire is how a turn crosses the border of the WebAssembly module, and its outcome comes
+// back.
 //
-// Everything is little-endian, without padding. "bytes" is a u32 length and so many bytes; "text" is
-// bytes that are UTF-8; "list of x" is a u32 count and so many x. "fields" are header fields as one
-// text, each a line of its name, ": ", its value and LF. A frame holds one item and nothing after it.
+// Everything is little-endian, without padding. "bytes" is a u32 length and so many bytes; "text"
+// is bytes that are UTF-8; "list of x" is a u32 count and so many x. "fields" are header fields as
+// one text, each a line of its name, ": ", its value and LF. A frame holds one item and nothing
+// after it.
 //
 //	turn     i64 now, 16 bytes of entropy, text method, text target, text host, fields,
 //	         bytes body, list of text extra hosts, text client, text public key, u8 key fault (0, 1),
@@ -28,7 +30,8 @@
 //	                  4 verify: bytes message, bytes public key, bytes signature
 //	                  5 limit:  text key
 //
-// A GET of /a on the host h at the second 1, all entropy zero, with the result of a Limit, in hexadecimal:
+// A GET of /a on the host h at the second 1, all entropy zero, with the result of a Limit, in
+// hexadecimal:
 //
 //	0100000000000000 00000000000000000000000000000000 03000000474554 020000002f61 0100000068
 //	00000000 00000000 00000000 00000000 00000000 00 00 00000000
@@ -153,8 +156,8 @@ func effect(b []byte, effect kernel.Effect) []byte {
 	return b
 }
 
-// AppendFacts appends what a host has to know of the core and of the snapshot it has loaded, or why it has not. A POST
-// to messages that could not be finished is answered with unfinished.
+// AppendFacts appends what a host has to know of the core and of the snapshot it has loaded, or why
+// it has not. A POST to messages that could not be finished is answered with unfinished.
 func AppendFacts(b []byte, fault string, s *snapshot.Snapshot, messages string, unfinished *kernel.Response) []byte {
 	b = text(b, fault)
 	if fault != "" {
@@ -260,7 +263,8 @@ func (d *decoder) result() kernel.Result {
 	return r
 }
 
-// DecodeOutcome reads an outcome. It aliases the frame. On an error, ErrFrame, the outcome is empty.
+// DecodeOutcome reads an outcome. It aliases the frame. On an error, ErrFrame, the outcome is
+// empty.
 func DecodeOutcome(frame []byte) (kernel.Outcome, error) {
 	d := decoder{rest: frame}
 	var o kernel.Outcome

@@ -1,0 +1,379 @@
+package generator_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+
+	"anteroom/edge"
+	"anteroom/edge/api"
+	"anteroom/edge/edgetest"
+	"anteroom/edge/kernel"
+	"anteroom/edge/native"
+	"anteroom/edge/snapshot"
+)
+
+// TestMembers holds real answers of every operation against their descriptions. A member is named in
+// two places: in the type that describes it, and where it is written. This test fails where the two
+// differ: in a name, in a type, in the order, in what must be there, and where a member is described
+// and never answered.
+func TestMembers(t *testing.T) {
+	output := generate(t, shippedContent)
+	d := &describedAnswers{description: ordered(t, document(t, output, "/openapi.json")), seen: map[string]bool{}}
+	recorded := recordAnswers(t, output.Snapshot)
+	checked := map[string]bool{}
+	for _, a := range recorded {
+		path, _, _ := strings.Cut(a.request.Target, "?")
+		if len(a.response.Body) == 0 || path == "/api/mcp" && a.request.Method == http.MethodPost {
+			continue // messages of a protocol: package mcp has tests for them
+		}
+		responses := d.description.at("paths", path, strings.ToLower(a.request.Method), "responses", strconv.Itoa(a.response.Status))
+		if responses.value == nil { // a method that the path does not have is refused as a GET is, if that is refused
+			responses = d.description.at("paths", path, "get", "responses", strconv.Itoa(a.response.Status))
+		}
+		schema := d.description.at("components", "schemas", "Problem") // of a path that is no route's
+		if responses.value != nil {
+			schema = d.resolve(responses).at("content").members()[0].at("schema")
+		} else if a.response.Status < 400 {
+			t.Errorf("%s %s %d is not described", a.request.Method, a.request.Target, a.response.Status)
+		}
+		if faults := d.faults(schema, ordered(t, a.response.Body), ""); len(faults) > 0 {
+			t.Errorf("%s %s %d: %s\n%s", a.request.Method, a.request.Target, a.response.Status, strings.Join(faults, "; "), a.response.Body)
+		}
+		checked[a.request.Method+" "+path+" "+strconv.Itoa(a.response.Status)] = true
+	}
+	for _, route := range api.Routes {
+		for _, op := range route.Operations {
+			for _, method := range op.Methods {
+				if (op.Document != nil || len(op.Answers) > 0) && !checked[method+" "+route.Path+" 200"] {
+					t.Errorf("%s %s: no answer of %s was seen", method, route.Path, op.ID)
+				}
+			}
+		}
+	}
+	// What is in every description must be in some answer.
+	for _, component := range d.description.at("components", "schemas").members() {
+		prefix := component.name + "."
+		if !slices.ContainsFunc(slices.Collect(maps.Keys(d.seen)), func(name string) bool { return strings.HasPrefix(name, prefix) }) {
+			continue // of a request, or of a document
+		}
+		for _, property := range component.at("properties").members() {
+			// The components of documents that hold a contract have its members.
+			if !d.seen[prefix+property.name] && !d.seen["Contract."+property.name] {
+				t.Errorf("%s is described, and no answer has it", prefix+property.name)
+			}
+		}
+	}
+}
+
+// recordedAnswer is a request and what the core answered.
+type recordedAnswer struct {
+	request  kernel.Request
+	response *kernel.Response
+}
+
+// recordAnswers runs the transcripts on the native host, and records what the core would have answered
+// with the documents of the content.
+func recordAnswers(t *testing.T, content *snapshot.Snapshot) (recorded []recordedAnswer) {
+	var mu sync.Mutex
+	serve := func(t *testing.T, s *snapshot.Snapshot) string {
+		host, err := native.Open(native.Config{
+			Data: t.TempDir(), Key: edgetest.Key, Snapshot: s, Log: slog.New(slog.DiscardHandler),
+			Load: func(s *snapshot.Snapshot) (native.Edge, error) {
+				full := *s
+				full.Documents = content.Documents
+				shadow, err := edge.Load(&full)
+				if err != nil {
+					return nil, err
+				}
+				e, err := edge.Load(s)
+				return recorder{e, shadow, func(a recordedAnswer) {
+					mu.Lock()
+					recorded = append(recorded, a)
+					mu.Unlock()
+				}}, err
+			},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		server := httptest.NewServer(host)
+		t.Cleanup(func() {
+			server.Close()
+			if err := host.Close(); err != nil {
+				t.Error(err)
+			}
+		})
+		return server.URL
+	}
+	edgetest.RunTranscripts(t, serve)
+	full := edgetest.Snapshot()
+	full.Documents = content.Documents
+	base, host := serve(t, full), full.CanonicalHost
+	ask := func(method, target, body string) {
+		r, err := http.NewRequest(method, base+target, strings.NewReader(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Host = host
+		answer, err := http.DefaultClient.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		answer.Body.Close()
+	}
+	for _, route := range api.Routes { // what a bare request gets
+		for _, method := range route.Methods() {
+			ask(method, route.Path, "")
+		}
+	}
+	var parameters, members string // more than an answer repeats
+	for i := range 60 {
+		parameters += fmt.Sprintf("&x%d=1", i)
+		members += fmt.Sprintf(`,"x%d":1`, i)
+	}
+	ask("GET", "/api/nowhere", "")
+	ask("POST", "/api/waitlist", `{"agent_name":"ada"`+members+`}`)
+	ask("POST", "/api/waitlist", `{"agent_name":7`+members+`}`)
+	ask("GET", "/api/org?org_name=Tern&rainmaker=a:30&operator=b:25&verifier=c:20&scout=d:15&treasurer=e:10"+parameters, "")
+	ask("POST", "/api/suggest", `{"message":"More than ten letters."`+members+`}`)
+	ask("POST", "/api/receipt?x="+parameters, `{"agent_name":"ada"}`)
+	ask("POST", "/api/receipt", `{"agent_name":"ada"`+members+`}`)
+	ask("POST", "/api/receipt", `{"verify":{"canonical":"{}"`+members+`}`+members+`}`)
+	ask("GET", "/api/selftest?suite=mcp", "")
+	ask("GET", "/api/business-days?op=next&calendar=de&date=2026-12-24"+parameters, "")
+	host = full.PreviewHosts[0]
+	ask("GET", "/api/signal?fire=1"+parameters, "")
+	return recorded
+}
+
+// recorder is a core beside which another one answers too.
+type recorder struct {
+	native.Edge
+	shadow *edge.Edge
+	record func(recordedAnswer)
+}
+
+func (r recorder) Handle(t *kernel.Turn) kernel.Outcome {
+	same := *t
+	if o := r.shadow.Handle(&same); o.Response != nil {
+		r.record(recordedAnswer{t.Request, o.Response})
+	}
+	return r.Edge.Handle(t)
+}
+
+// node is a JSON value whose members are in their order: an object is a []node with names.
+type node struct {
+	name  string
+	value any
+}
+
+func ordered(t *testing.T, text []byte) node {
+	t.Helper()
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.UseNumber()
+	var read func() any
+	read = func() any {
+		token, err := d.Token()
+		if err != nil {
+			t.Fatalf("%v in %.200s", err, text)
+		}
+		switch token {
+		case json.Delim('{'):
+			members := object{}
+			for d.More() {
+				name, err := d.Token()
+				if err != nil {
+					t.Fatal(err)
+				}
+				members = append(members, node{name.(string), read()})
+			}
+			d.Token()
+			return members
+		case json.Delim('['):
+			items := []any{}
+			for d.More() {
+				items = append(items, read())
+			}
+			d.Token()
+			return items
+		}
+		return token
+	}
+	v := read()
+	if _, err := d.Token(); err != io.EOF {
+		t.Fatalf("more than one value in %.200s", text)
+	}
+	return node{"", v}
+}
+
+// object is a JSON object, its members in their order.
+type object []node
+
+func (n node) members() object {
+	members, _ := n.value.(object)
+	return members
+}
+
+// at follows names into objects; its value is nil where there is nothing.
+func (n node) at(names ...string) node {
+	for _, name := range names {
+		members := n.members()
+		i := slices.IndexFunc(members, func(m node) bool { return m.name == name })
+		if i < 0 {
+			return node{name, nil}
+		}
+		n = members[i]
+	}
+	return n
+}
+
+func (n node) texts() (texts []string) {
+	switch v := n.value.(type) {
+	case string:
+		return []string{v}
+	case []any:
+		for _, item := range v {
+			texts = append(texts, item.(string))
+		}
+	}
+	return texts
+}
+
+// describedAnswers compares answers with an OpenAPI description. seen are the members that answers had, as
+// COMPONENT.NAME.
+type describedAnswers struct {
+	description node
+	seen        map[string]bool
+}
+
+// resolve follows a reference.
+func (d *describedAnswers) resolve(n node) node {
+	for {
+		ref, _ := n.at("$ref").value.(string)
+		if ref == "" {
+			return n
+		}
+		n = d.description.at(strings.Split(strings.TrimPrefix(ref, "#/"), "/")...)
+	}
+}
+
+// described is what the schemas of one object say together.
+type described struct {
+	properties object            // in the order in which they are to be answered
+	component  map[string]string // of each property
+	required   []string
+	patterns   bool
+	other      *node // the schema of members that are not named
+}
+
+// gather puts together what a schema and those that it is made of say of an object.
+func (d *describedAnswers) gather(schema node, o *described) {
+	schema = d.resolve(schema)
+	for _, p := range schema.at("properties").members() {
+		o.properties = append(o.properties, p)
+		o.component[p.name] = schema.name
+	}
+	o.required = append(o.required, schema.at("required").texts()...)
+	o.patterns = o.patterns || schema.at("patternProperties").value != nil
+	if other := schema.at("additionalProperties"); other.members() != nil {
+		o.other = &other
+	}
+	parts, _ := schema.at("allOf").value.([]any)
+	for _, part := range parts {
+		d.gather(node{"", part}, o)
+	}
+	// Every answer ends with the trailer, whatever it is made of.
+	trailer := d.description.at("components", "schemas", "Trailer", "properties")
+	slices.SortStableFunc(o.properties, func(a, b node) int {
+		return strings.Compare(strconv.FormatBool(trailer.at(a.name).value != nil), strconv.FormatBool(trailer.at(b.name).value != nil))
+	})
+}
+
+// faults says where a value is not as a schema has it.
+func (d *describedAnswers) faults(schema, value node, at string) (faults []string) {
+	schema = d.resolve(schema)
+	if choices, ok := schema.at("anyOf").value.([]any); ok && schema.at("properties").value == nil {
+		for i, choice := range choices {
+			seen := maps.Clone(d.seen)
+			these := d.faults(node{"", choice}, value, at)
+			if len(these) == 0 {
+				return nil
+			}
+			d.seen = seen
+			if i == 0 || len(these) < len(faults) {
+				faults = these
+			}
+		}
+		return faults
+	}
+	if types := schema.at("type").texts(); types != nil && !slices.Contains(types, typeOf(value)) && (typeOf(value) != "integer" || !slices.Contains(types, "number")) {
+		return []string{fmt.Sprintf("%s is of type %s, and is described as %s", at, typeOf(value), types)}
+	}
+	switch v := value.value.(type) {
+	case []any:
+		for i, item := range v {
+			if items := schema.at("items"); items.value != nil && (typeOf(node{"", item}) == "object" || items.at("type").value != "object") {
+				faults = append(faults, d.faults(items, node{"", item}, at+"["+strconv.Itoa(i)+"]")...)
+			}
+		}
+	case object:
+		o := described{component: map[string]string{}}
+		d.gather(schema, &o)
+		if len(o.properties) == 0 && o.other == nil {
+			return nil // any object
+		}
+		last := -1
+		for _, m := range v {
+			i := slices.IndexFunc(o.properties, func(p node) bool { return p.name == m.name })
+			switch {
+			case i >= 0 && i <= last:
+				faults = append(faults, at+"."+m.name+" is out of order, or stands twice")
+			case i >= 0:
+				last = i
+				d.seen[o.component[m.name]+"."+m.name] = true
+				faults = append(faults, d.faults(o.properties[i], m, at+"."+m.name)...)
+			case o.other != nil:
+				faults = append(faults, d.faults(*o.other, m, at+"."+m.name)...)
+			case !o.patterns && at != ".contract": // a contract in a problem has what else its endpoint answers
+				faults = append(faults, at+"."+m.name+" is not described")
+			}
+		}
+		for _, name := range o.required {
+			if !slices.ContainsFunc(v, func(m node) bool { return m.name == name }) {
+				faults = append(faults, at+"."+name+" is missing")
+			}
+		}
+	}
+	return faults
+}
+
+// typeOf is the JSON Schema type of a value.
+func typeOf(n node) string {
+	switch v := n.value.(type) {
+	case object:
+		return "object"
+	case []any:
+		return "array"
+	case string:
+		return "string"
+	case bool:
+		return "boolean"
+	case json.Number:
+		if strings.ContainsAny(v.String(), ".eE") {
+			return "number"
+		}
+		return "integer"
+	}
+	return "null"
+}
