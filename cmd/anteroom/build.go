@@ -73,11 +73,12 @@ It fetches its compiler by itself, at a pinned version, the first time; that tak
 	return cmd
 }
 
-// namesFile is written beside a bundle, and is no part of it: the names of the functions in edge.wasm.
+// namesFile holds the names of the functions in edge.wasm. It is written beside a bundle and is no
+// part of it.
 const namesFile = "edge.names"
 
-// compile makes the files of a bundle that do not depend on the content, and the names of the functions
-// in its module: a line of the index and the name of each.
+// compile makes the files of a bundle that do not depend on the content. It also gives the names of
+// the functions in the module, one line for each: the function's index and its name.
 func compile(ctx context.Context, t *terminal) (files map[string][]byte, names []byte, err error) {
 	if _, err := os.Stat(compileScript); err != nil {
 		return nil, nil, fmt.Errorf("there is no %s here (run anteroom build in the folder of its source code)", compileScript)
