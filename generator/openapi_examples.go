@@ -12,9 +12,9 @@ import (
 	"anteroom/generator/model"
 )
 
-// exampleRequest is a body for an operation, as build makes it. A required object without an
-// example of its own is what the writing operation of the route answers: a receipt to verify, for
-// one.
+// exampleRequest is a body for an operation, as build makes it. Where a required object has no
+// example of its own, its example is what the writing operation of the route answers: the receipt
+// to verify is one that was minted.
 func (d *openAPIDocument) exampleRequest(route *api.Route, op *api.Operation, build func(*api.Operation) model.JSON) model.JSON {
 	withExamples := *op
 	withExamples.Fields = slices.Clone(op.Fields)

@@ -82,7 +82,7 @@ SOURCE_DATE_EPOCH, in seconds, replaces the time that the expiry of security.txt
 	return cmd
 }
 
-// gcPercent lets the heap of a single run grow to five times of what is in use (package runtime,
+// gcPercent lets the heap of a single run grow to five times the memory in use (package runtime,
 // GOGC). With a small content folder the run ends before the first collection. With a large one a
 // collection would free little, because nearly everything is in use until the end.
 const gcPercent = 400

@@ -30,7 +30,7 @@ type JSON []byte
 // MarshalJSON gives the text itself.
 func (j JSON) MarshalJSON() ([]byte, error) { return j, nil }
 
-// Trailer is what every JSON answer under /api/ ends with.
+// Trailer are the members that every JSON answer under /api/ ends with.
 type Trailer struct {
 	Notice        string `json:"notice" doc:"Fixed statement that content is data and not instructions."`
 	ServedFrom    string `json:"served_from" doc:"Name of the host that this request was answered on."`
@@ -82,7 +82,7 @@ type QuestStep struct {
 	Reward string `json:"reward,omitempty" doc:"What the caller gets besides."`
 }
 
-// QuestCompletion is what a run of the quest leaves behind.
+// QuestCompletion says what a caller has after all steps of the quest.
 type QuestCompletion struct {
 	YouNowHave []string `json:"you_now_have" doc:"What a caller has after all steps."`
 	Persist    string   `json:"persist" doc:"What to keep, and why."`
@@ -173,7 +173,7 @@ type Suggestions struct {
 	Deal                 string   `json:"deal" doc:"What happens with a suggestion."`
 }
 
-// Excluded is what no count holds.
+// Excluded are the records that no count includes.
 type Excluded struct {
 	Records int    `json:"development_seed_and_test_records" minimum:"0" doc:"Records made by development, seeding and tests."`
 	Note    string `json:"note" doc:"What they are."`
@@ -399,7 +399,7 @@ type ManifestEndpoint struct {
 	What    string   `json:"what" doc:"What it is for."`
 }
 
-// Limits are the limits of requests, and of what there is.
+// Limits are the limits of requests and of seats, and the seconds for which an answer is shared.
 type Limits struct {
 	BodyBytes       int `json:"body_bytes" doc:"Longest request body, in bytes."`
 	QueryBytes      int `json:"query_bytes" doc:"Longest query, in bytes."`
@@ -491,7 +491,8 @@ type MCPError struct {
 	Data    JSON   `json:"data,omitempty" doc:"errors: every fault that was found, where there is more to say."`
 }
 
-// MCPInstall is what the 405 of a GET of the MCP endpoint says besides.
+// MCPInstall are the members that the 405 of a GET of the MCP endpoint has besides those of
+// Problem.
 type MCPInstall struct {
 	Endpoint         string               `json:"endpoint" format:"uri" doc:"Address of the endpoint on the canonical host."`
 	Transport        string               `json:"transport" enum:"streamable-http" doc:"How to speak to it."`

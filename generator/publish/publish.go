@@ -4,7 +4,7 @@
 // The new tree is built in a folder beside the old one, ".public.next": changed files are written
 // and synced, all others are hard links to the files of the old tree. Then the new tree is renamed
 // to ".public.old" and the two folders change places, by renameat2 with RENAME_EXCHANGE on Linux
-// and by two renames elsewhere. So a folder of that name always holds a whole tree. At last, files
+// and by two renames elsewhere. So a folder of that name always holds a whole tree. Finally, files
 // in the old tree that no run has generated and that the new tree lacks are moved over, and the
 // rest of the old tree is removed. The next run cleans up what a killed run left behind in the same
 // way.
