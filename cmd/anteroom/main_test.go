@@ -140,7 +140,8 @@ func verifyBody(ts *testscript.TestScript, neg bool, args []string) {
 // TestFullDisk checks that an answer that cannot be written is a failure.
 func TestFullDisk(t *testing.T) {
 	var complaint bytes.Buffer
-	if code := run([]string{"version"}, strings.NewReader(""), full{}, &complaint); code != exitFailure || !strings.Contains(complaint.String(), "standard output") {
+	code := run([]string{"version"}, strings.NewReader(""), full{}, &complaint)
+	if code != exitFailure || !strings.Contains(complaint.String(), "standard output") {
 		t.Errorf("code %d, %s", code, &complaint)
 	}
 }

@@ -200,8 +200,8 @@ type Update struct {
 	OneAmbiguousRead string `json:"one_ambiguous_read" doc:"What was observed, could mean two things, and is not counted."`
 }
 
-// Contract is the machine-readable contract of an endpoint: what GET /api/waitlist without
-// parameters answers, and what every 400 and 405 carries.
+// Contract is the machine-readable contract of an endpoint. GET /api/waitlist without parameters
+// answers with its contract, and every 400 and 405 carries the contract of its endpoint.
 type Contract struct {
 	Endpoint   string              `json:"endpoint" doc:"Identifier of the endpoint."`
 	URL        string              `json:"url" format:"uri" doc:"Absolute address of the endpoint."`

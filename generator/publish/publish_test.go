@@ -306,9 +306,18 @@ func TestRefusals(t *testing.T) {
 		docs []File
 		want []string
 	}{
-		{"a dated scoreboard would change", docs("/scoreboard/2026-11-20.json", "[]"), []string{"/scoreboard/2026-11-20.json would change", "a new verification: 2026-11-20-2)"}},
-		{"with further ones of its day", docs("/scoreboard/2026-11-20.json", "[]", "/scoreboard/2026-11-20-2.json", "{}", "/scoreboard/2026-11-20-3.json", "{}"), []string{"a new verification: 2026-11-20-4)"}},
-		{"a file in the way of a folder", docs("/theirs/note.txt/x.json", "{}"), []string{"/theirs/note.txt is a file, and /theirs/note.txt/x.json needs a folder there"}},
+		{
+			"a dated scoreboard would change", docs("/scoreboard/2026-11-20.json", "[]"),
+			[]string{"/scoreboard/2026-11-20.json would change", "a new verification: 2026-11-20-2)"},
+		},
+		{
+			"with further ones of its day", docs("/scoreboard/2026-11-20.json", "[]", "/scoreboard/2026-11-20-2.json", "{}", "/scoreboard/2026-11-20-3.json", "{}"),
+			[]string{"a new verification: 2026-11-20-4)"},
+		},
+		{
+			"a file in the way of a folder", docs("/theirs/note.txt/x.json", "{}"),
+			[]string{"/theirs/note.txt is a file, and /theirs/note.txt/x.json needs a folder there"},
+		},
 		{"a link in the way of a folder", docs("/link/x.json", "{}"), []string{"/link is a file, and /link/x.json"}},
 		{"a folder in the way", docs("/theirs", "x"), []string{"/theirs is a folder where a document belongs"}},
 		{"an empty folder in the way", docs("/theirs/empty", "x"), []string{"/theirs/empty is a folder"}},

@@ -148,7 +148,10 @@ func TestFolderMadeAnewBetweenTheRenames(t *testing.T) {
 	}
 	must(t, os.Rename(filepath.Join(dir, "theirs/note.txt"), filepath.Join(dir, "theirs/other.txt")))
 	publish(t, dir, newDocs())
-	want := map[string]string{"/theirs/note.txt": "keep", "/theirs/other.txt": "another", "/fresh.txt": "fresh", "/theirs/empty": "/", "/link": "nowhere", "/scoreboard/2026-11-20.json": "{}"}
+	want := map[string]string{
+		"/theirs/note.txt": "keep", "/theirs/other.txt": "another", "/fresh.txt": "fresh",
+		"/theirs/empty": "/", "/link": "nowhere", "/scoreboard/2026-11-20.json": "{}",
+	}
 	got := contents(t, dir)
 	for name, text := range want {
 		if got[name] != text {
