@@ -416,7 +416,7 @@ func TestBothCoresAgree(t *testing.T) {
 		}
 	}
 	t.Logf("%d rounds of transcripts; with those made of them: %v, %d prepared, %d answers %v, effects %v", len(rounds), entries, d.prepared, answers, statuses, effects)
-	if d.prepared < 100 || entries["handle"] < 1000 || entries["deliver"] < 10 || effects["core.Exec"] < 100 || effects["core.Relay"] < 10 || effects["core.Verify"] < 5 || effects["core.Sign"] < 10 || effects["core.Limit"] < 10 {
+	if d.prepared < 100 || entries["handle"] < 1000 || entries["deliver"] < 10 || effects["kernel.Exec"] < 100 || effects["kernel.Relay"] < 10 || effects["kernel.Verify"] < 5 || effects["kernel.Sign"] < 10 || effects["kernel.Limit"] < 10 {
 		t.Errorf("too little was compared: %v %v", entries, effects)
 	}
 }
