@@ -33,36 +33,18 @@ func toolsOf(t testing.TB, o *generator.Output) []tool {
 	return list.Tools
 }
 
-// The tools, and whether each only reads: the table of the specification, 2.10.
-var wantedTools = []struct {
-	name     string
-	readOnly bool
-}{
-	{"service_scoreboard", true},
-	{"service_acceptable_use", true},
-	{"service_quest", true},
-	{"service_draft_rules", true},
-	{"service_draft_org", false},
-	{"service_mint_receipt", false},
-	{"service_verify_receipt", true},
-	{"service_register", false},
-	{"service_claim_founding_seat", false},
-	{"service_suggest", false},
-	{"service_business_days", true},
-}
-
 func TestTools(t *testing.T) {
 	tools := toolsOf(t, generate(t, shippedContent))
-	if len(tools) != len(wantedTools) {
+	if len(tools) != len(api.Tools) {
 		t.Fatalf("%d tools", len(tools))
 	}
 	for i, tool := range tools {
-		want := wantedTools[i]
-		if tool.Name != want.name || tool.Title == "" || tool.Description == "" {
+		_, op := api.Find(api.Tools[i].Operation)
+		if tool.Name != "service_"+api.Tools[i].Name || tool.Title == "" || tool.Description == "" {
 			t.Errorf("tool %d is %s: %q %q", i, tool.Name, tool.Title, tool.Description)
 		}
 		hints := map[string]any{
-			"title": tool.Title, "readOnlyHint": want.readOnly, "destructiveHint": false, "idempotentHint": want.readOnly, "openWorldHint": true,
+			"title": tool.Title, "readOnlyHint": !op.Writes, "destructiveHint": false, "idempotentHint": !op.Writes, "openWorldHint": true,
 		}
 		for name, value := range hints {
 			if got, there := tool.Annotations[name]; !there || got != value {
@@ -88,7 +70,7 @@ func TestTools(t *testing.T) {
 	}
 }
 
-// checkPortable reports what some client drops a tool for.
+// checkPortable reports the parts of a schema for which some clients drop a tool.
 func checkPortable(t *testing.T, name string, text json.RawMessage) {
 	t.Helper()
 	var schema map[string]any
@@ -146,36 +128,34 @@ func structured(t testing.TB, h *edgetest.Fake, host, name, arguments string) js
 	return answer.Result.StructuredContent
 }
 
-// What every tool takes and gives is as its schemas say, and has no member besides.
+// What every tool takes and gives is as its schemas say, and has no member besides. One that says
+// that it only reads stores, sends and signs nothing; one that does not say so does. A tool is
+// called with the examples of its fields, and with what stands here besides.
 func TestToolSchemas(t *testing.T) {
 	o := generate(t, shippedContent)
 	h := &edgetest.Fake{Edge: edgetest.Load(t, o.Snapshot), Key: edgetest.Key, Core: kernel.HostInfo{PublicKey: edgetest.PublicKey(edgetest.Key)}}
 	minted := string(structured(t, h, o.Snapshot.CanonicalHost, "service_mint_receipt", `{}`))
 	roster := `"roster":[{"position":"rainmaker","agent_name":"a","allocation":20},{"position":"operator","agent_name":"b","allocation":20},` +
 		`{"position":"verifier","agent_name":"c","allocation":20},{"position":"scout","agent_name":"d","allocation":20},{"position":"treasurer","agent_name":"e","allocation":20}]`
-	arguments := map[string]struct{ good, bad []string }{
-		"service_scoreboard":     {[]string{`{}`}, nil},
-		"service_acceptable_use": {[]string{`{}`}, nil},
-		"service_quest":          {[]string{`{}`}, nil},
-		"service_draft_rules":    {[]string{`{}`}, nil},
-		"service_draft_org":      {[]string{`{"org_name":"abc",` + roster + `}`, `{"org_name":"abc","dry_run":true,` + roster + `}`}, []string{`{}`, `{"org_name":"abc"}`, `{"org_name":"ab",` + roster + `}`}},
-		"service_mint_receipt":   {[]string{`{}`, `{"agent_name":"a","note":"n","owner_email":"a@example.org"}`}, []string{`{"dry_run":true}`}},
-		"service_verify_receipt": {[]string{`{"receipt":` + minted + `}`, `{"receipt":{}}`}, []string{`{}`, `{"receipt":""}`}},
-		"service_register":       {[]string{`{"agent_name":"a"}`, `{"pubkey":"k","dry_run":true}`}, []string{`{"agent_name":1}`, `{"agent_name":"a","dry_run":"1"}`}},
-		"service_claim_founding_seat": {
+	more := map[string]struct{ good, bad []string }{
+		"draft_org":      {[]string{`{"org_name":"abc","dry_run":true,` + roster + `}`}, []string{`{"org_name":"abc"}`, `{"org_name":"ab",` + roster + `}`}},
+		"mint_receipt":   {[]string{`{}`, `{"agent_name":"a","note":"n","owner_email":"a@example.org"}`}, []string{`{"dry_run":true}`}},
+		"verify_receipt": {[]string{`{"receipt":` + minted + `}`, `{"receipt":{}}`}, []string{`{"receipt":""}`}},
+		"register":       {[]string{`{"pubkey":"k","dry_run":true}`}, []string{`{"agent_name":"a","dry_run":"1"}`}},
+		"claim_founding_seat": {
 			[]string{`{"org_name":"abc","owner_email":"a@example.org",` + roster + `}`},
 			[]string{`{"org_name":"abc",` + roster + `}`, `{"owner_email":"a@example.org"}`},
 		},
-		"service_suggest": {[]string{`{"suggestion":"ten letters"}`, `{"suggestion":"ten letters","contact":"a@example.org","dry_run":true}`}, []string{`{}`, `{"suggestion":"short"}`}},
-		"service_business_days": {
+		"suggest": {[]string{`{"suggestion":"ten letters","contact":"a@example.org","dry_run":true}`}, []string{`{"suggestion":"short"}`}},
+		"business_days": {
 			[]string{
 				`{"op":"is","calendar":"de","date":"2026-12-25"}`, `{"op":"add","calendar":"us-nyse, gb-eng","start":"2026-12-23","days":2}`,
 				`{"op":"count","calendar":["de","fr"],"start":"2026-01-01","end":"2026-12-31"}`, `{"op":"holidays","calendar":"de","year":2026}`,
 			},
-			[]string{`{}`, `{"op":"leap","calendar":"de"}`},
+			[]string{`{"op":"leap","calendar":"de"}`},
 		},
 	}
-	for _, tool := range toolsOf(t, o) {
+	for i, tool := range toolsOf(t, o) {
 		c := jsonschema.NewCompiler()
 		c.AssertFormat()
 		compile := func(url string, text json.RawMessage) *jsonschema.Schema {
@@ -186,10 +166,31 @@ func TestToolSchemas(t *testing.T) {
 		}
 		in, out := compile(tool.Name+".in.json", tool.InputSchema), compile(tool.Name+".out.json", tool.OutputSchema)
 		known := properties(out)
-		if len(arguments[tool.Name].good) == 0 {
-			t.Errorf("%s is not called", tool.Name)
+		listed := &api.Tools[i]
+		good, bad := more[listed.Name].good, more[listed.Name].bad
+		if example := edgetest.Example(listed); example != "" {
+			good = append(good, example)
 		}
-		for _, arguments := range arguments[tool.Name].good {
+		if len(good) == 0 {
+			t.Errorf("%s is not called: a field that it needs has no example", tool.Name)
+		}
+		var taken struct {
+			Required   []string
+			Properties map[string]struct{ Type any }
+		}
+		if err := json.Unmarshal(tool.InputSchema, &taken); err != nil {
+			t.Fatal(err)
+		}
+		if len(taken.Required) > 0 {
+			bad = append(bad, `{}`)
+		}
+		for name, property := range taken.Properties {
+			if property.Type == "string" {
+				bad = append(bad, `{"`+name+`":1}`)
+			}
+		}
+		h.Statements, h.Messages, h.Signed = nil, nil, nil
+		for _, arguments := range good {
 			if err := in.Validate(value(t, arguments)); err != nil {
 				t.Errorf("%s %s: %v", tool.Name, arguments, err)
 			}
@@ -203,7 +204,10 @@ func TestToolSchemas(t *testing.T) {
 				}
 			}
 		}
-		for _, arguments := range arguments[tool.Name].bad {
+		if effects := len(h.Statements) + len(h.Messages) + len(h.Signed); (effects == 0) != (tool.Annotations["readOnlyHint"] == true) {
+			t.Errorf("%s: readOnlyHint is %v, and %d calls stored, sent or signed %d times", tool.Name, tool.Annotations["readOnlyHint"], len(good), effects)
+		}
+		for _, arguments := range bad {
 			if err := in.Validate(value(t, arguments)); err == nil {
 				t.Errorf("%s takes %s", tool.Name, arguments)
 			}
@@ -270,7 +274,7 @@ func TestPrompts(t *testing.T) {
 	}
 }
 
-// The install blocks all lead to the endpoint, and have the traps of each client right.
+// The install blocks all lead to the endpoint, and have what each client wants to be different.
 func TestInstall(t *testing.T) {
 	o := generate(t, shippedContent)
 	var doc struct {

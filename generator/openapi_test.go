@@ -23,6 +23,7 @@ import (
 	"anteroom/edge/jsondoc"
 	"anteroom/edge/kernel"
 	"anteroom/edge/native"
+	"anteroom/edge/native/static"
 	"anteroom/edge/respond"
 	"anteroom/edge/snapshot"
 	"anteroom/generator"
@@ -92,7 +93,6 @@ func TestOpenAPIDescribesEveryRoute(t *testing.T) {
 	if security, ok := member(o.doc, "security").([]any); !ok || len(security) != 0 {
 		t.Errorf("security: %v", security)
 	}
-	ids := []string{}
 	for _, route := range api.Routes {
 		for _, method := range route.Methods() {
 			op := member(o.doc, "paths", route.Path, strings.ToLower(method))
@@ -100,7 +100,6 @@ func TestOpenAPIDescribesEveryRoute(t *testing.T) {
 				t.Errorf("%s %s is not described", method, route.Path)
 				continue
 			}
-			ids = append(ids, member(op, "operationId").(string))
 			want := []string{"200", "400", "405", "414", "421", "500"}
 			switch {
 			case method == "DELETE":
@@ -122,16 +121,10 @@ func TestOpenAPIDescribesEveryRoute(t *testing.T) {
 			}
 		}
 	}
-	want := []string{
-		"getPresence", "getQuest", "getScoreboard", "getAcceptableUse", "readDraftRules", "fileCharter", "readWaitlistContract", "registerAgent",
-		"readReceiptSpec", "mintReceipt", "sendSuggestion", "readSignal", "runSelftest", "readCalendars", "computeBusinessDays", "callMCP", "endMCPSession",
-	}
-	if !slices.Equal(ids, want) {
-		t.Errorf("operations %q, want %q", ids, want)
-	}
 }
 
-// Every operation is named as in the contracts, once; where several share a method, all of them are named.
+// Every operation is named as in the contracts, once. Where several share a method, all of them are
+// named.
 func TestOpenAPIOperationIDs(t *testing.T) {
 	o := readOpenAPI(t, document(t, generate(t, shippedContent), "/openapi.json"))
 	ids, named := map[string]string{}, map[string]bool{}
@@ -185,8 +178,8 @@ func TestOpenAPIOperationIDs(t *testing.T) {
 	}
 }
 
-// described is what the description says about an answer; nil where it says nothing. A HEAD is answered as a GET is, and a
-// method that a path does not have as its 405 says.
+// described is what the description says about an answer, and nil where it says nothing. It looks a
+// HEAD up as a GET, and a method that the path does not have as the 405 of the path.
 func (o *openapi) described(path, method string, status int) any {
 	if method == "HEAD" {
 		method = "GET"
@@ -207,8 +200,8 @@ func (o *openapi) described(path, method string, status int) any {
 	return response
 }
 
-// checkDescribed checks that an answer is one that the description has: its status, its media type, and those of its
-// header fields that an agent reads.
+// checkDescribed checks that an answer is one that the description has: its status, its media type,
+// and those of its header fields that an agent reads.
 func (o *openapi) checkDescribed(t *testing.T, path, method string, status int, header http.Header) {
 	t.Helper()
 	response := o.described(path, method, status)
@@ -264,8 +257,8 @@ func TestOpenAPIDescribesTranscripts(t *testing.T) {
 	}
 }
 
-// Every published document is described, and is as its schema says, without a member besides. What a server answers for it
-// is described too.
+// Every published document is described, and is as its schema says, without a member besides. The
+// answer of a server to a request for the document is described too.
 func TestOpenAPIDescribesEveryDocument(t *testing.T) {
 	output := generate(t, overlay(t, map[string]func(string) string{
 		"jobs.yaml": func(string) string {
@@ -284,11 +277,11 @@ jobs:
 		},
 	}))
 	o := readOpenAPI(t, document(t, output, "/openapi.json"))
-	var docs []native.Page
+	var files []static.File
 	for _, d := range output.Documents {
-		docs = append(docs, native.Page{Path: d.Path, Bytes: d.Bytes})
+		files = append(files, static.File{Path: d.Path, Bytes: d.Bytes})
 	}
-	static, err := native.NewStatic(docs)
+	documents, err := static.New(files)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -296,7 +289,7 @@ jobs:
 		r := httptest.NewRequest(method, path, nil)
 		r.Header.Set("If-None-Match", etag)
 		answer := httptest.NewRecorder()
-		static.ServeHTTP(answer, r)
+		documents.ServeHTTP(answer, r)
 		return answer
 	}
 	template := regexp.MustCompile(`^/scoreboard/.*\.json$`)
@@ -315,7 +308,7 @@ jobs:
 		unchanged := ask("GET", d.Path, got.Header().Get("ETag"))
 		o.checkDescribed(t, path, "GET", unchanged.Code, unchanged.Header())
 		refused := ask("POST", d.Path, "")
-		refused.Header().Del("Content-Type") // whatever a CDN says to people
+		refused.Header().Del("Content-Type") // the CDN decides the text of a refusal
 		o.checkDescribed(t, path, "POST", refused.Code, refused.Header())
 		if got.Code != 200 || unchanged.Code != 304 || refused.Code != 405 {
 			t.Errorf("%s: %d, %d where it is known, %d for a POST", d.Path, got.Code, unchanged.Code, refused.Code)
@@ -430,7 +423,8 @@ func TestOpenAPIRefusalAndOptions(t *testing.T) {
 	}
 }
 
-// Every field for an address says, under each of its names, that supplying one needs its owner's consent.
+// Every field for an address says, under each of its names, that supplying one needs its owner's
+// consent.
 func TestConsent(t *testing.T) {
 	output := generate(t, shippedContent)
 	o := readOpenAPI(t, document(t, output, "/openapi.json"))
@@ -537,8 +531,8 @@ func TestOpenAPIMediaType(t *testing.T) {
 	}
 }
 
-// The shipped content, on a host without a key, passes its own self-test, and its key file lets the signal fire. The
-// examples are what the service answers.
+// On a host without a key the shipped content passes its own self-test, and its key file lets the
+// signal fire. The examples are what the service answers.
 func TestShippedContentPasses(t *testing.T) {
 	o := readOpenAPI(t, document(t, generate(t, shippedContent), "/openapi.json"))
 	example := func(path, id string) any {
@@ -600,7 +594,8 @@ func TestOpenAPIExamples(t *testing.T) {
 	}
 }
 
-// No body that is published, and no query that is made of published examples, registers, files or relays anything as it is.
+// No published body registers, files or relays anything as it is. Neither does a query that is made
+// of published examples.
 func TestPublishedTemplatesAreRefused(t *testing.T) {
 	output := generate(t, shippedContent)
 	o := readOpenAPI(t, document(t, output, "/openapi.json"))
@@ -649,7 +644,8 @@ func TestPublishedTemplatesAreRefused(t *testing.T) {
 	}
 }
 
-// What the edge answers from the snapshot is as the schema of the answer says, and has no member besides.
+// The answers that the edge gives from the snapshot are as their schemas say, and have no member
+// besides.
 func TestOpenAPIAnswers(t *testing.T) {
 	output := generate(t, shippedContent)
 	o := readOpenAPI(t, document(t, output, "/openapi.json"))
@@ -704,7 +700,7 @@ func properties(s *jsonschema.Schema) map[string]bool {
 	return names
 }
 
-// The schemas of bodies take and refuse what the specification says.
+// The schemas of bodies take every valid body, and refuse what a schema can tell to be invalid.
 func TestOpenAPIBodies(t *testing.T) {
 	o := readOpenAPI(t, document(t, generate(t, shippedContent), "/openapi.json"))
 	seat := func(position, allocation string) string {

@@ -1,5 +1,5 @@
-// Talks to an MCP server with the clients of the TypeScript SDK: node clients.mjs ENDPOINT. Each makes the calls of
-// calls.json, its validation of results on, and gets every prompt. It ends with 1 and what was wrong where something is.
+// Talks to an MCP server with the clients of the TypeScript SDK: node clients.mjs ENDPOINT CALLS. Each makes the calls of
+// the file CALLS, its validation of results on, and gets every prompt. It ends with 1 and what was wrong where something is.
 
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
@@ -8,8 +8,8 @@ import * as v2 from '../npm/node_modules/@modelcontextprotocol/client/dist/index
 import { Client } from '../npm/node_modules/@modelcontextprotocol/sdk/dist/esm/client/index.js';
 import { StreamableHTTPClientTransport } from '../npm/node_modules/@modelcontextprotocol/sdk/dist/esm/client/streamableHttp.js';
 
-const [endpoint] = process.argv.slice(2);
-const calls = JSON.parse(readFileSync(new URL('calls.json', import.meta.url), 'utf8'));
+const [endpoint, file] = process.argv.slice(2);
+const calls = JSON.parse(readFileSync(file, 'utf8'));
 const me = { name: 'anteroom-test', version: '1' };
 
 async function walk(title, revision, client, transport) {

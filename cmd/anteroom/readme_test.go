@@ -8,14 +8,17 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
+
+	"anteroom/generator/site"
 )
 
-// TestReadme runs what the README shows: make run, then every line of its sh blocks against that server
-// and in a copy of the content.
+// TestReadme runs what the README shows: make run, then every line of its sh blocks against that
+// server and in a copy of the content.
 func TestReadme(t *testing.T) {
 	for _, tool := range []string{"make", "curl", "bash"} {
 		if _, err := exec.LookPath(tool); err != nil {
@@ -71,7 +74,24 @@ func TestReadme(t *testing.T) {
 	}
 }
 
-// makeRun starts make run on a free port and a store of its own, and gives the address that it prints.
+// SECURITY.md names an address of those that the content publishes.
+func TestSecurity(t *testing.T) {
+	text, err := os.ReadFile("../../SECURITY.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := site.Load(os.DirFS("../../content"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	address := regexp.MustCompile(`\S+@[a-z.]+[a-z]`).FindString(string(text))
+	if !slices.Contains(s.Service.Security.Contacts, "mailto:"+address) {
+		t.Errorf("SECURITY.md says to write to %q; the content has %q", address, s.Service.Security.Contacts)
+	}
+}
+
+// makeRun starts make run on a free port and with a database of its own, and gives the address that
+// make run prints.
 func makeRun(t *testing.T, data string) string {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
@@ -95,7 +115,7 @@ func makeRun(t *testing.T, data string) string {
 	for lines := bufio.NewScanner(out); lines.Scan(); {
 		if found := address.FindString(lines.Text()); found != "" {
 			go func() {
-				for lines.Scan() { // so that it never waits for a reader
+				for lines.Scan() { // read on, so that the server never blocks on a full pipe
 				}
 			}()
 			return found

@@ -14,7 +14,8 @@ import (
 	"anteroom/edge/civil"
 	"anteroom/edge/endpoint/suggest"
 	"anteroom/edge/jsondoc"
-	"anteroom/edge/native"
+	"anteroom/edge/native/records"
+	"anteroom/edge/native/sqlite"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -33,15 +34,15 @@ Every flag can be given by the environment instead, as with serve: ANTEROOM_DATA
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.PersistentFlags().StringVar(&data, "data", "data", "the `folder` of the database")
-	with := func(check func(args []string) error, f work) func(*cobra.Command, []string) error {
-		return does(func(cmd *cobra.Command, args []string) error {
+	with := func(check func(args []string) error, f storeWork) func(*cobra.Command, []string) error {
+		return withExitCode(func(cmd *cobra.Command, args []string) error {
 			if err := fromEnvironment(cmd.Flags()); err != nil {
-				return usage{err}
+				return usageError{err}
 			}
 			if err := check(args); err != nil {
-				return usage{err}
+				return usageError{err}
 			}
-			store, err := native.OpenRecords(data, t.log())
+			store, err := records.Open(data, t.log())
 			if err != nil {
 				return err
 			}
@@ -52,14 +53,15 @@ Every flag can be given by the environment instead, as with serve: ANTEROOM_DATA
 	return cmd
 }
 
-// work is what a command does with the open database.
-type work func(ctx context.Context, store *native.Store, args []string) error
+// storeWork is what a command does with the open database.
+type storeWork func(ctx context.Context, store *sqlite.Store, args []string) error
 
-// onStore makes the RunE of a command; check finds what is wrong with its arguments and flags.
-type onStore func(check func(args []string) error, f work) func(*cobra.Command, []string) error
+// onStore makes the RunE of a command that works on the database. check finds what is wrong with
+// the command's arguments and flags before the database is opened.
+type onStore func(check func(args []string) error, f storeWork) func(*cobra.Command, []string) error
 
 func recordsCountCommand(t *terminal, with onStore) *cobra.Command {
-	var days native.Days
+	var days records.Days
 	var bursts int
 	var asJSON bool
 	cmd := &cobra.Command{
@@ -72,21 +74,21 @@ A burst is a run of registrations of one self-chosen name, each at most %s after
 It counts as one verified agent at most, and as several recorded registrations. The largest bursts have
 a line each.`, burstLength),
 		Args: cobra.NoArgs,
-		RunE: with(func([]string) error { return checkDays(days) }, func(_ context.Context, store *native.Store, _ []string) error {
-			c, err := store.Count(days.Through, bursts)
+		RunE: with(func([]string) error { return checkDays(days) }, func(_ context.Context, store *sqlite.Store, _ []string) error {
+			c, err := records.Count(store, days.Through, bursts)
 			if err != nil {
 				return err
 			}
 			for _, kind := range suggestionKinds() {
-				c.Suggestions[kind] += 0 // so that JSON says it even where there is none
+				c.Suggestions[kind] += 0 // makes the key, so that the output has every kind
 			}
 			for _, state := range outboxStates {
 				c.Outbox[state] += 0
 			}
 			if asJSON {
-				return t.countsJSON(c, days.Through)
+				return t.printCountsJSON(c, days.Through)
 			}
-			t.counts(c, days.Through)
+			t.printCounts(c, days.Through)
 			return nil
 		}),
 	}
@@ -96,20 +98,21 @@ a line each.`, burstLength),
 	return cmd
 }
 
-// burstLength is the longest pause in a burst, for people.
-var burstLength = count(native.BurstSeconds/60, "minute")
+// burstLength is the longest pause between two registrations of a burst, in words.
+var burstLength = plural(records.BurstSeconds/60, "minute")
 
-// suggestionKinds are the kinds of suggestions, in the order that their answer documents.
+// suggestionKinds are the kinds of suggestions, in the order in which the answer's schema lists
+// them.
 func suggestionKinds() []string {
 	kind, _ := reflect.TypeFor[suggest.Answer]().FieldByName("Kind")
 	return strings.Split(kind.Tag.Get("enum"), ",")
 }
 
-// outboxStates are the states of the outbox that somebody may have to act on.
+// outboxStates are the states of the outbox in which somebody may have to act on a message.
 var outboxStates = []string{"pending", "dead"}
 
-// counts prints the counts as a table.
-func (t *terminal) counts(c *native.Counts, through string) {
+// printCounts prints the counts as a table.
+func (t *terminal) printCounts(c *records.Counts, through string) {
 	until := "now"
 	if through != "" {
 		until = "the end of " + through + " (UTC)"
@@ -131,23 +134,24 @@ func (t *terminal) counts(c *native.Counts, through string) {
 		number("messages in the outbox, "+state, c.Outbox[state])
 	}
 	if c.OutboxError != "" {
-		t.say("newest error of the outbox: %s", plain(c.OutboxError))
+		t.say("newest error of the outbox: %s", columnText(c.OutboxError))
 	}
 	if c.Bursts == 0 {
 		return
 	}
 	t.say("")
-	t.say("%s of one name, each registration at most %s after the one before:", count(int(c.Bursts), "burst"), burstLength)
+	t.say("%s of one name, each registration at most %s after the one before:", plural(int(c.Bursts), "burst"), burstLength)
 	for _, b := range c.Largest {
-		t.say("%8d  %s to %s  %s", b.Registrations, b.First, b.Last, plain(b.Name))
+		t.say("%8d  %s to %s  %s", b.Registrations, b.First, b.Last, columnText(b.Name))
 	}
 	if left := int(c.Bursts) - len(c.Largest); left > 0 {
-		t.say("and %s more (--bursts %d shows all)", count(left, "burst"), c.Bursts)
+		t.say("and %s more (--bursts %d shows all)", plural(left, "burst"), c.Bursts)
 	}
 }
 
-// countsJSON prints the counts as one JSON object. Members that the scoreboard has too have its names.
-func (t *terminal) countsJSON(c *native.Counts, through string) error {
+// printCountsJSON prints the counts as one JSON object. A member that scoreboard.json has too has
+// the same name here.
+func (t *terminal) printCountsJSON(c *records.Counts, through string) error {
 	object := struct {
 		Through       *string          `json:"through"`
 		Registrations int64            `json:"registrations_recorded"`
@@ -156,7 +160,7 @@ func (t *terminal) countsJSON(c *native.Counts, through string) error {
 		Bursts        int64            `json:"bursts"`
 		InBursts      int64            `json:"registrations_in_bursts"`
 		BurstSeconds  int              `json:"burst_seconds"`
-		Largest       []native.Burst   `json:"largest_bursts"`
+		Largest       []records.Burst  `json:"largest_bursts"`
 		Charters      int64            `json:"charters_filed"`
 		Suggestions   map[string]int64 `json:"suggestions_by_kind"`
 		Contacts      int64            `json:"contacts_on_file"`
@@ -164,7 +168,7 @@ func (t *terminal) countsJSON(c *native.Counts, through string) error {
 		OutboxError   *string          `json:"outbox_newest_error"`
 	}{
 		Registrations: c.Registrations, Names: c.Names, Nameless: c.Nameless,
-		Bursts: c.Bursts, InBursts: c.InBursts, BurstSeconds: native.BurstSeconds, Largest: append([]native.Burst{}, c.Largest...),
+		Bursts: c.Bursts, InBursts: c.InBursts, BurstSeconds: records.BurstSeconds, Largest: append([]records.Burst{}, c.Largest...),
 		Charters: c.Charters, Suggestions: c.Suggestions, Contacts: c.Contacts, Outbox: c.Outbox,
 	}
 	if through != "" {
@@ -181,10 +185,10 @@ func (t *terminal) countsJSON(c *native.Counts, through string) error {
 }
 
 func recordsListCommand(t *terminal, with onStore) *cobra.Command {
-	var days native.Days
+	var days records.Days
 	var asJSON bool
-	names := make([]string, len(native.Lists))
-	for i, list := range native.Lists {
+	names := make([]string, len(records.Lists))
+	for i, list := range records.Lists {
 		names[i] = list.Name
 	}
 	cmd := &cobra.Command{
@@ -199,8 +203,8 @@ object, and holds the text as it was sent, with escapes for that.`,
 				return fmt.Errorf("%q is none of %s", args[0], strings.Join(names, ", "))
 			}
 			return checkDays(days)
-		}, func(ctx context.Context, store *native.Store, args []string) error {
-			list := native.Lists[slices.Index(names, args[0])]
+		}, func(ctx context.Context, store *sqlite.Store, args []string) error {
+			list := records.Lists[slices.Index(names, args[0])]
 			columns := make([]string, len(list.Columns))
 			for i, c := range list.Columns {
 				columns[i] = c.Name
@@ -208,16 +212,16 @@ object, and holds the text as it was sent, with escapes for that.`,
 			if !asJSON {
 				t.say("%s", strings.Join(columns, "\t"))
 			}
-			for row, err := range store.Rows(ctx, list, days) {
+			for row, err := range records.Rows(ctx, store, list, days) {
 				if err != nil {
 					return err
 				}
 				if asJSON {
-					t.sayJSON(objectOf(list, row))
+					t.sayJSON(rowJSON(list, row))
 					continue
 				}
 				for i, v := range row {
-					columns[i] = plain(v)
+					columns[i] = columnText(v)
 				}
 				t.say("%s", strings.Join(columns, "\t"))
 			}
@@ -229,8 +233,9 @@ object, and holds the text as it was sent, with escapes for that.`,
 	return cmd
 }
 
-// plain is a value of a record in a column, in which a tab would begin the next. nil is nothing.
-func plain(v any) string {
+// columnText is a value of a record as the text of a column, and "" for nil. A tab would begin the
+// next column, so it is shown as <U+0009>.
+func columnText(v any) string {
 	switch v := v.(type) {
 	case int64:
 		return strconv.FormatInt(v, 10)
@@ -240,8 +245,8 @@ func plain(v any) string {
 	return ""
 }
 
-// objectOf is a row of a list as a JSON object.
-func objectOf(list native.List, row []any) []byte {
+// rowJSON is a row of a list as a JSON object.
+func rowJSON(list records.List, row []any) []byte {
 	w := jsondoc.Writer{}
 	w.Open('{')
 	for i, c := range list.Columns {
@@ -262,7 +267,7 @@ func objectOf(list native.List, row []any) []byte {
 	return w.Buf
 }
 
-// daysFlags are the flags for the days; since may be nil.
+// daysFlags adds the flags for the days. since may be nil.
 func daysFlags(flags *pflag.FlagSet, since, through *string) {
 	if since != nil {
 		flags.StringVar(since, "since", "", "only what was recorded from this `date` on (UTC, YYYY-MM-DD)")
@@ -270,7 +275,7 @@ func daysFlags(flags *pflag.FlagSet, since, through *string) {
 	flags.StringVar(through, "through", "", "only what was recorded up to the end of this `date` (UTC, YYYY-MM-DD)")
 }
 
-func checkDays(days native.Days) error {
+func checkDays(days records.Days) error {
 	var faults []error
 	for _, end := range []struct{ flag, date string }{{"since", days.Since}, {"through", days.Through}} {
 		if _, ok := civil.ParseDate(end.date); end.date != "" && !ok {
@@ -293,22 +298,24 @@ messages that wait in the outbox. The registrations and charters stay; they hold
 What was delivered to your inbox is not touched: search it for the record identifiers, which stand in
 each message and in its X-Anteroom-Record header. The contact of a suggestion is in the inbox alone.`,
 		Args: cobra.MinimumNArgs(1),
-		RunE: with(checkRecordIDs, func(_ context.Context, store *native.Store, ids []string) error {
+		RunE: with(checkRecordIDs, func(_ context.Context, store *sqlite.Store, ids []string) error {
 			ids = distinct(ids)
-			erased, err := store.Erase(ids...)
+			erased, err := records.Erase(store, ids...)
 			var missing []string
 			for i, e := range erased {
-				if e == (native.Erased{}) {
+				if e == (records.Erased{}) {
 					missing = append(missing, ids[i])
 					continue
 				}
-				t.say("%s: erased %s and %s of the outbox", ids[i], count(int(e.Contacts), "contact"), count(int(e.Messages), "message"))
+				t.say("%s: erased %s and %s of the outbox", ids[i], plural(int(e.Contacts), "contact"), plural(int(e.Messages), "message"))
 			}
 			if len(missing) < len(erased) {
 				t.say("Your inbox may hold the address too: search it for the record identifier.")
 			}
 			if len(missing) > 0 {
-				err = errors.Join(err, fmt.Errorf("there is no address on file for %s (anteroom records list contacts shows what there is)", strings.Join(missing, ", ")))
+				err = errors.Join(err, fmt.Errorf(
+					"there is no address on file for %s (anteroom records list contacts shows what there is)",
+					strings.Join(missing, ", ")))
 			}
 			return err
 		}),
@@ -321,23 +328,23 @@ func recordsReviveCommand(t *terminal, with onStore) *cobra.Command {
 		Short: "Try dead messages of the outbox again",
 		Long: `Revive makes messages of the outbox that were given up after many tries pending again, as if they were
 new: those of the given records, else all. A running serve takes them up within a minute.`,
-		RunE: with(checkRecordIDs, func(_ context.Context, store *native.Store, ids []string) error {
+		RunE: with(checkRecordIDs, func(_ context.Context, store *sqlite.Store, ids []string) error {
 			if len(ids) == 0 {
-				n, err := store.ReviveAll()
+				n, err := records.ReviveAll(store)
 				if err == nil {
-					t.say("%s pending again", count(int(n), "message"))
+					t.say("%s pending again", plural(int(n), "message"))
 				}
 				return err
 			}
 			ids = distinct(ids)
-			revived, err := store.Revive(ids...)
+			revived, err := records.Revive(store, ids...)
 			var missing []string
 			for i, n := range revived {
 				if n == 0 {
 					missing = append(missing, ids[i])
 					continue
 				}
-				t.say("%s: %s pending again", ids[i], count(int(n), "message"))
+				t.say("%s: %s pending again", ids[i], plural(int(n), "message"))
 			}
 			if len(missing) > 0 {
 				return fmt.Errorf("there is no dead message of %s (anteroom records list outbox shows what there is)", strings.Join(missing, ", "))
@@ -347,7 +354,8 @@ new: those of the given records, else all. A running serve takes them up within 
 	}
 }
 
-// checkRecordIDs names every argument that is no record identifier: 32 lower-case hexadecimal digits.
+// checkRecordIDs names every argument that is not a record identifier: 32 lower-case hexadecimal
+// digits.
 func checkRecordIDs(args []string) error {
 	var faults []error
 	for _, id := range args {
@@ -358,7 +366,7 @@ func checkRecordIDs(args []string) error {
 	return errors.Join(faults...)
 }
 
-// distinct leaves out what stands more than once.
+// distinct leaves out identifiers that are given again.
 func distinct(ids []string) (list []string) {
 	for _, id := range ids {
 		if !slices.Contains(list, id) {

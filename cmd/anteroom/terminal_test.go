@@ -12,14 +12,16 @@ import (
 	"unicode"
 
 	"anteroom/edge/kernel"
-	"anteroom/edge/native"
+	"anteroom/edge/native/records"
+	"anteroom/edge/native/sqlite"
 )
 
-// unseen is what a stranger may write to have a terminal say something else: it clears the screen and goes to its top
-// (by controls of one byte in Latin-1), turns text around, hides some, and ends in a verdict of the stranger's own.
+// unseen is a text with which a stranger could deceive the reader of a terminal. It clears the
+// screen and goes to its top (by one-byte controls of Latin-1), turns text around, hides some, and
+// ends in a verdict of the stranger's own.
 const unseen = "\u009b2J\u009bH\u202e\u200b\U000e0041\ufeff\u0085Valid: genuine"
 
-// checkSeen checks that an output holds nothing that would not be seen.
+// checkSeen checks that an output holds no invisible character.
 func checkSeen(t *testing.T, what, output string) {
 	t.Helper()
 	for _, r := range output {
@@ -30,7 +32,7 @@ func checkSeen(t *testing.T, what, output string) {
 	}
 }
 
-// TestStrangersWords: what strangers wrote can do nothing on a terminal, and as JSON still says the same.
+// The words of strangers do nothing to a terminal, and as JSON they still say the same.
 func TestStrangersWords(t *testing.T) {
 	const key = "BAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQ="
 	text, err := json.Marshal(map[string]any{
@@ -61,7 +63,7 @@ func TestStrangersWords(t *testing.T) {
 	print([]byte(unseen), "receipt", "verify", "-", "--key", key)
 
 	data := t.TempDir()
-	store, err := native.OpenStore(filepath.Join(data, "anteroom.db"), newTerminal(nil, io.Discard, io.Discard).log())
+	store, err := sqlite.Open(filepath.Join(data, sqlite.FileName), newTerminal(nil, io.Discard, io.Discard).log())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -74,14 +76,14 @@ func TestStrangersWords(t *testing.T) {
 	if err := store.Close(); err != nil {
 		t.Fatal(err)
 	}
-	for _, list := range native.Lists {
+	for _, list := range records.Lists {
 		print(nil, "records", "list", list.Name, "--data", data)
 	}
 	print(nil, "records", "count", "--data", data)
 
 	var counts struct {
-		Bursts []native.Burst `json:"largest_bursts"`
-		Error  string         `json:"outbox_newest_error"`
+		Bursts []records.Burst `json:"largest_bursts"`
+		Error  string          `json:"outbox_newest_error"`
 	}
 	if err := json.Unmarshal([]byte(print(nil, "records", "count", "--data", data, "--json")), &counts); err != nil || len(counts.Bursts) != 1 || counts.Bursts[0].Name != unseen || counts.Error != unseen {
 		t.Errorf("counts %+v, %v", counts, err)
@@ -103,7 +105,7 @@ func TestStrangersWords(t *testing.T) {
 	}
 }
 
-func putRow(t *testing.T, store *native.Store, sql string, args ...any) {
+func putRow(t *testing.T, store *sqlite.Store, sql string, args ...any) {
 	t.Helper()
 	if r := store.Exec(kernel.Exec{Statements: []kernel.Statement{{SQL: sql, Args: args}}}); r.Failure != kernel.None {
 		t.Fatalf("%s: %s", sql, r.Failure)

@@ -2,6 +2,7 @@ package api
 
 import (
 	"anteroom/edge/endpoint/org"
+	"anteroom/edge/endpoint/receipt"
 	"anteroom/edge/input"
 )
 
@@ -24,11 +25,11 @@ var Tools = []Tool{
 	{Name: "acceptable_use", Operation: "getAcceptableUse"},
 	{Name: "quest", Operation: "getQuest"},
 	{Name: "draft_rules", Operation: "readDraftRules"},
-	{Name: "draft_org", Operation: "fileCharter", Omits: ownerEmail},
+	{Name: "draft_org", Operation: "fileCharter", Omits: org.OwnerEmail.Name},
 	{Name: "mint_receipt", Operation: "mintReceipt"},
-	{Name: "verify_receipt", Operation: "verifyReceipt", Renames: "verify", As: "receipt"},
+	{Name: "verify_receipt", Operation: "verifyReceipt", Renames: receipt.VerifyFields[0].Name, As: "receipt"},
 	{Name: "register", Operation: "registerAgent"},
-	{Name: "claim_founding_seat", Operation: "fileCharter", Requires: ownerEmail},
+	{Name: "claim_founding_seat", Operation: "fileCharter", Requires: org.OwnerEmail.Name},
 	{Name: "suggest", Operation: "sendSuggestion"},
 	{Name: "business_days", Operation: "computeBusinessDays"},
 }
@@ -58,8 +59,6 @@ const (
 	MCPInstall = "mcp:install"
 	MCPPrompt  = "mcp:prompt:"
 )
-
-const ownerEmail = "owner_email" // of a charter
 
 // Find is the operation with the given ID, and its route; nil where there is none.
 func Find(id string) (*Route, *Operation) {

@@ -97,6 +97,33 @@ func Snapshot() *snapshot.Snapshot {
 	return s
 }
 
+// Example is a call of a tool with the examples of its operation's fields, as JSON text. An address
+// is in it only where the tool needs one. It is "" where a field that the tool needs has no example.
+func Example(tool *api.Tool) string {
+	_, op := api.Find(tool.Operation)
+	if op.Example != "" {
+		return op.Example
+	}
+	w := jsondoc.Writer{}
+	w.Open('{')
+	for i := range op.Fields {
+		f := &op.Fields[i]
+		required := f.Required || f.Name == tool.Requires
+		switch {
+		case f.Name == tool.Omits || f.QueryOnly:
+		case f.Example == "" && required:
+			return ""
+		case f.Example == "" || f.Type == input.Email && !required:
+		case f.Name == tool.Renames:
+			w.Raw(tool.As, f.Example)
+		default:
+			w.Raw(f.Name, f.Example)
+		}
+	}
+	w.Close('}')
+	return string(w.Buf)
+}
+
 // Load is edge.Load of a snapshot that has been encoded and decoded, as a host gets it.
 func Load(t testing.TB, s *snapshot.Snapshot) *edge.Edge {
 	t.Helper()
@@ -119,6 +146,7 @@ type Fake struct {
 	Statements []kernel.Statement
 	Messages   []kernel.Message
 	Fetches    []kernel.Fetch
+	Signed     [][]byte // the messages of all Sign effects
 	Limits     []string // the keys of all Limit effects
 	Rounds     int      // calls of the core in the last turn
 
@@ -201,6 +229,7 @@ func (h *Fake) one(effect kernel.Effect) kernel.Result {
 		h.Messages = append(h.Messages, e.Message)
 		return kernel.Result{}
 	case kernel.Sign:
+		h.Signed = append(h.Signed, e.Message)
 		return kernel.Result{Failure: h.Fail["sign"], Data: ed25519.Sign(h.Key, e.Message)}
 	case kernel.Verify:
 		return kernel.Result{Failure: h.Fail["verify"], OK: ed25519.Verify(e.PublicKey, e.Message, e.Signature)}

@@ -1,7 +1,6 @@
 package edgetest
 
 import (
-	"bytes"
 	"embed"
 	"encoding/json"
 	"fmt"
@@ -42,12 +41,16 @@ import (
 // must be a part of the answer's body: members that are not given are not compared, and arrays are
 // compared whole. A body "-" demands an empty body.
 //
-// A string "<id>", "<time>", "<sha256>" or "<any>" stands for any value of its kind, and a string
-// that begins with "~" is a regular expression. In a request, "$body" is the body of the answer
-// before.
+// A string "<id>", "<time>", "<sha256>" or "<any>" stands for any value of its kind, a string that
+// begins with "~" is a regular expression, and ${ID} is the document of that ID in the snapshot. In
+// a request, "$body" is the body of the answer before.
 //
-// Two lines may stand before the first exchange: "write-limit: N" sets the limit of writes a
-// minute, and "indexnow: URL" the only endpoint that the signal tells.
+// Settings may stand before the first exchange, each on a line of its own. "write-limit: N" sets
+// the limit of writes a minute, "indexnow: URL" the only endpoint that the signal tells, and
+// "in-memory: no" says that the transcript needs more than InMemory.
+//
+// go test ./edge/edgetest -update writes the answers of InMemory into the transcripts. Where nothing
+// stands below the line "---", it writes the whole answer, else only the parts that differ.
 //
 //go:embed transcripts
 var transcripts embed.FS
@@ -87,58 +90,103 @@ func InMemory(t *testing.T, s *snapshot.Snapshot) string {
 // RunTranscripts runs the named transcripts, each against a host of its own. Without a name it runs
 // all.
 func RunTranscripts(t *testing.T, start Server, only ...string) {
-	names, err := fs.Glob(transcripts, "transcripts/*.txt")
-	if err != nil || len(names) == 0 {
-		t.Fatalf("%d transcripts, %v", len(names), err)
-	}
+	all := read(t)
 	for _, name := range only {
-		if !slices.Contains(names, "transcripts/"+name+".txt") {
+		if !slices.ContainsFunc(all, func(c *conversation) bool { return c.name == name }) {
 			t.Fatalf("there is no transcript %s", name)
 		}
 	}
-	for _, name := range names {
-		if len(only) > 0 && !slices.Contains(only, strings.TrimSuffix(path.Base(name), ".txt")) {
+	for _, c := range all {
+		if len(only) > 0 && !slices.Contains(only, c.name) {
 			continue
 		}
-		text, err := transcripts.ReadFile(name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Run(strings.TrimSuffix(path.Base(name), ".txt"), func(t *testing.T) {
-			head, rest, _ := strings.Cut(string(text), "=== ")
-			published := Snapshot()
-			published.WritesPerMinute = 0
-			for line := range strings.Lines(head) {
-				if value, ok := strings.CutPrefix(line, "write-limit: "); ok {
-					if published.WritesPerMinute, err = strconv.ParseInt(strings.TrimSpace(value), 10, 64); err != nil {
-						t.Fatal(err)
-					}
+		t.Run(c.name, func(t *testing.T) {
+			c.hold(t, start(t, c.published), func(e *exchange, got *answer) {
+				for _, difference := range e.differences(t, c.published, got) {
+					t.Errorf("%s: %s", e.title, difference)
 				}
-				if value, ok := strings.CutPrefix(line, "indexnow: "); ok {
-					published.IndexNowURLs = []string{strings.TrimSpace(value)}
-				}
-			}
-			base, last := start(t, published), []byte(nil)
-			for _, exchange := range strings.Split(rest, "\n=== ") {
-				title, body, _ := strings.Cut(exchange, "\n")
-				request, want, ok := strings.Cut(body, "\n---\n")
-				if !ok {
-					t.Fatalf("%s: no line --- between request and answer", title)
-				}
-				last = exchangeOnce(t, title, base, strings.ReplaceAll(request, "$body", string(last)), want)
-			}
+			})
 		})
 	}
 }
 
-func exchangeOnce(t *testing.T, title, base, request, want string) (answer []byte) {
+// conversation is a transcript.
+type conversation struct {
+	name, head string
+	published  *snapshot.Snapshot
+	beyond     bool // InMemory cannot hold it
+	exchanges  []*exchange
+}
+
+type exchange struct{ title, request, want string }
+
+type answer struct {
+	status int
+	header http.Header
+	body   []byte
+}
+
+// read gives all transcripts.
+func read(t *testing.T) (all []*conversation) {
 	t.Helper()
-	head, body, _ := strings.Cut(request, "\n\n")
+	names, err := fs.Glob(transcripts, "transcripts/*.txt")
+	if err != nil || len(names) == 0 {
+		t.Fatalf("%d transcripts, %v", len(names), err)
+	}
+	for _, name := range names {
+		text, err := transcripts.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c := &conversation{name: strings.TrimSuffix(path.Base(name), ".txt"), published: Snapshot()}
+		c.published.WritesPerMinute = 0
+		head, rest, _ := strings.Cut(string(text), "=== ")
+		c.head = head
+		for line := range strings.Lines(head) {
+			switch setting, value, _ := strings.Cut(strings.TrimSpace(line), ": "); setting {
+			case "write-limit":
+				if c.published.WritesPerMinute, err = strconv.ParseInt(value, 10, 64); err != nil {
+					t.Fatalf("%s: %v", name, err)
+				}
+			case "indexnow":
+				c.published.IndexNowURLs = []string{value}
+			case "in-memory":
+				c.beyond = value == "no"
+			}
+		}
+		for part := range strings.SplitSeq(rest, "\n=== ") {
+			title, body, _ := strings.Cut(part+"\n", "\n")
+			request, want, ok := strings.Cut(body, "\n---\n")
+			if !ok {
+				t.Fatalf("%s: %s: no line --- between request and answer", name, title)
+			}
+			c.exchanges = append(c.exchanges, &exchange{title, request, strings.TrimRight(want, "\n")})
+		}
+		all = append(all, c)
+	}
+	return all
+}
+
+// hold makes the requests of a conversation, in order, and shows each with its answer.
+func (c *conversation) hold(t *testing.T, base string, show func(*exchange, *answer)) {
+	t.Helper()
+	var last []byte
+	for _, e := range c.exchanges {
+		got := e.ask(t, base, last)
+		last = got.body
+		show(e, got)
+	}
+}
+
+// ask makes a request, in which $body is the body of the answer before.
+func (e *exchange) ask(t *testing.T, base string, before []byte) *answer {
+	t.Helper()
+	head, body, _ := strings.Cut(strings.ReplaceAll(e.request, "$body", string(before)), "\n\n")
 	first, fields, _ := strings.Cut(head, "\n")
 	method, target, _ := strings.Cut(first, " ")
 	r, err := http.NewRequest(method, base+target, strings.NewReader(strings.TrimSuffix(body, "\n")))
 	if err != nil {
-		t.Fatalf("%s: %v", title, err)
+		t.Fatalf("%s: %v", e.title, err)
 	}
 	r.Host = "www.example.org"
 	for line := range strings.Lines(fields) {
@@ -150,54 +198,66 @@ func exchangeOnce(t *testing.T, title, base, request, want string) (answer []byt
 	client := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	resp, err := client.Do(r)
 	if err != nil {
-		t.Fatalf("%s: %v", title, err)
+		t.Fatalf("%s: %v", e.title, err)
 	}
 	defer resp.Body.Close()
-	if answer, err = io.ReadAll(resp.Body); err != nil {
-		t.Fatalf("%s: %v", title, err)
+	text, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatalf("%s: %v", e.title, err)
 	}
-	wantHead, wantBody, _ := strings.Cut(want, "\n\n")
-	status, fields, _ := strings.Cut(wantHead, "\n")
-	if strconv.Itoa(resp.StatusCode) != strings.TrimSpace(status) {
-		t.Errorf("%s: status %d, want %s\n%s", title, resp.StatusCode, status, answer)
-		return answer
+	return &answer{resp.StatusCode, resp.Header, text}
+}
+
+// parts are the status, the lines of header fields and the body of a wanted answer.
+func (e *exchange) parts() (status, fields, body string) {
+	head, body, _ := strings.Cut(e.want, "\n\n")
+	status, fields, _ = strings.Cut(head, "\n")
+	return strings.TrimSpace(status), fields, strings.TrimSpace(body)
+}
+
+// differences lists where an answer is not as wanted.
+func (e *exchange) differences(t *testing.T, published *snapshot.Snapshot, got *answer) (differences []string) {
+	t.Helper()
+	status, fields, body := e.parts()
+	if strconv.Itoa(got.status) != status {
+		return []string{fmt.Sprintf("status %d, want %s\n%s", got.status, status, got.body)}
 	}
 	for line := range strings.Lines(fields) {
-		name, value, _ := strings.Cut(strings.TrimSpace(line), ": ")
-		got := resp.Header.Get(name)
-		pattern, isPattern := strings.CutPrefix(value, "~")
-		switch {
-		case value == "-" && resp.Header.Values(name) == nil:
-		case isPattern && regexp.MustCompile(pattern).MatchString(got):
-		case got != value:
-			t.Errorf("%s: header %s is %q, want %q", title, name, got, value)
+		if name, value, _ := strings.Cut(strings.TrimSpace(line), ": "); !fits(value, got.header, name) {
+			differences = append(differences, fmt.Sprintf("header %s is %q, want %q", name, got.header.Get(name), value))
 		}
 	}
 	for _, common := range respond.CommonHeaders {
-		if got := resp.Header.Values(common.Name); resp.StatusCode != http.StatusPermanentRedirect && (len(got) != 1 || got[0] != common.Value) {
-			t.Errorf("%s: header %s is %q, want %q", title, common.Name, got, common.Value)
+		if field := got.header.Values(common.Name); got.status != http.StatusPermanentRedirect && (len(field) != 1 || field[0] != common.Value) {
+			differences = append(differences, fmt.Sprintf("header %s is %q, want %q", common.Name, field, common.Value))
 		}
 	}
-	switch wantBody = strings.TrimSpace(wantBody); wantBody {
+	switch body {
 	case "":
 	case "-":
-		if len(answer) != 0 {
-			t.Errorf("%s: body %q, want none", title, answer)
+		if len(got.body) != 0 {
+			differences = append(differences, fmt.Sprintf("body %q, want none", got.body))
 		}
 	default:
-		var wanted, got any
-		if err := json.Unmarshal([]byte(wantBody), &wanted); err != nil {
-			t.Fatalf("%s: the wanted body: %v", title, err)
+		var wanted, have any
+		if err := json.Unmarshal(documents.ReplaceAllFunc([]byte(body), func(id []byte) []byte { return published.Documents[string(id[2:len(id)-1])] }), &wanted); err != nil {
+			t.Fatalf("%s: the wanted body: %v", e.title, err)
 		}
-		d := json.NewDecoder(bytes.NewReader(answer))
-		if err := d.Decode(&got); err != nil {
-			t.Fatalf("%s: body %q: %v", title, answer, err)
+		if err := json.Unmarshal(got.body, &have); err != nil {
+			return append(differences, fmt.Sprintf("body %q: %v", got.body, err))
 		}
-		for _, difference := range compare("", wanted, got) {
-			t.Errorf("%s: %s", title, difference)
-		}
+		differences = append(differences, compare("", wanted, have)...)
 	}
-	return answer
+	return differences
+}
+
+// documents are the names of documents of the snapshot, in a wanted body.
+var documents = regexp.MustCompile(`\$\{[^}]*\}`)
+
+// fits reports whether a header field is as a line of a wanted answer says.
+func fits(want string, header http.Header, name string) bool {
+	pattern, isPattern := strings.CutPrefix(want, "~")
+	return want == "-" && header.Values(name) == nil || isPattern && regexp.MustCompile(pattern).MatchString(header.Get(name)) || header.Get(name) == want
 }
 
 var placeholders = map[string]*regexp.Regexp{

@@ -2,13 +2,16 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"log/slog"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"testing"
 
+	"anteroom/edge/api"
 	"anteroom/edge/edgetest"
 	"anteroom/edge/native"
 	"anteroom/edge/snapshot"
@@ -20,15 +23,49 @@ func TestMCPClients(t *testing.T) {
 	t.Parallel()
 	published := shipped(t)
 	published.WritesPerMinute = 0
+	calls := allCalls(t)
 	for name, base := range map[string]string{"native": startNative(t, native.Config{Snapshot: published}), "worker": start(t, bound(t, published)).url} {
 		t.Run(name, func(t *testing.T) {
-			said, err := exec.Command(root+"/build/clients/run.sh", base+"/api/mcp").CombinedOutput()
+			said, err := exec.Command(root+"/build/clients/run.sh", base+"/api/mcp", calls).CombinedOutput()
 			if err != nil {
 				t.Fatalf("%v\n%s", err, said)
 			}
 			t.Logf("%s", said)
 		})
 	}
+}
+
+// allCalls is a file with the calls of build/clients/calls.json, and the example of every tool that
+// is not called there.
+func allCalls(t *testing.T) string {
+	t.Helper()
+	text, err := os.ReadFile(root + "/build/clients/calls.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	type call struct {
+		Tool      string          `json:"tool"`
+		Arguments json.RawMessage `json:"arguments"`
+		Refused   string          `json:"refused,omitempty"`
+	}
+	var calls []call
+	if err := json.Unmarshal(text, &calls); err != nil {
+		t.Fatal(err)
+	}
+	for i := range api.Tools {
+		tool := &api.Tools[i]
+		if !slices.ContainsFunc(calls, func(c call) bool { return c.Tool == tool.Name }) {
+			calls = append(calls, call{Tool: tool.Name, Arguments: json.RawMessage(edgetest.Example(tool))})
+		}
+	}
+	if text, err = json.Marshal(calls); err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(t.TempDir(), "calls.json")
+	if err := os.WriteFile(file, text, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	return file
 }
 
 // shipped is the content of this project as it is deployed.

@@ -4,7 +4,6 @@
 // nothing: a host writes a frame into its memory, calls it, and reads a frame out of it. Package
 // wire is the format of the frames.
 //
-//	base() u32                     where the memory begins that is not stack
 //	alloc(size u32) u32            address of fresh memory
 //	load(at, size u32) u32         takes the snapshot's text, gives facts; called once; the text
 //	                               must stay where it is
@@ -33,14 +32,6 @@ import (
 func main() {}
 
 var service *edge.Edge
-
-// globals begins where the linker puts the memory that is not stack.
-//
-//go:extern __global_base
-var globals [0]byte
-
-//go:wasmexport base
-func base() unsafe.Pointer { return unsafe.Pointer(&globals) }
 
 //go:wasmexport alloc
 func alloc(size uint32) unsafe.Pointer { return unsafe.Pointer(unsafe.SliceData(make([]byte, size))) }

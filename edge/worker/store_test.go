@@ -364,6 +364,58 @@ export default {
 	}
 }
 
+// TestCallsFollowTheStore calls the store directly, with a clock that the test moves. A free database
+// gets all writes at once. A slow one gets fewer calls, and as many as before once its best time is
+// known to be slow. An overloaded one gets half as many.
+func TestCallsFollowTheStore(t *testing.T) {
+	t.Parallel()
+	o := bound(t, edgetest.Snapshot())
+	o.Main = `import { transact } from './store.mjs';
+let now = 1e12, held = [], holds = true, takes = 0;
+Date.now = () => now;
+const all = () => {
+  if (takes < 0) throw new Error('D1_ERROR: D1 DB is overloaded. Requests queued for too long.');
+  if (holds) return new Promise((resolve) => held.push(resolve));
+  now += takes;
+  return answer;
+};
+const answer = { results: [], meta: { changes: 1 } };
+const db = { prepare: () => ({ bind: () => ({ all }) }), batch: (list) => Promise.resolve(all()).then(() => list.map(() => answer)) };
+const write = () => transact([{ sql: '', args: [] }], db, { waitUntil() {} });
+const atOnce = async (writes) => { // how many of these are begun at once
+  const done = Array.from({ length: writes }, write), begun = held.length;
+  now += takes;
+  holds = false;
+  for (const end of held) end(answer);
+  await Promise.all(done);
+  held = [];
+  holds = true;
+  return begun;
+};
+export default {
+  async fetch() {
+    const seen = { first: await atOnce(16) };
+    for (let i = 0; i < 30; i++) seen.free = await atOnce(16);
+    takes = 10;
+    for (let i = 0; i < 100; i++) await atOnce(1);
+    seen.slow = await atOnce(16);
+    now += 10_000;
+    for (let i = 0; i < 60; i++) seen.moved = await atOnce(16);
+    takes = -1;
+    await write();
+    takes = 10;
+    seen.overloaded = await atOnce(16);
+    return Response.json(seen);
+  },
+};`
+	_, got := start(t, o).do("POST", "/", "")
+	for name, want := range map[string]any{"first": 2.0, "free": 16.0, "slow": 2.0, "moved": 16.0, "overloaded": 8.0} {
+		if got[name] != want {
+			t.Errorf("%s: %v writes are begun at once, want %v", name, got[name], want)
+		}
+	}
+}
+
 // TestOthersLeaveRoom: the transactions of others that share the calls of an invocation never use
 // up the queries that its own writes need.
 func TestOthersLeaveRoom(t *testing.T) {

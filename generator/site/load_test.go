@@ -19,7 +19,8 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the wanted faults")
 
-// base is the smallest content folder without a fault.
+// base is the smallest content folder without a fault. Words of what stands in the tables of the
+// program are added to that of testdata/base.txtar.
 func base(t testing.TB) fstest.MapFS {
 	t.Helper()
 	archive, err := txtar.ParseFile("testdata/base.txtar")
@@ -29,6 +30,13 @@ func base(t testing.TB) fstest.MapFS {
 	fsys := fstest.MapFS{"problems.yaml": {Data: problemsYAML()}}
 	for _, f := range archive.Files {
 		fsys[f.Name] = &fstest.MapFile{Data: f.Data}
+	}
+	words := fsys["mcp.yaml"]
+	words.Data = slices.Clip(words.Data) // the archive goes on behind it
+	for i := range api.Tools {
+		if name := "\n  " + api.Tools[i].Name + ": "; !strings.Contains(string(words.Data), name) {
+			words.Data = append(words.Data, name[1:]+"{title: Tool, description: Words.}\n"...)
+		}
 	}
 	return fsys
 }
@@ -59,7 +67,8 @@ func TestBaseHasNoFault(t *testing.T) {
 	}
 }
 
-// TestFaults runs the cases of testdata/faults; testdata/faults/files.txtar says how they are written.
+// TestFaults runs the cases of testdata/faults. The file files.txtar there says how cases are
+// written.
 func TestFaults(t *testing.T) {
 	families, err := filepath.Glob("testdata/faults/*.txtar")
 	if err != nil || len(families) == 0 {

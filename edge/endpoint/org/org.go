@@ -51,9 +51,9 @@ var (
 			`{"position":"verifier","agent_name":"cy","allocation":20},{"position":"scout","agent_name":"dee","allocation":15},` +
 			`{"position":"treasurer","agent_name":"ed","allocation":10}]`,
 	}
-	ownerEmail = input.Field{Name: "owner_email", Type: input.Email, Example: `"owner@example.org"`}
+	OwnerEmail = input.Field{Name: "owner_email", Type: input.Email, Example: `"owner@example.org"`}
 
-	Fields = []input.Field{OrgName, commissioner, roster, ownerEmail}
+	Fields = []input.Field{OrgName, commissioner, roster, OwnerEmail}
 )
 
 // Chosen reports whether a query files a charter, by naming one of a charter's parameters. An
@@ -97,7 +97,7 @@ type Seat struct {
 // File records a charter. One transaction holds the charter and, where an address came with it, the
 // address and the message to the operator.
 func File(t *kernel.Turn, in *input.Input) *kernel.Response {
-	name, head, email := in.Text(&OrgName), in.Text(&commissioner), in.Text(&ownerEmail)
+	name, head, email := in.Text(&OrgName), in.Text(&commissioner), in.Text(&OwnerEmail)
 	seats := readRoster(in)
 	if in.Total > 0 {
 		return respond.Invalid(t, in)

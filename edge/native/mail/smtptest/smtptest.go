@@ -1,0 +1,269 @@
+// Package smtptest is a mail server for tests. It is as strict as the protocol lets a server be,
+// and fails in the ways that a test asks for.
+package smtptest
+
+import (
+	"bufio"
+	"crypto/tls"
+	"io"
+	"net"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"anteroom/edge/outbox"
+)
+
+// Server is a running mail server. It refuses what the protocol lets a server refuse: lines of more
+// than 1,000 octets or without CRLF, content that is not dot-stuffed or not ASCII (RFC 5321,
+// sections 4.5.2 and 4.5.3.1), and commands in a wrong order. As mail services do, it also refuses
+// header values over outbox.MaxHeaderValue.
+type Server struct {
+	Properties
+	Address string // host and port
+
+	// Scanning gets an element at the end of each content, before the server answers.
+	Scanning chan struct{}
+
+	t        *testing.T
+	over     chan struct{} // closed at the end of the test
+	all      sync.WaitGroup
+	mu       sync.Mutex // guards what follows, and Replies
+	sessions []*session
+	commands []string // of all sessions, before TLS
+	logins   []string
+	contents []string // as they were before dot-stuffing
+}
+
+// Properties are how a Server differs from one that accepts everything at once, without TLS.
+type Properties struct {
+	TLS      *tls.Config
+	Implicit bool // TLS from the first byte; else a server that has TLS offers STARTTLS
+	// Replies are the replies to commands in the place of the usual ones. The reply "" closes the
+	// connection. The reply "hang" is none at all. The command "greeting" stands for a new
+	// connection, and "." for the end of a content.
+	Replies map[string]string
+	// Hold delays the reply to each content until it gives an element or is closed. nil delays
+	// none.
+	Hold chan struct{}
+}
+
+// session is a connection.
+type session struct {
+	*Server
+	conn  net.Conn
+	lines *bufio.Reader
+	ended chan struct{}
+}
+
+// Start starts a server that ends with the test.
+func Start(t *testing.T, p Properties) *Server {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &Server{
+		Properties: p, Address: listener.Addr().String(), Scanning: make(chan struct{}, 100),
+		t: t, over: make(chan struct{}),
+	}
+	s.all.Go(func() {
+		for {
+			conn, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			session := &session{Server: s, conn: conn, ended: make(chan struct{})}
+			s.mu.Lock()
+			s.sessions = append(s.sessions, session)
+			s.mu.Unlock()
+			s.all.Go(func() {
+				defer close(session.ended)
+				session.talk()
+				conn.Close()
+			})
+		}
+	})
+	t.Cleanup(func() {
+		close(s.over)
+		listener.Close()
+		for _, session := range s.begun() {
+			session.conn.Close()
+		}
+		s.all.Wait()
+	})
+	return s
+}
+
+func (s *Server) begun() []*session {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.sessions)
+}
+
+// Left checks that no client stays connected.
+func (s *Server) Left() {
+	s.t.Helper()
+	for _, session := range s.begun() {
+		select {
+		case <-session.ended:
+		case <-time.After(10 * time.Second):
+			s.t.Error("a connection is left open")
+		}
+	}
+}
+
+// Got gives what came so far: the commands before TLS, the logins, and the contents.
+func (s *Server) Got() (commands, logins, contents []string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.commands), slices.Clone(s.logins), slices.Clone(s.contents)
+}
+
+// AnswerWith replaces the special replies by one to a command.
+func (s *Server) AnswerWith(command, reply string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.Replies = map[string]string{command: reply}
+}
+
+// answer answers a command, and reports whether the conversation goes on.
+func (s *session) answer(command, usual string) bool {
+	s.mu.Lock()
+	reply, special := s.Replies[command]
+	s.mu.Unlock()
+	if !special {
+		reply = usual
+	}
+	if reply == "hang" {
+		io.Copy(io.Discard, s.lines) // until the client gives up
+		return false
+	}
+	io.WriteString(s.conn, reply+"\r\n")
+	return reply != ""
+}
+
+// line reads a line of at most limit octets. wrong is the reply that refuses the line; "" is none.
+func (s *session) line(limit int) (line, wrong string, err error) {
+	if line, err = s.lines.ReadString('\n'); err != nil {
+		return "", "", err
+	}
+	text, ended := strings.CutSuffix(line, "\r\n")
+	switch {
+	case len(line) > limit:
+		wrong = "500 5.5.2 line too long"
+	case !ended || strings.Contains(text, "\r"):
+		wrong = "500 5.5.2 bare CR or LF"
+	case strings.ContainsFunc(text, func(r rune) bool { return r > 0x7e }):
+		wrong = "500 5.6.0 not ASCII"
+	}
+	return text, wrong, nil
+}
+
+// talk is the conversation with a client.
+func (s *session) talk() {
+	if s.Implicit {
+		s.conn = tls.Server(s.conn, s.TLS)
+	}
+	s.lines = bufio.NewReader(s.conn)
+	secure, expected := s.Implicit, "MAIL"
+	for goOn := s.answer("greeting", "220 test"); goOn; {
+		line, wrong, err := s.line(512)
+		if err != nil {
+			return
+		}
+		command, _, _ := strings.Cut(line, " ")
+		s.mu.Lock()
+		if !secure {
+			s.commands = append(s.commands, line)
+		}
+		if command == "AUTH" {
+			s.logins = append(s.logins, line)
+		}
+		s.mu.Unlock()
+		switch {
+		case wrong != "":
+			goOn = s.answer("", wrong)
+		case command == "EHLO" && s.TLS != nil && !secure:
+			goOn = s.answer("EHLO", "250-test\r\n250 STARTTLS")
+		case command == "EHLO" && secure:
+			goOn = s.answer("EHLO", "250-test\r\n250 AUTH PLAIN")
+		case command == "EHLO":
+			goOn = s.answer("EHLO", "250 test")
+		case command == "STARTTLS" && s.TLS != nil:
+			if goOn = s.answer("STARTTLS", "220 go"); s.Replies["STARTTLS"] == "" {
+				s.conn = tls.Server(s.conn, s.TLS)
+				s.lines, secure = bufio.NewReader(s.conn), true
+			}
+		case command == "AUTH":
+			goOn = s.answer("AUTH", "235 2.7.0 welcome")
+		case command == "QUIT":
+			s.answer("QUIT", "221 bye")
+			return
+		case command == expected && command == "MAIL":
+			expected = "RCPT"
+			goOn = s.answer("MAIL", "250 ok")
+		case command == expected && command == "RCPT":
+			expected = "DATA"
+			goOn = s.answer("RCPT", "250 ok")
+		case command == expected && command == "DATA":
+			expected = "MAIL"
+			s.mu.Lock()
+			reply, special := s.Replies["DATA"]
+			s.mu.Unlock()
+			if goOn = s.answer("DATA", "354 go"); goOn && (!special || reply[:1] == "3") {
+				if goOn, err = s.content(); err != nil {
+					return
+				}
+			}
+		default:
+			goOn = s.answer(command, "503 5.5.1 bad sequence of commands")
+		}
+	}
+}
+
+// content reads a content and answers it.
+func (s *session) content() (goOn bool, err error) {
+	var content strings.Builder
+	verdict, value, inHeader := "250 2.0.0 queued", 0, true
+	for {
+		line, wrong, err := s.line(1000)
+		if err != nil {
+			return false, err
+		}
+		if line == "." && wrong == "" {
+			break
+		}
+		text, dotted := strings.CutPrefix(line, ".")
+		if wrong == "" && dotted && !strings.HasPrefix(text, ".") {
+			wrong = "500 5.6.0 no dot-stuffing"
+		}
+		if inHeader = inHeader && text != ""; inHeader {
+			if _, first, _ := strings.Cut(text, ": "); strings.HasPrefix(text, " ") {
+				value += len(text)
+			} else {
+				value = len(first)
+			}
+			if value > outbox.MaxHeaderValue && wrong == "" {
+				wrong = "554 5.6.0 header value too long"
+			}
+		}
+		if wrong != "" {
+			verdict = wrong
+		}
+		content.WriteString(text + "\r\n")
+	}
+	s.mu.Lock()
+	s.contents = append(s.contents, content.String())
+	s.mu.Unlock()
+	s.Scanning <- struct{}{}
+	if s.Hold != nil {
+		select {
+		case <-s.Hold:
+		case <-s.over:
+		}
+	}
+	return s.answer(".", verdict), nil
+}

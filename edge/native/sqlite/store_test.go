@@ -1,0 +1,502 @@
+package sqlite
+
+import (
+	"bufio"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	mathrand "math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"anteroom/edge/kernel"
+	"anteroom/edge/migrations"
+	"anteroom/edge/native/disk"
+	"anteroom/edge/sha256"
+
+	"golang.org/x/sys/unix"
+)
+
+var quiet = slog.New(slog.DiscardHandler)
+
+func openStore(t testing.TB, path string) *Store {
+	t.Helper()
+	s, err := Open(path, quiet)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { s.Close() })
+	return s
+}
+
+func one(sql string, args ...any) kernel.Exec {
+	return kernel.Exec{Statements: []kernel.Statement{{SQL: sql, Args: args}}}
+}
+
+func put(t testing.TB, s *Store, sql string, args ...any) {
+	t.Helper()
+	if r := s.Exec(one(sql, args...)); r.Failure != kernel.None {
+		t.Fatalf("%s: %s", sql, r.Failure)
+	}
+}
+
+// insert is the Exec of a registration.
+func insert(id string) kernel.Exec {
+	return one("INSERT INTO registrations (record_id, recorded_at, agent_name, pubkey, payload_sha256) VALUES (?, ?, ?, ?, ?)",
+		id, "2026-11-20T12:00:00Z", "ledger-lark", nil, strings.Repeat("0", 64))
+}
+
+// nameless is the Exec of a registration that the schema refuses: it has neither name nor key.
+func nameless() kernel.Exec {
+	return one("INSERT INTO registrations (record_id, recorded_at, payload_sha256) VALUES (?, '2026-11-20T12:00:00Z', '')", newID())
+}
+
+func newID() string {
+	var b [16]byte
+	rand.Read(b[:])
+	return hex.EncodeToString(b[:])
+}
+
+func count(t testing.TB, s *Store, table string) int64 {
+	t.Helper()
+	r := s.Exec(one("SELECT count(*) FROM " + table))
+	if r.Failure != kernel.None {
+		t.Fatalf("count %s: %s", table, r.Failure)
+	}
+	return r.Rows[0][0][0].(int64)
+}
+
+func TestExec(t *testing.T) {
+	s := openStore(t, filepath.Join(t.TempDir(), "a.db"))
+	outbox := kernel.Statement{
+		SQL:  "INSERT INTO outbox (record_id, kind, payload, state, created_at, next_try_at) VALUES (?, 'k', ?, 'pending', ?, ?) RETURNING id, payload, lease",
+		Args: []any{"r1", "Zoë\x00 naïve \u2028", int64(1) << 40, int64(-1)},
+	}
+	r := s.Exec(kernel.Exec{Statements: []kernel.Statement{insert("r1").Statements[0], outbox}})
+	if r.Failure != kernel.None || fmt.Sprint(r.Changes) != "[1 1]" || len(r.Rows) != 2 || r.Rows[0] != nil {
+		t.Fatalf("two inserts: %+v", r)
+	}
+	if got := fmt.Sprintf("%#v", r.Rows[1]); got != `[][]interface {}{[]interface {}{1, "Zoë\x00 naïve \u2028", interface {}(nil)}}` {
+		t.Errorf("RETURNING gave %s", got)
+	}
+
+	// A second statement that fails takes the first one back.
+	r = s.Exec(kernel.Exec{Statements: []kernel.Statement{insert("r2").Statements[0], nameless().Statements[0]}})
+	if r.Failure != kernel.Refused {
+		t.Errorf("a registration of nobody: %+v", r)
+	}
+	if n := count(t, s, "registrations"); n != 1 {
+		t.Errorf("%d registrations, want 1", n)
+	}
+
+	r = s.Exec(one("UPDATE outbox SET tries = tries + 1 WHERE state = 'pending' AND next_try_at > ?", int64(0)))
+	if r.Failure != kernel.None || r.Changes[0] != 0 {
+		t.Errorf("an update of nothing: %+v", r)
+	}
+	r = s.Exec(one("SELECT record_id, pubkey FROM registrations WHERE record_id = ?", "none"))
+	if r.Failure != kernel.None || len(r.Rows[0]) != 0 || r.Changes[0] != 0 {
+		t.Errorf("a select of nothing: %+v", r)
+	}
+	for _, bad := range []kernel.Exec{one("no SQL"), one("SELECT ?", 1), one("SELECT ?"), one("INSERT INTO charters (record_id) VALUES ('x')")} {
+		if r := s.Exec(bad); r.Failure != kernel.Refused {
+			t.Errorf("%v: %+v", bad, r)
+		}
+	}
+	if r := s.Exec(insert("r3")); r.Failure != kernel.None {
+		t.Errorf("after failures: %+v", r)
+	}
+	if err := s.Close(); err != nil {
+		t.Error(err)
+	}
+	if r := s.Exec(insert("r4")); r.Failure != kernel.Unavailable {
+		t.Errorf("after Close: %+v", r)
+	}
+}
+
+// TestGroup: of many callers at once, a third of whose Execs fail, each gets the answer to its own.
+func TestGroup(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a.db")
+	s := openStore(t, path)
+	const callers, each = 32, 30
+	var all sync.WaitGroup
+	for range callers {
+		all.Go(func() {
+			for i := range each {
+				id := newID()
+				statements := insert(id).Statements
+				want := kernel.None
+				if i%3 == 0 {
+					statements, want = append(statements, nameless().Statements[0]), kernel.Refused
+				}
+				r := s.Exec(kernel.Exec{Statements: statements})
+				if r.Failure != want {
+					t.Errorf("failure %q, want %q", r.Failure, want)
+				}
+				if got := s.Exec(one("SELECT count(*) FROM registrations WHERE record_id = ?", id)); (got.Rows[0][0][0] == int64(1)) != (want == kernel.None) {
+					t.Errorf("failure %q, and the row is there: %v", want, got.Rows)
+				}
+			}
+		})
+	}
+	all.Wait()
+	if n := count(t, s, "registrations"); n != callers*each*2/3 {
+		t.Errorf("%d rows, want %d", n, callers*each*2/3)
+	}
+}
+
+// TestCommitFailure: where the commit fails, each Exec of the group fails. A deferred foreign key
+// is checked at COMMIT only.
+func TestCommitFailure(t *testing.T) {
+	s := openStore(t, filepath.Join(t.TempDir(), "a.db"))
+	s.Exec(one("CREATE TABLE parent (id INTEGER PRIMARY KEY)"))
+	s.Exec(one("CREATE TABLE child (id INTEGER REFERENCES parent (id) DEFERRABLE INITIALLY DEFERRED)"))
+	good, bad := &job{exec: insert("good")}, &job{exec: one("INSERT INTO child VALUES (7)")}
+	// The writer waits for its queue, so that the test may use the connection.
+	s.commit([]*job{good, bad})
+	if good.result.Failure != kernel.Refused || bad.result.Failure != kernel.Refused {
+		t.Errorf("failures %q and %q, want both refused", good.result.Failure, bad.result.Failure)
+	}
+	s.commit([]*job{good})
+	if good.result.Failure != kernel.None {
+		t.Errorf("the next group: %q", good.result.Failure)
+	}
+}
+
+// TestStatementLimit: a Store runs more statements than it keeps prepared.
+func TestStatementLimit(t *testing.T) {
+	s := openStore(t, filepath.Join(t.TempDir(), "a.db"))
+	for i := range 2 * maxPrepared {
+		r := s.Exec(kernel.Exec{Statements: []kernel.Statement{insert(newID()).Statements[0], {SQL: fmt.Sprint("SELECT ", i)}}})
+		if r.Failure != kernel.None || r.Rows[1][0][0] != int64(i) {
+			t.Fatalf("statement %d: %+v", i, r)
+		}
+	}
+}
+
+// TestFailedSync: Open refuses a database whose name may not be on the disk.
+func TestFailedSync(t *testing.T) {
+	before := disk.Sync
+	t.Cleanup(func() { disk.Sync = before })
+	disk.Sync = func(*os.File) error { return unix.EIO }
+	if _, err := Open(filepath.Join(t.TempDir(), FileName), quiet); !errors.Is(err, unix.EIO) {
+		t.Error(err)
+	}
+}
+
+func TestMigrations(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "an odd? name#%41.db")
+	s := openStore(t, path)
+	names, _ := migrations.Files.ReadDir(".")
+	if n := count(t, s, migrations.Table); n != int64(len(names)) || n == 0 {
+		t.Errorf("%d migrations applied of %d", n, len(names))
+	}
+	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("the file: %v, %v", info, err)
+	}
+	settings := s.Exec(kernel.Exec{Statements: []kernel.Statement{{SQL: "PRAGMA synchronous"}, {SQL: "PRAGMA secure_delete"}, {SQL: "PRAGMA foreign_keys"}, {SQL: "PRAGMA journal_mode"}}})
+	if got := fmt.Sprint(settings.Rows); got != "[[[2]] [[1]] [[1]] [[wal]]]" {
+		t.Errorf("settings: %s", got)
+	}
+	s.Exec(insert("kept"))
+	s.Close()
+
+	s = openStore(t, path) // Open applies nothing twice
+	if n := count(t, s, "registrations"); n != 1 {
+		t.Errorf("%d rows after opening again", n)
+	}
+	s.Exec(one("INSERT INTO " + migrations.Table + " (name) VALUES ('9999_from_the_future.sql')"))
+	s.Close()
+	if _, err := Open(path, quiet); err == nil || !strings.Contains(err.Error(), "9999_from_the_future.sql") {
+		t.Errorf("a newer database: %v", err)
+	}
+	if _, err := Open(filepath.Join(t.TempDir(), "no", "a.db"), quiet); err == nil {
+		t.Error("a folder that is not there was accepted")
+	}
+}
+
+// TestTwoProcesses: two stores write to one file, as a running server and a command do.
+func TestTwoProcesses(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a.db")
+	stores := []*Store{openStore(t, path), openStore(t, path)}
+	var all sync.WaitGroup
+	for i := range 8 {
+		all.Go(func() {
+			for range 20 {
+				if r := stores[i%2].Exec(insert(newID())); r.Failure != kernel.None {
+					t.Errorf("failure %q", r.Failure)
+				}
+			}
+		})
+	}
+	all.Wait()
+	if n := count(t, stores[0], "registrations"); n != 160 {
+		t.Errorf("%d rows, want 160", n)
+	}
+}
+
+// TestRewrite: after Rewrite no file holds what was deleted, also while another process has the
+// files open.
+func TestRewrite(t *testing.T) {
+	dir := t.TempDir()
+	server, command := openStore(t, filepath.Join(dir, "a.db")), openStore(t, filepath.Join(dir, "a.db"))
+	server.Exec(one("INSERT INTO contacts (record_id, address, created_at) VALUES ('r', 'somebody@example.org', '2026-11-20T12:00:00Z')"))
+	holds := func() (n int) {
+		files, _ := filepath.Glob(filepath.Join(dir, "*"))
+		for _, file := range files {
+			text, _ := os.ReadFile(file)
+			n += strings.Count(string(text), "somebody@example.org")
+		}
+		return n
+	}
+	if holds() == 0 {
+		t.Error("the address is not found where it should be")
+	}
+	command.Exec(one("DELETE FROM contacts WHERE record_id = ?", "r"))
+	if err := command.Rewrite(); err != nil {
+		t.Error(err)
+	}
+	if n := holds(); n != 0 {
+		t.Errorf("the address is still found %d times", n)
+	}
+	command.Close()
+	if err := command.Rewrite(); err == nil {
+		t.Error("a closed database was rewritten")
+	}
+}
+
+// TestRewriteLeavesNothing has small stores live through registrations, deliveries, failures and
+// erasures. After each Rewrite no file of the folder holds an erased address, be it from the
+// contacts or from a message, delivered or not.
+func TestRewriteLeavesNothing(t *testing.T) {
+	random := mathrand.New(mathrand.NewPCG(1, 2))
+	address := regexp.MustCompile(`lark\d{6}@example\.org`)
+	var erasures, left int
+	for range 25 {
+		dir := t.TempDir()
+		s := openStore(t, filepath.Join(dir, FileName))
+		s.betweenGroups(func() { s.control("PRAGMA synchronous = OFF") }) // nothing crashes here
+		var ids []string
+		erased := map[string]bool{}
+		next := func() string { return "lark" + fmt.Sprintf("%06d", len(ids)+len(erased)) + "@example.org" }
+		pick := func() string { return ids[random.IntN(len(ids))] }
+		for range 12 {
+			for range 60 {
+				switch chance := random.IntN(10); {
+				case chance < 4 || len(ids) < 2:
+					id, note := next(), strings.Repeat("x", random.IntN(200))
+					if r := s.Exec(kernel.Exec{Statements: []kernel.Statement{
+						{SQL: "INSERT INTO contacts (record_id, address, created_at) VALUES (?, ?, '2026-11-20T12:00:00Z')", Args: []any{sha256.HexOf(id)[:32], id}},
+						{SQL: "INSERT INTO outbox (record_id, kind, payload, created_at, next_try_at) VALUES (?, 'registration', ?, 0, 0)", Args: []any{sha256.HexOf(id)[:32], `{"address":"` + id + `","who":"` + note + `"}`}},
+					}}); r.Failure != kernel.None {
+						t.Fatal(r.Failure)
+					}
+					ids = append(ids, id)
+				case chance < 7:
+					put(t, s, "UPDATE outbox SET state = 'delivered', payload = NULL, delivered_at = 1 WHERE record_id = ?", sha256.HexOf(pick())[:32])
+				default:
+					put(t, s, "UPDATE outbox SET last_error = ?, tries = tries + 1 WHERE record_id = ?", strings.Repeat("e", random.IntN(64)), sha256.HexOf(pick())[:32])
+				}
+			}
+			for range random.IntN(20) {
+				if len(ids) == 0 {
+					break
+				}
+				i := random.IntN(len(ids))
+				erased[ids[i]] = true
+				put(t, s, "DELETE FROM contacts WHERE record_id = ?", sha256.HexOf(ids[i])[:32])
+				put(t, s, "DELETE FROM outbox WHERE record_id = ?", sha256.HexOf(ids[i])[:32])
+				ids = slices.Delete(ids, i, i+1)
+			}
+			if err := s.Rewrite(); err != nil {
+				t.Fatal(err)
+			}
+			files, err := filepath.Glob(filepath.Join(dir, "*"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, file := range files {
+				text, err := os.ReadFile(file)
+				if err != nil {
+					t.Fatal(err)
+				}
+				for _, found := range address.FindAllString(string(text), -1) {
+					if erased[found] {
+						left++
+					}
+				}
+			}
+		}
+		erasures += len(erased)
+		s.Close()
+	}
+	if left > 0 || erasures < 1000 {
+		t.Errorf("%d erased addresses were found in the files, %d were erased", left, erasures)
+	}
+}
+
+// TestRewriteBesideAnother: another process that uses the file prevents Rewrite, and the error says
+// so.
+func TestRewriteBesideAnother(t *testing.T) {
+	path := filepath.Join(t.TempDir(), FileName)
+	other, command := openStore(t, path), openStore(t, path) // each with a connection of its own
+	other.Exec(insert("a"))
+	command.betweenGroups(func() { command.control("PRAGMA busy_timeout = 20") })
+	for what, begin := range map[string]string{"reads": "BEGIN; SELECT count(*) FROM registrations", "writes": "BEGIN IMMEDIATE"} {
+		// The writer of other leaves the connection alone meanwhile.
+		if err := other.script(begin); err != nil {
+			t.Fatal(err)
+		}
+		if err := command.Rewrite(); err == nil || !strings.Contains(err.Error(), "another process is using it (try again)") {
+			t.Errorf("another one that %s: %v", what, err)
+		}
+		if err := other.script("ROLLBACK"); err != nil {
+			t.Fatal(err)
+		}
+		if err := command.Rewrite(); err != nil {
+			t.Errorf("after another one that %s: %v", what, err)
+		}
+	}
+}
+
+// TestUnsyncedCommit: a commit whose sync fails may be found again after a crash. So nobody is told
+// that it was certainly not written.
+func TestUnsyncedCommit(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a.db")
+	s := openStore(t, path)
+	s.Exec(insert("first"))
+	// In the place of its log the database gets a file that takes what is written and cannot be
+	// synced.
+	void, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer void.Close()
+	replaced := 0
+	entries, err := os.ReadDir("/proc/self/fd")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, entry := range entries {
+		if to, _ := os.Readlink(filepath.Join("/proc/self/fd", entry.Name())); to == path+"-wal" {
+			var fd int
+			fmt.Sscan(entry.Name(), &fd)
+			if err := unix.Dup3(int(void.Fd()), fd, unix.O_CLOEXEC); err != nil {
+				t.Fatal(err)
+			}
+			replaced++
+		}
+	}
+	if replaced != 1 {
+		t.Fatalf("the log is open %d times", replaced)
+	}
+	if r := s.Exec(insert("r")); r.Failure != kernel.Timeout {
+		t.Errorf("told %q, want %q", r.Failure, kernel.Timeout)
+	}
+}
+
+const childVariable = "ANTEROOM_TEST_DATABASE"
+
+func TestMain(m *testing.M) {
+	if path := os.Getenv(childVariable); path != "" {
+		writeForever(path)
+	}
+	os.Exit(m.Run())
+}
+
+// writeForever is the child process of TestKilled. It prints each record id after it was told that
+// the record is stored.
+func writeForever(path string) {
+	s, err := Open(path, quiet)
+	if err != nil {
+		fmt.Println("error:", err)
+		os.Exit(1)
+	}
+	var print sync.Mutex
+	for range 16 {
+		go func() {
+			for {
+				if id := newID(); s.Exec(insert(id)).Failure == kernel.None {
+					print.Lock()
+					fmt.Println(id)
+					print.Unlock()
+				}
+			}
+		}()
+	}
+	select {}
+}
+
+// TestKilled: after a process was killed in the midst of its writes, every id that it printed is in
+// the file.
+func TestKilled(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a.db")
+	child := exec.Command(os.Args[0])
+	child.Env = append(os.Environ(), childVariable+"="+path)
+	out, err := child.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := child.Start(); err != nil {
+		t.Fatal(err)
+	}
+	var told []string
+	lines := bufio.NewReader(out)
+	for {
+		line, err := lines.ReadString('\n')
+		if err == io.EOF {
+			break // an unfinished line was not answered whole
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if told = append(told, strings.TrimSpace(line)); len(told) == 300 {
+			if err := child.Process.Kill(); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	child.Wait()
+	if len(told) < 300 {
+		t.Fatalf("the child ended after %d lines: %v", len(told), told)
+	}
+	s := openStore(t, path)
+	for _, id := range told {
+		if r := s.Exec(one("SELECT count(*) FROM registrations WHERE record_id = ?", id)); r.Rows[0][0][0] != int64(1) {
+			t.Errorf("%s was answered and is lost", id)
+		}
+	}
+	if r := s.Exec(one("PRAGMA integrity_check")); r.Rows[0][0][0] != "ok" {
+		t.Errorf("integrity: %v", r.Rows)
+	}
+}
+
+// BenchmarkExec measures durable registrations by 64 callers.
+func BenchmarkExec(b *testing.B) {
+	s := openStore(b, filepath.Join(b.TempDir(), "a.db"))
+	b.ReportAllocs()
+	var left atomic.Int64
+	left.Store(int64(b.N))
+	var all sync.WaitGroup
+	b.ResetTimer()
+	for range 64 {
+		all.Go(func() {
+			for left.Add(-1) >= 0 {
+				if r := s.Exec(insert(newID())); r.Failure != kernel.None {
+					b.Error(r.Failure)
+				}
+			}
+		})
+	}
+	all.Wait()
+	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "writes/s")
+}

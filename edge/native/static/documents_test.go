@@ -1,0 +1,135 @@
+package static
+
+import (
+	"compress/gzip"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"testing/fstest"
+)
+
+const headersFile = `# comment
+/*
+  X-Content-Type-Options: nosniff
+  Cache-Control: public, max-age=60
+
+/.well-known/*
+  Access-Control-Allow-Origin: *
+/.well-known/noext
+  Content-Type: application/json; charset=utf-8
+	Link: </a>; rel="x"
+/assets/*
+  ! Cache-Control
+  Cache-Control: public, max-age=31536000, immutable
+/
+  Link: </llms.txt>; rel="service-doc"
+/assets/*.js
+  X-Content-Type-Options: again
+`
+
+func testDocuments(t *testing.T) *Documents {
+	t.Helper()
+	long := strings.Repeat("long text ", 300)
+	s, err := Read(fstest.MapFS{
+		"_headers": {Data: []byte(headersFile)}, "_redirects": {Data: []byte("/a /b")}, ".assetsignore": {Data: []byte("x")},
+		"index.html": {Data: []byte("<p>index")}, "404.html": {Data: []byte("<p>missing")}, "empty.txt": {},
+		"llms.txt": {Data: []byte(long)}, "photo.png": {Data: []byte(long)}, "noext": {Data: []byte("<p>x")},
+		".well-known/noext": {Data: []byte("{}")}, "assets/a.js": {Data: []byte("1")}, "docs/index.html": {Data: []byte("d")},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func TestDocuments(t *testing.T) {
+	s := testDocuments(t)
+	etag := func(path string) string { return s.pages[path].etag }
+	for _, c := range []struct {
+		method, path string
+		header       http.Header
+		status       int
+		want         http.Header // "-" is absent
+		body         string
+	}{
+		{"GET", "/", nil, 200, http.Header{"Content-Type": {"text/html; charset=utf-8"}, "Cache-Control": {"public, max-age=60"}, "X-Content-Type-Options": {"nosniff"}, "Content-Length": {"8"}, "Etag": {etag("/index.html")}, "Link": {`</llms.txt>; rel="service-doc"`}}, "<p>index"},
+		{"GET", "/?x=1", nil, 200, nil, "<p>index"},
+		{"HEAD", "/index.html", nil, 200, http.Header{"Content-Length": {"8"}, "Link": {"-"}}, ""},
+		{"GET", "/empty.txt", nil, 200, http.Header{"Content-Length": {"0"}, "Content-Type": {"text/plain; charset=utf-8"}}, ""},
+		{"GET", "/noext", nil, 200, http.Header{"Content-Type": {"-"}}, "<p>x"},
+		{"GET", "/.well-known/noext", nil, 200, http.Header{"Content-Type": {"application/json; charset=utf-8"}, "Access-Control-Allow-Origin": {"*"}, "Link": {`</a>; rel="x"`}}, "{}"},
+		{"GET", "/assets/a.js", nil, 200, http.Header{"Cache-Control": {"public, max-age=31536000, immutable"}, "X-Content-Type-Options": {"nosniff, again"}}, "1"},
+
+		{"GET", "/", http.Header{"If-None-Match": {`"x", W/` + etag("/")}}, 304, http.Header{"Etag": {etag("/")}, "Cache-Control": {"public, max-age=60"}, "Content-Length": {"-"}}, ""},
+		{"GET", "/", http.Header{"If-None-Match": {"*"}}, 304, nil, ""},
+		{"GET", "/", http.Header{"If-None-Match": {`"x"`, etag("/")}}, 304, nil, ""},
+		{"GET", "/", http.Header{"If-None-Match": {`"x"`}}, 200, nil, "<p>index"},
+		{"HEAD", "/", http.Header{"If-None-Match": {etag("/")}}, 304, nil, ""},
+
+		{"GET", "/llms.txt", http.Header{"Accept-Encoding": {"br, gzip;q=0"}}, 200, http.Header{"Content-Encoding": {"-"}, "Vary": {"Accept-Encoding"}, "Content-Length": {"3000"}}, "-"},
+		{"GET", "/llms.txt", http.Header{"Accept-Encoding": {"br;q=1.0, GZIP;q=0.8"}}, 200, http.Header{"Content-Encoding": {"gzip"}, "Vary": {"Accept-Encoding"}, "Etag": {strings.TrimSuffix(etag("/llms.txt"), `"`) + `-gzip"`}}, "-"},
+		{"GET", "/photo.png", http.Header{"Accept-Encoding": {"gzip"}}, 200, http.Header{"Content-Encoding": {"-"}, "Vary": {"-"}}, "-"},
+
+		{"POST", "/llms.txt", nil, 405, http.Header{"Allow": {"GET, HEAD"}, "Cache-Control": {"no-store"}, "X-Content-Type-Options": {"nosniff"}, "Etag": {"-"}}, "a document can only be read: GET or HEAD\n"},
+		{"OPTIONS", "/", nil, 405, http.Header{"Allow": {"GET, HEAD"}}, "-"},
+		{"GET", "/nope", nil, 404, http.Header{"Content-Type": {"text/html; charset=utf-8"}, "Cache-Control": {"no-store"}, "X-Content-Type-Options": {"nosniff"}, "Etag": {"-"}}, "<p>missing"},
+		{"HEAD", "/nope", nil, 404, http.Header{"Content-Length": {"10"}}, ""},
+		{"POST", "/nope", nil, 404, nil, "<p>missing"},
+		{"GET", "/404.html", nil, 200, nil, "<p>missing"},
+		{"GET", "/_headers", nil, 404, nil, "<p>missing"},
+		{"GET", "/_redirects", nil, 404, nil, "<p>missing"},
+		{"GET", "/.assetsignore", nil, 404, nil, "<p>missing"},
+		{"GET", "/docs/", nil, 404, nil, "<p>missing"},
+		{"GET", "/docs", nil, 404, nil, "<p>missing"},
+		{"GET", "/docs/../llms.txt", nil, 404, nil, "<p>missing"},
+		{"GET", "/%2e%2e/etc/passwd", nil, 404, nil, "<p>missing"},
+		{"GET", "//llms.txt", nil, 404, nil, "<p>missing"},
+	} {
+		t.Run(c.method+c.path, func(t *testing.T) {
+			r := httptest.NewRequest(c.method, c.path, nil)
+			r.Header = c.header
+			w := httptest.NewRecorder()
+			s.ServeHTTP(w, r)
+			if w.Code != c.status || c.body != "-" && w.Body.String() != c.body {
+				t.Errorf("%d %q, want %d %q", w.Code, w.Body, c.status, c.body)
+			}
+			for name, want := range c.want {
+				got := strings.Join(w.Header()[name], "|")
+				if want[0] == "-" {
+					want[0] = ""
+				}
+				if got != want[0] {
+					t.Errorf("%s: %q, want %q", name, got, want[0])
+				}
+			}
+			if w.Header().Get("Content-Encoding") == "gzip" {
+				z, err := gzip.NewReader(w.Body)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if text, err := io.ReadAll(z); err != nil || string(text) != string(s.pages[c.path].body) {
+					t.Errorf("the gzip body differs (%v)", err)
+				}
+			}
+		})
+	}
+}
+
+func TestNew(t *testing.T) {
+	s, err := New([]File{
+		{"/_headers", "", "", []byte("/a\n  Cache-Control: no-store\n")}, {"/a", "text/plain", "public", []byte("A")}, {"/b", "text/plain", "public", nil},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := s.pages["/a"].header.Get("Cache-Control") + " " + s.pages["/b"].header.Get("Cache-Control"); got != "no-store public" {
+		t.Errorf("Cache-Control %q", got)
+	}
+	w := httptest.NewRecorder()
+	s.ServeHTTP(w, httptest.NewRequest("GET", "/nope", nil))
+	if w.Code != 404 || w.Body.String() != "not found\n" {
+		t.Errorf("without /404.html: %d %q", w.Code, w.Body)
+	}
+}

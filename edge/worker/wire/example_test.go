@@ -1,0 +1,44 @@
+package wire_test
+
+import (
+	"fmt"
+
+	"anteroom/edge"
+	"anteroom/edge/edgetest"
+	"anteroom/edge/kernel"
+	"anteroom/edge/worker/wire"
+)
+
+// A turn is written down before each of its rounds, and answered again from what was written: the
+// outcome is the same. A frame that was logged as hexadecimal is read by hex.DecodeString first.
+func Example_replay() {
+	service, err := edge.Load(edgetest.Snapshot())
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	turn := &kernel.Turn{Now: edgetest.Now, Request: kernel.Request{
+		Method: "POST", Target: "/api/waitlist", Host: "www.example.org", Body: []byte(`{"agent_name":"ada"}`),
+	}}
+	var frames [][]byte
+	record := func(t *kernel.Turn) kernel.Outcome {
+		frames = append(frames, wire.AppendTurn(nil, t))
+		return service.Handle(t)
+	}
+	kernel.Run(turn, record, func([]kernel.Effect) []kernel.Result {
+		return []kernel.Result{{Failure: kernel.Timeout}} // of the store
+	})
+
+	for _, frame := range frames {
+		again, err := wire.DecodeTurn(frame)
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		outcome := service.Handle(again)
+		fmt.Printf("%d results so far: status %d where %d effects go well\n", len(again.Journal), outcome.Response.Status, len(outcome.Effects))
+	}
+	// Output:
+	// 0 results so far: status 200 where 1 effects go well
+	// 1 results so far: status 503 where 0 effects go well
+}
