@@ -68,7 +68,10 @@ function sending(email) {
   };
 }
 
-/** A limiter that lets a key through so many times. Miniflare's begins again with each minute of the clock. */
+/**
+ * A limiter that lets a key through so many times. Miniflare's own limiter begins again with each
+ * minute of the clock.
+ */
 function limiting(limiter, most) {
   const counts = new Map();
   return {

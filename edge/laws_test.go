@@ -13,6 +13,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"unicode/utf8"
 )
 
 // The rules of the design that can be checked in the source files. The tests parse the files
@@ -283,5 +284,50 @@ func TestFuzzTargetsHaveSeeds(t *testing.T) {
 	})
 	if err != nil || targets == 0 {
 		t.Errorf("%d fuzz targets, %v", targets, err)
+	}
+}
+
+// maxComment is the width of a comment line, in characters. A tab counts as one.
+const maxComment = 100
+
+// commentMarks begin the comment lines of a file, by the ending of its name.
+var commentMarks = map[string][]string{".go": {"//"}, ".mjs": {"//", "/*", "*"}, ".sh": {"#"}}
+
+// Comments are prose, which is hard to read in long lines. The test names all lines that are too
+// long at once.
+func TestCommentLinesAreShort(t *testing.T) {
+	skipped := []string{"node_modules", "testdata", "build/cache", "build/out", "build/bundle"}
+	files := map[string]int{}
+	root := os.DirFS("..")
+	err := fs.WalkDir(root, ".", func(name string, entry fs.DirEntry, err error) error {
+		hidden := strings.HasPrefix(entry.Name(), ".") && name != "."
+		switch {
+		case err != nil:
+			return err
+		case entry.IsDir() && (hidden || slices.Contains(skipped, name) || slices.Contains(skipped, entry.Name())):
+			return fs.SkipDir
+		case entry.IsDir() || strings.HasSuffix(name, "_templ.go"):
+			return nil
+		}
+		marks := commentMarks[path.Ext(name)]
+		if marks == nil {
+			return nil
+		}
+		files[path.Ext(name)]++
+		text, err := fs.ReadFile(root, name)
+		number := 0
+		for line := range strings.Lines(string(text)) {
+			number++
+			comment := slices.ContainsFunc(marks, func(mark string) bool {
+				return strings.HasPrefix(strings.TrimLeft(line, " \t"), mark)
+			})
+			if n := utf8.RuneCountInString(strings.TrimSuffix(line, "\n")); comment && n > maxComment {
+				t.Errorf("%s:%d: a comment line of %d characters, want at most %d", name, number, n, maxComment)
+			}
+		}
+		return err
+	})
+	if err != nil || len(files) != len(commentMarks) {
+		t.Errorf("looked at %v: %v", files, err)
 	}
 }

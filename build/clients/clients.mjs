@@ -1,5 +1,6 @@
-// Talks to an MCP server with the clients of the TypeScript SDK: node clients.mjs ENDPOINT CALLS. Each makes the calls of
-// the file CALLS, its validation of results on, and gets every prompt. It ends with 1 and what was wrong where something is.
+// Talks to an MCP server with the clients of the TypeScript SDK: node clients.mjs ENDPOINT CALLS.
+// Each makes the calls of the file CALLS and gets every prompt, and validates the results. Where
+// something is wrong it prints what, and its exit code is 1.
 
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';

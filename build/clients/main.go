@@ -1,6 +1,6 @@
-// Command clients tests an MCP server with the client of the Go SDK: clients ENDPOINT CALLS. It makes
-// the calls of the file CALLS and gets every prompt. Where something is wrong it prints what, and its
-// exit code is 1.
+// Command clients tests an MCP server with the client of the Go SDK: clients ENDPOINT CALLS. It
+// makes the calls of the file CALLS and gets every prompt. Where something is wrong it prints what,
+// and its exit code is 1.
 package main
 
 import (
