@@ -49,8 +49,8 @@ import (
 // the limit of writes a minute, "indexnow: URL" the only endpoint that the signal tells, and
 // "in-memory: no" says that the transcript needs more than InMemory.
 //
-// go test ./edge/edgetest -update writes the answers of InMemory into the transcripts. Where nothing
-// stands below the line "---", it writes the whole answer, else only the parts that differ.
+// go test ./edge/edgetest -update writes the answers of InMemory into the transcripts. Where
+// nothing stands below the line "---", it writes the whole answer, else only the parts that differ.
 //
 //go:embed transcripts
 var transcripts embed.FS
