@@ -55,8 +55,8 @@ func TestConstants(t *testing.T) {
 // further call gives once the effects are performed.
 func TestPreparedResponseIsWhole(t *testing.T) {
 	h := edgetest.NewFake(t)
-	h.Core.Limiter = false
-	turn := &kernel.Turn{Now: edgetest.Now, Host: h.Core, Request: kernel.Request{Method: "GET", Target: "/api/waitlist?agent_name=ada", Host: "www.example.org"}}
+	h.Host.Limiter = false
+	turn := &kernel.Turn{Now: edgetest.Now, Host: h.Host, Request: kernel.Request{Method: "GET", Target: "/api/waitlist?agent_name=ada", Host: "www.example.org"}}
 	ahead := h.Edge.Handle(turn)
 	if ahead.Response == nil || len(ahead.Effects) != 1 {
 		t.Fatalf("%+v", ahead)

@@ -56,7 +56,7 @@ func FuzzHandle(f *testing.F) {
 // their results are made up.
 func BenchmarkTurn(b *testing.B) {
 	h := edgetest.NewFake(b)
-	h.Core.Limiter = false
+	h.Host.Limiter = false
 	minted := string(h.Do("POST", "/api/receipt", `{"agent_name":"ledger-lark"}`).Body)
 	for _, c := range []struct{ name, method, target, body string }{
 		{"aup", "GET", "/api/aup", ""},
@@ -75,7 +75,7 @@ func BenchmarkTurn(b *testing.B) {
 			answered := kernel.Result{OK: true, Data: make([]byte, 64), Rows: make([][][]any, 3), Changes: make([]int64, 3)}
 			b.ReportAllocs()
 			for b.Loop() {
-				t := &kernel.Turn{Request: kernel.Request{Method: c.method, Target: c.target, Host: "www.example.org", Body: []byte(c.body)}, Now: edgetest.Now, Host: h.Core, Journal: journal[:0]}
+				t := &kernel.Turn{Request: kernel.Request{Method: c.method, Target: c.target, Host: "www.example.org", Body: []byte(c.body)}, Now: edgetest.Now, Host: h.Host, Journal: journal[:0]}
 				for {
 					outcome := h.Edge.Handle(t)
 					if outcome.Response != nil {

@@ -342,7 +342,7 @@ func TestReadsDependOnTheSecond(t *testing.T) {
 		if !route.Answers("GET") {
 			continue
 		}
-		turn := &kernel.Turn{Now: 1_800_000_000, Request: kernel.Request{Method: "GET", Target: route.Path, Host: edgetest.Snapshot().CanonicalHost}, Host: h.Core}
+		turn := &kernel.Turn{Now: 1_800_000_000, Request: kernel.Request{Method: "GET", Target: route.Path, Host: edgetest.Snapshot().CanonicalHost}, Host: h.Host}
 		first := h.Edge.Handle(turn)
 		turn.Entropy[0]++
 		turn.Host.Client = "198.51.100.9"
@@ -419,7 +419,7 @@ func TestConditionalRequests(t *testing.T) {
 
 func TestHosts(t *testing.T) {
 	h := edgetest.NewFake(t)
-	h.Core.Extra = []string{"box.internal"}
+	h.Host.Extra = []string{"box.internal"}
 	for host, want := range map[string]int{
 		"www.example.org": 200, "preview.example.org": 200, "localhost": 200, "127.0.0.1": 200, "::1": 200, "box.internal": 200,
 		"example.org": 421, "evil.example": 421, "": 421, "www.example.org.": 421,
@@ -556,7 +556,7 @@ func TestStoreFailures(t *testing.T) {
 
 func TestRateLimit(t *testing.T) {
 	h := edgetest.NewFake(t)
-	h.Core.Client, h.Left = "2001:db8:1:2:3::4", 1
+	h.Host.Client, h.Left = "2001:db8:1:2:3::4", 1
 	r := h.Do("POST", "/api/receipt", "{}")
 	if edgetest.Header(r, "ratelimit-policy") != `"writes";q=30;w=60` || edgetest.Header(r, "ratelimit") != `"writes";r=0;t=42` {
 		t.Errorf("headers %v", r.Header)
@@ -592,7 +592,7 @@ func TestRateLimit(t *testing.T) {
 		t.Errorf("a limiter that fails: %d %v", r.Status, r.Header)
 	}
 	h = edgetest.NewFake(t)
-	h.Core.Limiter = false
+	h.Host.Limiter = false
 	if r := h.Do("POST", "/api/receipt", "{}"); r.Status != 200 || len(h.Limits) != 0 {
 		t.Errorf("without a limiter: %d", r.Status)
 	}
@@ -666,7 +666,7 @@ func TestAllowance(t *testing.T) {
 		{kernel.Result{Remaining: 0, Reset: 0}, `"writes";r=0;t=0`, "60"},
 		{kernel.Result{Remaining: -1, Reset: 9}, "", "60"},
 	} {
-		turn := &kernel.Turn{Now: edgetest.Now, Host: h.Core, Request: kernel.Request{Method: "POST", Target: "/api/receipt", Host: "www.example.org"}, Journal: []kernel.Result{c.result, {Data: make([]byte, kernel.SignatureSize)}}}
+		turn := &kernel.Turn{Now: edgetest.Now, Host: h.Host, Request: kernel.Request{Method: "POST", Target: "/api/receipt", Host: "www.example.org"}, Journal: []kernel.Result{c.result, {Data: make([]byte, kernel.SignatureSize)}}}
 		r := h.Edge.Handle(turn).Response
 		if r == nil || (r.Status == 429) != (c.retry != "") || edgetest.Header(r, "ratelimit") != c.left || edgetest.Header(r, "retry-after") != c.retry || edgetest.Header(r, "ratelimit-policy") != `"writes";q=30;w=60` {
 			t.Errorf("%+v: %+v", c.result, r)

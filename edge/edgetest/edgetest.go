@@ -141,7 +141,7 @@ func Load(t testing.TB, s *snapshot.Snapshot) *edge.Edge {
 // Fake is a host that performs effects in memory and keeps the effects that it was asked for.
 type Fake struct {
 	Edge       *edge.Edge
-	Core       kernel.HostInfo
+	Host       kernel.HostInfo    // what the host says of itself in every turn
 	Key        ed25519.PrivateKey // the key of Sign
 	Statements []kernel.Statement
 	Messages   []kernel.Message
@@ -163,7 +163,7 @@ type Fake struct {
 
 // NewFake is a host of Snapshot with a key and a limiter.
 func NewFake(t testing.TB) *Fake {
-	return &Fake{Edge: Load(t, Snapshot()), Core: kernel.HostInfo{Client: "192.0.2.1", PublicKey: PublicKey(Key), Limiter: true}, Key: Key, Left: 30}
+	return &Fake{Edge: Load(t, Snapshot()), Host: kernel.HostInfo{Client: "192.0.2.1", PublicKey: PublicKey(Key), Limiter: true}, Key: Key, Left: 30}
 }
 
 // Do answers a request to the canonical host, or to the host that headers name. headers alternates
@@ -171,7 +171,7 @@ func NewFake(t testing.TB) *Fake {
 func (h *Fake) Do(method, target, body string, headers ...string) *kernel.Response {
 	t := &kernel.Turn{
 		Request: kernel.Request{Method: method, Target: target, Host: "www.example.org", Body: []byte(body)},
-		Now:     Now, Host: h.Core,
+		Now:     Now, Host: h.Host,
 	}
 	for i := 0; i < len(headers); i += 2 {
 		if headers[i] == "host" {

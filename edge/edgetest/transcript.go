@@ -62,7 +62,7 @@ type Server func(t *testing.T, s *snapshot.Snapshot) (baseURL string)
 // InMemory is the Server of a Fake, for the transcripts that need no store.
 func InMemory(t *testing.T, s *snapshot.Snapshot) string {
 	h := NewFake(t)
-	h.Edge, h.Core.Limiter, h.Left = Load(t, s), s.WritesPerMinute > 0, s.WritesPerMinute
+	h.Edge, h.Host.Limiter, h.Left = Load(t, s), s.WritesPerMinute > 0, s.WritesPerMinute
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(r.Body)
 		if err != nil {

@@ -80,7 +80,7 @@ func TestLargestBatch(t *testing.T) {
 	}
 	turn := &kernel.Turn{
 		Request: kernel.Request{Method: "POST", Target: "/api/mcp", Host: "www.example.org", Body: []byte("[" + strings.Join(messages, ",") + "]")},
-		Now:     edgetest.Now, Host: h.Core,
+		Now:     edgetest.Now, Host: h.Host,
 	}
 	var limits, verified int
 	var relayed, recorded []string
@@ -249,7 +249,7 @@ func TestUnfinished(t *testing.T) {
 		"/api/mcp":     `{"jsonrpc":"2.0","id":null,"error":{"code":-32603,"message":"Internal error: the request could not be finished. Whether something was recorded is not known."}}`,
 		"/api/receipt": "",
 	} {
-		turn := &kernel.Turn{Now: edgetest.Now, Host: h.Core, Request: kernel.Request{
+		turn := &kernel.Turn{Now: edgetest.Now, Host: h.Host, Request: kernel.Request{
 			Method: "POST", Target: target, Host: "www.example.org",
 			Body: []byte(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"service_mint_receipt"}}`),
 		}}

@@ -97,7 +97,7 @@ func TestRecipe(t *testing.T) {
 
 func TestUnsigned(t *testing.T) {
 	h := edgetest.NewFake(t)
-	h.Core.PublicKey = ""
+	h.Host.PublicKey = ""
 	r := mint(t, h, `{"agent_name":"a"}`)
 	if r["signed"] != false || r["signature"] != nil || r["public_key_b64"] != "" {
 		t.Errorf("%v", r)
@@ -134,7 +134,7 @@ func TestUnsigned(t *testing.T) {
 // no key.
 func TestAFaultyKeyMintsNothing(t *testing.T) {
 	h := edgetest.NewFake(t)
-	h.Core.PublicKey, h.Core.KeyFault = "", true
+	h.Host.PublicKey, h.Host.KeyFault = "", true
 	if r := h.Do("POST", "/api/receipt", ""); r.Status != 500 || strings.Contains(string(r.Body), "canonical\"") {
 		t.Errorf("%d %s", r.Status, r.Body)
 	}

@@ -316,7 +316,7 @@ func TestRequests(t *testing.T) {
 	}
 	// A self-test asks the host that it was asked on.
 	h := host(t, nil)
-	h.Core.Port = 8080
+	h.Host.Port = 8080
 	h.Do("GET", path, "", "host", "127.0.0.1")
 	if len(h.Fetches) == 0 || !strings.HasPrefix(h.Fetches[0].URL, "http://127.0.0.1:8080/api/") {
 		t.Errorf("%v", h.Fetches)

@@ -72,7 +72,7 @@ func (w *world) sql(text string, args ...any) [][]any {
 // ask sends a request to a host. The clock stands at w.now.
 func (w *world) ask(method, target, host string, headers ...kernel.Header) *kernel.Response {
 	w.Fetches = nil
-	return w.Run(&kernel.Turn{Request: kernel.Request{Method: method, Target: target, Host: host, Header: headers}, Now: w.now, Host: w.Core}, w.Edge.Handle)
+	return w.Run(&kernel.Turn{Request: kernel.Request{Method: method, Target: target, Host: host, Header: headers}, Now: w.now, Host: w.Host}, w.Edge.Handle)
 }
 
 func (w *world) fire() *kernel.Response { return w.ask("GET", path+"?fire=1", "www.example.org") }
@@ -131,7 +131,7 @@ func TestReport(t *testing.T) {
 // The key file is fetched from the serving host, and only from one that is published or loopback.
 func TestKeyFileIsThatOfTheServingHost(t *testing.T) {
 	w := newWorld(t, nil)
-	w.Core.Port, w.Core.Extra = 8080, []string{"edge.internal"}
+	w.Host.Port, w.Host.Extra = 8080, []string{"edge.internal"}
 	for host, url := range map[string]string{
 		"www.example.org": "https://www.example.org/0123456789abcdef.txt", "preview.example.org": "https://preview.example.org/0123456789abcdef.txt",
 		"edge.internal": "https://edge.internal/0123456789abcdef.txt", "localhost": "http://localhost:8080/0123456789abcdef.txt",
