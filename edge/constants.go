@@ -9,13 +9,21 @@ import (
 	"anteroom/edge/respond"
 )
 
-// Constants is the text of the answers that depend on the content alone, for a host that gives them
-// without the core: to a GET on the canonical host, of the target and nothing else, without
-// If-None-Match. Most of a body is the text of a document of the snapshot without its last byte;
-// rest is what follows that. common are the header fields that every answer has besides its own,
-// these and others.
+// Constants is a JSON document of the answers that depend on the content alone. A host uses it to
+// give these answers without calling the core. They fit a GET on the canonical host of exactly one
+// of the paths listed, without a query and without If-None-Match.
 //
-//	{"host":"www.anteroom.example","common":"referrer-policy: …\n…","answers":{"/api/aup":{"fields":"cache-control: …\n…","document":"aup","rest":",\"notice\":…}"},…}}
+//	{
+//	  "host": "www.anteroom.example",
+//	  "common": "referrer-policy: …\n…",
+//	  "answers": {"/api/aup": {
+//	    "fields": "cache-control: …\n…", "document": "aup", "rest": ",\"notice\":…}"
+//	  }, …}
+//	}
+//
+// host is the canonical host. common are the header fields of every answer, and fields those that
+// an answer has besides. document is the ID of a document of the snapshot: the body is its text
+// without the last byte, and then rest.
 func (e *Edge) Constants() []byte {
 	host := e.snapshot.CanonicalHost
 	w := jsondoc.Writer{}
@@ -33,7 +41,7 @@ func (e *Edge) Constants() []byte {
 			document := e.snapshot.Documents[op.Document.ID]
 			rest, found := bytes.CutPrefix(r.Body, document[:len(document)-1])
 			if !found || r.Status != 200 {
-				continue // the core alone answers it
+				continue // only the core can give this answer
 			}
 			w.Name(route.Path)
 			w.Open('{')

@@ -1,4 +1,5 @@
-// Package edge is the dynamic half of the service: the one entry that both hosts call.
+// Package edge answers the requests of the service: it is the one entry that both hosts call,
+// edge/native and edge/worker.
 package edge
 
 import (
@@ -15,7 +16,8 @@ type Edge struct {
 	api      *api.API
 }
 
-// Load makes what every turn shares. It returns an error where the snapshot lacks a document.
+// Load makes the state that all turns share. It returns an error where the snapshot lacks a
+// document.
 func Load(s *snapshot.Snapshot) (*Edge, error) {
 	a, err := api.Load(s)
 	if err != nil {
@@ -29,11 +31,12 @@ func Load(s *snapshot.Snapshot) (*Edge, error) {
 	return &Edge{s, a}, nil
 }
 
-// Prerender makes the documents that are the same for everybody ahead of the requests for them. A
-// host whose process lives long calls it once; on the edge it would only make a start slower.
+// Prerender makes the documents that are the same for everybody, ahead of the requests for them. A
+// host whose process lives long calls it once. The worker does not: it would only start more
+// slowly.
 func (e *Edge) Prerender() { e.api.Prerender() }
 
-// Handle gives the outcome of a request's turn. See package kernel for the duties of a host.
+// Handle gives the outcome of a request's turn. Package kernel says what a host does with it.
 func (e *Edge) Handle(t *kernel.Turn) kernel.Outcome {
 	t.Begin(e.snapshot)
 	r := e.api.Finish(t, e.api.Handle(t))
@@ -43,9 +46,9 @@ func (e *Edge) Handle(t *kernel.Turn) kernel.Outcome {
 	return t.Outcome(r)
 }
 
-// Deliver sends one digest from the outbox. Its response is 200 where one was delivered (call
-// again: there may be more), 204 where none is due, 502 where the relay did not take it, 503
-// where the store fails.
+// Deliver sends one digest from the outbox. Its response is 200 where a digest was delivered (call
+// again: more may be due), 204 where none is due, 502 where the relay did not take it, 503 where
+// the store fails.
 func (e *Edge) Deliver(t *kernel.Turn) kernel.Outcome {
 	t.Begin(e.snapshot)
 	return t.Outcome(outbox.Deliver(t))

@@ -11,8 +11,8 @@ import (
 	"anteroom/edge/respond"
 )
 
-// What a host gives without the core is what the core answers, to the byte, and it gives nothing
-// else so.
+// Constants holds the answers of all operations with a constant document, and of no others. Each is
+// byte for byte the answer of the core.
 func TestConstants(t *testing.T) {
 	s := edgetest.Snapshot()
 	e := edgetest.Load(t, s)
@@ -51,9 +51,9 @@ func TestConstants(t *testing.T) {
 	}
 }
 
-// An answer that is made ahead of its effect is the whole answer: it is that which a host sends,
-// unless the effect fails.
-func TestAheadIsWhole(t *testing.T) {
+// A prepared response is what a host sends where no effect fails. So it equals the response that a
+// further call gives once the effects are performed.
+func TestPreparedResponseIsWhole(t *testing.T) {
 	h := edgetest.NewFake(t)
 	h.Core.Limiter = false
 	turn := &kernel.Turn{Now: edgetest.Now, Host: h.Core, Request: kernel.Request{Method: "GET", Target: "/api/waitlist?agent_name=ada", Host: "www.example.org"}}
@@ -74,7 +74,7 @@ func TestAheadIsWhole(t *testing.T) {
 	}
 }
 
-// A snapshot that lacks a document is refused, whichever part needs it.
+// Load refuses a snapshot that lacks a document of the API or of the MCP server.
 func TestLoad(t *testing.T) {
 	for _, id := range []string{"endpoints", api.MCPTools} {
 		s := edgetest.Snapshot()

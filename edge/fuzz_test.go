@@ -11,8 +11,7 @@ import (
 	"anteroom/edge/kernel"
 )
 
-// Whatever is asked, the answer is a document of the right form, never a 5xx, and nothing happens
-// unless it is 200.
+// Every request gets a well-formed answer that is no 5xx, and only an answer of 200 has effects.
 func FuzzHandle(f *testing.F) {
 	for _, seed := range [][4]string{
 		{"POST", "/api/waitlist?dry_run=1", `{"agent_name":"ada","owner_email":"a@example.org"}`, "application/json"},
@@ -53,7 +52,8 @@ func FuzzHandle(f *testing.F) {
 	})
 }
 
-// BenchmarkTurn is a whole turn, effects left out: what the core itself costs.
+// BenchmarkTurn measures what the core itself costs: whole turns whose effects take no time, as
+// their results are made up.
 func BenchmarkTurn(b *testing.B) {
 	h := edgetest.NewFake(b)
 	h.Core.Limiter = false
@@ -90,7 +90,7 @@ func BenchmarkTurn(b *testing.B) {
 	}
 }
 
-// Every operation is a document or has a handler, and every route has a contract.
+// Every operation answers with a document, a handler or a protocol, and every route has a contract.
 func TestRouteTable(t *testing.T) {
 	ids := map[string]bool{}
 	for _, route := range api.Routes {

@@ -16,10 +16,11 @@ import (
 	"unicode/utf8"
 )
 
-// The laws of the design that can be read off the tree. They are read here, in-process, so that
-// the test depends on the files themselves.
+// The rules of the design that can be checked in the source files. The tests parse the files
+// themselves, so that "go test" takes no cached result for files that have changed.
 
-// pure are the packages that run on the edge, by tier: a package may import those of lower tiers.
+// pure are the packages that run on the edge, each with its tier. A package may import packages of
+// lower tiers only.
 // Every other folder in edge/endpoint is an endpoint's, and stands in the tier of endpoints.
 var pure = map[string]int{
 	// texts and numbers
@@ -49,7 +50,8 @@ func init() {
 	}
 }
 
-// allowed is what they may import besides: small, without I/O, and carried by TinyGo.
+// allowed are the packages of the standard library that pure packages may import: those that are
+// small, do no I/O and are supported by TinyGo.
 var allowed = []string{
 	"bytes", "cmp", "encoding/base64", "errors", "maps", "math/bits", "slices", "strconv", "strings", "unicode/utf8",
 }
@@ -182,7 +184,8 @@ func TestThePureCore(t *testing.T) {
 	}
 }
 
-// calls reports whether a call is of this function, "" for any, of this package.
+// calls reports whether a call is of the named function of a package. The name "" stands for any
+// function.
 func calls(n *ast.CallExpr, pkg, name string) bool {
 	f, ok := n.Fun.(*ast.SelectorExpr)
 	if !ok {

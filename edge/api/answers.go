@@ -3,7 +3,7 @@
 package api
 
 // answers are zero values of the types that an operation may answer with. They describe its answers
-// for the documents: nothing that runs on the edge needs them, so that they are left out there.
+// for the documents. Nothing that runs on the edge needs them, so a build for the edge has none.
 
 func answers[T any]() []any {
 	var answer T

@@ -1,5 +1,6 @@
-// Package api is the one route table, and the way of a request through it. Contracts, OpenAPI,
-// llms.txt, the manifest, 404 and 405 bodies and MCP tools all derive from the table.
+// Package api is the HTTP API: the table of its routes, and the way of a request through the table.
+// Contracts, OpenAPI, llms.txt, the manifest, 404 and 405 bodies and MCP tools all derive from the
+// table.
 package api
 
 import (
@@ -28,17 +29,17 @@ type Cache string
 // The cache policies of answers.
 const (
 	NoStore  Cache = "no-store"
-	Constant Cache = "public, max-age=300, stale-while-revalidate=86400" // changes with the content only
-	Spec     Cache = "public, max-age=60"                                // changes with the key too
+	Constant Cache = "public, max-age=300, stale-while-revalidate=86400" // the answer changes with the content only
+	Spec     Cache = "public, max-age=60"                                // the answer changes with the receipt key too
 )
 
-// The header fields that an answer may depend on, by the requests where they do. A host passes
-// these, lower-case and each once (several lines joined with ", "). It may leave out those that do
-// not matter for a request.
+// The request header fields that an answer may depend on, by the kind of request. A host passes
+// them with lower-case names and each once: several lines of a field are joined with ", ". It may
+// leave out fields that do not matter for a request.
 var (
 	ReadHeaders    = []string{"if-none-match", selftest.Header}                    // of a GET or HEAD
-	QueryHeaders   = []string{"purpose", "sec-purpose", "x-moz", "sec-fetch-mode"} // of one with a query, besides
-	BodyHeaders    = []string{"content-type"}                                      // of other methods
+	QueryHeaders   = []string{"purpose", "sec-purpose", "x-moz", "sec-fetch-mode"} // of a GET or HEAD with a query, besides
+	BodyHeaders    = []string{"content-type"}                                      // of a request with any other method
 	MessageHeaders = []string{"mcp-protocol-version", "mcp-method", "mcp-name"}    // of messages to the MCP server, besides
 
 	RequestHeaders = slices.Concat(ReadHeaders, QueryHeaders, BodyHeaders, MessageHeaders)
@@ -66,46 +67,48 @@ type Route struct {
 	Path       string // "/api/waitlist"
 	Tag        string // group in the OpenAPI document
 	Contract   *Document
-	Refusal    *Document    // what its 405 tells besides; nil for nothing
-	Headers    string       // request header fields that a browser may send here besides the usual ones, each after ", "
-	Operations []*Operation // for each method, those with Chosen first
+	Refusal    *Document    // further members of its 405; nil for none
+	Headers    string       // request header fields that a page may send here besides those of every route, each after ", "
+	Operations []*Operation // of one method those with Chosen come first
 }
 
 // Operation is one thing that can be done at a route.
 type Operation struct {
 	ID      string        // "registerAgent": key of its wording in the content
 	Methods []string      // "GET", "POST"
-	Fields  []input.Field // what it reads, from the query of a GET and from the body of a POST
-	Example string        // JSON text of a body; where it is "", the examples of Fields make one
+	Fields  []input.Field // input fields, read from the query of a GET and from the body of a POST
+	Example string        // JSON text of a body; "" where the examples of Fields make one
 	AnyOf   []string      // fields of which at least one must be given
 	Strict  bool          // a field that is not among Fields is a fault
 	Writes  bool          // something is stored, sent or signed: counted by the rate limiter
-	DryRun  bool          // takes DryRun besides Fields
+	DryRun  bool          // whether it reads the field DryRun besides Fields
 	Cache   Cache
-	Errors  []*respond.ProblemType // that it may answer besides those of every endpoint
+	Errors  []*respond.ProblemType // problems that it may answer besides those of every endpoint
 	Rule    string                 // the rule of the canonical string in its answer, "" when there is none
 
-	// Answers are zero values of the types of its 200 answers, without the trailer. There is none
-	// for one that answers a document, a protocol, or 204. They describe: the edge is built without
-	// them.
+	// Answers are zero values of the types of its 200 answers, without the trailer. An operation
+	// that answers with a document, in a protocol of its own or with 204 has none, and a build for
+	// the edge has none at all.
 	Answers []any
 
-	// Chosen tells whether an input asks for this operation, where the method leaves a choice.
+	// Chosen reports whether an input asks for this operation, where several share a method. Where
+	// it is nil, every input does.
 	Chosen func(in *input.Input) bool
-	// Document is what it answers; an operation without one has Handle, or is a protocol.
+	// Document is what the operation answers. It is nil where the operation has Handle or is a
+	// Protocol.
 	Document *Document
-	// Protocol says that its requests and answers are messages of a protocol of their own, which
-	// API.ServeProtocol is given. Fields are those of one message then.
+	// Protocol says that requests and answers are messages of a protocol of their own. The handler
+	// that API.ServeProtocol was given answers them, and Fields are those of one message.
 	Protocol bool
-	// Handle answers nil while effects are pending.
+	// Handle answers a request. It returns nil while effects are pending.
 	Handle func(*kernel.Turn, *input.Input) *kernel.Response
 }
 
-// Document is a document of the snapshot, and what the edge does about it.
+// Document is a document of the snapshot, with the checks and members that the edge adds.
 type Document struct {
 	ID    string                                  // key in the snapshot
-	Check func(t *kernel.Turn) *kernel.Response   // refuses to answer it; nil for never
-	Tail  func(t *kernel.Turn, w *jsondoc.Writer) // writes the members that depend on the request; nil for none
+	Check func(t *kernel.Turn) *kernel.Response   // gives the answer in the place of the document, or nil; a nil Check never does
+	Tail  func(t *kernel.Turn, w *jsondoc.Writer) // writes the members that depend on the turn; nil where there are none
 }
 
 var (
@@ -123,7 +126,7 @@ var (
 	getPost = []string{"GET", "POST"}
 )
 
-// storing are the problems of what writes into the store.
+// storing are the problems of an operation that writes into the store.
 var storing = []*respond.ProblemType{respond.TooManyWrites, respond.StoreUnavailable}
 
 // Routes is the route table, in the order of the documentation.
@@ -229,12 +232,13 @@ var Routes = []*Route{
 	},
 }
 
-// none is the answer where there is nothing to do.
+// none is the answer of an operation that has nothing to do.
 func none() *kernel.Response { return respond.Empty(204, string(NoStore)) }
 
 func contract(id string) *Document { return &Document{ID: "contract:" + id} }
 
-// Answers reports whether a method, HEAD and OPTIONS aside, is one of a route's.
+// Answers reports whether a route has an operation of a method. It does not know of HEAD and
+// OPTIONS.
 func (r *Route) Answers(method string) bool {
 	for _, op := range r.Operations {
 		if slices.Contains(op.Methods, method) {
@@ -256,8 +260,7 @@ func (r *Route) Methods() (methods []string) {
 	return methods
 }
 
-// Protocol is the operation of a method whose requests are messages of a protocol of their own; nil
-// where there is none.
+// Protocol is the operation of a method that is a protocol of its own; nil where there is none.
 func (r *Route) Protocol(method string) *Operation {
 	for _, op := range r.Operations {
 		if op.Protocol && slices.Contains(op.Methods, method) {
@@ -267,7 +270,7 @@ func (r *Route) Protocol(method string) *Operation {
 	return nil
 }
 
-// Operation is the operation of a route with the given ID.
+// Operation is the operation of a route with the given ID; nil where there is none.
 func (r *Route) Operation(id string) *Operation {
 	for _, op := range r.Operations {
 		if op.ID == id {

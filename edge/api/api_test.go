@@ -13,7 +13,8 @@ import (
 	"anteroom/edge/snapshot"
 )
 
-// The vectors are of the specification's decisions; anybody can recompute them.
+// The canonical strings and their hashes are those that JSON.stringify and SHA-256 give for the
+// same fields. Anybody can recompute them.
 func TestVectors(t *testing.T) {
 	charter := `{"org_name":"Tern & Co","roster":[{"position":"scout","agent_name":"dee","allocation":15},{"position":"operator","agent_name":"bo","allocation":25.0},` +
 		`{"position":"rainmaker","agent_name":"a:b","allocation":30},{"position":"treasurer","agent_name":"ed","allocation":10},{"position":"verifier","agent_name":"cy","allocation":20}]}`
@@ -60,7 +61,7 @@ func TestVectors(t *testing.T) {
 	}
 }
 
-// Every answer under /api/ carries the trailer and the common headers, whatever it is.
+// Every answer under /api/ has the trailer and the common header fields.
 func TestEveryAnswer(t *testing.T) {
 	h := edgetest.NewFake(t)
 	for _, c := range []struct {
@@ -254,7 +255,7 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// A template that is sent as it is does nothing in anybody's name.
+// A template that is sent unchanged does nothing in anybody's name.
 func TestTemplatesAreRefused(t *testing.T) {
 	for _, c := range []struct{ method, target, body, want string }{
 		{"POST", "/api/waitlist", `{"agent_name":"<your agent's name>","pubkey":"<your own public key>"}`, "agent_name placeholder, pubkey placeholder"},
@@ -268,7 +269,7 @@ func TestTemplatesAreRefused(t *testing.T) {
 		},
 		{"GET", "/api/org?org_name={org_name}&rainmaker=<an+agent's+name>:30&operator=b:25&verifier=c:20&scout=d:15&treasurer=e:10", "", "org_name placeholder, rainmaker placeholder"},
 		{"POST", "/api/waitlist", `{"agent_name":"<my agent's name>"}`, ""},
-		{"POST", "/api/receipt", `{"agent_name":"<your agent's name>"}`, ""}, // it is stored nowhere
+		{"POST", "/api/receipt", `{"agent_name":"<your agent's name>"}`, ""}, // a receipt is stored nowhere
 	} {
 		h := edgetest.NewFake(t)
 		r := h.Do(c.method, c.target, c.body)
@@ -282,7 +283,7 @@ func TestTemplatesAreRefused(t *testing.T) {
 	}
 }
 
-// A seat in a query has a form of its own, and every fault of one says so.
+// A seat in a query has a form of its own, and the detail of each of its faults shows that form.
 func TestSeatsOfAQuery(t *testing.T) {
 	r := edgetest.NewFake(t).Do("GET", "/api/org?org_name=Tern&rainmaker=ada&operator=:25&verifier=c:x", "")
 	var body struct{ Errors []input.Fault }
@@ -332,8 +333,8 @@ func TestReadsHaveNoEffect(t *testing.T) {
 	}
 }
 
-// A host may give the answer to a read without a query to everyone who asks for it in the same
-// second.
+// Reads without a query depend on nothing but the second. So a host may give one answer to everyone
+// who asks in the same second.
 func TestReadsDependOnTheSecond(t *testing.T) {
 	h := edgetest.NewFake(t)
 	compared := 0
@@ -487,8 +488,8 @@ func TestDryRun(t *testing.T) {
 	}
 }
 
-// What asks for a dry run in a wrong way is told so, writes nothing, and takes nothing from the
-// caller's allowance.
+// A request that asks for a dry run in a wrong way is told so. It writes nothing and takes nothing
+// from the caller's allowance.
 func TestDryRunAskedForInAWrongWay(t *testing.T) {
 	charter := "org_name=Tern&rainmaker=a:30&operator=b:25&verifier=c:20&scout=d:15&treasurer=e:10"
 	for _, c := range []struct{ method, target, body, want string }{
@@ -526,14 +527,14 @@ func TestDryRunAskedForInAWrongWay(t *testing.T) {
 			t.Errorf("%s %s %s: it had effects", c.method, c.target, c.body)
 		}
 	}
-	// Said rightly, that it is none.
+	// A request may say in the right way that it is no dry run.
 	for _, body := range []string{`{"agent_name":"x","dry_run":false}`, `{"agent_name":"x","dry_run":null}`} {
 		h := edgetest.NewFake(t)
 		if r := h.Do("POST", "/api/waitlist", body); r.Status != 200 || len(h.Statements) != 1 || len(edgetest.Decode(t, r)["ignored_fields"].([]any)) > 0 {
 			t.Errorf("%s: %d %s", body, r.Status, r.Body)
 		}
 	}
-	// Elsewhere it is a name like any other.
+	// Where an operation has no dry run, dry_run is a name like any other.
 	for target, body := range map[string]string{"/api/receipt?dryrun=1&dry_run=": `{}`, "/api/aup?dry_run=": ""} {
 		method := map[bool]string{true: "POST", false: "GET"}[body != ""]
 		if r := edgetest.NewFake(t).Do(method, target, body); r.Status != 200 {
@@ -597,7 +598,7 @@ func TestRateLimit(t *testing.T) {
 	}
 }
 
-// What a turn needs is bounded, and the same turn gives the same outcome.
+// The same turn gives the same outcome, in as many rounds.
 func TestTurnsRepeat(t *testing.T) {
 	for _, body := range []string{`{"agent_name":"a","owner_email":"a@example.org"}`} {
 		a, b := edgetest.NewFake(t), edgetest.NewFake(t)
@@ -608,13 +609,13 @@ func TestTurnsRepeat(t *testing.T) {
 	}
 }
 
-// The conversations that every host must hold are first of all those of the endpoints.
+// A fake host holds the transcripts of the endpoints.
 func TestTranscripts(t *testing.T) {
 	edgetest.RunTranscripts(t, edgetest.InMemory, "business-days", "limits", "org", "receipt", "suggest", "waitlist")
 }
 
-// A snapshot without a document that an answer is made of is refused when it is loaded, not when
-// somebody asks.
+// A snapshot that lacks a document is refused when it is loaded, and not when a request needs the
+// document.
 func TestLoad(t *testing.T) {
 	for _, id := range []string{"endpoints", "aup", "roster", "waitlist"} {
 		s := edgetest.Snapshot()
@@ -633,9 +634,8 @@ func TestLoad(t *testing.T) {
 	}
 }
 
-// A host that has the documents made ahead answers as one that has not, on whatever host it is
-// asked.
-func TestKeptAnswersAreTheSame(t *testing.T) {
+// Documents that are made ahead are answered as those that are not, on every host name.
+func TestPrerenderedAnswersAreTheSame(t *testing.T) {
 	made, kept := edgetest.NewFake(t), edgetest.NewFake(t)
 	kept.Edge.Prerender()
 	for _, route := range api.Routes {
@@ -650,8 +650,8 @@ func TestKeptAnswersAreTheSame(t *testing.T) {
 	}
 }
 
-// A host tells what is left of an allowance where it knows; whoever has none left is told when to
-// try again, be it at most.
+// An answer says what is left of the caller's allowance where the limiter knows. A caller who has
+// nothing left is told when to try again.
 func TestAllowance(t *testing.T) {
 	h := edgetest.NewFake(t)
 	for _, c := range []struct {
@@ -676,7 +676,7 @@ func TestAllowance(t *testing.T) {
 	}
 }
 
-// A request that is not read is told why, in words that no header field of its own can spoil.
+// A request that is not read is told why. What it repeats of a header field is printable.
 func TestUnread(t *testing.T) {
 	h := edgetest.NewFake(t)
 	for _, c := range []struct{ target, media, body, want string }{

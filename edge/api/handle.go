@@ -16,17 +16,18 @@ import (
 	"anteroom/edge/snapshot"
 )
 
-// Window is the time that the write limit counts in, in seconds.
+// Window is the length of the time in which the write limit counts, in seconds.
 const Window = 60
 
 // policyName is the name of the write limit in header fields.
 const policyName = "writes"
 
-// DryRun asks for everything but the writing: in a body, or in a query, be it that of a POST.
+// DryRun is the field that asks for everything but the writing. It stands in a body or in a query,
+// that of a POST included.
 var DryRun = input.Field{Name: "dry_run", Type: input.Switch, Values: []string{"1"}}
 
-// ReadDryRun finds out whether an input asks for a dry run. query is that of its request, nil where
-// there is none or where it is the input itself.
+// ReadDryRun sets in.DryRun where an input asks for a dry run. query is the query of a POST, and
+// nil where there is none or where in is the query itself.
 func ReadDryRun(in, query *input.Input) {
 	on, sent := in.Switch(&DryRun)
 	if query != nil {
@@ -42,19 +43,20 @@ func ReadDryRun(in, query *input.Input) {
 // API answers requests from one snapshot. It is made once, and no request changes it.
 type API struct {
 	snapshot    *snapshot.Snapshot
-	prerendered map[*Document]text // of the documents without a tail, on the canonical host
+	prerendered map[*Document]text // the documents without a Tail, as the canonical host answers them; nil before Prerender
 	links       string
 	policy      string
-	protocol    func(*kernel.Turn) *kernel.Response // answers what is for an operation that is a protocol
+	protocol    func(*kernel.Turn) *kernel.Response // answers the requests for an operation that is a Protocol
 }
 
-// text is a document with its trailer, and its entity tag.
+// text is a document with its trailer, and its entity tag; "" where no cache may keep it.
 type text struct {
 	body []byte
 	etag string
 }
 
-// Load makes what all requests share. It returns an error where the snapshot lacks a document.
+// Load makes the state that all requests share. It returns an error where the snapshot lacks a
+// document.
 func Load(s *snapshot.Snapshot) (*API, error) {
 	base := s.BaseURL()
 	a := &API{
@@ -96,12 +98,13 @@ func (a *API) Prerender() {
 	}
 }
 
-// ServeProtocol has handle answer the requests for the operation that is a protocol of its own.
+// ServeProtocol has handle answer the requests for an operation that is a Protocol.
 func (a *API) ServeProtocol(handle func(*kernel.Turn) *kernel.Response) { a.protocol = handle }
 
-// Finish applies what holds for every answer to a GET or a HEAD: the Link header field, and for a HEAD
-// the length in place of the body. r is nil while effects are pending, and so is the result. A HEAD
-// performs no effect, though: where its answer needs one, it gets the header fields alone.
+// Finish completes an answer to a GET or a HEAD. Both get the Link header field, and a HEAD gets
+// the length in the place of the body. r is nil while effects are pending, and then so is the
+// result, except for a HEAD. A HEAD performs no effect: where its answer needs one, it gets the
+// header fields alone.
 func (a *API) Finish(t *kernel.Turn, r *kernel.Response) *kernel.Response {
 	if r == nil {
 		if t.Request.Method != "HEAD" {
@@ -121,7 +124,7 @@ func (a *API) Finish(t *kernel.Turn, r *kernel.Response) *kernel.Response {
 	return r
 }
 
-// Handle answers a request, but for what Finish adds. It returns nil while effects are pending.
+// Handle answers a request, without what Finish adds. It returns nil while effects are pending.
 func (a *API) Handle(t *kernel.Turn) *kernel.Response {
 	if !t.Serves() {
 		return respond.Problem(t, respond.Misdirected, "This service does not answer for the host that the request names. Use the canonical host.", nil, nil)
@@ -138,10 +141,10 @@ func (a *API) Handle(t *kernel.Turn) *kernel.Response {
 	}
 	if route.Protocol(method) != nil {
 		r := a.protocol(t)
-		t.Discard() // a batch is answered when all its messages are: what one of them prepared is a part
+		t.Discard() // the response that one message of a batch has prepared is a part of the answer only
 		return r
 	}
-	// A HEAD has no effect, nor has a speculative GET, whatever its query asks for.
+	// A HEAD has no effect, and neither has a speculative GET, whatever its query asks for.
 	effectless := method == "HEAD" || method == "GET" && speculative(&t.Request)
 	if method == "HEAD" {
 		method = "GET"
@@ -158,8 +161,8 @@ func (a *API) Handle(t *kernel.Turn) *kernel.Response {
 	if r := longQuery(query); r != nil {
 		return r.answer(t)
 	}
-	// The query of an effectless request is suppressed where it could ask for a write. No cache may
-	// keep the answer then: the request proper would get it too, and never arrive.
+	// The query of an effectless request is dropped where it could ask for a write. No cache may
+	// keep such an answer: it would be given to the request proper, which then never arrives.
 	asked := input.ParseQuery(query)
 	suppressed := effectless && (asked.Total > 0 || writesByGET(route))
 	if suppressed {
@@ -194,14 +197,14 @@ func (a *API) Handle(t *kernel.Turn) *kernel.Response {
 	return a.Perform(t, op, in)
 }
 
-// reach says which endpoint a turn has reached, for the problems that it may end in.
+// reach notes which endpoint a turn has reached. A problem shows its contract.
 func (a *API) reach(t *kernel.Turn, route *Route) {
 	t.ContractURL = route.Path
 	t.Contract = func(w *jsondoc.Writer) { a.members(t, route.Contract, w) }
 }
 
-// Call does an operation of a route, documents included, with an input that is a body's; nil while
-// effects are pending. No cache may keep the answer.
+// Call performs an operation of a route, documents included, on the input of a body. It returns nil
+// while effects are pending. No cache may keep its answer.
 func (a *API) Call(t *kernel.Turn, route *Route, op *Operation, in *input.Input) *kernel.Response {
 	a.reach(t, route)
 	if op.Document != nil {
@@ -210,8 +213,8 @@ func (a *API) Call(t *kernel.Turn, route *Route, op *Operation, in *input.Input)
 	return a.Perform(t, op, in)
 }
 
-// Perform does an operation that is not a document, its rate checked first; nil while effects are
-// pending.
+// Perform performs an operation that is not a document, after a check of the caller's allowance
+// where it writes. It returns nil while effects are pending.
 func (a *API) Perform(t *kernel.Turn, op *Operation, in *input.Input) *kernel.Response {
 	if op.Writes && !in.DryRun && t.Host.Limiter && (!in.FromQuery || names(op, in)) {
 		limit := kernel.Limit{Key: clientaddr.Key(t.Host.Client), Policy: policyName}
@@ -225,8 +228,8 @@ func (a *API) Perform(t *kernel.Turn, op *Operation, in *input.Input) *kernel.Re
 	return op.Handle(t, in)
 }
 
-// limited refuses a write where nothing is left of the caller's allowance. It lets it go on, nil,
-// where the limiter fails.
+// limited refuses a write of a caller who has nothing left of the allowance. It returns nil where
+// the write may go on, also because the limiter has failed.
 func (a *API) limited(t *kernel.Turn, limit kernel.Limit, left *kernel.Result) *kernel.Response {
 	if left.Failure != kernel.None {
 		return nil
@@ -250,7 +253,7 @@ func (a *API) limited(t *kernel.Turn, limit kernel.Limit, left *kernel.Result) *
 	return r
 }
 
-// document answers a document. Where fresh is set no cache may keep it.
+// document answers with a document. Where fresh is set, no cache may keep the answer.
 func (a *API) document(t *kernel.Turn, op *Operation, fresh bool) *kernel.Response {
 	if op.Document.Check != nil {
 		if refusal := op.Document.Check(t); refusal != nil {
@@ -312,7 +315,8 @@ func find(path string) *Route {
 	return nil
 }
 
-// choose is the operation that an input asks for; where it leaves a choice open, the last one.
+// choose is the operation of a method that an input asks for: the first that is Chosen, else the
+// last.
 func choose(route *Route, method string, in *input.Input) (chosen *Operation) {
 	for _, op := range route.Operations {
 		if slices.Contains(op.Methods, method) {
@@ -325,7 +329,7 @@ func choose(route *Route, method string, in *input.Input) (chosen *Operation) {
 	return chosen
 }
 
-// names reports whether a query has a parameter that the operation's contract names.
+// names reports whether a query has a parameter of the operation's contract.
 func names(op *Operation, in *input.Input) bool {
 	for i := range op.Fields {
 		f := &op.Fields[i]
@@ -345,9 +349,9 @@ func writesByGET(route *Route) bool {
 	return false
 }
 
-// speculative reports whether a GET was sent ahead of anybody's decision (Sec-Purpose, or what
-// browsers sent before that was agreed on: Purpose, X-Moz), or for a resource embedded in a page
-// (Sec-Fetch-Mode, Fetch Metadata Request Headers).
+// speculative reports whether a GET was sent before anybody has decided to send it (Sec-Purpose, or
+// its forerunners Purpose and X-Moz), or for a resource that is embedded in a page (Sec-Fetch-Mode,
+// of Fetch Metadata Request Headers).
 func speculative(r *kernel.Request) bool {
 	return prefetch(r.Get("sec-purpose")) || prefetch(r.Get("purpose")) || prefetch(r.Get("x-moz")) || lower(r.Get("sec-fetch-mode")) == "no-cors"
 }
@@ -356,8 +360,8 @@ func prefetch(value string) bool {
 	return strings.HasPrefix(lower(value), "prefetch")
 }
 
-// lower is a text with its ASCII letters in lower case: header fields are compared so. The tables
-// that strings.ToLower brings along are a twentieth of all that runs on the edge.
+// lower is a text with its ASCII letters in lower case, for comparing header fields. The tables of
+// strings.ToLower would be a twentieth of all that runs on the edge.
 func lower(s string) string {
 	b := []byte(s)
 	for i, c := range b {
@@ -368,7 +372,7 @@ func lower(s string) string {
 	return string(b)
 }
 
-// Refusal is why a request is not read: one reason that concerns it as a whole.
+// Refusal is the one reason why a request as a whole is not read.
 type Refusal struct {
 	Problem      *respond.ProblemType
 	Code, Detail string
@@ -378,7 +382,7 @@ func (r *Refusal) answer(t *kernel.Turn) *kernel.Response {
 	return refused(t, r.Problem, r.Code, r.Detail)
 }
 
-// Unreadable says why a POST is not read, be it for its query; nil where it is.
+// Unreadable says why a POST is not read, for its query or its body; nil where it can be.
 func Unreadable(t *kernel.Turn) *Refusal {
 	_, query, _ := strings.Cut(t.Request.Target, "?")
 	if r := longQuery(query); r != nil {
@@ -397,8 +401,8 @@ func longQuery(query string) *Refusal {
 	return nil
 }
 
-// unreadable says why a body is not read: it is not there as a whole, too large, or declared as
-// something other than JSON.
+// unreadable says why a body is not read; nil where it can be. A body may be incomplete, too large,
+// or declared as something other than JSON.
 func unreadable(t *kernel.Turn) *Refusal {
 	if t.Request.Incomplete {
 		return &Refusal{respond.InvalidInput, input.InvalidJSON, "the body broke off, or took too long to arrive"}
@@ -415,7 +419,7 @@ func unreadable(t *kernel.Turn) *Refusal {
 	return &Refusal{respond.UnsupportedType, NotJSON, "the body is declared as " + input.Cut(printable(declared)) + ": send application/json"}
 }
 
-// printable is a header value as an answer may repeat it: ASCII only.
+// printable is a header value as an answer may repeat it: its printable ASCII characters.
 func printable(s string) string {
 	return strings.Map(func(r rune) rune {
 		if r < ' ' || r > '~' {
@@ -425,7 +429,7 @@ func printable(s string) string {
 	}, s)
 }
 
-// refused answers a request for one reason that concerns it as a whole.
+// refused answers a request that is refused as a whole, for one reason.
 func refused(t *kernel.Turn, p *respond.ProblemType, code, detail string) *kernel.Response {
 	faults := &input.Faults{}
 	faults.Add("", code, detail)
@@ -453,8 +457,8 @@ func preflight(route *Route) *kernel.Response {
 	}}
 }
 
-// noneMatch reports whether an If-None-Match field holds the tag (RFC 9110, 13.1.2: weak
-// comparison).
+// noneMatch reports whether an If-None-Match field holds the tag by weak comparison (RFC 9110,
+// section 13.1.2).
 func noneMatch(field, etag string) bool {
 	for field != "" {
 		var tag string

@@ -7,19 +7,19 @@ import (
 )
 
 // Tool is a tool of the MCP server: an operation under a name of its own. Its arguments are the
-// operation's fields, and what it gives is the operation's answer.
+// operation's fields, and its result is the operation's answer.
 type Tool struct {
-	Name      string   // behind the prefix that the content gives; key of its wording in the content
-	Operation string   // ID
-	Requires  string   // a field that the operation can do without, and the tool cannot
-	Omits     string   // a field that the operation reads, and the tool does not
-	Renames   string   // a field of the operation that has another name as an argument
-	As        string   // that name
-	Optional  []string // members of the answer that the output schema does not require, though they are always there
+	Name      string   // without the prefix that the content gives; key of its wording in the content
+	Operation string   // ID of the operation
+	Requires  string   // a field that is optional for the operation and required by the tool; "" for none
+	Omits     string   // a field of the operation that is no argument of the tool; "" for none
+	Renames   string   // a field of the operation that has the name As as an argument; "" for none
+	As        string   // the argument's name for the field Renames
+	Optional  []string // members that every answer has and the output schema does not require
 }
 
-// Tools are all tools, in the order of the list. One that writes only adds: nothing is deleted or
-// overwritten.
+// Tools are all tools, in the order of the list. A tool that writes only adds: nothing is deleted
+// or overwritten.
 var Tools = []Tool{
 	{Name: "scoreboard", Operation: "getScoreboard", Optional: []string{"counts_age_note", "monitoring_note"}},
 	{Name: "acceptable_use", Operation: "getAcceptableUse"},
@@ -34,10 +34,10 @@ var Tools = []Tool{
 	{Name: "business_days", Operation: "computeBusinessDays"},
 }
 
-// Prompt is a prompt of the MCP server. The value of an argument is a string; for one of type
-// Object it is the JSON text of an object.
+// Prompt is a prompt of the MCP server. The value of an argument is a string. For an argument of
+// type Object, that string is the JSON text of an object.
 type Prompt struct {
-	Name      string // behind the prefix that the content gives; key of its wording in the content
+	Name      string // without the prefix that the content gives; key of its wording in the content
 	Arguments []input.Field
 }
 
@@ -50,8 +50,8 @@ var Prompts = []Prompt{
 }
 
 // Documents of the MCP server in the snapshot: members of an initialize result, the results of
-// tools/list and prompts/list, and what a GET is told besides. Each prompt has one more, MCPPrompt
-// and its name.
+// tools/list and of prompts/list, and further members of the answer to a GET. Each prompt has a
+// document, too, whose ID is MCPPrompt and then the prompt's name.
 const (
 	MCPServer  = "mcp:server"
 	MCPTools   = "mcp:tools"

@@ -1,15 +1,15 @@
-// Package canon makes canonical strings: the exact bytes that a commitment hashes and a receipt
-// signs.
+// Package canon makes canonical strings. A canonical string is the exact sequence of bytes that is
+// hashed for a registration or a charter, and signed for a receipt.
 //
-// A canonical string is what ECMAScript's JSON.stringify gives for an object whose keys stand in
-// the published order: no white space, non-ASCII left as it is, an absent optional field as null.
-// So one line of JavaScript or of Python rebuilds it:
+// It is the text that ECMAScript's JSON.stringify gives for an object whose keys stand in the
+// published order: no white space, non-ASCII left as it is, an absent optional field as null. So
+// one line of JavaScript or of Python rebuilds it:
 //
 //	JSON.stringify(Object.fromEntries(keys.map(k => [k, o[k]])))
 //	json.dumps({k: o[k] for k in keys}, separators=(',', ':'), ensure_ascii=False)
 //
-// Its payload_sha256 is the lower-case hexadecimal SHA-256 of its UTF-8 bytes. The registration of
-// ledger-lark with the key MCowBQYDK2VwAyEA is
+// payload_sha256 is the lower-case hexadecimal SHA-256 of its UTF-8 bytes. The registration of
+// ledger-lark with the key MCowBQYDK2VwAyEA has this canonical string and payload_sha256:
 //
 //	{"commitment":"waitlist-canon-v0","agent_name":"ledger-lark","pubkey":"MCowBQYDK2VwAyEA"}
 //	77ff836e72c2a7c5eea90d7abdb0980eb334511dcf7701879b0b224fddd08f7c
@@ -17,15 +17,15 @@ package canon
 
 import "anteroom/edge/jsondoc"
 
-// Identifiers of the rules. A rule never changes under its name.
+// Identifiers of the rules. What a name stands for never changes: a changed rule gets a new name.
 const (
 	RegistrationRule = "waitlist-canon-v0"
 	CharterRule      = "org-charter-canon-v0"
 	ReceiptRule      = "souvenir-canon-v0"
 )
 
-// Registration is the canonical string of a waitlist registration: the keys commitment,
-// agent_name, pubkey. An empty field is absent.
+// Registration is the canonical string of a waitlist registration: the keys commitment, agent_name,
+// pubkey. A value of "" is absent.
 func Registration(agentName, pubkey string) string {
 	w := begin(RegistrationRule)
 	w.StrOrNull("agent_name", agentName)
@@ -42,7 +42,7 @@ type Seat struct {
 }
 
 // Charter is the canonical string of an org charter: the keys commitment, org_name, commissioner,
-// roster. The seats must stand in the order of the positions. An empty commissioner is absent.
+// roster. The seats must stand in the order of org.Positions. A commissioner of "" is absent.
 func Charter(orgName, commissioner string, roster []Seat) string {
 	w := begin(CharterRule)
 	w.Str("org_name", orgName)
@@ -52,7 +52,8 @@ func Charter(orgName, commissioner string, roster []Seat) string {
 	return string(w.Buf)
 }
 
-// Roster is the roster as it stands in a charter: an array of position, agent_name, allocation.
+// Roster is the JSON text of a roster as a charter has it: an array of objects with position,
+// agent_name, allocation.
 func Roster(roster []Seat) string {
 	w := &jsondoc.Writer{}
 	w.Open('[')
@@ -70,10 +71,11 @@ func Roster(roster []Seat) string {
 // ReceiptFields are the signed fields of a receipt, in the order signed.
 var ReceiptFields = []string{"receipt_spec", "issued_by", "issued_at", "agent_name", "owner_email_sha256", "note", "epoch"}
 
-// ReceiptNullable is the one of ReceiptFields that is null where it is absent.
+// ReceiptNullable is the only one of ReceiptFields that may be absent. It is null then.
 const ReceiptNullable = "owner_email_sha256"
 
-// Receipt is the canonical string of a receipt: its signed fields, by name.
+// Receipt is the canonical string of a receipt: its signed fields. value gives the value of each by
+// its name, and "" for an absent one.
 func Receipt(value func(field string) string) string {
 	w := &jsondoc.Writer{Buf: make([]byte, 0, 512)}
 	w.Open('{')

@@ -7,8 +7,8 @@ import (
 	"anteroom/edge/sha256"
 )
 
-// The strings are what JSON.stringify gives, byte for byte: anybody can recompute them and their
-// hashes.
+// The canonical strings are those of JSON.stringify, byte for byte. Anybody can recompute them and
+// their hashes.
 func TestStrings(t *testing.T) {
 	receipt := func(fields map[string]string) string {
 		return canon.Receipt(func(field string) string { return fields[field] })

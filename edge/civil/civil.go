@@ -1,5 +1,5 @@
-// Package civil reckons with civil dates and times: UTC, whole seconds, the proleptic Gregorian
-// calendar (ISO 8601), years 1 to 9999. It has no clock.
+// Package civil converts between civil dates and times and numbers of days and seconds: UTC, whole
+// seconds, the proleptic Gregorian calendar (ISO 8601), years 1 to 9999. It has no clock.
 package civil
 
 import "strconv"
@@ -39,7 +39,8 @@ func DateOf(days int) (year, month, day int) {
 	return year, month, day
 }
 
-// ParseDate reads YYYY-MM-DD into days since 1970-01-01; false for anything that is not a date.
+// ParseDate reads YYYY-MM-DD into days since 1970-01-01. ok is false for anything that is not a
+// date.
 func ParseDate(s string) (days int, ok bool) {
 	if len(s) != 10 || s[4] != '-' || s[7] != '-' {
 		return 0, false

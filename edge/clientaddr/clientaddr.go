@@ -1,9 +1,9 @@
-// Package clientaddr tells callers apart by their network addresses.
+// Package clientaddr tells callers apart by their network addresses, for the rate limiter.
 package clientaddr
 
-// Key is what the rate limiter counts a caller by: an IPv4 address, or the first 64 bits
-// of an IPv6 address, since one caller usually has all of a /64. An IPv4-mapped address counts
-// as IPv4; what is no address counts as it is.
+// Key is the key under which the rate limiter counts a caller: an IPv4 address, or the first 64
+// bits of an IPv6 address, since one caller usually has all of a /64. An IPv4-mapped address counts
+// as IPv4. A text that is no address is its own key.
 func Key(address string) string {
 	groups, ok := parseIPv6(address)
 	if !ok {
@@ -28,7 +28,7 @@ func decimal(n uint16) string {
 	return decimal(n/10) + string(rune('0'+n%10))
 }
 
-// parseIPv6 reads the text form of RFC 4291, 2.2; a zone is left out.
+// parseIPv6 reads the text form of an IPv6 address (RFC 4291, section 2.2). A zone is left out.
 func parseIPv6(s string) (groups [8]uint16, ok bool) {
 	n, gap := 0, -1 // groups read, and where "::" stands among them
 	i := 0

@@ -1,4 +1,5 @@
-// Package edgetest is a host for tests: a small published content, and effects performed in memory.
+// Package edgetest helps to test the edge: with a small published content, a host that performs
+// effects in memory, and transcripts that every host must hold.
 package edgetest
 
 import (
@@ -23,7 +24,7 @@ import (
 // Now is the time of every turn in tests: 2026-11-20T12:00:00Z.
 const Now int64 = 1795176000
 
-// Key signs receipts in tests. RetiredKey is one that signs no more.
+// Key signs receipts in tests. RetiredKey has signed receipts before, and signs no more.
 var (
 	Key        = ed25519.NewKeyFromSeed(bytes.Repeat([]byte{1}, ed25519.SeedSize))
 	RetiredKey = ed25519.NewKeyFromSeed(bytes.Repeat([]byte{2}, ed25519.SeedSize))
@@ -96,8 +97,8 @@ func Snapshot() *snapshot.Snapshot {
 	return s
 }
 
-// Example is a call of a tool with the examples of its operation's fields, as JSON text. An address is in it only where the
-// tool needs one. It is "" where a field that the tool needs has no example.
+// Example is a call of a tool with the examples of its operation's fields, as JSON text. An address
+// is in it only where the tool needs one. It is "" where a field that the tool needs has no example.
 func Example(tool *api.Tool) string {
 	_, op := api.Find(tool.Operation)
 	if op.Example != "" {
@@ -123,7 +124,7 @@ func Example(tool *api.Tool) string {
 	return string(w.Buf)
 }
 
-// Load is edge.Load of a snapshot as a host gets it: written and read back.
+// Load is edge.Load of a snapshot that has been encoded and decoded, as a host gets it.
 func Load(t testing.TB, s *snapshot.Snapshot) *edge.Edge {
 	t.Helper()
 	read, err := snapshot.Decode(s.Encode())
@@ -137,35 +138,36 @@ func Load(t testing.TB, s *snapshot.Snapshot) *edge.Edge {
 	return e
 }
 
-// Fake is a host that performs effects in memory, and keeps what it was asked for.
+// Fake is a host that performs effects in memory and keeps the effects that it was asked for.
 type Fake struct {
 	Edge       *edge.Edge
 	Core       kernel.HostInfo
-	Key        ed25519.PrivateKey // nil signs nothing
+	Key        ed25519.PrivateKey // the key of Sign
 	Statements []kernel.Statement
 	Messages   []kernel.Message
 	Fetches    []kernel.Fetch
 	Signed     [][]byte
-	Limits     []string // keys that were counted
-	Rounds     int      // calls of the last turn
+	Limits     []string // the keys of all Limit effects
+	Rounds     int      // calls of the core in the last turn
 
-	// Exec and Fetch perform such effects, where they are set. Otherwise a statement gives no rows,
-	// and there is nothing to fetch from.
+	// Exec and Fetch perform the effects of their names, where they are set. Where Exec is nil,
+	// statements give no rows; where Fetch is nil, a Fetch fails as Unavailable.
 	Exec  func(kernel.Exec) kernel.Result
 	Fetch func(kernel.Fetch) kernel.Result
 
-	// Fail makes effects fail: by "exec", "fetch", "relay", "sign", "verify", "limit".
+	// Fail makes effects fail, by their names: "exec", "fetch", "relay", "sign", "verify", "limit".
 	Fail map[string]kernel.Failure
 	// Left is how many writes the limiter still lets through.
 	Left int64
 }
 
-// NewFake is a host with a key and a limiter.
+// NewFake is a host of Snapshot with a key and a limiter.
 func NewFake(t testing.TB) *Fake {
 	return &Fake{Edge: Load(t, Snapshot()), Core: kernel.HostInfo{Client: "192.0.2.1", PublicKey: PublicKey(Key), Limiter: true}, Key: Key, Left: 30}
 }
 
-// Do answers a request to the canonical host. Headers are pairs of a lower-case name and a value.
+// Do answers a request to the canonical host, or to the host that headers name. headers alternates
+// lower-case names and values.
 func (h *Fake) Do(method, target, body string, headers ...string) *kernel.Response {
 	t := &kernel.Turn{
 		Request: kernel.Request{Method: method, Target: target, Host: "www.example.org", Body: []byte(body)},
@@ -187,7 +189,7 @@ func (h *Fake) Do(method, target, body string, headers ...string) *kernel.Respon
 	return r
 }
 
-// Run takes a turn to its answer.
+// Run takes a turn to its answer by way of handle.
 func (h *Fake) Run(t *kernel.Turn, handle func(*kernel.Turn) kernel.Outcome) *kernel.Response {
 	h.Rounds = 0
 	return kernel.Run(t, func(t *kernel.Turn) kernel.Outcome {
@@ -239,7 +241,7 @@ func (h *Fake) one(effect kernel.Effect) kernel.Result {
 	return kernel.Result{Failure: kernel.Unavailable}
 }
 
-// Header is a header field of an answer; "" when it is absent.
+// Header is the value of a header field of an answer; "" where the answer has no such field.
 func Header(r *kernel.Response, name string) string {
 	for _, h := range r.Header {
 		if h.Name == name {
@@ -259,7 +261,7 @@ func Decode(t testing.TB, r *kernel.Response) map[string]any {
 	return body
 }
 
-// Faults are the faults of a problem, each as "field code", sorted.
+// Faults are the distinct faults of a problem, each as "field code", sorted.
 func Faults(t testing.TB, r *kernel.Response) []string {
 	t.Helper()
 	var body struct{ Errors []input.Fault }

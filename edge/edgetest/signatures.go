@@ -14,14 +14,14 @@ import (
 	"github.com/c2sp/wycheproof"
 )
 
-// Signature is an Ed25519 signature that a verifier has to judge.
+// Signature is a case for a verifier: an Ed25519 signature and whether it is valid.
 type Signature struct {
 	ID                            int
 	PublicKey, Message, Signature []byte
 	Valid                         bool
 }
 
-// Signatures are the cases of Wycheproof, many of them forged with care.
+// Signatures are the Ed25519 cases of Wycheproof. Many of them are forged with care.
 func Signatures(t testing.TB) (cases []Signature) {
 	t.Helper()
 	text, err := fs.ReadFile(wycheproof.TestVectors, "ed25519_test.json")
@@ -65,7 +65,8 @@ func Signatures(t testing.TB) (cases []Signature) {
 	return cases
 }
 
-// RunSignatures has a host judge Signatures: by its own verify, and as receipts where a receipt can hold the message.
+// RunSignatures has a host judge Signatures: by its own verify and, where a receipt can hold the
+// message, as receipts by way of HTTP.
 func RunSignatures(t *testing.T, start Server, verify func(Signature) bool) {
 	cases, published := Signatures(t), Snapshot()
 	published.WritesPerMinute = 0

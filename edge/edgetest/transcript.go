@@ -22,7 +22,7 @@ import (
 )
 
 // Transcripts are HTTP conversations that every host must hold, word for word. A file is a list of
-// exchanges, each under a line "=== what it shows":
+// exchanges, each under a line "=== ", with what the exchange shows:
 //
 //	=== a registration is recorded
 //	POST /api/waitlist
@@ -36,16 +36,18 @@ import (
 //
 //	{"converted":true,"record_id":"<id>"}
 //
-// The answer must have respond.CommonHeaders, a redirect aside, the status and the header fields
-// given ("-" is for absent), and a body of which the given one is a part: members that are not
-// given are not compared, arrays are compared whole. A string "<id>", "<time>", "<sha256>" or
-// "<any>" stands for any such value, one that begins with "~" is a regular expression, and ${ID} is
-// the document of that ID in the snapshot. A body line "-" demands an empty body. In a request
-// "$body" is the body of the answer before.
+// The answer must have the status and the header fields given, where the value "-" means that the
+// field is absent. Unless it is a redirect, it must have respond.CommonHeaders, too. The body given
+// must be a part of the answer's body: members that are not given are not compared, and arrays are
+// compared whole. A body "-" demands an empty body.
 //
-// Before the first exchange stand settings, a line each: "write-limit: N" sets the limit,
-// "indexnow: URL" the only endpoint that the signal tells, and "in-memory: no" says that InMemory
-// is not host enough.
+// A string "<id>", "<time>", "<sha256>" or "<any>" stands for any value of its kind, and a string
+// that begins with "~" is a regular expression. ${ID} is the document of that ID in the snapshot. In
+// a request, "$body" is the body of the answer before.
+//
+// Before the first exchange stand settings, a line each: "write-limit: N" sets the limit of writes a
+// minute, "indexnow: URL" the only endpoint that the signal tells, and "in-memory: no" says that
+// InMemory is not host enough.
 //
 // go test ./edge/edgetest -update writes the answers of InMemory into the transcripts: all of it
 // where nothing stands below the line "---", else only what differs from what stands there.
@@ -53,11 +55,11 @@ import (
 //go:embed transcripts
 var transcripts embed.FS
 
-// Server starts a host that answers for a snapshot and signs with Key, its store empty, and gives
-// its address. A limit of 0 writes a minute is none.
+// Server starts a host with an empty store that answers for a snapshot and signs with Key, and
+// gives its address. Where the snapshot allows 0 writes a minute, the host has no limit.
 type Server func(t *testing.T, s *snapshot.Snapshot) (baseURL string)
 
-// InMemory is the Server of a Host: for the transcripts that need no store.
+// InMemory is the Server of a Fake, for the transcripts that need no store.
 func InMemory(t *testing.T, s *snapshot.Snapshot) string {
 	h := NewFake(t)
 	h.Edge, h.Core.Limiter, h.Left = Load(t, s), s.WritesPerMinute > 0, s.WritesPerMinute
@@ -85,7 +87,8 @@ func InMemory(t *testing.T, s *snapshot.Snapshot) string {
 	return server.URL
 }
 
-// RunTranscripts runs the named transcripts, or all, each against a host of its own.
+// RunTranscripts runs the named transcripts, each against a host of its own. Without a name it runs
+// all.
 func RunTranscripts(t *testing.T, start Server, only ...string) {
 	all := read(t)
 	for _, name := range only {
@@ -264,7 +267,7 @@ var placeholders = map[string]*regexp.Regexp{
 	"<any>":    regexp.MustCompile(`(?s)^.+$`),
 }
 
-// compare lists where want is not a part of got.
+// compare lists the places where want is not a part of got. at is the place of both.
 func compare(at string, want, got any) (differences []string) {
 	switch want := want.(type) {
 	case map[string]any:

@@ -1,16 +1,16 @@
-// Package email says which e-mail addresses are taken.
+// Package email decides which e-mail addresses the service accepts.
 package email
 
-// Bounds of an e-mail address, in bytes (RFC 5321, 4.5.3.1).
+// Bounds of an e-mail address, in bytes (RFC 5321, section 4.5.3.1).
 const (
 	MaxAddress   = 254
 	MaxLocalPart = 64
 	maxLabel     = 63
 )
 
-// Valid reports whether s is a bare address that this service takes: a valid e-mail
-// address of the HTML Living Standard (4.10.5.1.5) with a dot in its domain, within the
-// bounds of RFC 5321, without leading, trailing or doubled dots in the local part.
+// Valid reports whether s is a bare address that the service accepts. That is a valid e-mail
+// address of the HTML Living Standard (section 4.10.5.1.5) with a dot in its domain, within the
+// bounds of RFC 5321, and without leading, trailing or doubled dots in its local part.
 func Valid(s string) bool {
 	at := -1
 	for i := range len(s) {

@@ -8,7 +8,7 @@ import (
 	"anteroom/edge/email"
 )
 
-// The grammar of the HTML Living Standard, 4.10.5.1.5, word for word.
+// The grammar of the HTML Living Standard, section 4.10.5.1.5, word for word.
 var htmlEmail = regexp.MustCompile("^[a-zA-Z0-9.!#$%&'*+\\/=?^_`{|}~-]+@[a-zA-Z0-9](?:[a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?(?:\\.[a-zA-Z0-9](?:[a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?)*$")
 
 func validEmail(s string) bool {

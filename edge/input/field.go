@@ -13,26 +13,27 @@ const (
 	List    Type = "list"    // some of Values, joined with commas; in JSON an array of them too
 	Flag    Type = "flag"    // absent or "1"
 	Switch  Type = "switch"  // in a query absent or "1", in JSON a boolean
-	Array   Type = "array"   // in JSON only; Items says of what
-	Object  Type = "object"  // in JSON only, and taken as it is
+	Array   Type = "array"   // in JSON only: an array of objects with the members Items
+	Object  Type = "object"  // in JSON only: any object, taken as it is
 	ID      Type = "id"      // in JSON only: a string or a number
 )
 
-// Field is one input field: the only place where its limits are written. Validators,
-// contracts, OpenAPI and MCP schemas derive from it.
+// Field is one input field. Its limits are written here alone: validation, contracts, OpenAPI and
+// the schemas of MCP derive from it.
 type Field struct {
 	Name     string
 	Type     Type
 	Required bool
-	Min, Max int      // of a string in code points, of an integer its value, of an array its length; 0 is without limit
-	Values   []string // the only ones allowed, when there are any
+	Min, Max int      // bounds of a string's code points, an integer's value, an array's length; a Max of 0 is no limit
+	Values   []string // the only values allowed; empty where any value is
 	Aliases  []string // other names for the same field
 	Items    []Field  // the members of each element of an Array
-	// QueryNames replace the field in a query: one parameter for each, in the form QueryForm.
+	// QueryNames are the query parameters that stand for the field in a query, each of the form
+	// QueryForm. They are empty where the field is one parameter of its own name.
 	QueryNames  []string
 	QueryForm   string
 	Example     string // JSON text
-	Placeholder string // stands for the caller's own words in a template, and is refused as it is
+	Placeholder string // what stands for the caller's own words in a template; a value equal to it is refused
 	BodyOnly    bool   // not to be given in a query
 	QueryOnly   bool   // not to be given in a body
 }

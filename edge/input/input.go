@@ -1,5 +1,5 @@
-// Package input reads what a caller sent, a query or a JSON object, by the fields that an operation
-// declares, and collects everything that is wrong with it.
+// Package input reads the input of a request, a query or a JSON object, by the fields that an
+// operation declares. It collects everything that is wrong with the input.
 package input
 
 import (
@@ -15,8 +15,8 @@ import (
 )
 
 const (
-	MaxEcho    = 64 // code points of a caller's name or value that an answer repeats
-	MaxEntries = 50 // entries of a list that repeats what a caller sent
+	MaxEcho    = 64 // most code points of a caller's name or value that an answer repeats
+	MaxEntries = 50 // most entries of a list that repeats what a caller sent
 )
 
 // Fault is one thing wrong with an input.
@@ -26,7 +26,8 @@ type Fault struct {
 	Detail string `json:"detail" doc:"What is wrong, in words."`
 }
 
-// Faults collects what is wrong with an input. All are counted, the first 50 kept.
+// Faults collects what is wrong with an input. All faults are counted, and the first MaxEntries are
+// kept.
 type Faults struct {
 	List  []Fault
 	Total int
@@ -57,7 +58,7 @@ func (f *Faults) Write(w *jsondoc.Writer) {
 	}
 }
 
-// Cut shortens a caller's text to what an answer may repeat of it: 64 code points.
+// Cut shortens a caller's text to its first MaxEcho code points: an answer repeats no more of it.
 func Cut(s string) string {
 	n := 0
 	for i := range s {
@@ -69,36 +70,36 @@ func Cut(s string) string {
 	return s
 }
 
-// Input is what a caller sent, by field name, and what is wrong with it. An operation reads its
-// fields through it; names that no operation reads are ignored and listed.
+// Input holds what a caller sent, by field name, and what is wrong with it. An operation reads its
+// fields through an Input. Names that no operation reads are ignored, and listed as such.
 type Input struct {
 	Faults
 	FromQuery bool // the fields are query parameters: all are strings
-	DryRun    bool // everything but the writing is asked for
+	DryRun    bool // the caller asks for everything but the writing
 
-	path    string // of the object, with its dot: "roster[2]."; "" for the outermost
+	path    string // the place of the object, with a dot at its end: "roster[2]."; "" for the outermost
 	members []jsondoc.Member
 	used    []bool
-	ignored []string // names elsewhere that are not read: dotted ones, those in the query of a POST
-	field   string   // a field that is sent under another name, "" for none
-	sentAs  string   // that name
+	ignored []string // ignored names that are not in members: those of child objects and of a POST's query
+	field   string   // the field that is sent under another name, "" for none
+	sentAs  string   // the name that field is sent under
 }
 
-// New wraps the members of an object.
+// New makes an input of the members of an object.
 func New(members []jsondoc.Member) *Input {
 	return &Input{members: members, used: make([]bool, len(members))}
 }
 
-// Child is the input of an object inside this one, at a dotted place: "roster[2]". Merge it once it
-// is read.
+// Child is the input of an object inside this one, at a dotted place: "roster[2]". The caller reads
+// its fields and then merges it.
 func (in *Input) Child(at string, members []jsondoc.Member) *Input {
 	inner := New(members)
 	inner.path = at + "."
 	return inner
 }
 
-// Merge takes over the faults and the ignored names of another input: a child, or the query of a
-// POST.
+// Merge takes over the faults and the ignored names of another input: of a child, or of the query
+// of a POST.
 func (in *Input) Merge(inner *Input) {
 	for _, f := range inner.List {
 		in.Add(inner.path+f.Field, f.Code, f.Detail)
@@ -109,8 +110,8 @@ func (in *Input) Merge(inner *Input) {
 	}
 }
 
-// Sent reports whether a field has a value, be it a faulty one: neither null nor, where a text may
-// stand, white space alone.
+// Sent reports whether a field has a value, valid or not. Null is no value. White space alone is
+// none either, except as a JSON string in the place of an integer.
 func (in *Input) Sent(f *Field) bool {
 	for i := range in.members {
 		v := &in.members[i].Value
@@ -121,7 +122,8 @@ func (in *Input) Sent(f *Field) bool {
 	return false
 }
 
-// Has reports whether any of the names was sent, be it with a blank value. A JSON null is absent.
+// Has reports whether any of the names was sent. A blank value counts as sent, a JSON null does
+// not.
 func (in *Input) Has(names ...string) bool {
 	for _, name := range names {
 		for i := range in.members {
@@ -136,7 +138,7 @@ func (in *Input) Has(names ...string) bool {
 // Names reports how many names were sent.
 func (in *Input) Names() int { return len(in.members) }
 
-// Rename lets one field be sent under another name, and only there.
+// Rename makes one field readable under another name, and no longer under its own.
 func (in *Input) Rename(field, sentAs string) { in.field, in.sentAs = field, sentAs }
 
 // SentAs is the name under which a field is sent.
@@ -147,7 +149,7 @@ func (in *Input) SentAs(field string) string {
 	return field
 }
 
-// Hide keeps a name from being read: where it was sent, it is ignored and listed.
+// Hide keeps a name from being read. Where the name was sent, it is ignored and listed.
 func (in *Input) Hide(name string) {
 	for i := range in.members {
 		if in.members[i].Name == name {
@@ -160,7 +162,8 @@ func (in *Input) Hide(name string) {
 	}
 }
 
-// Member returns what was sent under a name, null included, and marks it as read.
+// Member returns the value that was sent under a name, null included, and marks the name as read. A
+// name that was not sent gives a Value of kind Absent.
 func (in *Input) Member(name string) *jsondoc.Value {
 	name = in.SentAs(name)
 	for i := range in.members {
@@ -185,8 +188,8 @@ func (in *Input) RejectUnknown() {
 	}
 }
 
-// Ignored lists the names that were sent and not read, each cut to what an answer may repeat of it,
-// null members left out. It is complete once all fields have been read.
+// Ignored lists the names that were sent and not read, each cut to the length that an answer may
+// repeat. Null members are left out. The list is complete once all fields have been read.
 func (in *Input) Ignored() []string {
 	ignored := make([]string, 0, len(in.ignored))
 	for i := range in.members {
@@ -198,8 +201,8 @@ func (in *Input) Ignored() []string {
 }
 
 // Text reads a field of type Text, Name, Email or Date and reports its faults. The result is ""
-// where the field is absent or at fault: white space alone is absent, and other values are taken
-// verbatim.
+// where the field is absent or at fault. A value of white space alone counts as absent; any other
+// is taken verbatim.
 func (in *Input) Text(f *Field) string {
 	value, from, before := "", "", in.Total
 	for i := -1; i < len(f.Aliases); i++ {
@@ -228,7 +231,8 @@ func (in *Input) Text(f *Field) string {
 	return value
 }
 
-// text is a member's text; not present where it is absent, blank or no string.
+// text is the text of a member. present is false where the member is absent, null or blank, and
+// where it is no string, which is a fault.
 func (in *Input) text(field string, v *jsondoc.Value) (text string, present bool) {
 	switch v.Kind {
 	case jsondoc.Absent, jsondoc.Null:
@@ -270,9 +274,9 @@ func (in *Input) CheckText(f *Field, name, value string) bool {
 	return in.Total == before
 }
 
-// Switch reads a field of type Switch: whether it is on, and whether it was sent. What sends it in
-// a wrong way, be it blank or under a name that is written otherwise, is a fault, and on: it means
-// to.
+// Switch reads a field of type Switch: whether it is on, and whether it was sent. A switch that is
+// sent in a wrong way is a fault and counts as on, as its sender meant to switch it on: one with a
+// blank or another value, or one whose name differs in case, "_" or "-".
 func (in *Input) Switch(f *Field) (on, sent bool) {
 	for i := range in.members {
 		m := &in.members[i]
@@ -294,7 +298,7 @@ func (in *Input) Switch(f *Field) (on, sent bool) {
 	return on, sent
 }
 
-// hexDigits are those that a fault is written with.
+// hexDigits are the digits in which a fault writes a code point.
 const hexDigits = "0123456789abcdef"
 
 // alike reports whether two names are the same but for case, "_" and "-".
@@ -317,14 +321,15 @@ func alike(a, b string) bool {
 	}
 }
 
-// Flag checks a field of type Flag, and reports a value that is not allowed. Blank is absent.
+// Flag checks a field of type Flag and reports a value that is not allowed. A blank value counts as
+// absent.
 func (in *Input) Flag(f *Field) {
 	if value, present := in.text(f.Name, in.Member(f.Name)); present && value != f.Values[0] {
 		in.Add(f.Name, UnknownValue, "must be "+f.Values[0]+", or be left out")
 	}
 }
 
-// Choice reads a field that has Values and reports its faults. The result is one of them, or ""
+// Choice reads a field that has Values and reports its faults. The result is one of Values, or ""
 // where the field is absent or at fault.
 func (in *Input) Choice(f *Field) string {
 	value := in.Text(f)
@@ -335,8 +340,8 @@ func (in *Input) Choice(f *Field) string {
 	return value
 }
 
-// Date reads a field of type Date and reports its faults: a date as days since 1970-01-01. ok is
-// false where the field is absent or at fault.
+// Date reads a field of type Date and reports its faults. The result is in days since 1970-01-01.
+// ok is false where the field is absent or at fault.
 func (in *Input) Date(f *Field) (days int, ok bool) {
 	value := in.Text(f)
 	if value == "" {
@@ -348,8 +353,8 @@ func (in *Input) Date(f *Field) (days int, ok bool) {
 	return days, ok
 }
 
-// Integer reads a field of type Integer and reports its faults, its minimum among them. The result
-// is 0 where the field is absent or at fault.
+// Integer reads a field of type Integer and reports its faults, a value below the minimum included.
+// The result is 0 where the field is absent or at fault.
 func (in *Input) Integer(f *Field) int {
 	if n, ok := in.Number(f); ok && in.CheckMinimum(f, f.Name, n) {
 		return n
@@ -357,8 +362,9 @@ func (in *Input) Integer(f *Field) int {
 	return 0
 }
 
-// Number is Integer without its limits: an int32, written in digits, in a body be it with a
-// fraction of zeros. ok is false where the field is absent or at fault.
+// Number reads a field of type Integer without checking its minimum. The value is an int32 in
+// decimal digits; in a body it may have a fraction of zeros. ok is false where the field is absent
+// or at fault.
 func (in *Input) Number(f *Field) (n int, ok bool) {
 	v := in.Member(f.Name)
 	digits := v.Text
@@ -407,8 +413,7 @@ func ParseInteger(s string) (n int, ok bool) {
 	return int(wide), err == nil
 }
 
-// ParseBody reads the body of a POST: one JSON object, or nothing at all, which counts as an empty
-// one.
+// ParseBody reads the body of a POST: one JSON object. A blank body counts as an empty object.
 func ParseBody(body []byte) *Input {
 	if !slices.ContainsFunc(body, func(c byte) bool { return c != ' ' && c != '\t' && c != '\r' && c != '\n' }) {
 		return New(nil)
@@ -433,8 +438,8 @@ func ParseBody(body []byte) *Input {
 	return in
 }
 
-// ParseQuery reads a query string as a form does (application/x-www-form-urlencoded): "+" is a
-// space.
+// ParseQuery reads a query string as HTML forms write it (application/x-www-form-urlencoded): "+"
+// stands for a space.
 func ParseQuery(query string) *Input {
 	in := &Input{FromQuery: true}
 	for query != "" {
@@ -473,7 +478,7 @@ func (in *Input) sent(name string) bool {
 	return false
 }
 
-// printable is a name that an answer may repeat: what is not valid UTF-8 in it is left out.
+// printable is a name without the bytes that are not valid UTF-8, so that an answer can repeat it.
 func printable(name string) string { return strings.ToValidUTF8(name, "") }
 
 func unescape(s string) (string, bool) {

@@ -18,7 +18,7 @@ func faults(in *input.Input) (texts []string) {
 	return texts
 }
 
-// A text is read as it is, or its faults are named; what is blank is not there.
+// Text gives a value verbatim, or names its faults. A blank value counts as absent.
 func TestText(t *testing.T) {
 	text := input.Field{Name: "a", Type: input.Text, Min: 2, Max: 4, Aliases: []string{"b", "c"}}
 	name, required, email := text, text, input.Field{Name: "a", Type: input.Email, Max: 3}
@@ -74,14 +74,14 @@ func TestText(t *testing.T) {
 	}
 }
 
-// A number is an integer of 32 bits; in a query it stands as text.
+// A number is an integer of 32 bits, and stands as text in a query.
 func TestNumbers(t *testing.T) {
 	optional := input.Field{Name: "n", Type: input.Integer, Min: 2}
 	required := optional
 	required.Required = true
 	for _, c := range []struct {
 		field *input.Field
-		sent  string // a body, or a query where it begins with ?
+		sent  string // a body, or a query where the text begins with ?
 		want  int
 		fault string
 	}{
@@ -121,7 +121,7 @@ func read(sent string) *input.Input {
 	return input.ParseBody([]byte(sent))
 }
 
-// Dates, choices and flags are texts that mean something.
+// Dates, choices and flags are texts of which only some are allowed.
 func TestMeanings(t *testing.T) {
 	choice, date, flag := input.Field{Name: "a", Type: input.Name, Values: []string{"x", "y"}}, input.Field{Name: "a", Type: input.Date}, input.Field{Name: "a", Type: input.Flag, Values: []string{"1"}}
 	for _, c := range []struct {
@@ -148,10 +148,11 @@ func TestMeanings(t *testing.T) {
 	}
 }
 
-// What was sent is there, blank or not; null is not.
+// A blank value is sent to Has, and to Sent only in the place of a JSON integer. Null is sent to
+// neither.
 func TestSent(t *testing.T) {
 	text, number := input.Field{Name: "a", Type: input.Text}, input.Field{Name: "a", Type: input.Integer}
-	for sent, want := range map[string][3]bool{ // a text, an integer, any at all
+	for sent, want := range map[string][3]bool{ // Sent as a text, Sent as an integer, Has
 		`{}`: {}, `?`: {}, `{"a":null}`: {}, `{"b":"x"}`: {}, `?b=x`: {},
 		`{"a":"x"}`: {true, true, true}, `{"a":7}`: {true, true, true}, `{"a":false}`: {true, true, true}, `?a=x`: {true, true, true},
 		`{"a":""}`: {false, true, true}, `{"a":" "}`: {false, true, true}, `?a=`: {false, false, true}, `?a=+`: {false, false, true},
@@ -163,7 +164,7 @@ func TestSent(t *testing.T) {
 	}
 }
 
-// What nobody reads is ignored and listed, or refused; a name that is withheld is never read.
+// A name that no field reads is ignored and listed, or refused. A hidden name is never read.
 func TestNames(t *testing.T) {
 	a := input.Field{Name: "a", Type: input.Text}
 	in := input.ParseBody([]byte(`{"x":1,"a":"t","y":null,"w":2,"n":null,"é` + strings.Repeat("é", 64) + `":3}`))
@@ -192,9 +193,8 @@ func TestNames(t *testing.T) {
 	}
 }
 
-// The faults and the ignored names of an object inside another have their place before them; all
-// are counted.
-func TestInside(t *testing.T) {
+// Merge names the faults and the ignored names of a child by their place, and counts all of them.
+func TestChild(t *testing.T) {
 	in := input.ParseBody([]byte(`{"roster":{"a":1,"b":2,"c":null}}`))
 	inner := in.Child("roster[2]", in.Member("roster").Members)
 	inner.Text(&input.Field{Name: "a", Type: input.Text})
@@ -216,7 +216,8 @@ func TestInside(t *testing.T) {
 	}
 }
 
-// A switch is on where it is sent in a wrong way too: whoever asks for a dry run means to.
+// A switch that is sent in a wrong way is a fault, and on: whoever misspells a dry run wants no
+// write.
 func TestSwitch(t *testing.T) {
 	f := input.Field{Name: "dry_run", Type: input.Switch, Values: []string{"1"}}
 	for _, c := range []struct {
@@ -252,7 +253,7 @@ func TestSwitch(t *testing.T) {
 	}
 }
 
-// A body is one object, or blank; each way in which it is none has a code.
+// A body is one JSON object, or blank. Everything else is a fault with a code of its own.
 func TestBodies(t *testing.T) {
 	for body, want := range map[string]string{
 		"": "", " \t\r\n": "", "{}": "", " {\"a\":1}\n": "",
@@ -274,7 +275,7 @@ func TestBodies(t *testing.T) {
 	}
 }
 
-// A query is decoded as a form is; each way in which it cannot be has a code.
+// A query is decoded as a form is. Each way in which it cannot be decoded has a code.
 func TestQueries(t *testing.T) {
 	for query, want := range map[string]string{
 		"a=x": "x", "a=%41%4a%4F": "AJO", "a=+%2B": " +", "a": "", "&&a=b=c&": "b=c", "a=%C3%a9": "é", "%61=1": "1", "+a=1&a=2": "2", "a=x%30": "x0", "a=%09%0a": "\t\n",

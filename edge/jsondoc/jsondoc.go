@@ -1,34 +1,33 @@
 // Package jsondoc reads JSON strictly and writes it exactly.
 //
-// Parse accepts RFC 8259 JSON and nothing besides it: no byte order mark, no
-// trailing data, no duplicate names, no invalid UTF-8, no unpaired surrogate
-// escape, at most MaxDepth levels and MaxMembers members of one object. A
-// number keeps its text, so that what it means is decided by who reads it.
+// Parse accepts RFC 8259 JSON and nothing besides it: no byte order mark, no trailing data, no
+// duplicate names, no invalid UTF-8, no unpaired surrogate escape, at most MaxDepth levels and
+// MaxMembers members of one object. A number keeps its text, so that its reader decides what it
+// means.
 //
-// A Writer gives what ECMAScript's JSON.stringify gives for the same object:
-// no white space, non-ASCII left as it is, escapes only where JSON demands them.
+// A Writer gives what ECMAScript's JSON.stringify gives for the same object: no white space,
+// non-ASCII left as it is, escapes only where JSON demands them.
 //
 //	{"agent_name":"ledger-lark","pubkey":null}
 package jsondoc
 
 import (
 	"errors"
-	"math/bits"
 	"slices"
 	"strconv"
 	"unicode/utf8"
 )
 
 const (
-	// MaxDepth is how deep arrays and objects may nest, the outermost counted.
-	// It bounds the stack of every recursion over a Value.
+	// MaxDepth is how deep arrays and objects may nest, the outermost counted. It bounds the stack
+	// of every recursion over a Value.
 	MaxDepth = 32
-	// MaxMembers is how many members one object may have. Looking up a name is
-	// linear, so this bounds the work that a caller can ask for.
+	// MaxMembers is how many members one object may have. Looking up a name is linear, so this
+	// bounds the work that a caller can ask for.
 	MaxMembers = 256
 )
 
-// What Parse finds wrong. An error of Parse wraps exactly one of them.
+// The kinds of faults. An error of Parse wraps exactly one of them.
 var (
 	ErrSyntax   = errors.New("not valid JSON")
 	ErrUnicode  = errors.New("not valid Unicode")
@@ -37,11 +36,11 @@ var (
 	ErrTrailing = errors.New("data after the JSON value")
 )
 
-// Error says where a document is at fault.
+// Error says where a document is at fault, and in what way.
 type Error struct {
 	Kind   error  // one of the Err values
 	Offset int64  // in bytes, of the first fault
-	Detail string // may be empty
+	Detail string // "" where Kind says it all
 }
 
 func (e *Error) Error() string {
@@ -57,7 +56,7 @@ func (e *Error) Unwrap() error { return e.Kind }
 // Kind is the kind of a Value.
 type Kind byte
 
-// The kinds. Absent is the zero Value, what a missing member gives.
+// The kinds. Absent is that of the zero Value, which stands for a missing member.
 const (
 	Absent Kind = iota
 	Null
@@ -75,11 +74,11 @@ func (k Kind) String() string {
 // Value is one JSON value.
 type Value struct {
 	Kind    Kind
-	True    bool     // of a Bool
+	True    bool     // a Bool's value
 	Text    string   // a String's characters, or a Number as it was written
 	Raw     []byte   // the bytes of the value, aliasing the input
-	Items   []Value  // of an Array
-	Members []Member // of an Object, in the order sent
+	Items   []Value  // an Array's elements
+	Members []Member // an Object's members, in the order sent
 }
 
 // Member is one member of an object.
@@ -88,7 +87,8 @@ type Member struct {
 	Value Value
 }
 
-// Get returns the member called name, exactly so; a Value of kind Absent when there is none.
+// Get returns the value of the member with exactly this name; a Value of kind Absent where there is
+// none.
 func (v *Value) Get(name string) *Value {
 	for i := range v.Members {
 		if v.Members[i].Name == name {
@@ -100,7 +100,8 @@ func (v *Value) Get(name string) *Value {
 
 var absent Value
 
-// Parse reads one JSON value from doc. On an error, always an *Error, the Value is the zero Value.
+// Parse reads one JSON value from doc. Its error is always an *Error, and the Value is then the
+// zero Value.
 func Parse(doc []byte) (Value, error) {
 	if i := invalidUTF8(doc); i >= 0 {
 		return Value{}, &Error{Kind: ErrUnicode, Offset: int64(i)}
@@ -117,11 +118,11 @@ func Parse(doc []byte) (Value, error) {
 	return v, nil
 }
 
-// parser reads a document from its start. Once something is wrong it stands at the end.
+// parser reads a document from its start. Once it has found a fault it stands at the end.
 type parser struct {
 	doc   []byte
-	copy  string // of doc, which texts are parts of
-	room  []byte // where a text that has escapes is put together: it is no longer there than in doc
+	copy  string // a copy of doc: texts without escapes are parts of it
+	room  []byte // where a text with escapes is put together: without them it is shorter than in doc
 	at    int
 	fault *Error
 }
@@ -133,7 +134,7 @@ func (p *parser) fail(kind error, offset int, detail string) {
 	p.at = len(p.doc)
 }
 
-// peek is the next byte, 0 at the end: no JSON has that byte outside a string, nor in one.
+// peek is the next byte, and 0 at the end: JSON has no byte 0 inside a string or outside of one.
 func (p *parser) peek() byte {
 	if p.at < len(p.doc) {
 		return p.doc[p.at]
@@ -290,7 +291,7 @@ func (p *parser) digits() {
 	}
 }
 
-// text reads a string and gives its characters.
+// text reads a string, and gives the characters that it stands for.
 func (p *parser) text() (text string) {
 	p.at++
 	start, plain := p.at, unescaped(p.doc[p.at:])
@@ -308,8 +309,8 @@ func (p *parser) text() (text string) {
 	return text
 }
 
-// unquote gives what the rest of a string means, with what stands before it from start on. It goes
-// byte by byte: where there is one escape, there are more most often.
+// unquote reads the rest of a string that has an escape, and gives the characters of the whole
+// string, which begins at start. It goes byte by byte, as a text with one escape usually has more.
 func (p *parser) unquote(start int) string {
 	if p.room == nil {
 		p.room = make([]byte, len(p.doc)-start)
@@ -320,7 +321,7 @@ func (p *parser) unquote(start int) string {
 		if doc[at] == '\\' {
 			at++
 			p.at = at
-			if c := p.peek(); c != '"' && c != '\\' && c != '/' { // these stand for themselves
+			if c := p.peek(); c != '"' && c != '\\' && c != '/' { // the escapes of these stand for the characters themselves
 				n += p.escape(text[n:])
 				at = p.at
 				continue
@@ -334,8 +335,8 @@ func (p *parser) unquote(start int) string {
 	return string(text[:n])
 }
 
-// escape writes what an escape stands for that is not its own letter, and gives its length. The
-// backslash was read.
+// escape reads an escape whose backslash was read, and which does not stand for its own letter. It
+// writes into b the character that the escape stands for, and gives its length.
 func (p *parser) escape(b []byte) int {
 	start, c := p.at-1, p.peek()
 	if c == 'u' {
@@ -353,8 +354,8 @@ func (p *parser) escape(b []byte) int {
 	return 0
 }
 
-// codePoint reads what follows the backslash of a \u escape, and the second one of a surrogate
-// pair.
+// codePoint reads the rest of a \u escape whose backslash was read, and all of the second escape of
+// a surrogate pair.
 func (p *parser) codePoint(start int) rune {
 	first := p.unit(start)
 	if first < 0xd800 || first > 0xdfff {
@@ -370,7 +371,7 @@ func (p *parser) codePoint(start int) rune {
 	return 0
 }
 
-// unit reads u and four hexadecimal digits; 0 where they are not there.
+// unit reads "u" and four hexadecimal digits. It is 0 where they are missing.
 func (p *parser) unit(start int) (unit rune) {
 	if p.peek() != 'u' {
 		return 0
@@ -404,14 +405,14 @@ func invalidUTF8(doc []byte) int {
 	}
 }
 
-// Writer appends JSON to a buffer. Its methods do not check that what they are asked
-// for is a document: that is for the tests of who calls them.
+// Writer appends JSON to a buffer. Its methods do not check that their calls make a document: the
+// tests of the callers do.
 type Writer struct {
 	Buf []byte
 }
 
-// comma is the comma that separates the next element from the one before it; 0 where there is none
-// before.
+// comma is the comma that separates the next element from the one before it; 0 where the next
+// element is the first.
 func (w *Writer) comma() byte {
 	if n := len(w.Buf); n > 0 && w.Buf[n-1] != '{' && w.Buf[n-1] != '[' && w.Buf[n-1] != ':' {
 		return ','
@@ -431,10 +432,10 @@ func (w *Writer) Open(c byte) {
 	w.Buf = append(w.Buf, c)
 }
 
-// Close ends it: c is '}' or ']'.
+// Close ends an object or an array: c is '}' or ']'.
 func (w *Writer) Close(c byte) { w.Buf = append(w.Buf, c) }
 
-// Name begins a member of the open object; its value must follow.
+// Name begins a member of the open object. Its value must follow.
 func (w *Writer) Name(name string) {
 	w.Buf = appendQuoted(w.Buf, w.comma(), name, ':')
 }
@@ -476,11 +477,11 @@ func (w *Writer) Raw(name, value string) {
 func (w *Writer) Members(object []byte) {
 	if inner := object[1 : len(object)-1]; len(inner) > 0 {
 		w.separate()
-		w.Buf = append(slices.Grow(w.Buf, len(inner)+1024), inner...) // what follows has room too: a tail, a trailer
+		w.Buf = append(slices.Grow(w.Buf, len(inner)+1024), inner...) // and room for the members that follow
 	}
 }
 
-// Strs writes a member that is an array of strings, [] when there are none.
+// Strs writes a member that is an array of strings. It is [] where values is nil.
 func (w *Writer) Strs(name string, values []string) {
 	w.Name(name)
 	w.Open('[')
@@ -497,12 +498,13 @@ func (w *Writer) Item(value string) {
 
 const hex = "0123456789abcdef"
 
-// AppendString appends s, which must be valid UTF-8, as JSON.stringify writes it
-// (ECMA-262 QuoteJSONString).
+// AppendString appends s, which must be valid UTF-8, as JSON.stringify writes it (ECMA-262,
+// QuoteJSONString).
 func AppendString(dst []byte, s string) []byte { return appendQuoted(dst, 0, s, 0) }
 
-// appendQuoted is AppendString with a byte before it and one behind it, where they are not 0. Most
-// texts need no escape: they are copied as a whole, into room made once.
+// appendQuoted does what AppendString does, and puts one byte before the string and one behind it;
+// a byte of 0 is left out. Most texts need no escape: they are copied as a whole, into room made
+// once.
 func appendQuoted(dst []byte, before byte, s string, behind byte) []byte {
 	at, plain := len(dst), unescaped(s)
 	if cap(dst)-at < len(s)+len(`,"":`) {
@@ -529,35 +531,12 @@ func appendQuoted(dst []byte, before byte, s string, behind byte) []byte {
 	return dst[:at]
 }
 
-// unescaped is how long the beginning of s is that needs no escape.
-func unescaped[T string | []byte](s T) int {
-	i := 0
-	// Eight bytes at once: the lowest of the bits that are set is the highest of the first byte to
-	// escape.
-	for ; i+8 <= len(s); i += 8 {
-		b := s[i : i+8]
-		x := uint64(b[0]) | uint64(b[1])<<8 | uint64(b[2])<<16 | uint64(b[3])<<24 |
-			uint64(b[4])<<32 | uint64(b[5])<<40 | uint64(b[6])<<48 | uint64(b[7])<<56
-		quote, backslash := x^ones*'"', x^ones*'\\'
-		if found := ((x - ones*' ') | (quote - ones) | (backslash - ones)) &^ x & (ones << 7); found != 0 {
-			return i + bits.TrailingZeros64(found)/8
-		}
-	}
-	for i < len(s) && s[i] >= ' ' && s[i] != '"' && s[i] != '\\' {
-		i++
-	}
-	return i
-}
-
-// ones has the lowest bit of each byte set.
-const ones = 0x0101010101010101
-
-// shortEscapes has, for each character before the space, the letter of its escape; 'u' where it has
-// no short one.
+// shortEscapes has the letter of the escape of each character before the space. 'u' stands for a
+// character without a short escape.
 const shortEscapes = "uuuuuuuubtnufruuuuuuuuuuuuuuuuuu"
 
-// appendEscaped appends s byte by byte, to dst with room for s as it is: where one byte needs an
-// escape, more do most often.
+// appendEscaped appends s to dst, which has room for s without escapes. It goes byte by byte, as a
+// text with one escape usually has more.
 func appendEscaped(dst []byte, s string) []byte {
 	at := len(dst)
 	dst = dst[:cap(dst)]

@@ -71,12 +71,12 @@ func TestParse(t *testing.T) {
 	}
 }
 
-// An error says where the fault begins, in bytes, and what it is.
+// An error says at which byte the fault begins, and what it is.
 func TestErrors(t *testing.T) {
 	for doc, want := range map[string]string{
 		"\xff":                "parse JSON at byte 0: not valid Unicode",
 		"[\"a\xff\"]":         "parse JSON at byte 3: not valid Unicode",
-		"[\"\ufffd\xff\"]":    "parse JSON at byte 5: not valid Unicode", // the first is a character like any other
+		"[\"\ufffd\xff\"]":    "parse JSON at byte 5: not valid Unicode", // the first character is valid: U+FFFD itself
 		`["ab\x"]`:            "parse JSON at byte 4: not valid JSON",
 		`["ab\u00g0"]`:        "parse JSON at byte 4: not valid JSON",
 		`["ab\ud800\n"]`:      "parse JSON at byte 4: not valid Unicode",
@@ -92,7 +92,8 @@ func TestErrors(t *testing.T) {
 	}
 }
 
-// A number keeps its text, whatever digits it has; a text has the characters that were meant.
+// A number keeps its text, whatever its digits. A string gives the characters that its escapes
+// stand for.
 func TestScalars(t *testing.T) {
 	for _, number := range []string{"0", "9", "90", "-9.09", "1E+9", "1e-90", "-0.0e0", "19.95"} {
 		if v, err := jsondoc.Parse([]byte(number)); err != nil || v.Kind != jsondoc.Number || v.Text != number || string(v.Raw) != number {
@@ -133,7 +134,8 @@ func TestValues(t *testing.T) {
 	}
 }
 
-// Writing is what JSON.stringify does: only what JSON demands is escaped.
+// AppendString writes what JSON.stringify writes: only characters that JSON demands to be escaped
+// are.
 func TestAppendString(t *testing.T) {
 	all := make([]rune, 0, 0x100)
 	for r := rune(0); r < 0x100; r++ {
@@ -147,7 +149,7 @@ func TestAppendString(t *testing.T) {
 	}
 }
 
-// An escape is found wherever it stands, and whatever stands beside it.
+// An escape is found wherever it stands in a text, and whatever stands beside it.
 func TestEscapesAnywhere(t *testing.T) {
 	for n := range 20 {
 		for c := range rune(0x80) {
@@ -166,7 +168,7 @@ func TestEscapesAnywhere(t *testing.T) {
 	}
 }
 
-// What one text of a document is made of is not that of another.
+// Texts with escapes share a buffer while they are read, and no text changes another.
 func TestManyEscapes(t *testing.T) {
 	var texts []string
 	var w jsondoc.Writer
@@ -213,8 +215,8 @@ func TestWriter(t *testing.T) {
 	}
 }
 
-// The members of a known object stand among others as if they were written one by one; those of an
-// empty one leave no comma.
+// Members writes the members of an object as if they were written one by one. Those of an empty
+// object leave no comma.
 func TestMembers(t *testing.T) {
 	for _, c := range []struct{ object, want string }{
 		{`{}`, `{"a":1,"z":2}`},
@@ -232,8 +234,8 @@ func TestMembers(t *testing.T) {
 	}
 }
 
-// What is valid is what jsontext, another strict reader, takes, but for the limits of this one;
-// strings read as the standard library reads them, and survive being written.
+// Parse accepts what jsontext accepts, another strict reader, apart from its own limits. Strings
+// read as the standard library reads them, and survive being written.
 func FuzzParse(f *testing.F) {
 	for _, seed := range []string{`{"agent_name":"ledger-lark","pubkey":null}`, `[1,-2.5e3,"\ud83d\ude00",true,{}]`, `"\ud800"`, `{"a":{"a":[[]]}}`, "\"\xff\"", ` "x" `} {
 		f.Add([]byte(seed))

@@ -1,5 +1,5 @@
-// Package jsonrpc reads JSON-RPC 2.0 messages and writes the answers to them, as they travel in the
-// body of a POST (www.jsonrpc.org/specification). An id is kept as it was written: it is echoed
+// Package jsonrpc reads JSON-RPC 2.0 messages from the body of a POST and writes the answers to
+// them (www.jsonrpc.org/specification). An id is kept as it was written, since an answer repeats it
 // byte for byte.
 //
 //	{"jsonrpc":"2.0","id":0,"method":"ping"}                     a request: answered
@@ -15,7 +15,7 @@ import (
 	"anteroom/edge/jsondoc"
 )
 
-// Codes of errors (section 5.1).
+// Codes of errors (JSON-RPC 2.0, section 5.1).
 const (
 	ParseError     = -32700
 	InvalidRequest = -32600
@@ -35,7 +35,7 @@ var Fields = []input.Field{
 // Kind is the kind of a message.
 type Kind byte
 
-// The kinds. Invalid is what is no message.
+// The kinds. An Invalid one is no message of JSON-RPC.
 const (
 	Invalid Kind = iota
 	Request
@@ -46,21 +46,21 @@ const (
 // Message is one message.
 type Message struct {
 	Kind   Kind
-	ID     []byte // as it was written; nil where there is none, or no valid one
+	ID     []byte // as it was written; nil where the message has no id, or an invalid one
 	Method string
 	Params *jsondoc.Value // of kind Absent where there are none
-	Fault  string         // why it is Invalid
+	Fault  string         // why the message is Invalid; "" where it is not
 }
 
-// Error is why a message is not answered with a result.
+// Error says why a message is answered without a result.
 type Error struct {
 	Code    int
 	Message string
 	Data    func(w *jsondoc.Writer) // writes the members of data; nil for none
 }
 
-// Parse reads a body: one message, or a batch of at most most. An error is about the body as a
-// whole.
+// Parse reads a body: one message, or a batch of no more messages than most. fault is an error
+// about the body as a whole.
 func Parse(body []byte, most int) (messages []Message, batch bool, fault *Error) {
 	v, err := jsondoc.Parse(body)
 	if err != nil {
@@ -82,7 +82,7 @@ func Parse(body []byte, most int) (messages []Message, batch bool, fault *Error)
 	return messages, true, nil
 }
 
-// read makes a message of a value.
+// read makes a message of a JSON value.
 func read(v *jsondoc.Value) Message {
 	if v.Kind != jsondoc.Object {
 		return Message{Fault: "a message is an object, not " + v.Kind.String()}
@@ -113,7 +113,8 @@ func read(v *jsondoc.Value) Message {
 	return m
 }
 
-// WriteResult writes the answer to a request: an object of the members that write writes.
+// WriteResult writes the answer to a request. Its result is an object of the members that write
+// writes.
 func WriteResult(w *jsondoc.Writer, id []byte, write func(w *jsondoc.Writer)) {
 	open(w, id)
 	w.Name("result")

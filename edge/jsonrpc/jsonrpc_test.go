@@ -57,7 +57,8 @@ func TestParse(t *testing.T) {
 	}
 }
 
-// A batch is read up to the most that is allowed, and no further; its messages stay in order.
+// A batch of more messages than are allowed is refused as a whole. The messages of any other stay
+// in order.
 func TestBatch(t *testing.T) {
 	message := `{"jsonrpc":"2.0","id":7,"method":"ping"}`
 	for n, want := range map[int]int{1: 1, 2: 2, 3: 3, 4: 0} {
@@ -81,7 +82,7 @@ func TestParams(t *testing.T) {
 	}
 }
 
-// The codes are those of the specification (section 5.1), and an id that is not known is null.
+// The codes are those of JSON-RPC 2.0, section 5.1. Where the id is not known, it is null.
 func TestWriteError(t *testing.T) {
 	for _, c := range []struct {
 		id   string
@@ -105,7 +106,7 @@ func TestWriteError(t *testing.T) {
 	}
 }
 
-// Whatever is read, an answer to it is JSON, and has the id as it was written.
+// Whatever is read, an answer to it is JSON, and repeats the id as it was written.
 func FuzzParse(f *testing.F) {
 	for _, seed := range []string{
 		`{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-06-18"}}`, `{"jsonrpc":"2.0","method":"notifications/initialized"}`,

@@ -2,11 +2,12 @@ package kernel
 
 import "strconv"
 
-// Effect is one thing that a host does for the core: an Exec, Relay, Fetch, Sign, Verify or Limit.
+// Effect is something that a host does for the core: an Exec, Relay, Fetch, Sign, Verify or Limit.
 type Effect interface{ effect() }
 
-// Exec runs SQL statements as one atomic unit, in order. Results: Rows and Changes, one element for
-// a statement. The write is durable (survives a loss of power) before the result is given.
+// Exec runs SQL statements in order, as one atomic unit. Result: Rows and Changes, both with one
+// element for each statement. The host gives the result once the write is durable, which means that
+// it survives a loss of power.
 type Exec struct{ Statements []Statement }
 
 // Statement is one SQL statement; "?" marks are bound to Args, each a string, an int64 or nil.
@@ -15,7 +16,7 @@ type Statement struct {
 	Args []any
 }
 
-// TextOrNull is a text as an argument of a statement: nil where it is empty.
+// TextOrNull makes a text an argument of a statement: s itself, or nil (NULL) where s is "".
 func TextOrNull(s string) any {
 	if s == "" {
 		return nil
@@ -23,10 +24,12 @@ func TextOrNull(s string) any {
 	return s
 }
 
-// Relay sends a message to the operator. No failure means that the next hop has accepted it. Where
-// it is refused, Status is the code with which the next hop refuses this very message, and 0 where
-// the reason lies elsewhere: it cannot be reached, knows no such sender, is busy. With any failure
-// Data is the reason, in at most 64 printable ASCII characters, without anybody's words.
+// Relay sends a message to the operator. Without a failure the next hop has accepted the message.
+//
+// With any failure, Data is the reason: at most 64 printable ASCII characters, and no words of a
+// caller or an operator. With the failure Refused, Status is the reply code where the next hop
+// refuses this very message. Status is 0 where the reason lies elsewhere: the next hop cannot be
+// reached, does not know the sender, or is busy.
 type Relay struct{ Message Message }
 
 // Message is plain text for the operator. The snapshot says who sends it and who gets it.
@@ -34,14 +37,14 @@ type Message struct {
 	ID      string   // the same for every try of the same message
 	Subject string   // never holds a caller's words
 	Text    string   // UTF-8, lines end in LF
-	Records []string // identifiers of the records that it is about
+	Records []string // identifiers of the records that the message is about
 }
 
-// Fetch sends an HTTP request to an address of the snapshot, or with Self to this service itself.
-// Results: Status and Data, the body cut to MaxBytes, and Millis. Redirects are not followed.
+// Fetch sends an HTTP request to an address of the snapshot or, with Self, to this service itself.
+// Result: Status; Data, which is the body cut to MaxBytes; and Millis. Redirects are not followed.
 //
-// With ShareSeconds a host may give the result for so long, whatever it is, to every turn that asks
-// for exactly the same.
+// Where ShareSeconds is not 0, the host may give one result, failures included, to all turns that
+// ask for the same Fetch within so many seconds.
 type Fetch struct {
 	Self          bool
 	Method, URL   string
@@ -52,17 +55,19 @@ type Fetch struct {
 	ShareSeconds  int
 }
 
-// Sign signs exactly these bytes with the receipt key. Result: Data, 64 bytes (RFC 8032 Ed25519).
+// Sign signs exactly these bytes with the receipt key. Result: Data, the signature of SignatureSize
+// bytes (RFC 8032, Ed25519).
 type Sign struct{ Message []byte }
 
 // Verify checks an Ed25519 signature (RFC 8032, S below the group order). Result: OK.
 type Verify struct{ Message, PublicKey, Signature []byte }
 
-// Limit takes one from the allowance of a key, under the policy of this name. Results: OK;
-// Remaining and Reset where the host knows them, Remaining -1 where not.
+// Limit counts one write against the allowance that the policy gives to a key. Result: OK, which
+// says whether the write was within the allowance; and Remaining and Reset. Remaining is -1 where
+// the host does not know what remains.
 type Limit struct{ Key, Policy string }
 
-// RateLimit is the header field that says what remains of an allowance
+// RateLimit is the header field that tells a caller what remains of an allowance
 // (draft-ietf-httpapi-ratelimit-headers).
 func (l Limit) RateLimit(left *Result) Header {
 	return Header{"ratelimit", `"` + l.Policy + `";r=` + strconv.FormatInt(left.Remaining, 10) + ";t=" + strconv.FormatInt(left.Reset, 10)}
@@ -80,13 +85,14 @@ type Failure string
 
 // The failures.
 const (
-	None        Failure = ""            // it did not
-	Refused     Failure = "refused"     // certainly not done
-	Timeout     Failure = "timeout"     // not known whether done
-	Unavailable Failure = "unavailable" // there is nothing to do it with
+	None        Failure = ""            // the effect did not fail
+	Refused     Failure = "refused"     // the effect was certainly not performed
+	Timeout     Failure = "timeout"     // nobody knows whether the effect was performed
+	Unavailable Failure = "unavailable" // the host has nothing to perform the effect with
 )
 
-// Result is what performing an effect gave. Which members mean something stands with each effect.
+// Result is what performing an effect gave. The comment of each effect names the members that it
+// sets.
 type Result struct {
 	Failure   Failure
 	OK        bool
@@ -96,5 +102,5 @@ type Result struct {
 	Changes   []int64   // rows changed, of each statement
 	Remaining int64
 	Reset     int64 // seconds until the allowance is whole again
-	Millis    int64 // that it took
+	Millis    int64 // how long the effect took
 }

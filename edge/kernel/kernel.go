@@ -1,17 +1,21 @@
-// Package kernel is the turn: a request on its way to its answer, through code that does no I/O by
-// itself. It knows no endpoint, no SQL and no e-mail.
+// Package kernel is the way of a request to its answer through code that does no I/O of its own. It
+// defines the turn, the effects that a turn asks its host for, and the loop of the two. It knows no
+// endpoint.
 //
 // A turn is everything that an answer may depend on: the request, the published snapshot, the time,
-// entropy, what the host says of itself, and the journal: the results of the effects performed so
-// far. The same turn has the same outcome on every machine.
+// entropy, the host's description of itself, and the journal. The journal holds the results of the
+// effects performed so far. The same turn has the same outcome on every machine.
+//
+// "The core" is all code between a turn and its outcome: package edge and the packages it imports.
+// A host is a program around the core.
 //
 // # What a host does
 //
-// The core never waits. Where it needs something done, its outcome names the effects instead of a
-// response. The host performs them, appends their results to the journal, and calls again with the
-// same turn. The core then starts from the beginning, finds the results, and gets further. So all
-// that a turn is made of lives in its host, and an instance of the core can be thrown away between
-// two calls. For each request a host does:
+// The core never waits. Where it needs an effect, its outcome names the effect instead of a
+// response. The host performs the effects, appends their results to the journal, and calls again
+// with the same turn. The core then starts from the beginning, finds the results in the journal,
+// and gets further. So the whole state of a turn lives in its host, and an instance of the core can
+// be thrown away between two calls. For each request a host does:
 //
 //	read the request (at most MaxBody+1 bytes of its body), the time and 16 random bytes, once
 //	repeat at most MaxRounds times:
@@ -21,30 +25,31 @@
 //	    append the results to turn.Journal, in the order of the effects
 //	answer that the turn was not finished
 //
-// A host adds the header fields that every answer has (package respond). A response says whether it
-// left something to be delivered: the host then calls the outbox's entry in the same way, once the
-// response is on its way, and again every few minutes for what is due later.
+// Run is this loop. A host adds the header fields that every answer has (respond.CommonHeaders).
 //
-// An Exec is durable when its result says no failure, and no response is given before that: what a
-// caller was told is stored survives a loss of power.
+// Response.Deliver says that the turn has put something into the outbox. Once the response is on
+// its way, the host then calls the entry of the outbox (edge.Deliver) in the same loop. It also
+// calls that entry every few minutes, for messages that are due later.
 //
-// Run is this loop.
+// The result of an Exec says that the write is durable, and no response is given before that
+// result. So a write that a caller was told of survives a loss of power.
 //
 // # Prepared responses
 //
 // Most writes succeed, so the core need not be called a second time to say so. An outcome may hold
-// a response together with effects. The response is prepared: it is right where these effects go as
-// presumed. The host performs them one after the other, in order, and appends each result to the
-// journal. As soon as one has not gone as presumed, the host calls again, as in the loop above; the
-// effects after it are not performed. Where all have, it sends the response: a further call would
-// give the same one. An effect goes as presumed where it does not fail, and
+// a response together with effects. Such a response is prepared: it is right where all of these
+// effects go as presumed. The host performs the effects one after the other, in order, and appends
+// each result to the journal. After the first effect that has not gone as presumed, the host
+// performs none of the others and calls again, as in the loop above. Where all effects have gone as
+// presumed, the host sends the response: a further call would give the same one. An effect goes as
+// presumed where it does not fail and, besides,
 //
 //   - a Verify or a Limit is OK;
 //   - a Sign gives a signature, which the host writes in base64 into the body, at SignatureAt;
 //   - a Limit that says what remains gives the response the header field of Limit.RateLimit.
 //
-// A host may do without prepared responses. It then takes such an outcome for one without a
-// response whose only effect is the first.
+// A host need not make use of prepared responses. It may drop the response of such an outcome,
+// perform the first effect alone, and call again.
 package kernel
 
 import (
@@ -63,8 +68,9 @@ const (
 	MaxBody = 64 << 10
 	// MaxQuery is the longest query string, in bytes, "?" left out.
 	MaxQuery = 8 << 10
-	// MaxRounds is how often a host calls for one turn. The largest turn is a batch of MCP calls: a
-	// write needs at most three rounds (limit, relay, store), a verification one, and one answers.
+	// MaxRounds is how often a host calls for one turn. The largest turn is a batch of MCP calls:
+	// each write needs at most three rounds (limit, relay, store), each verification one, and the
+	// last round gives the answer.
 	MaxRounds = 96
 	// MaxEffects is how many effects one round may ask for.
 	MaxEffects = 16
@@ -73,7 +79,8 @@ const (
 // Header is one header field.
 type Header struct{ Name, Value string }
 
-// AppendFields appends header fields as one text: each a line of its name, ": ", its value and LF.
+// AppendFields appends header fields as one text: for each a line of its name, ": ", its value and
+// LF.
 func AppendFields(b []byte, fields []Header) []byte {
 	for _, f := range fields {
 		b = append(append(append(append(b, f.Name...), ": "...), f.Value...), '\n')
@@ -81,7 +88,7 @@ func AppendFields(b []byte, fields []Header) []byte {
 	return b
 }
 
-// setField sets a header field, in place of one of the same name.
+// setField sets a header field. It replaces a field of the same name.
 func setField(fields []Header, name, value string) []Header {
 	for i := range fields {
 		if fields[i].Name == name {
@@ -98,7 +105,7 @@ type Request struct {
 	Target string // origin form, raw: "/api/waitlist?agent_name=x"
 	Host   string // host name without port, lower-case; IPv6 without brackets
 	Header []Header
-	Body   []byte // up to MaxBody+1 bytes
+	Body   []byte // at most MaxBody+1 bytes: with one more than MaxBody it is too large
 
 	Incomplete bool // the body broke off, or took too long to arrive
 }
@@ -113,14 +120,14 @@ func (r *Request) Get(name string) string {
 	return ""
 }
 
-// HostInfo is what a host says of itself.
+// HostInfo is a host's description of itself.
 type HostInfo struct {
 	Extra     []string // host names to answer for besides those of the snapshot and loopback
 	Client    string   // address of the caller, "" when unknown
 	PublicKey string   // base64 of the raw public half of the signing key, "" when there is none
 	KeyFault  bool     // a signing key is configured and cannot be used: no receipt is minted
 	Limiter   bool     // whether there is a rate limiter
-	Port      int      // that the host itself listens on, for its address on loopback; 0 when unknown
+	Port      int      // where the host listens, for its address on loopback; 0 when unknown
 }
 
 // Turn is one request on its way to its answer.
@@ -130,26 +137,27 @@ type Turn struct {
 	Now      int64    // seconds since 1970-01-01T00:00:00Z
 	Entropy  [16]byte // never used twice
 	Host     HostInfo
-	Journal  []Result // of all effects performed so far, in the order asked
+	Journal  []Result // the results of all effects performed so far, in the order asked
 
-	// ContractURL is the path of the endpoint that the request reached, "" for none; Contract
-	// writes the members of its contract.
+	// ContractURL is the path of the endpoint that the request reached, and Contract writes the
+	// members of that endpoint's contract. They are "" and nil where the request reached none.
 	ContractURL string
 	Contract    func(w *jsondoc.Writer)
-	// Failed is the answer where the host cannot take the turn to its end; nil for a problem.
+	// Failed is the answer where the host cannot take the turn to its end. Where Failed is nil,
+	// that answer is the usual problem (respond.Unfinished).
 	Failed *Response
 
 	next     int       // the journal entry that the next effect gets
-	pending  []Effect  // asked for and not performed yet
-	presumes bool      // pending are effects of Presume, in order
-	prepared *Response // the response where pending goes as presumed
-	deliver  bool      // the answer leaves something to be delivered
+	pending  []Effect  // effects that are asked for and not performed yet
+	presumes bool      // whether pending are effects of Presume, in their order
+	prepared *Response // the response where all of pending go as presumed; nil for none
+	deliver  bool      // whether the turn has put something into the outbox
 	ids      int       // identifiers given so far
-	headers  []Header  // that the answer gets besides its own
+	headers  []Header  // header fields that the answer gets besides its own
 }
 
-// Outcome is what a call gives: a response; or effects to perform before another call; or both, and
-// then the response is prepared.
+// Outcome is what a call of the core gives: a response, or effects to perform before another call.
+// Where it has both, the response is prepared.
 type Outcome struct {
 	Response *Response
 	Effects  []Effect
@@ -164,27 +172,27 @@ type Response struct {
 
 	// Deliver says that the turn has put something into the outbox, which the host may deliver now.
 	Deliver bool
-	// SignatureAt is where in the Body of a prepared response a signature goes, in base64, in the
-	// place of as many bytes.
+	// SignatureAt is where in the Body of a prepared response the base64 text of a signature goes.
+	// It overwrites as many bytes. Only a response that depends on a Sign has it.
 	SignatureAt int
 }
 
 // Set sets a header field, in place of one of the same name.
 func (r *Response) Set(name, value string) { r.Header = setField(r.Header, name, value) }
 
-// Begin makes the turn ready to be handled from its start, in every round.
+// Begin makes the turn ready to be handled from its start. It is called in every round.
 func (t *Turn) Begin(s *snapshot.Snapshot) {
 	t.Snapshot, t.ContractURL, t.Contract, t.Failed = s, "", nil, nil
 	t.next, t.pending, t.presumes, t.prepared = 0, nil, false, nil
 	t.deliver, t.ids, t.headers = false, 0, nil
 }
 
-// Do asks for effects that do not depend on each other. When the journal holds their results,
-// it returns them and true. Otherwise the handler must return at once: the host performs
-// the effects and calls again.
+// Do asks for effects that do not depend on each other. Where the journal holds their results, it
+// returns these and true. Otherwise it returns false, and the handler must return nil at once: the
+// host performs the effects and calls again.
 func (t *Turn) Do(effects ...Effect) ([]Result, bool) {
 	if t.presumes {
-		return nil, false // what comes before is only presumed
+		return nil, false // an effect before these has no result yet
 	}
 	end := t.next + len(effects)
 	if end > len(t.Journal) {
@@ -205,20 +213,20 @@ func (t *Turn) One(effect Effect) (Result, bool) {
 	return results[0], true
 }
 
-// SetHeader gives the answer a header field, whatever the answer will be, in place of one of the
-// same name.
+// SetHeader gives the answer a header field, whichever answer the turn ends in. It replaces a field
+// of the same name.
 func (t *Turn) SetHeader(name, value string) { t.headers = setField(t.headers, name, value) }
 
-// SetDeliver says that the answer leaves something in the outbox.
+// SetDeliver says that the turn has put something into the outbox.
 func (t *Turn) SetDeliver() { t.deliver = true }
 
-// Outcome is the outcome of a call whose handler returned r: nil while effects are pending.
+// Outcome is the outcome of a call whose handler returned r. r is nil while effects are pending.
 func (t *Turn) Outcome(r *Response) Outcome {
 	var o Outcome
 	if r == nil {
 		r, o.Effects = t.prepared, t.pending
 		if t.presumes && r == nil {
-			o.Effects = o.Effects[:1] // the others depend on it
+			o.Effects = o.Effects[:1] // the others depend on the first one
 		}
 	}
 	if r != nil {
@@ -231,7 +239,7 @@ func (t *Turn) Outcome(r *Response) Outcome {
 
 // Run takes a turn to its response: it calls handle until there is one, and performs the effects
 // asked for in between. perform returns one result for each effect, in order. The response is nil
-// where the turn asks for more rounds or effects than it may: the host then answers 500.
+// where the turn asks for more rounds or effects than a turn may: the host then answers 500.
 func Run(t *Turn, handle func(*Turn) Outcome, perform func([]Effect) []Result) *Response {
 	for range MaxRounds {
 		outcome := handle(t)
@@ -260,8 +268,8 @@ func (t *Turn) NewID() string {
 	return sha256.Hex(sum[:idSize])
 }
 
-// ServedFrom is the name of the host this request was answered on, and only one that may be
-// named: a published host, one that the host was told of, or loopback; else the canonical host.
+// ServedFrom is the host name that answers say they were served from. It is the host of the request
+// where the service answers for that host (see Serves), else the canonical host.
 func (t *Turn) ServedFrom() string {
 	if t.Serves() {
 		return t.Request.Host
@@ -269,7 +277,8 @@ func (t *Turn) ServedFrom() string {
 	return t.Snapshot.CanonicalHost
 }
 
-// Serves reports whether the request's host is one that this service answers for.
+// Serves reports whether this service answers for the host of the request: one that the content
+// publishes, one of Turn.Host.Extra, or loopback.
 func (t *Turn) Serves() bool {
 	h := t.Request.Host
 	if t.Snapshot.Serves(h) || IsLoopback(h) {
@@ -283,8 +292,8 @@ func (t *Turn) Serves() bool {
 	return false
 }
 
-// Origin is the address of the host that ServedFrom names, as others reach it: https, but for
-// loopback http and the port that the host listens on.
+// Origin is the address at which others reach ServedFrom. It begins with https://, but on loopback
+// with http://, and has the port there that the host listens on.
 func (t *Turn) Origin() string {
 	host := t.ServedFrom()
 	if !IsLoopback(host) {
@@ -299,8 +308,8 @@ func (t *Turn) Origin() string {
 	return "http://" + host
 }
 
-// IsLoopback reports whether a host name, IPv6 without brackets, is one by which a machine reaches
-// itself.
+// IsLoopback reports whether a machine reaches itself by this host name. An IPv6 address stands
+// without brackets.
 func IsLoopback(host string) bool {
 	return host == "localhost" || host == "127.0.0.1" || host == "::1"
 }

@@ -12,12 +12,12 @@ import (
 	"anteroom/edge/respond"
 )
 
-// turn is one to the named host.
+// turn is the turn of a request to the named host.
 func turn(host string) *kernel.Turn {
 	return &kernel.Turn{Snapshot: edgetest.Snapshot(), Now: edgetest.Now, Request: kernel.Request{Method: "GET", Target: "/api/x", Host: host}}
 }
 
-// Only a host that may be named is, and an address is as others reach it.
+// ServedFrom names only hosts that the service answers for, and Origin is where others reach them.
 func TestOrigin(t *testing.T) {
 	for _, c := range []struct {
 		host   string
@@ -46,7 +46,7 @@ func TestOrigin(t *testing.T) {
 	}
 }
 
-// A header field is found by its name, and set once.
+// Get finds a header field by its name, and Set leaves one field of a name.
 func TestHeaders(t *testing.T) {
 	r := kernel.Request{Header: []kernel.Header{{Name: "a", Value: "1"}, {Name: "b", Value: "2"}}}
 	if r.Get("a") != "1" || r.Get("b") != "2" || r.Get("c") != "" {
@@ -69,8 +69,7 @@ func TestHeaders(t *testing.T) {
 	}
 }
 
-// A turn goes on with the results in the order asked, however many rounds that takes, and asks for
-// nothing twice.
+// Do gives each effect its own result, over any number of rounds, and asks for no effect twice.
 func TestDo(t *testing.T) {
 	rounds, asked := 0, 0
 	handle := func(turn *kernel.Turn) kernel.Outcome {
@@ -98,17 +97,17 @@ func TestDo(t *testing.T) {
 	}
 }
 
-// A prepared response depends on effects in order: each is performed where those before it went as
-// presumed, and where one did not, the handler goes on with the results so far.
+// The effects of a prepared response are performed in order, each once those before it went as
+// presumed. After one that did not, the handler goes on with the results so far.
 func TestPresumeInOrder(t *testing.T) {
 	limit, insert := kernel.Limit{Key: "a", Policy: "p"}, kernel.Exec{Statements: []kernel.Statement{{SQL: "INSERT"}}}
 	for _, c := range []struct {
 		name    string
 		results map[kernel.Limit]kernel.Result
 		rounds  int
-		want    string // of the answer
-		done    int    // effects
-		left    string // header field
+		want    string // body of the answer
+		done    int    // how many effects are performed
+		left    string // the RateLimit header field
 	}{
 		{"both as presumed", map[kernel.Limit]kernel.Result{limit: {OK: true, Remaining: -1}}, 1, "stored", 2, ""},
 		{"the limit says what remains", map[kernel.Limit]kernel.Result{limit: {OK: true, Remaining: 7, Reset: 3}}, 1, "stored", 2, `"p";r=7;t=3`},
@@ -127,7 +126,7 @@ func TestPresumeInOrder(t *testing.T) {
 				if !left.OK {
 					return &kernel.Response{Status: 429, Body: []byte("limited")}
 				}
-				if left.Failure != kernel.None { // what follows is another way, and is not prepared
+				if left.Failure != kernel.None { // this branch is not the presumed one, so it is not prepared
 					if _, ok := turn.One(insert); !ok {
 						return nil
 					}
@@ -153,7 +152,7 @@ func TestPresumeInOrder(t *testing.T) {
 	}
 }
 
-// What follows a presumption and is not presumed itself is asked for once the presumption holds.
+// An effect asked for by Do within Presume waits until the presumed effect has gone as presumed.
 func TestPresumeBeforeAnother(t *testing.T) {
 	turn := turn("localhost")
 	handle := func() kernel.Outcome {
@@ -178,7 +177,7 @@ func TestPresumeBeforeAnother(t *testing.T) {
 	}
 }
 
-// An answer that was made ahead is sent where the effect goes as presumed, and only there.
+// A prepared response is sent where its effect goes as presumed, and nowhere else.
 func TestPresume(t *testing.T) {
 	signature := make([]byte, kernel.SignatureSize)
 	for i := range signature {
@@ -225,7 +224,7 @@ func TestPresume(t *testing.T) {
 	}
 }
 
-// A round may ask for as many effects as there may be, and a turn for as many rounds.
+// A round of MaxEffects effects and a turn of MaxRounds rounds are within the bounds.
 func TestMostEffects(t *testing.T) {
 	rounds := 0
 	r := kernel.Run(&kernel.Turn{}, func(turn *kernel.Turn) kernel.Outcome {
@@ -239,7 +238,7 @@ func TestMostEffects(t *testing.T) {
 	}
 }
 
-// Identifiers are 32 digits of the turn's entropy, no two alike.
+// Identifiers are 32 hexadecimal digits that depend on the turn's entropy. No two are alike.
 func TestNewID(t *testing.T) {
 	seen := map[string]bool{}
 	for entropy := range byte(2) {

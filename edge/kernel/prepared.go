@@ -2,11 +2,12 @@ package kernel
 
 import "encoding/base64"
 
-// Prepared responses: see the chapter of that name in the package comment.
+// The package comment explains prepared responses.
 
-// Presume asks for an effect, and ends the handler with what next makes of its result. While there
-// is none, next is called with the result that is presumed, so that the response can be prepared.
-// next may use Presume in turn.
+// Presume asks for an effect and ends the handler with the response that next makes of its result.
+// While the journal has no result, Presume calls next with a presumed one, that of an effect that
+// went well, in order to prepare the response; Presume itself then returns nil. next may use
+// Presume in turn.
 func (t *Turn) Presume(effect Effect, next func(Result) *Response) *Response {
 	if !t.presumes {
 		if result, ok := t.One(effect); ok {
@@ -21,13 +22,14 @@ func (t *Turn) Presume(effect Effect, next func(Result) *Response) *Response {
 	return nil
 }
 
-// SignatureSize is how many bytes a signature has (RFC 8032, section 5.1.6).
+// SignatureSize is how many bytes an Ed25519 signature has (RFC 8032, section 5.1.6).
 const SignatureSize = 64
 
-// unsigned stands for a signature that is not there yet.
+// unsigned holds the place of a signature in a prepared response.
 var unsigned [SignatureSize]byte
 
-// fits reports whether an effect went as presumed, and completes the response with its result.
+// fits reports whether an effect went as presumed. Where it did, fits completes the response with
+// its result.
 func fits(r *Response, effect Effect, result *Result) bool {
 	if result.Failure != None {
 		return false
@@ -50,10 +52,11 @@ func fits(r *Response, effect Effect, result *Result) bool {
 	return true
 }
 
-// Prepared is the response that is prepared; nil where there is none.
+// Prepared is the response that Presume has prepared; nil where there is none.
 func (t *Turn) Prepared() *Response { return t.prepared }
 
-// Discard gives up what is prepared: where more follows than Presume knows of.
+// Discard drops the prepared response. A caller of a handler uses it where the handler's response
+// is only a part of the answer.
 func (t *Turn) Discard() { t.prepared = nil }
 
 // confirm performs the effects that a prepared response depends on, and reports whether all went as

@@ -7,8 +7,8 @@ import (
 	"anteroom/edge/kernel"
 )
 
-// A message names the records it is about, as many as its header field has room for: a mail system
-// refuses one that is too long.
+// A message names as many of its records as fit into its header field: a mail system refuses a
+// longer field.
 func TestAddRecord(t *testing.T) {
 	id := strings.Repeat("0", 32)
 	var m kernel.Message

@@ -1,13 +1,18 @@
-// Package outbox delivers what must not be lost: messages that were stored with their records.
+// Package outbox tells the operator which e-mail addresses agents have left. It keeps a message for
+// each address in the store, beside the record that it came with, until the relay has accepted a
+// digest with that message.
 //
-// Delivery is at least once. A run claims due rows with a lease, sends them as one digest, and
-// marks them. A run that dies in between leaves the lease to expire, and the rows are sent again.
+// Delivery is at least once. A run is one turn of Deliver: it claims due rows with a lease, sends
+// them as one digest, and marks them as delivered. Where a run dies in between, its lease expires
+// and the rows are sent again.
 //
 // Rows whose digest may have arrived stay together, under its Message-ID, until they are delivered
-// or dead: so whoever has it already can tell that it is the same. Rows whose digest has certainly
-// not arrived go with whatever else is due. Where the next hop refuses a digest for what is in it,
-// or has long left open what became of it, each half becomes a digest of its own, and at last a
-// single row: so a row can only hurt itself.
+// or dead. So a reader who gets the digest twice can tell that both are the same. Rows whose digest
+// has certainly not arrived are sent with whatever else is due.
+//
+// The next hop may refuse a digest for one of its rows, or may never say what became of it. Then
+// each half becomes a digest of its own, and in the end each row. So a row that cannot be delivered
+// holds up no other row for good.
 package outbox
 
 import (
@@ -22,25 +27,26 @@ import (
 	"anteroom/edge/quote"
 )
 
-// LeaseSeconds is how long a run has for its digest: longer than any relay takes.
+// LeaseSeconds is how long a run has for its digest. It is longer than any relay takes.
 const LeaseSeconds = 20 * 60
 
 const (
 	firstRetry = 60 // seconds; doubled with every try
 	lastRetry  = 6 * 3600
-	maxTries   = 20 // then a row is dead, and the operator's to revive
-	// A digest is kept whole for so many tries of which nothing is known. What is left is enough
-	// for a single row to be tried alone: that a mail is refused for a row in it may be all that
-	// the next hop does not say.
+	maxTries   = 20 // a row with so many is dead until the operator revives it
+	// wholeTries is after how many tries of unknown outcome a digest is halved. The tries that are
+	// left suffice to halve it down to single rows. The next hop may refuse the digest for one of
+	// its rows without saying so, and then a single row is what it takes.
 	wholeTries = 10
 )
 
 var (
-	// Times that lie further ahead than any that is set now were set by a clock that was ahead:
-	// they count as past. Its arguments are those of dueAt.
+	// due is the condition of a row to send. dueAt gives its arguments. A time further ahead than
+	// any that is set now was set by a clock that was ahead, and counts as past.
 	due = "state = 'pending' AND (next_try_at <= ? OR next_try_at > ?) AND (lease_until <= ? OR lease_until > ?)"
 
-	// What a dead run has claimed may have arrived: its lease becomes the digest.
+	// claim leases the oldest due row, and with it the due rows of the same digest. The rows of a
+	// dead run may have arrived, so the lease of that run becomes their digest.
 	claim = "UPDATE outbox SET digest = coalesce(digest, lease), lease = ?, lease_until = ?, tries = tries + 1 WHERE id IN " +
 		"(SELECT id FROM outbox WHERE " + due + " AND coalesce(digest, lease) IS " +
 		"(SELECT coalesce(digest, lease) FROM outbox WHERE " + due + " ORDER BY id LIMIT 1) ORDER BY id LIMIT " + strconv.Itoa(MaxRecords) + ") " +
@@ -48,7 +54,7 @@ var (
 	deliver = "UPDATE outbox SET state = 'delivered', payload = NULL, delivered_at = ?, lease = NULL, lease_until = 0, last_error = NULL WHERE lease = ?"
 	release = "UPDATE outbox SET lease = NULL, lease_until = 0, digest = ?, last_error = ?, next_try_at = ?, " +
 		"state = CASE WHEN tries >= " + strconv.Itoa(maxTries) + " THEN 'dead' ELSE 'pending' END WHERE lease = ? AND id <= ?"
-	// Where there is nothing to send it with, that was no try.
+	// wait releases rows that the host has no relay for. The claim then does not count as a try.
 	wait = "UPDATE outbox SET lease = NULL, lease_until = 0, tries = tries - 1, last_error = ?, next_try_at = ? WHERE lease = ?"
 )
 
@@ -57,12 +63,12 @@ type row struct {
 	id, createdAt, tries int64
 	record, kind         string
 	address, who         string
-	digest               string // "" where none may have arrived
+	digest               string // Message-ID of a digest with this row that may have arrived; "" for none
 }
 
-// Enqueue gives the statement that puts a message into the outbox: that an address came with a
-// record of this kind. who is the name of an agent or an org. The statement goes into the
-// transaction that stores the record.
+// Enqueue gives the statement that puts a message into the outbox. The message says that an address
+// came with a record of this kind; who is the name of an agent or an org. The caller adds the
+// statement to the transaction that stores the record.
 func Enqueue(t *kernel.Turn, kind, recordID, address, who string) kernel.Statement {
 	payload := jsondoc.Writer{}
 	payload.Open('{')
@@ -75,8 +81,9 @@ func Enqueue(t *kernel.Turn, kind, recordID, address, who string) kernel.Stateme
 	}
 }
 
-// Deliver sends one digest of what is due. Its response is 200 where one was delivered, 204 where
-// none is due, 502 where the relay did not take it, 503 where the store fails.
+// Deliver sends one digest of the rows that are due. Its response is 200 where the digest was
+// delivered, 204 where no row is due, 502 where the relay did not take it, 503 where the store
+// fails. It is nil while effects are pending.
 func Deliver(t *kernel.Turn) *kernel.Response {
 	lease := t.NewID()
 	claimed, ok := t.One(exec(claim, slices.Concat([]any{lease, t.Now + LeaseSeconds}, dueAt(t.Now), dueAt(t.Now))...))
@@ -101,7 +108,7 @@ func Deliver(t *kernel.Turn) *kernel.Response {
 		mark = after(t, &sent, rows, id, lease, why)
 		response = &kernel.Response{Status: 502, Log: "outbox: the relay did not take a digest of " + strconv.Itoa(len(rows)) + " records: " + why}
 		if sent.Failure == kernel.Unavailable {
-			response.Log = "" // the host has said so
+			response.Log = "" // the host says itself that it has no relay
 		}
 	}
 	marked, ok := t.One(mark)
@@ -134,7 +141,8 @@ func read(claimed [][]any) []row {
 	return rows
 }
 
-// after gives what becomes of the rows of a digest that the relay did not take.
+// after gives the write that a digest which the relay did not take ends in. It releases the rows as
+// a whole or as two halves.
 func after(t *kernel.Turn, sent *kernel.Result, rows []row, id, lease, why string) kernel.Exec {
 	if sent.Failure == kernel.Unavailable {
 		return exec(wait, why, t.Now+firstRetry, lease)
@@ -143,7 +151,8 @@ func after(t *kernel.Turn, sent *kernel.Result, rows []row, id, lease, why strin
 	for i := range rows {
 		tries = max(tries, rows[i].tries)
 	}
-	// One time for all: rows of one digest are sent together or not at all.
+	// All rows are due again at the same time, as those of one digest are sent together or not at
+	// all.
 	next := t.Now + min(lastRetry, int64(firstRetry)<<min(tries-1, maxTries))
 	last := rows[len(rows)-1].id
 	switch {
@@ -165,8 +174,8 @@ func reason(sent *kernel.Result) string {
 	return string(sent.Failure) + ": " + string(sent.Data)
 }
 
-// MaxHeaderValue is the longest value of a header field of a message, in bytes. Email Sending of
-// Cloudflare takes no more.
+// MaxHeaderValue is the longest value of a header field of a message, in bytes. Cloudflare's Email
+// Sending refuses a longer one.
 const MaxHeaderValue = 2048
 
 const (
@@ -174,10 +183,10 @@ const (
 	separator = ", "
 )
 
-// MaxRecords is how many record ids the header field of a message has room for: no digest has more.
+// MaxRecords is how many record ids fit into the header field of a message. No digest has more.
 const MaxRecords = (MaxHeaderValue + len(separator)) / (idSize + len(separator))
 
-// addRecord adds a record id to a message, where the header field has room for it.
+// addRecord adds a record id to a message where the header field has room for it.
 func addRecord(m *kernel.Message, id string) {
 	size := len(id)
 	for _, record := range m.Records {
@@ -188,7 +197,7 @@ func addRecord(m *kernel.Message, id string) {
 	}
 }
 
-// digest is one message about the given rows.
+// digest is one message about all of the given rows.
 func digest(id string, rows []row) kernel.Message {
 	var b strings.Builder
 	b.WriteString("Addresses that were given with registrations and charters, each with its owner's consent as the sender says.\n")

@@ -16,14 +16,15 @@ import (
 	"anteroom/edge/snapshot"
 )
 
-// office is an outbox in a real store, with a relay and a clock that the test decides.
+// office is an outbox in a real store. The test decides what its relay answers and what its clock
+// says.
 type office struct {
 	t         *testing.T
 	store     *sqlite.Store
 	published *snapshot.Snapshot
 	now       int64
 	turns     uint64
-	relay     func(kernel.Message) kernel.Result // nil takes everything
+	relay     func(kernel.Message) kernel.Result // nil accepts everything
 	taken     []kernel.Message
 	tried     []kernel.Message
 }
@@ -101,7 +102,7 @@ func (o *office) perform(effects []kernel.Effect) []kernel.Result {
 	return nil
 }
 
-// deliver runs until nothing is due, as hosts do: after a failure some time passes.
+// deliver runs until nothing is due. As with a host, some time passes after a failure.
 func (o *office) deliver() {
 	o.t.Helper()
 	for range 300 {
@@ -118,8 +119,8 @@ func (o *office) deliver() {
 	o.t.Fatal("the outbox is not empty after 300 runs")
 }
 
-// However many are due together, a digest names each of its records in a header field that the
-// platform takes.
+// However many rows are due together, a digest names each of its records, in a header field that
+// the platform accepts.
 func TestDigestsFitTheHeader(t *testing.T) {
 	o := open(t)
 	var kept []string
@@ -139,7 +140,7 @@ func TestDigestsFitTheHeader(t *testing.T) {
 	}
 }
 
-// The header names what there is room for, the text all.
+// The header field names the records that fit into it, and the text names all.
 func TestLongRecordIDs(t *testing.T) {
 	o := open(t)
 	long := strings.Repeat("f", 1500)
@@ -152,7 +153,7 @@ func TestLongRecordIDs(t *testing.T) {
 	}
 }
 
-// refuses is a relay that refuses every message in which a text stands, for good.
+// refuses is a relay that refuses for good every message that holds a text.
 func refuses(text string) func(kernel.Message) kernel.Result {
 	return func(m kernel.Message) kernel.Result {
 		if strings.Contains(m.Text, text) {
@@ -164,8 +165,8 @@ func refuses(text string) func(kernel.Message) kernel.Result {
 
 const states = "SELECT record_id, state, tries, last_error FROM outbox WHERE state <> 'delivered'"
 
-// One row that is refused holds up none of the others, and is dead alone.
-func TestARefusedRowHurtsItself(t *testing.T) {
+// A row that the relay refuses holds up no other row, and is the only one to die.
+func TestARefusedRowHoldsUpNoOther(t *testing.T) {
 	o := open(t)
 	o.relay = refuses("hostile")
 	for i := range 60 {
@@ -204,9 +205,8 @@ func TestARefusedRowHurtsItself(t *testing.T) {
 	}
 }
 
-// A next hop that never says what became of a digest may refuse it for one row: in the end each row
-// is tried alone.
-func TestARowOfWhichNothingIsKnownHurtsItself(t *testing.T) {
+// A next hop may refuse a digest for one row and never say so. In the end each row is tried alone.
+func TestARowOfUnknownOutcomeHoldsUpNoOther(t *testing.T) {
 	o := open(t)
 	o.relay = func(m kernel.Message) kernel.Result {
 		if strings.Contains(m.Text, "hostile") {
@@ -237,8 +237,8 @@ func TestARowOfWhichNothingIsKnownHurtsItself(t *testing.T) {
 	}
 }
 
-// While it is not known whether a digest has arrived it is the same message with the same rows,
-// also where a run died; what comes meanwhile goes with another.
+// While it is not known whether a digest has arrived, each further try is the same message with the
+// same rows, even where a run died. Rows that are added meanwhile go with another message.
 func TestOneMessageIDOverAllTries(t *testing.T) {
 	o := open(t)
 	o.keep("ada")
@@ -273,7 +273,7 @@ func TestOneMessageIDOverAllTries(t *testing.T) {
 	}
 }
 
-// A run that dies after it has sent leaves its lease, and the next try is the same message.
+// A run that dies after it has sent its digest leaves its lease. The next try is the same message.
 func TestADeadRunIsTriedAgainUnderItsID(t *testing.T) {
 	o := open(t)
 	o.keep("ada")
@@ -305,9 +305,9 @@ func TestADeadRunIsTriedAgainUnderItsID(t *testing.T) {
 	}
 }
 
-// A relay that fails is asked again, later and later, and after twenty tries no more. A dead row
-// keeps its payload for the operator.
-func TestItBacksOffAndGivesUp(t *testing.T) {
+// A relay that fails is tried at growing intervals, twenty times in all. A dead row keeps its
+// payload for the operator.
+func TestDeliveryBacksOffAndGivesUp(t *testing.T) {
 	o := open(t)
 	o.relay = func(kernel.Message) kernel.Result {
 		return kernel.Result{Failure: kernel.Refused, Data: []byte("unreachable")}
@@ -340,8 +340,8 @@ func TestItBacksOffAndGivesUp(t *testing.T) {
 	}
 }
 
-// What certainly has not arrived goes with whatever else is due: after an outage there are few
-// messages.
+// Rows whose digest has certainly not arrived go with whatever else is due, so few messages follow
+// an outage.
 func TestAfterAnOutageDigestsAreWhole(t *testing.T) {
 	o := open(t)
 	o.relay = func(kernel.Message) kernel.Result {
@@ -361,7 +361,8 @@ func TestAfterAnOutageDigestsAreWhole(t *testing.T) {
 	}
 }
 
-// Without a relay nothing is tried, so nothing dies of it, and nobody is told again and again.
+// A host without a relay tries no row, so that no row dies, and does not log the same again and
+// again.
 func TestWithoutARelayAddressesWait(t *testing.T) {
 	o := open(t)
 	o.relay = func(kernel.Message) kernel.Result { return kernel.Result{Failure: kernel.Unavailable} }
@@ -385,7 +386,7 @@ func TestWithoutARelayAddressesWait(t *testing.T) {
 	}
 }
 
-// A clock that was ahead and is set back leaves no row waiting for it.
+// No row keeps waiting for a time that a clock set while it was ahead.
 func TestAClockThatWasAhead(t *testing.T) {
 	for what, set := range map[string]string{
 		"a lease": "UPDATE outbox SET lease = 'dead', lease_until = ? + 1200", "a next try": "UPDATE outbox SET next_try_at = ? + 60",

@@ -1,10 +1,11 @@
-// Package quote shows the words of strangers so that they cannot pass for anybody else's, nor hide.
+// Package quote marks the words of strangers in a message, so that they cannot pass for anybody
+// else's words, and makes their invisible characters visible.
 package quote
 
 import "strings"
 
-// Lines marks every line of an agent's text with "> " and makes it Visible. It returns how many
-// characters it showed.
+// Lines puts "> " before every line of an agent's text and makes the line Visible. It returns how
+// many characters it made visible.
 func Lines(text string) (quoted string, shown int) {
 	text = strings.ReplaceAll(strings.ReplaceAll(text, "\r\n", "\n"), "\r", "\n")
 	var b strings.Builder
@@ -16,8 +17,8 @@ func Lines(text string) (quoted string, shown int) {
 	return b.String(), shown
 }
 
-// Visible shows what would not be seen in a line as <U+...>: controls, bidirectional controls,
-// zero-width and tag characters. It returns how many it showed.
+// Visible writes the invisible characters of a line as <U+...>: controls, bidirectional controls,
+// zero-width and tag characters. It returns how many it wrote so.
 func Visible(line string) (visible string, shown int) {
 	var b strings.Builder
 	for _, r := range line {
@@ -31,7 +32,7 @@ func Visible(line string) (visible string, shown int) {
 	return b.String(), shown
 }
 
-// Invisible reports whether a character is one that Visible shows.
+// Invisible reports whether a character is one that Visible writes as <U+...>.
 func Invisible(r rune) bool {
 	return r < 0x20 && r != '\t' || r >= 0x7f && r < 0xa0 || r == 0xad || r == 0x61c || r == 0x180e ||
 		r >= 0x200b && r <= 0x200f || r >= 0x2028 && r <= 0x202e || r >= 0x2060 && r <= 0x206f ||

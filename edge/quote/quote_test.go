@@ -7,8 +7,8 @@ import (
 	"anteroom/edge/quote"
 )
 
-// What would not be seen is shown: of each range the first and the last, and of what lies beside it
-// nothing.
+// Of each range of invisible characters the first and the last are made visible, and their
+// neighbours outside the range are left as they are.
 func TestQuoteShowsTheInvisible(t *testing.T) {
 	for _, c := range []struct{ first, last rune }{
 		{0x00, 0x08},
@@ -42,8 +42,8 @@ func TestQuoteShowsTheInvisible(t *testing.T) {
 	}
 }
 
-// Every line is marked, however it ends, so that no word of an agent stands at the beginning of
-// one.
+// Every line is marked, whichever way the line before it ends, so that no word of an agent begins a
+// line.
 func TestQuoteMarksLines(t *testing.T) {
 	for text, want := range map[string]string{
 		"": "> \n", "a": "> a\n", "a\nb": "> a\n> b\n", "a\r\nb\rc": "> a\n> b\n> c\n", "a\n": "> a\n> \n", "a\n\n> b\tc": "> a\n> \n> > b\tc\n", "é 😀 <U+0041>": "> é 😀 <U+0041>\n",

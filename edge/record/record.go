@@ -1,5 +1,6 @@
-// Package record stores what agents file, registrations and charters, together with the address
-// that came with it and the message about that to the operator: all in one transaction.
+// Package record stores what agents file: registrations and charters. One transaction holds a
+// record, the e-mail address that came with it, and the message that tells the operator of the
+// address.
 package record
 
 import (
@@ -17,8 +18,8 @@ const MaxName = 80
 // NamePlaceholder stands for the name of the caller's own agent in a template.
 const NamePlaceholder = "<your agent's name>"
 
-// WriteMembers writes the members that the answers of registrations and charters have in common.
-// id is "" on a dry run. emailed says whether an address was given.
+// WriteMembers writes the members that the answers of registrations and charters share. id is "" on
+// a dry run. emailed says whether an address was sent.
 func WriteMembers(w *jsondoc.Writer, in *input.Input, id, now string, emailed bool) {
 	w.StrOrNull("record_id", id)
 	w.Bool("recorded", id != "")
@@ -30,9 +31,9 @@ func WriteMembers(w *jsondoc.Writer, in *input.Input, id, now string, emailed bo
 	respond.WriteCapped(w, "ignored_fields", in.Ignored())
 }
 
-// Store stores a record, in one transaction with the address that came with it, if any, and a
-// message about that to the operator, and answers what answer makes. who is an agent's or an org's
-// name.
+// Store runs insert, which stores the record with this id, and answers with answer. Where address
+// is not "", the same transaction stores the address and puts a message about it into the outbox.
+// That message has kind, the kind of the record, and who, the name of the agent or org.
 func Store(t *kernel.Turn, kind, id string, insert kernel.Statement, address, who string, answer func() *kernel.Response) *kernel.Response {
 	statements := []kernel.Statement{insert}
 	if address != "" {

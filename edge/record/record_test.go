@@ -12,7 +12,8 @@ import (
 	"anteroom/edge/respond"
 )
 
-// A record is stored with its address and the message about it, or alone; what is told of it is so.
+// Store stores a record with its address and message, or alone where no address came with it.
+// WriteMembers says which it was.
 func TestRecord(t *testing.T) {
 	insert := kernel.Statement{SQL: "INSERT", Args: []any{"1"}}
 	for _, c := range []struct {

@@ -1,6 +1,6 @@
 package respond
 
-// ProblemType is a kind of problem (RFC 9457): its slug is the anchor of its description in the
+// ProblemType is a kind of problem (RFC 9457). Its Slug is the anchor of its description in the
 // field guide.
 type ProblemType struct {
 	Slug   string

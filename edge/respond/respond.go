@@ -1,5 +1,5 @@
-// Package respond makes the answers of the endpoints: JSON objects with the members that all of
-// them end with, and problem details (RFC 9457).
+// Package respond makes the answers of the endpoints: JSON objects that end with the same members,
+// the trailer, and problem details (RFC 9457).
 package respond
 
 import (
@@ -10,8 +10,9 @@ import (
 	"anteroom/edge/kernel"
 )
 
-// CommonHeaders are on every answer, besides its own: the host adds them. The names of those that
-// an agent reads are exposed (Fetch, CORS).
+// CommonHeaders are the header fields that a host adds to every answer.
+// access-control-expose-headers names the fields that a page of another origin may read (Fetch
+// Standard, CORS protocol).
 var CommonHeaders = []kernel.Header{
 	{Name: "x-content-type-options", Value: "nosniff"},
 	{Name: "referrer-policy", Value: "no-referrer"},
@@ -30,18 +31,18 @@ func Empty(status int, cache string) *kernel.Response {
 	return &kernel.Response{Status: status, Header: []kernel.Header{{Name: "cache-control", Value: cache}}}
 }
 
-// JSON is an answer with a body as it is.
+// JSON is an answer with the given body.
 func JSON(status int, mediaType, cache string, body []byte) *kernel.Response {
 	return &kernel.Response{Status: status, Header: []kernel.Header{{Name: "content-type", Value: mediaType}, {Name: "cache-control", Value: cache}}, Body: body}
 }
 
-// OK is what was computed or written for this request: an object of the members that write
-// writes and the trailer, not to be stored by any cache.
+// OK answers 200 with an Object that was computed or written for this request. No cache may store
+// it.
 func OK(t *kernel.Turn, write func(w *jsondoc.Writer)) *kernel.Response {
 	return JSON(200, MediaJSON, "no-store", Object(t, write))
 }
 
-// Object is the text of an object of the members that write writes, and the trailer.
+// Object is the text of an object: the members that write writes, and then the trailer.
 func Object(t *kernel.Turn, write func(w *jsondoc.Writer)) []byte {
 	w := jsondoc.Writer{Buf: make([]byte, 0, 1536)} // most answers are shorter
 	w.Open('{')
@@ -51,7 +52,8 @@ func Object(t *kernel.Turn, write func(w *jsondoc.Writer)) []byte {
 	return w.Buf
 }
 
-// Problem is an error answer (RFC 9457). write, when there is one, adds members of its own.
+// Problem is an error answer (RFC 9457). faults may be nil. write adds members of the problem's
+// own; nil adds none.
 func Problem(t *kernel.Turn, p *ProblemType, detail string, faults *input.Faults, write func(w *jsondoc.Writer)) *kernel.Response {
 	contractURL := t.ContractURL
 	if contractURL == "" {
@@ -94,8 +96,8 @@ func Invalid(t *kernel.Turn, in *input.Input) *kernel.Response {
 		})
 }
 
-// WriteCapped writes a list whose length a caller decides: at most 50 entries, and the number of
-// all in <name>_total where some were left out.
+// WriteCapped writes a list whose length a caller decides: at most input.MaxEntries entries. Where
+// there are more, a member <name>_total says how many there are in all.
 func WriteCapped(w *jsondoc.Writer, name string, entries []string) {
 	w.Name(name)
 	w.Open('[')
@@ -111,8 +113,8 @@ func WriteCapped(w *jsondoc.Writer, name string, entries []string) {
 	}
 }
 
-// StoreFailed answers a write that the store has not taken: nothing was recorded, or, after a
-// time-out, that is not known.
+// StoreFailed answers a write that the store did not take. The answer says that nothing was
+// recorded or, after a time-out, that it is not known whether the write was recorded.
 func StoreFailed(t *kernel.Turn, failure kernel.Failure) *kernel.Response {
 	detail := "The store did not take the write: nothing was recorded. Try again later."
 	if failure == kernel.Timeout {
@@ -121,10 +123,10 @@ func StoreFailed(t *kernel.Turn, failure kernel.Failure) *kernel.Response {
 	return RetryLater(t, StoreUnavailable, detail, StoreRetry)
 }
 
-// StoreRetry is after how many seconds a caller may try again what the store did not take.
+// StoreRetry is how many seconds a caller is asked to wait after the store has failed.
 const StoreRetry = 30
 
-// RetryLater is a problem that may be gone after so many seconds.
+// RetryLater is a problem that asks the caller to try again after so many seconds.
 func RetryLater(t *kernel.Turn, p *ProblemType, detail string, seconds int64) *kernel.Response {
 	r := Problem(t, p, detail, nil, nil)
 	r.Set("retry-after", strconv.FormatInt(seconds, 10))
@@ -139,13 +141,13 @@ func Unfinished(t *kernel.Turn) *kernel.Response {
 	return Problem(t, Internal, "The request could not be finished. Whether something was recorded is not known.", nil, nil)
 }
 
-// Action is something to do next.
+// Action is one suggestion of what to do next: an entry of next_actions.
 type Action struct {
 	Rel  string `json:"rel" doc:"Relation of the target to this answer."`
 	Href string `json:"href" format:"uri" doc:"Absolute address of the target."`
 }
 
-// WriteActions writes next_actions: pairs of a relation and a path.
+// WriteActions writes next_actions. pairs alternates the relation of an action and its path.
 func WriteActions(t *kernel.Turn, w *jsondoc.Writer, pairs ...string) {
 	w.Name("next_actions")
 	w.Open('[')

@@ -12,13 +12,13 @@ import (
 	"anteroom/edge/respond"
 )
 
-// turn is one to the named host.
+// turn is the turn of a request to the named host.
 func turn(host string) *kernel.Turn {
 	return &kernel.Turn{Snapshot: edgetest.Snapshot(), Now: edgetest.Now, Request: kernel.Request{Method: "GET", Target: "/api/x", Host: host}}
 }
 
-// What a caller sent is repeated up to a bound, and how much there was is only told where some of
-// it is left out.
+// Lists that repeat what a caller sent have at most 50 entries. Their total is told only where some
+// entries are left out.
 func TestCapped(t *testing.T) {
 	for n, total := range map[int]string{0: "", 1: "", 49: "", 50: "", 51: "51", 99: "99"} {
 		var faults input.Faults
@@ -44,13 +44,13 @@ func TestCapped(t *testing.T) {
 	}
 }
 
-// A problem says what is wrong and where the contract stands, and shows that where it helps: on 400
-// and 405.
+// A problem says what is wrong and where the contract stands. It shows the contract itself where
+// that helps: on 400 and 405.
 func TestProblem(t *testing.T) {
 	for _, c := range []struct {
 		problem *respond.ProblemType
 		url     string
-		shown   bool // the contract
+		shown   bool // whether the contract is shown
 		faults  bool
 	}{
 		{respond.InvalidInput, "/api/x", true, true},
@@ -88,7 +88,7 @@ func TestProblem(t *testing.T) {
 	}
 }
 
-// An input with faults is told how many there are, and what was ignored besides.
+// Invalid says how many faults an input has, and which of its names were ignored.
 func TestInvalid(t *testing.T) {
 	for _, c := range []struct {
 		faults  int
@@ -107,9 +107,9 @@ func TestInvalid(t *testing.T) {
 	}
 }
 
-// What could not be stored is told as not recorded where that is certain, and as not known where it
-// is not.
-func TestUnstored(t *testing.T) {
+// A failed write is told as not recorded where that is certain, and as not known after a time-out.
+// A turn that cannot be finished is answered in its own words where it has any.
+func TestStoreFailed(t *testing.T) {
 	for failure, want := range map[kernel.Failure]string{kernel.Refused: "nothing was recorded", kernel.Unavailable: "nothing was recorded", kernel.Timeout: "is not known"} {
 		if r := respond.StoreFailed(turn("localhost"), failure); r.Status != 503 || edgetest.Header(r, "retry-after") != "30" || !strings.Contains(string(r.Body), want) {
 			t.Errorf("%s: %d %v %s", failure, r.Status, r.Header, r.Body)
@@ -125,7 +125,7 @@ func TestUnstored(t *testing.T) {
 	}
 }
 
-// What to do next is told with absolute addresses.
+// The addresses of next_actions are absolute.
 func TestActions(t *testing.T) {
 	w := jsondoc.Writer{}
 	w.Open('{')

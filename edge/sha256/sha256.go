@@ -1,5 +1,5 @@
-// Package sha256 is SHA-256 (FIPS 180-4), written out: the standard library's package brings all of
-// its validated module along, half again the size of everything else that runs on the edge.
+// Package sha256 computes SHA-256 (FIPS 180-4). The standard library's package would bring along
+// its whole validated module, half as large as everything else that runs on the edge.
 package sha256
 
 import "math/bits"
@@ -27,7 +27,7 @@ func Sum(data []byte) (sum [32]byte) {
 	for ; len(data) >= blockSize; data = data[blockSize:] {
 		h = hashBlock(h, data[:blockSize])
 	}
-	// The last one or two blocks: what is left, a one bit, zeros, and the length in bits.
+	// The last one or two blocks: the bytes left, a one bit, zeros, and the length in bits.
 	var last [2 * blockSize]byte
 	n := copy(last[:], data)
 	last[n] = 0x80

@@ -8,7 +8,7 @@ import (
 	"anteroom/edge/sha256"
 )
 
-// The standard library's is the measure, at every length around the ends of blocks.
+// The standard library gives the same sum, for every length around the ends of blocks.
 func TestSum(t *testing.T) {
 	data := bytes.Repeat([]byte("0123456789abcdefghijklmnopqrstuvwxyz\xff\x00"), 12)
 	for n := range data {

@@ -1,9 +1,9 @@
-// Package snapshot is what a turn may read of the content: the facts that answers are made of and
-// the published documents. As text it has a line for the facts, one flat JSON object with the
-// format first, and then a line for each document: its id, a tab, and its compact JSON text. So
-// whoever loads it reads the facts only.
+// Package snapshot holds the published content as the edge reads it: the facts that answers are
+// made of, and the published documents. Its text has a line for the facts, which is one flat JSON
+// object with the format first. Then it has a line for each document: the ID of the document, a
+// tab, and compact JSON. So a program that loads a snapshot parses the first line only.
 //
-//	{"format":"anteroom-snapshot-2","version":"5f1d…","service":"Anteroom Example","canonical_host":"www.anteroom.example",…}
+//	{"format":"anteroom-snapshot-2","version":"5f1d…","canonical_host":"www.anteroom.example",…}
 //	aup	{"version":"0.2",…}
 //	endpoints	[{"method":"GET",…},…]
 //
@@ -20,19 +20,19 @@ import (
 	"anteroom/edge/jsondoc"
 )
 
-// Format names this layout. A module refuses a snapshot of another one.
+// Format names this layout of a snapshot. Decode refuses a snapshot of any other format.
 const Format = "anteroom-snapshot-2"
 
 // Snapshot is the published content as the edge knows it.
 type Snapshot struct {
 	Format        string
 	Version       string // hex SHA-256 of the content
-	Service       string // its name
+	Service       string // name of the service
 	CanonicalHost string
 	ApexHost      string
 	PreviewHosts  []string
 	Epoch         string
-	ToolPrefix    string // of the names of MCP tools and prompts
+	ToolPrefix    string // what the names of MCP tools and prompts begin with
 	Notice        string
 	NoteCanonical string
 	NoteOther     string
@@ -40,9 +40,9 @@ type Snapshot struct {
 	RetiredKeys   []string // base64
 	RelayFrom     string
 	RelayTo       string
-	RelayWebhook  string   // URL that takes messages in the place of mail, on the edge; "" when mail does
-	IndexNowKey   string   // "" where no search engine is told of changes
-	IndexNowURLs  []string // of the endpoints that are told
+	RelayWebhook  string   // URL that the worker posts messages to; "" where it sends mail
+	IndexNowKey   string   // "" where the service tells search engines nothing
+	IndexNowURLs  []string // of the search engines' endpoints
 	Sitemap       []string // the absolute addresses of the documents to index
 
 	WritesPerMinute int64 // for one client address; 0 is without limit
@@ -61,7 +61,7 @@ type Snapshot struct {
 // JSON is the JSON text of one object or array.
 type JSON []byte
 
-// BaseURL is https:// and the canonical host.
+// BaseURL is the address of the canonical host, without a slash at its end.
 func (s *Snapshot) BaseURL() string { return "https://" + s.CanonicalHost }
 
 // Serves reports whether the content publishes this host.
@@ -89,7 +89,7 @@ func (s *Snapshot) Trailer(w *jsondoc.Writer, servedFrom string) {
 	w.Str("host_note", note)
 }
 
-// Encode gives the text.
+// Encode gives the text of a snapshot.
 func (s *Snapshot) Encode() []byte {
 	var w jsondoc.Writer
 	w.Open('{')
@@ -112,9 +112,9 @@ func (s *Snapshot) Encode() []byte {
 	return w.Buf
 }
 
-// Decode reads a text, which the snapshot aliases from then on. It returns an error, and no
-// snapshot, where that is no snapshot of this Format, has an unknown fact, or lacks one. The
-// documents are taken as they are.
+// Decode reads the text of a snapshot, which aliases the text from then on. It returns an error,
+// and no snapshot, where the text is not of this Format, has an unknown fact, or lacks one. The
+// documents are taken unread.
 func Decode(text []byte) (*Snapshot, error) {
 	line, rest, _ := bytes.Cut(text, []byte{'\n'})
 	facts, err := jsondoc.Parse(line)
@@ -146,7 +146,7 @@ func Decode(text []byte) (*Snapshot, error) {
 	return s, nil
 }
 
-// member is a fact and where it is kept: in one of three.
+// member is a fact: its name, and the one of three places in which its value is kept.
 type member struct {
 	name   string
 	text   *string
@@ -186,7 +186,7 @@ func (s *Snapshot) members() []member {
 	}
 }
 
-// set takes a value over, where it is of the right type.
+// set keeps a value where it is of the right type, and reports whether it is.
 func (m *member) set(v *jsondoc.Value) bool {
 	switch {
 	case m.text != nil && v.Kind == jsondoc.String:

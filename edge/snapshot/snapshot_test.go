@@ -34,7 +34,7 @@ func TestRoundTrip(t *testing.T) {
 	}
 }
 
-// TestPackageComment checks that the example of the package comment is what is read.
+// TestPackageComment reads the example of the package comment as a snapshot.
 func TestPackageComment(t *testing.T) {
 	source, err := os.ReadFile("snapshot.go")
 	if err != nil {
@@ -84,7 +84,7 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// The content publishes its canonical host and its previews. An answer says which of them it was
+// The content publishes the canonical host and the previews. An answer names the one that it was
 // served from.
 func TestHosts(t *testing.T) {
 	s := example()

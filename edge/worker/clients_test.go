@@ -17,8 +17,8 @@ import (
 	"anteroom/edge/snapshot"
 )
 
-// TestMCPClients lets real clients of the MCP server talk to both hosts, with the content that is
-// shipped.
+// TestMCPClients lets MCP clients of other projects talk to both hosts, with the content of this
+// project.
 func TestMCPClients(t *testing.T) {
 	t.Parallel()
 	published := shipped(t)

@@ -11,7 +11,7 @@ import (
 	"anteroom/edge/worker/wire"
 )
 
-// A random value of everything that crosses the border.
+// random makes random values of everything that crosses the border of the module.
 type random struct{ *rand.Rand }
 
 func (r random) text() string {
@@ -30,7 +30,7 @@ func (r random) bytes() []byte {
 	return b
 }
 
-// whole is a number that JavaScript has exactly.
+// whole is an integer that JavaScript represents exactly.
 func (r random) whole() int64 { return (r.Int64N(1<<53) - 1<<52) >> r.IntN(53) }
 
 func (r random) fields() (header []kernel.Header) {
@@ -99,7 +99,7 @@ func (r random) outcome() kernel.Outcome {
 	return kernel.Outcome{Effects: many(r, r.effect)}
 }
 
-// object is a JavaScript object as the driver has it.
+// object is a JavaScript object as the driver writes it.
 type object = map[string]any
 
 func linesOf(header []kernel.Header) (lines string) {
@@ -117,7 +117,7 @@ func turnObject(t *kernel.Turn) object {
 			"failure": map[kernel.Failure]int{kernel.Refused: 1, kernel.Timeout: 2, kernel.Unavailable: 3}[r.Failure], "ok": r.OK, "status": r.Status,
 			"data": frame{r.Data}, "rows": r.Rows, "changes": r.Changes, "remaining": r.Remaining, "reset": r.Reset, "millis": r.Millis,
 		}
-		// What is zero may be left out.
+		// The JavaScript host may leave out members that are zero.
 		for name, value := range result {
 			if v := reflect.ValueOf(value); v.IsZero() || v.Kind() == reflect.Slice && v.Len() == 0 {
 				delete(result, name)
@@ -166,7 +166,7 @@ func outcomeObject(o kernel.Outcome) object {
 	return all
 }
 
-// TestCodec: what one language writes the other reads, and no part of it.
+// TestCodec: what Go writes JavaScript reads, and the other way round. No truncated frame is read.
 func TestCodec(t *testing.T) {
 	t.Parallel()
 	d := startDriver(t)

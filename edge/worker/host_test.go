@@ -1,5 +1,5 @@
-// The tests of the host on Cloudflare: the bundle, on its runtime, with its store, its mail and its
-// limiter.
+// The tests of the host on Cloudflare. They run the bundle on its runtime, with its store, its mail
+// and its limiter.
 package main
 
 import (
@@ -33,7 +33,7 @@ import (
 
 const root = "../.."
 
-// temporary is a folder that is there as long as the tests run.
+// temporary is a folder that exists for as long as the tests run.
 var temporary string
 
 // harness is build/harness.mjs, one process for all tests.
@@ -64,11 +64,11 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// bundle builds the bundle of today's sources into a folder of its own. Where that was done before
-// it takes no time.
+// bundle builds the bundle of the present sources into a folder of its own. It takes no time where
+// that was done before.
 var bundle = sync.OnceValues(func() (string, error) {
-	// The sources are looked at here too, so that go test keeps no result that is older than they
-	// are.
+	// The test looks at the sources itself, too, so that "go test" does not take a cached result
+	// for other sources.
 	for _, folder := range []string{"build/clients", "build/lint", "build/names", "build/npm/package-lock.json", "build/toolchain", "build/edge.sh", "build/harness.mjs", "build/target.json", "cmd", "content", "edge", "generator", "go.sum", "public", "wrangler.toml"} {
 		err := filepath.WalkDir(filepath.Join(root, folder), func(name string, _ fs.DirEntry, err error) error {
 			if err == nil {
@@ -88,8 +88,8 @@ var bundle = sync.OnceValues(func() (string, error) {
 	return filepath.Join(temporary, "bundle"), nil
 })
 
-// node is a command that runs JavaScript with the pinned Node.js, which the bundle's build
-// installs.
+// node is a command that runs JavaScript with the pinned Node.js. The build of the bundle installs
+// that.
 func node(t testing.TB, arguments ...string) *exec.Cmd {
 	t.Helper()
 	if _, err := bundle(); err != nil {
@@ -119,7 +119,7 @@ func startHarness(t *testing.T) (err error) {
 			var head struct {
 				ID int `json:"id"`
 			}
-			json.Unmarshal(lines.Bytes(), &head) // ask reads it again, and says what is wrong with it
+			json.Unmarshal(lines.Bytes(), &head) // ask reads the line again, and reports what is wrong with it
 			harness.mu.Lock()
 			harness.waiting[head.ID] <- bytes.Clone(lines.Bytes())
 			harness.mu.Unlock()
@@ -178,7 +178,7 @@ func ask(t *testing.T, request map[string]any) (r reply) {
 	return r
 }
 
-// options are what a service is started with; see build/harness.mjs.
+// options are the options that a service is started with; see build/harness.mjs.
 type options struct {
 	Bundle     string         `json:"bundle"`
 	Main       string         `json:"main,omitempty"`
@@ -199,7 +199,7 @@ type mailAddresses struct {
 	From string `json:"from"`
 }
 
-// bound are the options of a service that has everything.
+// bound are the options of a service that has every binding.
 func bound(t *testing.T, s *snapshot.Snapshot) options {
 	t.Helper()
 	var config struct {
@@ -235,8 +235,8 @@ func bound(t *testing.T, s *snapshot.Snapshot) options {
 	return o
 }
 
-// with is a main module that hands the worker other bindings: members of a JavaScript object
-// literal, made of env.
+// with is a main module that changes the bindings of the worker. bindings are members of a
+// JavaScript object literal, and may use env, the real bindings.
 func with(bindings string) string {
 	return `import worker from './worker.mjs';
 const later = (milliseconds) => new Promise((resolve) => setTimeout(resolve, milliseconds));
@@ -247,7 +247,7 @@ export default {
 };`
 }
 
-// service is one that runs.
+// service is a running worker.
 type service struct {
 	t    *testing.T
 	id   int
@@ -264,8 +264,8 @@ func start(t *testing.T, o options) *service {
 	return s
 }
 
-// do sends a request to the canonical host, and returns the answer and its body. Header is pairs of
-// name and value.
+// do sends a request to the canonical host, and returns the answer and its body. header alternates
+// names and values.
 func (s *service) do(method, target, body string, header ...string) (*http.Response, map[string]any) {
 	s.t.Helper()
 	r, err := http.NewRequest(method, s.url+target, strings.NewReader(body))
@@ -288,7 +288,7 @@ func (s *service) do(method, target, body string, header ...string) (*http.Respo
 	return answer, object
 }
 
-// want sends a request that must be answered with a status, and returns the body.
+// want sends a request that must be answered with this status, and returns the body.
 func (s *service) want(status int, method, target, body string) map[string]any {
 	s.t.Helper()
 	answer, object := s.do(method, target, body)
@@ -317,7 +317,7 @@ func (s *service) cron() {
 	}
 }
 
-// mail is what was sent, the newest first.
+// mail gives the messages that were sent, the newest first.
 func (s *service) mail() []mail {
 	s.t.Helper()
 	return ask(s.t, map[string]any{"service": s.id, "mail": true}).Mail
@@ -328,8 +328,8 @@ func (s *service) log() []string {
 	return ask(s.t, map[string]any{"service": s.id, "log": true}).Log
 }
 
-// logs waits until the service has logged a text, and gives all that it has logged by then since it
-// was asked last.
+// logs waits until the service has logged a text. It gives all that the service has logged since
+// the last call.
 func (s *service) logs(text string) (all string) {
 	s.t.Helper()
 	eventually(s.t, "a log of "+text, func() bool {
@@ -339,7 +339,7 @@ func (s *service) logs(text string) (all string) {
 	return all
 }
 
-// eventually waits for what happens after an answer.
+// eventually waits until done. It is for what happens after an answer.
 func eventually(t *testing.T, what string, done func() bool) {
 	t.Helper()
 	for deadline := time.Now().Add(10 * time.Second); !done(); time.Sleep(20 * time.Millisecond) {
@@ -349,7 +349,7 @@ func eventually(t *testing.T, what string, done func() bool) {
 	}
 }
 
-// TestTranscripts holds the conversations of every host with this one.
+// TestTranscripts: this host holds the transcripts of every host.
 func TestTranscripts(t *testing.T) {
 	t.Parallel()
 	edgetest.RunTranscripts(t, func(t *testing.T, s *snapshot.Snapshot) string { return start(t, bound(t, s)).url })
@@ -357,7 +357,8 @@ func TestTranscripts(t *testing.T) {
 
 const registration = `{"agent_name":"ada","owner_email":"owner@example.org"}`
 
-// TestTheStoreFails: nothing is half recorded, and nothing is said to be recorded that is not.
+// TestTheStoreFails: no record is half stored, and no answer says that a record is stored which is
+// not.
 func TestTheStoreFails(t *testing.T) {
 	t.Parallel()
 	s := start(t, bound(t, edgetest.Snapshot()))
@@ -367,7 +368,7 @@ func TestTheStoreFails(t *testing.T) {
 	if n, m := s.count("registrations"), s.count("contacts"); n != 0 || m != 0 {
 		t.Errorf("half recorded: %d registrations, %d contacts", n, m)
 	}
-	s.want(200, "POST", "/api/waitlist", `{"agent_name":"ada"}`) // which needs no outbox
+	s.want(200, "POST", "/api/waitlist", `{"agent_name":"ada"}`) // a registration without an address needs no outbox
 	if n := s.count("registrations"); n != 1 {
 		t.Errorf("%d registrations, want 1", n)
 	}
@@ -378,7 +379,7 @@ func TestTheStoreFails(t *testing.T) {
 	s.want(200, "GET", "/api/aup", "")
 	s.logs("outbox: the store did not give due rows")
 
-	// What cannot be counted is counted by hand.
+	// A suggestion that cannot be recorded is logged, for the operator to count it by hand.
 	s.sql("DROP TABLE suggestions")
 	filed := s.want(200, "POST", "/api/suggest", `{"suggestion":"a long enough suggestion"}`)
 	s.logs(fmt.Sprintf("suggestion %s was relayed and not recorded", filed["record_id"]))
@@ -394,7 +395,7 @@ func TestTheStoreFails(t *testing.T) {
 		t.Errorf("that there is no store is logged %d times, want once", n)
 	}
 
-	// What is not known to have failed is not known to be undone: the answer says so.
+	// Where it is not known whether a write has failed, the answer says so.
 	o = bound(t, edgetest.Snapshot())
 	o.Main = with(`DB: { prepare: (sql) => env.DB.prepare(sql), batch: (list) => env.DB.batch(list).then(() => { throw new Error('network connection lost'); }) }`)
 	s = start(t, o)
@@ -428,8 +429,8 @@ func TestTheRelayFails(t *testing.T) {
 			if n := s.count("suggestions"); n != 0 {
 				t.Errorf("%d suggestions recorded, want none", n)
 			}
-			// What the outbox holds waits for the relay to come back. Where there is none, that was
-			// no try.
+			// The rows of the outbox wait for the relay to come back. A service without a relay
+			// counts no try.
 			tries := map[bool]float64{false: 1}[name == "absent"]
 			s.want(200, "POST", "/api/waitlist", registration)
 			eventually(t, "a try", func() bool {
@@ -446,7 +447,7 @@ func TestTheRelayFails(t *testing.T) {
 	}
 }
 
-// TestTheWebhook: messages are posted where the content says so, and only there.
+// TestTheWebhook: messages are posted to the webhook where the content names one, and nowhere else.
 func TestTheWebhook(t *testing.T) {
 	t.Parallel()
 	type message struct {
@@ -465,7 +466,7 @@ func TestTheWebhook(t *testing.T) {
 		}
 		posted = append(posted, m)
 		if status == 0 {
-			panic(http.ErrAbortHandler) // the connection is closed
+			panic(http.ErrAbortHandler) // closes the connection
 		}
 		w.Header().Set("Location", "/elsewhere")
 		w.WriteHeader(status)
@@ -526,7 +527,7 @@ func TestTheOutboxIsDelivered(t *testing.T) {
 	}
 }
 
-// TestKilledWhileDelivering ends a worker that has sent and not yet marked what it sent.
+// TestKilledWhileDelivering kills a worker between sending a digest and marking it as delivered.
 func TestKilledWhileDelivering(t *testing.T) {
 	t.Parallel()
 	o := bound(t, edgetest.Snapshot())
@@ -579,8 +580,8 @@ func TestTheLimiterFails(t *testing.T) {
 	}
 }
 
-// TestGoneClient: what is left of a turn whose caller went away is whole or nothing, and holds up
-// nobody.
+// TestGoneClient: the turn of a caller who went away is recorded as a whole or not at all, and
+// holds up nobody.
 func TestGoneClient(t *testing.T) {
 	t.Parallel()
 	o := bound(t, edgetest.Snapshot())
@@ -589,7 +590,7 @@ func TestGoneClient(t *testing.T) {
 	for range 3 {
 		s.giveUp(registration, 100*time.Millisecond)
 	}
-	s.want(200, "POST", "/api/waitlist", registration) // takes longer than the others had left
+	s.want(200, "POST", "/api/waitlist", registration) // takes longer than the turns of the callers who went away could still take
 	n := s.count("registrations")
 	if m, k := s.count("contacts"), s.count("outbox"); n != m || n != k || n < 1 || n > 4 {
 		t.Errorf("%d registrations, %d contacts, %d rows of the outbox", n, m, k)
@@ -613,13 +614,13 @@ func TestClients(t *testing.T) {
 	}
 }
 
-// TestTurnsCrossEachOther: of turns that wait at the same time, each goes on with what is its own.
+// TestTurnsCrossEachOther: turns that wait at the same time each go on with their own results.
 func TestTurnsCrossEachOther(t *testing.T) {
 	t.Parallel()
 	published := edgetest.Snapshot()
 	published.WritesPerMinute = 0
 	o := bound(t, published)
-	o.Main = with(watched(`later(3 * n % 7)`)) // calls take longer and shorter, and what is signed does not wait for them
+	o.Main = with(watched(`later(3 * n % 7)`)) // calls take different times, and signing does not wait for them
 	s := start(t, o)
 	const agents, times = 8, 30
 	var wait sync.WaitGroup
@@ -651,7 +652,7 @@ func TestTurnsCrossEachOther(t *testing.T) {
 	}
 }
 
-// TestTheScoreboardIsOfNow: an answer that is made once a second is given in that second only.
+// TestTheScoreboardIsOfNow: an answer that is made once a second is given only within that second.
 func TestTheScoreboardIsOfNow(t *testing.T) {
 	t.Parallel()
 	s := start(t, bound(t, edgetest.Snapshot()))
@@ -713,8 +714,8 @@ func TestSnapshotOfAnotherFormat(t *testing.T) {
 	}
 }
 
-// TestTrap makes the module run out of memory: one that may not grow, and a body that needs more
-// than it has.
+// TestTrap makes the module run out of memory: its memory may not grow, and a body needs more than
+// it has.
 func TestTrap(t *testing.T) {
 	t.Parallel()
 	o := bound(t, edgetest.Snapshot())
@@ -722,7 +723,7 @@ func TestTrap(t *testing.T) {
 	if o.Wasm, err = ungrowing(readModule(t)); err != nil {
 		t.Fatal(err)
 	}
-	// Between its rounds a turn waits long enough for traps in other turns.
+	// Each turn waits between its rounds, long enough for other turns to trap.
 	o.Main = with(`RL: { limit: () => later(300).then(() => ({ success: true })) }`)
 	s := start(t, o)
 	large := `{"agent_name":"ada","x":[` + strings.Repeat(`{"a":0},`, 8000) + `{}]}`
@@ -769,7 +770,7 @@ func TestTrap(t *testing.T) {
 	s.want(200, "GET", "/api/roster", "")
 }
 
-// TestEffects calls the effects themselves, without a core around them.
+// TestEffects calls the effects of the host directly, without a core.
 func TestEffects(t *testing.T) {
 	t.Parallel()
 	o := bound(t, edgetest.Snapshot())
@@ -833,14 +834,14 @@ export default {
 	})
 }
 
-// TestFetches: a fetch is bounded in time and bytes, follows no redirect, and its result is shared
-// for as long as it says.
+// TestFetches: a fetch is bounded in time and bytes and follows no redirect. Its result is shared
+// for ShareSeconds.
 func TestFetches(t *testing.T) {
 	t.Parallel()
 	var calls atomic.Int32
 	other := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		calls.Add(1)
-		body, _ := io.ReadAll(r.Body) // all of it, so that the server sees the client go
+		body, _ := io.ReadAll(r.Body) // the server notices that the client goes away only once it has read the body
 		switch r.URL.Path {
 		case "/moved":
 			http.Redirect(w, r, "/elsewhere", http.StatusTemporaryRedirect)
@@ -913,7 +914,8 @@ export default {
 	}
 }
 
-// TestLargeBodies: one that is too large is refused, and never read as what it begins with.
+// TestLargeBodies: a body that is too large is refused, and its beginning is never read as if it
+// were the whole.
 func TestLargeBodies(t *testing.T) {
 	t.Parallel()
 	s := start(t, bound(t, edgetest.Snapshot()))
@@ -941,8 +943,8 @@ func TestLargeBodies(t *testing.T) {
 	}
 }
 
-// TestDocuments: what is not under /api or /v1 goes to the documents, as does what only begins like
-// that.
+// TestDocuments: a path that is not under /api or /v1 goes to the documents, and so does one that
+// only begins like these.
 func TestDocuments(t *testing.T) {
 	t.Parallel()
 	o := bound(t, edgetest.Snapshot())
@@ -960,7 +962,8 @@ func TestDocuments(t *testing.T) {
 	}
 }
 
-// TestWhatIsKept: of what callers have a say in little is kept, and no instance that has grown.
+// TestWhatIsKept: the worker keeps few values that callers decide, and no instance whose memory has
+// grown.
 func TestWhatIsKept(t *testing.T) {
 	t.Parallel()
 	o := bound(t, edgetest.Snapshot())
@@ -991,7 +994,7 @@ export default {
 	}
 	largest := 0.0
 	for i := range 150 {
-		for _, target := range []string{"/api/aup", "/api/presence"} { // one is of today, the other of now
+		for _, target := range []string{"/api/aup", "/api/presence"} { // the first changes with the content only, the second with the time
 			r, err := http.NewRequest("GET", s.url+target, nil)
 			if err != nil {
 				t.Fatal(err)

@@ -1,20 +1,21 @@
 //go:build tinygo
 
-// Command worker is the edge core as a WebAssembly module. It imports nothing: a host writes a
-// frame into its memory, calls it, and reads a frame out of it. Package wire is the format of the
-// frames.
+// Command worker is the core as a WebAssembly module, for the host on Cloudflare. It imports
+// nothing: a host writes a frame into its memory, calls it, and reads a frame out of it. Package
+// wire is the format of the frames.
 //
 //	alloc(size u32) u32            address of fresh memory
-//	load(at, size u32) u32         the snapshot's text, once, and it must stay where it is; facts out
-//	loaded() u32                   where the memory ends that load made to last
-//	handle(at, size u32) u32       a turn in, its outcome out; see core for the duties of a host
-//	deliver(at, size u32) u32      the same for the outbox
+//	load(at, size u32) u32         takes the snapshot's text, gives facts; called once; the text
+//	                               must stay where it is
+//	loaded() u32                   where the memory ends that load has filled for good
+//	handle(at, size u32) u32       takes a turn, gives its outcome (see package kernel)
+//	deliver(at, size u32) u32      the same for a turn of the outbox
 //
-// load, handle and deliver return the address of a u32 length and so many bytes, the last two 0
-// where the frame is not what it should be.
+// load, handle and deliver return the address of a u32 length and so many bytes. handle and deliver
+// return 0 where the frame that they get is at fault.
 //
-// Memory is never freed (the collector is "leaking"): the host puts back the state that it was in
-// after load, once it has read what a call returned. It finds the top of the heap by alloc.
+// Memory is never freed (the collector is "leaking"). Once the host has read what a call returned,
+// it puts the memory back into the state after load. alloc tells it where the heap ends.
 package main
 
 import (
@@ -49,7 +50,7 @@ func load(at unsafe.Pointer, size uint32) unsafe.Pointer {
 	return result(wire.AppendFacts(make([]byte, 4, 4096), fault, s, protocol.Path, mcp.Unfinished()))
 }
 
-// lasting is the end of what load made, but for the facts, which are read once.
+// lasting is the end of the memory that load has filled, without the facts, which are read once.
 var lasting unsafe.Pointer
 
 //go:wasmexport loaded
@@ -73,7 +74,8 @@ func call(at unsafe.Pointer, size uint32, answer func(*kernel.Turn) kernel.Outco
 	return result(wire.AppendOutcome(make([]byte, 4, room), outcome))
 }
 
-// result puts the length before a frame that begins with four bytes for it.
+// result writes the length of a frame into its first four bytes, which are left for that, and gives
+// the frame's address.
 func result(frame []byte) unsafe.Pointer {
 	*(*uint32)(unsafe.Pointer(unsafe.SliceData(frame))) = uint32(len(frame) - 4)
 	return unsafe.Pointer(unsafe.SliceData(frame))

@@ -31,8 +31,8 @@ import (
 	"anteroom/generator/model"
 )
 
-// section gives the content of a section of a module, nil where it has none (Core Specification,
-// section 5.5.2).
+// section gives the content of a section of a module; nil where there is no such section
+// (WebAssembly Core Specification, section 5.5.2).
 func section(module []byte, id byte) []byte {
 	for at := 8; at < len(module); {
 		size, n := uvarint(module[at+1:])
@@ -73,7 +73,7 @@ func readModule(t testing.TB) []byte {
 	return module
 }
 
-// TestTheModuleImportsNothing: what cannot be imported cannot leak.
+// TestTheModuleImportsNothing: a module without imports has no way to leak anything.
 func TestTheModuleImportsNothing(t *testing.T) {
 	module := readModule(t)
 	if imports := section(module, importSection); imports != nil && imports[0] != 0 {
@@ -89,7 +89,7 @@ func TestTheModuleImportsNothing(t *testing.T) {
 	}
 }
 
-// ungrowing is a module whose memory may not grow beyond what it starts with (Core Specification,
+// ungrowing changes a module so that its memory may not grow (WebAssembly Core Specification,
 // section 5.5.8).
 func ungrowing(module []byte) ([]byte, error) {
 	memory := section(module, memorySection)
@@ -98,7 +98,7 @@ func ungrowing(module []byte) ([]byte, error) {
 	}
 	least, n := uvarint(memory[2:])
 	most := memory[2+n:]
-	for i := range most { // the same number of bytes
+	for i := range most { // the maximum is written in as many bytes as before
 		most[i] = byte(least>>(7*i)) & 0x7f
 		if i < len(most)-1 {
 			most[i] |= 0x80
@@ -107,8 +107,8 @@ func ungrowing(module []byte) ([]byte, error) {
 	return module, nil
 }
 
-// TestTheModuleHoldsNoDocumentation: what only documents need stays with the generator, and the
-// names of functions stay beside the bundle.
+// TestTheModuleHoldsNoDocumentation: texts that only the documents need are not in the module, and
+// the names of functions are in a file beside the bundle.
 func TestTheModuleHoldsNoDocumentation(t *testing.T) {
 	module := readModule(t)
 	texts := map[string]bool{}
@@ -156,7 +156,7 @@ func TestTheModuleHoldsNoDocumentation(t *testing.T) {
 	}
 }
 
-// TestReproducible compiles the core in another folder.
+// TestReproducible compiles the module in another folder, and compares.
 func TestReproducible(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
@@ -178,7 +178,7 @@ func TestReproducible(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	// The tools are the same.
+	// The tools are those of the first build.
 	os.Mkdir(filepath.Join(folder, "build/cache"), 0o777)
 	for _, name := range []string{"build/npm/node_modules", "build/cache/toolchain"} {
 		there, err := filepath.Abs(filepath.Join(root, name))
@@ -204,10 +204,10 @@ type driver struct {
 	in  io.Writer
 	out *bufio.Reader
 
-	prepared int // answers that were made ahead
+	prepared int // how many responses were prepared
 }
 
-// frame is bytes as the driver has them.
+// frame is a frame as the driver writes it.
 type frame struct {
 	Bytes []byte `json:"bytes"`
 }
@@ -259,7 +259,8 @@ func (d *driver) do(request map[string]any, answer any) {
 	}
 }
 
-// load loads a snapshot into the module and into the core here. Both must say the same of it.
+// load loads a snapshot into the module and into a core in this process. Both must say the same of
+// it.
 func (d *driver) load(snapshotText string) *edge.Edge {
 	d.t.Helper()
 	var got struct {
@@ -282,7 +283,7 @@ func (d *driver) load(snapshotText string) *edge.Edge {
 	return e
 }
 
-// called is what the module made of a turn.
+// called is the module's answer to a turn.
 type called struct {
 	Frame   frame  `json:"frame"`
 	Changed int    `json:"changed"`
@@ -291,9 +292,9 @@ type called struct {
 	Trap    string `json:"trap"`
 }
 
-// round calls the module and the core here with a turn. Both must give the same outcome, and the
-// module must find its memory as it was. What is prepared must be what the turn gives when all went
-// as presumed.
+// round calls the module and the core in this process with a turn. Both must give the same outcome,
+// and the module must find its memory as it was. A prepared response must equal the response that
+// the turn gives once all effects went as presumed.
 func (d *driver) round(e *edge.Edge, entry string, turn []byte) (kernel.Outcome, called) {
 	d.t.Helper()
 	handle := map[string]func(*kernel.Turn) kernel.Outcome{"handle": e.Handle, "deliver": e.Deliver}[entry]
@@ -341,13 +342,13 @@ func (d *driver) round(e *edge.Edge, entry string, turn []byte) (kernel.Outcome,
 	return outcome, got
 }
 
-// recorded is a round of a turn as a host had it.
+// recorded is a round of a turn, as a host called the core.
 type recorded struct {
 	entry, snapshot string
 	turn            []byte
 }
 
-// recorder is a core that keeps what it was called with.
+// recorder is a core that records its calls.
 type recorder struct {
 	*edge.Edge
 	snapshot string
@@ -371,7 +372,7 @@ func (r recorder) keep(entry string, t *kernel.Turn) {
 	*r.rounds = append(*r.rounds, recorded{entry, r.snapshot, wire.AppendTurn(nil, t)})
 }
 
-// record runs the transcripts on the native host, and gives every call of the core.
+// record runs the transcripts on the native host, and gives all calls of its core.
 func record(t *testing.T) (rounds []recorded) {
 	t.Helper()
 	var mu sync.Mutex
@@ -384,8 +385,8 @@ func record(t *testing.T) (rounds []recorded) {
 	return rounds
 }
 
-// TestBothCoresAgree gives the same turns to the core as Go compiles it and to the module: those of
-// all transcripts, and thousands that were made of them.
+// TestBothCoresAgree gives the same turns to the module and to the core that Go compiles: the turns
+// of all transcripts, and thousands of mutations of them.
 func TestBothCoresAgree(t *testing.T) {
 	t.Parallel()
 	rounds := record(t)
@@ -421,7 +422,7 @@ func TestBothCoresAgree(t *testing.T) {
 	}
 }
 
-// mutated is another turn, made of one.
+// mutated is a turn with one to three random changes.
 func mutated(random *rand.Rand, turn []byte) []byte {
 	t, err := wire.DecodeTurn(bytes.Clone(turn))
 	if err != nil {
@@ -467,7 +468,8 @@ func mutated(random *rand.Rand, turn []byte) []byte {
 	return wire.AppendTurn(nil, t)
 }
 
-// TestBothLoadTheSame: snapshots that are at fault are refused by both, in the same words.
+// TestBothLoadTheSame: the module and the core that Go compiles refuse faulty snapshots in the same
+// words.
 func TestBothLoadTheSame(t *testing.T) {
 	t.Parallel()
 	d := startDriver(t)
@@ -489,7 +491,7 @@ func TestBothLoadTheSame(t *testing.T) {
 	}
 }
 
-// largest are the bodies that want most of the module: as large and as deep as they may be.
+// largest are the bodies that ask most of the module: as large and as deep as a body may be.
 func largest() map[string]string {
 	fill := func(head, item, tail string) string {
 		return head + strings.Repeat(item, (kernel.MaxBody-len(head)-len(tail))/len(item)) + tail
@@ -514,12 +516,12 @@ func largest() map[string]string {
 	}
 }
 
-// deep is an object of so many levels.
+// deep is an object that nests so many levels.
 func deep(levels int) string {
 	return strings.Repeat(`{"a":`, levels-1) + "{}" + strings.Repeat("}", levels-1)
 }
 
-// manyNames is an object of as many members as there may be, each with a long name and a fault of
+// manyNames is an object with as many members as it may have. Each has a long name and a fault of
 // its own.
 func manyNames() string {
 	var b strings.Builder
@@ -531,8 +533,8 @@ func manyNames() string {
 	return b.String()
 }
 
-// TestTheLargestTurns runs them through every endpoint that takes a body, to the end of their
-// turns.
+// TestTheLargestTurns sends the largest bodies to every endpoint that takes a body, and runs each
+// turn to its end.
 func TestTheLargestTurns(t *testing.T) {
 	t.Parallel()
 	d := startDriver(t)
@@ -563,7 +565,8 @@ func TestTheLargestTurns(t *testing.T) {
 	}
 }
 
-// TestTheLargestBatches runs the MCP batches that want most, with the content that is shipped.
+// TestTheLargestBatches runs the MCP batches that ask most of the module, with the content of this
+// project.
 func TestTheLargestBatches(t *testing.T) {
 	t.Parallel()
 	published := shipped(t)
@@ -584,7 +587,7 @@ func TestTheLargestBatches(t *testing.T) {
 		"faults":  call(most, "business_days", `{"op":1}`),
 		"prompts": times(most, "prompts/get", `{"name":"service_draft_org","arguments":{"org_name":"abc","mission":"`+strings.Repeat("x", 1000)+`"}}`),
 		"writes":  call(writes, "suggest", `{"suggestion":"`+strings.Repeat("x", 4000)+`"}`) + "," + call(most-writes, "verify_receipt", `{"receipt":{"canonical":"{}"}}`),
-		"deepest": call(most, "verify_receipt", `{"receipt":`+deep(jsondoc.MaxDepth-4)+`}`), // 4 levels are around it
+		"deepest": call(most, "verify_receipt", `{"receipt":`+deep(jsondoc.MaxDepth-4)+`}`), // the message nests it in 4 levels
 		"escapes": call(most, "mint_receipt", `{"`+strings.Repeat(`\u0001`, 150)+`":0,"dry_run":true}`),
 	} {
 		turn := &kernel.Turn{

@@ -14,7 +14,7 @@ import (
 	"anteroom/edge/edgetest"
 )
 
-// TestEmailSending: what Email Sending refuses on the platform is refused in these tests.
+// TestEmailSending: the Email Sending of these tests refuses what the platform's refuses.
 func TestEmailSending(t *testing.T) {
 	t.Parallel()
 	o := bound(t, edgetest.Snapshot())
@@ -66,12 +66,12 @@ func TestEmailSending(t *testing.T) {
 	}
 }
 
-// TestRelayResults: the core is told whether a message was taken, whether it is the message that
-// was refused, and why; the log says no more than that.
+// TestRelayResults: the result tells the core whether a message was taken, whether this very
+// message was refused, and why. The log says no more than that.
 func TestRelayResults(t *testing.T) {
 	t.Parallel()
 	webhook := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		io.Copy(io.Discard, r.Body) // so that the server sees the client go
+		io.Copy(io.Discard, r.Body) // the server notices that the client goes away only once it has read the body
 		status, err := strconv.Atoi(r.URL.Path[1:])
 		switch {
 		case err != nil:
@@ -81,7 +81,7 @@ func TestRelayResults(t *testing.T) {
 			}
 			return
 		case status == 0:
-			panic(http.ErrAbortHandler) // the connection is closed
+			panic(http.ErrAbortHandler) // closes the connection
 		}
 		w.WriteHeader(status)
 		fmt.Fprint(w, "about operator@example.org")
@@ -169,8 +169,8 @@ export default {
 	}
 }
 
-// TestManyAddressesAreDueAtOnce: what came while the relay refused everything is delivered when it
-// takes messages again.
+// TestManyAddressesAreDueAtOnce: addresses that came in while the relay refused everything are
+// delivered once it takes messages again.
 func TestManyAddressesAreDueAtOnce(t *testing.T) {
 	t.Parallel()
 	published := edgetest.Snapshot()

@@ -15,7 +15,7 @@ import (
 	"anteroom/edge/snapshot"
 )
 
-// broken is a core that fails on one call of the self-test.
+// broken is a core that fails one of the self-test's calls.
 type broken struct {
 	*edge.Edge
 	call string
@@ -28,8 +28,8 @@ func (b broken) Handle(t *kernel.Turn) kernel.Outcome {
 	return b.Edge.Handle(t)
 }
 
-// TestSelftestOfABrokenService breaks each call of the self-test on both hosts, with the content
-// that is shipped: it does not pass, and names what is broken.
+// TestSelftestOfABrokenService breaks each call of the self-test on both hosts, with the content of
+// this project. The self-test then fails and names the call.
 func TestSelftestOfABrokenService(t *testing.T) {
 	t.Parallel()
 	published := shipped(t)

@@ -14,8 +14,8 @@ import (
 	"anteroom/edge/edgetest"
 )
 
-// watched is a D1 that logs each call with its number of statements, and begins it when wait says so, a JavaScript
-// expression of that number n.
+// watched is a D1 binding that logs each call with n, its number of statements. It waits before the
+// call for wait, a JavaScript expression that may use n.
 func watched(wait string) string {
 	return `DB: {
     prepare: (sql) => ({ bind: (...args) => {
@@ -26,7 +26,7 @@ func watched(wait string) string {
   }`
 }
 
-// watch starts a service on such a D1, without a limiter.
+// watch starts a service with a watched D1 and without a limiter.
 func watch(t *testing.T, wait string) *service {
 	t.Helper()
 	published := edgetest.Snapshot()
@@ -36,7 +36,7 @@ func watch(t *testing.T, wait string) *service {
 	return start(t, o)
 }
 
-// calls is how many calls to D1 were logged since the log was read last.
+// calls is how many calls to D1 were logged since the log was last read.
 func (s *service) calls() int {
 	s.t.Helper()
 	return strings.Count(strings.Join(s.log(), "\n"), "call of ")
@@ -50,7 +50,7 @@ func (s *service) register(name string) (status int, registered string) {
 	return answer.StatusCode, registered
 }
 
-// giveUp registers with a body, and its caller goes away after a time.
+// giveUp sends a registration whose caller goes away after a time.
 func (s *service) giveUp(body string, after time.Duration) {
 	s.t.Helper()
 	ctx, cancel := context.WithTimeout(s.t.Context(), after)
@@ -66,7 +66,7 @@ func (s *service) giveUp(body string, after time.Duration) {
 	}
 }
 
-// all registers agents at the same time, and waits for their answers.
+// all registers so many agents at the same time, and waits for their answers.
 func (s *service) all(agents int, want func(name string) int) {
 	s.t.Helper()
 	var wait sync.WaitGroup
@@ -84,11 +84,12 @@ func (s *service) all(agents int, want func(name string) int) {
 
 func stored(string) int { return 200 }
 
-// TestRequestsShareCalls: what many want of the store while a call is under way is done by the next one.
+// TestRequestsShareCalls: transactions that come in while a call to the store is under way share
+// the next call.
 func TestRequestsShareCalls(t *testing.T) {
 	t.Parallel()
 	s := watch(t, `later(300)`)
-	const agents = 60 // more than one call takes
+	const agents = 60 // more than fit into one call
 	s.all(agents, stored)
 	if n := s.count("registrations"); n != agents {
 		t.Errorf("%d registrations of %d", n, agents)
@@ -101,7 +102,8 @@ func TestRequestsShareCalls(t *testing.T) {
 	}
 }
 
-// TestFaultsAreNotShared: a transaction that the store refuses takes no other with it.
+// TestFaultsAreNotShared: a transaction that the store refuses fails alone, and not those that
+// share its call.
 func TestFaultsAreNotShared(t *testing.T) {
 	t.Parallel()
 	s := watch(t, `later(300)`)
@@ -124,7 +126,8 @@ func TestFaultsAreNotShared(t *testing.T) {
 	}
 }
 
-// TestOverloaded: a store that takes no more is not asked once more for each of those who shared a call.
+// TestOverloaded: an overloaded store is not asked again for each of the transactions that shared a
+// call.
 func TestOverloaded(t *testing.T) {
 	t.Parallel()
 	s := watch(t, `later(300).then(() => { throw new Error('D1_ERROR: D1 DB is overloaded. Requests queued for too long.'); })`)
@@ -137,12 +140,13 @@ func TestOverloaded(t *testing.T) {
 	}
 }
 
-// TestCallersOfACallGoAway: those who share a call with them do not notice, and what was asked for is done.
+// TestCallersOfACallGoAway: where a caller goes away, those who share a call with it do not notice,
+// and its own transaction is done.
 func TestCallersOfACallGoAway(t *testing.T) {
 	t.Parallel()
 	s := watch(t, `later(600)`)
 	var wait sync.WaitGroup
-	for i, after := range []time.Duration{200, 200, 1000} { // two make the first calls, and one waits for the next
+	for i, after := range []time.Duration{200, 200, 1000} { // two callers make the first calls, and one waits for the next call
 		wait.Go(func() { s.giveUp(fmt.Sprintf(`{"agent_name":"gone %d"}`, i), after*time.Millisecond) })
 		time.Sleep(50 * time.Millisecond)
 	}
@@ -154,8 +158,8 @@ func TestCallersOfACallGoAway(t *testing.T) {
 	s.all(3, stored)
 }
 
-// TestCallsHang: who makes a call that hangs is told that it may have been done. One such call holds up nobody else, and where
-// there are more, the next call is made when they have taken too long.
+// TestCallsHang: a caller whose call hangs is told that the write may have been done. One hanging
+// call holds up nobody else. Where more hang, the next call is made once these have taken too long.
 func TestCallsHang(t *testing.T) {
 	t.Parallel()
 	s := watch(t, `[1, 6, 7].includes(globalThis.calls = (globalThis.calls ?? 0) + 1) ? new Promise(() => {}) : 0`)
@@ -186,8 +190,8 @@ func TestCallsHang(t *testing.T) {
 	}
 }
 
-// TestTheStoreIsTooSlow: who waits too long is told whether it may have been done, and nothing is done that was said not
-// to be.
+// TestTheStoreIsTooSlow: a caller who waits too long is told whether the write may have been done.
+// No write is done that was said not to be.
 func TestTheStoreIsTooSlow(t *testing.T) {
 	t.Parallel()
 	s := watch(t, `later(6000)`)
@@ -204,14 +208,15 @@ func TestTheStoreIsTooSlow(t *testing.T) {
 		})
 	}
 	wait.Wait()
-	time.Sleep(7 * time.Second) // what is under way ends
+	time.Sleep(7 * time.Second) // calls that are under way end
 	refused := agents - s.count("registrations")
 	if len(details) != 3 || details[nil] == 0 || refused == 0 || !slices.Contains(slices.Collect(maps.Values(details)), refused) {
 		t.Errorf("%d were not registered of those answered %v", refused, details)
 	}
 }
 
-// counting is a D1 that logs how many queries an invocation has made, a statement of a batch for one.
+// counting is a D1 binding that logs how many queries an invocation has made. Each statement of a
+// batch counts as one.
 const counting = `DB: ((queries = 0) => {
     const count = (n) => { console.log('queries ' + (queries += n)); return later(50); };
     return {
@@ -223,7 +228,8 @@ const counting = `DB: ((queries = 0) => {
     };
   })(), EMAIL: { async send() {} }`
 
-// mostQueries is the largest number of queries that an invocation has logged since the log was read last.
+// mostQueries is the largest number of queries that an invocation has logged since the log was last
+// read.
 func (s *service) mostQueries() (most int) {
 	s.t.Helper()
 	for _, line := range s.log() {
@@ -235,10 +241,11 @@ func (s *service) mostQueries() (most int) {
 	return most
 }
 
-// queryLimit is how many queries an invocation may make on the free plan.
+// queryLimit is how many D1 queries an invocation may make on the free plan.
 const queryLimit = 50
 
-// TestQueriesOfAnInvocation: none makes more than it may, and what it leaves is done all the same.
+// TestQueriesOfAnInvocation: no invocation makes more than queryLimit queries, and the work that it
+// leaves is done by others.
 func TestQueriesOfAnInvocation(t *testing.T) {
 	t.Parallel()
 	published := edgetest.Snapshot()
@@ -247,7 +254,7 @@ func TestQueriesOfAnInvocation(t *testing.T) {
 	o.Main = with(counting)
 	s := start(t, o)
 
-	// Much is due.
+	// The outbox has many due rows.
 	const due = 4000
 	s.sql(fmt.Sprintf(`INSERT INTO outbox (record_id, kind, payload, created_at, next_try_at)
 		WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < %d)
@@ -264,7 +271,7 @@ func TestQueriesOfAnInvocation(t *testing.T) {
 		t.Errorf("a run of the timer makes %d queries, want %d at most", n, queryLimit)
 	}
 
-	// A batch has as many writes as it may, and others write at the same time.
+	// A batch makes as many writes as it may, while others write at the same time.
 	var calls []string
 	for i := range published.BatchWrites {
 		calls = append(calls, fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"service_register","arguments":{"agent_name":"of the batch","owner_email":"owner-%[1]d@example.org"}}}`, i))
@@ -304,8 +311,9 @@ func TestQueriesOfAnInvocation(t *testing.T) {
 	})
 }
 
-// TestTransactions calls the store itself, with a clock that stands still: the runtime keeps the request that makes a call
-// until it is done; who waits looks again less and less often; and what nobody waits for any more is not done.
+// TestTransactions calls the store directly, with a clock that stands still. The runtime keeps the
+// request that makes a call until the call is done. A transaction that waits for its turn looks
+// less and less often. One that nobody waits for any more is not done.
 func TestTransactions(t *testing.T) {
 	t.Parallel()
 	o := bound(t, edgetest.Snapshot())
@@ -333,7 +341,7 @@ export default {
 
     run('hangs', hangs);
     run('hangs too', hangs);
-    globalThis.setTimeout = () => {}; // its request is ended, and its timers with it
+    globalThis.setTimeout = () => {}; // the request of 'gone' ends, and its timers with it
     run('gone', ends);
     globalThis.setTimeout = timed;
     now += 100;
@@ -341,7 +349,7 @@ export default {
     while (pauses.length < 9) await new Promise((resolve) => real(resolve, 10));
     now += 10_000;
     const { failure } = await told;
-    now -= 50; // as the clock of another request may be
+    now -= 50; // the clock of another request may be behind
     await run('new', ends);
     return Response.json({ kept: early, pauses: pauses.slice(0, 9).join(' '), failure, ran: ran.join(', ') });
   },
@@ -356,9 +364,9 @@ export default {
 	}
 }
 
-// TestCallsFollowTheStore calls the store itself, with a clock that the test moves: writes find a free database at once,
-// however many they are; one that has become slow gets fewer calls, and as many as before once it is known that it is no
-// quicker at best; one that is overloaded gets half as many.
+// TestCallsFollowTheStore calls the store directly, with a clock that the test moves. A free database
+// is used at once, however many writes there are. One that has become slow gets fewer calls, and as
+// many as before once it is known that it is no quicker at best. An overloaded one gets half as many.
 func TestCallsFollowTheStore(t *testing.T) {
 	t.Parallel()
 	o := bound(t, edgetest.Snapshot())
@@ -408,7 +416,8 @@ export default {
 	}
 }
 
-// TestOthersLeaveRoom: what goes along with the calls of an invocation never takes the queries that its own writes need.
+// TestOthersLeaveRoom: the transactions of others that share the calls of an invocation never use
+// up the queries that its own writes need.
 func TestOthersLeaveRoom(t *testing.T) {
 	t.Parallel()
 	o := bound(t, edgetest.Snapshot())
@@ -428,8 +437,8 @@ const run = (statements, count, hold, ctx = { waitUntil() {} }) => {
 export default {
   async fetch(request) {
     const { writes, statements } = await request.json();
-    const calls = [run(1, [], true), run(1, [], true)]; // no more are made meanwhile
-    globalThis.setTimeout = () => {}; // so that the others only wait
+    const calls = [run(1, [], true), run(1, [], true)]; // while these are under way, no further calls are made
+    globalThis.setTimeout = () => {}; // so that the others wait without looking again
     for (let i = 0; i < 500; i++) run(1, []);
     globalThis.setTimeout = real;
     for (const end of ends) end();

@@ -23,7 +23,7 @@ import (
 	"github.com/BurntSushi/toml"
 )
 
-// wrangler is a command of wrangler on the project's own wrangler.toml, without the network.
+// wrangler is a wrangler command on the project's own wrangler.toml, without the network.
 func wrangler(t *testing.T, arguments ...string) *exec.Cmd {
 	t.Helper()
 	cmd := node(t, append([]string{"build/npm/node_modules/wrangler/bin/wrangler.js"}, arguments...)...)
@@ -43,7 +43,7 @@ func mustAbs(t *testing.T, path string) string {
 	return path
 }
 
-// dev serves an environment as wrangler dev does, and gives its address.
+// dev serves an environment by "wrangler dev", and gives its address.
 func dev(t *testing.T, arguments ...string) string {
 	t.Helper()
 	address := func() string {
@@ -59,7 +59,7 @@ func dev(t *testing.T, arguments ...string) string {
 	_, inspectorPort, _ := net.SplitHostPort(inspector)
 	cmd := wrangler(t, append([]string{
 		"dev", "--local", "--ip", "127.0.0.1", "--port", port, "--inspector-port", inspectorPort, "--show-interactive-dev-session=false",
-		"--infer-origin-from-routes=false", // else every host name is that of the first route
+		"--infer-origin-from-routes=false", // otherwise every host name is that of the first route
 	}, arguments...)...)
 	var said bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &said, &said
@@ -82,7 +82,7 @@ func dev(t *testing.T, arguments ...string) string {
 		t.Fatal(err)
 	}
 	for deadline := time.Now().Add(time.Minute); ; time.Sleep(50 * time.Millisecond) {
-		// It listens before there is a worker behind it, and resets what comes then.
+		// wrangler listens before its worker is ready, and resets connections that come before.
 		if answer, err := http.DefaultTransport.RoundTrip(probe); err == nil {
 			answer.Body.Close()
 			return "http://" + own
@@ -122,7 +122,7 @@ func fetch(t *testing.T, method, url, host, body string) (*http.Response, []byte
 	return answer, text
 }
 
-// headerRules reads a file of header fields by path, as Cloudflare's _headers is.
+// headerRules reads a file in the format of Cloudflare's _headers: header fields by path.
 func headerRules(t *testing.T, file string) map[string]map[string]string {
 	t.Helper()
 	text, err := os.ReadFile(file)
@@ -141,8 +141,8 @@ func headerRules(t *testing.T, file string) map[string]map[string]string {
 	return rules
 }
 
-// TestWrangler deploys every environment of wrangler.toml as far as that goes without an account,
-// and serves them.
+// TestWrangler deploys every environment of wrangler.toml, as far as that is possible without an
+// account, and serves it.
 func TestWrangler(t *testing.T) {
 	t.Parallel()
 	var config struct {
@@ -162,13 +162,13 @@ func TestWrangler(t *testing.T) {
 	if _, err := toml.DecodeFile(root+"/wrangler.toml", &config); err != nil {
 		t.Fatal(err)
 	}
-	// One after the other: each makes the bundle anew.
+	// The environments run one after the other, as each builds the bundle anew.
 	for name := range config.Env {
 		said, err := wrangler(t, "deploy", "--dry-run", "--env", name, "--outdir", t.TempDir()).CombinedOutput()
 		if err != nil || !bytes.Contains(said, []byte("--dry-run: exiting now.")) || bytes.Contains(said, []byte("WARNING")) {
 			t.Errorf("deploy --env %s: %v\n%s", name, err, said)
 		}
-		// The apex redirects without a core.
+		// The apex redirects, and has no core.
 		if hasCore := bytes.Contains(said, []byte("edge.wasm")); hasCore == (name == "apex") {
 			t.Errorf("deploy --env %s: a core is deployed: %t", name, hasCore)
 		}
@@ -255,7 +255,7 @@ func TestWrangler(t *testing.T) {
 	})
 }
 
-// documents compares what is served with the manifest and with _headers.
+// documents compares the documents that are served with the manifest and with _headers.
 func documents(t *testing.T, base, host string) {
 	t.Helper()
 	rules := headerRules(t, root+"/public/_headers")
@@ -293,7 +293,7 @@ func documents(t *testing.T, base, host string) {
 			t.Errorf("HEAD %s: %d, etag %q", path, again.StatusCode, again.Header.Get("Etag"))
 		}
 	}
-	// Every path is exact.
+	// Paths are matched exactly.
 	for _, path := range []string{"/field-guide", "/field-guide.html/", "/index", "/scoreboard/", "/_headers", "/nope"} {
 		if answer, body := fetch(t, "GET", base+path, host, ""); answer.StatusCode != 404 || !bytes.Contains(body, []byte("<html")) {
 			t.Errorf("%s: %d to %q", path, answer.StatusCode, answer.Header.Get("Location"))

@@ -1,5 +1,5 @@
-// Package bizday is the business-day calculator: pure arithmetic over civil dates and the rules of
-// eleven calendars, from 2000 to 2050. It has no clock, and a computation has no effect.
+// Package bizday is the business-day calculator: arithmetic on civil dates by the rules of eleven
+// calendars, from 2000 to 2050. It has no clock, and a computation has no effect.
 package bizday
 
 import (
@@ -14,7 +14,7 @@ import (
 	"anteroom/edge/respond"
 )
 
-// What every answer says of the data that it was made of.
+// The members of every answer that describe its data.
 const (
 	// DataVersion is the day on which the rules were last compared with their sources.
 	DataVersion = "2026-08-20"
@@ -22,13 +22,14 @@ const (
 		"for dates after it. Early closes are not in it. Check what matters against the authority of the calendar."
 )
 
-// UnknownCalendar is the fault code of a calendar that there is not.
+// UnknownCalendar is the fault code of a calendar that does not exist.
 const UnknownCalendar = "unknown_calendar"
 
-// MaxSkipped is how many holidays an answer names as skipped.
+// MaxSkipped is how many skipped holidays an answer names at most.
 const MaxSkipped = 50
 
-// Room for an answer of holidays, in bytes: for each of them, and for all else.
+// Room that is made for an answer of holidays, in bytes: closingRoom for each holiday, and
+// answerRoom for the rest.
 const closingRoom, answerRoom = 85, 1536
 
 // The fields of a computation.
@@ -48,12 +49,12 @@ var (
 // Example is a body that asks for a computation.
 const Example = `{"op":"add","calendar":["us-nyse","gb-eng"],"start":"2026-12-23","days":2}`
 
-// Chosen reports whether a query asks for a computation: it names one of its fields.
+// Chosen reports whether a query asks for a computation, by naming one of its fields.
 func Chosen(in *input.Input) bool {
 	return slices.ContainsFunc(Fields, func(f input.Field) bool { return in.Has(f.Name) })
 }
 
-// Answer is the answer to a computation. The inputs that the operation does not use are not in it.
+// Answer is the answer to a computation. It leaves out the inputs that the operation does not use.
 type Answer struct {
 	Op           string    `json:"op" doc:"The operation."`
 	Calendar     []string  `json:"calendar" doc:"The calendars. A business day is one in all of them."`
@@ -80,7 +81,7 @@ type Holiday struct {
 	Calendar string `json:"calendar" doc:"The calendar. Joint calendars name a date once for each that is closed."`
 }
 
-// op is one operation: what it reads, op and calendar left out.
+// op is one operation: its name, and the fields that it reads besides op and calendar.
 type op struct {
 	name  string
 	takes []*input.Field // in the order of the answer
@@ -96,20 +97,20 @@ var ops = []op{
 	{"holidays", []*input.Field{&start, &end, &yearField}},
 }
 
-// query is a computation: what was asked, and what came out.
+// query is a computation: its inputs and its result.
 type query struct {
 	book
-	op                     *op // nil where it is at fault
+	op                     *op // nil where the field op is at fault
 	date, start, end, days int
-	year                   int // 0 where none was sent
+	year                   int // 0 where no year was sent
 	convention             string
 
-	result    string // JSON text; "" for the list of holidays
+	result    string // JSON text; "" for the operation holidays
 	inclusive int
-	from, to  int // the weekdays from from to before to are those that result passed over, or lists
+	from, to  int // the span [from, to) of weekdays that the result passes over, or lists
 }
 
-// Compute answers a computation.
+// Compute performs a computation and answers with its result.
 func Compute(t *kernel.Turn, in *input.Input) *kernel.Response {
 	var q query
 	q.read(in)
@@ -122,8 +123,8 @@ func Compute(t *kernel.Turn, in *input.Input) *kernel.Response {
 	return respond.OK(t, func(w *jsondoc.Writer) { q.write(w, in) })
 }
 
-// read reads what the operation takes. Where the operation itself is at fault, it checks all that
-// was sent.
+// read reads the fields that the operation takes. Where the operation itself is at fault, it reads
+// all fields.
 func (q *query) read(in *input.Input) {
 	if name := in.Choice(&opField); name != "" {
 		q.op = &ops[slices.IndexFunc(ops, func(o op) bool { return o.name == name })]
@@ -159,7 +160,7 @@ func (q *query) read(in *input.Input) {
 // takes reports whether the operation reads a field.
 func (q *query) takes(f *input.Field) bool { return q.op == nil || slices.Contains(q.op.takes, f) }
 
-// require reports a field that the operation needs as missing.
+// require adds the fault that a field is missing which the operation needs.
 func (q *query) require(in *input.Input, f *input.Field) {
 	if q.op != nil {
 		in.Add(f.Name, input.Required, f.Name+" is missing or blank, and "+q.op.name+" needs it")
@@ -182,7 +183,8 @@ func (q *query) readDate(in *input.Input, f *input.Field) int {
 
 var theRange = "from " + civil.FormatDate(firstDay) + " to " + civil.FormatDate(lastDay)
 
-// readCalendars reads the calendars: a text with commas, or an array. Repeats collapse.
+// readCalendars reads the calendars: a text with commas between them, or an array. A calendar that
+// is named twice counts once.
 func (q *query) readCalendars(in *input.Input) {
 	f := &calendarIn
 	v := in.Member(f.Name)
@@ -269,12 +271,12 @@ func (q *query) compute(in *input.Input) {
 		return
 	}
 	q.result = `"` + civil.FormatDate(day) + `"`
-	if !q.open(day) { // unadjusted
+	if !q.open(day) { // the convention is unadjusted: nothing was passed over
 		return
 	}
-	// The result is a business day, so it does not matter on which side of it the span ends.
+	// The result is a business day, so no closing is on it: the span may end before it or after it.
 	if q.op.name == "add" && q.days != 0 || q.op.name == "next" || q.op.name == "previous" {
-		// They start beside the origin, and do not pass over it.
+		// These operations start beside the origin, and do not pass over it.
 		q.from, q.to = weekday(min(origin+1, day)), weekday(max(origin, day))
 		return
 	}
@@ -308,7 +310,7 @@ func (q *query) write(w *jsondoc.Writer, in *input.Input) {
 	if q.op.name == "holidays" {
 		closings := 0
 		q.each(q.from, q.to, func(closing) bool { closings++; return true })
-		w.Buf = slices.Grow(w.Buf, answerRoom+closingRoom*closings) // in one piece: nothing is freed on the edge
+		w.Buf = slices.Grow(w.Buf, answerRoom+closingRoom*closings) // once: on the edge, memory that a buffer has outgrown is not freed
 		q.writeHolidays(w, "result", closings)
 		q.to, skipped = q.from, 0
 	} else {
@@ -323,8 +325,8 @@ func (q *query) write(w *jsondoc.Writer, in *input.Input) {
 	respond.WriteCapped(w, "ignored_fields", in.Ignored())
 }
 
-// writeHolidays writes the closed weekdays of the span, at most so many, and gives how many there
-// are: one for each calendar that is closed.
+// writeHolidays writes the closed weekdays of the span, at most so many of them. It gives how many
+// there are in all. Each calendar that is closed on a day counts by itself.
 func (q *query) writeHolidays(w *jsondoc.Writer, name string, most int) (total int) {
 	w.Name(name)
 	w.Open('[')
@@ -351,7 +353,7 @@ func (q *query) writeHolidays(w *jsondoc.Writer, name string, most int) (total i
 		if total < most {
 			reasons += c.name()
 		} else {
-			reasons += "-" // only counted
+			reasons += "-" // any text: it is counted and not written
 		}
 		last = c
 		return true

@@ -15,7 +15,7 @@ import (
 
 const path = "/api/business-days"
 
-// ask gets the answer to a query, which must be 200.
+// ask gets the answer to a query, whose status must be 200.
 func ask(t *testing.T, query string) map[string]any {
 	t.Helper()
 	h := edgetest.NewFake(t)
@@ -40,7 +40,7 @@ func TestResults(t *testing.T) {
 		"op=is&calendar=de&date=2026-10-03":                                 false, // a Saturday
 		"op=is&calendar=de&date=2025-10-03":                                 false,
 		"op=is&calendar=de&date=2050-12-31":                                 false,
-		"op=add&calendar=de&start=2026-11-21&days=1":                        "2026-11-23", // Saturday and 1 is Monday
+		"op=add&calendar=de&start=2026-11-21&days=1":                        "2026-11-23", // from a Saturday, 1 day leads to Monday
 		"op=add&calendar=de&start=2026-11-21&days=-1":                       "2026-11-20",
 		"op=add&calendar=de&start=2026-11-20&days=1":                        "2026-11-23",
 		"op=add&calendar=de&start=2026-11-21&days=0":                        "2026-11-23",
@@ -72,7 +72,7 @@ func TestResults(t *testing.T) {
 		"op=roll&calendar=de&date=2000-01-01&convention=modified-preceding": "2000-01-03",
 		"op=roll&calendar=br-anbima&date=2026-11-20&convention=nearest":     "2026-11-19",
 		"op=roll&calendar=nz&date=2026-07-10&convention=nearest":            "2026-07-09",
-		"op=roll&calendar=us-federal&date=2026-11-11&convention=nearest":    "2026-11-12", // as far on both sides
+		"op=roll&calendar=us-federal&date=2026-11-11&convention=nearest":    "2026-11-12", // both neighbours are as far away
 	} {
 		if got := ask(t, query)["result"]; got != want {
 			t.Errorf("%s: %v, want %v", query, got, want)
@@ -115,7 +115,7 @@ func TestAnswer(t *testing.T) {
 			t.Errorf("%s: %v, inclusive %v", query, body["result"], body["inclusive"])
 		}
 	}
-	// An answer repeats what it was made of, and nothing else.
+	// An answer repeats the inputs that the operation uses, and no others.
 	for query, want := range map[string][]any{
 		"op=holidays&calendar=de&year=2026":                       {nil, nil, nil, 2026.},
 		"op=holidays&calendar=de&start=2026-01-01&end=2026-01-02": {nil, "2026-01-01", "2026-01-02", nil},
@@ -280,8 +280,8 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// The contract is what a GET answers that asks for no computation, and may be kept; a computation
-// may not, nor what stands in its place.
+// A GET that asks for no computation answers with the contract, which caches may keep. They may
+// keep neither a computation nor an answer that stands in its place.
 func TestContract(t *testing.T) {
 	h := edgetest.NewFake(t)
 	for _, target := range []string{path, path + "?", path + "?x=1"} {
@@ -310,7 +310,7 @@ func TestContract(t *testing.T) {
 	}
 }
 
-// Whatever is asked, the answer is 200 or 400, is JSON, and is the same again.
+// Every request is answered with 200 or 400 and with JSON, and with the same when it is repeated.
 func FuzzCompute(f *testing.F) {
 	for _, seed := range []string{
 		`{"op":"is","calendar":"de","date":"2026-10-03"}`, `{"op":"add","calendar":["us-nyse","gb-eng"],"start":"2026-12-23","days":-2}`,
@@ -347,7 +347,7 @@ var members = func() (names []string) {
 	return names
 }()
 
-// A whole turn, reading and writing included.
+// BenchmarkTurn measures whole turns, with reading the request and writing the answer.
 func BenchmarkTurn(b *testing.B) {
 	h := edgetest.NewFake(b)
 	for _, c := range []struct{ name, query string }{

@@ -15,15 +15,15 @@ const (
 	lastDay  = 29584 // 2050-12-31
 )
 
-// Weekdays are numbered, weekends are not: Monday 1969-12-29 is 0, and Monday after Friday is one
-// more. In these numbers a calendar is nothing but its closings, and arithmetic on business days is
-// arithmetic.
+// Calendars reckon in weekdays, the days from Monday to Friday. Monday 1969-12-29 has the number 0,
+// and a Monday follows the Friday before it. So a calendar is nothing but its closings, and the
+// business days of a span are its length less the closings in it.
 
 // mondayZero is the day of weekday 0.
 const mondayZero = -3
 
-// weekday is the number of a day; for a weekend that of the Monday after it. Days before mondayZero
-// have none.
+// weekday is the number of a day; that of the Monday after it for a day of a weekend. Days before
+// mondayZero have no number.
 func weekday(day int) int {
 	n := day - mondayZero
 	return n/7*5 + min(n%7, 5)
@@ -35,25 +35,25 @@ func dayOf(weekday int) int { return mondayZero + weekday/5*7 + weekday%5 }
 // dayOfWeek is 0 for Monday, 5 for Saturday, 6 for Sunday.
 func dayOfWeek(day int) int { return (day - mondayZero) % 7 }
 
-// closing is one reason why a weekday is none of business.
+// closing is one reason why a weekday is no business day.
 type closing struct {
 	weekday          int16
 	calendar, rule   uint8 // indexes into calendars and its rules
-	substitute, more bool  // a substitute day; more: the closing before it has the same weekday
+	substitute, more bool  // substitute: the day is a substitute day; more: the closing before this one has the same weekday
 }
 
-// book is what a call knows of the calendars it was asked for. It makes the years that it needs,
-// about a microsecond for a year of a calendar, and keeps nothing for the next call: to make all
-// years of all calendars ahead would take as long as starting an instance of the edge does, and
-// hardly anybody asks for many.
+// book holds the closings of the calendars that one computation asks for. It makes the years that
+// it needs, which takes about a microsecond for a year of a calendar. It keeps nothing for the next
+// computation. To make all years of all calendars ahead would take as long as starting an instance
+// of the edge, and hardly anybody asks for many years.
 type book struct {
 	calendars []int // indexes into calendars
 	years     [LastYear - FirstYear + 1][]closing
-	days      []placed // of the year in the making
+	days      []placed // the days of the year that is being made
 }
 
-// year gives the closings of a year, by weekday and then in the order that the calendars were asked
-// for.
+// year gives the closings of a year, in order of their weekdays. Those of one weekday stand in the
+// order in which the calendars were asked for.
 func (b *book) year(year int) []closing {
 	made := &b.years[year-FirstYear]
 	if *made == nil {
@@ -71,7 +71,7 @@ func (b *book) year(year int) []closing {
 	return *made
 }
 
-// placed is a day that a rule gives, weekend or not.
+// placed is a day that a rule gives, be it on a weekend.
 type placed struct {
 	day, rule  int
 	substitute bool
@@ -80,7 +80,7 @@ type placed struct {
 // appendYear appends the closings of one calendar in a year.
 func (b *book) appendYear(list []closing, c, year, easterSunday int) []closing {
 	if b.days == nil {
-		b.days = make([]placed, 0, 48) // more than a year has, each rule with a substitute
+		b.days = make([]placed, 0, 48) // more than any year needs, a substitute for each rule included
 	}
 	rules, days := calendars[c].rules, b.days[:0]
 	for i := range rules {
@@ -88,7 +88,7 @@ func (b *book) appendYear(list []closing, c, year, easterSunday int) []closing {
 			days = append(days, placed{day: r.in(year, easterSunday), rule: i})
 		}
 	}
-	for _, p := range days { // of the rules alone: what is appended here has its weekday already
+	for _, p := range days { // range looks at the days of the rules only: the substitutes appended here are on weekdays
 		moved := p.day
 		at := dayOfWeek(p.day)
 		if at < 5 {
@@ -144,7 +144,7 @@ func (b *book) appendYear(list []closing, c, year, easterSunday int) []closing {
 	return list
 }
 
-// closed reports whether a day is among those placed.
+// closed reports whether a day is among the placed days.
 func closed(days []placed, day int) bool {
 	for i := range days {
 		if days[i].day == day {
@@ -154,8 +154,8 @@ func closed(days []placed, day int) bool {
 	return false
 }
 
-// national reports whether a day is a national holiday of Japan, and not only a substitute or a
-// bank's.
+// national reports whether a day is a national holiday of Japan itself. Substitutes and holidays of
+// banks alone do not count.
 func national(rules []rule, days []placed, day int) bool {
 	for i := range days {
 		if p := &days[i]; p.day == day && !p.substitute && rules[p.rule].substitute == jp {
@@ -165,7 +165,7 @@ func national(rules []rule, days []placed, day int) bool {
 	return false
 }
 
-// in gives the day of a rule in a year that it holds in.
+// in gives the day of a rule in a year in which the rule holds.
 func (r *rule) in(year, easterSunday int) int {
 	switch r.kind {
 	case easter:
@@ -197,7 +197,7 @@ func easterSunday(year int) int {
 }
 
 // equinoxDay is the day of the equinox in Japan, in March or September. The formula holds from 1980
-// to 2099; what counts is the gazette, each February for the next year.
+// to 2099. The gazette, which sets the day each February for the next year, has the last word.
 func equinoxDay(year, month int) int {
 	of1980 := 20_843_100 // millionths of a day
 	if month == 9 {
@@ -217,8 +217,8 @@ func yearOf(day int) int {
 	return year
 }
 
-// each calls f with every closing from one weekday to before another, in order, until it returns
-// false. Both are of the range, to may be the one after it.
+// each calls f with every closing of the weekdays from from to before to, in order, until f returns
+// false. Both lie in the range, but to may be the weekday after its end.
 func (b *book) each(from, to int, f func(c closing) bool) {
 	if from >= to {
 		return
@@ -232,7 +232,7 @@ func (b *book) each(from, to int, f func(c closing) bool) {
 	}
 }
 
-// count gives how many business days there are from one day to before another.
+// count gives how many business days there are from start to before end.
 func (b *book) count(start, end int) int {
 	from, to := weekday(start), weekday(end)
 	n := to - from
@@ -245,8 +245,8 @@ func (b *book) count(start, end int) int {
 	return n
 }
 
-// after is the n-th business day after a day, n from 1, and before is the n-th before it; false
-// where that is outside the range.
+// after is the n-th business day after a day, and before is the n-th before it. n is at least 1.
+// They give false where that business day is outside the range.
 func (b *book) after(day, n int) (int, bool) {
 	if n > lastDay-firstDay {
 		return 0, false
@@ -263,11 +263,11 @@ func (b *book) after(day, n int) (int, bool) {
 }
 
 func (b *book) before(day, n int) (int, bool) {
-	if n < 1 || n > lastDay-firstDay { // -n may be no int32
+	if n < 1 || n > lastDay-firstDay { // n < 1: the negation of the least int32 is no int32
 		return 0, false
 	}
 	first := weekday(firstDay)
-	from := weekday(day) // everything before it
+	from := weekday(day) // the weekdays looked at are those before it
 	at := from - n
 	for year := yearOf(day); at >= first && year >= yearOf(dayOf(at)); year-- {
 		list := b.year(year)

@@ -38,7 +38,7 @@ func bookOf(t testing.TB, ids ...string) *book {
 	return b
 }
 
-// The numbers of closed weekdays from 2000 to 2050, as they were found in independent sources.
+// The numbers of closed weekdays from 2000 to 2050, as independent sources give them.
 func TestHowManyDates(t *testing.T) {
 	for id, want := range map[string]int{
 		"us-federal": 539, "us-nyse": 490, "ca-federal": 489, "br-anbima": 514, "gb-eng": 414, "eu-target": 248, "de": 386, "fr": 439, "it": 432,
@@ -50,7 +50,7 @@ func TestHowManyDates(t *testing.T) {
 	}
 }
 
-// What is special of a calendar, date by date: + is closed, - is open.
+// The peculiar days of each calendar: + is closed, - is open.
 func TestSpecialDates(t *testing.T) {
 	for id, dates := range map[string][]string{
 		"us-federal": {
@@ -91,8 +91,7 @@ func TestSpecialDates(t *testing.T) {
 	}
 }
 
-// A list of holidays fits into the room that is made for it, whatever the calendar and however long
-// the span.
+// A list of holidays fits into the room that is made for it, in every calendar and for every span.
 func TestRoom(t *testing.T) {
 	for i := range calendars {
 		for _, span := range [][2]int{{firstDay, lastDay}, {dayAt(t, "2011-01-01"), dayAt(t, "2012-12-31")}, {dayAt(t, "2022-09-26"), dayAt(t, "2022-09-26")}} {
@@ -135,7 +134,7 @@ func TestRange(t *testing.T) {
 			t.Errorf("Easter %s, want %s", got, want)
 		}
 	}
-	// Every year against another rule, that of Gauss, which holds from 1900 to 2099.
+	// Easter of every year agrees with the rule of Gauss, which holds from 1900 to 2099.
 	for year := 1970; year <= 2099; year++ {
 		a := year % 19
 		d := (19*a + 24) % 30
@@ -154,7 +153,7 @@ func TestRange(t *testing.T) {
 	}
 }
 
-// The arithmetic against stepping day by day, over random spans and sets of calendars.
+// The arithmetic agrees with stepping day by day, over random spans and sets of calendars.
 func TestAgainstSteps(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	days := func() int { return firstDay + random.IntN(lastDay-firstDay+1) }
@@ -256,7 +255,7 @@ func rollBySteps(is func(int) bool, day int, convention string) (int, bool) {
 	return day, true
 }
 
-// A book for one call: what it costs to make the years that a computation needs.
+// BenchmarkBook measures what it costs to make the years that a computation needs.
 func BenchmarkBook(b *testing.B) {
 	for _, c := range []struct {
 		name      string

@@ -2,15 +2,15 @@ package bizday
 
 import "anteroom/edge/civil"
 
-// Convention says which business day stands for a day that is none.
+// Convention says which business day stands for a day that is not one.
 type Convention struct {
 	Name string
 	FpML string // its code in FpML's businessDayConventionScheme
 	What string
 }
 
-// Conventions are the business day conventions, by the names of the ISDA Definitions, the default
-// first.
+// Conventions are the business day conventions, under the names of the ISDA Definitions. The first
+// is the default.
 var Conventions = []Convention{
 	{"following", "FOLLOWING", "The first business day after it."},
 	{"modified-following", "MODFOLLOWING", "The first business day after it, unless that is in the next month: then the last one before it."},
@@ -30,8 +30,8 @@ func conventionNames() (names []string) {
 	return names
 }
 
-// roll gives the business day that a convention puts in the place of a day, and a business day
-// itself. It is false where that, or a day that decides it, is outside the range.
+// roll gives the business day that a convention puts in the place of a day. A business day stands
+// for itself. roll gives false where the result, or a day that decides it, is outside the range.
 func (b *book) roll(day int, convention string) (int, bool) {
 	if convention == "unadjusted" || b.open(day) {
 		return day, true

@@ -87,7 +87,7 @@ var descriptions = []Description{
 	},
 }
 
-// The rest of what the contract says of the arithmetic.
+// Texts about the arithmetic, for the contract.
 const (
 	Counting = "result counts the half-open span: start if it is a business day, end never. So counts add up: from a to b and from b to c make from a to c. " +
 		"inclusive counts both ends, as NETWORKDAYS of spreadsheets does. Where start is after end, both are negative: minus the count from end to start."

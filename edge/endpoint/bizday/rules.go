@@ -1,11 +1,11 @@
 package bizday
 
-// A rule gives one day of a year, or none. The table below is the whole of what the calendars know:
-// what falls on a weekend is only there for its substitute.
+// A rule gives one day of a year, or none. The table of rules below is all that the calendars know.
+// A day on a weekend matters only for its substitute.
 type rule struct {
 	name       string
 	kind       kind
-	month, day int8 // what they mean is said by kind
+	month, day int8 // their meaning depends on kind
 	substitute substitute
 	years      years
 }
@@ -19,22 +19,22 @@ const (
 	thursday             // the Thursday on or after month and day
 	easter               // day: days after Easter Sunday, negative before it
 	equinox              // the equinox of month 3 or 9, as seen in Japan
-	matariki             // a table of days
+	matariki             // the day in matarikiDays
 	between              // every weekday that lies between two days of rules with the substitute jp
 )
 
-// The least day of the month that its n-th such weekday can have, and that the last one of a month
-// of 31 days can.
+// Days for the kinds monday and thursday: the least day of the month that the first to fourth such
+// weekday can have, and the last one of a month of 31 days.
 const (
 	first, second, third, fourth, last = 1, 8, 15, 22, 25
 )
 
-// substitute says which weekday is closed for a day that falls on a weekend, besides those that are
-// closed anyway.
+// substitute says which weekday is closed in the place of a day on a weekend. Other rules may close
+// that weekday anyway.
 type substitute uint8
 
 const (
-	lost substitute = iota // none
+	lost substitute = iota // no weekday
 	us                     // for Saturday the Friday before, for Sunday the Monday after
 	sun                    // for Sunday the Monday after; Saturday is lost
 	mon                    // the Monday after
@@ -42,8 +42,8 @@ const (
 	jp                     // for Sunday the next day that is no national holiday; Saturday is lost
 )
 
-// years are those that a rule holds in: all from from (0: the first) to to (0: the last) without
-// the named ones.
+// years are the years in which a rule holds: all from from (0: the first) to to (0: the last),
+// except those in without.
 type years struct {
 	from, to int16
 	without  [3]int16
@@ -59,8 +59,8 @@ type calendar struct {
 	rules []rule
 }
 
-// calendars are all calendars there are, in the order of the documentation. A rule stands before
-// those whose days come later where one substitute may depend on another.
+// calendars are all calendars, in the order of the documentation. In a calendar whose substitutes
+// depend on each other, a rule whose day comes later in the year stands earlier.
 var calendars = []calendar{
 	{"us-federal", []rule{ // 5 U.S.C. 6103(a); substitutes 6103(b) and Executive Order 11582
 		{"New Year's Day", fixed, 1, 1, us, years{}},
@@ -87,7 +87,7 @@ var calendars = []calendar{
 		{"Labor Day", monday, 9, first, lost, years{}},
 		{"Thanksgiving Day", thursday, 11, fourth, lost, years{}},
 		{"Christmas Day", fixed, 12, 25, us, years{}},
-		// Closed by decision of the exchange.
+		// Closed by a decision of the exchange.
 		{"Attacks of September 11", fixed, 9, 11, lost, years{from: 2001, to: 2001}},
 		{"Attacks of September 11", fixed, 9, 12, lost, years{from: 2001, to: 2001}},
 		{"Attacks of September 11", fixed, 9, 13, lost, years{from: 2001, to: 2001}},
@@ -126,7 +126,7 @@ var calendars = []calendar{
 		{"National Day of Zumbi and Black Awareness", fixed, 11, 20, lost, years{from: 2024}}, // Lei 14.759/2023
 		{"Christmas Day", fixed, 12, 25, lost, years{}},
 	}},
-	{"gb-eng", []rule{ // Banking and Financial Dealings Act 1971, sch. 1; what is not in it, and what was moved, by royal proclamation
+	{"gb-eng", []rule{ // Banking and Financial Dealings Act 1971, sch. 1; other days, and days that were moved, by royal proclamation
 		{"New Year's Day", fixed, 1, 1, mon, years{}},
 		{"Good Friday", easter, 0, -2, lost, years{}},
 		{"Easter Monday", easter, 0, 1, lost, years{}},

@@ -1,12 +1,12 @@
-// Package mcp speaks the Model Context Protocol over Streamable HTTP: what is posted to /api/mcp.
-// It has no rule of its own about what a tool does: a tool call is an operation of the route table,
-// done in the same turn.
+// Package mcp answers what is posted to /api/mcp: the Model Context Protocol over Streamable HTTP.
+// It has no rules of its own for what a tool does, since a tool call is an operation of the route
+// table, performed in the same turn.
 //
 // The server is stateless. Nothing is kept between two requests, no session is begun, and a request
-// needs no initialize before it. Any origin may call it: there are no credentials that a page could
-// borrow.
+// needs no initialize before it. A page of any origin may call it: there are no credentials that
+// the page could misuse.
 //
-// What a list or an initialize answers is a document of the snapshot.
+// The answers to an initialize and to most lists are documents of the snapshot.
 package mcp
 
 import (
@@ -32,14 +32,15 @@ type Server struct {
 	tools    []tool
 }
 
-// tool is a tool and what it does.
+// tool is a tool with its operation and the route of that.
 type tool struct {
 	*api.Tool
 	route     *api.Route
 	operation *api.Operation
 }
 
-// Load makes what all requests share. It returns an error where the snapshot lacks a document.
+// Load makes the state that all requests share. It returns an error where the snapshot lacks a
+// document.
 func Load(s *snapshot.Snapshot, a *api.API) (*Server, error) {
 	server := &Server{snapshot: s, api: a}
 	needed := []string{api.MCPServer, api.MCPTools, api.MCPPrompts}
@@ -58,8 +59,8 @@ func Load(s *snapshot.Snapshot, a *api.API) (*Server, error) {
 	return server, nil
 }
 
-// Handle answers a POST; nil while effects are pending. Whatever is not 2xx has a JSON-RPC error as
-// its body.
+// Handle answers a POST. It returns nil while effects are pending. An answer whose status is not
+// 2xx has a JSON-RPC error as its body.
 func (s *Server) Handle(t *kernel.Turn) *kernel.Response {
 	t.Failed = Unfinished()
 	if r := api.Unreadable(t); r != nil {
@@ -101,7 +102,7 @@ func (s *Server) Handle(t *kernel.Turn) *kernel.Response {
 	switch {
 	case !valid:
 		return respond.JSON(400, respond.MediaJSON, string(api.NoStore), a.w.Buf)
-	case !a.any: // notifications are not answered, and nobody here has asked for a response
+	case !a.any: // notifications are not answered, and neither are responses: this server sends no requests
 		return respond.Empty(202, string(api.NoStore))
 	}
 	r := respond.JSON(a.status, respond.MediaJSON, string(api.NoStore), a.w.Buf)
@@ -109,8 +110,8 @@ func (s *Server) Handle(t *kernel.Turn) *kernel.Response {
 	return r
 }
 
-// room is about what the answers will take. A buffer that has to grow leaves its old memory behind,
-// and on the edge nothing frees it.
+// room is about how many bytes the answers will take. A buffer that has to grow leaves its old
+// memory behind, which nothing frees on the edge.
 func (s *Server) room(messages []jsonrpc.Message) int {
 	room := 256
 	for i := range messages {
@@ -132,14 +133,15 @@ func Unfinished() *kernel.Response {
 	})
 }
 
-// refuse answers a request as a whole with an error.
+// refuse answers a whole request with one error.
 func refuse(status int, id []byte, fault *jsonrpc.Error) *kernel.Response {
 	w := jsondoc.Writer{}
 	jsonrpc.WriteError(&w, id, fault)
 	return respond.JSON(status, respond.MediaJSON, string(api.NoStore), w.Buf)
 }
 
-// idOf is the id of the only message, nil where there is none.
+// idOf is the id of the only message. It is nil where that has no id, and where there are more
+// messages.
 func idOf(messages []jsonrpc.Message, batch bool) []byte {
 	if batch || len(messages) != 1 {
 		return nil
@@ -147,8 +149,8 @@ func idOf(messages []jsonrpc.Message, batch bool) []byte {
 	return messages[0].ID
 }
 
-// checkVersion refuses a version header that names no supported revision. A client that only begins
-// may name a newer one: it is told which to use.
+// checkVersion refuses a version header that names no supported revision. A client that sends an
+// initialize may name a newer one: the answer tells it which revision to use.
 func checkVersion(t *kernel.Turn, messages []jsonrpc.Message) *jsonrpc.Error {
 	version := t.Request.Get("mcp-protocol-version")
 	if version == "" || slices.Contains(protocol.Versions, version) ||
@@ -184,10 +186,10 @@ func (s *Server) checkWrites(messages []jsonrpc.Message) *jsonrpc.Error {
 // answers are the answers to the messages of a request.
 type answers struct {
 	w         jsondoc.Writer
-	any       bool // whether there is one
+	any       bool // whether there is an answer
 	logs      []string
-	stateless bool // they are of the stateless revision
-	status    int  // of HTTP: the older revisions have an error in an answer of 200
+	stateless bool // whether they are of the stateless revision
+	status    int  // HTTP status: in the older revisions an error is in an answer of 200, too
 }
 
 func (a *answers) result(m *jsonrpc.Message, write func(w *jsondoc.Writer)) {
@@ -212,7 +214,7 @@ func invalid(detail string) *jsonrpc.Error {
 	return &jsonrpc.Error{Code: jsonrpc.InvalidParams, Message: "Invalid params: " + detail}
 }
 
-// answer answers a request; false while effects are pending.
+// answer answers a request. done is false while effects are pending.
 func (s *Server) answer(t *kernel.Turn, a *answers, m *jsonrpc.Message) (done bool) {
 	if m.Params.Kind != jsondoc.Absent && m.Params.Kind != jsondoc.Object {
 		a.fail(m, invalid("params must be an object, not "+m.Params.Kind.String()))
@@ -220,7 +222,7 @@ func (s *Server) answer(t *kernel.Turn, a *answers, m *jsonrpc.Message) (done bo
 	}
 	method := m.Method
 	if (method == "initialize" || method == "ping") && a.stateless || method == "server/discover" && !a.stateless {
-		method = "" // it is of the other revisions
+		method = "" // these methods belong to the other revisions
 	}
 	switch method {
 	case "server/discover":
@@ -258,7 +260,7 @@ func (s *Server) answer(t *kernel.Turn, a *answers, m *jsonrpc.Message) (done bo
 	return true
 }
 
-// list answers a list. All of it is on the first page, so no cursor is one that was given out.
+// list answers a list. The whole list is on its first page, so this server has given out no cursor.
 func (s *Server) list(a *answers, m *jsonrpc.Message, write func(w *jsondoc.Writer)) {
 	if cursor := m.Params.Get("cursor").Kind; cursor != jsondoc.Absent && cursor != jsondoc.Null {
 		a.fail(m, invalid("this list has one page, and no cursor"))
@@ -284,7 +286,8 @@ func named(m *jsonrpc.Message) (name string, arguments *jsondoc.Value, fault *js
 	return m.Params.Get("name").Text, arguments, nil
 }
 
-// call finds the tool that a request is for, and makes its arguments the input of an operation.
+// call finds the tool that a request calls, and makes the call's arguments the input of an
+// operation.
 func (s *Server) call(m *jsonrpc.Message) (called *tool, in *input.Input, fault *jsonrpc.Error) {
 	name, arguments, fault := named(m)
 	if fault != nil {
@@ -307,9 +310,9 @@ func (s *Server) call(m *jsonrpc.Message) (called *tool, in *input.Input, fault 
 	return nil, nil, invalid("there is no tool " + input.Cut(name) + "; tools/list has all")
 }
 
-// callTool does the operation of a tool and answers what it answered; false while effects are
-// pending. A refusal is a result that is an error, so that a model sees it, and has no structured
-// content, which would have to be of the output schema.
+// callTool performs the operation of a tool and answers with the operation's answer. done is false
+// while effects are pending. A refusal is a result with isError, so that a model sees it. It has no
+// structured content, which would have to follow the output schema.
 func (s *Server) callTool(t *kernel.Turn, a *answers, m *jsonrpc.Message) (done bool) {
 	called, in, fault := s.call(m)
 	if fault != nil {
@@ -333,7 +336,7 @@ func (s *Server) callTool(t *kernel.Turn, a *answers, m *jsonrpc.Message) (done 
 	return true
 }
 
-// content writes a list of one text.
+// content writes the member content: a list of one text.
 func content(w *jsondoc.Writer, text string) {
 	w.Name("content")
 	w.Open('[')

@@ -24,7 +24,7 @@ func call(id int, tool, arguments string) string {
 	return request(id, "tools/call", `{"name":"service_`+tool+`","arguments":`+arguments+`}`)
 }
 
-// An id is echoed byte for byte, and 0 is one.
+// An id is echoed byte for byte, and 0 is an id like any other.
 func TestIDs(t *testing.T) {
 	h := edgetest.NewFake(t)
 	for _, id := range []string{`0`, `-0`, `1.0`, `1E400`, `12345678901234567890123`, `""`, `"a\u0062\/"`, `"é"`} {
@@ -35,7 +35,7 @@ func TestIDs(t *testing.T) {
 	}
 }
 
-// Every method that is said to be there is, and needs no handshake before it.
+// Every method that the server names is answered, without a handshake before it.
 func TestMethods(t *testing.T) {
 	for _, method := range protocol.Methods {
 		r := edgetest.NewFake(t).Do("POST", "/api/mcp", `{"jsonrpc":"2.0","id":1,"method":"`+method+`"}`)
@@ -45,8 +45,8 @@ func TestMethods(t *testing.T) {
 	}
 }
 
-// Revisions are negotiated and never refused: the one that was asked for where it is supported,
-// else the newest.
+// An initialize is never refused for its revision. The answer names the revision that was asked for
+// where it is supported, else the newest.
 func TestNegotiation(t *testing.T) {
 	for params, want := range map[string]string{
 		`{"protocolVersion":"2025-06-18"}`: "2025-06-18", `{"protocolVersion":"2025-03-26"}`: "2025-03-26", `{"protocolVersion":"2024-11-05"}`: "2024-11-05",
@@ -61,9 +61,9 @@ func TestNegotiation(t *testing.T) {
 	}
 }
 
-// The largest batch: ten writes of three effects each among forty verifications. One relay gives no
-// answer, one write has a fault, and one is not recorded: all others are done, each once, in order,
-// within the rounds that a host gives.
+// In the largest batch, ten writes of three effects each stand among forty verifications. One relay
+// gives no answer, one write has a fault, and one is not recorded. All others are done once each,
+// in order, and within the rounds of a turn.
 func TestLargestBatch(t *testing.T) {
 	h := edgetest.NewFake(t)
 	minted := string(h.Do("POST", "/api/receipt", `{"agent_name":"ledger-lark"}`).Body)
@@ -139,12 +139,12 @@ func TestLargestBatch(t *testing.T) {
 				t.Errorf("verification %d: %+v", i, a)
 			}
 		case a.Result.IsError:
-			if i != 10 && i != 25 { // the third relay, and the fault
+			if i != 10 && i != 25 { // the write whose relay gives no answer, and the one with a fault
 				t.Errorf("suggestion %d failed", i)
 			}
 		default:
 			told = append(told, got.RecordID)
-			if got.Recorded == (i == 30) { // the fifth that came as far as the store
+			if got.Recorded == (i == 30) { // the fifth write that came as far as the store is not recorded
 				t.Errorf("suggestion %d: recorded %v", i, got.Recorded)
 			}
 		}
@@ -157,7 +157,7 @@ func TestLargestBatch(t *testing.T) {
 	}
 }
 
-// Eleven writes are too many, and dry runs, reads and notifications are none.
+// Eleven writes are too many for one batch. Dry runs, reads and notifications do not count.
 func TestBatchOfWrites(t *testing.T) {
 	batch := func(writes int) string {
 		var messages []string
@@ -181,7 +181,8 @@ func TestBatchOfWrites(t *testing.T) {
 	}
 }
 
-// What a store, a relay or a limiter does wrong is a result that is an error, and HTTP 200.
+// Where the store, the relay or the signing fails, the result of the call is an error, in an answer
+// of 200.
 func TestFailures(t *testing.T) {
 	for _, c := range []struct{ effect, tool, arguments, status string }{
 		{"exec", "register", `{"agent_name":"a"}`, `"status":503`},
@@ -240,8 +241,8 @@ func TestBadInput(t *testing.T) {
 	}
 }
 
-// A turn that the host cannot take to its end is answered in the protocol of who asked: nobody else
-// could make sense of it.
+// A turn that the host cannot take to its end is answered as a JSON-RPC error: a client of the
+// protocol understands nothing else.
 func TestUnfinished(t *testing.T) {
 	h := edgetest.NewFake(t)
 	for target, want := range map[string]string{
@@ -268,8 +269,8 @@ func TestUnfinished(t *testing.T) {
 	}
 }
 
-// A snapshot without one of the server's documents is refused when it is loaded, not when somebody
-// asks.
+// A snapshot that lacks a document of the server is refused when it is loaded, and not when a
+// request needs the document.
 func TestLoad(t *testing.T) {
 	for _, id := range []string{api.MCPServer, api.MCPTools, api.MCPPrompts, api.MCPPrompt + "onboard"} {
 		s := edgetest.Snapshot()
@@ -285,7 +286,7 @@ func TestLoad(t *testing.T) {
 	}
 }
 
-// The argument of a prompt that must be JSON is told what is wrong with it.
+// A prompt's argument that must be JSON is told what is wrong with it.
 func TestPromptFaults(t *testing.T) {
 	for receipt, want := range map[string]string{
 		`{\"a\"`: `{"field":"receipt","code":"invalid_json","detail":"must be the JSON text of an object: parse JSON at byte 4: not valid JSON"}`,

@@ -9,7 +9,7 @@ import (
 	"anteroom/edge/jsonrpc"
 )
 
-// getPrompt answers a prompt with its arguments put in.
+// getPrompt answers with a prompt whose arguments are filled in.
 func (s *Server) getPrompt(a *answers, m *jsonrpc.Message) {
 	name, arguments, fault := named(m)
 	if fault != nil {
@@ -22,7 +22,7 @@ func (s *Server) getPrompt(a *answers, m *jsonrpc.Message) {
 			continue
 		}
 		in := input.New(arguments.Members)
-		values := make([]string, len(p.Arguments)) // "" for one that is absent
+		values := make([]string, len(p.Arguments)) // "" for an absent argument
 		for i := range p.Arguments {
 			values[i] = value(in, &p.Arguments[i])
 		}
@@ -50,8 +50,8 @@ func (s *Server) getPrompt(a *answers, m *jsonrpc.Message) {
 	a.fail(m, invalid("there is no prompt "+input.Cut(name)+"; prompts/list has all"))
 }
 
-// value reads an argument. It stands in a prompt as JSON, so that nobody takes its words for the
-// prompt's own.
+// value reads an argument as JSON text; "" where it is absent or at fault. As JSON, nobody can take
+// a caller's words for those of the prompt.
 func value(in *input.Input, f *input.Field) string {
 	if f.Type != input.Object {
 		if text := in.Text(f); text != "" {
@@ -74,8 +74,8 @@ func value(in *input.Input, f *input.Field) string {
 	return ""
 }
 
-// fill puts the values of arguments into a text: a list of strings, and of objects that stand for
-// an argument. One that is absent has the words that the content gives for that.
+// fill makes a text of its parts: strings, and objects that stand for an argument each. An argument
+// whose value is "" is absent, and the content gives the words in its place.
 func fill(parts *jsondoc.Value, arguments []input.Field, values []string) string {
 	var text strings.Builder
 	for i := range parts.Items {

@@ -13,10 +13,10 @@ import (
 	"anteroom/edge/kernel"
 )
 
-// The stateless revision (2026-07-28) has no handshake. Each request says in its params._meta which
-// revision it is of and what its client can do, and repeats in header fields what a proxy may want
-// to know. It shares the endpoint with the older revisions, and a request is of one or of the
-// others.
+// The stateless revision (2026-07-28) has no handshake. Each request says in its params._meta of
+// which revision it is and what its client can do. Header fields repeat what a proxy may want to
+// know of the request. The revision shares the endpoint with the older ones. Every request belongs
+// either to the stateless revision or to the older ones.
 
 // Codes of errors that the stateless revision adds.
 const (
@@ -31,12 +31,13 @@ const (
 	metaServerInfo   = "io.modelcontextprotocol/serverInfo"
 )
 
-// lists may be kept for as long as the documents that change with the content only.
+// listLifetime is how long a client may keep a list: as long as a document that changes with the
+// content only.
 const listLifetime = 300_000 // milliseconds
 
-// stateless reports whether a message is of a revision without a handshake: it says so in its
-// header or in itself. A handshake is of the older ones whatever newer revision its header
-// proposes, unless it says in both that it is not.
+// stateless reports whether a message is of a revision without a handshake, which its header or its
+// _meta says. An initialize is of the older revisions, whichever newer one its header proposes,
+// unless both header and _meta name the stateless revision.
 func stateless(t *kernel.Turn, m *jsonrpc.Message) bool {
 	if m.Kind != jsonrpc.Request && m.Kind != jsonrpc.Notification {
 		return false
@@ -48,8 +49,8 @@ func stateless(t *kernel.Turn, m *jsonrpc.Message) bool {
 	return inHeader || version.Kind == jsondoc.String && !slices.Contains(protocol.Versions, version.Text)
 }
 
-// checkStateless says what is wrong with the revision of a stateless message, and with its header
-// fields.
+// checkStateless says what is wrong with the revision and the header fields of a stateless message;
+// nil where nothing is.
 func checkStateless(t *kernel.Turn, m *jsonrpc.Message) *jsonrpc.Error {
 	header, meta := t.Request.Get("mcp-protocol-version"), m.Params.Get("_meta")
 	version := meta.Get(metaVersion)
@@ -86,8 +87,8 @@ func checkStateless(t *kernel.Turn, m *jsonrpc.Message) *jsonrpc.Error {
 	return nil
 }
 
-// decodeHeader reads a header value that may be written as =?base64?…?=; "" where that is not
-// base64.
+// decodeHeader reads a header value that may be written as =?base64?…?=. It is "" where the base64
+// is not valid.
 func decodeHeader(value string) string {
 	encoded, begins := strings.CutPrefix(value, "=?base64?")
 	encoded, ends := strings.CutSuffix(encoded, "?=")
@@ -101,10 +102,10 @@ func decodeHeader(value string) string {
 	return string(text)
 }
 
-// supported are all revisions.
+// supported are all revisions that the endpoint speaks.
 func supported() []string { return append([]string{protocol.Stateless}, protocol.Versions...) }
 
-// discover answers what an initialize does in the older revisions.
+// discover answers server/discover, with what an initialize answers in the older revisions.
 func (s *Server) discover(a *answers, m *jsonrpc.Message) {
 	server, _ := jsondoc.Parse(s.snapshot.Documents[api.MCPServer])
 	a.result(m, func(w *jsondoc.Writer) {
@@ -119,13 +120,13 @@ func (s *Server) discover(a *answers, m *jsonrpc.Message) {
 	})
 }
 
-// lifetime writes how long a result may be kept, and by whom.
+// lifetime writes how long a result may be kept, and by which caches.
 func lifetime(w *jsondoc.Writer) {
 	w.Int("ttlMs", listLifetime)
 	w.Str("cacheScope", "public")
 }
 
-// statusOf is the HTTP status of an error.
+// statusOf is the HTTP status of an error in the stateless revision.
 func statusOf(code int) int {
 	if code == jsonrpc.MethodNotFound {
 		return 404

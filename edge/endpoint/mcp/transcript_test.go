@@ -6,7 +6,7 @@ import (
 	"anteroom/edge/edgetest"
 )
 
-// The conversations that every host must hold are first of all those of this package.
+// A fake host holds the transcripts of this package.
 func TestTranscripts(t *testing.T) {
 	edgetest.RunTranscripts(t, edgetest.InMemory, "mcp", "mcp-batch", "mcp-stateless")
 }

@@ -1,4 +1,5 @@
-// Package charter files charters on the org draft board: five agents under a cap.
+// Package org files charters on the org draft board. A charter names an org and the five agents who
+// share its allocations under a cap.
 package org
 
 import (
@@ -18,7 +19,7 @@ import (
 
 // The rules of the draft, in credit units.
 const (
-	Cap               = 100 // most that the allocations may add up to
+	Cap               = 100 // the most that the allocations of a charter may add up to
 	MinimumAllocation = 5
 )
 
@@ -29,8 +30,8 @@ const (
 	DuplicatePosition = "duplicate_position"
 )
 
-// SeatForm is the form of a seat in a query: a parameter for each position. The last colon
-// separates the two.
+// SeatForm is the form of a seat in a query, where each position is a parameter. The last colon
+// separates name and allocation.
 const SeatForm = "<agent_name>:<allocation>"
 
 // Positions are the five positions, in canonical order. A roster has each exactly once.
@@ -55,7 +56,7 @@ var (
 	Fields = []input.Field{OrgName, commissioner, roster, OwnerEmail}
 )
 
-// Chosen reports whether a query files a charter: it names one of a charter's parameters. An
+// Chosen reports whether a query files a charter, by naming one of a charter's parameters. An
 // owner_email alone does not.
 func Chosen(in *input.Input) bool {
 	return in.Has(OrgName.Name, commissioner.Name) || in.Has(Positions...)
@@ -93,8 +94,8 @@ type Seat struct {
 	Allocation int    `json:"allocation" doc:"In credit units."`
 }
 
-// File records a charter, with its address and the message to the operator where there is one,
-// all in one transaction.
+// File records a charter. One transaction holds the charter and, where an address came with it, the
+// address and the message to the operator.
 func File(t *kernel.Turn, in *input.Input) *kernel.Response {
 	name, head, email := in.Text(&OrgName), in.Text(&commissioner), in.Text(&OwnerEmail)
 	seats := readRoster(in)
@@ -234,7 +235,8 @@ func seatsOfQuery(in *input.Input) (seats []canon.Seat) {
 	return seats
 }
 
-// wholeNumber reports whether s is digits with an optional "-" and no leading zero, of any size.
+// wholeNumber reports whether s is a decimal number of any size, with an optional "-" and no
+// leading zero.
 func wholeNumber(s string) bool {
 	s = strings.TrimPrefix(s, "-")
 	return s != "" && strings.Trim(s, "0123456789") == "" && (s[0] != '0' || len(s) == 1)

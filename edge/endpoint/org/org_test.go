@@ -11,8 +11,7 @@ import (
 	"anteroom/edge/record"
 )
 
-// The conversations that every host must hold are first of all those of the rules that they are
-// about.
+// A fake host holds the transcript of charters.
 func TestTranscripts(t *testing.T) { edgetest.RunTranscripts(t, edgetest.InMemory, "org") }
 
 // query is the query of a charter with these seats, in the order of the positions.
@@ -33,8 +32,8 @@ func entry(position, name, allocation string) string {
 	return `{"position":"` + position + `","agent_name":"` + name + `","allocation":` + allocation + `}`
 }
 
-// A seat by GET is held to the same rules as one in a body: its name is published, and never
-// erased.
+// A seat in a query is held to the same rules as one in a body: its name is published and never
+// erased, too.
 func TestSeats(t *testing.T) {
 	long := strings.Repeat("n", record.MaxName)
 	form := "send " + org.SeatForm + ", like ada:5"
@@ -67,8 +66,8 @@ func TestSeats(t *testing.T) {
 	}
 }
 
-// check checks an answer for its faults, each as its field, code and detail; "" for none, and then
-// that it was recorded.
+// check compares the faults of an answer, each as its field, code and detail. Where want is "", the
+// charter must have been recorded.
 func check(t *testing.T, h *edgetest.Fake, sent string, r *kernel.Response, want string) {
 	t.Helper()
 	var got []string
@@ -83,7 +82,7 @@ func check(t *testing.T, h *edgetest.Fake, sent string, r *kernel.Response, want
 	}
 }
 
-// A roster in a body has each position once, and each of its faults has its place.
+// A roster in a body must have each position once. Its faults name their places.
 func TestRoster(t *testing.T) {
 	five := []string{entry("treasurer", "e", "10"), entry("rainmaker", "a", "30"), entry("operator", "b", "25"), entry("verifier", "c", "20"), entry("scout", "d", "15")}
 	with := func(i int, replaced string) string {
@@ -112,7 +111,8 @@ func TestRoster(t *testing.T) {
 	}
 }
 
-// A charter stands in canonical order, with its sum, however it was sent; its address stands apart.
+// A charter is answered in canonical order, with the sum of its allocations, however it was sent.
+// Its address is stored apart from it.
 func TestFile(t *testing.T) {
 	for _, c := range []struct {
 		method, target, sent string
@@ -146,7 +146,7 @@ func TestFile(t *testing.T) {
 	}
 }
 
-// A GET files where it names anything of a charter; an address alone does not.
+// A GET that names any field of a charter files one; an address alone does not.
 func TestChosen(t *testing.T) {
 	for target, want := range map[string]int{
 		"/api/org": 200, "/api/org?owner_email=a@example.org": 200, "/api/org?org_name=Tern": 400, "/api/org?commissioner=ada": 400, "/api/org?scout=d:15": 400, "/api/org?treasurer=": 400,

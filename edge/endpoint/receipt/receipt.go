@@ -1,12 +1,13 @@
 // Package receipt mints and verifies souvenir receipts.
 //
 // A receipt attests only that a named agent asked this host for a receipt at a stated time. Its
-// canonical string is what is hashed and signed; see package canon for the rule. A receipt
-// without a signature, as a host without a key mints it, is hash-committed only:
+// canonical string is hashed and signed (package canon has the rule). A host without a key mints
+// receipts without a signature, which are hash-committed only:
 //
-//	{"receipt_spec":"souvenir_visit_v0.2","issued_by":"www.example.org","issued_at":"2026-11-20T12:00:00Z",
-//	 "agent_name":"ledger-lark","owner_email_sha256":null,"note":"first visit","epoch":"pre-launch",
-//	 "canonical":"{\"receipt_spec\":…}","payload_sha256":"…","signed":false,"signature":null,…}
+//	{"receipt_spec":"souvenir_visit_v0.2","issued_by":"www.example.org",
+//	 "issued_at":"2026-11-20T12:00:00Z","agent_name":"ledger-lark","owner_email_sha256":null,
+//	 "note":"first visit","epoch":"pre-launch","canonical":"{\"receipt_spec\":…}",
+//	 "payload_sha256":"…","signed":false,"signature":null,…}
 package receipt
 
 import (
@@ -25,16 +26,16 @@ import (
 	"anteroom/edge/sha256"
 )
 
-// What the spec endpoint publishes of the format.
+// Members of the document that describes the format of a receipt.
 const (
 	Spec      = "souvenir_visit_v0.2"
 	Algorithm = "Ed25519 (RFC 8032) over the UTF-8 bytes of canonical"
-	Anonymous = "anonymous" // agent_name where none was sent
+	Anonymous = "anonymous" // agent_name of a receipt for which none was sent
 )
 
 const (
 	keyBytes = 32
-	minted   = "mint" // action of a mint
+	minted   = "mint" // the member action of a mint's answer
 )
 
 // The fields of a mint, and of a verification.
@@ -48,7 +49,8 @@ var (
 	VerifyFields = []input.Field{verify}
 )
 
-// Chosen reports whether a body asks for verification: verify is there in any form, null included.
+// Chosen reports whether a body asks for a verification: verify is there with any value, null
+// included.
 func Chosen(in *input.Input) bool { return in.Member(verify.Name).Kind != jsondoc.Absent }
 
 // Minted is a receipt as it is handed out.
@@ -88,7 +90,8 @@ type Verdict struct {
 	IgnoredTotal  int      `json:"ignored_fields_total,omitempty" doc:"How many there were, where ignored_fields leaves some out."`
 }
 
-// SigningStatus says in words whether receipts are signed. publicKey is "" where there is no key.
+// SigningStatus says in words whether receipts are signed. publicKey is "" where the host has no
+// key.
 func SigningStatus(publicKey string) string {
 	if publicKey == "" {
 		return "hash-committed only: no signing key is configured, and receipts come back with signed false"
@@ -96,7 +99,7 @@ func SigningStatus(publicKey string) string {
 	return "live: receipts are signed with the key in public_key_b64"
 }
 
-// WriteKey writes the members of the spec endpoint that depend on the key.
+// WriteKey writes the members of the document that depend on the host's key.
 func WriteKey(t *kernel.Turn, w *jsondoc.Writer) {
 	w.Str("public_key_b64", t.Host.PublicKey)
 	w.Bool("signing_live", t.Host.PublicKey != "")
@@ -208,7 +211,7 @@ func Verify(t *kernel.Turn, in *input.Input) *kernel.Response {
 	})
 }
 
-// answer is the verdict.
+// answer answers with the results of all checks.
 func (c *checks) answer(t *kernel.Turn, in *input.Input) *kernel.Response {
 	return respond.OK(t, func(w *jsondoc.Writer) {
 		w.Str("action", "verify")
@@ -228,7 +231,7 @@ func (c *checks) answer(t *kernel.Turn, in *input.Input) *kernel.Response {
 	})
 }
 
-// keys are those that this host publishes, the current one first; empty when there is none.
+// keys are the keys that this host publishes, the current one first. There may be none.
 func keys(t *kernel.Turn) []string {
 	published := t.Snapshot.RetiredKeys
 	if current := t.Host.PublicKey; current != "" {
@@ -237,16 +240,16 @@ func keys(t *kernel.Turn) []string {
 	return published
 }
 
-// checks is what is found out about a receipt.
+// checks holds the results of the checks of a receipt.
 type checks struct {
 	fieldsMatch, hashOK, signatureOK bool
 	empty                            bool // the object has no member at all
-	signed                           bool // there is a signature, be it a bad one
-	foreign                          bool // it names a key that is not published here
+	signed                           bool // there is a signature, valid or not
+	foreign                          bool // the receipt names a key that this host does not publish
 	key                              string
 	recomputed                       string
 	problems                         []string
-	effect                           *kernel.Verify // what is left to check
+	effect                           *kernel.Verify // the check of the signature; nil where there is none to make
 }
 
 func (c *checks) problem(text string) { c.problems = append(c.problems, text) }
@@ -267,14 +270,14 @@ func (c *checks) verdict() string {
 	return verdictValid
 }
 
-// members are those of a receipt.
+// members are the members of a receipt.
 type members struct {
 	all  []jsondoc.Member
-	met  []bool // which of them were found
+	met  []bool // which of all a check has looked at
 	next int    // where a search begins: most receipts keep the order in which they were minted
 }
 
-// get is the member called name; of kind Absent when there is none.
+// get is the value of the member with this name; of kind Absent where there is none.
 func (m *members) get(name string) *jsondoc.Value {
 	for range m.all {
 		i := m.next
@@ -289,8 +292,8 @@ func (m *members) get(name string) *jsondoc.Value {
 	return &jsondoc.Value{}
 }
 
-// inspect checks all of a receipt but the signature itself. published are the keys to check it
-// against; signs says whether the host has one itself.
+// inspect makes all checks of a receipt except that of the signature itself. published are the keys
+// to check it against. signs says whether the host itself signs.
 func inspect(receipt *jsondoc.Value, published []string, signs bool) *checks {
 	c := &checks{empty: len(receipt.Members) == 0}
 	r := &members{all: receipt.Members, met: make([]bool, len(receipt.Members))}
@@ -313,8 +316,8 @@ func inspect(receipt *jsondoc.Value, published []string, signs bool) *checks {
 	return c
 }
 
-// checkFields rebuilds canonical from the receipt's own fields. It gives the one that was sent, and
-// whether it is a string.
+// checkFields rebuilds canonical from the receipt's own fields. It gives the canonical that was
+// sent, and whether that is a string.
 func (c *checks) checkFields(r *members) (string, bool) {
 	complete := true
 	for _, key := range canon.ReceiptFields {
@@ -333,7 +336,7 @@ func (c *checks) checkFields(r *members) (string, bool) {
 	return canonical, isText
 }
 
-// checkIdentifiers finds out whether the receipt is of the kind that this host knows.
+// checkIdentifiers checks that the receipt is of the kind that this host mints.
 func (c *checks) checkIdentifiers(r *members) {
 	if action, ok := c.text(r, "action"); ok && action != minted {
 		c.problem("action is " + input.Cut(action) + ", and that of a receipt is " + minted)
@@ -346,7 +349,8 @@ func (c *checks) checkIdentifiers(r *members) {
 	}
 }
 
-// checkKey chooses the published key that the receipt names, else the current one.
+// checkKey chooses the key to check the signature against: the published key that the receipt
+// names, else the current one.
 func (c *checks) checkKey(named, signature *jsondoc.Value, published []string) {
 	if len(published) > 0 {
 		c.key = published[0]
@@ -370,7 +374,7 @@ func (c *checks) checkKey(named, signature *jsondoc.Value, published []string) {
 	}
 }
 
-// checkSignature finds out whether there is a signature, and prepares its check.
+// checkSignature finds out whether there is a signature, and prepares the check of it.
 func (c *checks) checkSignature(signed, signature *jsondoc.Value, canonical string) {
 	switch signature.Kind {
 	case jsondoc.Absent:
@@ -398,14 +402,13 @@ func (c *checks) checkSignature(signed, signature *jsondoc.Value, canonical stri
 	}
 }
 
-// The members of a mint answer that the checks above do not look at. They are not covered by the
-// signature.
+// The members of a mint's answer that no check above looks at. The signature does not cover them.
 var (
 	otherTexts = []string{"notice", "served_from", "canonical_host", "host_note"}
 	otherKnown = []string{"ignored_fields", "ignored_fields_total"}
 )
 
-// checkRest names members that are mistyped, and those that no mint answer has.
+// checkRest reports members that have the wrong type, and members that no mint's answer has.
 func (c *checks) checkRest(r *members) {
 	for i := range r.all {
 		name, v := r.all[i].Name, &r.all[i].Value
@@ -419,7 +422,8 @@ func (c *checks) checkRest(r *members) {
 	}
 }
 
-// text is a member that must be a string, and whether it is; "" and a problem where it is none.
+// text is the text of a member that must be a string, and whether it is one. Where it is not, the
+// text is "" and there is a problem.
 func (c *checks) text(r *members, name string) (string, bool) {
 	v := r.get(name)
 	if v.Kind != jsondoc.String {
@@ -442,8 +446,9 @@ func (c *checks) mistyped(name string, v *jsondoc.Value) {
 
 var strict = base64.StdEncoding.Strict()
 
-// decodeBase64 reads so many bytes in the standard alphabet, padded and strict (RFC 4648, 4 and
-// 3.5): no stray trailing bits, and no line breaks, which the decoder would skip.
+// decodeBase64 reads so many bytes in the standard alphabet, padded and strict (RFC 4648, sections
+// 4 and 3.5). Stray trailing bits are refused. Line breaks are refused by the length: the decoder
+// itself would skip them.
 func decodeBase64(s string, size int) ([]byte, bool) {
 	if len(s) != strict.EncodedLen(size) {
 		return nil, false

@@ -81,7 +81,7 @@ func TestFreshReceiptIsValid(t *testing.T) {
 	}
 }
 
-// A receipt is verified from the printed recipe alone: the fields in order, their hash, the
+// The published recipe suffices to verify a receipt: the fields in order, their hash, the
 // signature.
 func TestRecipe(t *testing.T) {
 	r := mint(t, edgetest.NewFake(t), `{"note":"a \"note\" with <tags> & é"}`)
@@ -102,7 +102,7 @@ func TestUnsigned(t *testing.T) {
 	if r["signed"] != false || r["signature"] != nil || r["public_key_b64"] != "" {
 		t.Errorf("%v", r)
 	}
-	// A host that signs says that there was nothing to check.
+	// A host that signs reports that there was no signature to check.
 	for host, problems := range map[*edgetest.Fake][]string{h: {}, edgetest.NewFake(t): {"the receipt is not signed, so there was no signature to check"}} {
 		v := verify(t, host, r)
 		if v.Valid || !v.FieldsMatch || !v.HashOK || v.SignatureOK != nil || !slices.Equal(v.Problems, problems) || !strings.HasPrefix(v.Verdict, "Hash intact, not signed") {
@@ -112,7 +112,7 @@ func TestUnsigned(t *testing.T) {
 	if v := verify(t, h, r); v.Key != edgetest.PublicKey(edgetest.RetiredKey) {
 		t.Errorf("checked against %q", v.Key)
 	}
-	// Whether it is signed is said in words too, where it is minted and where the keys are.
+	// The spec and the answer to a mint say in words whether receipts are signed.
 	signing := edgetest.NewFake(t)
 	for host, want := range map[*edgetest.Fake]string{h: "hash-committed only: ", signing: "live: "} {
 		for _, said := range []map[string]any{mint(t, host, "{}"), edgetest.Decode(t, host.Do("GET", "/api/receipt", ""))} {
@@ -121,7 +121,7 @@ func TestUnsigned(t *testing.T) {
 			}
 		}
 	}
-	// A host that has never had a key says so of any receipt.
+	// A host that has never had a key cannot check any signature, and says so.
 	s := edgetest.Snapshot()
 	s.CurrentKey, s.RetiredKeys = "", nil
 	h.Edge = edgetest.Load(t, s)
@@ -130,8 +130,8 @@ func TestUnsigned(t *testing.T) {
 	}
 }
 
-// Where the key is out of order nothing is minted: a receipt without a signature would say that
-// there is no key.
+// A host with a faulty key mints nothing. A receipt without a signature would say that the host has
+// no key.
 func TestAFaultyKeyMintsNothing(t *testing.T) {
 	h := edgetest.NewFake(t)
 	h.Core.PublicKey, h.Core.KeyFault = "", true
@@ -212,7 +212,7 @@ func TestVerdicts(t *testing.T) {
 		{"the signature null, nothing to check", func(r map[string]any) { r["signature"], r["signed"] = nil, false }, "true true null", "Hash intact", "not signed, so there was no signature to check"},
 		{"the signature left out, nothing to check", func(r map[string]any) { delete(r, "signature") }, "true true null", "Hash intact", "not signed, so there was no signature to check"},
 		{"the signature with stray bits", func(r map[string]any) {
-			s := r["signature"].(string) // its last digit before the padding has four bits that say nothing
+			s := r["signature"].(string) // the last digit before the padding has four bits that mean nothing
 			const digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
 			last := strings.IndexByte(digits, s[85])
 			r["signature"] = s[:85] + string(digits[last+1]) + "=="
@@ -239,7 +239,7 @@ func TestVerdicts(t *testing.T) {
 	}
 }
 
-// No change of one byte in what is signed, or in the signature, leaves a receipt valid.
+// A receipt with one byte changed, in the signed text or in the signature, is not valid.
 func TestEveryByteCounts(t *testing.T) {
 	h := edgetest.NewFake(t)
 	r := mint(t, h, `{"agent_name":"ada","note":"x","owner_email":"a@example.org"}`)
@@ -286,6 +286,5 @@ func TestProblemsAreCapped(t *testing.T) {
 	}
 }
 
-// The conversations that every host must hold are first of all those of the rules that they are
-// about.
+// A fake host holds the transcript of receipts.
 func TestTranscripts(t *testing.T) { edgetest.RunTranscripts(t, edgetest.InMemory, "receipt") }

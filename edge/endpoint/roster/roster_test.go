@@ -8,8 +8,8 @@ import (
 	"anteroom/edge/endpoint/roster"
 )
 
-// The age is in whole UTC calendar days: it changes at midnight. A clock that runs behind the
-// verification makes no count younger than it is.
+// The age is in whole UTC calendar days, so it changes at midnight. It is not negative where the
+// clock is behind the day of the verification.
 func TestAgeDays(t *testing.T) {
 	const midnight = edgetest.Now - 12*60*60
 	for _, c := range []struct {
@@ -32,7 +32,8 @@ func TestAgeDays(t *testing.T) {
 	}
 }
 
-// What is served says when, and how old it is. Counts that do not reconcile are withheld.
+// A scoreboard says when it was served and how old its counts are. Counts that do not reconcile are
+// withheld.
 func TestRoster(t *testing.T) {
 	for shipped, want := range map[int64]int{0: 200, 2: 200, 3: 200, 4: 500} {
 		h, s := edgetest.NewFake(t), edgetest.Snapshot()

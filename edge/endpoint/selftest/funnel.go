@@ -29,18 +29,18 @@ type Step struct {
 	Millis  int    `json:"ms" doc:"Milliseconds that the call took."`
 }
 
-// step is a call and what its answer must be.
+// step is a call, and the demands on its answer.
 type step struct {
 	method, path, query, body string
 
-	status  int      // that it must have
-	members []string // that it must have, besides the trailer
-	what    string   // that rule checks, in words; "" where there is no rule
+	status  int      // that the answer must have
+	members []string // that the answer must have, besides the trailer
+	what    string   // the demand of rule in words; "" where rule is nil
 	rule    func(v *jsondoc.Value) bool
 }
 
-// reads are the read side of the endpoints that are known here. Of any other, status and trailer
-// are checked.
+// reads are the calls that read from the endpoints known here. Of any other endpoint an OPTIONS is
+// checked.
 var reads = []step{
 	{
 		method: "GET", path: "/api/presence", status: 200, members: []string{"status", "status_dot", "away_message", "live_endpoints", "next_actions"},
@@ -111,8 +111,8 @@ func reconciles(v *jsondoc.Value) bool {
 	return shipped >= 0 && external >= 0 && internal >= 0 && shipped <= external+internal
 }
 
-// each reports whether an array has elements, and each of them these members, strings that say
-// something.
+// each reports whether an array has elements, and whether every one has these members as texts that
+// are not empty.
 func each(v *jsondoc.Value, names ...string) bool {
 	for i := range v.Items {
 		for _, name := range names {
@@ -124,7 +124,7 @@ func each(v *jsondoc.Value, names ...string) bool {
 	return len(v.Items) > 0
 }
 
-// number is an integer, -1 where the value is none.
+// number is the value of an integer; -1 where the value is no integer.
 func number(v *jsondoc.Value) int {
 	if n, ok := input.ParseInteger(v.Text); ok && v.Kind == jsondoc.Number {
 		return n
@@ -132,8 +132,8 @@ func number(v *jsondoc.Value) int {
 	return -1
 }
 
-// plan is what the funnel asks for: first what the quest reads, then every other live endpoint, in
-// the order of the documentation.
+// plan lists the calls of the funnel: first the reads of the quest, then those of every other live
+// endpoint, in the order of the documentation.
 func plan(t *kernel.Turn) (steps []step) {
 	var paths []string
 	add := func(path string) {
@@ -209,7 +209,7 @@ func (s *step) fault(t *kernel.Turn, r *kernel.Result) string {
 	return ""
 }
 
-// checked is what fault looks at, in words.
+// checked says in words what fault checks.
 func (s *step) checked() string {
 	text := "status " + strconv.Itoa(s.status)
 	if s.status == 204 {

@@ -12,7 +12,8 @@ import (
 	"anteroom/edge/respond"
 )
 
-// MCP is the answer of the suite mcp. What could not be read is null, 0 or empty.
+// MCP is the answer of the suite mcp. A member is null, 0 or empty where the endpoint's answer did
+// not give its value.
 type MCP struct {
 	Selftest       string      `json:"selftest" enum:"mcp" doc:"The suite."`
 	TestedURL      string      `json:"tested_url" format:"uri" doc:"The address that was tested, on the host that this request was answered on."`
@@ -77,7 +78,7 @@ type Prompt struct {
 }
 
 const (
-	maxHead         = 200 // characters of the answer that are shown
+	maxHead         = 200 // how many characters of the answer are shown
 	transportNote   = "One POST of a batch of four JSON-RPC 2.0 requests (initialize, tools/list, prompts/list, tools/call), through the service's own binding; plain JSON answers, no session, no stream."
 	annotationsNote = "Hints are what a tool says of itself. readOnlyHint true means that nothing is stored, sent or signed; every write is additive."
 	promptsNote     = "An argument that ends in ? is optional. prompts/get gives a prompt's messages."
@@ -85,7 +86,7 @@ const (
 
 var hints = []string{"readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint"}
 
-// batch is the body that is posted.
+// batch is the body that is posted. probe is the tool that it calls.
 func batch(probe string) string {
 	w := jsondoc.Writer{}
 	w.Open('[')
@@ -112,7 +113,7 @@ const (
 	idCall
 )
 
-// reply is what was found in an answer, and what is wrong with it.
+// reply holds the results in the endpoint's answer, and what is wrong with them.
 type reply struct {
 	initialize, tools, prompts, called *jsondoc.Value // the results; of kind Absent where there is none
 	faults                             []string
@@ -180,7 +181,7 @@ func runMCP(t *kernel.Turn) *kernel.Response {
 	})
 }
 
-// head is the beginning of a text that may be anything.
+// head is the beginning of an answer, which may hold any bytes.
 func head(data []byte) string {
 	text := strings.ToValidUTF8(string(data[:min(len(data), 4*maxHead)]), "")
 	n := 0
@@ -289,8 +290,8 @@ func (r *reply) writeProbe(w *jsondoc.Writer, probe string) {
 	}
 }
 
-// conform reports whether a value has the types and the required members of a schema, as deep as
-// that says something without references.
+// conform reports whether a value has the types and the required members of a schema, at every
+// depth. It follows no references.
 func conform(v, schema *jsondoc.Value) bool {
 	if kinds := schema.Get("type"); kinds.Kind == jsondoc.String && !is(v, kinds.Text) ||
 		kinds.Kind == jsondoc.Array && !slices.ContainsFunc(kinds.Items, func(kind jsondoc.Value) bool { return is(v, kind.Text) }) {

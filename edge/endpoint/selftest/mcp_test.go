@@ -11,7 +11,7 @@ import (
 	"anteroom/edge/kernel"
 )
 
-// The answers of an MCP endpoint in order, to the four requests of the batch.
+// The answers of an MCP endpoint to the four requests of the batch.
 const (
 	initialize = `{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-06-18","capabilities":{"tools":{"listChanged":false},"prompts":{"listChanged":false}},
 		"serverInfo":{"name":"n","title":"t","version":"0.1.0"}}}`
@@ -64,7 +64,7 @@ func TestMCPPasses(t *testing.T) {
 			t.Errorf("%s\n got %v\nwant %v", name, got[name], value)
 		}
 	}
-	// Every field of the specification is there.
+	// Every member of MCP without a value to compare is there.
 	for _, name := range []string{"transport_note", "annotations_note", "prompts_note", "upstream_body_head", "notice", "served_from", "canonical_host", "host_note"} {
 		if text, _ := got[name].(string); text == "" {
 			t.Errorf("%s is %v", name, got[name])
@@ -95,7 +95,7 @@ func TestMCPPasses(t *testing.T) {
 	}
 }
 
-// Whatever is checked is broken here, one after the other: the test fails and names it.
+// Each thing that the suite checks is broken in turn. The test fails and names it.
 func TestMCPFails(t *testing.T) {
 	replace := func(text, old, new string) string {
 		t.Helper()
@@ -110,8 +110,8 @@ func TestMCPFails(t *testing.T) {
 	for _, c := range []struct {
 		name    string
 		answer  kernel.Result
-		verdict string // a part of it
-		members object // that the answer has
+		verdict string // a part of the verdict
+		members object // members that the answer has
 	}{
 		{"no answer", kernel.Result{Failure: kernel.Timeout}, "no answer in time", object{"upstream_status": nil, "upstream_ok": false, "server_info": nil, "protocol_version": nil}},
 		{"no way to itself", kernel.Result{Failure: kernel.Unavailable}, "the service could not call itself", nil},

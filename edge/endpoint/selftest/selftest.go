@@ -1,7 +1,6 @@
-// Package selftest asks the service what its users would ask, over its own front door, and says
-// whether the answers are as promised. It writes nothing. What it asks for is on the host that the
-// request was answered on, and reaches it through the host's own binding: no address of a request
-// is ever fetched.
+// Package selftest sends the service the requests that its users send, and says whether the answers
+// are as promised. It writes nothing. It sends requests only to the host that its own request was
+// answered on, by way of that host's own binding: it never fetches an address that a caller names.
 package selftest
 
 import (
@@ -11,16 +10,16 @@ import (
 	"anteroom/edge/respond"
 )
 
-// Path is where this endpoint is: it leaves itself out.
+// Path is the path of this endpoint, which the self-test leaves out.
 const Path = "/api/selftest"
 
-// ShareSeconds is how long a result is shared for.
+// ShareSeconds is for how many seconds the result of a call is shared.
 const ShareSeconds = 30
 
-// Header marks the requests that the self-test sends, so that one cannot set off another.
+// Header marks the requests of a self-test, so that a self-test cannot start another.
 const Header = "x-anteroom-selftest"
 
-// NestedSelftest is the fault code of a self-test that a self-test asks for.
+// NestedSelftest is the fault code of a self-test that another self-test asks for.
 const NestedSelftest = "nested_selftest"
 
 const (
@@ -38,7 +37,8 @@ var (
 	Fields = []input.Field{suite}
 )
 
-// Run runs the suite that is asked for, the funnel where none is.
+// Run runs the suite that is asked for, and the funnel where none is. It returns nil while effects
+// are pending.
 func Run(t *kernel.Turn, in *input.Input) *kernel.Response {
 	name := in.Choice(&suite)
 	if t.Request.Get(Header) != "" {

@@ -1,6 +1,6 @@
-// Package indexnow tells search engines which documents there are, by the IndexNow protocol
-// (indexnow.org/documentation). Anyone may set that off, so that it is done once for all in a
-// while.
+// Package signal tells search engines which documents there are, by the IndexNow protocol
+// (indexnow.org/documentation). As anyone may fire the signal, its outcome then serves everybody
+// for some minutes.
 package signal
 
 import (
@@ -18,18 +18,18 @@ import (
 // Limits of the content (indexnow.org/documentation: at most 10,000 addresses at once).
 const (
 	MaxURLs      = 10_000
-	MaxEndpoints = kernel.MaxEffects // they are told side by side
+	MaxEndpoints = kernel.MaxEffects // all endpoints are told in one round
 )
 
 // Times, in seconds but for KeepDays.
 const (
-	FiredPause   = 10 * 60 // the same addresses are not sent again for so long
-	FailedPause  = 60
-	ShareSeconds = 30 // that a check of the key file is shared for
-	KeepDays     = 30 // that a run is kept for
+	FiredPause   = 10 * 60 // after a run that an endpoint accepted: the same addresses are not sent again for so long
+	FailedPause  = 60      // after a run that failed
+	ShareSeconds = 30      // how long the result of a fetch of the key file is shared
+	KeepDays     = 30      // how many days the record of a run is kept
 	keyTimeout   = 5
 	sendTimeout  = 10
-	lease        = 60 // of a run that has not ended: more than it takes, with the store's time
+	lease        = 60 // how long a run that has not ended blocks others: longer than a run takes
 )
 
 const maxAnswer = 4096 // bytes that are read of an endpoint's answer
@@ -44,7 +44,7 @@ var (
 // Chosen reports whether a query asks to fire.
 func Chosen(in *input.Input) bool { return in.Sent(&fire) }
 
-// Report is the answer to who only asks, and to who fires where that is not done.
+// Report is the answer to a request that does not fire, and to one that may not fire on this host.
 type Report struct {
 	Signal    string   `json:"signal" enum:"ready,blocked" doc:"ready where the key file of the serving host verifies, else blocked."`
 	Detail    string   `json:"detail" doc:"The same in words."`
@@ -70,7 +70,7 @@ type Fired struct {
 	Total      int          `json:"ignored_fields_total,omitempty" doc:"How many there were, where ignored_fields leaves some out."`
 }
 
-// Failed are the members of the problem that a firing ends in where nothing was submitted.
+// Failed are the members of the problem that answers a firing in which nothing was submitted.
 type Failed struct {
 	Signal     string       `json:"signal" enum:"failed" doc:"The key file did not verify, or no endpoint accepted the addresses."`
 	Submitted  int          `json:"submitted" doc:"0."`
@@ -89,7 +89,8 @@ type Submission struct {
 	Detail   string `json:"detail" doc:"What the status means by the protocol."`
 }
 
-// Read reports whether the key file verifies, and what a firing would submit.
+// Read reports whether the key file verifies, and what a firing would submit. It returns nil while
+// effects are pending.
 func Read(t *kernel.Turn, _ *input.Input) *kernel.Response {
 	fault, ok := checkKey(t)
 	if !ok {
@@ -98,7 +99,8 @@ func Read(t *kernel.Turn, _ *input.Input) *kernel.Response {
 	return respond.OK(t, func(w *jsondoc.Writer) { writeReport(t, w, fault) })
 }
 
-// Fire submits the addresses of the sitemap, unless that was done or tried just now.
+// Fire submits the addresses of the sitemap. Within the pause after an earlier run it answers with
+// the outcome of that run instead. It returns nil while effects are pending.
 func Fire(t *kernel.Turn, in *input.Input) *kernel.Response {
 	in.Flag(&fire)
 	if in.Total > 0 {
@@ -138,8 +140,8 @@ func Fire(t *kernel.Turn, in *input.Input) *kernel.Response {
 	return answer
 }
 
-// closed says why nobody can fire here; "" where that is not so. Where the endpoints are on this
-// machine, it is a test.
+// closed says why nobody can fire here; "" where firing is possible. On a host other than the
+// canonical one it is possible where all endpoints are on this machine, as in a test.
 func closed(t *kernel.Turn) string {
 	s := t.Snapshot
 	switch {
@@ -172,11 +174,11 @@ func hostOf(url string) string {
 	return host
 }
 
-// keyFile is where the key file is on an origin.
+// keyFile is the address of the key file on an origin.
 func keyFile(origin, key string) string { return origin + "/" + key + ".txt" }
 
-// checkKey fetches the key file from the serving host, as a search engine will, and says what is
-// wrong with it.
+// checkKey fetches the key file from the serving host, as a search engine will. fault says what is
+// wrong with the file; "" where it verifies. ok is false while the fetch is pending.
 func checkKey(t *kernel.Turn) (fault string, ok bool) {
 	key := t.Snapshot.IndexNowKey
 	if key == "" {
@@ -220,9 +222,9 @@ func writeReport(t *kernel.Turn, w *jsondoc.Writer, fault string) {
 	w.Strs("endpoints", s.IndexNowURLs)
 }
 
-// begin inserts the row of a run, unless one is under way or its pause is not over, and gives the
-// newest row of the same host and addresses. That it is one unit keeps two callers from sending
-// both.
+// begin inserts the row of a run, unless another run for the same host and addresses is under way
+// or its pause is not over. It then reads the newest row of that host and these addresses. As both
+// statements are one unit, two callers cannot both send.
 func begin(t *kernel.Turn) kernel.Exec {
 	hash := sha256.HexOf(t.ServedFrom() + "\n" + strings.Join(t.Snapshot.Sitemap, "\n"))
 	since := t.Now - FiredPause
@@ -239,7 +241,7 @@ func begin(t *kernel.Turn) kernel.Exec {
 	}}
 }
 
-// outcome is how a run has ended, or an earlier one.
+// outcome is how a run has ended: this one, or an earlier one that is answered again.
 type outcome struct {
 	body     string // JSON text of an object: detail, submitted, accepted_by, rejected_by, results
 	fired    bool
@@ -247,7 +249,7 @@ type outcome struct {
 	at       int64
 }
 
-// send checks the key and sends the addresses. ok is false while that is pending.
+// send checks the key file and sends the addresses. ok is false while effects are pending.
 func send(t *kernel.Turn) (o outcome, ok bool) {
 	s := t.Snapshot
 	fault, ok := checkKey(t)
@@ -320,8 +322,8 @@ func send(t *kernel.Turn) (o outcome, ok bool) {
 	return o, true
 }
 
-// meaning is what an endpoint's answer says by the protocol. Of its own words only a code is
-// repeated.
+// meaning is what an endpoint's answer means by the protocol. Of the endpoint's own words only an
+// error code is repeated.
 func meaning(r *kernel.Result) string {
 	switch {
 	case r.Failure == kernel.Timeout:
@@ -359,7 +361,7 @@ func meaning(r *kernel.Result) string {
 	return text
 }
 
-// end records how a run has ended, and drops runs of long ago.
+// end records how a run has ended, and deletes the rows of runs older than KeepDays.
 func (o *outcome) end(t *kernel.Turn, run any) kernel.Exec {
 	name := "failed"
 	if o.fired {
@@ -371,7 +373,7 @@ func (o *outcome) end(t *kernel.Turn, run any) kernel.Exec {
 	}}
 }
 
-// replay answers from the newest row: started_at, outcome, body.
+// replay answers with the outcome in the newest row, whose columns are started_at, outcome, body.
 func replay(t *kernel.Turn, in *input.Input, rows [][]any) *kernel.Response {
 	var o outcome
 	if len(rows) == 1 {

@@ -18,13 +18,13 @@ import (
 
 const path = "/api/signal"
 
-// world is a host with a store of its own, and the servers that it fetches from.
+// world is a host with a store of its own, and with servers that answer its fetches.
 type world struct {
 	*edgetest.Fake
 	t         *testing.T
 	store     *sqlite.Store
-	key       kernel.Result            // what the key file is answered with
-	endpoints map[string]kernel.Result // by their address
+	key       kernel.Result            // the answer to a fetch of the key file
+	endpoints map[string]kernel.Result // the answers of the endpoints, by address
 	now       int64
 }
 
@@ -69,7 +69,7 @@ func (w *world) sql(text string, args ...any) [][]any {
 	return r.Rows[0]
 }
 
-// ask asks on a host; the clock stands at w.now.
+// ask sends a request to a host. The clock stands at w.now.
 func (w *world) ask(method, target, host string, headers ...kernel.Header) *kernel.Response {
 	w.Fetches = nil
 	return w.Run(&kernel.Turn{Request: kernel.Request{Method: method, Target: target, Host: host, Header: headers}, Now: w.now, Host: w.Core}, w.Edge.Handle)
@@ -77,7 +77,7 @@ func (w *world) ask(method, target, host string, headers ...kernel.Header) *kern
 
 func (w *world) fire() *kernel.Response { return w.ask("GET", path+"?fire=1", "www.example.org") }
 
-// sent are the addresses of what was posted.
+// sent are the addresses to which something was posted.
 func (w *world) sent() (urls []string) {
 	for _, f := range w.Fetches {
 		if f.Method == "POST" {
@@ -128,7 +128,7 @@ func TestReport(t *testing.T) {
 	}
 }
 
-// Only a listed or loopback host is fetched, and it is the one that serves.
+// The key file is fetched from the serving host, and only from one that is published or loopback.
 func TestKeyFileIsThatOfTheServingHost(t *testing.T) {
 	w := newWorld(t, nil)
 	w.Core.Port, w.Core.Extra = 8080, []string{"edge.internal"}
@@ -242,7 +242,8 @@ func TestFire(t *testing.T) {
 	}
 }
 
-// The same addresses are not sent again within 10 minutes of a fired, 60 seconds of a failed.
+// The same addresses are not sent again for 10 minutes after a run that was accepted, and for 60
+// seconds after one that failed.
 func TestReplay(t *testing.T) {
 	w := newWorld(t, nil)
 	first := edgetest.Decode(t, w.fire())
@@ -275,13 +276,13 @@ func TestReplay(t *testing.T) {
 	}
 }
 
-// Who fires while another's firing is under way sends nothing; one that never ended blocks for a
+// A firing sends nothing while another one is under way. One that never ended blocks others for a
 // minute.
 func TestUnderWay(t *testing.T) {
 	w := newWorld(t, nil)
 	second := (*kernel.Response)(nil)
 	fetch := w.Fetch
-	w.Fetch = func(f kernel.Fetch) kernel.Result { // the first has begun
+	w.Fetch = func(f kernel.Fetch) kernel.Result { // the first firing is under way while the second is asked for
 		if second == nil {
 			w.Fetch = fetch
 			second = w.fire()
@@ -306,7 +307,7 @@ func TestUnderWay(t *testing.T) {
 	}
 }
 
-// An outcome is that of one host and one list of addresses: no other answers from it.
+// An outcome is replayed for the same host and the same addresses only.
 func TestReplayIsOfTheSameHostAndAddresses(t *testing.T) {
 	loopback := func(s *snapshot.Snapshot) { s.IndexNowURLs = []string{"http://127.0.0.1:1/indexnow"} }
 	w := newWorld(t, loopback)
@@ -354,7 +355,8 @@ func TestStoreFails(t *testing.T) {
 			t.Errorf("%s: %d %v %v", failure, r.Status, r.Header, w.Fetches)
 		}
 	}
-	// It was sent, and only its record is missing: that is what is said, and logged.
+	// Where the addresses were sent and the run was not recorded, the answer says that they were
+	// sent, and the log says the rest.
 	w = newWorld(t, nil)
 	w.Exec = func(e kernel.Exec) kernel.Result {
 		if strings.HasPrefix(e.Statements[0].SQL, "UPDATE") {
@@ -401,7 +403,7 @@ func TestWhereFiringWorks(t *testing.T) {
 	}
 }
 
-// What fires is a GET with fire=1 that somebody decided on, and it is a write; nothing else is.
+// Only a GET with fire=1 that is no speculative request fires. It counts as a write.
 func TestWhatFires(t *testing.T) {
 	for _, c := range []struct {
 		method, target string

@@ -1,4 +1,4 @@
-// Package suggest relays suggestions to the operator.
+// Package suggest relays suggestions of agents to the operator.
 package suggest
 
 import (
@@ -39,8 +39,8 @@ type Answer struct {
 	IgnoredTotal  int      `json:"ignored_fields_total,omitempty" doc:"How many there were, where ignored_fields leaves some out."`
 }
 
-// Send relays a suggestion, and then records that there was one: its time, kind and hash. The
-// inbox is the store of the text.
+// Send relays a suggestion to the operator's inbox, which alone keeps its text. Then it records the
+// suggestion's time, kind and hash, for the count. It returns nil while effects are pending.
 func Send(t *kernel.Turn, in *input.Input) *kernel.Response {
 	text, address, name := in.Text(&suggestion), in.Text(&contact), in.Text(&agentName)
 	if in.Total > 0 {
@@ -94,7 +94,7 @@ func Send(t *kernel.Turn, in *input.Input) *kernel.Response {
 	return answer
 }
 
-// Kind is what a suggestion is by its first word: "security", "pin" or "suggestion".
+// Kind is the kind of a suggestion, which its first word says: "security", "pin" or "suggestion".
 func Kind(text string) string {
 	switch {
 	case strings.HasPrefix(text, "SECURITY:"):
@@ -105,8 +105,8 @@ func Kind(text string) string {
 	return "suggestion"
 }
 
-// message is the mail to the operator. The agent's words stand in it as quoted data, and in no
-// header.
+// message is the mail to the operator. The agent's words stand in its text as quoted data, and in
+// no header field.
 func message(t *kernel.Turn, id, kind, text, address, name, hash string) kernel.Message {
 	if address == "" {
 		address = "none"

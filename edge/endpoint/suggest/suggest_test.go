@@ -10,8 +10,8 @@ import (
 	"anteroom/edge/kernel"
 )
 
-// The operator gets the words as quoted data; the store gets their hash alone. What is told of both
-// is so.
+// The operator gets the words as quoted data, and the store gets their hash alone. The answer says
+// so.
 func TestSuggestion(t *testing.T) {
 	h := edgetest.NewFake(t)
 	text := "SECURITY: line one\r\nkind: forged\n\u202eevil\U000e0041"
@@ -46,7 +46,7 @@ func TestSuggestion(t *testing.T) {
 
 func fmtArgs(s kernel.Statement) string { b, _ := json.Marshal(s.Args); return string(b) }
 
-// The whole mail, of somebody who leaves neither name nor address, and of somebody who leaves both.
+// The whole mail, for a suggestion without name and address and for one with both.
 func TestMessage(t *testing.T) {
 	for _, c := range []struct{ sent, filedAs, want string }{
 		{

@@ -1,4 +1,4 @@
-// Package waitlist records registrations for the pilot.
+// Package waitlist records the registrations of agents for the pilot.
 package waitlist
 
 import (
@@ -12,7 +12,7 @@ import (
 	"anteroom/edge/sha256"
 )
 
-// The fields of a registration. One of agent_name and pubkey must be there.
+// The fields of a registration. At least one of agent_name and pubkey must be there.
 var (
 	agentName  = input.Field{Name: "agent_name", Type: input.Name, Max: record.MaxName, Example: `"ledger-lark"`, Placeholder: record.NamePlaceholder}
 	pubkey     = input.Field{Name: "pubkey", Type: input.Name, Max: 512, Example: `"MCowBQYDK2VwAyEA"`, Placeholder: "<your own public key>"}
@@ -22,8 +22,8 @@ var (
 	AnyOf  = []string{agentName.Name, pubkey.Name}
 )
 
-// Chosen reports whether a query registers: it has any parameter at all, so that a mistyped one is
-// refused and not answered with the contract.
+// Chosen reports whether a query registers, which it does with any parameter at all. So a mistyped
+// one is refused, and not answered with the contract.
 func Chosen(in *input.Input) bool { return in.Names() > 0 }
 
 // Answer is the answer to a registration.
@@ -48,8 +48,8 @@ type Registration struct {
 	Pubkey    *string `json:"pubkey" doc:"As sent; null when absent. It proves only that it was sent."`
 }
 
-// Register records a registration, with its address and the message to the operator where there
-// is one, all in one transaction.
+// Register records a registration. One transaction holds the registration and, where an address
+// came with it, the address and the message to the operator.
 func Register(t *kernel.Turn, in *input.Input) *kernel.Response {
 	name, key, email := in.Text(&agentName), in.Text(&pubkey), in.Text(&ownerEmail)
 	if !in.Sent(&agentName) && !in.Sent(&pubkey) {

@@ -9,8 +9,7 @@ import (
 	"anteroom/edge/kernel"
 )
 
-// A registration with an address is recorded with it and with the message to the operator, in one
-// transaction.
+// One transaction holds a registration, its address and the message to the operator.
 func TestRegistration(t *testing.T) {
 	h := edgetest.NewFake(t)
 	r := h.Do("POST", "/api/waitlist?x=1", `{"agent_name":" ada ","owner_email":"ada@example.org","agent":"ada","none":null}`)
@@ -38,8 +37,7 @@ func TestRegistration(t *testing.T) {
 	}
 }
 
-// Without an address there is nothing to keep but the registration itself: by its name, by its key,
-// or by both.
+// Without an address the registration alone is stored. It may have a name, a key or both.
 func TestWithoutAddress(t *testing.T) {
 	for _, c := range []struct {
 		method, target, body string
@@ -77,8 +75,8 @@ func TestDryRun(t *testing.T) {
 	}
 }
 
-// A GET without parameters reads; with any at all it registers, so that a mistyped one is not
-// answered as if it had been done.
+// A GET without parameters reads, and one with any parameter registers. So a mistyped parameter is
+// not answered as if the agent had been registered.
 func TestChosen(t *testing.T) {
 	for target, want := range map[string]string{"/api/waitlist": "waitlist", "/api/waitlist?": "waitlist", "/api/waitlist?name=ada": "agent_name required"} {
 		h := edgetest.NewFake(t)

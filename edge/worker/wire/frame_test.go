@@ -11,8 +11,8 @@ import (
 	"anteroom/edge/snapshot"
 )
 
-// A frame holds what it says it holds, or it is none: whoever says more than there can be costs no
-// memory for it.
+// A count is a fault where the frame has no room for so many items. So a false count costs no
+// memory.
 func TestCount(t *testing.T) {
 	for _, c := range []struct {
 		says, follow, each int
@@ -42,7 +42,7 @@ func TestCount(t *testing.T) {
 	}
 }
 
-// Numbers keep their value, and bytes are taken while there are as many.
+// Numbers keep their values. take gives bytes only where enough are left.
 func TestNumbers(t *testing.T) {
 	for _, n := range []int64{0, 1, -1, 1<<32 - 1, 1 << 32, 1 << 31, -1 << 31, 1<<63 - 1, -1 << 63, 0x0123456789abcdef} {
 		d := decoder{rest: i64(nil, n)}
@@ -61,7 +61,7 @@ func TestNumbers(t *testing.T) {
 	}
 }
 
-// A byte that says which of several is one of them.
+// A byte that chooses among kinds must be one of them.
 func TestKinds(t *testing.T) {
 	for b, ok := range map[byte]bool{0: true, 2: true, 3: false, 255: false} {
 		d := decoder{rest: []byte{b}}
@@ -120,7 +120,7 @@ func TestFields(t *testing.T) {
 	}
 }
 
-// What the host learns when it loads a snapshot, in the order of the specification.
+// The facts that a host gets when it loads a snapshot, in the order of the package comment.
 func TestFacts(t *testing.T) {
 	if got, want := AppendFacts(nil, "no such thing", nil, "", nil), text(nil, "no such thing"); !bytes.Equal(got, want) {
 		t.Errorf("a fault is told as %q, want %q", got, want)

@@ -1,5 +1,4 @@
-// Package wire is how a turn crosses the border of the WebAssembly module, and its outcome comes
-// back.
+// Package wire encodes turns and their outcomes as they cross the border of the WebAssembly module.
 //
 // Everything is little-endian, without padding. "bytes" is a u32 length and so many bytes; "text"
 // is bytes that are UTF-8; "list of x" is a u32 count and so many x. "fields" are header fields as
@@ -7,38 +6,42 @@
 // after it.
 //
 //	turn     i64 now, 16 bytes of entropy, text method, text target, text host, fields,
-//	         bytes body, list of text extra hosts, text client, text public key, u8 key fault (0, 1),
-//	         u8 limiter (0, 1), u32 port, list of result
+//	         bytes body, list of text extra hosts, text client, text public key,
+//	         u8 key fault (0, 1), u8 limiter (0, 1), u32 port, list of result
 //	result   u8 failure (0 none, 1 refused, 2 timeout, 3 unavailable), u8 ok (0, 1), u32 status,
 //	         bytes data, list of (statement) list of (row) list of value, list of i64 changes,
 //	         i64 remaining, i64 reset, i64 milliseconds
 //	value    u8 kind: 0 null; 1 i64; 2 text
 //	outcome  u8 kind: 0 response: u32 status, fields, bytes body, text log,
 //	                              u8 something to deliver (0, 1)
-//	                  1 effects: list of effect
-//	                  2 a prepared response: list of effect, u32 place of the signature, then as for 0
-//	facts    text error: what is wrong with the snapshot; where it is empty, so is the rest:
-//	         u32 most bytes of a body, u32 most rounds, u32 most effects, list of text headers of a read, of
-//	         one with a query, of other methods, of messages,
-//	         text canonical host, text apex host, u8 limited (0, 1), text relay from, text relay to,
-//	         text relay webhook, outcome of a turn that the host could not take to its end, text path of
-//	         the messages, outcome of a POST there that the host could not take to its end
+//	                  1 effects:  list of effect
+//	                  2 a prepared response: list of effect, u32 place of the signature,
+//	                              then as for 0
+//	facts    text error: what is wrong with the snapshot; where it is "", the rest follows:
+//	         u32 most bytes of a body, u32 most rounds, u32 most effects;
+//	         list of text request header fields, four times: of a GET or HEAD, of one with a
+//	         query, of other methods, of messages to the MCP server;
+//	         text canonical host, text apex host, u8 limited (0, 1), text relay from,
+//	         text relay to, text relay webhook;
+//	         outcome of a turn that the host could not take to its end,
+//	         text path of the MCP server, outcome of such a turn for a POST there
 //	effect   u8 kind: 0 exec:   list of (text SQL, list of value)
 //	                  1 relay:  text ID, text subject, text text, list of text records
-//	                  2 fetch:  u8 self (0, 1), text method, text URL, fields, bytes body, u32 most bytes, u32 milliseconds,
-//	                            u32 seconds to share
+//	                  2 fetch:  u8 self (0, 1), text method, text URL, fields, bytes body,
+//	                            u32 most bytes, u32 milliseconds, u32 seconds to share
 //	                  3 sign:   bytes
 //	                  4 verify: bytes message, bytes public key, bytes signature
 //	                  5 limit:  text key
 //
-// A GET of /a on the host h at the second 1, all entropy zero, with the result of a Limit, in
-// hexadecimal:
+// A GET of /a on the host h at the second 1, all entropy zero, with the result of a Limit,
+// in hexadecimal:
 //
 //	0100000000000000 00000000000000000000000000000000 03000000474554 020000002f61 0100000068
 //	00000000 00000000 00000000 00000000 00000000 00 00 00000000
-//	01000000 00 01 00000000 00000000 00000000 00000000 ffffffffffffffff 0000000000000000 0000000000000000
+//	01000000 00 01 00000000 00000000 00000000 00000000 ffffffffffffffff 0000000000000000
+//	0000000000000000
 //
-// and the answer 204 with the field a: b, without a body and a line for the log:
+// and the answer 204 with the field a: b, without a body and without a line for the log:
 //
 //	00 cc000000 05000000613a20620a 00000000 00000000 00
 package wire
@@ -54,7 +57,7 @@ import (
 	"anteroom/edge/snapshot"
 )
 
-// ErrFrame is the error for bytes that are no frame.
+// ErrFrame is the error for bytes that are not a frame.
 var ErrFrame = errors.New("decode frame: it is cut off, has bytes left over, or holds a value that is not allowed")
 
 const (
@@ -63,7 +66,7 @@ const (
 	kindExec, kindRelay, kindFetch, kindSign, kindVerify, kindLimit, effectKind = 0, 1, 2, 3, 4, 5, 6
 )
 
-// failures are the failures by their number.
+// failures are the failures, each at its number in a frame.
 var failures = [...]kernel.Failure{kernel.None, kernel.Refused, kernel.Timeout, kernel.Unavailable}
 
 // AppendTurn appends a turn.
@@ -157,8 +160,9 @@ func effect(b []byte, effect kernel.Effect) []byte {
 	return b
 }
 
-// AppendFacts appends what a host has to know of the core and of the snapshot it has loaded, or why
-// it has not. A POST to messages that could not be finished is answered with unfinished.
+// AppendFacts appends what a host has to know of the core and of the snapshot that was loaded.
+// fault says why the snapshot was not loaded; where it is "", it was. messages is the path of the
+// MCP server, and unfinished the answer to a POST there that could not be finished.
 func AppendFacts(b []byte, fault string, s *snapshot.Snapshot, messages string, unfinished *kernel.Response) []byte {
 	b = text(b, fault)
 	if fault != "" {
@@ -202,7 +206,7 @@ func texts(b []byte, list []string) []byte {
 func fields(b []byte, header []kernel.Header) []byte {
 	at := len(b)
 	b = kernel.AppendFields(u32(b, 0), header)
-	u32(b[:at], len(b)-at-4) // in its place, as there is room
+	u32(b[:at], len(b)-at-4) // the length, into the four bytes left for it
 	return b
 }
 
@@ -221,7 +225,8 @@ func values(b []byte, list []any) []byte {
 	return b
 }
 
-// DecodeTurn reads a turn. It aliases the frame. On an error, ErrFrame, there is no turn.
+// DecodeTurn reads a turn, which aliases the frame. Its only error is ErrFrame, and the turn is
+// then nil.
 func DecodeTurn(frame []byte) (*kernel.Turn, error) {
 	d := decoder{rest: frame}
 	t := &kernel.Turn{Now: d.i64()}
@@ -235,7 +240,8 @@ func DecodeTurn(frame []byte) (*kernel.Turn, error) {
 	return t, nil
 }
 
-// The least bytes that an item takes: they bound how many a frame can hold.
+// The least numbers of bytes that a text and a result take. They bound how many items a frame can
+// hold.
 const (
 	minText   = 4
 	minResult = 1 + 1 + 4 + 4 + 4 + 4 + 8 + 8 + 8
@@ -264,8 +270,8 @@ func (d *decoder) result() kernel.Result {
 	return r
 }
 
-// DecodeOutcome reads an outcome. It aliases the frame. On an error, ErrFrame, the outcome is
-// empty.
+// DecodeOutcome reads an outcome, which aliases the frame. Its only error is ErrFrame, and the
+// outcome is then empty.
 func DecodeOutcome(frame []byte) (kernel.Outcome, error) {
 	d := decoder{rest: frame}
 	var o kernel.Outcome
@@ -312,7 +318,7 @@ func (d *decoder) effect() kernel.Effect {
 	return kernel.Limit{Key: d.text()}
 }
 
-// decoder reads a frame from its start. Once something is wrong it gives zero values.
+// decoder reads a frame from its start. After the first fault it gives zero values.
 type decoder struct {
 	rest   []byte
 	failed bool
@@ -320,7 +326,7 @@ type decoder struct {
 
 func (d *decoder) done() bool { return !d.failed && len(d.rest) == 0 }
 
-// take gives the next n bytes, or nil where there are not as many.
+// take gives the next n bytes; nil, which is a fault, where fewer are left.
 func (d *decoder) take(n int) []byte {
 	if n < 0 || n > len(d.rest) {
 		d.failed, d.rest = true, nil
@@ -343,7 +349,7 @@ func (d *decoder) below(n int) int {
 
 func (d *decoder) flag() bool { return d.below(2) == 1 }
 
-// u32 reads a number. It is negative where it does not fit.
+// u32 reads a number. It is negative where it does not fit an int32.
 func (d *decoder) u32() int {
 	b := d.take(4)
 	if b == nil {
@@ -357,7 +363,8 @@ func (d *decoder) i64() int64 {
 	return int64(low) | int64(high)<<32
 }
 
-// count reads how many items follow, each of at least so many bytes.
+// count reads how many items follow. Each takes at least so many bytes, and a count with no room
+// for its items is a fault.
 func (d *decoder) count(bytes int) int {
 	n := d.u32()
 	if n < 0 || n > len(d.rest)/bytes {

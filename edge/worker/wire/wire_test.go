@@ -17,7 +17,7 @@ import (
 	"anteroom/edge/worker/wire"
 )
 
-// The turn and the answer of the package comment.
+// exampleTurn and exampleOutcome are the examples of the package comment.
 func exampleTurn() *kernel.Turn {
 	return &kernel.Turn{
 		Now: 1, Request: kernel.Request{Method: "GET", Target: "/a", Host: "h"},
@@ -29,8 +29,8 @@ func exampleOutcome() kernel.Outcome {
 	return kernel.Outcome{Response: &kernel.Response{Status: 204, Header: []kernel.Header{{Name: "a", Value: "b"}}}}
 }
 
-// TestSpecification reads the examples of the package comment.
-func TestSpecification(t *testing.T) {
+// TestPackageComment reads the examples of the package comment.
+func TestPackageComment(t *testing.T) {
 	file, err := parser.ParseFile(token.NewFileSet(), "wire.go", nil, parser.ParseComments|parser.PackageClauseOnly)
 	if err != nil {
 		t.Fatal(err)
@@ -62,7 +62,7 @@ func TestSpecification(t *testing.T) {
 	}
 }
 
-// turns are the seeds of turns.
+// turns are the seeds of FuzzDecodeTurn.
 func turns() (frames [][]byte) {
 	for _, t := range []*kernel.Turn{
 		exampleTurn(),
@@ -84,7 +84,7 @@ func turns() (frames [][]byte) {
 	return frames
 }
 
-// outcomes are the seeds of outcomes.
+// outcomes are the seeds of FuzzDecodeOutcome.
 func outcomes() (frames [][]byte) {
 	for _, o := range []kernel.Outcome{
 		exampleOutcome(),
@@ -105,7 +105,7 @@ func outcomes() (frames [][]byte) {
 	return frames
 }
 
-// FuzzDecodeTurn: a frame is read whole and written back as it was, or there is no turn.
+// FuzzDecodeTurn: a frame is either read as a whole and written back as it was, or refused.
 func FuzzDecodeTurn(f *testing.F) { fuzz(f, turns(), wire.DecodeTurn, wire.AppendTurn) }
 
 // FuzzDecodeOutcome is the same for outcomes.
@@ -127,7 +127,7 @@ func fuzz[T any](f *testing.F, seeds [][]byte, read func([]byte) (T, error), wri
 	})
 }
 
-// TestTruncated: no beginning of a frame is one, and neither is one with a byte more.
+// TestTruncated: a frame that lacks its end is refused, and so is one with a byte more.
 func TestTruncated(t *testing.T) {
 	for _, kind := range []struct {
 		name   string
@@ -150,7 +150,7 @@ func TestTruncated(t *testing.T) {
 	}
 }
 
-// TestCounts: a count that a frame has no room for is not believed, wherever it stands.
+// TestCounts: a count that the frame has no room for is refused, wherever it stands.
 func TestCounts(t *testing.T) {
 	read := func(frame []byte) {
 		wire.DecodeTurn(frame)
