@@ -23,6 +23,7 @@ import (
 	"anteroom/edge/jsondoc"
 	"anteroom/edge/kernel"
 	"anteroom/edge/native"
+	"anteroom/edge/native/static"
 	"anteroom/edge/respond"
 	"anteroom/edge/snapshot"
 	"anteroom/generator"
@@ -275,11 +276,11 @@ jobs:
 		},
 	}))
 	o := readOpenAPI(t, document(t, output, "/openapi.json"))
-	var docs []native.Page
+	var files []static.File
 	for _, d := range output.Documents {
-		docs = append(docs, native.Page{Path: d.Path, Bytes: d.Bytes})
+		files = append(files, static.File{Path: d.Path, Bytes: d.Bytes})
 	}
-	static, err := native.NewStatic(docs)
+	documents, err := static.New(files)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -287,7 +288,7 @@ jobs:
 		r := httptest.NewRequest(method, path, nil)
 		r.Header.Set("If-None-Match", etag)
 		answer := httptest.NewRecorder()
-		static.ServeHTTP(answer, r)
+		documents.ServeHTTP(answer, r)
 		return answer
 	}
 	template := regexp.MustCompile(`^/scoreboard/.*\.json$`)

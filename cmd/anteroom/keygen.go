@@ -3,7 +3,7 @@ package main
 import (
 	"errors"
 
-	"anteroom/edge/native"
+	"anteroom/edge/native/receiptkey"
 
 	"github.com/spf13/cobra"
 )
@@ -24,7 +24,7 @@ receipt_keys.retired. A file that exists is never overwritten.
 			if out == "" {
 				return usage{errors.New("--out is missing: it names the file for the secret key")}
 			}
-			public, err := native.GenerateKeyFile(out)
+			public, err := receiptkey.Generate(out)
 			if err != nil {
 				return err
 			}

@@ -14,7 +14,8 @@ import (
 	"anteroom/edge/civil"
 	"anteroom/edge/endpoint/suggest"
 	"anteroom/edge/jsondoc"
-	"anteroom/edge/native"
+	"anteroom/edge/native/records"
+	"anteroom/edge/native/sqlite"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -41,7 +42,7 @@ Every flag can be given by the environment instead, as with serve: ANTEROOM_DATA
 			if err := check(args); err != nil {
 				return usage{err}
 			}
-			store, err := native.OpenRecords(data, t.log())
+			store, err := records.Open(data, t.log())
 			if err != nil {
 				return err
 			}
@@ -53,13 +54,13 @@ Every flag can be given by the environment instead, as with serve: ANTEROOM_DATA
 }
 
 // work is what a command does with the open database.
-type work func(ctx context.Context, store *native.Store, args []string) error
+type work func(ctx context.Context, store *sqlite.Store, args []string) error
 
 // onStore makes the RunE of a command; check finds what is wrong with its arguments and flags.
 type onStore func(check func(args []string) error, f work) func(*cobra.Command, []string) error
 
 func recordsCountCommand(t *terminal, with onStore) *cobra.Command {
-	var days native.Days
+	var days records.Days
 	var bursts int
 	var asJSON bool
 	cmd := &cobra.Command{
@@ -72,8 +73,8 @@ A burst is a run of registrations of one self-chosen name, each at most %s after
 It counts as one verified agent at most, and as several recorded registrations. The largest bursts have
 a line each.`, burstLength),
 		Args: cobra.NoArgs,
-		RunE: with(func([]string) error { return checkDays(days) }, func(_ context.Context, store *native.Store, _ []string) error {
-			c, err := store.Count(days.Through, bursts)
+		RunE: with(func([]string) error { return checkDays(days) }, func(_ context.Context, store *sqlite.Store, _ []string) error {
+			c, err := records.Count(store, days.Through, bursts)
 			if err != nil {
 				return err
 			}
@@ -97,7 +98,7 @@ a line each.`, burstLength),
 }
 
 // burstLength is the longest pause in a burst, for people.
-var burstLength = count(native.BurstSeconds/60, "minute")
+var burstLength = count(records.BurstSeconds/60, "minute")
 
 // suggestionKinds are the kinds of suggestions, in the order that their answer documents.
 func suggestionKinds() []string {
@@ -109,7 +110,7 @@ func suggestionKinds() []string {
 var outboxStates = []string{"pending", "dead"}
 
 // counts prints the counts as a table.
-func (t *terminal) counts(c *native.Counts, through string) {
+func (t *terminal) counts(c *records.Counts, through string) {
 	until := "now"
 	if through != "" {
 		until = "the end of " + through + " (UTC)"
@@ -147,7 +148,7 @@ func (t *terminal) counts(c *native.Counts, through string) {
 }
 
 // countsJSON prints the counts as one JSON object. Members that the scoreboard has too have its names.
-func (t *terminal) countsJSON(c *native.Counts, through string) error {
+func (t *terminal) countsJSON(c *records.Counts, through string) error {
 	object := struct {
 		Through       *string          `json:"through"`
 		Registrations int64            `json:"registrations_recorded"`
@@ -156,7 +157,7 @@ func (t *terminal) countsJSON(c *native.Counts, through string) error {
 		Bursts        int64            `json:"bursts"`
 		InBursts      int64            `json:"registrations_in_bursts"`
 		BurstSeconds  int              `json:"burst_seconds"`
-		Largest       []native.Burst   `json:"largest_bursts"`
+		Largest       []records.Burst  `json:"largest_bursts"`
 		Charters      int64            `json:"charters_filed"`
 		Suggestions   map[string]int64 `json:"suggestions_by_kind"`
 		Contacts      int64            `json:"contacts_on_file"`
@@ -164,7 +165,7 @@ func (t *terminal) countsJSON(c *native.Counts, through string) error {
 		OutboxError   *string          `json:"outbox_newest_error"`
 	}{
 		Registrations: c.Registrations, Names: c.Names, Nameless: c.Nameless,
-		Bursts: c.Bursts, InBursts: c.InBursts, BurstSeconds: native.BurstSeconds, Largest: append([]native.Burst{}, c.Largest...),
+		Bursts: c.Bursts, InBursts: c.InBursts, BurstSeconds: records.BurstSeconds, Largest: append([]records.Burst{}, c.Largest...),
 		Charters: c.Charters, Suggestions: c.Suggestions, Contacts: c.Contacts, Outbox: c.Outbox,
 	}
 	if through != "" {
@@ -181,10 +182,10 @@ func (t *terminal) countsJSON(c *native.Counts, through string) error {
 }
 
 func recordsListCommand(t *terminal, with onStore) *cobra.Command {
-	var days native.Days
+	var days records.Days
 	var asJSON bool
-	names := make([]string, len(native.Lists))
-	for i, list := range native.Lists {
+	names := make([]string, len(records.Lists))
+	for i, list := range records.Lists {
 		names[i] = list.Name
 	}
 	cmd := &cobra.Command{
@@ -199,8 +200,8 @@ object, and holds the text as it was sent, with escapes for that.`,
 				return fmt.Errorf("%q is none of %s", args[0], strings.Join(names, ", "))
 			}
 			return checkDays(days)
-		}, func(ctx context.Context, store *native.Store, args []string) error {
-			list := native.Lists[slices.Index(names, args[0])]
+		}, func(ctx context.Context, store *sqlite.Store, args []string) error {
+			list := records.Lists[slices.Index(names, args[0])]
 			columns := make([]string, len(list.Columns))
 			for i, c := range list.Columns {
 				columns[i] = c.Name
@@ -208,7 +209,7 @@ object, and holds the text as it was sent, with escapes for that.`,
 			if !asJSON {
 				t.say("%s", strings.Join(columns, "\t"))
 			}
-			for row, err := range store.Rows(ctx, list, days) {
+			for row, err := range records.Rows(ctx, store, list, days) {
 				if err != nil {
 					return err
 				}
@@ -241,7 +242,7 @@ func plain(v any) string {
 }
 
 // objectOf is a row of a list as a JSON object.
-func objectOf(list native.List, row []any) []byte {
+func objectOf(list records.List, row []any) []byte {
 	w := jsondoc.Writer{}
 	w.Open('{')
 	for i, c := range list.Columns {
@@ -270,7 +271,7 @@ func daysFlags(flags *pflag.FlagSet, since, through *string) {
 	flags.StringVar(through, "through", "", "only what was recorded up to the end of this `date` (UTC, YYYY-MM-DD)")
 }
 
-func checkDays(days native.Days) error {
+func checkDays(days records.Days) error {
 	var faults []error
 	for _, end := range []struct{ flag, date string }{{"since", days.Since}, {"through", days.Through}} {
 		if _, ok := civil.ParseDate(end.date); end.date != "" && !ok {
@@ -293,12 +294,12 @@ messages that wait in the outbox. The registrations and charters stay; they hold
 What was delivered to your inbox is not touched: search it for the record identifiers, which stand in
 each message and in its X-Anteroom-Record header. The contact of a suggestion is in the inbox alone.`,
 		Args: cobra.MinimumNArgs(1),
-		RunE: with(checkRecordIDs, func(_ context.Context, store *native.Store, ids []string) error {
+		RunE: with(checkRecordIDs, func(_ context.Context, store *sqlite.Store, ids []string) error {
 			ids = distinct(ids)
-			erased, err := store.Erase(ids...)
+			erased, err := records.Erase(store, ids...)
 			var missing []string
 			for i, e := range erased {
-				if e == (native.Erased{}) {
+				if e == (records.Erased{}) {
 					missing = append(missing, ids[i])
 					continue
 				}
@@ -321,16 +322,16 @@ func recordsReviveCommand(t *terminal, with onStore) *cobra.Command {
 		Short: "Try dead messages of the outbox again",
 		Long: `Revive makes messages of the outbox that were given up after many tries pending again, as if they were
 new: those of the given records, else all. A running serve takes them up within a minute.`,
-		RunE: with(checkRecordIDs, func(_ context.Context, store *native.Store, ids []string) error {
+		RunE: with(checkRecordIDs, func(_ context.Context, store *sqlite.Store, ids []string) error {
 			if len(ids) == 0 {
-				n, err := store.ReviveAll()
+				n, err := records.ReviveAll(store)
 				if err == nil {
 					t.say("%s pending again", count(int(n), "message"))
 				}
 				return err
 			}
 			ids = distinct(ids)
-			revived, err := store.Revive(ids...)
+			revived, err := records.Revive(store, ids...)
 			var missing []string
 			for i, n := range revived {
 				if n == 0 {

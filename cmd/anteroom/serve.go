@@ -12,6 +12,8 @@ import (
 	"strings"
 
 	"anteroom/edge/native"
+	"anteroom/edge/native/receiptkey"
+	"anteroom/edge/native/static"
 	"anteroom/generator"
 	"anteroom/generator/publish"
 
@@ -140,12 +142,12 @@ func serve(ctx context.Context, t *terminal, o *serveOptions) error {
 			return err
 		}
 	}
-	static, err := readPublic(t, o, output)
+	documents, err := readPublic(t, o, output)
 	if err != nil {
 		return err
 	}
 	config := native.Config{
-		Data: o.data, Relay: o.smtp, Snapshot: output.Snapshot, Static: static,
+		Data: o.data, Relay: o.smtp, Snapshot: output.Snapshot, Documents: documents,
 		Hosts: o.hosts, ClientIPHeader: o.clientIPHeader, Log: log,
 	}
 	if o.outbox != "" {
@@ -156,11 +158,11 @@ func serve(ctx context.Context, t *terminal, o *serveOptions) error {
 	}
 	switch {
 	case o.key != "":
-		if config.Key, err = native.ParseKey(o.key); err != nil {
+		if config.Key, err = receiptkey.Parse(o.key); err != nil {
 			return fmt.Errorf("read ANTEROOM_KEY: %w (anteroom keygen makes a key)", err)
 		}
 	case o.keyFile != "":
-		if config.Key, err = native.LoadKey(o.keyFile, log); err != nil {
+		if config.Key, err = receiptkey.Load(o.keyFile, log); err != nil {
 			return fmt.Errorf("%w (anteroom keygen makes a key)", err)
 		}
 	}
@@ -193,8 +195,8 @@ func serve(ctx context.Context, t *terminal, o *serveOptions) error {
 }
 
 // readPublic reads the documents to serve, and warns where the content gives others.
-func readPublic(t *terminal, o *serveOptions, output *generator.Output) (*native.Static, error) {
-	static, err := native.ReadFolder(o.public)
+func readPublic(t *terminal, o *serveOptions, output *generator.Output) (*static.Documents, error) {
+	documents, err := static.ReadFolder(o.public)
 	if _, gone := os.Stat(o.public); err != nil && errors.Is(gone, fs.ErrNotExist) {
 		err = fmt.Errorf("there is no folder %s (run anteroom generate to make it)", o.public)
 	}
@@ -208,7 +210,7 @@ func readPublic(t *terminal, o *serveOptions, output *generator.Output) (*native
 	if n := len(plan.Changes()); n > 0 {
 		t.warn("%s is stale: %s not as %s has it (run anteroom generate)", o.public, count(n, "document"), o.content)
 	}
-	return static, nil
+	return documents, nil
 }
 
 // republish generates again and serves the result; where that fails, what was served stays.
@@ -217,12 +219,12 @@ func republish(t *terminal, o *serveOptions, host *native.Host, log *slog.Logger
 	if err == nil {
 		_, err = publishTo(t, o.public, s, output, false)
 	}
-	var static *native.Static
+	var documents *static.Documents
 	if err == nil {
-		static, err = readPublic(t, o, output)
+		documents, err = readPublic(t, o, output)
 	}
 	if err == nil {
-		err = host.Publish(output.Snapshot, static)
+		err = host.Publish(output.Snapshot, documents)
 	}
 	if err != nil {
 		t.fail(failure{exitFailure, err})

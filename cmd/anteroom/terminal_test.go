@@ -12,7 +12,8 @@ import (
 	"unicode"
 
 	"anteroom/edge/kernel"
-	"anteroom/edge/native"
+	"anteroom/edge/native/records"
+	"anteroom/edge/native/sqlite"
 )
 
 // unseen is what a stranger may write to have a terminal say something else: it clears the screen and goes to its top
@@ -61,7 +62,7 @@ func TestStrangersWords(t *testing.T) {
 	print([]byte(unseen), "receipt", "verify", "-", "--key", key)
 
 	data := t.TempDir()
-	store, err := native.OpenStore(filepath.Join(data, "anteroom.db"), newTerminal(nil, io.Discard, io.Discard).log())
+	store, err := sqlite.Open(filepath.Join(data, sqlite.FileName), newTerminal(nil, io.Discard, io.Discard).log())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -74,14 +75,14 @@ func TestStrangersWords(t *testing.T) {
 	if err := store.Close(); err != nil {
 		t.Fatal(err)
 	}
-	for _, list := range native.Lists {
+	for _, list := range records.Lists {
 		print(nil, "records", "list", list.Name, "--data", data)
 	}
 	print(nil, "records", "count", "--data", data)
 
 	var counts struct {
-		Bursts []native.Burst `json:"largest_bursts"`
-		Error  string         `json:"outbox_newest_error"`
+		Bursts []records.Burst `json:"largest_bursts"`
+		Error  string          `json:"outbox_newest_error"`
 	}
 	if err := json.Unmarshal([]byte(print(nil, "records", "count", "--data", data, "--json")), &counts); err != nil || len(counts.Bursts) != 1 || counts.Bursts[0].Name != unseen || counts.Error != unseen {
 		t.Errorf("counts %+v, %v", counts, err)
@@ -103,7 +104,7 @@ func TestStrangersWords(t *testing.T) {
 	}
 }
 
-func putRow(t *testing.T, store *native.Store, sql string, args ...any) {
+func putRow(t *testing.T, store *sqlite.Store, sql string, args ...any) {
 	t.Helper()
 	if r := store.Exec(kernel.Exec{Statements: []kernel.Statement{{SQL: sql, Args: args}}}); r.Failure != kernel.None {
 		t.Fatalf("%s: %s", sql, r.Failure)

@@ -8,18 +8,19 @@ import (
 )
 
 const (
-	limitWindow = time.Minute // the content gives a limit for one minute
-	limitKeys   = 1 << 16     // callers that are remembered at once: about 8 MB
+	limitWindow = time.Minute // the content says how many writes a minute may have
+	limitKeys   = 1 << 16     // callers that are remembered at once, in about 8 MB
 )
 
-// limiter counts writes in fixed windows, one for each key, from the key's first write on. It remembers
-// limitKeys keys; beyond that the oldest windows are forgotten. It lives in memory: a restart forgives.
+// limiter counts writes in fixed windows. Each key has its own window, which begins with the key's
+// first write. Beyond limitKeys keys the limiter forgets the oldest windows. It lives in memory: a
+// restart forgives.
 type limiter struct {
 	now func() time.Time
 
 	mu      sync.Mutex
 	windows map[string]*window
-	oldest  []string // the keys of windows, by their ends
+	oldest  []string // the keys of windows, in the order of their ends
 }
 
 type window struct {

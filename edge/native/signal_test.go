@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"io"
 	"net/http"
-	"net/http/httptest"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -14,19 +13,8 @@ import (
 	"anteroom/edge/edgetest"
 	"anteroom/edge/endpoint/selftest"
 	"anteroom/edge/kernel"
+	"anteroom/edge/native/static"
 )
-
-// upstream is a search-index endpoint on this machine that counts what it gets.
-func upstream(t *testing.T, answer http.HandlerFunc) (url string, calls *atomic.Int32) {
-	t.Helper()
-	calls = new(atomic.Int32)
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		calls.Add(1)
-		answer(w, r)
-	}))
-	t.Cleanup(server.Close)
-	return server.URL + "/indexnow", calls
-}
 
 // signalHost serves the key file and the endpoints, and tells the given search-index endpoints.
 func signalHost(t *testing.T, key string, endpoints ...string) (h *Host, base string) {
@@ -38,11 +26,11 @@ func signalHostAt(t *testing.T, now func() time.Time, key string, endpoints ...s
 	t.Helper()
 	s := edgetest.Snapshot()
 	s.WritesPerMinute, s.IndexNowURLs = 0, endpoints
-	static, err := NewStatic([]Page{{Path: "/" + s.IndexNowKey + ".txt", MediaType: "text/plain; charset=utf-8", Bytes: []byte(key)}})
+	documents, err := static.New([]static.File{{Path: "/" + s.IndexNowKey + ".txt", MediaType: "text/plain; charset=utf-8", Bytes: []byte(key)}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	h, _ = open(t, Config{Snapshot: s, Static: static}, fake{})
+	h, _ = open(t, Config{Snapshot: s, Documents: documents}, fake{})
 	h.now = now
 	address, _ := serve(t, h)
 	return h, "http://" + address
@@ -94,7 +82,8 @@ func TestSignalReport(t *testing.T) {
 	}
 }
 
-// Endpoints that refuse, hang, redirect and answer without end are asked once, and within bounds of time and bytes.
+// TestSignalFires: endpoints that refuse, hang, redirect or answer without end are asked once,
+// within bounds of time and bytes.
 func TestSignalFires(t *testing.T) {
 	var body atomic.Value
 	accepting, accepted := upstream(t, func(w http.ResponseWriter, r *http.Request) {
@@ -172,33 +161,8 @@ func TestSignalFires(t *testing.T) {
 	}
 }
 
-// An endpoint that hangs is given up, and the others count. The bound of the core is 10 s; here it is less.
-func TestFetchIsBoundedInTime(t *testing.T) {
-	release := make(chan struct{})
-	hanging, _ := upstream(t, func(_ http.ResponseWriter, r *http.Request) {
-		select {
-		case <-release:
-		case <-r.Context().Done():
-		}
-	})
-	dripping, _ := upstream(t, func(w http.ResponseWriter, r *http.Request) {
-		for r.Context().Err() == nil {
-			io.WriteString(w, "x")
-			w.(http.Flusher).Flush()
-			time.Sleep(10 * time.Millisecond)
-		}
-	})
-	defer close(release)
-	h, _ := open(t, Config{}, fake{})
-	for _, url := range []string{hanging, dripping} {
-		r := h.performOne(h.site.Load(), kernel.Fetch{Method: "POST", URL: url, MaxBytes: 4096, TimeoutMillis: 100}, h.sendMail)
-		if r.Failure != kernel.Timeout || r.Millis < 90 {
-			t.Errorf("%s: %+v", url, r)
-		}
-	}
-}
-
-// Of many who fire at once, one sends. Who comes while it has not ended is told to ask again.
+// TestSignalIsSentOnce: of many callers who fire at once, one sends. Callers who come before it has
+// ended are told to ask again.
 func TestSignalIsSentOnce(t *testing.T) {
 	const callers = 8
 	arrived, release := make(chan struct{}, callers), make(chan struct{})
@@ -237,7 +201,8 @@ func TestSignalIsSentOnce(t *testing.T) {
 	}
 }
 
-// Where nobody accepts, the outcome is kept for a minute, and then all of it is tried again.
+// TestSignalFailsAndIsTriedAgain: where no endpoint accepts, the outcome is kept for a minute. Then
+// all of it is tried again.
 func TestSignalFailsAndIsTriedAgain(t *testing.T) {
 	answer := new(atomic.Int32)
 	answer.Store(429)
@@ -282,65 +247,8 @@ func TestSignalWithoutStore(t *testing.T) {
 	}
 }
 
-// A check of the key file is shared for 30 s, failed ones too, by all who ask at once, and until the content changes.
-func TestFetchesAreShared(t *testing.T) {
-	url, calls := upstream(t, func(w http.ResponseWriter, _ *http.Request) {
-		time.Sleep(20 * time.Millisecond)
-		io.WriteString(w, "answer")
-	})
-	h, _ := open(t, Config{}, fake{})
-	at := new(atomic.Int64)
-	h.now = func() time.Time { return time.Unix(at.Load(), 0) }
-	ask := func(change func(*kernel.Fetch)) {
-		t.Helper()
-		f := kernel.Fetch{Method: "GET", URL: url, MaxBytes: 100, TimeoutMillis: 5000, ShareSeconds: 30}
-		if change != nil {
-			change(&f)
-		}
-		if r := h.performOne(h.site.Load(), f, h.sendMail); string(r.Data) != "answer" {
-			t.Errorf("%+v", r)
-		}
-	}
-	expect := func(what string, n int32) {
-		t.Helper()
-		if calls.Swap(0) != n {
-			t.Errorf("%s: not fetched %d times", what, n)
-		}
-	}
-	var all sync.WaitGroup
-	for range 8 {
-		all.Go(func() { ask(nil) })
-	}
-	all.Wait()
-	expect("at once", 1)
-	at.Store(29)
-	ask(nil)
-	expect("after 29 s", 0)
-	at.Store(30)
-	ask(nil)
-	expect("after 30 s", 1)
-	ask(func(f *kernel.Fetch) { f.Method = "POST" })
-	ask(func(f *kernel.Fetch) { f.Body = []byte("b") })
-	ask(func(f *kernel.Fetch) { f.Header = []kernel.Header{{Name: "a", Value: "b"}} })
-	ask(func(f *kernel.Fetch) { f.ShareSeconds = 0 })
-	expect("something else", 4)
-	if err := h.Publish(edgetest.Snapshot(), nil); err != nil {
-		t.Fatal(err)
-	}
-	ask(nil)
-	expect("after a change of the content", 1)
-	closed := kernel.Fetch{Method: "GET", URL: "http://127.0.0.1:1/", MaxBytes: 1, TimeoutMillis: 1000, ShareSeconds: 30}
-	for range 2 {
-		if r := h.performOne(h.site.Load(), closed, h.sendMail); r.Failure != kernel.Refused {
-			t.Errorf("%+v", r)
-		}
-	}
-	if len(h.fetches.known) != 2 {
-		t.Errorf("%d results are kept, want 2", len(h.fetches.known))
-	}
-}
-
-// The self-test goes through the host itself, without a connection, and is shared.
+// TestSelftest: the self-test goes through the host itself, without a connection, and callers share
+// it.
 func TestSelftest(t *testing.T) {
 	h, log := open(t, Config{Snapshot: edgetest.Snapshot()}, fake{})
 	address, _ := serve(t, h)

@@ -13,7 +13,7 @@ import (
 	"anteroom/edge/snapshot"
 )
 
-// TestTranscripts holds the conversations of every host with this one, over TCP.
+// TestTranscripts: the host holds the conversations that every host must hold, over TCP.
 func TestTranscripts(t *testing.T) { edgetest.RunTranscripts(t, serveSnapshot) }
 
 func TestSignatures(t *testing.T) {
@@ -24,7 +24,8 @@ func TestSignatures(t *testing.T) {
 	})
 }
 
-// A body of 20 MB is refused without being read to its end, in the form that the endpoint has for it.
+// TestHugeBody: a body of 20 MB is refused without being read to its end, in the form that its
+// endpoint has for that.
 func TestHugeBody(t *testing.T) {
 	base := serveSnapshot(t, edgetest.Snapshot())
 	for path, want := range map[string]string{"/api/mcp": `{"jsonrpc":"2.0","id":null,"error":{"code":-32600`, "/api/waitlist": `"status":413`} {

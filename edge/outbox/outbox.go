@@ -69,7 +69,6 @@ func Enqueue(t *kernel.Turn, kind, recordID, address, who string) kernel.Stateme
 	payload.Str("address", address)
 	payload.Str("who", who)
 	payload.Close('}')
-	t.SetDeliver()
 	return kernel.Statement{
 		SQL:  "INSERT INTO outbox (record_id, kind, payload, created_at, next_try_at) VALUES (?, ?, ?, ?, ?)",
 		Args: []any{recordID, kind, string(payload.Buf), t.Now, t.Now},

@@ -11,7 +11,7 @@ import (
 
 	"anteroom/edge/edgetest"
 	"anteroom/edge/kernel"
-	"anteroom/edge/native"
+	"anteroom/edge/native/sqlite"
 	"anteroom/edge/outbox"
 	"anteroom/edge/snapshot"
 )
@@ -19,7 +19,7 @@ import (
 // office is an outbox in a real store, with a relay and a clock that the test decides.
 type office struct {
 	t         *testing.T
-	store     *native.Store
+	store     *sqlite.Store
 	published *snapshot.Snapshot
 	now       int64
 	turns     uint64
@@ -30,7 +30,7 @@ type office struct {
 
 func open(t *testing.T) *office {
 	t.Helper()
-	store, err := native.OpenStore(filepath.Join(t.TempDir(), "anteroom.db"), slog.New(slog.DiscardHandler))
+	store, err := sqlite.Open(filepath.Join(t.TempDir(), sqlite.FileName), slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -45,6 +45,9 @@ func Store(t *kernel.Turn, kind, id string, insert kernel.Statement, address, wh
 		if stored.Failure != kernel.None {
 			return respond.StoreFailed(t, stored.Failure)
 		}
+		if address != "" {
+			t.SetDeliver()
+		}
 		return answer()
 	})
 }

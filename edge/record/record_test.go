@@ -52,3 +52,23 @@ func TestRecord(t *testing.T) {
 		}
 	}
 }
+
+// An answer says that there is something to deliver where an address was stored, and nowhere else.
+func TestDeliver(t *testing.T) {
+	for _, c := range []struct {
+		address string
+		failure kernel.Failure
+		want    bool
+	}{{"a@example.org", kernel.None, true}, {"", kernel.None, false}, {"a@example.org", kernel.Refused, false}, {"a@example.org", kernel.Timeout, false}} {
+		turn := &kernel.Turn{}
+		r := kernel.Run(turn, func(turn *kernel.Turn) kernel.Outcome {
+			turn.Begin(edgetest.Snapshot())
+			return turn.Outcome(record.Store(turn, "registration", "id", kernel.Statement{}, c.address, "ada", func() *kernel.Response {
+				return respond.Empty(200, "no-store")
+			}))
+		}, func([]kernel.Effect) []kernel.Result { return []kernel.Result{{Failure: c.failure}} })
+		if r == nil || r.Deliver != c.want {
+			t.Errorf("%+v: %+v", c, r)
+		}
+	}
+}

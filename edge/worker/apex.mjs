@@ -1,21 +1,15 @@
-// The worker of the apex host: it sends everyone to the canonical host. It is small, so that the canonical host's
-// own documents need no worker at all.
+// The worker of the apex host: it sends everyone to the canonical host. It is small, so that the
+// canonical host's own documents need no worker at all.
 
-/**
- * Sends a caller to the same path and query on another host.
- * @param {string} target
- * @param {string} host
- */
+// Sends a caller to the same path and query on another host.
+/** @param {string} target @param {string} host */
 export function redirect(target, host) {
   const location = `https://${host}${target}`;
   return new Response(null, { status: 308, headers: { location, 'access-control-allow-origin': '*', 'referrer-policy': 'no-referrer' } });
 }
 
 export default {
-  /**
-   * @param {Request} request
-   * @param {{ CANONICAL_HOST: string }} env
-   */
+  /** @param {Request} request @param {{ CANONICAL_HOST: string }} env */
   fetch({ url }, env) {
     return redirect(url.slice(url.indexOf('/', url.indexOf('://') + 3)), env.CANONICAL_HOST);
   },

@@ -88,7 +88,7 @@ func (r random) effect() kernel.Effect {
 }
 
 func (r random) outcome() kernel.Outcome {
-	response := &kernel.Response{Status: r.IntN(600), Header: r.fields(), Body: []byte(r.text()), Log: r.text()}
+	response := &kernel.Response{Status: r.IntN(600), Header: r.fields(), Body: []byte(r.text()), Log: r.text(), Deliver: r.IntN(2) == 1}
 	switch r.IntN(4) {
 	case 0:
 		return kernel.Outcome{Response: response}
@@ -137,7 +137,7 @@ func outcomeObject(o kernel.Outcome) object {
 	effects := []object{}
 	all := object{"effects": &effects}
 	if r := o.Response; r != nil {
-		all["answer"] = object{"status": r.Status, "fields": linesOf(r.Header), "body": frame{r.Body}, "log": r.Log, "signatureAt": r.SignatureAt}
+		all["answer"] = object{"status": r.Status, "fields": linesOf(r.Header), "body": frame{r.Body}, "log": r.Log, "deliver": r.Deliver, "signatureAt": r.SignatureAt}
 	}
 	for _, effect := range o.Effects {
 		switch e := effect.(type) {
@@ -201,18 +201,5 @@ func TestCodec(t *testing.T) {
 		if len(got.Misread) != 0 {
 			t.Fatalf("JavaScript reads the first %v bytes of %x", got.Misread, wire.AppendOutcome(nil, outcome))
 		}
-	}
-}
-
-// TestTextsAreForgotten: texts that are kept because they come again are few, whatever comes.
-func TestTextsAreForgotten(t *testing.T) {
-	const size, times, most = 64 << 10, 500, 100
-	frame := wire.AppendOutcome(nil, kernel.Outcome{Response: &kernel.Response{Header: []kernel.Header{{Name: "a", Value: string(make([]byte, size))}}}})
-	var got struct {
-		Kept int `json:"kept"`
-	}
-	startDriver(t).do(map[string]any{"vary": map[string]any{"bytes": frame}, "at": size / 2, "times": times}, &got)
-	if got.Kept < size || got.Kept > most*size {
-		t.Errorf("%d bytes are kept of %d texts of %d bytes, want %d texts at most", got.Kept, times, size, most)
 	}
 }

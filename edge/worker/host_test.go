@@ -781,7 +781,7 @@ export default {
     const { key, effect } = await request.json();
     if (key !== undefined) return Response.json({ ...await makeSigner(key), key: undefined });
     const { kind, message, publicKey, signature } = effect;
-    return Response.json(await perform({ kind, message: bytes(message), publicKey: bytes(publicKey), signature: bytes(signature) }, {}, env));
+    return Response.json(await perform({ kind, message: bytes(message), publicKey: bytes(publicKey), signature: bytes(signature) }, { env }));
   },
 };`
 	s := start(t, o)
@@ -868,7 +868,7 @@ func TestFetches(t *testing.T) {
 export default {
   async fetch(request, env) {
     const asked = await request.json();
-    const { status = 0, failure = 0, data, millis } = await perform({ kind: 'fetch', self: false, method: 'POST', fields: 'x-a: 1\n', ...asked, body: new TextEncoder().encode('body') }, {}, env);
+    const { status = 0, failure = 0, data, millis } = await perform({ kind: 'fetch', self: false, method: 'POST', fields: 'x-a: 1\n', ...asked, body: new TextEncoder().encode('body') }, { env });
     return Response.json({ status, failure, size: data?.length ?? 0, text: data ? new TextDecoder().decode(data.slice(0, 20)) : '', timed: Number.isInteger(millis) });
   },
 };`

@@ -4,7 +4,6 @@
 // frame into its memory, calls it, and reads a frame out of it. Package wire is the format of the
 // frames.
 //
-//	base() u32                     where memory that is no stack begins
 //	alloc(size u32) u32            address of fresh memory
 //	load(at, size u32) u32         the snapshot's text, once, and it must stay where it is; facts out
 //	loaded() u32                   where the memory ends that load made to last
@@ -32,14 +31,6 @@ import (
 func main() {}
 
 var service *edge.Edge
-
-// globals begins where the linker puts what is no stack.
-//
-//go:extern __global_base
-var globals [0]byte
-
-//go:wasmexport base
-func base() unsafe.Pointer { return unsafe.Pointer(&globals) }
 
 //go:wasmexport alloc
 func alloc(size uint32) unsafe.Pointer { return unsafe.Pointer(unsafe.SliceData(make([]byte, size))) }

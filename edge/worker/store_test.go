@@ -14,8 +14,8 @@ import (
 	"anteroom/edge/edgetest"
 )
 
-// watched is a D1 that logs each call with its number of statements, and begins it when wait says
-// so, a JavaScript expression of that number n.
+// watched is a D1 that logs each call with its number of statements, and begins it when wait says so, a JavaScript
+// expression of that number n.
 func watched(wait string) string {
 	return `DB: {
     prepare: (sql) => ({ bind: (...args) => {
@@ -84,8 +84,7 @@ func (s *service) all(agents int, want func(name string) int) {
 
 func stored(string) int { return 200 }
 
-// TestRequestsShareCalls: what many want of the store while a call is under way is done by the next
-// one.
+// TestRequestsShareCalls: what many want of the store while a call is under way is done by the next one.
 func TestRequestsShareCalls(t *testing.T) {
 	t.Parallel()
 	s := watch(t, `later(300)`)
@@ -125,8 +124,7 @@ func TestFaultsAreNotShared(t *testing.T) {
 	}
 }
 
-// TestOverloaded: a store that takes no more is not asked once more for each of those who shared a
-// call.
+// TestOverloaded: a store that takes no more is not asked once more for each of those who shared a call.
 func TestOverloaded(t *testing.T) {
 	t.Parallel()
 	s := watch(t, `later(300).then(() => { throw new Error('D1_ERROR: D1 DB is overloaded. Requests queued for too long.'); })`)
@@ -139,8 +137,7 @@ func TestOverloaded(t *testing.T) {
 	}
 }
 
-// TestCallersOfACallGoAway: those who share a call with them do not notice, and what was asked for
-// is done.
+// TestCallersOfACallGoAway: those who share a call with them do not notice, and what was asked for is done.
 func TestCallersOfACallGoAway(t *testing.T) {
 	t.Parallel()
 	s := watch(t, `later(600)`)
@@ -157,9 +154,8 @@ func TestCallersOfACallGoAway(t *testing.T) {
 	s.all(3, stored)
 }
 
-// TestCallsHang: who makes a call that hangs is told that it may have been done. One such call
-// holds up nobody else, and where there are more, the next call is made when they have taken too
-// long.
+// TestCallsHang: who makes a call that hangs is told that it may have been done. One such call holds up nobody else, and where
+// there are more, the next call is made when they have taken too long.
 func TestCallsHang(t *testing.T) {
 	t.Parallel()
 	s := watch(t, `[1, 6, 7].includes(globalThis.calls = (globalThis.calls ?? 0) + 1) ? new Promise(() => {}) : 0`)
@@ -190,8 +186,8 @@ func TestCallsHang(t *testing.T) {
 	}
 }
 
-// TestTheStoreIsTooSlow: who waits too long is told whether it may have been done, and nothing is
-// done that was said not to be.
+// TestTheStoreIsTooSlow: who waits too long is told whether it may have been done, and nothing is done that was said not
+// to be.
 func TestTheStoreIsTooSlow(t *testing.T) {
 	t.Parallel()
 	s := watch(t, `later(6000)`)
@@ -215,8 +211,7 @@ func TestTheStoreIsTooSlow(t *testing.T) {
 	}
 }
 
-// counting is a D1 that logs how many queries an invocation has made, a statement of a batch for
-// one.
+// counting is a D1 that logs how many queries an invocation has made, a statement of a batch for one.
 const counting = `DB: ((queries = 0) => {
     const count = (n) => { console.log('queries ' + (queries += n)); return later(50); };
     return {
@@ -228,8 +223,7 @@ const counting = `DB: ((queries = 0) => {
     };
   })(), EMAIL: { async send() {} }`
 
-// mostQueries is the largest number of queries that an invocation has logged since the log was read
-// last.
+// mostQueries is the largest number of queries that an invocation has logged since the log was read last.
 func (s *service) mostQueries() (most int) {
 	s.t.Helper()
 	for _, line := range s.log() {
@@ -310,9 +304,8 @@ func TestQueriesOfAnInvocation(t *testing.T) {
 	})
 }
 
-// TestTransactions calls the store itself, with a clock that stands still: the runtime keeps the
-// request that makes a call until it is done; who waits looks again less and less often; and what
-// nobody waits for any more is not done.
+// TestTransactions calls the store itself, with a clock that stands still: the runtime keeps the request that makes a call
+// until it is done; who waits looks again less and less often; and what nobody waits for any more is not done.
 func TestTransactions(t *testing.T) {
 	t.Parallel()
 	o := bound(t, edgetest.Snapshot())
@@ -363,8 +356,59 @@ export default {
 	}
 }
 
-// TestOthersLeaveRoom: what goes along with the calls of an invocation never takes the queries that
-// its own writes need.
+// TestCallsFollowTheStore calls the store itself, with a clock that the test moves: writes find a free database at once,
+// however many they are; one that has become slow gets fewer calls, and as many as before once it is known that it is no
+// quicker at best; one that is overloaded gets half as many.
+func TestCallsFollowTheStore(t *testing.T) {
+	t.Parallel()
+	o := bound(t, edgetest.Snapshot())
+	o.Main = `import { transact } from './store.mjs';
+let now = 1e12, held = [], holds = true, takes = 0;
+Date.now = () => now;
+const all = () => {
+  if (takes < 0) throw new Error('D1_ERROR: D1 DB is overloaded. Requests queued for too long.');
+  if (holds) return new Promise((resolve) => held.push(resolve));
+  now += takes;
+  return answer;
+};
+const answer = { results: [], meta: { changes: 1 } };
+const db = { prepare: () => ({ bind: () => ({ all }) }), batch: (list) => Promise.resolve(all()).then(() => list.map(() => answer)) };
+const write = () => transact([{ sql: '', args: [] }], db, { waitUntil() {} });
+const atOnce = async (writes) => { // how many of these are begun at once
+  const done = Array.from({ length: writes }, write), begun = held.length;
+  now += takes;
+  holds = false;
+  for (const end of held) end(answer);
+  await Promise.all(done);
+  held = [];
+  holds = true;
+  return begun;
+};
+export default {
+  async fetch() {
+    const seen = { first: await atOnce(16) };
+    for (let i = 0; i < 30; i++) seen.free = await atOnce(16);
+    takes = 10;
+    for (let i = 0; i < 100; i++) await atOnce(1);
+    seen.slow = await atOnce(16);
+    now += 10_000;
+    for (let i = 0; i < 60; i++) seen.moved = await atOnce(16);
+    takes = -1;
+    await write();
+    takes = 10;
+    seen.overloaded = await atOnce(16);
+    return Response.json(seen);
+  },
+};`
+	_, got := start(t, o).do("POST", "/", "")
+	for name, want := range map[string]any{"first": 2.0, "free": 16.0, "slow": 2.0, "moved": 16.0, "overloaded": 8.0} {
+		if got[name] != want {
+			t.Errorf("%s: %v writes are begun at once, want %v", name, got[name], want)
+		}
+	}
+}
+
+// TestOthersLeaveRoom: what goes along with the calls of an invocation never takes the queries that its own writes need.
 func TestOthersLeaveRoom(t *testing.T) {
 	t.Parallel()
 	o := bound(t, edgetest.Snapshot())

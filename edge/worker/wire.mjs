@@ -1,71 +1,6 @@
-// The frames of package wire, written and read in JavaScript. See wire/wire.go for what each of them is made of.
+// The frames of package wire, written and read in JavaScript. See wire/wire.go for their layout.
 
-/**
- * @typedef {string | number | null} Value  What a statement takes and a row holds. Numbers are whole and exact.
- *
- * @typedef {object} Turn
- * @property {number} now                Unix seconds.
- * @property {Uint8Array} entropy        16 bytes.
- * @property {string} method
- * @property {string} target
- * @property {string} host
- * @property {string} fields             Request header fields, one line for each.
- * @property {Uint8Array} body
- * @property {string} client
- * @property {string} publicKey
- * @property {boolean} keyFault
- * @property {boolean} limiter
- * @property {Result[]} journal
- *
- * @typedef {object} Result              Members that are not given are zero.
- * @property {0 | 1 | 2 | 3} [failure]   One of the constants below.
- * @property {boolean} [ok]
- * @property {number} [status]
- * @property {Uint8Array} [data]
- * @property {Value[][][]} [rows]
- * @property {number[]} [changes]
- * @property {number} [remaining]
- * @property {number} [reset]
- * @property {number} [millis]
- *
- * @typedef {{ sql: string, args: Value[] }} Statement
- * @typedef {{ kind: 'exec', statements: Statement[] }} Exec
- * @typedef {{ kind: 'relay', id: string, subject: string, text: string, records: string[] }} Relay
- * @typedef {{ kind: 'fetch', self: boolean, method: string, url: string, fields: string, body: Uint8Array, maxBytes: number, timeout: number, share: number }} Fetch
- * @typedef {{ kind: 'sign', message: Uint8Array }} Sign
- * @typedef {{ kind: 'verify', message: Uint8Array, publicKey: Uint8Array, signature: Uint8Array }} Verify
- * @typedef {{ kind: 'limit', key: string }} Limit
- * @typedef {Exec | Relay | Fetch | Sign | Verify | Limit} Effect
- *
- * @typedef {object} Answer
- * @property {number} status
- * @property {string} fields             Response header fields, one line for each.
- * @property {Uint8Array} body           UTF-8: the core answers text only. As bytes it goes out as it is.
- * @property {string} log
- * @property {number} signatureAt        Where in the body a signature is to be put, if the answer waits for one.
- *
- * @typedef {object} Outcome
- * @property {Answer | undefined} answer  Where there are effects, a prepared one; see package core.
- * @property {Effect[]} effects
- *
- * @typedef {object} Facts
- * @property {number} maxBody
- * @property {number} maxRounds
- * @property {number} maxEffects
- * @property {string[]} readHeaders      Names of header fields that matter for a GET or HEAD,
- * @property {string[]} queryHeaders     for one with a query,
- * @property {string[]} bodyHeaders      for other methods,
- * @property {string[]} messageHeaders   for messages to the MCP server.
- * @property {string} canonicalHost
- * @property {string} apexHost
- * @property {boolean} limited
- * @property {string} relayFrom
- * @property {string} relayTo
- * @property {string} relayWebhook       Where messages are posted instead of being mailed; '' mails them.
- * @property {Answer} unfinished         For a turn that the host could not take to its end.
- * @property {string} messagesPath       A POST to this path speaks a protocol of its own:
- * @property {Answer} messagesUnfinished this is the answer where it could not be finished.
- */
+/** @import { Answer, Effect, Facts, Outcome, Result, Statement, Turn, Value } from './types' */
 
 // The failures of a result.
 export const REFUSED = 1, TIMEOUT = 2, UNAVAILABLE = 3;
@@ -79,69 +14,51 @@ export const decoder = new TextDecoder('utf-8', { fatal: false, ignoreBOM: true 
 export const nothing = new Uint8Array(0);
 
 // What is written, until the next turn is. It grows to the largest.
-let buffer = new Uint8Array(16 << 10);
-let view = new DataView(buffer.buffer);
-let end = 0;
+let buffer = new Uint8Array(16 << 10), view = new DataView(buffer.buffer), end = 0;
 
-/** @param {number} bytes */
-function reserve(bytes) {
-  if (end + bytes <= buffer.length) return;
-  const larger = new Uint8Array(Math.max(end + bytes, 2 * buffer.length));
-  larger.set(buffer);
-  buffer = larger;
-  view = new DataView(buffer.buffer);
+/** Makes room for bytes at the end, and says where. @param {number} bytes */
+function room(bytes) {
+  if (end + bytes > buffer.length) {
+    const larger = new Uint8Array(Math.max(end + bytes, 2 * buffer.length));
+    larger.set(buffer);
+    buffer = larger;
+    view = new DataView(buffer.buffer);
+  }
+  return (end += bytes) - bytes;
 }
 
-/** @param {number} n */
+/** @param {number | boolean} n */
 function u8(n) {
-  reserve(1);
-  buffer[end++] = n;
+  const at = room(1);
+  buffer[at] = Number(n);
 }
 
 /** @param {number} n */
 function u32(n) {
-  reserve(4);
-  view.setUint32(end, n, true);
-  end += 4;
+  const at = room(4);
+  view.setUint32(at, n, true);
 }
 
 /** @param {number} n */
 function i64(n) {
   if (!Number.isSafeInteger(n)) throw new RangeError('a number is not whole, or too large to be exact');
-  reserve(8);
-  view.setUint32(end, n, true);
-  view.setInt32(end + 4, Math.floor(n / HIGH), true);
-  end += 8;
+  u32(n);
+  u32(Math.floor(n / HIGH));
 }
 
 /** @param {string} s */
 function text(s) {
-  reserve(4 + 3 * s.length); // a UTF-16 unit takes at most three bytes
-  let written = s.length <= SHORT ? ascii(s, buffer, end + 4) : -1;
-  if (written < 0) ({ written } = encoder.encodeInto(s, buffer.subarray(end + 4)));
-  view.setUint32(end, written, true);
-  end += 4 + written;
-}
-
-// Up to this length it is quicker to write a text here than to leave it to the runtime.
-const SHORT = 256;
-
-/** Writes a text into b at an address, and gives its length; -1 where it is not ASCII. @param {string} s @param {Uint8Array} b @param {number} at */
-function ascii(s, b, at) {
-  for (let i = 0; i < s.length; i++) {
-    const c = s.charCodeAt(i);
-    if (c > 0x7f) return -1;
-    b[at + i] = c;
-  }
-  return s.length;
+  const at = room(4 + 3 * s.length); // a UTF-16 unit takes at most three bytes
+  const { written } = encoder.encodeInto(s, buffer.subarray(at + 4));
+  view.setUint32(at, written, true);
+  end = at + 4 + written;
 }
 
 /** @param {Uint8Array} b */
 function bytes(b) {
-  reserve(4 + b.length);
-  view.setUint32(end, b.length, true);
-  buffer.set(b, end + 4);
-  end += 4 + b.length;
+  u32(b.length);
+  const at = room(b.length);
+  buffer.set(b, at);
 }
 
 /** @param {Value} v */
@@ -157,54 +74,41 @@ function value(v) {
   }
 }
 
-/**
- * Writes a turn. The frame is valid until the next one is written.
- * @param {Turn} t
- * @returns {Uint8Array}
- */
+/** @template T @param {T[]} items @param {(item: T) => void} write */
+function list(items, write) {
+  u32(items.length);
+  for (const item of items) write(item);
+}
+
+/** @param {Result} r */
+function result(r) {
+  u8(r.failure ?? 0);
+  u8(r.ok ?? false);
+  u32(r.status ?? 0);
+  bytes(r.data ?? nothing);
+  list(r.rows ?? [], (rows) => list(rows, (row) => list(row, value)));
+  list(r.changes ?? [], i64);
+  i64(r.remaining ?? 0);
+  i64(r.reset ?? 0);
+  i64(r.millis ?? 0);
+}
+
+/** Writes a turn. The frame is valid until the next one is written. @param {Turn} t */
 export function encodeTurn(t) {
   end = 0;
   i64(t.now);
-  reserve(16);
-  buffer.set(t.entropy, end);
-  end += 16;
-  text(t.method);
-  text(t.target);
-  text(t.host);
-  text(t.fields);
+  const entropy = room(16);
+  buffer.set(t.entropy, entropy);
+  for (const s of [t.method, t.target, t.host, t.fields]) text(s);
   bytes(t.body);
   u32(0); // extra hosts: the content lists them all
   text(t.client);
   text(t.publicKey);
-  u8(t.keyFault ? 1 : 0);
-  u8(t.limiter ? 1 : 0);
+  u8(t.keyFault);
+  u8(t.limiter);
   u32(0); // its port: it has no address of its own on loopback
-  results(t.journal);
+  list(t.journal, result);
   return buffer.subarray(0, end);
-}
-
-/** @param {Result[]} list */
-function results(list) {
-  u32(list.length);
-  for (const r of list) {
-    u8(r.failure ?? 0);
-    u8(r.ok ? 1 : 0);
-    u32(r.status ?? 0);
-    bytes(r.data ?? nothing);
-    u32(r.rows?.length ?? 0);
-    for (const rows of r.rows ?? []) {
-      u32(rows.length);
-      for (const row of rows) {
-        u32(row.length);
-        for (const v of row) value(v);
-      }
-    }
-    u32(r.changes?.length ?? 0);
-    for (const n of r.changes ?? []) i64(n);
-    i64(r.remaining ?? 0);
-    i64(r.reset ?? 0);
-    i64(r.millis ?? 0);
-  }
 }
 
 /** A number of four bytes. @param {Uint8Array} b @param {number} at */
@@ -212,48 +116,9 @@ export function u32At(b, at) {
   return (b[at] | (b[at + 1] << 8) | (b[at + 2] << 16) | (b[at + 3] << 24)) >>> 0;
 }
 
-/** What UTF-8 says that stands in b from at to end. The runtime is slow to begin with a text: short ones it is spared. @param {Uint8Array} b @param {number} at @param {number} end */
-function textOf(b, at, end) {
-  if (end - at > SHORT) return decoder.decode(b.subarray(at, end));
-  const units = new Array(end - at);
-  for (let i = at; i < end; i++) {
-    if (b[i] > 0x7f) return decoder.decode(b.subarray(at, end));
-    units[i - at] = b[i];
-  }
-  return String.fromCharCode.apply(null, units);
-}
-
-// Header fields, and statements, are the same most often, and comparing them takes less time than making a text of them.
-const MAX_TEXTS = 32;
-/** @type {{ bytes: Uint8Array, text: string }[]} */
-const texts = [];
-
-/** Whether b has the bytes a at an address. @param {Uint8Array} a @param {Uint8Array} b @param {number} at */
-function standsAt(a, b, at) {
-  let i = a.length;
-  while (i > 0 && a[i - 1] === b[at + i - 1]) i--;
-  return i === 0;
-}
-
 /** Whether two byte strings are the same. @param {Uint8Array} a @param {Uint8Array} b */
 export function equal(a, b) {
-  return a.length === b.length && standsAt(a, b, 0);
-}
-
-// Frames are copied into one buffer after the other: one of its own costs the runtime more than the copy does.
-const ROOM = 64 << 10;
-let room = nothing, used = 0;
-
-/** A copy of what stands in b from at to end. @param {Uint8Array} b @param {number} at @param {number} end */
-export function copied(b, at, end) {
-  const size = end - at;
-  if (size > ROOM >> 2) return b.slice(at, end);
-  if (used + size > room.length) {
-    room = new Uint8Array(ROOM);
-    used = 0;
-  }
-  room.set(b.subarray(at, end), used);
-  return room.subarray(used, (used += size));
+  return a.length === b.length && a.every((byte, i) => byte === b[i]);
 }
 
 /** Reads a frame. Bytes that it gives are parts of the frame. */
@@ -292,76 +157,46 @@ class Reader {
   }
 
   text() {
-    const n = this.u32(), at = this.take(n);
-    return textOf(this.in, at, at + n);
+    return decoder.decode(this.bytes());
   }
 
-  /**
-   * @template T
-   * @param {(this: Reader) => T} item
-   * @returns {T[]}
-   */
+  /** @template T @param {(this: Reader) => T} item @returns {T[]} */
   list(item) {
     const items = [];
     for (let n = this.u32(); n > 0; n--) items.push(item.call(this));
     return items;
   }
 
-  texts() {
-    return this.list(this.text);
-  }
-
   /** @returns {Value} */
   value() {
-    switch (this.u8()) {
-      case INTEGER:
-        return this.i64();
-      case TEXT:
-        return this.text();
-    }
-    return null;
+    const kind = this.u8();
+    return kind === INTEGER ? this.i64() : kind === TEXT ? this.text() : null;
   }
 
   /** @returns {Statement} */
   statement() {
-    return { sql: this.known(), args: this.list(this.value) };
+    return { sql: this.text(), args: this.list(this.value) };
   }
 
   /** @returns {Effect} */
   effect() {
     switch (this.u8()) {
-      case 0:
-        return { kind: 'exec', statements: this.list(this.statement) };
-      case 1:
-        return { kind: 'relay', id: this.text(), subject: this.text(), text: this.text(), records: this.texts() };
-      case 2:
-        return {
-          kind: 'fetch', self: this.u8() === 1, method: this.text(), url: this.text(), fields: this.text(), body: this.bytes(),
-          maxBytes: this.u32(), timeout: this.u32(), share: this.u32(),
-        };
-      case 3:
-        return { kind: 'sign', message: this.bytes() };
-      case 4:
-        return { kind: 'verify', message: this.bytes(), publicKey: this.bytes(), signature: this.bytes() };
-      case 5:
-        return { kind: 'limit', key: this.text() };
+      case 0: return { kind: 'exec', statements: this.list(this.statement) };
+      case 1: return { kind: 'relay', id: this.text(), subject: this.text(), text: this.text(), records: this.list(this.text) };
+      case 2: return {
+        kind: 'fetch', self: this.u8() === 1, method: this.text(), url: this.text(), fields: this.text(), body: this.bytes(),
+        maxBytes: this.u32(), timeout: this.u32(), share: this.u32(),
+      };
+      case 3: return { kind: 'sign', message: this.bytes() };
+      case 4: return { kind: 'verify', message: this.bytes(), publicKey: this.bytes(), signature: this.bytes() };
+      case 5: return { kind: 'limit', key: this.text() };
     }
     throw new RangeError('an effect is of an unknown kind');
   }
 
-  /** A text that most often was read before. */
-  known() {
-    const n = this.u32(), at = this.take(n);
-    for (const { bytes, text } of texts) if (bytes.length === n && standsAt(bytes, this.in, at)) return text;
-    if (texts.length === MAX_TEXTS) texts.pop();
-    const text = textOf(this.in, at, at + n);
-    texts.unshift({ bytes: this.in.slice(at, at + n), text });
-    return text;
-  }
-
   /** @param {number} signatureAt @returns {Answer} */
   answer(signatureAt) {
-    return { status: this.u32(), fields: this.known(), body: this.bytes(), log: this.text(), signatureAt };
+    return { status: this.u32(), fields: this.text(), body: this.bytes(), log: this.text(), deliver: this.u8() === 1, signatureAt };
   }
 
   /** @returns {Outcome} */
@@ -373,10 +208,7 @@ class Reader {
     return { effects, answer: kind === PREPARED ? this.answer(this.u32()) : undefined };
   }
 
-  /**
-   * @template T
-   * @param {T} item
-   */
+  /** @template T @param {T} item */
   last(item) {
     if (this.at !== this.in.length) throw new RangeError('the frame has bytes left over');
     return item;
@@ -389,14 +221,15 @@ export function decodeOutcome(frame) {
   return r.last(r.outcome());
 }
 
-/** Reads what load gives. It throws what is wrong with the snapshot. @param {Uint8Array} frame @returns {Facts} */
+// Reads what load gives. It throws what is wrong with the snapshot.
+/** @param {Uint8Array} frame @returns {Facts} */
 export function decodeFacts(frame) {
   const r = new Reader(frame);
   const fault = r.text();
   if (fault !== '') throw new Error(fault);
   return r.last({
-    maxBody: r.u32(), maxRounds: r.u32(), maxEffects: r.u32(), readHeaders: r.texts(), queryHeaders: r.texts(),
-    bodyHeaders: r.texts(), messageHeaders: r.texts(),
+    maxBody: r.u32(), maxRounds: r.u32(), maxEffects: r.u32(), readHeaders: r.list(r.text), queryHeaders: r.list(r.text),
+    bodyHeaders: r.list(r.text), messageHeaders: r.list(r.text),
     canonicalHost: r.text(), apexHost: r.text(), limited: r.u8() === 1, relayFrom: r.text(), relayTo: r.text(), relayWebhook: r.text(),
     unfinished: /** @type {Answer} */ (r.outcome().answer),
     messagesPath: r.text(), messagesUnfinished: /** @type {Answer} */ (r.outcome().answer),

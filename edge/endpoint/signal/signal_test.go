@@ -12,7 +12,7 @@ import (
 	"anteroom/edge/edgetest"
 	"anteroom/edge/endpoint/signal"
 	"anteroom/edge/kernel"
-	"anteroom/edge/native"
+	"anteroom/edge/native/sqlite"
 	"anteroom/edge/snapshot"
 )
 
@@ -22,7 +22,7 @@ const path = "/api/signal"
 type world struct {
 	*edgetest.Fake
 	t         *testing.T
-	store     *native.Store
+	store     *sqlite.Store
 	key       kernel.Result            // what the key file is answered with
 	endpoints map[string]kernel.Result // by their address
 	now       int64
@@ -34,7 +34,7 @@ func newWorld(t *testing.T, change func(*snapshot.Snapshot)) *world {
 	if change != nil {
 		change(s)
 	}
-	store, err := native.OpenStore(filepath.Join(t.TempDir(), "anteroom.db"), slog.New(slog.DiscardHandler))
+	store, err := sqlite.Open(filepath.Join(t.TempDir(), sqlite.FileName), slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}

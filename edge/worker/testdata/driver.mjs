@@ -5,24 +5,22 @@
 //   {"call": ENTRY, "frame": turn}      {"frame": outcome, "changed": n, "stack": n, "memory": n}, or {"trap": "…"}
 //   {"encode": TURN}                    {"frame": turn}
 //   {"outcome": FRAME}                  {"value": what is read of it, "misread": [its beginnings that are read too]}
-//   {"vary": FRAME, "at": n, "times": n}  {"kept": n}: bytes that are kept once an outcome was read so often, each time with
-//                                       another number at that place
 //
 // changed is where memory that is no stack differs from what it was before the call, -1 for nowhere; stack is how
 // much of it was used, memory how much there is.
 
 import { readFileSync } from 'node:fs';
 import { createInterface } from 'node:readline';
-import { setFlagsFromString } from 'node:v8';
-import { runInNewContext } from 'node:vm';
 
 import { Core } from '../core.mjs';
 import { decodeOutcome, encodeTurn } from '../wire.mjs';
 
-setFlagsFromString('--expose-gc');
-const gc = runInNewContext('gc');
 const module = new WebAssembly.Module(readFileSync(process.argv[2]));
 let snapshot, core, before;
+
+// The stack is the first part of memory: see build/target.json, which says how large it is.
+const target = readFileSync(new URL('../../../build/target.json', import.meta.url), 'utf8');
+const STACK = Number(/"stack-size=(\d+)"/.exec(target)[1]);
 
 const reviver = (_, v) => (v && typeof v === 'object' && 'bytes' in v ? new Uint8Array(Buffer.from(v.bytes, 'base64')) : v);
 const replacer = (_, v) => (v instanceof Uint8Array ? { bytes: Buffer.from(v).toString('base64') } : v);
@@ -44,27 +42,19 @@ function renew() {
   before = Buffer.from(core.memory);
 }
 
-const copy = (bytes, at, end) => bytes.slice(at, end);
-
 function call(entry, frame) {
-  const base = core.module.base();
-  core.memory.fill(0, 0, base); // the stack
-  const outcome = core.exchange(entry, frame, copy);
+  core.memory.fill(0, 0, STACK);
+  const outcome = core.exchange(entry, frame);
   core.clear();
   const after = Buffer.from(core.memory.buffer);
   const least = Math.min(after.length, before.length);
-  const same = after.compare(before, base, least, base, least) === 0 && after.subarray(least).every((b) => b === 0);
-  const changed = same ? -1 : after.findIndex((b, i) => i >= base && b !== (before[i] ?? 0));
+  const same = after.compare(before, STACK, least, STACK, least) === 0 && after.subarray(least).every((b) => b === 0);
+  const changed = same ? -1 : after.findIndex((b, i) => i >= STACK && b !== (before[i] ?? 0));
   let lowest = 0;
   while (after[lowest] === 0) lowest++;
-  const reply = { frame: outcome, changed, stack: base - lowest, memory: after.length };
+  const reply = { frame: outcome, changed, stack: STACK - lowest, memory: after.length };
   if (after.length > before.length) renew();
   return reply;
-}
-
-function keptBytes() {
-  gc();
-  return process.memoryUsage().arrayBuffers;
 }
 
 function answer(request) {
@@ -87,14 +77,6 @@ function answer(request) {
     }
   }
   if (request.encode) return { frame: encodeTurn(request.encode) };
-  if (request.vary) {
-    const { vary, at, times } = request, before = keptBytes();
-    for (let i = 0; i < times; i++) {
-      vary.set(Buffer.from(String(i).padStart(9, '0')), at);
-      decodeOutcome(vary);
-    }
-    return { kept: keptBytes() - before };
-  }
   const frame = request.outcome, misread = [];
   for (let n = 0; n < frame.length; n++) {
     try {

@@ -154,7 +154,7 @@ func TestFacts(t *testing.T) {
 			if kind := d.below(outcomeKind); kind != kindResponse {
 				t.Fatalf("an outcome of kind %d", kind)
 			}
-			return &kernel.Response{Status: d.u32(), Header: d.fields(), Body: d.bytes(), Log: d.text()}
+			return &kernel.Response{Status: d.u32(), Header: d.fields(), Body: d.bytes(), Log: d.text(), Deliver: d.flag()}
 		}
 		if r := of(); r.Status != 500 || !bytes.Contains(r.Body, []byte("www.example.org")) {
 			t.Errorf("a turn that cannot be finished is answered %d %s", r.Status, r.Body)

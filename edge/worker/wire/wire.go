@@ -13,7 +13,8 @@
 //	         bytes data, list of (statement) list of (row) list of value, list of i64 changes,
 //	         i64 remaining, i64 reset, i64 milliseconds
 //	value    u8 kind: 0 null; 1 i64; 2 text
-//	outcome  u8 kind: 0 response: u32 status, fields, bytes body, text log
+//	outcome  u8 kind: 0 response: u32 status, fields, bytes body, text log,
+//	                              u8 something to deliver (0, 1)
 //	                  1 effects: list of effect
 //	                  2 a prepared response: list of effect, u32 place of the signature, then as for 0
 //	facts    text error: what is wrong with the snapshot; where it is empty, so is the rest:
@@ -39,7 +40,7 @@
 //
 // and the answer 204 with the field a: b, without a body and a line for the log:
 //
-//	00 cc000000 05000000613a20620a 00000000 00000000
+//	00 cc000000 05000000613a20620a 00000000 00000000 00
 package wire
 
 import (
@@ -120,7 +121,7 @@ func AppendOutcome(b []byte, o kernel.Outcome) []byte {
 
 func response(b []byte, r *kernel.Response) []byte {
 	b = fields(u32(b, r.Status), r.Header)
-	return text(text(b, r.Body), r.Log)
+	return flag(text(text(b, r.Body), r.Log), r.Deliver)
 }
 
 func effects(b []byte, list []kernel.Effect) []byte {
@@ -280,7 +281,7 @@ func DecodeOutcome(frame []byte) (kernel.Outcome, error) {
 		signatureAt = d.u32()
 	}
 	if kind != kindEffects {
-		o.Response = &kernel.Response{Status: d.u32(), Header: d.fields(), Body: d.bytes(), Log: d.text(), SignatureAt: signatureAt}
+		o.Response = &kernel.Response{Status: d.u32(), Header: d.fields(), Body: d.bytes(), Log: d.text(), Deliver: d.flag(), SignatureAt: signatureAt}
 	}
 	if !d.done() {
 		return kernel.Outcome{}, ErrFrame

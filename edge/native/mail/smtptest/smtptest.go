@@ -1,4 +1,6 @@
-package native
+// Package smtptest is a mail server for tests. It is as strict as the protocol lets a server be,
+// and fails in the ways that a test asks for.
+package smtptest
 
 import (
 	"bufio"
@@ -14,53 +16,66 @@ import (
 	"anteroom/edge/outbox"
 )
 
-// smtpServer speaks SMTP, and refuses what the protocol lets a server refuse: lines of more than 1,000 octets or that do not end
-// in CRLF, content that is not dot-stuffed or has octets beyond ASCII (RFC 5321, sections 4.5.2 and 4.5.3.1), commands in
-// a wrong order, and header values over core.MaxHeaderValue, as mail services do.
-type smtpServer struct {
-	tls      *tls.Config
-	implicit bool // TLS from the first byte; else a server that has tls offers STARTTLS
-	// replies are what it answers in the place of the usual; "" closes the connection, "hang" answers nothing. The command
-	// "greeting" is a connection, "." the end of the content.
-	replies map[string]string
-	hold    chan struct{} // the reply to the end of a content waits for an element or the end of it; nil: it does not
-	address string
+// Server is a running mail server. It refuses what the protocol lets a server refuse: lines of more
+// than 1,000 octets or without CRLF, content that is not dot-stuffed or not ASCII (RFC 5321,
+// sections 4.5.2 and 4.5.3.1), and commands in a wrong order. As mail services do, it also refuses
+// header values over outbox.MaxHeaderValue.
+type Server struct {
+	Properties
+	Address string // host and port
+
+	// Scanning gets an element at the end of each content, before the server answers.
+	Scanning chan struct{}
 
 	t        *testing.T
-	scanning chan struct{} // gets an element at the end of each content
 	over     chan struct{} // closed at the end of the test
 	all      sync.WaitGroup
-	mu       sync.Mutex
-	sessions []*smtpSession
+	mu       sync.Mutex // guards what follows, and Replies
+	sessions []*session
 	commands []string // of all sessions, before TLS
 	logins   []string
 	contents []string // as they were before dot-stuffing
 }
 
-// smtpSession is a connection.
-type smtpSession struct {
-	*smtpServer
+// Properties are how a Server differs from one that accepts everything at once, without TLS.
+type Properties struct {
+	TLS      *tls.Config
+	Implicit bool // TLS from the first byte; else a server that has TLS offers STARTTLS
+	// Replies are the replies to commands in the place of the usual ones. The reply "" closes the
+	// connection. The reply "hang" is none at all. The command "greeting" stands for a new
+	// connection, and "." for the end of a content.
+	Replies map[string]string
+	// Hold delays the reply to each content until it gives an element or is closed. nil delays
+	// none.
+	Hold chan struct{}
+}
+
+// session is a connection.
+type session struct {
+	*Server
 	conn  net.Conn
 	lines *bufio.Reader
 	ended chan struct{}
 }
 
-// startSMTP starts a server of these properties.
-func startSMTP(t *testing.T, like *smtpServer) *smtpServer {
+// Start starts a server that ends with the test.
+func Start(t *testing.T, p Properties) *Server {
 	t.Helper()
-	listener, err := Listen("127.0.0.1:0")
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := like
-	s.t, s.address, s.scanning, s.over = t, listener.Addr().String(), make(chan struct{}, 100), make(chan struct{})
+	s := &Server{
+		Properties: p, Address: listener.Addr().String(), Scanning: make(chan struct{}, 100),
+		t: t, over: make(chan struct{}),
+	}
 	s.all.Go(func() {
 		for {
 			conn, err := listener.Accept()
 			if err != nil {
 				return
 			}
-			session := &smtpSession{smtpServer: s, conn: conn, ended: make(chan struct{})}
+			session := &session{Server: s, conn: conn, ended: make(chan struct{})}
 			s.mu.Lock()
 			s.sessions = append(s.sessions, session)
 			s.mu.Unlock()
@@ -82,14 +97,14 @@ func startSMTP(t *testing.T, like *smtpServer) *smtpServer {
 	return s
 }
 
-func (s *smtpServer) begun() []*smtpSession {
+func (s *Server) begun() []*session {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Clone(s.sessions)
 }
 
-// left checks that no client stays connected.
-func (s *smtpServer) left() {
+// Left checks that no client stays connected.
+func (s *Server) Left() {
 	s.t.Helper()
 	for _, session := range s.begun() {
 		select {
@@ -100,24 +115,24 @@ func (s *smtpServer) left() {
 	}
 }
 
-// got gives the commands before TLS, the logins and the contents that came so far.
-func (s *smtpServer) got() (commands, logins, contents []string) {
+// Got gives what came so far: the commands before TLS, the logins, and the contents.
+func (s *Server) Got() (commands, logins, contents []string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Clone(s.commands), slices.Clone(s.logins), slices.Clone(s.contents)
 }
 
-// answerWith changes what a command is answered with.
-func (s *smtpServer) answerWith(command, reply string) {
+// AnswerWith replaces the special replies by one to a command.
+func (s *Server) AnswerWith(command, reply string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.replies = map[string]string{command: reply}
+	s.Replies = map[string]string{command: reply}
 }
 
 // answer answers a command, and reports whether the conversation goes on.
-func (s *smtpSession) answer(command, usual string) bool {
+func (s *session) answer(command, usual string) bool {
 	s.mu.Lock()
-	reply, special := s.replies[command]
+	reply, special := s.Replies[command]
 	s.mu.Unlock()
 	if !special {
 		reply = usual
@@ -130,8 +145,8 @@ func (s *smtpSession) answer(command, usual string) bool {
 	return reply != ""
 }
 
-// line reads a line of at most limit octets; wrong is what is wrong with it, as a reply.
-func (s *smtpSession) line(limit int) (line, wrong string, err error) {
+// line reads a line of at most limit octets. wrong is the reply that refuses the line; "" is none.
+func (s *session) line(limit int) (line, wrong string, err error) {
 	if line, err = s.lines.ReadString('\n'); err != nil {
 		return "", "", err
 	}
@@ -147,13 +162,13 @@ func (s *smtpSession) line(limit int) (line, wrong string, err error) {
 	return text, wrong, nil
 }
 
-// talk is the conversation.
-func (s *smtpSession) talk() {
-	if s.implicit {
-		s.conn = tls.Server(s.conn, s.tls)
+// talk is the conversation with a client.
+func (s *session) talk() {
+	if s.Implicit {
+		s.conn = tls.Server(s.conn, s.TLS)
 	}
 	s.lines = bufio.NewReader(s.conn)
-	secure, expected := s.implicit, "MAIL"
+	secure, expected := s.Implicit, "MAIL"
 	for goOn := s.answer("greeting", "220 test"); goOn; {
 		line, wrong, err := s.line(512)
 		if err != nil {
@@ -171,15 +186,15 @@ func (s *smtpSession) talk() {
 		switch {
 		case wrong != "":
 			goOn = s.answer("", wrong)
-		case command == "EHLO" && s.tls != nil && !secure:
+		case command == "EHLO" && s.TLS != nil && !secure:
 			goOn = s.answer("EHLO", "250-test\r\n250 STARTTLS")
 		case command == "EHLO" && secure:
 			goOn = s.answer("EHLO", "250-test\r\n250 AUTH PLAIN")
 		case command == "EHLO":
 			goOn = s.answer("EHLO", "250 test")
-		case command == "STARTTLS" && s.tls != nil:
-			if goOn = s.answer("STARTTLS", "220 go"); s.replies["STARTTLS"] == "" {
-				s.conn = tls.Server(s.conn, s.tls)
+		case command == "STARTTLS" && s.TLS != nil:
+			if goOn = s.answer("STARTTLS", "220 go"); s.Replies["STARTTLS"] == "" {
+				s.conn = tls.Server(s.conn, s.TLS)
 				s.lines, secure = bufio.NewReader(s.conn), true
 			}
 		case command == "AUTH":
@@ -196,7 +211,7 @@ func (s *smtpSession) talk() {
 		case command == expected && command == "DATA":
 			expected = "MAIL"
 			s.mu.Lock()
-			reply, special := s.replies["DATA"]
+			reply, special := s.Replies["DATA"]
 			s.mu.Unlock()
 			if goOn = s.answer("DATA", "354 go"); goOn && (!special || reply[:1] == "3") {
 				if goOn, err = s.content(); err != nil {
@@ -209,8 +224,8 @@ func (s *smtpSession) talk() {
 	}
 }
 
-// content takes a content and answers it.
-func (s *smtpSession) content() (goOn bool, err error) {
+// content reads a content and answers it.
+func (s *session) content() (goOn bool, err error) {
 	var content strings.Builder
 	verdict, value, inHeader := "250 2.0.0 queued", 0, true
 	for {
@@ -243,10 +258,10 @@ func (s *smtpSession) content() (goOn bool, err error) {
 	s.mu.Lock()
 	s.contents = append(s.contents, content.String())
 	s.mu.Unlock()
-	s.scanning <- struct{}{}
-	if s.hold != nil {
+	s.Scanning <- struct{}{}
+	if s.Hold != nil {
 		select {
-		case <-s.hold:
+		case <-s.Hold:
 		case <-s.over:
 		}
 	}

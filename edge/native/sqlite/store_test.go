@@ -1,15 +1,19 @@
-package native
+package sqlite
 
 import (
 	"bufio"
 	"crypto/rand"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
+	mathrand "math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -17,13 +21,17 @@ import (
 
 	"anteroom/edge/kernel"
 	"anteroom/edge/migrations"
+	"anteroom/edge/native/disk"
+	"anteroom/edge/sha256"
+
+	"golang.org/x/sys/unix"
 )
 
 var quiet = slog.New(slog.DiscardHandler)
 
 func openStore(t testing.TB, path string) *Store {
 	t.Helper()
-	s, err := OpenStore(path, quiet)
+	s, err := Open(path, quiet)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -35,13 +43,20 @@ func one(sql string, args ...any) kernel.Exec {
 	return kernel.Exec{Statements: []kernel.Statement{{SQL: sql, Args: args}}}
 }
 
+func put(t testing.TB, s *Store, sql string, args ...any) {
+	t.Helper()
+	if r := s.Exec(one(sql, args...)); r.Failure != kernel.None {
+		t.Fatalf("%s: %s", sql, r.Failure)
+	}
+}
+
 // insert is the Exec of a registration.
 func insert(id string) kernel.Exec {
 	return one("INSERT INTO registrations (record_id, recorded_at, agent_name, pubkey, payload_sha256) VALUES (?, ?, ?, ?, ?)",
 		id, "2026-11-20T12:00:00Z", "ledger-lark", nil, strings.Repeat("0", 64))
 }
 
-// nameless is the Exec of a registration that the schema refuses.
+// nameless is the Exec of a registration that the schema refuses: it has neither name nor key.
 func nameless() kernel.Exec {
 	return one("INSERT INTO registrations (record_id, recorded_at, payload_sha256) VALUES (?, '2026-11-20T12:00:00Z', '')", newID())
 }
@@ -108,7 +123,7 @@ func TestExec(t *testing.T) {
 	}
 }
 
-// TestGroup has many callers at once, each third of which fails: every one gets its own answer.
+// TestGroup: of many callers at once, a third of whose Execs fail, each gets the answer to its own.
 func TestGroup(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.db")
 	s := openStore(t, path)
@@ -139,13 +154,14 @@ func TestGroup(t *testing.T) {
 	}
 }
 
-// TestCommitFailure has a group whose commit fails: a deferred foreign key is checked at COMMIT only.
+// TestCommitFailure: where the commit fails, each Exec of the group fails. A deferred foreign key
+// is checked at COMMIT only.
 func TestCommitFailure(t *testing.T) {
 	s := openStore(t, filepath.Join(t.TempDir(), "a.db"))
 	s.Exec(one("CREATE TABLE parent (id INTEGER PRIMARY KEY)"))
 	s.Exec(one("CREATE TABLE child (id INTEGER REFERENCES parent (id) DEFERRABLE INITIALLY DEFERRED)"))
 	good, bad := &job{exec: insert("good")}, &job{exec: one("INSERT INTO child VALUES (7)")}
-	// The writer waits for its queue, so this goroutine may use its connection.
+	// The writer waits for its queue, so that the test may use the connection.
 	s.commit([]*job{good, bad})
 	if good.result.Failure != kernel.Refused || bad.result.Failure != kernel.Refused {
 		t.Errorf("failures %q and %q, want both refused", good.result.Failure, bad.result.Failure)
@@ -156,14 +172,24 @@ func TestCommitFailure(t *testing.T) {
 	}
 }
 
-// TestStatementLimit uses more statements than are kept prepared.
+// TestStatementLimit: a Store runs more statements than it keeps prepared.
 func TestStatementLimit(t *testing.T) {
 	s := openStore(t, filepath.Join(t.TempDir(), "a.db"))
-	for i := range 2 * statements {
+	for i := range 2 * maxPrepared {
 		r := s.Exec(kernel.Exec{Statements: []kernel.Statement{insert(newID()).Statements[0], {SQL: fmt.Sprint("SELECT ", i)}}})
 		if r.Failure != kernel.None || r.Rows[1][0][0] != int64(i) {
 			t.Fatalf("statement %d: %+v", i, r)
 		}
+	}
+}
+
+// TestFailedSync: Open refuses a database whose name may not be on the disk.
+func TestFailedSync(t *testing.T) {
+	before := disk.Sync
+	t.Cleanup(func() { disk.Sync = before })
+	disk.Sync = func(*os.File) error { return unix.EIO }
+	if _, err := Open(filepath.Join(t.TempDir(), FileName), quiet); !errors.Is(err, unix.EIO) {
+		t.Error(err)
 	}
 }
 
@@ -184,21 +210,21 @@ func TestMigrations(t *testing.T) {
 	s.Exec(insert("kept"))
 	s.Close()
 
-	s = openStore(t, path) // nothing is applied twice
+	s = openStore(t, path) // Open applies nothing twice
 	if n := count(t, s, "registrations"); n != 1 {
 		t.Errorf("%d rows after opening again", n)
 	}
 	s.Exec(one("INSERT INTO " + migrations.Table + " (name) VALUES ('9999_from_the_future.sql')"))
 	s.Close()
-	if _, err := OpenStore(path, quiet); err == nil || !strings.Contains(err.Error(), "9999_from_the_future.sql") {
+	if _, err := Open(path, quiet); err == nil || !strings.Contains(err.Error(), "9999_from_the_future.sql") {
 		t.Errorf("a newer database: %v", err)
 	}
-	if _, err := OpenStore(filepath.Join(t.TempDir(), "no", "a.db"), quiet); err == nil {
+	if _, err := Open(filepath.Join(t.TempDir(), "no", "a.db"), quiet); err == nil {
 		t.Error("a folder that is not there was accepted")
 	}
 }
 
-// TestTwoProcesses has two stores on one file, as a running server and a command have.
+// TestTwoProcesses: two stores write to one file, as a running server and a command do.
 func TestTwoProcesses(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.db")
 	stores := []*Store{openStore(t, path), openStore(t, path)}
@@ -218,8 +244,9 @@ func TestTwoProcesses(t *testing.T) {
 	}
 }
 
-// TestErase: what is erased is in none of the files any more, while another process has them open.
-func TestErase(t *testing.T) {
+// TestRewrite: after Rewrite no file holds what was deleted, also while another process has the
+// files open.
+func TestRewrite(t *testing.T) {
 	dir := t.TempDir()
 	server, command := openStore(t, filepath.Join(dir, "a.db")), openStore(t, filepath.Join(dir, "a.db"))
 	server.Exec(one("INSERT INTO contacts (record_id, address, created_at) VALUES ('r', 'somebody@example.org', '2026-11-20T12:00:00Z')"))
@@ -235,15 +262,145 @@ func TestErase(t *testing.T) {
 		t.Error("the address is not found where it should be")
 	}
 	command.Exec(one("DELETE FROM contacts WHERE record_id = ?", "r"))
-	if err := command.Cleanse(); err != nil {
+	if err := command.Rewrite(); err != nil {
 		t.Error(err)
 	}
 	if n := holds(); n != 0 {
 		t.Errorf("the address is still found %d times", n)
 	}
 	command.Close()
-	if err := command.Cleanse(); err == nil {
-		t.Error("a closed database was emptied")
+	if err := command.Rewrite(); err == nil {
+		t.Error("a closed database was rewritten")
+	}
+}
+
+// TestRewriteLeavesNothing has small stores live through registrations, deliveries, failures and
+// erasures. After each Rewrite no file of the folder holds an erased address, be it from the
+// contacts or from a message, delivered or not.
+func TestRewriteLeavesNothing(t *testing.T) {
+	random := mathrand.New(mathrand.NewPCG(1, 2))
+	address := regexp.MustCompile(`lark\d{6}@example\.org`)
+	var erasures, left int
+	for range 25 {
+		dir := t.TempDir()
+		s := openStore(t, filepath.Join(dir, FileName))
+		s.betweenGroups(func() { s.control("PRAGMA synchronous = OFF") }) // nothing crashes here
+		var ids []string
+		erased := map[string]bool{}
+		next := func() string { return "lark" + fmt.Sprintf("%06d", len(ids)+len(erased)) + "@example.org" }
+		pick := func() string { return ids[random.IntN(len(ids))] }
+		for range 12 {
+			for range 60 {
+				switch chance := random.IntN(10); {
+				case chance < 4 || len(ids) < 2:
+					id, note := next(), strings.Repeat("x", random.IntN(200))
+					if r := s.Exec(kernel.Exec{Statements: []kernel.Statement{
+						{SQL: "INSERT INTO contacts (record_id, address, created_at) VALUES (?, ?, '2026-11-20T12:00:00Z')", Args: []any{sha256.HexOf(id)[:32], id}},
+						{SQL: "INSERT INTO outbox (record_id, kind, payload, created_at, next_try_at) VALUES (?, 'registration', ?, 0, 0)", Args: []any{sha256.HexOf(id)[:32], `{"address":"` + id + `","who":"` + note + `"}`}},
+					}}); r.Failure != kernel.None {
+						t.Fatal(r.Failure)
+					}
+					ids = append(ids, id)
+				case chance < 7:
+					put(t, s, "UPDATE outbox SET state = 'delivered', payload = NULL, delivered_at = 1 WHERE record_id = ?", sha256.HexOf(pick())[:32])
+				default:
+					put(t, s, "UPDATE outbox SET last_error = ?, tries = tries + 1 WHERE record_id = ?", strings.Repeat("e", random.IntN(64)), sha256.HexOf(pick())[:32])
+				}
+			}
+			for range random.IntN(20) {
+				if len(ids) == 0 {
+					break
+				}
+				i := random.IntN(len(ids))
+				erased[ids[i]] = true
+				put(t, s, "DELETE FROM contacts WHERE record_id = ?", sha256.HexOf(ids[i])[:32])
+				put(t, s, "DELETE FROM outbox WHERE record_id = ?", sha256.HexOf(ids[i])[:32])
+				ids = slices.Delete(ids, i, i+1)
+			}
+			if err := s.Rewrite(); err != nil {
+				t.Fatal(err)
+			}
+			files, err := filepath.Glob(filepath.Join(dir, "*"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, file := range files {
+				text, err := os.ReadFile(file)
+				if err != nil {
+					t.Fatal(err)
+				}
+				for _, found := range address.FindAllString(string(text), -1) {
+					if erased[found] {
+						left++
+					}
+				}
+			}
+		}
+		erasures += len(erased)
+		s.Close()
+	}
+	if left > 0 || erasures < 1000 {
+		t.Errorf("%d erased addresses were found in the files, %d were erased", left, erasures)
+	}
+}
+
+// TestRewriteBesideAnother: another process that uses the file prevents Rewrite, and the error says
+// so.
+func TestRewriteBesideAnother(t *testing.T) {
+	path := filepath.Join(t.TempDir(), FileName)
+	other, command := openStore(t, path), openStore(t, path) // each with a connection of its own
+	other.Exec(insert("a"))
+	command.betweenGroups(func() { command.control("PRAGMA busy_timeout = 20") })
+	for what, begin := range map[string]string{"reads": "BEGIN; SELECT count(*) FROM registrations", "writes": "BEGIN IMMEDIATE"} {
+		// The writer of other leaves the connection alone meanwhile.
+		if err := other.script(begin); err != nil {
+			t.Fatal(err)
+		}
+		if err := command.Rewrite(); err == nil || !strings.Contains(err.Error(), "another process is using it (try again)") {
+			t.Errorf("another one that %s: %v", what, err)
+		}
+		if err := other.script("ROLLBACK"); err != nil {
+			t.Fatal(err)
+		}
+		if err := command.Rewrite(); err != nil {
+			t.Errorf("after another one that %s: %v", what, err)
+		}
+	}
+}
+
+// TestUnsyncedCommit: a commit whose sync fails may be found again after a crash. So nobody is told
+// that it was certainly not written.
+func TestUnsyncedCommit(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a.db")
+	s := openStore(t, path)
+	s.Exec(insert("first"))
+	// In the place of its log the database gets a file that takes what is written and cannot be
+	// synced.
+	void, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer void.Close()
+	replaced := 0
+	entries, err := os.ReadDir("/proc/self/fd")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, entry := range entries {
+		if to, _ := os.Readlink(filepath.Join("/proc/self/fd", entry.Name())); to == path+"-wal" {
+			var fd int
+			fmt.Sscan(entry.Name(), &fd)
+			if err := unix.Dup3(int(void.Fd()), fd, unix.O_CLOEXEC); err != nil {
+				t.Fatal(err)
+			}
+			replaced++
+		}
+	}
+	if replaced != 1 {
+		t.Fatalf("the log is open %d times", replaced)
+	}
+	if r := s.Exec(insert("r")); r.Failure != kernel.Timeout {
+		t.Errorf("told %q, want %q", r.Failure, kernel.Timeout)
 	}
 }
 
@@ -256,9 +413,10 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// writeForever is the child of TestKilled: it prints each record id after it was told that it is stored.
+// writeForever is the child process of TestKilled. It prints each record id after it was told that
+// the record is stored.
 func writeForever(path string) {
-	s, err := OpenStore(path, quiet)
+	s, err := Open(path, quiet)
 	if err != nil {
 		fmt.Println("error:", err)
 		os.Exit(1)
@@ -278,7 +436,8 @@ func writeForever(path string) {
 	select {}
 }
 
-// TestKilled kills a process in the midst of its writes: every id that it printed is in the file.
+// TestKilled: after a process was killed in the midst of its writes, every id that it printed is in
+// the file.
 func TestKilled(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.db")
 	child := exec.Command(os.Args[0])
@@ -321,7 +480,7 @@ func TestKilled(t *testing.T) {
 	}
 }
 
-// BenchmarkExec is durable registrations with 64 callers.
+// BenchmarkExec measures durable registrations by 64 callers.
 func BenchmarkExec(b *testing.B) {
 	s := openStore(b, filepath.Join(b.TempDir(), "a.db"))
 	b.ReportAllocs()

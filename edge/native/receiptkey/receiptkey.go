@@ -1,4 +1,5 @@
-package native
+// Package receiptkey makes and reads the secret key that signs receipts.
+package receiptkey
 
 import (
 	"bytes"
@@ -11,14 +12,16 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"anteroom/edge/native/disk"
 )
 
-// pkcs8 is what stands before the seed in the PKCS #8 form of an Ed25519 key (RFC 8410, section 7).
+// pkcs8 stands before the seed in the PKCS #8 form of an Ed25519 key (RFC 8410, section 7).
 var pkcs8 = []byte{0x30, 0x2e, 0x02, 0x01, 0x00, 0x30, 0x05, 0x06, 0x03, 0x2b, 0x65, 0x70, 0x04, 0x22, 0x04, 0x20}
 
-// ParseKey reads a receipt key: base64 (standard alphabet, padded, strict) of the 32-byte Ed25519 seed or
-// of its 48-byte PKCS #8 DER form. One line break at the end is allowed.
-func ParseKey(text string) (ed25519.PrivateKey, error) {
+// Parse reads a receipt key from its text. The text is base64 (standard alphabet, padded, strict)
+// of the 32-byte Ed25519 seed or of its 48-byte PKCS #8 DER form. One line break may end the text.
+func Parse(text string) (ed25519.PrivateKey, error) {
 	text = strings.TrimSuffix(strings.TrimSuffix(text, "\n"), "\r")
 	der, err := base64.StdEncoding.Strict().DecodeString(text)
 	if err != nil || strings.ContainsAny(text, "\r\n") { // the decoder skips line breaks
@@ -33,8 +36,9 @@ func ParseKey(text string) (ed25519.PrivateKey, error) {
 	return ed25519.NewKeyFromSeed(der), nil
 }
 
-// LoadKey reads the receipt key in a file. It warns where others than the owner may read the file.
-func LoadKey(path string, log *slog.Logger) (ed25519.PrivateKey, error) {
+// Load reads the receipt key in the file at path. Load logs a warning where users other than the
+// owner may read the file.
+func Load(path string, log *slog.Logger) (ed25519.PrivateKey, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {
 		return nil, fmt.Errorf("load receipt key: %w", err)
@@ -42,43 +46,30 @@ func LoadKey(path string, log *slog.Logger) (ed25519.PrivateKey, error) {
 	if info, err := os.Stat(path); err == nil && info.Mode().Perm()&0o077 != 0 {
 		log.Warn("receipt key can be read by others: run chmod 600 on it", "file", path)
 	}
-	key, err := ParseKey(string(text))
+	key, err := Parse(string(text))
 	if err != nil {
 		return nil, fmt.Errorf("load receipt key %s: %w", path, err)
 	}
 	return key, nil
 }
 
-// GenerateKeyFile makes a new receipt key, writes it to a new file that only its owner may read, and
-// returns the base64 of its public half. It never overwrites a file.
-func GenerateKeyFile(path string) (publicKey string, err error) {
+// Generate makes a new receipt key, writes it to a new file at path that only its owner may read,
+// and returns the base64 of the key's public half. Generate never overwrites a file, as nothing
+// could bring back a key that was in it.
+func Generate(path string) (publicKey string, err error) {
 	public, private, err := ed25519.GenerateKey(rand.Reader)
 	if err != nil {
 		return "", fmt.Errorf("generate receipt key: %w", err)
 	}
 	text := base64.StdEncoding.EncodeToString(private.Seed()) + "\n"
-	if err := writeNew(path, []byte(text)); err != nil {
+	if err := disk.WriteNew(path, []byte(text)); err != nil {
 		if errors.Is(err, os.ErrExist) {
 			err = fmt.Errorf("%w (a key is never overwritten: name another file)", err)
 		}
 		return "", fmt.Errorf("generate receipt key: %w", err)
 	}
-	if err := syncDir(filepath.Dir(path)); err != nil {
+	if err := disk.SyncFolder(filepath.Dir(path)); err != nil {
 		return "", fmt.Errorf("generate receipt key: %w", err)
 	}
 	return base64.StdEncoding.EncodeToString(public), nil
-}
-
-// writeNew writes a file that is not there yet, readable by its owner only, and syncs it to disk. On an
-// error there is no file of its making left.
-func writeNew(path string, text []byte) error {
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(text)
-	if err = errors.Join(err, syncFile(f), f.Close()); err != nil {
-		os.Remove(path)
-	}
-	return err
 }

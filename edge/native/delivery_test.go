@@ -1,0 +1,244 @@
+package native
+
+import (
+	"context"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"anteroom/edge/edgetest"
+	"anteroom/edge/kernel"
+)
+
+// outboxHost is a host whose clock and relay the test decides.
+func outboxHost(t *testing.T, relay string) (*Host, *time.Time) {
+	t.Helper()
+	published := edgetest.Snapshot()
+	published.WritesPerMinute = 0
+	host, err := Open(Config{Data: t.TempDir(), Relay: relay, Snapshot: published, Log: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { host.Close() })
+	now := time.Unix(edgetest.Now, 0)
+	host.now = func() time.Time { return now }
+	return host, &now
+}
+
+func register(t *testing.T, h *Host, name string) {
+	t.Helper()
+	on := h.site.Load()
+	body := `{"agent_name":"` + name + `","owner_email":"` + name + `@example.org"}`
+	turn := h.turn(on, kernel.Request{Method: "POST", Target: "/api/waitlist", Host: "www.example.org", Body: []byte(body)}, "")
+	if r := h.run(on, turn, on.edge.Handle, h.sendSoon); r == nil || r.Status != 200 {
+		t.Fatalf("register %s: %+v", name, r)
+	}
+}
+
+// query gives the rows of a statement as text, columns joined with "|".
+func query(t *testing.T, h *Host, sql string) (rows []string) {
+	t.Helper()
+	result := h.store.Exec(kernel.Exec{Statements: []kernel.Statement{{SQL: sql}}})
+	if result.Failure != kernel.None {
+		t.Fatalf("%s: %s", sql, result.Failure)
+	}
+	for _, row := range result.Rows[0] {
+		columns := make([]string, len(row))
+		for i, v := range row {
+			switch v := v.(type) {
+			case string:
+				columns[i] = v
+			case int64:
+				columns[i] = time.Duration(v).String()
+			default:
+				columns[i] = "null"
+			}
+		}
+		rows = append(rows, strings.Join(columns, "|"))
+	}
+	return rows
+}
+
+func mails(t *testing.T, dir string) (texts []string) {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(dir, "new", "*"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range files {
+		text, err := os.ReadFile(f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		texts = append(texts, string(text))
+	}
+	return texts
+}
+
+const states = "SELECT state, payload, CAST(tries AS TEXT), lease FROM outbox ORDER BY id"
+
+func TestOutboxDelivers(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "mail")
+	h, _ := outboxHost(t, "maildir:"+dir)
+	for _, name := range []string{"ada", "bo", "cy"} {
+		register(t, h, name)
+	}
+	if !h.deliverOne() || h.deliverOne() {
+		t.Fatal("want one digest, and then nothing due")
+	}
+	for _, row := range query(t, h, states) {
+		if row != "delivered|null|1|null" {
+			t.Errorf("row %s", row)
+		}
+	}
+	ids := query(t, h, "SELECT record_id FROM outbox ORDER BY id")
+	texts := mails(t, dir)
+	if len(texts) != 1 {
+		t.Fatalf("%d mails", len(texts))
+	}
+	for i, name := range []string{"ada", "bo", "cy"} {
+		if !strings.Contains(texts[0], name+"@example.org") || strings.Count(texts[0], ids[i]) < 2 {
+			t.Errorf("%s is not in the digest, or its record not in its header:\n%s", name, texts[0])
+		}
+	}
+	if rows := query(t, h, "SELECT address FROM contacts ORDER BY address"); len(rows) != 3 {
+		t.Errorf("contacts %v", rows)
+	}
+}
+
+func TestOutboxGoesOnUntilNothingIsDue(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "mail")
+	h, _ := outboxHost(t, "maildir:"+dir)
+	for range 101 {
+		register(t, h, "ada")
+	}
+	digests := 0
+	for h.deliverOne() {
+		digests++
+	}
+	if texts := mails(t, dir); digests != 2 || len(texts) != 2 {
+		t.Errorf("%d digests, %d mails", digests, len(texts))
+	}
+}
+
+// TestWake: an address that an answer has left in the outbox wakes the delivery, also where a batch
+// left it.
+func TestWake(t *testing.T) {
+	h, _ := outboxHost(t, "none")
+	call := func(arguments string) string {
+		return `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"service_register","arguments":` + arguments + `}}`
+	}
+	withAddress, without := `{"agent_name":"ada","owner_email":"ada@example.org"}`, `{"agent_name":"ada"}`
+	for _, c := range []struct {
+		target, body string
+		wakes        bool
+	}{
+		{"/api/waitlist", withAddress, true},
+		{"/api/waitlist", without, false},
+		{"/api/waitlist?dry_run=1", withAddress, false},
+		{"/api/mcp", "[" + call(without) + "," + call(withAddress) + "," + call(without) + "]", true},
+		{"/api/mcp", "[" + call(without) + "," + call(without) + "]", false},
+	} {
+		on := h.site.Load()
+		turn := h.turn(on, kernel.Request{Method: "POST", Target: c.target, Host: "www.example.org", Header: []kernel.Header{{Name: "content-type", Value: "application/json"}}, Body: []byte(c.body)}, "")
+		if r := h.run(on, turn, on.edge.Handle, h.sendSoon); r == nil || r.Status != 200 {
+			t.Fatalf("%s %s: %+v", c.target, c.body, r)
+		}
+		woken := len(h.wake) == 1
+		if woken {
+			<-h.wake
+		}
+		if woken != c.wakes {
+			t.Errorf("%s %s: the delivery was woken: %t, want %t", c.target, c.body, woken, c.wakes)
+		}
+	}
+}
+
+// TestDelivery: an answer that leaves something in the outbox has all of it delivered at once, also
+// after a panic.
+func TestDelivery(t *testing.T) {
+	var calls atomic.Int32
+	h, log := open(t, Config{}, fake{
+		handle: func(t *kernel.Turn) kernel.Outcome {
+			if _, ok := t.One(one("INSERT INTO outbox (record_id, kind, created_at, next_try_at) VALUES ('r', 'k', 0, 0)")); !ok {
+				return t.Outcome(nil)
+			}
+			return kernel.Outcome{Response: &kernel.Response{Status: 200, Body: []byte("stored"), Deliver: true}}
+		},
+		deliver: func(t *kernel.Turn) kernel.Outcome {
+			if calls.Add(1) == 1 {
+				panic("first")
+			}
+			result, ok := t.One(one("UPDATE outbox SET state = 'delivered' WHERE id = (SELECT min(id) FROM outbox WHERE state = 'pending')"))
+			switch {
+			case !ok:
+				return t.Outcome(nil)
+			case result.Changes[0] == 0:
+				return text(204, "")
+			}
+			return text(200, "")
+		},
+	})
+	h.store.Exec(one("INSERT INTO outbox (record_id, kind, created_at, next_try_at) VALUES ('old', 'k', 0, 0)"))
+	address, stop := serve(t, h)
+	for calls.Load() == 0 { // at the start, and it panics
+		time.Sleep(time.Millisecond)
+	}
+	if answer := raw(t, address, "GET /api/x HTTP/1.1\r\nHost: a\r\n\r\n"); bodyOf(answer) != "stored" {
+		t.Error("not stored")
+	}
+	pending := func() any {
+		return h.store.Exec(one("SELECT count(*) FROM outbox WHERE state = 'pending'")).Rows[0][0][0]
+	}
+	for end := time.Now().Add(5 * time.Second); pending() != int64(0); time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("%v pending after %d calls", pending(), calls.Load())
+		}
+	}
+	if err := stop(); err != nil {
+		t.Error(err)
+	}
+	if !strings.Contains(log.String(), "panic") {
+		t.Error("the panic is not in the log")
+	}
+}
+
+// TestDeliveryComesBack: the delivery looks into the outbox again and again, in less than the
+// minute that records revive promises.
+func TestDeliveryComesBack(t *testing.T) {
+	looks := make(chan bool)
+	h, _ := open(t, Config{}, fake{
+		handle: func(*kernel.Turn) kernel.Outcome { return text(200, "") },
+		deliver: func(*kernel.Turn) kernel.Outcome {
+			looks <- true
+			return text(204, "")
+		},
+	})
+	if h.deliveryPause <= 0 || h.deliveryPause >= time.Minute {
+		t.Errorf("it looks every %v", h.deliveryPause)
+	}
+	h.deliveryPause = time.Millisecond
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan bool)
+	go func() { h.deliver(ctx); close(ended) }()
+	for range 3 {
+		select {
+		case <-looks:
+		case <-time.After(10 * time.Second):
+			t.Fatal("it does not look again")
+		}
+	}
+	stop()
+	for {
+		select {
+		case <-looks:
+			continue
+		case <-ended:
+		}
+		break
+	}
+}

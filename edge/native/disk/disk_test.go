@@ -1,0 +1,101 @@
+package disk
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"syscall"
+	"testing"
+)
+
+// TestMakeFolder: MakeFolder takes a folder that exists as it is, and refuses anything else in its
+// place.
+func TestMakeFolder(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "file"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(os.Mkdir(filepath.Join(dir, "open"), 0o755), os.Symlink("open", filepath.Join(dir, "link"))); err != nil {
+		t.Fatal(err)
+	}
+	for name, ok := range map[string]bool{"a": true, "a/b/c/": true, "open": true, "link": true, "link/d": true, "file": false, "file/e": false, "": true} {
+		if err := MakeFolder(filepath.Join(dir, name)); (err == nil) != ok {
+			t.Errorf("%q: %v", name, err)
+		}
+	}
+	t.Chdir(dir)
+	if err := MakeFolder("relative/folder/"); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestSynced: MakeFolder syncs the folder above each folder that it makes, and WriteNew its file.
+func TestSynced(t *testing.T) {
+	dir := t.TempDir()
+	var synced []string
+	before := Sync
+	t.Cleanup(func() { Sync = before })
+	Sync = func(f *os.File) error {
+		synced = append(synced, f.Name())
+		return before(f)
+	}
+	expect := func(names ...string) {
+		t.Helper()
+		for i, name := range names {
+			names[i] = filepath.Join(dir, name)
+		}
+		if !slices.Equal(synced, names) {
+			t.Errorf("synced %q, want %q", synced, names)
+		}
+		synced = nil
+	}
+	if err := MakeFolder(filepath.Join(dir, "a", "b")); err != nil {
+		t.Error(err)
+	}
+	expect("", "a")
+	if err := MakeFolder(filepath.Join(dir, "a", "b")); err != nil {
+		t.Error(err)
+	}
+	expect()
+	if err := WriteNew(filepath.Join(dir, "file"), []byte("text")); err != nil {
+		t.Error(err)
+	}
+	expect("file")
+}
+
+// TestFailedSync: a folder or a file that is not surely on the disk is not told as made.
+func TestFailedSync(t *testing.T) {
+	dir := t.TempDir()
+	before := Sync
+	t.Cleanup(func() { Sync = before })
+	Sync = func(*os.File) error { return syscall.EIO }
+	if err := MakeFolder(filepath.Join(dir, "folder")); !errors.Is(err, syscall.EIO) {
+		t.Errorf("a folder: %v", err)
+	}
+	path := filepath.Join(dir, "file")
+	if err := WriteNew(path, []byte("text")); !errors.Is(err, syscall.EIO) {
+		t.Errorf("a file: %v", err)
+	}
+	if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("the file is left: %v", err)
+	}
+}
+
+// TestWriteNew: WriteNew makes a file for this user alone, and keeps what another file holds.
+func TestWriteNew(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "file")
+	if err := WriteNew(path, []byte("text")); err != nil {
+		t.Fatal(err)
+	}
+	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("%v, %v", info, err)
+	}
+	if err := WriteNew(path, []byte("other")); !errors.Is(err, fs.ErrExist) {
+		t.Errorf("a second file: %v", err)
+	}
+	if text, _ := os.ReadFile(path); string(text) != "text" {
+		t.Errorf("the file holds %q", text)
+	}
+}

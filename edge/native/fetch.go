@@ -1,0 +1,130 @@
+package native
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"net"
+	"net/http"
+	"sync"
+	"time"
+
+	"anteroom/edge/kernel"
+)
+
+// client fetches for the core. A redirect is an answer like any other.
+var client = &http.Client{
+	Transport: &http.Transport{
+		DialContext: (&net.Dialer{}).DialContext, ForceAttemptHTTP2: true, IdleConnTimeout: time.Minute, MaxResponseHeaderBytes: maxHeader,
+	},
+	CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+}
+
+// fetch sends a request to another server, or to this host itself.
+func (h *Host) fetch(e kernel.Fetch) kernel.Result {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Duration(e.TimeoutMillis)*time.Millisecond)
+	defer cancel()
+	r, err := http.NewRequestWithContext(ctx, e.Method, e.URL, bytes.NewReader(e.Body))
+	if err != nil {
+		return kernel.Result{Failure: kernel.Refused}
+	}
+	for _, field := range e.Header {
+		r.Header.Add(field.Name, field.Value)
+	}
+	if e.Self {
+		return h.fetchSelf(ctx, r, e.MaxBytes)
+	}
+	answer, err := client.Do(r)
+	if err != nil {
+		var dial *net.OpError
+		if errors.As(err, &dial) && dial.Op == "dial" && !dial.Timeout() {
+			return kernel.Result{Failure: kernel.Refused} // nothing was sent
+		}
+		return kernel.Result{Failure: kernel.Timeout}
+	}
+	defer answer.Body.Close()
+	data, err := io.ReadAll(io.LimitReader(answer.Body, int64(e.MaxBytes)))
+	if err != nil {
+		return kernel.Result{Failure: kernel.Timeout}
+	}
+	return kernel.Result{Status: answer.StatusCode, Data: data}
+}
+
+// fetchSelf has this host answer a request, without a connection.
+func (h *Host) fetchSelf(ctx context.Context, r *http.Request, maxBytes int) kernel.Result {
+	r.RequestURI, r.RemoteAddr = r.URL.RequestURI(), "127.0.0.1:0"
+	answer := make(chan *inMemory, 1)
+	go func() {
+		w := &inMemory{header: http.Header{}}
+		h.ServeHTTP(w, r)
+		answer <- w
+	}()
+	select {
+	case w := <-answer:
+		return kernel.Result{Status: cmp.Or(w.status, http.StatusOK), Data: w.body[:min(len(w.body), maxBytes)]}
+	case <-ctx.Done():
+		return kernel.Result{Failure: kernel.Timeout}
+	}
+}
+
+// inMemory is an http.ResponseWriter that keeps the answer.
+type inMemory struct {
+	header http.Header
+	status int
+	body   []byte
+}
+
+func (w *inMemory) Header() http.Header    { return w.header }
+func (w *inMemory) WriteHeader(status int) { w.status = status }
+func (w *inMemory) Write(p []byte) (int, error) {
+	w.body = append(w.body, p...)
+	return len(p), nil
+}
+
+// fetches shares the results of fetches. The zero value is ready.
+type fetches struct {
+	mu    sync.Mutex
+	known map[string]*sharedFetch // by what was asked
+}
+
+type sharedFetch struct {
+	until  time.Time
+	done   chan struct{} // closed when result is there
+	result kernel.Result
+}
+
+// do gives the shared result of a fetch, or has the fetch made. Callers that ask meanwhile wait for
+// its result.
+func (f *fetches) do(e kernel.Fetch, now func() time.Time, fetch func() kernel.Result) kernel.Result {
+	if e.ShareSeconds <= 0 {
+		return fetch()
+	}
+	asked, at := fmt.Sprintf("%t %s %s %q %q", e.Self, e.Method, e.URL, e.Header, e.Body), now()
+	f.mu.Lock()
+	maps.DeleteFunc(f.known, func(_ string, s *sharedFetch) bool { return !at.Before(s.until) })
+	if s := f.known[asked]; s != nil {
+		f.mu.Unlock()
+		<-s.done
+		return s.result
+	}
+	s := &sharedFetch{until: at.Add(time.Duration(e.ShareSeconds) * time.Second), done: make(chan struct{}), result: kernel.Result{Failure: kernel.Timeout}}
+	if f.known == nil {
+		f.known = map[string]*sharedFetch{}
+	}
+	f.known[asked] = s
+	f.mu.Unlock()
+	defer close(s.done)
+	s.result = fetch()
+	return s.result
+}
+
+// forget ends all sharing: the next fetch of anything is made.
+func (f *fetches) forget() {
+	f.mu.Lock()
+	f.known = nil
+	f.mu.Unlock()
+}

@@ -1,0 +1,112 @@
+package native
+
+import (
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"anteroom/edge/edgetest"
+	"anteroom/edge/kernel"
+)
+
+// upstream is a search-index endpoint on this machine that counts what it gets.
+func upstream(t *testing.T, answer http.HandlerFunc) (url string, calls *atomic.Int32) {
+	t.Helper()
+	calls = new(atomic.Int32)
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		calls.Add(1)
+		answer(w, r)
+	}))
+	t.Cleanup(server.Close)
+	return server.URL + "/indexnow", calls
+}
+
+// TestFetchIsBoundedInTime: a fetch gives up an endpoint that hangs or drips. The bound of the core
+// is 10 s; here it is less.
+func TestFetchIsBoundedInTime(t *testing.T) {
+	release := make(chan struct{})
+	hanging, _ := upstream(t, func(_ http.ResponseWriter, r *http.Request) {
+		select {
+		case <-release:
+		case <-r.Context().Done():
+		}
+	})
+	dripping, _ := upstream(t, func(w http.ResponseWriter, r *http.Request) {
+		for r.Context().Err() == nil {
+			io.WriteString(w, "x")
+			w.(http.Flusher).Flush()
+			time.Sleep(10 * time.Millisecond)
+		}
+	})
+	defer close(release)
+	h, _ := open(t, Config{}, fake{})
+	for _, url := range []string{hanging, dripping} {
+		r := h.performOne(h.site.Load(), kernel.Fetch{Method: "POST", URL: url, MaxBytes: 4096, TimeoutMillis: 100}, h.sendMail)
+		if r.Failure != kernel.Timeout || r.Millis < 90 {
+			t.Errorf("%s: %+v", url, r)
+		}
+	}
+}
+
+// TestFetchesAreShared: callers share a fetch for as long as it says, also a failed one, until the
+// content changes.
+func TestFetchesAreShared(t *testing.T) {
+	url, calls := upstream(t, func(w http.ResponseWriter, _ *http.Request) {
+		time.Sleep(20 * time.Millisecond)
+		io.WriteString(w, "answer")
+	})
+	h, _ := open(t, Config{}, fake{})
+	at := new(atomic.Int64)
+	h.now = func() time.Time { return time.Unix(at.Load(), 0) }
+	ask := func(change func(*kernel.Fetch)) {
+		t.Helper()
+		f := kernel.Fetch{Method: "GET", URL: url, MaxBytes: 100, TimeoutMillis: 5000, ShareSeconds: 30}
+		if change != nil {
+			change(&f)
+		}
+		if r := h.performOne(h.site.Load(), f, h.sendMail); string(r.Data) != "answer" {
+			t.Errorf("%+v", r)
+		}
+	}
+	expect := func(what string, n int32) {
+		t.Helper()
+		if calls.Swap(0) != n {
+			t.Errorf("%s: not fetched %d times", what, n)
+		}
+	}
+	var all sync.WaitGroup
+	for range 8 {
+		all.Go(func() { ask(nil) })
+	}
+	all.Wait()
+	expect("at once", 1)
+	at.Store(29)
+	ask(nil)
+	expect("after 29 s", 0)
+	at.Store(30)
+	ask(nil)
+	expect("after 30 s", 1)
+	ask(func(f *kernel.Fetch) { f.Method = "POST" })
+	ask(func(f *kernel.Fetch) { f.Body = []byte("b") })
+	ask(func(f *kernel.Fetch) { f.Header = []kernel.Header{{Name: "a", Value: "b"}} })
+	ask(func(f *kernel.Fetch) { f.ShareSeconds = 0 })
+	expect("something else", 4)
+	if err := h.Publish(edgetest.Snapshot(), nil); err != nil {
+		t.Fatal(err)
+	}
+	ask(nil)
+	expect("after a change of the content", 1)
+	closed := kernel.Fetch{Method: "GET", URL: "http://127.0.0.1:1/", MaxBytes: 1, TimeoutMillis: 1000, ShareSeconds: 30}
+	for range 2 {
+		if r := h.performOne(h.site.Load(), closed, h.sendMail); r.Failure != kernel.Refused {
+			t.Errorf("%+v", r)
+		}
+	}
+	if len(h.fetches.known) != 2 {
+		t.Errorf("%d results are kept, want 2", len(h.fetches.known))
+	}
+}

@@ -1,0 +1,121 @@
+package mail
+
+import (
+	"fmt"
+	"io"
+	"mime"
+	"mime/quotedprintable"
+	netmail "net/mail"
+	"net/url"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"anteroom/edge/kernel"
+	"anteroom/edge/outbox"
+	"anteroom/edge/snapshot"
+)
+
+var mailSnapshot = &snapshot.Snapshot{
+	CanonicalHost: "www.anteroom.example", ApexHost: "anteroom.example",
+	RelayFrom: "relay@anteroom.example", RelayTo: "operator@anteroom.example",
+}
+
+func message() kernel.Message {
+	m := kernel.Message{
+		ID: strings.Repeat("ab", 16), Subject: "[registration] many records",
+		Text: "Zoë wrote:\n> .\n> " + strings.Repeat("long ", 300) + "\n>  From here\n.\nend = 1\n",
+	}
+	for i := range outbox.MaxRecords {
+		m.Records = append(m.Records, fmt.Sprintf("%032x", i))
+	}
+	return m
+}
+
+// readMail checks a message in the way that a mail program reads it.
+func readMail(t *testing.T, raw io.Reader, want kernel.Message) {
+	t.Helper()
+	m, err := netmail.ReadMessage(raw)
+	if err != nil {
+		t.Fatal(err)
+	}
+	subject, err := new(mime.WordDecoder).DecodeHeader(m.Header.Get("Subject"))
+	if err != nil || subject != want.Subject {
+		t.Errorf("subject %q (%v)", subject, err)
+	}
+	for name, value := range map[string]string{
+		"From": "<relay@anteroom.example>", "To": "<operator@anteroom.example>", "Auto-Submitted": "auto-generated",
+		"Message-Id": "<" + want.ID + "@www.anteroom.example>", "X-Anteroom-Record": strings.Join(want.Records, ", "),
+		"Content-Transfer-Encoding": "quoted-printable", "Mime-Version": "1.0",
+	} {
+		if got := strings.Join(m.Header[name], "|"); got != value {
+			t.Errorf("%s: %q, want %q", name, got, value)
+		}
+	}
+	if mediaType, parameters, err := mime.ParseMediaType(m.Header.Get("Content-Type")); err != nil || mediaType != "text/plain" || !strings.EqualFold(parameters["charset"], "utf-8") {
+		t.Errorf("content type %q", m.Header.Get("Content-Type"))
+	}
+	if date, err := m.Header.Date(); err != nil || time.Since(date).Abs() > time.Hour {
+		t.Errorf("date %v (%v)", date, err)
+	}
+	body, err := io.ReadAll(quotedprintable.NewReader(m.Body))
+	if got := strings.ReplaceAll(string(body), "\r\n", "\n"); err != nil || strings.TrimRight(got, "\n") != strings.TrimRight(want.Text, "\n") {
+		t.Errorf("text %q, want %q (%v)", got, want.Text, err)
+	}
+}
+
+func TestComposeRefusesControlCharacters(t *testing.T) {
+	for _, m := range []kernel.Message{
+		{ID: "a", Subject: "x\r\nBcc: all@example.org"}, {ID: "a\nb", Subject: "x"}, {ID: "a", Subject: "x", Records: []string{"r\r\n\r\nbody"}}, {ID: "a", Subject: "\x00"},
+	} {
+		if _, err := compose(m, mailSnapshot, time.Now()); err == nil {
+			t.Errorf("%q was accepted", m)
+		}
+	}
+	bad := *mailSnapshot
+	bad.RelayTo = "nobody"
+	if _, err := compose(kernel.Message{ID: "a"}, &bad, time.Now()); err == nil {
+		t.Error("a bad address was accepted")
+	}
+}
+
+// sent sends a message and gives what is told of it: "" where it was accepted.
+func sent(t *testing.T, r *Relay) string {
+	t.Helper()
+	switch result := r.Send(t.Context(), message(), mailSnapshot, time.Now()); {
+	case result.Failure == kernel.None:
+		return ""
+	case result.Failure == kernel.Timeout:
+		return "unknown: " + string(result.Data)
+	case result.Failure != kernel.Refused:
+		t.Fatalf("failure %q", result.Failure)
+		return ""
+	case result.Status != 0:
+		return string(result.Data) + " of this message " + strconv.Itoa(result.Status)
+	default:
+		return string(result.Data)
+	}
+}
+
+func TestOpen(t *testing.T) {
+	if relay, err := Open("none"); relay != nil || err != nil {
+		t.Errorf("none: %v", err)
+	}
+	for _, address := range []string{"smtp://mail.example.org", "smtps://u:p%40ss@mail.example.org:465", "smtp://u@h:25?tls=opportunistic"} {
+		if relay, err := Open(address); relay == nil || err != nil {
+			t.Errorf("%s: %v", address, err)
+		}
+	}
+	for _, address := range []string{"mail.example.org", "smtp://", "http://x", "maildir:", "smtp://u:secret@h:99999999", "smtp://u:secret@h:x", "smtp://u:secret@h?tls=maybe", ""} {
+		if _, err := Open(address); err == nil || strings.Contains(err.Error(), "secret") {
+			t.Errorf("%q: %v", address, err)
+		}
+	}
+	if u, _ := url.Parse("smtp://u:secret@h"); strings.Contains(u.Redacted(), "secret") {
+		t.Error("the password is shown")
+	}
+	if relay, err := Open("smtp://127.0.0.1:1?tls=none"); err != nil || sent(t, relay) != "unreachable" {
+		t.Errorf("nobody listens: %v", err)
+	}
+}

@@ -1,0 +1,100 @@
+package records
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"anteroom/edge/native/sqlite"
+)
+
+func listed(t *testing.T, s *sqlite.Store, name string, days Days) (rows []string) {
+	t.Helper()
+	for _, list := range Lists {
+		if list.Name != name {
+			continue
+		}
+		for row, err := range Rows(context.Background(), s, list, days) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(row) != len(list.Columns) {
+				t.Fatalf("%d values for %d columns", len(row), len(list.Columns))
+			}
+			rows = append(rows, fmt.Sprint(row))
+		}
+		return rows
+	}
+	t.Fatalf("no list %s", name)
+	return nil
+}
+
+func TestRows(t *testing.T) {
+	s := openStore(t, filepath.Join(t.TempDir(), sqlite.FileName))
+	for day := 18; day <= 20; day++ {
+		for range listPage / 2 {
+			putRegistration(t, s, fmt.Sprint("agent ", day), fmt.Sprintf("2026-11-%dT23:59:59Z", day))
+		}
+	}
+	for _, test := range []struct {
+		days        Days
+		first, rows int
+	}{
+		{Days{}, 1, listPage * 3 / 2},
+		{Days{Through: "2026-11-19"}, 1, listPage}, // exactly a page
+		{Days{Since: "2026-11-19"}, listPage/2 + 1, listPage},
+		{Days{Since: "2026-11-19", Through: "2026-11-19"}, listPage/2 + 1, listPage / 2},
+		{Days{Since: "2026-11-21"}, 0, 0},
+	} {
+		rows := listed(t, s, "registrations", test.days)
+		if len(rows) != test.rows {
+			t.Errorf("%v: %d rows, want %d", test.days, len(rows), test.rows)
+		}
+		for i, row := range rows {
+			if !strings.HasPrefix(row, fmt.Sprintf("[%d ", test.first+i)) {
+				t.Fatalf("%v: row %d is %s", test.days, i, row)
+			}
+		}
+	}
+
+	exec(t, s, "INSERT INTO charters VALUES (1, 'c', '2026-11-20T00:00:00Z', 'Tern', NULL, '[]', 'hash')")
+	exec(t, s, "INSERT INTO suggestions VALUES ('s', '2026-11-20T00:00:00Z', 'anonymous', 'pin', 'hash')")
+	exec(t, s, "INSERT INTO contacts VALUES ('c', 'a@example.org', '2026-11-20T00:00:00Z')")
+	putMessage(t, s, "c", "pending", 1795132800, nil)
+	for name, want := range map[string]string{
+		"charters":    "[1 c 2026-11-20T00:00:00Z Tern <nil> [] hash]",
+		"suggestions": "[s 2026-11-20T00:00:00Z anonymous pin hash]",
+		"contacts":    "[c 2026-11-20T00:00:00Z a@example.org]",
+		"outbox":      "[1 c registration pending 20 2026-11-20T00:00:00Z 1970-01-01T00:00:00Z <nil> <nil>]",
+	} {
+		if rows := listed(t, s, name, Days{Since: "2026-11-20", Through: "2026-11-20"}); len(rows) != 1 || rows[0] != want {
+			t.Errorf("%s: %v, want %s", name, rows, want)
+		}
+		if rows := listed(t, s, name, Days{Through: "2026-11-19"}); len(rows) != 0 {
+			t.Errorf("%s of the days before: %v", name, rows)
+		}
+	}
+
+	stopped, stop := context.WithCancel(context.Background())
+	defer stop()
+	n := 0
+	for _, err := range Rows(stopped, s, Lists[0], Days{}) {
+		if n++; n == 1 {
+			stop()
+		}
+		if err != nil && n != listPage+1 {
+			t.Errorf("%v after %d rows", err, n)
+		}
+	}
+	if n != listPage+1 {
+		t.Errorf("%d rows after the list was interrupted", n)
+	}
+	s.Close()
+	for _, err := range Rows(context.Background(), s, Lists[0], Days{}) {
+		if err == nil {
+			t.Error("a closed database was listed")
+		}
+	}
+}

@@ -1,0 +1,72 @@
+package records
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"anteroom/edge/native/sqlite"
+)
+
+// TestErase: no file holds what was erased, also while a server has the files open.
+func TestErase(t *testing.T) {
+	dir := t.TempDir()
+	server := openStore(t, filepath.Join(dir, sqlite.FileName))
+	putRegistration(t, server, "ada", "2026-11-20T12:00:00Z")
+	for _, id := range []string{"a", "b", "kept"} {
+		exec(t, server, "INSERT INTO contacts VALUES (?, ?, '2026-11-20T12:00:00Z')", id, id+"@example.org")
+		exec(t, server, "INSERT INTO outbox (record_id, kind, payload, created_at, next_try_at) VALUES (?, 'k', ?, 0, 0)", id, `{"address":"`+id+`@example.org"}`)
+	}
+	exec(t, server, "DELETE FROM contacts WHERE record_id = 'b'")
+	command, err := Open(dir, quiet)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer command.Close()
+	erased, err := Erase(command, "a", "none", "b")
+	if got := fmt.Sprint(erased, err); got != "[{1 1} {0 0} {0 1}] <nil>" {
+		t.Errorf("erased %s", got)
+	}
+	for _, address := range []string{"a@example.org", "b@example.org"} {
+		files, _ := filepath.Glob(filepath.Join(dir, "*"))
+		for _, file := range files {
+			if text, _ := os.ReadFile(file); strings.Contains(string(text), address) {
+				t.Errorf("%s is still in %s", address, file)
+			}
+		}
+	}
+	left := exec(t, server, "SELECT (SELECT count(*) FROM registrations), (SELECT count(*) FROM contacts), (SELECT count(*) FROM outbox)")
+	if got := fmt.Sprint(left); got != "[[1 1 1]]" {
+		t.Errorf("registrations, contacts and messages that are left: %s, want one of each", got)
+	}
+}
+
+func TestRevive(t *testing.T) {
+	s := openStore(t, filepath.Join(t.TempDir(), sqlite.FileName))
+	for _, id := range []string{"a", "b", "c"} {
+		putMessage(t, s, id, "dead", 0, "relay refused")
+	}
+	putMessage(t, s, "p", "pending", 0, nil)
+	putMessage(t, s, "d", "delivered", 0, nil)
+	states := func() string {
+		return fmt.Sprint(exec(t, s, "SELECT record_id, state, tries, next_try_at > 0 FROM outbox ORDER BY id"))
+	}
+	if got, err := Revive(s, "b", "p", "none"); fmt.Sprint(got, err) != "[1 0 0] <nil>" {
+		t.Errorf("revived %v, %v", got, err)
+	}
+	if got := states(); got != "[[a dead 20 0] [b pending 0 1] [c dead 20 0] [p pending 20 0] [d delivered 20 0]]" {
+		t.Errorf("states %s", got)
+	}
+	if n, err := ReviveAll(s); n != 2 || err != nil {
+		t.Errorf("revived %d, %v", n, err)
+	}
+	if got := states(); got != "[[a pending 0 1] [b pending 0 1] [c pending 0 1] [p pending 20 0] [d delivered 20 0]]" {
+		t.Errorf("states %s", got)
+	}
+	s.Close()
+	if _, err := ReviveAll(s); err == nil {
+		t.Error("a closed database was mended")
+	}
+}

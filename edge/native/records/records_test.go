@@ -1,0 +1,63 @@
+package records
+
+import (
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"anteroom/edge/kernel"
+	"anteroom/edge/native/sqlite"
+)
+
+var quiet = slog.New(slog.DiscardHandler)
+
+func openStore(t testing.TB, path string) *sqlite.Store {
+	t.Helper()
+	s, err := sqlite.Open(path, quiet)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { s.Close() })
+	return s
+}
+
+// exec runs a statement and gives its rows.
+func exec(t testing.TB, s *sqlite.Store, statement string, args ...any) [][]any {
+	t.Helper()
+	r := s.Exec(kernel.Exec{Statements: []kernel.Statement{{SQL: statement, Args: args}}})
+	if r.Failure != kernel.None {
+		t.Fatalf("%s: %s", statement, r.Failure)
+	}
+	return r.Rows[0]
+}
+
+// putRegistration records a registration of a name, nil for one by key alone.
+func putRegistration(t testing.TB, s *sqlite.Store, name any, at string) {
+	t.Helper()
+	exec(t, s, "INSERT INTO registrations (record_id, recorded_at, agent_name, pubkey, payload_sha256) VALUES (?, ?, ?, 'key', '')", fmt.Sprintf("%032x", rand.Uint64()), at, name)
+}
+
+func putMessage(t testing.TB, s *sqlite.Store, id, state string, at int64, failed any) {
+	t.Helper()
+	exec(t, s, "INSERT INTO outbox (record_id, kind, payload, state, tries, created_at, next_try_at, last_error) VALUES (?, 'registration', '{}', ?, 20, ?, 0, ?)", id, state, at, failed)
+}
+
+func TestOpen(t *testing.T) {
+	dir := t.TempDir()
+	if _, err := Open(dir, quiet); err == nil || !strings.Contains(err.Error(), "there is no database "+dir) {
+		t.Errorf("no database: %v", err)
+	}
+	if entries, _ := os.ReadDir(dir); len(entries) > 0 {
+		t.Errorf("made %v", entries)
+	}
+	openStore(t, filepath.Join(dir, sqlite.FileName)).Close()
+	s, err := Open(dir, quiet)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Close()
+}

@@ -1,0 +1,170 @@
+package native
+
+import (
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/netip"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"anteroom/edge/api"
+	"anteroom/edge/kernel"
+	"anteroom/edge/respond"
+)
+
+// recorder is an http.ResponseWriter that counts for the access log.
+type recorder struct {
+	http.ResponseWriter
+	status, bytes int
+}
+
+func (w *recorder) WriteHeader(status int) {
+	w.status = status
+	w.ResponseWriter.WriteHeader(status)
+}
+
+func (w *recorder) Write(p []byte) (int, error) {
+	n, err := w.ResponseWriter.Write(p)
+	w.bytes += n
+	return n, err
+}
+
+// ServeHTTP answers a request: by the health check, a redirect from the apex, the core, or a
+// document.
+func (h *Host) ServeHTTP(out http.ResponseWriter, r *http.Request) {
+	start := time.Now()
+	w := &recorder{ResponseWriter: out}
+	on, host, target := h.site.Load(), hostName(r.Host), originForm(r.RequestURI)
+	path, _, _ := strings.Cut(target, "?")
+	defer func() {
+		h.log.LogAttrs(context.Background(), slog.LevelInfo, "request", slog.String("method", r.Method), slog.String("host", cut(host)),
+			slog.String("path", cut(path)), slog.Int("status", w.status), slog.Int("bytes", w.bytes), slog.Duration("duration", time.Since(start)))
+	}()
+	defer h.recovered("request", func() {
+		if w.status == 0 {
+			fail(w, http.StatusInternalServerError, "internal error")
+		}
+	})
+	switch {
+	case path == "/healthz":
+		h.health(w, r)
+	case host == on.snapshot.ApexHost:
+		w.Header().Set("Access-Control-Allow-Origin", "*")
+		w.Header().Set("Referrer-Policy", "no-referrer")
+		w.Header().Set("Location", on.snapshot.BaseURL()+target)
+		w.WriteHeader(http.StatusPermanentRedirect)
+	case path == "/api" || path == "/v1" || strings.HasPrefix(path, "/api/") || strings.HasPrefix(path, "/v1/"):
+		h.dynamic(w, r, on, host, target)
+	default:
+		on.documents.ServeHTTP(w, r)
+	}
+}
+
+// dynamic lets the core answer.
+func (h *Host) dynamic(w http.ResponseWriter, r *http.Request, on *site, host, target string) {
+	body, err := io.ReadAll(io.LimitReader(r.Body, kernel.MaxBody+1))
+	if errors.Is(err, io.ErrUnexpectedEOF) { // the caller has gone
+		fail(w, http.StatusBadRequest, "the body broke off")
+		return
+	}
+	// After a body that was not read to its end net/http closes the connection.
+	request := kernel.Request{Method: r.Method, Target: target, Host: host, Body: body, Incomplete: err != nil}
+	for _, name := range api.RequestHeaders {
+		if lines := r.Header.Values(name); len(lines) > 0 {
+			request.Header = append(request.Header, kernel.Header{Name: name, Value: strings.Join(lines, ", ")})
+		}
+	}
+	t := h.turn(on, request, h.callerAddress(r))
+	answer := h.run(on, t, on.edge.Handle, h.sendSoon)
+	if answer == nil {
+		answer = respond.Unfinished(t)
+	}
+	for _, field := range slices.Concat(respond.CommonHeaders, answer.Header) {
+		w.Header().Add(field.Name, field.Value)
+	}
+	if r.Method == http.MethodHead || len(answer.Body) == 0 {
+		w.WriteHeader(answer.Status)
+		return
+	}
+	w.Header().Set("Content-Length", strconv.Itoa(len(answer.Body)))
+	w.WriteHeader(answer.Status)
+	w.Write(answer.Body)
+}
+
+// health answers whether the database answers. It does so on every host name, for programs that
+// watch over the process.
+func (h *Host) health(w http.ResponseWriter, r *http.Request) {
+	status, text := http.StatusOK, "ok\n"
+	check := kernel.Exec{Statements: []kernel.Statement{{SQL: "SELECT 1"}}}
+	if h.store.Exec(check).Failure != kernel.None {
+		status, text = http.StatusServiceUnavailable, "the database does not answer\n"
+	}
+	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	w.Header().Set("Cache-Control", "no-store")
+	w.Header().Set("Content-Length", strconv.Itoa(len(text)))
+	w.WriteHeader(status)
+	if r.Method != http.MethodHead {
+		io.WriteString(w, text)
+	}
+}
+
+// callerAddress is the address of the caller. It is "" where the address is unknown.
+func (h *Host) callerAddress(r *http.Request) string {
+	text := r.RemoteAddr
+	if name := h.config.ClientIPHeader; name != "" {
+		list := strings.Join(r.Header.Values(name), ",")
+		text = strings.TrimSpace(list[strings.LastIndexByte(list, ',')+1:])
+	}
+	address, err := netip.ParseAddr(strings.Trim(text, "[]"))
+	if err != nil {
+		with, err := netip.ParseAddrPort(text)
+		if err != nil {
+			return ""
+		}
+		address = with.Addr()
+	}
+	return address.Unmap().WithZone("").String()
+}
+
+// fail answers what is wrong with a request that gets no turn, and closes the connection.
+func fail(w http.ResponseWriter, status int, text string) {
+	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	w.Header().Set("Cache-Control", "no-store")
+	w.Header().Set("Connection", "close")
+	w.WriteHeader(status)
+	io.WriteString(w, text+"\n")
+}
+
+// hostName is the name in a Host header, in lower case, without port, brackets and trailing dot.
+func hostName(host string) string {
+	if inner, ok := strings.CutPrefix(host, "["); ok {
+		host, _, _ = strings.Cut(inner, "]")
+	} else if strings.Count(host, ":") == 1 {
+		host, _, _ = strings.Cut(host, ":")
+	}
+	return strings.TrimSuffix(strings.ToLower(host), ".")
+}
+
+// originForm is the path and query of a request target, as they came (RFC 9112, section 3.2).
+func originForm(target string) string {
+	if strings.HasPrefix(target, "/") {
+		return target
+	}
+	_, rest, _ := strings.Cut(target, "://")
+	i := strings.IndexAny(rest, "/?")
+	switch {
+	case i < 0:
+		return "/"
+	case rest[i] == '?':
+		return "/" + rest[i:]
+	}
+	return rest[i:]
+}
+
+// cut shortens what a caller chose, for the log.
+func cut(s string) string { return s[:min(len(s), 200)] }

@@ -1,0 +1,326 @@
+package native
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"anteroom/edge/kernel"
+)
+
+func TestRequest(t *testing.T) {
+	h, _ := open(t, Config{Hosts: []string{"Extra.Example.:443"}}, fake{handle: func(t *kernel.Turn) kernel.Outcome {
+		r := t.Request
+		return text(200, "%s %s host=%s header=%v body=%d extra=%v", r.Method, r.Target, r.Host, r.Header, len(r.Body), t.Host.Extra)
+	}})
+	address, _ := serve(t, h)
+	const end = "Connection: close\r\n\r\n"
+	for request, want := range map[string]string{
+		"GET /api/waitlist?a=%00+b&&%zz HTTP/1.1\r\nHost: WWW.Example.Org.:8080\r\n": "GET /api/waitlist?a=%00+b&&%zz host=www.example.org header=[] body=0",
+		"GET //api/x HTTP/1.1\r\nHost: a\r\n":                                        "not found",
+		"GET /apix HTTP/1.1\r\nHost: a\r\n":                                          "not found",
+		"GET /api/../x/ HTTP/1.1\r\nHost: [::1]:80\r\n":                              "GET /api/../x/ host=::1",
+		"DELETE /v1 HTTP/1.1\r\nHost: a\r\n":                                         "DELETE /v1 host=a",
+		"PUT /api?x HTTP/1.1\r\nHost: a\r\n":                                         "PUT /api?x host=a",
+		"GET http://b.example:99/v1/x?y HTTP/1.1\r\nHost: a\r\n":                     "GET /v1/x?y host=b.example",
+		"GET /api/x HTTP/1.1\r\nHost: a\r\nPurpose: prefetch\r\nSec-Purpose: a\r\nCookie: c\r\nSEC-PURPOSE: b\r\nUser-Agent: u\r\n": "header=[{purpose prefetch} {sec-purpose a, b}] body=0",
+		"GET /api/" + strings.Repeat("x", 20<<10) + " HTTP/1.1\r\nHost: a\r\n":                                                      "xx host=a",
+		"GET /api/x HTTP/1.1\r\nHost: a\r\n ": "extra=[extra.example]",
+	} {
+		answer := raw(t, address, strings.TrimSuffix(request, " ")+end)
+		if got := bodyOf(answer); !strings.Contains(got, want) {
+			t.Errorf("%.60q: %d %.200q, want %q", request, answer.StatusCode, got, want)
+		}
+	}
+	for size, want := range map[int]int{0: 0, kernel.MaxBody: kernel.MaxBody, kernel.MaxBody + 1: kernel.MaxBody + 1, 3 * kernel.MaxBody: kernel.MaxBody + 1} {
+		answer, err := http.Post("http://"+address+"/api/x", "application/json", bytes.NewReader(make([]byte, size)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := bodyOf(answer); !strings.Contains(got, fmt.Sprintf("header=[{content-type application/json}] body=%d ", want)) {
+			t.Errorf("body of %d: %q", size, got)
+		}
+	}
+	if answer := raw(t, address, "GET /api/"+strings.Repeat("x", 100<<10)+" HTTP/1.1\r\nHost: a\r\n"+end); answer.StatusCode != 431 {
+		t.Errorf("a very long target: %d", answer.StatusCode)
+	}
+}
+
+func TestResponse(t *testing.T) {
+	h, _ := open(t, Config{}, fake{handle: func(t *kernel.Turn) kernel.Outcome {
+		header := []kernel.Header{{Name: "vary", Value: "a"}, {Name: "vary", Value: "b"}}
+		switch t.Request.Target {
+		case "/api/long":
+			return kernel.Outcome{Response: &kernel.Response{Status: 200, Header: append(header, kernel.Header{Name: "content-type", Value: "x/y"}), Body: make([]byte, 9999)}}
+		case "/api/head":
+			return kernel.Outcome{Response: &kernel.Response{Status: 200, Header: append(header, kernel.Header{Name: "content-length", Value: "1234"})}}
+		case "/api/nil":
+			return kernel.Outcome{}
+		case "/api/panic":
+			panic("oh no")
+		case "/api/endless":
+			t.Do(kernel.Limit{Key: "x"})
+			return kernel.Outcome{Effects: []kernel.Effect{kernel.Verify{}}}
+		}
+		return kernel.Outcome{Response: &kernel.Response{Status: 204}}
+	}})
+	address, _ := serve(t, h)
+	answer := raw(t, address, "GET /api/long HTTP/1.1\r\nHost: a\r\n\r\n")
+	if answer.ContentLength != 9999 || len(bodyOf(answer)) != 9999 || fmt.Sprint(answer.Header["Vary"]) != "[a b]" || answer.Header.Get("Content-Type") != "x/y" {
+		t.Errorf("long: %v", answer)
+	}
+	if answer := raw(t, address, "HEAD /api/head HTTP/1.1\r\nHost: a\r\n\r\n"); answer.Header.Get("Content-Length") != "1234" || bodyOf(answer) != "" {
+		t.Errorf("head: %v", answer)
+	}
+	if answer := raw(t, address, "HEAD /api/long HTTP/1.1\r\nHost: a\r\n\r\n"); answer.StatusCode != 200 || bodyOf(answer) != "" {
+		t.Errorf("a body for HEAD: %v", answer)
+	}
+	if answer := raw(t, address, "OPTIONS /api/x HTTP/1.1\r\nHost: a\r\n\r\n"); answer.StatusCode != 204 || answer.Header.Get("Content-Length") != "" {
+		t.Errorf("options: %v", answer)
+	}
+	for _, path := range []string{"/api/nil", "/api/panic", "/api/endless"} {
+		answer := raw(t, address, "GET "+path+" HTTP/1.1\r\nHost: evil.example\r\n\r\n")
+		var problem struct {
+			Status     int    `json:"status"`
+			ServedFrom string `json:"served_from"`
+			Notice     string `json:"notice"`
+		}
+		err := json.Unmarshal([]byte(bodyOf(answer)), &problem)
+		if err != nil || answer.StatusCode != 500 || problem.Status != 500 || problem.ServedFrom != "www.example.org" || problem.Notice == "" ||
+			answer.Header.Get("Content-Type") != "application/problem+json" || answer.Header.Get("Cache-Control") != "no-store" {
+			t.Errorf("%s: %d %v %+v (%v)", path, answer.StatusCode, answer.Header, problem, err)
+		}
+	}
+}
+
+func TestApexAndHealth(t *testing.T) {
+	h, _ := open(t, Config{}, fake{handle: func(*kernel.Turn) kernel.Outcome { return text(200, "core") }})
+	address, _ := serve(t, h)
+	for request, want := range map[string]string{
+		"GET /api/waitlist?agent_name=x%20y HTTP/1.1\r\nHost: example.org": "/api/waitlist?agent_name=x%20y",
+		"POST / HTTP/1.1\r\nHost: EXAMPLE.org.:80\r\nContent-Length: 0":    "/",
+		"OPTIONS /nope/ HTTP/1.1\r\nHost: example.org":                     "/nope/",
+		"GET http://example.org?x HTTP/1.1\r\nHost: other":                 "/?x",
+		"GET //evil.example/ HTTP/1.1\r\nHost: example.org":                "//evil.example/",
+	} {
+		answer := raw(t, address, request+"\r\n\r\n")
+		if answer.StatusCode != 308 || answer.Header.Get("Location") != "https://www.example.org"+want ||
+			answer.Header.Get("Access-Control-Allow-Origin") != "*" || answer.Header.Get("Referrer-Policy") != "no-referrer" {
+			t.Errorf("%q: %d %v", request, answer.StatusCode, answer.Header)
+		}
+	}
+	health := func() *http.Response { return raw(t, address, "GET /healthz HTTP/1.1\r\nHost: example.org\r\n\r\n") }
+	if answer := health(); answer.StatusCode != 200 || bodyOf(answer) != "ok\n" || answer.Header.Get("Cache-Control") != "no-store" {
+		t.Errorf("health: %v", answer)
+	}
+	h.Close()
+	if answer := health(); answer.StatusCode != 503 {
+		t.Errorf("health without a database: %v", answer)
+	}
+}
+
+func TestClientAddress(t *testing.T) {
+	for _, c := range []struct {
+		header string
+		lines  []string
+		want   string
+	}{
+		{"", []string{"9.9.9.9"}, "192.0.2.1"},
+		{"X-Forwarded-For", []string{"1.1.1.1, 2.2.2.2", "3.3.3.3"}, "3.3.3.3"},
+		{"X-Forwarded-For", []string{"1.1.1.1, 2.2.2.2:4567"}, "2.2.2.2"},
+		{"X-Forwarded-For", []string{" 2001:DB8::1%eth0 "}, "2001:db8::1"},
+		{"X-Forwarded-For", []string{"[2001:db8::1]:80"}, "2001:db8::1"},
+		{"X-Forwarded-For", []string{"::ffff:1.2.3.4"}, "1.2.3.4"},
+		{"X-Forwarded-For", []string{"1.1.1.1, unknown"}, ""},
+		{"X-Forwarded-For", nil, ""},
+	} {
+		h := &Host{config: Config{ClientIPHeader: c.header}}
+		r := httptest.NewRequest("GET", "/", nil)
+		r.Header["X-Forwarded-For"] = c.lines
+		if got := h.callerAddress(r); got != c.want {
+			t.Errorf("%v: %q, want %q", c, got, c.want)
+		}
+	}
+}
+
+// TestGoneClient: a turn whose caller goes away is finished. A turn whose body never came whole is
+// not begun.
+func TestGoneClient(t *testing.T) {
+	begun, goOn := make(chan bool, 1), make(chan bool)
+	var turns atomic.Int32
+	h, _ := open(t, Config{}, fake{handle: func(t *kernel.Turn) kernel.Outcome {
+		if len(t.Journal) == 0 {
+			turns.Add(1)
+			begun <- true
+			<-goOn
+		}
+		if _, ok := t.One(insert("r")); !ok {
+			return t.Outcome(nil)
+		}
+		return text(200, "stored")
+	}})
+	address, stop := serve(t, h)
+	send := func(request string) net.Conn {
+		conn, err := net.Dial("tcp", address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		io.WriteString(conn, request)
+		return conn
+	}
+	send("POST /api/x HTTP/1.1\r\nHost: a\r\nContent-Length: 100\r\n\r\nhalf").Close()
+	whole := send("POST /api/x HTTP/1.1\r\nHost: a\r\nContent-Length: 4\r\n\r\nfull")
+	<-begun
+	whole.Close()
+	time.Sleep(20 * time.Millisecond)
+	close(goOn)
+	if err := stop(); err != nil {
+		t.Error(err)
+	}
+	if n := count(t, h.store, "registrations"); n != 1 || turns.Load() != 1 {
+		t.Errorf("%d rows, %d turns; want 1 and 1", n, turns.Load())
+	}
+}
+
+// TestSlowClient: neither a slow head nor a slow body holds a connection for long.
+func TestSlowClient(t *testing.T) {
+	h, _ := open(t, Config{}, fake{handle: func(turn *kernel.Turn) kernel.Outcome { return text(200, "whole: %t", !turn.Request.Incomplete) }})
+	h.server.ReadHeaderTimeout, h.server.ReadTimeout = 100*time.Millisecond, 200*time.Millisecond
+	address, _ := serve(t, h)
+	for begin, want := range map[string]string{"GET /api/x HTTP/1.1\r\nHost: a\r\n": "", "POST /api/x HTTP/1.1\r\nHost: a\r\nContent-Length: 100\r\n\r\n": "HTTP/1.1 200"} {
+		conn, err := net.Dial("tcp", address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close()
+		io.WriteString(conn, begin)
+		go func() {
+			for {
+				if _, err := io.WriteString(conn, "X"); err != nil {
+					return
+				}
+				time.Sleep(20 * time.Millisecond)
+			}
+		}()
+		conn.SetReadDeadline(time.Now().Add(5 * time.Second))
+		answer, err := io.ReadAll(conn)
+		if errors.Is(err, os.ErrDeadlineExceeded) || !strings.HasPrefix(string(answer), want) || strings.Contains(string(answer), "whole: true") || want != "" && !strings.Contains(string(answer), "Connection: close") {
+			t.Errorf("%q: %q (%v)", begin, answer, err)
+		}
+	}
+}
+
+// TestServerTimes: no client holds a connection for long, whichever part of a request or an answer
+// it is slow with.
+func TestServerTimes(t *testing.T) {
+	h, _ := open(t, Config{}, fake{})
+	for name, limit := range map[string]time.Duration{
+		"head": h.server.ReadHeaderTimeout, "request": h.server.ReadTimeout, "answer": h.server.WriteTimeout, "pause": h.server.IdleTimeout,
+	} {
+		if limit <= 0 || limit > 2*time.Minute {
+			t.Errorf("%s: %v", name, limit)
+		}
+	}
+}
+
+// TestBrokenBody: after a body that broke off, nothing on its connection is taken for another
+// request, and the client is told.
+func TestBrokenBody(t *testing.T) {
+	h, log := open(t, Config{}, fake{})
+	h.server.ReadTimeout = 200 * time.Millisecond
+	address, _ := serve(t, h)
+	const smuggled = "POST /api/waitlist HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 21\r\n\r\n{\"agent_name\":\"lark\"}"
+	for what, request := range map[string]string{
+		"ends too soon": "Content-Length: 1000\r\n\r\n{}", "stands still": "Content-Length: 1000\r\n\r\n{}",
+		"is badly framed": "Transfer-Encoding: chunked\r\n\r\nno chunk\r\n" + smuggled,
+		"is too large":    "Content-Length: " + strconv.Itoa(1<<20) + "\r\n\r\n" + strings.Repeat(" ", 1<<20) + smuggled,
+	} {
+		conn, err := net.Dial("tcp", address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close()
+		go func() {
+			io.WriteString(conn, "POST /api/waitlist HTTP/1.1\r\nHost: localhost\r\n"+request)
+			if what != "stands still" {
+				conn.(*net.TCPConn).CloseWrite()
+			}
+		}()
+		conn.SetReadDeadline(time.Now().Add(10 * time.Second))
+		answers, err := io.ReadAll(conn)
+		if text := string(answers); errors.Is(err, os.ErrDeadlineExceeded) || strings.Count(text, "HTTP/1.1 ") != 1 || strings.Contains(text, "HTTP/1.1 200") || !strings.Contains(text, "Connection: close\r\n") {
+			t.Errorf("a body that %s: %s (%v)", what, text, err)
+		}
+	}
+	if n := count(t, h.store, "registrations"); n != 0 {
+		t.Errorf("%d registrations, log %s", n, log)
+	}
+}
+
+// TestUnreadableBody: a body that does not arrive is refused in the words of the endpoint, and
+// nothing is stored.
+func TestUnreadableBody(t *testing.T) {
+	h, _ := open(t, Config{}, fake{})
+	h.server.ReadTimeout = 200 * time.Millisecond
+	address, _ := serve(t, h)
+	for _, test := range []struct{ path, framing, body, want string }{
+		{"/api/waitlist", "Content-Length: 40", `{"agent_name":"slow"}`, `"code":"invalid_json"`},
+		{"/api/waitlist", "Transfer-Encoding: chunked", "no chunk\r\n", `"contract":{`},
+		{"/api/mcp", "Content-Length: 40", "{}", `{"jsonrpc":"2.0","id":null,"error":{"code":-32600,`},
+		{"/api/mcp", "Transfer-Encoding: chunked", "no chunk\r\n", `"error":{"code":-32600,`},
+	} {
+		conn, err := net.Dial("tcp", address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close()
+		io.WriteString(conn, "POST "+test.path+" HTTP/1.1\r\nHost: localhost\r\n"+test.framing+"\r\n\r\n"+test.body)
+		conn.SetReadDeadline(time.Now().Add(5 * time.Second))
+		answer, err := io.ReadAll(conn)
+		if err != nil || !strings.HasPrefix(string(answer), "HTTP/1.1 400") || !strings.Contains(string(answer), test.want) ||
+			!strings.Contains(strings.ToLower(string(answer)), "access-control-allow-origin") {
+			t.Errorf("%s %s: %s (%v)", test.path, test.framing, answer, err)
+		}
+	}
+	if n := count(t, h.store, "registrations"); n != 0 {
+		t.Errorf("%d rows", n)
+	}
+}
+
+// TestLog: the log tells path and status, and never a query, a body or a header.
+func TestLog(t *testing.T) {
+	h, log := open(t, Config{}, fake{handle: func(t *kernel.Turn) kernel.Outcome {
+		if t.Request.Target == "/api/panic?secret" {
+			panic("secret-free")
+		}
+		t.One(one("INSERT INTO nowhere VALUES (?)", "secret"))
+		if len(t.Journal) == 0 {
+			return t.Outcome(nil)
+		}
+		return text(418, "tea")
+	}})
+	address, _ := serve(t, h)
+	raw(t, address, "POST /api/x?owner_email=secret%40example.org HTTP/1.1\r\nHost: WWW.example.org\r\nX-A: secret\r\nContent-Length: 6\r\n\r\nsecret")
+	raw(t, address, "GET /api/panic?secret HTTP/1.1\r\nHost: www.example.org\r\n\r\n")
+	raw(t, address, "GET /nope%0aline?secret HTTP/1.1\r\nHost: www.example.org\r\n\r\n")
+	text := log.String()
+	for _, want := range []string{"method=POST host=www.example.org path=/api/x status=418 bytes=3 duration=", "path=/api/panic status=500", "path=/nope%0aline status=404", "secret-free", "write refused"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("the log lacks %q", want)
+		}
+	}
+	if strings.Contains(strings.ReplaceAll(text, "secret-free", ""), "secret") {
+		t.Errorf("the log holds a secret: %s", text)
+	}
+}

@@ -1,0 +1,130 @@
+package sqlite
+
+import (
+	"errors"
+	"runtime"
+	"sync"
+
+	"anteroom/edge/kernel"
+
+	sqlite3 "modernc.org/sqlite/lib"
+)
+
+// groupSize is how many Execs share a transaction at most.
+const groupSize = 256
+
+// job is an Exec on its way through the writer.
+type job struct {
+	exec   kernel.Exec
+	result kernel.Result
+	done   chan struct{} // gets one element when result is there
+}
+
+var jobs = sync.Pool{New: func() any { return &job{done: make(chan struct{}, 1)} }}
+
+// write is the writer. Until Close it takes the jobs that have queued up, commits them as a group,
+// and answers them.
+func (s *Store) write() {
+	defer close(s.stopped)
+	group := make([]*job, 0, groupSize)
+	for {
+		group = group[:0]
+		select {
+		case j := <-s.queue:
+			group = append(group, j)
+		case f := <-s.between:
+			f()
+			continue
+		case <-s.closing:
+		}
+		// Callers that were just answered queue their next write: larger groups, fewer syncs.
+		runtime.Gosched()
+	fill:
+		for len(group) < groupSize {
+			select {
+			case j := <-s.queue:
+				group = append(group, j)
+			default:
+				break fill
+			}
+		}
+		if len(group) == 0 {
+			return
+		}
+		s.commit(group)
+		for _, j := range group {
+			j.done <- struct{}{}
+		}
+	}
+}
+
+// betweenGroups has the writer call f between two groups, when no transaction is open. After Close
+// f is not called.
+func (s *Store) betweenGroups(f func()) {
+	done := make(chan struct{})
+	select {
+	case s.between <- func() { f(); close(done) }:
+		<-done
+	case <-s.stopped:
+	}
+}
+
+// commit runs a group in one transaction. An Exec that fails does not affect the others, except
+// where SQLite gives up the transaction: then all of them fail.
+func (s *Store) commit(group []*job) {
+	err := s.control("BEGIN IMMEDIATE")
+	for i := 0; i < len(group) && err == nil; i++ {
+		j := group[i]
+		var failed error
+		if j.result, failed = s.atomic(j.exec); failed != nil {
+			s.log.Error("write refused", "error", failed)
+			j.result = kernel.Result{Failure: kernel.Refused}
+			if !keepsTransaction(failed) {
+				err = failed
+			}
+		}
+	}
+	failure := kernel.Refused
+	if err == nil {
+		if err = s.control("COMMIT"); err == nil {
+			return
+		}
+		// A commit whose sync failed may be found again after a crash.
+		if code(err) == sqlite3.SQLITE_IOERR {
+			failure = kernel.Timeout
+		}
+	}
+	_ = s.control("ROLLBACK") // fails where SQLite has done so by itself
+	s.log.Error("commit failed", "writes", len(group), "error", err)
+	for _, j := range group {
+		j.result = kernel.Result{Failure: failure}
+	}
+}
+
+// atomic runs all statements of an Exec or none. A single statement is atomic already.
+func (s *Store) atomic(exec kernel.Exec) (kernel.Result, error) {
+	if len(exec.Statements) == 1 {
+		return s.run(exec)
+	}
+	if err := s.control("SAVEPOINT one"); err != nil {
+		return kernel.Result{}, err
+	}
+	result, err := s.run(exec)
+	if err != nil {
+		if undo := s.control("ROLLBACK TO one"); undo != nil {
+			return kernel.Result{}, undo
+		}
+	}
+	return result, errors.Join(err, s.control("RELEASE one"))
+}
+
+// keepsTransaction reports whether the transaction is intact after an error of a statement in it.
+// After other errors SQLite may have rolled the transaction back
+// (sqlite.org/lang_transaction.html, section 3.2).
+func keepsTransaction(err error) bool {
+	switch code(err) {
+	case sqlite3.SQLITE_CONSTRAINT, sqlite3.SQLITE_ERROR, sqlite3.SQLITE_MISMATCH, sqlite3.SQLITE_TOOBIG, sqlite3.SQLITE_RANGE, -1:
+		return true
+	}
+	return false
+}

@@ -1,0 +1,152 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"anteroom/edge/kernel"
+
+	modernc "modernc.org/sqlite"
+)
+
+// maxPrepared is how many prepared statements are kept. The core has far fewer statements.
+const maxPrepared = 256
+
+// prepared is a statement that the database has parsed.
+type prepared struct {
+	stmt interface {
+		driver.Stmt
+		driver.StmtExecContext
+		driver.StmtQueryContext
+	}
+	columns int // of its rows; 0 where it gives none
+}
+
+// run runs the statements of an Exec in their order. It neither begins nor ends a transaction.
+func (s *Store) run(exec kernel.Exec) (kernel.Result, error) {
+	n := len(exec.Statements)
+	result := kernel.Result{Rows: make([][][]any, n), Changes: make([]int64, n)}
+	for i, statement := range exec.Statements {
+		p, err := s.prepare(statement.SQL)
+		if err != nil {
+			return kernel.Result{}, err
+		}
+		s.named = s.named[:0]
+		for k, arg := range statement.Args {
+			switch arg.(type) {
+			case string, int64, nil:
+			default:
+				return kernel.Result{}, fmt.Errorf("argument %d of %q is a %T: %w", k+1, statement.SQL, arg, errArgument)
+			}
+			s.named = append(s.named, driver.NamedValue{Ordinal: k + 1, Value: arg})
+		}
+		if p.columns == 0 {
+			done, err := p.stmt.ExecContext(context.Background(), s.named)
+			if err != nil {
+				return kernel.Result{}, err
+			}
+			if result.Changes[i], err = done.RowsAffected(); err != nil {
+				return kernel.Result{}, err
+			}
+			continue
+		}
+		if result.Rows[i], err = s.rows(p); err != nil {
+			return kernel.Result{}, err
+		}
+		if strings.Contains(statement.SQL, "RETURNING") {
+			result.Changes[i] = int64(len(result.Rows[i])) // there is a row for each change
+		}
+	}
+	return result, nil
+}
+
+var errArgument = errors.New("not a string, int64 or nil")
+
+// rows runs a statement that gives rows, with the arguments in s.named, and reads the rows.
+func (s *Store) rows(p *prepared) (rows [][]any, err error) {
+	cursor, err := p.stmt.QueryContext(context.Background(), s.named)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, cursor.Close()) }()
+	values := make([]driver.Value, p.columns)
+	for {
+		switch err := cursor.Next(values); err {
+		case nil:
+		case io.EOF:
+			return rows, nil
+		default:
+			return nil, err
+		}
+		row := make([]any, p.columns)
+		for i, v := range values {
+			row[i] = v
+		}
+		rows = append(rows, row)
+	}
+}
+
+// control runs a statement without arguments and rows, such as BEGIN.
+func (s *Store) control(text string) error {
+	p, err := s.prepare(text)
+	if err == nil {
+		_, err = p.stmt.ExecContext(context.Background(), nil)
+	}
+	return err
+}
+
+// script runs SQL text of any number of statements, without arguments and rows.
+func (s *Store) script(text string) error {
+	_, err := s.conn.(driver.ExecerContext).ExecContext(context.Background(), text, nil)
+	return err
+}
+
+// prepare gives the prepared statement for a text.
+func (s *Store) prepare(text string) (*prepared, error) {
+	if p := s.prepared[text]; p != nil {
+		return p, nil
+	}
+	if len(s.prepared) == maxPrepared {
+		s.closeStatements()
+	}
+	stmt, err := s.conn.(driver.ConnPrepareContext).PrepareContext(context.Background(), text)
+	if err != nil {
+		return nil, err
+	}
+	info, err := s.conn.(interface {
+		ColumnInfo(query string) ([]modernc.ColumnInfo, error)
+	}).ColumnInfo(text)
+	if err != nil {
+		stmt.Close()
+		return nil, err
+	}
+	p := &prepared{columns: len(info)}
+	p.stmt = stmt.(interface {
+		driver.Stmt
+		driver.StmtExecContext
+		driver.StmtQueryContext
+	})
+	s.prepared[text] = p
+	return p, nil
+}
+
+// closeStatements closes all prepared statements.
+func (s *Store) closeStatements() {
+	for _, p := range s.prepared {
+		p.stmt.Close()
+	}
+	clear(s.prepared)
+}
+
+// code is the primary result code of SQLite in err. It is -1 where err has none.
+func code(err error) int {
+	var failed *modernc.Error
+	if errors.As(err, &failed) {
+		return failed.Code() & 0xff
+	}
+	return -1
+}

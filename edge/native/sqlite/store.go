@@ -1,0 +1,228 @@
+// Package sqlite is the store of the native host: an SQLite database in one file, whose schema the
+// migrations make. Writes are durable, and share their syncs to the disk.
+package sqlite
+
+import (
+	"database/sql/driver"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"net/url"
+	"os"
+	"path/filepath"
+	"sync"
+
+	"anteroom/edge/kernel"
+	"anteroom/edge/migrations"
+	"anteroom/edge/native/disk"
+
+	modernc "modernc.org/sqlite"
+	sqlite3 "modernc.org/sqlite/lib"
+)
+
+// FileName is the name of the database in a data folder.
+const FileName = "anteroom.db"
+
+// pragmas are the settings of every connection. With synchronous FULL each commit syncs the
+// write-ahead log, so that an answered write survives a loss of power. secure_delete overwrites an
+// erased address (see also Rewrite). busy_timeout is how long a statement waits for another
+// process, in milliseconds.
+var pragmas = []string{
+	"busy_timeout(10000)", "journal_mode(WAL)", "synchronous(FULL)", "foreign_keys(1)", "secure_delete(1)",
+}
+
+// Store is an open database with one writer. Several goroutines may call its methods at once.
+// Other processes may use the file at the same time.
+//
+// A Store commits in groups: the Execs that queue up during one sync to the disk share the next
+// transaction. So many callers share the cost of a sync. Each Exec still is atomic by itself, and
+// is answered only after the commit.
+type Store struct {
+	log      *slog.Logger
+	conn     driver.Conn
+	prepared map[string]*prepared
+	named    []driver.NamedValue // arguments of the statement that runs
+
+	queue   chan *job
+	between chan func()   // work on the connection outside of a transaction
+	closing chan struct{} // closed by Close: nothing more is taken
+	stopped chan struct{} // closed by the writer when it is done
+	once    sync.Once
+}
+
+// Open opens the database file at path, and makes the file where there is none. Open applies the
+// migrations that the database lacks, and refuses a database that a newer program has migrated.
+func Open(path string, log *slog.Logger) (*Store, error) {
+	s := &Store{
+		log: log, prepared: map[string]*prepared{}, queue: make(chan *job, groupSize), between: make(chan func()),
+		closing: make(chan struct{}), stopped: make(chan struct{}),
+	}
+	if err := s.open(path); err != nil {
+		if s.conn != nil {
+			s.conn.Close()
+		}
+		return nil, fmt.Errorf("open database %s: %w", path, err)
+	}
+	go s.write()
+	return s, nil
+}
+
+func (s *Store) open(path string) error {
+	path, err := filepath.Abs(path)
+	if err != nil {
+		return err
+	}
+	// SQLite would make a file that others may read, and would not sync its name.
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return fmt.Errorf("%w (give a data folder that this user may write to)", err)
+	}
+	if err := errors.Join(f.Close(), disk.SyncFolder(filepath.Dir(path))); err != nil {
+		return err
+	}
+	dsn := url.URL{Scheme: "file", Path: path, RawQuery: url.Values{"_pragma": pragmas}.Encode()}
+	if s.conn, err = new(modernc.Driver).Open(dsn.String()); err != nil {
+		return err
+	}
+	mode, err := s.run(kernel.Exec{Statements: []kernel.Statement{{SQL: "PRAGMA journal_mode"}}})
+	if err != nil {
+		return err
+	}
+	if got := mode.Rows[0][0][0]; got != "wal" {
+		return fmt.Errorf("its journal mode is %v, not wal (put the data folder on a local disk, not a network share)", got)
+	}
+	return s.migrate()
+}
+
+// migrate applies the migrations that the database lacks, all in one transaction with their names.
+func (s *Store) migrate() error {
+	names, err := fs.Glob(migrations.Files, "*.sql") // sorted
+	if err != nil {
+		return err
+	}
+	if err := s.script("BEGIN IMMEDIATE"); err != nil {
+		return err
+	}
+	defer s.script("ROLLBACK") // does nothing after COMMIT
+	if err := s.script(migrations.CreateTable); err != nil {
+		return err
+	}
+	rows, err := s.run(kernel.Exec{Statements: []kernel.Statement{{SQL: "SELECT name FROM " + migrations.Table}}})
+	if err != nil {
+		return err
+	}
+	applied := map[any]bool{}
+	for _, row := range rows.Rows[0] {
+		applied[row[0]] = true
+	}
+	for _, name := range names {
+		if applied[name] {
+			delete(applied, name)
+			continue
+		}
+		text, err := migrations.Files.ReadFile(name)
+		if err != nil {
+			return err
+		}
+		if err := s.script(string(text)); err != nil {
+			return fmt.Errorf("apply migration %s: %w", name, err)
+		}
+		insert := kernel.Statement{SQL: "INSERT INTO " + migrations.Table + " (name) VALUES (?)", Args: []any{name}}
+		if _, err := s.run(kernel.Exec{Statements: []kernel.Statement{insert}}); err != nil {
+			return err
+		}
+	}
+	for name := range applied {
+		return fmt.Errorf("it has migration %v, which this program does not know (use the program that wrote it, or a newer one)", name)
+	}
+	return s.script("COMMIT")
+}
+
+// Close lets the writes under way finish and closes the database. An Exec after it is unavailable.
+func (s *Store) Close() error {
+	var err error
+	s.once.Do(func() {
+		close(s.closing)
+		<-s.stopped
+		s.closeStatements()
+		err = s.conn.Close()
+	})
+	return err
+}
+
+// Exec performs an Exec of the core. When Exec returns without a failure, what was written survives
+// a loss of power. The failure is Refused where certainly nothing was written, Timeout where that
+// is not known, and Unavailable after Close.
+func (s *Store) Exec(exec kernel.Exec) kernel.Result {
+	j := jobs.Get().(*job)
+	j.exec = exec
+	select {
+	case <-s.closing:
+		return kernel.Result{Failure: kernel.Unavailable}
+	default:
+	}
+	select {
+	case s.queue <- j:
+	case <-s.stopped:
+		return kernel.Result{Failure: kernel.Unavailable}
+	}
+	select {
+	case <-j.done:
+	case <-s.stopped:
+		select {
+		case <-j.done:
+		default: // queued after the writer had left
+			return kernel.Result{Failure: kernel.Unavailable}
+		}
+	}
+	result := j.result
+	j.exec, j.result = kernel.Exec{}, kernel.Result{}
+	jobs.Put(j)
+	return result
+}
+
+// Read runs statements that only read, all at one moment. Unlike Exec, Read makes no other process
+// wait.
+func (s *Store) Read(exec kernel.Exec) (result kernel.Result, err error) {
+	err = errClosed
+	s.betweenGroups(func() {
+		if err = s.control("BEGIN"); err == nil {
+			result, err = s.run(exec)
+			err = errors.Join(err, s.control("ROLLBACK"))
+		}
+	})
+	return result, err
+}
+
+// Rewrite writes the database file anew and empties the write-ahead log into it. Then neither file
+// holds anything that was deleted before. It is an error where another process prevents that.
+func (s *Store) Rewrite() error {
+	err := errClosed
+	s.betweenGroups(func() { err = s.rewrite() })
+	if code(err) == sqlite3.SQLITE_BUSY {
+		err = errBusy
+	}
+	if err != nil {
+		return fmt.Errorf("write the database anew without what was erased: %w", err)
+	}
+	return nil
+}
+
+// rewrite is Rewrite in the writer's goroutine. secure_delete is not enough: it overwrites a cell
+// in its place, and a page that was rebuilt may keep a copy of a moved cell between others.
+func (s *Store) rewrite() error {
+	if err := s.control("VACUUM"); err != nil {
+		return err
+	}
+	result, err := s.run(kernel.Exec{Statements: []kernel.Statement{{SQL: "PRAGMA wal_checkpoint(TRUNCATE)"}}})
+	if err == nil && result.Rows[0][0][0] != int64(0) {
+		err = errBusy
+	}
+	return err
+}
+
+var (
+	errClosed = errors.New("the database is closed")
+	errBusy   = errors.New("another process is using it (try again)")
+)

@@ -1,0 +1,196 @@
+// Package static serves the published documents as the CDN does: at exact paths only, with the
+// headers that the _headers file gives, with entity tags, and compressed by gzip.
+package static
+
+import (
+	"bytes"
+	"compress/gzip"
+	"crypto/sha256"
+	"encoding/hex"
+	"mime"
+	"net/http"
+	"path"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// File is a published file.
+type File struct {
+	Path      string // with its leading slash: "/llms.txt"
+	MediaType string // "" stands for the media type of the extension
+	Cache     string // Cache-Control; "" has each use revalidated
+	Bytes     []byte
+}
+
+// Documents are the published documents, as an http.Handler. The answer to a path without a
+// document is 404 with the document /404.html. Nothing changes a Documents once it is made. The
+// zero value holds no document.
+type Documents struct {
+	pages map[string]*page
+	rules rules
+}
+
+// page is a document, ready to be sent.
+type page struct {
+	header http.Header
+	body   []byte
+	etag   string
+	gzip   []byte // nil where compression is not worth it
+}
+
+// configuration lists the files that tell a CDN how to serve. They are not served.
+var configuration = []string{"/_headers", "/_redirects", "/.assetsignore"}
+
+// revalidate is the CDN's Cache-Control for a document about which _headers says nothing.
+const revalidate = "public, max-age=0, must-revalidate"
+
+// mediaTypes are the media types that the CDN gives. Go's table and the system's may differ.
+var mediaTypes = map[string]string{
+	".md": "text/markdown; charset=utf-8", ".txt": "text/plain; charset=utf-8", ".yaml": "text/yaml; charset=utf-8",
+	".html": "text/html; charset=utf-8", ".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8",
+	".json": "application/json", ".jsonld": "application/ld+json", ".xml": "application/xml", ".svg": "image/svg+xml",
+	".atom": "application/atom+xml", ".webmanifest": "application/manifest+json", ".ico": "image/x-icon",
+	".png": "image/png", ".woff2": "font/woff2",
+}
+
+// New makes Documents of a list of files. The error lists each fault of the _headers file among
+// them.
+func New(files []File) (*Documents, error) {
+	d := &Documents{pages: map[string]*page{}}
+	for _, f := range files {
+		if f.Path == "/_headers" {
+			var err error
+			if d.rules, err = parseHeaders(string(f.Bytes)); err != nil {
+				return nil, err
+			}
+		}
+	}
+	for _, f := range files {
+		if slices.Contains(configuration, f.Path) {
+			continue
+		}
+		d.pages[f.Path] = d.page(f, f.Path)
+		if f.Path == "/index.html" {
+			d.pages["/"] = d.page(f, "/")
+		}
+	}
+	return d, nil
+}
+
+// compressible matches the media types of documents that gzip makes smaller.
+var compressible = regexp.MustCompile(`^text/|json|xml|javascript`)
+
+// page makes a file ready to be served at a path.
+func (d *Documents) page(f File, at string) *page {
+	sum := sha256.Sum256(f.Bytes)
+	p := &page{header: http.Header{}, body: f.Bytes, etag: `"` + hex.EncodeToString(sum[:16]) + `"`}
+	mediaType, cache := f.MediaType, f.Cache
+	if ext := path.Ext(f.Path); mediaType == "" {
+		if mediaType = mediaTypes[ext]; mediaType == "" {
+			mediaType = mime.TypeByExtension(ext)
+		}
+	}
+	if cache == "" {
+		cache = revalidate
+	}
+	if mediaType != "" {
+		p.header.Set("Content-Type", mediaType)
+	}
+	p.header.Set("Cache-Control", cache)
+	d.rules.apply(at, p.header)
+	if len(f.Bytes) > 1<<10 && compressible.MatchString(p.header.Get("Content-Type")) {
+		var b bytes.Buffer
+		w, _ := gzip.NewWriterLevel(&b, gzip.BestCompression)
+		w.Write(f.Bytes) // into memory: neither fails
+		w.Close()
+		p.gzip = b.Bytes()
+		p.header.Add("Vary", "Accept-Encoding")
+	}
+	return p
+}
+
+// ServeHTTP answers with the document at the request's path. Methods other than GET and HEAD are
+// refused.
+func (d *Documents) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	h := w.Header()
+	p := d.pages[r.URL.Path]
+	if p == nil {
+		body := []byte("not found\n")
+		h.Set("Content-Type", "text/plain; charset=utf-8")
+		if missing := d.pages["/404.html"]; missing != nil {
+			body = missing.body
+			h.Set("Content-Type", missing.header.Get("Content-Type"))
+		}
+		d.rules.apply(r.URL.Path, h)
+		h.Set("Cache-Control", "no-store")
+		send(w, r, http.StatusNotFound, body)
+		return
+	}
+	if r.Method != http.MethodGet && r.Method != http.MethodHead {
+		d.rules.apply(r.URL.Path, h)
+		h.Set("Allow", "GET, HEAD")
+		h.Set("Cache-Control", "no-store")
+		h.Set("Content-Type", "text/plain; charset=utf-8")
+		send(w, r, http.StatusMethodNotAllowed, []byte("a document can only be read: GET or HEAD\n"))
+		return
+	}
+	for name, values := range p.header {
+		h[name] = values
+	}
+	body, etag := p.body, p.etag
+	if p.gzip != nil && acceptsGzip(r.Header.Values("Accept-Encoding")) {
+		body, etag = p.gzip, strings.TrimSuffix(p.etag, `"`)+`-gzip"`
+		h.Set("Content-Encoding", "gzip")
+	}
+	h.Set("ETag", etag)
+	if noneMatch(r.Header.Values("If-None-Match"), etag) {
+		h.Del("Content-Type")
+		h.Del("Content-Encoding")
+		w.WriteHeader(http.StatusNotModified)
+		return
+	}
+	if h.Get("Content-Type") == "" {
+		h["Content-Type"] = nil // else net/http guesses; the CDN does not
+	}
+	send(w, r, http.StatusOK, body)
+}
+
+// send sends a whole answer. An answer to HEAD has no body.
+func send(w http.ResponseWriter, r *http.Request, status int, body []byte) {
+	w.Header().Set("Content-Length", strconv.Itoa(len(body)))
+	w.WriteHeader(status)
+	if r.Method != http.MethodHead {
+		w.Write(body)
+	}
+}
+
+// noneMatch reports whether an If-None-Match holds an entity tag, by the weak comparison (RFC 9110,
+// section 13.1.2).
+func noneMatch(lines []string, etag string) bool {
+	for _, line := range lines {
+		for tag := range strings.SplitSeq(line, ",") {
+			if tag = strings.TrimSpace(tag); tag == "*" || strings.TrimPrefix(tag, "W/") == etag {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// acceptsGzip reports whether an Accept-Encoding names gzip and gives it a weight above 0 (RFC
+// 9110, section 12.5.3).
+func acceptsGzip(lines []string) bool {
+	for _, line := range lines {
+		for item := range strings.SplitSeq(line, ",") {
+			coding, weight, _ := strings.Cut(item, ";")
+			if strings.EqualFold(strings.TrimSpace(coding), "gzip") {
+				q, found := strings.CutPrefix(strings.TrimSpace(strings.ToLower(weight)), "q=")
+				value, err := strconv.ParseFloat(q, 64)
+				return !found || err != nil || value > 0
+			}
+		}
+	}
+	return false
+}

@@ -1,0 +1,46 @@
+package native
+
+import (
+	"crypto/rand"
+	"runtime/debug"
+
+	"anteroom/edge/kernel"
+)
+
+// turn begins a turn. client is the address of its caller, "" where it has none.
+func (h *Host) turn(on *site, request kernel.Request, client string) *kernel.Turn {
+	t := &kernel.Turn{
+		Request: request, Snapshot: on.snapshot, Now: h.now().Unix(),
+		Host: kernel.HostInfo{Extra: h.config.Hosts, Client: client, PublicKey: h.public, Limiter: on.snapshot.WritesPerMinute > 0, Port: int(h.port.Load())},
+	}
+	rand.Read(t.Entropy[:]) // never fails
+	return t
+}
+
+// run runs a turn to its end, and gives nil where the turn went wrong. The effects are not bound to
+// the request: a caller that goes away leaves no half turn.
+func (h *Host) run(on *site, t *kernel.Turn, handle func(*kernel.Turn) kernel.Outcome, relay relayer) (answer *kernel.Response) {
+	defer h.recovered("turn", func() { answer = nil })
+	answer = kernel.Run(t, handle, func(effects []kernel.Effect) []kernel.Result { return h.perform(on, effects, relay) })
+	if answer == nil {
+		return nil
+	}
+	if answer.Log != "" {
+		h.log.Warn(answer.Log)
+	}
+	if answer.Deliver {
+		select {
+		case h.wake <- struct{}{}:
+		default: // an earlier one still waits for the delivery
+		}
+	}
+	return answer
+}
+
+// recovered is deferred. It logs a panic and calls then.
+func (h *Host) recovered(where string, then func()) {
+	if r := recover(); r != nil {
+		h.log.Error("panic", "in", where, "value", r, "stack", string(debug.Stack()))
+		then()
+	}
+}
