@@ -13,7 +13,7 @@ log=$PWD/build/cache/mutants.log
 gremlins=$(go tool -n -modfile=build/tools/go.mod gremlins)
 packages=("$@")
 if [ $# -eq 0 ]; then
-  mapfile -t packages < <(go list -f '{{if .GoFiles}}{{.ImportPath}}{{end}}' ./edge/... ./generator/site ./generator/publish | sed -n '\,^anteroom/edge/\(native\|edgetest\)$,!s,^anteroom/,,p')
+  mapfile -t packages < <(go list -f '{{if .GoFiles}}{{.ImportPath}}{{end}}' ./edge/... ./generator/site ./generator/publish | sed -n '\,^anteroom/edge/\(native\(/.*\)*\|edgetest\)$,!s,^anteroom/,,p')
 fi
 
 # gremlins copies the whole folder for each worker, and measures coverage by all tests below a package: it gets a
