@@ -1,25 +1,28 @@
-// Runs the bundle for tests, on the runtime of Cloudflare Workers. It reads one JSON object a line from standard
-// input and answers each with one on standard output, which has the same "id", as soon as it can; what the workers
-// log goes to standard error. It ends with its input.
+// Runs the bundle for tests, on the runtime of Cloudflare Workers. It reads one JSON object a line
+// from standard input. As soon as it can it answers each with an object of the same "id" on
+// standard output. The log of the workers goes to standard error. The program ends when its input
+// ends.
 //
 //   {"start": SERVICE}               {"service": n, "url": "http://127.0.0.1:…"}
 //   {"service": n, "sql": "…"}       {"rows": […]}
 //   {"service": n, "cron": "…"}      {"outcome": "ok"}
-//   {"service": n, "log": true}      {"log": […]}  the lines it has logged since it was asked last
-//   {"service": n, "mail": true}     {"mail": […]}  what it has sent, the newest first: subject, text, headers
+//   {"service": n, "log": true}      {"log": […]}  the lines logged since the last "log"
+//   {"service": n, "mail": true}     {"mail": […]}  the mail that it has sent, the newest first:
+//                                                   subject, text, headers
 //   {"service": n, "stop": true}     {}
 //
 // and {"error": "…"} where that failed. A SERVICE has the members
 //
 //   bundle        folder of the bundle
-//   main          text of a main module that may import ./worker.mjs; may be absent, as the ones below
+//   main          text of a main module that may import ./worker.mjs; may be absent, as may the
+//                 members below
 //   wasm          base64 of a module in the place of the bundle's
 //   snapshot      text in the place of the bundle's
 //   constants     text in the place of the bundle's
 //   compatibility_date, compatibility_flags
 //   migrations    SQL texts that the store begins with; without them and a folder there is no store
 //   folder        where the store is, and stays after the service has stopped
-//   mail          {"to", "from"}: the addresses that mail is allowed to; without it there is no mail
+//   mail          {"to", "from"}: the only addresses of mail; without it there is no mail
 //   limit         writes in all, so that no test depends on where a minute ends; 0 is no limiter
 //   key           the secret RECEIPT_KEY
 
@@ -34,8 +37,9 @@ const types = { '.mjs': 'esm', '.wasm': 'wasm', '.txt': 'text' };
 const services = [];
 
 /**
- * Email Sending that refuses what the platform refuses. What it says of lengths and headers (Email Service: Workers API,
- * Email headers, Limits) miniflare does not look at. Of the header fields that need no X- it knows the one that we send.
+ * Email Sending that refuses what the platform refuses. Miniflare does not check the platform's
+ * rules for lengths and headers (Email Service: Workers API, Email headers, Limits). Of the header
+ * fields without X- that the platform allows, only the one that the worker sends is known here.
  */
 function sending(email) {
   const bytes = (text) => new TextEncoder().encode(text).length;

@@ -1,11 +1,14 @@
 #!/usr/bin/env bash
-# Changes the code by one operator at a time and runs the tests of its package: what they do not notice, no test holds.
+# Changes the code by one operator at a time and runs the tests of the changed package. A change
+# that no test notices is a behaviour that no test holds.
 #
-#   build/mutants.sh             the packages of the edge but its hosts and edgetest, generator/site and generator/publish
+#   build/mutants.sh               the packages of the edge but its hosts and edgetest,
+#                                  generator/site and generator/publish
 #   build/mutants.sh edge/kernel   one package
 #
-# It prints a line for each package, and under it each mutant that LIVED, was NOT COVERED or TIMED OUT, as file:line:column.
-# Efficacy is the killed of those killed and lived; coverage is these of all. Those that time out count for neither.
+# It prints a line for each package, and under it each mutant that LIVED, was NOT COVERED or TIMED
+# OUT, as file:line:column. Efficacy is killed / (killed + lived). Coverage is
+# (killed + lived) / (killed + lived + not covered). Mutants that time out count for neither.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -13,20 +16,27 @@ log=$PWD/build/cache/mutants.log
 gremlins=$(go tool -n -modfile=build/tools/go.mod gremlins)
 packages=("$@")
 if [ $# -eq 0 ]; then
-  mapfile -t packages < <(go list -f '{{if .GoFiles}}{{.ImportPath}}{{end}}' ./edge/... ./generator/site ./generator/publish | sed -n '\,^anteroom/edge/\(native\(/.*\)*\|edgetest\)$,!s,^anteroom/,,p')
+  mapfile -t packages < <(
+    go list -f '{{if .GoFiles}}{{.ImportPath}}{{end}}' ./edge/... ./generator/site ./generator/publish |
+      sed -n '\,^anteroom/edge/\(native\(/.*\)*\|edgetest\)$,!s,^anteroom/,,p'
+  )
 fi
 
-# gremlins copies the whole folder for each worker, and measures coverage by all tests below a package: it gets a
-# copy of the sources in which one package at a time has its tests.
+# gremlins copies the whole folder for each worker, and measures coverage by all tests in and below
+# the folder of a package. So it works in a copy of the sources in which one package at a time has
+# its tests.
 copy=$(mktemp -d)
 trap 'rm -rf "$copy"' EXIT
 mkdir -p "$copy/bin" "$copy/module" "$copy/tmp" build/cache
 cp -r go.mod go.sum ARCHITECTURE.md cmd content edge generator public "$copy/module"
 find "$copy/module" -name '*_test.go' -delete
 
-# What gremlins calls as go differs in two things. It takes status 2 for code that does not compile, where go test
-# answers 1 as for a test that failed. And a profile of coverage knows neither declarations nor the conditions of a
-# switch: the former are added as covered, the latter where their switch is.
+# gremlins gets a wrapper of go in its PATH, which differs from go in two things:
+#
+#   - gremlins expects status 2 for code that does not compile. go test answers 1, as for a failed
+#     test, so the wrapper compiles first.
+#   - A coverage profile has neither declarations nor the conditions of a switch. The wrapper adds
+#     declarations as covered, and the conditions of a switch where the switch itself is covered.
 cat >"$copy/bin/go" <<END
 #!/usr/bin/env bash
 go=$(command -v go)
@@ -59,20 +69,23 @@ cat "$4.more" >>"$4"
 END
 chmod +x "$copy/bin/go"
 export PATH="$copy/bin:$PATH" TMPDIR="$copy/tmp"
-# The time of a run from the test cache would be the limit of every other run.
+# gremlins derives the time limit of all runs from its first one, so that run must not come from the
+# test cache.
 export GOFLAGS="-count=1 -vet=off -trimpath"
-# A loop that never ends may also take memory that never ends.
+# A mutant with an endless loop may also allocate without end.
 ulimit -v $((8 << 20))
 
 printf '%-22s %8s %9s %9s %10s %8s\n' package mutants efficacy coverage 'timed out' seconds
 for package in "${packages[@]}"; do
   cp "$package"/*_test.go "$copy/module/$package" 2>/dev/null || true
   start=$EPOCHREALTIME
-  # gremlins takes the time of its first run, with what that compiles, as the measure for all: it is compiled before.
-  # Others compile too, two at a time, on a machine that may be busy: they get 30 times as long.
+  # The first run, which sets the time limit, must not compile anything: everything is compiled
+  # here. The other runs do compile, two at a time and on a machine that may be busy, so they get 30
+  # times as long.
   (cd "$copy/module" && go test -cover -run '^$' "./$package/..." >"$log" 2>&1) || { cat "$log"; exit 1; }
-  # What a package holds in its folder itself is its own; generated code is its template's.
-  (cd "$copy/module" && "$gremlins" unleash --timeout-coefficient 30 -E / -E '_templ\.go$' "./$package") >"$log" 2>&1 || { cat "$log"; exit 1; }
+  # Excluded are the folders below a package, which are packages of their own, and generated code.
+  (cd "$copy/module" && "$gremlins" unleash --timeout-coefficient 30 -E / -E '_templ\.go$' "./$package") >"$log" 2>&1 ||
+    { cat "$log"; exit 1; }
   awk -v p="$package" -v s="$start" -v e="$EPOCHREALTIME" '
     function percent(a, b) { return b ? sprintf("%.1f %%", 100 * a / b) : "-" }
     match($0, / at [^ ]+\.go:[0-9]+:[0-9]+$/) {
@@ -83,7 +96,10 @@ for package in "${packages[@]}"; do
     }
     END {
       run = n["KILLED"] + n["LIVED"]
-      printf "%-22s %8d %9s %9s %10d %8.0f\n", p, run + n["NOT COVERED"] + n["TIMED OUT"], percent(n["KILLED"], run), percent(run, run + n["NOT COVERED"]), n["TIMED OUT"], e - s
+      all = run + n["NOT COVERED"] + n["TIMED OUT"]
+      efficacy = percent(n["KILLED"], run)
+      coverage = percent(run, run + n["NOT COVERED"])
+      printf "%-22s %8d %9s %9s %10d %8.0f\n", p, all, efficacy, coverage, n["TIMED OUT"], e - s
       fflush()
       for (i = 1; i <= rows; i++) print rest[i] | "sort -V -k 1.42"
     }' "$log"

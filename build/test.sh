@@ -1,12 +1,13 @@
 #!/usr/bin/env bash
-# Runs the checks of this project and prints how long each took. The output of a check is shown where it fails.
+# Runs the checks of this project and prints how long each took. The output of a check that fails is
+# shown.
 #
 #   build/test.sh        all of them
 #   build/test.sh lint   all but the Go tests
 #
-# It fetches its tools by itself: Go tools as build/tools/go.mod pins them, npm modules as
-# build/npm/package-lock.json does, the compiler of the edge as build/toolchain/go.mod does. What cannot be
-# fetched fails its check.
+# It fetches its tools by itself, at pinned versions: Go tools (build/tools/go.mod), npm modules
+# (build/npm/package-lock.json) and the compiler of the edge (build/toolchain/go.mod). Where a tool
+# cannot be fetched, the checks that need the tool fail.
 set -uo pipefail
 cd "$(dirname "$0")/.."
 
@@ -34,22 +35,33 @@ need() { command -v "$1" >/dev/null || { echo "$1 is not installed: $2"; return 
 tool() { go tool -modfile=build/tools/go.mod "$@"; }
 
 # sources PATTERN… lists the project's own files by find's conditions.
-sources() { find . \( -name node_modules -o -path ./build/cache -o -path ./build/out -o -path ./build/bundle \) -prune -o -type f "$@" -print; }
+sources() {
+  find . \( -name node_modules -o -path ./build/cache -o -path ./build/out -o -path ./build/bundle \) -prune \
+    -o -type f "$@" -print
+}
 
 gofumpt() {
   local files
-  # Generated code is as its generator writes it.
+  # Generated code has the format that its generator gives it.
   files=$(sources -name '*.go' ! -name '*_templ.go' | tr '\n' '\0' | xargs -0 go tool -modfile=build/tools/go.mod gofumpt -l) || return
   [ -z "$files" ] || { echo "not formatted (go tool -modfile=build/tools/go.mod gofumpt -w FILE):"; echo "$files"; return 1; }
 }
 
-# templ_fresh compares each generated file with what its template gives now. The generated code names the
-# template relative to the folder that templ runs in: its own.
+templ_log=$PWD/build/cache/templ.log
+
+# generated FILE prints the code that a template gives now. The code names the template by its path
+# relative to the working directory, so templ runs in the folder of the template.
+generated() (
+  modfile=$PWD/build/tools/go.mod
+  cd "$(dirname "$1")" && go tool -modfile="$modfile" templ generate -f "$(basename "$1")" -stdout 2>"$templ_log"
+)
+
+# templ_fresh compares each generated file with what its template gives now.
 templ_fresh() {
-  local source bad=0 modfile=$PWD/build/tools/go.mod log=$PWD/build/cache/templ.log
+  local source bad=0
   while read -r source; do
-    if ! (cd "$(dirname "$source")" && go tool -modfile="$modfile" templ generate -f "$(basename "$source")" -stdout 2>"$log") | diff -u "${source%.templ}_templ.go" -; then
-      cat "$log"
+    if ! generated "$source" | diff -u "${source%.templ}_templ.go" -; then
+      cat "$templ_log"
       echo "$source: its generated code is stale (go generate ./...)"
       bad=1
     fi
@@ -57,7 +69,8 @@ templ_fresh() {
   return $bad
 }
 
-# node_tool runs an npm tool under the pinned Node.js: several want a newer one than a system has.
+# node_tool runs an npm tool under the pinned Node.js, because several tools want a newer Node.js
+# than a system may have.
 node_tool() {
   [ -x "$modules/.bin/$1" ] || { echo "$1 is not installed: see the check \"toolchain\""; return 1; }
   PATH="$PWD/$modules/.bin:$PATH" "$@"

@@ -12,91 +12,39 @@ import (
 	"anteroom/generator/model"
 )
 
-// dryRunMeaning is what api.DryRun means, which many operations take besides their fields.
+// dryRunMeaning is what api.DryRun means. Many operations take it besides their fields.
 const dryRunMeaning = "the request is checked and answered with its hash, and has no effect: nothing is stored, sent or counted."
 
-// makers make the documents of the route table, by their key in the snapshot. A key that is not here is
-// that of a contract.
-var makers = map[string]func(*generation, *api.Route) any{
-	"presence":      func(g *generation, _ *api.Route) any { return g.presence() },
-	"quest":         func(g *generation, _ *api.Route) any { return g.quest() },
-	"aup":           func(g *generation, _ *api.Route) any { return g.aup() },
-	"roster":        func(g *generation, _ *api.Route) any { return g.roster() },
-	"org":           func(g *generation, route *api.Route) any { return g.orgRules(route) },
-	"receipt":       func(g *generation, route *api.Route) any { return g.receiptSpec(route) },
-	"business-days": func(g *generation, route *api.Route) any { return g.businessDays(route) },
-}
-
-// answers puts the documents of every route into the snapshot: its contract, and what its read
-// operations answer; and the list of endpoints.
-func (g *generation) answers() {
-	for _, route := range g.routes {
-		documents := []*api.Document{route.Contract}
-		for _, op := range route.Operations {
-			if op.Document != nil && op.Document != route.Contract {
-				documents = append(documents, op.Document)
-			}
-		}
-		for _, d := range documents {
-			if make := makers[d.ID]; make != nil {
-				g.publish(d.ID, make(g, route))
-			} else {
-				g.publish(d.ID, g.contract(route))
-			}
-		}
-	}
-	g.publish("endpoints", g.liveEndpoints())
-}
-
-// publish puts a document into the snapshot, and remembers of what type it is.
-func (g *generation) publish(id string, v any) {
-	g.snapshot.Documents[id] = g.text(v)
-	if g.types == nil {
-		g.types = map[string]reflect.Type{}
-	}
-	g.types[id] = reflect.TypeOf(v)
-}
-
-// answerTypes are the types of the answers of an operation; none for one that answers nothing, or is a
-// protocol.
-func (g *generation) answerTypes(op *api.Operation) (types []reflect.Type) {
-	if op.Document != nil {
-		return []reflect.Type{g.types[op.Document.ID]}
-	}
-	for _, answer := range op.Answers {
-		types = append(types, reflect.TypeOf(answer))
-	}
-	return types
-}
-
+// contract says what may be sent to an endpoint and which errors it may answer with.
 func (g *generation) contract(route *api.Route) model.Contract {
-	c := model.Contract{
+	contract := model.Contract{
 		Endpoint:   route.ID,
 		URL:        g.url(route.Path),
 		Path:       route.Path,
 		Methods:    route.Methods(),
-		What:       g.what(route.ID),
+		What:       g.summary(route.ID),
 		OpenAPI:    g.url("/openapi.json"),
 		FieldGuide: g.url("/field-guide.html#" + endpointAnchor(route)),
 	}
 	for _, op := range readsFirst(route) {
-		c.Operations = append(c.Operations, g.contractOperation(route, op))
+		contract.Operations = append(contract.Operations, g.contractOperation(route, op))
 	}
 	if n := g.site.Service.Limits.WritesPerMinute; n > 0 && writes(route) {
-		c.WriteLimit = &model.WriteLimit{
+		contract.WriteLimit = &model.WriteLimit{
 			Writes:        n,
 			WindowSeconds: api.Window,
 			Per:           "client address: an IPv4 address or an IPv6 /64; all endpoints that write share it",
 		}
 	}
 	for _, p := range problemsOf(route.Operations...) {
-		c.Errors = append(c.Errors, model.ContractError{Status: p.Status, Type: g.problemURL(p), Title: p.Title})
+		contract.Errors = append(contract.Errors, model.ContractError{Status: p.Status, Type: g.problemURL(p), Title: p.Title})
 	}
-	return c
+	return contract
 }
 
+// contractOperation is the part of a contract about one operation.
 func (g *generation) contractOperation(route *api.Route, op *api.Operation) model.ContractOperation {
-	o := model.ContractOperation{
+	contract := model.ContractOperation{
 		ID:          op.ID,
 		Methods:     op.Methods,
 		What:        g.description(op.ID),
@@ -109,25 +57,27 @@ func (g *generation) contractOperation(route *api.Route, op *api.Operation) mode
 		Notes:       g.site.Endpoints[op.ID].Notes,
 	}
 	if listsIgnored(op) {
-		o.OtherFields = "listed in ignored_fields"
+		contract.OtherFields = "listed in ignored_fields"
 	}
 	if op.Strict {
-		o.OtherFields = "refused"
+		contract.OtherFields = "refused"
 	}
 	for _, f := range withDryRun(op) {
-		o.Fields = append(o.Fields, g.contractField(op, &f, ""))
+		contract.Fields = append(contract.Fields, g.contractField(op, &f, ""))
 	}
 	if len(op.Fields) > 0 && slices.Contains(op.Methods, "GET") {
-		o.GetTemplate = g.getTemplate(route, op)
+		contract.GetTemplate = g.getTemplate(route, op)
 	}
 	if slices.Contains(op.Methods, "POST") {
-		o.ExampleBody = template(op)
+		contract.ExampleBody = bodyTemplate(op)
 	}
-	return o
+	return contract
 }
 
+// contractField is the part of a contract about one input field. prefix is the dotted name of the
+// field around it, with a dot at its end; it is empty for a field of the operation itself.
 func (g *generation) contractField(op *api.Operation, f *input.Field, prefix string) model.ContractField {
-	c := model.ContractField{
+	contract := model.ContractField{
 		Name:            f.Name,
 		Type:            jsonType(f.Type),
 		Required:        f.Required,
@@ -135,37 +85,38 @@ func (g *generation) contractField(op *api.Operation, f *input.Field, prefix str
 		QueryParameters: f.QueryNames,
 		QueryForm:       f.QueryForm,
 		In:              "query or body",
-		Meaning:         g.meaning(op, prefix+f.Name),
+		Meaning:         g.fieldMeaning(op, prefix+f.Name),
 	}
-	if f.Type != input.Switch { // its value is that in a query
-		c.Values = f.Values
+	if f.Type != input.Switch { // a switch has values in a query only; a body has a boolean
+		contract.Values = f.Values
 	}
 	switch f.Type {
 	case input.Integer:
-		c.Minimum, c.Maximum = f.Min, f.Max
+		contract.Minimum, contract.Maximum = f.Min, f.Max
 	case input.Array:
-		c.MinItems, c.MaxItems = f.Min, f.Max
+		contract.MinItems, contract.MaxItems = f.Min, f.Max
 	case input.Flag:
 	default:
-		c.MinLength, c.MaxLength = f.Min, f.Max
+		contract.MinLength, contract.MaxLength = f.Min, f.Max
 	}
 	if f.Type == input.Email || f.Type == input.Date {
-		c.Format = string(f.Type)
+		contract.Format = string(f.Type)
 	}
 	switch {
-	case f.Type == input.Switch: // in the query of a POST too
+	case f.Type == input.Switch: // a POST may have it in its query too
 	case f.QueryOnly || !slices.Contains(op.Methods, "POST"):
-		c.In = "query"
+		contract.In = "query"
 	case f.BodyOnly || prefix != "" || !slices.Contains(op.Methods, "GET"):
-		c.In = "body"
+		contract.In = "body"
 	}
 	for i := range f.Items {
-		c.Items = append(c.Items, g.contractField(op, &f.Items[i], prefix+f.Name+"."))
+		contract.Items = append(contract.Items, g.contractField(op, &f.Items[i], prefix+f.Name+"."))
 	}
-	return c
+	return contract
 }
 
-// listsIgnored reports whether the answer of an operation lists what was sent and not read.
+// listsIgnored reports whether the answer of an operation lists the fields that were sent and not
+// read.
 func listsIgnored(op *api.Operation) bool {
 	for _, answer := range op.Answers {
 		for f := range reflect.TypeOf(answer).Fields() {
@@ -177,14 +128,14 @@ func listsIgnored(op *api.Operation) bool {
 	return false
 }
 
-// what is the one-line wording of a route or an operation.
-func (g *generation) what(id string) string { return g.site.Endpoints[id].Summary }
+// summary is the one-line wording of a route or an operation.
+func (g *generation) summary(id string) string { return g.site.Endpoints[id].Summary }
 
 // description is the long wording of a route or an operation.
 func (g *generation) description(id string) string { return g.site.Endpoints[id].Description }
 
-// meaning is the wording of an input field or of a parameter, by its dotted name.
-func (g *generation) meaning(op *api.Operation, name string) string {
+// fieldMeaning is the wording of an input field or of a query parameter, by its dotted name.
+func (g *generation) fieldMeaning(op *api.Operation, name string) string {
 	if name == api.DryRun.Name {
 		return "With 1 in a query, or true in a body, " + dryRunMeaning
 	}
@@ -200,7 +151,7 @@ func (g *generation) getTemplate(route *api.Route, op *api.Operation) string {
 	return g.url(route.Path) + "{?" + strings.Join(names, ",") + "}"
 }
 
-// queryNames are the parameters that give a field in a query.
+// queryNames are the query parameters that give a field.
 func queryNames(f *input.Field) []string {
 	switch {
 	case f.BodyOnly:
@@ -211,16 +162,18 @@ func queryNames(f *input.Field) []string {
 	return []string{f.Name}
 }
 
-// template is a body that the operation takes once its placeholders are replaced: what it needs and the other fields that
-// have an example, but no address, which needs its owner's consent. It is nil where a field that must be there has none.
-func template(op *api.Operation) model.JSON { return body(op, filledIn) }
+// bodyTemplate is a body that the operation takes once its placeholders are replaced. It holds the
+// required fields and the other fields that have an example. It holds no e-mail address, because an
+// address needs its owner's consent. It is nil where a required field has no example.
+func bodyTemplate(op *api.Operation) model.JSON { return buildBody(op, fieldTemplate) }
 
-// exampleBody is template with examples in the place of the placeholders.
+// exampleBody is bodyTemplate with examples in the place of the placeholders.
 func exampleBody(op *api.Operation) model.JSON {
-	return body(op, func(f *input.Field) []byte { return []byte(f.Example) })
+	return buildBody(op, func(f *input.Field) []byte { return []byte(f.Example) })
 }
 
-func body(op *api.Operation, value func(*input.Field) []byte) model.JSON {
+// buildBody writes a body with the value that the function gives for each field.
+func buildBody(op *api.Operation, value func(*input.Field) []byte) model.JSON {
 	if op.Example != "" {
 		return model.JSON(op.Example)
 	}
@@ -240,8 +193,9 @@ func body(op *api.Operation, value func(*input.Field) []byte) model.JSON {
 	return w.Buf
 }
 
-// filledIn is the example of a field with its placeholder, or those of its items, in the place of words.
-func filledIn(f *input.Field) []byte {
+// fieldTemplate is the value of a field in a template: its placeholder, else its example, in which
+// the placeholders of items take the place of their examples.
+func fieldTemplate(f *input.Field) []byte {
 	if f.Placeholder != "" {
 		return jsondoc.AppendString(nil, f.Placeholder)
 	}
@@ -256,7 +210,7 @@ func filledIn(f *input.Field) []byte {
 		for i := range f.Items {
 			member := f.Items[i]
 			member.Example = string(item.Get(member.Name).Raw)
-			w.Raw(member.Name, string(filledIn(&member)))
+			w.Raw(member.Name, string(fieldTemplate(&member)))
 		}
 		w.Close('}')
 	}
@@ -264,6 +218,7 @@ func filledIn(f *input.Field) []byte {
 	return w.Buf
 }
 
+// jsonType names the JSON type of a field in the words of a contract.
 func jsonType(t input.Type) string {
 	switch t {
 	case input.Integer, input.Array, input.Object:
@@ -282,7 +237,8 @@ func writes(route *api.Route) bool {
 	return slices.ContainsFunc(route.Operations, func(op *api.Operation) bool { return op.Writes })
 }
 
-// operationsWith are the operations of a route that a method chooses from, those that only read first.
+// operationsWith are the operations of a route that a method chooses from. Those that only read
+// come first.
 func operationsWith(route *api.Route, method string) (operations []*api.Operation) {
 	for _, op := range readsFirst(route) {
 		if slices.Contains(op.Methods, method) {
@@ -292,8 +248,8 @@ func operationsWith(route *api.Route, method string) (operations []*api.Operatio
 	return operations
 }
 
-// readsFirst are the operations of a route in the order of the documentation: the table has them in
-// the order in which the edge tries them.
+// readsFirst are the operations of a route in the order of the documentation, those that only read
+// first. The route table has them in another order, in which the edge tries them.
 func readsFirst(route *api.Route) []*api.Operation {
 	operations := slices.Clone(route.Operations)
 	slices.SortStableFunc(operations, func(a, b *api.Operation) int {
@@ -308,29 +264,13 @@ func readsFirst(route *api.Route) []*api.Operation {
 	return operations
 }
 
-func (g *generation) liveEndpoints() []model.LiveEndpoint {
-	live := []model.LiveEndpoint{}
-	for _, route := range g.routes {
-		for _, method := range route.Methods() {
-			e := model.LiveEndpoint{Method: method, Path: route.Path}
-			var what []string
-			for _, op := range operationsWith(route, method) {
-				what = append(what, g.what(op.ID))
-				e.Writes = e.Writes || op.Writes
-			}
-			e.What = strings.Join(what, " ")
-			live = append(live, e)
-		}
-	}
-	return live
-}
-
 // problemURL is the type of a problem: an anchor in the field guide.
 func (g *generation) problemURL(p *respond.ProblemType) string {
 	return g.url("/field-guide.html#" + p.Slug)
 }
 
-// problemsOf are the problems that a request for one of the operations may get, in the order of the documentation.
+// problemsOf are the problems that a request for one of the operations may get, in the order of the
+// documentation.
 func problemsOf(operations ...*api.Operation) (problems []*respond.ProblemType) {
 	statuses := []int{400, 405, 414, 421}
 	known := []*respond.ProblemType{respond.Internal}
@@ -349,4 +289,25 @@ func problemsOf(operations ...*api.Operation) (problems []*respond.ProblemType) 
 		}
 	}
 	return problems
+}
+
+// route is the route with the given ID. Where there is none, route adds a fault and gives an empty
+// route, so that generation goes on and finds further faults.
+func (g *generation) route(id string) *api.Route {
+	for _, route := range g.routes {
+		if route.ID == id {
+			return route
+		}
+	}
+	g.fault("the route table lacks %s, which other documents refer to", id)
+	return &api.Route{}
+}
+
+// withDryRun gives the fields of an operation, with api.DryRun behind them where the operation
+// takes a dry run.
+func withDryRun(op *api.Operation) []input.Field {
+	if !op.DryRun {
+		return op.Fields
+	}
+	return append(slices.Clone(op.Fields), api.DryRun)
 }

@@ -15,23 +15,24 @@ func (g *generation) discovery() {
 	g.add("/robots.txt", g.robots())
 	g.add("/sitemap.xml", g.sitemap())
 	g.add("/.well-known/security.txt", g.securityTxt())
-	g.add("/.well-known/api-catalog", g.indented(g.apiCatalog()))
+	g.add("/.well-known/api-catalog", g.indentedJSON(g.apiCatalog()))
 	if key := g.site.Service.IndexNow.Key; key != "" {
 		g.add("/"+key+".txt", []byte(key))
 	}
 }
 
-// robots follows RFC 9309; the signals are those of contentsignals.org and of the IETF's AI
-// preferences drafts, and must not contradict each other.
+// robots follows RFC 9309. Its content signals are those of contentsignals.org and of the IETF's
+// drafts on AI preferences. Both are written from the same settings, so that they agree.
 func (g *generation) robots() []byte {
-	s := &g.site.Service.ContentSignals
+	signals := &g.site.Service.ContentSignals
 	var b strings.Builder
 	fmt.Fprintf(&b, "# Content signals: search is indexing and linking, ai-input is use in an answer, ai-train is training.\n")
 	fmt.Fprintf(&b, "User-agent: *\n")
-	fmt.Fprintf(&b, "Content-Signal: search=%s, ai-input=%s, ai-train=%s\n", yes(s.Search, "yes", "no"), yes(s.AIInput, "yes", "no"), yes(s.AITrain, "yes", "no"))
-	fmt.Fprintf(&b, "Content-Usage: train-ai=%s, search=%s\n", yes(s.AITrain, "y", "n"), yes(s.Search, "y", "n"))
+	fmt.Fprintf(&b, "Content-Signal: search=%s, ai-input=%s, ai-train=%s\n",
+		choose(signals.Search, "yes", "no"), choose(signals.AIInput, "yes", "no"), choose(signals.AITrain, "yes", "no"))
+	fmt.Fprintf(&b, "Content-Usage: train-ai=%s, search=%s\n", choose(signals.AITrain, "y", "n"), choose(signals.Search, "y", "n"))
 	for _, route := range g.routes {
-		// A GET that may write is not for crawlers; without a query it only reads.
+		// A GET with a query may write, which is not for crawlers. Without a query it only reads.
 		if slices.ContainsFunc(operationsWith(route, "GET"), func(op *api.Operation) bool { return op.Writes }) {
 			fmt.Fprintf(&b, "Disallow: %s?\n", route.Path)
 		}
@@ -40,46 +41,48 @@ func (g *generation) robots() []byte {
 	return []byte(b.String())
 }
 
-func yes(b bool, yes, no string) string {
-	if b {
+// choose is the word for a permission.
+func choose(allowed bool, yes, no string) string {
+	if allowed {
 		return yes
 	}
 	return no
 }
 
-// entry is one address of the sitemap.
-type entry struct {
+// sitemapEntry is one address of the sitemap.
+type sitemapEntry struct {
 	Loc     string `xml:"loc"`
 	LastMod string `xml:"lastmod,omitempty"`
 }
 
-// indexed are the documents that search engines are to index. A date is that of the content, where the content has one.
-func (g *generation) indexed() (entries []entry) {
+// sitemapEntries are the documents that search engines are to index. A date is that of the content;
+// documents without a date of their own have none.
+func (g *generation) sitemapEntries() (entries []sitemapEntry) {
 	counts := g.site.Current().AsOf
 	for i := range g.site.Pages {
 		p := &g.site.Pages[i]
 		updated := p.Updated
 		if p.Name == "index" {
-			updated = max(updated, counts) // it shows the counts
+			updated = max(updated, counts) // the front page shows the counts
 		}
-		entries = append(entries, entry{g.url(p.Path()), updated})
+		entries = append(entries, sitemapEntry{g.url(p.Path()), updated})
 	}
 	return append(entries,
-		entry{g.url("/scoreboard.json"), counts},
-		entry{g.url("/jobs.json"), g.site.Jobs.AsOf},
-		entry{g.url("/auditors.json"), g.site.Auditors.AsOf},
-		entry{Loc: g.url("/llms.txt")},
-		entry{Loc: g.url("/openapi.json")},
-		entry{Loc: g.url("/manifest.json")},
+		sitemapEntry{g.url("/scoreboard.json"), counts},
+		sitemapEntry{g.url("/jobs.json"), g.site.Jobs.AsOf},
+		sitemapEntry{g.url("/auditors.json"), g.site.Auditors.AsOf},
+		sitemapEntry{Loc: g.url("/llms.txt")},
+		sitemapEntry{Loc: g.url("/openapi.json")},
+		sitemapEntry{Loc: g.url("/manifest.json")},
 	)
 }
 
-// sitemap follows sitemaps.org 0.9.
+// sitemap follows the protocol of sitemaps.org, version 0.9.
 func (g *generation) sitemap() []byte {
 	set := struct {
-		XMLName xml.Name `xml:"http://www.sitemaps.org/schemas/sitemap/0.9 urlset"`
-		Entries []entry  `xml:"url"`
-	}{Entries: g.indexed()}
+		XMLName xml.Name       `xml:"http://www.sitemaps.org/schemas/sitemap/0.9 urlset"`
+		Entries []sitemapEntry `xml:"url"`
+	}{Entries: g.sitemapEntries()}
 	doc, err := xml.MarshalIndent(&set, "", "  ")
 	if err != nil {
 		g.fault("sitemap.xml: %w", err)
@@ -87,32 +90,33 @@ func (g *generation) sitemap() []byte {
 	return slices.Concat([]byte(xml.Header), doc, []byte("\n"))
 }
 
-// securityTxt follows RFC 9116. Both hosts are canonical: the apex redirects here, and the rule is
-// about the address that was asked for.
+// securityTxt follows RFC 9116. It names both hosts in Canonical: the apex host redirects here, and
+// a reader compares Canonical with the address that the reader asked for (section 2.5.2).
 func (g *generation) securityTxt() []byte {
-	s := &g.site.Service
+	service := &g.site.Service
 	var b bytes.Buffer
-	for _, contact := range s.Security.Contacts {
+	for _, contact := range service.Security.Contacts {
 		fmt.Fprintf(&b, "Contact: %s\n", contact)
 	}
-	fmt.Fprintf(&b, "Expires: %s\n", s.Security.Expires)
-	if s.Security.Languages != "" {
-		fmt.Fprintf(&b, "Preferred-Languages: %s\n", s.Security.Languages)
+	fmt.Fprintf(&b, "Expires: %s\n", service.Security.Expires)
+	if service.Security.Languages != "" {
+		fmt.Fprintf(&b, "Preferred-Languages: %s\n", service.Security.Languages)
 	}
-	for _, host := range []string{s.CanonicalHost, s.ApexHost} {
+	for _, host := range []string{service.CanonicalHost, service.ApexHost} {
 		fmt.Fprintf(&b, "Canonical: https://%s/.well-known/security.txt\n", host)
 	}
 	return b.Bytes()
 }
 
-// apiCatalog is a linkset (RFC 9264) of the endpoints and of what describes them (RFC 9727, RFC 8631).
+// apiCatalog is a linkset (RFC 9264) of the endpoints and of the documents that describe them (RFC
+// 9727, RFC 8631).
 func (g *generation) apiCatalog() object {
 	link := func(path, mediaType string) object {
 		return object{{"href", g.url(path)}, {"type", mediaType}}
 	}
 	items := []object{}
 	for _, route := range g.routes {
-		items = append(items, object{{"href", g.url(route.Path)}, {"title", g.what(route.ID)}})
+		items = append(items, object{{"href", g.url(route.Path)}, {"title", g.summary(route.ID)}})
 	}
 	return object{{"linkset", []object{
 		{{"anchor", g.url("/.well-known/api-catalog")}, {"item", items}},

@@ -1,6 +1,11 @@
-// Package generator turns a checked content folder into the documents that a CDN serves and the
-// snapshot that the edge reads. It is pure: same content, same bytes; it has no clock and
-// writes nothing.
+// Package generator turns a checked content folder into the documents that a CDN serves and into
+// the snapshot that the edge reads. It is pure: the same content gives the same bytes. It reads no
+// clock and writes no file.
+//
+// Each file of the package makes one family of documents: endpoint_documents.go and contract.go
+// what the endpoints answer, pages.go and field_guide.go the pages, the openapi files the OpenAPI
+// description, scoreboards.go, lists.go, mcp.go, llms.go, manifest.go and discovery.go the
+// documents of these names. published.go decides under which headers each of them is served.
 package generator
 
 import (
@@ -35,9 +40,9 @@ type Output struct {
 	Snapshot  *snapshot.Snapshot
 }
 
-// Generate makes all documents and the snapshot from a loaded site and the route table. It
-// replaces the placeholders in the texts of the site. It returns site.Faults where the words
-// of the content do not fit the route table or link to what is not published.
+// Generate makes all documents and the snapshot from a loaded site and the route table. It replaces
+// the placeholders in the texts of the site. The error is site.Faults where the words of the
+// content do not fit the route table, or where they link to something that is not published.
 func Generate(s *site.Site, routes []*api.Route) (*Output, error) {
 	if err := s.CheckEndpoints(routes); err != nil {
 		return nil, fmt.Errorf("generate: %w", err)
@@ -46,23 +51,24 @@ func Generate(s *site.Site, routes []*api.Route) (*Output, error) {
 		return nil, fmt.Errorf("generate: %w", err)
 	}
 	g := &generation{site: s, routes: routes, base: s.Service.BaseURL(), anchors: map[string]map[string]bool{}}
-	slices.SortStableFunc(s.Pages, func(a, b site.Page) int { return strings.Compare(a.Path(), b.Path()) }) // the front page first
-	g.snapshot = g.facts()
-	g.addresses()
-	g.aside(func(g *generation) {
-		g.answers()
+	// The path of the front page, "/", sorts before all others.
+	slices.SortStableFunc(s.Pages, func(a, b site.Page) int { return strings.Compare(a.Path(), b.Path()) })
+	g.snapshot = g.newSnapshot()
+	g.addSitemapAddresses()
+	g.fork(func(g *generation) {
+		g.endpointDocuments()
 		g.mcp()
-		g.openAPI() // with examples that an edge of this snapshot answers
+		g.openAPI() // last: an edge of this snapshot answers its examples
 	})
 	g.pages()
-	g.aside(func(g *generation) { g.list("/jobs.json", &s.Jobs) })
-	g.aside(func(g *generation) { g.list("/auditors.json", &s.Auditors) })
+	g.fork(func(g *generation) { g.list("/jobs.json", &s.Jobs) })
+	g.fork(func(g *generation) { g.list("/auditors.json", &s.Auditors) })
 	g.scoreboards()
 	g.llms()
 	g.discovery()
 	g.join()
 	g.manifest()
-	g.cdn()
+	g.cdnConfiguration()
 	if len(g.faults) > 0 {
 		return nil, fmt.Errorf("generate: %w", errors.Join(g.faults...))
 	}
@@ -75,34 +81,36 @@ func Generate(s *site.Site, routes []*api.Route) (*Output, error) {
 
 // generation is one run of Generate.
 type generation struct {
-	site      *site.Site
-	routes    []*api.Route
-	base      string
-	snapshot  *snapshot.Snapshot
-	types     map[string]reflect.Type // of the documents in the snapshot, by their keys
-	documents []File
-	anchors   map[string]map[string]bool // the identifiers in each page, by its path
-	faults    []error
-	begun     []chan *generation // what is made aside
+	site          *site.Site
+	routes        []*api.Route
+	base          string // https:// and the canonical host
+	snapshot      *snapshot.Snapshot
+	documentTypes map[string]reflect.Type // of the documents in the snapshot, by their keys
+	documents     []File
+	anchors       map[string]map[string]bool // the identifiers in each page, by its path
+	faults        []error
+	forks         []chan *generation // each gives its generation when it is done
 }
 
-// aside begins to make documents in a goroutine, with a generation of their own.
-func (g *generation) aside(f func(g *generation)) {
-	own := &generation{site: g.site, routes: g.routes, base: g.base, snapshot: g.snapshot, anchors: map[string]map[string]bool{}}
+// fork begins to make documents in a goroutine. The goroutine adds documents, anchors and faults to
+// a generation of its own, which join takes over.
+func (g *generation) fork(work func(g *generation)) {
+	forked := &generation{site: g.site, routes: g.routes, base: g.base, snapshot: g.snapshot, anchors: map[string]map[string]bool{}}
 	done := make(chan *generation)
-	g.begun = append(g.begun, done)
+	g.forks = append(g.forks, done)
 	go func() {
-		f(own)
-		done <- own
+		work(forked)
+		done <- forked
 	}()
 }
 
-// join waits for what is made aside, and takes it over in the order in which it began.
+// join waits for all forks and takes their documents over, in the order in which they began.
 func (g *generation) join() {
-	for _, done := range g.begun {
-		own := <-done
-		g.documents, g.faults = append(g.documents, own.documents...), append(g.faults, own.faults...)
-		maps.Copy(g.anchors, own.anchors)
+	for _, done := range g.forks {
+		forked := <-done
+		g.documents = append(g.documents, forked.documents...)
+		g.faults = append(g.faults, forked.faults...)
+		maps.Copy(g.anchors, forked.anchors)
 	}
 }
 
@@ -113,7 +121,8 @@ func (g *generation) fault(format string, args ...any) {
 // url is the absolute address of a path.
 func (g *generation) url(path string) string { return g.base + path }
 
-// paths are the paths that answer.
+// paths are the paths that a link may lead to: every document, every endpoint, the front page and
+// the root of the API.
 func (g *generation) paths() map[string]bool {
 	paths := map[string]bool{"/": true, "/api/": true}
 	for _, d := range g.documents {
@@ -125,27 +134,28 @@ func (g *generation) paths() map[string]bool {
 	return paths
 }
 
-// add publishes a document under the headers that the table of published paths gives it.
+// add publishes a document under the headers that the table of published paths gives to its path.
 func (g *generation) add(path string, doc []byte) {
-	p := publishedAs(path)
-	if p == nil {
+	served := publishedAs(path)
+	if served == nil {
 		g.fault("nothing decides the headers of %s: add it to the table of published paths", path)
 		return
 	}
-	g.documents = append(g.documents, File{Path: path, MediaType: p.mediaType, Cache: p.cache, Bytes: doc})
+	g.documents = append(g.documents, File{Path: path, MediaType: served.mediaType, Cache: served.cache, Bytes: doc})
 }
 
-// answer publishes a JSON object that ends with the trailer, indented for whoever reads a diff.
-func (g *generation) answer(path string, v any) {
-	g.add(path, g.indented(model.JSON(g.withTrailer(g.text(v)))))
+// addWithTrailer publishes a JSON object that ends with the trailer. The text is indented, so that
+// a change of the document is readable as a diff.
+func (g *generation) addWithTrailer(path string, v any) {
+	g.add(path, g.indentedJSON(model.JSON(g.withTrailer(g.compactJSON(v)))))
 }
 
-// indented is the JSON text of v, indented and with a line break at its end.
-func (g *generation) indented(v any) []byte {
-	return append(g.written(v, "  ", "\n"), '\n')
+// indentedJSON is the JSON text of v, indented and with a line break at its end.
+func (g *generation) indentedJSON(v any) []byte {
+	return append(g.writeJSON(v, "  ", "\n"), '\n')
 }
 
-// withTrailer adds the trailer, as the canonical host writes it, to the text of an object.
+// withTrailer adds the trailer to the text of an object, as the canonical host writes it.
 func (g *generation) withTrailer(object []byte) []byte {
 	w := jsondoc.Writer{Buf: bytes.TrimSuffix(object, []byte("}"))}
 	g.snapshot.Trailer(&w, g.site.Service.CanonicalHost)
@@ -153,11 +163,11 @@ func (g *generation) withTrailer(object []byte) []byte {
 	return w.Buf
 }
 
-// text is the compact JSON text of v.
-func (g *generation) text(v any) []byte { return g.written(v, "", "") }
+// compactJSON is the JSON text of v without white space.
+func (g *generation) compactJSON(v any) []byte { return g.writeJSON(v, "", "") }
 
-func (g *generation) written(v any, indent, newline string) []byte {
-	w := textWriter{indent: indent}
+func (g *generation) writeJSON(v any, indent, newline string) []byte {
+	w := jsonWriter{indent: indent}
 	w.value(v, newline)
 	if w.err != nil {
 		g.faults = append(g.faults, w.err)
@@ -165,9 +175,10 @@ func (g *generation) written(v any, indent, newline string) []byte {
 	return w.buf
 }
 
-// addresses puts into the snapshot what search engines are told of.
-func (g *generation) addresses() {
-	for _, entry := range g.indexed() {
+// addSitemapAddresses puts the addresses of the sitemap into the snapshot: the edge submits them to
+// search engines.
+func (g *generation) addSitemapAddresses() {
+	for _, entry := range g.sitemapEntries() {
 		g.snapshot.Sitemap = append(g.snapshot.Sitemap, entry.Loc)
 	}
 	if n := len(g.snapshot.Sitemap); n > signal.MaxURLs {
@@ -175,37 +186,37 @@ func (g *generation) addresses() {
 	}
 }
 
-// facts is the snapshot without its documents.
-func (g *generation) facts() *snapshot.Snapshot {
-	s, board := &g.site.Service, g.site.Current()
+// newSnapshot is the snapshot without its documents, which are added as they are made.
+func (g *generation) newSnapshot() *snapshot.Snapshot {
+	service, board := &g.site.Service, g.site.Current()
 	retired := []string{}
-	for _, key := range s.ReceiptKeys.Retired {
+	for _, key := range service.ReceiptKeys.Retired {
 		retired = append(retired, key.PublicKey)
 	}
 	return &snapshot.Snapshot{
 		Format:        snapshot.Format,
 		Version:       hex.EncodeToString(g.site.Source),
-		Service:       s.Name,
-		CanonicalHost: s.CanonicalHost,
-		ApexHost:      s.ApexHost,
-		PreviewHosts:  append([]string{}, s.PreviewHosts...),
-		Epoch:         s.Epoch,
-		ToolPrefix:    s.ToolPrefix,
-		Notice:        s.Notice,
-		NoteCanonical: s.HostNotes.Canonical,
-		NoteOther:     s.HostNotes.Other,
-		CurrentKey:    s.ReceiptKeys.Current,
+		Service:       service.Name,
+		CanonicalHost: service.CanonicalHost,
+		ApexHost:      service.ApexHost,
+		PreviewHosts:  append([]string{}, service.PreviewHosts...),
+		Epoch:         service.Epoch,
+		ToolPrefix:    service.ToolPrefix,
+		Notice:        service.Notice,
+		NoteCanonical: service.HostNotes.Canonical,
+		NoteOther:     service.HostNotes.Other,
+		CurrentKey:    service.ReceiptKeys.Current,
 		RetiredKeys:   retired,
-		RelayFrom:     s.Relay.From,
-		RelayTo:       s.Relay.To,
-		RelayWebhook:  s.Relay.Webhook,
-		IndexNowKey:   s.IndexNow.Key,
-		IndexNowURLs:  append([]string{}, s.IndexNow.Upstreams...),
+		RelayFrom:     service.Relay.From,
+		RelayTo:       service.Relay.To,
+		RelayWebhook:  service.Relay.Webhook,
+		IndexNowKey:   service.IndexNow.Key,
+		IndexNowURLs:  append([]string{}, service.IndexNow.Upstreams...),
 		Sitemap:       []string{},
 
-		WritesPerMinute: int64(s.Limits.WritesPerMinute),
-		BatchMessages:   int64(s.Limits.BatchMessages),
-		BatchWrites:     int64(s.Limits.BatchWrites),
+		WritesPerMinute: int64(service.Limits.WritesPerMinute),
+		BatchMessages:   int64(service.Limits.BatchMessages),
+		BatchWrites:     int64(service.Limits.BatchWrites),
 
 		AsOf:                 board.AsOf,
 		CountsAgeNote:        board.CountsAgeNote,

@@ -160,7 +160,8 @@ func TestDeterministic(t *testing.T) {
 	}
 }
 
-// The snapshot reads back, holds every document that the route table names, and is as the golden file has it.
+// The snapshot reads back, holds every document that the route table names, and is as the golden
+// file has it.
 func TestSnapshot(t *testing.T) {
 	o := generate(t, shippedContent)
 	text := o.Snapshot.Encode()
@@ -228,11 +229,13 @@ func TestContract(t *testing.T) {
 	if err := json.Unmarshal(o.Snapshot.Documents["waitlist"], &contract); err != nil {
 		t.Fatal(err)
 	}
-	if !slices.Equal(contract.Methods, []string{"GET", "POST"}) || len(contract.Operations) != 2 || contract.Operations[0].Writes || contract.WriteLimit.Writes != 30 {
+	if !slices.Equal(contract.Methods, []string{"GET", "POST"}) || len(contract.Operations) != 2 ||
+		contract.Operations[0].Writes || contract.WriteLimit.Writes != 30 {
 		t.Fatalf("contract: %+v", contract)
 	}
 	op := contract.Operations[1]
-	if op.ID != "registerAgent" || op.OtherFields != "listed in ignored_fields" || !slices.Equal(op.AtLeastOneOf, []string{"agent_name", "pubkey"}) || op.ExampleBody == nil {
+	if op.ID != "registerAgent" || op.OtherFields != "listed in ignored_fields" ||
+		!slices.Equal(op.AtLeastOneOf, []string{"agent_name", "pubkey"}) || op.ExampleBody == nil {
 		t.Errorf("operation: %+v", op)
 	}
 	if want := "https://www.anteroom.example/api/waitlist{?agent_name,pubkey,owner_email}"; op.GetTemplate != want {
@@ -245,7 +248,10 @@ func TestContract(t *testing.T) {
 			t.Errorf("%s has no meaning", f.Name)
 		}
 	}
-	want := []string{"agent_name string  80 false query or body", "pubkey string  512 false query or body", "owner_email string email 0 false query or body", "dry_run boolean  0 false query or body"}
+	want := []string{
+		"agent_name string  80 false query or body", "pubkey string  512 false query or body",
+		"owner_email string email 0 false query or body", "dry_run boolean  0 false query or body",
+	}
 	if !slices.Equal(fields, want) {
 		t.Errorf("fields %q, want %q", fields, want)
 	}
@@ -568,7 +574,8 @@ func TestManifest(t *testing.T) {
 	}
 }
 
-// The manifest has every limit of the specification's section 8, of the route table and of the constants, and the key.
+// The manifest has every limit of the route table, and the limits that clients rely on have their
+// published values.
 func TestManifestLimits(t *testing.T) {
 	o := generate(t, shippedContent)
 	manifest, err := jsondoc.Parse(document(t, o, "/manifest.json"))
@@ -614,23 +621,47 @@ func TestManifestLimits(t *testing.T) {
 	if !maps.Equal(got, want) {
 		t.Errorf("the fields have the limits\n%v\nand the route table\n%v", got, want)
 	}
-	for name, limit := range map[string]string{ // specification, 8
-		"fileCharter org_name min_length": "3", "fileCharter org_name max_length": "40", "fileCharter commissioner max_length": "80",
-		"fileCharter roster[].agent_name max_length": "80", "registerAgent agent_name max_length": "80", "mintReceipt agent_name max_length": "80",
-		"sendSuggestion agent_name max_length": "80", "registerAgent pubkey max_length": "512", "fileCharter roster min_items": "5",
-		"fileCharter roster max_items": "5", "fileCharter roster[].allocation minimum": "5", "mintReceipt note max_length": "140",
-		"sendSuggestion suggestion min_length": "10", "sendSuggestion suggestion max_length": "4000",
+	for name, limit := range map[string]string{ // published values of the limits of fields
+		"fileCharter org_name min_length":            "3",
+		"fileCharter org_name max_length":            "40",
+		"fileCharter commissioner max_length":        "80",
+		"fileCharter roster[].agent_name max_length": "80",
+		"registerAgent agent_name max_length":        "80",
+		"mintReceipt agent_name max_length":          "80",
+		"sendSuggestion agent_name max_length":       "80",
+		"registerAgent pubkey max_length":            "512",
+		"fileCharter roster min_items":               "5",
+		"fileCharter roster max_items":               "5",
+		"fileCharter roster[].allocation minimum":    "5",
+		"mintReceipt note max_length":                "140",
+		"sendSuggestion suggestion min_length":       "10",
+		"sendSuggestion suggestion max_length":       "4000",
 	} {
 		if got[name] != limit {
 			t.Errorf("%s is %q, want %s", name, got[name], limit)
 		}
 	}
 	for name, limit := range map[string]string{
-		"org_cap": "100", "founding_org_slots": "100", "founding_agent_slots": "500",
-		"body_bytes": "65536", "query_bytes": "8192", "json_depth": "32", "json_members": "256", "writes_per_minute": "30", "write_window_seconds": "60",
-		"mcp_batch_messages": "50", "mcp_batch_writes": "10", "email_bytes": "254", "email_local_part_bytes": "64", "echoed_code_points": "64", "echoed_entries": "50",
-		"holidays_skipped": "50", "signal_pause_after_fired_seconds": "600", "signal_pause_after_failed_seconds": "60", "signal_check_shared_seconds": "30",
-		"selftest_shared_seconds": "30",
+		"org_cap":                           "100",
+		"founding_org_slots":                "100",
+		"founding_agent_slots":              "500",
+		"body_bytes":                        "65536",
+		"query_bytes":                       "8192",
+		"json_depth":                        "32",
+		"json_members":                      "256",
+		"writes_per_minute":                 "30",
+		"write_window_seconds":              "60",
+		"mcp_batch_messages":                "50",
+		"mcp_batch_writes":                  "10",
+		"email_bytes":                       "254",
+		"email_local_part_bytes":            "64",
+		"echoed_code_points":                "64",
+		"echoed_entries":                    "50",
+		"holidays_skipped":                  "50",
+		"signal_pause_after_fired_seconds":  "600",
+		"signal_pause_after_failed_seconds": "60",
+		"signal_check_shared_seconds":       "30",
+		"selftest_shared_seconds":           "30",
 	} {
 		if limits.Get(name).Text != limit {
 			t.Errorf("%s is %q, want %s", name, limits.Get(name).Text, limit)
@@ -691,7 +722,8 @@ jobs:
 	for _, m := range jobs.Members {
 		names = append(names, m.Name)
 	}
-	if want := []string{"as_of", "open", "completed", "counts", "notice", "served_from", "canonical_host", "host_note"}; !slices.Equal(names, want) {
+	want := []string{"as_of", "open", "completed", "counts", "notice", "served_from", "canonical_host", "host_note"}
+	if !slices.Equal(names, want) {
 		t.Errorf("jobs.json has %q, want %q", names, want)
 	}
 	if open := jobs.Get("open").Items; len(open) != 1 || open[0].Get("title").Text != "Odd </script> \u2028 [x](y)" {
@@ -712,7 +744,8 @@ jobs:
 	}
 }
 
-// A dated scoreboard is made of its own content file and nothing else: it holds the numbers, and no text.
+// A dated scoreboard is made of its own content file and nothing else. It holds the numbers, and no
+// text.
 func TestVerificationNeverChanges(t *testing.T) {
 	const file = "/scoreboard/2026-11-20.json"
 	before := document(t, generate(t, shippedContent), file)
@@ -732,7 +765,8 @@ func TestVerificationNeverChanges(t *testing.T) {
 		t.Error("it changed with another file")
 	}
 	var second model.Verification
-	if err := json.Unmarshal(document(t, o, "/scoreboard/2026-11-20-2.json"), &second); err != nil || second.Suggestions.ReceivedExternal != 3 {
+	err := json.Unmarshal(document(t, o, "/scoreboard/2026-11-20-2.json"), &second)
+	if err != nil || second.Suggestions.ReceivedExternal != 3 {
 		t.Errorf("the second one of the day: %+v, %v", second, err)
 	}
 	golden(t, "testdata/verification.json", before)
@@ -851,11 +885,15 @@ func TestVerificationNumbers(t *testing.T) {
 	}
 }
 
-// No founding seat is left, and none is owed, where more agents and orgs came than there are.
+// Where more agents and orgs came than there are founding seats, no seat is left, and their number
+// is not negative.
 func TestFoundingSeatsAreUsedUp(t *testing.T) {
 	board := func(agents, orgs int) *jsondoc.Value {
 		o := generate(t, overlay(t, map[string]func(string) string{"scoreboard/2026-11-20.yaml": func(text string) string {
-			for key, n := range map[string]int{"verified_organic_agent_conversions": agents, "registrations_recorded": agents, "charters_filed": orgs} {
+			counts := map[string]int{
+				"verified_organic_agent_conversions": agents, "registrations_recorded": agents, "charters_filed": orgs,
+			}
+			for key, n := range counts {
 				text = regexp.MustCompile(`(?m)^( *`+key+`:).*$`).ReplaceAllString(text, fmt.Sprint("$1 ", n))
 			}
 			return text
@@ -870,7 +908,9 @@ func TestFoundingSeatsAreUsedUp(t *testing.T) {
 		}
 		return v
 	}
-	for _, c := range []struct{ agents, orgs, agentsLeft, orgsLeft int }{{499, 99, 1, 1}, {500, 100, 0, 0}, {501, 101, 0, 0}, {900, 900, 0, 0}} {
+	for _, c := range []struct{ agents, orgs, agentsLeft, orgsLeft int }{
+		{499, 99, 1, 1}, {500, 100, 0, 0}, {501, 101, 0, 0}, {900, 900, 0, 0},
+	} {
 		v := board(c.agents, c.orgs)
 		agents, orgs := v.Get("pilot_waitlist").Get("founding_agent_slots_remaining").Text, v.Get("orgs").Get("founding_org_slots_remaining").Text
 		if agents != fmt.Sprint(c.agentsLeft) || orgs != fmt.Sprint(c.orgsLeft) {
@@ -1019,7 +1059,8 @@ func TestOddCharacters(t *testing.T) {
 				}
 			}
 		case ".md":
-			if shown := `\<script>alert(1)\</script> \| \[x\](javascript:1)`; d.Path != "/privacy.html.md" && !bytes.Contains(d.Bytes, []byte(shown)) {
+			shown := `\<script>alert(1)\</script> \| \[x\](javascript:1)`
+			if d.Path != "/privacy.html.md" && !bytes.Contains(d.Bytes, []byte(shown)) {
 				t.Errorf("%s does not have the text as %s", d.Path, shown)
 			}
 		case ".json", "":

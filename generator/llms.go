@@ -6,11 +6,11 @@ import (
 )
 
 // llms publishes llms.txt (llmstxt.org): a title, a summary on one line, paragraphs, and then
-// sections in which every line is a link. The reference parser takes nothing else.
+// sections in which every line is a link. The reference parser of llmstxt.org takes nothing else.
 func (g *generation) llms() {
-	s := &g.site.Service
+	service := &g.site.Service
 	var b strings.Builder
-	fmt.Fprintf(&b, "# %s\n\n> %s\n", s.Name, s.Summary)
+	fmt.Fprintf(&b, "# %s\n\n> %s\n", service.Name, service.Summary)
 	for _, paragraph := range g.site.LLMs.Intro {
 		if strings.HasPrefix(paragraph, "#") || strings.Contains(paragraph, "\n#") {
 			g.fault("llms.yaml: a paragraph of intro holds a heading, and llms.txt may have none there: %.40q", paragraph)
@@ -27,13 +27,13 @@ func (g *generation) llms() {
 	}
 
 	section("Start here")
-	link("Quest", g.route("quest").Path, g.what("quest"))
+	link("Quest", g.route("quest").Path, g.summary("quest"))
 	document(openAPIPath)
 	document("/manifest.json")
 
 	section("Endpoints")
 	for _, route := range g.routes {
-		link(strings.Join(route.Methods(), ", ")+" "+route.Path, route.Path, g.what(route.ID))
+		link(strings.Join(route.Methods(), ", ")+" "+route.Path, route.Path, g.summary(route.ID))
 	}
 
 	section("Documents")

@@ -22,10 +22,10 @@ import (
 	"anteroom/generator/model"
 )
 
-// manifest lists what is published: all documents made so far, which must be all but the manifest
-// itself and the CDN's own configuration.
+// manifest publishes manifest.json, which lists every document that was added before it. Only the
+// manifest itself and the CDN's own configuration come later.
 func (g *generation) manifest() {
-	m := model.Manifest{
+	manifest := model.Manifest{
 		Limits: model.Limits{
 			BodyBytes:       kernel.MaxBody,
 			QueryBytes:      kernel.MaxQuery,
@@ -54,45 +54,51 @@ func (g *generation) manifest() {
 			Fields: g.fieldLimits(),
 		},
 		Versions: Versions,
-		MCP:      model.ManifestMCP{Endpoint: g.url(protocol.Path), ProtocolVersions: protocol.Versions, Stateless: []string{protocol.Stateless}},
+		MCP: model.ManifestMCP{
+			Endpoint: g.url(protocol.Path), ProtocolVersions: protocol.Versions, Stateless: []string{protocol.Stateless},
+		},
 	}
-	m.Content = g.snapshot.Version[:contentDigits]
+	manifest.Content = g.snapshot.Version[:contentDigits]
 	if key := g.site.Service.ReceiptKeys.Current; key != "" {
-		m.ReceiptKey = &key
+		manifest.ReceiptKey = &key
 	}
-	m.Documents = make([]model.ManifestDocument, len(g.documents))
-	var hashed sync.WaitGroup
+	manifest.Documents = make([]model.ManifestDocument, len(g.documents))
+	var hashing sync.WaitGroup
 	for i, d := range g.documents {
-		hashed.Go(func() {
+		hashing.Go(func() {
 			sum := sha256.Sum256(d.Bytes)
-			m.Documents[i] = model.ManifestDocument{Path: d.Path, MediaType: d.MediaType, Bytes: len(d.Bytes), SHA256: hex.EncodeToString(sum[:])}
+			manifest.Documents[i] = model.ManifestDocument{
+				Path: d.Path, MediaType: d.MediaType, Bytes: len(d.Bytes), SHA256: hex.EncodeToString(sum[:]),
+			}
 		})
 	}
-	hashed.Wait()
-	slices.SortFunc(m.Documents, func(a, b model.ManifestDocument) int { return strings.Compare(a.Path, b.Path) })
+	hashing.Wait()
+	slices.SortFunc(manifest.Documents, func(a, b model.ManifestDocument) int { return strings.Compare(a.Path, b.Path) })
 	for _, route := range g.routes {
-		m.Endpoints = append(m.Endpoints, model.ManifestEndpoint{
-			ID: route.ID, Path: route.Path, Methods: route.Methods(), Writes: writes(route), What: g.what(route.ID),
+		manifest.Endpoints = append(manifest.Endpoints, model.ManifestEndpoint{
+			ID: route.ID, Path: route.Path, Methods: route.Methods(), Writes: writes(route), What: g.summary(route.ID),
 		})
 	}
-	g.answer("/manifest.json", m)
+	g.addWithTrailer("/manifest.json", manifest)
 }
 
-// contentDigits is how much of the content's version is shown.
+// contentDigits is how many digits of the content's version the manifest shows.
 const contentDigits = 12
 
-// fieldLimits are the limits of the input fields of all operations, as their contracts have them.
+// fieldLimits are the limits of the input fields of all operations, as the contracts have them.
 func (g *generation) fieldLimits() (limits []model.FieldLimits) {
 	var add func(operation, prefix string, fields []model.ContractField)
 	add = func(operation, prefix string, fields []model.ContractField) {
 		for i := range fields {
 			f := &fields[i]
-			l := model.FieldLimits{
-				MinLength: f.MinLength, MaxLength: f.MaxLength, Minimum: f.Minimum, Maximum: f.Maximum, MinItems: f.MinItems, MaxItems: f.MaxItems,
+			limit := model.FieldLimits{
+				MinLength: f.MinLength, MaxLength: f.MaxLength,
+				Minimum: f.Minimum, Maximum: f.Maximum,
+				MinItems: f.MinItems, MaxItems: f.MaxItems,
 			}
-			if l != (model.FieldLimits{}) {
-				l.Operation, l.Field = operation, prefix+f.Name
-				limits = append(limits, l)
+			if limit != (model.FieldLimits{}) {
+				limit.Operation, limit.Field = operation, prefix+f.Name
+				limits = append(limits, limit)
 			}
 			add(operation, prefix+f.Name+"[].", f.Items)
 		}

@@ -12,42 +12,50 @@ import (
 	"anteroom/generator/site"
 )
 
-// mcp puts what the MCP server answers into the snapshot, and publishes its entry for a registry.
+// mcp puts the answers of the MCP server into the snapshot, and publishes the server's entry for a
+// registry.
 func (g *generation) mcp() {
-	m, s := &g.site.MCP, &g.site.Service
-	server := object{{"name", m.Name}, {"title", s.Name}, {"version", protocol.ServerVersion}, {"description", s.Summary}, {"websiteUrl", g.url("/")}}
-	unchanging := object{{"listChanged", false}}
-	g.publish(api.MCPServer, object{
-		{"capabilities", object{{"tools", unchanging}, {"prompts", unchanging}}},
+	words, service := &g.site.MCP, &g.site.Service
+	server := object{
+		{"name", words.Name},
+		{"title", service.Name},
+		{"version", protocol.ServerVersion},
+		{"description", service.Summary},
+		{"websiteUrl", g.url("/")},
+	}
+	fixedList := object{{"listChanged", false}}
+	g.addToSnapshot(api.MCPServer, object{
+		{"capabilities", object{{"tools", fixedList}, {"prompts", fixedList}}},
 		{"serverInfo", server},
-		{"instructions", m.Instructions},
+		{"instructions", words.Instructions},
 	})
 	tools, summaries := []object{}, []object{}
 	for i := range api.Tools {
-		tool := g.tool(&api.Tools[i])
+		tool := g.toolEntry(&api.Tools[i])
 		tools = append(tools, tool)
-		summaries = append(summaries, slices.DeleteFunc(slices.Clone(tool), func(m member) bool { return strings.HasSuffix(m.name, "Schema") }))
+		isSchema := func(m member) bool { return strings.HasSuffix(m.name, "Schema") }
+		summaries = append(summaries, slices.DeleteFunc(slices.Clone(tool), isSchema))
 	}
-	g.publish(api.MCPTools, object{{"tools", tools}})
+	g.addToSnapshot(api.MCPTools, object{{"tools", tools}})
 	prompts := []object{}
 	for i := range api.Prompts {
-		prompts = append(prompts, g.prompt(&api.Prompts[i]))
+		prompts = append(prompts, g.promptEntry(&api.Prompts[i]))
 	}
-	g.publish(api.MCPPrompts, object{{"prompts", prompts}})
-	g.publish(api.MCPInstall, object{
+	g.addToSnapshot(api.MCPPrompts, object{{"prompts", prompts}})
+	g.addToSnapshot(api.MCPInstall, object{
 		{"endpoint", g.url(protocol.Path)},
 		{"transport", "streamable-http"},
 		{"protocol_versions", protocol.Versions},
 		{"stateless_versions", []string{protocol.Stateless}},
-		{"install", g.installs()},
+		{"install", g.installBlocks()},
 		{"tools", summaries},
 	})
 	g.serverJSON()
 }
 
-// tool is an entry of tools/list. Schemas have no address, no reference and, at their top, no choice: there are
-// clients that drop a tool, or all of them, for one of these.
-func (g *generation) tool(t *api.Tool) object {
+// toolEntry is an entry of tools/list. Its schemas have no $id, no $ref and, at their top, no
+// anyOf: some clients drop a tool, or all tools, for one of these.
+func (g *generation) toolEntry(t *api.Tool) object {
 	words, op := g.site.MCP.Tools[t.Name], g.operationOf(t)
 	return object{
 		{"name", g.site.Service.ToolPrefix + t.Name},
@@ -65,7 +73,8 @@ func (g *generation) tool(t *api.Tool) object {
 	}
 }
 
-// operationOf is the operation of a tool; without one it adds a fault and gives an empty operation.
+// operationOf is the operation of a tool. Where there is none, operationOf adds a fault and gives
+// an empty operation, so that generation goes on.
 func (g *generation) operationOf(t *api.Tool) *api.Operation {
 	for _, route := range g.routes {
 		if op := route.Operation(t.Operation); op != nil {
@@ -76,7 +85,8 @@ func (g *generation) operationOf(t *api.Tool) *api.Operation {
 	return &api.Operation{Answers: []any{struct{}{}}}
 }
 
-// toolInput is the schema of a tool's arguments: the fields of its operation, as the tool has them.
+// toolInput is the schema of a tool's arguments: the fields of its operation, without the field
+// that the tool omits and with the name that the tool gives to one of them.
 func (g *generation) toolInput(t *api.Tool, op *api.Operation) object {
 	var fields []input.Field
 	for _, f := range op.Fields {
@@ -87,7 +97,7 @@ func (g *generation) toolInput(t *api.Tool, op *api.Operation) object {
 		f.Aliases = nil
 		fields = append(fields, f)
 	}
-	schema := inputObject(fields, func(name string) string { return g.meaning(op, name) }, "")
+	schema := inputObject(fields, func(name string) string { return g.fieldMeaning(op, name) }, "")
 	properties := schema.get("properties").(object)
 	for i := range properties {
 		if properties[i].name == t.Renames {
@@ -109,24 +119,27 @@ func (g *generation) toolInput(t *api.Tool, op *api.Operation) object {
 	return schema
 }
 
-// toolOutput is the schema of a tool's structured content: the answer of its operation. The trailer is in it too, and
-// not required.
+// toolOutput is the schema of a tool's structured content: the answer of its operation with the
+// members of the trailer, none of which is required.
 func (g *generation) toolOutput(t *api.Tool, op *api.Operation) object {
 	s := schemas{inline: true}
-	schema, trailer := s.of(g.answerTypes(op)[0]), s.of(reflect.TypeFor[model.Trailer]())
+	schema, trailer := s.ofType(g.answerTypes(op)[0]), s.ofType(reflect.TypeFor[model.Trailer]())
 	properties := slices.Concat(schema.get("properties").(object), trailer.get("properties").(object))
 	schema.set("properties", properties)
-	required := slices.DeleteFunc(schema.get("required").([]string), func(name string) bool { return slices.Contains(t.Optional, name) })
-	schema.set("required", required)
+	isOptional := func(name string) bool { return slices.Contains(t.Optional, name) }
+	schema.set("required", slices.DeleteFunc(schema.get("required").([]string), isOptional))
 	return schema
 }
 
-// prompt is an entry of prompts/list. Its text goes into the snapshot, in parts.
-func (g *generation) prompt(p *api.Prompt) object {
+// promptEntry is an entry of prompts/list. The prompt's text goes into the snapshot, split at its
+// arguments.
+func (g *generation) promptEntry(p *api.Prompt) object {
 	words := g.site.MCP.Prompts[p.Name]
 	arguments, names := []object{}, []string{}
 	for _, f := range p.Arguments {
-		arguments = append(arguments, object{{"name", f.Name}, {"description", words.Arguments[f.Name].Description}, {"required", f.Required}})
+		arguments = append(arguments, object{
+			{"name", f.Name}, {"description", words.Arguments[f.Name].Description}, {"required", f.Required},
+		})
 		names = append(names, f.Name)
 	}
 	var parts []any
@@ -137,7 +150,7 @@ func (g *generation) prompt(p *api.Prompt) object {
 		}
 		parts = append(parts, part)
 	}
-	g.publish(api.MCPPrompt+p.Name, object{{"description", words.Description}, {"text", parts}})
+	g.addToSnapshot(api.MCPPrompt+p.Name, object{{"description", words.Description}, {"text", parts}})
 	entry := object{{"name", g.site.Service.ToolPrefix + p.Name}, {"title", words.Title}, {"description", words.Description}}
 	if len(arguments) > 0 {
 		entry.set("arguments", arguments)
@@ -145,16 +158,16 @@ func (g *generation) prompt(p *api.Prompt) object {
 	return entry
 }
 
-// installs say how to add the server to each client.
-func (g *generation) installs() object {
+// installBlocks say how to add the server to each client.
+func (g *generation) installBlocks() object {
 	all := object{}
 	for _, i := range g.site.MCP.Install {
-		all.set(i.ID, g.install(&i))
+		all.set(i.ID, g.installBlock(&i))
 	}
 	return all
 }
 
-func (g *generation) install(i *site.Install) object {
+func (g *generation) installBlock(i *site.Install) object {
 	block := object{{"client", i.Client}, {"how", i.How}}
 	if i.Command != "" {
 		block.set("command", i.Command)
@@ -171,27 +184,29 @@ func (g *generation) install(i *site.Install) object {
 // serverSchema is the format of server.json in the MCP registry.
 const serverSchema = "https://static.modelcontextprotocol.io/schemas/2025-12-11/server.schema.json"
 
-// maxRegistryText is how long a title and a description may be there, in characters.
+// maxRegistryText is the longest title or description that the registry takes, in characters.
 const maxRegistryText = 100
 
-// serverJSON publishes the server's entry for the MCP registry. Its name is the apex host's, the labels the other way round.
+// serverJSON publishes the server's entry for the MCP registry. The registry wants the name in
+// reverse DNS notation, so the labels of the apex host stand in it in reverse order.
 func (g *generation) serverJSON() {
-	s := &g.site.Service
-	labels := strings.Split(s.ApexHost, ".")
+	service := &g.site.Service
+	labels := strings.Split(service.ApexHost, ".")
 	slices.Reverse(labels)
-	description := s.Summary
+	description := service.Summary
 	if first, _, more := strings.Cut(description, ". "); more && len([]rune(description)) > maxRegistryText {
 		description = first + "."
 	}
-	for _, text := range []string{s.Name, description} {
+	for _, text := range []string{service.Name, description} {
 		if len([]rune(text)) > maxRegistryText {
-			g.fault("server.json: a registry takes at most %d characters, and this has more: shorten name or the first sentence of summary in service.yaml: %.40q", maxRegistryText, text)
+			g.fault("server.json: a registry takes at most %d characters, and this has more: "+
+				"shorten name or the first sentence of summary in service.yaml: %.40q", maxRegistryText, text)
 		}
 	}
-	g.add("/server.json", g.indented(object{
+	g.add("/server.json", g.indentedJSON(object{
 		{"$schema", serverSchema},
 		{"name", strings.Join(labels, ".") + "/" + g.site.MCP.Name},
-		{"title", s.Name},
+		{"title", service.Name},
 		{"description", description},
 		{"version", protocol.ServerVersion},
 		{"websiteUrl", g.url("/")},

@@ -70,7 +70,7 @@ func TestTools(t *testing.T) {
 	}
 }
 
-// checkPortable reports what some client drops a tool for.
+// checkPortable reports the parts of a schema for which some clients drop a tool.
 func checkPortable(t *testing.T, name string, text json.RawMessage) {
 	t.Helper()
 	var schema map[string]any
@@ -274,7 +274,7 @@ func TestPrompts(t *testing.T) {
 	}
 }
 
-// The install blocks all lead to the endpoint, and have the traps of each client right.
+// The install blocks all lead to the endpoint, and have what each client wants to be different.
 func TestInstall(t *testing.T) {
 	o := generate(t, shippedContent)
 	var doc struct {

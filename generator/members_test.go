@@ -23,9 +23,9 @@ import (
 	"anteroom/edge/snapshot"
 )
 
-// TestMembers holds real answers of every operation against their descriptions. A member is named in
-// two places: in the type that describes it, and where it is written. This test fails where the two
-// differ: in a name, in a type, in the order, in what must be there, and where a member is described
+// TestMembers compares real answers of every operation with their descriptions. A member is named
+// in two places: in the type that describes it, and where it is written. The test fails where the
+// two differ in a name, a type, the order or the required members, and where a member is described
 // and never answered.
 func TestMembers(t *testing.T) {
 	output := generate(t, shippedContent)
@@ -35,13 +35,13 @@ func TestMembers(t *testing.T) {
 	for _, a := range recorded {
 		path, _, _ := strings.Cut(a.request.Target, "?")
 		if len(a.response.Body) == 0 || path == "/api/mcp" && a.request.Method == http.MethodPost {
-			continue // messages of a protocol: package mcp has tests for them
+			continue // package mcp has tests for the messages of its protocol
 		}
 		responses := d.description.at("paths", path, strings.ToLower(a.request.Method), "responses", strconv.Itoa(a.response.Status))
-		if responses.value == nil { // a method that the path does not have is refused as a GET is, if that is refused
+		if responses.value == nil { // the refusal of a method that the path lacks may be described at its GET
 			responses = d.description.at("paths", path, "get", "responses", strconv.Itoa(a.response.Status))
 		}
-		schema := d.description.at("components", "schemas", "Problem") // of a path that is no route's
+		schema := d.description.at("components", "schemas", "Problem") // for a path that is no route
 		if responses.value != nil {
 			schema = d.resolve(responses).at("content").members()[0].at("schema")
 		} else if a.response.Status < 400 {
@@ -61,11 +61,11 @@ func TestMembers(t *testing.T) {
 			}
 		}
 	}
-	// What is in every description must be in some answer.
+	// Every member that is described must be in some answer.
 	for _, component := range d.description.at("components", "schemas").members() {
 		prefix := component.name + "."
 		if !slices.ContainsFunc(slices.Collect(maps.Keys(d.seen)), func(name string) bool { return strings.HasPrefix(name, prefix) }) {
-			continue // of a request, or of a document
+			continue // a component of requests or of documents, and of no answer
 		}
 		for _, property := range component.at("properties").members() {
 			// The components of documents that hold a contract have its members.
@@ -82,8 +82,8 @@ type recordedAnswer struct {
 	response *kernel.Response
 }
 
-// recordAnswers runs the transcripts on the native host, and records what the core would have answered
-// with the documents of the content.
+// recordAnswers runs the transcripts on the native host, and records what the core would have
+// answered with the documents of the content.
 func recordAnswers(t *testing.T, content *snapshot.Snapshot) (recorded []recordedAnswer) {
 	var mu sync.Mutex
 	serve := func(t *testing.T, s *snapshot.Snapshot) string {
@@ -132,12 +132,12 @@ func recordAnswers(t *testing.T, content *snapshot.Snapshot) (recorded []recorde
 		}
 		answer.Body.Close()
 	}
-	for _, route := range api.Routes { // what a bare request gets
+	for _, route := range api.Routes { // requests without a query and without fields
 		for _, method := range route.Methods() {
 			ask(method, route.Path, "")
 		}
 	}
-	var parameters, members string // more than an answer repeats
+	var parameters, members string // more unknown fields than an answer lists
 	for i := range 60 {
 		parameters += fmt.Sprintf("&x%d=1", i)
 		members += fmt.Sprintf(`,"x%d":1`, i)
@@ -157,7 +157,8 @@ func recordAnswers(t *testing.T, content *snapshot.Snapshot) (recorded []recorde
 	return recorded
 }
 
-// recorder is a core beside which another one answers too.
+// recorder is a core beside which a second one, the shadow, answers every request too. Only answers
+// of the shadow are recorded.
 type recorder struct {
 	native.Edge
 	shadow *edge.Edge
@@ -172,12 +173,14 @@ func (r recorder) Handle(t *kernel.Turn) kernel.Outcome {
 	return r.Edge.Handle(t)
 }
 
-// node is a JSON value whose members are in their order: an object is a []node with names.
+// node is a JSON value with its name in the object around it. An object is a []node, so that its
+// members keep their order.
 type node struct {
 	name  string
 	value any
 }
 
+// ordered parses a JSON text and keeps the order of its members.
 func ordered(t *testing.T, text []byte) node {
 	t.Helper()
 	d := json.NewDecoder(bytes.NewReader(text))
@@ -217,7 +220,7 @@ func ordered(t *testing.T, text []byte) node {
 	return node{"", v}
 }
 
-// object is a JSON object, its members in their order.
+// object is a JSON object whose members keep their order.
 type object []node
 
 func (n node) members() object {
@@ -225,7 +228,7 @@ func (n node) members() object {
 	return members
 }
 
-// at follows names into objects; its value is nil where there is nothing.
+// at follows names into objects. The value of the result is nil where there is no such member.
 func (n node) at(names ...string) node {
 	for _, name := range names {
 		members := n.members()
@@ -238,6 +241,7 @@ func (n node) at(names ...string) node {
 	return n
 }
 
+// texts are the strings of a value that is a string or an array of strings.
 func (n node) texts() (texts []string) {
 	switch v := n.value.(type) {
 	case string:
@@ -250,8 +254,8 @@ func (n node) texts() (texts []string) {
 	return texts
 }
 
-// describedAnswers compares answers with an OpenAPI description. seen are the members that answers had, as
-// COMPONENT.NAME.
+// describedAnswers compares answers with an OpenAPI description. seen are the members that answers
+// had, as COMPONENT.NAME.
 type describedAnswers struct {
 	description node
 	seen        map[string]bool
@@ -270,14 +274,14 @@ func (d *describedAnswers) resolve(n node) node {
 
 // described is what the schemas of one object say together.
 type described struct {
-	properties object            // in the order in which they are to be answered
-	component  map[string]string // of each property
+	properties object            // in the order in which an answer must have them
+	component  map[string]string // the component that each property is from
 	required   []string
 	patterns   bool
 	other      *node // the schema of members that are not named
 }
 
-// gather puts together what a schema and those that it is made of say of an object.
+// gather adds to o what a schema, and the schemas that it is made of, say of an object.
 func (d *describedAnswers) gather(schema node, o *described) {
 	schema = d.resolve(schema)
 	for _, p := range schema.at("properties").members() {
@@ -293,14 +297,14 @@ func (d *describedAnswers) gather(schema node, o *described) {
 	for _, part := range parts {
 		d.gather(node{"", part}, o)
 	}
-	// Every answer ends with the trailer, whatever it is made of.
+	// Every answer ends with the trailer, whichever schemas it is made of.
 	trailer := d.description.at("components", "schemas", "Trailer", "properties")
 	slices.SortStableFunc(o.properties, func(a, b node) int {
 		return strings.Compare(strconv.FormatBool(trailer.at(a.name).value != nil), strconv.FormatBool(trailer.at(b.name).value != nil))
 	})
 }
 
-// faults says where a value is not as a schema has it.
+// faults says where a value differs from its schema. at is the dotted name of the value.
 func (d *describedAnswers) faults(schema, value node, at string) (faults []string) {
 	schema = d.resolve(schema)
 	if choices, ok := schema.at("anyOf").value.([]any); ok && schema.at("properties").value == nil {
@@ -331,7 +335,7 @@ func (d *describedAnswers) faults(schema, value node, at string) (faults []strin
 		o := described{component: map[string]string{}}
 		d.gather(schema, &o)
 		if len(o.properties) == 0 && o.other == nil {
-			return nil // any object
+			return nil // the schema takes any object
 		}
 		last := -1
 		for _, m := range v {
@@ -345,7 +349,7 @@ func (d *describedAnswers) faults(schema, value node, at string) (faults []strin
 				faults = append(faults, d.faults(o.properties[i], m, at+"."+m.name)...)
 			case o.other != nil:
 				faults = append(faults, d.faults(*o.other, m, at+"."+m.name)...)
-			case !o.patterns && at != ".contract": // a contract in a problem has what else its endpoint answers
+			case !o.patterns && at != ".contract": // the contract in a problem may have further members of its endpoint
 				faults = append(faults, at+"."+m.name+" is not described")
 			}
 		}

@@ -5,10 +5,8 @@ import (
 	"net/http"
 	"reflect"
 	"slices"
-	"strconv"
 	"strings"
 
-	"anteroom/edge/respond"
 	"anteroom/generator/model"
 	"anteroom/generator/site"
 )
@@ -19,21 +17,21 @@ const documentsTag = "documents"
 // datedScoreboards is the path of all dated scoreboards, as a template.
 const datedScoreboards = "/scoreboard/{as_of}.json"
 
-// documentPaths adds the published documents to the paths: what the table of published paths serves, a
-// pattern once for each document that it stands for.
-func (d *description) documentPaths(paths *object) {
-	for i := range table {
-		p := &table[i]
+// documentPaths adds the published documents to the paths of the description. A pattern of the
+// table of published paths is added once for each document that it stands for.
+func (d *openAPIDocument) documentPaths(paths *object) {
+	for i := range publishedPaths {
+		p := &publishedPaths[i]
 		if p.mediaType == "" {
 			continue
 		}
 		switch p.pattern {
 		case "/scoreboard/*.json":
-			paths.set(datedScoreboards, d.document(p, datedScoreboards, p.title, sentence(p.what)))
+			paths.set(datedScoreboards, d.documentPath(p, datedScoreboards, p.title, sentence(p.what)))
 		case "/*.txt":
 			if key := d.site.Service.IndexNow.Key; key != "" {
 				path := "/" + key + ".txt"
-				paths.set(path, d.document(p, path, p.title, sentence(p.what)))
+				paths.set(path, d.documentPath(p, path, p.title, sentence(p.what)))
 			}
 		case "/*.html.md", "/*.html":
 			for i := range d.site.Pages {
@@ -42,13 +40,13 @@ func (d *description) documentPaths(paths *object) {
 				if p.mediaType == mediaHTML {
 					path, title = "/"+page.Name+".html", page.Title
 					if path != page.Path() {
-						paths.set(page.Path(), d.document(p, page.Path(), title, page.Description))
+						paths.set(page.Path(), d.documentPath(p, page.Path(), title, page.Description))
 					}
 				}
-				paths.set(path, d.document(p, path, title, page.Description))
+				paths.set(path, d.documentPath(p, path, title, page.Description))
 			}
 		default:
-			paths.set(p.pattern, d.document(p, p.pattern, p.title, sentence(p.what)))
+			paths.set(p.pattern, d.documentPath(p, p.pattern, p.title, sentence(p.what)))
 		}
 	}
 }
@@ -56,8 +54,8 @@ func (d *description) documentPaths(paths *object) {
 // sentence makes a sentence of a part of one.
 func sentence(s string) string { return strings.ToUpper(s[:1]) + s[1:] + "." }
 
-// document is the path item of a document.
-func (d *description) document(p *published, path, title, what string) object {
+// documentPath is the path item of a document.
+func (d *openAPIDocument) documentPath(p *published, path, title, text string) object {
 	schema := d.documentSchema(path)
 	if schema == nil {
 		schema = object{{"type", "string"}}
@@ -67,11 +65,13 @@ func (d *description) document(p *published, path, title, what string) object {
 		{"tags", []string{documentsTag}},
 		{"operationId", derivedID(http.MethodGet, path)},
 		{"summary", title},
-		{"description", what},
+		{"description", text},
 	}
 	responses := object{
 		{"200", object{
-			{"description", what}, {"headers", d.headerRefs("Cache-Control", "ETag", "Link")}, {"content", object{{mediaType, object{{"schema", schema}}}}},
+			{"description", text},
+			{"headers", d.headerRefs("Cache-Control", "ETag", "Link")},
+			{"content", object{{mediaType, object{{"schema", schema}}}}},
 		}},
 		{"304", object{{"description", notModified}, {"headers", d.headerRefs("Cache-Control", "ETag", "Link")}}},
 	}
@@ -86,42 +86,47 @@ func (d *description) document(p *published, path, title, what string) object {
 		}})
 		responses.set("404", object{{"description", "There is no such hand verification."}, {"headers", d.headerRefs("Cache-Control")}})
 	}
-	responses.set("405", object{{"description", "The method is neither GET nor HEAD."}, {"headers", d.headerRefs("Allow", "Cache-Control", "Link")}})
+	responses.set("405", object{
+		{"description", "The method is neither GET nor HEAD."},
+		{"headers", d.headerRefs("Allow", "Cache-Control", "Link")},
+	})
 	get.set("responses", responses)
 	return object{{"summary", title}, {"get", get}}
 }
 
-// documentSchema is the schema of a JSON document, nil for a text.
-func (d *description) documentSchema(path string) object {
+// documentSchema is the schema of a JSON document, and nil for a document that is not JSON.
+func (d *openAPIDocument) documentSchema(path string) object {
 	withTrailer := func(name string, schema object) object {
 		d.schemas.components.set(name, schema)
 		return object{{"allOf", []object{{{"$ref", "#/components/schemas/" + name}}, d.schemas.ref(reflect.TypeFor[model.Trailer]())}}}
 	}
 	switch path {
 	case openAPIPath:
-		return foreign(object{{"openapi", "string"}, {"info", "object"}, {"paths", "object"}})
+		return thirdPartySchema(object{{"openapi", "string"}, {"info", "object"}, {"paths", "object"}})
 	case "/server.json":
-		return foreign(object{{"$schema", "string"}, {"name", "string"}, {"description", "string"}, {"version", "string"}, {"remotes", "array"}})
+		return thirdPartySchema(object{
+			{"$schema", "string"}, {"name", "string"}, {"description", "string"}, {"version", "string"}, {"remotes", "array"},
+		})
 	case "/.well-known/api-catalog":
-		return foreign(object{{"linkset", "array"}})
+		return thirdPartySchema(object{{"linkset", "array"}})
 	case "/manifest.json":
 		return object{{"allOf", []object{d.schemas.ref(reflect.TypeFor[model.Manifest]()), d.schemas.ref(reflect.TypeFor[model.Trailer]())}}}
 	case "/scoreboard.json":
-		return withTrailer("Scoreboard", asPublished(d.schemas.structure(reflect.TypeFor[model.Roster]()), reflect.TypeFor[model.Roster]()))
+		return withTrailer("Scoreboard", withoutEdgeMembers(d.schemas.ofStruct(reflect.TypeFor[model.Roster]()), reflect.TypeFor[model.Roster]()))
 	case datedScoreboards:
-		d.schemas.components.set("Verification", d.schemas.part(reflect.TypeFor[model.Verification](), reflect.TypeFor[model.Roster]()))
+		d.schemas.components.set("Verification", d.schemas.subset(reflect.TypeFor[model.Verification](), reflect.TypeFor[model.Roster]()))
 		return object{{"$ref", "#/components/schemas/Verification"}}
 	case "/jobs.json":
-		return withTrailer("Jobs", d.list("Job", &d.site.Jobs))
+		return withTrailer("Jobs", d.listSchema("Job", &d.site.Jobs))
 	case "/auditors.json":
-		return withTrailer("Auditors", d.list("Audit", &d.site.Auditors))
+		return withTrailer("Auditors", d.listSchema("Audit", &d.site.Auditors))
 	}
 	return nil
 }
 
-// foreign is the schema of a document whose format is somebody else's: the members that it has in any case, with
-// their types.
-func foreign(types object) object {
+// thirdPartySchema is the schema of a document whose format others define. It has the members that
+// are always there, with their types.
+func thirdPartySchema(types object) object {
 	properties, required := object{}, []string{}
 	for _, m := range types {
 		schema := object{{"type", m.value}}
@@ -134,20 +139,21 @@ func foreign(types object) object {
 	return object{{"type", "object"}, {"properties", properties}, {"required", required}}
 }
 
-// asPublished takes the members away from the schema of a type that only the edge adds.
-func asPublished(schema object, t reflect.Type) object {
-	edge := map[string]bool{}
+// withoutEdgeMembers removes from the schema of a type the members that only the edge adds.
+func withoutEdgeMembers(schema object, t reflect.Type) object {
+	fromEdge := map[string]bool{}
 	for f := range t.Fields() {
 		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
-		edge[name] = f.Tag.Get("from") == "edge"
+		fromEdge[name] = f.Tag.Get("from") == "edge"
 	}
-	schema.set("properties", slices.DeleteFunc(schema.get("properties").(object), func(m member) bool { return edge[m.name] }))
-	schema.set("required", slices.DeleteFunc(schema.get("required").([]string), func(name string) bool { return edge[name] }))
+	schema.set("properties", slices.DeleteFunc(schema.get("properties").(object), func(m member) bool { return fromEdge[m.name] }))
+	schema.set("required", slices.DeleteFunc(schema.get("required").([]string), func(name string) bool { return fromEdge[name] }))
 	return schema
 }
 
-// part is the schema of a struct whose members are some of those of another one, and mean the same.
-func (s *schemas) part(t, whole reflect.Type) object {
+// subset is the schema of a struct whose members are some of those of another struct and mean the
+// same.
+func (s *schemas) subset(t, whole reflect.Type) object {
 	properties, required := object{}, []string{}
 	for f := range t.Fields() {
 		for same := range whole.Fields() {
@@ -155,10 +161,10 @@ func (s *schemas) part(t, whole reflect.Type) object {
 			if name != f.Tag.Get("json") {
 				continue
 			}
-			property := s.property
+			property := s.ofMember
 			if f.Type.Kind() == reflect.Struct {
 				property = func(same *reflect.StructField, _ bool) object {
-					return append(s.part(f.Type, same.Type), member{"description", same.Tag.Get("doc")})
+					return append(s.subset(f.Type, same.Type), member{"description", same.Tag.Get("doc")})
 				}
 			}
 			properties.set(name, property(&same, false))
@@ -168,8 +174,8 @@ func (s *schemas) part(t, whole reflect.Type) object {
 	return object{{"type", "object"}, {"properties", properties}, {"required", required}}
 }
 
-// list is the schema of a list that grows. Its entries are a component of their own.
-func (d *description) list(entry string, l *site.List) object {
+// listSchema is the schema of a list that grows. Its entries are a component of their own.
+func (d *openAPIDocument) listSchema(entry string, l *site.List) object {
 	properties, required := object{}, []string{}
 	for _, m := range l.Members() {
 		text := object{{"type", "string"}}
@@ -205,7 +211,9 @@ func (d *description) list(entry string, l *site.List) object {
 	}
 	d.schemas.components.set(entry, object{{"type", "object"}, {"properties", properties}, {"required", required}})
 	entries := object{{"type", "array"}, {"items", object{{"$ref", "#/components/schemas/" + entry}}}}
-	all := object{{"as_of", object{{"type", "string"}, {"format", "date"}, {"description", "Date of the newest change that the operator vouches for."}}}}
+	all := object{{"as_of", object{
+		{"type", "string"}, {"format", "date"}, {"description", "Date of the newest change that the operator vouches for."},
+	}}}
 	for _, group := range l.Groups() {
 		all.set(group, entries)
 	}
@@ -221,36 +229,4 @@ func (d *description) list(entry string, l *site.List) object {
 		names = append(names, m.name)
 	}
 	return object{{"type", "object"}, {"properties", all}, {"required", names}}
-}
-
-// derivedID is the identifier of what is no operation of the route table: the method and the words of the path, each with a
-// capital.
-func derivedID(method, path string) string {
-	id := strings.ToLower(method)
-	for word := range strings.FieldsFuncSeq(strings.TrimPrefix(path, "/api"), func(r rune) bool { return strings.ContainsRune("/.-_{}", r) }) {
-		id += strings.ToUpper(word[:1]) + word[1:]
-	}
-	if path == "/" {
-		id += "FrontPage"
-	}
-	return id
-}
-
-// options is what a path of the route table answers to OPTIONS.
-func (d *description) options(tag, path string) object {
-	return object{
-		{"tags", []string{tag}},
-		{"operationId", derivedID(http.MethodOptions, path)},
-		{"summary", "What may be sent here."},
-		{"description", "Answers a CORS preflight (Fetch): any origin may call, with the methods of Allow. It has no effect and no body."},
-		{"responses", object{
-			{"204", object{
-				{"description", "What is allowed."},
-				{"headers", d.headerRefs("Allow", "Access-Control-Allow-Origin", "Access-Control-Allow-Methods", "Access-Control-Allow-Headers",
-					"Access-Control-Max-Age", "Access-Control-Expose-Headers")},
-			}},
-			{strconv.Itoa(respond.Misdirected.Status), d.problem([]*respond.ProblemType{respond.Misdirected})},
-			{strconv.Itoa(respond.Internal.Status), d.problem([]*respond.ProblemType{respond.Internal})},
-		}},
-	}
 }

@@ -123,7 +123,8 @@ func TestOpenAPIDescribesEveryRoute(t *testing.T) {
 	}
 }
 
-// Every operation is named as in the contracts, once; where several share a method, all of them are named.
+// Every operation is named as in the contracts, once. Where several share a method, all of them are
+// named.
 func TestOpenAPIOperationIDs(t *testing.T) {
 	o := readOpenAPI(t, document(t, generate(t, shippedContent), "/openapi.json"))
 	ids, named := map[string]string{}, map[string]bool{}
@@ -177,8 +178,8 @@ func TestOpenAPIOperationIDs(t *testing.T) {
 	}
 }
 
-// described is what the description says about an answer; nil where it says nothing. A HEAD is answered as a GET is, and a
-// method that a path does not have as its 405 says.
+// described is what the description says about an answer, and nil where it says nothing. It looks a
+// HEAD up as a GET, and a method that the path does not have as the 405 of the path.
 func (o *openapi) described(path, method string, status int) any {
 	if method == "HEAD" {
 		method = "GET"
@@ -199,8 +200,8 @@ func (o *openapi) described(path, method string, status int) any {
 	return response
 }
 
-// checkDescribed checks that an answer is one that the description has: its status, its media type, and those of its
-// header fields that an agent reads.
+// checkDescribed checks that an answer is one that the description has: its status, its media type,
+// and those of its header fields that an agent reads.
 func (o *openapi) checkDescribed(t *testing.T, path, method string, status int, header http.Header) {
 	t.Helper()
 	response := o.described(path, method, status)
@@ -256,8 +257,8 @@ func TestOpenAPIDescribesTranscripts(t *testing.T) {
 	}
 }
 
-// Every published document is described, and is as its schema says, without a member besides. What a server answers for it
-// is described too.
+// Every published document is described, and is as its schema says, without a member besides. The
+// answer of a server to a request for the document is described too.
 func TestOpenAPIDescribesEveryDocument(t *testing.T) {
 	output := generate(t, overlay(t, map[string]func(string) string{
 		"jobs.yaml": func(string) string {
@@ -307,7 +308,7 @@ jobs:
 		unchanged := ask("GET", d.Path, got.Header().Get("ETag"))
 		o.checkDescribed(t, path, "GET", unchanged.Code, unchanged.Header())
 		refused := ask("POST", d.Path, "")
-		refused.Header().Del("Content-Type") // whatever a CDN says to people
+		refused.Header().Del("Content-Type") // the CDN decides the text of a refusal
 		o.checkDescribed(t, path, "POST", refused.Code, refused.Header())
 		if got.Code != 200 || unchanged.Code != 304 || refused.Code != 405 {
 			t.Errorf("%s: %d, %d where it is known, %d for a POST", d.Path, got.Code, unchanged.Code, refused.Code)
@@ -422,7 +423,8 @@ func TestOpenAPIRefusalAndOptions(t *testing.T) {
 	}
 }
 
-// Every field for an address says, under each of its names, that supplying one needs its owner's consent.
+// Every field for an address says, under each of its names, that supplying one needs its owner's
+// consent.
 func TestConsent(t *testing.T) {
 	output := generate(t, shippedContent)
 	o := readOpenAPI(t, document(t, output, "/openapi.json"))
@@ -529,8 +531,8 @@ func TestOpenAPIMediaType(t *testing.T) {
 	}
 }
 
-// The shipped content, on a host without a key, passes its own self-test, and its key file lets the signal fire. The
-// examples are what the service answers.
+// On a host without a key the shipped content passes its own self-test, and its key file lets the
+// signal fire. The examples are what the service answers.
 func TestShippedContentPasses(t *testing.T) {
 	o := readOpenAPI(t, document(t, generate(t, shippedContent), "/openapi.json"))
 	example := func(path, id string) any {
@@ -592,7 +594,8 @@ func TestOpenAPIExamples(t *testing.T) {
 	}
 }
 
-// No body that is published, and no query that is made of published examples, registers, files or relays anything as it is.
+// No published body registers, files or relays anything as it is. Neither does a query that is made
+// of published examples.
 func TestPublishedTemplatesAreRefused(t *testing.T) {
 	output := generate(t, shippedContent)
 	o := readOpenAPI(t, document(t, output, "/openapi.json"))
@@ -641,7 +644,8 @@ func TestPublishedTemplatesAreRefused(t *testing.T) {
 	}
 }
 
-// What the edge answers from the snapshot is as the schema of the answer says, and has no member besides.
+// The answers that the edge gives from the snapshot are as their schemas say, and have no member
+// besides.
 func TestOpenAPIAnswers(t *testing.T) {
 	output := generate(t, shippedContent)
 	o := readOpenAPI(t, document(t, output, "/openapi.json"))
@@ -696,7 +700,7 @@ func properties(s *jsonschema.Schema) map[string]bool {
 	return names
 }
 
-// The schemas of bodies take and refuse what the specification says.
+// The schemas of bodies take every valid body, and refuse what a schema can tell to be invalid.
 func TestOpenAPIBodies(t *testing.T) {
 	o := readOpenAPI(t, document(t, generate(t, shippedContent), "/openapi.json"))
 	seat := func(position, allocation string) string {

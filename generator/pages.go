@@ -1,76 +1,75 @@
 package generator
 
 import (
-	"bytes"
-	"cmp"
 	"fmt"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
-	"anteroom/edge/api"
-	"anteroom/edge/respond"
-	"anteroom/generator/model"
 	"anteroom/generator/page"
 	"anteroom/generator/site"
 
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// pages publishes every Markdown page as HTML and as its Markdown twin, the page for unknown
-// paths and the style sheet. What is derived is added to the Markdown, so that both forms say the same.
+// pages publishes every Markdown page as HTML and as its Markdown twin, the page for unknown paths
+// and the style sheet. Derived sections are added to the Markdown before it is rendered, so that
+// both forms say the same.
 func (g *generation) pages() {
-	derived := strings.NewReplacer(
+	derivedSections := strings.NewReplacer(
 		site.Markers[0], g.endpointsSection(),
 		site.Markers[1], g.problemsSection(),
 		site.Markers[2], g.codesSection(),
 	)
-	var full strings.Builder
+	var allTwins strings.Builder
 	for i := range g.site.Pages {
 		p := &g.site.Pages[i]
-		md := string(p.Markdown)
+		markdown := string(p.Markdown)
 		if p.Name == "index" {
-			md = beforeSections(md, g.scoreboardSection())
+			markdown = beforeSections(markdown, g.scoreboardSection())
 		}
-		md = derived.Replace(md)
-		g.aside(func(g *generation) { g.page(p, md) })
-		twin := g.twin(p, md)
+		markdown = derivedSections.Replace(markdown)
+		g.fork(func(g *generation) { g.page(p, markdown) })
+		twin := g.twin(p, markdown)
 		g.add(twinPath(p), []byte(twin))
 		if i > 0 {
-			full.WriteString("\n---\n\n")
+			allTwins.WriteString("\n---\n\n")
 		}
-		full.WriteString(twin)
+		allTwins.WriteString(twin)
 	}
-	g.add("/llms-full.txt", []byte(full.String()))
+	g.add("/llms-full.txt", []byte(allTwins.String()))
 	g.add("/style.css", page.Style)
 	g.notFound()
 }
 
-// beforeSections puts a section before the first of level 2.
-func beforeSections(md, section string) string {
-	if at := strings.Index("\n"+md, "\n## "); at >= 0 {
-		return md[:at] + section + md[at:]
+// beforeSections puts a section before the first section of level 2.
+func beforeSections(markdown, section string) string {
+	if at := strings.Index("\n"+markdown, "\n## "); at >= 0 {
+		return markdown[:at] + section + markdown[at:]
 	}
-	return md + "\n" + section
+	return markdown + "\n" + section
 }
 
-// twinPath is where the Markdown of a page stands: its own path and .md (llmstxt.org).
+// twinPath is the path of a page's Markdown twin: the path of the page with .md behind it
+// (llmstxt.org).
 func twinPath(p *site.Page) string { return "/" + p.Name + ".html.md" }
 
-// identifier finds the identifier behind a heading, which is for the HTML alone.
-var identifier = regexp.MustCompile(`(?m)^(#{1,6} .*?) *\{#[^{}\n]*\}$`)
+// headingIdentifier finds the identifier in braces behind a heading. Only the HTML needs it.
+var headingIdentifier = regexp.MustCompile(`(?m)^(#{1,6} .*?) *\{#[^{}\n]*\}$`)
 
-func (g *generation) twin(p *site.Page, md string) string {
+// twin is a page as Markdown, with the title, the description and the address that the HTML page
+// has in its frame.
+func (g *generation) twin(p *site.Page, markdown string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "# %s\n\n> %s\n\nSource: %s\n\n", p.Title, p.Description, g.url(p.Path()))
 	if p.Name == "index" {
 		s := g.status()
 		b.WriteString(strings.TrimSpace(fmt.Sprintf("Operator **%s** since %s. %s", s.Status, s.Since, markdownText(s.Message))) + "\n\n")
 	}
-	for line := range strings.Lines(strings.TrimSpace(md)) {
+	for line := range strings.Lines(strings.TrimSpace(markdown)) {
 		if line[0] == '#' {
-			line = identifier.ReplaceAllString(line, "$1")
+			line = headingIdentifier.ReplaceAllString(line, "$1")
 		}
 		b.WriteString(line)
 	}
@@ -78,93 +77,95 @@ func (g *generation) twin(p *site.Page, md string) string {
 	return b.String()
 }
 
-// anchor finds the identifiers of a page.
-var anchor = regexp.MustCompile(` id="([^"]+)"`)
+// idAttribute finds the identifiers in a page's HTML.
+var idAttribute = regexp.MustCompile(` id="([^"]+)"`)
 
-func (g *generation) page(p *site.Page, md string) {
-	body, err := page.Markdown([]byte(md))
+// page publishes a page as HTML and keeps its identifiers, which links are checked against.
+func (g *generation) page(p *site.Page, markdown string) {
+	body, err := page.Markdown([]byte(markdown))
 	if err != nil {
 		g.fault("page %s: %w", p.Name, err)
 		return
 	}
-	shown := g.frame(p.Title, p.Description)
-	shown.Canonical, shown.Twin, shown.Updated, shown.Body = g.url(p.Path()), twinPath(p), p.Updated, body
+	view := g.newPage(p.Title, p.Description)
+	view.Canonical, view.Twin, view.Updated, view.Body = g.url(p.Path()), twinPath(p), p.Updated, body
 	if p.Name == "index" {
-		shown.Status, shown.LinkedData = g.status(), g.linkedData()
+		view.Status, view.LinkedData = g.status(), g.linkedData()
 	}
-	html, err := shown.Render()
+	html, err := view.Render()
 	if err != nil {
 		g.fault("page %s: %w", p.Name, err)
 		return
 	}
 	ids := map[string]bool{}
-	for _, m := range anchor.FindAllSubmatch(html, -1) {
+	for _, m := range idAttribute.FindAllSubmatch(html, -1) {
 		ids[string(m[1])] = true
 	}
 	g.anchors[p.Path()] = ids
 	g.add("/"+p.Name+".html", html)
 }
 
-// notFound is what a path outside /api/ gets where nothing is published.
+// notFound publishes the page for a path outside /api/ where nothing is published.
 func (g *generation) notFound() {
-	shown := g.frame("Nothing here", "Nothing is published at this address.")
+	view := g.newPage("Nothing here", "Nothing is published at this address.")
 	body, err := page.Markdown([]byte("The [front page](/) says what the service is, [llms.txt](/llms.txt) lists what there is to read, and " +
 		"[manifest.json](/manifest.json) names every document and every endpoint.\n"))
 	if err != nil {
 		g.fault("page 404: %w", err)
 	}
-	shown.Body = body
-	html, err := shown.Render()
+	view.Body = body
+	html, err := view.Render()
 	if err != nil {
 		g.fault("page 404: %w", err)
 	}
 	g.add("/404.html", html)
 }
 
-// frame is what all pages share.
-func (g *generation) frame(title, description string) *page.Page {
-	s := &g.site.Service
-	shown := &page.Page{
-		Service:     s.Name,
+// newPage is a page with the frame that all pages share, and without a body.
+func (g *generation) newPage(title, description string) *page.Page {
+	service := &g.site.Service
+	view := &page.Page{
+		Service:     service.Name,
 		Title:       title,
 		Description: description,
-		Footer:      fmt.Sprintf("Published by %s under %s.", s.Operator, s.License),
+		Footer:      fmt.Sprintf("Published by %s under %s.", service.Operator, service.License),
 	}
 	for i := range g.site.Pages {
 		p := &g.site.Pages[i]
 		if p.Name == "index" {
-			shown.Nav = append(shown.Nav, page.Link{Path: p.Path(), Text: s.Name})
+			view.Nav = append(view.Nav, page.Link{Path: p.Path(), Text: service.Name})
 		} else {
-			shown.Nav = append(shown.Nav, page.Link{Path: p.Path(), Text: p.Title})
+			view.Nav = append(view.Nav, page.Link{Path: p.Path(), Text: p.Title})
 		}
 	}
-	for _, path := range documentList {
-		shown.Documents = append(shown.Documents, page.Link{Path: path, Text: strings.TrimPrefix(path, "/")})
+	for _, path := range footerDocuments {
+		view.Documents = append(view.Documents, page.Link{Path: path, Text: strings.TrimPrefix(path, "/")})
 	}
-	return shown
+	return view
 }
 
-// documentList are the documents that every page links to.
-var documentList = []string{
+// footerDocuments are the documents that every page links to.
+var footerDocuments = []string{
 	"/llms.txt", "/llms-full.txt", "/openapi.json", "/manifest.json", "/scoreboard.json", "/jobs.json", "/auditors.json",
 	"/.well-known/api-catalog", "/.well-known/security.txt",
 }
 
+// status is what the front page says of the operator.
 func (g *generation) status() *page.Status {
 	p := &g.site.Presence
-	return &page.Status{Dot: dots[p.Status], Status: p.Status, Since: p.Since, Message: p.AwayMessage}
+	return &page.Status{Dot: statusDots[p.Status], Status: p.Status, Since: p.Since, Message: p.AwayMessage}
 }
 
 // linkedData describes the service and its operator in the terms of schema.org.
 func (g *generation) linkedData() string {
-	s := &g.site.Service
-	organization := object{{"@type", "Organization"}, {"name", s.Operator}, {"url", s.BaseURL() + "/"}, {"email", s.Contact}}
-	doc, err := jsontext.AppendFormat(nil, g.text(object{
+	service := &g.site.Service
+	organization := object{{"@type", "Organization"}, {"name", service.Operator}, {"url", service.BaseURL() + "/"}, {"email", service.Contact}}
+	doc, err := jsontext.AppendFormat(nil, g.compactJSON(object{
 		{"@context", "https://schema.org"},
 		{"@type", "WebAPI"},
-		{"name", s.Name},
-		{"description", s.Summary},
-		{"url", s.BaseURL() + "/"},
+		{"name", service.Name},
+		{"description", service.Summary},
+		{"url", service.BaseURL() + "/"},
 		{"documentation", g.url("/field-guide.html")},
 		{"termsOfService", g.url(g.route("aup").Path)},
 		{"isAccessibleForFree", true},
@@ -178,20 +179,20 @@ func (g *generation) linkedData() string {
 
 // scoreboardSection shows the counts, when they were verified and what they leave out.
 func (g *generation) scoreboardSection() string {
-	d := g.roster()
+	roster := g.roster()
 	var b strings.Builder
-	fmt.Fprintf(&b, "## Scoreboard {#scoreboard}\n\n%s Verified by hand on **%s**.\n\n", markdownText(d.CountingPolicy), d.AsOf)
-	row := tableOf(&b, "Count", "Number")
+	fmt.Fprintf(&b, "## Scoreboard {#scoreboard}\n\n%s Verified by hand on **%s**.\n\n", markdownText(roster.CountingPolicy), roster.AsOf)
+	row := beginTable(&b, "Count", "Number")
 	count := func(what string, n int) { row(what, strconv.Itoa(n)) }
-	count("Agents verified", d.PilotWaitlist.VerifiedConversions)
-	count("Registrations recorded", d.PilotWaitlist.RegistrationsRecorded)
-	row("Founding agent seats left", fmt.Sprintf("%d of %d", d.PilotWaitlist.FoundingSlotsLeft, d.PilotWaitlist.FoundingSlots))
-	count("Org charters filed", d.Orgs.ChartersFiled)
-	row("Founding org seats left", fmt.Sprintf("%d of %d", d.Orgs.FoundingSlotsLeft, d.Orgs.FoundingSlots))
-	count("Suggestions received from outside", d.Suggestions.ReceivedExternal)
-	count("Suggestions originated internally", d.Suggestions.OriginatedInternally)
-	count("Suggestions shipped", d.Suggestions.Shipped)
-	fmt.Fprintf(&b, "\nNot in any count: %d development, seed and test records. %s\n\n", d.Excluded.Records, markdownText(d.Excluded.Note))
+	count("Agents verified", roster.PilotWaitlist.VerifiedConversions)
+	count("Registrations recorded", roster.PilotWaitlist.RegistrationsRecorded)
+	row("Founding agent seats left", fmt.Sprintf("%d of %d", roster.PilotWaitlist.FoundingSlotsLeft, roster.PilotWaitlist.FoundingSlots))
+	count("Org charters filed", roster.Orgs.ChartersFiled)
+	row("Founding org seats left", fmt.Sprintf("%d of %d", roster.Orgs.FoundingSlotsLeft, roster.Orgs.FoundingSlots))
+	count("Suggestions received from outside", roster.Suggestions.ReceivedExternal)
+	count("Suggestions originated internally", roster.Suggestions.OriginatedInternally)
+	count("Suggestions shipped", roster.Suggestions.Shipped)
+	fmt.Fprintf(&b, "\nNot in any count: %d development, seed and test records. %s\n\n", roster.Excluded.Records, markdownText(roster.Excluded.Note))
 	fmt.Fprintf(&b, "The same as JSON, with how to read it: [scoreboard.json](/scoreboard.json). Every hand verification stays published:\n\n")
 	for i := range slices.Backward(g.site.Scoreboards) {
 		file := g.site.Scoreboards[i].File
@@ -200,153 +201,3 @@ func (g *generation) scoreboardSection() string {
 	b.WriteByte('\n')
 	return b.String()
 }
-
-func endpointAnchor(route *api.Route) string { return "endpoint-" + route.ID }
-
-// endpointsSection describes every endpoint.
-func (g *generation) endpointsSection() string {
-	var b strings.Builder
-	for i, route := range g.routes {
-		if i > 0 {
-			b.WriteByte('\n')
-		}
-		c := g.contract(route)
-		fmt.Fprintf(&b, "### `%s` {#%s}\n\n%s\n", route.Path, endpointAnchor(route), markdownText(g.what(route.ID)))
-		for i := range c.Operations {
-			g.operationSection(&b, &c.Operations[i])
-		}
-		b.WriteString("\nErrors:")
-		for i, p := range problemsOf(route.Operations...) {
-			if i > 0 {
-				b.WriteByte(',')
-			}
-			fmt.Fprintf(&b, " [%d %s](#%s)", p.Status, p.Title, p.Slug)
-		}
-		b.WriteString(".\n")
-		if c.WriteLimit != nil {
-			fmt.Fprintf(&b, "\nLimit: %d writes in %d seconds for one %s.\n", c.WriteLimit.Writes, c.WriteLimit.WindowSeconds, markdownText(c.WriteLimit.Per))
-		}
-	}
-	return b.String()
-}
-
-func (g *generation) operationSection(b *strings.Builder, op *model.ContractOperation) {
-	fmt.Fprintf(b, "\n#### %s: %s {#%s}\n\n%s\n", strings.Join(op.Methods, " or "), markdownText(strings.TrimSuffix(g.what(op.ID), ".")), op.ID, markdownText(op.What))
-	if len(op.Fields) > 0 {
-		b.WriteByte('\n')
-		row := tableOf(b, "Field", "Takes", "Meaning")
-		var rows func(prefix string, fields []model.ContractField)
-		rows = func(prefix string, fields []model.ContractField) {
-			for i := range fields {
-				f := &fields[i]
-				row("`"+prefix+f.Name+"`", takes(op, f), markdownText(f.Meaning))
-				rows(prefix+f.Name+"[].", f.Items)
-			}
-		}
-		rows("", op.Fields)
-	}
-	if op.GetTemplate != "" {
-		fmt.Fprintf(b, "\nGET form, as a URI template (RFC 6570): `%s`\n", op.GetTemplate)
-	}
-	if op.ExampleBody != nil {
-		what := "Example body:"
-		if bytes.IndexByte(op.ExampleBody, '<') >= 0 {
-			what = "Body to be filled in. What stands in angle brackets is refused as it is:"
-		}
-		fmt.Fprintf(b, "\n%s\n\n```json\n%s\n```\n", what, op.ExampleBody)
-	}
-	if len(op.Notes) > 0 {
-		b.WriteByte('\n')
-	}
-	for _, note := range op.Notes {
-		fmt.Fprintf(b, "- %s\n", markdownText(note))
-	}
-}
-
-func required(op *model.ContractOperation, f *model.ContractField) string {
-	switch {
-	case f.Required:
-		return "required"
-	case slices.Contains(op.AnyOf, f.Name):
-		return "required unless " + strings.Join(slices.DeleteFunc(slices.Clone(op.AnyOf), func(name string) bool { return name == f.Name }), " or ") + " is given"
-	}
-	return "optional"
-}
-
-// takes says in words what a field takes.
-func takes(op *model.ContractOperation, f *model.ContractField) string {
-	all := []string{cmp.Or(f.Format, f.Type), required(op, f)}
-	between := func(least, most int, unit string) {
-		switch {
-		case least != 0 && least == most:
-			all = append(all, fmt.Sprintf("exactly %d%s", most, unit))
-		case least != 0 && most != 0:
-			all = append(all, fmt.Sprintf("%d to %d%s", least, most, unit))
-		case most != 0:
-			all = append(all, fmt.Sprintf("at most %d%s", most, unit))
-		case least != 0:
-			all = append(all, fmt.Sprintf("at least %d%s", least, unit))
-		}
-	}
-	between(f.MinLength, f.MaxLength, " code points")
-	between(f.Minimum, f.Maximum, "")
-	between(f.MinItems, f.MaxItems, " items")
-	if len(f.Values) > 0 {
-		all = append(all, "one of `"+strings.Join(f.Values, "`, `")+"`")
-	}
-	if len(f.Aliases) > 0 {
-		all = append(all, "also as `"+strings.Join(f.Aliases, "`, `")+"`")
-	}
-	if len(f.QueryParameters) > 0 {
-		all = append(all, "in a query as `"+strings.Join(f.QueryParameters, "`, `")+"`, each `"+f.QueryForm+"`")
-	}
-	if f.In != "query or body" {
-		all = append(all, f.In+" only")
-	}
-	return strings.Join(all, "; ")
-}
-
-// problemsSection describes every problem type under the anchor that its type URI names.
-func (g *generation) problemsSection() string {
-	var b strings.Builder
-	for i, p := range respond.ProblemTypes {
-		if i > 0 {
-			b.WriteByte('\n')
-		}
-		fmt.Fprintf(&b, "### %s {#%s}\n\nStatus %d, type `%s`. %s\n", p.Title, p.Slug, p.Status, g.problemURL(p), markdownText(g.site.Problems.Types[p.Slug]))
-	}
-	return b.String()
-}
-
-func (g *generation) codesSection() string {
-	var b strings.Builder
-	row := tableOf(&b, "Code", "Meaning")
-	for _, code := range api.Codes {
-		row("`"+code+"`", markdownText(g.site.Problems.Codes[code]))
-	}
-	return b.String()
-}
-
-// tableOf begins a Markdown table and returns what adds a row: cells are Markdown.
-func tableOf(b *strings.Builder, heads ...string) func(cells ...string) {
-	row := func(cells ...string) { fmt.Fprintf(b, "| %s |\n", strings.Join(cells, " | ")) }
-	row(heads...)
-	row(strings.Split(strings.Repeat("---,", len(heads)-1)+"---", ",")...)
-	return row
-}
-
-// markdownText writes plain text as Markdown, on one line: nothing in it is markup but code in backquotes.
-func markdownText(s string) string {
-	s = strings.Join(strings.Fields(s), " ")
-	parts := strings.Split(s, "`")
-	for i := range parts {
-		if i%2 == 0 || i == len(parts)-1 {
-			parts[i] = escapes.Replace(parts[i])
-		} else {
-			parts[i] = strings.ReplaceAll(parts[i], "|", `\|`)
-		}
-	}
-	return strings.Join(parts, "`")
-}
-
-var escapes = strings.NewReplacer(`\`, `\\`, `*`, `\*`, `[`, `\[`, `]`, `\]`, `<`, `\<`, `|`, `\|`, `~`, `\~`, `#`, `\#`, `&`, `\&`, ` _`, ` \_`)

@@ -11,29 +11,30 @@ import (
 	"anteroom/generator/site"
 )
 
-// schemas makes JSON Schemas (2020-12) of Go types and of input fields. Named structs become
-// components, and are referred to.
+// schemas makes JSON Schemas (2020-12) of Go types and of input fields. A named struct becomes a
+// component that other schemas refer to.
 type schemas struct {
 	components object
-	types      map[string]reflect.Type // of the components, by name
-	inline     bool                    // structs are written where they stand, and are no components
-	around     []reflect.Type          // the structs around, where they are: one within itself is any object
+	types      map[string]reflect.Type // types of the components, by name
+	inline     bool                    // structs are written in place instead of becoming components
+	enclosing  []reflect.Type          // inline structs being written; inside itself a struct is any object
 }
 
-// ref refers to the component of a struct type, and makes it where there is none yet.
+// ref refers to the component of a struct type, and makes the component where there is none yet.
 func (s *schemas) ref(t reflect.Type) object {
 	name := componentName(t)
 	if known := s.types[name]; known == nil {
 		s.types[name] = t
-		s.components.set(name, nil) // keeps its place, and ends a recursion
-		s.components.set(name, s.structure(t))
+		s.components.set(name, nil) // keeps the component's place, and ends a recursion
+		s.components.set(name, s.ofStruct(t))
 	} else if known != t {
 		panic("two answer types make the component " + name + ": rename one of them")
 	}
 	return object{{"$ref", "#/components/schemas/" + name}}
 }
 
-// componentName is the name of a type, with its package before it where the name alone says too little.
+// componentName is the name of a type. The name of its package stands before it where the type name
+// alone says too little.
 func componentName(t reflect.Type) string {
 	pkg := path.Base(t.PkgPath())
 	prefix := strings.ToUpper(pkg[:1]) + pkg[1:]
@@ -43,8 +44,8 @@ func componentName(t reflect.Type) string {
 	return prefix + t.Name()
 }
 
-// of is the schema of the values of a type.
-func (s *schemas) of(t reflect.Type) object {
+// ofType is the schema of the values of a type.
+func (s *schemas) ofType(t reflect.Type) object {
 	if t == reflect.TypeFor[model.JSON]() {
 		return object{{"type", "object"}}
 	}
@@ -56,28 +57,28 @@ func (s *schemas) of(t reflect.Type) object {
 	case reflect.Int, reflect.Int32, reflect.Int64:
 		return object{{"type", "integer"}}
 	case reflect.Pointer:
-		return s.of(t.Elem())
+		return s.ofType(t.Elem())
 	case reflect.Map:
-		return object{{"type", "object"}, {"additionalProperties", s.of(t.Elem())}}
+		return object{{"type", "object"}, {"additionalProperties", s.ofType(t.Elem())}}
 	case reflect.Slice:
-		return object{{"type", "array"}, {"items", s.of(t.Elem())}}
+		return object{{"type", "array"}, {"items", s.ofType(t.Elem())}}
 	case reflect.Struct:
 		switch {
 		case !s.inline:
 			return s.ref(t)
-		case slices.Contains(s.around, t):
+		case slices.Contains(s.enclosing, t):
 			return object{{"type", "object"}}
 		}
-		s.around = append(s.around, t)
-		schema := s.structure(t)
-		s.around = s.around[:len(s.around)-1]
+		s.enclosing = append(s.enclosing, t)
+		schema := s.ofStruct(t)
+		s.enclosing = s.enclosing[:len(s.enclosing)-1]
 		return schema
 	}
 	panic("no schema for the type " + t.String() + " of an answer")
 }
 
-// structure is the schema of a struct. What the tags mean stands in package documents.
-func (s *schemas) structure(t reflect.Type) object {
+// ofStruct is the schema of a struct. Package model says what its tags mean.
+func (s *schemas) ofStruct(t reflect.Type) object {
 	properties, patterns, required := object{}, object{}, []string{}
 	var add func(t reflect.Type)
 	add = func(t reflect.Type) {
@@ -88,13 +89,13 @@ func (s *schemas) structure(t reflect.Type) object {
 				add(f.Type)
 				continue
 			case options == "embed":
-				schema := s.of(f.Type.Elem())
+				schema := s.ofType(f.Type.Elem())
 				schema.set("description", f.Tag.Get("doc"))
 				patterns.set(f.Tag.Get("pattern"), schema)
 				continue
 			}
 			absent := strings.Contains(options, "omit") && f.Tag.Get("from") != "edge"
-			properties.set(name, s.property(&f, absent))
+			properties.set(name, s.ofMember(&f, absent))
 			if !absent {
 				required = append(required, name)
 			}
@@ -109,9 +110,10 @@ func (s *schemas) structure(t reflect.Type) object {
 	return schema
 }
 
-// property is the schema of one member. A pointer is null where there is nothing, unless the member is absent then.
-func (s *schemas) property(f *reflect.StructField, absent bool) object {
-	schema := s.of(f.Type)
+// ofMember is the schema of one member. A pointer may be null, unless the member is absent where
+// there is no value.
+func (s *schemas) ofMember(f *reflect.StructField, absent bool) object {
+	schema := s.ofType(f.Type)
 	if f.Tag.Get("null") == "true" || f.Type.Kind() == reflect.Pointer && !absent {
 		if schema.get("$ref") != nil {
 			schema = object{{"anyOf", []object{schema, {{"type", "null"}}}}}
@@ -137,20 +139,22 @@ func (s *schemas) property(f *reflect.StructField, absent bool) object {
 	return schema
 }
 
-// Patterns of strings: the control characters that each type refuses, written so that ECMA-262, RE2 and
-// Python read them alike.
+// Patterns of strings: the control characters that each type refuses, written so that ECMA-262, RE2
+// and Python read the patterns alike.
 const (
 	noControls  = `^[^\x00-\x1F\x7F]*$`
 	textPattern = `^[^\x00-\x08\x0B\x0C\x0E-\x1F\x7F]*$`
 )
 
-// inputSchema is the schema of an input field in a JSON body.
+// inputSchema is the schema of an input field in a JSON body. meaning gives the words of a field by
+// its dotted name; prefix is the dotted name of the field around it, with a dot at its end.
 func inputSchema(f *input.Field, meaning func(name string) string, prefix string) object {
 	schema := object{{"type", jsonType(f.Type)}, {"description", meaning(prefix + f.Name)}}
 	if f.Type == input.ID {
 		schema.set("type", []string{"string", "number"})
 	}
-	if f.Type == input.List { // items is about the array alone: what the text may hold, no schema says
+	if f.Type == input.List {
+		// items says what an array may hold; no keyword says it of a text with commas.
 		schema.set("type", []string{"string", "array"})
 		schema.set("items", object{{"type", "string"}, {"enum", f.Values}})
 		schema.set("minItems", 1)
@@ -194,7 +198,7 @@ func inputSchema(f *input.Field, meaning func(name string) string, prefix string
 
 // inputObject is the schema of an object of input fields. An alias is a property of its own.
 func inputObject(fields []input.Field, meaning func(name string) string, prefix string) object {
-	properties, required, either := object{}, []string{}, []any{}
+	properties, required, oneNameOf := object{}, []string{}, []any{}
 	for i := range fields {
 		f := &fields[i]
 		if f.QueryOnly {
@@ -211,20 +215,21 @@ func inputObject(fields []input.Field, meaning func(name string) string, prefix 
 		case len(f.Aliases) == 0:
 			required = append(required, f.Name)
 		default:
-			either = append(either, oneRequired(append([]string{f.Name}, f.Aliases...)))
+			oneNameOf = append(oneNameOf, oneRequired(append([]string{f.Name}, f.Aliases...)))
 		}
 	}
 	schema := object{{"type", "object"}, {"properties", properties}}
 	if len(required) > 0 {
 		schema.set("required", required)
 	}
-	if len(either) > 0 {
-		schema.set("allOf", either)
+	if len(oneNameOf) > 0 {
+		schema.set("allOf", oneNameOf)
 	}
 	return schema
 }
 
-// sameAs says what an alias of a field is. That of an address says what the words of the field itself must say too.
+// sameAs is the description of a field's alias. The alias of an address field says, like the field,
+// that an address needs its owner's consent.
 func sameAs(f *input.Field) string {
 	text := "The same as " + f.Name + ". Where both are given, they must agree"
 	if f.Type == input.Email {
@@ -235,9 +240,9 @@ func sameAs(f *input.Field) string {
 
 // oneRequired demands at least one of some properties.
 func oneRequired(names []string) object {
-	either := []object{}
+	choices := []object{}
 	for _, name := range names {
-		either = append(either, object{{"required", []string{name}}})
+		choices = append(choices, object{{"required", []string{name}}})
 	}
-	return object{{"anyOf", either}}
+	return object{{"anyOf", choices}}
 }

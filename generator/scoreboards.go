@@ -1,57 +1,150 @@
 package generator
 
 import (
-	"maps"
 	"slices"
+	"strings"
 
-	"anteroom/edge/jsondoc"
+	"anteroom/edge/api"
 	"anteroom/generator/model"
 	"anteroom/generator/site"
 )
 
-// scoreboards publishes the newest hand verification with all its words, and the numbers of every one.
+// scoreboards publishes the newest hand verification with all its words, and the numbers of every
+// one.
 func (g *generation) scoreboards() {
-	g.answer("/scoreboard.json", g.roster())
+	g.addWithTrailer("/scoreboard.json", g.roster())
 	for i := range g.site.Scoreboards {
 		s := &g.site.Scoreboards[i]
-		g.add("/scoreboard/"+s.File+".json", g.indented(verification(s)))
+		g.add("/scoreboard/"+s.File+".json", g.indentedJSON(verification(s)))
 	}
 }
 
-// verification is made of one verification's own content file and nothing else.
-func verification(s *site.Scoreboard) model.Verification {
-	d := model.Verification{AsOf: s.AsOf}
-	d.PilotWaitlist.VerifiedConversions = s.PilotWaitlist.VerifiedConversions
-	d.PilotWaitlist.RegistrationsRecorded = s.PilotWaitlist.RegistrationsRecorded
-	d.Orgs.ChartersFiled = s.Orgs.ChartersFiled
-	d.Suggestions.ReceivedExternal = s.Suggestions.ReceivedExternal
-	d.Suggestions.OriginatedInternally = s.Suggestions.OriginatedInternally
-	d.Suggestions.Shipped = s.Suggestions.Shipped
-	d.Excluded.Records = s.Excluded.Records
-	d.ObservedAttention.NamedClientsSeen = len(s.ObservedAttention.NamedClients)
-	d.ObservedAttention.CompletedHandshake = s.ObservedAttention.CompletedHandshake
-	d.ObservedAttention.ToolCalls = s.ObservedAttention.ToolCalls
-	d.ObservedAttention.SecurityReports = s.ObservedAttention.SecurityReports
-	return d
+// verification holds the numbers of one hand verification. It is made of that verification's own
+// content file alone: a published verification never changes, whatever else does.
+func verification(board *site.Scoreboard) model.Verification {
+	numbers := model.Verification{AsOf: board.AsOf}
+	numbers.PilotWaitlist.VerifiedConversions = board.PilotWaitlist.VerifiedConversions
+	numbers.PilotWaitlist.RegistrationsRecorded = board.PilotWaitlist.RegistrationsRecorded
+	numbers.Orgs.ChartersFiled = board.Orgs.ChartersFiled
+	numbers.Suggestions.ReceivedExternal = board.Suggestions.ReceivedExternal
+	numbers.Suggestions.OriginatedInternally = board.Suggestions.OriginatedInternally
+	numbers.Suggestions.Shipped = board.Suggestions.Shipped
+	numbers.Excluded.Records = board.Excluded.Records
+	numbers.ObservedAttention.NamedClientsSeen = len(board.ObservedAttention.NamedClients)
+	numbers.ObservedAttention.CompletedHandshake = board.ObservedAttention.CompletedHandshake
+	numbers.ObservedAttention.ToolCalls = board.ObservedAttention.ToolCalls
+	numbers.ObservedAttention.SecurityReports = board.ObservedAttention.SecurityReports
+	return numbers
 }
 
-// list publishes a list that grows: its groups, and how many there are of each. It is written once, from texts that are JSON already.
-func (g *generation) list(path string, l *site.List) {
-	const rest = 4 << 10 // for the other members
-	w := jsondoc.Writer{Buf: make([]byte, 0, l.Size()+rest)}
-	w.Open('{')
-	w.Str("as_of", l.AsOf)
-	for _, group := range l.Groups() {
-		w.Name(group)
-		w.Buf = l.AppendJSON(w.Buf, group)
+// roster is the newest hand verification: the answer of GET /api/roster and scoreboard.json.
+func (g *generation) roster() model.Roster {
+	board := g.site.Current()
+	waitlist, org, suggest := g.route("waitlist"), g.route("org"), g.route("suggest")
+	roster := model.Roster{
+		Board:            board.Board,
+		AsOf:             board.AsOf,
+		VerifiedThrough:  board.VerifiedThrough,
+		CountsAgeNote:    board.CountsAgeNote,
+		MonitoredThrough: board.MonitoredThrough,
+		MonitoringNote:   board.MonitoringNote,
+		CountingPolicy:   board.CountingPolicy,
+		PilotWaitlist: model.PilotWaitlist{
+			VerifiedConversions:   board.PilotWaitlist.VerifiedConversions,
+			RegistrationsRecorded: board.PilotWaitlist.RegistrationsRecorded,
+			IdentityNote:          board.PilotWaitlist.IdentityNote,
+			YourPosition:          board.PilotWaitlist.VerifiedConversions + 1,
+			FoundingSlots:         model.FoundingAgentSlots,
+			FoundingSlotsLeft:     max(0, model.FoundingAgentSlots-board.PilotWaitlist.VerifiedConversions),
+			Convert:               g.convert(waitlist),
+		},
+		Orgs: model.Orgs{
+			ChartersFiled:     board.Orgs.ChartersFiled,
+			FoundingSlots:     model.FoundingOrgSlots,
+			FoundingSlotsLeft: orgSlotsLeft(board),
+			File:              g.fileCall(org),
+			Rules:             board.Orgs.Rules,
+			OfferHistory:      board.Orgs.OfferHistory,
+		},
+		Suggestions: model.Suggestions{
+			ReceivedExternal:     board.Suggestions.ReceivedExternal,
+			OriginatedInternally: board.Suggestions.OriginatedInternally,
+			Shipped:              board.Suggestions.Shipped,
+			Reconciliation:       board.Suggestions.Reconciliation,
+			File:                 g.fileCall(suggest),
+			Deal:                 board.Suggestions.Deal,
+		},
+		Excluded: model.Excluded{Records: board.Excluded.Records, Note: board.Excluded.Note},
+		ObservedAttention: model.ObservedAttention{
+			AsOf:               board.ObservedAttention.AsOf,
+			WhatThisIs:         board.ObservedAttention.WhatThisIs,
+			WhatTheyAre:        board.ObservedAttention.WhatTheyAre,
+			HonestRead:         board.ObservedAttention.HonestRead,
+			NamedClientsSeen:   len(board.ObservedAttention.NamedClients),
+			CompletedHandshake: board.ObservedAttention.CompletedHandshake,
+			NamedClients:       board.ObservedAttention.NamedClients,
+			ToolCalls:          board.ObservedAttention.ToolCalls,
+			ToolCallsNote:      board.ObservedAttention.ToolCallsNote,
+			SecurityReports:    board.ObservedAttention.SecurityReports,
+			Updates:            map[string]model.Update{},
+		},
+		WhatItMeans: board.WhatThisNumberMeans,
+		LiveNow:     []string{},
 	}
-	w.Name("counts")
-	w.Open('{')
-	for _, name := range slices.Sorted(maps.Keys(l.Counts)) {
-		w.Int(name, int64(l.Counts[name]))
+	for _, update := range board.ObservedAttention.Updates {
+		roster.ObservedAttention.Updates["update_"+strings.ReplaceAll(update.Date, "-", "_")] = model.Update{
+			WhatChanged: update.WhatChanged, OneAmbiguousRead: update.OneAmbiguousRead,
+		}
 	}
-	w.Close('}')
-	g.snapshot.Trailer(&w, g.site.Service.CanonicalHost)
-	w.Close('}')
-	g.add(path, append(w.Buf, '\n'))
+	for _, endpoint := range g.liveEndpoints() {
+		roster.LiveNow = append(roster.LiveNow, endpoint.Method+" "+endpoint.Path)
+	}
+	return roster
+}
+
+func orgSlotsLeft(s *site.Scoreboard) int {
+	return max(0, model.FoundingOrgSlots-s.Orgs.ChartersFiled)
+}
+
+// convert says how to register. The URI template and the body show the least that registers: the
+// first of the fields of which at least one must be given.
+func (g *generation) convert(waitlist *api.Route) model.Convert {
+	op := writeOperation(waitlist)
+	least := *op
+	least.Fields = nil
+	for _, f := range op.Fields {
+		if len(op.AnyOf) > 0 && f.Name == op.AnyOf[0] {
+			least.Fields = append(least.Fields, f)
+		}
+	}
+	convert := model.Convert{
+		Methods:           op.Methods,
+		URL:               g.url(waitlist.Path),
+		Minimum:           "one of " + strings.Join(op.AnyOf, ", "),
+		PostBody:          bodyTemplate(&least),
+		ReadTheTermsFirst: g.url(g.route("aup").Path),
+	}
+	if len(least.Fields) == 1 {
+		convert.Get = convert.URL + "?" + least.Fields[0].Name + "={" + least.Fields[0].Name + "}"
+	}
+	return convert
+}
+
+// fileCall says how to file something at a route.
+func (g *generation) fileCall(route *api.Route) model.FileCall {
+	call := model.FileCall{Method: "POST", URL: g.url(route.Path)}
+	if op := writeOperation(route); slices.Contains(op.Methods, "GET") {
+		call.Get = g.getTemplate(route, op)
+	}
+	return call
+}
+
+// writeOperation is the operation of a route that writes, and an empty one where there is none.
+func writeOperation(route *api.Route) *api.Operation {
+	for _, op := range route.Operations {
+		if op.Writes {
+			return op
+		}
+	}
+	return &api.Operation{}
 }

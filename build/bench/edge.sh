@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Makes build/out/candidate, a bundle that a benchmark can serve at 127.0.0.1. There the canonical host is
-# 127.0.0.1, so that the documents which the host answers by itself are measured as such.
+# Makes build/out/candidate, a bundle that a benchmark can serve at 127.0.0.1. Its canonical host is
+# 127.0.0.1. Under another name the worker would not answer the published documents by itself, and
+# the benchmark would not measure that.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 out=build/out/candidate

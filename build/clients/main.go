@@ -1,6 +1,6 @@
-// Command clients talks to an MCP server with the client of the Go SDK: clients ENDPOINT CALLS. It
-// makes the calls of the file CALLS and gets every prompt. It ends with 1 and what was wrong where
-// something is.
+// Command clients tests an MCP server with the client of the Go SDK: clients ENDPOINT CALLS. It makes
+// the calls of the file CALLS and gets every prompt. Where something is wrong it prints what, and its
+// exit code is 1.
 package main
 
 import (
@@ -29,9 +29,10 @@ func run(endpoint, callsFile string) error {
 	if err != nil {
 		return fmt.Errorf("connect: %w", err)
 	}
-	begun := session.InitializeResult()
-	if begun.ProtocolVersion != "2026-07-28" || begun.ServerInfo == nil || begun.ServerInfo.Version != "0.1.0" || begun.Instructions == "" {
-		return fmt.Errorf("the server says of itself: %+v", begun)
+	initialized := session.InitializeResult()
+	server := initialized.ServerInfo
+	if initialized.ProtocolVersion != "2026-07-28" || server == nil || server.Version != "0.1.0" || initialized.Instructions == "" {
+		return fmt.Errorf("the server says of itself: %+v", initialized)
 	}
 	tools, err := session.ListTools(ctx, nil)
 	if err != nil {
@@ -40,7 +41,8 @@ func run(endpoint, callsFile string) error {
 	names := map[string]bool{}
 	for _, tool := range tools.Tools {
 		names[tool.Name] = true
-		if tool.OutputSchema == nil || tool.Annotations == nil || tool.Annotations.Title == "" || tool.Annotations.DestructiveHint == nil || *tool.Annotations.DestructiveHint {
+		hints := tool.Annotations
+		if tool.OutputSchema == nil || hints == nil || hints.Title == "" || hints.DestructiveHint == nil || *hints.DestructiveHint {
 			return fmt.Errorf("tool %s: %+v", tool.Name, tool)
 		}
 	}
@@ -100,6 +102,6 @@ func run(endpoint, callsFile string) error {
 	if err := session.Close(); err != nil {
 		return fmt.Errorf("close: %w", err)
 	}
-	fmt.Println("Go SDK:", begun.ProtocolVersion, len(calls), "calls,", len(prompts.Prompts), "prompts")
+	fmt.Println("Go SDK:", initialized.ProtocolVersion, len(calls), "calls,", len(prompts.Prompts), "prompts")
 	return nil
 }

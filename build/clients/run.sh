@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# Tries an MCP server with real clients: build/clients/run.sh ENDPOINT CALLS. They make the calls of the file CALLS, which
-# is calls.json or has more calls, so that every tool is called. They write to the server: it is one that may be thrown
-# away. The clients want what build/toolchain/install.sh installs.
+# Tries an MCP server with real clients: build/clients/run.sh ENDPOINT CALLS. They make the calls of
+# the file CALLS, which is calls.json or has more calls, so that every tool is called. The clients
+# write records, so the server must be one whose data may be thrown away. The npm tools that
+# build/toolchain/install.sh installs must be there.
 set -euo pipefail
 endpoint=$1
 calls=$(realpath "$2")
@@ -11,12 +12,20 @@ export PATH="$PWD/../npm/node_modules/.bin:$PATH"
 node clients.mjs "$endpoint" "$calls"
 go run . "$endpoint" "$calls"
 
-# The scenarios of the conformance tool that need no tool, prompt or resource of their own names.
+# quiet LOG COMMAND… runs a command and shows its output only where it fails.
+quiet() {
+  local log=$1
+  shift
+  "$@" >"$log" 2>&1 || { cat "$log"; exit 1; }
+}
+
+# Further scenarios of the conformance tool need a server with tools, prompts or resources that the
+# scenarios name.
 for scenario in server-initialize ping tools-list prompts-list resources-list; do
-  conformance server --url "$endpoint" --scenario "$scenario" >../cache/conformance.log 2>&1 || { cat ../cache/conformance.log; exit 1; }
+  quiet ../cache/conformance.log conformance server --url "$endpoint" --scenario "$scenario"
   echo "conformance: $scenario"
 done
 
-# The portability of schemas, as the Inspector sees it.
-mcp-inspector --cli "$endpoint" --transport http --method tools/list --strict >../cache/inspector.log 2>&1 || { cat ../cache/inspector.log; exit 1; }
+# With --strict the Inspector refuses schemas that some clients cannot read.
+quiet ../cache/inspector.log mcp-inspector --cli "$endpoint" --transport http --method tools/list --strict
 echo "inspector: strict"

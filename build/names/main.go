@@ -1,6 +1,7 @@
 // Command names takes the names of functions out of a WebAssembly module: names FILE. It writes the
-// module back without its section of names, which nothing needs to run, and prints a line for each
-// function: its index, a space and its name. "wasm-function[N]" in a log is the line that begins with N.
+// module back without its name section, which a module does not need to run. For each function it
+// prints a line: the function's index, a space and its name. So "wasm-function[N]" in a log is the
+// function on the line that begins with N.
 package main
 
 import (
@@ -28,7 +29,7 @@ func run(file string, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	rest, names, err := split(module)
+	rest, names, err := splitNames(module)
 	if err != nil {
 		return fmt.Errorf("%s: %w", file, err)
 	}
@@ -48,37 +49,38 @@ type function struct {
 	name  string
 }
 
-// The parts of a module that are looked at (WebAssembly Core Specification 2.0, sections 5.5.3 and 7.4.1).
+// The parts of a module that are looked at (WebAssembly Core Specification 2.0, sections 5.5.3 and
+// 7.4.1).
 const (
 	header        = "\x00asm\x01\x00\x00\x00"
 	customSection = 0
 	nameSection   = "name"
-	functionNames = 1 // the subsection
+	functionNames = 1 // the subsection of function names
 )
 
-var errCut = errors.New("not a WebAssembly module, or cut off")
+var errTruncated = errors.New("not a WebAssembly module, or cut off")
 
-// split parts a module from its section of names. The names are in the order of the section.
-func split(module []byte) (rest []byte, names []function, err error) {
+// splitNames separates a module from its name section. The names are in the order of the section.
+func splitNames(module []byte) (rest []byte, names []function, err error) {
 	if len(module) < len(header) || string(module[:len(header)]) != header {
-		return nil, nil, errCut
+		return nil, nil, errTruncated
 	}
 	rest = append(rest, header...)
 	for at := module[len(header):]; len(at) > 0; {
 		whole := at
 		id := at[0]
-		body, next, err := sized(at[1:])
+		body, next, err := takeBytes(at[1:])
 		if err != nil {
 			return nil, nil, err
 		}
 		at = next
 		if id == customSection {
-			name, contents, err := sized(body)
+			name, contents, err := takeBytes(body)
 			if err != nil {
 				return nil, nil, err
 			}
 			if string(name) == nameSection {
-				if names, err = functions(contents); err != nil {
+				if names, err = functionNamesIn(contents); err != nil {
 					return nil, nil, err
 				}
 				continue
@@ -89,11 +91,11 @@ func split(module []byte) (rest []byte, names []function, err error) {
 	return rest, names, nil
 }
 
-// functions reads the names of functions in a section of names.
-func functions(section []byte) (names []function, err error) {
+// functionNamesIn reads the names of functions in a name section.
+func functionNamesIn(section []byte) (names []function, err error) {
 	for len(section) > 0 {
 		id := section[0]
-		body, next, err := sized(section[1:])
+		body, next, err := takeBytes(section[1:])
 		if err != nil {
 			return nil, err
 		}
@@ -101,17 +103,17 @@ func functions(section []byte) (names []function, err error) {
 		if id != functionNames {
 			continue
 		}
-		count, body, err := number(body)
+		count, body, err := takeNumber(body)
 		if err != nil {
 			return nil, err
 		}
 		for range count {
 			var f function
-			if f.index, body, err = number(body); err != nil {
+			if f.index, body, err = takeNumber(body); err != nil {
 				return nil, err
 			}
 			var name []byte
-			if name, body, err = sized(body); err != nil {
+			if name, body, err = takeBytes(body); err != nil {
 				return nil, err
 			}
 			f.name = string(name)
@@ -121,20 +123,20 @@ func functions(section []byte) (names []function, err error) {
 	return names, nil
 }
 
-// sized takes a length and so many bytes off b.
-func sized(b []byte) (item, rest []byte, err error) {
-	n, rest, err := number(b)
+// takeBytes takes a length, and as many bytes, from the beginning of b.
+func takeBytes(b []byte) (item, rest []byte, err error) {
+	n, rest, err := takeNumber(b)
 	if err != nil || n > uint64(len(rest)) {
-		return nil, nil, errCut
+		return nil, nil, errTruncated
 	}
 	return rest[:n], rest[n:], nil
 }
 
-// number takes a number in LEB128 off b.
-func number(b []byte) (n uint64, rest []byte, err error) {
+// takeNumber takes an unsigned LEB128 number from the beginning of b.
+func takeNumber(b []byte) (n uint64, rest []byte, err error) {
 	n, size := binary.Uvarint(b)
 	if size <= 0 {
-		return 0, nil, errCut
+		return 0, nil, errTruncated
 	}
 	return n, b[size:], nil
 }

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// A module of three sections: a custom one, one of names (the module's own, then functions 0 and 300),
-// and a type section that is empty.
+// module has three sections: a custom one, a name section (the module's own name, then functions 0
+// and 300), and an empty type section.
 const module = header +
 	"\x00\x05\x03abcX" +
 	"\x00\x17\x04name\x00\x02\x01m\x01\x0c\x02\x00\x03one\xac\x02\x03two" +
@@ -31,7 +31,7 @@ func TestSplit(t *testing.T) {
 		t.Errorf("the rest is %q, %v, want %q", rest, err, want)
 	}
 	// A second time there is nothing left to take.
-	if again, names, err := split(rest); err != nil || len(names) != 0 || !bytes.Equal(again, rest) {
+	if again, names, err := splitNames(rest); err != nil || len(names) != 0 || !bytes.Equal(again, rest) {
 		t.Errorf("%q, %v, %v", again, names, err)
 	}
 }
@@ -40,7 +40,7 @@ func FuzzSplit(f *testing.F) {
 	f.Add([]byte(module))
 	f.Add([]byte(header))
 	f.Fuzz(func(t *testing.T, b []byte) {
-		rest, names, err := split(b)
+		rest, names, err := splitNames(b)
 		if err != nil && (rest != nil || names != nil) {
 			t.Fatalf("a part of a module comes with %v", err)
 		}
@@ -54,7 +54,7 @@ func FuzzSplit(f *testing.F) {
 func TestCutOff(t *testing.T) {
 	whole := map[int]bool{len(header): true, len(header) + 7: true, len(header) + 7 + 25: true}
 	for n := range len(module) {
-		if _, _, err := split([]byte(module[:n])); (err == nil) != whole[n] {
+		if _, _, err := splitNames([]byte(module[:n])); (err == nil) != whole[n] {
 			t.Errorf("%d bytes: %v", n, err)
 		}
 	}

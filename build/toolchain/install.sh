@@ -1,14 +1,15 @@
 #!/usr/bin/env bash
-# Makes the compiler of the edge ready, and prints on its last lines what a caller exports to use it:
+# Makes the compiler of the edge ready. It prints the variables that a caller exports to use it:
 #
 #   TINYGO=…   the compiler
 #   WASMOPT=…  the optimizer that it runs
 #   NODE=…     the Node.js that the npm tools want
 #
-# What it does and how long that took goes to standard error. What is there already is used as it is.
+# Standard error says what is done and how long it took. What is installed already is used as it is.
 #
-# A TinyGo from 0.41 on in PATH is taken. Else the one that go.mod pins is built, into build/cache: about a minute.
-# That wants LLVM 19 from the system; as root on Debian this script installs it.
+# A TinyGo of version 0.41 or later in PATH is used. Where there is none, the TinyGo that go.mod
+# pins is built into build/cache, in about a minute. The build needs LLVM 19 from the system; as
+# root on Debian this script installs it.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
@@ -30,7 +31,7 @@ timed() {
 
 command -v go >/dev/null || fail "go is not installed: install Go 1.26 or later"
 
-# npm_tools installs the modules where the lock file is another than that of the last time.
+# npm_tools installs the npm modules and keeps the lock file that they were installed from.
 npm_tools() {
   local stamp=build/npm/node_modules/.installed
   command -v npm >/dev/null || fail "npm is not installed: install Node.js 20 or later, with npm"
@@ -40,7 +41,7 @@ npm_tools() {
 }
 cmp -s build/npm/package-lock.json build/npm/node_modules/.installed || timed "install the npm tools" npm_tools
 
-# recent COMMAND tells whether a TinyGo is one that is known to build the edge.
+# recent COMMAND succeeds for a version of TinyGo that is known to build the edge.
 recent() {
   local version
   version=$("$1" version 2>/dev/null) || return
@@ -56,10 +57,14 @@ llvm() {
   DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${packages[@]}" >/dev/null
 }
 
-has_llvm() { [ -x /usr/lib/llvm-19/bin/llvm-config ] && [ -e /usr/lib/llvm-19/lib/libclang.so ] && command -v clang-19 wasm-ld-19 >/dev/null; }
+has_llvm() {
+  [ -x /usr/lib/llvm-19/bin/llvm-config ] && [ -e /usr/lib/llvm-19/lib/libclang.so ] &&
+    command -v clang-19 wasm-ld-19 >/dev/null
+}
 
-# compile builds TinyGo, and a root for it: a copy of its library that it can write to. The root lacks the
-# net package, a git submodule that the module does not hold and the edge does not use.
+# compile builds TinyGo and makes a TINYGOROOT for it: a copy of its library that it can write to.
+# TinyGo wants a folder for the net package. The package is a git submodule that the Go module does
+# not hold and the edge does not use, so the folder stays empty.
 compile() {
   local source
   rm -rf "$folder"
@@ -71,7 +76,7 @@ compile() {
   mkdir -p "$folder/tinygoroot/src/net"
 }
 
-# TinyGo 0.41 takes Go up to 1.26.
+# TinyGo 0.41 works with Go up to 1.26.
 if [[ $(go env GOVERSION) =~ ^go1\.([0-9]+) ]] && ((BASH_REMATCH[1] > 26)); then export GOTOOLCHAIN=go1.26.8; fi
 
 if recent tinygo; then

@@ -44,8 +44,8 @@ Run it in the folder of the source code. The same sources make the same bytes. T
 
 It fetches its compiler by itself, at a pinned version, the first time; that takes some minutes.`,
 		Args: cobra.NoArgs,
-		RunE: does(func(cmd *cobra.Command, _ []string) error {
-			_, output, err := build(content)
+		RunE: withExitCode(func(cmd *cobra.Command, _ []string) error {
+			_, output, err := loadAndGenerate(content)
 			if err != nil {
 				return err
 			}
@@ -64,7 +64,7 @@ It fetches its compiler by itself, at a pinned version, the first time; that tak
 			if err := os.WriteFile(filepath.Join(filepath.Dir(filepath.Clean(out)), namesFile), names, 0o666); err != nil {
 				return hintPermission(fmt.Errorf("write names: %w", err))
 			}
-			t.bundle(out, files)
+			t.printBundle(out, files)
 			return nil
 		}),
 	}
@@ -73,11 +73,12 @@ It fetches its compiler by itself, at a pinned version, the first time; that tak
 	return cmd
 }
 
-// namesFile is written beside a bundle, and is no part of it: the names of the functions in edge.wasm.
+// namesFile holds the names of the functions in edge.wasm. It is written beside a bundle and is no
+// part of it.
 const namesFile = "edge.names"
 
-// compile makes the files of a bundle that do not depend on the content, and the names of the functions
-// in its module: a line of the index and the name of each.
+// compile makes the files of a bundle that do not depend on the content. It also gives the names of
+// the functions in the module, one line for each: the function's index and its name.
 func compile(ctx context.Context, t *terminal) (files map[string][]byte, names []byte, err error) {
 	if _, err := os.Stat(compileScript); err != nil {
 		return nil, nil, fmt.Errorf("there is no %s here (run anteroom build in the folder of its source code)", compileScript)
@@ -115,8 +116,9 @@ func compile(ctx context.Context, t *terminal) (files map[string][]byte, names [
 	return files, names, nil
 }
 
-// replaceBundle puts a folder of these files in the place of another bundle, in one step. It refuses a
-// folder that holds anything else.
+// replaceBundle puts a folder of these files in the place of another bundle. The folder is never
+// seen with half of the files, because it is written under another name first. replaceBundle
+// refuses to replace a folder that holds anything but a bundle.
 func replaceBundle(folder string, files map[string][]byte) (err error) {
 	defer func() {
 		if err != nil {
@@ -127,7 +129,7 @@ func replaceBundle(folder string, files map[string][]byte) (err error) {
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	old := err == nil
+	exists := err == nil
 	for _, entry := range entries {
 		if name := entry.Name(); files[name] == nil && filepath.Ext(name) != ".mjs" {
 			return fmt.Errorf("%s holds %s, which is no part of a bundle (name another folder, or empty it)", folder, name)
@@ -142,22 +144,22 @@ func replaceBundle(folder string, files map[string][]byte) (err error) {
 		return err
 	}
 	defer os.RemoveAll(temporary)
-	fresh := filepath.Join(temporary, "new")
-	if err := os.Mkdir(fresh, 0o777); err != nil {
+	next := filepath.Join(temporary, "new")
+	if err := os.Mkdir(next, 0o777); err != nil {
 		return err
 	}
 	for name, data := range files {
-		if err := os.WriteFile(filepath.Join(fresh, name), data, 0o666); err != nil {
+		if err := os.WriteFile(filepath.Join(next, name), data, 0o666); err != nil {
 			return err
 		}
 	}
-	if old {
+	if exists {
 		if err := rename(folder, filepath.Join(temporary, "old")); err != nil {
 			return err
 		}
 	}
-	if err := rename(fresh, folder); err != nil {
-		if old {
+	if err := rename(next, folder); err != nil {
+		if exists {
 			err = errors.Join(err, rename(filepath.Join(temporary, "old"), folder))
 		}
 		return err
@@ -165,17 +167,17 @@ func replaceBundle(folder string, files map[string][]byte) (err error) {
 	return nil
 }
 
-// rename gives a folder another name. Tests have it fail.
+// rename gives a folder another name. It is a variable so that tests can make it fail.
 var rename = os.Rename
 
-// bundle prints the files of a bundle with their sizes, as they are and gzipped.
-func (t *terminal) bundle(folder string, files map[string][]byte) {
+// printBundle prints the files of a bundle with their sizes, as they are and gzipped.
+func (t *terminal) printBundle(folder string, files map[string][]byte) {
 	table := tabwriter.NewWriter(t.out, 0, 0, 2, ' ', tabwriter.AlignRight)
 	var raw, zipped int64
 	row := func(name string, raw, zipped int64) { fmt.Fprintf(table, "%d\t%d\t  %s\n", raw, zipped, name) }
 	fmt.Fprintln(table, "bytes\tgzipped\t")
 	for _, name := range slices.Sorted(maps.Keys(files)) {
-		size, small := int64(len(files[name])), gzipped(files[name])
+		size, small := int64(len(files[name])), gzippedSize(files[name])
 		raw, zipped = raw+size, zipped+small
 		row(name, size, small)
 	}
@@ -183,8 +185,8 @@ func (t *terminal) bundle(folder string, files map[string][]byte) {
 	table.Flush()
 }
 
-// gzipped is how many bytes data takes when it is compressed well.
-func gzipped(data []byte) int64 {
+// gzippedSize is how many bytes data takes at gzip's best compression.
+func gzippedSize(data []byte) int64 {
 	var b bytes.Buffer
 	w, _ := gzip.NewWriterLevel(&b, gzip.BestCompression) // the level is valid
 	w.Write(data)                                         // a buffer takes everything

@@ -41,7 +41,8 @@ func TestReplaceBundle(t *testing.T) {
 	}
 }
 
-// TestReplaceBundleFails: a bundle that cannot be put in its place leaves the one that is there, and nothing beside it.
+// A bundle that cannot be put in its place leaves the old bundle there, and no other file beside
+// it.
 func TestReplaceBundleFails(t *testing.T) {
 	defer func() { rename = os.Rename }()
 	for failing := range 2 {

@@ -18,12 +18,12 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// expiryNotice is how long before its end security.txt is warned about.
+// expiryNotice is how long before the expiry of security.txt the warnings begin.
 const expiryNotice = 30 * 24 * time.Hour
 
 func generateCommand(t *terminal) *cobra.Command {
 	var content, out string
-	var check, follow, asJSON bool
+	var check, keepWatching, asJSON bool
 	cmd := &cobra.Command{
 		Use:   "generate",
 		Short: "Make the documents of public/ from content/",
@@ -35,12 +35,12 @@ A dated scoreboard that public/ holds is never changed or removed.
 
 SOURCE_DATE_EPOCH, in seconds, replaces the time that the expiry of security.txt is checked against.`,
 		Args: cobra.NoArgs,
-		RunE: does(func(cmd *cobra.Command, _ []string) error {
-			if check && follow {
-				return usage{errors.New("--check and --watch exclude each other")}
+		RunE: withExitCode(func(cmd *cobra.Command, _ []string) error {
+			if check && keepWatching {
+				return usageError{errors.New("--check and --watch exclude each other")}
 			}
 			once := func(changesOnly bool) error {
-				s, output, err := build(content)
+				s, output, err := loadAndGenerate(content)
 				if err != nil {
 					return err
 				}
@@ -48,13 +48,14 @@ SOURCE_DATE_EPOCH, in seconds, replaces the time that the expiry of security.txt
 				if err != nil {
 					return err
 				}
-				t.report(r, asJSON, changesOnly)
+				t.printReport(r, asJSON, changesOnly)
 				if check && r.Changes > 0 {
-					return fmt.Errorf("%s is stale: %s not as %s has it (run anteroom generate)", out, count(r.Changes, "document"), content)
+					return fmt.Errorf("%s is stale: %s not as %s has it (run anteroom generate)",
+						out, plural(r.Changes, "document"), content)
 				}
 				return nil
 			}
-			if !follow {
+			if !keepWatching {
 				debug.SetGCPercent(gcPercent)
 				return once(check)
 			}
@@ -76,18 +77,19 @@ SOURCE_DATE_EPOCH, in seconds, replaces the time that the expiry of security.txt
 	flags.StringVar(&content, "content", "content", "the content `folder`")
 	flags.StringVar(&out, "out", "public", "the `folder` of the documents")
 	flags.BoolVar(&check, "check", false, "write nothing; fail where the documents are not up to date")
-	flags.BoolVar(&follow, "watch", false, "do it again whenever the content changes, until interrupted")
+	flags.BoolVar(&keepWatching, "watch", false, "do it again whenever the content changes, until interrupted")
 	flags.BoolVar(&asJSON, "json", false, "report as one JSON object")
 	return cmd
 }
 
-// gcPercent lets the heap of a single run grow to five times what is in use (package runtime, GOGC): over a small content
-// it ends before anything is collected, and of a large one nearly everything is in use until its end.
+// gcPercent lets the heap of a single run grow to five times the memory in use (package runtime,
+// GOGC). With a small content folder the run ends before the first collection. With a large one a
+// collection would free little, because nearly everything is in use until the end.
 const gcPercent = 400
 
-// build loads a content folder and generates what it publishes. It writes nothing.
-func build(folder string) (*site.Site, *generator.Output, error) {
-	s, err := load(folder)
+// loadAndGenerate loads a content folder and generates what it publishes. It writes nothing.
+func loadAndGenerate(folder string) (*site.Site, *generator.Output, error) {
+	s, err := loadContent(folder)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -95,7 +97,8 @@ func build(folder string) (*site.Site, *generator.Output, error) {
 	return s, output, contentFaults(folder, err)
 }
 
-func load(folder string) (*site.Site, error) {
+// loadContent loads and checks a content folder.
+func loadContent(folder string) (*site.Site, error) {
 	if info, err := os.Stat(folder); errors.Is(err, fs.ErrNotExist) || err == nil && !info.IsDir() {
 		return nil, fmt.Errorf("there is no content folder %s (name it with --content, or run this where it is)", folder)
 	} else if err != nil {
@@ -105,7 +108,7 @@ func load(folder string) (*site.Site, error) {
 	return s, contentFaults(folder, err)
 }
 
-// contentFaults makes an error that lists faults of the content one that names its folder too.
+// contentFaults adds the name of the content folder to an error that lists faults of the content.
 func contentFaults(folder string, err error) error {
 	if faults := site.Faults(nil); errors.As(err, &faults) {
 		return contentError{folder, faults}
@@ -113,7 +116,7 @@ func contentFaults(folder string, err error) error {
 	return err
 }
 
-// publishTo publishes the documents, or with check compares them only, and reports on it.
+// publishTo publishes the documents and reports what changed. With check it only compares them.
 func publishTo(t *terminal, out string, s *site.Site, output *generator.Output, check bool) (*report, error) {
 	warnings, err := checkExpiry(s)
 	if err != nil {
@@ -122,7 +125,7 @@ func publishTo(t *terminal, out string, s *site.Site, output *generator.Output, 
 	for _, warning := range warnings {
 		t.warn("%s", warning)
 	}
-	plan, err := publish.Prepare(out, files(output))
+	plan, err := publish.Prepare(out, publishFiles(output))
 	if err != nil {
 		return nil, err
 	}
@@ -145,8 +148,8 @@ func publishTo(t *terminal, out string, s *site.Site, output *generator.Output, 
 	return r, nil
 }
 
-// files are the documents as package publish takes them.
-func files(output *generator.Output) []publish.File {
+// publishFiles are the documents as package publish takes them.
+func publishFiles(output *generator.Output) []publish.File {
 	list := make([]publish.File, len(output.Documents))
 	for i, d := range output.Documents {
 		list[i] = publish.File{Path: d.Path, Bytes: d.Bytes}
@@ -154,6 +157,7 @@ func files(output *generator.Output) []publish.File {
 	return list
 }
 
+// hintPermission tells the user which permissions are missing.
 func hintPermission(err error) error {
 	if errors.Is(err, fs.ErrPermission) {
 		return fmt.Errorf("%w (the folder and the one that holds it must be writable)", err)
@@ -161,7 +165,8 @@ func hintPermission(err error) error {
 	return err
 }
 
-// checkExpiry refuses a security.txt that is past its Expires (RFC 9116, section 2.5.5), and warns before.
+// checkExpiry refuses a security.txt that is past its Expires (RFC 9116, section 2.5.5), and warns
+// when that time is near.
 func checkExpiry(s *site.Site) (warnings []string, err error) {
 	now := time.Now()
 	if epoch := os.Getenv("SOURCE_DATE_EPOCH"); epoch != "" {
@@ -175,23 +180,25 @@ func checkExpiry(s *site.Site) (warnings []string, err error) {
 	if err != nil {
 		return nil, fmt.Errorf("read security.expires of service.yaml: %w", err)
 	}
+	const hint = "(check its contacts and set a later security.expires in service.yaml)"
 	left := expires.Sub(now)
 	if left <= 0 {
-		return nil, fmt.Errorf("security.txt expired at %s (check its contacts and set a later security.expires in service.yaml)", s.Service.Security.Expires)
+		return nil, fmt.Errorf("security.txt expired at %s %s", s.Service.Security.Expires, hint)
 	}
 	warnings = []string{}
 	if left < expiryNotice {
-		warnings = append(warnings, fmt.Sprintf("security.txt expires at %s (check its contacts and set a later security.expires in service.yaml)", s.Service.Security.Expires))
+		warnings = append(warnings, fmt.Sprintf("security.txt expires at %s %s", s.Service.Security.Expires, hint))
 	}
 	return warnings, nil
 }
 
-// watchPause is how often a watched folder is looked at. A change is acted on once it has rested that long.
+// watchPause is the time between two looks at a watched folder. A change is acted on once the
+// folder has stayed unchanged for that long.
 const watchPause = 200 * time.Millisecond
 
-// watch calls f whenever the files of a folder have changed, until ctx is done. state is their fingerprint before they
-// were last read: what was changed since then counts.
-func watch(ctx context.Context, folder, state string, f func()) {
+// watch calls react whenever the files of a folder have changed, until ctx is done. state is the
+// fingerprint of the folder before its files were last read, so that a change since then counts.
+func watch(ctx context.Context, folder, state string, react func()) {
 	ticker := time.NewTicker(watchPause)
 	defer ticker.Stop()
 	for last := state; ; {
@@ -203,13 +210,13 @@ func watch(ctx context.Context, folder, state string, f func()) {
 		now := fingerprint(folder)
 		if now == last && now != state {
 			state = now
-			f()
+			react()
 		}
 		last = now
 	}
 }
 
-// fingerprint tells one state of a folder from another: names, sizes and times of its files.
+// fingerprint tells one state of a folder from another, by the names, sizes and times of its files.
 func fingerprint(folder string) (state string) {
 	fs.WalkDir(os.DirFS(folder), ".", func(name string, d fs.DirEntry, err error) error {
 		state += name

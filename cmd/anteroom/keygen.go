@@ -20,9 +20,9 @@ receipt_keys.retired. A file that exists is never overwritten.
   anteroom keygen --out receipt.key
   anteroom serve --key-file receipt.key`,
 		Args: cobra.NoArgs,
-		RunE: does(func(*cobra.Command, []string) error {
+		RunE: withExitCode(func(*cobra.Command, []string) error {
 			if out == "" {
-				return usage{errors.New("--out is missing: it names the file for the secret key")}
+				return usageError{errors.New("--out is missing: it names the file for the secret key")}
 			}
 			public, err := receiptkey.Generate(out)
 			if err != nil {

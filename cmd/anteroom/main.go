@@ -1,5 +1,5 @@
-// Anteroom renders a content folder into the documents of a pre-launch network for agents, and serves
-// them together with the endpoints that write.
+// Anteroom renders a content folder into the documents of a pre-launch network for agents, and
+// serves them together with the endpoints that write.
 package main
 
 import "os"

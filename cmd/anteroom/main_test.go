@@ -25,8 +25,8 @@ func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){"anteroom": main})
 }
 
-// TestScripts runs the scripts of testdata against the program itself, each in a folder that holds a copy of
-// the project's content.
+// TestScripts runs the scripts of testdata against the program itself. Each script runs in a folder
+// that holds a copy of the project's content.
 func TestScripts(t *testing.T) {
 	content, err := filepath.Abs("../../content")
 	if err != nil {
@@ -77,8 +77,8 @@ func freePort(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(listener.Close())
 }
 
-// waitFor waits: for an answer where its argument is a URL, else for a file. With a second argument it
-// must hold that text.
+// waitFor waits for an answer where its argument is a URL, else for a file. With a second argument,
+// the answer or the file must hold that text.
 func waitFor(ts *testscript.TestScript, neg bool, args []string) {
 	for end := time.Now().Add(60 * time.Second); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
 		var text []byte
@@ -99,7 +99,8 @@ func waitFor(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Fatalf("waited in vain for %s", strings.Join(args, " "))
 }
 
-// request METHOD URL [FILE] sends a request and prints the status and the body. The body is also the file "answer".
+// request METHOD URL [FILE] sends a request and prints the status and the body. It also writes the
+// body to the file "answer".
 func request(ts *testscript.TestScript, neg bool, args []string) {
 	var body io.Reader
 	if len(args) > 2 {
@@ -139,7 +140,8 @@ func verifyBody(ts *testscript.TestScript, neg bool, args []string) {
 // TestFullDisk checks that an answer that cannot be written is a failure.
 func TestFullDisk(t *testing.T) {
 	var complaint bytes.Buffer
-	if code := run([]string{"version"}, strings.NewReader(""), full{}, &complaint); code != exitFailure || !strings.Contains(complaint.String(), "standard output") {
+	code := run([]string{"version"}, strings.NewReader(""), full{}, &complaint)
+	if code != exitFailure || !strings.Contains(complaint.String(), "standard output") {
 		t.Errorf("code %d, %s", code, &complaint)
 	}
 }
@@ -170,7 +172,8 @@ func TestProgress(t *testing.T) {
 	}
 }
 
-// BenchmarkGenerate is the work of anteroom generate on the project's own content when nothing has changed.
+// BenchmarkGenerate is the work of anteroom generate on the project's own content when nothing has
+// changed.
 func BenchmarkGenerate(b *testing.B) {
 	b.Setenv("SOURCE_DATE_EPOCH", now)
 	out := filepath.Join(b.TempDir(), "public")

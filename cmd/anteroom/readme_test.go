@@ -17,8 +17,8 @@ import (
 	"anteroom/generator/site"
 )
 
-// TestReadme runs what the README shows: make run, then every line of its sh blocks against that server
-// and in a copy of the content.
+// TestReadme runs what the README shows: make run, then every line of its sh blocks against that
+// server and in a copy of the content.
 func TestReadme(t *testing.T) {
 	for _, tool := range []string{"make", "curl", "bash"} {
 		if _, err := exec.LookPath(tool); err != nil {
@@ -90,7 +90,8 @@ func TestSecurity(t *testing.T) {
 	}
 }
 
-// makeRun starts make run on a free port and a store of its own, and gives the address that it prints.
+// makeRun starts make run on a free port and with a database of its own, and gives the address that
+// make run prints.
 func makeRun(t *testing.T, data string) string {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
@@ -114,7 +115,7 @@ func makeRun(t *testing.T, data string) string {
 	for lines := bufio.NewScanner(out); lines.Scan(); {
 		if found := address.FindString(lines.Text()); found != "" {
 			go func() {
-				for lines.Scan() { // so that it never waits for a reader
+				for lines.Scan() { // read on, so that the server never blocks on a full pipe
 				}
 			}()
 			return found

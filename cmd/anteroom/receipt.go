@@ -41,17 +41,17 @@ the content folder publishes.
 
 Exit codes: 0 valid, 1 not valid, 2 there is no receipt, or no key, to judge with.`,
 		Args: cobra.ExactArgs(1),
-		RunE: does(func(_ *cobra.Command, args []string) error {
+		RunE: withExitCode(func(_ *cobra.Command, args []string) error {
 			for _, key := range keys {
 				if raw, err := base64.StdEncoding.Strict().DecodeString(key); err != nil || len(raw) != ed25519.PublicKeySize {
-					return usage{fmt.Errorf("--key %.64q is not base64 of the %d bytes of a public key", key, ed25519.PublicKeySize)}
+					return usageError{fmt.Errorf("--key %.64q is not base64 of the %d bytes of a public key", key, ed25519.PublicKeySize)}
 				}
 			}
 			verdict, err := judge(t.in, args[0], keys, content)
 			if err != nil {
 				return failure{exitUsage, err}
 			}
-			t.verdict(verdict, asJSON)
+			t.printVerdict(verdict, asJSON)
 			if !verdict.Get("valid").True {
 				return failure{exitFailure, errSilent}
 			}
@@ -65,7 +65,8 @@ Exit codes: 0 valid, 1 not valid, 2 there is no receipt, or no key, to judge wit
 	return cmd
 }
 
-// judge gives the answer of the endpoint to a receipt in a file, "-" for stdin.
+// judge gives the answer of the verification endpoint to a receipt in a file, or on stdin where
+// name is "-".
 func judge(stdin io.Reader, name string, keys []string, content string) (*jsondoc.Value, error) {
 	text, err := readReceipt(stdin, name)
 	if err != nil {
@@ -96,7 +97,7 @@ func judge(stdin io.Reader, name string, keys []string, content string) (*jsondo
 	return &verdict, err
 }
 
-// checkSignatures performs Verify, the only effect of a verification.
+// checkSignatures performs kernel.Verify, the only effect of a verification.
 func checkSignatures(effects []kernel.Effect) []kernel.Result {
 	results := make([]kernel.Result, len(effects))
 	for i, effect := range effects {
@@ -109,6 +110,7 @@ func checkSignatures(effects []kernel.Effect) []kernel.Result {
 	return results
 }
 
+// readReceipt reads a receipt of at most the length that the endpoint takes.
 func readReceipt(stdin io.Reader, name string) ([]byte, error) {
 	if name != "-" {
 		f, err := os.Open(name)
@@ -125,9 +127,9 @@ func readReceipt(stdin io.Reader, name string) ([]byte, error) {
 	return text, err
 }
 
-// publishedKeys are the receipt keys that a content folder publishes, the current one first.
+// publishedKeys are the receipt keys that a content folder publishes, the current key first.
 func publishedKeys(folder string) ([]string, error) {
-	s, err := load(folder)
+	s, err := loadContent(folder)
 	if err != nil {
 		return nil, err
 	}

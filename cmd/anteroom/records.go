@@ -34,13 +34,13 @@ Every flag can be given by the environment instead, as with serve: ANTEROOM_DATA
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.PersistentFlags().StringVar(&data, "data", "data", "the `folder` of the database")
-	with := func(check func(args []string) error, f work) func(*cobra.Command, []string) error {
-		return does(func(cmd *cobra.Command, args []string) error {
+	with := func(check func(args []string) error, f storeWork) func(*cobra.Command, []string) error {
+		return withExitCode(func(cmd *cobra.Command, args []string) error {
 			if err := fromEnvironment(cmd.Flags()); err != nil {
-				return usage{err}
+				return usageError{err}
 			}
 			if err := check(args); err != nil {
-				return usage{err}
+				return usageError{err}
 			}
 			store, err := records.Open(data, t.log())
 			if err != nil {
@@ -53,11 +53,12 @@ Every flag can be given by the environment instead, as with serve: ANTEROOM_DATA
 	return cmd
 }
 
-// work is what a command does with the open database.
-type work func(ctx context.Context, store *sqlite.Store, args []string) error
+// storeWork is what a command does with the open database.
+type storeWork func(ctx context.Context, store *sqlite.Store, args []string) error
 
-// onStore makes the RunE of a command; check finds what is wrong with its arguments and flags.
-type onStore func(check func(args []string) error, f work) func(*cobra.Command, []string) error
+// onStore makes the RunE of a command that works on the database. check finds what is wrong with
+// the command's arguments and flags before the database is opened.
+type onStore func(check func(args []string) error, f storeWork) func(*cobra.Command, []string) error
 
 func recordsCountCommand(t *terminal, with onStore) *cobra.Command {
 	var days records.Days
@@ -79,15 +80,15 @@ a line each.`, burstLength),
 				return err
 			}
 			for _, kind := range suggestionKinds() {
-				c.Suggestions[kind] += 0 // so that JSON says it even where there is none
+				c.Suggestions[kind] += 0 // makes the key, so that the output has every kind
 			}
 			for _, state := range outboxStates {
 				c.Outbox[state] += 0
 			}
 			if asJSON {
-				return t.countsJSON(c, days.Through)
+				return t.printCountsJSON(c, days.Through)
 			}
-			t.counts(c, days.Through)
+			t.printCounts(c, days.Through)
 			return nil
 		}),
 	}
@@ -97,20 +98,21 @@ a line each.`, burstLength),
 	return cmd
 }
 
-// burstLength is the longest pause in a burst, for people.
-var burstLength = count(records.BurstSeconds/60, "minute")
+// burstLength is the longest pause between two registrations of a burst, in words.
+var burstLength = plural(records.BurstSeconds/60, "minute")
 
-// suggestionKinds are the kinds of suggestions, in the order that their answer documents.
+// suggestionKinds are the kinds of suggestions, in the order in which the answer's schema lists
+// them.
 func suggestionKinds() []string {
 	kind, _ := reflect.TypeFor[suggest.Answer]().FieldByName("Kind")
 	return strings.Split(kind.Tag.Get("enum"), ",")
 }
 
-// outboxStates are the states of the outbox that somebody may have to act on.
+// outboxStates are the states of the outbox in which somebody may have to act on a message.
 var outboxStates = []string{"pending", "dead"}
 
-// counts prints the counts as a table.
-func (t *terminal) counts(c *records.Counts, through string) {
+// printCounts prints the counts as a table.
+func (t *terminal) printCounts(c *records.Counts, through string) {
 	until := "now"
 	if through != "" {
 		until = "the end of " + through + " (UTC)"
@@ -132,23 +134,24 @@ func (t *terminal) counts(c *records.Counts, through string) {
 		number("messages in the outbox, "+state, c.Outbox[state])
 	}
 	if c.OutboxError != "" {
-		t.say("newest error of the outbox: %s", plain(c.OutboxError))
+		t.say("newest error of the outbox: %s", columnText(c.OutboxError))
 	}
 	if c.Bursts == 0 {
 		return
 	}
 	t.say("")
-	t.say("%s of one name, each registration at most %s after the one before:", count(int(c.Bursts), "burst"), burstLength)
+	t.say("%s of one name, each registration at most %s after the one before:", plural(int(c.Bursts), "burst"), burstLength)
 	for _, b := range c.Largest {
-		t.say("%8d  %s to %s  %s", b.Registrations, b.First, b.Last, plain(b.Name))
+		t.say("%8d  %s to %s  %s", b.Registrations, b.First, b.Last, columnText(b.Name))
 	}
 	if left := int(c.Bursts) - len(c.Largest); left > 0 {
-		t.say("and %s more (--bursts %d shows all)", count(left, "burst"), c.Bursts)
+		t.say("and %s more (--bursts %d shows all)", plural(left, "burst"), c.Bursts)
 	}
 }
 
-// countsJSON prints the counts as one JSON object. Members that the scoreboard has too have its names.
-func (t *terminal) countsJSON(c *records.Counts, through string) error {
+// printCountsJSON prints the counts as one JSON object. A member that scoreboard.json has too has
+// the same name here.
+func (t *terminal) printCountsJSON(c *records.Counts, through string) error {
 	object := struct {
 		Through       *string          `json:"through"`
 		Registrations int64            `json:"registrations_recorded"`
@@ -214,11 +217,11 @@ object, and holds the text as it was sent, with escapes for that.`,
 					return err
 				}
 				if asJSON {
-					t.sayJSON(objectOf(list, row))
+					t.sayJSON(rowJSON(list, row))
 					continue
 				}
 				for i, v := range row {
-					columns[i] = plain(v)
+					columns[i] = columnText(v)
 				}
 				t.say("%s", strings.Join(columns, "\t"))
 			}
@@ -230,8 +233,9 @@ object, and holds the text as it was sent, with escapes for that.`,
 	return cmd
 }
 
-// plain is a value of a record in a column, in which a tab would begin the next. nil is nothing.
-func plain(v any) string {
+// columnText is a value of a record as the text of a column, and "" for nil. A tab would begin the
+// next column, so it is shown as <U+0009>.
+func columnText(v any) string {
 	switch v := v.(type) {
 	case int64:
 		return strconv.FormatInt(v, 10)
@@ -241,8 +245,8 @@ func plain(v any) string {
 	return ""
 }
 
-// objectOf is a row of a list as a JSON object.
-func objectOf(list records.List, row []any) []byte {
+// rowJSON is a row of a list as a JSON object.
+func rowJSON(list records.List, row []any) []byte {
 	w := jsondoc.Writer{}
 	w.Open('{')
 	for i, c := range list.Columns {
@@ -263,7 +267,7 @@ func objectOf(list records.List, row []any) []byte {
 	return w.Buf
 }
 
-// daysFlags are the flags for the days; since may be nil.
+// daysFlags adds the flags for the days. since may be nil.
 func daysFlags(flags *pflag.FlagSet, since, through *string) {
 	if since != nil {
 		flags.StringVar(since, "since", "", "only what was recorded from this `date` on (UTC, YYYY-MM-DD)")
@@ -303,13 +307,15 @@ each message and in its X-Anteroom-Record header. The contact of a suggestion is
 					missing = append(missing, ids[i])
 					continue
 				}
-				t.say("%s: erased %s and %s of the outbox", ids[i], count(int(e.Contacts), "contact"), count(int(e.Messages), "message"))
+				t.say("%s: erased %s and %s of the outbox", ids[i], plural(int(e.Contacts), "contact"), plural(int(e.Messages), "message"))
 			}
 			if len(missing) < len(erased) {
 				t.say("Your inbox may hold the address too: search it for the record identifier.")
 			}
 			if len(missing) > 0 {
-				err = errors.Join(err, fmt.Errorf("there is no address on file for %s (anteroom records list contacts shows what there is)", strings.Join(missing, ", ")))
+				err = errors.Join(err, fmt.Errorf(
+					"there is no address on file for %s (anteroom records list contacts shows what there is)",
+					strings.Join(missing, ", ")))
 			}
 			return err
 		}),
@@ -326,7 +332,7 @@ new: those of the given records, else all. A running serve takes them up within 
 			if len(ids) == 0 {
 				n, err := records.ReviveAll(store)
 				if err == nil {
-					t.say("%s pending again", count(int(n), "message"))
+					t.say("%s pending again", plural(int(n), "message"))
 				}
 				return err
 			}
@@ -338,7 +344,7 @@ new: those of the given records, else all. A running serve takes them up within 
 					missing = append(missing, ids[i])
 					continue
 				}
-				t.say("%s: %s pending again", ids[i], count(int(n), "message"))
+				t.say("%s: %s pending again", ids[i], plural(int(n), "message"))
 			}
 			if len(missing) > 0 {
 				return fmt.Errorf("there is no dead message of %s (anteroom records list outbox shows what there is)", strings.Join(missing, ", "))
@@ -348,7 +354,8 @@ new: those of the given records, else all. A running serve takes them up within 
 	}
 }
 
-// checkRecordIDs names every argument that is no record identifier: 32 lower-case hexadecimal digits.
+// checkRecordIDs names every argument that is not a record identifier: 32 lower-case hexadecimal
+// digits.
 func checkRecordIDs(args []string) error {
 	var faults []error
 	for _, id := range args {
@@ -359,7 +366,7 @@ func checkRecordIDs(args []string) error {
 	return errors.Join(faults...)
 }
 
-// distinct leaves out what stands more than once.
+// distinct leaves out identifiers that are given again.
 func distinct(ids []string) (list []string) {
 	for _, id := range ids {
 		if !slices.Contains(list, id) {

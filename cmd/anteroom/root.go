@@ -16,10 +16,10 @@ import (
 const (
 	exitOK      = 0
 	exitFailure = 1
-	exitUsage   = 2 // the command line is wrong; of receipt verify also: there is no receipt to judge
+	exitUsage   = 2 // the command line is wrong, or receipt verify has no receipt or key to judge with
 )
 
-// run is the whole program: it returns the exit code.
+// run is the whole program and returns its exit code.
 func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	t := newTerminal(stdin, stdout, stderr)
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
@@ -46,8 +46,8 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	return exitUsage
 }
 
-// failure is the error of a command that was called rightly and did not succeed. All other
-// errors come from reading the command line.
+// failure is the error of a command that was called rightly and did not succeed. Any other error is
+// about the command line.
 type failure struct {
 	code int
 	error
@@ -55,18 +55,19 @@ type failure struct {
 
 func (f failure) Unwrap() error { return f.error }
 
-// errSilent says that all has been said.
+// errSilent ends a command that has printed everything already.
 var errSilent = errors.New("")
 
-// usage is an error of the command line that only the command itself can find.
-type usage struct{ error }
+// usageError is an error of the command line that only the command itself can find.
+type usageError struct{ error }
 
-// does makes f the work of a command.
-func does(f func(cmd *cobra.Command, args []string) error) func(*cobra.Command, []string) error {
+// withExitCode makes work the RunE of a command. Its errors end the program with exitFailure,
+// unless they are usage errors or bring another code.
+func withExitCode(work func(cmd *cobra.Command, args []string) error) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, args []string) error {
-		err := f(cmd, args)
-		coded, wrong := failure{}, usage{}
-		if err == nil || errors.As(err, &coded) || errors.As(err, &wrong) {
+		err := work(cmd, args)
+		failed, misused := failure{}, usageError{}
+		if err == nil || errors.As(err, &failed) || errors.As(err, &misused) {
 			return err
 		}
 		return failure{exitFailure, err}
@@ -93,6 +94,9 @@ Exit codes: 0 done, 1 failed, 2 called wrongly.`,
 		CompletionOptions:  cobra.CompletionOptions{HiddenDefaultCmd: true},
 		RunE:               func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	root.AddCommand(generateCommand(t), serveCommand(t), buildCommand(t), keygenCommand(t), receiptCommand(t), recordsCommand(t), versionCommand(t))
+	root.AddCommand(
+		generateCommand(t), serveCommand(t), buildCommand(t), keygenCommand(t),
+		receiptCommand(t), recordsCommand(t), versionCommand(t),
+	)
 	return root
 }

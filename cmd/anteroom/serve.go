@@ -30,9 +30,9 @@ type serveOptions struct {
 	clientIPHeader   string
 	hosts            []string
 	writesPerMinute  int64
-	follow           bool
-	key              string // from the environment alone
-	writeLimitChosen bool
+	watch            bool
+	key              string // only the environment gives it
+	writeLimitChosen bool   // whether writesPerMinute replaces the limit of the content
 }
 
 func serveCommand(t *terminal) *cobra.Command {
@@ -50,14 +50,14 @@ Every flag can be given by the environment instead, as ANTEROOM_ and its name in
 for "-": ANTEROOM_ADDR, ANTEROOM_SMTP, ANTEROOM_CLIENT_IP_HEADER; hosts are joined with commas. A flag
 wins over the environment. ANTEROOM_KEY is the receipt key itself in base64, in the place of --key-file.`,
 		Args: cobra.NoArgs,
-		RunE: does(func(cmd *cobra.Command, _ []string) error {
+		RunE: withExitCode(func(cmd *cobra.Command, _ []string) error {
 			if err := fromEnvironment(cmd.Flags()); err != nil {
-				return usage{err}
+				return usageError{err}
 			}
 			o.key = os.Getenv("ANTEROOM_KEY")
 			o.writeLimitChosen = cmd.Flags().Changed("write-limit")
 			if err := o.check(); err != nil {
-				return usage{err}
+				return usageError{err}
 			}
 			return serve(cmd.Context(), t, &o)
 		}),
@@ -73,7 +73,7 @@ wins over the environment. ANTEROOM_KEY is the receipt key itself in base64, in 
 	flags.Int64Var(&o.writesPerMinute, "write-limit", 0, "writes a minute for one caller, 0 for no limit (default as the content says)")
 	flags.StringVar(&o.content, "content", "content", "the content `folder`")
 	flags.StringVar(&o.public, "public", "public", "the `folder` of the documents")
-	flags.BoolVar(&o.follow, "watch", false, "generate and serve anew whenever the content changes")
+	flags.BoolVar(&o.watch, "watch", false, "generate and serve anew whenever the content changes")
 	return cmd
 }
 
@@ -90,7 +90,7 @@ func fromEnvironment(flags *pflag.FlagSet) (err error) {
 	return err
 }
 
-// check finds what is wrong with the flags without touching anything.
+// check finds what is wrong with the flags. It changes nothing.
 func (o *serveOptions) check() error {
 	var faults []error
 	fault := func(format string, args ...any) { faults = append(faults, fmt.Errorf(format, args...)) }
@@ -98,7 +98,7 @@ func (o *serveOptions) check() error {
 		fault("--smtp and --outbox exclude each other")
 	}
 	if u, err := url.Parse(o.smtp); o.smtp != "" && (err != nil || u.Scheme != "smtp" && u.Scheme != "smtps") {
-		fault("--smtp is not a URL of the form smtp://USER:PASSWORD@HOST:PORT") // it may hold a password: it is not repeated
+		fault("--smtp is not a URL of the form smtp://USER:PASSWORD@HOST:PORT") // not repeated here, because it may hold a password
 	}
 	if o.key != "" && o.keyFile != "" {
 		fault("--key-file and ANTEROOM_KEY exclude each other")
@@ -124,20 +124,21 @@ func (o *serveOptions) check() error {
 
 // inside reports whether a path is a folder or lies in it.
 func inside(folder, name string) bool {
-	folder, wrong := filepath.Abs(folder)
-	name, err := filepath.Abs(name)
-	rel, unrelated := filepath.Rel(folder, name)
-	return errors.Join(wrong, err, unrelated) == nil && filepath.IsLocal(rel)
+	folder, folderErr := filepath.Abs(folder)
+	name, nameErr := filepath.Abs(name)
+	relative, relErr := filepath.Rel(folder, name)
+	return errors.Join(folderErr, nameErr, relErr) == nil && filepath.IsLocal(relative)
 }
 
+// serve answers requests until ctx is done.
 func serve(ctx context.Context, t *terminal, o *serveOptions) error {
 	log := t.log()
 	state := fingerprint(o.content)
-	s, output, err := build(o.content)
+	s, output, err := loadAndGenerate(o.content)
 	if err != nil {
 		return err
 	}
-	if o.follow {
+	if o.watch {
 		if _, err := publishTo(t, o.public, s, output, false); err != nil {
 			return err
 		}
@@ -166,7 +167,7 @@ func serve(ctx context.Context, t *terminal, o *serveOptions) error {
 			return fmt.Errorf("%w (anteroom keygen makes a key)", err)
 		}
 	}
-	// The port comes first: a second server on the same one must not touch the data.
+	// The port comes first: a second server on the same port must not touch the data.
 	listener, err := native.Listen(o.address)
 	if err != nil {
 		return err
@@ -180,42 +181,42 @@ func serve(ctx context.Context, t *terminal, o *serveOptions) error {
 	if err := t.out.Flush(); err != nil {
 		return errors.Join(err, host.Close())
 	}
-	following := make(chan struct{})
+	watchEnded := make(chan struct{}) // closed once the content is no longer watched
 	ctx, stop := context.WithCancel(ctx)
 	go func() {
-		defer close(following)
-		if o.follow {
+		defer close(watchEnded)
+		if o.watch {
 			watch(ctx, o.content, state, func() { republish(t, o, host, log) })
 		}
 	}()
 	err = host.Serve(ctx, listener)
 	stop()
-	<-following
+	<-watchEnded
 	return errors.Join(err, host.Close())
 }
 
-// readPublic reads the documents to serve, and warns where the content gives others.
+// readPublic reads the documents to serve, and warns where they are not those of the content.
 func readPublic(t *terminal, o *serveOptions, output *generator.Output) (*static.Documents, error) {
 	documents, err := static.ReadFolder(o.public)
-	if _, gone := os.Stat(o.public); err != nil && errors.Is(gone, fs.ErrNotExist) {
+	if _, statErr := os.Stat(o.public); err != nil && errors.Is(statErr, fs.ErrNotExist) {
 		err = fmt.Errorf("there is no folder %s (run anteroom generate to make it)", o.public)
 	}
 	if err != nil {
 		return nil, err
 	}
-	plan, err := publish.Prepare(o.public, files(output))
+	plan, err := publish.Prepare(o.public, publishFiles(output))
 	if err != nil {
 		return nil, err
 	}
 	if n := len(plan.Changes()); n > 0 {
-		t.warn("%s is stale: %s not as %s has it (run anteroom generate)", o.public, count(n, "document"), o.content)
+		t.warn("%s is stale: %s not as %s has it (run anteroom generate)", o.public, plural(n, "document"), o.content)
 	}
 	return documents, nil
 }
 
-// republish generates again and serves the result; where that fails, what was served stays.
+// republish generates again and serves the result. Where that fails, the old documents stay.
 func republish(t *terminal, o *serveOptions, host *native.Host, log *slog.Logger) {
-	s, output, err := build(o.content)
+	s, output, err := loadAndGenerate(o.content)
 	if err == nil {
 		_, err = publishTo(t, o.public, s, output, false)
 	}

@@ -17,14 +17,16 @@ import (
 	"time"
 )
 
-// TestServeKilled kills the program in the middle of 10 000 registrations over 64 connections. What was answered
-// 200 is there when it is started again, and nothing is there that nobody asked for.
+// TestServeKilled kills the program in the middle of 10 000 registrations over 64 connections.
+// After a new start the database holds every registration that was answered 200, and none that was
+// not sent.
 func TestServeKilled(t *testing.T) {
 	const wanted, connections = 10_000, 64
 	data := t.TempDir()
 	server, address := startServer(t, data)
 
-	ctx, giveUp := context.WithTimeout(t.Context(), 2*time.Minute) // a server that does not answer is not waited for
+	// The test must not wait for ever for a server that does not answer.
+	ctx, giveUp := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer giveUp()
 	client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: connections, MaxConnsPerHost: connections}}
 	names := make(chan string)
@@ -59,7 +61,7 @@ func TestServeKilled(t *testing.T) {
 		t.Fatalf("%d of %d were answered: it was not killed in their middle", len(answered), wanted)
 	}
 
-	_, address = startServer(t, data) // it starts again by itself
+	_, address = startServer(t, data) // no repair is needed before it starts again
 	if _, err := register(ctx, client, address, "lark-after"); err != nil {
 		t.Error(err)
 	}
@@ -163,7 +165,8 @@ func (f atStart) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// An edit that is made after the content was read, and before the watch over it begins, is served too.
+// An edit that is made after the content was read, and before the watch over it begins, is served
+// too.
 func TestServeWatchesFromItsStart(t *testing.T) {
 	t.Setenv("SOURCE_DATE_EPOCH", now)
 	dir := t.TempDir()
@@ -172,7 +175,7 @@ func TestServeWatchesFromItsStart(t *testing.T) {
 		t.Fatal(err)
 	}
 	o := &serveOptions{
-		content: content, public: filepath.Join(dir, "public"), data: filepath.Join(dir, "data"), address: "127.0.0.1:0", follow: true,
+		content: content, public: filepath.Join(dir, "public"), data: filepath.Join(dir, "data"), address: "127.0.0.1:0", watch: true,
 	}
 	edit := atStart(func() {
 		name := filepath.Join(content, "service.yaml")

@@ -2,12 +2,13 @@ package main
 
 // This is the only file that prints. Its rules:
 //
-//   - What a command was asked for goes to standard output; all else goes to standard error.
-//   - An error is one line: "anteroom: ", then what failed, in lower case and without a full stop, then
-//     in brackets what to do next. Faults of the content come before it, one a line, as file:line:column.
-//   - A warning is the same with "anteroom: warning: ".
-//   - What strangers wrote may stand in all of them: what would not be seen, or would act on the terminal, is shown as
-//     <U+...>, in JSON as \uXXXX.
+//   - The answer to a command goes to standard output, everything else to standard error.
+//   - An error is one line: "anteroom: ", then what failed, in lower case and without a full stop,
+//     then in brackets what to do next. Faults of the content come before it, one a line, as
+//     file:line:column.
+//   - A warning has the same form, with "anteroom: warning: ".
+//   - Any of these may hold text of strangers. A character that is invisible, or that would act on
+//     the terminal, is shown as <U+...>, and in JSON as \uXXXX.
 //   - Nothing is coloured. A progress line is drawn on a terminal only, and wiped when it is done.
 
 import (
@@ -32,11 +33,12 @@ import (
 	"github.com/mattn/go-isatty"
 )
 
+// terminal is what a command reads from and prints to.
 type terminal struct {
 	in  io.Reader
 	out *bufio.Writer
 	err io.Writer
-	tty bool // err is a terminal
+	tty bool // whether err is a terminal
 	now func() time.Time
 }
 
@@ -65,7 +67,8 @@ func (t *terminal) fail(err error) {
 			}
 			fmt.Fprintln(t.err, fault)
 		}
-		fmt.Fprintf(t.err, "anteroom: %s has %s (mend what is listed above; nothing was written)\n", faulty.folder, count(len(faulty.Faults), "fault"))
+		fmt.Fprintf(t.err, "anteroom: %s has %s (mend what is listed above; nothing was written)\n",
+			faulty.folder, plural(len(faulty.Faults), "fault"))
 		return
 	}
 	for line := range strings.Lines(strings.TrimSpace(err.Error())) {
@@ -74,21 +77,22 @@ func (t *terminal) fail(err error) {
 	}
 }
 
+// warn prints a warning.
 func (t *terminal) warn(format string, args ...any) {
 	fmt.Fprintf(t.err, "anteroom: warning: "+format+"\n", args...)
 }
 
-// say prints a line of the answer.
+// say prints a line to standard output.
 func (t *terminal) say(format string, args ...any) {
 	line, _ := quote.Visible(fmt.Sprintf(format, args...))
 	fmt.Fprintln(t.out, line)
 }
 
-// sayJSON prints JSON. An escape means the character that it stands for.
+// sayJSON prints a JSON text. It writes invisible characters as escapes, which mean the same.
 func (t *terminal) sayJSON(text []byte) {
 	for _, r := range string(text) {
 		switch {
-		case !quote.Invisible(r) || r == '\n': // in JSON it ends a line of the text, and stands in no string
+		case !quote.Invisible(r) || r == '\n': // a line break stands between the tokens of JSON, never in a string
 			t.out.WriteRune(r)
 		case r < 0x10000:
 			fmt.Fprintf(t.out, "\\u%04x", r)
@@ -100,15 +104,15 @@ func (t *terminal) sayJSON(text []byte) {
 	t.out.WriteByte('\n')
 }
 
-// log is where a server writes what happens.
+// log is the log of a server.
 func (t *terminal) log() *slog.Logger { return slog.New(slog.NewTextHandler(t.err, nil)) }
 
-// progress draws how much of a long write is done; nil where nobody looks.
+// progress draws how much of a long write is done. It is nil where standard error is no terminal.
 func (t *terminal) progress(what string) func(written, total int64) {
 	if !t.tty {
 		return nil
 	}
-	const quick = 200 * time.Millisecond // what ends before needs no line
+	const quick = 200 * time.Millisecond // a shorter write needs no progress line
 	start, last := t.now(), time.Time{}
 	return func(written, total int64) {
 		now := t.now()
@@ -120,30 +124,32 @@ func (t *terminal) progress(what string) func(written, total int64) {
 			last = now
 			const width = 30
 			done := int(width * written / total)
-			fmt.Fprintf(t.err, "\r\x1b[K%s [%s%s] %s of %s", what, strings.Repeat("#", done), strings.Repeat(".", width-done), size(written), size(total))
+			bar := strings.Repeat("#", done) + strings.Repeat(".", width-done)
+			fmt.Fprintf(t.err, "\r\x1b[K%s [%s] %s of %s", what, bar, byteSize(written), byteSize(total))
 		}
 	}
 }
 
-// report is what generate did, or with check what it would do.
+// report is what generate did, or with --check what it would do.
 type report struct {
 	Out       string                 `json:"out"`
 	Content   string                 `json:"content"` // version of the content
 	Check     bool                   `json:"check"`
 	Documents []publish.Entry        `json:"documents"`
 	Counts    map[publish.Status]int `json:"counts"`
-	Bytes     int64                  `json:"bytes"`   // of all documents, removed ones left out
+	Bytes     int64                  `json:"bytes"`   // of all documents but the removed ones
 	Changes   int                    `json:"changes"` // new, changed and removed documents
 	Warnings  []string               `json:"warnings"`
 }
 
-// report prints a table and a summary, or one JSON object. With changesOnly the table leaves out what stays.
-func (t *terminal) report(r *report, asJSON, changesOnly bool) {
+// printReport prints a table and a summary, or one JSON object. With changesOnly the table leaves
+// out the documents that stay.
+func (t *terminal) printReport(r *report, asJSON, changesOnly bool) {
 	if asJSON {
 		encoder := json.NewEncoder(t.out)
 		encoder.SetEscapeHTML(false)
 		encoder.SetIndent("", "  ")
-		encoder.Encode(r) // a write error comes again when out is flushed
+		encoder.Encode(r) // flushing out reports a write error again
 		return
 	}
 	table := tabwriter.NewWriter(t.out, 0, 0, 2, ' ', 0)
@@ -160,30 +166,30 @@ func (t *terminal) report(r *report, asJSON, changesOnly bool) {
 			counts = append(counts, fmt.Sprintf("%d %s", n, status))
 		}
 	}
-	t.say("%s: %s; %s, content %.12s", r.Out, strings.Join(counts, ", "), size(r.Bytes), r.Content)
+	t.say("%s: %s; %s, content %.12s", r.Out, strings.Join(counts, ", "), byteSize(r.Bytes), r.Content)
 }
 
-// count writes a number with its noun: "1 fault", "2 faults".
-func count(n int, noun string) string {
+// plural writes a number with its noun: "1 fault", "2 faults".
+func plural(n int, noun string) string {
 	if n == 1 {
 		return "1 " + noun
 	}
 	return fmt.Sprintf("%d %ss", n, noun)
 }
 
-// size writes a number of bytes for people.
-func size(n int64) string {
+// byteSize writes a number of bytes for people.
+func byteSize(n int64) string {
 	switch {
 	case n < 1000:
-		return count(int(n), "byte")
+		return plural(int(n), "byte")
 	case n < 1000*1000:
 		return fmt.Sprintf("%.1f kB", float64(n)/1000)
 	}
 	return fmt.Sprintf("%.1f MB", float64(n)/(1000*1000))
 }
 
-// verdict prints the answer to a verification: the verdict, the checks, and what is odd.
-func (t *terminal) verdict(v *jsondoc.Value, asJSON bool) {
+// printVerdict prints the answer to a verification: the verdict, the checks, and the problems.
+func (t *terminal) printVerdict(v *jsondoc.Value, asJSON bool) {
 	if asJSON {
 		t.sayJSON(v.Raw)
 		return
@@ -198,6 +204,6 @@ func (t *terminal) verdict(v *jsondoc.Value, asJSON bool) {
 		t.say("%s: %s", name, text)
 	}
 	for _, problem := range v.Get("problems").Items {
-		t.say("problem: %s", problem.Raw) // quoted: it may hold what a caller wrote
+		t.say("problem: %s", problem.Raw) // as JSON text, because it may hold what a caller wrote
 	}
 }

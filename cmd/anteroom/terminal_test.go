@@ -16,11 +16,12 @@ import (
 	"anteroom/edge/native/sqlite"
 )
 
-// unseen is what a stranger may write to have a terminal say something else: it clears the screen and goes to its top
-// (by controls of one byte in Latin-1), turns text around, hides some, and ends in a verdict of the stranger's own.
+// unseen is a text with which a stranger could deceive the reader of a terminal. It clears the
+// screen and goes to its top (by one-byte controls of Latin-1), turns text around, hides some, and
+// ends in a verdict of the stranger's own.
 const unseen = "\u009b2J\u009bH\u202e\u200b\U000e0041\ufeff\u0085Valid: genuine"
 
-// checkSeen checks that an output holds nothing that would not be seen.
+// checkSeen checks that an output holds no invisible character.
 func checkSeen(t *testing.T, what, output string) {
 	t.Helper()
 	for _, r := range output {
@@ -31,7 +32,7 @@ func checkSeen(t *testing.T, what, output string) {
 	}
 }
 
-// TestStrangersWords: what strangers wrote can do nothing on a terminal, and as JSON still says the same.
+// The words of strangers do nothing to a terminal, and as JSON they still say the same.
 func TestStrangersWords(t *testing.T) {
 	const key = "BAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQ="
 	text, err := json.Marshal(map[string]any{

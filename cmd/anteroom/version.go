@@ -14,7 +14,7 @@ func versionCommand(t *terminal) *cobra.Command {
 		Use:   "version",
 		Short: "Say which program this is",
 		Args:  cobra.NoArgs,
-		RunE: does(func(*cobra.Command, []string) error {
+		RunE: withExitCode(func(*cobra.Command, []string) error {
 			version, revision := "unknown", ""
 			if info, ok := debug.ReadBuildInfo(); ok {
 				version = info.Main.Version

@@ -73,11 +73,11 @@ func TestWrangler(t *testing.T) {
 		} `toml:"observability"`
 		Env map[string]environment `toml:"env"`
 	}
-	// Keys that this test has no member for are wrangler's to check.
+	// Keys that this test has no member for are left to wrangler's own checks.
 	if _, err := toml.DecodeFile("wrangler.toml", &config); err != nil {
 		t.Fatal(err)
 	}
-	s, err := load("content")
+	s, err := loadContent("content")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -92,10 +92,11 @@ func TestWrangler(t *testing.T) {
 	equal("redact_query_string", config.Observability.Redact, true)
 	equal("invocation_logs", config.Observability.Logs.Invocations, false)
 
-	// Without an environment there is nothing to reach, and wrangler stops.
+	// The default environment has no bindings, and wrangler refuses to deploy it.
 	top := config.environment
 	equal("workers_dev", top.WorkersDev, false)
-	equal("what the default environment is bound to", len(top.Databases)+len(top.Mail)+len(top.Limits)+len(top.Services)+len(top.Routes)+len(top.Triggers.Crons), 0)
+	bindings := len(top.Databases) + len(top.Mail) + len(top.Limits) + len(top.Services)
+	equal("what the default environment is bound to", bindings+len(top.Routes)+len(top.Triggers.Crons), 0)
 	if exec.Command("sh", "-c", top.Build.Command).Run() == nil {
 		t.Errorf("the default environment's build command succeeds")
 	}
@@ -133,7 +134,8 @@ func TestWrangler(t *testing.T) {
 			taken[value] = name
 		}
 		own("name", e.Name)
-		if e.Assets == nil || len(e.Databases) != 1 || len(e.Mail) != 1 || len(e.Limits) != 1 || len(e.Services) != 1 || len(e.Triggers.Crons) != 1 {
+		if e.Assets == nil || len(e.Databases) != 1 || len(e.Mail) != 1 || len(e.Limits) != 1 ||
+			len(e.Services) != 1 || len(e.Triggers.Crons) != 1 {
 			t.Fatalf("%s lacks a binding, or has one twice: %+v", name, e)
 		}
 		equal(name+": html_handling", e.Assets.HTML, "none")

@@ -37,9 +37,10 @@ export function keep(url, answer, now) {
   keepIn(ofThisSecond, url, answer);
 }
 
-/** The answer to a GET that was kept. @param {Request} request */
-export function keptAnswer({ url, headers }) {
-  return second === clock() && !headers.has('if-none-match') ? ofThisSecond.get(url) : undefined;
+/** The answer to a GET that was kept. @param {Request} request @param {string} url */
+export function keptAnswer(request, url) {
+  const answer = second === clock() ? ofThisSecond.get(url) : undefined;
+  return answer?.fields.includes('cache-control: public') && request.headers.has('if-none-match') ? undefined : answer;
 }
 
 // An answer to a GET that came with the bundle. It needs no instance of the core.

@@ -168,7 +168,7 @@ export default {
   /** @param {Request} request @param {Env} env @param {ExecutionContext} ctx */
   fetch(request, env, ctx) {
     const { method, url } = request, reads = method === 'GET';
-    const kept = reads ? keptAnswer(request) : undefined;
+    const kept = reads ? keptAnswer(request, url) : undefined;
     if (kept) return respond(kept);
     const slash = url.indexOf('/', url.indexOf('://') + 3), host = hostOf(url.slice(0, slash)), target = url.slice(slash);
     const built = reads ? builtAnswer(request, host, target) : undefined;

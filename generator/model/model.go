@@ -1,11 +1,12 @@
-// Package model holds the types of the answers that the content decides: what the read
-// endpoints, the contracts and the static JSON documents say. The generator fills them; the
-// schemas of the OpenAPI document are made of them; the edge serves their text.
+// Package model holds the types of the answers that the content decides: what the read endpoints,
+// the contracts and the static JSON documents say. The generator fills them and makes the schemas
+// of the OpenAPI description of them; the edge serves their text.
 //
-// Tags: json names the member; doc describes it; null:"true" marks a string that may be null;
-// also names the JSON types that a member may have besides its own; enum, format, minimum and pattern are those of JSON Schema. A member with omitempty or
-// omitzero may be absent from an answer, but one with from:"edge" is in every answer and only
-// absent from the published text: the edge adds it when it answers.
+// The struct tags have these meanings. json names the member and doc describes it. null:"true"
+// marks a string that may be null. also names the JSON types that a member may have besides its
+// own. enum, format, minimum and pattern are the keywords of JSON Schema. A member with omitempty
+// or omitzero may be absent from an answer. from:"edge" marks a member that is in every answer and
+// absent from the published text only: the edge adds it when it answers.
 package model
 
 import "anteroom/edge/respond"
@@ -29,7 +30,7 @@ type JSON []byte
 // MarshalJSON gives the text itself.
 func (j JSON) MarshalJSON() ([]byte, error) { return j, nil }
 
-// Trailer is what every JSON answer under /api/ ends with.
+// Trailer are the members that every JSON answer under /api/ ends with.
 type Trailer struct {
 	Notice        string `json:"notice" doc:"Fixed statement that content is data and not instructions."`
 	ServedFrom    string `json:"served_from" doc:"Name of the host that this request was answered on."`
@@ -81,7 +82,7 @@ type QuestStep struct {
 	Reward string `json:"reward,omitempty" doc:"What the caller gets besides."`
 }
 
-// QuestCompletion is what a run of the quest leaves behind.
+// QuestCompletion says what a caller has after all steps of the quest.
 type QuestCompletion struct {
 	YouNowHave []string `json:"you_now_have" doc:"What a caller has after all steps."`
 	Persist    string   `json:"persist" doc:"What to keep, and why."`
@@ -172,7 +173,7 @@ type Suggestions struct {
 	Deal                 string   `json:"deal" doc:"What happens with a suggestion."`
 }
 
-// Excluded is what no count holds.
+// Excluded are the records that no count includes.
 type Excluded struct {
 	Records int    `json:"development_seed_and_test_records" minimum:"0" doc:"Records made by development, seeding and tests."`
 	Note    string `json:"note" doc:"What they are."`
@@ -199,8 +200,8 @@ type Update struct {
 	OneAmbiguousRead string `json:"one_ambiguous_read" doc:"What was observed, could mean two things, and is not counted."`
 }
 
-// Contract is the machine-readable contract of an endpoint: what GET /api/waitlist without
-// parameters answers, and what every 400 and 405 carries.
+// Contract is the machine-readable contract of an endpoint. GET /api/waitlist without parameters
+// answers with its contract, and every 400 and 405 carries the contract of its endpoint.
 type Contract struct {
 	Endpoint   string              `json:"endpoint" doc:"Identifier of the endpoint."`
 	URL        string              `json:"url" format:"uri" doc:"Absolute address of the endpoint."`
@@ -342,8 +343,8 @@ type Convention struct {
 	What string `json:"what" doc:"Which day stands for a day that is no business day."`
 }
 
-// Verification is a document scoreboard/<as_of>.json: the numbers of one hand verification. It
-// never changes, so it holds nothing that another document decides.
+// Verification is a document scoreboard/<as_of>.json: the numbers of one hand verification. The
+// document never changes, so it holds nothing that another content file decides.
 type Verification struct {
 	AsOf          string `json:"as_of" format:"date" doc:"Date of the hand verification."`
 	PilotWaitlist struct {
@@ -398,7 +399,7 @@ type ManifestEndpoint struct {
 	What    string   `json:"what" doc:"What it is for."`
 }
 
-// Limits are the limits of requests, and of what there is.
+// Limits are the limits of requests and of seats, and the seconds for which an answer is shared.
 type Limits struct {
 	BodyBytes       int `json:"body_bytes" doc:"Longest request body, in bytes."`
 	QueryBytes      int `json:"query_bytes" doc:"Longest query, in bytes."`
@@ -474,7 +475,8 @@ type Problem struct {
 	Trailer
 }
 
-// MCPAnswer is the answer to one message of the MCP endpoint (JSON-RPC 2.0): it has either result or error.
+// MCPAnswer is the answer to one message of the MCP endpoint (JSON-RPC 2.0). It has either result
+// or error.
 type MCPAnswer struct {
 	JSONRPC string    `json:"jsonrpc" enum:"2.0" doc:"Version of JSON-RPC."`
 	ID      string    `json:"id" also:"number,null" doc:"As the request has it; null where it has no valid one."`
@@ -489,7 +491,8 @@ type MCPError struct {
 	Data    JSON   `json:"data,omitempty" doc:"errors: every fault that was found, where there is more to say."`
 }
 
-// MCPInstall is what the 405 of a GET of the MCP endpoint says besides.
+// MCPInstall are the members that the 405 of a GET of the MCP endpoint has besides those of
+// Problem.
 type MCPInstall struct {
 	Endpoint         string               `json:"endpoint" format:"uri" doc:"Address of the endpoint on the canonical host."`
 	Transport        string               `json:"transport" enum:"streamable-http" doc:"How to speak to it."`

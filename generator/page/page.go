@@ -1,5 +1,5 @@
-// Package page renders the HTML pages: Markdown by goldmark, the frame around it by templ. A page has
-// no script and no inline style, and is readable without its style sheet.
+// Package page renders the HTML pages: goldmark renders the Markdown, templ the frame around it. A
+// page has no script and no inline style, and is readable without its style sheet.
 package page
 
 import (
@@ -56,8 +56,8 @@ type Body struct {
 // Section is one heading.
 type Section struct{ ID, Text string }
 
-// markdown reads GFM tables besides CommonMark. Raw HTML is left out, and text that looks like an
-// address does not become a link.
+// markdown reads the tables of GitHub Flavored Markdown besides CommonMark. It leaves raw HTML out,
+// and does not make links of text that looks like an address.
 var markdown = goldmark.New(
 	goldmark.WithExtensions(
 		// The default aligns cells by inline styles, which the pages' policy forbids.
@@ -67,7 +67,8 @@ var markdown = goldmark.New(
 	goldmark.WithParserOptions(parser.WithAutoHeadingID(), parser.WithHeadingAttribute()),
 )
 
-// Markdown renders a Markdown document. Headings get the identifier in {#braces} behind them, else one made of their text.
+// Markdown renders a Markdown document. The identifier of a heading stands in {#braces} behind it;
+// where it is missing, the identifier is made of the heading's text.
 func Markdown(src []byte) (Body, error) {
 	tree := markdown.Parser().Parse(text.NewReader(src))
 	var body Body
@@ -75,15 +76,15 @@ func Markdown(src []byte) (Body, error) {
 		if h, ok := node.(*ast.Heading); ok && h.Level == 2 {
 			id, _ := h.AttributeString("id")
 			raw, _ := id.([]byte)
-			body.Sections = append(body.Sections, Section{string(raw), plain(h, src)})
+			body.Sections = append(body.Sections, Section{string(raw), plainText(h, src)})
 		}
 	}
 	var b bytes.Buffer
 	if err := markdown.Renderer().Render(&b, src, tree); err != nil {
 		return Body{}, fmt.Errorf("render Markdown: %w", err)
 	}
-	// A wide table scrolls by itself, and by keyboard too. The renderer escapes text, so that only
-	// its own tags match.
+	// A wide table scrolls inside its section, by keyboard too. The renderer escapes "<" in text,
+	// so that only tags of its own match.
 	html := strings.ReplaceAll(b.String(), "</table>", "</table></section>")
 	html = strings.ReplaceAll(html, "<pre>", `<pre tabindex="0">`)
 	b.Reset()
@@ -97,8 +98,8 @@ func Markdown(src []byte) (Body, error) {
 	return body, nil
 }
 
-// plain is the text of a node without its markup.
-func plain(node ast.Node, src []byte) string {
+// plainText is the text of a node without its markup.
+func plainText(node ast.Node, src []byte) string {
 	var b strings.Builder
 	_ = ast.Walk(node, func(n ast.Node, entering bool) (ast.WalkStatus, error) {
 		if t, ok := n.(*ast.Text); ok && entering {

@@ -14,12 +14,13 @@ import (
 	"syscall"
 )
 
-// writeSize is how much is written between two calls of Progress.
+// writeSize is how many bytes are written between two calls of Progress.
 const writeSize = 1 << 20
 
-// Apply does what the plan says. Where it returns an error the folder is as it was, save that an error
-// about removing the old tree comes after the change. A folder that was touched since Prepare
-// is compared anew, and Entries then says what was done. Two runs on one folder wait for each other.
+// Apply does what the plan says. Where it returns an error the folder is as it was, with one
+// exception: an error about removing the old tree comes after the change. Where somebody touched
+// the folder since Prepare, Apply compares anew, and Entries then says what was done. Two runs on
+// one folder wait for each other.
 func (p *Plan) Apply() error {
 	if _, err := os.Lstat(p.sibling("old")); err != nil && len(p.Changes()) == 0 {
 		return nil // there is nothing to do, and nothing to clean up
@@ -56,7 +57,8 @@ func (p *Plan) apply() (err error) {
 		if err := p.build(p.sibling("next")); err != nil {
 			return errors.Join(err, os.RemoveAll(p.sibling("next")))
 		}
-		// Building takes time, and what came into the folder meanwhile must not go with the old tree.
+		// Building takes time. A file that came into the folder meanwhile must not go with the old
+		// tree.
 		touched, err := p.touched()
 		if err == nil && !touched {
 			return p.swap()
@@ -68,32 +70,34 @@ func (p *Plan) apply() (err error) {
 	return errors.New("somebody else keeps changing it (run again when that has ended)")
 }
 
-// touched reports whether the folder is not as it was when it was compared.
+// touched reports whether the folder is no longer as it was when it was compared.
 func (p *Plan) touched() (bool, error) {
-	now, err := list(p.dir)
+	now, err := readTree(p.dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return true, nil
 	}
-	if err != nil || len(now) != len(p.old) {
+	if err != nil || len(now) != len(p.oldTree) {
 		return true, err
 	}
-	for name, was := range p.old {
-		if is, ok := now[name]; !ok || !was.is(is) {
+	for name, before := range p.oldTree {
+		if after, ok := now[name]; !ok || !before.equal(after) {
 			return true, nil
 		}
 	}
 	return false, nil
 }
 
-// cleanUp puts back a tree that a killed run left aside, or what nobody has generated of it, and removes what else it left.
+// cleanUp removes what a killed run left. Where the run was killed between two renames, cleanUp
+// puts the old tree back; where somebody made the folder anew since, it moves over the files of
+// that tree that no run has generated.
 func (p *Plan) cleanUp() error {
 	if _, err := os.Lstat(p.dir); errors.Is(err, fs.ErrNotExist) {
-		err := p.do("put the old tree back", func() error { return os.Rename(p.sibling("old"), p.dir) })
+		err := p.doStep("put the old tree back", func() error { return os.Rename(p.sibling("old"), p.dir) })
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
 	}
-	if err := p.retire(p.sibling("old"), nil); err != nil {
+	if err := p.retireTree(p.sibling("old"), nil); err != nil {
 		return fmt.Errorf("remove the old tree that a killed run left: %w", err)
 	}
 	if err := os.RemoveAll(p.sibling("next")); err != nil {
@@ -102,7 +106,7 @@ func (p *Plan) cleanUp() error {
 	return nil
 }
 
-// build makes the whole new tree in next, durable before it returns.
+// build makes the whole new tree in next. The tree is on the disk before build returns.
 func (p *Plan) build(next string) error {
 	docs := map[string][]byte{}
 	var total, done int64
@@ -133,12 +137,13 @@ func (p *Plan) build(next string) error {
 	sorted := slices.Sorted(maps.Keys(dirs)) // parents first
 
 	for _, dir := range sorted {
-		err := p.do("make "+dir, func() error { return os.Mkdir(filepath.Join(next, dir), 0o777) })
+		err := p.doStep("make "+dir, func() error { return os.Mkdir(filepath.Join(next, dir), 0o777) })
 		if err != nil {
 			return err
 		}
 	}
-	// What is written is synced at once, beside what is written next: a disk takes many syncs in one go.
+	// Each file is synced as soon as it is written, while further files are written: a disk takes
+	// many syncs at once in little more time than one.
 	var syncs sync.WaitGroup
 	var mutex sync.Mutex
 	var failed []error
@@ -153,41 +158,42 @@ func (p *Plan) build(next string) error {
 	for _, e := range files {
 		to := filepath.Join(next, e.Path)
 		if e.Status == Same || e.Status == Kept {
-			err := p.do("link "+e.Path, func() error { return link(filepath.Join(p.dir, e.Path), to) })
+			err := p.doStep("link "+e.Path, func() error { return link(filepath.Join(p.dir, e.Path), to) })
 			if err != nil {
 				return err
 			}
 			continue
 		}
-		err := p.do("write "+e.Path, func() error { return p.write(to, docs[e.Path], progress) })
+		err := p.doStep("write "+e.Path, func() error { return p.write(to, docs[e.Path], progress) })
 		if err != nil {
 			return err
 		}
 		written(to)
 	}
 	for _, dir := range sorted {
-		if was, existed := p.old[dir]; existed {
-			err := p.do("set the mode of "+dir, func() error { return os.Chmod(filepath.Join(next, dir), was.mode) })
+		if was, existed := p.oldTree[dir]; existed {
+			err := p.doStep("set the mode of "+dir, func() error { return os.Chmod(filepath.Join(next, dir), was.mode) })
 			if err != nil {
 				return err
 			}
 		}
 		written(filepath.Join(next, dir))
 	}
-	return p.do("sync the new tree", func() error {
+	return p.doStep("sync the new tree", func() error {
 		syncs.Wait()
 		return errors.Join(failed...)
 	})
 }
 
-// keepEmpty adds the folders that are empty as they stand: they are somebody's.
+// keepEmpty adds the folders that are empty now. No run leaves an empty folder, so somebody else
+// made them.
 func (p *Plan) keepEmpty(dirs map[string]bool) {
-	filled := map[string]bool{}
-	for name := range p.old {
-		filled[path.Dir(name)] = true
+	hasEntries := map[string]bool{}
+	for name := range p.oldTree {
+		hasEntries[path.Dir(name)] = true
 	}
-	for name, was := range p.old {
-		if was.mode.IsDir() && !filled[name] {
+	for name, was := range p.oldTree {
+		if was.mode.IsDir() && !hasEntries[name] {
 			for dir := name; !dirs[dir]; dir = path.Dir(dir) {
 				dirs[dir] = true
 			}
@@ -195,14 +201,15 @@ func (p *Plan) keepEmpty(dirs map[string]bool) {
 	}
 }
 
-// do names an operation to the test's hook, and does it.
-func (p *Plan) do(operation string, f func() error) error {
-	if err := p.step(operation); err != nil {
+// doStep tells the test's hook which operation comes next, and does it.
+func (p *Plan) doStep(operation string, work func() error) error {
+	if err := p.beforeStep(operation); err != nil {
 		return err
 	}
-	return f()
+	return work()
 }
 
+// write writes a new file in parts, so that progress can be shown.
 func (p *Plan) write(name string, data []byte, progress func(int)) error {
 	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
 	if err != nil {
@@ -211,7 +218,7 @@ func (p *Plan) write(name string, data []byte, progress func(int)) error {
 	defer f.Close()
 	for len(data) > 0 {
 		n := min(len(data), writeSize)
-		err := p.do("write a part of "+name, func() error { _, err := f.Write(data[:n]); return err })
+		err := p.doStep("write a part of "+name, func() error { _, err := f.Write(data[:n]); return err })
 		if err != nil {
 			return err
 		}
@@ -231,46 +238,46 @@ func (p *Plan) swap() error {
 		}
 		return errors.Join(err, os.RemoveAll(next))
 	}
-	err := p.do("sync the parent", func() error { return p.sync(filepath.Dir(p.dir)) })
+	err := p.doStep("sync the parent", func() error { return p.sync(filepath.Dir(p.dir)) })
 	if err != nil {
 		return err
 	}
-	err = p.do("remove the old tree", func() error { return p.retire(aside, p.old) })
+	err = p.doStep("remove the old tree", func() error { return p.retireTree(aside, p.oldTree) })
 	if err != nil {
 		return fmt.Errorf("the new tree is in place, but the old one cannot be removed: %w", err)
 	}
 	return nil
 }
 
-// replace calls the next tree dir, and what was there aside. Where it fails nothing has changed.
+// replace renames next to dir and what was there to aside. Where it fails, nothing has changed.
 func (p *Plan) replace(next, aside string) error {
-	if p.old == nil {
-		return p.do("swap", func() error { return os.Rename(next, p.dir) })
+	if p.oldTree == nil {
+		return p.doStep("swap", func() error { return os.Rename(next, p.dir) })
 	}
-	// The tree that aside names is whole from now on, be it the new one or the old one.
-	err := p.do("call the new tree old", func() error { return os.Rename(next, aside) })
+	// From here on the folder at aside is a whole tree, the new one or the old one.
+	err := p.doStep("call the new tree old", func() error { return os.Rename(next, aside) })
 	if err != nil {
 		return err
 	}
-	err = p.do("swap", func() error { return p.exchange(aside, p.dir) })
+	err = p.doStep("swap", func() error { return p.exchange(aside, p.dir) })
 	if err == nil {
 		return nil
 	}
-	if back := os.Rename(aside, next); back != nil || !errors.Is(err, errors.ErrUnsupported) {
-		return errors.Join(err, back)
+	if backErr := os.Rename(aside, next); backErr != nil || !errors.Is(err, errors.ErrUnsupported) {
+		return errors.Join(err, backErr)
 	}
-	err = p.do("first rename", func() error { return os.Rename(p.dir, aside) })
+	err = p.doStep("first rename", func() error { return os.Rename(p.dir, aside) })
 	if err != nil {
 		return err
 	}
-	err = p.do("second rename", func() error { return os.Rename(next, p.dir) })
+	err = p.doStep("second rename", func() error { return os.Rename(next, p.dir) })
 	if err != nil {
 		return errors.Join(err, os.Rename(aside, p.dir))
 	}
 	return nil
 }
 
-// link gives a file a second name; where the file system cannot, it copies.
+// link gives a file a second name. Where the file system has no hard links, it copies the file.
 func link(from, to string) error {
 	if os.Link(from, to) == nil {
 		return nil
@@ -278,7 +285,7 @@ func link(from, to string) error {
 	return copyFile(from, to)
 }
 
-// copyFile copies a file with its mode and time, and a symbolic link as one.
+// copyFile copies a file with its mode and time. It copies a symbolic link as a link.
 func copyFile(from, to string) error {
 	info, err := os.Lstat(from)
 	if err != nil {
@@ -313,6 +320,7 @@ func copyFile(from, to string) error {
 	return os.Chtimes(to, info.ModTime(), info.ModTime())
 }
 
+// syncFile writes a file or a folder through to the disk.
 func syncFile(name string) error {
 	f, err := os.Open(name)
 	if err != nil {

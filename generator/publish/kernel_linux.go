@@ -7,8 +7,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// exchange swaps two folders in one step. Where the kernel or the file system
-// cannot: errors.ErrUnsupported.
+// exchange swaps two folders in one step. It returns errors.ErrUnsupported where the kernel or the
+// file system cannot.
 func exchange(a, b string) error {
 	err := unix.Renameat2(unix.AT_FDCWD, a, unix.AT_FDCWD, b, unix.RENAME_EXCHANGE)
 	if errors.Is(err, unix.EINVAL) || errors.Is(err, unix.ENOSYS) || errors.Is(err, unix.ENOTSUP) {
@@ -17,5 +17,6 @@ func exchange(a, b string) error {
 	return err
 }
 
-// beginSync has the kernel begin to write a file to the disk, so that a sync later on waits less.
+// beginSync has the kernel begin to write a file to the disk, so that the later sync takes less
+// time.
 func beginSync(f *os.File) { _ = unix.SyncFileRange(int(f.Fd()), 0, 0, unix.SYNC_FILE_RANGE_WRITE) }

@@ -7,8 +7,8 @@ import (
 	"os"
 )
 
-// exchange swaps two folders in one step: not here.
+// exchange would swap two folders in one step, which only Linux can.
 func exchange(a, b string) error { return errors.ErrUnsupported }
 
-// beginSync does nothing: what is to be synced is synced later on.
+// beginSync does nothing: the later sync writes the whole file.
 func beginSync(*os.File) {}

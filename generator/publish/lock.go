@@ -8,8 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// lock waits until nobody else holds the lock file called name, and takes it. A lock ends with its
-// process; the file that a killed one leaves is of no account.
+// lock waits until nobody else holds the lock file called name, and takes it. The kernel releases a
+// lock when its process ends, so the file that a killed process leaves does no harm.
 func lock(name string) (unlock func(), err error) {
 	for {
 		f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE, 0o666)
@@ -25,9 +25,10 @@ func lock(name string) (unlock func(), err error) {
 			f.Close()
 			return nil, &fs.PathError{Op: "lock", Path: name, Err: err}
 		}
-		// The holder before has removed the file that this is a lock of: take the new one.
-		mine, err := f.Stat()
-		if at, e := os.Stat(name); err == nil && e == nil && os.SameFile(mine, at) {
+		// The holder before may have removed the file that is locked here. Then the lock must be
+		// taken on the new file of that name.
+		locked, err := f.Stat()
+		if current, statErr := os.Stat(name); err == nil && statErr == nil && os.SameFile(locked, current) {
 			return func() { os.Remove(name); f.Close() }, nil
 		}
 		f.Close()

@@ -1,16 +1,17 @@
-// Package publish puts generated documents into a folder as one atomic step: whatever
-// happens, a kill or a loss of power included, the folder holds the whole old tree or the whole
-// new one.
+// Package publish puts generated documents into a folder as one atomic step. Whatever happens, a
+// kill or a loss of power included, the folder holds the whole old tree or the whole new one.
 //
-// The new tree is built in a folder beside the old one (".public.next"): changed files are
-// written and synced, all others are hard links to what is there. Then it is called ".public.old" and the two
-// folders change places (renameat2 with RENAME_EXCHANGE on Linux, two renames elsewhere), so that a tree of that
-// name is always a whole one. What nobody has generated and the new tree has not, is moved over from the old one, and the rest of that is
-// removed. What a killed run left behind is cleaned up by the next one in the same way.
+// The new tree is built in a folder beside the old one, ".public.next": changed files are written
+// and synced, all others are hard links to the files of the old tree. Then the new tree is renamed
+// to ".public.old" and the two folders change places, by renameat2 with RENAME_EXCHANGE on Linux
+// and by two renames elsewhere. So a folder of that name always holds a whole tree. Finally, files
+// in the old tree that no run has generated and that the new tree lacks are moved over, and the
+// rest of the old tree is removed. The next run cleans up what a killed run left behind in the same
+// way.
 //
-// The folder may hold other files. They stay as they are, the same inode included. Which files were
-// generated is known from the folder's own manifest: those that are generated no more are removed.
-// A dated scoreboard is a public record: it is neither removed nor changed, ever.
+// The folder may hold other files. They stay as they are, with the same inode. The folder's own
+// manifest says which files were generated; those that are generated no more are removed. A dated
+// scoreboard is a public record: it is never removed or changed.
 package publish
 
 import (
@@ -63,18 +64,18 @@ type Plan struct {
 	// Progress, where set, is called while Apply writes, with the bytes written so far and in all.
 	Progress func(written, total int64)
 
-	dir      string // absolute, links resolved
-	docs     []File
-	old      tree
-	exchange func(a, b string) error      // swaps two folders, or says errors.ErrUnsupported
-	step     func(operation string) error // for tests: called before each operation; an error stops there
-	sync     func(name string) error      // writes a file or a folder through to the disk
+	dir        string // absolute, links resolved
+	docs       []File
+	oldTree    tree
+	exchange   func(a, b string) error      // swaps two folders, or says errors.ErrUnsupported
+	beforeStep func(operation string) error // for tests: called before each operation; an error stops there
+	sync       func(name string) error      // writes a file or a folder through to the disk
 }
 
-// tree is what a folder holds, by path with a leading slash; "/" is the folder itself.
+// tree is what a folder holds, by path with a leading slash. "/" is the folder itself.
 type tree map[string]stamp
 
-// stamp tells whether a file was touched.
+// stamp is the state of a file by which a change of the file is noticed.
 type stamp struct {
 	mode fs.FileMode
 	size int64     // 0 for a folder
@@ -88,8 +89,8 @@ func stampOf(info fs.FileInfo) stamp {
 	return stamp{info.Mode(), info.Size(), info.ModTime()}
 }
 
-// is reports whether two stamps are of the same state.
-func (s stamp) is(now stamp) bool {
+// equal reports whether two stamps are of the same state.
+func (s stamp) equal(now stamp) bool {
 	return s.mode == now.mode && s.size == now.size && s.time.Equal(now.time)
 }
 
@@ -102,14 +103,14 @@ const ManifestPath = "/manifest.json"
 // unlisted are the generated files that a manifest does not name.
 var unlisted = []string{ManifestPath, "/_headers", "/_redirects"}
 
-// dated reports whether a path is that of a dated scoreboard.
-func dated(p string) bool { return path.Dir(p) == "/scoreboard" && path.Ext(p) == ".json" }
+// isDatedScoreboard reports whether a path is that of a dated scoreboard.
+func isDatedScoreboard(p string) bool { return path.Dir(p) == "/scoreboard" && path.Ext(p) == ".json" }
 
-// Prepare compares docs with what dir holds, and touches nothing. A dir that does not exist is
-// an empty one. The error names every fault: a path that is none or given twice, a file in the way
-// of a folder or the other way round, a dated scoreboard that would change.
+// Prepare compares docs with what dir holds, and changes nothing. A dir that does not exist counts
+// as empty. The error names every fault: a path that is none or is given twice, a file where a
+// folder is needed or the other way round, a dated scoreboard that would change.
 func Prepare(dir string, docs []File) (*Plan, error) {
-	p := &Plan{docs: docs, exchange: exchange, step: func(string) error { return nil }, sync: syncFile}
+	p := &Plan{docs: docs, exchange: exchange, beforeStep: func(string) error { return nil }, sync: syncFile}
 	var err error
 	if p.dir, err = resolve(dir); err == nil {
 		err = p.compare()
@@ -141,7 +142,8 @@ func resolve(dir string) (string, error) {
 			return "", fmt.Errorf("it is a symbolic link that leads nowhere (make the folder it names, or remove the link): %w", err)
 		}
 	}
-	// The folder is replaced by another: nobody may stand in it.
+	// The folder is replaced by another folder, so it must not be the working directory of this
+	// process.
 	if work, err := os.Getwd(); err == nil {
 		if rel, err := filepath.Rel(abs, work); err == nil && filepath.IsLocal(rel) {
 			return "", errors.New("the working directory is inside it (name a folder of its own for the documents, such as public)")
@@ -150,7 +152,8 @@ func resolve(dir string) (string, error) {
 	return abs, nil
 }
 
-// source is the folder to compare with: dir, or its old tree where a run was killed between two renames.
+// source is the folder to compare with: dir, or the old tree where a run was killed between two
+// renames.
 func (p *Plan) source() (string, error) {
 	if _, err := os.Lstat(p.dir); !errors.Is(err, fs.ErrNotExist) {
 		return p.dir, err
@@ -166,8 +169,8 @@ func (p *Plan) sibling(suffix string) string {
 	return filepath.Join(filepath.Dir(p.dir), "."+filepath.Base(p.dir)+"."+suffix)
 }
 
-// compare sets p.old and p.Entries. Where a file vanishes under its eyes, as it does when another
-// run swaps the folder, it starts again.
+// compare sets p.oldTree and p.Entries. It starts again where a file vanishes meanwhile, which
+// happens when another run swaps the folder.
 func (p *Plan) compare() (err error) {
 	for range attempts {
 		if err = p.compareOnce(); !errors.Is(err, fs.ErrNotExist) {
@@ -182,7 +185,7 @@ func (p *Plan) compareOnce() error {
 	if err != nil {
 		return err
 	}
-	if p.old, err = list(root); err != nil {
+	if p.oldTree, err = readTree(root); err != nil {
 		return err
 	}
 	generated := readManifest(root)
@@ -199,35 +202,36 @@ func (p *Plan) compareOnce() error {
 			fault("%s is generated twice", doc.Path)
 		}
 		status := New
-		was, exists := p.old[doc.Path]
+		was, exists := p.oldTree[doc.Path]
 		switch {
 		case exists && was.mode.IsDir():
-			if p.foreign(doc.Path, generated) {
+			if p.holdsForeign(doc.Path, generated) {
 				fault("%s is a folder where a document belongs (move it away)", doc.Path)
 			}
 		case exists:
 			status = Changed
 			if was.mode.IsRegular() && was.size == int64(len(doc.Bytes)) {
-				same, err := holds(filepath.Join(root, doc.Path), doc.Bytes)
+				same, err := hasContent(filepath.Join(root, doc.Path), doc.Bytes)
 				if err != nil {
 					fault("compare %s: %w", doc.Path, err)
 				} else if same {
 					status = Same
 				}
 			}
-			if status == Changed && dated(doc.Path) {
-				fault("%s would change, and a published hand verification never does (restore its content file and the document, and write a new verification: %s)",
-					doc.Path, p.nextOf(doc.Path))
+			if status == Changed && isDatedScoreboard(doc.Path) {
+				fault("%s would change, and a published hand verification never does "+
+					"(restore its content file and the document, and write a new verification: %s)",
+					doc.Path, p.nextVerification(doc.Path))
 			}
 		}
 		entries[doc.Path] = Entry{doc.Path, int64(len(doc.Bytes)), status}
 	}
-	for name, was := range p.old {
-		if _, ours := entries[name]; ours || was.mode.IsDir() {
+	for name, was := range p.oldTree {
+		if _, isDocument := entries[name]; isDocument || was.mode.IsDir() {
 			continue
 		}
 		status := Kept
-		if generated[name] && !dated(name) {
+		if generated[name] && !isDatedScoreboard(name) {
 			status = Removed
 		}
 		entries[name] = Entry{name, was.size, status}
@@ -245,26 +249,27 @@ func (p *Plan) compareOnce() error {
 	return errors.Join(faults...)
 }
 
-// nextOf is the name of the verification that may follow a dated scoreboard on its day.
-func (p *Plan) nextOf(board string) string {
+// nextVerification is the first free name of a verification on the day of a dated scoreboard.
+func (p *Plan) nextVerification(board string) string {
 	day := strings.TrimSuffix(path.Base(board), ".json")
 	day = day[:min(len(day), len("2026-11-20"))]
 	for n := 2; ; n++ {
 		name := day + "-" + strconv.Itoa(n)
 		file := path.Join(path.Dir(board), name+".json")
-		if _, published := p.old[file]; !published && !slices.ContainsFunc(p.docs, func(d File) bool { return d.Path == file }) {
+		if _, published := p.oldTree[file]; !published && !slices.ContainsFunc(p.docs, func(d File) bool { return d.Path == file }) {
 			return name
 		}
 	}
 }
 
-// foreign reports whether a folder holds anything that Apply would not remove, or nothing at all.
-func (p *Plan) foreign(dir string, generated map[string]bool) bool {
+// holdsForeign reports whether a folder holds anything that Apply would not remove. An empty folder
+// counts as such, because no run leaves one.
+func (p *Plan) holdsForeign(dir string, generated map[string]bool) bool {
 	empty := true
-	for name, was := range p.old {
+	for name, was := range p.oldTree {
 		if strings.HasPrefix(name, dir+"/") {
 			empty = false
-			if !was.mode.IsDir() && (!generated[name] || dated(name)) {
+			if !was.mode.IsDir() && (!generated[name] || isDatedScoreboard(name)) {
 				return true
 			}
 		}
@@ -272,8 +277,8 @@ func (p *Plan) foreign(dir string, generated map[string]bool) bool {
 	return empty
 }
 
-// list walks a folder; one that does not exist is nil.
-func list(root string) (tree, error) {
+// readTree walks a folder. The tree of a folder that does not exist is nil.
+func readTree(root string) (tree, error) {
 	t := tree{}
 	err := filepath.WalkDir(root, func(name string, d fs.DirEntry, err error) error {
 		if name == root && errors.Is(err, fs.ErrNotExist) {
@@ -296,8 +301,8 @@ func list(root string) (tree, error) {
 	return t, err
 }
 
-// readManifest gives the paths that a former run has generated. Where the manifest cannot
-// be read nothing is known to be generated, and so nothing is removed.
+// readManifest gives the paths that a former run has generated. Where the manifest cannot be read,
+// readManifest gives none, and so nothing is removed.
 func readManifest(root string) map[string]bool {
 	generated := map[string]bool{}
 	for _, name := range unlisted {
@@ -317,8 +322,8 @@ func readManifest(root string) map[string]bool {
 	return generated
 }
 
-// holds reports whether a file has exactly these bytes.
-func holds(name string, want []byte) (bool, error) {
+// hasContent reports whether a file has exactly these bytes.
+func hasContent(name string, want []byte) (bool, error) {
 	f, err := os.Open(name)
 	if err != nil {
 		return false, err

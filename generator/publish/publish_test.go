@@ -31,7 +31,7 @@ func TestMain(m *testing.M) {
 		if os.Getenv("PUBLISH_RENAMES") != "" {
 			p.exchange = unsupported
 		}
-		p.step = func(string) error {
+		p.beforeStep = func(string) error {
 			if n--; n < 0 {
 				return syscall.Kill(os.Getpid(), syscall.SIGKILL)
 			}
@@ -97,7 +97,8 @@ func publish(t *testing.T, dir string, docs []File) *Plan {
 	return p
 }
 
-// contents is everything below a folder: files with their bytes, links with their target, folders as "/".
+// contents is everything below a folder: files with their bytes, links with their target, folders
+// as "/".
 func contents(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	m := map[string]string{}
@@ -202,7 +203,7 @@ func onlyPublic(t *testing.T, dir string) {
 	}
 }
 
-// TestKill kills a run before each of its operations, and looks at what it leaves.
+// TestKill kills a run before each of its operations, and looks at what the run leaves.
 func TestKill(t *testing.T) {
 	self, err := os.Executable()
 	must(t, err)
@@ -269,7 +270,7 @@ func TestErrorLeavesTheOldTree(t *testing.T) {
 			must(t, err)
 			p.exchange = mode
 			n, failed := at, ""
-			p.step = func(operation string) error {
+			p.beforeStep = func(operation string) error {
 				if n--; n == -1 {
 					failed = operation
 					return syscall.ENOSPC
@@ -305,9 +306,18 @@ func TestRefusals(t *testing.T) {
 		docs []File
 		want []string
 	}{
-		{"a dated scoreboard would change", docs("/scoreboard/2026-11-20.json", "[]"), []string{"/scoreboard/2026-11-20.json would change", "a new verification: 2026-11-20-2)"}},
-		{"with further ones of its day", docs("/scoreboard/2026-11-20.json", "[]", "/scoreboard/2026-11-20-2.json", "{}", "/scoreboard/2026-11-20-3.json", "{}"), []string{"a new verification: 2026-11-20-4)"}},
-		{"a file in the way of a folder", docs("/theirs/note.txt/x.json", "{}"), []string{"/theirs/note.txt is a file, and /theirs/note.txt/x.json needs a folder there"}},
+		{
+			"a dated scoreboard would change", docs("/scoreboard/2026-11-20.json", "[]"),
+			[]string{"/scoreboard/2026-11-20.json would change", "a new verification: 2026-11-20-2)"},
+		},
+		{
+			"with further ones of its day", docs("/scoreboard/2026-11-20.json", "[]", "/scoreboard/2026-11-20-2.json", "{}", "/scoreboard/2026-11-20-3.json", "{}"),
+			[]string{"a new verification: 2026-11-20-4)"},
+		},
+		{
+			"a file in the way of a folder", docs("/theirs/note.txt/x.json", "{}"),
+			[]string{"/theirs/note.txt is a file, and /theirs/note.txt/x.json needs a folder there"},
+		},
 		{"a link in the way of a folder", docs("/link/x.json", "{}"), []string{"/link is a file, and /link/x.json"}},
 		{"a folder in the way", docs("/theirs", "x"), []string{"/theirs is a folder where a document belongs"}},
 		{"an empty folder in the way", docs("/theirs/empty", "x"), []string{"/theirs/empty is a folder"}},
@@ -422,7 +432,7 @@ func TestTouchedMeanwhile(t *testing.T) {
 	must(t, err)
 	must(t, os.WriteFile(filepath.Join(dir, "before.txt"), []byte("b"), 0o600))
 	once := sync.OnceFunc(func() { must(t, os.WriteFile(filepath.Join(dir, "during.txt"), []byte("d"), 0o600)) })
-	p.step = func(operation string) error {
+	p.beforeStep = func(operation string) error {
 		if strings.HasPrefix(operation, "sync") {
 			once()
 		}
@@ -483,7 +493,8 @@ func TestLinkFallsBackToCopying(t *testing.T) {
 	}
 }
 
-// Whatever is new is on the disk before the folders change places, and that they did soon after it.
+// Every new file is on the disk before the folders change places. The exchange itself is written to
+// the disk soon after it.
 func TestSyncedBeforeTheSwap(t *testing.T) {
 	for _, first := range []bool{true, false} {
 		dir := filepath.Join(t.TempDir(), "public")
@@ -504,7 +515,7 @@ func TestSyncedBeforeTheSwap(t *testing.T) {
 			}
 			return nil
 		}
-		p.step = func(operation string) error {
+		p.beforeStep = func(operation string) error {
 			if operation != "swap" {
 				return nil
 			}
@@ -544,7 +555,7 @@ func TestSyncedBeforeTheSwap(t *testing.T) {
 	}
 }
 
-// A change is noticed by any of size, time, mode, and what is there.
+// A change is noticed by any of size, time, mode, and the set of files.
 func TestTouched(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "public")
 	publish(t, dir, oldDocs())
@@ -594,7 +605,8 @@ func TestModesOfFolders(t *testing.T) {
 	}
 }
 
-// Between the two renames the old tree is what the documents are compared with, and comes back before anything else is done.
+// Between the two renames the documents are compared with the old tree. The next run puts that tree
+// back before it does anything else.
 func TestOldTreeIsPutBack(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "public")
 	publish(t, dir, oldDocs())
@@ -604,7 +616,7 @@ func TestOldTreeIsPutBack(t *testing.T) {
 	if p, err := Prepare(dir, oldDocs()); err != nil || len(p.Changes()) != 0 {
 		t.Errorf("compared with the old tree: %v, %v", p.Changes(), err)
 	}
-	p.step = func(operation string) error {
+	p.beforeStep = func(operation string) error {
 		if operation == "put the old tree back" {
 			return syscall.EIO
 		}

@@ -13,17 +13,21 @@ import (
 	"strings"
 )
 
-// retire removes a tree that was set aside. What dir does not have of it, and no run has made, came into it when nobody looked
-// any more, or is the only copy that a killed run left: it is moved over. linked is the old tree as the new one was made of it,
-// where that is known: of a file that was replaced since, the new tree has the version before, which then gives way. Where two
-// versions are left neither is touched, and the error names them.
-func (p *Plan) retire(aside string, linked tree) error {
+// retireTree removes a tree that was set aside. A file in it that dir lacks and no run has
+// generated came into the tree after it was compared, or is the only copy that a killed run left:
+// retireTree moves it over.
+//
+// linked is the old tree as it was when the new one was made of it, where that is known. A file
+// that was replaced since then stands in dir in its earlier version, and that version gives way.
+// Where two other versions of a file are left, retireTree touches neither and the error names them.
+func (p *Plan) retireTree(aside string, linked tree) error {
 	for range attempts {
-		now, err := list(aside)
+		now, err := readTree(aside)
 		if now == nil || err != nil {
 			return err
 		}
-		// What a folder holds comes before the folder, and the manifest last: it says what else is ours.
+		// What a folder holds comes before the folder. The manifest comes last, because it says
+		// which of the other files were generated.
 		last := []string{ManifestPath, "/"}
 		names := slices.SortedFunc(maps.Keys(now), func(a, b string) int {
 			return cmp.Or(slices.Index(last, a)-slices.Index(last, b), strings.Compare(b, a))
@@ -38,10 +42,11 @@ func (p *Plan) retire(aside string, linked tree) error {
 	return fmt.Errorf("%s: somebody keeps writing into it", aside)
 }
 
-// removeAll removes what a tree was seen to hold. What came a moment ago keeps its folder from being removed.
+// removeAll removes the files and folders that the tree was seen to hold. A folder into which a
+// file came meanwhile is not empty, so it stays and the error says so.
 func (p *Plan) removeAll(tree string, names []string) error {
 	for _, name := range names {
-		err := p.do("remove "+name, func() error { return os.Remove(filepath.Join(tree, name)) })
+		err := p.doStep("remove "+name, func() error { return os.Remove(filepath.Join(tree, name)) })
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
@@ -49,74 +54,76 @@ func (p *Plan) removeAll(tree string, names []string) error {
 	return nil
 }
 
-// moveOver moves what is to stay of a tree set aside to dir.
+// moveOver moves the files of a tree that are to stay to dir.
 func (p *Plan) moveOver(aside string, names []string, now, linked tree) error {
-	ours := readManifest(aside)
+	generated := readManifest(aside)
 	for name := range readManifest(p.dir) {
-		ours[name] = true
+		generated[name] = true
 	}
 	for _, doc := range p.docs {
-		ours[doc.Path] = true
+		generated[doc.Path] = true
 	}
-	filled := map[string]bool{} // with what was there, or with documents that a run has removed
-	for name := range ours {
-		for dir := path.Dir(name); !filled[dir]; dir = path.Dir(dir) {
-			filled[dir] = true
+	notEmpty := map[string]bool{} // folders that hold a file, or held documents that a run has removed
+	for name := range generated {
+		for dir := path.Dir(name); !notEmpty[dir]; dir = path.Dir(dir) {
+			notEmpty[dir] = true
 		}
 	}
-	var both []string
+	var conflicts []string
 	for _, name := range names {
-		filled[path.Dir(name)] = true
+		notEmpty[path.Dir(name)] = true
 		from, to := filepath.Join(aside, name), filepath.Join(p.dir, name)
 		if now[name].mode.IsDir() {
-			if !filled[name] {
+			if !notEmpty[name] {
 				if err := os.MkdirAll(to, now[name].mode); err != nil {
-					both = append(both, from)
+					conflicts = append(conflicts, from)
 				}
 			}
 			continue
 		}
-		if ours[name] && !dated(name) {
+		if generated[name] && !isDatedScoreboard(name) {
 			continue
 		}
 		there, err := os.Lstat(to)
-		if err == nil && equal(from, to) {
+		if err == nil && sameFile(from, to) {
 			continue
 		}
-		if was, known := linked[name]; err == nil && !(known && was.is(stampOf(there))) {
-			both = append(both, from)
+		if was, known := linked[name]; err == nil && !(known && was.equal(stampOf(there))) {
+			conflicts = append(conflicts, from)
 			continue
 		}
 		if err := os.MkdirAll(filepath.Dir(to), 0o777); err != nil {
-			both = append(both, from)
+			conflicts = append(conflicts, from)
 			continue
 		}
 		if err := errors.Join(os.Rename(from, to), p.sync(filepath.Dir(to))); err != nil {
 			return err
 		}
 	}
-	if both != nil {
-		return fmt.Errorf("the folder has something else in the place of %s (move each where you want it, and run again)", strings.Join(both, ", "))
+	if conflicts != nil {
+		return fmt.Errorf("the folder has something else in the place of %s (move each where you want it, and run again)",
+			strings.Join(conflicts, ", "))
 	}
 	return nil
 }
 
-// equal reports whether two names are of the same file, or of files with the same bytes, or of links to the same place.
-func equal(a, b string) bool {
-	was, err := os.Lstat(a)
-	is, e := os.Lstat(b)
-	if err := errors.Join(err, e); err != nil || was.Mode().Type() != is.Mode().Type() {
+// sameFile reports whether two names are of the same file, of files with the same bytes, or of
+// symbolic links with the same target.
+func sameFile(a, b string) bool {
+	infoA, err := os.Lstat(a)
+	infoB, otherErr := os.Lstat(b)
+	if err := errors.Join(err, otherErr); err != nil || infoA.Mode().Type() != infoB.Mode().Type() {
 		return false
 	}
-	if was.Mode()&fs.ModeSymlink != 0 {
-		one, err := os.Readlink(a)
-		other, e := os.Readlink(b)
-		return errors.Join(err, e) == nil && one == other
+	if infoA.Mode()&fs.ModeSymlink != 0 {
+		targetA, err := os.Readlink(a)
+		targetB, otherErr := os.Readlink(b)
+		return errors.Join(err, otherErr) == nil && targetA == targetB
 	}
-	if os.SameFile(was, is) || !was.Mode().IsRegular() {
-		return os.SameFile(was, is)
+	if os.SameFile(infoA, infoB) || !infoA.Mode().IsRegular() {
+		return os.SameFile(infoA, infoB)
 	}
 	text, err := os.ReadFile(a)
-	same, e := holds(b, text)
-	return errors.Join(err, e) == nil && same
+	same, otherErr := hasContent(b, text)
+	return errors.Join(err, otherErr) == nil && same
 }

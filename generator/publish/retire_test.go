@@ -12,8 +12,8 @@ import (
 	"testing"
 )
 
-// foreignFiles come into the folder at once: a file, one in a folder of its own, an empty folder, and a new version of a
-// file that is kept, as an editor saves one.
+// foreignFiles adds files that no run has made: a file, one in a folder of its own, an empty
+// folder, and a new version of a file that is kept, as an editor saves one.
 func foreignFiles(t *testing.T, dir string) {
 	t.Helper()
 	must(t, os.WriteFile(filepath.Join(dir, "late.txt"), []byte("late"), 0o600))
@@ -46,8 +46,8 @@ func wantForeign(t *testing.T, dir string, docs []File) {
 	}
 }
 
-// What comes into the folder when nobody looks any more, just before it is exchanged and just before its old tree is
-// removed, is moved over.
+// A file that comes into the folder after the last comparison is moved over: just before the folder
+// is exchanged, or just before its old tree is removed.
 func TestForeignFilesThatComeLate(t *testing.T) {
 	for _, mode := range []struct {
 		name     string
@@ -65,11 +65,12 @@ func TestForeignFilesThatComeLate(t *testing.T) {
 			must(t, err)
 			p.exchange = mode.exchange
 			once := sync.OnceFunc(func() { must(t, os.WriteFile(filepath.Join(p.sibling("old"), "last.txt"), []byte("last"), 0o600)) })
-			p.step = func(operation string) error {
+			p.beforeStep = func(operation string) error {
 				if mode.late[operation] {
 					foreignFiles(t, dir)
 				}
-				if operation == "remove the old tree" { // by whoever has it open
+				// A program that still has the old tree open writes into it.
+				if operation == "remove the old tree" {
 					must(t, os.WriteFile(filepath.Join(p.sibling("old"), "open.txt"), []byte("open"), 0o600))
 				}
 				if operation == "remove /" {
@@ -87,7 +88,8 @@ func TestForeignFilesThatComeLate(t *testing.T) {
 	}
 }
 
-// A run that ends before it removes the old tree leaves what came late to the next one, though that has nothing to publish.
+// A run that ends before it removes the old tree leaves files that came late to the next run. That
+// run moves them over even where it has nothing to publish.
 func TestForeignFilesThatAKilledRunLeaves(t *testing.T) {
 	for _, mode := range []func(a, b string) error{exchange, unsupported} {
 		dir := filepath.Join(t.TempDir(), "public")
@@ -97,7 +99,7 @@ func TestForeignFilesThatAKilledRunLeaves(t *testing.T) {
 		must(t, err)
 		p.exchange = mode
 		killed := errors.New("killed")
-		p.step = func(operation string) error {
+		p.beforeStep = func(operation string) error {
 			switch operation {
 			case "swap":
 				must(t, os.WriteFile(filepath.Join(dir, "late.txt"), []byte("late"), 0o600))
@@ -119,7 +121,8 @@ func TestForeignFilesThatAKilledRunLeaves(t *testing.T) {
 	}
 }
 
-// Where a run was killed between the two renames, and somebody made the folder anew, the old tree is the only copy of what it keeps.
+// Where a run was killed between the two renames, and somebody made the folder anew, the old tree
+// is the only copy of the files that are to be kept.
 func TestFolderMadeAnewBetweenTheRenames(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "public")
 	publish(t, dir, oldDocs())
@@ -145,7 +148,10 @@ func TestFolderMadeAnewBetweenTheRenames(t *testing.T) {
 	}
 	must(t, os.Rename(filepath.Join(dir, "theirs/note.txt"), filepath.Join(dir, "theirs/other.txt")))
 	publish(t, dir, newDocs())
-	want := map[string]string{"/theirs/note.txt": "keep", "/theirs/other.txt": "another", "/fresh.txt": "fresh", "/theirs/empty": "/", "/link": "nowhere", "/scoreboard/2026-11-20.json": "{}"}
+	want := map[string]string{
+		"/theirs/note.txt": "keep", "/theirs/other.txt": "another", "/fresh.txt": "fresh",
+		"/theirs/empty": "/", "/link": "nowhere", "/scoreboard/2026-11-20.json": "{}",
+	}
 	got := contents(t, dir)
 	for name, text := range want {
 		if got[name] != text {
@@ -158,13 +164,14 @@ func TestFolderMadeAnewBetweenTheRenames(t *testing.T) {
 	onlyPublic(t, dir)
 }
 
-// What stands in the way of a file that came late is named, and the old tree stays until it is gone.
+// The error names what stands in the way of a file that came late, and the old tree stays until the
+// way is free.
 func TestForeignFileInTheWay(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "public")
 	publish(t, dir, oldDocs())
 	p, err := Prepare(dir, newDocs())
 	must(t, err)
-	p.step = func(operation string) error {
+	p.beforeStep = func(operation string) error {
 		if operation == "swap" {
 			must(t, os.WriteFile(filepath.Join(dir, "new"), []byte("a file where the documents have a folder"), 0o600))
 		}
@@ -195,7 +202,7 @@ func TestKilledWhileTheOldTreeIsRemoved(t *testing.T) {
 		must(t, err)
 		killed := errors.New("killed")
 		n := at
-		p.step = func(operation string) error {
+		p.beforeStep = func(operation string) error {
 			if strings.HasPrefix(operation, "remove /") {
 				if n--; n < 0 {
 					return killed
@@ -223,9 +230,9 @@ func TestRetire(t *testing.T) {
 	p, err := Prepare(dir, newDocs())
 	must(t, err)
 	aside := p.sibling("old")
-	must(t, p.retire(aside, nil)) // there is none
-	must(t, copyTree(dir, aside)) // without hard links: copies with the same bytes
-	must(t, p.retire(aside, nil))
+	must(t, p.retireTree(aside, nil)) // there is none
+	must(t, copyTree(dir, aside))     // without hard links: copies with the same bytes
+	must(t, p.retireTree(aside, nil))
 	if got := contents(t, dir); !reflect.DeepEqual(got, before) {
 		t.Errorf("the tree changed: %.300v", got)
 	}
@@ -268,7 +275,7 @@ func TestEqual(t *testing.T) {
 		{"pipe", "pipe2", false},
 		{"pipe", "linked pipe", true},
 	} {
-		if got := equal(at(c.a), at(c.b)); got != c.want {
+		if got := sameFile(at(c.a), at(c.b)); got != c.want {
 			t.Errorf("%s and %s: equal %t", c.a, c.b, got)
 		}
 	}

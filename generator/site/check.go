@@ -16,7 +16,8 @@ import (
 	"anteroom/edge/respond"
 )
 
-// AUPCodes are the identifiers of what the acceptable-use policy prohibits (specification 2.7), in order.
+// AUPCodes are the identifiers of what the acceptable-use policy prohibits, in the order of the
+// policy.
 var AUPCodes = []string{
 	"illegal", "credential_harvesting", "deception_for_hire", "harassment", "sanctions", "safety_critical", "covert_channels",
 }
@@ -24,104 +25,118 @@ var AUPCodes = []string{
 // questSteps is how many steps the quest has.
 const questSteps = 7
 
-// roundsOf is how many rounds the largest MCP batch takes: a write up to three, any other call one, and four are for the rest.
-func roundsOf(messages, writes int) int { return messages + 2*min(writes, messages) + 4 }
+// batchRounds is how many rounds the largest MCP batch takes: up to three for a write, one for any
+// other call, and four for everything else.
+func batchRounds(messages, writes int) int { return messages + 2*min(writes, messages) + 4 }
 
-// The checks below look at what values mean together. Each is skipped where its document is not decoded.
-
-func checkService(d *document, s *Service) {
+// checkService, like the checks that follow it, looks at what values mean together. A document that
+// was not decoded is not checked.
+func checkService(d *document, service *Service) {
 	if !d.decoded {
 		return
 	}
-	if validHost([]byte(s.ApexHost)) && s.CanonicalHost != "www."+s.ApexHost {
-		d.fault("canonical_host", "canonical_host is not www. and the apex host", "want www."+s.ApexHost)
+	if validHost([]byte(service.ApexHost)) && service.CanonicalHost != "www."+service.ApexHost {
+		d.fault("canonical_host", "canonical_host is not www. and the apex host", "want www."+service.ApexHost)
 	}
-	hosts := []string{s.CanonicalHost, s.ApexHost}
-	for i, h := range s.PreviewHosts {
-		if slices.Contains(hosts, h) {
-			d.fault(fmt.Sprintf("preview_hosts[%d]", i), h+" stands twice", "a host is canonical, the apex or a preview")
+	hosts := []string{service.CanonicalHost, service.ApexHost}
+	for i, host := range service.PreviewHosts {
+		if slices.Contains(hosts, host) {
+			d.fault(fmt.Sprintf("preview_hosts[%d]", i), host+" stands twice", "a host is canonical, the apex or a preview")
 		}
-		hosts = append(hosts, h)
+		hosts = append(hosts, host)
 	}
-	if s.Limits.BatchMessages < 1 {
+	if service.Limits.BatchMessages < 1 {
 		d.fault("limits.batch_messages", "limits.batch_messages is 0", "want 1 or more")
 	}
-	if s.Limits.BatchWrites < 1 {
+	if service.Limits.BatchWrites < 1 {
 		d.fault("limits.batch_writes", "limits.batch_writes is 0", "want 1 or more")
 	}
-	if n := roundsOf(s.Limits.BatchMessages, s.Limits.BatchWrites); n > kernel.MaxRounds {
-		d.fault("limits", fmt.Sprintf("a batch of %d messages with %d writes may take %d rounds", s.Limits.BatchMessages, s.Limits.BatchWrites, n),
-			fmt.Sprintf("a turn has %d: a write takes up to three and any other call one, so lower batch_messages or batch_writes", kernel.MaxRounds))
+	if n := batchRounds(service.Limits.BatchMessages, service.Limits.BatchWrites); n > kernel.MaxRounds {
+		d.fault("limits",
+			fmt.Sprintf("a batch of %d messages with %d writes may take %d rounds", service.Limits.BatchMessages, service.Limits.BatchWrites, n),
+			fmt.Sprintf("a turn has %d: a write takes up to three and any other call one, "+
+				"so lower batch_messages or batch_writes", kernel.MaxRounds))
 	}
-	if (s.IndexNow.Key == "") != (len(s.IndexNow.Upstreams) == 0) {
+	if (service.IndexNow.Key == "") != (len(service.IndexNow.Upstreams) == 0) {
 		d.fault("indexnow", "indexnow has a key or upstreams, and not both", "give both, or an empty key and []")
 	}
-	d.unique("indexnow.upstreams", s.IndexNow.Upstreams)
-	if n := len(s.IndexNow.Upstreams); n > signal.MaxEndpoints {
-		d.fault("indexnow.upstreams", fmt.Sprintf("indexnow.upstreams has %d", n), fmt.Sprintf("want %d at most: they are told side by side", signal.MaxEndpoints))
+	d.unique("indexnow.upstreams", service.IndexNow.Upstreams)
+	if n := len(service.IndexNow.Upstreams); n > signal.MaxEndpoints {
+		d.fault("indexnow.upstreams", fmt.Sprintf("indexnow.upstreams has %d", n),
+			fmt.Sprintf("want %d at most: they are told side by side", signal.MaxEndpoints))
 	}
-	keys := []string{s.ReceiptKeys.Current}
-	for i, k := range s.ReceiptKeys.Retired {
-		if slices.Contains(keys, k.PublicKey) {
+	keys := []string{service.ReceiptKeys.Current}
+	for i, key := range service.ReceiptKeys.Retired {
+		if slices.Contains(keys, key.PublicKey) {
 			d.fault(fmt.Sprintf("receipt_keys.retired[%d].public_key", i), "this key stands twice", "a key is the current one or retired, once")
 		}
-		keys = append(keys, k.PublicKey)
+		keys = append(keys, key.PublicKey)
 	}
-	if len(s.Security.Contacts) == 0 {
+	if len(service.Security.Contacts) == 0 {
 		d.fault("security.contacts", "security.contacts is empty", "security.txt needs one (RFC 9116, 2.5.3)")
 	}
-	d.unique("security.contacts", s.Security.Contacts)
+	d.unique("security.contacts", service.Security.Contacts)
 }
 
-// unique reports the elements of a list that stand there before.
+// unique reports the elements of a list that occurred earlier in it.
 func (d *document) unique(path string, values []string) {
 	for i, v := range values {
 		if slices.Contains(values[:i], v) {
-			d.fault(fmt.Sprintf("%s[%d]", path, i), cut(v)+" stands twice", "keep one of them")
+			d.fault(fmt.Sprintf("%s[%d]", path, i), shorten(v)+" stands twice", "keep one of them")
 		}
 	}
 }
 
-func checkScoreboard(d *document, s, previous *Scoreboard) {
-	if date := s.day(); s.AsOf != date {
-		d.fault("as_of", "as_of is "+s.AsOf+", and the file is named after "+date, "a verification is named after its as_of")
+// checkScoreboard checks a hand verification by itself, and against the previous one where there is
+// one.
+func checkScoreboard(d *document, board, previous *Scoreboard) {
+	if date := board.day(); board.AsOf != date {
+		d.fault("as_of", "as_of is "+board.AsOf+", and the file is named after "+date, "a verification is named after its as_of")
 	}
-	if s.VerifiedThrough > s.day() {
-		d.fault("counts_verified_by_hand_through", "counts_verified_by_hand_through is later than as_of", "what has not happened cannot be verified")
+	if board.VerifiedThrough > board.day() {
+		d.fault("counts_verified_by_hand_through", "counts_verified_by_hand_through is later than as_of",
+			"what has not happened cannot be verified")
 	}
-	if s.ObservedAttention.AsOf > s.day() {
+	if board.ObservedAttention.AsOf > board.day() {
 		d.fault("observed_attention.as_of", "observed_attention.as_of is later than as_of", "write a new verification")
 	}
-	if shipped, all := s.Suggestions.Shipped, s.Suggestions.ReceivedExternal+s.Suggestions.OriginatedInternally; shipped > all {
-		d.fault("suggestions.shipped", fmt.Sprintf("suggestions.shipped is %d, and %d were received or originated", shipped, all), "shipped is at most received_external + originated_internally")
+	if shipped, suggested := board.Suggestions.Shipped, board.Suggestions.ReceivedExternal+board.Suggestions.OriginatedInternally; shipped > suggested {
+		d.fault("suggestions.shipped", fmt.Sprintf("suggestions.shipped is %d, and %d were received or originated", shipped, suggested),
+			"shipped is at most received_external + originated_internally")
 	}
-	if verified, recorded := s.PilotWaitlist.VerifiedConversions, s.PilotWaitlist.RegistrationsRecorded; verified > recorded {
-		d.fault("pilot_waitlist.verified_organic_agent_conversions", fmt.Sprintf("%d conversions verified, and %d registrations recorded", verified, recorded), "a verified conversion is a recorded registration")
+	if verified, recorded := board.PilotWaitlist.VerifiedConversions, board.PilotWaitlist.RegistrationsRecorded; verified > recorded {
+		d.fault("pilot_waitlist.verified_organic_agent_conversions",
+			fmt.Sprintf("%d conversions verified, and %d registrations recorded", verified, recorded),
+			"a verified conversion is a recorded registration")
 	}
-	attention := &s.ObservedAttention
+	attention := &board.ObservedAttention
 	d.unique("observed_attention.named_clients", attention.NamedClients)
 	if completed, named := attention.CompletedHandshake, len(attention.NamedClients); completed > named {
-		d.fault("observed_attention.named_clients_that_completed_a_handshake", fmt.Sprintf("%d named clients completed a handshake, and %d are named", completed, named), "name them in named_clients")
+		d.fault("observed_attention.named_clients_that_completed_a_handshake",
+			fmt.Sprintf("%d named clients completed a handshake, and %d are named", completed, named),
+			"name them in named_clients")
 	}
-	for i, u := range attention.Updates {
+	for i, update := range attention.Updates {
 		at := fmt.Sprintf("observed_attention.updates[%d].date", i)
-		if i > 0 && u.Date <= attention.Updates[i-1].Date {
-			d.fault(at, u.Date+" does not follow "+attention.Updates[i-1].Date, "one update for a date, oldest first")
+		if i > 0 && update.Date <= attention.Updates[i-1].Date {
+			d.fault(at, update.Date+" does not follow "+attention.Updates[i-1].Date, "one update for a date, oldest first")
 		}
-		if u.Date > attention.AsOf {
-			d.fault(at, u.Date+" is later than observed_attention.as_of", "")
+		if update.Date > attention.AsOf {
+			d.fault(at, update.Date+" is later than observed_attention.as_of", "")
 		}
 	}
-	if len(s.WhatThisNumberMeans) == 0 {
+	if len(board.WhatThisNumberMeans) == 0 {
 		d.fault("what_this_number_means", "what_this_number_means is empty", "say what the counts mean")
 	}
 	if previous == nil {
 		return
 	}
-	if now, then := s.PilotWaitlist.RegistrationsRecorded, previous.PilotWaitlist.RegistrationsRecorded; now < then {
-		d.fault("pilot_waitlist.registrations_recorded", fmt.Sprintf("registrations_recorded is %d, and was %d in scoreboard/%s.yaml", now, then, previous.File), "a recorded registration stays recorded")
+	if now, then := board.PilotWaitlist.RegistrationsRecorded, previous.PilotWaitlist.RegistrationsRecorded; now < then {
+		d.fault("pilot_waitlist.registrations_recorded",
+			fmt.Sprintf("registrations_recorded is %d, and was %d in scoreboard/%s.yaml", now, then, previous.File),
+			"a recorded registration stays recorded")
 	}
-	if s.VerifiedThrough < previous.VerifiedThrough {
+	if board.VerifiedThrough < previous.VerifiedThrough {
 		d.fault("counts_verified_by_hand_through", "counts_verified_by_hand_through is earlier than in scoreboard/"+previous.File+".yaml", "")
 	}
 }
@@ -131,7 +146,7 @@ func checkPresence(d *document, p *Presence) {
 		return
 	}
 	if statuses := []string{"online", "away", "offline"}; !slices.Contains(statuses, p.Status) {
-		d.fault("status", "status: "+cut(p.Status)+" is not valid", nearest(p.Status, statuses))
+		d.fault("status", "status: "+shorten(p.Status)+" is not valid", didYouMean(p.Status, statuses))
 	} else if p.Status != "online" && p.AwayMessage == "" {
 		d.fault("status", "status is "+p.Status+", and away_message is missing", "say why, and until when")
 	}
@@ -142,8 +157,8 @@ func checkPresence(d *document, p *Presence) {
 	d.unique("not_built", names)
 }
 
-// call is the form of a step's exact call.
-var call = regexp.MustCompile(`^(GET|POST) \[\[base_url\]\](/[^\s?]*)(\?\S+)?(?: with body (.+))?$`)
+// callPattern is the form of a quest step's exact call.
+var callPattern = regexp.MustCompile(`^(GET|POST) \[\[base_url\]\](/[^\s?]*)(\?\S+)?(?: with body (.+))?$`)
 
 func checkQuest(d *document, q *Quest) {
 	if !d.decoded {
@@ -159,12 +174,12 @@ func checkQuest(d *document, q *Quest) {
 	written := ""
 	for i, step := range q.Steps {
 		at := fmt.Sprintf("steps[%d].call", i)
-		m := call.FindStringSubmatch(step.Call)
-		if m == nil {
+		match := callPattern.FindStringSubmatch(step.Call)
+		if match == nil {
 			d.fault(at, "not an exact call", `want GET or POST, [[base_url]] and a path; a body after " with body "`)
 			continue
 		}
-		method, path, query, body := m[1], m[2], m[3], m[4]
+		method, path, query, body := match[1], match[2], match[3], match[4]
 		missing = slices.DeleteFunc(missing, func(p string) bool { return p == path })
 		if body != "" && (method == "GET" || !json.Valid([]byte(body))) {
 			d.fault(at, "the body is not JSON, or the method is GET", "write the JSON text of a body behind POST")
@@ -194,7 +209,7 @@ func checkAUP(d *document, a *AUP) {
 		at := fmt.Sprintf("prohibited[%d].code", i)
 		switch {
 		case !slices.Contains(AUPCodes, p.Code):
-			d.fault(at, "unknown code "+cut(p.Code), nearest(p.Code, AUPCodes))
+			d.fault(at, "unknown code "+shorten(p.Code), didYouMean(p.Code, AUPCodes))
 		case !slices.Contains(missing, p.Code):
 			d.fault(at, "the code "+p.Code+" stands twice", "keep one of them")
 		}
@@ -207,20 +222,20 @@ func checkAUP(d *document, a *AUP) {
 
 func checkOrg(d *document, o *Org) {
 	if d.decoded {
-		d.exactly("positions", o.Positions, org.Positions)
+		d.exactKeys("positions", o.Positions, org.Positions)
 	}
 }
 
-// exactly reports the keys of a mapping that are not wanted, and the wanted ones that it lacks.
-func (d *document) exactly(path string, words map[string]string, want []string) {
-	d.keys(path, slices.Collect(maps.Keys(words)), want)
+// exactKeys reports the keys of a mapping that are not wanted, and the wanted keys that it lacks.
+func (d *document) exactKeys(path string, words map[string]string, want []string) {
+	d.compareKeys(path, slices.Collect(maps.Keys(words)), want)
 }
 
-// keys is exactly for a mapping that has these keys.
-func (d *document) keys(path string, have, want []string) {
+// compareKeys does the same for the keys themselves.
+func (d *document) compareKeys(path string, have, want []string) {
 	for _, key := range have {
 		if !slices.Contains(want, key) {
-			d.fault(join(path, key), "unknown key "+cut(key), nearest(key, want))
+			d.fault(join(path, key), "unknown key "+shorten(key), didYouMean(key, want))
 		}
 	}
 	for _, key := range want {
@@ -244,8 +259,8 @@ func checkProblems(d *document, p *Problems) {
 	for _, t := range respond.ProblemTypes {
 		slugs = append(slugs, t.Slug)
 	}
-	d.exactly("types", p.Types, slugs)
-	d.exactly("codes", p.Codes, api.Codes)
+	d.exactKeys("types", p.Types, slugs)
+	d.exactKeys("codes", p.Codes, api.Codes)
 }
 
 func checkMCP(d *document, m *MCP) {
@@ -256,7 +271,7 @@ func checkMCP(d *document, m *MCP) {
 	for i := range api.Tools {
 		tools = append(tools, api.Tools[i].Name)
 	}
-	d.keys("tools", slices.Collect(maps.Keys(m.Tools)), tools)
+	d.compareKeys("tools", slices.Collect(maps.Keys(m.Tools)), tools)
 	for i := range api.Prompts {
 		name := api.Prompts[i].Name
 		prompts = append(prompts, name)
@@ -265,10 +280,12 @@ func checkMCP(d *document, m *MCP) {
 		for _, f := range api.Prompts[i].Arguments {
 			arguments = append(arguments, f.Name)
 			if words := prompt.Arguments[f.Name]; (words.Absent == "") != f.Required && words.Description != "" {
-				d.fault(at+".arguments."+f.Name, "absent is there for a required argument, or is not for an optional one", "absent is what the text says where an optional argument is missing")
+				d.fault(at+".arguments."+f.Name,
+					"absent is there for a required argument, or is not for an optional one",
+					"absent is what the text says where an optional argument is missing")
 			}
 		}
-		d.keys(at+".arguments", slices.Collect(maps.Keys(prompt.Arguments)), arguments)
+		d.compareKeys(at+".arguments", slices.Collect(maps.Keys(prompt.Arguments)), arguments)
 		parts := prompt.Parts(arguments)
 		for _, argument := range arguments {
 			if prompt.Text != "" && !slices.Contains(parts, argument) {
@@ -276,7 +293,7 @@ func checkMCP(d *document, m *MCP) {
 			}
 		}
 	}
-	d.keys("prompts", slices.Collect(maps.Keys(m.Prompts)), prompts)
+	d.compareKeys("prompts", slices.Collect(maps.Keys(m.Prompts)), prompts)
 	for i, install := range m.Install {
 		installs = append(installs, install.ID)
 		at := fmt.Sprintf("install[%d]", i)
@@ -290,36 +307,40 @@ func checkMCP(d *document, m *MCP) {
 	d.unique("install", installs)
 }
 
+// checkMarkers reports comments of a page that are no markers, and markers of the field guide that
+// are missing or stand twice.
 func checkMarkers(d *document, page *Page) {
 	seen := map[string]int{}
-	line := d.texts[len(d.texts)-1].at.line
-	for i, l := range strings.Split(string(page.Markdown), "\n") {
-		if l = strings.TrimSpace(l); !strings.HasPrefix(l, "<!--") {
+	firstLine := d.texts[len(d.texts)-1].at.line
+	for i, comment := range strings.Split(string(page.Markdown), "\n") {
+		if comment = strings.TrimSpace(comment); !strings.HasPrefix(comment, "<!--") {
 			continue
 		}
-		at := place{line + i, 1}
+		at := place{firstLine + i, 1}
 		switch {
-		case page.Name != "field-guide" || !slices.Contains(Markers, l):
-			d.report(at, "a comment that is no marker: "+cut(l), "comments would be published; the markers of the field guide are "+strings.Join(Markers, " "))
-		case seen[l] > 0:
-			d.report(at, "the marker "+l+" stands twice", "keep one of them")
+		case page.Name != "field-guide" || !slices.Contains(Markers, comment):
+			d.report(at, "a comment that is no marker: "+shorten(comment),
+				"comments would be published; the markers of the field guide are "+strings.Join(Markers, " "))
+		case seen[comment] > 0:
+			d.report(at, "the marker "+comment+" stands twice", "keep one of them")
 		}
-		seen[l]++
+		seen[comment]++
 	}
 	for _, m := range Markers {
 		if page.Name == "field-guide" && seen[m] == 0 {
-			d.report(place{line, 1}, "lacks the marker "+m, "put it alone in a line, where the derived list belongs")
+			d.report(place{firstLine, 1}, "lacks the marker "+m, "put it alone in a line, where the derived list belongs")
 		}
 	}
 }
 
-// Consent is what the words of every field for an address say.
+// Consent is what the description of every e-mail address field must say.
 const Consent = "supplying one needs the owner's consent"
 
-// CheckEndpoints checks the words of content/endpoints.yaml against the route table: every route, every operation
-// and every input field has its own, and there are no others. Members of an array's elements are named
-// roster.position; fields whose query form has names of its own need words for these too; aliases need none.
-// It also checks the placeholders that name a field's limit, in every file. The error is Faults.
+// CheckEndpoints checks content/endpoints.yaml against the route table: every route, every
+// operation and every input field has words of its own, and nothing else has. A member of an
+// array's elements is named roster.position. A field whose query form has parameter names of its
+// own needs words for these too; aliases need none. CheckEndpoints also checks the placeholders
+// that name a field's limit, in every file. The error is Faults.
 func (s *Site) CheckEndpoints(routes []*api.Route) error {
 	var faults Faults
 	d := s.document("endpoints.yaml", &faults)
@@ -327,15 +348,16 @@ func (s *Site) CheckEndpoints(routes []*api.Route) error {
 	for _, route := range routes {
 		ids = append(ids, route.ID)
 		if words, ok := s.Endpoints[route.ID]; ok {
-			d.exactly(route.ID+".fields", words.Fields, nil)
+			d.exactKeys(route.ID+".fields", words.Fields, nil)
 		}
 		for _, op := range route.Operations {
 			ids = append(ids, op.ID)
 			if words, ok := s.Endpoints[op.ID]; ok {
-				d.exactly(op.ID+".fields", words.Fields, FieldNames(op))
+				d.exactKeys(op.ID+".fields", words.Fields, FieldNames(op))
 				for _, f := range op.Fields {
 					if text, there := words.Fields[f.Name]; f.Type == input.Email && there && !strings.Contains(text, Consent) {
-						d.fault(op.ID+".fields."+f.Name, op.ID+".fields."+f.Name+" does not say that an address needs its owner's consent", "write: "+Consent)
+						d.fault(op.ID+".fields."+f.Name,
+							op.ID+".fields."+f.Name+" does not say that an address needs its owner's consent", "write: "+Consent)
 					}
 				}
 			}
@@ -343,7 +365,7 @@ func (s *Site) CheckEndpoints(routes []*api.Route) error {
 	}
 	for id := range s.Endpoints {
 		if !slices.Contains(ids, id) {
-			d.fault(id, "no route and no operation is called "+cut(id), nearest(id, ids))
+			d.fault(id, "no route and no operation is called "+shorten(id), didYouMean(id, ids))
 		}
 	}
 	for _, id := range ids {
@@ -354,16 +376,18 @@ func (s *Site) CheckEndpoints(routes []*api.Route) error {
 	limits := Limits(routes)
 	for _, d := range s.documents {
 		d.faults = &faults
-		d.placeholders(func(at offset, name string) {
+		d.eachPlaceholder(func(at offset, name string) {
 			if _, known := limits[name]; !known && strings.Contains(name, ":") {
-				d.report(at.place(), "unknown limit [["+name+"]]", "want [[max:<operation>.<field>]] or [[min:<operation>.<field>]] of a field that has this limit")
+				d.report(at.place(), "unknown limit [["+name+"]]",
+					"want [[max:<operation>.<field>]] or [[min:<operation>.<field>]] of a field that has this limit")
 			}
 		})
 	}
 	return faults.err()
 }
 
-// document finds the document of a file; one without places where the Site was made by hand.
+// document finds the document of a file. A Site that was made by hand has none, so document gives
+// one without places.
 func (s *Site) document(file string, faults *Faults) *document {
 	for _, d := range s.documents {
 		if d.file == file {
@@ -374,8 +398,8 @@ func (s *Site) document(file string, faults *Faults) *document {
 	return &document{file: file, faults: faults}
 }
 
-// FieldNames are the names under which an operation's input fields have their words: the field's own name, the
-// names of its query form, and roster.position for an element's member.
+// FieldNames are the names under which an operation's input fields have their words: the field's
+// own name, the names of its query form, and roster.position for a member of an array's elements.
 func FieldNames(op *api.Operation) (names []string) {
 	for _, f := range op.Fields {
 		names = append(append(names, f.Name), f.QueryNames...)

@@ -13,7 +13,7 @@ import (
 	"anteroom/edge/kernel"
 )
 
-// TestEdges has the least and the most that the content may say, and what is just beyond.
+// TestEdges has the least and the most that the content may say, and what is just beyond either.
 func TestEdges(t *testing.T) {
 	long := strings.Repeat
 	upstreams := func(n int) string {
@@ -153,7 +153,7 @@ func TestParts(t *testing.T) {
 	}
 }
 
-// Placeholders are replaced in every text, and those that are computed say what is so.
+// Placeholders are replaced in every text, and those that are computed have the right values.
 func TestExpandedSite(t *testing.T) {
 	fsys := base(t)
 	page := string(fsys["pages/privacy.md"].Data)
@@ -168,7 +168,7 @@ func TestExpandedSite(t *testing.T) {
 			reading++
 		}
 	}
-	values := s.values()
+	values := s.placeholderValues()
 	for name, want := range map[string]string{
 		"mcp_tools": fmt.Sprint(len(api.Tools)), "mcp_tools_reading": fmt.Sprint(reading), "signal_fired_pause": "10 minutes", "signal_failed_pause": "60 seconds", "as_of": "2026-01-31",
 	} {
@@ -229,7 +229,7 @@ func TestManyDuplicates(t *testing.T) {
 // Entries whose identifiers have one hash are told apart.
 func TestHashesThatCollide(t *testing.T) {
 	good := crcTable
-	crcTable = crc64.MakeTable(0) // texts of one length have one hash
+	crcTable = crc64.MakeTable(0) // with this table, texts of the same length have the same hash
 	t.Cleanup(func() { crcTable = good })
 	var lines []string
 	for _, id := range []string{"one-a", "one-b", "one-a", "one-c", "one-b", "one-c", "one-d"} {

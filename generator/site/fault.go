@@ -16,7 +16,7 @@ type Fault struct {
 	What         string // what is wrong
 	Hint         string // what to do about it; may be empty
 
-	last bool // it closes the list of its file's faults
+	last bool // the fault comes after all others of its file
 }
 
 // String gives "file:line:column: what is wrong (hint)", without the parts that are not known.
@@ -33,8 +33,8 @@ func (f Fault) String() string {
 	return b.String()
 }
 
-// Faults are all faults of a content folder, by file and position. It is the error that
-// Load, CheckLinks, CheckEndpoints and Site.Expand return.
+// Faults are all faults of a content folder, by file and position. Load, CheckLinks, CheckEndpoints
+// and Site.Expand return them as their error.
 type Faults []Fault
 
 // Error gives one line for each fault.
@@ -46,20 +46,22 @@ func (f Faults) Error() string {
 	return strings.Join(lines, "\n")
 }
 
-// err sorts the faults and returns them as an error, nil where there are none. Faults at the
-// same place stay in the order found.
+// err sorts the faults and returns them as an error, nil where there are none. Faults at the same
+// place stay in the order in which they were found.
 func (f Faults) err() error {
 	if len(f) == 0 {
 		return nil
 	}
 	rank := map[bool]int{true: 1}
 	slices.SortStableFunc(f, func(a, b Fault) int {
-		return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(rank[a.last], rank[b.last]), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
+		return cmp.Or(
+			cmp.Compare(a.File, b.File), cmp.Compare(rank[a.last], rank[b.last]),
+			cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
 	})
 	return f
 }
 
-// place is a line and a column, each from 1; the zero place is that of a whole file.
+// place is a line and a column, each from 1. The zero place stands for a whole file.
 type place struct{ line, column int }
 
 // placeOf finds the place of a byte offset in a text.
@@ -69,8 +71,8 @@ func placeOf(text []byte, offset int) place {
 	return place{bytes.Count(before, []byte{'\n'}) + 1, utf8.RuneCount(before[start:]) + 1}
 }
 
-// nearest is the hint for a name that is not known: the closest of the known ones, or all of them.
-func nearest(name string, known []string) string {
+// didYouMean is the hint for an unknown name: the closest of the known names, or all of them.
+func didYouMean(name string, known []string) string {
 	best, distance := "", len(name)/3+2
 	for _, k := range known {
 		if d := editDistance(name, k); d < distance {
@@ -86,7 +88,8 @@ func nearest(name string, known []string) string {
 	return "known: " + strings.Join(known, ", ")
 }
 
-// editDistance is the Levenshtein distance, in bytes. Names beyond 64 bytes are far from everything.
+// editDistance is the Levenshtein distance in bytes. A name longer than 64 bytes is taken to be far
+// from every other, which bounds the work.
 func editDistance(a, b string) int {
 	if len(a) > 64 || len(b) > 64 {
 		return len(a) + len(b)

@@ -18,8 +18,8 @@ type format struct {
 	want string // what a good one looks like, for the hint
 }
 
-// formats are the rules that a field can name: in the tag "is" of a content type, or in
-// the schema of a list.
+// formats are the rules that a field can name, in the tag "is" of a content type or in the schema
+// of a list.
 var formats = map[string]format{
 	"date":         {validDate, "want a date of the calendar: 2026-11-20"},
 	"time":         {validTime, "want RFC 3339 in UTC, whole seconds: 2026-11-20T12:00:00Z"},
@@ -33,24 +33,29 @@ var formats = map[string]format{
 	"id":           {validID, "want lower-case letters, digits and single hyphens"},
 	"sha256":       {validSHA256, "want 64 lower-case hex digits"},
 	"spdx":         {regexp.MustCompile(`^[A-Za-z0-9.+-]+$`).Match, "want an SPDX identifier: CC-BY-4.0"},
-	"prefix":       {regexp.MustCompile(`^[a-z][a-z0-9_]{0,30}_$`).Match, "want lower-case letters, digits and underscores, with an underscore at the end: service_"},
-	"languages":    {regexp.MustCompile(`^[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})*(, [A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})*)*$`).Match, "want language tags with a comma and a space between: en, de"},
+	"prefix":       {toolPrefix.Match, "want lower-case letters, digits and underscores, with an underscore at the end: service_"},
+	"languages":    {languageTags.Match, "want language tags with a comma and a space between: en, de"},
 	"line":         {func(s []byte) bool { return !bytes.ContainsAny(s, "\r\n\t") }, "want one line"},
 }
+
+var (
+	toolPrefix   = regexp.MustCompile(`^[a-z][a-z0-9_]{0,30}_$`)
+	languageTags = regexp.MustCompile(`^[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})*(, [A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})*)*$`)
+)
 
 func validDate(s []byte) bool {
 	_, ok := civil.ParseDate(string(s))
 	return ok
 }
 
-// validTime takes the times that core.FormatTime writes.
+// validTime takes RFC 3339 in UTC with whole seconds: the form in which the edge writes times.
 func validTime(s []byte) bool {
 	return len(s) == 20 && validDate(s[:10]) && s[10] == 'T' && s[13] == ':' && s[16] == ':' && s[19] == 'Z' &&
-		below(s[11:13], 24) && below(s[14:16], 60) && below(s[17:19], 60)
+		twoDigitsBelow(s[11:13], 24) && twoDigitsBelow(s[14:16], 60) && twoDigitsBelow(s[17:19], 60)
 }
 
-// below reports whether s is two digits and less than limit.
-func below(s []byte, limit int) bool {
+// twoDigitsBelow reports whether s is two digits and their number is less than limit.
+func twoDigitsBelow(s []byte, limit int) bool {
 	return digit(s[0]) && digit(s[1]) && int(s[0]-'0')*10+int(s[1]-'0') < limit
 }
 
@@ -76,8 +81,9 @@ func validSHA256(s []byte) bool {
 	return len(s) == 64
 }
 
-// validHost follows RFC 1123, section 2.1: labels of letters, digits and inner hyphens, at least two of
-// them, the last not beginning with a digit, so that an address is no name.
+// validHost takes lower-case host names (RFC 1123, section 2.1): at least two labels of letters,
+// digits and inner hyphens. The last label does not begin with a digit, so that an IPv4 address is
+// not a host name.
 func validHost(s []byte) bool {
 	if len(s) > 253 || !bytes.ContainsRune(s, '.') {
 		return false
@@ -105,7 +111,7 @@ func validPublicKey(s []byte) bool {
 	return err == nil && len(key) == 32 && !bytes.ContainsAny(s, "\r\n")
 }
 
-// validURL takes an absolute https URL without a user (RFC 3986), written in ASCII.
+// validURL takes an absolute https URL without user information (RFC 3986), written in ASCII.
 func validURL(s []byte) bool {
 	rest, ok := bytes.CutPrefix(s, []byte("https://"))
 	if !ok {
@@ -113,7 +119,7 @@ func validURL(s []byte) bool {
 	}
 	host := rest
 	for i, c := range rest {
-		if notInURL[c] || c == '%' && !escape.Match(rest[i:]) {
+		if notInURL[c] || c == '%' && !percentEncoded.Match(rest[i:]) {
 			return false
 		}
 		if len(host) == len(rest) && (c == '/' || c == '?' || c == '#') {
@@ -125,9 +131,9 @@ func validURL(s []byte) bool {
 }
 
 var (
-	escape     = regexp.MustCompile(`^%[0-9A-Fa-f]{2}`)
-	portNumber = regexp.MustCompile(`^[0-9]{1,5}$`)
-	// notInURL are the bytes that stand nowhere in an address.
+	percentEncoded = regexp.MustCompile(`^%[0-9A-Fa-f]{2}`)
+	portNumber     = regexp.MustCompile(`^[0-9]{1,5}$`)
+	// notInURL are the bytes that a URL cannot hold.
 	notInURL = func() (not [256]bool) {
 		for c := range not {
 			not[c] = c <= ' ' || c >= 0x7f || strings.ContainsRune("\"<>\\^`{|}", rune(c))
@@ -138,9 +144,10 @@ var (
 
 func hexDigit(c byte) bool { return digit(c) || 'a' <= c|0x20 && c|0x20 <= 'f' }
 
+// validUpstream takes an https URL, and an http URL whose host is a loopback address.
 func validUpstream(s []byte) bool {
 	if bytes.ContainsRune(s, '#') {
-		return false // a fragment is sent to nobody
+		return false // a fragment is never sent
 	}
 	u, err := url.Parse(string(s))
 	return validURL(s) || err == nil && u.Scheme == "http" && u.User == nil && loopback(u.Hostname())
@@ -153,7 +160,7 @@ func loopback(host string) bool {
 
 var telephone = regexp.MustCompile(`^tel:\+[0-9-]+$`)
 
-// validContact follows RFC 9116, section 2.5.3.
+// validContact takes the URIs of a Contact field (RFC 9116, section 2.5.3).
 func validContact(s []byte) bool {
 	if address, ok := bytes.CutPrefix(s, []byte("mailto:")); ok {
 		return email.Valid(string(address))

@@ -50,7 +50,7 @@ func FuzzYAML(f *testing.F) {
 	f.Add([]byte("a: &a [*a]\n<<: {a: !!str b}\n? [x]\n: - - |\n  z\n"))
 	f.Fuzz(func(t *testing.T, src []byte) {
 		var faults Faults
-		open := func() *document { return &document{file: "f", at: map[string]place{}, faults: &faults} }
+		open := func() *document { return &document{file: "f", places: map[string]place{}, faults: &faults} }
 		var s Site
 		for _, target := range []any{&s.Service, &s.Presence, &s.AUP, &s.Org, &s.Endpoints, &s.Problems, &s.LLMs} {
 			open().decode(src, target)
@@ -73,8 +73,8 @@ func FuzzPage(f *testing.F) {
 	f.Fuzz(func(t *testing.T, src []byte) {
 		l := loader{site: &Site{}}
 		page := Page{Name: "field-guide"}
-		d := l.open("pages/field-guide.md")
-		d.page(src, &page)
+		d := l.newDocument("pages/field-guide.md")
+		d.decodePage(src, &page)
 		checkFaults(t, d.faults.err())
 		if len(*d.faults) == 0 && !bytes.HasSuffix(src, page.Markdown) {
 			t.Fatal("the page is not the end of its file")

@@ -65,8 +65,8 @@ func load(t testing.TB, file string, src []byte) *List {
 	return list
 }
 
-// TestListKeepsEveryEntry compares a list, which is rendered into the bytes it is read from, with what
-// encoding/json reads from the same file.
+// TestListKeepsEveryEntry compares a list, which is rendered into the bytes it is read from, with
+// what encoding/json reads from the same file.
 func TestListKeepsEveryEntry(t *testing.T) {
 	src := jobsJSON(500)
 	var want struct{ Jobs []map[string]any }

@@ -17,43 +17,46 @@ import (
 	"sync/atomic"
 )
 
-// maxFile is the largest content file besides the lists, in bytes. The YAML parser takes
-// a multiple of it.
+// maxFile is the largest size of a content file that is no list, in bytes. It bounds the memory of
+// the YAML parser, which takes a multiple of the file's size.
 const maxFile = 1 << 20
 
-// day is a date as a hand verification is named after it.
-const day = "2026-11-20"
+// dateForm is a date in the form in which it begins the name of a hand verification.
+const dateForm = "2026-11-20"
 
 var (
 	scoreboardFile = regexp.MustCompile(`^[0-9]{4}-[0-9]{2}-[0-9]{2}(-([2-9]|[1-9][0-9]{1,2}))?$`)
 	requiredPages  = []string{"field-guide", "index", "privacy"}
 )
 
-// Load reads the content folder fsys and checks it as a whole. Its error is Faults, with every
-// fault found; their files are relative to the folder. There is no Site then.
+// Load reads the content folder fsys and checks it as a whole. Its error is Faults and holds every
+// fault that was found, with files relative to the folder. Where there is a fault there is no Site.
 func Load(fsys fs.FS) (*Site, error) {
 	s := &Site{}
 	l := &loader{fsys: fsys, site: s, sums: map[string][32]byte{}}
 	files, err := l.walk()
 	if err != nil {
-		return nil, Faults{{File: ".", What: "cannot read the content folder: " + cause(err), Hint: "name the folder that holds service.yaml"}}
+		return nil, Faults{{
+			File: ".", What: "cannot read the content folder: " + withoutPath(err),
+			Hint: "name the folder that holds service.yaml",
+		}}
 	}
 	l.files = files
 
-	// What can take longest comes first.
-	l.list("jobs", jobsSchema, &s.Jobs)
-	l.list("auditors", auditorsSchema, &s.Auditors)
-	l.pages()
-	endpoints := l.yaml("endpoints.yaml", &s.Endpoints)
-	service := l.yaml("service.yaml", &s.Service)
-	presence := l.yaml("presence.yaml", &s.Presence)
-	quest := l.yaml("quest.yaml", &s.Quest)
-	aup := l.yaml("aup.yaml", &s.AUP)
-	org := l.yaml("org.yaml", &s.Org)
-	problems := l.yaml("problems.yaml", &s.Problems)
-	l.yaml("llms.yaml", &s.LLMs)
-	mcp := l.yaml("mcp.yaml", &s.MCP)
-	boards := l.scoreboards()
+	// The files that take longest to read come first.
+	l.queueList("jobs", jobsSchema, &s.Jobs)
+	l.queueList("auditors", auditorsSchema, &s.Auditors)
+	l.queuePages()
+	endpoints := l.queueYAML("endpoints.yaml", &s.Endpoints)
+	service := l.queueYAML("service.yaml", &s.Service)
+	presence := l.queueYAML("presence.yaml", &s.Presence)
+	quest := l.queueYAML("quest.yaml", &s.Quest)
+	aup := l.queueYAML("aup.yaml", &s.AUP)
+	org := l.queueYAML("org.yaml", &s.Org)
+	problems := l.queueYAML("problems.yaml", &s.Problems)
+	l.queueYAML("llms.yaml", &s.LLMs)
+	mcp := l.queueYAML("mcp.yaml", &s.MCP)
+	boards := l.queueScoreboards()
 	l.run()
 
 	for _, d := range s.documents {
@@ -62,7 +65,7 @@ func Load(fsys fs.FS) (*Site, error) {
 	}
 	for _, file := range files {
 		if _, read := l.sums[file]; !read {
-			l.fault(file, "nothing reads this file", nearest(file, l.expected))
+			l.fault(file, "nothing reads this file", didYouMean(file, l.expected))
 		}
 	}
 
@@ -81,7 +84,7 @@ func Load(fsys fs.FS) (*Site, error) {
 	if err := l.faults.err(); err != nil {
 		return nil, err
 	}
-	s.Source = l.source()
+	s.Source = l.contentVersion()
 	return s, nil
 }
 
@@ -92,14 +95,14 @@ type loader struct {
 	expected []string // names asked for, for hints
 	site     *Site
 
-	tasks []func() // each reads a file
+	tasks []func() // each reads one file
 
 	mutex  sync.Mutex // guards what follows
 	sums   map[string][32]byte
-	faults Faults // those that no document has
+	faults Faults // those outside the documents, until all files are read
 }
 
-// run does the tasks side by side, and begins them in their order.
+// run does the tasks side by side. They begin in the order in which they were queued.
 func (l *loader) run() {
 	var begun atomic.Int64
 	var workers sync.WaitGroup
@@ -114,23 +117,24 @@ func (l *loader) run() {
 }
 
 func (l *loader) fault(file, what, hint string) {
-	l.add(Faults{{File: file, What: what, Hint: hint}})
+	l.addFaults(Faults{{File: file, What: what, Hint: hint}})
 }
 
-func (l *loader) add(faults Faults) {
+func (l *loader) addFaults(faults Faults) {
 	l.mutex.Lock()
 	defer l.mutex.Unlock()
 	l.faults = append(l.faults, faults...)
 }
 
-// sum keeps the sum of a file, and that it was looked at.
-func (l *loader) sum(file string, sum [32]byte) {
+// keepSum keeps the SHA-256 of a file. Load reports a file that has none: nothing reads it.
+func (l *loader) keepSum(file string, sum [32]byte) {
 	l.mutex.Lock()
 	defer l.mutex.Unlock()
 	l.sums[file] = sum
 }
 
-// walk lists the files of the folder, by name; those whose names, or whose folders' names, begin with a dot are left out.
+// walk lists the files of the folder, sorted by name. It leaves out files and folders whose names
+// begin with a dot.
 func (l *loader) walk() (files []string, err error) {
 	err = fs.WalkDir(l.fsys, ".", func(name string, entry fs.DirEntry, err error) error {
 		switch {
@@ -149,8 +153,9 @@ func (l *loader) walk() (files []string, err error) {
 	return files, err
 }
 
-// cause is an error without the operation and the path that the caller names itself.
-func cause(err error) string {
+// withoutPath is the message of an error without the operation and the path, which the caller names
+// itself.
+func withoutPath(err error) string {
 	var p *fs.PathError
 	if errors.As(err, &p) {
 		return p.Err.Error()
@@ -158,9 +163,10 @@ func cause(err error) string {
 	return err.Error()
 }
 
-// read reads a file of at most limit bytes and keeps its sum; nil, and a fault, where that fails.
+// read reads a file of at most limit bytes and keeps its sum. Where that fails, read reports a
+// fault and gives nil.
 func (l *loader) read(file string, limit int64) []byte {
-	l.sum(file, [32]byte{})
+	l.keepSum(file, [32]byte{})
 	if info, err := fs.Stat(l.fsys, file); err == nil && info.Size() > limit {
 		l.fault(file, "too large", fmt.Sprintf("a content file has at most %d MiB", limit>>20))
 		return nil
@@ -171,28 +177,29 @@ func (l *loader) read(file string, limit int64) []byte {
 		l.fault(file, "missing", "every content folder has one")
 		return nil
 	case err != nil:
-		l.fault(file, "cannot be read: "+cause(err), "")
+		l.fault(file, "cannot be read: "+withoutPath(err), "")
 		return nil
 	case len(bytes.TrimSpace(src)) == 0:
 		l.fault(file, "empty", "write it")
 		return nil
 	}
-	l.sum(file, sha256.Sum256(src))
+	l.keepSum(file, sha256.Sum256(src))
 	return src
 }
 
-// open makes the document of a file, with faults of its own until all files are read.
-func (l *loader) open(file string) *document {
-	d := &document{file: file, at: map[string]place{}, faults: &Faults{}}
+// newDocument makes the document of a file. It has a list of faults of its own until all files are
+// read, because files are read side by side.
+func (l *loader) newDocument(file string) *document {
+	d := &document{file: file, places: map[string]place{}, faults: &Faults{}}
 	l.site.documents = append(l.site.documents, d)
 	return d
 }
 
-// yaml begins to read one YAML file into target. Where it cannot be parsed the document is not decoded: what
-// its values mean together is then not checked.
-func (l *loader) yaml(file string, target any) *document {
+// queueYAML queues the reading of one YAML file into target. A file that cannot be parsed leaves
+// the document undecoded, and the checks of what values mean together skip it.
+func (l *loader) queueYAML(file string, target any) *document {
 	l.expected = append(l.expected, file)
-	d := l.open(file)
+	d := l.newDocument(file)
 	l.tasks = append(l.tasks, func() {
 		if src := l.read(file, maxFile); src != nil {
 			d.decode(src, target)
@@ -201,8 +208,8 @@ func (l *loader) yaml(file string, target any) *document {
 	return d
 }
 
-// scoreboards begins to read the hand verifications, and gives the document of each.
-func (l *loader) scoreboards() (documents []*document) {
+// queueScoreboards queues the reading of all hand verifications, and gives the document of each.
+func (l *loader) queueScoreboards() (documents []*document) {
 	var names []string
 	for _, file := range l.files {
 		dir, base := path.Split(file)
@@ -210,9 +217,10 @@ func (l *loader) scoreboards() (documents []*document) {
 			continue
 		}
 		name := strings.TrimSuffix(base, ".yaml")
-		if !scoreboardFile.MatchString(name) || !validDate([]byte(name[:len(day)])) {
-			l.sum(file, [32]byte{})
-			l.fault(file, "not the name of a hand verification", "name it after its as_of: scoreboard/2026-11-20.yaml, a second one on that date 2026-11-20-2.yaml")
+		if !scoreboardFile.MatchString(name) || !validDate([]byte(name[:len(dateForm)])) {
+			l.keepSum(file, [32]byte{})
+			l.fault(file, "not the name of a hand verification",
+				"name it after its as_of: scoreboard/2026-11-20.yaml, a second one on that date 2026-11-20-2.yaml")
 			continue
 		}
 		names = append(names, name)
@@ -220,18 +228,20 @@ func (l *loader) scoreboards() (documents []*document) {
 	if len(names) == 0 {
 		l.fault("scoreboard", "holds no hand verification", "write one, named after its date: scoreboard/2026-11-20.yaml")
 	}
-	slices.SortFunc(names, func(a, b string) int { // by day, and by number within one: it has no leading zero
-		return cmp.Or(cmp.Compare(a[:len(day)], b[:len(day)]), cmp.Compare(len(a), len(b)), cmp.Compare(a, b))
+	// By day, and by number within a day. Numbers have no leading zeros, so that of two names of a
+	// day the longer one has the greater number.
+	slices.SortFunc(names, func(a, b string) int {
+		return cmp.Or(cmp.Compare(a[:len(dateForm)], b[:len(dateForm)]), cmp.Compare(len(a), len(b)), cmp.Compare(a, b))
 	})
 	l.site.Scoreboards = make([]Scoreboard, len(names))
 	for i, name := range names {
 		l.site.Scoreboards[i].File = name
-		documents = append(documents, l.yaml("scoreboard/"+name+".yaml", &l.site.Scoreboards[i]))
+		documents = append(documents, l.queueYAML("scoreboard/"+name+".yaml", &l.site.Scoreboards[i]))
 	}
 	return documents
 }
 
-// checkScoreboards checks the hand verifications by themselves and in their order.
+// checkScoreboards checks every hand verification by itself and against the one before it.
 func checkScoreboards(documents []*document, boards []Scoreboard, files []string) {
 	var previous *Scoreboard
 	for i, d := range documents {
@@ -239,25 +249,26 @@ func checkScoreboards(documents []*document, boards []Scoreboard, files []string
 			continue
 		}
 		board := &boards[i]
-		if name := board.File; name != board.day() && !slices.Contains(files, "scoreboard/"+before(name)+".yaml") {
-			d.fault("as_of", "scoreboard/"+before(name)+".yaml is missing", "the numbers of one date follow each other")
+		if name := board.File; name != board.day() && !slices.Contains(files, "scoreboard/"+previousName(name)+".yaml") {
+			d.fault("as_of", "scoreboard/"+previousName(name)+".yaml is missing", "the numbers of one date follow each other")
 		}
 		checkScoreboard(d, board, previous)
 		previous = board
 	}
 }
 
-// before is the name of the verification that one with a number follows.
-func before(name string) string {
-	date, number := name[:len(day)], name[len(day)+1:]
+// previousName is the name of the verification that a numbered verification of the same day
+// follows.
+func previousName(name string) string {
+	date, number := name[:len(dateForm)], name[len(dateForm)+1:]
 	if n, _ := strconv.Atoi(number); n > 2 {
 		return date + "-" + strconv.Itoa(n-1)
 	}
 	return date
 }
 
-// pages begins to read the pages.
-func (l *loader) pages() {
+// queuePages queues the reading of all pages.
+func (l *loader) queuePages() {
 	for _, name := range requiredPages {
 		file := "pages/" + name + ".md"
 		l.expected = append(l.expected, file)
@@ -273,21 +284,21 @@ func (l *loader) pages() {
 	}
 	for i := range l.site.Pages {
 		page := &l.site.Pages[i]
-		d := l.open("pages/" + page.Name + ".md")
+		d := l.newDocument("pages/" + page.Name + ".md")
 		l.tasks = append(l.tasks, func() {
 			src := l.read(d.file, maxFile)
 			if !validID([]byte(page.Name)) {
 				l.fault(d.file, "not the name of a page", "its name is its address: "+formats["id"].want)
 			}
 			if src != nil {
-				d.page(src, page)
+				d.decodePage(src, page)
 			}
 		})
 	}
 }
 
-// page splits the front matter of a page off and reads it.
-func (d *document) page(src []byte, page *Page) {
+// decodePage splits the front matter off a page and decodes it.
+func (d *document) decodePage(src []byte, page *Page) {
 	if !d.readable(src) {
 		return
 	}
@@ -297,27 +308,27 @@ func (d *document) page(src []byte, page *Page) {
 		d.report(place{1, 1}, "no front matter", "begin the file with a line ---, title, description and updated, and a line ---")
 		return
 	}
-	d.shift = 1
+	d.lineOffset = 1
 	d.decode(front, page)
 	page.Markdown = body
 	line := bytes.Count(src[:len(src)-len(body)], []byte{'\n'}) + 1
-	d.texts = append(d.texts, text{at: place{line, 1}, value: string(body), lines: true})
+	d.texts = append(d.texts, text{at: place{line, 1}, value: string(body), verbatim: true})
 	if len(bytes.TrimSpace(body)) == 0 {
 		d.report(place{line, 1}, "the page has no text", "write it")
 	}
 	checkMarkers(d, page)
 }
 
-// list begins to read one of the lists that grow.
-func (l *loader) list(name string, s *schema, target *List) {
+// queueList queues the reading of one of the lists that grow.
+func (l *loader) queueList(name string, s *listSchema, target *List) {
 	inYAML, inJSON := name+".yaml", name+".json"
 	l.expected = append(l.expected, inYAML, inJSON)
 	file := inYAML
 	if slices.Contains(l.files, inJSON) {
 		file = inJSON
 		if slices.Contains(l.files, inYAML) {
-			l.sum(inYAML, [32]byte{})
-			l.sum(inJSON, [32]byte{})
+			l.keepSum(inYAML, [32]byte{})
+			l.keepSum(inJSON, [32]byte{})
 			l.fault(inJSON, inYAML+" is there too", "keep one of them")
 			return
 		}
@@ -325,21 +336,21 @@ func (l *loader) list(name string, s *schema, target *List) {
 	l.tasks = append(l.tasks, func() {
 		if src := l.read(file, maxListBytes); src != nil {
 			list, faults := loadList(l.fsys, file, src, s)
-			l.add(faults)
+			l.addFaults(faults)
 			*target = *list
 		}
 	})
 }
 
-// loadList reads one list file whose bytes are src. They are not a file afterwards: where a place is needed,
-// the file is read again.
-func loadList(fsys fs.FS, file string, src []byte, s *schema) (*List, Faults) {
+// loadList reads one list file whose bytes are src. Reading overwrites src, so where the place of a
+// fault in a JSON file is needed, loadList reads the file again.
+func loadList(fsys fs.FS, file string, src []byte, s *listSchema) (*List, Faults) {
 	loader := newListLoader(file, s)
 	if path.Ext(file) == ".json" {
 		loader.readJSON(src)
-		return loader.finish(func() func(place64) place {
+		return loader.finish(func() func(listPosition) place {
 			var again []byte
-			return func(at place64) place {
+			return func(at listPosition) place {
 				if again == nil {
 					again, _ = fs.ReadFile(fsys, file)
 				}
@@ -348,13 +359,13 @@ func loadList(fsys fs.FS, file string, src []byte, s *schema) (*List, Faults) {
 		}())
 	}
 	var faults Faults
-	loader.readYAML(&document{file: file, at: map[string]place{}, faults: &faults}, src)
-	list, more := loader.finish(func(at place64) place { return place{int(at >> 32), int(at & (1<<32 - 1))} })
+	loader.readYAML(&document{file: file, places: map[string]place{}, faults: &faults}, src)
+	list, more := loader.finish(func(at listPosition) place { return place{int(at >> 32), int(at & (1<<32 - 1))} })
 	return list, append(faults, more...)
 }
 
-// source is the version of the content.
-func (l *loader) source() []byte {
+// contentVersion is the SHA-256 over the sorted file names and the SHA-256 of each file.
+func (l *loader) contentVersion() []byte {
 	hash := sha256.New()
 	for _, file := range l.files {
 		sum := l.sums[file]

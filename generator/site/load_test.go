@@ -67,7 +67,7 @@ func TestBaseHasNoFault(t *testing.T) {
 	}
 }
 
-// TestFaults runs the cases of testdata/faults; testdata/faults/files.txtar says how they are
+// TestFaults runs the cases of testdata/faults. The file files.txtar there says how cases are
 // written.
 func TestFaults(t *testing.T) {
 	families, err := filepath.Glob("testdata/faults/*.txtar")

@@ -1,26 +1,33 @@
-// Package site is the typed form of the content folder: every fact about a
-// service that its operator writes, loaded strictly and checked as a whole.
+// Package site is the typed form of the content folder: every fact about a service that its
+// operator writes, loaded strictly and checked as a whole.
 //
-// Load reports every fault it finds, not the first, each as
-// "file:line:column: what is wrong (hint)". What needs more than the content is checked by
-// CheckEndpoints (the words of the route table) and CheckLinks (what is published).
+// Load reports all faults that it finds, each as "file:line:column: what is wrong (hint)". Two
+// checks need more than the content: CheckEndpoints needs the route table, and CheckLinks the paths
+// of what is published.
 //
 // # Layout
 //
-//	service.yaml  presence.yaml  quest.yaml  aup.yaml  org.yaml  endpoints.yaml  problems.yaml  llms.yaml  mcp.yaml
-//	scoreboard/<date>[-<n>].yaml   one for each hand verification, named after its as_of; n from 2 for a further one on a date, of which the last is current
+//	service.yaml  presence.yaml  quest.yaml  aup.yaml  org.yaml
+//	endpoints.yaml  problems.yaml  llms.yaml  mcp.yaml
+//	scoreboard/<date>[-<n>].yaml   one for each hand verification
 //	jobs.yaml or jobs.json         {as_of, jobs: […]}
 //	auditors.yaml or auditors.json {as_of, ledger: […]}
-//	pages/<name>.md                index, field-guide and privacy at least, each with a YAML front matter
+//	pages/<name>.md                index, field-guide and privacy at least
 //
-// Files are UTF-8; YAML files hold one document each, without anchors, aliases, tags and merge keys.
-// Keys that the types below do not have are faults. Names that begin with a dot are not read.
+// A hand verification is named after its as_of. A further one on the same date has a number from 2
+// on behind the date; the last of a date is the current one. A page begins with a YAML front
+// matter.
+//
+// Files are UTF-8. A YAML file holds one document, without anchors, aliases, tags and merge keys. A
+// key that the types below do not have is a fault. Files and folders whose names begin with a dot
+// are not read.
 //
 // # Placeholders
 //
-// Every text, pages included, may hold placeholders in double square brackets: [[base_url]]. Placeholders lists
-// them. Only [[ name ]] without spaces is one, so JSON, braces and URI templates such as
-// {agent_name} stay as they are. Site.Expand replaces them all.
+// Every text, pages included, may hold placeholders in double square brackets, such as
+// [[base_url]]. The variable Placeholders lists them. A placeholder has no spaces, so that JSON,
+// braces and URI templates such as {agent_name} stay as they are. Site.Expand replaces all
+// placeholders.
 package site
 
 import (
@@ -84,7 +91,7 @@ type Service struct {
 	Relay struct {
 		From string `yaml:"from" is:"email"` // envelope and header sender of messages to the operator
 		To   string `yaml:"to" is:"email"`
-		// Webhook is where the edge posts messages, as JSON, instead of mailing them; "" mails them.
+		// Webhook is where the edge posts messages as JSON. Where it is empty, the edge mails them.
 		Webhook string `yaml:"webhook,omitempty" is:"upstream"`
 	} `yaml:"relay"`
 	Security struct {
@@ -155,7 +162,7 @@ type Scoreboard struct {
 }
 
 // day is the date that the verification is named after.
-func (s *Scoreboard) day() string { return s.File[:len(day)] }
+func (s *Scoreboard) day() string { return s.File[:len(dateForm)] }
 
 // Update is one dated remark on what was observed.
 type Update struct {
@@ -210,8 +217,8 @@ type Org struct {
 	Founding  string            `yaml:"founding"`  // how the founding seats are given
 }
 
-// Endpoint is the wording of one operation or route: content/endpoints.yaml,
-// keyed by the route's or operation's identifier.
+// Endpoint is the wording of one operation or route. Its key in content/endpoints.yaml is the
+// identifier of the route or operation.
 type Endpoint struct {
 	Summary     string            `yaml:"summary"`
 	Description string            `yaml:"description,omitempty"` // the summary says all where there is none
@@ -225,8 +232,8 @@ type Problems struct {
 	Codes map[string]string `yaml:"codes"`
 }
 
-// Markers are the lines of the field guide that a generator replaces by what it derives; each stands
-// there exactly once, alone in its line.
+// Markers are the lines of the field guide that the generator replaces by derived lists. Each
+// stands in the field guide exactly once, alone in its line.
 var Markers = []string{"<!-- endpoints -->", "<!-- problems -->", "<!-- codes -->"}
 
 // Page is one Markdown page: content/pages/<name>.md with a YAML front matter.
@@ -290,8 +297,8 @@ type Install struct {
 	TOML    string `yaml:"toml,omitempty"`
 }
 
-// Parts splits the text of a prompt at its arguments, of which these are the names: texts at even places, and the
-// name of an argument at odd ones.
+// Parts splits the text of a prompt at the arguments with the given names. The parts at even
+// indexes are text, the parts at odd indexes are names of arguments.
 func (p *Prompt) Parts(arguments []string) (parts []string) {
 	rest := p.Text
 	for start := 0; ; {

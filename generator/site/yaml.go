@@ -15,36 +15,39 @@ import (
 )
 
 // maxNesting is how deep block collections, and flow collections in them, may nest in a YAML file.
-// The parser is recursive; content needs four levels.
+// The parser is recursive, so its depth must be bounded; content needs four levels.
 const maxNesting = 16
 
-// document is one content file while it is checked, and what is needed to report faults in it later.
+// document is one content file while it is checked, with what later checks need to report faults in
+// it.
 type document struct {
-	file   string
-	shift  int              // lines of the file before its first line: of Markdown, the front matter
-	at     map[string]place // of every value, by its path: "orgs.rules", "steps[2].call"
-	texts  []text           // every text of it
-	faults *Faults
+	file       string
+	lineOffset int              // lines of the file before the text that is decoded
+	places     map[string]place // of every value, by its path: "orgs.rules", "steps[2].call"
+	texts      []text           // every text of the document
+	faults     *Faults
 
-	decoded bool
-	faulty  []place // where decoding found faults
+	decoded      bool
+	faultyPlaces []place // where decoding found faults
 }
 
 // text is one text of a content file.
 type text struct {
-	at    place
-	value string
-	lines bool // value is the file's own lines from at on, so places inside it are known
+	at       place
+	value    string
+	verbatim bool // value is the file's own lines from at on, so that places inside it are known
 }
 
+// report adds a fault at a place.
 func (d *document) report(at place, what, hint string) {
 	*d.faults = append(*d.faults, Fault{File: d.file, Line: at.line, Column: at.column, What: what, Hint: hint})
 }
 
-// fault reports what is wrong with the value at a path, or with the nearest value around it.
+// fault reports what is wrong with the value at a path, or with the nearest value around it. It
+// leaves out what follows from a fault that decoding found.
 func (d *document) fault(path, what, hint string) {
 	at := d.placeOf(path)
-	if _, there := d.at[path]; d.decoded && d.faulty != nil && (!there || slices.Contains(d.faulty, at)) {
+	if _, there := d.places[path]; d.decoded && d.faultyPlaces != nil && (!there || slices.Contains(d.faultyPlaces, at)) {
 		return
 	}
 	d.report(at, what, hint)
@@ -52,32 +55,33 @@ func (d *document) fault(path, what, hint string) {
 
 func (d *document) placeOf(path string) place {
 	for {
-		if at, ok := d.at[path]; ok || path == "" {
+		if at, ok := d.places[path]; ok || path == "" {
 			return at
 		}
 		path = path[:max(0, strings.LastIndexAny(path, ".["))]
 	}
 }
 
-// decode reads a YAML document into the struct that target points to, by its yaml tags. Every
-// key is required, and every string not blank, unless its tag says omitempty; a key that the struct
-// does not have is a fault; so is a negative number. The tag "is" names the format of a string.
+// decode reads a YAML document into the struct that target points to, by its yaml tags. Every key
+// is required and every string must not be blank, unless the tag says omitempty. A key that the
+// struct does not have is a fault, and so is a negative number. The tag "is" names the format of a
+// string.
 //
-// The document stays undecoded where there is nothing to decode. After it, fault leaves out what follows from a fault already found.
+// Where there is nothing to decode, the document stays undecoded.
 func (d *document) decode(src []byte, target any) {
 	body := d.parse(src)
 	if body == nil {
 		return
 	}
 	first := len(*d.faults)
-	d.value(body, reflect.ValueOf(target).Elem(), "", "", false)
+	d.decodeValue(body, reflect.ValueOf(target).Elem(), "", "", false)
 	d.decoded = true
 	for _, f := range (*d.faults)[first:] {
-		d.faulty = append(d.faulty, place{f.Line, f.Column})
+		d.faultyPlaces = append(d.faultyPlaces, place{f.Line, f.Column})
 	}
 }
 
-// parse gives the one value of a YAML file, nil where there is none to check.
+// parse gives the one value of a YAML file, and nil where there is none to check.
 func (d *document) parse(src []byte) *yaml.Node {
 	if !d.readable(src) {
 		return nil
@@ -87,12 +91,13 @@ func (d *document) parse(src []byte) *yaml.Node {
 		at, what := place{}, err.Error()
 		var syntax *yaml.LoadError
 		if errors.As(err, &syntax) {
-			mark, around := syntax.Mark, syntax.ContextMark
-			// What stays open to the end of the file, or lacks its colon, is to be corrected where it begins.
-			if around.Line > 0 && (mark.Index == utf8.RuneCount(src) || syntax.ContextMsg == "while scanning a simple key") {
-				mark = around
+			mark, context := syntax.Mark, syntax.ContextMark
+			// An error in what stays open to the end of the file, or lacks its colon, is corrected
+			// where that begins.
+			if context.Line > 0 && (mark.Index == utf8.RuneCount(src) || syntax.ContextMsg == "while scanning a simple key") {
+				mark = context
 			}
-			at, what = place{mark.Line + d.shift, mark.Column}, syntax.Message
+			at, what = place{mark.Line + d.lineOffset, mark.Column}, syntax.Message
 		}
 		d.report(at, "not valid YAML: "+what, "indent with spaces; quote a text that holds \": \" or begins with a special character")
 		return nil
@@ -111,7 +116,7 @@ func (d *document) parse(src []byte) *yaml.Node {
 	return nil
 }
 
-// readable reports what keeps a file from being read as text at all.
+// readable reports what keeps a file from being read as text.
 func (d *document) readable(src []byte) bool {
 	if strings.HasPrefix(string(src[:min(3, len(src))]), "\ufeff") {
 		d.report(place{1, 1}, "begins with a byte order mark", "save it as UTF-8 without one")
@@ -132,14 +137,16 @@ func (d *document) readable(src []byte) bool {
 	return true
 }
 
-// The parser ends a line at U+0085, U+2028 and U+2029, as YAML 1.1 did. In content they are text: it is given
-// noncharacters for them (Unicode 16, 23.7), which readable refuses.
+// The parser ends a line at U+0085, U+2028 and U+2029, as YAML 1.1 did. In content these characters
+// are text, so noncharacters (Unicode 16, section 23.7) stand in for them while the parser runs.
+// Content itself cannot hold these noncharacters: readable refuses them.
 var (
 	hideBreaks = strings.NewReplacer("\u0085", "\ufdd0", "\u2028", "\ufdd1", "\u2029", "\ufdd2")
 	showBreaks = strings.NewReplacer("\ufdd0", "\u0085", "\ufdd1", "\u2028", "\ufdd2", "\u2029")
 )
 
-// parseYAML parses the documents of src. A panic of the parser, which content must not cause, is an error too.
+// parseYAML parses the documents of src. The parser should not panic; where it does, parseYAML
+// returns an error.
 func parseYAML(src []byte) (docs []yaml.Node, err error) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -156,21 +163,23 @@ func parseYAML(src []byte) (docs []yaml.Node, err error) {
 	err = yaml.Load([]byte(text), &docs, yaml.WithAllDocuments(), yaml.WithPlugin(limits))
 	if text != string(src) {
 		for i := range docs {
-			restore(&docs[i])
+			restoreBreaks(&docs[i])
 		}
 	}
 	return docs, err
 }
 
-func restore(node *yaml.Node) {
+// restoreBreaks puts the characters back that hideBreaks replaced.
+func restoreBreaks(node *yaml.Node) {
 	node.Value = showBreaks.Replace(node.Value)
 	for _, n := range node.Content {
-		restore(n)
+		restoreBreaks(n)
 	}
 }
 
+// nodePlace is the place of a node in the file.
 func (d *document) nodePlace(n *yaml.Node) place {
-	return place{n.Line + d.shift, n.Column}
+	return place{n.Line + d.lineOffset, n.Column}
 }
 
 // entry is one key of a mapping and its value.
@@ -180,8 +189,8 @@ type entry struct {
 	value *yaml.Node
 }
 
-// mapping gives the entries of a mapping; false, and a fault, where node is none. Keys that are no
-// plain text, or that stand twice, are faults and left out.
+// mapping gives the entries of a mapping. Where node is none, mapping reports a fault and gives
+// false. Keys that are no plain text, or that stand twice, are faults and are left out.
 func (d *document) mapping(node *yaml.Node) (entries []entry, ok bool) {
 	if kind := kindOf(node); kind != kindMapping {
 		d.report(d.nodePlace(node), "want a mapping, not "+kind, "write key: value lines here")
@@ -217,8 +226,8 @@ const (
 	kindNothing = "nothing"
 )
 
-// kindOf says what a node holds. A plain date is a text, and so is what would be a float but for the point: 12e3
-// may be an identifier.
+// kindOf says what a node holds. A plain date is a text. So is a number with an exponent and
+// without a decimal point: 12e3 may be an identifier.
 func kindOf(node *yaml.Node) string {
 	switch {
 	case node.Kind == yaml.AliasNode || node.Anchor != "":
@@ -250,17 +259,18 @@ func kindOf(node *yaml.Node) string {
 	return "a tag"
 }
 
-// value decodes node into v. is names the format of its text; optional says that it may be blank.
-func (d *document) value(node *yaml.Node, v reflect.Value, path, is string, optional bool) {
+// decodeValue decodes node into v. is names the format of its text; optional says that the text may
+// be blank.
+func (d *document) decodeValue(node *yaml.Node, v reflect.Value, path, is string, optional bool) {
 	at := d.nodePlace(node)
-	if _, ok := d.at[path]; !ok {
-		d.at[path] = at
+	if _, ok := d.places[path]; !ok {
+		d.places[path] = at
 	}
 	switch v.Kind() {
 	case reflect.Struct:
 		entries, ok := d.mapping(node)
 		if ok {
-			d.structure(entries, v, path)
+			d.decodeStruct(entries, v, path)
 		}
 	case reflect.Map:
 		entries, ok := d.mapping(node)
@@ -270,8 +280,8 @@ func (d *document) value(node *yaml.Node, v reflect.Value, path, is string, opti
 		v.Set(reflect.MakeMapWithSize(v.Type(), len(entries)))
 		for _, e := range entries {
 			item := reflect.New(v.Type().Elem()).Elem()
-			d.value(e.value, item, join(path, e.key), is, false)
-			d.at[join(path, e.key)] = e.at
+			d.decodeValue(e.value, item, join(path, e.key), is, false)
+			d.places[join(path, e.key)] = e.at
 			v.SetMapIndex(reflect.ValueOf(e.key), item)
 		}
 	case reflect.Slice:
@@ -281,14 +291,15 @@ func (d *document) value(node *yaml.Node, v reflect.Value, path, is string, opti
 		}
 		v.Set(reflect.MakeSlice(v.Type(), len(node.Content), len(node.Content)))
 		for i, item := range node.Content {
-			d.value(item, v.Index(i), path+"["+strconv.Itoa(i)+"]", is, false)
+			d.decodeValue(item, v.Index(i), path+"["+strconv.Itoa(i)+"]", is, false)
 		}
 	default:
-		d.at[path] = at
-		d.scalar(node, v, path, is, optional)
+		d.places[path] = at
+		d.decodeScalar(node, v, path, is, optional)
 	}
 }
 
+// join is the path of a key inside the value at a path.
 func join(path, key string) string {
 	if path == "" {
 		return key
@@ -296,11 +307,12 @@ func join(path, key string) string {
 	return path + "." + key
 }
 
-func (d *document) structure(entries []entry, v reflect.Value, path string) {
+// decodeStruct decodes the entries of a mapping into a struct.
+func (d *document) decodeStruct(entries []entry, v reflect.Value, path string) {
 	known := keysOf(v.Type())
 	for _, e := range entries {
 		if !slices.Contains(known, e.key) {
-			d.report(e.at, "unknown key "+e.key, nearest(e.key, known))
+			d.report(e.at, "unknown key "+e.key, didYouMean(e.key, known))
 		}
 	}
 	for i := range v.NumField() {
@@ -317,15 +329,15 @@ func (d *document) structure(entries []entry, v reflect.Value, path string) {
 			}
 			continue
 		}
-		d.at[join(path, key)] = entries[at].at
+		d.places[join(path, key)] = entries[at].at
 		if optional && kindOf(entries[at].value) == kindNothing {
 			continue
 		}
-		d.value(entries[at].value, v.Field(i), join(path, key), field.Tag.Get("is"), optional)
+		d.decodeValue(entries[at].value, v.Field(i), join(path, key), field.Tag.Get("is"), optional)
 	}
 }
 
-// keysOf gives the keys of a struct type.
+// keysOf gives the yaml keys of a struct type.
 func keysOf(t reflect.Type) (keys []string) {
 	for i := range t.NumField() {
 		if key, _, _ := strings.Cut(t.Field(i).Tag.Get("yaml"), ","); key != "" && key != "-" {
@@ -337,7 +349,8 @@ func keysOf(t reflect.Type) (keys []string) {
 
 var integerPattern = regexp.MustCompile(`^-?(0|[1-9][0-9]*)$`)
 
-func (d *document) scalar(node *yaml.Node, v reflect.Value, path, is string, optional bool) {
+// decodeScalar decodes a text, an integer or a boolean.
+func (d *document) decodeScalar(node *yaml.Node, v reflect.Value, path, is string, optional bool) {
 	at, kind := d.nodePlace(node), kindOf(node)
 	if kind == kindNothing {
 		d.fault(path, path+" has no value", "write one")
@@ -362,7 +375,7 @@ func (d *document) scalar(node *yaml.Node, v reflect.Value, path, is string, opt
 			return
 		}
 		if f, ok := formats[is]; ok && !f.ok([]byte(s)) {
-			d.report(at, path+": "+strconv.Quote(cut(s))+" is not valid", f.want)
+			d.report(at, path+": "+strconv.Quote(shorten(s))+" is not valid", f.want)
 			return
 		}
 		d.texts = append(d.texts, text{at: at, value: s})
@@ -374,7 +387,7 @@ func (d *document) scalar(node *yaml.Node, v reflect.Value, path, is string, opt
 		i, err := strconv.ParseInt(node.Value, 10, 32)
 		switch {
 		case !integerPattern.MatchString(node.Value) || err != nil:
-			d.report(at, path+": "+strconv.Quote(cut(node.Value))+" is not a plain decimal integer up to 2147483647", "write digits only")
+			d.report(at, path+": "+strconv.Quote(shorten(node.Value))+" is not a plain decimal integer up to 2147483647", "write digits only")
 		case i < 0:
 			d.report(at, path+" is negative", "a count or a limit is 0 or more")
 		default:
@@ -389,8 +402,8 @@ func (d *document) scalar(node *yaml.Node, v reflect.Value, path, is string, opt
 	}
 }
 
-// cut shortens what is quoted in a fault to 64 characters.
-func cut(s string) string {
+// shorten cuts what a fault quotes to 64 characters.
+func shorten(s string) string {
 	if r := []rune(s); len(r) > 64 {
 		return string(r[:64]) + "…"
 	}

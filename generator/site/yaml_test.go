@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// TestYAML holds what YAML leaves to its readers, or to its versions: what is a text, what is a number, and where it stands.
+// TestYAML holds what YAML leaves to its readers or to its versions: what is a text, what is a
+// number, and where it stands.
 func TestYAML(t *testing.T) {
 	const (
 		syntax = ` (indent with spaces; quote a text that holds ": " or begins with a special character)`
@@ -71,7 +72,7 @@ func TestYAML(t *testing.T) {
 				Texts []string          `yaml:"texts,omitempty" json:"texts,omitempty"`
 				Words map[string]string `yaml:"words,omitempty" json:"words,omitempty"`
 			}
-			d := document{file: "f", at: map[string]place{}, faults: &Faults{}}
+			d := document{file: "f", places: map[string]place{}, faults: &Faults{}}
 			d.decode([]byte(test.src), &target)
 			data, err := json.Marshal(target)
 			if err != nil {
@@ -91,7 +92,7 @@ func TestYAML(t *testing.T) {
 // TestLongLines has lines as long as a file may be, and what stays open in them.
 func TestLongLines(t *testing.T) {
 	for _, src := range []string{"[", "- ", "? ", "{a: ", "a", "a, ", "\"", "é", " ", "\t"} {
-		d := document{file: "f", at: map[string]place{}, faults: &Faults{}}
+		d := document{file: "f", places: map[string]place{}, faults: &Faults{}}
 		var target struct{}
 		d.decode([]byte("a: "+strings.Repeat(src, maxFile/len(src))), &target)
 		if len(*d.faults) != 1 {
@@ -102,7 +103,7 @@ func TestLongLines(t *testing.T) {
 
 // What is not there has the place of the nearest value around it.
 func TestPlaceOf(t *testing.T) {
-	d := document{at: map[string]place{"": {1, 1}, "a": {2, 3}, "a.b[1]": {4, 5}}}
+	d := document{places: map[string]place{"": {1, 1}, "a": {2, 3}, "a.b[1]": {4, 5}}}
 	for path, want := range map[string]place{"a": {2, 3}, "a.b[1].c.d": {4, 5}, "a.b[2].c": {2, 3}, "a.x": {2, 3}, "x.y": {1, 1}, "": {1, 1}} {
 		if got := d.placeOf(path); got != want {
 			t.Errorf("%q is at %v, want %v", path, got, want)

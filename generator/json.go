@@ -16,7 +16,7 @@ type member struct {
 	value any
 }
 
-// set adds a member, or replaces the one of that name.
+// set adds a member, or replaces the member of that name.
 func (o *object) set(name string, value any) {
 	for i := range *o {
 		if (*o)[i].name == name {
@@ -27,7 +27,7 @@ func (o *object) set(name string, value any) {
 	*o = append(*o, member{name, value})
 }
 
-// get is the value of a member, nil where there is none.
+// get is the value of a member, and nil where there is none.
 func (o object) get(name string) any {
 	for _, m := range o {
 		if m.name == name {
@@ -37,16 +37,17 @@ func (o object) get(name string) any {
 	return nil
 }
 
-// textWriter writes JSON texts. It knows what documents are made of, and leaves the rest, Go types above all, to package json,
-// which takes several times as long.
-type textWriter struct {
+// jsonWriter writes JSON texts. It writes objects, arrays and strings itself and leaves all other
+// types to package json, which takes several times as long.
+type jsonWriter struct {
 	buf    []byte
-	indent string // of one level; without it the text is compact
-	err    error  // the first
+	indent string // indentation of one level; the text is compact where it is empty
+	err    error  // the first error
 }
 
-// value writes v. newline is the line break and the indentation of the line in which it begins.
-func (w *textWriter) value(v any, newline string) {
+// value writes v. newline is the line break and the indentation of the line in which v begins; it
+// is empty in a compact text.
+func (w *jsonWriter) value(v any, newline string) {
 	switch v := v.(type) {
 	case object:
 		w.elements('{', '}', len(v), newline, func(i int, newline string) {
@@ -72,12 +73,13 @@ func (w *textWriter) value(v any, newline string) {
 		}
 		doc, err := json.Marshal(v, options...)
 		w.buf = append(w.buf, doc...)
-		w.failed(err)
+		w.keepError(err)
 	}
 }
 
-// elements writes n elements between brackets, each on a line of its own where the text is indented.
-func (w *textWriter) elements(open, end byte, n int, newline string, write func(i int, newline string)) {
+// elements writes n elements between brackets, each on a line of its own where the text is
+// indented.
+func (w *jsonWriter) elements(open, end byte, n int, newline string, write func(i int, newline string)) {
 	inner := newline + w.indent
 	if room := 4096; cap(w.buf)-len(w.buf) < room {
 		w.buf = slices.Grow(w.buf, len(w.buf)+room) // append alone would copy a long text five times
@@ -96,13 +98,14 @@ func (w *textWriter) elements(open, end byte, n int, newline string, write func(
 	w.buf = append(w.buf, end)
 }
 
-func (w *textWriter) string(s string) {
+func (w *jsonWriter) string(s string) {
 	var err error
 	w.buf, err = jsontext.AppendQuote(w.buf, s)
-	w.failed(err)
+	w.keepError(err)
 }
 
-func (w *textWriter) failed(err error) {
+// keepError keeps the first error.
+func (w *jsonWriter) keepError(err error) {
 	if w.err == nil {
 		w.err = err
 	}

@@ -1,0 +1,74 @@
+package generator
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+
+	"anteroom/edge/api"
+	"anteroom/edge/civil"
+	"anteroom/edge/input"
+	"anteroom/edge/kernel"
+	"anteroom/generator/model"
+)
+
+// exampleRequest is a body for an operation, as build makes it. Where a required object has no
+// example of its own, its example is what the writing operation of the route answers: the receipt
+// to verify is one that was minted.
+func (d *openAPIDocument) exampleRequest(route *api.Route, op *api.Operation, build func(*api.Operation) model.JSON) model.JSON {
+	withExamples := *op
+	withExamples.Fields = slices.Clone(op.Fields)
+	for i := range withExamples.Fields {
+		if f := &withExamples.Fields[i]; f.Type == input.Object && f.Example == "" && !op.Writes {
+			f.Example = string(d.exampleAnswer(route, writeOperation(route)))
+		}
+	}
+	return build(&withExamples)
+}
+
+// exampleAnswer is what the handler of an operation answers to the example request, on a host
+// without a receipt key.
+func (d *openAPIDocument) exampleAnswer(route *api.Route, op *api.Operation) model.JSON {
+	request := d.exampleRequest(route, op, exampleBody)
+	response := d.runTurn(kernel.Request{}, func(t *kernel.Turn) *kernel.Response { return op.Handle(t, input.ParseBody(request)) })
+	if response == nil || response.Status != http.StatusOK {
+		d.fault("openapi.json: %s does not answer its own example %s", op.ID, request)
+		return nil
+	}
+	return response.Body
+}
+
+// runTurn answers a request to the canonical host, at noon (UTC) of the last hand verification.
+func (d *openAPIDocument) runTurn(request kernel.Request, handle func(*kernel.Turn) *kernel.Response) *kernel.Response {
+	day, _ := civil.ParseDate(d.snapshot.AsOf)
+	request.Host = d.snapshot.CanonicalHost
+	return kernel.Run(&kernel.Turn{Request: request, Now: int64(day)*24*60*60 + 12*60*60}, func(t *kernel.Turn) kernel.Outcome {
+		t.Begin(d.snapshot)
+		return t.Outcome(handle(t))
+	}, d.performEffects)
+}
+
+// performEffects lets every effect succeed: the first statement gives the number 1, the key file of
+// IndexNow is there, every other server answers 200, and the service answers requests to itself.
+func (d *openAPIDocument) performEffects(effects []kernel.Effect) (results []kernel.Result) {
+	for _, effect := range effects {
+		var result kernel.Result
+		switch e := effect.(type) {
+		case kernel.Exec:
+			result.Rows = make([][][]any, len(e.Statements))
+			result.Rows[0] = [][]any{{int64(1)}}
+		case kernel.Fetch:
+			result.Status = http.StatusOK
+			target := strings.TrimPrefix(e.URL, d.base)
+			switch {
+			case e.Self:
+				answer := d.runTurn(kernel.Request{Method: e.Method, Target: target, Body: e.Body}, d.edge.Handle)
+				result.Status, result.Data = answer.Status, answer.Body
+			case target == "/"+d.snapshot.IndexNowKey+".txt":
+				result.Data = []byte(d.snapshot.IndexNowKey)
+			}
+		}
+		results = append(results, result)
+	}
+	return results
+}

@@ -1,0 +1,177 @@
+package generator
+
+import (
+	"fmt"
+	"net/http"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+
+	"anteroom/edge/api"
+	"anteroom/edge/endpoint/signal"
+	"anteroom/edge/respond"
+	"anteroom/generator/model"
+)
+
+// successResponse describes the 200 answer of the operations that a request may choose from.
+func (d *openAPIDocument) successResponse(route *api.Route, operations []*api.Operation, method string) object {
+	var answers []object
+	var summaries []string
+	headers := []string{"Cache-Control"}
+	examples := object{}
+	for _, op := range operations {
+		for _, answer := range d.answerTypes(op) {
+			answers = append(answers, object{{"allOf", []object{d.schemas.ref(answer), d.schemas.ref(reflect.TypeFor[model.Trailer]())}}})
+		}
+		summaries = append(summaries, d.summary(op.ID))
+		if op.Cache != api.NoStore {
+			headers = append(headers, "ETag")
+		}
+		if op.Writes {
+			headers = append(headers, "RateLimit-Policy", "RateLimit")
+		}
+		if doc := op.Document; doc != nil && doc.Tail == nil && doc != route.Contract {
+			text := slices.Clone(d.snapshot.Documents[doc.ID])
+			examples.set(op.ID, object{{"summary", d.summary(op.ID)}, {"value", model.JSON(d.withTrailer(text))}})
+		}
+		if op.Handle != nil {
+			examples.set(op.ID, object{{"summary", d.summary(op.ID)}, {"value", d.exampleAnswer(route, op)}})
+		}
+	}
+	if method == http.MethodGet {
+		headers = append(headers, "Link")
+	}
+	content := object{{"schema", anyOf(answers)}}
+	if len(examples) > 0 {
+		content.set("examples", examples)
+	}
+	return object{
+		{"description", strings.Join(summaries, " ")},
+		{"headers", d.headerRefs(headers...)},
+		{"content", object{{respond.MediaJSON, content}}},
+	}
+}
+
+// problemResponse refers to the response component for the problem types of one status, and makes
+// the component where there is none yet.
+func (d *openAPIDocument) problemResponse(types []*respond.ProblemType) object {
+	name, texts := "", []string{}
+	for _, p := range types {
+		for word := range strings.FieldsSeq(p.Title) {
+			name += strings.ToUpper(word[:1]) + word[1:]
+		}
+		texts = append(texts, p.Title+": "+d.site.Problems.Types[p.Slug])
+	}
+	ref := object{{"$ref", "#/components/responses/" + name}}
+	if d.responses.get(name) != nil {
+		return ref
+	}
+	p := types[0]
+	headers := []string{"Cache-Control", "Link"}
+	var required []string
+	switch p.Status {
+	case 400:
+		headers, required = append(headers, "RateLimit-Policy", "RateLimit"), []string{"errors", "contract"}
+	case 405:
+		headers, required = append(headers, "Allow"), []string{"contract"}
+	case 413, 414, 415:
+		required = []string{"errors"}
+	case 429:
+		headers, required = append(headers, "Retry-After", "RateLimit-Policy", "RateLimit"), []string{"errors"}
+	case 500, 502:
+		headers = append(headers, "RateLimit-Policy", "RateLimit")
+	case 503:
+		headers = append(headers, "Retry-After", "RateLimit-Policy", "RateLimit")
+	}
+	schema := d.schemas.ref(reflect.TypeFor[model.Problem]())
+	if required != nil {
+		schema = object{{"allOf", []object{schema, {{"required", required}}}}}
+	}
+	if members := extensionMembers[p]; members != nil {
+		schema = object{{"allOf", []object{schema, d.schemas.ref(members)}}}
+	}
+	content := object{{"schema", schema}}
+	if !slices.Contains(required, "contract") && extensionMembers[p] == nil {
+		content.set("example", d.problemExample(p, required != nil))
+	}
+	d.responses.set(name, object{
+		{"description", strings.Join(texts, " ")},
+		{"headers", d.headerRefs(headers...)},
+		{"content", object{{respond.MediaProblem, content}}},
+	})
+	return ref
+}
+
+// requestFaultCodes are the fault codes of the problems that are about the request as a whole.
+var requestFaultCodes = map[*respond.ProblemType]string{
+	respond.BodyTooLarge:    api.TooLarge,
+	respond.QueryTooLong:    api.TooLarge,
+	respond.UnsupportedType: api.NotJSON,
+	respond.TooManyWrites:   api.RateLimited,
+}
+
+// extensionMembers are the members (RFC 9457, section 3.2) that a problem type has besides those of
+// all problems.
+var extensionMembers = map[*respond.ProblemType]reflect.Type{respond.SignalFailed: reflect.TypeFor[signal.Failed]()}
+
+// problemExample is the body of a problem, with a fault where the problem lists faults.
+func (d *openAPIDocument) problemExample(p *respond.ProblemType, faults bool) model.JSON {
+	example := model.Problem{
+		Type: d.problemURL(p), Title: p.Title, Status: p.Status, Detail: d.site.Problems.Types[p.Slug],
+		ContractURL: d.url("/openapi.json"),
+		Trailer: model.Trailer{
+			Notice:        d.snapshot.Notice,
+			ServedFrom:    d.snapshot.CanonicalHost,
+			CanonicalHost: d.snapshot.CanonicalHost,
+			HostNote:      d.snapshot.NoteCanonical,
+		},
+	}
+	if faults {
+		example.Errors = []model.Fault{{Code: requestFaultCodes[p], Detail: d.site.Problems.Codes[requestFaultCodes[p]]}}
+	}
+	return d.compactJSON(example)
+}
+
+// headerTexts describe the response headers that an agent reads.
+var headerTexts = map[string]struct{ what, kind, example string }{
+	"Cache-Control":    {"How long the answer may be kept (RFC 9111).", "string", `"no-store"`},
+	"ETag":             {"Strong entity tag for If-None-Match (RFC 9110); absent where the answer is computed or the URL has a query.", "string", `"\"5f1d9c0e\""`},
+	"Link":             {"On an answer to GET or HEAD: where the descriptions are, or another form of a page (RFC 8288, RFC 8631, RFC 9727).", "string", `"</openapi.json>; rel=\"service-desc\""`},
+	"Allow":            {"The methods that the path answers (RFC 9110).", "string", `"GET, HEAD, POST, OPTIONS"`},
+	"Retry-After":      {"Seconds to wait before another try (RFC 9110).", "integer", "30"},
+	"RateLimit-Policy": {"On every answer to a write: the limit of writes, as a structured field list (draft-ietf-httpapi-ratelimit-headers).", "string", ""},
+	"RateLimit":        {"What is left of the limit, where the host knows (draft-ietf-httpapi-ratelimit-headers).", "string", `"\"writes\";r=29;t=60"`},
+	// The headers of CORS (the Fetch standard).
+	"Access-Control-Allow-Origin":   {"Any origin may read the answer.", "string", `"*"`},
+	"Access-Control-Allow-Methods":  {"The methods that any origin may use.", "string", `"GET, HEAD, POST, OPTIONS"`},
+	"Access-Control-Allow-Headers":  {"The header fields that any origin may send.", "string", `"Content-Type, Accept, If-None-Match"`},
+	"Access-Control-Max-Age":        {"For how many seconds a browser may remember this.", "integer", "86400"},
+	"Access-Control-Expose-Headers": {"The header fields of an answer that any origin may read.", "string", ""},
+}
+
+// headerRefs refers to the components of headers, and makes those that are not there yet.
+func (d *openAPIDocument) headerRefs(names ...string) object {
+	refs := object{}
+	for _, name := range names {
+		text, ok := headerTexts[name]
+		if !ok {
+			d.fault("openapi.json: no words for the header %s", name)
+		}
+		if name == "RateLimit-Policy" {
+			text.example = strconv.Quote(fmt.Sprintf(`"writes";q=%d;w=%d`, d.site.Service.Limits.WritesPerMinute, api.Window))
+		}
+		if name == "Access-Control-Expose-Headers" {
+			for _, common := range respond.CommonHeaders {
+				if strings.EqualFold(common.Name, name) {
+					text.example = strconv.Quote(common.Value)
+				}
+			}
+		}
+		refs.set(name, object{{"$ref", "#/components/headers/" + name}})
+		d.headers.set(name, object{
+			{"description", text.what}, {"schema", object{{"type", text.kind}}}, {"example", model.JSON(text.example)},
+		})
+	}
+	return refs
+}

@@ -1,0 +1,78 @@
+package generator
+
+import (
+	"path"
+
+	"anteroom/edge/respond"
+)
+
+// The media types and lifetimes of published documents. cacheShort is for documents that a hand
+// verification makes stale. No document is fresh for more than an hour, because the CDN gives the
+// headers of a path to its 404 as well.
+const (
+	mediaHTML     = "text/html; charset=utf-8"
+	mediaText     = "text/plain; charset=utf-8"
+	mediaMarkdown = "text/markdown; charset=utf-8" // RFC 7763
+	mediaCSS      = "text/css; charset=utf-8"
+	mediaJSON     = respond.MediaJSON
+	mediaXML      = "application/xml"
+	mediaLinkset  = `application/linkset+json; profile="https://www.rfc-editor.org/info/rfc9727"` // RFC 9264, RFC 9727
+
+	cacheHTML  = "public, max-age=300, stale-while-revalidate=3600"
+	cacheJSON  = "public, max-age=300, stale-while-revalidate=600, stale-if-error=86400"
+	cacheShort = "public, max-age=300"
+	cacheHour  = "public, max-age=3600"
+)
+
+// published says how one path, or every path that a pattern matches, is served.
+type published struct {
+	pattern   string // a path; one "*" stands for anything but a slash
+	mediaType string
+	cache     string
+	anyOrigin bool // any origin may read it (CORS)
+	title     string
+	what      string // part of a sentence; empty for pages, whose descriptions stand in the content
+}
+
+// publishedPaths decides the media type, the lifetime and the CORS header of every published path.
+// The first pattern that matches counts. A path that no pattern matches cannot be published.
+var publishedPaths = []published{
+	{openAPIPath, openAPIMedia, cacheJSON, true, "OpenAPI", "every endpoint with its fields, limits, answers and errors, as OpenAPI 3.1"},
+	{"/manifest.json", mediaJSON, cacheJSON, true, "Manifest", "every document with its SHA-256, every endpoint, limits and versions"},
+	{"/scoreboard.json", mediaJSON, cacheJSON, true, "Scoreboard", "the counts of the last hand verification"},
+	// A pattern also covers the verifications of later dates.
+	{"/scoreboard/*.json", mediaJSON, cacheShort, true, "Hand verification", "the numbers of one hand verification, which never change"},
+	{"/jobs.json", mediaJSON, cacheJSON, true, "Jobs", "open and completed work"},
+	{"/auditors.json", mediaJSON, cacheJSON, true, "Auditors", "audits claimed under registered names"},
+	{"/server.json", mediaJSON, cacheJSON, true, "MCP registry entry", "the MCP server as a registry lists it"},
+	{"/.well-known/api-catalog", mediaLinkset, cacheHour, true, "API catalog", "the endpoints as a linkset (RFC 9727)"},
+	{"/.well-known/security.txt", mediaText, cacheHour, true, "security.txt", "where to report a vulnerability (RFC 9116)"},
+	{"/llms.txt", mediaText, cacheHour, true, "llms.txt", "what there is to read, for language models (llmstxt.org)"},
+	{"/llms-full.txt", mediaText, cacheHour, true, "All pages in one", "the Markdown of every page, one after the other"},
+	{"/robots.txt", mediaText, cacheHour, true, "robots.txt", "what crawlers may read (RFC 9309), and what for"},
+	{"/sitemap.xml", mediaXML, cacheHour, true, "Sitemap", "the addresses that search engines are to index"},
+	{"/*.txt", mediaText, cacheHour, true, "IndexNow key", "the key that search engines compare a submission with"},
+	{"/404.html", mediaHTML, cacheHTML, false, "Nothing here", "what is answered where nothing is published"},
+	{"/*.html.md", mediaMarkdown, cacheShort, true, "", ""},
+	{"/*.html", mediaHTML, cacheHTML, false, "", ""},
+	{"/style.css", mediaCSS, cacheHour, false, "Style sheet", "how the pages look"},
+	{pattern: "/_headers"},
+	{pattern: "/_redirects"},
+}
+
+// The OpenAPI document and its media type, as served and as named in links and in the catalog. The
+// type application/openapi+json is not registered, so the document is served as JSON.
+const (
+	openAPIPath  = "/openapi.json"
+	openAPIMedia = respond.MediaJSON
+)
+
+// publishedAs is how a path is served, nil where the table does not say.
+func publishedAs(p string) *published {
+	for i := range publishedPaths {
+		if ok, _ := path.Match(publishedPaths[i].pattern, p); ok {
+			return &publishedPaths[i]
+		}
+	}
+	return nil
+}

@@ -1,0 +1,91 @@
+package site
+
+import (
+	"cmp"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+var (
+	// inlineLink finds the target of a Markdown link or image, of a link definition, or of a link
+	// in HTML.
+	inlineLink = regexp.MustCompile(`(?:\]\(<?|^ {0,3}\[[^\]]+\]:\s*<?|href=")([^\s)>"]+)`)
+	codeSpan   = regexp.MustCompile("`[^`]*`")
+)
+
+// CheckLinks checks that everything the content links to is published. paths are the published
+// paths, "/" and those under /api/ included; anchors are the identifiers in each page, by the
+// page's path. CheckLinks looks at the links of pages, code left out, and at every address of the
+// service itself in any text, written out or with [[base_url]]. The error is Faults.
+func (s *Site) CheckLinks(paths map[string]bool, anchors map[string]map[string]bool) error {
+	var faults Faults
+	address := regexp.MustCompile(`(?:\[\[base_url\]\]|` + regexp.QuoteMeta(s.Service.BaseURL()) + ")(/[^\\s\"'`<>)\\]?{]*|)")
+	for _, d := range s.documents {
+		d.faults = &faults
+		own := ""
+		for i := range s.Pages {
+			if "pages/"+s.Pages[i].Name+".md" == d.file {
+				own = s.Pages[i].Path()
+			}
+		}
+		for i := range d.texts {
+			d.texts[i].eachLink(s.Service.BaseURL(), address, func(at offset, target string) { d.checkLink(at, target, own, paths, anchors) })
+		}
+	}
+	return faults.err()
+}
+
+// eachLink calls each with every link of a text and with the path of every address of the service
+// itself. Most lines have neither: a search for fixed strings finds that faster than a regular
+// expression.
+func (t *text) eachLink(base string, address *regexp.Regexp, each func(at offset, target string)) {
+	fence, start := "", 0
+	for line := range strings.SplitAfterSeq(t.value, "\n") {
+		var addresses [][]int
+		if strings.Contains(line, "[[base_url]]") || strings.Contains(line, base) {
+			addresses = address.FindAllStringSubmatchIndex(line, -1)
+		}
+		for _, match := range addresses {
+			each(offset{t, start + match[0]}, cmp.Or(strings.TrimRight(line[match[2]:match[3]], ".,;:!*"), "/"))
+		}
+		if t.verbatim {
+			trimmed := strings.TrimLeft(line, " ")
+			switch {
+			case fence == "" && (strings.HasPrefix(trimmed, "```") || strings.HasPrefix(trimmed, "~~~")):
+				fence = trimmed[:3]
+			case fence != "" && strings.HasPrefix(trimmed, fence):
+				fence = ""
+			case fence == "" && (strings.Contains(line, "](") || strings.Contains(line, "]:") || strings.Contains(line, "href=")):
+				visible := codeSpan.ReplaceAllStringFunc(line, func(code string) string { return strings.Repeat("`", len(code)) })
+				for _, match := range inlineLink.FindAllStringSubmatchIndex(visible, -1) {
+					each(offset{t, start + match[2]}, visible[match[2]:match[3]])
+				}
+			}
+		}
+		start += len(line)
+	}
+}
+
+// checkLink reports a link to what is not published. own is the path of the page that holds the
+// link.
+func (d *document) checkLink(at offset, target, own string, paths map[string]bool, anchors map[string]map[string]bool) {
+	if strings.HasPrefix(target, "[[base_url]]") || strings.HasPrefix(target, "mailto:") || strings.HasPrefix(target, "https://") {
+		return // eachLink gives an address of the service itself as a path, too
+	}
+	path, anchor, hasAnchor := strings.Cut(target, "#")
+	path, _, _ = strings.Cut(path, "?")
+	if path == "" && hasAnchor {
+		path = own
+	}
+	switch {
+	case !strings.HasPrefix(path, "/"):
+		d.report(at.place(), "the link "+shorten(target)+" is neither a path from the root nor a whole address",
+			"begin it with /, #, https:// or mailto:")
+	case !paths[path]:
+		d.report(at.place(), "nothing is published at "+shorten(path), didYouMean(path, slices.Sorted(maps.Keys(paths))))
+	case hasAnchor && !anchors[path][anchor]:
+		d.report(at.place(), "no #"+shorten(anchor)+" in "+path, didYouMean(anchor, slices.Sorted(maps.Keys(anchors[path]))))
+	}
+}

@@ -1,0 +1,246 @@
+package site
+
+import (
+	"fmt"
+	"maps"
+	"reflect"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"anteroom/edge/api"
+	"anteroom/edge/canon"
+	"anteroom/edge/endpoint/mcp/protocol"
+	"anteroom/edge/endpoint/org"
+	"anteroom/edge/endpoint/receipt"
+	"anteroom/edge/endpoint/selftest"
+	"anteroom/edge/endpoint/signal"
+	"anteroom/edge/input"
+	"anteroom/edge/jsondoc"
+	"anteroom/edge/kernel"
+	"anteroom/generator/model"
+)
+
+// Placeholders are the names that may stand in double square brackets. The limits of input fields
+// are placeholders too: max:<operation>.<field> and min:<operation>.<field>. A member of an array's
+// elements is named as in max:fileCharter.roster.allocation.
+var Placeholders = slices.Sorted(maps.Keys((&Site{Scoreboards: make([]Scoreboard, 1)}).placeholderValues()))
+
+// placeholder matches the placeholder that a text begins with.
+var placeholder = regexp.MustCompile(`^\[\[[a-z][a-z_]*(?::[A-Za-z_]+(?:\.[a-z_]+)+)?\]\]`)
+
+// Expand replaces the placeholders of a text by their values. It returns an error that names every
+// placeholder without a value.
+func Expand(text string, values map[string]string) (string, error) {
+	var missing []string
+	var expanded strings.Builder
+	end := 0
+	eachPlaceholder(text, func(at int, name string) {
+		value, ok := values[name]
+		if !ok {
+			missing = append(missing, "[["+name+"]]")
+		}
+		expanded.WriteString(text[end:at])
+		expanded.WriteString(value)
+		end = at + len("[[]]") + len(name)
+	})
+	if missing != nil {
+		known := slices.Sorted(maps.Keys(values))
+		return "", fmt.Errorf("expand a text of the content: no value for %s (known: %s)",
+			strings.Join(missing, ", "), strings.Join(known, ", "))
+	}
+	if end == 0 {
+		return text, nil
+	}
+	return expanded.String() + text[end:], nil
+}
+
+// eachPlaceholder calls each with the byte offset and the name of every placeholder of a text.
+func eachPlaceholder(text string, each func(at int, name string)) {
+	for at := 0; ; {
+		next := strings.Index(text[at:], "[[")
+		if next < 0 {
+			return
+		}
+		at += next
+		if found := placeholder.FindString(text[at:]); found != "" {
+			each(at, found[2:len(found)-2])
+			at += len(found)
+		} else {
+			at++
+		}
+	}
+}
+
+// Expand replaces the placeholders in every text of the site, pages included. Its error is Faults;
+// CheckEndpoints reports the same placeholders with their places.
+func (s *Site) Expand(routes []*api.Route) error {
+	values := Limits(routes)
+	maps.Copy(values, s.placeholderValues())
+	var faults Faults
+	expandAll(reflect.ValueOf(s).Elem(), func(text string) string {
+		expanded, err := Expand(text, values)
+		if err != nil {
+			faults = append(faults, Fault{File: ".", What: err.Error()})
+		}
+		return expanded
+	})
+	return faults.err()
+}
+
+// placeholderValues are the values of all placeholders but the limits of fields.
+func (s *Site) placeholderValues() map[string]string {
+	service := &s.Service
+	return map[string]string{
+		// What the content says.
+		"base_url":          service.BaseURL(),
+		"canonical_host":    service.CanonicalHost,
+		"apex_host":         service.ApexHost,
+		"service":           service.Name,
+		"operator":          service.Operator,
+		"contact":           service.Contact,
+		"license":           service.License,
+		"epoch":             service.Epoch,
+		"tool_prefix":       service.ToolPrefix,
+		"as_of":             s.Current().AsOf,
+		"mcp_name":          s.MCP.Name,
+		"writes_per_minute": strconv.Itoa(service.Limits.WritesPerMinute),
+		"batch_messages":    strconv.Itoa(service.Limits.BatchMessages),
+		"batch_writes":      strconv.Itoa(service.Limits.BatchWrites),
+		// What the edge says.
+		"max_body_bytes":       strconv.Itoa(kernel.MaxBody),
+		"max_query_bytes":      strconv.Itoa(kernel.MaxQuery),
+		"max_depth":            strconv.Itoa(jsondoc.MaxDepth),
+		"max_members":          strconv.Itoa(jsondoc.MaxMembers),
+		"seat_form":            org.SeatForm,
+		"org_cap":              strconv.Itoa(org.Cap),
+		"founding_agent_slots": strconv.Itoa(model.FoundingAgentSlots),
+		"founding_org_slots":   strconv.Itoa(model.FoundingOrgSlots),
+		"description_version":  model.DescriptionVersion,
+		"aup_version":          model.AUPVersion,
+		"quest_version":        model.QuestVersion,
+		"mcp_endpoint":         service.BaseURL() + protocol.Path,
+		"mcp_tools":            strconv.Itoa(len(api.Tools)),
+		"mcp_tools_reading":    strconv.Itoa(len(api.Tools) - writingTools()),
+		"mcp_server_version":   protocol.ServerVersion,
+		"mcp_versions":         strings.Join(protocol.Versions, ", "),
+		"mcp_stateless":        protocol.Stateless,
+		"mcp_methods":          strings.Join(protocol.Methods, ", "),
+		"receipt_spec":         receipt.Spec,
+		"canon_registration":   canon.RegistrationRule,
+		"canon_charter":        canon.CharterRule,
+		"canon_receipt":        canon.ReceiptRule,
+		"signal_fired_pause":   strconv.Itoa(signal.FiredPause/60) + " minutes",
+		"signal_failed_pause":  strconv.Itoa(signal.FailedPause) + " seconds",
+		"signal_share":         strconv.Itoa(signal.ShareSeconds) + " seconds",
+		"signal_keep":          strconv.Itoa(signal.KeepDays) + " days",
+		"selftest_share":       strconv.Itoa(selftest.ShareSeconds) + " seconds",
+	}
+}
+
+// writingTools is how many MCP tools write.
+func writingTools() (n int) {
+	for i := range api.Tools {
+		if _, op := api.Find(api.Tools[i].Operation); op.Writes {
+			n++
+		}
+	}
+	return n
+}
+
+// Limits gives the limits of all input fields of the route table, by the names of their
+// placeholders.
+func Limits(routes []*api.Route) map[string]string {
+	limits := map[string]string{}
+	var add func(prefix string, fields []input.Field)
+	add = func(prefix string, fields []input.Field) {
+		for _, f := range fields {
+			if f.Max != 0 {
+				limits["max:"+prefix+f.Name] = strconv.Itoa(f.Max)
+			}
+			if f.Min != 0 {
+				limits["min:"+prefix+f.Name] = strconv.Itoa(f.Min)
+			}
+			add(prefix+f.Name+".", f.Items)
+		}
+	}
+	for _, route := range routes {
+		for _, op := range route.Operations {
+			add(op.ID+".", op.Fields)
+		}
+	}
+	return limits
+}
+
+// expandAll applies expand to every string within v, and to the Markdown of pages.
+func expandAll(v reflect.Value, expand func(string) string) {
+	switch v.Kind() {
+	case reflect.String:
+		if v.CanSet() {
+			v.SetString(expand(v.String()))
+		}
+	case reflect.Struct:
+		if v.Type() == reflect.TypeFor[List]() {
+			return
+		}
+		for i := range v.NumField() {
+			if !v.Type().Field(i).IsExported() {
+				continue
+			}
+			if page, ok := v.Addr().Interface().(*Page); ok && v.Type().Field(i).Name == "Markdown" {
+				page.Markdown = []byte(expand(string(page.Markdown)))
+				continue
+			}
+			expandAll(v.Field(i), expand)
+		}
+	case reflect.Slice:
+		if v.Type().Elem().Kind() == reflect.Uint8 {
+			return
+		}
+		for i := range v.Len() {
+			expandAll(v.Index(i), expand)
+		}
+	case reflect.Map:
+		for _, key := range v.MapKeys() {
+			item := reflect.New(v.Type().Elem()).Elem()
+			item.Set(v.MapIndex(key))
+			expandAll(item, expand)
+			v.SetMapIndex(key, item)
+		}
+	}
+}
+
+// offset is where something stands in a text, in bytes. Its place is computed for a fault only.
+type offset struct {
+	*text
+	bytes int
+}
+
+// place is where the offset stands in the file of its text.
+func (o offset) place() place {
+	if !o.verbatim {
+		return o.at
+	}
+	at := placeOf([]byte(o.value[:o.bytes]), o.bytes)
+	at.line += o.at.line - 1
+	return at
+}
+
+// eachPlaceholder calls each with the offset and the name of every placeholder of the document.
+func (d *document) eachPlaceholder(each func(at offset, name string)) {
+	for i := range d.texts {
+		t := &d.texts[i]
+		eachPlaceholder(t.value, func(at int, name string) { each(offset{t, at}, name) })
+	}
+}
+
+// checkPlaceholders reports unknown placeholders. CheckEndpoints checks those that name the limit
+// of a field.
+func checkPlaceholders(d *document) {
+	d.eachPlaceholder(func(at offset, name string) {
+		if !strings.Contains(name, ":") && !slices.Contains(Placeholders, name) {
+			d.report(at.place(), "unknown placeholder [["+name+"]]", didYouMean(name, Placeholders))
+		}
+	})
+}
