@@ -18,7 +18,7 @@ packages=("$@")
 if [ $# -eq 0 ]; then
   mapfile -t packages < <(
     go list -f '{{if .GoFiles}}{{.ImportPath}}{{end}}' ./edge/... ./generator/site ./generator/publish |
-      sed -n '\,^anteroom/edge/\(native\|edgetest\)$,!s,^anteroom/,,p'
+      sed -n '\,^anteroom/edge/\(native\(/.*\)*\|edgetest\)$,!s,^anteroom/,,p'
   )
 fi
 

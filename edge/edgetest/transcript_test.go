@@ -151,7 +151,7 @@ func TestUpdate(t *testing.T) {
 	}
 	for _, c := range read(t) {
 		text, err := transcripts.ReadFile("transcripts/" + c.name + ".txt")
-		if err != nil || c.text() != string(text) {
+		if err != nil || c.text() != string(text) && !*update {
 			t.Errorf("%s is written otherwise than it stands in its file: %v", c.name, err)
 		}
 	}
