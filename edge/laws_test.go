@@ -20,8 +20,8 @@ import (
 // themselves, so that "go test" takes no cached result for files that have changed.
 
 // pure are the packages that run on the edge, each with its tier. A package may import packages of
-// lower tiers only.
-// Every other folder in edge/endpoint is an endpoint's, and stands in the tier of endpoints.
+// lower tiers only. Every other folder in edge/endpoint is that of an endpoint, and has the tier of
+// endpoints.
 var pure = map[string]int{
 	// texts and numbers
 	"edge/civil": 0, "edge/clientaddr": 0, "edge/email": 0, "edge/jsondoc": 0, "edge/quote": 0, "edge/sha256": 0,

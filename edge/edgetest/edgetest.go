@@ -97,8 +97,8 @@ func Snapshot() *snapshot.Snapshot {
 	return s
 }
 
-// Example is a call of a tool with the examples of its operation's fields, as JSON text. An address
-// is in it only where the tool needs one. It is "" where a field that the tool needs has no example.
+// Example is a call of a tool with the examples of its operation's fields, as JSON text. It has an
+// address only where the tool needs one. It is "" where a field that the tool needs has no example.
 func Example(tool *api.Tool) string {
 	_, op := api.Find(tool.Operation)
 	if op.Example != "" {
@@ -146,7 +146,7 @@ type Fake struct {
 	Statements []kernel.Statement
 	Messages   []kernel.Message
 	Fetches    []kernel.Fetch
-	Signed     [][]byte
+	Signed     [][]byte // the messages of all Sign effects
 	Limits     []string // the keys of all Limit effects
 	Rounds     int      // calls of the core in the last turn
 

@@ -41,16 +41,16 @@ import (
 // must be a part of the answer's body: members that are not given are not compared, and arrays are
 // compared whole. A body "-" demands an empty body.
 //
-// A string "<id>", "<time>", "<sha256>" or "<any>" stands for any value of its kind, and a string
-// that begins with "~" is a regular expression. ${ID} is the document of that ID in the snapshot. In
+// A string "<id>", "<time>", "<sha256>" or "<any>" stands for any value of its kind, a string that
+// begins with "~" is a regular expression, and ${ID} is the document of that ID in the snapshot. In
 // a request, "$body" is the body of the answer before.
 //
-// Before the first exchange stand settings, a line each: "write-limit: N" sets the limit of writes a
-// minute, "indexnow: URL" the only endpoint that the signal tells, and "in-memory: no" says that
-// InMemory is not host enough.
+// Settings may stand before the first exchange, each on a line of its own. "write-limit: N" sets
+// the limit of writes a minute, "indexnow: URL" the only endpoint that the signal tells, and
+// "in-memory: no" says that the transcript needs more than InMemory.
 //
-// go test ./edge/edgetest -update writes the answers of InMemory into the transcripts: all of it
-// where nothing stands below the line "---", else only what differs from what stands there.
+// go test ./edge/edgetest -update writes the answers of InMemory into the transcripts. Where
+// nothing stands below the line "---", it writes the whole answer, else only the parts that differ.
 //
 //go:embed transcripts
 var transcripts embed.FS

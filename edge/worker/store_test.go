@@ -364,9 +364,9 @@ export default {
 	}
 }
 
-// TestCallsFollowTheStore calls the store directly, with a clock that the test moves. A free database
-// is used at once, however many writes there are. One that has become slow gets fewer calls, and as
-// many as before once it is known that it is no quicker at best. An overloaded one gets half as many.
+// TestCallsFollowTheStore calls the store directly, with a clock that the test moves. A free
+// database gets all writes at once. A slow one gets fewer calls, and as many as before once its
+// best time is known to be slow. An overloaded one gets half as many.
 func TestCallsFollowTheStore(t *testing.T) {
 	t.Parallel()
 	o := bound(t, edgetest.Snapshot())
