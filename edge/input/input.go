@@ -175,9 +175,6 @@ func (in *Input) Member(name string) *jsondoc.Value {
 	return &jsondoc.Value{}
 }
 
-// Ignore lists the names of another input, the query of a POST, as ignored.
-func (in *Input) Ignore(other *Input) { in.ignored = append(in.ignored, other.Ignored()...) }
-
 // RejectUnknown makes a fault of every name that was sent and not read.
 func (in *Input) RejectUnknown() {
 	for i := range in.members {

@@ -211,7 +211,7 @@ func TestChild(t *testing.T) {
 	}
 	other := input.ParseQuery("q=1&r=2")
 	other.Member("q")
-	if in.Ignore(other); !slices.Equal(in.Ignored(), []string{"roster[2].b", "r"}) {
+	if in.Merge(other); !slices.Equal(in.Ignored(), []string{"roster[2].b", "r"}) {
 		t.Errorf("ignored %q", in.Ignored())
 	}
 }

@@ -5,7 +5,7 @@
 // core only reads the tables that it begins with and what load made; the tests hold all of the
 // memory to that. So no request sees what another left, and an instance may go after any call.
 
-import { decodeFacts, decodeOutcome, encodeTurn, encoder, u32At } from './wire.mjs';
+import { copied, decodeFacts, decodeOutcome, encodeTurn, encoder, u32At } from './wire.mjs';
 
 /** @import { Entry, Module, Turn } from './types' */
 
@@ -34,7 +34,7 @@ export class Core {
 
   /** A copy of the frame at an address, its length before it. @param {number} at */
   frame(at) {
-    return this.memory.slice(at + 4, at + 4 + u32At(this.memory, at));
+    return copied(this.memory, at + 4, at + 4 + u32At(this.memory, at));
   }
 
   // One round of a turn. It throws where the module traps: then this instance is spoilt.

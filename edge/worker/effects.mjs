@@ -93,9 +93,7 @@ export async function read(stream, most) {
 export let signer;
 
 /** Who signs. @param {Env} env */
-export async function signerOf(env) {
-  return (signer ??= await makeSigner(env.RECEIPT_KEY));
-}
+export const signerOf = async (env) => (signer ??= await makeSigner(env.RECEIPT_KEY));
 
 /** What stands before the seed in the PKCS #8 form of an Ed25519 key (RFC 8410, section 7). */
 const PKCS8 = Uint8Array.of(0x30, 0x2e, 0x02, 0x01, 0x00, 0x30, 0x05, 0x06, 0x03, 0x2b, 0x65, 0x70, 0x04, 0x22, 0x04, 0x20);
@@ -210,7 +208,8 @@ export function perform(effect, by) {
 /** How many bytes a signature has (RFC 8032, section 5.1.6). */
 const SIGNATURE = 64;
 
-// Whether an effect went as a prepared answer presumes, which gets what it lacks. See package kernel.
+// Whether an effect went as a prepared answer presumes; the answer gets what it lacks of it. See
+// package kernel.
 /** @param {Answer} answer @param {Effect} effect @param {Result} result */
 export function fits(answer, { kind }, { failure, ok, data }) {
   if (failure || ((kind === 'verify' || kind === 'limit') && !ok)) return false;

@@ -63,15 +63,9 @@ function bytes(b) {
 
 /** @param {Value} v */
 function value(v) {
-  if (v === null) {
-    u8(NULL);
-  } else if (typeof v === 'number') {
-    u8(INTEGER);
-    i64(v);
-  } else {
-    u8(TEXT);
-    text(v);
-  }
+  u8(v === null ? NULL : typeof v === 'number' ? INTEGER : TEXT);
+  if (typeof v === 'number') i64(v);
+  else if (v !== null) text(v);
 }
 
 /** @template T @param {T[]} items @param {(item: T) => void} write */
@@ -88,9 +82,7 @@ function result(r) {
   bytes(r.data ?? nothing);
   list(r.rows ?? [], (rows) => list(rows, (row) => list(row, value)));
   list(r.changes ?? [], i64);
-  i64(r.remaining ?? 0);
-  i64(r.reset ?? 0);
-  i64(r.millis ?? 0);
+  for (const n of [r.remaining, r.reset, r.millis]) i64(n ?? 0);
 }
 
 /** Writes a turn. The frame is valid until the next one is written. @param {Turn} t */
@@ -112,22 +104,36 @@ export function encodeTurn(t) {
 }
 
 /** A number of four bytes. @param {Uint8Array} b @param {number} at */
-export function u32At(b, at) {
-  return (b[at] | (b[at + 1] << 8) | (b[at + 2] << 16) | (b[at + 3] << 24)) >>> 0;
+export const u32At = (b, at) => (b[at] | (b[at + 1] << 8) | (b[at + 2] << 16) | (b[at + 3] << 24)) >>> 0;
+
+// Frames are copied into one buffer after the other: a buffer of its own costs more than the copy.
+const ROOM = 64 << 10;
+let slab = nothing, used = ROOM;
+
+/** A copy of what stands in b from at to end. @param {Uint8Array} b @param {number} at @param {number} end */
+export function copied(b, at, end) {
+  const size = end - at;
+  if (size > ROOM >> 2) return b.slice(at, end);
+  if (used + size > ROOM) [slab, used] = [new Uint8Array(ROOM), 0];
+  slab.set(b.subarray(at, end), used);
+  return slab.subarray(used, (used += size));
 }
 
+// Texts that were read of late. Header fields and statements are the same most often, and comparing
+// bytes takes less time than making a text of them.
+const MOST = 32, LONGEST = 2048;
+/** @type {{ bytes: Uint8Array, text: string }[]} */
+const texts = [];
+
 /** Whether two byte strings are the same. @param {Uint8Array} a @param {Uint8Array} b */
-export function equal(a, b) {
-  return a.length === b.length && a.every((byte, i) => byte === b[i]);
-}
+export const equal = (a, b) => a.length === b.length && a.every((byte, i) => byte === b[i]);
 
 /** Reads a frame. Bytes that it gives are parts of the frame. */
 class Reader {
+  at = 0;
+
   /** @param {Uint8Array} frame */
-  constructor(frame) {
-    this.in = frame;
-    this.at = 0;
-  }
+  constructor(frame) { this.in = frame; }
 
   /** Where the next n bytes begin. @param {number} n */
   take(n) {
@@ -137,13 +143,8 @@ class Reader {
     return at;
   }
 
-  u8() {
-    return this.in[this.take(1)];
-  }
-
-  u32() {
-    return u32At(this.in, this.take(4));
-  }
+  u8() { return this.in[this.take(1)]; }
+  u32() { return u32At(this.in, this.take(4)); }
 
   i64() {
     const n = this.u32() + (this.u32() | 0) * HIGH;
@@ -156,8 +157,15 @@ class Reader {
     return this.in.subarray(at, at + n);
   }
 
-  text() {
-    return decoder.decode(this.bytes());
+  text() { return decoder.decode(this.bytes()); }
+
+  /** A text that was most often read before. */
+  recent() {
+    const b = this.bytes();
+    for (const { bytes, text } of texts) if (equal(bytes, b)) return text;
+    const text = decoder.decode(b);
+    if (b.length <= LONGEST && texts.unshift({ bytes: b.slice(), text }) > MOST) texts.pop();
+    return text;
   }
 
   /** @template T @param {(this: Reader) => T} item @returns {T[]} */
@@ -174,9 +182,7 @@ class Reader {
   }
 
   /** @returns {Statement} */
-  statement() {
-    return { sql: this.text(), args: this.list(this.value) };
-  }
+  statement() { return { sql: this.recent(), args: this.list(this.value) }; }
 
   /** @returns {Effect} */
   effect() {
@@ -196,7 +202,7 @@ class Reader {
 
   /** @param {number} signatureAt @returns {Answer} */
   answer(signatureAt) {
-    return { status: this.u32(), fields: this.text(), body: this.bytes(), log: this.text(), deliver: this.u8() === 1, signatureAt };
+    return { status: this.u32(), fields: this.recent(), body: this.bytes(), log: this.text(), deliver: this.u8() === 1, signatureAt };
   }
 
   /** @returns {Outcome} */

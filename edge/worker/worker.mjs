@@ -1,5 +1,5 @@
-// The host of the edge core on Cloudflare Workers. See package kernel for what a host does, core.mjs
-// for how the core is called, and cache.mjs for what is kept of its answers.
+// The host of the edge core on Cloudflare Workers. Package kernel says what a host does, core.mjs how
+// the core is called, and cache.mjs what is kept of its answers.
 //
 // Nothing that waits is shared between requests: the runtime ends what a request began when its
 // caller goes away, and whoever waited for it would wait forever. Shared are values only.
@@ -7,7 +7,7 @@
 import module from './edge.wasm';
 import snapshot from './snapshot.txt';
 import { redirect } from './apex.mjs';
-import { builtAnswer, clock, keep, keptAnswer, respond } from './cache.mjs';
+import { builtAnswer, clock, hostOf, keep, keptAnswer, respond } from './cache.mjs';
 import { Core } from './core.mjs';
 import { fits, hasLimiter, perform, read, signer, signerOf } from './effects.mjs';
 import { left } from './store.mjs';
@@ -147,7 +147,7 @@ function bodyOf(request, most) {
 
 /** The answer where a turn fails. @param {unknown} e @param {Asked} asked */
 function failed(e, asked) {
-  console.error('a turn failed:', e instanceof Error ? e.message : '');
+  console.error('a turn failed:', e instanceof Error ? e.stack : '');
   return respond(unfinished(asked));
 }
 
@@ -160,9 +160,6 @@ function unfinished({ facts, host, method, target }) {
   const body = { ...JSON.parse(decoder.decode(facts.unfinished.body)), served_from: host, host_note: host_note_other };
   return { ...facts.unfinished, body: encoder.encode(JSON.stringify(body)) };
 }
-
-/** The host name of an origin: without port, IPv6 without brackets. @param {string} origin */
-const hostOf = (origin) => new URL(origin).hostname.replace(/\.$/, '').replace(/^\[(.*)\]$/, '$1');
 
 export default {
   /** @param {Request} request @param {Env} env @param {ExecutionContext} ctx */

@@ -103,7 +103,7 @@ func frame(p *Page) templ.Component {
 				return templ_7745c5c3_Err
 			}
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 9, "<link rel=\"service-desc\" type=\"application/openapi+json\" href=\"/openapi.json\"><link rel=\"api-catalog\" type=\"application/linkset+json\" href=\"/.well-known/api-catalog\"><link rel=\"stylesheet\" href=\"/style.css\">")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 9, "<link rel=\"service-desc\" type=\"application/json\" href=\"/openapi.json\"><link rel=\"api-catalog\" type=\"application/linkset+json\" href=\"/.well-known/api-catalog\"><link rel=\"stylesheet\" href=\"/style.css\">")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

@@ -264,7 +264,7 @@ func checkProblems(d *document, p *Problems) {
 }
 
 func checkMCP(d *document, m *MCP) {
-	if d == nil {
+	if !d.decoded {
 		return
 	}
 	var tools, prompts, installs []string
