@@ -14,7 +14,7 @@ import (
 	"slices"
 	"text/tabwriter"
 
-	"anteroom/edge"
+	"anteroom/edge/worker/prerender"
 
 	"github.com/spf13/cobra"
 )
@@ -53,11 +53,11 @@ It fetches its compiler by itself, at a pinned version, the first time; that tak
 			if err != nil {
 				return err
 			}
-			service, err := edge.Load(output.Snapshot)
+			answers, err := prerender.Answers(output.Snapshot)
 			if err != nil {
 				return err
 			}
-			files[snapshotFile], files[constantsFile] = output.Snapshot.Encode(), service.Constants()
+			files[snapshotFile], files[constantsFile] = output.Snapshot.Encode(), answers
 			if err := replaceBundle(out, files); err != nil {
 				return hintPermission(err)
 			}

@@ -25,7 +25,7 @@ export function hostOf(origin) {
   return lastHost;
 }
 
-// What edge/constants.go makes: the text of answers that depend on the content alone.
+// What package prerender makes: the text of answers that depend on the content alone.
 /** @type {Built} */
 const built = JSON.parse(constantsText);
 

@@ -22,11 +22,11 @@ import (
 	"testing"
 	"time"
 
-	"anteroom/edge"
 	"anteroom/edge/edgetest"
 	"anteroom/edge/kernel"
 	"anteroom/edge/migrations"
 	"anteroom/edge/snapshot"
+	"anteroom/edge/worker/prerender"
 
 	"github.com/BurntSushi/toml"
 )
@@ -213,12 +213,12 @@ func bound(t *testing.T, s *snapshot.Snapshot) options {
 	if err != nil {
 		t.Fatal(err)
 	}
-	e, err := edge.Load(s)
+	constants, err := prerender.Answers(s)
 	if err != nil {
 		t.Fatal(err)
 	}
 	o := options{
-		Bundle: folder, Snapshot: string(s.Encode()), Constants: string(e.Constants()), Date: config.Date, Flags: config.Flags, Limit: s.WritesPerMinute,
+		Bundle: folder, Snapshot: string(s.Encode()), Constants: string(constants), Date: config.Date, Flags: config.Flags, Limit: s.WritesPerMinute,
 		Mail: &mailAddresses{To: s.RelayTo, From: s.RelayFrom}, Key: base64.StdEncoding.EncodeToString(edgetest.Key.Seed()),
 	}
 	files, err := fs.ReadDir(migrations.Files, ".")

@@ -98,7 +98,7 @@ export interface Facts {
   messagesUnfinished: Answer;
 }
 
-/** What constants.txt holds: see edge/constants.go. */
+/** What constants.txt holds: see package prerender. */
 export interface Built {
   host: string;
   common: string;

@@ -1,17 +1,8 @@
-package edge
-
-import (
-	"bytes"
-
-	"anteroom/edge/api"
-	"anteroom/edge/jsondoc"
-	"anteroom/edge/kernel"
-	"anteroom/edge/respond"
-)
-
-// Constants is a JSON document of the answers that depend on the content alone. A host uses it to
-// give these answers without calling the core. They fit a GET on the canonical host of exactly one
-// of the paths listed, without a query and without If-None-Match.
+// Package prerender makes the answers that the worker gives without the core. They come with its
+// bundle, as constants.txt.
+//
+// The text is a JSON document of the answers that depend on the content alone. They fit a GET on the
+// canonical host of exactly one of the paths listed, without a query and without If-None-Match.
 //
 //	{
 //	  "host": "www.anteroom.example",
@@ -24,8 +15,26 @@ import (
 // host is the canonical host. common are the header fields of every answer, and fields those that
 // an answer has besides. document is the ID of a document of the snapshot: the body is its text
 // without the last byte, and then rest.
-func (e *Edge) Constants() []byte {
-	host := e.snapshot.CanonicalHost
+package prerender
+
+import (
+	"bytes"
+
+	"anteroom/edge"
+	"anteroom/edge/api"
+	"anteroom/edge/jsondoc"
+	"anteroom/edge/kernel"
+	"anteroom/edge/respond"
+	"anteroom/edge/snapshot"
+)
+
+// Answers is the document for a snapshot. It returns an error where the snapshot lacks a document.
+func Answers(s *snapshot.Snapshot) ([]byte, error) {
+	e, err := edge.Load(s)
+	if err != nil {
+		return nil, err
+	}
+	host := s.CanonicalHost
 	w := jsondoc.Writer{}
 	w.Open('{')
 	w.Str("host", host)
@@ -38,7 +47,7 @@ func (e *Edge) Constants() []byte {
 				continue
 			}
 			r := e.Handle(&kernel.Turn{Request: kernel.Request{Method: "GET", Target: route.Path, Host: host}}).Response
-			document := e.snapshot.Documents[op.Document.ID]
+			document := s.Documents[op.Document.ID]
 			rest, found := bytes.CutPrefix(r.Body, document[:len(document)-1])
 			if !found || r.Status != 200 {
 				continue // only the core can give this answer
@@ -53,5 +62,5 @@ func (e *Edge) Constants() []byte {
 	}
 	w.Close('}')
 	w.Close('}')
-	return w.Buf
+	return w.Buf, nil
 }
