@@ -10,7 +10,5 @@ export function redirect(target, host) {
 
 export default {
   /** @param {Request} request @param {{ CANONICAL_HOST: string }} env */
-  fetch({ url }, env) {
-    return redirect(url.slice(url.indexOf('/', url.indexOf('://') + 3)), env.CANONICAL_HOST);
-  },
+  fetch: ({ url }, env) => redirect(url.slice(url.indexOf('/', url.indexOf('://') + 3)), env.CANONICAL_HOST),
 };

@@ -1,5 +1,6 @@
-// What the host keeps from one request to the next. Each figure is the processor time that a request
-// takes on workerd without it, over that with it. A map with MOST entries is emptied: callers fill it.
+// What the host keeps from one request to the next. Each figure is the processor time that a
+// request takes on workerd without it, over that with it. A map with MOST entries is emptied:
+// callers fill it.
 
 import snapshot from './snapshot.txt';
 import constantsText from './constants.txt';

@@ -105,9 +105,7 @@ function learn(began) {
   if (queued > many && limit > LEAST) limit--;
 }
 
-function halve() {
-  limit = Math.max(LEAST, limit >> 1);
-}
+const halve = () => (limit = Math.max(LEAST, limit >> 1));
 
 /** What is known of a job that took too long. @param {Job} job @returns {Result} */
 function late(job) {

@@ -1,5 +1,5 @@
-// The host of the edge core on Cloudflare Workers. Package kernel says what a host does, core.mjs how
-// the core is called, and cache.mjs what is kept of its answers.
+// The host of the edge core on Cloudflare Workers. Package kernel says what a host does, core.mjs
+// how the core is called, and cache.mjs what is kept of its answers.
 //
 // Nothing that waits is shared between requests: the runtime ends what a request began when its
 // caller goes away, and whoever waited for it would wait forever. Shared are values only.
@@ -181,7 +181,5 @@ export default {
   },
 
   /** @param {ScheduledController} _event @param {Env} env @param {ExecutionContext} ctx */
-  async scheduled(_event, env, ctx) {
-    await deliver(env, ctx);
-  },
+  scheduled: (_event, env, ctx) => deliver(env, ctx),
 };
