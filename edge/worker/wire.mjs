@@ -1,6 +1,6 @@
-// The frames of package wire, written and read in JavaScript. See wire/wire.go for their layout. What
-// is written out by hand here, as short texts are, is what the runtime is slow to begin with: together
-// 1.1 to 1.3 at a mint (processor time without, over that with).
+// The frames of package wire, written and read in JavaScript. See wire/wire.go for their layout.
+// What is written out by hand here, as short texts are, is what the runtime is slow to begin with:
+// together 1.1 to 1.3 at a mint (processor time without, over that with).
 
 /** @import { Answer, Effect, Facts, Outcome, Result, Statement, Turn, Value } from './types' */
 
@@ -162,7 +162,8 @@ const MAX_TEXTS = 32;
 /** @type {{ bytes: Uint8Array, text: string }[]} */
 const texts = [];
 
-/** Whether b has the bytes a at an address. @param {Uint8Array} a @param {Uint8Array} b @param {number} at */
+// Whether b has the bytes a at an address.
+/** @param {Uint8Array} a @param {Uint8Array} b @param {number} at */
 function standsAt(a, b, at) {
   let i = a.length;
   while (i > 0 && a[i - 1] === b[at + i - 1]) i--;
@@ -178,7 +179,8 @@ export function equal(a, b) {
 const ROOM = 64 << 10;
 let room = nothing, used = 0;
 
-/** A copy of what stands in b from at to end. @param {Uint8Array} b @param {number} at @param {number} end */
+// A copy of what stands in b from at to end.
+/** @param {Uint8Array} b @param {number} at @param {number} end */
 export function copied(b, at, end) {
   const size = end - at;
   if (size > ROOM >> 2) return b.slice(at, end);
@@ -307,7 +309,8 @@ export function decodeOutcome(frame) {
   return r.last(r.outcome());
 }
 
-/** Reads what load gives. It throws what is wrong with the snapshot. @param {Uint8Array} frame @returns {Facts} */
+// Reads what load gives. It throws what is wrong with the snapshot.
+/** @param {Uint8Array} frame @returns {Facts} */
 export function decodeFacts(frame) {
   const r = new Reader(frame);
   const fault = r.text();
