@@ -29,13 +29,7 @@ var documentMakers = map[string]func(*generation, *api.Route) any{
 // read operations answer. The list of live endpoints, which errors carry, is one more.
 func (g *generation) endpointDocuments() {
 	for _, route := range g.routes {
-		documents := []*api.Document{route.Contract}
-		for _, op := range route.Operations {
-			if op.Document != nil && op.Document != route.Contract {
-				documents = append(documents, op.Document)
-			}
-		}
-		for _, d := range documents {
+		for _, d := range route.Documents() {
 			if maker := documentMakers[d.ID]; maker != nil {
 				g.addToSnapshot(d.ID, maker(g, route))
 			} else {
@@ -50,9 +44,6 @@ func (g *generation) endpointDocuments() {
 // description makes a schema.
 func (g *generation) addToSnapshot(id string, v any) {
 	g.snapshot.Documents[id] = g.compactJSON(v)
-	if g.documentTypes == nil {
-		g.documentTypes = map[string]reflect.Type{}
-	}
 	g.documentTypes[id] = reflect.TypeOf(v)
 }
 

@@ -95,7 +95,10 @@ type generation struct {
 // fork begins to make documents in a goroutine. The goroutine adds documents, anchors and faults to
 // a generation of its own, which join takes over.
 func (g *generation) fork(work func(g *generation)) {
-	forked := &generation{site: g.site, routes: g.routes, base: g.base, snapshot: g.snapshot, anchors: map[string]map[string]bool{}}
+	forked := &generation{
+		site: g.site, routes: g.routes, base: g.base, snapshot: g.snapshot,
+		anchors: map[string]map[string]bool{}, documentTypes: map[string]reflect.Type{},
+	}
 	done := make(chan *generation)
 	g.forks = append(g.forks, done)
 	go func() {

@@ -260,6 +260,17 @@ func (r *Route) Methods() (methods []string) {
 	return methods
 }
 
+// Documents are the documents that a route answers with: its contract, and those of its operations.
+func (r *Route) Documents() []*Document {
+	documents := []*Document{r.Contract}
+	for _, op := range r.Operations {
+		if op.Document != nil && op.Document != r.Contract {
+			documents = append(documents, op.Document)
+		}
+	}
+	return documents
+}
+
 // Protocol is the operation of a method that is a protocol of its own; nil where there is none.
 func (r *Route) Protocol(method string) *Operation {
 	for _, op := range r.Operations {

@@ -67,14 +67,9 @@ func Load(s *snapshot.Snapshot) (*API, error) {
 		policy: `"` + policyName + `";q=` + strconv.FormatInt(s.WritesPerMinute, 10) + ";w=" + strconv.Itoa(Window),
 	}
 	for _, route := range Routes {
-		needed := []*Document{endpoints, route.Contract}
+		needed := append(route.Documents(), endpoints)
 		if route.Refusal != nil {
 			needed = append(needed, route.Refusal)
-		}
-		for _, op := range route.Operations {
-			if op.Document != nil {
-				needed = append(needed, op.Document)
-			}
 		}
 		for _, d := range needed {
 			if len(s.Documents[d.ID]) < len("{}") {
