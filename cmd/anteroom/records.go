@@ -5,6 +5,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
 	"reflect"
 	"slices"
 	"strconv"
@@ -14,8 +17,8 @@ import (
 	"anteroom/edge/civil"
 	"anteroom/edge/endpoint/suggest"
 	"anteroom/edge/jsondoc"
-	"anteroom/edge/native/records"
 	"anteroom/edge/native/sqlite"
+	"anteroom/edge/records"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -42,7 +45,11 @@ Every flag can be given by the environment instead, as with serve: ANTEROOM_DATA
 			if err := check(args); err != nil {
 				return usageError{err}
 			}
-			store, err := records.Open(data, t.log())
+			path := filepath.Join(data, sqlite.FileName)
+			if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+				return fmt.Errorf("there is no database %s (anteroom serve makes it; name its folder with --data)", path)
+			}
+			store, err := sqlite.Open(path, t.log())
 			if err != nil {
 				return err
 			}
@@ -54,7 +61,7 @@ Every flag can be given by the environment instead, as with serve: ANTEROOM_DATA
 }
 
 // storeWork is what a command does with the open database.
-type storeWork func(ctx context.Context, store *sqlite.Store, args []string) error
+type storeWork func(ctx context.Context, store records.Store, args []string) error
 
 // onStore makes the RunE of a command that works on the database. check finds what is wrong with
 // the command's arguments and flags before the database is opened.
@@ -74,8 +81,8 @@ A burst is a run of registrations of one self-chosen name, each at most %s after
 It counts as one verified agent at most, and as several recorded registrations. The largest bursts have
 a line each.`, burstLength),
 		Args: cobra.NoArgs,
-		RunE: with(func([]string) error { return checkDays(days) }, func(_ context.Context, store *sqlite.Store, _ []string) error {
-			c, err := records.Count(store, days.Through, bursts)
+		RunE: with(func([]string) error { return checkDays(days) }, func(ctx context.Context, store records.Store, _ []string) error {
+			c, err := records.Count(ctx, store, days.Through, bursts)
 			if err != nil {
 				return err
 			}
@@ -203,7 +210,7 @@ object, and holds the text as it was sent, with escapes for that.`,
 				return fmt.Errorf("%q is none of %s", args[0], strings.Join(names, ", "))
 			}
 			return checkDays(days)
-		}, func(ctx context.Context, store *sqlite.Store, args []string) error {
+		}, func(ctx context.Context, store records.Store, args []string) error {
 			list := records.Lists[slices.Index(names, args[0])]
 			columns := make([]string, len(list.Columns))
 			for i, c := range list.Columns {
@@ -298,9 +305,9 @@ messages that wait in the outbox. The registrations and charters stay; they hold
 What was delivered to your inbox is not touched: search it for the record identifiers, which stand in
 each message and in its X-Anteroom-Record header. The contact of a suggestion is in the inbox alone.`,
 		Args: cobra.MinimumNArgs(1),
-		RunE: with(checkRecordIDs, func(_ context.Context, store *sqlite.Store, ids []string) error {
+		RunE: with(checkRecordIDs, func(ctx context.Context, store records.Store, ids []string) error {
 			ids = distinct(ids)
-			erased, err := records.Erase(store, ids...)
+			erased, err := records.Erase(ctx, store, ids...)
 			var missing []string
 			for i, e := range erased {
 				if e == (records.Erased{}) {
@@ -328,16 +335,16 @@ func recordsReviveCommand(t *terminal, with onStore) *cobra.Command {
 		Short: "Try dead messages of the outbox again",
 		Long: `Revive makes messages of the outbox that were given up after many tries pending again, as if they were
 new: those of the given records, else all. A running serve takes them up within a minute.`,
-		RunE: with(checkRecordIDs, func(_ context.Context, store *sqlite.Store, ids []string) error {
+		RunE: with(checkRecordIDs, func(ctx context.Context, store records.Store, ids []string) error {
 			if len(ids) == 0 {
-				n, err := records.ReviveAll(store)
+				n, err := records.ReviveAll(ctx, store)
 				if err == nil {
 					t.say("%s pending again", plural(int(n), "message"))
 				}
 				return err
 			}
 			ids = distinct(ids)
-			revived, err := records.Revive(store, ids...)
+			revived, err := records.Revive(ctx, store, ids...)
 			var missing []string
 			for i, n := range revived {
 				if n == 0 {

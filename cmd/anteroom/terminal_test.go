@@ -12,8 +12,8 @@ import (
 	"unicode"
 
 	"anteroom/edge/kernel"
-	"anteroom/edge/native/records"
 	"anteroom/edge/native/sqlite"
+	"anteroom/edge/records"
 )
 
 // unseen is a text with which a stranger could deceive the reader of a terminal. It clears the

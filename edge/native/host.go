@@ -3,9 +3,8 @@
 //
 // This package holds the way of a request, the turns, and the effects that need no package of their
 // own: signatures, fetches and the rate limit. The others are in the folders below: sqlite (the
-// store), mail (messages to the operator), static (the documents), records (what the operator asks
-// of the store), receiptkey (the key that signs receipts), and disk (files that survive a loss of
-// power).
+// store), mail (messages to the operator), static (the documents), receiptkey (the key that signs
+// receipts), and disk (files that survive a loss of power).
 package native
 
 import (

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/url"
 	"strings"
 
 	"anteroom/edge/kernel"
@@ -15,6 +16,30 @@ import (
 
 // maxPrepared is how many prepared statements are kept. The core has far fewer statements.
 const maxPrepared = 256
+
+// connection is a connection to a database file. One goroutine at a time uses it.
+type connection struct {
+	conn     driver.Conn
+	prepared map[string]*prepared
+	named    []driver.NamedValue // arguments of the statement that runs
+}
+
+// connect opens a connection. settings are in the form of the driver.
+func (c *connection) connect(path string, settings url.Values) (err error) {
+	dsn := url.URL{Scheme: "file", Path: path, RawQuery: settings.Encode()}
+	c.prepared = map[string]*prepared{}
+	c.conn, err = new(modernc.Driver).Open(dsn.String())
+	return err
+}
+
+// disconnect closes the connection, where there is one.
+func (c *connection) disconnect() error {
+	if c.conn == nil {
+		return nil
+	}
+	c.closeStatements()
+	return c.conn.Close()
+}
 
 // prepared is a statement that the database has parsed.
 type prepared struct {
@@ -27,25 +52,25 @@ type prepared struct {
 }
 
 // run runs the statements of an Exec in their order. It neither begins nor ends a transaction.
-func (s *Store) run(exec kernel.Exec) (kernel.Result, error) {
+func (c *connection) run(exec kernel.Exec) (kernel.Result, error) {
 	n := len(exec.Statements)
 	result := kernel.Result{Rows: make([][][]any, n), Changes: make([]int64, n)}
 	for i, statement := range exec.Statements {
-		p, err := s.prepare(statement.SQL)
+		p, err := c.prepare(statement.SQL)
 		if err != nil {
 			return kernel.Result{}, err
 		}
-		s.named = s.named[:0]
+		c.named = c.named[:0]
 		for k, arg := range statement.Args {
 			switch arg.(type) {
 			case string, int64, nil:
 			default:
 				return kernel.Result{}, fmt.Errorf("argument %d of %q is a %T: %w", k+1, statement.SQL, arg, errArgument)
 			}
-			s.named = append(s.named, driver.NamedValue{Ordinal: k + 1, Value: arg})
+			c.named = append(c.named, driver.NamedValue{Ordinal: k + 1, Value: arg})
 		}
 		if p.columns == 0 {
-			done, err := p.stmt.ExecContext(context.Background(), s.named)
+			done, err := p.stmt.ExecContext(context.Background(), c.named)
 			if err != nil {
 				return kernel.Result{}, err
 			}
@@ -54,7 +79,7 @@ func (s *Store) run(exec kernel.Exec) (kernel.Result, error) {
 			}
 			continue
 		}
-		if result.Rows[i], err = s.rows(p); err != nil {
+		if result.Rows[i], err = c.rows(p); err != nil {
 			return kernel.Result{}, err
 		}
 		if strings.Contains(statement.SQL, "RETURNING") {
@@ -64,11 +89,20 @@ func (s *Store) run(exec kernel.Exec) (kernel.Result, error) {
 	return result, nil
 }
 
+// moment runs statements that only read, all of one moment.
+func (c *connection) moment(statements []kernel.Statement) (result kernel.Result, err error) {
+	if err := c.control("BEGIN"); err != nil {
+		return kernel.Result{}, err
+	}
+	result, err = c.run(kernel.Exec{Statements: statements})
+	return result, errors.Join(err, c.control("ROLLBACK"))
+}
+
 var errArgument = errors.New("not a string, int64 or nil")
 
-// rows runs a statement that gives rows, with the arguments in s.named, and reads the rows.
-func (s *Store) rows(p *prepared) (rows [][]any, err error) {
-	cursor, err := p.stmt.QueryContext(context.Background(), s.named)
+// rows runs a statement that gives rows, with the arguments in c.named, and reads the rows.
+func (c *connection) rows(p *prepared) (rows [][]any, err error) {
+	cursor, err := p.stmt.QueryContext(context.Background(), c.named)
 	if err != nil {
 		return nil, err
 	}
@@ -91,8 +125,8 @@ func (s *Store) rows(p *prepared) (rows [][]any, err error) {
 }
 
 // control runs a statement without arguments and rows, such as BEGIN.
-func (s *Store) control(text string) error {
-	p, err := s.prepare(text)
+func (c *connection) control(text string) error {
+	p, err := c.prepare(text)
 	if err == nil {
 		_, err = p.stmt.ExecContext(context.Background(), nil)
 	}
@@ -100,24 +134,24 @@ func (s *Store) control(text string) error {
 }
 
 // script runs SQL text of any number of statements, without arguments and rows.
-func (s *Store) script(text string) error {
-	_, err := s.conn.(driver.ExecerContext).ExecContext(context.Background(), text, nil)
+func (c *connection) script(text string) error {
+	_, err := c.conn.(driver.ExecerContext).ExecContext(context.Background(), text, nil)
 	return err
 }
 
 // prepare gives the prepared statement for a text.
-func (s *Store) prepare(text string) (*prepared, error) {
-	if p := s.prepared[text]; p != nil {
+func (c *connection) prepare(text string) (*prepared, error) {
+	if p := c.prepared[text]; p != nil {
 		return p, nil
 	}
-	if len(s.prepared) == maxPrepared {
-		s.closeStatements()
+	if len(c.prepared) == maxPrepared {
+		c.closeStatements()
 	}
-	stmt, err := s.conn.(driver.ConnPrepareContext).PrepareContext(context.Background(), text)
+	stmt, err := c.conn.(driver.ConnPrepareContext).PrepareContext(context.Background(), text)
 	if err != nil {
 		return nil, err
 	}
-	info, err := s.conn.(interface {
+	info, err := c.conn.(interface {
 		ColumnInfo(query string) ([]modernc.ColumnInfo, error)
 	}).ColumnInfo(text)
 	if err != nil {
@@ -130,16 +164,16 @@ func (s *Store) prepare(text string) (*prepared, error) {
 		driver.StmtExecContext
 		driver.StmtQueryContext
 	})
-	s.prepared[text] = p
+	c.prepared[text] = p
 	return p, nil
 }
 
 // closeStatements closes all prepared statements.
-func (s *Store) closeStatements() {
-	for _, p := range s.prepared {
+func (c *connection) closeStatements() {
+	for _, p := range c.prepared {
 		p.stmt.Close()
 	}
-	clear(s.prepared)
+	clear(c.prepared)
 }
 
 // code is the primary result code of SQLite in err. It is -1 where err has none.

@@ -3,10 +3,9 @@
 package sqlite
 
 import (
-	"database/sql/driver"
+	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"log/slog"
 	"net/url"
 	"os"
@@ -17,7 +16,6 @@ import (
 	"anteroom/edge/migrations"
 	"anteroom/edge/native/disk"
 
-	modernc "modernc.org/sqlite"
 	sqlite3 "modernc.org/sqlite/lib"
 )
 
@@ -39,10 +37,8 @@ var pragmas = []string{
 // transaction. So many callers share the cost of a sync. Each Exec still is atomic by itself, and
 // is answered only after the commit.
 type Store struct {
-	log      *slog.Logger
-	conn     driver.Conn
-	prepared map[string]*prepared
-	named    []driver.NamedValue // arguments of the statement that runs
+	connection // the writer's
+	log        *slog.Logger
 
 	queue   chan *job
 	between chan func()   // work on the connection outside of a transaction
@@ -55,13 +51,11 @@ type Store struct {
 // migrations that the database lacks, and refuses a database that a newer program has migrated.
 func Open(path string, log *slog.Logger) (*Store, error) {
 	s := &Store{
-		log: log, prepared: map[string]*prepared{}, queue: make(chan *job, groupSize), between: make(chan func()),
+		log: log, queue: make(chan *job, groupSize), between: make(chan func()),
 		closing: make(chan struct{}), stopped: make(chan struct{}),
 	}
 	if err := s.open(path); err != nil {
-		if s.conn != nil {
-			s.conn.Close()
-		}
+		s.disconnect()
 		return nil, fmt.Errorf("open database %s: %w", path, err)
 	}
 	go s.write()
@@ -81,8 +75,7 @@ func (s *Store) open(path string) error {
 	if err := errors.Join(f.Close(), disk.SyncFolder(filepath.Dir(path))); err != nil {
 		return err
 	}
-	dsn := url.URL{Scheme: "file", Path: path, RawQuery: url.Values{"_pragma": pragmas}.Encode()}
-	if s.conn, err = new(modernc.Driver).Open(dsn.String()); err != nil {
+	if err := s.connect(path, url.Values{"_pragma": pragmas}); err != nil {
 		return err
 	}
 	mode, err := s.run(kernel.Exec{Statements: []kernel.Statement{{SQL: "PRAGMA journal_mode"}}})
@@ -97,10 +90,6 @@ func (s *Store) open(path string) error {
 
 // migrate applies the migrations that the database lacks, all in one transaction with their names.
 func (s *Store) migrate() error {
-	names, err := fs.Glob(migrations.Files, "*.sql") // sorted
-	if err != nil {
-		return err
-	}
 	if err := s.script("BEGIN IMMEDIATE"); err != nil {
 		return err
 	}
@@ -108,19 +97,15 @@ func (s *Store) migrate() error {
 	if err := s.script(migrations.CreateTable); err != nil {
 		return err
 	}
-	rows, err := s.run(kernel.Exec{Statements: []kernel.Statement{{SQL: "SELECT name FROM " + migrations.Table}}})
+	applied, err := s.run(kernel.Exec{Statements: []kernel.Statement{{SQL: migrations.Select}}})
 	if err != nil {
 		return err
 	}
-	applied := map[any]bool{}
-	for _, row := range rows.Rows[0] {
-		applied[row[0]] = true
+	lacking, err := migrations.Missing(applied.Rows[0])
+	if err != nil {
+		return err
 	}
-	for _, name := range names {
-		if applied[name] {
-			delete(applied, name)
-			continue
-		}
+	for _, name := range lacking {
 		text, err := migrations.Files.ReadFile(name)
 		if err != nil {
 			return err
@@ -133,9 +118,6 @@ func (s *Store) migrate() error {
 			return err
 		}
 	}
-	for name := range applied {
-		return fmt.Errorf("it has migration %v, which this program does not know (use the program that wrote it, or a newer one)", name)
-	}
 	return s.script("COMMIT")
 }
 
@@ -145,8 +127,7 @@ func (s *Store) Close() error {
 	s.once.Do(func() {
 		close(s.closing)
 		<-s.stopped
-		s.closeStatements()
-		err = s.conn.Close()
+		err = s.disconnect()
 	})
 	return err
 }
@@ -182,22 +163,26 @@ func (s *Store) Exec(exec kernel.Exec) kernel.Result {
 	return result
 }
 
-// Read runs statements that only read, all at one moment. Unlike Exec, Read makes no other process
-// wait.
-func (s *Store) Read(exec kernel.Exec) (result kernel.Result, err error) {
-	err = errClosed
-	s.betweenGroups(func() {
-		if err = s.control("BEGIN"); err == nil {
-			result, err = s.run(exec)
-			err = errors.Join(err, s.control("ROLLBACK"))
-		}
-	})
-	return result, err
+// Read runs statements that only read, all of one moment, and gives the rows of each. Unlike Exec,
+// Read makes no other process wait.
+func (s *Store) Read(_ context.Context, statements ...kernel.Statement) ([][][]any, error) {
+	result, err := kernel.Result{}, errClosed
+	s.betweenGroups(func() { result, err = s.moment(statements) })
+	return result.Rows, err
+}
+
+// Write is Exec for an operator. It gives the number of changed rows of each statement.
+func (s *Store) Write(_ context.Context, statements ...kernel.Statement) ([]int64, error) {
+	result := s.Exec(kernel.Exec{Statements: statements})
+	if result.Failure != kernel.None {
+		return nil, fmt.Errorf("the database did not do it: %s (the log says why)", result.Failure)
+	}
+	return result.Changes, nil
 }
 
 // Rewrite writes the database file anew and empties the write-ahead log into it. Then neither file
 // holds anything that was deleted before. It is an error where another process prevents that.
-func (s *Store) Rewrite() error {
+func (s *Store) Rewrite(context.Context) error {
 	err := errClosed
 	s.betweenGroups(func() { err = s.rewrite() })
 	if code(err) == sqlite3.SQLITE_BUSY {

@@ -262,14 +262,14 @@ func TestRewrite(t *testing.T) {
 		t.Error("the address is not found where it should be")
 	}
 	command.Exec(one("DELETE FROM contacts WHERE record_id = ?", "r"))
-	if err := command.Rewrite(); err != nil {
+	if err := command.Rewrite(t.Context()); err != nil {
 		t.Error(err)
 	}
 	if n := holds(); n != 0 {
 		t.Errorf("the address is still found %d times", n)
 	}
 	command.Close()
-	if err := command.Rewrite(); err == nil {
+	if err := command.Rewrite(t.Context()); err == nil {
 		t.Error("a closed database was rewritten")
 	}
 }
@@ -317,7 +317,7 @@ func TestRewriteLeavesNothing(t *testing.T) {
 				put(t, s, "DELETE FROM outbox WHERE record_id = ?", sha256.HexOf(ids[i])[:32])
 				ids = slices.Delete(ids, i, i+1)
 			}
-			if err := s.Rewrite(); err != nil {
+			if err := s.Rewrite(t.Context()); err != nil {
 				t.Fatal(err)
 			}
 			files, err := filepath.Glob(filepath.Join(dir, "*"))
@@ -356,13 +356,13 @@ func TestRewriteBesideAnother(t *testing.T) {
 		if err := other.script(begin); err != nil {
 			t.Fatal(err)
 		}
-		if err := command.Rewrite(); err == nil || !strings.Contains(err.Error(), "another process is using it (try again)") {
+		if err := command.Rewrite(t.Context()); err == nil || !strings.Contains(err.Error(), "another process is using it (try again)") {
 			t.Errorf("another one that %s: %v", what, err)
 		}
 		if err := other.script("ROLLBACK"); err != nil {
 			t.Fatal(err)
 		}
-		if err := command.Rewrite(); err != nil {
+		if err := command.Rewrite(t.Context()); err != nil {
 			t.Errorf("after another one that %s: %v", what, err)
 		}
 	}

@@ -4,9 +4,6 @@ import (
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
-	"os"
-	"path/filepath"
-	"strings"
 	"testing"
 
 	"anteroom/edge/kernel"
@@ -44,20 +41,4 @@ func putRegistration(t testing.TB, s *sqlite.Store, name any, at string) {
 func putMessage(t testing.TB, s *sqlite.Store, id, state string, at int64, failed any) {
 	t.Helper()
 	exec(t, s, "INSERT INTO outbox (record_id, kind, payload, state, tries, created_at, next_try_at, last_error) VALUES (?, 'registration', '{}', ?, 20, ?, 0, ?)", id, state, at, failed)
-}
-
-func TestOpen(t *testing.T) {
-	dir := t.TempDir()
-	if _, err := Open(dir, quiet); err == nil || !strings.Contains(err.Error(), "there is no database "+dir) {
-		t.Errorf("no database: %v", err)
-	}
-	if entries, _ := os.ReadDir(dir); len(entries) > 0 {
-		t.Errorf("made %v", entries)
-	}
-	openStore(t, filepath.Join(dir, sqlite.FileName)).Close()
-	s, err := Open(dir, quiet)
-	if err != nil {
-		t.Fatal(err)
-	}
-	s.Close()
 }

@@ -20,12 +20,8 @@ func TestErase(t *testing.T) {
 		exec(t, server, "INSERT INTO outbox (record_id, kind, payload, created_at, next_try_at) VALUES (?, 'k', ?, 0, 0)", id, `{"address":"`+id+`@example.org"}`)
 	}
 	exec(t, server, "DELETE FROM contacts WHERE record_id = 'b'")
-	command, err := Open(dir, quiet)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer command.Close()
-	erased, err := Erase(command, "a", "none", "b")
+	command := openStore(t, filepath.Join(dir, sqlite.FileName))
+	erased, err := Erase(t.Context(), command, "a", "none", "b")
 	if got := fmt.Sprint(erased, err); got != "[{1 1} {0 0} {0 1}] <nil>" {
 		t.Errorf("erased %s", got)
 	}
@@ -53,20 +49,20 @@ func TestRevive(t *testing.T) {
 	states := func() string {
 		return fmt.Sprint(exec(t, s, "SELECT record_id, state, tries, next_try_at > 0 FROM outbox ORDER BY id"))
 	}
-	if got, err := Revive(s, "b", "p", "none"); fmt.Sprint(got, err) != "[1 0 0] <nil>" {
+	if got, err := Revive(t.Context(), s, "b", "p", "none"); fmt.Sprint(got, err) != "[1 0 0] <nil>" {
 		t.Errorf("revived %v, %v", got, err)
 	}
 	if got := states(); got != "[[a dead 20 0] [b pending 0 1] [c dead 20 0] [p pending 20 0] [d delivered 20 0]]" {
 		t.Errorf("states %s", got)
 	}
-	if n, err := ReviveAll(s); n != 2 || err != nil {
+	if n, err := ReviveAll(t.Context(), s); n != 2 || err != nil {
 		t.Errorf("revived %d, %v", n, err)
 	}
 	if got := states(); got != "[[a pending 0 1] [b pending 0 1] [c pending 0 1] [p pending 20 0] [d delivered 20 0]]" {
 		t.Errorf("states %s", got)
 	}
 	s.Close()
-	if _, err := ReviveAll(s); err == nil {
+	if _, err := ReviveAll(t.Context(), s); err == nil {
 		t.Error("a closed database was mended")
 	}
 }

@@ -1,10 +1,10 @@
 package records
 
 import (
+	"context"
 	"fmt"
 
 	"anteroom/edge/kernel"
-	"anteroom/edge/native/sqlite"
 )
 
 // Erased is how much was erased of a record.
@@ -18,56 +18,51 @@ type Erased struct {
 // itself stays: its commitment is public. A message that is being sent meanwhile is not called
 // back.
 //
-// Erase ends with sqlite.Store.Rewrite, also where it found no address: Rewrite may have failed in
+// Erase ends with Store.Rewrite, also where it found no address: Rewrite may have failed in
 // a former call. Where Rewrite fails, Erase gives both what it erased and the error.
-func Erase(s *sqlite.Store, recordIDs ...string) ([]Erased, error) {
-	erase := kernel.Exec{}
+func Erase(ctx context.Context, s Store, recordIDs ...string) ([]Erased, error) {
+	var erase []kernel.Statement
 	for _, id := range recordIDs {
-		erase.Statements = append(erase.Statements,
+		erase = append(erase,
 			kernel.Statement{SQL: "DELETE FROM contacts WHERE record_id = ?", Args: []any{id}},
 			kernel.Statement{SQL: "DELETE FROM outbox WHERE record_id = ?", Args: []any{id}})
 	}
-	result := s.Exec(erase)
-	if result.Failure != kernel.None {
-		return nil, fmt.Errorf("erase records: %w", failed(result.Failure))
+	changes, err := s.Write(ctx, erase...)
+	if err != nil {
+		return nil, fmt.Errorf("erase records: %w", err)
 	}
 	erased := make([]Erased, len(recordIDs))
 	for i := range erased {
-		erased[i] = Erased{result.Changes[2*i], result.Changes[2*i+1]}
+		erased[i] = Erased{changes[2*i], changes[2*i+1]}
 	}
-	return erased, s.Rewrite()
+	return erased, s.Rewrite(ctx)
 }
 
 const revive = "UPDATE outbox SET state = 'pending', tries = 0, next_try_at = unixepoch(), lease = NULL, lease_until = 0, digest = NULL WHERE state = 'dead'"
 
 // Revive makes the dead messages of the given records pending again, due at once and with no tries.
 // It does so in one transaction, and says how many there were of each record.
-func Revive(s *sqlite.Store, recordIDs ...string) ([]int64, error) {
-	all := kernel.Exec{}
-	for _, id := range recordIDs {
-		all.Statements = append(all.Statements, kernel.Statement{SQL: revive + " AND record_id = ?", Args: []any{id}})
+func Revive(ctx context.Context, s Store, recordIDs ...string) ([]int64, error) {
+	all := make([]kernel.Statement, len(recordIDs))
+	for i, id := range recordIDs {
+		all[i] = kernel.Statement{SQL: revive + " AND record_id = ?", Args: []any{id}}
 	}
-	return reviveIn(s, all)
+	return reviveIn(ctx, s, all)
 }
 
 // ReviveAll is Revive for every dead message. It says how many there were.
-func ReviveAll(s *sqlite.Store) (int64, error) {
-	revived, err := reviveIn(s, kernel.Exec{Statements: []kernel.Statement{{SQL: revive}}})
+func ReviveAll(ctx context.Context, s Store) (int64, error) {
+	revived, err := reviveIn(ctx, s, []kernel.Statement{{SQL: revive}})
 	if err != nil {
 		return 0, err
 	}
 	return revived[0], nil
 }
 
-func reviveIn(s *sqlite.Store, exec kernel.Exec) ([]int64, error) {
-	result := s.Exec(exec)
-	if result.Failure != kernel.None {
-		return nil, fmt.Errorf("revive messages: %w", failed(result.Failure))
+func reviveIn(ctx context.Context, s Store, statements []kernel.Statement) ([]int64, error) {
+	changes, err := s.Write(ctx, statements...)
+	if err != nil {
+		return nil, fmt.Errorf("revive messages: %w", err)
 	}
-	return result.Changes, nil
-}
-
-// failed is the error of an Exec that failed.
-func failed(f kernel.Failure) error {
-	return fmt.Errorf("the database did not do it: %s (the log says why)", f)
+	return changes, nil
 }

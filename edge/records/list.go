@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"anteroom/edge/kernel"
-	"anteroom/edge/native/sqlite"
 )
 
 // listPage is how many rows Rows reads at once. Between two pages Rows holds nothing open, so that
@@ -32,7 +31,7 @@ type Column struct {
 var Lists = []List{
 	{"registrations", []Column{{Name: "seq"}, {Name: "record_id"}, {Name: "recorded_at"}, {Name: "agent_name"}, {Name: "pubkey"}, {Name: "payload_sha256"}}},
 	{"charters", []Column{{Name: "seq"}, {Name: "record_id"}, {Name: "recorded_at"}, {Name: "org_name"}, {Name: "commissioner"}, {Name: "roster", JSON: true}, {Name: "payload_sha256"}}},
-	{"suggestions", []Column{{Name: "record_id"}, {Name: "filed_at"}, {Name: "filed_as"}, {Name: "kind"}, {Name: "text_sha256"}}},
+	{"suggestions", []Column{{Name: "seq"}, {Name: "record_id"}, {Name: "filed_at"}, {Name: "filed_as"}, {Name: "kind"}, {Name: "text_sha256"}}},
 	{"contacts", []Column{{Name: "record_id"}, {Name: "created_at"}, {Name: "address"}}},
 	{"outbox", []Column{
 		{Name: "id"},
@@ -50,7 +49,7 @@ var Lists = []List{
 // Rows gives the rows of a list that were recorded on the given days, in the order of recording. A
 // row has an element for each column: a string, an int64, or nil. Rows reads page by page, so that
 // rows which are recorded meanwhile may be among them. An error ends the rows.
-func Rows(ctx context.Context, s *sqlite.Store, list List, days Days) iter.Seq2[[]any, error] {
+func Rows(ctx context.Context, s Reader, list List, days Days) iter.Seq2[[]any, error] {
 	columns := make([]string, len(list.Columns))
 	for i, c := range list.Columns {
 		if columns[i] = c.sql; c.sql == "" {
@@ -66,18 +65,18 @@ func Rows(ctx context.Context, s *sqlite.Store, list List, days Days) iter.Seq2[
 				yield(nil, fmt.Errorf("list %s: %w", list.Name, err))
 				return
 			}
-			page, err := s.Read(kernel.Exec{Statements: []kernel.Statement{{SQL: query, Args: []any{after, since, through}}}})
+			page, err := s.Read(ctx, kernel.Statement{SQL: query, Args: []any{after, since, through}})
 			if err != nil {
 				yield(nil, fmt.Errorf("list %s: %w", list.Name, err))
 				return
 			}
-			for _, row := range page.Rows[0] {
+			for _, row := range page[0] {
 				after = row[0].(int64)
 				if !yield(row[1:], nil) {
 					return
 				}
 			}
-			if len(page.Rows[0]) < listPage {
+			if len(page[0]) < listPage {
 				return
 			}
 		}

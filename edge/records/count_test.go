@@ -15,7 +15,7 @@ import (
 func TestCount(t *testing.T) {
 	path := filepath.Join(t.TempDir(), sqlite.FileName)
 	s := openStore(t, path)
-	empty, err := Count(s, "", 5)
+	empty, err := Count(t.Context(), s, "", 5)
 	if err != nil || empty.Registrations != 0 || empty.Bursts != 0 || len(empty.Largest) != 0 || empty.OutboxError != "" {
 		t.Errorf("nothing recorded: %+v, %v", empty, err)
 	}
@@ -41,7 +41,7 @@ func TestCount(t *testing.T) {
 	}
 	exec(t, s, "INSERT INTO charters VALUES (1, 'c', '2026-11-20T00:00:00Z', 'Tern', NULL, '[]', '')")
 	for i, kind := range []string{"pin", "suggestion", "pin"} {
-		exec(t, s, "INSERT INTO suggestions VALUES (?, ?, 'anonymous', ?, '')", fmt.Sprintf("%032x", rand.Uint64()), fmt.Sprintf("2026-11-%dT12:00:00Z", 18+i), kind)
+		exec(t, s, "INSERT INTO suggestions (record_id, filed_at, filed_as, kind, text_sha256) VALUES (?, ?, 'anonymous', ?, '')", fmt.Sprintf("%032x", rand.Uint64()), fmt.Sprintf("2026-11-%dT12:00:00Z", 18+i), kind)
 	}
 	exec(t, s, "INSERT INTO contacts VALUES ('c', 'a@example.org', '2026-11-20T00:00:00Z')")
 	putMessage(t, s, "a", "dead", 1795046400, "relay refused")     // 2026-11-19
@@ -87,7 +87,7 @@ func TestCount(t *testing.T) {
 	}
 	for _, test := range tests {
 		for bursts := range len(test.want.Largest) + 2 {
-			got, err := Count(s, test.through, bursts)
+			got, err := Count(t.Context(), s, test.through, bursts)
 			want := test.want
 			want.Largest = want.Largest[:min(bursts, len(want.Largest))]
 			a, _ := json.Marshal(got)
@@ -98,7 +98,7 @@ func TestCount(t *testing.T) {
 		}
 	}
 	s.Close()
-	if _, err := Count(s, "", 5); err == nil {
+	if _, err := Count(t.Context(), s, "", 5); err == nil {
 		t.Error("a closed database was counted")
 	}
 }
@@ -109,7 +109,7 @@ func BenchmarkCount(b *testing.B) {
 	exec(b, s, "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 100000) INSERT INTO registrations "+
 		"SELECT i, hex(randomblob(16)), "+instant("1790000000 + 7 * i")+", 'agent ' || (i * 7919 % 1000), NULL, '' FROM n")
 	for b.Loop() {
-		if _, err := Count(s, "", 20); err != nil {
+		if _, err := Count(b.Context(), s, "", 20); err != nil {
 			b.Fatal(err)
 		}
 	}

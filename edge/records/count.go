@@ -1,11 +1,11 @@
 package records
 
 import (
+	"context"
 	"fmt"
 	"strconv"
 
 	"anteroom/edge/kernel"
-	"anteroom/edge/native/sqlite"
 )
 
 // BurstSeconds is the longest time between a registration of a burst and the one before it.
@@ -56,22 +56,21 @@ var (
 
 // Count counts what was recorded up to the end of a day, or everything where through is "". The
 // counts list at most the given number of bursts. All numbers are of one moment.
-func Count(s *sqlite.Store, through string, bursts int) (*Counts, error) {
+func Count(ctx context.Context, s Reader, through string, bursts int) (*Counts, error) {
 	_, last := Days{Through: through}.bounds()
 	one := []any{last}
-	result, err := s.Read(kernel.Exec{Statements: []kernel.Statement{
-		{SQL: countRegistrations, Args: one},
-		{SQL: countBursts, Args: []any{last, int64(max(bursts, 1))}},
-		{SQL: countCharters, Args: one},
-		{SQL: countSuggestions, Args: one},
-		{SQL: countContacts, Args: one},
-		{SQL: countOutbox, Args: one},
-		{SQL: newestError, Args: one},
-	}})
+	rows, err := s.Read(ctx,
+		kernel.Statement{SQL: countRegistrations, Args: one},
+		kernel.Statement{SQL: countBursts, Args: []any{last, int64(max(bursts, 1))}},
+		kernel.Statement{SQL: countCharters, Args: one},
+		kernel.Statement{SQL: countSuggestions, Args: one},
+		kernel.Statement{SQL: countContacts, Args: one},
+		kernel.Statement{SQL: countOutbox, Args: one},
+		kernel.Statement{SQL: newestError, Args: one},
+	)
 	if err != nil {
 		return nil, fmt.Errorf("count records: %w", err)
 	}
-	rows := result.Rows
 	c := &Counts{
 		Registrations: rows[0][0][0].(int64), Names: rows[0][0][1].(int64), Nameless: rows[0][0][2].(int64),
 		Charters: rows[2][0][0].(int64), Suggestions: byName(rows[3]),

@@ -1,28 +1,29 @@
 // Package records is what the operator asks of the records in a store: it counts and lists them,
-// erases the e-mail addresses given with them, and revives messages that were given up.
+// erases the e-mail addresses given with them, and revives messages that were given up. The store
+// is SQLite on a machine (package sqlite) or D1 on Cloudflare (package remote).
 package records
 
 import (
-	"errors"
-	"fmt"
-	"io/fs"
-	"log/slog"
-	"os"
-	"path/filepath"
+	"context"
 
-	"anteroom/edge/native/sqlite"
+	"anteroom/edge/kernel"
 )
 
-// Open opens the store in a data folder that a server has made. Open makes none: the counts of an
-// empty store in a mistyped folder would look true.
-func Open(data string, log *slog.Logger) (*sqlite.Store, error) {
-	path := filepath.Join(data, sqlite.FileName)
-	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("there is no database %s (anteroom serve makes it; name its folder with --data)", path)
-	} else if err != nil {
-		return nil, fmt.Errorf("open database: %w (give this user access to the data folder)", err)
-	}
-	return sqlite.Open(path, log)
+// Reader is a store of records that is read.
+type Reader interface {
+	// Read runs statements that only read, all of one moment, and gives the rows of each. A value
+	// is a string, an int64 or nil.
+	Read(ctx context.Context, statements ...kernel.Statement) ([][][]any, error)
+	Close() error
+}
+
+// Store is a store of records that is read and mended.
+type Store interface {
+	Reader
+	// Write runs statements as one atomic unit. It gives the number of changed rows of each.
+	Write(ctx context.Context, statements ...kernel.Statement) ([]int64, error)
+	// Rewrite has the store forget what was deleted, as far as the store can.
+	Rewrite(ctx context.Context) error
 }
 
 // Days is a range of calendar days in UTC, YYYY-MM-DD, both included. "" leaves an end open.

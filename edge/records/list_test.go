@@ -10,7 +10,7 @@ import (
 	"anteroom/edge/native/sqlite"
 )
 
-func listed(t *testing.T, s *sqlite.Store, name string, days Days) (rows []string) {
+func listed(t *testing.T, s Reader, name string, days Days) (rows []string) {
 	t.Helper()
 	for _, list := range Lists {
 		if list.Name != name {
@@ -60,12 +60,12 @@ func TestRows(t *testing.T) {
 	}
 
 	exec(t, s, "INSERT INTO charters VALUES (1, 'c', '2026-11-20T00:00:00Z', 'Tern', NULL, '[]', 'hash')")
-	exec(t, s, "INSERT INTO suggestions VALUES ('s', '2026-11-20T00:00:00Z', 'anonymous', 'pin', 'hash')")
+	exec(t, s, "INSERT INTO suggestions VALUES (1, 's', '2026-11-20T00:00:00Z', 'anonymous', 'pin', 'hash')")
 	exec(t, s, "INSERT INTO contacts VALUES ('c', 'a@example.org', '2026-11-20T00:00:00Z')")
 	putMessage(t, s, "c", "pending", 1795132800, nil)
 	for name, want := range map[string]string{
 		"charters":    "[1 c 2026-11-20T00:00:00Z Tern <nil> [] hash]",
-		"suggestions": "[s 2026-11-20T00:00:00Z anonymous pin hash]",
+		"suggestions": "[1 s 2026-11-20T00:00:00Z anonymous pin hash]",
 		"contacts":    "[c 2026-11-20T00:00:00Z a@example.org]",
 		"outbox":      "[1 c registration pending 20 2026-11-20T00:00:00Z 1970-01-01T00:00:00Z <nil> <nil>]",
 	} {

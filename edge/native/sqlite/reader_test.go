@@ -1,0 +1,97 @@
+package sqlite
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"anteroom/edge/kernel"
+	"anteroom/edge/migrations"
+)
+
+var countAll = kernel.Statement{SQL: "SELECT count(*) FROM registrations"}
+
+// A reader sees what a running server writes, writes nothing itself, and makes no file.
+func TestReader(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, FileName)
+	if _, err := OpenReader(path); err == nil || !strings.Contains(err.Error(), "anteroom serve makes it") {
+		t.Errorf("no database: %v", err)
+	}
+	if entries, _ := os.ReadDir(dir); len(entries) > 0 {
+		t.Errorf("made %v", entries)
+	}
+	server := openStore(t, path)
+	r, err := OpenReader(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	server.Exec(insert("a"))
+	if rows, err := r.Read(t.Context(), countAll, countAll); err != nil || len(rows) != 2 || rows[1][0][0] != int64(1) {
+		t.Errorf("beside a server: %v, %v", rows, err)
+	}
+	if _, err := r.Read(t.Context(), kernel.Statement{SQL: "DELETE FROM registrations"}); err == nil {
+		t.Error("a reader deleted")
+	}
+	if rows, err := r.Read(t.Context(), countAll); err != nil || rows[0][0][0] != int64(1) {
+		t.Errorf("after an error: %v, %v", rows, err)
+	}
+}
+
+// A copy that lies in a folder which nobody may write to can be read, and one without its log is
+// told from an empty store.
+func TestReaderOfCopies(t *testing.T) {
+	path := filepath.Join(t.TempDir(), FileName)
+	server := openStore(t, path)
+	server.Exec(insert("a"))
+	copied := filepath.Join(t.TempDir(), FileName)
+	beside, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	server.Close()
+	whole, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(copied, beside, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := OpenReader(copied); err == nil || !strings.Contains(err.Error(), "anteroom backup") {
+		t.Errorf("a copy without its log: %v", err)
+	}
+	if err := os.WriteFile(copied, whole, 0o400); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chmod(filepath.Dir(copied), 0o500); err != nil {
+		t.Fatal(err)
+	}
+	defer os.Chmod(filepath.Dir(copied), 0o700)
+	r, err := OpenReader(copied)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	if rows, err := r.Read(t.Context(), countAll); err != nil || rows[0][0][0] != int64(1) {
+		t.Errorf("a read-only copy: %v, %v", rows, err)
+	}
+	if entries, _ := os.ReadDir(filepath.Dir(copied)); len(entries) != 1 && os.Getuid() != 0 {
+		t.Errorf("beside the copy: %v", entries)
+	}
+}
+
+// A database of another schema is refused, and stays as it is.
+func TestReaderOfOtherSchemas(t *testing.T) {
+	path := filepath.Join(t.TempDir(), FileName)
+	s := openStore(t, path)
+	s.Exec(one("DELETE FROM " + migrations.Table + " WHERE name = '0003_verify.sql'"))
+	if _, err := OpenReader(path); err == nil || !strings.Contains(err.Error(), "lacks migration 0003_verify.sql") {
+		t.Errorf("an old schema: %v", err)
+	}
+	s.Exec(one("INSERT INTO " + migrations.Table + " (name) VALUES ('0003_verify.sql'), ('9999_new.sql')"))
+	if _, err := OpenReader(path); err == nil || !strings.Contains(err.Error(), "9999_new.sql") {
+		t.Errorf("a new schema: %v", err)
+	}
+}
