@@ -31,6 +31,7 @@ import (
 	"anteroom/generator/model"
 	"anteroom/generator/publish"
 	"anteroom/generator/site"
+	"anteroom/generator/site/sitetest"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files")
@@ -88,6 +89,11 @@ func overlay(t testing.TB, change map[string]func(old string) string) fs.FS {
 			t.Fatalf("the change of %s changes nothing", name)
 		}
 		content[name] = &fstest.MapFile{Data: []byte(edited)}
+	}
+	for name := range change {
+		if strings.HasPrefix(name, "scoreboard/") {
+			sitetest.Verify(content)
+		}
 	}
 	return content
 }
@@ -833,7 +839,7 @@ func TestNameOfTheNextBoard(t *testing.T) {
 			return strings.Replace(string(text), "received_external: 0", "received_external: 99", 1)
 		}
 		next := fmt.Sprint("2026-11-20-", n)
-		if _, err := publish.Prepare(published, files()); err == nil || !strings.Contains(err.Error(), "write a new verification: "+next+")") {
+		if _, err := publish.Prepare(published, files()); err == nil || !strings.Contains(err.Error(), "have anteroom verify make a new one: "+next+")") {
 			t.Fatalf("%s would change: %v, want a hint at %s", last, err, next)
 		}
 		if change["scoreboard/"+last+".yaml"] = kept; kept == nil {

@@ -91,6 +91,9 @@ func (g *generation) roster() model.Roster {
 		WhatItMeans: board.WhatThisNumberMeans,
 		LiveNow:     []string{},
 	}
+	for _, c := range board.Corrections {
+		roster.Corrections = append(roster.Corrections, model.Correction(c))
+	}
 	for _, update := range board.ObservedAttention.Updates {
 		roster.ObservedAttention.Updates["update_"+strings.ReplaceAll(update.Date, "-", "_")] = model.Update{
 			WhatChanged: update.WhatChanged, OneAmbiguousRead: update.OneAmbiguousRead,

@@ -33,7 +33,8 @@ that generate did not make stay as they are.
 
 A dated scoreboard that public/ holds is never changed or removed.
 
-SOURCE_DATE_EPOCH, in seconds, replaces the time that the expiry of security.txt is checked against.`,
+SOURCE_DATE_EPOCH, in seconds, replaces the time that the expiry of security.txt and the dates of boards
+are checked against.`,
 		Args: cobra.NoArgs,
 		RunE: withExitCode(func(cmd *cobra.Command, _ []string) error {
 			if check && keepWatching {
@@ -105,7 +106,27 @@ func loadContent(folder string) (*site.Site, error) {
 		return nil, fmt.Errorf("%w (give this user access to the content folder)", err)
 	}
 	s, err := site.Load(os.DirFS(folder))
-	return s, contentFaults(folder, err)
+	if err != nil {
+		return nil, contentFaults(folder, err)
+	}
+	now, err := buildTime()
+	if err != nil {
+		return nil, err
+	}
+	return s, contentFaults(folder, s.CheckDay(now.UTC().Format(time.DateOnly)))
+}
+
+// buildTime is the time that dates in the content are compared with.
+func buildTime() (time.Time, error) {
+	epoch := os.Getenv("SOURCE_DATE_EPOCH")
+	if epoch == "" {
+		return time.Now(), nil
+	}
+	seconds, err := strconv.ParseInt(epoch, 10, 64)
+	if err != nil {
+		return time.Time{}, fmt.Errorf("SOURCE_DATE_EPOCH is %q (it must be a number of seconds since 1970)", epoch)
+	}
+	return time.Unix(seconds, 0), nil
 }
 
 // contentFaults adds the name of the content folder to an error that lists faults of the content.
@@ -168,13 +189,9 @@ func hintPermission(err error) error {
 // checkExpiry refuses a security.txt that is past its Expires (RFC 9116, section 2.5.5), and warns
 // when that time is near.
 func checkExpiry(s *site.Site) (warnings []string, err error) {
-	now := time.Now()
-	if epoch := os.Getenv("SOURCE_DATE_EPOCH"); epoch != "" {
-		seconds, err := strconv.ParseInt(epoch, 10, 64)
-		if err != nil {
-			return nil, fmt.Errorf("SOURCE_DATE_EPOCH is %q (it must be a number of seconds since 1970)", epoch)
-		}
-		now = time.Unix(seconds, 0)
+	now, err := buildTime()
+	if err != nil {
+		return nil, err
 	}
 	expires, err := time.Parse(time.RFC3339, s.Service.Security.Expires)
 	if err != nil {

@@ -120,9 +120,18 @@ type Roster struct {
 	Excluded          Excluded          `json:"excluded_from_counts" doc:"What is not in any count."`
 	ObservedAttention ObservedAttention `json:"observed_attention" doc:"What was seen of clients. It is recorded, and none of it is a conversion."`
 	WhatItMeans       []string          `json:"what_this_number_means" doc:"How to read the numbers."`
+	Corrections       []Correction      `json:"correction,omitempty" doc:"Numbers that are less than on the board before, and why. Most boards have none."`
 	LiveNow           []string          `json:"live_now" doc:"The live endpoints, each as method and path."`
 	ServedAt          string            `json:"served_at,omitzero" from:"edge" format:"date-time" doc:"When this answer was made."`
 	CountsAgeDays     int               `json:"counts_age_days,omitzero" from:"edge" doc:"Whole UTC calendar days from as_of to the day of serving."`
+}
+
+// Correction says why a number of a board is less than on the board before.
+type Correction struct {
+	Number string `json:"number" doc:"The number, by the names of the members that it stands in."`
+	Was    int    `json:"was" doc:"What the board before said."`
+	Board  string `json:"board" doc:"Which board that is: the name of its document under /scoreboard/, without extension."`
+	Reason string `json:"reason" doc:"Why the number fell."`
 }
 
 // PilotWaitlist counts registrations.

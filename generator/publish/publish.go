@@ -220,7 +220,7 @@ func (p *Plan) compareOnce() error {
 			}
 			if status == Changed && isDatedScoreboard(doc.Path) {
 				fault("%s would change, and a published hand verification never does "+
-					"(restore its content file and the document, and write a new verification: %s)",
+					"(restore its content file and the document, and have anteroom verify make a new one: %s)",
 					doc.Path, p.nextVerification(doc.Path))
 			}
 		}

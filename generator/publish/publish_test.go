@@ -308,11 +308,11 @@ func TestRefusals(t *testing.T) {
 	}{
 		{
 			"a dated scoreboard would change", docs("/scoreboard/2026-11-20.json", "[]"),
-			[]string{"/scoreboard/2026-11-20.json would change", "a new verification: 2026-11-20-2)"},
+			[]string{"/scoreboard/2026-11-20.json would change", "anteroom verify make a new one: 2026-11-20-2)"},
 		},
 		{
 			"with further ones of its day", docs("/scoreboard/2026-11-20.json", "[]", "/scoreboard/2026-11-20-2.json", "{}", "/scoreboard/2026-11-20-3.json", "{}"),
-			[]string{"a new verification: 2026-11-20-4)"},
+			[]string{"anteroom verify make a new one: 2026-11-20-4)"},
 		},
 		{
 			"a file in the way of a folder", docs("/theirs/note.txt/x.json", "{}"),

@@ -93,9 +93,8 @@ func checkScoreboard(d *document, board, previous *Scoreboard) {
 	if date := board.day(); board.AsOf != date {
 		d.fault("as_of", "as_of is "+board.AsOf+", and the file is named after "+date, "a verification is named after its as_of")
 	}
-	if board.VerifiedThrough > board.day() {
-		d.fault("counts_verified_by_hand_through", "counts_verified_by_hand_through is later than as_of",
-			"what has not happened cannot be verified")
+	if board.VerifiedThrough != board.day() {
+		d.fault("counts_verified_by_hand_through", "counts_verified_by_hand_through is not as_of", "a board says what was verified on its day")
 	}
 	if board.ObservedAttention.AsOf > board.day() {
 		d.fault("observed_attention.as_of", "observed_attention.as_of is later than as_of", "write a new verification")
@@ -128,17 +127,7 @@ func checkScoreboard(d *document, board, previous *Scoreboard) {
 	if len(board.WhatThisNumberMeans) == 0 {
 		d.fault("what_this_number_means", "what_this_number_means is empty", "say what the counts mean")
 	}
-	if previous == nil {
-		return
-	}
-	if now, then := board.PilotWaitlist.RegistrationsRecorded, previous.PilotWaitlist.RegistrationsRecorded; now < then {
-		d.fault("pilot_waitlist.registrations_recorded",
-			fmt.Sprintf("registrations_recorded is %d, and was %d in scoreboard/%s.yaml", now, then, previous.File),
-			"a recorded registration stays recorded")
-	}
-	if board.VerifiedThrough < previous.VerifiedThrough {
-		d.fault("counts_verified_by_hand_through", "counts_verified_by_hand_through is earlier than in scoreboard/"+previous.File+".yaml", "")
-	}
+	checkNothingFalls(d, board, previous)
 }
 
 func checkPresence(d *document, p *Presence) {

@@ -57,6 +57,7 @@ func Load(fsys fs.FS) (*Site, error) {
 	l.queueYAML("llms.yaml", &s.LLMs)
 	mcp := l.queueYAML("mcp.yaml", &s.MCP)
 	boards := l.queueScoreboards()
+	verifications := l.queueVerifications()
 	l.run()
 
 	for _, d := range s.documents {
@@ -77,6 +78,10 @@ func Load(fsys fs.FS) (*Site, error) {
 	checkEndpointNames(endpoints, s.Endpoints)
 	checkProblems(problems, &s.Problems)
 	checkScoreboards(boards, s.Scoreboards, files)
+	checkVerifications(verifications, boards, s)
+	if service.decoded {
+		checkKeys(service, &s.Service, s.Verifications)
+	}
 	checkMCP(mcp, &s.MCP)
 	for _, d := range s.documents {
 		checkPlaceholders(d)
@@ -208,37 +213,105 @@ func (l *loader) queueYAML(file string, target any) *document {
 	return d
 }
 
-// queueScoreboards queues the reading of all hand verifications, and gives the document of each.
-func (l *loader) queueScoreboards() (documents []*document) {
-	var names []string
+// dated gives the names of the files of a folder that are called after their dates, oldest first.
+func (l *loader) dated(folder string) (names []string) {
 	for _, file := range l.files {
 		dir, base := path.Split(file)
-		if dir != "scoreboard/" || path.Ext(base) != ".yaml" {
+		if dir != folder+"/" || path.Ext(base) != ".yaml" {
 			continue
 		}
 		name := strings.TrimSuffix(base, ".yaml")
 		if !scoreboardFile.MatchString(name) || !validDate([]byte(name[:len(dateForm)])) {
 			l.keepSum(file, [32]byte{})
 			l.fault(file, "not the name of a hand verification",
-				"name it after its as_of: scoreboard/2026-11-20.yaml, a second one on that date 2026-11-20-2.yaml")
+				"name it after its as_of: "+folder+"/2026-11-20.yaml, a second one on that date 2026-11-20-2.yaml")
 			continue
 		}
 		names = append(names, name)
 	}
+	slices.SortFunc(names, compareNames)
+	return names
+}
+
+// queueScoreboards queues the reading of all boards, and gives the document of each.
+func (l *loader) queueScoreboards() (documents []*document) {
+	names := l.dated("scoreboard")
 	if len(names) == 0 {
-		l.fault("scoreboard", "holds no hand verification", "write one, named after its date: scoreboard/2026-11-20.yaml")
+		l.fault("scoreboard", "holds no hand verification", "anteroom verify makes one, named after its date: scoreboard/2026-11-20.yaml")
 	}
-	// By day, and by number within a day. Numbers have no leading zeros, so that of two names of a
-	// day the longer one has the greater number.
-	slices.SortFunc(names, func(a, b string) int {
-		return cmp.Or(cmp.Compare(a[:len(dateForm)], b[:len(dateForm)]), cmp.Compare(len(a), len(b)), cmp.Compare(a, b))
-	})
 	l.site.Scoreboards = make([]Scoreboard, len(names))
 	for i, name := range names {
 		l.site.Scoreboards[i].File = name
 		documents = append(documents, l.queueYAML("scoreboard/"+name+".yaml", &l.site.Scoreboards[i]))
 	}
 	return documents
+}
+
+// queueVerifications queues the reading of all verifications, and gives the document of each.
+func (l *loader) queueVerifications() (documents []*document) {
+	names := l.dated("verifications")
+	l.site.Verifications = make([]Verification, len(names))
+	for i, name := range names {
+		v := &l.site.Verifications[i]
+		v.File = name
+		file := "verifications/" + name + ".yaml"
+		l.expected = append(l.expected, file)
+		d := l.newDocument(file)
+		documents = append(documents, d)
+		l.tasks = append(l.tasks, func() {
+			src := l.read(file, maxListBytes)
+			if src == nil {
+				return
+			}
+			v.SHA256 = sumOf(src)
+			if d.decode(src, v); d.decoded && !sumHolds(src, v.Sum) {
+				d.fault("sum", "the file was edited after anteroom verify wrote it", "bring it back (git has it); a correction is a new verification")
+			}
+		})
+	}
+	return documents
+}
+
+// checkVerifications checks every verification by itself, against the one before it, and the board
+// of its name against both.
+func checkVerifications(documents, boards []*document, s *Site) {
+	ledger := NewLedger()
+	matched := 0 // boards that have a verification or a fault for the lack of one
+	lacks := func(board *document, name string) {
+		board.report(place{}, "has no verifications/"+name+".yaml", "anteroom verify writes both")
+	}
+	var previous *Verification
+	for i, d := range documents {
+		v := &s.Verifications[i]
+		for ; matched < len(boards) && before(s.Scoreboards[matched].File, v.File); matched++ {
+			lacks(boards[matched], s.Scoreboards[matched].File)
+		}
+		if !d.decoded {
+			return // what follows would be judged by halves
+		}
+		checkVerification(d, v, previous, ledger)
+		previous = v
+		if matched == len(boards) || s.Scoreboards[matched].File != v.File {
+			d.report(place{}, "has no scoreboard/"+v.File+".yaml", "anteroom verify writes both")
+			continue
+		}
+		if boards[matched].decoded {
+			checkCounts(boards[matched], &s.Scoreboards[matched], v, ledger)
+		}
+		matched++
+	}
+	for ; matched < len(boards); matched++ {
+		lacks(boards[matched], s.Scoreboards[matched].File)
+	}
+}
+
+// before reports whether one name of a hand verification comes before another.
+func before(a, b string) bool { return compareNames(a, b) < 0 }
+
+// compareNames orders the names of hand verifications by day, and by number within a day. Numbers
+// have no leading zeros, so that of two names of a day the longer one has the greater number.
+func compareNames(a, b string) int {
+	return cmp.Or(cmp.Compare(a[:len(dateForm)], b[:len(dateForm)]), cmp.Compare(len(a), len(b)), cmp.Compare(a, b))
 }
 
 // checkScoreboards checks every hand verification by itself and against the one before it.

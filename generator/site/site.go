@@ -10,6 +10,7 @@
 //	service.yaml  presence.yaml  quest.yaml  aup.yaml  org.yaml
 //	endpoints.yaml  problems.yaml  llms.yaml  mcp.yaml
 //	scoreboard/<date>[-<n>].yaml   one for each hand verification
+//	verifications/<date>[-<n>].yaml  what that counted, written by anteroom verify
 //	jobs.yaml or jobs.json         {as_of, jobs: […]}
 //	auditors.yaml or auditors.json {as_of, ledger: […]}
 //	pages/<name>.md                index, field-guide and privacy at least
@@ -39,18 +40,20 @@ import (
 type Site struct {
 	Service     Service
 	Scoreboards []Scoreboard // one for each hand verification, oldest first; those of one day by their number
-	Presence    Presence
-	Quest       Quest
-	AUP         AUP
-	Org         Org
-	Jobs        List // of work for agents
-	Auditors    List // of audits claimed under registered names
-	Endpoints   map[string]Endpoint
-	Problems    Problems
-	Pages       []Page
-	LLMs        LLMs
-	MCP         MCP
-	Source      []byte // the version of the content: SHA-256 over its sorted file names and the SHA-256 of each file
+	// Verifications are what the boards were counted from, one for each, in the same order.
+	Verifications []Verification
+	Presence      Presence
+	Quest         Quest
+	AUP           AUP
+	Org           Org
+	Jobs          List // of work for agents
+	Auditors      List // of audits claimed under registered names
+	Endpoints     map[string]Endpoint
+	Problems      Problems
+	Pages         []Page
+	LLMs          LLMs
+	MCP           MCP
+	Source        []byte // the version of the content: SHA-256 over its sorted file names and the SHA-256 of each file
 
 	documents []*document // for the faults that Load cannot see; none in a Site made by hand
 }
@@ -65,13 +68,16 @@ type Service struct {
 	CanonicalHost string   `yaml:"canonical_host" is:"host"` // www. and the apex host
 	ApexHost      string   `yaml:"apex_host" is:"host"`
 	PreviewHosts  []string `yaml:"preview_hosts" is:"host"`
-	Operator      string   `yaml:"operator" is:"line"` // name of the person or body that verifies and answers
-	Contact       string   `yaml:"contact" is:"email"` // an e-mail address
-	License       string   `yaml:"license" is:"spdx"`  // SPDX identifier of the published documents
-	Epoch         string   `yaml:"epoch" is:"line"`
-	ToolPrefix    string   `yaml:"tool_prefix" is:"prefix"`
-	Notice        string   `yaml:"notice"`
-	HostNotes     struct {
+	// OwnNames are the names under which the operator registers for development and tests, exact or
+	// with * for any characters. verify proposes to set records of theirs apart.
+	OwnNames   []string `yaml:"own_names,omitempty" is:"line"`
+	Operator   string   `yaml:"operator" is:"line"` // name of the person or body that verifies and answers
+	Contact    string   `yaml:"contact" is:"email"` // an e-mail address
+	License    string   `yaml:"license" is:"spdx"`  // SPDX identifier of the published documents
+	Epoch      string   `yaml:"epoch" is:"line"`
+	ToolPrefix string   `yaml:"tool_prefix" is:"prefix"`
+	Notice     string   `yaml:"notice"`
+	HostNotes  struct {
 		Canonical string `yaml:"canonical"`
 		Other     string `yaml:"other"`
 	} `yaml:"host_notes"`
@@ -158,7 +164,16 @@ type Scoreboard struct {
 		SecurityReports    int      `yaml:"security_reports_received"`
 		Updates            []Update `yaml:"updates"` // update_YYYY_MM_DD members
 	} `yaml:"observed_attention"`
-	WhatThisNumberMeans []string `yaml:"what_this_number_means"`
+	WhatThisNumberMeans []string           `yaml:"what_this_number_means"`
+	Corrections         []NumberCorrection `yaml:"correction,omitempty"` // of numbers of the board before
+}
+
+// NumberCorrection says why a number of a board is less than on the board before.
+type NumberCorrection struct {
+	Number string `yaml:"number"`           // its place in the board: orgs.charters_filed
+	Was    int    `yaml:"was"`              // what it was on the board before
+	Board  string `yaml:"board"`            // the file of the board before: 2026-11-20
+	Reason string `yaml:"reason" is:"line"` // for readers
 }
 
 // day is the date that the verification is named after.

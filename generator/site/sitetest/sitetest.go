@@ -1,0 +1,132 @@
+// Package sitetest writes hand verifications for content folders of tests.
+package sitetest
+
+import (
+	"bytes"
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+	"testing/fstest"
+
+	"go.yaml.in/yaml/v4"
+)
+
+// board is what of a board's file a verification must agree with.
+type board struct {
+	Waitlist struct {
+		Conversions   int `yaml:"verified_organic_agent_conversions"`
+		Registrations int `yaml:"registrations_recorded"`
+	} `yaml:"pilot_waitlist"`
+	Orgs struct {
+		Charters int `yaml:"charters_filed"`
+	} `yaml:"orgs"`
+	Suggestions struct {
+		Received   int `yaml:"received_external"`
+		Originated int `yaml:"originated_internally"`
+		Shipped    int `yaml:"shipped"`
+	} `yaml:"suggestions"`
+	Excluded struct {
+		Records int `yaml:"development_seed_and_test_records"`
+	} `yaml:"excluded_from_counts"`
+	Attention struct {
+		Clients    []string `yaml:"named_clients"`
+		Handshakes int      `yaml:"named_clients_that_completed_a_handshake"`
+		Calls      int      `yaml:"tool_calls_by_anything_not_auditing_us"`
+		Reports    int      `yaml:"security_reports_received"`
+	} `yaml:"observed_attention"`
+}
+
+// Verify gives every board of a content folder a verification that agrees with its numbers, of
+// records that it makes up. It replaces those that are there. A board that cannot be read gets one
+// of no records.
+func Verify(fsys fstest.MapFS) {
+	var names []string
+	for file := range fsys {
+		if dir, base := path.Split(file); dir == "scoreboard/" && strings.HasSuffix(base, ".yaml") && len(base) >= len("2026-11-20.yaml") {
+			names = append(names, strings.TrimSuffix(base, ".yaml"))
+		}
+	}
+	const day = len("2026-11-20")
+	slices.SortFunc(names, func(a, b string) int {
+		return cmp.Or(cmp.Compare(a[:day], b[:day]), cmp.Compare(len(a), len(b)), cmp.Compare(a, b))
+	})
+	var vouched, own int
+	previous, previousSum := "", ""
+	for _, name := range names {
+		var is board
+		_ = yaml.Unmarshal(fsys["scoreboard/"+name+".yaml"].Data, &is) // what is wrong with it is for the loader to say
+		var b bytes.Buffer
+		line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
+		line("host: www.base.example\nthrough: %sT12:00:00Z", name[:day])
+		if previous != "" {
+			line("follows: %s\nfollows_sha256: %q", previous, previousSum)
+		}
+		line("receipt_keys: []")
+		for _, kind := range []struct {
+			name  string
+			total int
+		}{
+			{"registrations", max(0, is.Waitlist.Registrations) + max(0, is.Excluded.Records)},
+			{"charters", max(0, is.Orgs.Charters)},
+			{"suggestions", max(0, is.Suggestions.Received)},
+		} {
+			line("%s: {last: %d, total: %d, sha256: %q}", kind.name, kind.total, kind.total, sum(nil))
+		}
+		line("told:")
+		for _, n := range []struct {
+			path  string
+			value int
+		}{
+			{"suggestions.originated_internally", is.Suggestions.Originated},
+			{"suggestions.shipped", is.Suggestions.Shipped},
+			{"observed_attention.named_clients", len(is.Attention.Clients)},
+			{"observed_attention.named_clients_that_completed_a_handshake", is.Attention.Handshakes},
+			{"observed_attention.tool_calls_by_anything_not_auditing_us", is.Attention.Calls},
+			{"observed_attention.security_reports_received", is.Attention.Reports},
+		} {
+			line("  %s: %d", n.path, max(0, n.value))
+		}
+		decisions := ""
+		for ; vouched < is.Waitlist.Conversions; vouched++ {
+			decisions += decision("vouch", "v", vouched)
+		}
+		for ; vouched > max(0, is.Waitlist.Conversions); vouched-- {
+			decisions += decision("leave", "v", vouched-1)
+		}
+		for ; own < is.Excluded.Records; own++ {
+			decisions += decision("own", "o", own)
+		}
+		for ; own > max(0, is.Excluded.Records); own-- {
+			decisions += decision("leave", "o", own-1)
+		}
+		if decisions == "" {
+			decisions = " []\n"
+		} else {
+			decisions = "\n" + decisions
+		}
+		b.WriteString("decisions:" + decisions)
+		line("sum: %q", sum(b.Bytes()))
+		fsys["verifications/"+name+".yaml"] = &fstest.MapFile{Data: b.Bytes()}
+		previous, previousSum = name, sum(b.Bytes())
+	}
+}
+
+// decision is what is decided about one made-up record.
+func decision(what, series string, n int) string {
+	commitment := sum(fmt.Append(nil, series, n))
+	id := commitment[:32]
+	text := "  - {kind: registration, decision: " + what + ", "
+	if what == "vouch" {
+		text += "agent: \"" + id + "\", "
+	}
+	return text + "records: \"" + id + " " + commitment + "\"}\n"
+}
+
+func sum(text []byte) string {
+	s := sha256.Sum256(text)
+	return hex.EncodeToString(s[:])
+}

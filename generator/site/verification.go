@@ -1,0 +1,423 @@
+package site
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Verification is content/verifications/<as_of>[-2].yaml: what one hand verification covered, and
+// what it decided about single records. It holds no name and no address. The counts of the board of
+// the same name are the sums of this file and of all before it.
+//
+// The command anteroom verify writes the file, and nobody edits it: its last line is the SHA-256 of
+// all lines above, and the next verification holds the SHA-256 of the whole file. So what was
+// counted once is remembered by every later verification. testdata/verification.yaml is an example.
+type Verification struct {
+	File string `yaml:"-"` // base name without extension, that of its board
+
+	Host    string `yaml:"host" is:"host"`    // canonical host of the service that was counted
+	Store   string `yaml:"store,omitempty"`   // identifier of the store; "" where no store was looked at
+	Through string `yaml:"through" is:"time"` // until when it covers what was recorded
+	// Follows is the verification before this one, and FollowsSHA256 the SHA-256 of its file. Both
+	// are "" for the first.
+	Follows       string   `yaml:"follows,omitempty"`
+	FollowsSHA256 string   `yaml:"follows_sha256,omitempty" is:"sha256"`
+	ReceiptKeys   []string `yaml:"receipt_keys" is:"key"` // the keys that the content listed then
+
+	Registrations Coverage       `yaml:"registrations"`
+	Charters      Coverage       `yaml:"charters"`
+	Suggestions   Coverage       `yaml:"suggestions"`
+	Told          map[string]int `yaml:"told"` // the numbers that no record shows, by their place in the board
+	Decisions     []Decision     `yaml:"decisions"`
+	Sum           string         `yaml:"sum" is:"sha256"` // SHA-256 of all lines above its own
+
+	SHA256 string `yaml:"-"` // of the file
+}
+
+// Coverage is which records of a kind were looked at: those whose sequence number is at most Last.
+type Coverage struct {
+	Last   int    `yaml:"last"`
+	Total  int    `yaml:"total"`              // how many there are, since the beginning
+	SHA256 string `yaml:"sha256" is:"sha256"` // of the digest before, and of a line for each new record; see package records
+}
+
+// Decision is what was decided about records of a kind. What no decision names is left for a
+// registration, counted for a charter, and external for a suggestion.
+type Decision struct {
+	Kind     string `yaml:"kind"`     // one of the keys of Choices
+	Decision string `yaml:"decision"` // one of the Choices of its kind
+	// Agent is the record by which an agent is known that was vouched for. All decisions about this
+	// agent name the same record.
+	Agent    string `yaml:"agent,omitempty"`
+	Corrects string `yaml:"corrects,omitempty"` // the verification that covered the records before; "" for new ones
+	Reason   string `yaml:"reason,omitempty" is:"line"`
+	Records  string `yaml:"records"` // a line for each: record_id, a space, SHA-256 of its commitment
+}
+
+// What can be decided about a record.
+const (
+	Vouch    = "vouch"    // of an agent that the operator vouches for
+	Leave    = "leave"    // recorded, and not vouched for
+	Own      = "own"      // the operator's: development, seed or test
+	Counted  = "counted"  // a charter that counts
+	External = "external" // a suggestion from outside
+)
+
+// The kinds of records.
+const (
+	Registration = "registration"
+	Charter      = "charter"
+	Suggestion   = "suggestion"
+)
+
+// Kinds are the kinds of records.
+var Kinds = []string{Registration, Charter, Suggestion}
+
+// Choices are the decisions that there are for each kind of record. The first one holds where
+// nothing was decided.
+var Choices = map[string][]string{
+	Registration: {Leave, Vouch, Own},
+	Charter:      {Counted, Own},
+	Suggestion:   {External, Own},
+}
+
+// Covers is the coverage of a kind of record.
+func (v *Verification) Covers(kind string) *Coverage {
+	switch kind {
+	case Registration:
+		return &v.Registrations
+	case Charter:
+		return &v.Charters
+	}
+	return &v.Suggestions
+}
+
+// Encode gives the text of the file, and sets Sum and SHA256.
+func (v *Verification) Encode() []byte {
+	var b bytes.Buffer
+	line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
+	line("# What a hand verification covered and decided, written by anteroom verify. It is never edited.")
+	line("host: %s", v.Host)
+	if v.Store != "" {
+		line("store: %q", v.Store)
+	}
+	line("through: %s", v.Through)
+	if v.Follows != "" {
+		line("follows: %s", v.Follows)
+		line("follows_sha256: %q", v.FollowsSHA256)
+	}
+	line("receipt_keys: [%s]", strings.Join(v.ReceiptKeys, ", "))
+	for _, kind := range Kinds {
+		c := v.Covers(kind)
+		line("%ss: {last: %d, total: %d, sha256: %q}", kind, c.Last, c.Total, c.SHA256)
+	}
+	line("told:")
+	for _, n := range Numbers {
+		if n.Told {
+			line("  %s: %d", n.Path, v.Told[n.Path])
+		}
+	}
+	if len(v.Decisions) == 0 {
+		line("decisions: []")
+	} else {
+		line("decisions:")
+	}
+	for _, d := range v.Decisions {
+		line("  - kind: %s", d.Kind)
+		line("    decision: %s", d.Decision)
+		for _, member := range []struct{ name, value string }{{"agent", d.Agent}, {"corrects", d.Corrects}, {"reason", d.Reason}} {
+			if member.value != "" {
+				line("    %s: %s", member.name, quoted(member.value))
+			}
+		}
+		line("    records: |")
+		for record := range strings.Lines(d.Records) {
+			line("      %s", strings.TrimSpace(record))
+		}
+	}
+	v.Sum = sumOf(b.Bytes())
+	line("sum: %q", v.Sum)
+	v.SHA256 = sumOf(b.Bytes())
+	return b.Bytes()
+}
+
+// quoted is a text of one line in YAML's single quotes, in which nothing else is special.
+func quoted(s string) string { return "'" + strings.ReplaceAll(s, "'", "''") + "'" }
+
+func sumOf(text []byte) string {
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:])
+}
+
+// sumHolds reports whether the last line of a verification's file is the sum of the lines above.
+func sumHolds(src []byte, sum string) bool {
+	at := bytes.LastIndex(src, []byte("\nsum: "))
+	return at >= 0 && bytes.Count(src[at+1:], []byte{'\n'}) <= 1 && sumOf(src[:at+1]) == sum
+}
+
+// Record is a record that a decision names.
+type Record struct{ ID, SHA256 string }
+
+// List gives the records of a decision. ok is false where a line is none.
+func (d *Decision) List() (list []Record, ok bool) {
+	ok = true
+	for line := range strings.Lines(d.Records) {
+		id, sum, _ := strings.Cut(strings.TrimSpace(line), " ")
+		list = append(list, Record{id, sum})
+		ok = ok && len(id) == 32 && validSHA256([]byte(id+id)) && validSHA256([]byte(sum))
+	}
+	return list, ok && len(list) > 0
+}
+
+// Number is one number of a hand verification.
+type Number struct {
+	Path string // where it stands in the board's file
+	Told bool   // whether a person tells it; else it is counted from the records
+	of   func(*Scoreboard) int
+}
+
+// Of is the number on a board.
+func (n *Number) Of(board *Scoreboard) int { return n.of(board) }
+
+// Numbers are all numbers of a hand verification. None of them falls, unless a correction says why.
+var Numbers = []Number{
+	{Path: "pilot_waitlist.verified_organic_agent_conversions", of: func(b *Scoreboard) int { return b.PilotWaitlist.VerifiedConversions }},
+	{Path: "pilot_waitlist.registrations_recorded", of: func(b *Scoreboard) int { return b.PilotWaitlist.RegistrationsRecorded }},
+	{Path: "orgs.charters_filed", of: func(b *Scoreboard) int { return b.Orgs.ChartersFiled }},
+	{Path: "suggestions.received_external", of: func(b *Scoreboard) int { return b.Suggestions.ReceivedExternal }},
+	{Path: "excluded_from_counts.development_seed_and_test_records", of: func(b *Scoreboard) int { return b.Excluded.Records }},
+	{Path: "suggestions.originated_internally", Told: true, of: func(b *Scoreboard) int { return b.Suggestions.OriginatedInternally }},
+	{Path: "suggestions.shipped", Told: true, of: func(b *Scoreboard) int { return b.Suggestions.Shipped }},
+	{Path: "observed_attention.named_clients", Told: true, of: func(b *Scoreboard) int { return len(b.ObservedAttention.NamedClients) }},
+	{Path: "observed_attention.named_clients_that_completed_a_handshake", Told: true, of: func(b *Scoreboard) int { return b.ObservedAttention.CompletedHandshake }},
+	{Path: "observed_attention.tool_calls_by_anything_not_auditing_us", Told: true, of: func(b *Scoreboard) int { return b.ObservedAttention.ToolCalls }},
+	{Path: "observed_attention.security_reports_received", Told: true, of: func(b *Scoreboard) int { return b.ObservedAttention.SecurityReports }},
+}
+
+// Ledger is what a series of verifications says of single records.
+type Ledger struct {
+	records map[string]entered // by record_id
+	agents  map[string]int     // the vouched records of each agent
+	own     map[string]int     // by kind
+	totals  map[string]int     // by kind
+}
+
+// entered is what holds for a record.
+type entered struct{ kind, decision, agent, sum string }
+
+// NewLedger makes a ledger of no verification.
+func NewLedger() *Ledger {
+	return &Ledger{records: map[string]entered{}, agents: map[string]int{}, own: map[string]int{}, totals: map[string]int{}}
+}
+
+// Ledger is the ledger of all verifications of the site.
+func (s *Site) Ledger() *Ledger {
+	l := NewLedger()
+	for i := range s.Verifications {
+		l.Enter(&s.Verifications[i])
+	}
+	return l
+}
+
+// Decided is what holds for a record, and the agent that it belongs to where it was vouched for. It
+// gives "" where no verification has named the record.
+func (l *Ledger) Decided(recordID string) (decision, agent string) {
+	e := l.records[recordID]
+	return e.decision, e.agent
+}
+
+// Enter adds a verification, and gives what is wrong with its decisions.
+func (l *Ledger) Enter(v *Verification) (faults []string) {
+	fault := func(format string, args ...any) { faults = append(faults, fmt.Sprintf(format, args...)) }
+	for _, kind := range Kinds {
+		l.totals[kind] = v.Covers(kind).Total
+	}
+	seen := map[string]bool{}
+	for i := range v.Decisions {
+		d := &v.Decisions[i]
+		list, ok := d.List()
+		switch {
+		case !ok:
+			fault("decisions[%d].records has a line that is not a record_id and a SHA-256", i)
+			continue
+		case !slices.Contains(Choices[d.Kind], d.Decision):
+			fault("decisions[%d] decides %s about a %s", i, shorten(d.Decision), shorten(d.Kind))
+			continue
+		case (d.Decision == Vouch) != (d.Agent != ""):
+			fault("decisions[%d] has an agent or a vouch, and not both", i)
+		}
+		for _, r := range list {
+			before, known := l.records[r.ID]
+			switch {
+			case seen[r.ID]:
+				fault("decisions[%d] names %s again", i, r.ID)
+				continue
+			case known && (before.kind != d.Kind || before.sum != r.SHA256):
+				fault("decisions[%d] names %s, which had another commitment or kind before", i, r.ID)
+				continue
+			}
+			seen[r.ID] = true
+			l.count(before, -1)
+			now := entered{d.Kind, d.Decision, d.Agent, r.SHA256}
+			l.count(now, 1)
+			l.records[r.ID] = now
+		}
+	}
+	return faults
+}
+
+// count adds n records that are entered alike to the sums.
+func (l *Ledger) count(e entered, n int) {
+	switch e.decision {
+	case Own:
+		l.own[e.kind] += n
+	case Vouch:
+		if l.agents[e.agent] += n; l.agents[e.agent] == 0 {
+			delete(l.agents, e.agent)
+		}
+	}
+}
+
+// Counts are the numbers that are counted from the records, by their places in a board.
+func (l *Ledger) Counts() map[string]int {
+	return map[string]int{
+		Numbers[0].Path: len(l.agents),
+		Numbers[1].Path: l.totals[Registration] - l.own[Registration],
+		Numbers[2].Path: l.totals[Charter] - l.own[Charter],
+		Numbers[3].Path: l.totals[Suggestion] - l.own[Suggestion],
+		Numbers[4].Path: l.own[Registration] + l.own[Charter] + l.own[Suggestion],
+	}
+}
+
+// checkVerification checks a verification against the one before it, where there is one.
+func checkVerification(d *document, v, previous *Verification, ledger *Ledger) {
+	if date := v.File[:len(dateForm)]; !strings.HasPrefix(v.Through, date) {
+		d.fault("through", "through is "+v.Through+", and the file is named after "+date, "a verification is named after the day that it goes through")
+	}
+	const again = "bring the file back as anteroom verify wrote it (git has it)"
+	var follows, sum string
+	if previous != nil {
+		follows, sum = previous.File, previous.SHA256
+		if v.Through < previous.Through {
+			d.fault("through", "through is earlier than in verifications/"+previous.File+".yaml", "")
+		}
+		if previous.Store != "" && v.Store != previous.Store {
+			d.fault("store", "the store is another than in verifications/"+previous.File+".yaml", "a service has one store")
+		}
+		for _, kind := range Kinds {
+			if now, then := v.Covers(kind), previous.Covers(kind); now.Total < then.Total || now.Last < then.Last {
+				d.fault(kind+"s", fmt.Sprintf("covers %d %ss, and verifications/%s.yaml covers %d", now.Total, kind, previous.File, then.Total),
+					"what was recorded stays recorded")
+			}
+		}
+	}
+	if v.Follows != follows || v.FollowsSHA256 != sum {
+		d.fault("follows", "does not follow the verification before it as that is now: one of both was edited, moved or removed", again)
+	}
+	for _, kind := range Kinds {
+		if c := v.Covers(kind); c.Total > c.Last {
+			d.fault(kind+"s", fmt.Sprintf("%d %ss, and the last has number %d", c.Total, kind, c.Last), again)
+		}
+	}
+	var told []string
+	for _, n := range Numbers {
+		if n.Told {
+			told = append(told, n.Path)
+		}
+	}
+	have := make([]string, 0, len(v.Told))
+	for path := range v.Told {
+		have = append(have, path)
+	}
+	d.compareKeys("told", have, told)
+	for _, fault := range ledger.Enter(v) {
+		d.fault("decisions", fault, again)
+	}
+}
+
+// checkCounts holds the numbers of a board to its verification and to the ledger up to there.
+func checkCounts(d *document, board *Scoreboard, v *Verification, ledger *Ledger) {
+	counts := ledger.Counts()
+	for _, n := range Numbers {
+		if n.Told {
+			counts[n.Path] = v.Told[n.Path]
+		}
+		if is, want := n.of(board), counts[n.Path]; is != want {
+			d.fault(n.Path, n.Path+" is "+strconv.Itoa(is)+", and the verifications give "+strconv.Itoa(want),
+				"no board is edited: anteroom verify makes a new one")
+		}
+	}
+}
+
+// checkNothingFalls compares the numbers of a board with those of the board before it. A number
+// that falls needs a correction.
+func checkNothingFalls(d *document, board, previous *Scoreboard) {
+	for _, n := range Numbers {
+		now, then := n.of(board), 0
+		if previous != nil {
+			then = n.of(previous)
+		}
+		at := slices.IndexFunc(board.Corrections, func(c NumberCorrection) bool { return c.Number == n.Path })
+		switch {
+		case now < then && at < 0:
+			d.fault(n.Path, fmt.Sprintf("%s is %d, and was %d in scoreboard/%s.yaml", n.Path, now, then, previous.File),
+				"no number falls, unless a correction names it and says why")
+		case at >= 0 && (previous == nil || board.Corrections[at].Board != previous.File || board.Corrections[at].Was != then):
+			d.fault(fmt.Sprintf("correction[%d]", at), "does not name the board before this one, and what it said of "+n.Path, "")
+		}
+	}
+	for i, c := range board.Corrections {
+		if !slices.ContainsFunc(Numbers, func(n Number) bool { return n.Path == c.Number }) {
+			d.fault(fmt.Sprintf("correction[%d].number", i), "no number is called "+shorten(c.Number), didYouMean(c.Number, numberPaths()))
+		}
+	}
+}
+
+func numberPaths() (paths []string) {
+	for _, n := range Numbers {
+		paths = append(paths, n.Path)
+	}
+	return paths
+}
+
+// checkKeys reports receipt keys that were listed at a verification and are no more: receipts that
+// they signed could not be verified.
+func checkKeys(d *document, service *Service, verifications []Verification) {
+	listed := service.keys()
+	for _, v := range verifications {
+		for _, key := range v.ReceiptKeys {
+			if !slices.Contains(listed, key) {
+				d.fault("receipt_keys", "receipt_keys lacks "+key+", which it had on "+v.File, "list it under retired: its receipts are out there")
+				listed = append(listed, key)
+			}
+		}
+	}
+}
+
+// keys are the receipt keys that the content lists, the current one first.
+func (s *Service) keys() (keys []string) {
+	if s.ReceiptKeys.Current != "" {
+		keys = append(keys, s.ReceiptKeys.Current)
+	}
+	for _, retired := range s.ReceiptKeys.Retired {
+		keys = append(keys, retired.PublicKey)
+	}
+	return keys
+}
+
+// CheckDay refuses boards of days after today, a date in UTC. The error is Faults.
+func (s *Site) CheckDay(today string) error {
+	var faults Faults
+	for i := range s.Scoreboards {
+		if board := &s.Scoreboards[i]; board.AsOf > today {
+			s.document("scoreboard/"+board.File+".yaml", &faults).fault("as_of", "as_of is "+board.AsOf+", and today is "+today,
+				"what has not happened cannot be verified")
+		}
+	}
+	return faults.err()
+}
