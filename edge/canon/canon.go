@@ -42,12 +42,13 @@ type Seat struct {
 }
 
 // Charter is the canonical string of an org charter: the keys commitment, org_name, commissioner,
-// roster. The seats must stand in the order of org.Positions. A commissioner of "" is absent.
-func Charter(orgName, commissioner string, roster []Seat) string {
+// roster. The roster is a text of Roster, its seats in the order of org.Positions. A commissioner of
+// "" is absent.
+func Charter(orgName, commissioner, roster string) string {
 	w := begin(CharterRule)
 	w.Str("org_name", orgName)
 	w.StrOrNull("commissioner", commissioner)
-	w.Raw("roster", Roster(roster))
+	w.Raw("roster", roster)
 	w.Close('}')
 	return string(w.Buf)
 }

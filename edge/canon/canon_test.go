@@ -23,10 +23,10 @@ func TestStrings(t *testing.T) {
 		{"registration by name", canon.Registration("é \"\\\u2028<>&/\n", ""), `{"commitment":"waitlist-canon-v0","agent_name":"é \"\\` + "\u2028" + `<>&/\n","pubkey":null}`},
 		{"registration by key", canon.Registration("", "k"), `{"commitment":"waitlist-canon-v0","agent_name":null,"pubkey":"k"}`},
 		{
-			"charter", canon.Charter("Tern & Co", "", seats),
+			"charter", canon.Charter("Tern & Co", "", canon.Roster(seats)),
 			`{"commitment":"org-charter-canon-v0","org_name":"Tern & Co","commissioner":null,"roster":[{"position":"rainmaker","agent_name":"a:b","allocation":30},{"position":"operator","agent_name":"bo","allocation":25}]}`,
 		},
-		{"charter of nobody", canon.Charter("Tern", "dee", nil), `{"commitment":"org-charter-canon-v0","org_name":"Tern","commissioner":"dee","roster":[]}`},
+		{"charter of nobody", canon.Charter("Tern", "dee", canon.Roster(nil)), `{"commitment":"org-charter-canon-v0","org_name":"Tern","commissioner":"dee","roster":[]}`},
 		{
 			"receipt", receipt(fields),
 			`{"receipt_spec":"souvenir_visit_v0.2","issued_by":"www.example.org","issued_at":"2026-11-20T12:00:00Z","agent_name":"ledger-lark","owner_email_sha256":"90","note":"first visit","epoch":"pre-launch"}`,

@@ -21,7 +21,7 @@ func ExampleRegistration() {
 // A seat keeps the name as it was sent, and an absent commissioner is null. The example breaks the
 // string before the roster: the string itself is one line.
 func ExampleCharter() {
-	charter := canon.Charter("Tern & Co", "", []canon.Seat{{Position: "rainmaker", AgentName: "ada", Allocation: 30}})
+	charter := canon.Charter("Tern & Co", "", canon.Roster([]canon.Seat{{Position: "rainmaker", AgentName: "ada", Allocation: 30}}))
 	fmt.Println(strings.Replace(charter, `"roster"`, "\n\"roster\"", 1))
 	// Output:
 	// {"commitment":"org-charter-canon-v0","org_name":"Tern & Co","commissioner":null,

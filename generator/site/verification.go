@@ -201,18 +201,18 @@ var Numbers = []Number{
 
 // Ledger is what a series of verifications says of single records.
 type Ledger struct {
-	records map[string]entered // by record_id
-	agents  map[string]int     // the vouched records of each agent
-	own     map[string]int     // by kind
-	totals  map[string]int     // by kind
+	entries map[string]Entry // by record_id
+	agents  map[string]int   // the vouched records of each agent
+	own     map[string]int   // by kind
+	totals  map[string]int   // by kind
 }
 
-// entered is what holds for a record.
-type entered struct{ kind, decision, agent, sum string }
+// Entry is what holds for a record that a verification has named.
+type Entry struct{ Kind, Decision, Agent, SHA256 string }
 
 // NewLedger makes a ledger of no verification.
 func NewLedger() *Ledger {
-	return &Ledger{records: map[string]entered{}, agents: map[string]int{}, own: map[string]int{}, totals: map[string]int{}}
+	return &Ledger{entries: map[string]Entry{}, agents: map[string]int{}, own: map[string]int{}, totals: map[string]int{}}
 }
 
 // Ledger is the ledger of all verifications of the site.
@@ -224,12 +224,8 @@ func (s *Site) Ledger() *Ledger {
 	return l
 }
 
-// Decided is what holds for a record, and the agent that it belongs to where it was vouched for. It
-// gives "" where no verification has named the record.
-func (l *Ledger) Decided(recordID string) (decision, agent string) {
-	e := l.records[recordID]
-	return e.decision, e.agent
-}
+// Entries are all records that a verification has named, by record_id.
+func (l *Ledger) Entries() map[string]Entry { return l.entries }
 
 // Enter adds a verification, and gives what is wrong with its decisions.
 func (l *Ledger) Enter(v *Verification) (faults []string) {
@@ -252,33 +248,33 @@ func (l *Ledger) Enter(v *Verification) (faults []string) {
 			fault("decisions[%d] has an agent or a vouch, and not both", i)
 		}
 		for _, r := range list {
-			before, known := l.records[r.ID]
+			before, known := l.entries[r.ID]
 			switch {
 			case seen[r.ID]:
 				fault("decisions[%d] names %s again", i, r.ID)
 				continue
-			case known && (before.kind != d.Kind || before.sum != r.SHA256):
+			case known && (before.Kind != d.Kind || before.SHA256 != r.SHA256):
 				fault("decisions[%d] names %s, which had another commitment or kind before", i, r.ID)
 				continue
 			}
 			seen[r.ID] = true
 			l.count(before, -1)
-			now := entered{d.Kind, d.Decision, d.Agent, r.SHA256}
+			now := Entry{d.Kind, d.Decision, d.Agent, r.SHA256}
 			l.count(now, 1)
-			l.records[r.ID] = now
+			l.entries[r.ID] = now
 		}
 	}
 	return faults
 }
 
 // count adds n records that are entered alike to the sums.
-func (l *Ledger) count(e entered, n int) {
-	switch e.decision {
+func (l *Ledger) count(e Entry, n int) {
+	switch e.Decision {
 	case Own:
-		l.own[e.kind] += n
+		l.own[e.Kind] += n
 	case Vouch:
-		if l.agents[e.agent] += n; l.agents[e.agent] == 0 {
-			delete(l.agents, e.agent)
+		if l.agents[e.Agent] += n; l.agents[e.Agent] == 0 {
+			delete(l.agents, e.Agent)
 		}
 	}
 }
@@ -388,7 +384,7 @@ func numberPaths() (paths []string) {
 // checkKeys reports receipt keys that were listed at a verification and are no more: receipts that
 // they signed could not be verified.
 func checkKeys(d *document, service *Service, verifications []Verification) {
-	listed := service.keys()
+	listed := service.Keys()
 	for _, v := range verifications {
 		for _, key := range v.ReceiptKeys {
 			if !slices.Contains(listed, key) {
@@ -399,8 +395,8 @@ func checkKeys(d *document, service *Service, verifications []Verification) {
 	}
 }
 
-// keys are the receipt keys that the content lists, the current one first.
-func (s *Service) keys() (keys []string) {
+// Keys are the receipt keys that the content lists, the current one first.
+func (s *Service) Keys() (keys []string) {
 	if s.ReceiptKeys.Current != "" {
 		keys = append(keys, s.ReceiptKeys.Current)
 	}

@@ -102,7 +102,7 @@ func File(t *kernel.Turn, in *input.Input) *kernel.Response {
 	if in.Total > 0 {
 		return respond.Invalid(t, in)
 	}
-	canonical := canon.Charter(name, head, seats)
+	canonical := canon.Charter(name, head, canon.Roster(seats))
 	hash, now := sha256.HexOf(canonical), civil.FormatTime(t.Now)
 	total := 0
 	for _, seat := range seats {

@@ -1,0 +1,312 @@
+package verify
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"anteroom/edge/records"
+	"anteroom/generator/site"
+)
+
+// Decided is what the answers to a survey decide.
+type Decided struct {
+	Verification *site.Verification
+	Counts       map[string]int // the counted numbers, by their places in a board
+	reasons      []string       // of what is decided otherwise than before
+}
+
+// choice is what was decided about a record, and by which answer.
+type choice struct {
+	answer *Answer
+	record records.Record
+	agent  uint32 // of a registration
+}
+
+// Decide applies answers. Its error names all of them that match nothing, or that decide about a
+// record which another decides about too.
+func (v *Survey) Decide(ctx context.Context, a *Answers) (*Decided, error) {
+	if len(v.Broken) > 0 {
+		return nil, fmt.Errorf("verify: the store is not as it was verified (bring the records back from a backup, then verify again):\n%s", strings.Join(v.Broken, "\n"))
+	}
+	d := &decider{survey: v, ctx: ctx}
+	var choices [][]choice
+	for i, kind := range site.Kinds {
+		made, err := d.decide(i, a.of(kind))
+		if err != nil {
+			return nil, err
+		}
+		choices = append(choices, made)
+	}
+	if err := errors.Join(d.faults...); err != nil {
+		return nil, err
+	}
+	verification := &site.Verification{
+		File: v.Name, Host: v.Site.Service.CanonicalHost, Store: v.Store, Through: v.Through, ReceiptKeys: v.Site.Service.Keys(),
+		Registrations: v.Coverage[0], Charters: v.Coverage[1], Suggestions: v.Coverage[2],
+	}
+	if n := len(v.Site.Verifications); n > 0 {
+		last := &v.Site.Verifications[n-1]
+		verification.Follows, verification.FollowsSHA256 = last.File, last.SHA256
+	}
+	for i, kind := range site.Kinds {
+		verification.Decisions = append(verification.Decisions, d.write(i, kind, choices[i])...)
+	}
+	ledger := v.Site.Ledger()
+	if faults := ledger.Enter(verification); len(faults) > 0 {
+		return nil, fmt.Errorf("verify: %s", strings.Join(faults, "; "))
+	}
+	return &Decided{Verification: verification, Counts: ledger.Counts(), reasons: d.reasons}, nil
+}
+
+// decider applies answers to a survey.
+type decider struct {
+	survey  *Survey
+	ctx     context.Context
+	faults  []error
+	reasons []string
+}
+
+func (d *decider) fault(format string, args ...any) {
+	d.faults = append(d.faults, fmt.Errorf(format, args...))
+}
+
+// decide gives what the answers about a kind decide, new records first.
+func (d *decider) decide(kind int, answers []Answer) (made []choice, err error) {
+	matched := make([]int, len(answers)) // how many records each answer is about
+	byID := map[string]int{}
+	for i := range answers {
+		if id := answers[i].RecordID; id != "" {
+			if _, again := byID[id]; again {
+				d.fault("%s is decided twice", id)
+			}
+			byID[id] = i
+		}
+	}
+	own := &Answer{Decision: site.Own, Reason: "a name of own_names"}
+	add := func(record records.Record, agent uint32, byName int, isOwn bool) {
+		i, there := byID[record.ID]
+		if there {
+			delete(byID, record.ID)
+			if byName >= 0 {
+				d.fault("%s is decided twice, by itself and by %s", record.ID, answers[byName].about())
+			}
+		} else if i = byName; i < 0 {
+			if isOwn {
+				made = append(made, choice{own, record, agent})
+			}
+			return
+		}
+		matched[i]++
+		if answers[i].Decision != site.Choices[site.Kinds[kind]][0] {
+			made = append(made, choice{&answers[i], record, agent})
+		}
+	}
+	if site.Kinds[kind] == site.Registration {
+		err = d.newRegistrations(answers, byID, matched, add)
+	} else {
+		filings := d.survey.Charters
+		if site.Kinds[kind] == site.Suggestion {
+			filings = d.survey.Suggestions
+		}
+		for i := range filings {
+			add(filings[i].Record, 0, d.byName(answers, func(a *Answer) bool { return a.OrgName != "" && matches(a.OrgName, filings[i].Values[0]) }, filings[i].ID), filings[i].Own != "")
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	earlier, err := d.earlier(kind, answers, byID, matched)
+	if err != nil {
+		return nil, err
+	}
+	for id := range maps.Keys(byID) {
+		d.fault("there is no %s %s", site.Kinds[kind], id)
+		matched[byID[id]]++
+	}
+	for i, n := range matched {
+		if n == 0 {
+			d.fault("%s matches no %s%s (%s)", answers[i].about(), map[bool]string{true: "earlier ", false: "new "}[answers[i].Earlier], site.Kinds[kind],
+				map[bool]string{true: "or what it matches is decided so already", false: "earlier: true is about those that were verified before"}[answers[i].Earlier])
+		}
+	}
+	return append(made, earlier...), nil
+}
+
+// byName finds the answer that is about a record by a name; -1 for none. Two are a fault.
+func (d *decider) byName(answers []Answer, about func(*Answer) bool, what string) int {
+	found := -1
+	for i := range answers {
+		if a := &answers[i]; !a.Earlier && about(a) {
+			if found >= 0 {
+				d.fault("%s is decided twice, by %s and by %s", what, answers[found].about(), a.about())
+			}
+			found = i
+		}
+	}
+	return found
+}
+
+// newRegistrations gives the new registrations that are decided about to add.
+func (d *decider) newRegistrations(answers []Answer, byID map[string]int, matched []int, add func(records.Record, uint32, int, bool)) error {
+	v := d.survey
+	chosen, own := make([]int32, len(v.agents)), map[uint32]bool{}
+	wanted := false
+	for i := range v.agents {
+		chosen[i] = -1
+		a := &v.agents[i]
+		if a.count == 0 {
+			continue
+		}
+		chosen[i] = int32(d.byName(answers, func(answer *Answer) bool {
+			if a.nameless {
+				return answer.Pubkey != "" && answer.Pubkey == a.name
+			}
+			return answer.AgentName != "" && matches(answer.AgentName, a.name)
+		}, a.name))
+		if chosen[i] < 0 && !a.nameless && v.own(a.name) != "" {
+			own[uint32(i)] = true
+		}
+		if chosen[i] >= 0 {
+			matched[chosen[i]]++
+		}
+		wanted = wanted || chosen[i] >= 0 && answers[chosen[i]].Decision != site.Leave || own[uint32(i)]
+	}
+	if !wanted && len(byID) == 0 {
+		return nil
+	}
+	list, agents, err := v.recordsOf(d.ctx, func(agent uint32, id string) bool {
+		_, named := byID[id]
+		return named || chosen[agent] >= 0 || own[agent]
+	})
+	for i := range list {
+		add(list[i], agents[i], int(chosen[agents[i]]), own[agents[i]])
+	}
+	return err
+}
+
+// earlier gives what is decided otherwise about records that were verified before. What it finds of
+// byID it takes out.
+func (d *decider) earlier(kind int, answers []Answer, byID map[string]int, matched []int) (made []choice, err error) {
+	v, table := d.survey, &records.Kinds[kind]
+	last := int64(0)
+	if n := len(v.Site.Verifications); n > 0 {
+		last = int64(v.Site.Verifications[n-1].Covers(table.Name).Last)
+	}
+	add := func(record records.Record, i int) {
+		e, named := v.ledger.Entries()[record.ID]
+		now := e.Decision
+		if !named {
+			now = site.Choices[table.Name][0]
+		}
+		a := &answers[i]
+		if now == a.Decision {
+			return
+		}
+		matched[i]++
+		if strings.TrimSpace(a.Reason) == "" {
+			d.fault("%s was verified before, and needs a reason to be decided otherwise", record.ID)
+		}
+		made = append(made, choice{a, record, v.index[indexed(identity(&record))]})
+	}
+	if len(byID) > 0 {
+		found, err := records.Find(d.ctx, v.reader, table, slices.Sorted(maps.Keys(byID)))
+		if err != nil {
+			return nil, err
+		}
+		for _, record := range found {
+			i := byID[record.ID]
+			if record.Seq > last {
+				d.fault("%s was recorded after %s, and is for the next verification", record.ID, v.Through)
+				matched[i]++
+			} else if add(record, i); matched[i] == 0 {
+				d.fault("%s is decided so already", record.ID)
+				matched[i]++
+			}
+			delete(byID, record.ID)
+		}
+	}
+	if !slices.ContainsFunc(answers, func(a Answer) bool { return a.Earlier }) {
+		return made, nil
+	}
+	seen := map[string]bool{}
+	for _, c := range made {
+		seen[c.record.ID] = true
+	}
+	err = records.Scan(d.ctx, v.reader, table, 0, last, func(r *records.Record) error {
+		for i := range answers {
+			a := &answers[i]
+			name := r.Values[0]
+			if !a.Earlier || !(a.AgentName != "" && matches(a.AgentName, name) || a.OrgName != "" && matches(a.OrgName, name) ||
+				a.Pubkey != "" && name == "" && a.Pubkey == r.Values[1]) {
+				continue
+			}
+			if seen[r.ID] {
+				d.fault("%s is decided twice", r.ID)
+				continue
+			}
+			seen[r.ID] = true
+			record := *r
+			record.Values = slices.Clone(r.Values)
+			add(record, i)
+		}
+		return nil
+	})
+	return made, err
+}
+
+// identity is what tells the agent of a registration: its name, or its key where it has none.
+func identity(r *records.Record) (string, bool) {
+	if r.Values[0] == "" {
+		return r.Values[1], true
+	}
+	return r.Values[0], false
+}
+
+// write makes decisions of choices: one for each agent that is vouched for, and one for each other
+// answer.
+func (d *decider) write(kind int, name string, choices []choice) (list []site.Decision) {
+	type group struct {
+		answer   *Answer
+		agent    string
+		corrects string
+	}
+	at := map[group]int{}
+	agents := map[uint32]string{}
+	for _, c := range choices {
+		g := group{answer: c.answer, corrects: d.coveredBy(kind, c.record.Seq)}
+		if c.answer.Decision == site.Vouch {
+			if agents[c.agent] == "" {
+				agents[c.agent] = c.record.ID
+				if known := d.survey.vouched[c.agent]; known != "" {
+					agents[c.agent] = known
+				}
+			}
+			g.agent = agents[c.agent]
+		}
+		i, there := at[g]
+		if !there {
+			i = len(list)
+			at[g] = i
+			list = append(list, site.Decision{Kind: name, Decision: c.answer.Decision, Agent: g.agent, Corrects: g.corrects, Reason: strings.TrimSpace(c.answer.Reason)})
+			if g.corrects != "" && !slices.Contains(d.reasons, list[i].Reason) {
+				d.reasons = append(d.reasons, list[i].Reason)
+			}
+		}
+		list[i].Records += c.record.ID + " " + c.record.SHA256 + "\n"
+	}
+	return list
+}
+
+// coveredBy is the verification that covers a record already, "" for none.
+func (d *decider) coveredBy(kind int, seq int64) string {
+	for i := range d.survey.Site.Verifications {
+		if v := &d.survey.Site.Verifications[i]; seq <= int64(v.Covers(site.Kinds[kind]).Last) {
+			return v.File
+		}
+	}
+	return ""
+}

@@ -1,0 +1,215 @@
+// Package verify makes hand verifications: it finds what a store of records holds that no
+// verification has covered, turns the operator's decisions about it into the two files that publish
+// a verification, and holds what was published against the store for ever after.
+//
+// # What is covered
+//
+// A verification covers records by their sequence numbers: of each kind all up to a last one.
+// Requests get their time when they arrive and their number when they are committed, so a write that
+// was committed a little after its time belongs to the next verification, by its number, and is
+// neither missed nor counted twice.
+//
+// # Digests
+//
+// A verification's digest of a kind of record is the SHA-256 of the digest in the verification
+// before, a line feed, and a line for each record that is newly covered, in the order of their
+// numbers: number, record_id, time and commitment with spaces between, and a line feed. Where
+// nothing is new the digest stays. The digest before the first is the SHA-256 of nothing. So each
+// digest stands for all records up to its own, and still each stretch of records can be judged by
+// itself.
+package verify
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"hash"
+	"maps"
+	"slices"
+	"time"
+
+	"anteroom/edge/canon"
+	"anteroom/edge/records"
+	"anteroom/generator/site"
+)
+
+// lateness is how much later than its time a record may be committed. A request lasts a minute at
+// most, and a store on the edge gives up after half a minute.
+const lateness = 2 * time.Minute
+
+// walk goes through all records of a kind, and holds them against the verifications.
+type walk struct {
+	kind          *records.Kind
+	verifications []site.Verification
+	entries       map[string]site.Entry // of this kind that were not seen yet
+
+	at       int // the verification that covers the records now read
+	hash     hash.Hash
+	open     bool   // whether hash holds anything of this stretch
+	digest   string // that of the stretch before
+	seq      int64
+	total    int
+	suspects []string // what may explain that this stretch is another than was verified
+	findings []string // what is not as it was verified
+}
+
+// newWalk begins a walk. ledger is that of the verifications.
+func newWalk(kind *records.Kind, verifications []site.Verification, ledger *site.Ledger) *walk {
+	w := &walk{kind: kind, verifications: verifications, entries: map[string]site.Entry{}, hash: sha256.New()}
+	w.digest = w.sum()
+	for id, e := range ledger.Entries() {
+		if e.Kind == kind.Name {
+			w.entries[id] = e
+		}
+	}
+	return w
+}
+
+// run reads the records up to last, and gives each to visit. covered says whether a verification
+// covers it. The coverage is that of a verification through last.
+func (w *walk) run(ctx context.Context, r records.Reader, last int64, visit func(record *records.Record, covered bool) error) (site.Coverage, error) {
+	err := records.Scan(ctx, r, w.kind, 0, last, func(record *records.Record) error {
+		w.take(record)
+		return visit(record, w.at < len(w.verifications))
+	})
+	if err != nil {
+		return site.Coverage{}, err
+	}
+	for w.at < len(w.verifications) {
+		w.endStretch()
+	}
+	for _, id := range slices.Sorted(maps.Keys(w.entries)) {
+		w.find("%s %s is gone, which was verified", w.kind.Name, id)
+	}
+	return site.Coverage{Last: int(max(last, w.seq)), Total: w.total, SHA256: w.stretchDigest()}, nil
+}
+
+func (w *walk) find(format string, args ...any) {
+	w.findings = append(w.findings, fmt.Sprintf(format, args...))
+}
+
+// suspect keeps what may explain a difference. A few are enough.
+func (w *walk) suspect(format string, args ...any) {
+	if len(w.suspects) < 20 {
+		w.suspects = append(w.suspects, fmt.Sprintf(format, args...))
+	}
+}
+
+func (w *walk) sum() string { return hex.EncodeToString(w.hash.Sum(nil)) }
+
+func (w *walk) stretchDigest() string {
+	if w.open {
+		return w.sum()
+	}
+	return w.digest
+}
+
+// take adds a record to its stretch.
+func (w *walk) take(r *records.Record) {
+	for w.at < len(w.verifications) && r.Seq > int64(w.verifications[w.at].Covers(w.kind.Name).Last) {
+		w.endStretch()
+	}
+	if !w.open {
+		w.open = true
+		w.hash.Reset()
+		fmt.Fprintln(w.hash, w.digest)
+	}
+	fmt.Fprintln(w.hash, r.Line)
+	w.total++
+	w.gap(r.Seq)
+	w.seq = r.Seq
+	if e, named := w.entries[r.ID]; named {
+		if delete(w.entries, r.ID); e.SHA256 != r.SHA256 {
+			w.find("%s %s (number %d) was changed: it was verified with the commitment %s", w.kind.Name, r.ID, r.Seq, e.SHA256)
+		}
+	}
+	if is := commitment(w.kind, r); is != r.SHA256 && is != "" {
+		w.suspect("%s %s (number %d) was changed: its commitment is not that of what it says", w.kind.Name, r.ID, r.Seq)
+	}
+	if w.at < len(w.verifications) && r.At > w.verifications[w.at].Through {
+		w.suspect("%s %s (number %d) is of %s, after the verification", w.kind.Name, r.ID, r.Seq, r.At)
+	}
+	if w.at > 0 {
+		before := &w.verifications[w.at-1]
+		if through, err := time.Parse(time.RFC3339, before.Through); err == nil && before.Store != "" && r.At < through.Add(-lateness).Format(time.RFC3339) {
+			w.find("%s %s (number %d) came in after the verification %s, and says that it is of %s, before it", w.kind.Name, r.ID, r.Seq, before.File, r.At)
+		}
+	}
+}
+
+// gap suspects the records between the last one and the number next.
+func (w *walk) gap(next int64) {
+	switch missing := next - w.seq - 1; {
+	case missing == 1:
+		w.suspect("%s number %d is gone", w.kind.Name, w.seq+1)
+	case missing > 1:
+		w.suspect("%ss number %d to %d are gone", w.kind.Name, w.seq+1, next-1)
+	}
+}
+
+// endStretch judges the records of a verification.
+func (w *walk) endStretch() {
+	v := &w.verifications[w.at]
+	covered := v.Covers(w.kind.Name)
+	w.gap(int64(covered.Last) + 1)
+	if w.stretchDigest() != covered.SHA256 || w.total != covered.Total {
+		if len(w.suspects) == 0 {
+			first := 1
+			if w.at > 0 {
+				first = w.verifications[w.at-1].Covers(w.kind.Name).Last + 1
+			}
+			w.suspect("of the %ss number %d to %d at least one is another now", w.kind.Name, first, covered.Last)
+		}
+		for _, s := range w.suspects {
+			w.find("verification %s: %s", v.File, s)
+		}
+	}
+	w.at, w.open, w.suspects = w.at+1, false, nil
+	w.digest, w.total, w.seq = covered.SHA256, covered.Total, int64(covered.Last)
+}
+
+// commitment is the SHA-256 of what a record says of itself, and "" for a suggestion, whose text is
+// not in the store.
+func commitment(kind *records.Kind, r *records.Record) string {
+	var canonical string
+	switch kind.Name {
+	case site.Registration:
+		canonical = canon.Registration(r.Values[0], r.Values[1])
+	case site.Charter:
+		canonical = canon.Charter(r.Values[0], r.Values[1], r.Values[2])
+	default:
+		return ""
+	}
+	sum := sha256.Sum256([]byte(canonical))
+	return hex.EncodeToString(sum[:])
+}
+
+// Audit holds every verification of a site against the store, and gives what is not as it was
+// verified: records that are gone, were changed, or came in later under an earlier time.
+func Audit(ctx context.Context, r records.Reader, s *site.Site) (findings []string, err error) {
+	extent, err := records.Measure(ctx, r, "", true, make([]int64, len(records.Kinds)))
+	if err != nil {
+		return nil, err
+	}
+	if want := storeOf(s); want != "" && extent.Store != want {
+		return nil, fmt.Errorf("audit: this is store %s, and the verifications are of store %s (name the right one with --data or --remote)", extent.Store, want)
+	}
+	ledger := s.Ledger()
+	for i := range records.Kinds {
+		w := newWalk(&records.Kinds[i], s.Verifications, ledger)
+		if _, err := w.run(ctx, r, extent.Last[i], func(*records.Record, bool) error { return nil }); err != nil {
+			return nil, err
+		}
+		findings = append(findings, w.findings...)
+	}
+	return findings, nil
+}
+
+// storeOf is the store that the verifications of a site are of, "" where none has looked at one.
+func storeOf(s *site.Site) string {
+	if n := len(s.Verifications); n > 0 {
+		return s.Verifications[n-1].Store
+	}
+	return ""
+}
