@@ -112,6 +112,17 @@ func checkSignatures(effects []kernel.Effect) []kernel.Result {
 
 // readReceipt reads a receipt of at most the length that the endpoint takes.
 func readReceipt(stdin io.Reader, name string) ([]byte, error) {
+	text, err := readFile(stdin, name, kernel.MaxBody)
+	if errors.Is(err, errTooLong) {
+		err = fmt.Errorf("%s is longer than %d bytes, which no receipt is", name, kernel.MaxBody)
+	}
+	return text, err
+}
+
+var errTooLong = errors.New("too long")
+
+// readFile reads a file of at most so many bytes, or stdin where name is "-".
+func readFile(stdin io.Reader, name string, most int) ([]byte, error) {
 	if name != "-" {
 		f, err := os.Open(name)
 		if err != nil {
@@ -120,9 +131,9 @@ func readReceipt(stdin io.Reader, name string) ([]byte, error) {
 		defer f.Close()
 		stdin = f
 	}
-	text, err := io.ReadAll(io.LimitReader(stdin, kernel.MaxBody+1))
-	if len(text) > kernel.MaxBody {
-		return nil, fmt.Errorf("%s is longer than %d bytes, which no receipt is", name, kernel.MaxBody)
+	text, err := io.ReadAll(io.LimitReader(stdin, int64(most)+1))
+	if len(text) > most {
+		return nil, errTooLong
 	}
 	return text, err
 }

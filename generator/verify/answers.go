@@ -66,13 +66,13 @@ func (a *Answers) of(kind string) []Answer {
 	return a.Suggestions
 }
 
-// maxAnswers is the largest size of a file of answers, in bytes.
-const maxAnswers = 8 << 20
+// MaxAnswers is the largest size of a file of answers, in bytes.
+const MaxAnswers = 8 << 20
 
 // ParseAnswers reads a file of answers. It refuses what it does not know, and names every fault.
 func ParseAnswers(text []byte) (*Answers, error) {
-	if len(text) > maxAnswers {
-		return nil, fmt.Errorf("read answers: they are longer than %d MiB (decide for many at once with * in a name)", maxAnswers>>20)
+	if len(text) > MaxAnswers {
+		return nil, fmt.Errorf("read answers: they are longer than %d MiB (decide for many at once with * in a name)", MaxAnswers>>20)
 	}
 	a := &Answers{}
 	if err := yaml.Load(text, a, yaml.WithKnownFields()); err != nil {

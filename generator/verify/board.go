@@ -32,14 +32,14 @@ type Board struct {
 // service. Numbers may hold it beside the numbers.
 const MonitoredThrough = "operations_monitored_through"
 
-// namedClients is the place in a board of the list whose length is a number.
-const namedClients = "observed_attention.named_clients"
+// NamedClients is the place in a board of the list whose length is a number.
+const NamedClients = "observed_attention.named_clients"
 
 // The texts of a new dated update, by the places that Texts have for them.
 const (
-	newWhatChanged = "observed_attention.update.what_changed"
-	newAmbiguous   = "observed_attention.update.one_ambiguous_read"
-	honestRead     = "observed_attention.honest_read"
+	NewWhatChanged = "observed_attention.update.what_changed"
+	NewAmbiguous   = "observed_attention.update.one_ambiguous_read"
+	HonestRead     = "observed_attention.honest_read"
 )
 
 // dates are the places of dates in a board, which are no texts.
@@ -101,7 +101,7 @@ func eachText(node *yaml.Node, path string, visit func(string, *yaml.Node)) {
 	case yaml.MappingNode:
 		for i := 0; i < len(node.Content); i += 2 {
 			at := strings.TrimPrefix(path+"."+node.Content[i].Value, ".")
-			if at != namedClients && at != "correction" && !slices.Contains(dates, at) && !strings.HasSuffix(at, ".date") {
+			if at != NamedClients && at != "correction" && !slices.Contains(dates, at) && !strings.HasSuffix(at, ".date") {
 				eachText(node.Content[i+1], at, visit)
 			}
 		}
@@ -122,7 +122,9 @@ type boardMaker struct {
 	faults []error
 }
 
-func (b *boardMaker) fault(format string, args ...any) { b.faults = append(b.faults, fmt.Errorf(format, args...)) }
+func (b *boardMaker) fault(format string, args ...any) {
+	b.faults = append(b.faults, fmt.Errorf(format, args...))
+}
 
 // find is the value at a place of mappings, nil where there is none.
 func (b *boardMaker) find(path string) *yaml.Node {
@@ -175,7 +177,7 @@ func (b *boardMaker) numbers(v *Survey, d *Decided, a *Answers) (changes []Chang
 				b.fault("numbers.%s is counted from the records, and not told", n.Path)
 			}
 			b.set(n.Path, strconv.Itoa(c.Is))
-		case n.Path == namedClients:
+		case n.Path == NamedClients:
 			c.Is = b.clients(value, given, c.Was)
 		default:
 			if c.Is = c.Was; given {
@@ -210,9 +212,9 @@ func (b *boardMaker) clients(value any, given bool, was int) int {
 		node.Content = append(node.Content, &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: text})
 	}
 	if !ok {
-		b.fault("numbers.%s is no list of names", namedClients)
+		b.fault("numbers.%s is no list of names", NamedClients)
 	}
-	*b.find(namedClients) = *node
+	*b.find(NamedClients) = *node
 	return len(list)
 }
 
@@ -227,20 +229,20 @@ func (b *boardMaker) texts(a *Answers, numbersChanged bool, day string) {
 		return
 	}
 	left := maps.Clone(given)
-	if numbersChanged && left[honestRead] == nil {
-		b.fault("texts.%s stands beside numbers that change: give it anew, or say %q of it", honestRead, Unchanged)
+	if numbersChanged && left[HonestRead] == nil {
+		b.fault("texts.%s stands beside numbers that change: give it anew, or say %q of it", HonestRead, Unchanged)
 	}
-	if numbersChanged && left[newWhatChanged] == nil {
-		b.fault("texts.%s stands beside numbers that change: say what changed, or %q where the last update is still true", newWhatChanged, Unchanged)
+	if numbersChanged && left[NewWhatChanged] == nil {
+		b.fault("texts.%s stands beside numbers that change: say what changed, or %q where the last update is still true", NewWhatChanged, Unchanged)
 	}
-	changed, changedGiven := left[newWhatChanged].(string)
-	ambiguous, _ := left[newAmbiguous].(string)
-	delete(left, newWhatChanged)
-	delete(left, newAmbiguous)
+	changed, changedGiven := left[NewWhatChanged].(string)
+	ambiguous, _ := left[NewAmbiguous].(string)
+	delete(left, NewWhatChanged)
+	delete(left, NewAmbiguous)
 	if changedGiven && changed != Unchanged {
 		b.addUpdate(day, changed, ambiguous)
 	} else if ambiguous != "" {
-		b.fault("texts.%s has no %s beside it", newAmbiguous, newWhatChanged)
+		b.fault("texts.%s has no %s beside it", NewAmbiguous, NewWhatChanged)
 	}
 	eachText(b.root, "", func(path string, node *yaml.Node) {
 		text, is := left[path].(string)
@@ -261,7 +263,7 @@ func (b *boardMaker) texts(a *Answers, numbersChanged bool, day string) {
 func (b *boardMaker) addUpdate(day, changed, ambiguous string) {
 	updates := b.find("observed_attention.updates")
 	if ambiguous == "" {
-		b.fault("texts.%s is missing beside %s: every update has one", newAmbiguous, newWhatChanged)
+		b.fault("texts.%s is missing beside %s: every update has one", NewAmbiguous, NewWhatChanged)
 	}
 	update := &yaml.Node{Kind: yaml.MappingNode, Tag: "!!map"}
 	for _, member := range []struct{ name, value string }{{"date", day}, {"what_changed", changed}, {"one_ambiguous_read", ambiguous}} {

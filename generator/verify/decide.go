@@ -113,7 +113,7 @@ func (d *decider) decide(kind int, answers []Answer) (made []choice, err error) 
 			filings = d.survey.Suggestions
 		}
 		for i := range filings {
-			add(filings[i].Record, 0, d.byName(answers, func(a *Answer) bool { return a.OrgName != "" && matches(a.OrgName, filings[i].Values[0]) }, filings[i].ID), filings[i].Own != "")
+			add(filings[i].Record, 0, d.byName(answers, func(a *Answer) bool { return a.OrgName != "" && Matches(a.OrgName, filings[i].Values[0]) }, filings[i].ID), filings[i].Own != "")
 		}
 	}
 	if err != nil {
@@ -165,7 +165,7 @@ func (d *decider) newRegistrations(answers []Answer, byID map[string]int, matche
 			if a.nameless {
 				return answer.Pubkey != "" && answer.Pubkey == a.name
 			}
-			return answer.AgentName != "" && matches(answer.AgentName, a.name)
+			return answer.AgentName != "" && Matches(answer.AgentName, a.name)
 		}, a.name))
 		if chosen[i] < 0 && !a.nameless && v.own(a.name) != "" {
 			own[uint32(i)] = true
@@ -240,7 +240,7 @@ func (d *decider) earlier(kind int, answers []Answer, byID map[string]int, match
 		for i := range answers {
 			a := &answers[i]
 			name := r.Values[0]
-			if !a.Earlier || !(a.AgentName != "" && matches(a.AgentName, name) || a.OrgName != "" && matches(a.OrgName, name) ||
+			if !a.Earlier || !(a.AgentName != "" && Matches(a.AgentName, name) || a.OrgName != "" && Matches(a.OrgName, name) ||
 				a.Pubkey != "" && name == "" && a.Pubkey == r.Values[1]) {
 				continue
 			}

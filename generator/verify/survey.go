@@ -240,31 +240,34 @@ func (v *Survey) filing(r *records.Record) Filing {
 // own is the first of the operator's own names that a name matches.
 func (v *Survey) own(name string) string {
 	for _, pattern := range v.Site.Service.OwnNames {
-		if matches(pattern, name) {
+		if Matches(pattern, name) {
 			return pattern
 		}
 	}
 	return ""
 }
 
-// matches reports whether a name is like a pattern, in which * stands for any characters.
-func matches(pattern, name string) bool {
-	first, rest, wild := strings.Cut(pattern, "*")
+// Matches reports whether a name is like a pattern, in which * stands for any characters and \* for
+// itself.
+func Matches(pattern, name string) bool {
+	const star = "\n" // which no name holds
+	first, rest, wild := strings.Cut(strings.ReplaceAll(pattern, `\*`, star), "*")
+	unescape := func(s string) string { return strings.ReplaceAll(s, star, "*") }
 	if !wild {
-		return pattern == name
+		return unescape(first) == name
 	}
-	if name, wild = strings.CutPrefix(name, first); !wild {
+	if name, wild = strings.CutPrefix(name, unescape(first)); !wild {
 		return false
 	}
 	parts := strings.Split(rest, "*")
 	for _, part := range parts[:len(parts)-1] {
-		i := strings.Index(name, part)
-		if i < 0 {
+		_, after, found := strings.Cut(name, unescape(part))
+		if !found {
 			return false
 		}
-		name = name[i+len(part):]
+		name = after
 	}
-	return strings.HasSuffix(name, parts[len(parts)-1])
+	return strings.HasSuffix(name, unescape(parts[len(parts)-1]))
 }
 
 // Group is the new registrations of one agent, and what is known of it.
@@ -279,8 +282,25 @@ type Group struct {
 	Own           string   // the name of the operator's own that it matches; "" for none
 	LookAlikes    []string // other agents' names that a reader may take for this one, at most maxLookAlikes
 	RecordIDs     []string // of the new ones, at most maxRecordIDs
+}
 
-	agent uint32
+// Matches reports whether an answer is about the new registrations of a group as a whole.
+func (g *Group) Matches(a *Answer) bool {
+	if a.Earlier {
+		return false
+	}
+	if g.Name == "" {
+		return a.Pubkey != "" && a.Pubkey == g.Key
+	}
+	return a.AgentName != "" && Matches(a.AgentName, g.Name)
+}
+
+// Answer is an answer about a group alone.
+func (g *Group) Answer(decision, reason string) Answer {
+	if g.Name == "" {
+		return Answer{Pubkey: g.Key, Decision: decision, Reason: reason}
+	}
+	return Answer{AgentName: strings.ReplaceAll(g.Name, "*", `\*`), Decision: decision, Reason: reason}
 }
 
 const (
@@ -316,7 +336,7 @@ func (v *Survey) Groups() iter.Seq[Group] {
 			a := &v.agents[r.agent]
 			g := Group{
 				Registrations: int(a.count), Bursts: int(a.bursts), First: time.Unix(int64(a.first), 0).UTC(), Last: time.Unix(int64(a.last), 0).UTC(),
-				SameKey: !a.severalKeys, Earlier: int(a.earlier), Vouched: v.vouched[r.agent] != "", LookAlikes: alike(r.agent), agent: r.agent,
+				SameKey: !a.severalKeys, Earlier: int(a.earlier), Vouched: v.vouched[r.agent] != "", LookAlikes: alike(r.agent),
 			}
 			if a.nameless {
 				g.Key = a.name

@@ -1,0 +1,409 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime/debug"
+	"strings"
+	"time"
+
+	"anteroom/edge/api"
+	"anteroom/edge/jsondoc"
+	"anteroom/edge/native/disk"
+	"anteroom/edge/records"
+	"anteroom/generator"
+	"anteroom/generator/site"
+	"anteroom/generator/verify"
+
+	"github.com/spf13/cobra"
+	"go.yaml.in/yaml/v4"
+)
+
+// verifyOptions are the flags of verify.
+type verifyOptions struct {
+	store   storeFlags
+	content string
+	through string
+	answers string
+	asJSON  bool
+	yes     bool
+}
+
+func verifyCommand(t *terminal) *cobra.Command {
+	o := verifyOptions{}
+	cmd := &cobra.Command{
+		Use:   "verify",
+		Short: "Verify by hand what was recorded, and write the next board",
+		Long: `Verify takes everything that was recorded since the last hand verification, asks what you vouch for and
+what was your own, and writes content/verifications/DATE.yaml and content/scoreboard/DATE.yaml: the counts
+are the sums of what you decided. Nothing is published before anteroom generate.
+
+On a terminal it asks, and keeps what you have decided when you leave; in plain text where TERM is dumb.
+Elsewhere --json prints what is to be decided, and --answers FILE --yes decides. FILE is YAML:
+
+  registrations:
+    - {agent_name: ledger-lark, decision: vouch, reason: answered my mail}
+    - {agent_name: "probe *", decision: own}       # * stands for any characters
+    - {record_id: 5b2f…, decision: own}
+    - {agent_name: odd-owl, earlier: true, decision: leave, reason: was mine}   # verified before
+  charters: [{org_name: Tern & Co, decision: own}]
+  suggestions: [{record_id: 90aa…, decision: own}]
+  numbers: {suggestions.shipped: 0, observed_attention.security_reports_received: 0}
+  texts: unchanged
+
+A registration is left where you do not vouch for it: it counts as recorded, and not as verified. vouch
+makes its agent a verified conversion, own sets it apart. A charter is counted or own, a suggestion
+external or own. Names that match own_names of service.yaml are own unless you say otherwise. texts are
+unchanged, or those that change by their places in the board: {observed_attention.honest_read: …,
+observed_attention.update.what_changed: …, observed_attention.update.one_ambiguous_read: …}. Where a number
+falls, correction says why, for readers.`,
+		Args: cobra.NoArgs,
+		RunE: withExitCode(func(cmd *cobra.Command, _ []string) error {
+			if err := errors.Join(fromEnvironment(cmd.Flags()), o.check()); err != nil {
+				return usageError{err}
+			}
+			return o.run(cmd.Context(), t)
+		}),
+	}
+	flags := cmd.Flags()
+	o.store.add(flags)
+	flags.StringVar(&o.content, "content", "content", "the content `folder`")
+	flags.StringVar(&o.through, "through", "", "cover what was recorded up to this `time`, 2026-11-22T12:00:00Z (default now)")
+	flags.StringVar(&o.answers, "answers", "", "the `file` that decides; - is standard input")
+	flags.BoolVar(&o.asJSON, "json", false, "print what is to be decided, as one JSON object, and write nothing")
+	flags.BoolVar(&o.yes, "yes", false, "write without asking; with --answers")
+	return cmd
+}
+
+// check finds what is wrong with the flags.
+func (o *verifyOptions) check() error {
+	var faults []error
+	if o.asJSON && (o.answers != "" || o.yes) {
+		faults = append(faults, errors.New("--json only shows, and excludes --answers and --yes"))
+	}
+	if o.yes && o.answers == "" {
+		faults = append(faults, errors.New("--yes needs --answers FILE, which says what is decided"))
+	}
+	if _, err := parseThrough(o.through); err != nil {
+		faults = append(faults, fmt.Errorf("--through %w", err))
+	}
+	return errors.Join(faults...)
+}
+
+// parseThrough reads a time in UTC. It is zero where text is "".
+func parseThrough(text string) (time.Time, error) {
+	if text == "" {
+		return time.Time{}, nil
+	}
+	through, err := time.Parse("2006-01-02T15:04:05Z", text)
+	if err != nil {
+		return time.Time{}, fmt.Errorf("%q is no time such as 2026-11-22T12:00:00Z", text)
+	}
+	return through, nil
+}
+
+func (o *verifyOptions) run(ctx context.Context, t *terminal) (err error) {
+	// A large store is mostly garbage on its way through, and what is kept of it is small.
+	debug.SetGCPercent(25)
+	if !o.asJSON {
+		unlock, err := verify.Lock(o.content)
+		if err != nil {
+			return err
+		}
+		defer unlock()
+	}
+	s, err := loadContent(o.content)
+	if err != nil {
+		return err
+	}
+	answers, err := o.readAnswers(t)
+	if err != nil {
+		return err
+	}
+	reader, err := o.store.reader(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, reader.Close()) }()
+	through, _ := parseThrough(o.through)
+	if answers != nil && answers.Through != "" {
+		if through, err = parseThrough(answers.Through); err != nil {
+			return fmt.Errorf("read answers: through %w", err)
+		}
+		if o.through != "" && o.through != answers.Through {
+			return fmt.Errorf("--through is %s, and the answers go through %s", o.through, answers.Through)
+		}
+	}
+	survey, err := verify.Take(ctx, reader, s, through, t.now())
+	if err != nil {
+		return err
+	}
+	observed, err := records.Observed(ctx, reader, records.Days{Through: survey.Through[:len(time.DateOnly)]})
+	if err != nil {
+		return err
+	}
+	switch {
+	case o.asJSON:
+		return o.show(t, survey, observed)
+	case answers == nil && !t.asks():
+		return errors.New("verify: there is no terminal to ask at (--json prints what is to be decided, --answers FILE --yes decides)")
+	case answers == nil:
+		return o.ask(ctx, t, survey, observed)
+	}
+	_, err = o.conclude(ctx, t, survey, answers, func(*verify.Board) (bool, error) {
+		if !o.yes && !t.asks() {
+			return false, errors.New("verify: nothing was written (--yes writes it)")
+		}
+		if o.yes {
+			return true, nil
+		}
+		return newForm(t).confirm("Write this verification?")
+	})
+	return err
+}
+
+// readAnswers reads the file of --answers; nil where there is none.
+func (o *verifyOptions) readAnswers(t *terminal) (*verify.Answers, error) {
+	if o.answers == "" {
+		return nil, nil
+	}
+	text, err := readFile(t.in, o.answers, verify.MaxAnswers)
+	if err != nil {
+		return nil, fmt.Errorf("read answers: %w", err)
+	}
+	return verify.ParseAnswers(text)
+}
+
+// conclude turns answers into a verification, shows it, and writes it once yes says so. It reports
+// whether it was written.
+func (o *verifyOptions) conclude(ctx context.Context, t *terminal, survey *verify.Survey, answers *verify.Answers, yes func(*verify.Board) (bool, error)) (bool, error) {
+	decided, err := survey.Decide(ctx, answers)
+	if err != nil {
+		return false, err
+	}
+	content := os.DirFS(o.content)
+	board, err := survey.Board(content, decided, answers)
+	if err != nil {
+		return false, err
+	}
+	verification := decided.Verification.Encode()
+	s, err := verify.Check(content, survey.Name, verification, board.Text)
+	if err == nil {
+		err = s.CheckDay(t.now().UTC().Format(time.DateOnly))
+	}
+	if err == nil {
+		_, err = generator.Generate(s, api.Routes)
+	}
+	if err != nil {
+		return false, contentFaults(o.content, err)
+	}
+	t.summarize(survey, decided, board)
+	if err := t.out.Flush(); err != nil {
+		return false, err
+	}
+	if write, err := yes(board); err != nil || !write {
+		return false, err
+	}
+	if err := verify.Write(o.content, survey.Name, verification, board.Text); err != nil {
+		return false, err
+	}
+	if err := o.dropDraft(); err != nil {
+		return true, err
+	}
+	t.say("")
+	t.say("Wrote %s and %s.", filepath.Join(o.content, "verifications", survey.Name+".yaml"), filepath.Join(o.content, "scoreboard", survey.Name+".yaml"))
+	t.say("Read both in the diff, then: anteroom generate, and deploy.")
+	return true, nil
+}
+
+// summarize shows what a verification says, old and new.
+func (t *terminal) summarize(survey *verify.Survey, decided *verify.Decided, board *verify.Board) {
+	v := decided.Verification
+	t.say("Verification %s, of everything recorded through %s:", survey.Name, survey.Through)
+	t.say("")
+	own := map[string]int{}
+	for _, d := range v.Decisions {
+		n := strings.Count(d.Records, "\n")
+		if d.Decision == site.Own {
+			own[d.Kind] += n
+		}
+		what := d.Decision
+		if d.Corrects != "" {
+			what += ", otherwise than in " + d.Corrects
+		}
+		t.say("  %s: %s: %s", plural(n, d.Kind), what, d.Reason)
+	}
+	if len(v.Decisions) > 0 {
+		t.say("")
+	}
+	t.say("%-62s %8s %8s  %s", "number", "was", "is", "from")
+	for _, c := range board.Changes {
+		from := "told by you"
+		if !c.Told {
+			from = "counted"
+		}
+		t.say("%-62s %8d %8d  %s", c.Path, c.Was, c.Is, from)
+	}
+	for i, kind := range records.Kinds {
+		t.say("%s: %d in the store, %d new since the last verification, %d of these your own", kind.Table, survey.Coverage[i].Total, survey.New[i], own[kind.Name])
+	}
+	for _, odd := range survey.Odd {
+		t.warn("%s", odd)
+	}
+}
+
+// show prints what is to be decided as one JSON object, a line for each agent.
+func (o *verifyOptions) show(t *terminal, survey *verify.Survey, observed []records.Observation) error {
+	paths, texts, err := verify.Texts(os.DirFS(o.content), survey.Site)
+	if err != nil {
+		return err
+	}
+	object := func(write func(w *jsondoc.Writer)) []byte {
+		w := jsondoc.Writer{}
+		w.Open('{')
+		write(&w)
+		w.Close('}')
+		return w.Buf
+	}
+	head := object(func(w *jsondoc.Writer) {
+		w.Str("verification", survey.Name)
+		w.Str("through", survey.Through)
+		w.Str("store", survey.Store)
+		w.Strs("not_as_verified", survey.Broken)
+		w.Strs("odd", survey.Odd)
+		w.Name("new")
+		w.Open('{')
+		for i, kind := range records.Kinds {
+			w.Int(kind.Table, int64(survey.New[i]))
+		}
+		w.Close('}')
+		w.Name("numbers")
+		w.Open('{')
+		for _, n := range site.Numbers {
+			if n.Told {
+				w.Int(n.Path, int64(n.Of(survey.Site.Current())))
+			}
+		}
+		w.Close('}')
+		w.Name("observed")
+		w.Open('[')
+		for _, seen := range observed {
+			w.Open('{')
+			w.Str("day", seen.Day)
+			w.Str("client", seen.Client)
+			w.Str("kind", seen.Kind)
+			w.Int("n", seen.N)
+			w.Close('}')
+		}
+		w.Close(']')
+		w.Name("texts")
+		w.Open('{')
+		for _, path := range paths {
+			w.Str(path, texts[path])
+		}
+		w.Close('}')
+	})
+	t.sayJSON(append(head[:len(head)-1], `,"agents":[`...))
+	separator := ""
+	items := func(item []byte) {
+		t.sayJSON(append([]byte(separator), item...))
+		separator = ","
+	}
+	for g := range survey.Groups() {
+		items(object(func(w *jsondoc.Writer) {
+			w.StrOrNull("agent_name", g.Name)
+			if g.Name == "" {
+				w.Str("pubkey", g.Key)
+			}
+			w.Int("registrations", int64(g.Registrations))
+			w.Int("bursts", int64(g.Bursts))
+			w.Str("first", g.First.Format(time.RFC3339))
+			w.Str("last", g.Last.Format(time.RFC3339))
+			w.Bool("same_key", g.SameKey)
+			w.Int("verified_before", int64(g.Earlier))
+			w.Bool("vouched_before", g.Vouched)
+			w.Strs("look_alikes", g.LookAlikes)
+			w.StrOrNull("own_name", g.Own)
+			w.Str("decision", preset(site.Registration, g.Own))
+			w.Strs("record_ids", g.RecordIDs)
+		}))
+	}
+	for _, list := range []struct {
+		kind, name string
+		filings    []verify.Filing
+	}{{site.Charter, "charters", survey.Charters}, {site.Suggestion, "suggestions", survey.Suggestions}} {
+		t.sayJSON([]byte(`],"` + list.name + `":[`))
+		separator = ""
+		for _, f := range list.filings {
+			items(object(func(w *jsondoc.Writer) {
+				w.Str("record_id", f.ID)
+				w.Str("recorded_at", f.At)
+				if list.kind == site.Charter {
+					w.Str("org_name", f.Values[0])
+					w.StrOrNull("commissioner", f.Values[1])
+					w.Raw("roster", f.Values[2])
+					w.StrOrNull("own_name", f.Own)
+				} else {
+					w.Str("kind", f.Values[0])
+					w.Str("filed_as", f.Values[1])
+					w.Str("text_sha256", f.SHA256)
+				}
+				w.Str("decision", preset(list.kind, f.Own))
+			}))
+		}
+	}
+	t.sayJSON([]byte("]}"))
+	return nil
+}
+
+// preset is the decision about a record where nothing is answered.
+func preset(kind, own string) string {
+	if own != "" {
+		return site.Own
+	}
+	return site.Choices[kind][0]
+}
+
+func (o *verifyOptions) draft() string { return filepath.Join(o.content, verify.DraftName) }
+
+// readDraft reads the answers that were begun; empty ones where there are none.
+func (o *verifyOptions) readDraft() (*verify.Answers, error) {
+	text, err := os.ReadFile(o.draft())
+	if errors.Is(err, os.ErrNotExist) {
+		return &verify.Answers{}, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read the answers that were begun: %w", err)
+	}
+	answers, err := verify.ParseAnswers(text)
+	if err != nil {
+		return nil, fmt.Errorf("%w (mend or remove %s)", err, o.draft())
+	}
+	return answers, nil
+}
+
+// keepDraft keeps answers that were begun. They hold names, so that only this user may read them.
+func (o *verifyOptions) keepDraft(answers *verify.Answers) error {
+	text, err := yaml.Dump(answers)
+	if err == nil {
+		next := o.draft() + ".new"
+		os.Remove(next)
+		if err = disk.WriteNew(next, text); err == nil {
+			err = errors.Join(os.Rename(next, o.draft()), disk.SyncFolder(o.content))
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("keep the answers: %w", err)
+	}
+	return nil
+}
+
+func (o *verifyOptions) dropDraft() error {
+	if err := os.Remove(o.draft()); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return fmt.Errorf("remove the answers that were begun: %w", err)
+	}
+	return nil
+}

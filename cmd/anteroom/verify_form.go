@@ -1,0 +1,426 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"anteroom/edge/records"
+	"anteroom/generator/site"
+	"anteroom/generator/verify"
+)
+
+// questions are a verification while it is decided at a terminal. What is decided is kept after each
+// answer.
+type questions struct {
+	*verifyOptions
+	t        *terminal
+	form     *form
+	survey   *verify.Survey
+	observed []records.Observation
+	answers  *verify.Answers
+	groups   []verify.Group
+	filter   string
+	undo     [][]verify.Answer // the registrations' answers before each change
+}
+
+// ask decides at the terminal.
+func (o *verifyOptions) ask(ctx context.Context, t *terminal, survey *verify.Survey, observed []records.Observation) error {
+	answers, err := o.readDraft()
+	if err != nil {
+		return err
+	}
+	q := &questions{verifyOptions: o, t: t, form: newForm(t), survey: survey, observed: observed, answers: answers, groups: slices.Collect(survey.Groups())}
+	for _, broken := range survey.Broken {
+		t.warn("%s", broken)
+	}
+	for _, odd := range survey.Odd {
+		t.warn("%s", odd)
+	}
+	err = q.menu(ctx)
+	if errors.Is(err, errLeft) {
+		t.say("Nothing was written. What you have decided is kept in %s: anteroom verify goes on with it.", o.draft())
+		return errors.Join(o.keepDraft(q.answers), t.out.Flush())
+	}
+	return err
+}
+
+// menu is the first question.
+func (q *questions) menu(ctx context.Context) error {
+	for {
+		vouched, own := 0, 0
+		for i := range q.groups {
+			switch decision, _ := q.decision(&q.groups[i]); decision {
+			case site.Vouch:
+				vouched++
+			case site.Own:
+				own++
+			}
+		}
+		chosen, err := q.form.choose("Verification "+q.survey.Name+", of everything recorded through "+q.survey.Through, "", []string{
+			fmt.Sprintf("Agents: %s of %s (%d vouched for, %d your own, %d left)", plural(q.survey.New[0], "registration"),
+				plural(len(q.groups), "agent"), vouched, own, len(q.groups)-vouched-own),
+			fmt.Sprintf("Charters: %d", len(q.survey.Charters)),
+			fmt.Sprintf("Suggestions: %d", len(q.survey.Suggestions)),
+			"Numbers that only you know",
+			"Texts of the board" + map[bool]string{true: " (not confirmed yet)", false: ""}[q.answers.Texts == nil],
+			"Summary, and write",
+			"Leave; what is decided is kept",
+		})
+		if err != nil {
+			return err
+		}
+		switch chosen {
+		case 0:
+			err = q.agents()
+		case 1:
+			err = q.filings(site.Charter, q.survey.Charters, &q.answers.Charters)
+		case 2:
+			err = q.filings(site.Suggestion, q.survey.Suggestions, &q.answers.Suggestions)
+		case 3:
+			err = q.numbers()
+		case 4:
+			err = q.texts()
+		case 5:
+			written, err := q.conclude(ctx, q.t, q.survey, q.answers, func(*verify.Board) (bool, error) { return q.form.confirm("Write this verification?") })
+			if err == nil && written || errors.Is(err, errLeft) {
+				return err
+			}
+			if err != nil {
+				q.t.fail(err)
+			}
+			continue
+		default:
+			return errLeft
+		}
+		if err == nil {
+			err = q.keepDraft(q.answers)
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// decision is what holds for a group by now, and the answer that says so, nil for none.
+func (q *questions) decision(g *verify.Group) (string, *verify.Answer) {
+	for i := range q.answers.Registrations {
+		if a := &q.answers.Registrations[i]; g.Matches(a) {
+			return a.Decision, a
+		}
+	}
+	return preset(site.Registration, g.Own), nil
+}
+
+// describe is a line about a group: who it is, and what speaks for and against it.
+func (q *questions) describe(g *verify.Group) string {
+	decision, _ := q.decision(g)
+	who := strconv.Quote(g.Name)
+	if g.Name == "" {
+		who = "key " + strconv.Quote(g.Key)
+	}
+	line := fmt.Sprintf("%-5s %s  %s", decision, who, plural(g.Registrations, "registration"))
+	if g.Registrations > 1 {
+		line += fmt.Sprintf(" in %s, %s to %s", plural(g.Bursts, "burst"), g.First.Format(time.RFC3339), g.Last.Format(time.RFC3339))
+	} else {
+		line += ", " + g.First.Format(time.RFC3339)
+	}
+	if !g.SameKey {
+		line += "; several keys"
+	}
+	if g.Earlier > 0 {
+		line += fmt.Sprintf("; %d verified before", g.Earlier)
+	}
+	if g.Vouched {
+		line += "; vouched for before"
+	}
+	if g.Own != "" {
+		line += "; matches your own name " + strconv.Quote(g.Own)
+	}
+	if len(g.LookAlikes) > 0 {
+		var quoted []string
+		for _, name := range g.LookAlikes {
+			quoted = append(quoted, strconv.Quote(name))
+		}
+		line += "; looks like " + strings.Join(quoted, ", ")
+	}
+	return line
+}
+
+// listed is how many agents a question lists.
+const listed = 40
+
+// agents asks about agents until there is nothing more to decide.
+func (q *questions) agents() error {
+	for {
+		var matching []int
+		var lines []string
+		for i := range q.groups {
+			g := &q.groups[i]
+			if q.filter == "" || verify.Matches(q.filter, cmp.Or(g.Name, g.Key)) {
+				if matching = append(matching, i); len(lines) < listed {
+					lines = append(lines, q.describe(g))
+				}
+			}
+		}
+		shown := len(lines)
+		title := fmt.Sprintf("%s of %d", plural(len(matching), "agent"), len(q.groups))
+		if q.filter != "" {
+			title += " match " + strconv.Quote(q.filter)
+		}
+		if shown < len(matching) {
+			title += fmt.Sprintf("; the first %d are listed", shown)
+		}
+		options := append(lines, "Decide about all that match", "Filter by name", "Undo the last decision", "Back")
+		chosen, err := q.form.choose(title, "", options)
+		if err != nil {
+			return err
+		}
+		switch {
+		case chosen < shown:
+			err = q.decide(matching[chosen : chosen+1])
+		case chosen == shown:
+			err = q.decide(matching)
+		case chosen == shown+1:
+			q.filter, err = q.form.line("Show names like (* stands for any characters; empty for all)", q.filter, nil2)
+		case chosen == shown+2:
+			if n := len(q.undo); n > 0 {
+				q.answers.Registrations, q.undo = q.undo[n-1], q.undo[:n-1]
+			}
+		default:
+			return nil
+		}
+		if err == nil {
+			err = q.keepDraft(q.answers)
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// nil2 takes any text.
+func nil2(string) error { return nil }
+
+// decide asks what holds for some groups.
+func (q *questions) decide(groups []int) error {
+	if len(groups) == 0 {
+		return nil
+	}
+	title := plural(len(groups), "agent")
+	if len(groups) == 1 {
+		title = q.describe(&q.groups[groups[0]])
+	}
+	decisions := []string{site.Vouch, site.Own, site.Leave}
+	chosen, err := q.form.choose(title, "", []string{
+		"vouch: you vouch for it, as one agent", "own: your own development, seed or test", "leave: recorded, and not vouched for", "Back",
+	})
+	if err != nil || chosen == len(decisions) {
+		return err
+	}
+	reason := ""
+	if decisions[chosen] != site.Leave {
+		check := func(s string) error {
+			if decisions[chosen] == site.Vouch && strings.TrimSpace(s) == "" {
+				return errors.New("say what you vouch by")
+			}
+			return nil
+		}
+		if reason, err = q.form.line("Why? The reason is kept with the verification", "", check); err != nil {
+			return err
+		}
+	}
+	q.undo = append(q.undo, slices.Clone(q.answers.Registrations))
+	q.answers.Registrations = slices.Clone(q.answers.Registrations)
+	for _, i := range groups {
+		g := &q.groups[i]
+		q.answers.Registrations = slices.DeleteFunc(q.answers.Registrations, func(a verify.Answer) bool { return !a.Earlier && a.RecordID == "" && g.Matches(&a) })
+		q.answers.Registrations = append(q.answers.Registrations, g.Answer(decisions[chosen], strings.TrimSpace(reason)))
+	}
+	return nil
+}
+
+// filings asks about charters or suggestions.
+func (q *questions) filings(kind string, filings []verify.Filing, answers *[]verify.Answer) error {
+	for {
+		var lines []string
+		current := make([]string, len(filings))
+		for i, f := range filings {
+			current[i] = preset(kind, f.Own)
+			for _, a := range *answers {
+				if a.RecordID == f.ID || a.OrgName != "" && verify.Matches(a.OrgName, f.Values[0]) {
+					current[i] = a.Decision
+				}
+			}
+			what := "kind " + f.Values[0] + ", " + f.Values[1] + ", text " + f.SHA256
+			if kind == site.Charter {
+				what = strconv.Quote(f.Values[0])
+			}
+			lines = append(lines, fmt.Sprintf("%-8s %s  %s  %s", current[i], f.ID, f.At, what))
+		}
+		chosen, err := q.form.choose("Choose one to change what holds for it", "", append(lines, "Back"))
+		if err != nil || chosen == len(lines) {
+			return err
+		}
+		other := site.Own
+		if current[chosen] == site.Own {
+			other = site.Choices[kind][0]
+		}
+		f := &filings[chosen]
+		*answers = slices.DeleteFunc(slices.Clone(*answers), func(a verify.Answer) bool {
+			return a.RecordID == f.ID || a.OrgName != "" && verify.Matches(a.OrgName, f.Values[0])
+		})
+		*answers = append(*answers, verify.Answer{RecordID: f.ID, Decision: other})
+		if err := q.keepDraft(q.answers); err != nil {
+			return err
+		}
+	}
+}
+
+// numbers asks for the numbers that no record shows.
+func (q *questions) numbers() error {
+	q.t.printObserved(q.observed, records.Days{})
+	if err := q.t.out.Flush(); err != nil {
+		return err
+	}
+	current := q.survey.Site.Current()
+	if q.answers.Numbers == nil {
+		q.answers.Numbers = map[string]any{}
+	}
+	for _, n := range site.Numbers {
+		if !n.Told {
+			continue
+		}
+		if n.Path == verify.NamedClients {
+			if err := q.clients(current.ObservedAttention.NamedClients); err != nil {
+				return err
+			}
+			continue
+		}
+		was := n.Of(current)
+		if given, ok := q.answers.Numbers[n.Path].(int); ok {
+			was = given
+		}
+		text, err := q.form.line(n.Path, strconv.Itoa(was), func(s string) error {
+			if n, err := strconv.Atoi(cmp.Or(strings.TrimSpace(s), strconv.Itoa(was))); err != nil || n < 0 {
+				return errors.New("want a number from 0 on")
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+		if q.answers.Numbers[n.Path], err = strconv.Atoi(cmp.Or(strings.TrimSpace(text), strconv.Itoa(was))); err != nil {
+			return err
+		}
+	}
+	through, err := q.form.line(verify.MonitoredThrough+": the day until which you have looked whether the service answers", current.MonitoredThrough, nil2)
+	if through = strings.TrimSpace(through); err == nil && through != "" && through != current.MonitoredThrough {
+		q.answers.Numbers[verify.MonitoredThrough] = through
+	}
+	return err
+}
+
+// clients asks for the named clients.
+func (q *questions) clients(was []string) error {
+	given := slices.Clone(was)
+	if list, ok := q.answers.Numbers[verify.NamedClients].([]any); ok {
+		given = nil
+		for _, name := range list {
+			given = append(given, fmt.Sprint(name))
+		}
+	}
+	text, err := q.form.line(verify.NamedClients+": names with commas between", strings.Join(given, ", "), nil2)
+	if err != nil {
+		return err
+	}
+	list := []any{}
+	for name := range strings.SplitSeq(text, ",") {
+		if name = strings.TrimSpace(name); name != "" {
+			list = append(list, name)
+		}
+	}
+	if len(list) > 0 || len(was) > 0 {
+		q.answers.Numbers[verify.NamedClients] = list
+	}
+	return nil
+}
+
+// texts has each text of the board confirmed or rewritten.
+func (q *questions) texts() error {
+	paths, texts, err := verify.Texts(os.DirFS(q.content), q.survey.Site)
+	if err != nil {
+		return err
+	}
+	given, _ := q.answers.Texts.(map[string]any)
+	if given == nil {
+		given = map[string]any{}
+	}
+	for _, path := range paths {
+		now := texts[path]
+		if text, ok := given[path].(string); ok && text != verify.Unchanged {
+			now = text
+		}
+		chosen, err := q.form.choose(path, now, []string{"still true", "rewrite it", "all others are still true too", "Back"})
+		if err != nil {
+			return err
+		}
+		switch chosen {
+		case 0:
+			given[path] = cmp.Or(map[bool]string{true: verify.Unchanged}[now == texts[path]], now)
+		case 1:
+			if given[path], err = q.form.text(path, now, notBlank); err != nil {
+				return err
+			}
+		case 2:
+			given[path] = cmp.Or(map[bool]string{true: verify.Unchanged}[now == texts[path]], now)
+			return q.update(given)
+		default:
+			q.answers.Texts = given
+			return nil
+		}
+	}
+	return q.update(given)
+}
+
+func notBlank(s string) error {
+	if strings.TrimSpace(s) == "" {
+		return errors.New("want a text")
+	}
+	return nil
+}
+
+// update asks by name for what must not stand unlooked at beside numbers that change.
+func (q *questions) update(given map[string]any) error {
+	q.answers.Texts = given
+	if given[verify.HonestRead] == nil {
+		yes, err := q.form.confirm("Is " + verify.HonestRead + " still true beside the new numbers?")
+		if err != nil {
+			return err
+		}
+		if given[verify.HonestRead] = verify.Unchanged; !yes {
+			if given[verify.HonestRead], err = q.form.text(verify.HonestRead, "", notBlank); err != nil {
+				return err
+			}
+		}
+	}
+	chosen, err := q.form.choose("observed_attention.updates: what changed since the last one", "", []string{"nothing: the last update is still true", "add one for this day"})
+	if err != nil {
+		return err
+	}
+	if given[verify.NewWhatChanged] = verify.Unchanged; chosen == 0 {
+		delete(given, verify.NewAmbiguous)
+		return nil
+	}
+	if given[verify.NewWhatChanged], err = q.form.text("what_changed", "", notBlank); err != nil {
+		return err
+	}
+	given[verify.NewAmbiguous], err = q.form.text("one_ambiguous_read", "", notBlank)
+	return err
+}
