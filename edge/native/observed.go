@@ -10,12 +10,12 @@ import (
 	"time"
 
 	"anteroom/edge/kernel"
+	"anteroom/edge/records"
 )
 
 const (
 	tallyPause = time.Minute // between two writes of the tally
 	dayClients = 200         // clients that get rows of their own on a day
-	others     = "other"     // the row of all further ones
 )
 
 // seen is what the table observed counts.
@@ -36,11 +36,11 @@ type clients map[string]map[string]bool
 // row is the name under which a client of a day is counted. A new client gets a row of its own as
 // long as the day has few.
 func (c clients) row(day, client string) string {
-	if client == "" || client == others || c[day][client] {
+	if client == "" || client == records.OtherClients || c[day][client] {
 		return client
 	}
 	if len(c[day]) >= dayClients {
-		return others
+		return records.OtherClients
 	}
 	if c[day] == nil {
 		c[day] = map[string]bool{}
@@ -115,7 +115,7 @@ func (h *Host) writeTally() error {
 }
 
 const (
-	selectClients = "SELECT DISTINCT client FROM observed WHERE day = ? AND client NOT IN ('', '" + others + "')"
+	selectClients = "SELECT DISTINCT client FROM observed WHERE day = ? AND client NOT IN ('', '" + records.OtherClients + "')"
 	addObserved   = "INSERT INTO observed (day, client, kind, n) VALUES (?, ?, ?, ?) ON CONFLICT (day, client, kind) DO UPDATE SET n = n + excluded.n"
 )
 
