@@ -138,7 +138,17 @@ export interface Env {
   RL?: RateLimit;
   /** This service itself. */
   SELF?: Fetcher;
-  /** Where what is observed of clients is counted. */
+  /**
+   * A dataset of Analytics Engine, where what is observed of clients is counted. Each data point
+   * counts one, so that this is right also where Analytics Engine samples:
+   *
+   *   SELECT blob1 AS client, blob2 AS kind, SUM(_sample_interval) AS n
+   *   FROM anteroom_observed GROUP BY client, kind
+   *
+   * It samples by the index: a client that floods thins out itself, and hides no other. An index
+   * has at most 96 bytes, and 32 units of UTF-16 are no more than that in UTF-8. An invocation may
+   * write 25 points: what a batch shows beyond that is not counted. Points are kept for 3 months.
+   */
   OBSERVED?: AnalyticsEngineDataset;
   /** The published documents. */
   ASSETS?: Fetcher;
