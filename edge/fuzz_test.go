@@ -8,6 +8,7 @@ import (
 
 	"anteroom/edge/api"
 	"anteroom/edge/edgetest"
+	"anteroom/edge/endpoint/mcp/protocol"
 	"anteroom/edge/kernel"
 )
 
@@ -25,6 +26,7 @@ func FuzzHandle(f *testing.F) {
 		{"GET", "/api/business-days?op=add&calendar=us-nyse,+gb-eng&start=2026-12-18&days=-10", "", ""},
 		{"HEAD", "/api/roster?%", "", ""},
 		{"POST", "/api/mcp", `[{"jsonrpc":"2.0","id":0,"method":"initialize"},{"jsonrpc":"2.0","id":"a","method":"tools/call","params":{"name":"service_register","arguments":{"agent_name":"a"}}}]`, ""},
+		{"POST", "/api/mcp", `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"clientInfo":{"name":"\u001b\ud83d\ude00 x"}}}`, ""},
 		{"DELETE", "/api/mcp", "", ""},
 		{"OPTIONS", "/v1/x", "", ""},
 	} {
@@ -41,6 +43,11 @@ func FuzzHandle(f *testing.F) {
 		}
 		if len(r.Body) > 0 && (!json.Valid(r.Body) || !utf8.Valid(r.Body)) {
 			t.Fatalf("%s %s %q: body %q", method, target, body, r.Body)
+		}
+		for _, o := range r.Observed {
+			if !slices.Contains(protocol.SeenKinds, o.Kind) || !utf8.ValidString(o.Client) || utf8.RuneCountInString(o.Client) > 64 {
+				t.Fatalf("%s %s %q: observed %+v", method, target, body, o)
+			}
 		}
 		for _, header := range r.Header {
 			for i := range len(header.Value) {

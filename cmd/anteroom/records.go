@@ -57,6 +57,7 @@ Every flag can be given by the environment instead, as with serve: ANTEROOM_DATA
 		})
 	}
 	cmd.AddCommand(recordsCountCommand(t, with), recordsListCommand(t, with), recordsEraseCommand(t, with), recordsReviveCommand(t, with))
+	cmd.AddCommand(recordsObservedCommand(t, with))
 	return cmd
 }
 

@@ -4,6 +4,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"testing"
 
@@ -57,11 +58,23 @@ type environment struct {
 		Binding string `toml:"binding"`
 		Service string `toml:"service"`
 	} `toml:"services"`
+	Datasets []struct {
+		Binding string `toml:"binding"`
+		Dataset string `toml:"dataset"`
+	} `toml:"analytics_engine_datasets"`
 }
 
-// TestWrangler compares wrangler.toml with the content and with what the worker expects.
+// datasets are the commented lines of a dataset in wrangler.toml.
+var datasets = regexp.MustCompile(`(?m)^# (\[\[env\.\w+\.analytics_engine_datasets\]\]\n)# (.*\n)# (.*\n)`)
+
+// TestWrangler compares wrangler.toml with the content and with what the worker expects. The lines
+// of datasets are read as they are once somebody has uncommented them.
 func TestWrangler(t *testing.T) {
 	t.Chdir("../..")
+	text, err := os.ReadFile("wrangler.toml")
+	if err != nil {
+		t.Fatal(err)
+	}
 	var config struct {
 		environment
 		Main          string `toml:"main"`
@@ -74,7 +87,7 @@ func TestWrangler(t *testing.T) {
 		Env map[string]environment `toml:"env"`
 	}
 	// Keys that this test has no member for are left to wrangler's own checks.
-	if _, err := toml.DecodeFile("wrangler.toml", &config); err != nil {
+	if _, err := toml.Decode(datasets.ReplaceAllString(string(text), "$1$2$3"), &config); err != nil {
 		t.Fatal(err)
 	}
 	s, err := loadContent("content")
@@ -95,7 +108,7 @@ func TestWrangler(t *testing.T) {
 	// The default environment has no bindings, and wrangler refuses to deploy it.
 	top := config.environment
 	equal("workers_dev", top.WorkersDev, false)
-	bindings := len(top.Databases) + len(top.Mail) + len(top.Limits) + len(top.Services)
+	bindings := len(top.Databases) + len(top.Mail) + len(top.Limits) + len(top.Services) + len(top.Datasets)
 	equal("what the default environment is bound to", bindings+len(top.Routes)+len(top.Triggers.Crons), 0)
 	if exec.Command("sh", "-c", top.Build.Command).Run() == nil {
 		t.Errorf("the default environment's build command succeeds")
@@ -121,7 +134,7 @@ func TestWrangler(t *testing.T) {
 			t.Errorf("preview is at %s, which preview_hosts of the content does not name", host)
 		}
 	}
-	equal("what the apex is bound to", len(apex.Databases)+len(apex.Mail)+len(apex.Limits)+len(apex.Services)+len(apex.Triggers.Crons), 0)
+	equal("what the apex is bound to", len(apex.Databases)+len(apex.Mail)+len(apex.Limits)+len(apex.Services)+len(apex.Datasets)+len(apex.Triggers.Crons), 0)
 	equal("assets of the apex", apex.Assets == nil, true)
 	equal("where the apex sends everyone", apex.Vars["CANONICAL_HOST"], c.CanonicalHost)
 
@@ -135,7 +148,7 @@ func TestWrangler(t *testing.T) {
 		}
 		own("name", e.Name)
 		if e.Assets == nil || len(e.Databases) != 1 || len(e.Mail) != 1 || len(e.Limits) != 1 ||
-			len(e.Services) != 1 || len(e.Triggers.Crons) != 1 {
+			len(e.Services) != 1 || len(e.Datasets) != 1 || len(e.Triggers.Crons) != 1 {
 			t.Fatalf("%s lacks a binding, or has one twice: %+v", name, e)
 		}
 		equal(name+": html_handling", e.Assets.HTML, "none")
@@ -169,5 +182,8 @@ func TestWrangler(t *testing.T) {
 
 		equal(name+": service binding", e.Services[0].Binding, "SELF")
 		equal(name+": service", e.Services[0].Service, e.Name)
+
+		equal(name+": dataset binding", e.Datasets[0].Binding, "OBSERVED")
+		own("dataset", e.Datasets[0].Dataset)
 	}
 }

@@ -37,12 +37,13 @@ const (
 // them with lower-case names and each once: several lines of a field are joined with ", ". It may
 // leave out fields that do not matter for a request.
 var (
-	ReadHeaders    = []string{"if-none-match", selftest.Header}                    // of a GET or HEAD
+	ReadHeaders    = []string{"if-none-match"}                                     // of a GET or HEAD
 	QueryHeaders   = []string{"purpose", "sec-purpose", "x-moz", "sec-fetch-mode"} // of a GET or HEAD with a query, besides
 	BodyHeaders    = []string{"content-type"}                                      // of a request with any other method
 	MessageHeaders = []string{"mcp-protocol-version", "mcp-method", "mcp-name"}    // of messages to the MCP server, besides
+	MarkHeaders    = []string{selftest.Header}                                     // of a GET or HEAD and of such messages, besides
 
-	RequestHeaders = slices.Concat(ReadHeaders, QueryHeaders, BodyHeaders, MessageHeaders)
+	RequestHeaders = slices.Concat(ReadHeaders, QueryHeaders, BodyHeaders, MessageHeaders, MarkHeaders)
 )
 
 // Fault codes of a request as a whole.

@@ -31,6 +31,9 @@
 // its way, the host then calls the entry of the outbox (edge.Deliver) in the same loop. It also
 // calls that entry every few minutes, for messages that are due later.
 //
+// Response.Observed says what was seen of a client. The host adds one to a tally by day, client and
+// kind for each element, or drops it. No response waits for that.
+//
 // The result of an Exec says that the write is durable, and no response is given before that
 // result. So a write that a caller was told of survives a loss of power.
 //
@@ -172,9 +175,18 @@ type Response struct {
 
 	// Deliver says that the turn has put something into the outbox, which the host may deliver now.
 	Deliver bool
+	// Observed is what the request showed of its clients.
+	Observed []Observation
 	// SignatureAt is where in the Body of a prepared response the base64 text of a signature goes.
 	// It overwrites as many bytes. Only a response that depends on a Sign has it.
 	SignatureAt int
+}
+
+// Observation is one thing that a client did. It holds nothing else of the client's message, and
+// nothing of who sent it.
+type Observation struct {
+	Client string // as the client names itself, a stranger's text; "" where it does not
+	Kind   string // what it did, see package protocol
 }
 
 // Set sets a header field, in place of one of the same name.

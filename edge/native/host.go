@@ -91,6 +91,7 @@ type Host struct {
 	relay   *mail.Relay // nil: there is none
 	limiter *limiter
 	fetches fetches
+	tally   tally
 	port    atomic.Int32 // the port that Serve listens on; 0 before
 	public  string       // base64 of the public half of the key
 	site    atomic.Pointer[site]
@@ -99,6 +100,7 @@ type Host struct {
 
 	relayPause      time.Duration
 	deliveryPause   time.Duration
+	tallyPause      time.Duration
 	shutdownTimeout time.Duration
 	relaying        chan struct{}   // holds an element for each relay of a request
 	relayContext    context.Context // of all relays: it is done when they are to be cut off
@@ -117,7 +119,7 @@ type site struct {
 func Open(c Config) (*Host, error) {
 	h := &Host{
 		config: c, log: c.Log, now: time.Now, wake: make(chan struct{}, 1),
-		relayPause: relayPause, deliveryPause: deliveryPause, shutdownTimeout: shutdownTimeout, relaying: make(chan struct{}, relaysAtOnce),
+		relayPause: relayPause, deliveryPause: deliveryPause, tallyPause: tallyPause, shutdownTimeout: shutdownTimeout, relaying: make(chan struct{}, relaysAtOnce),
 	}
 	h.relayContext, h.cutRelays = context.WithCancel(context.Background())
 	if h.log == nil {
@@ -195,11 +197,15 @@ func (h *Host) Publish(s *snapshot.Snapshot, documents *static.Documents) error 
 	return nil
 }
 
-// Close cuts off the relays under way, lets the writes under way finish, and closes the database.
-// The caller calls Close after Serve has returned.
+// Close cuts off the relays under way, writes what was observed since the last time, lets the
+// writes under way finish, and closes the database. The caller calls Close after Serve has
+// returned.
 func (h *Host) Close() error {
 	h.cutRelays()
 	h.endRelays()
+	if err := h.writeTally(); err != nil {
+		h.log.Warn("what was observed of clients is lost", "error", err)
+	}
 	return h.store.Close()
 }
 
@@ -224,6 +230,11 @@ func (h *Host) Serve(ctx context.Context, listener net.Listener) error {
 		defer close(delivered)
 		h.deliver(background)
 	}()
+	counted := make(chan struct{})
+	go func() {
+		defer close(counted)
+		h.keepTally(background)
+	}()
 	failed := make(chan error, 1)
 	go func() { failed <- h.server.Serve(listener) }()
 	var err error
@@ -240,6 +251,7 @@ func (h *Host) Serve(ctx context.Context, listener net.Listener) error {
 	}
 	h.endRelays()
 	<-delivered
+	<-counted
 	return err
 }
 

@@ -28,6 +28,7 @@ func (h *Host) run(on *site, t *kernel.Turn, handle func(*kernel.Turn) kernel.Ou
 	if answer.Log != "" {
 		h.log.Warn(answer.Log)
 	}
+	h.observe(answer.Observed)
 	if answer.Deliver {
 		select {
 		case h.wake <- struct{}{}:

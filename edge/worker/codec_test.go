@@ -88,7 +88,7 @@ func (r random) effect() kernel.Effect {
 }
 
 func (r random) outcome() kernel.Outcome {
-	response := &kernel.Response{Status: r.IntN(600), Header: r.fields(), Body: []byte(r.text()), Log: r.text(), Deliver: r.IntN(2) == 1}
+	response := &kernel.Response{Status: r.IntN(600), Header: r.fields(), Body: []byte(r.text()), Log: r.text(), Deliver: r.IntN(2) == 1, Observed: many(r, r.observation)}
 	switch r.IntN(4) {
 	case 0:
 		return kernel.Outcome{Response: response}
@@ -97,6 +97,10 @@ func (r random) outcome() kernel.Outcome {
 		return kernel.Outcome{Response: response, Effects: append(many(r, r.effect), r.effect())}
 	}
 	return kernel.Outcome{Effects: many(r, r.effect)}
+}
+
+func (r random) observation() kernel.Observation {
+	return kernel.Observation{Client: r.text(), Kind: r.text()}
 }
 
 // object is a JavaScript object as the driver writes it.
@@ -137,7 +141,13 @@ func outcomeObject(o kernel.Outcome) object {
 	effects := []object{}
 	all := object{"effects": &effects}
 	if r := o.Response; r != nil {
-		all["answer"] = object{"status": r.Status, "fields": linesOf(r.Header), "body": frame{r.Body}, "log": r.Log, "deliver": r.Deliver, "signatureAt": r.SignatureAt}
+		observed := []object{}
+		for _, o := range r.Observed {
+			observed = append(observed, object{"client": o.Client, "kind": o.Kind})
+		}
+		all["answer"] = object{
+			"status": r.Status, "fields": linesOf(r.Header), "body": frame{r.Body}, "log": r.Log, "deliver": r.Deliver, "observed": observed, "signatureAt": r.SignatureAt,
+		}
 	}
 	for _, effect := range o.Effects {
 		switch e := effect.(type) {

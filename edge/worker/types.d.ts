@@ -51,6 +51,13 @@ export type Verify = { kind: 'verify'; message: Uint8Array; publicKey: Uint8Arra
 export type Limit = { kind: 'limit'; key: string };
 export type Effect = Exec | Relay | Fetch | Sign | Verify | Limit;
 
+/** One thing that a client did; see package kernel. */
+export interface Observation {
+  /** As it names itself; '' where it does not. */
+  client: string;
+  kind: string;
+}
+
 export interface Answer {
   status: number;
   /** Response header fields, one line for each. */
@@ -60,6 +67,8 @@ export interface Answer {
   log: string;
   /** Whether something was put into the outbox. */
   deliver: boolean;
+  /** What the request showed of its clients. */
+  observed: Observation[];
   /** Where in the body a signature is to be put, if the answer waits for one. */
   signatureAt: number;
 }
@@ -129,6 +138,18 @@ export interface Env {
   RL?: RateLimit;
   /** This service itself. */
   SELF?: Fetcher;
+  /**
+   * A dataset of Analytics Engine, where what is observed of clients is counted. Each data point
+   * counts one, so that this is right also where Analytics Engine samples:
+   *
+   *   SELECT blob1 AS client, blob2 AS kind, SUM(_sample_interval) AS n
+   *   FROM anteroom_observed GROUP BY client, kind
+   *
+   * It samples by the index: a client that floods thins out itself, and hides no other. An index
+   * has at most 96 bytes, and 32 units of UTF-16 are no more than that in UTF-8. An invocation may
+   * write 25 points: what a batch shows beyond that is not counted. Points are kept for 3 months.
+   */
+  OBSERVED?: AnalyticsEngineDataset;
   /** The published documents. */
   ASSETS?: Fetcher;
   /** Base64 of an Ed25519 seed or its PKCS #8 form. */

@@ -2,7 +2,8 @@
 // What is written out by hand here, as short texts are, is what the runtime is slow to begin with:
 // together 1.1 to 1.3 at a mint (processor time without, over that with).
 
-/** @import { Answer, Effect, Facts, Outcome, Result, Statement, Turn, Value } from './types' */
+/** @import { Answer, Effect, Facts, Observation, Outcome } from './types' */
+/** @import { Result, Statement, Turn, Value } from './types' */
 
 // The failures of a result.
 export const REFUSED = 1, TIMEOUT = 2, UNAVAILABLE = 3;
@@ -284,8 +285,14 @@ class Reader {
 
   /** @param {number} signatureAt @returns {Answer} */
   answer(signatureAt) {
-    return { status: this.u32(), fields: this.recent(), body: this.bytes(), log: this.text(), deliver: this.u8() === 1, signatureAt };
+    return {
+      status: this.u32(), fields: this.recent(), body: this.bytes(), log: this.text(), deliver: this.u8() === 1,
+      observed: this.list(this.observation), signatureAt,
+    };
   }
+
+  /** @returns {Observation} */
+  observation() { return { client: this.text(), kind: this.text() }; }
 
   /** @returns {Outcome} */
   outcome() {

@@ -14,7 +14,7 @@ import { left } from './store.mjs';
 import { decoder, encoder, nothing } from './wire.mjs';
 
 /** @import { Answer, Asked, Effect, Entry, Env } from './types' */
-/** @import { Invocation, Outcome, Signer, Turn } from './types' */
+/** @import { Invocation, Observation, Outcome, Signer, Turn } from './types' */
 
 /** The instance in use. @type {Core | undefined} */
 let core;
@@ -132,9 +132,25 @@ async function write(asked) {
   try {
     const turn = turnOf(asked, signer ?? (await signerOf(env)));
     if (!isRead(method)) turn.body = new Uint8Array(await bodyOf(request, facts.maxBody));
-    return respond(await finish('handle', turn, round('handle', turn), asked));
+    const answer = await finish('handle', turn, round('handle', turn), asked);
+    if (answer.observed.length > 0) observe(answer.observed, env);
+    return respond(answer);
   } catch (e) {
     return failed(e, asked);
+  }
+}
+
+// Counts what was seen of clients, where a dataset is bound: see OBSERVED in types.d.ts. No answer
+// waits for it.
+/** @param {Observation[]} observed @param {Env} env */
+function observe(observed, { OBSERVED }) {
+  if (!OBSERVED) return;
+  try {
+    for (const { client, kind } of observed.slice(0, 25)) {
+      OBSERVED.writeDataPoint({ blobs: [client, kind], doubles: [1], indexes: [`${kind} ${client}`.slice(0, 32)] });
+    }
+  } catch (e) {
+    console.error('what was observed is not counted:', e instanceof Error ? e.message : '');
   }
 }
 
@@ -176,7 +192,7 @@ export default {
       console.error('the core does not start:', e instanceof Error ? e.message : '');
       const fields = 'content-type: application/problem+json\ncache-control: no-store\n';
       const body = encoder.encode('{"type":"about:blank","title":"Internal error","status":500}');
-      return respond({ status: 500, fields, body, log: '', deliver: false, signatureAt: 0 });
+      return respond({ status: 500, fields, body, log: '', deliver: false, observed: [], signatureAt: 0 });
     }
   },
 

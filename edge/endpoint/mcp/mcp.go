@@ -94,19 +94,24 @@ func (s *Server) Handle(t *kernel.Turn) *kernel.Response {
 			if !s.answer(t, &a, m) {
 				return nil
 			}
+		case jsonrpc.Notification:
+			a.taken = append(a.taken, m)
 		}
 	}
 	if batch {
 		a.w.Close(']')
 	}
+	var r *kernel.Response
 	switch {
 	case !valid:
 		return respond.JSON(400, respond.MediaJSON, string(api.NoStore), a.w.Buf)
 	case !a.any: // notifications are not answered, and neither are responses: this server sends no requests
-		return respond.Empty(202, string(api.NoStore))
+		r = respond.Empty(202, string(api.NoStore))
+	default:
+		r = respond.JSON(a.status, respond.MediaJSON, string(api.NoStore), a.w.Buf)
+		r.Log = strings.Join(a.logs, "; ")
 	}
-	r := respond.JSON(a.status, respond.MediaJSON, string(api.NoStore), a.w.Buf)
-	r.Log = strings.Join(a.logs, "; ")
+	r.Observed = observe(t, a.taken)
 	return r
 }
 
@@ -188,12 +193,13 @@ type answers struct {
 	w         jsondoc.Writer
 	any       bool // whether there is an answer
 	logs      []string
-	stateless bool // whether they are of the stateless revision
-	status    int  // HTTP status: in the older revisions an error is in an answer of 200, too
+	taken     []*jsonrpc.Message // those that were not refused
+	stateless bool               // whether they are of the stateless revision
+	status    int                // HTTP status: in the older revisions an error is in an answer of 200, too
 }
 
 func (a *answers) result(m *jsonrpc.Message, write func(w *jsondoc.Writer)) {
-	a.any = true
+	a.any, a.taken = true, append(a.taken, m)
 	jsonrpc.WriteResult(&a.w, m.ID, func(w *jsondoc.Writer) {
 		if a.stateless {
 			w.Str("resultType", "complete")

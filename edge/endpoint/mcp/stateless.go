@@ -28,6 +28,7 @@ const (
 const (
 	metaVersion      = "io.modelcontextprotocol/protocolVersion"
 	metaCapabilities = "io.modelcontextprotocol/clientCapabilities"
+	metaClientInfo   = "io.modelcontextprotocol/clientInfo"
 	metaServerInfo   = "io.modelcontextprotocol/serverInfo"
 )
 

@@ -138,7 +138,8 @@ func TestFacts(t *testing.T) {
 			}
 		}
 		for i, want := range [][]string{
-			api.ReadHeaders, slices.Concat(api.ReadHeaders, api.QueryHeaders), api.BodyHeaders, slices.Concat(api.BodyHeaders, api.MessageHeaders),
+			slices.Concat(api.ReadHeaders, api.MarkHeaders), slices.Concat(api.ReadHeaders, api.MarkHeaders, api.QueryHeaders),
+			api.BodyHeaders, slices.Concat(api.BodyHeaders, api.MessageHeaders, api.MarkHeaders),
 		} {
 			if got := d.texts(); !slices.Equal(got, want) {
 				t.Errorf("headers %d are %q, want %q", i, got, want)
@@ -154,7 +155,7 @@ func TestFacts(t *testing.T) {
 			if kind := d.below(outcomeKind); kind != kindResponse {
 				t.Fatalf("an outcome of kind %d", kind)
 			}
-			return &kernel.Response{Status: d.u32(), Header: d.fields(), Body: d.bytes(), Log: d.text(), Deliver: d.flag()}
+			return &kernel.Response{Status: d.u32(), Header: d.fields(), Body: d.bytes(), Log: d.text(), Deliver: d.flag(), Observed: d.observed()}
 		}
 		if r := of(); r.Status != 500 || !bytes.Contains(r.Body, []byte("www.example.org")) {
 			t.Errorf("a turn that cannot be finished is answered %d %s", r.Status, r.Body)

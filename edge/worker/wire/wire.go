@@ -13,7 +13,8 @@
 //	         i64 remaining, i64 reset, i64 milliseconds
 //	value    u8 kind: 0 null; 1 i64; 2 text
 //	outcome  u8 kind: 0 response: u32 status, fields, bytes body, text log,
-//	                              u8 something to deliver (0, 1)
+//	                              u8 something to deliver (0, 1),
+//	                              list of (text client, text kind) observed
 //	                  1 effects:  list of effect
 //	                  2 a prepared response: list of effect, u32 place of the signature,
 //	                              then as for 0
@@ -41,10 +42,10 @@
 //	01000000 00 01 00000000 00000000 00000000 00000000 ffffffffffffffff 0000000000000000
 //	0000000000000000
 //
-// and the answer 204 with the field a: b, without a body, a line for the log or something to
-// deliver:
+// and the answer 204 with the field a: b, without a body, a line for the log, something to deliver
+// or something observed:
 //
-//	00 cc000000 05000000613a20620a 00000000 00000000 00
+//	00 cc000000 05000000613a20620a 00000000 00000000 00 00000000
 package wire
 
 import (
@@ -125,7 +126,11 @@ func AppendOutcome(b []byte, o kernel.Outcome) []byte {
 
 func response(b []byte, r *kernel.Response) []byte {
 	b = fields(u32(b, r.Status), r.Header)
-	return flag(text(text(b, r.Body), r.Log), r.Deliver)
+	b = u32(flag(text(text(b, r.Body), r.Log), r.Deliver), len(r.Observed))
+	for _, o := range r.Observed {
+		b = text(text(b, o.Client), o.Kind)
+	}
+	return b
 }
 
 func effects(b []byte, list []kernel.Effect) []byte {
@@ -170,8 +175,9 @@ func AppendFacts(b []byte, fault string, s *snapshot.Snapshot, messages string, 
 		return b
 	}
 	b = u32(u32(u32(b, kernel.MaxBody), kernel.MaxRounds), kernel.MaxEffects)
-	b = texts(texts(b, api.ReadHeaders), slices.Concat(api.ReadHeaders, api.QueryHeaders))
-	b = texts(texts(b, api.BodyHeaders), slices.Concat(api.BodyHeaders, api.MessageHeaders))
+	read := slices.Concat(api.ReadHeaders, api.MarkHeaders)
+	b = texts(texts(b, read), slices.Concat(read, api.QueryHeaders))
+	b = texts(texts(b, api.BodyHeaders), slices.Concat(api.BodyHeaders, api.MessageHeaders, api.MarkHeaders))
 	b = flag(text(text(b, s.CanonicalHost), s.ApexHost), s.WritesPerMinute > 0)
 	b = text(text(text(b, s.RelayFrom), s.RelayTo), s.RelayWebhook)
 	failed := &kernel.Turn{Snapshot: s, Request: kernel.Request{Host: s.CanonicalHost}}
@@ -288,12 +294,21 @@ func DecodeOutcome(frame []byte) (kernel.Outcome, error) {
 		signatureAt = d.u32()
 	}
 	if kind != kindEffects {
-		o.Response = &kernel.Response{Status: d.u32(), Header: d.fields(), Body: d.bytes(), Log: d.text(), Deliver: d.flag(), SignatureAt: signatureAt}
+		o.Response = &kernel.Response{
+			Status: d.u32(), Header: d.fields(), Body: d.bytes(), Log: d.text(), Deliver: d.flag(), Observed: d.observed(), SignatureAt: signatureAt,
+		}
 	}
 	if !d.done() {
 		return kernel.Outcome{}, ErrFrame
 	}
 	return o, nil
+}
+
+func (d *decoder) observed() (list []kernel.Observation) {
+	for range d.count(2 * minText) {
+		list = append(list, kernel.Observation{Client: d.text(), Kind: d.text()})
+	}
+	return list
 }
 
 func (d *decoder) effect() kernel.Effect {

@@ -89,7 +89,7 @@ func outcomes() (frames [][]byte) {
 	for _, o := range []kernel.Outcome{
 		exampleOutcome(),
 		{},
-		{Response: &kernel.Response{Status: 200, Body: []byte(`{"a":"é"}`), Log: "x", Deliver: true}},
+		{Response: &kernel.Response{Status: 200, Body: []byte(`{"a":"é"}`), Log: "x", Deliver: true, Observed: []kernel.Observation{{Kind: "handshake"}, {Client: "é\x00", Kind: "tools/call"}}}},
 		{Effects: []kernel.Effect{kernel.Limit{Key: "k"}, kernel.Sign{Message: []byte("m")}}, Response: &kernel.Response{Status: 200, Body: make([]byte, 99), SignatureAt: 5}},
 		{Effects: []kernel.Effect{
 			kernel.Exec{Statements: []kernel.Statement{{SQL: "SELECT ?", Args: []any{nil, int64(7), "é"}}, {}}},

@@ -14,6 +14,25 @@ const (
 	Stateless = "2026-07-28"
 )
 
+// What is observed of a client: the kinds of kernel.Observation.
+const (
+	// SeenInitialize is an answered initialize, which names its client. As with the others, one that
+	// is refused with an error is not observed.
+	SeenInitialize = "initialize"
+	// SeenDiscover is an answered server/discover, which may name its client.
+	SeenDiscover = "discover"
+	// SeenHandshake is a request with the header MCP-Protocol-Version that is no initialize and no
+	// server/discover. A client knows the value from an earlier answer, and a stateless server sees
+	// no more than that of a completed handshake. Only the stateless revision names the client here.
+	SeenHandshake = "handshake"
+	// SeenCall is an answered tool call, also where the tool refused its arguments. Only the
+	// stateless revision names the client.
+	SeenCall = "tools/call"
+)
+
+// SeenKinds are these kinds, in the order in which a client comes to them.
+var SeenKinds = []string{SeenInitialize, SeenDiscover, SeenHandshake, SeenCall}
+
 // Versions are the revisions that are supported after a handshake, the newest first.
 var Versions = []string{Version, "2025-03-26", "2024-11-05"}
 

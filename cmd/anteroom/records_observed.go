@@ -1,0 +1,152 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+
+	"anteroom/edge/endpoint/mcp/protocol"
+	"anteroom/edge/records"
+
+	"github.com/spf13/cobra"
+)
+
+func recordsObservedCommand(t *terminal, with onStore) *cobra.Command {
+	var days records.Days
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "observed",
+		Short: "Show which clients were seen over MCP",
+		Long: `Observed shows how often clients were seen at /api/mcp, by day and by the name that they give themselves:
+
+  initialize   the first message of a session, which names its client
+  discover     the same in the stateless revision
+  handshake    a further request with the header MCP-Protocol-Version
+  tools/call   a tool call that was answered
+
+It is evidence for you, and none of it is published by itself. Anybody can choose any name. Some of it may
+be lost: the last minute of a server that was killed, and what a running one has seen since it last wrote.
+A request that was refused is not counted, and neither is the self-test.
+
+What cannot be known: before the stateless revision only initialize names a client. Its handshakes and calls
+are counted without a name, and no count says which client they were of. A server that keeps no sessions sees
+of a handshake that a later request names the revision that was agreed, which clients of the oldest revisions
+do not do. Beyond 200 names a day, clients are counted together as "other".`,
+		Args: cobra.NoArgs,
+		RunE: with(func([]string) error { return checkDays(days) }, func(ctx context.Context, store records.Store, _ []string) error {
+			observed, err := records.Observed(ctx, store, days)
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				return t.printObservedJSON(observed, days)
+			}
+			t.printObserved(observed, days)
+			return nil
+		}),
+	}
+	daysFlags(cmd.Flags(), &days.Since, &days.Through)
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
+	return cmd
+}
+
+// attention is what observations come to. A member that scoreboard.json has too has the same name
+// here; whether a caller was auditing the service, no count says.
+type attention struct {
+	NamedClientsSeen   int   `json:"named_clients_seen"`
+	CompletedHandshake int   `json:"named_clients_that_completed_a_handshake"`
+	UnnamedHandshakes  int64 `json:"handshakes_without_a_name"`
+	ToolCalls          int64 `json:"tool_calls"`
+	MoreClients        bool  `json:"more_clients_than_named"` // whether clients were counted together
+}
+
+func attentionOf(observed []records.Observation) (a attention) {
+	seen, completed := map[string]bool{}, map[string]bool{}
+	for _, o := range observed {
+		named := o.Client != "" && o.Client != records.OtherClients
+		if named {
+			seen[o.Client] = true
+		}
+		a.MoreClients = a.MoreClients || o.Client == records.OtherClients
+		switch {
+		case o.Kind == protocol.SeenCall:
+			a.ToolCalls += o.N
+		case o.Kind == protocol.SeenHandshake && named:
+			completed[o.Client] = true
+		case o.Kind == protocol.SeenHandshake:
+			a.UnnamedHandshakes += o.N
+		}
+	}
+	a.NamedClientsSeen, a.CompletedHandshake = len(seen), len(completed)
+	return a
+}
+
+// printObserved prints what was observed, with a line for each client of a day, and what it comes
+// to.
+func (t *terminal) printObserved(observed []records.Observation, days records.Days) {
+	until := "now"
+	if days.Through != "" {
+		until = "the end of " + days.Through + " (UTC)"
+	}
+	t.say("Seen over MCP until %s. It is evidence: clients name themselves as they like, and some of it may be lost.", until)
+	t.say("")
+	type line struct{ day, client string }
+	counts := map[line]map[string]int64{}
+	for _, o := range observed {
+		at := line{o.Day, o.Client}
+		if counts[at] == nil {
+			counts[at] = map[string]int64{}
+		}
+		counts[at][o.Kind] += o.N
+	}
+	columns := func(day string, column func(kind string) any, client string) {
+		text := fmt.Sprintf("%-10s", day)
+		for _, kind := range protocol.SeenKinds {
+			text += fmt.Sprintf("  %10v", column(kind))
+		}
+		t.say("%s  %s", text, client)
+	}
+	if len(counts) > 0 {
+		columns("day", func(kind string) any { return kind }, "client")
+	}
+	for _, at := range slices.SortedFunc(maps.Keys(counts), func(a, b line) int {
+		return cmp.Or(cmp.Compare(a.day, b.day), cmp.Compare(a.client, b.client))
+	}) {
+		columns(at.day, func(kind string) any { return counts[at][kind] }, cmp.Or(columnText(at.client), "(not named)"))
+	}
+	if len(counts) > 0 {
+		t.say("")
+	}
+	a := attentionOf(observed)
+	t.say("%-42s %8d", "named clients seen", a.NamedClientsSeen)
+	t.say("%-42s %8d", "  known to have completed a handshake", a.CompletedHandshake)
+	t.say("%-42s %8d", "handshakes of clients without a name", a.UnnamedHandshakes)
+	t.say("%-42s %8d", "tool calls", a.ToolCalls)
+	if a.MoreClients {
+		t.say("There were more names: those beyond the first 200 of a day are counted as %q.", records.OtherClients)
+	}
+}
+
+// printObservedJSON prints the same as one JSON object.
+func (t *terminal) printObservedJSON(observed []records.Observation, days records.Days) error {
+	object := struct {
+		Since   *string `json:"since"`
+		Through *string `json:"through"`
+		attention
+		Observed []records.Observation `json:"observed"`
+	}{attention: attentionOf(observed), Observed: append([]records.Observation{}, observed...)}
+	if days.Since != "" {
+		object.Since = &days.Since
+	}
+	if days.Through != "" {
+		object.Through = &days.Through
+	}
+	text, err := json.MarshalIndent(object, "", "  ")
+	if err == nil {
+		t.sayJSON(text)
+	}
+	return err
+}

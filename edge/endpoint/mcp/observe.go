@@ -1,0 +1,54 @@
+package mcp
+
+import (
+	"strings"
+
+	"anteroom/edge/endpoint/mcp/protocol"
+	"anteroom/edge/endpoint/selftest"
+	"anteroom/edge/input"
+	"anteroom/edge/jsondoc"
+	"anteroom/edge/jsonrpc"
+	"anteroom/edge/kernel"
+)
+
+// observe says what a request shows of its clients. taken are its messages that were not refused: a
+// refused one shows nothing, and neither does a self-test.
+func observe(t *kernel.Turn, taken []*jsonrpc.Message) (observed []kernel.Observation) {
+	if len(taken) == 0 || t.Request.Get(selftest.Header) != "" {
+		return nil
+	}
+	handshake := t.Request.Get("mcp-protocol-version") != ""
+	for _, m := range taken {
+		kind, info := "", m.Params.Get("_meta").Get(metaClientInfo)
+		switch {
+		case m.Kind != jsonrpc.Request:
+		case m.Method == "initialize":
+			kind, info, handshake = protocol.SeenInitialize, m.Params.Get("clientInfo"), false
+		case m.Method == "server/discover":
+			kind, handshake = protocol.SeenDiscover, false
+		case m.Method == "tools/call":
+			kind = protocol.SeenCall
+		}
+		if kind != "" {
+			observed = append(observed, kernel.Observation{Client: clientName(info), Kind: kind})
+		}
+	}
+	if handshake {
+		client := clientName(taken[0].Params.Get("_meta").Get(metaClientInfo))
+		observed = append(observed, kernel.Observation{Client: client, Kind: protocol.SeenHandshake})
+	}
+	return observed
+}
+
+// clientName is the name in what a client says of itself, cut as all that repeats a caller's words.
+// It is "" where there is none.
+func clientName(info *jsondoc.Value) string {
+	name := info.Get("name")
+	if name.Kind != jsondoc.String {
+		return ""
+	}
+	if cut := input.Cut(name.Text); strings.TrimSpace(cut) != "" {
+		return cut
+	}
+	return ""
+}

@@ -1,0 +1,110 @@
+package mcp_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"anteroom/edge/edgetest"
+	"anteroom/edge/endpoint/mcp/protocol"
+	"anteroom/edge/endpoint/selftest"
+	"anteroom/edge/kernel"
+)
+
+// initialize is an initialize of a client that says this of itself.
+func initialize(info string) string {
+	return request(1, "initialize", `{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":`+info+`}`)
+}
+
+// modern is a request of the stateless revision, by a client that says this of itself.
+func modern(method, members, info string) string {
+	return request(1, method, `{`+members+`"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{},"io.modelcontextprotocol/clientInfo":`+info+`}}`)
+}
+
+// What was observed is told of each message that was not refused, with the name that its client
+// gives.
+func TestObserved(t *testing.T) {
+	const initialized = `{"jsonrpc":"2.0","method":"notifications/initialized"}`
+	listing, calling := request(2, "tools/list", "{}"), call(3, "scoreboard", "{}")
+	version := []string{"mcp-protocol-version", "2025-06-18"}
+	stateless := func(method, name string) []string {
+		return []string{"mcp-protocol-version", protocol.Stateless, "mcp-method", method, "mcp-name", name}
+	}
+	long := strings.Repeat("é", 64)
+	for name, c := range map[string]struct {
+		body   string
+		header []string
+		want   string
+	}{
+		"an initialize":                     {initialize(`{"name":"lark","version":"1"}`), nil, `"lark" initialize`},
+		"with the header":                   {initialize(`{"name":"lark"}`), version, `"lark" initialize`},
+		"of a newer revision":               {initialize(`{"name":"lark"}`), []string{"mcp-protocol-version", "2099-01-01"}, `"lark" initialize`},
+		"a long name":                       {initialize(`{"name":"` + long + `x"}`), nil, fmt.Sprintf("%q initialize", long)},
+		"control characters":                {initialize(`{"name":"\u001b[31m\u0000\n"}`), nil, `"\x1b[31m\x00\n" initialize`},
+		"a blank name":                      {initialize(`{"name":" \t"}`), nil, `"" initialize`},
+		"blank where it is cut":             {initialize(`{"name":"` + strings.Repeat(" ", 64) + `x"}`), nil, `"" initialize`},
+		"a name that is no string":          {initialize(`{"name":["lark"]}`), nil, `"" initialize`},
+		"no object":                         {initialize(`"lark"`), nil, `"" initialize`},
+		"no params":                         {`{"jsonrpc":"2.0","id":1,"method":"initialize"}`, nil, `"" initialize`},
+		"a handshake completed":             {initialized, version, `"" handshake`},
+		"without the header":                {initialized, nil, ``},
+		"a further request":                 {listing, version, `"" handshake`},
+		"one without the header":            {listing, nil, ``},
+		"a call":                            {calling, nil, `"" tools/call`},
+		"a call with the header":            {calling, version, `"" tools/call, "" handshake`},
+		"a call that the tool refuses":      {call(1, "register", "{}"), nil, `"" tools/call`},
+		"a call that writes":                {call(1, "register", `{"agent_name":"ada"}`), nil, `"" tools/call`},
+		"a batch":                           {"[" + initialize(`{"name":"lark"}`) + "," + listing + "," + calling + "," + calling + "]", nil, `"lark" initialize, "" tools/call, "" tools/call`},
+		"with an initialize and the header": {"[" + initialize(`{"name":"lark"}`) + "," + calling + "]", version, `"lark" initialize, "" tools/call`},
+		"a batch with the header":           {"[" + calling + "," + initialized + "," + listing + "]", version, `"" tools/call, "" handshake`},
+		"a batch with a fault":              {"[7," + calling + "," + call(4, "nothing", "{}") + "]", nil, `"" tools/call`},
+		"a ping":                            {request(1, "ping", "{}"), version, `"" handshake`},
+
+		"discover":               {modern("server/discover", "", `{"name":"tern"}`), stateless("server/discover", ""), `"tern" discover`},
+		"discover without names": {modern("server/discover", "", `null`), stateless("server/discover", ""), `"" discover`},
+		"a stateless list":       {modern("tools/list", "", `{"name":"tern"}`), stateless("tools/list", ""), `"tern" handshake`},
+		"a stateless call":       {modern("tools/call", `"name":"service_scoreboard",`, `{"name":"tern"}`), stateless("tools/call", "service_scoreboard"), `"tern" tools/call, "tern" handshake`},
+
+		"a refused header":             {listing, []string{"mcp-protocol-version", "2099-01-01"}, ``},
+		"a call of no tool":            {call(1, "nothing", "{}"), version, ``},
+		"a method that there is not":   {request(1, "nothing", "{}"), version, ``},
+		"params that are no object":    {request(1, "initialize", "[]"), nil, ``},
+		"a call that asks for nothing": {`{"jsonrpc":"2.0","method":"tools/call","params":{"name":"service_scoreboard"}}`, nil, ``},
+		"a response":                   {`{"jsonrpc":"2.0","id":1,"result":{}}`, version, ``},
+		"a message with a fault":       {`{"jsonrpc":"1.0","id":1,"method":"initialize"}`, version, ``},
+		"no JSON":                      {`{`, version, ``},
+		"discover without its header":  {modern("server/discover", "", `{"name":"tern"}`), nil, ``},
+		"an initialize that is new":    {modern("initialize", `"clientInfo":{"name":"tern"},`, `{"name":"tern"}`), stateless("initialize", ""), ``},
+		"too many writes":              {"[" + strings.Repeat(call(1, "register", `{"agent_name":"ada"}`)+",", 20) + initialize(`{"name":"lark"}`) + "]", nil, ``},
+	} {
+		h := edgetest.NewFake(t)
+		if got := seen(h.Do("POST", "/api/mcp", c.body, c.header...)); got != c.want {
+			t.Errorf("%s: %s, want %s", name, got, c.want)
+		}
+		if r := edgetest.NewFake(t).Do("POST", "/api/mcp", c.body, append([]string{selftest.Header, "1"}, c.header...)...); len(r.Observed) > 0 {
+			t.Errorf("%s, by a self-test: %s", name, seen(r))
+		}
+	}
+}
+
+// seen writes down what was observed.
+func seen(r *kernel.Response) string {
+	var list []string
+	for _, o := range r.Observed {
+		list = append(list, fmt.Sprintf("%q %s", o.Client, o.Kind))
+	}
+	return strings.Join(list, ", ")
+}
+
+// A turn that could not be finished shows nothing, and neither do other requests.
+func TestNothingObserved(t *testing.T) {
+	h := edgetest.NewFake(t)
+	for _, r := range []*kernel.Response{
+		h.Do("GET", "/api/mcp", ""), h.Do("GET", "/api/roster", "", "mcp-protocol-version", "2025-06-18"), h.Do("OPTIONS", "/api/mcp", ""),
+		h.Do("POST", "/api/receipt", initialize(`{"name":"lark"}`)),
+	} {
+		if len(r.Observed) > 0 {
+			t.Errorf("%d %s: %s", r.Status, r.Body, seen(r))
+		}
+	}
+}

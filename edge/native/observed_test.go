@@ -1,0 +1,236 @@
+package native
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"anteroom/edge/edgetest"
+	"anteroom/edge/endpoint/mcp/protocol"
+	"anteroom/edge/kernel"
+	"anteroom/edge/native/sqlite"
+)
+
+// observedIn gives the rows of the table, each as "day client kind n".
+func observedIn(t *testing.T, read func(context.Context, ...kernel.Statement) ([][][]any, error)) (rows []string) {
+	t.Helper()
+	all, err := read(t.Context(), kernel.Statement{SQL: "SELECT day, client, kind, n FROM observed ORDER BY day, client, kind"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, row := range all[0] {
+		rows = append(rows, fmt.Sprintf("%s %q %s %d", row...))
+	}
+	return rows
+}
+
+func wantObserved(t *testing.T, h *Host, want ...string) {
+	t.Helper()
+	if got := observedIn(t, h.store.Read); strings.Join(got, "\n") != strings.Join(want, "\n") {
+		t.Errorf("the store has\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+}
+
+func mustWriteTally(t *testing.T, h *Host) {
+	t.Helper()
+	if err := h.writeTally(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// say posts an initialize of a client to a host.
+func say(t *testing.T, h http.Handler, client string) {
+	t.Helper()
+	name, _ := json.Marshal(client)
+	r := httptest.NewRequest("POST", "http://www.example.org"+protocol.Path,
+		strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"clientInfo":{"name":`+string(name)+`}}}`))
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, r)
+	if w.Code != 200 || !strings.Contains(w.Body.String(), `"result"`) {
+		t.Fatalf("%d %s", w.Code, w.Body)
+	}
+}
+
+// What is observed is counted in memory by the day in UTC, and added to the store when that is
+// written to. Nothing else of a message is kept.
+func TestObserved(t *testing.T) {
+	h, log := open(t, Config{}, fake{})
+	at := time.Date(2026, 11, 20, 23, 59, 59, 999, time.UTC)
+	h.now = func() time.Time { return at.In(time.FixedZone("far", -11*3600)) }
+	say(t, h, "lark")
+	say(t, h, "lark")
+	say(t, h, "")
+	wantObserved(t, h)
+	at = at.Add(time.Second) // midnight
+	say(t, h, "lark")
+	mustWriteTally(t, h)
+	want := []string{`2026-11-20 "" initialize 1`, `2026-11-20 "lark" initialize 2`, `2026-11-21 "lark" initialize 1`}
+	wantObserved(t, h, want...)
+	mustWriteTally(t, h) // nothing is there to be written
+	wantObserved(t, h, want...)
+	say(t, h, "lark")
+	say(t, h, "\x1b[2J\x00")
+	mustWriteTally(t, h)
+	wantObserved(t, h, want[0], want[1], `2026-11-21 "\x1b[2J\x00" initialize 1`, `2026-11-21 "lark" initialize 2`)
+	if strings.Contains(log.String(), "lark") {
+		t.Errorf("the log names a client:\n%s", log)
+	}
+}
+
+// No more than 200 clients get rows of their own on a day, in one write, in several, and over a
+// restart. Each day begins anew.
+func TestObservedClientsAreBounded(t *testing.T) {
+	folder := t.TempDir()
+	start := func() *Host {
+		h, _ := open(t, Config{Data: folder}, fake{})
+		h.now = func() time.Time { return time.Unix(edgetest.Now, 0) }
+		return h
+	}
+	see := func(h *Host, from, to int) {
+		for i := from; i < to; i++ {
+			h.observe([]kernel.Observation{{Client: fmt.Sprint("client ", i), Kind: "a"}, {Client: fmt.Sprint("client ", i), Kind: "b"}})
+		}
+	}
+	sum := func(h *Host, condition string) int64 {
+		t.Helper()
+		r := h.store.Exec(one("SELECT coalesce(sum(n), 0) FROM observed WHERE " + condition))
+		if r.Failure != kernel.None {
+			t.Fatal(r.Failure)
+		}
+		return r.Rows[0][0][0].(int64)
+	}
+	check := func(h *Host, clients, own, other int64) {
+		t.Helper()
+		r := h.store.Exec(one("SELECT count(DISTINCT client) FROM observed WHERE client NOT IN ('', 'other')"))
+		if r.Failure != kernel.None {
+			t.Fatal(r.Failure)
+		}
+		if got := r.Rows[0][0][0].(int64); got != clients || sum(h, "client <> 'other'") != own || sum(h, "client = 'other'") != other {
+			t.Errorf("%d clients, %d of their own, %d of others; want %d, %d, %d", got, sum(h, "client <> 'other'"), sum(h, "client = 'other'"), clients, own, other)
+		}
+	}
+	h := start()
+	see(h, 0, 150)
+	h.observe([]kernel.Observation{{Kind: "a"}, {Client: "other", Kind: "a"}}) // which need no room
+	mustWriteTally(t, h)
+	check(h, 150, 301, 1)
+	see(h, 100, 199)
+	mustWriteTally(t, h)
+	check(h, 199, 301+198, 1)
+	if err := h.Close(); err != nil {
+		t.Fatal(err)
+	}
+	h = start()
+	see(h, 150, 250)
+	mustWriteTally(t, h)
+	check(h, 200, 301+198+2*50, 1+2*50) // 49 are known, and one more has room
+	h.now = func() time.Time { return time.Unix(edgetest.Now+24*3600, 0) }
+	see(h, 1000, 1300)
+	if n := len(h.tally.counts); n != 2*dayClients+2 {
+		t.Errorf("%d counts wait in memory, want %d", n, 2*dayClients+2)
+	}
+	mustWriteTally(t, h)
+	check(h, 400, 301+198+2*50+2*200, 1+2*50+2*100)
+}
+
+// A store that does not take the tally fails no request. The tally stays, and is written once.
+func TestObservedWhileTheStoreFails(t *testing.T) {
+	h, _ := open(t, Config{}, fake{})
+	h.now = func() time.Time { return time.Unix(edgetest.Now, 0) }
+	put(t, h.store, "CREATE TRIGGER full BEFORE INSERT ON observed WHEN NEW.client = 'tern' BEGIN SELECT RAISE(ABORT, 'the disk is full'); END")
+	say(t, h, "lark") // which comes first, and is not written alone
+	say(t, h, "tern")
+	for range 2 {
+		if err := h.writeTally(); err == nil || !strings.HasPrefix(err.Error(), "write what was observed: ") {
+			t.Fatalf("the failure is told as %v", err)
+		}
+		say(t, h, "lark")
+		wantObserved(t, h)
+	}
+	put(t, h.store, "DROP TRIGGER full")
+	mustWriteTally(t, h)
+	wantObserved(t, h, `2026-11-20 "lark" initialize 3`, `2026-11-20 "tern" initialize 1`)
+}
+
+// The tally is written from time to time, and at the end. What a killed process has not written is
+// lost, and nothing else.
+func TestObservedIsWritten(t *testing.T) {
+	for name, c := range map[string]struct {
+		pause time.Duration
+		end   bool
+	}{
+		"from time to time": {time.Millisecond, false}, "at the end": {time.Hour, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			folder := t.TempDir()
+			h, _ := open(t, Config{Data: folder}, fake{})
+			h.now = func() time.Time { return time.Unix(edgetest.Now, 0) }
+			h.tallyPause = c.pause
+			address, stop := serve(t, h)
+			r, err := http.Post("http://"+address+protocol.Path, "application/json", strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"clientInfo":{"name":"lark"}}}`))
+			if err != nil {
+				t.Fatal(err)
+			}
+			r.Body.Close()
+			stored := func() int64 { return count(t, h.store, "observed") }
+			if c.end {
+				if err := stop(); err != nil {
+					t.Fatal(err)
+				}
+				if n := stored(); n != 0 {
+					t.Errorf("%d rows before the end", n)
+				}
+				if err := h.Close(); err != nil {
+					t.Fatal(err)
+				}
+			}
+			for end := time.Now().Add(10 * time.Second); !c.end && stored() == 0 && time.Now().Before(end); {
+				time.Sleep(time.Millisecond)
+			}
+			reader, err := sqlite.OpenReader(filepath.Join(folder, sqlite.FileName))
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer reader.Close()
+			if got := fmt.Sprint(observedIn(t, reader.Read)); got != `[2026-11-20 "lark" initialize 1]` {
+				t.Errorf("the store has %s", got)
+			}
+		})
+	}
+}
+
+// A tally that cannot be written at the end is lost, and the log says so.
+func TestObservedIsLost(t *testing.T) {
+	h, log := open(t, Config{}, fake{})
+	say(t, h, "lark")
+	if err := h.store.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := h.Close(); err != nil {
+		t.Errorf("Close: %v", err)
+	}
+	if !strings.Contains(log.String(), "what was observed of clients is lost") {
+		t.Errorf("the log says nothing of it:\n%s", log)
+	}
+}
+
+// The self-test of the MCP server is not counted.
+func TestObservedWithoutSelftest(t *testing.T) {
+	h, _ := open(t, Config{}, fake{})
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, httptest.NewRequest("GET", "http://www.example.org/api/selftest?suite=mcp", nil))
+	body, err := io.ReadAll(w.Body)
+	if err != nil || w.Code != 200 || !strings.Contains(string(body), `"upstream_ok":true`) {
+		t.Fatalf("%d %v %s", w.Code, err, body)
+	}
+	if len(h.tally.counts) != 0 {
+		t.Errorf("counted: %v", h.tally.counts)
+	}
+}
