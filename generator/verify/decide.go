@@ -275,6 +275,7 @@ func (d *decider) write(kind int, name string, choices []choice) (list []site.De
 		corrects string
 	}
 	at := map[group]int{}
+	var texts []*strings.Builder // of the records, beside list
 	agents := map[uint32]string{}
 	for _, c := range choices {
 		g := group{answer: c.answer, corrects: d.coveredBy(kind, c.record.Seq)}
@@ -291,12 +292,16 @@ func (d *decider) write(kind int, name string, choices []choice) (list []site.De
 		if !there {
 			i = len(list)
 			at[g] = i
+			texts = append(texts, &strings.Builder{})
 			list = append(list, site.Decision{Kind: name, Decision: c.answer.Decision, Agent: g.agent, Corrects: g.corrects, Reason: strings.TrimSpace(c.answer.Reason)})
 			if g.corrects != "" && !slices.Contains(d.reasons, list[i].Reason) {
 				d.reasons = append(d.reasons, list[i].Reason)
 			}
 		}
-		list[i].Records += c.record.ID + " " + c.record.SHA256 + "\n"
+		texts[i].WriteString(c.record.ID + " " + c.record.SHA256 + "\n")
+	}
+	for i := range list {
+		list[i].Records = texts[i].String()
 	}
 	return list
 }
