@@ -31,7 +31,7 @@ var quiet = slog.New(slog.DiscardHandler)
 
 func openStore(t testing.TB, path string) *Store {
 	t.Helper()
-	s, err := Open(path, quiet)
+	s, err := Create(path, quiet)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -188,7 +188,7 @@ func TestFailedSync(t *testing.T) {
 	before := disk.Sync
 	t.Cleanup(func() { disk.Sync = before })
 	disk.Sync = func(*os.File) error { return unix.EIO }
-	if _, err := Open(filepath.Join(t.TempDir(), FileName), quiet); !errors.Is(err, unix.EIO) {
+	if _, err := Create(filepath.Join(t.TempDir(), FileName), quiet); !errors.Is(err, unix.EIO) {
 		t.Error(err)
 	}
 }
@@ -219,7 +219,7 @@ func TestMigrations(t *testing.T) {
 	if _, err := Open(path, quiet); err == nil || !strings.Contains(err.Error(), "9999_from_the_future.sql") {
 		t.Errorf("a newer database: %v", err)
 	}
-	if _, err := Open(filepath.Join(t.TempDir(), "no", "a.db"), quiet); err == nil {
+	if _, err := Create(filepath.Join(t.TempDir(), "no", "a.db"), quiet); err == nil {
 		t.Error("a folder that is not there was accepted")
 	}
 }
@@ -416,7 +416,7 @@ func TestMain(m *testing.M) {
 // writeForever is the child process of TestKilled. It prints each record id after it was told that
 // the record is stored.
 func writeForever(path string) {
-	s, err := Open(path, quiet)
+	s, err := Create(path, quiet)
 	if err != nil {
 		fmt.Println("error:", err)
 		os.Exit(1)
