@@ -77,6 +77,15 @@ func (s *Store) open(path string, create bool) error {
 	if err != nil {
 		return err
 	}
+	// A restore keeps its folder locked, and puts a file in the place of a database that nobody uses.
+	// What is written to a file that was replaced would be lost.
+	folder, err := disk.LockFolder(filepath.Dir(path), disk.Shared)
+	if errors.Is(err, fs.ErrNotExist) && !create {
+		return ErrNone
+	} else if err != nil {
+		return err
+	}
+	defer folder.Close()
 	flags := os.O_RDWR
 	if create {
 		flags |= os.O_CREATE
@@ -88,11 +97,11 @@ func (s *Store) open(path string, create bool) error {
 	} else if err != nil {
 		return fmt.Errorf("%w (give a data folder that this user may write to)", err)
 	}
-	opened, err := f.Stat()
+	info, err := f.Stat()
 	if err := errors.Join(err, f.Close(), disk.SyncFolder(filepath.Dir(path))); err != nil {
 		return err
 	}
-	if opened.Size() == 0 && !create { // left by a Create, or a restore, that was killed
+	if info.Size() == 0 && !create { // left by a Create, or a restore, that was killed
 		return ErrNone
 	}
 	if err := s.connect(path, url.Values{"_pragma": pragmas}); err != nil {
@@ -113,18 +122,10 @@ func (s *Store) open(path string, create bool) error {
 	if err == nil {
 		err = s.script("COMMIT")
 	}
-	if err != nil {
-		return err
-	}
-	// A restore may have put another file here before this connection kept it from doing so. What
-	// is written into the old file would be lost.
-	if now, err := os.Stat(path); err != nil || !os.SameFile(opened, now) {
-		return errors.New("another process has replaced it at this moment (try again)")
-	}
-	if made {
+	if err == nil && made {
 		s.log.Info("made a new database", "file", path)
 	}
-	return nil
+	return err
 }
 
 // migrate applies the migrations that the database lacks, with their names, in the transaction that
