@@ -267,6 +267,7 @@ func TestOpenFaults(t *testing.T) {
 	os.WriteFile(file, nil, 0o600)
 	for name, c := range map[string]Config{
 		"a file for a folder": {Data: filepath.Join(file, "data"), Create: true, Snapshot: edgetest.Snapshot()},
+		"no database":         {Data: filepath.Join(filepath.Dir(file), "none"), Snapshot: edgetest.Snapshot()},
 		"a bad relay":         {Data: t.TempDir(), Create: true, Relay: "pigeon:", Snapshot: edgetest.Snapshot()},
 		"a bad snapshot": {Data: t.TempDir(), Create: true, Snapshot: edgetest.Snapshot(), Load: func(*snapshot.Snapshot) (Edge, error) {
 			return nil, errors.New("it lacks a document")
@@ -277,6 +278,9 @@ func TestOpenFaults(t *testing.T) {
 			h.Close()
 			t.Errorf("%s: accepted", name)
 		}
+	}
+	if _, err := os.Stat(filepath.Join(filepath.Dir(file), "none")); err == nil {
+		t.Error("a folder was made unasked")
 	}
 	listener, err := Listen("127.0.0.1:0")
 	if err != nil {
