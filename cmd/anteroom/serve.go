@@ -154,7 +154,7 @@ func serve(ctx context.Context, t *terminal, o *serveOptions) error {
 		return err
 	}
 	config := native.Config{
-		Data: o.data, Create: o.create || o.data == defaultData, Relay: o.smtp, Snapshot: output.Snapshot, Documents: documents,
+		Data: o.data, Create: o.create || filepath.Clean(o.data) == defaultData, Relay: o.smtp, Snapshot: output.Snapshot, Documents: documents,
 		Hosts: o.hosts, ClientIPHeader: o.clientIPHeader, Log: log,
 	}
 	if o.outbox != "" {

@@ -39,9 +39,8 @@ var tables = []table{
 	{name: migrations.Table},
 }
 
-// Export copies all rows of a store, verbatim with their numbers, into a new database at path, which
-// must be an empty file. It gives the number of rows of each table. It neither syncs the file nor
-// checks it; Write does.
+// Export copies all rows of a store, verbatim with their numbers, into the empty file at path. It
+// gives the number of rows of each table. It neither syncs the file nor checks it; Write does.
 //
 // The store may be written to meanwhile. The copy has the registrations, charters and suggestions
 // that were there when Export began, and no later ones. It has the contacts and messages of exactly
