@@ -24,7 +24,8 @@ func backupCommand(t *terminal) *cobra.Command {
 		Long: `Backup copies all records of one moment into FILE, an SQLite database that only its owner may read, and
 says what is in it. The copy is checked before it replaces a former one of the same store: whenever
 backup is interrupted, FILE is the old one or the new one. A file of that folder which begins with
-.anteroom-draft- is left of a run that was killed; the next run removes it.
+.anteroom-draft- is left of a run that was killed; the next run removes it. While backup runs,
+records erase asks to be tried again.
 
 With --remote the database is that of the deployed service, and FILE has the same form. What is
 registered, chartered or suggested after the beginning is left out then, with its addresses.

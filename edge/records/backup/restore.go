@@ -106,8 +106,8 @@ func hasNoRecords(read func(...kernel.Statement) ([][][]any, error)) error {
 		}
 		c.Tables = append(c.Tables, Table{name, n[0][0][0].(int64)})
 	}
-	if n := c.Records(); n > 0 {
-		return fmt.Errorf("its database holds %d rows of records (name an empty folder)", n)
+	if c.Records() > 0 {
+		return errors.New("its database holds records (name an empty folder)")
 	}
 	return nil
 }
