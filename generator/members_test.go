@@ -91,7 +91,7 @@ func recordAnswers(t *testing.T, content *snapshot.Snapshot) (recorded []recorde
 	var mu sync.Mutex
 	serve := func(t *testing.T, s *snapshot.Snapshot) string {
 		host, err := native.Open(native.Config{
-			Data: t.TempDir(), Key: edgetest.Key, Snapshot: s, Log: slog.New(slog.DiscardHandler),
+			Data: t.TempDir(), Create: true, Key: edgetest.Key, Snapshot: s, Log: slog.New(slog.DiscardHandler),
 			Load: func(s *snapshot.Snapshot) (native.Edge, error) {
 				full := *s
 				full.Documents = content.Documents

@@ -229,7 +229,7 @@ func TestOpenAPIDescribesTranscripts(t *testing.T) {
 	o := readOpenAPI(t, document(t, generate(t, shippedContent), "/openapi.json"))
 	seen := 0
 	edgetest.RunTranscripts(t, func(t *testing.T, s *snapshot.Snapshot) string {
-		host, err := native.Open(native.Config{Data: t.TempDir(), Key: edgetest.Key, Snapshot: s, Log: slog.New(slog.DiscardHandler)})
+		host, err := native.Open(native.Config{Data: t.TempDir(), Create: true, Key: edgetest.Key, Snapshot: s, Log: slog.New(slog.DiscardHandler)})
 		if err != nil {
 			t.Fatal(err)
 		}

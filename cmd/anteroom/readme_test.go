@@ -97,7 +97,7 @@ func makeRun(t *testing.T, data string) string {
 	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
 	run := exec.CommandContext(ctx, "make", "run")
 	run.Dir = "../.."
-	run.Env = append(os.Environ(), "ANTEROOM_ADDR=127.0.0.1:0", "ANTEROOM_DATA="+data)
+	run.Env = append(os.Environ(), "ANTEROOM_ADDR=127.0.0.1:0", "ANTEROOM_DATA="+data, "ANTEROOM_CREATE=true")
 	run.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	out, err := run.StdoutPipe()
 	if err != nil {

@@ -96,7 +96,7 @@ Exit codes: 0 done, 1 failed, 2 called wrongly.`,
 	}
 	root.AddCommand(
 		generateCommand(t), serveCommand(t), buildCommand(t), keygenCommand(t),
-		receiptCommand(t), recordsCommand(t), verifyCommand(t), versionCommand(t),
+		receiptCommand(t), recordsCommand(t), verifyCommand(t), backupCommand(t), restoreCommand(t), versionCommand(t),
 	)
 	return root
 }

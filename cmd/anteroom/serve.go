@@ -13,6 +13,7 @@ import (
 
 	"anteroom/edge/native"
 	"anteroom/edge/native/receiptkey"
+	"anteroom/edge/native/sqlite"
 	"anteroom/edge/native/static"
 	"anteroom/generator"
 	"anteroom/generator/publish"
@@ -30,10 +31,13 @@ type serveOptions struct {
 	clientIPHeader   string
 	hosts            []string
 	writesPerMinute  int64
-	watch            bool
+	create, watch    bool
 	key              string // only the environment gives it
 	writeLimitChosen bool   // whether writesPerMinute replaces the limit of the content
 }
+
+// defaultData is the data folder where none is named. serve begins a new database there unasked.
+const defaultData = "data"
 
 func serveCommand(t *terminal) *cobra.Command {
 	o := serveOptions{}
@@ -41,7 +45,8 @@ func serveCommand(t *terminal) *cobra.Command {
 		Use:   "serve",
 		Short: "Serve the documents and the endpoints from this machine",
 		Long: `Serve answers for public/ and for everything under /api/, with a database and the mail for the
-operator in a data folder. The data folder holds e-mail addresses: nobody else should read it.
+operator in a data folder. The data folder holds e-mail addresses: nobody else should read it. A first
+start makes the folder data; to begin with an empty database in another folder takes --create.
 
 Mail to the operator goes into a Maildir, in the data folder or where --outbox says, or with --smtp to
 a mail server: smtp://USER:PASSWORD@HOST:587 (STARTTLS) or smtps://USER:PASSWORD@HOST:465.
@@ -64,7 +69,8 @@ wins over the environment. ANTEROOM_KEY is the receipt key itself in base64, in 
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&o.address, "addr", "127.0.0.1:8080", "the `address` to listen at")
-	flags.StringVar(&o.data, "data", "data", "the `folder` of the database and the mail")
+	flags.StringVar(&o.data, "data", defaultData, "the `folder` of the database and the mail")
+	flags.BoolVar(&o.create, "create", false, "begin with a new database where the data folder has none")
 	flags.StringVar(&o.outbox, "outbox", "", "a `folder` for the mail to the operator, a Maildir (default mail in the data folder)")
 	flags.StringVar(&o.smtp, "smtp", "", "a mail server to send it by, as a `URL`")
 	flags.StringVar(&o.keyFile, "key-file", "", "the `file` of the receipt key; without one receipts are not signed")
@@ -148,7 +154,7 @@ func serve(ctx context.Context, t *terminal, o *serveOptions) error {
 		return err
 	}
 	config := native.Config{
-		Data: o.data, Relay: o.smtp, Snapshot: output.Snapshot, Documents: documents,
+		Data: o.data, Create: o.create || filepath.Clean(o.data) == defaultData, Relay: o.smtp, Snapshot: output.Snapshot, Documents: documents,
 		Hosts: o.hosts, ClientIPHeader: o.clientIPHeader, Log: log,
 	}
 	if o.outbox != "" {
@@ -174,6 +180,9 @@ func serve(ctx context.Context, t *terminal, o *serveOptions) error {
 	}
 	defer listener.Close()
 	host, err := native.Open(config)
+	if errors.Is(err, sqlite.ErrNone) {
+		err = fmt.Errorf("there is no database in %s (name the right folder with --data, or give --create to begin a new one)", o.data)
+	}
 	if err != nil {
 		return err
 	}

@@ -101,7 +101,7 @@ func startServer(t *testing.T, data string) (server *exec.Cmd, address string) {
 // answers.
 func startProgram(t *testing.T, program, data, folder string) (server *exec.Cmd, address string) {
 	t.Helper()
-	server = exec.Command(program, "serve", "--addr", "127.0.0.1:0", "--data", data, "--write-limit", "0",
+	server = exec.Command(program, "serve", "--addr", "127.0.0.1:0", "--data", data, "--create", "--write-limit", "0",
 		"--content", filepath.Join(folder, "content"), "--public", filepath.Join(folder, "public"))
 	log := filepath.Join(t.TempDir(), "log")
 	file, err := os.Create(log)
@@ -175,7 +175,7 @@ func TestServeWatchesFromItsStart(t *testing.T) {
 		t.Fatal(err)
 	}
 	o := &serveOptions{
-		content: content, public: filepath.Join(dir, "public"), data: filepath.Join(dir, "data"), address: "127.0.0.1:0", watch: true,
+		content: content, public: filepath.Join(dir, "public"), data: filepath.Join(dir, "data"), address: "127.0.0.1:0", create: true, watch: true,
 	}
 	edit := atStart(func() {
 		name := filepath.Join(content, "service.yaml")

@@ -63,7 +63,7 @@ func TestStrangersWords(t *testing.T) {
 	print([]byte(unseen), "receipt", "verify", "-", "--key", key)
 
 	data := t.TempDir()
-	store, err := sqlite.Open(filepath.Join(data, sqlite.FileName), newTerminal(nil, io.Discard, io.Discard).log())
+	store, err := sqlite.Create(filepath.Join(data, sqlite.FileName), newTerminal(nil, io.Discard, io.Discard).log())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -39,7 +39,7 @@ func TestSynced(t *testing.T) {
 		synced = nil
 	}
 	data := filepath.Join(dir, "var", "data")
-	h, err := Open(Config{Data: data, Snapshot: edgetest.Snapshot(), Log: quiet})
+	h, err := Open(Config{Data: data, Create: true, Snapshot: edgetest.Snapshot(), Log: quiet})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -49,7 +49,7 @@ func TestSynced(t *testing.T) {
 		t.Error(r.Failure)
 	}
 	expect("a message", "var/data/mail/tmp/*", "var/data/mail/new")
-	again, err := Open(Config{Data: data, Snapshot: edgetest.Snapshot(), Log: quiet})
+	again, err := Open(Config{Data: data, Create: true, Snapshot: edgetest.Snapshot(), Log: quiet})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -63,7 +63,7 @@ func TestSynced(t *testing.T) {
 func TestPrivate(t *testing.T) {
 	defer unix.Umask(unix.Umask(0))
 	data := filepath.Join(t.TempDir(), "var", "data")
-	h, err := Open(Config{Data: data, Snapshot: edgetest.Snapshot(), Log: quiet})
+	h, err := Open(Config{Data: data, Create: true, Snapshot: edgetest.Snapshot(), Log: quiet})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -19,7 +19,7 @@ func outboxHost(t *testing.T, relay string) (*Host, *time.Time) {
 	t.Helper()
 	published := edgetest.Snapshot()
 	published.WritesPerMinute = 0
-	host, err := Open(Config{Data: t.TempDir(), Relay: relay, Snapshot: published, Log: slog.New(slog.DiscardHandler)})
+	host, err := Open(Config{Data: t.TempDir(), Create: true, Relay: relay, Snapshot: published, Log: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)
 	}

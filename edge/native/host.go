@@ -33,10 +33,12 @@ import (
 
 // Config is what a Host is made of. Data and Snapshot are mandatory.
 type Config struct {
-	// Data is the folder for the database (sqlite.FileName) and the mail (mail/). Open makes the
-	// folder where it is missing. The folder holds e-mail addresses: only this user should be able
-	// to read it.
+	// Data is the folder for the database (sqlite.FileName) and the mail (mail/). The folder holds
+	// e-mail addresses: only this user should be able to read it.
 	Data string
+	// Create has Open make the folder and a new database where they are missing. Otherwise the error
+	// is sqlite.ErrNone then, and nothing is made.
+	Create bool
 	// Relay says how messages reach the operator; mail.Open lists the ways. "" stands for a Maildir
 	// in Data.
 	Relay string
@@ -144,22 +146,27 @@ func Open(c Config) (*Host, error) {
 	} else {
 		h.log.Info("no receipt key: receipts are minted without a signature, and say so")
 	}
-	if err := disk.MakeFolder(c.Data); err != nil {
-		return nil, fmt.Errorf("open data folder: %w (name a folder that this user may write to)", err)
+	open := sqlite.Open
+	if c.Create {
+		open = sqlite.Create
+		if err := disk.MakeFolder(c.Data); err != nil {
+			return nil, fmt.Errorf("open data folder: %w (name a folder that this user may write to)", err)
+		}
+	}
+	var err error
+	if h.store, err = open(filepath.Join(c.Data, sqlite.FileName), h.log); err != nil {
+		return nil, err
 	}
 	address := c.Relay
 	if address == "" {
 		address = "maildir:" + filepath.Join(c.Data, "mail")
 	}
-	var err error
 	if h.relay, err = mail.Open(address); err != nil {
+		h.store.Close()
 		return nil, err
 	}
 	if h.relay == nil {
 		h.log.Warn("no relay: suggestions are refused, and addresses wait in the outbox")
-	}
-	if h.store, err = sqlite.Open(filepath.Join(c.Data, sqlite.FileName), h.log); err != nil {
-		return nil, err
 	}
 	h.server = &http.Server{
 		Handler: h, ReadHeaderTimeout: headerTimeout, ReadTimeout: readTimeout, WriteTimeout: writeTimeout,

@@ -96,7 +96,7 @@ func open(t testing.TB, c Config, f fake) (*Host, *lockedBuffer) {
 	log := new(lockedBuffer)
 	c.Log = slog.New(slog.NewTextHandler(log, nil))
 	if c.Data == "" {
-		c.Data = t.TempDir()
+		c.Data, c.Create = t.TempDir(), true
 	}
 	if c.Snapshot == nil {
 		c.Snapshot = edgetest.Snapshot()
@@ -266,9 +266,10 @@ func TestOpenFaults(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "file")
 	os.WriteFile(file, nil, 0o600)
 	for name, c := range map[string]Config{
-		"a file for a folder": {Data: filepath.Join(file, "data"), Snapshot: edgetest.Snapshot()},
-		"a bad relay":         {Data: t.TempDir(), Relay: "pigeon:", Snapshot: edgetest.Snapshot()},
-		"a bad snapshot": {Data: t.TempDir(), Snapshot: edgetest.Snapshot(), Load: func(*snapshot.Snapshot) (Edge, error) {
+		"a file for a folder": {Data: filepath.Join(file, "data"), Create: true, Snapshot: edgetest.Snapshot()},
+		"no database":         {Data: filepath.Join(filepath.Dir(file), "none"), Snapshot: edgetest.Snapshot()},
+		"a bad relay":         {Data: t.TempDir(), Create: true, Relay: "pigeon:", Snapshot: edgetest.Snapshot()},
+		"a bad snapshot": {Data: t.TempDir(), Create: true, Snapshot: edgetest.Snapshot(), Load: func(*snapshot.Snapshot) (Edge, error) {
 			return nil, errors.New("it lacks a document")
 		}},
 	} {
@@ -277,6 +278,9 @@ func TestOpenFaults(t *testing.T) {
 			h.Close()
 			t.Errorf("%s: accepted", name)
 		}
+	}
+	if _, err := os.Stat(filepath.Join(filepath.Dir(file), "none")); err == nil {
+		t.Error("a folder was made unasked")
 	}
 	listener, err := Listen("127.0.0.1:0")
 	if err != nil {
@@ -343,7 +347,7 @@ func TestRegistrations(t *testing.T) {
 
 // BenchmarkRegistration measures a registration by POST, with the real core, without the network.
 func BenchmarkRegistration(b *testing.B) {
-	h, err := Open(Config{Data: b.TempDir(), Snapshot: edgetest.Snapshot(), WritesPerMinute: new(int64), Key: edgetest.Key, Log: quiet})
+	h, err := Open(Config{Data: b.TempDir(), Create: true, Snapshot: edgetest.Snapshot(), WritesPerMinute: new(int64), Key: edgetest.Key, Log: quiet})
 	if err != nil {
 		b.Fatal(err)
 	}

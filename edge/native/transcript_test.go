@@ -41,7 +41,7 @@ func TestHugeBody(t *testing.T) {
 
 // serveSnapshot starts a host with an empty store, and gives its address.
 func serveSnapshot(t *testing.T, s *snapshot.Snapshot) string {
-	host, err := Open(Config{Data: t.TempDir(), Key: edgetest.Key, Snapshot: s, Log: slog.New(slog.DiscardHandler)})
+	host, err := Open(Config{Data: t.TempDir(), Create: true, Key: edgetest.Key, Snapshot: s, Log: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -31,7 +31,7 @@ type office struct {
 
 func open(t *testing.T) *office {
 	t.Helper()
-	store, err := sqlite.Open(filepath.Join(t.TempDir(), sqlite.FileName), slog.New(slog.DiscardHandler))
+	store, err := sqlite.Create(filepath.Join(t.TempDir(), sqlite.FileName), slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -14,7 +14,7 @@ var quiet = slog.New(slog.DiscardHandler)
 
 func openStore(t testing.TB, path string) *sqlite.Store {
 	t.Helper()
-	s, err := sqlite.Open(path, quiet)
+	s, err := sqlite.Create(path, quiet)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -34,7 +34,7 @@ func newWorld(t *testing.T, change func(*snapshot.Snapshot)) *world {
 	if change != nil {
 		change(s)
 	}
-	store, err := sqlite.Open(filepath.Join(t.TempDir(), sqlite.FileName), slog.New(slog.DiscardHandler))
+	store, err := sqlite.Create(filepath.Join(t.TempDir(), sqlite.FileName), slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,6 +7,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+
+	"golang.org/x/sys/unix"
 )
 
 // Sync brings the content of a file, or the names in a folder, to the disk. It is a variable so
@@ -20,6 +22,31 @@ func SyncFolder(path string) error {
 		return err
 	}
 	return errors.Join(Sync(folder), folder.Close())
+}
+
+// Ways to lock a folder.
+const (
+	Shared = unix.LOCK_SH // others may lock it Shared too
+	Alone  = unix.LOCK_EX // nobody else may lock it
+)
+
+// LockFolder waits until others have unlocked the folder at path as far as needed, and locks it. To
+// close the folder, or the end of the process, unlocks it.
+func LockFolder(path string, how int) (*os.File, error) {
+	folder, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	for {
+		if err = unix.Flock(int(folder.Fd()), how); !errors.Is(err, unix.EINTR) {
+			break
+		}
+	}
+	if err != nil {
+		folder.Close()
+		return nil, &fs.PathError{Op: "lock", Path: path, Err: err}
+	}
+	return folder, nil
 }
 
 // MakeFolder makes the folder at path, and the missing folders above it, for this user alone. When

@@ -21,6 +21,7 @@ import (
 type Reader struct {
 	connection
 	mutex sync.Mutex
+	held  bool // whether a transaction is open until Close
 }
 
 // OpenReader opens the database file at path, and makes none. The file may be a copy in a folder
@@ -34,6 +35,47 @@ func OpenReader(path string) (*Reader, error) {
 	}
 	return r, nil
 }
+
+// OpenMoment is OpenReader for one moment: each Read sees the database as it was when OpenMoment
+// returned. Until Close, Store.Rewrite fails in other processes, and the log of a server grows.
+func OpenMoment(path string) (*Reader, error) {
+	r, err := OpenReader(path)
+	if err != nil {
+		return nil, err
+	}
+	// BEGIN alone does not choose the moment: the first statement that reads does.
+	if err := r.script("BEGIN; SELECT 1 FROM sqlite_schema"); err != nil {
+		r.disconnect()
+		return nil, fmt.Errorf("read database %s: %w", path, err)
+	}
+	r.held = true
+	return r, nil
+}
+
+// OpenCopy opens a file that no process writes to, and that need not be a database of this program.
+// It neither makes nor reads any other file: a log beside the copy is an error.
+func OpenCopy(path string) (*Reader, error) {
+	path, err := filepath.Abs(path)
+	if err != nil {
+		return nil, err
+	}
+	for _, suffix := range besides {
+		if info, err := os.Stat(path + suffix); err == nil && info.Size() > 0 {
+			return nil, fmt.Errorf("%s lies beside it: it is the database of a server, or a part of its copy (make a backup of it with anteroom backup)", path+suffix)
+		}
+	}
+	if _, err := os.Stat(path); err != nil {
+		return nil, err
+	}
+	r := &Reader{}
+	if err := r.connect(path, url.Values{"mode": {"ro"}, "immutable": {"1"}}); err != nil {
+		return nil, err
+	}
+	return r, nil
+}
+
+// besides are the suffixes of the files in which SQLite keeps a part of a database.
+var besides = []string{"-wal", "-journal"}
 
 func (r *Reader) open(path string) error {
 	path, err := filepath.Abs(path)
@@ -91,6 +133,10 @@ func (r *Reader) check() error {
 func (r *Reader) Read(_ context.Context, statements ...kernel.Statement) ([][][]any, error) {
 	r.mutex.Lock()
 	defer r.mutex.Unlock()
+	if r.held {
+		result, err := r.run(kernel.Exec{Statements: statements})
+		return result.Rows, err
+	}
 	result, err := r.moment(statements)
 	return result.Rows, err
 }

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"net/url"
 	"os"
@@ -47,14 +48,23 @@ type Store struct {
 	once    sync.Once
 }
 
-// Open opens the database file at path, and makes the file where there is none. Open applies the
-// migrations that the database lacks, and refuses a database that a newer program has migrated.
-func Open(path string, log *slog.Logger) (*Store, error) {
+// ErrNone is the error of Open where there is no database.
+var ErrNone = errors.New("there is no database")
+
+// Open opens the database file at path. Where there is none, Open makes none: the error is ErrNone.
+// Open applies the migrations that the database lacks, and refuses a database that a newer program
+// has migrated.
+func Open(path string, log *slog.Logger) (*Store, error) { return start(path, log, false) }
+
+// Create is Open, but makes a new database where there is none, and says so in the log.
+func Create(path string, log *slog.Logger) (*Store, error) { return start(path, log, true) }
+
+func start(path string, log *slog.Logger, create bool) (*Store, error) {
 	s := &Store{
 		log: log, queue: make(chan *job, groupSize), between: make(chan func()),
 		closing: make(chan struct{}), stopped: make(chan struct{}),
 	}
-	if err := s.open(path); err != nil {
+	if err := s.open(path, create); err != nil {
 		s.disconnect()
 		return nil, fmt.Errorf("open database %s: %w", path, err)
 	}
@@ -62,18 +72,37 @@ func Open(path string, log *slog.Logger) (*Store, error) {
 	return s, nil
 }
 
-func (s *Store) open(path string) error {
+func (s *Store) open(path string, create bool) error {
 	path, err := filepath.Abs(path)
 	if err != nil {
 		return err
 	}
+	// A restore keeps its folder locked, and puts a file in the place of a database that nobody uses.
+	// What is written to a file that was replaced would be lost.
+	folder, err := disk.LockFolder(filepath.Dir(path), disk.Shared)
+	if errors.Is(err, fs.ErrNotExist) && !create {
+		return ErrNone
+	} else if err != nil {
+		return err
+	}
+	defer folder.Close()
+	flags := os.O_RDWR
+	if create {
+		flags |= os.O_CREATE
+	}
 	// SQLite would make a file that others may read, and would not sync its name.
-	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
-	if err != nil {
+	f, err := os.OpenFile(path, flags, 0o600)
+	if errors.Is(err, fs.ErrNotExist) && !create {
+		return ErrNone
+	} else if err != nil {
 		return fmt.Errorf("%w (give a data folder that this user may write to)", err)
 	}
-	if err := errors.Join(f.Close(), disk.SyncFolder(filepath.Dir(path))); err != nil {
+	info, err := f.Stat()
+	if err := errors.Join(err, f.Close(), disk.SyncFolder(filepath.Dir(path))); err != nil {
 		return err
+	}
+	if info.Size() == 0 && !create { // left by a Create, or a restore, that was killed
+		return ErrNone
 	}
 	if err := s.connect(path, url.Values{"_pragma": pragmas}); err != nil {
 		return err
@@ -85,40 +114,51 @@ func (s *Store) open(path string) error {
 	if got := mode.Rows[0][0][0]; got != "wal" {
 		return fmt.Errorf("its journal mode is %v, not wal (put the data folder on a local disk, not a network share)", got)
 	}
-	return s.migrate()
-}
-
-// migrate applies the migrations that the database lacks, all in one transaction with their names.
-func (s *Store) migrate() error {
 	if err := s.script("BEGIN IMMEDIATE"); err != nil {
 		return err
 	}
 	defer s.script("ROLLBACK") // does nothing after COMMIT
-	if err := s.script(migrations.CreateTable); err != nil {
-		return err
+	made, err := s.migrate(create)
+	if err == nil {
+		err = s.script("COMMIT")
 	}
-	applied, err := s.run(kernel.Exec{Statements: []kernel.Statement{{SQL: migrations.Select}}})
+	if err == nil && made {
+		s.log.Info("made a new database", "file", path)
+	}
+	return err
+}
+
+// migrate applies the migrations that the database lacks, with their names, in the transaction that
+// is open. It reports whether the database is new, which it may be with create only.
+func (c *connection) migrate(create bool) (made bool, err error) {
+	if err := c.script(migrations.CreateTable); err != nil {
+		return false, err
+	}
+	applied, err := c.run(kernel.Exec{Statements: []kernel.Statement{{SQL: migrations.Select}}})
 	if err != nil {
-		return err
+		return false, err
+	}
+	if made = len(applied.Rows[0]) == 0; made && !create {
+		return false, ErrNone
 	}
 	lacking, err := migrations.Missing(applied.Rows[0])
 	if err != nil {
-		return err
+		return false, err
 	}
 	for _, name := range lacking {
 		text, err := migrations.Files.ReadFile(name)
 		if err != nil {
-			return err
+			return false, err
 		}
-		if err := s.script(string(text)); err != nil {
-			return fmt.Errorf("apply migration %s: %w", name, err)
+		if err := c.script(string(text)); err != nil {
+			return false, fmt.Errorf("apply migration %s: %w", name, err)
 		}
 		insert := kernel.Statement{SQL: "INSERT INTO " + migrations.Table + " (name) VALUES (?)", Args: []any{name}}
-		if _, err := s.run(kernel.Exec{Statements: []kernel.Statement{insert}}); err != nil {
-			return err
+		if _, err := c.run(kernel.Exec{Statements: []kernel.Statement{insert}}); err != nil {
+			return false, err
 		}
 	}
-	return s.script("COMMIT")
+	return made, nil
 }
 
 // Close lets the writes under way finish and closes the database. An Exec after it is unavailable.

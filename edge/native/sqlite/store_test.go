@@ -13,6 +13,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -31,7 +32,7 @@ var quiet = slog.New(slog.DiscardHandler)
 
 func openStore(t testing.TB, path string) *Store {
 	t.Helper()
-	s, err := Open(path, quiet)
+	s, err := Create(path, quiet)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -188,7 +189,76 @@ func TestFailedSync(t *testing.T) {
 	before := disk.Sync
 	t.Cleanup(func() { disk.Sync = before })
 	disk.Sync = func(*os.File) error { return unix.EIO }
-	if _, err := Open(filepath.Join(t.TempDir(), FileName), quiet); !errors.Is(err, unix.EIO) {
+	if _, err := Create(filepath.Join(t.TempDir(), FileName), quiet); !errors.Is(err, unix.EIO) {
+		t.Error(err)
+	}
+}
+
+// TestNoDatabase: Open makes no database, and Create says that it has made one.
+func TestNoDatabase(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, FileName)
+	for _, missing := range []string{path, filepath.Join(dir, "none", FileName)} {
+		if _, err := Open(missing, quiet); !errors.Is(err, ErrNone) {
+			t.Errorf("%s: %v", missing, err)
+		}
+	}
+	if entries, _ := os.ReadDir(dir); len(entries) > 0 {
+		t.Errorf("made %v", entries)
+	}
+	if err := os.WriteFile(path, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Open(path, quiet); !errors.Is(err, ErrNone) {
+		t.Errorf("an empty file: %v", err)
+	}
+	var log strings.Builder
+	for range 2 {
+		s, err := Create(path, slog.New(slog.NewTextHandler(&log, nil)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.Close()
+	}
+	if text := log.String(); strings.Count(text, `level=INFO msg="made a new database" file=`+path) != 1 {
+		t.Errorf("log: %s", text)
+	}
+	openStore(t, path)
+	s, err := Open(path, quiet)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Exec(one("DELETE FROM " + migrations.Table))
+	s.Close()
+	if _, err := Open(path, quiet); !errors.Is(err, ErrNone) {
+		t.Errorf("a database without migrations: %v", err)
+	}
+}
+
+// TestOpenWaits: Open waits for the end of a restore.
+func TestOpenWaits(t *testing.T) {
+	path := filepath.Join(t.TempDir(), FileName)
+	openStore(t, path).Close()
+	folder, err := disk.LockFolder(filepath.Dir(path), disk.Alone)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var ended atomic.Bool
+	opened := make(chan error, 1)
+	go func() {
+		s, err := Open(path, quiet)
+		if err == nil && !ended.Load() {
+			err = errors.New("opened before")
+		}
+		if s != nil {
+			s.Close()
+		}
+		opened <- err
+	}()
+	runtime.Gosched()
+	ended.Store(true)
+	folder.Close()
+	if err := <-opened; err != nil {
 		t.Error(err)
 	}
 }
@@ -219,7 +289,7 @@ func TestMigrations(t *testing.T) {
 	if _, err := Open(path, quiet); err == nil || !strings.Contains(err.Error(), "9999_from_the_future.sql") {
 		t.Errorf("a newer database: %v", err)
 	}
-	if _, err := Open(filepath.Join(t.TempDir(), "no", "a.db"), quiet); err == nil {
+	if _, err := Create(filepath.Join(t.TempDir(), "no", "a.db"), quiet); err == nil {
 		t.Error("a folder that is not there was accepted")
 	}
 }
@@ -416,7 +486,7 @@ func TestMain(m *testing.M) {
 // writeForever is the child process of TestKilled. It prints each record id after it was told that
 // the record is stored.
 func writeForever(path string) {
-	s, err := Open(path, quiet)
+	s, err := Create(path, quiet)
 	if err != nil {
 		fmt.Println("error:", err)
 		os.Exit(1)
