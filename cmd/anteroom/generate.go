@@ -168,13 +168,9 @@ func hintPermission(err error) error {
 // checkExpiry refuses a security.txt that is past its Expires (RFC 9116, section 2.5.5), and warns
 // when that time is near.
 func checkExpiry(s *site.Site) (warnings []string, err error) {
-	now := time.Now()
-	if epoch := os.Getenv("SOURCE_DATE_EPOCH"); epoch != "" {
-		seconds, err := strconv.ParseInt(epoch, 10, 64)
-		if err != nil {
-			return nil, fmt.Errorf("SOURCE_DATE_EPOCH is %q (it must be a number of seconds since 1970)", epoch)
-		}
-		now = time.Unix(seconds, 0)
+	now, err := currentTime()
+	if err != nil {
+		return nil, err
 	}
 	expires, err := time.Parse(time.RFC3339, s.Service.Security.Expires)
 	if err != nil {
@@ -190,6 +186,19 @@ func checkExpiry(s *site.Site) (warnings []string, err error) {
 		warnings = append(warnings, fmt.Sprintf("security.txt expires at %s %s", s.Service.Security.Expires, hint))
 	}
 	return warnings, nil
+}
+
+// currentTime is the time, or what SOURCE_DATE_EPOCH says in its place.
+func currentTime() (time.Time, error) {
+	epoch := os.Getenv("SOURCE_DATE_EPOCH")
+	if epoch == "" {
+		return time.Now(), nil
+	}
+	seconds, err := strconv.ParseInt(epoch, 10, 64)
+	if err != nil {
+		return time.Time{}, fmt.Errorf("SOURCE_DATE_EPOCH is %q (it must be a number of seconds since 1970)", epoch)
+	}
+	return time.Unix(seconds, 0), nil
 }
 
 // watchPause is the time between two looks at a watched folder. A change is acted on once the

@@ -13,6 +13,7 @@ package main
 
 import (
 	"bufio"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -205,5 +206,53 @@ func (t *terminal) printVerdict(v *jsondoc.Value, asJSON bool) {
 	}
 	for _, problem := range v.Get("problems").Items {
 		t.say("problem: %s", problem.Raw) // as JSON text, because it may hold what a caller wrote
+	}
+}
+
+// interactive reports whether somebody is there to answer questions.
+func (t *terminal) interactive() bool {
+	f, ok := t.in.(*os.File)
+	return ok && t.tty && isatty.IsTerminal(f.Fd())
+}
+
+// ask asks a question on standard error until its answer, a line of lines, is a good one. check says
+// what is wanted instead, and "" of a good answer. An empty answer stands for preset.
+func (t *terminal) ask(ctx context.Context, lines *bufio.Reader, question, preset string, check func(string) string) (string, error) {
+	type line struct {
+		text string
+		err  error
+	}
+	for {
+		prompt := question
+		if preset != "" {
+			prompt += " [" + preset + "]"
+		}
+		prompt, _ = quote.Visible(prompt)
+		fmt.Fprint(t.err, prompt+": ")
+		read := make(chan line, 1) // an interrupt ends the question and not the reading
+		go func() {
+			text, err := lines.ReadString('\n')
+			read <- line{text, err}
+		}()
+		var got line
+		select {
+		case <-ctx.Done():
+			fmt.Fprintln(t.err)
+			return "", errors.New("interrupted (nothing was written)")
+		case got = <-read:
+		}
+		if got.err != nil {
+			fmt.Fprintln(t.err)
+			return "", fmt.Errorf("read the answer: %w (nothing was written; flags answer too)", got.err)
+		}
+		answer := strings.TrimSpace(got.text)
+		if answer == "" {
+			answer = preset
+		}
+		want := check(answer)
+		if want == "" {
+			return answer, nil
+		}
+		fmt.Fprintln(t.err, want)
 	}
 }
