@@ -20,6 +20,7 @@ import (
 	"syscall"
 	"text/template"
 	"time"
+	"unicode"
 	"unicode/utf8"
 
 	"anteroom/content"
@@ -68,13 +69,25 @@ func (s *service) questions() []question {
 		return func(text string) string { return site.Wanted(name, text) }
 	}
 	return []question{
-		{"name", "the name of the service", &s.Name, nil, oneLine(maxServiceName)},
+		{"name", "the name of the service", &s.Name, nil, serviceName},
 		{"host", "its canonical host: www. and the bare domain, which redirects to it", &s.Host, nil, wwwHost},
 		{"contact", "the operator's e-mail address, for callers and for messages of the service", &s.Contact, nil, format("email")},
 		{"operator", "the operator's name", &s.Operator, func() string { return "The " + s.Name + " operator" }, oneLine(maxOperatorName)},
 		{"sender", "the address that messages to the operator come from", &s.Sender, func() string { return "relay@" + s.Apex() }, format("email")},
 		{"worker", "the name of the worker, should it run on Cloudflare", &s.Worker, func() string { return identifier(s.Name, s.Apex()) }, workerName},
 	}
+}
+
+// serviceName takes a line that a paragraph of Markdown can begin with, as paragraphs of the pages
+// do.
+func serviceName(name string) string {
+	if want := oneLine(maxServiceName)(name); want != "" {
+		return want
+	}
+	if first, _ := utf8.DecodeRuneInString(name); !unicode.IsLetter(first) && !unicode.IsDigit(first) {
+		return "want a letter or a digit at its beginning"
+	}
+	return ""
 }
 
 // oneLine takes a text that is shown in one line, of at most so many characters.
@@ -157,7 +170,7 @@ SOURCE_DATE_EPOCH, in seconds, replaces the time that dates are taken from.`,
 					faults = append(faults, fmt.Errorf("--%s %q: %s", q.flag, *q.value, q.check(*q.value)))
 				}
 			}
-			ask := !yes && t.interactive() && slices.ContainsFunc(open, func(q *question) bool { return q.flag != "worker" })
+			ask := !yes && t.asks && slices.ContainsFunc(open, func(q *question) bool { return q.flag != "worker" })
 			if !ask {
 				for _, q := range open {
 					if q.preset == nil || !yes && q.flag != "worker" {
@@ -431,16 +444,23 @@ func find(node *yaml.Node, path string) (*yaml.Node, error) {
 		node = node.Content[0]
 	}
 	for _, key := range strings.Split(path, ".") {
-		number, err := strconv.Atoi(key)
-		at := slices.IndexFunc(node.Content, func(n *yaml.Node) bool { return n.Value == key })
-		switch {
-		case err == nil && node.Kind == yaml.SequenceNode && number < len(node.Content):
-			node = node.Content[number]
-		case node.Kind == yaml.MappingNode && at >= 0:
-			node = node.Content[at+1]
-		default:
+		var below *yaml.Node
+		switch node.Kind {
+		case yaml.SequenceNode:
+			if number, err := strconv.ParseUint(key, 10, 31); err == nil && int(number) < len(node.Content) {
+				below = node.Content[number]
+			}
+		case yaml.MappingNode:
+			for pair := range slices.Chunk(node.Content, 2) {
+				if pair[0].Value == key {
+					below = pair[1]
+				}
+			}
+		}
+		if below == nil {
 			return nil, fmt.Errorf("there is no %s", path)
 		}
+		node = below
 	}
 	return node, nil
 }

@@ -36,16 +36,21 @@ import (
 
 // terminal is what a command reads from and prints to.
 type terminal struct {
-	in  io.Reader
-	out *bufio.Writer
-	err io.Writer
-	tty bool // whether err is a terminal
-	now func() time.Time
+	in   io.Reader
+	out  *bufio.Writer
+	err  io.Writer
+	tty  bool // whether err is a terminal
+	asks bool // whether in is one too, so that somebody may answer
+	now  func() time.Time
 }
 
 func newTerminal(stdin io.Reader, stdout, stderr io.Writer) *terminal {
-	f, ok := stderr.(*os.File)
-	return &terminal{in: stdin, out: bufio.NewWriter(stdout), err: stderr, tty: ok && isatty.IsTerminal(f.Fd()), now: time.Now}
+	isTerminal := func(stream any) bool {
+		f, ok := stream.(*os.File)
+		return ok && isatty.IsTerminal(f.Fd())
+	}
+	tty := isTerminal(stderr)
+	return &terminal{in: stdin, out: bufio.NewWriter(stdout), err: stderr, tty: tty, asks: tty && isTerminal(stdin), now: time.Now}
 }
 
 // contentError is why a content folder cannot be used.
@@ -207,12 +212,6 @@ func (t *terminal) printVerdict(v *jsondoc.Value, asJSON bool) {
 	for _, problem := range v.Get("problems").Items {
 		t.say("problem: %s", problem.Raw) // as JSON text, because it may hold what a caller wrote
 	}
-}
-
-// interactive reports whether somebody is there to answer questions.
-func (t *terminal) interactive() bool {
-	f, ok := t.in.(*os.File)
-	return ok && t.tty && isatty.IsTerminal(f.Fd())
 }
 
 // ask asks a question on standard error until its answer, a line of lines, is a good one. check says
