@@ -214,8 +214,8 @@ func (t *terminal) printVerdict(v *jsondoc.Value, asJSON bool) {
 	}
 }
 
-// ask asks a question on standard error until its answer, a line of lines, is a good one. check says
-// what is wanted instead, and "" of a good answer. An empty answer stands for preset.
+// ask asks a question on standard error until its answer, a line of lines, is a good one. An empty
+// line stands for preset. check says what is wanted instead, and "" of a good answer.
 func (t *terminal) ask(ctx context.Context, lines *bufio.Reader, question, preset string, check func(string) string) (string, error) {
 	type line struct {
 		text string
