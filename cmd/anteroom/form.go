@@ -9,14 +9,7 @@ import (
 	"anteroom/edge/quote"
 
 	"github.com/charmbracelet/huh"
-	"github.com/mattn/go-isatty"
 )
-
-// asks reports whether there is a terminal to ask at.
-func (t *terminal) asks() bool {
-	in, ok := t.in.(*os.File)
-	return t.tty && ok && isatty.IsTerminal(in.Fd())
-}
 
 // form asks questions at a terminal: in plain text where it is dumb.
 type form struct {

@@ -109,24 +109,11 @@ func loadContent(folder string) (*site.Site, error) {
 	if err != nil {
 		return nil, contentFaults(folder, err)
 	}
-	now, err := buildTime()
+	now, err := currentTime()
 	if err != nil {
 		return nil, err
 	}
 	return s, contentFaults(folder, s.CheckDay(now.UTC().Format(time.DateOnly)))
-}
-
-// buildTime is the time that dates in the content are compared with.
-func buildTime() (time.Time, error) {
-	epoch := os.Getenv("SOURCE_DATE_EPOCH")
-	if epoch == "" {
-		return time.Now(), nil
-	}
-	seconds, err := strconv.ParseInt(epoch, 10, 64)
-	if err != nil {
-		return time.Time{}, fmt.Errorf("SOURCE_DATE_EPOCH is %q (it must be a number of seconds since 1970)", epoch)
-	}
-	return time.Unix(seconds, 0), nil
 }
 
 // contentFaults adds the name of the content folder to an error that lists faults of the content.
@@ -189,7 +176,7 @@ func hintPermission(err error) error {
 // checkExpiry refuses a security.txt that is past its Expires (RFC 9116, section 2.5.5), and warns
 // when that time is near.
 func checkExpiry(s *site.Site) (warnings []string, err error) {
-	now, err := buildTime()
+	now, err := currentTime()
 	if err != nil {
 		return nil, err
 	}
@@ -207,6 +194,19 @@ func checkExpiry(s *site.Site) (warnings []string, err error) {
 		warnings = append(warnings, fmt.Sprintf("security.txt expires at %s %s", s.Service.Security.Expires, hint))
 	}
 	return warnings, nil
+}
+
+// currentTime is the time, or what SOURCE_DATE_EPOCH says in its place.
+func currentTime() (time.Time, error) {
+	epoch := os.Getenv("SOURCE_DATE_EPOCH")
+	if epoch == "" {
+		return time.Now(), nil
+	}
+	seconds, err := strconv.ParseInt(epoch, 10, 64)
+	if err != nil {
+		return time.Time{}, fmt.Errorf("SOURCE_DATE_EPOCH is %q (it must be a number of seconds since 1970)", epoch)
+	}
+	return time.Unix(seconds, 0), nil
 }
 
 // watchPause is the time between two looks at a watched folder. A change is acted on once the

@@ -81,8 +81,10 @@ func rootCommand(t *terminal) *cobra.Command {
 		Long: `Anteroom turns a content folder into static documents and serves them together with
 the endpoints that register, charter, sign and relay.
 
-A first run, in a folder that holds content/:
+A first run:
 
+  anteroom init tern
+  cd tern
   anteroom generate
   anteroom serve
 
@@ -95,7 +97,7 @@ Exit codes: 0 done, 1 failed, 2 called wrongly.`,
 		RunE:               func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	root.AddCommand(
-		generateCommand(t), serveCommand(t), buildCommand(t), keygenCommand(t),
+		initCommand(t), generateCommand(t), serveCommand(t), buildCommand(t), keygenCommand(t),
 		receiptCommand(t), recordsCommand(t), verifyCommand(t), backupCommand(t), restoreCommand(t), versionCommand(t),
 	)
 	return root

@@ -13,6 +13,7 @@ package main
 
 import (
 	"bufio"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -35,16 +36,21 @@ import (
 
 // terminal is what a command reads from and prints to.
 type terminal struct {
-	in  io.Reader
-	out *bufio.Writer
-	err io.Writer
-	tty bool // whether err is a terminal
-	now func() time.Time
+	in   io.Reader
+	out  *bufio.Writer
+	err  io.Writer
+	tty  bool // whether err is a terminal
+	asks bool // whether in is one too, so that somebody may answer
+	now  func() time.Time
 }
 
 func newTerminal(stdin io.Reader, stdout, stderr io.Writer) *terminal {
-	f, ok := stderr.(*os.File)
-	return &terminal{in: stdin, out: bufio.NewWriter(stdout), err: stderr, tty: ok && isatty.IsTerminal(f.Fd()), now: time.Now}
+	isTerminal := func(stream any) bool {
+		f, ok := stream.(*os.File)
+		return ok && isatty.IsTerminal(f.Fd())
+	}
+	tty := isTerminal(stderr)
+	return &terminal{in: stdin, out: bufio.NewWriter(stdout), err: stderr, tty: tty, asks: tty && isTerminal(stdin), now: time.Now}
 }
 
 // contentError is why a content folder cannot be used.
@@ -205,5 +211,47 @@ func (t *terminal) printVerdict(v *jsondoc.Value, asJSON bool) {
 	}
 	for _, problem := range v.Get("problems").Items {
 		t.say("problem: %s", problem.Raw) // as JSON text, because it may hold what a caller wrote
+	}
+}
+
+// ask asks a question on standard error until its answer, a line of lines, is a good one. An empty
+// line stands for preset. check says what is wanted instead, and "" of a good answer.
+func (t *terminal) ask(ctx context.Context, lines *bufio.Reader, question, preset string, check func(string) string) (string, error) {
+	type line struct {
+		text string
+		err  error
+	}
+	for {
+		prompt := question
+		if preset != "" {
+			prompt += " [" + preset + "]"
+		}
+		prompt, _ = quote.Visible(prompt)
+		fmt.Fprint(t.err, prompt+": ")
+		read := make(chan line, 1) // an interrupt ends the question and not the reading
+		go func() {
+			text, err := lines.ReadString('\n')
+			read <- line{text, err}
+		}()
+		var got line
+		select {
+		case <-ctx.Done():
+			fmt.Fprintln(t.err)
+			return "", errors.New("interrupted (nothing was written)")
+		case got = <-read:
+		}
+		if got.err != nil {
+			fmt.Fprintln(t.err)
+			return "", fmt.Errorf("read the answer: %w (nothing was written; flags answer too)", got.err)
+		}
+		answer := strings.TrimSpace(got.text)
+		if answer == "" {
+			answer = preset
+		}
+		want := check(answer)
+		if want == "" {
+			return answer, nil
+		}
+		fmt.Fprintln(t.err, want)
 	}
 }

@@ -148,13 +148,13 @@ func (o *verifyOptions) run(ctx context.Context, t *terminal) (err error) {
 	switch {
 	case o.asJSON:
 		return o.show(t, survey, observed)
-	case answers == nil && !t.asks():
+	case answers == nil && !t.asks:
 		return errors.New("verify: there is no terminal to ask at (--json prints what is to be decided, --answers FILE --yes decides)")
 	case answers == nil:
 		return o.ask(ctx, t, survey, observed)
 	}
 	_, err = o.conclude(ctx, t, survey, answers, func(*verify.Board) (bool, error) {
-		if !o.yes && !t.asks() {
+		if !o.yes && !t.asks {
 			return false, errors.New("verify: nothing was written (--yes writes it)")
 		}
 		if o.yes {

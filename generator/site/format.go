@@ -38,6 +38,15 @@ var formats = map[string]format{
 	"line":         {func(s []byte) bool { return !bytes.ContainsAny(s, "\r\n\t") }, "want one line"},
 }
 
+// Wanted says what a text of the named format looks like, and "" where s is one. The formats are
+// those that the tag "is" of a content type names: host, email, id and so on.
+func Wanted(format, s string) string {
+	if rule := formats[format]; !rule.ok([]byte(s)) {
+		return rule.want
+	}
+	return ""
+}
+
 var (
 	toolPrefix   = regexp.MustCompile(`^[a-z][a-z0-9_]{0,30}_$`)
 	languageTags = regexp.MustCompile(`^[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})*(, [A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})*)*$`)

@@ -138,8 +138,11 @@ func (l *loader) keepSum(file string, sum [32]byte) {
 	l.sums[file] = sum
 }
 
+// packageFile makes the shipped content a Go package, which the program carries. It is no content.
+const packageFile = "content.go"
+
 // walk lists the files of the folder, sorted by name. It leaves out files and folders whose names
-// begin with a dot.
+// begin with a dot, and packageFile at the top.
 func (l *loader) walk() (files []string, err error) {
 	err = fs.WalkDir(l.fsys, ".", func(name string, entry fs.DirEntry, err error) error {
 		switch {
@@ -149,7 +152,7 @@ func (l *loader) walk() (files []string, err error) {
 			if entry.IsDir() {
 				return fs.SkipDir
 			}
-		case !entry.IsDir():
+		case !entry.IsDir() && name != packageFile:
 			files = append(files, name)
 		}
 		return nil

@@ -253,6 +253,14 @@ func TestSourceChangesWithEveryByteAndName(t *testing.T) {
 	if !seen[source(func(f fstest.MapFS) { f[".ignored"] = f["aup.yaml"] })] {
 		t.Error("a hidden file changes the version")
 	}
+	if !seen[source(func(f fstest.MapFS) { f["content.go"] = f["aup.yaml"] })] {
+		t.Error("content.go, which makes the folder a Go package, changes the version")
+	}
+	fsys := base(t)
+	fsys["pages/content.go"] = fsys["aup.yaml"]
+	if _, err := Load(fsys); err == nil || !strings.HasPrefix(err.Error(), "pages/content.go: nothing reads this file (") {
+		t.Errorf("content.go in a folder below: %v", err)
+	}
 }
 
 func TestShippedContent(t *testing.T) {

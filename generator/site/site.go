@@ -21,7 +21,7 @@
 //
 // Files are UTF-8. A YAML file holds one document, without anchors, aliases, tags and merge keys. A
 // key that the types below do not have is a fault. Files and folders whose names begin with a dot
-// are not read.
+// are not read, and neither is content.go at the top, by which the program carries its own content.
 //
 // # Placeholders
 //

@@ -59,6 +59,9 @@ type Decision struct {
 	Records  string `yaml:"records"` // a line for each: record_id, a space, SHA-256 of its commitment
 }
 
+// EmptyDigest is the digest of no records: the SHA-256 of nothing.
+var EmptyDigest = sumOf(nil)
+
 // What can be decided about a record.
 const (
 	Vouch    = "vouch"    // of an agent that the operator vouches for
