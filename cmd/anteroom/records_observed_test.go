@@ -8,8 +8,8 @@ import (
 	"anteroom/edge/records"
 )
 
-// What is printed does not depend on the order of the observations. Clients without a name and those
-// counted together are not counted as named.
+// What is printed does not depend on the order of the observations. Clients without a name are not
+// counted as named, and neither are those that were counted together.
 func TestPrintObserved(t *testing.T) {
 	var out bytes.Buffer
 	term := newTerminal(nil, &out, nil)
