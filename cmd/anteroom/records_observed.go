@@ -5,8 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"maps"
-	"slices"
 
 	"anteroom/edge/endpoint/mcp/protocol"
 	"anteroom/edge/records"
@@ -41,11 +39,7 @@ do not do. Beyond 200 names a day, clients are counted together as "other".`,
 			if err != nil {
 				return err
 			}
-			if asJSON {
-				return t.printObservedJSON(observed, days)
-			}
-			t.printObserved(observed, days)
-			return nil
+			return t.showObserved(observed, days, asJSON)
 		}),
 	}
 	daysFlags(cmd.Flags(), &days.Since, &days.Through)
@@ -84,8 +78,17 @@ func attentionOf(observed []records.Observation) (a attention) {
 	return a
 }
 
-// printObserved prints what was observed, with a line for each client of a day, and what it comes
-// to.
+// showObserved prints what was observed, whatever store it comes from.
+func (t *terminal) showObserved(observed []records.Observation, days records.Days, asJSON bool) error {
+	observed = records.Bound(observed)
+	if asJSON {
+		return t.printObservedJSON(observed, days)
+	}
+	t.printObserved(observed, days)
+	return nil
+}
+
+// printObserved prints a line for each client of a day, and what all of it comes to.
 func (t *terminal) printObserved(observed []records.Observation, days records.Days) {
 	until := "now"
 	if days.Through != "" {
@@ -93,15 +96,6 @@ func (t *terminal) printObserved(observed []records.Observation, days records.Da
 	}
 	t.say("Seen over MCP until %s. It is evidence: clients name themselves as they like, and some of it may be lost.", until)
 	t.say("")
-	type line struct{ day, client string }
-	counts := map[line]map[string]int64{}
-	for _, o := range observed {
-		at := line{o.Day, o.Client}
-		if counts[at] == nil {
-			counts[at] = map[string]int64{}
-		}
-		counts[at][o.Kind] += o.N
-	}
 	columns := func(day string, column func(kind string) any, client string) {
 		text := fmt.Sprintf("%-10s", day)
 		for _, kind := range protocol.SeenKinds {
@@ -109,15 +103,17 @@ func (t *terminal) printObserved(observed []records.Observation, days records.Da
 		}
 		t.say("%s  %s", text, client)
 	}
-	if len(counts) > 0 {
+	if len(observed) > 0 {
 		columns("day", func(kind string) any { return kind }, "client")
 	}
-	for _, at := range slices.SortedFunc(maps.Keys(counts), func(a, b line) int {
-		return cmp.Or(cmp.Compare(a.day, b.day), cmp.Compare(a.client, b.client))
-	}) {
-		columns(at.day, func(kind string) any { return counts[at][kind] }, cmp.Or(columnText(at.client), "(not named)"))
+	for i := 0; i < len(observed); {
+		first, counts := observed[i], map[string]int64{}
+		for ; i < len(observed) && observed[i].Day == first.Day && observed[i].Client == first.Client; i++ {
+			counts[observed[i].Kind] += observed[i].N
+		}
+		columns(first.Day, func(kind string) any { return counts[kind] }, cmp.Or(columnText(first.Client), "(not named)"))
 	}
-	if len(counts) > 0 {
+	if len(observed) > 0 {
 		t.say("")
 	}
 	a := attentionOf(observed)
@@ -126,7 +122,7 @@ func (t *terminal) printObserved(observed []records.Observation, days records.Da
 	t.say("%-42s %8d", "handshakes of clients without a name", a.UnnamedHandshakes)
 	t.say("%-42s %8d", "tool calls", a.ToolCalls)
 	if a.MoreClients {
-		t.say("There were more names: those beyond the first 200 of a day are counted as %q.", records.OtherClients)
+		t.say("There were more names: those beyond %d a day are counted as %q.", records.DayClients, records.OtherClients)
 	}
 }
 

@@ -8,8 +8,8 @@ import (
 	"anteroom/edge/records"
 )
 
-// What is printed does not depend on the order of the observations, and days and clients that were
-// counted together are no clients.
+// What is printed does not depend on the order of the observations. Clients without a name are not
+// counted as named, and neither are those that were counted together.
 func TestPrintObserved(t *testing.T) {
 	var out bytes.Buffer
 	term := newTerminal(nil, &out, nil)
@@ -22,7 +22,9 @@ func TestPrintObserved(t *testing.T) {
 		{Day: "2026-11-20", Client: "lark", Kind: "of a newer program", N: 6},
 		{Day: "2026-11-20", Client: "tern", Kind: "tools/call", N: 1},
 	}
-	term.printObserved(observed, records.Days{})
+	if err := term.showObserved(observed, records.Days{}, false); err != nil {
+		t.Fatal(err)
+	}
 	term.out.Flush()
 	if got, want := out.String(), strings.TrimPrefix(`
 Seen over MCP until now. It is evidence: clients name themselves as they like, and some of it may be lost.
@@ -38,7 +40,7 @@ named clients seen                                2
   known to have completed a handshake             1
 handshakes of clients without a name              7
 tool calls                                        4
-There were more names: those beyond the first 200 of a day are counted as "other".
+There were more names: those beyond 200 a day are counted as "other".
 `, "\n"); got != want {
 		t.Errorf("printed\n%s\nwant\n%s", got, want)
 	}

@@ -13,10 +13,7 @@ import (
 	"anteroom/edge/records"
 )
 
-const (
-	tallyPause = time.Minute // between two writes of the tally
-	dayClients = 200         // clients that get rows of their own on a day
-)
+const tallyPause = time.Minute // between two writes of the tally
 
 // seen is what the table observed counts.
 type seen struct{ day, client, kind string }
@@ -39,7 +36,7 @@ func (c clients) row(day, client string) string {
 	if client == "" || client == records.OtherClients || c[day][client] {
 		return client
 	}
-	if len(c[day]) >= dayClients {
+	if len(c[day]) >= records.DayClients {
 		return records.OtherClients
 	}
 	if c[day] == nil {

@@ -16,6 +16,7 @@ import (
 	"anteroom/edge/endpoint/mcp/protocol"
 	"anteroom/edge/kernel"
 	"anteroom/edge/native/sqlite"
+	"anteroom/edge/records"
 )
 
 // observedIn gives the rows of the table, each as "day client kind n".
@@ -133,8 +134,8 @@ func TestObservedClientsAreBounded(t *testing.T) {
 	check(h, 200, 301+198+2*50, 1+2*50) // 49 are known, and one more has room
 	h.now = func() time.Time { return time.Unix(edgetest.Now+24*3600, 0) }
 	see(h, 1000, 1300)
-	if n := len(h.tally.counts); n != 2*dayClients+2 {
-		t.Errorf("%d counts wait in memory, want %d", n, 2*dayClients+2)
+	if n := len(h.tally.counts); n != 2*records.DayClients+2 {
+		t.Errorf("%d counts wait in memory, want %d", n, 2*records.DayClients+2)
 	}
 	mustWriteTally(t, h)
 	check(h, 400, 301+198+2*50+2*200, 1+2*50+2*100)
