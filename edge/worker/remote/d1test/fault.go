@@ -1,9 +1,11 @@
 package d1test
 
 import (
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"strconv"
+	"strings"
 )
 
 // Fault answers a call in the place of the server. perform performs the call, and gives the answer
@@ -81,3 +83,31 @@ func Change(change func(body string) string) Fault {
 
 // CutShort performs the call, and answers with the first half of the body, as if that were all.
 var CutShort = Change(func(body string) string { return body[:len(body)/2] })
+
+// LastResult performs the call, and puts a text in the place of the last statement's result. ""
+// leaves that out.
+func LastResult(text string) Fault {
+	return Change(func(body string) string {
+		var answer struct {
+			Result []json.RawMessage `json:"result"`
+		}
+		if err := json.Unmarshal([]byte(body), &answer); err != nil || len(answer.Result) == 0 {
+			return body
+		}
+		var results []string
+		for _, result := range answer.Result[:len(answer.Result)-1] {
+			results = append(results, string(result))
+		}
+		if text != "" {
+			results = append(results, text)
+		}
+		return `{"success":true,"errors":[],"messages":[],"result":[` + strings.Join(results, ",") + `]}`
+	})
+}
+
+// Recover forgets the faults that have not happened yet.
+func (s *Server) Recover() {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	s.faults = nil
+}
