@@ -169,8 +169,6 @@ func judge(response *http.Response, body []byte, err error) *failure {
 		f.undone, f.passing, f.after = true, true, retryAfter(response.Header)
 	case status >= 500 || status == http.StatusRequestTimeout:
 		f.passing = true
-	default:
-		f.undone = true
 	}
 	if len(body) == 0 {
 		body, _ = io.ReadAll(response.Body)
@@ -181,10 +179,10 @@ func judge(response *http.Response, body []byte, err error) *failure {
 	} else if media, _, _ := mime.ParseMediaType(response.Header.Get("Content-Type")); media == "text/plain" {
 		f.faults = []fault{{Message: string(body)}} // as Analytics Engine answers
 	}
-	// SQLite's own words mean a statement that was rolled back. D1 has others, for a query that
-	// was perhaps ended too late.
-	if f.has(7500) && !strings.Contains(f.said(), "SQLITE_") {
-		f.undone = false
+	// The API refuses a call in its own form. Of D1 itself (7500), SQLite's words mean that the
+	// transaction was rolled back; it has others for one that was perhaps ended too late.
+	if !f.passing && len(answer.Errors) > 0 && (!f.has(7500) || strings.Contains(f.said(), "SQLITE_")) {
+		f.undone = true
 	}
 	return f
 }

@@ -63,9 +63,9 @@ func Start(t testing.TB) *Server {
 	t.Helper()
 	s := &Server{
 		Token: "token-of-a-test-0123456789", Account: "0123456789abcdef0123456789abcdef", Database: "8f2a7d3e-54c1-4b6f-9f0e-1c2d3e4f5a6b",
-		Path:     filepath.Join(t.TempDir(), sqlite.FileName),
-		observed: []byte(`{"meta":[],"data":[],"rows":0}`),
+		Path: filepath.Join(t.TempDir(), sqlite.FileName),
 	}
+	s.Observe(t)
 	s.accounts = []string{s.Account}
 	store, err := sqlite.Open(s.Path, slog.New(slog.DiscardHandler)) // applies the migrations
 	if err != nil {
