@@ -163,7 +163,7 @@ func judge(response *http.Response, body []byte, err error) *failure {
 	case status == http.StatusOK:
 		return nil
 	case status < 400:
-		f.err = errors.New("which is no answer of its API")
+		f.err = errors.New("its API never does")
 		return f
 	case status == http.StatusTooManyRequests:
 		f.undone, f.passing, f.after = true, true, retryAfter(response.Header)
@@ -206,7 +206,7 @@ func (s *Store) explain(p purpose, f *failure, tried int) error {
 	switch {
 	case f.has(10089):
 		next = "enable Analytics Engine for the account in Cloudflare's dashboard"
-	case f.has(7404) || f.status == http.StatusNotFound:
+	case f.has(7404):
 		next = fmt.Sprintf("the account %s has no database %s: put the id that wrangler d1 list prints into wrangler.toml", s.account, s.databaseID)
 	case f.status == http.StatusUnauthorized, f.status == http.StatusForbidden, f.has(10000, 10001, 9106, 9109, 6003, 6111, 7403):
 		next = fmt.Sprintf("give the token in %s the permission %s", tokenVariable, p.permission)
@@ -233,6 +233,14 @@ func (s *Store) explain(p purpose, f *failure, tried int) error {
 	return err
 }
 
+// misread makes the error of an answer that is none.
+func (s *Store) misread(p purpose, err error) error {
+	f := &failure{err: err}
+	errors.As(err, &f)
+	f.status, f.secrets = http.StatusOK, append(p.secrets, s.token)
+	return s.explain(p, f, 1)
+}
+
 // options are the options of the API's client. It does not try again by itself, as it cannot know
 // what may be repeated.
 func (s *Store) options() []option.RequestOption {
@@ -244,10 +252,10 @@ func (s *Store) options() []option.RequestOption {
 
 // onlyAccount gives the account of a token that has one.
 func (s *Store) onlyAccount(ctx context.Context) (string, error) {
-	const what = "ask for the token's accounts"
 	next := fmt.Sprintf("set %s, or account_id in wrangler.toml", accountVariable)
 	service := accounts.NewAccountService(s.options()...)
-	body, err := s.call(ctx, purpose{what: what, permission: permissionAccounts}, func() (response *http.Response, body []byte, err error) {
+	p := purpose{what: "ask for the token's accounts", permission: permissionAccounts}
+	body, err := s.call(ctx, p, func() (response *http.Response, body []byte, err error) {
 		_, err = service.List(ctx, accounts.AccountListParams{}, option.WithResponseInto(&response), option.WithResponseBodyInto(&body))
 		return response, body, err
 	})
@@ -259,7 +267,7 @@ func (s *Store) onlyAccount(ctx context.Context) (string, error) {
 		Name string `json:"name"`
 	}
 	if err := open(body, &list); err != nil {
-		return "", fmt.Errorf("%s: %w (%s)", what, err, next)
+		return "", fmt.Errorf("%w (or %s)", s.misread(p, err), next)
 	}
 	if len(list) != 1 || !accountID.MatchString(list[0].ID) {
 		var names []string
@@ -271,14 +279,15 @@ func (s *Store) onlyAccount(ctx context.Context) (string, error) {
 	return list[0].ID, nil
 }
 
-// open reads the result in the body of an answer that is no error by its status.
+// open reads the result in the body of an answer that is no error by its status. misread makes
+// what it returns an error for the operator.
 func open(body []byte, result any) error {
 	var answer envelope
 	if err := json.Unmarshal(body, &answer); err != nil {
 		return errNoAnswer // its words could hold records
 	}
 	if !answer.Success {
-		return &failure{status: http.StatusOK, faults: answer.Errors}
+		return &failure{faults: answer.Errors}
 	}
 	if err := json.Unmarshal(answer.Result, result); err != nil {
 		return errNoAnswer

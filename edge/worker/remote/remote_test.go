@@ -380,6 +380,12 @@ func TestAccounts(t *testing.T) {
 	server.Fail(d1test.Refuse(403, 9109, "Unauthorized"))
 	_, err = Open(t.Context(), path, "production")
 	wantError(t, err, "Account Settings, Read", "set CLOUDFLARE_ACCOUNT_ID")
+	server.Fail(d1test.Refuse(200, 1, "bad value "+server.Token))
+	_, err = Open(t.Context(), path, "production")
+	wantError(t, err, "answered 200, code 1", "set CLOUDFLARE_ACCOUNT_ID")
+	if strings.Contains(err.Error(), server.Token) {
+		t.Errorf("the token in %v", err)
+	}
 
 	t.Setenv("CLOUDFLARE_ACCOUNT_ID", "another")
 	_, err = Open(t.Context(), path, "production")
@@ -391,10 +397,10 @@ func TestAccounts(t *testing.T) {
 	if _, err = Open(t.Context(), path, "production"); err != nil {
 		t.Errorf("the account of the file: %v", err)
 	}
-	t.Setenv("CLOUDFLARE_API_TOKEN", "another token")
+	t.Setenv("CLOUDFLARE_API_TOKEN", "another-token")
 	_, err = Open(t.Context(), path, "production")
 	wantError(t, err, "403, code 10000", "D1, Edit")
-	if strings.Contains(err.Error(), "another token") {
+	if strings.Contains(err.Error(), "another-token") {
 		t.Errorf("the token in %v", err)
 	}
 }
@@ -409,6 +415,7 @@ func TestTarget(t *testing.T) {
 		{"no database", "[env.p]\n[[env.p.d1_databases]]\nbinding = \"OTHER\"", "t", "", "", "environment p of wrangler.toml binds no D1 database as DB"},
 		{"a placeholder", "[[env.p.d1_databases]]\nbinding = \"DB\"\ndatabase_name = \"n\"\ndatabase_id = \"00000000-0000-0000-0000-000000000001\"", "t", "", "", "placeholder 00000000-0000-0000-0000-000000000001|wrangler d1 create n"},
 		{"faults everywhere", "[[env.p.d1_databases]]\nbinding = \"DB\"\ndatabase_id = \"../x\"\n[[env.p.analytics_engine_datasets]]\nbinding = \"OBSERVED\"\ndataset = \"a b\"", " ", "http://example.org", "a/b", `"../x"|no database_name|"a b"|"a/b"|CLOUDFLARE_API_TOKEN|CLOUDFLARE_API_BASE_URL`},
+		{"no token", database, "a\nb", "", "", "CLOUDFLARE_API_TOKEN has characters"},
 		{"no URL", database, "t", "api", "a", "CLOUDFLARE_API_BASE_URL"},
 		{"a URL that sends the token in clear", database, "t", "http://192.0.2.1/", "a", "CLOUDFLARE_API_BASE_URL"},
 	}

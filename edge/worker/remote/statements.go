@@ -59,7 +59,7 @@ func (s *Store) Write(ctx context.Context, statements ...kernel.Statement) ([]in
 	changes := make([]int64, len(results))
 	for i := range results {
 		if changes[i], err = results[i].changes(); err != nil {
-			return nil, s.explain(p, &failure{status: http.StatusOK, err: err}, 1)
+			return nil, s.misread(p, err)
 		}
 	}
 	return changes, nil
@@ -104,10 +104,7 @@ func (s *Store) run(ctx context.Context, p purpose, statements []kernel.Statemen
 	}
 	results, err := decode(body, len(statements))
 	if err != nil {
-		f := &failure{status: http.StatusOK, err: err}
-		errors.As(err, &f)
-		f.secrets = append(p.secrets, s.token)
-		return nil, s.explain(p, f, 1)
+		return nil, s.misread(p, err)
 	}
 	return results, nil
 }

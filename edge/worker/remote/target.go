@@ -153,6 +153,9 @@ func readVariables() (token string, base *url.URL, err error) {
 	if token = strings.TrimSpace(os.Getenv(tokenVariable)); token == "" {
 		faults = append(faults, fmt.Errorf("%s is not set (make an API token with the permission %s in Cloudflare's dashboard)", tokenVariable, permissionD1))
 	}
+	if strings.ContainsFunc(token, func(r rune) bool { return r <= ' ' || r > '~' }) {
+		faults = append(faults, fmt.Errorf("%s has characters that are in no token (copy it again)", tokenVariable))
+	}
 	text := os.Getenv(baseVariable)
 	if text == "" {
 		text = cloudflareAPI
