@@ -123,9 +123,6 @@ func (s *Store) call(ctx context.Context, p purpose, send func() (*http.Response
 			return body, nil
 		}
 		f.secrets = append(p.secrets, s.token)
-		if ctx.Err() != nil {
-			f.passing = false
-		}
 		delay := max(wait, f.after)
 		if !f.passing || p.writes && !f.undone || try == tries || delay > longestWait {
 			return nil, s.explain(p, f, try)

@@ -219,6 +219,9 @@ func TestFaults(t *testing.T) {
 		{"too many, always", d1test.Times(9, d1test.TooMany(0)), "429|after 4 tries|five minutes", 4, "429|after 4 tries", 4, false},
 		{"a crash", d1test.Times(1, d1test.Crash(500)), "", 2, "500|" + unknown + "|cloudflarestatus", 1, true},
 		{"always crashes", d1test.Times(9, d1test.Crash(502)), "502|after 4 tries|cloudflarestatus", 4, "502|" + unknown, 1, true},
+		{"a crash in the API's form", d1test.Times(1, d1test.Refuse(500, 7500, "disk I/O error: SQLITE_IOERR")), "", 2, "500, code 7500|" + unknown, 1, false},
+		{"too slow", d1test.Times(1, d1test.Crash(408)), "", 2, "408|" + unknown, 1, true},
+		{"first too many, then no token", []d1test.Fault{d1test.TooMany(0), refused}, "403|after 2 tries", 2, "403|after 2 tries", 2, false},
 		{"silence", d1test.Times(1, d1test.Silence), "", 2, "EOF|" + unknown, 1, true},
 		{"silence for ever", d1test.Times(9, d1test.Silence), "EOF|after 4 tries|way from this machine to 127.0.0.1", 4, unknown, 1, true},
 		{"a hang-up", d1test.Times(1, d1test.HangUp), "", 2, "unexpected EOF|" + unknown, 1, true},
@@ -232,11 +235,14 @@ func TestFaults(t *testing.T) {
 		{"a result that failed", d1test.Times(1, d1test.LastResult(`{"success":false}`)), "statement 2 failed", 1, "statement 2 failed|" + unknown, 1, true},
 		{"no token", d1test.Times(1, refused), "403, code 10000: \"Authentication error\"|CLOUDFLARE_API_TOKEN|D1, Edit", 1, "D1, Edit", 1, false},
 		{"a token of another account", d1test.Times(1, d1test.Refuse(401, 9109, "Unauthorized to access requested resource")), "401, code 9109|D1, Edit", 1, "D1, Edit", 1, false},
+		{"unauthorized", d1test.Times(1, d1test.Refuse(401, 1, "")), "401, code 1|D1, Edit", 1, "401|D1, Edit", 1, false},
+		{"forbidden", d1test.Times(1, d1test.Refuse(403, 1, "")), "403, code 1|D1, Edit", 1, "403|D1, Edit", 1, false},
 		{"no database", d1test.Times(1, d1test.Refuse(404, 7404, "The database could not be found")), "7404|wrangler.toml|wrangler d1 list", 1, "wrangler.toml", 1, false},
 		{"D1's own fault", d1test.Times(1, d1test.Refuse(400, 7500, "D1 DB storage operation exceeded timeout which caused object to be reset.")), "7500", 1, unknown, 1, false},
 		{"a redirect", d1test.Times(1, d1test.Refuse(302, 0, "")), "302", 1, unknown, 1, false},
 		{"success of nothing", d1test.Times(1, d1test.Refuse(200, 7501, "nothing")), "200, code 7501: \"nothing\"", 1, unknown, 1, false},
 		{"an echo", d1test.Times(1, d1test.Refuse(400, 7400, "bad value "+secret)), "400, code 7400", 1, "400, code 7400", 1, false},
+		{"an echo of the token", d1test.Times(1, d1test.Refuse(400, 7400, "bad token-of-a-test-0123456789")), "400, code 7400", 1, "400, code 7400", 1, false},
 		{"an echo of success", d1test.Times(1, d1test.Refuse(200, 7400, "bad value "+secret)), "200, code 7400", 1, "200, code 7400|" + unknown, 1, false},
 		{"control characters", d1test.Times(1, d1test.Refuse(400, 7400, "\x1b[2J")), `\x1b[2J`, 1, `\x1b`, 1, false},
 		{"HTML", d1test.Times(1, d1test.Crash(404)), "404", 1, "404|" + unknown, 1, true},
@@ -324,6 +330,9 @@ func TestInterrupted(t *testing.T) {
 	})
 	_, err := s.Write(ctx, statement("DELETE FROM contacts"))
 	wantError(t, err, "not known whether it was done")
+	if strings.Contains(err.Error(), "check the way") {
+		t.Errorf("an operator who interrupted is told %v", err)
+	}
 	pause(ctx, time.Hour) // returns
 }
 
@@ -397,6 +406,13 @@ func TestAccounts(t *testing.T) {
 	if _, err = Open(t.Context(), path, "production"); err != nil {
 		t.Errorf("the account of the file: %v", err)
 	}
+	nearer := strings.Replace(string(text), "[env.production]", "[env.production]\naccount_id = \""+server.Account+"\"", 1)
+	if err := os.WriteFile(path, []byte("account_id = \"another\"\n"+nearer), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err = Open(t.Context(), path, "production"); err != nil {
+		t.Errorf("the account of the environment: %v", err)
+	}
 	t.Setenv("CLOUDFLARE_API_TOKEN", "another-token")
 	_, err = Open(t.Context(), path, "production")
 	wantError(t, err, "403, code 10000", "D1, Edit")
@@ -412,10 +428,12 @@ func TestTarget(t *testing.T) {
 		{"no file, no token", "", "", "", "", "there is no |CLOUDFLARE_API_TOKEN is not set|D1, Edit"},
 		{"no TOML", "a = ", "t", "", "", "wrangler.toml: toml"},
 		{"no environment", "[env.b]\n[env.a]\n", "t", "", "", `no environment "p" (it has a, b)`},
+		{"no environments", "name = \"n\"", "t", "", "", `no environment "p" (it has none)`},
 		{"no database", "[env.p]\n[[env.p.d1_databases]]\nbinding = \"OTHER\"", "t", "", "", "environment p of wrangler.toml binds no D1 database as DB"},
 		{"a placeholder", "[[env.p.d1_databases]]\nbinding = \"DB\"\ndatabase_name = \"n\"\ndatabase_id = \"00000000-0000-0000-0000-000000000001\"", "t", "", "", "placeholder 00000000-0000-0000-0000-000000000001|wrangler d1 create n"},
 		{"faults everywhere", "[[env.p.d1_databases]]\nbinding = \"DB\"\ndatabase_id = \"../x\"\n[[env.p.analytics_engine_datasets]]\nbinding = \"OBSERVED\"\ndataset = \"a b\"", " ", "http://example.org", "a/b", `"../x"|no database_name|"a b"|"a/b"|CLOUDFLARE_API_TOKEN|CLOUDFLARE_API_BASE_URL`},
 		{"no token", database, "a\nb", "", "", "CLOUDFLARE_API_TOKEN has characters"},
+		{"half a token", database, "a b", "", "", "CLOUDFLARE_API_TOKEN has characters"},
 		{"no URL", database, "t", "api", "a", "CLOUDFLARE_API_BASE_URL"},
 		{"a URL that sends the token in clear", database, "t", "http://192.0.2.1/", "a", "CLOUDFLARE_API_BASE_URL"},
 	}

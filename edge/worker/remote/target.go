@@ -1,6 +1,7 @@
 package remote
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -80,7 +81,7 @@ func readTarget(path, environment string) (target, error) {
 	e, known := config.Environments[environment]
 	if !known {
 		return target{}, fmt.Errorf("%s has no environment %q (it has %s)", file, environment,
-			strings.Join(slices.Sorted(maps.Keys(config.Environments)), ", "))
+			cmp.Or(strings.Join(slices.Sorted(maps.Keys(config.Environments)), ", "), "none"))
 	}
 
 	t := target{environment: environment}
