@@ -14,6 +14,8 @@ type Reader interface {
 	// Read runs statements that only read, all of one moment, and gives the rows of each. A value
 	// is a string, an int64 or nil.
 	Read(ctx context.Context, statements ...kernel.Statement) ([][][]any, error)
+	// Name names the store in messages to the operator.
+	Name() string
 	Close() error
 }
 
@@ -24,6 +26,8 @@ type Store interface {
 	Write(ctx context.Context, statements ...kernel.Statement) ([]int64, error)
 	// Rewrite has the store forget what was deleted, as far as the store can.
 	Rewrite(ctx context.Context) error
+	// Remains says what of an erased address the store cannot reach, "" where there is nothing.
+	Remains() string
 }
 
 // Days is a range of calendar days in UTC, YYYY-MM-DD, both included. "" leaves an end open.

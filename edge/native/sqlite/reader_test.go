@@ -28,6 +28,9 @@ func TestReader(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer r.Close()
+	if r.Name() != path || server.Name() != path || server.Remains() != "" {
+		t.Errorf("names %q and %q, and %q remains", r.Name(), server.Name(), server.Remains())
+	}
 	server.Exec(insert("a"))
 	if rows, err := r.Read(t.Context(), countAll, countAll); err != nil || len(rows) != 2 || rows[1][0][0] != int64(1) {
 		t.Errorf("beside a server: %v, %v", rows, err)

@@ -19,6 +19,7 @@ const maxPrepared = 256
 
 // connection is a connection to a database file. One goroutine at a time uses it.
 type connection struct {
+	path     string
 	conn     driver.Conn
 	prepared map[string]*prepared
 	named    []driver.NamedValue // arguments of the statement that runs
@@ -27,10 +28,13 @@ type connection struct {
 // connect opens a connection. settings are in the form of the driver.
 func (c *connection) connect(path string, settings url.Values) (err error) {
 	dsn := url.URL{Scheme: "file", Path: path, RawQuery: settings.Encode()}
-	c.prepared = map[string]*prepared{}
+	c.path, c.prepared = path, map[string]*prepared{}
 	c.conn, err = new(modernc.Driver).Open(dsn.String())
 	return err
 }
+
+// Name is the path of the database file.
+func (c *connection) Name() string { return c.path }
 
 // disconnect closes the connection, where there is one.
 func (c *connection) disconnect() error {

@@ -234,6 +234,9 @@ func (s *Store) Rewrite(context.Context) error {
 	return nil
 }
 
+// Remains is "": what Rewrite leaves out is gone from the files.
+func (s *Store) Remains() string { return "" }
+
 // rewrite is Rewrite in the writer's goroutine. secure_delete is not enough: it overwrites a cell
 // in its place, and a page that was rebuilt may keep a copy of a moved cell between others.
 func (s *Store) rewrite() error {

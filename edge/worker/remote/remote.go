@@ -1,0 +1,108 @@
+// Package remote is the operator's access to a deployed service through Cloudflare's API: its
+// records in D1, and what Analytics Engine has observed. Which database that is stands in
+// wrangler.toml. The API token comes from the environment, as wrangler takes it.
+package remote
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"anteroom/edge/kernel"
+	"anteroom/edge/migrations"
+)
+
+// longestCall is how long a call of the API may take. D1 ends a query after 30 seconds.
+const longestCall = time.Minute
+
+// Store is the D1 database of an environment of wrangler.toml. Several goroutines may call its
+// methods at once. A Store does what a records.Store does.
+//
+// No error of a Store holds the API token or an argument of a statement.
+type Store struct {
+	target
+	client  *http.Client
+	base    *url.URL // of the API
+	token   string
+	account string
+	pause   func(context.Context, time.Duration)
+}
+
+// Open opens the D1 database of an environment of the wrangler.toml at path. Its error lists
+// everything that is wrong with the file and the variables CLOUDFLARE_API_TOKEN,
+// CLOUDFLARE_ACCOUNT_ID and CLOUDFLARE_API_BASE_URL. Without an account in either, Open asks for
+// the token's only one. Open refuses a database whose migrations are not those of this program.
+func Open(ctx context.Context, path, environment string) (*Store, error) {
+	s := &Store{
+		client: &http.Client{
+			Timeout: longestCall,
+			// A redirect is no answer of the API, and the token is for the API alone.
+			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+		},
+		pause: pause,
+	}
+	var wrong, wrongVariables error
+	s.target, wrong = readTarget(path, environment)
+	s.token, s.base, wrongVariables = readVariables()
+	if err := errors.Join(wrong, wrongVariables); err != nil {
+		return nil, err
+	}
+	if s.account = s.configuredAccount; s.account == "" {
+		account, err := s.onlyAccount(ctx)
+		if err != nil {
+			return nil, err
+		}
+		s.account = account
+	}
+	if err := s.checkMigrations(ctx); err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+// checkMigrations compares the migrations of the database with those of this program.
+func (s *Store) checkMigrations(ctx context.Context) error {
+	apply := fmt.Sprintf("run wrangler d1 migrations apply %s --env %s --remote", databaseBinding, s.environment)
+	rows, err := s.Read(ctx, kernel.Statement{SQL: migrations.Select})
+	var refused *failure
+	if errors.As(err, &refused) && strings.Contains(refused.said(), "no such table: "+migrations.Table) {
+		return fmt.Errorf("%s has no tables yet (%s)", s.Name(), apply)
+	}
+	if err != nil {
+		return err
+	}
+	lacking, err := migrations.Missing(rows[0])
+	if err == nil && len(lacking) > 0 {
+		err = fmt.Errorf("it lacks migration %s (%s)", strings.Join(lacking, ", "), apply)
+	}
+	if err != nil {
+		return fmt.Errorf("check %s: %w", s.Name(), err)
+	}
+	return nil
+}
+
+// Name names the database in messages to the operator.
+func (s *Store) Name() string {
+	return fmt.Sprintf("D1 database %s (%s)", s.databaseName, s.environment)
+}
+
+// Host is the custom domain of the environment, "" where it has none.
+func (s *Store) Host() string { return s.host }
+
+// Rewrite does nothing: D1 lets no caller rewrite it. See Remains.
+func (s *Store) Rewrite(context.Context) error { return nil }
+
+// Remains says what of an erased address the store cannot reach.
+func (s *Store) Remains() string {
+	return "Time Travel can restore it for 30 days (7 on the Free plan)"
+}
+
+// Close lets go of the connections to the API.
+func (s *Store) Close() error {
+	s.client.CloseIdleConnections()
+	return nil
+}

@@ -1,0 +1,175 @@
+package remote
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"maps"
+	"net"
+	"net/url"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/BurntSushi/toml"
+)
+
+// The bindings of wrangler.toml that the worker and this package know.
+const (
+	databaseBinding = "DB"
+	datasetBinding  = "OBSERVED"
+)
+
+// The variables that wrangler takes from its environment.
+const (
+	tokenVariable   = "CLOUDFLARE_API_TOKEN"
+	accountVariable = "CLOUDFLARE_ACCOUNT_ID"
+	baseVariable    = "CLOUDFLARE_API_BASE_URL"
+)
+
+const cloudflareAPI = "https://api.cloudflare.com/client/v4"
+
+// placeholder begins the database ids that stand in wrangler.toml before there is a database.
+const placeholder = "00000000-0000-0000-0000-"
+
+var (
+	uuid        = regexp.MustCompile(`^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$`)
+	accountID   = regexp.MustCompile(`^[0-9A-Za-z_-]+$`)
+	datasetName = regexp.MustCompile(`^[A-Za-z_][0-9A-Za-z_]*$`)
+)
+
+// target is an environment of wrangler.toml.
+type target struct {
+	environment       string
+	databaseID        string
+	databaseName      string
+	dataset           string // "" where none is bound
+	host              string
+	configuredAccount string // "" where none is named
+}
+
+// wranglerEnvironment is what wrangler.toml says of an environment.
+type wranglerEnvironment struct {
+	AccountID string `toml:"account_id"`
+	Route     any    `toml:"route"`
+	Routes    []any  `toml:"routes"`
+	Databases []struct {
+		Binding string `toml:"binding"`
+		Name    string `toml:"database_name"`
+		ID      string `toml:"database_id"`
+	} `toml:"d1_databases"`
+	Datasets []struct {
+		Binding string `toml:"binding"`
+		Name    string `toml:"dataset"`
+	} `toml:"analytics_engine_datasets"`
+}
+
+// readTarget reads an environment of the wrangler.toml at path. Its error lists all faults.
+func readTarget(path, environment string) (target, error) {
+	var config struct {
+		wranglerEnvironment
+		Environments map[string]wranglerEnvironment `toml:"env"`
+	}
+	if _, err := toml.DecodeFile(path, &config); errors.Is(err, os.ErrNotExist) {
+		return target{}, fmt.Errorf("there is no %s (call this in the folder of wrangler.toml, or name the file)", path)
+	} else if err != nil {
+		return target{}, fmt.Errorf("read %s: %w", path, err)
+	}
+	file := filepath.Base(path)
+	e, known := config.Environments[environment]
+	if !known {
+		return target{}, fmt.Errorf("%s has no environment %q (it has %s)", file, environment,
+			cmp.Or(strings.Join(slices.Sorted(maps.Keys(config.Environments)), ", "), "none"))
+	}
+
+	t := target{environment: environment}
+	var faults []error
+	fault := func(format string, args ...any) {
+		faults = append(faults, fmt.Errorf("environment %s of %s "+format, append([]any{environment, file}, args...)...))
+	}
+	bound := false
+	for _, d := range e.Databases {
+		if d.Binding != databaseBinding {
+			continue
+		}
+		bound = true
+		t.databaseID, t.databaseName = d.ID, d.Name
+		switch {
+		case strings.HasPrefix(d.ID, placeholder):
+			fault("has the placeholder %s as its database_id (wrangler d1 create %s makes the database and prints the id)", d.ID, d.Name)
+		case !uuid.MatchString(d.ID):
+			fault("has the database_id %q, which is no id of a database (wrangler d1 list prints them)", d.ID)
+		}
+		if d.Name == "" {
+			fault("has no database_name for %s", databaseBinding)
+		}
+	}
+	if !bound {
+		fault("binds no D1 database as %s (name an environment that does)", databaseBinding)
+	}
+	for _, d := range e.Datasets {
+		if d.Binding != datasetBinding {
+			continue
+		}
+		if t.dataset = d.Name; t.dataset == "" {
+			t.dataset = d.Binding // as wrangler names it
+		}
+		if !datasetName.MatchString(t.dataset) {
+			fault("binds the dataset %q, which is not letters, digits and _", t.dataset)
+		}
+	}
+	// These two are inherited from the top, as wrangler does.
+	if t.host = host(e); t.host == "" && e.Route == nil && e.Routes == nil {
+		t.host = host(config.wranglerEnvironment)
+	}
+	if t.configuredAccount = e.AccountID; t.configuredAccount == "" {
+		t.configuredAccount = config.AccountID
+	}
+	if t.configuredAccount == "" { // wrangler takes the file's before the variable's, too
+		t.configuredAccount = strings.TrimSpace(os.Getenv(accountVariable))
+	}
+	if t.configuredAccount != "" && !accountID.MatchString(t.configuredAccount) {
+		fault("or %s has the account %q, which is no account id", accountVariable, t.configuredAccount)
+	}
+	return t, errors.Join(faults...)
+}
+
+// host is the first custom domain among the routes of an environment.
+func host(e wranglerEnvironment) string {
+	for _, route := range append(e.Routes, e.Route) {
+		table, _ := route.(map[string]any)
+		if table["custom_domain"] == true {
+			pattern, _ := table["pattern"].(string)
+			return pattern
+		}
+	}
+	return ""
+}
+
+// readVariables reads the variables that say how to call the API. Its error lists all faults.
+func readVariables() (token string, base *url.URL, err error) {
+	var faults []error
+	if token = strings.TrimSpace(os.Getenv(tokenVariable)); token == "" {
+		faults = append(faults, fmt.Errorf("%s is not set (make an API token with the permission %s in Cloudflare's dashboard)", tokenVariable, permissionD1))
+	}
+	if strings.ContainsFunc(token, func(r rune) bool { return r <= ' ' || r > '~' }) {
+		faults = append(faults, fmt.Errorf("%s has characters that are in no token (copy it again)", tokenVariable))
+	}
+	text := os.Getenv(baseVariable)
+	if text == "" {
+		text = cloudflareAPI
+	}
+	base, err = url.Parse(strings.TrimSuffix(text, "/"))
+	if err != nil || base.Host == "" || base.Scheme != "https" && !(base.Scheme == "http" && isLoopback(base.Hostname())) {
+		faults = append(faults, fmt.Errorf("%s is no https URL (leave it unset for Cloudflare's own API)", baseVariable))
+	}
+	return token, base, errors.Join(faults...)
+}
+
+// isLoopback reports whether a host is this machine, so that the token does not leave it.
+func isLoopback(host string) bool {
+	ip := net.ParseIP(host)
+	return host == "localhost" || ip != nil && ip.IsLoopback()
+}
