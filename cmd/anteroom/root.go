@@ -95,7 +95,7 @@ Exit codes: 0 done, 1 failed, 2 called wrongly.`,
 		RunE:               func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	root.AddCommand(
-		generateCommand(t), serveCommand(t), buildCommand(t), keygenCommand(t),
+		generateCommand(t), serveCommand(t), buildCommand(t), keyCommand(t),
 		receiptCommand(t), recordsCommand(t), versionCommand(t),
 	)
 	return root

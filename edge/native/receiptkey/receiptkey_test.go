@@ -25,8 +25,10 @@ func TestParse(t *testing.T) {
 		t.Fatal(err)
 	}
 	b64 := base64.StdEncoding.EncodeToString
-	for _, text := range []string{b64(seed), b64(seed) + "\n", b64(seed) + "\r\n", b64(der), b64(der) + "\n",
-		"anteroom-secret:" + b64(seed), Prefix + b64(seed) + "\r\n"} {
+	for _, text := range []string{
+		b64(seed), b64(seed) + "\n", b64(seed) + "\r\n", b64(der), b64(der) + "\n",
+		"anteroom-secret:" + b64(seed), Prefix + b64(seed) + "\r\n",
+	} {
 		if key, err := Parse(text); err != nil || !key.Equal(want) {
 			t.Errorf("%q: %v", text, err)
 		}
