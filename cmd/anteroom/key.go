@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"crypto/ed25519"
 	"errors"
 	"fmt"
@@ -210,8 +211,10 @@ func rotate(t *terminal, out, content string) error {
 		err = disk.Replace(file, text)
 	}
 	if err != nil {
-		os.Remove(out) // nothing has been signed with it
-		return fmt.Errorf("rotate receipt key: %w", err)
+		if now, _ := os.ReadFile(file); !bytes.Contains(now, []byte(public)) {
+			os.Remove(out) // nothing names it
+		}
+		return fmt.Errorf("rotate receipt key: %w", hintPermission(err))
 	}
 	old := s.Service.ReceiptKeys.Current
 	t.say("current: %s", public)
@@ -224,8 +227,12 @@ func rotate(t *terminal, out, content string) error {
 	t.say("2. On a machine, stop the server and start it with --key-file %s. The old one would refuse the new content.", out)
 	t.say("3. On Cloudflare, run wrangler deploy --env production, and at once")
 	t.say("   wrangler secret put RECEIPT_KEY --env production <%s", out)
-	t.say("   The content is first, so that both keys verify all the time. In between no receipt is minted: the key counts")
-	t.say("   as out of order.")
+	if old != "" {
+		t.say("   The content is first, so that both keys verify all the time. In between no receipt is minted: the key counts")
+		t.say("   as out of order.")
+	} else {
+		t.say("   In between receipts are not signed, and say so.")
+	}
 	t.say("4. Keep %s where nobody else can read it, and out of version control.", out)
 	return nil
 }
