@@ -234,8 +234,8 @@ func (o *serveOptions) readKey(t *terminal) (ed25519.PrivateKey, error) {
 	return key, err
 }
 
-// checkKey refuses content that does not publish the receipt key, or that publishes its secret half.
-// Content without any key is served.
+// checkKey refuses content that publishes another receipt key than this one, or that publishes its
+// secret half. Content without any key is served.
 func (o *serveOptions) checkKey(key ed25519.PrivateKey, s *site.Site) error {
 	file := filepath.Join(o.content, serviceFile)
 	if err := refusePublishedSecret(key, &s.Service, file); err != nil {
@@ -291,8 +291,8 @@ func readPublic(t *terminal, o *serveOptions, output *generator.Output) (*static
 	return documents, nil
 }
 
-// republish generates again and serves the result. Where that fails, or the content does not publish
-// the key that the host signs with, the old documents stay.
+// republish generates again and serves the result. Where that fails, or the content publishes
+// another key than the host signs with, the old documents stay.
 func republish(t *terminal, o *serveOptions, host *native.Host, key ed25519.PrivateKey, log *slog.Logger) {
 	s, output, err := loadAndGenerate(o.content)
 	if err == nil {

@@ -7,8 +7,8 @@ package main
 //     then in brackets what to do next. Faults of the content come before it, one a line, as
 //     file:line:column.
 //   - A warning has the same form, with "anteroom: warning: ".
-//   - A secret receipt key is never printed, wherever it was given by mistake: standard error shows its
-//     prefix alone.
+//   - A secret receipt key is never printed, wherever it was given by mistake: standard error shows
+//     its prefix alone.
 //   - Any of these may hold text of strangers. A character that is invisible, or that would act on
 //     the terminal, is shown as <U+...>, and in JSON as \uXXXX.
 //   - Nothing is coloured. A progress line is drawn on a terminal only, and wiped when it is done.

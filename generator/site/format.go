@@ -20,8 +20,8 @@ type format struct {
 	want string // what a good one looks like, for the hint
 }
 
-// publicKey is the format of a public receipt key. A fault never repeats the value, because a secret
-// key may stand in its place.
+// publicKey is the format of a public receipt key. A fault never repeats the value, because a
+// secret key may stand in its place.
 const publicKey = "key"
 
 // formats are the rules that a field can name, in the tag "is" of a content type or in the schema

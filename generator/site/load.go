@@ -16,7 +16,7 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"anteroom/edge/native/receiptkey"
+	"anteroom/edge/endpoint/receipt"
 )
 
 // maxFile is the largest size of a content file that is no list, in bytes. It bounds the memory of
@@ -196,7 +196,7 @@ func (l *loader) read(file string, limit int64) []byte {
 
 // findSecrets reports the secret receipt keys in a file, without repeating them.
 func findSecrets(file string, src []byte) (faults Faults) {
-	prefix := []byte(receiptkey.Prefix)
+	prefix := []byte(receipt.SecretPrefix)
 	if !bytes.Contains(src, prefix) {
 		return nil
 	}

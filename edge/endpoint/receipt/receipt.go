@@ -35,6 +35,11 @@ const (
 	Anonymous = "anonymous" // agent_name of a receipt for which none was sent
 )
 
+// SecretPrefix begins the text of a secret key, so that it is never taken for a public one. Hosts
+// and the loader of the content look for it (package receiptkey has the whole form); no turn holds
+// one.
+const SecretPrefix = "anteroom-secret:"
+
 const (
 	keyBytes = 32
 	minted   = "mint" // the member action of a mint's answer

@@ -17,6 +17,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"anteroom/edge/endpoint/receipt"
 	"anteroom/edge/native/disk"
 )
 
@@ -24,7 +25,7 @@ import (
 var pkcs8 = []byte{0x30, 0x2e, 0x02, 0x01, 0x00, 0x30, 0x05, 0x06, 0x03, 0x2b, 0x65, 0x70, 0x04, 0x22, 0x04, 0x20}
 
 // Prefix begins the text of a secret key. edge/worker/effects.mjs has it too.
-const Prefix = "anteroom-secret:"
+const Prefix = receipt.SecretPrefix
 
 // maxText is how many bytes of a key file are read: more than any form of a key has.
 const maxText = 1 << 10
