@@ -44,8 +44,8 @@ file that exists is never overwritten. Rotate makes a key and puts its public ha
   anteroom key new --out receipt.key`,
 		Args: cobra.NoArgs,
 		RunE: withExitCode(func(*cobra.Command, []string) error {
-			if out == "" {
-				return errWithoutOut
+			if err := checkOut(out, "content"); err != nil {
+				return err
 			}
 			public, err := receiptkey.Generate(out)
 			if err != nil {
@@ -59,7 +59,18 @@ file that exists is never overwritten. Rotate makes a key and puts its public ha
 	return cmd
 }
 
-var errWithoutOut = usageError{errors.New("--out is missing: it names the file for the secret key")}
+// checkOut refuses a place for a secret key from which it would be published.
+func checkOut(out, content string) error {
+	if out == "" {
+		return usageError{errors.New("--out is missing: it names the file for the secret key")}
+	}
+	for _, published := range []string{content, "public"} {
+		if inside(published, out) {
+			return usageError{fmt.Errorf("--out %s is inside %s, where everybody could read it", out, published)}
+		}
+	}
+	return nil
+}
 
 func keyPublicCommand(t *terminal) *cobra.Command {
 	var source secretSource
@@ -176,8 +187,8 @@ key from receipt_keys.retired, generate and deploy again. No receipt that it sig
   anteroom key rotate --out receipt-2.key`,
 		Args: cobra.NoArgs,
 		RunE: withExitCode(func(*cobra.Command, []string) error {
-			if out == "" {
-				return errWithoutOut
+			if err := checkOut(out, content); err != nil {
+				return err
 			}
 			return rotate(t, out, content)
 		}),
@@ -195,9 +206,6 @@ func rotate(t *terminal, out, content string) error {
 		return err
 	}
 	file := filepath.Join(content, serviceFile)
-	if inside(content, out) {
-		return usageError{fmt.Errorf("--out %s is inside %s, which is published", out, content)}
-	}
 	text, err := os.ReadFile(file)
 	if err != nil {
 		return fmt.Errorf("rotate receipt key: %w", err)
