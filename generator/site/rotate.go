@@ -77,7 +77,7 @@ func (e *lineEditor) rotate(text []byte, before, after *ReceiptKeys) bool {
 	} else {
 		edits[0].make = func() bool {
 			line := e.lines[current.Line-1]
-			e.insert(current.Line, line[:current.Column-1]+"current_from: "+quoted(after.CurrentFrom)+lineBreak(line))
+			e.insert(current.Line, line[:current.Column-1]+"current_from: "+inQuotes(after.CurrentFrom)+lineBreak(line))
 			return e.setValue(current.Line, after.Current)
 		}
 	}
@@ -120,7 +120,7 @@ func (e *lineEditor) setValue(line int, value string) bool {
 	if parts == nil {
 		return false
 	}
-	e.lines[line-1] = parts[1] + " " + quoted(value) + parts[3]
+	e.lines[line-1] = parts[1] + " " + inQuotes(value) + parts[3]
 	return true
 }
 
@@ -144,11 +144,11 @@ func (e *lineEditor) appendKey(name, list *yaml.Node, keys *ReceiptKeys) bool {
 		}
 	}
 	key, end := keys.Retired[len(keys.Retired)-1], lineBreak(e.lines[at-1])
-	added := indent + "- public_key: " + quoted(key.PublicKey) + end
+	added := indent + "- public_key: " + inQuotes(key.PublicKey) + end
 	if key.CurrentFrom != "" {
-		added += indent + "  current_from: " + quoted(key.CurrentFrom) + end
+		added += indent + "  current_from: " + inQuotes(key.CurrentFrom) + end
 	}
-	e.insert(at, added+indent+"  retired_on: "+quoted(key.RetiredOn)+end)
+	e.insert(at, added+indent+"  retired_on: "+inQuotes(key.RetiredOn)+end)
 	return true
 }
 
@@ -168,5 +168,5 @@ func lineBreak(line string) string {
 	return "\n"
 }
 
-// quoted is a value as a YAML text. No key and no date needs an escape.
-func quoted(s string) string { return `"` + s + `"` }
+// inQuotes is a value as a YAML text. No key and no date needs an escape.
+func inQuotes(s string) string { return `"` + s + `"` }
