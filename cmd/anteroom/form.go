@@ -19,8 +19,11 @@ type form struct {
 }
 
 func newForm(t *terminal) *form {
-	term := os.Getenv("TERM")
-	return &form{in: t.in, out: t.err, plain: term == "dumb" || term == ""}
+	term, out := os.Getenv("TERM"), t.err
+	if w, wrapped := out.(withoutSecrets); wrapped {
+		out = w.Writer // forms want the terminal itself, to know its size
+	}
+	return &form{in: t.in, out: out, plain: term == "dumb" || term == ""}
 }
 
 // errLeft is the error of a question that was left unanswered.

@@ -6,11 +6,14 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"runtime/debug"
+	"slices"
 	"strconv"
 	"time"
 
 	"anteroom/edge/api"
+	"anteroom/edge/jsondoc"
 	"anteroom/generator"
 	"anteroom/generator/publish"
 	"anteroom/generator/site"
@@ -24,6 +27,7 @@ const expiryNotice = 30 * 24 * time.Hour
 func generateCommand(t *terminal) *cobra.Command {
 	var content, out string
 	var check, keepWatching, asJSON bool
+	var secret secretSource
 	cmd := &cobra.Command{
 		Use:   "generate",
 		Short: "Make the documents of public/ from content/",
@@ -31,7 +35,9 @@ func generateCommand(t *terminal) *cobra.Command {
 whatever happens, public/ holds all of the old documents or all of the new ones. Files in public/
 that generate did not make stay as they are.
 
-A dated scoreboard that public/ holds is never changed or removed.
+A dated scoreboard that public/ holds is never changed or removed. A receipt key that public/ publishes
+as the current one must stay in the content, as the current one or among the retired. With a secret key
+at hand (--key-file, ANTEROOM_KEY) generate makes sure that the content does not publish that.
 
 SOURCE_DATE_EPOCH, in seconds, replaces the time that the expiry of security.txt and the dates of boards
 are checked against.`,
@@ -40,9 +46,16 @@ are checked against.`,
 			if check && keepWatching {
 				return usageError{errors.New("--check and --watch exclude each other")}
 			}
+			key, err := secret.read(t)
+			if err != nil {
+				return err
+			}
 			once := func(changesOnly bool) error {
 				s, output, err := loadAndGenerate(content)
 				if err != nil {
+					return err
+				}
+				if err := refusePublishedSecret(key, &s.Service, filepath.Join(content, serviceFile)); err != nil {
 					return err
 				}
 				r, err := publishTo(t, out, s, output, check)
@@ -74,6 +87,7 @@ are checked against.`,
 			return nil
 		}),
 	}
+	secret.addFlag(cmd)
 	flags := cmd.Flags()
 	flags.StringVar(&content, "content", "content", "the content `folder`")
 	flags.StringVar(&out, "out", "public", "the `folder` of the documents")
@@ -104,6 +118,9 @@ func loadContent(folder string) (*site.Site, error) {
 		return nil, fmt.Errorf("there is no content folder %s (name it with --content, or run this where it is)", folder)
 	} else if err != nil {
 		return nil, fmt.Errorf("%w (give this user access to the content folder)", err)
+	}
+	if err := finishVerification(folder); err != nil {
+		return nil, err
 	}
 	s, err := site.Load(os.DirFS(folder))
 	if err != nil {
@@ -137,6 +154,9 @@ func publishTo(t *terminal, out string, s *site.Site, output *generator.Output, 
 	if err != nil {
 		return nil, err
 	}
+	if err := keepReceiptKey(out, &s.Service); err != nil {
+		return nil, err
+	}
 	if !check {
 		plan.Progress = t.progress("writing " + out)
 		if err := plan.Apply(); err != nil {
@@ -154,6 +174,28 @@ func publishTo(t *terminal, out string, s *site.Site, output *generator.Output, 
 		}
 	}
 	return r, nil
+}
+
+// keepReceiptKey refuses content that no longer lists the receipt key that is published: receipts
+// that it signed would verify no more.
+func keepReceiptKey(out string, service *site.Service) error {
+	file := filepath.Join(out, "manifest.json")
+	text, err := os.ReadFile(file)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	} else if err != nil {
+		return fmt.Errorf("look for the published receipt key: %w", err)
+	}
+	manifest, err := jsondoc.Parse(text)
+	if err != nil {
+		return nil // it is not what generate has made, and is made anew
+	}
+	published := manifest.Get("receipt_key").Text
+	if published == "" || slices.Contains(publishedIn(service), published) {
+		return nil
+	}
+	return fmt.Errorf("%s publishes the receipt key %s, which %s no longer lists: the receipts that it signed would not verify "+
+		"(list it under receipt_keys.retired, as anteroom key rotate does)", file, published, serviceFile)
 }
 
 // publishFiles are the documents as package publish takes them.

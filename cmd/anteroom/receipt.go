@@ -44,7 +44,8 @@ Exit codes: 0 valid, 1 not valid, 2 there is no receipt, or no key, to judge wit
 		RunE: withExitCode(func(_ *cobra.Command, args []string) error {
 			for _, key := range keys {
 				if raw, err := base64.StdEncoding.Strict().DecodeString(key); err != nil || len(raw) != ed25519.PublicKeySize {
-					return usageError{fmt.Errorf("--key %.64q is not base64 of the %d bytes of a public key", key, ed25519.PublicKeySize)}
+					// What was given is not repeated, because it may be a secret key.
+					return usageError{fmt.Errorf("--key is not base64 of the %d bytes of a public key (anteroom key public prints one)", ed25519.PublicKeySize)}
 				}
 			}
 			verdict, err := judge(t.in, args[0], keys, content)
@@ -144,10 +145,7 @@ func publishedKeys(folder string) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	keys := []string{s.Service.ReceiptKeys.Current}
-	for _, retired := range s.Service.ReceiptKeys.Retired {
-		keys = append(keys, retired.PublicKey)
-	}
+	keys := publishedIn(&s.Service)
 	if len(keys) == 1 && keys[0] == "" {
 		return nil, fmt.Errorf("%s publishes no receipt key (give the issuer's with --key)", folder)
 	}

@@ -97,7 +97,7 @@ Exit codes: 0 done, 1 failed, 2 called wrongly.`,
 		RunE:               func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	root.AddCommand(
-		initCommand(t), generateCommand(t), serveCommand(t), buildCommand(t), keygenCommand(t),
+		initCommand(t), generateCommand(t), serveCommand(t), buildCommand(t), keyCommand(t),
 		receiptCommand(t), recordsCommand(t), verifyCommand(t), backupCommand(t), restoreCommand(t), versionCommand(t),
 	)
 	return root

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"crypto/ed25519"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -10,13 +11,19 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 
+	"anteroom/edge/endpoint/receipt"
+	"anteroom/edge/kernel"
 	"anteroom/edge/native"
+	"anteroom/edge/native/disk"
 	"anteroom/edge/native/receiptkey"
 	"anteroom/edge/native/sqlite"
 	"anteroom/edge/native/static"
+	"anteroom/edge/snapshot"
 	"anteroom/generator"
 	"anteroom/generator/publish"
+	"anteroom/generator/site"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -32,6 +39,7 @@ type serveOptions struct {
 	hosts            []string
 	writesPerMinute  int64
 	create, watch    bool
+	unsigned         bool
 	key              string // only the environment gives it
 	writeLimitChosen bool   // whether writesPerMinute replaces the limit of the content
 }
@@ -53,7 +61,11 @@ a mail server: smtp://USER:PASSWORD@HOST:587 (STARTTLS) or smtps://USER:PASSWORD
 
 Every flag can be given by the environment instead, as ANTEROOM_ and its name in upper case with "_"
 for "-": ANTEROOM_ADDR, ANTEROOM_SMTP, ANTEROOM_CLIENT_IP_HEADER; hosts are joined with commas. A flag
-wins over the environment. ANTEROOM_KEY is the receipt key itself in base64, in the place of --key-file.`,
+wins over the environment. ANTEROOM_KEY is the secret receipt key itself, in the place of --key-file.
+
+The receipt key is the one whose public half the content publishes (anteroom key check). Serve refuses
+another, and without one it starts with --unsigned only. While the content publishes no key, serve makes
+one in the data folder.`,
 		Args: cobra.NoArgs,
 		RunE: withExitCode(func(cmd *cobra.Command, _ []string) error {
 			if err := fromEnvironment(cmd.Flags()); err != nil {
@@ -73,7 +85,8 @@ wins over the environment. ANTEROOM_KEY is the receipt key itself in base64, in 
 	flags.BoolVar(&o.create, "create", false, "begin with a new database where the data folder has none")
 	flags.StringVar(&o.outbox, "outbox", "", "a `folder` for the mail to the operator, a Maildir (default mail in the data folder)")
 	flags.StringVar(&o.smtp, "smtp", "", "a mail server to send it by, as a `URL`")
-	flags.StringVar(&o.keyFile, "key-file", "", "the `file` of the receipt key; without one receipts are not signed")
+	flags.StringVar(&o.keyFile, "key-file", "", "the `file` of the receipt key (default receipt.key in the data folder)")
+	flags.BoolVar(&o.unsigned, "unsigned", false, "use no receipt key: receipts are not signed, and say so")
 	flags.StringVar(&o.clientIPHeader, "client-ip-header", "", "the `header` in which a proxy in front gives the caller's address")
 	flags.StringSliceVar(&o.hosts, "host", nil, "a host `name` to answer for besides those of the content; may be given several times")
 	flags.Int64Var(&o.writesPerMinute, "write-limit", 0, "writes a minute for one caller, 0 for no limit (default as the content says)")
@@ -107,7 +120,10 @@ func (o *serveOptions) check() error {
 		fault("--smtp is not a URL of the form smtp://USER:PASSWORD@HOST:PORT") // not repeated here, because it may hold a password
 	}
 	if o.key != "" && o.keyFile != "" {
-		fault("--key-file and ANTEROOM_KEY exclude each other")
+		fault("%w", errTwoKeys)
+	}
+	if o.unsigned && (o.key != "" || o.keyFile != "") {
+		fault("--unsigned excludes --key-file and ANTEROOM_KEY")
 	}
 	if o.writesPerMinute < 0 {
 		fault("--write-limit is %d (a number from 0 on is meant)", o.writesPerMinute)
@@ -144,6 +160,13 @@ func serve(ctx context.Context, t *terminal, o *serveOptions) error {
 	if err != nil {
 		return err
 	}
+	key, err := o.readKey(t)
+	if err != nil {
+		return err
+	}
+	if err := o.checkKey(key, s); err != nil {
+		return err
+	}
 	if o.watch {
 		if _, err := publishTo(t, o.public, s, output, false); err != nil {
 			return err
@@ -163,22 +186,18 @@ func serve(ctx context.Context, t *terminal, o *serveOptions) error {
 	if o.writeLimitChosen {
 		config.WritesPerMinute = &o.writesPerMinute
 	}
-	switch {
-	case o.key != "":
-		if config.Key, err = receiptkey.Parse(o.key); err != nil {
-			return fmt.Errorf("read ANTEROOM_KEY: %w (anteroom keygen makes a key)", err)
-		}
-	case o.keyFile != "":
-		if config.Key, err = receiptkey.Load(o.keyFile, log); err != nil {
-			return fmt.Errorf("%w (anteroom keygen makes a key)", err)
-		}
-	}
 	// The port comes first: a second server on the same port must not touch the data.
 	listener, err := native.Listen(o.address)
 	if err != nil {
 		return err
 	}
 	defer listener.Close()
+	if key == nil && !o.unsigned {
+		if key, err = o.makeKey(t); err != nil {
+			return err
+		}
+	}
+	config.Key = key
 	host, err := native.Open(config)
 	if errors.Is(err, sqlite.ErrNone) {
 		err = fmt.Errorf("there is no database in %s (name the right folder with --data, or give --create to begin a new one)", o.data)
@@ -195,13 +214,71 @@ func serve(ctx context.Context, t *terminal, o *serveOptions) error {
 	go func() {
 		defer close(watchEnded)
 		if o.watch {
-			watch(ctx, o.content, state, func() { republish(t, o, host, log) })
+			watch(ctx, o.content, state, func() { republish(t, o, host, key, log) })
 		}
 	}()
 	err = host.Serve(ctx, listener)
 	stop()
 	<-watchEnded
 	return errors.Join(err, host.Close())
+}
+
+// defaultKeyFile is where serve looks for the receipt key where none is named.
+func (o *serveOptions) defaultKeyFile() string { return filepath.Join(o.data, "receipt.key") }
+
+// readKey reads the receipt key. It is nil where there is none, or none is to be used.
+func (o *serveOptions) readKey(t *terminal) (ed25519.PrivateKey, error) {
+	switch {
+	case o.unsigned:
+		return nil, nil
+	case o.key != "":
+		return parseKey(o.key)
+	case o.keyFile != "":
+		return loadKey(t, o.keyFile)
+	}
+	key, err := loadKey(t, o.defaultKeyFile())
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
+		return nil, nil // what stands in the way of the data folder is said when that is opened
+	}
+	return key, err
+}
+
+// checkKey refuses content that publishes another receipt key than this one, or that publishes its
+// secret half. Content without any key is served.
+func (o *serveOptions) checkKey(key ed25519.PrivateKey, s *site.Site) error {
+	file := filepath.Join(o.content, serviceFile)
+	if err := refusePublishedSecret(key, &s.Service, file); err != nil {
+		return err
+	}
+	published := publishedIn(&s.Service)
+	host := kernel.HostInfo{PublicKey: receiptkey.Public(key)}
+	switch receipt.StandingOf(&host, &snapshot.Snapshot{CurrentKey: published[0], RetiredKeys: published[1:]}) {
+	case receipt.Missing:
+		if !o.unsigned {
+			return fmt.Errorf("%s publishes a receipt key, and there is none to sign with: there is no file %s "+
+				"(name it with --key-file or give it in ANTEROOM_KEY; --unsigned serves without signing)", file, o.defaultKeyFile())
+		}
+	case receipt.Foreign:
+		return fmt.Errorf("the receipt key is not the one that %s publishes as receipt_keys.current: its public half is %s "+
+			"(sign with the published one, or publish this one; anteroom key check compares them)", file, host.PublicKey)
+	}
+	return nil
+}
+
+// makeKey makes a receipt key in the data folder, for content that publishes none.
+func (o *serveOptions) makeKey(t *terminal) (ed25519.PrivateKey, error) {
+	if err := disk.MakeFolder(o.data); err != nil {
+		return nil, fmt.Errorf("open data folder: %w (name a folder that this user may write to)", err)
+	}
+	file := o.defaultKeyFile()
+	if _, err := receiptkey.Generate(file); err != nil {
+		return nil, err
+	}
+	t.say("made the receipt key %s", file)
+	if err := t.out.Flush(); err != nil {
+		return nil, err
+	}
+	return loadKey(t, file)
 }
 
 // readPublic reads the documents to serve, and warns where they are not those of the content.
@@ -218,14 +295,21 @@ func readPublic(t *terminal, o *serveOptions, output *generator.Output) (*static
 		return nil, err
 	}
 	if n := len(plan.Changes()); n > 0 {
-		t.warn("%s is stale: %s not as %s has it (run anteroom generate)", o.public, plural(n, "document"), o.content)
+		// The documents and the answers would say two things.
+		return nil, fmt.Errorf("%s is stale: %s not as %s has it (run anteroom generate)", o.public, plural(n, "document"), o.content)
 	}
 	return documents, nil
 }
 
-// republish generates again and serves the result. Where that fails, the old documents stay.
-func republish(t *terminal, o *serveOptions, host *native.Host, log *slog.Logger) {
+// republish generates again and serves the result. Where that fails, or the content publishes
+// another key than the host signs with, the old documents stay.
+func republish(t *terminal, o *serveOptions, host *native.Host, key ed25519.PrivateKey, log *slog.Logger) {
 	s, output, err := loadAndGenerate(o.content)
+	if err == nil {
+		if err = o.checkKey(key, s); err != nil {
+			err = fmt.Errorf("the content was not published: %w", err)
+		}
+	}
 	if err == nil {
 		_, err = publishTo(t, o.public, s, output, false)
 	}

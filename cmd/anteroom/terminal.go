@@ -7,6 +7,8 @@ package main
 //     then in brackets what to do next. Faults of the content come before it, one a line, as
 //     file:line:column.
 //   - A warning has the same form, with "anteroom: warning: ".
+//   - A secret receipt key is never printed, wherever it was given by mistake: standard error shows
+//     its prefix alone.
 //   - Any of these may hold text of strangers. A character that is invisible, or that would act on
 //     the terminal, is shown as <U+...>, and in JSON as \uXXXX.
 //   - Nothing is coloured. A progress line is drawn on a terminal only, and wiped when it is done.
@@ -21,12 +23,14 @@ import (
 	"log/slog"
 	"os"
 	"path"
+	"regexp"
 	"strings"
 	"text/tabwriter"
 	"time"
 	"unicode/utf16"
 
 	"anteroom/edge/jsondoc"
+	"anteroom/edge/native/receiptkey"
 	"anteroom/edge/quote"
 	"anteroom/generator/publish"
 	"anteroom/generator/site"
@@ -50,7 +54,19 @@ func newTerminal(stdin io.Reader, stdout, stderr io.Writer) *terminal {
 		return ok && isatty.IsTerminal(f.Fd())
 	}
 	tty := isTerminal(stderr)
-	return &terminal{in: stdin, out: bufio.NewWriter(stdout), err: stderr, tty: tty, asks: tty && isTerminal(stdin), now: time.Now}
+	return &terminal{in: stdin, out: bufio.NewWriter(stdout), err: withoutSecrets{stderr}, tty: tty, asks: tty && isTerminal(stdin), now: time.Now}
+}
+
+// withoutSecrets writes lines on, and leaves out what stands behind the prefix of a secret key.
+type withoutSecrets struct{ io.Writer }
+
+var secretKey = regexp.MustCompile(regexp.QuoteMeta(receiptkey.Prefix) + `[^\s"']*`)
+
+func (w withoutSecrets) Write(p []byte) (int, error) {
+	if _, err := w.Writer.Write(secretKey.ReplaceAll(p, []byte(receiptkey.Prefix+"…"))); err != nil {
+		return 0, err
+	}
+	return len(p), nil
 }
 
 // contentError is why a content folder cannot be used.

@@ -109,7 +109,7 @@ func (o *verifyOptions) run(ctx context.Context, t *terminal) (err error) {
 	// A large store is mostly garbage on its way through, and what is kept of it is small.
 	debug.SetGCPercent(25)
 	if !o.asJSON {
-		unlock, err := verify.Lock(o.content)
+		unlock, err := lockContent(o.content)
 		if err != nil {
 			return err
 		}
@@ -207,7 +207,7 @@ func (o *verifyOptions) conclude(ctx context.Context, t *terminal, survey *verif
 	if write, err := yes(board); err != nil || !write {
 		return false, err
 	}
-	if err := verify.Write(o.content, survey.Name, verification, board.Text); err != nil {
+	if err := writeVerification(o.content, survey.Name, verification, board.Text); err != nil {
 		return false, err
 	}
 	if err := o.dropDraft(); err != nil {
@@ -367,7 +367,7 @@ func preset(kind, own string) string {
 	return site.Choices[kind][0]
 }
 
-func (o *verifyOptions) draft() string { return filepath.Join(o.content, verify.DraftName) }
+func (o *verifyOptions) draft() string { return filepath.Join(o.content, draftName) }
 
 // readDraft reads the answers that were begun; empty ones where there are none.
 func (o *verifyOptions) readDraft() (*verify.Answers, error) {

@@ -46,7 +46,8 @@ import (
 // a request, "$body" is the body of the answer before.
 //
 // Settings may stand before the first exchange, each on a line of its own. "write-limit: N" sets
-// the limit of writes a minute, "indexnow: URL" the only endpoint that the signal tells, and
+// the limit of writes a minute, "indexnow: URL" the only endpoint that the signal tells,
+// "receipt-key: KEY" the key that the content publishes as the current one ("none" for no key), and
 // "in-memory: no" says that the transcript needs more than InMemory.
 //
 // go test ./edge/edgetest -update writes the answers of InMemory into the transcripts. Where
@@ -150,6 +151,8 @@ func read(t *testing.T) (all []*conversation) {
 				}
 			case "indexnow":
 				c.published.IndexNowURLs = []string{value}
+			case "receipt-key":
+				c.published.CurrentKey = strings.TrimSuffix(value, "none")
 			case "in-memory":
 				c.beyond = value == "no"
 			}

@@ -10,7 +10,6 @@ package native
 import (
 	"context"
 	"crypto/ed25519"
-	"encoding/base64"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -23,9 +22,11 @@ import (
 	"time"
 
 	"anteroom/edge"
+	"anteroom/edge/endpoint/receipt"
 	"anteroom/edge/kernel"
 	"anteroom/edge/native/disk"
 	"anteroom/edge/native/mail"
+	"anteroom/edge/native/receiptkey"
 	"anteroom/edge/native/sqlite"
 	"anteroom/edge/native/static"
 	"anteroom/edge/snapshot"
@@ -42,7 +43,8 @@ type Config struct {
 	// Relay says how messages reach the operator; mail.Open lists the ways. "" stands for a Maildir
 	// in Data.
 	Relay string
-	// Key signs receipts. Without a key receipts are not signed, and say so.
+	// Key signs receipts. Without a key receipts are not signed, and say so. Where the content
+	// publishes another key, no receipt is minted (package receipt has the rule).
 	Key ed25519.PrivateKey
 	// Snapshot is the published content as the core knows it.
 	Snapshot *snapshot.Snapshot
@@ -142,7 +144,7 @@ func Open(c Config) (*Host, error) {
 	}
 	h.limiter = newLimiter(func() time.Time { return h.now() })
 	if c.Key != nil {
-		h.public = base64.StdEncoding.EncodeToString(c.Key.Public().(ed25519.PublicKey))
+		h.public = receiptkey.Public(c.Key)
 	} else {
 		h.log.Info("no receipt key: receipts are minted without a signature, and say so")
 	}
@@ -188,9 +190,13 @@ func (h *Host) Publish(s *snapshot.Snapshot, documents *static.Documents) error 
 		changed.WritesPerMinute = *limit
 		s = &changed
 	}
-	if h.public != s.CurrentKey {
-		h.log.Warn("the content publishes another receipt key than this host signs with: change receipt_keys in the content, or the key",
-			"content", s.CurrentKey, "host", h.public)
+	// The key of the content is not logged: it may be a secret that was taken for a public key.
+	switch standing := receipt.StandingOf(&kernel.HostInfo{PublicKey: h.public}, s); standing {
+	case receipt.Unpublished:
+		h.log.Warn("the documents do not publish the key that receipts are signed with "+
+			"(write it into service.yaml of the content as receipt_keys.current, and generate)", "key", h.public)
+	case receipt.Missing, receipt.Foreign:
+		h.log.Warn("signing is "+standing.String()+" (give this host the key that the content publishes)", "key", h.public)
 	}
 	if documents == nil {
 		documents = new(static.Documents)

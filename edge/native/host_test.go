@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"crypto/ed25519"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -14,6 +15,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"sync"
 	"testing"
@@ -365,4 +367,39 @@ func BenchmarkRegistration(b *testing.B) {
 		}
 	})
 	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "writes/s")
+}
+
+// TestReceiptKeyStandings: the log says how the host's key stands to the one of the content, and
+// never repeats the latter, which may be a secret.
+func TestReceiptKeyStandings(t *testing.T) {
+	ours, other := edgetest.PublicKey(edgetest.Key), edgetest.PublicKey(edgetest.RetiredKey)
+	for _, test := range []struct {
+		name    string
+		key     ed25519.PrivateKey
+		content string
+		said    string // what the log says; "" where it says nothing of it
+		status  int    // of a mint
+		signed  any
+	}{
+		{"live", edgetest.Key, ours, "", 200, true},
+		{"unpublished", edgetest.Key, "", "the documents do not publish the key .* key=\"" + regexp.QuoteMeta(ours), 200, true},
+		{"none", nil, "", "receipts are minted without a signature", 200, false},
+		{"missing", nil, other, "this host lacks the signing key", 200, false},
+		{"foreign", edgetest.Key, other, "out of order: the signing key is not the one", 500, nil},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			s := edgetest.Snapshot()
+			s.CurrentKey, s.RetiredKeys = test.content, nil
+			h, log := open(t, Config{Key: test.key, Snapshot: s}, fake{})
+			if said := log.String(); !regexp.MustCompile(test.said).MatchString(said) || test.said == "" && said != "" || strings.Contains(said, other) {
+				t.Errorf("log %q", said)
+			}
+			w := httptest.NewRecorder()
+			h.ServeHTTP(w, httptest.NewRequest("POST", "http://www.example.org/api/receipt", nil))
+			var answer map[string]any
+			if err := json.Unmarshal(w.Body.Bytes(), &answer); err != nil || w.Code != test.status || answer["signed"] != test.signed {
+				t.Errorf("%d %s", w.Code, w.Body)
+			}
+		})
+	}
 }

@@ -99,13 +99,14 @@ export const signerOf = async (env) => (signer ??= await makeSigner(env.RECEIPT_
 const PKCS8 = Uint8Array.of(0x30, 0x2e, 0x02, 0x01, 0x00, 0x30, 0x05, 0x06, 0x03, 0x2b, 0x65, 0x70, 0x04, 0x22, 0x04, 0x20);
 const SEED = 32;
 
-// Reads a receipt key: base64 (standard alphabet, padded, strict) of the seed or of its PKCS #8
-// form. One line break at the end is allowed.
+// Reads a receipt key: "anteroom-secret:" and base64 (standard alphabet, padded, strict) of the
+// seed, or, as older keys are, base64 of the seed or of its PKCS #8 form alone. One line break at
+// the end is allowed.
 /** @param {string | undefined} secret @returns {Promise<Signer>} */
 export async function makeSigner(secret) {
   if (secret === undefined || secret === '') return { publicKey: '', fault: false };
   try {
-    const text = secret.replace(/\r?\n$/, '');
+    const text = secret.replace(/\r?\n$/, '').replace(/^anteroom-secret:/, '');
     const binary = atob(text);
     if (btoa(binary) !== text) throw new Error('not strict base64');
     const sent = Uint8Array.from(binary, (c) => c.charCodeAt(0));
@@ -118,7 +119,7 @@ export async function makeSigner(secret) {
     return { key: await crypto.subtle.importKey('pkcs8', der, 'Ed25519', false, ['sign']), publicKey, fault: false };
   } catch {
     // What is wrong with a secret is not said in its own words.
-    console.error('RECEIPT_KEY is neither base64 of a 32-byte Ed25519 seed nor of its 48-byte PKCS #8 form: no receipt is minted');
+    console.error('RECEIPT_KEY is no key as anteroom key new makes it, nor base64 of a 32-byte Ed25519 seed or of its 48-byte PKCS #8 form: no receipt is minted');
     return { publicKey: '', fault: true };
   }
 }

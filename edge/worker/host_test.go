@@ -25,6 +25,7 @@ import (
 	"anteroom/edge/edgetest"
 	"anteroom/edge/kernel"
 	"anteroom/edge/migrations"
+	"anteroom/edge/native/receiptkey"
 	"anteroom/edge/snapshot"
 	"anteroom/edge/worker/prerender"
 
@@ -680,7 +681,9 @@ func TestReceiptKeys(t *testing.T) {
 	}{
 		{"absent", "", 200, false},
 		{"a seed and a line break", o.Key + "\n", 200, true},
+		{"a seed behind the prefix", receiptkey.Prefix + o.Key + "\n", 200, true},
 		{"malformed", "secret!", 500, nil},
+		{"malformed behind the prefix", receiptkey.Prefix + "secret!", 500, nil},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			o.Key = test.key
@@ -696,8 +699,46 @@ func TestReceiptKeys(t *testing.T) {
 			if test.key != "" && strings.Contains(log, test.key) {
 				t.Errorf("the log holds the secret:\n%s", log)
 			}
-			if said := strings.Count(log, "RECEIPT_KEY is neither"); said != map[bool]int{true: 1}[test.status == 500] {
+			if said := strings.Count(log, "RECEIPT_KEY is no key"); said != map[bool]int{true: 1}[test.status == 500] {
 				t.Errorf("the log says %d times what is wrong with the key:\n%s", said, log)
+			}
+		})
+	}
+}
+
+// TestReceiptKeyStandings: where the content publishes another key than the secret's, nothing is
+// minted, and the log says why once for each receipt. Where there is no secret for a published key,
+// receipts are unsigned. What came with the bundle, and what is kept for a second, agree.
+func TestReceiptKeyStandings(t *testing.T) {
+	t.Parallel()
+	seed := base64.StdEncoding.EncodeToString(edgetest.Key.Seed())
+	for _, test := range []struct {
+		name, key, content, says string
+		status                   int
+		signed                   any
+	}{
+		{"foreign", seed, edgetest.PublicKey(edgetest.RetiredKey), "out of order: the signing key is not the one", 500, nil},
+		{"missing", "", edgetest.PublicKey(edgetest.Key), "hash-committed only: this host lacks", 200, false},
+		{"unpublished", seed, "", "live: receipts are signed with the key in public_key_b64, which", 200, true},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			published := edgetest.Snapshot()
+			published.CurrentKey, published.RetiredKeys = test.content, nil
+			o := bound(t, published)
+			o.Key = test.key
+			s := start(t, o)
+			for range 2 {
+				spec := s.want(200, "GET", "/api/receipt", "")
+				if status, _ := spec["signing_status"].(string); !strings.HasPrefix(status, test.says) || spec["signing_live"] != (test.signed == true) {
+					t.Errorf("%v", spec)
+				}
+				if body := s.want(test.status, "POST", "/api/receipt", "{}"); body["signed"] != test.signed {
+					t.Errorf("%v", body)
+				}
+			}
+			log := strings.Join(s.log(), "\n")
+			if said := strings.Count(log, "out of order"); said != map[bool]int{true: 2}[test.status == 500] {
+				t.Errorf("the log says %d times that the key is out of order:\n%s", said, log)
 			}
 		})
 	}
@@ -810,6 +851,11 @@ export default {
 		{"a seed", seed, public, false},
 		{"a seed and CRLF", seed + "\r\n", public, false},
 		{"PKCS #8", wrapped, public, false},
+		{"a seed behind the prefix", receiptkey.Prefix + seed, public, false},
+		{"PKCS #8 behind the prefix", receiptkey.Prefix + wrapped + "\n", public, false},
+		{"the prefix twice", receiptkey.Prefix + receiptkey.Prefix + seed, "", true},
+		{"the prefix behind a line break", "\n" + receiptkey.Prefix + seed, "", true},
+		{"a space behind the prefix", receiptkey.Prefix + " " + seed, "", true},
 		{"two line breaks", seed + "\n\n", "", true},
 		{"a space before", " " + seed, "", true},
 		{"a line break within", seed[:8] + "\n" + seed[8:], "", true},

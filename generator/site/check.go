@@ -66,7 +66,13 @@ func checkService(d *document, service *Service) {
 			fmt.Sprintf("want %d at most: they are told side by side", signal.MaxEndpoints))
 	}
 	keys := []string{service.ReceiptKeys.Current}
+	if keys[0] == "" && service.ReceiptKeys.CurrentFrom != "" {
+		d.fault("receipt_keys.current_from", "receipt_keys.current_from is the day of no key", "there is no current key: remove it")
+	}
 	for i, key := range service.ReceiptKeys.Retired {
+		if key.CurrentFrom > key.RetiredOn {
+			d.fault(fmt.Sprintf("receipt_keys.retired[%d].retired_on", i), "this key was retired before it was current", "mend the dates")
+		}
 		if slices.Contains(keys, key.PublicKey) {
 			d.fault(fmt.Sprintf("receipt_keys.retired[%d].public_key", i), "this key stands twice", "a key is the current one or retired, once")
 		}

@@ -3,9 +3,11 @@ package site
 import (
 	"bytes"
 	"encoding/base64"
+	"math/big"
 	"net/netip"
 	"net/url"
 	"regexp"
+	"slices"
 	"strings"
 
 	"anteroom/edge/civil"
@@ -18,6 +20,10 @@ type format struct {
 	want string // what a good one looks like, for the hint
 }
 
+// publicKey is the format of a public receipt key. A fault never repeats the value, because a
+// secret key may stand in its place.
+const publicKey = "key"
+
 // formats are the rules that a field can name, in the tag "is" of a content type or in the schema
 // of a list.
 var formats = map[string]format{
@@ -25,7 +31,7 @@ var formats = map[string]format{
 	"time":         {validTime, "want RFC 3339 in UTC, whole seconds: 2026-11-20T12:00:00Z"},
 	"host":         {validHost, "want a bare host name in lower case: www.anteroom.example"},
 	"email":        {func(s []byte) bool { return email.Valid(string(s)) }, "want a bare address: name@anteroom.example"},
-	"key":          {validPublicKey, "want the 32 bytes of an Ed25519 public key in standard, padded base64: 44 characters"},
+	publicKey:      {validPublicKey, "want the public half as anteroom key public prints it: 32 bytes in standard, padded base64, 44 characters"},
 	"indexnow-key": {regexp.MustCompile(`^[A-Za-z0-9-]{8,128}$`).Match, "want 8 to 128 letters, digits and hyphens"},
 	"upstream":     {validUpstream, "want an absolute https URL, or http on a loopback address"},
 	"contact":      {validContact, "want a URI: mailto:…, tel:… or https://…"},
@@ -114,11 +120,39 @@ func validHost(s []byte) bool {
 	return true
 }
 
+// validPublicKey takes the base64 of a point on the curve of Ed25519 (RFC 8032, section 5.1.3). No
+// signature is one by anything else. Every second seed is none, and so is refused here.
 func validPublicKey(s []byte) bool {
 	key, err := base64.StdEncoding.Strict().DecodeString(string(s))
 	// The decoder skips line breaks.
-	return err == nil && len(key) == 32 && !bytes.ContainsAny(s, "\r\n")
+	if err != nil || len(key) != 32 || bytes.ContainsAny(s, "\r\n") {
+		return false
+	}
+	slices.Reverse(key)
+	negative := key[0]&0x80 != 0
+	key[0] &= 0x7f
+	y := new(big.Int).SetBytes(key)
+	if y.Cmp(fieldPrime) >= 0 {
+		return false
+	}
+	// x² is u/v, and there is such an x where u·v is a square. v is never 0.
+	square := new(big.Int).Mul(y, y)
+	u := new(big.Int).Sub(square, big.NewInt(1))
+	v := square.Add(square.Mul(square, curveD), big.NewInt(1))
+	switch big.Jacobi(u.Mul(u, v).Mod(u, fieldPrime), fieldPrime) {
+	case 0:
+		return !negative // x is 0
+	case 1:
+		return true
+	}
+	return false
 }
+
+// The curve of Ed25519 is -x² + y² = 1 + dx²y² over the integers modulo a prime.
+var (
+	fieldPrime = new(big.Int).Sub(new(big.Int).Lsh(big.NewInt(1), 255), big.NewInt(19))
+	curveD     = new(big.Int).Mul(big.NewInt(-121665), new(big.Int).ModInverse(big.NewInt(121666), fieldPrime))
+)
 
 // validURL takes an absolute https URL without user information (RFC 3986), written in ASCII.
 func validURL(s []byte) bool {

@@ -15,6 +15,8 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+
+	"anteroom/edge/endpoint/receipt"
 )
 
 // maxFile is the largest size of a content file that is no list, in bytes. It bounds the memory of
@@ -191,8 +193,32 @@ func (l *loader) read(file string, limit int64) []byte {
 		l.fault(file, "empty", "write it")
 		return nil
 	}
+	// What is found in the file later would repeat parts of it: a file with a secret is not read on.
+	if secrets := findSecrets(file, src); secrets != nil {
+		l.addFaults(secrets)
+		return nil
+	}
 	l.keepSum(file, sha256.Sum256(src))
 	return src
+}
+
+// findSecrets reports the secret receipt keys in a file, without repeating them.
+func findSecrets(file string, src []byte) (faults Faults) {
+	prefix := []byte(receipt.SecretPrefix)
+	if !bytes.Contains(src, prefix) {
+		return nil
+	}
+	number := 0
+	for line := range bytes.Lines(src) {
+		number++
+		if at := bytes.Index(line, prefix); at >= 0 {
+			faults = append(faults, Fault{
+				File: file, Line: number, Column: placeOf(line, at).column, What: "a secret receipt key stands here",
+				Hint: "everything in the content is published: remove it, and if others may have seen it, make a new one with anteroom key rotate",
+			})
+		}
+	}
+	return faults
 }
 
 // newDocument makes the document of a file. It has a list of faults of its own until all files are

@@ -90,11 +90,8 @@ type Service struct {
 		Key       string   `yaml:"key,omitempty" is:"indexnow-key"` // "" while no search engine is told of changes
 		Upstreams []string `yaml:"upstreams" is:"upstream"`         // absolute URLs
 	} `yaml:"indexnow"`
-	ReceiptKeys struct {
-		Current string       `yaml:"current,omitempty" is:"key"` // base64 of the raw 32-byte Ed25519 public key; "" while there is none
-		Retired []RetiredKey `yaml:"retired"`
-	} `yaml:"receipt_keys"`
-	Relay struct {
+	ReceiptKeys ReceiptKeys `yaml:"receipt_keys"`
+	Relay       struct {
 		From string `yaml:"from" is:"email"` // envelope and header sender of messages to the operator
 		To   string `yaml:"to" is:"email"`
 		// Webhook is where the edge posts messages as JSON. Where it is empty, the edge mails them.
@@ -115,10 +112,19 @@ type Service struct {
 // BaseURL is https:// and the canonical host, without a trailing slash.
 func (s *Service) BaseURL() string { return "https://" + s.CanonicalHost }
 
-// RetiredKey is a receipt key that signs no more and still verifies.
+// ReceiptKeys are the public halves of the keys that receipts verify with. RotateKey writes them.
+type ReceiptKeys struct {
+	Current     string       `yaml:"current,omitempty" is:"key"`       // base64 of the raw 32-byte Ed25519 public key; "" while there is none
+	CurrentFrom string       `yaml:"current_from,omitempty" is:"date"` // the day from which it signs; "" where that is not known
+	Retired     []RetiredKey `yaml:"retired"`
+}
+
+// RetiredKey is a receipt key that signs no more and still verifies. It signed from CurrentFrom,
+// which is "" where that is not known, to RetiredOn.
 type RetiredKey struct {
-	PublicKey string `yaml:"public_key" is:"key"`
-	RetiredOn string `yaml:"retired_on" is:"date"`
+	PublicKey   string `yaml:"public_key" is:"key"`
+	CurrentFrom string `yaml:"current_from,omitempty" is:"date"`
+	RetiredOn   string `yaml:"retired_on" is:"date"`
 }
 
 // Scoreboard is one hand verification: content/scoreboard/<as_of>[-2].yaml.

@@ -375,7 +375,11 @@ func (d *document) decodeScalar(node *yaml.Node, v reflect.Value, path, is strin
 			return
 		}
 		if f, ok := formats[is]; ok && !f.ok([]byte(s)) {
-			d.report(at, path+": "+strconv.Quote(shorten(s))+" is not valid", f.want)
+			value := strconv.Quote(shorten(s))
+			if is == publicKey {
+				value = "this key"
+			}
+			d.report(at, path+": "+value+" is not valid", f.want)
 			return
 		}
 		d.texts = append(d.texts, text{at: at, value: s})

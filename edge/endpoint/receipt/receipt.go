@@ -1,8 +1,9 @@
 // Package receipt mints and verifies souvenir receipts.
 //
 // A receipt attests only that a named agent asked this host for a receipt at a stated time. Its
-// canonical string is hashed and signed (package canon has the rule). A host without a key mints
-// receipts without a signature, which are hash-committed only:
+// canonical string is hashed and signed (package canon has the rule). A host whose key is not the
+// one that the content publishes mints none. A host without a key mints receipts without a
+// signature, which are hash-committed only:
 //
 //	{"receipt_spec":"souvenir_visit_v0.2","issued_by":"www.example.org",
 //	 "issued_at":"2026-11-20T12:00:00Z","agent_name":"ledger-lark","owner_email_sha256":null,
@@ -24,6 +25,7 @@ import (
 	"anteroom/edge/record"
 	"anteroom/edge/respond"
 	"anteroom/edge/sha256"
+	"anteroom/edge/snapshot"
 )
 
 // Members of the document that describes the format of a receipt.
@@ -32,6 +34,11 @@ const (
 	Algorithm = "Ed25519 (RFC 8032) over the UTF-8 bytes of canonical"
 	Anonymous = "anonymous" // agent_name of a receipt for which none was sent
 )
+
+// SecretPrefix begins the text of a secret key, so that it is never taken for a public one. Hosts
+// and the loader of the content look for it (package receiptkey has the whole form); no turn holds
+// one.
+const SecretPrefix = "anteroom-secret:"
 
 const (
 	keyBytes = 32
@@ -90,24 +97,66 @@ type Verdict struct {
 	IgnoredTotal  int      `json:"ignored_fields_total,omitempty" doc:"How many there were, where ignored_fields leaves some out."`
 }
 
-// SigningStatus says in words whether receipts are signed. publicKey is "" where the host has no
-// key.
-func SigningStatus(publicKey string) string {
-	if publicKey == "" {
-		return "hash-committed only: no signing key is configured, and receipts come back with signed false"
+// Standing is how the key that a host signs with stands to the one that the content publishes.
+type Standing int
+
+// The standings. A host mints signed receipts in the first two, unsigned ones in the next two, and
+// none in the last two: its key is then out of order.
+const (
+	Live        Standing = iota // the content publishes the key
+	Unpublished                 // the content publishes no key
+	None                        // neither the host nor the content has a key
+	Missing                     // the content publishes a key, and the host has none
+	Foreign                     // the content publishes another key, or this one as retired
+	Faulty                      // the key cannot be used at all
+)
+
+// StandingOf is the standing of a host's key.
+func StandingOf(host *kernel.HostInfo, s *snapshot.Snapshot) Standing {
+	switch {
+	case host.KeyFault:
+		return Faulty
+	case host.PublicKey == "" && s.CurrentKey == "":
+		return None
+	case host.PublicKey == "":
+		return Missing
+	case host.PublicKey == s.CurrentKey:
+		return Live
+	case s.CurrentKey != "" || slices.Contains(s.RetiredKeys, host.PublicKey):
+		return Foreign
 	}
-	return "live: receipts are signed with the key in public_key_b64"
+	return Unpublished
+}
+
+// statuses say in words whether receipts are signed.
+var statuses = [...]string{
+	Live:        "live: receipts are signed with the key in public_key_b64",
+	Unpublished: "live: receipts are signed with the key in public_key_b64, which the documents of this service do not publish",
+	None:        "hash-committed only: no signing key is configured, and receipts come back with signed false",
+	Missing:     "hash-committed only: this host lacks the signing key that the service publishes, and receipts come back with signed false",
+	Foreign:     "out of order: the signing key is not the one that the service publishes, and no receipt is minted until it is",
+	Faulty:      "out of order: the signing key cannot be used, and no receipt is minted until it can",
+}
+
+// String says in words whether receipts are signed.
+func (s Standing) String() string { return statuses[s] }
+
+// signingKey is the key that receipts are signed with, and how it stands. The key is "" where none
+// are signed.
+func signingKey(t *kernel.Turn) (string, Standing) {
+	standing := StandingOf(&t.Host, t.Snapshot)
+	if standing > Unpublished {
+		return "", standing
+	}
+	return t.Host.PublicKey, standing
 }
 
 // WriteKey writes the members of the document that depend on the host's key.
 func WriteKey(t *kernel.Turn, w *jsondoc.Writer) {
-	w.Str("public_key_b64", t.Host.PublicKey)
-	w.Bool("signing_live", t.Host.PublicKey != "")
-	if t.Host.KeyFault {
-		w.Str("signing_status", "out of order: the signing key cannot be used, and no receipt is minted until it can")
-		return
-	}
-	w.Str("signing_status", SigningStatus(t.Host.PublicKey))
+	key, standing := signingKey(t)
+	w.Str("public_key_b64", key)
+	w.Bool("signing_live", key != "")
+	w.Str("signing_status", standing.String())
 }
 
 // Mint makes a receipt and stores nothing.
@@ -141,6 +190,7 @@ func Mint(t *kernel.Turn, in *input.Input) *kernel.Response {
 		}
 		return t.Snapshot.Epoch
 	})
+	key, standing := signingKey(t)
 	answer := func(signature string) *kernel.Response {
 		signatureAt := 0
 		r := respond.OK(t, func(w *jsondoc.Writer) {
@@ -152,30 +202,32 @@ func Mint(t *kernel.Turn, in *input.Input) *kernel.Response {
 			w.Bool("signed", signature != "")
 			w.StrOrNull("signature", signature)
 			signatureAt = len(w.Buf) - len(signature) - len(`"`)
-			w.Str("public_key_b64", t.Host.PublicKey)
-			w.Str("signing_status", SigningStatus(t.Host.PublicKey))
+			w.Str("public_key_b64", key)
+			w.Str("signing_status", standing.String())
 			respond.WriteCapped(w, "ignored_fields", in.Ignored())
 		})
 		r.SignatureAt = signatureAt
 		return r
 	}
-	if t.Host.KeyFault {
-		return unsigned(t)
+	if standing >= Foreign {
+		r := unsigned(t, "Signing is "+standing.String()+".")
+		r.Log = "a receipt was refused: signing is " + standing.String()
+		return r
 	}
-	if t.Host.PublicKey == "" {
+	if key == "" {
 		return answer("")
 	}
 	return t.Presume(kernel.Sign{Message: []byte(canonical)}, func(signed kernel.Result) *kernel.Response {
 		if signed.Failure != kernel.None || len(signed.Data) != kernel.SignatureSize {
-			return unsigned(t)
+			return unsigned(t, "The operator's signing key may be at fault.")
 		}
 		return answer(base64.StdEncoding.EncodeToString(signed.Data))
 	})
 }
 
 // unsigned refuses to hand out a receipt without the signature that it ought to have.
-func unsigned(t *kernel.Turn) *kernel.Response {
-	return respond.Problem(t, respond.Internal, "The receipt could not be signed, and none was issued. The operator's signing key may be at fault.", nil, nil)
+func unsigned(t *kernel.Turn, why string) *kernel.Response {
+	return respond.Problem(t, respond.Internal, "The receipt could not be signed, and none was issued. "+why, nil, nil)
 }
 
 // The verdicts, from worst to best.
@@ -231,13 +283,17 @@ func (c *checks) answer(t *kernel.Turn, in *input.Input) *kernel.Response {
 	})
 }
 
-// keys are the keys that this host publishes, the current one first. There may be none.
+// keys are the keys that this host publishes, the current one first. There may be none. They are
+// those of the content. The host's own key counts where the content has no current one.
 func keys(t *kernel.Turn) []string {
-	published := t.Snapshot.RetiredKeys
-	if current := t.Host.PublicKey; current != "" {
-		published = append([]string{current}, published...)
+	current := t.Snapshot.CurrentKey
+	if current == "" {
+		current = t.Host.PublicKey
 	}
-	return published
+	if current == "" {
+		return t.Snapshot.RetiredKeys
+	}
+	return append([]string{current}, t.Snapshot.RetiredKeys...)
 }
 
 // checks holds the results of the checks of a receipt.

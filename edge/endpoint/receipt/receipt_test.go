@@ -4,7 +4,9 @@ import (
 	"crypto/ed25519"
 	"encoding/base64"
 	"encoding/json"
+	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -109,9 +111,6 @@ func TestUnsigned(t *testing.T) {
 			t.Errorf("%+v", v)
 		}
 	}
-	if v := verify(t, h, r); v.Key != edgetest.PublicKey(edgetest.RetiredKey) {
-		t.Errorf("checked against %q", v.Key)
-	}
 	// The spec and the answer to a mint say in words whether receipts are signed.
 	signing := edgetest.NewFake(t)
 	for host, want := range map[*edgetest.Fake]string{h: "hash-committed only: ", signing: "live: "} {
@@ -130,17 +129,63 @@ func TestUnsigned(t *testing.T) {
 	}
 }
 
-// A host with a faulty key mints nothing. A receipt without a signature would say that the host has
-// no key.
-func TestAFaultyKeyMintsNothing(t *testing.T) {
-	h := edgetest.NewFake(t)
-	h.Host.PublicKey, h.Host.KeyFault = "", true
-	if r := h.Do("POST", "/api/receipt", ""); r.Status != 500 || strings.Contains(string(r.Body), "canonical\"") {
-		t.Errorf("%d %s", r.Status, r.Body)
-	}
-	spec := edgetest.Decode(t, h.Do("GET", "/api/receipt", ""))
-	if spec["signing_live"] != false || !strings.HasPrefix(spec["signing_status"].(string), "out of order") {
-		t.Errorf("%v", spec)
+// What a host mints, says and verifies follows from its key and from what the content publishes.
+func TestStandings(t *testing.T) {
+	ours, other, retired := edgetest.PublicKey(edgetest.Key), edgetest.PublicKey(ed25519.NewKeyFromSeed(make([]byte, 32))), edgetest.PublicKey(edgetest.RetiredKey)
+	signed := mint(t, edgetest.NewFake(t), "{}")
+	for _, test := range []struct {
+		name, host, content string
+		fault               bool
+		standing            receipt.Standing
+		minted              string // whether receipts are signed; "" where none is minted
+		status, checked     string
+		valid               bool // whether a receipt that the key of the host signed is valid
+	}{
+		{"the published key", ours, ours, false, receipt.Live, "true", "live: ", ours, true},
+		{"a key that is not published", ours, "", false, receipt.Unpublished, "true", "live: .* do not publish$", ours, true},
+		{"no key", "", "", false, receipt.None, "false", "hash-committed only: no signing key", retired, false},
+		{"a published key that is missing", "", ours, false, receipt.Missing, "false", "hash-committed only: this host lacks", ours, true},
+		{"another key", ours, other, false, receipt.Foreign, "", "out of order: .* not the one", other, false},
+		{"a retired key", retired, "", false, receipt.Foreign, "", "out of order: .* not the one", retired, false},
+		{"a faulty key", "", ours, true, receipt.Faulty, "", "out of order: .* cannot be used", ours, true},
+		{"a faulty key that is not published", "", "", true, receipt.Faulty, "", "out of order: .* cannot be used", retired, false},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			s, h := edgetest.Snapshot(), edgetest.NewFake(t)
+			s.CurrentKey, h.Host.PublicKey, h.Host.KeyFault = test.content, test.host, test.fault
+			h.Edge = edgetest.Load(t, s)
+			if got := receipt.StandingOf(&h.Host, s); got != test.standing {
+				t.Errorf("standing %d, want %d", got, test.standing)
+			}
+			status := regexp.MustCompile("^" + test.status)
+			spec := edgetest.Decode(t, h.Do("GET", "/api/receipt", ""))
+			key, live := test.host, test.minted == "true"
+			if !live {
+				key = ""
+			}
+			if spec["signing_live"] != live || spec["public_key_b64"] != key || !status.MatchString(spec["signing_status"].(string)) {
+				t.Errorf("%v", spec)
+			}
+			r := h.Do("POST", "/api/receipt", "{}")
+			answer := edgetest.Decode(t, r)
+			switch detail, _ := answer["detail"].(string); {
+			case test.minted == "":
+				if r.Status != 500 || answer["canonical"] != nil || !strings.Contains(detail, spec["signing_status"].(string)) || !strings.Contains(r.Log, "out of order") || len(h.Signed) > 0 {
+					t.Errorf("%d %s, log %q", r.Status, r.Body, r.Log)
+				}
+			case r.Status != 200 || fmt.Sprint(answer["signed"]) != test.minted || answer["public_key_b64"] != key || answer["signing_status"] != spec["signing_status"] || r.Log != "":
+				t.Errorf("%d %s, log %q", r.Status, r.Body, r.Log)
+			}
+			if v := verify(t, h, signed); v.Valid != test.valid || v.Key != test.checked {
+				t.Errorf("%+v", v)
+			}
+			if test.minted == "" {
+				return
+			}
+			if v := verify(t, h, answer); len(v.Problems) > 0 {
+				t.Errorf("a fresh receipt: %q", v.Problems)
+			}
+		})
 	}
 }
 

@@ -86,3 +86,30 @@ func WriteNew(path string, text []byte) error {
 	}
 	return err
 }
+
+// Replace replaces the text of the file at path in one step: whatever happens, the file holds the
+// old text or the new one, and it holds the new one when Replace returns. The permissions stay. Of
+// a link the file that it leads to is replaced.
+func Replace(path string, text []byte) error {
+	path, err := filepath.EvalSymlinks(path)
+	if err != nil {
+		return err
+	}
+	info, err := os.Stat(path)
+	if err != nil {
+		return err
+	}
+	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(text)
+	if err = errors.Join(err, f.Chmod(info.Mode().Perm()), Sync(f), f.Close()); err == nil {
+		err = os.Rename(f.Name(), path)
+	}
+	if err != nil {
+		os.Remove(f.Name())
+		return err
+	}
+	return SyncFolder(filepath.Dir(path))
+}

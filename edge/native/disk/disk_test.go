@@ -99,3 +99,39 @@ func TestWriteNew(t *testing.T) {
 		t.Errorf("the file holds %q", text)
 	}
 }
+
+// TestReplace: a file is replaced as a whole or not at all, and keeps its permissions.
+func TestReplace(t *testing.T) {
+	dir := t.TempDir()
+	path, link := filepath.Join(dir, "file"), filepath.Join(dir, "link")
+	if err := errors.Join(os.WriteFile(path, []byte("old and long"), 0o640), os.Chmod(path, 0o640), os.Symlink("file", link)); err != nil {
+		t.Fatal(err)
+	}
+	holds := func(want string) {
+		t.Helper()
+		text, err := os.ReadFile(path)
+		info, statErr := os.Lstat(path)
+		entries, _ := os.ReadDir(dir)
+		if err := errors.Join(err, statErr); err != nil || string(text) != want || info.Mode() != 0o640 || len(entries) != 2 {
+			t.Errorf("the file holds %q, with mode %v, among %d: %v", text, info.Mode(), len(entries), err)
+		}
+	}
+	if err := Replace(path, []byte("new")); err != nil {
+		t.Error(err)
+	}
+	holds("new")
+	if err := Replace(link, []byte("newer")); err != nil {
+		t.Error(err)
+	}
+	holds("newer")
+	if err := Replace(filepath.Join(dir, "none"), nil); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("a file that is missing: %v", err)
+	}
+	before := Sync
+	t.Cleanup(func() { Sync = before })
+	Sync = func(*os.File) error { return syscall.EIO }
+	if err := Replace(path, []byte("lost")); !errors.Is(err, syscall.EIO) {
+		t.Errorf("a text that is not surely on the disk: %v", err)
+	}
+	holds("newer")
+}

@@ -1,4 +1,8 @@
 // Package receiptkey makes and reads the secret key that signs receipts.
+//
+// The text of a secret key is Prefix and base64 (standard alphabet, padded, strict) of the 32-byte
+// Ed25519 seed. The prefix tells it from its public half, which is as long. The texts that came
+// before are read too: base64 of the seed, or of its 48-byte PKCS #8 DER form, without a prefix.
 package receiptkey
 
 import (
@@ -8,24 +12,32 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
-	"log/slog"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
 
+	"anteroom/edge/endpoint/receipt"
 	"anteroom/edge/native/disk"
 )
 
 // pkcs8 stands before the seed in the PKCS #8 form of an Ed25519 key (RFC 8410, section 7).
 var pkcs8 = []byte{0x30, 0x2e, 0x02, 0x01, 0x00, 0x30, 0x05, 0x06, 0x03, 0x2b, 0x65, 0x70, 0x04, 0x22, 0x04, 0x20}
 
-// Parse reads a receipt key from its text. The text is base64 (standard alphabet, padded, strict)
-// of the 32-byte Ed25519 seed or of its 48-byte PKCS #8 DER form. One line break may end the text.
+// Prefix begins the text of a secret key. edge/worker/effects.mjs has it too.
+const Prefix = receipt.SecretPrefix
+
+// maxText is how many bytes of a key file are read: more than any form of a key has.
+const maxText = 1 << 10
+
+// Parse reads a receipt key from its text, in any form of the package comment. One line break may
+// end the text. An error repeats nothing of the text.
 func Parse(text string) (ed25519.PrivateKey, error) {
 	text = strings.TrimSuffix(strings.TrimSuffix(text, "\n"), "\r")
+	text = strings.TrimPrefix(text, Prefix)
 	der, err := base64.StdEncoding.Strict().DecodeString(text)
 	if err != nil || strings.ContainsAny(text, "\r\n") { // the decoder skips line breaks
-		return nil, errors.New("receipt key is not base64 (standard alphabet, padded, on one line)")
+		return nil, errors.New("receipt key is not " + Prefix + " and base64 (standard alphabet, padded, on one line)")
 	}
 	if len(der) == len(pkcs8)+ed25519.SeedSize && bytes.HasPrefix(der, pkcs8) {
 		der = der[len(pkcs8):]
@@ -36,17 +48,41 @@ func Parse(text string) (ed25519.PrivateKey, error) {
 	return ed25519.NewKeyFromSeed(der), nil
 }
 
-// Load reads the receipt key in the file at path. Load logs a warning where users other than the
-// owner may read the file.
-func Load(path string, log *slog.Logger) (ed25519.PrivateKey, error) {
-	text, err := os.ReadFile(path)
+// Public is the public half of a key, in base64. It is "" for no key.
+func Public(key ed25519.PrivateKey) string {
+	if key == nil {
+		return ""
+	}
+	return base64.StdEncoding.EncodeToString(key.Public().(ed25519.PublicKey))
+}
+
+// IsSecret reports whether a text that was taken for a public key is the seed of the key itself:
+// either a secret was published, or its public half is used as a secret.
+func IsSecret(key ed25519.PrivateKey, text string) bool {
+	return key != nil && base64.StdEncoding.EncodeToString(key.Seed()) == text
+}
+
+// Read reads a receipt key from r.
+func Read(r io.Reader) (ed25519.PrivateKey, error) {
+	text, err := io.ReadAll(io.LimitReader(r, maxText))
+	if err != nil {
+		return nil, err
+	}
+	return Parse(string(text))
+}
+
+// Load reads the receipt key in the file at path. Load calls warn where users other than the owner
+// may read the file.
+func Load(path string, warn func(format string, args ...any)) (ed25519.PrivateKey, error) {
+	f, err := os.Open(path)
 	if err != nil {
 		return nil, fmt.Errorf("load receipt key: %w", err)
 	}
-	if info, err := os.Stat(path); err == nil && info.Mode().Perm()&0o077 != 0 {
-		log.Warn("receipt key can be read by others: run chmod 600 on it", "file", path)
+	defer f.Close()
+	if info, err := f.Stat(); err == nil && info.Mode().IsRegular() && info.Mode().Perm()&0o077 != 0 {
+		warn("receipt key %s can be read by others (run chmod 600 on it)", path)
 	}
-	key, err := Parse(string(text))
+	key, err := Read(f)
 	if err != nil {
 		return nil, fmt.Errorf("load receipt key %s: %w", path, err)
 	}
@@ -57,11 +93,11 @@ func Load(path string, log *slog.Logger) (ed25519.PrivateKey, error) {
 // and returns the base64 of the key's public half. Generate never overwrites a file, as nothing
 // could bring back a key that was in it.
 func Generate(path string) (publicKey string, err error) {
-	public, private, err := ed25519.GenerateKey(rand.Reader)
+	_, private, err := ed25519.GenerateKey(rand.Reader)
 	if err != nil {
 		return "", fmt.Errorf("generate receipt key: %w", err)
 	}
-	text := base64.StdEncoding.EncodeToString(private.Seed()) + "\n"
+	text := Prefix + base64.StdEncoding.EncodeToString(private.Seed()) + "\n"
 	if err := disk.WriteNew(path, []byte(text)); err != nil {
 		if errors.Is(err, os.ErrExist) {
 			err = fmt.Errorf("%w (a key is never overwritten: name another file)", err)
@@ -71,5 +107,5 @@ func Generate(path string) (publicKey string, err error) {
 	if err := disk.SyncFolder(filepath.Dir(path)); err != nil {
 		return "", fmt.Errorf("generate receipt key: %w", err)
 	}
-	return base64.StdEncoding.EncodeToString(public), nil
+	return Public(private), nil
 }

@@ -6,8 +6,8 @@ import (
 	"crypto/x509"
 	"encoding/base64"
 	"errors"
+	"fmt"
 	"io/fs"
-	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
@@ -25,7 +25,10 @@ func TestParse(t *testing.T) {
 		t.Fatal(err)
 	}
 	b64 := base64.StdEncoding.EncodeToString
-	for _, text := range []string{b64(seed), b64(seed) + "\n", b64(seed) + "\r\n", b64(der), b64(der) + "\n"} {
+	for _, text := range []string{
+		b64(seed), b64(seed) + "\n", b64(seed) + "\r\n", b64(der), b64(der) + "\n",
+		"anteroom-secret:" + b64(seed), Prefix + b64(seed) + "\r\n",
+	} {
 		if key, err := Parse(text); err != nil || !key.Equal(want) {
 			t.Errorf("%q: %v", text, err)
 		}
@@ -36,10 +39,15 @@ func TestParse(t *testing.T) {
 		"empty": "", "blank": "\n", "short": b64(seed[:31]), "long": b64(append(seed, 1)), "a 64-byte key": b64(want),
 		"another algorithm": b64(wrong), "cut PKCS #8": b64(der[:47]), "two line breaks": b64(seed) + "\n\n", "a line break inside": b64(seed)[:20] + "\n" + b64(seed)[20:],
 		"unpadded": base64.RawStdEncoding.EncodeToString(seed), "URL alphabet": base64.URLEncoding.EncodeToString(seed),
+		"a prefix twice": Prefix + Prefix + b64(seed), "a space behind the prefix": Prefix + " " + b64(seed),
 		"stray bits": strings.Replace(b64(seed), "=", "", 1)[:42] + "9=", "hex": strings.Repeat("ab", 32), "a leading space": " " + b64(seed),
 	} {
-		if key, err := Parse(text); err == nil || key != nil {
-			t.Errorf("%s: accepted", name)
+		for _, text := range []string{text, Prefix + text} {
+			if key, err := Parse(text); err == nil || key != nil {
+				t.Errorf("%s: accepted", name)
+			} else if secret := strings.TrimLeft(strings.ReplaceAll(text, Prefix, ""), " "); len(secret) > 8 && strings.Contains(err.Error(), secret[:8]) {
+				t.Errorf("%s: the error repeats the text: %v", name, err)
+			}
 		}
 	}
 }
@@ -51,10 +59,16 @@ func TestFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	var out bytes.Buffer
-	log := slog.New(slog.NewTextHandler(&out, nil))
+	log := func(format string, args ...any) { fmt.Fprintf(&out, format, args...) }
 	key, err := Load(path, log)
-	if err != nil || base64.StdEncoding.EncodeToString(key.Public().(ed25519.PublicKey)) != public {
+	if err != nil || base64.StdEncoding.EncodeToString(key.Public().(ed25519.PublicKey)) != public || Public(key) != public {
 		t.Fatalf("the public half differs (%v)", err)
+	}
+	if text, _ := os.ReadFile(path); !strings.HasPrefix(string(text), "anteroom-secret:") {
+		t.Error("the file does not say that it holds a secret")
+	}
+	if seed := base64.StdEncoding.EncodeToString(key.Seed()); !IsSecret(key, seed) || IsSecret(key, public) || IsSecret(nil, "") {
+		t.Error("the halves of a key are mistaken for each other")
 	}
 	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o600 || out.Len() > 0 {
 		t.Errorf("file %v, %v, log %q", info, err, out.String())
@@ -78,6 +92,16 @@ func TestFile(t *testing.T) {
 	}
 	if _, err := Load(path+"x", log); err == nil {
 		t.Error("a missing file was accepted")
+	}
+	if _, err := Load(t.TempDir(), log); err == nil || strings.Count(err.Error(), "load receipt key") != 1 {
+		t.Errorf("a folder: %v", err)
+	}
+	long := path + "long"
+	if err := os.WriteFile(long, []byte(strings.Repeat("A", 1<<20)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Load(long, log); err == nil {
+		t.Error("a long file was accepted")
 	}
 }
 
@@ -110,4 +134,20 @@ func TestSynced(t *testing.T) {
 			t.Errorf("the key is left: %v", err)
 		}
 	}
+}
+
+// FuzzParse: what is read as a key is one text of few, and an error repeats nothing of it.
+func FuzzParse(f *testing.F) {
+	f.Add("anteroom-secret:AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=\n")
+	f.Add("MC4CAQAwBQYDK2VwBCIEIAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA")
+	f.Fuzz(func(t *testing.T, text string) {
+		key, err := Parse(text)
+		if err != nil {
+			return
+		}
+		bare := strings.TrimPrefix(strings.TrimRight(text, "\r\n"), Prefix)
+		if again, err := Parse(Prefix + base64.StdEncoding.EncodeToString(key.Seed())); err != nil || !again.Equal(key) || len(bare) != 44 && len(bare) != 64 {
+			t.Errorf("%q is read as a key: %v", text, err)
+		}
+	})
 }
