@@ -384,7 +384,8 @@ func (s *service) files(now time.Time) (map[string][]byte, error) {
 	return files, nil
 }
 
-// firstVerification is the verification of a service that has no records yet, beside its first board.
+// firstVerification is the verification of a service that has no records yet, beside its first
+// board.
 func firstVerification(host, today string) map[string][]byte {
 	v := &site.Verification{Host: host, Through: today + "T00:00:00Z", Told: map[string]int{}}
 	for _, kind := range site.Kinds {

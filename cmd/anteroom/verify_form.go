@@ -16,8 +16,8 @@ import (
 	"anteroom/generator/verify"
 )
 
-// questions are a verification while it is decided at a terminal. What is decided is kept after each
-// answer.
+// questions are a verification while it is decided at a terminal. What is decided is kept after
+// each answer.
 type questions struct {
 	*verifyOptions
 	t        *terminal

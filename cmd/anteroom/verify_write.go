@@ -24,7 +24,8 @@ const (
 	draftName      = ".verification-draft.yaml" // answers that were begun
 )
 
-// lockContent keeps others from verifying the same content until unlock is called, or the process ends.
+// lockContent keeps others from verifying the same content until unlock is called, or the process
+// ends.
 func lockContent(content string) (unlock func(), err error) {
 	f, err := os.OpenFile(filepath.Join(content, lockName), os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
@@ -41,9 +42,9 @@ func lockContent(content string) (unlock func(), err error) {
 	return func() { f.Close() }, nil
 }
 
-// writeVerification puts the two files of a verification into a content folder: both or, where it fails or is
-// killed before they are decided, neither. Once they are decided, whoever is killed in between
-// leaves the rest to finishVerification. The caller holds the lock.
+// writeVerification puts the two files of a verification into a content folder: both or, where it
+// fails or is killed before they are decided, neither. Once they are decided, whoever is killed in
+// between leaves the rest to finishVerification. The caller holds the lock.
 func writeVerification(content, name string, verification, board []byte) (err error) {
 	defer func() {
 		if err != nil {
@@ -87,8 +88,8 @@ func writeVerification(content, name string, verification, board []byte) (err er
 // staged is the name of a file while it is not in its place.
 func staged(file string) string { return strings.ReplaceAll(file, "/", "_") }
 
-// finishVerification puts the files of a verification that was decided into their places, where a process was
-// killed before it did so. It does nothing where there is none.
+// finishVerification puts the files of a verification that was decided into their places, where a
+// process was killed before it did so. It does nothing where there is none.
 func finishVerification(content string) error {
 	decided := filepath.Join(content, decidedFolder)
 	entries, err := os.ReadDir(decided)

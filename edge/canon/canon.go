@@ -42,8 +42,8 @@ type Seat struct {
 }
 
 // Charter is the canonical string of an org charter: the keys commitment, org_name, commissioner,
-// roster. The roster is a text of Roster, its seats in the order of org.Positions. A commissioner of
-// "" is absent.
+// roster. The roster is a text of Roster, its seats in the order of org.Positions. A commissioner
+// of "" is absent.
 func Charter(orgName, commissioner, roster string) string {
 	w := begin(CharterRule)
 	w.Str("org_name", orgName)

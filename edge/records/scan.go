@@ -113,9 +113,9 @@ type Extent struct {
 // 3339), all of one moment. after has the last number that was covered before.
 //
 // Records get their time when their request arrives, and their number when they are committed, so
-// that the one order is not quite the other. With all, everything committed belongs to through: that
-// is for a time that is now. Else the records before the first one that arrived later belong to it.
-// What was committed after that comes with the next time.
+// that the one order is not quite the other. With all, everything committed belongs to through:
+// that is for a time that is now. Else the records before the first one that arrived later belong
+// to it. What was committed after that comes with the next time.
 func Measure(ctx context.Context, r Reader, through string, all bool, after []int64) (*Extent, error) {
 	statements := []kernel.Statement{{SQL: "SELECT id, host FROM store"}}
 	for i, kind := range Kinds {

@@ -45,8 +45,8 @@ const (
 // dates are the places of dates in a board, which are no texts.
 var dates = []string{"as_of", "counts_verified_by_hand_through", MonitoredThrough, "observed_attention.as_of"}
 
-// Board makes the board of a verification: the current board of the content, with the numbers, dates
-// and texts that change. The board keeps the comments of the current one. The error names
+// Board makes the board of a verification: the current board of the content, with the numbers,
+// dates and texts that change. The board keeps the comments of the current one. The error names
 // everything that the answers lack. Decided.Verification gets the numbers that were told.
 func (v *Survey) Board(content fs.FS, d *Decided, a *Answers) (*Board, error) {
 	current := v.Site.Current()

@@ -8,8 +8,8 @@ import (
 
 // appendSkeleton appends what of a name a reader tells apart: without case, white space, invisible
 // characters and marks, and with one letter for those that look alike. Two names with the same
-// skeleton may be meant to be taken for each other (compare UTS 39, section 4). It is evidence for a
-// person, and decides nothing.
+// skeleton may be meant to be taken for each other (compare UTS 39, section 4). It is evidence for
+// a person, and decides nothing.
 func appendSkeleton(b []byte, name string) []byte {
 	ascii := true
 	for i := range len(name) {

@@ -41,8 +41,8 @@ type Survey struct {
 	vouched map[uint32]string // the agents that are vouched for, with the records by which they are known
 }
 
-// agent is what registrations have in common that are taken to be of one agent: their name or, where
-// there is none, their key. There may be a million, so that they are kept small.
+// agent is what registrations have in common that are taken to be of one agent: their name or,
+// where there is none, their key. There may be a million, so that they are kept small.
 type agent struct {
 	name        string
 	nameless    bool // name is a key

@@ -5,9 +5,9 @@
 // # What is covered
 //
 // A verification covers records by their sequence numbers: of each kind all up to a last one.
-// Requests get their time when they arrive and their number when they are committed, so a write that
-// was committed a little after its time belongs to the next verification, by its number, and is
-// neither missed nor counted twice.
+// Requests get their time when they arrive and their number when they are committed, so a write
+// that was committed a little after its time belongs to the next verification, by its number, and
+// is neither missed nor counted twice.
 //
 // # Digests
 //
