@@ -153,11 +153,11 @@ func (d *decider) byName(answers []Answer, about func(*Answer) bool, what string
 // newRegistrations gives the new registrations that are decided about to add.
 func (d *decider) newRegistrations(answers []Answer, byID map[string]int, matched []int, add func(records.Record, uint32, int, bool)) error {
 	v := d.survey
-	chosen, own := make([]int32, len(v.agents)), map[uint32]bool{}
+	chosen, own := make([]int32, v.agents.n), map[uint32]bool{}
 	wanted := false
-	for i := range v.agents {
+	for i := range v.agents.n {
 		chosen[i] = -1
-		a := &v.agents[i]
+		a := v.agents.at(uint32(i))
 		if a.count == 0 {
 			continue
 		}

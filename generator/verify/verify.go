@@ -46,6 +46,7 @@ type walk struct {
 
 	at       int // the verification that covers the records now read
 	hash     hash.Hash
+	line     []byte
 	open     bool   // whether hash holds anything of this stretch
 	digest   string // that of the stretch before
 	seq      int64
@@ -64,6 +65,14 @@ func newWalk(kind *records.Kind, verifications []site.Verification, ledger *site
 		}
 	}
 	return w
+}
+
+// covered is the last number that a verification covers.
+func (w *walk) covered() int64 {
+	if n := len(w.verifications); n > 0 {
+		return int64(w.verifications[n-1].Covers(w.kind.Name).Last)
+	}
+	return 0
 }
 
 // run reads the records up to last, and gives each to visit. covered says whether a verification
@@ -115,7 +124,8 @@ func (w *walk) take(r *records.Record) {
 		w.hash.Reset()
 		fmt.Fprintln(w.hash, w.digest)
 	}
-	fmt.Fprintln(w.hash, r.Line)
+	w.line = append(append(w.line[:0], r.Line...), '\n')
+	w.hash.Write(w.line)
 	w.total++
 	w.gap(r.Seq)
 	w.seq = r.Seq
