@@ -108,7 +108,7 @@ func parseThrough(text string) (time.Time, error) {
 
 func (o *verifyOptions) run(ctx context.Context, t *terminal) (err error) {
 	// A large store is mostly garbage on its way through, and what is kept of it is small.
-	debug.SetGCPercent(50)
+	debug.SetGCPercent(40)
 	if !o.asJSON {
 		unlock, err := lockContent(o.content)
 		if err != nil {
@@ -268,8 +268,9 @@ func (o *verifyOptions) show(t *terminal, survey *verify.Survey, observed []reco
 	if err != nil {
 		return err
 	}
+	var w jsondoc.Writer // used again and again
 	object := func(write func(w *jsondoc.Writer)) []byte {
-		w := jsondoc.Writer{}
+		w.Buf = w.Buf[:0]
 		w.Open('{')
 		write(&w)
 		w.Close('}')
@@ -313,10 +314,11 @@ func (o *verifyOptions) show(t *terminal, survey *verify.Survey, observed []reco
 		}
 		w.Close('}')
 	})
-	t.sayJSON(append(head[:len(head)-1], `,"agents":[`...))
+	t.sayJSON(append(head[:len(head)-1], `,"agents":[`...)) // head is the buffer of w, which begins anew
 	separator := ""
 	items := func(item []byte) {
-		t.sayJSON(append([]byte(separator), item...))
+		t.out.WriteString(separator)
+		t.sayJSON(item)
 		separator = ","
 	}
 	for g := range survey.Groups() {

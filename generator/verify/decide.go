@@ -210,7 +210,11 @@ func (d *decider) earlier(kind int, answers []Answer, byID map[string]int, match
 		if strings.TrimSpace(a.Reason) == "" {
 			d.fault("%s was verified before, and needs a reason to be decided otherwise", record.ID)
 		}
-		made = append(made, choice{a, record, v.index[indexed(identity(&record))]})
+		agent := uint32(0)
+		if table.Name == site.Registration {
+			agent, _, _ = v.find(identity(&record))
+		}
+		made = append(made, choice{a, record, agent})
 	}
 	if len(byID) > 0 {
 		found, err := records.Find(d.ctx, v.reader, table, slices.Sorted(maps.Keys(byID)))
