@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"hash/maphash"
 	"slices"
 	"strconv"
 	"strings"
@@ -92,13 +93,28 @@ func (c *Counts) registrations(ctx context.Context, r Reader, last int64, throug
 		args = append(args, through+"T23:59:59Z")
 	}
 	query += " ORDER BY seq LIMIT " + strconv.Itoa(countPage)
-	runs := map[string]*run{}
-	var largest []largeRun
-	end := func(name string, r *run) {
+	// The runs are apart from the map, which has no pointers then that the collector must follow.
+	places, seed := map[uint64]uint32{}, maphash.MakeSeed()
+	var runs []namedRun
+	find := func(name string) (of *namedRun, known bool) {
+		for hash := maphash.String(seed, name); ; hash++ {
+			i, taken := places[hash]
+			if !taken {
+				places[hash] = uint32(len(runs))
+				runs = append(runs, namedRun{name: name})
+				return &runs[len(runs)-1], false
+			}
+			if runs[i].name == name {
+				return &runs[i], true
+			}
+		}
+	}
+	var largest []namedRun
+	end := func(r *namedRun) {
 		if r.n > 1 {
 			c.Bursts++
 			c.InBursts += r.n
-			largest = keepLargest(largest, largeRun{name, *r}, bursts)
+			largest = keepLargest(largest, *r, bursts)
 		}
 	}
 	for {
@@ -118,14 +134,10 @@ func (c *Counts) registrations(ctx context.Context, r Reader, last int64, throug
 			}
 			seq, _ := row[0].(int64)
 			at, _ := row[2].(int64)
-			of, known := runs[name]
-			switch {
-			case !known:
-				runs[name] = &run{1, seq, at, at, at}
-				continue
-			case at-of.last > BurstSeconds:
-				end(name, of)
-				*of = run{1, seq, at, at, at}
+			of, known := find(name)
+			if pause := at - of.last; !known || pause > BurstSeconds {
+				end(of)
+				of.run = run{1, seq, at, at, at}
 				continue
 			}
 			of.n, of.last, of.first, of.most = of.n+1, at, min(of.first, at), max(of.most, at)
@@ -136,8 +148,8 @@ func (c *Counts) registrations(ctx context.Context, r Reader, last int64, throug
 		args[0] = page[0][len(page[0])-1][0]
 	}
 	c.Names = int64(len(runs))
-	for name, of := range runs {
-		end(name, of)
+	for i := range runs {
+		end(&runs[i])
 	}
 	for _, l := range largest {
 		c.Largest = append(c.Largest, Burst{l.name, l.n, civil.FormatTime(l.first), civil.FormatTime(l.most)})
@@ -145,15 +157,15 @@ func (c *Counts) registrations(ctx context.Context, r Reader, last int64, throug
 	return nil
 }
 
-type largeRun struct {
+type namedRun struct {
 	name string
 	run
 }
 
 // keepLargest adds a run to the largest ones, of which it keeps so many: the largest first, of equal
 // ones the first registered.
-func keepLargest(largest []largeRun, next largeRun, most int) []largeRun {
-	order := func(a, b largeRun) int { return cmp.Or(cmp.Compare(b.n, a.n), cmp.Compare(a.place, b.place)) }
+func keepLargest(largest []namedRun, next namedRun, most int) []namedRun {
+	order := func(a, b namedRun) int { return cmp.Or(cmp.Compare(b.n, a.n), cmp.Compare(a.place, b.place)) }
 	if len(largest) == most && (most == 0 || order(next, largest[most-1]) > 0) {
 		return largest
 	}
