@@ -16,7 +16,6 @@ import (
 	"anteroom/edge/endpoint/receipt"
 	"anteroom/edge/kernel"
 	"anteroom/edge/native"
-	"anteroom/edge/native/disk"
 	"anteroom/edge/native/receiptkey"
 	"anteroom/edge/native/sqlite"
 	"anteroom/edge/native/static"
@@ -192,10 +191,9 @@ func serve(ctx context.Context, t *terminal, o *serveOptions) error {
 		return err
 	}
 	defer listener.Close()
-	if key == nil && !o.unsigned {
-		if key, err = o.makeKey(t); err != nil {
-			return err
-		}
+	newKey := key == nil && !o.unsigned
+	if newKey {
+		key = receiptkey.New()
 	}
 	config.Key = key
 	host, err := native.Open(config)
@@ -204,6 +202,12 @@ func serve(ctx context.Context, t *terminal, o *serveOptions) error {
 	}
 	if err != nil {
 		return err
+	}
+	// The data folder is known to be the right one now.
+	if newKey {
+		if err := o.keepKey(t, key); err != nil {
+			return errors.Join(err, host.Close())
+		}
 	}
 	t.say("serving %s at http://%s", output.Snapshot.CanonicalHost, listener.Addr())
 	if err := t.out.Flush(); err != nil {
@@ -265,20 +269,14 @@ func (o *serveOptions) checkKey(key ed25519.PrivateKey, s *site.Site) error {
 	return nil
 }
 
-// makeKey makes a receipt key in the data folder, for content that publishes none.
-func (o *serveOptions) makeKey(t *terminal) (ed25519.PrivateKey, error) {
-	if err := disk.MakeFolder(o.data); err != nil {
-		return nil, fmt.Errorf("open data folder: %w (name a folder that this user may write to)", err)
-	}
+// keepKey writes a new receipt key into the data folder, for content that publishes none.
+func (o *serveOptions) keepKey(t *terminal, key ed25519.PrivateKey) error {
 	file := o.defaultKeyFile()
-	if _, err := receiptkey.Generate(file); err != nil {
-		return nil, err
+	if err := receiptkey.Write(file, key); err != nil {
+		return err
 	}
 	t.say("made the receipt key %s", file)
-	if err := t.out.Flush(); err != nil {
-		return nil, err
-	}
-	return loadKey(t, file)
+	return t.out.Flush()
 }
 
 // readPublic reads the documents to serve, and warns where they are not those of the content.

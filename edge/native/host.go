@@ -178,7 +178,28 @@ func Open(c Config) (*Host, error) {
 		h.store.Close()
 		return nil, err
 	}
+	if err := h.claimStore(c.Snapshot.CanonicalHost); err != nil {
+		h.store.Close()
+		return nil, err
+	}
 	return h, nil
+}
+
+// claimStore writes into the store which service it is of, and logs where it was another's: a data
+// folder may have been mistaken for another.
+func (h *Host) claimStore(host string) error {
+	ctx := context.Background()
+	before, err := h.store.Read(ctx, kernel.Statement{SQL: "SELECT host FROM store"})
+	if err == nil {
+		_, err = h.store.Write(ctx, kernel.Statement{SQL: "UPDATE store SET host = ? WHERE host IS NOT ?", Args: []any{host, host}})
+	}
+	if err != nil {
+		return fmt.Errorf("write the host of the service into the database: %w", err)
+	}
+	if was, known := before[0][0][0].(string); known && was != host {
+		h.log.Info("the store was begun for another host, and is now of this one", "before", was, "now", host)
+	}
+	return nil
 }
 
 // Publish replaces the content. Requests under way end with the content that they began with. Where

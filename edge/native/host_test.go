@@ -388,9 +388,14 @@ func TestReceiptKeyStandings(t *testing.T) {
 		{"foreign", edgetest.Key, other, "out of order: the signing key is not the one", 500, nil},
 	} {
 		t.Run(test.name, func(t *testing.T) {
+			folder := t.TempDir()
+			first, _ := open(t, Config{Data: folder, Create: true}, fake{}) // which says that it makes a database
+			if err := first.Close(); err != nil {
+				t.Fatal(err)
+			}
 			s := edgetest.Snapshot()
 			s.CurrentKey, s.RetiredKeys = test.content, nil
-			h, log := open(t, Config{Key: test.key, Snapshot: s}, fake{})
+			h, log := open(t, Config{Data: folder, Key: test.key, Snapshot: s}, fake{})
 			if said := log.String(); !regexp.MustCompile(test.said).MatchString(said) || test.said == "" && said != "" || strings.Contains(said, other) {
 				t.Errorf("log %q", said)
 			}
@@ -401,5 +406,43 @@ func TestReceiptKeyStandings(t *testing.T) {
 				t.Errorf("%d %s", w.Code, w.Body)
 			}
 		})
+	}
+}
+
+// TestHostOfTheStore: a store says which service opened it last, and the log where that was
+// another. A host that does not open leaves the store as it was.
+func TestHostOfTheStore(t *testing.T) {
+	folder := t.TempDir()
+	for _, test := range []struct {
+		host, said string // said is "" where the log says nothing of it
+	}{
+		{"www.first.example", ""},
+		{"www.first.example", ""},
+		{"www.second.example", `level=INFO msg="the store was begun for another host, and is now of this one" before=www.first.example now=www.second.example`},
+	} {
+		s := edgetest.Snapshot()
+		s.CanonicalHost = test.host
+		h, log := open(t, Config{Data: folder, Create: true, Snapshot: s}, fake{})
+		stored, err := h.store.Read(t.Context(), kernel.Statement{SQL: "SELECT host FROM store"})
+		if err != nil || len(stored[0]) != 1 || stored[0][0][0] != test.host {
+			t.Errorf("%s: the store says %v, %v", test.host, stored, err)
+		}
+		if said := log.String(); !strings.Contains(said, test.said) || strings.Contains(said, "another host") != (test.said != "") {
+			t.Errorf("%s: log %q", test.host, said)
+		}
+		if err := h.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := Open(Config{Data: folder, Snapshot: edgetest.Snapshot(), Relay: "pigeon:", Log: quiet}); err == nil {
+		t.Fatal("a bad relay is accepted")
+	}
+	reader, err := sqlite.OpenReader(filepath.Join(folder, sqlite.FileName))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer reader.Close()
+	if stored, err := reader.Read(t.Context(), kernel.Statement{SQL: "SELECT host FROM store"}); err != nil || stored[0][0][0] != "www.second.example" {
+		t.Errorf("the store says %v, %v", stored, err)
 	}
 }

@@ -90,7 +90,7 @@ func TestObserved(t *testing.T) {
 func TestObservedClientsAreBounded(t *testing.T) {
 	folder := t.TempDir()
 	start := func() *Host {
-		h, _ := open(t, Config{Data: folder}, fake{})
+		h, _ := open(t, Config{Data: folder, Create: true}, fake{})
 		h.now = func() time.Time { return time.Unix(edgetest.Now, 0) }
 		return h
 	}
@@ -171,7 +171,7 @@ func TestObservedIsWritten(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			folder := t.TempDir()
-			h, _ := open(t, Config{Data: folder}, fake{})
+			h, _ := open(t, Config{Data: folder, Create: true}, fake{})
 			h.now = func() time.Time { return time.Unix(edgetest.Now, 0) }
 			h.tallyPause = c.pause
 			address, stop := serve(t, h)

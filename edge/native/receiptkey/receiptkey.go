@@ -89,23 +89,36 @@ func Load(path string, warn func(format string, args ...any)) (ed25519.PrivateKe
 	return key, nil
 }
 
-// Generate makes a new receipt key, writes it to a new file at path that only its owner may read,
-// and returns the base64 of the key's public half. Generate never overwrites a file, as nothing
-// could bring back a key that was in it.
-func Generate(path string) (publicKey string, err error) {
-	_, private, err := ed25519.GenerateKey(rand.Reader)
+// New makes a new receipt key.
+func New() ed25519.PrivateKey {
+	seed := make([]byte, ed25519.SeedSize)
+	rand.Read(seed) // never fails
+	return ed25519.NewKeyFromSeed(seed)
+}
+
+// Write writes a receipt key to a new file at path that only its owner may read. Write never
+// overwrites a file, as nothing could bring back a key that was in it.
+func Write(path string, key ed25519.PrivateKey) error {
+	text := Prefix + base64.StdEncoding.EncodeToString(key.Seed()) + "\n"
+	err := disk.WriteNew(path, []byte(text))
+	if errors.Is(err, os.ErrExist) {
+		err = fmt.Errorf("%w (a key is never overwritten: name another file)", err)
+	}
+	if err == nil {
+		err = disk.SyncFolder(filepath.Dir(path))
+	}
 	if err != nil {
-		return "", fmt.Errorf("generate receipt key: %w", err)
+		return fmt.Errorf("write receipt key: %w", err)
 	}
-	text := Prefix + base64.StdEncoding.EncodeToString(private.Seed()) + "\n"
-	if err := disk.WriteNew(path, []byte(text)); err != nil {
-		if errors.Is(err, os.ErrExist) {
-			err = fmt.Errorf("%w (a key is never overwritten: name another file)", err)
-		}
-		return "", fmt.Errorf("generate receipt key: %w", err)
+	return nil
+}
+
+// Generate makes a new receipt key, writes it as Write does, and returns the base64 of its public
+// half.
+func Generate(path string) (publicKey string, err error) {
+	key := New()
+	if err := Write(path, key); err != nil {
+		return "", err
 	}
-	if err := disk.SyncFolder(filepath.Dir(path)); err != nil {
-		return "", fmt.Errorf("generate receipt key: %w", err)
-	}
-	return Public(private), nil
+	return Public(key), nil
 }

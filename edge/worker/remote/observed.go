@@ -10,6 +10,8 @@ import (
 	"strings"
 	"time"
 
+	"anteroom/edge/records"
+
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 )
@@ -18,18 +20,11 @@ import (
 var ErrNoDataset = errors.New("the environment binds no dataset of Analytics Engine as " + datasetBinding +
 	" in wrangler.toml, so nothing is observed")
 
-// Observation is how many requests of one kind came from one client on a day.
-type Observation struct {
-	Day    string // YYYY-MM-DD, UTC
-	Client string // as the client calls itself: untrusted text
-	Kind   string
-	N      int64 // an estimate where Analytics Engine keeps a sample
-}
-
 // Observed gives what was observed on the days from since to through, YYYY-MM-DD in UTC, both
 // included, in the order of days, clients and kinds. "" leaves an end open. Analytics Engine keeps
-// three months.
-func (s *Store) Observed(ctx context.Context, since, through string) ([]Observation, error) {
+// three months, and may keep a sample: the numbers are estimates then. It does not bound the number
+// of clients, which records.Bound does.
+func (s *Store) Observed(ctx context.Context, since, through string) ([]records.Observation, error) {
 	if s.dataset == "" {
 		return nil, ErrNoDataset
 	}
@@ -59,7 +54,7 @@ func (s *Store) Observed(ctx context.Context, since, through string) ([]Observat
 	if strings.Join(columns, " ") != "day client kind n" {
 		return nil, fmt.Errorf("observed: the answer has the columns %q", columns)
 	}
-	observations := make([]Observation, len(rows))
+	observations := make([]records.Observation, len(rows))
 	for i, row := range rows {
 		day, isDay := row[0].(string)
 		client, isClient := row[1].(string)
@@ -68,7 +63,7 @@ func (s *Store) Observed(ctx context.Context, since, through string) ([]Observat
 		if !isDay || !isClient || !isKind || !isNumber {
 			return nil, fmt.Errorf("observed: row %d of the answer is not three texts and a number", i+1)
 		}
-		observations[i] = Observation{day, client, kind, n}
+		observations[i] = records.Observation{Day: day, Client: client, Kind: kind, N: n}
 	}
 	return observations, nil
 }

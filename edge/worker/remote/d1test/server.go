@@ -67,7 +67,7 @@ func Start(t testing.TB) *Server {
 	}
 	s.Observe(t)
 	s.accounts = []string{s.Account}
-	store, err := sqlite.Open(s.Path, slog.New(slog.DiscardHandler)) // applies the migrations
+	store, err := sqlite.Create(s.Path, slog.New(slog.DiscardHandler)) // applies the migrations
 	if err != nil {
 		t.Fatal(err)
 	}
