@@ -70,8 +70,8 @@ func (s *storeFlags) store(ctx context.Context, log *slog.Logger) (records.Store
 	return store, nil
 }
 
-// observed gives what was observed of clients: of the store or, for a deployed service, of Analytics
-// Engine.
+// observed gives what was observed of clients: of the store or, for a deployed service, of
+// Analytics Engine.
 func observed(ctx context.Context, r records.Reader, days records.Days) ([]records.Observation, error) {
 	deployed, is := r.(*remote.Store)
 	if !is {

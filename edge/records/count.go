@@ -162,8 +162,8 @@ type namedRun struct {
 	run
 }
 
-// keepLargest adds a run to the largest ones, of which it keeps so many: the largest first, of equal
-// ones the first registered.
+// keepLargest adds a run to the largest ones, of which it keeps so many: the largest first, of
+// equal ones the first registered.
 func keepLargest(largest []namedRun, next namedRun, most int) []namedRun {
 	order := func(a, b namedRun) int { return cmp.Or(cmp.Compare(b.n, a.n), cmp.Compare(a.place, b.place)) }
 	if len(largest) == most && (most == 0 || order(next, largest[most-1]) > 0) {

@@ -225,9 +225,9 @@ func (v *Survey) register(r *records.Record, covered bool) error {
 	return nil
 }
 
-// find finds an agent by its identity. Where it is not known, hash is where it belongs in the index.
-// An index of hashes takes half the memory of one of texts; where two have the same hash, the second
-// has the next.
+// find finds an agent by its identity. Where it is not known, hash is where it belongs in the
+// index. An index of hashes takes half the memory of one of texts; where two have the same hash,
+// the second has the next.
 func (v *Survey) find(identity string, nameless bool) (at uint32, hash uint64, known bool) {
 	hash = maphash.String(seed, identity)
 	if nameless {
