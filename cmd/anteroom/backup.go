@@ -9,14 +9,14 @@ import (
 	"path/filepath"
 
 	"anteroom/edge/native/sqlite"
-	"anteroom/edge/records"
 	"anteroom/edge/records/backup"
 
 	"github.com/spf13/cobra"
 )
 
 func backupCommand(t *terminal) *cobra.Command {
-	var data, public, remote string
+	var public string
+	var store storeFlags
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "backup FILE",
@@ -39,10 +39,10 @@ Every flag can be given by the environment instead, as with serve: ANTEROOM_DATA
 		RunE: withExitCode(func(cmd *cobra.Command, args []string) (err error) {
 			file := args[0]
 			err = fromEnvironment(cmd.Flags())
-			if err := errors.Join(err, checkBackupFile(file, data, public)); err != nil {
+			if err := errors.Join(err, checkBackupFile(file, store.data, public)); err != nil {
 				return usageError{err}
 			}
-			from, err := openReader(t, data, remote)
+			from, err := store.moment(cmd.Context())
 			if err != nil {
 				return err
 			}
@@ -54,20 +54,10 @@ Every flag can be given by the environment instead, as with serve: ANTEROOM_DATA
 		}),
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&data, "data", defaultData, "the `folder` of the database")
-	flags.StringVar(&remote, "remote", "", "the `environment` of wrangler.toml whose deployed database is meant")
+	store.add(flags)
 	flags.StringVar(&public, "public", "public", "the `folder` of the documents, where no backup may lie")
 	flags.BoolVar(&asJSON, "json", false, "print one JSON object")
 	return cmd
-}
-
-// openReader opens the store that is backed up: the database of a data folder as it is at this
-// moment, or with remote the deployed one of that environment.
-func openReader(_ *terminal, data, remote string) (records.Reader, error) {
-	if remote != "" {
-		return nil, fmt.Errorf("--remote %s: this program cannot read a deployed database yet", remote)
-	}
-	return sqlite.OpenMoment(filepath.Join(data, sqlite.FileName))
 }
 
 // checkBackupFile says why no backup may be at file.

@@ -5,10 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
-	"os"
-	"path/filepath"
 	"reflect"
+	"runtime/debug"
 	"slices"
 	"strconv"
 	"strings"
@@ -17,58 +15,83 @@ import (
 	"anteroom/edge/civil"
 	"anteroom/edge/endpoint/suggest"
 	"anteroom/edge/jsondoc"
-	"anteroom/edge/native/sqlite"
 	"anteroom/edge/records"
+	"anteroom/generator/verify"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )
 
 func recordsCommand(t *terminal) *cobra.Command {
-	var data string
+	w := &storeWork{t: t}
 	cmd := &cobra.Command{
 		Use:   "records",
-		Short: "Count, list and erase what was recorded",
-		Long: `Records reads and mends the database of a data folder, while serve runs or not. Names and keys in it
-are untrusted text of unauthenticated agents.
+		Short: "Count, show, export, audit and erase what was recorded",
+		Long: `Records reads and mends the database of a data folder, while serve runs or not, or with --remote that of
+a deployed service. Names and keys in it are untrusted text of unauthenticated agents. E-mail addresses
+are hidden unless --addresses asks for them.
+
+Reading opens the database read-only, and never makes one. With --remote the token comes from the
+environment, as for wrangler: CLOUDFLARE_API_TOKEN, with the permission D1 Read, or D1 Edit to erase
+and revive.
 
 Every flag can be given by the environment instead, as with serve: ANTEROOM_DATA.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.PersistentFlags().StringVar(&data, "data", "data", "the `folder` of the database")
-	with := func(check func(args []string) error, f storeWork) func(*cobra.Command, []string) error {
-		return withExitCode(func(cmd *cobra.Command, args []string) error {
-			if err := fromEnvironment(cmd.Flags()); err != nil {
-				return usageError{err}
-			}
-			if err := check(args); err != nil {
-				return usageError{err}
-			}
-			path := filepath.Join(data, sqlite.FileName)
-			if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
-				return fmt.Errorf("there is no database %s (anteroom serve makes it; name its folder with --data)", path)
-			}
-			store, err := sqlite.Open(path, t.log())
-			if err != nil {
-				return err
-			}
-			return errors.Join(f(cmd.Context(), store, args), store.Close())
-		})
+	w.flags.add(cmd.PersistentFlags())
+	outbox := &cobra.Command{
+		Use:   "outbox",
+		Short: "Look after the messages that tell you of addresses",
+		Args:  cobra.NoArgs,
+		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(recordsCountCommand(t, with), recordsListCommand(t, with), recordsEraseCommand(t, with), recordsReviveCommand(t, with))
-	cmd.AddCommand(recordsObservedCommand(t, with))
+	outbox.AddCommand(outboxListCommand(w), outboxReviveCommand(w))
+	cmd.AddCommand(recordsCountCommand(w), recordsListCommand(w), recordsShowCommand(w), recordsExportCommand(w),
+		recordsObservedCommand(w), outbox, recordsEraseCommand(w), recordsAuditCommand(w))
 	return cmd
 }
 
-// storeWork is what a command does with the open database.
-type storeWork func(ctx context.Context, store records.Store, args []string) error
+// storeWork makes the RunE of commands that work on a store.
+type storeWork struct {
+	t     *terminal
+	flags storeFlags
+}
 
-// onStore makes the RunE of a command that works on the database. check finds what is wrong with
-// the command's arguments and flags before the database is opened.
-type onStore func(check func(args []string) error, f storeWork) func(*cobra.Command, []string) error
+// reads is for a command that reads. check finds what is wrong with its arguments and flags before
+// the store is opened.
+func (w *storeWork) reads(check func(args []string) error, work func(context.Context, records.Reader, []string) error) func(*cobra.Command, []string) error {
+	return w.on(check, func(ctx context.Context, args []string) error {
+		r, err := w.flags.reader(ctx)
+		if err != nil {
+			return err
+		}
+		return errors.Join(work(ctx, r, args), r.Close())
+	})
+}
 
-func recordsCountCommand(t *terminal, with onStore) *cobra.Command {
+// mends is for a command that changes something.
+func (w *storeWork) mends(check func(args []string) error, work func(context.Context, records.Store, []string) error) func(*cobra.Command, []string) error {
+	return w.on(check, func(ctx context.Context, args []string) error {
+		s, err := w.flags.store(ctx, w.t.log())
+		if err != nil {
+			return err
+		}
+		return errors.Join(work(ctx, s, args), s.Close())
+	})
+}
+
+func (w *storeWork) on(check func(args []string) error, work func(context.Context, []string) error) func(*cobra.Command, []string) error {
+	return withExitCode(func(cmd *cobra.Command, args []string) error {
+		if err := errors.Join(fromEnvironment(cmd.Flags()), check(args)); err != nil {
+			return usageError{err}
+		}
+		return work(cmd.Context(), args)
+	})
+}
+
+func recordsCountCommand(work *storeWork) *cobra.Command {
+	t := work.t
 	var days records.Days
 	var bursts int
 	var asJSON bool
@@ -76,13 +99,14 @@ func recordsCountCommand(t *terminal, with onStore) *cobra.Command {
 		Use:   "count",
 		Short: "Count what the next hand verification looks at",
 		Long: fmt.Sprintf(`Count counts what was recorded. It vouches for nothing: which registrations are of agents that you can
-vouch for, and which are tests of your own, you decide, and write into content/scoreboard/.
+vouch for, and which are tests of your own, you decide with anteroom verify.
 
 A burst is a run of registrations of one self-chosen name, each at most %s after the one before.
 It counts as one verified agent at most, and as several recorded registrations. The largest bursts have
 a line each.`, burstLength),
 		Args: cobra.NoArgs,
-		RunE: with(func([]string) error { return checkDays(days) }, func(ctx context.Context, store records.Store, _ []string) error {
+		RunE: work.reads(func([]string) error { return errors.Join(checkDays(days), t.checkPast(days.Through)) }, func(ctx context.Context, store records.Reader, _ []string) error {
+			debug.SetGCPercent(100) // most of what is read is garbage at once
 			c, err := records.Count(ctx, store, days.Through, bursts)
 			if err != nil {
 				return err
@@ -122,7 +146,9 @@ var outboxStates = []string{"pending", "dead"}
 // printCounts prints the counts as a table.
 func (t *terminal) printCounts(c *records.Counts, through string) {
 	until := "now"
-	if through != "" {
+	if through == t.now().UTC().Format(time.DateOnly) {
+		until = "now, so far on " + through + " (UTC), which is not over"
+	} else if through != "" {
 		until = "the end of " + through + " (UTC)"
 	}
 	number := func(what string, n int64) { t.say("%-42s %8d", what, n) }
@@ -192,52 +218,174 @@ func (t *terminal) printCountsJSON(c *records.Counts, through string) error {
 	return err
 }
 
-func recordsListCommand(t *terminal, with onStore) *cobra.Command {
-	var days records.Days
-	var asJSON bool
-	names := make([]string, len(records.Lists))
-	for i, list := range records.Lists {
-		names[i] = list.Name
+// checkPast refuses a day to come.
+func (t *terminal) checkPast(through string) error {
+	if today := t.now().UTC().Format(time.DateOnly); through > today {
+		return fmt.Errorf("--through %s is to come: today is %s", through, today)
 	}
+	return nil
+}
+
+// listNames are the names of the lists.
+func listNames() (names []string) {
+	for _, list := range records.Lists {
+		names = append(names, list.Name)
+	}
+	return names
+}
+
+// checkList refuses the name of a list that there is not.
+func checkList(name string) error {
+	if names := listNames(); !slices.Contains(names, name) {
+		return fmt.Errorf("%q is none of %s", name, strings.Join(names, ", "))
+	}
+	return nil
+}
+
+func recordsListCommand(work *storeWork) *cobra.Command {
+	t := work.t
+	var days records.Days
+	var asJSON, addresses bool
 	cmd := &cobra.Command{
-		Use:   "list " + strings.Join(names, "|"),
+		Use:   "list " + strings.Join(listNames(), "|"),
 		Short: "List records in the order of recording",
 		Long: `List prints a line for each record, its columns separated by tabs, after a line of their names. A column
 that has no value is empty. What cannot be seen in a text is shown as <U+...>. With --json a line is an
 object, and holds the text as it was sent, with escapes for that.`,
-		Args: cobra.ExactArgs(1),
-		RunE: with(func(args []string) error {
-			if !slices.Contains(names, args[0]) {
-				return fmt.Errorf("%q is none of %s", args[0], strings.Join(names, ", "))
-			}
-			return checkDays(days)
-		}, func(ctx context.Context, store records.Store, args []string) error {
-			list := records.Lists[slices.Index(names, args[0])]
-			columns := make([]string, len(list.Columns))
-			for i, c := range list.Columns {
-				columns[i] = c.Name
-			}
-			if !asJSON {
-				t.say("%s", strings.Join(columns, "\t"))
-			}
-			for row, err := range records.Rows(ctx, store, list, days) {
+		Args:      cobra.ExactArgs(1),
+		ValidArgs: listNames(),
+		RunE: work.reads(func(args []string) error { return errors.Join(checkList(args[0]), checkDays(days)) },
+			func(ctx context.Context, store records.Reader, args []string) error {
+				return t.printList(ctx, store, records.Lists[slices.Index(listNames(), args[0])], days, asJSON, addresses)
+			}),
+	}
+	daysFlags(cmd.Flags(), &days.Since, &days.Through)
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object a line")
+	addressesFlag(cmd.Flags(), &addresses)
+	return cmd
+}
+
+func addressesFlag(flags *pflag.FlagSet, addresses *bool) {
+	flags.BoolVar(addresses, "addresses", false, "show e-mail addresses, which are hidden else")
+}
+
+// printList prints the rows of a list.
+func (t *terminal) printList(ctx context.Context, r records.Reader, list records.List, days records.Days, asJSON, addresses bool) error {
+	columns := make([]string, len(list.Columns))
+	for i, c := range list.Columns {
+		columns[i] = c.Name
+	}
+	if !asJSON {
+		t.say("%s", strings.Join(columns, "\t"))
+	}
+	for row, err := range records.Rows(ctx, r, list, days) {
+		if err != nil {
+			return err
+		}
+		if !addresses {
+			hide(list, row)
+		}
+		if asJSON {
+			t.sayJSON(rowJSON(list, row))
+			continue
+		}
+		for i, v := range row {
+			columns[i] = columnText(v)
+		}
+		t.say("%s", strings.Join(columns, "\t"))
+	}
+	return nil
+}
+
+// hidden stands for an e-mail address that was not asked for.
+const hidden = "(hidden)"
+
+// hide replaces the e-mail addresses of a row.
+func hide(list records.List, row []any) {
+	for i, c := range list.Columns {
+		if c.Address && row[i] != nil {
+			row[i] = hidden
+		}
+	}
+}
+
+func recordsShowCommand(work *storeWork) *cobra.Command {
+	t := work.t
+	var asJSON, addresses bool
+	cmd := &cobra.Command{
+		Use:   "show RECORD_ID",
+		Short: "Show all that is stored of one record",
+		Args:  cobra.ExactArgs(1),
+		RunE: work.reads(checkRecordIDs, func(ctx context.Context, store records.Reader, args []string) error {
+			found := false
+			for i, list := range records.Lists {
+				rows, err := records.Of(ctx, store, list, args[0])
 				if err != nil {
 					return err
 				}
-				if asJSON {
-					t.sayJSON(rowJSON(list, row))
-					continue
+				for _, row := range rows {
+					if !addresses {
+						hide(list, row)
+					}
+					if asJSON {
+						w := rowJSON(list, row)
+						t.sayJSON(append([]byte(`{"list":"`+list.Name+`",`), w[1:]...))
+						found = true
+						continue
+					}
+					if found {
+						t.say("")
+					}
+					found = true
+					t.say("%s", records.Lists[i].Name)
+					for k, c := range list.Columns {
+						t.say("  %-16s %s", c.Name, columnText(row[k]))
+					}
 				}
-				for i, v := range row {
-					columns[i] = columnText(v)
-				}
-				t.say("%s", strings.Join(columns, "\t"))
+			}
+			if !found {
+				return fmt.Errorf("there is no record %s in %s", args[0], store.Name())
 			}
 			return nil
 		}),
 	}
-	daysFlags(cmd.Flags(), &days.Since, &days.Through)
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object a line")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print a JSON object for each row")
+	addressesFlag(cmd.Flags(), &addresses)
+	return cmd
+}
+
+func recordsAuditCommand(work *storeWork) *cobra.Command {
+	t := work.t
+	var content string
+	cmd := &cobra.Command{
+		Use:   "audit",
+		Short: "Hold every published verification against the records",
+		Long: `Audit recomputes every verification in content/verifications/ from the store, and names records that are
+gone, that were changed, or that came in later and say that they are of a time before.
+
+Exit codes: 0 all is as it was verified, 1 something is not.`,
+		Args: cobra.NoArgs,
+		RunE: work.reads(func([]string) error { return nil }, func(ctx context.Context, store records.Reader, _ []string) error {
+			debug.SetGCPercent(50)
+			s, err := loadContent(content)
+			if err != nil {
+				return err
+			}
+			findings, err := verify.Audit(ctx, store, s)
+			if err != nil {
+				return err
+			}
+			for _, finding := range findings {
+				t.say("%s", finding)
+			}
+			if len(findings) > 0 {
+				return fmt.Errorf("%s is not as it was verified: %s above (bring the records back from a backup)", store.Name(), plural(len(findings), "finding"))
+			}
+			t.say("%s: everything is as %s say.", store.Name(), plural(len(s.Verifications), "verification"))
+			return nil
+		}),
+	}
+	cmd.Flags().StringVar(&content, "content", "content", "the content `folder`")
 	return cmd
 }
 
@@ -296,29 +444,54 @@ func checkDays(days records.Days) error {
 	return errors.Join(faults...)
 }
 
-func recordsEraseCommand(t *terminal, with onStore) *cobra.Command {
-	return &cobra.Command{
-		Use:   "erase RECORD_ID...",
+func recordsEraseCommand(work *storeWork) *cobra.Command {
+	t := work.t
+	var address string
+	cmd := &cobra.Command{
+		Use:   "erase [RECORD_ID...]",
 		Short: "Erase the e-mail addresses given with records",
-		Long: `Erase deletes the addresses that were given with registrations or charters: from the contacts, and from the
-messages that wait in the outbox. The registrations and charters stay; they hold no address.
+		Long: `Erase deletes the addresses that were given with registrations or charters: those of the given records, or
+with --email every place where that address stands. It deletes from the contacts, and from the messages
+that wait in the outbox. The registrations and charters stay; they hold no address.
 
-What was delivered to your inbox is not touched: search it for the record identifiers, which stand in
-each message and in its X-Anteroom-Record header. The contact of a suggestion is in the inbox alone.`,
-		Args: cobra.MinimumNArgs(1),
-		RunE: with(checkRecordIDs, func(ctx context.Context, store records.Store, ids []string) error {
+What was delivered to your inbox is not reached: erase names the messages, which hold the record identifiers
+in their text and in X-Anteroom-Record. The contact of a suggestion is in the inbox alone. Backups that were
+made before hold the address still.`,
+		RunE: work.mends(func(args []string) error {
+			if (address == "") == (len(args) == 0) {
+				return errors.New("want record identifiers, or --email ADDRESS")
+			}
+			return checkRecordIDs(args)
+		}, func(ctx context.Context, store records.Store, ids []string) error {
+			if address != "" {
+				var err error
+				if ids, err = records.WithAddress(ctx, store, address); err != nil {
+					return err
+				}
+				if len(ids) == 0 {
+					return errors.New("that address is on file nowhere (the contact of a suggestion is in the inbox alone)")
+				}
+			}
 			ids = distinct(ids)
 			erased, err := records.Erase(ctx, store, ids...)
 			var missing []string
+			var messages []string
 			for i, e := range erased {
-				if e == (records.Erased{}) {
+				messages = append(messages, e.Digests...)
+				if e.Contacts == 0 && e.Messages == 0 {
 					missing = append(missing, ids[i])
 					continue
 				}
 				t.say("%s: erased %s and %s of the outbox", ids[i], plural(int(e.Contacts), "contact"), plural(int(e.Messages), "message"))
 			}
-			if len(missing) < len(erased) {
-				t.say("Your inbox may hold the address too: search it for the record identifier.")
+			if len(missing) < len(ids) {
+				t.say("Your inbox may hold the address too: search it for the record identifier, and delete what you find.")
+				for _, id := range distinct(messages) {
+					t.say("It was sent there in the message %s", id)
+				}
+				if remains := store.Remains(); remains != "" {
+					t.say("%s", remains)
+				}
 			}
 			if len(missing) > 0 {
 				err = errors.Join(err, fmt.Errorf(
@@ -328,15 +501,33 @@ each message and in its X-Anteroom-Record header. The contact of a suggestion is
 			return err
 		}),
 	}
+	cmd.Flags().StringVar(&address, "email", "", "erase this `address` wherever it stands, in whatever case")
+	return cmd
 }
 
-func recordsReviveCommand(t *terminal, with onStore) *cobra.Command {
+func outboxListCommand(work *storeWork) *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "list",
+		Short: "List the messages of the outbox",
+		Args:  cobra.NoArgs,
+		RunE: work.reads(func([]string) error { return nil }, func(ctx context.Context, store records.Reader, _ []string) error {
+			return work.t.printList(ctx, store, records.Lists[slices.Index(listNames(), "outbox")], records.Days{}, asJSON, false)
+		}),
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object a line")
+	return cmd
+}
+
+func outboxReviveCommand(work *storeWork) *cobra.Command {
+	t := work.t
 	return &cobra.Command{
 		Use:   "revive [RECORD_ID...]",
 		Short: "Try dead messages of the outbox again",
 		Long: `Revive makes messages of the outbox that were given up after many tries pending again, as if they were
-new: those of the given records, else all. A running serve takes them up within a minute.`,
-		RunE: with(checkRecordIDs, func(ctx context.Context, store records.Store, ids []string) error {
+new: those of the given records, else all. A running serve takes them up within a minute, a deployed
+service within five.`,
+		RunE: work.mends(checkRecordIDs, func(ctx context.Context, store records.Store, ids []string) error {
 			if len(ids) == 0 {
 				n, err := records.ReviveAll(ctx, store)
 				if err == nil {
@@ -355,7 +546,7 @@ new: those of the given records, else all. A running serve takes them up within 
 				t.say("%s: %s pending again", ids[i], plural(int(n), "message"))
 			}
 			if len(missing) > 0 {
-				return fmt.Errorf("there is no dead message of %s (anteroom records list outbox shows what there is)", strings.Join(missing, ", "))
+				return fmt.Errorf("there is no dead message of %s (anteroom records outbox list shows what there is)", strings.Join(missing, ", "))
 			}
 			return err
 		}),

@@ -12,7 +12,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-func recordsObservedCommand(t *terminal, with onStore) *cobra.Command {
+func recordsObservedCommand(work *storeWork) *cobra.Command {
+	t := work.t
 	var days records.Days
 	var asJSON bool
 	cmd := &cobra.Command{
@@ -34,12 +35,12 @@ are counted without a name, and no count says which client they were of. A serve
 of a handshake that a later request names the revision that was agreed, which clients of the oldest revisions
 do not do. Beyond 200 names a day, clients are counted together as "other".`,
 		Args: cobra.NoArgs,
-		RunE: with(func([]string) error { return checkDays(days) }, func(ctx context.Context, store records.Store, _ []string) error {
-			observed, err := records.Observed(ctx, store, days)
+		RunE: work.reads(func([]string) error { return checkDays(days) }, func(ctx context.Context, store records.Reader, _ []string) error {
+			seen, err := observed(ctx, store, days)
 			if err != nil {
 				return err
 			}
-			return t.showObserved(observed, days, asJSON)
+			return t.showObserved(seen, days, asJSON)
 		}),
 	}
 	daysFlags(cmd.Flags(), &days.Since, &days.Through)

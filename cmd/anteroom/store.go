@@ -2,10 +2,14 @@ package main
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"log/slog"
 	"path/filepath"
 
 	"anteroom/edge/native/sqlite"
 	"anteroom/edge/records"
+	"anteroom/edge/worker/remote"
 
 	"github.com/spf13/pflag"
 )
@@ -18,12 +22,65 @@ type storeFlags struct {
 }
 
 func (s *storeFlags) add(flags *pflag.FlagSet) {
-	flags.StringVar(&s.data, "data", "data", "the `folder` of the database")
+	flags.StringVar(&s.data, "data", defaultData, "the `folder` of the database")
 	flags.StringVar(&s.remote, "remote", "", "the `environment` of wrangler.toml whose database on Cloudflare is meant, in the place of --data")
 	flags.StringVar(&s.wrangler, "wrangler", "wrangler.toml", "the `file` that names that database")
 }
 
-// reader opens the store to read it. It makes nothing.
-func (s *storeFlags) reader(_ context.Context) (records.Reader, error) {
-	return sqlite.OpenReader(filepath.Join(s.data, sqlite.FileName))
+// reader opens the store to read it. It makes and changes nothing.
+func (s *storeFlags) reader(ctx context.Context) (records.Reader, error) {
+	if s.remote != "" {
+		return opened(remote.Open(ctx, s.wrangler, s.remote))
+	}
+	return opened(sqlite.OpenReader(filepath.Join(s.data, sqlite.FileName)))
+}
+
+// moment opens the store to read all of it as it is now.
+func (s *storeFlags) moment(ctx context.Context) (records.Reader, error) {
+	if s.remote != "" {
+		return s.reader(ctx)
+	}
+	return opened(sqlite.OpenMoment(filepath.Join(s.data, sqlite.FileName)))
+}
+
+// opened makes a store that was not opened nil.
+func opened[R records.Reader](r R, err error) (records.Reader, error) {
+	if err != nil {
+		return nil, err
+	}
+	return r, nil
+}
+
+// store opens the store to read and mend it. It makes none.
+func (s *storeFlags) store(ctx context.Context, log *slog.Logger) (records.Store, error) {
+	if s.remote != "" {
+		store, err := remote.Open(ctx, s.wrangler, s.remote)
+		if err != nil {
+			return nil, err
+		}
+		return store, nil
+	}
+	store, err := sqlite.Open(filepath.Join(s.data, sqlite.FileName), log)
+	if errors.Is(err, sqlite.ErrNone) {
+		err = fmt.Errorf("%w (anteroom serve makes it; name its folder with --data)", err)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return store, nil
+}
+
+// observed gives what was observed of clients: of the store or, for a deployed service, of
+// Analytics Engine.
+func observed(ctx context.Context, r records.Reader, days records.Days) ([]records.Observation, error) {
+	deployed, is := r.(*remote.Store)
+	if !is {
+		return records.Observed(ctx, r, days)
+	}
+	seen, err := deployed.Observed(ctx, days.Since, days.Through)
+	list := make([]records.Observation, len(seen))
+	for i, o := range seen {
+		list[i] = records.Observation(o)
+	}
+	return list, err
 }

@@ -28,6 +28,7 @@ import (
 	"text/tabwriter"
 	"time"
 	"unicode/utf16"
+	"unicode/utf8"
 
 	"anteroom/edge/jsondoc"
 	"anteroom/edge/native/receiptkey"
@@ -40,12 +41,13 @@ import (
 
 // terminal is what a command reads from and prints to.
 type terminal struct {
-	in   io.Reader
-	out  *bufio.Writer
-	err  io.Writer
-	tty  bool // whether err is a terminal
-	asks bool // whether in is one too, so that somebody may answer
-	now  func() time.Time
+	in     io.Reader
+	out    *bufio.Writer
+	stdout io.Writer // what out writes to
+	err    io.Writer
+	tty    bool // whether err is a terminal
+	asks   bool // whether in is one too, so that somebody may answer
+	now    func() time.Time
 }
 
 func newTerminal(stdin io.Reader, stdout, stderr io.Writer) *terminal {
@@ -54,7 +56,7 @@ func newTerminal(stdin io.Reader, stdout, stderr io.Writer) *terminal {
 		return ok && isatty.IsTerminal(f.Fd())
 	}
 	tty := isTerminal(stderr)
-	return &terminal{in: stdin, out: bufio.NewWriter(stdout), err: withoutSecrets{stderr}, tty: tty, asks: tty && isTerminal(stdin), now: time.Now}
+	return &terminal{in: stdin, out: bufio.NewWriter(stdout), stdout: stdout, err: withoutSecrets{stderr}, tty: tty, asks: tty && isTerminal(stdin), now: time.Now}
 }
 
 // withoutSecrets writes lines on, and leaves out what stands behind the prefix of a secret key.
@@ -112,18 +114,32 @@ func (t *terminal) say(format string, args ...any) {
 
 // sayJSON prints a JSON text. It writes invisible characters as escapes, which mean the same.
 func (t *terminal) sayJSON(text []byte) {
+	t.out.Write(visibleJSON(text))
+	t.out.WriteByte('\n')
+}
+
+// visibleJSON writes the invisible characters of a JSON text as escapes. Most texts have none.
+func visibleJSON(text []byte) []byte {
+	plain := true
+	for _, c := range text {
+		plain = plain && (' ' <= c && c <= '~' || c == '\n')
+	}
+	if plain {
+		return text
+	}
+	var b []byte
 	for _, r := range string(text) {
 		switch {
 		case !quote.Invisible(r) || r == '\n': // a line break stands between the tokens of JSON, never in a string
-			t.out.WriteRune(r)
+			b = utf8.AppendRune(b, r)
 		case r < 0x10000:
-			fmt.Fprintf(t.out, "\\u%04x", r)
+			b = fmt.Appendf(b, "\\u%04x", r)
 		default:
 			high, low := utf16.EncodeRune(r)
-			fmt.Fprintf(t.out, "\\u%04x\\u%04x", high, low)
+			b = fmt.Appendf(b, "\\u%04x\\u%04x", high, low)
 		}
 	}
-	t.out.WriteByte('\n')
+	return b
 }
 
 // log is the log of a server.

@@ -14,6 +14,7 @@ import (
 	"anteroom/edge/jsondoc"
 	"anteroom/edge/native/disk"
 	"anteroom/edge/records"
+	"anteroom/edge/worker/remote"
 	"anteroom/generator"
 	"anteroom/generator/site"
 	"anteroom/generator/verify"
@@ -107,7 +108,7 @@ func parseThrough(text string) (time.Time, error) {
 
 func (o *verifyOptions) run(ctx context.Context, t *terminal) (err error) {
 	// A large store is mostly garbage on its way through, and what is kept of it is small.
-	debug.SetGCPercent(25)
+	debug.SetGCPercent(40)
 	if !o.asJSON {
 		unlock, err := lockContent(o.content)
 		if err != nil {
@@ -128,6 +129,10 @@ func (o *verifyOptions) run(ctx context.Context, t *terminal) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, reader.Close()) }()
+	if deployed, is := reader.(*remote.Store); is && deployed.Host() != "" && deployed.Host() != s.Service.CanonicalHost {
+		return fmt.Errorf("verify: %s is that of %s, and %s of %s (name the right environment with --remote)",
+			deployed.Name(), deployed.Host(), o.content, s.Service.CanonicalHost)
+	}
 	through, _ := parseThrough(o.through)
 	if answers != nil && answers.Through != "" {
 		if through, err = parseThrough(answers.Through); err != nil {
@@ -141,17 +146,19 @@ func (o *verifyOptions) run(ctx context.Context, t *terminal) (err error) {
 	if err != nil {
 		return err
 	}
-	observed, err := records.Observed(ctx, reader, records.Days{Through: survey.Through[:len(time.DateOnly)]})
-	if err != nil {
+	seen, err := observed(ctx, reader, records.Days{Through: survey.Through[:len(time.DateOnly)]})
+	if errors.Is(err, remote.ErrNoDataset) {
+		t.warn("%v", err)
+	} else if err != nil {
 		return err
 	}
 	switch {
 	case o.asJSON:
-		return o.show(t, survey, observed)
+		return o.show(t, survey, seen)
 	case answers == nil && !t.asks:
 		return errors.New("verify: there is no terminal to ask at (--json prints what is to be decided, --answers FILE --yes decides)")
 	case answers == nil:
-		return o.ask(ctx, t, survey, observed)
+		return o.ask(ctx, t, survey, seen)
 	}
 	_, err = o.conclude(ctx, t, survey, answers, func(*verify.Board) (bool, error) {
 		if !o.yes && !t.asks {
@@ -261,8 +268,9 @@ func (o *verifyOptions) show(t *terminal, survey *verify.Survey, observed []reco
 	if err != nil {
 		return err
 	}
+	var w jsondoc.Writer // used again and again
 	object := func(write func(w *jsondoc.Writer)) []byte {
-		w := jsondoc.Writer{}
+		w.Buf = w.Buf[:0]
 		w.Open('{')
 		write(&w)
 		w.Close('}')
@@ -306,10 +314,11 @@ func (o *verifyOptions) show(t *terminal, survey *verify.Survey, observed []reco
 		}
 		w.Close('}')
 	})
-	t.sayJSON(append(head[:len(head)-1], `,"agents":[`...))
+	t.sayJSON(append(head[:len(head)-1], `,"agents":[`...)) // head is the buffer of w, which begins anew
 	separator := ""
 	items := func(item []byte) {
-		t.sayJSON(append([]byte(separator), item...))
+		t.out.WriteString(separator)
+		t.sayJSON(item)
 		separator = ","
 	}
 	for g := range survey.Groups() {

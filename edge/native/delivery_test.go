@@ -208,7 +208,7 @@ func TestDelivery(t *testing.T) {
 }
 
 // TestDeliveryComesBack: the delivery looks into the outbox again and again, in less than the
-// minute that records revive promises.
+// minute that records outbox revive promises.
 func TestDeliveryComesBack(t *testing.T) {
 	looks := make(chan bool)
 	h, _ := open(t, Config{}, fake{

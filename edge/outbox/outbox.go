@@ -51,7 +51,7 @@ var (
 		"(SELECT id FROM outbox WHERE " + due + " AND coalesce(digest, lease) IS " +
 		"(SELECT coalesce(digest, lease) FROM outbox WHERE " + due + " ORDER BY id LIMIT 1) ORDER BY id LIMIT " + strconv.Itoa(MaxRecords) + ") " +
 		"RETURNING id, record_id, kind, payload, created_at, digest, tries"
-	deliver = "UPDATE outbox SET state = 'delivered', payload = NULL, delivered_at = ?, lease = NULL, lease_until = 0, last_error = NULL WHERE lease = ?"
+	deliver = "UPDATE outbox SET state = 'delivered', payload = NULL, delivered_at = ?, digest = coalesce(digest, lease), lease = NULL, lease_until = 0, last_error = NULL WHERE lease = ?"
 	release = "UPDATE outbox SET lease = NULL, lease_until = 0, digest = ?, last_error = ?, next_try_at = ?, " +
 		"state = CASE WHEN tries >= " + strconv.Itoa(maxTries) + " THEN 'dead' ELSE 'pending' END WHERE lease = ? AND id <= ?"
 	// wait releases rows that the host has no relay for. The claim then does not count as a try.

@@ -1,10 +1,15 @@
 package records
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"hash/maphash"
+	"slices"
 	"strconv"
+	"strings"
 
+	"anteroom/edge/civil"
 	"anteroom/edge/kernel"
 )
 
@@ -35,57 +40,137 @@ type Burst struct {
 	Last          string `json:"last"`
 }
 
-// The queries of Count. Each takes the last day.
-var (
-	countRegistrations = "SELECT count(*), count(DISTINCT agent_name), count(*) - count(agent_name) FROM registrations WHERE " + day("registrations") + " <= ?"
-
-	// A row starts a run where its name has no row before, or one that is too long ago. In the
-	// order of names the number of starts so far tells one run from another.
-	countBursts = "WITH timed AS (SELECT seq, agent_name, recorded_at, unixepoch(recorded_at) AS at, lag(unixepoch(recorded_at)) OVER (PARTITION BY agent_name ORDER BY seq) AS before" +
-		" FROM registrations WHERE agent_name IS NOT NULL AND " + day("registrations") + " <= ?)," +
-		" runs AS (SELECT seq, agent_name, recorded_at, sum(before IS NULL OR at - before > " + strconv.Itoa(BurstSeconds) + ") OVER (ORDER BY agent_name, seq ROWS UNBOUNDED PRECEDING) AS run FROM timed)," +
-		" bursts AS (SELECT agent_name, count(*) AS n, min(recorded_at) AS first, max(recorded_at) AS last, min(seq) AS place FROM runs GROUP BY run HAVING n > 1)" +
-		" SELECT agent_name, n, first, last, count(*) OVER (), sum(n) OVER () FROM bursts ORDER BY n DESC, place LIMIT ?"
-
-	countCharters    = "SELECT count(*) FROM charters WHERE " + day("charters") + " <= ?"
-	countSuggestions = "SELECT kind, count(*) FROM suggestions WHERE " + day("suggestions") + " <= ? GROUP BY kind"
-	countContacts    = "SELECT count(*) FROM contacts WHERE " + day("contacts") + " <= ?"
-	countOutbox      = "SELECT state, count(*) FROM outbox WHERE " + day("outbox") + " <= ? GROUP BY state"
-	newestError      = "SELECT last_error FROM outbox WHERE state <> 'delivered' AND last_error IS NOT NULL AND " + day("outbox") + " <= ? ORDER BY id DESC LIMIT 1"
-)
+// countPage is how many registrations Count reads at once.
+const countPage = 20_000
 
 // Count counts what was recorded up to the end of a day, or everything where through is "". The
 // counts list at most the given number of bursts. All numbers are of one moment.
-func Count(ctx context.Context, s Reader, through string, bursts int) (*Counts, error) {
+func Count(ctx context.Context, r Reader, through string, bursts int) (*Counts, error) {
 	_, last := Days{Through: through}.bounds()
-	one := []any{last}
-	rows, err := s.Read(ctx,
-		kernel.Statement{SQL: countRegistrations, Args: one},
-		kernel.Statement{SQL: countBursts, Args: []any{last, int64(max(bursts, 1))}},
-		kernel.Statement{SQL: countCharters, Args: one},
-		kernel.Statement{SQL: countSuggestions, Args: one},
-		kernel.Statement{SQL: countContacts, Args: one},
-		kernel.Statement{SQL: countOutbox, Args: one},
-		kernel.Statement{SQL: newestError, Args: one},
+	statement := func(sql, table string) kernel.Statement {
+		if through == "" {
+			return kernel.Statement{SQL: strings.Replace(sql, " WHERE @day", " WHERE true", 1)}
+		}
+		return kernel.Statement{SQL: strings.Replace(sql, "@day", day(table)+" <= ?", 1), Args: []any{last}}
+	}
+	rows, err := r.Read(ctx,
+		kernel.Statement{SQL: "SELECT coalesce(max(seq), 0) FROM registrations"},
+		statement("SELECT count(*) FROM charters WHERE @day", "charters"),
+		statement("SELECT kind, count(*) FROM suggestions WHERE @day GROUP BY kind", "suggestions"),
+		statement("SELECT count(*) FROM contacts WHERE @day", "contacts"),
+		statement("SELECT state, count(*) FROM outbox WHERE @day GROUP BY state", "outbox"),
+		statement("SELECT last_error FROM outbox WHERE @day AND state <> 'delivered' AND last_error IS NOT NULL ORDER BY id DESC LIMIT 1", "outbox"),
 	)
 	if err != nil {
 		return nil, fmt.Errorf("count records: %w", err)
 	}
-	c := &Counts{
-		Registrations: rows[0][0][0].(int64), Names: rows[0][0][1].(int64), Nameless: rows[0][0][2].(int64),
-		Charters: rows[2][0][0].(int64), Suggestions: byName(rows[3]),
-		Contacts: rows[4][0][0].(int64), Outbox: byName(rows[5]),
-	}
-	for i, row := range rows[1] {
-		c.Bursts, c.InBursts = row[4].(int64), row[5].(int64)
-		if i < bursts {
-			c.Largest = append(c.Largest, Burst{row[0].(string), row[1].(int64), row[2].(string), row[3].(string)})
-		}
-	}
-	for _, row := range rows[6] {
+	c := &Counts{Charters: rows[1][0][0].(int64), Suggestions: byName(rows[2]), Contacts: rows[3][0][0].(int64), Outbox: byName(rows[4])}
+	for _, row := range rows[5] {
 		c.OutboxError = row[0].(string)
 	}
+	// Registrations are never changed, so that those up to the last one are still of that moment.
+	if err := c.registrations(ctx, r, rows[0][0][0].(int64), through, bursts); err != nil {
+		return nil, fmt.Errorf("count records: %w", err)
+	}
 	return c, nil
+}
+
+// run is the registrations of a name since the last long pause.
+type run struct {
+	n           int64
+	place       int64 // sequence number of the first
+	last        int64 // time of the newest, Unix seconds
+	first, most int64 // earliest and latest time
+}
+
+// registrations counts the registrations up to a sequence number. Sorting them by names in the
+// database would take longer than keeping what matters of each name.
+func (c *Counts) registrations(ctx context.Context, r Reader, last int64, through string, bursts int) error {
+	query := "SELECT seq, agent_name, unixepoch(recorded_at) FROM registrations WHERE seq > ? AND seq <= ?"
+	args := []any{int64(0), last}
+	if through != "" {
+		query += " AND recorded_at <= ?"
+		args = append(args, through+"T23:59:59Z")
+	}
+	query += " ORDER BY seq LIMIT " + strconv.Itoa(countPage)
+	// The runs are apart from the map, which has no pointers then that the collector must follow.
+	places, seed := map[uint64]uint32{}, maphash.MakeSeed()
+	var runs []namedRun
+	find := func(name string) (of *namedRun, known bool) {
+		for hash := maphash.String(seed, name); ; hash++ {
+			i, taken := places[hash]
+			if !taken {
+				places[hash] = uint32(len(runs))
+				runs = append(runs, namedRun{name: name})
+				return &runs[len(runs)-1], false
+			}
+			if runs[i].name == name {
+				return &runs[i], true
+			}
+		}
+	}
+	var largest []namedRun
+	end := func(r *namedRun) {
+		if r.n > 1 {
+			c.Bursts++
+			c.InBursts += r.n
+			largest = keepLargest(largest, *r, bursts)
+		}
+	}
+	for {
+		page, err := r.Read(ctx, kernel.Statement{SQL: query, Args: args})
+		if err == nil {
+			err = ctx.Err()
+		}
+		if err != nil {
+			return err
+		}
+		for _, row := range page[0] {
+			c.Registrations++
+			name, named := row[1].(string)
+			if !named {
+				c.Nameless++
+				continue
+			}
+			seq, _ := row[0].(int64)
+			at, _ := row[2].(int64)
+			of, known := find(name)
+			if pause := at - of.last; !known || pause > BurstSeconds {
+				end(of)
+				of.run = run{1, seq, at, at, at}
+				continue
+			}
+			of.n, of.last, of.first, of.most = of.n+1, at, min(of.first, at), max(of.most, at)
+		}
+		if len(page[0]) < countPage {
+			break
+		}
+		args[0] = page[0][len(page[0])-1][0]
+	}
+	c.Names = int64(len(runs))
+	for i := range runs {
+		end(&runs[i])
+	}
+	for _, l := range largest {
+		c.Largest = append(c.Largest, Burst{l.name, l.n, civil.FormatTime(l.first), civil.FormatTime(l.most)})
+	}
+	return nil
+}
+
+type namedRun struct {
+	name string
+	run
+}
+
+// keepLargest adds a run to the largest ones, of which it keeps so many: the largest first, of
+// equal ones the first registered.
+func keepLargest(largest []namedRun, next namedRun, most int) []namedRun {
+	order := func(a, b namedRun) int { return cmp.Or(cmp.Compare(b.n, a.n), cmp.Compare(a.place, b.place)) }
+	if len(largest) == most && (most == 0 || order(next, largest[most-1]) > 0) {
+		return largest
+	}
+	i, _ := slices.BinarySearchFunc(largest, next, order)
+	return slices.Insert(largest, i, next)[:min(len(largest)+1, most)]
 }
 
 // byName makes a map of rows that hold a name and a number.

@@ -3,6 +3,7 @@ package records
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"anteroom/edge/kernel"
 )
@@ -11,6 +12,25 @@ import (
 type Erased struct {
 	Contacts int64 // rows of the contacts, 0 or 1
 	Messages int64 // rows of the outbox
+	// Digests are the Message-IDs of the messages to the operator that held the address, as far as
+	// the outbox knows them.
+	Digests []string
+}
+
+// WithAddress gives the records that an e-mail address was given with, in whatever case.
+func WithAddress(ctx context.Context, r Reader, address string) (recordIDs []string, err error) {
+	rows, err := r.Read(ctx,
+		kernel.Statement{SQL: "SELECT record_id FROM contacts WHERE lower(address) = lower(?)", Args: []any{address}},
+		kernel.Statement{SQL: "SELECT record_id FROM outbox WHERE lower(json_extract(payload, '$.address')) = lower(?)", Args: []any{address}},
+	)
+	if err != nil {
+		return nil, fmt.Errorf("find an address: %w", err)
+	}
+	for _, row := range slices.Concat(rows...) {
+		id, _ := row[0].(string)
+		recordIDs = append(recordIDs, id)
+	}
+	return recordIDs, nil
 }
 
 // Erase erases the e-mail addresses that were given with records, from the contacts and from the
@@ -21,11 +41,16 @@ type Erased struct {
 // Erase ends with Store.Rewrite, also where it found no address: Rewrite may have failed in
 // a former call. Where Rewrite fails, Erase gives both what it erased and the error.
 func Erase(ctx context.Context, s Store, recordIDs ...string) ([]Erased, error) {
-	var erase []kernel.Statement
+	var erase, sent []kernel.Statement
 	for _, id := range recordIDs {
 		erase = append(erase,
 			kernel.Statement{SQL: "DELETE FROM contacts WHERE record_id = ?", Args: []any{id}},
 			kernel.Statement{SQL: "DELETE FROM outbox WHERE record_id = ?", Args: []any{id}})
+		sent = append(sent, kernel.Statement{SQL: "SELECT coalesce(digest, lease) FROM outbox WHERE record_id = ? AND coalesce(digest, lease) IS NOT NULL", Args: []any{id}})
+	}
+	digests, err := s.Read(ctx, sent...)
+	if err != nil {
+		return nil, fmt.Errorf("erase records: %w", err)
 	}
 	changes, err := s.Write(ctx, erase...)
 	if err != nil {
@@ -33,7 +58,11 @@ func Erase(ctx context.Context, s Store, recordIDs ...string) ([]Erased, error) 
 	}
 	erased := make([]Erased, len(recordIDs))
 	for i := range erased {
-		erased[i] = Erased{changes[2*i], changes[2*i+1]}
+		erased[i] = Erased{Contacts: changes[2*i], Messages: changes[2*i+1]}
+		for _, row := range digests[i] {
+			id, _ := row[0].(string)
+			erased[i].Digests = append(erased[i].Digests, id)
+		}
 	}
 	return erased, s.Rewrite(ctx)
 }

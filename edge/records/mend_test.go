@@ -22,7 +22,7 @@ func TestErase(t *testing.T) {
 	exec(t, server, "DELETE FROM contacts WHERE record_id = 'b'")
 	command := openStore(t, filepath.Join(dir, sqlite.FileName))
 	erased, err := Erase(t.Context(), command, "a", "none", "b")
-	if got := fmt.Sprint(erased, err); got != "[{1 1} {0 0} {0 1}] <nil>" {
+	if got := fmt.Sprint(erased, err); got != "[{1 1 []} {0 0 []} {0 1 []}] <nil>" {
 		t.Errorf("erased %s", got)
 	}
 	for _, address := range []string{"a@example.org", "b@example.org"} {

@@ -153,11 +153,11 @@ func (d *decider) byName(answers []Answer, about func(*Answer) bool, what string
 // newRegistrations gives the new registrations that are decided about to add.
 func (d *decider) newRegistrations(answers []Answer, byID map[string]int, matched []int, add func(records.Record, uint32, int, bool)) error {
 	v := d.survey
-	chosen, own := make([]int32, len(v.agents)), map[uint32]bool{}
+	chosen, own := make([]int32, v.agents.n), map[uint32]bool{}
 	wanted := false
-	for i := range v.agents {
+	for i := range v.agents.n {
 		chosen[i] = -1
-		a := &v.agents[i]
+		a := v.agents.at(uint32(i))
 		if a.count == 0 {
 			continue
 		}
@@ -210,7 +210,11 @@ func (d *decider) earlier(kind int, answers []Answer, byID map[string]int, match
 		if strings.TrimSpace(a.Reason) == "" {
 			d.fault("%s was verified before, and needs a reason to be decided otherwise", record.ID)
 		}
-		made = append(made, choice{a, record, v.index[indexed(identity(&record))]})
+		agent := uint32(0)
+		if table.Name == site.Registration {
+			agent, _, _ = v.find(identity(&record))
+		}
+		made = append(made, choice{a, record, agent})
 	}
 	if len(byID) > 0 {
 		found, err := records.Find(d.ctx, v.reader, table, slices.Sorted(maps.Keys(byID)))

@@ -35,8 +35,8 @@ type Survey struct {
 
 	reader  records.Reader
 	ledger  *site.Ledger
-	agents  []agent
-	index   map[string]uint32 // of agents, by their names, or by ":" and their keys; no name begins so, see identity
+	agents  agents
+	index   map[uint64]uint32 // of agents, by hashes of their identities; see find
 	records []registration    // the new ones
 	vouched map[uint32]string // the agents that are vouched for, with the records by which they are known
 }
@@ -54,6 +54,24 @@ type agent struct {
 	first, last uint32 // of the new ones, Unix seconds
 }
 
+// agents are kept in chunks, which are never moved: there may be a million.
+type agents struct {
+	chunks [][]agent
+	n      int
+}
+
+const agentChunk = 4096
+
+func (a *agents) add(one agent) {
+	if a.n%agentChunk == 0 {
+		a.chunks = append(a.chunks, make([]agent, agentChunk))
+	}
+	a.n++
+	*a.at(uint32(a.n - 1)) = one
+}
+
+func (a *agents) at(i uint32) *agent { return &a.chunks[i/agentChunk][i%agentChunk] }
+
 // registration is a new registration.
 type registration struct {
 	id    [16]byte
@@ -69,7 +87,7 @@ type Filing struct {
 // Take surveys a store at a time. through is the time until when the new verification goes; it is
 // now where it is zero. The error names what keeps a verification from being made at all.
 func Take(ctx context.Context, r records.Reader, s *site.Site, through, now time.Time) (*Survey, error) {
-	v := &Survey{Site: s, reader: r, ledger: s.Ledger(), index: map[string]uint32{}, vouched: map[uint32]string{}}
+	v := &Survey{Site: s, reader: r, ledger: s.Ledger(), index: map[uint64]uint32{}, vouched: map[uint32]string{}}
 	all := through.IsZero()
 	if all {
 		through = now
@@ -139,6 +157,9 @@ func (v *Survey) read(ctx context.Context, i int, last int64) error {
 	kind := &records.Kinds[i]
 	w := newWalk(kind, v.Site.Verifications, v.ledger)
 	found := 0
+	if kind.Name == site.Registration {
+		v.records = make([]registration, 0, min(max(0, last-w.covered()), 1<<20)) // as many as are usual at most
+	}
 	coverage, err := w.run(ctx, v.reader, last, func(r *records.Record, covered bool) error {
 		if !covered {
 			found++
@@ -169,13 +190,13 @@ func (v *Survey) register(r *records.Record, covered bool) error {
 	if name == "" {
 		identity, nameless = key, true
 	}
-	at, known := v.index[indexed(identity, nameless)]
+	at, hash, known := v.find(identity, nameless)
 	if !known {
-		at = uint32(len(v.agents))
-		v.agents = append(v.agents, agent{name: identity, nameless: nameless})
-		v.index[indexed(identity, nameless)] = at
+		at = uint32(v.agents.n)
+		v.agents.add(agent{name: identity, nameless: nameless})
+		v.index[hash] = at
 	}
-	a := &v.agents[at]
+	a := v.agents.at(at)
 	if e, named := v.ledger.Entries()[r.ID]; named && e.Decision == site.Vouch {
 		v.vouched[at] = e.Agent
 	}
@@ -191,25 +212,35 @@ func (v *Survey) register(r *records.Record, covered bool) error {
 	if err != nil {
 		return fmt.Errorf("registration %s has the time %.64q, which is none", r.ID, r.At)
 	}
-	second, hash := uint32(time.Unix()), maphash.String(seed, key)
+	second, keyed := uint32(time.Unix()), maphash.String(seed, key)
 	if a.count == 0 {
-		a.first, a.last, a.key, a.bursts = second, second, hash, 1
+		a.first, a.last, a.key, a.bursts = second, second, keyed, 1
 	} else if second > a.last+records.BurstSeconds {
 		a.bursts++
 	}
-	a.severalKeys = a.severalKeys || a.key != hash
+	a.severalKeys = a.severalKeys || a.key != keyed
 	a.first, a.last = min(a.first, second), max(a.last, second)
 	a.count++
 	v.records = append(v.records, registration{id, at})
 	return nil
 }
 
-// indexed is the key of an agent in the index. No name holds a line feed.
-func indexed(identity string, nameless bool) string {
+// find finds an agent by its identity. Where it is not known, hash is where it belongs in the
+// index. An index of hashes takes half the memory of one of texts; where two have the same hash,
+// the second has the next.
+func (v *Survey) find(identity string, nameless bool) (at uint32, hash uint64, known bool) {
+	hash = maphash.String(seed, identity)
 	if nameless {
-		return "\n" + identity
+		hash = ^hash
 	}
-	return identity
+	for ; ; hash++ {
+		if at, known = v.index[hash]; !known {
+			return 0, hash, false
+		}
+		if a := v.agents.at(at); a.name == identity && a.nameless == nameless {
+			return at, hash, true
+		}
+	}
 }
 
 // charterValues is how many values a charter has.
@@ -315,11 +346,11 @@ func (v *Survey) Groups() iter.Seq[Group] {
 		alike := v.lookAlikes()
 		// The records of an agent stand together in this order.
 		order := make([]uint32, len(v.records))
-		start := make([]uint32, len(v.agents)+1)
+		start := make([]uint32, v.agents.n+1)
 		for _, r := range v.records {
 			start[r.agent+1]++
 		}
-		for i := range v.agents {
+		for i := range v.agents.n {
 			start[i+1] += start[i]
 		}
 		next := slices.Clone(start)
@@ -327,13 +358,13 @@ func (v *Survey) Groups() iter.Seq[Group] {
 			order[next[r.agent]] = uint32(i)
 			next[r.agent]++
 		}
-		seen := make([]bool, len(v.agents))
+		seen := make([]bool, v.agents.n)
 		for _, r := range v.records {
 			if seen[r.agent] {
 				continue
 			}
 			seen[r.agent] = true
-			a := &v.agents[r.agent]
+			a := v.agents.at(r.agent)
 			g := Group{
 				Registrations: int(a.count), Bursts: int(a.bursts), First: time.Unix(int64(a.first), 0).UTC(), Last: time.Unix(int64(a.last), 0).UTC(),
 				SameKey: !a.severalKeys, Earlier: int(a.earlier), Vouched: v.vouched[r.agent] != "", LookAlikes: alike(r.agent),
@@ -359,12 +390,12 @@ func (v *Survey) lookAlikes() func(uint32) []string {
 		skeleton uint64
 		agent    uint32
 	}
-	all := make([]skeletal, 0, len(v.agents))
+	all := make([]skeletal, 0, v.agents.n)
 	var buf []byte
-	for i := range v.agents {
-		if !v.agents[i].nameless {
-			buf = appendSkeleton(buf[:0], v.agents[i].name)
-			all = append(all, skeletal{maphash.Bytes(seed, buf), uint32(i)})
+	for i := range uint32(v.agents.n) {
+		if a := v.agents.at(i); !a.nameless {
+			buf = appendSkeleton(buf[:0], a.name)
+			all = append(all, skeletal{maphash.Bytes(seed, buf), i})
 		}
 	}
 	slices.SortFunc(all, func(a, b skeletal) int {
@@ -388,7 +419,7 @@ func (v *Survey) lookAlikes() func(uint32) []string {
 		}
 		for k := i; k < len(all) && all[k].skeleton == all[i].skeleton && len(names) < maxLookAlikes; k++ {
 			if all[k].agent != agent {
-				names = append(names, v.agents[all[k].agent].name)
+				names = append(names, v.agents.at(all[k].agent).name)
 			}
 		}
 		return names

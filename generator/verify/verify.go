@@ -46,11 +46,12 @@ type walk struct {
 
 	at       int // the verification that covers the records now read
 	hash     hash.Hash
+	line     []byte
 	open     bool   // whether hash holds anything of this stretch
 	digest   string // that of the stretch before
 	seq      int64
 	total    int
-	suspects []string // what may explain that this stretch is another than was verified
+	suspects []string // what may explain that this stretch is another than was verified; what is odd about new records
 	findings []string // what is not as it was verified
 }
 
@@ -64,6 +65,14 @@ func newWalk(kind *records.Kind, verifications []site.Verification, ledger *site
 		}
 	}
 	return w
+}
+
+// covered is the last number that a verification covers.
+func (w *walk) covered() int64 {
+	if n := len(w.verifications); n > 0 {
+		return int64(w.verifications[n-1].Covers(w.kind.Name).Last)
+	}
+	return 0
 }
 
 // run reads the records up to last, and gives each to visit. covered says whether a verification
@@ -89,10 +98,17 @@ func (w *walk) find(format string, args ...any) {
 	w.findings = append(w.findings, fmt.Sprintf(format, args...))
 }
 
-// suspect keeps what may explain a difference. A few are enough.
+// maxSuspects is how many suspects of a stretch are kept. A store that is another altogether has
+// millions.
+const maxSuspects = 1000
+
+// suspect keeps what may explain a difference.
 func (w *walk) suspect(format string, args ...any) {
-	if len(w.suspects) < 20 {
+	switch n := len(w.suspects); {
+	case n < maxSuspects:
 		w.suspects = append(w.suspects, fmt.Sprintf(format, args...))
+	case n == maxSuspects:
+		w.suspects = append(w.suspects, "and more of the kind")
 	}
 }
 
@@ -115,7 +131,8 @@ func (w *walk) take(r *records.Record) {
 		w.hash.Reset()
 		fmt.Fprintln(w.hash, w.digest)
 	}
-	fmt.Fprintln(w.hash, r.Line)
+	w.line = append(append(w.line[:0], r.Line...), '\n')
+	w.hash.Write(w.line)
 	w.total++
 	w.gap(r.Seq)
 	w.seq = r.Seq
@@ -133,7 +150,11 @@ func (w *walk) take(r *records.Record) {
 	if w.at > 0 {
 		before := &w.verifications[w.at-1]
 		if through, err := time.Parse(time.RFC3339, before.Through); err == nil && before.Store != "" && r.At < through.Add(-lateness).Format(time.RFC3339) {
-			w.find("%s %s (number %d) came in after the verification %s, and says that it is of %s, before it", w.kind.Name, r.ID, r.Seq, before.File, r.At)
+			found := w.find
+			if w.at == len(w.verifications) {
+				found = w.suspect // nothing is published of it yet
+			}
+			found("%s %s (number %d) came in after the verification %s, and says that it is of %s, before it", w.kind.Name, r.ID, r.Seq, before.File, r.At)
 		}
 	}
 }
@@ -201,7 +222,7 @@ func Audit(ctx context.Context, r records.Reader, s *site.Site) (findings []stri
 		if _, err := w.run(ctx, r, extent.Last[i], func(*records.Record, bool) error { return nil }); err != nil {
 			return nil, err
 		}
-		findings = append(findings, w.findings...)
+		findings = append(append(findings, w.findings...), w.suspects...)
 	}
 	return findings, nil
 }

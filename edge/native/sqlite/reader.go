@@ -83,7 +83,7 @@ func (r *Reader) open(path string) error {
 		return err
 	}
 	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
-		return errors.New("there is none (anteroom serve makes it; name its folder with --data)")
+		return fmt.Errorf("%w (anteroom serve makes it; name its folder with --data)", ErrNone)
 	} else if err != nil {
 		return fmt.Errorf("%w (give this user access to the data folder)", err)
 	}

@@ -1,0 +1,141 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"anteroom/edge/native/disk"
+	"anteroom/edge/quote"
+	"anteroom/edge/records"
+
+	"github.com/mattn/go-isatty"
+	"github.com/spf13/cobra"
+)
+
+func recordsExportCommand(work *storeWork) *cobra.Command {
+	t := work.t
+	var days records.Days
+	var format, out string
+	var addresses bool
+	cmd := &cobra.Command{
+		Use:   "export " + strings.Join(listNames(), "|"),
+		Short: "Export records as JSON lines or CSV",
+		Long: `Export writes all records of a kind in the order of recording: as one JSON object a line, or as CSV (RFC
+4180) under a line of names. In CSV a text that a spreadsheet would take for a formula, as it begins with
+=, +, -, @, a tab or a line break, gets a ' before it. With --out it goes into a file that only you may
+read, whole or not at all.`,
+		Args:      cobra.ExactArgs(1),
+		ValidArgs: listNames(),
+		RunE: work.reads(func(args []string) error {
+			err := errors.Join(checkList(args[0]), checkDays(days))
+			if format != "jsonl" && format != "csv" {
+				err = errors.Join(err, fmt.Errorf("--format %q is neither jsonl nor csv", format))
+			}
+			return err
+		}, func(ctx context.Context, store records.Reader, args []string) error {
+			e := export{list: records.Lists[slices.Index(listNames(), args[0])], days: days, csv: format == "csv", addresses: addresses}
+			if out == "" {
+				f, is := t.stdout.(*os.File)
+				e.visible = is && isatty.IsTerminal(f.Fd())
+				return e.write(ctx, store, t.out)
+			}
+			return replaceFile(out, func(w io.Writer) error { return e.write(ctx, store, w) })
+		}),
+	}
+	daysFlags(cmd.Flags(), &days.Since, &days.Through)
+	cmd.Flags().StringVar(&format, "format", "jsonl", "jsonl or csv")
+	cmd.Flags().StringVar(&out, "out", "", "the `file` to write (default standard output)")
+	addressesFlag(cmd.Flags(), &addresses)
+	return cmd
+}
+
+// export is what is exported, and how.
+type export struct {
+	list      records.List
+	days      records.Days
+	csv       bool
+	addresses bool
+	visible   bool // whether a person reads it at a terminal, which the words of strangers must not act on
+}
+
+// write writes the records one by one.
+func (e *export) write(ctx context.Context, r records.Reader, w io.Writer) error {
+	lines := csv.NewWriter(w)
+	cells := make([]string, len(e.list.Columns))
+	if e.csv {
+		for i, c := range e.list.Columns {
+			cells[i] = c.Name
+		}
+		if err := lines.Write(cells); err != nil {
+			return err
+		}
+	}
+	for row, err := range records.Rows(ctx, r, e.list, e.days) {
+		if err != nil {
+			return err
+		}
+		if !e.addresses {
+			hide(e.list, row)
+		}
+		if !e.csv {
+			if _, err := w.Write(append(visibleJSON(rowJSON(e.list, row)), '\n')); err != nil {
+				return err
+			}
+			continue
+		}
+		for i, v := range row {
+			if cells[i] = defused(v); e.visible {
+				cells[i], _ = quote.Visible(cells[i])
+			}
+		}
+		if err := lines.Write(cells); err != nil {
+			return err
+		}
+	}
+	lines.Flush()
+	return lines.Error()
+}
+
+// defused is a value as a cell of a spreadsheet, which would calculate a text that begins like a
+// formula (OWASP, CSV injection).
+func defused(v any) string {
+	text, is := v.(string)
+	if !is {
+		return columnText(v)
+	}
+	if text != "" && strings.ContainsRune("=+-@\t\r\n", rune(text[0])) {
+		return "'" + text
+	}
+	return text
+}
+
+// replaceFile writes a file that only its owner may read, and puts it into its place once it is
+// whole.
+func replaceFile(path string, write func(io.Writer) error) (err error) {
+	f, err := os.CreateTemp(filepath.Dir(path), ".anteroom-draft-*")
+	if err != nil {
+		return fmt.Errorf("write %s: %w (give this user access to its folder)", path, err)
+	}
+	defer func() {
+		if err != nil {
+			os.Remove(f.Name())
+			err = fmt.Errorf("write %s: %w", path, err)
+		}
+	}()
+	w := bufio.NewWriterSize(f, 1<<20)
+	if err := errors.Join(write(w), w.Flush(), disk.Sync(f), f.Close()); err != nil {
+		return err
+	}
+	if err := os.Rename(f.Name(), path); err != nil {
+		return err
+	}
+	return disk.SyncFolder(filepath.Dir(path))
+}
