@@ -237,6 +237,9 @@ func (b *boardMaker) texts(a *Answers, numbersChanged bool, day string) {
 	}
 	changed, changedGiven := left[NewWhatChanged].(string)
 	ambiguous, _ := left[NewAmbiguous].(string)
+	if ambiguous == Unchanged {
+		ambiguous = "" // each update has its own
+	}
 	delete(left, NewWhatChanged)
 	delete(left, NewAmbiguous)
 	if changedGiven && changed != Unchanged {
@@ -298,7 +301,7 @@ func (b *boardMaker) correct(current string, changes []Change, a *Answers, d *De
 		if why == "" && !c.Told {
 			why = strings.Join(d.reasons, "; ")
 		}
-		if why == "" {
+		if why == "" && (c.Told || !d.faulty) {
 			b.fault("%s falls from %d to %d: say why in correction, for readers", c.Path, c.Was, c.Is)
 		}
 		item := &yaml.Node{Kind: yaml.MappingNode, Tag: "!!map"}
@@ -312,6 +315,9 @@ func (b *boardMaker) correct(current string, changes []Change, a *Answers, d *De
 			item.Content[5].Tag = "!!timestamp" // else it would be quoted
 		}
 		list.Content = append(list.Content, item)
+	}
+	if reason != "" && len(list.Content) == 0 && !d.faulty {
+		b.fault("correction is given, and no number falls (why a record is decided otherwise is the reason of its decision)")
 	}
 	if len(list.Content) > 0 {
 		b.root.Content = append(b.root.Content, &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: "correction"}, list)
