@@ -181,8 +181,9 @@ func (b *boardMaker) numbers(v *Survey, d *Decided, a *Answers) (changes []Chang
 			c.Is = b.clients(value, given, c.Was)
 		default:
 			if c.Is = c.Was; given {
-				is, whole := value.(int)
-				if c.Is = is; !whole || is < 0 {
+				if is, whole := value.(int); whole && is >= 0 {
+					c.Is = is
+				} else {
 					b.fault("numbers.%s is no number from 0 on", n.Path)
 				}
 			}
@@ -213,6 +214,7 @@ func (b *boardMaker) clients(value any, given bool, was int) int {
 	}
 	if !ok {
 		b.fault("numbers.%s is no list of names", NamedClients)
+		return was
 	}
 	*b.find(NamedClients) = *node
 	return len(list)

@@ -80,8 +80,9 @@ func (d *decider) decide(kind int, answers []Answer) (made []choice, err error) 
 	byID := map[string]int{}
 	for i := range answers {
 		if id := answers[i].RecordID; id != "" {
-			if _, again := byID[id]; again {
+			if before, again := byID[id]; again {
 				d.fault("%s is decided twice", id)
+				matched[before]++
 			}
 			byID[id] = i
 		}
@@ -116,7 +117,7 @@ func (d *decider) decide(kind int, answers []Answer) (made []choice, err error) 
 			byName := -1
 			for k := range answers {
 				if a := &answers[k]; !a.Earlier && a.OrgName != "" && Matches(a.OrgName, filings[i].Values[0]) {
-					byName = d.either(answers, byName, k, filings[i].ID)
+					byName = d.either(answers, matched, byName, k, filings[i].ID)
 				}
 			}
 			add(filings[i].Record, 0, byName, filings[i].Own != "")
@@ -143,8 +144,9 @@ func (d *decider) decide(kind int, answers []Answer) (made []choice, err error) 
 }
 
 // either is the answer next, and finds fault with it where there was one before, -1 for none.
-func (d *decider) either(answers []Answer, before, next int, what string) int {
+func (d *decider) either(answers []Answer, matched []int, before, next int, what string) int {
 	if before >= 0 {
+		matched[before]++
 		d.fault("%s is decided twice, by %s and by %s", what, answers[before].about(), answers[next].about())
 	}
 	return next
@@ -172,11 +174,11 @@ func (d *decider) newRegistrations(answers []Answer, byID map[string]int, matche
 		}
 		found := -1
 		for _, k := range exact[indexed(a.name, a.nameless)] {
-			found = d.either(answers, found, k, a.name)
+			found = d.either(answers, matched, found, k, a.name)
 		}
 		for _, k := range wide {
 			if !a.nameless && Matches(answers[k].AgentName, a.name) {
-				found = d.either(answers, found, k, a.name)
+				found = d.either(answers, matched, found, k, a.name)
 			}
 		}
 		chosen[i] = int32(found)

@@ -26,7 +26,7 @@ type Survey struct {
 	Name     string // of the new verification: its day, and a number where the day has one already
 	Store    string
 	Broken   []string // what is not as it was verified; nothing can be verified beside it
-	Odd      []string // what is odd about the new records
+	Odd      []string // what is odd about the new records, and verified ones that do not say what they committed to
 	New      []int    // how many new records there are of each of records.Kinds
 	Coverage []site.Coverage
 
@@ -155,7 +155,7 @@ func (v *Survey) read(ctx context.Context, i int, last int64) error {
 		return nil
 	})
 	v.New, v.Coverage = append(v.New, found), append(v.Coverage, coverage)
-	v.Broken, v.Odd = append(v.Broken, w.findings...), append(v.Odd, w.suspects...)
+	v.Broken, v.Odd = append(v.Broken, w.findings...), append(append(v.Odd, w.altered...), w.suspects...)
 	return err
 }
 

@@ -52,6 +52,9 @@ type walk struct {
 	total    int
 	suspects []string // what may explain that this stretch is another than was verified
 	findings []string // what is not as it was verified
+	// altered are verified records whose commitments are not those of what they say. The digests hold
+	// commitments alone.
+	altered []string
 }
 
 // newWalk begins a walk. ledger is that of the verifications.
@@ -89,9 +92,12 @@ func (w *walk) find(format string, args ...any) {
 	w.findings = append(w.findings, fmt.Sprintf(format, args...))
 }
 
-// suspect keeps what may explain a difference. A few are enough.
+// maxSuspects is how many records are named that may explain a difference. A few are enough.
+const maxSuspects = 20
+
+// suspect keeps what may explain a difference.
 func (w *walk) suspect(format string, args ...any) {
-	if len(w.suspects) < 20 {
+	if len(w.suspects) < maxSuspects {
 		w.suspects = append(w.suspects, fmt.Sprintf(format, args...))
 	}
 }
@@ -125,7 +131,12 @@ func (w *walk) take(r *records.Record) {
 		}
 	}
 	if is := commitment(w.kind, r); is != r.SHA256 && is != "" {
-		w.suspect("%s %s (number %d) was changed: its commitment is not that of what it says", w.kind.Name, r.ID, r.Seq)
+		what := fmt.Sprintf("%s %s (number %d) was changed: its commitment is not that of what it says", w.kind.Name, r.ID, r.Seq)
+		if w.at == len(w.verifications) {
+			w.suspect("%s", what)
+		} else if len(w.altered) < maxSuspects {
+			w.altered = append(w.altered, what)
+		}
 	}
 	if w.at < len(w.verifications) && r.At > w.verifications[w.at].Through {
 		w.suspect("%s %s (number %d) is of %s, after the verification", w.kind.Name, r.ID, r.Seq, r.At)
@@ -154,7 +165,7 @@ func (w *walk) endStretch() {
 	covered := v.Covers(w.kind.Name)
 	w.gap(int64(covered.Last) + 1)
 	if w.stretchDigest() != covered.SHA256 || w.total != covered.Total {
-		if len(w.suspects) == 0 {
+		if len(w.suspects)+len(w.altered) == 0 {
 			first := 1
 			if w.at > 0 {
 				first = w.verifications[w.at-1].Covers(w.kind.Name).Last + 1
@@ -201,7 +212,7 @@ func Audit(ctx context.Context, r records.Reader, s *site.Site) (findings []stri
 		if _, err := w.run(ctx, r, extent.Last[i], func(*records.Record, bool) error { return nil }); err != nil {
 			return nil, err
 		}
-		findings = append(findings, w.findings...)
+		findings = append(append(findings, w.findings...), w.altered...)
 	}
 	return findings, nil
 }
