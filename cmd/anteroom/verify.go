@@ -167,7 +167,7 @@ func (o *verifyOptions) run(ctx context.Context, t *terminal) (err error) {
 		if o.yes {
 			return true, nil
 		}
-		return newForm(t).confirm("Write this verification?")
+		return newForm(ctx, t).confirm("Write this verification?")
 	})
 	return err
 }
@@ -188,12 +188,12 @@ func (o *verifyOptions) readAnswers(t *terminal) (*verify.Answers, error) {
 // whether it was written.
 func (o *verifyOptions) conclude(ctx context.Context, t *terminal, survey *verify.Survey, answers *verify.Answers, yes func(*verify.Board) (bool, error)) (bool, error) {
 	decided, err := survey.Decide(ctx, answers)
-	if err != nil {
+	if decided == nil {
 		return false, err
 	}
 	content := os.DirFS(o.content)
-	board, err := survey.Board(content, decided, answers)
-	if err != nil {
+	board, faults := survey.Board(content, decided, answers)
+	if err := errors.Join(err, faults); err != nil {
 		return false, err
 	}
 	verification := decided.Verification.Encode()
@@ -231,31 +231,32 @@ func (t *terminal) summarize(survey *verify.Survey, decided *verify.Decided, boa
 	v := decided.Verification
 	t.say("Verification %s, of everything recorded through %s:", survey.Name, survey.Through)
 	t.say("")
-	own := map[string]int{}
 	for _, d := range v.Decisions {
 		n := strings.Count(d.Records, "\n")
-		if d.Decision == site.Own {
-			own[d.Kind] += n
-		}
 		what := d.Decision
 		if d.Corrects != "" {
 			what += ", otherwise than in " + d.Corrects
 		}
-		t.say("  %s: %s: %s", plural(n, d.Kind), what, d.Reason)
+		if d.Reason != "" {
+			what += ": " + d.Reason
+		}
+		t.say("  %s: %s", plural(n, d.Kind), what)
 	}
 	if len(v.Decisions) > 0 {
 		t.say("")
 	}
-	t.say("%-62s %8s %8s  %s", "number", "was", "is", "from")
+	const row = "%-59s %5v %5v  %s" // within 80 columns
+	t.say(row, "number", "was", "is", "from")
 	for _, c := range board.Changes {
-		from := "told by you"
+		from := "told"
 		if !c.Told {
 			from = "counted"
 		}
-		t.say("%-62s %8d %8d  %s", c.Path, c.Was, c.Is, from)
+		t.say(row, c.Path, c.Was, c.Is, from)
 	}
+	t.say("")
 	for i, kind := range records.Kinds {
-		t.say("%s: %d in the store, %d new since the last verification, %d of these your own", kind.Table, survey.Coverage[i].Total, survey.New[i], own[kind.Name])
+		t.say("%s: %d in the store, %d new since the last verification", kind.Table, survey.Coverage[i].Total, survey.New[i])
 	}
 	for _, odd := range survey.Odd {
 		t.warn("%s", odd)

@@ -53,6 +53,9 @@ type walk struct {
 	total    int
 	suspects []string // what may explain that this stretch is another than was verified; what is odd about new records
 	findings []string // what is not as it was verified
+	// altered are verified records whose commitments are not those of what they say. The digests hold
+	// commitments alone.
+	altered []string
 }
 
 // newWalk begins a walk. ledger is that of the verifications.
@@ -142,7 +145,12 @@ func (w *walk) take(r *records.Record) {
 		}
 	}
 	if is := commitment(w.kind, r); is != r.SHA256 && is != "" {
-		w.suspect("%s %s (number %d) was changed: its commitment is not that of what it says", w.kind.Name, r.ID, r.Seq)
+		what := fmt.Sprintf("%s %s (number %d) was changed: its commitment is not that of what it says", w.kind.Name, r.ID, r.Seq)
+		if w.at == len(w.verifications) {
+			w.suspect("%s", what)
+		} else if len(w.altered) < maxSuspects {
+			w.altered = append(w.altered, what)
+		}
 	}
 	if w.at < len(w.verifications) && r.At > w.verifications[w.at].Through {
 		w.suspect("%s %s (number %d) is of %s, after the verification", w.kind.Name, r.ID, r.Seq, r.At)
@@ -175,7 +183,7 @@ func (w *walk) endStretch() {
 	covered := v.Covers(w.kind.Name)
 	w.gap(int64(covered.Last) + 1)
 	if w.stretchDigest() != covered.SHA256 || w.total != covered.Total {
-		if len(w.suspects) == 0 {
+		if len(w.suspects)+len(w.altered) == 0 {
 			first := 1
 			if w.at > 0 {
 				first = w.verifications[w.at-1].Covers(w.kind.Name).Last + 1
@@ -222,7 +230,7 @@ func Audit(ctx context.Context, r records.Reader, s *site.Site) (findings []stri
 		if _, err := w.run(ctx, r, extent.Last[i], func(*records.Record, bool) error { return nil }); err != nil {
 			return nil, err
 		}
-		findings = append(append(findings, w.findings...), w.suspects...)
+		findings = append(append(append(findings, w.findings...), w.altered...), w.suspects...)
 	}
 	return findings, nil
 }
