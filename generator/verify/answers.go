@@ -138,7 +138,8 @@ func (a *Answer) check(kind, at string) error {
 	return errors.Join(faults...)
 }
 
-// indexed is one text for the identity of an agent: its name, or its key. No name holds a line feed.
+// indexed is one text for the identity of an agent: its name, or its key. No name holds a line
+// feed.
 func indexed(identity string, nameless bool) string {
 	if nameless {
 		return "\n" + identity
