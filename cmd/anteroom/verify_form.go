@@ -135,8 +135,9 @@ func clip(text string, most int) string {
 }
 
 // marks says what the last column of line means.
-const marks = "decision, agent, registrations in bursts, day of the last, marks: keys (several), alike (to\n" +
-	"another name), before (verified), vouched (before), own (a name of service.yaml)"
+const marks = "Decision, agent, registrations in bursts, day of the last. Then: keys where\n" +
+	"they have several, alike where another name looks so, before or vouched where\n" +
+	"an earlier verification says so, own where own_names has it."
 
 // line is about a group, within 80 columns. describe says more.
 func (q *questions) line(group int) string {
