@@ -12,6 +12,7 @@ import (
 
 	"anteroom/edge/api"
 	"anteroom/edge/jsondoc"
+	"anteroom/edge/kernel"
 	"anteroom/edge/native/disk"
 	"anteroom/edge/records"
 	"anteroom/edge/worker/remote"
@@ -142,6 +143,9 @@ func (o *verifyOptions) run(ctx context.Context, t *terminal) (err error) {
 			return fmt.Errorf("--through is %s, and the answers go through %s", o.through, answers.Through)
 		}
 	}
+	if err := checkClock(ctx, reader, t.now()); err != nil {
+		return err
+	}
 	survey, err := verify.Take(ctx, reader, s, through, t.now())
 	if err != nil {
 		return err
@@ -170,6 +174,23 @@ func (o *verifyOptions) run(ctx context.Context, t *terminal) (err error) {
 		return newForm(ctx, t).confirm("Write this verification?")
 	})
 	return err
+}
+
+// clockAhead is how far this machine's clock may be ahead of the store's.
+const clockAhead = time.Minute
+
+// checkClock refuses a clock that is ahead of the store's: what is recorded from now on would say
+// that it is of a time which the verification covers.
+func checkClock(ctx context.Context, r records.Reader, now time.Time) error {
+	rows, err := r.Read(ctx, kernel.Statement{SQL: "SELECT unixepoch()"})
+	if err != nil {
+		return fmt.Errorf("read the clock of %s: %w", r.Name(), err)
+	}
+	second, _ := rows[0][0][0].(int64)
+	if ahead := now.Sub(time.Unix(second, 0)); ahead > clockAhead {
+		return fmt.Errorf("verify: this machine's clock is %s ahead of that of %s (set it)", ahead.Round(time.Second), r.Name())
+	}
+	return nil
 }
 
 // readAnswers reads the file of --answers; nil where there is none.
