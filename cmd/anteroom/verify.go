@@ -130,9 +130,14 @@ func (o *verifyOptions) run(ctx context.Context, t *terminal) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, reader.Close()) }()
-	if deployed, is := reader.(*remote.Store); is && deployed.Host() != "" && deployed.Host() != s.Service.CanonicalHost {
-		return fmt.Errorf("verify: %s is that of %s, and %s of %s (name the right environment with --remote)",
-			deployed.Name(), deployed.Host(), o.content, s.Service.CanonicalHost)
+	if deployed, is := reader.(*remote.Store); is {
+		if host := deployed.Host(); host != "" && host != s.Service.CanonicalHost {
+			return fmt.Errorf("verify: %s is that of %s, and %s of %s (name the right environment with --remote)",
+				deployed.Name(), host, o.content, s.Service.CanonicalHost)
+		}
+		if err := checkClock(ctx, reader, t.now()); err != nil {
+			return err
+		}
 	}
 	through, _ := parseThrough(o.through)
 	if answers != nil && answers.Through != "" {
@@ -142,9 +147,6 @@ func (o *verifyOptions) run(ctx context.Context, t *terminal) (err error) {
 		if o.through != "" && o.through != answers.Through {
 			return fmt.Errorf("--through is %s, and the answers go through %s", o.through, answers.Through)
 		}
-	}
-	if err := checkClock(ctx, reader, t.now()); err != nil {
-		return err
 	}
 	survey, err := verify.Take(ctx, reader, s, through, t.now())
 	if err != nil {
