@@ -315,7 +315,9 @@ func (o *verifyOptions) show(t *terminal, survey *verify.Survey, observed []reco
 		w.Name("numbers")
 		w.Open('{')
 		for _, n := range site.Numbers {
-			if n.Told {
+			if n.Path == verify.NamedClients {
+				w.Strs(n.Path, survey.Site.Current().ObservedAttention.NamedClients)
+			} else if n.Told {
 				w.Int(n.Path, int64(n.Of(survey.Site.Current())))
 			}
 		}
