@@ -135,9 +135,8 @@ func clip(text string, most int) string {
 }
 
 // marks says what the last column of line means.
-const marks = "Decision, agent, registrations in bursts, day of the last. Then: keys where\n" +
-	"they have several, alike where another name looks so, before or vouched where\n" +
-	"an earlier verification says so, own where own_names has it."
+const marks = "Decision, agent, registrations in bursts, day of the last; then keys where they have several, " +
+	"alike where another name looks like it, before or vouched where an earlier verification has it, own where own_names has it."
 
 // line is about a group, within 80 columns. describe says more.
 func (q *questions) line(group int) string {
@@ -209,7 +208,11 @@ func (q *questions) agents() error {
 			title += fmt.Sprintf("; the first %d are listed", shown)
 		}
 		options := append(lines, "Decide about all that match", "Filter by name", "Undo the last decision", "Back")
-		chosen, err := q.form.choose(title, marks, options)
+		explained := marks
+		if shown == 0 {
+			explained = ""
+		}
+		chosen, err := q.form.choose(title, explained, options)
 		if err != nil {
 			return err
 		}
@@ -269,7 +272,7 @@ func (q *questions) decide(groups []int) error {
 			}
 			return nil
 		}
-		if reason, err = q.form.line("Why? The reason is kept with the verification", "", check); err != nil {
+		if reason, err = q.form.line("Why? The reason is kept in the verification: no name, no address", "", check); err != nil {
 			return err
 		}
 	}

@@ -259,6 +259,22 @@ func TestVerifyFilings(t *testing.T) {
 	}
 }
 
+// Lines break between words, and nothing of them is lost.
+func TestWrap(t *testing.T) {
+	long := strings.Repeat("x", 100)
+	for text, want := range map[string]string{
+		"":                                "",
+		"a  b\n\n c":                      "a  b\n\n c",
+		strings.Repeat("é", 74):           strings.Repeat("é", 74),
+		strings.Repeat("abcd ", 15) + "e": strings.TrimSpace(strings.Repeat("abcd ", 15)) + "\ne",
+		"a " + long + " b":                "a\n" + long + "\nb",
+	} {
+		if got := wrap(text); got != want {
+			t.Errorf("%q: %q, want %q", text, got, want)
+		}
+	}
+}
+
 // An interrupt leaves a plain question at once.
 func TestVerifyInterrupted(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
