@@ -129,9 +129,15 @@ func (o *verifyOptions) run(ctx context.Context, t *terminal) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, reader.Close()) }()
-	if deployed, is := reader.(*remote.Store); is && deployed.Host() != "" && deployed.Host() != s.Service.CanonicalHost {
-		return fmt.Errorf("verify: %s is that of %s, and %s of %s (name the right environment with --remote)",
-			deployed.Name(), deployed.Host(), o.content, s.Service.CanonicalHost)
+	if deployed, is := reader.(*remote.Store); is && deployed.Host() != s.Service.CanonicalHost {
+		if deployed.Host() != "" {
+			return fmt.Errorf("verify: %s is that of %s, and %s of %s (name the right environment with --remote)",
+				deployed.Name(), deployed.Host(), o.content, s.Service.CanonicalHost)
+		}
+		if n := len(s.Verifications); n == 0 || s.Verifications[n-1].Store == "" {
+			t.warn("%s does not say that %s is that of %s (make sure of it, or give its environment a route with custom_domain = true)",
+				filepath.Base(o.store.wrangler), deployed.Name(), s.Service.CanonicalHost)
+		}
 	}
 	through, _ := parseThrough(o.through)
 	if answers != nil && answers.Through != "" {
