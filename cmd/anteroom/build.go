@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"text/tabwriter"
 
@@ -37,7 +38,7 @@ func buildCommand(t *terminal) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "build",
 		Short: "Build the bundle for Cloudflare from the source code and content/",
-		Long: `Build makes the folder that wrangler deploys: the JavaScript host, edge.wasm (the edge core),
+		Long: `Build makes the folder that wrangler deploys: the JavaScript host without its comments, edge.wasm (the edge core),
 snapshot.txt (what the core knows of the content) and constants.txt (answers that it gives to everybody).
 Beside the folder it writes edge.names: the names of the core's functions, to read a trap by.
 Run it in the folder of the source code. The same sources make the same bytes. The folder is replaced as a whole, or stays as it was.
@@ -77,6 +78,10 @@ It fetches its compiler by itself, at a pinned version, the first time; that tak
 // part of it.
 const namesFile = "edge.names"
 
+// commentLine is a line of JavaScript that holds a comment alone. It is left empty in a bundle, so
+// that the lines of a stack are those of the source.
+var commentLine = regexp.MustCompile(`(?m)^[ \t]*(//.*|/\*\*[^*]*\*/)$`)
+
 // compile makes the files of a bundle that do not depend on the content. It also gives the names of
 // the functions in the module, one line for each: the function's index and its name.
 func compile(ctx context.Context, t *terminal) (files map[string][]byte, names []byte, err error) {
@@ -89,9 +94,11 @@ func compile(ctx context.Context, t *terminal) (files map[string][]byte, names [
 		return nil, nil, err
 	}
 	for _, name := range scripts {
-		if files[filepath.Base(name)], err = os.ReadFile(name); err != nil {
+		script, err := os.ReadFile(name)
+		if err != nil {
 			return nil, nil, fmt.Errorf("read worker: %w", err)
 		}
+		files[filepath.Base(name)] = commentLine.ReplaceAll(script, nil)
 	}
 	temporary, err := os.MkdirTemp("", "anteroom-build-")
 	if err != nil {

@@ -71,3 +71,25 @@ func TestReplaceBundleFails(t *testing.T) {
 		}
 	}
 }
+
+// Comments are left out of a bundle, and every line of code keeps its number.
+func TestCommentLine(t *testing.T) {
+	const source = "// a\n\nf(); // b\n  // c\n\t/** @type {d} */\nconst u = 'https://e';\nconst /** f */ g = 1;\n/** h\n * i */\n/** j */ k(); /** l */\n"
+	const want = "\n\nf(); // b\n\n\nconst u = 'https://e';\nconst /** f */ g = 1;\n/** h\n * i */\n/** j */ k(); /** l */\n"
+	if got := commentLine.ReplaceAllString(source, ""); got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+	scripts, err := filepath.Glob("../../" + workerFolder + "/*.mjs")
+	if err != nil || len(scripts) == 0 {
+		t.Fatalf("%q, %v", scripts, err)
+	}
+	for _, name := range scripts {
+		number := 0
+		for line := range strings.Lines(string(mustRead(t, name))) {
+			// A text of several lines could have one that looks like a comment.
+			if number++; strings.Count(line, "`")%2 != 0 {
+				t.Errorf("%s:%d: a text in several lines (end it on its line)", name, number)
+			}
+		}
+	}
+}

@@ -529,6 +529,16 @@ type deployment struct {
 	Anteroom                    string // the command that runs this program
 }
 
+// Dataset begins the names of the datasets of Analytics Engine: a query wants letters, digits and
+// _, and no digit first.
+func (d *deployment) Dataset() string {
+	name := strings.ReplaceAll(d.Worker, "-", "_")
+	if name[0] <= '9' {
+		name = "worker_" + name
+	}
+	return name
+}
+
 // newDeployment is what the wrangler.toml of a new service says. The limit is that of the shipped
 // content, which becomes the new service's.
 func newDeployment(shipped *site.Service, s *service) *deployment {

@@ -51,6 +51,8 @@ func TestScripts(t *testing.T) {
 			"http":     request,
 			"replace":  replace,
 			"verify":   verifyBody,
+			"sql":      sqlCommand,
+			"locked":   lockedContent,
 		},
 	})
 }

@@ -92,7 +92,7 @@ func TestStrangersWords(t *testing.T) {
 		"registrations": {"agent_name": unseen, "pubkey": unseen}, "contacts": {"address": unseen}, "outbox": {"last_error": unseen},
 		"charters": {"org_name": unseen, "commissioner": unseen, "roster": []any{unseen}},
 	} {
-		line, _, _ := strings.Cut(print(nil, "records", "list", list, "--data", data, "--json"), "\n")
+		line, _, _ := strings.Cut(print(nil, "records", "list", list, "--data", data, "--json", "--addresses"), "\n")
 		var row map[string]any
 		if err := json.Unmarshal([]byte(line), &row); err != nil {
 			t.Errorf("%s: %q: %v", list, line, err)

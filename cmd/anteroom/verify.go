@@ -12,6 +12,7 @@ import (
 
 	"anteroom/edge/api"
 	"anteroom/edge/jsondoc"
+	"anteroom/edge/kernel"
 	"anteroom/edge/native/disk"
 	"anteroom/edge/records"
 	"anteroom/edge/worker/remote"
@@ -129,14 +130,17 @@ func (o *verifyOptions) run(ctx context.Context, t *terminal) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, reader.Close()) }()
-	if deployed, is := reader.(*remote.Store); is && deployed.Host() != s.Service.CanonicalHost {
-		if deployed.Host() != "" {
+	if deployed, is := reader.(*remote.Store); is {
+		switch host := deployed.Host(); {
+		case host != "" && host != s.Service.CanonicalHost:
 			return fmt.Errorf("verify: %s is that of %s, and %s of %s (name the right environment with --remote)",
-				deployed.Name(), deployed.Host(), o.content, s.Service.CanonicalHost)
-		}
-		if n := len(s.Verifications); n == 0 || s.Verifications[n-1].Store == "" {
+				deployed.Name(), host, o.content, s.Service.CanonicalHost)
+		case host == "" && (len(s.Verifications) == 0 || s.Verifications[len(s.Verifications)-1].Store == ""):
 			t.warn("%s does not say that %s is that of %s (make sure of it, or give its environment a route with custom_domain = true)",
 				filepath.Base(o.store.wrangler), deployed.Name(), s.Service.CanonicalHost)
+		}
+		if err := checkClock(ctx, reader, t.now()); err != nil {
+			return err
 		}
 	}
 	through, _ := parseThrough(o.through)
@@ -173,9 +177,26 @@ func (o *verifyOptions) run(ctx context.Context, t *terminal) (err error) {
 		if o.yes {
 			return true, nil
 		}
-		return newForm(t).confirm("Write this verification?")
+		return newForm(ctx, t).confirm("Write this verification?")
 	})
 	return err
+}
+
+// clockAhead is how far this machine's clock may be ahead of the store's.
+const clockAhead = time.Minute
+
+// checkClock refuses a clock that is ahead of the store's: what is recorded from now on would say
+// that it is of a time which the verification covers.
+func checkClock(ctx context.Context, r records.Reader, now time.Time) error {
+	rows, err := r.Read(ctx, kernel.Statement{SQL: "SELECT unixepoch()"})
+	if err != nil {
+		return fmt.Errorf("read the clock of %s: %w", r.Name(), err)
+	}
+	second, _ := rows[0][0][0].(int64)
+	if ahead := now.Sub(time.Unix(second, 0)); ahead > clockAhead {
+		return fmt.Errorf("verify: this machine's clock is %s ahead of that of %s (set it)", ahead.Round(time.Second), r.Name())
+	}
+	return nil
 }
 
 // readAnswers reads the file of --answers; nil where there is none.
@@ -194,12 +215,12 @@ func (o *verifyOptions) readAnswers(t *terminal) (*verify.Answers, error) {
 // whether it was written.
 func (o *verifyOptions) conclude(ctx context.Context, t *terminal, survey *verify.Survey, answers *verify.Answers, yes func(*verify.Board) (bool, error)) (bool, error) {
 	decided, err := survey.Decide(ctx, answers)
-	if err != nil {
+	if decided == nil {
 		return false, err
 	}
 	content := os.DirFS(o.content)
-	board, err := survey.Board(content, decided, answers)
-	if err != nil {
+	board, faults := survey.Board(content, decided, answers)
+	if err := errors.Join(err, faults); err != nil {
 		return false, err
 	}
 	verification := decided.Verification.Encode()
@@ -237,31 +258,32 @@ func (t *terminal) summarize(survey *verify.Survey, decided *verify.Decided, boa
 	v := decided.Verification
 	t.say("Verification %s, of everything recorded through %s:", survey.Name, survey.Through)
 	t.say("")
-	own := map[string]int{}
 	for _, d := range v.Decisions {
 		n := strings.Count(d.Records, "\n")
-		if d.Decision == site.Own {
-			own[d.Kind] += n
-		}
 		what := d.Decision
 		if d.Corrects != "" {
 			what += ", otherwise than in " + d.Corrects
 		}
-		t.say("  %s: %s: %s", plural(n, d.Kind), what, d.Reason)
+		if d.Reason != "" {
+			what += ": " + d.Reason
+		}
+		t.say("  %s: %s", plural(n, d.Kind), what)
 	}
 	if len(v.Decisions) > 0 {
 		t.say("")
 	}
-	t.say("%-62s %8s %8s  %s", "number", "was", "is", "from")
+	const row = "%-59s %5v %5v  %s" // within 80 columns
+	t.say(row, "number", "was", "is", "from")
 	for _, c := range board.Changes {
-		from := "told by you"
+		from := "told"
 		if !c.Told {
 			from = "counted"
 		}
-		t.say("%-62s %8d %8d  %s", c.Path, c.Was, c.Is, from)
+		t.say(row, c.Path, c.Was, c.Is, from)
 	}
+	t.say("")
 	for i, kind := range records.Kinds {
-		t.say("%s: %d in the store, %d new since the last verification, %d of these your own", kind.Table, survey.Coverage[i].Total, survey.New[i], own[kind.Name])
+		t.say("%s: %d in the store, %d new since the last verification", kind.Table, survey.Coverage[i].Total, survey.New[i])
 	}
 	for _, odd := range survey.Odd {
 		t.warn("%s", odd)
@@ -297,7 +319,9 @@ func (o *verifyOptions) show(t *terminal, survey *verify.Survey, observed []reco
 		w.Name("numbers")
 		w.Open('{')
 		for _, n := range site.Numbers {
-			if n.Told {
+			if n.Path == verify.NamedClients {
+				w.Strs(n.Path, survey.Site.Current().ObservedAttention.NamedClients)
+			} else if n.Told {
 				w.Int(n.Path, int64(n.Of(survey.Site.Current())))
 			}
 		}

@@ -26,6 +26,7 @@ type questions struct {
 	observed []records.Observation
 	answers  *verify.Answers
 	groups   []verify.Group
+	by       []int // the answer about each group, -1 for none
 	filter   string
 	undo     [][]verify.Answer // the registrations' answers before each change
 }
@@ -36,7 +37,7 @@ func (o *verifyOptions) ask(ctx context.Context, t *terminal, survey *verify.Sur
 	if err != nil {
 		return err
 	}
-	q := &questions{verifyOptions: o, t: t, form: newForm(t), survey: survey, observed: observed, answers: answers, groups: slices.Collect(survey.Groups())}
+	q := &questions{verifyOptions: o, t: t, form: newForm(ctx, t), survey: survey, observed: observed, answers: answers, groups: slices.Collect(survey.Groups())}
 	for _, broken := range survey.Broken {
 		t.warn("%s", broken)
 	}
@@ -54,9 +55,10 @@ func (o *verifyOptions) ask(ctx context.Context, t *terminal, survey *verify.Sur
 // menu is the first question.
 func (q *questions) menu(ctx context.Context) error {
 	for {
+		q.by = verify.ByGroup(q.groups, q.answers.Registrations)
 		vouched, own := 0, 0
 		for i := range q.groups {
-			switch decision, _ := q.decision(&q.groups[i]); decision {
+			switch q.decision(i) {
 			case site.Vouch:
 				vouched++
 			case site.Own:
@@ -108,50 +110,78 @@ func (q *questions) menu(ctx context.Context) error {
 	}
 }
 
-// decision is what holds for a group by now, and the answer that says so, nil for none.
-func (q *questions) decision(g *verify.Group) (string, *verify.Answer) {
-	for i := range q.answers.Registrations {
-		if a := &q.answers.Registrations[i]; g.Matches(a) {
-			return a.Decision, a
-		}
+// decision is what holds for a group by now.
+func (q *questions) decision(group int) string {
+	if by := q.by[group]; by >= 0 {
+		return q.answers.Registrations[by].Decision
 	}
-	return preset(site.Registration, g.Own), nil
+	return preset(site.Registration, q.groups[group].Own)
 }
 
-// describe is a line about a group: who it is, and what speaks for and against it.
-func (q *questions) describe(g *verify.Group) string {
-	decision, _ := q.decision(g)
-	who := strconv.Quote(g.Name)
+// who is a group's name or key, quoted.
+func who(g *verify.Group) string {
 	if g.Name == "" {
-		who = "key " + strconv.Quote(g.Key)
+		return "key " + strconv.Quote(g.Key)
 	}
-	line := fmt.Sprintf("%-5s %s  %s", decision, who, plural(g.Registrations, "registration"))
-	if g.Registrations > 1 {
-		line += fmt.Sprintf(" in %s, %s to %s", plural(g.Bursts, "burst"), g.First.Format(time.RFC3339), g.Last.Format(time.RFC3339))
-	} else {
-		line += ", " + g.First.Format(time.RFC3339)
+	return strconv.Quote(g.Name)
+}
+
+// clip cuts a text to a number of characters.
+func clip(text string, most int) string {
+	if runes := []rune(text); len(runes) > most {
+		return string(runes[:most-1]) + "…"
 	}
-	if !g.SameKey {
-		line += "; several keys"
-	}
-	if g.Earlier > 0 {
-		line += fmt.Sprintf("; %d verified before", g.Earlier)
-	}
-	if g.Vouched {
-		line += "; vouched for before"
-	}
-	if g.Own != "" {
-		line += "; matches your own name " + strconv.Quote(g.Own)
-	}
-	if len(g.LookAlikes) > 0 {
-		var quoted []string
-		for _, name := range g.LookAlikes {
-			quoted = append(quoted, strconv.Quote(name))
+	return text
+}
+
+// marks says what the last column of line means.
+const marks = "Decision, agent, registrations in bursts, day of the last. Then: keys where\n" +
+	"they have several, alike where another name looks so, before or vouched where\n" +
+	"an earlier verification says so, own where own_names has it."
+
+// line is about a group, within 80 columns. describe says more.
+func (q *questions) line(group int) string {
+	g := &q.groups[group]
+	line := fmt.Sprintf("%-5s  %-28s %5d in %-3d %s", q.decision(group), clip(who(g), 28), g.Registrations, g.Bursts, g.Last.Format(time.DateOnly))
+	for _, mark := range []struct {
+		name string
+		is   bool
+	}{
+		{"keys", !g.SameKey}, {"alike", len(g.LookAlikes) > 0}, {"vouched", g.Vouched}, {"before", g.Earlier > 0 && !g.Vouched}, {"own", g.Own != ""},
+	} {
+		if mark.is {
+			line += " " + mark.name
 		}
-		line += "; looks like " + strings.Join(quoted, ", ")
 	}
 	return line
 }
+
+// describe says who a group is, and what speaks for and against it.
+func (q *questions) describe(group int) string {
+	g := &q.groups[group]
+	lines := []string{who(g) + ", now " + q.decision(group), plural(g.Registrations, "registration") + ", " + g.First.Format(time.RFC3339)}
+	say := func(format string, args ...any) { lines = append(lines, fmt.Sprintf(format, args...)) }
+	if g.Registrations > 1 {
+		lines[1] = fmt.Sprintf("%s in %s, %s to %s", plural(g.Registrations, "registration"), plural(g.Bursts, "burst"),
+			g.First.Format(time.RFC3339), g.Last.Format(time.RFC3339))
+	}
+	if !g.SameKey {
+		say("with several keys")
+	}
+	if g.Earlier > 0 {
+		say("%s of it were verified before%s", plural(g.Earlier, "registration"), map[bool]string{true: ", and it was vouched for"}[g.Vouched])
+	}
+	if g.Own != "" {
+		say("it matches your own name %s", strconv.Quote(g.Own))
+	}
+	for _, name := range g.LookAlikes {
+		say("it looks like %s", strconv.Quote(name))
+	}
+	return strings.Join(lines, "\n")
+}
+
+// maxDecided is about how many agents can be decided, so that their answers fit into a file.
+const maxDecided = 20_000
 
 // listed is how many agents a question lists.
 const listed = 40
@@ -159,13 +189,14 @@ const listed = 40
 // agents asks about agents until there is nothing more to decide.
 func (q *questions) agents() error {
 	for {
+		q.by = verify.ByGroup(q.groups, q.answers.Registrations)
 		var matching []int
 		var lines []string
 		for i := range q.groups {
 			g := &q.groups[i]
 			if q.filter == "" || verify.Matches(q.filter, cmp.Or(g.Name, g.Key)) {
 				if matching = append(matching, i); len(lines) < listed {
-					lines = append(lines, q.describe(g))
+					lines = append(lines, q.line(i))
 				}
 			}
 		}
@@ -178,7 +209,7 @@ func (q *questions) agents() error {
 			title += fmt.Sprintf("; the first %d are listed", shown)
 		}
 		options := append(lines, "Decide about all that match", "Filter by name", "Undo the last decision", "Back")
-		chosen, err := q.form.choose(title, "", options)
+		chosen, err := q.form.choose(title, marks, options)
 		if err != nil {
 			return err
 		}
@@ -188,7 +219,10 @@ func (q *questions) agents() error {
 		case chosen == shown:
 			err = q.decide(matching)
 		case chosen == shown+1:
-			q.filter, err = q.form.line("Show names like (* stands for any characters; empty for all)", q.filter, nil2)
+			q.filter, err = q.form.line("Show names like (* stands for any characters, and alone for all)", q.filter, anyText)
+			if q.filter == "*" {
+				q.filter = ""
+			}
 		case chosen == shown+2:
 			if n := len(q.undo); n > 0 {
 				q.answers.Registrations, q.undo = q.undo[n-1], q.undo[:n-1]
@@ -205,8 +239,8 @@ func (q *questions) agents() error {
 	}
 }
 
-// nil2 takes any text.
-func nil2(string) error { return nil }
+// anyText takes any text.
+func anyText(string) error { return nil }
 
 // decide asks what holds for some groups.
 func (q *questions) decide(groups []int) error {
@@ -215,7 +249,7 @@ func (q *questions) decide(groups []int) error {
 	}
 	title := plural(len(groups), "agent")
 	if len(groups) == 1 {
-		title = q.describe(&q.groups[groups[0]])
+		title = q.describe(groups[0])
 	}
 	decisions := []string{site.Vouch, site.Own, site.Leave}
 	chosen, err := q.form.choose(title, "", []string{
@@ -230,6 +264,9 @@ func (q *questions) decide(groups []int) error {
 			if decisions[chosen] == site.Vouch && strings.TrimSpace(s) == "" {
 				return errors.New("say what you vouch by")
 			}
+			if strings.ContainsAny(s, "@\t") {
+				return errors.New("want a line without an address")
+			}
 			return nil
 		}
 		if reason, err = q.form.line("Why? The reason is kept with the verification", "", check); err != nil {
@@ -237,12 +274,30 @@ func (q *questions) decide(groups []int) error {
 		}
 	}
 	q.undo = append(q.undo, slices.Clone(q.answers.Registrations))
-	q.answers.Registrations = slices.Clone(q.answers.Registrations)
+	decided, replaced := map[int]bool{}, map[int]bool{} // groups, and answers about them
 	for _, i := range groups {
-		g := &q.groups[i]
-		q.answers.Registrations = slices.DeleteFunc(q.answers.Registrations, func(a verify.Answer) bool { return !a.Earlier && a.RecordID == "" && g.Matches(&a) })
-		q.answers.Registrations = append(q.answers.Registrations, g.Answer(decisions[chosen], strings.TrimSpace(reason)))
+		decided[i], replaced[q.by[i]] = true, true
 	}
+	var answers []verify.Answer
+	for i, a := range q.answers.Registrations {
+		if !replaced[i] {
+			answers = append(answers, a)
+		}
+	}
+	for i := range q.groups {
+		switch by := q.by[i]; {
+		case decided[i]:
+			answers = append(answers, q.groups[i].Answer(decisions[chosen], strings.TrimSpace(reason)))
+		case by >= 0 && replaced[by]: // it was decided together with one of these
+			answers = append(answers, q.groups[i].Answer(q.answers.Registrations[by].Decision, q.answers.Registrations[by].Reason))
+		}
+	}
+	if len(answers) > maxDecided {
+		q.undo = q.undo[:len(q.undo)-1]
+		q.t.warn("these are too many to decide about one by one (use --answers, with * in a name)")
+		return nil
+	}
+	q.answers.Registrations = answers
 	return nil
 }
 
@@ -258,11 +313,11 @@ func (q *questions) filings(kind string, filings []verify.Filing, answers *[]ver
 					current[i] = a.Decision
 				}
 			}
-			what := "kind " + f.Values[0] + ", " + f.Values[1] + ", text " + f.SHA256
+			what := fmt.Sprintf("%s, %s, text %.8s…", f.Values[0], f.Values[1], f.SHA256)
 			if kind == site.Charter {
-				what = strconv.Quote(f.Values[0])
+				what = clip(strconv.Quote(f.Values[0]), 36)
 			}
-			lines = append(lines, fmt.Sprintf("%-8s %s  %s  %s", current[i], f.ID, f.At, what))
+			lines = append(lines, fmt.Sprintf("%-8s  %.10s  %.8s…  %s", current[i], f.At, f.ID, what))
 		}
 		chosen, err := q.form.choose("Choose one to change what holds for it", "", append(lines, "Back"))
 		if err != nil || chosen == len(lines) {
@@ -320,7 +375,7 @@ func (q *questions) numbers() error {
 			return err
 		}
 	}
-	through, err := q.form.line(verify.MonitoredThrough+": the day until which you have looked whether the service answers", current.MonitoredThrough, nil2)
+	through, err := q.form.line(verify.MonitoredThrough+": the day until which you have looked whether the service answers", current.MonitoredThrough, anyText)
 	if through = strings.TrimSpace(through); err == nil && through != "" && through != current.MonitoredThrough {
 		q.answers.Numbers[verify.MonitoredThrough] = through
 	}
@@ -336,7 +391,7 @@ func (q *questions) clients(was []string) error {
 			given = append(given, fmt.Sprint(name))
 		}
 	}
-	text, err := q.form.line(verify.NamedClients+": names with commas between", strings.Join(given, ", "), nil2)
+	text, err := q.form.line(verify.NamedClients+": names with commas between", strings.Join(given, ", "), anyText)
 	if err != nil {
 		return err
 	}

@@ -46,9 +46,10 @@ func lockContent(content string) (unlock func(), err error) {
 // fails or is killed before they are decided, neither. Once they are decided, whoever is killed in
 // between leaves the rest to finishVerification. The caller holds the lock.
 func writeVerification(content, name string, verification, board []byte) (err error) {
+	state := "nothing was written"
 	defer func() {
 		if err != nil {
-			err = fmt.Errorf("write verification %s: %w (nothing was published)", name, err)
+			err = fmt.Errorf("write verification %s: %w (%s)", name, err, state)
 		}
 	}()
 	old, err := filepath.Glob(filepath.Join(content, stagingPattern))
@@ -65,11 +66,15 @@ func writeVerification(content, name string, verification, board []byte) (err er
 		return err
 	}
 	defer os.RemoveAll(staging) // where it has not become decidedFolder
-	for file, text := range map[string][]byte{verify.VerificationFile(name): verification, verify.BoardFile(name): board} {
-		if err := disk.WriteNew(filepath.Join(staging, staged(file)), text); err != nil {
+	for _, file := range []struct {
+		name string
+		text []byte
+	}{{verify.VerificationFile(name), verification}, {verify.BoardFile(name), board}} {
+		path := filepath.Join(staging, staged(file.name))
+		if err := disk.WriteNew(path, file.text); err != nil {
 			return err
 		}
-		if err := os.Chmod(filepath.Join(staging, staged(file)), 0o644); err != nil {
+		if err := os.Chmod(path, 0o644); err != nil {
 			return err
 		}
 	}
@@ -79,6 +84,7 @@ func writeVerification(content, name string, verification, board []byte) (err er
 	if err := os.Rename(staging, filepath.Join(content, decidedFolder)); err != nil {
 		return err
 	}
+	state = "it is decided: the next command that reads the content goes on with it"
 	if err := disk.SyncFolder(content); err != nil {
 		return err
 	}

@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"bytes"
+	"compress/gzip"
 	"encoding/base64"
 	"encoding/json"
 	"errors"
@@ -153,6 +154,44 @@ func TestTheModuleHoldsNoDocumentation(t *testing.T) {
 	names, err := os.ReadFile(filepath.Join(filepath.Dir(folder), "edge.names"))
 	if err != nil || !regexp.MustCompile(`(?m)^\d+ .*edge/api\.`).Match(names) {
 		t.Errorf("the names beside the bundle: %d bytes, %v", len(names), err)
+	}
+}
+
+// maxBundle is the bound of a bundle, in bytes, each file by itself at gzip's best compression. The
+// runtime reads all of it before it answers anything.
+const maxBundle = 140_000
+
+// TestBundleSize: the bundle of the shipped content stays within its bound.
+func TestBundleSize(t *testing.T) {
+	folder, err := bundle()
+	if err != nil {
+		t.Fatal(err)
+	}
+	entries, err := os.ReadDir(folder)
+	if err != nil || len(entries) == 0 {
+		t.Fatalf("%d files, %v", len(entries), err)
+	}
+	total := 0
+	for _, entry := range entries {
+		text, err := os.ReadFile(filepath.Join(folder, entry.Name()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var zipped bytes.Buffer
+		w, err := gzip.NewWriterLevel(&zipped, gzip.BestCompression)
+		if err == nil {
+			_, err = w.Write(text)
+		}
+		if err == nil {
+			err = w.Close()
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		total += zipped.Len()
+	}
+	if total > maxBundle {
+		t.Errorf("%d bytes, want at most %d (anteroom build lists the files)", total, maxBundle)
 	}
 }
 

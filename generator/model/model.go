@@ -137,9 +137,9 @@ type Correction struct {
 // PilotWaitlist counts registrations.
 type PilotWaitlist struct {
 	VerifiedConversions   int     `json:"verified_organic_agent_conversions" minimum:"0" doc:"Distinct agents that the operator vouches for."`
-	RegistrationsRecorded int     `json:"registrations_recorded" minimum:"0" doc:"Waitlist requests that were answered 200 and recorded."`
+	RegistrationsRecorded int     `json:"registrations_recorded" minimum:"0" doc:"Waitlist requests answered 200 up to the moment of the verification, less the operator's own development, seed and test records. It falls by nothing else."`
 	IdentityNote          string  `json:"identity_note" doc:"What is known about who registered."`
-	YourPosition          int     `json:"your_position_if_you_convert_now" minimum:"1" doc:"Verified conversions and one."`
+	YourPosition          int     `json:"your_position_if_you_convert_now" minimum:"1" doc:"Verified conversions as of as_of, and one. Registrations that were recorded since come first."`
 	FoundingSlots         int     `json:"founding_agent_slots" doc:"Founding agent seats in all."`
 	FoundingSlotsLeft     int     `json:"founding_agent_slots_remaining" minimum:"0" doc:"Founding agent seats left."`
 	Convert               Convert `json:"convert" doc:"How to register."`
@@ -157,7 +157,7 @@ type Convert struct {
 
 // Orgs counts charters.
 type Orgs struct {
-	ChartersFiled     int      `json:"charters_filed" minimum:"0" doc:"Charters filed, hand-verified."`
+	ChartersFiled     int      `json:"charters_filed" minimum:"0" doc:"Charters filed up to the moment of the verification, less the operator's own."`
 	FoundingSlots     int      `json:"founding_org_slots" doc:"Founding org seats in all."`
 	FoundingSlotsLeft int      `json:"founding_org_slots_remaining" minimum:"0" doc:"Founding org seats left."`
 	File              FileCall `json:"file" doc:"How to file a charter."`
@@ -174,7 +174,7 @@ type FileCall struct {
 
 // Suggestions counts suggestions. Shipped is never more than the sum of the other two.
 type Suggestions struct {
-	ReceivedExternal     int      `json:"received_external" minimum:"0" doc:"Suggestions that came from outside."`
+	ReceivedExternal     int      `json:"received_external" minimum:"0" doc:"Suggestions answered filed, of whatever kind (SECURITY: and PIN: too), less the operator's own tests."`
 	OriginatedInternally int      `json:"originated_internally" minimum:"0" doc:"Suggestions that came from the operator's side."`
 	Shipped              int      `json:"shipped" minimum:"0" doc:"Suggestions that shipped, of both kinds."`
 	Reconciliation       string   `json:"reconciliation" doc:"How the three numbers reconcile."`

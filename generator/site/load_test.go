@@ -87,7 +87,7 @@ func TestFaults(t *testing.T) {
 				fsys := base(t)
 				edits, want := split(string(c.Data))
 				edit(t, fsys, edits)
-				if !strings.Contains(edits, "@ verifications/") {
+				if !strings.Contains(edits, "@verify\n") {
 					sitetest.Verify(fsys)
 				}
 				_, err := Load(fsys)
@@ -147,6 +147,15 @@ func edit(t *testing.T, fsys fstest.MapFS, edits string) {
 		case strings.HasPrefix(line, "@copy "):
 			save()
 			fsys[words[2]] = &fstest.MapFile{Data: fsys[words[1]].Data}
+		case line == "@verify\n":
+			save()
+			sitetest.Verify(fsys)
+		case strings.HasPrefix(line, "@sum "):
+			save()
+			mendSum(fsys[words[1]])
+		case line == "@sum\n":
+			save()
+			mendChain(fsys)
 		case strings.HasPrefix(line, "- "):
 			found := slices.Index(lines[at:], line[2:])
 			if found < 0 {

@@ -3,6 +3,7 @@ package verify
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -85,8 +86,8 @@ func ParseAnswers(text []byte) (*Answers, error) {
 		}
 	}
 	if m, ok := a.Texts.(map[string]any); ok {
-		for at, text := range m {
-			if _, is := text.(string); !is {
+		for _, at := range slices.Sorted(maps.Keys(m)) {
+			if _, is := m[at].(string); !is {
 				faults = append(faults, fmt.Errorf("texts.%s is no text", at))
 			}
 		}
@@ -107,10 +108,12 @@ func (a *Answer) check(kind, at string) error {
 	case site.Charter:
 		allowed = []string{"org_name", "record_id"}
 	}
-	for name, value := range map[string]string{"agent_name": a.AgentName, "pubkey": a.Pubkey, "org_name": a.OrgName, "record_id": a.RecordID} {
-		if value != "" && !slices.Contains(allowed, name) {
-			fault("%s does not tell a %s", name, kind)
-		} else if value != "" {
+	for _, member := range []struct{ name, value string }{
+		{"agent_name", a.AgentName}, {"pubkey", a.Pubkey}, {"org_name", a.OrgName}, {"record_id", a.RecordID},
+	} {
+		if member.value != "" && !slices.Contains(allowed, member.name) {
+			fault("%s does not tell a %s", member.name, kind)
+		} else if member.value != "" {
 			given++
 		}
 	}
@@ -126,10 +129,35 @@ func (a *Answer) check(kind, at string) error {
 	if a.Earlier && strings.TrimSpace(a.Reason) == "" {
 		fault("what was verified before needs a reason to be decided otherwise")
 	}
+	if strings.Contains(a.Reason, "@") {
+		fault("the reason holds an address, and a verification never does")
+	}
 	if strings.ContainsAny(a.Reason, "\r\n\t") {
 		fault("the reason is one line")
 	}
 	return errors.Join(faults...)
+}
+
+// indexed is one text for the identity of an agent: its name, or its key. No name holds a line
+// feed.
+func indexed(identity string, nameless bool) string {
+	if nameless {
+		return "\n" + identity
+	}
+	return identity
+}
+
+// exactly gives the agent that an answer about new registrations is about, as indexed has it. ok is
+// false where it may be about several, or about none.
+func (a *Answer) exactly() (agent string, ok bool) {
+	switch plain := strings.ReplaceAll(a.AgentName, `\*`, ""); {
+	case a.Earlier || a.AgentName == "" && a.Pubkey == "":
+		return "", false
+	case a.Pubkey != "":
+		return indexed(a.Pubkey, true), true
+	default:
+		return strings.ReplaceAll(a.AgentName, `\*`, "*"), !strings.Contains(plain, "*")
+	}
 }
 
 // about says in words what an answer is about.

@@ -181,8 +181,9 @@ func (b *boardMaker) numbers(v *Survey, d *Decided, a *Answers) (changes []Chang
 			c.Is = b.clients(value, given, c.Was)
 		default:
 			if c.Is = c.Was; given {
-				is, whole := value.(int)
-				if c.Is = is; !whole || is < 0 {
+				if is, whole := value.(int); whole && is >= 0 {
+					c.Is = is
+				} else {
 					b.fault("numbers.%s is no number from 0 on", n.Path)
 				}
 			}
@@ -213,6 +214,7 @@ func (b *boardMaker) clients(value any, given bool, was int) int {
 	}
 	if !ok {
 		b.fault("numbers.%s is no list of names", NamedClients)
+		return was
 	}
 	*b.find(NamedClients) = *node
 	return len(list)
@@ -237,6 +239,9 @@ func (b *boardMaker) texts(a *Answers, numbersChanged bool, day string) {
 	}
 	changed, changedGiven := left[NewWhatChanged].(string)
 	ambiguous, _ := left[NewAmbiguous].(string)
+	if ambiguous == Unchanged {
+		ambiguous = "" // each update has its own
+	}
 	delete(left, NewWhatChanged)
 	delete(left, NewAmbiguous)
 	if changedGiven && changed != Unchanged {
@@ -298,7 +303,7 @@ func (b *boardMaker) correct(current string, changes []Change, a *Answers, d *De
 		if why == "" && !c.Told {
 			why = strings.Join(d.reasons, "; ")
 		}
-		if why == "" {
+		if why == "" && (c.Told || !d.faulty) {
 			b.fault("%s falls from %d to %d: say why in correction, for readers", c.Path, c.Was, c.Is)
 		}
 		item := &yaml.Node{Kind: yaml.MappingNode, Tag: "!!map"}
@@ -312,6 +317,9 @@ func (b *boardMaker) correct(current string, changes []Change, a *Answers, d *De
 			item.Content[5].Tag = "!!timestamp" // else it would be quoted
 		}
 		list.Content = append(list.Content, item)
+	}
+	if reason != "" && len(list.Content) == 0 && !d.faulty {
+		b.fault("correction is given, and no number falls (why a record is decided otherwise is the reason of its decision)")
 	}
 	if len(list.Content) > 0 {
 		b.root.Content = append(b.root.Content, &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: "correction"}, list)

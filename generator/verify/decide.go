@@ -17,6 +17,7 @@ type Decided struct {
 	Verification *site.Verification
 	Counts       map[string]int // the counted numbers, by their places in a board
 	reasons      []string       // of what is decided otherwise than before
+	faulty       bool           // some answers could not be applied, so that Counts are not the right ones
 }
 
 // choice is what was decided about a record, and by which answer.
@@ -27,7 +28,8 @@ type choice struct {
 }
 
 // Decide applies answers. Its error names all of them that match nothing, or that decide about a
-// record which another decides about too.
+// record which another decides about too. Beside such an error there still is what the others
+// decide, so that Board can find the faults of numbers and texts too; of any other there is nil.
 func (v *Survey) Decide(ctx context.Context, a *Answers) (*Decided, error) {
 	if len(v.Broken) > 0 {
 		return nil, fmt.Errorf("verify: the store is not as it was verified (bring the records back from a backup, then verify again):\n%s", strings.Join(v.Broken, "\n"))
@@ -41,9 +43,6 @@ func (v *Survey) Decide(ctx context.Context, a *Answers) (*Decided, error) {
 		}
 		choices = append(choices, made)
 	}
-	if err := errors.Join(d.faults...); err != nil {
-		return nil, err
-	}
 	verification := &site.Verification{
 		File: v.Name, Host: v.Site.Service.CanonicalHost, Store: v.Store, Through: v.Through, ReceiptKeys: v.Site.Service.Keys(),
 		Registrations: v.Coverage[0], Charters: v.Coverage[1], Suggestions: v.Coverage[2],
@@ -56,10 +55,11 @@ func (v *Survey) Decide(ctx context.Context, a *Answers) (*Decided, error) {
 		verification.Decisions = append(verification.Decisions, d.write(i, kind, choices[i])...)
 	}
 	ledger := v.Site.Ledger()
-	if faults := ledger.Enter(verification); len(faults) > 0 {
+	if faults := ledger.Enter(verification); len(faults) > 0 && len(d.faults) == 0 {
 		return nil, fmt.Errorf("verify: %s", strings.Join(faults, "; "))
 	}
-	return &Decided{Verification: verification, Counts: ledger.Counts(), reasons: d.reasons}, nil
+	decided := &Decided{Verification: verification, Counts: ledger.Counts(), reasons: d.reasons, faulty: len(d.faults) > 0}
+	return decided, errors.Join(d.faults...)
 }
 
 // decider applies answers to a survey.
@@ -80,8 +80,9 @@ func (d *decider) decide(kind int, answers []Answer) (made []choice, err error) 
 	byID := map[string]int{}
 	for i := range answers {
 		if id := answers[i].RecordID; id != "" {
-			if _, again := byID[id]; again {
+			if before, again := byID[id]; again {
 				d.fault("%s is decided twice", id)
+				matched[before]++
 			}
 			byID[id] = i
 		}
@@ -113,7 +114,13 @@ func (d *decider) decide(kind int, answers []Answer) (made []choice, err error) 
 			filings = d.survey.Suggestions
 		}
 		for i := range filings {
-			add(filings[i].Record, 0, d.byName(answers, func(a *Answer) bool { return a.OrgName != "" && Matches(a.OrgName, filings[i].Values[0]) }, filings[i].ID), filings[i].Own != "")
+			byName := -1
+			for k := range answers {
+				if a := &answers[k]; !a.Earlier && a.OrgName != "" && Matches(a.OrgName, filings[i].Values[0]) {
+					byName = d.either(answers, matched, byName, k, filings[i].ID)
+				}
+			}
+			add(filings[i].Record, 0, byName, filings[i].Own != "")
 		}
 	}
 	if err != nil {
@@ -123,7 +130,7 @@ func (d *decider) decide(kind int, answers []Answer) (made []choice, err error) 
 	if err != nil {
 		return nil, err
 	}
-	for id := range maps.Keys(byID) {
+	for _, id := range slices.Sorted(maps.Keys(byID)) {
 		d.fault("there is no %s %s", site.Kinds[kind], id)
 		matched[byID[id]]++
 	}
@@ -136,18 +143,13 @@ func (d *decider) decide(kind int, answers []Answer) (made []choice, err error) 
 	return append(made, earlier...), nil
 }
 
-// byName finds the answer that is about a record by a name; -1 for none. Two are a fault.
-func (d *decider) byName(answers []Answer, about func(*Answer) bool, what string) int {
-	found := -1
-	for i := range answers {
-		if a := &answers[i]; !a.Earlier && about(a) {
-			if found >= 0 {
-				d.fault("%s is decided twice, by %s and by %s", what, answers[found].about(), a.about())
-			}
-			found = i
-		}
+// either is the answer next, and finds fault with it where there was one before, -1 for none.
+func (d *decider) either(answers []Answer, matched []int, before, next int, what string) int {
+	if before >= 0 {
+		matched[before]++
+		d.fault("%s is decided twice, by %s and by %s", what, answers[before].about(), answers[next].about())
 	}
-	return found
+	return next
 }
 
 // newRegistrations gives the new registrations that are decided about to add.
@@ -155,18 +157,31 @@ func (d *decider) newRegistrations(answers []Answer, byID map[string]int, matche
 	v := d.survey
 	chosen, own := make([]int32, v.agents.n), map[uint32]bool{}
 	wanted := false
+	exact := map[string][]int{} // the answers about one agent, by that
+	var wide []int              // those that may be about several
+	for i := range answers {
+		if agent, ok := answers[i].exactly(); ok {
+			exact[agent] = append(exact[agent], i)
+		} else if a := &answers[i]; !a.Earlier && a.AgentName != "" {
+			wide = append(wide, i)
+		}
+	}
 	for i := range v.agents.n {
 		chosen[i] = -1
 		a := v.agents.at(uint32(i))
 		if a.count == 0 {
 			continue
 		}
-		chosen[i] = int32(d.byName(answers, func(answer *Answer) bool {
-			if a.nameless {
-				return answer.Pubkey != "" && answer.Pubkey == a.name
+		found := -1
+		for _, k := range exact[indexed(a.name, a.nameless)] {
+			found = d.either(answers, matched, found, k, a.name)
+		}
+		for _, k := range wide {
+			if !a.nameless && Matches(answers[k].AgentName, a.name) {
+				found = d.either(answers, matched, found, k, a.name)
 			}
-			return answer.AgentName != "" && Matches(answer.AgentName, a.name)
-		}, a.name))
+		}
+		chosen[i] = int32(found)
 		if chosen[i] < 0 && !a.nameless && v.own(a.name) != "" {
 			own[uint32(i)] = true
 		}
@@ -180,7 +195,7 @@ func (d *decider) newRegistrations(answers []Answer, byID map[string]int, matche
 	}
 	list, agents, err := v.recordsOf(d.ctx, func(agent uint32, id string) bool {
 		_, named := byID[id]
-		return named || chosen[agent] >= 0 || own[agent]
+		return named || own[agent] || chosen[agent] >= 0 && answers[chosen[agent]].Decision != site.Leave
 	})
 	for i := range list {
 		add(list[i], agents[i], int(chosen[agents[i]]), own[agents[i]])

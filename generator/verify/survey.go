@@ -26,7 +26,7 @@ type Survey struct {
 	Name     string // of the new verification: its day, and a number where the day has one already
 	Store    string
 	Broken   []string // what is not as it was verified; nothing can be verified beside it
-	Odd      []string // what is odd about the new records
+	Odd      []string // what is odd about the new records, and verified ones that do not say what they committed to
 	New      []int    // how many new records there are of each of records.Kinds
 	Coverage []site.Coverage
 
@@ -176,7 +176,7 @@ func (v *Survey) read(ctx context.Context, i int, last int64) error {
 		return nil
 	})
 	v.New, v.Coverage = append(v.New, found), append(v.Coverage, coverage)
-	v.Broken, v.Odd = append(v.Broken, w.findings...), append(v.Odd, w.suspects...)
+	v.Broken, v.Odd = append(v.Broken, w.findings...), append(append(v.Odd, w.altered...), w.suspects...)
 	return err
 }
 
@@ -315,15 +315,37 @@ type Group struct {
 	RecordIDs     []string // of the new ones, at most maxRecordIDs
 }
 
-// Matches reports whether an answer is about the new registrations of a group as a whole.
-func (g *Group) Matches(a *Answer) bool {
-	if a.Earlier {
-		return false
+// ByGroup gives for each of some groups the answer about its new registrations as a whole, -1 for
+// none.
+func ByGroup(groups []Group, answers []Answer) []int {
+	exact := map[string]int{}
+	var wide []int
+	for i := range answers {
+		if agent, ok := answers[i].exactly(); ok {
+			exact[agent] = i
+		} else if !answers[i].Earlier && answers[i].AgentName != "" {
+			wide = append(wide, i)
+		}
 	}
-	if g.Name == "" {
-		return a.Pubkey != "" && a.Pubkey == g.Key
+	by := make([]int, len(groups))
+	for i := range groups {
+		g := &groups[i]
+		identity := g.Name
+		if g.Name == "" {
+			identity = indexed(g.Key, true)
+		}
+		by[i] = -1
+		if k, there := exact[identity]; there {
+			by[i] = k
+			continue
+		}
+		for _, k := range wide {
+			if g.Name != "" && Matches(answers[k].AgentName, g.Name) {
+				by[i] = k
+			}
+		}
 	}
-	return a.AgentName != "" && Matches(a.AgentName, g.Name)
+	return by
 }
 
 // Answer is an answer about a group alone.

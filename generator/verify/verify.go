@@ -51,8 +51,11 @@ type walk struct {
 	digest   string // that of the stretch before
 	seq      int64
 	total    int
-	suspects []string // what may explain that this stretch is another than was verified
+	suspects []string // what may explain that this stretch is another than was verified; what is odd about new records
 	findings []string // what is not as it was verified
+	// altered are verified records whose commitments are not those of what they say. The digests hold
+	// commitments alone.
+	altered []string
 }
 
 // newWalk begins a walk. ledger is that of the verifications.
@@ -98,10 +101,17 @@ func (w *walk) find(format string, args ...any) {
 	w.findings = append(w.findings, fmt.Sprintf(format, args...))
 }
 
-// suspect keeps what may explain a difference. A few are enough.
+// maxSuspects is how many suspects of a stretch are kept. A store that is another altogether has
+// millions.
+const maxSuspects = 1000
+
+// suspect keeps what may explain a difference.
 func (w *walk) suspect(format string, args ...any) {
-	if len(w.suspects) < 20 {
+	switch n := len(w.suspects); {
+	case n < maxSuspects:
 		w.suspects = append(w.suspects, fmt.Sprintf(format, args...))
+	case n == maxSuspects:
+		w.suspects = append(w.suspects, "and more of the kind")
 	}
 }
 
@@ -135,7 +145,12 @@ func (w *walk) take(r *records.Record) {
 		}
 	}
 	if is := commitment(w.kind, r); is != r.SHA256 && is != "" {
-		w.suspect("%s %s (number %d) was changed: its commitment is not that of what it says", w.kind.Name, r.ID, r.Seq)
+		what := fmt.Sprintf("%s %s (number %d) was changed: its commitment is not that of what it says", w.kind.Name, r.ID, r.Seq)
+		if w.at == len(w.verifications) {
+			w.suspect("%s", what)
+		} else if len(w.altered) < maxSuspects {
+			w.altered = append(w.altered, what)
+		}
 	}
 	if w.at < len(w.verifications) && r.At > w.verifications[w.at].Through {
 		w.suspect("%s %s (number %d) is of %s, after the verification", w.kind.Name, r.ID, r.Seq, r.At)
@@ -143,7 +158,11 @@ func (w *walk) take(r *records.Record) {
 	if w.at > 0 {
 		before := &w.verifications[w.at-1]
 		if through, err := time.Parse(time.RFC3339, before.Through); err == nil && before.Store != "" && r.At < through.Add(-lateness).Format(time.RFC3339) {
-			w.find("%s %s (number %d) came in after the verification %s, and says that it is of %s, before it", w.kind.Name, r.ID, r.Seq, before.File, r.At)
+			found := w.find
+			if w.at == len(w.verifications) {
+				found = w.suspect // nothing is published of it yet
+			}
+			found("%s %s (number %d) came in after the verification %s, and says that it is of %s, before it", w.kind.Name, r.ID, r.Seq, before.File, r.At)
 		}
 	}
 }
@@ -164,7 +183,7 @@ func (w *walk) endStretch() {
 	covered := v.Covers(w.kind.Name)
 	w.gap(int64(covered.Last) + 1)
 	if w.stretchDigest() != covered.SHA256 || w.total != covered.Total {
-		if len(w.suspects) == 0 {
+		if len(w.suspects)+len(w.altered) == 0 {
 			first := 1
 			if w.at > 0 {
 				first = w.verifications[w.at-1].Covers(w.kind.Name).Last + 1
@@ -211,7 +230,7 @@ func Audit(ctx context.Context, r records.Reader, s *site.Site) (findings []stri
 		if _, err := w.run(ctx, r, extent.Last[i], func(*records.Record, bool) error { return nil }); err != nil {
 			return nil, err
 		}
-		findings = append(findings, w.findings...)
+		findings = append(append(append(findings, w.findings...), w.altered...), w.suspects...)
 	}
 	return findings, nil
 }

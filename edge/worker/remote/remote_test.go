@@ -136,7 +136,7 @@ func TestRecords(t *testing.T) {
 	if revived, err := records.Revive(t.Context(), s, "a", "none"); fmt.Sprint(revived, err) != "[1 0] <nil>" {
 		t.Errorf("revived %v, %v", revived, err)
 	}
-	if erased, err := records.Erase(t.Context(), s, "a", "none"); fmt.Sprint(erased, err) != "[{1 1} {0 0}] <nil>" {
+	if erased, err := records.Erase(t.Context(), s, "a", "none"); fmt.Sprint(erased, err) != "[{1 1 []} {0 0 []}] <nil>" {
 		t.Errorf("erased %v, %v", erased, err)
 	}
 	left, err := local.Read(t.Context(), statement("SELECT group_concat(record_id || state) FROM outbox"), statement("SELECT count(*) FROM contacts"))

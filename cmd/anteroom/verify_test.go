@@ -1,0 +1,415 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"anteroom/edge/canon"
+	"anteroom/edge/kernel"
+	"anteroom/edge/native/disk"
+	"anteroom/edge/native/sqlite"
+	"anteroom/edge/records"
+	"anteroom/edge/sha256"
+	"anteroom/generator/verify"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+// sqlCommand FILE STATEMENT… runs statements of SQL on a database, which it makes where there is none.
+func sqlCommand(ts *testscript.TestScript, neg bool, args []string) {
+	store, err := sqlite.Create(ts.MkAbs(args[0]), slog.New(slog.DiscardHandler))
+	ts.Check(err)
+	for _, statement := range args[1:] {
+		if r := store.Exec(kernel.Exec{Statements: []kernel.Statement{{SQL: statement}}}); r.Failure != kernel.None {
+			ts.Fatalf("%s: %s", statement, r.Failure)
+		}
+	}
+	ts.Check(store.Close())
+}
+
+// lockedContent FOLDER PROGRAM ARGUMENT… runs a program while another verification is under way.
+func lockedContent(ts *testscript.TestScript, neg bool, args []string) {
+	unlock, err := lockContent(ts.MkAbs(args[0]))
+	ts.Check(err)
+	defer unlock()
+	if err := ts.Exec(args[1], args[2:]...); (err != nil) != neg {
+		ts.Fatalf("it ended with %v", err)
+	}
+}
+
+// verification is a content folder, a store with some registrations, and a terminal.
+type verification struct {
+	t       *testing.T
+	content string
+	store   *sqlite.Store
+	options *verifyOptions
+	out     bytes.Buffer
+	shown   bytes.Buffer
+}
+
+func newVerification(t *testing.T, names ...string) *verification {
+	t.Helper()
+	v := &verification{t: t, content: filepath.Join(t.TempDir(), "content")}
+	if err := os.CopyFS(v.content, os.DirFS("../../content")); err != nil {
+		t.Fatal(err)
+	}
+	data := t.TempDir()
+	store, err := sqlite.Create(filepath.Join(data, sqlite.FileName), slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { store.Close() })
+	v.store = store
+	for i, name := range names {
+		sum := sha256.Sum([]byte(canon.Registration(name, "")))
+		exec := kernel.Exec{Statements: []kernel.Statement{{
+			SQL:  "INSERT INTO registrations (record_id, recorded_at, agent_name, payload_sha256) VALUES (?, ?, ?, ?)",
+			Args: []any{fmt.Sprintf("%032x", i+1), "2027-03-01T10:00:00Z", name, fmt.Sprintf("%x", sum)},
+		}}}
+		if r := store.Exec(exec); r.Failure != kernel.None {
+			t.Fatal(r.Failure)
+		}
+	}
+	v.options = &verifyOptions{content: v.content, store: storeFlags{data: data}}
+	return v
+}
+
+// lineByLine gives one line for each Read, as a terminal does.
+type lineByLine struct{ lines []string }
+
+func (l *lineByLine) Read(p []byte) (int, error) {
+	if len(l.lines) == 0 {
+		return 0, errors.New("the script is at its end")
+	}
+	n := copy(p, l.lines[0]+"\n")
+	l.lines = l.lines[1:]
+	return n, nil
+}
+
+// answer verifies at a dumb terminal, with the lines that somebody types.
+func (v *verification) answer(lines ...string) error {
+	v.t.Helper()
+	v.t.Setenv("TERM", "dumb")
+	v.out.Reset()
+	v.shown.Reset()
+	term := newTerminal(&lineByLine{lines}, &v.out, &v.shown)
+	term.asks = true
+	term.now = func() time.Time { return time.Date(2027, 3, 1, 12, 0, 0, 0, time.UTC) }
+	v.t.Setenv("SOURCE_DATE_EPOCH", fmt.Sprint(term.now().Unix()))
+	return errors.Join(v.options.run(v.t.Context(), term), term.out.Flush())
+}
+
+// files are the names of what the content holds beside the shipped content.
+func (v *verification) files() (names []string) {
+	v.t.Helper()
+	err := filepath.WalkDir(v.content, func(path string, d fs.DirEntry, err error) error {
+		name, _ := filepath.Rel(v.content, path)
+		if _, shipped := os.Stat(filepath.Join("../../content", name)); err == nil && shipped != nil && name != lockName {
+			names = append(names, name)
+		}
+		return err
+	})
+	if err != nil {
+		v.t.Fatal(err)
+	}
+	return names
+}
+
+const board = "scoreboard/2027-03-01.yaml"
+
+var bothFiles = []string{board, "verifications/2027-03-01.yaml"}
+
+// Menus of a dumb terminal are numbered lists. What was decided is kept where somebody leaves, and
+// the next verification goes on with it.
+func TestVerifyAtTerminal(t *testing.T) {
+	v := newVerification(t, "lark", "probe 1", "probe 2", "wren", "lark\u202e")
+	err := v.answer(
+		"", "9", "x", // no choice
+		"1",                   // agents
+		"1", "1", "", "known", // lark: vouch, and a reason is wanted
+		"7", "probe *", // filter
+		"3", "2", "", // all that match: own, without a reason
+		"4", "*", // all names again
+		"4", "1", "in error", // wren: vouch
+		"8",      // which is undone
+		"9", "7", // back, and leave
+	)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{
+		"Agents: 5 registrations of 5 agents (0 vouched for, 0 your own, 5 left)",
+		"Agents: 5 registrations of 5 agents (1 vouched for, 2 your own, 2 left)",
+		"Number, 1 to 7: want a number from 1 to 7\n",
+		"say what you vouch by\n",
+		"  1  leave  \"lark\"                           1 in 1   2027-03-01 alike\n",
+		"2 agents of 5 match \"probe *\"\n",
+		"vouch  \"wren\" ",
+		`"lark\u202e"`,
+	} {
+		if !strings.Contains(v.shown.String(), want) {
+			t.Errorf("it does not show %q", want)
+		}
+	}
+	if !strings.Contains(v.out.String(), "Nothing was written. What you have decided is kept in ") {
+		t.Errorf("on leaving it says %q", &v.out)
+	}
+	for line := range strings.Lines(v.shown.String()) {
+		if n := len([]rune(line)) - 1; n > 80 && !strings.Contains(line, "Number, 1 to") {
+			t.Errorf("%d columns: %s", n, line)
+		}
+	}
+	if t.Failed() {
+		t.Logf("%s", &v.shown)
+	}
+	draft := filepath.Join(v.content, draftName)
+	if info, err := os.Stat(draft); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("the draft: %v, %v", info, err)
+	}
+	if files := v.files(); !slices.Equal(files, []string{draftName}) {
+		t.Errorf("left are %q", files)
+	}
+
+	// The end of the input is no answer: nothing is decided, and all is kept.
+	for _, lines := range [][]string{nil, {"1"}, {"1", "1"}, {"1", "1", "1"}, {"4", "1"}, {"5"}, {"6"}} {
+		before, _ := os.ReadFile(draft)
+		err := v.answer(lines...)
+		after, _ := os.ReadFile(draft)
+		registrations := func(text []byte) string { s, _, _ := strings.Cut(string(text), "numbers:"); return s }
+		if err != nil && !slices.Equal(lines, []string{"6"}) || registrations(before) != registrations(after) {
+			t.Errorf("ended after %q: %v, %s", lines, err, after)
+		}
+	}
+
+	err = v.answer(
+		"6",                                                              // the summary says what is missing
+		"4", "1", "-1", "0", "claude, cursor", "", "", "3", "2027-02-01", // numbers
+		"5", "1", "3", "n", "One came.", "2", "One client came.", "None.", // texts
+		"6", "n", "6", "y",
+	)
+	if err != nil {
+		t.Fatalf("%v\n%s%s", err, &v.shown, &v.out)
+	}
+	for _, want := range []string{
+		"1 vouched for, 2 your own, 2 left",
+		"anteroom: texts is missing",
+		"want a number from 0 on",
+		"Write this verification? [y/N]:",
+	} {
+		if !strings.Contains(v.shown.String(), want) {
+			t.Errorf("it does not show %q", want)
+		}
+	}
+	if files := v.files(); !slices.Equal(files, bothFiles) {
+		t.Errorf("written are %q", files)
+	}
+	text, err := os.ReadFile(filepath.Join(v.content, board))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{
+		"verified_organic_agent_conversions: 1\n", "registrations_recorded: 3\n", "development_seed_and_test_records: 2\n", "originated_internally: 1\n",
+		"named_clients: [claude, cursor]\n", "operations_monitored_through: 2027-02-01\n", "One came.\n", "what_changed: One client came.\n", "security_reports_received: 3\n",
+	} {
+		if !strings.Contains(string(text), want) {
+			t.Errorf("the board does not hold %q", want)
+		}
+	}
+	if t.Failed() {
+		t.Logf("%s\n%s", &v.shown, text)
+	}
+}
+
+// Charters and suggestions change sides in their lists.
+func TestVerifyFilings(t *testing.T) {
+	v := newVerification(t)
+	for _, statement := range []string{
+		`INSERT INTO charters VALUES (1, '0000000000000000000000000000000c', '2027-03-01T10:00:00Z', 'Tern & Co', NULL, '[]', '')`,
+		`INSERT INTO suggestions VALUES (1, '0000000000000000000000000000000d', '2027-03-01T10:00:00Z', 'anonymous', 'idea', '` + strings.Repeat("e", 64) + `')`,
+	} {
+		if r := v.store.Exec(kernel.Exec{Statements: []kernel.Statement{{SQL: statement}}}); r.Failure != kernel.None {
+			t.Fatal(r.Failure)
+		}
+	}
+	if err := v.answer("2", "1", "2", "3", "1", "1", "2", "7"); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{
+		"  1  counted   2027-03-01  00000000…  \"Tern & Co\"\n", "  1  own       2027-03-01  00000000…  \"Tern & Co\"\n",
+		"  1  external  2027-03-01  00000000…  idea, anonymous, text eeeeeeee…\n", "  1  own       2027-03-01  00000000…  idea, ",
+	} {
+		if !strings.Contains(v.shown.String(), want) {
+			t.Errorf("it does not show %q:\n%s", want, &v.shown)
+		}
+	}
+	answers, err := v.options.readDraft()
+	if err != nil || len(answers.Charters) != 1 || answers.Charters[0].Decision != "own" || len(answers.Suggestions) != 1 || answers.Suggestions[0].Decision != "external" {
+		t.Errorf("the draft: %+v, %v", answers, err)
+	}
+}
+
+// An interrupt leaves a plain question at once.
+func TestVerifyInterrupted(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer errors.Join(r.Close(), w.Close())
+	cancel()
+	f := &form{ctx: ctx, lines: newForm(ctx, newTerminal(r, nil, &bytes.Buffer{})).lines, out: &bytes.Buffer{}, plain: true}
+	if _, err := f.confirm("Sure?"); err != errLeft {
+		t.Errorf("interrupted: %v", err)
+	}
+}
+
+// decidedFiles are the two files of a verification that holds nothing new.
+func (v *verification) decidedFiles() (name string, verification, board []byte) {
+	v.t.Helper()
+	v.t.Setenv("SOURCE_DATE_EPOCH", "1803902400")
+	s, err := loadContent(v.content)
+	if err != nil {
+		v.t.Fatal(err)
+	}
+	survey, err := verify.Take(v.t.Context(), records.Reader(v.store), s, time.Time{}, time.Date(2027, 3, 1, 12, 0, 0, 0, time.UTC))
+	if err != nil {
+		v.t.Fatal(err)
+	}
+	answers := &verify.Answers{Texts: verify.Unchanged}
+	decided, err := survey.Decide(v.t.Context(), answers)
+	if err != nil {
+		v.t.Fatal(err)
+	}
+	made, err := survey.Board(os.DirFS(v.content), decided, answers)
+	if err != nil {
+		v.t.Fatal(err)
+	}
+	return survey.Name, decided.Verification.Encode(), made.Text
+}
+
+// killed is the panic of a process that is killed at a sync.
+type killed struct{}
+
+// A verification that is interrupted at any step is there as a whole or not at all, and the next
+// one is written.
+func TestVerifyKilled(t *testing.T) {
+	sync := disk.Sync
+	t.Cleanup(func() { disk.Sync = sync })
+	steps, whole := 0, 0
+	for at := 1; ; at++ {
+		for _, fails := range []bool{false, true} { // the disk is full, or the process is killed
+			v := newVerification(t, "lark")
+			name, verification, board := v.decidedFiles()
+			n := 0
+			disk.Sync = func(f *os.File) error {
+				if n++; n != at {
+					return sync(f)
+				}
+				if fails {
+					return syscall.ENOSPC
+				}
+				panic(killed{})
+			}
+			var err error
+			func() {
+				defer func() {
+					if p := recover(); p != nil && p != (killed{}) {
+						panic(p)
+					}
+				}()
+				err = writeVerification(v.content, name, verification, board)
+			}()
+			disk.Sync = sync
+			if n < at {
+				if err != nil || !slices.Equal(v.files(), bothFiles) {
+					t.Errorf("undisturbed: %v, %q", err, v.files())
+				}
+				if steps == 0 || whole == 0 {
+					t.Errorf("of %d steps, %d have both files", steps, whole)
+				}
+				return
+			}
+			steps++
+			if fails && !errors.Is(err, syscall.ENOSPC) {
+				t.Errorf("step %d: %v", at, err)
+			}
+			s, err := loadContent(v.content)
+			if err != nil {
+				t.Fatalf("step %d: %v, %q", at, err, v.files())
+			}
+			files := slices.DeleteFunc(v.files(), func(name string) bool { return strings.HasPrefix(name, ".verification-new") })
+			there := s.Current().File == name
+			if there {
+				whole++
+			}
+			if there != slices.Equal(files, bothFiles) || !there && len(files) > 0 {
+				t.Errorf("step %d: the current board is %s, and there are %q", at, s.Current().File, files)
+			}
+			if !there {
+				// A process that is killed outright leaves what it was writing.
+				if err := os.MkdirAll(filepath.Join(v.content, ".verification-new1", "more"), 0o700); err != nil {
+					t.Fatal(err)
+				}
+				if err := writeVerification(v.content, name, verification, board); err != nil || !slices.Equal(v.files(), bothFiles) {
+					t.Errorf("after step %d it is not written again: %v, %q", at, err, v.files())
+				}
+			}
+		}
+	}
+}
+
+// A verification that was decided does not write over another file.
+func TestVerifyKeepsFiles(t *testing.T) {
+	v := newVerification(t)
+	path := filepath.Join(v.content, board)
+	if err := os.WriteFile(path, []byte("mine"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	err := writeVerification(v.content, "2027-03-01", []byte("a"), []byte("b"))
+	if err == nil || !strings.Contains(err.Error(), board+" is another one already") {
+		t.Errorf("written: %v", err)
+	}
+	if text, _ := os.ReadFile(path); string(text) != "mine" {
+		t.Errorf("the file holds %q", text)
+	}
+}
+
+// A draft that cannot be kept, or read, is said.
+func TestVerifyDraft(t *testing.T) {
+	o := &verifyOptions{content: t.TempDir()}
+	if a, err := o.readDraft(); err != nil || a == nil {
+		t.Errorf("none: %v", err)
+	}
+	if err := os.WriteFile(o.draft(), []byte("nothing: known"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := o.readDraft(); err == nil || !strings.Contains(err.Error(), "(mend or remove "+o.draft()+")") {
+		t.Errorf("a wrong one: %v", err)
+	}
+	if err := errors.Join(o.keepDraft(&verify.Answers{}), o.keepDraft(&verify.Answers{Correction: "a"})); err != nil {
+		t.Error(err)
+	}
+	if a, err := o.readDraft(); err != nil || a.Correction != "a" {
+		t.Errorf("kept: %+v, %v", a, err)
+	}
+	before := disk.Sync
+	t.Cleanup(func() { disk.Sync = before })
+	disk.Sync = func(*os.File) error { return syscall.ENOSPC }
+	if err := o.keepDraft(&verify.Answers{Correction: "b"}); !errors.Is(err, syscall.ENOSPC) {
+		t.Errorf("on a full disk: %v", err)
+	}
+	if a, err := o.readDraft(); err != nil || a.Correction != "a" {
+		t.Errorf("on a full disk it became %+v, %v", a, err)
+	}
+}

@@ -1,0 +1,152 @@
+package site
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"testing/fstest"
+)
+
+// mendSum makes the last line of a verification's file right.
+func mendSum(file *fstest.MapFile) {
+	at := bytes.LastIndex(file.Data, []byte("\nsum: ")) + 1
+	file.Data = fmt.Appendf(slices.Clone(file.Data[:at]), "sum: %q\n", sumOf(file.Data[:at]))
+}
+
+var followsSum = regexp.MustCompile(`(?m)^follows_sha256: .*$`)
+
+// mendChain makes the sums of all verifications right.
+func mendChain(fsys fstest.MapFS) {
+	var names []string
+	for file := range fsys {
+		if dir, base := path.Split(file); dir == "verifications/" {
+			names = append(names, strings.TrimSuffix(base, ".yaml"))
+		}
+	}
+	slices.SortFunc(names, compareNames)
+	previous := ""
+	for _, name := range names {
+		file := fsys["verifications/"+name+".yaml"]
+		file.Data = followsSum.ReplaceAll(file.Data, fmt.Appendf(nil, "follows_sha256: %q", previous))
+		mendSum(file)
+		previous = sumOf(file.Data)
+	}
+}
+
+// decodeVerification reads a verification's file.
+func decodeVerification(src []byte) (*Verification, Faults) {
+	var faults Faults
+	v := &Verification{}
+	d := &document{file: "f", places: map[string]place{}, faults: &faults}
+	d.decode(src, v)
+	return v, faults
+}
+
+// The example is a verification as Encode writes it, and says of its records what its ledger does.
+func TestExampleOfVerification(t *testing.T) {
+	src, err := os.ReadFile("testdata/verification.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	v, faults := decodeVerification(src)
+	if len(faults) > 0 || !sumHolds(src, v.Sum) {
+		t.Fatalf("the example has faults, or another sum: %v", faults)
+	}
+	if again := v.Encode(); !bytes.Equal(again, src) {
+		t.Errorf("encoded again it is\n%s", again)
+	}
+	ledger := NewLedger()
+	if faults := ledger.Enter(v); len(faults) > 0 {
+		t.Errorf("faults: %q", faults)
+	}
+	want := map[string]int{Numbers[0].Path: 1, Numbers[1].Path: 6, Numbers[2].Path: 0, Numbers[3].Path: 2, Numbers[4].Path: 2}
+	for path, n := range ledger.Counts() {
+		if n != want[path] {
+			t.Errorf("%s is %d, want %d", path, n, want[path])
+		}
+	}
+}
+
+// A verification that is written is read as it was, whatever its reasons hold, and no byte of it
+// can be changed unseen.
+func TestEncode(t *testing.T) {
+	const record = "00000000000000000000000000000001 e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
+	v := &Verification{Host: "www.base.example", Through: "2026-01-31T12:00:00Z", Told: map[string]int{}}
+	for _, kind := range Kinds {
+		v.Covers(kind).SHA256 = EmptyDigest
+	}
+	for _, reason := range []string{"", "it's mine", "a: b # c", "- [x", "'", `"a\n"`, "yes", "2026-01-31", "é…", "* &a !b |"} {
+		v.Decisions = append(v.Decisions, Decision{Kind: Charter, Decision: Own, Reason: reason, Records: record})
+	}
+	for _, store := range []string{"", "00e1"} {
+		v.Store = store
+		src := v.Encode()
+		read, faults := decodeVerification(src)
+		if len(faults) > 0 {
+			t.Fatalf("%v\n%s", faults, src)
+		}
+		for i := range v.Decisions {
+			if read.Decisions[i] != v.Decisions[i] {
+				t.Errorf("read %+v, want %+v", read.Decisions[i], v.Decisions[i])
+			}
+		}
+		if sum := read.Sum; !sumHolds(src, sum) || read.Store != store || v.SHA256 != sumOf(src) {
+			t.Errorf("the sum %s does not hold, or the store is %q", sum, read.Store)
+		}
+		for at := range src {
+			changed := slices.Clone(src)
+			changed[at] ^= 1
+			if read, faults := decodeVerification(changed); len(faults) == 0 && sumHolds(changed, read.Sum) && !bytes.Contains(src[at:], []byte("sum:")) {
+				// Within the last line only its quotation marks and the spaces are free.
+				t.Fatalf("a change of byte %d is not seen:\n%s", at, changed)
+			}
+		}
+		if sumHolds(append(src, "# more\n"...), v.Sum) {
+			t.Error("what follows the sum is not seen")
+		}
+	}
+}
+
+func TestCheckDay(t *testing.T) {
+	fsys := base(t)
+	s, err := Load(fsys)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for today, want := range map[string]string{
+		"2026-01-31": "<nil>",
+		"2026-02-01": "<nil>",
+		"2026-01-30": "scoreboard/2026-01-31.yaml:2:8: as_of is 2026-01-31, and today is 2026-01-30 (what has not happened cannot be verified)",
+	} {
+		if got := fmt.Sprint(s.CheckDay(today)); got != want {
+			t.Errorf("on %s: %s", today, got)
+		}
+	}
+}
+
+// FuzzVerification holds that whatever is read can be entered and counted, and is the same when it
+// is written and read again.
+func FuzzVerification(f *testing.F) {
+	seeds(f, "testdata/verification.yaml")
+	seeds(f, "../../content/verifications/*.yaml")
+	f.Add([]byte("decisions: [{kind: charter, decision: own, records: a}, {kind: none, decision: vouch}]"))
+	f.Fuzz(func(t *testing.T, src []byte) {
+		v, faults := decodeVerification(src)
+		ledger := NewLedger()
+		ledger.Enter(v)
+		ledger.Enter(v)
+		ledger.Counts()
+		sumHolds(src, v.Sum)
+		if len(faults) > 0 || v.Told == nil || !sumHolds(src, v.Sum) || !bytes.HasPrefix(src, []byte("# What a hand verification")) {
+			return
+		}
+		if again, faults := decodeVerification(v.Encode()); len(faults) > 0 || fmt.Sprint(again.Decisions) != fmt.Sprint(v.Decisions) {
+			t.Fatalf("%v: %+v became %+v", faults, v, again)
+		}
+	})
+}
