@@ -373,7 +373,7 @@ func TestRemotePages(t *testing.T) {
 		{"records list registrations", 17, "\n30000\t" + recordID(30_000)},
 		{"records export registrations --out DIR/export.csv --format csv", 17, ""},
 		{"records audit --content CONTENT", 11, "everything is as 2 verifications say"},
-		{"verify --json --content CONTENT", 12, `"new":{"registrations":30000,`},
+		{"verify --json --content CONTENT", 13, `"new":{"registrations":30000,`},
 		{"backup DIR/backup.db", 74, "registrations      30000\n"},
 	} {
 		before, largest := len(s.Calls()), 0
