@@ -131,9 +131,13 @@ func (o *verifyOptions) run(ctx context.Context, t *terminal) (err error) {
 	}
 	defer func() { err = errors.Join(err, reader.Close()) }()
 	if deployed, is := reader.(*remote.Store); is {
-		if host := deployed.Host(); host != "" && host != s.Service.CanonicalHost {
+		switch host := deployed.Host(); {
+		case host != "" && host != s.Service.CanonicalHost:
 			return fmt.Errorf("verify: %s is that of %s, and %s of %s (name the right environment with --remote)",
 				deployed.Name(), host, o.content, s.Service.CanonicalHost)
+		case host == "" && (len(s.Verifications) == 0 || s.Verifications[len(s.Verifications)-1].Store == ""):
+			t.warn("%s does not say that %s is that of %s (make sure of it, or give its environment a route with custom_domain = true)",
+				filepath.Base(o.store.wrangler), deployed.Name(), s.Service.CanonicalHost)
 		}
 		if err := checkClock(ctx, reader, t.now()); err != nil {
 			return err

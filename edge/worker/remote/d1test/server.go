@@ -61,20 +61,29 @@ type Call struct {
 // Start starts a server with an empty database. It ends with the test.
 func Start(t testing.TB) *Server {
 	t.Helper()
-	s := &Server{
-		Token: "token-of-a-test-0123456789", Account: "0123456789abcdef0123456789abcdef", Database: "8f2a7d3e-54c1-4b6f-9f0e-1c2d3e4f5a6b",
-		Path: filepath.Join(t.TempDir(), sqlite.FileName),
-	}
-	s.Observe(t)
-	s.accounts = []string{s.Account}
-	store, err := sqlite.Create(s.Path, slog.New(slog.DiscardHandler)) // applies the migrations
+	path := filepath.Join(t.TempDir(), sqlite.FileName)
+	store, err := sqlite.Create(path, slog.New(slog.DiscardHandler)) // applies the migrations
 	if err != nil {
 		t.Fatal(err)
 	}
 	if err := store.Close(); err != nil {
 		t.Fatal(err)
 	}
-	s.DB, err = sql.Open("sqlite", "file:"+s.Path+"?_pragma=busy_timeout(10000)&_pragma=foreign_keys(1)")
+	return Serve(t, path)
+}
+
+// Serve starts a server over the database in the file at path, which others may read and write too,
+// as a worker under Miniflare does. The server ends with the test.
+func Serve(t testing.TB, path string) *Server {
+	t.Helper()
+	s := &Server{
+		Token: "token-of-a-test-0123456789", Account: "0123456789abcdef0123456789abcdef", Database: "8f2a7d3e-54c1-4b6f-9f0e-1c2d3e4f5a6b",
+		Path: path,
+	}
+	s.Observe(t)
+	s.accounts = []string{s.Account}
+	var err error
+	s.DB, err = sql.Open("sqlite", "file:"+path+"?_pragma=busy_timeout(10000)&_pragma=foreign_keys(1)")
 	if err != nil {
 		t.Fatal(err)
 	}
