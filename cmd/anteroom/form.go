@@ -9,6 +9,7 @@ import (
 	"os"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"anteroom/edge/quote"
 
@@ -83,7 +84,7 @@ func (f *form) choose(title, description string, options []string) (chosen int, 
 		options[i] = visibleLines(option)
 		list[i] = huh.NewOption(options[i], i)
 	}
-	title, description = visibleLines(title), visibleLines(description)
+	title, description = wrap(visibleLines(title)), wrap(visibleLines(description))
 	if !f.plain {
 		height := min(strings.Count(strings.Join(options, "\n"), "\n")+1, 15) + 2 + strings.Count(title+description, "\n") + 1
 		return chosen, f.run(huh.NewSelect[int]().Title(title).Description(description).Options(list...).Height(height).Value(&chosen))
@@ -154,6 +155,32 @@ func (f *form) confirm(title string) (yes bool, err error) {
 		return errors.New("want y or n")
 	})
 	return strings.HasPrefix(strings.ToLower(answer), "y"), err
+}
+
+// wrap breaks the lines of a text between words, so that they fit into 80 columns beside a frame.
+func wrap(text string) string {
+	const columns = 74
+	var lines []string
+	for line := range strings.SplitSeq(text, "\n") {
+		width := 0
+		var b strings.Builder
+		for i, word := range strings.Split(line, " ") {
+			n := utf8.RuneCountInString(word)
+			switch {
+			case i > 0 && width+1+n > columns:
+				b.WriteString("\n")
+				width = n
+			case i > 0:
+				b.WriteString(" ")
+				width += 1 + n
+			default:
+				width = n
+			}
+			b.WriteString(word)
+		}
+		lines = append(lines, b.String())
+	}
+	return strings.Join(lines, "\n")
 }
 
 // visibleLines makes what cannot be seen in the lines of a text visible.

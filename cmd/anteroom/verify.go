@@ -110,7 +110,7 @@ func parseThrough(text string) (time.Time, error) {
 func (o *verifyOptions) run(ctx context.Context, t *terminal) (err error) {
 	// A large store is mostly garbage on its way through, and what is kept of it is small.
 	debug.SetGCPercent(40)
-	if !o.asJSON {
+	if info, err := os.Stat(o.content); err == nil && info.IsDir() && !o.asJSON { // else loadContent says what is wrong
 		unlock, err := lockContent(o.content)
 		if err != nil {
 			return err

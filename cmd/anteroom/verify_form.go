@@ -71,7 +71,7 @@ func (q *questions) menu(ctx context.Context) error {
 			fmt.Sprintf("Charters: %d", len(q.survey.Charters)),
 			fmt.Sprintf("Suggestions: %d", len(q.survey.Suggestions)),
 			"Numbers that only you know",
-			"Texts of the board" + map[bool]string{true: " (not confirmed yet)", false: ""}[q.answers.Texts == nil],
+			"Texts of the board" + map[bool]string{true: " (not confirmed yet)", false: ""}[!q.confirmed()],
 			"Summary, and write",
 			"Leave; what is decided is kept",
 		})
@@ -90,7 +90,11 @@ func (q *questions) menu(ctx context.Context) error {
 		case 4:
 			err = q.texts()
 		case 5:
-			written, err := q.conclude(ctx, q.t, q.survey, q.answers, func(*verify.Board) (bool, error) { return q.form.confirm("Write this verification?") })
+			answers := *q.answers
+			if !q.confirmed() {
+				answers.Texts = nil // which is refused
+			}
+			written, err := q.conclude(ctx, q.t, q.survey, &answers, func(*verify.Board) (bool, error) { return q.form.confirm("Write this verification?") })
 			if err == nil && written || errors.Is(err, errLeft) {
 				return err
 			}
@@ -135,9 +139,8 @@ func clip(text string, most int) string {
 }
 
 // marks says what the last column of line means.
-const marks = "Decision, agent, registrations in bursts, day of the last. Then: keys where\n" +
-	"they have several, alike where another name looks so, before or vouched where\n" +
-	"an earlier verification says so, own where own_names has it."
+const marks = "Decision, agent, registrations in bursts, day of the last; then keys where they have several, " +
+	"alike where another name looks like it, before or vouched where an earlier verification has it, own where own_names has it."
 
 // line is about a group, within 80 columns. describe says more.
 func (q *questions) line(group int) string {
@@ -209,7 +212,11 @@ func (q *questions) agents() error {
 			title += fmt.Sprintf("; the first %d are listed", shown)
 		}
 		options := append(lines, "Decide about all that match", "Filter by name", "Undo the last decision", "Back")
-		chosen, err := q.form.choose(title, marks, options)
+		explained := marks
+		if shown == 0 {
+			explained = ""
+		}
+		chosen, err := q.form.choose(title, explained, options)
 		if err != nil {
 			return err
 		}
@@ -269,7 +276,7 @@ func (q *questions) decide(groups []int) error {
 			}
 			return nil
 		}
-		if reason, err = q.form.line("Why? The reason is kept with the verification", "", check); err != nil {
+		if reason, err = q.form.line("Why? The reason is kept in the verification: no name, no address", "", check); err != nil {
 			return err
 		}
 	}
@@ -391,13 +398,13 @@ func (q *questions) clients(was []string) error {
 			given = append(given, fmt.Sprint(name))
 		}
 	}
-	text, err := q.form.line(verify.NamedClients+": names with commas between", strings.Join(given, ", "), anyText)
+	text, err := q.form.line(verify.NamedClients+": names with commas between, - for none", strings.Join(given, ", "), anyText)
 	if err != nil {
 		return err
 	}
 	list := []any{}
 	for name := range strings.SplitSeq(text, ",") {
-		if name = strings.TrimSpace(name); name != "" {
+		if name = strings.TrimSpace(name); name != "" && name != "-" {
 			list = append(list, name)
 		}
 	}
@@ -416,6 +423,7 @@ func (q *questions) texts() error {
 	given, _ := q.answers.Texts.(map[string]any)
 	if given == nil {
 		given = map[string]any{}
+		q.answers.Texts = given // so that it is kept where somebody leaves in between
 	}
 	for _, path := range paths {
 		now := texts[path]
@@ -430,18 +438,25 @@ func (q *questions) texts() error {
 		case 0:
 			given[path] = cmp.Or(map[bool]string{true: verify.Unchanged}[now == texts[path]], now)
 		case 1:
-			if given[path], err = q.form.text(path, now, notBlank); err != nil {
+			text, err := q.form.text(path, now, notBlank)
+			if err != nil {
 				return err
 			}
+			given[path] = text
 		case 2:
 			given[path] = cmp.Or(map[bool]string{true: verify.Unchanged}[now == texts[path]], now)
-			return q.update(given)
+			return q.update(given, texts)
 		default:
-			q.answers.Texts = given
 			return nil
 		}
 	}
-	return q.update(given)
+	return q.update(given, texts)
+}
+
+// confirmed reports whether the texts of the board were gone through to their end.
+func (q *questions) confirmed() bool {
+	given, some := q.answers.Texts.(map[string]any)
+	return some && given[verify.NewWhatChanged] != nil || !some && q.answers.Texts != nil
 }
 
 func notBlank(s string) error {
@@ -452,30 +467,41 @@ func notBlank(s string) error {
 }
 
 // update asks by name for what must not stand unlooked at beside numbers that change.
-func (q *questions) update(given map[string]any) error {
-	q.answers.Texts = given
+func (q *questions) update(given map[string]any, texts map[string]string) error {
 	if given[verify.HonestRead] == nil {
-		yes, err := q.form.confirm("Is " + verify.HonestRead + " still true beside the new numbers?")
+		chosen, err := q.form.choose(verify.HonestRead, texts[verify.HonestRead], []string{"still true beside the new numbers", "rewrite it"})
 		if err != nil {
 			return err
 		}
-		if given[verify.HonestRead] = verify.Unchanged; !yes {
-			if given[verify.HonestRead], err = q.form.text(verify.HonestRead, "", notBlank); err != nil {
+		honest := verify.Unchanged
+		if chosen == 1 {
+			if honest, err = q.form.text(verify.HonestRead, texts[verify.HonestRead], notBlank); err != nil {
 				return err
 			}
 		}
+		given[verify.HonestRead] = honest
 	}
-	chosen, err := q.form.choose("observed_attention.updates: what changed since the last one", "", []string{"nothing: the last update is still true", "add one for this day"})
+	updates := q.survey.Site.Current().ObservedAttention.Updates
+	last := ""
+	if n := len(updates); n > 0 {
+		last = "the last one, of " + updates[n-1].Date + ": " + updates[n-1].WhatChanged
+	}
+	chosen, err := q.form.choose("observed_attention.updates: what changed since?", last, []string{"nothing: it is still true", "add one for this day"})
 	if err != nil {
 		return err
 	}
-	if given[verify.NewWhatChanged] = verify.Unchanged; chosen == 0 {
-		delete(given, verify.NewAmbiguous)
-		return nil
+	changed, ambiguous := verify.Unchanged, ""
+	if chosen == 1 {
+		if changed, err = q.form.text("what_changed", "", notBlank); err != nil {
+			return err
+		}
+		if ambiguous, err = q.form.text("one_ambiguous_read", "", notBlank); err != nil {
+			return err
+		}
 	}
-	if given[verify.NewWhatChanged], err = q.form.text("what_changed", "", notBlank); err != nil {
-		return err
+	given[verify.NewWhatChanged] = changed
+	if delete(given, verify.NewAmbiguous); ambiguous != "" {
+		given[verify.NewAmbiguous] = ambiguous
 	}
-	given[verify.NewAmbiguous], err = q.form.text("one_ambiguous_read", "", notBlank)
-	return err
+	return nil
 }

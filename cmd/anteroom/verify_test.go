@@ -26,7 +26,8 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// sqlCommand FILE STATEMENT… runs statements of SQL on a database, which it makes where there is none.
+// sqlCommand FILE STATEMENT… runs statements of SQL on a database, which it makes where there is
+// none.
 func sqlCommand(ts *testscript.TestScript, neg bool, args []string) {
 	store, err := sqlite.Create(ts.MkAbs(args[0]), slog.New(slog.DiscardHandler))
 	ts.Check(err)
@@ -182,7 +183,7 @@ func TestVerifyAtTerminal(t *testing.T) {
 	}
 
 	// The end of the input is no answer: nothing is decided, and all is kept.
-	for _, lines := range [][]string{nil, {"1"}, {"1", "1"}, {"1", "1", "1"}, {"4", "1"}, {"5"}, {"6"}} {
+	for _, lines := range [][]string{nil, {"1"}, {"1", "1"}, {"1", "1", "1"}, {"4", "1"}, {"5"}, {"5", "1"}, {"6"}} {
 		before, _ := os.ReadFile(draft)
 		err := v.answer(lines...)
 		after, _ := os.ReadFile(draft)
@@ -195,9 +196,12 @@ func TestVerifyAtTerminal(t *testing.T) {
 	err = v.answer(
 		"6",                                                              // the summary says what is missing
 		"4", "1", "-1", "0", "claude, cursor", "", "", "3", "2027-02-01", // numbers
-		"5", "1", "3", "n", "One came.", "2", "One client came.", "None.", // texts
+		"5", "1", "3", "2", "One came.", "2", "One client came.", "None.", // texts
 		"6", "n", "6", "y",
 	)
+	if strings.Count(v.shown.String(), "Texts of the board (not confirmed yet)") != 3 {
+		t.Errorf("texts are confirmed too early, or too late")
+	}
 	if err != nil {
 		t.Fatalf("%v\n%s%s", err, &v.shown, &v.out)
 	}
@@ -256,6 +260,22 @@ func TestVerifyFilings(t *testing.T) {
 	answers, err := v.options.readDraft()
 	if err != nil || len(answers.Charters) != 1 || answers.Charters[0].Decision != "own" || len(answers.Suggestions) != 1 || answers.Suggestions[0].Decision != "external" {
 		t.Errorf("the draft: %+v, %v", answers, err)
+	}
+}
+
+// Lines break between words, and nothing of them is lost.
+func TestWrap(t *testing.T) {
+	long := strings.Repeat("x", 100)
+	for text, want := range map[string]string{
+		"":                                "",
+		"a  b\n\n c":                      "a  b\n\n c",
+		strings.Repeat("é", 74):           strings.Repeat("é", 74),
+		strings.Repeat("abcd ", 15) + "e": strings.TrimSpace(strings.Repeat("abcd ", 15)) + "\ne",
+		"a " + long + " b":                "a\n" + long + "\nb",
+	} {
+		if got := wrap(text); got != want {
+			t.Errorf("%q: %q, want %q", text, got, want)
+		}
 	}
 }
 

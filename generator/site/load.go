@@ -193,7 +193,8 @@ func (l *loader) read(file string, limit int64) []byte {
 		l.fault(file, "empty", "write it")
 		return nil
 	}
-	// What is found in the file later would repeat parts of it: a file with a secret is not read on.
+	// What is found in the file later would repeat parts of it: a file with a secret is not read
+	// on.
 	if secrets := findSecrets(file, src); secrets != nil {
 		l.addFaults(secrets)
 		return nil

@@ -53,8 +53,8 @@ type walk struct {
 	total    int
 	suspects []string // what may explain that this stretch is another than was verified; what is odd about new records
 	findings []string // what is not as it was verified
-	// altered are verified records whose commitments are not those of what they say. The digests hold
-	// commitments alone.
+	// altered are verified records whose commitments are not those of what they say. The digests
+	// hold commitments alone.
 	altered []string
 }
 
