@@ -11,8 +11,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"reflect"
 	"regexp"
-	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -188,8 +188,11 @@ func (o *operator) publish(verification string, want counts) map[string]any {
 			o.t.Errorf("%s after %s: %+v as of %v, want %+v", where, verification, got, served["as_of"], want)
 		}
 	}
-	if next := roster["your_position_if_you_convert_now"]; next != nil && fmt.Sprint(next) != strconv.Itoa(want.verified+1) {
-		o.t.Errorf("the next position is %v, after %d", next, want.verified)
+	if !reflect.DeepEqual(roster["correction"], board["correction"]) {
+		o.t.Errorf("the corrections after %s are %v, and %v on /api/roster", verification, board["correction"], roster["correction"])
+	}
+	if seats, _ := roster["pilot_waitlist"].(map[string]any); seats["your_position_if_you_convert_now"] != float64(want.verified+1) {
+		o.t.Errorf("after %s the next position is %v", verification, seats["your_position_if_you_convert_now"])
 	}
 	return board
 }
