@@ -176,7 +176,7 @@ func (v *Survey) read(ctx context.Context, i int, last int64) error {
 		return nil
 	})
 	v.New, v.Coverage = append(v.New, found), append(v.Coverage, coverage)
-	v.Broken, v.Odd = append(append(v.Broken, w.findings...), w.altered...), append(v.Odd, w.suspects...)
+	v.Broken, v.Odd = append(v.Broken, w.findings...), append(append(v.Odd, w.altered...), w.suspects...)
 	return err
 }
 
