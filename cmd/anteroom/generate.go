@@ -1,7 +1,9 @@
 package main
 
 import (
+	"bytes"
 	"context"
+	"encoding/base64"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -10,6 +12,7 @@ import (
 	"runtime/debug"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"anteroom/edge/api"
@@ -57,6 +60,11 @@ are checked against.`,
 				}
 				if err := refusePublishedSecret(key, &s.Service, filepath.Join(content, serviceFile)); err != nil {
 					return err
+				}
+				for _, d := range output.Documents {
+					if key != nil && bytes.Contains(d.Bytes, []byte(base64.StdEncoding.EncodeToString(key.Seed()))) {
+						return fmt.Errorf("%s would hold the secret receipt key (remove it from the content, and make a new one: anteroom key rotate)", d.Path)
+					}
 				}
 				r, err := publishTo(t, out, s, output, check)
 				if err != nil {
@@ -156,6 +164,13 @@ func publishTo(t *terminal, out string, s *site.Site, output *generator.Output, 
 	}
 	if err := keepReceiptKey(out, &s.Service); err != nil {
 		return nil, err
+	}
+	for _, e := range plan.Entries {
+		if board, is := strings.CutPrefix(e.Path, "/scoreboard/"); is && e.Status == publish.Kept {
+			board = strings.TrimSuffix(board, ".json")
+			return nil, fmt.Errorf("%s%s was published, and a hand verification is published for ever "+
+				"(bring back its content: scoreboard/%s.yaml and verifications/%s.yaml)", out, e.Path, board, board)
+		}
 	}
 	if !check {
 		plan.Progress = t.progress("writing " + out)

@@ -417,7 +417,7 @@ func firstBoard(board []byte, today string) ([]byte, error) {
 	}
 	updates.Content = updates.Content[:1]
 	for _, e := range []edit{
-		{"honest_read", "Nobody has come yet. The service is new, and all counts are zero."},
+		{"honest_read", "The service is new. What has come since, the numbers say."},
 		{"updates.0.what_changed", "The service began, and nothing was observed."},
 		{"updates.0.one_ambiguous_read", "None. An observation that can be read in two ways would be recorded here and counted nowhere."},
 	} {

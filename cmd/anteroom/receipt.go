@@ -134,7 +134,7 @@ func readFile(stdin io.Reader, name string, most int) ([]byte, error) {
 	}
 	text, err := io.ReadAll(io.LimitReader(stdin, int64(most)+1))
 	if len(text) > most {
-		return nil, errTooLong
+		return nil, fmt.Errorf("%s is %w: more than %d bytes", name, errTooLong, most)
 	}
 	return text, err
 }

@@ -361,7 +361,9 @@ func recordsAuditCommand(work *storeWork) *cobra.Command {
 		Use:   "audit",
 		Short: "Hold every published verification against the records",
 		Long: `Audit recomputes every verification in content/verifications/ from the store, and names records that are
-gone, that were changed, or that came in later and say that they are of a time before.
+gone, that were changed, or that came in later and say that they are of a time before. What a
+verification covers all the same is noted. The kind of a suggestion and the time of any record are held
+to what was verified too.
 
 Exit codes: 0 all is as it was verified, 1 something is not.`,
 		Args: cobra.NoArgs,
@@ -371,9 +373,12 @@ Exit codes: 0 all is as it was verified, 1 something is not.`,
 			if err != nil {
 				return err
 			}
-			findings, err := verify.Audit(ctx, store, s)
+			findings, notes, err := verify.Audit(ctx, store, s)
 			if err != nil {
 				return err
+			}
+			for _, note := range notes {
+				t.say("note: %s; it was verified so", note)
 			}
 			for _, finding := range findings {
 				t.say("%s", finding)
@@ -381,7 +386,7 @@ Exit codes: 0 all is as it was verified, 1 something is not.`,
 			if len(findings) > 0 {
 				return fmt.Errorf("%s is not as it was verified: %s above (bring the records back from a backup)", store.Name(), plural(len(findings), "finding"))
 			}
-			t.say("%s: everything is as %s say.", store.Name(), plural(len(s.Verifications), "verification"))
+			t.say("%s: everything is as it was verified (%s).", store.Name(), plural(len(s.Verifications), "verification"))
 			return nil
 		}),
 	}

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -23,7 +24,7 @@ import (
 func recordsExportCommand(work *storeWork) *cobra.Command {
 	t := work.t
 	var days records.Days
-	var format, out string
+	var format, out, public string
 	var addresses bool
 	cmd := &cobra.Command{
 		Use:   "export " + strings.Join(listNames(), "|"),
@@ -31,11 +32,14 @@ func recordsExportCommand(work *storeWork) *cobra.Command {
 		Long: `Export writes all records of a kind in the order of recording: as one JSON object a line, or as CSV (RFC
 4180) under a line of names. In CSV a text that a spreadsheet would take for a formula, as it begins with
 =, +, -, @, a tab or a line break, gets a ' before it. With --out it goes into a file that only you may
-read, whole or not at all.`,
+read, whole or not at all; a file that is there stays.`,
 		Args:      cobra.ExactArgs(1),
 		ValidArgs: listNames(),
 		RunE: work.reads(func(args []string) error {
 			err := errors.Join(checkList(args[0]), checkDays(days))
+			if out != "" && inside(resolved(public), resolved(out)) {
+				err = errors.Join(err, fmt.Errorf("--out %s is inside %s, where everybody could read it", out, public))
+			}
 			if format != "jsonl" && format != "csv" {
 				err = errors.Join(err, fmt.Errorf("--format %q is neither jsonl nor csv", format))
 			}
@@ -47,12 +51,13 @@ read, whole or not at all.`,
 				e.visible = is && isatty.IsTerminal(f.Fd())
 				return e.write(ctx, store, t.out)
 			}
-			return replaceFile(out, func(w io.Writer) error { return e.write(ctx, store, w) })
+			return newFile(out, func(w io.Writer) error { return e.write(ctx, store, w) })
 		}),
 	}
 	daysFlags(cmd.Flags(), &days.Since, &days.Through)
 	cmd.Flags().StringVar(&format, "format", "jsonl", "jsonl or csv")
-	cmd.Flags().StringVar(&out, "out", "", "the `file` to write (default standard output)")
+	cmd.Flags().StringVar(&out, "out", "", "the new `file` to write (default standard output)")
+	cmd.Flags().StringVar(&public, "public", "public", "the `folder` of the documents, where no export may lie")
 	addressesFlag(cmd.Flags(), &addresses)
 	return cmd
 }
@@ -117,24 +122,26 @@ func defused(v any) string {
 	return text
 }
 
-// replaceFile writes a file that only its owner may read, and puts it into its place once it is
-// whole.
-func replaceFile(path string, write func(io.Writer) error) (err error) {
-	f, err := os.CreateTemp(filepath.Dir(path), ".anteroom-draft-*")
-	if err != nil {
-		return fmt.Errorf("write %s: %w (give this user access to its folder)", path, err)
-	}
+// newFile writes a file that only its owner may read, and gives it its name once it is whole. A
+// file of that name stays as it is: it may be the database itself, or a key.
+func newFile(path string, write func(io.Writer) error) (err error) {
 	defer func() {
 		if err != nil {
-			os.Remove(f.Name())
 			err = fmt.Errorf("write %s: %w", path, err)
 		}
 	}()
+	f, err := os.CreateTemp(filepath.Dir(path), ".anteroom-draft-*")
+	if err != nil {
+		return fmt.Errorf("%w (give this user access to its folder)", err)
+	}
+	defer os.Remove(f.Name())
 	w := bufio.NewWriterSize(f, 1<<20)
 	if err := errors.Join(write(w), w.Flush(), disk.Sync(f), f.Close()); err != nil {
 		return err
 	}
-	if err := os.Rename(f.Name(), path); err != nil {
+	if err := os.Link(f.Name(), path); errors.Is(err, fs.ErrExist) {
+		return errors.New("it is there already, and stays as it is (name another file)")
+	} else if err != nil {
 		return err
 	}
 	return disk.SyncFolder(filepath.Dir(path))

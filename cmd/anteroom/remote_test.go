@@ -132,7 +132,7 @@ func TestRemoteCommands(t *testing.T) {
 		{"records outbox revive " + recordID(1), 0, []string{`^0{31}1: 1 message pending again\n$`}, ""},
 		{"records outbox revive", 0, []string{`^1 message pending again\n$`}, ""},
 		{"records outbox list --json", 0, []string{`"state":"pending","tries":0,`}, "dead"},
-		{"records audit --content CONTENT", 0, []string{`^D1 database anteroom \(production\): everything is as 2 verifications say\.\n$`}, ""},
+		{"records audit --content CONTENT", 0, []string{`^D1 database anteroom \(production\): everything is as it was verified \(2 verifications\)\.\n$`}, ""},
 		{"verify --json --content CONTENT", 0, []string{`"new":\{"registrations":3,"charters":1,"suggestions":1\}`, `"observed":\[\{"day":"2026-11-20","client":"tern","kind":"initialize","n":3\}\]`, `"agent_name":"ledger-lark","registrations":2,"bursts":1,`}, ""},
 		{"records erase " + recordID(99), 1, []string{`there is no address on file for 0{30}63`}, ""},
 		{"records erase --email owner@EXAMPLE.org", 0, []string{`0{31}1: erased 1 contact and 1 message of the outbox\n0{30}0b: erased 1 contact and 1 message`, `Time Travel can restore it for 30 days`}, ""},
@@ -278,8 +278,8 @@ func TestRemoteFaults(t *testing.T) {
 			t.Errorf("%s leaves\n%s", c.arguments[:2], left)
 		}
 	}
-	// A token that may only read erases nothing. What may have been written is not written again, and
-	// the error says so.
+	// A token that may only read erases nothing. What may have been written is not written again,
+	// and the error says so.
 	s.Fail(well, well, d1test.Refuse(403, 10000, "Authentication error"))
 	if _, complaint := s.run(t, 1, "records", "erase", recordID(1)); !strings.Contains(complaint, "the permission Account, D1, Edit") || strings.Contains(complaint, "not known") {
 		t.Errorf("erase with a token that may only read: %s", complaint)
@@ -377,7 +377,7 @@ func TestRemotePages(t *testing.T) {
 		{"records count", 4, fmt.Sprintf("%-42s %8d\n", "registrations recorded", len(names))},
 		{"records list registrations", 17, "\n30000\t" + recordID(30_000)},
 		{"records export registrations --out DIR/export.csv --format csv", 17, ""},
-		{"records audit --content CONTENT", 11, "everything is as 2 verifications say"},
+		{"records audit --content CONTENT", 11, "everything is as it was verified (2 verifications)"},
 		{"verify --json --content CONTENT", 13, `"new":{"registrations":30000,`},
 		{"backup DIR/backup.db", 30, "registrations      30000\n"},
 	} {

@@ -41,7 +41,7 @@ func verifyCommand(t *terminal) *cobra.Command {
 		Short: "Verify by hand what was recorded, and write the next board",
 		Long: `Verify takes everything that was recorded since the last hand verification, asks what you vouch for and
 what was your own, and writes content/verifications/DATE.yaml and content/scoreboard/DATE.yaml: the counts
-are the sums of what you decided. Nothing is published before anteroom generate.
+are the sums of what you decided. Nothing is published before anteroom generate, or by serve --watch.
 
 On a terminal it asks, and keeps what you have decided when you leave; in plain text where TERM is dumb.
 Elsewhere --json prints what is to be decided, and --answers FILE --yes decides. FILE is YAML:
@@ -55,6 +55,7 @@ Elsewhere --json prints what is to be decided, and --answers FILE --yes decides.
   suggestions: [{record_id: 90aa…, decision: own}]
   numbers: {suggestions.shipped: 0, observed_attention.security_reports_received: 0}
   texts: unchanged
+  through: 2026-11-22T12:00:00Z   # of what --json has shown, so that nothing later is decided unseen
 
 A registration is left where you do not vouch for it: it counts as recorded, and not as verified. vouch
 makes its agent a verified conversion, own sets it apart. A charter is counted or own, a suggestion
@@ -249,7 +250,8 @@ func (o *verifyOptions) conclude(ctx context.Context, t *terminal, survey *verif
 	}
 	t.say("")
 	t.say("Wrote %s and %s.", filepath.Join(o.content, "verifications", survey.Name+".yaml"), filepath.Join(o.content, "scoreboard", survey.Name+".yaml"))
-	t.say("Read both in the diff, then: anteroom generate, and deploy.")
+	t.say("Read both in the diff, then: anteroom generate, and deploy. (serve --watch publishes them by itself;")
+	t.say("without it a server is not started again before generate.)")
 	return true, nil
 }
 
@@ -284,6 +286,10 @@ func (t *terminal) summarize(survey *verify.Survey, decided *verify.Decided, boa
 	t.say("")
 	for i, kind := range records.Kinds {
 		t.say("%s: %d in the store, %d new since the last verification", kind.Table, survey.Coverage[i].Total, survey.New[i])
+	}
+	if board.Stays != "" {
+		t.say("")
+		t.say("Stays beside the new numbers, %s: %s", verify.HonestRead, board.Stays)
 	}
 	for _, odd := range survey.Odd {
 		t.warn("%s", odd)
@@ -365,6 +371,7 @@ func (o *verifyOptions) show(t *terminal, survey *verify.Survey, observed []reco
 			w.Int("verified_before", int64(g.Earlier))
 			w.Bool("vouched_before", g.Vouched)
 			w.Strs("look_alikes", g.LookAlikes)
+			w.Strs("key_of", g.KeyOf)
 			w.StrOrNull("own_name", g.Own)
 			w.Str("decision", preset(site.Registration, g.Own))
 			w.Strs("record_ids", g.RecordIDs)

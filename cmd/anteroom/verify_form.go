@@ -150,7 +150,7 @@ func (q *questions) line(group int) string {
 		name string
 		is   bool
 	}{
-		{"keys", !g.SameKey}, {"alike", len(g.LookAlikes) > 0}, {"vouched", g.Vouched}, {"before", g.Earlier > 0 && !g.Vouched}, {"own", g.Own != ""},
+		{"keys", !g.SameKey}, {"alike", len(g.LookAlikes) > 0}, {"key of a name", len(g.KeyOf) > 0}, {"vouched", g.Vouched}, {"before", g.Earlier > 0 && !g.Vouched}, {"own", g.Own != ""},
 	} {
 		if mark.is {
 			line += " " + mark.name
@@ -179,6 +179,9 @@ func (q *questions) describe(group int) string {
 	}
 	for _, name := range g.LookAlikes {
 		say("it looks like %s", strconv.Quote(name))
+	}
+	for _, name := range g.KeyOf {
+		say("its key is that of %s", strconv.Quote(name))
 	}
 	return strings.Join(lines, "\n")
 }

@@ -30,7 +30,7 @@ func (k *Kind) query() string {
 var Kinds = []Kind{
 	{"registration", "registrations", "recorded_at", "payload_sha256", []string{"agent_name", "pubkey"}},
 	{"charter", "charters", "recorded_at", "payload_sha256", []string{"org_name", "commissioner", "roster"}},
-	{"suggestion", "suggestions", "filed_at", "text_sha256", []string{"kind", "filed_as"}},
+	{"suggestion", "suggestions", "filed_at", "text_sha256 || ' ' || kind || ' ' || filed_as", []string{"kind", "filed_as"}},
 }
 
 // Record is a record as a verification looks at it.
@@ -39,7 +39,8 @@ type Record struct {
 	ID     string
 	At     string // when its request arrived, RFC 3339
 	SHA256 string // of the canonical string, or of a suggestion's text
-	// Line is what a digest is made of: Seq, ID, At and SHA256 with spaces between them.
+	// Line is what a digest is made of: Seq, ID, At and SHA256 with spaces between them; for a
+	// suggestion also its kind and filed_as.
 	Line string
 	// Values are, for a registration, agent_name and pubkey; for a charter, org_name, commissioner
 	// and roster; for a suggestion, its kind and filed_as. What is absent is "".
@@ -85,7 +86,8 @@ func (r *Record) set(row []any) (err error) {
 	line, ok := row[0].(string)
 	seq, rest, _ := strings.Cut(line, " ")
 	id, rest, _ := strings.Cut(rest, " ")
-	time, sum, found := strings.Cut(rest, " ")
+	time, rest, found := strings.Cut(rest, " ")
+	sum, _, _ := strings.Cut(rest, " ")
 	if !ok || !found {
 		return errors.New("a row has no identifier, time or commitment")
 	}

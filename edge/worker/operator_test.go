@@ -310,7 +310,7 @@ suggestions: [{record_id: ` + mine + `, decision: own, reason: a test}], numbers
 	}
 
 	// A store that somebody changes is not what was verified.
-	if said := o.onStore(0, "records", "audit"); !strings.Contains(said, ": everything is as 4 verifications say.") {
+	if said := o.onStore(0, "records", "audit"); !strings.Contains(said, ": everything is as it was verified (4 verifications).") {
 		t.Errorf("audit says:\n%s", said)
 	}
 	slipped := strings.Repeat("f", 32)

@@ -102,6 +102,9 @@ func checkScoreboard(d *document, board, previous *Scoreboard) {
 	if board.VerifiedThrough != board.day() {
 		d.fault("counts_verified_by_hand_through", "counts_verified_by_hand_through is not as_of", "a board says what was verified on its day")
 	}
+	if board.MonitoredThrough > board.day() {
+		d.fault("operations_monitored_through", "operations_monitored_through is later than as_of", "what has not happened cannot be looked at")
+	}
 	if board.ObservedAttention.AsOf > board.day() {
 		d.fault("observed_attention.as_of", "observed_attention.as_of is later than as_of", "write a new verification")
 	}

@@ -1,6 +1,7 @@
 package verify
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"maps"
@@ -75,9 +76,13 @@ func ParseAnswers(text []byte) (*Answers, error) {
 	if len(text) > MaxAnswers {
 		return nil, fmt.Errorf("read answers: they are longer than %d MiB (decide for many at once with * in a name)", MaxAnswers>>20)
 	}
+	if len(bytes.TrimSpace(text)) == 0 {
+		return nil, errors.New("read answers: the file is empty (anteroom verify --help shows their form)")
+	}
 	a := &Answers{}
 	if err := yaml.Load(text, a, yaml.WithKnownFields()); err != nil {
-		return nil, fmt.Errorf("read answers: %w", err)
+		return nil, fmt.Errorf("read answers: %s (anteroom verify --help shows their form)", strings.NewReplacer(
+			" in type verify.Answers", "", " in type verify.Answer", "", "yaml: ", "", "<unknown position>", "").Replace(err.Error()))
 	}
 	var faults []error
 	for _, kind := range site.Kinds {

@@ -26,6 +26,7 @@ type Change struct {
 type Board struct {
 	Text    []byte
 	Changes []Change // all numbers, those that stay among them
+	Stays   string   // the text at HonestRead where it stays beside numbers that change
 }
 
 // MonitoredThrough is the place in a board of the day until which the operator has looked at the
@@ -63,7 +64,11 @@ func (v *Survey) Board(content fs.FS, d *Decided, a *Answers) (*Board, error) {
 		b.set(path, v.Name[:len(time.DateOnly)])
 	}
 	board := &Board{Changes: b.numbers(v, d, a)}
+	before := b.find(HonestRead).Value
 	b.texts(a, board.changed(), v.Name[:len(time.DateOnly)])
+	if now := b.find(HonestRead).Value; board.changed() && now == before {
+		board.Stays = now
+	}
 	b.correct(current.File, board.Changes, a, d)
 	if err := errors.Join(b.faults...); err != nil {
 		return nil, err

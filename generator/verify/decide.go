@@ -59,8 +59,15 @@ func (v *Survey) Decide(ctx context.Context, a *Answers) (*Decided, error) {
 		return nil, fmt.Errorf("verify: %s", strings.Join(faults, "; "))
 	}
 	decided := &Decided{Verification: verification, Counts: ledger.Counts(), reasons: d.reasons, faulty: len(d.faults) > 0}
+	if n := len(d.faults) - maxFaults; n > 0 {
+		d.faults = append(d.faults[:maxFaults], fmt.Errorf("and %d faults more", n))
+	}
 	return decided, errors.Join(d.faults...)
 }
+
+// maxFaults is how many faults of answers are named. Two answers may be at odds over a million
+// records.
+const maxFaults = 100
 
 // decider applies answers to a survey.
 type decider struct {
@@ -259,7 +266,7 @@ func (d *decider) earlier(kind int, answers []Answer, byID map[string]int, match
 		for i := range answers {
 			a := &answers[i]
 			name := r.Values[0]
-			if !a.Earlier || !(a.AgentName != "" && Matches(a.AgentName, name) || a.OrgName != "" && Matches(a.OrgName, name) ||
+			if !a.Earlier || !(a.AgentName != "" && name != "" && Matches(a.AgentName, name) || a.OrgName != "" && Matches(a.OrgName, name) ||
 				a.Pubkey != "" && name == "" && a.Pubkey == r.Values[1]) {
 				continue
 			}

@@ -122,7 +122,8 @@ func Take(ctx context.Context, r records.Reader, s *site.Site, through, now time
 	for i := range records.Kinds {
 		kind := &records.Kinds[i]
 		if n := extent.Ahead[i]; all && n > 0 {
-			v.Odd = append(v.Odd, fmt.Sprintf("%d %ss say that they are of a time to come: the clock of the host was ahead", n, kind.Name))
+			plural := map[bool]string{true: "s"}[n > 1]
+			v.Odd = append(v.Odd, fmt.Sprintf("the time of %d %s%s is to come: the clock of the host was ahead", n, kind.Name, plural))
 		}
 		if err := v.read(ctx, i, extent.Last[i]); err != nil {
 			return nil, err
@@ -312,6 +313,7 @@ type Group struct {
 	Vouched       bool     // whether the agent was vouched for before
 	Own           string   // the name of the operator's own that it matches; "" for none
 	LookAlikes    []string // other agents' names that a reader may take for this one, at most maxLookAlikes
+	KeyOf         []string // names that have registered with the key of an agent without a name, at most maxLookAlikes
 	RecordIDs     []string // of the new ones, at most maxRecordIDs
 }
 
@@ -365,7 +367,7 @@ const (
 // first registrations.
 func (v *Survey) Groups() iter.Seq[Group] {
 	return func(yield func(Group) bool) {
-		alike := v.lookAlikes()
+		alike, keyOf := v.lookAlikes(), v.namesByKey()
 		// The records of an agent stand together in this order.
 		order := make([]uint32, len(v.records))
 		start := make([]uint32, v.agents.n+1)
@@ -392,7 +394,7 @@ func (v *Survey) Groups() iter.Seq[Group] {
 				SameKey: !a.severalKeys, Earlier: int(a.earlier), Vouched: v.vouched[r.agent] != "", LookAlikes: alike(r.agent),
 			}
 			if a.nameless {
-				g.Key = a.name
+				g.Key, g.KeyOf = a.name, keyOf[maphash.String(seed, a.name)]
 			} else {
 				g.Name, g.Own = a.name, v.own(a.name)
 			}
@@ -404,6 +406,24 @@ func (v *Survey) Groups() iter.Seq[Group] {
 			}
 		}
 	}
+}
+
+// namesByKey gives the names that have registered with a key which an agent without a name has, by
+// the hashes of these keys.
+func (v *Survey) namesByKey() map[uint64][]string {
+	names := map[uint64][]string{}
+	for i := range uint32(v.agents.n) {
+		if a := v.agents.at(i); a.nameless {
+			names[maphash.String(seed, a.name)] = nil
+		}
+	}
+	for i := range uint32(v.agents.n) {
+		a := v.agents.at(i)
+		if list, has := names[a.key]; has && !a.nameless && !a.severalKeys && a.count > 0 && len(list) < maxLookAlikes {
+			names[a.key] = append(list, a.name)
+		}
+	}
+	return names
 }
 
 // lookAlikes finds the names that have the same skeleton as others.

@@ -13,10 +13,10 @@
 //
 // A verification's digest of a kind of record is the SHA-256 of the digest in the verification
 // before, a line feed, and a line for each record that is newly covered, in the order of their
-// numbers: number, record_id, time and commitment with spaces between, and a line feed. Where
-// nothing is new the digest stays. The digest before the first is the SHA-256 of nothing. So each
-// digest stands for all records up to its own, and still each stretch of records can be judged by
-// itself.
+// numbers: number, record_id, time and commitment with spaces between (for a suggestion its kind
+// and filed_as too), and a line feed. Where nothing is new the digest stays. The digest before the
+// first is the SHA-256 of nothing. So each digest stands for all records up to its own, and still
+// each stretch of records can be judged by itself.
 package verify
 
 import (
@@ -38,11 +38,17 @@ import (
 // most, and a store on the edge gives up after half a minute.
 const lateness = 2 * time.Minute
 
+// beforeAll is a number below those of all records, of what was put into the store by hand too. It
+// is the least that D1 takes.
+const beforeAll = -(1 << 53)
+
 // walk goes through all records of a kind, and holds them against the verifications.
 type walk struct {
 	kind          *records.Kind
 	verifications []site.Verification
 	entries       map[string]site.Entry // of this kind that were not seen yet
+
+	ids map[[16]byte]struct{} // the identifiers read so far
 
 	at       int // the verification that covers the records now read
 	hash     hash.Hash
@@ -53,6 +59,9 @@ type walk struct {
 	total    int
 	suspects []string // what may explain that this stretch is another than was verified; what is odd about new records
 	findings []string // what is not as it was verified
+	// notes are what was so when it was verified. A host that stood still in the midst of its
+	// writes is enough for it.
+	notes []string
 	// altered are verified records whose commitments are not those of what they say. The digests
 	// hold commitments alone.
 	altered []string
@@ -60,7 +69,7 @@ type walk struct {
 
 // newWalk begins a walk. ledger is that of the verifications.
 func newWalk(kind *records.Kind, verifications []site.Verification, ledger *site.Ledger) *walk {
-	w := &walk{kind: kind, verifications: verifications, entries: map[string]site.Entry{}, hash: sha256.New()}
+	w := &walk{kind: kind, verifications: verifications, entries: map[string]site.Entry{}, ids: map[[16]byte]struct{}{}, hash: sha256.New()}
 	w.digest = w.sum()
 	for id, e := range ledger.Entries() {
 		if e.Kind == kind.Name {
@@ -81,7 +90,7 @@ func (w *walk) covered() int64 {
 // run reads the records up to last, and gives each to visit. covered says whether a verification
 // covers it. The coverage is that of a verification through last.
 func (w *walk) run(ctx context.Context, r records.Reader, last int64, visit func(record *records.Record, covered bool) error) (site.Coverage, error) {
-	err := records.Scan(ctx, r, w.kind, 0, last, func(record *records.Record) error {
+	err := records.Scan(ctx, r, w.kind, beforeAll, last, func(record *records.Record) error {
 		w.take(record)
 		return visit(record, w.at < len(w.verifications))
 	})
@@ -137,8 +146,12 @@ func (w *walk) take(r *records.Record) {
 	w.line = append(append(w.line[:0], r.Line...), '\n')
 	w.hash.Write(w.line)
 	w.total++
+	if r.Seq < 1 {
+		w.suspect("%s %s has the number %d, which no record gets", w.kind.Name, r.ID, r.Seq)
+	}
 	w.gap(r.Seq)
-	w.seq = r.Seq
+	w.seq = max(r.Seq, 0)
+	w.once(r)
 	if e, named := w.entries[r.ID]; named {
 		if delete(w.entries, r.ID); e.SHA256 != r.SHA256 {
 			w.find("%s %s (number %d) was changed: it was verified with the commitment %s", w.kind.Name, r.ID, r.Seq, e.SHA256)
@@ -158,13 +171,33 @@ func (w *walk) take(r *records.Record) {
 	if w.at > 0 {
 		before := &w.verifications[w.at-1]
 		if through, err := time.Parse(time.RFC3339, before.Through); err == nil && before.Store != "" && r.At < through.Add(-lateness).Format(time.RFC3339) {
-			found := w.find
+			late := fmt.Sprintf("%s %s (number %d) came in after the verification %s, and says that it is of %s, before it",
+				w.kind.Name, r.ID, r.Seq, before.File, r.At)
 			if w.at == len(w.verifications) {
-				found = w.suspect // nothing is published of it yet
+				w.suspect("%s", late)
+			} else if len(w.notes) < maxSuspects { // it was verified so, after a warning
+				w.notes = append(w.notes, late)
 			}
-			found("%s %s (number %d) came in after the verification %s, and says that it is of %s, before it", w.kind.Name, r.ID, r.Seq, before.File, r.At)
 		}
 	}
+}
+
+// once suspects a record whose identifier another has.
+func (w *walk) once(r *records.Record) {
+	var id [16]byte
+	if n, err := hex.Decode(id[:], []byte(r.ID[:min(2*len(id), len(r.ID))])); err != nil || n < len(id) {
+		w.suspect("%s number %d has the record_id %.64q, which is none", w.kind.Name, r.Seq, r.ID)
+		return
+	}
+	if _, again := w.ids[id]; again {
+		what := fmt.Sprintf("%s %s (number %d) stands in the store before already", w.kind.Name, r.ID, r.Seq)
+		if w.at == len(w.verifications) {
+			w.suspect("%s", what)
+		} else if len(w.altered) < maxSuspects {
+			w.altered = append(w.altered, what)
+		}
+	}
+	w.ids[id] = struct{}{}
 }
 
 // gap suspects the records between the last one and the number next.
@@ -215,24 +248,26 @@ func commitment(kind *records.Kind, r *records.Record) string {
 }
 
 // Audit holds every verification of a site against the store, and gives what is not as it was
-// verified: records that are gone, were changed, or came in later under an earlier time.
-func Audit(ctx context.Context, r records.Reader, s *site.Site) (findings []string, err error) {
+// verified: records that are gone, were changed, or came in later under an earlier time. Notes are
+// records of an earlier time that a verification covers: it was made after a warning of them.
+func Audit(ctx context.Context, r records.Reader, s *site.Site) (findings, notes []string, err error) {
 	extent, err := records.Measure(ctx, r, "", true, make([]int64, len(records.Kinds)))
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if want := storeOf(s); want != "" && extent.Store != want {
-		return nil, fmt.Errorf("audit: this is store %s, and the verifications are of store %s (name the right one with --data or --remote)", extent.Store, want)
+		return nil, nil, fmt.Errorf("audit: this is store %s, and the verifications are of store %s (name the right one with --data or --remote)", extent.Store, want)
 	}
 	ledger := s.Ledger()
 	for i := range records.Kinds {
 		w := newWalk(&records.Kinds[i], s.Verifications, ledger)
 		if _, err := w.run(ctx, r, extent.Last[i], func(*records.Record, bool) error { return nil }); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		findings = append(append(append(findings, w.findings...), w.altered...), w.suspects...)
+		notes = append(notes, w.notes...)
 	}
-	return findings, nil
+	return findings, notes, nil
 }
 
 // storeOf is the store that the verifications of a site are of, "" where none has looked at one.

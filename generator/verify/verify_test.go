@@ -193,7 +193,7 @@ func (s *service) wantCounts(loaded *site.Site, want [5]int) {
 
 func (s *service) audit() []string {
 	s.t.Helper()
-	findings, err := Audit(s.t.Context(), s.Store, s.site())
+	findings, _, err := Audit(s.t.Context(), s.Store, s.site())
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -384,6 +384,17 @@ func TestLateWrites(t *testing.T) {
 	if found := s.audit(); len(found) != 1 || !strings.Contains(found[0], id(5)+" (number 5) came in after the verification "+day+"-2") {
 		t.Errorf("what was slipped in: %q", found)
 	}
+	// Once it was verified, after a warning, it is noted, and keeps nothing from being verified.
+	survey = s.take("14:00:00")
+	if len(survey.Odd) != 1 || !strings.Contains(survey.Odd[0], "(number 5) came in after") {
+		t.Errorf("the warning: %q", survey.Odd)
+	}
+	s.wantCounts(s.put(survey, ""), [5]int{0, 5, 0, 0, 0})
+	findings, notes, err := Audit(t.Context(), s.Store, s.site())
+	if err != nil || len(findings) > 0 || len(notes) != 1 || !strings.Contains(notes[0], "(number 5) came in after") {
+		t.Errorf("after that: %q, %q, %v", findings, notes, err)
+	}
+	s.wantCounts(s.verify("15:00:00", ""), [5]int{0, 5, 0, 0, 0})
 }
 
 // The audit names what is not as it was verified, and what is new beside it is verified by nobody.
@@ -458,7 +469,7 @@ func TestTakeRefuses(t *testing.T) {
 	want(take(time.Time{}, moment("11:00:00")), "goes through "+day+"T12:00:00Z already (set this machine's clock")
 	s.exec("UPDATE store SET id = 'another'")
 	want(take(time.Time{}, now), "this is store another, and the verifications are of store")
-	if _, err := Audit(t.Context(), s.Store, s.site()); err == nil || !strings.Contains(err.Error(), "this is store another") {
+	if _, _, err := Audit(t.Context(), s.Store, s.site()); err == nil || !strings.Contains(err.Error(), "this is store another") {
 		t.Errorf("audit: %v", err)
 	}
 	s.exec("DELETE FROM store")
@@ -486,14 +497,36 @@ func TestOdd(t *testing.T) {
 	s.register(2, "lark", "", "23:00:00") // by a clock that was ahead
 	s.register(3, "lark", "", "10:00:01")
 	s.exec("DELETE FROM registrations WHERE seq = 1")
+	s.exec("INSERT INTO registrations SELECT 4, record_id, recorded_at, agent_name, pubkey, payload_sha256 FROM registrations WHERE seq = 3")
 	survey := s.take("12:00:00")
-	want := []string{"1 registrations say that they are of a time to come: the clock of the host was ahead", "registration number 1 is gone"}
+	want := []string{
+		"the time of 1 registration is to come: the clock of the host was ahead", "registration number 1 is gone",
+		"registration " + id(3) + " (number 4) stands in the store before already",
+	}
 	if !slices.Equal(survey.Odd, want) || len(survey.Broken) > 0 {
 		t.Errorf("odd: %q, broken: %q", survey.Odd, survey.Broken)
 	}
-	s.wantCounts(s.put(survey, ""), [5]int{0, 2, 0, 0, 0})
+	s.exec("DELETE FROM registrations WHERE seq = 4")
+	s.wantCounts(s.verify("12:00:00", ""), [5]int{0, 2, 0, 0, 0})
 	if found := s.audit(); len(found) > 0 {
 		t.Errorf("the audit finds %q", found)
+	}
+	s.exec("INSERT INTO registrations SELECT 0, '" + id(9) + "', recorded_at, agent_name, pubkey, payload_sha256 FROM registrations WHERE seq = 3")
+	if found := s.audit(); len(found) == 0 || !strings.Contains(found[0], "has the number 0, which no record gets") {
+		t.Errorf("a number below 1: %q", found)
+	}
+}
+
+// An agent without a name is known by its key, and who else has registered with that is said.
+func TestKeyOf(t *testing.T) {
+	s := newService(t)
+	s.register(1, "lark", "a key", "10:00:00")
+	s.register(2, "", "a key", "10:00:01")
+	s.register(3, "owl", "another", "10:00:02")
+	for g := range s.take("12:00:00").Groups() {
+		if want := g.Key != ""; (len(g.KeyOf) == 1 && g.KeyOf[0] == "lark") != want {
+			t.Errorf("%q %q: its key is that of %q", g.Name, g.Key, g.KeyOf)
+		}
 	}
 }
 

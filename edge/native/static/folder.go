@@ -1,11 +1,14 @@
 package static
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"time"
+
+	"anteroom/edge/endpoint/receipt"
 )
 
 // Publishing may move one folder away before it moves the other in. In that short while ReadFolder
@@ -51,6 +54,17 @@ func readFolder(path string) (d *Documents, current bool, err error) {
 	return d, os.SameFile(read, named), err
 }
 
+// private says what a file is that nobody may publish, "" for any other.
+func private(text []byte) string {
+	switch {
+	case bytes.HasPrefix(text, []byte("SQLite format 3\x00")):
+		return "a database"
+	case bytes.Contains(text, []byte(receipt.SecretPrefix)):
+		return "a secret key"
+	}
+	return ""
+}
+
 // Read reads a tree of published documents, such as public/.
 func Read(tree fs.FS) (*Documents, error) {
 	var files []File
@@ -59,6 +73,9 @@ func Read(tree fs.FS) (*Documents, error) {
 			return err
 		}
 		text, err := fs.ReadFile(tree, name)
+		if what := private(text); what != "" {
+			return fmt.Errorf("%s is %s, and everything in this folder is served (move it away)", name, what)
+		}
 		files = append(files, File{Path: "/" + name, Bytes: text})
 		return err
 	})
