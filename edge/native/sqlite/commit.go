@@ -2,6 +2,8 @@ package sqlite
 
 import (
 	"errors"
+	"fmt"
+	"os"
 	"runtime"
 	"sync"
 
@@ -72,7 +74,10 @@ func (s *Store) betweenGroups(f func()) {
 // commit runs a group in one transaction. An Exec that fails does not affect the others, except
 // where SQLite gives up the transaction: then all of them fail.
 func (s *Store) commit(group []*job) {
-	err := s.control("BEGIN IMMEDIATE")
+	err := s.inPlace()
+	if err == nil {
+		err = s.control("BEGIN IMMEDIATE")
+	}
 	for i := 0; i < len(group) && err == nil; i++ {
 		j := group[i]
 		var failed error
@@ -100,6 +105,21 @@ func (s *Store) commit(group []*job) {
 		j.result = kernel.Result{Failure: failure}
 	}
 }
+
+// inPlace refuses to write where the file at the path of the database is another by now, or none:
+// what went into the file that was opened would be gone once that is closed.
+func (s *Store) inPlace() error {
+	now, err := os.Stat(s.path)
+	if err == nil && !os.SameFile(now, s.file) {
+		err = errReplaced
+	}
+	if err != nil {
+		return fmt.Errorf("%w (bring the file back, or start anew)", err)
+	}
+	return nil
+}
+
+var errReplaced = errors.New("the database file was replaced")
 
 // atomic runs all statements of an Exec or none. A single statement is atomic already.
 func (s *Store) atomic(exec kernel.Exec) (kernel.Result, error) {

@@ -40,6 +40,8 @@ var pragmas = []string{
 type Store struct {
 	connection // the writer's
 	log        *slog.Logger
+	path       string
+	file       fs.FileInfo // of the database when it was opened
 
 	queue   chan *job
 	between chan func()   // work on the connection outside of a transaction
@@ -101,6 +103,7 @@ func (s *Store) open(path string, create bool) error {
 	if err := errors.Join(err, f.Close(), disk.SyncFolder(filepath.Dir(path))); err != nil {
 		return err
 	}
+	s.path, s.file = path, info
 	if info.Size() == 0 && !create { // left by a Create, or a restore, that was killed
 		return ErrNone
 	}

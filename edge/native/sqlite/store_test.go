@@ -474,6 +474,34 @@ func TestUnsyncedCommit(t *testing.T) {
 	}
 }
 
+// TestReplaced: nothing is written to a file that has lost its name, as nobody could find it again.
+func TestReplaced(t *testing.T) {
+	path := filepath.Join(t.TempDir(), FileName)
+	s := openStore(t, path)
+	s.Exec(insert("first"))
+	if err := os.Rename(path, path+".away"); err != nil {
+		t.Fatal(err)
+	}
+	if r := s.Exec(insert("lost")); r.Failure != kernel.Refused {
+		t.Errorf("without the file: %q", r.Failure)
+	}
+	if err := os.WriteFile(path, []byte("another"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if r := s.Exec(insert("lost")); r.Failure != kernel.Refused {
+		t.Errorf("with another file: %q", r.Failure)
+	}
+	if err := os.Rename(path+".away", path); err != nil {
+		t.Fatal(err)
+	}
+	if r := s.Exec(insert("second")); r.Failure != kernel.None {
+		t.Errorf("with the file again: %q", r.Failure)
+	}
+	if n := count(t, s, "registrations"); n != 2 {
+		t.Errorf("%d rows, want 2", n)
+	}
+}
+
 const childVariable = "ANTEROOM_TEST_DATABASE"
 
 func TestMain(m *testing.M) {
