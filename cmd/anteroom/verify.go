@@ -62,7 +62,8 @@ makes its agent a verified conversion, own sets it apart. A charter is counted o
 external or own. Names that match own_names of service.yaml are own unless you say otherwise. texts are
 unchanged, or those that change by their places in the board: {observed_attention.honest_read: …,
 observed_attention.update.what_changed: …, observed_attention.update.one_ambiguous_read: …}. Where a number
-falls, correction says why, for readers.`,
+falls, correction says why, for readers. Where records that were verified are lost for good, an answer
+with lost: REASON alone verifies what is left.`,
 		Args: cobra.NoArgs,
 		RunE: withExitCode(func(cmd *cobra.Command, _ []string) error {
 			if err := errors.Join(fromEnvironment(cmd.Flags()), o.check()); err != nil {

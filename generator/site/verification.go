@@ -29,6 +29,10 @@ type Verification struct {
 	FollowsSHA256 string   `yaml:"follows_sha256,omitempty" is:"sha256"`
 	ReceiptKeys   []string `yaml:"receipt_keys" is:"key"` // the keys that the content listed then
 
+	// Lost says why records that were verified are gone for good. Then the coverage begins anew, with
+	// what the store holds now, and totals may fall.
+	Lost string `yaml:"lost,omitempty" is:"line"`
+
 	Registrations Coverage       `yaml:"registrations"`
 	Charters      Coverage       `yaml:"charters"`
 	Suggestions   Coverage       `yaml:"suggestions"`
@@ -69,6 +73,7 @@ const (
 	Own      = "own"      // the operator's: development, seed or test
 	Counted  = "counted"  // a charter that counts
 	External = "external" // a suggestion from outside
+	Gone     = "gone"     // lost, with all that was decided about it; only where Verification.Lost says why
 )
 
 // The kinds of records.
@@ -113,6 +118,9 @@ func (v *Verification) Encode() []byte {
 	if v.Follows != "" {
 		line("follows: %s", v.Follows)
 		line("follows_sha256: %q", v.FollowsSHA256)
+	}
+	if v.Lost != "" {
+		line("lost: %s", quoted(v.Lost))
 	}
 	line("receipt_keys: [%s]", strings.Join(v.ReceiptKeys, ", "))
 	for _, kind := range Kinds {
@@ -244,7 +252,7 @@ func (l *Ledger) Enter(v *Verification) (faults []string) {
 		case !ok:
 			fault("decisions[%d].records has a line that is not a record_id and a SHA-256", i)
 			continue
-		case !slices.Contains(Choices[d.Kind], d.Decision):
+		case !slices.Contains(Choices[d.Kind], d.Decision) && (d.Decision != Gone || v.Lost == ""):
 			fault("decisions[%d] decides %s about a %s", i, shorten(d.Decision), shorten(d.Kind))
 			continue
 		case (d.Decision == Vouch) != (d.Agent != ""):
@@ -262,6 +270,10 @@ func (l *Ledger) Enter(v *Verification) (faults []string) {
 			}
 			seen[r.ID] = true
 			l.count(before, -1)
+			if d.Decision == Gone {
+				delete(l.entries, r.ID)
+				continue
+			}
 			now := Entry{d.Kind, d.Decision, d.Agent, r.SHA256}
 			l.count(now, 1)
 			l.entries[r.ID] = now
@@ -309,7 +321,7 @@ func checkVerification(d *document, v, previous *Verification, ledger *Ledger) {
 			d.fault("store", "the store is another than in verifications/"+previous.File+".yaml", "a service has one store")
 		}
 		for _, kind := range Kinds {
-			if now, then := v.Covers(kind), previous.Covers(kind); now.Total < then.Total || now.Last < then.Last {
+			if now, then := v.Covers(kind), previous.Covers(kind); v.Lost == "" && (now.Total < then.Total || now.Last < then.Last) {
 				d.fault(kind+"s", fmt.Sprintf("covers %d %ss, and verifications/%s.yaml covers %d", now.Total, kind, previous.File, then.Total),
 					"what was recorded stays recorded")
 			}

@@ -41,6 +41,8 @@ type Answers struct {
 	// was looked at and is still true.
 	Texts      any    `yaml:"texts,omitempty"`
 	Correction string `yaml:"correction,omitempty"`
+	// Lost says why records that were verified are gone for good. It stands without decisions.
+	Lost string `yaml:"lost,omitempty"`
 }
 
 // Unchanged says of a text, or of all, that it is still true.

@@ -31,8 +31,16 @@ type choice struct {
 // record which another decides about too. Beside such an error there still is what the others
 // decide, so that Board can find the faults of numbers and texts too; of any other there is nil.
 func (v *Survey) Decide(ctx context.Context, a *Answers) (*Decided, error) {
-	if len(v.Broken) > 0 {
-		return nil, fmt.Errorf("verify: the store is not as it was verified (bring the records back from a backup, then verify again):\n%s", strings.Join(v.Broken, "\n"))
+	switch lost := strings.TrimSpace(a.Lost); {
+	case len(v.Broken) > 0 && lost == "":
+		return nil, fmt.Errorf("verify: the store is not as it was verified (bring the records back from a backup, then verify again; "+
+			"where they are lost for good, let the answers say why: lost: REASON):\n%s", strings.Join(v.Broken, "\n"))
+	case lost != "" && len(v.Broken) == 0:
+		return nil, errors.New("verify: the answers say that records are lost, and all are as they were verified")
+	case lost != "" && len(a.Registrations)+len(a.Charters)+len(a.Suggestions) > 0:
+		return nil, errors.New("verify: a loss is verified alone (decide about records with the verification after it)")
+	case lost != "":
+		return v.lost(ctx, lost)
 	}
 	d := &decider{survey: v, ctx: ctx}
 	var choices [][]choice
@@ -43,14 +51,7 @@ func (v *Survey) Decide(ctx context.Context, a *Answers) (*Decided, error) {
 		}
 		choices = append(choices, made)
 	}
-	verification := &site.Verification{
-		File: v.Name, Host: v.Site.Service.CanonicalHost, Store: v.Store, Through: v.Through, ReceiptKeys: v.Site.Service.Keys(),
-		Registrations: v.Coverage[0], Charters: v.Coverage[1], Suggestions: v.Coverage[2],
-	}
-	if n := len(v.Site.Verifications); n > 0 {
-		last := &v.Site.Verifications[n-1]
-		verification.Follows, verification.FollowsSHA256 = last.File, last.SHA256
-	}
+	verification := v.verification(v.Coverage)
 	for i, kind := range site.Kinds {
 		verification.Decisions = append(verification.Decisions, d.write(i, kind, choices[i])...)
 	}
@@ -63,6 +64,49 @@ func (v *Survey) Decide(ctx context.Context, a *Answers) (*Decided, error) {
 		d.faults = append(d.faults[:maxFaults], fmt.Errorf("and %d faults more", n))
 	}
 	return decided, errors.Join(d.faults...)
+}
+
+// verification is one that decides nothing yet.
+func (v *Survey) verification(coverage []site.Coverage) *site.Verification {
+	verification := &site.Verification{
+		File: v.Name, Host: v.Site.Service.CanonicalHost, Store: v.Store, Through: v.Through, ReceiptKeys: v.Site.Service.Keys(),
+		Registrations: coverage[0], Charters: coverage[1], Suggestions: coverage[2],
+	}
+	if n := len(v.Site.Verifications); n > 0 {
+		last := &v.Site.Verifications[n-1]
+		verification.Follows, verification.FollowsSHA256 = last.File, last.SHA256
+	}
+	return verification
+}
+
+// lost makes a verification of what is left: its coverage begins anew, and what was decided about
+// records that are gone falls away.
+func (v *Survey) lost(ctx context.Context, reason string) (*Decided, error) {
+	var coverage []site.Coverage
+	var decisions []site.Decision
+	for i := range records.Kinds {
+		w := newWalk(&records.Kinds[i], nil, v.ledger)
+		covers, err := w.run(ctx, v.reader, v.last[i], func(*records.Record, bool) error { return nil })
+		if err != nil {
+			return nil, err
+		}
+		coverage = append(coverage, covers)
+		if len(w.gone) == 0 {
+			continue
+		}
+		var b strings.Builder
+		for _, r := range w.gone {
+			fmt.Fprintln(&b, r.ID, r.SHA256)
+		}
+		decisions = append(decisions, site.Decision{Kind: w.kind.Name, Decision: site.Gone, Reason: reason, Records: b.String()})
+	}
+	verification := v.verification(coverage)
+	verification.Lost, verification.Decisions = reason, decisions
+	ledger := v.Site.Ledger()
+	if faults := ledger.Enter(verification); len(faults) > 0 {
+		return nil, fmt.Errorf("verify: %s", strings.Join(faults, "; "))
+	}
+	return &Decided{Verification: verification, Counts: ledger.Counts(), reasons: []string{reason}}, nil
 }
 
 // maxFaults is how many faults of answers are named. Two answers may be at odds over a million
@@ -334,8 +378,9 @@ func (d *decider) write(kind int, name string, choices []choice) (list []site.De
 
 // coveredBy is the verification that covers a record already, "" for none.
 func (d *decider) coveredBy(kind int, seq int64) string {
-	for i := range d.survey.Site.Verifications {
-		if v := &d.survey.Site.Verifications[i]; seq <= int64(v.Covers(site.Kinds[kind]).Last) {
+	verifications := standing(d.survey.Site.Verifications)
+	for i := range verifications {
+		if v := &verifications[i]; seq <= int64(v.Covers(site.Kinds[kind]).Last) {
 			return v.File
 		}
 	}

@@ -34,6 +34,7 @@ type Survey struct {
 	Suggestions []Filing
 
 	reader  records.Reader
+	last    []int64 // the last number of each kind
 	ledger  *site.Ledger
 	agents  agents
 	index   map[uint64]uint32 // of agents, by hashes of their identities; see find
@@ -115,7 +116,7 @@ func Take(ctx context.Context, r records.Reader, s *site.Site, through, now time
 	if err != nil {
 		return nil, err
 	}
-	v.Store = extent.Store
+	v.Store, v.last = extent.Store, extent.Last
 	if err := sameService(s, extent); err != nil {
 		return nil, err
 	}
@@ -156,7 +157,7 @@ func sameService(s *site.Site, extent *records.Extent) error {
 // read walks through the records of a kind.
 func (v *Survey) read(ctx context.Context, i int, last int64) error {
 	kind := &records.Kinds[i]
-	w := newWalk(kind, v.Site.Verifications, v.ledger)
+	w := newWalk(kind, standing(v.Site.Verifications), v.ledger)
 	found := 0
 	if kind.Name == site.Registration {
 		v.records = make([]registration, 0, min(max(0, last-w.covered()), 1<<20)) // as many as are usual at most
@@ -471,7 +472,7 @@ func (v *Survey) lookAlikes() func(uint32) []string {
 // recordsOf gives the new records of agents, with their commitments, in the order of recording. It
 // reads the store again, and fails where that holds something else by now.
 func (v *Survey) recordsOf(ctx context.Context, wanted func(agent uint32, id string) bool) (list []records.Record, agents []uint32, err error) {
-	w := newWalk(&records.Kinds[0], v.Site.Verifications, v.ledger)
+	w := newWalk(&records.Kinds[0], standing(v.Site.Verifications), v.ledger)
 	at := 0
 	coverage, err := w.run(ctx, v.reader, int64(v.Coverage[0].Last), func(r *records.Record, covered bool) error {
 		if covered {

@@ -57,14 +57,26 @@ type walk struct {
 	digest   string // that of the stretch before
 	seq      int64
 	total    int
-	suspects []string // what may explain that this stretch is another than was verified; what is odd about new records
-	findings []string // what is not as it was verified
+	suspects []string      // what may explain that this stretch is another than was verified; what is odd about new records
+	findings []string      // what is not as it was verified
+	gone     []site.Record // that a verification has named, and that are not there as they were
 	// notes are what was so when it was verified. A host that stood still in the midst of its
 	// writes is enough for it.
 	notes []string
 	// altered are verified records whose commitments are not those of what they say. The digests
 	// hold commitments alone.
 	altered []string
+}
+
+// standing are the verifications whose coverage is held to the store: those since records were lost
+// for good, where some were.
+func standing(all []site.Verification) []site.Verification {
+	for i := len(all) - 1; i > 0; i-- {
+		if all[i].Lost != "" {
+			return all[i:]
+		}
+	}
+	return all
 }
 
 // newWalk begins a walk. ledger is that of the verifications.
@@ -102,6 +114,7 @@ func (w *walk) run(ctx context.Context, r records.Reader, last int64, visit func
 	}
 	for _, id := range slices.Sorted(maps.Keys(w.entries)) {
 		w.find("%s %s is gone, which was verified", w.kind.Name, id)
+		w.gone = append(w.gone, site.Record{ID: id, SHA256: w.entries[id].SHA256})
 	}
 	return site.Coverage{Last: int(max(last, w.seq)), Total: w.total, SHA256: w.stretchDigest()}, nil
 }
@@ -154,6 +167,7 @@ func (w *walk) take(r *records.Record) {
 	w.once(r)
 	if e, named := w.entries[r.ID]; named {
 		if delete(w.entries, r.ID); e.SHA256 != r.SHA256 {
+			w.gone = append(w.gone, site.Record{ID: r.ID, SHA256: e.SHA256})
 			w.find("%s %s (number %d) was changed: it was verified with the commitment %s", w.kind.Name, r.ID, r.Seq, e.SHA256)
 		}
 	}
@@ -260,7 +274,7 @@ func Audit(ctx context.Context, r records.Reader, s *site.Site) (findings, notes
 	}
 	ledger := s.Ledger()
 	for i := range records.Kinds {
-		w := newWalk(&records.Kinds[i], s.Verifications, ledger)
+		w := newWalk(&records.Kinds[i], standing(s.Verifications), ledger)
 		if _, err := w.run(ctx, r, extent.Last[i], func(*records.Record, bool) error { return nil }); err != nil {
 			return nil, nil, err
 		}

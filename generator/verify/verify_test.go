@@ -517,6 +517,40 @@ func TestOdd(t *testing.T) {
 	}
 }
 
+// Records that are lost for good are said to be, and what is left is verified from then on.
+func TestLost(t *testing.T) {
+	s := newService(t)
+	for n, name := range []string{"lark", "owl", "probe", "tern"} {
+		s.register(n+1, name, "", "10:00:0"+fmt.Sprint(n))
+	}
+	s.wantCounts(s.verify("11:00:00", "registrations: [{agent_name: lark, decision: vouch, reason: r}, {agent_name: owl, decision: vouch, reason: r}, {agent_name: probe, decision: own}]"), [5]int{2, 3, 0, 0, 1})
+	if _, _, err := s.try(s.take("11:30:00"), "lost: a disk"); err == nil || !strings.Contains(err.Error(), "all are as they were verified") {
+		t.Errorf("nothing is lost: %v", err)
+	}
+	s.exec("DELETE FROM registrations WHERE seq >= 2")
+	s.register(2, "newcomer", "", "11:40:00") // its number was one before
+	if _, _, err := s.try(s.take("12:00:00"), ""); err == nil || !strings.Contains(err.Error(), "lost: REASON") {
+		t.Errorf("a loss that is not said: %v", err)
+	}
+	if _, _, err := s.try(s.take("12:00:00"), "lost: a disk\nregistrations: [{agent_name: newcomer, decision: own}]"); err == nil || !strings.Contains(err.Error(), "verified alone") {
+		t.Errorf("a loss beside decisions: %v", err)
+	}
+	loaded := s.verify("12:00:00", "lost: a disk")
+	s.wantCounts(loaded, [5]int{1, 2, 0, 0, 0})
+	if c := loaded.Current().Corrections; len(c) != 3 || c[0].Was != 2 || c[0].Reason != "a disk" {
+		t.Errorf("the board says of it %+v", c)
+	}
+	if found := s.audit(); len(found) > 0 {
+		t.Errorf("after that the audit finds %q", found)
+	}
+	s.register(3, "lark", "", "12:30:00")
+	s.wantCounts(s.verify("13:00:00", "registrations: [{agent_name: lark, decision: vouch, reason: again}, {agent_name: newcomer, earlier: true, decision: own, reason: mine}]"), [5]int{1, 2, 0, 0, 1})
+	s.exec("DELETE FROM registrations WHERE seq = 1")
+	if found := s.audit(); len(found) != 2 || !strings.Contains(found[0], "registration number 1 is gone") {
+		t.Errorf("another loss: %q", found)
+	}
+}
+
 // An agent without a name is known by its key, and who else has registered with that is said.
 func TestKeyOf(t *testing.T) {
 	s := newService(t)
