@@ -1,0 +1,52 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"runtime/debug"
+
+	"anteroom/edge/records"
+	"anteroom/generator/verify"
+
+	"github.com/spf13/cobra"
+)
+
+func recordsAuditCommand(work *storeWork) *cobra.Command {
+	t := work.t
+	var content string
+	cmd := &cobra.Command{
+		Use:   "audit",
+		Short: "Hold every published verification against the records",
+		Long: `Audit recomputes every verification in content/verifications/ from the store, and names records that are
+gone, that were changed, or that came in later and say that they are of a time before. What a
+verification covers all the same is noted. The kind of a suggestion and the time of any record are held
+to what was verified too.
+
+Exit codes: 0 all is as it was verified, 1 something is not.`,
+		Args: cobra.NoArgs,
+		RunE: work.reads(func([]string) error { return nil }, func(ctx context.Context, store records.Reader, _ []string) error {
+			debug.SetGCPercent(50)
+			s, err := loadContent(content)
+			if err != nil {
+				return err
+			}
+			findings, notes, err := verify.Audit(ctx, store, s)
+			if err != nil {
+				return err
+			}
+			for _, note := range notes {
+				t.say("note: %s; it was verified so", note)
+			}
+			for _, finding := range findings {
+				t.say("%s", finding)
+			}
+			if len(findings) > 0 {
+				return fmt.Errorf("%s is not as it was verified: %s above (bring the records back from a backup)", store.Name(), plural(len(findings), "finding"))
+			}
+			t.say("%s: everything is as it was verified (%s).", store.Name(), plural(len(s.Verifications), "verification"))
+			return nil
+		}),
+	}
+	cmd.Flags().StringVar(&content, "content", "content", "the content `folder`")
+	return cmd
+}

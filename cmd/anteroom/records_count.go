@@ -1,0 +1,153 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"reflect"
+	"runtime/debug"
+	"strings"
+	"time"
+
+	"anteroom/edge/endpoint/suggest"
+	"anteroom/edge/records"
+
+	"github.com/spf13/cobra"
+)
+
+func recordsCountCommand(work *storeWork) *cobra.Command {
+	t := work.t
+	var days records.Days
+	var bursts int
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "count",
+		Short: "Count what the next hand verification looks at",
+		Long: fmt.Sprintf(`Count counts what was recorded. It vouches for nothing: which registrations are of agents that you can
+vouch for, and which are tests of your own, you decide with anteroom verify.
+
+A burst is a run of registrations of one self-chosen name, each at most %s after the one before.
+It counts as one verified agent at most, and as several recorded registrations. The largest bursts have
+a line each.`, burstLength),
+		Args: cobra.NoArgs,
+		RunE: work.reads(func([]string) error { return errors.Join(checkDays(days), t.checkPast(days.Through)) }, func(ctx context.Context, store records.Reader, _ []string) error {
+			debug.SetGCPercent(100) // most of what is read is garbage at once
+			c, err := records.Count(ctx, store, days.Through, bursts)
+			if err != nil {
+				return err
+			}
+			for _, kind := range suggestionKinds() {
+				c.Suggestions[kind] += 0 // makes the key, so that the output has every kind
+			}
+			for _, state := range outboxStates {
+				c.Outbox[state] += 0
+			}
+			if asJSON {
+				return t.printCountsJSON(c, days.Through)
+			}
+			t.printCounts(c, days.Through)
+			return nil
+		}),
+	}
+	daysFlags(cmd.Flags(), nil, &days.Through)
+	cmd.Flags().IntVar(&bursts, "bursts", 20, "how many bursts get a line")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
+	return cmd
+}
+
+// burstLength is the longest pause between two registrations of a burst, in words.
+var burstLength = plural(records.BurstSeconds/60, "minute")
+
+// suggestionKinds are the kinds of suggestions, in the order in which the answer's schema lists
+// them.
+func suggestionKinds() []string {
+	kind, _ := reflect.TypeFor[suggest.Answer]().FieldByName("Kind")
+	return strings.Split(kind.Tag.Get("enum"), ",")
+}
+
+// outboxStates are the states of the outbox in which somebody may have to act on a message.
+var outboxStates = []string{"pending", "dead"}
+
+// printCounts prints the counts as a table.
+func (t *terminal) printCounts(c *records.Counts, through string) {
+	until := "now"
+	if through == t.now().UTC().Format(time.DateOnly) {
+		until = "now, so far on " + through + " (UTC), which is not over"
+	} else if through != "" {
+		until = "the end of " + through + " (UTC)"
+	}
+	number := func(what string, n int64) { t.say("%-42s %8d", what, n) }
+	t.say("Recorded until %s. Nothing of it is verified: you decide which agents you vouch for.", until)
+	t.say("")
+	number("registrations recorded", c.Registrations)
+	number("  distinct agent names", c.Names)
+	number("  without a name, by public key alone", c.Nameless)
+	number("  in bursts of one name", c.InBursts)
+	number("  with each burst taken as one", c.Registrations-c.InBursts+c.Bursts)
+	number("charters filed", c.Charters)
+	for _, kind := range suggestionKinds() {
+		number("suggestions recorded, kind "+kind, c.Suggestions[kind])
+	}
+	number("contacts on file", c.Contacts)
+	for _, state := range outboxStates {
+		number("messages in the outbox, "+state, c.Outbox[state])
+	}
+	if c.OutboxError != "" {
+		t.say("newest error of the outbox: %s", columnText(c.OutboxError))
+	}
+	if c.Bursts == 0 {
+		return
+	}
+	t.say("")
+	t.say("%s of one name, each registration at most %s after the one before:", plural(int(c.Bursts), "burst"), burstLength)
+	for _, b := range c.Largest {
+		t.say("%8d  %s to %s  %s", b.Registrations, b.First, b.Last, columnText(b.Name))
+	}
+	if left := int(c.Bursts) - len(c.Largest); left > 0 {
+		t.say("and %s more (--bursts %d shows all)", plural(left, "burst"), c.Bursts)
+	}
+}
+
+// printCountsJSON prints the counts as one JSON object. A member that scoreboard.json has too has
+// the same name here.
+func (t *terminal) printCountsJSON(c *records.Counts, through string) error {
+	object := struct {
+		Through       *string          `json:"through"`
+		Registrations int64            `json:"registrations_recorded"`
+		Names         int64            `json:"distinct_agent_names"`
+		Nameless      int64            `json:"registrations_without_name"`
+		Bursts        int64            `json:"bursts"`
+		InBursts      int64            `json:"registrations_in_bursts"`
+		BurstSeconds  int              `json:"burst_seconds"`
+		Largest       []records.Burst  `json:"largest_bursts"`
+		Charters      int64            `json:"charters_filed"`
+		Suggestions   map[string]int64 `json:"suggestions_by_kind"`
+		Contacts      int64            `json:"contacts_on_file"`
+		Outbox        map[string]int64 `json:"outbox_by_state"`
+		OutboxError   *string          `json:"outbox_newest_error"`
+	}{
+		Registrations: c.Registrations, Names: c.Names, Nameless: c.Nameless,
+		Bursts: c.Bursts, InBursts: c.InBursts, BurstSeconds: records.BurstSeconds, Largest: append([]records.Burst{}, c.Largest...),
+		Charters: c.Charters, Suggestions: c.Suggestions, Contacts: c.Contacts, Outbox: c.Outbox,
+	}
+	if through != "" {
+		object.Through = &through
+	}
+	if c.OutboxError != "" {
+		object.OutboxError = &c.OutboxError
+	}
+	text, err := json.MarshalIndent(object, "", "  ")
+	if err == nil {
+		t.sayJSON(text)
+	}
+	return err
+}
+
+// checkPast refuses a day to come.
+func (t *terminal) checkPast(through string) error {
+	if today := t.now().UTC().Format(time.DateOnly); through > today {
+		return fmt.Errorf("--through %s is to come: today is %s", through, today)
+	}
+	return nil
+}

@@ -1,0 +1,96 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"anteroom/edge/records"
+
+	"github.com/spf13/cobra"
+)
+
+func recordsEraseCommand(work *storeWork) *cobra.Command {
+	t := work.t
+	var address string
+	cmd := &cobra.Command{
+		Use:   "erase [RECORD_ID...]",
+		Short: "Erase the e-mail addresses given with records",
+		Long: `Erase deletes the addresses that were given with registrations or charters: those of the given records, or
+with --email every place where that address stands. It deletes from the contacts, and from the messages
+that wait in the outbox. The registrations and charters stay; they hold no address.
+
+What was delivered to your inbox is not reached: erase names the messages, which hold the record identifiers
+in their text and in X-Anteroom-Record. The contact of a suggestion is in the inbox alone. Backups that were
+made before hold the address still.`,
+		RunE: work.mends(func(args []string) error {
+			if (address == "") == (len(args) == 0) {
+				return errors.New("want record identifiers, or --email ADDRESS")
+			}
+			return checkRecordIDs(args)
+		}, func(ctx context.Context, store records.Store, ids []string) error {
+			if address != "" {
+				var err error
+				if ids, err = records.WithAddress(ctx, store, address); err != nil {
+					return err
+				}
+				if len(ids) == 0 {
+					return errors.New("that address is on file nowhere (the contact of a suggestion is in the inbox alone)")
+				}
+			}
+			ids = distinct(ids)
+			erased, err := records.Erase(ctx, store, ids...)
+			var missing []string
+			var messages []string
+			for i, e := range erased {
+				messages = append(messages, e.Digests...)
+				if e.Contacts == 0 && e.Messages == 0 {
+					missing = append(missing, ids[i])
+					continue
+				}
+				t.say("%s: erased %s and %s of the outbox", ids[i], plural(int(e.Contacts), "contact"), plural(int(e.Messages), "message"))
+			}
+			if len(missing) < len(ids) {
+				t.say("Your inbox may hold the address too: search it for the record identifier, and delete what you find.")
+				for _, id := range distinct(messages) {
+					t.say("It was sent there in the message %s", id)
+				}
+				if remains := store.Remains(); remains != "" {
+					t.say("%s", remains)
+				}
+			}
+			if len(missing) > 0 {
+				err = errors.Join(err, fmt.Errorf(
+					"there is no address on file for %s (anteroom records list contacts shows what there is)",
+					strings.Join(missing, ", ")))
+			}
+			return err
+		}),
+	}
+	cmd.Flags().StringVar(&address, "email", "", "erase this `address` wherever it stands, in whatever case")
+	return cmd
+}
+
+// checkRecordIDs names every argument that is not a record identifier: 32 lower-case hexadecimal
+// digits.
+func checkRecordIDs(args []string) error {
+	var faults []error
+	for _, id := range args {
+		if len(id) != 32 || strings.Trim(id, "0123456789abcdef") != "" {
+			faults = append(faults, fmt.Errorf("%q is no record identifier, 32 digits of 0-9 and a-f", id))
+		}
+	}
+	return errors.Join(faults...)
+}
+
+// distinct leaves out identifiers that are given again.
+func distinct(ids []string) (list []string) {
+	for _, id := range ids {
+		if !slices.Contains(list, id) {
+			list = append(list, id)
+		}
+	}
+	return list
+}

@@ -1,0 +1,60 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"anteroom/edge/records"
+
+	"github.com/spf13/cobra"
+)
+
+func outboxListCommand(work *storeWork) *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "list",
+		Short: "List the messages of the outbox",
+		Args:  cobra.NoArgs,
+		RunE: work.reads(func([]string) error { return nil }, func(ctx context.Context, store records.Reader, _ []string) error {
+			return work.t.printList(ctx, store, records.Lists[slices.Index(listNames(), "outbox")], records.Days{}, asJSON, false)
+		}),
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object a line")
+	return cmd
+}
+
+func outboxReviveCommand(work *storeWork) *cobra.Command {
+	t := work.t
+	return &cobra.Command{
+		Use:   "revive [RECORD_ID...]",
+		Short: "Try dead messages of the outbox again",
+		Long: `Revive makes messages of the outbox that were given up after many tries pending again, as if they were
+new: those of the given records, else all. A running serve takes them up within a minute, a deployed
+service within five.`,
+		RunE: work.mends(checkRecordIDs, func(ctx context.Context, store records.Store, ids []string) error {
+			if len(ids) == 0 {
+				n, err := records.ReviveAll(ctx, store)
+				if err == nil {
+					t.say("%s pending again", plural(int(n), "message"))
+				}
+				return err
+			}
+			ids = distinct(ids)
+			revived, err := records.Revive(ctx, store, ids...)
+			var missing []string
+			for i, n := range revived {
+				if n == 0 {
+					missing = append(missing, ids[i])
+					continue
+				}
+				t.say("%s: %s pending again", ids[i], plural(int(n), "message"))
+			}
+			if len(missing) > 0 {
+				return fmt.Errorf("there is no dead message of %s (anteroom records outbox list shows what there is)", strings.Join(missing, ", "))
+			}
+			return err
+		}),
+	}
+}
