@@ -812,7 +812,7 @@ func TestCorrectionOnTheFrontPage(t *testing.T) {
 	o := generate(t, overlay(t, map[string]func(string) string{"scoreboard/2026-11-20.yaml": func(board string) string {
 		return board + "correction:\n  - {number: orgs.charters_filed, was: 0, board: 2026-09-22, reason: Two <were> one.}\n"
 	}}))
-	if page := string(document(t, o, "/index.html")); !strings.Contains(page, `<code>orgs.charters_filed</code> was 0 on <a href="/scoreboard/2026-09-22.json">2026-09-22</a>. Two &lt;were&gt; one.`) {
+	if page := string(document(t, o, "/index.html")); !strings.Contains(page, `<code>orgs.charters_filed</code> was 0 on <a href="/scoreboard/2026-09-22.json">2026-09-22</a>: Two &lt;were&gt; one.`) {
 		t.Errorf("the front page does not say what was corrected:\n%s", page)
 	}
 }

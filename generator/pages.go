@@ -194,7 +194,7 @@ func (g *generation) scoreboardSection() string {
 	count("Suggestions shipped", roster.Suggestions.Shipped)
 	fmt.Fprintf(&b, "\nNot in any count: %d development, seed and test records. %s\n\n", roster.Excluded.Records, markdownText(roster.Excluded.Note))
 	for _, c := range roster.Corrections {
-		fmt.Fprintf(&b, "Corrected: `%s` was %d on [%s](/scoreboard/%s.json). %s\n\n", c.Number, c.Was, c.Board, c.Board, markdownText(c.Reason))
+		fmt.Fprintf(&b, "Corrected: `%s` was %d on [%s](/scoreboard/%s.json): %s\n\n", c.Number, c.Was, c.Board, c.Board, markdownText(c.Reason))
 	}
 	fmt.Fprintf(&b, "The same as JSON, with how to read it: [scoreboard.json](/scoreboard.json). Every hand verification stays published:\n\n")
 	for i := range slices.Backward(g.site.Scoreboards) {
