@@ -36,6 +36,13 @@ made before hold the address still.`,
 				if ids, err = records.WithAddress(ctx, store, address); err != nil {
 					return err
 				}
+				named, err := records.NamedAs(ctx, store, address)
+				if err != nil {
+					return err
+				}
+				if named > 0 {
+					t.say("%d with that address as the very name: what was registered or filed is never erased", named)
+				}
 				if len(ids) == 0 {
 					return errors.New("that address is on file nowhere (the contact of a suggestion is in the inbox alone)")
 				}

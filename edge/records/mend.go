@@ -17,6 +17,21 @@ type Erased struct {
 	Digests []string
 }
 
+// NamedAs gives how many registrations and charters have an address as their very name, in whatever
+// case. These are never erased: their commitments are public.
+func NamedAs(ctx context.Context, r Reader, address string) (int64, error) {
+	rows, err := r.Read(ctx, kernel.Statement{
+		SQL: "SELECT (SELECT count(*) FROM registrations WHERE lower(agent_name) = lower(?)) + " +
+			"(SELECT count(*) FROM charters WHERE lower(org_name) = lower(?) OR lower(commissioner) = lower(?))",
+		Args: []any{address, address, address},
+	})
+	if err != nil {
+		return 0, fmt.Errorf("find an address among names: %w", err)
+	}
+	n, _ := rows[0][0][0].(int64)
+	return n, nil
+}
+
 // WithAddress gives the records that an e-mail address was given with, in whatever case.
 func WithAddress(ctx context.Context, r Reader, address string) (recordIDs []string, err error) {
 	rows, err := r.Read(ctx,
