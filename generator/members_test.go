@@ -1,10 +1,8 @@
 package generator_test
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
-	"io"
 	"log/slog"
 	"maps"
 	"net/http"
@@ -18,6 +16,7 @@ import (
 	"anteroom/edge"
 	"anteroom/edge/api"
 	"anteroom/edge/edgetest"
+	"anteroom/edge/jsondoc"
 	"anteroom/edge/kernel"
 	"anteroom/edge/native"
 	"anteroom/edge/snapshot"
@@ -183,44 +182,39 @@ type node struct {
 	value any
 }
 
-// ordered parses a JSON text and keeps the order of its members.
+// ordered reads a JSON text and keeps the order of its members.
 func ordered(t *testing.T, text []byte) node {
 	t.Helper()
-	d := json.NewDecoder(bytes.NewReader(text))
-	d.UseNumber()
-	var read func() any
-	read = func() any {
-		token, err := d.Token()
-		if err != nil {
-			t.Fatalf("%v in %.200s", err, text)
-		}
-		switch token {
-		case json.Delim('{'):
-			members := object{}
-			for d.More() {
-				name, err := d.Token()
-				if err != nil {
-					t.Fatal(err)
-				}
-				members = append(members, node{name.(string), read()})
-			}
-			d.Token()
-			return members
-		case json.Delim('['):
-			items := []any{}
-			for d.More() {
-				items = append(items, read())
-			}
-			d.Token()
-			return items
-		}
-		return token
+	v, err := jsondoc.Parse(text)
+	if err != nil {
+		t.Fatalf("%v in %.200s", err, text)
 	}
-	v := read()
-	if _, err := d.Token(); err != io.EOF {
-		t.Fatalf("more than one value in %.200s", text)
+	return node{"", plain(&v)}
+}
+
+// plain is a JSON value as an object, a list, a text, a number, a boolean or nil.
+func plain(v *jsondoc.Value) any {
+	switch v.Kind {
+	case jsondoc.Object:
+		members := object{}
+		for i := range v.Members {
+			members = append(members, node{v.Members[i].Name, plain(&v.Members[i].Value)})
+		}
+		return members
+	case jsondoc.Array:
+		items := []any{}
+		for i := range v.Items {
+			items = append(items, plain(&v.Items[i]))
+		}
+		return items
+	case jsondoc.String:
+		return v.Text
+	case jsondoc.Number:
+		return json.Number(v.Text)
+	case jsondoc.Bool:
+		return v.True
 	}
-	return node{"", v}
+	return nil
 }
 
 // object is a JSON object whose members keep their order.
