@@ -51,3 +51,41 @@ func TestFiles(t *testing.T) {
 		exec(table, "SELECT count(*) FROM "+table)
 	}
 }
+
+// Suggestions of a store that has some get numbers in the order in which they were filed, and the
+// store gets an identifier of its own.
+func TestNumberedSuggestions(t *testing.T) {
+	db, err := sql.Open("sqlite", ":memory:")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	db.SetMaxOpenConns(1) // each connection would have a store of its own
+	apply := func(name string) {
+		t.Helper()
+		text, err := migrations.Files.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := db.Exec(string(text)); err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+	}
+	apply("0001_init.sql")
+	apply("0002_digest.sql")
+	if _, err := db.Exec("INSERT INTO suggestions VALUES ('c', '2026-11-20T12:00:02Z', 'anonymous', 'pin', 'z'), " +
+		"('a', '2026-11-20T12:00:01Z', 'with_contact', 'security', 'x'), ('b', '2026-11-20T12:00:01Z', 'anonymous', 'suggestion', 'y')"); err != nil {
+		t.Fatal(err)
+	}
+	apply("0003_verify.sql")
+	var rows, id string
+	if err := db.QueryRow("SELECT group_concat(seq || record_id || filed_at || filed_as || kind || text_sha256, ' '), (SELECT id FROM store) FROM (SELECT * FROM suggestions ORDER BY seq)").Scan(&rows, &id); err != nil {
+		t.Fatal(err)
+	}
+	if want := "1a2026-11-20T12:00:01Zwith_contactsecurityx 2b2026-11-20T12:00:01Zanonymoussuggestiony 3c2026-11-20T12:00:02Zanonymouspinz"; rows != want {
+		t.Errorf("the suggestions are\n%s, want\n%s", rows, want)
+	}
+	if len(id) != 32 {
+		t.Errorf("the store is called %q", id)
+	}
+}
