@@ -816,3 +816,78 @@ func BenchmarkTake(b *testing.B) {
 		}
 	}
 }
+
+// What was verified of an agent without a name is decided otherwise by its key, and of a charter by
+// its org.
+func TestEarlierByKey(t *testing.T) {
+	s := newService(t)
+	s.register(1, "", "a key", "10:00:00")
+	s.register(2, "lark", "a key", "10:00:01")
+	s.register(3, "", "another", "10:00:02")
+	s.wantCounts(s.verify("11:00:00", ""), [5]int{0, 3, 0, 0, 0})
+	s.wantCounts(s.verify("12:00:00", "registrations: [{pubkey: a key, earlier: true, decision: own, reason: mine}]"), [5]int{0, 2, 0, 0, 1})
+	loaded := s.verify("13:00:00", "registrations: [{pubkey: another, earlier: true, decision: vouch, reason: met}]")
+	s.wantCounts(loaded, [5]int{1, 2, 0, 0, 1})
+	if d := loaded.Verifications[len(loaded.Verifications)-1].Decisions; len(d) != 1 || d[0].Agent != id(3) || d[0].Corrects != day {
+		t.Errorf("the vouch is %+v", d)
+	}
+	s.register(4, "", "another", "13:00:01")
+	s.wantCounts(s.verify("14:00:00", "registrations: [{pubkey: another, decision: vouch, reason: again}]"), [5]int{1, 3, 0, 0, 1})
+	for _, answers := range []string{"charters: [{org_name: Tern, decision: own}]", "suggestions: [{record_id: " + id(9) + ", decision: own}]"} {
+		s.exec("DELETE FROM registrations WHERE seq = 4")
+		if _, _, err := s.try(s.take("15:00:00"), "lost: a disk\n"+answers); err == nil || !strings.Contains(err.Error(), "verified alone") {
+			t.Errorf("a loss beside %s: %v", answers, err)
+		}
+	}
+}
+
+// A burst goes on where a pause is as long as one may be.
+func TestBurst(t *testing.T) {
+	s := newService(t)
+	s.register(1, "lark", "", "10:00:00")
+	s.register(2, "lark", "", "10:10:00")
+	s.register(3, "lark", "", "10:20:01")
+	for g := range s.take("12:00:00").Groups() {
+		if g.Bursts != 2 || g.Registrations != 3 {
+			t.Errorf("%d registrations in %d bursts, want 3 in 2", g.Registrations, g.Bursts)
+		}
+	}
+}
+
+// Where nothing tells which record is another, the stretch of its verification is named.
+func TestStretch(t *testing.T) {
+	s := newService(t)
+	s.register(1, "lark", "", "10:00:00")
+	s.verify("10:30:00", "")
+	s.register(2, "owl", "", "10:40:00")
+	s.register(3, "owl", "", "10:40:01")
+	s.verify("11:00:00", "")
+	s.exec("UPDATE registrations SET recorded_at = '2027-03-01T10:40:02Z' WHERE seq = 3")
+	want := []string{"verification " + day + "-2: of the registrations number 2 to 3 at least one is another now"}
+	if found := s.audit(); !slices.Equal(found, want) {
+		t.Errorf("the audit finds %q, want %q", found, want)
+	}
+}
+
+// What stays beside numbers that change is shown, and a day may be looked at until the end and not
+// less than before.
+func TestStays(t *testing.T) {
+	s := newService(t)
+	if _, board, err := s.try(s.take("11:00:00"), ""); err != nil || board.Stays != "" {
+		t.Errorf("no number changes: %q, %v", board.Stays, err)
+	}
+	s.register(1, "lark", "", "10:00:00")
+	through := s.site().Current().MonitoredThrough
+	for _, c := range []struct{ answers, stays, fault string }{
+		{"numbers: {operations_monitored_through: " + day + "}", s.site().Current().ObservedAttention.HonestRead, ""},
+		{"numbers: {operations_monitored_through: " + through + "}", s.site().Current().ObservedAttention.HonestRead, ""},
+		{"numbers: {operations_monitored_through: 2027-03-02}", "", "no day from"},
+		{"numbers: {operations_monitored_through: 2020-01-01}", "", "no day from"},
+		{"texts: {observed_attention.honest_read: One came., observed_attention.update.what_changed: unchanged}", "", ""},
+	} {
+		_, board, err := s.try(s.take("12:00:00"), c.answers)
+		if c.fault != "" && (err == nil || !strings.Contains(err.Error(), c.fault)) || c.fault == "" && (err != nil || board.Stays != c.stays) {
+			t.Errorf("%s: %+v, %v", c.answers, board, err)
+		}
+	}
+}
