@@ -206,7 +206,7 @@ func keepReceiptKey(out string, service *site.Service) error {
 		return nil // it is not what generate has made, and is made anew
 	}
 	published := manifest.Get("receipt_key").Text
-	if published == "" || slices.Contains(publishedIn(service), published) {
+	if published == "" || slices.Contains(service.Keys(), published) {
 		return nil
 	}
 	return fmt.Errorf("%s publishes the receipt key %s, which %s no longer lists: the receipts that it signed would not verify "+

@@ -146,7 +146,7 @@ func checkKey(t *terminal, key ed25519.PrivateKey, service *site.Service, file s
 // refusePublishedSecret refuses content that publishes the seed of a key in the place of a public
 // half. The error does not repeat the seed.
 func refusePublishedSecret(key ed25519.PrivateKey, service *site.Service, file string) error {
-	for i, published := range publishedIn(service) {
+	for i, published := range service.Keys() {
 		if receiptkey.IsSecret(key, published) {
 			at := "receipt_keys.current"
 			if i > 0 {
@@ -158,16 +158,6 @@ func refusePublishedSecret(key ed25519.PrivateKey, service *site.Service, file s
 		}
 	}
 	return nil
-}
-
-// publishedIn are the receipt keys that content publishes, the current one first. It is "" where
-// there is none.
-func publishedIn(service *site.Service) []string {
-	keys := []string{service.ReceiptKeys.Current}
-	for _, retired := range service.ReceiptKeys.Retired {
-		keys = append(keys, retired.PublicKey)
-	}
-	return keys
 }
 
 func keyRotateCommand(t *terminal) *cobra.Command {

@@ -145,7 +145,7 @@ func publishedKeys(folder string) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	keys := publishedIn(&s.Service)
+	keys := s.Service.Keys()
 	if len(keys) == 1 && keys[0] == "" {
 		return nil, fmt.Errorf("%s publishes no receipt key (give the issuer's with --key)", folder)
 	}

@@ -130,7 +130,7 @@ func newFile(path string, write func(io.Writer) error) (err error) {
 			err = fmt.Errorf("write %s: %w", path, err)
 		}
 	}()
-	f, err := os.CreateTemp(filepath.Dir(path), ".anteroom-draft-*")
+	f, err := os.CreateTemp(filepath.Dir(path), ".anteroom-export-*")
 	if err != nil {
 		return fmt.Errorf("%w (give this user access to its folder)", err)
 	}

@@ -254,7 +254,7 @@ func (o *serveOptions) checkKey(key ed25519.PrivateKey, s *site.Site) error {
 	if err := refusePublishedSecret(key, &s.Service, file); err != nil {
 		return err
 	}
-	published := publishedIn(&s.Service)
+	published := s.Service.Keys()
 	host := kernel.HostInfo{PublicKey: receiptkey.Public(key)}
 	switch receipt.StandingOf(&host, &snapshot.Snapshot{CurrentKey: published[0], RetiredKeys: published[1:]}) {
 	case receipt.Missing:
@@ -279,7 +279,8 @@ func (o *serveOptions) keepKey(t *terminal, key ed25519.PrivateKey) error {
 	return t.out.Flush()
 }
 
-// readPublic reads the documents to serve, and warns where they are not those of the content.
+// readPublic reads the documents to serve, and refuses them where they are not those of the
+// content.
 func readPublic(t *terminal, o *serveOptions, output *generator.Output) (*static.Documents, error) {
 	documents, err := static.ReadFolder(o.public)
 	if _, statErr := os.Stat(o.public); err != nil && errors.Is(statErr, fs.ErrNotExist) {

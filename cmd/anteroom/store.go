@@ -73,14 +73,8 @@ func (s *storeFlags) store(ctx context.Context, log *slog.Logger) (records.Store
 // observed gives what was observed of clients: of the store or, for a deployed service, of
 // Analytics Engine.
 func observed(ctx context.Context, r records.Reader, days records.Days) ([]records.Observation, error) {
-	deployed, is := r.(*remote.Store)
-	if !is {
-		return records.Observed(ctx, r, days)
+	if deployed, is := r.(*remote.Store); is {
+		return deployed.Observed(ctx, days.Since, days.Through)
 	}
-	seen, err := deployed.Observed(ctx, days.Since, days.Through)
-	list := make([]records.Observation, len(seen))
-	for i, o := range seen {
-		list[i] = records.Observation(o)
-	}
-	return list, err
+	return records.Observed(ctx, r, days)
 }

@@ -7,7 +7,6 @@ import (
 	"hash/maphash"
 	"slices"
 	"strconv"
-	"strings"
 
 	"anteroom/edge/civil"
 	"anteroom/edge/kernel"
@@ -47,19 +46,16 @@ const countPage = 20_000
 // counts list at most the given number of bursts. All numbers are of one moment.
 func Count(ctx context.Context, r Reader, through string, bursts int) (*Counts, error) {
 	_, last := Days{Through: through}.bounds()
-	statement := func(sql, table string) kernel.Statement {
-		if through == "" {
-			return kernel.Statement{SQL: strings.Replace(sql, " WHERE @day", " WHERE true", 1)}
-		}
-		return kernel.Statement{SQL: strings.Replace(sql, "@day", day(table)+" <= ?", 1), Args: []any{last}}
+	counted := func(columns, table, rest string) kernel.Statement {
+		return kernel.Statement{SQL: "SELECT " + columns + " FROM " + table + " WHERE " + day(table) + " <= ?" + rest, Args: []any{last}}
 	}
 	rows, err := r.Read(ctx,
 		kernel.Statement{SQL: "SELECT coalesce(max(seq), 0) FROM registrations"},
-		statement("SELECT count(*) FROM charters WHERE @day", "charters"),
-		statement("SELECT kind, count(*) FROM suggestions WHERE @day GROUP BY kind", "suggestions"),
-		statement("SELECT count(*) FROM contacts WHERE @day", "contacts"),
-		statement("SELECT state, count(*) FROM outbox WHERE @day GROUP BY state", "outbox"),
-		statement("SELECT last_error FROM outbox WHERE @day AND state <> 'delivered' AND last_error IS NOT NULL ORDER BY id DESC LIMIT 1", "outbox"),
+		counted("count(*)", "charters", ""),
+		counted("kind, count(*)", "suggestions", " GROUP BY kind"),
+		counted("count(*)", "contacts", ""),
+		counted("state, count(*)", "outbox", " GROUP BY state"),
+		counted("last_error", "outbox", " AND state <> 'delivered' AND last_error IS NOT NULL ORDER BY id DESC LIMIT 1"),
 	)
 	if err != nil {
 		return nil, fmt.Errorf("count records: %w", err)

@@ -14,7 +14,7 @@ import (
 // Kind is a kind of record that is counted: rows with a sequence number, in the order of recording,
 // that are never changed and never erased.
 type Kind struct {
-	Name    string // "registration"
+	Name    string // one of the constants below
 	Table   string
 	at, sum string // the columns of its time and its commitment
 	columns []string
@@ -26,11 +26,18 @@ func (k *Kind) query() string {
 	return "SELECT seq || ' ' || record_id || ' ' || " + k.at + " || ' ' || " + k.sum + ", " + strings.Join(k.columns, ", ") + " FROM " + k.Table
 }
 
+// Names of the kinds.
+const (
+	Registration = "registration"
+	Charter      = "charter"
+	Suggestion   = "suggestion"
+)
+
 // Kinds are the kinds of records, in the order in which a verification lists them.
 var Kinds = []Kind{
-	{"registration", "registrations", "recorded_at", "payload_sha256", []string{"agent_name", "pubkey"}},
-	{"charter", "charters", "recorded_at", "payload_sha256", []string{"org_name", "commissioner", "roster"}},
-	{"suggestion", "suggestions", "filed_at", "text_sha256 || ' ' || kind || ' ' || filed_as", []string{"kind", "filed_as"}},
+	{Registration, "registrations", "recorded_at", "payload_sha256", []string{"agent_name", "pubkey"}},
+	{Charter, "charters", "recorded_at", "payload_sha256", []string{"org_name", "commissioner", "roster"}},
+	{Suggestion, "suggestions", "filed_at", "text_sha256 || ' ' || kind || ' ' || filed_as", []string{"kind", "filed_as"}},
 }
 
 // Record is a record as a verification looks at it.

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"anteroom/edge/records"
 )
 
 // Verification is content/verifications/<as_of>[-2].yaml: what one hand verification covered, and
@@ -78,13 +80,18 @@ const (
 
 // The kinds of records.
 const (
-	Registration = "registration"
-	Charter      = "charter"
-	Suggestion   = "suggestion"
+	Registration = records.Registration
+	Charter      = records.Charter
+	Suggestion   = records.Suggestion
 )
 
-// Kinds are the kinds of records.
-var Kinds = []string{Registration, Charter, Suggestion}
+// Kinds are the kinds of records, in the order of records.Kinds.
+var Kinds = func() (names []string) {
+	for _, kind := range records.Kinds {
+		names = append(names, kind.Name)
+	}
+	return names
+}()
 
 // Choices are the decisions that there are for each kind of record. The first one holds where
 // nothing was decided.
@@ -410,11 +417,10 @@ func checkKeys(d *document, service *Service, verifications []Verification) {
 	}
 }
 
-// Keys are the receipt keys that the content lists, the current one first.
-func (s *Service) Keys() (keys []string) {
-	if s.ReceiptKeys.Current != "" {
-		keys = append(keys, s.ReceiptKeys.Current)
-	}
+// Keys are the receipt keys that the content publishes, the current one first. It is "" where there
+// is none.
+func (s *Service) Keys() []string {
+	keys := []string{s.ReceiptKeys.Current}
 	for _, retired := range s.ReceiptKeys.Retired {
 		keys = append(keys, retired.PublicKey)
 	}

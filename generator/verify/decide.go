@@ -69,7 +69,8 @@ func (v *Survey) Decide(ctx context.Context, a *Answers) (*Decided, error) {
 // verification is one that decides nothing yet.
 func (v *Survey) verification(coverage []site.Coverage) *site.Verification {
 	verification := &site.Verification{
-		File: v.Name, Host: v.Site.Service.CanonicalHost, Store: v.Store, Through: v.Through, ReceiptKeys: v.Site.Service.Keys(),
+		File: v.Name, Host: v.Site.Service.CanonicalHost, Store: v.Store, Through: v.Through,
+		ReceiptKeys:   slices.DeleteFunc(v.Site.Service.Keys(), func(key string) bool { return key == "" }),
 		Registrations: coverage[0], Charters: coverage[1], Suggestions: coverage[2],
 	}
 	if n := len(v.Site.Verifications); n > 0 {

@@ -172,12 +172,7 @@ func (w *walk) take(r *records.Record) {
 		}
 	}
 	if is := commitment(w.kind, r); is != r.SHA256 && is != "" {
-		what := fmt.Sprintf("%s %s (number %d) was changed: its commitment is not that of what it says", w.kind.Name, r.ID, r.Seq)
-		if w.at == len(w.verifications) {
-			w.suspect("%s", what)
-		} else if len(w.altered) < maxSuspects {
-			w.altered = append(w.altered, what)
-		}
+		w.alter(fmt.Sprintf("%s %s (number %d) was changed: its commitment is not that of what it says", w.kind.Name, r.ID, r.Seq))
 	}
 	if w.at < len(w.verifications) && r.At > w.verifications[w.at].Through {
 		w.suspect("%s %s (number %d) is of %s, after the verification", w.kind.Name, r.ID, r.Seq, r.At)
@@ -196,6 +191,15 @@ func (w *walk) take(r *records.Record) {
 	}
 }
 
+// alter keeps what makes a record another than it says, whether it was verified or not.
+func (w *walk) alter(what string) {
+	if w.at == len(w.verifications) {
+		w.suspect("%s", what)
+	} else if len(w.altered) < maxSuspects {
+		w.altered = append(w.altered, what)
+	}
+}
+
 // once suspects a record whose identifier another has.
 func (w *walk) once(r *records.Record) {
 	var id [16]byte
@@ -204,12 +208,7 @@ func (w *walk) once(r *records.Record) {
 		return
 	}
 	if _, again := w.ids[id]; again {
-		what := fmt.Sprintf("%s %s (number %d) stands in the store before already", w.kind.Name, r.ID, r.Seq)
-		if w.at == len(w.verifications) {
-			w.suspect("%s", what)
-		} else if len(w.altered) < maxSuspects {
-			w.altered = append(w.altered, what)
-		}
+		w.alter(fmt.Sprintf("%s %s (number %d) stands in the store before already", w.kind.Name, r.ID, r.Seq))
 	}
 	w.ids[id] = struct{}{}
 }

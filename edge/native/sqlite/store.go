@@ -20,6 +20,10 @@ import (
 	sqlite3 "modernc.org/sqlite/lib"
 )
 
+// Magic is how the file of every SQLite database begins (sqlite.org/fileformat2.html, section
+// 1.3.1).
+const Magic = "SQLite format 3\x00"
+
 // FileName is the name of the database in a data folder.
 const FileName = "anteroom.db"
 
@@ -79,8 +83,8 @@ func (s *Store) open(path string, create bool) error {
 	if err != nil {
 		return err
 	}
-	// A restore keeps its folder locked, and puts a file in the place of a database that nobody uses.
-	// What is written to a file that was replaced would be lost.
+	// A restore keeps its folder locked, and puts a file in the place of a database that nobody
+	// uses. What is written to a file that was replaced would be lost.
 	folder, err := disk.LockFolder(filepath.Dir(path), disk.Shared)
 	if errors.Is(err, fs.ErrNotExist) && !create {
 		return ErrNone

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"anteroom/edge/endpoint/receipt"
+	"anteroom/edge/native/sqlite"
 )
 
 // Publishing may move one folder away before it moves the other in. In that short while ReadFolder
@@ -57,7 +58,7 @@ func readFolder(path string) (d *Documents, current bool, err error) {
 // private says what a file is that nobody may publish, "" for any other.
 func private(text []byte) string {
 	switch {
-	case bytes.HasPrefix(text, []byte("SQLite format 3\x00")):
+	case bytes.HasPrefix(text, []byte(sqlite.Magic)):
 		return "a database"
 	case bytes.Contains(text, []byte(receipt.SecretPrefix)):
 		return "a secret key"

@@ -104,7 +104,7 @@ func replaceable(ctx context.Context, file, store string) error {
 		return err
 	}
 	head, err := readHead(file)
-	if err != nil || !info.Mode().IsRegular() || info.Size() > 0 && head != magic {
+	if err != nil || !info.Mode().IsRegular() || info.Size() > 0 && head != sqlite.Magic {
 		return errors.New("there is something that is no backup (name another file)")
 	}
 	r, err := sqlite.OpenCopy(file)
@@ -119,17 +119,14 @@ func replaceable(ctx context.Context, file, store string) error {
 	return nil
 }
 
-// magic is how an SQLite file begins.
-const magic = "SQLite format 3\x00"
-
-// readHead reads the first bytes of a file, as many as magic has or the file.
+// readHead reads the first bytes of a file, as many as sqlite.Magic has or the file.
 func readHead(file string) (string, error) {
 	f, err := os.Open(file)
 	if err != nil {
 		return "", err
 	}
 	defer f.Close()
-	head, err := io.ReadAll(io.LimitReader(f, int64(len(magic))))
+	head, err := io.ReadAll(io.LimitReader(f, int64(len(sqlite.Magic))))
 	return string(head), err
 }
 
@@ -152,7 +149,7 @@ func check(ctx context.Context, file string) (*Content, error) {
 	}
 	if head, err := readHead(file); err != nil {
 		return nil, err
-	} else if head != magic {
+	} else if head != sqlite.Magic {
 		return nil, errors.New("it is no database (name a file that anteroom backup made)")
 	}
 	r, err := sqlite.OpenCopy(file)

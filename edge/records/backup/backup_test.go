@@ -334,8 +334,8 @@ func TestWriteRefuses(t *testing.T) {
 	backUp(t, other, filepath.Join(to, "other"))
 	err := errors.Join(
 		os.WriteFile(filepath.Join(to, "text"), []byte("a letter"), 0o600), os.Mkdir(filepath.Join(to, "folder"), 0o700),
-		os.Symlink("other", filepath.Join(to, "link")), os.WriteFile(filepath.Join(to, "live"), []byte(magic), 0o600),
-		os.WriteFile(filepath.Join(to, "live-wal"), []byte("x"), 0o600), os.WriteFile(filepath.Join(to, "old"), []byte(magic+"damaged"), 0o644))
+		os.Symlink("other", filepath.Join(to, "link")), os.WriteFile(filepath.Join(to, "live"), []byte(sqlite.Magic), 0o600),
+		os.WriteFile(filepath.Join(to, "live-wal"), []byte("x"), 0o600), os.WriteFile(filepath.Join(to, "old"), []byte(sqlite.Magic+"damaged"), 0o644))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,0 +1,33 @@
+package main
+
+import (
+	"io"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"anteroom/edge/native/sqlite"
+	"anteroom/edge/records/backup"
+)
+
+// A backup that begins in the folder of an export under way leaves that alone.
+func TestExportBesideBackup(t *testing.T) {
+	dir := t.TempDir()
+	s, err := sqlite.Create(filepath.Join(t.TempDir(), sqlite.FileName), slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	path := filepath.Join(dir, "export")
+	err = newFile(path, func(w io.Writer) error {
+		if _, err := backup.Write(t.Context(), s, filepath.Join(dir, "backup")); err != nil {
+			return err
+		}
+		_, err := io.WriteString(w, "rows")
+		return err
+	})
+	if text, _ := os.ReadFile(path); err != nil || string(text) != "rows" {
+		t.Errorf("the export holds %q: %v", text, err)
+	}
+}
