@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"anteroom/edge/worker/cloudflare"
 	"anteroom/edge/worker/remote/d1test"
 )
 
@@ -78,8 +79,8 @@ func TestDecodeAnalytics(t *testing.T) {
 		`{` + meta + `,"data":[],"rows":0,"rows_before_limit_at_least":0}`:    "[a n] [] <nil>",
 		`{` + meta + `,"data":[],"rows":0,"rows_before_limit_at_least":1}`:    "[] [] the answer lacks rows (ask for fewer days)",
 		`{` + meta + `,"data":[]}`:                              "[] [] the answer lacks rows (ask for fewer days)",
-		`{` + meta + `,"rows":0}`:                               "[] [] " + errNoAnswer.Error(),
-		`{"data":[],"rows":0}`:                                  "[] [] " + errNoAnswer.Error(),
+		`{` + meta + `,"rows":0}`:                               "[] [] " + cloudflare.ErrNoAnswer.Error(),
+		`{"data":[],"rows":0}`:                                  "[] [] " + cloudflare.ErrNoAnswer.Error(),
 		`{` + meta + `,"data":[{"a":"x"}],"rows":1}`:            "[] [] row 1 lacks column \"n\"",
 		`{` + meta + `,"data":[{"a":"x","n":"many"}],"rows":1}`: "[] [] row 1, column \"n\" is not as Analytics Engine writes it",
 		`{` + meta + `,"data":[{"a":"x","n":1.5}],"rows":1}`:    "[] [] row 1, column \"n\" is not as Analytics Engine writes it",

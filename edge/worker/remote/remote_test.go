@@ -17,6 +17,7 @@ import (
 	"anteroom/edge/migrations"
 	"anteroom/edge/native/sqlite"
 	"anteroom/edge/records"
+	"anteroom/edge/worker/cloudflare"
 	"anteroom/edge/worker/remote/d1test"
 )
 
@@ -31,7 +32,7 @@ func openStore(t *testing.T) (*Store, *d1test.Server) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { s.Close() })
-	s.pause = func(context.Context, time.Duration) {}
+	s.client.Wait = func(context.Context, time.Duration) {}
 	return s, server
 }
 
@@ -300,7 +301,7 @@ func TestFaults(t *testing.T) {
 func TestWaits(t *testing.T) {
 	s, server := openStore(t)
 	var waits []time.Duration
-	s.pause = func(_ context.Context, d time.Duration) { waits = append(waits, d) }
+	s.client.Wait = func(_ context.Context, d time.Duration) { waits = append(waits, d) }
 	server.Fail(d1test.Crash(500), d1test.TooMany(7), d1test.TooMany(0))
 	if _, err := s.Read(t.Context(), statement("SELECT 1")); err != nil || fmt.Sprint(waits) != "[250ms 7s 1s]" {
 		t.Errorf("waits %v, %v", waits, err)
@@ -311,7 +312,7 @@ func TestWaits(t *testing.T) {
 func TestInterrupted(t *testing.T) {
 	s, server := openStore(t)
 	ctx, stop := context.WithCancel(t.Context())
-	s.pause = func(context.Context, time.Duration) { stop() }
+	s.client.Wait = func(context.Context, time.Duration) { stop() }
 	server.Fail(d1test.Crash(500))
 	before := len(server.Calls())
 	if _, err := s.Read(ctx, statement("SELECT 1")); !errors.Is(err, context.Canceled) {
@@ -333,15 +334,15 @@ func TestInterrupted(t *testing.T) {
 	if strings.Contains(err.Error(), "check the way") {
 		t.Errorf("an operator who interrupted is told %v", err)
 	}
-	pause(ctx, time.Hour) // returns
+	cloudflare.Pause(ctx, time.Hour) // returns
 }
 
 // Where nobody answers, nothing was done: a write is tried again, and the error says no more.
 func TestNoServer(t *testing.T) {
 	s, _ := openStore(t)
 	tried := 0
-	s.pause = func(context.Context, time.Duration) { tried++ }
-	s.base.Host = "127.0.0.1:1"
+	s.client.Wait = func(context.Context, time.Duration) { tried++ }
+	s.client.Base.Host = "127.0.0.1:1"
 	_, err := s.Write(t.Context(), statement("DELETE FROM contacts"))
 	wantError(t, err, "refused", "after 4 tries", "the way from this machine to 127.0.0.1:1")
 	if tried != 3 || strings.Contains(err.Error(), "not known") {
@@ -370,7 +371,7 @@ func TestAccounts(t *testing.T) {
 	path := server.Deploy(t, "production")
 	t.Setenv("CLOUDFLARE_ACCOUNT_ID", "")
 	s, err := Open(t.Context(), path, "production")
-	if err != nil || s.account != server.Account {
+	if err != nil || s.client.Account != server.Account {
 		t.Fatalf("the token's only account: %v", err)
 	}
 	server.Accounts("a", server.Account)

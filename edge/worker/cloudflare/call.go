@@ -1,4 +1,4 @@
-package remote
+package cloudflare
 
 import (
 	"context"
@@ -19,12 +19,8 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// The permissions of an API token, as Cloudflare's dashboard calls them.
-const (
-	permissionD1        = "Account, D1, Edit (D1, Read is enough to read)"
-	permissionAnalytics = "Account, Account Analytics, Read"
-	permissionAccounts  = "Account, Account Settings, Read"
-)
+// permissionAccounts is a permission of an API token, as Cloudflare's dashboard calls it.
+const permissionAccounts = "Account, Account Settings, Read"
 
 // A call that fails in passing is tried again after the first wait, after twice that, and so on. A
 // Retry-After is kept to where it is not longer than the longest wait.
@@ -34,27 +30,30 @@ const (
 	longestWait = 10 * time.Second
 )
 
-// purpose is what a call is for.
-type purpose struct {
-	what       string // for its errors
-	writes     bool
-	permission string   // that the token needs
-	secrets    []string // that no error may hold, beside the token
+// Purpose is what a call is for.
+type Purpose struct {
+	What       string // for its errors
+	Writes     bool   // else it changes nothing, and may be made again at will
+	Permission string // that the token needs, as Cloudflare's dashboard calls it
+	// Missing says what to do where what the call names is not there, "" where Cloudflare's own words
+	// are enough.
+	Missing string
+	Secrets []string // that no error may hold, beside the token
 }
 
-// failure is why a call failed.
-type failure struct {
-	status  int     // 0 where there was no answer
-	faults  []fault // in the words of Cloudflare
+// Failure is why a call failed.
+type Failure struct {
+	Status  int     // 0 where there was no answer
+	Faults  []Fault // in the words of Cloudflare
+	Undone  bool    // whether the API certainly did nothing
 	err     error   // nil where the answer says it
-	undone  bool    // whether the API certainly did nothing
 	passing bool    // whether another try may go better
 	after   time.Duration
 	secrets []string
 }
 
-// fault is an element of the errors of an answer.
-type fault struct {
+// Fault is an element of the errors of an answer.
+type Fault struct {
 	Code    int    `json:"code"`
 	Message string `json:"message"`
 }
@@ -63,24 +62,24 @@ type fault struct {
 type (
 	envelope struct {
 		Success bool           `json:"success"`
-		Errors  []fault        `json:"errors"`
+		Errors  []Fault        `json:"errors"`
 		Result  jsontext.Value `json:"result"`
 	}
 	faultyEnvelope struct {
-		Errors []fault `json:"errors"`
+		Errors []Fault `json:"errors"`
 	}
 )
 
 // Error says what Cloudflare answered, in words that hold no secret.
-func (f *failure) Error() string {
+func (f *Failure) Error() string {
 	switch {
-	case f.err != nil && f.status == 0:
+	case f.err != nil && f.Status == 0:
 		return f.err.Error()
 	case f.err != nil:
-		return fmt.Sprintf("Cloudflare answered %d: %v", f.status, f.err)
+		return fmt.Sprintf("Cloudflare answered %d: %v", f.Status, f.err)
 	}
-	text := fmt.Sprintf("Cloudflare answered %d", f.status)
-	for i, fault := range f.faults {
+	text := fmt.Sprintf("Cloudflare answered %d", f.Status)
+	for i, fault := range f.Faults {
 		if i == 3 {
 			break // one is usual
 		}
@@ -95,44 +94,44 @@ func (f *failure) Error() string {
 	return text
 }
 
-func (f *failure) Unwrap() error { return f.err }
+func (f *Failure) Unwrap() error { return f.err }
 
-// said is the words of Cloudflare.
-func (f *failure) said() (words string) {
-	for _, fault := range f.faults {
+// Said is the words of Cloudflare.
+func (f *Failure) Said() (words string) {
+	for _, fault := range f.Faults {
 		words += fault.Message + "\n"
 	}
 	return words
 }
 
-// has reports whether the answer has one of the codes.
-func (f *failure) has(codes ...int) bool {
-	return slices.ContainsFunc(f.faults, func(f fault) bool { return slices.Contains(codes, f.Code) })
+// Has reports whether the answer has one of the codes.
+func (f *Failure) Has(codes ...int) bool {
+	return slices.ContainsFunc(f.Faults, func(f Fault) bool { return slices.Contains(codes, f.Code) })
 }
 
-// call makes a call of the API, several times if need be, and gives the body of its answer. send
+// Call makes a call of the API, several times if need be, and gives the body of its answer. send
 // makes it once.
-func (s *Store) call(ctx context.Context, p purpose, send func() (*http.Response, []byte, error)) ([]byte, error) {
+func (c *Client) Call(ctx context.Context, p Purpose, send func() (*http.Response, []byte, error)) ([]byte, error) {
 	for try, wait := 1, firstWait; ; try, wait = try+1, 2*wait {
 		if err := ctx.Err(); err != nil {
-			return nil, fmt.Errorf("%s: %w", p.what, err)
+			return nil, fmt.Errorf("%s: %w", p.What, err)
 		}
 		response, body, err := send()
 		f := judge(response, body, err)
 		if f == nil {
 			return body, nil
 		}
-		f.secrets = append(p.secrets, s.token)
+		f.secrets = append(p.Secrets, c.Token)
 		delay := max(wait, f.after)
-		if !f.passing || p.writes && !f.undone || try == tries || delay > longestWait {
-			return nil, s.explain(p, f, try)
+		if !f.passing || p.Writes && !f.Undone || try == tries || delay > longestWait {
+			return nil, c.explain(p, f, try)
 		}
-		s.pause(ctx, delay)
+		c.Wait(ctx, delay)
 	}
 }
 
-// pause waits, at most until the context ends.
-func pause(ctx context.Context, d time.Duration) {
+// Pause waits, at most until the context ends.
+func Pause(ctx context.Context, d time.Duration) {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {
@@ -143,16 +142,16 @@ func pause(ctx context.Context, d time.Duration) {
 
 // judge says how a call failed, nil where it did not. Of an answer with a status of 400 or more,
 // the body may be unread.
-func judge(response *http.Response, body []byte, err error) *failure {
+func judge(response *http.Response, body []byte, err error) *Failure {
 	if response == nil {
 		if err == nil {
 			err = errors.New("no answer")
 		}
 		var network *net.OpError
 		unsent := errors.As(err, &network) && network.Op == "dial"
-		return &failure{err: err, undone: unsent, passing: true}
+		return &Failure{err: err, Undone: unsent, passing: true}
 	}
-	f := &failure{status: response.StatusCode}
+	f := &Failure{Status: response.StatusCode}
 	switch status := response.StatusCode; {
 	case status == http.StatusOK && err != nil:
 		f.err, f.passing = err, true // the body ended too early
@@ -163,7 +162,7 @@ func judge(response *http.Response, body []byte, err error) *failure {
 		f.err = errors.New("its API never does")
 		return f
 	case status == http.StatusTooManyRequests:
-		f.undone, f.passing, f.after = true, true, retryAfter(response.Header)
+		f.Undone, f.passing, f.after = true, true, retryAfter(response.Header)
 	case status >= 500 || status == http.StatusRequestTimeout:
 		f.passing = true
 	}
@@ -172,14 +171,14 @@ func judge(response *http.Response, body []byte, err error) *failure {
 	}
 	var answer faultyEnvelope
 	if json.Unmarshal(body, &answer) == nil {
-		f.faults = answer.Errors
+		f.Faults = answer.Errors
 	} else if media, _, _ := mime.ParseMediaType(response.Header.Get("Content-Type")); media == "text/plain" {
-		f.faults = []fault{{Message: string(body)}} // as Analytics Engine answers
+		f.Faults = []Fault{{Message: string(body)}} // as Analytics Engine answers
 	}
 	// The API refuses a call in its own form. Of D1 itself (7500), SQLite's words mean that the
 	// transaction was rolled back; it has others for one that was perhaps ended too late.
-	if !f.passing && len(answer.Errors) > 0 && (!f.has(7500) || strings.Contains(f.said(), "SQLITE_")) {
-		f.undone = true
+	if !f.passing && len(answer.Errors) > 0 && (!f.Has(7500) || strings.Contains(f.Said(), "SQLITE_")) {
+		f.Undone = true
 	}
 	return f
 }
@@ -194,34 +193,34 @@ func retryAfter(header http.Header) time.Duration {
 }
 
 // explain makes the error of a call that failed, with what to do next.
-func (s *Store) explain(p purpose, f *failure, tried int) error {
-	err := fmt.Errorf("%s: %w", p.what, f)
+func (c *Client) explain(p Purpose, f *Failure, tried int) error {
+	err := fmt.Errorf("%s: %w", p.What, f)
 	if tried > 1 {
 		err = fmt.Errorf("%w, after %d tries", err, tried)
 	}
 	next := "try again in some minutes; www.cloudflarestatus.com tells of incidents"
 	switch {
-	case f.has(10089):
+	case f.Has(10089):
 		next = "enable Analytics Engine for the account in Cloudflare's dashboard"
-	case f.has(7404):
-		next = fmt.Sprintf("the account %s has no database %s: put the id that wrangler d1 list prints into wrangler.toml", s.account, s.databaseID)
-	case f.status == http.StatusUnauthorized, f.status == http.StatusForbidden, f.has(10000, 10001, 9106, 9109, 6003, 6111, 7403):
-		next = fmt.Sprintf("give the token in %s the permission %s", tokenVariable, p.permission)
-		if s.account != "" {
-			next += fmt.Sprintf(" for the account %s, or name another account in %s", s.account, accountVariable)
+	case p.Missing != "" && (f.Has(7404) || f.Status == http.StatusNotFound):
+		next = p.Missing
+	case f.Status == http.StatusUnauthorized, f.Status == http.StatusForbidden, f.Has(10000, 10001, 9106, 9109, 6003, 6111, 7403):
+		next = fmt.Sprintf("give the token in %s the permission %s", TokenVariable, p.Permission)
+		if c.Account != "" {
+			next += fmt.Sprintf(" for the account %s, or name another account in %s", c.Account, AccountVariable)
 		}
-	case f.status == http.StatusTooManyRequests && f.after > longestWait:
+	case f.Status == http.StatusTooManyRequests && f.after > longestWait:
 		next = fmt.Sprintf("it asks to wait %d seconds", int(f.after.Seconds()))
-	case f.status == http.StatusTooManyRequests:
+	case f.Status == http.StatusTooManyRequests:
 		next = "too many calls were made with this account or token: wait five minutes, and try again"
 	case errors.Is(f.err, context.Canceled):
 		next = "" // who interrupts it knows
-	case f.status == 0:
-		next = "check the way from this machine to " + s.base.Host
-	case f.status < 400 && f.err == nil, f.status < 500 && f.undone:
+	case f.Status == 0:
+		next = "check the way from this machine to " + c.Base.Host
+	case f.Status < 400 && f.err == nil, f.Status < 500 && f.Undone:
 		next = "" // Cloudflare's own words are all there is
 	}
-	if p.writes && !f.undone {
+	if p.Writes && !f.Undone {
 		err = fmt.Errorf("%w; it is not known whether it was done: look at the records before you repeat it", err)
 	}
 	if next != "" {
@@ -230,29 +229,29 @@ func (s *Store) explain(p purpose, f *failure, tried int) error {
 	return err
 }
 
-// misread makes the error of an answer that is none.
-func (s *Store) misread(p purpose, err error) error {
-	f := &failure{err: err}
+// Misread makes the error of an answer that is none.
+func (c *Client) Misread(p Purpose, err error) error {
+	f := &Failure{err: err}
 	errors.As(err, &f)
-	f.status, f.secrets = http.StatusOK, append(p.secrets, s.token)
-	return s.explain(p, f, 1)
+	f.Status, f.secrets = http.StatusOK, append(p.Secrets, c.Token)
+	return c.explain(p, f, 1)
 }
 
-// options are the options of the API's client. It does not try again by itself, as it cannot know
+// Options are the options of the API's client. It does not try again by itself, as it cannot know
 // what may be repeated.
-func (s *Store) options() []option.RequestOption {
+func (c *Client) Options() []option.RequestOption {
 	return []option.RequestOption{
-		option.WithBaseURL(s.base.String()), option.WithHTTPClient(s.client),
-		option.WithAPIToken(s.token), option.WithMaxRetries(0),
+		option.WithBaseURL(c.Base.String()), option.WithHTTPClient(c.HTTP),
+		option.WithAPIToken(c.Token), option.WithMaxRetries(0),
 	}
 }
 
 // onlyAccount gives the account of a token that has one.
-func (s *Store) onlyAccount(ctx context.Context) (string, error) {
-	next := fmt.Sprintf("set %s, or account_id in wrangler.toml", accountVariable)
-	service := accounts.NewAccountService(s.options()...)
-	p := purpose{what: "ask for the token's accounts", permission: permissionAccounts}
-	body, err := s.call(ctx, p, func() (response *http.Response, body []byte, err error) {
+func (c *Client) onlyAccount(ctx context.Context) (string, error) {
+	next := fmt.Sprintf("set %s, or account_id in wrangler.toml", AccountVariable)
+	service := accounts.NewAccountService(c.Options()...)
+	p := Purpose{What: "ask for the token's accounts", Permission: permissionAccounts}
+	body, err := c.Call(ctx, p, func() (response *http.Response, body []byte, err error) {
 		_, err = service.List(ctx, accounts.AccountListParams{}, option.WithResponseInto(&response), option.WithResponseBodyInto(&body))
 		return response, body, err
 	})
@@ -263,33 +262,34 @@ func (s *Store) onlyAccount(ctx context.Context) (string, error) {
 		ID   string `json:"id"`
 		Name string `json:"name"`
 	}
-	if err := open(body, &list); err != nil {
-		return "", fmt.Errorf("%w (or %s)", s.misread(p, err), next)
+	if err := Open(body, &list); err != nil {
+		return "", fmt.Errorf("%w (or %s)", c.Misread(p, err), next)
 	}
 	if len(list) != 1 || !accountID.MatchString(list[0].ID) {
 		var names []string
 		for _, a := range list {
 			names = append(names, fmt.Sprintf("%q (%.60q)", a.ID, a.Name))
 		}
-		return "", fmt.Errorf("the token in %s has %d accounts%s (%s)", tokenVariable, len(list), strings.Join(append([]string{""}, names...), " "), next)
+		return "", fmt.Errorf("the token in %s has %d accounts%s (%s)", TokenVariable, len(list), strings.Join(append([]string{""}, names...), " "), next)
 	}
 	return list[0].ID, nil
 }
 
-// open reads the result in the body of an answer that is no error by its status. misread makes
+// Open reads the result in the body of an answer that is no error by its status. Misread makes
 // what it returns an error for the operator.
-func open(body []byte, result any) error {
+func Open(body []byte, result any) error {
 	var answer envelope
 	if err := json.Unmarshal(body, &answer); err != nil {
-		return errNoAnswer // its words could hold records
+		return ErrNoAnswer // its words could hold records
 	}
 	if !answer.Success {
-		return &failure{faults: answer.Errors}
+		return &Failure{Faults: answer.Errors}
 	}
 	if err := json.Unmarshal(answer.Result, result); err != nil {
-		return errNoAnswer
+		return ErrNoAnswer
 	}
 	return nil
 }
 
-var errNoAnswer = errors.New("the answer is cut off, or not what Cloudflare's API answers")
+// ErrNoAnswer is the error of an answer that cannot be read. It holds nothing of the answer.
+var ErrNoAnswer = errors.New("the answer is cut off, or not what Cloudflare's API answers")
