@@ -4,6 +4,7 @@ package disk
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -93,6 +94,30 @@ func WriteNew(path string, text []byte) error {
 	}
 	return err
 }
+
+// MakePrivate takes all permissions on the file or folder at path from everybody but its owner, and
+// reports whether others had any. It is an error where this user may not do so, and where the folder
+// is one that many users share, such as /tmp. What is neither a file nor a folder stays as it is.
+func MakePrivate(path string) (changed bool, err error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return false, err
+	}
+	mode := info.Mode()
+	switch {
+	case !hasModes || mode&othersMay == 0 || !mode.IsRegular() && !mode.IsDir():
+		return false, nil
+	case mode.IsDir() && mode&fs.ModeSticky != 0:
+		return false, fmt.Errorf("%s is a folder that all users share (name a folder of its own)", path)
+	}
+	if err := os.Chmod(path, mode&^othersMay); err != nil {
+		return false, fmt.Errorf("others have access to %s, and this user cannot change that: %w (run chmod go= on it as its owner, or name another one)", path, err)
+	}
+	return true, nil
+}
+
+// othersMay are the permissions of everybody but the owner.
+const othersMay fs.FileMode = 0o077
 
 // Write makes the file at path, for this user alone, or replaces it in one step: whatever happens,
 // the path holds the old file or the whole new one, and it holds the new one when Write returns.

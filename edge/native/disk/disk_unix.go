@@ -9,6 +9,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
+// hasModes says whether the permissions of a file tell who may read it.
+const hasModes = true
+
 // SyncFolder brings the names in the folder at path to the disk.
 func SyncFolder(path string) error {
 	folder, err := os.Open(path)
