@@ -487,7 +487,7 @@ func TestSecurityTxt(t *testing.T) {
 	}
 }
 
-// A security.txt that has expired is left out, and so are all links to it and the lists that name it.
+// A security.txt that has expired is left out, and with it all links and lists that name it.
 func TestNoSecurityTxt(t *testing.T) {
 	linking := overlay(t, map[string]func(string) string{
 		"pages/privacy.md": func(old string) string {

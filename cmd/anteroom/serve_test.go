@@ -102,7 +102,7 @@ func startServer(t *testing.T, data string) (server *exec.Cmd, address string) {
 func startProgram(t *testing.T, program, data, folder string) (server *exec.Cmd, address string) {
 	t.Helper()
 	server = exec.Command(program, "serve", "--addr", "127.0.0.1:0", "--data", data, "--create", "--write-limit", "0",
-		"--content", filepath.Join(folder, "content"), "--public", filepath.Join(folder, "public"))
+		"--content", filepath.Join(folder, "content"))
 	log := filepath.Join(t.TempDir(), "log")
 	file, err := os.Create(log)
 	if err != nil {
@@ -175,7 +175,7 @@ func TestServeWatchesFromItsStart(t *testing.T) {
 		t.Fatal(err)
 	}
 	o := &serveOptions{
-		content: content, public: filepath.Join(dir, "public"), data: filepath.Join(dir, "data"), address: "127.0.0.1:0", create: true, watch: true,
+		content: content, data: filepath.Join(dir, "data"), address: "127.0.0.1:0", create: true, watch: true,
 	}
 	edit := atStart(func() {
 		name := filepath.Join(content, "service.yaml")
@@ -187,8 +187,9 @@ func TestServeWatchesFromItsStart(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan error)
 	go func() { ended <- serve(ctx, newTerminal(nil, edit, io.Discard), o) }()
+	// What is kept is what is served.
 	served := func() bool {
-		text, err := os.ReadFile(filepath.Join(o.public, "robots.txt"))
+		text, err := os.ReadFile(o.lastGoodFile())
 		return err == nil && bytes.Contains(text, []byte("search=no"))
 	}
 	for end := time.Now().Add(10 * time.Second); !served(); time.Sleep(10 * time.Millisecond) {
@@ -213,12 +214,12 @@ func TestFlagsAndEnvironment(t *testing.T) {
 	if err := errors.Join(flags.Parse([]string{"--addr", "flag:1", "--write-limit", "0", "--host", "c.example"}), fromEnvironment(flags)); err != nil {
 		t.Fatal(err)
 	}
-	for name, want := range map[string]string{"addr": "flag:1", "write-limit": "0", "host": "[c.example]", "data": "environment", "public": "public"} {
+	for name, want := range map[string]string{"addr": "flag:1", "write-limit": "0", "host": "[c.example]", "data": "environment", "content": "content"} {
 		if got := flags.Lookup(name).Value.String(); got != want {
 			t.Errorf("--%s is %q, want %q", name, got, want)
 		}
 	}
-	if !flags.Changed("data") || flags.Changed("public") {
+	if !flags.Changed("data") || flags.Changed("content") {
 		t.Error("which flags were chosen is lost")
 	}
 }

@@ -77,19 +77,27 @@ type contentError struct {
 	site.Faults
 }
 
+// lines are the faults, one a line, with their files as the caller named the folder.
+func (e contentError) lines() (lines []string) {
+	for _, fault := range e.Faults {
+		if fault.File != "." {
+			fault.File = path.Join(e.folder, fault.File)
+		} else {
+			fault.File = e.folder
+		}
+		lines = append(lines, fault.String())
+	}
+	return lines
+}
+
 // fail prints an error.
 func (t *terminal) fail(err error) {
 	if errors.Is(err, errSilent) {
 		return
 	}
 	if faulty := (contentError{}); errors.As(err, &faulty) {
-		for _, fault := range faulty.Faults {
-			if fault.File != "." {
-				fault.File = path.Join(faulty.folder, fault.File)
-			} else {
-				fault.File = faulty.folder
-			}
-			fmt.Fprintln(t.err, fault)
+		for _, line := range faulty.lines() {
+			fmt.Fprintln(t.err, line)
 		}
 		fmt.Fprintf(t.err, "anteroom: %s has %s (mend what is listed above; nothing was written)\n",
 			faulty.folder, plural(len(faulty.Faults), "fault"))

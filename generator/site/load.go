@@ -154,8 +154,8 @@ func Ignored(name string) bool {
 	return false
 }
 
-// walk lists the files of the folder, sorted by name. It leaves out what is Ignored, and packageFile
-// at the top.
+// walk lists the files of the folder, sorted by name. It leaves out what is Ignored, and
+// packageFile at the top.
 func (l *loader) walk() (files []string, err error) {
 	err = fs.WalkDir(l.fsys, ".", func(name string, entry fs.DirEntry, err error) error {
 		switch {

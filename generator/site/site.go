@@ -20,9 +20,9 @@
 // matter.
 //
 // Files are UTF-8. A YAML file holds one document, without anchors, aliases, tags and merge keys. A
-// key that the types below do not have is a fault. Files and folders that Ignored names are not read
-// (those that begin with a dot, and the copies that editors leave), and neither is content.go at the
-// top, by which the program carries its own content.
+// key that the types below do not have is a fault. Files and folders that are Ignored are not read:
+// those whose names begin with a dot, and the copies that editors leave. Neither is content.go at
+// the top, by which the program carries its own content.
 //
 // # Placeholders
 //

@@ -1,8 +1,8 @@
 // Package lastgood keeps the content that a server served last, so that it can be served again
 // where the content folder is at fault when the server starts.
 //
-// A file holds one content, whole. Its first line is Format and the SHA-256 of all bytes that follow
-// that line. The next line says since when the content is served (UTC, whole seconds) and how many
+// A file holds one content, whole. Its first line is Format and the SHA-256 of all bytes that come
+// after it. The next line says since when the content is served (UTC, whole seconds) and how many
 // bytes its snapshot has. Then each document has a line, and an empty line ends the list. What
 // follows are the bytes of the snapshot and of the documents in their order, with nothing between.
 //
