@@ -27,6 +27,9 @@ var onlyByCommandLine = []string{
 // thing to other commands.
 const onlyHere = "anteroom_only_by_command_line"
 
+// byVariable marks a flag that its environment variable has set.
+const byVariable = "anteroom_by_variable"
+
 // variable is the environment variable that sets a flag, and "" where there is none.
 func variable(f *pflag.Flag) string {
 	if slices.Contains(onlyByCommandLine, f.Name) || f.Annotations[onlyHere] != nil {
@@ -47,6 +50,7 @@ func fromEnvironment(flags *pflag.FlagSet) (err error) {
 			if wrong := flags.Set(f.Name, value); wrong != nil {
 				err = errors.Join(err, fmt.Errorf("%s: %w", name, wrong))
 			}
+			flags.SetAnnotation(f.Name, byVariable, []string{name})
 		}
 	})
 	return err

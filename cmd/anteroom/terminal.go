@@ -109,6 +109,14 @@ func (e contentError) placed() []site.Fault {
 	return faults
 }
 
+// lines are the faults, one a line.
+func (e contentError) lines() (lines []string) {
+	for _, fault := range e.placed() {
+		lines = append(lines, fault.String())
+	}
+	return lines
+}
+
 func (e contentError) summary() string {
 	return fmt.Sprintf("%s has %s (mend what is listed above; nothing was written)", e.folder, plural(len(e.Faults), "fault"))
 }
@@ -119,8 +127,8 @@ func (t *terminal) fail(err error) {
 		return
 	}
 	if faulty := (contentError{}); errors.As(err, &faulty) {
-		for _, fault := range faulty.placed() {
-			fmt.Fprintln(t.err, fault)
+		for _, line := range faulty.lines() {
+			fmt.Fprintln(t.err, line)
 		}
 		fmt.Fprintf(t.err, "anteroom: %s\n", faulty.summary())
 		return
