@@ -39,6 +39,7 @@ type serveOptions struct {
 	writesPerMinute  int64
 	create, watch    bool
 	unsigned         bool
+	service          serviceOptions
 	key              string // only the environment gives it
 	writeLimitChosen bool   // whether writesPerMinute replaces the limit of the content
 }
@@ -72,6 +73,9 @@ one in the data folder.`,
 			}
 			o.key = os.Getenv("ANTEROOM_KEY")
 			o.writeLimitChosen = cmd.Flags().Changed("write-limit")
+			if err := o.readSMTP(); err != nil {
+				return err
+			}
 			if err := o.check(); err != nil {
 				return usageError{err}
 			}
@@ -91,6 +95,7 @@ one in the data folder.`,
 	flags.Int64Var(&o.writesPerMinute, "write-limit", 0, "writes a minute for one caller, 0 for no limit (default as the content says)")
 	flags.StringVar(&o.content, "content", "content", "the content `folder`")
 	flags.StringVar(&o.public, "public", "public", "the `folder` of the documents")
+	o.service.add(flags)
 	flags.BoolVar(&o.watch, "watch", false, "generate and serve anew whenever the content changes")
 	return cmd
 }
@@ -124,6 +129,7 @@ func (o *serveOptions) check() error {
 	if o.unsigned && (o.key != "" || o.keyFile != "") {
 		fault("--unsigned excludes --key-file and ANTEROOM_KEY")
 	}
+	o.checkService(fault)
 	if o.writesPerMinute < 0 {
 		fault("--write-limit is %d (a number from 0 on is meant)", o.writesPerMinute)
 	}
@@ -153,7 +159,7 @@ func inside(folder, name string) bool {
 
 // serve answers requests until ctx is done.
 func serve(ctx context.Context, t *terminal, o *serveOptions) error {
-	log := t.log()
+	log := o.service.log(t)
 	state := fingerprint(o.content)
 	s, output, err := loadAndGenerate(o.content)
 	if err != nil {
@@ -191,6 +197,12 @@ func serve(ctx context.Context, t *terminal, o *serveOptions) error {
 		return err
 	}
 	defer listener.Close()
+	shown, err := o.service.presence(log)
+	if err != nil {
+		return err
+	}
+	defer shown.close()
+	config.Metrics = shown.metrics
 	newKey := key == nil && !o.unsigned
 	if newKey {
 		key = receiptkey.New()
@@ -218,9 +230,10 @@ func serve(ctx context.Context, t *terminal, o *serveOptions) error {
 	go func() {
 		defer close(watchEnded)
 		if o.watch {
-			watch(ctx, o.content, state, func() { republish(t, o, host, key, log) })
+			watch(ctx, o.content, state, func() { shown.reload(func() error { return republish(t, o, host, key, log) }) })
 		}
 	}()
+	shown.start(ctx, host)
 	err = host.Serve(ctx, listener)
 	stop()
 	<-watchEnded
@@ -302,7 +315,7 @@ func readPublic(t *terminal, o *serveOptions, output *generator.Output) (*static
 
 // republish generates again and serves the result. Where that fails, or the content publishes
 // another key than the host signs with, the old documents stay.
-func republish(t *terminal, o *serveOptions, host *native.Host, key ed25519.PrivateKey, log *slog.Logger) {
+func republish(t *terminal, o *serveOptions, host *native.Host, key ed25519.PrivateKey, log *slog.Logger) error {
 	s, output, err := loadAndGenerate(o.content)
 	if err == nil {
 		if err = o.checkKey(key, s); err != nil {
@@ -321,7 +334,8 @@ func republish(t *terminal, o *serveOptions, host *native.Host, key ed25519.Priv
 	}
 	if err != nil {
 		t.fail(failure{exitFailure, err})
-		return
+		return err
 	}
 	log.Info("content published", "version", output.Snapshot.Version)
+	return nil
 }
