@@ -13,6 +13,9 @@ import (
 // ifNoneMatch is the request header field whose entity tags may be those of gzip forms.
 const ifNoneMatch = "if-none-match"
 
+// vary is the Vary field of most answers, which share it.
+var vary = []string{"Accept-Encoding"}
+
 // zipped are the gzip forms of answers that are the same for many, by their entity tags. The
 // content decides how many there are. The zero value is ready.
 type zipped struct{ forms sync.Map }
@@ -41,7 +44,11 @@ func (on *site) compress(header http.Header, accepted bool, tags string, answer 
 	if !unchanged && !strings.HasSuffix(header.Get("Content-Type"), "json") {
 		return answer.Body
 	}
-	header.Add("Vary", "Accept-Encoding")
+	if header["Vary"] == nil {
+		header["Vary"] = vary
+	} else {
+		header.Add("Vary", vary[0])
+	}
 	if !accepted {
 		return answer.Body
 	}

@@ -244,16 +244,17 @@ func (m *Metrics) Outbox(count func() (pending, dead int64, err error)) {
 	if m == nil {
 		return
 	}
-	m.registry.MustRegister(&outbox{count: count, now: time.Now, messages: prometheus.NewDesc(
-		"anteroom_outbox_messages", "Messages to the operator: pending (they wait for the relay) or dead (given up until they are revived).", []string{"state"}, nil,
-	)})
+	m.registry.MustRegister(&outbox{count: count, now: time.Now})
 }
+
+var messages = prometheus.NewDesc(
+	"anteroom_outbox_messages", "Messages to the operator: pending (they wait for the relay) or dead (given up until they are revived).", []string{"state"}, nil,
+)
 
 // outbox is a prometheus.Collector.
 type outbox struct {
-	count    func() (pending, dead int64, err error)
-	now      func() time.Time
-	messages *prometheus.Desc
+	count func() (pending, dead int64, err error)
+	now   func() time.Time
 
 	mu            sync.Mutex
 	until         time.Time
@@ -261,7 +262,7 @@ type outbox struct {
 	err           error
 }
 
-func (o *outbox) Describe(to chan<- *prometheus.Desc) { to <- o.messages }
+func (o *outbox) Describe(to chan<- *prometheus.Desc) { to <- messages }
 
 func (o *outbox) Collect(to chan<- prometheus.Metric) {
 	o.mu.Lock()
@@ -271,11 +272,11 @@ func (o *outbox) Collect(to chan<- prometheus.Metric) {
 		o.until = now.Add(outboxKept)
 	}
 	if o.err != nil {
-		to <- prometheus.NewInvalidMetric(o.messages, o.err)
+		to <- prometheus.NewInvalidMetric(messages, o.err)
 		return
 	}
-	to <- prometheus.MustNewConstMetric(o.messages, prometheus.GaugeValue, float64(o.pending), "pending")
-	to <- prometheus.MustNewConstMetric(o.messages, prometheus.GaugeValue, float64(o.dead), "dead")
+	to <- prometheus.MustNewConstMetric(messages, prometheus.GaugeValue, float64(o.pending), "pending")
+	to <- prometheus.MustNewConstMetric(messages, prometheus.GaugeValue, float64(o.dead), "dead")
 }
 
 // Handler shows the metrics at /metrics, and nothing else. A number that cannot be found out is
