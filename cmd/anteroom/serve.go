@@ -35,6 +35,7 @@ type serveOptions struct {
 	writesPerMinute  int64
 	create, watch    bool
 	unsigned         bool
+	service          serviceOptions
 	key              string // only the environment gives it
 	writeLimitChosen bool   // whether writesPerMinute replaces the limit of the content
 }
@@ -96,6 +97,7 @@ one in the data folder.`,
 	flags.StringSliceVar(&o.hosts, "host", nil, "a host `name` to answer for besides those of the content; may be given several times")
 	flags.Int64Var(&o.writesPerMinute, "write-limit", 0, "writes a minute for one caller, 0 for no limit (default as the content says)")
 	flags.StringVar(&o.content, "content", "content", "the content `folder`")
+	o.service.add(flags)
 	flags.BoolVar(&o.watch, "watch", false, "serve anew whenever the content changes; public/ stays as it is")
 	return cmd
 }
@@ -121,6 +123,7 @@ func (o *serveOptions) check() error {
 	if o.unsigned && (o.key != "" || o.keyFile != "") {
 		fault("--unsigned excludes --key-file and ANTEROOM_KEY")
 	}
+	o.checkService(fault)
 	if o.writesPerMinute < 0 {
 		fault("--write-limit is %d (a number from 0 on is meant)", o.writesPerMinute)
 	}
@@ -190,7 +193,7 @@ func serve(ctx context.Context, t *terminal, o *serveOptions) error {
 	hangup := make(chan os.Signal, 1)
 	signal.Notify(hangup, syscall.SIGHUP)
 	defer signal.Stop(hangup)
-	s := &server{o: o, log: t.log(), now: currentTime}
+	s := &server{o: o, log: o.service.log(t), now: currentTime}
 	state := fingerprint(o.content)
 	if err := s.readSecrets(t); err != nil {
 		return err
@@ -218,6 +221,12 @@ func serve(ctx context.Context, t *terminal, o *serveOptions) error {
 	if err := s.makePrivate(o.privateFiles()...); err != nil {
 		return err
 	}
+	s.shown, err = o.service.presence(s.log)
+	if err != nil {
+		return err
+	}
+	defer s.shown.close()
+	config.Metrics = s.shown.metrics
 	newKey := s.key == nil && !o.unsigned
 	if newKey {
 		s.key = receiptkey.New()
@@ -248,6 +257,7 @@ func serve(ctx context.Context, t *terminal, o *serveOptions) error {
 		defer close(ended)
 		s.follow(following, hangup, state)
 	}()
+	s.shown.start(ctx, s.host)
 	err = s.host.Serve(ctx, listener)
 	stop()
 	<-ended

@@ -29,6 +29,7 @@ type server struct {
 	now     func() (time.Time, error)
 	key     ed25519.PrivateKey
 	host    *native.Host
+	shown   *presence
 	serving *edition
 	kept    *lastgood.Content // what stands in the data folder; nil where that is nothing good
 }
@@ -220,10 +221,13 @@ func (s *server) follow(ctx context.Context, hangup <-chan os.Signal, state stri
 
 // reload serves the content anew. Where it is at fault the old one stays.
 func (s *server) reload(reason string) {
-	e, err := s.make(s.serving)
-	if err == nil {
-		err = s.host.Publish(e.snapshot, e.documents)
-	}
+	var e *edition
+	err := s.shown.reload(func() (err error) {
+		if e, err = s.make(s.serving); err != nil {
+			return err
+		}
+		return s.host.Publish(e.snapshot, e.documents)
+	})
 	if err != nil {
 		s.log.Error("the content is at fault: the old content stays served", "reason", reason, "content", s.serving.version(), "faults", faultLine(err))
 		return

@@ -4,7 +4,8 @@
 // This package holds the way of a request, the turns, and the effects that need no package of their
 // own: signatures, fetches and the rate limit. The others are in the folders below: sqlite (the
 // store), mail (messages to the operator), static (the documents), receiptkey (the key that signs
-// receipts), and disk (files that survive a loss of power).
+// receipts), disk (files that survive a loss of power), coding (compressed answers), metrics (what
+// Prometheus reads) and notify (what systemd is told).
 package native
 
 import (
@@ -26,6 +27,7 @@ import (
 	"anteroom/edge/kernel"
 	"anteroom/edge/native/disk"
 	"anteroom/edge/native/mail"
+	"anteroom/edge/native/metrics"
 	"anteroom/edge/native/receiptkey"
 	"anteroom/edge/native/sqlite"
 	"anteroom/edge/native/static"
@@ -63,6 +65,8 @@ type Config struct {
 	// Log gets the access log and what goes wrong. nil stands for slog.Default. The host logs no
 	// query, no body and no e-mail address.
 	Log *slog.Logger
+	// Metrics get the numbers of the host, one host's alone. nil stands for none.
+	Metrics *metrics.Metrics
 	// Load makes the core for a snapshot. nil stands for edge.Load and the answers rendered ahead.
 	Load func(*snapshot.Snapshot) (Edge, error)
 }
@@ -96,6 +100,7 @@ type Host struct {
 	limiter   *limiter
 	fetches   fetches
 	readiness readiness
+	outbox    outboxCounter
 	tally     tally
 	port      atomic.Int32 // the port that Serve listens on; 0 before
 	public    string       // base64 of the public half of the key
@@ -118,13 +123,14 @@ type site struct {
 	snapshot  *snapshot.Snapshot
 	documents *static.Documents
 	edge      Edge
+	zipped    zipped
 }
 
 // Open makes a host: it opens the database and the relay. The caller calls Close in the end.
 func Open(c Config) (*Host, error) {
 	h := &Host{
 		config: c, log: c.Log, now: time.Now, wake: make(chan struct{}, 1),
-		relayPause: relayPause, deliveryPause: deliveryPause, tallyPause: tallyPause, shutdownTimeout: shutdownTimeout, relaying: make(chan struct{}, relaysAtOnce),
+		outbox: outboxCounter{data: c.Data}, relayPause: relayPause, deliveryPause: deliveryPause, tallyPause: tallyPause, shutdownTimeout: shutdownTimeout, relaying: make(chan struct{}, relaysAtOnce),
 	}
 	h.relayContext, h.cutRelays = context.WithCancel(context.Background())
 	if h.log == nil {
@@ -175,6 +181,8 @@ func Open(c Config) (*Host, error) {
 		Handler: h, ReadHeaderTimeout: headerTimeout, ReadTimeout: readTimeout, WriteTimeout: writeTimeout,
 		IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeader, ErrorLog: slog.NewLogLogger(h.log.Handler(), slog.LevelWarn),
 	}
+	speakHTTP2(h.server)
+	h.measure()
 	if err := h.Publish(c.Snapshot, c.Documents); err != nil {
 		h.store.Close()
 		return nil, err
@@ -228,6 +236,7 @@ func (h *Host) Publish(s *snapshot.Snapshot, documents *static.Documents) error 
 		return fmt.Errorf("publish content: %w", err)
 	}
 	h.site.Store(&site{snapshot: s, documents: documents, edge: loaded})
+	h.config.Metrics.Content(s.Version)
 	h.fetches.forget()
 	return nil
 }
@@ -241,7 +250,7 @@ func (h *Host) Close() error {
 	if err := h.writeTally(); err != nil {
 		h.log.Warn("what was observed of clients is lost", "error", err)
 	}
-	return h.store.Close()
+	return errors.Join(h.outbox.close(), h.store.Close())
 }
 
 // Listen opens a TCP listener at an address such as "127.0.0.1:8080".

@@ -15,6 +15,7 @@ import (
 	"anteroom/edge/api"
 	"anteroom/edge/endpoint/health"
 	"anteroom/edge/kernel"
+	"anteroom/edge/native/coding"
 	"anteroom/edge/respond"
 )
 
@@ -43,8 +44,10 @@ func (h *Host) ServeHTTP(out http.ResponseWriter, r *http.Request) {
 	on, host, target := h.site.Load(), hostName(r.Host), originForm(r.RequestURI)
 	path, _, _ := strings.Cut(target, "?")
 	defer func() {
+		took := time.Since(start)
+		h.count(on, r.Method, host, path, w.status, took)
 		h.log.LogAttrs(context.Background(), slog.LevelInfo, "request", slog.String("method", r.Method), slog.String("host", cut(host)),
-			slog.String("path", cut(path)), slog.Int("status", w.status), slog.Int("bytes", w.bytes), slog.Duration("duration", time.Since(start)))
+			slog.String("path", cut(path)), slog.Int("status", w.status), slog.Int("bytes", w.bytes), slog.Duration("duration", took))
 	}()
 	defer h.recovered("request", func() {
 		if w.status == 0 {
@@ -59,11 +62,16 @@ func (h *Host) ServeHTTP(out http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Referrer-Policy", "no-referrer")
 		w.Header().Set("Location", on.snapshot.BaseURL()+target)
 		w.WriteHeader(http.StatusPermanentRedirect)
-	case path == "/api" || path == "/v1" || strings.HasPrefix(path, "/api/") || strings.HasPrefix(path, "/v1/"):
+	case isDynamic(path):
 		h.dynamic(w, r, on, host, target)
 	default:
 		on.documents.ServeHTTP(w, r)
 	}
+}
+
+// isDynamic reports whether the core answers for a path.
+func isDynamic(path string) bool {
+	return path == "/api" || path == "/v1" || strings.HasPrefix(path, "/api/") || strings.HasPrefix(path, "/v1/")
 }
 
 // dynamic lets the core answer.
@@ -75,9 +83,14 @@ func (h *Host) dynamic(w http.ResponseWriter, r *http.Request, on *site, host, t
 	}
 	// After a body that was not read to its end net/http closes the connection.
 	request := kernel.Request{Method: r.Method, Target: target, Host: host, Body: body, Incomplete: err != nil}
+	zips, tags := coding.Accepted(r.Header["Accept-Encoding"]), ""
 	for _, name := range api.RequestHeaders {
 		if lines := r.Header.Values(name); len(lines) > 0 {
-			request.Header = append(request.Header, kernel.Header{Name: name, Value: strings.Join(lines, ", ")})
+			value := strings.Join(lines, ", ")
+			if name == ifNoneMatch && zips {
+				tags, value = value, coding.Untagged(value)
+			}
+			request.Header = append(request.Header, kernel.Header{Name: name, Value: value})
 		}
 	}
 	t := h.turn(on, request, h.callerAddress(r))
@@ -89,13 +102,14 @@ func (h *Host) dynamic(w http.ResponseWriter, r *http.Request, on *site, host, t
 	for _, field := range slices.Concat(respond.CommonHeaders, answer.Header) {
 		w.Header().Add(field.Name, field.Value)
 	}
-	if r.Method == http.MethodHead || len(answer.Body) == 0 {
+	sent := on.compress(w.Header(), zips, tags, answer)
+	if r.Method == http.MethodHead || len(sent) == 0 {
 		w.WriteHeader(answer.Status)
 		return
 	}
-	w.Header().Set("Content-Length", strconv.Itoa(len(answer.Body)))
+	w.Header().Set("Content-Length", strconv.Itoa(len(sent)))
 	w.WriteHeader(answer.Status)
-	w.Write(answer.Body)
+	w.Write(sent)
 }
 
 // callerAddress is the address of the caller. It is "" where the address is unknown.

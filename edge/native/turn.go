@@ -21,7 +21,11 @@ func (h *Host) turn(on *site, request kernel.Request, client string) *kernel.Tur
 // the request: a caller that goes away leaves no half turn.
 func (h *Host) run(on *site, t *kernel.Turn, handle func(*kernel.Turn) kernel.Outcome, relay relayer) (answer *kernel.Response) {
 	defer h.recovered("turn", func() { answer = nil })
-	answer = kernel.Run(t, handle, func(effects []kernel.Effect) []kernel.Result { return h.perform(on, effects, relay) })
+	answer = kernel.Run(t, handle, func(effects []kernel.Effect) []kernel.Result {
+		results := h.perform(on, effects, relay)
+		h.config.Metrics.Effects(effects, results)
+		return results
+	})
 	if answer == nil {
 		return nil
 	}

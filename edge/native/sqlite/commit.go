@@ -6,6 +6,7 @@ import (
 	"os"
 	"runtime"
 	"sync"
+	"time"
 
 	"anteroom/edge/kernel"
 
@@ -53,12 +54,26 @@ func (s *Store) write() {
 		if len(group) == 0 {
 			return
 		}
+		began := time.Now()
 		s.commit(group)
+		took := time.Since(began)
 		for _, j := range group {
 			j.done <- struct{}{}
 		}
+		if s.watch != nil {
+			s.watch(Commit{len(group), took})
+		}
 	}
 }
+
+// Commit is a transaction that a group of Execs shared, whether it failed or not.
+type Commit struct {
+	Executions int
+	Took       time.Duration // with its sync to the disk
+}
+
+// Watch has the writer call f after each group, once its callers are answered.
+func (s *Store) Watch(f func(Commit)) { s.betweenGroups(func() { s.watch = f }) }
 
 // betweenGroups has the writer call f between two groups, when no transaction is open. After Close
 // f is not called.

@@ -48,6 +48,7 @@ type Store struct {
 	file       fs.FileInfo // of the database when it was opened
 
 	queue   chan *job
+	watch   func(Commit)  // of the writer; nil where nobody watches
 	between chan func()   // work on the connection outside of a transaction
 	closing chan struct{} // closed by Close: nothing more is taken
 	stopped chan struct{} // closed by the writer when it is done

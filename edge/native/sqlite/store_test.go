@@ -598,3 +598,30 @@ func BenchmarkExec(b *testing.B) {
 	all.Wait()
 	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "writes/s")
 }
+
+// Who watches the store is told of each transaction, and how many Execs shared it.
+func TestWatch(t *testing.T) {
+	s := openStore(t, filepath.Join(t.TempDir(), FileName))
+	var mu sync.Mutex
+	commits, executions := 0, 0
+	s.Watch(func(c Commit) {
+		mu.Lock()
+		defer mu.Unlock()
+		if commits++; c.Executions < 1 || c.Executions > groupSize || c.Took <= 0 {
+			t.Errorf("%+v", c)
+		}
+		executions += c.Executions
+	})
+	var all sync.WaitGroup
+	for range 100 {
+		all.Go(func() { s.Exec(kernel.Exec{Statements: []kernel.Statement{{SQL: "SELECT 1"}}}) })
+	}
+	all.Wait()
+	s.Exec(kernel.Exec{Statements: []kernel.Statement{{SQL: "nonsense"}}})
+	s.Watch(nil) // after the last group
+	mu.Lock()
+	defer mu.Unlock()
+	if executions != 101 || commits > 101 {
+		t.Errorf("%d executions in %d transactions", executions, commits)
+	}
+}

@@ -1,0 +1,185 @@
+package native
+
+import (
+	"bytes"
+	"compress/gzip"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"anteroom/edge/edgetest"
+	"anteroom/edge/kernel"
+	"anteroom/edge/native/coding"
+	"anteroom/edge/snapshot"
+)
+
+// asked is an answer of a host to a request with the given header lines.
+func asked(h *Host, method, target, body string, lines ...string) *http.Response {
+	r := httptest.NewRequest(method, "http://www.example.org"+target, strings.NewReader(body))
+	for i := 0; i < len(lines); i += 2 {
+		r.Header.Add(lines[i], lines[i+1])
+	}
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, r)
+	return w.Result()
+}
+
+// unzipped is the body of an answer in its gzip form.
+func unzipped(t *testing.T, answer *http.Response) string {
+	t.Helper()
+	r, err := gzip.NewReader(answer.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := io.ReadAll(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// longer is a content whose documents are worth compressing.
+func longer() *snapshot.Snapshot {
+	s, text := edgetest.Snapshot(), `"`+strings.Repeat("Publish the holiday tables. ", 100)+`"`
+	for _, id := range []string{"quest", "presence", "org"} {
+		s.Documents[id] = []byte(`{"text":` + text + `}`)
+	}
+	s.Documents["endpoints"] = []byte("[" + text + "]")
+	return s
+}
+
+// TestCompressed: a caller that takes gzip gets every longer answer in it, with a length and an
+// entity tag of its own, and no other caller does. All are told that it depends.
+func TestCompressed(t *testing.T) {
+	h, _ := open(t, Config{WritesPerMinute: new(int64), Key: edgetest.Key, Snapshot: longer()}, fake{})
+	for _, c := range []struct {
+		method, target, body string
+		status               int
+	}{
+		{"GET", "/api/quest", "", 200},
+		{"GET", "/api/quest", "", 200}, // now the form is known
+		{"GET", "/api/presence", "", 200},
+		{"GET", "/api/nowhere", "", 404},
+		{"PUT", "/api/org", "", 405},
+		{"POST", "/api/org", `{"org_name":1}`, 400},
+		{"POST", "/api/mcp", "[" + strings.Repeat(`{"jsonrpc":"2.0","id":1,"method":"tools/list"},`, 9) + `{"jsonrpc":"2.0","id":2,"method":"ping"}]`, 200},
+	} {
+		plain := asked(h, c.method, c.target, c.body)
+		zipped := asked(h, c.method, c.target, c.body, "Accept-Encoding", "br, gzip")
+		name, want := c.method+" "+c.target, bodyOf(plain)
+		if len(want) < coding.MinSize {
+			t.Fatalf("%s: %d bytes prove nothing", name, len(want))
+		}
+		length := zipped.Header.Get("Content-Length")
+		sent, _ := io.ReadAll(zipped.Body)
+		zipped.Body = io.NopCloser(bytes.NewReader(sent))
+		if plain.StatusCode != c.status || zipped.StatusCode != c.status || unzipped(t, zipped) != want {
+			t.Errorf("%s: %d and %d", name, plain.StatusCode, zipped.StatusCode)
+		}
+		if length != fmt.Sprint(len(sent)) || len(sent) >= len(want) || zipped.Header.Get("Content-Encoding") != "gzip" {
+			t.Errorf("%s: %d bytes for %d: %v", name, len(sent), len(want), zipped.Header)
+		}
+		if plain.Header.Get("Content-Encoding") != "" || plain.Header.Get("Vary") != "Accept-Encoding" || zipped.Header.Get("Vary") != "Accept-Encoding" {
+			t.Errorf("%s: %v and %v", name, plain.Header, zipped.Header)
+		}
+		if tag := plain.Header.Get("ETag"); tag == "" != (zipped.Header.Get("ETag") == "") || tag != "" && zipped.Header.Get("ETag") != coding.Tag(tag) {
+			t.Errorf("%s: entity tags %q and %q", name, tag, zipped.Header.Get("ETag"))
+		}
+		if refused := asked(h, c.method, c.target, c.body, "Accept-Encoding", "gzip;q=0"); refused.Header.Get("Content-Encoding") != "" || refused.Header.Get("ETag") != plain.Header.Get("ETag") {
+			t.Errorf("%s without gzip: %v", name, refused.Header)
+		}
+	}
+}
+
+// TestNotCompressed: what is short, empty or no JSON is sent as it is.
+func TestNotCompressed(t *testing.T) {
+	h, _ := open(t, Config{}, fake{handle: func(t *kernel.Turn) kernel.Outcome {
+		media, size := "application/json", coding.MinSize
+		switch t.Request.Target {
+		case "/api/short":
+			size--
+		case "/api/stream":
+			media, size = "text/event-stream", 9999
+		case "/api/empty":
+			return kernel.Outcome{Response: &kernel.Response{Status: 204}}
+		}
+		return kernel.Outcome{Response: &kernel.Response{Status: 200, Header: []kernel.Header{{Name: "content-type", Value: media}}, Body: bytes.Repeat([]byte{' '}, size)}}
+	}})
+	for path, want := range map[string]string{"/api/long": "gzip Accept-Encoding", "/api/short": " Accept-Encoding", "/api/stream": " ", "/api/empty": " "} {
+		answer := asked(h, "POST", path, "", "Accept-Encoding", "gzip")
+		if got := answer.Header.Get("Content-Encoding") + " " + answer.Header.Get("Vary"); got != want {
+			t.Errorf("%s: %q", path, got)
+		}
+	}
+}
+
+// TestCompressedHead: the answer to HEAD has the header that GET would have, but the length of what
+// was not compressed.
+func TestCompressedHead(t *testing.T) {
+	h, _ := open(t, Config{Snapshot: longer()}, fake{})
+	for _, accept := range []string{"gzip", "identity"} {
+		get, head := asked(h, "GET", "/api/quest", "", "Accept-Encoding", accept), asked(h, "HEAD", "/api/quest", "", "Accept-Encoding", accept)
+		for _, name := range []string{"Content-Encoding", "Content-Type", "ETag", "Vary", "Cache-Control", "Link"} {
+			if got, want := head.Header.Get(name), get.Header.Get(name); got != want {
+				t.Errorf("%s, %s: %q, and to GET %q", accept, name, got, want)
+			}
+		}
+		want := get.Header.Get("Content-Length")
+		if accept == "gzip" {
+			want = ""
+		}
+		if got := head.Header.Get("Content-Length"); got != want || bodyOf(head) != "" {
+			t.Errorf("%s: length %q, want %q", accept, got, want)
+		}
+	}
+}
+
+// TestCompressedUnchanged: a caller that has the gzip form is told that it is unchanged only where
+// it takes gzip now, and by the tag that it has.
+func TestCompressedUnchanged(t *testing.T) {
+	h, _ := open(t, Config{Snapshot: longer()}, fake{})
+	plain := asked(h, "GET", "/api/quest", "").Header.Get("ETag")
+	zipped := asked(h, "GET", "/api/quest", "", "Accept-Encoding", "gzip").Header.Get("ETag")
+	for _, method := range []string{"GET", "HEAD"} {
+		for _, c := range []struct {
+			accept, tags string
+			status       int
+			tag          string
+		}{
+			{"gzip", zipped, 304, zipped},
+			{"gzip", "W/" + zipped, 304, zipped},
+			{"gzip", plain, 304, plain},
+			{"gzip", plain + ", " + zipped, 304, zipped},
+			{"gzip", `"other-gzip"`, 200, zipped},
+			{"", zipped, 200, plain},
+			{"gzip;q=0", zipped, 200, plain},
+			{"", plain + ", " + zipped, 304, plain},
+			{"", plain, 304, plain},
+		} {
+			answer := asked(h, method, "/api/quest", "", "Accept-Encoding", c.accept, "If-None-Match", c.tags)
+			if answer.StatusCode != c.status || answer.Header.Get("ETag") != c.tag || answer.Header.Get("Vary") != "Accept-Encoding" || c.status == 304 && answer.Header.Get("Content-Encoding") != "" {
+				t.Errorf("%s of %s by a caller that takes %q: %d %v", method, c.tags, c.accept, answer.StatusCode, answer.Header)
+			}
+		}
+	}
+}
+
+// TestCompressedAnew: after new content nobody gets a form of the old one.
+func TestCompressedAnew(t *testing.T) {
+	versions := func(version string) *snapshot.Snapshot { s := edgetest.Snapshot(); s.Version = version; return s }
+	h, _ := open(t, Config{Snapshot: versions("one")}, fake{handle: func(t *kernel.Turn) kernel.Outcome {
+		header := []kernel.Header{{Name: "content-type", Value: "application/json"}, {Name: "etag", Value: `"same"`}}
+		return kernel.Outcome{Response: &kernel.Response{Status: 200, Header: header, Body: []byte(strings.Repeat(t.Snapshot.Version, 1000))}}
+	}})
+	for _, version := range []string{"one", "two"} {
+		if err := h.Publish(versions(version), nil); err != nil {
+			t.Fatal(err)
+		}
+		if got := unzipped(t, asked(h, "GET", "/api/x", "", "Accept-Encoding", "gzip")); got != strings.Repeat(version, 1000) {
+			t.Errorf("%s: %.9q", version, got)
+		}
+	}
+}

@@ -1,0 +1,33 @@
+package metrics
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"time"
+)
+
+const (
+	headerTimeout = 5 * time.Second
+	scrapeTimeout = 10 * time.Second // Prometheus gives up by then, unless it is told otherwise
+	writeTimeout  = 2 * scrapeTimeout
+	idleTimeout   = 3 * time.Minute // more than the usual pause between two scrapes
+	maxHeader     = 8 << 10         // bytes
+)
+
+// Serve shows the metrics to whoever connects to a listener, until ctx is done. Scrapes under way
+// are cut off then.
+func (m *Metrics) Serve(ctx context.Context, listener net.Listener, log *slog.Logger) error {
+	server := &http.Server{
+		Handler: m.Handler(log), ReadHeaderTimeout: headerTimeout, ReadTimeout: headerTimeout, WriteTimeout: writeTimeout, IdleTimeout: idleTimeout,
+		MaxHeaderBytes: maxHeader, ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelWarn),
+	}
+	defer context.AfterFunc(ctx, func() { server.Close() })()
+	if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
+		return fmt.Errorf("serve metrics: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,122 @@
+package native
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"anteroom/edge/edgetest"
+	"anteroom/edge/native/metrics"
+	"anteroom/edge/native/static"
+)
+
+// TestMetrics: what a host does is counted under the right names.
+func TestMetrics(t *testing.T) {
+	documents, err := static.New([]static.File{{Path: "/llms.txt", Bytes: []byte("hello")}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	limit, m := int64(2), metrics.New("", "")
+	h, _ := open(t, Config{Metrics: m, WritesPerMinute: &limit, Documents: documents, Key: edgetest.Key}, fake{})
+	ask := func(method, url, body string, want int) {
+		t.Helper()
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, httptest.NewRequest(method, url, strings.NewReader(body)))
+		if w.Code != want {
+			t.Fatalf("%s %s: %d %s", method, url, w.Code, w.Body)
+		}
+	}
+	for _, status := range []int{200, 200, 429} {
+		ask("POST", "http://www.example.org/api/waitlist", `{"agent_name":"ada","owner_email":"ada@example.org"}`, status)
+	}
+	ask("GET", "http://www.example.org/llms.txt", "", 200)
+	ask("POST", "http://www.example.org/llms.txt", "", 405)
+	ask("GET", "http://www.example.org/nope", "", 404)
+	ask("GET", "http://www.example.org/api/nope", "", 404)
+	ask("GET", "http://evil.example/api/quest", "", 421)
+	ask("GET", "http://example.org/api/quest", "", 308)
+	ask("GET", "http://www.example.org/healthz", "", 200)
+	if !h.deliverOne() {
+		t.Fatal("no digest was delivered")
+	}
+	put(t, h.store, "INSERT INTO outbox (record_id, kind, created_at, next_try_at, state) VALUES ('d', 'k', 0, 0, 'dead'), ('p', 'k', 0, 9999999999, 'pending'), ('q', 'k', 0, 9999999999, 'pending')")
+	h.limiter.windows, h.limiter.oldest = map[string]*window{}, nil
+	ask("POST", "http://www.example.org/api/suggest", `{"suggestion":"Publish the holiday tables."}`, 200)
+	put(t, h.store, "DROP TABLE registrations")
+	ask("POST", "http://www.example.org/api/waitlist", `{"agent_name":"ada"}`, 503)
+	h.Respond() // the writer counts a group after it has answered its callers
+	w := httptest.NewRecorder()
+	m.Handler(quiet).ServeHTTP(w, httptest.NewRequest("GET", "/metrics", nil))
+	for _, want := range []string{
+		`anteroom_http_requests_total{code="200",method="POST",route="/api/waitlist"} 2`,
+		`anteroom_http_requests_total{code="429",method="POST",route="/api/waitlist"} 1`,
+		`anteroom_http_requests_total{code="200",method="GET",route="document"} 1`,
+		`anteroom_http_requests_total{code="405",method="POST",route="document"} 1`,
+		`anteroom_http_requests_total{code="404",method="GET",route="not_found"} 2`,
+		`anteroom_http_requests_total{code="421",method="GET",route="/api/quest"} 1`,
+		`anteroom_http_requests_total{code="308",method="GET",route="apex"} 1`,
+		`anteroom_http_requests_total{code="200",method="GET",route="health"} 1`,
+		`anteroom_http_request_duration_seconds_count{route="/api/waitlist"} 4`,
+		`anteroom_limiter_refusals_total 1`,
+		`anteroom_relay_messages_total{outcome="sent"} 2`,
+		`anteroom_outbox_messages{state="pending"} 2`,
+		`anteroom_outbox_messages{state="dead"} 1`,
+		`anteroom_content_info{version="test"} 1`,
+		`anteroom_store_errors_total{kind="refused"} 1`,
+	} {
+		if !strings.Contains(w.Body.String(), "\n"+want+"\n") {
+			t.Errorf("the metrics lack %s", want)
+		}
+	}
+	if strings.Contains(w.Body.String(), "anteroom_store_commit_group_size_count 0\n") {
+		t.Error("no transaction was counted")
+	}
+	if t.Failed() {
+		t.Log(w.Body.String())
+	}
+}
+
+// TestOutboxCounter: the outbox is counted beside the writer, and not once the host is closed.
+func TestOutboxCounter(t *testing.T) {
+	h, _ := open(t, Config{}, fake{})
+	if pending, dead, err := h.outbox.count(); pending != 0 || dead != 0 || err != nil {
+		t.Errorf("%d, %d, %v", pending, dead, err)
+	}
+	register(t, h, "ada")
+	if pending, _, err := h.outbox.count(); pending != 1 || err != nil {
+		t.Errorf("%d, %v", pending, err)
+	}
+	if err := h.Close(); err != nil {
+		t.Error(err)
+	}
+	if _, _, err := h.outbox.count(); err == nil {
+		t.Error("counted after the end")
+	}
+	none := outboxCounter{data: filepath.Join(t.TempDir(), "none")}
+	if _, _, err := none.count(); err == nil {
+		t.Error("a folder without a database is counted")
+	}
+}
+
+// BenchmarkMeasured measures what counting adds to a short answer, of one caller at a time.
+func BenchmarkMeasured(b *testing.B) {
+	for name, measure := range map[string]func() *metrics.Metrics{
+		"without": func() *metrics.Metrics { return nil },
+		"with":    func() *metrics.Metrics { return metrics.New("", "") },
+	} {
+		b.Run(name, func(b *testing.B) {
+			h, err := Open(Config{Data: b.TempDir(), Create: true, Snapshot: edgetest.Snapshot(), Key: edgetest.Key, Log: quiet, Metrics: measure()})
+			if err != nil {
+				b.Fatal(err)
+			}
+			defer h.Close()
+			b.ReportAllocs()
+			for b.Loop() {
+				w := &inMemory{header: http.Header{}}
+				h.ServeHTTP(w, httptest.NewRequest("GET", "http://www.example.org/api/quest", nil))
+			}
+		})
+	}
+}
