@@ -326,8 +326,8 @@ func checkExpiry(s *site.Site) (warnings []string, err error) {
 const expiryHint = "(check its contacts and set a later security.expires in service.yaml)"
 
 // securityTxt reports whether security.txt is past its Expires, from when on it must not be used
-// (RFC 9116, section 2.5.5). notice is what is to be said of that, or of its nearness; "" where that
-// is nothing.
+// (RFC 9116, section 2.5.5). notice is what is to be said of that, or of its nearness; "" where
+// that is nothing.
 func securityTxt(s *site.Site, now time.Time) (expired bool, notice string, err error) {
 	expires, err := time.Parse(time.RFC3339, s.Service.Security.Expires)
 	if err != nil {
@@ -380,8 +380,8 @@ func watch(ctx context.Context, folder, state string, react func()) {
 	}
 }
 
-// fingerprint tells one state of a content folder from another, by the names, sizes and times of the
-// files that are content.
+// fingerprint tells one state of a content folder from another, by the names, sizes and times of
+// the files that are content.
 func fingerprint(folder string) (state string) {
 	fs.WalkDir(os.DirFS(folder), ".", func(name string, d fs.DirEntry, err error) error {
 		switch {

@@ -97,8 +97,8 @@ func WriteNew(path string, text []byte) error {
 
 // MakePrivate takes all permissions on the file or folder at path from everybody but its owner. It
 // reports whether others had any. It is an error where this user may not do so, and where the
-// folder is one that many users share, such as /tmp. What is neither a file nor a folder stays as it
-// is.
+// folder is one that many users share, such as /tmp. What is neither a file nor a folder stays as
+// it is.
 func MakePrivate(path string) (changed bool, err error) {
 	info, err := os.Stat(path)
 	if err != nil {
