@@ -18,6 +18,8 @@ import (
 
 	"anteroom/edge/api"
 	"anteroom/edge/jsondoc"
+	"anteroom/edge/native/receiptkey"
+	"anteroom/edge/native/sqlite"
 	"anteroom/generator"
 	"anteroom/generator/publish"
 	"anteroom/generator/site"
@@ -40,7 +42,9 @@ func generateCommand(t *terminal) *cobra.Command {
 		Short: "Make the documents of public/ from content/",
 		Long: `Generate makes the documents that content/ describes, and puts them into public/ in one step:
 whatever happens, public/ holds all of the old documents or all of the new ones. Files in public/
-that generate did not make stay as they are.
+that generate did not make stay as they are, and the report names them as kept. Hidden files there,
+databases and secret keys are refused, as all of public/ is deployed. Copies that editors leave beside
+a content file are no content (*~, *.bak, *.orig, #*#).
 
 A dated scoreboard that public/ holds is never changed or removed. A receipt key that public/ publishes
 as the current one must stay in the content, as the current one or among the retired. With a secret key
@@ -58,6 +62,10 @@ are checked against.`,
 				return err
 			}
 			once := func(changesOnly bool) error {
+				if inside(content, out) || inside(out, content) {
+					return fmt.Errorf("one of --content %s and --out %s is inside the other (name a folder of its own for the documents, such as %s)",
+						content, out, publicFolder)
+				}
 				s, output, err := loadAndGenerate(content)
 				if err != nil {
 					return err
@@ -175,6 +183,9 @@ func publishTo(t *terminal, out string, s *site.Site, output *generator.Output, 
 	if err := keepReceiptKey(out, &s.Service); err != nil {
 		return nil, err
 	}
+	if err := refuseUnpublishable(out, plan.Entries); err != nil {
+		return nil, err
+	}
 	for _, e := range plan.Entries {
 		if publish.IsDatedScoreboard(e.Path) && e.Status == publish.Kept {
 			return nil, boardGone(out+e.Path, e.Path)
@@ -197,6 +208,50 @@ func publishTo(t *terminal, out string, s *site.Site, output *generator.Output, 
 		}
 	}
 	return r, nil
+}
+
+// refuseUnpublishable refuses files of others in the folder of the documents that nobody wants
+// published: hidden files, such as those of version control, databases and secret keys. Whatever
+// the folder holds is deployed.
+func refuseUnpublishable(out string, entries []publish.Entry) error {
+	var faults []error
+	for _, e := range entries {
+		if e.Status != publish.Kept {
+			continue
+		}
+		name, what := filepath.Join(out, e.Path), ""
+		if hidden := hiddenPart(e.Path); hidden != "" {
+			name, what = filepath.Join(out, hidden), "hidden"
+		} else if info, err := os.Stat(name); err == nil && info.Mode().IsRegular() {
+			text, err := os.ReadFile(name)
+			switch {
+			case err != nil:
+				return fmt.Errorf("look for secrets beside the documents: %w", err)
+			case bytes.HasPrefix(text, []byte(sqlite.Magic)):
+				what = "a database"
+			case bytes.Contains(text, []byte(receiptkey.Prefix)):
+				what = "a secret key"
+			}
+		}
+		fault := fmt.Errorf("%s is %s, and everything in %s is deployed (move it away)", name, what, out)
+		if n := len(faults); what != "" && (n == 0 || faults[n-1].Error() != fault.Error()) {
+			faults = append(faults, fault)
+		}
+	}
+	return errors.Join(faults...)
+}
+
+// hiddenPart is the path as far as its first hidden file or folder. It is "" where there is none.
+// What is well known (RFC 8615) is not hidden, nor is the list of what is not deployed.
+func hiddenPart(document string) string {
+	parts := strings.Split(document, "/")
+	for i, part := range parts {
+		known := i == 1 && slices.Contains([]string{".well-known", ".assetsignore"}, part)
+		if strings.HasPrefix(part, ".") && !known {
+			return strings.Join(parts[:i+1], "/")
+		}
+	}
+	return ""
 }
 
 // keepReceiptKey refuses content that no longer lists the receipt key that is published: receipts

@@ -164,12 +164,18 @@ func hasPassword(text string) bool {
 	return is
 }
 
-// inside reports whether a path is a folder or lies in it, through symbolic links too.
+// inside reports whether a path is a folder or lies in it, as the paths are written or where
+// symbolic links lead.
 func inside(folder, name string) bool {
-	folder, folderErr := realPath(folder)
-	name, nameErr := realPath(name)
-	relative, relErr := filepath.Rel(folder, name)
-	return errors.Join(folderErr, nameErr, relErr) == nil && filepath.IsLocal(relative)
+	for _, path := range []func(string) (string, error){filepath.Abs, realPath} {
+		folder, folderErr := path(folder)
+		name, nameErr := path(name)
+		relative, relErr := filepath.Rel(folder, name)
+		if errors.Join(folderErr, nameErr, relErr) == nil && filepath.IsLocal(relative) {
+			return true
+		}
+	}
+	return false
 }
 
 // realPath is the absolute path of a file or folder without symbolic links. What is not there yet

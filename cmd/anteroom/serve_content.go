@@ -179,7 +179,8 @@ func (s *server) serve(e *edition) {
 		return
 	}
 	if err := lastgood.Write(s.o.lastGoodFile(), c); err != nil {
-		s.log.Warn("a start with content at fault would not find this content", "error", err)
+		s.log.Warn("there is no last good content: a start with content at fault would fail", "error", err)
+		s.kept = nil
 		return
 	}
 	s.kept = c

@@ -293,7 +293,7 @@ type report struct {
 }
 
 // printReport prints a table and a summary, or one JSON object. With changesOnly the table leaves
-// out the documents that stay.
+// out the documents that stay, but not the files that generate did not make.
 func (t *terminal) printReport(r *report, asJSON, changesOnly bool) {
 	if asJSON {
 		encoder := json.NewEncoder(t.out)
@@ -304,7 +304,7 @@ func (t *terminal) printReport(r *report, asJSON, changesOnly bool) {
 	}
 	table := tabwriter.NewWriter(t.out, 0, 0, 2, ' ', 0)
 	for _, e := range r.Documents {
-		if changesOnly && (e.Status == publish.Same || e.Status == publish.Kept) {
+		if changesOnly && e.Status == publish.Same {
 			continue
 		}
 		fmt.Fprintf(table, "%s\t%d\t%s\n", e.Path, e.Size, e.Status)

@@ -26,6 +26,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"time"
 
@@ -141,15 +142,20 @@ func Read(path string) (*Content, error) {
 	}
 	c, err := Decode(text)
 	if err != nil {
-		return nil, fmt.Errorf("read the last good content %s: %w (it is not used, and is replaced when good content is served)", path, err)
+		return nil, fmt.Errorf("read the last good content %s: %w (it is replaced when good content is served)", path, err)
 	}
 	return c, nil
 }
 
-// Write writes a content to the file at path, for this user alone, in one step.
+// Write writes a content to the file at path, for this user alone, in one step. Where that fails it
+// removes the file: an older content is not what was served last.
 func Write(path string, c *Content) error {
 	if err := disk.Write(path, c.Encode()); err != nil {
-		return fmt.Errorf("write the last good content: %w", err)
+		err = fmt.Errorf("write the last good content: %w", err)
+		if gone := os.Remove(path); !errors.Is(gone, fs.ErrNotExist) {
+			err = errors.Join(err, gone)
+		}
+		return err
 	}
 	return nil
 }

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"anteroom/edge/native/disk"
 	"anteroom/edge/native/static"
 )
 
@@ -119,6 +120,16 @@ func TestFile(t *testing.T) {
 	}
 	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("%v, %v", info.Mode(), err)
+	}
+	before := disk.Sync
+	disk.Sync = func(*os.File) error { return errors.New("the disk is full") }
+	failed := Write(path, shown())
+	disk.Sync = before
+	if _, err := os.Stat(path); failed == nil || !strings.Contains(failed.Error(), "the disk is full") || !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("%v, and what was written before is there: %v", failed, err)
+	}
+	if err := Write(path, shown()); err != nil {
+		t.Fatal(err)
 	}
 	if err := os.Truncate(path, 200); err != nil {
 		t.Fatal(err)
