@@ -73,11 +73,11 @@ one in the data folder.`,
 			}
 			o.key = os.Getenv("ANTEROOM_KEY")
 			o.writeLimitChosen = cmd.Flags().Changed("write-limit")
-			if err := o.readSMTP(); err != nil {
-				return err
-			}
 			if err := o.check(); err != nil {
 				return usageError{err}
+			}
+			if err := o.readSMTP(); err != nil {
+				return err
 			}
 			return serve(cmd.Context(), t, &o)
 		}),
@@ -120,7 +120,7 @@ func (o *serveOptions) check() error {
 	if o.smtp != "" && o.outbox != "" {
 		fault("--smtp and --outbox exclude each other")
 	}
-	if u, err := url.Parse(o.smtp); o.smtp != "" && (err != nil || u.Scheme != "smtp" && u.Scheme != "smtps") {
+	if o.smtp != "" && !isSMTP(o.smtp) {
 		fault("--smtp is not a URL of the form smtp://USER:PASSWORD@HOST:PORT") // not repeated here, because it may hold a password
 	}
 	if o.key != "" && o.keyFile != "" {
@@ -147,6 +147,12 @@ func (o *serveOptions) check() error {
 		}
 	}
 	return errors.Join(faults...)
+}
+
+// isSMTP reports whether a text is the URL of a mail server.
+func isSMTP(text string) bool {
+	u, err := url.Parse(text)
+	return err == nil && (u.Scheme == "smtp" || u.Scheme == "smtps")
 }
 
 // inside reports whether a path is a folder or lies in it.

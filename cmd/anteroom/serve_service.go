@@ -49,8 +49,13 @@ func (o *serveOptions) checkService(fault func(format string, args ...any)) {
 	if o.service.metricsAddress != "" && sameAddress(o.service.metricsAddress, o.address) {
 		fault("--metrics-addr %s is the address of --addr, where everybody could read the metrics (choose another port)", o.service.metricsAddress)
 	}
-	if inside(o.public, o.service.smtpFile) && o.service.smtpFile != "" {
-		fault("--smtp-file %s is inside %s, where everybody could read it", o.service.smtpFile, o.public)
+	if file := o.service.smtpFile; file != "" {
+		if inside(o.public, file) {
+			fault("--smtp-file %s is inside %s, where everybody could read it", file, o.public)
+		}
+		if o.smtp != "" || o.outbox != "" {
+			fault("--smtp-file excludes --smtp and --outbox")
+		}
 	}
 }
 
@@ -70,15 +75,12 @@ func (o *serveOptions) readSMTP() error {
 	if o.service.smtpFile == "" {
 		return nil
 	}
-	if o.smtp != "" {
-		return usageError{errors.New("--smtp and --smtp-file exclude each other")}
-	}
 	text, err := os.ReadFile(o.service.smtpFile)
 	if err != nil {
 		return fmt.Errorf("read --smtp-file: %w (name a file that this user may read)", err)
 	}
-	if o.smtp = strings.TrimSpace(string(text)); o.smtp == "" {
-		return fmt.Errorf("read --smtp-file: %s is empty (write the URL of a mail server into it)", o.service.smtpFile)
+	if o.smtp = strings.TrimSpace(string(text)); !isSMTP(o.smtp) {
+		return fmt.Errorf("read --smtp-file: %s holds no URL of the form smtp://USER:PASSWORD@HOST:PORT", o.service.smtpFile)
 	}
 	return nil
 }
