@@ -108,8 +108,8 @@ func (w visibleJSONLines) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// presence is what a server shows of itself to those who watch over it: metrics, and the states that
-// the service manager is told.
+// presence is what a server shows of itself to those who watch over it: metrics, and the states
+// that the service manager is told.
 type presence struct {
 	metrics  *metrics.Metrics // nil where nobody wants them
 	listener net.Listener     // for them

@@ -199,8 +199,8 @@ func dialHTTP2(t *testing.T, address string) (net.Conn, map[uint16]uint32) {
 	return conn, settings
 }
 
-// TestHTTP2Resets: a caller that begins requests and takes them back at once is cut off, and has few
-// turns begun (CVE-2023-44487).
+// TestHTTP2Resets: a caller that begins requests and takes them back at once is cut off, and has
+// few turns begun (CVE-2023-44487).
 func TestHTTP2Resets(t *testing.T) {
 	var turns atomic.Int32
 	goOn := make(chan bool)
