@@ -6,9 +6,9 @@
 #   build/test.sh lint   all but the Go tests
 #
 # It fetches its tools by itself, at pinned versions: Go tools (build/tools/go.mod), npm modules
-# (build/npm/package-lock.json), the compiler of the edge (build/toolchain/go.mod), and Debian's Caddy
-# and systemd as they are in its archive. Where a tool cannot be fetched, the checks that need the
-# tool fail.
+# (build/npm/package-lock.json), the compiler of the edge (build/toolchain/go.mod), and Debian's
+# Caddy and systemd as they are in its archive. Where a tool cannot be fetched, the checks that need
+# the tool fail.
 set -uo pipefail
 cd "$(dirname "$0")/.."
 

@@ -369,8 +369,11 @@ func TestProxy(t *testing.T) {
 		if answer.StatusCode != http.StatusBadGateway {
 			t.Errorf("without a host: %d", answer.StatusCode)
 		}
-		p.said.until(t, `"uri":"(/api/waitlist)"`)
+		p.said.until(t, `"logger":"(http.log.error)"`)
 		said := p.said.String()
+		if !strings.Contains(said, `"uri":"/api/waitlist"`) {
+			t.Error("the log does not say what has failed")
+		}
 		for _, secret := range []string{"zebedee", "owner_email", "127.0.0.3", "lark", "Cookie"} {
 			if strings.Contains(said, secret) {
 				t.Errorf("the log holds %q", secret)
