@@ -6,8 +6,9 @@
 #   build/test.sh lint   all but the Go tests
 #
 # It fetches its tools by itself, at pinned versions: Go tools (build/tools/go.mod), npm modules
-# (build/npm/package-lock.json) and the compiler of the edge (build/toolchain/go.mod). Where a tool
-# cannot be fetched, the checks that need the tool fail.
+# (build/npm/package-lock.json), the compiler of the edge (build/toolchain/go.mod), and Debian's
+# Caddy and systemd as they are in its archive. Where a tool cannot be fetched, the checks that need
+# the tool fail.
 set -uo pipefail
 cd "$(dirname "$0")/.."
 
@@ -95,6 +96,7 @@ check "templates" templ_fresh
 check "edge bundle" go run ./cmd/anteroom build
 check "edge types" types
 if [ "${1:-}" != lint ]; then
+  check "Caddy and systemd" build/toolchain/debian.sh
   check "go test" go test ./...
   check "go test, race detector" go test -race ./edge/native/... ./generator/...
 fi

@@ -149,6 +149,7 @@ func (o *serveOptions) check() error {
 // not repeated.
 const smtpForm = "a URL of the form smtp://USER:PASSWORD@HOST:PORT"
 
+// isSMTP reports whether a text is the URL of a mail server.
 func isSMTP(text string) bool {
 	u, err := url.Parse(text)
 	return err == nil && (u.Scheme == "smtp" || u.Scheme == "smtps")

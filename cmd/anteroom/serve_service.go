@@ -118,7 +118,7 @@ func (o *serviceOptions) presence(log *slog.Logger) (*presence, error) {
 }
 
 // start tells the service manager that a host is ready, which is about to serve until ctx is done,
-// and shows its metrics until close.
+// and then that it ends. It shows the metrics of the host until close, which comes after both.
 func (p *presence) start(ctx context.Context, host *native.Host) {
 	var running context.Context
 	running, p.stop = context.WithCancel(context.WithoutCancel(ctx))
@@ -128,7 +128,10 @@ func (p *presence) start(ctx context.Context, host *native.Host) {
 	}
 	p.warn(notify.Ready())
 	p.running.Go(func() { p.warn(notify.Watchdog(running, host.Respond)) })
-	context.AfterFunc(ctx, func() { p.warn(notify.Stopping()) })
+	p.running.Go(func() {
+		<-ctx.Done()
+		p.warn(notify.Stopping())
+	})
 }
 
 // reload tells of a reload, and counts it. It returns the error of the reload.

@@ -177,15 +177,15 @@ func frames(conn net.Conn, until func(kind byte, payload []byte) bool) (err erro
 	}
 }
 
-// dialHTTP2 begins a connection, and gives the host's settings.
-func dialHTTP2(t *testing.T, address string) (net.Conn, map[uint16]uint32) {
+// dialHTTP2 begins a connection with the client's settings, and gives those of the host.
+func dialHTTP2(t *testing.T, address, own string) (net.Conn, map[uint16]uint32) {
 	t.Helper()
 	conn, err := net.Dial("tcp", address)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { conn.Close() })
-	io.WriteString(conn, preface+frame(kindSettings, 0, 0, ""))
+	io.WriteString(conn, preface+frame(kindSettings, 0, 0, own))
 	settings := map[uint16]uint32{}
 	err = frames(conn, func(kind byte, payload []byte) bool {
 		for ; kind == kindSettings && len(payload) >= 6; payload = payload[6:] {
@@ -211,7 +211,7 @@ func TestHTTP2Resets(t *testing.T) {
 	}})
 	address, _ := serve(t, h)
 	defer close(goOn)
-	conn, settings := dialHTTP2(t, address)
+	conn, settings := dialHTTP2(t, address, "")
 	if got := settings[tooManyStreams]; got != streamsAtOnce {
 		t.Errorf("the host lets %d streams be open at once", got)
 	}
@@ -233,6 +233,18 @@ func TestHTTP2Resets(t *testing.T) {
 	}
 }
 
+// TestHTTP2Unread: an answer that its caller does not take is given up.
+func TestHTTP2Unread(t *testing.T) {
+	h, _ := open(t, Config{}, fake{handle: func(*kernel.Turn) kernel.Outcome { return text(200, "ok") }})
+	h.server.WriteTimeout = 200 * time.Millisecond
+	address, _ := serve(t, h)
+	conn, _ := dialHTTP2(t, address, "\x00\x04\x00\x00\x00\x00") // no byte of a body may be sent
+	io.WriteString(conn, frame(kindHeaders, endStream|endHeaders, 1, get))
+	if err := frames(conn, func(kind byte, _ []byte) bool { return kind == kindReset }); err != nil {
+		t.Error(err)
+	}
+}
+
 // TestHTTP2Idle: a connection without a request is ended, whether it says nothing or half a head.
 func TestHTTP2Idle(t *testing.T) {
 	h, _ := open(t, Config{}, fake{})
@@ -243,7 +255,7 @@ func TestHTTP2Idle(t *testing.T) {
 	} {
 		t.Run(what, func(t *testing.T) {
 			t.Parallel()
-			conn, _ := dialHTTP2(t, address)
+			conn, _ := dialHTTP2(t, address, "")
 			io.WriteString(conn, sent)
 			err := frames(conn, func(byte, []byte) bool { return false })
 			if err != io.EOF && !strings.Contains(err.Error(), "reset") {

@@ -98,7 +98,7 @@ func WriteNew(path string, text []byte) error {
 // MakePrivate takes all permissions on the file or folder at path from everybody but its owner. It
 // reports whether others had any. It is an error where this user may not do so, and where the
 // folder is one that many users share, such as /tmp. What is neither a file nor a folder stays as
-// it is.
+// it is, and so does what root lends to the group of this user to read.
 func MakePrivate(path string) (changed bool, err error) {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -106,19 +106,30 @@ func MakePrivate(path string) (changed bool, err error) {
 	}
 	mode := info.Mode()
 	switch {
-	case !hasModes || mode&othersMay == 0 || !mode.IsRegular() && !mode.IsDir():
+	case !hasModes || mode&othersMay(info) == 0 || !mode.IsRegular() && !mode.IsDir():
 		return false, nil
 	case mode.IsDir() && mode&fs.ModeSticky != 0:
 		return false, fmt.Errorf("%s is a folder that all users share (name a folder of its own)", path)
 	}
-	if err := os.Chmod(path, mode&^othersMay); err != nil {
+	if err := os.Chmod(path, mode&^othersMay(info)); err != nil {
 		return false, fmt.Errorf("others have access to %s, and this user cannot change that: %w (run chmod go= on it as its owner, or name another one)", path, err)
 	}
 	return true, nil
 }
 
-// othersMay are the permissions of everybody but the owner.
-const othersMay fs.FileMode = 0o077
+// othersMay are the permissions that nobody but the owner of a file or folder is to have. A file
+// that root lends to the group of this user may be read by that group, as the credentials of
+// systemd are.
+func othersMay(info fs.FileInfo) fs.FileMode { return othersOf(info.Mode(), owner(info), os.Geteuid()) }
+
+func othersOf(mode fs.FileMode, owner, self int) fs.FileMode {
+	if owner == root && self != root && mode.IsRegular() {
+		return 0o037
+	}
+	return 0o077
+}
+
+const root = 0
 
 // Write makes the file at path, for this user alone, or replaces it in one step: whatever happens,
 // the path holds the old file or the whole new one, and it holds the new one when Write returns.

@@ -180,6 +180,22 @@ func TestMakePrivate(t *testing.T) {
 	}
 }
 
+// TestLentByRoot: a file of root's may be read by its group, by others than root. Nothing else of
+// it is let be, and no file of another owner.
+func TestLentByRoot(t *testing.T) {
+	for _, c := range []struct {
+		mode        fs.FileMode
+		owner, self int
+		want        fs.FileMode
+	}{
+		{0o440, 0, 998, 0o037}, {0o440, 0, 0, 0o077}, {0o440, 998, 998, 0o077}, {0o440, 997, 998, 0o077}, {fs.ModeDir | 0o750, 0, 998, 0o077},
+	} {
+		if got := othersOf(c.mode, c.owner, c.self); got != c.want {
+			t.Errorf("%v of %d, seen by %d: %o, want %o", c.mode, c.owner, c.self, got, c.want)
+		}
+	}
+}
+
 // TestWrite: Write makes a file or replaces it, for this user alone, and leaves nothing beside it.
 func TestWrite(t *testing.T) {
 	dir := t.TempDir()

@@ -4,13 +4,18 @@ package disk
 
 import (
 	"errors"
+	"io/fs"
 	"os"
+	"syscall"
 
 	"golang.org/x/sys/unix"
 )
 
 // hasModes says whether the permissions of a file tell who may read it.
 const hasModes = true
+
+// owner is the user id of the owner of a file.
+func owner(info fs.FileInfo) int { return int(info.Sys().(*syscall.Stat_t).Uid) }
 
 // SyncFolder brings the names in the folder at path to the disk.
 func SyncFolder(path string) error {
