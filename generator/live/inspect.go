@@ -303,8 +303,10 @@ func (a *asker) identify(ctx context.Context) (p published, err error) {
 	switch {
 	case p.manifestErr == nil || p.liveErr == nil:
 		return p, nil
-	case document == nil || answer == nil:
-		return p, fmt.Errorf("ask %s: %w: %w (try again)", a, errors.Join(p.manifestErr), ErrUnreachable)
+	case document == nil:
+		return p, fmt.Errorf("%w: %w (try again)", p.manifestErr, ErrUnreachable)
+	case answer == nil:
+		return p, fmt.Errorf("%w: %w (try again)", p.liveErr, ErrUnreachable)
 	case document.status >= 300 && document.status < 400:
 		to := document.header.Get("Location")
 		hint := "name the address that it redirects to"

@@ -250,14 +250,14 @@ func unanswered(ctx context.Context, address string, timeout time.Duration, err 
 		return fmt.Errorf("look up the host %s: %v: %w (look at the way from this machine to the Internet)", host, dns.Err, ErrUnreachable)
 	case errors.As(err, &certificate), errors.As(err, &name):
 		return fmt.Errorf("ask %s: %v: %w (its certificate does not fit; look at the name, and at what answers there)", address, err, ErrUnreachable)
-	case errors.As(err, &record):
+	case errors.As(err, &record), strings.Contains(err.Error(), "HTTP response to HTTPS client"):
 		return fmt.Errorf("ask %s: it does not speak TLS: %w (try http://)", address, ErrUnreachable)
 	case errors.Is(err, syscall.ECONNREFUSED):
 		return fmt.Errorf("ask %s: nobody listens there: %w (is the server running?)", address, ErrUnreachable)
 	case errors.Is(err, context.DeadlineExceeded), errors.As(err, &network) && network.Timeout():
 		return fmt.Errorf("ask %s: no answer within %s: %w (is it overloaded, or a firewall on the way?)", address, timeout, ErrUnreachable)
 	}
-	return fmt.Errorf("ask %s: %v: %w: %w", address, err, errBroken, ErrUnreachable)
+	return fmt.Errorf("ask %s: %v: %w", address, err, errBroken)
 }
 
 // object reads a JSON object out of an answer with a status.
