@@ -98,7 +98,7 @@ Exit codes: 0 done, 1 failed, 2 called wrongly.`,
 	}
 	root.AddCommand(
 		initCommand(t), generateCommand(t), serveCommand(t), buildCommand(t), keyCommand(t),
-		receiptCommand(t), recordsCommand(t), verifyCommand(t), backupCommand(t), restoreCommand(t), versionCommand(t),
+		receiptCommand(t), recordsCommand(t), verifyCommand(t), statusCommand(t), backupCommand(t), restoreCommand(t), versionCommand(t),
 	)
 	return root
 }

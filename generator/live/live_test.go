@@ -592,7 +592,9 @@ func TestRegressionsOfNothing(t *testing.T) {
 		"no board to read":    {answered("/scoreboard.json", 200, "<html>"), nil},
 		"no keys to read":     {answered("/api/receipt", 403, "{}"), nil},
 	} {
-		got, err := serve(t, h, c.with).Regressions(t.Context(), output)
+		s := serve(t, h, c.with)
+		s.pause = quick.Pause
+		got, err := s.Regressions(t.Context(), output)
 		if err == nil || got != nil || c.want != nil && !errors.Is(err, c.want) {
 			t.Errorf("%s: %v, %v", name, got, err)
 		}

@@ -45,7 +45,8 @@ type Service struct {
 	// Host is sent as the Host header field. "" stands for the host of Base.
 	Host string
 
-	plain *url.URL // where plain HTTP is asked; nil stands for the usual port of the host
+	plain *url.URL      // where plain HTTP is asked; nil stands for the usual port of the host
+	pause time.Duration // between two tries where Options says nothing else; 0 stands for pause
 }
 
 // New is a service at an address with a scheme (http or https) and a host.
