@@ -88,7 +88,7 @@ func showStatus(ctx context.Context, t *terminal, address string, o *statusOptio
 	}
 	if address == "" {
 		if output == nil {
-			return usageError{fmt.Errorf("there is no content folder %s, and no address of a service (name one of the two)", o.content)}
+			return usageError{fmt.Errorf("there is no content folder %s, and no address of a service was given", o.content)}
 		}
 		address = output.Snapshot.BaseURL()
 	}
@@ -103,8 +103,12 @@ func showStatus(ctx context.Context, t *terminal, address string, o *statusOptio
 			return err
 		}
 	}
+	now, err := currentTime()
+	if err != nil {
+		return err
+	}
 	found.Report, err = service.Inspect(ctx, output, live.Options{
-		Wait: o.wait, Timeout: o.timeout, Now: t.now, Waiting: func(what string) { t.warn("waiting: %s", what) },
+		Wait: o.wait, Timeout: o.timeout, Now: func() time.Time { return now }, Waiting: func(what string) { t.warn("waiting: %s", what) },
 	})
 	if err != nil {
 		return err
@@ -118,20 +122,15 @@ func showStatus(ctx context.Context, t *terminal, address string, o *statusOptio
 	} else {
 		t.printStatus(&found, o)
 	}
-	differing := 0
-	for _, c := range found.Checks {
-		if c.Status == live.Differs {
-			differing++
-		}
-	}
+	differing := len(found.Differences())
 	switch {
 	case found.OK:
 		return nil
 	case !found.Compared:
-		return fmt.Errorf("%s does not fit itself: %s (see above)", service, plural(differing, "check")+" of "+fmt.Sprint(len(found.Checks)))
+		return fmt.Errorf("%s does not fit itself: %s (see above; deploy it again)", service, plural(differing, "difference"))
 	}
-	return fmt.Errorf("%s is not as %s has it: %s of %d (see above; generate and deploy, or bring the content that is live back)",
-		service, o.content, plural(differing, "check"), len(found.Checks))
+	return fmt.Errorf("%s is not as %s has it: %s (see above; deploy the content, or start its server again)",
+		service, o.content, plural(differing, "difference"))
 }
 
 // output is what the content publishes. It is nil where there is no content folder and none was

@@ -56,9 +56,9 @@ func New(address string) (*Service, error) {
 	case err != nil:
 		return nil, fmt.Errorf("read the address of the service: %w", err)
 	case base.Scheme != "http" && base.Scheme != "https" || base.Hostname() == "":
-		return nil, fmt.Errorf("read the address of the service: %q is none (it begins with https:// or http://, as in https://www.anteroom.example)", address)
+		return nil, fmt.Errorf("read the address of the service: %q is not of the form https://www.anteroom.example", address)
 	case base.Path != "" && base.Path != "/" || base.RawQuery != "" || base.Fragment != "" || base.User != nil:
-		return nil, fmt.Errorf("read the address of the service: %q has more than a scheme, a host and a port (leave the rest away)", base.Redacted())
+		return nil, fmt.Errorf("read the address of the service: %q has more than a scheme, a host and a port", base.Redacted())
 	}
 	return &Service{Base: base}, nil
 }
