@@ -72,7 +72,7 @@ Exit codes: 0 nothing differs, 1 something differs or the service cannot be comp
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&o.content, "content", "content", "the content `folder`")
-	flags.StringVar(&o.host, "host", "", "the host `name` to ask for, where the address has another")
+	flags.StringVar(&o.host, "host-header", "", "the host `name` to ask for, where the address has another")
 	flags.DurationVar(&o.wait, "wait", 0, "how long to wait for the content to be live, as after a deployment (a `time` such as 30s)")
 	flags.DurationVar(&o.timeout, "timeout", live.Timeout, "the longest `time` for one answer")
 	flags.BoolVar(&o.asJSON, "json", false, "print one JSON object")
@@ -110,7 +110,9 @@ func showStatus(ctx context.Context, t *terminal, address string, o *statusOptio
 	found.Report, err = service.Inspect(ctx, output, live.Options{
 		Wait: o.wait, Timeout: o.timeout, Now: func() time.Time { return now }, Waiting: func(what string) { t.warn("waiting: %s", what) },
 	})
-	if err != nil {
+	if errors.Is(err, context.Canceled) {
+		return errors.New("interrupted")
+	} else if err != nil {
 		return err
 	}
 	if o.asJSON {

@@ -290,6 +290,9 @@ func (a *asker) identify(ctx context.Context) (p published, err error) {
 		if p.manifestErr = object(health.Manifest, document, 200, &p.manifest); p.manifestErr == nil && p.manifest.Content == "" {
 			p.manifestErr = fmt.Errorf("%s names no %s", health.Manifest, health.Version)
 		}
+		if len(p.manifest.Documents) > maxDocuments {
+			p.manifestErr, p.manifest = fmt.Errorf("%s lists more than %d documents", health.Manifest, maxDocuments), manifest{}
+		}
 	}
 	answer, err := a.get(ctx, health.Live)
 	if err != nil && !errors.Is(err, errBroken) {

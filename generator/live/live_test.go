@@ -182,6 +182,9 @@ func TestWhatDiffers(t *testing.T) {
 	}{
 		"a document that is changed":     {replaced("/llms.txt", "Anteroom", "Anterooms"), CheckDocuments, "/llms.txt", "not the document of the content", true},
 		"a document that is cut off":     {replaced("/robots.txt", "\n", ""), CheckDocuments, "/robots.txt", "bytes", true},
+		"a document without its end":     {edited("/llms.txt", func(r *httptest.ResponseRecorder) { r.Body.Truncate(100) }), CheckDocuments, "/llms.txt", "it is cut off after 100 of", true},
+		"too many documents":             {replaced("/manifest.json", `"documents": [`, `"documents": [`+strings.Repeat("{},", maxDocuments)), CheckDocuments, "/manifest.json", "lists more than 10000 documents", true},
+		"the rules of the CDN":           {answered("/_headers", 200, "/*"), CheckUnknown, "/_headers", "answers 200", true},
 		"a document that is gone":        {answered("/jobs.json", 404, "gone"), CheckDocuments, "/jobs.json", "answers 404", true},
 		"the front page is gone":         {answered("/", 404, "gone"), CheckDocuments, "/", "answers 404", true},
 		"a document that redirects":      {edited("/privacy.html", func(r *httptest.ResponseRecorder) { r.Code = 307; r.Header().Set("Location", "/privacy") }), CheckDocuments, "/privacy.html", "answers 307 to /privacy", true},

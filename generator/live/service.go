@@ -77,9 +77,12 @@ func (s *Service) name() string {
 
 // Bounds of what is asked.
 const (
-	atOnce    = 8                // requests under way
-	maxBody   = 25 << 20         // bytes of an answer, the most that a CDN takes for a document
-	tries     = 3                // of a request that fails in passing
+	atOnce  = 8        // requests under way
+	maxBody = 25 << 20 // bytes of an answer, the most that a CDN takes for a document
+	tries   = 3        // of a request that fails in passing
+
+	maxDocuments = 10_000 // that a manifest may list
+
 	Timeout   = 15 * time.Second // for one answer, where Options says nothing else
 	pause     = time.Second      // between two looks, where Options says nothing else
 	userAgent = "anteroom-live"
