@@ -21,6 +21,7 @@ import (
 	"anteroom/edge/native/receiptkey"
 	"anteroom/edge/native/sqlite"
 	"anteroom/generator"
+	"anteroom/generator/live"
 	"anteroom/generator/publish"
 	"anteroom/generator/site"
 
@@ -29,9 +30,6 @@ import (
 
 // publicFolder is where the documents are where no other folder is named.
 const publicFolder = "public"
-
-// expiryNotice is how long before the expiry of security.txt the warnings begin.
-const expiryNotice = 30 * 24 * time.Hour
 
 func generateCommand(t *terminal) *cobra.Command {
 	var content, out string
@@ -337,7 +335,7 @@ func securityTxt(s *site.Site, now time.Time) (expired bool, notice string, err 
 	switch {
 	case left <= 0:
 		return true, fmt.Sprintf("security.txt expired at %s %s", s.Service.Security.Expires, expiryHint), nil
-	case left < expiryNotice:
+	case left < live.ExpiryNotice:
 		notice = fmt.Sprintf("security.txt expires at %s %s", s.Service.Security.Expires, expiryHint)
 	}
 	return false, notice, nil

@@ -152,7 +152,7 @@ func TestSecurityTxtExpires(t *testing.T) {
 	at := time.Date(2026, 11, 21, 0, 0, 0, 0, time.UTC)
 	s := &server{
 		shown: &presence{},
-		o: &serveOptions{content: content, data: data, unsigned: true}, log: slog.New(slog.NewTextHandler(&said, nil)),
+		o:     &serveOptions{content: content, data: data, unsigned: true}, log: slog.New(slog.NewTextHandler(&said, nil)),
 		now: func() (time.Time, error) { return at, nil },
 	}
 	t.Setenv("SOURCE_DATE_EPOCH", now)
