@@ -64,6 +64,13 @@ if [ -d build/service ]; then cp -r build/service "$common/service"; fi
 "$stage/anteroom" completion fish >"$common/completions/anteroom.fish"
 "$stage/anteroom" completion powershell >"$common/completions/anteroom.ps1"
 
+# Where the licences are of what is in the program.
+{
+  go list -m -f '{{.Path}} {{.Dir}}' all
+  echo "std $(go env GOROOT)"
+  echo "tinygo $(go -C build/toolchain mod download -json github.com/tinygo-org/tinygo | sed -n 's/^\t"Dir": "\(.*\)",$/\1/p')"
+} >"$stage/modules"
+
 for target in "${targets[@]}"; do
   export GOOS=${target%/*} GOARCH=${target#*/}
   program=anteroom

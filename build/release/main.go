@@ -1,9 +1,11 @@
 // Command release packs the programs of a release: release STAGE OUT VERSION TIME.
 //
-// STAGE holds programs/OS_ARCH/ with a program for each system, and common/ with what every archive
-// holds besides it. OUT gets an archive for each system, beside it what the program is made of
-// (CycloneDX 1.6), and SHA256SUMS. TIME is that of the commit, in seconds since 1970, and the time
-// of everything inside. The same input gives the same bytes.
+// STAGE holds programs/OS_ARCH/ with a program for each system, common/ with what every archive
+// holds besides it, and modules, a list of modules and their folders. OUT gets an archive for each
+// system, beside it what the program is made of (CycloneDX 1.6), and SHA256SUMS. An archive holds
+// the licences of the modules that are in its program, as most of them demand. TIME is that of the
+// commit, in seconds since 1970, and the time of everything inside. The same input gives the same
+// bytes.
 package main
 
 import (
@@ -22,6 +24,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -57,6 +60,10 @@ func run(stage, out, version, seconds string) error {
 	if err != nil {
 		return err
 	}
+	folders, err := readModules(filepath.Join(stage, "modules"))
+	if err != nil {
+		return err
+	}
 	made := map[string][]byte{}
 	for _, system := range systems {
 		folder := filepath.Join(stage, "programs", system.Name())
@@ -76,6 +83,11 @@ func run(stage, out, version, seconds string) error {
 			if made[name+".cdx.json"], err = bill(info, version, at); err != nil {
 				return fmt.Errorf("list what %s is made of: %w", program, err)
 			}
+			text, err := licences(info, folders)
+			if err != nil {
+				return fmt.Errorf("collect the licences of %s: %w", program, err)
+			}
+			files["LICENSES.txt"] = file{data: text}
 		}
 		pack, suffix := tarball, ".tar.gz"
 		if strings.HasPrefix(system.Name(), "windows_") {
@@ -173,6 +185,73 @@ func zipFile(folder string, files map[string]file, at time.Time) ([]byte, error)
 	return b.Bytes(), err
 }
 
+// The names that the list of modules has for what is no module of the program itself.
+const (
+	standardLibrary = "std"
+	edgeCompiler    = "tinygo" // its runtime is in edge.wasm
+)
+
+// readModules reads a list of modules, a line for each: its path, a space and its folder.
+func readModules(name string) (map[string]string, error) {
+	text, err := os.ReadFile(name)
+	if err != nil {
+		return nil, err
+	}
+	folders := map[string]string{}
+	for line := range strings.Lines(string(text)) {
+		module, folder, _ := strings.Cut(strings.TrimSpace(line), " ")
+		folders[module] = folder
+	}
+	return folders, nil
+}
+
+var licenceName = regexp.MustCompile(`(?i)^(licen[cs]e|copying|notice|patents)([.-].*)?$`)
+
+// licences are the licences of all that is in a program, one after the other. What has none is an
+// error.
+func licences(info *buildinfo.BuildInfo, folders map[string]string) ([]byte, error) {
+	var b bytes.Buffer
+	add := func(name, version string) error {
+		entries, err := os.ReadDir(folders[name])
+		if err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+		found := 0
+		for _, entry := range entries {
+			if entry.IsDir() || !licenceName.MatchString(entry.Name()) {
+				continue
+			}
+			text, err := os.ReadFile(filepath.Join(folders[name], entry.Name()))
+			if err != nil {
+				return err
+			}
+			found++
+			fmt.Fprintf(&b, "==== %s %s: %s ====\n\n%s\n\n", name, version, entry.Name(), bytes.TrimSpace(text))
+		}
+		if found == 0 {
+			return fmt.Errorf("%s has no licence in %s", name, folders[name])
+		}
+		return nil
+	}
+	if err := add(standardLibrary, info.GoVersion); err != nil {
+		return nil, err
+	}
+	if _, carried := bundle.Files(); carried {
+		if err := add(edgeCompiler, strings.TrimPrefix(bundle.Toolchain(), edgeCompiler+" ")); err != nil {
+			return nil, err
+		}
+	}
+	for _, module := range info.Deps {
+		if module.Replace != nil {
+			module = module.Replace
+		}
+		if err := add(module.Path, module.Version); err != nil {
+			return nil, err
+		}
+	}
+	return b.Bytes(), nil
+}
+
 // bill lists the modules that a program was built from, and the edge core in it, as a bill of
 // materials. It has no serial number, which would be another each time.
 func bill(info *buildinfo.BuildInfo, version string, at time.Time) ([]byte, error) {
@@ -183,7 +262,7 @@ func bill(info *buildinfo.BuildInfo, version string, at time.Time) ([]byte, erro
 	}
 	bom.Metadata = &cdx.Metadata{Timestamp: at.Format(time.RFC3339), Component: &self}
 	components := []cdx.Component{{
-		BOMRef: "std", Type: cdx.ComponentTypeLibrary, Name: "std", Version: info.GoVersion, PackageURL: packageURL("std", strings.TrimPrefix(info.GoVersion, "go")),
+		BOMRef: standardLibrary, Type: cdx.ComponentTypeLibrary, Name: standardLibrary, Version: info.GoVersion, PackageURL: packageURL(standardLibrary, strings.TrimPrefix(info.GoVersion, "go")),
 	}}
 	for _, module := range info.Deps {
 		if module.Replace != nil {

@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"compress/gzip"
 	"crypto/sha256"
+	"debug/buildinfo"
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
@@ -13,6 +14,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"testing"
@@ -32,6 +34,7 @@ func TestRelease(t *testing.T) {
 		for name, text := range files {
 			write(t, filepath.Join(stage, name), []byte(text), mode)
 		}
+		write(t, filepath.Join(stage, "modules"), modules(t), mode)
 		write(t, filepath.Join(stage, "programs/linux_amd64/anteroom"), testProgram(t), mode)
 		write(t, filepath.Join(stage, "programs/windows_arm64/anteroom.exe"), testProgram(t), mode)
 		if err := run(stage, out, "v1.2.3+dirty", fmt.Sprint(commit)); err != nil {
@@ -45,7 +48,7 @@ func TestRelease(t *testing.T) {
 		}
 	}
 	made := outs[0]
-	want := map[string]string{"LICENSE": "-rw-r--r--", "README.md": "-rw-r--r--", "anteroom": "-rwxr-xr-x", "man/man1/anteroom.1": "-rw-r--r--"}
+	want := map[string]string{"LICENSES.txt": "-rw-r--r--", "LICENSE": "-rw-r--r--", "README.md": "-rw-r--r--", "anteroom": "-rwxr-xr-x", "man/man1/anteroom.1": "-rw-r--r--"}
 	checkArchive(t, "anteroom_v1.2.3+dirty_linux_amd64", tarEntries(t, made["anteroom_v1.2.3+dirty_linux_amd64.tar.gz"]), want)
 	want["anteroom.exe"] = want["anteroom"]
 	delete(want, "anteroom")
@@ -64,10 +67,30 @@ func TestRelease(t *testing.T) {
 	}
 }
 
+// Every archive has the licences of what is in its program. What has none stops the release.
+func TestLicences(t *testing.T) {
+	info := &buildinfo.BuildInfo{GoVersion: "go1", Deps: []*debug.Module{{Path: "a", Version: "v1"}, {Path: "b", Version: "v2"}}}
+	folders := map[string]string{standardLibrary: t.TempDir(), "a": t.TempDir(), "b": t.TempDir()}
+	write(t, filepath.Join(folders[standardLibrary], "LICENSE"), []byte("Go's\n"), 0o600)
+	write(t, filepath.Join(folders["a"], "COPYING.txt"), []byte("\nA's"), 0o600)
+	write(t, filepath.Join(folders["a"], "NOTICE"), []byte("by A"), 0o600)
+	write(t, filepath.Join(folders["a"], "licenses.go"), []byte("package a"), 0o600)
+	if _, err := licences(info, folders); err == nil || !strings.Contains(err.Error(), "b has no licence in ") {
+		t.Errorf("error %v", err)
+	}
+	write(t, filepath.Join(folders["b"], "License-MIT"), []byte("B's"), 0o600)
+	text, err := licences(info, folders)
+	const want = "==== std go1: LICENSE ====\n\nGo's\n\n==== a v1: COPYING.txt ====\n\nA's\n\n==== a v1: NOTICE ====\n\nby A\n\n==== b v2: License-MIT ====\n\nB's\n\n"
+	if err != nil || string(text) != want {
+		t.Errorf("%v: %s", err, text)
+	}
+}
+
 // A bill names the program, every module in it with its hash, and Go's own library.
 func TestBill(t *testing.T) {
 	stage, out := t.TempDir(), t.TempDir()
 	write(t, filepath.Join(stage, "common/LICENSE"), nil, 0o600)
+	write(t, filepath.Join(stage, "modules"), modules(t), 0o600)
 	write(t, filepath.Join(stage, "programs/linux_amd64/anteroom"), testProgram(t), 0o700)
 	if err := run(stage, out, "v1.2.3", fmt.Sprint(commit)); err != nil {
 		t.Fatal(err)
@@ -117,6 +140,7 @@ func TestBill(t *testing.T) {
 func TestNoProgram(t *testing.T) {
 	stage, out := t.TempDir(), t.TempDir()
 	write(t, filepath.Join(stage, "common/LICENSE"), nil, 0o600)
+	write(t, filepath.Join(stage, "modules"), nil, 0o600)
 	write(t, filepath.Join(stage, "programs/linux_amd64/anteroom"), []byte("#!/bin/sh\n"), 0o700)
 	if err := run(stage, out, "v1", "0"); err == nil || !strings.Contains(err.Error(), "read anteroom: ") {
 		t.Errorf("error %v", err)
@@ -211,6 +235,20 @@ func testProgram(t *testing.T) []byte {
 		t.Fatal(err)
 	}
 	return program
+}
+
+// modules lists the folder of Go and those of all modules.
+func modules(t *testing.T) []byte {
+	t.Helper()
+	list, err := exec.Command("go", "list", "-m", "-f", "{{.Path}} {{.Dir}}", "all").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	goroot, err := exec.Command("go", "env", "GOROOT").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return append(list, "std "+string(goroot)...)
 }
 
 func write(t *testing.T, name string, data []byte, mode os.FileMode) {
