@@ -72,7 +72,7 @@ another, and without one it starts with --unsigned only. While the content publi
 one in the data folder.`,
 		Args: cobra.NoArgs,
 		RunE: withExitCode(func(cmd *cobra.Command, _ []string) error {
-			if smtp := cmd.Flags().Lookup("smtp"); smtp.Annotations[byVariable] == nil && strings.Contains(o.smtp, "@") && hasPassword(o.smtp) {
+			if onCommandLine(cmd.Flags(), "smtp") && strings.Contains(o.smtp, "@") && hasPassword(o.smtp) {
 				return usageError{errors.New("--smtp holds a password, which every user of this machine could see " +
 					"(give the URL in ANTEROOM_SMTP, or in a file of your own that --smtp-file names)")}
 			}
