@@ -99,6 +99,7 @@ Exit codes: 0 done, 1 failed, 2 called wrongly.`,
 	root.AddCommand(
 		initCommand(t), generateCommand(t), serveCommand(t), buildCommand(t), keyCommand(t),
 		receiptCommand(t), recordsCommand(t), verifyCommand(t), backupCommand(t), restoreCommand(t), versionCommand(t),
+		doctorCommand(t),
 	)
 	return root
 }

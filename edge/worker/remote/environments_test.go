@@ -25,13 +25,13 @@ func TestEnvironments(t *testing.T) {
 	}
 	const id = "8f2a7d3e-54c1-4b6f-9f0e-1c2d3e4f5a6b"
 	for text, want := range map[string]string{
-		"": "",
-		"[[env.apex.routes]]\npattern = 'a'":                                                "",
-		"[[d1_databases]]\nbinding = 'DB'\ndatabase_id = '" + id + "'":                      "",
-		"[[env.production.d1_databases]]\nbinding = 'DB'\ndatabase_id = '" + id + "'":       "production",
-		"[[env.production.d1_databases]]\nbinding = 'OTHER'\ndatabase_id = '" + id + "'":    "",
-		"[[env.production.d1_databases]]\nbinding = 'DB'\ndatabase_id = ''":                 "",
-		"[[env.a.d1_databases]]\nbinding = 'DB'\ndatabase_id = '" + placeholder + "000001'": "",
+		"":                                   "",
+		"[[env.apex.routes]]\npattern = 'a'": "",
+		"[[d1_databases]]\nbinding = 'DB'\ndatabase_id = '" + id + "'":                                                                  "",
+		"[[env.production.d1_databases]]\nbinding = 'DB'\ndatabase_id = '" + id + "'":                                                   "production",
+		"[[env.production.d1_databases]]\nbinding = 'OTHER'\ndatabase_id = '" + id + "'":                                                "",
+		"[[env.production.d1_databases]]\nbinding = 'DB'\ndatabase_id = ''":                                                             "",
+		"[[env.a.d1_databases]]\nbinding = 'DB'\ndatabase_id = '" + placeholder + "000001'":                                             "",
 		"[[env.b.d1_databases]]\nbinding = 'DB'\ndatabase_id = '" + id + "'\n[[env.a.d1_databases]]\nbinding = 'DB'\ndatabase_id = 'x'": "a b",
 	} {
 		if got := names(text); got != want {
