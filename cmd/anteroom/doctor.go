@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net"
 	"os"
 	"path/filepath"
@@ -96,16 +97,23 @@ func (f *findings) warn(mend, format string, args ...any) { f.add(warning, mend,
 
 func (f *findings) fault(mend, format string, args ...any) { f.add(fault, mend, format, args...) }
 
+// asTheUser mends what this user may not see.
+const asTheUser = "run doctor as the user of the service"
+
 // err adds an error, whose last words in brackets say what to do next. Each line of it is a finding
 // of its own.
 func (f *findings) err(s status, err error) {
 	for line := range strings.Lines(err.Error()) {
 		what, mend := cutHint(strings.TrimSpace(line))
+		if mend == "" && errors.Is(err, fs.ErrPermission) {
+			mend = asTheUser
+		}
 		f.add(s, mend, "%s", what)
 	}
 }
 
-// cutHint cuts the brackets off that end an error.
+// cutHint cuts the brackets off that end an error. A single word in them is no hint: SQLite ends
+// its errors with their codes.
 func cutHint(text string) (what, hint string) {
 	if !strings.HasSuffix(text, ")") {
 		return text, ""
@@ -118,9 +126,13 @@ func cutHint(text string) (what, hint string) {
 		case '(':
 			depth--
 		}
-		if depth == 0 {
-			return strings.TrimSpace(text[:i]), text[i+1 : len(text)-1]
+		if depth > 0 {
+			continue
 		}
+		if hint = text[i+1 : len(text)-1]; text[i-1] == ' ' && strings.Contains(hint, " ") {
+			return text[:i-1], hint
+		}
+		break
 	}
 	return text, ""
 }

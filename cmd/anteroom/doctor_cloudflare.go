@@ -44,7 +44,7 @@ func (d *doctor) deployed(ctx context.Context, f *findings, environment string) 
 		f.warn("mend the one that is wrong", "%s has %s at %s, and %s is that of %s",
 			d.store.wrangler, environment, host, d.serve.content, d.site.Service.CanonicalHost)
 	}
-	d.records(ctx, f, store)
+	d.records(ctx, f, store, store.Name())
 	rows, err := store.Read(ctx, kernel.Statement{SQL: "SELECT unixepoch()"})
 	if err == nil {
 		second, _ := rows[0][0][0].(int64)

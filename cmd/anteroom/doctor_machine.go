@@ -93,13 +93,13 @@ func (d *doctor) clock(ctx context.Context, f *findings) {
 	}
 	answer, err := ask(ctx, http.MethodHead, d.origin+"/healthz")
 	if err != nil {
-		f.warn("look at the network; if the service is not open yet, leave it", "it was compared with nobody's: %s does not answer", d.origin)
+		f.warn("look at the network; if the service is not open yet, leave it", "not compared, as %s does not answer", d.origin)
 		return
 	}
 	answer.Body.Close()
 	theirs, err := http.ParseTime(answer.Header.Get("Date"))
 	if err != nil {
-		f.warn("compare it with another clock", "it was compared with nobody's: %s tells no time", d.origin)
+		f.warn("compare it with another clock", "not compared, as %s tells no time", d.origin)
 		return
 	}
 	d.skew(f, theirs, d.origin)
@@ -183,10 +183,10 @@ func (d *doctor) writable(f *findings, folder fs.FileInfo) {
 		}
 	}
 	if len(fixed) > 0 {
-		f.fault("chmod u+w on each, or run doctor as the user of the service", "%s cannot be written", few(fixed))
+		f.fault("chmod u+w on each, or "+asTheUser, "%s cannot be written", few(fixed))
 	}
 	if len(others) > 0 {
-		f.fault(fmt.Sprintf("chown -R %s %s; run every command as that user", owner, d.serve.data), "%s: not of %s, whose the data folder is", few(others), owner)
+		f.fault(fmt.Sprintf("chown -R %s %s; run every command as that user", owner, d.serve.data), "%s: of another user than the data folder, which is %s's", few(others), owner)
 	}
 }
 

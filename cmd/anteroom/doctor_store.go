@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -32,43 +33,73 @@ func (d *doctor) database(ctx context.Context, f *findings) {
 		f.fault("name the right folder with --data, or begin a new database with anteroom serve --create", "there is none in %s", d.serve.data)
 		return
 	case errors.Is(err, fs.ErrPermission):
-		f.fault("run doctor as the user of the service", "this user may not look into %s", d.serve.data)
+		f.fault(asTheUser, "this user may not look into %s", d.serve.data)
 		return
 	case err != nil:
 		f.err(fault, err)
 		return
 	}
-	reader, err := sqlite.OpenReader(file)
-	if errors.Is(err, sqlite.ErrLacking) {
+	reader, sound, err := openSound(ctx, file, info.Size())
+	if reader != nil {
+		defer reader.Close()
+	}
+	switch {
+	case errors.Is(err, sqlite.ErrLacking):
 		f.err(warning, err)
 		return
-	} else if err != nil {
+	case errors.Is(err, errDamaged):
+		f.fault("stop the server, keep the file, and restore a backup into another folder: anteroom restore", "%s: %v", file, err)
+		return
+	case err != nil:
 		f.err(fault, err)
 		return
 	}
-	defer reader.Close()
-	// A check of all pages reads the whole file.
-	const quickly = 256 << 20
-	checked := "it is sound"
-	if info.Size() > quickly {
-		checked = "too large to be checked here: anteroom backup checks its copy"
-	} else if rows, err := reader.Read(ctx, kernel.Statement{SQL: "PRAGMA quick_check(1)"}); err != nil {
-		f.err(fault, err)
-		return
-	} else if said, _ := rows[0][0][0].(string); said != "ok" {
-		f.fault("stop the server, keep the file, and restore a backup into another folder: anteroom restore", "%s is damaged: %s", file, said)
-		return
+	f.ok("%s, %s, has this program's schema; %s", file, byteSize(info.Size()), sound)
+	d.records(ctx, f, reader, file)
+}
+
+var errDamaged = errors.New("it is damaged")
+
+// openSound opens a database to read it, and has SQLite check all of its pages where that is quick.
+// sound says what was checked.
+func openSound(ctx context.Context, file string, size int64) (reader *sqlite.Reader, sound string, err error) {
+	const quick = 256 << 20 // bytes
+	for {
+		_, noLog := os.Stat(file + "-wal")
+		if errors.Is(noLog, fs.ErrNotExist) {
+			reader, err = sqlite.OpenStill(file)
+		} else {
+			reader, err = sqlite.OpenReader(file)
+		}
+		if err != nil {
+			return nil, "", err
+		}
+		if size > quick {
+			return reader, "it is too large to be checked here, as anteroom backup checks its copy", nil
+		}
+		rows, err := reader.Read(ctx, kernel.Statement{SQL: "PRAGMA quick_check(1)"})
+		if err == nil {
+			if said, _ := rows[0][0][0].(string); said != "ok" {
+				err = fmt.Errorf("%w: %s", errDamaged, said)
+			}
+		}
+		if err == nil {
+			return reader, "it is sound", nil
+		}
+		// A server that has started meanwhile was read in the middle of its writing.
+		if _, log := os.Stat(file + "-wal"); noLog == nil || log != nil {
+			return reader, "", err
+		}
+		reader.Close()
 	}
-	f.ok("%s, %s, is of this program's schema; %s", file, byteSize(info.Size()), checked)
-	d.records(ctx, f, reader)
 }
 
 // latePending is after which time a message that was tried is late. The first tries come within the
 // hour.
 const latePending = time.Hour
 
-// records holds a store against the content, and looks for what waits in it for the operator.
-func (d *doctor) records(ctx context.Context, f *findings, r records.Reader) {
+// records holds a store, by its name, against the content, and looks for what waits in it for the operator.
+func (d *doctor) records(ctx context.Context, f *findings, r records.Reader, name string) {
 	after := make([]int64, len(records.Kinds))
 	store := ""
 	if d.site != nil {
@@ -89,26 +120,26 @@ func (d *doctor) records(ctx context.Context, f *findings, r records.Reader) {
 	}
 	if store != "" && store != extent.Store {
 		f.fault("name the right one with --data or --remote; a store that was lost comes back with anteroom restore",
-			"%s is store %s, and the verifications are of store %s", r.Name(), extent.Store, store)
+			"%s is store %s, and the verifications are of store %s", name, extent.Store, store)
 		return
 	}
 	if d.site != nil && extent.Host != "" && extent.Host != d.site.Service.CanonicalHost {
 		f.warn("serve takes it over; if the service has not moved, --data or --remote names the wrong one",
-			"%s is of the service %s, and %s of %s", r.Name(), extent.Host, d.serve.content, d.site.Service.CanonicalHost)
+			"%s is of the service %s, and %s of %s", name, extent.Host, d.serve.content, d.site.Service.CanonicalHost)
 	}
 	ahead := int64(0)
 	for _, n := range extent.Ahead {
 		ahead += n
 	}
 	if ahead > 0 {
-		f.warn("look at the clock check, and at anteroom records list", "%s: %s to come by their own time", r.Name(), plural(int(ahead), "record"))
+		f.warn("look at the clock check, and at anteroom records list", "%s: %s to come by their own time", name, plural(int(ahead), "record"))
 	}
-	d.waiting(ctx, f, r, after)
-	d.outbox(ctx, f, r, now)
+	d.waiting(ctx, f, r, name, after)
+	d.outbox(ctx, f, r, name, now)
 }
 
 // waiting counts the records that no verification covers.
-func (d *doctor) waiting(ctx context.Context, f *findings, r records.Reader, after []int64) {
+func (d *doctor) waiting(ctx context.Context, f *findings, r records.Reader, name string, after []int64) {
 	var count []kernel.Statement
 	for i, kind := range records.Kinds {
 		count = append(count, kernel.Statement{SQL: "SELECT count(*) FROM " + kind.Table + " WHERE seq > ?", Args: []any{after[i]}})
@@ -124,10 +155,10 @@ func (d *doctor) waiting(ctx context.Context, f *findings, r records.Reader, aft
 		n += of
 	}
 	if d.site != nil && n > 0 && daysSince(d.site.Current().AsOf) > staleVerification {
-		f.warn("anteroom verify", "%s: %s to be verified, and the last verification is more than %s old", r.Name(), waits(n, "record"), plural(staleVerification, "day"))
+		f.warn("anteroom verify", "%s: %s to be verified, and the last verification is more than %s old", name, waits(n, "record"), plural(staleVerification, "day"))
 		return
 	}
-	f.ok("%s: %s to be verified", r.Name(), waits(n, "record"))
+	f.ok("%s: %s to be verified", name, waits(n, "record"))
 }
 
 // waits says how many things wait.
@@ -139,7 +170,7 @@ func waits(n int64, noun string) string {
 }
 
 // outbox looks for messages that were given up, and for those that wait for long.
-func (d *doctor) outbox(ctx context.Context, f *findings, r records.Reader, now time.Time) {
+func (d *doctor) outbox(ctx context.Context, f *findings, r records.Reader, name string, now time.Time) {
 	rows, err := r.Read(ctx,
 		kernel.Statement{SQL: "SELECT count(*) FROM outbox WHERE state = 'dead'"},
 		kernel.Statement{SQL: "SELECT count(*) FROM outbox WHERE state = 'pending' AND created_at < ?", Args: []any{now.Add(-latePending).Unix()}},
@@ -155,10 +186,10 @@ func (d *doctor) outbox(ctx context.Context, f *findings, r records.Reader, now 
 	}
 	const list = "anteroom records outbox list shows them"
 	if dead, _ := rows[0][0][0].(int64); dead > 0 {
-		f.warn(list+"; once the mail works, anteroom records outbox revive sends them", "%s: %s to you given up%s", r.Name(), were(dead, "message"), why)
+		f.warn(list+"; once the mail works, anteroom records outbox revive sends them", "%s: %s to you given up%s", name, were(dead, "message"), why)
 	}
 	if late, _ := rows[1][0][0].(int64); late > 0 {
-		f.warn(list+"; look at the mail check", "%s: %s for you for more than an hour%s", r.Name(), waits(late, "message"), why)
+		f.warn(list+"; look at the mail check", "%s: %s for you for more than an hour%s", name, waits(late, "message"), why)
 	}
 }
 
