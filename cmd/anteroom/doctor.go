@@ -193,14 +193,14 @@ Exit codes: 0 no fault, 1 a fault, 2 called wrongly.`,
 func (d *doctor) examine(ctx context.Context, chosen bool) ([]finding, error) {
 	first := findings{check: "content"}
 	d.content(&first) // the others need it
-	var wrong error
-	if d.environments, wrong = remote.Environments(d.store.wrangler); wrong != nil {
-		first.err(fault, wrong)
-	}
+	var err error
 	if d.store.remote != "" {
 		d.environments = []string{d.store.remote}
+	} else if d.environments, err = remote.Environments(d.store.wrangler); err != nil {
+		first.check = "cloudflare"
+		first.fault("mend the file", "%v", err)
 	}
-	_, err := os.Lstat(d.serve.data)
+	_, err = os.Lstat(d.serve.data)
 	d.native = chosen || err == nil || len(d.environments) == 0
 	if d.site != nil && d.origin == "" {
 		d.origin = d.site.Service.BaseURL()

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -47,18 +48,16 @@ func (d *doctor) database(ctx context.Context, f *findings) {
 	case errors.Is(err, sqlite.ErrLacking):
 		f.err(warning, err)
 		return
-	case errors.Is(err, errDamaged):
-		f.fault("stop the server, keep the file, and restore a backup into another folder: anteroom restore", "%s: %v", file, err)
-		return
 	case err != nil:
 		f.err(fault, err)
+		for i := range f.list {
+			f.list[i].Mend = cmp.Or(f.list[i].Mend, "stop the server, keep the file, and put a backup into another folder with anteroom restore")
+		}
 		return
 	}
 	f.ok("%s, %s, has this program's schema; %s", file, byteSize(info.Size()), sound)
 	d.records(ctx, f, reader, file)
 }
-
-var errDamaged = errors.New("it is damaged")
 
 // openSound opens a database to read it, and has SQLite check all of its pages where that is quick.
 // sound says what was checked.
@@ -80,7 +79,7 @@ func openSound(ctx context.Context, file string, size int64) (reader *sqlite.Rea
 		rows, err := reader.Read(ctx, kernel.Statement{SQL: "PRAGMA quick_check(1)"})
 		if err == nil {
 			if said, _ := rows[0][0][0].(string); said != "ok" {
-				err = fmt.Errorf("%w: %s", errDamaged, said)
+				err = fmt.Errorf("%s is damaged: %s", file, said)
 			}
 		}
 		if err == nil {
