@@ -39,7 +39,19 @@ func patientFolder(t *testing.T) {
 	for _, variable := range []string{"CLOUDFLARE_API_TOKEN", "CLOUDFLARE_ACCOUNT_ID", "ANTEROOM_KEY", "ANTEROOM_KEY_FILE"} {
 		t.Setenv(variable, "")
 	}
+	transport = loopback{}
+	t.Cleanup(func() { transport = http.DefaultTransport })
 	operate(t, "generate")
+}
+
+// loopback is a network that ends at this machine.
+type loopback struct{}
+
+func (loopback) RoundTrip(r *http.Request) (*http.Response, error) {
+	if r.URL.Hostname() != "127.0.0.1" && r.URL.Hostname() != "localhost" {
+		return nil, &net.DNSError{Err: "no such host", Name: r.URL.Hostname(), IsNotFound: true}
+	}
+	return http.DefaultTransport.RoundTrip(r)
 }
 
 // operate runs a command that must succeed, and gives what it prints.
