@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"io"
@@ -15,7 +16,7 @@ import (
 	"anteroom/edge/endpoint/receipt"
 	"anteroom/edge/kernel"
 	"anteroom/edge/native/receiptkey"
-	"anteroom/edge/native/static"
+	"anteroom/edge/native/sqlite"
 	"anteroom/edge/snapshot"
 	"anteroom/generator/publish"
 )
@@ -55,28 +56,42 @@ func (d *doctor) documents(_ context.Context, f *findings) {
 	if err == nil {
 		err = keepReceiptKey(out, &d.site.Service)
 	}
-	if err == nil {
-		_, err = static.ReadFolder(out)
-	}
 	if err != nil {
 		f.err(fault, err)
 		return
 	}
 	if n := len(plan.Changes()); n > 0 {
-		f.fault("run anteroom generate", "%s is stale: %s not as %s has it", out, plural(n, "document"), d.serve.content)
+		f.warn("run anteroom generate", "%s is stale: %s not as %s has it", out, plural(n, "document"), d.serve.content)
 	}
-	var stray []string
+	var stray, private []string
 	for _, e := range plan.Entries {
-		if e.Status == publish.Kept && isStray(e.Path) {
-			stray = append(stray, e.Path)
+		switch file := filepath.Join(out, e.Path); {
+		case e.Status != publish.Kept:
+		case beginsWith(file, sqlite.Magic) || holdsSecretKey(file):
+			private = append(private, file)
+		case isStray(e.Path):
+			stray = append(stray, file)
 		}
 	}
+	if len(private) > 0 {
+		f.fault("move it away; records or a key that were published are known", "%s is a database or a secret key, and everybody may read it", few(private))
+	}
 	if len(stray) > 0 {
-		f.warn("move away what nobody is to read", "everything in %s is published, %s too", out, few(stray))
+		f.warn("move away what nobody is to read", "everybody may read %s", few(stray))
 	}
 	if len(f.list) == 0 {
 		f.ok("%s is as the content has it", out)
 	}
+}
+
+// holdsSecretKey reports whether a secret receipt key stands in a file of the size of one.
+func holdsSecretKey(file string) bool {
+	const most = 1 << 16
+	if info, err := os.Stat(file); err != nil || info.Size() > most {
+		return false
+	}
+	text, err := os.ReadFile(file)
+	return err == nil && bytes.Contains(text, []byte(receiptkey.Prefix))
 }
 
 // strayEndings are those of copies, backups and records that lie in a folder by mistake.

@@ -11,16 +11,12 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
-	"os/user"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"syscall"
 	"time"
 
 	"anteroom/edge/native/sqlite"
-
-	"golang.org/x/sys/unix"
 )
 
 // port looks whether the address of the server is free or, where it is not, who answers there. It
@@ -130,7 +126,7 @@ func (d *doctor) permissions(_ context.Context, f *findings) {
 		if err != nil {
 			return nil, true // the check that needs it says why
 		}
-		if closed = info.Mode().Perm()&0o077 == 0; !closed {
+		if closed = !othersMayRead(info); !closed {
 			open = append(open, path)
 		}
 		return info, closed
@@ -168,7 +164,7 @@ func (d *doctor) writable(f *findings, folder fs.FileInfo) {
 			return // it is not there
 		}
 		// Root may write everywhere, and the service is not root's.
-		if written && (unix.Access(path, unix.W_OK) != nil || info.Mode().Perm()&0o200 == 0) {
+		if written && (!mayWrite(path) || info.Mode().Perm()&0o200 == 0) {
 			fixed = append(fixed, path)
 		}
 		if of := ownerOf(info); of != owner {
@@ -316,17 +312,4 @@ func says(ctx context.Context, program string, args ...string) (string, error) {
 	out, err := exec.CommandContext(ctx, program, args...).Output()
 	lines := strings.Split(strings.TrimSpace(string(out)), "\n")
 	return fmt.Sprintf("%.80s", lines[len(lines)-1]), err
-}
-
-// ownerOf names the user whose a file is.
-func ownerOf(info fs.FileInfo) string {
-	has, ok := info.Sys().(*syscall.Stat_t)
-	if !ok {
-		return ""
-	}
-	id := strconv.FormatUint(uint64(has.Uid), 10)
-	if known, err := user.LookupId(id); err == nil {
-		return known.Username
-	}
-	return id
 }

@@ -15,8 +15,6 @@ import (
 	"anteroom/edge/native/mail"
 	"anteroom/edge/native/sqlite"
 	"anteroom/edge/records"
-
-	"golang.org/x/sys/unix"
 )
 
 // database opens the database on this machine, as the commands that read do, and looks at it.
@@ -200,16 +198,11 @@ func were(n int64, noun string) string {
 	return plural(int(n), noun) + " were"
 }
 
-// disk looks at what is free where the data is: anteroom records erase writes the database anew,
-// beside the old one and through its log.
+// disk looks at what is free where the data is.
 func (d *doctor) disk(_ context.Context, f *findings) {
 	if !d.native {
 		return
 	}
-	const (
-		least      = 100 << 20 // bytes
-		leastFiles = 1000
-	)
 	folder := d.serve.data
 	var size int64
 	if info, err := os.Stat(d.dataFile(sqlite.FileName)); err == nil {
@@ -217,17 +210,25 @@ func (d *doctor) disk(_ context.Context, f *findings) {
 	} else if _, err := os.Stat(folder); err != nil {
 		folder = "." // where the data folder is about to be made
 	}
-	var has unix.Statfs_t
-	if err := unix.Statfs(folder, &has); err != nil {
-		f.err(warning, &fs.PathError{Op: "statfs", Path: folder, Err: err})
+	free, files, err := freeAt(folder)
+	if err != nil {
+		f.warn("look at the disk", "what is free is not known: %v", err)
 		return
 	}
-	free := int64(has.Bavail) * int64(has.Bsize)
-	want := least + 2*size
-	switch files := int64(has.Ffree); {
+	f.room(folder, size, free, files)
+}
+
+// room says whether what is free at a folder, in bytes and in files, is enough for a database of a
+// size: anteroom records erase writes it anew, beside the old one and through its log.
+func (f *findings) room(folder string, size, free, files int64) {
+	const (
+		least      = 100 << 20 // bytes
+		leastFiles = 1000
+	)
+	switch want := least + 2*size; {
 	case free < want:
-		f.warn("make room; two more copies of the database are to fit", "%s is free where %s is, and %s is wanted", byteSize(free), folder, byteSize(want))
-	case has.Files > 0 && files < leastFiles: // some file systems do not count them
+		f.warn("make room: two more copies of the database are to fit", "%s is free where %s is, and %s is wanted", byteSize(free), folder, byteSize(want))
+	case files < leastFiles:
 		f.warn("remove files: each message of a Maildir is one", "%s more can be made where %s is", plural(int(files), "file"), folder)
 	default:
 		f.ok("%s is free where %s is", byteSize(free), folder)
@@ -258,7 +259,7 @@ func (d *doctor) lastBackup(_ context.Context, f *findings) {
 		if info.ModTime().After(newest) {
 			newest, name = info.ModTime(), path
 		}
-		if info.Mode().Perm()&0o077 != 0 {
+		if othersMayRead(info) {
 			open = append(open, path)
 		}
 	}

@@ -236,12 +236,16 @@ func TestDoctorFinds(t *testing.T) {
 		"a verification between": {write("content/.verification/x", ""), "", `^warning content: content holds a verification that is decided`},
 		"an unused database":     {func(*testing.T) {}, "--data elsewhere", `fault database: there is none in elsewhere \(name the right folder with --data.*--create`},
 		"no documents":           {func(t *testing.T) { os.RemoveAll("public") }, "", `^warning documents: there is no folder public \(anteroom generate`},
-		"stale documents":        {edit("public/llms.txt", "a", "b"), "", `^fault documents: public is stale: 1 document not .*\(run anteroom generate\)`},
-		"strays":                 {write("public/.env", ""), "", `^warning documents: everything in public is published, /.env too \(move`},
-		"copies":                 {write("public/index.html~", ""), "", `^warning documents: .*/index.html~ too`},
-		"a published database":   {write("public/x", sqlite.Magic), "", `^fault documents: .*x is a database, .* \(move it away\)`},
-		"an end that is near":    {edit("content/service.yaml", expires, "  expires: 2026-12-01T00:00:00Z"), "", `(?m)^warning security.txt: .*2026-12-01.*\(check its contacts`},
-		"an end that is over":    {edit("content/service.yaml", expires, "  expires: 2026-11-01T00:00:00Z"), "", `(?m)^fault security.txt: security.txt expired`},
+		"stale documents":        {edit("public/llms.txt", "a", "b"), "", `^warning documents: public is stale: 1 document not .*\(run anteroom generate\)`},
+		"strays":                 {write("public/.env", ""), "", `^warning documents: everybody may read public/.env \(move`},
+		"copies":                 {write("public/index.html~", ""), "", `^warning documents: .*public/index.html~ \(move`},
+		"a published database":   {write("public/x", sqlite.Magic), "", `^fault documents: public/x is a database or a secret key, .* \(move it away`},
+		"a published key": {func(t *testing.T) {
+			operate(t, "key", "new", "--out", "a.key")
+			os.Rename("a.key", "public/robots.bak")
+		}, "", `^fault documents: public/robots.bak is a database or`},
+		"an end that is near": {edit("content/service.yaml", expires, "  expires: 2026-12-01T00:00:00Z"), "", `(?m)^warning security.txt: .*2026-12-01.*\(check its contacts`},
+		"an end that is over": {edit("content/service.yaml", expires, "  expires: 2026-11-01T00:00:00Z"), "", `(?m)^fault security.txt: security.txt expired`},
 
 		"an old verification": {func(t *testing.T) { newStore(t, register); t.Setenv("SOURCE_DATE_EPOCH", "1798000000") }, "", `^warning database: data/anteroom.db: 1 record waits to be verified, .*30 days old \(anteroom verify\)`},
 		"another service":     {store("UPDATE store SET host = 'www.other.example'"), "", `^warning database: .* is of the service www.other.example, and content of www.anteroom.example`},
@@ -332,6 +336,31 @@ func TestDoctorFindsOwners(t *testing.T) {
 	}
 	if lines := sick(diagnose(t)); !strings.Contains(lines, "fault permissions: data/anteroom.db: of another user than the data folder, which is root's (chown -R root data") {
 		t.Error(lines)
+	}
+}
+
+// A disk has room for two more copies of the database and some more, and for some files.
+func TestDoctorRoom(t *testing.T) {
+	for _, c := range []struct {
+		size, free, files int64
+		want              status
+	}{
+		{0, 100 << 20, 1000, fine},
+		{0, 100<<20 - 1, 1000, warning},
+		{0, 100 << 20, 999, warning},
+		{1 << 30, 2<<30 + 100<<20, 1000, fine},
+		{1 << 30, 2<<30 + 100<<20 - 1, 1000, warning},
+	} {
+		var f findings
+		if f.room("data", c.size, c.free, c.files); len(f.list) != 1 || f.list[0].Status != c.want {
+			t.Errorf("%+v: %+v", c, f.list)
+		}
+	}
+	if free, files, err := freeAt(t.TempDir()); free <= 0 || files <= 0 || err != nil {
+		t.Errorf("%d bytes and %d files are free: %v", free, files, err)
+	}
+	if _, _, err := freeAt("nowhere"); err == nil {
+		t.Error("there is room nowhere")
 	}
 }
 
