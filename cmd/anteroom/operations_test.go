@@ -228,8 +228,8 @@ var words = regexp.MustCompile(`'[^']*'|"[^"]*"|[|;&(){}]+|[^\s'"|;&(){}]+`)
 // redirection matches a word that begins a redirection.
 var redirection = regexp.MustCompile(`^[0-9]?[<>]`)
 
-// calls gives the arguments of each call of anteroom in a line of a shell script, as far as the page
-// writes such lines.
+// calls gives the arguments of each call of anteroom in a line of a shell script, as far as the
+// page writes such lines.
 func calls(line string) (list [][]string) {
 	line, _, _ = strings.Cut(line, " #")
 	var call []string
