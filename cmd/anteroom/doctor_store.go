@@ -57,8 +57,8 @@ func (d *doctor) database(ctx context.Context, f *findings) {
 	d.records(ctx, f, reader, file)
 }
 
-// openSound opens a database to read it, and has SQLite check all of its pages where that is quick.
-// sound says what was checked.
+// openSound opens a database to read it, and has SQLite check its pages where that is quick. sound
+// says what was checked.
 func openSound(ctx context.Context, file string, size int64) (reader *sqlite.Reader, sound string, err error) {
 	const quick = 256 << 20 // bytes
 	for {
@@ -95,7 +95,8 @@ func openSound(ctx context.Context, file string, size int64) (reader *sqlite.Rea
 // hour.
 const latePending = time.Hour
 
-// records holds a store, by its name, against the content, and looks for what waits in it for the operator.
+// records holds a store, by its name, against the content, and looks for what waits in it for the
+// operator.
 func (d *doctor) records(ctx context.Context, f *findings, r records.Reader, name string) {
 	after := make([]int64, len(records.Kinds))
 	store := ""

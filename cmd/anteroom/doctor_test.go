@@ -237,9 +237,13 @@ func TestDoctorFinds(t *testing.T) {
 		"an unused database":     {func(*testing.T) {}, "--data elsewhere", `fault database: there is none in elsewhere \(name the right folder with --data.*--create`},
 		"no documents":           {func(t *testing.T) { os.RemoveAll("public") }, "", `^warning documents: there is no folder public \(anteroom generate`},
 		"stale documents":        {edit("public/llms.txt", "a", "b"), "", `^warning documents: public is stale: 1 document not .*\(run anteroom generate\)`},
-		"strays":                 {write("public/.env", ""), "", `^warning documents: everybody may read public/.env \(move`},
-		"copies":                 {write("public/index.html~", ""), "", `^warning documents: .*public/index.html~ \(move`},
-		"a published database":   {write("public/x", sqlite.Magic), "", `^fault documents: public/x is a database or a secret key, .* \(move it away`},
+		"a key that is dropped": {func(t *testing.T) {
+			rotated(t)
+			edit("content/service.yaml", `(?m)^  current: .*\n  current_from.*$`, `  current: ""`)(t)
+		}, "", `^fault documents: public/manifest.json publishes the receipt key .*\(list it under`},
+		"strays":               {write("public/.env", ""), "", `^warning documents: everybody may read public/.env \(move`},
+		"copies":               {write("public/index.html~", ""), "", `^warning documents: .*public/index.html~ \(move`},
+		"a published database": {write("public/x", sqlite.Magic), "", `^fault documents: public/x is a database or a secret key, .* \(move it away`},
 		"a published key": {func(t *testing.T) {
 			operate(t, "key", "new", "--out", "a.key")
 			os.Rename("a.key", "public/robots.bak")
@@ -248,13 +252,21 @@ func TestDoctorFinds(t *testing.T) {
 		"an end that is over": {edit("content/service.yaml", expires, "  expires: 2026-11-01T00:00:00Z"), "", `(?m)^fault security.txt: security.txt expired`},
 
 		"an old verification": {func(t *testing.T) { newStore(t, register); t.Setenv("SOURCE_DATE_EPOCH", "1798000000") }, "", `^warning database: data/anteroom.db: 1 record waits to be verified, .*30 days old \(anteroom verify\)`},
-		"another service":     {store("UPDATE store SET host = 'www.other.example'"), "", `^warning database: .* is of the service www.other.example, and content of www.anteroom.example`},
-		"records to come":     {store(strings.Replace(register, "2026", "2126", 1)), "", `^warning database: .*1 record to come`},
-		"dead messages":       {store(newMail+oldMail+"'dead')", newMail+oldMail+"'dead')"), "", `^warning database: data/anteroom.db: 2 messages were to you given up; the newest error: 550 5.1.1 \(anteroom records outbox`},
-		"late messages":       {store(newMail + oldMail + "'pending')"), "", `^warning database: .*1 message waits for you for more than an hour; .*look at the mail check`},
-		"no migration":        {store("DELETE FROM d1_migrations WHERE name LIKE '0003%'"), "", `^warning database: .*lacks migration 0003_verify.sql \(start anteroom serve`},
-		"a later migration":   {store("INSERT INTO d1_migrations (name) VALUES ('0999_later.sql')"), "", `^fault database: .*0999_later.sql, .*\(use the program that wrote it`},
-		"no database at all":  {write("data/anteroom.db", "a text that is long enough to be read as the head of a file"), "", `(?m)^fault database: .*not a database.* \(stop the server, .*anteroom restore`},
+		"another store": {func(t *testing.T) {
+			newStore(t)
+			t.Setenv("SOURCE_DATE_EPOCH", "") // the verification is of today
+			write("answers", "{texts: unchanged}")(t)
+			operate(t, "verify", "--answers", "answers", "--yes")
+			os.Remove("data/anteroom.db")
+			newStore(t)
+		}, "", `^fault database: data/anteroom.db is store [0-9a-f]{32}, and the verifications are of store [0-9a-f]{32} \(name the right one`},
+		"another service":    {store("UPDATE store SET host = 'www.other.example'"), "", `^warning database: .* is of the service www.other.example, and content of www.anteroom.example`},
+		"records to come":    {store(strings.Replace(register, "2026", "2126", 1)), "", `^warning database: .*1 record to come`},
+		"dead messages":      {store(newMail+oldMail+"'dead')", newMail+oldMail+"'dead')"), "", `^warning database: data/anteroom.db: 2 messages were to you given up; the newest error: 550 5.1.1 \(anteroom records outbox`},
+		"late messages":      {store(newMail + oldMail + "'pending')"), "", `^warning database: .*1 message waits for you for more than an hour; .*look at the mail check`},
+		"no migration":       {store("DELETE FROM d1_migrations WHERE name LIKE '0003%'"), "", `^warning database: .*lacks migration 0003_verify.sql \(start anteroom serve`},
+		"a later migration":  {store("INSERT INTO d1_migrations (name) VALUES ('0999_later.sql')"), "", `^fault database: .*0999_later.sql, .*\(use the program that wrote it`},
+		"no database at all": {write("data/anteroom.db", "a text that is long enough to be read as the head of a file"), "", `(?m)^fault database: .*not a database.* \(stop the server, .*anteroom restore`},
 
 		"others may read":     {mode(0o755, "data"), "", `^warning permissions: others may read data \(chmod go= data\)`},
 		"others read the key": {mode(0o644, "content/service.yaml"), "--key-file content/service.yaml", `(?m)^warning permissions: others may read content/service.yaml`},

@@ -47,9 +47,9 @@ func blocks(page, language string) (list []string) {
 	return list
 }
 
-// TestOperations carries out the sh blocks of OPERATIONS.md, one after the other, in the folder of a
-// new service. In its store one agent has registered, with an address that could not be relayed,
-// and was vouched for.
+// TestOperations carries out the sh blocks of OPERATIONS.md, one after the other, in the folder of
+// a new service. In its store two agents have registered, with addresses that could not be relayed,
+// and one was vouched for.
 func TestOperations(t *testing.T) {
 	list := blocks(operationsPage(t), "sh")
 	dir := filepath.Join(t.TempDir(), "tern")
