@@ -63,23 +63,23 @@ var checks = []check{
 	{"clock", (*doctor).clock},
 }
 
-// status is how a thing is.
-type status string
+// severity is how bad a thing is.
+type severity string
 
-// The statuses. With a fault the service does not work, or says or loses something that it must
+// With a fault the service does not work, or says or loses something that it must
 // not.
 const (
-	fine    status = "ok"
-	warning status = "warning"
-	fault   status = "fault"
+	fine    severity = "ok"
+	warning severity = "warning"
+	fault   severity = "fault"
 )
 
 // finding is a line of what the doctor says.
 type finding struct {
-	Check  string `json:"check"`
-	Status status `json:"status"`
-	What   string `json:"what"`
-	Mend   string `json:"mend,omitempty"` // what to do next
+	Check  string   `json:"check"`
+	Status severity `json:"status"`
+	What   string   `json:"what"`
+	Mend   string   `json:"mend,omitempty"` // what to do next
 }
 
 // findings are those of one check.
@@ -88,7 +88,7 @@ type findings struct {
 	list  []finding
 }
 
-func (f *findings) add(s status, mend, format string, args ...any) {
+func (f *findings) add(s severity, mend, format string, args ...any) {
 	f.list = append(f.list, finding{f.check, s, fmt.Sprintf(format, args...), mend})
 }
 
@@ -102,7 +102,7 @@ const asTheUser = "run doctor as the user of the service"
 
 // err adds an error, whose last words in brackets say what to do next. Each line of it is a finding
 // of its own.
-func (f *findings) err(s status, err error) {
+func (f *findings) err(s severity, err error) {
 	for line := range strings.Lines(err.Error()) {
 		what, mend := cutHint(strings.TrimSpace(line))
 		if mend == "" && errors.Is(err, fs.ErrPermission) {
@@ -181,6 +181,7 @@ Exit codes: 0 no fault, 1 a fault, 2 called wrongly.`,
 	for _, name := range []string{"create", "watch", "write-limit", "host", "client-ip-header"} {
 		serve.Lookup(name).Hidden = true // taken, so that all that serve is given can be given, and not looked at
 	}
+	flags.String("public", "public", "the `folder` of the documents")
 	flags.AddFlagSet(serve)
 	flags.StringVar(&d.store.remote, "remote", "", "the `environment` of wrangler.toml to look at (default those whose database was made)")
 	flags.StringVar(&d.store.wrangler, "wrangler", "wrangler.toml", "the `file` that names what is on Cloudflare")
@@ -236,7 +237,7 @@ func unreachable(err error) bool {
 // printFindings prints what the doctor found: a line for each, or one JSON object. Its error ends
 // the command where there is a fault.
 func (t *terminal) printFindings(list []finding, asJSON bool) error {
-	count := func(s status) (n int) {
+	count := func(s severity) (n int) {
 		for _, f := range list {
 			if f.Status == s {
 				n++

@@ -355,7 +355,7 @@ func TestDoctorFindsOwners(t *testing.T) {
 func TestDoctorRoom(t *testing.T) {
 	for _, c := range []struct {
 		size, free, files int64
-		want              status
+		want              severity
 	}{
 		{0, 100 << 20, 1000, fine},
 		{0, 100<<20 - 1, 1000, warning},
