@@ -222,8 +222,8 @@ func isPending(flag string) bool {
 	return slices.ContainsFunc(pending, func(name string) bool { return strings.HasSuffix(name, " "+flag) })
 }
 
-// words matches a word of a shell command: quoted or not.
-var words = regexp.MustCompile(`'[^']*'|"[^"]*"|[|;&(){}]+|[^\s'"|;&(){}]+`)
+// shellWords matches a word of a shell command: quoted or not.
+var shellWords = regexp.MustCompile(`'[^']*'|"[^"]*"|[|;&(){}]+|[^\s'"|;&(){}]+`)
 
 // redirection matches a word that begins a redirection.
 var redirection = regexp.MustCompile(`^[0-9]?[<>]`)
@@ -245,7 +245,7 @@ func calls(line string) (list [][]string) {
 		call = nil
 	}
 	redirected := false
-	for _, word := range words.FindAllString(line, -1) {
+	for _, word := range shellWords.FindAllString(line, -1) {
 		switch {
 		case strings.Trim(word, "|;&(){}") == "":
 			end()
