@@ -162,7 +162,7 @@ Exit codes: 0 no fault, 1 a fault, 2 called wrongly.`,
 			text := func(name string) string { return flags.Lookup(name).Value.String() }
 			d.serve = serveOptions{
 				content: text("content"), address: text("addr"), data: text("data"), outbox: text("outbox"),
-				keyFile: text("key-file"), smtp: text("smtp"), unsigned: text("unsigned") == "true", key: os.Getenv("ANTEROOM_KEY"),
+				keyFile: text("key-file"), smtp: text("smtp"), smtpFile: text("smtp-file"), unsigned: text("unsigned") == "true", key: os.Getenv("ANTEROOM_KEY"),
 			}
 			d.public = text("public")
 			if err := d.serve.check(); err != nil {
@@ -177,7 +177,7 @@ Exit codes: 0 no fault, 1 a fault, 2 called wrongly.`,
 	}
 	flags := cmd.Flags()
 	serve := serveCommand(t).Flags()
-	for _, name := range []string{"create", "watch", "write-limit", "host", "client-ip-header"} {
+	for _, name := range []string{"create", "watch", "write-limit", "host", "client-ip-header", "log-format", "metrics-addr"} {
 		serve.Lookup(name).Hidden = true // taken, so that all that serve is given can be given, and not looked at
 	}
 	flags.String("public", "public", "the `folder` of the documents")

@@ -176,7 +176,7 @@ func (d *doctor) writable(f *findings, folder fs.FileInfo) {
 	for _, suffix := range []string{"", "-wal", "-shm"} {
 		look(d.dataFile(sqlite.FileName)+suffix, true)
 	}
-	if d.serve.smtp == "" {
+	if d.serve.smtp == "" && d.serve.smtpFile == "" {
 		for _, name := range []string{"", "tmp", "new", "cur"} {
 			look(filepath.Join(d.mailFolder(), name), true)
 		}

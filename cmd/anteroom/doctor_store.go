@@ -302,7 +302,12 @@ func (d *doctor) mail(ctx context.Context, f *findings) {
 	if !d.native {
 		return
 	}
-	if d.serve.smtp == "" {
+	server, err := d.serve.mailServer()
+	if err != nil {
+		f.err(fault, err)
+		return
+	}
+	if server == "" {
 		folder := filepath.Join(d.mailFolder(), "new")
 		entries, err := os.ReadDir(folder)
 		switch {
@@ -315,8 +320,8 @@ func (d *doctor) mail(ctx context.Context, f *findings) {
 		}
 		return
 	}
-	err := mail.Check(ctx, d.serve.smtp, patience)
-	const mend = "look at the user, password, host and port of --smtp or ANTEROOM_SMTP"
+	err = mail.Check(ctx, server, patience)
+	const mend = "look at the user, password, host and port in the URL of the mail server"
 	switch {
 	case errors.Is(err, mail.ErrUnreachable):
 		f.warn("look at the host and port of --smtp, and at the network: a suggestion is refused until it is back, an address waits", "%v", err)

@@ -25,13 +25,19 @@ func (s *server) readSecrets(t *terminal) (err error) {
 	if err := s.makePrivate(keyFile, s.o.smtpFile); err != nil {
 		return err
 	}
-	if s.o.smtpFile != "" {
-		if s.o.smtp, err = readSMTP(s.o.smtpFile); err != nil {
-			return err
-		}
+	if s.o.smtp, err = s.o.mailServer(); err != nil {
+		return err
 	}
 	s.key, err = s.o.readKey(t)
 	return err
+}
+
+// mailServer is the URL of the mail server, "" where there is none.
+func (o *serveOptions) mailServer() (string, error) {
+	if o.smtpFile == "" {
+		return o.smtp, nil
+	}
+	return readSMTP(o.smtpFile)
 }
 
 // readSMTP reads the URL of a mail server from a file. An error repeats nothing of it.
