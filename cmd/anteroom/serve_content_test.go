@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"crypto/sha256"
 	"fmt"
 	"io"
@@ -149,11 +150,13 @@ func TestServeHangup(t *testing.T) {
 func TestSecurityTxtExpires(t *testing.T) {
 	content, data := copyContent(t), t.TempDir()
 	var said bytes.Buffer
-	at := time.Date(2026, 11, 21, 0, 0, 0, 0, time.UTC)
+	var clock atomic.Int64
+	set := func(at time.Time) { clock.Store(at.Unix()) }
+	set(time.Date(2026, 11, 21, 0, 0, 0, 0, time.UTC))
 	s := &server{
 		shown: &presence{},
 		o:     &serveOptions{content: content, data: data, unsigned: true}, log: slog.New(slog.NewTextHandler(&said, nil)),
-		now: func() (time.Time, error) { return at, nil },
+		now: func() (time.Time, error) { return time.Unix(clock.Load(), 0).UTC(), nil },
 	}
 	t.Setenv("SOURCE_DATE_EPOCH", now)
 	start := func() {
@@ -184,7 +187,7 @@ func TestSecurityTxtExpires(t *testing.T) {
 		status   int
 		warnings int
 	}{{-time.Second, 200, 0}, {0, 404, 1}, {time.Hour, 404, 1}} {
-		at = expires.Add(c.after)
+		set(expires.Add(c.after))
 		s.expire()
 		if got := status(); got != c.status || strings.Count(said.String(), "security.txt is not served any more") != c.warnings {
 			t.Errorf("%v after: %d, %s", c.after, got, &said)
@@ -201,18 +204,59 @@ func TestSecurityTxtExpires(t *testing.T) {
 		}
 	}
 	// The last good content may be from before.
-	at = expires.Add(-time.Hour)
+	set(expires.Add(-time.Hour))
 	s.reload("SIGHUP")
 	if status() != 200 {
 		t.Error("it is not served before it expires")
 	}
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		s.follow(ctx, nil, "")
+	}()
+	set(expires)
+	for end := time.Now().Add(20 * time.Second); status() != 404; time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Error("a server that runs does not notice that it expires")
+			break
+		}
+	}
+	stop()
+	<-ended
 	s.host.Close()
 	if err := os.Remove(filepath.Join(content, "aup.yaml")); err != nil {
 		t.Fatal(err)
 	}
-	at = expires
 	start()
 	if status() != 404 || !strings.Contains(said.String(), "serving the last good content of ") {
 		t.Errorf("%d, %s", status(), &said)
+	}
+}
+
+// TestFingerprint: a watch acts on a change of the content, and not on what editors leave there.
+func TestFingerprint(t *testing.T) {
+	content := copyContent(t)
+	before := fingerprint(content)
+	if err := os.Mkdir(filepath.Join(content, ".hidden"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"aup.yaml~", ".aup.yaml.swp", "#aup.yaml#", "pages/index.md.bak", ".hidden/aup.yaml"} {
+		if err := os.WriteFile(filepath.Join(content, name), []byte("x"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if fingerprint(content) != before {
+		t.Error("copies of editors change it")
+	}
+	for _, name := range []string{"aup.yaml", "pages/more.md"} {
+		if err := os.WriteFile(filepath.Join(content, name), []byte("x"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if now := fingerprint(content); now == before {
+			t.Errorf("%s does not change it", name)
+		} else {
+			before = now
+		}
 	}
 }

@@ -47,7 +47,7 @@ func readSMTP(file string) (string, error) {
 		return "", fmt.Errorf("read the URL of the mail server: %w (--smtp-file names the file that holds it)", err)
 	}
 	line := strings.TrimSuffix(strings.TrimSuffix(string(text), "\n"), "\r")
-	if strings.ContainsAny(line, "\r\n") || !isSMTP(line) {
+	if !isSMTP(line) { // a URL has no line break
 		return "", fmt.Errorf("read the URL of the mail server: %s does not hold one line with %s", file, smtpForm)
 	}
 	return line, nil

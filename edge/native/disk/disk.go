@@ -112,7 +112,7 @@ func MakePrivate(path string) (changed bool, err error) {
 		return false, fmt.Errorf("%s is a folder that all users share (name a folder of its own)", path)
 	}
 	if err := os.Chmod(path, mode&^othersMay(info)); err != nil {
-		return false, fmt.Errorf("others have access to %s, and this user cannot change that: %w (run chmod go= on it as its owner, or name another one)", path, err)
+		return false, fmt.Errorf("others have access to what is private, and this user cannot change that: %w (run chmod go= on it as its owner, or name another one)", err)
 	}
 	return true, nil
 }
