@@ -344,6 +344,41 @@ func TestProxy(t *testing.T) {
 		}
 	})
 
+	t.Run("a head that is too large is refused to its caller alone", func(t *testing.T) {
+		slow, writer := io.Pipe() // a request under way on the connection to the host
+		under := make(chan string, 1)
+		go func() {
+			answer, err := client.Post(base+"/api/business-days", "application/json", slow)
+			if err != nil {
+				under <- err.Error()
+				return
+			}
+			answer.Body.Close()
+			under <- answer.Status
+		}()
+		io.WriteString(writer, "{")
+		connections := len(begun())
+		for size := 1 << 10; size < 1<<20; size += size/8 + 1 {
+			r, err := http.NewRequest("GET", base+"/api/quest", nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			r.Header.Set("X-Long", strings.Repeat("x", size))
+			answer, err := p.from(t, "127.0.0.1").Do(r)
+			if err == nil {
+				answer.Body.Close()
+			}
+			if refused := err != nil || answer.StatusCode != http.StatusOK; refused != (size > 31<<10) && (size < 31<<10 || size > 36<<10) {
+				t.Errorf("%d bytes: %v, %v", size, answer, err)
+			}
+		}
+		io.WriteString(writer, "}")
+		writer.Close()
+		if status := <-under; status != "400 Bad Request" || len(begun()) != connections {
+			t.Errorf("the request under way: %s; %d more connections", status, len(begun())-connections)
+		}
+	})
+
 	t.Run("MCP", func(t *testing.T) {
 		answer, body := ask(t, client, "POST", base+"/api/mcp", `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"lark","version":"1"}}}`,
 			"Content-Type", "application/json", "Accept", "application/json, text/event-stream")
