@@ -10,6 +10,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptrace"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -88,8 +89,8 @@ type host struct {
 	metrics string // their URL
 }
 
-// start starts a host on a data folder.
-func start(t *testing.T, data string) *host {
+// start starts a host on a data folder. settings win over those of anteroom.env.
+func start(t *testing.T, data string, settings ...string) *host {
 	t.Helper()
 	h := &host{Cmd: exec.Command(program(t), "serve")}
 	h.Dir = "../.."
@@ -104,6 +105,7 @@ func start(t *testing.T, data string) *host {
 		}
 	}
 	h.Env = append(h.Env, "ANTEROOM_ADDR=127.0.0.1:0", "ANTEROOM_METRICS_ADDR=127.0.0.1:0", "ANTEROOM_DATA="+data, "ANTEROOM_CREATE=true", fmt.Sprintf("ANTEROOM_WRITE_LIMIT=%d", writeLimit))
+	h.Env = append(h.Env, settings...)
 	said := begin(t, h.Cmd)
 	h.address, h.metrics = said.until(t, `serving \S+ at http://(\S+)\n`), said.until(t, `url=(\S+/metrics)\n`)
 	return h
@@ -181,13 +183,13 @@ type proxy struct {
 	said  *lines
 }
 
-func startProxy(t *testing.T, upstream string) *proxy {
+func startProxy(t *testing.T, upstream, patience string) *proxy {
 	t.Helper()
 	p, dir := &proxy{https: freePort(t)}, t.TempDir()
 	options := fmt.Sprintf("{\n\tadmin off\n\tdefault_bind 127.0.0.1\n\thttp_port %d\n\thttps_port %d\n\tlocal_certs\n\tskip_install_trust\n", freePort(t), p.https)
 	file := strings.Replace(text(t, "Caddyfile"), "\n{\n", "\n"+options, 1)
 	file = strings.Replace(file, "127.0.0.1:8080", upstream, 1)
-	file = strings.Replace(file, "lb_try_duration 10s", "lb_try_duration 100ms", 1)
+	file = strings.Replace(file, "lb_try_duration 10s", "lb_try_duration "+patience, 1)
 	path := filepath.Join(dir, "Caddyfile")
 	if err := os.WriteFile(path, []byte(file), 0o600); err != nil {
 		t.Fatal(err)
@@ -256,7 +258,7 @@ func ask(t *testing.T, client *http.Client, method, url, body string, header ...
 func TestProxy(t *testing.T) {
 	h := start(t, t.TempDir())
 	upstream, begun := between(t, h.address)
-	p := startProxy(t, upstream)
+	p := startProxy(t, upstream, "100ms")
 	client := p.from(t, "127.0.0.1")
 	const base = "https://" + canonical
 
@@ -342,6 +344,41 @@ func TestProxy(t *testing.T) {
 		}
 	})
 
+	t.Run("a head that is too large is refused to its caller alone", func(t *testing.T) {
+		slow, writer := io.Pipe() // a request under way on the connection to the host
+		under := make(chan string, 1)
+		go func() {
+			answer, err := client.Post(base+"/api/business-days", "application/json", slow)
+			if err != nil {
+				under <- err.Error()
+				return
+			}
+			answer.Body.Close()
+			under <- answer.Status
+		}()
+		io.WriteString(writer, "{")
+		connections := len(begun())
+		for size := 1 << 10; size < 1<<20; size += size/8 + 1 {
+			r, err := http.NewRequest("GET", base+"/api/quest", nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			r.Header.Set("X-Long", strings.Repeat("x", size))
+			answer, err := p.from(t, "127.0.0.1").Do(r)
+			if err == nil {
+				answer.Body.Close()
+			}
+			if refused := err != nil || answer.StatusCode != http.StatusOK; refused != (size > 31<<10) && (size < 31<<10 || size > 36<<10) {
+				t.Errorf("%d bytes: %v, %v", size, answer, err)
+			}
+		}
+		io.WriteString(writer, "}")
+		writer.Close()
+		if status := <-under; status != "400 Bad Request" || len(begun()) != connections {
+			t.Errorf("the request under way: %s; %d more connections", status, len(begun())-connections)
+		}
+	})
+
 	t.Run("MCP", func(t *testing.T) {
 		answer, body := ask(t, client, "POST", base+"/api/mcp", `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"lark","version":"1"}}}`,
 			"Content-Type", "application/json", "Accept", "application/json, text/event-stream")
@@ -380,4 +417,48 @@ func TestProxy(t *testing.T) {
 			}
 		}
 	})
+}
+
+// TestRestart: who calls while the host starts anew waits for it, and gets an answer.
+func TestRestart(t *testing.T) {
+	data, address := t.TempDir(), fmt.Sprintf("127.0.0.1:%d", freePort(t))
+	h := start(t, data, "ANTEROOM_ADDR="+address)
+	p := startProxy(t, address, "10s")
+	client := p.from(t, "127.0.0.1")
+	const base = "https://" + canonical
+	if answer, body := ask(t, client, "POST", base+"/api/waitlist", `{"agent_name":"before"}`); answer.StatusCode != http.StatusOK {
+		t.Fatalf("%d %s", answer.StatusCode, body)
+	}
+	h.Process.Signal(os.Interrupt)
+	if err := h.Wait(); err != nil {
+		t.Fatal(err)
+	}
+	requests := []string{"GET /api/quest", "POST /api/waitlist"}
+	sent, answers := make(chan bool, len(requests)), make(chan string, len(requests))
+	for _, request := range requests {
+		method, path, _ := strings.Cut(request, " ")
+		trace := &httptrace.ClientTrace{WroteRequest: func(httptrace.WroteRequestInfo) { sent <- true }}
+		r, err := http.NewRequestWithContext(httptrace.WithClientTrace(t.Context(), trace), method, base+path, strings.NewReader(`{"agent_name":"meanwhile"}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		go func() {
+			answer, err := client.Do(r)
+			if err != nil {
+				answers <- err.Error()
+				return
+			}
+			answer.Body.Close()
+			answers <- answer.Status
+		}()
+	}
+	for range requests {
+		<-sent
+	}
+	start(t, data, "ANTEROOM_ADDR="+address)
+	for range requests {
+		if status := <-answers; status != "200 OK" {
+			t.Error(status)
+		}
+	}
 }

@@ -44,7 +44,6 @@ func TestHTTP2(t *testing.T) {
 		{"www.example.org", "/api/x", 20 << 20, 200, fmt.Sprintf("body=%d ", kernel.MaxBody+1)},
 		{"example.org", "/api/x?y", 0, 308, ""},
 		{"www.example.org", "/apix", 0, 404, "not found"},
-		{"www.example.org", "/healthz", 0, 200, ""},
 	} {
 		r, err := http.NewRequest("POST", "http://"+address+c.target, bytes.NewReader(make([]byte, c.body)))
 		if err != nil {
