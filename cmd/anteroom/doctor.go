@@ -179,7 +179,7 @@ Exit codes: 0 no fault, 1 a fault, 2 called wrongly.`,
 	flags := cmd.Flags()
 	serve := serveCommand(t).Flags()
 	for _, name := range []string{"create", "watch", "write-limit", "host", "client-ip-header"} {
-		serve.Lookup(name).Hidden = true // taken, so that all that serve is given can be given, and not looked at
+		serve.Lookup(name).Usage += "; taken as serve takes it, and not looked at"
 	}
 	flags.String("public", "public", "the `folder` of the documents")
 	flags.AddFlagSet(serve)
