@@ -30,6 +30,7 @@ type doctor struct {
 	serve        serveOptions
 	store        storeFlags
 	backups      string
+	public       string
 	native       bool     // whether the service runs on this machine, or may be about to
 	environments []string // of wrangler.toml, that are looked at on Cloudflare
 	origin       string   // the URL of the service for its readers
@@ -163,7 +164,7 @@ Exit codes: 0 no fault, 1 a fault, 2 called wrongly.`,
 			}
 			text := func(name string) string { return flags.Lookup(name).Value.String() }
 			d.serve = serveOptions{
-				content: text("content"), public: text("public"), address: text("addr"), data: text("data"), outbox: text("outbox"),
+				content: text("content"), public: d.public, address: text("addr"), data: text("data"), outbox: text("outbox"),
 				keyFile: text("key-file"), smtp: text("smtp"), unsigned: text("unsigned") == "true", key: os.Getenv("ANTEROOM_KEY"),
 			}
 			if err := d.serve.check(); err != nil {
@@ -179,9 +180,9 @@ Exit codes: 0 no fault, 1 a fault, 2 called wrongly.`,
 	flags := cmd.Flags()
 	serve := serveCommand(t).Flags()
 	for _, name := range []string{"create", "watch", "write-limit", "host", "client-ip-header"} {
-		serve.Lookup(name).Usage += "; taken as serve takes it, and not looked at"
+		serve.Lookup(name).Usage += "; not looked at here"
 	}
-	flags.String("public", "public", "the `folder` of the documents")
+	flags.StringVar(&d.public, "public", "public", "the `folder` of the documents")
 	flags.AddFlagSet(serve)
 	flags.StringVar(&d.store.remote, "remote", "", "the `environment` of wrangler.toml to look at (default those whose database was made)")
 	flags.StringVar(&d.store.wrangler, "wrangler", "wrangler.toml", "the `file` that names what is on Cloudflare")

@@ -44,7 +44,7 @@ func (d *doctor) content(f *findings) {
 
 // documents holds public/ against the content, and looks for what does not belong there.
 func (d *doctor) documents(_ context.Context, f *findings) {
-	out := d.serve.public
+	out := d.public
 	if d.output == nil {
 		return
 	}
