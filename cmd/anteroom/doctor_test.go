@@ -269,7 +269,7 @@ func TestDoctorFinds(t *testing.T) {
 		"no database at all": {write("data/anteroom.db", "a text that is long enough to be read as the head of a file"), "", `(?m)^fault database: .*not a database.* \(stop the server, .*anteroom restore`},
 
 		"others may read":     {mode(0o755, "data"), "", `^warning permissions: others may read data \(chmod go= data\)`},
-		"others read the key": {mode(0o644, "content/service.yaml"), "--key-file content/service.yaml", `(?m)^warning permissions: others may read content/service.yaml`},
+		"others read the key": {func(t *testing.T) { operate(t, "key", "new", "--out", "a.key"); mode(0o644, "a.key")(t) }, "--key-file a.key", `(?m)^warning permissions: others may read a.key \(chmod go= a.key`},
 		"a closed database":   {mode(0o400, "data/anteroom.db"), "", `(?m)^fault permissions: data/anteroom.db cannot be written \(chmod u\+w`},
 		"no backup":           {func(t *testing.T) { os.Mkdir("copies", 0o700) }, "--backups copies", `^warning backups: there is no backup in copies \(anteroom backup`},
 		"an old backup": {func(t *testing.T) {
