@@ -316,7 +316,7 @@ func (d *doctor) mail(ctx context.Context, f *findings) {
 		return
 	}
 	err := mail.Check(ctx, d.serve.smtp, patience)
-	const mend = "look at the user, password, host and port of --smtp or ANTEROOM_SMTP"
+	const mend = "look at the host, port, user and password of --smtp or ANTEROOM_SMTP, and at the certificate of the server"
 	switch {
 	case errors.Is(err, mail.ErrUnreachable):
 		f.warn("look at the host and port of --smtp, and at the network: a suggestion is refused until it is back, an address waits", "%v", err)

@@ -436,7 +436,7 @@ func TestDoctorMail(t *testing.T) {
 	patientFolder(t)
 	const offers = "250-test\r\n250 AUTH CRAM-MD5"
 	for reply, want := range map[string]string{
-		"535 5.7.8 wrong": `^fault mail: mail server 127.0.0.1:\d+: authentication refused 535 5.7.8 \(look at the user, password`,
+		"535 5.7.8 wrong": `^fault mail: mail server 127.0.0.1:\d+: authentication refused 535 5.7.8 \(look at the host, port, user and password`,
 		"235 welcome":     `^$`,
 	} {
 		server := smtptest.Start(t, smtptest.Properties{Replies: map[string]string{"EHLO": offers, "AUTH": reply}})
