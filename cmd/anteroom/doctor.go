@@ -26,11 +26,11 @@ const patience = 5 * time.Second
 
 // doctor looks at what a service needs, and changes nothing.
 type doctor struct {
-	public       string // the folder of the documents
 	t            *terminal
 	serve        serveOptions
 	store        storeFlags
 	backups      string
+	public       string
 	native       bool     // whether the service runs on this machine, or may be about to
 	environments []string // of wrangler.toml, that are looked at on Cloudflare
 	origin       string   // the URL of the service for its readers
@@ -164,7 +164,6 @@ Exit codes: 0 no fault, 1 a fault, 2 called wrongly.`,
 				content: text("content"), address: text("addr"), data: text("data"), outbox: text("outbox"),
 				keyFile: text("key-file"), smtp: text("smtp"), smtpFile: text("smtp-file"), unsigned: text("unsigned") == "true", key: os.Getenv("ANTEROOM_KEY"),
 			}
-			d.public = text("public")
 			if err := d.serve.check(); err != nil {
 				return usageError{err}
 			}
@@ -178,9 +177,9 @@ Exit codes: 0 no fault, 1 a fault, 2 called wrongly.`,
 	flags := cmd.Flags()
 	serve := serveCommand(t).Flags()
 	for _, name := range []string{"create", "watch", "write-limit", "host", "client-ip-header", "log-format", "metrics-addr"} {
-		serve.Lookup(name).Hidden = true // taken, so that all that serve is given can be given, and not looked at
+		serve.Lookup(name).Usage += "; not looked at here"
 	}
-	flags.String("public", "public", "the `folder` of the documents")
+	flags.StringVar(&d.public, "public", "public", "the `folder` of the documents")
 	flags.AddFlagSet(serve)
 	flags.StringVar(&d.store.remote, "remote", "", "the `environment` of wrangler.toml to look at (default those whose database was made)")
 	flags.StringVar(&d.store.wrangler, "wrangler", "wrangler.toml", "the `file` that names what is on Cloudflare")

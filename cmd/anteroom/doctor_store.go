@@ -321,7 +321,7 @@ func (d *doctor) mail(ctx context.Context, f *findings) {
 		return
 	}
 	err = mail.Check(ctx, server, patience)
-	const mend = "look at the user, password, host and port in the URL of the mail server"
+	const mend = "look at the host, port, user and password in the URL of the mail server, and at the certificate of the server"
 	switch {
 	case errors.Is(err, mail.ErrUnreachable):
 		f.warn("look at the host and port of --smtp, and at the network: a suggestion is refused until it is back, an address waits", "%v", err)

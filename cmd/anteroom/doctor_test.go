@@ -269,7 +269,7 @@ func TestDoctorFinds(t *testing.T) {
 		"no database at all": {write("data/anteroom.db", "a text that is long enough to be read as the head of a file"), "", `(?m)^fault database: .*not a database.* \(stop the server, .*anteroom restore`},
 
 		"others may read":     {mode(0o755, "data"), "", `^warning permissions: others may read data \(chmod go= data\)`},
-		"others read the key": {func(t *testing.T) { write("a.key", "")(t); mode(0o644, "a.key")(t) }, "--key-file a.key", `(?m)^warning permissions: others may read a.key`},
+		"others read the key": {func(t *testing.T) { operate(t, "key", "new", "--out", "a.key"); mode(0o644, "a.key")(t) }, "--key-file a.key", `(?m)^warning permissions: others may read a.key \(chmod go= a.key`},
 		"a closed database":   {mode(0o400, "data/anteroom.db"), "", `(?m)^fault permissions: data/anteroom.db cannot be written \(chmod u\+w`},
 		"no backup":           {func(t *testing.T) { os.Mkdir("copies", 0o700) }, "--backups copies", `^warning backups: there is no backup in copies \(anteroom backup`},
 		"an old backup": {func(t *testing.T) {
@@ -436,7 +436,7 @@ func TestDoctorMail(t *testing.T) {
 	patientFolder(t)
 	const offers = "250-test\r\n250 AUTH CRAM-MD5"
 	for reply, want := range map[string]string{
-		"535 5.7.8 wrong": `^fault mail: mail server 127.0.0.1:\d+: authentication refused 535 5.7.8 \(look at the user, password`,
+		"535 5.7.8 wrong": `^fault mail: mail server 127.0.0.1:\d+: authentication refused 535 5.7.8 \(look at the host, port, user and password`,
 		"235 welcome":     `^$`,
 	} {
 		server := smtptest.Start(t, smtptest.Properties{Replies: map[string]string{"EHLO": offers, "AUTH": reply}})

@@ -36,7 +36,7 @@ func TestManual(t *testing.T) {
 		text := plainManual(string(page))
 		cmd.NonInheritedFlags().VisitAll(func(f *pflag.Flag) {
 			_, usage := pflag.UnquoteUsage(f)
-			if !f.Hidden && (!strings.Contains(text, "--"+f.Name) || !strings.Contains(text, words(usage))) {
+			if !strings.Contains(text, "--"+f.Name) || !strings.Contains(text, words(usage)) {
 				t.Errorf("%s does not say --%s %s", name, f.Name, usage)
 			}
 		})
