@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"strings"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -88,17 +89,23 @@ A first run:
   anteroom generate
   anteroom serve
 
+Flags can be given by the environment instead: ANTEROOM_ and the name in upper case with "_" for "-", as in
+ANTEROOM_KEY_FILE. A flag wins over the environment. What one run is about, and a confirmation, come from
+the command line alone: %s.
+
 Exit codes: 0 done, 1 failed, 2 called wrongly.`,
 		Args:               cobra.NoArgs,
 		SilenceErrors:      true,
 		SilenceUsage:       true,
 		DisableSuggestions: true,
 		CompletionOptions:  cobra.CompletionOptions{HiddenDefaultCmd: true},
+		PersistentPreRunE:  func(cmd *cobra.Command, _ []string) error { return fromEnvironment(cmd.Flags()) },
 		RunE:               func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	root.AddCommand(
 		initCommand(t), generateCommand(t), serveCommand(t), buildCommand(t), keyCommand(t),
 		receiptCommand(t), recordsCommand(t), verifyCommand(t), backupCommand(t), restoreCommand(t), versionCommand(t),
 	)
+	root.Long = fmt.Sprintf(root.Long, strings.Join(commandLineFlags(root), " "))
 	return root
 }
