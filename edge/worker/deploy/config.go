@@ -2,15 +2,18 @@ package deploy
 
 import (
 	"cmp"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
 	"os"
 	"path/filepath"
+	"reflect"
 	"regexp"
 	"slices"
 	"strings"
 
+	"anteroom/edge/endpoint/health"
 	"anteroom/edge/worker/cloudflare"
 
 	"github.com/BurntSushi/toml"
@@ -42,7 +45,7 @@ const limitPeriod = 60
 const placeholder = "00000000-0000-0000-0000-"
 
 // runWorkerFirst are the paths that the worker answers and no asset does.
-var runWorkerFirst = []string{"/api", "/api/*", "/v1", "/v1/*"}
+var runWorkerFirst = []string{"/api", "/api/*", "/v1", "/v1/*", health.Live, health.Ready}
 
 // databaseID is the form of the id of a database.
 var databaseID = regexp.MustCompile(`^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$`)
@@ -223,8 +226,8 @@ func (f *File) Check(facts *Facts) error {
 		faults = append(faults, fmt.Errorf("%s: "+format, append([]any{filepath.Base(f.path)}, args...)...))
 	}
 	equal := func(where, what string, got, want any) {
-		if g, w := fmt.Sprintf("%#v", got), fmt.Sprintf("%#v", want); g != w {
-			fault("%s: %s is %s, want %s", where, what, g, w)
+		if !reflect.DeepEqual(got, want) {
+			fault("%s: %s is %s, want %s", where, what, inJSON(got), inJSON(want))
 		}
 	}
 	for _, key := range f.unknown {
@@ -284,6 +287,12 @@ func (f *File) Check(facts *Facts) error {
 		fault("there is no environment %s, and the content has the apex host %s", Apex, facts.ApexHost)
 	}
 	return errors.Join(faults...)
+}
+
+// inJSON writes a value of the file for the operator.
+func inJSON(value any) string {
+	text, _ := json.Marshal(value) // it is made of texts, numbers and lists of them
+	return string(text)
 }
 
 // checkLogs holds the logs to what the service promises: e-mail addresses travel in queries.

@@ -244,9 +244,6 @@ func (s *Source) service(e section) (*Worker, error) {
 	w := e.worker()
 	w.service = true
 	for _, name := range sortedNames(s.Bundle) {
-		if name == apexModule {
-			continue // it is a worker of its own
-		}
 		if err := w.addModule(name, s.Bundle[name]); err != nil {
 			return nil, err
 		}
