@@ -150,6 +150,9 @@ func Parse(path string, text []byte) (*File, error) {
 	}
 	f := &File{path: path, text: text, top: config.section, env: config.Env}
 	for _, key := range metadata.Undecoded() {
+		if slices.Contains(key, "observability") || slices.Contains(key, "build") {
+			continue // taken as a whole
+		}
 		f.unknown = append(f.unknown, key.String())
 	}
 	return f, nil

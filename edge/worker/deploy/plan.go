@@ -38,7 +38,7 @@ type Source struct {
 	File        *File
 	Environment string // of the file
 	Facts       Facts
-	Content     string            // the version of the content
+	Content     string            // the short version of the content
 	Bundle      map[string][]byte // the worker's modules, by their names
 	Documents   []Document
 	Headers     string // the text of _headers
@@ -66,6 +66,10 @@ const AllowDNS = "dns"
 
 // AllowKey is the name of the allowance to deploy without the secret of a key that is new.
 const AllowKey = "key"
+
+// allowDocument is the name of the allowance to let documents vanish. What is not known of a host
+// that does not answer is its documents too.
+const allowDocument = "document"
 
 // Plan is what a deployment sends, in full. It holds no secret.
 type Plan struct {
@@ -331,16 +335,26 @@ func (s *section) bindings(assets string) []Binding {
 	return list
 }
 
-// Tag is the digest of everything that a version of the worker is made of, but its secrets and its
-// assets' upload. A version has it as its tag, so that a deployment knows its own.
-func (w *Worker) Tag() string {
-	metadata := w.Metadata
-	metadata.Annotations = nil
-	if metadata.Assets != nil {
-		metadata.Assets = &AssetsMetadata{Config: metadata.Assets.Config}
+// A version has a tag by which a deployment knows its own: a digest of all that it is made of, and
+// one of the public half of the receipt key that it has.
+const (
+	tagDigits    = 32
+	tagSeparator = "."
+	unknownKey   = "-"
+)
+
+// tag is the tag of a version with these modules, bindings and assets, and with a key.
+func (w *Worker) tag(key string) string {
+	text, _ := json.Marshal([]any{w.Metadata, w.Modules, w.Assets}) // texts and numbers, which do not fail
+	return hexSum(text)[:tagDigits] + tagSeparator + key
+}
+
+// keyTag is what a tag says of a version that has the secret half of a key.
+func keyTag(public string) string {
+	if public == "" {
+		return unknownKey
 	}
-	text, _ := json.Marshal([]any{metadata, w.Modules, w.Assets}) // strings and numbers, which do not fail
-	return hexSum(text)[:32]
+	return hexSum([]byte(public))[:tagDigits]
 }
 
 func hexSum(text []byte) string {

@@ -12,7 +12,8 @@ import (
 
 // Site looks at the service from outside, as its callers do.
 type Site interface {
-	// Live asks what a host serves now. A host that no service answers on is no error.
+	// Live asks what a host serves now. Where nothing is published there yet, that is no error; where
+	// nobody knows what is, it is.
 	Live(ctx context.Context, host string) (*Live, error)
 	// Smoke tests a host that was deployed, and waits until it serves this content. It gives what it
 	// tested, in words, or an error that says what is not as it was deployed.
@@ -51,6 +52,7 @@ type Run struct {
 	foundID  string   // of the database that stands as a placeholder in wrangler.toml
 	missing  []string // migrations
 	sendsKey bool     // whether the next version brings the receipt key
+	key      string   // what the tag of the next version says of its receipt key
 	steps    []*work
 	changed  []string
 	serving  string // what answers now
@@ -138,7 +140,7 @@ func (r *Run) arrange() {
 	if first.deployment != nil {
 		r.serving = fmt.Sprintf("%s, as before", describe(first))
 	}
-	if r.live != nil {
+	if r.Plan.Environment == Production {
 		r.steps = append(r.steps, &work{Step: Step{Name: "comparison", Status: Already, Text: r.comparisonText()}})
 	}
 	if r.Plan.Database != nil {
@@ -190,10 +192,12 @@ func (r *Run) accountText() string {
 func (r *Run) comparisonText() string {
 	host := r.Plan.source.Facts.CanonicalHost
 	switch {
-	case !r.live.Answers:
-		return "nothing answers at " + host + " yet"
 	case len(r.Used) > 0:
 		return "allowed: " + allowances(r.Used)
+	case !r.live.Answers && !r.states[0].fresh:
+		return "nothing new is to be deployed"
+	case !r.live.Answers:
+		return "nothing is published at " + host + " yet"
 	case r.live.Content == r.Plan.Content:
 		return fmt.Sprintf("%s serves this content, %.12s", host, r.live.Content)
 	}

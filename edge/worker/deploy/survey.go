@@ -1,6 +1,7 @@
 package deploy
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -24,6 +25,7 @@ type state struct {
 	taken         map[string]string // custom domains that lead elsewhere: what to, by host
 	own           map[string]bool   // custom domains that lead here
 
+	fresh     bool   // whether a new version is to be deployed
 	assetsJWT string // of a completed upload
 	uploaded  string // the version that was uploaded
 }
@@ -46,6 +48,9 @@ func (r *Run) Survey(ctx context.Context) error {
 	}
 	if err := r.surveySite(ctx); err != nil {
 		return err
+	}
+	for _, s := range r.states[1:] {
+		s.fresh = s.deployment == nil || s.version.Annotations.Tag != s.tag(unknownKey)
 	}
 	r.arrange()
 	return nil
@@ -209,56 +214,81 @@ func (r *Run) databaseID() string {
 	return r.Plan.Database.ID
 }
 
-// surveySite compares what is to be deployed with what is live, and finds out whether the receipt
-// key has to be sent.
+// surveySite finds out whether the receipt key has to be sent and whether there is anything new, and
+// compares what is new with what is live.
 func (r *Run) surveySite(ctx context.Context) error {
-	service := r.states[0]
-	source := r.Plan.source
+	service, source := r.states[0], r.Plan.source
 	if !service.service {
+		service.fresh = service.deployment == nil || service.version.Annotations.Tag != service.tag(unknownKey)
 		return nil
 	}
-	if source.Environment == Production {
-		if err := r.compare(ctx, service, source.Facts.CanonicalHost); err != nil {
-			return err
+	r.live = &Live{}
+	host := source.Facts.CanonicalHost
+	leads := source.Environment == Production && (service.own[host] || service.taken[host] != "")
+	var unknown error
+	if leads {
+		live, err := r.Site.Live(ctx, host)
+		switch {
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case err == nil:
+			r.live = live
+		case service.own[host]: // what it replaces elsewhere was allowed to go
+			unknown = fmt.Errorf("compare with what is live at %s: %w", host, err)
 		}
 	}
-	live := r.live
-	fits := service.secret && live.Answers && live.ReceiptKey == source.Facts.ReceiptKey && live.Signs
+	if err := r.surveyKey(service); err != nil {
+		return err
+	}
+	service.fresh = service.deployment == nil || r.sendsKey || service.version.Annotations.Tag != service.tag(r.key)
+	if !service.fresh {
+		return nil
+	}
+	if unknown != nil {
+		a := r.allowed(allowDocument)
+		if a == nil {
+			return fmt.Errorf("%w (where it is broken, --allow %s --reason TEXT deploys without the comparison)", unknown, allowDocument)
+		}
+		r.used(*a)
+	}
+	return r.compare(host)
+}
+
+// surveyKey finds out whether the worker has the secret half of the key that the content publishes,
+// and whether the next version has to bring it. The tag of a version says which key went with it.
+func (r *Run) surveyKey(service *state) error {
+	source := r.Plan.source
+	wanted := keyTag(source.Facts.ReceiptKey)
+	_, has, _ := strings.Cut(service.version.Annotations.Tag, tagSeparator)
+	fits := service.secret && has == wanted
+	if r.live.Answers && r.live.ReceiptKey == source.Facts.ReceiptKey {
+		fits = service.secret && r.live.Signs
+	}
+	r.key = unknownKey
+	if fits || source.Key != "" {
+		r.key = wanted
+	}
+	publishes := source.Facts.ReceiptKey != ""
 	switch {
 	case source.Key != "":
 		r.sendsKey = !fits
-	case source.Facts.ReceiptKey == "" || fits:
-	case !service.secret && r.allowed(AllowKey) == nil:
-		return fmt.Errorf("the content publishes the receipt key %s, and the worker %s has no secret half of one (give it with --key-file)", source.Facts.ReceiptKey, service.Name)
-	case live.Answers && live.ReceiptKey != source.Facts.ReceiptKey && r.allowed(AllowKey) == nil:
-		return fmt.Errorf("the content publishes the receipt key %s, and the live service signs with that of %s: it would mint no receipt (give the secret half with --key-file)",
-			source.Facts.ReceiptKey, orNone(live.ReceiptKey))
+	case !publishes || fits || r.allowed(AllowKey) != nil:
+	case !service.secret:
+		return fmt.Errorf("the content publishes the receipt key %s, and the worker %s has the secret half of none (give it with --key-file)", source.Facts.ReceiptKey, service.Name)
+	case r.live.Answers && r.live.ReceiptKey != source.Facts.ReceiptKey:
+		return fmt.Errorf("the content publishes the receipt key %s, and the live service has that of %s: it would mint no receipt (give the secret half with --key-file)",
+			source.Facts.ReceiptKey, cmp.Or(r.live.ReceiptKey, "none"))
 	}
 	return nil
 }
 
-func orNone(text string) string {
-	if text == "" {
-		return "none"
-	}
-	return text
-}
-
 // compare refuses what would go backwards at a host, but for what the operator allows.
-func (r *Run) compare(ctx context.Context, service *state, host string) (err error) {
-	r.live, err = r.Site.Live(ctx, host)
-	if err != nil {
-		return fmt.Errorf("compare with what is live at %s: %w", host, err)
-	}
-	answersHere := service.deployment != nil && service.own[host]
-	switch {
-	case !r.live.Answers && answersHere && r.allowed("document") == nil:
-		return fmt.Errorf("compare with what is live: nothing answers at %s, where the worker %s is deployed (look whether this machine reaches it; "+
-			"where it is broken, --allow document --reason TEXT deploys without the comparison)", host, service.Name)
-	case !r.live.Answers:
+func (r *Run) compare(host string) error {
+	if !r.live.Answers {
 		return nil
-	case r.live.Host != host:
-		return fmt.Errorf("%s is the host of another service, which calls itself %s (deploy this content at a host of its own)", host, orNone(r.live.Host))
+	}
+	if r.live.Host != host {
+		return fmt.Errorf("%s is the host of another service, which calls itself %s (deploy this content at a host of its own)", host, cmp.Or(r.live.Host, "nothing"))
 	}
 	var faults []error
 	for _, regression := range r.live.Regressions {

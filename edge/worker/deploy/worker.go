@@ -1,6 +1,7 @@
 package deploy
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -36,13 +37,12 @@ func (r *Run) workerSteps(s *state) (steps []*work) {
 		return r.setSubdomain(ctx, s, wanted)
 	})
 
-	sendsKey := s.service && r.sendsKey
-	if s.service && (r.Plan.source.Key != "" || sendsKey) {
-		add("receipt key", sendsKey, "the live service signs with it", "send it with the version", func(context.Context) (string, error) {
+	sendsKey, fresh := s.service && r.sendsKey, s.fresh
+	if s.service && r.Plan.source.Key != "" {
+		add("receipt key", sendsKey, "the worker has it", "send it with the version", func(context.Context) (string, error) {
 			return "goes with the version", nil
 		})
 	}
-	fresh := s.deployment == nil || s.version.Annotations.Tag != s.Tag() || sendsKey
 	if s.Metadata.Assets != nil {
 		add("assets", fresh, plural(len(s.Assets), "document")+", all there", r.assetsText(s), func(ctx context.Context) (string, error) { return r.sendAssets(ctx, s) })
 	}
@@ -159,7 +159,7 @@ func (r *Run) assetsText(s *state) string {
 			news = append(news, asset.Path)
 		}
 	}
-	return text + ": not live are " + orNone(strings.Join(news, ", "))
+	return text + ": not live are " + cmp.Or(strings.Join(news, ", "), "none")
 }
 
 // sendAssets uploads those documents that Cloudflare has not got. Its token lives for an hour; where
@@ -218,7 +218,11 @@ func (r *Run) sendAssets(ctx context.Context, s *state) (string, error) {
 // sendVersion uploads the worker as a version that is not live yet.
 func (r *Run) sendVersion(ctx context.Context, s *state, withKey bool) (string, error) {
 	metadata := s.Metadata
-	metadata.Annotations = map[string]string{"workers/message": r.message(), "workers/tag": s.Tag()}
+	key := unknownKey
+	if s.service {
+		key = r.key
+	}
+	metadata.Annotations = map[string]string{"workers/message": r.message(), "workers/tag": s.tag(key)}
 	if metadata.Assets != nil {
 		metadata.Assets = &AssetsMetadata{JWT: s.assetsJWT, Config: metadata.Assets.Config}
 	}
