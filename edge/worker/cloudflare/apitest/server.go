@@ -12,7 +12,6 @@ package apitest
 import (
 	"bytes"
 	"cmp"
-	"context"
 	"crypto/rand"
 	"database/sql"
 	"encoding/json"
@@ -391,6 +390,3 @@ func newUUID() string {
 	id := newID()
 	return id[:8] + "-" + id[8:12] + "-4" + id[13:16] + "-a" + id[17:20] + "-" + id[20:]
 }
-
-// background is for statements that no call waits for.
-var background = context.Background()
