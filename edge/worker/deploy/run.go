@@ -194,8 +194,8 @@ func (r *Run) comparisonText() string {
 	switch {
 	case len(r.Used) > 0:
 		return "allowed: " + allowances(r.Used)
-	case !r.live.Answers && !r.states[0].fresh:
-		return "nothing new is to be deployed"
+	case !r.states[0].fresh:
+		return "nothing new is to be deployed at " + host
 	case !r.live.Answers:
 		return "nothing is published at " + host + " yet"
 	case r.live.Content == r.Plan.Content:
