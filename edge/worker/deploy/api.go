@@ -36,10 +36,8 @@ const Permissions = permissionScripts + "; " + permissionD1 + "; " + permissionZ
 // again is what to do where it is not known whether a step was done.
 const again = "run the command again, which looks first"
 
-// Codes of the API's errors.
-const (
-	codeNoWorker = 10007
-)
+// codeNoWorker is the code of the API's error where there is no such worker.
+const codeNoWorker = 10007
 
 // api makes the calls of a deployment.
 type api struct{ *cloudflare.Client }
@@ -69,6 +67,12 @@ func set[T any](field *T, present *bool, value T) { *field, *present = value, tr
 func isMissing(err error) bool {
 	var failed *cloudflare.Failure
 	return errors.As(err, &failed) && (failed.Has(codeNoWorker) || failed.Status == http.StatusNotFound)
+}
+
+// isUnsure reports whether it is not known what a call did, and may be asked.
+func isUnsure(ctx context.Context, err error) bool {
+	var failed *cloudflare.Failure
+	return err != nil && ctx.Err() == nil && !(errors.As(err, &failed) && failed.Undone)
 }
 
 // asJSON is the body of a call. The types of the API's client would leave out members.
@@ -512,7 +516,7 @@ func (a api) newVersion(ctx context.Context, worker string, metadata Metadata, m
 }
 
 // deploy lets a version of a worker answer all requests.
-func (a api) deploy(ctx context.Context, worker, version, message string) (id string, err error) {
+func (a api) deploy(ctx context.Context, worker, version, message string) error {
 	var p workers.ScriptDeploymentNewParams
 	set(&p.AccountID.Value, &p.AccountID.Present, a.Account)
 	service := workers.NewScriptDeploymentService(a.Options()...)
@@ -524,14 +528,11 @@ func (a api) deploy(ctx context.Context, worker, version, message string) (id st
 		"strategy": "percentage", "versions": []share{{version, 100}},
 		"annotations": map[string]string{"workers/message": message},
 	})
-	var result struct {
-		ID string `json:"id"`
-	}
-	err = a.call(ctx, cloudflare.Purpose{What: "deploy version " + version + " of " + worker, Writes: true, Unsure: again, Permission: permissionScripts}, &result, func(opts ...option.RequestOption) error {
+	var result struct{}
+	return a.call(ctx, cloudflare.Purpose{What: "deploy version " + version + " of " + worker, Writes: true, Unsure: again, Permission: permissionScripts}, &result, func(opts ...option.RequestOption) error {
 		_, err := service.New(ctx, worker, p, append(opts, body)...)
 		return err
 	})
-	return result.ID, err
 }
 
 // assetSession says that a worker is to have these assets. It gives a token and, in parts to be sent
