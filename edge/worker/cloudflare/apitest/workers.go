@@ -118,6 +118,30 @@ func (s *Server) Interfere(t testing.TB, name string) *Version {
 	return &v
 }
 
+// Put makes a version of a worker and deploys it, without its being uploaded. The identifier, the
+// number and the time are the server's. The worker may be new.
+func (s *Server) Put(t testing.TB, name string, v Version) *Version {
+	t.Helper()
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	w := s.workers[name]
+	if w == nil {
+		w = s.newWorker(name)
+	}
+	v.ID, v.Created, v.Source = newUUID(), s.now(), "api"
+	w.add(&v)
+	s.deploy(w, &v, v.Source, "upload")
+	return &v
+}
+
+// AddDomain leads a host name in a zone to a worker, as PUT workers/domains does.
+func (s *Server) AddDomain(t testing.TB, z *Zone, host, worker string) {
+	t.Helper()
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	s.lead(z, host, worker)
+}
+
 // SetObservability changes what is logged of a worker, as somebody in the dashboard does.
 func (s *Server) SetObservability(t testing.TB, name string, o *Observability) {
 	t.Helper()
