@@ -219,6 +219,7 @@ SOURCE_DATE_EPOCH, in seconds, replaces the time that dates are taken from.`,
 	for _, q := range questions {
 		cmd.Flags().StringVar(q.value, q.flag, "", q.what)
 	}
+	cmd.Flags().SetAnnotation("host", onlyHere, []string{"true"}) // serve has a --host too, for other hosts
 	cmd.Flags().BoolVar(&yes, "yes", false, "ask nothing: what no flag says is as it would be proposed")
 	return cmd
 }

@@ -239,16 +239,12 @@ func rotate(t *terminal, out, content string) error {
 type secretSource struct{ file string }
 
 func (s *secretSource) addFlag(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&s.file, "key-file", "", "the `file` of the secret key, - for standard input (default $ANTEROOM_KEY_FILE, or the key itself in $ANTEROOM_KEY)")
+	cmd.Flags().StringVar(&s.file, "key-file", "", "the `file` of the secret key, - for standard input; the key itself can be given in ANTEROOM_KEY")
 }
 
 // read reads the key. It is nil where none is named.
 func (s *secretSource) read(t *terminal) (ed25519.PrivateKey, error) {
-	text := os.Getenv("ANTEROOM_KEY")
-	file := s.file
-	if file == "" {
-		file = os.Getenv("ANTEROOM_KEY_FILE")
-	}
+	text, file := os.Getenv("ANTEROOM_KEY"), s.file
 	switch {
 	case text != "" && file != "":
 		return nil, usageError{errTwoKeys}

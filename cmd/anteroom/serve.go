@@ -25,7 +25,6 @@ import (
 	"anteroom/generator/site"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 )
 
 // serveOptions are the flags of serve.
@@ -58,18 +57,15 @@ start makes the folder data; to begin with an empty database in another folder t
 Mail to the operator goes into a Maildir, in the data folder or where --outbox says, or with --smtp to
 a mail server: smtp://USER:PASSWORD@HOST:587 (STARTTLS) or smtps://USER:PASSWORD@HOST:465.
 
-Every flag can be given by the environment instead, as ANTEROOM_ and its name in upper case with "_"
-for "-": ANTEROOM_ADDR, ANTEROOM_SMTP, ANTEROOM_CLIENT_IP_HEADER; hosts are joined with commas. A flag
-wins over the environment. ANTEROOM_KEY is the secret receipt key itself, in the place of --key-file.
+Flags can be given by the environment (anteroom --help says how): ANTEROOM_ADDR, ANTEROOM_SMTP,
+ANTEROOM_CLIENT_IP_HEADER; hosts are joined with commas. ANTEROOM_KEY is the secret receipt key itself,
+in the place of --key-file.
 
 The receipt key is the one whose public half the content publishes (anteroom key check). Serve refuses
 another, and without one it starts with --unsigned only. While the content publishes no key, serve makes
 one in the data folder.`,
 		Args: cobra.NoArgs,
 		RunE: withExitCode(func(cmd *cobra.Command, _ []string) error {
-			if err := fromEnvironment(cmd.Flags()); err != nil {
-				return usageError{err}
-			}
 			o.key = os.Getenv("ANTEROOM_KEY")
 			o.writeLimitChosen = cmd.Flags().Changed("write-limit")
 			if err := o.check(); err != nil {
@@ -93,19 +89,6 @@ one in the data folder.`,
 	flags.StringVar(&o.public, "public", "public", "the `folder` of the documents")
 	flags.BoolVar(&o.watch, "watch", false, "generate and serve anew whenever the content changes")
 	return cmd
-}
-
-// fromEnvironment sets the flags that were not given from their environment variables.
-func fromEnvironment(flags *pflag.FlagSet) (err error) {
-	flags.VisitAll(func(f *pflag.Flag) {
-		name := "ANTEROOM_" + strings.ToUpper(strings.ReplaceAll(f.Name, "-", "_"))
-		if value := os.Getenv(name); value != "" && !f.Changed && f.Name != "help" {
-			if wrong := flags.Set(f.Name, value); wrong != nil {
-				err = errors.Join(err, fmt.Errorf("%s: %w", name, wrong))
-			}
-		}
-	})
-	return err
 }
 
 // check finds what is wrong with the flags. It changes nothing.

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"testing"
 
+	"anteroom/edge/endpoint/health"
 	"anteroom/edge/migrations"
 
 	"github.com/BurntSushi/toml"
@@ -155,7 +156,7 @@ func TestWrangler(t *testing.T) {
 		equal(name+": not_found_handling", e.Assets.NotFound, "404-page")
 		equal(name+": assets directory", filepath.Clean(e.Assets.Directory), "public")
 		equal(name+": assets binding", e.Assets.Binding, "ASSETS")
-		if want := []string{"/api", "/api/*", "/v1", "/v1/*"}; !slices.Equal(e.Assets.RunWorkerFirst, want) {
+		if want := []string{"/api", "/api/*", "/v1", "/v1/*", health.Live, health.Ready}; !slices.Equal(e.Assets.RunWorkerFirst, want) {
 			t.Errorf("%s: run_worker_first is %v, want %v", name, e.Assets.RunWorkerFirst, want)
 		}
 

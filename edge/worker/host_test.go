@@ -1007,6 +1007,7 @@ func TestDocuments(t *testing.T) {
 	s := start(t, o)
 	for target, document := range map[string]any{
 		"/": "/", "/apiary": "/apiary", "/api.html": "/api.html", "/v1beta?x": "/v1beta", "/llms.txt": "/llms.txt", "/x/api/aup": "/x/api/aup",
+		"/healthz/": "/healthz/", "/healthzx": "/healthzx", "/readyz/x": "/readyz/x",
 		"/api": nil, "/api?x": nil, "/api/": nil, "/api/aup": nil, "/v1": nil, "/v1/x": nil,
 	} {
 		for _, method := range []string{"GET", "POST"} {

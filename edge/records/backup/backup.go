@@ -36,11 +36,14 @@ type Table struct {
 	Rows int64
 }
 
+// unrecorded are the tables in which nothing is recorded. Every store has rows in them.
+var unrecorded = []string{"health", "store", migrations.Table}
+
 // Records is the number of rows that something was recorded in: those which a store does not have
 // from its beginning.
 func (c *Content) Records() (n int64) {
 	for _, t := range c.Tables {
-		if t.Name != "store" && t.Name != migrations.Table {
+		if !slices.Contains(unrecorded, t.Name) {
 			n += t.Rows
 		}
 	}

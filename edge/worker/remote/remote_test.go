@@ -360,7 +360,7 @@ func TestMigrations(t *testing.T) {
 		wantError(t, err, append(words, "D1 database anteroom (production)")...)
 	}
 	server.Exec(t, "DELETE FROM "+migrations.Table+" WHERE name > '0002'")
-	opened("lacks migration 0002_digest.sql, 0003_verify.sql", "wrangler d1 migrations apply DB --env production --remote")
+	opened("lacks migration 0002_digest.sql, 0003_verify.sql, 0004_health.sql", "wrangler d1 migrations apply DB --env production --remote")
 	server.Exec(t, "INSERT INTO "+migrations.Table+" (name) VALUES ('9999_new.sql')")
 	opened("9999_new.sql")
 	server.Exec(t, "DROP TABLE "+migrations.Table)
