@@ -38,7 +38,8 @@ const again = "run the command again, which looks first"
 
 // Codes of the API's errors.
 const (
-	codeNoWorker = 10007
+	codeNoWorker       = 10007
+	codeSecretsChanged = 10220 // since a version that is to be deployed again
 )
 
 // api makes the calls of a deployment.
@@ -92,8 +93,9 @@ type Deployment struct {
 
 // Annotations are what a deployment or a version says of itself.
 type Annotations struct {
-	Message string `json:"workers/message"`
-	Tag     string `json:"workers/tag"`
+	Message     string `json:"workers/message"`
+	Tag         string `json:"workers/tag"`
+	TriggeredBy string `json:"workers/triggered_by"`
 }
 
 // Version is a version of a worker, as the API has it.
@@ -511,9 +513,13 @@ func (a api) newVersion(ctx context.Context, worker string, metadata Metadata, m
 	return result.ID, err
 }
 
-// deploy lets a version of a worker answer all requests.
-func (a api) deploy(ctx context.Context, worker, version, message string) (id string, err error) {
+// deploy lets a version of a worker answer all requests. Without force the API refuses one whose
+// secrets are not those of the latest.
+func (a api) deploy(ctx context.Context, worker, version, message string, force bool) (id string, err error) {
 	var p workers.ScriptDeploymentNewParams
+	if force {
+		set(&p.Force.Value, &p.Force.Present, true)
+	}
 	set(&p.AccountID.Value, &p.AccountID.Present, a.Account)
 	service := workers.NewScriptDeploymentService(a.Options()...)
 	type share struct {

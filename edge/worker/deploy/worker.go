@@ -252,7 +252,7 @@ func (r *Run) deployVersion(ctx context.Context, s *state) (string, error) {
 	if len(list) > 0 && (s.deployment == nil || list[0].ID != s.deployment.ID) {
 		return "", fmt.Errorf("another deployment of %s came in between, on %s (look at it; version %.8s was uploaded and is not live)", s.Name, since(&list[0]), s.uploaded)
 	}
-	_, err = r.api().deploy(ctx, s.Name, s.uploaded, r.message())
+	_, err = r.api().deploy(ctx, s.Name, s.uploaded, r.message(), false)
 	var failed *cloudflare.Failure
 	if err != nil && !(errors.As(err, &failed) && failed.Undone) {
 		if !r.isLive(ctx, s) {

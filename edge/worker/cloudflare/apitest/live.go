@@ -138,8 +138,8 @@ func (l *Live) Variables() []string {
 	return []string{"HTTPS_PROXY=" + l.url.String(), "HTTP_PROXY=" + l.url.String(), "SSL_CERT_FILE=" + l.file, "NO_PROXY="}
 }
 
-// Lag has the version before answer the next n requests to each worker after a deployment, as on the
-// platform for some seconds.
+// Lag has the version before answer the next n requests after a deployment, as on the platform for
+// some seconds.
 func (l *Live) Lag(n int) {
 	l.mutex.Lock()
 	defer l.mutex.Unlock()
