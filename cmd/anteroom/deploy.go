@@ -204,7 +204,7 @@ func planDeployment(ctx context.Context, t *terminal, flags *deployFlags, allowa
 	}
 	source := &deploy.Source{
 		File: file, Environment: flags.environment, Facts: deployFacts(&s.Service),
-		Content: output.Snapshot.ShortVersion(), Allowances: allowances,
+		Content: output.Snapshot.ShortVersion(), AsOf: output.Snapshot.AsOf, Allowances: allowances,
 	}
 	if key != nil {
 		source.Key = receiptkey.Prefix + base64.StdEncoding.EncodeToString(key.Seed())

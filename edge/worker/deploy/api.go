@@ -36,8 +36,11 @@ const Permissions = permissionScripts + "; " + permissionD1 + "; " + permissionZ
 // again is what to do where it is not known whether a step was done.
 const again = "run the command again, which looks first"
 
-// codeNoWorker is the code of the API's error where there is no such worker.
-const codeNoWorker = 10007
+// Codes of the API's errors.
+const (
+	codeNoWorker       = 10007
+	codeSecretsChanged = 10220 // since a version that is to be deployed again
+)
 
 // api makes the calls of a deployment.
 type api struct{ *cloudflare.Client }
@@ -96,8 +99,9 @@ type Deployment struct {
 
 // Annotations are what a deployment or a version says of itself.
 type Annotations struct {
-	Message string `json:"workers/message"`
-	Tag     string `json:"workers/tag"`
+	Message     string `json:"workers/message"`
+	Tag         string `json:"workers/tag"`
+	TriggeredBy string `json:"workers/triggered_by"`
 }
 
 // Version is a version of a worker, as the API has it.
@@ -515,9 +519,13 @@ func (a api) newVersion(ctx context.Context, worker string, metadata Metadata, m
 	return result.ID, err
 }
 
-// deploy lets a version of a worker answer all requests.
-func (a api) deploy(ctx context.Context, worker, version, message string) error {
+// deploy lets a version of a worker answer all requests. Without force the API refuses one whose
+// secrets are not those of the latest.
+func (a api) deploy(ctx context.Context, worker, version, message string, force bool) error {
 	var p workers.ScriptDeploymentNewParams
+	if force {
+		set(&p.Force.Value, &p.Force.Present, true)
+	}
 	set(&p.AccountID.Value, &p.AccountID.Present, a.Account)
 	service := workers.NewScriptDeploymentService(a.Options()...)
 	type share struct {

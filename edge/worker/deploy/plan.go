@@ -39,6 +39,7 @@ type Source struct {
 	Environment string // of the file
 	Facts       Facts
 	Content     string            // the short version of the content
+	AsOf        string            // the date of its newest board
 	Bundle      map[string][]byte // the worker's modules, by their names
 	Documents   []Document
 	Headers     string // the text of _headers

@@ -214,7 +214,7 @@ func allowances(list []Allowance) string {
 
 // message is what a deployment and its version say of themselves.
 func (r *Run) message() string {
-	text := fmt.Sprintf("content %.12s", r.Plan.Content)
+	text := contentText(r.Plan.Content, r.Plan.source.AsOf)
 	if len(r.Used) > 0 {
 		text += "; allowed " + allowances(r.Used)
 	}

@@ -254,7 +254,7 @@ func (r *Run) deployVersion(ctx context.Context, s *state) (string, error) {
 	}
 	// An interrupt ends the deployment, and not the question how far it came.
 	whole := context.WithoutCancel(ctx)
-	if err := r.api().deploy(ctx, s.Name, s.uploaded, r.message()); err != nil && !(isUnsure(whole, err) && r.isLive(whole, s)) {
+	if err := r.api().deploy(ctx, s.Name, s.uploaded, r.message(), false); err != nil && !(isUnsure(whole, err) && r.isLive(whole, s)) {
 		return "", err
 	}
 	r.changed = append(r.changed, fmt.Sprintf("version %.8s of %s was deployed", s.uploaded, s.Name))

@@ -118,6 +118,43 @@ func (s *Server) Interfere(t testing.TB, name string) *Version {
 	return &v
 }
 
+// Split lets two versions of a worker share its requests, as a deployment does that is under way.
+func (s *Server) Split(t testing.TB, name, first, second string) {
+	t.Helper()
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	w := s.workers[name]
+	if w == nil || w.version(first) == nil || w.version(second) == nil {
+		t.Fatalf("there are no such versions of %s", name)
+	}
+	d := s.deploy(w, w.version(first), "dash", "deployment")
+	d.Versions = []Share{{first, 60}, {second, 40}}
+}
+
+// Put makes a version of a worker and deploys it, without its being uploaded. The identifier, the
+// number and the time are the server's. The worker may be new.
+func (s *Server) Put(t testing.TB, name string, v Version) *Version {
+	t.Helper()
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	w := s.workers[name]
+	if w == nil {
+		w = s.newWorker(name)
+	}
+	v.ID, v.Created, v.Source = newUUID(), s.now(), "api"
+	w.add(&v)
+	s.deploy(w, &v, v.Source, "upload")
+	return &v
+}
+
+// AddDomain leads a host name in a zone to a worker, as PUT workers/domains does.
+func (s *Server) AddDomain(t testing.TB, z *Zone, host, worker string) {
+	t.Helper()
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	s.lead(z, host, worker)
+}
+
 // SetObservability changes what is logged of a worker, as somebody in the dashboard does.
 func (s *Server) SetObservability(t testing.TB, name string, o *Observability) {
 	t.Helper()
@@ -427,7 +464,7 @@ func (s *Server) createDeployment(r *request) Answer {
 			return noVersion(share.VersionID)
 		case v.Number <= len(w.versions)-reach: // the code is unknown
 			return refusal(http.StatusBadRequest, 10217, "Version "+v.ID+" is too old to be deployed")
-		case !maps.Equal(v.secrets(), w.latest().secrets()) && r.URL.Query().Get("force") != "true":
+		case w.hasOtherSecrets(v) && r.URL.Query().Get("force") != "true":
 			return refusal(http.StatusBadRequest, 10220, "Secrets have changed since version "+v.ID+"; use force=true to deploy it")
 		}
 	}
@@ -443,6 +480,12 @@ func (s *Server) createDeployment(r *request) Answer {
 		d.Annotations[name] = text[:min(len(text), annotationMax[name])]
 	}
 	return success(d.answer())
+}
+
+// hasOtherSecrets reports whether a version that is not the latest lacks or changes a secret.
+// Whether the platform compares with the live version or with the latest is unknown.
+func (w *worker) hasOtherSecrets(v *Version) bool {
+	return v != w.latest() && !(maps.Equal(v.secrets(), w.latest().secrets()) && maps.Equal(v.secrets(), w.live().secrets()))
 }
 
 func (s *Server) listSecrets(r *request) Answer {

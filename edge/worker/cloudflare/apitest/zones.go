@@ -329,11 +329,17 @@ func (s *Server) putDomain(r *request) Answer {
 	if slices.ContainsFunc(zone.records, taken) && !call.OverrideRecord {
 		return refusal(http.StatusConflict, 100117, "Hostname '"+call.Hostname+"' already has externally managed DNS records (A, CNAME, etc). Either delete them, try a different hostname, or use the option 'override_existing_dns_record' to override.")
 	}
-	zone.records = append(slices.DeleteFunc(zone.records, taken), Record{
-		ID: newID(), Type: "AAAA", Name: call.Hostname, Content: "100::", Proxied: true, TTL: 1,
+	zone.records = slices.DeleteFunc(zone.records, taken)
+	return success(s.lead(zone, call.Hostname, call.Service).answer())
+}
+
+// lead makes a custom domain, with its DNS record.
+func (s *Server) lead(zone *Zone, host, worker string) *domain {
+	zone.records = append(zone.records, Record{
+		ID: newID(), Type: "AAAA", Name: host, Content: "100::", Proxied: true, TTL: 1,
 		Meta: object{"origin_worker_id": newID(), "read_only": true},
 	})
-	d := &domain{id: newID(), cert: newUUID(), hostname: call.Hostname, service: call.Service, zone: zone}
+	d := &domain{id: newID(), cert: newUUID(), hostname: host, service: worker, zone: zone}
 	s.domains = append(s.domains, d)
-	return success(d.answer())
+	return d
 }
