@@ -47,9 +47,19 @@ func fromEnvironment(flags *pflag.FlagSet) (err error) {
 			if wrong := flags.Set(f.Name, value); wrong != nil {
 				err = errors.Join(err, fmt.Errorf("%s: %w", name, wrong))
 			}
+			flags.SetAnnotation(f.Name, fromVariable, []string{name})
 		}
 	})
 	return err
+}
+
+// fromVariable marks a flag whose value is that of an environment variable.
+const fromVariable = "anteroom_from_variable"
+
+// onCommandLine reports whether a flag was given on the command line, where others can see it.
+func onCommandLine(flags *pflag.FlagSet, name string) bool {
+	f := flags.Lookup(name)
+	return f.Changed && f.Annotations[fromVariable] == nil
 }
 
 // commandLineFlags are the flags of a command and those below it that no environment variable sets,

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"io"
 	"testing"
 
@@ -30,5 +31,25 @@ func TestVariablesMeanOneThing(t *testing.T) {
 	}
 	if len(meanings) < 15 {
 		t.Errorf("%d variables: are the flags found?", len(meanings))
+	}
+}
+
+// A flag that a variable has set is told from one of the command line, which wins.
+func TestOnCommandLine(t *testing.T) {
+	t.Setenv("ANTEROOM_SMTP", "smtps://variable")
+	t.Setenv("ANTEROOM_OUTBOX", "variable")
+	flags := pflag.NewFlagSet("serve", pflag.ContinueOnError)
+	smtp, outbox := flags.String("smtp", "", ""), flags.String("outbox", "", "")
+	flags.String("data", "", "")
+	if err := errors.Join(flags.Parse([]string{"--outbox=flag"}), fromEnvironment(flags), fromEnvironment(flags)); err != nil {
+		t.Fatal(err)
+	}
+	if *smtp != "smtps://variable" || *outbox != "flag" {
+		t.Errorf("values %q, %q", *smtp, *outbox)
+	}
+	for name, want := range map[string]bool{"smtp": false, "outbox": true, "data": false} {
+		if got := onCommandLine(flags, name); got != want {
+			t.Errorf("--%s on the command line: %t", name, got)
+		}
 	}
 }

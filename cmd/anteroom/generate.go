@@ -18,14 +18,12 @@ import (
 	"anteroom/edge/api"
 	"anteroom/edge/jsondoc"
 	"anteroom/generator"
+	"anteroom/generator/live"
 	"anteroom/generator/publish"
 	"anteroom/generator/site"
 
 	"github.com/spf13/cobra"
 )
-
-// expiryNotice is how long before the expiry of security.txt the warnings begin.
-const expiryNotice = 30 * 24 * time.Hour
 
 func generateCommand(t *terminal) *cobra.Command {
 	var content, out string
@@ -247,7 +245,7 @@ func checkExpiry(s *site.Site) (warnings []string, err error) {
 		return nil, fmt.Errorf("security.txt expired at %s %s", s.Service.Security.Expires, hint)
 	}
 	warnings = []string{}
-	if left < expiryNotice {
+	if left < live.ExpiryNotice {
 		warnings = append(warnings, fmt.Sprintf("security.txt expires at %s %s", s.Service.Security.Expires, hint))
 	}
 	return warnings, nil

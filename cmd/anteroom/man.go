@@ -52,8 +52,16 @@ func writeManual(folder string) (pages int, err error) {
 	if err := os.MkdirAll(folder, 0o777); err != nil {
 		return 0, err
 	}
-	header := &doc.GenManHeader{Section: "1", Date: &date, Source: "anteroom " + p.Version, Manual: "Anteroom"}
+	header := &doc.GenManHeader{Section: "1", Date: &date, Source: "anteroom " + p.short(), Manual: "Anteroom"}
 	return pages, doc.GenManTree(root, header, folder)
+}
+
+// short is the version where the foot of a page has room for it, else the beginning of the commit.
+func (p *program) short() string {
+	if len(p.Version) > 20 && p.Commit != nil {
+		return (*p.Commit)[:12]
+	}
+	return p.Version
 }
 
 // date is the time of the manual: what SOURCE_DATE_EPOCH says, else that of the commit.

@@ -65,6 +65,10 @@ func TestManualWithoutTime(t *testing.T) {
 	if _, err := p.date(); err == nil || !strings.Contains(err.Error(), "SOURCE_DATE_EPOCH") {
 		t.Errorf("error %v", err)
 	}
+	p.Version, p.Commit = "v0.0.0-20261123031656-c64d54fadacd+dirty", new("c64d54fadacdf55d8fa71c62abac3ec64196720a")
+	if got := p.short(); got != "c64d54fadacd" {
+		t.Errorf("short %q", got)
+	}
 	at := "2026-11-20T12:00:00Z"
 	p.CommitTime = &at
 	if date, err := p.date(); err != nil || date.Format("2006-01-02T15:04:05Z") != at {

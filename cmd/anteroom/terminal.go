@@ -27,7 +27,6 @@ import (
 	"os"
 	"path"
 	"regexp"
-	"slices"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -100,17 +99,17 @@ type contentError struct {
 	site.Faults
 }
 
-// placed are the faults with the paths of their files.
-func (e contentError) placed() []site.Fault {
-	faults := slices.Clone(e.Faults)
-	for i := range faults {
-		faults[i].File = path.Join(e.folder, faults[i].File)
+// lines are the faults, one a line, with their files as the caller named the folder.
+func (e contentError) lines() (lines []string) {
+	for _, fault := range e.Faults {
+		if fault.File != "." {
+			fault.File = path.Join(e.folder, fault.File)
+		} else {
+			fault.File = e.folder
+		}
+		lines = append(lines, fault.String())
 	}
-	return faults
-}
-
-func (e contentError) summary() string {
-	return fmt.Sprintf("%s has %s (mend what is listed above; nothing was written)", e.folder, plural(len(e.Faults), "fault"))
+	return lines
 }
 
 // fail prints an error.
@@ -119,10 +118,11 @@ func (t *terminal) fail(err error) {
 		return
 	}
 	if faulty := (contentError{}); errors.As(err, &faulty) {
-		for _, fault := range faulty.placed() {
-			fmt.Fprintln(t.err, fault)
+		for _, line := range faulty.lines() {
+			fmt.Fprintln(t.err, line)
 		}
-		fmt.Fprintf(t.err, "anteroom: %s\n", faulty.summary())
+		fmt.Fprintf(t.err, "anteroom: %s has %s (mend what is listed above; nothing was written)\n",
+			faulty.folder, plural(len(faulty.Faults), "fault"))
 		return
 	}
 	for line := range strings.Lines(strings.TrimSpace(err.Error())) {
@@ -159,10 +159,10 @@ func (t *terminal) failJSON(err error, code int) {
 	}
 	if faulty := (contentError{}); errors.As(err, &faulty) {
 		r.Code = "content"
-		for _, f := range faulty.placed() {
-			r.Faults = append(r.Faults, faultReport{f.File, f.Line, f.Column, withoutKey(f.What), withoutKey(f.Hint)})
+		for _, f := range faulty.Faults {
+			r.Faults = append(r.Faults, faultReport{path.Join(faulty.folder, f.File), f.Line, f.Column, withoutKey(f.What), withoutKey(f.Hint)})
 		}
-		r.Message, r.Hint = splitHint(faulty.summary())
+		r.Message, r.Hint = faulty.folder+" has "+plural(len(faulty.Faults), "fault"), "mend the faults; nothing was written"
 	} else {
 		var messages []string
 		for line := range strings.Lines(strings.TrimSpace(err.Error())) {

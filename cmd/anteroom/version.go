@@ -67,27 +67,30 @@ type core struct {
 	SHA256    string `json:"sha256"`
 }
 
+// What build/release.sh stamps on a release, whatever Go finds out about the repository.
+var stampedVersion, stampedCommit, stampedTime, stampedModified string
+
 func thisProgram() *program {
 	p := &program{Version: "unknown", Go: runtime.Version(), OS: runtime.GOOS, Arch: runtime.GOARCH, Snapshot: snapshot.Format}
-	info, ok := debug.ReadBuildInfo()
-	if !ok {
-		return p
-	}
-	if info.Main.Version != "" {
-		p.Version = info.Main.Version
-	}
-	for _, setting := range info.Settings {
-		switch setting.Key {
-		case "vcs.revision":
-			p.Commit = &setting.Value
-		case "vcs.time":
-			p.CommitTime = &setting.Value
-		case "vcs.modified":
-			modified, err := strconv.ParseBool(setting.Value)
-			if err == nil {
-				p.Modified = &modified
-			}
+	stamps := map[string]string{"vcs.revision": stampedCommit, "vcs.time": stampedTime, "vcs.modified": stampedModified}
+	if stampedVersion != "" {
+		p.Version = stampedVersion
+	} else if info, ok := debug.ReadBuildInfo(); ok {
+		if info.Main.Version != "" {
+			p.Version = info.Main.Version
 		}
+		for _, setting := range info.Settings {
+			stamps[setting.Key] = setting.Value
+		}
+	}
+	if commit := stamps["vcs.revision"]; commit != "" {
+		p.Commit = &commit
+	}
+	if written := stamps["vcs.time"]; written != "" {
+		p.CommitTime = &written
+	}
+	if modified, err := strconv.ParseBool(stamps["vcs.modified"]); err == nil {
+		p.Modified = &modified
 	}
 	return p
 }

@@ -18,7 +18,11 @@ import (
 	"testing"
 	"time"
 
+	"anteroom/edge/api"
 	"anteroom/edge/edgetest"
+	"anteroom/generator"
+	"anteroom/generator/live"
+	"anteroom/generator/site"
 
 	"github.com/BurntSushi/toml"
 )
@@ -199,6 +203,7 @@ func TestWrangler(t *testing.T) {
 		}
 		base := dev(t, "--env", "production", "--persist-to", store, "--var", "RECEIPT_KEY:"+base64.StdEncoding.EncodeToString(edgetest.Key.Seed()))
 		documents(t, base, production.Routes[0].Pattern)
+		asTheContent(t, base, production.Routes[0].Pattern)
 
 		do := func(method, target, body string) map[string]any {
 			t.Helper()
@@ -255,6 +260,37 @@ func TestWrangler(t *testing.T) {
 			t.Errorf("the timer answers %d %q and leaves %v", answer.StatusCode, text, sql("SELECT * FROM outbox"))
 		}
 	})
+}
+
+// asTheContent compares all that is served with the content, as anteroom status does.
+func asTheContent(t *testing.T, base, host string) {
+	t.Helper()
+	s, err := site.Load(os.DirFS(root + "/content"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	output, err := generator.Generate(s, api.Routes)
+	if err != nil {
+		t.Fatal(err)
+	}
+	service, err := live.New(base)
+	if err != nil {
+		t.Fatal(err)
+	}
+	service.Host = host
+	now := time.Unix(edgetest.Now, 0)
+	report, err := service.Inspect(t.Context(), output, live.Options{Now: func() time.Time { return now }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range report.Checks {
+		if c.Status == live.Differs || c.Status == live.Skipped && c.Name != live.CheckPlainHTTP {
+			t.Errorf("%s: %s: %s %v", c.Name, c.Status, c.Detail, c.Differences)
+		}
+	}
+	if regressions, err := service.Regressions(t.Context(), output); err != nil || len(regressions) > 0 {
+		t.Errorf("regressions: %v %v", regressions, err)
+	}
 }
 
 // documents compares the documents that are served with the manifest and with _headers.

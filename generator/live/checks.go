@@ -296,6 +296,7 @@ const (
 	presencePath = "/api/presence"
 	rosterPath   = "/api/roster"
 	nowhere      = "/no-such-document"
+	unserved     = "/_headers" // it tells a CDN how to serve
 	noEndpoint   = "/api/no-such-endpoint"
 	notFoundPage = "/404.html"
 )
@@ -303,7 +304,7 @@ const (
 // unknown asks for what is not there.
 func (i *inspection) unknown(ctx context.Context) Check {
 	var differences []Difference
-	for _, path := range []string{nowhere, noEndpoint} {
+	for _, path := range []string{nowhere, unserved, noEndpoint} {
 		got, err := i.get(ctx, path)
 		kind := ""
 		if err == nil {
@@ -316,11 +317,11 @@ func (i *inspection) unknown(ctx context.Context) Check {
 			differences = append(differences, Difference{path, fmt.Sprintf("answers %d in the place of 404", got.status)})
 		case path == noEndpoint && !got.isJSON():
 			differences = append(differences, Difference{path, "answers with " + orNone(kind) + " in the place of a problem document"})
-		case path == nowhere && i.output != nil && !bytes.Equal(got.body, document(i.output, notFoundPage)):
+		case path != noEndpoint && i.output != nil && !bytes.Equal(got.body, document(i.output, notFoundPage)):
 			differences = append(differences, Difference{path, "does not answer with " + notFoundPage})
 		}
 	}
-	return of(differences, 2, "404, as a page and as a problem document")
+	return of(differences, 3, "404, as a page and as a problem document")
 }
 
 // document is a document of a content; nil where it has none of that path.

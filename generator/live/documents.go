@@ -24,11 +24,13 @@ func hashOf(b []byte) string {
 // fetched is a document, as the content, the live manifest and the service have it.
 type fetched struct {
 	path      string
-	generated []byte // nil where the content has no such document, or there is no content
-	listed    string // SHA-256 in the live manifest; "" where it lists no such document
-	mediaType string // in the live manifest, else as generated
-	live      *answer
+	generated []byte  // nil where the content has no such document, or there is no content
+	listed    string  // SHA-256 in the live manifest; "" where it lists no such document
+	mediaType string  // in the live manifest, else as generated
+	live      *answer // without its body
 	err       error
+	what      string // how it is not as it is meant to be; "" where it is
+	mark      string // what something on the way has written into it; "" for nothing
 }
 
 // frontPage is the path at which the document indexPage is the front page.
@@ -76,16 +78,31 @@ func (i *inspection) fetch(ctx context.Context) []fetched {
 	for n := range all {
 		f := &all[n]
 		asking.Go(func() {
-			for {
-				f.live, f.err = i.get(ctx, f.path)
-				if i.output == nil || f.difference(i.output, &i.published) == "" || !i.time() || !sleep(ctx, i.options.Pause) {
-					return
-				}
+			i.look(ctx, f)
+			for i.output != nil && f.what != "" && i.time() && sleep(ctx, i.options.Pause) {
+				i.look(ctx, f)
 			}
 		})
 	}
 	asking.Wait()
 	return all
+}
+
+// look asks for a document and notes what is found. It keeps no body: a service may have many
+// documents, and large ones.
+func (i *inspection) look(ctx context.Context, f *fetched) {
+	f.live, f.err = i.get(ctx, f.path)
+	f.what, f.mark = f.difference(i.output, &i.published), ""
+	if f.err != nil {
+		return
+	}
+	for _, m := range marks {
+		if bytes.Contains(f.live.body, []byte(m.text)) && !bytes.Contains(f.generated, []byte(m.text)) {
+			f.mark = m.what
+			break
+		}
+	}
+	f.live.body = nil
 }
 
 // difference says how a document is not as it is meant to be; "" where it is.
@@ -132,13 +149,12 @@ func (i *inspection) documents(all []fetched) Check {
 	if i.manifestErr != nil {
 		differences = append(differences, Difference{health.Manifest, strings.TrimPrefix(i.manifestErr.Error(), health.Manifest+" ")})
 	}
-	for n := range all {
-		f := &all[n]
+	for _, f := range all {
 		if f.path == health.Manifest && i.manifestErr != nil {
 			continue
 		}
-		if what := f.difference(i.output, &i.published); what != "" {
-			differences = append(differences, Difference{f.path, what})
+		if f.what != "" {
+			differences = append(differences, Difference{f.path, f.what})
 		}
 	}
 	if i.output == nil {
@@ -204,11 +220,8 @@ func (i *inspection) rewritten(all []fetched) Check {
 			continue
 		}
 		pages++
-		for _, mark := range marks {
-			if bytes.Contains(f.live.body, []byte(mark.text)) && !bytes.Contains(f.generated, []byte(mark.text)) {
-				differences = append(differences, Difference{f.path, mark.what})
-				break
-			}
+		if f.mark != "" {
+			differences = append(differences, Difference{f.path, f.mark})
 		}
 	}
 	if pages == 0 {

@@ -290,6 +290,9 @@ func (a *asker) identify(ctx context.Context) (p published, err error) {
 		if p.manifestErr = object(health.Manifest, document, 200, &p.manifest); p.manifestErr == nil && p.manifest.Content == "" {
 			p.manifestErr = fmt.Errorf("%s names no %s", health.Manifest, health.Version)
 		}
+		if len(p.manifest.Documents) > maxDocuments {
+			p.manifestErr, p.manifest = fmt.Errorf("%s lists more than %d documents", health.Manifest, maxDocuments), manifest{}
+		}
 	}
 	answer, err := a.get(ctx, health.Live)
 	if err != nil && !errors.Is(err, errBroken) {
@@ -303,8 +306,10 @@ func (a *asker) identify(ctx context.Context) (p published, err error) {
 	switch {
 	case p.manifestErr == nil || p.liveErr == nil:
 		return p, nil
-	case document == nil || answer == nil:
-		return p, fmt.Errorf("ask %s: %w: %w (try again)", a, errors.Join(p.manifestErr), ErrUnreachable)
+	case document == nil:
+		return p, fmt.Errorf("%w: %w (try again)", p.manifestErr, ErrUnreachable)
+	case answer == nil:
+		return p, fmt.Errorf("%w: %w (try again)", p.liveErr, ErrUnreachable)
 	case document.status >= 300 && document.status < 400:
 		to := document.header.Get("Location")
 		hint := "name the address that it redirects to"

@@ -39,7 +39,7 @@ type Regression struct {
 // before a first deployment: then nothing can go back. It wraps ErrUnreachable or ErrForeign, or is
 // another, where it is not known what is published.
 func (s *Service) Regressions(ctx context.Context, output *generator.Output) ([]Regression, error) {
-	a := s.asker(Timeout, pause)
+	a := s.asker(Timeout, cmp.Or(s.pause, pause))
 	p, err := a.identify(ctx)
 	if err != nil {
 		return nil, err

@@ -45,7 +45,8 @@ type Service struct {
 	// Host is sent as the Host header field. "" stands for the host of Base.
 	Host string
 
-	plain *url.URL // where plain HTTP is asked; nil stands for the usual port of the host
+	plain *url.URL      // where plain HTTP is asked; nil stands for the usual port of the host
+	pause time.Duration // between two tries where Options says nothing else; 0 stands for pause
 }
 
 // New is a service at an address with a scheme (http or https) and a host.
@@ -55,9 +56,9 @@ func New(address string) (*Service, error) {
 	case err != nil:
 		return nil, fmt.Errorf("read the address of the service: %w", err)
 	case base.Scheme != "http" && base.Scheme != "https" || base.Hostname() == "":
-		return nil, fmt.Errorf("read the address of the service: %q is none (it begins with https:// or http://, as in https://www.anteroom.example)", address)
+		return nil, fmt.Errorf("read the address of the service: %q is not of the form https://www.anteroom.example", address)
 	case base.Path != "" && base.Path != "/" || base.RawQuery != "" || base.Fragment != "" || base.User != nil:
-		return nil, fmt.Errorf("read the address of the service: %q has more than a scheme, a host and a port (leave the rest away)", base.Redacted())
+		return nil, fmt.Errorf("read the address of the service: %q has more than a scheme, a host and a port", base.Redacted())
 	}
 	return &Service{Base: base}, nil
 }
@@ -76,9 +77,12 @@ func (s *Service) name() string {
 
 // Bounds of what is asked.
 const (
-	atOnce    = 8                // requests under way
-	maxBody   = 25 << 20         // bytes of an answer, the most that a CDN takes for a document
-	tries     = 3                // of a request that fails in passing
+	atOnce  = 8        // requests under way
+	maxBody = 25 << 20 // bytes of an answer, the most that a CDN takes for a document
+	tries   = 3        // of a request that fails in passing
+
+	maxDocuments = 10_000 // that a manifest may list
+
 	Timeout   = 15 * time.Second // for one answer, where Options says nothing else
 	pause     = time.Second      // between two looks, where Options says nothing else
 	userAgent = "anteroom-live"
@@ -250,14 +254,14 @@ func unanswered(ctx context.Context, address string, timeout time.Duration, err 
 		return fmt.Errorf("look up the host %s: %v: %w (look at the way from this machine to the Internet)", host, dns.Err, ErrUnreachable)
 	case errors.As(err, &certificate), errors.As(err, &name):
 		return fmt.Errorf("ask %s: %v: %w (its certificate does not fit; look at the name, and at what answers there)", address, err, ErrUnreachable)
-	case errors.As(err, &record):
+	case errors.As(err, &record), strings.Contains(err.Error(), "HTTP response to HTTPS client"):
 		return fmt.Errorf("ask %s: it does not speak TLS: %w (try http://)", address, ErrUnreachable)
 	case errors.Is(err, syscall.ECONNREFUSED):
 		return fmt.Errorf("ask %s: nobody listens there: %w (is the server running?)", address, ErrUnreachable)
 	case errors.Is(err, context.DeadlineExceeded), errors.As(err, &network) && network.Timeout():
 		return fmt.Errorf("ask %s: no answer within %s: %w (is it overloaded, or a firewall on the way?)", address, timeout, ErrUnreachable)
 	}
-	return fmt.Errorf("ask %s: %v: %w: %w", address, err, errBroken, ErrUnreachable)
+	return fmt.Errorf("ask %s: %v: %w", address, err, errBroken)
 }
 
 // object reads a JSON object out of an answer with a status.

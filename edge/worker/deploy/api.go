@@ -72,6 +72,12 @@ func isMissing(err error) bool {
 	return errors.As(err, &failed) && (failed.Has(codeNoWorker) || failed.Status == http.StatusNotFound)
 }
 
+// isUnsure reports whether it is not known what a call did, and may be asked.
+func isUnsure(ctx context.Context, err error) bool {
+	var failed *cloudflare.Failure
+	return err != nil && ctx.Err() == nil && !(errors.As(err, &failed) && failed.Undone)
+}
+
 // asJSON is the body of a call. The types of the API's client would leave out members.
 func asJSON(body any) option.RequestOption {
 	text, _ := json.Marshal(body) // it is made of texts, numbers, lists and maps of them
@@ -515,7 +521,7 @@ func (a api) newVersion(ctx context.Context, worker string, metadata Metadata, m
 
 // deploy lets a version of a worker answer all requests. Without force the API refuses one whose
 // secrets are not those of the latest.
-func (a api) deploy(ctx context.Context, worker, version, message string, force bool) (id string, err error) {
+func (a api) deploy(ctx context.Context, worker, version, message string, force bool) error {
 	var p workers.ScriptDeploymentNewParams
 	if force {
 		set(&p.Force.Value, &p.Force.Present, true)
@@ -530,14 +536,11 @@ func (a api) deploy(ctx context.Context, worker, version, message string, force 
 		"strategy": "percentage", "versions": []share{{version, 100}},
 		"annotations": map[string]string{"workers/message": message},
 	})
-	var result struct {
-		ID string `json:"id"`
-	}
-	err = a.call(ctx, cloudflare.Purpose{What: "deploy version " + version + " of " + worker, Writes: true, Unsure: again, Permission: permissionScripts}, &result, func(opts ...option.RequestOption) error {
+	var result struct{}
+	return a.call(ctx, cloudflare.Purpose{What: "deploy version " + version + " of " + worker, Writes: true, Unsure: again, Permission: permissionScripts}, &result, func(opts ...option.RequestOption) error {
 		_, err := service.New(ctx, worker, p, append(opts, body)...)
 		return err
 	})
-	return result.ID, err
 }
 
 // assetSession says that a worker is to have these assets. It gives a token and, in parts to be sent

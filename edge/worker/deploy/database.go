@@ -2,7 +2,6 @@ package deploy
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"path/filepath"
 	"regexp"
@@ -56,6 +55,11 @@ func (r *Run) databaseStep() *work {
 		w.Status, w.Text = Would, fmt.Sprintf("make D1 database %s, and write its id into %s", db.Name, file)
 		w.do = func(ctx context.Context) (string, error) {
 			id, err := r.api().newDatabase(ctx, db.Name)
+			if isUnsure(ctx, err) {
+				if made, wrong := r.api().database(ctx, db.Name); wrong == nil && made != "" {
+					id, err = made, nil // its answer was lost
+				}
+			}
 			if err != nil {
 				return "", err
 			}
@@ -115,12 +119,10 @@ func (r *Run) migrate(ctx context.Context, name string) error {
 	}
 	p := cloudflare.Purpose{What: "apply migration " + name, Writes: true, Unsure: again}
 	_, err = r.api().sql(ctx, p, r.databaseID(), migrationSQL(name, string(text)))
-	var failed *cloudflare.Failure
-	if err == nil || errors.As(err, &failed) && failed.Undone || ctx.Err() != nil {
-		return err
-	}
-	if missing, wrong := r.missingMigrations(ctx); wrong == nil && !slices.Contains(missing, name) {
-		return nil // it was done, and its answer was lost
+	if isUnsure(ctx, err) {
+		if missing, wrong := r.missingMigrations(ctx); wrong == nil && !slices.Contains(missing, name) {
+			return nil // its answer was lost
+		}
 	}
 	return err
 }

@@ -327,3 +327,23 @@ func TestPreview(t *testing.T) {
 		t.Errorf("the apex is %+v", v)
 	}
 }
+
+// What was done is not done again where its answer was lost.
+func TestLostAnswers(t *testing.T) {
+	o := newOperator(t)
+	for _, path := range []string{"d1/database", "/raw", "/versions", "/deployments", "workers/scripts/anteroom"} {
+		for _, method := range []string{"POST", "PUT"} {
+			o.FailOn(method, path, apitest.Silence)
+		}
+	}
+	o.must()
+	o.check()
+	o.source.Documents[1].Bytes = []byte("new")
+	before := len(o.Deployments("anteroom"))
+	o.FailOn("POST", "/deployments", apitest.HangUp)
+	o.must()
+	o.check()
+	if n := len(o.Deployments("anteroom")); n != before+1 {
+		t.Errorf("%d deployments were made, want 1", n-before)
+	}
+}

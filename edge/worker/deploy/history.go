@@ -334,7 +334,7 @@ func (r *Rollback) Do(ctx context.Context, reason string, allowed []Allowance) e
 	}
 	// Cloudflare refuses a version with another secret, of which the allowance speaks.
 	force := slices.ContainsFunc(allowed, func(a Allowance) bool { return a.Name == AllowPublic || a.Name == AllowUnknown })
-	_, err = a.deploy(ctx, r.h.Worker, r.To.ID, message, force)
+	err = a.deploy(ctx, r.h.Worker, r.To.ID, message, force)
 	var failed *cloudflare.Failure
 	if errors.As(err, &failed) && failed.Has(codeSecretsChanged) {
 		return fmt.Errorf("%w (its secret is not the one of now: --allow %s --reason TEXT deploys it all the same)", err, AllowPublic)

@@ -252,13 +252,9 @@ func (r *Run) deployVersion(ctx context.Context, s *state) (string, error) {
 	if len(list) > 0 && (s.deployment == nil || list[0].ID != s.deployment.ID) {
 		return "", fmt.Errorf("another deployment of %s came in between, on %s (look at it; version %.8s was uploaded and is not live)", s.Name, since(&list[0]), s.uploaded)
 	}
-	_, err = r.api().deploy(ctx, s.Name, s.uploaded, r.message(), false)
-	var failed *cloudflare.Failure
-	if err != nil && !(errors.As(err, &failed) && failed.Undone) {
-		if !r.isLive(ctx, s) {
-			return "", err
-		}
-	} else if err != nil {
+	// An interrupt ends the deployment, and not the question how far it came.
+	whole := context.WithoutCancel(ctx)
+	if err := r.api().deploy(ctx, s.Name, s.uploaded, r.message(), false); err != nil && !(isUnsure(whole, err) && r.isLive(whole, s)) {
 		return "", err
 	}
 	r.changed = append(r.changed, fmt.Sprintf("version %.8s of %s was deployed", s.uploaded, s.Name))
@@ -271,8 +267,7 @@ func (r *Run) deployVersion(ctx context.Context, s *state) (string, error) {
 // isLive asks whether the version that was uploaded is deployed, after a call whose answer was
 // lost. Where that cannot be said, what is live is said to be unknown.
 func (r *Run) isLive(ctx context.Context, s *state) bool {
-	// An interrupt ends the deployment, and not the question how far it came.
-	list, _, err := r.api().deployments(context.WithoutCancel(ctx), s.Name)
+	list, _, err := r.api().deployments(ctx, s.Name)
 	if err != nil && s == r.states[0] {
 		r.serving = fmt.Sprintf("%s, or the new version %.8s: it is not known whether the deployment was made", orNothing(s), s.uploaded)
 	}
