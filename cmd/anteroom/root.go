@@ -155,7 +155,7 @@ Exit codes: 0 done, 1 failed, 2 called wrongly.`,
 	}{
 		{groupBegin, "Begin a service:", []*cobra.Command{initCommand(t), keyCommand(t)}},
 		{groupPublish, "Publish and serve:", []*cobra.Command{verifyCommand(t), generateCommand(t), serveCommand(t)}},
-		{groupDeploy, "Deploy to Cloudflare:", []*cobra.Command{deployCommand(t), statusCommand(t), buildCommand(t)}},
+		{groupDeploy, "Deploy to Cloudflare:", []*cobra.Command{deployCommand(t), statusCommand(t), deploymentsCommand(t), rollbackCommand(t), buildCommand(t)}},
 		{groupRecords, "Look after what was recorded:", []*cobra.Command{recordsCommand(t), receiptCommand(t), backupCommand(t), restoreCommand(t)}},
 		{groupOther, "Other:", []*cobra.Command{manCommand(t), versionCommand(t)}},
 	} {

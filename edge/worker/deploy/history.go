@@ -28,6 +28,12 @@ const (
 // RollbackAllowances are all of them.
 var RollbackAllowances = []string{AllowAsOf, AllowPublic, AllowUnknown, AllowUnderWay}
 
+// What an API token needs to read what was deployed, and to deploy it again.
+const (
+	PermissionHistory  = "Account, Workers Scripts, Read"
+	PermissionRollback = permissionScripts
+)
+
 // longestDeployment is how long after an upload its deployment may still come.
 const longestDeployment = 10 * time.Minute
 
@@ -72,10 +78,21 @@ type Release struct {
 	key string // what its tag says of the receipt key, "" where nothing
 }
 
+// Note is what was said of a deployment beside what it publishes: why, and what was allowed.
+func (d *Deployed) Note() string {
+	said := strings.Replace(d.Message, contentText(d.Release.Content, d.Release.AsOf), "", 1)
+	said = strings.ReplaceAll(said, rollbackNote+" to ;", rollbackNote+";")
+	return strings.Trim(strings.TrimSuffix(said, " to "), "; ")
+}
+
+// rollbackNote begins what a rollback says of itself.
+const rollbackNote = "rollback"
+
 // Short names a release for people.
 func (r *Release) Short() string { return r.ID[:min(shortID, len(r.ID))] }
 
-func (r *Release) describe() string {
+// String names a release with what it publishes.
+func (r *Release) String() string {
 	text := "version " + r.Short()
 	if r.Content != "" {
 		text += ", content " + r.Content
@@ -305,7 +322,7 @@ func (r *Rollback) Do(ctx context.Context, reason string, allowed []Allowance) e
 	if len(list) == 0 || list[0].ID != r.expected {
 		return fmt.Errorf("another deployment of %s came in between (look at anteroom deployments, and decide again)", r.h.Worker)
 	}
-	message := "rollback"
+	message := rollbackNote
 	if r.To.Content != "" {
 		message += " to " + contentText(r.To.Content, r.To.AsOf)
 	}

@@ -155,7 +155,7 @@ func TestRollbackBesideADeployment(t *testing.T) {
 	if err != nil || !strings.Contains(fmt.Sprint(r.Refusal(nil)), "underway: version") {
 		t.Errorf("beside a deployment: %v, %v", r.Refusal(nil), err)
 	}
-	o.back("", nil) // an hour later
+	o.back("", nil)                                    // an hour later
 	if got := o.liveContent(); got != "222222222222" { // and not what came in between, which is not known
 		t.Errorf("after a rollback %s is live", got)
 	}

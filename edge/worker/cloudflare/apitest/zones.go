@@ -343,3 +343,14 @@ func (s *Server) lead(zone *Zone, host, worker string) *domain {
 	s.domains = append(s.domains, d)
 	return d
 }
+
+// Zone is the zone of a name, nil where there is none.
+func (s *Server) Zone(name string) *Zone {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	i := slices.IndexFunc(s.zones, func(z *Zone) bool { return z.Name == name })
+	if i < 0 {
+		return nil
+	}
+	return s.zones[i]
+}
