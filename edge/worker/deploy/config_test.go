@@ -91,6 +91,8 @@ func TestPlanIsRefused(t *testing.T) {
 		"a bundle without apex":    {func(s *deploy.Source) { delete(s.Bundle, "apex.mjs") }, "the bundle has no apex.mjs"},
 		"a file that is no module": {func(s *deploy.Source) { s.Bundle["README.md"] = nil }, "the bundle has README.md, which is no module"},
 		"a key of somebody else":   {func(s *deploy.Source) { s.KeyPublic = "x" }, "the receipt key is that of x, and the content publishes " + public},
+		"no documents":             {func(s *deploy.Source) { s.Documents = nil }, "there are 0 documents, and Cloudflare takes 1 to 20000"},
+		"a huge document":          {func(s *deploy.Source) { s.Documents[0].Bytes = make([]byte, 25<<20+1) }, "/manifest.json has 26214401 bytes, and Cloudflare takes at most 26214400"},
 		"another content":          {func(s *deploy.Source) { s.Facts.CanonicalHost = "www.tern.example" }, `want ["www.tern.example"]`},
 	} {
 		o := newOperator(t)

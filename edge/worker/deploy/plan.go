@@ -258,7 +258,13 @@ func (s *Source) service(e section) (*Worker, error) {
 	}
 	w.Metadata.MainModule = mainModule
 	w.Metadata.KeepBindings = []string{"secret_text", "secret_key"}
+	if n := len(s.Documents); n == 0 || n > mostAssets {
+		return nil, fmt.Errorf("there are %d documents, and Cloudflare takes 1 to %d", n, mostAssets)
+	}
 	for _, d := range s.Documents {
+		if len(d.Bytes) > largestAsset {
+			return nil, fmt.Errorf("%s has %d bytes, and Cloudflare takes at most %d", d.Path, len(d.Bytes), largestAsset)
+		}
 		w.Assets = append(w.Assets, newAsset(d))
 	}
 	w.Metadata.Assets = &AssetsMetadata{Config: AssetsConfig{

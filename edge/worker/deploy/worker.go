@@ -102,15 +102,17 @@ func (r *Run) makeWorker(ctx context.Context, s *state) (string, error) {
 	return s.Name + ", which answers nothing yet", err
 }
 
-// covers reports whether got has all that is wanted. A setting that is off may be left out of it.
+// covers reports whether got has all that is wanted of a setting. What is off as a whole may be left
+// out of it.
 func covers(got, want any) bool {
 	wanted, isTable := want.(map[string]any)
 	if !isTable {
-		return got == want || got == nil && want == false
+		return got == want
 	}
 	table, _ := got.(map[string]any)
 	for name, value := range wanted {
-		if !covers(table[name], value) {
+		off := name == "enabled" && value == false && table[name] == nil
+		if !off && !covers(table[name], value) {
 			return false
 		}
 	}
