@@ -329,8 +329,12 @@ func (r *Rollback) Do(ctx context.Context, reason string, allowed []Allowance) e
 	if reason != "" {
 		message += "; " + reason
 	}
-	if len(allowed) > 0 {
-		message += "; allowed " + allowances(allowed)
+	var names []string // the reason stands before them
+	for _, a := range allowed {
+		names = append(names, a.Name)
+	}
+	if len(names) > 0 {
+		message += "; allowed " + strings.Join(names, ", ")
 	}
 	// Cloudflare refuses a version with another secret, of which the allowance speaks.
 	force := slices.ContainsFunc(allowed, func(a Allowance) bool { return a.Name == AllowPublic || a.Name == AllowUnknown })

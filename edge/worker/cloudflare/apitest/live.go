@@ -374,11 +374,13 @@ func headersOf(headers string, assets map[string]Asset) string {
 		if types[path] == "" {
 			line = "  ! Content-Type\n"
 		}
-		i := slices.IndexFunc(rules, func(r rule) bool { return r.path == path })
-		if i < 0 {
-			rules = append(rules, rule{path, line})
-		} else if !contentType.MatchString(rules[i].lines) {
+		if slices.ContainsFunc(rules, func(r rule) bool { return covers(r.path, path) && contentType.MatchString(r.lines) }) {
+			continue
+		}
+		if i := slices.IndexFunc(rules, func(r rule) bool { return r.path == path }); i >= 0 {
 			rules[i].lines += line
+		} else {
+			rules = append(rules, rule{path, line})
 		}
 	}
 	var b strings.Builder
@@ -386,6 +388,12 @@ func headersOf(headers string, assets map[string]Asset) string {
 		b.WriteString(r.path + "\n" + r.lines)
 	}
 	return b.String()
+}
+
+// covers reports whether a pattern of _headers is for a path: * is any text.
+func covers(pattern, path string) bool {
+	parts := strings.Split(regexp.QuoteMeta(pattern), `\*`)
+	return regexp.MustCompile("^" + strings.Join(parts, ".*") + "$").MatchString(path)
 }
 
 // tunnels are the connections that came through the proxy.
