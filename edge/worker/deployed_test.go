@@ -18,9 +18,9 @@ import (
 	"anteroom/edge/worker/cloudflare/apitest"
 )
 
-// TestDeployed goes through an operator's loop with the program alone, on an account of the fake API
-// whose hosts run what is deployed there: a first deployment, agents who register, a verification of
-// what they left in D1, its deployment, one that is refused before anything changes, and a rollback.
+// TestDeployed goes through an operator's loop with the program alone, on an account whose hosts
+// run what is deployed there: a first deployment, agents who register, a verification of what they
+// left in D1, its deployment, one that is refused before anything changes, and a rollback.
 func TestDeployed(t *testing.T) {
 	t.Parallel()
 	name, err := program()
