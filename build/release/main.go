@@ -205,7 +205,10 @@ func readModules(name string) (map[string]string, error) {
 	return folders, nil
 }
 
-var licenceName = regexp.MustCompile(`(?i)^(licen[cs]e|copying|notice|patents)([.-].*)?$`)
+var (
+	licenceName = regexp.MustCompile(`(?i)^(licen[cs]e|copying|notice|patents)([.-].*)?$`)
+	readmeName  = regexp.MustCompile(`(?i)^readme(\..*)?$`) // a module may name its licence there alone
+)
 
 // licences are the licences of all that is in a program, one after the other. What has none is an
 // error.
@@ -216,22 +219,24 @@ func licences(info *buildinfo.BuildInfo, folders map[string]string) ([]byte, err
 		if err != nil {
 			return fmt.Errorf("%s: %w", name, err)
 		}
-		found := 0
-		for _, entry := range entries {
-			if entry.IsDir() || !licenceName.MatchString(entry.Name()) {
-				continue
+		for _, wanted := range []*regexp.Regexp{licenceName, readmeName} {
+			found := 0
+			for _, entry := range entries {
+				if entry.IsDir() || !wanted.MatchString(entry.Name()) {
+					continue
+				}
+				text, err := os.ReadFile(filepath.Join(folders[name], entry.Name()))
+				if err != nil {
+					return err
+				}
+				found++
+				fmt.Fprintf(&b, "==== %s %s: %s ====\n\n%s\n\n", name, version, entry.Name(), bytes.TrimSpace(text))
 			}
-			text, err := os.ReadFile(filepath.Join(folders[name], entry.Name()))
-			if err != nil {
-				return err
+			if found > 0 {
+				return nil
 			}
-			found++
-			fmt.Fprintf(&b, "==== %s %s: %s ====\n\n%s\n\n", name, version, entry.Name(), bytes.TrimSpace(text))
 		}
-		if found == 0 {
-			return fmt.Errorf("%s has no licence in %s", name, folders[name])
-		}
-		return nil
+		return fmt.Errorf("%s has no licence in %s", name, folders[name])
 	}
 	if err := add(standardLibrary, info.GoVersion); err != nil {
 		return nil, err

@@ -79,8 +79,12 @@ func TestLicences(t *testing.T) {
 		t.Errorf("error %v", err)
 	}
 	write(t, filepath.Join(folders["b"], "License-MIT"), []byte("B's"), 0o600)
+	info.Deps = append(info.Deps, &debug.Module{Path: "c", Version: "v3"})
+	folders["c"] = t.TempDir()
+	write(t, filepath.Join(folders["c"], "README.md"), []byte("MIT"), 0o600)
+	write(t, filepath.Join(folders["b"], "README.md"), []byte("words"), 0o600)
 	text, err := licences(info, folders)
-	const want = "==== std go1: LICENSE ====\n\nGo's\n\n==== a v1: COPYING.txt ====\n\nA's\n\n==== a v1: NOTICE ====\n\nby A\n\n==== b v2: License-MIT ====\n\nB's\n\n"
+	const want = "==== std go1: LICENSE ====\n\nGo's\n\n==== a v1: COPYING.txt ====\n\nA's\n\n==== a v1: NOTICE ====\n\nby A\n\n==== b v2: License-MIT ====\n\nB's\n\n==== c v3: README.md ====\n\nMIT\n\n"
 	if err != nil || string(text) != want {
 		t.Errorf("%v: %s", err, text)
 	}

@@ -627,3 +627,57 @@ func TestHeaderRules(t *testing.T) {
 		t.Errorf("two rules: %v", h)
 	}
 }
+
+// roundTrip answers requests in memory.
+type roundTrip func(*http.Request) *http.Response
+
+func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r), nil }
+
+// Whatever a service answers, it is told what differs.
+func FuzzInspect(f *testing.F) {
+	s, err := site.Load(os.DirFS("../../content"))
+	if err != nil {
+		f.Fatal(err)
+	}
+	output, err := generator.Generate(s, api.Routes)
+	if err != nil {
+		f.Fatal(err)
+	}
+	version := output.Snapshot.ShortVersion()
+	f.Add(200, "application/json", `{"documents":[{"path":"/llms.txt","sha256":"00"},{"path":"//x\u0000y z"}],"content_version":"`+version+`"}`, `{"status":"ok","content":"`+version+`"}`)
+	f.Add(503, "text/html", `<html>`, `{"status":"failing","content":"x","failing":["store"]}`)
+	f.Add(301, "", `{"content_version":"1"}`, `null`)
+	f.Add(404, "application/problem+json", `[]`, ``)
+	f.Fuzz(func(t *testing.T, status int, kind, document, answer string) {
+		if status < 100 || status > 999 {
+			return
+		}
+		service, err := New("https://www.anteroom.example")
+		if err != nil {
+			t.Fatal(err)
+		}
+		service.pause = time.Nanosecond
+		service.Client = &http.Client{Transport: roundTrip(func(r *http.Request) *http.Response {
+			code, text := status, answer
+			switch r.URL.Path {
+			case "/manifest.json":
+				code, text = http.StatusOK, document
+			case "/healthz":
+				code = http.StatusOK
+			}
+			return &http.Response{StatusCode: code, Header: http.Header{"Content-Type": {kind}, "Location": {answer}}, Body: io.NopCloser(strings.NewReader(text)), Request: r}
+		})}
+		for _, compared := range []*generator.Output{output, nil} {
+			r, err := service.Inspect(t.Context(), compared, Options{Pause: time.Nanosecond})
+			if (r == nil) == (err == nil) {
+				t.Errorf("%v, %v", r, err)
+			}
+			if r != nil && (compared != nil || answer == "") && r.OK {
+				t.Errorf("nothing differs: %+v", r)
+			}
+		}
+		if found, err := service.Regressions(t.Context(), output); err == nil && found == nil {
+			t.Error("neither regressions nor an error")
+		}
+	})
+}

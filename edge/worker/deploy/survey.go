@@ -214,8 +214,8 @@ func (r *Run) databaseID() string {
 	return r.Plan.Database.ID
 }
 
-// surveySite finds out whether the receipt key has to be sent and whether there is anything new, and
-// compares what is new with what is live.
+// surveySite finds out whether the receipt key has to be sent, and whether there is anything new.
+// It compares what is new with what is live.
 func (r *Run) surveySite(ctx context.Context) error {
 	service, source := r.states[0], r.Plan.source
 	if !service.service {

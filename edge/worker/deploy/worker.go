@@ -162,8 +162,8 @@ func (r *Run) assetsText(s *state) string {
 	return text + ": not live are " + cmp.Or(strings.Join(news, ", "), "none")
 }
 
-// sendAssets uploads those documents that Cloudflare has not got. Its token lives for an hour; where
-// it ends before that is done, another one is asked for once.
+// sendAssets uploads those documents that Cloudflare has not got. Its token lives for an hour:
+// where it ends before that is done, another one is asked for once.
 func (r *Run) sendAssets(ctx context.Context, s *state) (string, error) {
 	byHash := map[string]Asset{}
 	for _, asset := range s.Assets {
@@ -308,7 +308,10 @@ func plural(n int, noun string) string {
 
 // byteSize writes a number of bytes for people.
 func byteSize(n int) string {
-	if n < 1000*1000 {
+	switch {
+	case n < 1000:
+		return plural(n, "byte")
+	case n < 1000*1000:
 		return fmt.Sprintf("%.1f kB", float64(n)/1000)
 	}
 	return fmt.Sprintf("%.1f MB", float64(n)/(1000*1000))
