@@ -114,7 +114,9 @@ type deployReport struct {
 	Unknown string        `json:"unknown,omitempty"` // why Cloudflare was not asked
 	Live    string        `json:"live,omitempty"`    // what answers now
 	Changed []string      `json:"changed"`
-	Error   string        `json:"error,omitempty"`
+	// Platform is what Cloudflare does behind the service's back.
+	Platform []deploy.Remark `json:"platform"`
+	Error    string          `json:"error,omitempty"`
 }
 
 // deployService plans a deployment and carries it out.
@@ -127,7 +129,7 @@ func deployService(ctx context.Context, t *terminal, flags *deployFlags, allowan
 	if err != nil {
 		return err
 	}
-	r := &deployReport{DryRun: flags.dryRun, Steps: []deploy.Step{}, Changed: []string{}}
+	r := &deployReport{DryRun: flags.dryRun, Steps: []deploy.Step{}, Changed: []string{}, Platform: []deploy.Remark{}}
 	say := func(step deploy.Step) {
 		r.Steps = append(r.Steps, step)
 		if !flags.asJSON {
@@ -173,7 +175,14 @@ func deployService(ctx context.Context, t *terminal, flags *deployFlags, allowan
 		err = run.Do(ctx)
 	}
 	r.Live, r.Changed = run.Serving(), append(r.Changed, run.Changes()...)
+	// Where the test in the end fails, what the platform does may be why.
+	if stopped := (*deploy.Stopped)(nil); err == nil || errors.As(err, &stopped) && stopped.Smoke() && ctx.Err() == nil {
+		r.Platform = append(r.Platform, run.Platform(ctx)...)
+	}
 	if !flags.asJSON {
+		for _, remark := range r.Platform {
+			t.say("%-16s %-12s  %s", "platform", remark.Severity, remark)
+		}
 		if err == nil {
 			t.say("live now: %s", r.Live)
 		}

@@ -74,11 +74,12 @@ export default {
 		},
 		Assets: map[string]apitest.Asset{
 			"/a.txt": {Type: "text/x-odd", Data: []byte("a")}, "/b": {Data: []byte("b")}, "/c.json": {Type: "text/plain", Data: []byte("{}")}, "/index.html": {Type: "text/html", Data: []byte("home")},
+			"/d/e.json": {Type: "text/plain", Data: []byte("[]")},
 			"/404.html": {Type: "text/html", Data: []byte("none")},
 		},
 		AssetsConfig: apitest.AssetsConfig{
 			HTMLHandling: "none", NotFoundHandling: "404-page", RunWorkerFirst: json.RawMessage(`["/api/*"]`),
-			Headers: "/*\n  X-Every: yes\n/c.json\n  Content-Type: application/json\n", Redirects: "/ /index.html 200\n",
+			Headers: "/*\n  X-Every: yes\n/c.json\n  Content-Type: application/json\n/d/*\n  Content-Type: application/ld+json\n", Redirects: "/ /index.html 200\n",
 		},
 	}
 	first := s.Put(t, "tern", version)
@@ -107,6 +108,7 @@ export default {
 		{"/a.txt", 200, "text/x-odd", "a"},
 		{"/b", 200, "", "b"},
 		{"/c.json", 200, "application/json", "{}"},
+		{"/d/e.json", 200, "application/ld+json", "[]"},
 		{"/", 200, "text/html", "home"},
 		{"/index", 404, "text/html; charset=utf-8", "none"},
 	} {

@@ -16,8 +16,8 @@ import (
 	"github.com/cloudflare/cloudflare-go/v6/workers"
 )
 
-// Names of what a rollback may take back only with the operator's allowance. The first two are those
-// of a deployment too.
+// Names of what a rollback may take back only with the operator's allowance. The first two are
+// those of a deployment too.
 const (
 	AllowAsOf     = "as_of"    // the date of the newest board goes back
 	AllowPublic   = "key"      // the receipt key that is published now would be no more
@@ -209,8 +209,8 @@ type Rollback struct {
 	expected string // the deployment that is live
 }
 
-// Plan plans a rollback to the version that an identifier, or the beginning of one, names. "" is the
-// latest version before the live one that was deployed by this program.
+// Plan plans a rollback to the version that an identifier, or the beginning of one, names. "" is
+// the latest version before the live one that was deployed by this program.
 func (h *History) Plan(id string, now time.Time) (*Rollback, error) {
 	if len(h.Deployments) == 0 {
 		return nil, fmt.Errorf("nothing of %s is deployed (anteroom deploy does that)", h.Worker)
@@ -329,8 +329,12 @@ func (r *Rollback) Do(ctx context.Context, reason string, allowed []Allowance) e
 	if reason != "" {
 		message += "; " + reason
 	}
-	if len(allowed) > 0 {
-		message += "; allowed " + allowances(allowed)
+	var names []string // the reason stands before them
+	for _, a := range allowed {
+		names = append(names, a.Name)
+	}
+	if len(names) > 0 {
+		message += "; allowed " + strings.Join(names, ", ")
 	}
 	// Cloudflare refuses a version with another secret, of which the allowance speaks.
 	force := slices.ContainsFunc(allowed, func(a Allowance) bool { return a.Name == AllowPublic || a.Name == AllowUnknown })

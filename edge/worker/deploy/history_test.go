@@ -88,7 +88,7 @@ func TestRollback(t *testing.T) {
 		t.Error("what was refused was done")
 	}
 	o.back("", allowed)
-	if d := o.history().Deployments[0]; d.Release.Content != "222222222222" || d.Message != "rollback to content 222222222222, as of 2026-11-20; a bad board; allowed as_of (a bad board)" {
+	if d := o.history().Deployments[0]; d.Release.Content != "222222222222" || d.Message != "rollback to content 222222222222, as of 2026-11-20; a bad board; allowed as_of" {
 		t.Errorf("after a rollback %+v is live", d)
 	}
 	// It goes further back, never forward by itself, and not to what answers nothing.

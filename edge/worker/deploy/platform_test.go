@@ -36,8 +36,8 @@ func (o *operator) remarks() string {
 	return b.String()
 }
 
-// wantRemarks fails the test where the remarks lack one of the texts, or have more lines than there are
-// texts.
+// wantRemarks fails the test where the remarks lack one of the texts, or have more lines than there
+// are texts.
 func (o *operator) wantRemarks(texts ...string) {
 	o.t.Helper()
 	got := o.remarks()

@@ -100,6 +100,9 @@ func (s *Stopped) Error() string {
 
 func (s *Stopped) Unwrap() error { return s.Err }
 
+// Smoke reports whether all was deployed, and only the test of it failed.
+func (s *Stopped) Smoke() bool { return s.Step == smokeStep }
+
 // Do does what is not done, and says each step. Its error is a Stopped.
 func (r *Run) Do(ctx context.Context) error {
 	for _, w := range r.steps {

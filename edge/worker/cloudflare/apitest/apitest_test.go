@@ -427,3 +427,25 @@ func FuzzStatements(f *testing.F) {
 		}
 	})
 }
+
+// The types of assets are added to a _headers file, and nothing that it says is lost.
+func FuzzHeadersOf(f *testing.F) {
+	for _, seed := range []string{"", "/*\n  A: b\n", "/a.txt\n  Content-Type: text/x\n", "/d/*\n  ! Content-Type\n", "# c\n/a.txt\n", "  A: b\n", "/a.txt\r\n\tX: y\r\n"} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		if strings.ContainsAny(text, "\r\x00\v\f\u0085\u00a0") {
+			return // nothing that a file of rules has
+		}
+		assets := map[string]Asset{"/a.txt": {Type: "text/plain"}, "/d/e": {}}
+		once := headersOf(text, assets)
+		if again := headersOf(once, assets); again != once {
+			t.Errorf("%q becomes %q, and then %q", text, once, again)
+		}
+		for line := range strings.Lines(text) {
+			if line = strings.TrimSpace(line); strings.HasPrefix(line, "/") && !strings.Contains(once, line) {
+				t.Errorf("%q loses %q: %q", text, line, once)
+			}
+		}
+	})
+}

@@ -354,12 +354,12 @@ func headersOf(headers string, assets map[string]Asset) string {
 	type rule struct{ path, lines string }
 	var rules []rule
 	for line := range strings.Lines(headers) {
-		switch {
-		case strings.TrimSpace(line) == "" || strings.HasPrefix(strings.TrimSpace(line), "#"):
-		case line[0] != ' ' && line[0] != '\t':
-			rules = append(rules, rule{path: strings.TrimSpace(line)})
+		switch line = strings.TrimSpace(line); {
+		case line == "" || strings.HasPrefix(line, "#"):
+		case beginsRule(line):
+			rules = append(rules, rule{path: line})
 		case len(rules) > 0:
-			rules[len(rules)-1].lines += strings.TrimRight(line, "\r\n") + "\n"
+			rules[len(rules)-1].lines += "  " + line + "\n"
 		}
 	}
 	types := map[string]string{}
@@ -374,11 +374,13 @@ func headersOf(headers string, assets map[string]Asset) string {
 		if types[path] == "" {
 			line = "  ! Content-Type\n"
 		}
-		i := slices.IndexFunc(rules, func(r rule) bool { return r.path == path })
-		if i < 0 {
-			rules = append(rules, rule{path, line})
-		} else if !contentType.MatchString(rules[i].lines) {
+		if slices.ContainsFunc(rules, func(r rule) bool { return covers(r.path, path) && contentType.MatchString(r.lines) }) {
+			continue
+		}
+		if i := slices.IndexFunc(rules, func(r rule) bool { return r.path == path }); i >= 0 {
 			rules[i].lines += line
+		} else {
+			rules = append(rules, rule{path, line})
 		}
 	}
 	var b strings.Builder
@@ -386,6 +388,20 @@ func headersOf(headers string, assets map[string]Asset) string {
 		b.WriteString(r.path + "\n" + r.lines)
 	}
 	return b.String()
+}
+
+// covers reports whether a pattern of _headers is for a path: * is any text.
+func covers(pattern, path string) bool {
+	before, after, any := strings.Cut(pattern, "*")
+	if !any {
+		return pattern == path
+	}
+	for rest := range len(path) + 1 - min(len(before), len(path)+1) {
+		if strings.HasPrefix(path, before) && covers(after, path[len(before)+rest:]) {
+			return true
+		}
+	}
+	return false
 }
 
 // tunnels are the connections that came through the proxy.

@@ -358,6 +358,11 @@ const (
 	maxHeaderLine  = 2000
 )
 
+// beginsRule reports whether a trimmed line of _headers is the pattern that a rule begins with.
+func beginsRule(line string) bool {
+	return strings.HasPrefix(line, "/") || strings.HasPrefix(line, "https://")
+}
+
 // takeAssets checks the assets of a version.
 func (s *Server) takeAssets(r *request, v *Version, meta *metadata, previous *Version) *Answer {
 	if meta.KeepAssets && previous != nil && meta.Assets == nil {
@@ -394,7 +399,7 @@ func (s *Server) takeAssets(r *request, v *Version, meta *metadata, previous *Ve
 		if len(line) > maxHeaderLine {
 			return invalid("_headers has a line of %d characters", len(line))
 		}
-		if strings.HasPrefix(line, "/") || strings.HasPrefix(line, "https://") {
+		if beginsRule(strings.TrimSpace(line)) {
 			rules++
 		}
 	}
