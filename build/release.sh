@@ -56,8 +56,11 @@ host=$(go env GOHOSTOS)/$(go env GOHOSTARCH)
 compile "$stage/anteroom"
 common=$stage/common
 mkdir -p "$common/completions"
-cp LICENSE README.md "$common/"
-if [ -d build/service ]; then cp -r build/service "$common/service"; fi
+cp LICENSE ./*.md "$common/"
+if [ -d build/service ]; then
+  cp -r build/service "$common/service"
+  find "$common/service" -name '*.go' -delete # tests of the files
+fi
 "$stage/anteroom" man "$common/man/man1" >/dev/null
 "$stage/anteroom" completion bash >"$common/completions/anteroom.bash"
 "$stage/anteroom" completion zsh >"$common/completions/_anteroom"

@@ -116,11 +116,11 @@ check "staticcheck" tool staticcheck ./...
 check "templates" templ_fresh
 check "edge bundle" go run ./cmd/anteroom build
 check "edge types" types
-check "release, twice" release
 if [ "${1:-}" != lint ]; then
   check "Caddy and systemd" build/toolchain/debian.sh
   check "go test" go test ./...
   check "go test, race detector" go test -race ./edge/native/... ./generator/...
+  check "release, twice" release
 fi
 check "public/ is up to date" go run ./cmd/anteroom generate --check
 check "OpenAPI, Redocly" node_tool redocly lint --config build/lint/redocly.yaml --format=stylish public/openapi.json

@@ -53,6 +53,7 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 
 // wantsJSON reports whether a call asked for JSON, also where its flags could not be read.
 func wantsJSON(called *cobra.Command, args []string) bool {
+	fromEnvironment(called.Flags()) // a variable that is wrong is the error itself, or of a later one
 	if f := called.Flags().Lookup("json"); f != nil && f.Changed {
 		return f.Value.String() == "true"
 	}
@@ -155,7 +156,9 @@ Exit codes: 0 done, 1 failed, 2 called wrongly.`,
 	}{
 		{groupBegin, "Begin a service:", []*cobra.Command{initCommand(t), keyCommand(t)}},
 		{groupPublish, "Publish and serve:", []*cobra.Command{verifyCommand(t), generateCommand(t), serveCommand(t)}},
-		{groupDeploy, "Deploy, and look after what is live:", []*cobra.Command{buildCommand(t), statusCommand(t), doctorCommand(t)}},
+		{groupDeploy, "Deploy, and look after what is live:", []*cobra.Command{
+			deployCommand(t), statusCommand(t), deploymentsCommand(t), rollbackCommand(t), doctorCommand(t), buildCommand(t),
+		}},
 		{groupRecords, "Look after what was recorded:", []*cobra.Command{recordsCommand(t), receiptCommand(t), backupCommand(t), restoreCommand(t)}},
 		{groupOther, "Other:", []*cobra.Command{manCommand(t), versionCommand(t)}},
 	} {

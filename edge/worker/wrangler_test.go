@@ -146,7 +146,7 @@ func headerRules(t *testing.T, file string) map[string]map[string]string {
 }
 
 // TestWrangler deploys every environment of wrangler.toml, as far as that is possible without an
-// account, and serves it.
+// account, compares that with a deployment by the program, and serves it.
 func TestWrangler(t *testing.T) {
 	t.Parallel()
 	var config struct {
@@ -167,13 +167,15 @@ func TestWrangler(t *testing.T) {
 		t.Fatal(err)
 	}
 	// The environments run one after the other, as each builds the bundle anew.
+	source := planSource(t)
 	for name := range config.Env {
-		said, err := wrangler(t, "deploy", "--dry-run", "--env", name, "--outdir", t.TempDir()).CombinedOutput()
-		if err != nil || !bytes.Contains(said, []byte("--dry-run: exiting now.")) || bytes.Contains(said, []byte("WARNING")) {
-			t.Errorf("deploy --env %s: %v\n%s", name, err, said)
+		said, metadata, modules := wranglerUpload(t, name)
+		if !bytes.Contains(said, []byte("--dry-run: exiting now.")) || bytes.Contains(said, []byte("WARNING")) {
+			t.Errorf("deploy --env %s:\n%s", name, said)
 		}
+		comparePlan(t, source, name, metadata, modules)
 		// The apex redirects, and has no core.
-		if hasCore := bytes.Contains(said, []byte("edge.wasm")); hasCore == (name == "apex") {
+		if _, hasCore := modules["edge.wasm"]; hasCore == (name == "apex") {
 			t.Errorf("deploy --env %s: a core is deployed: %t", name, hasCore)
 		}
 	}

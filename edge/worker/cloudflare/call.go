@@ -33,7 +33,8 @@ const (
 // Purpose is what a call is for.
 type Purpose struct {
 	What       string // for its errors
-	Writes     bool   // else it changes nothing, and may be made again at will
+	Writes     bool   // it changes something each time; else it may be made again at will
+	Unsure     string // what to do where it is not known whether a call that writes was done
 	Permission string // that the token needs, as Cloudflare's dashboard calls it
 	// Missing says what to do where what the call names is not there, "" where Cloudflare's own words
 	// are enough.
@@ -153,10 +154,10 @@ func judge(response *http.Response, body []byte, err error) *Failure {
 	}
 	f := &Failure{Status: response.StatusCode}
 	switch status := response.StatusCode; {
-	case status == http.StatusOK && err != nil:
+	case 200 <= status && status < 300 && err != nil:
 		f.err, f.passing = err, true // the body ended too early
 		return f
-	case status == http.StatusOK:
+	case 200 <= status && status < 300:
 		return nil
 	case status < 400:
 		f.err = errors.New("its API never does")
@@ -221,7 +222,7 @@ func (c *Client) explain(p Purpose, f *Failure, tried int) error {
 		next = "" // Cloudflare's own words are all there is
 	}
 	if p.Writes && !f.Undone {
-		err = fmt.Errorf("%w; it is not known whether it was done: look at the records before you repeat it", err)
+		err = fmt.Errorf("%w; it is not known whether it was done: %s", err, p.Unsure)
 	}
 	if next != "" {
 		err = fmt.Errorf("%w (%s)", err, next)

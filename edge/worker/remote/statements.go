@@ -52,7 +52,7 @@ func (s *Store) Read(ctx context.Context, statements ...kernel.Statement) ([][][
 // Write runs statements as one transaction, and gives the number of changed rows of each. It is
 // tried again only where certainly nothing was done. Else the error says that this is not known.
 func (s *Store) Write(ctx context.Context, statements ...kernel.Statement) ([]int64, error) {
-	p := cloudflare.Purpose{What: "write to " + s.Name(), Writes: true, Permission: permissionD1}
+	p := cloudflare.Purpose{What: "write to " + s.Name(), Writes: true, Unsure: "look at the records before you repeat it", Permission: permissionD1}
 	results, err := s.run(ctx, p, statements)
 	if err != nil {
 		return nil, err
