@@ -215,7 +215,7 @@ func TestUploadsAreChecked(t *testing.T) {
 		{`{` + plain + `}`, []file{main, main}, "as another"},
 		{`{` + plain + `}`, []file{{"main.mjs", "application/javascript", ""}}, "10021"},
 		{`{"main_module":"worker.mjs","compatibility_date":"2026-11-17"}`, nil, "worker.mjs"},
-		{`{"main_module":"main.mjs"}`, nil, "compatibility date"},
+		{`{"main_module":"main.mjs","compatibility_date":"yesterday"}`, nil, "compatibility date"},
 		{`{"main_module":"main.mjs","compatibility_date":"2999-01-01"}`, nil, "future"},
 		{`{` + plain + `}`, []file{{"main.mjs", "application/javascript+module", "import { a } from './b.mjs';"}}, `No such module`},
 		{`{` + plain + `}`, []file{main, {"edge.wasm", "application/wasm", "wasm"}}, "CompileError"},

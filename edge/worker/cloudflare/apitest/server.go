@@ -148,6 +148,7 @@ func (s *Server) routes() {
 	account("PUT workers/scripts/{worker}", s.putWorker)
 	account("GET workers/scripts/{worker}/settings", s.getSettings)
 	account("GET workers/scripts/{worker}/script-settings", s.getScriptSettings)
+	s.wranglersRoutes(account)
 	account("PATCH workers/scripts/{worker}/script-settings", s.patchScriptSettings)
 	account("GET workers/scripts/{worker}/versions", s.listVersions)
 	account("POST workers/scripts/{worker}/versions", s.createVersion)

@@ -43,6 +43,7 @@ type metadata struct {
 	Logpush       *bool             `json:"logpush"`
 	Tags          []string          `json:"tags"`
 	TailConsumers []json.RawMessage `json:"tail_consumers"`
+	CodeUpdate    json.RawMessage   `json:"code_update_strategy"` // when running instances take the new code
 }
 
 type assetsMetadata struct {
@@ -224,7 +225,7 @@ func (v *Version) takeModules(meta *metadata) *Answer {
 	switch {
 	case v.Modules[v.Main].Type != "esm":
 		return invalid("main_module %q is no module of JavaScript among the parts", v.Main)
-	case err != nil:
+	case err != nil && v.Date != "": // without a date the platform takes its first
 		return invalid("No such compatibility date: %q", v.Date)
 	case date.After(time.Now()):
 		return invalid("Can't set compatibility date in the future: %q", v.Date)

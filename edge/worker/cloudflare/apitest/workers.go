@@ -2,6 +2,7 @@ package apitest
 
 import (
 	"cmp"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"net/http"
@@ -448,6 +449,7 @@ func (s *Server) createDeployment(r *request) Answer {
 		Strategy    string            `json:"strategy"`
 		Versions    []Share           `json:"versions"`
 		Annotations map[string]string `json:"annotations"`
+		CodeUpdate  json.RawMessage   `json:"code_update_strategy"`
 	}
 	if err := r.read(&call); err != nil {
 		return malformed("%v", err)

@@ -301,36 +301,42 @@ func (s *Server) putDomain(r *request) Answer {
 	if call.Hostname == "" || call.Service == "" || call.Environment != "" && call.Environment != "production" {
 		return malformed("hostname %q, service %q, environment %q", call.Hostname, call.Service, call.Environment)
 	}
-	if s.workers[call.Service] == nil {
+	return s.bindDomain(call.Hostname, call.Service, call.ZoneID, call.ZoneName, call.OverrideOrigin, call.OverrideRecord)
+}
+
+// bindDomain leads a host name to a worker. zoneID and zoneName are "" where the call names no
+// zone.
+func (s *Server) bindDomain(host, worker, zoneID, zoneName string, overOrigin, overRecord bool) Answer {
+	if s.workers[worker] == nil {
 		return refusal(http.StatusNotFound, 10007, "This Worker does not exist on your account.")
 	}
 	var zone *Zone
 	for _, z := range s.zones {
-		within := call.Hostname == z.Name || strings.HasSuffix(call.Hostname, "."+z.Name)
-		if within && (call.ZoneID == "" || call.ZoneID == z.ID) && (call.ZoneName == "" || call.ZoneName == z.Name) && (zone == nil || len(z.Name) > len(zone.Name)) {
+		within := host == z.Name || strings.HasSuffix(host, "."+z.Name)
+		if within && (zoneID == "" || zoneID == z.ID) && (zoneName == "" || zoneName == z.Name) && (zone == nil || len(z.Name) > len(zone.Name)) {
 			zone = z
 		}
 	}
 	if zone == nil { // the code is unknown
-		return refusal(http.StatusBadRequest, 100114, "Hostname '"+call.Hostname+"' is not in a zone of the account")
+		return refusal(http.StatusBadRequest, 100114, "Hostname '"+host+"' is not in a zone of the account")
 	}
-	i := slices.IndexFunc(s.domains, func(d *domain) bool { return d.hostname == call.Hostname })
+	i := slices.IndexFunc(s.domains, func(d *domain) bool { return d.hostname == host })
 	if i >= 0 {
 		d := s.domains[i]
-		if d.service != call.Service && !call.OverrideOrigin {
-			return refusal(http.StatusConflict, 100116, "Hostname '"+call.Hostname+"' already in use by other custom domain. Either delete it, try a different hostname, or use the option 'override_existing_origin' to override.")
+		if d.service != worker && !overOrigin {
+			return refusal(http.StatusConflict, 100116, "Hostname '"+host+"' already in use by other custom domain. Either delete it, try a different hostname, or use the option 'override_existing_origin' to override.")
 		}
-		d.service = call.Service
+		d.service = worker
 		return success(d.answer())
 	}
 	taken := func(record Record) bool {
-		return record.Name == call.Hostname && slices.Contains([]string{"A", "AAAA", "CNAME"}, record.Type)
+		return record.Name == host && slices.Contains([]string{"A", "AAAA", "CNAME"}, record.Type)
 	}
-	if slices.ContainsFunc(zone.records, taken) && !call.OverrideRecord {
-		return refusal(http.StatusConflict, 100117, "Hostname '"+call.Hostname+"' already has externally managed DNS records (A, CNAME, etc). Either delete them, try a different hostname, or use the option 'override_existing_dns_record' to override.")
+	if slices.ContainsFunc(zone.records, taken) && !overRecord {
+		return refusal(http.StatusConflict, 100117, "Hostname '"+host+"' already has externally managed DNS records (A, CNAME, etc). Either delete them, try a different hostname, or use the option 'override_existing_dns_record' to override.")
 	}
 	zone.records = slices.DeleteFunc(zone.records, taken)
-	return success(s.lead(zone, call.Hostname, call.Service).answer())
+	return success(s.lead(zone, host, worker).answer())
 }
 
 // lead makes a custom domain, with its DNS record.
