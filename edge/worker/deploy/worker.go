@@ -102,8 +102,8 @@ func (r *Run) makeWorker(ctx context.Context, s *state) (string, error) {
 	return s.Name + ", which answers nothing yet", err
 }
 
-// covers reports whether got has all that is wanted of a setting. What is off as a whole may be left
-// out of it.
+// covers reports whether got has all that is wanted of a setting. What is off as a whole may be
+// left out of it.
 func covers(got, want any) bool {
 	wanted, isTable := want.(map[string]any)
 	if !isTable {
@@ -230,8 +230,8 @@ func (r *Run) sendVersion(ctx context.Context, s *state, withKey bool) (string, 
 	}
 	secrets := []string{s.assetsJWT}
 	if withKey {
-		// In the same version as the content that publishes its public half: at no time there is one
-		// without the other.
+		// In the same version as the content that publishes its public half: at no time there is
+		// one without the other.
 		metadata.Bindings = append(slices.Clone(metadata.Bindings), Binding{Name: receiptKey, Type: "secret_text", Text: r.Plan.source.Key})
 		secrets = append(secrets, r.Plan.source.Key)
 	}
