@@ -150,7 +150,7 @@ the clock, and changes nothing. A line for each says ok, warning or fault, and i
 It looks at what is there: at the server on this machine where there is a data folder or --data names
 one, at Cloudflare with --remote or where wrangler.toml names a database that was made; where there is
 neither, at the server that is to be. Give it the flags and the environment of anteroom serve, and run
-it as the user of the service. It logs in to the mail server and sends nothing. What the network keeps it
+it as the user of the service or as root. It logs in to the mail server and sends nothing. What the network keeps it
 from seeing is a warning.
 
   anteroom doctor --data /var/lib/anteroom --key-file receipt.key

@@ -387,7 +387,7 @@ func TestDoctorPort(t *testing.T) {
 	}
 	for body, want := range map[string]string{
 		`{"status":"ok","content":"` + manifest.Version[:12] + `","as_of":"2026-11-20"}`: `^$`,
-		`{"status":"ok","content":"0123456789ab","as_of":"2026-11-20"}`:                  `^warning port: the service is running at .* with content "0123456789ab" and not [0-9a-f]{12} \(restart it`,
+		`{"status":"ok","content":"0123456789ab","as_of":"2026-11-20"}`:                  `^warning port: the service is running at .* with content "0123456789ab" and not [0-9a-f]{12} \(reload or restart it`,
 		`{"status":"ok"}`: `^warning port: `,
 		`hello`:           `^fault port: another program answers at 127.0.0.1:\d+ \(stop it, or choose another port with --addr\)`,
 		`{}`:              `^fault port: another program`,
