@@ -40,7 +40,7 @@ type doctor struct {
 }
 
 // check looks at one thing. What it finds are lines, in their order; none where there is nothing to
-// look at. A check ends in some seconds after ctx at most.
+// look at. It waits for other machines no longer than ctx.
 type check struct {
 	name string
 	look func(d *doctor, ctx context.Context, f *findings)
@@ -150,8 +150,8 @@ the clock, and changes nothing. A line for each says ok, warning or fault, and i
 It looks at what is there: at the server on this machine where there is a data folder or --data names
 one, at Cloudflare with --remote or where wrangler.toml names a database that was made; where there is
 neither, at the server that is to be. Give it the flags and the environment of anteroom serve, and run
-it as the user of the service. It logs in to the mail server and sends nothing. What the network keeps it
-from seeing is a warning.
+it as the user of the service, or as root. It logs in to the mail server and sends nothing. What the
+network keeps it from seeing is a warning.
 
   anteroom doctor --data /var/lib/anteroom --key-file receipt.key
 

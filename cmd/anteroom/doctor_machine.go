@@ -63,7 +63,7 @@ func (d *doctor) neighbour(ctx context.Context, f *findings) {
 	case d.output == nil || strings.HasPrefix(d.output.Snapshot.Version, health.Content) && health.Content != "":
 		f.ok("the service is running at %s, status %.20q, content %.12s", at, health.Status, health.Content)
 	default:
-		f.warn("restart it to serve this content", "the service is running at %s, status %.20q, with content %.12q and not %.12s",
+		f.warn("reload or restart it to serve this content", "the service is running at %s, status %.20q, with content %.12q and not %.12s",
 			at, health.Status, health.Content, d.output.Snapshot.Version)
 	}
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -387,7 +388,7 @@ func TestDoctorPort(t *testing.T) {
 	}
 	for body, want := range map[string]string{
 		`{"status":"ok","content":"` + manifest.Version[:12] + `","as_of":"2026-11-20"}`: `^$`,
-		`{"status":"ok","content":"0123456789ab","as_of":"2026-11-20"}`:                  `^warning port: the service is running at .* with content "0123456789ab" and not [0-9a-f]{12} \(restart it`,
+		`{"status":"ok","content":"0123456789ab","as_of":"2026-11-20"}`:                  `^warning port: the service is running at .* with content "0123456789ab" and not [0-9a-f]{12} \(reload or restart it`,
 		`{"status":"ok"}`: `^warning port: `,
 		`hello`:           `^fault port: another program answers at 127.0.0.1:\d+ \(stop it, or choose another port with --addr\)`,
 		`{}`:              `^fault port: another program`,
@@ -450,6 +451,53 @@ func TestDoctorMail(t *testing.T) {
 			t.Error("a message was sent")
 		}
 	}
+}
+
+// A tool is asked for where somebody uses it: wrangler where it has run, Go and the compiler of the
+// worker in the folder of the source code.
+func TestDoctorTools(t *testing.T) {
+	patientFolder(t)
+	find := func(want string) {
+		t.Helper()
+		lines := ""
+		for _, f := range diagnose(t) {
+			if f.Check == "tools" {
+				lines += string(f.Status) + " " + f.What + "\n"
+			}
+		}
+		if !regexp.MustCompile(want).MatchString(lines) {
+			t.Errorf("it says\n%swant %s", lines, want)
+		}
+	}
+	script := func(name, text string) {
+		t.Helper()
+		if err := errors.Join(os.MkdirAll(filepath.Dir(name), 0o755), os.WriteFile(name, []byte("#!/bin/sh\n"+text+"\n"), 0o755)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	find(`^ok the program needs no other\n$`)
+	if err := os.Mkdir(".wrangler", 0o700); err != nil {
+		t.Fatal(err)
+	}
+	script("node_modules/.bin/wrangler", "echo 'Wrangler requires Node.js' >&2; exit 1")
+	find(`^warning wrangler was used here, and does not run: exit status 1\n$`)
+	script("node_modules/.bin/wrangler", "echo; echo ' 4.164.0'")
+	find(`^ok wrangler 4.164.0\n$`)
+	script("build/npm/node_modules/.bin/wrangler", "echo 5.0.0")
+	find(`^ok wrangler 5.0.0\n$`)
+	script(compileScript, "")
+	script("go.mod", "")
+	script("bin/go", "exit 3")
+	path := os.Getenv("PATH")
+	here, err := os.Getwd()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("PATH", filepath.Join(here, "bin"))
+	find(`\nwarning this is the folder of the source code, and go does not run: exit status 3\nok TinyGo, .*is not there: anteroom build fetches it\n$`)
+	script("bin/tinygo", "")
+	script("bin/go", "PATH="+path+"; echo go1.26.8")
+	find(`\nok go1.26.8\nok TinyGo is there`)
 }
 
 // A clock is held against the Date of whoever answers, to half a minute.
