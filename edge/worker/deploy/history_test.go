@@ -92,6 +92,9 @@ func TestRollback(t *testing.T) {
 	if d := o.history().Deployments[0]; d.Release.Content != "222222222222" || d.Message != "rollback to content 222222222222, as of 2026-11-20; a bad board; allowed as_of" {
 		t.Errorf("after a rollback %+v is live", d)
 	}
+	if r, err := o.history().Plan("", time.Now()); err != nil || len(r.Backwards) > 0 {
+		t.Errorf("soon after a rollback: %v, %v", r.Refusal(nil), err) // what it took back is no deployment under way
+	}
 	// It goes further back, never forward by itself, and not to what answers nothing.
 	o.back("", nil)
 	if got := o.liveContent(); got != "111111111111" {
