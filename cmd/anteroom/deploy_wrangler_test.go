@@ -22,8 +22,9 @@ import (
 // customBuild is the build that wrangler.toml has wrangler run, in the folder of the source code.
 var customBuild = regexp.MustCompile(`(?m)^build = \{ command = .*`)
 
-// TestWranglerDeploysTheSame deploys the service to two accounts of tests: to one with this program,
-// to the other with the lines of wrangler that README.md has. What both have then is the same.
+// TestWranglerDeploysTheSame deploys the service to two accounts of tests: to one with this
+// program, to the other with the lines of wrangler that README.md has. What both have then is the
+// same.
 func TestWranglerDeploysTheSame(t *testing.T) {
 	root, err := filepath.Abs("../..")
 	if err != nil {

@@ -105,37 +105,12 @@ const asTheUser = "run doctor as the user of the service"
 // of its own.
 func (f *findings) err(s severity, err error) {
 	for line := range strings.Lines(err.Error()) {
-		what, mend := cutHint(strings.TrimSpace(line))
+		what, mend := splitHint(strings.TrimSpace(line))
 		if mend == "" && errors.Is(err, fs.ErrPermission) {
 			mend = asTheUser
 		}
 		f.add(s, mend, "%s", what)
 	}
-}
-
-// cutHint cuts the brackets off that end an error. A single word in them is no hint: SQLite ends
-// its errors with their codes.
-func cutHint(text string) (what, hint string) {
-	if !strings.HasSuffix(text, ")") {
-		return text, ""
-	}
-	depth := 0
-	for i := len(text) - 1; i > 0; i-- {
-		switch text[i] {
-		case ')':
-			depth++
-		case '(':
-			depth--
-		}
-		if depth > 0 {
-			continue
-		}
-		if hint = text[i+1 : len(text)-1]; text[i-1] == ' ' && strings.Contains(hint, " ") {
-			return text[:i-1], hint
-		}
-		break
-	}
-	return text, ""
 }
 
 func doctorCommand(t *terminal) *cobra.Command {

@@ -625,37 +625,3 @@ func TestDoctorTakesWhatServeTakes(t *testing.T) {
 		t.Errorf("code %d: %s", code, &complaint)
 	}
 }
-
-var hints = map[string][2]string{
-	"it broke (mend it)":                {"it broke", "mend it"},
-	"it broke: 3 (b c) (mend it (all))": {"it broke: 3 (b c)", "mend it (all)"},
-	"file is not a database (26)":       {"file is not a database (26)", ""},
-	"call f(a b)":                       {"call f(a b)", ""},
-	"(all of it)":                       {"(all of it)", ""},
-	" (mend it)":                        {"", "mend it"},
-	"it broke )":                        {"it broke )", ""},
-	"it broke":                          {"it broke", ""},
-	"":                                  {"", ""},
-	")":                                 {")", ""},
-}
-
-func TestCutHint(t *testing.T) {
-	for text, want := range hints {
-		if what, hint := cutHint(text); what != want[0] || hint != want[1] {
-			t.Errorf("%q: %q, %q", text, what, hint)
-		}
-	}
-}
-
-// FuzzCutHint: what is cut off is only brackets.
-func FuzzCutHint(f *testing.F) {
-	for text := range hints {
-		f.Add(text)
-	}
-	f.Fuzz(func(t *testing.T, text string) {
-		what, hint := cutHint(text)
-		if hint == "" && what != text || hint != "" && what+" ("+hint+")" != text {
-			t.Errorf("%q: %q, %q", text, what, hint)
-		}
-	})
-}

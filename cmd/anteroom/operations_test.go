@@ -2,10 +2,8 @@ package main
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -21,10 +19,6 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )
-
-// pending is what OPERATIONS.md documents and the program does not have yet: commands, flags as
-// "COMMAND --FLAG", targets as "make TARGET", and paths. What is there is taken out of this list.
-var pending = []string{}
 
 func operationsPage(t *testing.T) string {
 	t.Helper()
@@ -131,7 +125,7 @@ func TestOperationsNamesCommands(t *testing.T) {
 	flags := allFlags()
 	for _, quoted := range regexp.MustCompile("`(--[^`\n]+)`").FindAllStringSubmatch(page, -1) {
 		for word := range strings.FieldsSeq(quoted[1]) {
-			if strings.HasPrefix(word, "--") && !slices.ContainsFunc(flags, func(f string) bool { return strings.HasSuffix(f, " "+word) }) && !isPending(word) {
+			if strings.HasPrefix(word, "--") && !slices.ContainsFunc(flags, func(f string) bool { return strings.HasSuffix(f, " "+word) }) {
 				t.Errorf("%s is a flag of no command", word)
 			}
 		}
@@ -162,36 +156,13 @@ func TestOperationsLinks(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, target := range regexp.MustCompile("`(make ([a-z]+))`").FindAllStringSubmatch(page, -1) {
-		if !bytes.Contains(makefile, []byte("\n"+target[2]+":")) && !slices.Contains(pending, target[1]) {
+		if !bytes.Contains(makefile, []byte("\n"+target[2]+":")) {
 			t.Errorf("%s is no target", target[1])
 		}
 	}
 	for _, file := range regexp.MustCompile("`(build/[^`]+)`").FindAllStringSubmatch(page, -1) {
-		if _, err := os.Stat("../../" + file[1]); err != nil && !slices.Contains(pending, file[1]) {
+		if _, err := os.Stat("../../" + file[1]); err != nil {
 			t.Errorf("%s: %v", file[1], err)
-		}
-	}
-}
-
-// What is there is not pending.
-func TestOperationsPending(t *testing.T) {
-	makefile, err := os.ReadFile("../../Makefile")
-	if err != nil {
-		t.Fatal(err)
-	}
-	flags := allFlags()
-	for _, name := range pending {
-		there := slices.Contains(flags, "anteroom "+name)
-		if target, is := strings.CutPrefix(name, "make "); is {
-			there = bytes.Contains(makefile, []byte("\n"+target+":"))
-		} else if strings.Contains(name, "/") {
-			_, err := os.Stat("../../" + name)
-			there = !errors.Is(err, fs.ErrNotExist)
-		} else if cmd, _, err := newRoot().Find(strings.Fields(name)); err == nil && !strings.Contains(name, " ") {
-			there = cmd.Name() == name
-		}
-		if there {
-			t.Errorf("%s is there: take it out of the list pending", name)
 		}
 	}
 }
@@ -211,11 +182,6 @@ func allFlags() (list []string) {
 	}
 	visit(newRoot())
 	return append(list, "anteroom --help")
-}
-
-// isPending reports whether a flag is pending, of whatever command.
-func isPending(flag string) bool {
-	return slices.ContainsFunc(pending, func(name string) bool { return strings.HasSuffix(name, " "+flag) })
 }
 
 // shellWords matches a word of a shell command: quoted or not.
@@ -260,18 +226,7 @@ func calls(line string) (list [][]string) {
 // understood says what is wrong with the arguments of a call: a command or a flag that there is
 // not or, where the call is whole, arguments that are refused.
 func understood(args []string, whole bool) error {
-	if len(args) > 0 && slices.Contains(pending, args[0]) {
-		return nil
-	}
-	var left []string
-	for i := 0; i < len(args); i++ {
-		if slices.Contains(pending, args[0]+" "+args[i]) {
-			i++ // its value
-			continue
-		}
-		left = append(left, args[i])
-	}
-	cmd, rest, err := newRoot().Find(left)
+	cmd, rest, err := newRoot().Find(args)
 	if err != nil {
 		return err
 	}
