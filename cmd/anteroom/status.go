@@ -55,9 +55,6 @@ Exit codes: 0 nothing differs, 1 something differs or the service cannot be comp
 		Args: cobra.MaximumNArgs(1),
 		RunE: withExitCode(func(cmd *cobra.Command, args []string) error {
 			flags := cmd.Flags()
-			if err := fromEnvironment(flags); err != nil {
-				return usageError{err}
-			}
 			if o.wait < 0 || o.timeout <= 0 {
 				return usageError{errors.New("--wait and --timeout are times such as 30s, and --timeout is more than 0")}
 			}

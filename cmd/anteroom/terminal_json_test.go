@@ -19,7 +19,7 @@ func TestSplitHint(t *testing.T) {
 		"(all of it)":                          {"(all of it)", ""},
 		"":                                     {"", ""},
 		"a stranger's ) word (look at it)":     {"a stranger's ) word", "look at it"},
-		"read x: not found (see y) (z --help so)": {"read x: not found (see y)", "z --help so"},
+		"read x: no file (see y) (z --help)":   {"read x: no file (see y)", "z --help"},
 	} {
 		if message, hint := splitHint(line); [2]string{message, hint} != want {
 			t.Errorf("%q: %q, %q", line, message, hint)
