@@ -1,7 +1,7 @@
 # make run needs Go alone. The other targets fetch their tools by themselves, at pinned versions.
 
 .DEFAULT_GOAL := help
-.PHONY: help run test generate edge bench lint mutants
+.PHONY: help run test generate edge release bench lint mutants
 
 help: ## list the targets
 	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' Makefile
@@ -17,6 +17,9 @@ generate: ## make public/ from content/
 
 edge: ## build the bundle for Cloudflare in build/bundle/
 	go run ./cmd/anteroom build
+
+release: ## make the archives of a release for six systems in build/out/release/
+	@build/release.sh
 
 bench: ## make a bundle to measure in build/out/candidate, and run the benchmarks; it ends with tables of their medians
 	@mkdir -p build/cache

@@ -25,6 +25,15 @@
 //   mail          {"to", "from"}: the only addresses of mail; without it there is no mail
 //   limit         writes in all, so that no test depends on where a minute ends; 0 is no limiter
 //   key           the secret RECEIPT_KEY
+//
+// or, where a deployed worker is run as it was uploaded, a member "deployed" alone, with
+//
+//   name, main    of the worker, and of its main module
+//   modules       by name, each with its "type" and its text as "base64"
+//   compatibility_date, compatibility_flags, folder
+//   env, assets   the bindings and the assets, as Miniflare's configuration has them
+//   limit         of the limiter RL
+//   verified      the addresses that mail may go to
 
 import { readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
@@ -41,7 +50,7 @@ const services = [];
  * rules for lengths and headers (Email Service: Workers API, Email headers, Limits). Of the header
  * fields without X- that the platform allows, only the one that the worker sends is known here.
  */
-function sending(email) {
+function sending(email, verified) {
   const bytes = (text) => new TextEncoder().encode(text).length;
   function faultOf({ from, to, subject, text, headers = {} }) {
     if (!from || !to || !subject) return 'E_FIELD_MISSING';
@@ -63,6 +72,7 @@ function sending(email) {
     async send(message) {
       const code = faultOf(message);
       if (code) throw Object.assign(new Error(`refused for ${message.to}`), { code });
+      if (verified && !verified.includes(message.to)) throw new Error('destination address is not a verified address');
       return email.send(message);
     },
   };
@@ -85,18 +95,30 @@ function limiting(limiter, most) {
 }
 
 /** The module before the main one: it puts the two above in the place of the bindings. */
-const front = (main, limit) => `import main from './${main}';
+const front = (main, limit, verified) => `import main from './${main}';
 const sending = ${sending}, limiting = ${limiting};
 let bound;
 const bind = (env) => (bound ??= {
-  ...env, ...(env.EMAIL && { EMAIL: sending(env.EMAIL) }), ...(env.RL && { RL: limiting(env.RL, ${limit}) }),
+  ...env, ...(env.EMAIL && { EMAIL: sending(env.EMAIL, ${JSON.stringify(verified)}) }), ...(env.RL && { RL: limiting(env.RL, ${limit}) }),
 });
 export default {
   fetch: (request, env, ctx) => main.fetch(request, bind(env), ctx),
   scheduled: (event, env, ctx) => main.scheduled(event, bind(env), ctx),
 };`;
 
-async function start(service) {
+/** What is run of a deployed worker. */
+function uploaded({ name, main, modules, compatibility_date, compatibility_flags, folder, env, assets, limit, verified }) {
+  const all = {};
+  for (const [file, { type, base64 }] of Object.entries(modules)) {
+    const contents = Buffer.from(base64, 'base64');
+    all[file] = { type, contents: type === 'wasm' || type === 'data' ? contents : contents.toString() };
+  }
+  all['front.mjs'] = { type: 'esm', contents: front(main, limit, verified) };
+  return { name, date: compatibility_date, flags: compatibility_flags, folder, env, assets, modules: all };
+}
+
+/** What is run of a bundle. */
+function bundled(service) {
   const modules = {};
   for (const file of readdirSync(service.bundle)) {
     const type = types[file.slice(file.lastIndexOf('.'))];
@@ -113,19 +135,23 @@ async function start(service) {
   if (service.mail) env.EMAIL = { type: 'send-email', destinationAddress: service.mail.to, allowedSenderAddresses: [service.mail.from] };
   if (service.limit) env.RL = { type: 'rate-limit', namespace: '1', simple: { limit: service.limit, period: 60 } };
   if (service.key) env.RECEIPT_KEY = { type: 'text', value: service.key };
+  return { name, date: service.compatibility_date, flags: service.compatibility_flags, folder: service.folder, env, modules };
+}
 
+async function start(service) {
+  const worker = service.deployed ? uploaded(service.deployed) : bundled(service);
   const log = [];
   const mf = new Miniflare({
     host: '127.0.0.1', port: 0, cf: false, telemetry: { enabled: false }, unsafeLocalExplorer: true,
-    resourcePersistencePath: service.folder,
+    resourcePersistencePath: worker.folder,
     handleStructuredLogs: ({ level, message }) => {
       log.push(`${level}: ${message}`);
       process.stderr.write(`${level}: ${message}\n`);
     },
     workers: [{
       config: {
-        name, compatibilityDate: service.compatibility_date, compatibilityFlags: service.compatibility_flags ?? [], env,
-        manifest: { mainModule: 'front.mjs', modules },
+        name: worker.name, compatibilityDate: worker.date, compatibilityFlags: worker.flags ?? [], env: worker.env, assets: worker.assets,
+        manifest: { mainModule: 'front.mjs', modules: worker.modules },
       },
       dev: { unsafeDirectSockets: [{ host: '127.0.0.1', port: 0 }] },
     }],
@@ -137,7 +163,7 @@ async function start(service) {
     const statements = migration.replace(/--.*$/gm, '').split(';').filter((s) => s.trim() !== '');
     await db.batch(statements.map((s) => db.prepare(s)));
   }
-  return { service: number, url: (await mf.unsafeGetDirectURL(name)).origin };
+  return { service: number, url: (await mf.unsafeGetDirectURL(worker.name)).origin };
 }
 
 async function mails(api) {

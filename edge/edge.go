@@ -3,8 +3,12 @@
 package edge
 
 import (
+	"strings"
+
 	"anteroom/edge/api"
+	"anteroom/edge/endpoint/health"
 	"anteroom/edge/endpoint/mcp"
+	"anteroom/edge/endpoint/receipt"
 	"anteroom/edge/kernel"
 	"anteroom/edge/outbox"
 	"anteroom/edge/snapshot"
@@ -39,6 +43,9 @@ func (e *Edge) Prerender() { e.api.Prerender() }
 // Handle gives the outcome of a request's turn. Package kernel says what a host does with it.
 func (e *Edge) Handle(t *kernel.Turn) kernel.Outcome {
 	t.Begin(e.snapshot)
+	if path, _, _ := strings.Cut(t.Request.Target, "?"); health.Asks(path) {
+		return t.Outcome(health.Answer(t, path, receipt.StandingOf(&t.Host, e.snapshot).Fits()))
+	}
 	r := e.api.Finish(t, e.api.Handle(t))
 	if prepared := t.Prepared(); r == nil && prepared != nil {
 		e.api.Finish(t, prepared)

@@ -4,8 +4,10 @@ import (
 	"bytes"
 	"encoding/xml"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
+	"time"
 
 	"anteroom/edge/api"
 )
@@ -14,12 +16,17 @@ import (
 func (g *generation) discovery() {
 	g.add("/robots.txt", g.robots())
 	g.add("/sitemap.xml", g.sitemap())
-	g.add("/.well-known/security.txt", g.securityTxt())
+	if !g.site.NoSecurityTxt {
+		g.add(SecurityTxtPath, g.securityTxt())
+	}
 	g.add("/.well-known/api-catalog", g.indentedJSON(g.apiCatalog()))
 	if key := g.site.Service.IndexNow.Key; key != "" {
 		g.add("/"+key+".txt", []byte(key))
 	}
 }
+
+// SecurityTxtPath is where security.txt is published (RFC 9116, section 3).
+const SecurityTxtPath = "/.well-known/security.txt"
 
 // robots follows RFC 9309. Its content signals are those of contentsignals.org and of the IETF's
 // drafts on AI preferences. Both are written from the same settings, so that they agree.
@@ -98,14 +105,37 @@ func (g *generation) securityTxt() []byte {
 	for _, contact := range service.Security.Contacts {
 		fmt.Fprintf(&b, "Contact: %s\n", contact)
 	}
-	fmt.Fprintf(&b, "Expires: %s\n", service.Security.Expires)
+	fmt.Fprintf(&b, expiresField+"%s\n", service.Security.Expires)
 	if service.Security.Languages != "" {
 		fmt.Fprintf(&b, "Preferred-Languages: %s\n", service.Security.Languages)
 	}
 	for _, host := range []string{service.CanonicalHost, service.ApexHost} {
-		fmt.Fprintf(&b, "Canonical: https://%s/.well-known/security.txt\n", host)
+		fmt.Fprintf(&b, "Canonical: https://%s%s\n", host, SecurityTxtPath)
 	}
 	return b.Bytes()
+}
+
+const expiresField = "Expires: "
+
+// SecurityTxtExpires reads from a published security.txt when it expires. The zero time stands for
+// a text that does not say so.
+func SecurityTxtExpires(text []byte) time.Time {
+	for line := range strings.Lines(string(text)) {
+		if value, is := strings.CutPrefix(line, expiresField); is {
+			expires, _ := time.Parse(time.RFC3339, strings.TrimSpace(value))
+			return expires
+		}
+	}
+	return time.Time{}
+}
+
+// unlinkSecurityTxt leaves of the links that pages have to security.txt their texts alone.
+func (g *generation) unlinkSecurityTxt() {
+	link := regexp.MustCompile(`\[([^\]]*)\]\(<?(?:` + regexp.QuoteMeta(g.base) + `)?` + regexp.QuoteMeta(SecurityTxtPath) + `>?\)`)
+	for i := range g.site.Pages {
+		p := &g.site.Pages[i]
+		p.Markdown = link.ReplaceAll(p.Markdown, []byte("$1"))
+	}
 }
 
 // apiCatalog is a linkset (RFC 9264) of the endpoints and of the documents that describe them (RFC

@@ -53,6 +53,9 @@ func Generate(s *site.Site, routes []*api.Route) (*Output, error) {
 	g := &generation{site: s, routes: routes, base: s.Service.BaseURL(), anchors: map[string]map[string]bool{}}
 	// The path of the front page, "/", sorts before all others.
 	slices.SortStableFunc(s.Pages, func(a, b site.Page) int { return strings.Compare(a.Path(), b.Path()) })
+	if s.NoSecurityTxt {
+		g.unlinkSecurityTxt()
+	}
 	g.snapshot = g.newSnapshot()
 	g.addSitemapAddresses()
 	g.fork(func(g *generation) {
@@ -127,7 +130,8 @@ func (g *generation) url(path string) string { return g.base + path }
 // paths are the paths that a link may lead to: every document, every endpoint, the front page and
 // the root of the API.
 func (g *generation) paths() map[string]bool {
-	paths := map[string]bool{"/": true, "/api/": true}
+	// The content may link to a security.txt that has expired: those links are left out too.
+	paths := map[string]bool{"/": true, "/api/": true, SecurityTxtPath: true}
 	for _, d := range g.documents {
 		paths[d.Path] = d.MediaType != ""
 	}

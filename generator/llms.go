@@ -42,7 +42,9 @@ func (g *generation) llms() {
 	document("/auditors.json")
 	document("/server.json")
 	document("/.well-known/api-catalog")
-	document("/.well-known/security.txt")
+	if !g.site.NoSecurityTxt {
+		document(SecurityTxtPath)
+	}
 
 	section("Optional")
 	for i := range g.site.Pages {

@@ -58,7 +58,7 @@ func (g *generation) manifest() {
 			Endpoint: g.url(protocol.Path), ProtocolVersions: protocol.Versions, Stateless: []string{protocol.Stateless},
 		},
 	}
-	manifest.Content = g.snapshot.Version[:contentDigits]
+	manifest.Content = g.snapshot.ShortVersion()
 	if key := g.site.Service.ReceiptKeys.Current; key != "" {
 		manifest.ReceiptKey = &key
 	}
@@ -81,9 +81,6 @@ func (g *generation) manifest() {
 	}
 	g.addWithTrailer("/manifest.json", manifest)
 }
-
-// contentDigits is how many digits of the content's version the manifest shows.
-const contentDigits = 12
 
 // fieldLimits are the limits of the input fields of all operations, as the contracts have them.
 func (g *generation) fieldLimits() (limits []model.FieldLimits) {

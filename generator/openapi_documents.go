@@ -22,7 +22,7 @@ const datedScoreboards = "/scoreboard/{as_of}.json"
 func (d *openAPIDocument) documentPaths(paths *object) {
 	for i := range publishedPaths {
 		p := &publishedPaths[i]
-		if p.mediaType == "" {
+		if p.mediaType == "" || p.pattern == SecurityTxtPath && d.site.NoSecurityTxt {
 			continue
 		}
 		switch p.pattern {

@@ -139,6 +139,9 @@ func (g *generation) newPage(title, description string) *page.Page {
 		}
 	}
 	for _, path := range footerDocuments {
+		if path == SecurityTxtPath && g.site.NoSecurityTxt {
+			continue
+		}
 		view.Documents = append(view.Documents, page.Link{Path: path, Text: strings.TrimPrefix(path, "/")})
 	}
 	return view
@@ -147,7 +150,7 @@ func (g *generation) newPage(title, description string) *page.Page {
 // footerDocuments are the documents that every page links to.
 var footerDocuments = []string{
 	"/llms.txt", "/llms-full.txt", "/openapi.json", "/manifest.json", "/scoreboard.json", "/jobs.json", "/auditors.json",
-	"/.well-known/api-catalog", "/.well-known/security.txt",
+	"/.well-known/api-catalog", SecurityTxtPath,
 }
 
 // status is what the front page says of the operator.

@@ -46,7 +46,7 @@ var publishedPaths = []published{
 	{"/auditors.json", mediaJSON, cacheJSON, true, "Auditors", "audits claimed under registered names"},
 	{"/server.json", mediaJSON, cacheJSON, true, "MCP registry entry", "the MCP server as a registry lists it"},
 	{"/.well-known/api-catalog", mediaLinkset, cacheHour, true, "API catalog", "the endpoints as a linkset (RFC 9727)"},
-	{"/.well-known/security.txt", mediaText, cacheHour, true, "security.txt", "where to report a vulnerability (RFC 9116)"},
+	{SecurityTxtPath, mediaText, cacheHour, true, "security.txt", "where to report a vulnerability (RFC 9116)"},
 	{"/llms.txt", mediaText, cacheHour, true, "llms.txt", "what there is to read, for language models (llmstxt.org)"},
 	{"/llms-full.txt", mediaText, cacheHour, true, "All pages in one", "the Markdown of every page, one after the other"},
 	{"/robots.txt", mediaText, cacheHour, true, "robots.txt", "what crawlers may read (RFC 9309), and what for"},

@@ -32,14 +32,11 @@ registered, chartered or suggested after the beginning is left out then, with it
 
 A backup holds e-mail addresses: keep it as the data folder, and not for longer than you need it. An
 address that is erased later stays in the backups made before. The mail to the operator, the content
-and the receipt key are not in it.
-
-Every flag can be given by the environment instead, as with serve: ANTEROOM_DATA.`,
+and the receipt key are not in it.`,
 		Args: cobra.ExactArgs(1),
-		RunE: withExitCode(func(cmd *cobra.Command, args []string) (err error) {
+		RunE: withExitCode(func(cmd *cobra.Command, args []string) error {
 			file := args[0]
-			err = fromEnvironment(cmd.Flags())
-			if err := errors.Join(err, checkBackupFile(file, store.data, public)); err != nil {
+			if err := checkBackupFile(file, store.data, public); err != nil {
 				return usageError{err}
 			}
 			from, err := store.moment(cmd.Context())
@@ -111,17 +108,11 @@ store.
 
 What changed after the backup is lost, and that goes for erasures too: an address that was erased since
 is back. Keep the identifiers of the records that you erase, and run anteroom records erase with them
-again. Messages that were delivered since are sent once more.
-
-Every flag can be given by the environment instead, as with serve: ANTEROOM_DATA.`,
+again. Messages that were delivered since are sent once more.`,
 		Args: cobra.ExactArgs(1),
 		RunE: withExitCode(func(cmd *cobra.Command, args []string) error {
-			err := fromEnvironment(cmd.Flags())
 			if inside(resolved(public), resolved(data)) {
-				err = errors.Join(err, fmt.Errorf("--data %s is inside %s, where everybody could read it", data, public))
-			}
-			if err != nil {
-				return usageError{err}
+				return usageError{fmt.Errorf("--data %s is inside %s, where everybody could read it", data, public)}
 			}
 			c, err := backup.Restore(cmd.Context(), args[0], data)
 			if err != nil {

@@ -15,6 +15,9 @@ import (
 	"slices"
 	"text/tabwriter"
 
+	"anteroom/edge/migrations"
+	"anteroom/edge/snapshot"
+	"anteroom/edge/worker/bundle"
 	"anteroom/edge/worker/prerender"
 
 	"github.com/spf13/cobra"
@@ -37,33 +40,39 @@ func buildCommand(t *terminal) *cobra.Command {
 	var content, out string
 	cmd := &cobra.Command{
 		Use:   "build",
-		Short: "Build the bundle for Cloudflare from the source code and content/",
+		Short: "Build the bundle that wrangler deploys, of the worker and content/",
 		Long: `Build makes the folder that wrangler deploys: the JavaScript host without its comments, edge.wasm (the edge core),
 snapshot.txt (what the core knows of the content) and constants.txt (answers that it gives to everybody).
 Beside the folder it writes edge.names: the names of the core's functions, to read a trap by.
-Run it in the folder of the source code. The same sources make the same bytes. The folder is replaced as a whole, or stays as it was.
+The same sources make the same bytes. The folder is replaced as a whole, or stays as it was.
 
-It fetches its compiler by itself, at a pinned version, the first time; that takes some minutes.`,
+In the folder of the source code it compiles the core, and fetches its compiler by itself, at a pinned version, the first
+time; that takes some minutes. Anywhere else it takes what a released program carries, and writes the migrations of the
+database beside the bundle, for wrangler d1 migrations. Anteroom deploy needs none of this.`,
 		Args: cobra.NoArgs,
 		RunE: withExitCode(func(cmd *cobra.Command, _ []string) error {
 			_, output, err := loadAndGenerate(content)
 			if err != nil {
 				return err
 			}
-			files, names, err := compile(cmd.Context(), t)
+			files, names, err := workerFiles(cmd.Context(), t)
 			if err != nil {
 				return err
 			}
-			answers, err := prerender.Answers(output.Snapshot)
-			if err != nil {
+			if err := addContent(files, output.Snapshot); err != nil {
 				return err
 			}
-			files[snapshotFile], files[constantsFile] = output.Snapshot.Encode(), answers
 			if err := replaceBundle(out, files); err != nil {
 				return hintPermission(err)
 			}
-			if err := os.WriteFile(filepath.Join(filepath.Dir(filepath.Clean(out)), namesFile), names, 0o666); err != nil {
-				return hintPermission(fmt.Errorf("write names: %w", err))
+			beside := filepath.Dir(filepath.Clean(out))
+			if names == nil {
+				err = writeMigrations(filepath.Join(beside, migrationsFolder))
+			} else if err = os.WriteFile(filepath.Join(beside, namesFile), names, 0o666); err != nil {
+				err = fmt.Errorf("write names: %w", err)
+			}
+			if err != nil {
+				return hintPermission(err)
 			}
 			t.printBundle(out, files)
 			return nil
@@ -78,6 +87,54 @@ It fetches its compiler by itself, at a pinned version, the first time; that tak
 // part of it.
 const namesFile = "edge.names"
 
+// migrationsFolder is beside a bundle that was made without the source code.
+const migrationsFolder = "migrations"
+
+// workerFiles gives the files of a bundle that do not depend on the content: made of the source
+// code where it is here, or those that this program carries. It gives the names of the functions in
+// the module, too, where it has compiled that.
+func workerFiles(ctx context.Context, t *terminal) (files map[string][]byte, names []byte, err error) {
+	if _, err := os.Stat(compileScript); err == nil {
+		return compile(ctx, t)
+	}
+	if files, carried := bundle.Files(); carried {
+		return files, nil, nil
+	}
+	return nil, nil, fmt.Errorf("there is no %s here, and this program carries no worker (take a released program, or call this in the folder of the source code)", compileScript)
+}
+
+// addContent adds to a bundle what the worker knows of the content.
+func addContent(files map[string][]byte, s *snapshot.Snapshot) error {
+	answers, err := prerender.Answers(s)
+	if err != nil {
+		return err
+	}
+	files[snapshotFile], files[constantsFile] = s.Encode(), answers
+	return nil
+}
+
+// writeMigrations writes the migrations of the database where wrangler finds them. Those that are
+// there are the same, or older ones.
+func writeMigrations(folder string) error {
+	if err := os.MkdirAll(folder, 0o777); err != nil {
+		return fmt.Errorf("write migrations: %w", err)
+	}
+	files, err := fs.Glob(migrations.Files, "*.sql")
+	if err != nil {
+		return err
+	}
+	for _, name := range files {
+		text, err := migrations.Files.ReadFile(name)
+		if err == nil {
+			err = os.WriteFile(filepath.Join(folder, name), text, 0o666)
+		}
+		if err != nil {
+			return fmt.Errorf("write migrations: %w", err)
+		}
+	}
+	return nil
+}
+
 // commentLine is a line of JavaScript that holds a comment alone. It is left empty in a bundle, so
 // that the lines of a stack are those of the source.
 var commentLine = regexp.MustCompile(`(?m)^[ \t]*(//.*|/\*\*[^*]*\*/)$`)
@@ -85,9 +142,6 @@ var commentLine = regexp.MustCompile(`(?m)^[ \t]*(//.*|/\*\*[^*]*\*/)$`)
 // compile makes the files of a bundle that do not depend on the content. It also gives the names of
 // the functions in the module, one line for each: the function's index and its name.
 func compile(ctx context.Context, t *terminal) (files map[string][]byte, names []byte, err error) {
-	if _, err := os.Stat(compileScript); err != nil {
-		return nil, nil, fmt.Errorf("there is no %s here (run anteroom build in the folder of its source code)", compileScript)
-	}
 	files = map[string][]byte{}
 	scripts, err := filepath.Glob(workerFolder + "/*.mjs")
 	if err != nil {

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"runtime/debug"
 	"slices"
@@ -17,15 +18,18 @@ import (
 
 	"anteroom/edge/api"
 	"anteroom/edge/jsondoc"
+	"anteroom/edge/native/receiptkey"
+	"anteroom/edge/native/sqlite"
 	"anteroom/generator"
+	"anteroom/generator/live"
 	"anteroom/generator/publish"
 	"anteroom/generator/site"
 
 	"github.com/spf13/cobra"
 )
 
-// expiryNotice is how long before the expiry of security.txt the warnings begin.
-const expiryNotice = 30 * 24 * time.Hour
+// publicFolder is where the documents are where no other folder is named.
+const publicFolder = "public"
 
 func generateCommand(t *terminal) *cobra.Command {
 	var content, out string
@@ -36,7 +40,9 @@ func generateCommand(t *terminal) *cobra.Command {
 		Short: "Make the documents of public/ from content/",
 		Long: `Generate makes the documents that content/ describes, and puts them into public/ in one step:
 whatever happens, public/ holds all of the old documents or all of the new ones. Files in public/
-that generate did not make stay as they are.
+that generate did not make stay as they are, and the report names them as kept. Hidden files there,
+databases and secret keys are refused, as all of public/ is deployed. Copies that editors leave beside
+a content file are no content (*~, *.bak, *.orig, #*#).
 
 A dated scoreboard that public/ holds is never changed or removed. A receipt key that public/ publishes
 as the current one must stay in the content, as the current one or among the retired. With a secret key
@@ -54,6 +60,10 @@ are checked against.`,
 				return err
 			}
 			once := func(changesOnly bool) error {
+				if inside(content, out) || inside(out, content) {
+					return fmt.Errorf("one of --content %s and --out %s is inside the other (name a folder of its own for the documents, such as %s)",
+						content, out, publicFolder)
+				}
 				s, output, err := loadAndGenerate(content)
 				if err != nil {
 					return err
@@ -98,7 +108,7 @@ are checked against.`,
 	secret.addFlag(cmd)
 	flags := cmd.Flags()
 	flags.StringVar(&content, "content", "content", "the content `folder`")
-	flags.StringVar(&out, "out", "public", "the `folder` of the documents")
+	flags.StringVar(&out, "out", publicFolder, "the `folder` of the documents")
 	flags.BoolVar(&check, "check", false, "write nothing; fail where the documents are not up to date")
 	flags.BoolVar(&keepWatching, "watch", false, "do it again whenever the content changes, until interrupted")
 	flags.BoolVar(&asJSON, "json", false, "report as one JSON object")
@@ -116,8 +126,14 @@ func loadAndGenerate(folder string) (*site.Site, *generator.Output, error) {
 	if err != nil {
 		return nil, nil, err
 	}
+	output, err := generateFrom(folder, s)
+	return s, output, err
+}
+
+// generateFrom generates what a loaded content folder publishes.
+func generateFrom(folder string, s *site.Site) (*generator.Output, error) {
 	output, err := generator.Generate(s, api.Routes)
-	return s, output, contentFaults(folder, err)
+	return output, contentFaults(folder, err)
 }
 
 // loadContent loads and checks a content folder.
@@ -165,11 +181,12 @@ func publishTo(t *terminal, out string, s *site.Site, output *generator.Output, 
 	if err := keepReceiptKey(out, &s.Service); err != nil {
 		return nil, err
 	}
+	if err := refuseUnpublishable(out, plan.Entries); err != nil {
+		return nil, err
+	}
 	for _, e := range plan.Entries {
-		if board, is := strings.CutPrefix(e.Path, "/scoreboard/"); is && e.Status == publish.Kept {
-			board = strings.TrimSuffix(board, ".json")
-			return nil, fmt.Errorf("%s%s was published, and a hand verification is published for ever "+
-				"(bring back its content: scoreboard/%s.yaml and verifications/%s.yaml)", out, e.Path, board, board)
+		if publish.IsDatedScoreboard(e.Path) && e.Status == publish.Kept {
+			return nil, boardGone(out+e.Path, e.Path)
 		}
 	}
 	if !check {
@@ -191,6 +208,50 @@ func publishTo(t *terminal, out string, s *site.Site, output *generator.Output, 
 	return r, nil
 }
 
+// refuseUnpublishable refuses files of others in the folder of the documents that nobody wants
+// published: hidden files, such as those of version control, databases and secret keys. Whatever
+// the folder holds is deployed.
+func refuseUnpublishable(out string, entries []publish.Entry) error {
+	var faults []error
+	for _, e := range entries {
+		if e.Status != publish.Kept {
+			continue
+		}
+		name, what := filepath.Join(out, e.Path), ""
+		if hidden := hiddenPart(e.Path); hidden != "" {
+			name, what = filepath.Join(out, hidden), "hidden"
+		} else if info, err := os.Stat(name); err == nil && info.Mode().IsRegular() {
+			text, err := os.ReadFile(name)
+			switch {
+			case err != nil:
+				return fmt.Errorf("look for secrets beside the documents: %w", err)
+			case bytes.HasPrefix(text, []byte(sqlite.Magic)):
+				what = "a database"
+			case bytes.Contains(text, []byte(receiptkey.Prefix)):
+				what = "a secret key"
+			}
+		}
+		fault := fmt.Errorf("%s is %s, and everything in %s is deployed (move it away)", name, what, out)
+		if n := len(faults); what != "" && (n == 0 || faults[n-1].Error() != fault.Error()) {
+			faults = append(faults, fault)
+		}
+	}
+	return errors.Join(faults...)
+}
+
+// hiddenPart is the path as far as its first hidden file or folder. It is "" where there is none.
+// What is well known (RFC 8615) is not hidden, nor is the list of what is not deployed.
+func hiddenPart(document string) string {
+	parts := strings.Split(document, "/")
+	for i, part := range parts {
+		known := i == 1 && slices.Contains([]string{".well-known", ".assetsignore"}, part)
+		if strings.HasPrefix(part, ".") && !known {
+			return strings.Join(parts[:i+1], "/")
+		}
+	}
+	return ""
+}
+
 // keepReceiptKey refuses content that no longer lists the receipt key that is published: receipts
 // that it signed would verify no more.
 func keepReceiptKey(out string, service *site.Service) error {
@@ -209,8 +270,20 @@ func keepReceiptKey(out string, service *site.Service) error {
 	if published == "" || slices.Contains(service.Keys(), published) {
 		return nil
 	}
+	return keyGone(file, published)
+}
+
+// keyGone is the error about content that no longer lists a receipt key that is published.
+func keyGone(publisher, key string) error {
 	return fmt.Errorf("%s publishes the receipt key %s, which %s no longer lists: the receipts that it signed would not verify "+
-		"(list it under receipt_keys.retired, as anteroom key rotate does)", file, published, serviceFile)
+		"(list it under receipt_keys.retired, as anteroom key rotate does)", publisher, key, serviceFile)
+}
+
+// boardGone is the error about content that lacks a dated scoreboard that is published.
+func boardGone(published, document string) error {
+	board := strings.TrimSuffix(path.Base(document), ".json")
+	return fmt.Errorf("%s was published, and a hand verification is published for ever "+
+		"(bring back its content: scoreboard/%s.yaml and verifications/%s.yaml)", published, board, board)
 }
 
 // publishFiles are the documents as package publish takes them.
@@ -230,27 +303,42 @@ func hintPermission(err error) error {
 	return err
 }
 
-// checkExpiry refuses a security.txt that is past its Expires (RFC 9116, section 2.5.5), and warns
-// when that time is near.
+// checkExpiry refuses a security.txt that has expired, and warns when that is near.
 func checkExpiry(s *site.Site) (warnings []string, err error) {
 	now, err := currentTime()
 	if err != nil {
 		return nil, err
 	}
+	expired, notice, err := securityTxt(s, now)
+	switch {
+	case err != nil:
+		return nil, err
+	case expired:
+		return nil, errors.New(notice)
+	case notice != "":
+		return []string{notice}, nil
+	}
+	return []string{}, nil
+}
+
+const expiryHint = "(check its contacts and set a later security.expires in service.yaml)"
+
+// securityTxt reports whether security.txt is past its Expires, from when on it must not be used
+// (RFC 9116, section 2.5.5). notice is what is to be said of that, or of its nearness; "" where
+// that is nothing.
+func securityTxt(s *site.Site, now time.Time) (expired bool, notice string, err error) {
 	expires, err := time.Parse(time.RFC3339, s.Service.Security.Expires)
 	if err != nil {
-		return nil, fmt.Errorf("read security.expires of service.yaml: %w", err)
+		return false, "", fmt.Errorf("read security.expires of service.yaml: %w", err)
 	}
-	const hint = "(check its contacts and set a later security.expires in service.yaml)"
 	left := expires.Sub(now)
-	if left <= 0 {
-		return nil, fmt.Errorf("security.txt expired at %s %s", s.Service.Security.Expires, hint)
+	switch {
+	case left <= 0:
+		return true, fmt.Sprintf("security.txt expired at %s %s", s.Service.Security.Expires, expiryHint), nil
+	case left < live.ExpiryNotice:
+		notice = fmt.Sprintf("security.txt expires at %s %s", s.Service.Security.Expires, expiryHint)
 	}
-	warnings = []string{}
-	if left < expiryNotice {
-		warnings = append(warnings, fmt.Sprintf("security.txt expires at %s %s", s.Service.Security.Expires, hint))
-	}
-	return warnings, nil
+	return false, notice, nil
 }
 
 // currentTime is the time, or what SOURCE_DATE_EPOCH says in its place.
@@ -290,14 +378,21 @@ func watch(ctx context.Context, folder, state string, react func()) {
 	}
 }
 
-// fingerprint tells one state of a folder from another, by the names, sizes and times of its files.
+// fingerprint tells one state of a content folder from another, by the names, sizes and times of
+// the files that are content.
 func fingerprint(folder string) (state string) {
 	fs.WalkDir(os.DirFS(folder), ".", func(name string, d fs.DirEntry, err error) error {
-		state += name
-		if err != nil {
-			state += err.Error()
+		switch {
+		case err == nil && site.Ignored(path.Base(name)):
+			if d.IsDir() {
+				return fs.SkipDir
+			}
+			return nil
+		case err != nil:
+			state += name + err.Error()
 			return nil
 		}
+		state += name
 		if info, err := d.Info(); err == nil && !d.IsDir() {
 			state += fmt.Sprint(" ", info.Size(), info.ModTime().UnixNano(), "\n")
 		}

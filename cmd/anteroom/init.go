@@ -219,6 +219,7 @@ SOURCE_DATE_EPOCH, in seconds, replaces the time that dates are taken from.`,
 	for _, q := range questions {
 		cmd.Flags().StringVar(q.value, q.flag, "", q.what)
 	}
+	cmd.Flags().SetAnnotation("host", onlyHere, []string{"true"}) // serve has a --host too, for other hosts
 	cmd.Flags().BoolVar(&yes, "yes", false, "ask nothing: what no flag says is as it would be proposed")
 	return cmd
 }
@@ -527,6 +528,7 @@ type deployment struct {
 	Writes                      int    // a minute, for one caller
 	Namespace, PreviewNamespace uint32 // of the rate limits; in one account, equal ones share their counts
 	Anteroom                    string // the command that runs this program
+	Migrations                  string // the folder of the migrations, for wrangler
 }
 
 // Dataset begins the names of the datasets of Analytics Engine: a query wants letters, digits and
@@ -548,6 +550,7 @@ func newDeployment(shipped *site.Service, s *service) *deployment {
 	return &deployment{
 		Worker: s.Worker, Host: s.Host, Apex: s.Apex(), Inbox: s.Contact, Sender: s.Sender,
 		Writes: shipped.Limits.WritesPerMinute, Namespace: namespace, PreviewNamespace: namespace + 1, Anteroom: "anteroom",
+		Migrations: "build/" + migrationsFolder,
 	}
 }
 

@@ -223,14 +223,7 @@ func rotate(t *terminal, out, content string) error {
 	t.say("Next, in this order:")
 	t.say("1. Run anteroom generate, look at the diff of %s and of the documents, and commit both.", file)
 	t.say("2. On a machine, stop the server and start it with --key-file %s. The old one would refuse the new content.", out)
-	t.say("3. On Cloudflare, run wrangler deploy --env production, and at once")
-	t.say("   wrangler secret put RECEIPT_KEY --env production <%s", out)
-	if old != "" {
-		t.say("   The content is first, so that both keys verify all the time. In between no receipt is minted: the key counts")
-		t.say("   as out of order.")
-	} else {
-		t.say("   In between receipts are not signed, and say so.")
-	}
+	t.say("3. On Cloudflare, run anteroom deploy --key-file %s. The key and the content that publishes it go live together.", out)
 	t.say("4. Keep %s where nobody else can read it, and out of version control.", out)
 	return nil
 }
@@ -239,16 +232,12 @@ func rotate(t *terminal, out, content string) error {
 type secretSource struct{ file string }
 
 func (s *secretSource) addFlag(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&s.file, "key-file", "", "the `file` of the secret key, - for standard input (default $ANTEROOM_KEY_FILE, or the key itself in $ANTEROOM_KEY)")
+	cmd.Flags().StringVar(&s.file, "key-file", "", "the `file` of the secret key, - for standard input; the key itself can be given in ANTEROOM_KEY")
 }
 
 // read reads the key. It is nil where none is named.
 func (s *secretSource) read(t *terminal) (ed25519.PrivateKey, error) {
-	text := os.Getenv("ANTEROOM_KEY")
-	file := s.file
-	if file == "" {
-		file = os.Getenv("ANTEROOM_KEY_FILE")
-	}
+	text, file := os.Getenv("ANTEROOM_KEY"), s.file
 	switch {
 	case text != "" && file != "":
 		return nil, usageError{errTwoKeys}

@@ -20,9 +20,7 @@ are hidden unless --addresses asks for them.
 
 Reading opens the database read-only, and never makes one. With --remote the token comes from the
 environment, as for wrangler: CLOUDFLARE_API_TOKEN, with the permission D1 Read, or D1 Edit to erase
-and revive.
-
-Every flag can be given by the environment instead, as with serve: ANTEROOM_DATA.`,
+and revive.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
@@ -70,7 +68,7 @@ func (w *storeWork) mends(check func(args []string) error, work func(context.Con
 
 func (w *storeWork) on(check func(args []string) error, work func(context.Context, []string) error) func(*cobra.Command, []string) error {
 	return withExitCode(func(cmd *cobra.Command, args []string) error {
-		if err := errors.Join(fromEnvironment(cmd.Flags()), check(args)); err != nil {
+		if err := check(args); err != nil {
 			return usageError{err}
 		}
 		return work(cmd.Context(), args)

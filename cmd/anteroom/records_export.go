@@ -33,8 +33,7 @@ func recordsExportCommand(work *storeWork) *cobra.Command {
 4180) under a line of names. In CSV a text that a spreadsheet would take for a formula, as it begins with
 =, +, -, @, a tab or a line break, gets a ' before it. With --out it goes into a file that only you may
 read, whole or not at all; a file that is there stays.`,
-		Args:      cobra.ExactArgs(1),
-		ValidArgs: listNames(),
+		Args: cobra.ExactArgs(1),
 		RunE: work.reads(func(args []string) error {
 			err := errors.Join(checkList(args[0]), checkDays(days))
 			if out != "" && inside(resolved(public), resolved(out)) {
@@ -55,7 +54,7 @@ read, whole or not at all; a file that is there stays.`,
 		}),
 	}
 	daysFlags(cmd.Flags(), &days.Since, &days.Through)
-	cmd.Flags().StringVar(&format, "format", "jsonl", "jsonl or csv")
+	cmd.Flags().StringVar(&format, "format", "jsonl", "how records are written: `jsonl|csv`")
 	cmd.Flags().StringVar(&out, "out", "", "the new `file` to write (default standard output)")
 	cmd.Flags().StringVar(&public, "public", "public", "the `folder` of the documents, where no export may lie")
 	addressesFlag(cmd.Flags(), &addresses)

@@ -43,8 +43,7 @@ func recordsListCommand(work *storeWork) *cobra.Command {
 		Long: `List prints a line for each record, its columns separated by tabs, after a line of their names. A column
 that has no value is empty. What cannot be seen in a text is shown as <U+...>. With --json a line is an
 object, and holds the text as it was sent, with escapes for that.`,
-		Args:      cobra.ExactArgs(1),
-		ValidArgs: listNames(),
+		Args: cobra.ExactArgs(1),
 		RunE: work.reads(func(args []string) error { return errors.Join(checkList(args[0]), checkDays(days)) },
 			func(ctx context.Context, store records.Reader, args []string) error {
 				return t.printList(ctx, store, records.Lists[slices.Index(listNames(), args[0])], days, asJSON, addresses)

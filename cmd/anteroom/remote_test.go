@@ -16,6 +16,7 @@ import (
 
 	"anteroom/edge/canon"
 	"anteroom/edge/record"
+	"anteroom/edge/worker/cloudflare/apitest"
 	"anteroom/edge/worker/remote/d1test"
 )
 
@@ -103,7 +104,7 @@ func (s *remoteStore) fill(t *testing.T) {
 func TestRemoteCommands(t *testing.T) {
 	s := startRemote(t)
 	s.fill(t)
-	s.Observe(t, d1test.Observed{Day: "2026-11-20", Client: "tern", Kind: "initialize", N: 3})
+	s.Observe(t, apitest.Observed{Day: "2026-11-20", Client: "tern", Kind: "initialize", N: 3})
 	unobserved := filepath.Join(t.TempDir(), "wrangler.toml")
 	without, _, _ := strings.Cut(s.Config("production"), "[[env.production.analytics_engine_datasets]]")
 	if err := os.WriteFile(unobserved, []byte(without), 0o600); err != nil {
@@ -222,7 +223,7 @@ func TestRemoteFaults(t *testing.T) {
 	s.fill(t)
 	answers := s.answers(t)
 	before := files(t, s.content, s.dir)
-	well := d1test.Change(func(body string) string { return body })
+	well := apitest.Change(func(body string) string { return body })
 	for _, command := range []struct {
 		arguments []string
 		calls     int // before the one that fails
@@ -234,16 +235,16 @@ func TestRemoteFaults(t *testing.T) {
 		{[]string{"records", "count"}, 2},
 	} {
 		for _, c := range []struct {
-			fault []d1test.Fault
+			fault []apitest.Fault
 			want  string
 		}{
-			{[]d1test.Fault{d1test.Refuse(403, 10000, "Authentication error")}, `answered 403, code 10000: "Authentication error" \(give the token in CLOUDFLARE_API_TOKEN the permission Account, D1, Edit \(D1, Read is enough to read\)`},
-			{[]d1test.Fault{d1test.TooMany(120)}, `answered 429, .* \(it asks to wait 120 seconds\)`},
-			{[]d1test.Fault{d1test.CutShort}, `the answer is cut off, or not what Cloudflare's API answers`},
-			{[]d1test.Fault{d1test.LastResult("")}, `the answer has the results of \d statements, not of \d`},
-			{[]d1test.Fault{d1test.LastResult(`{"success":true,"results":{"columns":["n"],"rows":[[1,2]]},"meta":{}}`)}, `row 1 has 2 values for 1 columns`},
+			{[]apitest.Fault{apitest.Refuse(403, 10000, "Authentication error")}, `answered 403, code 10000: "Authentication error" \(give the token in CLOUDFLARE_API_TOKEN the permission Account, D1, Edit \(D1, Read is enough to read\)`},
+			{[]apitest.Fault{apitest.TooMany(120)}, `answered 429, .* \(it asks to wait 120 seconds\)`},
+			{[]apitest.Fault{apitest.CutShort}, `the answer is cut off, or not what Cloudflare's API answers`},
+			{[]apitest.Fault{apitest.LastResult("")}, `the answer has the results of \d statements, not of \d`},
+			{[]apitest.Fault{apitest.LastResult(`{"success":true,"results":{"columns":["n"],"rows":[[1,2]]},"meta":{}}`)}, `row 1 has 2 values for 1 columns`},
 		} {
-			s.Fail(d1test.Times(command.calls, well)...)
+			s.Fail(apitest.Times(command.calls, well)...)
 			s.Fail(c.fault...)
 			_, complaint := s.run(t, 1, command.arguments...)
 			s.Recover()
@@ -257,20 +258,20 @@ func TestRemoteFaults(t *testing.T) {
 	}
 
 	// Reading is tried again, but not for ever.
-	s.Fail(well, d1test.HangUp, d1test.Silence, d1test.TooMany(0))
+	s.Fail(well, apitest.HangUp, apitest.Silence, apitest.TooMany(0))
 	if out, _ := s.run(t, 0, "records", "export", "registrations"); strings.Count(out, "\n") != 3 {
 		t.Errorf("after hanging up:\n%s", out)
 	}
 	for _, c := range []struct {
-		fault     d1test.Fault
+		fault     apitest.Fault
 		arguments []string
 		want      string
 	}{
-		{d1test.Crash(500), []string{"verify", "--content", "CONTENT", "--answers", answers, "--yes"}, `answered 500, after 4 tries \(try again in some minutes`},
-		{d1test.HangUp, []string{"backup", "DIR/backup.db"}, `unexpected EOF.*after 4 tries`},
+		{apitest.Crash(500), []string{"verify", "--content", "CONTENT", "--answers", answers, "--yes"}, `answered 500, after 4 tries \(try again in some minutes`},
+		{apitest.HangUp, []string{"backup", "DIR/backup.db"}, `unexpected EOF.*after 4 tries`},
 	} {
 		s.Fail(well, well)
-		s.Fail(d1test.Times(4, c.fault)...)
+		s.Fail(apitest.Times(4, c.fault)...)
 		if _, complaint := s.run(t, 1, c.arguments...); !regexp.MustCompile(c.want).MatchString(complaint) {
 			t.Errorf("%s: %s\nwant %s", c.arguments[:2], complaint, c.want)
 		}
@@ -280,11 +281,11 @@ func TestRemoteFaults(t *testing.T) {
 	}
 	// A token that may only read erases nothing. What may have been written is not written again,
 	// and the error says so.
-	s.Fail(well, well, d1test.Refuse(403, 10000, "Authentication error"))
+	s.Fail(well, well, apitest.Refuse(403, 10000, "Authentication error"))
 	if _, complaint := s.run(t, 1, "records", "erase", recordID(1)); !strings.Contains(complaint, "the permission Account, D1, Edit") || strings.Contains(complaint, "not known") {
 		t.Errorf("erase with a token that may only read: %s", complaint)
 	}
-	s.Fail(well, well, d1test.Silence)
+	s.Fail(well, well, apitest.Silence)
 	if _, complaint := s.run(t, 1, "records", "erase", recordID(1)); !strings.Contains(complaint, "it is not known whether it was done: look at the records before you repeat it") {
 		t.Errorf("erase without an answer: %s", complaint)
 	}
@@ -382,7 +383,7 @@ func TestRemotePages(t *testing.T) {
 		{"backup DIR/backup.db", 30, "registrations      30000\n"},
 	} {
 		before, largest := len(s.Calls()), 0
-		s.Fail(d1test.Times(200, d1test.Change(func(body string) string {
+		s.Fail(apitest.Times(200, apitest.Change(func(body string) string {
 			largest = max(largest, len(body))
 			return body
 		}))...)

@@ -7,9 +7,12 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"slices"
+	"strings"
 	"syscall"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 )
 
 // Exit codes.
@@ -28,22 +31,36 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 
 	root := rootCommand(t)
 	root.SetArgs(args)
-	root.SetIn(t.in)
-	root.SetOut(t.out)
-	root.SetErr(t.err)
 	called, err := root.ExecuteContextC(ctx)
+	code := exitUsage
+	if f := (failure{}); errors.As(err, &f) {
+		code = f.code
+	} else if err != nil {
+		err = withHint(err, called)
+	}
+	if err != nil && wantsJSON(called, args) {
+		t.failJSON(err, code)
+	}
 	if flushed := t.out.Flush(); err == nil && flushed != nil {
-		err = failure{exitFailure, fmt.Errorf("write to standard output: %w", flushed)}
+		err, code = fmt.Errorf("write to standard output: %w", flushed), exitFailure
 	}
 	if err == nil {
 		return exitOK
 	}
-	if f := (failure{}); errors.As(err, &f) {
-		t.fail(err)
-		return f.code
+	t.fail(err)
+	return code
+}
+
+// wantsJSON reports whether a call asked for JSON, also where its flags could not be read.
+func wantsJSON(called *cobra.Command, args []string) bool {
+	fromEnvironment(called.Flags()) // a variable that is wrong is the error itself, or of a later one
+	if f := called.Flags().Lookup("json"); f != nil && f.Changed {
+		return f.Value.String() == "true"
 	}
-	t.fail(fmt.Errorf("%w (%s --help says how)", err, called.CommandPath()))
-	return exitUsage
+	if end := slices.Index(args, "--"); end >= 0 {
+		args = args[:end]
+	}
+	return slices.Contains(args, "--json")
 }
 
 // failure is the error of a command that was called rightly and did not succeed. Any other error is
@@ -61,6 +78,24 @@ var errSilent = errors.New("")
 // usageError is an error of the command line that only the command itself can find.
 type usageError struct{ error }
 
+// mistyped is an error about a name that there is not, and about names that may be meant.
+type mistyped struct {
+	error
+	of    *cobra.Command // the command that has no such name
+	meant []string
+}
+
+// withHint adds to an error of the command line, in brackets, what to do next.
+func withHint(err error, called *cobra.Command) error {
+	question := ""
+	if m := (mistyped{}); errors.As(err, &m) {
+		if called = m.of; len(m.meant) > 0 {
+			question = "did you mean " + strings.Join(m.meant, ", ") + "? "
+		}
+	}
+	return fmt.Errorf("%w (%s%s --help says how)", err, question, called.CommandPath())
+}
+
 // withExitCode makes work the RunE of a command. Its errors end the program with exitFailure,
 // unless they are usage errors or bring another code.
 func withExitCode(work func(cmd *cobra.Command, args []string) error) func(*cobra.Command, []string) error {
@@ -73,6 +108,16 @@ func withExitCode(work func(cmd *cobra.Command, args []string) error) func(*cobr
 		return failure{exitFailure, err}
 	}
 }
+
+// The groups of commands in the help, in its order. A command is of the group that its GroupID
+// names.
+const (
+	groupBegin   = "begin"
+	groupPublish = "publish"
+	groupDeploy  = "deploy"
+	groupRecords = "records"
+	groupOther   = "other"
+)
 
 func rootCommand(t *terminal) *cobra.Command {
 	root := &cobra.Command{
@@ -88,17 +133,123 @@ A first run:
   anteroom generate
   anteroom serve
 
+Flags can be given by the environment instead: ANTEROOM_ and the name in upper case with "_" for "-", as in
+ANTEROOM_KEY_FILE. A flag wins over the environment. What one run is about, and a confirmation, come from
+the command line alone: %s.
+
+With --json a command that fails prints {"error": {…}} to standard output, unless it has answered there already.
+
 Exit codes: 0 done, 1 failed, 2 called wrongly.`,
-		Args:               cobra.NoArgs,
-		SilenceErrors:      true,
-		SilenceUsage:       true,
-		DisableSuggestions: true,
-		CompletionOptions:  cobra.CompletionOptions{HiddenDefaultCmd: true},
-		RunE:               func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		Version:           thisProgram().String(),
+		SilenceErrors:     true,
+		SilenceUsage:      true,
+		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error { return fromEnvironment(cmd.Flags()) },
 	}
-	root.AddCommand(
-		initCommand(t), generateCommand(t), serveCommand(t), buildCommand(t), keyCommand(t),
-		receiptCommand(t), recordsCommand(t), verifyCommand(t), backupCommand(t), restoreCommand(t), versionCommand(t),
-	)
+	root.SetIn(t.in)
+	root.SetOut(t.out)
+	root.SetErr(t.err)
+	root.SetVersionTemplate("{{.Version}}\n")
+	root.SetFlagErrorFunc(flagError)
+	for _, group := range []struct {
+		id, title string
+		commands  []*cobra.Command
+	}{
+		{groupBegin, "Begin a service:", []*cobra.Command{initCommand(t), keyCommand(t)}},
+		{groupPublish, "Publish and serve:", []*cobra.Command{verifyCommand(t), generateCommand(t), serveCommand(t)}},
+		{groupDeploy, "Deploy, and look after what is live:", []*cobra.Command{
+			deployCommand(t), statusCommand(t), deploymentsCommand(t), rollbackCommand(t), doctorCommand(t), buildCommand(t),
+		}},
+		{groupRecords, "Look after what was recorded:", []*cobra.Command{recordsCommand(t), receiptCommand(t), backupCommand(t), restoreCommand(t)}},
+		{groupOther, "Other:", []*cobra.Command{manCommand(t), versionCommand(t)}},
+	} {
+		root.AddGroup(&cobra.Group{ID: group.id, Title: group.title})
+		for _, cmd := range group.commands {
+			cmd.GroupID = group.id
+			root.AddCommand(cmd)
+		}
+	}
+	root.SetHelpCommandGroupID(groupOther)
+	root.SetCompletionCommandGroupID(groupOther)
+	addHelpCommand(root)
+	addCompletion(root)
+	for cmd := range commands(root) {
+		if cmd.HasSubCommands() {
+			cmd.Args = knownCommand
+			cmd.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
+		}
+		cmd.InitDefaultHelpFlag()
+		cmd.Flags().Lookup("help").Usage = "say what this command does"
+	}
+	root.InitDefaultVersionFlag()
+	root.Flags().Lookup("version").Usage = "say which program this is"
+	root.Long = fmt.Sprintf(root.Long, strings.Join(commandLineFlags(root), " "))
 	return root
+}
+
+// addHelpCommand makes help of an unknown command an error, as the call of one is.
+func addHelpCommand(root *cobra.Command) {
+	root.InitDefaultHelpCmd()
+	help, _, _ := root.Find([]string{"help"})
+	help.Use, help.Short, help.Long = "help [COMMAND]", "Say what a command does", "Help says what a command does, as its --help does."
+	help.RunE = func(_ *cobra.Command, args []string) error {
+		asked, rest, err := root.Find(args)
+		if err == nil && len(rest) > 0 {
+			err = unknownCommand(asked, rest[0])
+		}
+		if err != nil {
+			return err
+		}
+		asked.InitDefaultHelpFlag()
+		asked.InitDefaultVersionFlag()
+		return asked.Help()
+	}
+}
+
+// knownCommand is for a command that has others below it. What it is given is the name of none.
+func knownCommand(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	return unknownCommand(cmd, args[0])
+}
+
+// distance is how many letters a mistyped name differs in, at most. A short name with as many other
+// letters is another name.
+func distance(name string) int { return min(2, len(name)/2) }
+
+// unknownCommand is the error of a name that no command below cmd has. A name of a command
+// elsewhere is likely meant where none here is like it.
+func unknownCommand(cmd *cobra.Command, name string) error {
+	cmd.SuggestionsMinimumDistance = distance(name)
+	meant := cmd.SuggestionsFor(name)
+	if len(meant) == 0 {
+		for other := range commands(cmd.Root()) {
+			if other.Name() == name && other.IsAvailableCommand() {
+				meant = append(meant, other.CommandPath())
+			}
+		}
+	}
+	return mistyped{fmt.Errorf("unknown command %q", name), cmd, meant}
+}
+
+// flagError says which flags may be meant by one that there is not.
+func flagError(cmd *cobra.Command, err error) error {
+	unknown := (*pflag.NotExistError)(nil)
+	if !errors.As(err, &unknown) || unknown.GetSpecifiedShortnames() != "" {
+		return err
+	}
+	if cmd.HasSubCommands() && cmd.Flags().NArg() > 0 {
+		return unknownCommand(cmd, cmd.Flags().Arg(0)) // the flag is likely one of the command that was meant
+	}
+	names := &cobra.Command{SuggestionsMinimumDistance: distance(unknown.GetSpecifiedName())} // cobra compares the names of commands alone
+	cmd.Flags().VisitAll(func(f *pflag.Flag) {
+		if !f.Hidden {
+			names.AddCommand(&cobra.Command{Use: f.Name, Run: func(*cobra.Command, []string) {}})
+		}
+	})
+	m := mistyped{err, cmd, names.SuggestionsFor(unknown.GetSpecifiedName())}
+	for i := range m.meant {
+		m.meant[i] = "--" + m.meant[i]
+	}
+	return m
 }

@@ -5,10 +5,9 @@ import (
 	"crypto/ed25519"
 	"errors"
 	"fmt"
-	"io/fs"
-	"log/slog"
 	"net/url"
 	"os"
+	"os/signal"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -16,24 +15,21 @@ import (
 	"anteroom/edge/endpoint/receipt"
 	"anteroom/edge/kernel"
 	"anteroom/edge/native"
+	"anteroom/edge/native/lastgood"
 	"anteroom/edge/native/receiptkey"
 	"anteroom/edge/native/sqlite"
-	"anteroom/edge/native/static"
 	"anteroom/edge/snapshot"
-	"anteroom/generator"
-	"anteroom/generator/publish"
-	"anteroom/generator/site"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 )
 
 // serveOptions are the flags of serve.
 type serveOptions struct {
-	content, public  string
+	content          string
 	address          string
 	data, outbox     string
-	keyFile, smtp    string
+	keyFile          string
+	smtp, smtpFile   string
 	clientIPHeader   string
 	hosts            []string
 	writesPerMinute  int64
@@ -52,32 +48,38 @@ func serveCommand(t *terminal) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "serve",
 		Short: "Serve the documents and the endpoints from this machine",
-		Long: `Serve answers for public/ and for everything under /api/, with a database and the mail for the
-operator in a data folder. The data folder holds e-mail addresses: nobody else should read it. A first
-start makes the folder data; to begin with an empty database in another folder takes --create.
+		Long: `Serve answers for the documents and for everything under /api/, with a database and the mail for the
+operator in a data folder. It makes the documents of content/ when it starts and answers from memory:
+public/ is neither read nor written. On SIGHUP, and with --watch whenever the content changes, it makes
+them anew; where the content is at fault the old ones stay served. What is served is kept in the data
+folder (` + lastgood.FileName + `): where the content is at fault at a start, that is served again, and the
+log says so.
 
-Mail to the operator goes into a Maildir, in the data folder or where --outbox says, or with --smtp to
-a mail server: smtp://USER:PASSWORD@HOST:587 (STARTTLS) or smtps://USER:PASSWORD@HOST:465.
+The data folder holds e-mail addresses: from files and folders that others may read there, serve takes
+their permissions. A first start makes the folder data; to begin with an empty database in another folder
+takes --create.
 
-Every flag can be given by the environment instead, as ANTEROOM_ and its name in upper case with "_"
-for "-": ANTEROOM_ADDR, ANTEROOM_SMTP, ANTEROOM_CLIENT_IP_HEADER; hosts are joined with commas. A flag
-wins over the environment. ANTEROOM_KEY is the secret receipt key itself, in the place of --key-file.
+Mail to the operator goes into a Maildir, in the data folder or where --outbox says, or to a mail server:
+smtp://USER:PASSWORD@HOST:587 (STARTTLS) or smtps://USER:PASSWORD@HOST:465. A URL with a password stands
+in ANTEROOM_SMTP, or in a file that --smtp-file names, and not on the command line, which others can see.
+
+Flags can be given by the environment (anteroom --help says how): ANTEROOM_ADDR, ANTEROOM_SMTP_FILE,
+ANTEROOM_CLIENT_IP_HEADER; hosts are joined with commas. ANTEROOM_KEY is the secret receipt key itself,
+in the place of --key-file.
 
 The receipt key is the one whose public half the content publishes (anteroom key check). Serve refuses
 another, and without one it starts with --unsigned only. While the content publishes no key, serve makes
 one in the data folder.`,
 		Args: cobra.NoArgs,
 		RunE: withExitCode(func(cmd *cobra.Command, _ []string) error {
-			if err := fromEnvironment(cmd.Flags()); err != nil {
-				return usageError{err}
+			if onCommandLine(cmd.Flags(), "smtp") && strings.Contains(o.smtp, "@") && hasPassword(o.smtp) {
+				return usageError{errors.New("--smtp holds a password, which every user of this machine could see " +
+					"(give the URL in ANTEROOM_SMTP, or in a file of your own that --smtp-file names)")}
 			}
 			o.key = os.Getenv("ANTEROOM_KEY")
 			o.writeLimitChosen = cmd.Flags().Changed("write-limit")
 			if err := o.check(); err != nil {
 				return usageError{err}
-			}
-			if err := o.readSMTP(); err != nil {
-				return err
 			}
 			return serve(cmd.Context(), t, &o)
 		}),
@@ -87,41 +89,33 @@ one in the data folder.`,
 	flags.StringVar(&o.data, "data", defaultData, "the `folder` of the database and the mail")
 	flags.BoolVar(&o.create, "create", false, "begin with a new database where the data folder has none")
 	flags.StringVar(&o.outbox, "outbox", "", "a `folder` for the mail to the operator, a Maildir (default mail in the data folder)")
-	flags.StringVar(&o.smtp, "smtp", "", "a mail server to send it by, as a `URL`")
+	flags.StringVar(&o.smtp, "smtp", "", "a mail server to send it by, as a `URL` without a password")
+	flags.StringVar(&o.smtpFile, "smtp-file", "", "a `file` that holds that URL in one line, with its password")
 	flags.StringVar(&o.keyFile, "key-file", "", "the `file` of the receipt key (default receipt.key in the data folder)")
 	flags.BoolVar(&o.unsigned, "unsigned", false, "use no receipt key: receipts are not signed, and say so")
 	flags.StringVar(&o.clientIPHeader, "client-ip-header", "", "the `header` in which a proxy in front gives the caller's address")
 	flags.StringSliceVar(&o.hosts, "host", nil, "a host `name` to answer for besides those of the content; may be given several times")
 	flags.Int64Var(&o.writesPerMinute, "write-limit", 0, "writes a minute for one caller, 0 for no limit (default as the content says)")
 	flags.StringVar(&o.content, "content", "content", "the content `folder`")
-	flags.StringVar(&o.public, "public", "public", "the `folder` of the documents")
 	o.service.add(flags)
-	flags.BoolVar(&o.watch, "watch", false, "generate and serve anew whenever the content changes")
+	flags.BoolVar(&o.watch, "watch", false, "serve anew whenever the content changes; public/ stays as it is")
 	return cmd
-}
-
-// fromEnvironment sets the flags that were not given from their environment variables.
-func fromEnvironment(flags *pflag.FlagSet) (err error) {
-	flags.VisitAll(func(f *pflag.Flag) {
-		name := "ANTEROOM_" + strings.ToUpper(strings.ReplaceAll(f.Name, "-", "_"))
-		if value := os.Getenv(name); value != "" && !f.Changed && f.Name != "help" {
-			if wrong := flags.Set(f.Name, value); wrong != nil {
-				err = errors.Join(err, fmt.Errorf("%s: %w", name, wrong))
-			}
-		}
-	})
-	return err
 }
 
 // check finds what is wrong with the flags. It changes nothing.
 func (o *serveOptions) check() error {
 	var faults []error
 	fault := func(format string, args ...any) { faults = append(faults, fmt.Errorf(format, args...)) }
-	if o.smtp != "" && o.outbox != "" {
-		fault("--smtp and --outbox exclude each other")
+	relays := []struct{ flag, value string }{{"--smtp", o.smtp}, {"--smtp-file", o.smtpFile}, {"--outbox", o.outbox}}
+	for i, a := range relays {
+		for _, b := range relays[i+1:] {
+			if a.value != "" && b.value != "" {
+				fault("%s and %s exclude each other", a.flag, b.flag)
+			}
+		}
 	}
 	if o.smtp != "" && !isSMTP(o.smtp) {
-		fault("--smtp is not a URL of the form smtp://USER:PASSWORD@HOST:PORT") // not repeated here, because it may hold a password
+		fault("--smtp is not %s", smtpForm)
 	}
 	if o.key != "" && o.keyFile != "" {
 		fault("%w", errTwoKeys)
@@ -141,13 +135,19 @@ func (o *serveOptions) check() error {
 	if strings.ContainsAny(o.clientIPHeader, " \t:/") {
 		fault("--client-ip-header %q is not the name of a header such as X-Forwarded-For", o.clientIPHeader)
 	}
-	for _, private := range []struct{ flag, path string }{{"data", o.data}, {"outbox", o.outbox}, {"key-file", o.keyFile}} {
-		if private.path != "" && inside(o.public, private.path) {
-			fault("--%s %s is inside %s, where everybody could read it", private.flag, private.path, o.public)
+	for _, private := range []struct{ flag, path string }{{"data", o.data}, {"outbox", o.outbox}, {"key-file", o.keyFile}, {"smtp-file", o.smtpFile}} {
+		for _, published := range []string{o.content, publicFolder} {
+			if private.path != "" && inside(published, private.path) {
+				fault("--%s %s is inside %s, where everybody could read it", private.flag, private.path, published)
+			}
 		}
 	}
 	return errors.Join(faults...)
 }
+
+// smtpForm is what names a mail server. A text that is of another form may hold a password, and is
+// not repeated.
+const smtpForm = "a URL of the form smtp://USER:PASSWORD@HOST:PORT"
 
 // isSMTP reports whether a text is the URL of a mail server.
 func isSMTP(text string) bool {
@@ -155,41 +155,63 @@ func isSMTP(text string) bool {
 	return err == nil && (u.Scheme == "smtp" || u.Scheme == "smtps")
 }
 
-// inside reports whether a path is a folder or lies in it.
+// hasPassword reports whether a URL holds a password. A text that is no URL may hold one.
+func hasPassword(text string) bool {
+	u, err := url.Parse(text)
+	if err != nil {
+		return true
+	}
+	_, is := u.User.Password()
+	return is
+}
+
+// inside reports whether a path is a folder or lies in it, as the paths are written or where
+// symbolic links lead.
 func inside(folder, name string) bool {
-	folder, folderErr := filepath.Abs(folder)
-	name, nameErr := filepath.Abs(name)
-	relative, relErr := filepath.Rel(folder, name)
-	return errors.Join(folderErr, nameErr, relErr) == nil && filepath.IsLocal(relative)
+	for _, path := range []func(string) (string, error){filepath.Abs, realPath} {
+		folder, folderErr := path(folder)
+		name, nameErr := path(name)
+		relative, relErr := filepath.Rel(folder, name)
+		if errors.Join(folderErr, nameErr, relErr) == nil && filepath.IsLocal(relative) {
+			return true
+		}
+	}
+	return false
+}
+
+// realPath is the absolute path of a file or folder without symbolic links. What is not there yet
+// keeps its name in the folder where it would be.
+func realPath(name string) (string, error) {
+	name, err := filepath.Abs(name)
+	if err != nil {
+		return "", err
+	}
+	resolved, err := filepath.EvalSymlinks(name)
+	if err == nil || filepath.Dir(name) == name {
+		return resolved, err
+	}
+	folder, err := realPath(filepath.Dir(name))
+	return filepath.Join(folder, filepath.Base(name)), err
 }
 
 // serve answers requests until ctx is done.
 func serve(ctx context.Context, t *terminal, o *serveOptions) error {
-	log := o.service.log(t)
+	// A hangup, which would end the program otherwise, may come at any time from here on.
+	hangup := make(chan os.Signal, 1)
+	signal.Notify(hangup, syscall.SIGHUP)
+	defer signal.Stop(hangup)
+	s := &server{o: o, log: o.service.log(t), now: currentTime}
 	state := fingerprint(o.content)
-	s, output, err := loadAndGenerate(o.content)
-	if err != nil {
+	if err := s.readSecrets(t); err != nil {
 		return err
 	}
-	key, err := o.readKey(t)
-	if err != nil {
-		return err
-	}
-	if err := o.checkKey(key, s); err != nil {
-		return err
-	}
-	if o.watch {
-		if _, err := publishTo(t, o.public, s, output, false); err != nil {
-			return err
-		}
-	}
-	documents, err := readPublic(t, o, output)
+	first, err := s.firstEdition()
 	if err != nil {
 		return err
 	}
 	config := native.Config{
-		Data: o.data, Create: o.create || filepath.Clean(o.data) == defaultData, Relay: o.smtp, Snapshot: output.Snapshot, Documents: documents,
-		Hosts: o.hosts, ClientIPHeader: o.clientIPHeader, Log: log,
+		Data: o.data, Create: o.create || filepath.Clean(o.data) == defaultData, Relay: o.smtp, Snapshot: first.snapshot, Documents: first.documents,
+		Hosts: o.hosts, ClientIPHeader: o.clientIPHeader, Log: s.log,
 	}
 	if o.outbox != "" {
 		config.Relay = "maildir:" + o.outbox
@@ -203,18 +225,21 @@ func serve(ctx context.Context, t *terminal, o *serveOptions) error {
 		return err
 	}
 	defer listener.Close()
-	shown, err := o.service.presence(log)
+	if err := s.makePrivate(o.privateFiles()...); err != nil {
+		return err
+	}
+	s.shown, err = o.service.presence(s.log)
 	if err != nil {
 		return err
 	}
-	defer shown.close()
-	config.Metrics = shown.metrics
-	newKey := key == nil && !o.unsigned
+	defer s.shown.close()
+	config.Metrics = s.shown.metrics
+	newKey := s.key == nil && !o.unsigned
 	if newKey {
-		key = receiptkey.New()
+		s.key = receiptkey.New()
 	}
-	config.Key = key
-	host, err := native.Open(config)
+	config.Key = s.key
+	s.host, err = native.Open(config)
 	if errors.Is(err, sqlite.ErrNone) {
 		err = fmt.Errorf("there is no database in %s (name the right folder with --data, or give --create to begin a new one)", o.data)
 	}
@@ -223,27 +248,32 @@ func serve(ctx context.Context, t *terminal, o *serveOptions) error {
 	}
 	// The data folder is known to be the right one now.
 	if newKey {
-		if err := o.keepKey(t, key); err != nil {
-			return errors.Join(err, host.Close())
+		if err := o.keepKey(t, s.key); err != nil {
+			return errors.Join(err, s.host.Close())
 		}
 	}
-	t.say("serving %s at http://%s", output.Snapshot.CanonicalHost, listener.Addr())
+	t.say("serving %s at http://%s", first.snapshot.CanonicalHost, listener.Addr())
 	if err := t.out.Flush(); err != nil {
-		return errors.Join(err, host.Close())
+		return errors.Join(err, s.host.Close())
 	}
-	watchEnded := make(chan struct{}) // closed once the content is no longer watched
-	ctx, stop := context.WithCancel(ctx)
+	s.log.Info("serving", "content", first.version(), "host", first.snapshot.CanonicalHost, "address", "http://"+listener.Addr().String())
+	s.serve(first)
+	ended := make(chan struct{}) // closed once the content is no longer followed
+	following, stop := context.WithCancel(ctx)
 	go func() {
-		defer close(watchEnded)
-		if o.watch {
-			watch(ctx, o.content, state, func() { shown.reload(func() error { return republish(t, o, host, key, log) }) })
-		}
+		defer close(ended)
+		s.follow(following, hangup, state)
 	}()
-	shown.start(ctx, host)
-	err = host.Serve(ctx, listener)
+	s.shown.start(ctx, s.host)
+	err = s.host.Serve(ctx, listener)
 	stop()
-	<-watchEnded
-	return errors.Join(err, host.Close())
+	<-ended
+	if err = errors.Join(err, s.host.Close()); err != nil {
+		s.log.Error("stopped", "reason", err)
+	} else {
+		s.log.Info("stopped", "reason", context.Cause(ctx))
+	}
+	return err
 }
 
 // defaultKeyFile is where serve looks for the receipt key where none is named.
@@ -260,22 +290,18 @@ func (o *serveOptions) readKey(t *terminal) (ed25519.PrivateKey, error) {
 		return loadKey(t, o.keyFile)
 	}
 	key, err := loadKey(t, o.defaultKeyFile())
-	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
+	if isMissing(err) {
 		return nil, nil // what stands in the way of the data folder is said when that is opened
 	}
 	return key, err
 }
 
-// checkKey refuses content that publishes another receipt key than this one, or that publishes its
-// secret half. Content without any key is served.
-func (o *serveOptions) checkKey(key ed25519.PrivateKey, s *site.Site) error {
+// checkKey refuses content that publishes another receipt key than this one. Content without any
+// key is served.
+func (o *serveOptions) checkKey(key ed25519.PrivateKey, s *snapshot.Snapshot) error {
 	file := filepath.Join(o.content, serviceFile)
-	if err := refusePublishedSecret(key, &s.Service, file); err != nil {
-		return err
-	}
-	published := s.Service.Keys()
 	host := kernel.HostInfo{PublicKey: receiptkey.Public(key)}
-	switch receipt.StandingOf(&host, &snapshot.Snapshot{CurrentKey: published[0], RetiredKeys: published[1:]}) {
+	switch receipt.StandingOf(&host, s) {
 	case receipt.Missing:
 		if !o.unsigned {
 			return fmt.Errorf("%s publishes a receipt key, and there is none to sign with: there is no file %s "+
@@ -296,52 +322,4 @@ func (o *serveOptions) keepKey(t *terminal, key ed25519.PrivateKey) error {
 	}
 	t.say("made the receipt key %s", file)
 	return t.out.Flush()
-}
-
-// readPublic reads the documents to serve, and refuses them where they are not those of the
-// content.
-func readPublic(t *terminal, o *serveOptions, output *generator.Output) (*static.Documents, error) {
-	documents, err := static.ReadFolder(o.public)
-	if _, statErr := os.Stat(o.public); err != nil && errors.Is(statErr, fs.ErrNotExist) {
-		err = fmt.Errorf("there is no folder %s (run anteroom generate to make it)", o.public)
-	}
-	if err != nil {
-		return nil, err
-	}
-	plan, err := publish.Prepare(o.public, publishFiles(output))
-	if err != nil {
-		return nil, err
-	}
-	if n := len(plan.Changes()); n > 0 {
-		// The documents and the answers would say two things.
-		return nil, fmt.Errorf("%s is stale: %s not as %s has it (run anteroom generate)", o.public, plural(n, "document"), o.content)
-	}
-	return documents, nil
-}
-
-// republish generates again and serves the result. Where that fails, or the content publishes
-// another key than the host signs with, the old documents stay.
-func republish(t *terminal, o *serveOptions, host *native.Host, key ed25519.PrivateKey, log *slog.Logger) error {
-	s, output, err := loadAndGenerate(o.content)
-	if err == nil {
-		if err = o.checkKey(key, s); err != nil {
-			err = fmt.Errorf("the content was not published: %w", err)
-		}
-	}
-	if err == nil {
-		_, err = publishTo(t, o.public, s, output, false)
-	}
-	var documents *static.Documents
-	if err == nil {
-		documents, err = readPublic(t, o, output)
-	}
-	if err == nil {
-		err = host.Publish(output.Snapshot, documents)
-	}
-	if err != nil {
-		t.fail(failure{exitFailure, err})
-		return err
-	}
-	log.Info("content published", "version", output.Snapshot.Version)
-	return nil
 }

@@ -7,9 +7,7 @@ import (
 	"io"
 	"log/slog"
 	"net"
-	"os"
 	"runtime/debug"
-	"strings"
 	"sync"
 
 	"anteroom/edge/native"
@@ -20,11 +18,10 @@ import (
 )
 
 // serviceOptions are the flags of serve for a server that something watches over: a log that
-// programs read, metrics, and a secret in a file.
+// programs read, and metrics.
 type serviceOptions struct {
 	logFormat      string // "" is text
 	metricsAddress string // "" is none
-	smtpFile       string
 }
 
 // The formats of the log.
@@ -34,9 +31,8 @@ const (
 )
 
 func (o *serviceOptions) add(flags *pflag.FlagSet) {
-	flags.StringVar(&o.logFormat, "log-format", logText, "the `format` of the log: text, or json with durations in seconds")
+	flags.StringVar(&o.logFormat, "log-format", logText, "the form of the log, `text|json`; JSON has durations in seconds")
 	flags.StringVar(&o.metricsAddress, "metrics-addr", "", "an `address` at which to show metrics for Prometheus, such as 127.0.0.1:9464 (default none)")
-	flags.StringVar(&o.smtpFile, "smtp-file", "", "a `file` that holds the URL of --smtp")
 }
 
 // checkService finds what is wrong with these flags.
@@ -49,14 +45,6 @@ func (o *serveOptions) checkService(fault func(format string, args ...any)) {
 	if o.service.metricsAddress != "" && sameAddress(o.service.metricsAddress, o.address) {
 		fault("--metrics-addr %s is the address of --addr, where everybody could read the metrics (choose another port)", o.service.metricsAddress)
 	}
-	if file := o.service.smtpFile; file != "" {
-		if inside(o.public, file) {
-			fault("--smtp-file %s is inside %s, where everybody could read it", file, o.public)
-		}
-		if o.smtp != "" || o.outbox != "" {
-			fault("--smtp-file excludes --smtp and --outbox")
-		}
-	}
 }
 
 // sameAddress reports whether two addresses to listen at exclude each other.
@@ -68,21 +56,6 @@ func sameAddress(a, b string) bool {
 	}
 	every := func(host string) bool { return host == "" || net.ParseIP(host).IsUnspecified() }
 	return errors.Join(errA, errB) == nil && portA == portB && portA != "0" && (hostA == hostB || every(hostA) || every(hostB))
-}
-
-// readSMTP takes the URL of the mail server from the file that holds it, if one does.
-func (o *serveOptions) readSMTP() error {
-	if o.service.smtpFile == "" {
-		return nil
-	}
-	text, err := os.ReadFile(o.service.smtpFile)
-	if err != nil {
-		return fmt.Errorf("read --smtp-file: %w (name a file that this user may read)", err)
-	}
-	if o.smtp = strings.TrimSpace(string(text)); !isSMTP(o.smtp) {
-		return fmt.Errorf("read --smtp-file: %s holds no URL of the form smtp://USER:PASSWORD@HOST:PORT", o.service.smtpFile)
-	}
-	return nil
 }
 
 // log is the log of the server, in the chosen format.
@@ -161,11 +134,13 @@ func (p *presence) start(ctx context.Context, host *native.Host) {
 	})
 }
 
-// reload tells of a reload, and counts it.
-func (p *presence) reload(reload func() error) {
+// reload tells of a reload, and counts it. It returns the error of the reload.
+func (p *presence) reload(reload func() error) error {
 	p.warn(notify.Reloading())
-	p.metrics.Reload(reload())
+	err := reload()
+	p.metrics.Reload(err)
 	p.warn(notify.Ready())
+	return err
 }
 
 func (p *presence) warn(err error) {

@@ -82,8 +82,8 @@ func (s *serving) listen(manager *net.UnixConn) {
 	}
 }
 
-// startServing starts a server that a manager watches over, in a folder of its own.
-func startServing(t *testing.T) *serving {
+// startManaged starts a server that a manager watches over, in a folder of its own.
+func startManaged(t *testing.T) *serving {
 	t.Helper()
 	t.Setenv("SOURCE_DATE_EPOCH", now)
 	dir := t.TempDir()
@@ -100,7 +100,7 @@ func startServing(t *testing.T) *serving {
 		t.Fatal(err)
 	}
 	s := &serving{states: make(chan string, 100), watchdog: make(chan bool, 1), log: &lockedLog{make(chan string, 10_000)}, options: &serveOptions{
-		content: content, public: filepath.Join(dir, "public"), data: filepath.Join(dir, "data"), address: "127.0.0.1:0", create: true, watch: true,
+		content: content, data: filepath.Join(dir, "data"), address: "127.0.0.1:0", create: true, watch: true,
 		service: serviceOptions{logFormat: logJSON, metricsAddress: "127.0.0.1:0"},
 	}}
 	go s.listen(manager)
@@ -114,7 +114,7 @@ func startServing(t *testing.T) *serving {
 
 // A server tells the manager when it is ready, each reload and its end, and counts the reloads.
 func TestServeTellsTheManager(t *testing.T) {
-	s := startServing(t)
+	s := startManaged(t)
 	address := s.log.until(t, `^serving \S+ at (http://\S+)`)[0]
 	page := s.log.until(t, `"msg":"metrics are shown","url":"([^"]+)"`)[0]
 	if got := s.told(t); got != "READY=1" {

@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -97,18 +98,24 @@ func startServer(t *testing.T, data string) (server *exec.Cmd, address string) {
 	return startProgram(t, "anteroom", data, "../..")
 }
 
-// startProgram starts a server with the content and the documents of a folder, and waits until it
-// answers.
+// startProgram starts a server with the content of a folder, and waits until it answers.
 func startProgram(t *testing.T, program, data, folder string) (server *exec.Cmd, address string) {
 	t.Helper()
-	server = exec.Command(program, "serve", "--addr", "127.0.0.1:0", "--data", data, "--create", "--write-limit", "0",
-		"--content", filepath.Join(folder, "content"), "--public", filepath.Join(folder, "public"))
-	log := filepath.Join(t.TempDir(), "log")
-	file, err := os.Create(log)
+	server, address, _ = startServing(t, program, "--data", data, "--create", "--write-limit", "0", "--content", filepath.Join(folder, "content"))
+	return server, address
+}
+
+// startServing starts a server with these flags, waits until it says that it serves, and gives the
+// file of its log.
+func startServing(t *testing.T, program string, flags ...string) (server *exec.Cmd, address, log string) {
+	t.Helper()
+	server = exec.Command(program, append([]string{"serve", "--addr", "127.0.0.1:0"}, flags...)...)
+	log = filepath.Join(t.TempDir(), "log")
+	file, err := os.OpenFile(log, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600) // a test may empty it
 	if err != nil {
 		t.Fatal(err)
 	}
-	server.Stdout, server.Stderr = file, io.Discard
+	server.Stdout, server.Stderr = io.Discard, file
 	if err := server.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -117,18 +124,32 @@ func startProgram(t *testing.T, program, data, folder string) (server *exec.Cmd,
 		server.Wait()
 		file.Close()
 	})
+	line := waitForLog(t, log, "msg=serving ")
+	_, port, found := strings.Cut(line, "address=http://127.0.0.1:")
+	if !found {
+		t.Fatalf("the server prints no address: %s", line)
+	}
+	return server, "http://127.0.0.1:" + port, log
+}
+
+// waitForLog waits until a log has a line that holds a text, and gives the last such line.
+func waitForLog(t *testing.T, log, text string) (line string) {
+	t.Helper()
 	for end := time.Now().Add(20 * time.Second); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
-		text, err := os.ReadFile(log)
+		all, err := os.ReadFile(log)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, rest, found := strings.Cut(string(text), "http://127.0.0.1:"); found {
-			port := rest[:strings.IndexFunc(rest+" ", func(r rune) bool { return r < '0' || r > '9' })]
-			return server, "http://127.0.0.1:" + port
+		lines := strings.Split(string(all), "\n")
+		for _, l := range slices.Backward(lines[:len(lines)-1]) {
+			if strings.Contains(l, text) {
+				return l
+			}
 		}
 	}
-	t.Fatal("the server prints no address")
-	return nil, ""
+	all, _ := os.ReadFile(log)
+	t.Fatalf("the log has no line with %s:\n%s", text, all)
+	return ""
 }
 
 // register registers a name and returns the id of its record.
@@ -175,7 +196,7 @@ func TestServeWatchesFromItsStart(t *testing.T) {
 		t.Fatal(err)
 	}
 	o := &serveOptions{
-		content: content, public: filepath.Join(dir, "public"), data: filepath.Join(dir, "data"), address: "127.0.0.1:0", create: true, watch: true,
+		content: content, data: filepath.Join(dir, "data"), address: "127.0.0.1:0", create: true, watch: true,
 	}
 	edit := atStart(func() {
 		name := filepath.Join(content, "service.yaml")
@@ -187,8 +208,9 @@ func TestServeWatchesFromItsStart(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan error)
 	go func() { ended <- serve(ctx, newTerminal(nil, edit, io.Discard), o) }()
+	// What is kept is what is served.
 	served := func() bool {
-		text, err := os.ReadFile(filepath.Join(o.public, "robots.txt"))
+		text, err := os.ReadFile(o.lastGoodFile())
 		return err == nil && bytes.Contains(text, []byte("search=no"))
 	}
 	for end := time.Now().Add(10 * time.Second); !served(); time.Sleep(10 * time.Millisecond) {
@@ -213,12 +235,12 @@ func TestFlagsAndEnvironment(t *testing.T) {
 	if err := errors.Join(flags.Parse([]string{"--addr", "flag:1", "--write-limit", "0", "--host", "c.example"}), fromEnvironment(flags)); err != nil {
 		t.Fatal(err)
 	}
-	for name, want := range map[string]string{"addr": "flag:1", "write-limit": "0", "host": "[c.example]", "data": "environment", "public": "public"} {
+	for name, want := range map[string]string{"addr": "flag:1", "write-limit": "0", "host": "[c.example]", "data": "environment", "content": "content"} {
 		if got := flags.Lookup(name).Value.String(); got != want {
 			t.Errorf("--%s is %q, want %q", name, got, want)
 		}
 	}
-	if !flags.Changed("data") || flags.Changed("public") {
+	if !flags.Changed("data") || flags.Changed("content") {
 		t.Error("which flags were chosen is lost")
 	}
 }

@@ -7,6 +7,8 @@ package main
 //     then in brackets what to do next. Faults of the content come before it, one a line, as
 //     file:line:column.
 //   - A warning has the same form, with "anteroom: warning: ".
+//   - Where JSON is asked for, an error is one JSON object on standard output too, if there is no
+//     other answer there.
 //   - A secret receipt key is never printed, wherever it was given by mistake: standard error shows
 //     its prefix alone.
 //   - Any of these may hold text of strangers. A character that is invisible, or that would act on
@@ -15,6 +17,7 @@ package main
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -43,7 +46,8 @@ import (
 type terminal struct {
 	in     io.Reader
 	out    *bufio.Writer
-	stdout io.Writer // what out writes to
+	stdout io.Writer // what out writes to, by way of sent
+	sent   *counter
 	err    io.Writer
 	tty    bool // whether err is a terminal
 	asks   bool // whether in is one too, so that somebody may answer
@@ -56,7 +60,23 @@ func newTerminal(stdin io.Reader, stdout, stderr io.Writer) *terminal {
 		return ok && isatty.IsTerminal(f.Fd())
 	}
 	tty := isTerminal(stderr)
-	return &terminal{in: stdin, out: bufio.NewWriter(stdout), stdout: stdout, err: withoutSecrets{stderr}, tty: tty, asks: tty && isTerminal(stdin), now: time.Now}
+	sent := &counter{Writer: stdout}
+	return &terminal{
+		in: stdin, out: bufio.NewWriter(sent), stdout: stdout, sent: sent, err: withoutSecrets{stderr},
+		tty: tty, asks: tty && isTerminal(stdin), now: time.Now,
+	}
+}
+
+// counter counts what is written.
+type counter struct {
+	io.Writer
+	bytes int64
+}
+
+func (c *counter) Write(p []byte) (int, error) {
+	n, err := c.Writer.Write(p)
+	c.bytes += int64(n)
+	return n, err
 }
 
 // withoutSecrets writes lines on, and leaves out what stands behind the prefix of a secret key.
@@ -65,16 +85,27 @@ type withoutSecrets struct{ io.Writer }
 var secretKey = regexp.MustCompile(regexp.QuoteMeta(receiptkey.Prefix) + `[^\s"']*`)
 
 func (w withoutSecrets) Write(p []byte) (int, error) {
-	if _, err := w.Writer.Write(secretKey.ReplaceAll(p, []byte(receiptkey.Prefix+"…"))); err != nil {
+	if _, err := io.WriteString(w.Writer, withoutKey(string(p))); err != nil {
 		return 0, err
 	}
 	return len(p), nil
 }
 
+func withoutKey(text string) string { return secretKey.ReplaceAllString(text, receiptkey.Prefix+"…") }
+
 // contentError is why a content folder cannot be used.
 type contentError struct {
 	folder string
 	site.Faults
+}
+
+// lines are the faults, one a line, with their files as the caller named the folder.
+func (e contentError) lines() (lines []string) {
+	for _, fault := range e.Faults {
+		fault.File = path.Join(e.folder, fault.File)
+		lines = append(lines, fault.String())
+	}
+	return lines
 }
 
 // fail prints an error.
@@ -83,13 +114,8 @@ func (t *terminal) fail(err error) {
 		return
 	}
 	if faulty := (contentError{}); errors.As(err, &faulty) {
-		for _, fault := range faulty.Faults {
-			if fault.File != "." {
-				fault.File = path.Join(faulty.folder, fault.File)
-			} else {
-				fault.File = faulty.folder
-			}
-			fmt.Fprintln(t.err, fault)
+		for _, line := range faulty.lines() {
+			fmt.Fprintln(t.err, line)
 		}
 		fmt.Fprintf(t.err, "anteroom: %s has %s (mend what is listed above; nothing was written)\n",
 			faulty.folder, plural(len(faulty.Faults), "fault"))
@@ -99,6 +125,80 @@ func (t *terminal) fail(err error) {
 		line, _ = quote.Visible(strings.TrimSpace(line))
 		fmt.Fprintf(t.err, "anteroom: %s\n", line)
 	}
+}
+
+// errorReport is an error in JSON.
+type errorReport struct {
+	Code    string        `json:"code"`      // usage, content or failed
+	Exit    int           `json:"exit_code"` // of the program
+	Message string        `json:"message"`
+	Hint    string        `json:"hint,omitempty"`   // what to do next
+	Faults  []faultReport `json:"faults,omitempty"` // where there are several, or they are of the content
+}
+
+type faultReport struct {
+	File    string `json:"file,omitempty"`
+	Line    int    `json:"line,omitempty"` // from 1, as the column
+	Column  int    `json:"column,omitempty"`
+	Message string `json:"message"`
+	Hint    string `json:"hint,omitempty"`
+}
+
+// failJSON prints an error as a JSON object to standard output, where no answer stands there yet.
+func (t *terminal) failJSON(err error, code int) {
+	if t.sent.bytes > 0 || t.out.Buffered() > 0 || errors.Is(err, errSilent) {
+		return
+	}
+	r := errorReport{Code: "failed", Exit: code}
+	if code == exitUsage {
+		r.Code = "usage"
+	}
+	if faulty := (contentError{}); errors.As(err, &faulty) {
+		r.Code = "content"
+		for _, f := range faulty.Faults {
+			r.Faults = append(r.Faults, faultReport{path.Join(faulty.folder, f.File), f.Line, f.Column, withoutKey(f.What), withoutKey(f.Hint)})
+		}
+		r.Message, r.Hint = faulty.folder+" has "+plural(len(faulty.Faults), "fault"), "mend the faults; nothing was written"
+	} else {
+		var messages []string
+		for line := range strings.Lines(strings.TrimSpace(err.Error())) {
+			message, hint := splitHint(withoutKey(strings.TrimSpace(line)))
+			messages = append(messages, message)
+			r.Faults, r.Hint = append(r.Faults, faultReport{Message: message, Hint: hint}), hint
+		}
+		if r.Message = strings.Join(messages, "; "); len(messages) == 1 {
+			r.Faults = nil
+		}
+	}
+	var text bytes.Buffer
+	encoder := json.NewEncoder(&text)
+	encoder.SetEscapeHTML(false)
+	encoder.SetIndent("", "  ")
+	encoder.Encode(map[string]errorReport{"error": r}) // a buffer takes everything
+	t.sayJSON(bytes.TrimSpace(text.Bytes()))
+}
+
+// splitHint takes from an error what to do next, which stands in brackets at its end. A single word
+// there is no hint: a library may name its own error so.
+func splitHint(line string) (message, hint string) {
+	depth := 0
+	for i := len(line) - 1; i > 0; i-- {
+		switch line[i] {
+		case ')':
+			depth++
+		case '(':
+			depth--
+		}
+		if depth > 0 {
+			continue
+		}
+		before, open := strings.CutSuffix(line[:i], " ")
+		if inner := strings.TrimSuffix(line[i+1:], ")"); line[i] == '(' && open && strings.Contains(inner, " ") {
+			return before, inner
+		}
+		break
+	}
+	return line, ""
 }
 
 // warn prints a warning.
@@ -181,7 +281,7 @@ type report struct {
 }
 
 // printReport prints a table and a summary, or one JSON object. With changesOnly the table leaves
-// out the documents that stay.
+// out the documents that stay, but not the files that generate did not make.
 func (t *terminal) printReport(r *report, asJSON, changesOnly bool) {
 	if asJSON {
 		encoder := json.NewEncoder(t.out)
@@ -192,7 +292,7 @@ func (t *terminal) printReport(r *report, asJSON, changesOnly bool) {
 	}
 	table := tabwriter.NewWriter(t.out, 0, 0, 2, ' ', 0)
 	for _, e := range r.Documents {
-		if changesOnly && (e.Status == publish.Same || e.Status == publish.Kept) {
+		if changesOnly && e.Status == publish.Same {
 			continue
 		}
 		fmt.Fprintf(table, "%s\t%d\t%s\n", e.Path, e.Size, e.Status)

@@ -66,7 +66,7 @@ falls, correction says why, for readers. Where records that were verified are lo
 with lost: REASON alone verifies what is left.`,
 		Args: cobra.NoArgs,
 		RunE: withExitCode(func(cmd *cobra.Command, _ []string) error {
-			if err := errors.Join(fromEnvironment(cmd.Flags()), o.check()); err != nil {
+			if err := o.check(); err != nil {
 				return usageError{err}
 			}
 			return o.run(cmd.Context(), t)

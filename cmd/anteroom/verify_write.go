@@ -11,8 +11,6 @@ import (
 
 	"anteroom/edge/native/disk"
 	"anteroom/generator/verify"
-
-	"golang.org/x/sys/unix"
 )
 
 // Names of what stands in a content folder beside the content. The loader does not read names that
@@ -27,16 +25,12 @@ const (
 // lockContent keeps others from verifying the same content until unlock is called, or the process
 // ends.
 func lockContent(content string) (unlock func(), err error) {
-	f, err := os.OpenFile(filepath.Join(content, lockName), os.O_RDWR|os.O_CREATE, 0o600)
-	if err != nil {
+	f, err := disk.LockFile(filepath.Join(content, lockName))
+	switch {
+	case errors.Is(err, disk.ErrLocked):
+		return nil, fmt.Errorf("lock %s: another verification of it is under way (end that one first)", content)
+	case err != nil:
 		return nil, fmt.Errorf("lock the content: %w (the folder must be writable)", err)
-	}
-	if err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
-		f.Close()
-		if errors.Is(err, unix.EWOULDBLOCK) {
-			err = errors.New("another verification of it is under way (end that one first)")
-		}
-		return nil, fmt.Errorf("lock %s: %w", content, err)
 	}
 	// The file stays: another process may be about to lock it.
 	return func() { f.Close() }, nil

@@ -1,31 +1,108 @@
 package main
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
 	"runtime"
 	"runtime/debug"
+	"strconv"
 
 	"anteroom/edge/snapshot"
+	"anteroom/edge/worker/bundle"
 
 	"github.com/spf13/cobra"
 )
 
 func versionCommand(t *terminal) *cobra.Command {
-	return &cobra.Command{
+	var asJSON bool
+	cmd := &cobra.Command{
 		Use:   "version",
 		Short: "Say which program this is",
-		Args:  cobra.NoArgs,
+		Long: `Version names the program by its version, the commit that it was built from, the version of Go, the system
+and the form of the snapshot that it makes. A program that was built from changed files says "modified".
+
+With --json it says too which compiler made the edge core that a released program carries to deploy it, and
+the SHA-256 of that.`,
+		Args: cobra.NoArgs,
 		RunE: withExitCode(func(*cobra.Command, []string) error {
-			version, revision := "unknown", ""
-			if info, ok := debug.ReadBuildInfo(); ok {
-				version = info.Main.Version
-				for _, setting := range info.Settings {
-					if setting.Key == "vcs.revision" {
-						revision = " " + setting.Value
-					}
+			p := thisProgram()
+			if asJSON {
+				if files, carried := bundle.Files(); carried {
+					sum := sha256.Sum256(files[wasmFile])
+					p.Edge = &core{bundle.Toolchain(), hex.EncodeToString(sum[:])}
 				}
+				text, err := json.MarshalIndent(p, "", "  ")
+				if err != nil {
+					return err
+				}
+				t.sayJSON(text)
+				return nil
 			}
-			t.say("anteroom %s%s %s %s/%s %s", version, revision, runtime.Version(), runtime.GOOS, runtime.GOARCH, snapshot.Format)
+			t.say("%s", p)
 			return nil
 		}),
 	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
+	return cmd
+}
+
+// program says which program this is.
+type program struct {
+	Version    string  `json:"version"`
+	Commit     *string `json:"commit"`      // null where it was built outside a repository
+	CommitTime *string `json:"commit_time"` // RFC 3339, UTC
+	Modified   *bool   `json:"modified"`    // whether files differed from the commit
+	Go         string  `json:"go"`
+	OS         string  `json:"os"`
+	Arch       string  `json:"arch"`
+	Snapshot   string  `json:"snapshot_format"`
+	Edge       *core   `json:"edge"` // null where the program carries none
+}
+
+// core is the edge core that a released program carries.
+type core struct {
+	Toolchain string `json:"toolchain"`
+	SHA256    string `json:"sha256"`
+}
+
+// What build/release.sh stamps on a release, whatever Go finds out about the repository.
+var stampedVersion, stampedCommit, stampedTime, stampedModified string
+
+func thisProgram() *program {
+	p := &program{Version: "unknown", Go: runtime.Version(), OS: runtime.GOOS, Arch: runtime.GOARCH, Snapshot: snapshot.Format}
+	stamps := map[string]string{"vcs.revision": stampedCommit, "vcs.time": stampedTime, "vcs.modified": stampedModified}
+	if stampedVersion != "" {
+		p.Version = stampedVersion
+	} else if info, ok := debug.ReadBuildInfo(); ok {
+		if info.Main.Version != "" {
+			p.Version = info.Main.Version
+		}
+		for _, setting := range info.Settings {
+			stamps[setting.Key] = setting.Value
+		}
+	}
+	if commit := stamps["vcs.revision"]; commit != "" {
+		p.Commit = &commit
+	}
+	if written := stamps["vcs.time"]; written != "" {
+		p.CommitTime = &written
+	}
+	if modified, err := strconv.ParseBool(stamps["vcs.modified"]); err == nil {
+		p.Modified = &modified
+	}
+	return p
+}
+
+// String is all of it in one line.
+func (p *program) String() string {
+	line := "anteroom " + p.Version
+	if p.Commit != nil {
+		line += " " + *p.Commit
+	}
+	if p.Modified != nil && *p.Modified {
+		line += " modified"
+	}
+	return fmt.Sprintf("%s %s %s/%s %s", line, p.Go, p.OS, p.Arch, p.Snapshot)
 }

@@ -92,20 +92,21 @@ const (
 
 // Host answers requests and delivers the outbox. It is an http.Handler.
 type Host struct {
-	config  Config
-	log     *slog.Logger
-	now     func() time.Time
-	store   *sqlite.Store
-	relay   *mail.Relay // nil: there is none
-	limiter *limiter
-	fetches fetches
-	outbox  outboxCounter
-	tally   tally
-	port    atomic.Int32 // the port that Serve listens on; 0 before
-	public  string       // base64 of the public half of the key
-	site    atomic.Pointer[site]
-	wake    chan struct{} // gets an element when the outbox has something new
-	server  *http.Server
+	config    Config
+	log       *slog.Logger
+	now       func() time.Time
+	store     *sqlite.Store
+	relay     *mail.Relay // nil: there is none
+	limiter   *limiter
+	fetches   fetches
+	readiness readiness
+	outbox    outboxCounter
+	tally     tally
+	port      atomic.Int32 // the port that Serve listens on; 0 before
+	public    string       // base64 of the public half of the key
+	site      atomic.Pointer[site]
+	wake      chan struct{} // gets an element when the outbox has something new
+	server    *http.Server
 
 	relayPause      time.Duration
 	deliveryPause   time.Duration

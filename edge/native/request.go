@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"anteroom/edge/api"
+	"anteroom/edge/endpoint/health"
 	"anteroom/edge/kernel"
 	"anteroom/edge/native/coding"
 	"anteroom/edge/respond"
@@ -35,8 +36,8 @@ func (w *recorder) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// ServeHTTP answers a request: by the health check, a redirect from the apex, the core, or a
-// document.
+// ServeHTTP answers a request: by a redirect from the apex, the core, or a document. Checks of
+// health go to the core on every host name, the apex too.
 func (h *Host) ServeHTTP(out http.ResponseWriter, r *http.Request) {
 	start := time.Now()
 	w := &recorder{ResponseWriter: out}
@@ -54,8 +55,8 @@ func (h *Host) ServeHTTP(out http.ResponseWriter, r *http.Request) {
 		}
 	})
 	switch {
-	case path == "/healthz":
-		h.health(w, r)
+	case health.Asks(path):
+		h.dynamic(w, r, on, host, target)
 	case host == on.snapshot.ApexHost:
 		w.Header().Set("Access-Control-Allow-Origin", "*")
 		w.Header().Set("Referrer-Policy", "no-referrer")
@@ -93,7 +94,8 @@ func (h *Host) dynamic(w http.ResponseWriter, r *http.Request, on *site, host, t
 		}
 	}
 	t := h.turn(on, request, h.callerAddress(r))
-	answer := h.run(on, t, on.edge.Handle, h.sendSoon)
+	handle := func() *kernel.Response { return h.run(on, t, on.edge.Handle, h.sendSoon) }
+	answer := h.readiness.share(t, on, h.now, handle)
 	if answer == nil {
 		answer = respond.Unfinished(t)
 	}
@@ -108,23 +110,6 @@ func (h *Host) dynamic(w http.ResponseWriter, r *http.Request, on *site, host, t
 	w.Header().Set("Content-Length", strconv.Itoa(len(sent)))
 	w.WriteHeader(answer.Status)
 	w.Write(sent)
-}
-
-// health answers whether the database answers. It does so on every host name, for programs that
-// watch over the process.
-func (h *Host) health(w http.ResponseWriter, r *http.Request) {
-	status, text := http.StatusOK, "ok\n"
-	check := kernel.Exec{Statements: []kernel.Statement{{SQL: "SELECT 1"}}}
-	if h.store.Exec(check).Failure != kernel.None {
-		status, text = http.StatusServiceUnavailable, "the database does not answer\n"
-	}
-	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
-	w.Header().Set("Cache-Control", "no-store")
-	w.Header().Set("Content-Length", strconv.Itoa(len(text)))
-	w.WriteHeader(status)
-	if r.Method != http.MethodHead {
-		io.WriteString(w, text)
-	}
 }
 
 // callerAddress is the address of the caller. It is "" where the address is unknown.

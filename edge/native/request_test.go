@@ -104,7 +104,7 @@ func TestResponse(t *testing.T) {
 	}
 }
 
-func TestApexAndHealth(t *testing.T) {
+func TestApex(t *testing.T) {
 	h, _ := open(t, Config{}, fake{handle: func(*kernel.Turn) kernel.Outcome { return text(200, "core") }})
 	address, _ := serve(t, h)
 	for request, want := range map[string]string{
@@ -119,14 +119,6 @@ func TestApexAndHealth(t *testing.T) {
 			answer.Header.Get("Access-Control-Allow-Origin") != "*" || answer.Header.Get("Referrer-Policy") != "no-referrer" {
 			t.Errorf("%q: %d %v", request, answer.StatusCode, answer.Header)
 		}
-	}
-	health := func() *http.Response { return raw(t, address, "GET /healthz HTTP/1.1\r\nHost: example.org\r\n\r\n") }
-	if answer := health(); answer.StatusCode != 200 || bodyOf(answer) != "ok\n" || answer.Header.Get("Cache-Control") != "no-store" {
-		t.Errorf("health: %v", answer)
-	}
-	h.Close()
-	if answer := health(); answer.StatusCode != 503 {
-		t.Errorf("health without a database: %v", answer)
 	}
 }
 

@@ -64,6 +64,12 @@ type JSON []byte
 // BaseURL is the address of the canonical host, without a slash at its end.
 func (s *Snapshot) BaseURL() string { return "https://" + s.CanonicalHost }
 
+// shortDigits is how many digits of the version ShortVersion has.
+const shortDigits = 12
+
+// ShortVersion is the version of the content as documents and answers show it.
+func (s *Snapshot) ShortVersion() string { return s.Version[:min(len(s.Version), shortDigits)] }
+
 // Serves reports whether the content publishes this host.
 func (s *Snapshot) Serves(host string) bool {
 	if host == s.CanonicalHost {

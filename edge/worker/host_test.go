@@ -154,12 +154,21 @@ type mail struct {
 }
 
 // ask sends a request to the harness, and gives its answer.
-func ask(t *testing.T, request map[string]any) (r reply) {
+func ask(t *testing.T, request map[string]any) reply {
 	t.Helper()
 	harness.once.Do(func() { harness.err = startHarness(t) })
 	if harness.err != nil {
 		t.Fatal(harness.err)
 	}
+	r, err := tell(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// tell is ask once the harness runs, from any goroutine.
+func tell(request map[string]any) (r reply, err error) {
 	answered := make(chan []byte, 1)
 	harness.mu.Lock()
 	harness.asked++
@@ -171,12 +180,12 @@ func ask(t *testing.T, request map[string]any) (r reply) {
 	}
 	harness.mu.Unlock()
 	if err != nil {
-		t.Fatal(err)
+		return r, err
 	}
 	if err := json.Unmarshal(<-answered, &r); err != nil || r.Error != "" {
-		t.Fatalf("harness: %v %s", err, r.Error)
+		return r, fmt.Errorf("harness: %v %s", err, r.Error)
 	}
-	return r
+	return r, nil
 }
 
 // options are the options that a service is started with; see build/harness.mjs.
@@ -998,6 +1007,7 @@ func TestDocuments(t *testing.T) {
 	s := start(t, o)
 	for target, document := range map[string]any{
 		"/": "/", "/apiary": "/apiary", "/api.html": "/api.html", "/v1beta?x": "/v1beta", "/llms.txt": "/llms.txt", "/x/api/aup": "/x/api/aup",
+		"/healthz/": "/healthz/", "/healthzx": "/healthzx", "/readyz/x": "/readyz/x",
 		"/api": nil, "/api?x": nil, "/api/": nil, "/api/aup": nil, "/v1": nil, "/v1/x": nil,
 	} {
 		for _, method := range []string{"GET", "POST"} {

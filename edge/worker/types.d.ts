@@ -105,6 +105,10 @@ export interface Facts {
   messagesPath: string;
   /** this is the answer where it could not be finished. */
   messagesUnfinished: Answer;
+  /** The check of readiness, */
+  readyPath: string;
+  /** and for how many seconds its answer is given again. */
+  readySeconds: number;
 }
 
 /** What constants.txt holds: see package prerender. */

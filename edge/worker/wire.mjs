@@ -328,5 +328,6 @@ export function decodeFacts(frame) {
     canonicalHost: r.text(), apexHost: r.text(), limited: r.u8() === 1, relayFrom: r.text(), relayTo: r.text(), relayWebhook: r.text(),
     unfinished: /** @type {Answer} */ (r.outcome().answer),
     messagesPath: r.text(), messagesUnfinished: /** @type {Answer} */ (r.outcome().answer),
+    readyPath: r.text(), readySeconds: r.u32(),
   });
 }

@@ -113,7 +113,8 @@ function turnOf(asked, signer) {
 function answer(asked) {
   const { request, method, host, target, facts, env } = asked;
   if (host === facts.apexHost) return redirect(target, facts.canonicalHost);
-  if (env.ASSETS && !/^\/(api|v1)(?![^/?])/.test(target)) return env.ASSETS.fetch(request);
+  if (env.ASSETS && !/^\/((api|v1)(?![^/?])|(healthz|readyz)(?![^?]))/.test(target)) return env.ASSETS.fetch(request);
+  if (target.split('?', 1)[0] === facts.readyPath) return ready(asked);
   if (!signer || !isRead(method)) return write(asked);
   try {
     const turn = turnOf(asked, signer), outcome = round('handle', turn), { answer } = outcome;
@@ -134,6 +135,24 @@ async function write(asked) {
     if (!isRead(method)) turn.body = new Uint8Array(await bodyOf(request, facts.maxBody));
     const answer = await finish('handle', turn, round('handle', turn), asked);
     if (answer.observed.length > 0) observe(answer.observed, env);
+    return respond(answer);
+  } catch (e) {
+    return failed(e, asked);
+  }
+}
+
+// The last answers to the check of readiness, by method.
+/** @type {Map<string, { until: number, answer: Answer }>} */
+const readiness = new Map();
+
+/** Answers whether the service is ready. @param {Asked} asked */
+async function ready(asked) {
+  const { method, facts, env } = asked, last = readiness.get(method);
+  if (last && clock() < last.until) return respond(last.answer);
+  try {
+    const turn = turnOf(asked, signer ?? (await signerOf(env)));
+    const answer = await finish('handle', turn, round('handle', turn), asked);
+    if (isRead(method)) readiness.set(method, { until: turn.now + facts.readySeconds, answer });
     return respond(answer);
   } catch (e) {
     return failed(e, asked);

@@ -18,7 +18,11 @@ import (
 	"testing"
 	"time"
 
+	"anteroom/edge/api"
 	"anteroom/edge/edgetest"
+	"anteroom/generator"
+	"anteroom/generator/live"
+	"anteroom/generator/site"
 
 	"github.com/BurntSushi/toml"
 )
@@ -142,7 +146,7 @@ func headerRules(t *testing.T, file string) map[string]map[string]string {
 }
 
 // TestWrangler deploys every environment of wrangler.toml, as far as that is possible without an
-// account, and serves it.
+// account, compares that with a deployment by the program, and serves it.
 func TestWrangler(t *testing.T) {
 	t.Parallel()
 	var config struct {
@@ -163,13 +167,15 @@ func TestWrangler(t *testing.T) {
 		t.Fatal(err)
 	}
 	// The environments run one after the other, as each builds the bundle anew.
+	source := planSource(t)
 	for name := range config.Env {
-		said, err := wrangler(t, "deploy", "--dry-run", "--env", name, "--outdir", t.TempDir()).CombinedOutput()
-		if err != nil || !bytes.Contains(said, []byte("--dry-run: exiting now.")) || bytes.Contains(said, []byte("WARNING")) {
-			t.Errorf("deploy --env %s: %v\n%s", name, err, said)
+		said, metadata, modules := wranglerUpload(t, name)
+		if !bytes.Contains(said, []byte("--dry-run: exiting now.")) || bytes.Contains(said, []byte("WARNING")) {
+			t.Errorf("deploy --env %s:\n%s", name, said)
 		}
+		comparePlan(t, source, name, metadata, modules)
 		// The apex redirects, and has no core.
-		if hasCore := bytes.Contains(said, []byte("edge.wasm")); hasCore == (name == "apex") {
+		if _, hasCore := modules["edge.wasm"]; hasCore == (name == "apex") {
 			t.Errorf("deploy --env %s: a core is deployed: %t", name, hasCore)
 		}
 	}
@@ -197,6 +203,7 @@ func TestWrangler(t *testing.T) {
 		}
 		base := dev(t, "--env", "production", "--persist-to", store, "--var", "RECEIPT_KEY:"+base64.StdEncoding.EncodeToString(edgetest.Key.Seed()))
 		documents(t, base, production.Routes[0].Pattern)
+		asTheContent(t, base, production.Routes[0].Pattern)
 
 		do := func(method, target, body string) map[string]any {
 			t.Helper()
@@ -253,6 +260,37 @@ func TestWrangler(t *testing.T) {
 			t.Errorf("the timer answers %d %q and leaves %v", answer.StatusCode, text, sql("SELECT * FROM outbox"))
 		}
 	})
+}
+
+// asTheContent compares all that is served with the content, as anteroom status does.
+func asTheContent(t *testing.T, base, host string) {
+	t.Helper()
+	s, err := site.Load(os.DirFS(root + "/content"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	output, err := generator.Generate(s, api.Routes)
+	if err != nil {
+		t.Fatal(err)
+	}
+	service, err := live.New(base)
+	if err != nil {
+		t.Fatal(err)
+	}
+	service.Host = host
+	now := time.Unix(edgetest.Now, 0)
+	report, err := service.Inspect(t.Context(), output, live.Options{Now: func() time.Time { return now }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range report.Checks {
+		if c.Status == live.Differs || c.Status == live.Skipped && c.Name != live.CheckPlainHTTP {
+			t.Errorf("%s: %s: %s %v", c.Name, c.Status, c.Detail, c.Differences)
+		}
+	}
+	if regressions, err := service.Regressions(t.Context(), output); err != nil || len(regressions) > 0 {
+		t.Errorf("regressions: %v %v", regressions, err)
+	}
 }
 
 // documents compares the documents that are served with the manifest and with _headers.

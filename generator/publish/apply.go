@@ -319,13 +319,3 @@ func copyFile(from, to string) error {
 	}
 	return os.Chtimes(to, info.ModTime(), info.ModTime())
 }
-
-// syncFile writes a file or a folder through to the disk.
-func syncFile(name string) error {
-	f, err := os.Open(name)
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	return f.Sync()
-}

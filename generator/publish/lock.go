@@ -1,11 +1,8 @@
 package publish
 
 import (
-	"errors"
 	"io/fs"
 	"os"
-
-	"golang.org/x/sys/unix"
 )
 
 // lock waits until nobody else holds the lock file called name, and takes it. The kernel releases a
@@ -16,12 +13,7 @@ func lock(name string) (unlock func(), err error) {
 		if err != nil {
 			return nil, err
 		}
-		for {
-			if err = unix.Flock(int(f.Fd()), unix.LOCK_EX); !errors.Is(err, unix.EINTR) {
-				break
-			}
-		}
-		if err != nil {
+		if err := lockFile(f); err != nil {
 			f.Close()
 			return nil, &fs.PathError{Op: "lock", Path: name, Err: err}
 		}

@@ -103,8 +103,8 @@ const ManifestPath = "/manifest.json"
 // unlisted are the generated files that a manifest does not name.
 var unlisted = []string{ManifestPath, "/_headers", "/_redirects"}
 
-// isDatedScoreboard reports whether a path is that of a dated scoreboard.
-func isDatedScoreboard(p string) bool { return path.Dir(p) == "/scoreboard" && path.Ext(p) == ".json" }
+// IsDatedScoreboard reports whether a path is that of a dated scoreboard.
+func IsDatedScoreboard(p string) bool { return path.Dir(p) == "/scoreboard" && path.Ext(p) == ".json" }
 
 // Prepare compares docs with what dir holds, and changes nothing. A dir that does not exist counts
 // as empty. The error names every fault: a path that is none or is given twice, a file where a
@@ -218,7 +218,7 @@ func (p *Plan) compareOnce() error {
 					status = Same
 				}
 			}
-			if status == Changed && isDatedScoreboard(doc.Path) {
+			if status == Changed && IsDatedScoreboard(doc.Path) {
 				fault("%s would change, and a published hand verification never does "+
 					"(restore its content file and the document, and have anteroom verify make a new one: %s)",
 					doc.Path, p.nextVerification(doc.Path))
@@ -231,7 +231,7 @@ func (p *Plan) compareOnce() error {
 			continue
 		}
 		status := Kept
-		if generated[name] && !isDatedScoreboard(name) {
+		if generated[name] && !IsDatedScoreboard(name) {
 			status = Removed
 		}
 		entries[name] = Entry{name, was.size, status}
@@ -269,7 +269,7 @@ func (p *Plan) holdsForeign(dir string, generated map[string]bool) bool {
 	for name, was := range p.oldTree {
 		if strings.HasPrefix(name, dir+"/") {
 			empty = false
-			if !was.mode.IsDir() && (!generated[name] || isDatedScoreboard(name)) {
+			if !was.mode.IsDir() && (!generated[name] || IsDatedScoreboard(name)) {
 				return true
 			}
 		}

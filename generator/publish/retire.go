@@ -81,7 +81,7 @@ func (p *Plan) moveOver(aside string, names []string, now, linked tree) error {
 			}
 			continue
 		}
-		if generated[name] && !isDatedScoreboard(name) {
+		if generated[name] && !IsDatedScoreboard(name) {
 			continue
 		}
 		there, err := os.Lstat(to)

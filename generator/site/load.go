@@ -98,7 +98,7 @@ func Load(fsys fs.FS) (*Site, error) {
 // loader is a content folder while it is read.
 type loader struct {
 	fsys     fs.FS
-	files    []string // all files that are not hidden
+	files    []string // all files that are not Ignored
 	expected []string // names asked for, for hints
 	site     *Site
 
@@ -143,14 +143,25 @@ func (l *loader) keepSum(file string, sum [32]byte) {
 // packageFile makes the shipped content a Go package, which the program carries. It is no content.
 const packageFile = "content.go"
 
-// walk lists the files of the folder, sorted by name. It leaves out files and folders whose names
-// begin with a dot, and packageFile at the top.
+// Ignored reports whether the content leaves out files and folders of this name: those that are
+// hidden, which begin with a dot, and the copies that editors and merges leave beside a file.
+func Ignored(name string) bool {
+	for _, pattern := range []string{".?*", "*~", "#*#", "*.bak", "*.orig"} {
+		if is, _ := path.Match(pattern, name); is {
+			return true
+		}
+	}
+	return false
+}
+
+// walk lists the files of the folder, sorted by name. It leaves out what is Ignored, and
+// packageFile at the top.
 func (l *loader) walk() (files []string, err error) {
 	err = fs.WalkDir(l.fsys, ".", func(name string, entry fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
 			return err
-		case name != "." && strings.HasPrefix(path.Base(name), "."):
+		case Ignored(path.Base(name)):
 			if entry.IsDir() {
 				return fs.SkipDir
 			}

@@ -259,8 +259,12 @@ func TestSourceChangesWithEveryByteAndName(t *testing.T) {
 	if len(seen) != 5 {
 		t.Errorf("5 folders have %d versions", len(seen))
 	}
-	if !seen[source(func(f fstest.MapFS) { f[".ignored"] = f["aup.yaml"] })] {
-		t.Error("a hidden file changes the version")
+	for _, name := range []string{
+		".ignored", "aup.yaml~", "pages/.privacy.md.swp", "pages/#privacy.md#", "pages/.#privacy.md", "scoreboard/2026-11-20.yaml.bak", "jobs.yaml.orig", "old~/aup.yaml",
+	} {
+		if !seen[source(func(f fstest.MapFS) { f[name] = f["aup.yaml"] })] {
+			t.Errorf("%s, which is no content, changes the version", name)
+		}
 	}
 	if !seen[source(func(f fstest.MapFS) { f["content.go"] = f["aup.yaml"] })] {
 		t.Error("content.go, which makes the folder a Go package, changes the version")

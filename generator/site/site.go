@@ -20,8 +20,9 @@
 // matter.
 //
 // Files are UTF-8. A YAML file holds one document, without anchors, aliases, tags and merge keys. A
-// key that the types below do not have is a fault. Files and folders whose names begin with a dot
-// are not read, and neither is content.go at the top, by which the program carries its own content.
+// key that the types below do not have is a fault. Files and folders that are Ignored are not read:
+// those whose names begin with a dot, and the copies that editors leave. Neither is content.go at
+// the top, by which the program carries its own content.
 //
 // # Placeholders
 //
@@ -53,6 +54,9 @@ type Site struct {
 	Pages         []Page
 	LLMs          LLMs
 	MCP           MCP
+	// NoSecurityTxt leaves security.txt out of the documents. One that has expired must not be used
+	// (RFC 9116, section 2.5.5), and Generate has no clock to know that.
+	NoSecurityTxt bool
 	Source        []byte // the version of the content: SHA-256 over its sorted file names and the SHA-256 of each file
 
 	documents []*document // for the faults that Load cannot see; none in a Site made by hand

@@ -128,6 +128,10 @@ func StandingOf(host *kernel.HostInfo, s *snapshot.Snapshot) Standing {
 	return Unpublished
 }
 
+// Fits reports whether receipts are signed as the content says: with the key that it publishes, or,
+// where it publishes none, in any way.
+func (s Standing) Fits() bool { return s <= None }
+
 // statuses say in words whether receipts are signed.
 var statuses = [...]string{
 	Live:        "live: receipts are signed with the key in public_key_b64",

@@ -4,50 +4,58 @@ package disk
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
-
-	"golang.org/x/sys/unix"
 )
 
 // Sync brings the content of a file, or the names in a folder, to the disk. It is a variable so
 // that tests can watch what is synced, and have a sync fail.
 var Sync = (*os.File).Sync
 
-// SyncFolder brings the names in the folder at path to the disk.
-func SyncFolder(path string) error {
-	folder, err := os.Open(path)
-	if err != nil {
-		return err
-	}
-	return errors.Join(Sync(folder), folder.Close())
+// Lock keeps a folder locked until it is closed, or the process ends.
+type Lock struct {
+	path string
+	file *os.File
 }
 
-// Ways to lock a folder.
-const (
-	Shared = unix.LOCK_SH // others may lock it Shared too
-	Alone  = unix.LOCK_EX // nobody else may lock it
-)
-
-// LockFolder waits until others have unlocked the folder at path as far as needed, and locks it. To
-// close the folder, or the end of the process, unlocks it.
-func LockFolder(path string, how int) (*os.File, error) {
-	folder, err := os.Open(path)
+// LockFolder waits until others have unlocked the folder at path as far as needed, and locks it:
+// with alone nobody else may lock it meanwhile, without it others may lock it that way too.
+func LockFolder(path string, alone bool) (*Lock, error) {
+	file, err := openToLock(path)
 	if err != nil {
 		return nil, err
 	}
-	for {
-		if err = unix.Flock(int(folder.Fd()), how); !errors.Is(err, unix.EINTR) {
-			break
-		}
-	}
-	if err != nil {
-		folder.Close()
+	if err := lock(file, alone); err != nil {
+		file.Close()
 		return nil, &fs.PathError{Op: "lock", Path: path, Err: err}
 	}
-	return folder, nil
+	return &Lock{path, file}, nil
 }
+
+// ErrLocked is the error of LockFile where another process holds the lock.
+var ErrLocked = errors.New("it is locked by another process")
+
+// LockFile locks the file at path, which it makes where it is missing, for this process alone. To
+// close the file, or the end of the process, unlocks it. LockFile does not wait.
+func LockFile(path string) (*os.File, error) {
+	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	if err := tryLock(file); err != nil {
+		file.Close()
+		return nil, &fs.PathError{Op: "lock", Path: path, Err: err}
+	}
+	return file, nil
+}
+
+// Folder is the path of the folder.
+func (l *Lock) Folder() string { return l.path }
+
+// Close unlocks the folder.
+func (l *Lock) Close() error { return l.file.Close() }
 
 // MakeFolder makes the folder at path, and the missing folders above it, for this user alone. When
 // MakeFolder returns, the name of each new folder is on the disk: a loss of power that takes a
@@ -87,6 +95,46 @@ func WriteNew(path string, text []byte) error {
 	return err
 }
 
+// MakePrivate takes all permissions on the file or folder at path from everybody but its owner. It
+// reports whether others had any. It is an error where this user may not do so, and where the
+// folder is one that many users share, such as /tmp. What is neither a file nor a folder stays as
+// it is, and so does what root lends to the group of this user to read.
+func MakePrivate(path string) (changed bool, err error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return false, err
+	}
+	mode := info.Mode()
+	switch {
+	case !hasModes || mode&othersMay(info) == 0 || !mode.IsRegular() && !mode.IsDir():
+		return false, nil
+	case mode.IsDir() && mode&fs.ModeSticky != 0:
+		return false, fmt.Errorf("%s is a folder that all users share (name a folder of its own)", path)
+	}
+	if err := os.Chmod(path, mode&^othersMay(info)); err != nil {
+		return false, fmt.Errorf("others have access to what is private, and this user cannot change that: %w (run chmod go= on it as its owner, or name another one)", err)
+	}
+	return true, nil
+}
+
+// othersMay are the permissions that nobody but the owner of a file or folder is to have. A file
+// that root lends to the group of this user may be read by that group, as the credentials of
+// systemd are.
+func othersMay(info fs.FileInfo) fs.FileMode { return othersOf(info.Mode(), owner(info), os.Geteuid()) }
+
+func othersOf(mode fs.FileMode, owner, self int) fs.FileMode {
+	if owner == root && self != root && mode.IsRegular() {
+		return 0o037
+	}
+	return 0o077
+}
+
+const root = 0
+
+// Write makes the file at path, for this user alone, or replaces it in one step: whatever happens,
+// the path holds the old file or the whole new one, and it holds the new one when Write returns.
+func Write(path string, text []byte) error { return replace(path, 0o600, text) }
+
 // Replace replaces the text of the file at path in one step: whatever happens, the file holds the
 // old text or the new one, and it holds the new one when Replace returns. The permissions stay. Of
 // a link the file that it leads to is replaced.
@@ -99,12 +147,16 @@ func Replace(path string, text []byte) error {
 	if err != nil {
 		return err
 	}
+	return replace(path, info.Mode().Perm(), text)
+}
+
+func replace(path string, mode fs.FileMode, text []byte) error {
 	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
 	if err != nil {
 		return err
 	}
 	_, err = f.Write(text)
-	if err = errors.Join(err, f.Chmod(info.Mode().Perm()), Sync(f), f.Close()); err == nil {
+	if err = errors.Join(err, f.Chmod(mode), Sync(f), f.Close()); err == nil {
 		err = os.Rename(f.Name(), path)
 	}
 	if err != nil {

@@ -1,3 +1,5 @@
+//go:build unix
+
 package disk
 
 import (
@@ -134,4 +136,102 @@ func TestReplace(t *testing.T) {
 		t.Errorf("a text that is not surely on the disk: %v", err)
 	}
 	holds("newer")
+}
+
+// TestMakePrivate: others lose every permission, the owner none. A folder that users share is
+// refused, and a pipe is left alone.
+func TestMakePrivate(t *testing.T) {
+	dir := t.TempDir()
+	path := func(name string) string { return filepath.Join(dir, name) }
+	err := errors.Join(os.WriteFile(path("file"), nil, 0o600), os.Mkdir(path("folder"), 0o700), os.Mkdir(path("shared"), 0o700),
+		os.Symlink("file", path("link")), syscall.Mkfifo(path("pipe"), 0o600))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		name    string
+		before  fs.FileMode
+		after   fs.FileMode
+		changed bool
+		fails   bool
+	}{
+		{"file", 0o644, 0o600, true, false},
+		{"file", 0o600, 0o600, false, false},
+		{"file", 0o410, 0o400, true, false},
+		{"link", 0o604, 0o600, true, false},
+		{"folder", 0o750, 0o700, true, false},
+		{"folder", 0o701 | fs.ModeSetgid, 0o700 | fs.ModeSetgid, true, false},
+		{"shared", 0o777 | fs.ModeSticky, 0o777 | fs.ModeSticky, false, true},
+		{"pipe", 0o644, 0o644, false, false},
+	} {
+		if err := os.Chmod(path(c.name), c.before); err != nil {
+			t.Fatal(err)
+		}
+		changed, err := MakePrivate(path(c.name))
+		info, wrong := os.Stat(path(c.name))
+		if wrong != nil {
+			t.Fatal(wrong)
+		}
+		const bits = fs.ModePerm | fs.ModeSetgid | fs.ModeSticky
+		if changed != c.changed || (err != nil) != c.fails || info.Mode()&bits != c.after {
+			t.Errorf("%s %v: now %v, changed %t, %v", c.name, c.before, info.Mode(), changed, err)
+		}
+	}
+	if _, err := MakePrivate(path("none")); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("what is not there: %v", err)
+	}
+}
+
+// TestLentByRoot: a file of root's may be read by its group, by others than root. Nothing else of
+// it is let be, and no file of another owner.
+func TestLentByRoot(t *testing.T) {
+	for _, c := range []struct {
+		mode        fs.FileMode
+		owner, self int
+		want        fs.FileMode
+	}{
+		{0o440, 0, 998, 0o037}, {0o440, 0, 0, 0o077}, {0o440, 998, 998, 0o077}, {0o440, 997, 998, 0o077}, {fs.ModeDir | 0o750, 0, 998, 0o077},
+	} {
+		if got := othersOf(c.mode, c.owner, c.self); got != c.want {
+			t.Errorf("%v of %d, seen by %d: %o, want %o", c.mode, c.owner, c.self, got, c.want)
+		}
+	}
+}
+
+// TestWrite: Write makes a file or replaces it, for this user alone, and leaves nothing beside it.
+func TestWrite(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "file")
+	for _, text := range []string{"one", "two"} {
+		if err := Write(path, []byte(text)); err != nil {
+			t.Fatal(err)
+		}
+		got, err := os.ReadFile(path)
+		info, wrong := os.Stat(path)
+		if err != nil || wrong != nil || string(got) != text || info.Mode().Perm() != 0o600 {
+			t.Errorf("%q %v, %v, %v", got, info.Mode(), err, wrong)
+		}
+		os.Chmod(path, 0o644) // the next one is private again
+	}
+	if entries, err := os.ReadDir(dir); err != nil || len(entries) != 1 {
+		t.Errorf("%v, %v", entries, err)
+	}
+}
+
+// TestLockFile: a file that is locked is not locked again until it is closed.
+func TestLockFile(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "lock")
+	first, err := LockFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := LockFile(path); !errors.Is(err, ErrLocked) {
+		t.Errorf("locked twice: %v", err)
+	}
+	first.Close()
+	second, err := LockFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	second.Close()
 }

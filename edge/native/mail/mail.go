@@ -59,12 +59,21 @@ func openTransport(address string) (transport, error) {
 	if path, ok := strings.CutPrefix(address, "maildir:"); ok && path != "" {
 		return openMaildir(path)
 	}
+	u, err := parseSMTP(address)
+	if err != nil {
+		return nil, err
+	}
+	return openSMTP(u, nil, protocolTimes)
+}
+
+// parseSMTP reads the address of a mail server.
+func parseSMTP(address string) (*url.URL, error) {
 	u, err := url.Parse(address)
 	if err != nil || u.Hostname() == "" || u.Scheme != "smtp" && u.Scheme != "smtps" {
 		// The address may hold a password: it is not repeated.
 		return nil, errors.New("relay is none of none, maildir:PATH, smtp://USER:PASSWORD@HOST:PORT and smtps://USER:PASSWORD@HOST:PORT (percent-encode what the password has of : / @ ? # %)")
 	}
-	return openSMTP(u, nil, protocolTimes)
+	return u, nil
 }
 
 // Send sends a message to the operator that the snapshot names, and waits for as long as the relay

@@ -50,6 +50,14 @@ type smtpRelay struct {
 // openSMTP makes the transport of a URL. The transport trusts the given roots; nil stands for those
 // of the system.
 func openSMTP(u *url.URL, roots *x509.CertPool, times smtpTimes) (transport, error) {
+	r, err := newSMTP(u, roots, times)
+	if err != nil {
+		return nil, err
+	}
+	return r.send, nil
+}
+
+func newSMTP(u *url.URL, roots *x509.CertPool, times smtpTimes) (*smtpRelay, error) {
 	r := &smtpRelay{
 		host: u.Hostname(), user: u.User, tls: cmp.Or(u.Query().Get("tls"), "mandatory"),
 		config: &tls.Config{ServerName: u.Hostname(), RootCAs: roots}, times: times,
@@ -67,7 +75,7 @@ func openSMTP(u *url.URL, roots *x509.CertPool, times smtpTimes) (transport, err
 		return nil, fmt.Errorf("relay %s: %w", u.Redacted(), err)
 	}
 	r.address = net.JoinHostPort(r.host, port)
-	return r.send, nil
+	return r, nil
 }
 
 // send is the transport: one transaction. Where a step before the end of the content fails, the
@@ -78,27 +86,76 @@ func (r *smtpRelay) send(ctx context.Context, message *gomail.Msg) error {
 	if err != nil || wrong != nil || len(to) != 1 {
 		return errAddresses
 	}
+	ctx, cancel := context.WithTimeout(ctx, r.times.total)
+	defer cancel()
+	plain, client, err := r.open(ctx)
+	if err != nil {
+		return err
+	}
+	defer plain.Close()
+	defer context.AfterFunc(ctx, func() { plain.Close() })()
+
+	var content io.WriteCloser
+	for _, step := range []step{
+		{"sender", r.times.command, func() error { return client.Mail(from) }},
+		{"recipient", r.times.command, func() error { return client.Rcpt(to[0]) }},
+		{"", r.times.data, func() (err error) {
+			content, err = client.Data()
+			return err
+		}},
+		{"content", r.times.content, func() error {
+			_, err := message.WriteTo(content)
+			return err
+		}},
+	} {
+		if err := step.take(plain); err != nil {
+			return err
+		}
+	}
+	plain.SetDeadline(time.Now().Add(r.times.end))
+	if err := content.Close(); err != nil {
+		failed, reply := refusal("", err), new(textproto.Error)
+		answered := errors.As(err, &reply)
+		if !answered || reply.Code/100 != 2 {
+			failed.unknown = !answered || reply.Code/100 == 3
+			return failed
+		}
+	}
+	plain.SetDeadline(time.Now().Add(quitTimeout))
+	client.Quit() // the message is accepted, whatever comes after
+	return nil
+}
+
+// step is a step of a conversation with a mail server.
+type step struct {
+	name  string
+	limit time.Duration
+	do    func() error
+}
+
+// take does the step, within its limit. conn is the connection below TLS, where deadlines hold too.
+func (s *step) take(conn net.Conn) error {
+	conn.SetDeadline(time.Now().Add(s.limit))
+	if err := s.do(); err != nil {
+		return refusal(s.name, err)
+	}
+	return nil
+}
+
+// open connects to the server and logs in. It gives the connection below TLS too, which the caller
+// closes.
+func (r *smtpRelay) open(ctx context.Context) (plain net.Conn, client *smtp.Client, err error) {
 	name, err := os.Hostname()
 	if err != nil {
 		name = "localhost"
 	}
-	ctx, cancel := context.WithTimeout(ctx, r.times.total)
-	defer cancel()
-	conn, err := (&net.Dialer{Timeout: r.times.command}).DialContext(ctx, "tcp", r.address)
+	plain, err = (&net.Dialer{Timeout: r.times.command}).DialContext(ctx, "tcp", r.address)
 	if err != nil {
-		return &relayError{why: "unreachable"}
+		return nil, nil, ErrUnreachable
 	}
-	defer conn.Close()
-	defer context.AfterFunc(ctx, func() { conn.Close() })()
-
-	plain := conn // deadlines hold below TLS too
-	var client *smtp.Client
-	var content io.WriteCloser
-	for _, step := range []struct {
-		name  string
-		limit time.Duration
-		do    func() error
-	}{
+	defer context.AfterFunc(ctx, func() { plain.Close() })()
+	conn := plain
+	for _, step := range []step{
 		{"TLS", r.times.command, func() error {
 			if r.tls != "implicit" {
 				return nil
@@ -132,34 +189,13 @@ func (r *smtpRelay) send(ctx context.Context, message *gomail.Msg) error {
 			}
 			return client.Auth(login)
 		}},
-		{"sender", r.times.command, func() error { return client.Mail(from) }},
-		{"recipient", r.times.command, func() error { return client.Rcpt(to[0]) }},
-		{"", r.times.data, func() (err error) {
-			content, err = client.Data()
-			return err
-		}},
-		{"content", r.times.content, func() error {
-			_, err := message.WriteTo(content)
-			return err
-		}},
 	} {
-		plain.SetDeadline(time.Now().Add(step.limit))
-		if err := step.do(); err != nil {
-			return refusal(step.name, err)
+		if err := step.take(plain); err != nil {
+			plain.Close()
+			return nil, nil, err
 		}
 	}
-	plain.SetDeadline(time.Now().Add(r.times.end))
-	if err := content.Close(); err != nil {
-		failed, reply := refusal("", err), new(textproto.Error)
-		answered := errors.As(err, &reply)
-		if !answered || reply.Code/100 != 2 {
-			failed.unknown = !answered || reply.Code/100 == 3
-			return failed
-		}
-	}
-	plain.SetDeadline(time.Now().Add(quitTimeout))
-	client.Quit() // the message is accepted, whatever comes after
-	return nil
+	return plain, client, nil
 }
 
 // login is the best way to authenticate that a server offers. It is nil where the server offers no
@@ -192,6 +228,9 @@ func (r *smtpRelay) login(client *smtp.Client) smtp.Auth {
 }
 
 var errNotOffered = errors.New("not offered")
+
+// ErrUnreachable is the error of Check where no connection to the mail server could be made.
+var ErrUnreachable error = &relayError{why: "unreachable"}
 
 // enhanced matches the enhanced status code of a reply (RFC 3463).
 var enhanced = regexp.MustCompile(`^[245]\.[0-9]{1,3}\.[0-9]{1,3}\b`)

@@ -24,6 +24,9 @@ type Reader struct {
 	held  bool // whether a transaction is open until Close
 }
 
+// ErrLacking is the error of OpenReader where the database lacks a migration, which Open applies.
+var ErrLacking = errors.New("it lacks migration")
+
 // OpenReader opens the database file at path, and makes none. The file may be a copy in a folder
 // that this user cannot write to. OpenReader refuses a file without the schema of this program: a
 // copy that was made beside a running server, without the log of that, may lack all there is.
@@ -124,7 +127,7 @@ func (r *Reader) check() error {
 	}
 	lacking, err := migrations.Missing(applied.Rows[0])
 	if err == nil && len(lacking) > 0 {
-		err = fmt.Errorf("it lacks migration %s (start anteroom serve with it once, which applies it)", lacking[0])
+		err = fmt.Errorf("%w %s (start anteroom serve with it once, which applies it)", ErrLacking, lacking[0])
 	}
 	return err
 }

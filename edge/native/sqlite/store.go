@@ -86,7 +86,7 @@ func (s *Store) open(path string, create bool) error {
 	}
 	// A restore keeps its folder locked, and puts a file in the place of a database that nobody
 	// uses. What is written to a file that was replaced would be lost.
-	folder, err := disk.LockFolder(filepath.Dir(path), disk.Shared)
+	folder, err := disk.LockFolder(filepath.Dir(path), false)
 	if errors.Is(err, fs.ErrNotExist) && !create {
 		return ErrNone
 	} else if err != nil {

@@ -239,7 +239,7 @@ func TestNoDatabase(t *testing.T) {
 func TestOpenWaits(t *testing.T) {
 	path := filepath.Join(t.TempDir(), FileName)
 	openStore(t, path).Close()
-	folder, err := disk.LockFolder(filepath.Dir(path), disk.Alone)
+	folder, err := disk.LockFolder(filepath.Dir(path), true)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,9 +7,8 @@ import (
 	"compress/gzip"
 	"crypto/sha256"
 	"encoding/hex"
-	"mime"
+	"maps"
 	"net/http"
-	"path"
 	"regexp"
 	"slices"
 	"strconv"
@@ -19,8 +18,8 @@ import (
 // File is a published file.
 type File struct {
 	Path      string // with its leading slash: "/llms.txt"
-	MediaType string // "" stands for the media type of the extension
-	Cache     string // Cache-Control; "" has each use revalidated
+	MediaType string // Content-Type; "" where there is none
+	Cache     string // Cache-Control; "" where there is none
 	Bytes     []byte
 }
 
@@ -41,19 +40,7 @@ type page struct {
 }
 
 // configuration lists the files that tell a CDN how to serve. They are not served.
-var configuration = []string{"/_headers", "/_redirects", "/.assetsignore"}
-
-// revalidate is the CDN's Cache-Control for a document about which _headers says nothing.
-const revalidate = "public, max-age=0, must-revalidate"
-
-// mediaTypes are the media types that the CDN gives. Go's table and the system's may differ.
-var mediaTypes = map[string]string{
-	".md": "text/markdown; charset=utf-8", ".txt": "text/plain; charset=utf-8", ".yaml": "text/yaml; charset=utf-8",
-	".html": "text/html; charset=utf-8", ".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8",
-	".json": "application/json", ".jsonld": "application/ld+json", ".xml": "application/xml", ".svg": "image/svg+xml",
-	".atom": "application/atom+xml", ".webmanifest": "application/manifest+json", ".ico": "image/x-icon",
-	".png": "image/png", ".woff2": "font/woff2",
-}
+var configuration = []string{"/_headers", "/_redirects"}
 
 // New makes Documents of a list of files. The error lists each fault of the _headers file among
 // them.
@@ -79,6 +66,13 @@ func New(files []File) (*Documents, error) {
 	return d, nil
 }
 
+// Without gives the documents without the one at a path.
+func (d *Documents) Without(path string) *Documents {
+	rest := &Documents{pages: maps.Clone(d.pages), rules: d.rules}
+	delete(rest.pages, path)
+	return rest
+}
+
 // compressible matches the media types of documents that gzip makes smaller.
 var compressible = regexp.MustCompile(`^text/|json|xml|javascript`)
 
@@ -86,19 +80,11 @@ var compressible = regexp.MustCompile(`^text/|json|xml|javascript`)
 func (d *Documents) page(f File, at string) *page {
 	sum := sha256.Sum256(f.Bytes)
 	p := &page{header: http.Header{}, body: f.Bytes, etag: `"` + hex.EncodeToString(sum[:16]) + `"`}
-	mediaType, cache := f.MediaType, f.Cache
-	if ext := path.Ext(f.Path); mediaType == "" {
-		if mediaType = mediaTypes[ext]; mediaType == "" {
-			mediaType = mime.TypeByExtension(ext)
+	for name, value := range map[string]string{"Content-Type": f.MediaType, "Cache-Control": f.Cache} {
+		if value != "" {
+			p.header.Set(name, value)
 		}
 	}
-	if cache == "" {
-		cache = revalidate
-	}
-	if mediaType != "" {
-		p.header.Set("Content-Type", mediaType)
-	}
-	p.header.Set("Cache-Control", cache)
 	d.rules.apply(at, p.header)
 	if len(f.Bytes) > 1<<10 && compressible.MatchString(p.header.Get("Content-Type")) {
 		var b bytes.Buffer

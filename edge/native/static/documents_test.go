@@ -5,9 +5,9 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"strconv"
 	"strings"
 	"testing"
-	"testing/fstest"
 )
 
 const headersFile = `# comment
@@ -32,11 +32,19 @@ const headersFile = `# comment
 func testDocuments(t *testing.T) *Documents {
 	t.Helper()
 	long := strings.Repeat("long text ", 300)
-	s, err := Read(fstest.MapFS{
-		"_headers": {Data: []byte(headersFile)}, "_redirects": {Data: []byte("/a /b")}, ".assetsignore": {Data: []byte("x")},
-		"index.html": {Data: []byte("<p>index")}, "404.html": {Data: []byte("<p>missing")}, "empty.txt": {},
-		"llms.txt": {Data: []byte(long)}, "photo.png": {Data: []byte(long)}, "noext": {Data: []byte("<p>x")},
-		".well-known/noext": {Data: []byte("{}")}, "assets/a.js": {Data: []byte("1")}, "docs/index.html": {Data: []byte("d")},
+	const html, text = "text/html; charset=utf-8", "text/plain; charset=utf-8"
+	s, err := New([]File{
+		{"/_headers", "", "", []byte(headersFile)},
+		{"/_redirects", "", "", []byte("/a /b")},
+		{"/index.html", html, "", []byte("<p>index")},
+		{"/404.html", html, "", []byte("<p>missing")},
+		{"/empty.txt", text, "", nil},
+		{"/llms.txt", text, "", []byte(long)},
+		{"/photo.png", "image/png", "", []byte(long)},
+		{"/noext", "", "", []byte("<p>x")},
+		{"/.well-known/noext", "", "", []byte("{}")},
+		{"/assets/a.js", "text/javascript; charset=utf-8", "", []byte("1")},
+		{"/docs/index.html", html, "", []byte("d")},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -80,7 +88,6 @@ func TestDocuments(t *testing.T) {
 		{"GET", "/404.html", nil, 200, nil, "<p>missing"},
 		{"GET", "/_headers", nil, 404, nil, "<p>missing"},
 		{"GET", "/_redirects", nil, 404, nil, "<p>missing"},
-		{"GET", "/.assetsignore", nil, 404, nil, "<p>missing"},
 		{"GET", "/docs/", nil, 404, nil, "<p>missing"},
 		{"GET", "/docs", nil, 404, nil, "<p>missing"},
 		{"GET", "/docs/../llms.txt", nil, 404, nil, "<p>missing"},
@@ -127,9 +134,16 @@ func TestNew(t *testing.T) {
 	if got := s.pages["/a"].header.Get("Cache-Control") + " " + s.pages["/b"].header.Get("Cache-Control"); got != "no-store public" {
 		t.Errorf("Cache-Control %q", got)
 	}
-	w := httptest.NewRecorder()
-	s.ServeHTTP(w, httptest.NewRequest("GET", "/nope", nil))
-	if w.Code != 404 || w.Body.String() != "not found\n" {
-		t.Errorf("without /404.html: %d %q", w.Code, w.Body)
+	ask := func(d *Documents, path string) string {
+		w := httptest.NewRecorder()
+		d.ServeHTTP(w, httptest.NewRequest("GET", path, nil))
+		return strconv.Itoa(w.Code) + " " + w.Body.String()
+	}
+	if got := ask(s, "/nope"); got != "404 not found\n" {
+		t.Errorf("without /404.html: %q", got)
+	}
+	rest := s.Without("/a")
+	if got := ask(rest, "/a") + ask(rest, "/b") + ask(s, "/a"); got != "404 not found\n200 200 A" {
+		t.Errorf("without /a: %q", got)
 	}
 }

@@ -36,11 +36,14 @@ type Table struct {
 	Rows int64
 }
 
+// unrecorded are the tables in which nothing is recorded. Every store has rows in them.
+var unrecorded = []string{"health", "store", migrations.Table}
+
 // Records is the number of rows that something was recorded in: those which a store does not have
 // from its beginning.
 func (c *Content) Records() (n int64) {
 	for _, t := range c.Tables {
-		if t.Name != "store" && t.Name != migrations.Table {
+		if !slices.Contains(unrecorded, t.Name) {
 			n += t.Rows
 		}
 	}
@@ -221,7 +224,7 @@ func check(ctx context.Context, file string) (*Content, error) {
 // draft is a file in the making. Until end, no other draft is in its folder, and no process opens a
 // database there to write to it.
 type draft struct {
-	folder *os.File // which is locked
+	folder *disk.Lock
 	path   string
 }
 
@@ -231,7 +234,7 @@ const draftPrefix = ".anteroom-draft-"
 // begin makes an empty draft in a folder, for this user alone. It removes those that killed
 // processes left.
 func begin(folder string) (*draft, error) {
-	f, err := disk.LockFolder(folder, disk.Alone)
+	f, err := disk.LockFolder(folder, true)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("there is no folder %s (make it first)", folder)
 	} else if err != nil {
@@ -250,17 +253,17 @@ func begin(folder string) (*draft, error) {
 
 // sweep removes the drafts in the folder. One that cannot be removed does no harm.
 func (d *draft) sweep() {
-	entries, _ := os.ReadDir(d.folder.Name())
+	entries, _ := os.ReadDir(d.folder.Folder())
 	for _, entry := range entries {
 		if strings.HasPrefix(entry.Name(), draftPrefix) {
-			os.Remove(filepath.Join(d.folder.Name(), entry.Name()))
+			os.Remove(filepath.Join(d.folder.Folder(), entry.Name()))
 		}
 	}
 }
 
 // rename brings the draft to the disk and puts it in the place of a file in the same folder.
 func (d *draft) rename(file string) error {
-	f, err := os.Open(d.path)
+	f, err := os.OpenFile(d.path, os.O_RDWR, 0) // some systems sync only what may be written to
 	if err != nil {
 		return err
 	}
@@ -270,7 +273,7 @@ func (d *draft) rename(file string) error {
 	if err := os.Rename(d.path, file); err != nil {
 		return err
 	}
-	return disk.Sync(d.folder)
+	return disk.SyncFolder(d.folder.Folder())
 }
 
 // end removes the draft where it was not renamed.

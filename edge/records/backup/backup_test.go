@@ -159,7 +159,7 @@ func TestWrite(t *testing.T) {
 	if entries, _ := os.ReadDir(to); len(entries) != 1 {
 		t.Errorf("beside it: %v", entries)
 	}
-	if want := "[{registrations 4001} {charters 1} {suggestions 1} {contacts 4001} {outbox 2001} {signal_runs 1} {observed 3} {store 1} {d1_migrations 3}]"; fmt.Sprint(c.Tables) != want {
+	if want := "[{registrations 4001} {charters 1} {suggestions 1} {contacts 4001} {outbox 2001} {signal_runs 1} {observed 3} {health 1} {store 1} {d1_migrations 4}]"; fmt.Sprint(c.Tables) != want {
 		t.Errorf("it says that it holds %v", c.Tables)
 	}
 	if c.Newest != "2026-11-21T12:00:00Z" || c.Bytes != info.Size() || len(c.Store) != 32 || c.Records() != 10009 {

@@ -36,6 +36,7 @@ var tables = []table{
 	{name: "outbox", follows: true},
 	{name: "signal_runs"},
 	{name: "observed"},
+	{name: "health"},
 	{name: "store"},
 	{name: migrations.Table},
 }

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"anteroom/edge/records"
+	"anteroom/edge/worker/cloudflare"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -71,16 +72,16 @@ func (s *Store) Observed(ctx context.Context, since, through string) ([]records.
 // SQL asks Analytics Engine. It gives the names of the columns, and rows of strings, int64s and
 // nils. The query has no FORMAT of its own.
 func (s *Store) SQL(ctx context.Context, query string) (columns []string, rows [][]any, err error) {
-	p := purpose{what: "ask Analytics Engine", permission: permissionAnalytics}
-	body, err := s.call(ctx, p, func() (*http.Response, []byte, error) {
+	p := cloudflare.Purpose{What: "ask Analytics Engine", Permission: permissionAnalytics}
+	body, err := s.client.Call(ctx, p, func() (*http.Response, []byte, error) {
 		// The API's client has no method for it.
-		request, err := http.NewRequestWithContext(ctx, http.MethodPost, s.base.JoinPath("accounts", s.account, "analytics_engine/sql").String(), strings.NewReader(query+" FORMAT JSON"))
+		request, err := http.NewRequestWithContext(ctx, http.MethodPost, s.client.Base.JoinPath("accounts", s.client.Account, "analytics_engine/sql").String(), strings.NewReader(query+" FORMAT JSON"))
 		if err != nil {
 			return nil, nil, err
 		}
-		request.Header.Set("Authorization", "Bearer "+s.token)
+		request.Header.Set("Authorization", "Bearer "+s.client.Token)
 		request.Header.Set("Content-Type", "text/plain")
-		response, err := s.client.Do(request)
+		response, err := s.client.HTTP.Do(request)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -92,7 +93,7 @@ func (s *Store) SQL(ctx context.Context, query string) (columns []string, rows [
 		return nil, nil, err
 	}
 	if columns, rows, err = decodeAnalytics(body); err != nil {
-		return nil, nil, fmt.Errorf("%s: %w", p.what, err)
+		return nil, nil, fmt.Errorf("%s: %w", p.What, err)
 	}
 	return columns, rows, nil
 }
@@ -109,7 +110,7 @@ func decodeAnalytics(body []byte) (columns []string, rows [][]any, err error) {
 		BeforeCut int64                       `json:"rows_before_limit_at_least"`
 	}
 	if err := json.Unmarshal(body, &answer); err != nil || answer.Data == nil || answer.Meta == nil {
-		return nil, nil, errNoAnswer
+		return nil, nil, cloudflare.ErrNoAnswer
 	}
 	if answer.Rows == nil || *answer.Rows != int64(len(answer.Data)) || answer.BeforeCut > *answer.Rows {
 		return nil, nil, errors.New("the answer lacks rows (ask for fewer days)")

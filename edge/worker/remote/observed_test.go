@@ -7,7 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"anteroom/edge/worker/remote/d1test"
+	"anteroom/edge/worker/cloudflare"
+	"anteroom/edge/worker/cloudflare/apitest"
 )
 
 func TestObserved(t *testing.T) {
@@ -15,8 +16,8 @@ func TestObserved(t *testing.T) {
 	if rows, err := s.Observed(t.Context(), "", ""); err != nil || len(rows) != 0 {
 		t.Errorf("nothing observed: %v, %v", rows, err)
 	}
-	server.Observe(t, d1test.Observed{Day: "2026-11-19", Client: "a \"client\"", Kind: "initialize", N: 3},
-		d1test.Observed{Day: "2026-11-20", Client: "7", Kind: "", N: 1 << 60})
+	server.Observe(t, apitest.Observed{Day: "2026-11-19", Client: "a \"client\"", Kind: "initialize", N: 3},
+		apitest.Observed{Day: "2026-11-20", Client: "7", Kind: "", N: 1 << 60})
 	const want = "[{2026-11-19 a \"client\" initialize 3} {2026-11-20 7  1152921504606846976}]"
 	for _, test := range []struct{ since, through, where string }{
 		{"", "", ""},
@@ -38,18 +39,18 @@ func TestObserved(t *testing.T) {
 	}
 	for _, test := range []struct {
 		name  string
-		fault d1test.Fault
+		fault apitest.Fault
 		says  string
 	}{
-		{"not enabled", d1test.Refuse(403, 10089, "You need to enable Analytics Engine"), "enable Analytics Engine for the account"},
-		{"no permission", d1test.Refuse(403, 10000, "Authentication error"), "Account Analytics, Read"},
-		{"plain words", func(w http.ResponseWriter, _ func() d1test.Answer) {
+		{"not enabled", apitest.Refuse(403, 10089, "You need to enable Analytics Engine"), "enable Analytics Engine for the account"},
+		{"no permission", apitest.Refuse(403, 10000, "Authentication error"), "Account Analytics, Read"},
+		{"plain words", func(w http.ResponseWriter, _ func() apitest.Answer) {
 			w.Header().Set("Content-Type", "text/plain")
 			w.WriteHeader(422)
 			w.Write([]byte("unable to find a table"))
 		}, `422: "unable to find a table"`},
-		{"cut short", d1test.CutShort, "cut off"},
-		{"a row less", d1test.Change(func(body string) string { return strings.Replace(body, `"rows":2`, `"rows":3`, 1) }), "lacks rows"},
+		{"cut short", apitest.CutShort, "cut off"},
+		{"a row less", apitest.Change(func(body string) string { return strings.Replace(body, `"rows":2`, `"rows":3`, 1) }), "lacks rows"},
 	} {
 		server.Fail(test.fault)
 		rows, err := s.Observed(t.Context(), "", "")
@@ -58,10 +59,10 @@ func TestObserved(t *testing.T) {
 			t.Errorf("%s: rows %v", test.name, rows)
 		}
 	}
-	server.Fail(d1test.Change(func(body string) string { return strings.ReplaceAll(body, `"kind"`, `"sort"`) }))
+	server.Fail(apitest.Change(func(body string) string { return strings.ReplaceAll(body, `"kind"`, `"sort"`) }))
 	_, err := s.Observed(t.Context(), "", "")
 	wantError(t, err, "has the columns")
-	server.Fail(d1test.Change(func(body string) string { return strings.Replace(body, `"2026-11-19"`, `null`, 1) }))
+	server.Fail(apitest.Change(func(body string) string { return strings.Replace(body, `"2026-11-19"`, `null`, 1) }))
 	_, err = s.Observed(t.Context(), "", "")
 	wantError(t, err, "row 1 of the answer")
 
@@ -78,8 +79,8 @@ func TestDecodeAnalytics(t *testing.T) {
 		`{` + meta + `,"data":[],"rows":0,"rows_before_limit_at_least":0}`:    "[a n] [] <nil>",
 		`{` + meta + `,"data":[],"rows":0,"rows_before_limit_at_least":1}`:    "[] [] the answer lacks rows (ask for fewer days)",
 		`{` + meta + `,"data":[]}`:                              "[] [] the answer lacks rows (ask for fewer days)",
-		`{` + meta + `,"rows":0}`:                               "[] [] " + errNoAnswer.Error(),
-		`{"data":[],"rows":0}`:                                  "[] [] " + errNoAnswer.Error(),
+		`{` + meta + `,"rows":0}`:                               "[] [] " + cloudflare.ErrNoAnswer.Error(),
+		`{"data":[],"rows":0}`:                                  "[] [] " + cloudflare.ErrNoAnswer.Error(),
 		`{` + meta + `,"data":[{"a":"x"}],"rows":1}`:            "[] [] row 1 lacks column \"n\"",
 		`{` + meta + `,"data":[{"a":"x","n":"many"}],"rows":1}`: "[] [] row 1, column \"n\" is not as Analytics Engine writes it",
 		`{` + meta + `,"data":[{"a":"x","n":1.5}],"rows":1}`:    "[] [] row 1, column \"n\" is not as Analytics Engine writes it",

@@ -7,17 +7,18 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
-	"net/url"
 	"strings"
-	"time"
 
 	"anteroom/edge/kernel"
 	"anteroom/edge/migrations"
+	"anteroom/edge/worker/cloudflare"
 )
 
-// longestCall is how long a call of the API may take. D1 ends a query after 30 seconds.
-const longestCall = time.Minute
+// The permissions of an API token, as Cloudflare's dashboard calls them.
+const (
+	permissionD1        = "Account, D1, Edit (D1, Read is enough to read)"
+	permissionAnalytics = "Account, Account Analytics, Read"
+)
 
 // Store is the D1 database of an environment of wrangler.toml. Several goroutines may call its
 // methods at once. A Store does what a records.Store does.
@@ -25,11 +26,7 @@ const longestCall = time.Minute
 // No error of a Store holds the API token or an argument of a statement.
 type Store struct {
 	target
-	client  *http.Client
-	base    *url.URL // of the API
-	token   string
-	account string
-	pause   func(context.Context, time.Duration)
+	client *cloudflare.Client
 }
 
 // Open opens the D1 database of an environment of the wrangler.toml at path. Its error lists
@@ -37,26 +34,15 @@ type Store struct {
 // CLOUDFLARE_ACCOUNT_ID and CLOUDFLARE_API_BASE_URL. Without an account in either, Open asks for
 // the token's only one. Open refuses a database whose migrations are not those of this program.
 func Open(ctx context.Context, path, environment string) (*Store, error) {
-	s := &Store{
-		client: &http.Client{
-			Timeout: longestCall,
-			// A redirect is no answer of the API, and the token is for the API alone.
-			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-		},
-		pause: pause,
-	}
+	s := &Store{}
 	var wrong, wrongVariables error
 	s.target, wrong = readTarget(path, environment)
-	s.token, s.base, wrongVariables = readVariables()
+	s.client, wrongVariables = cloudflare.New(permissionD1)
 	if err := errors.Join(wrong, wrongVariables); err != nil {
 		return nil, err
 	}
-	if s.account = s.configuredAccount; s.account == "" {
-		account, err := s.onlyAccount(ctx)
-		if err != nil {
-			return nil, err
-		}
-		s.account = account
+	if err := s.client.FindAccount(ctx, s.configuredAccount); err != nil {
+		return nil, err
 	}
 	if err := s.checkMigrations(ctx); err != nil {
 		return nil, err
@@ -68,8 +54,8 @@ func Open(ctx context.Context, path, environment string) (*Store, error) {
 func (s *Store) checkMigrations(ctx context.Context) error {
 	apply := fmt.Sprintf("run wrangler d1 migrations apply %s --env %s --remote", databaseBinding, s.environment)
 	rows, err := s.Read(ctx, kernel.Statement{SQL: migrations.Select})
-	var refused *failure
-	if errors.As(err, &refused) && strings.Contains(refused.said(), "no such table: "+migrations.Table) {
+	var refused *cloudflare.Failure
+	if errors.As(err, &refused) && strings.Contains(refused.Said(), "no such table: "+migrations.Table) {
 		return fmt.Errorf("%s has no tables yet (%s)", s.Name(), apply)
 	}
 	if err != nil {
@@ -103,6 +89,6 @@ func (s *Store) Remains() string {
 
 // Close lets go of the connections to the API.
 func (s *Store) Close() error {
-	s.client.CloseIdleConnections()
+	s.client.Close()
 	return nil
 }

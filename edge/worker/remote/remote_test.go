@@ -17,6 +17,8 @@ import (
 	"anteroom/edge/migrations"
 	"anteroom/edge/native/sqlite"
 	"anteroom/edge/records"
+	"anteroom/edge/worker/cloudflare"
+	"anteroom/edge/worker/cloudflare/apitest"
 	"anteroom/edge/worker/remote/d1test"
 )
 
@@ -31,7 +33,7 @@ func openStore(t *testing.T) (*Store, *d1test.Server) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { s.Close() })
-	s.pause = func(context.Context, time.Duration) {}
+	s.client.Wait = func(context.Context, time.Duration) {}
 	return s, server
 }
 
@@ -202,10 +204,10 @@ const secret = "ada@example.org"
 
 func TestFaults(t *testing.T) {
 	const unknown = "not known whether it was done"
-	refused := d1test.Refuse(403, 10000, "Authentication error")
+	refused := apitest.Refuse(403, 10000, "Authentication error")
 	tests := []struct {
 		name   string
-		faults []d1test.Fault
+		faults []apitest.Fault
 		reads  string // "" for success; else what the error says, parts divided by |
 		calls  int
 		writes string // the same for Write
@@ -213,39 +215,39 @@ func TestFaults(t *testing.T) {
 		done   bool   // whether the write was done
 	}{
 		{"no fault", nil, "", 1, "", 1, true},
-		{"too many, once", d1test.Times(1, d1test.TooMany(-1)), "", 2, "", 2, true},
-		{"too many, and when to come again", d1test.Times(2, d1test.TooMany(3)), "", 3, "", 3, true},
-		{"too many, and long", d1test.Times(1, d1test.TooMany(300)), "429|wait 300 seconds", 1, "429|wait 300 seconds", 1, false},
-		{"too many, always", d1test.Times(9, d1test.TooMany(0)), "429|after 4 tries|five minutes", 4, "429|after 4 tries", 4, false},
-		{"a crash", d1test.Times(1, d1test.Crash(500)), "", 2, "500|" + unknown + "|cloudflarestatus", 1, true},
-		{"always crashes", d1test.Times(9, d1test.Crash(502)), "502|after 4 tries|cloudflarestatus", 4, "502|" + unknown, 1, true},
-		{"a crash in the API's form", d1test.Times(1, d1test.Refuse(500, 7500, "disk I/O error: SQLITE_IOERR")), "", 2, "500, code 7500|" + unknown, 1, false},
-		{"too slow", d1test.Times(1, d1test.Crash(408)), "", 2, "408|" + unknown, 1, true},
-		{"first too many, then no token", []d1test.Fault{d1test.TooMany(0), refused}, "403|after 2 tries", 2, "403|after 2 tries", 2, false},
-		{"silence", d1test.Times(1, d1test.Silence), "", 2, "EOF|" + unknown, 1, true},
-		{"silence for ever", d1test.Times(9, d1test.Silence), "EOF|after 4 tries|way from this machine to 127.0.0.1", 4, unknown, 1, true},
-		{"a hang-up", d1test.Times(1, d1test.HangUp), "", 2, "unexpected EOF|" + unknown, 1, true},
-		{"always a hang-up", d1test.Times(9, d1test.HangUp), "unexpected EOF|after 4 tries", 4, unknown, 1, true},
-		{"cut short", d1test.Times(1, d1test.CutShort), "the answer is cut off", 1, "the answer is cut off|" + unknown, 1, true},
-		{"an empty answer", d1test.Times(1, d1test.Change(func(string) string { return "" })), "the answer is cut off", 1, unknown, 1, true},
-		{"a list", d1test.Times(1, d1test.Change(func(string) string { return "[]" })), "the answer is cut off", 1, unknown, 1, true},
-		{"an element less", d1test.Times(1, d1test.LastResult("")), "1 statements, not of 2", 1, "1 statements, not of 2|" + unknown, 1, true},
-		{"an element more", d1test.Times(1, d1test.LastResult(`{"success":true},{"success":true}`)), "3 statements, not of 2", 1, "3 statements|" + unknown, 1, true},
-		{"no results", d1test.Times(1, d1test.LastResult(`{"success":true,"meta":{}}`)), "statement 2: the answer lacks its rows", 1, "lacks the number of changed rows|" + unknown, 1, true},
-		{"a result that failed", d1test.Times(1, d1test.LastResult(`{"success":false}`)), "statement 2 failed", 1, "statement 2 failed|" + unknown, 1, true},
-		{"no token", d1test.Times(1, refused), "403, code 10000: \"Authentication error\"|CLOUDFLARE_API_TOKEN|D1, Edit", 1, "D1, Edit", 1, false},
-		{"a token of another account", d1test.Times(1, d1test.Refuse(401, 9109, "Unauthorized to access requested resource")), "401, code 9109|D1, Edit", 1, "D1, Edit", 1, false},
-		{"unauthorized", d1test.Times(1, d1test.Refuse(401, 1, "")), "401, code 1|D1, Edit", 1, "401|D1, Edit", 1, false},
-		{"forbidden", d1test.Times(1, d1test.Refuse(403, 1, "")), "403, code 1|D1, Edit", 1, "403|D1, Edit", 1, false},
-		{"no database", d1test.Times(1, d1test.Refuse(404, 7404, "The database could not be found")), "7404|wrangler.toml|wrangler d1 list", 1, "wrangler.toml", 1, false},
-		{"D1's own fault", d1test.Times(1, d1test.Refuse(400, 7500, "D1 DB storage operation exceeded timeout which caused object to be reset.")), "7500", 1, unknown, 1, false},
-		{"a redirect", d1test.Times(1, d1test.Refuse(302, 0, "")), "302", 1, unknown, 1, false},
-		{"success of nothing", d1test.Times(1, d1test.Refuse(200, 7501, "nothing")), "200, code 7501: \"nothing\"", 1, unknown, 1, false},
-		{"an echo", d1test.Times(1, d1test.Refuse(400, 7400, "bad value "+secret)), "400, code 7400", 1, "400, code 7400", 1, false},
-		{"an echo of the token", d1test.Times(1, d1test.Refuse(400, 7400, "bad token-of-a-test-0123456789")), "400, code 7400", 1, "400, code 7400", 1, false},
-		{"an echo of success", d1test.Times(1, d1test.Refuse(200, 7400, "bad value "+secret)), "200, code 7400", 1, "200, code 7400|" + unknown, 1, false},
-		{"control characters", d1test.Times(1, d1test.Refuse(400, 7400, "\x1b[2J")), `\x1b[2J`, 1, `\x1b`, 1, false},
-		{"HTML", d1test.Times(1, d1test.Crash(404)), "404", 1, "404|" + unknown, 1, true},
+		{"too many, once", apitest.Times(1, apitest.TooMany(-1)), "", 2, "", 2, true},
+		{"too many, and when to come again", apitest.Times(2, apitest.TooMany(3)), "", 3, "", 3, true},
+		{"too many, and long", apitest.Times(1, apitest.TooMany(300)), "429|wait 300 seconds", 1, "429|wait 300 seconds", 1, false},
+		{"too many, always", apitest.Times(9, apitest.TooMany(0)), "429|after 4 tries|five minutes", 4, "429|after 4 tries", 4, false},
+		{"a crash", apitest.Times(1, apitest.Crash(500)), "", 2, "500|" + unknown + "|cloudflarestatus", 1, true},
+		{"always crashes", apitest.Times(9, apitest.Crash(502)), "502|after 4 tries|cloudflarestatus", 4, "502|" + unknown, 1, true},
+		{"a crash in the API's form", apitest.Times(1, apitest.Refuse(500, 7500, "disk I/O error: SQLITE_IOERR")), "", 2, "500, code 7500|" + unknown, 1, false},
+		{"too slow", apitest.Times(1, apitest.Crash(408)), "", 2, "408|" + unknown, 1, true},
+		{"first too many, then no token", []apitest.Fault{apitest.TooMany(0), refused}, "403|after 2 tries", 2, "403|after 2 tries", 2, false},
+		{"silence", apitest.Times(1, apitest.Silence), "", 2, "EOF|" + unknown, 1, true},
+		{"silence for ever", apitest.Times(9, apitest.Silence), "EOF|after 4 tries|way from this machine to 127.0.0.1", 4, unknown, 1, true},
+		{"a hang-up", apitest.Times(1, apitest.HangUp), "", 2, "unexpected EOF|" + unknown, 1, true},
+		{"always a hang-up", apitest.Times(9, apitest.HangUp), "unexpected EOF|after 4 tries", 4, unknown, 1, true},
+		{"cut short", apitest.Times(1, apitest.CutShort), "the answer is cut off", 1, "the answer is cut off|" + unknown, 1, true},
+		{"an empty answer", apitest.Times(1, apitest.Change(func(string) string { return "" })), "the answer is cut off", 1, unknown, 1, true},
+		{"a list", apitest.Times(1, apitest.Change(func(string) string { return "[]" })), "the answer is cut off", 1, unknown, 1, true},
+		{"an element less", apitest.Times(1, apitest.LastResult("")), "1 statements, not of 2", 1, "1 statements, not of 2|" + unknown, 1, true},
+		{"an element more", apitest.Times(1, apitest.LastResult(`{"success":true},{"success":true}`)), "3 statements, not of 2", 1, "3 statements|" + unknown, 1, true},
+		{"no results", apitest.Times(1, apitest.LastResult(`{"success":true,"meta":{}}`)), "statement 2: the answer lacks its rows", 1, "lacks the number of changed rows|" + unknown, 1, true},
+		{"a result that failed", apitest.Times(1, apitest.LastResult(`{"success":false}`)), "statement 2 failed", 1, "statement 2 failed|" + unknown, 1, true},
+		{"no token", apitest.Times(1, refused), "403, code 10000: \"Authentication error\"|CLOUDFLARE_API_TOKEN|D1, Edit", 1, "D1, Edit", 1, false},
+		{"a token of another account", apitest.Times(1, apitest.Refuse(401, 9109, "Unauthorized to access requested resource")), "401, code 9109|D1, Edit", 1, "D1, Edit", 1, false},
+		{"unauthorized", apitest.Times(1, apitest.Refuse(401, 1, "")), "401, code 1|D1, Edit", 1, "401|D1, Edit", 1, false},
+		{"forbidden", apitest.Times(1, apitest.Refuse(403, 1, "")), "403, code 1|D1, Edit", 1, "403|D1, Edit", 1, false},
+		{"no database", apitest.Times(1, apitest.Refuse(404, 7404, "The database could not be found")), "7404|wrangler.toml|wrangler d1 list", 1, "wrangler.toml", 1, false},
+		{"D1's own fault", apitest.Times(1, apitest.Refuse(400, 7500, "D1 DB storage operation exceeded timeout which caused object to be reset.")), "7500", 1, unknown, 1, false},
+		{"a redirect", apitest.Times(1, apitest.Refuse(302, 0, "")), "302", 1, unknown, 1, false},
+		{"success of nothing", apitest.Times(1, apitest.Refuse(200, 7501, "nothing")), "200, code 7501: \"nothing\"", 1, unknown, 1, false},
+		{"an echo", apitest.Times(1, apitest.Refuse(400, 7400, "bad value "+secret)), "400, code 7400", 1, "400, code 7400", 1, false},
+		{"an echo of the token", apitest.Times(1, apitest.Refuse(400, 7400, "bad token-of-a-test-0123456789")), "400, code 7400", 1, "400, code 7400", 1, false},
+		{"an echo of success", apitest.Times(1, apitest.Refuse(200, 7400, "bad value "+secret)), "200, code 7400", 1, "200, code 7400|" + unknown, 1, false},
+		{"control characters", apitest.Times(1, apitest.Refuse(400, 7400, "\x1b[2J")), `\x1b[2J`, 1, `\x1b`, 1, false},
+		{"HTML", apitest.Times(1, apitest.Crash(404)), "404", 1, "404|" + unknown, 1, true},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -300,8 +302,8 @@ func TestFaults(t *testing.T) {
 func TestWaits(t *testing.T) {
 	s, server := openStore(t)
 	var waits []time.Duration
-	s.pause = func(_ context.Context, d time.Duration) { waits = append(waits, d) }
-	server.Fail(d1test.Crash(500), d1test.TooMany(7), d1test.TooMany(0))
+	s.client.Wait = func(_ context.Context, d time.Duration) { waits = append(waits, d) }
+	server.Fail(apitest.Crash(500), apitest.TooMany(7), apitest.TooMany(0))
 	if _, err := s.Read(t.Context(), statement("SELECT 1")); err != nil || fmt.Sprint(waits) != "[250ms 7s 1s]" {
 		t.Errorf("waits %v, %v", waits, err)
 	}
@@ -311,8 +313,8 @@ func TestWaits(t *testing.T) {
 func TestInterrupted(t *testing.T) {
 	s, server := openStore(t)
 	ctx, stop := context.WithCancel(t.Context())
-	s.pause = func(context.Context, time.Duration) { stop() }
-	server.Fail(d1test.Crash(500))
+	s.client.Wait = func(context.Context, time.Duration) { stop() }
+	server.Fail(apitest.Crash(500))
 	before := len(server.Calls())
 	if _, err := s.Read(ctx, statement("SELECT 1")); !errors.Is(err, context.Canceled) {
 		t.Errorf("interrupted in a wait: %v", err)
@@ -324,7 +326,7 @@ func TestInterrupted(t *testing.T) {
 		t.Errorf("%d calls", n)
 	}
 	ctx, stop = context.WithCancel(t.Context())
-	server.Fail(func(http.ResponseWriter, func() d1test.Answer) {
+	server.Fail(func(http.ResponseWriter, func() apitest.Answer) {
 		stop()
 		panic(http.ErrAbortHandler)
 	})
@@ -333,15 +335,15 @@ func TestInterrupted(t *testing.T) {
 	if strings.Contains(err.Error(), "check the way") {
 		t.Errorf("an operator who interrupted is told %v", err)
 	}
-	pause(ctx, time.Hour) // returns
+	cloudflare.Pause(ctx, time.Hour) // returns
 }
 
 // Where nobody answers, nothing was done: a write is tried again, and the error says no more.
 func TestNoServer(t *testing.T) {
 	s, _ := openStore(t)
 	tried := 0
-	s.pause = func(context.Context, time.Duration) { tried++ }
-	s.base.Host = "127.0.0.1:1"
+	s.client.Wait = func(context.Context, time.Duration) { tried++ }
+	s.client.Base.Host = "127.0.0.1:1"
 	_, err := s.Write(t.Context(), statement("DELETE FROM contacts"))
 	wantError(t, err, "refused", "after 4 tries", "the way from this machine to 127.0.0.1:1")
 	if tried != 3 || strings.Contains(err.Error(), "not known") {
@@ -358,7 +360,7 @@ func TestMigrations(t *testing.T) {
 		wantError(t, err, append(words, "D1 database anteroom (production)")...)
 	}
 	server.Exec(t, "DELETE FROM "+migrations.Table+" WHERE name > '0002'")
-	opened("lacks migration 0002_digest.sql, 0003_verify.sql", "wrangler d1 migrations apply DB --env production --remote")
+	opened("lacks migration 0002_digest.sql, 0003_verify.sql, 0004_health.sql", "wrangler d1 migrations apply DB --env production --remote")
 	server.Exec(t, "INSERT INTO "+migrations.Table+" (name) VALUES ('9999_new.sql')")
 	opened("9999_new.sql")
 	server.Exec(t, "DROP TABLE "+migrations.Table)
@@ -370,7 +372,7 @@ func TestAccounts(t *testing.T) {
 	path := server.Deploy(t, "production")
 	t.Setenv("CLOUDFLARE_ACCOUNT_ID", "")
 	s, err := Open(t.Context(), path, "production")
-	if err != nil || s.account != server.Account {
+	if err != nil || s.client.Account != server.Account {
 		t.Fatalf("the token's only account: %v", err)
 	}
 	server.Accounts("a", server.Account)
@@ -383,13 +385,13 @@ func TestAccounts(t *testing.T) {
 	_, err = Open(t.Context(), path, "production")
 	wantError(t, err, "set CLOUDFLARE_ACCOUNT_ID")
 	server.Accounts(server.Account)
-	server.Fail(d1test.CutShort)
+	server.Fail(apitest.CutShort)
 	_, err = Open(t.Context(), path, "production")
 	wantError(t, err, "cut off", "set CLOUDFLARE_ACCOUNT_ID")
-	server.Fail(d1test.Refuse(403, 9109, "Unauthorized"))
+	server.Fail(apitest.Refuse(403, 9109, "Unauthorized"))
 	_, err = Open(t.Context(), path, "production")
 	wantError(t, err, "Account Settings, Read", "set CLOUDFLARE_ACCOUNT_ID")
-	server.Fail(d1test.Refuse(200, 1, "bad value "+server.Token))
+	server.Fail(apitest.Refuse(200, 1, "bad value "+server.Token))
 	_, err = Open(t.Context(), path, "production")
 	wantError(t, err, "answered 200, code 1", "set CLOUDFLARE_ACCOUNT_ID")
 	if strings.Contains(err.Error(), server.Token) {

@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"anteroom/edge/kernel"
+	"anteroom/edge/worker/cloudflare"
 
 	"github.com/cloudflare/cloudflare-go/v6/d1"
 	"github.com/cloudflare/cloudflare-go/v6/option"
@@ -35,7 +36,7 @@ func (s *Store) Read(ctx context.Context, statements ...kernel.Statement) ([][][
 			return nil, fmt.Errorf("%s: %q is not one statement that only reads", what, statement.SQL)
 		}
 	}
-	results, err := s.run(ctx, purpose{what: what, permission: permissionD1}, statements)
+	results, err := s.run(ctx, cloudflare.Purpose{What: what, Permission: permissionD1}, statements)
 	if err != nil {
 		return nil, err
 	}
@@ -51,7 +52,7 @@ func (s *Store) Read(ctx context.Context, statements ...kernel.Statement) ([][][
 // Write runs statements as one transaction, and gives the number of changed rows of each. It is
 // tried again only where certainly nothing was done. Else the error says that this is not known.
 func (s *Store) Write(ctx context.Context, statements ...kernel.Statement) ([]int64, error) {
-	p := purpose{what: "write to " + s.Name(), writes: true, permission: permissionD1}
+	p := cloudflare.Purpose{What: "write to " + s.Name(), Writes: true, Unsure: "look at the records before you repeat it", Permission: permissionD1}
 	results, err := s.run(ctx, p, statements)
 	if err != nil {
 		return nil, err
@@ -59,7 +60,7 @@ func (s *Store) Write(ctx context.Context, statements ...kernel.Statement) ([]in
 	changes := make([]int64, len(results))
 	for i := range results {
 		if changes[i], err = results[i].changes(); err != nil {
-			return nil, s.misread(p, err)
+			return nil, s.client.Misread(p, err)
 		}
 	}
 	return changes, nil
@@ -72,30 +73,31 @@ type query struct {
 }
 
 // run makes the call for statements, which D1 runs as one transaction.
-func (s *Store) run(ctx context.Context, p purpose, statements []kernel.Statement) ([]result, error) {
+func (s *Store) run(ctx context.Context, p cloudflare.Purpose, statements []kernel.Statement) ([]result, error) {
 	if len(statements) == 0 {
 		return nil, nil
 	}
+	p.Missing = fmt.Sprintf("the account %s has no database %s: put the id that wrangler d1 list prints into wrangler.toml", s.client.Account, s.databaseID)
 	batch := make([]query, len(statements))
 	for i, statement := range statements {
 		batch[i] = query{statement.SQL, statement.Args}
 		for k, arg := range statement.Args {
 			if err := checkArgument(arg); err != nil {
-				return nil, fmt.Errorf("%s: argument %d of %q %w", p.what, k+1, statement.SQL, err)
+				return nil, fmt.Errorf("%s: argument %d of %q %w", p.What, k+1, statement.SQL, err)
 			}
 			if text, ok := arg.(string); ok {
-				p.secrets = append(p.secrets, text)
+				p.Secrets = append(p.Secrets, text)
 			}
 		}
 	}
 	// The client's types for a batch take strings alone as arguments.
 	var params d1.DatabaseRawParams
 	var untyped d1.DatabaseRawParamsBody
-	params.AccountID.Value, params.AccountID.Present = s.account, true
+	params.AccountID.Value, params.AccountID.Present = s.client.Account, true
 	untyped.Batch.Value, untyped.Batch.Present = batch, true
 	params.Body = untyped
-	service := d1.NewDatabaseService(s.options()...)
-	body, err := s.call(ctx, p, func() (response *http.Response, body []byte, err error) {
+	service := d1.NewDatabaseService(s.client.Options()...)
+	body, err := s.client.Call(ctx, p, func() (response *http.Response, body []byte, err error) {
 		_, err = service.Raw(ctx, s.databaseID, params, option.WithResponseInto(&response), option.WithResponseBodyInto(&body))
 		return response, body, err
 	})
@@ -104,7 +106,7 @@ func (s *Store) run(ctx context.Context, p purpose, statements []kernel.Statemen
 	}
 	results, err := decode(body, len(statements))
 	if err != nil {
-		return nil, s.misread(p, err)
+		return nil, s.client.Misread(p, err)
 	}
 	return results, nil
 }
@@ -137,7 +139,7 @@ type result struct {
 // decode reads the answer to n statements. It gives the results of all of them, or an error.
 func decode(body []byte, n int) ([]result, error) {
 	var results []result
-	if err := open(body, &results); err != nil {
+	if err := cloudflare.Open(body, &results); err != nil {
 		return nil, err
 	}
 	if len(results) != n {

@@ -5,13 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"net"
-	"net/url"
 	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
+
+	"anteroom/edge/worker/cloudflare"
 
 	"github.com/BurntSushi/toml"
 )
@@ -22,21 +22,11 @@ const (
 	datasetBinding  = "OBSERVED"
 )
 
-// The variables that wrangler takes from its environment.
-const (
-	tokenVariable   = "CLOUDFLARE_API_TOKEN"
-	accountVariable = "CLOUDFLARE_ACCOUNT_ID"
-	baseVariable    = "CLOUDFLARE_API_BASE_URL"
-)
-
-const cloudflareAPI = "https://api.cloudflare.com/client/v4"
-
 // placeholder begins the database ids that stand in wrangler.toml before there is a database.
 const placeholder = "00000000-0000-0000-0000-"
 
 var (
 	uuid        = regexp.MustCompile(`^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$`)
-	accountID   = regexp.MustCompile(`^[0-9A-Za-z_-]+$`)
 	datasetName = regexp.MustCompile(`^[A-Za-z_][0-9A-Za-z_]*$`)
 )
 
@@ -124,15 +114,11 @@ func readTarget(path, environment string) (target, error) {
 	if t.host = host(e); t.host == "" && e.Route == nil && e.Routes == nil {
 		t.host = host(config.wranglerEnvironment)
 	}
-	if t.configuredAccount = e.AccountID; t.configuredAccount == "" {
-		t.configuredAccount = config.AccountID
+	account, err := cloudflare.ConfiguredAccount(cmp.Or(e.AccountID, config.AccountID))
+	if err != nil {
+		faults = append(faults, err)
 	}
-	if t.configuredAccount == "" { // wrangler takes the file's before the variable's, too
-		t.configuredAccount = strings.TrimSpace(os.Getenv(accountVariable))
-	}
-	if t.configuredAccount != "" && !accountID.MatchString(t.configuredAccount) {
-		fault("or %s has the account %q, which is no account id", accountVariable, t.configuredAccount)
-	}
+	t.configuredAccount = account
 	return t, errors.Join(faults...)
 }
 
@@ -146,30 +132,4 @@ func host(e wranglerEnvironment) string {
 		}
 	}
 	return ""
-}
-
-// readVariables reads the variables that say how to call the API. Its error lists all faults.
-func readVariables() (token string, base *url.URL, err error) {
-	var faults []error
-	if token = strings.TrimSpace(os.Getenv(tokenVariable)); token == "" {
-		faults = append(faults, fmt.Errorf("%s is not set (make an API token with the permission %s in Cloudflare's dashboard)", tokenVariable, permissionD1))
-	}
-	if strings.ContainsFunc(token, func(r rune) bool { return r <= ' ' || r > '~' }) {
-		faults = append(faults, fmt.Errorf("%s has characters that are in no token (copy it again)", tokenVariable))
-	}
-	text := os.Getenv(baseVariable)
-	if text == "" {
-		text = cloudflareAPI
-	}
-	base, err = url.Parse(strings.TrimSuffix(text, "/"))
-	if err != nil || base.Host == "" || base.Scheme != "https" && !(base.Scheme == "http" && isLoopback(base.Hostname())) {
-		faults = append(faults, fmt.Errorf("%s is no https URL (leave it unset for Cloudflare's own API)", baseVariable))
-	}
-	return token, base, errors.Join(faults...)
-}
-
-// isLoopback reports whether a host is this machine, so that the token does not leave it.
-func isLoopback(host string) bool {
-	ip := net.ParseIP(host)
-	return host == "localhost" || ip != nil && ip.IsLoopback()
 }

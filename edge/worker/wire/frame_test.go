@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"anteroom/edge/api"
+	"anteroom/edge/endpoint/health"
 	"anteroom/edge/kernel"
 	"anteroom/edge/snapshot"
 )
@@ -163,8 +164,11 @@ func TestFacts(t *testing.T) {
 		if path := d.text(); path != "/api/mcp" {
 			t.Errorf("messages go to %s", path)
 		}
-		if r := of(); !reflect.DeepEqual(r, unfinished) || !d.done() {
+		if r := of(); !reflect.DeepEqual(r, unfinished) {
 			t.Errorf("a message that cannot be finished is answered %+v", r)
+		}
+		if path, seconds := d.text(), d.u32(); path != "/readyz" || seconds != health.KeepSeconds || !d.done() {
+			t.Errorf("the answer to %s is kept for %d seconds", path, seconds)
 		}
 	}
 }

@@ -25,7 +25,8 @@
 //	         text canonical host, text apex host, u8 limited (0, 1), text relay from,
 //	         text relay to, text relay webhook;
 //	         outcome of a turn that the host could not take to its end,
-//	         text path of the MCP server, outcome of such a turn for a POST there
+//	         text path of the MCP server, outcome of such a turn for a POST there,
+//	         text path of the check of readiness, u32 seconds to keep its answer
 //	effect   u8 kind: 0 exec:   list of (text SQL, list of value)
 //	                  1 relay:  text ID, text subject, text text, list of text records
 //	                  2 fetch:  u8 self (0, 1), text method, text URL, fields, bytes body,
@@ -54,6 +55,7 @@ import (
 	"strings"
 
 	"anteroom/edge/api"
+	"anteroom/edge/endpoint/health"
 	"anteroom/edge/kernel"
 	"anteroom/edge/respond"
 	"anteroom/edge/snapshot"
@@ -182,7 +184,8 @@ func AppendFacts(b []byte, fault string, s *snapshot.Snapshot, messages string, 
 	b = text(text(text(b, s.RelayFrom), s.RelayTo), s.RelayWebhook)
 	failed := &kernel.Turn{Snapshot: s, Request: kernel.Request{Host: s.CanonicalHost}}
 	b = AppendOutcome(b, kernel.Outcome{Response: respond.Unfinished(failed)})
-	return AppendOutcome(text(b, messages), kernel.Outcome{Response: unfinished})
+	b = AppendOutcome(text(b, messages), kernel.Outcome{Response: unfinished})
+	return u32(text(b, health.Ready), health.KeepSeconds)
 }
 
 func flag(b []byte, on bool) []byte {

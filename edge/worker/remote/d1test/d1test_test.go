@@ -10,6 +10,7 @@ import (
 
 	"anteroom/edge/kernel"
 	"anteroom/edge/native/sqlite"
+	"anteroom/edge/worker/cloudflare/apitest"
 )
 
 func TestServer(t *testing.T) {
@@ -47,7 +48,7 @@ func TestServer(t *testing.T) {
 		{"POST", "accounts/" + s.Account + "/d1/database/other/raw", `{"sql":"SELECT 1"}`, 404, "7404"},
 		{"POST", "accounts/other/d1/database/" + s.Database + "/raw", `{"sql":"SELECT 1"}`, 403, "7403"},
 		{"GET", "accounts", ``, 200, s.Account},
-		{"POST", "accounts/" + s.Account + "/analytics_engine/sql", "SELECT 1 FROM " + Dataset + " FORMAT JSON", 200, `"rows":0`},
+		{"POST", "accounts/" + s.Account + "/analytics_engine/sql", "SELECT 1 FROM " + apitest.Dataset + " FORMAT JSON", 200, `"rows":0`},
 		{"POST", "accounts/" + s.Account + "/analytics_engine/sql", "SELECT 1", 422, "cannot parse"},
 	} {
 		status, body := s.ask(t, test.method, test.path, test.body, s.Token)

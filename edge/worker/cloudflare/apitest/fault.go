@@ -1,9 +1,10 @@
-package d1test
+package apitest
 
 import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -13,10 +14,51 @@ import (
 type Fault func(w http.ResponseWriter, perform func() Answer)
 
 // Fail has the next calls fail, each by one fault, in this order. The calls after them go well.
-func (s *Server) Fail(faults ...Fault) {
+func (s *Server) Fail(faults ...Fault) { s.FailOn("", "", faults...) }
+
+// FailOn is Fail for the calls of a method whose path, without the base, holds a text. The method
+// "" is any. A call takes the first fault that is for it.
+func (s *Server) FailOn(method, path string, faults ...Fault) {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
-	s.faults = append(s.faults, faults...)
+	for _, fault := range faults {
+		s.faults = append(s.faults, expected{method, path, fault})
+	}
+}
+
+// expected is a fault that waits for a call.
+type expected struct {
+	method, path string
+	fault        Fault
+}
+
+// nextFault takes the first fault for a call, nil where there is none.
+func (s *Server) nextFault(call Call) Fault {
+	for i, e := range s.faults {
+		if (e.method == "" || e.method == call.Method) && strings.Contains(call.Path, e.path) {
+			s.faults = slices.Delete(s.faults, i, i+1)
+			return e.fault
+		}
+	}
+	return nil
+}
+
+// Well is no fault: the call goes well. It stands in Fail for a call before one that fails.
+func Well(w http.ResponseWriter, perform func() Answer) { perform().write(w) }
+
+// Before does something else first, as somebody else might at the same time, and then performs the
+// call.
+func Before(something func()) Fault {
+	return func(w http.ResponseWriter, perform func() Answer) {
+		something()
+		perform().write(w)
+	}
+}
+
+// Hang performs nothing and does not answer, until the test ends.
+func (s *Server) Hang(http.ResponseWriter, func() Answer) {
+	<-s.ended
+	panic(http.ErrAbortHandler)
 }
 
 // Times is a fault several times, for Fail.

@@ -1,0 +1,137 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"anteroom/edge/endpoint/health"
+	"anteroom/edge/jsondoc"
+	"anteroom/edge/worker/deploy"
+	"anteroom/generator"
+	"anteroom/generator/live"
+)
+
+// smokeWait is how long a deployed service may take until it shows its content everywhere. A new
+// domain waits for its certificate, which takes some minutes at times.
+const smokeWait = 5 * time.Minute
+
+// reach is the way to a deployed host. It is a variable so that tests can lead elsewhere.
+var reach = func(host string) *live.Service {
+	return &live.Service{Base: &url.URL{Scheme: "https", Host: host}}
+}
+
+// liveSite looks at the service from outside.
+type liveSite struct {
+	t      *terminal
+	output *generator.Output
+}
+
+// Live asks what a host publishes.
+func (s *liveSite) Live(ctx context.Context, host string) (*deploy.Live, error) {
+	service := reach(host)
+	found, err := service.Regressions(ctx, s.output)
+	if errors.Is(err, live.ErrNothing) {
+		return &deploy.Live{}, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	manifest, _, err := readObject(ctx, service, health.Manifest)
+	if err != nil {
+		return nil, err
+	}
+	l := &deploy.Live{
+		Answers: true, Host: manifest.Get("canonical_host").Text, Content: manifest.Get(health.Version).Text,
+		ReceiptKey: manifest.Get("receipt_key").Text, Documents: map[string]string{},
+	}
+	for _, d := range manifest.Get("documents").Items {
+		l.Documents[d.Get("path").Text] = d.Get("sha256").Text
+	}
+	for _, r := range found {
+		l.Regressions = append(l.Regressions, deploy.Regression{Name: r.Name, Text: r.What})
+	}
+	// A service that has no such check does not say that it signs.
+	ready, status, err := readObject(ctx, service, health.Ready)
+	l.Signs = err == nil && (status == http.StatusOK || status == http.StatusServiceUnavailable)
+	if l.Signs {
+		for _, failing := range ready.Get("failing").Items {
+			l.Signs = l.Signs && failing.Text != health.Key
+		}
+	}
+	return l, ctx.Err()
+}
+
+// longestObject is how many bytes are read of a JSON document of the service.
+const longestObject = 1 << 20
+
+// readObject reads a JSON document of a service.
+func readObject(ctx context.Context, service *live.Service, path string) (*jsondoc.Value, int, error) {
+	fail := func(err error) (*jsondoc.Value, int, error) {
+		return nil, 0, fmt.Errorf("read %s of %s: %w", path, service, err)
+	}
+	ctx, cancel := context.WithTimeout(ctx, live.Timeout)
+	defer cancel()
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, service.String()+path, nil)
+	if err != nil {
+		return fail(err)
+	}
+	request.Host = service.Host
+	client := service.Client
+	if client == nil {
+		client = http.DefaultClient
+	}
+	answer, err := client.Do(request)
+	if err != nil {
+		return fail(err)
+	}
+	defer answer.Body.Close()
+	text, err := io.ReadAll(io.LimitReader(answer.Body, longestObject))
+	if err != nil {
+		return fail(err)
+	}
+	value, err := jsondoc.Parse(text)
+	if err != nil {
+		return fail(err)
+	}
+	return &value, answer.StatusCode, nil
+}
+
+// Smoke inspects a host that was deployed.
+func (s *liveSite) Smoke(ctx context.Context, host string) (string, error) {
+	report, err := reach(host).Inspect(ctx, s.output, live.Options{Wait: smokeWait, Waiting: func(what string) {
+		s.t.warn("%s: still waiting: %s", host, what)
+	}})
+	if err != nil {
+		return "", err
+	}
+	var passed, warnings, faults []string
+	for _, check := range report.Checks {
+		var differences []string
+		for _, d := range check.Differences {
+			differences = append(differences, strings.TrimSpace(check.Name+": "+d.Path+" "+d.What))
+		}
+		switch {
+		case check.Status == live.OK:
+			passed = append(passed, check.Name)
+		case check.Status == live.Warning:
+			warnings = append(warnings, check.Name+": "+check.Detail)
+		case check.Name == live.CheckPlainHTTP: // a setting of the zone, which no deployment changes
+			warnings = append(warnings, differences...)
+		default:
+			faults = append(faults, differences...)
+		}
+	}
+	for _, warning := range warnings {
+		s.t.warn("%s: %s", host, warning)
+	}
+	if len(faults) > 0 {
+		return "", fmt.Errorf("%s is not as it was deployed:\n%s", host, strings.Join(faults, "\n"))
+	}
+	return fmt.Sprintf("%s: %s", host, strings.Join(passed, ", ")), nil
+}

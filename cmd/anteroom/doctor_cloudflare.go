@@ -1,0 +1,58 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"os"
+	"time"
+
+	"anteroom/edge/kernel"
+	"anteroom/edge/records"
+	"anteroom/edge/worker/remote"
+)
+
+// cloudflare looks at the service on Cloudflare, in each environment: wrangler.toml, the token, the
+// database and what is observed.
+func (d *doctor) cloudflare(ctx context.Context, f *findings) {
+	if len(d.environments) == 0 {
+		return
+	}
+	if d.store.remote == "" && os.Getenv("CLOUDFLARE_API_TOKEN") == "" {
+		f.warn("set it to a token with the permission D1 Read, or leave it where only the server of this machine matters",
+			"%s of %s: not looked at, as CLOUDFLARE_API_TOKEN is not set", few(d.environments), d.store.wrangler)
+		return
+	}
+	for _, environment := range d.environments {
+		d.deployed(ctx, f, environment)
+	}
+}
+
+// deployed looks at an environment.
+func (d *doctor) deployed(ctx context.Context, f *findings, environment string) {
+	store, err := remote.Open(ctx, d.store.wrangler, environment)
+	if err != nil {
+		s := fault
+		if unreachable(err) {
+			s = warning
+		}
+		f.err(s, err)
+		return
+	}
+	defer store.Close()
+	f.ok("the token may read %s, which is of this program's schema", store.Name())
+	if host := store.Host(); d.site != nil && host != "" && host != d.site.Service.CanonicalHost {
+		f.warn("mend the one that is wrong", "%s has %s at %s, and %s is that of %s",
+			d.store.wrangler, environment, host, d.serve.content, d.site.Service.CanonicalHost)
+	}
+	d.records(ctx, f, store, store.Name())
+	rows, err := store.Read(ctx, kernel.Statement{SQL: "SELECT unixepoch()"})
+	if err == nil {
+		second, _ := rows[0][0][0].(int64)
+		d.skew(f, time.Unix(second, 0), store.Name())
+		today := d.t.now().UTC().Format(time.DateOnly)
+		_, err = observed(ctx, store, records.Days{Since: today, Through: today})
+	}
+	if err != nil && !errors.Is(err, remote.ErrNoDataset) {
+		f.err(warning, err)
+	}
+}

@@ -1,0 +1,335 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"anteroom/edge/kernel"
+	"anteroom/edge/native/mail"
+	"anteroom/edge/native/sqlite"
+	"anteroom/edge/records"
+)
+
+// database opens the database on this machine, as the commands that read do, and looks at it.
+func (d *doctor) database(ctx context.Context, f *findings) {
+	if !d.native {
+		return
+	}
+	file := d.dataFile(sqlite.FileName)
+	info, err := os.Stat(file)
+	switch {
+	case errors.Is(err, fs.ErrNotExist) && filepath.Clean(d.serve.data) == defaultData:
+		f.ok("there is none yet: anteroom serve begins one in %s", d.serve.data)
+		return
+	case errors.Is(err, fs.ErrNotExist):
+		f.fault("name the right folder with --data, or begin a new database with anteroom serve --create", "there is none in %s", d.serve.data)
+		return
+	case errors.Is(err, fs.ErrPermission):
+		f.fault(asTheUser, "this user may not look into %s", d.serve.data)
+		return
+	case err != nil:
+		f.err(fault, err)
+		return
+	}
+	reader, sound, err := openSound(ctx, file, info.Size())
+	if reader != nil {
+		defer reader.Close()
+	}
+	switch {
+	case errors.Is(err, sqlite.ErrLacking):
+		f.err(warning, err)
+		return
+	case err != nil:
+		f.err(fault, err)
+		for i := range f.list {
+			f.list[i].Mend = cmp.Or(f.list[i].Mend, "stop the server, keep the file, and put a backup into another folder with anteroom restore")
+		}
+		return
+	}
+	f.ok("%s, %s, has this program's schema; %s", file, byteSize(info.Size()), sound)
+	d.records(ctx, f, reader, file)
+}
+
+// openSound opens a database to read it, and has SQLite check its pages where that is quick. sound
+// says what was checked.
+func openSound(ctx context.Context, file string, size int64) (reader *sqlite.Reader, sound string, err error) {
+	const quick = 256 << 20 // bytes
+	for {
+		_, noLog := os.Stat(file + "-wal")
+		if errors.Is(noLog, fs.ErrNotExist) {
+			reader, err = sqlite.OpenStill(file)
+		} else {
+			reader, err = sqlite.OpenReader(file)
+		}
+		if err != nil {
+			return nil, "", err
+		}
+		if size > quick {
+			return reader, "it is too large to be checked here, as anteroom backup checks its copy", nil
+		}
+		rows, err := reader.Read(ctx, kernel.Statement{SQL: "PRAGMA quick_check(1)"})
+		if err == nil {
+			if said, _ := rows[0][0][0].(string); said != "ok" {
+				err = fmt.Errorf("%s is damaged: %s", file, said)
+			}
+		}
+		if err == nil {
+			return reader, "it is sound", nil
+		}
+		// A server that has started meanwhile was read in the middle of its writing.
+		if _, log := os.Stat(file + "-wal"); noLog == nil || log != nil {
+			return reader, "", err
+		}
+		reader.Close()
+	}
+}
+
+// latePending is after which time a message that was tried is late. The first tries come within the
+// hour.
+const latePending = time.Hour
+
+// records holds a store, by its name, against the content, and looks for what waits in it for the
+// operator.
+func (d *doctor) records(ctx context.Context, f *findings, r records.Reader, name string) {
+	after := make([]int64, len(records.Kinds))
+	store := ""
+	if d.site != nil {
+		for _, v := range d.site.Verifications {
+			if v.Store != "" {
+				store = v.Store
+			}
+			for i, kind := range records.Kinds {
+				after[i] = int64(v.Covers(kind.Name).Last)
+			}
+		}
+	}
+	now := d.t.now().UTC()
+	extent, err := records.Measure(ctx, r, now.Format(time.RFC3339), true, after)
+	if err != nil {
+		f.err(fault, err)
+		return
+	}
+	if store != "" && store != extent.Store {
+		f.fault("name the right one with --data or --remote; a store that was lost comes back with anteroom restore",
+			"%s is store %s, and the verifications are of store %s", name, extent.Store, store)
+		return
+	}
+	if d.site != nil && extent.Host != "" && extent.Host != d.site.Service.CanonicalHost {
+		f.warn("serve takes it over; if the service has not moved, --data or --remote names the wrong one",
+			"%s is of the service %s, and %s of %s", name, extent.Host, d.serve.content, d.site.Service.CanonicalHost)
+	}
+	ahead := int64(0)
+	for _, n := range extent.Ahead {
+		ahead += n
+	}
+	if ahead > 0 {
+		f.warn("look at the clock check, and at anteroom records list", "%s: %s to come by their own time", name, plural(int(ahead), "record"))
+	}
+	d.waiting(ctx, f, r, name, after)
+	d.outbox(ctx, f, r, name, now)
+}
+
+// waiting counts the records that no verification covers.
+func (d *doctor) waiting(ctx context.Context, f *findings, r records.Reader, name string, after []int64) {
+	var count []kernel.Statement
+	for i, kind := range records.Kinds {
+		count = append(count, kernel.Statement{SQL: "SELECT count(*) FROM " + kind.Table + " WHERE seq > ?", Args: []any{after[i]}})
+	}
+	rows, err := r.Read(ctx, count...)
+	if err != nil {
+		f.err(fault, err)
+		return
+	}
+	n := int64(0)
+	for i := range rows {
+		of, _ := rows[i][0][0].(int64)
+		n += of
+	}
+	if d.site != nil && n > 0 && daysSince(d.site.Current().AsOf) > staleVerification {
+		f.warn("anteroom verify", "%s: %s to be verified, and the last verification is more than %s old", name, waits(n, "record"), plural(staleVerification, "day"))
+		return
+	}
+	f.ok("%s: %s to be verified", name, waits(n, "record"))
+}
+
+// waits says how many things wait.
+func waits(n int64, noun string) string {
+	if n == 1 {
+		return plural(1, noun) + " waits"
+	}
+	return plural(int(n), noun) + " wait"
+}
+
+// outbox looks for messages that were given up, and for those that wait for long.
+func (d *doctor) outbox(ctx context.Context, f *findings, r records.Reader, name string, now time.Time) {
+	rows, err := r.Read(ctx,
+		kernel.Statement{SQL: "SELECT count(*) FROM outbox WHERE state = 'dead'"},
+		kernel.Statement{SQL: "SELECT count(*) FROM outbox WHERE state = 'pending' AND created_at < ?", Args: []any{now.Add(-latePending).Unix()}},
+		kernel.Statement{SQL: "SELECT last_error FROM outbox WHERE state <> 'delivered' AND last_error IS NOT NULL ORDER BY id DESC LIMIT 1"})
+	if err != nil {
+		f.err(fault, err)
+		return
+	}
+	why := ""
+	for _, row := range rows[2] {
+		said, _ := row[0].(string)
+		why = "; the newest error: " + columnText(said)
+	}
+	const list = "anteroom records outbox list shows them"
+	if dead, _ := rows[0][0][0].(int64); dead > 0 {
+		f.warn(list+"; once the mail works, anteroom records outbox revive sends them", "%s: %s to you given up%s", name, were(dead, "message"), why)
+	}
+	if late, _ := rows[1][0][0].(int64); late > 0 {
+		f.warn(list+"; look at the mail check", "%s: %s for you for more than an hour%s", name, waits(late, "message"), why)
+	}
+}
+
+// were says of how many things something was done.
+func were(n int64, noun string) string {
+	if n == 1 {
+		return plural(1, noun) + " was"
+	}
+	return plural(int(n), noun) + " were"
+}
+
+// disk looks at what is free where the data is.
+func (d *doctor) disk(_ context.Context, f *findings) {
+	if !d.native {
+		return
+	}
+	folder := d.serve.data
+	var size int64
+	if info, err := os.Stat(d.dataFile(sqlite.FileName)); err == nil {
+		size = info.Size()
+	} else if _, err := os.Stat(folder); err != nil {
+		folder = "." // where the data folder is about to be made
+	}
+	free, files, err := freeAt(folder)
+	if err != nil {
+		f.warn("look at the disk", "what is free is not known: %v", err)
+		return
+	}
+	f.room(folder, size, free, files)
+}
+
+// room says whether what is free at a folder, in bytes and in files, is enough for a database of a
+// size: anteroom records erase writes it anew, beside the old one and through its log.
+func (f *findings) room(folder string, size, free, files int64) {
+	const (
+		least      = 100 << 20 // bytes
+		leastFiles = 1000
+	)
+	switch want := least + 2*size; {
+	case free < want:
+		f.warn("make room: two more copies of the database are to fit", "%s is free where %s is, and %s is wanted", byteSize(free), folder, byteSize(want))
+	case files < leastFiles:
+		f.warn("remove files: each message of a Maildir is one", "%s more can be made where %s is", plural(int(files), "file"), folder)
+	default:
+		f.ok("%s is free where %s is", byteSize(free), folder)
+	}
+}
+
+// staleBackup is after how many days a backup is old.
+const staleBackup = 7
+
+// lastBackup looks for the newest backup in the folder of --backups.
+func (d *doctor) lastBackup(_ context.Context, f *findings) {
+	if d.backups == "" {
+		return
+	}
+	entries, err := os.ReadDir(d.backups)
+	if err != nil {
+		f.err(fault, err)
+		return
+	}
+	newest, name := time.Time{}, ""
+	var open []string
+	for _, entry := range entries {
+		path := filepath.Join(d.backups, entry.Name())
+		info, err := entry.Info()
+		if err != nil || !info.Mode().IsRegular() || !beginsWith(path, sqlite.Magic) {
+			continue
+		}
+		if info.ModTime().After(newest) {
+			newest, name = info.ModTime(), path
+		}
+		if othersMayRead(info) {
+			open = append(open, path)
+		}
+	}
+	if len(open) > 0 {
+		f.warn("chmod go= on each", "others may read %s", few(open))
+	}
+	switch age := d.t.now().Sub(newest); {
+	case name == "":
+		f.warn("anteroom backup makes one", "there is no backup in %s", d.backups)
+	case age > staleBackup*24*time.Hour:
+		f.warn("anteroom backup makes one", "the newest is %s, %s old", name, plural(int(age.Hours()/24), "day"))
+	default:
+		f.ok("the newest is %s, of %s", name, newest.UTC().Format(time.RFC3339))
+	}
+}
+
+// beginsWith reports whether the file at path begins with a text.
+func beginsWith(path, text string) bool {
+	file, err := os.Open(path)
+	if err != nil {
+		return false
+	}
+	defer file.Close()
+	head := make([]byte, len(text))
+	n, _ := file.Read(head)
+	return string(head[:n]) == text
+}
+
+// mailFolder is the Maildir of serve, where no mail server is named.
+func (d *doctor) mailFolder() string {
+	if d.serve.outbox != "" {
+		return d.serve.outbox
+	}
+	return d.dataFile("mail")
+}
+
+// mail logs in to the mail server, or looks into the mail folder.
+func (d *doctor) mail(ctx context.Context, f *findings) {
+	if !d.native {
+		return
+	}
+	server, err := d.serve.mailServer()
+	if err != nil {
+		f.err(fault, err)
+		return
+	}
+	if server == "" {
+		folder := filepath.Join(d.mailFolder(), "new")
+		entries, err := os.ReadDir(folder)
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			f.ok("serve puts it into the folder %s; --smtp sends it", d.mailFolder())
+		case err != nil:
+			f.err(fault, err)
+		default:
+			f.ok("serve puts it into the folder %s: %s unread", d.mailFolder(), plural(len(entries), "message"))
+		}
+		return
+	}
+	err = mail.Check(ctx, server, patience)
+	const mend = "look at the host, port, user and password in the URL of the mail server, and at the certificate of the server"
+	switch {
+	case errors.Is(err, mail.ErrUnreachable):
+		f.warn("look at the host and port of --smtp, and at the network: a suggestion is refused until it is back, an address waits", "%v", err)
+	case err != nil && strings.HasSuffix(err.Error(), ")"):
+		f.err(fault, err)
+	case err != nil:
+		f.fault(mend, "%v", err)
+	default:
+		f.ok("the mail server takes the login; nothing was sent")
+	}
+}

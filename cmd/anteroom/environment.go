@@ -1,0 +1,94 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"iter"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// onlyByCommandLine are the flags that no environment variable sets. A variable that is left set
+// would decide or confirm the next run too, or would mean one thing to one command and another to
+// the next.
+var onlyByCommandLine = []string{
+	"help", "version",
+	"allow", "answers", "email", "force", "reason", "yes", // what is decided or confirmed about one run
+	"since", "through", // the records of one run
+	"out", // a folder of documents, a bundle, a new key, an export
+	"key", // a public key, where ANTEROOM_KEY is the secret one
+}
+
+// onlyHere marks a flag of one command that no environment variable sets, as its name means another
+// thing to other commands.
+const onlyHere = "anteroom_only_by_command_line"
+
+// variable is the environment variable that sets a flag, and "" where there is none.
+func variable(f *pflag.Flag) string {
+	if slices.Contains(onlyByCommandLine, f.Name) || f.Annotations[onlyHere] != nil {
+		return ""
+	}
+	return "ANTEROOM_" + strings.ToUpper(strings.ReplaceAll(f.Name, "-", "_"))
+}
+
+// fromEnvironment sets the flags that were not given from their environment variables. The root
+// command calls it for every command. Calling it again changes nothing.
+func fromEnvironment(flags *pflag.FlagSet) (err error) {
+	flags.VisitAll(func(f *pflag.Flag) {
+		name := variable(f)
+		if name == "" || f.Changed {
+			return
+		}
+		if value := os.Getenv(name); value != "" {
+			if wrong := flags.Set(f.Name, value); wrong != nil {
+				err = errors.Join(err, fmt.Errorf("%s: %w", name, wrong))
+			}
+			flags.SetAnnotation(f.Name, fromVariable, []string{name})
+		}
+	})
+	return err
+}
+
+// fromVariable marks a flag whose value is that of an environment variable.
+const fromVariable = "anteroom_from_variable"
+
+// onCommandLine reports whether a flag was given on the command line, where others can see it.
+func onCommandLine(flags *pflag.FlagSet, name string) bool {
+	f := flags.Lookup(name)
+	return f.Changed && f.Annotations[fromVariable] == nil
+}
+
+// commandLineFlags are the flags of a command and those below it that no environment variable sets,
+// as people write them.
+func commandLineFlags(cmd *cobra.Command) (flags []string) {
+	for each := range commands(cmd) {
+		each.LocalFlags().VisitAll(func(f *pflag.Flag) {
+			if variable(f) == "" && f.Annotations[onlyHere] == nil && f.Name != "help" && f.Name != "version" {
+				flags = append(flags, "--"+f.Name)
+			}
+		})
+	}
+	slices.Sort(flags)
+	return slices.Compact(flags)
+}
+
+// commands gives a command and all below it.
+func commands(cmd *cobra.Command) iter.Seq[*cobra.Command] {
+	return func(yield func(*cobra.Command) bool) { visit(cmd, yield) }
+}
+
+func visit(cmd *cobra.Command, yield func(*cobra.Command) bool) bool {
+	if !yield(cmd) {
+		return false
+	}
+	for _, below := range cmd.Commands() {
+		if !visit(below, yield) {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,112 @@
+// Package health answers whoever watches over the service: whether it answers at all, and whether
+// it is ready for its callers. The answers are the same on every host name. They are for the
+// operator's programs: the table of routes has none of them, and so no document and no tool lists
+// them.
+package health
+
+import (
+	"strconv"
+
+	"anteroom/edge/jsondoc"
+	"anteroom/edge/kernel"
+	"anteroom/edge/respond"
+)
+
+// The paths of the checks.
+const (
+	Live  = "/healthz" // 200 where the service answers
+	Ready = "/readyz"  // 200 where it can do its work, 503 where it cannot
+)
+
+// KeepSeconds is for how many seconds a host gives an answer to Ready again. No store is written to
+// more often than that for these answers, whichever host asks.
+const KeepSeconds = 5
+
+// What may fail, as the member failing of a 503 names it.
+const (
+	Store     = "store"     // it takes no write
+	Key       = "key"       // receipts are not signed as the content says
+	Documents = "documents" // the published documents are missing, or are of another content
+)
+
+// Manifest is the document that names the content it was made of, in its member Version.
+const (
+	Manifest = "/manifest.json"
+	Version  = "content_version"
+)
+
+// The check of the documents.
+const (
+	maxManifest = 256 << 10
+	timeout     = 5000 // milliseconds
+)
+
+// Try writes the time into a table of its own, unless another host has done so within KeepSeconds.
+// A time that lies ahead is none: a clock was set back.
+var try = `INSERT INTO health (id, written_at) VALUES (1, ?) ON CONFLICT (id) DO UPDATE SET written_at = excluded.written_at
+WHERE written_at NOT BETWEEN excluded.written_at - ` + strconv.Itoa(KeepSeconds-1) + ` AND excluded.written_at`
+
+// Asks reports whether a path is that of a check.
+func Asks(path string) bool { return path == Live || path == Ready }
+
+// Answer answers a check. keyFits says whether receipts are signed as the content says. The
+// response is nil while effects are pending. A HEAD is answered as a GET, without the body.
+func Answer(t *kernel.Turn, path string, keyFits bool) *kernel.Response {
+	method := t.Request.Method
+	if method != "GET" && method != "HEAD" {
+		r := respond.Empty(405, "no-store")
+		r.Set("allow", "GET, HEAD")
+		return r
+	}
+	var failing []string
+	if path == Ready {
+		results, done := t.Do(
+			kernel.Exec{Statements: []kernel.Statement{{SQL: try, Args: []any{t.Now}}}},
+			kernel.Fetch{Self: true, Method: "GET", URL: t.Origin() + Manifest, MaxBytes: maxManifest, TimeoutMillis: timeout},
+		)
+		if !done {
+			return nil
+		}
+		if results[0].Failure != kernel.None {
+			failing = append(failing, Store)
+		}
+		if !keyFits {
+			failing = append(failing, Key)
+		}
+		if !describes(t, &results[1]) {
+			failing = append(failing, Documents)
+		}
+	}
+	return answer(t, failing)
+}
+
+// describes reports whether a manifest is of the content of the turn.
+func describes(t *kernel.Turn, manifest *kernel.Result) bool {
+	if manifest.Failure != kernel.None || manifest.Status != 200 {
+		return false
+	}
+	document, err := jsondoc.Parse(manifest.Data)
+	return err == nil && document.Get(Version).Text == t.Snapshot.ShortVersion()
+}
+
+func answer(t *kernel.Turn, failing []string) *kernel.Response {
+	status, word := 200, "ok"
+	if len(failing) > 0 {
+		status, word = 503, "failing"
+	}
+	var w jsondoc.Writer
+	w.Open('{')
+	w.Str("status", word)
+	w.Str("content", t.Snapshot.ShortVersion())
+	w.Str("as_of", t.Snapshot.AsOf)
+	if len(failing) > 0 {
+		w.Strs("failing", failing)
+	}
+	w.Close('}')
+	r := respond.JSON(status, respond.MediaJSON, "no-store", w.Buf)
+	if t.Request.Method == "HEAD" {
+		r.Set("content-length", strconv.Itoa(len(r.Body)))
+		r.Body = nil
+	}
+	return r
+}

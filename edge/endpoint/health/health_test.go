@@ -1,0 +1,115 @@
+package health_test
+
+import (
+	"bytes"
+	"slices"
+	"strings"
+	"testing"
+
+	"anteroom/edge/edgetest"
+	"anteroom/edge/endpoint/health"
+	"anteroom/edge/kernel"
+	"anteroom/edge/respond"
+)
+
+// manifest answers the fetch of the manifest.
+func manifest(status int, body string) func(kernel.Fetch) kernel.Result {
+	return func(kernel.Fetch) kernel.Result { return kernel.Result{Status: status, Data: []byte(body)} }
+}
+
+// A service is ready where the store takes a write, the key is the one of the content, and so are
+// the documents. What fails is named, all of it.
+func TestReady(t *testing.T) {
+	whole := manifest(200, `{"documents":[],"content_version":"test"}`)
+	own, foreign := edgetest.PublicKey(edgetest.Key), edgetest.PublicKey(edgetest.RetiredKey)
+	for name, c := range map[string]struct {
+		fetch     func(kernel.Fetch) kernel.Result
+		store     kernel.Failure
+		key       string
+		published string
+		fault     bool
+		failing   string
+	}{
+		"ready":               {fetch: whole, key: own, published: own},
+		"no key at all":       {fetch: whole},
+		"none is published":   {fetch: whole, key: own},
+		"store refuses":       {fetch: whole, key: own, published: own, store: kernel.Refused, failing: "store"},
+		"store hangs":         {fetch: whole, key: own, published: own, store: kernel.Timeout, failing: "store"},
+		"no store":            {fetch: whole, key: own, published: own, store: kernel.Unavailable, failing: "store"},
+		"foreign key":         {fetch: whole, key: foreign, published: own, failing: "key"},
+		"missing key":         {fetch: whole, published: own, failing: "key"},
+		"faulty key":          {fetch: whole, published: own, fault: true, failing: "key"},
+		"faulty, none wanted": {fetch: whole, fault: true, failing: "key"},
+		"other documents":     {fetch: manifest(200, `{"content_version":"tess"}`), key: own, published: own, failing: "documents"},
+		"no documents":        {fetch: manifest(404, `{"content_version":"test"}`), key: own, published: own, failing: "documents"},
+		"no manifest":         {fetch: manifest(200, `<html>`), key: own, published: own, failing: "documents"},
+		"no version":          {fetch: manifest(200, `{}`), key: own, published: own, failing: "documents"},
+		"no way to itself":    {key: own, published: own, failing: "documents"},
+		"nothing works":       {key: foreign, published: own, store: kernel.Refused, failing: `store","key","documents`},
+	} {
+		h := edgetest.NewFake(t)
+		s := edgetest.Snapshot()
+		s.CurrentKey = c.published
+		h.Edge, h.Fetch, h.Host.PublicKey, h.Host.KeyFault = edgetest.Load(t, s), c.fetch, c.key, c.fault
+		h.Fail = map[string]kernel.Failure{"exec": c.store}
+		want, status := `{"status":"ok","content":"test","as_of":"2026-11-18"}`, 200
+		if c.failing != "" {
+			want, status = `{"status":"failing","content":"test","as_of":"2026-11-18","failing":["`+c.failing+`"]}`, 503
+		}
+		r := h.Do("GET", "/readyz", "")
+		if r.Status != status || string(r.Body) != want {
+			t.Errorf("%s: %d %s, want %d %s", name, r.Status, r.Body, status, want)
+		}
+		head := h.Do("HEAD", "/readyz?x", "")
+		if head.Status != status || len(head.Body) > 0 || edgetest.Header(head, "content-length") == "0" {
+			t.Errorf("%s: HEAD: %d %v %q", name, head.Status, head.Header, head.Body)
+		}
+		if len(h.Limits) > 0 {
+			t.Errorf("%s: it is counted as a write", name)
+		}
+		if live := h.Do("GET", "/healthz", ""); live.Status != 200 || string(live.Body) != `{"status":"ok","content":"test","as_of":"2026-11-18"}` || h.Rounds != 1 {
+			t.Errorf("%s: the service is not live: %d %s", name, live.Status, live.Body)
+		}
+	}
+}
+
+// The manifest is fetched from the service itself, and the write is into a table of its own.
+func TestEffects(t *testing.T) {
+	h := edgetest.NewFake(t)
+	h.Do("GET", health.Ready, "")
+	if len(h.Fetches) != 1 || !h.Fetches[0].Self || h.Fetches[0].URL != "https://www.example.org/manifest.json" {
+		t.Errorf("fetches %+v", h.Fetches)
+	}
+	if len(h.Statements) != 1 || !strings.HasPrefix(h.Statements[0].SQL, "INSERT INTO health ") || !slices.Equal(h.Statements[0].Args, []any{edgetest.Now}) {
+		t.Errorf("statements %+v", h.Statements)
+	}
+}
+
+// The answers are the same on every host name and in every form of the question, and no cache keeps
+// them. Other methods are refused.
+func TestEveryHost(t *testing.T) {
+	h := edgetest.NewFake(t)
+	for _, path := range []string{health.Live, health.Ready} {
+		want := h.Do("GET", path, "")
+		if edgetest.Header(want, "content-type") != respond.MediaJSON || edgetest.Header(want, "cache-control") != "no-store" {
+			t.Errorf("%s: %v", path, want.Header)
+		}
+		for _, host := range []string{"example.org", "192.0.2.7", "", "evil.example"} {
+			for _, target := range []string{path, path + "?", path + "?%"} {
+				if r := h.Do("GET", target, "", "host", host, "purpose", "prefetch"); r.Status != want.Status || !bytes.Equal(r.Body, want.Body) {
+					t.Errorf("%s on %s: %d %s, want %s", target, host, r.Status, r.Body, want.Body)
+				}
+			}
+		}
+		for _, method := range []string{"POST", "PUT", "DELETE", "OPTIONS", "get"} {
+			if r := h.Do(method, path, "{}"); r.Status != 405 || len(r.Body) > 0 || edgetest.Header(r, "allow") != "GET, HEAD" || h.Rounds != 1 {
+				t.Errorf("%s %s: %d %v %s", method, path, r.Status, r.Header, r.Body)
+			}
+		}
+		for _, other := range []string{path + "/", path + "x", "/api" + path} {
+			if r := h.Do("GET", other, ""); r.Status != 404 {
+				t.Errorf("%s: %d", other, r.Status)
+			}
+		}
+	}
+}

@@ -1,0 +1,43 @@
+package disk
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"golang.org/x/sys/windows"
+)
+
+// hasModes says whether the permissions of a file tell who may read it.
+const hasModes = false
+
+func owner(fs.FileInfo) int { return -1 } // it has no number
+
+// SyncFolder does nothing but look for the folder: Windows has no way to sync the names in one.
+func SyncFolder(path string) error {
+	_, err := os.Stat(path)
+	return err
+}
+
+// openToLock opens what stands for a folder when it is locked: Windows locks files alone.
+func openToLock(path string) (*os.File, error) {
+	return os.OpenFile(filepath.Join(path, ".lock"), os.O_RDWR|os.O_CREATE, 0o600)
+}
+
+func tryLock(f *os.File) error {
+	const flags = windows.LOCKFILE_EXCLUSIVE_LOCK | windows.LOCKFILE_FAIL_IMMEDIATELY
+	err := windows.LockFileEx(windows.Handle(f.Fd()), flags, 0, 1, 0, new(windows.Overlapped))
+	if errors.Is(err, windows.ERROR_LOCK_VIOLATION) {
+		err = ErrLocked
+	}
+	return err
+}
+
+func lock(f *os.File, alone bool) error {
+	var flags uint32
+	if alone {
+		flags = windows.LOCKFILE_EXCLUSIVE_LOCK
+	}
+	return windows.LockFileEx(windows.Handle(f.Fd()), flags, 0, 1, 0, new(windows.Overlapped))
+}

@@ -1,0 +1,158 @@
+package lastgood
+
+import (
+	"bytes"
+	"errors"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"anteroom/edge/native/disk"
+	"anteroom/edge/native/static"
+)
+
+// example is the example of the package comment.
+func example(t testing.TB) []byte {
+	t.Helper()
+	file, err := parser.ParseFile(token.NewFileSet(), "lastgood.go", nil, parser.ParseComments|parser.PackageClauseOnly)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, text, _ := strings.Cut(file.Doc.Text(), "\n\t")
+	text, _, _ = strings.Cut(text, "\n\nA content")
+	return []byte(strings.ReplaceAll(text, "\n\t", "\n") + "\n")
+}
+
+func shown() *Content {
+	return &Content{
+		Since: time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC), Snapshot: []byte("{\"format\":\"x\"}\n"),
+		Documents: []static.File{
+			{Path: "/_headers", Bytes: []byte("/a\n  B: c\n")},
+			{Path: "/a.txt", MediaType: "text/plain", Cache: "public, max-age=300", Bytes: []byte("hello\n")},
+		},
+	}
+}
+
+// TestPackageComment reads the example of the package comment, and writes it.
+func TestPackageComment(t *testing.T) {
+	want := shown()
+	if got := want.Encode(); !bytes.Equal(got, example(t)) {
+		t.Errorf("the package comment has\n%s\nand the content is\n%s", example(t), got)
+	}
+	got, err := Decode(example(t))
+	if err != nil || !reflect.DeepEqual(got, want) {
+		t.Errorf("%+v, %v", got, err)
+	}
+}
+
+// TestDamage: no text is read of which a byte was changed, or the end or more cut off.
+func TestDamage(t *testing.T) {
+	text := example(t)
+	for i := range text {
+		changed := bytes.Clone(text)
+		changed[i] ^= 1
+		if c, err := Decode(changed); err == nil || c != nil {
+			t.Errorf("byte %d changed: read", i)
+		}
+		if c, err := Decode(text[:i]); err == nil || c != nil {
+			t.Errorf("cut after %d bytes: read", i)
+		}
+	}
+	if _, err := Decode(append(text, '\n')); err == nil {
+		t.Error("a byte too many: read")
+	}
+}
+
+// TestFaults: a text with the right sum is refused where it is not what Encode writes.
+func TestFaults(t *testing.T) {
+	_, rest, _ := bytes.Cut(example(t), []byte{'\n'})
+	for _, c := range []struct{ old, new, want string }{
+		{`"bytes":6`, `"bytes":7`, "not written as"},
+		{`"bytes":6`, `"bytes":5`, "not written as"},
+		{`"bytes":6`, `"bytes":-6`, "not written as"},
+		{`"snapshot":15`, `"snapshot":9223372036854775807`, "not written as"},
+		{`"snapshot":15`, `"snapshot":15,"more":1`, "not written as"},
+		{`"snapshot":15`, `"snapshot":"15"`, "its second line cannot be read"},
+		{`12:00:00Z`, `12:00:00.5Z`, "not written as"},
+		{`12:00:00Z`, `noon`, "its time cannot be read"},
+		{`{"path"`, `"path"`, "the line of a document cannot be read"},
+	} {
+		changed := bytes.Replace(rest, []byte(c.old), []byte(c.new), 1)
+		if bytes.Equal(changed, rest) {
+			t.Fatalf("%s is not there", c.old)
+		}
+		if _, err := Decode(append(firstLine(changed), changed...)); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %v, want %s", c.new, err, c.want)
+		}
+	}
+	if _, err := Decode([]byte("anteroom-last-good-0 x\n")); err == nil || !strings.Contains(err.Error(), "its format is not "+Format) {
+		t.Errorf("another format: %v", err)
+	}
+}
+
+func TestEqual(t *testing.T) {
+	later, other := shown(), shown()
+	later.Since = later.Since.Add(time.Hour)
+	other.Documents[1].Cache = ""
+	if !shown().Equal(later) || shown().Equal(other) {
+		t.Error("contents are told apart by their times, or not at all")
+	}
+}
+
+// TestFile: what was written is read again, by this user alone; what was damaged is named.
+func TestFile(t *testing.T) {
+	path := filepath.Join(t.TempDir(), FileName)
+	if _, err := Read(path); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("no file: %v", err)
+	}
+	if err := Write(path, shown()); err != nil {
+		t.Fatal(err)
+	}
+	got, err := Read(path)
+	if err != nil || !reflect.DeepEqual(got, shown()) {
+		t.Errorf("%+v, %v", got, err)
+	}
+	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("%v, %v", info.Mode(), err)
+	}
+	before := disk.Sync
+	disk.Sync = func(*os.File) error { return errors.New("the disk is full") }
+	failed := Write(path, shown())
+	disk.Sync = before
+	if _, err := os.Stat(path); failed == nil || !strings.Contains(failed.Error(), "the disk is full") || !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("%v, and what was written before is there: %v", failed, err)
+	}
+	if err := Write(path, shown()); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Truncate(path, 200); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Read(path); err == nil || !strings.Contains(err.Error(), path+": it is damaged") {
+		t.Errorf("a damaged file: %v", err)
+	}
+}
+
+// FuzzDecode gives Decode texts whose sum is right: one that it reads is the text of what it read.
+func FuzzDecode(f *testing.F) {
+	_, rest, _ := bytes.Cut(example(f), []byte{'\n'})
+	f.Add(rest)
+	f.Add([]byte("{}\n\n"))
+	f.Add([]byte(`{"since":"2026-11-20T12:00:00Z","snapshot":0}` + "\n\n"))
+	f.Fuzz(func(t *testing.T, rest []byte) {
+		text := append(firstLine(rest), rest...)
+		c, err := Decode(text)
+		if (err == nil) != (c != nil) {
+			t.Fatalf("%v beside %v", c, err)
+		}
+		if err == nil && !bytes.Equal(c.Encode(), text) {
+			t.Errorf("%q is read, and written as %q", text, c.Encode())
+		}
+	})
+}

@@ -1,0 +1,131 @@
+package native
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"anteroom/edge/edgetest"
+	"anteroom/edge/kernel"
+	"anteroom/edge/native/static"
+	"anteroom/edge/snapshot"
+)
+
+// manifestOf are documents of which the manifest names a content.
+func manifestOf(t *testing.T, version string) *static.Documents {
+	t.Helper()
+	documents, err := static.New([]static.File{{Path: "/manifest.json", Bytes: []byte(`{"content_version":"` + version + `"}`)}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return documents
+}
+
+// An answer is given again for five seconds, and no longer. While one is made, others wait for it.
+// The store is written to once in that time.
+func TestReadinessIsKept(t *testing.T) {
+	h, _ := open(t, Config{Key: edgetest.Key, Documents: manifestOf(t, "test")}, fake{})
+	var mu sync.Mutex
+	now := time.Unix(edgetest.Now, 0)
+	h.now = func() time.Time { mu.Lock(); defer mu.Unlock(); return now }
+	address, _ := serve(t, h)
+	ready := func(method, want string) {
+		t.Helper()
+		// A name of the apex, an address or no name at all: whoever checks may use any.
+		for _, host := range []string{"example.org", "192.0.2.7", ""} {
+			answer := raw(t, address, method+" /readyz HTTP/1.1\r\nHost: "+host+"\r\n\r\n")
+			if text := bodyOf(answer); fmt.Sprint(answer.StatusCode, " ", text) != want {
+				t.Errorf("on %q: %d %s, want %s", host, answer.StatusCode, text, want)
+			}
+		}
+	}
+	whole, failing := `200 {"status":"ok","content":"test","as_of":"2026-11-18"}`, `503 {"status":"failing","content":"test","as_of":"2026-11-18","failing":["store"]}`
+	written := func() any {
+		t.Helper()
+		rows := h.store.Exec(kernel.Exec{Statements: []kernel.Statement{{SQL: "SELECT written_at FROM health"}}}).Rows
+		return rows[0][0][0]
+	}
+	var all sync.WaitGroup
+	for range 20 {
+		all.Go(func() { ready("GET", whole) })
+	}
+	all.Wait()
+	if at := written(); at != edgetest.Now {
+		t.Errorf("written at %v, want %d", at, edgetest.Now)
+	}
+	// Another process with the same store, and a HEAD, ask soon after: the store is left alone.
+	mu.Lock()
+	now = now.Add(4 * time.Second)
+	mu.Unlock()
+	ready("HEAD", "200 ")
+	if at := written(); at != edgetest.Now {
+		t.Errorf("written again at %v", at)
+	}
+	if r := h.store.Exec(kernel.Exec{Statements: []kernel.Statement{{SQL: "DROP TABLE health"}}}); r.Failure != kernel.None {
+		t.Fatal(r.Failure)
+	}
+	ready("GET", whole)
+	mu.Lock()
+	now = now.Add(time.Second)
+	mu.Unlock()
+	ready("GET", failing)
+}
+
+// A content that takes the place of another is checked anew.
+func TestReadinessOfANewContent(t *testing.T) {
+	h, _ := open(t, Config{Key: edgetest.Key, Documents: manifestOf(t, "test")}, fake{})
+	address, _ := serve(t, h)
+	get := func() (int, string) {
+		answer, err := http.Get("http://" + address + "/readyz")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return answer.StatusCode, bodyOf(answer)
+	}
+	if status, text := get(); status != 200 {
+		t.Errorf("%d %s", status, text)
+	}
+	changed := *edgetest.Snapshot()
+	changed.Version = "0123456789abcdef"
+	for _, c := range []struct {
+		published *snapshot.Snapshot
+		documents *static.Documents
+		want      string
+	}{
+		{&changed, manifestOf(t, "0123456789ab"), `"status":"ok","content":"0123456789ab"`},
+		{&changed, manifestOf(t, "test"), `"failing":["documents"]`},
+		{&changed, nil, `"failing":["documents"]`},
+	} {
+		if err := h.Publish(c.published, c.documents); err != nil {
+			t.Fatal(err)
+		}
+		if _, text := get(); !strings.Contains(text, c.want) {
+			t.Errorf("%s, want %s", text, c.want)
+		}
+	}
+}
+
+// A store that takes no writes is named, and so is a database that is gone. The service answers all
+// the same.
+func TestReadinessOfTheStore(t *testing.T) {
+	for name, spoil := range map[string]func(*Host){
+		"closed": func(h *Host) { h.store.Close() },
+		"read-only": func(h *Host) {
+			h.store.Exec(kernel.Exec{Statements: []kernel.Statement{{SQL: "PRAGMA query_only = 1"}}})
+		},
+	} {
+		h, _ := open(t, Config{Key: edgetest.Key, Documents: manifestOf(t, "test")}, fake{})
+		address, _ := serve(t, h)
+		spoil(h)
+		answer := raw(t, address, "GET /readyz HTTP/1.1\r\nHost: 192.0.2.7\r\n\r\n")
+		if text := bodyOf(answer); answer.StatusCode != 503 || !strings.Contains(text, `"failing":["store"]`) {
+			t.Errorf("%s: %d %s", name, answer.StatusCode, text)
+		}
+		if answer := raw(t, address, "GET /healthz HTTP/1.1\r\nHost: 192.0.2.7\r\n\r\n"); answer.StatusCode != 200 {
+			t.Errorf("%s: the service is not live: %d", name, answer.StatusCode)
+		}
+	}
+}

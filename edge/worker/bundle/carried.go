@@ -1,0 +1,13 @@
+//go:build release
+
+package bundle
+
+import (
+	"embed"
+	"io/fs"
+)
+
+//go:embed files toolchain.txt
+var embedded embed.FS
+
+var carried fs.FS = embedded

@@ -1,0 +1,7 @@
+//go:build !release
+
+package bundle
+
+import "io/fs"
+
+var carried fs.FS

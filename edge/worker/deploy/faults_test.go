@@ -1,0 +1,350 @@
+package deploy_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"anteroom/edge/edgetest"
+	"anteroom/edge/migrations"
+	"anteroom/edge/worker/cloudflare/apitest"
+	"anteroom/edge/worker/deploy"
+)
+
+// refused makes a deployment that is refused before anything was changed.
+func (o *operator) refused(want string) {
+	o.t.Helper()
+	before := len(o.Calls())
+	err := o.run()
+	if err == nil || !strings.Contains(err.Error(), want) {
+		o.t.Errorf("the error is %v\nwant %s", err, want)
+	}
+	if list := changing(o.Calls()[before:]); len(list) > 0 {
+		o.t.Errorf("%s: and yet the calls %q are made", want, list)
+	}
+}
+
+// stops makes a deployment that stops at a step.
+func (o *operator) stops(step, want, serving string) {
+	o.t.Helper()
+	err := o.run()
+	var stopped *deploy.Stopped
+	if !errors.As(err, &stopped) || stopped.Step != step || !strings.Contains(err.Error(), want) || !strings.Contains(stopped.Serving, serving) {
+		o.t.Errorf("the error is %v\nwant %s at step %s, with %q live", err, want, step, serving)
+	}
+}
+
+// allow lets something happen in the next deployments.
+func (o *operator) allow(name string) {
+	o.source.Allowances = []deploy.Allowance{{Name: name, Reason: "it was decided on 20 November"}}
+}
+
+func TestAccountIsRefused(t *testing.T) {
+	o := newOperator(t)
+	t.Setenv("CLOUDFLARE_ACCOUNT_ID", "")
+	o.Accounts(o.Account, "fedcba9876543210fedcba9876543210")
+	o.refused("has 2 accounts")
+	t.Setenv("CLOUDFLARE_ACCOUNT_ID", "fedcba9876543210fedcba9876543210")
+	o.refused("7403")
+	t.Setenv("CLOUDFLARE_ACCOUNT_ID", o.Account)
+	o.Deny("", "workers/scripts/")
+	o.refused("give the token in CLOUDFLARE_API_TOKEN the permission Account, Workers Scripts, Edit for the account " + o.Account)
+	t.Setenv("CLOUDFLARE_API_TOKEN", "another")
+	o.refused("10000")
+}
+
+func TestZoneIsRefused(t *testing.T) {
+	o := newOperator(t)
+	o.source.Facts.CanonicalHost, o.source.Facts.ApexHost = "www.tern.example", "tern.example"
+	o.rewrite("www.anteroom.example", "www.tern.example")
+	o.rewrite(`"anteroom.example"`, `"tern.example"`)
+	o.refused("has no zone for www.tern.example (add the domain to Cloudflare, or let the token see its zone)")
+	zone := o.AddZone("tern.example")
+	o.FailOn("GET", "zones", apitest.Well, apitest.Change(func(body string) string { return strings.Replace(body, `"active"`, `"pending"`, 1) }))
+	o.refused(`the zone tern.example is "pending", not active`)
+	o.Recover()
+	o.FailOn("GET", "zones", apitest.Well, apitest.Change(func(body string) string { return strings.Replace(body, o.Account, "elsewhere", 1) }))
+	o.refused("the zone tern.example is in the account elsewhere")
+	o.Recover()
+
+	o.AddRecord(zone, "CNAME", "www.tern.example", "old.example")
+	o.AddRecord(zone, "TXT", "tern.example", "v=spf1")
+	o.refused("www.tern.example leads to CNAME old.example, which the domain of anteroom would replace (look whether that may go: --allow dns --reason TEXT)")
+	o.allow(deploy.AllowDNS)
+	o.site.err = errors.New("the service is unreachable") // what is to go is not compared
+	o.must()
+	if o.Domains()["www.tern.example"] != "anteroom" {
+		t.Errorf("the domains are %v", o.Domains())
+	}
+	if message := o.Deployed("anteroom").Annotations["workers/message"]; message != "content 0123456789ab; allowed dns (it was decided on 20 November)" {
+		t.Errorf("the version says %q", message)
+	}
+}
+
+// rewrite changes wrangler.toml.
+func (o *operator) rewrite(old, to string) {
+	o.t.Helper()
+	text := readFile(o.t, o.path)
+	if !strings.Contains(text, old) {
+		o.t.Fatalf("wrangler.toml has no %q", old)
+	}
+	writeFile(o.t, o.path, strings.ReplaceAll(text, old, to))
+}
+
+// A domain that leads to another worker is not taken from it without a word.
+func TestDomainOfAnotherWorker(t *testing.T) {
+	o := newOperator(t)
+	o.must()
+	o.rewrite(`"anteroom"`, `"tern"`)
+	o.rewrite(`"anteroom-apex"`, `"tern-apex"`)
+	o.refused("www.anteroom.example leads to the worker anteroom, which the domain of tern would replace")
+	o.allow(deploy.AllowDNS)
+	o.must()
+	if domains := o.Domains(); domains["www.anteroom.example"] != "tern" || domains["anteroom.example"] != "tern-apex" {
+		t.Errorf("the domains are %v", domains)
+	}
+}
+
+func TestComparison(t *testing.T) {
+	o := newOperator(t)
+	o.must()
+	before := o.Deployed("anteroom").ID
+	o.source.Documents[1].Bytes = []byte("new")
+	o.site.elapsed = &deploy.Live{Answers: true, Host: "www.tern.example"}
+	o.refused("www.anteroom.example is the host of another service, which calls itself www.tern.example")
+	o.site.elapsed = &deploy.Live{Answers: true, Host: "www.anteroom.example", ReceiptKey: public, Signs: true, Regressions: []deploy.Regression{
+		{Name: "board", Text: "/scoreboard/2026-11-20.json is published for ever, and the content has it no more"},
+		{Name: "document", Text: "/old.html is published, and the content has it no more"},
+	}}
+	o.refused("board: /scoreboard/2026-11-20.json is published for ever, and the content has it no more (--allow board --reason TEXT lets it happen)\ndocument: /old.html")
+	o.allow("board")
+	o.refused("document: /old.html is published, and the content has it no more (--allow document --reason TEXT lets it happen)")
+	o.site.elapsed.Regressions = o.site.elapsed.Regressions[:1]
+	o.must()
+	deployments := o.Deployments("anteroom")
+	const message = "content 0123456789ab; allowed board (it was decided on 20 November)"
+	if got := deployments[len(deployments)-1].Annotations["workers/message"]; got != message || o.Deployed("anteroom").Annotations["workers/message"] != message {
+		t.Errorf("the deployment says %q", got)
+	}
+
+	// Where nobody knows what is live, nothing new is deployed; where nothing is new, it does not
+	// matter.
+	o.source.Allowances, o.site.elapsed, o.site.err = nil, nil, errors.New("the service is unreachable")
+	o.must()
+	o.source.Documents[1].Bytes = []byte("newer")
+	o.refused("compare with what is live at www.anteroom.example: the service is unreachable (where it is broken, --allow document --reason TEXT deploys without the comparison)")
+	o.allow("document")
+	o.must()
+	if o.Deployed("anteroom").ID == before {
+		t.Error("nothing was deployed")
+	}
+}
+
+// What others do at the same time is not overridden.
+func TestOthersDeploy(t *testing.T) {
+	o := newOperator(t)
+	o.must()
+	o.source.Documents[1].Bytes = []byte("new")
+	var theirs *apitest.Version
+	o.FailOn("POST", "/versions", apitest.Before(func() { theirs = o.Interfere(t, "anteroom") }))
+	o.stops("deployment", "another deployment of anteroom came in between, on 20", "as before")
+	if o.Deployed("anteroom").ID != theirs.ID {
+		t.Error("theirs was overridden")
+	}
+	o.FailOn("GET", "/deployments", apitest.Change(func(body string) string {
+		return strings.Replace(body, `"versions":[`, `"versions":[{"version_id":"x","percentage":1},`, 1)
+	}))
+	o.refused("a deployment of anteroom is under way: 2 versions share its requests since ")
+	o.must()
+	o.check()
+}
+
+// The database is found, made, and never one of a newer program.
+func TestDatabase(t *testing.T) {
+	o := newOperator(t)
+	db := o.AddDatabase(t, "anteroom")
+	other := o.AddDatabase(t, "anteroom-old") // the API's search finds it too
+	if _, err := db.DB.Exec(migrations.CreateTable + "; INSERT INTO d1_migrations (name) VALUES ('9999_later.sql')"); err != nil {
+		t.Fatal(err)
+	}
+	o.refused("check the D1 database anteroom: it has migration 9999_later.sql, which this program does not know")
+	if _, err := db.DB.Exec("DELETE FROM d1_migrations"); err != nil {
+		t.Fatal(err)
+	}
+	o.must()
+	o.check()
+	if text := readFile(t, o.path); strings.Contains(text, other.ID) || strings.Count(text, db.ID) != 1 ||
+		strings.Replace(text, db.ID, "00000000-0000-0000-0000-000000000001", 1) != wranglerToml(t) {
+		t.Error("more than the id has changed in wrangler.toml")
+	}
+	o.rewrite(db.ID, "11111111-2222-3333-4444-555555555555")
+	o.refused("has no database 11111111-2222-3333-4444-555555555555: put the right id into wrangler.toml")
+
+	o = newOperator(t)
+	o.rewrite("[[env.production.d1_databases]]\nbinding", "[[env.production.d1_databases]]\n\"database_id\" = \"00000000-0000-0000-0000-000000000001\"\nbinding")
+	o.rewrite("database_name = \"anteroom\"\ndatabase_id = \"00000000-0000-0000-0000-000000000001\"", "database_name = \"anteroom\"")
+	o.refused("the database_id 00000000-0000-0000-0000-000000000001 stands there 0 times")
+}
+
+// A migration is applied together with its row, or not at all.
+func TestMigrationIsWhole(t *testing.T) {
+	o := newOperator(t)
+	db := o.AddDatabase(t, "anteroom")
+	if _, err := db.DB.Exec("CREATE TABLE outbox (x)"); err != nil { // in the way of the first
+		t.Fatal(err)
+	}
+	o.stops("migrations", "apply migration 0001_init.sql", "nothing")
+	var tables string
+	if err := db.DB.QueryRow("SELECT group_concat(name) FROM sqlite_master WHERE type = 'table'").Scan(&tables); err != nil || tables != "outbox" {
+		t.Errorf("the tables are %q, %v", tables, err)
+	}
+	if _, err := db.DB.Exec("DROP TABLE outbox"); err != nil {
+		t.Fatal(err)
+	}
+	o.must()
+	o.check()
+}
+
+// The receipt key comes with the content that publishes it.
+func TestReceiptKey(t *testing.T) {
+	o := newOperator(t)
+	o.source.Key, o.source.KeyPublic = "", ""
+	o.refused("the content publishes the receipt key " + public + ", and the worker anteroom has the secret half of none (give it with --key-file)")
+	o.source.Key, o.source.KeyPublic = secret, public
+	o.must()
+
+	// A new key, without and with its secret half.
+	rotated := edgetest.PublicKey(edgetest.RetiredKey)
+	o.source.Facts.ReceiptKey, o.source.Key, o.source.KeyPublic = rotated, "", ""
+	o.source.Bundle["snapshot.txt"] = []byte("{\"key\": 2}\n")
+	o.refused("the content publishes the receipt key " + rotated + ", and the live service has that of " + public)
+	o.source.Key, o.source.KeyPublic = "anteroom-secret:another", rotated
+	before := len(o.Calls())
+	o.must()
+	o.check()
+	if list := changing(o.Calls()[before:]); slices.Contains(list, "PUT secrets") {
+		t.Errorf("the key came alone: %q", list)
+	}
+	if strings.Contains(o.told(), "anteroom-secret:") {
+		t.Errorf("it said\n%s", o.told())
+	}
+
+	// A service that says that it cannot sign is given the key again.
+	o.site.elapsed = &deploy.Live{Answers: true, Host: "www.anteroom.example", ReceiptKey: rotated}
+	if list := changing(o.must()); !slices.Contains(list, "POST versions") {
+		t.Errorf("the calls are %q", list)
+	}
+	// One that does not answer is believed what its version's tag says.
+	o.site.elapsed, o.site.err = nil, errors.New("the service is unreachable")
+	if list := changing(o.must()); len(list) > 0 {
+		t.Errorf("the calls are %q", list)
+	}
+	// Somebody else's version has no tag.
+	o.site.err = nil
+	o.Interfere(t, "anteroom")
+	o.site.elapsed = &deploy.Live{Answers: true, Host: "www.anteroom.example", ReceiptKey: rotated, Signs: true}
+	if list := changing(o.must()); !slices.Equal(list, []string{"POST assets-upload-session", "POST versions", "POST deployments"}) {
+		t.Errorf("the calls are %q", list)
+	}
+	o.check()
+}
+
+// What Cloudflare keeps is what was set.
+func TestSettingsAreReadBack(t *testing.T) {
+	o := newOperator(t)
+	lie := apitest.Change(func(body string) string {
+		return strings.Replace(body, `"redact_query_string":true`, `"redact_query_string":false`, 1)
+	})
+	o.FailOn("GET", "script-settings", lie)
+	o.stops("log", "Cloudflare took the settings of anteroom and has", "which answers 503 and is led to by no domain")
+	o.must()
+	off := false
+	o.SetObservability(t, "anteroom", &apitest.Observability{Enabled: &off})
+	if list := changing(o.must()); !slices.Equal(list, []string{"PATCH script-settings"}) {
+		t.Errorf("the calls are %q", list)
+	}
+}
+
+// The token of an upload ends after an hour.
+func TestUploadExpires(t *testing.T) {
+	o := newOperator(t)
+	o.FailOn("POST", "assets/upload", apitest.Before(o.ExpireUploads))
+	o.must()
+	o.check()
+	o.source.Documents[1].Bytes = []byte("new")
+	o.FailOn("POST", "assets/upload", apitest.Times(2, apitest.Before(o.ExpireUploads))...)
+	o.stops("assets", "upload assets: Cloudflare answered 401", "as before")
+}
+
+// A smoke test that fails leaves the new version live, and says so.
+func TestSmokeTestFails(t *testing.T) {
+	o := newOperator(t)
+	o.site.smoke = errors.New("/index.html is not as it was deployed")
+	o.stops("smoke test", "/index.html is not as it was deployed", "the new version ")
+	err := o.run()
+	if err == nil || !strings.Contains(err.Error(), "anteroom rollback brings back the version before") || !strings.Contains(err.Error(), "changed by this deployment: nothing") {
+		t.Errorf("the error is %v", err)
+	}
+}
+
+// Cloudflare asks to wait, or does not answer.
+func TestWaiting(t *testing.T) {
+	o := newOperator(t)
+	o.Fail(apitest.TooMany(1), apitest.TooMany(-1))
+	o.must()
+	o.Fail(apitest.TooMany(3600))
+	o.refused("it asks to wait 3600 seconds")
+	r, err := o.survey()
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Client.HTTP.Timeout = 20 * time.Millisecond
+	o.source.Documents[1].Bytes = []byte("new")
+	o.Fail(apitest.Times(4, o.Hang)...)
+	again := &deploy.Run{Plan: r.Plan, Client: r.Client, Site: o.site, Say: func(deploy.Step) {}, Zones: map[string]*deploy.Zone{}}
+	if err := again.Survey(context.Background()); err == nil || !strings.Contains(err.Error(), "after 4 tries") {
+		t.Errorf("the error is %v", err)
+	}
+}
+
+// The preview is the same service at workers.dev, and nothing of production.
+func TestPreview(t *testing.T) {
+	o := newOperator(t)
+	o.source.Environment = "preview"
+	o.source.Facts.PreviewHosts = []string{"anteroom-preview.tern.workers.dev"}
+	o.must()
+	if v := o.Deployed("anteroom-preview"); v == nil || o.Deployed("anteroom") != nil || o.Database("anteroom-preview") == nil || len(o.Domains()) > 0 {
+		t.Errorf("it is %+v", v)
+	}
+	if !strings.Contains(o.told(), "anteroom-preview.tern.workers.dev answers") || o.site.asked > 0 {
+		t.Errorf("it said\n%s", o.told())
+	}
+	o.source.Environment = deploy.Apex
+	o.must()
+	if v := o.Deployed("anteroom-apex"); v == nil || o.Deployed("anteroom") != nil {
+		t.Errorf("the apex is %+v", v)
+	}
+}
+
+// What was done is not done again where its answer was lost.
+func TestLostAnswers(t *testing.T) {
+	o := newOperator(t)
+	for _, path := range []string{"d1/database", "/raw", "/versions", "/deployments", "workers/scripts/anteroom"} {
+		for _, method := range []string{"POST", "PUT"} {
+			o.FailOn(method, path, apitest.Silence)
+		}
+	}
+	o.must()
+	o.check()
+	o.source.Documents[1].Bytes = []byte("new")
+	before := len(o.Deployments("anteroom"))
+	o.FailOn("POST", "/deployments", apitest.HangUp)
+	o.must()
+	o.check()
+	if n := len(o.Deployments("anteroom")); n != before+1 {
+		t.Errorf("%d deployments were made, want 1", n-before)
+	}
+}

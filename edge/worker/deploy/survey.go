@@ -1,0 +1,319 @@
+package deploy
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"anteroom/edge/migrations"
+	"anteroom/edge/worker/cloudflare"
+)
+
+// state is what there is of a worker.
+type state struct {
+	*Worker
+	exists        bool
+	deployment    *Deployment // the latest, nil where there is none
+	version       Version     // that answers, of the deployment
+	secret        bool        // whether it has a receipt key
+	observability map[string]any
+	subdomain     subdomain
+	crons         []string
+	taken         map[string]string // custom domains that lead elsewhere: what to, by host
+	own           map[string]bool   // custom domains that lead here
+
+	fresh     bool   // whether a new version is to be deployed
+	assetsJWT string // of a completed upload
+	uploaded  string // the version that was uploaded
+}
+
+// Survey finds out what is there, and what is to be done. It changes nothing. Its error lists all
+// that stands in the way.
+func (r *Run) Survey(ctx context.Context) error {
+	if err := r.Client.FindAccount(ctx, r.Plan.account); err != nil {
+		return err
+	}
+	var faults []error
+	for _, w := range r.Plan.Workers {
+		s, err := r.surveyWorker(ctx, w)
+		r.states = append(r.states, s)
+		faults = append(faults, err)
+	}
+	faults = append(faults, r.surveyDatabase(ctx))
+	if err := errors.Join(faults...); err != nil {
+		return err
+	}
+	if err := r.surveySite(ctx); err != nil {
+		return err
+	}
+	for _, s := range r.states[1:] {
+		s.fresh = s.deployment == nil || s.version.Annotations.Tag != s.tag(unknownKey)
+	}
+	r.arrange()
+	return nil
+}
+
+// surveyWorker finds out what there is of a worker.
+func (r *Run) surveyWorker(ctx context.Context, w *Worker) (*state, error) {
+	s := &state{Worker: w, taken: map[string]string{}, own: map[string]bool{}}
+	var faults []error
+	for _, host := range w.Hosts {
+		faults = append(faults, r.surveyHost(ctx, s, host))
+	}
+	list, exists, err := r.api().deployments(ctx, w.Name)
+	if err != nil {
+		return s, errors.Join(append(faults, err)...)
+	}
+	s.exists = exists
+	if !exists {
+		return s, errors.Join(faults...)
+	}
+	if len(list) > 0 {
+		s.deployment = &list[0]
+		if len(s.deployment.Versions) != 1 {
+			faults = append(faults, fmt.Errorf("a deployment of %s is under way: %d versions share its requests since %s (finish it where it was begun, "+
+				"or give one of them all requests with wrangler versions deploy)", w.Name, len(s.deployment.Versions), since(s.deployment)))
+		} else {
+			s.version, err = r.api().version(ctx, w.Name, s.deployment.Versions[0].ID)
+			faults = append(faults, err)
+		}
+	}
+	names, err := r.api().secrets(ctx, w.Name)
+	s.secret = slices.Contains(names, receiptKey)
+	faults = append(faults, err)
+	s.observability, err = r.api().observability(ctx, w.Name)
+	faults = append(faults, err)
+	s.subdomain, err = r.api().subdomain(ctx, w.Name)
+	faults = append(faults, err)
+	s.crons, err = r.api().crons(ctx, w.Name)
+	return s, errors.Join(append(faults, err)...)
+}
+
+// since says when a deployment was made, and by whom.
+func since(d *Deployment) string {
+	text := d.CreatedOn.UTC().Format("2006-01-02 15:04:05") + " UTC"
+	if d.Author != "" {
+		text += " by " + d.Author
+	}
+	return text
+}
+
+// surveyHost finds out where a custom domain leads, and in which zone it is.
+func (r *Run) surveyHost(ctx context.Context, s *state, host string) error {
+	zone, err := r.findZone(ctx, host)
+	if err != nil {
+		return err
+	}
+	r.Zones[host] = zone
+	d, err := r.api().domain(ctx, host)
+	switch {
+	case err != nil:
+		return err
+	case d != nil && d.Service == s.Name:
+		s.own[host] = true
+		return nil
+	case d != nil:
+		s.taken[host] = "the worker " + d.Service
+	default:
+		records, err := r.api().records(ctx, zone.ID, host)
+		if err != nil {
+			return err
+		}
+		var list []string
+		for _, record := range records {
+			list = append(list, record.Type+" "+record.Content)
+		}
+		if len(list) > 0 {
+			s.taken[host] = strings.Join(list, ", ")
+		}
+	}
+	if to, a := s.taken[host], r.allowed(AllowDNS); to != "" && a != nil {
+		r.used(*a)
+	} else if to != "" {
+		return fmt.Errorf("%s leads to %s, which the domain of %s would replace (look whether that may go: --allow %s --reason TEXT)", host, to, s.Name, AllowDNS)
+	}
+	return nil
+}
+
+// findZone finds the zone that a host is in: that of the longest name.
+func (r *Run) findZone(ctx context.Context, host string) (*Zone, error) {
+	for name := host; strings.Contains(name, "."); _, name, _ = strings.Cut(name, ".") {
+		for _, known := range r.Zones {
+			if known.Name == name {
+				return known, nil
+			}
+		}
+		zone, err := r.api().zone(ctx, name)
+		switch {
+		case err != nil:
+			return nil, err
+		case zone == nil:
+			continue
+		case zone.Account.ID != "" && zone.Account.ID != r.Client.Account:
+			return nil, fmt.Errorf("the zone %s is in the account %s, and not in %s (name the right one in %s)", name, zone.Account.ID, r.Client.Account, cloudflare.AccountVariable)
+		case zone.Status != "active":
+			return nil, fmt.Errorf("the zone %s is %q, not active (give its registrar Cloudflare's name servers, and wait for them)", name, zone.Status)
+		}
+		return zone, nil
+	}
+	return nil, fmt.Errorf("the account %s has no zone for %s (add the domain to Cloudflare, or let the token see its zone)", r.Client.Account, host)
+}
+
+// surveyDatabase finds the database, and which migrations it lacks.
+func (r *Run) surveyDatabase(ctx context.Context) error {
+	db := r.Plan.Database
+	if db == nil {
+		return nil
+	}
+	if strings.HasPrefix(db.ID, placeholder) {
+		if _, err := r.Plan.source.File.withDatabaseID(db.ID, db.ID); err != nil {
+			return err
+		}
+		id, err := r.api().database(ctx, db.Name)
+		if err != nil {
+			return err
+		}
+		r.missing = r.Plan.Migrations
+		if id == "" {
+			return nil
+		}
+		r.foundID = id
+	}
+	missing, err := r.missingMigrations(ctx)
+	r.missing = missing
+	return err
+}
+
+// missingMigrations are the migrations that the database lacks. Its error says so where the
+// database has one that this program does not know.
+func (r *Run) missingMigrations(ctx context.Context) ([]string, error) {
+	what := "read which migrations the D1 database " + r.Plan.Database.Name + " has"
+	rows, err := r.api().sql(ctx, cloudflare.Purpose{What: what}, r.databaseID(), migrations.Select)
+	var refused *cloudflare.Failure
+	if errors.As(err, &refused) && strings.Contains(refused.Said(), "no such table: "+migrations.Table) {
+		rows, err = nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	missing, err := migrations.Missing(rows)
+	if err != nil {
+		err = fmt.Errorf("check the D1 database %s: %w", r.Plan.Database.Name, err)
+	}
+	return missing, err
+}
+
+// databaseID is the id of the database as far as it is known.
+func (r *Run) databaseID() string {
+	if r.foundID != "" {
+		return r.foundID
+	}
+	return r.Plan.Database.ID
+}
+
+// surveySite finds out whether the receipt key has to be sent, and whether there is anything new.
+// It compares what is new with what is live.
+func (r *Run) surveySite(ctx context.Context) error {
+	service, source := r.states[0], r.Plan.source
+	if !service.service {
+		service.fresh = service.deployment == nil || service.version.Annotations.Tag != service.tag(unknownKey)
+		return nil
+	}
+	r.live = &Live{}
+	host := source.Facts.CanonicalHost
+	leads := source.Environment == Production && (service.own[host] || service.taken[host] != "")
+	var unknown error
+	if leads {
+		live, err := r.Site.Live(ctx, host)
+		switch {
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case err == nil:
+			r.live = live
+		case service.own[host]: // what it replaces elsewhere was allowed to go
+			unknown = fmt.Errorf("compare with what is live at %s: %w", host, err)
+		}
+	}
+	if err := r.surveyKey(service); err != nil {
+		return err
+	}
+	service.fresh = service.deployment == nil || r.sendsKey || service.version.Annotations.Tag != service.tag(r.key)
+	if !service.fresh {
+		return nil
+	}
+	if unknown != nil {
+		a := r.allowed(allowDocument)
+		if a == nil {
+			return fmt.Errorf("%w (where it is broken, --allow %s --reason TEXT deploys without the comparison)", unknown, allowDocument)
+		}
+		r.used(*a)
+	}
+	return r.compare(host)
+}
+
+// surveyKey finds out whether the worker has the secret half of the key that the content publishes,
+// and whether the next version has to bring it. The tag of a version says which key went with it.
+func (r *Run) surveyKey(service *state) error {
+	source := r.Plan.source
+	wanted := keyTag(source.Facts.ReceiptKey)
+	_, has, _ := strings.Cut(service.version.Annotations.Tag, tagSeparator)
+	fits := service.secret && has == wanted
+	if r.live.Answers && r.live.ReceiptKey == source.Facts.ReceiptKey {
+		fits = service.secret && r.live.Signs
+	}
+	r.key = unknownKey
+	if fits || source.Key != "" {
+		r.key = wanted
+	}
+	publishes := source.Facts.ReceiptKey != ""
+	switch {
+	case source.Key != "":
+		r.sendsKey = !fits
+	case !publishes || fits || r.allowed(AllowKey) != nil:
+	case !service.secret:
+		return fmt.Errorf("the content publishes the receipt key %s, and the worker %s has the secret half of none (give it with --key-file)", source.Facts.ReceiptKey, service.Name)
+	case r.live.Answers && r.live.ReceiptKey != source.Facts.ReceiptKey:
+		return fmt.Errorf("the content publishes the receipt key %s, and the live service has that of %s: it would mint no receipt (give the secret half with --key-file)",
+			source.Facts.ReceiptKey, cmp.Or(r.live.ReceiptKey, "none"))
+	}
+	return nil
+}
+
+// compare refuses what would go backwards at a host, but for what the operator allows.
+func (r *Run) compare(host string) error {
+	if !r.live.Answers {
+		return nil
+	}
+	if r.live.Host != host {
+		return fmt.Errorf("%s is the host of another service, which calls itself %s (deploy this content at a host of its own)", host, cmp.Or(r.live.Host, "nothing"))
+	}
+	var faults []error
+	for _, regression := range r.live.Regressions {
+		if a := r.allowed(regression.Name); a != nil {
+			r.used(*a)
+			continue
+		}
+		faults = append(faults, fmt.Errorf("%s: %s (--allow %s --reason TEXT lets it happen)", regression.Name, regression.Text, regression.Name))
+	}
+	return errors.Join(faults...)
+}
+
+// allowed gives the operator's allowance of this name, nil where there is none.
+func (r *Run) allowed(name string) *Allowance {
+	for i := range r.Plan.Allowances {
+		if r.Plan.Allowances[i].Name == name {
+			return &r.Plan.Allowances[i]
+		}
+	}
+	return nil
+}
+
+// used notes an allowance without which the deployment would not go on.
+func (r *Run) used(a Allowance) {
+	if !slices.Contains(r.Used, a) {
+		r.Used = append(r.Used, a)
+	}
+}
