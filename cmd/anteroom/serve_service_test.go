@@ -18,10 +18,11 @@ import (
 
 // serving is a server of this process with the content that is shipped, and what it says.
 type serving struct {
-	options *serveOptions
-	log     *lockedLog
-	manager *net.UnixConn // to whom its states are told
-	stop    func() error
+	options  *serveOptions
+	log      *lockedLog
+	states   chan string // what the manager is told, but for the watchdog
+	watchdog chan bool   // gets an element when the manager's watchdog is told
+	stop     func() error
 }
 
 // lockedLog is a log whose lines can be waited for.
@@ -50,18 +51,33 @@ func (l *lockedLog) until(t *testing.T, pattern string) []string {
 	}
 }
 
-// told is the next state that the manager is told, without those of the watchdog.
+// told is the next state that the manager is told.
 func (s *serving) told(t *testing.T) string {
 	t.Helper()
-	for {
-		message := make([]byte, 1000)
-		s.manager.SetReadDeadline(time.Now().Add(10 * time.Second))
-		n, err := s.manager.Read(message)
+	select {
+	case state := <-s.states:
+		return state
+	case <-time.After(10 * time.Second):
+		t.Fatal("the manager is told nothing")
+		return ""
+	}
+}
+
+// listen reads what the manager is told, as a manager does: at once. Who tells it would wait
+// otherwise.
+func (s *serving) listen(manager *net.UnixConn) {
+	for message := make([]byte, 1000); ; {
+		n, err := manager.Read(message)
 		if err != nil {
-			t.Fatal(err)
+			return
 		}
 		if state := string(message[:n]); state != "WATCHDOG=1" {
-			return state
+			s.states <- state
+			continue
+		}
+		select {
+		case s.watchdog <- true:
+		default:
 		}
 	}
 }
@@ -83,10 +99,11 @@ func startManaged(t *testing.T) *serving {
 	if err := os.CopyFS(content, os.DirFS("../../content")); err != nil {
 		t.Fatal(err)
 	}
-	s := &serving{manager: manager, log: &lockedLog{make(chan string, 10_000)}, options: &serveOptions{
+	s := &serving{states: make(chan string, 100), watchdog: make(chan bool, 1), log: &lockedLog{make(chan string, 10_000)}, options: &serveOptions{
 		content: content, data: filepath.Join(dir, "data"), address: "127.0.0.1:0", create: true, watch: true,
 		service: serviceOptions{logFormat: logJSON, metricsAddress: "127.0.0.1:0"},
 	}}
+	go s.listen(manager)
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() { ended <- serve(ctx, newTerminal(nil, s.log, s.log), s.options) }()
@@ -106,10 +123,10 @@ func TestServeTellsTheManager(t *testing.T) {
 	if answer, err := http.Get(address + "/healthz"); err != nil || answer.StatusCode != 200 {
 		t.Errorf("ready, and it answers %v, %v", answer, err)
 	}
-	watched := make([]byte, 100)
-	s.manager.SetReadDeadline(time.Now().Add(10 * time.Second))
-	if n, err := s.manager.Read(watched); err != nil || string(watched[:n]) != "WATCHDOG=1" {
-		t.Errorf("told %q, %v", watched[:n], err)
+	select {
+	case <-s.watchdog:
+	case <-time.After(10 * time.Second):
+		t.Error("the watchdog is told nothing")
 	}
 	service := filepath.Join(s.options.content, "service.yaml")
 	text, err := os.ReadFile(service)
