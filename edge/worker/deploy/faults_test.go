@@ -347,3 +347,23 @@ func TestLostAnswers(t *testing.T) {
 		t.Errorf("%d deployments were made, want 1", n-before)
 	}
 }
+
+// Where Cloudflare does not answer, nothing more is asked; other faults are all told.
+func TestSurveyEnds(t *testing.T) {
+	o := newOperator(t)
+	o.must()
+	before := len(o.Calls())
+	o.Fail(apitest.Times(4, apitest.Crash(502))...)
+	o.refused("look for the zone www.anteroom.example: Cloudflare answered 502, after 4 tries")
+	if n := len(o.Calls()) - before; n != 4 {
+		t.Errorf("%d calls were made, want 4", n)
+	}
+	o.Deny("", "workers/domains")
+	o.Deny("", "d1/")
+	err := o.run()
+	for _, want := range []string{"look for the domain www.anteroom.example", "look for the domain anteroom.example", "read which migrations", "Account, D1, Edit"} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v\nlacks %s", err, want)
+		}
+	}
+}
