@@ -3,6 +3,7 @@ package deploy_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -258,7 +259,7 @@ func TestSettingsAreReadBack(t *testing.T) {
 		return strings.Replace(body, `"redact_query_string":true`, `"redact_query_string":false`, 1)
 	})
 	o.FailOn("GET", "script-settings", lie)
-	o.stops("log", "Cloudflare took the settings of anteroom and has", "which answers 503 and is led to by no domain")
+	o.stops("log", "set what is logged of anteroom: Cloudflare has {", "which answers 503 and is led to by no domain")
 	o.must()
 	off := false
 	o.SetObservability(t, "anteroom", &apitest.Observability{Enabled: &off})
@@ -313,6 +314,10 @@ func TestWaiting(t *testing.T) {
 func TestPreview(t *testing.T) {
 	o := newOperator(t)
 	o.source.Environment = "preview"
+	r, err := o.survey()
+	if err != nil || !strings.Contains(fmt.Sprint(r.Steps()), "anteroom-preview.tern.workers.dev, which preview_hosts of the content does not name") || strings.Contains(fmt.Sprint(r.Steps()), "smoke test") {
+		t.Errorf("%v, %v", r.Steps(), err)
+	}
 	o.source.Facts.PreviewHosts = []string{"anteroom-preview.tern.workers.dev"}
 	o.must()
 	if v := o.Deployed("anteroom-preview"); v == nil || o.Deployed("anteroom") != nil || o.Database("anteroom-preview") == nil || len(o.Domains()) > 0 {

@@ -45,6 +45,9 @@ func (r *Run) Survey(ctx context.Context) error {
 			asks = append(asks, func() error { return r.surveyHost(ctx, s, host) })
 		}
 		asks = append(asks, func() error { return r.surveyWorker(ctx, s) })
+		if w.Settings.WorkersDev {
+			asks = append(asks, func() (err error) { r.accountHost, err = r.api().accountSubdomain(ctx); return err })
+		}
 	}
 	if err := every(append(asks, func() error { return r.surveyDatabase(ctx) })...); err != nil {
 		return err
@@ -59,8 +62,8 @@ func (r *Run) Survey(ctx context.Context) error {
 	return nil
 }
 
-// every asks all questions, and gives the faults of all. Where Cloudflare does not answer one it asks
-// no other.
+// every asks all questions, and gives the faults of all. Where Cloudflare does not answer one it
+// asks no other.
 func every(asks ...func() error) error {
 	var faults []error
 	for _, ask := range asks {
