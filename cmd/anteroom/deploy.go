@@ -47,6 +47,9 @@ its callers use it.
 
 The token stands in ` + cloudflare.TokenVariable + `. It needs the permissions
 ` + strings.ReplaceAll(deploy.Permissions, "; ", ",\n") + `.
+In the end deploy says what Cloudflare does behind the service's back: settings that stop agents or rewrite documents, mail to
+an address that is not verified. To look at all of that itself the token needs, too,
+` + strings.ReplaceAll(deploy.PermissionsPlatform, "; ", ",\n") + `.
 
 What would go backwards stops a deployment, unless --allow names it with a --reason, which is kept with the deployment:
 ` + strings.Join(allowable, ", ") + `.

@@ -83,7 +83,7 @@ func TestDeploy(t *testing.T) {
 	t.Setenv("CLOUDFLARE_API_TOKEN", "")
 	code, answer, complaint := d.call("--dry-run")
 	if code != exitOK || !strings.Contains(answer, "what is there and what is live was not asked: CLOUDFLARE_API_TOKEN is not set") ||
-		!strings.Contains(answer, "env.RL           ratelimit 1001, 30 in 60 seconds\n") {
+		!strings.Contains(answer, "env.RL           ratelimit 417263051, 30 in 60 seconds\n") {
 		t.Errorf("without a token: %d %s%s", code, answer, complaint)
 	}
 	if code, _, complaint := d.call(); code != exitFailure || !strings.Contains(complaint, "CLOUDFLARE_API_TOKEN is not set") || !strings.Contains(complaint, "nothing was changed; what is live stays") {

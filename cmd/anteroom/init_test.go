@@ -149,7 +149,7 @@ func TestWranglerTemplate(t *testing.T) {
 	c := &s.Service
 	got, err := execute("wrangler.toml", wranglerTemplate, &deployment{
 		Worker: "anteroom", Host: c.CanonicalHost, Apex: c.ApexHost, Inbox: c.Relay.To, Sender: c.Relay.From,
-		Writes: c.Limits.WritesPerMinute, Namespace: 1001, PreviewNamespace: 1002, Anteroom: "go run ./cmd/anteroom", Migrations: "edge/migrations",
+		Writes: c.Limits.WritesPerMinute, Namespace: 417263051, PreviewNamespace: 417263052, Anteroom: "go run ./cmd/anteroom", Migrations: "edge/migrations",
 	})
 	if err != nil {
 		t.Fatal(err)

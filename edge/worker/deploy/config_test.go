@@ -53,7 +53,7 @@ func TestCheck(t *testing.T) {
 		{`-000000000002"`, `-00000000002"`, `preview has the database_id "00000000-0000-0000-0000-00000000002", which is no id of a database`},
 		{`"operator@anteroom.example"`, `"ada@tern.example"`, `production: send_email.destination_address is "ada@tern.example", want "operator@anteroom.example"`},
 		{`["relay@anteroom.example"]`, `["ada@tern.example"]`, `production: send_email.allowed_sender_addresses is ["ada@tern.example"], want ["relay@anteroom.example"]`},
-		{`namespace_id = "1002"`, `namespace_id = "1001"`, `production: namespace_id "1001" is that of preview`},
+		{`namespace_id = "417263052"`, `namespace_id = "417263051"`, `production: namespace_id "417263051" is that of preview`},
 		{`limit = 30`, `limit = 300`, `production: the limit of ratelimits is 300, want 30`},
 		{`period = 60`, `period = 10`, `production: the period of ratelimits is 10, want 60`},
 		{`service = "anteroom"`, `service = "tern"`, `production: services.service is "tern", want "anteroom"`},

@@ -194,7 +194,7 @@ func (o *operator) check() {
 				o.t.Errorf("EMAIL is %+v", b)
 			}
 		case "RL":
-			if b.Simple.Limit != 30 || b.Simple.Period != 60 || b.NamespaceID != "1001" {
+			if b.Simple.Limit != 30 || b.Simple.Period != 60 || b.NamespaceID != "417263051" {
 				o.t.Errorf("RL is %+v", b)
 			}
 		case "SELF":

@@ -275,7 +275,7 @@ func (r *Rollback) compare(now time.Time) {
 		r.Backwards = append(r.Backwards, Regression{Name: name, Text: fmt.Sprintf(format, args...)})
 	}
 	latest := &r.h.Versions[0]
-	if since := now.Sub(latest.Uploaded); latest.Number > r.From.Number && since < longestDeployment {
+	if since := now.Sub(latest.Uploaded); latest.Number > r.From.Number && since < longestDeployment && !r.h.wasDeployed(latest.ID) {
 		say(AllowUnderWay, "version %s was uploaded %d seconds ago and is not live: a deployment may be under way (wait until it is done)", latest.Short(), int(since.Seconds()))
 	}
 	for _, v := range []*Release{&r.From, &r.To} {

@@ -2,6 +2,7 @@ package deploy_test
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -90,6 +91,9 @@ func TestRollback(t *testing.T) {
 	o.back("", allowed)
 	if d := o.history().Deployments[0]; d.Release.Content != "222222222222" || d.Message != "rollback to content 222222222222, as of 2026-11-20; a bad board; allowed as_of" {
 		t.Errorf("after a rollback %+v is live", d)
+	}
+	if r, err := o.history().Plan("", time.Now()); err != nil || len(r.Backwards) > 0 {
+		t.Errorf("soon after a rollback: %v, %v", r.Refusal(nil), err) // what it took back is no deployment under way
 	}
 	// It goes further back, never forward by itself, and not to what answers nothing.
 	o.back("", nil)
@@ -197,4 +201,24 @@ func TestRollbackReach(t *testing.T) {
 	if got := o.liveContent(); got != h.Versions[99].Content {
 		t.Errorf("after a rollback %s is live", got)
 	}
+}
+
+// What a version says of its content is read again, whatever else it says.
+func FuzzNotes(f *testing.F) {
+	f.Add("111111111111", "2026-11-20", "allowed board (it was empty)")
+	f.Add("", "", "")
+	f.Fuzz(func(t *testing.T, content, asOf, more string) {
+		message := deploy.ContentText(content, asOf)
+		if more != "" {
+			message += "; " + more
+		}
+		gotContent, gotAsOf := deploy.Noted(message)
+		hexadecimal := regexp.MustCompile(`^[0-9a-f]{12}$`).MatchString(content) && regexp.MustCompile(`^[0-9]{4}-[0-9]{2}-[0-9]{2}$`).MatchString(asOf)
+		if hexadecimal && (gotContent != content || gotAsOf != asOf) {
+			t.Errorf("%q is read as %q and %q", message, gotContent, gotAsOf)
+		}
+		if deploy.Noted(more); gotContent != "" && !strings.HasPrefix(message, "content "+gotContent) {
+			t.Errorf("%q is read as %q", message, gotContent)
+		}
+	})
 }

@@ -27,6 +27,9 @@ const (
 	permissionBots         = "Zone, Bot Management, Read"
 )
 
+// PermissionsPlatform are those that Platform does without.
+const PermissionsPlatform = permissionAddresses + "; " + permissionZoneSettings + "; " + permissionBots
+
 // Severity is how much a remark matters.
 type Severity string
 

@@ -267,7 +267,7 @@ func (s *Server) service(name string) (*Service, string, error) {
 	v := w.live()
 	out := &Service{Name: name, Main: v.Main, Modules: map[string]ServiceModule{}, Date: v.Date, Flags: v.Flags, Env: map[string]object{}, Folder: s.Folder, Verified: []string{}}
 	for name, m := range v.Modules {
-		out.Modules[name] = ServiceModule{m.Type, m.Data}
+		out.Modules[name] = ServiceModule(m)
 	}
 	for _, a := range s.addresses {
 		if !a.verified.IsZero() {

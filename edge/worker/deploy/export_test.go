@@ -1,0 +1,10 @@
+package deploy
+
+// What tests of the package's own use.
+var ContentText = contentText
+
+// Noted reads what a version says of its content.
+func Noted(message string) (content, asOf string) {
+	r := release(Version{Annotations: Annotations{Message: message}})
+	return r.Content, r.AsOf
+}
