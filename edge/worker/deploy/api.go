@@ -543,8 +543,8 @@ func (a api) deploy(ctx context.Context, worker, version, message string, force 
 	})
 }
 
-// assetSession says that a worker is to have these assets. It gives a token and, in parts to be sent
-// together, the hashes of those that Cloudflare has not got.
+// assetSession says that a worker is to have these assets. It gives a token and, in parts to be
+// sent together, the hashes of those that Cloudflare has not got.
 func (a api) assetSession(ctx context.Context, worker string, assets []Asset) (jwt string, buckets [][]string, err error) {
 	type entry struct {
 		Hash string `json:"hash"`

@@ -13,7 +13,8 @@ import (
 	"anteroom/edge/worker/cloudflare"
 )
 
-// withDatabaseID gives the text of the file with another id of a database, and nothing else changed.
+// withDatabaseID gives the text of the file with another id of a database, and nothing else
+// changed.
 func (f *File) withDatabaseID(old, id string) ([]byte, error) {
 	line := regexp.MustCompile(`(?m)^([^#\n]*\bdatabase_id\s*=\s*["'])` + regexp.QuoteMeta(old) + `(["'])`)
 	if n := len(line.FindAllIndex(f.text, -1)); n != 1 {

@@ -131,7 +131,7 @@ func TestComparison(t *testing.T) {
 		t.Errorf("the deployment says %q", got)
 	}
 
-	// Where nobody knows what is live, nothing new is deployed; where nothing is new, it does not matter.
+	// Where nobody knows what is live, nothing new is deployed; what is there already may stay.
 	o.source.Allowances, o.site.elapsed, o.site.err = nil, nil, errors.New("the service is unreachable")
 	o.must()
 	o.source.Documents[1].Bytes = []byte("newer")
