@@ -252,6 +252,34 @@ func TestReceiptKey(t *testing.T) {
 	o.check()
 }
 
+// A version that was uploaded and never deployed leaves its key to no other.
+func TestKeyOfAnotherVersion(t *testing.T) {
+	o := newOperator(t)
+	o.must()
+	rotated := edgetest.PublicKey(edgetest.RetiredKey)
+	o.source.Facts.ReceiptKey, o.source.Key, o.source.KeyPublic = rotated, "anteroom-secret:another", rotated
+	o.source.Bundle["snapshot.txt"] = []byte("{\"key\": 2}\n")
+	o.FailOn("POST", "/deployments", apitest.Refuse(400, 10021, "no"))
+	o.stops("deployment", "no", "as before")
+
+	// The rotation is taken back.
+	o.source.Facts.ReceiptKey, o.source.Key, o.source.KeyPublic = public, "", ""
+	o.source.Bundle["snapshot.txt"] = []byte("{\"key\": 3}\n")
+	o.refused("is newer than the one that is live, and may have another receipt key, which the next one would get (give the key that the content publishes with --key-file)")
+	o.source.Key, o.source.KeyPublic = secret, public
+	o.must()
+	o.check()
+
+	// It may be deployed without the secret half of its key only where that is allowed.
+	o = newOperator(t)
+	o.source.Key, o.source.KeyPublic = "", ""
+	o.allow(deploy.AllowKey)
+	o.must()
+	if v := o.Deployed("anteroom"); !strings.Contains(v.Annotations["workers/message"], "allowed key") {
+		t.Errorf("the version says %q", v.Annotations["workers/message"])
+	}
+}
+
 // What Cloudflare keeps is what was set.
 func TestSettingsAreReadBack(t *testing.T) {
 	o := newOperator(t)

@@ -260,6 +260,9 @@ func (r *Run) surveySite(ctx context.Context) error {
 	if !service.fresh {
 		return nil
 	}
+	if err := r.surveyLatest(ctx, service); err != nil {
+		return err
+	}
 	if unknown != nil {
 		a := r.allowed(allowDocument)
 		if a == nil {
@@ -275,8 +278,7 @@ func (r *Run) surveySite(ctx context.Context) error {
 func (r *Run) surveyKey(service *state) error {
 	source := r.Plan.source
 	wanted := keyTag(source.Facts.ReceiptKey)
-	_, has, _ := strings.Cut(service.version.Annotations.Tag, tagSeparator)
-	fits := service.secret && has == wanted
+	fits := service.secret && keyOf(service.version) == wanted
 	if r.live.Answers && r.live.ReceiptKey == source.Facts.ReceiptKey {
 		fits = service.secret && r.live.Signs
 	}
@@ -288,7 +290,9 @@ func (r *Run) surveyKey(service *state) error {
 	switch {
 	case source.Key != "":
 		r.sendsKey = !fits
-	case !publishes || fits || r.allowed(AllowKey) != nil:
+	case !publishes || fits:
+	case r.allowed(AllowKey) != nil && (!service.secret || r.live.Answers && r.live.ReceiptKey != source.Facts.ReceiptKey):
+		r.used(*r.allowed(AllowKey))
 	case !service.secret:
 		return fmt.Errorf("the content publishes the receipt key %s, and the worker %s has the secret half of none (give it with --key-file)", source.Facts.ReceiptKey, service.Name)
 	case r.live.Answers && r.live.ReceiptKey != source.Facts.ReceiptKey:
@@ -296,6 +300,35 @@ func (r *Run) surveyKey(service *state) error {
 			source.Facts.ReceiptKey, cmp.Or(r.live.ReceiptKey, "none"))
 	}
 	return nil
+}
+
+// surveyLatest looks whether a new version would get another receipt key than the live one has: the
+// API keeps the secrets of the latest version, which may never have been deployed.
+func (r *Run) surveyLatest(ctx context.Context, service *state) error {
+	source := r.Plan.source
+	if r.sendsKey || !service.secret || source.Facts.ReceiptKey == "" {
+		return nil
+	}
+	versions, err := r.api().versions(ctx, service.Name)
+	if err != nil || len(versions) == 0 || versions[0].ID == service.version.ID || keyOf(versions[0]) == keyTag(source.Facts.ReceiptKey) {
+		return err
+	}
+	switch a := r.allowed(AllowKey); {
+	case source.Key != "":
+		r.sendsKey, r.key = true, keyTag(source.Facts.ReceiptKey)
+	case a != nil:
+		r.used(*a)
+	default:
+		return fmt.Errorf("version %.8s of %s is newer than the one that is live, and may have another receipt key, which the next one would get (give the key that the content publishes with --key-file)",
+			versions[0].ID, service.Name)
+	}
+	return nil
+}
+
+// keyOf is what the tag of a version says of its receipt key.
+func keyOf(v Version) string {
+	_, key, _ := strings.Cut(v.Annotations.Tag, tagSeparator)
+	return key
 }
 
 // compare refuses what would go backwards at a host, but for what the operator allows.
