@@ -74,8 +74,8 @@ What would go backwards stops a deployment, unless --allow names it with a --rea
 	f.StringVar(&flags.bundle, "bundle", "", "the `folder` of a bundle that anteroom build made, in the place of what this program carries")
 	f.BoolVar(&flags.dryRun, "dry-run", false, "change nothing; say what would be done")
 	f.BoolVar(&flags.asJSON, "json", false, "report as one JSON object; with --dry-run the whole plan")
-	f.StringArrayVar(&flags.allow, "allow", nil, "let `what` go backwards; may be repeated, each with a --reason")
-	f.StringArrayVar(&flags.reasons, "reason", nil, "why that may be (`text`)")
+	f.StringArrayVar(&flags.allow, "allow", nil, "let one of `"+strings.Join(allowable, "|")+"` go backwards or away; may be repeated, each with a --reason")
+	f.StringArrayVar(&flags.reasons, "reason", nil, "the `text` that says why, kept with the deployment")
 	return cmd
 }
 

@@ -3,6 +3,7 @@ package deploy_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -130,8 +131,7 @@ func TestComparison(t *testing.T) {
 		t.Errorf("the deployment says %q", got)
 	}
 
-	// Where nobody knows what is live, nothing new is deployed; where nothing is new, it does not
-	// matter.
+	// Where nobody knows what is live, nothing new is deployed; what is there already may stay.
 	o.source.Allowances, o.site.elapsed, o.site.err = nil, nil, errors.New("the service is unreachable")
 	o.must()
 	o.source.Documents[1].Bytes = []byte("newer")
@@ -252,6 +252,34 @@ func TestReceiptKey(t *testing.T) {
 	o.check()
 }
 
+// A version that was uploaded and never deployed leaves its key to no other.
+func TestKeyOfAnotherVersion(t *testing.T) {
+	o := newOperator(t)
+	o.must()
+	rotated := edgetest.PublicKey(edgetest.RetiredKey)
+	o.source.Facts.ReceiptKey, o.source.Key, o.source.KeyPublic = rotated, "anteroom-secret:another", rotated
+	o.source.Bundle["snapshot.txt"] = []byte("{\"key\": 2}\n")
+	o.FailOn("POST", "/deployments", apitest.Refuse(400, 10021, "no"))
+	o.stops("deployment", "no", "as before")
+
+	// The rotation is taken back.
+	o.source.Facts.ReceiptKey, o.source.Key, o.source.KeyPublic = public, "", ""
+	o.source.Bundle["snapshot.txt"] = []byte("{\"key\": 3}\n")
+	o.refused("is newer than the one that is live, and may have another receipt key, which the next one would get (give the key that the content publishes with --key-file)")
+	o.source.Key, o.source.KeyPublic = secret, public
+	o.must()
+	o.check()
+
+	// It may be deployed without the secret half of its key only where that is allowed.
+	o = newOperator(t)
+	o.source.Key, o.source.KeyPublic = "", ""
+	o.allow(deploy.AllowKey)
+	o.must()
+	if v := o.Deployed("anteroom"); !strings.Contains(v.Annotations["workers/message"], "allowed key") {
+		t.Errorf("the version says %q", v.Annotations["workers/message"])
+	}
+}
+
 // What Cloudflare keeps is what was set.
 func TestSettingsAreReadBack(t *testing.T) {
 	o := newOperator(t)
@@ -259,7 +287,7 @@ func TestSettingsAreReadBack(t *testing.T) {
 		return strings.Replace(body, `"redact_query_string":true`, `"redact_query_string":false`, 1)
 	})
 	o.FailOn("GET", "script-settings", lie)
-	o.stops("log", "Cloudflare took the settings of anteroom and has", "which answers 503 and is led to by no domain")
+	o.stops("log", "set what is logged of anteroom: Cloudflare has {", "which answers 503 and is led to by no domain")
 	o.must()
 	off := false
 	o.SetObservability(t, "anteroom", &apitest.Observability{Enabled: &off})
@@ -314,6 +342,10 @@ func TestWaiting(t *testing.T) {
 func TestPreview(t *testing.T) {
 	o := newOperator(t)
 	o.source.Environment = "preview"
+	r, err := o.survey()
+	if err != nil || !strings.Contains(fmt.Sprint(r.Steps()), "anteroom-preview.tern.workers.dev, which preview_hosts of the content does not name") || strings.Contains(fmt.Sprint(r.Steps()), "smoke test") {
+		t.Errorf("%v, %v", r.Steps(), err)
+	}
 	o.source.Facts.PreviewHosts = []string{"anteroom-preview.tern.workers.dev"}
 	o.must()
 	if v := o.Deployed("anteroom-preview"); v == nil || o.Deployed("anteroom") != nil || o.Database("anteroom-preview") == nil || len(o.Domains()) > 0 {
@@ -346,5 +378,25 @@ func TestLostAnswers(t *testing.T) {
 	o.check()
 	if n := len(o.Deployments("anteroom")); n != before+1 {
 		t.Errorf("%d deployments were made, want 1", n-before)
+	}
+}
+
+// Where Cloudflare does not answer, nothing more is asked; other faults are all told.
+func TestSurveyEnds(t *testing.T) {
+	o := newOperator(t)
+	o.must()
+	before := len(o.Calls())
+	o.Fail(apitest.Times(4, apitest.Crash(502))...)
+	o.refused("look for the zone www.anteroom.example: Cloudflare answered 502, after 4 tries")
+	if n := len(o.Calls()) - before; n != 4 {
+		t.Errorf("%d calls were made, want 4", n)
+	}
+	o.Deny("", "workers/domains")
+	o.Deny("", "d1/")
+	err := o.run()
+	for _, want := range []string{"look for the domain www.anteroom.example", "look for the domain anteroom.example", "read which migrations", "Account, D1, Edit"} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v\nlacks %s", err, want)
+		}
 	}
 }

@@ -47,15 +47,16 @@ type Run struct {
 	Zones map[string]*Zone // of custom domains, by host; Survey finds them
 	Used  []Allowance      // those without which it would not go on
 
-	states   []*state // of the plan's workers
-	live     *Live    // nil where no comparison is made
-	foundID  string   // of the database that stands as a placeholder in wrangler.toml
-	missing  []string // migrations
-	sendsKey bool     // whether the next version brings the receipt key
-	key      string   // what the tag of the next version says of its receipt key
-	steps    []*work
-	changed  []string
-	serving  string // what answers now
+	states      []*state // of the plan's workers
+	live        *Live    // nil where no comparison is made
+	accountHost string   // at workers.dev, where a worker is there
+	foundID     string   // of the database that stands as a placeholder in wrangler.toml
+	missing     []string // migrations
+	sendsKey    bool     // whether the next version brings the receipt key
+	key         string   // what the tag of the next version says of its receipt key
+	steps       []*work
+	changed     []string
+	serving     string // what answers now
 }
 
 // work is a step with what does it, nil where nothing is to be done.
@@ -160,6 +161,14 @@ func (r *Run) arrange() {
 	}
 }
 
+// devHost is where a worker answers at workers.dev, "" where it does not.
+func (r *Run) devHost(s *state) string {
+	if !s.Settings.WorkersDev {
+		return ""
+	}
+	return s.Name + "." + r.accountHost
+}
+
 // smokeHost is the host that is tested in the end, "" where there is none.
 func (r *Run) smokeHost() string {
 	first := r.states[0]
@@ -169,10 +178,9 @@ func (r *Run) smokeHost() string {
 	case len(first.Hosts) > 0:
 		return first.Hosts[0]
 	}
-	for _, host := range r.Plan.source.Facts.PreviewHosts {
-		if strings.HasPrefix(host, first.Name+".") && first.Settings.WorkersDev {
-			return host
-		}
+	// Its endpoints answer at a host that the content names.
+	if host := r.devHost(first); slices.Contains(r.Plan.source.Facts.PreviewHosts, host) {
+		return host
 	}
 	return ""
 }

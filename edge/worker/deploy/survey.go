@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"slices"
 	"strings"
 
@@ -36,14 +37,19 @@ func (r *Run) Survey(ctx context.Context) error {
 	if err := r.Client.FindAccount(ctx, r.Plan.account); err != nil {
 		return err
 	}
-	var faults []error
+	var asks []func() error
 	for _, w := range r.Plan.Workers {
-		s, err := r.surveyWorker(ctx, w)
+		s := &state{Worker: w, taken: map[string]string{}, own: map[string]bool{}}
 		r.states = append(r.states, s)
-		faults = append(faults, err)
+		for _, host := range w.Hosts {
+			asks = append(asks, func() error { return r.surveyHost(ctx, s, host) })
+		}
+		asks = append(asks, func() error { return r.surveyWorker(ctx, s) })
+		if w.Settings.WorkersDev {
+			asks = append(asks, func() (err error) { r.accountHost, err = r.api().accountSubdomain(ctx); return err })
+		}
 	}
-	faults = append(faults, r.surveyDatabase(ctx))
-	if err := errors.Join(faults...); err != nil {
+	if err := every(append(asks, func() error { return r.surveyDatabase(ctx) })...); err != nil {
 		return err
 	}
 	if err := r.surveySite(ctx); err != nil {
@@ -56,40 +62,50 @@ func (r *Run) Survey(ctx context.Context) error {
 	return nil
 }
 
-// surveyWorker finds out what there is of a worker.
-func (r *Run) surveyWorker(ctx context.Context, w *Worker) (*state, error) {
-	s := &state{Worker: w, taken: map[string]string{}, own: map[string]bool{}}
+// every asks all questions, and gives the faults of all. Where Cloudflare does not answer one it
+// asks no other.
+func every(asks ...func() error) error {
 	var faults []error
-	for _, host := range w.Hosts {
-		faults = append(faults, r.surveyHost(ctx, s, host))
-	}
-	list, exists, err := r.api().deployments(ctx, w.Name)
-	if err != nil {
-		return s, errors.Join(append(faults, err)...)
-	}
-	s.exists = exists
-	if !exists {
-		return s, errors.Join(faults...)
-	}
-	if len(list) > 0 {
-		s.deployment = &list[0]
-		if len(s.deployment.Versions) != 1 {
-			faults = append(faults, fmt.Errorf("a deployment of %s is under way: %d versions share its requests since %s (finish it where it was begun, "+
-				"or give one of them all requests with wrangler versions deploy)", w.Name, len(s.deployment.Versions), since(s.deployment)))
-		} else {
-			s.version, err = r.api().version(ctx, w.Name, s.deployment.Versions[0].ID)
-			faults = append(faults, err)
+	for _, ask := range asks {
+		err := ask()
+		faults = append(faults, err)
+		var failed *cloudflare.Failure
+		if errors.Is(err, context.Canceled) || errors.As(err, &failed) &&
+			(failed.Status == 0 || failed.Status == http.StatusTooManyRequests || failed.Status >= http.StatusInternalServerError) {
+			break
 		}
 	}
-	names, err := r.api().secrets(ctx, w.Name)
-	s.secret = slices.Contains(names, receiptKey)
-	faults = append(faults, err)
-	s.observability, err = r.api().observability(ctx, w.Name)
-	faults = append(faults, err)
-	s.subdomain, err = r.api().subdomain(ctx, w.Name)
-	faults = append(faults, err)
-	s.crons, err = r.api().crons(ctx, w.Name)
-	return s, errors.Join(append(faults, err)...)
+	return errors.Join(faults...)
+}
+
+// surveyWorker finds out what there is of a worker.
+func (r *Run) surveyWorker(ctx context.Context, s *state) error {
+	list, exists, err := r.api().deployments(ctx, s.Name)
+	if s.exists = exists; err != nil || !exists {
+		return err
+	}
+	return every(
+		func() (err error) {
+			if len(list) == 0 {
+				return nil
+			}
+			s.deployment = &list[0]
+			if n := len(s.deployment.Versions); n != 1 {
+				return fmt.Errorf("a deployment of %s is under way: %d versions share its requests since %s (finish it where it was begun, "+
+					"or give one of them all requests with wrangler versions deploy)", s.Name, n, since(s.deployment))
+			}
+			s.version, err = r.api().version(ctx, s.Name, s.deployment.Versions[0].ID)
+			return err
+		},
+		func() error {
+			names, err := r.api().secrets(ctx, s.Name)
+			s.secret = slices.Contains(names, receiptKey)
+			return err
+		},
+		func() (err error) { s.observability, err = r.api().observability(ctx, s.Name); return err },
+		func() (err error) { s.subdomain, err = r.api().subdomain(ctx, s.Name); return err },
+		func() (err error) { s.crons, err = r.api().crons(ctx, s.Name); return err },
+	)
 }
 
 // since says when a deployment was made, and by whom.
@@ -244,6 +260,9 @@ func (r *Run) surveySite(ctx context.Context) error {
 	if !service.fresh {
 		return nil
 	}
+	if err := r.surveyLatest(ctx, service); err != nil {
+		return err
+	}
 	if unknown != nil {
 		a := r.allowed(allowDocument)
 		if a == nil {
@@ -259,8 +278,7 @@ func (r *Run) surveySite(ctx context.Context) error {
 func (r *Run) surveyKey(service *state) error {
 	source := r.Plan.source
 	wanted := keyTag(source.Facts.ReceiptKey)
-	_, has, _ := strings.Cut(service.version.Annotations.Tag, tagSeparator)
-	fits := service.secret && has == wanted
+	fits := service.secret && keyOf(service.version) == wanted
 	if r.live.Answers && r.live.ReceiptKey == source.Facts.ReceiptKey {
 		fits = service.secret && r.live.Signs
 	}
@@ -272,7 +290,9 @@ func (r *Run) surveyKey(service *state) error {
 	switch {
 	case source.Key != "":
 		r.sendsKey = !fits
-	case !publishes || fits || r.allowed(AllowKey) != nil:
+	case !publishes || fits:
+	case r.allowed(AllowKey) != nil && (!service.secret || r.live.Answers && r.live.ReceiptKey != source.Facts.ReceiptKey):
+		r.used(*r.allowed(AllowKey))
 	case !service.secret:
 		return fmt.Errorf("the content publishes the receipt key %s, and the worker %s has the secret half of none (give it with --key-file)", source.Facts.ReceiptKey, service.Name)
 	case r.live.Answers && r.live.ReceiptKey != source.Facts.ReceiptKey:
@@ -280,6 +300,35 @@ func (r *Run) surveyKey(service *state) error {
 			source.Facts.ReceiptKey, cmp.Or(r.live.ReceiptKey, "none"))
 	}
 	return nil
+}
+
+// surveyLatest looks whether a new version would get another receipt key than the live one has: the
+// API keeps the secrets of the latest version, which may never have been deployed.
+func (r *Run) surveyLatest(ctx context.Context, service *state) error {
+	source := r.Plan.source
+	if r.sendsKey || !service.secret || source.Facts.ReceiptKey == "" {
+		return nil
+	}
+	versions, err := r.api().versions(ctx, service.Name)
+	if err != nil || len(versions) == 0 || versions[0].ID == service.version.ID || keyOf(versions[0]) == keyTag(source.Facts.ReceiptKey) {
+		return err
+	}
+	switch a := r.allowed(AllowKey); {
+	case source.Key != "":
+		r.sendsKey, r.key = true, keyTag(source.Facts.ReceiptKey)
+	case a != nil:
+		r.used(*a)
+	default:
+		return fmt.Errorf("version %.8s of %s is newer than the one that is live, and may have another receipt key, which the next one would get (give the key that the content publishes with --key-file)",
+			versions[0].ID, service.Name)
+	}
+	return nil
+}
+
+// keyOf is what the tag of a version says of its receipt key.
+func keyOf(v Version) string {
+	_, key, _ := strings.Cut(v.Annotations.Tag, tagSeparator)
+	return key
 }
 
 // compare refuses what would go backwards at a host, but for what the operator allows.

@@ -33,7 +33,13 @@ func (r *Run) workerSteps(s *state) (steps []*work) {
 		return r.setLog(ctx, s)
 	})
 	wanted := subdomain{s.Settings.WorkersDev, s.Settings.PreviewURLs}
-	add("workers.dev", !s.exists || s.subdomain != wanted, subdomainText(wanted), "set: "+subdomainText(wanted), func(ctx context.Context) (string, error) {
+	at := subdomainText(wanted)
+	if host := r.devHost(s); host != "" && s.service {
+		if at += ": " + host; !slices.Contains(r.Plan.source.Facts.PreviewHosts, host) {
+			at += ", which preview_hosts of the content does not name: its endpoints do not answer there"
+		}
+	}
+	add("workers.dev", !s.exists || s.subdomain != wanted, at, "set: "+at, func(ctx context.Context) (string, error) {
 		return r.setSubdomain(ctx, s, wanted)
 	})
 
@@ -127,7 +133,7 @@ func (r *Run) setLog(ctx context.Context, s *state) (string, error) {
 	r.changed = append(r.changed, "what is logged of "+s.Name+" was set")
 	got, err := r.api().observability(ctx, s.Name)
 	if err == nil && !covers(got, s.Settings.Observability) {
-		err = fmt.Errorf("Cloudflare took the settings of %s and has %s, not %s (look at its observability in the dashboard)", s.Name, inJSON(got), inJSON(s.Settings.Observability))
+		err = fmt.Errorf("set what is logged of %s: Cloudflare has %s then, not %s (look at its observability in the dashboard)", s.Name, inJSON(got), inJSON(s.Settings.Observability))
 	}
 	return "no log holds a query, read back", err
 }
@@ -144,7 +150,7 @@ func (r *Run) setSubdomain(ctx context.Context, s *state, wanted subdomain) (str
 	}
 	got, err := r.api().subdomain(ctx, s.Name)
 	if err == nil && got != wanted {
-		err = fmt.Errorf("Cloudflare took the settings of %s and has %s, not %s", s.Name, subdomainText(got), subdomainText(wanted))
+		err = fmt.Errorf("set whether %s is at workers.dev: Cloudflare has %s then, not %s", s.Name, subdomainText(got), subdomainText(wanted))
 	}
 	return subdomainText(wanted) + ", read back", err
 }
