@@ -86,27 +86,6 @@ pages() {
 # types checks the JavaScript of the worker by its JSDoc types.
 types() { node_tool tsc -p edge/worker/jsconfig.json; }
 
-# release makes two releases of the last commit, in folders of different names, and compares what is
-# in both. One system of each kind is enough to see that the program builds there.
-release() (
-  set -e
-  need git "install git"
-  folder=$(mktemp -d)
-  trap 'rm -rf "$folder"' EXIT
-  for copy in a some/longer/name; do
-    git clone -q . "$folder/$copy"
-    # What was fetched and compiled already serves the copies too.
-    printf '%s\n' /build/cache /build/npm/node_modules >>"$folder/$copy/.git/info/exclude"
-    ln -s "$PWD/build/cache" "$folder/$copy/build/cache"
-    ln -s "$PWD/$modules" "$folder/$copy/$modules"
-  done
-  "$folder/a/build/release.sh" "$folder/first" linux/amd64 darwin/arm64 windows/amd64
-  "$folder/some/longer/name/build/release.sh" "$folder/second" linux/amd64
-  diff <(grep linux "$folder/first/SHA256SUMS") "$folder/second/SHA256SUMS"
-  (cd "$folder/first" && sha256sum --quiet --check SHA256SUMS)
-  [ "$(wc -l <"$folder/first/SHA256SUMS")" = 6 ] || { echo "$folder/first has not an archive and a list for each of three systems"; exit 1; }
-)
-
 if ! need go "install Go 1.26 or later"; then exit 1; fi
 check "toolchain" build/toolchain/install.sh
 check "go vet" go vet ./...
@@ -118,7 +97,7 @@ check "edge types" types
 if [ "${1:-}" != lint ]; then
   check "go test" go test ./...
   check "go test, race detector" go test -race ./edge/native/... ./generator/...
-  check "release, twice" release
+  check "release, twice" build/release/twice.sh
 fi
 check "public/ is up to date" go run ./cmd/anteroom generate --check
 check "OpenAPI, Redocly" node_tool redocly lint --config build/lint/redocly.yaml --format=stylish public/openapi.json

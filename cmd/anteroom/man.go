@@ -20,6 +20,8 @@ func manCommand(t *terminal) *cobra.Command {
 		Long: `Man writes a manual page of each command into DIR, which it makes where there is none: anteroom.1,
 anteroom-records-list.1 and so on. Put them where man looks for them, such as /usr/local/share/man/man1.
 
+A page names for each flag the environment variable that can give it, in brackets.
+
 Pages bear the time of the program's commit, or what SOURCE_DATE_EPOCH says in its place, in seconds.`,
 		Args: cobra.ExactArgs(1),
 		RunE: withExitCode(func(_ *cobra.Command, args []string) error {
@@ -47,7 +49,12 @@ func writeManual(folder string) (pages int, err error) {
 			pages++
 		}
 		cmd.Short, cmd.Long = markdown(cmd.Short), markdown(cmd.Long)
-		cmd.LocalFlags().VisitAll(func(f *pflag.Flag) { f.Usage = markdown(f.Usage) })
+		cmd.LocalFlags().VisitAll(func(f *pflag.Flag) {
+			if name := variable(f); name != "" {
+				f.Usage += " [" + name + "]"
+			}
+			f.Usage = markdown(f.Usage)
+		})
 	}
 	if err := os.MkdirAll(folder, 0o777); err != nil {
 		return 0, err

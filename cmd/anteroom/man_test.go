@@ -36,6 +36,9 @@ func TestManual(t *testing.T) {
 		text := plainManual(string(page))
 		cmd.NonInheritedFlags().VisitAll(func(f *pflag.Flag) {
 			_, usage := pflag.UnquoteUsage(f)
+			if name := variable(f); name != "" {
+				usage += " [" + name + "]"
+			}
 			if !strings.Contains(text, "--"+f.Name) || !strings.Contains(text, words(usage)) {
 				t.Errorf("%s does not say --%s %s", name, f.Name, usage)
 			}

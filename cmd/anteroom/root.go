@@ -53,7 +53,7 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 
 // wantsJSON reports whether a call asked for JSON, also where its flags could not be read.
 func wantsJSON(called *cobra.Command, args []string) bool {
-	fromEnvironment(called.Flags()) // a variable that is wrong is the error itself, or of a later one
+	fromEnvironment(called.Flags()) // a call that failed early has not done so; what is wrong here, it says
 	if f := called.Flags().Lookup("json"); f != nil && f.Changed {
 		return f.Value.String() == "true"
 	}

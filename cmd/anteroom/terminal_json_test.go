@@ -10,16 +10,16 @@ import (
 
 func TestSplitHint(t *testing.T) {
 	for line, want := range map[string][2]string{
-		"there is none (make one)":                {"there is none", "make one"},
-		"none (make one (or two) now)":            {"none", "make one (or two) now"},
-		"a (b c) d":                               {"a (b c) d", ""},
-		"database is locked (5) (SQLITE_BUSY)":    {"database is locked (5) (SQLITE_BUSY)", ""},
-		"call f(a, b c)":                          {"call f(a, b c)", ""},
-		"unbalanced b) (c d))":                    {"unbalanced b) (c d))", ""},
-		"(all of it)":                             {"(all of it)", ""},
-		"":                                        {"", ""},
-		"a stranger's ) word (look at it)":        {"a stranger's ) word", "look at it"},
-		"read x: not found (see y) (z --help so)": {"read x: not found (see y)", "z --help so"},
+		"there is none (make one)":             {"there is none", "make one"},
+		"none (make one (or two) now)":         {"none", "make one (or two) now"},
+		"a (b c) d":                            {"a (b c) d", ""},
+		"database is locked (5) (SQLITE_BUSY)": {"database is locked (5) (SQLITE_BUSY)", ""},
+		"call f(a, b c)":                       {"call f(a, b c)", ""},
+		"unbalanced b) (c d))":                 {"unbalanced b) (c d))", ""},
+		"(all of it)":                          {"(all of it)", ""},
+		"":                                     {"", ""},
+		"a stranger's ) word (look at it)":     {"a stranger's ) word", "look at it"},
+		"read x: no file (see y) (z --help)":   {"read x: no file (see y)", "z --help"},
 	} {
 		if message, hint := splitHint(line); [2]string{message, hint} != want {
 			t.Errorf("%q: %q, %q", line, message, hint)

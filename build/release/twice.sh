@@ -1,0 +1,29 @@
+#!/usr/bin/env bash
+# Makes two releases of the last commit, in folders of different names, and compares what is in
+# both. One system of each kind is enough to see that the program builds there.
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+for copy in a some/longer/name; do
+  git clone -q . "$folder/$copy"
+  # What was fetched and compiled already serves the copies too.
+  for there in build/cache build/npm/node_modules; do
+    mkdir -p "$there"
+    echo "/$there" >>"$folder/$copy/.git/info/exclude"
+    ln -s "$PWD/$there" "$folder/$copy/$there"
+  done
+done
+"$folder/a/build/release.sh" "$folder/first" linux/amd64 darwin/arm64 windows/amd64
+"$folder/some/longer/name/build/release.sh" "$folder/second" linux/amd64
+diff <(grep linux "$folder/first/SHA256SUMS") "$folder/second/SHA256SUMS"
+
+cd "$folder/first"
+sha256sum --quiet --check SHA256SUMS
+[ "$(wc -l <SHA256SUMS)" = 6 ] || { echo "$folder/first has not an archive and a list for each of three systems"; exit 1; }
+tar xzf ./*_linux_amd64.tar.gz
+./*_linux_amd64/anteroom version --json >version
+for line in '"modified": false' "\"commit\": \"$(git -C "$folder/a" rev-parse HEAD)\"" '"toolchain": "tinygo version'; do
+  grep -qF "$line" version || { echo "the program does not say $line:"; cat version; exit 1; }
+done
