@@ -122,7 +122,7 @@ func (s *liveSite) Smoke(ctx context.Context, host string) (string, error) {
 		case check.Status == live.Warning:
 			warnings = append(warnings, check.Name+": "+check.Detail)
 		case check.Name == live.CheckPlainHTTP: // a setting of the zone, which no deployment changes
-			warnings = append(warnings, differences...)
+			warnings = append(warnings, strings.Join(differences, "; "))
 		default:
 			faults = append(faults, differences...)
 		}

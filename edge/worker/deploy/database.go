@@ -95,10 +95,10 @@ func (p *Plan) setDatabaseID(id string) {
 // migrationsStep plans to apply the migrations that the database lacks.
 func (r *Run) migrationsStep() *work {
 	w := &work{Step: Step{Name: "migrations", Status: Already, Text: fmt.Sprintf("the database has all %d", len(r.Plan.Migrations))}}
-	if len(r.missing) > 0 {
-		w.Status, w.Text = Would, "apply "+strings.Join(r.missing, ", ")
+	if len(r.Plan.Missing) > 0 {
+		w.Status, w.Text = Would, "apply "+strings.Join(r.Plan.Missing, ", ")
 		w.do = func(ctx context.Context) (string, error) {
-			applied := r.missing
+			applied := r.Plan.Missing
 			for _, name := range applied {
 				if err := r.migrate(ctx, name); err != nil {
 					return "", err

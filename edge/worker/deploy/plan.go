@@ -76,8 +76,9 @@ const allowDocument = "document"
 type Plan struct {
 	Environment string      `json:"environment"`
 	Content     string      `json:"content"`
-	Database    *Database   `json:"database"` // nil for the apex
-	Migrations  []string    `json:"migrations"`
+	Database    *Database   `json:"database"`   // nil for the apex
+	Migrations  []string    `json:"migrations"` // all of this program
+	Missing     []string    `json:"missing"`    // those that the database lacks, as far as that is known
 	Workers     []*Worker   `json:"workers"`
 	Allowances  []Allowance `json:"allowances"`
 
@@ -119,6 +120,7 @@ type Asset struct {
 	MediaType string `json:"media_type"`
 	Size      int    `json:"size"`
 	Hash      string `json:"hash"`
+	New       *bool  `json:"new"` // whether it is not live as it is; nil where that is not known
 	Bytes     []byte `json:"-"`
 }
 
@@ -202,7 +204,7 @@ func NewPlan(s *Source) (*Plan, error) {
 		return nil, err
 	}
 	faults := []error{s.File.Check(&s.Facts)}
-	p := &Plan{Environment: s.Environment, Content: s.Content, Migrations: []string{}, Allowances: s.Allowances, source: s}
+	p := &Plan{Environment: s.Environment, Content: s.Content, Migrations: []string{}, Missing: []string{}, Allowances: s.Allowances, source: s}
 	if p.account, err = e.account(); err != nil {
 		faults = append(faults, err)
 	}
@@ -225,6 +227,7 @@ func NewPlan(s *Source) (*Plan, error) {
 	if p.Migrations, err = migrations.Missing(nil); err != nil {
 		return nil, err
 	}
+	p.Missing = p.Migrations
 	w, err := s.service(e)
 	if err != nil {
 		return nil, err
@@ -352,7 +355,11 @@ const (
 
 // tag is the tag of a version with these modules, bindings and assets, and with a key.
 func (w *Worker) tag(key string) string {
-	text, _ := json.Marshal([]any{w.Metadata, w.Modules, w.Assets}) // texts and numbers, which do not fail
+	assets := map[string]string{}
+	for _, a := range w.Assets {
+		assets[a.Path] = a.Hash
+	}
+	text, _ := json.Marshal([]any{w.Metadata, w.Modules, assets}) // texts and numbers, which do not fail
 	return hexSum(text)[:tagDigits] + tagSeparator + key
 }
 

@@ -51,7 +51,6 @@ type Run struct {
 	live        *Live    // nil where no comparison is made
 	accountHost string   // at workers.dev, where a worker is there
 	foundID     string   // of the database that stands as a placeholder in wrangler.toml
-	missing     []string // migrations
 	sendsKey    bool     // whether the next version brings the receipt key
 	key         string   // what the tag of the next version says of its receipt key
 	steps       []*work

@@ -192,14 +192,14 @@ func (r *Run) surveyDatabase(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		r.missing = r.Plan.Migrations
+		r.Plan.Missing = r.Plan.Migrations
 		if id == "" {
 			return nil
 		}
 		r.foundID = id
 	}
 	missing, err := r.missingMigrations(ctx)
-	r.missing = missing
+	r.Plan.Missing = append([]string{}, missing...)
 	return err
 }
 

@@ -162,8 +162,10 @@ func (r *Run) assetsText(s *state) string {
 		return text
 	}
 	var news []string
-	for _, asset := range s.Assets {
-		if r.live.Documents[asset.Path] != hexSum(asset.Bytes) {
+	for i := range s.Assets {
+		asset := &s.Assets[i]
+		isNew := r.live.Documents[asset.Path] != hexSum(asset.Bytes)
+		if asset.New = &isNew; isNew {
 			news = append(news, asset.Path)
 		}
 	}
