@@ -16,6 +16,7 @@ import (
 	"syscall"
 	"time"
 
+	"anteroom/edge/native/disk"
 	"anteroom/edge/native/sqlite"
 )
 
@@ -126,7 +127,7 @@ func (d *doctor) permissions(_ context.Context, f *findings) {
 		if err != nil {
 			return nil, true // the check that needs it says why
 		}
-		if closed = !othersMayRead(info); !closed {
+		if closed = !disk.IsOpen(info); !closed {
 			open = append(open, path)
 		}
 		return info, closed

@@ -106,7 +106,7 @@ func MakePrivate(path string) (changed bool, err error) {
 	}
 	mode := info.Mode()
 	switch {
-	case !hasModes || mode&othersMay(info) == 0 || !mode.IsRegular() && !mode.IsDir():
+	case !IsOpen(info) || !mode.IsRegular() && !mode.IsDir():
 		return false, nil
 	case mode.IsDir() && mode&fs.ModeSticky != 0:
 		return false, fmt.Errorf("%s is a folder that all users share (name a folder of its own)", path)
@@ -116,6 +116,10 @@ func MakePrivate(path string) (changed bool, err error) {
 	}
 	return true, nil
 }
+
+// IsOpen reports whether a file or folder is open to users who are not to have access to it: to
+// anybody but its owner. It is not where root lends a file to the group of this user to read.
+func IsOpen(info fs.FileInfo) bool { return hasModes && info.Mode()&othersMay(info) != 0 }
 
 // othersMay are the permissions that nobody but the owner of a file or folder is to have. A file
 // that root lends to the group of this user may be read by that group, as the credentials of
