@@ -281,23 +281,16 @@ type domain struct {
 	ZoneID   string `json:"zone_id"`
 }
 
-// domain finds where a host name leads, nil where to no worker.
-func (a api) domain(ctx context.Context, host string) (*domain, error) {
+// domains are all host names of the account that lead to workers.
+func (a api) domains(ctx context.Context) (list []domain, err error) {
 	var p workers.DomainListParams
 	set(&p.AccountID.Value, &p.AccountID.Present, a.Account)
-	set(&p.Hostname.Value, &p.Hostname.Present, host)
 	service := workers.NewDomainService(a.Options()...)
-	var list []domain
-	err := a.call(ctx, cloudflare.Purpose{What: "look for the domain " + host, Permission: permissionScripts}, &list, func(opts ...option.RequestOption) error {
+	err = a.call(ctx, cloudflare.Purpose{What: "list the domains of workers", Permission: permissionScripts}, &list, func(opts ...option.RequestOption) error {
 		_, err := service.List(ctx, p, opts...)
 		return err
 	})
-	for i := range list {
-		if list[i].Hostname == host {
-			return &list[i], err
-		}
-	}
-	return nil, err
+	return list, err
 }
 
 // setDomain leads a host name to a worker. Only with override it takes it from another worker, or

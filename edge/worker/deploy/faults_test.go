@@ -109,6 +109,22 @@ func TestDomainOfAnotherWorker(t *testing.T) {
 	}
 }
 
+// A content of another host does not go where the worker is live.
+func TestOtherHost(t *testing.T) {
+	o := newOperator(t)
+	o.must()
+	o.AddZone("tern.example")
+	o.source.Facts.CanonicalHost, o.source.Facts.ApexHost = "www.tern.example", "tern.example"
+	o.rewrite(`"www.anteroom.example"`, `"www.tern.example"`)
+	o.rewrite(`"anteroom.example"`, `"tern.example"`)
+	o.refused("the worker anteroom is live at www.anteroom.example, which wrangler.toml does not lead to it (give the worker of this content another name")
+	o.allow(deploy.AllowDNS)
+	o.must()
+	if domains := o.Domains(); len(domains) != 4 || domains["www.tern.example"] != "anteroom" {
+		t.Errorf("the domains are %v", domains)
+	}
+}
+
 func TestComparison(t *testing.T) {
 	o := newOperator(t)
 	o.must()
@@ -387,14 +403,14 @@ func TestSurveyEnds(t *testing.T) {
 	o.must()
 	before := len(o.Calls())
 	o.Fail(apitest.Times(4, apitest.Crash(502))...)
-	o.refused("look for the zone www.anteroom.example: Cloudflare answered 502, after 4 tries")
+	o.refused("list the domains of workers: Cloudflare answered 502, after 4 tries")
 	if n := len(o.Calls()) - before; n != 4 {
 		t.Errorf("%d calls were made, want 4", n)
 	}
 	o.Deny("", "workers/domains")
 	o.Deny("", "d1/")
 	err := o.run()
-	for _, want := range []string{"look for the domain www.anteroom.example", "look for the domain anteroom.example", "read which migrations", "Account, D1, Edit"} {
+	for _, want := range []string{"list the domains of workers", "read which migrations", "Account, D1, Edit"} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v\nlacks %s", err, want)
 		}

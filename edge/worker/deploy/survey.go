@@ -37,13 +37,15 @@ func (r *Run) Survey(ctx context.Context) error {
 	if err := r.Client.FindAccount(ctx, r.Plan.account); err != nil {
 		return err
 	}
-	var asks []func() error
+	var domains []domain
+	asks := []func() error{func() (err error) { domains, err = r.api().domains(ctx); return err }}
 	for _, w := range r.Plan.Workers {
 		s := &state{Worker: w, taken: map[string]string{}, own: map[string]bool{}}
 		r.states = append(r.states, s)
 		for _, host := range w.Hosts {
-			asks = append(asks, func() error { return r.surveyHost(ctx, s, host) })
+			asks = append(asks, func() error { return r.surveyHost(ctx, s, host, domains) })
 		}
+		asks = append(asks, func() error { return r.surveyOtherHosts(s, domains) })
 		asks = append(asks, func() error { return r.surveyWorker(ctx, s) })
 		if w.Settings.WorkersDev {
 			asks = append(asks, func() (err error) { r.accountHost, err = r.api().accountSubdomain(ctx); return err })
@@ -117,22 +119,37 @@ func since(d *Deployment) string {
 	return text
 }
 
+// surveyOtherHosts refuses to deploy to a worker that answers at hosts that wrangler.toml has not:
+// their callers would get a content that is not theirs.
+func (r *Run) surveyOtherHosts(s *state, domains []domain) error {
+	var others []string
+	for _, d := range domains {
+		if d.Service == s.Name && !slices.Contains(s.Hosts, d.Hostname) {
+			others = append(others, d.Hostname)
+		}
+	}
+	if a := r.allowed(AllowDNS); len(others) > 0 && a != nil {
+		r.used(*a)
+	} else if len(others) > 0 {
+		return fmt.Errorf("the worker %s is live at %s, which wrangler.toml does not lead to it (give the worker of this content another name, or remove that domain in the dashboard; "+
+			"--allow %s --reason TEXT leaves it there)", s.Name, strings.Join(others, ", "), AllowDNS)
+	}
+	return nil
+}
+
 // surveyHost finds out where a custom domain leads, and in which zone it is.
-func (r *Run) surveyHost(ctx context.Context, s *state, host string) error {
+func (r *Run) surveyHost(ctx context.Context, s *state, host string, domains []domain) error {
 	zone, err := r.findZone(ctx, host)
 	if err != nil {
 		return err
 	}
 	r.Zones[host] = zone
-	d, err := r.api().domain(ctx, host)
-	switch {
-	case err != nil:
-		return err
-	case d != nil && d.Service == s.Name:
+	switch i := slices.IndexFunc(domains, func(d domain) bool { return d.Hostname == host }); {
+	case i >= 0 && domains[i].Service == s.Name:
 		s.own[host] = true
 		return nil
-	case d != nil:
-		s.taken[host] = "the worker " + d.Service
+	case i >= 0:
+		s.taken[host] = "the worker " + domains[i].Service
 	default:
 		records, err := r.api().records(ctx, zone.ID, host)
 		if err != nil {
