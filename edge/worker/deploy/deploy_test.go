@@ -137,7 +137,7 @@ func (o *operator) survey() (*deploy.Run, error) {
 	}
 	o.t.Cleanup(client.Close)
 	client.Wait = func(context.Context, time.Duration) {}
-	r := &deploy.Run{Plan: plan, Client: client, Site: o.site, Say: func(s deploy.Step) { o.said = append(o.said, s) }, Zones: map[string]*deploy.Zone{}}
+	r := &deploy.Run{Plan: plan, Client: client, Site: o.site, Say: func(s deploy.Step) { o.said = append(o.said, s) }}
 	return r, r.Survey(o.ctx)
 }
 
