@@ -124,7 +124,7 @@ func TestDeployed(t *testing.T) {
 	if first == second || second.verified != 1 || second.recorded != 2 {
 		t.Errorf("the board was %+v, and is %+v", first, second)
 	}
-	o.run(0, "status")
+	wants(o.run(0, "status", "--remote", "production"), `(?m)^outbox +ok +0 pending, 0 dead$`, `(?m)^deployed +ok .*: version [0-9a-f]{8}, content [0-9a-f]{12}, as of `)
 
 	// A content that would take back what is published is refused before anything changes.
 	deployed, calls := account.Deployed("tern").ID, len(account.Calls())
