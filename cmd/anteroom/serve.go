@@ -247,6 +247,9 @@ func serve(ctx context.Context, t *terminal, o *serveOptions) error {
 		return err
 	}
 	// The data folder is known to be the right one now.
+	if err := s.keep(first); err != nil {
+		return errors.Join(err, s.host.Close())
+	}
 	if newKey {
 		if err := o.keepKey(t, s.key); err != nil {
 			return errors.Join(err, s.host.Close())
