@@ -143,7 +143,9 @@ func loadContent(folder string) (*site.Site, error) {
 	} else if err != nil {
 		return nil, fmt.Errorf("%w (give this user access to the content folder)", err)
 	}
-	if err := finishVerification(folder); err != nil {
+	if err := finishVerification(folder); errors.Is(err, fs.ErrPermission) {
+		return nil, fmt.Errorf("%w (give this user access to the content folder)", err)
+	} else if err != nil {
 		return nil, err
 	}
 	s, err := site.Load(os.DirFS(folder))
