@@ -234,6 +234,11 @@ func serve(ctx context.Context, t *terminal, o *serveOptions) error {
 	}
 	defer s.shown.close()
 	config.Metrics = s.shown.metrics
+	if s.faults != nil {
+		config.Metrics.Reload(s.faults)
+	} else {
+		config.Metrics.Read()
+	}
 	newKey := s.key == nil && !o.unsigned
 	if newKey {
 		s.key = receiptkey.New()

@@ -32,6 +32,7 @@ type server struct {
 	shown   *presence
 	serving *edition
 	kept    *lastgood.Content // what stands in the data folder; nil where that is nothing good
+	faults  error             // of the content at the start
 }
 
 // edition is content as it is served.
@@ -81,6 +82,7 @@ func (s *server) firstEdition() (*edition, error) {
 		s.log.Error("the last good content does not publish the receipt key in use, and is not used", "content", last.version())
 		return nil, faults
 	}
+	s.faults = faults
 	s.log.Error("the content is at fault: serving the last good content of "+s.kept.Since.Format(time.RFC3339),
 		"content", last.version(), "faults", faultLine(faults))
 	return last, nil

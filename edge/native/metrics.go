@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"anteroom/edge/endpoint/health"
 	"anteroom/edge/kernel"
 	"anteroom/edge/native/metrics"
 	"anteroom/edge/native/sqlite"
@@ -30,7 +31,7 @@ func (h *Host) count(on *site, method, host, path string, status int, took time.
 	}
 	route := metrics.Document
 	switch {
-	case path == "/healthz" || path == "/readyz":
+	case health.Asks(path):
 		route = metrics.Health
 	case host == on.snapshot.ApexHost:
 		route = metrics.Apex
