@@ -13,6 +13,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"anteroom/edge/native/coding"
 )
 
 // File is a published file.
@@ -86,7 +88,7 @@ func (d *Documents) page(f File, at string) *page {
 		}
 	}
 	d.rules.apply(at, p.header)
-	if len(f.Bytes) > 1<<10 && compressible.MatchString(p.header.Get("Content-Type")) {
+	if len(f.Bytes) >= coding.MinSize && compressible.MatchString(p.header.Get("Content-Type")) {
 		var b bytes.Buffer
 		w, _ := gzip.NewWriterLevel(&b, gzip.BestCompression)
 		w.Write(f.Bytes) // into memory: neither fails
@@ -126,9 +128,9 @@ func (d *Documents) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		h[name] = values
 	}
 	body, etag := p.body, p.etag
-	if p.gzip != nil && acceptsGzip(r.Header.Values("Accept-Encoding")) {
-		body, etag = p.gzip, strings.TrimSuffix(p.etag, `"`)+`-gzip"`
-		h.Set("Content-Encoding", "gzip")
+	if p.gzip != nil && coding.Accepted(r.Header.Values("Accept-Encoding")) {
+		body, etag = p.gzip, coding.Tag(p.etag)
+		h.Set("Content-Encoding", coding.Gzip)
 	}
 	h.Set("ETag", etag)
 	if noneMatch(r.Header.Values("If-None-Match"), etag) {
@@ -159,22 +161,6 @@ func noneMatch(lines []string, etag string) bool {
 		for tag := range strings.SplitSeq(line, ",") {
 			if tag = strings.TrimSpace(tag); tag == "*" || strings.TrimPrefix(tag, "W/") == etag {
 				return true
-			}
-		}
-	}
-	return false
-}
-
-// acceptsGzip reports whether an Accept-Encoding names gzip and gives it a weight above 0 (RFC
-// 9110, section 12.5.3).
-func acceptsGzip(lines []string) bool {
-	for _, line := range lines {
-		for item := range strings.SplitSeq(line, ",") {
-			coding, weight, _ := strings.Cut(item, ";")
-			if strings.EqualFold(strings.TrimSpace(coding), "gzip") {
-				q, found := strings.CutPrefix(strings.TrimSpace(strings.ToLower(weight)), "q=")
-				value, err := strconv.ParseFloat(q, 64)
-				return !found || err != nil || value > 0
 			}
 		}
 	}
