@@ -199,6 +199,7 @@ func (d *doctor) writable(f *findings, folder fs.FileInfo) {
 	}
 	look(d.serve.data, true)
 	look(d.serve.defaultKeyFile(), false)
+	look(d.serve.lastGoodFile(), false)
 	for _, suffix := range []string{"", "-wal", "-shm"} {
 		look(d.dataFile(sqlite.FileName)+suffix, true)
 	}

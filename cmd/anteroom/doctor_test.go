@@ -269,6 +269,7 @@ func TestDoctorFinds(t *testing.T) {
 		"a later migration":  {store("INSERT INTO d1_migrations (name) VALUES ('0999_later.sql')"), "", `^fault database: .*0999_later.sql, .*\(use the program that wrote it`},
 		"no database at all": {write("data/anteroom.db", "a text that is long enough to be read as the head of a file"), "", `(?m)^fault database: .*not a database.* \(stop the server, .*anteroom restore`},
 
+		"damaged content":     {write("data/last-good-content", "x"), "", `^warning last good content: read .*its format is not .* \(it is replaced when good content is served\)`},
 		"others may read":     {mode(0o755, "data"), "", `^warning permissions: others may read data \(chmod go= data\)`},
 		"others read the key": {func(t *testing.T) { operate(t, "key", "new", "--out", "a.key"); mode(0o644, "a.key")(t) }, "--key-file a.key", `(?m)^warning permissions: others may read a.key \(chmod go= a.key`},
 		"others read the mail file": {func(t *testing.T) {
