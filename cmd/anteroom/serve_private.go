@@ -95,6 +95,8 @@ func (s *server) makePrivate(names ...string) error {
 		}
 		unseen := (*fs.PathError)(nil)
 		switch {
+		case errors.Is(err, disk.ErrForeignLink):
+			return err // nothing behind it is touched
 		case err == nil || isMissing(err):
 		case errors.Is(err, fs.ErrPermission) && errors.As(err, &unseen) && unseen.Op == "stat":
 			// What is beside it is not seen either.
