@@ -13,7 +13,9 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"path"
 	"path/filepath"
+	"regexp"
 	"runtime/debug"
 	"slices"
 	"strings"
@@ -50,6 +52,19 @@ func TestRelease(t *testing.T) {
 	made := outs[0]
 	want := map[string]string{"LICENSES.txt": "-rw-r--r--", "LICENSE": "-rw-r--r--", "README.md": "-rw-r--r--", "anteroom": "-rwxr-xr-x", "man/man1/anteroom.1": "-rw-r--r--"}
 	checkArchive(t, "anteroom_v1.2.3+dirty_linux_amd64", tarEntries(t, made["anteroom_v1.2.3+dirty_linux_amd64.tar.gz"]), want)
+	page, err := os.ReadFile("../../OPERATIONS.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	installed := regexp.MustCompile(`(?m)^sudo install -m 0755 (\S+) `).FindAllStringSubmatch(string(page), -1)
+	for _, command := range installed {
+		if fits, err := path.Match(command[1], "anteroom_v1.2.3+dirty_linux_amd64/anteroom"); !fits || err != nil {
+			t.Errorf("OPERATIONS.md installs %s, which the archive does not hold", command[1])
+		}
+	}
+	if len(installed) == 0 {
+		t.Error("OPERATIONS.md installs nothing")
+	}
 	want["anteroom.exe"] = want["anteroom"]
 	delete(want, "anteroom")
 	checkArchive(t, "anteroom_v1.2.3+dirty_windows_arm64", zipEntries(t, made["anteroom_v1.2.3+dirty_windows_arm64.zip"]), want)

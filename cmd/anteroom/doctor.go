@@ -50,6 +50,7 @@ type check struct {
 var checks = []check{
 	{"documents", (*doctor).documents},
 	{"security.txt", (*doctor).securityTxt},
+	{"last good content", (*doctor).lastGood},
 	{"verification", (*doctor).verification},
 	{"key", (*doctor).key},
 	{"database", (*doctor).database},

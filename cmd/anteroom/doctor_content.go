@@ -15,6 +15,7 @@ import (
 
 	"anteroom/edge/endpoint/receipt"
 	"anteroom/edge/kernel"
+	"anteroom/edge/native/lastgood"
 	"anteroom/edge/native/receiptkey"
 	"anteroom/edge/native/sqlite"
 	"anteroom/generator/publish"
@@ -121,6 +122,21 @@ func (d *doctor) securityTxt(_ context.Context, f *findings) {
 	}
 	if len(warnings) == 0 {
 		f.ok("it holds until %s", d.site.Service.Security.Expires)
+	}
+}
+
+// lastGood looks whether what the server has served last could be served again.
+func (d *doctor) lastGood(_ context.Context, f *findings) {
+	if !d.native {
+		return
+	}
+	kept, err := lastgood.Read(d.serve.lastGoodFile())
+	switch {
+	case isMissing(err): // nothing was served yet, or the log says why it is not kept
+	case err != nil:
+		f.err(warning, err)
+	default:
+		f.ok("kept is what is served since %s", kept.Since.Format(time.RFC3339))
 	}
 }
 

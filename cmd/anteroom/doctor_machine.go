@@ -16,6 +16,7 @@ import (
 	"syscall"
 	"time"
 
+	"anteroom/edge/endpoint/health"
 	"anteroom/edge/native/disk"
 	"anteroom/edge/native/sqlite"
 )
@@ -49,24 +50,46 @@ func (d *doctor) neighbour(ctx context.Context, f *findings) {
 		host = "localhost"
 	}
 	const mend = "stop it, or choose another port with --addr"
-	answer, err := ask(ctx, http.MethodGet, "http://"+net.JoinHostPort(host, port)+"/healthz")
+	answer, err := ask(ctx, http.MethodGet, "http://"+net.JoinHostPort(host, port)+health.Live)
 	if err != nil {
 		f.fault(mend, "another program listens at %s and does not answer", at)
 		return
 	}
 	defer answer.Body.Close()
-	var health struct{ Status, Content string }
-	if json.NewDecoder(io.LimitReader(answer.Body, 1<<16)).Decode(&health) != nil || health.Status == "" {
+	var alive struct{ Status, Content string }
+	if json.NewDecoder(io.LimitReader(answer.Body, 1<<16)).Decode(&alive) != nil || alive.Status == "" {
 		f.fault(mend, "another program answers at %s", at)
 		return
 	}
+	if !d.ready(ctx, f, "http://"+net.JoinHostPort(host, port)) {
+		return
+	}
 	switch {
-	case d.output == nil || strings.HasPrefix(d.output.Snapshot.Version, health.Content) && health.Content != "":
-		f.ok("the service is running at %s, status %.20q, content %.12s", at, health.Status, health.Content)
+	case d.output == nil || strings.HasPrefix(d.output.Snapshot.Version, alive.Content) && alive.Content != "":
+		f.ok("the service is running at %s, status %.20q, content %.12s", at, alive.Status, alive.Content)
 	default:
 		f.warn("reload or restart it to serve this content", "the service is running at %s, status %.20q, with content %.12q and not %.12s",
-			at, health.Status, health.Content, d.output.Snapshot.Version)
+			at, alive.Status, alive.Content, d.output.Snapshot.Version)
 	}
+}
+
+// ready reports whether the server at a URL can do its work, and adds why not.
+func (d *doctor) ready(ctx context.Context, f *findings, url string) bool {
+	const mend = "the section When something fails of OPERATIONS.md has each; the log says why"
+	answer, err := ask(ctx, http.MethodGet, url+health.Ready)
+	if err != nil {
+		f.fault(mend, "the service is running at %s, and does not say whether it can work", d.serve.address)
+		return false
+	}
+	defer answer.Body.Close()
+	var ready struct{ Failing []string }
+	if answer.StatusCode == http.StatusOK || json.NewDecoder(io.LimitReader(answer.Body, 1<<16)).Decode(&ready) != nil {
+		return true // a program that has no such check is of another version, which the content tells
+	}
+	if len(ready.Failing) > 0 {
+		f.fault(mend, "the service is running at %s, and cannot work: %.80q fails", d.serve.address, strings.Join(ready.Failing, ", "))
+	}
+	return len(ready.Failing) == 0
 }
 
 // transport makes the requests of ask. It is a variable so that tests ask no other machine.
@@ -91,7 +114,7 @@ func (d *doctor) clock(ctx context.Context, f *findings) {
 	if d.origin == "" {
 		return
 	}
-	answer, err := ask(ctx, http.MethodHead, d.origin+"/healthz")
+	answer, err := ask(ctx, http.MethodHead, d.origin+health.Live)
 	if err != nil {
 		f.warn("look at the network; if the service is not open yet, leave it", "not compared, as %s does not answer", d.origin)
 		return
@@ -135,6 +158,9 @@ func (d *doctor) permissions(_ context.Context, f *findings) {
 	if key != "" {
 		private(key)
 	}
+	if d.serve.smtpFile != "" {
+		private(d.serve.smtpFile)
+	}
 	if d.native {
 		if folder, closed := private(d.serve.data); folder != nil {
 			if !closed {
@@ -149,7 +175,7 @@ func (d *doctor) permissions(_ context.Context, f *findings) {
 	if len(open) > 0 {
 		f.warn("chmod go= "+strings.Join(open, " "), "others may read %s", few(open))
 	}
-	if len(f.list) == 0 && (d.native || key != "") {
+	if len(f.list) == 0 && (d.native || key != "" || d.serve.smtpFile != "") {
 		f.ok("what is private is this user's alone")
 	}
 }
@@ -174,6 +200,7 @@ func (d *doctor) writable(f *findings, folder fs.FileInfo) {
 	}
 	look(d.serve.data, true)
 	look(d.serve.defaultKeyFile(), false)
+	look(d.serve.lastGoodFile(), false)
 	for _, suffix := range []string{"", "-wal", "-shm"} {
 		look(d.dataFile(sqlite.FileName)+suffix, true)
 	}

@@ -185,7 +185,7 @@ func (d *doctor) outbox(ctx context.Context, f *findings, r records.Reader, name
 	}
 	const list = "anteroom records outbox list shows them"
 	if dead, _ := rows[0][0][0].(int64); dead > 0 {
-		f.warn(list+"; once the mail works, anteroom records outbox revive sends them", "%s: %s to you given up%s", name, were(dead, "message"), why)
+		f.warn(list+"; once the mail works, anteroom records outbox revive sends them", "%s: %s given up%s", name, were(dead, "message"), why)
 	}
 	if late, _ := rows[1][0][0].(int64); late > 0 {
 		f.warn(list+"; look at the mail check", "%s: %s for you for more than an hour%s", name, waits(late, "message"), why)
@@ -226,8 +226,11 @@ func (f *findings) room(folder string, size, free, files int64) {
 	const (
 		least      = 100 << 20 // bytes
 		leastFiles = 1000
+		none       = 1 << 20 // bytes: the log of the database and its index grow by less
 	)
 	switch want := least + 2*size; {
+	case free < none || files == 0:
+		f.fault("make room, old backups first, and restart the server", "there is no room where %s is: what callers send is refused", folder)
 	case free < want:
 		f.warn("make room: two more copies of the database are to fit", "%s is free where %s is, and %s is wanted", byteSize(free), folder, byteSize(want))
 	case files < leastFiles:

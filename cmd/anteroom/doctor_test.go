@@ -263,16 +263,21 @@ func TestDoctorFinds(t *testing.T) {
 		}, "", `^fault database: data/anteroom.db is store [0-9a-f]{32}, and the verifications are of store [0-9a-f]{32} \(name the right one`},
 		"another service":    {store("UPDATE store SET host = 'www.other.example'"), "", `^warning database: .* is of the service www.other.example, and content of www.anteroom.example`},
 		"records to come":    {store(strings.Replace(register, "2026", "2126", 1)), "", `^warning database: .*1 record to come`},
-		"dead messages":      {store(newMail+oldMail+"'dead')", newMail+oldMail+"'dead')"), "", `^warning database: data/anteroom.db: 2 messages were to you given up; the newest error: 550 5.1.1 \(anteroom records outbox`},
+		"dead messages":      {store(newMail+oldMail+"'dead')", newMail+oldMail+"'dead')"), "", `^warning database: data/anteroom.db: 2 messages were given up; the newest error: 550 5.1.1 \(anteroom records outbox`},
 		"late messages":      {store(newMail + oldMail + "'pending')"), "", `^warning database: .*1 message waits for you for more than an hour; .*look at the mail check`},
 		"no migration":       {store("DELETE FROM d1_migrations WHERE name LIKE '0003%'"), "", `^warning database: .*lacks migration 0003_verify.sql \(start anteroom serve`},
 		"a later migration":  {store("INSERT INTO d1_migrations (name) VALUES ('0999_later.sql')"), "", `^fault database: .*0999_later.sql, .*\(use the program that wrote it`},
 		"no database at all": {write("data/anteroom.db", "a text that is long enough to be read as the head of a file"), "", `(?m)^fault database: .*not a database.* \(stop the server, .*anteroom restore`},
 
+		"damaged content":     {write("data/last-good-content", "x"), "", `^warning last good content: read .*its format is not .* \(it is replaced when good content is served\)`},
 		"others may read":     {mode(0o755, "data"), "", `^warning permissions: others may read data \(chmod go= data\)`},
 		"others read the key": {func(t *testing.T) { operate(t, "key", "new", "--out", "a.key"); mode(0o644, "a.key")(t) }, "--key-file a.key", `(?m)^warning permissions: others may read a.key \(chmod go= a.key`},
-		"a closed database":   {mode(0o400, "data/anteroom.db"), "", `(?m)^fault permissions: data/anteroom.db cannot be written \(chmod u\+w`},
-		"no backup":           {func(t *testing.T) { os.Mkdir("copies", 0o700) }, "--backups copies", `^warning backups: there is no backup in copies \(anteroom backup`},
+		"others read the mail file": {func(t *testing.T) {
+			write("smtp", "smtp://u@127.0.0.1:1\n")(t)
+			os.Chmod("smtp", 0o644)
+		}, "--smtp-file smtp", `(?m)^warning permissions: others may read smtp \(chmod go= smtp`},
+		"a closed database": {mode(0o400, "data/anteroom.db"), "", `(?m)^fault permissions: data/anteroom.db cannot be written \(chmod u\+w`},
+		"no backup":         {func(t *testing.T) { os.Mkdir("copies", 0o700) }, "--backups copies", `^warning backups: there is no backup in copies \(anteroom backup`},
 		"an old backup": {func(t *testing.T) {
 			newStore(t)
 			operate(t, "backup", "b.sqlite")
@@ -359,6 +364,9 @@ func TestDoctorRoom(t *testing.T) {
 		want              severity
 	}{
 		{0, 100 << 20, 1000, fine},
+		{0, 1 << 20, 1000, warning},
+		{0, 1<<20 - 1, 1000, fault},
+		{0, 100 << 20, 0, fault},
 		{0, 100<<20 - 1, 1000, warning},
 		{0, 100 << 20, 999, warning},
 		{1 << 30, 2<<30 + 100<<20, 1000, fine},
@@ -386,6 +394,7 @@ func TestDoctorPort(t *testing.T) {
 	if err := json.Unmarshal([]byte(operate(t, "generate", "--json")), &manifest); err != nil || len(manifest.Version) < 12 {
 		t.Fatalf("%v: %+v", err, manifest)
 	}
+	readiness, ready := http.StatusOK, "{}"
 	for body, want := range map[string]string{
 		`{"status":"ok","content":"` + manifest.Version[:12] + `","as_of":"2026-11-20"}`: `^$`,
 		`{"status":"ok","content":"0123456789ab","as_of":"2026-11-20"}`:                  `^warning port: the service is running at .* with content "0123456789ab" and not [0-9a-f]{12} \(reload or restart it`,
@@ -394,10 +403,15 @@ func TestDoctorPort(t *testing.T) {
 		`{}`:              `^fault port: another program`,
 	} {
 		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			if r.URL.Path != "/healthz" {
+			switch r.URL.Path {
+			case "/healthz":
+				io.WriteString(w, body)
+			case "/readyz":
+				w.WriteHeader(readiness)
+				io.WriteString(w, ready)
+			default:
 				t.Errorf("it was asked for %s", r.URL)
 			}
-			io.WriteString(w, body)
 		}))
 		at := strings.TrimPrefix(server.URL, "http://")
 		lines := sick(diagnose(t, "--addr", at))
@@ -410,6 +424,11 @@ func TestDoctorPort(t *testing.T) {
 			if lines := sick(diagnose(t, "--addr", ":"+port)); strings.Contains(lines, "port:") {
 				t.Errorf("at every address: %s", lines)
 			}
+			readiness, ready = http.StatusServiceUnavailable, `{"status":"failing","failing":["store","key"]}`
+			if lines := sick(diagnose(t, "--addr", at)); !strings.Contains(lines, `and cannot work: "store, key" fails (`) {
+				t.Errorf("of a service that is not ready: %s", lines)
+			}
+			readiness, ready = http.StatusOK, "{}"
 		}
 		server.Close()
 	}
@@ -586,7 +605,7 @@ func TestDoctorCloudflare(t *testing.T) {
 	find(`^$`) // the key of a deployed service is not here, nor is a server
 	find(`^warning key: `, "--data", defaultData)
 	server.Exec(t, "INSERT INTO outbox (record_id, kind, payload, created_at, next_try_at, state) VALUES ('a', 'registration', '{}', 1795000000, 1795000000, 'dead')")
-	find(`^warning cloudflare: D1 database anteroom \(production\): 1 message was to you given up`)
+	find(`^warning cloudflare: D1 database anteroom \(production\): 1 message was given up`)
 	server.Exec(t, "DELETE FROM outbox")
 	server.Exec(t, "UPDATE store SET host = 'www.other.example'")
 	find(`^warning cloudflare: D1 database anteroom \(production\) is of the service www.other.example`)

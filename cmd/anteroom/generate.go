@@ -111,6 +111,7 @@ are checked against.`,
 	flags.StringVar(&out, "out", publicFolder, "the `folder` of the documents")
 	flags.BoolVar(&check, "check", false, "write nothing; fail where the documents are not up to date")
 	flags.BoolVar(&keepWatching, "watch", false, "do it again whenever the content changes, until interrupted")
+	flags.SetAnnotation("watch", onlyHere, []string{"true"}) // set for serve, it would keep generate from ending
 	flags.BoolVar(&asJSON, "json", false, "report as one JSON object")
 	return cmd
 }
@@ -143,7 +144,9 @@ func loadContent(folder string) (*site.Site, error) {
 	} else if err != nil {
 		return nil, fmt.Errorf("%w (give this user access to the content folder)", err)
 	}
-	if err := finishVerification(folder); err != nil {
+	if err := finishVerification(folder); errors.Is(err, fs.ErrPermission) {
+		return nil, fmt.Errorf("%w (give this user access to the content folder)", err)
+	} else if err != nil {
 		return nil, err
 	}
 	s, err := site.Load(os.DirFS(folder))

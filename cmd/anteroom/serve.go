@@ -123,6 +123,12 @@ func (o *serveOptions) check() error {
 	if o.unsigned && (o.key != "" || o.keyFile != "") {
 		fault("--unsigned excludes --key-file and ANTEROOM_KEY")
 	}
+	// With a variable of a script that is not set, a server would listen at every address.
+	for _, needed := range []struct{ flag, value string }{{"addr", o.address}, {"data", o.data}, {"content", o.content}} {
+		if needed.value == "" {
+			fault("--%s is empty (leave it out, or give it a value)", needed.flag)
+		}
+	}
 	o.checkService(fault)
 	if o.writesPerMinute < 0 {
 		fault("--write-limit is %d (a number from 0 on is meant)", o.writesPerMinute)
@@ -132,12 +138,12 @@ func (o *serveOptions) check() error {
 			fault("--host %q is not a bare host name such as preview.example.org", host)
 		}
 	}
-	if strings.ContainsAny(o.clientIPHeader, " \t:/") {
+	if strings.ContainsAny(o.clientIPHeader, " \t:/\"(),;<=>?@[\\]{}") {
 		fault("--client-ip-header %q is not the name of a header such as X-Forwarded-For", o.clientIPHeader)
 	}
 	for _, private := range []struct{ flag, path string }{{"data", o.data}, {"outbox", o.outbox}, {"key-file", o.keyFile}, {"smtp-file", o.smtpFile}} {
 		for _, published := range []string{o.content, publicFolder} {
-			if private.path != "" && inside(published, private.path) {
+			if private.path != "" && published != "" && inside(published, private.path) {
 				fault("--%s %s is inside %s, where everybody could read it", private.flag, private.path, published)
 			}
 		}
@@ -234,6 +240,11 @@ func serve(ctx context.Context, t *terminal, o *serveOptions) error {
 	}
 	defer s.shown.close()
 	config.Metrics = s.shown.metrics
+	if s.faults != nil {
+		config.Metrics.Reload(s.faults)
+	} else {
+		config.Metrics.Read()
+	}
 	newKey := s.key == nil && !o.unsigned
 	if newKey {
 		s.key = receiptkey.New()
@@ -247,6 +258,9 @@ func serve(ctx context.Context, t *terminal, o *serveOptions) error {
 		return err
 	}
 	// The data folder is known to be the right one now.
+	if err := s.keep(first); err != nil {
+		return errors.Join(err, s.host.Close())
+	}
 	if newKey {
 		if err := o.keepKey(t, s.key); err != nil {
 			return errors.Join(err, s.host.Close())

@@ -32,6 +32,7 @@ type server struct {
 	shown   *presence
 	serving *edition
 	kept    *lastgood.Content // what stands in the data folder; nil where that is nothing good
+	faults  error             // of the content at the start
 }
 
 // edition is content as it is served.
@@ -42,8 +43,12 @@ type edition struct {
 	expires   time.Time         // when the security.txt among the documents does; zero where there is none
 }
 
+// newEdition makes an edition that a host can serve. The error says why none can.
 func newEdition(s *snapshot.Snapshot, files []static.File) (*edition, error) {
 	documents, err := static.New(files)
+	if err == nil {
+		_, err = edge.Load(s)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -68,10 +73,16 @@ func (s *server) firstEdition() (*edition, error) {
 	if faults == nil || last == nil {
 		return first, faults
 	}
+	// A data folder that was copied holds what another service has published.
+	if own, err := s.make(nil); err == nil && own.snapshot.CanonicalHost != last.snapshot.CanonicalHost {
+		s.log.Warn("the last good content is of another host, and is not used", "host", last.snapshot.CanonicalHost)
+		return own, nil
+	}
 	if err := s.o.checkKey(s.key, last.snapshot); err != nil {
 		s.log.Error("the last good content does not publish the receipt key in use, and is not used", "content", last.version())
 		return nil, faults
 	}
+	s.faults = faults
 	s.log.Error("the content is at fault: serving the last good content of "+s.kept.Since.Format(time.RFC3339),
 		"content", last.version(), "faults", faultLine(faults))
 	return last, nil
@@ -86,9 +97,6 @@ func (s *server) lastGood() (*edition, error) {
 		return nil, err
 	}
 	decoded, err := snapshot.Decode(c.Snapshot)
-	if err == nil {
-		_, err = edge.Load(decoded)
-	}
 	var e *edition
 	if err == nil {
 		e, err = newEdition(decoded, c.Documents)
@@ -170,20 +178,30 @@ func (e *edition) goesOnIn(next *generator.Output, keys []string) error {
 	return errors.Join(faults...)
 }
 
-// serve takes note of an edition that the host serves now, and keeps it in the data folder.
+// serve takes note of an edition that the host serves now.
 func (s *server) serve(e *edition) {
 	s.serving = e
 	s.expire()
+}
+
+// keep puts an edition into the data folder, before anybody is served it: whenever the server is
+// killed, it never serves an older one again. It is an error where that could happen.
+func (s *server) keep(e *edition) error {
 	c := &lastgood.Content{Since: time.Now().UTC().Truncate(time.Second), Snapshot: e.snapshot.Encode(), Documents: e.files}
 	if s.kept != nil && s.kept.Equal(c) {
-		return
+		return nil
 	}
-	if err := lastgood.Write(s.o.lastGoodFile(), c); err != nil {
+	s.kept = nil
+	err := lastgood.Write(s.o.lastGoodFile(), c)
+	switch {
+	case errors.Is(err, lastgood.ErrOlder):
+		return err
+	case err != nil:
 		s.log.Warn("there is no last good content: a start with content at fault would fail", "error", err)
-		s.kept = nil
-		return
+	default:
+		s.kept = c
 	}
-	s.kept = c
+	return nil
 }
 
 // follow serves the content anew when it is told to, until ctx is done. state is the fingerprint of
@@ -227,10 +245,17 @@ func (s *server) reload(reason string) {
 		if e, err = s.make(s.serving); err != nil {
 			return err
 		}
+		if err = s.keep(e); err != nil {
+			return err
+		}
 		return s.host.Publish(e.snapshot, e.documents)
 	})
 	if err != nil {
-		s.log.Error("the content is at fault: the old content stays served", "reason", reason, "content", s.serving.version(), "faults", faultLine(err))
+		what := "the content is at fault"
+		if errors.Is(err, lastgood.ErrOlder) {
+			what = "the content cannot be kept"
+		}
+		s.log.Error(what+": the old content stays served", "reason", reason, "content", s.serving.version(), "faults", faultLine(err))
 		return
 	}
 	s.log.Info("serving anew", "reason", reason, "content", e.version())

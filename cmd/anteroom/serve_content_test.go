@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"crypto/sha256"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -18,7 +19,9 @@ import (
 	"testing"
 	"time"
 
+	"anteroom/edge"
 	"anteroom/edge/native"
+	"anteroom/edge/snapshot"
 	"anteroom/generator"
 )
 
@@ -170,6 +173,9 @@ func TestSecurityTxtExpires(t *testing.T) {
 			t.Fatal(err)
 		}
 		t.Cleanup(func() { s.host.Close() })
+		if err := s.keep(first); err != nil {
+			t.Fatal(err)
+		}
 		s.serve(first)
 	}
 	status := func() int {
@@ -231,6 +237,104 @@ func TestSecurityTxtExpires(t *testing.T) {
 	start()
 	if status() != 404 || !strings.Contains(said.String(), "serving the last good content of ") {
 		t.Errorf("%d, %s", status(), &said)
+	}
+}
+
+// TestKeptBeforeServed: content is kept before anybody is served it, as the server may be killed at
+// any time, and none is served after which an older one could be.
+func TestKeptBeforeServed(t *testing.T) {
+	t.Setenv("SOURCE_DATE_EPOCH", now)
+	content, data := copyContent(t), t.TempDir()
+	var said bytes.Buffer
+	s := &server{
+		shown: &presence{}, o: &serveOptions{content: content, data: data, unsigned: true},
+		log: slog.New(slog.NewTextHandler(&said, nil)), now: currentTime,
+	}
+	first, err := s.firstEdition()
+	if err != nil {
+		t.Fatal(err)
+	}
+	served := first.version()
+	load := func(next *snapshot.Snapshot) (native.Edge, error) {
+		served = fmt.Sprintf("%.12s", next.Version)
+		if kept, err := s.lastGood(); err != nil || kept == nil || kept.version() != served {
+			t.Errorf("%s is served, and kept is %v, %v", served, kept, err)
+		}
+		return edge.Load(next)
+	}
+	if err := s.keep(first); err != nil {
+		t.Fatal(err)
+	}
+	s.host, err = native.Open(native.Config{Data: data, Create: true, Snapshot: first.snapshot, Documents: first.documents, Log: s.log, Load: load})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.host.Close()
+	s.serve(first)
+	service := filepath.Join(content, "service.yaml")
+	amend(t, service, "notice: ", "notice: 1 ")
+	s.reload("SIGHUP")
+	second := s.serving.version()
+	if second == first.version() || served != second {
+		t.Errorf("%s is served after %s: %s", served, first.version(), &said)
+	}
+	// What cannot be replaced nor removed: a folder that is not empty.
+	file := s.o.lastGoodFile()
+	if err := errors.Join(os.Remove(file), os.MkdirAll(filepath.Join(file, "x"), 0o700)); err != nil {
+		t.Fatal(err)
+	}
+	amend(t, service, "notice: 1 ", "notice: 2 ")
+	s.reload("SIGHUP")
+	if served != second || s.serving.version() != second || !strings.Contains(said.String(), `"the content cannot be kept: the old content stays served"`) {
+		t.Errorf("%s is served after %s: %s", served, second, &said)
+	}
+	if err := os.RemoveAll(file); err != nil {
+		t.Fatal(err)
+	}
+	s.reload("SIGHUP")
+	if served == second || s.serving.version() != served {
+		t.Errorf("%s is served after %s: %s", served, second, &said)
+	}
+}
+
+// TestLastGoodOfAnother: what another service has published, of whose data folder this one is a
+// copy, is neither served nor held against the content.
+func TestLastGoodOfAnother(t *testing.T) {
+	t.Setenv("SOURCE_DATE_EPOCH", now)
+	content := copyContent(t)
+	var said bytes.Buffer
+	s := &server{o: &serveOptions{content: content, data: t.TempDir(), unsigned: true}, log: slog.New(slog.NewTextHandler(&said, nil)), now: currentTime}
+	first, err := s.firstEdition()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.keep(first); err != nil {
+		t.Fatal(err)
+	}
+	for _, folder := range []string{"scoreboard", "verifications"} {
+		if err := os.Remove(filepath.Join(content, folder, "2026-11-20.yaml")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if again, err := s.firstEdition(); err != nil || again.version() != first.version() {
+		t.Errorf("a board is taken back: %+v, %v", again, err)
+	}
+	amend(t, filepath.Join(content, "service.yaml"), first.snapshot.ApexHost, "another.example")
+	other, err := s.firstEdition()
+	if err != nil || other.snapshot.CanonicalHost != "www.another.example" {
+		t.Fatalf("%+v, %v, %s", other, err, &said)
+	}
+	if !strings.Contains(said.String(), "the last good content is of another host, and is not used") {
+		t.Errorf("the log does not say so: %s", &said)
+	}
+	if err := s.keep(other); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Remove(filepath.Join(content, "aup.yaml")); err != nil {
+		t.Fatal(err)
+	}
+	if again, err := s.firstEdition(); err != nil || again.version() != other.version() {
+		t.Errorf("its own is not served: %+v, %v", again, err)
 	}
 }
 

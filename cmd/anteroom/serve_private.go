@@ -93,7 +93,15 @@ func (s *server) makePrivate(names ...string) error {
 		if changed {
 			mended = append(mended, name)
 		}
-		if err != nil && !isMissing(err) {
+		unseen := (*fs.PathError)(nil)
+		switch {
+		case errors.Is(err, disk.ErrForeignLink):
+			return err // nothing behind it is touched
+		case err == nil || isMissing(err):
+		case errors.Is(err, fs.ErrPermission) && errors.As(err, &unseen) && unseen.Op == "stat":
+			// What is beside it is not seen either.
+			return fmt.Errorf("%w (run serve as the user whose folder this is, or give the folder to this user by chown)", err)
+		default:
 			faults = append(faults, err)
 		}
 	}

@@ -157,6 +157,9 @@ func TestServeTellsTheManager(t *testing.T) {
 				t.Errorf("after %s: the metrics lack %s", edit.new, line)
 			}
 		}
+		if strings.Contains(string(metrics), "\nanteroom_content_last_reload_success_timestamp_seconds 0\n") {
+			t.Error("the content was never read without a fault")
+		}
 	}
 	if err := s.stop(); err != nil {
 		t.Error(err)
@@ -166,6 +169,37 @@ func TestServeTellsTheManager(t *testing.T) {
 	}
 	if _, err := http.Get(page); err == nil {
 		t.Error("the metrics are still shown")
+	}
+}
+
+// A server that starts with the last good content says that the content is at fault.
+func TestServeMetricsOfLastGood(t *testing.T) {
+	s := startManaged(t)
+	s.log.until(t, `"msg":"metrics are shown"`)
+	if err := s.stop(); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Remove(filepath.Join(s.options.content, "aup.yaml")); err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- serve(ctx, newTerminal(nil, s.log, s.log), s.options) }()
+	page := s.log.until(t, `"msg":"metrics are shown","url":"([^"]+)"`)[0]
+	answer, err := http.Get(page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	metrics, _ := io.ReadAll(answer.Body)
+	answer.Body.Close()
+	for _, line := range []string{`anteroom_content_reloads_total{outcome="failure"} 1`, `anteroom_content_last_reload_success_timestamp_seconds 0`} {
+		if !strings.Contains(string(metrics), line+"\n") {
+			t.Errorf("the metrics lack %s", line)
+		}
+	}
+	stop()
+	if err := <-ended; err != nil {
+		t.Error(err)
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"io"
 	"path/filepath"
 	"reflect"
+	"strconv"
 	"strings"
 	"testing"
 	"unicode"
@@ -100,6 +101,43 @@ func TestStrangersWords(t *testing.T) {
 		for member, value := range want {
 			if !reflect.DeepEqual(row[member], value) {
 				t.Errorf("%s: %s is %q, want %q", list, member, fmt.Sprint(row[member]), value)
+			}
+		}
+	}
+}
+
+// What a stranger writes behind the prefix of a secret key stays inside of its quotation marks in a
+// log of either form, and a key is left out there.
+func TestLogOfStrangers(t *testing.T) {
+	for _, path := range []string{
+		`" level=ERROR msg="commit failed"`, `","level":"ERROR","x":"`, `\" status=200`, `\\" status=200`, `\`, `\ status=200`, `AAAA`, `AAAA\AAAA"`, `"anteroom-secret:"`,
+	} {
+		path = "/anteroom-secret:" + path
+		for _, format := range []string{logText, logJSON} {
+			var out bytes.Buffer
+			options := serviceOptions{logFormat: format}
+			options.log(newTerminal(nil, io.Discard, &out)).Info("request", "path", path, "status", 404)
+			line := out.String()
+			if strings.Contains(line, "AAAA") {
+				t.Errorf("%s: a key is shown: %s", format, line)
+			}
+			if format == logJSON {
+				var got struct {
+					Level, Path string
+					Status      int
+				}
+				if err := json.Unmarshal(out.Bytes(), &got); err != nil || got.Level != "INFO" || got.Status != 404 || !strings.HasPrefix(got.Path, "/anteroom-secret:…") {
+					t.Errorf("%q is logged as %s (%+v, %v)", path, line, got, err)
+				}
+				continue
+			}
+			_, rest, _ := strings.Cut(line, " path=")
+			value, _, _ := strings.Cut(rest, " ")
+			if quoted, err := strconv.QuotedPrefix(rest); err == nil {
+				value = quoted
+			}
+			if strings.TrimPrefix(rest, value) != " status=404\n" {
+				t.Errorf("%q is logged as %s", path, line)
 			}
 		}
 	}

@@ -251,8 +251,8 @@ func (o *verifyOptions) conclude(ctx context.Context, t *terminal, survey *verif
 	}
 	t.say("")
 	t.say("Wrote %s and %s.", filepath.Join(o.content, "verifications", survey.Name+".yaml"), filepath.Join(o.content, "scoreboard", survey.Name+".yaml"))
-	t.say("Read both in the diff, then: anteroom generate, and deploy. (serve --watch publishes them by itself;")
-	t.say("without it a server is not started again before generate.)")
+	t.say("Read both in the diff, then: anteroom generate, and deploy. (anteroom serve publishes")
+	t.say("them when it reads the content anew: at a start, on SIGHUP, and with --watch at once.)")
 	return true, nil
 }
 

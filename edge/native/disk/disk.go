@@ -97,15 +97,22 @@ func WriteNew(path string, text []byte) error {
 
 // MakePrivate takes all permissions on the file or folder at path from everybody but its owner. It
 // reports whether others had any. It is an error where this user may not do so, and where the
-// folder is one that many users share, such as /tmp. What is neither a file nor a folder stays as
-// it is, and so does what root lends to the group of this user to read.
+// folder is one that many users share, such as /tmp. Of a link it is ErrForeignLink where somebody
+// else made it to what is not theirs. What is neither a file nor a folder stays as it is, and so
+// does what root lends to the group of this user to read.
 func MakePrivate(path string) (changed bool, err error) {
 	info, err := os.Stat(path)
 	if err != nil {
 		return false, err
 	}
+	link, err := os.Lstat(path)
+	if err != nil {
+		return false, err
+	}
 	mode := info.Mode()
 	switch {
+	case link.Mode()&fs.ModeSymlink != 0 && foreign(owner(link), owner(info), os.Geteuid()):
+		return false, fmt.Errorf("%s is %w (remove it, or name the file itself)", path, ErrForeignLink)
 	case !IsOpen(info) || !mode.IsRegular() && !mode.IsDir():
 		return false, nil
 	case mode.IsDir() && mode&fs.ModeSticky != 0:
@@ -120,6 +127,14 @@ func MakePrivate(path string) (changed bool, err error) {
 // IsOpen reports whether a file or folder is open to users who are not to have access to it: to
 // anybody but its owner. It is not where root lends a file to the group of this user to read.
 func IsOpen(info fs.FileInfo) bool { return hasModes && info.Mode()&othersMay(info) != 0 }
+
+// foreign reports whether the maker of a link is neither who is asked to follow it, nor the owner
+// of what it leads to, nor root.
+func foreign(maker, owner, self int) bool { return maker != self && maker != owner && maker != root }
+
+// ErrForeignLink is the error of a link by which its maker would have this user change the
+// permissions of a file that is not the maker's, as one in the folder of a service that root runs.
+var ErrForeignLink = errors.New("a link of another user to what is not that user's")
 
 // othersMay are the permissions that nobody but the owner of a file or folder is to have. A file
 // that root lends to the group of this user may be read by that group, as the credentials of

@@ -177,6 +177,27 @@ func TestMakePrivate(t *testing.T) {
 			t.Errorf("%s %v: now %v, changed %t, %v", c.name, c.before, info.Mode(), changed, err)
 		}
 	}
+	for ids, want := range map[[3]int]bool{{0, 5, 5}: false, {5, 0, 5}: false, {5, 5, 0}: false, {5, 0, 0}: true, {6, 5, 5}: true} {
+		if foreign(ids[0], ids[1], ids[2]) != want {
+			t.Errorf("%v", ids)
+		}
+	}
+	// Root alone can give a link away.
+	if os.Geteuid() == root {
+		if err := errors.Join(os.Chmod(path("file"), 0o644), os.Lchown(path("link"), 1, 1)); err != nil {
+			t.Fatal(err)
+		}
+		changed, err := MakePrivate(path("link"))
+		if info, wrong := os.Stat(path("file")); changed || !errors.Is(err, ErrForeignLink) || wrong != nil || info.Mode().Perm() != 0o644 {
+			t.Errorf("a link of another user: %t, %v, %v", changed, err, info.Mode())
+		}
+		if err := os.Chown(path("file"), 1, 1); err != nil {
+			t.Fatal(err)
+		}
+		if changed, err := MakePrivate(path("link")); !changed || err != nil {
+			t.Errorf("a link of another user to a file of theirs: %t, %v", changed, err)
+		}
+	}
 	if _, err := MakePrivate(path("none")); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("what is not there: %v", err)
 	}

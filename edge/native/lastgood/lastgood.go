@@ -28,6 +28,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"time"
 
 	"anteroom/edge/native/disk"
@@ -147,15 +148,26 @@ func Read(path string) (*Content, error) {
 	return c, nil
 }
 
+// ErrOlder is the error of Write where the file still holds an older content.
+var ErrOlder = errors.New("an older content could be served again (let this user write to the data folder)")
+
 // Write writes a content to the file at path, for this user alone, in one step. Where that fails it
-// removes the file: an older content is not what was served last.
+// removes the file: an older content is not what was served last. The error is ErrOlder where that
+// fails too.
 func Write(path string, c *Content) error {
-	if err := disk.Write(path, c.Encode()); err != nil {
-		err = fmt.Errorf("write the last good content: %w", err)
-		if gone := os.Remove(path); !errors.Is(gone, fs.ErrNotExist) {
-			err = errors.Join(err, gone)
-		}
-		return err
+	err := disk.Write(path, c.Encode())
+	if err == nil {
+		return nil
 	}
-	return nil
+	err = fmt.Errorf("write the last good content: %w", err)
+	switch gone := os.Remove(path); {
+	case errors.Is(gone, fs.ErrNotExist):
+	case gone != nil:
+		err = errors.Join(err, fmt.Errorf("%w: %w", gone, ErrOlder))
+	default:
+		if unsure := disk.SyncFolder(filepath.Dir(path)); unsure != nil {
+			err = errors.Join(err, unsure) // after a loss of power it may be there again
+		}
+	}
+	return err
 }

@@ -128,6 +128,16 @@ func TestFile(t *testing.T) {
 	if _, err := os.Stat(path); failed == nil || !strings.Contains(failed.Error(), "the disk is full") || !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("%v, and what was written before is there: %v", failed, err)
 	}
+	// What can neither be replaced nor removed: a folder that is not empty.
+	if err := os.MkdirAll(filepath.Join(path, "x"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := Write(path, shown()); !errors.Is(err, ErrOlder) || errors.Is(failed, ErrOlder) {
+		t.Errorf("what stays is not told: %v, %v", err, failed)
+	}
+	if err := os.RemoveAll(path); err != nil {
+		t.Fatal(err)
+	}
 	if err := Write(path, shown()); err != nil {
 		t.Fatal(err)
 	}

@@ -121,7 +121,7 @@ func New(version, revision string) *Metrics {
 		m.relayed[failure] = relayed.WithLabelValues(string(failure))
 	}
 	reloads := prometheus.NewCounterVec(prometheus.CounterOpts{
-		Name: "anteroom_content_reloads_total", Help: "Reloads of the content, by outcome: success, or failure, after which the content before is served on.",
+		Name: "anteroom_content_reloads_total", Help: "Reloads of the content, by outcome: success, or failure, after which the content before is served on; a start with that counts as one.",
 	}, []string{"outcome"})
 	m.reloads, m.reloaded = reloads.WithLabelValues("failure"), reloads.WithLabelValues("success")
 	build := prometheus.NewGauge(prometheus.GaugeOpts{
@@ -222,10 +222,18 @@ func (m *Metrics) Content(version string) {
 	}
 	m.content.Reset()
 	m.content.WithLabelValues(version).Set(1)
+}
+
+// Read says that the content was read without a fault at the start.
+func (m *Metrics) Read() {
+	if m == nil {
+		return
+	}
 	m.lastReload.SetToCurrentTime()
 }
 
-// Reload counts a reload of the content; err is why it failed.
+// Reload counts a reload of the content; err is why it failed. A start where the content was at
+// fault, and the content before is served, is a reload that failed.
 func (m *Metrics) Reload(err error) {
 	if m == nil {
 		return

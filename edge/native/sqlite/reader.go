@@ -34,7 +34,7 @@ func OpenReader(path string) (*Reader, error) {
 	r := &Reader{}
 	if err := r.open(path); err != nil {
 		r.disconnect()
-		return nil, fmt.Errorf("open database %s: %w", path, err)
+		return nil, fmt.Errorf("open database %s: %w", path, withHint(err))
 	}
 	return r, nil
 }

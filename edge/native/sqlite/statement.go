@@ -12,6 +12,7 @@ import (
 	"anteroom/edge/kernel"
 
 	modernc "modernc.org/sqlite"
+	sqlite3 "modernc.org/sqlite/lib"
 )
 
 // maxPrepared is how many prepared statements are kept. The core has far fewer statements.
@@ -179,6 +180,19 @@ func (c *connection) closeStatements() {
 	}
 	clear(c.prepared)
 }
+
+// withHint adds to an error what to do next, where the disk is full. With no room for the index of
+// the log, SQLite speaks of an error of the disk.
+func withHint(err error) error {
+	var failed *modernc.Error
+	if errors.As(err, &failed) && (failed.Code() == sqlite3.SQLITE_FULL || failed.Code() == sqlite3.SQLITE_IOERR_SHMSIZE) {
+		return fmt.Errorf("%w: %w (make room where the data folder is)", err, ErrFull)
+	}
+	return err
+}
+
+// ErrFull is the error of Open, OpenReader and OpenStill where the disk has no room.
+var ErrFull = errors.New("the disk is full")
 
 // code is the primary result code of SQLite in err. It is -1 where err has none.
 func code(err error) int {

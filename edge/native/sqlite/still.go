@@ -18,7 +18,7 @@ func OpenStill(path string) (*Reader, error) {
 	}
 	if err != nil {
 		r.disconnect()
-		return nil, fmt.Errorf("open database %s: %w", path, err)
+		return nil, fmt.Errorf("open database %s: %w", path, withHint(err))
 	}
 	return r, nil
 }

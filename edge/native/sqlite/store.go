@@ -73,7 +73,7 @@ func start(path string, log *slog.Logger, create bool) (*Store, error) {
 	}
 	if err := s.open(path, create); err != nil {
 		s.disconnect()
-		return nil, fmt.Errorf("open database %s: %w", path, err)
+		return nil, fmt.Errorf("open database %s: %w", path, withHint(err))
 	}
 	go s.write()
 	return s, nil

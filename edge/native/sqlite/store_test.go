@@ -28,6 +28,7 @@ import (
 	"anteroom/edge/sha256"
 
 	"golang.org/x/sys/unix"
+	sqlite3 "modernc.org/sqlite/lib"
 )
 
 var quiet = slog.New(slog.DiscardHandler)
@@ -193,6 +194,22 @@ func TestFailedSync(t *testing.T) {
 	disk.Sync = func(*os.File) error { return unix.EIO }
 	if _, err := Create(filepath.Join(t.TempDir(), FileName), quiet); !errors.Is(err, unix.EIO) {
 		t.Error(err)
+	}
+}
+
+// A database that cannot grow is told from a damaged one.
+func TestFull(t *testing.T) {
+	s := openStore(t, filepath.Join(t.TempDir(), FileName))
+	var err error
+	s.betweenGroups(func() {
+		err = s.script("PRAGMA max_page_count = 1; CREATE TABLE large (x); INSERT INTO large VALUES (zeroblob(1000000))")
+	})
+	if code(err) != sqlite3.SQLITE_FULL || !errors.Is(withHint(err), ErrFull) || !strings.Contains(withHint(err).Error(), "(make room ") {
+		t.Errorf("%v", withHint(err))
+	}
+	s.betweenGroups(func() { err = s.script("SELECT nonsense") })
+	if err == nil || withHint(err) != err || withHint(nil) != nil {
+		t.Errorf("%v", withHint(err))
 	}
 }
 

@@ -78,6 +78,8 @@ func TestDocuments(t *testing.T) {
 
 		{"GET", "/llms.txt", http.Header{"Accept-Encoding": {"br, gzip;q=0"}}, 200, http.Header{"Content-Encoding": {"-"}, "Vary": {"Accept-Encoding"}, "Content-Length": {"3000"}}, "-"},
 		{"GET", "/llms.txt", http.Header{"Accept-Encoding": {"br;q=1.0, GZIP;q=0.8"}}, 200, http.Header{"Content-Encoding": {"gzip"}, "Vary": {"Accept-Encoding"}, "Etag": {strings.TrimSuffix(etag("/llms.txt"), `"`) + `-gzip"`}}, "-"},
+		{"GET", "/llms.txt", http.Header{"Accept-Encoding": {"*"}}, 200, http.Header{"Content-Encoding": {"gzip"}}, "-"},
+		{"GET", "/llms.txt", http.Header{"Accept-Encoding": {"gzip;q=0.5, identity"}}, 200, http.Header{"Content-Encoding": {"-"}}, "-"},
 		{"GET", "/photo.png", http.Header{"Accept-Encoding": {"gzip"}}, 200, http.Header{"Content-Encoding": {"-"}, "Vary": {"-"}}, "-"},
 
 		{"POST", "/llms.txt", nil, 405, http.Header{"Allow": {"GET, HEAD"}, "Cache-Control": {"no-store"}, "X-Content-Type-Options": {"nosniff"}, "Etag": {"-"}}, "a document can only be read: GET or HEAD\n"},
