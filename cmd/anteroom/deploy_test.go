@@ -148,7 +148,10 @@ func TestDeploy(t *testing.T) {
 	d.FailOn("POST", "/versions", apitest.Refuse(400, 10021, "no such module"))
 	code, answer, complaint = d.call("--json")
 	read(answer)
-	if code != exitFailure || !strings.Contains(report.Error, "no such module") || !strings.HasSuffix(report.Live, ", as before") || !strings.Contains(complaint, "anteroom: next: run the command again") {
+	if last := report.Steps[len(report.Steps)-1]; last.Name != "smoke test" || last.Status != deploy.Would {
+		t.Errorf("the last step is %+v", last)
+	}
+	if code != exitFailure || !strings.Contains(answer, `"status": "failed"`) || !strings.Contains(report.Error, "no such module") || !strings.HasSuffix(report.Live, ", as before") || !strings.Contains(complaint, "anteroom: next: run the command again") {
 		t.Errorf("refused: %d %s%s", code, answer, complaint)
 	}
 }

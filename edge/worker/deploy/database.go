@@ -76,6 +76,7 @@ func (r *Run) keepID(id string) error {
 	if err := r.Plan.source.File.writeDatabaseID(r.Plan.Database.ID, id); err != nil {
 		return err
 	}
+	r.changed = append(r.changed, "the id of D1 database "+r.Plan.Database.Name+" was written into "+filepath.Base(r.Plan.source.File.path))
 	r.Plan.setDatabaseID(id)
 	return nil
 }

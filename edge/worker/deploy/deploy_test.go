@@ -137,7 +137,7 @@ func (o *operator) survey() (*deploy.Run, error) {
 	}
 	o.t.Cleanup(client.Close)
 	client.Wait = func(context.Context, time.Duration) {}
-	r := &deploy.Run{Plan: plan, Client: client, Site: o.site, Say: func(s deploy.Step) { o.said = append(o.said, s) }, Zones: map[string]*deploy.Zone{}}
+	r := &deploy.Run{Plan: plan, Client: client, Site: o.site, Say: func(s deploy.Step) { o.said = append(o.said, s) }}
 	return r, r.Survey(o.ctx)
 }
 
@@ -291,8 +291,9 @@ func TestEveryCallFails(t *testing.T) {
 		"done and not told": func(*operator) []apitest.Fault {
 			return []apitest.Fault{apitest.Silence}
 		},
-		"refused":     func(*operator) []apitest.Fault { return []apitest.Fault{apitest.Refuse(400, 10021, "no")} },
-		"interrupted": nil,
+		"refused":      func(*operator) []apitest.Fault { return []apitest.Fault{apitest.Refuse(400, 10021, "no")} },
+		"told to wait": func(*operator) []apitest.Fault { return []apitest.Fault{apitest.TooMany(1), apitest.TooMany(-1)} },
+		"interrupted":  nil,
 	}
 	for name, fault := range faults {
 		t.Run(name, func(t *testing.T) {
@@ -308,6 +309,9 @@ func TestEveryCallFails(t *testing.T) {
 				err := o.run()
 				o.Recover()
 				o.ctx = context.Background()
+				if fails, waits := name == "not done" || name == "refused", name == "told to wait"; fails && err == nil || waits && err != nil {
+					t.Errorf("call %d: %v", n, err)
+				}
 				var stopped *deploy.Stopped
 				if errors.As(err, &stopped) {
 					last := o.said

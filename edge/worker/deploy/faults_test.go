@@ -348,7 +348,7 @@ func TestWaiting(t *testing.T) {
 	r.Client.HTTP.Timeout = 20 * time.Millisecond
 	o.source.Documents[1].Bytes = []byte("new")
 	o.Fail(apitest.Times(4, o.Hang)...)
-	again := &deploy.Run{Plan: r.Plan, Client: r.Client, Site: o.site, Say: func(deploy.Step) {}, Zones: map[string]*deploy.Zone{}}
+	again := &deploy.Run{Plan: r.Plan, Client: r.Client, Site: o.site, Say: func(deploy.Step) {}}
 	if err := again.Survey(context.Background()); err == nil || !strings.Contains(err.Error(), "after 4 tries") {
 		t.Errorf("the error is %v", err)
 	}

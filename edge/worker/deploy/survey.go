@@ -37,6 +37,9 @@ func (r *Run) Survey(ctx context.Context) error {
 	if err := r.Client.FindAccount(ctx, r.Plan.account); err != nil {
 		return err
 	}
+	if r.Zones == nil {
+		r.Zones = map[string]*Zone{}
+	}
 	var domains []domain
 	asks := []func() error{func() (err error) { domains, err = r.api().domains(ctx); return err }}
 	for _, w := range r.Plan.Workers {

@@ -148,6 +148,7 @@ func (r *Run) setSubdomain(ctx context.Context, s *state, wanted subdomain) (str
 	if err := r.api().setSubdomain(ctx, s.Name, wanted); err != nil {
 		return "", err
 	}
+	r.changed = append(r.changed, fmt.Sprintf("%s has %s", s.Name, subdomainText(wanted)))
 	got, err := r.api().subdomain(ctx, s.Name)
 	if err == nil && got != wanted {
 		err = fmt.Errorf("set whether %s is at workers.dev: Cloudflare has %s then, not %s", s.Name, subdomainText(got), subdomainText(wanted))
