@@ -166,7 +166,7 @@ func TestOthersDeploy(t *testing.T) {
 	o.source.Documents[1].Bytes = []byte("new")
 	var theirs *apitest.Version
 	o.FailOn("POST", "/versions", apitest.Before(func() { theirs = o.Interfere(t, "anteroom") }))
-	o.stops("deployment", "another deployment of anteroom came in between, on 20", "as before")
+	o.stops("deployment", "another deployment of anteroom came in between, on 20", "of anteroom, deployed since on 20")
 	if o.Deployed("anteroom").ID != theirs.ID {
 		t.Error("theirs was overridden")
 	}
@@ -176,6 +176,18 @@ func TestOthersDeploy(t *testing.T) {
 	o.refused("a deployment of anteroom is under way: 2 versions share its requests since ")
 	o.must()
 	o.check()
+}
+
+// A worker that somebody else makes while this deployment looks is not replaced by one that answers
+// nothing, without its secret.
+func TestOthersMakeTheWorker(t *testing.T) {
+	o := newOperator(t)
+	var theirs *apitest.Version
+	o.FailOn("POST", "d1/database", apitest.Before(func() { theirs = o.Put(t, "anteroom", apitest.Version{Main: "worker.mjs"}) }))
+	o.stops("worker", "the worker anteroom was made by somebody else in between", "of anteroom, deployed since on 20")
+	if o.Deployed("anteroom").ID != theirs.ID {
+		t.Error("theirs was replaced")
+	}
 }
 
 // The database is found, made, and never one of a newer program.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"anteroom/edge/worker/cloudflare"
 )
@@ -128,9 +129,38 @@ func (r *Run) Do(ctx context.Context) error {
 			err = errors.New("interrupted")
 		}
 		w.Status, w.Text = Failed, err.Error()
+		r.lookAgain(ctx)
 		return &Stopped{Step: w.Name, Serving: r.serving, Changed: r.changed, Next: next, Err: err}
 	}
 	return nil
+}
+
+// longestLook is how long a deployment that failed asks what answers now.
+const longestLook = 15 * time.Second
+
+// lookAgain asks what answers now, after a failure: somebody else may have deployed since the
+// survey, and a deployment whose answer was lost may have been made. An interrupt does not end the
+// question.
+func (r *Run) lookAgain(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), longestLook)
+	defer cancel()
+	s := r.states[0]
+	list, _, err := r.api().deployments(ctx, s.Name)
+	switch {
+	case err != nil && s.uploaded != "" && r.serving != r.uploadedText():
+		r.serving += fmt.Sprintf(", or the new version %.8s: Cloudflare does not say", s.uploaded)
+	case err != nil:
+		r.serving += ", as far as is known: Cloudflare does not say"
+	case len(list) == 0 || s.deployment != nil && list[0].ID == s.deployment.ID:
+	case s.isUploaded(&list[0]):
+		r.serving = r.uploadedText()
+	default:
+		var versions []string
+		for _, share := range list[0].Versions {
+			versions = append(versions, fmt.Sprintf("%.8s", share.ID))
+		}
+		r.serving = fmt.Sprintf("version %s of %s, deployed since on %s", strings.Join(versions, " and "), s.Name, since(&list[0]))
+	}
 }
 
 const smokeStep = "smoke test"
@@ -229,6 +259,12 @@ func (r *Run) message() string {
 		text += "; allowed " + allowances(r.Used)
 	}
 	return text
+}
+
+// uploadedText names the version that this deployment uploaded.
+func (r *Run) uploadedText() string {
+	s := r.states[0]
+	return fmt.Sprintf("the new version %.8s of %s (%s)", s.uploaded, s.Name, r.message())
 }
 
 // describe names the version that answers.

@@ -87,8 +87,16 @@ func orNothing(s *state) string {
 	return describe(s)
 }
 
-// makeWorker makes a worker that answers nothing yet.
+// makeWorker makes a worker that answers nothing yet. The call would replace one that is there, with
+// its secrets: it is asked for again first, as somebody else may have made it since the survey.
 func (r *Run) makeWorker(ctx context.Context, s *state) (string, error) {
+	list, exists, err := r.api().deployments(ctx, s.Name)
+	if err != nil {
+		return "", err
+	}
+	if exists {
+		return "", fmt.Errorf("the worker %s was made by somebody else in between (look at it with anteroom deployments)", s.Name)
+	}
 	metadata := Metadata{
 		MainModule: s.Metadata.MainModule, Bindings: []Binding{},
 		CompatibilityDate: s.Metadata.CompatibilityDate, CompatibilityFlags: s.Metadata.CompatibilityFlags,
@@ -98,7 +106,7 @@ func (r *Run) makeWorker(ctx context.Context, s *state) (string, error) {
 		return "", err
 	}
 	r.changed = append(r.changed, "the worker "+s.Name+" was made")
-	list, _, err := r.api().deployments(ctx, s.Name)
+	list, _, err = r.api().deployments(ctx, s.Name)
 	if err == nil && len(list) > 0 {
 		s.deployment = &list[0]
 	}
@@ -270,19 +278,21 @@ func (r *Run) deployVersion(ctx context.Context, s *state) (string, error) {
 	}
 	r.changed = append(r.changed, fmt.Sprintf("version %.8s of %s was deployed", s.uploaded, s.Name))
 	if s == r.states[0] {
-		r.serving = fmt.Sprintf("the new version %.8s of %s (%s)", s.uploaded, s.Name, r.message())
+		r.serving = r.uploadedText()
 	}
 	return fmt.Sprintf("version %.8s answers all requests", s.uploaded), nil
 }
 
 // isLive asks whether the version that was uploaded is deployed, after a call whose answer was
-// lost. Where that cannot be said, what is live is said to be unknown.
+// lost.
 func (r *Run) isLive(ctx context.Context, s *state) bool {
 	list, _, err := r.api().deployments(ctx, s.Name)
-	if err != nil && s == r.states[0] {
-		r.serving = fmt.Sprintf("%s, or the new version %.8s: it is not known whether the deployment was made", orNothing(s), s.uploaded)
-	}
-	return err == nil && len(list) > 0 && len(list[0].Versions) == 1 && list[0].Versions[0].ID == s.uploaded
+	return err == nil && len(list) > 0 && s.isUploaded(&list[0])
+}
+
+// isUploaded reports whether a deployment is that of the version that was uploaded.
+func (s *state) isUploaded(d *Deployment) bool {
+	return s.uploaded != "" && len(d.Versions) == 1 && d.Versions[0].ID == s.uploaded
 }
 
 // leadHost makes a host a custom domain of the worker.
