@@ -2,6 +2,7 @@ package deploy
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/base64"
 	"encoding/json"
@@ -113,6 +114,37 @@ type Version struct {
 		CreatedOn time.Time `json:"created_on"`
 		Author    string    `json:"author_email"`
 	} `json:"metadata"`
+	Resources struct {
+		Bindings []struct {
+			Name       string `json:"name"`
+			Type       string `json:"type"`
+			ID         string `json:"id"` // of a database, as older answers have it
+			DatabaseID string `json:"database_id"`
+		} `json:"bindings"`
+	} `json:"resources"` // where one version was asked for
+}
+
+// secretTypes are the types of bindings that are secrets.
+var secretTypes = []string{"secret_text", "secret_key"}
+
+// secrets are the names of a version's secrets.
+func (v *Version) secrets() (names []string) {
+	for _, b := range v.Resources.Bindings {
+		if slices.Contains(secretTypes, b.Type) {
+			names = append(names, b.Name)
+		}
+	}
+	return names
+}
+
+// database is the id of the database that a version keeps its records in, "" where it has none.
+func (v *Version) database() string {
+	for _, b := range v.Resources.Bindings {
+		if b.Type == "d1" && b.Name == databaseBinding {
+			return cmp.Or(b.DatabaseID, b.ID)
+		}
+	}
+	return ""
 }
 
 // deployments are the deployments of a worker, the latest first. exists is false where there is no
@@ -144,24 +176,6 @@ func (a api) version(ctx context.Context, worker, id string) (version Version, e
 		return err
 	})
 	return version, err
-}
-
-// secrets are the names of a worker's secrets.
-func (a api) secrets(ctx context.Context, worker string) (names []string, err error) {
-	var p workers.ScriptSecretListParams
-	set(&p.AccountID.Value, &p.AccountID.Present, a.Account)
-	var result []struct {
-		Name string `json:"name"`
-	}
-	service := workers.NewScriptSecretService(a.Options()...)
-	err = a.call(ctx, cloudflare.Purpose{What: "list the secrets of " + worker, Permission: permissionScripts}, &result, func(opts ...option.RequestOption) error {
-		_, err := service.List(ctx, worker, p, opts...)
-		return err
-	})
-	for _, secret := range result {
-		names = append(names, secret.Name)
-	}
-	return names, err
 }
 
 // observability reads what is logged of a worker.

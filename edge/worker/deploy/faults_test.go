@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -280,7 +281,8 @@ func TestReceiptKey(t *testing.T) {
 	o.check()
 }
 
-// A version that was uploaded and never deployed leaves its key to no other.
+// A new version has the key of the one that is live, whatever others have uploaded and never
+// deployed: before it, or at the same time.
 func TestKeyOfAnotherVersion(t *testing.T) {
 	o := newOperator(t)
 	o.must()
@@ -291,12 +293,34 @@ func TestKeyOfAnotherVersion(t *testing.T) {
 	o.stops("deployment", "no", "as before")
 
 	// The rotation is taken back.
+	rotation := o.source
 	o.source.Facts.ReceiptKey, o.source.Key, o.source.KeyPublic = public, "", ""
+	hasKey := func() {
+		t.Helper()
+		for _, b := range o.Deployed("anteroom").Bindings {
+			if b.Name == "RECEIPT_KEY" && b.Text != secret {
+				t.Error("the key is another")
+			}
+		}
+		o.check()
+	}
+	o.source.Bundle = maps.Clone(o.source.Bundle)
 	o.source.Bundle["snapshot.txt"] = []byte("{\"key\": 3}\n")
-	o.refused("is newer than the one that is live, and may have another receipt key, which the next one would get (give the key that the content publishes with --key-file)")
-	o.source.Key, o.source.KeyPublic = secret, public
 	o.must()
-	o.check()
+	hasKey()
+
+	o.source.Bundle = maps.Clone(o.source.Bundle)
+	o.source.Bundle["snapshot.txt"] = []byte("{\"key\": 4}\n")
+	o.FailOn("POST", "/assets-upload-session", apitest.Before(func() {
+		o.FailOn("POST", "/deployments", apitest.Refuse(400, 10021, "no"))
+		other := *o
+		other.source = rotation
+		if err := other.run(); err == nil {
+			t.Error("the rotation is done")
+		}
+	}))
+	o.must()
+	hasKey()
 
 	// It may be deployed without the secret half of its key only where that is allowed.
 	o = newOperator(t)

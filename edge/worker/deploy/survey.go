@@ -19,7 +19,7 @@ type state struct {
 	exists        bool
 	deployment    *Deployment // the latest, nil where there is none
 	version       Version     // that answers, of the deployment
-	secret        bool        // whether it has a receipt key
+	secret        bool        // whether that version has a receipt key
 	observability map[string]any
 	subdomain     subdomain
 	crons         []string
@@ -100,11 +100,7 @@ func (r *Run) surveyWorker(ctx context.Context, s *state) error {
 					"or give one of them all requests with wrangler versions deploy)", s.Name, n, since(s.deployment))
 			}
 			s.version, err = r.api().version(ctx, s.Name, s.deployment.Versions[0].ID)
-			return err
-		},
-		func() error {
-			names, err := r.api().secrets(ctx, s.Name)
-			s.secret = slices.Contains(names, receiptKey)
+			s.secret = slices.Contains(s.version.secrets(), receiptKey)
 			return err
 		},
 		func() (err error) { s.observability, err = r.api().observability(ctx, s.Name); return err },
@@ -280,9 +276,6 @@ func (r *Run) surveySite(ctx context.Context) error {
 	if !service.fresh {
 		return nil
 	}
-	if err := r.surveyLatest(ctx, service); err != nil {
-		return err
-	}
 	if unknown != nil {
 		a := r.allowed(allowDocument)
 		if a == nil {
@@ -318,29 +311,6 @@ func (r *Run) surveyKey(service *state) error {
 	case r.live.Answers && r.live.ReceiptKey != source.Facts.ReceiptKey:
 		return fmt.Errorf("the content publishes the receipt key %s, and the live service has that of %s: it would mint no receipt (give the secret half with --key-file)",
 			source.Facts.ReceiptKey, cmp.Or(r.live.ReceiptKey, "none"))
-	}
-	return nil
-}
-
-// surveyLatest looks whether a new version would get another receipt key than the live one has: the
-// API keeps the secrets of the latest version, which may never have been deployed.
-func (r *Run) surveyLatest(ctx context.Context, service *state) error {
-	source := r.Plan.source
-	if r.sendsKey || !service.secret || source.Facts.ReceiptKey == "" {
-		return nil
-	}
-	versions, err := r.api().versions(ctx, service.Name)
-	if err != nil || len(versions) == 0 || versions[0].ID == service.version.ID || keyOf(versions[0]) == keyTag(source.Facts.ReceiptKey) {
-		return err
-	}
-	switch a := r.allowed(AllowKey); {
-	case source.Key != "":
-		r.sendsKey, r.key = true, keyTag(source.Facts.ReceiptKey)
-	case a != nil:
-		r.used(*a)
-	default:
-		return fmt.Errorf("version %.8s of %s is newer than the one that is live, and may have another receipt key, which the next one would get (give the key that the content publishes with --key-file)",
-			versions[0].ID, service.Name)
 	}
 	return nil
 }

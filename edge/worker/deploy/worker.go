@@ -245,11 +245,19 @@ func (r *Run) sendVersion(ctx context.Context, s *state, withKey bool) (string, 
 	if metadata.Assets != nil {
 		metadata.Assets = &AssetsMetadata{JWT: s.assetsJWT, Config: metadata.Assets.Config}
 	}
+	metadata.Bindings = slices.Clone(metadata.Bindings)
+	// The version has the secrets of the one that is live, and not those of the latest, which may be
+	// somebody's who deploys at the same time, or never deployed.
+	for _, name := range s.version.secrets() {
+		if !withKey || name != receiptKey {
+			metadata.Bindings = append(metadata.Bindings, Binding{Name: name, Type: "inherit", Version: s.version.ID})
+		}
+	}
 	secrets := []string{s.assetsJWT}
 	if withKey {
 		// In the same version as the content that publishes its public half: at no time there is
 		// one without the other.
-		metadata.Bindings = append(slices.Clone(metadata.Bindings), Binding{Name: receiptKey, Type: "secret_text", Text: r.Plan.source.Key})
+		metadata.Bindings = append(metadata.Bindings, Binding{Name: receiptKey, Type: "secret_text", Text: r.Plan.source.Key})
 		secrets = append(secrets, r.Plan.source.Key)
 	}
 	id, err := r.api().newVersion(ctx, s.Name, metadata, s.Modules, secrets...)
@@ -271,9 +279,9 @@ func (r *Run) deployVersion(ctx context.Context, s *state) (string, error) {
 	if len(list) > 0 && (s.deployment == nil || list[0].ID != s.deployment.ID) {
 		return "", fmt.Errorf("another deployment of %s came in between, on %s (look at it; version %.8s was uploaded and is not live)", s.Name, since(&list[0]), s.uploaded)
 	}
-	// An interrupt ends the deployment, and not the question how far it came.
+	// An interrupt ends neither the call, which may be done all the same, nor the question whether.
 	whole := context.WithoutCancel(ctx)
-	if err := r.api().deploy(ctx, s.Name, s.uploaded, r.message(), false); err != nil && !(isUnsure(whole, err) && r.isLive(whole, s)) {
+	if err := r.api().deploy(whole, s.Name, s.uploaded, r.message(), false); err != nil && !(isUnsure(whole, err) && r.isLive(whole, s)) {
 		return "", err
 	}
 	r.changed = append(r.changed, fmt.Sprintf("version %.8s of %s was deployed", s.uploaded, s.Name))
