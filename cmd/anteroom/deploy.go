@@ -80,7 +80,7 @@ What would go backwards stops a deployment, unless --allow names it with a --rea
 }
 
 // allowable are the names of allowances.
-var allowable = append(slices.Clone(live.RegressionNames), deploy.AllowDNS)
+var allowable = append(slices.Clone(live.RegressionNames), deploy.AllowDNS, deploy.AllowDatabase)
 
 // longestReasons is how many bytes the reasons of a deployment may have in all: Cloudflare keeps
 // 1,000 bytes of what a deployment says of itself.

@@ -16,8 +16,8 @@ import (
 	"github.com/cloudflare/cloudflare-go/v6/workers"
 )
 
-// Names of what a rollback may take back only with the operator's allowance. The first two are
-// those of a deployment too.
+// Names of what a rollback may take back only with the operator's allowance, beside
+// AllowDatabase. The first two are those of a deployment too.
 const (
 	AllowAsOf     = "as_of"    // the date of the newest board goes back
 	AllowPublic   = "key"      // the receipt key that is published now would be no more
@@ -26,7 +26,7 @@ const (
 )
 
 // RollbackAllowances are all of them.
-var RollbackAllowances = []string{AllowAsOf, AllowPublic, AllowUnknown, AllowUnderWay}
+var RollbackAllowances = []string{AllowAsOf, AllowPublic, AllowDatabase, AllowUnknown, AllowUnderWay}
 
 // What an API token needs to read what was deployed, and to deploy it again.
 const (
@@ -211,7 +211,7 @@ type Rollback struct {
 
 // Plan plans a rollback to the version that an identifier, or the beginning of one, names. "" is
 // the latest version before the live one that was deployed by this program.
-func (h *History) Plan(id string, now time.Time) (*Rollback, error) {
+func (h *History) Plan(ctx context.Context, id string, now time.Time) (*Rollback, error) {
 	if len(h.Deployments) == 0 {
 		return nil, fmt.Errorf("nothing of %s is deployed (anteroom deploy does that)", h.Worker)
 	}
@@ -228,7 +228,7 @@ func (h *History) Plan(id string, now time.Time) (*Rollback, error) {
 	}
 	r := &Rollback{From: live.Release, To: *to, h: h, expected: live.ID}
 	r.compare(now)
-	return r, nil
+	return r, r.compareDatabases(ctx)
 }
 
 // find finds a version.
@@ -290,6 +290,23 @@ func (r *Rollback) compare(now time.Time) {
 	if known && r.From.key != r.To.key && r.From.key != unknownKey {
 		say(AllowPublic, "version %s publishes another receipt key than the live one: receipts that were signed since would verify no more", r.To.Short())
 	}
+}
+
+// compareDatabases finds out whether the versions keep their records in different databases.
+func (r *Rollback) compareDatabases(ctx context.Context) error {
+	var ids [2]string
+	for i, release := range []*Release{&r.From, &r.To} {
+		v, err := api{r.h.client}.version(ctx, r.h.Worker, release.ID)
+		if err != nil {
+			return err
+		}
+		ids[i] = v.database()
+	}
+	if ids[0] != ids[1] {
+		r.Backwards = append(r.Backwards, Regression{Name: AllowDatabase, Text: fmt.Sprintf("version %s keeps its records in the D1 database %s, and the live one in %s: none of those would be seen",
+			r.To.Short(), cmp.Or(ids[1], "none"), cmp.Or(ids[0], "none"))})
+	}
+	return nil
 }
 
 // Keeps says what a rollback leaves as it is.

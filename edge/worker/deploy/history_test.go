@@ -44,7 +44,7 @@ func (o *operator) publish(content, asOf string) {
 // none.
 func (o *operator) back(id string, allowed []deploy.Allowance, refused ...string) {
 	o.t.Helper()
-	r, err := o.history().Plan(id, time.Now().Add(time.Hour))
+	r, err := o.history().Plan(o.ctx, id, time.Now().Add(time.Hour))
 	if err == nil {
 		err = r.Do(o.ctx, "a bad board", allowed)
 	}
@@ -92,7 +92,7 @@ func TestRollback(t *testing.T) {
 	if d := o.history().Deployments[0]; d.Release.Content != "222222222222" || d.Message != "rollback to content 222222222222, as of 2026-11-20; a bad board; allowed as_of" {
 		t.Errorf("after a rollback %+v is live", d)
 	}
-	if r, err := o.history().Plan("", time.Now()); err != nil || len(r.Backwards) > 0 {
+	if r, err := o.history().Plan(o.ctx, "", time.Now()); err != nil || len(r.Backwards) > 0 {
 		t.Errorf("soon after a rollback: %v, %v", r.Refusal(nil), err) // what it took back is no deployment under way
 	}
 	// It goes further back, never forward by itself, and not to what answers nothing.
@@ -139,6 +139,27 @@ func TestRollbackOverAKey(t *testing.T) {
 	o.back("", []deploy.Allowance{{Name: deploy.AllowPublic, Reason: "it is of no use"}})
 }
 
+// A version of another database would not see what is recorded in this one.
+func TestRollbackToAnotherDatabase(t *testing.T) {
+	o := newOperator(t)
+	o.publish("111111111111", "2026-11-20")
+	o.AddDatabase(t, "tern")
+	o.rewrite("\"anteroom\"\ndatabase_id = \""+o.Database("anteroom").ID, "\"tern\"\ndatabase_id = \"00000000-0000-0000-0000-000000000001")
+	o.source.Content = "222222222222"
+	o.source.Documents[2].Bytes = []byte(`{}`)
+	const lost = "keeps its records in the D1 database "
+	o.refused(lost + o.Database("anteroom").ID + ", and the next one would keep them in tern, " + o.Database("tern").ID)
+	o.allow(deploy.AllowDatabase)
+	o.must()
+	if v := o.Deployed("anteroom"); !strings.Contains(v.Annotations["workers/message"], "allowed database") {
+		t.Errorf("the version says %q", v.Annotations["workers/message"])
+	}
+	o.source.Allowances = nil
+	o.must()
+	o.back("", nil, "database: version", lost+o.Database("anteroom").ID+", and the live one in "+o.Database("tern").ID)
+	o.back("", []deploy.Allowance{{Name: deploy.AllowDatabase, Reason: "its records were copied"}})
+}
+
 // Nobody deploys while somebody else does.
 func TestRollbackBesideADeployment(t *testing.T) {
 	o := newOperator(t)
@@ -155,7 +176,7 @@ func TestRollbackBesideADeployment(t *testing.T) {
 	if err := o.run(); err == nil {
 		t.Fatal("a deployment that is refused is done")
 	}
-	r, err := o.history().Plan("", time.Now())
+	r, err := o.history().Plan(o.ctx, "", time.Now())
 	if err != nil || !strings.Contains(fmt.Sprint(r.Refusal(nil)), "underway: version") {
 		t.Errorf("beside a deployment: %v, %v", r.Refusal(nil), err)
 	}

@@ -68,6 +68,10 @@ const AllowDNS = "dns"
 // AllowKey is the name of the allowance to deploy without the secret of a key that is new.
 const AllowKey = "key"
 
+// AllowDatabase is the name of the allowance to let a version answer that keeps its records in
+// another database than the live one: what is recorded there would be seen no more.
+const AllowDatabase = "database"
+
 // allowDocument is the name of the allowance to let documents vanish. What is not known of a host
 // that does not answer is its documents too.
 const allowDocument = "document"

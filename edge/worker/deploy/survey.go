@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -54,7 +55,7 @@ func (r *Run) Survey(ctx context.Context) error {
 			asks = append(asks, func() (err error) { r.accountHost, err = r.api().accountSubdomain(ctx); return err })
 		}
 	}
-	if err := every(append(asks, func() error { return r.surveyDatabase(ctx) })...); err != nil {
+	if err := every(append(asks, func() error { return r.surveyDatabase(ctx) }, r.surveyRecords)...); err != nil {
 		return err
 	}
 	if err := r.surveySite(ctx); err != nil {
@@ -217,6 +218,24 @@ func (r *Run) surveyDatabase(ctx context.Context) error {
 	missing, err := r.missingMigrations(ctx)
 	r.Plan.Missing = append([]string{}, missing...)
 	return err
+}
+
+// surveyRecords refuses another database than that of the version that is live.
+func (r *Run) surveyRecords() error {
+	db, live := r.Plan.Database, r.states[0].version
+	if db == nil || live.database() == "" || live.database() == r.databaseID() {
+		return nil
+	}
+	if a := r.allowed(AllowDatabase); a != nil {
+		r.used(*a)
+		return nil
+	}
+	to := fmt.Sprintf("%s, %s", db.Name, r.databaseID())
+	if strings.HasPrefix(r.databaseID(), placeholder) {
+		to = db.Name + ", which is to be made"
+	}
+	return fmt.Errorf("version %.8s, which is live, keeps its records in the D1 database %s, and the next one would keep them in %s: none of them would be seen there "+
+		"(put the id of the first into %s; --allow %s --reason TEXT changes the database)", live.ID, live.database(), to, filepath.Base(r.Plan.source.File.path), AllowDatabase)
 }
 
 // missingMigrations are the migrations that the database lacks. Its error says so where the
