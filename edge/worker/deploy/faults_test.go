@@ -160,6 +160,32 @@ func TestComparison(t *testing.T) {
 	}
 }
 
+// What a host answers is not believed where the account knows better: a resolver that does not find
+// it, and a cache that serves an older board.
+func TestComparisonIsDeceived(t *testing.T) {
+	o := newOperator(t)
+	o.publish("111111111111", "2026-11-27")
+	o.source.Content, o.source.Documents[1].Bytes = "222222222222", []byte("new")
+	o.site.elapsed = &deploy.Live{}
+	o.refused(", content 111111111111, as of 2026-11-27 is live there, and nothing answers (look whether this machine finds the host")
+	o.source.AsOf = "2026-11-20"
+	o.site.elapsed = &deploy.Live{Answers: true, Host: "www.anteroom.example", ReceiptKey: public, Signs: true}
+	const back = ", content 111111111111, as of 2026-11-27 is live, and the content is as of 2026-11-20 (--allow as_of --reason TEXT lets it happen)"
+	o.refused(back)
+	o.site.elapsed, o.site.err = nil, errors.New("the service is unreachable")
+	o.allow("document")
+	o.refused(back)
+	o.site.err = nil
+	o.allow("as_of")
+	o.must()
+
+	// What was rolled back is no longer live.
+	o.back(o.history().Deployments[1].Release.ID, nil)
+	o.source.Allowances, o.source.Content, o.source.AsOf = nil, "333333333333", "2026-11-26"
+	o.source.Documents[1].Bytes = []byte("newer")
+	o.refused("as of 2026-11-27 is live")
+}
+
 // What others do at the same time is not overridden.
 func TestOthersDeploy(t *testing.T) {
 	o := newOperator(t)

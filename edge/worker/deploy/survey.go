@@ -284,6 +284,9 @@ func (r *Run) surveySite(ctx context.Context) error {
 			return ctx.Err()
 		case err == nil:
 			r.live = live
+			if published := release(service.version); !live.Answers && service.own[host] && published.Content != "" {
+				unknown = fmt.Errorf("compare with what is live at %s: %s is live there, and nothing answers (look whether this machine finds the host, and wait where its domain is new)", host, &published)
+			}
 		case service.own[host]: // what it replaces elsewhere was allowed to go
 			unknown = fmt.Errorf("compare with what is live at %s: %w", host, err)
 		}
@@ -302,7 +305,20 @@ func (r *Run) surveySite(ctx context.Context) error {
 		}
 		r.used(*a)
 	}
+	if source.Environment == Production && service.own[host] {
+		return errors.Join(r.compare(host), r.compareNotes(service))
+	}
 	return r.compare(host)
+}
+
+// compareNotes refuses a date of the newest board that goes back, as the live version notes it: a
+// host may serve an older one from a cache.
+func (r *Run) compareNotes(service *state) error {
+	published := release(service.version)
+	if r.Plan.source.AsOf >= published.AsOf || slices.ContainsFunc(r.live.Regressions, func(g Regression) bool { return g.Name == AllowAsOf }) {
+		return nil
+	}
+	return r.refuse(Regression{AllowAsOf, fmt.Sprintf("%s is live, and the content is as of %s", &published, cmp.Or(r.Plan.source.AsOf, "no date"))})
 }
 
 // surveyKey finds out whether the worker has the secret half of the key that the content publishes,
@@ -350,13 +366,18 @@ func (r *Run) compare(host string) error {
 	}
 	var faults []error
 	for _, regression := range r.live.Regressions {
-		if a := r.allowed(regression.Name); a != nil {
-			r.used(*a)
-			continue
-		}
-		faults = append(faults, fmt.Errorf("%s: %s (--allow %s --reason TEXT lets it happen)", regression.Name, regression.Text, regression.Name))
+		faults = append(faults, r.refuse(regression))
 	}
 	return errors.Join(faults...)
+}
+
+// refuse is the error of a regression, nil where the operator lets it happen.
+func (r *Run) refuse(regression Regression) error {
+	if a := r.allowed(regression.Name); a != nil {
+		r.used(*a)
+		return nil
+	}
+	return fmt.Errorf("%s: %s (--allow %s --reason TEXT lets it happen)", regression.Name, regression.Text, regression.Name)
 }
 
 // allowed gives the operator's allowance of this name, nil where there is none.
