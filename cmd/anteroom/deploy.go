@@ -168,6 +168,9 @@ func deployService(ctx context.Context, t *terminal, flags *deployFlags, allowan
 		if ctx.Err() != nil {
 			err = errors.New("interrupted")
 		}
+		if serving := run.Serving(); serving != "" {
+			return fmt.Errorf("%w\nnothing was changed; live now: %s", err, serving)
+		}
 		return fmt.Errorf("%w\nnothing was changed; what is live stays", err)
 	}
 	if flags.dryRun {

@@ -459,6 +459,28 @@ func TestLostAnswers(t *testing.T) {
 	}
 }
 
+// What is refused is refused with what is live.
+func TestRefusalSaysWhatIsLive(t *testing.T) {
+	o := newOperator(t)
+	serves := func(want string) {
+		t.Helper()
+		if r, err := o.survey(); err == nil || !strings.Contains(r.Serving(), want) || want == "" && r.Serving() != "" {
+			t.Errorf("%v: live is %q, want %q", err, r.Serving(), want)
+		}
+	}
+	o.Deny("", "zones")
+	serves("nothing")
+	o = newOperator(t)
+	o.must()
+	o.Deny("", "d1/")
+	serves(fmt.Sprintf("version %.8s of anteroom (content 0123456789ab), as before", o.Deployed("anteroom").ID))
+	first := o.Deployed("anteroom").ID
+	o.Split(t, "anteroom", o.Interfere(t, "anteroom").ID, first)
+	serves("2 versions of anteroom, as before")
+	o.Deny("", "workers/")
+	serves("")
+}
+
 // Where Cloudflare does not answer, nothing more is asked; other faults are all told.
 func TestSurveyEnds(t *testing.T) {
 	o := newOperator(t)

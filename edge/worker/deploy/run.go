@@ -79,7 +79,10 @@ func (r *Run) Steps() []Step {
 // Changes are what was changed, in words.
 func (r *Run) Changes() []string { return slices.Clone(r.changed) }
 
-// Serving says what answers at the service's hosts now.
+// nothing is what answers before a first deployment.
+const nothing = "nothing"
+
+// Serving says what answers at the service's hosts now, "" where that is not known.
 func (r *Run) Serving() string { return r.serving }
 
 // Stopped is the error of a deployment that did not come to its end.
@@ -168,11 +171,6 @@ const smokeStep = "smoke test"
 // arrange makes the steps of what the survey has found.
 func (r *Run) arrange() {
 	r.steps = []*work{{Step: Step{Name: "account", Status: Already, Text: r.accountText()}}}
-	first := r.states[0]
-	r.serving = "nothing"
-	if first.deployment != nil {
-		r.serving = fmt.Sprintf("%s, as before", describe(first))
-	}
 	if r.Plan.Environment == Production {
 		r.steps = append(r.steps, &work{Step: Step{Name: "comparison", Status: Already, Text: r.comparisonText()}})
 	}

@@ -33,7 +33,7 @@ type state struct {
 }
 
 // Survey finds out what is there, and what is to be done. It changes nothing. Its error lists all
-// that stands in the way.
+// that stands in the way; Serving says what is live, as far as that was found out.
 func (r *Run) Survey(ctx context.Context) error {
 	if err := r.Client.FindAccount(ctx, r.Plan.account); err != nil {
 		return err
@@ -87,7 +87,10 @@ func every(asks ...func() error) error {
 // surveyWorker finds out what there is of a worker.
 func (r *Run) surveyWorker(ctx context.Context, s *state) error {
 	list, exists, err := r.api().deployments(ctx, s.Name)
-	if s.exists = exists; err != nil || !exists {
+	if s.exists = exists; err == nil && len(list) == 0 && s == r.states[0] {
+		r.serving = nothing
+	}
+	if err != nil || !exists {
 		return err
 	}
 	return every(
@@ -97,11 +100,16 @@ func (r *Run) surveyWorker(ctx context.Context, s *state) error {
 			}
 			s.deployment = &list[0]
 			if n := len(s.deployment.Versions); n != 1 {
+				if s == r.states[0] {
+					r.serving = fmt.Sprintf("%d versions of %s, as before", n, s.Name)
+				}
 				return fmt.Errorf("a deployment of %s is under way: %d versions share its requests since %s (finish it where it was begun, "+
 					"or give one of them all requests with wrangler versions deploy)", s.Name, n, since(s.deployment))
 			}
 			s.version, err = r.api().version(ctx, s.Name, s.deployment.Versions[0].ID)
-			s.secret = slices.Contains(s.version.secrets(), receiptKey)
+			if s.secret = slices.Contains(s.version.secrets(), receiptKey); err == nil && s == r.states[0] {
+				r.serving = describe(s) + ", as before"
+			}
 			return err
 		},
 		func() (err error) { s.observability, err = r.api().observability(ctx, s.Name); return err },

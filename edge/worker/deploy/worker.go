@@ -82,7 +82,7 @@ func (r *Run) workerSteps(s *state) (steps []*work) {
 
 func orNothing(s *state) string {
 	if s.deployment == nil {
-		return "nothing"
+		return nothing
 	}
 	return describe(s)
 }
