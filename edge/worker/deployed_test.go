@@ -104,9 +104,13 @@ func TestDeployed(t *testing.T) {
 	}
 
 	// Agents register on what was deployed, and are verified from what D1 has of them.
-	for _, agent := range []string{"ledger-lark", "odd-owl"} {
-		call("POST", "/api/waitlist", `{"agent_name":"`+agent+`"}`)
-	}
+	call("POST", "/api/waitlist", `{"agent_name":"ledger-lark","owner_email":"owner@example.org"}`)
+	call("POST", "/api/waitlist", `{"agent_name":"odd-owl"}`)
+	eventually(t, "the mail about an address", func() bool {
+		var delivered int
+		err := account.Database("tern").DB.QueryRow("SELECT count(*) FROM outbox WHERE state = 'delivered'").Scan(&delivered)
+		return err == nil && delivered == 1
+	})
 	first := o.countsOf(call("GET", "/api/roster", ""))
 	verified := o.verify(`{registrations: [{agent_name: ledger-lark, decision: vouch, reason: it answered my mail}], texts: unchanged}`)
 	wants(deploy(1), `public is stale`, `nothing was changed`)

@@ -127,6 +127,12 @@ func release(v Version) Release {
 	return r
 }
 
+// Worker is the name of the worker of an environment.
+func (f *File) Worker(environment string) (string, error) {
+	e, err := f.environment(environment)
+	return e.Name, err
+}
+
 // ReadHistory asks what was deployed of the worker of an environment.
 func ReadHistory(ctx context.Context, file *File, environment string, client *cloudflare.Client) (*History, error) {
 	e, err := file.environment(environment)
