@@ -40,6 +40,7 @@ const again = "run the command again, which looks first"
 // Codes of the API's errors.
 const (
 	codeNoWorker       = 10007
+	codeNoService      = 10090 // the same, as other calls say it
 	codeSecretsChanged = 10220 // since a version that is to be deployed again
 )
 
@@ -67,10 +68,11 @@ func (a api) call(ctx context.Context, p cloudflare.Purpose, result any, send se
 // set gives a parameter of the API's client its value. The type of the parameter has no name here.
 func set[T any](field *T, present *bool, value T) { *field, *present = value, true }
 
-// isMissing reports whether a call failed because there is no such worker.
+// isMissing reports whether a call failed because there is no such worker. A mere 404 may be of
+// something on the way: who takes it for that makes the worker anew, in the place of the live one.
 func isMissing(err error) bool {
 	var failed *cloudflare.Failure
-	return errors.As(err, &failed) && (failed.Has(codeNoWorker) || failed.Status == http.StatusNotFound)
+	return errors.As(err, &failed) && (failed.Has(codeNoWorker, codeNoService))
 }
 
 // isUnsure reports whether it is not known what a call did, and may be asked.
@@ -345,12 +347,13 @@ func (a api) zone(ctx context.Context, name string) (*Zone, error) {
 		_, err := service.List(ctx, p, opts...)
 		return err
 	})
+	var found *Zone
 	for i := range list {
-		if list[i].Name == name {
-			return &list[i], err
+		if z := &list[i]; z.Name == name && (found == nil || z.Account.ID == a.Account) {
+			found = z // two accounts may have it, of which one waits for its name servers
 		}
 	}
-	return nil, err
+	return found, err
 }
 
 type record struct {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"net/http"
 	"slices"
 	"strings"
 	"testing"
@@ -186,6 +187,22 @@ func TestComparisonIsDeceived(t *testing.T) {
 	o.refused("as of 2026-11-27 is live")
 }
 
+// Something on the way that answers 404 does not pass for an account without the worker.
+func TestNotFoundOnTheWay(t *testing.T) {
+	o := newOperator(t)
+	o.must()
+	o.FailOn("GET", "anteroom/deployments", func(w http.ResponseWriter, _ func() apitest.Answer) { http.Error(w, "<html>", http.StatusNotFound) })
+	o.refused("read the deployments of anteroom: Cloudflare answered 404")
+	// Another account has the same zone, and waits for its name servers.
+	o.source.Documents[1].Bytes = []byte("new")
+	o.FailOn("GET", "zones", apitest.Well, apitest.Change(func(body string) string {
+		first := strings.Replace(strings.Replace(body, o.Account, "elsewhere", 1), `"active"`, `"pending"`, 1)
+		i, j := strings.Index(first, `"result":[`)+len(`"result":[`), strings.Index(body, `"result":[`)+len(`"result":[`)
+		return first[:i] + strings.TrimSuffix(first[i:strings.LastIndex(first, "]")], " ") + "," + body[j:]
+	}))
+	o.must()
+}
+
 // What others do at the same time is not overridden.
 func TestOthersDeploy(t *testing.T) {
 	o := newOperator(t)
@@ -193,7 +210,7 @@ func TestOthersDeploy(t *testing.T) {
 	o.source.Documents[1].Bytes = []byte("new")
 	var theirs *apitest.Version
 	o.FailOn("POST", "/versions", apitest.Before(func() { theirs = o.Interfere(t, "anteroom") }))
-	o.stops("deployment", "another deployment of anteroom came in between, on 20", "of anteroom, deployed since on 20")
+	o.stops("deployment", "another deployment of anteroom came in between, on 20", ", deployed since on 20")
 	if o.Deployed("anteroom").ID != theirs.ID {
 		t.Error("theirs was overridden")
 	}
@@ -211,7 +228,7 @@ func TestOthersMakeTheWorker(t *testing.T) {
 	o := newOperator(t)
 	var theirs *apitest.Version
 	o.FailOn("POST", "d1/database", apitest.Before(func() { theirs = o.Put(t, "anteroom", apitest.Version{Main: "worker.mjs"}) }))
-	o.stops("worker", "the worker anteroom was made by somebody else in between", "of anteroom, deployed since on 20")
+	o.stops("worker", "the worker anteroom was made by somebody else in between", ", deployed since on 20")
 	if o.Deployed("anteroom").ID != theirs.ID {
 		t.Error("theirs was replaced")
 	}

@@ -343,7 +343,7 @@ func (r *Rollback) Do(ctx context.Context, reason string, allowed []Allowance) e
 	}
 	slices.SortStableFunc(list, func(a, b Deployment) int { return b.CreatedOn.Compare(a.CreatedOn) })
 	if len(list) == 0 || list[0].ID != r.expected {
-		return fmt.Errorf("another deployment of %s came in between (look at anteroom deployments, and decide again)", r.h.Worker)
+		return r.stopped(ctx, fmt.Errorf("another deployment of %s came in between (look at anteroom deployments, and decide again)", r.h.Worker))
 	}
 	message := rollbackNote
 	if r.To.Content != "" {
@@ -361,17 +361,46 @@ func (r *Rollback) Do(ctx context.Context, reason string, allowed []Allowance) e
 	}
 	// Cloudflare refuses a version with another secret, of which the allowance speaks.
 	force := slices.ContainsFunc(allowed, func(a Allowance) bool { return a.Name == AllowPublic || a.Name == AllowUnknown })
-	err = a.deploy(ctx, r.h.Worker, r.To.ID, message, force)
+	// An interrupt does not end the call, which may be done all the same.
+	err = a.deploy(context.WithoutCancel(ctx), r.h.Worker, r.To.ID, message, force)
 	var failed *cloudflare.Failure
 	if errors.As(err, &failed) && failed.Has(codeSecretsChanged) {
-		return fmt.Errorf("%w (its secret is not the one of now: --allow %s --reason TEXT deploys it all the same)", err, AllowPublic)
+		err = fmt.Errorf("%w (its secret is not the one of now: --allow %s --reason TEXT deploys it all the same)", err, AllowPublic)
 	}
-	if err != nil && !(errors.As(err, &failed) && failed.Undone) {
-		// Its answer was lost. An interrupt does not end this question.
-		list, _, wrong := a.deployments(context.WithoutCancel(ctx), r.h.Worker)
-		if wrong == nil && len(list) > 0 && list[0].ID != r.expected && len(list[0].Versions) == 1 && list[0].Versions[0].ID == r.To.ID {
-			return nil
-		}
+	if err != nil {
+		return r.stopped(ctx, err)
 	}
-	return err
+	return nil
+}
+
+// stopped adds to an error what is live now. It is nil where the rollback was done and only its
+// answer was lost.
+func (r *Rollback) stopped(ctx context.Context, err error) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), longestLook)
+	defer cancel()
+	list, _, unknown := api{r.h.client}.deployments(ctx, r.h.Worker)
+	var failed *cloudflare.Failure
+	switch {
+	case unknown != nil || len(list) == 0:
+		return fmt.Errorf("%w\nlive now: %s or %s: Cloudflare does not say", err, &r.From, &r.To)
+	case list[0].ID == r.expected:
+		return fmt.Errorf("%w\nlive now: %s, as before", err, &r.From)
+	case errors.As(err, &failed) && !failed.Undone && isOf(&list[0], r.To.ID):
+		return nil
+	}
+	return fmt.Errorf("%w\nlive now: %s", err, deployedSince(&list[0]))
+}
+
+// deployedSince names what somebody deployed.
+func deployedSince(d *Deployment) string {
+	var versions []string
+	for _, share := range d.Versions {
+		versions = append(versions, fmt.Sprintf("%.*s", shortID, share.ID))
+	}
+	return fmt.Sprintf("version %s, deployed since on %s", strings.Join(versions, " and "), since(d))
+}
+
+// isOf reports whether a deployment is that of one version.
+func isOf(d *Deployment, version string) bool {
+	return version != "" && len(d.Versions) == 1 && d.Versions[0].ID == version
 }

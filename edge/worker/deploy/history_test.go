@@ -167,7 +167,7 @@ func TestRollbackBesideADeployment(t *testing.T) {
 	o.publish("222222222222", "2026-11-20")
 
 	o.FailOn("GET", "anteroom/deployments", apitest.Well, apitest.Before(func() { o.Interfere(t, "anteroom") }))
-	o.back("", nil, "another deployment of anteroom came in between")
+	o.back("", nil, "another deployment of anteroom came in between", "\nlive now: version ", ", deployed since on 20")
 	o.publish("333333333333", "2026-11-20")
 
 	o.source.Content, o.source.AsOf = "444444444444", "2026-11-20"
@@ -199,7 +199,7 @@ func TestRollbackWithoutAnAnswer(t *testing.T) {
 	o.back("", nil)
 	o.publish("333333333333", "2026-11-20")
 	o.FailOn("POST", "anteroom/deployments", apitest.Times(9, apitest.Refuse(500, 0, "down"))...)
-	o.back("", nil, "answered 500")
+	o.back("", nil, "answered 500", "\nlive now: version ", ", content 333333333333, as of 2026-11-20, as before")
 }
 
 // A rollback reaches a hundred versions, of which the last deployments are told.

@@ -155,14 +155,10 @@ func (r *Run) lookAgain(ctx context.Context) {
 	case err != nil:
 		r.serving += ", as far as is known: Cloudflare does not say"
 	case len(list) == 0 || s.deployment != nil && list[0].ID == s.deployment.ID:
-	case s.isUploaded(&list[0]):
+	case isOf(&list[0], s.uploaded):
 		r.serving = r.uploadedText()
 	default:
-		var versions []string
-		for _, share := range list[0].Versions {
-			versions = append(versions, fmt.Sprintf("%.8s", share.ID))
-		}
-		r.serving = fmt.Sprintf("version %s of %s, deployed since on %s", strings.Join(versions, " and "), s.Name, since(&list[0]))
+		r.serving = deployedSince(&list[0])
 	}
 }
 

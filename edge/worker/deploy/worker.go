@@ -295,12 +295,7 @@ func (r *Run) deployVersion(ctx context.Context, s *state) (string, error) {
 // lost.
 func (r *Run) isLive(ctx context.Context, s *state) bool {
 	list, _, err := r.api().deployments(ctx, s.Name)
-	return err == nil && len(list) > 0 && s.isUploaded(&list[0])
-}
-
-// isUploaded reports whether a deployment is that of the version that was uploaded.
-func (s *state) isUploaded(d *Deployment) bool {
-	return s.uploaded != "" && len(d.Versions) == 1 && d.Versions[0].ID == s.uploaded
+	return err == nil && len(list) > 0 && isOf(&list[0], s.uploaded)
 }
 
 // leadHost makes a host a custom domain of the worker.
