@@ -397,7 +397,11 @@ func deployedSince(d *Deployment) string {
 	for _, share := range d.Versions {
 		versions = append(versions, fmt.Sprintf("%.*s", shortID, share.ID))
 	}
-	return fmt.Sprintf("version %s, deployed since on %s", strings.Join(versions, " and "), since(d))
+	text := fmt.Sprintf("version %s, deployed since on %s", strings.Join(versions, " and "), since(d))
+	if message := d.Annotations.Message; message != "" {
+		text += " (" + message + ")"
+	}
+	return text
 }
 
 // isOf reports whether a deployment is that of one version.

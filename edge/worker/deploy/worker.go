@@ -16,6 +16,9 @@ import (
 // that is there.
 const firstModule = "export default { fetch: () => new Response(null, { status: 503 }) };\n"
 
+// firstMessage is what a worker that has nothing yet says of itself.
+const firstMessage = "answers 503 until anteroom deploy is done"
+
 // workerSteps plans what is to be done about a worker.
 func (r *Run) workerSteps(s *state) (steps []*work) {
 	add := func(name string, todo bool, already, would string, do func(ctx context.Context) (string, error)) {
@@ -100,6 +103,7 @@ func (r *Run) makeWorker(ctx context.Context, s *state) (string, error) {
 	metadata := Metadata{
 		MainModule: s.Metadata.MainModule, Bindings: []Binding{},
 		CompatibilityDate: s.Metadata.CompatibilityDate, CompatibilityFlags: s.Metadata.CompatibilityFlags,
+		Annotations: map[string]string{"workers/message": firstMessage},
 	}
 	module := Module{Name: s.Metadata.MainModule, MediaType: moduleTypes[".mjs"], Bytes: []byte(firstModule)}
 	if err := r.api().putWorker(ctx, s.Name, metadata, []Module{module}); err != nil {
