@@ -1,6 +1,7 @@
 package deploy_test
 
 import (
+	"context"
 	"fmt"
 	"regexp"
 	"slices"
@@ -200,6 +201,54 @@ func TestRollbackWithoutAnAnswer(t *testing.T) {
 	o.publish("333333333333", "2026-11-20")
 	o.FailOn("POST", "anteroom/deployments", apitest.Times(9, apitest.Refuse(500, 0, "down"))...)
 	o.back("", nil, "answered 500", "\nlive now: version ", ", content 333333333333, as of 2026-11-20, as before")
+}
+
+// Whichever call of a rollback fails, and however: its error says what is live, and it can be done
+// again.
+func TestEveryCallOfARollbackFails(t *testing.T) {
+	for name, fault := range map[string]func(o *operator) apitest.Fault{
+		"done and not told":           func(*operator) apitest.Fault { return apitest.Silence },
+		"done, and answered with 500": func(*operator) apitest.Fault { return apitest.Crash(500) },
+		"done, and cut short":         func(*operator) apitest.Fault { return apitest.CutShort },
+		"to wait for long":            func(*operator) apitest.Fault { return apitest.TooMany(3600) },
+		"refused":                     func(*operator) apitest.Fault { return apitest.Refuse(400, 1, "no") },
+		"interrupted": func(o *operator) apitest.Fault {
+			var cancel func()
+			o.ctx, cancel = context.WithCancel(o.ctx)
+			return apitest.Before(cancel)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			for n := 0; ; n++ {
+				o := newOperator(t)
+				o.publish("111111111111", "2026-11-20")
+				o.publish("222222222222", "2026-11-20")
+				r, err := o.history().Plan(o.ctx, "", time.Now())
+				if err != nil {
+					t.Fatal(err)
+				}
+				calls := len(o.Calls())
+				o.Fail(append(apitest.Times(n, apitest.Well), apitest.Times(4, fault(o))...)...)
+				err = r.Do(o.ctx, "", nil)
+				failed := len(o.Calls()) > calls+n
+				o.Recover()
+				o.ctx = context.Background()
+				live, want := o.liveContent(), r.To.Content
+				if err != nil && live == r.From.Content {
+					want = r.From.Content
+				}
+				if live != want || err != nil && n > 0 && !strings.Contains(err.Error(), live) {
+					t.Errorf("call %d: %v\nand content %s is live", n, err, live)
+				}
+				if live == r.From.Content {
+					o.back("", nil)
+				}
+				if !failed {
+					return
+				}
+			}
+		})
+	}
 }
 
 // A rollback reaches a hundred versions, of which the last deployments are told.
