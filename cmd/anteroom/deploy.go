@@ -80,7 +80,7 @@ What would go backwards stops a deployment, unless --allow names it with a --rea
 }
 
 // allowable are the names of allowances.
-var allowable = append(slices.Clone(live.RegressionNames), deploy.AllowDNS)
+var allowable = append(slices.Clone(live.RegressionNames), deploy.AllowDNS, deploy.AllowDatabase)
 
 // longestReasons is how many bytes the reasons of a deployment may have in all: Cloudflare keeps
 // 1,000 bytes of what a deployment says of itself.
@@ -167,6 +167,9 @@ func deployService(ctx context.Context, t *terminal, flags *deployFlags, allowan
 	if err := run.Survey(ctx); err != nil {
 		if ctx.Err() != nil {
 			err = errors.New("interrupted")
+		}
+		if serving := run.Serving(); serving != "" {
+			return fmt.Errorf("%w\nnothing was changed; live now: %s", err, serving)
 		}
 		return fmt.Errorf("%w\nnothing was changed; what is live stays", err)
 	}

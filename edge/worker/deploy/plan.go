@@ -68,6 +68,10 @@ const AllowDNS = "dns"
 // AllowKey is the name of the allowance to deploy without the secret of a key that is new.
 const AllowKey = "key"
 
+// AllowDatabase is the name of the allowance to let a version answer that keeps its records in
+// another database than the live one: what is recorded there would be seen no more.
+const AllowDatabase = "database"
+
 // allowDocument is the name of the allowance to let documents vanish. What is not known of a host
 // that does not answer is its documents too.
 const allowDocument = "document"
@@ -137,7 +141,6 @@ type Metadata struct {
 	Bindings           []Binding         `json:"bindings"`
 	CompatibilityDate  string            `json:"compatibility_date"`
 	CompatibilityFlags []string          `json:"compatibility_flags"`
-	KeepBindings       []string          `json:"keep_bindings,omitempty"`
 	Assets             *AssetsMetadata   `json:"assets,omitempty"`
 	Annotations        map[string]string `json:"annotations,omitempty"`
 }
@@ -169,7 +172,8 @@ type Binding struct {
 	Simple       *Simple  `json:"simple,omitempty"`
 	Service      string   `json:"service,omitempty"`
 	Dataset      string   `json:"dataset,omitempty"`
-	Text         string   `json:"text,omitempty"` // of a variable or a secret
+	Text         string   `json:"text,omitempty"`       // of a variable or a secret
+	Version      string   `json:"version_id,omitempty"` // that it is inherited of
 }
 
 // Simple is a rate limit: so many calls in a period of seconds.
@@ -260,7 +264,6 @@ func (s *Source) service(e section) (*Worker, error) {
 		return nil, fmt.Errorf("the bundle has no %s (anteroom build makes a bundle)", mainModule)
 	}
 	w.Metadata.MainModule = mainModule
-	w.Metadata.KeepBindings = []string{"secret_text", "secret_key"}
 	if n := len(s.Documents); n == 0 || n > mostAssets {
 		return nil, fmt.Errorf("there are %d documents, and Cloudflare takes 1 to %d", n, mostAssets)
 	}
