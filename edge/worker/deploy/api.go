@@ -72,7 +72,7 @@ func set[T any](field *T, present *bool, value T) { *field, *present = value, tr
 // something on the way: who takes it for that makes the worker anew, in the place of the live one.
 func isMissing(err error) bool {
 	var failed *cloudflare.Failure
-	return errors.As(err, &failed) && (failed.Has(codeNoWorker, codeNoService))
+	return errors.As(err, &failed) && failed.Has(codeNoWorker, codeNoService)
 }
 
 // isUnsure reports whether it is not known what a call did, and may be asked.

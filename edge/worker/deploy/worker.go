@@ -90,8 +90,9 @@ func orNothing(s *state) string {
 	return describe(s)
 }
 
-// makeWorker makes a worker that answers nothing yet. The call would replace one that is there, with
-// its secrets: it is asked for again first, as somebody else may have made it since the survey.
+// makeWorker makes a worker that answers nothing yet. The call would replace one that is there,
+// with its secrets: it is asked for again first, as somebody else may have made it since the
+// survey.
 func (r *Run) makeWorker(ctx context.Context, s *state) (string, error) {
 	list, exists, err := r.api().deployments(ctx, s.Name)
 	if err != nil {
@@ -250,8 +251,8 @@ func (r *Run) sendVersion(ctx context.Context, s *state, withKey bool) (string, 
 		metadata.Assets = &AssetsMetadata{JWT: s.assetsJWT, Config: metadata.Assets.Config}
 	}
 	metadata.Bindings = slices.Clone(metadata.Bindings)
-	// The version has the secrets of the one that is live, and not those of the latest, which may be
-	// somebody's who deploys at the same time, or never deployed.
+	// The version has the secrets of the one that is live, and not those of the latest, which may
+	// be somebody's who deploys at the same time, or never deployed.
 	for _, name := range s.version.secrets() {
 		if !withKey || name != receiptKey {
 			metadata.Bindings = append(metadata.Bindings, Binding{Name: name, Type: "inherit", Version: s.version.ID})
