@@ -82,8 +82,8 @@ func (c *counter) Write(p []byte) (int, error) {
 // withoutSecrets writes lines on, and leaves out what stands behind the prefix of a secret key.
 type withoutSecrets struct{ io.Writer }
 
-// A backslash goes with the character that it escapes: a quotation mark that it was taken from would
-// end a quoted text, and what a stranger wrote behind it would be read as a part of the log.
+// A backslash goes with the character that it escapes: a quotation mark that it was taken from
+// would end a quoted text, and what a stranger wrote behind it would be read as a part of the log.
 var secretKey = regexp.MustCompile(regexp.QuoteMeta(receiptkey.Prefix) + `(?:\\\S|[^\s"'\\])*`)
 
 func (w withoutSecrets) Write(p []byte) (int, error) {
