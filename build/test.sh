@@ -84,12 +84,18 @@ pages() {
   node_tool html-validate --config build/lint/htmlvalidate.json --max-warnings 0 "${files[@]}"
 }
 
+# vet looks at the code for every system that releases are made for.
+vet() {
+  local os
+  for os in linux darwin windows; do GOOS=$os go vet ./... || return; done
+}
+
 # types checks the JavaScript of the worker by its JSDoc types.
 types() { node_tool tsc -p edge/worker/jsconfig.json; }
 
 if ! need go "install Go 1.26 or later"; then exit 1; fi
 check "toolchain" build/toolchain/install.sh
-check "go vet" go vet ./...
+check "go vet" vet
 check "gofumpt" gofumpt
 check "staticcheck" tool staticcheck ./...
 check "templates" templ_fresh

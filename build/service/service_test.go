@@ -69,7 +69,7 @@ func tool(t *testing.T, name string) string {
 		_, err = os.Stat(path)
 	}
 	if err != nil {
-		t.Fatalf("%s is not installed (build/toolchain/install.sh fetches it on Debian)", name)
+		t.Fatalf("%s is not installed (build/toolchain/debian.sh fetches it on Debian)", name)
 	}
 	return path
 }

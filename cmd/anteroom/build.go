@@ -90,6 +90,10 @@ const namesFile = "edge.names"
 // migrationsFolder is beside a bundle that was made without the source code.
 const migrationsFolder = "migrations"
 
+// carriedFiles are the files that this program carries. It is a variable so that tests can give it
+// some.
+var carriedFiles = bundle.Files
+
 // workerFiles gives the files of a bundle that do not depend on the content: made of the source
 // code where it is here, or those that this program carries. It gives the names of the functions in
 // the module, too, where it has compiled that.
@@ -97,7 +101,7 @@ func workerFiles(ctx context.Context, t *terminal) (files map[string][]byte, nam
 	if _, err := os.Stat(compileScript); err == nil {
 		return compile(ctx, t)
 	}
-	if files, carried := bundle.Files(); carried {
+	if files, carried := carriedFiles(); carried {
 		return files, nil, nil
 	}
 	return nil, nil, fmt.Errorf("there is no %s here, and this program carries no worker (take a released program, or call this in the folder of the source code)", compileScript)

@@ -80,7 +80,7 @@ What would go backwards stops a deployment, unless --allow names it with a --rea
 }
 
 // allowable are the names of allowances.
-var allowable = append(slices.Clone(live.RegressionNames), deploy.AllowDNS)
+var allowable = append(slices.Clone(live.RegressionNames), deploy.AllowDNS, deploy.AllowDatabase)
 
 // longestReasons is how many bytes the reasons of a deployment may have in all: Cloudflare keeps
 // 1,000 bytes of what a deployment says of itself.
@@ -163,10 +163,13 @@ func deployService(ctx context.Context, t *terminal, flags *deployFlags, allowan
 		return fmt.Errorf("%w\nnothing was changed; what is live stays", err)
 	}
 	defer client.Close()
-	run := &deploy.Run{Plan: plan, Client: client, Site: &liveSite{t: t, output: output}, Say: say, Zones: map[string]*deploy.Zone{}}
+	run := &deploy.Run{Plan: plan, Client: client, Site: &liveSite{t: t, output: output}, Say: say}
 	if err := run.Survey(ctx); err != nil {
 		if ctx.Err() != nil {
 			err = errors.New("interrupted")
+		}
+		if serving := run.Serving(); serving != "" {
+			return fmt.Errorf("%w\nnothing was changed; live now: %s", err, serving)
 		}
 		return fmt.Errorf("%w\nnothing was changed; what is live stays", err)
 	}
@@ -174,8 +177,8 @@ func deployService(ctx context.Context, t *terminal, flags *deployFlags, allowan
 		for _, step := range run.Steps() {
 			say(step)
 		}
-	} else {
-		err = run.Do(ctx)
+	} else if err = run.Do(ctx); err != nil {
+		r.Steps = append(checked, run.Steps()...) // those too that were not come to
 	}
 	r.Live, r.Changed = run.Serving(), append(r.Changed, run.Changes()...)
 	// Where the test in the end fails, what the platform does may be why.

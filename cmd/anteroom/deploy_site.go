@@ -121,8 +121,9 @@ func (s *liveSite) Smoke(ctx context.Context, host string) (string, error) {
 			passed = append(passed, check.Name)
 		case check.Status == live.Warning:
 			warnings = append(warnings, check.Name+": "+check.Detail)
+		case check.Status != live.Differs:
 		case check.Name == live.CheckPlainHTTP: // a setting of the zone, which no deployment changes
-			warnings = append(warnings, differences...)
+			warnings = append(warnings, strings.Join(differences, "; "))
 		default:
 			faults = append(faults, differences...)
 		}

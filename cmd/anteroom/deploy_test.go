@@ -148,7 +148,10 @@ func TestDeploy(t *testing.T) {
 	d.FailOn("POST", "/versions", apitest.Refuse(400, 10021, "no such module"))
 	code, answer, complaint = d.call("--json")
 	read(answer)
-	if code != exitFailure || !strings.Contains(report.Error, "no such module") || !strings.HasSuffix(report.Live, ", as before") || !strings.Contains(complaint, "anteroom: next: run the command again") {
+	if last := report.Steps[len(report.Steps)-1]; last.Name != "smoke test" || last.Status != deploy.Would {
+		t.Errorf("the last step is %+v", last)
+	}
+	if code != exitFailure || !strings.Contains(answer, `"status": "failed"`) || !strings.Contains(report.Error, "no such module") || !strings.HasSuffix(report.Live, ", as before") || !strings.Contains(complaint, "anteroom: next: run the command again") {
 		t.Errorf("refused: %d %s%s", code, answer, complaint)
 	}
 }
@@ -208,16 +211,30 @@ func TestDeployIsRefused(t *testing.T) {
 	}
 }
 
-// A program that carries the worker makes a bundle without the source code, and gives wrangler the
-// migrations.
-func TestWriteMigrations(t *testing.T) {
-	folder := filepath.Join(t.TempDir(), "build", migrationsFolder)
+// A program that carries the worker deploys and builds without the source code. A bundle then comes
+// with the migrations, for wrangler.
+func TestCarriedWorker(t *testing.T) {
+	wanted := mustRead(t, "../../edge/migrations/0001_init.sql")
+	d := newDeployer(t)
+	d.t.Setenv("CLOUDFLARE_API_TOKEN", "")
+	was := carriedFiles
+	t.Cleanup(func() { carriedFiles = was })
+	carriedFiles = func() (map[string][]byte, bool) {
+		return map[string][]byte{"worker.mjs": []byte("carried"), "apex.mjs": {}, "edge.wasm": {}}, true
+	}
+	var out, complaint bytes.Buffer
+	if code := run([]string{"deploy", "--dry-run"}, nil, &out, &complaint); code != exitOK || !strings.Contains(out.String(), "worker.mjs          7 bytes") {
+		t.Errorf("deploy: %s%s", &out, &complaint)
+	}
 	for range 2 {
-		if err := writeMigrations(folder); err != nil {
-			t.Fatal(err)
+		if code := run([]string{"build"}, nil, &out, &complaint); code != exitOK {
+			t.Fatalf("build: %s", &complaint)
 		}
 	}
-	if text := mustRead(t, filepath.Join(folder, "0001_init.sql")); !bytes.Equal(text, mustRead(t, "../../edge/migrations/0001_init.sql")) {
+	if text := mustRead(t, "build/bundle/worker.mjs"); string(text) != "carried" || len(mustRead(t, "build/bundle/snapshot.txt")) == 0 {
+		t.Errorf("worker.mjs is %q", text)
+	}
+	if text := mustRead(t, "build/migrations/0001_init.sql"); !bytes.Equal(text, wanted) {
 		t.Error("0001_init.sql is not the repository's")
 	}
 }

@@ -82,9 +82,11 @@ func TestWranglerDeploysTheSame(t *testing.T) {
 // wranglerLines are the lines of README.md that deploy by wrangler.
 func wranglerLines(t *testing.T, page string) (lines []string) {
 	t.Helper()
-	for line := range strings.Lines(page) {
-		if line = strings.TrimSpace(line); strings.HasPrefix(line, "wrangler ") {
-			lines = append(lines, line)
+	for _, block := range blocks(page, "console") {
+		for line := range strings.Lines(block) {
+			if line = strings.TrimSpace(line); strings.HasPrefix(line, "wrangler ") {
+				lines = append(lines, line)
+			}
 		}
 	}
 	if len(lines) != 4 {

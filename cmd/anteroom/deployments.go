@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 	"text/tabwriter"
@@ -24,12 +25,12 @@ func (h *historyFlags) add(cmd *cobra.Command) {
 
 // read asks what was deployed, and gives what to call in the end.
 func (h *historyFlags) read(ctx context.Context, permission string) (*deploy.History, func(), error) {
-	file, err := deploy.ReadFile(h.wrangler)
-	if err != nil {
-		return nil, nil, err
+	file, wrong := deploy.ReadFile(h.wrangler)
+	client, wrongVariables := cloudflare.New(permission)
+	if wrong == nil && wrongVariables != nil {
+		_, wrong = file.Worker(h.environment) // so that all that is wrong is said at once
 	}
-	client, err := cloudflare.New(permission)
-	if err != nil {
+	if err := errors.Join(wrong, wrongVariables); err != nil {
 		return nil, nil, err
 	}
 	history, err := deploy.ReadHistory(ctx, file, h.environment, client)

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"anteroom/edge/endpoint/health"
+	"anteroom/edge/native/disk"
 	"anteroom/edge/native/sqlite"
 )
 
@@ -149,7 +150,7 @@ func (d *doctor) permissions(_ context.Context, f *findings) {
 		if err != nil {
 			return nil, true // the check that needs it says why
 		}
-		if closed = !othersMayRead(info); !closed {
+		if closed = !disk.IsOpen(info); !closed {
 			open = append(open, path)
 		}
 		return info, closed

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"anteroom/edge/kernel"
+	"anteroom/edge/native/disk"
 	"anteroom/edge/native/mail"
 	"anteroom/edge/native/sqlite"
 	"anteroom/edge/records"
@@ -263,7 +264,7 @@ func (d *doctor) lastBackup(_ context.Context, f *findings) {
 		if info.ModTime().After(newest) {
 			newest, name = info.ModTime(), path
 		}
-		if othersMayRead(info) {
+		if disk.IsOpen(info) {
 			open = append(open, path)
 		}
 	}

@@ -28,9 +28,6 @@ func freeAt(folder string) (bytes, files int64, err error) {
 // mayWrite reports whether this user may write to a file or folder.
 func mayWrite(path string) bool { return unix.Access(path, unix.W_OK) == nil }
 
-// othersMayRead reports whether users other than the owner may do anything with a file.
-func othersMayRead(info fs.FileInfo) bool { return info.Mode().Perm()&0o077 != 0 }
-
 // ownerOf names the user whose a file is.
 func ownerOf(info fs.FileInfo) string {
 	has, ok := info.Sys().(*syscall.Stat_t)

@@ -24,6 +24,4 @@ func freeAt(folder string) (bytes, files int64, err error) {
 
 func mayWrite(string) bool { return true }
 
-func othersMayRead(fs.FileInfo) bool { return false }
-
 func ownerOf(fs.FileInfo) string { return "" }

@@ -99,34 +99,36 @@ func TestOperations(t *testing.T) {
 	}
 }
 
-// Every command of OPERATIONS.md that a test cannot carry out is one of the program, with flags
+// Every command of a page, also where a test cannot carry it out, is one of the program, with flags
 // and arguments that it takes.
-func TestOperationsNamesCommands(t *testing.T) {
-	page, known := operationsPage(t), 0
-	for _, block := range append(blocks(page, "console"), blocks(page, "sh")...) {
-		for line := range strings.Lines(block) {
-			for _, args := range calls(line) {
-				known++
-				if err := understood(args, true); err != nil {
-					t.Errorf("%s: %v", strings.TrimSpace(line), err)
+func TestPagesNameCommands(t *testing.T) {
+	flags := allFlags()
+	for name, least := range map[string]int{"OPERATIONS.md": 40, "README.md": 40} {
+		page, known := string(mustRead(t, "../../"+name)), 0
+		for _, block := range append(blocks(page, "console"), blocks(page, "sh")...) {
+			for line := range strings.Lines(block) {
+				for _, args := range calls(line) {
+					known++
+					if err := understood(args, true); err != nil {
+						t.Errorf("%s: %s: %v", name, strings.TrimSpace(line), err)
+					}
 				}
 			}
 		}
-	}
-	for _, quoted := range regexp.MustCompile("`anteroom ([^`\n]+)`").FindAllStringSubmatch(page, -1) {
-		known++
-		if err := understood(strings.Fields(quoted[1]), false); err != nil {
-			t.Errorf("%s: %v", quoted[0], err)
+		for _, quoted := range regexp.MustCompile("`(?:ANTEROOM_[A-Z_]+=\\S+ )?anteroom ([^`\n]+)`").FindAllStringSubmatch(page, -1) {
+			known++
+			if err := understood(strings.Fields(quoted[1]), false); err != nil {
+				t.Errorf("%s: %s: %v", name, quoted[0], err)
+			}
 		}
-	}
-	if known < 40 {
-		t.Errorf("%d commands were found on the page: are they not recognized?", known)
-	}
-	flags := allFlags()
-	for _, quoted := range regexp.MustCompile("`(--[^`\n]+)`").FindAllStringSubmatch(page, -1) {
-		for word := range strings.FieldsSeq(quoted[1]) {
-			if strings.HasPrefix(word, "--") && !slices.ContainsFunc(flags, func(f string) bool { return strings.HasSuffix(f, " "+word) }) {
-				t.Errorf("%s is a flag of no command", word)
+		if known < least {
+			t.Errorf("%s: %d commands were found: are they not recognized?", name, known)
+		}
+		for _, quoted := range regexp.MustCompile("`(--[^`\n]+)`").FindAllStringSubmatch(page, -1) {
+			for word := range strings.FieldsSeq(quoted[1]) {
+				if strings.HasPrefix(word, "--") && !slices.ContainsFunc(flags, func(f string) bool { return strings.HasSuffix(f, " "+word) }) {
+					t.Errorf("%s: %s is a flag of no command", name, word)
+				}
 			}
 		}
 	}

@@ -68,7 +68,7 @@ The token in ` + cloudflare.TokenVariable + ` needs the permission
 			if len(args) > 0 {
 				version = args[0]
 			}
-			plan, err := history.Plan(version, t.now())
+			plan, err := history.Plan(cmd.Context(), version, t.now())
 			if err != nil {
 				return fmt.Errorf("%w\nnothing was changed; what is live stays", err)
 			}

@@ -66,6 +66,10 @@ func TestDeploymentsAndRollback(t *testing.T) {
 	want(call(2, "rollback", "--allow", "board", "--reason", "x"), `--allow "board" is none of`)
 	want(call(2, "rollback", "--allow", "as_of"), `--allow as_of has no --reason`)
 
+	t.Setenv("CLOUDFLARE_API_TOKEN", "")
+	want(call(1, "deployments", "--env", "staging"), `has no environment "staging"`, `CLOUDFLARE_API_TOKEN is not set`)
+	s.Setenv(t)
+
 	// The host that answers shows what is live, late.
 	asked := 0
 	host := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

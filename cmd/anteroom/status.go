@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"anteroom/edge/records"
+	"anteroom/edge/worker/deploy"
 	"anteroom/generator"
 	"anteroom/generator/live"
 
@@ -32,6 +33,8 @@ type statusOptions struct {
 type status struct {
 	*live.Report
 	Outbox *records.Outbox `json:"outbox"`
+	// Deployment is the last one, of a service on Cloudflare.
+	Deployment *deploy.Deployed `json:"deployment"`
 }
 
 func statusCommand(t *terminal) *cobra.Command {
@@ -46,7 +49,8 @@ receipt key, readiness, a rehearsed write, the self-test. It needs no token and 
 URL is the address of the service, https:// and the canonical host of the content where none is given.
 Where there is no content folder, the service is compared with its own manifest.
 
-With --data or --remote it counts the messages to you that are not delivered, too.
+With --data or --remote it counts the messages to you that are not delivered, too, and with --remote it
+shows the last deployment.
 
 Exit codes: 0 nothing differs, 1 something differs or the service cannot be compared, 2 called wrongly.`,
 		Example: `  anteroom status
@@ -96,7 +100,10 @@ func showStatus(ctx context.Context, t *terminal, address string, o *statusOptio
 	service.Host = o.host
 	found := status{}
 	if o.storeChosen {
-		if found.Outbox, err = o.outbox(ctx); err != nil {
+		var wrong error
+		found.Outbox, wrong = o.outbox(ctx)
+		found.Deployment, err = o.deployment(ctx)
+		if err := errors.Join(wrong, err); err != nil {
 			return err
 		}
 	}
@@ -152,6 +159,23 @@ func (o *statusOptions) outbox(ctx context.Context) (*records.Outbox, error) {
 	return &counted, errors.Join(err, r.Close())
 }
 
+// deployment is the last one of the environment that a flag names, nil where none does.
+func (o *statusOptions) deployment(ctx context.Context) (*deploy.Deployed, error) {
+	if o.store.remote == "" {
+		return nil, nil
+	}
+	flags := historyFlags{environment: o.store.remote, wrangler: o.store.wrangler}
+	history, end, err := flags.read(ctx, deploy.PermissionHistory)
+	if err != nil {
+		return nil, err
+	}
+	defer end()
+	if len(history.Deployments) == 0 {
+		return nil, nil
+	}
+	return &history.Deployments[0], nil
+}
+
 // shownDifferences is how many differences of one check get a line.
 const shownDifferences = 10
 
@@ -185,5 +209,8 @@ func (t *terminal) printStatus(s *status, o *statusOptions) {
 			detail += ": " + b.Error
 		}
 		line("outbox", status, detail)
+	}
+	if d := s.Deployment; d != nil {
+		line("deployed", live.OK, fmt.Sprintf("%s: %s", d.On.UTC().Format(time.DateTime), &d.Release))
 	}
 }

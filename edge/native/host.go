@@ -236,7 +236,7 @@ func (h *Host) Publish(s *snapshot.Snapshot, documents *static.Documents) error 
 		return fmt.Errorf("publish content: %w", err)
 	}
 	h.site.Store(&site{snapshot: s, documents: documents, edge: loaded})
-	h.config.Metrics.Content(s.Version)
+	h.config.Metrics.Content(s.ShortVersion())
 	h.fetches.forget()
 	return nil
 }

@@ -145,10 +145,8 @@ func comparePlan(t *testing.T, source *deploy.Source, environment string, metada
 		delete(m, "bindings")
 		delete(m, "assets")
 		delete(m, "observability")
-		if environment == deploy.Apex {
-			delete(m, "keep_bindings") // it has no secrets
-		}
 	}
+	delete(metadata, "keep_bindings") // a deployment names those that it keeps
 	if !reflect.DeepEqual(got, metadata) {
 		t.Errorf("%s: it is uploaded with\n%v, by wrangler with\n%v", environment, got, metadata)
 	}

@@ -104,9 +104,13 @@ func TestDeployed(t *testing.T) {
 	}
 
 	// Agents register on what was deployed, and are verified from what D1 has of them.
-	for _, agent := range []string{"ledger-lark", "odd-owl"} {
-		call("POST", "/api/waitlist", `{"agent_name":"`+agent+`"}`)
-	}
+	call("POST", "/api/waitlist", `{"agent_name":"ledger-lark","owner_email":"owner@example.org"}`)
+	call("POST", "/api/waitlist", `{"agent_name":"odd-owl"}`)
+	eventually(t, "the mail about an address", func() bool {
+		var delivered int
+		err := account.Database("tern").DB.QueryRow("SELECT count(*) FROM outbox WHERE state = 'delivered'").Scan(&delivered)
+		return err == nil && delivered == 1
+	})
 	first := o.countsOf(call("GET", "/api/roster", ""))
 	verified := o.verify(`{registrations: [{agent_name: ledger-lark, decision: vouch, reason: it answered my mail}], texts: unchanged}`)
 	wants(deploy(1), `public is stale`, `nothing was changed`)
@@ -120,7 +124,7 @@ func TestDeployed(t *testing.T) {
 	if first == second || second.verified != 1 || second.recorded != 2 {
 		t.Errorf("the board was %+v, and is %+v", first, second)
 	}
-	o.run(0, "status")
+	wants(o.run(0, "status", "--remote", "production"), `(?m)^outbox +ok +0 pending, 0 dead$`, `(?m)^deployed +ok .*: version [0-9a-f]{8}, content [0-9a-f]{12}, as of `)
 
 	// A content that would take back what is published is refused before anything changes.
 	deployed, calls := account.Deployed("tern").ID, len(account.Calls())
@@ -133,7 +137,7 @@ func TestDeployed(t *testing.T) {
 		t.Fatal(err)
 	}
 	o.run(0, "generate", "--out", "before")
-	wants(deploy(1, "--public", "before"), `(?m)as_of: `, `(?m)nothing was changed; what is live stays`)
+	wants(deploy(1, "--public", "before"), `(?m)as_of: `, `(?m)nothing was changed; live now: version [0-9a-f]{8} of anteroom \(`)
 	for _, c := range account.Calls()[calls:] {
 		if c.Method != "GET" && !strings.HasSuffix(c.Path, "/raw") {
 			t.Errorf("a deployment that is refused makes the call %s %s", c.Method, c.Path)

@@ -113,7 +113,7 @@ func MakePrivate(path string) (changed bool, err error) {
 	switch {
 	case link.Mode()&fs.ModeSymlink != 0 && foreign(owner(link), owner(info), os.Geteuid()):
 		return false, fmt.Errorf("%s is %w (remove it, or name the file itself)", path, ErrForeignLink)
-	case !hasModes || mode&othersMay(info) == 0 || !mode.IsRegular() && !mode.IsDir():
+	case !IsOpen(info) || !mode.IsRegular() && !mode.IsDir():
 		return false, nil
 	case mode.IsDir() && mode&fs.ModeSticky != 0:
 		return false, fmt.Errorf("%s is a folder that all users share (name a folder of its own)", path)
@@ -123,6 +123,10 @@ func MakePrivate(path string) (changed bool, err error) {
 	}
 	return true, nil
 }
+
+// IsOpen reports whether a file or folder is open to users who are not to have access to it: to
+// anybody but its owner. It is not where root lends a file to the group of this user to read.
+func IsOpen(info fs.FileInfo) bool { return hasModes && info.Mode()&othersMay(info) != 0 }
 
 // foreign reports whether the maker of a link is neither the user who would follow it, nor the
 // owner of what it leads to, nor root.

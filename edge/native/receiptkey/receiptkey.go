@@ -79,7 +79,7 @@ func Load(path string, warn func(format string, args ...any)) (ed25519.PrivateKe
 		return nil, fmt.Errorf("load receipt key: %w", err)
 	}
 	defer f.Close()
-	if info, err := f.Stat(); err == nil && info.Mode().IsRegular() && info.Mode().Perm()&0o077 != 0 {
+	if info, err := f.Stat(); err == nil && info.Mode().IsRegular() && disk.IsOpen(info) {
 		warn("receipt key %s can be read by others (run chmod 600 on it)", path)
 	}
 	key, err := Read(f)

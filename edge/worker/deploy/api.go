@@ -2,6 +2,7 @@ package deploy
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/base64"
 	"encoding/json"
@@ -39,6 +40,7 @@ const again = "run the command again, which looks first"
 // Codes of the API's errors.
 const (
 	codeNoWorker       = 10007
+	codeNoService      = 10090 // the same, as other calls say it
 	codeSecretsChanged = 10220 // since a version that is to be deployed again
 )
 
@@ -66,10 +68,11 @@ func (a api) call(ctx context.Context, p cloudflare.Purpose, result any, send se
 // set gives a parameter of the API's client its value. The type of the parameter has no name here.
 func set[T any](field *T, present *bool, value T) { *field, *present = value, true }
 
-// isMissing reports whether a call failed because there is no such worker.
+// isMissing reports whether a call failed because there is no such worker. A mere 404 may be of
+// something on the way: who takes it for that makes the worker anew, in the place of the live one.
 func isMissing(err error) bool {
 	var failed *cloudflare.Failure
-	return errors.As(err, &failed) && (failed.Has(codeNoWorker) || failed.Status == http.StatusNotFound)
+	return errors.As(err, &failed) && (failed.Has(codeNoWorker, codeNoService))
 }
 
 // isUnsure reports whether it is not known what a call did, and may be asked.
@@ -113,6 +116,37 @@ type Version struct {
 		CreatedOn time.Time `json:"created_on"`
 		Author    string    `json:"author_email"`
 	} `json:"metadata"`
+	Resources struct {
+		Bindings []struct {
+			Name       string `json:"name"`
+			Type       string `json:"type"`
+			ID         string `json:"id"` // of a database, as older answers have it
+			DatabaseID string `json:"database_id"`
+		} `json:"bindings"`
+	} `json:"resources"` // where one version was asked for
+}
+
+// secretTypes are the types of bindings that are secrets.
+var secretTypes = []string{"secret_text", "secret_key"}
+
+// secrets are the names of a version's secrets.
+func (v *Version) secrets() (names []string) {
+	for _, b := range v.Resources.Bindings {
+		if slices.Contains(secretTypes, b.Type) {
+			names = append(names, b.Name)
+		}
+	}
+	return names
+}
+
+// database is the id of the database that a version keeps its records in, "" where it has none.
+func (v *Version) database() string {
+	for _, b := range v.Resources.Bindings {
+		if b.Type == "d1" && b.Name == databaseBinding {
+			return cmp.Or(b.DatabaseID, b.ID)
+		}
+	}
+	return ""
 }
 
 // deployments are the deployments of a worker, the latest first. exists is false where there is no
@@ -144,24 +178,6 @@ func (a api) version(ctx context.Context, worker, id string) (version Version, e
 		return err
 	})
 	return version, err
-}
-
-// secrets are the names of a worker's secrets.
-func (a api) secrets(ctx context.Context, worker string) (names []string, err error) {
-	var p workers.ScriptSecretListParams
-	set(&p.AccountID.Value, &p.AccountID.Present, a.Account)
-	var result []struct {
-		Name string `json:"name"`
-	}
-	service := workers.NewScriptSecretService(a.Options()...)
-	err = a.call(ctx, cloudflare.Purpose{What: "list the secrets of " + worker, Permission: permissionScripts}, &result, func(opts ...option.RequestOption) error {
-		_, err := service.List(ctx, worker, p, opts...)
-		return err
-	})
-	for _, secret := range result {
-		names = append(names, secret.Name)
-	}
-	return names, err
 }
 
 // observability reads what is logged of a worker.
@@ -281,23 +297,16 @@ type domain struct {
 	ZoneID   string `json:"zone_id"`
 }
 
-// domain finds where a host name leads, nil where to no worker.
-func (a api) domain(ctx context.Context, host string) (*domain, error) {
+// domains are all host names of the account that lead to workers.
+func (a api) domains(ctx context.Context) (list []domain, err error) {
 	var p workers.DomainListParams
 	set(&p.AccountID.Value, &p.AccountID.Present, a.Account)
-	set(&p.Hostname.Value, &p.Hostname.Present, host)
 	service := workers.NewDomainService(a.Options()...)
-	var list []domain
-	err := a.call(ctx, cloudflare.Purpose{What: "look for the domain " + host, Permission: permissionScripts}, &list, func(opts ...option.RequestOption) error {
+	err = a.call(ctx, cloudflare.Purpose{What: "list the domains of workers", Permission: permissionScripts}, &list, func(opts ...option.RequestOption) error {
 		_, err := service.List(ctx, p, opts...)
 		return err
 	})
-	for i := range list {
-		if list[i].Hostname == host {
-			return &list[i], err
-		}
-	}
-	return nil, err
+	return list, err
 }
 
 // setDomain leads a host name to a worker. Only with override it takes it from another worker, or
@@ -338,12 +347,13 @@ func (a api) zone(ctx context.Context, name string) (*Zone, error) {
 		_, err := service.List(ctx, p, opts...)
 		return err
 	})
+	var found *Zone
 	for i := range list {
-		if list[i].Name == name {
-			return &list[i], err
+		if z := &list[i]; z.Name == name && (found == nil || z.Account.ID == a.Account) {
+			found = z // two accounts may have it, of which one waits for its name servers
 		}
 	}
-	return nil, err
+	return found, err
 }
 
 type record struct {

@@ -76,6 +76,7 @@ func (r *Run) keepID(id string) error {
 	if err := r.Plan.source.File.writeDatabaseID(r.Plan.Database.ID, id); err != nil {
 		return err
 	}
+	r.changed = append(r.changed, "the id of D1 database "+r.Plan.Database.Name+" was written into "+filepath.Base(r.Plan.source.File.path))
 	r.Plan.setDatabaseID(id)
 	return nil
 }
@@ -95,10 +96,10 @@ func (p *Plan) setDatabaseID(id string) {
 // migrationsStep plans to apply the migrations that the database lacks.
 func (r *Run) migrationsStep() *work {
 	w := &work{Step: Step{Name: "migrations", Status: Already, Text: fmt.Sprintf("the database has all %d", len(r.Plan.Migrations))}}
-	if len(r.missing) > 0 {
-		w.Status, w.Text = Would, "apply "+strings.Join(r.missing, ", ")
+	if len(r.Plan.Missing) > 0 {
+		w.Status, w.Text = Would, "apply "+strings.Join(r.Plan.Missing, ", ")
 		w.do = func(ctx context.Context) (string, error) {
-			applied := r.missing
+			applied := r.Plan.Missing
 			for _, name := range applied {
 				if err := r.migrate(ctx, name); err != nil {
 					return "", err

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
@@ -58,6 +59,9 @@ func (s *site) Live(context.Context, string) (*deploy.Live, error) {
 	for _, b := range version.Bindings {
 		if b.Name == "RECEIPT_KEY" {
 			live.ReceiptKey, live.Signs = public, b.Text == secret
+			if string(version.Modules["snapshot.txt"].Data) == rotatedSnapshot {
+				live.ReceiptKey, live.Signs = rotatedPublic, b.Text == rotatedSecret
+			}
 		}
 	}
 	return live, nil
@@ -68,6 +72,21 @@ func (s *site) Smoke(_ context.Context, host string) (string, error) {
 }
 
 const secret = "anteroom-secret:AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8="
+
+// A key that takes the place of the first, and the snapshot that publishes it.
+const (
+	rotatedSecret   = "anteroom-secret:another"
+	rotatedSnapshot = "{\"key\": 2}\n"
+)
+
+var rotatedPublic = edgetest.PublicKey(edgetest.RetiredKey)
+
+// rotate gives the content another receipt key.
+func (o *operator) rotate() {
+	o.source.Facts.ReceiptKey, o.source.Key, o.source.KeyPublic = rotatedPublic, rotatedSecret, rotatedPublic
+	o.source.Bundle = maps.Clone(o.source.Bundle)
+	o.source.Bundle["snapshot.txt"] = []byte(rotatedSnapshot)
+}
 
 var public = edgetest.PublicKey(edgetest.Key)
 
@@ -137,7 +156,7 @@ func (o *operator) survey() (*deploy.Run, error) {
 	}
 	o.t.Cleanup(client.Close)
 	client.Wait = func(context.Context, time.Duration) {}
-	r := &deploy.Run{Plan: plan, Client: client, Site: o.site, Say: func(s deploy.Step) { o.said = append(o.said, s) }, Zones: map[string]*deploy.Zone{}}
+	r := &deploy.Run{Plan: plan, Client: client, Site: o.site, Say: func(s deploy.Step) { o.said = append(o.said, s) }}
 	return r, r.Survey(o.ctx)
 }
 
@@ -281,49 +300,112 @@ func TestDeployments(t *testing.T) {
 	o.check()
 }
 
-// Whichever call fails, and however: the error says what is live, and the same command goes on and
-// comes to the same end.
+// Whichever call fails, and however: the error says what is live, what is live is of one content
+// with its key, nothing is half done, and the same command goes on and comes to the same end.
 func TestEveryCallFails(t *testing.T) {
-	o := newOperator(t)
-	calls := len(o.must())
+	deployments := map[string]struct{ before, change func(o *operator) }{
+		"first":       {func(*operator) {}, func(*operator) {}},
+		"nothing new": {func(o *operator) { o.must() }, func(*operator) {}},
+		"a new board": {func(o *operator) { o.must() }, func(o *operator) {
+			o.source.Documents = slices.Clone(o.source.Documents)
+			o.source.Documents[2].Bytes = []byte(`{"as_of":"2026-11-27"}`)
+			o.source.Bundle = maps.Clone(o.source.Bundle)
+			o.source.Bundle["snapshot.txt"] = []byte("{\"board\": 2}\n")
+		}},
+		"another key": {func(o *operator) { o.must() }, (*operator).rotate},
+	}
 	faults := map[string]func(o *operator) []apitest.Fault{
 		"not done": func(*operator) []apitest.Fault { return apitest.Times(4, apitest.Refuse(500, 0, "internal error")) },
 		"done and not told": func(*operator) []apitest.Fault {
 			return []apitest.Fault{apitest.Silence}
 		},
-		"refused":     func(*operator) []apitest.Fault { return []apitest.Fault{apitest.Refuse(400, 10021, "no")} },
-		"interrupted": nil,
+		"done, and answered with 500": func(*operator) []apitest.Fault { return apitest.Times(4, apitest.Crash(500)) },
+		"done, and cut short":         func(*operator) []apitest.Fault { return []apitest.Fault{apitest.CutShort} },
+		"to wait for long":            func(*operator) []apitest.Fault { return []apitest.Fault{apitest.TooMany(3600)} },
+		"refused":                     func(*operator) []apitest.Fault { return []apitest.Fault{apitest.Refuse(400, 10021, "no")} },
+		"expired":                     func(o *operator) []apitest.Fault { return []apitest.Fault{apitest.Before(o.ExpireUploads)} },
+		"interrupted": func(o *operator) []apitest.Fault {
+			var cancel func()
+			o.ctx, cancel = context.WithCancel(o.ctx)
+			return []apitest.Fault{apitest.Before(cancel)}
+		},
+		"done, and interrupted": func(o *operator) []apitest.Fault {
+			var cancel func()
+			o.ctx, cancel = context.WithCancel(o.ctx)
+			return []apitest.Fault{func(w http.ResponseWriter, perform func() apitest.Answer) {
+				perform()
+				cancel()
+				panic(http.ErrAbortHandler)
+			}}
+		},
 	}
-	for name, fault := range faults {
-		t.Run(name, func(t *testing.T) {
-			for n := range calls {
-				o := newOperator(t)
-				if fault != nil {
+	for what, deployment := range deployments {
+		for name, fault := range faults {
+			t.Run(what+" "+name, func(t *testing.T) {
+				for n := 0; ; n++ {
+					o := newOperator(t)
+					deployment.before(o)
+					old, before := o.source, o.Deployed("anteroom")
+					deployment.change(o)
+					calls := len(o.Calls())
 					o.Fail(append(apitest.Times(n, apitest.Well), fault(o)...)...)
-				} else {
-					ctx, cancel := context.WithCancel(context.Background())
-					o.ctx = ctx
-					o.Fail(append(apitest.Times(n, apitest.Well), apitest.Before(cancel))...)
-				}
-				err := o.run()
-				o.Recover()
-				o.ctx = context.Background()
-				var stopped *deploy.Stopped
-				if errors.As(err, &stopped) {
-					last := o.said
-					if stopped.Serving == "" || stopped.Next == "" || stopped.Step == "" {
-						t.Errorf("call %d: %v", n, err)
+					err := o.run()
+					failed := len(o.Calls()) > calls+n
+					o.Recover()
+					o.ctx = context.Background()
+					o.isOneOf(old, o.source)
+					got := o.Deployed("anteroom")
+					var stopped *deploy.Stopped
+					if errors.As(err, &stopped) {
+						want := "nothing"
+						switch {
+						case got == nil:
+						case before != nil && got.ID == before.ID:
+							want = fmt.Sprintf("version %.8s of anteroom", got.ID)
+						case got.Assets == nil:
+							want = "answers 503"
+						default:
+							want = fmt.Sprintf("the new version %.8s of anteroom", got.ID)
+						}
+						if !strings.Contains(stopped.Serving, want) || stopped.Next == "" || stopped.Step == "" {
+							t.Errorf("call %d: %v\nthough %s is live", n, err, want)
+						}
 					}
-					if got := o.Deployed("anteroom"); (got != nil && got.Assets != nil) != strings.Contains(stopped.Serving, "new version") {
-						t.Errorf("call %d: %v\nthough %+v is live\n%v", n, err, got, last)
+					if err != nil && strings.Contains(err.Error(), strings.TrimPrefix(o.source.Key, "anteroom-secret:")) {
+						t.Errorf("call %d: the error holds the key: %v", n, err)
+					}
+					o.must()
+					o.check()
+					if !failed {
+						return
 					}
 				}
-				if err != nil && strings.Contains(err.Error(), "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8") {
-					t.Errorf("call %d: the error holds the key: %v", n, err)
-				}
-				o.must()
-				o.check()
-			}
-		})
+			})
+		}
 	}
+}
+
+// isOneOf holds what is live to one of these contents: its documents, its snapshot and its key.
+func (o *operator) isOneOf(sources ...deploy.Source) {
+	o.t.Helper()
+	version := o.Deployed("anteroom")
+	if version == nil || version.Assets == nil {
+		if len(o.Domains()) > 0 {
+			o.t.Error("a domain leads to what answers nothing")
+		}
+		return
+	}
+	for _, source := range sources {
+		is := string(version.Modules["snapshot.txt"].Data) == string(source.Bundle["snapshot.txt"])
+		for _, d := range source.Documents {
+			is = is && string(version.Assets[d.Path].Data) == string(d.Bytes)
+		}
+		for _, b := range version.Bindings {
+			is = is && (b.Name != "RECEIPT_KEY" || b.Text == source.Key)
+		}
+		if is {
+			return
+		}
+	}
+	o.t.Errorf("%+v is live, which is none of the contents", version)
 }

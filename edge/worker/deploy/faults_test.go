@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"net/http"
 	"slices"
 	"strings"
 	"testing"
@@ -109,6 +111,22 @@ func TestDomainOfAnotherWorker(t *testing.T) {
 	}
 }
 
+// A content of another host does not go where the worker is live.
+func TestOtherHost(t *testing.T) {
+	o := newOperator(t)
+	o.must()
+	o.AddZone("tern.example")
+	o.source.Facts.CanonicalHost, o.source.Facts.ApexHost = "www.tern.example", "tern.example"
+	o.rewrite(`"www.anteroom.example"`, `"www.tern.example"`)
+	o.rewrite(`"anteroom.example"`, `"tern.example"`)
+	o.refused("the worker anteroom is live at www.anteroom.example, which wrangler.toml does not lead to it (give the worker of this content another name")
+	o.allow(deploy.AllowDNS)
+	o.must()
+	if domains := o.Domains(); len(domains) != 4 || domains["www.tern.example"] != "anteroom" {
+		t.Errorf("the domains are %v", domains)
+	}
+}
+
 func TestComparison(t *testing.T) {
 	o := newOperator(t)
 	o.must()
@@ -143,6 +161,48 @@ func TestComparison(t *testing.T) {
 	}
 }
 
+// What a host answers is not believed where the account knows better: a resolver that does not find
+// it, and a cache that serves an older board.
+func TestComparisonIsDeceived(t *testing.T) {
+	o := newOperator(t)
+	o.publish("111111111111", "2026-11-27")
+	o.source.Content, o.source.Documents[1].Bytes = "222222222222", []byte("new")
+	o.site.elapsed = &deploy.Live{}
+	o.refused(", content 111111111111, as of 2026-11-27 is live there, and nothing answers (look whether this machine finds the host")
+	o.source.AsOf = "2026-11-20"
+	o.site.elapsed = &deploy.Live{Answers: true, Host: "www.anteroom.example", ReceiptKey: public, Signs: true}
+	const back = ", content 111111111111, as of 2026-11-27 is live, and the content is as of 2026-11-20 (--allow as_of --reason TEXT lets it happen)"
+	o.refused(back)
+	o.site.elapsed, o.site.err = nil, errors.New("the service is unreachable")
+	o.allow("document")
+	o.refused(back)
+	o.site.err = nil
+	o.allow("as_of")
+	o.must()
+
+	// What was rolled back is no longer live.
+	o.back(o.history().Deployments[1].Release.ID, nil)
+	o.source.Allowances, o.source.Content, o.source.AsOf = nil, "333333333333", "2026-11-26"
+	o.source.Documents[1].Bytes = []byte("newer")
+	o.refused("as of 2026-11-27 is live")
+}
+
+// Something on the way that answers 404 does not pass for an account without the worker.
+func TestNotFoundOnTheWay(t *testing.T) {
+	o := newOperator(t)
+	o.must()
+	o.FailOn("GET", "anteroom/deployments", func(w http.ResponseWriter, _ func() apitest.Answer) { http.Error(w, "<html>", http.StatusNotFound) })
+	o.refused("read the deployments of anteroom: Cloudflare answered 404")
+	// Another account has the same zone, and waits for its name servers.
+	o.source.Documents[1].Bytes = []byte("new")
+	o.FailOn("GET", "zones", apitest.Well, apitest.Change(func(body string) string {
+		first := strings.Replace(strings.Replace(body, o.Account, "elsewhere", 1), `"active"`, `"pending"`, 1)
+		i, j := strings.Index(first, `"result":[`)+len(`"result":[`), strings.Index(body, `"result":[`)+len(`"result":[`)
+		return first[:i] + strings.TrimSuffix(first[i:strings.LastIndex(first, "]")], " ") + "," + body[j:]
+	}))
+	o.must()
+}
+
 // What others do at the same time is not overridden.
 func TestOthersDeploy(t *testing.T) {
 	o := newOperator(t)
@@ -150,7 +210,7 @@ func TestOthersDeploy(t *testing.T) {
 	o.source.Documents[1].Bytes = []byte("new")
 	var theirs *apitest.Version
 	o.FailOn("POST", "/versions", apitest.Before(func() { theirs = o.Interfere(t, "anteroom") }))
-	o.stops("deployment", "another deployment of anteroom came in between, on 20", "as before")
+	o.stops("deployment", "another deployment of anteroom came in between, on 20", ", deployed since on 20")
 	if o.Deployed("anteroom").ID != theirs.ID {
 		t.Error("theirs was overridden")
 	}
@@ -160,6 +220,18 @@ func TestOthersDeploy(t *testing.T) {
 	o.refused("a deployment of anteroom is under way: 2 versions share its requests since ")
 	o.must()
 	o.check()
+}
+
+// A worker that somebody else makes while this deployment looks is not replaced by one that answers
+// nothing, without its secret.
+func TestOthersMakeTheWorker(t *testing.T) {
+	o := newOperator(t)
+	var theirs *apitest.Version
+	o.FailOn("POST", "d1/database", apitest.Before(func() { theirs = o.Put(t, "anteroom", apitest.Version{Main: "worker.mjs"}) }))
+	o.stops("worker", "the worker anteroom was made by somebody else in between", ", deployed since on 20")
+	if o.Deployed("anteroom").ID != theirs.ID {
+		t.Error("theirs was replaced")
+	}
 }
 
 // The database is found, made, and never one of a newer program.
@@ -252,7 +324,8 @@ func TestReceiptKey(t *testing.T) {
 	o.check()
 }
 
-// A version that was uploaded and never deployed leaves its key to no other.
+// A new version has the key of the one that is live, whatever others have uploaded and never
+// deployed: before it, or at the same time.
 func TestKeyOfAnotherVersion(t *testing.T) {
 	o := newOperator(t)
 	o.must()
@@ -263,12 +336,34 @@ func TestKeyOfAnotherVersion(t *testing.T) {
 	o.stops("deployment", "no", "as before")
 
 	// The rotation is taken back.
+	rotation := o.source
 	o.source.Facts.ReceiptKey, o.source.Key, o.source.KeyPublic = public, "", ""
+	hasKey := func() {
+		t.Helper()
+		for _, b := range o.Deployed("anteroom").Bindings {
+			if b.Name == "RECEIPT_KEY" && b.Text != secret {
+				t.Error("the key is another")
+			}
+		}
+		o.check()
+	}
+	o.source.Bundle = maps.Clone(o.source.Bundle)
 	o.source.Bundle["snapshot.txt"] = []byte("{\"key\": 3}\n")
-	o.refused("is newer than the one that is live, and may have another receipt key, which the next one would get (give the key that the content publishes with --key-file)")
-	o.source.Key, o.source.KeyPublic = secret, public
 	o.must()
-	o.check()
+	hasKey()
+
+	o.source.Bundle = maps.Clone(o.source.Bundle)
+	o.source.Bundle["snapshot.txt"] = []byte("{\"key\": 4}\n")
+	o.FailOn("POST", "/assets-upload-session", apitest.Before(func() {
+		o.FailOn("POST", "/deployments", apitest.Refuse(400, 10021, "no"))
+		other := *o
+		other.source = rotation
+		if err := other.run(); err == nil {
+			t.Error("the rotation is done")
+		}
+	}))
+	o.must()
+	hasKey()
 
 	// It may be deployed without the secret half of its key only where that is allowed.
 	o = newOperator(t)
@@ -332,7 +427,7 @@ func TestWaiting(t *testing.T) {
 	r.Client.HTTP.Timeout = 20 * time.Millisecond
 	o.source.Documents[1].Bytes = []byte("new")
 	o.Fail(apitest.Times(4, o.Hang)...)
-	again := &deploy.Run{Plan: r.Plan, Client: r.Client, Site: o.site, Say: func(deploy.Step) {}, Zones: map[string]*deploy.Zone{}}
+	again := &deploy.Run{Plan: r.Plan, Client: r.Client, Site: o.site, Say: func(deploy.Step) {}}
 	if err := again.Survey(context.Background()); err == nil || !strings.Contains(err.Error(), "after 4 tries") {
 		t.Errorf("the error is %v", err)
 	}
@@ -381,20 +476,42 @@ func TestLostAnswers(t *testing.T) {
 	}
 }
 
+// What is refused is refused with what is live.
+func TestRefusalSaysWhatIsLive(t *testing.T) {
+	o := newOperator(t)
+	serves := func(want string) {
+		t.Helper()
+		if r, err := o.survey(); err == nil || !strings.Contains(r.Serving(), want) || want == "" && r.Serving() != "" {
+			t.Errorf("%v: live is %q, want %q", err, r.Serving(), want)
+		}
+	}
+	o.Deny("", "zones")
+	serves("nothing")
+	o = newOperator(t)
+	o.must()
+	o.Deny("", "d1/")
+	serves(fmt.Sprintf("version %.8s of anteroom (content 0123456789ab), as before", o.Deployed("anteroom").ID))
+	first := o.Deployed("anteroom").ID
+	o.Split(t, "anteroom", o.Interfere(t, "anteroom").ID, first)
+	serves("2 versions of anteroom, as before")
+	o.Deny("", "workers/")
+	serves("")
+}
+
 // Where Cloudflare does not answer, nothing more is asked; other faults are all told.
 func TestSurveyEnds(t *testing.T) {
 	o := newOperator(t)
 	o.must()
 	before := len(o.Calls())
 	o.Fail(apitest.Times(4, apitest.Crash(502))...)
-	o.refused("look for the zone www.anteroom.example: Cloudflare answered 502, after 4 tries")
+	o.refused("list the domains of workers: Cloudflare answered 502, after 4 tries")
 	if n := len(o.Calls()) - before; n != 4 {
 		t.Errorf("%d calls were made, want 4", n)
 	}
 	o.Deny("", "workers/domains")
 	o.Deny("", "d1/")
 	err := o.run()
-	for _, want := range []string{"look for the domain www.anteroom.example", "look for the domain anteroom.example", "read which migrations", "Account, D1, Edit"} {
+	for _, want := range []string{"list the domains of workers", "read which migrations", "Account, D1, Edit"} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v\nlacks %s", err, want)
 		}

@@ -16,8 +16,8 @@ import (
 	"github.com/cloudflare/cloudflare-go/v6/workers"
 )
 
-// Names of what a rollback may take back only with the operator's allowance. The first two are
-// those of a deployment too.
+// Names of what a rollback may take back only with the operator's allowance, beside
+// AllowDatabase. The first two are those of a deployment too.
 const (
 	AllowAsOf     = "as_of"    // the date of the newest board goes back
 	AllowPublic   = "key"      // the receipt key that is published now would be no more
@@ -26,7 +26,7 @@ const (
 )
 
 // RollbackAllowances are all of them.
-var RollbackAllowances = []string{AllowAsOf, AllowPublic, AllowUnknown, AllowUnderWay}
+var RollbackAllowances = []string{AllowAsOf, AllowPublic, AllowDatabase, AllowUnknown, AllowUnderWay}
 
 // What an API token needs to read what was deployed, and to deploy it again.
 const (
@@ -127,6 +127,12 @@ func release(v Version) Release {
 	return r
 }
 
+// Worker is the name of the worker of an environment.
+func (f *File) Worker(environment string) (string, error) {
+	e, err := f.environment(environment)
+	return e.Name, err
+}
+
 // ReadHistory asks what was deployed of the worker of an environment.
 func ReadHistory(ctx context.Context, file *File, environment string, client *cloudflare.Client) (*History, error) {
 	e, err := file.environment(environment)
@@ -211,7 +217,7 @@ type Rollback struct {
 
 // Plan plans a rollback to the version that an identifier, or the beginning of one, names. "" is
 // the latest version before the live one that was deployed by this program.
-func (h *History) Plan(id string, now time.Time) (*Rollback, error) {
+func (h *History) Plan(ctx context.Context, id string, now time.Time) (*Rollback, error) {
 	if len(h.Deployments) == 0 {
 		return nil, fmt.Errorf("nothing of %s is deployed (anteroom deploy does that)", h.Worker)
 	}
@@ -228,7 +234,7 @@ func (h *History) Plan(id string, now time.Time) (*Rollback, error) {
 	}
 	r := &Rollback{From: live.Release, To: *to, h: h, expected: live.ID}
 	r.compare(now)
-	return r, nil
+	return r, r.compareDatabases(ctx)
 }
 
 // find finds a version.
@@ -292,6 +298,23 @@ func (r *Rollback) compare(now time.Time) {
 	}
 }
 
+// compareDatabases finds out whether the versions keep their records in different databases.
+func (r *Rollback) compareDatabases(ctx context.Context) error {
+	var ids [2]string
+	for i, release := range []*Release{&r.From, &r.To} {
+		v, err := api{r.h.client}.version(ctx, r.h.Worker, release.ID)
+		if err != nil {
+			return err
+		}
+		ids[i] = v.database()
+	}
+	if ids[0] != ids[1] {
+		r.Backwards = append(r.Backwards, Regression{Name: AllowDatabase, Text: fmt.Sprintf("version %s keeps its records in the D1 database %s, and the live one in %s: none of those would be seen",
+			r.To.Short(), cmp.Or(ids[1], "none"), cmp.Or(ids[0], "none"))})
+	}
+	return nil
+}
+
 // Keeps says what a rollback leaves as it is.
 func (r *Rollback) Keeps() string {
 	return "the database stays as it is, with its migrations; so do the cron, the domains, workers.dev and what is logged"
@@ -320,7 +343,7 @@ func (r *Rollback) Do(ctx context.Context, reason string, allowed []Allowance) e
 	}
 	slices.SortStableFunc(list, func(a, b Deployment) int { return b.CreatedOn.Compare(a.CreatedOn) })
 	if len(list) == 0 || list[0].ID != r.expected {
-		return fmt.Errorf("another deployment of %s came in between (look at anteroom deployments, and decide again)", r.h.Worker)
+		return r.stopped(ctx, fmt.Errorf("another deployment of %s came in between (look at anteroom deployments, and decide again)", r.h.Worker))
 	}
 	message := rollbackNote
 	if r.To.Content != "" {
@@ -338,17 +361,50 @@ func (r *Rollback) Do(ctx context.Context, reason string, allowed []Allowance) e
 	}
 	// Cloudflare refuses a version with another secret, of which the allowance speaks.
 	force := slices.ContainsFunc(allowed, func(a Allowance) bool { return a.Name == AllowPublic || a.Name == AllowUnknown })
-	err = a.deploy(ctx, r.h.Worker, r.To.ID, message, force)
+	// An interrupt does not end the call, which may be done all the same.
+	err = a.deploy(context.WithoutCancel(ctx), r.h.Worker, r.To.ID, message, force)
 	var failed *cloudflare.Failure
 	if errors.As(err, &failed) && failed.Has(codeSecretsChanged) {
-		return fmt.Errorf("%w (its secret is not the one of now: --allow %s --reason TEXT deploys it all the same)", err, AllowPublic)
+		err = fmt.Errorf("%w (its secret is not the one of now: --allow %s --reason TEXT deploys it all the same)", err, AllowPublic)
 	}
-	if err != nil && !(errors.As(err, &failed) && failed.Undone) {
-		// Its answer was lost. An interrupt does not end this question.
-		list, _, wrong := a.deployments(context.WithoutCancel(ctx), r.h.Worker)
-		if wrong == nil && len(list) > 0 && list[0].ID != r.expected && len(list[0].Versions) == 1 && list[0].Versions[0].ID == r.To.ID {
-			return nil
-		}
+	if err != nil {
+		return r.stopped(ctx, err)
 	}
-	return err
+	return nil
+}
+
+// stopped adds to an error what is live now. It is nil where the rollback was done and only its
+// answer was lost.
+func (r *Rollback) stopped(ctx context.Context, err error) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), longestLook)
+	defer cancel()
+	list, _, unknown := api{r.h.client}.deployments(ctx, r.h.Worker)
+	var failed *cloudflare.Failure
+	switch {
+	case unknown != nil || len(list) == 0:
+		return fmt.Errorf("%w\nlive now: %s or %s: Cloudflare does not say", err, &r.From, &r.To)
+	case list[0].ID == r.expected:
+		return fmt.Errorf("%w\nlive now: %s, as before", err, &r.From)
+	case errors.As(err, &failed) && !failed.Undone && isOf(&list[0], r.To.ID):
+		return nil
+	}
+	return fmt.Errorf("%w\nlive now: %s", err, deployedSince(&list[0]))
+}
+
+// deployedSince names what somebody deployed.
+func deployedSince(d *Deployment) string {
+	var versions []string
+	for _, share := range d.Versions {
+		versions = append(versions, fmt.Sprintf("%.*s", shortID, share.ID))
+	}
+	text := fmt.Sprintf("version %s, deployed since on %s", strings.Join(versions, " and "), since(d))
+	if message := d.Annotations.Message; message != "" {
+		text += " (" + message + ")"
+	}
+	return text
+}
+
+// isOf reports whether a deployment is that of one version.
+func isOf(d *Deployment, version string) bool {
+	return version != "" && len(d.Versions) == 1 && d.Versions[0].ID == version
 }

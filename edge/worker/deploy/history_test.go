@@ -1,6 +1,7 @@
 package deploy_test
 
 import (
+	"context"
 	"fmt"
 	"regexp"
 	"slices"
@@ -44,7 +45,7 @@ func (o *operator) publish(content, asOf string) {
 // none.
 func (o *operator) back(id string, allowed []deploy.Allowance, refused ...string) {
 	o.t.Helper()
-	r, err := o.history().Plan(id, time.Now().Add(time.Hour))
+	r, err := o.history().Plan(o.ctx, id, time.Now().Add(time.Hour))
 	if err == nil {
 		err = r.Do(o.ctx, "a bad board", allowed)
 	}
@@ -92,7 +93,7 @@ func TestRollback(t *testing.T) {
 	if d := o.history().Deployments[0]; d.Release.Content != "222222222222" || d.Message != "rollback to content 222222222222, as of 2026-11-20; a bad board; allowed as_of" {
 		t.Errorf("after a rollback %+v is live", d)
 	}
-	if r, err := o.history().Plan("", time.Now()); err != nil || len(r.Backwards) > 0 {
+	if r, err := o.history().Plan(o.ctx, "", time.Now()); err != nil || len(r.Backwards) > 0 {
 		t.Errorf("soon after a rollback: %v, %v", r.Refusal(nil), err) // what it took back is no deployment under way
 	}
 	// It goes further back, never forward by itself, and not to what answers nothing.
@@ -139,6 +140,27 @@ func TestRollbackOverAKey(t *testing.T) {
 	o.back("", []deploy.Allowance{{Name: deploy.AllowPublic, Reason: "it is of no use"}})
 }
 
+// A version of another database would not see what is recorded in this one.
+func TestRollbackToAnotherDatabase(t *testing.T) {
+	o := newOperator(t)
+	o.publish("111111111111", "2026-11-20")
+	o.AddDatabase(t, "tern")
+	o.rewrite("\"anteroom\"\ndatabase_id = \""+o.Database("anteroom").ID, "\"tern\"\ndatabase_id = \"00000000-0000-0000-0000-000000000001")
+	o.source.Content = "222222222222"
+	o.source.Documents[2].Bytes = []byte(`{}`)
+	const lost = "keeps its records in the D1 database "
+	o.refused(lost + o.Database("anteroom").ID + ", and the next one would keep them in tern, " + o.Database("tern").ID)
+	o.allow(deploy.AllowDatabase)
+	o.must()
+	if v := o.Deployed("anteroom"); !strings.Contains(v.Annotations["workers/message"], "allowed database") {
+		t.Errorf("the version says %q", v.Annotations["workers/message"])
+	}
+	o.source.Allowances = nil
+	o.must()
+	o.back("", nil, "database: version", lost+o.Database("anteroom").ID+", and the live one in "+o.Database("tern").ID)
+	o.back("", []deploy.Allowance{{Name: deploy.AllowDatabase, Reason: "its records were copied"}})
+}
+
 // Nobody deploys while somebody else does.
 func TestRollbackBesideADeployment(t *testing.T) {
 	o := newOperator(t)
@@ -146,7 +168,7 @@ func TestRollbackBesideADeployment(t *testing.T) {
 	o.publish("222222222222", "2026-11-20")
 
 	o.FailOn("GET", "anteroom/deployments", apitest.Well, apitest.Before(func() { o.Interfere(t, "anteroom") }))
-	o.back("", nil, "another deployment of anteroom came in between")
+	o.back("", nil, "another deployment of anteroom came in between", "\nlive now: version ", ", deployed since on 20")
 	o.publish("333333333333", "2026-11-20")
 
 	o.source.Content, o.source.AsOf = "444444444444", "2026-11-20"
@@ -155,7 +177,7 @@ func TestRollbackBesideADeployment(t *testing.T) {
 	if err := o.run(); err == nil {
 		t.Fatal("a deployment that is refused is done")
 	}
-	r, err := o.history().Plan("", time.Now())
+	r, err := o.history().Plan(o.ctx, "", time.Now())
 	if err != nil || !strings.Contains(fmt.Sprint(r.Refusal(nil)), "underway: version") {
 		t.Errorf("beside a deployment: %v, %v", r.Refusal(nil), err)
 	}
@@ -178,7 +200,55 @@ func TestRollbackWithoutAnAnswer(t *testing.T) {
 	o.back("", nil)
 	o.publish("333333333333", "2026-11-20")
 	o.FailOn("POST", "anteroom/deployments", apitest.Times(9, apitest.Refuse(500, 0, "down"))...)
-	o.back("", nil, "answered 500")
+	o.back("", nil, "answered 500", "\nlive now: version ", ", content 333333333333, as of 2026-11-20, as before")
+}
+
+// Whichever call of a rollback fails, and however: its error says what is live, and it can be done
+// again.
+func TestEveryCallOfARollbackFails(t *testing.T) {
+	for name, fault := range map[string]func(o *operator) apitest.Fault{
+		"done and not told":           func(*operator) apitest.Fault { return apitest.Silence },
+		"done, and answered with 500": func(*operator) apitest.Fault { return apitest.Crash(500) },
+		"done, and cut short":         func(*operator) apitest.Fault { return apitest.CutShort },
+		"to wait for long":            func(*operator) apitest.Fault { return apitest.TooMany(3600) },
+		"refused":                     func(*operator) apitest.Fault { return apitest.Refuse(400, 1, "no") },
+		"interrupted": func(o *operator) apitest.Fault {
+			var cancel func()
+			o.ctx, cancel = context.WithCancel(o.ctx)
+			return apitest.Before(cancel)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			for n := 0; ; n++ {
+				o := newOperator(t)
+				o.publish("111111111111", "2026-11-20")
+				o.publish("222222222222", "2026-11-20")
+				r, err := o.history().Plan(o.ctx, "", time.Now())
+				if err != nil {
+					t.Fatal(err)
+				}
+				calls := len(o.Calls())
+				o.Fail(append(apitest.Times(n, apitest.Well), apitest.Times(4, fault(o))...)...)
+				err = r.Do(o.ctx, "", nil)
+				failed := len(o.Calls()) > calls+n
+				o.Recover()
+				o.ctx = context.Background()
+				live, want := o.liveContent(), r.To.Content
+				if err != nil && live == r.From.Content {
+					want = r.From.Content
+				}
+				if live != want || err != nil && n > 0 && !strings.Contains(err.Error(), live) {
+					t.Errorf("call %d: %v\nand content %s is live", n, err, live)
+				}
+				if live == r.From.Content {
+					o.back("", nil)
+				}
+				if !failed {
+					return
+				}
+			}
+		})
+	}
 }
 
 // A rollback reaches a hundred versions, of which the last deployments are told.

@@ -68,6 +68,10 @@ const AllowDNS = "dns"
 // AllowKey is the name of the allowance to deploy without the secret of a key that is new.
 const AllowKey = "key"
 
+// AllowDatabase is the name of the allowance to let a version answer that keeps its records in
+// another database than the live one: what is recorded there would be seen no more.
+const AllowDatabase = "database"
+
 // allowDocument is the name of the allowance to let documents vanish. What is not known of a host
 // that does not answer is its documents too.
 const allowDocument = "document"
@@ -76,8 +80,9 @@ const allowDocument = "document"
 type Plan struct {
 	Environment string      `json:"environment"`
 	Content     string      `json:"content"`
-	Database    *Database   `json:"database"` // nil for the apex
-	Migrations  []string    `json:"migrations"`
+	Database    *Database   `json:"database"`   // nil for the apex
+	Migrations  []string    `json:"migrations"` // all of this program
+	Missing     []string    `json:"missing"`    // those that the database lacks, as far as that is known
 	Workers     []*Worker   `json:"workers"`
 	Allowances  []Allowance `json:"allowances"`
 
@@ -119,6 +124,7 @@ type Asset struct {
 	MediaType string `json:"media_type"`
 	Size      int    `json:"size"`
 	Hash      string `json:"hash"`
+	New       *bool  `json:"new"` // whether it is not live as it is; nil where that is not known
 	Bytes     []byte `json:"-"`
 }
 
@@ -135,7 +141,6 @@ type Metadata struct {
 	Bindings           []Binding         `json:"bindings"`
 	CompatibilityDate  string            `json:"compatibility_date"`
 	CompatibilityFlags []string          `json:"compatibility_flags"`
-	KeepBindings       []string          `json:"keep_bindings,omitempty"`
 	Assets             *AssetsMetadata   `json:"assets,omitempty"`
 	Annotations        map[string]string `json:"annotations,omitempty"`
 }
@@ -167,7 +172,8 @@ type Binding struct {
 	Simple       *Simple  `json:"simple,omitempty"`
 	Service      string   `json:"service,omitempty"`
 	Dataset      string   `json:"dataset,omitempty"`
-	Text         string   `json:"text,omitempty"` // of a variable or a secret
+	Text         string   `json:"text,omitempty"`       // of a variable or a secret
+	Version      string   `json:"version_id,omitempty"` // that it is inherited of
 }
 
 // Simple is a rate limit: so many calls in a period of seconds.
@@ -202,7 +208,7 @@ func NewPlan(s *Source) (*Plan, error) {
 		return nil, err
 	}
 	faults := []error{s.File.Check(&s.Facts)}
-	p := &Plan{Environment: s.Environment, Content: s.Content, Migrations: []string{}, Allowances: s.Allowances, source: s}
+	p := &Plan{Environment: s.Environment, Content: s.Content, Migrations: []string{}, Missing: []string{}, Allowances: s.Allowances, source: s}
 	if p.account, err = e.account(); err != nil {
 		faults = append(faults, err)
 	}
@@ -225,6 +231,7 @@ func NewPlan(s *Source) (*Plan, error) {
 	if p.Migrations, err = migrations.Missing(nil); err != nil {
 		return nil, err
 	}
+	p.Missing = p.Migrations
 	w, err := s.service(e)
 	if err != nil {
 		return nil, err
@@ -257,7 +264,6 @@ func (s *Source) service(e section) (*Worker, error) {
 		return nil, fmt.Errorf("the bundle has no %s (anteroom build makes a bundle)", mainModule)
 	}
 	w.Metadata.MainModule = mainModule
-	w.Metadata.KeepBindings = []string{"secret_text", "secret_key"}
 	if n := len(s.Documents); n == 0 || n > mostAssets {
 		return nil, fmt.Errorf("there are %d documents, and Cloudflare takes 1 to %d", n, mostAssets)
 	}
@@ -352,7 +358,11 @@ const (
 
 // tag is the tag of a version with these modules, bindings and assets, and with a key.
 func (w *Worker) tag(key string) string {
-	text, _ := json.Marshal([]any{w.Metadata, w.Modules, w.Assets}) // texts and numbers, which do not fail
+	assets := map[string]string{}
+	for _, a := range w.Assets {
+		assets[a.Path] = a.Hash
+	}
+	text, _ := json.Marshal([]any{w.Metadata, w.Modules, assets}) // texts and numbers, which do not fail
 	return hexSum(text)[:tagDigits] + tagSeparator + key
 }
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"anteroom/edge/worker/cloudflare"
 )
@@ -51,7 +52,6 @@ type Run struct {
 	live        *Live    // nil where no comparison is made
 	accountHost string   // at workers.dev, where a worker is there
 	foundID     string   // of the database that stands as a placeholder in wrangler.toml
-	missing     []string // migrations
 	sendsKey    bool     // whether the next version brings the receipt key
 	key         string   // what the tag of the next version says of its receipt key
 	steps       []*work
@@ -79,7 +79,10 @@ func (r *Run) Steps() []Step {
 // Changes are what was changed, in words.
 func (r *Run) Changes() []string { return slices.Clone(r.changed) }
 
-// Serving says what answers at the service's hosts now.
+// nothing is what answers before a first deployment.
+const nothing = "nothing"
+
+// Serving says what answers at the service's hosts now, "" where that is not known.
 func (r *Run) Serving() string { return r.serving }
 
 // Stopped is the error of a deployment that did not come to its end.
@@ -129,9 +132,34 @@ func (r *Run) Do(ctx context.Context) error {
 			err = errors.New("interrupted")
 		}
 		w.Status, w.Text = Failed, err.Error()
+		r.lookAgain(ctx)
 		return &Stopped{Step: w.Name, Serving: r.serving, Changed: r.changed, Next: next, Err: err}
 	}
 	return nil
+}
+
+// longestLook is how long a deployment that failed asks what answers now.
+const longestLook = 15 * time.Second
+
+// lookAgain asks what answers now, after a failure: somebody else may have deployed since the
+// survey, and a deployment whose answer was lost may have been made. An interrupt does not end the
+// question.
+func (r *Run) lookAgain(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), longestLook)
+	defer cancel()
+	s := r.states[0]
+	list, _, err := r.api().deployments(ctx, s.Name)
+	switch {
+	case err != nil && s.uploaded != "" && r.serving != r.uploadedText():
+		r.serving += fmt.Sprintf(", or the new version %.8s: Cloudflare does not say", s.uploaded)
+	case err != nil:
+		r.serving += ", as far as is known: Cloudflare does not say"
+	case len(list) == 0 || s.deployment != nil && list[0].ID == s.deployment.ID:
+	case isOf(&list[0], s.uploaded):
+		r.serving = r.uploadedText()
+	default:
+		r.serving = deployedSince(&list[0])
+	}
 }
 
 const smokeStep = "smoke test"
@@ -139,11 +167,6 @@ const smokeStep = "smoke test"
 // arrange makes the steps of what the survey has found.
 func (r *Run) arrange() {
 	r.steps = []*work{{Step: Step{Name: "account", Status: Already, Text: r.accountText()}}}
-	first := r.states[0]
-	r.serving = "nothing"
-	if first.deployment != nil {
-		r.serving = fmt.Sprintf("%s, as before", describe(first))
-	}
 	if r.Plan.Environment == Production {
 		r.steps = append(r.steps, &work{Step: Step{Name: "comparison", Status: Already, Text: r.comparisonText()}})
 	}
@@ -230,6 +253,12 @@ func (r *Run) message() string {
 		text += "; allowed " + allowances(r.Used)
 	}
 	return text
+}
+
+// uploadedText names the version that this deployment uploaded.
+func (r *Run) uploadedText() string {
+	s := r.states[0]
+	return fmt.Sprintf("the new version %.8s of %s (%s)", s.uploaded, s.Name, r.message())
 }
 
 // describe names the version that answers.

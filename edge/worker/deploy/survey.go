@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -19,7 +20,7 @@ type state struct {
 	exists        bool
 	deployment    *Deployment // the latest, nil where there is none
 	version       Version     // that answers, of the deployment
-	secret        bool        // whether it has a receipt key
+	secret        bool        // whether that version has a receipt key
 	observability map[string]any
 	subdomain     subdomain
 	crons         []string
@@ -32,24 +33,29 @@ type state struct {
 }
 
 // Survey finds out what is there, and what is to be done. It changes nothing. Its error lists all
-// that stands in the way.
+// that stands in the way; Serving says what is live, as far as that was found out.
 func (r *Run) Survey(ctx context.Context) error {
 	if err := r.Client.FindAccount(ctx, r.Plan.account); err != nil {
 		return err
 	}
-	var asks []func() error
+	if r.Zones == nil {
+		r.Zones = map[string]*Zone{}
+	}
+	var domains []domain
+	asks := []func() error{func() (err error) { domains, err = r.api().domains(ctx); return err }}
 	for _, w := range r.Plan.Workers {
 		s := &state{Worker: w, taken: map[string]string{}, own: map[string]bool{}}
 		r.states = append(r.states, s)
 		for _, host := range w.Hosts {
-			asks = append(asks, func() error { return r.surveyHost(ctx, s, host) })
+			asks = append(asks, func() error { return r.surveyHost(ctx, s, host, domains) })
 		}
+		asks = append(asks, func() error { return r.surveyOtherHosts(s, domains) })
 		asks = append(asks, func() error { return r.surveyWorker(ctx, s) })
 		if w.Settings.WorkersDev {
 			asks = append(asks, func() (err error) { r.accountHost, err = r.api().accountSubdomain(ctx); return err })
 		}
 	}
-	if err := every(append(asks, func() error { return r.surveyDatabase(ctx) })...); err != nil {
+	if err := every(append(asks, func() error { return r.surveyDatabase(ctx) }, r.surveyRecords)...); err != nil {
 		return err
 	}
 	if err := r.surveySite(ctx); err != nil {
@@ -81,7 +87,10 @@ func every(asks ...func() error) error {
 // surveyWorker finds out what there is of a worker.
 func (r *Run) surveyWorker(ctx context.Context, s *state) error {
 	list, exists, err := r.api().deployments(ctx, s.Name)
-	if s.exists = exists; err != nil || !exists {
+	if s.exists = exists; err == nil && len(list) == 0 && s == r.states[0] {
+		r.serving = nothing
+	}
+	if err != nil || !exists {
 		return err
 	}
 	return every(
@@ -91,15 +100,16 @@ func (r *Run) surveyWorker(ctx context.Context, s *state) error {
 			}
 			s.deployment = &list[0]
 			if n := len(s.deployment.Versions); n != 1 {
+				if s == r.states[0] {
+					r.serving = fmt.Sprintf("%d versions of %s, as before", n, s.Name)
+				}
 				return fmt.Errorf("a deployment of %s is under way: %d versions share its requests since %s (finish it where it was begun, "+
 					"or give one of them all requests with wrangler versions deploy)", s.Name, n, since(s.deployment))
 			}
 			s.version, err = r.api().version(ctx, s.Name, s.deployment.Versions[0].ID)
-			return err
-		},
-		func() error {
-			names, err := r.api().secrets(ctx, s.Name)
-			s.secret = slices.Contains(names, receiptKey)
+			if s.secret = slices.Contains(s.version.secrets(), receiptKey); err == nil && s == r.states[0] {
+				r.serving = describe(s) + ", as before"
+			}
 			return err
 		},
 		func() (err error) { s.observability, err = r.api().observability(ctx, s.Name); return err },
@@ -117,22 +127,37 @@ func since(d *Deployment) string {
 	return text
 }
 
+// surveyOtherHosts refuses to deploy to a worker that answers at hosts that wrangler.toml has not:
+// their callers would get a content that is not theirs.
+func (r *Run) surveyOtherHosts(s *state, domains []domain) error {
+	var others []string
+	for _, d := range domains {
+		if d.Service == s.Name && !slices.Contains(s.Hosts, d.Hostname) {
+			others = append(others, d.Hostname)
+		}
+	}
+	if a := r.allowed(AllowDNS); len(others) > 0 && a != nil {
+		r.used(*a)
+	} else if len(others) > 0 {
+		return fmt.Errorf("the worker %s is live at %s, which wrangler.toml does not lead to it (give the worker of this content another name, or remove that domain in the dashboard; "+
+			"--allow %s --reason TEXT leaves it there)", s.Name, strings.Join(others, ", "), AllowDNS)
+	}
+	return nil
+}
+
 // surveyHost finds out where a custom domain leads, and in which zone it is.
-func (r *Run) surveyHost(ctx context.Context, s *state, host string) error {
+func (r *Run) surveyHost(ctx context.Context, s *state, host string, domains []domain) error {
 	zone, err := r.findZone(ctx, host)
 	if err != nil {
 		return err
 	}
 	r.Zones[host] = zone
-	d, err := r.api().domain(ctx, host)
-	switch {
-	case err != nil:
-		return err
-	case d != nil && d.Service == s.Name:
+	switch i := slices.IndexFunc(domains, func(d domain) bool { return d.Hostname == host }); {
+	case i >= 0 && domains[i].Service == s.Name:
 		s.own[host] = true
 		return nil
-	case d != nil:
-		s.taken[host] = "the worker " + d.Service
+	case i >= 0:
+		s.taken[host] = "the worker " + domains[i].Service
 	default:
 		records, err := r.api().records(ctx, zone.ID, host)
 		if err != nil {
@@ -192,15 +217,33 @@ func (r *Run) surveyDatabase(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		r.missing = r.Plan.Migrations
+		r.Plan.Missing = r.Plan.Migrations
 		if id == "" {
 			return nil
 		}
 		r.foundID = id
 	}
 	missing, err := r.missingMigrations(ctx)
-	r.missing = missing
+	r.Plan.Missing = append([]string{}, missing...)
 	return err
+}
+
+// surveyRecords refuses another database than that of the version that is live.
+func (r *Run) surveyRecords() error {
+	db, live := r.Plan.Database, r.states[0].version
+	if db == nil || live.database() == "" || live.database() == r.databaseID() {
+		return nil
+	}
+	if a := r.allowed(AllowDatabase); a != nil {
+		r.used(*a)
+		return nil
+	}
+	to := fmt.Sprintf("%s, %s", db.Name, r.databaseID())
+	if strings.HasPrefix(r.databaseID(), placeholder) {
+		to = db.Name + ", which is to be made"
+	}
+	return fmt.Errorf("version %.8s, which is live, keeps its records in the D1 database %s, and the next one would keep them in %s: none of them would be seen there "+
+		"(put the id of the first into %s; --allow %s --reason TEXT changes the database)", live.ID, live.database(), to, filepath.Base(r.Plan.source.File.path), AllowDatabase)
 }
 
 // missingMigrations are the migrations that the database lacks. Its error says so where the
@@ -249,6 +292,9 @@ func (r *Run) surveySite(ctx context.Context) error {
 			return ctx.Err()
 		case err == nil:
 			r.live = live
+			if published := release(service.version); !live.Answers && service.own[host] && published.Content != "" {
+				unknown = fmt.Errorf("compare with what is live at %s: %s is live there, and nothing answers (look whether this machine finds the host, and wait where its domain is new)", host, &published)
+			}
 		case service.own[host]: // what it replaces elsewhere was allowed to go
 			unknown = fmt.Errorf("compare with what is live at %s: %w", host, err)
 		}
@@ -260,9 +306,6 @@ func (r *Run) surveySite(ctx context.Context) error {
 	if !service.fresh {
 		return nil
 	}
-	if err := r.surveyLatest(ctx, service); err != nil {
-		return err
-	}
 	if unknown != nil {
 		a := r.allowed(allowDocument)
 		if a == nil {
@@ -270,7 +313,20 @@ func (r *Run) surveySite(ctx context.Context) error {
 		}
 		r.used(*a)
 	}
+	if source.Environment == Production && service.own[host] {
+		return errors.Join(r.compare(host), r.compareNotes(service))
+	}
 	return r.compare(host)
+}
+
+// compareNotes refuses a date of the newest board that goes back, as the live version notes it: a
+// host may serve an older one from a cache.
+func (r *Run) compareNotes(service *state) error {
+	published := release(service.version)
+	if r.Plan.source.AsOf >= published.AsOf || slices.ContainsFunc(r.live.Regressions, func(g Regression) bool { return g.Name == AllowAsOf }) {
+		return nil
+	}
+	return r.refuse(Regression{AllowAsOf, fmt.Sprintf("%s is live, and the content is as of %s", &published, cmp.Or(r.Plan.source.AsOf, "no date"))})
 }
 
 // surveyKey finds out whether the worker has the secret half of the key that the content publishes,
@@ -302,29 +358,6 @@ func (r *Run) surveyKey(service *state) error {
 	return nil
 }
 
-// surveyLatest looks whether a new version would get another receipt key than the live one has: the
-// API keeps the secrets of the latest version, which may never have been deployed.
-func (r *Run) surveyLatest(ctx context.Context, service *state) error {
-	source := r.Plan.source
-	if r.sendsKey || !service.secret || source.Facts.ReceiptKey == "" {
-		return nil
-	}
-	versions, err := r.api().versions(ctx, service.Name)
-	if err != nil || len(versions) == 0 || versions[0].ID == service.version.ID || keyOf(versions[0]) == keyTag(source.Facts.ReceiptKey) {
-		return err
-	}
-	switch a := r.allowed(AllowKey); {
-	case source.Key != "":
-		r.sendsKey, r.key = true, keyTag(source.Facts.ReceiptKey)
-	case a != nil:
-		r.used(*a)
-	default:
-		return fmt.Errorf("version %.8s of %s is newer than the one that is live, and may have another receipt key, which the next one would get (give the key that the content publishes with --key-file)",
-			versions[0].ID, service.Name)
-	}
-	return nil
-}
-
 // keyOf is what the tag of a version says of its receipt key.
 func keyOf(v Version) string {
 	_, key, _ := strings.Cut(v.Annotations.Tag, tagSeparator)
@@ -341,13 +374,18 @@ func (r *Run) compare(host string) error {
 	}
 	var faults []error
 	for _, regression := range r.live.Regressions {
-		if a := r.allowed(regression.Name); a != nil {
-			r.used(*a)
-			continue
-		}
-		faults = append(faults, fmt.Errorf("%s: %s (--allow %s --reason TEXT lets it happen)", regression.Name, regression.Text, regression.Name))
+		faults = append(faults, r.refuse(regression))
 	}
 	return errors.Join(faults...)
+}
+
+// refuse is the error of a regression, nil where the operator lets it happen.
+func (r *Run) refuse(regression Regression) error {
+	if a := r.allowed(regression.Name); a != nil {
+		r.used(*a)
+		return nil
+	}
+	return fmt.Errorf("%s: %s (--allow %s --reason TEXT lets it happen)", regression.Name, regression.Text, regression.Name)
 }
 
 // allowed gives the operator's allowance of this name, nil where there is none.

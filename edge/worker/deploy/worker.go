@@ -16,6 +16,9 @@ import (
 // that is there.
 const firstModule = "export default { fetch: () => new Response(null, { status: 503 }) };\n"
 
+// firstMessage is what a worker that has nothing yet says of itself.
+const firstMessage = "answers 503 until anteroom deploy is done"
+
 // workerSteps plans what is to be done about a worker.
 func (r *Run) workerSteps(s *state) (steps []*work) {
 	add := func(name string, todo bool, already, would string, do func(ctx context.Context) (string, error)) {
@@ -82,23 +85,32 @@ func (r *Run) workerSteps(s *state) (steps []*work) {
 
 func orNothing(s *state) string {
 	if s.deployment == nil {
-		return "nothing"
+		return nothing
 	}
 	return describe(s)
 }
 
-// makeWorker makes a worker that answers nothing yet.
+// makeWorker makes a worker that answers nothing yet. The call would replace one that is there, with
+// its secrets: it is asked for again first, as somebody else may have made it since the survey.
 func (r *Run) makeWorker(ctx context.Context, s *state) (string, error) {
+	list, exists, err := r.api().deployments(ctx, s.Name)
+	if err != nil {
+		return "", err
+	}
+	if exists {
+		return "", fmt.Errorf("the worker %s was made by somebody else in between (look at it with anteroom deployments)", s.Name)
+	}
 	metadata := Metadata{
 		MainModule: s.Metadata.MainModule, Bindings: []Binding{},
 		CompatibilityDate: s.Metadata.CompatibilityDate, CompatibilityFlags: s.Metadata.CompatibilityFlags,
+		Annotations: map[string]string{"workers/message": firstMessage},
 	}
 	module := Module{Name: s.Metadata.MainModule, MediaType: moduleTypes[".mjs"], Bytes: []byte(firstModule)}
 	if err := r.api().putWorker(ctx, s.Name, metadata, []Module{module}); err != nil {
 		return "", err
 	}
 	r.changed = append(r.changed, "the worker "+s.Name+" was made")
-	list, _, err := r.api().deployments(ctx, s.Name)
+	list, _, err = r.api().deployments(ctx, s.Name)
 	if err == nil && len(list) > 0 {
 		s.deployment = &list[0]
 	}
@@ -148,6 +160,7 @@ func (r *Run) setSubdomain(ctx context.Context, s *state, wanted subdomain) (str
 	if err := r.api().setSubdomain(ctx, s.Name, wanted); err != nil {
 		return "", err
 	}
+	r.changed = append(r.changed, fmt.Sprintf("%s has %s", s.Name, subdomainText(wanted)))
 	got, err := r.api().subdomain(ctx, s.Name)
 	if err == nil && got != wanted {
 		err = fmt.Errorf("set whether %s is at workers.dev: Cloudflare has %s then, not %s", s.Name, subdomainText(got), subdomainText(wanted))
@@ -162,8 +175,10 @@ func (r *Run) assetsText(s *state) string {
 		return text
 	}
 	var news []string
-	for _, asset := range s.Assets {
-		if r.live.Documents[asset.Path] != hexSum(asset.Bytes) {
+	for i := range s.Assets {
+		asset := &s.Assets[i]
+		isNew := r.live.Documents[asset.Path] != hexSum(asset.Bytes)
+		if asset.New = &isNew; isNew {
 			news = append(news, asset.Path)
 		}
 	}
@@ -234,11 +249,19 @@ func (r *Run) sendVersion(ctx context.Context, s *state, withKey bool) (string, 
 	if metadata.Assets != nil {
 		metadata.Assets = &AssetsMetadata{JWT: s.assetsJWT, Config: metadata.Assets.Config}
 	}
+	metadata.Bindings = slices.Clone(metadata.Bindings)
+	// The version has the secrets of the one that is live, and not those of the latest, which may be
+	// somebody's who deploys at the same time, or never deployed.
+	for _, name := range s.version.secrets() {
+		if !withKey || name != receiptKey {
+			metadata.Bindings = append(metadata.Bindings, Binding{Name: name, Type: "inherit", Version: s.version.ID})
+		}
+	}
 	secrets := []string{s.assetsJWT}
 	if withKey {
 		// In the same version as the content that publishes its public half: at no time there is
 		// one without the other.
-		metadata.Bindings = append(slices.Clone(metadata.Bindings), Binding{Name: receiptKey, Type: "secret_text", Text: r.Plan.source.Key})
+		metadata.Bindings = append(metadata.Bindings, Binding{Name: receiptKey, Type: "secret_text", Text: r.Plan.source.Key})
 		secrets = append(secrets, r.Plan.source.Key)
 	}
 	id, err := r.api().newVersion(ctx, s.Name, metadata, s.Modules, secrets...)
@@ -260,26 +283,23 @@ func (r *Run) deployVersion(ctx context.Context, s *state) (string, error) {
 	if len(list) > 0 && (s.deployment == nil || list[0].ID != s.deployment.ID) {
 		return "", fmt.Errorf("another deployment of %s came in between, on %s (look at it; version %.8s was uploaded and is not live)", s.Name, since(&list[0]), s.uploaded)
 	}
-	// An interrupt ends the deployment, and not the question how far it came.
+	// An interrupt ends neither the call, which may be done all the same, nor the question whether.
 	whole := context.WithoutCancel(ctx)
-	if err := r.api().deploy(ctx, s.Name, s.uploaded, r.message(), false); err != nil && !(isUnsure(whole, err) && r.isLive(whole, s)) {
+	if err := r.api().deploy(whole, s.Name, s.uploaded, r.message(), false); err != nil && !(isUnsure(whole, err) && r.isLive(whole, s)) {
 		return "", err
 	}
 	r.changed = append(r.changed, fmt.Sprintf("version %.8s of %s was deployed", s.uploaded, s.Name))
 	if s == r.states[0] {
-		r.serving = fmt.Sprintf("the new version %.8s of %s (%s)", s.uploaded, s.Name, r.message())
+		r.serving = r.uploadedText()
 	}
 	return fmt.Sprintf("version %.8s answers all requests", s.uploaded), nil
 }
 
 // isLive asks whether the version that was uploaded is deployed, after a call whose answer was
-// lost. Where that cannot be said, what is live is said to be unknown.
+// lost.
 func (r *Run) isLive(ctx context.Context, s *state) bool {
 	list, _, err := r.api().deployments(ctx, s.Name)
-	if err != nil && s == r.states[0] {
-		r.serving = fmt.Sprintf("%s, or the new version %.8s: it is not known whether the deployment was made", orNothing(s), s.uploaded)
-	}
-	return err == nil && len(list) > 0 && len(list[0].Versions) == 1 && list[0].Versions[0].ID == s.uploaded
+	return err == nil && len(list) > 0 && isOf(&list[0], s.uploaded)
 }
 
 // leadHost makes a host a custom domain of the worker.

@@ -333,10 +333,15 @@ func (s *Server) checkBinding(r *request, b *Binding, meta *metadata, before []B
 		if b.OldName != "" {
 			old = b.OldName
 		}
-		i := slices.IndexFunc(before, func(o Binding) bool { return o.Name == old })
-		if b.VersionID != "" {
-			return invalid("binding %s inherits of a version: this server cannot do that", b.Name)
+		if b.VersionID != "" && b.VersionID != "latest" {
+			w := s.workers[r.PathValue("worker")]
+			if w == nil || w.version(b.VersionID) == nil {
+				a := noVersion(b.VersionID)
+				return &a
+			}
+			before = w.version(b.VersionID).Bindings
 		}
+		i := slices.IndexFunc(before, func(o Binding) bool { return o.Name == old })
 		if i < 0 { // without the query bindings_inherit=strict the platform drops it silently
 			a := refusal(http.StatusBadRequest, 10057, fmt.Sprintf("inherit binding '%s' is invalid, previous version has no such binding", b.Name))
 			return &a
