@@ -249,6 +249,9 @@ func TestDoctorFinds(t *testing.T) {
 			operate(t, "key", "new", "--out", "a.key")
 			os.Rename("a.key", "public/robots.bak")
 		}, "", `^fault documents: public/robots.bak is a database or`},
+		"a key in a large file": {func(t *testing.T) {
+			write("public/notes.txt", strings.Repeat("x", 1<<16-5)+"anteroom-secret:"+strings.Repeat("x", 1<<17))(t)
+		}, "", `^fault documents: public/notes.txt is a database or a secret key`},
 		"an end that is near": {edit("content/service.yaml", expires, "  expires: 2026-12-01T00:00:00Z"), "", `(?m)^warning security.txt: .*2026-12-01.*\(check its contacts`},
 		"an end that is over": {edit("content/service.yaml", expires, "  expires: 2026-11-01T00:00:00Z"), "", `(?m)^fault security.txt: security.txt expired`},
 
@@ -642,5 +645,25 @@ func TestDoctorTakesWhatServeTakes(t *testing.T) {
 	var complaint bytes.Buffer
 	if code := run([]string{"doctor", "--data", "public/data"}, nil, io.Discard, &complaint); code != exitUsage || !strings.Contains(complaint.String(), "--data public/data is inside public") {
 		t.Errorf("code %d: %s", code, &complaint)
+	}
+}
+
+// A secret key is found wherever it stands in a file, also where two parts meet that are read.
+func TestHoldsSecretKey(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "file")
+	for before, want := range map[int]bool{0: true, 10: true, 1<<16 - 16: true, 1<<16 - 15: true, 1<<16 - 1: true, 1 << 16: true, 1<<17 - 20: true, -1: false} {
+		text := strings.Repeat("anteroom-secre ", 10_000)
+		if before >= 0 {
+			text = strings.Repeat("a", before) + "anteroom-secret:"
+		}
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := holdsSecretKey(file); got != want || err != nil {
+			t.Errorf("behind %d bytes: %t, %v", before, got, err)
+		}
+	}
+	if _, err := holdsSecretKey(file + "x"); err == nil {
+		t.Error("a file that is gone holds none")
 	}
 }

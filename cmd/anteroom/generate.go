@@ -6,6 +6,7 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path"
@@ -224,13 +225,13 @@ func refuseUnpublishable(out string, entries []publish.Entry) error {
 		if hidden := hiddenPart(e.Path); hidden != "" {
 			name, what = filepath.Join(out, hidden), "hidden"
 		} else if info, err := os.Stat(name); err == nil && info.Mode().IsRegular() {
-			text, err := os.ReadFile(name)
+			secret, err := holdsSecretKey(name)
 			switch {
 			case err != nil:
 				return fmt.Errorf("look for secrets beside the documents: %w", err)
-			case bytes.HasPrefix(text, []byte(sqlite.Magic)):
+			case beginsWith(name, sqlite.Magic):
 				what = "a database"
-			case bytes.Contains(text, []byte(receiptkey.Prefix)):
+			case secret:
 				what = "a secret key"
 			}
 		}
@@ -240,6 +241,30 @@ func refuseUnpublishable(out string, entries []publish.Entry) error {
 		}
 	}
 	return errors.Join(faults...)
+}
+
+// holdsSecretKey reports whether a secret receipt key stands in a file, however large that is.
+func holdsSecretKey(name string) (bool, error) {
+	file, err := os.Open(name)
+	if err != nil {
+		return false, err
+	}
+	defer file.Close()
+	const overlap = len(receiptkey.Prefix) - 1 // of two parts that are read, as a key may stand in both
+	part := make([]byte, 1<<16)
+	for kept := 0; ; {
+		n, err := file.Read(part[kept:])
+		read := part[:kept+n]
+		switch {
+		case bytes.Contains(read, []byte(receiptkey.Prefix)):
+			return true, nil
+		case err == io.EOF:
+			return false, nil
+		case err != nil:
+			return false, err
+		}
+		kept = copy(part, read[max(0, len(read)-overlap):])
+	}
 }
 
 // hiddenPart is the path as far as its first hidden file or folder. It is "" where there is none.

@@ -128,8 +128,8 @@ func MakePrivate(path string) (changed bool, err error) {
 // anybody but its owner. It is not where root lends a file to the group of this user to read.
 func IsOpen(info fs.FileInfo) bool { return hasModes && info.Mode()&othersMay(info) != 0 }
 
-// foreign reports whether the maker of a link is neither who is asked to follow it, nor the owner
-// of what it leads to, nor root.
+// foreign reports whether the maker of a link is neither the user who would follow it, nor the
+// owner of what it leads to, nor root.
 func foreign(maker, owner, self int) bool { return maker != self && maker != owner && maker != root }
 
 // ErrForeignLink is the error of a link by which its maker would have this user change the
