@@ -137,7 +137,7 @@ func TestDeployed(t *testing.T) {
 		t.Fatal(err)
 	}
 	o.run(0, "generate", "--out", "before")
-	wants(deploy(1, "--public", "before"), `(?m)as_of: `, `(?m)nothing was changed; live now: version [0-9a-f]{8} of anteroom \(`)
+	wants(deploy(1, "--public", "before"), `(?m)as_of: `, `(?m)nothing was changed; live now: version [0-9a-f]{8} of tern \(`)
 	for _, c := range account.Calls()[calls:] {
 		if c.Method != "GET" && !strings.HasSuffix(c.Path, "/raw") {
 			t.Errorf("a deployment that is refused makes the call %s %s", c.Method, c.Path)

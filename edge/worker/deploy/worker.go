@@ -93,7 +93,7 @@ func orNothing(s *state) string {
 // makeWorker makes a worker that answers nothing yet. The call would replace one that is there, with
 // its secrets: it is asked for again first, as somebody else may have made it since the survey.
 func (r *Run) makeWorker(ctx context.Context, s *state) (string, error) {
-	list, exists, err := r.api().deployments(ctx, s.Name)
+	_, exists, err := r.api().deployments(ctx, s.Name)
 	if err != nil {
 		return "", err
 	}
@@ -110,7 +110,7 @@ func (r *Run) makeWorker(ctx context.Context, s *state) (string, error) {
 		return "", err
 	}
 	r.changed = append(r.changed, "the worker "+s.Name+" was made")
-	list, _, err = r.api().deployments(ctx, s.Name)
+	list, _, err := r.api().deployments(ctx, s.Name)
 	if err == nil && len(list) > 0 {
 		s.deployment = &list[0]
 	}
