@@ -12,6 +12,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"anteroom/edge/native/receiptkey"
 	"anteroom/edge/worker/cloudflare"
@@ -104,9 +106,24 @@ func (f *deployFlags) allowances() ([]deploy.Allowance, error) {
 		case reason == "" || total > longestReasons:
 			return nil, fmt.Errorf("the --reason of --allow %s is empty, or the reasons have more than %d bytes", name, longestReasons)
 		}
+		if err := checkReason(reason); err != nil {
+			return nil, err
+		}
 		list = append(list, deploy.Allowance{Name: name, Reason: reason})
 	}
 	return list, nil
+}
+
+// checkReason refuses what is not to be kept with a deployment, where others read it.
+func checkReason(reason string) error {
+	token := strings.TrimSpace(os.Getenv(cloudflare.TokenVariable))
+	switch {
+	case !utf8.ValidString(reason) || strings.ContainsFunc(reason, unicode.IsControl):
+		return errors.New("a --reason has control characters, or is no UTF-8 (write it in one line)")
+	case strings.Contains(reason, receiptkey.Prefix), token != "" && strings.Contains(reason, token):
+		return errors.New("a --reason holds a secret, and it is kept with the deployment (leave it out)")
+	}
+	return nil
 }
 
 // deployReport is what a deployment did or would do, in JSON.
@@ -172,6 +189,11 @@ func deployService(ctx context.Context, t *terminal, flags *deployFlags, allowan
 			return fmt.Errorf("%w\nnothing was changed; live now: %s", err, serving)
 		}
 		return fmt.Errorf("%w\nnothing was changed; what is live stays", err)
+	}
+	for _, a := range allowances {
+		if !slices.Contains(run.Used, a) {
+			t.warn("--allow %s was not needed, and is not noted", a.Name)
+		}
 	}
 	if flags.dryRun {
 		for _, step := range run.Steps() {

@@ -138,6 +138,10 @@ func TestDeploy(t *testing.T) {
 		t.Errorf("again: %d %s%s", code, answer, complaint)
 	}
 
+	if _, _, complaint = d.call("--dry-run", "--allow", "board", "--reason", "x"); !strings.Contains(complaint, "--allow board was not needed") || d.changed() != before {
+		t.Errorf("an allowance of nothing: %s", complaint)
+	}
+
 	// It fails, and says in JSON too what is live.
 	replaceIn(t, "content/service.yaml", "writes_per_minute: 30", "writes_per_minute: 31")
 	replaceIn(t, "wrangler.toml", "limit = 30", "limit = 31")
@@ -178,9 +182,11 @@ func TestDeployIsRefused(t *testing.T) {
 		change     func()
 	}{
 		{"an allowance without a reason", "there are 1 --allow and 0 --reason (give a reason for each)", exitUsage, []string{"--allow", "board"}, nil},
-		{"an unknown allowance", `--allow "all" is none of as_of, board, document, key, dns`, exitUsage, []string{"--allow", "all", "--reason", "x"}, nil},
+		{"an unknown allowance", `--allow "all" is none of as_of, board, document, key, dns, database`, exitUsage, []string{"--allow", "all", "--reason", "x"}, nil},
 		{"an empty reason", "the --reason of --allow board is empty", exitUsage, []string{"--allow", "board", "--reason", " "}, nil},
 		{"one twice", "--allow board is given twice", exitUsage, []string{"--allow", "board", "--reason", "x", "--allow", "board", "--reason", "y"}, nil},
+		{"a reason of two lines", "a --reason has control characters, or is no UTF-8", exitUsage, []string{"--allow", "board", "--reason", "x\ny"}, nil},
+		{"a secret as a reason", "a --reason holds a secret", exitUsage, []string{"--allow", "board", "--reason", "for " + d.Token}, nil},
 		{"an unknown environment", `has no environment "staging"`, exitFailure, []string{"--env", "staging"}, nil},
 		{"no bundle", "there is no bundle nowhere (make it with anteroom build, or leave --bundle out)", exitFailure, []string{"--bundle", "nowhere"}, nil},
 		{"no wrangler.toml", "there is no nowhere.toml", exitFailure, []string{"--wrangler", "nowhere.toml"}, nil},

@@ -59,6 +59,9 @@ The token in ` + cloudflare.TokenVariable + ` needs the permission
 			if len(reason) > longestReasons {
 				return usageError{fmt.Errorf("the --reason has more than %d bytes", longestReasons)}
 			}
+			if err := checkReason(reason); err != nil {
+				return usageError{err}
+			}
 			history, end, err := flags.read(cmd.Context(), deploy.PermissionRollback)
 			if err != nil {
 				return err

@@ -64,6 +64,7 @@ func TestDeploymentsAndRollback(t *testing.T) {
 	want(call(0, "deployments", "--json"), `"worker": "anteroom"`, `"live": true`, `"content": "222222222222"`, `"as_of": "2026-11-20"`)
 	want(call(1, "deployments", "--env", "staging"), `has no environment "staging"`)
 	want(call(2, "rollback", "--allow", "board", "--reason", "x"), `--allow "board" is none of`)
+	want(call(2, "rollback", "--reason", "anteroom-secret:x"), `a --reason holds a secret`)
 	want(call(2, "rollback", "--allow", "as_of"), `--allow as_of has no --reason`)
 
 	t.Setenv("CLOUDFLARE_API_TOKEN", "")

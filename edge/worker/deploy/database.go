@@ -3,6 +3,7 @@ package deploy
 import (
 	"context"
 	"fmt"
+	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -27,9 +28,13 @@ func (f *File) withDatabaseID(old, id string) ([]byte, error) {
 	return text, nil
 }
 
-// writeDatabaseID replaces the id of a database in the file.
+// writeDatabaseID replaces the id of a database in the file, as it is by now.
 func (f *File) writeDatabaseID(old, id string) error {
-	text, err := f.withDatabaseID(old, id)
+	text, err := os.ReadFile(f.path)
+	if err == nil {
+		f.text = text
+		text, err = f.withDatabaseID(old, id)
+	}
 	if err == nil {
 		err = disk.Replace(f.path, text)
 	}

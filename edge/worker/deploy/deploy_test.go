@@ -259,6 +259,11 @@ func (o *operator) check() {
 	if missing, _ := migrations.Missing(nil); applied != len(missing) {
 		o.t.Errorf("%d migrations of %d are applied", applied, len(missing))
 	}
+	for _, call := range o.Calls() {
+		if strings.Contains(call.Body+call.Query, "anteroom-secret:") && !strings.HasSuffix(call.Path, "/versions") || strings.Contains(call.Body+call.Query, o.Token) {
+			o.t.Errorf("%s %s holds a secret", call.Method, call.Path)
+		}
+	}
 	text, err := os.ReadFile(o.path)
 	if err != nil || !strings.Contains(string(text), `database_id = "`+o.Database("anteroom").ID+`"`) {
 		o.t.Errorf("wrangler.toml lacks the id: %v", err)
@@ -321,7 +326,6 @@ func TestEveryCallFails(t *testing.T) {
 		},
 		"done, and answered with 500": func(*operator) []apitest.Fault { return apitest.Times(4, apitest.Crash(500)) },
 		"done, and cut short":         func(*operator) []apitest.Fault { return []apitest.Fault{apitest.CutShort} },
-		"to wait for long":            func(*operator) []apitest.Fault { return []apitest.Fault{apitest.TooMany(3600)} },
 		"refused":                     func(*operator) []apitest.Fault { return []apitest.Fault{apitest.Refuse(400, 10021, "no")} },
 		"expired":                     func(o *operator) []apitest.Fault { return []apitest.Fault{apitest.Before(o.ExpireUploads)} },
 		"interrupted": func(o *operator) []apitest.Fault {
@@ -373,6 +377,10 @@ func TestEveryCallFails(t *testing.T) {
 					}
 					if err != nil && strings.Contains(err.Error(), strings.TrimPrefix(o.source.Key, "anteroom-secret:")) {
 						t.Errorf("call %d: the error holds the key: %v", n, err)
+					}
+					calls = len(o.Calls())
+					if _, err := o.survey(); err != nil || len(changing(o.Calls()[calls:])) > 0 {
+						t.Errorf("call %d: a survey makes the calls %q, %v", n, changing(o.Calls()[calls:]), err)
 					}
 					o.must()
 					o.check()

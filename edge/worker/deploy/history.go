@@ -352,15 +352,20 @@ func (r *Rollback) Do(ctx context.Context, reason string, allowed []Allowance) e
 	if reason != "" {
 		message += "; " + reason
 	}
+	// Cloudflare refuses a version with another secret, of which the allowance speaks.
+	force := false
 	var names []string // the reason stands before them
 	for _, a := range allowed {
-		names = append(names, a.Name)
+		forces := a.Name == AllowPublic || a.Name == AllowUnknown
+		force = force || forces
+		needed := forces || slices.ContainsFunc(r.Backwards, func(b Regression) bool { return b.Name == a.Name })
+		if needed && !slices.Contains(names, a.Name) {
+			names = append(names, a.Name)
+		}
 	}
 	if len(names) > 0 {
 		message += "; allowed " + strings.Join(names, ", ")
 	}
-	// Cloudflare refuses a version with another secret, of which the allowance speaks.
-	force := slices.ContainsFunc(allowed, func(a Allowance) bool { return a.Name == AllowPublic || a.Name == AllowUnknown })
 	// An interrupt does not end the call, which may be done all the same.
 	err = a.deploy(context.WithoutCancel(ctx), r.h.Worker, r.To.ID, message, force)
 	var failed *cloudflare.Failure

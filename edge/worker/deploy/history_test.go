@@ -84,7 +84,7 @@ func TestRollback(t *testing.T) {
 	}
 
 	// The board would go back.
-	allowed := []deploy.Allowance{{Name: deploy.AllowAsOf, Reason: "a bad board"}}
+	allowed := []deploy.Allowance{{Name: deploy.AllowAsOf, Reason: "a bad board"}, {Name: deploy.AllowDatabase}, {Name: deploy.AllowAsOf}}
 	o.back("", nil, "as_of: the newest board would be of 2026-11-20, and is of 2026-11-27 now", "--allow as_of --reason TEXT")
 	if o.liveContent() != "333333333333" {
 		t.Error("what was refused was done")

@@ -94,7 +94,7 @@ func orNothing(s *state) string {
 // with its secrets: it is asked for again first, as somebody else may have made it since the
 // survey.
 func (r *Run) makeWorker(ctx context.Context, s *state) (string, error) {
-	list, exists, err := r.api().deployments(ctx, s.Name)
+	_, exists, err := r.api().deployments(ctx, s.Name)
 	if err != nil {
 		return "", err
 	}
@@ -111,7 +111,7 @@ func (r *Run) makeWorker(ctx context.Context, s *state) (string, error) {
 		return "", err
 	}
 	r.changed = append(r.changed, "the worker "+s.Name+" was made")
-	list, _, err = r.api().deployments(ctx, s.Name)
+	list, _, err := r.api().deployments(ctx, s.Name)
 	if err == nil && len(list) > 0 {
 		s.deployment = &list[0]
 	}

@@ -28,7 +28,7 @@ func TestWithDatabaseID(t *testing.T) {
 		if err := os.WriteFile(path, []byte(c.text), 0o644); err != nil {
 			t.Fatal(err)
 		}
-		f := &File{path: path, text: []byte(c.text)}
+		f := &File{path: path, text: []byte("what stood there before somebody edited it")}
 		err := f.writeDatabaseID(oldID, newID)
 		text, wrong := os.ReadFile(path)
 		if wrong != nil {
