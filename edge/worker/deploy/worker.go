@@ -91,7 +91,7 @@ func orNothing(s *state) string {
 }
 
 // makeWorker makes a worker that answers nothing yet. The call would replace one that is there,
-// with its secrets: it is asked for again first, as somebody else may have made it since the survey.
+// with its secrets: whether one is, is asked again first, as somebody else may have made it.
 func (r *Run) makeWorker(ctx context.Context, s *state) (string, error) {
 	_, exists, err := r.api().deployments(ctx, s.Name)
 	if err != nil {
