@@ -214,6 +214,8 @@ func TestOthersDeploy(t *testing.T) {
 	if o.Deployed("anteroom").ID != theirs.ID {
 		t.Error("theirs was overridden")
 	}
+	o.FailOn("POST", "/deployments", apitest.Before(func() { o.Interfere(t, "anteroom") }))
+	o.stops("deployment", "another deployment of anteroom was made at the same moment, on 20", "the new version ")
 	o.FailOn("GET", "/deployments", apitest.Change(func(body string) string {
 		return strings.Replace(body, `"versions":[`, `"versions":[{"version_id":"x","percentage":1},`, 1)
 	}))

@@ -91,8 +91,7 @@ func orNothing(s *state) string {
 }
 
 // makeWorker makes a worker that answers nothing yet. The call would replace one that is there,
-// with its secrets: it is asked for again first, as somebody else may have made it since the
-// survey.
+// with its secrets: whether one is, is asked again first, as somebody else may have made it.
 func (r *Run) makeWorker(ctx context.Context, s *state) (string, error) {
 	_, exists, err := r.api().deployments(ctx, s.Name)
 	if err != nil {
@@ -292,6 +291,12 @@ func (r *Run) deployVersion(ctx context.Context, s *state) (string, error) {
 	r.changed = append(r.changed, fmt.Sprintf("version %.8s of %s was deployed", s.uploaded, s.Name))
 	if s == r.states[0] {
 		r.serving = r.uploadedText()
+	}
+	// Cloudflare cannot be told to deploy in the place of one deployment alone.
+	list, _, err = r.api().deployments(whole, s.Name)
+	if err == nil && len(list) > 1 && isOf(&list[0], s.uploaded) && (s.deployment == nil || list[1].ID != s.deployment.ID) {
+		return "", fmt.Errorf("another deployment of %s was made at the same moment, on %s, and this one took its place (look at anteroom deployments, and roll back to it where it is the newer one)",
+			s.Name, since(&list[1]))
 	}
 	return fmt.Sprintf("version %.8s answers all requests", s.uploaded), nil
 }
