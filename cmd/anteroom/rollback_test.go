@@ -19,7 +19,7 @@ import (
 
 // The names that a deployment and a rollback have for the same thing are the same.
 func TestRollbackAllowances(t *testing.T) {
-	for _, name := range []string{deploy.AllowAsOf, deploy.AllowPublic} {
+	for _, name := range []string{deploy.AllowAsOf, deploy.AllowKey} {
 		if !slices.Contains(live.RegressionNames, name) {
 			t.Errorf("--allow %s of a rollback is none of %v", name, live.RegressionNames)
 		}

@@ -165,6 +165,7 @@ func (a api) deployments(ctx context.Context, worker string) (list []Deployment,
 	if isMissing(err) {
 		return nil, false, nil
 	}
+	slices.SortStableFunc(result.Deployments, func(a, b Deployment) int { return b.CreatedOn.Compare(a.CreatedOn) })
 	return result.Deployments, err == nil, err
 }
 
@@ -180,21 +181,7 @@ func (a api) version(ctx context.Context, worker, id string) (version Version, e
 	return version, err
 }
 
-// observability reads what is logged of a worker.
-func (a api) observability(ctx context.Context, worker string) (map[string]any, error) {
-	var p workers.ScriptSettingGetParams
-	set(&p.AccountID.Value, &p.AccountID.Present, a.Account)
-	var result struct {
-		Observability map[string]any `json:"observability"`
-	}
-	service := workers.NewScriptSettingService(a.Options()...)
-	err := a.call(ctx, cloudflare.Purpose{What: "read the settings of " + worker, Permission: permissionScripts}, &result, func(opts ...option.RequestOption) error {
-		_, err := service.Get(ctx, worker, p, opts...)
-		return err
-	})
-	return result.Observability, err
-}
-
+// setObservability sets what is logged of a worker.
 func (a api) setObservability(ctx context.Context, worker string, value map[string]any) error {
 	var p workers.ScriptSettingEditParams
 	set(&p.AccountID.Value, &p.AccountID.Present, a.Account)

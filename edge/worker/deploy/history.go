@@ -16,17 +16,16 @@ import (
 	"github.com/cloudflare/cloudflare-go/v6/workers"
 )
 
-// Names of what a rollback may take back only with the operator's allowance, beside
-// AllowDatabase. The first two are those of a deployment too.
+// Names of what a rollback may take back only with the operator's allowance, beside AllowKey and
+// AllowDatabase. The first is that of a deployment too.
 const (
 	AllowAsOf     = "as_of"    // the date of the newest board goes back
-	AllowPublic   = "key"      // the receipt key that is published now would be no more
 	AllowUnknown  = "unknown"  // nobody knows what a version publishes
 	AllowUnderWay = "underway" // somebody else may be deploying
 )
 
 // RollbackAllowances are all of them.
-var RollbackAllowances = []string{AllowAsOf, AllowPublic, AllowDatabase, AllowUnknown, AllowUnderWay}
+var RollbackAllowances = []string{AllowAsOf, AllowKey, AllowDatabase, AllowUnknown, AllowUnderWay}
 
 // What an API token needs to read what was deployed, and to deploy it again.
 const (
@@ -170,7 +169,6 @@ func (h *History) read(ctx context.Context) error {
 		h.Versions = append(h.Versions, r)
 	}
 	slices.SortStableFunc(h.Versions, func(a, b Release) int { return cmp.Compare(b.Number, a.Number) })
-	slices.SortStableFunc(list, func(a, b Deployment) int { return b.CreatedOn.Compare(a.CreatedOn) })
 	for i, d := range list {
 		one := Deployed{ID: d.ID, On: d.CreatedOn, By: d.Author, Source: cmp.Or(d.Source, "unknown"), Message: d.Annotations.Message, Live: i == 0, Shares: len(d.Versions)}
 		if trigger := d.Annotations.TriggeredBy; trigger != "" {
@@ -294,7 +292,7 @@ func (r *Rollback) compare(now time.Time) {
 	}
 	known := r.From.Content != "" && r.To.Content != ""
 	if known && r.From.key != r.To.key && r.From.key != unknownKey {
-		say(AllowPublic, "version %s publishes another receipt key than the live one: receipts that were signed since would verify no more", r.To.Short())
+		say(AllowKey, "version %s publishes another receipt key than the live one: receipts that were signed since would verify no more", r.To.Short())
 	}
 }
 
@@ -341,7 +339,6 @@ func (r *Rollback) Do(ctx context.Context, reason string, allowed []Allowance) e
 	if err != nil {
 		return err
 	}
-	slices.SortStableFunc(list, func(a, b Deployment) int { return b.CreatedOn.Compare(a.CreatedOn) })
 	if len(list) == 0 || list[0].ID != r.expected {
 		return r.stopped(ctx, fmt.Errorf("another deployment of %s came in between (look at anteroom deployments, and decide again)", r.h.Worker))
 	}
@@ -356,7 +353,7 @@ func (r *Rollback) Do(ctx context.Context, reason string, allowed []Allowance) e
 	force := false
 	var names []string // the reason stands before them
 	for _, a := range allowed {
-		forces := a.Name == AllowPublic || a.Name == AllowUnknown
+		forces := a.Name == AllowKey || a.Name == AllowUnknown
 		force = force || forces
 		needed := forces || slices.ContainsFunc(r.Backwards, func(b Regression) bool { return b.Name == a.Name })
 		if needed && !slices.Contains(names, a.Name) {
@@ -370,7 +367,7 @@ func (r *Rollback) Do(ctx context.Context, reason string, allowed []Allowance) e
 	err = a.deploy(context.WithoutCancel(ctx), r.h.Worker, r.To.ID, message, force)
 	var failed *cloudflare.Failure
 	if errors.As(err, &failed) && failed.Has(codeSecretsChanged) {
-		err = fmt.Errorf("%w (its secret is not the one of now: --allow %s --reason TEXT deploys it all the same)", err, AllowPublic)
+		err = fmt.Errorf("%w (its secret is not the one of now: --allow %s --reason TEXT deploys it all the same)", err, AllowKey)
 	}
 	if err != nil {
 		return r.stopped(ctx, err)

@@ -126,7 +126,7 @@ func TestRollbackOverAKey(t *testing.T) {
 	o.source.Key, o.source.KeyPublic, o.source.Facts.ReceiptKey = key, published, published
 	o.publish("222222222222", "2026-11-20")
 	o.back("", nil, "key: version", "publishes another receipt key than the live one")
-	o.back("", []deploy.Allowance{{Name: deploy.AllowPublic, Reason: "it was never used"}})
+	o.back("", []deploy.Allowance{{Name: deploy.AllowKey, Reason: "it was never used"}})
 	if got := o.liveContent(); got != "111111111111" {
 		t.Errorf("after a rollback %s is live", got)
 	}
@@ -137,7 +137,7 @@ func TestRollbackOverAKey(t *testing.T) {
 	v.Bindings = append(slices.Clone(v.Bindings), apitest.Binding{Name: "OTHER", Type: "secret_text", Text: "x"})
 	o.Put(t, "anteroom", v)
 	o.back("", nil, "code 10220", "its secret is not the one of now")
-	o.back("", []deploy.Allowance{{Name: deploy.AllowPublic, Reason: "it is of no use"}})
+	o.back("", []deploy.Allowance{{Name: deploy.AllowKey, Reason: "it is of no use"}})
 }
 
 // A version of another database would not see what is recorded in this one.

@@ -13,6 +13,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"path"
 	"slices"
 
@@ -65,7 +66,8 @@ type Allowance struct {
 // AllowDNS is the name of the allowance to replace DNS records, and the domain of another worker.
 const AllowDNS = "dns"
 
-// AllowKey is the name of the allowance to deploy without the secret of a key that is new.
+// AllowKey is the name of the allowance to deploy without the secret of a key that is new, and to
+// let the published key be another than the live one: what that one has signed would verify no more.
 const AllowKey = "key"
 
 // AllowDatabase is the name of the allowance to let a version answer that keeps its records in
@@ -255,7 +257,7 @@ func NewPlan(s *Source) (*Plan, error) {
 func (s *Source) service(e section) (*Worker, error) {
 	w := e.worker()
 	w.service = true
-	for _, name := range sortedNames(s.Bundle) {
+	for _, name := range slices.Sorted(maps.Keys(s.Bundle)) {
 		if err := w.addModule(name, s.Bundle[name]); err != nil {
 			return nil, err
 		}
@@ -377,13 +379,4 @@ func keyTag(public string) string {
 func hexSum(text []byte) string {
 	sum := sha256.Sum256(text)
 	return hex.EncodeToString(sum[:])
-}
-
-func sortedNames(files map[string][]byte) []string {
-	names := make([]string, 0, len(files))
-	for name := range files {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	return names
 }

@@ -112,7 +112,11 @@ func (r *Run) surveyWorker(ctx context.Context, s *state) error {
 			}
 			return err
 		},
-		func() (err error) { s.observability, err = r.api().observability(ctx, s.Name); return err },
+		func() error {
+			got, _, err := r.api().settings(ctx, s.Name)
+			s.observability = got.Observability
+			return err
+		},
 		func() (err error) { s.subdomain, err = r.api().subdomain(ctx, s.Name); return err },
 		func() (err error) { s.crons, err = r.api().crons(ctx, s.Name); return err },
 	)

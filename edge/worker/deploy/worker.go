@@ -143,9 +143,9 @@ func (r *Run) setLog(ctx context.Context, s *state) (string, error) {
 		return "", err
 	}
 	r.changed = append(r.changed, "what is logged of "+s.Name+" was set")
-	got, err := r.api().observability(ctx, s.Name)
-	if err == nil && !covers(got, s.Settings.Observability) {
-		err = fmt.Errorf("set what is logged of %s: Cloudflare has %s then, not %s (look at its observability in the dashboard)", s.Name, inJSON(got), inJSON(s.Settings.Observability))
+	got, _, err := r.api().settings(ctx, s.Name)
+	if err == nil && !covers(got.Observability, s.Settings.Observability) {
+		err = fmt.Errorf("set what is logged of %s: Cloudflare has %s then, not %s (look at its observability in the dashboard)", s.Name, inJSON(got.Observability), inJSON(s.Settings.Observability))
 	}
 	return "no log holds a query, read back", err
 }
