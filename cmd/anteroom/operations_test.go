@@ -173,16 +173,11 @@ func newRoot() *cobra.Command { return rootCommand(newTerminal(nil, io.Discard, 
 
 // allFlags are the flags of all commands, with these before them: "anteroom serve --addr".
 func allFlags() (list []string) {
-	var visit func(*cobra.Command)
-	visit = func(cmd *cobra.Command) {
+	for cmd := range commands(newRoot()) {
 		for _, set := range []*pflag.FlagSet{cmd.Flags(), cmd.InheritedFlags()} {
 			set.VisitAll(func(f *pflag.Flag) { list = append(list, cmd.CommandPath()+" --"+f.Name) })
 		}
-		for _, below := range cmd.Commands() {
-			visit(below)
-		}
 	}
-	visit(newRoot())
 	return append(list, "anteroom --help")
 }
 

@@ -7,7 +7,6 @@ import (
 	"io"
 	"log/slog"
 	"net"
-	"runtime/debug"
 	"sync"
 
 	"anteroom/edge/native"
@@ -104,16 +103,11 @@ func (o *serviceOptions) presence(log *slog.Logger) (*presence, error) {
 	if address, ok := p.listener.Addr().(*net.TCPAddr); ok && !address.IP.IsLoopback() {
 		log.Warn("everybody who reaches this address can read the metrics (prefer a loopback address, or guard it)", "address", address.String())
 	}
-	version, revision := "unknown", ""
-	if info, ok := debug.ReadBuildInfo(); ok {
-		version = info.Main.Version
-		for _, setting := range info.Settings {
-			if setting.Key == "vcs.revision" {
-				revision = setting.Value
-			}
-		}
+	program, revision := thisProgram(), ""
+	if program.Commit != nil {
+		revision = *program.Commit
 	}
-	p.metrics = metrics.New(version, revision)
+	p.metrics = metrics.New(program.Version, revision)
 	return p, nil
 }
 

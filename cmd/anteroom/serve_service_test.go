@@ -112,8 +112,11 @@ func startManaged(t *testing.T) *serving {
 	return s
 }
 
-// A server tells the manager when it is ready, each reload and its end, and counts the reloads.
+// A server tells the manager when it is ready, each reload and its end, and counts the reloads. Its
+// metrics name the program as anteroom version does.
 func TestServeTellsTheManager(t *testing.T) {
+	stampedVersion, stampedCommit = "v9.8.7", "c0ffee"
+	defer func() { stampedVersion, stampedCommit = "", "" }()
 	s := startManaged(t)
 	address := s.log.until(t, `^serving \S+ at (http://\S+)`)[0]
 	page := s.log.until(t, `"msg":"metrics are shown","url":"([^"]+)"`)[0]
@@ -159,6 +162,9 @@ func TestServeTellsTheManager(t *testing.T) {
 		}
 		if strings.Contains(string(metrics), "\nanteroom_content_last_reload_success_timestamp_seconds 0\n") {
 			t.Error("the content was never read without a fault")
+		}
+		if !strings.Contains(string(metrics), `revision="c0ffee",version="v9.8.7"} 1`) {
+			t.Error("the metrics name another program")
 		}
 	}
 	if err := s.stop(); err != nil {
