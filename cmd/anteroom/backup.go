@@ -52,7 +52,7 @@ and the receipt key are not in it.`,
 	}
 	flags := cmd.Flags()
 	store.add(flags)
-	flags.StringVar(&public, "public", "public", "the `folder` of the documents, where no backup may lie")
+	flags.StringVar(&public, "public", publicFolder, "the `folder` of the documents, where no backup may lie")
 	flags.BoolVar(&asJSON, "json", false, "print one JSON object")
 	return cmd
 }
@@ -127,7 +127,7 @@ again. Messages that were delivered since are sent once more.`,
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&data, "data", defaultData, "the `folder` for the database")
-	flags.StringVar(&public, "public", "public", "the `folder` of the documents, where no database may lie")
+	flags.StringVar(&public, "public", publicFolder, "the `folder` of the documents, where no database may lie")
 	flags.BoolVar(&asJSON, "json", false, "print one JSON object")
 	return cmd
 }

@@ -41,14 +41,15 @@ func buildCommand(t *terminal) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "build",
 		Short: "Build the bundle that wrangler deploys, of the worker and content/",
-		Long: `Build makes the folder that wrangler deploys: the JavaScript host without its comments, edge.wasm (the edge core),
-snapshot.txt (what the core knows of the content) and constants.txt (answers that it gives to everybody).
-Beside the folder it writes edge.names: the names of the core's functions, to read a trap by.
-The same sources make the same bytes. The folder is replaced as a whole, or stays as it was.
+		Long: `Build makes the folder that wrangler deploys: the JavaScript host without its comments, edge.wasm (the
+edge core), snapshot.txt (what the core knows of the content) and constants.txt (answers that it gives to
+everybody). Beside the folder it writes edge.names: the names of the core's functions, to read a trap by. The
+same sources make the same bytes. The folder is replaced as a whole, or stays as it was.
 
-In the folder of the source code it compiles the core, and fetches its compiler by itself, at a pinned version, the first
-time; that takes some minutes. Anywhere else it takes what a released program carries, and writes the migrations of the
-database beside the bundle, for wrangler d1 migrations. Anteroom deploy needs none of this.`,
+In the folder of the source code it compiles the core, and fetches its compiler by itself, at a pinned
+version, the first time; that takes some minutes. Anywhere else it takes what a released program carries,
+and writes the migrations of the database, and no edge.names, beside the bundle, for wrangler d1
+migrations. Anteroom deploy needs none of this.`,
 		Args: cobra.NoArgs,
 		RunE: withExitCode(func(cmd *cobra.Command, _ []string) error {
 			_, output, err := loadAndGenerate(content)
@@ -78,7 +79,7 @@ database beside the bundle, for wrangler d1 migrations. Anteroom deploy needs no
 			return nil
 		}),
 	}
-	cmd.Flags().StringVar(&content, "content", "content", "the content `folder`")
+	cmd.Flags().StringVar(&content, "content", contentFolder, "the content `folder`")
 	cmd.Flags().StringVar(&out, "out", "build/bundle", "the `folder` of the bundle")
 	return cmd
 }

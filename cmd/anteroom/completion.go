@@ -1,13 +1,13 @@
 package main
 
 import (
-	"maps"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
-	"github.com/BurntSushi/toml"
+	"anteroom/edge/worker/deploy"
+
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )
@@ -99,18 +99,16 @@ func valueOf(flags *pflag.FlagSet, name, preset string) string {
 
 // environments are the names of the environments of wrangler.toml.
 func environments(flags *pflag.FlagSet) []string {
-	var config struct {
-		Environments map[string]any `toml:"env"`
-	}
-	if _, err := toml.DecodeFile(valueOf(flags, "wrangler", "wrangler.toml"), &config); err != nil {
+	file, err := deploy.ReadFile(valueOf(flags, "wrangler", wranglerFile))
+	if err != nil {
 		return nil // the command itself says what is wrong
 	}
-	return slices.Sorted(maps.Keys(config.Environments))
+	return file.Environments()
 }
 
 // verificationDays are the days of hand verifications.
 func verificationDays(flags *pflag.FlagSet) (days []string) {
-	entries, err := os.ReadDir(filepath.Join(valueOf(flags, "content", "content"), "verifications"))
+	entries, err := os.ReadDir(filepath.Join(valueOf(flags, "content", contentFolder), "verifications"))
 	if err != nil {
 		return nil // there may be none here
 	}

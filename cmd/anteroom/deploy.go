@@ -39,21 +39,25 @@ func deployCommand(t *terminal) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "deploy",
 		Short: "Deploy the service to Cloudflare, step by step",
-		Long: `Deploy puts the service of content/ on Cloudflare: the database with its tables, the documents, the worker with
-its receipt key, and the hosts that lead there. What it is called and bound to stands in wrangler.toml.
+		Long: `Deploy puts the service of content/ on Cloudflare: the database with its tables, the documents, the
+worker with its receipt key, and the hosts that lead there. What it is called and bound to stands in
+wrangler.toml.
 
-It looks first: at wrangler.toml, the content and the key, whether they agree; at the account; and at what is live, whether
-anything would go backwards there. Only then it changes something. A step that is done already is left out, so that the
-same command goes on where it was interrupted, and does nothing where nothing is new. The last step tests the service as
-its callers use it.
+It looks first: at wrangler.toml, the content and the key, whether they agree; at the account; and at
+what is live, whether anything would go backwards there. Only then it changes something. A step that is
+done already is left out, so that the same command goes on where it was interrupted, and does nothing
+where nothing is new. The last step tests the service as its callers use it.
 
 The token stands in ` + cloudflare.TokenVariable + `. It needs the permissions
 ` + strings.ReplaceAll(deploy.Permissions, "; ", ",\n") + `.
-In the end deploy says what Cloudflare does behind the service's back: settings that stop agents or rewrite documents, mail to
-an address that is not verified. To look at all of that itself the token needs, too,
+
+In the end deploy says what Cloudflare does behind the service's back: settings that stop agents or
+rewrite documents, mail to an address that is not verified. To look at all of that itself the token
+needs, too,
 ` + strings.ReplaceAll(deploy.PermissionsPlatform, "; ", ",\n") + `.
 
-What would go backwards stops a deployment, unless --allow names it with a --reason, which is kept with the deployment:
+What would go backwards stops a deployment, unless --allow names it with a --reason, which is kept with
+the deployment:
 ` + strings.Join(allowable, ", ") + `.
 
   anteroom deploy --dry-run
@@ -70,14 +74,15 @@ What would go backwards stops a deployment, unless --allow names it with a --rea
 	flags.secret.addFlag(cmd)
 	f := cmd.Flags()
 	f.StringVar(&flags.environment, "env", deploy.Production, "the `environment` of wrangler.toml")
-	f.StringVar(&flags.wrangler, "wrangler", "wrangler.toml", "the `file` that says what the service is called there")
-	f.StringVar(&flags.content, "content", "content", "the content `folder`")
-	f.StringVar(&flags.public, "public", "public", "the `folder` of the documents, which must not be stale where it is there")
+	f.StringVar(&flags.wrangler, "wrangler", wranglerFile, "the `file` that says what the service is called there")
+	f.StringVar(&flags.content, "content", contentFolder, "the content `folder`")
+	f.StringVar(&flags.public, "public", publicFolder, "the `folder` of the documents, which must not be stale where it is there")
 	f.StringVar(&flags.bundle, "bundle", "", "the `folder` of a bundle that anteroom build made, in the place of what this program carries")
 	f.BoolVar(&flags.dryRun, "dry-run", false, "change nothing; say what would be done")
 	f.BoolVar(&flags.asJSON, "json", false, "report as one JSON object; with --dry-run the whole plan")
-	f.StringArrayVar(&flags.allow, "allow", nil, "let one of `"+strings.Join(allowable, "|")+"` go backwards or away; may be repeated, each with a --reason")
-	f.StringArrayVar(&flags.reasons, "reason", nil, "the `text` that says why, kept with the deployment")
+	f.StringArrayVar(&flags.allow, "allow", nil, "the `name` of what may go backwards or away; may be given several times, each with a --reason")
+	cmd.RegisterFlagCompletionFunc("allow", cobra.FixedCompletions(allowable, cobra.ShellCompDirectiveNoFileComp))
+	f.StringArrayVar(&flags.reasons, "reason", nil, "the `text` that says why, kept with the deployment; one for each --allow")
 	return cmd
 }
 

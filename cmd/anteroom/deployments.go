@@ -20,7 +20,7 @@ type historyFlags struct{ environment, wrangler string }
 
 func (h *historyFlags) add(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&h.environment, "env", deploy.Production, "the `environment` of wrangler.toml")
-	cmd.Flags().StringVar(&h.wrangler, "wrangler", "wrangler.toml", "the `file` that says what the service is called on Cloudflare")
+	cmd.Flags().StringVar(&h.wrangler, "wrangler", wranglerFile, "the `file` that says what the service is called on Cloudflare")
 }
 
 // read asks what was deployed, and gives what to call in the end.
@@ -47,9 +47,9 @@ func deploymentsCommand(t *terminal) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "deployments",
 		Short: "List what was deployed to Cloudflare, and what is live",
-		Long: `Deployments lists when which version of the service was deployed, by whom and why, the newest first. A star marks
-the one that is live. Cloudflare tells the latest ten deployments; versions before them that can still be deployed again
-follow without a time.
+		Long: `Deployments lists when which version of the service was deployed, by whom and why, the newest first. A
+star marks the one that is live. Cloudflare tells the latest ten deployments; versions before them that
+can still be deployed again follow without a time.
 
 A version that anteroom deploy did not make does not say what it publishes.
 

@@ -155,10 +155,10 @@ Exit codes: 0 no fault, 1 a fault, 2 called wrongly.`,
 	for _, name := range []string{"create", "watch", "write-limit", "host", "client-ip-header", "log-format", "metrics-addr"} {
 		serve.Lookup(name).Usage += "; not looked at here"
 	}
-	flags.StringVar(&d.public, "public", "public", "the `folder` of the documents")
+	flags.StringVar(&d.public, "public", publicFolder, "the `folder` of the documents")
 	flags.AddFlagSet(serve)
 	flags.StringVar(&d.store.remote, "remote", "", "the `environment` of wrangler.toml to look at (default those whose database was made)")
-	flags.StringVar(&d.store.wrangler, "wrangler", "wrangler.toml", "the `file` that names what is on Cloudflare")
+	flags.StringVar(&d.store.wrangler, "wrangler", wranglerFile, "the `file` that names what is on Cloudflare")
 	flags.StringVar(&d.backups, "backups", "", "a `folder` that anteroom backup writes to, to look at the age of the newest one")
 	flags.BoolVar(&asJSON, "json", false, "print one JSON object")
 	return cmd

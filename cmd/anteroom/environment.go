@@ -17,7 +17,7 @@ import (
 // the next.
 var onlyByCommandLine = []string{
 	"help", "version",
-	"allow", "answers", "email", "force", "reason", "yes", // what is decided or confirmed about one run
+	"allow", "answers", "email", "reason", "yes", // what is decided or confirmed about one run
 	"addresses", "check", "dry-run", // what one run shows, or does not do
 	"since", "through", // the records of one run
 	"out", // a folder of documents, a bundle, a new key, an export

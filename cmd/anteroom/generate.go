@@ -29,8 +29,12 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// publicFolder is where the documents are where no other folder is named.
-const publicFolder = "public"
+// The folders and files that a command takes where no flag names others.
+const (
+	contentFolder = "content"
+	publicFolder  = "public"
+	wranglerFile  = "wrangler.toml"
+)
 
 func generateCommand(t *terminal) *cobra.Command {
 	var content, out string
@@ -108,7 +112,7 @@ are checked against.`,
 	}
 	secret.addFlag(cmd)
 	flags := cmd.Flags()
-	flags.StringVar(&content, "content", "content", "the content `folder`")
+	flags.StringVar(&content, "content", contentFolder, "the content `folder`")
 	flags.StringVar(&out, "out", publicFolder, "the `folder` of the documents")
 	flags.BoolVar(&check, "check", false, "write nothing; fail where the documents are not up to date")
 	flags.BoolVar(&keepWatching, "watch", false, "do it again whenever the content changes, until interrupted")

@@ -145,8 +145,9 @@ func initCommand(t *terminal) *cobra.Command {
 		Use:   "init DIR",
 		Short: "Begin a service of your own in a new folder",
 		Long: `Init makes a folder with everything that a service of your own begins with: content/ with neutral texts
-and a first scoreboard of zeros, wrangler.toml for Cloudflare, .gitignore, and a README.md with the next steps.
-On a terminal it asks for what no flag says. DIR must not exist, or be empty; it is made as a whole, or not at all.
+and a first scoreboard of zeros, wrangler.toml for Cloudflare, .gitignore, and a README.md with the next
+steps. On a terminal it asks for what no flag says. DIR must not exist, or be empty; it is made as a
+whole, or not at all.
 
   anteroom init tern --name Tern --host www.tern.example --contact ada@tern.example --yes
   cd tern

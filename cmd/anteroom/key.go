@@ -27,7 +27,6 @@ func keyCommand(t *terminal) *cobra.Command {
 Cloudflare in the secret RECEIPT_KEY; its text begins with "` + receiptkey.Prefix + `". The public half stands in
 receipt_keys of content/service.yaml. Content that holds a secret is refused.`,
 		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.AddCommand(keyNewCommand(t), keyPublicCommand(t), keyRotateCommand(t), keyCheckCommand(t))
 	return cmd
@@ -115,7 +114,7 @@ Exit codes: 0 it is the current key, 1 it is not, 2 called wrongly.`,
 		}),
 	}
 	source.addFlag(cmd)
-	cmd.Flags().StringVar(&content, "content", "content", "the content `folder`")
+	cmd.Flags().StringVar(&content, "content", contentFolder, "the content `folder`")
 	return cmd
 }
 
@@ -184,7 +183,7 @@ key from receipt_keys.retired, generate and deploy again. No receipt that it sig
 		}),
 	}
 	cmd.Flags().StringVar(&out, "out", "", "the `file` to make for the new secret key")
-	cmd.Flags().StringVar(&content, "content", "content", "the content `folder`")
+	cmd.Flags().StringVar(&content, "content", contentFolder, "the content `folder`")
 	return cmd
 }
 

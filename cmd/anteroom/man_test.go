@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/spf13/pflag"
 )
@@ -96,3 +97,21 @@ func plainManual(page string) string {
 
 // words joins the words of a text with single spaces.
 func words(text string) string { return strings.Join(strings.Fields(text), " ") }
+
+// No help is wider than a window.
+func TestHelpWidth(t *testing.T) {
+	var help bytes.Buffer
+	root := rootCommand(newTerminal(nil, &help, &help))
+	root.SetOut(&help)
+	for cmd := range commands(root) {
+		help.Reset()
+		if err := cmd.Help(); err != nil || help.Len() == 0 {
+			t.Errorf("%s: %v, %d bytes", cmd.CommandPath(), err, help.Len())
+		}
+		for line := range strings.Lines(help.String()) {
+			if n := utf8.RuneCountInString(strings.TrimRight(line, "\n")); n > helpWidth {
+				t.Errorf("%s: %d characters: %s", cmd.CommandPath(), n, line)
+			}
+		}
+	}
+}

@@ -22,7 +22,6 @@ func receiptCommand(t *terminal) *cobra.Command {
 		Use:   "receipt",
 		Short: "Work with souvenir receipts",
 		Args:  cobra.NoArgs,
-		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.AddCommand(receiptVerifyCommand(t))
 	return cmd
@@ -61,7 +60,7 @@ Exit codes: 0 valid, 1 not valid, 2 there is no receipt, or no key, to judge wit
 	}
 	flags := cmd.Flags()
 	flags.StringArrayVar(&keys, "key", nil, "a public key in `base64`; may be given several times")
-	flags.StringVar(&content, "content", "content", "the content `folder` whose keys are used without --key")
+	flags.StringVar(&content, "content", contentFolder, "the content `folder` whose keys are used without --key")
 	flags.BoolVar(&asJSON, "json", false, "print the verdict as one JSON object")
 	return cmd
 }

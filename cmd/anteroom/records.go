@@ -22,14 +22,12 @@ Reading opens the database read-only, and never makes one. With --remote the tok
 environment, as for wrangler: CLOUDFLARE_API_TOKEN, with the permission D1 Read, or D1 Edit to erase
 and revive.`,
 		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	w.flags.add(cmd.PersistentFlags())
 	outbox := &cobra.Command{
 		Use:   "outbox",
 		Short: "Look after the messages that tell you of addresses",
 		Args:  cobra.NoArgs,
-		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	outbox.AddCommand(outboxListCommand(w), outboxReviveCommand(w))
 	cmd.AddCommand(recordsCountCommand(w), recordsListCommand(w), recordsShowCommand(w), recordsExportCommand(w),

@@ -47,6 +47,6 @@ Exit codes: 0 all is as it was verified, 1 something is not.`,
 			return nil
 		}),
 	}
-	cmd.Flags().StringVar(&content, "content", "content", "the content `folder`")
+	cmd.Flags().StringVar(&content, "content", contentFolder, "the content `folder`")
 	return cmd
 }

@@ -56,7 +56,7 @@ read, whole or not at all; a file that is there stays.`,
 	daysFlags(cmd.Flags(), &days.Since, &days.Through)
 	cmd.Flags().StringVar(&format, "format", "jsonl", "how records are written: `jsonl|csv`")
 	cmd.Flags().StringVar(&out, "out", "", "the new `file` to write (default standard output)")
-	cmd.Flags().StringVar(&public, "public", "public", "the `folder` of the documents, where no export may lie")
+	cmd.Flags().StringVar(&public, "public", publicFolder, "the `folder` of the documents, where no export may lie")
 	addressesFlag(cmd.Flags(), &addresses)
 	return cmd
 }

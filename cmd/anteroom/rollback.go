@@ -29,11 +29,12 @@ func rollbackCommand(t *terminal) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "rollback [VERSION]",
 		Short: "Deploy an earlier version of the service to Cloudflare again",
-		Long: `Rollback lets an earlier version answer: the one that VERSION names or begins, or the latest before the live one that
-anteroom deploy made. anteroom deployments lists them. The latest 100 versions can be reached.
+		Long: `Rollback lets an earlier version answer: the one that VERSION names or begins, or the latest before the
+live one that anteroom deploy made. anteroom deployments lists them. The latest 100 versions can be
+reached.
 
-A version is code, documents, bindings and secrets. Nothing else goes back: the database stays as it is, with its
-migrations, and so do the cron, the domains, workers.dev and what is logged.
+A version is code, documents, bindings and secrets. Nothing else goes back: the database stays as it is,
+with its migrations, and so do the cron, the domains, workers.dev and what is logged.
 
 What would go backwards for agents stops it, unless --allow names it; --reason is kept with the deployment:
 ` + strings.Join(deploy.RollbackAllowances, ", ") + `.
@@ -79,8 +80,9 @@ The token in ` + cloudflare.TokenVariable + ` needs the permission
 		}),
 	}
 	flags.add(cmd)
-	cmd.Flags().StringArrayVar(&allow, "allow", nil, "let `what` go backwards; may be repeated")
-	cmd.Flags().StringVar(&reason, "reason", "", "why (`text`)")
+	cmd.Flags().StringArrayVar(&allow, "allow", nil, "the `name` of what may go backwards; may be given several times, with a --reason")
+	cmd.RegisterFlagCompletionFunc("allow", cobra.FixedCompletions(deploy.RollbackAllowances, cobra.ShellCompDirectiveNoFileComp))
+	cmd.Flags().StringVar(&reason, "reason", "", "the `text` that says why, kept with the deployment")
 	cmd.Flags().BoolVar(&yes, "yes", false, "do not ask")
 	return cmd
 }

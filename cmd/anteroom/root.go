@@ -119,6 +119,9 @@ const (
 	groupOther   = "other"
 )
 
+// helpWidth is how many characters a line of a help text has at most.
+const helpWidth = 110
+
 func rootCommand(t *terminal) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "anteroom",
@@ -133,11 +136,14 @@ A first run:
   anteroom generate
   anteroom serve
 
-Flags can be given by the environment instead: ANTEROOM_ and the name in upper case with "_" for "-", as in
-ANTEROOM_KEY_FILE. A flag wins over the environment. What one run is about, and a confirmation, come from
-the command line alone: %s.
+Flags can be given by the environment instead: ANTEROOM_ and the name in upper case with "_" for "-", as
+in ANTEROOM_KEY_FILE. A flag wins over the environment. What one run is about, and a confirmation, come
+from the command line alone:
+%s
+%s.
 
-With --json a command that fails prints {"error": {…}} to standard output, unless it has answered there already.
+With --json a command that fails prints {"error": {…}} to standard output, unless it has answered there
+already.
 
 Exit codes: 0 done, 1 failed, 2 called wrongly.`,
 		Version:           thisProgram().String(),
@@ -149,6 +155,7 @@ Exit codes: 0 done, 1 failed, 2 called wrongly.`,
 	root.SetOut(t.out)
 	root.SetErr(t.err)
 	root.SetVersionTemplate("{{.Version}}\n")
+	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), ".FlagUsages ", fmt.Sprintf(".FlagUsagesWrapped %d ", helpWidth)))
 	root.SetFlagErrorFunc(flagError)
 	for _, group := range []struct {
 		id, title string
@@ -182,7 +189,9 @@ Exit codes: 0 done, 1 failed, 2 called wrongly.`,
 	}
 	root.InitDefaultVersionFlag()
 	root.Flags().Lookup("version").Usage = "say which program this is"
-	root.Long = fmt.Sprintf(root.Long, strings.Join(commandLineFlags(root), " "))
+	alone := commandLineFlags(root)
+	half := len(alone) / 2
+	root.Long = fmt.Sprintf(root.Long, strings.Join(alone[:half], " "), strings.Join(alone[half:], " "))
 	return root
 }
 

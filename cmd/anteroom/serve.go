@@ -96,7 +96,7 @@ one in the data folder.`,
 	flags.StringVar(&o.clientIPHeader, "client-ip-header", "", "the `header` in which a proxy in front gives the caller's address")
 	flags.StringSliceVar(&o.hosts, "host", nil, "a host `name` to answer for besides those of the content; may be given several times")
 	flags.Int64Var(&o.writesPerMinute, "write-limit", 0, "writes a minute for one caller, 0 for no limit (default as the content says)")
-	flags.StringVar(&o.content, "content", "content", "the content `folder`")
+	flags.StringVar(&o.content, "content", contentFolder, "the content `folder`")
 	o.service.add(flags)
 	flags.BoolVar(&o.watch, "watch", false, "serve anew whenever the content changes; public/ stays as it is")
 	return cmd

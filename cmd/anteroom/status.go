@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"anteroom/edge/records"
+	"anteroom/edge/worker/cloudflare"
 	"anteroom/edge/worker/deploy"
 	"anteroom/generator"
 	"anteroom/generator/live"
@@ -50,7 +51,8 @@ URL is the address of the service, https:// and the canonical host of the conten
 Where there is no content folder, the service is compared with its own manifest.
 
 With --data or --remote it counts the messages to you that are not delivered, too, and with --remote it
-shows the last deployment.
+shows the last deployment. The token in ` + cloudflare.TokenVariable + ` then needs the permissions D1 Read and
+` + deploy.PermissionHistory + `.
 
 Exit codes: 0 nothing differs, 1 something differs or the service cannot be compared, 2 called wrongly.`,
 		Example: `  anteroom status
@@ -72,7 +74,7 @@ Exit codes: 0 nothing differs, 1 something differs or the service cannot be comp
 		}),
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&o.content, "content", "content", "the content `folder`")
+	flags.StringVar(&o.content, "content", contentFolder, "the content `folder`")
 	flags.StringVar(&o.host, "host-header", "", "the host `name` to ask for, where the address has another")
 	flags.DurationVar(&o.wait, "wait", 0, "how long to wait for the content to be live, as after a deployment (a `time` such as 30s)")
 	flags.DurationVar(&o.timeout, "timeout", live.Timeout, "the longest `time` for one answer")

@@ -24,7 +24,7 @@ type storeFlags struct {
 func (s *storeFlags) add(flags *pflag.FlagSet) {
 	flags.StringVar(&s.data, "data", defaultData, "the `folder` of the database")
 	flags.StringVar(&s.remote, "remote", "", "the `environment` of wrangler.toml whose database on Cloudflare is meant, in the place of --data")
-	flags.StringVar(&s.wrangler, "wrangler", "wrangler.toml", "the `file` that names that database")
+	flags.StringVar(&s.wrangler, "wrangler", wranglerFile, "the `file` that names that database")
 }
 
 // reader opens the store to read it. It makes and changes nothing.

@@ -74,7 +74,7 @@ with lost: REASON alone verifies what is left.`,
 	}
 	flags := cmd.Flags()
 	o.store.add(flags)
-	flags.StringVar(&o.content, "content", "content", "the content `folder`")
+	flags.StringVar(&o.content, "content", contentFolder, "the content `folder`")
 	flags.StringVar(&o.through, "through", "", "cover what was recorded up to this `time`, 2026-11-22T12:00:00Z (default now)")
 	flags.StringVar(&o.answers, "answers", "", "the `file` that decides; - is standard input")
 	flags.BoolVar(&o.asJSON, "json", false, "print what is to be decided, as one JSON object, and write nothing")
