@@ -4,14 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"net/url"
 	"strings"
 	"time"
 
 	"anteroom/edge/endpoint/health"
-	"anteroom/edge/jsondoc"
 	"anteroom/edge/worker/deploy"
 	"anteroom/generator"
 	"anteroom/generator/live"
@@ -42,7 +40,7 @@ func (s *liveSite) Live(ctx context.Context, host string) (*deploy.Live, error) 
 	if err != nil {
 		return nil, err
 	}
-	manifest, _, err := readObject(ctx, service, health.Manifest)
+	manifest, _, err := service.Read(ctx, health.Manifest)
 	if err != nil {
 		return nil, err
 	}
@@ -57,7 +55,7 @@ func (s *liveSite) Live(ctx context.Context, host string) (*deploy.Live, error) 
 		l.Regressions = append(l.Regressions, deploy.Regression{Name: r.Name, Text: r.What})
 	}
 	// A service that has no such check does not say that it signs.
-	ready, status, err := readObject(ctx, service, health.Ready)
+	ready, status, err := service.Read(ctx, health.Ready)
 	l.Signs = err == nil && (status == http.StatusOK || status == http.StatusServiceUnavailable)
 	if l.Signs {
 		for _, failing := range ready.Get("failing").Items {
@@ -65,41 +63,6 @@ func (s *liveSite) Live(ctx context.Context, host string) (*deploy.Live, error) 
 		}
 	}
 	return l, ctx.Err()
-}
-
-// longestObject is how many bytes are read of a JSON document of the service.
-const longestObject = 1 << 20
-
-// readObject reads a JSON document of a service.
-func readObject(ctx context.Context, service *live.Service, path string) (*jsondoc.Value, int, error) {
-	fail := func(err error) (*jsondoc.Value, int, error) {
-		return nil, 0, fmt.Errorf("read %s of %s: %w", path, service, err)
-	}
-	ctx, cancel := context.WithTimeout(ctx, live.Timeout)
-	defer cancel()
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, service.String()+path, nil)
-	if err != nil {
-		return fail(err)
-	}
-	request.Host = service.Host
-	client := service.Client
-	if client == nil {
-		client = http.DefaultClient
-	}
-	answer, err := client.Do(request)
-	if err != nil {
-		return fail(err)
-	}
-	defer answer.Body.Close()
-	text, err := io.ReadAll(io.LimitReader(answer.Body, longestObject))
-	if err != nil {
-		return fail(err)
-	}
-	value, err := jsondoc.Parse(text)
-	if err != nil {
-		return fail(err)
-	}
-	return &value, answer.StatusCode, nil
 }
 
 // Smoke inspects a host that was deployed.

@@ -134,7 +134,7 @@ func (t *terminal) awaitContent(ctx context.Context, host, content string) error
 	defer cancel()
 	serves := "nothing that can be read"
 	for {
-		manifest, _, err := readObject(ctx, reach(host), health.Manifest)
+		manifest, _, err := reach(host).Read(ctx, health.Manifest)
 		if err == nil {
 			if serves = manifest.Get(health.Version).Text; serves == content {
 				return nil

@@ -191,31 +191,23 @@ func orNoKey(key string) string {
 	return "the key " + key
 }
 
-// contactPath is where a vulnerability is reported (RFC 9116).
-const contactPath = "/.well-known/security.txt"
-
 // contact looks whether security.txt has expired (RFC 9116, section 2.5.5).
 func (i *inspection) contact(ctx context.Context) Check {
-	got, err := i.get(ctx, contactPath)
+	const path = generator.SecurityTxtPath
+	got, err := i.get(ctx, path)
 	if err != nil {
 		return failed(err)
 	}
 	if got.status != http.StatusOK {
-		return differs(contactPath, "answers %d", got.status)
+		return differs(path, "answers %d", got.status)
 	}
-	expires := ""
-	for line := range strings.Lines(string(got.body)) {
-		if name, value, is := strings.Cut(line, ":"); is && strings.EqualFold(name, "expires") {
-			expires = strings.TrimSpace(value)
-		}
-	}
-	at, err := time.Parse(time.RFC3339, expires)
-	if err != nil {
-		return differs(contactPath, "does not say when it expires")
-	}
+	at := generator.SecurityTxtExpires(got.body)
+	expires := at.Format(time.RFC3339)
 	switch left := at.Sub(i.options.Now()); {
+	case at.IsZero():
+		return differs(path, "does not say when it expires")
 	case left <= 0:
-		return differs(contactPath, "expired at %s", expires)
+		return differs(path, "expired at %s", expires)
 	case left < ExpiryNotice:
 		return Check{Status: Warning, Detail: fmt.Sprintf("expires at %s", expires)}
 	}

@@ -18,19 +18,14 @@ type rule struct {
 
 // headerRules are the rules that a content publishes.
 func headerRules(output *generator.Output) (all rules) {
-	for _, d := range output.Documents {
-		if d.Path != "/_headers" {
-			continue
-		}
-		for line := range strings.Lines(string(d.Bytes)) {
-			name, value, isField := strings.Cut(strings.TrimSpace(line), ":")
-			switch {
-			case strings.HasPrefix(line, "/"):
-				all = append(all, rule{path: strings.TrimSpace(line)})
-			case isField && len(all) > 0:
-				last := &all[len(all)-1]
-				last.fields = append(last.fields, [2]string{strings.TrimSpace(name), strings.TrimSpace(value)})
-			}
+	for line := range strings.Lines(string(document(output, unserved))) {
+		name, value, isField := strings.Cut(strings.TrimSpace(line), ":")
+		switch {
+		case strings.HasPrefix(line, "/"):
+			all = append(all, rule{path: strings.TrimSpace(line)})
+		case isField && len(all) > 0:
+			last := &all[len(all)-1]
+			last.fields = append(last.fields, [2]string{strings.TrimSpace(name), strings.TrimSpace(value)})
 		}
 	}
 	return all

@@ -76,22 +76,21 @@ func (r *Report) Differences() (all []Difference) {
 
 // The names of the checks, in the order of a report.
 const (
-	CheckContent    = "content"      // the documents and the endpoints are of the content
-	CheckReady      = "readiness"    // what /readyz says
-	CheckDocuments  = "documents"    // each document, byte for byte
-	CheckHeaders    = "headers"      // the header fields of each document
-	CheckEndpoints  = "endpoints"    // what the endpoints answer by the content alone
-	CheckBoard      = "board"        // the newest board, and its age
-	CheckKey        = "key"          // the key that signs receipts
-	CheckContact    = "security.txt" // that it has not expired
-	CheckWrite      = "write"        // a write, rehearsed
-	CheckSelftest   = "self-test"    // the self-test of the service
-	CheckAgents     = "agents"       // programs that say nothing of themselves are let through
-	CheckUnknown    = "unknown path" // what is answered where there is nothing
-	CheckPlainHTTP  = "plain http"   // that it leads to https
-	CheckApex       = "apex"         // the bare domain, which redirects
-	CheckRewritten  = "rewriting"    // that nobody on the way changes pages
-	differencesWord = "%d of %d differ"
+	CheckContent   = "content"      // the documents and the endpoints are of the content
+	CheckReady     = "readiness"    // what /readyz says
+	CheckDocuments = "documents"    // each document, byte for byte
+	CheckHeaders   = "headers"      // the header fields of each document
+	CheckRewritten = "rewriting"    // that nobody on the way changes pages
+	CheckEndpoints = "endpoints"    // what the endpoints answer by the content alone
+	CheckBoard     = "board"        // the newest board, and its age
+	CheckKey       = "key"          // the key that signs receipts
+	CheckContact   = "security.txt" // that it has not expired
+	CheckWrite     = "write"        // a write, rehearsed
+	CheckSelftest  = "self-test"    // the self-test of the service
+	CheckAgents    = "agents"       // programs that say nothing of themselves are let through
+	CheckUnknown   = "unknown path" // what is answered where there is nothing
+	CheckPlainHTTP = "plain http"   // that it leads to https
+	CheckApex      = "apex"         // the bare domain, which redirects
 )
 
 // inspection is one Inspect.
@@ -247,7 +246,7 @@ func of(differences []Difference, things int, format string, args ...any) Check 
 	}
 	c := Check{Status: Differs, Differences: differences}
 	if c.Detail = differences[0].Path + " " + differences[0].What; len(differences) > 1 {
-		c.Detail = fmt.Sprintf(differencesWord, len(differences), things)
+		c.Detail = fmt.Sprintf("%d of %d differ", len(differences), things)
 	}
 	return c
 }

@@ -21,6 +21,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"anteroom/edge/jsondoc"
 )
 
 // Why a service was not compared. The errors of this package wrap one of these where the service
@@ -147,6 +149,19 @@ func (a *answer) failing() bool { return a.status == http.StatusTooManyRequests 
 // get asks for a path.
 func (a *asker) get(ctx context.Context, target string) (*answer, error) {
 	return a.ask(ctx, question{target: target})
+}
+
+// Read asks for a JSON document of the service, once, and gives it with the status of the answer.
+func (s *Service) Read(ctx context.Context, path string) (document *jsondoc.Value, status int, err error) {
+	a, err := s.asker(Timeout, pause).ask(ctx, question{target: path, once: true})
+	if err != nil {
+		return nil, 0, err
+	}
+	value, err := jsondoc.Parse(a.body)
+	if err != nil {
+		return nil, 0, fmt.Errorf("read %s of %s: %w", path, s, err)
+	}
+	return &value, a.status, nil
 }
 
 // ask asks a question, and again where it fails in passing. The error wraps one of the errors of
