@@ -8,6 +8,7 @@ import (
 
 	"anteroom/edge/kernel"
 	"anteroom/edge/records"
+	"anteroom/edge/worker/cloudflare"
 	"anteroom/edge/worker/remote"
 )
 
@@ -17,9 +18,9 @@ func (d *doctor) cloudflare(ctx context.Context, f *findings) {
 	if len(d.environments) == 0 {
 		return
 	}
-	if d.store.remote == "" && os.Getenv("CLOUDFLARE_API_TOKEN") == "" {
+	if d.store.remote == "" && os.Getenv(cloudflare.TokenVariable) == "" {
 		f.warn("set it to a token with the permission D1 Read, or leave it where only the server of this machine matters",
-			"%s of %s: not looked at, as CLOUDFLARE_API_TOKEN is not set", few(d.environments), d.store.wrangler)
+			"%s of %s: not looked at, as %s is not set", few(d.environments), d.store.wrangler, cloudflare.TokenVariable)
 		return
 	}
 	for _, environment := range d.environments {

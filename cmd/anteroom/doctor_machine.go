@@ -206,7 +206,7 @@ func (d *doctor) writable(f *findings, folder fs.FileInfo) {
 	}
 	if d.serve.smtp == "" && d.serve.smtpFile == "" {
 		for _, name := range []string{"", "tmp", "new", "cur"} {
-			look(filepath.Join(d.mailFolder(), name), true)
+			look(filepath.Join(d.serve.mailFolder(), name), true)
 		}
 	}
 	if len(fixed) > 0 {
@@ -231,7 +231,7 @@ func (d *doctor) git(ctx context.Context, f *findings) {
 		f.warn("run doctor as the owner of this folder", "git does not tell what it ignores: %v", err)
 		return
 	}
-	paths := append([]string{d.dataFile(sqlite.FileName), filepath.Join(d.mailFolder(), "new", "1"), d.serve.defaultKeyFile()}, secrets...)
+	paths := append([]string{d.dataFile(sqlite.FileName), filepath.Join(d.serve.mailFolder(), "new", "1"), d.serve.defaultKeyFile()}, secrets...)
 	if d.serve.keyFile != "" {
 		paths = append(paths, d.serve.keyFile)
 	}

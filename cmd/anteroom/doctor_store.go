@@ -170,24 +170,27 @@ func waits(n int64, noun string) string {
 
 // outbox looks for messages that were given up, and for those that wait for long.
 func (d *doctor) outbox(ctx context.Context, f *findings, r records.Reader, name string, now time.Time) {
-	rows, err := r.Read(ctx,
-		kernel.Statement{SQL: "SELECT count(*) FROM outbox WHERE state = 'dead'"},
-		kernel.Statement{SQL: "SELECT count(*) FROM outbox WHERE state = 'pending' AND created_at < ?", Args: []any{now.Add(-latePending).Unix()}},
-		kernel.Statement{SQL: "SELECT last_error FROM outbox WHERE state <> 'delivered' AND last_error IS NOT NULL ORDER BY id DESC LIMIT 1"})
+	messages, err := records.Undelivered(ctx, r)
+	if err != nil {
+		f.err(fault, err)
+		return
+	}
+	rows, err := r.Read(ctx, kernel.Statement{
+		SQL: "SELECT count(*) FROM outbox WHERE state = 'pending' AND created_at < ?", Args: []any{now.Add(-latePending).Unix()},
+	})
 	if err != nil {
 		f.err(fault, err)
 		return
 	}
 	why := ""
-	for _, row := range rows[2] {
-		said, _ := row[0].(string)
-		why = "; the newest error: " + columnText(said)
+	if messages.Error != "" {
+		why = "; the newest error: " + columnText(messages.Error)
 	}
 	const list = "anteroom records outbox list shows them"
-	if dead, _ := rows[0][0][0].(int64); dead > 0 {
-		f.warn(list+"; once the mail works, anteroom records outbox revive sends them", "%s: %s given up%s", name, were(dead, "message"), why)
+	if messages.Dead > 0 {
+		f.warn(list+"; once the mail works, anteroom records outbox revive sends them", "%s: %s given up%s", name, were(messages.Dead, "message"), why)
 	}
-	if late, _ := rows[1][0][0].(int64); late > 0 {
+	if late, _ := rows[0][0][0].(int64); late > 0 {
 		f.warn(list+"; look at the mail check", "%s: %s for you for more than an hour%s", name, waits(late, "message"), why)
 	}
 }
@@ -293,14 +296,6 @@ func beginsWith(path, text string) bool {
 	return string(head[:n]) == text
 }
 
-// mailFolder is the Maildir of serve, where no mail server is named.
-func (d *doctor) mailFolder() string {
-	if d.serve.outbox != "" {
-		return d.serve.outbox
-	}
-	return d.dataFile("mail")
-}
-
 // mail logs in to the mail server, or looks into the mail folder.
 func (d *doctor) mail(ctx context.Context, f *findings) {
 	if !d.native {
@@ -312,15 +307,15 @@ func (d *doctor) mail(ctx context.Context, f *findings) {
 		return
 	}
 	if server == "" {
-		folder := filepath.Join(d.mailFolder(), "new")
+		folder := filepath.Join(d.serve.mailFolder(), "new")
 		entries, err := os.ReadDir(folder)
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
-			f.ok("serve puts it into the folder %s; --smtp sends it", d.mailFolder())
+			f.ok("serve puts it into the folder %s; --smtp sends it", d.serve.mailFolder())
 		case err != nil:
 			f.err(fault, err)
 		default:
-			f.ok("serve puts it into the folder %s: %s unread", d.mailFolder(), plural(len(entries), "message"))
+			f.ok("serve puts it into the folder %s: %s unread", d.serve.mailFolder(), plural(len(entries), "message"))
 		}
 		return
 	}

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"syscall"
 
+	"anteroom/edge/native"
 	"anteroom/edge/native/disk"
 	"anteroom/edge/native/sqlite"
 )
@@ -53,15 +54,20 @@ func readSMTP(file string) (string, error) {
 	return line, nil
 }
 
+// mailFolder is the Maildir for the operator, where no mail server is named.
+func (o *serveOptions) mailFolder() string {
+	if o.outbox != "" {
+		return o.outbox
+	}
+	return filepath.Join(o.data, native.MailFolder)
+}
+
 // privateFiles are the files and folders that hold addresses or secrets, in the data folder and in
 // that of the mail.
 func (o *serveOptions) privateFiles() []string {
 	database := filepath.Join(o.data, sqlite.FileName)
 	files := []string{o.data, database, database + "-wal", database + "-shm", o.defaultKeyFile(), o.lastGoodFile()}
-	mail := o.outbox
-	if mail == "" {
-		mail = filepath.Join(o.data, "mail")
-	}
+	mail := o.mailFolder()
 	files = append(files, mail)
 	for _, name := range []string{"tmp", "new", "cur"} {
 		filepath.WalkDir(filepath.Join(mail, name), func(name string, entry fs.DirEntry, err error) error {

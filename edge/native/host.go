@@ -34,6 +34,9 @@ import (
 	"anteroom/edge/snapshot"
 )
 
+// MailFolder is the name of the Maildir in a data folder.
+const MailFolder = "mail"
+
 // Config is what a Host is made of. Data and Snapshot are mandatory.
 type Config struct {
 	// Data is the folder for the database (sqlite.FileName) and the mail (mail/). The folder holds
@@ -42,8 +45,8 @@ type Config struct {
 	// Create has Open make the folder and a new database where they are missing. Otherwise the error
 	// is sqlite.ErrNone then, and nothing is made.
 	Create bool
-	// Relay says how messages reach the operator; mail.Open lists the ways. "" stands for a Maildir
-	// in Data.
+	// Relay says how messages reach the operator; mail.Open lists the ways. "" stands for a Maildir,
+	// MailFolder in Data.
 	Relay string
 	// Key signs receipts. Without a key receipts are not signed, and say so. Where the content
 	// publishes another key, no receipt is minted (package receipt has the rule).
@@ -168,7 +171,7 @@ func Open(c Config) (*Host, error) {
 	}
 	address := c.Relay
 	if address == "" {
-		address = "maildir:" + filepath.Join(c.Data, "mail")
+		address = "maildir:" + filepath.Join(c.Data, MailFolder)
 	}
 	if h.relay, err = mail.Open(address); err != nil {
 		h.store.Close()
