@@ -2,7 +2,6 @@ package main
 
 import (
 	"cmp"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -148,11 +147,7 @@ func (t *terminal) printBackup(done, file string, c *backup.Content, asJSON bool
 		if c.Newest != "" {
 			object.Newest = &c.Newest
 		}
-		text, err := json.MarshalIndent(object, "", "  ")
-		if err == nil {
-			t.sayJSON(text)
-		}
-		return err
+		return t.sayObject(object)
 	}
 	t.say("%s: store %s, %s, newest record %s", done, c.Store, byteSize(c.Bytes), cmp.Or(c.Newest, "none"))
 	for _, table := range c.Tables {

@@ -1,10 +1,8 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"encoding/base64"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -176,7 +174,7 @@ func deployService(ctx context.Context, t *terminal, flags *deployFlags, allowan
 	}
 	if err != nil && flags.dryRun {
 		if flags.asJSON {
-			return t.sayReport(r)
+			return t.sayObject(r)
 		}
 		t.say("%s", r.Unknown)
 		return nil
@@ -224,7 +222,7 @@ func deployService(ctx context.Context, t *terminal, flags *deployFlags, allowan
 	if err != nil {
 		r.Error = err.Error()
 	}
-	return errors.Join(t.sayReport(r), err)
+	return errors.Join(t.sayObject(r), err)
 }
 
 // planDeployment plans a deployment without asking anybody. It gives what it has checked, too.
@@ -344,19 +342,6 @@ func deployBundle(ctx context.Context, t *terminal, folder string) (map[string][
 func (t *terminal) sayStep(step deploy.Step) {
 	t.say("%-16s %-10s  %s", step.Name, step.Status, step.Text)
 	t.out.Flush()
-}
-
-// sayReport prints a report as JSON.
-func (t *terminal) sayReport(r *deployReport) error {
-	var text bytes.Buffer
-	encoder := json.NewEncoder(&text)
-	encoder.SetEscapeHTML(false)
-	encoder.SetIndent("", "  ")
-	if err := encoder.Encode(r); err != nil {
-		return err
-	}
-	t.sayJSON(bytes.TrimSpace(text.Bytes()))
-	return nil
 }
 
 // printPlan prints what a deployment sends.

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -63,11 +62,7 @@ The token in ` + cloudflare.TokenVariable + ` needs the permission
 			}
 			defer end()
 			if asJSON {
-				text, err := json.MarshalIndent(history, "", "  ")
-				if err == nil {
-					t.sayJSON(text)
-				}
-				return err
+				return t.sayObject(history)
 			}
 			t.printHistory(history)
 			return nil

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -221,15 +220,14 @@ func (t *terminal) printFindings(list []finding, asJSON bool) error {
 	}
 	faults, warnings := count(fault), count(warning)
 	if asJSON {
-		text, err := json.MarshalIndent(struct {
+		err := t.sayObject(struct {
 			Faults   int       `json:"faults"`
 			Warnings int       `json:"warnings"`
 			Findings []finding `json:"findings"`
-		}{faults, warnings, list}, "", "  ")
+		}{faults, warnings, list})
 		if err != nil {
 			return err
 		}
-		t.sayJSON(text)
 	} else {
 		for _, f := range list {
 			line := fmt.Sprintf("%-7s %s: %s", f.Status, f.Check, f.What)

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"reflect"
@@ -137,11 +136,7 @@ func (t *terminal) printCountsJSON(c *records.Counts, through string) error {
 	if c.OutboxError != "" {
 		object.OutboxError = &c.OutboxError
 	}
-	text, err := json.MarshalIndent(object, "", "  ")
-	if err == nil {
-		t.sayJSON(text)
-	}
-	return err
+	return t.sayObject(object)
 }
 
 // checkPast refuses a day to come.

@@ -3,7 +3,6 @@ package main
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
 
 	"anteroom/edge/endpoint/mcp/protocol"
@@ -141,9 +140,5 @@ func (t *terminal) printObservedJSON(observed []records.Observation, days record
 	if days.Through != "" {
 		object.Through = &days.Through
 	}
-	text, err := json.MarshalIndent(object, "", "  ")
-	if err == nil {
-		t.sayJSON(text)
-	}
-	return err
+	return t.sayObject(object)
 }

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -122,11 +121,9 @@ func showStatus(ctx context.Context, t *terminal, address string, o *statusOptio
 		return err
 	}
 	if o.asJSON {
-		text, err := json.MarshalIndent(found, "", "  ")
-		if err != nil {
+		if err := t.sayObject(found); err != nil {
 			return err
 		}
-		t.sayJSON(text)
 	} else {
 		t.printStatus(&found, o)
 	}

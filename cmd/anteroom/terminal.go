@@ -123,9 +123,14 @@ func (t *terminal) fail(err error) {
 			faulty.folder, plural(len(faulty.Faults), "fault"))
 		return
 	}
-	for line := range strings.Lines(strings.TrimSpace(err.Error())) {
+	t.complain("anteroom: ", err.Error())
+}
+
+// complain prints each line of a text to standard error, with a prefix.
+func (t *terminal) complain(prefix, text string) {
+	for line := range strings.Lines(strings.TrimSpace(text)) {
 		line, _ = quote.Visible(strings.TrimSpace(line))
-		fmt.Fprintf(t.err, "anteroom: %s\n", line)
+		fmt.Fprintln(t.err, prefix+line)
 	}
 }
 
@@ -172,12 +177,7 @@ func (t *terminal) failJSON(err error, code int) {
 			r.Faults = nil
 		}
 	}
-	var text bytes.Buffer
-	encoder := json.NewEncoder(&text)
-	encoder.SetEscapeHTML(false)
-	encoder.SetIndent("", "  ")
-	encoder.Encode(map[string]errorReport{"error": r}) // a buffer takes everything
-	t.sayJSON(bytes.TrimSpace(text.Bytes()))
+	t.sayObject(map[string]errorReport{"error": r}) // it is made of texts and numbers, which do not fail
 }
 
 // splitHint takes from an error what to do next, which stands in brackets at its end. A single word
@@ -205,7 +205,7 @@ func splitHint(line string) (message, hint string) {
 
 // warn prints a warning.
 func (t *terminal) warn(format string, args ...any) {
-	fmt.Fprintf(t.err, "anteroom: warning: "+format+"\n", args...)
+	t.complain("anteroom: warning: ", fmt.Sprintf(format, args...))
 }
 
 // say prints a line to standard output.
@@ -218,6 +218,19 @@ func (t *terminal) say(format string, args ...any) {
 func (t *terminal) sayJSON(text []byte) {
 	t.out.Write(visibleJSON(text))
 	t.out.WriteByte('\n')
+}
+
+// sayObject prints a value as a JSON object.
+func (t *terminal) sayObject(value any) error {
+	var text bytes.Buffer
+	encoder := json.NewEncoder(&text)
+	encoder.SetEscapeHTML(false)
+	encoder.SetIndent("", "  ")
+	if err := encoder.Encode(value); err != nil {
+		return err
+	}
+	t.sayJSON(bytes.TrimSpace(text.Bytes()))
+	return nil
 }
 
 // visibleJSON writes the invisible characters of a JSON text as escapes. Most texts have none.
@@ -286,10 +299,7 @@ type report struct {
 // out the documents that stay, but not the files that generate did not make.
 func (t *terminal) printReport(r *report, asJSON, changesOnly bool) {
 	if asJSON {
-		encoder := json.NewEncoder(t.out)
-		encoder.SetEscapeHTML(false)
-		encoder.SetIndent("", "  ")
-		encoder.Encode(r) // flushing out reports a write error again
+		t.sayObject(r) // it is made of texts and numbers, which do not fail
 		return
 	}
 	table := tabwriter.NewWriter(t.out, 0, 0, 2, ' ', 0)
@@ -297,7 +307,8 @@ func (t *terminal) printReport(r *report, asJSON, changesOnly bool) {
 		if changesOnly && e.Status == publish.Same {
 			continue
 		}
-		fmt.Fprintf(table, "%s\t%d\t%s\n", e.Path, e.Size, e.Status)
+		name, _ := quote.Visible(e.Path) // of a file that anybody may have put there
+		fmt.Fprintf(table, "%s\t%d\t%s\n", name, e.Size, e.Status)
 	}
 	table.Flush()
 	var counts []string

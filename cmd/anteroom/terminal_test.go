@@ -15,6 +15,7 @@ import (
 	"anteroom/edge/kernel"
 	"anteroom/edge/native/sqlite"
 	"anteroom/edge/records"
+	"anteroom/generator/publish"
 )
 
 // unseen is a text with which a stranger could deceive the reader of a terminal. It clears the
@@ -147,5 +148,23 @@ func putRow(t *testing.T, store *sqlite.Store, sql string, args ...any) {
 	t.Helper()
 	if r := store.Exec(kernel.Exec{Statements: []kernel.Statement{{SQL: sql, Args: args}}}); r.Failure != kernel.None {
 		t.Fatalf("%s: %s", sql, r.Failure)
+	}
+}
+
+// The name of a file that somebody put into public/ does nothing to a terminal, in whatever form the
+// report is.
+func TestReportOfStrangers(t *testing.T) {
+	r := &report{Documents: []publish.Entry{{Path: "/" + unseen, Status: publish.Kept}}}
+	for _, asJSON := range []bool{false, true} {
+		var out, complaint bytes.Buffer
+		term := newTerminal(nil, &out, &complaint)
+		term.printReport(r, asJSON, false)
+		term.warn("%s is kept", r.Documents[0].Path)
+		term.out.Flush()
+		checkSeen(t, "a report", out.String())
+		checkSeen(t, "a warning", complaint.String())
+		if out.Len() == 0 || !strings.HasPrefix(complaint.String(), "anteroom: warning: /") {
+			t.Errorf("%q, %q", &out, &complaint)
+		}
 	}
 }

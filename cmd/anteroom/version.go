@@ -3,7 +3,6 @@ package main
 import (
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"fmt"
 	"runtime"
 	"runtime/debug"
@@ -33,12 +32,7 @@ the SHA-256 of that.`,
 					sum := sha256.Sum256(files[wasmFile])
 					p.Edge = &core{bundle.Toolchain(), hex.EncodeToString(sum[:])}
 				}
-				text, err := json.MarshalIndent(p, "", "  ")
-				if err != nil {
-					return err
-				}
-				t.sayJSON(text)
-				return nil
+				return t.sayObject(p)
 			}
 			t.say("%s", p)
 			return nil

@@ -67,7 +67,7 @@ type Allowance struct {
 const AllowDNS = "dns"
 
 // AllowKey is the name of the allowance to deploy without the secret of a key that is new, and to
-// let the published key be another than the live one: what that one has signed would verify no more.
+// go back to another published key: what the live one has signed would verify no more.
 const AllowKey = "key"
 
 // AllowDatabase is the name of the allowance to let a version answer that keeps its records in
