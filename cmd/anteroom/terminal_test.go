@@ -151,8 +151,8 @@ func putRow(t *testing.T, store *sqlite.Store, sql string, args ...any) {
 	}
 }
 
-// The name of a file that somebody put into public/ does nothing to a terminal, in whatever form the
-// report is.
+// The name of a file that somebody put into public/ does nothing to a terminal, in text and as
+// JSON.
 func TestReportOfStrangers(t *testing.T) {
 	r := &report{Documents: []publish.Entry{{Path: "/" + unseen, Status: publish.Kept}}}
 	for _, asJSON := range []bool{false, true} {
