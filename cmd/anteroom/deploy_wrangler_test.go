@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/url"
 	"os"
 	"os/exec"
 	"path"
@@ -17,6 +18,7 @@ import (
 	"testing"
 
 	"anteroom/edge/worker/cloudflare/apitest"
+	"anteroom/generator/live"
 )
 
 // customBuild is the build that wrangler.toml has wrangler run, in the folder of the source code.
@@ -36,9 +38,37 @@ func TestWranglerDeploysTheSame(t *testing.T) {
 			t.Fatalf("%v (run anteroom build)", err)
 		}
 	}
-	if code, answer, complaint := ours.call("--bundle", "build/bundle"); code != exitOK {
-		t.Fatalf("%d %s%s", code, answer, complaint)
+	for _, args := range [][]string{{"key", "rotate", "--out", "receipt.key"}, {"generate"}} {
+		if code := run(args, nil, io.Discard, io.Discard); code != exitOK {
+			t.Fatalf("%q: %d", args, code)
+		}
 	}
+	_, address, _ := startServing(t, "anteroom", "--data", filepath.Join(t.TempDir(), "data"), "--create", "--key-file", "receipt.key")
+	base, err := url.Parse(address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	reach = func(host string) *live.Service { return &live.Service{Base: base, Host: host} }
+	_, output, err := loadAndGenerate("content")
+	if err != nil {
+		t.Fatal(err)
+	}
+	files := map[string][]byte{}
+	if err := addContent(files, output.Snapshot); err != nil {
+		t.Fatal(err)
+	}
+	for name, text := range files {
+		if err := os.WriteFile(filepath.Join("build/bundle", name), text, 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	deploy := func() {
+		t.Helper()
+		if code, answer, complaint := ours.call("--bundle", "build/bundle", "--key-file", "receipt.key"); code != exitOK {
+			t.Fatalf("%d %s%s", code, answer, complaint)
+		}
+	}
+	deploy()
 
 	theirs := apitest.Start(t)
 	theirs.Setenv(t)
@@ -53,18 +83,33 @@ func TestWranglerDeploysTheSame(t *testing.T) {
 	t.Setenv("WRANGLER_SEND_METRICS", "false")
 	t.Setenv("CI", "1")
 	t.Setenv("XDG_CONFIG_HOME", t.TempDir())
-	if err := os.WriteFile("receipt.key", []byte("anteroom-secret:AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	lines := wranglerLines(t, string(mustRead(t, filepath.Join(root, "README.md"))))
-	for _, line := range lines {
+	wrangler := func(line string) {
+		t.Helper()
 		if said, err := exec.Command("sh", "-c", line).CombinedOutput(); err != nil {
 			t.Fatalf("%s: %v\n%s", line, err, said)
 		}
 	}
+	lines := wranglerLines(t, string(mustRead(t, filepath.Join(root, "README.md"))))
+	for _, line := range lines {
+		wrangler(line)
+	}
+	same(t, theirs, ours.Server)
 
+	// One after the other on one account, neither loses what the other has made.
+	ours.Setenv(t)
+	for _, line := range lines[2:] {
+		wrangler(line)
+	}
+	same(t, theirs, ours.Server)
+	deploy()
+	same(t, theirs, ours.Server)
+}
+
+// same compares what two accounts have of the service.
+func same(t *testing.T, theirs, ours *apitest.Server) {
+	t.Helper()
 	for _, worker := range []string{"anteroom", "anteroom-apex"} {
-		want, got := described(t, theirs, worker), described(t, ours.Server, worker)
+		want, got := described(t, theirs, worker), described(t, ours, worker)
 		for name := range want {
 			if !reflect.DeepEqual(want[name], got[name]) {
 				t.Errorf("%s: %s of wrangler:\n%.2000s\nand of this program:\n%.2000s", worker, name, fmt.Sprint(want[name]), fmt.Sprint(got[name]))
@@ -104,9 +149,8 @@ func described(t *testing.T, account *apitest.Server, worker string) map[string]
 	}
 	bindings := map[string]apitest.Binding{}
 	for _, b := range v.Bindings {
-		if b.Type != "secret_text" {
-			bindings[b.Name] = b
-		}
+		b.Text = strings.TrimSpace(b.Text) // the line of a secret that was read from a file
+		bindings[b.Name] = b
 	}
 	d := map[string]any{
 		"main": v.Main, "bindings": bindings, "date": v.Date, "flags": v.Flags, "assets config": v.AssetsConfig, "crons": account.Schedules(worker),

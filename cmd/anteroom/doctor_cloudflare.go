@@ -3,12 +3,15 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
+	"strings"
 	"time"
 
 	"anteroom/edge/kernel"
 	"anteroom/edge/records"
 	"anteroom/edge/worker/cloudflare"
+	"anteroom/edge/worker/deploy"
 	"anteroom/edge/worker/remote"
 )
 
@@ -17,6 +20,20 @@ import (
 func (d *doctor) cloudflare(ctx context.Context, f *findings) {
 	if len(d.environments) == 0 {
 		return
+	}
+	if d.site != nil {
+		file, err := deploy.ReadFile(d.store.wrangler)
+		if err == nil {
+			facts := deployFacts(&d.site.Service)
+			err = file.Check(&facts)
+		}
+		if err != nil {
+			first, more, _ := strings.Cut(err.Error(), "\n")
+			if more != "" {
+				first += fmt.Sprintf(", and %s", plural(1+strings.Count(more, "\n"), "other fault"))
+			}
+			f.warn("anteroom deploy --dry-run lists all", "%s cannot be deployed with %s: %s", d.store.wrangler, d.serve.content, first)
+		}
 	}
 	if d.store.remote == "" && os.Getenv(cloudflare.TokenVariable) == "" {
 		f.warn("set it to a token with the permission D1 Read, or leave it where only the server of this machine matters",
@@ -41,10 +58,6 @@ func (d *doctor) deployed(ctx context.Context, f *findings, environment string) 
 	}
 	defer store.Close()
 	f.ok("the token may read %s, which is of this program's schema", store.Name())
-	if host := store.Host(); d.site != nil && host != "" && host != d.site.Service.CanonicalHost {
-		f.warn("mend the one that is wrong", "%s has %s at %s, and %s is that of %s",
-			d.store.wrangler, environment, host, d.serve.content, d.site.Service.CanonicalHost)
-	}
 	d.records(ctx, f, store, store.Name())
 	rows, err := store.Read(ctx, kernel.Statement{SQL: "SELECT unixepoch()"})
 	if err == nil {

@@ -592,9 +592,11 @@ func TestDoctorGit(t *testing.T) {
 
 // A deployed service is looked at through Cloudflare's API.
 func TestDoctorCloudflare(t *testing.T) {
+	config := string(mustRead(t, "../../wrangler.toml"))
 	patientFolder(t)
 	server := d1test.Start(t)
-	if err := os.WriteFile("wrangler.toml", []byte(server.Config("production")), 0o600); err != nil {
+	config = strings.Replace(config, "00000000-0000-0000-0000-000000000001", server.Database, 1)
+	if err := os.WriteFile("wrangler.toml", []byte(config), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	server.Setenv(t)
@@ -614,13 +616,13 @@ func TestDoctorCloudflare(t *testing.T) {
 	find(`^warning cloudflare: D1 database anteroom \(production\) is of the service www.other.example`)
 	server.Exec(t, "UPDATE store SET host = NULL")
 	server.Exec(t, "DELETE FROM d1_migrations WHERE name LIKE '0003%'")
-	find(`^fault cloudflare: .*lacks migration 0003_verify.sql.* \(run wrangler d1 migrations apply`)
+	find(`^fault cloudflare: .*lacks migration 0003_verify.sql.* \(run anteroom deploy --env production, `)
 	server.Exec(t, "INSERT INTO d1_migrations (name) VALUES ('0003_verify.sql')")
-	other := strings.ReplaceAll(server.Config("production"), "www.anteroom.example", "www.other.example")
+	other := strings.ReplaceAll(config, "www.anteroom.example", "www.other.example")
 	if err := os.WriteFile("other.toml", []byte(other), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	find(`^warning cloudflare: other.toml has production at www.other.example, and content is that of www.anteroom.example`, "--wrangler", "other.toml")
+	find(`^warning cloudflare: other.toml cannot be deployed with content: .*www.other.example.*, and 1 other fault \(anteroom deploy --dry-run`, "--wrangler", "other.toml")
 	t.Setenv("CLOUDFLARE_API_TOKEN", "another-token-0123456789")
 	find(`^fault cloudflare: .*\(give the token in CLOUDFLARE_API_TOKEN the permission Account, D1`)
 	t.Setenv("CLOUDFLARE_API_BASE_URL", "http://127.0.0.1:1")

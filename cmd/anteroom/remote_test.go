@@ -314,7 +314,7 @@ func TestRemoteTarget(t *testing.T) {
 		want                string
 	}{
 		{"staging", s.config, verify, s.Token, `wrangler.toml has no environment "staging" \(it has production\)`},
-		{"production", placeholder, []string{"records", "count"}, s.Token, `has the placeholder 00000000-0000-0000-0000-000000000001 as its database_id \(wrangler d1 create anteroom makes the database`},
+		{"production", placeholder, []string{"records", "count"}, s.Token, `has the placeholder 00000000-0000-0000-0000-000000000001 as its database_id \(anteroom deploy makes the database anteroom`},
 		{"production", filepath.Join(s.dir, "none.toml"), []string{"records", "count"}, s.Token, `there is no \S+none.toml \(call this in the folder of wrangler.toml, or name the file\)`},
 		{"production", s.config, []string{"backup", "DIR/backup.db"}, "", `CLOUDFLARE_API_TOKEN is not set \(make an API token with the permission`},
 		{"staging", s.config, []string{"records", "count"}, "", `has no environment "staging" .*\nanteroom: CLOUDFLARE_API_TOKEN is not set`},

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 )
 
 // Sync brings the content of a file, or the names in a folder, to the disk. It is a variable so
@@ -169,8 +170,22 @@ func Replace(path string, text []byte) error {
 	return replace(path, info.Mode().Perm(), text)
 }
 
+// Sweep removes what processes that were killed within Write or Replace have left beside the file
+// at path. Nobody else may write that file meanwhile. What cannot be removed does no harm.
+func Sweep(path string) {
+	entries, _ := os.ReadDir(filepath.Dir(path))
+	for _, entry := range entries {
+		if number, is := strings.CutPrefix(entry.Name(), draft(path)); is && number != "" && strings.Trim(number, "0123456789") == "" {
+			os.Remove(filepath.Join(filepath.Dir(path), entry.Name()))
+		}
+	}
+}
+
+// draft begins the names of the files that are to replace the one at path; a number follows.
+func draft(path string) string { return "." + filepath.Base(path) + "." }
+
 func replace(path string, mode fs.FileMode, text []byte) error {
-	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
+	f, err := os.CreateTemp(filepath.Dir(path), draft(path)+"*")
 	if err != nil {
 		return err
 	}

@@ -155,6 +155,7 @@ var ErrOlder = errors.New("an older content could be served again (let this user
 // removes the file: an older content is not what was served last. The error is ErrOlder where that
 // fails too.
 func Write(path string, c *Content) error {
+	disk.Sweep(path) // the caller is the only one that writes here
 	err := disk.Write(path, c.Encode())
 	if err == nil {
 		return nil

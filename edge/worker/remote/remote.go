@@ -52,7 +52,7 @@ func Open(ctx context.Context, path, environment string) (*Store, error) {
 
 // checkMigrations compares the migrations of the database with those of this program.
 func (s *Store) checkMigrations(ctx context.Context) error {
-	apply := fmt.Sprintf("run wrangler d1 migrations apply %s --env %s --remote", databaseBinding, s.environment)
+	apply := "run anteroom deploy --env " + s.environment + ", which applies it before the worker that needs it"
 	rows, err := s.Read(ctx, kernel.Statement{SQL: migrations.Select})
 	var refused *cloudflare.Failure
 	if errors.As(err, &refused) && strings.Contains(refused.Said(), "no such table: "+migrations.Table) {

@@ -360,11 +360,11 @@ func TestMigrations(t *testing.T) {
 		wantError(t, err, append(words, "D1 database anteroom (production)")...)
 	}
 	server.Exec(t, "DELETE FROM "+migrations.Table+" WHERE name > '0002'")
-	opened("lacks migration 0002_digest.sql, 0003_verify.sql, 0004_health.sql", "wrangler d1 migrations apply DB --env production --remote")
+	opened("lacks migration 0002_digest.sql, 0003_verify.sql, 0004_health.sql", "run anteroom deploy --env production, ")
 	server.Exec(t, "INSERT INTO "+migrations.Table+" (name) VALUES ('9999_new.sql')")
 	opened("9999_new.sql")
 	server.Exec(t, "DROP TABLE "+migrations.Table)
-	opened("has no tables yet", "wrangler d1 migrations apply DB --env production --remote")
+	opened("has no tables yet", "run anteroom deploy --env production, ")
 }
 
 func TestAccounts(t *testing.T) {
@@ -432,7 +432,7 @@ func TestTarget(t *testing.T) {
 		{"no environment", "[env.b]\n[env.a]\n", "t", "", "", `no environment "p" (it has a, b)`},
 		{"no environments", "name = \"n\"", "t", "", "", `no environment "p" (it has none)`},
 		{"no database", "[env.p]\n[[env.p.d1_databases]]\nbinding = \"OTHER\"", "t", "", "", "environment p of wrangler.toml binds no D1 database as DB"},
-		{"a placeholder", "[[env.p.d1_databases]]\nbinding = \"DB\"\ndatabase_name = \"n\"\ndatabase_id = \"00000000-0000-0000-0000-000000000001\"", "t", "", "", "placeholder 00000000-0000-0000-0000-000000000001|wrangler d1 create n"},
+		{"a placeholder", "[[env.p.d1_databases]]\nbinding = \"DB\"\ndatabase_name = \"n\"\ndatabase_id = \"00000000-0000-0000-0000-000000000001\"", "t", "", "", "placeholder 00000000-0000-0000-0000-000000000001|anteroom deploy makes the database n"},
 		{"faults everywhere", "[[env.p.d1_databases]]\nbinding = \"DB\"\ndatabase_id = \"../x\"\n[[env.p.analytics_engine_datasets]]\nbinding = \"OBSERVED\"\ndataset = \"a b\"", " ", "http://example.org", "a/b", `"../x"|no database_name|"a b"|"a/b"|CLOUDFLARE_API_TOKEN|CLOUDFLARE_API_BASE_URL`},
 		{"no token", database, "a\nb", "", "", "CLOUDFLARE_API_TOKEN has characters"},
 		{"half a token", database, "a b", "", "", "CLOUDFLARE_API_TOKEN has characters"},

@@ -88,7 +88,7 @@ func readTarget(path, environment string) (target, error) {
 		t.databaseID, t.databaseName = d.ID, d.Name
 		switch {
 		case strings.HasPrefix(d.ID, placeholder):
-			fault("has the placeholder %s as its database_id (wrangler d1 create %s makes the database and prints the id)", d.ID, d.Name)
+			fault("has the placeholder %s as its database_id (anteroom deploy makes the database %s and writes its id there)", d.ID, d.Name)
 		case !uuid.MatchString(d.ID):
 			fault("has the database_id %q, which is no id of a database (wrangler d1 list prints them)", d.ID)
 		}
