@@ -25,6 +25,14 @@ const (
 	BaseVariable    = "CLOUDFLARE_API_BASE_URL"
 )
 
+// What stands in wrangler.toml by agreement: the names that the worker's code knows its store and
+// its dataset by, and how the id of a database begins that is still to be made.
+const (
+	DatabaseBinding = "DB"
+	DatasetBinding  = "OBSERVED"
+	PlaceholderID   = "00000000-0000-0000-0000-"
+)
+
 const cloudflareAPI = "https://api.cloudflare.com/client/v4"
 
 // longestCall is how long a call of the API may take. D1 ends a query after 30 seconds.

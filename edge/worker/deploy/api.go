@@ -142,7 +142,7 @@ func (v *Version) secrets() (names []string) {
 // database is the id of the database that a version keeps its records in, "" where it has none.
 func (v *Version) database() string {
 	for _, b := range v.Resources.Bindings {
-		if b.Type == "d1" && b.Name == databaseBinding {
+		if b.Type == "d1" && b.Name == cloudflare.DatabaseBinding {
 			return cmp.Or(b.DatabaseID, b.ID)
 		}
 	}
@@ -415,7 +415,7 @@ func (a api) newDatabase(ctx context.Context, name string) (id string, err error
 // sql runs statements, which D1 does as one transaction, and gives the rows of the last.
 func (a api) sql(ctx context.Context, p cloudflare.Purpose, database, text string) (rows [][]any, err error) {
 	p.Permission = permissionD1
-	p.Missing = fmt.Sprintf("the account %s has no database %s: put the right id into wrangler.toml, or %s1 to have one made", a.Account, database, placeholder+"00000000000")
+	p.Missing = fmt.Sprintf("the account %s has no database %s: put the right id into wrangler.toml, or %s1 to have one made", a.Account, database, cloudflare.PlaceholderID+"00000000000")
 	var params d1.DatabaseRawParams
 	set(&params.AccountID.Value, &params.AccountID.Present, a.Account)
 	service := d1.NewDatabaseService(a.Options()...)

@@ -26,23 +26,18 @@ const (
 	Apex       = "apex"       // the worker that redirects the bare domain
 )
 
-// The names that the worker's code knows its bindings by.
+// The names that the worker's code knows its bindings by, beside those of package cloudflare.
 const (
-	databaseBinding = "DB"
-	assetsBinding   = "ASSETS"
-	mailBinding     = "EMAIL"
-	limitBinding    = "RL"
-	selfBinding     = "SELF"
-	datasetBinding  = "OBSERVED"
-	canonicalHost   = "CANONICAL_HOST" // a variable of the apex
-	receiptKey      = "RECEIPT_KEY"    // a secret
+	assetsBinding = "ASSETS"
+	mailBinding   = "EMAIL"
+	limitBinding  = "RL"
+	selfBinding   = "SELF"
+	canonicalHost = "CANONICAL_HOST" // a variable of the apex
+	receiptKey    = "RECEIPT_KEY"    // a secret
 )
 
 // The period of the rate limit, in seconds, of which the content's limits.writes_per_minute speaks.
 const limitPeriod = 60
-
-// placeholder begins the database ids that stand in wrangler.toml before there is a database.
-const placeholder = "00000000-0000-0000-0000-"
 
 // runWorkerFirst are the paths that the worker answers and no asset does.
 var runWorkerFirst = []string{"/api", "/api/*", "/v1", "/v1/*", health.Live, health.Ready}
@@ -328,13 +323,13 @@ func (f *File) checkService(name string, e section, facts *Facts, fault func(str
 	equal(name, "assets.not_found_handling", e.Assets.NotFound, "404-page")
 	equal(name, "assets.run_worker_first", e.Assets.RunWorkerFirst, runWorkerFirst)
 	db := e.Databases[0]
-	equal(name, "the binding of d1_databases", db.Binding, databaseBinding)
+	equal(name, "the binding of d1_databases", db.Binding, cloudflare.DatabaseBinding)
 	own("database_id", db.ID)
 	if db.Name == "" {
 		fault("%s has no database_name", name)
 	}
 	if !databaseID.MatchString(db.ID) {
-		fault("%s has the database_id %q, which is no id of a database (%s… stands for one that is to be made)", name, db.ID, placeholder)
+		fault("%s has the database_id %q, which is no id of a database (%s… stands for one that is to be made)", name, db.ID, cloudflare.PlaceholderID)
 	}
 	mail := e.Mail[0]
 	equal(name, "the name of send_email", mail.Name, mailBinding)
@@ -348,7 +343,7 @@ func (f *File) checkService(name string, e section, facts *Facts, fault func(str
 	equal(name, "the binding of services", e.Services[0].Binding, selfBinding)
 	equal(name, "services.service", e.Services[0].Service, e.Name)
 	for _, d := range e.Datasets {
-		equal(name, "the binding of analytics_engine_datasets", d.Binding, datasetBinding)
+		equal(name, "the binding of analytics_engine_datasets", d.Binding, cloudflare.DatasetBinding)
 		own("dataset", cmp.Or(d.Dataset, d.Binding)) // as wrangler names it
 	}
 }

@@ -51,7 +51,7 @@ func (r *Run) databaseStep() *work {
 	w := &work{Step: Step{Name: "database", Status: Already, Text: fmt.Sprintf("D1 database %s is %s", db.Name, db.ID)}}
 	file := filepath.Base(r.Plan.source.File.path)
 	switch {
-	case !strings.HasPrefix(db.ID, placeholder):
+	case !strings.HasPrefix(db.ID, cloudflare.PlaceholderID):
 	case r.foundID != "":
 		w.Status, w.Text = Would, fmt.Sprintf("write the id of D1 database %s, %s, into %s", db.Name, r.foundID, file)
 		w.do = func(context.Context) (string, error) {

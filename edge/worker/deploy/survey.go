@@ -213,7 +213,7 @@ func (r *Run) surveyDatabase(ctx context.Context) error {
 	if db == nil {
 		return nil
 	}
-	if strings.HasPrefix(db.ID, placeholder) {
+	if strings.HasPrefix(db.ID, cloudflare.PlaceholderID) {
 		if _, err := r.Plan.source.File.withDatabaseID(db.ID, db.ID); err != nil {
 			return err
 		}
@@ -243,7 +243,7 @@ func (r *Run) surveyRecords() error {
 		return nil
 	}
 	to := fmt.Sprintf("%s, %s", db.Name, r.databaseID())
-	if strings.HasPrefix(r.databaseID(), placeholder) {
+	if strings.HasPrefix(r.databaseID(), cloudflare.PlaceholderID) {
 		to = db.Name + ", which is to be made"
 	}
 	return fmt.Errorf("version %.8s, which is live, keeps its records in the D1 database %s, and the next one would keep them in %s: none of them would be seen there "+

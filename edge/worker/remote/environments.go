@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 
+	"anteroom/edge/worker/cloudflare"
+
 	"github.com/BurntSushi/toml"
 )
 
@@ -24,7 +26,7 @@ func Environments(path string) (names []string, err error) {
 	}
 	for _, name := range slices.Sorted(maps.Keys(config.Environments)) {
 		for _, d := range config.Environments[name].Databases {
-			if d.Binding == databaseBinding && d.ID != "" && !strings.HasPrefix(d.ID, placeholder) {
+			if d.Binding == cloudflare.DatabaseBinding && d.ID != "" && !strings.HasPrefix(d.ID, cloudflare.PlaceholderID) {
 				names = append(names, name)
 			}
 		}

@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"anteroom/edge/worker/cloudflare"
 )
 
 func TestEnvironments(t *testing.T) {
@@ -31,7 +33,7 @@ func TestEnvironments(t *testing.T) {
 		"[[env.production.d1_databases]]\nbinding = 'DB'\ndatabase_id = '" + id + "'":                                                   "production",
 		"[[env.production.d1_databases]]\nbinding = 'OTHER'\ndatabase_id = '" + id + "'":                                                "",
 		"[[env.production.d1_databases]]\nbinding = 'DB'\ndatabase_id = ''":                                                             "",
-		"[[env.a.d1_databases]]\nbinding = 'DB'\ndatabase_id = '" + placeholder + "000001'":                                             "",
+		"[[env.a.d1_databases]]\nbinding = 'DB'\ndatabase_id = '" + cloudflare.PlaceholderID + "000001'":                                "",
 		"[[env.b.d1_databases]]\nbinding = 'DB'\ndatabase_id = '" + id + "'\n[[env.a.d1_databases]]\nbinding = 'DB'\ndatabase_id = 'x'": "a b",
 	} {
 		if got := names(text); got != want {

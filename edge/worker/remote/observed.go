@@ -18,7 +18,7 @@ import (
 )
 
 // ErrNoDataset is the error of Observed where nothing is observed.
-var ErrNoDataset = errors.New("the environment binds no dataset of Analytics Engine as " + datasetBinding +
+var ErrNoDataset = errors.New("the environment binds no dataset of Analytics Engine as " + cloudflare.DatasetBinding +
 	" in wrangler.toml, so nothing is observed")
 
 // Observed gives what was observed on the days from since to through, YYYY-MM-DD in UTC, both

@@ -16,15 +16,6 @@ import (
 	"github.com/BurntSushi/toml"
 )
 
-// The bindings of wrangler.toml that the worker and this package know.
-const (
-	databaseBinding = "DB"
-	datasetBinding  = "OBSERVED"
-)
-
-// placeholder begins the database ids that stand in wrangler.toml before there is a database.
-const placeholder = "00000000-0000-0000-0000-"
-
 var (
 	uuid        = regexp.MustCompile(`^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$`)
 	datasetName = regexp.MustCompile(`^[A-Za-z_][0-9A-Za-z_]*$`)
@@ -81,26 +72,26 @@ func readTarget(path, environment string) (target, error) {
 	}
 	bound := false
 	for _, d := range e.Databases {
-		if d.Binding != databaseBinding {
+		if d.Binding != cloudflare.DatabaseBinding {
 			continue
 		}
 		bound = true
 		t.databaseID, t.databaseName = d.ID, d.Name
 		switch {
-		case strings.HasPrefix(d.ID, placeholder):
+		case strings.HasPrefix(d.ID, cloudflare.PlaceholderID):
 			fault("has the placeholder %s as its database_id (anteroom deploy makes the database %s and writes its id there)", d.ID, d.Name)
 		case !uuid.MatchString(d.ID):
 			fault("has the database_id %q, which is no id of a database (wrangler d1 list prints them)", d.ID)
 		}
 		if d.Name == "" {
-			fault("has no database_name for %s", databaseBinding)
+			fault("has no database_name for %s", cloudflare.DatabaseBinding)
 		}
 	}
 	if !bound {
-		fault("binds no D1 database as %s (name an environment that does)", databaseBinding)
+		fault("binds no D1 database as %s (name an environment that does)", cloudflare.DatabaseBinding)
 	}
 	for _, d := range e.Datasets {
-		if d.Binding != datasetBinding {
+		if d.Binding != cloudflare.DatasetBinding {
 			continue
 		}
 		if t.dataset = d.Name; t.dataset == "" {
