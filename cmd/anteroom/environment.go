@@ -64,11 +64,14 @@ func onCommandLine(flags *pflag.FlagSet, name string) bool {
 }
 
 // commandLineFlags are the flags of a command and those below it that no environment variable sets,
-// as people write them.
+// as people write them: with a command where they are of that one alone.
 func commandLineFlags(cmd *cobra.Command) (flags []string) {
 	for each := range commands(cmd) {
 		each.LocalFlags().VisitAll(func(f *pflag.Flag) {
-			if variable(f) == "" && f.Annotations[onlyHere] == nil && f.Name != "help" && f.Name != "version" {
+			switch {
+			case f.Annotations[onlyHere] != nil:
+				flags = append(flags, each.Name()+" --"+f.Name)
+			case variable(f) == "" && f.Name != "help" && f.Name != "version":
 				flags = append(flags, "--"+f.Name)
 			}
 		})

@@ -139,7 +139,7 @@ A first run:
 Flags can be given by the environment instead: ANTEROOM_ and the name in upper case with "_" for "-", as
 in ANTEROOM_KEY_FILE. A flag wins over the environment. What one run is about, and a confirmation, come
 from the command line alone:
-%s
+%s,
 %s.
 
 With --json a command that fails prints {"error": {…}} to standard output, unless it has answered there
@@ -191,7 +191,7 @@ Exit codes: 0 done, 1 failed, 2 called wrongly.`,
 	root.Flags().Lookup("version").Usage = "say which program this is"
 	alone := commandLineFlags(root)
 	half := len(alone) / 2
-	root.Long = fmt.Sprintf(root.Long, strings.Join(alone[:half], " "), strings.Join(alone[half:], " "))
+	root.Long = fmt.Sprintf(root.Long, strings.Join(alone[:half], ", "), strings.Join(alone[half:], ", "))
 	return root
 }
 
