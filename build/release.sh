@@ -57,10 +57,8 @@ compile "$stage/anteroom"
 common=$stage/common
 mkdir -p "$common/completions"
 cp LICENSE ./*.md "$common/"
-if [ -d build/service ]; then
-  cp -r build/service "$common/service"
-  find "$common/service" -name '*.go' -delete # tests of the files
-fi
+cp -r build/service "$common/service"
+find "$common/service" -name '*.go' -delete # tests of the files
 "$stage/anteroom" man "$common/man/man1" >/dev/null
 "$stage/anteroom" completion bash >"$common/completions/anteroom.bash"
 "$stage/anteroom" completion zsh >"$common/completions/_anteroom"

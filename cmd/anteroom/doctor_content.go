@@ -38,7 +38,7 @@ func (d *doctor) content(f *findings) {
 		return
 	}
 	d.site, d.output = s, output
-	f.ok("%s describes %s: %s, version %.12s", folder, s.Service.CanonicalHost, plural(len(output.Documents), "document"), output.Snapshot.Version)
+	f.ok("%s describes %s: %s, version %s", folder, s.Service.CanonicalHost, plural(len(output.Documents), "document"), output.Snapshot.ShortVersion())
 }
 
 // documents holds public/ against the content, and looks for what does not belong there.

@@ -65,11 +65,11 @@ func (d *doctor) neighbour(ctx context.Context, f *findings) {
 		return
 	}
 	switch {
-	case d.output == nil || strings.HasPrefix(d.output.Snapshot.Version, alive.Content) && alive.Content != "":
+	case d.output == nil || alive.Content == d.output.Snapshot.ShortVersion():
 		f.ok("the service is running at %s, status %.20q, content %.12s", at, alive.Status, alive.Content)
 	default:
-		f.warn("reload or restart it to serve this content", "the service is running at %s, status %.20q, with content %.12q and not %.12s",
-			at, alive.Status, alive.Content, d.output.Snapshot.Version)
+		f.warn("reload or restart it to serve this content", "the service is running at %s, status %.20q, with content %.12q and not %s",
+			at, alive.Status, alive.Content, d.output.Snapshot.ShortVersion())
 	}
 }
 

@@ -60,7 +60,7 @@ func newEdition(s *snapshot.Snapshot, files []static.File) (*edition, error) {
 }
 
 // version is the version of the content, as the manifest shows it.
-func (e *edition) version() string { return fmt.Sprintf("%.12s", e.snapshot.Version) }
+func (e *edition) version() string { return e.snapshot.ShortVersion() }
 
 // firstEdition is what to serve at a start: the content, or the last good one where the content is
 // at fault.

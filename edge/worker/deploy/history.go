@@ -107,7 +107,7 @@ var noted = regexp.MustCompile(`^content ([0-9a-f]+)(?:, as of ([0-9]{4}-[0-9]{2
 
 // contentText says what content a version publishes.
 func contentText(content, asOf string) string {
-	text := fmt.Sprintf("content %.12s", content)
+	text := "content " + content
 	if asOf != "" {
 		text += ", as of " + asOf
 	}

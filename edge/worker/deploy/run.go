@@ -235,7 +235,7 @@ func (r *Run) comparisonText() string {
 	case r.live.Content == r.Plan.Content:
 		return fmt.Sprintf("%s serves this content, %.12s", host, r.live.Content)
 	}
-	return fmt.Sprintf("nothing of %s goes backwards: content %.12s follows %.12s", host, r.Plan.Content, r.live.Content)
+	return fmt.Sprintf("nothing of %s goes backwards: content %s follows %.12s", host, r.Plan.Content, r.live.Content)
 }
 
 func allowances(list []Allowance) string {
