@@ -335,8 +335,10 @@ func byteSize(n int64) string {
 		return plural(int(n), "byte")
 	case n < 1000*1000:
 		return fmt.Sprintf("%.1f kB", float64(n)/1000)
+	case n < 1000*1000*1000:
+		return fmt.Sprintf("%.1f MB", float64(n)/(1000*1000))
 	}
-	return fmt.Sprintf("%.1f MB", float64(n)/(1000*1000))
+	return fmt.Sprintf("%.1f GB", float64(n)/(1000*1000*1000))
 }
 
 // printVerdict prints the answer to a verification: the verdict, the checks, and the problems.
