@@ -180,7 +180,7 @@ func deployService(ctx context.Context, t *terminal, flags *deployFlags, allowan
 		return nil
 	}
 	if err != nil {
-		return fmt.Errorf("%w\nnothing was changed; what is live stays", err)
+		return unchanged(err)
 	}
 	defer client.Close()
 	run := &deploy.Run{Plan: plan, Client: client, Site: &liveSite{t: t, output: output}, Say: say}
@@ -191,7 +191,7 @@ func deployService(ctx context.Context, t *terminal, flags *deployFlags, allowan
 		if serving := run.Serving(); serving != "" {
 			return fmt.Errorf("%w\nnothing was changed; live now: %s", err, serving)
 		}
-		return fmt.Errorf("%w\nnothing was changed; what is live stays", err)
+		return unchanged(err)
 	}
 	for _, a := range allowances {
 		if !slices.Contains(run.Used, a) {
@@ -223,6 +223,11 @@ func deployService(ctx context.Context, t *terminal, flags *deployFlags, allowan
 		r.Error = err.Error()
 	}
 	return errors.Join(t.sayObject(r), err)
+}
+
+// unchanged adds to an error that it came before any change.
+func unchanged(err error) error {
+	return fmt.Errorf("%w\nnothing was changed; what is live stays", err)
 }
 
 // planDeployment plans a deployment without asking anybody. It gives what it has checked, too.
@@ -262,7 +267,7 @@ func planDeployment(ctx context.Context, t *terminal, flags *deployFlags, allowa
 	}
 	// What is wrong with the file is said before anything is compiled.
 	if err := file.Check(&source.Facts); err != nil {
-		return nil, nil, fmt.Errorf("%w\nnothing was changed; what is live stays", err)
+		return nil, nil, unchanged(err)
 	}
 	if source.Bundle, err = deployBundle(ctx, t, flags.bundle); err != nil {
 		return nil, nil, err
@@ -272,7 +277,7 @@ func planDeployment(ctx context.Context, t *terminal, flags *deployFlags, allowa
 	}
 	plan, err := deploy.NewPlan(source)
 	if err != nil {
-		return nil, nil, fmt.Errorf("%w\nnothing was changed; what is live stays", err)
+		return nil, nil, unchanged(err)
 	}
 	return plan, []deploy.Step{
 		{Name: "content", Status: deploy.Already, Text: upToDate},

@@ -74,7 +74,7 @@ The token in ` + cloudflare.TokenVariable + ` needs the permission
 			}
 			plan, err := history.Plan(cmd.Context(), version, t.now())
 			if err != nil {
-				return fmt.Errorf("%w\nnothing was changed; what is live stays", err)
+				return unchanged(err)
 			}
 			return rollBack(cmd.Context(), t, history, plan, reason, allowed, yes)
 		}),
@@ -94,7 +94,7 @@ func rollBack(ctx context.Context, t *terminal, history *deploy.History, plan *d
 	t.say("  to    %s", &plan.To)
 	t.say("%s.", plan.Keeps())
 	if err := plan.Refusal(allowed); err != nil {
-		return fmt.Errorf("%w\nnothing was changed; what is live stays", err)
+		return unchanged(err)
 	}
 	for _, b := range plan.Backwards {
 		t.say("allowed: %s: %s", b.Name, b.Text)
