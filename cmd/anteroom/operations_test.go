@@ -162,6 +162,15 @@ func TestOperationsLinks(t *testing.T) {
 			t.Errorf("%s is no target", target[1])
 		}
 	}
+	metrics, source := regexp.MustCompile("`(anteroom_[a-z_]+)`").FindAllStringSubmatch(page, -1), mustRead(t, "../../edge/native/metrics/metrics.go")
+	for _, name := range metrics {
+		if !bytes.Contains(source, []byte(`"`+name[1]+`"`)) {
+			t.Errorf("%s is no metric", name[1])
+		}
+	}
+	if len(metrics) < 5 {
+		t.Errorf("%d metrics", len(metrics))
+	}
 	for _, file := range regexp.MustCompile("`(build/[^`]+)`").FindAllStringSubmatch(page, -1) {
 		if _, err := os.Stat("../../" + file[1]); err != nil {
 			t.Errorf("%s: %v", file[1], err)
