@@ -103,7 +103,7 @@ const bind = (env) => (bound ??= {
 });
 export default {
   fetch: (request, env, ctx) => main.fetch(request, bind(env), ctx),
-  scheduled: (event, env, ctx) => main.scheduled(event, bind(env), ctx),
+  scheduled: (event, env, ctx) => (event.cron.startsWith('fence ') ? console.error(event.cron) : main.scheduled(event, bind(env), ctx)),
 };`;
 
 /** What is run of a deployed worker. */
@@ -166,6 +166,21 @@ async function start(service) {
   return { service: number, url: (await mf.unsafeGetDirectURL(worker.name)).origin };
 }
 
+let fences = 0;
+
+/**
+ * What a service has logged since the last call. Its log comes by a pipe, after its answers: a line
+ * of its own at the end shows that all of it is here.
+ */
+async function logged({ mf, log }) {
+  const fence = `fence ${++fences}`, last = () => log.findIndex((line) => line.endsWith(fence));
+  await (await mf.getWorker()).scheduled({ cron: fence });
+  for (const end = Date.now() + 10_000; last() < 0; await new Promise((resolve) => setTimeout(resolve, 1))) {
+    if (Date.now() > end) throw new Error('the log does not come');
+  }
+  return log.splice(0, last() + 1).slice(0, -1);
+}
+
 async function mails(api) {
   const { result } = await (await fetch(api)).json();
   return Promise.all(result.map(async (mail) => {
@@ -176,10 +191,10 @@ async function mails(api) {
 
 async function answer(request) {
   if (request.start) return start(request.start);
-  const { mf, log, origin } = services[request.service];
+  const { mf, origin } = services[request.service];
   if (request.sql) return { rows: (await (await mf.getD1Database('DB')).prepare(request.sql).all()).results };
   if (request.cron) return { outcome: (await (await mf.getWorker()).scheduled({ cron: request.cron })).outcome };
-  if (request.log) return { log: log.splice(0) };
+  if (request.log) return { log: await logged(services[request.service]) };
   if (request.mail) return { mail: await mails(`${origin}/cdn-cgi/local/explorer/api/local/email/sending`) };
   if (request.stop) return (await mf.dispose()) ?? {};
   throw new Error('what is to be done?');
