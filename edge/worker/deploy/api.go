@@ -50,6 +50,23 @@ type api struct{ *cloudflare.Client }
 // send makes a call once, with options that say where its answer goes.
 type send func(opts ...option.RequestOption) error
 
+// named makes a call by a method of the API's client that takes the name, or the id, of what the
+// call is about. more are options of this call.
+func named[P, R any](ctx context.Context, method func(context.Context, string, P, ...option.RequestOption) (R, error), name string, p P, more ...option.RequestOption) send {
+	return func(opts ...option.RequestOption) error {
+		_, err := method(ctx, name, p, append(opts, more...)...)
+		return err
+	}
+}
+
+// unnamed is named for a method that takes no name.
+func unnamed[P, R any](ctx context.Context, method func(context.Context, P, ...option.RequestOption) (R, error), p P, more ...option.RequestOption) send {
+	return func(opts ...option.RequestOption) error {
+		_, err := method(ctx, p, append(opts, more...)...)
+		return err
+	}
+}
+
 // call makes a call, and reads the result of its answer.
 func (a api) call(ctx context.Context, p cloudflare.Purpose, result any, send send) error {
 	body, err := a.Call(ctx, p, func() (response *http.Response, body []byte, err error) {
@@ -158,10 +175,7 @@ func (a api) deployments(ctx context.Context, worker string) (list []Deployment,
 		Deployments []Deployment `json:"deployments"`
 	}
 	service := workers.NewScriptDeploymentService(a.Options()...)
-	err = a.call(ctx, cloudflare.Purpose{What: "read the deployments of " + worker, Permission: permissionScripts}, &result, func(opts ...option.RequestOption) error {
-		_, err := service.List(ctx, worker, p, opts...)
-		return err
-	})
+	err = a.call(ctx, cloudflare.Purpose{What: "read the deployments of " + worker, Permission: permissionScripts}, &result, named(ctx, service.List, worker, p))
 	if isMissing(err) {
 		return nil, false, nil
 	}
@@ -187,10 +201,7 @@ func (a api) setObservability(ctx context.Context, worker string, value map[stri
 	set(&p.AccountID.Value, &p.AccountID.Present, a.Account)
 	service := workers.NewScriptSettingService(a.Options()...)
 	var result struct{}
-	return a.call(ctx, cloudflare.Purpose{What: "set what is logged of " + worker, Permission: permissionScripts}, &result, func(opts ...option.RequestOption) error {
-		_, err := service.Edit(ctx, worker, p, append(opts, asJSON(map[string]any{"observability": value}))...)
-		return err
-	})
+	return a.call(ctx, cloudflare.Purpose{What: "set what is logged of " + worker, Permission: permissionScripts}, &result, named(ctx, service.Edit, worker, p, asJSON(map[string]any{"observability": value})))
 }
 
 // subdomain is where a worker answers beside its own domains.
@@ -203,10 +214,7 @@ func (a api) subdomain(ctx context.Context, worker string) (result subdomain, er
 	var p workers.ScriptSubdomainGetParams
 	set(&p.AccountID.Value, &p.AccountID.Present, a.Account)
 	service := workers.NewScriptSubdomainService(a.Options()...)
-	err = a.call(ctx, cloudflare.Purpose{What: "read whether " + worker + " is at workers.dev", Permission: permissionScripts}, &result, func(opts ...option.RequestOption) error {
-		_, err := service.Get(ctx, worker, p, opts...)
-		return err
-	})
+	err = a.call(ctx, cloudflare.Purpose{What: "read whether " + worker + " is at workers.dev", Permission: permissionScripts}, &result, named(ctx, service.Get, worker, p))
 	return result, err
 }
 
@@ -215,10 +223,7 @@ func (a api) setSubdomain(ctx context.Context, worker string, value subdomain) e
 	set(&p.AccountID.Value, &p.AccountID.Present, a.Account)
 	service := workers.NewScriptSubdomainService(a.Options()...)
 	var result struct{}
-	return a.call(ctx, cloudflare.Purpose{What: "set whether " + worker + " is at workers.dev", Permission: permissionScripts}, &result, func(opts ...option.RequestOption) error {
-		_, err := service.New(ctx, worker, p, append(opts, asJSON(value))...)
-		return err
-	})
+	return a.call(ctx, cloudflare.Purpose{What: "set whether " + worker + " is at workers.dev", Permission: permissionScripts}, &result, named(ctx, service.New, worker, p, asJSON(value)))
 }
 
 // accountSubdomain is the account's host name at workers.dev.
@@ -232,10 +237,7 @@ func (a api) accountSubdomain(ctx context.Context) (string, error) {
 	err := a.call(ctx, cloudflare.Purpose{
 		What: "read the account's name at workers.dev", Permission: permissionScripts,
 		Missing: "open Workers once in Cloudflare's dashboard, which gives the account a name",
-	}, &result, func(opts ...option.RequestOption) error {
-		_, err := service.Get(ctx, p, opts...)
-		return err
-	})
+	}, &result, unnamed(ctx, service.Get, p))
 	return result.Subdomain + ".workers.dev", err
 }
 
@@ -250,10 +252,7 @@ func (a api) crons(ctx context.Context, worker string) (crons []string, err erro
 	var result struct {
 		Schedules []schedule `json:"schedules"`
 	}
-	err = a.call(ctx, cloudflare.Purpose{What: "read the crons of " + worker, Permission: permissionScripts}, &result, func(opts ...option.RequestOption) error {
-		_, err := service.Get(ctx, worker, p, opts...)
-		return err
-	})
+	err = a.call(ctx, cloudflare.Purpose{What: "read the crons of " + worker, Permission: permissionScripts}, &result, named(ctx, service.Get, worker, p))
 	for _, s := range result.Schedules {
 		crons = append(crons, s.Cron)
 	}
@@ -270,10 +269,7 @@ func (a api) setCrons(ctx context.Context, worker string, crons []string) error 
 		body = append(body, schedule{cron})
 	}
 	var result struct{}
-	return a.call(ctx, cloudflare.Purpose{What: "set the crons of " + worker, Permission: permissionScripts}, &result, func(opts ...option.RequestOption) error {
-		_, err := service.Update(ctx, worker, p, append(opts, asJSON(body))...)
-		return err
-	})
+	return a.call(ctx, cloudflare.Purpose{What: "set the crons of " + worker, Permission: permissionScripts}, &result, named(ctx, service.Update, worker, p, asJSON(body)))
 }
 
 // domain is a host name that leads to a worker.
@@ -289,10 +285,7 @@ func (a api) domains(ctx context.Context) (list []domain, err error) {
 	var p workers.DomainListParams
 	set(&p.AccountID.Value, &p.AccountID.Present, a.Account)
 	service := workers.NewDomainService(a.Options()...)
-	err = a.call(ctx, cloudflare.Purpose{What: "list the domains of workers", Permission: permissionScripts}, &list, func(opts ...option.RequestOption) error {
-		_, err := service.List(ctx, p, opts...)
-		return err
-	})
+	err = a.call(ctx, cloudflare.Purpose{What: "list the domains of workers", Permission: permissionScripts}, &list, unnamed(ctx, service.List, p))
 	return list, err
 }
 
@@ -303,15 +296,13 @@ func (a api) setDomain(ctx context.Context, d domain, override bool) error {
 	set(&p.AccountID.Value, &p.AccountID.Present, a.Account)
 	service := workers.NewDomainService(a.Options()...)
 	var result struct{}
-	return a.call(ctx, cloudflare.Purpose{What: "lead " + d.Hostname + " to " + d.Service, Permission: permissionScripts}, &result, func(opts ...option.RequestOption) error {
-		_, err := service.Update(ctx, p, append(opts, asJSON(struct {
-			domain
-			Environment    string `json:"environment"`
-			OverrideOrigin bool   `json:"override_existing_origin"`
-			OverrideDNS    bool   `json:"override_existing_dns_record"`
-		}{d, "production", override, override}))...)
-		return err
-	})
+	body := asJSON(struct {
+		domain
+		Environment    string `json:"environment"`
+		OverrideOrigin bool   `json:"override_existing_origin"`
+		OverrideDNS    bool   `json:"override_existing_dns_record"`
+	}{d, "production", override, override})
+	return a.call(ctx, cloudflare.Purpose{What: "lead " + d.Hostname + " to " + d.Service, Permission: permissionScripts}, &result, unnamed(ctx, service.Update, p, body))
 }
 
 // Zone is a domain that the account has at Cloudflare.
@@ -330,10 +321,7 @@ func (a api) zone(ctx context.Context, name string) (*Zone, error) {
 	set(&p.Name.Value, &p.Name.Present, name)
 	service := zones.NewZoneService(a.Options()...)
 	var list []Zone
-	err := a.call(ctx, cloudflare.Purpose{What: "look for the zone " + name, Permission: permissionZone}, &list, func(opts ...option.RequestOption) error {
-		_, err := service.List(ctx, p, opts...)
-		return err
-	})
+	err := a.call(ctx, cloudflare.Purpose{What: "look for the zone " + name, Permission: permissionZone}, &list, unnamed(ctx, service.List, p))
 	var found *Zone
 	for i := range list {
 		if z := &list[i]; z.Name == name && (found == nil || z.Account.ID == a.Account) {
@@ -358,10 +346,7 @@ func (a api) records(ctx context.Context, zone, host string) (list []record, err
 	set(&p.Name.Value, &p.Name.Present, name)
 	service := dns.NewRecordService(a.Options()...)
 	var all []record
-	err = a.call(ctx, cloudflare.Purpose{What: "look for DNS records of " + host, Permission: permissionDNS}, &all, func(opts ...option.RequestOption) error {
-		_, err := service.List(ctx, p, opts...)
-		return err
-	})
+	err = a.call(ctx, cloudflare.Purpose{What: "look for DNS records of " + host, Permission: permissionDNS}, &all, unnamed(ctx, service.List, p))
 	for _, r := range all {
 		if r.Name == host && slices.Contains([]string{"A", "AAAA", "CNAME"}, r.Type) {
 			list = append(list, r)
@@ -380,10 +365,7 @@ func (a api) database(ctx context.Context, name string) (id string, err error) {
 		ID   string `json:"uuid"`
 		Name string `json:"name"`
 	}
-	err = a.call(ctx, cloudflare.Purpose{What: "look for the D1 database " + name, Permission: permissionD1}, &list, func(opts ...option.RequestOption) error {
-		_, err := service.List(ctx, p, opts...)
-		return err
-	})
+	err = a.call(ctx, cloudflare.Purpose{What: "look for the D1 database " + name, Permission: permissionD1}, &list, unnamed(ctx, service.List, p))
 	for _, d := range list {
 		if d.Name == name { // the API searches for parts of names
 			return d.ID, err
@@ -402,10 +384,7 @@ func (a api) newDatabase(ctx context.Context, name string) (id string, err error
 		ID string `json:"uuid"`
 	}
 	purpose := cloudflare.Purpose{What: "make the D1 database " + name, Writes: true, Unsure: again, Permission: permissionD1}
-	err = a.call(ctx, purpose, &result, func(opts ...option.RequestOption) error {
-		_, err := service.New(ctx, p, opts...)
-		return err
-	})
+	err = a.call(ctx, purpose, &result, unnamed(ctx, service.New, p))
 	if err == nil && !databaseID.MatchString(result.ID) {
 		err = a.Misread(purpose, cloudflare.ErrNoAnswer)
 	}
@@ -425,10 +404,7 @@ func (a api) sql(ctx context.Context, p cloudflare.Purpose, database, text strin
 			Rows [][]any `json:"rows"`
 		} `json:"results"`
 	}
-	err = a.call(ctx, p, &results, func(opts ...option.RequestOption) error {
-		_, err := service.Raw(ctx, database, params, append(opts, asJSON(map[string]string{"sql": text}))...)
-		return err
-	})
+	err = a.call(ctx, p, &results, named(ctx, service.Raw, database, params, asJSON(map[string]string{"sql": text})))
 	if err == nil && len(results) == 0 {
 		err = a.Misread(p, cloudflare.ErrNoAnswer)
 	}
@@ -488,10 +464,7 @@ func (a api) putWorker(ctx context.Context, worker string, metadata Metadata, mo
 	service := workers.NewScriptService(a.Options()...)
 	var result struct{}
 	body := upload(metadata, modules)
-	return a.call(ctx, cloudflare.Purpose{What: "make the worker " + worker, Permission: permissionScripts}, &result, func(opts ...option.RequestOption) error {
-		_, err := service.Update(ctx, worker, p, append(opts, body)...)
-		return err
-	})
+	return a.call(ctx, cloudflare.Purpose{What: "make the worker " + worker, Permission: permissionScripts}, &result, named(ctx, service.Update, worker, p, body))
 }
 
 // newVersion uploads a version of a worker, and deploys nothing.
@@ -506,10 +479,7 @@ func (a api) newVersion(ctx context.Context, worker string, metadata Metadata, m
 	body := upload(metadata, modules)
 	// A version that was uploaded twice is one more that is not deployed.
 	purpose := cloudflare.Purpose{What: "upload a version of " + worker, Permission: permissionScripts, Secrets: secrets}
-	err = a.call(ctx, purpose, &result, func(opts ...option.RequestOption) error {
-		_, err := service.New(ctx, worker, p, append(opts, body)...)
-		return err
-	})
+	err = a.call(ctx, purpose, &result, named(ctx, service.New, worker, p, body))
 	if err == nil && result.ID == "" {
 		err = a.Misread(purpose, cloudflare.ErrNoAnswer)
 	}
@@ -534,10 +504,7 @@ func (a api) deploy(ctx context.Context, worker, version, message string, force 
 		"annotations": map[string]string{"workers/message": message},
 	})
 	var result struct{}
-	return a.call(ctx, cloudflare.Purpose{What: "deploy version " + version + " of " + worker, Writes: true, Unsure: again, Permission: permissionScripts}, &result, func(opts ...option.RequestOption) error {
-		_, err := service.New(ctx, worker, p, append(opts, body)...)
-		return err
-	})
+	return a.call(ctx, cloudflare.Purpose{What: "deploy version " + version + " of " + worker, Writes: true, Unsure: again, Permission: permissionScripts}, &result, named(ctx, service.New, worker, p, body))
 }
 
 // assetSession says that a worker is to have these assets. It gives a token and, in parts to be
@@ -558,10 +525,7 @@ func (a api) assetSession(ctx context.Context, worker string, assets []Asset) (j
 		JWT     string     `json:"jwt"`
 		Buckets [][]string `json:"buckets"`
 	}
-	err = a.call(ctx, cloudflare.Purpose{What: "begin to upload the assets of " + worker, Permission: permissionScripts}, &result, func(opts ...option.RequestOption) error {
-		_, err := service.New(ctx, worker, p, append(opts, asJSON(map[string]any{"manifest": manifest}))...)
-		return err
-	})
+	err = a.call(ctx, cloudflare.Purpose{What: "begin to upload the assets of " + worker, Permission: permissionScripts}, &result, named(ctx, service.New, worker, p, asJSON(map[string]any{"manifest": manifest})))
 	return result.JWT, result.Buckets, err
 }
 
@@ -579,9 +543,6 @@ func (a api) sendAssets(ctx context.Context, jwt string, assets []Asset) (comple
 		JWT string `json:"jwt"`
 	}
 	body := f.body()
-	err = a.call(ctx, cloudflare.Purpose{What: "upload assets", Permission: permissionScripts, Secrets: []string{jwt}}, &result, func(opts ...option.RequestOption) error {
-		_, err := service.New(ctx, p, append(opts, option.WithAPIToken(jwt), body)...)
-		return err
-	})
+	err = a.call(ctx, cloudflare.Purpose{What: "upload assets", Permission: permissionScripts, Secrets: []string{jwt}}, &result, unnamed(ctx, service.New, p, option.WithAPIToken(jwt), body))
 	return result.JWT, err
 }

@@ -12,7 +12,6 @@ import (
 
 	"anteroom/edge/worker/cloudflare"
 
-	"github.com/cloudflare/cloudflare-go/v6/option"
 	"github.com/cloudflare/cloudflare-go/v6/workers"
 )
 
@@ -197,10 +196,7 @@ func (a api) versions(ctx context.Context, worker string) ([]Version, error) {
 	var result struct {
 		Items []Version `json:"items"`
 	}
-	err := a.call(ctx, cloudflare.Purpose{What: "read the versions of " + worker, Permission: permissionScripts}, &result, func(opts ...option.RequestOption) error {
-		_, err := service.List(ctx, worker, p, opts...)
-		return err
-	})
+	err := a.call(ctx, cloudflare.Purpose{What: "read the versions of " + worker, Permission: permissionScripts}, &result, named(ctx, service.List, worker, p))
 	return result.Items, err
 }
 

@@ -14,7 +14,6 @@ import (
 
 	"github.com/cloudflare/cloudflare-go/v6/bot_management"
 	"github.com/cloudflare/cloudflare-go/v6/email_routing"
-	"github.com/cloudflare/cloudflare-go/v6/option"
 	"github.com/cloudflare/cloudflare-go/v6/workers"
 	"github.com/cloudflare/cloudflare-go/v6/zones"
 )
@@ -280,10 +279,7 @@ func (a api) addresses(ctx context.Context, verified bool) (all []destination, e
 		set(&p.PerPage.Value, &p.PerPage.Present, perPage)
 		set(&p.Page.Value, &p.Page.Present, float64(page))
 		var list []destination
-		err := a.call(ctx, cloudflare.Purpose{What: "read the destination addresses", Permission: permissionAddresses}, &list, func(opts ...option.RequestOption) error {
-			_, err := service.List(ctx, p, opts...)
-			return err
-		})
+		err := a.call(ctx, cloudflare.Purpose{What: "read the destination addresses", Permission: permissionAddresses}, &list, unnamed(ctx, service.List, p))
 		all = append(all, list...)
 		if err != nil || len(list) < perPage {
 			return all, err
@@ -299,10 +295,7 @@ func (a api) zoneSetting(ctx context.Context, zone, setting string) (value strin
 	var result struct {
 		Value string `json:"value"`
 	}
-	err = a.call(ctx, cloudflare.Purpose{What: "read the setting " + setting, Permission: permissionZoneSettings}, &result, func(opts ...option.RequestOption) error {
-		_, err := service.Get(ctx, setting, p, opts...)
-		return err
-	})
+	err = a.call(ctx, cloudflare.Purpose{What: "read the setting " + setting, Permission: permissionZoneSettings}, &result, named(ctx, service.Get, setting, p))
 	return result.Value, err
 }
 
@@ -311,10 +304,7 @@ func (a api) bots(ctx context.Context, zone string) (members map[string]any, err
 	var p bot_management.BotManagementGetParams
 	set(&p.ZoneID.Value, &p.ZoneID.Present, zone)
 	service := bot_management.NewBotManagementService(a.Options()...)
-	err = a.call(ctx, cloudflare.Purpose{What: "read the bot management", Permission: permissionBots}, &members, func(opts ...option.RequestOption) error {
-		_, err := service.Get(ctx, p, opts...)
-		return err
-	})
+	err = a.call(ctx, cloudflare.Purpose{What: "read the bot management", Permission: permissionBots}, &members, unnamed(ctx, service.Get, p))
 	return members, err
 }
 
@@ -330,10 +320,7 @@ func (a api) settings(ctx context.Context, worker string) (settings scriptSettin
 	var p workers.ScriptSettingGetParams
 	set(&p.AccountID.Value, &p.AccountID.Present, a.Account)
 	service := workers.NewScriptSettingService(a.Options()...)
-	err = a.call(ctx, cloudflare.Purpose{What: "read the settings of " + worker, Permission: permissionScripts}, &settings, func(opts ...option.RequestOption) error {
-		_, err := service.Get(ctx, worker, p, opts...)
-		return err
-	})
+	err = a.call(ctx, cloudflare.Purpose{What: "read the settings of " + worker, Permission: permissionScripts}, &settings, named(ctx, service.Get, worker, p))
 	if isMissing(err) {
 		return settings, false, nil
 	}
