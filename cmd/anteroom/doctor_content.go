@@ -16,7 +16,6 @@ import (
 	"anteroom/edge/kernel"
 	"anteroom/edge/native/lastgood"
 	"anteroom/edge/native/receiptkey"
-	"anteroom/edge/native/sqlite"
 	"anteroom/generator/publish"
 )
 
@@ -68,16 +67,12 @@ func (d *doctor) documents(_ context.Context, f *findings) {
 			continue
 		}
 		file := filepath.Join(out, e.Path)
-		secret := false
-		if isFile(file) { // to read a pipe would take for ever
-			var err error
-			if secret, err = holdsSecretKey(file); err != nil {
-				f.err(fault, err)
-			}
-			secret = secret || beginsWith(file, sqlite.Magic)
+		secret, err := secretIn(file)
+		if err != nil {
+			f.err(fault, err)
 		}
 		switch {
-		case secret:
+		case secret != "":
 			private = append(private, file)
 		case isStray(e.Path):
 			stray = append(stray, file)
@@ -99,12 +94,7 @@ var strayEndings = []string{"~", ".bak", ".orig", ".old", ".rej", ".swp", ".tmp"
 
 // isStray reports whether nobody would publish a path on purpose.
 func isStray(name string) bool {
-	for element := range strings.SplitSeq(strings.TrimPrefix(name, "/"), "/") {
-		if strings.HasPrefix(element, ".") && element != ".well-known" && element != ".assetsignore" {
-			return true
-		}
-	}
-	return slices.ContainsFunc(strayEndings, func(ending string) bool { return strings.HasSuffix(path.Base(name), ending) })
+	return hiddenPart(name) != "" || slices.ContainsFunc(strayEndings, func(ending string) bool { return strings.HasSuffix(path.Base(name), ending) })
 }
 
 // securityTxt looks at the end of security.txt.

@@ -228,15 +228,10 @@ func refuseUnpublishable(out string, entries []publish.Entry) error {
 		name, what := filepath.Join(out, e.Path), ""
 		if hidden := hiddenPart(e.Path); hidden != "" {
 			name, what = filepath.Join(out, hidden), "hidden"
-		} else if info, err := os.Stat(name); err == nil && info.Mode().IsRegular() {
-			secret, err := holdsSecretKey(name)
-			switch {
-			case err != nil:
+		} else {
+			var err error
+			if what, err = secretIn(name); err != nil {
 				return fmt.Errorf("look for secrets beside the documents: %w", err)
-			case beginsWith(name, sqlite.Magic):
-				what = "a database"
-			case secret:
-				what = "a secret key"
 			}
 		}
 		fault := fmt.Errorf("%s is %s, and everything in %s is deployed (move it away)", name, what, out)
@@ -245,6 +240,22 @@ func refuseUnpublishable(out string, entries []publish.Entry) error {
 		}
 	}
 	return errors.Join(faults...)
+}
+
+// secretIn says what of the operator's a file is that nobody else may read: "a database", "a secret
+// key", or "" for any other, and for what is no file, as to read a pipe would take for ever.
+func secretIn(name string) (string, error) {
+	if info, err := os.Stat(name); err != nil || !info.Mode().IsRegular() {
+		return "", nil
+	}
+	if beginsWith(name, sqlite.Magic) {
+		return "a database", nil
+	}
+	secret, err := holdsSecretKey(name)
+	if secret {
+		return "a secret key", err
+	}
+	return "", err
 }
 
 // holdsSecretKey reports whether a secret receipt key stands in a file, however large that is.
