@@ -12,6 +12,7 @@ import (
 	"anteroom/edge/kernel"
 	"anteroom/edge/native/metrics"
 	"anteroom/edge/native/sqlite"
+	"anteroom/edge/records"
 )
 
 // measure has the metrics of the host, if it has any, follow its store.
@@ -53,10 +54,6 @@ type outboxCounter struct {
 	closed bool
 }
 
-var outboxStates = []kernel.Statement{
-	{SQL: "SELECT count(*) FROM outbox WHERE state = 'pending'"}, {SQL: "SELECT count(*) FROM outbox WHERE state = 'dead'"},
-}
-
 func (c *outboxCounter) count() (pending, dead int64, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -68,11 +65,11 @@ func (c *outboxCounter) count() (pending, dead int64, err error) {
 			return 0, 0, err
 		}
 	}
-	rows, err := c.reader.Read(context.Background(), outboxStates...)
+	rows, err := c.reader.Read(context.Background(), records.CountUndelivered)
 	if err != nil {
 		return 0, 0, err
 	}
-	return rows[0][0][0].(int64), rows[1][0][0].(int64), nil
+	return rows[0][0][0].(int64), rows[0][0][1].(int64), nil
 }
 
 func (c *outboxCounter) close() error {

@@ -14,10 +14,15 @@ type Outbox struct {
 	Error   string `json:"error"`   // of the newest of them that has one; "" where none has
 }
 
+// CountUndelivered gives one row: how many messages are pending, and how many dead.
+var CountUndelivered = kernel.Statement{
+	SQL: "SELECT coalesce(sum(state = 'pending'), 0), coalesce(sum(state = 'dead'), 0) FROM outbox WHERE state <> 'delivered'",
+}
+
 // Undelivered counts the messages that are not delivered.
 func Undelivered(ctx context.Context, r Reader) (o Outbox, err error) {
 	rows, err := r.Read(ctx,
-		kernel.Statement{SQL: "SELECT coalesce(sum(state = 'pending'), 0), coalesce(sum(state = 'dead'), 0) FROM outbox WHERE state <> 'delivered'"},
+		CountUndelivered,
 		kernel.Statement{SQL: "SELECT last_error FROM outbox WHERE state <> 'delivered' AND last_error IS NOT NULL ORDER BY id DESC LIMIT 1"},
 	)
 	if err != nil {
