@@ -1,8 +1,6 @@
 package native
 
 import (
-	"net/http"
-	"strings"
 	"sync"
 	"time"
 
@@ -24,20 +22,14 @@ type keptAnswer struct {
 	answer *kernel.Response
 }
 
-// share gives the answer that is kept for a turn, or has it made: one at a time. Every other turn
-// than a check of readiness is handled at once.
-func (r *readiness) share(t *kernel.Turn, on *site, now func() time.Time, handle func() *kernel.Response) *kernel.Response {
-	method := t.Request.Method
-	path, _, _ := strings.Cut(t.Request.Target, "?")
-	if path != health.Ready || method != http.MethodGet && method != http.MethodHead {
-		return handle()
-	}
+// share gives the answer to a check by a method that is kept, or has it made: one at a time.
+func (r *readiness) share(method string, on *site, now func() time.Time, run func() *kernel.Response) *kernel.Response {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if k := r.kept[method]; k.about == on && now().Before(k.until) {
 		return k.answer
 	}
-	answer := handle()
+	answer := run()
 	if answer != nil {
 		if r.kept == nil {
 			r.kept = map[string]keptAnswer{}

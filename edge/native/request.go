@@ -56,14 +56,14 @@ func (h *Host) ServeHTTP(out http.ResponseWriter, r *http.Request) {
 	})
 	switch {
 	case health.Asks(path):
-		h.dynamic(w, r, on, host, target)
+		h.dynamic(w, r, on, host, target, path)
 	case host == on.snapshot.ApexHost:
 		w.Header().Set("Access-Control-Allow-Origin", "*")
 		w.Header().Set("Referrer-Policy", "no-referrer")
 		w.Header().Set("Location", on.snapshot.BaseURL()+target)
 		w.WriteHeader(http.StatusPermanentRedirect)
 	case isDynamic(path):
-		h.dynamic(w, r, on, host, target)
+		h.dynamic(w, r, on, host, target, path)
 	default:
 		on.documents.ServeHTTP(w, r)
 	}
@@ -75,7 +75,7 @@ func isDynamic(path string) bool {
 }
 
 // dynamic lets the core answer.
-func (h *Host) dynamic(w http.ResponseWriter, r *http.Request, on *site, host, target string) {
+func (h *Host) dynamic(w http.ResponseWriter, r *http.Request, on *site, host, target, path string) {
 	body, err := io.ReadAll(io.LimitReader(r.Body, kernel.MaxBody+1))
 	if errors.Is(err, io.ErrUnexpectedEOF) { // the caller has gone
 		fail(w, http.StatusBadRequest, "the body broke off")
@@ -94,8 +94,7 @@ func (h *Host) dynamic(w http.ResponseWriter, r *http.Request, on *site, host, t
 		}
 	}
 	t := h.turn(on, request, h.callerAddress(r))
-	handle := func() *kernel.Response { return h.run(on, t, on.edge.Handle, h.sendSoon) }
-	answer := h.readiness.share(t, on, h.now, handle)
+	answer := h.answer(on, t, path)
 	if answer == nil {
 		answer = respond.Unfinished(t)
 	}
@@ -110,6 +109,14 @@ func (h *Host) dynamic(w http.ResponseWriter, r *http.Request, on *site, host, t
 	w.Header().Set("Content-Length", strconv.Itoa(len(sent)))
 	w.WriteHeader(answer.Status)
 	w.Write(sent)
+}
+
+// answer runs the turn of a request. A check of readiness may get the answer that another one got.
+func (h *Host) answer(on *site, t *kernel.Turn, path string) *kernel.Response {
+	if method := t.Request.Method; path == health.Ready && (method == http.MethodGet || method == http.MethodHead) {
+		return h.readiness.share(method, on, h.now, func() *kernel.Response { return h.run(on, t, on.edge.Handle, h.sendSoon) })
+	}
+	return h.run(on, t, on.edge.Handle, h.sendSoon)
 }
 
 // callerAddress is the address of the caller. It is "" where the address is unknown.
