@@ -264,10 +264,8 @@ func readsFirst(route *api.Route) []*api.Operation {
 	return operations
 }
 
-// problemURL is the type of a problem: an anchor in the field guide.
-func (g *generation) problemURL(p *respond.ProblemType) string {
-	return g.url("/field-guide.html#" + p.Slug)
-}
+// problemURL is the type of a problem: the address of the page about it.
+func (g *generation) problemURL(p *respond.ProblemType) string { return g.url(p.Path()) }
 
 // problemsOf are the problems that a request for one of the operations may get, in the order of the
 // documentation.

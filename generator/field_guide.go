@@ -10,6 +10,7 @@ import (
 	"anteroom/edge/api"
 	"anteroom/edge/respond"
 	"anteroom/generator/model"
+	"anteroom/generator/site"
 )
 
 // endpointsSection describes every endpoint.
@@ -38,6 +39,32 @@ func (g *generation) endpointsSection() string {
 		}
 	}
 	return b.String()
+}
+
+// endpointPages are a page for each endpoint.
+func (g *generation) endpointPages() (pages []site.Page) {
+	for _, route := range g.routes {
+		pages = append(pages, site.Page{
+			Name:        "endpoints/" + route.ID,
+			Title:       route.Path,
+			Description: g.summary(route.ID),
+			Markdown:    []byte("See the [field guide](/field-guide.html#" + endpointAnchor(route) + ").\n"),
+		})
+	}
+	return pages
+}
+
+// problemPages are a page for each type of problem. The type's URI leads to it.
+func (g *generation) problemPages() (pages []site.Page) {
+	for _, p := range respond.ProblemTypes {
+		pages = append(pages, site.Page{
+			Name:        strings.TrimSuffix(strings.TrimPrefix(p.Path(), "/"), ".html"),
+			Title:       p.Title,
+			Description: fmt.Sprintf("What a problem document of this type says. Its status is %d.", p.Status),
+			Markdown:    []byte(markdownText(g.site.Problems.Types[p.Slug]) + "\n"),
+		})
+	}
+	return pages
 }
 
 // endpointAnchor is the identifier of a route's heading in the field guide.

@@ -417,7 +417,7 @@ func TestLinks(t *testing.T) {
 		t.Errorf("only %d links found", links)
 	}
 	for _, p := range respond.ProblemTypes {
-		check("problem type", "/field-guide.html#"+p.Slug)
+		check("problem type", p.Path())
 	}
 }
 

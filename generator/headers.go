@@ -13,13 +13,13 @@ const (
 )
 
 // commonHeaders are the headers of every static answer, errors included. The security policy lets a
-// page load its style sheet from its own host, and nothing else.
+// page load its style sheet, images and scripts from its own host and call it, and nothing else.
 var commonHeaders = []string{
 	"X-Content-Type-Options: nosniff",
 	"Referrer-Policy: no-referrer",
 	"Cross-Origin-Resource-Policy: cross-origin",
 	"Strict-Transport-Security: max-age=63072000; includeSubDomains",
-	"Content-Security-Policy: default-src 'none'; style-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+	"Content-Security-Policy: default-src 'none'; style-src 'self'; img-src 'self'; script-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'",
 }
 
 // frontPageLinks are the link relations of the front page (RFC 8288, RFC 8631, RFC 9727).
@@ -58,8 +58,8 @@ func (g *generation) cdnConfiguration() {
 	var order []string
 	for _, d := range g.documents {
 		served, path := publishedAs(d.Path), d.Path
-		if strings.HasPrefix(path, "/scoreboard/") {
-			path = "/scoreboard/*" // one rule, however many verifications there are
+		if folder, _, is := strings.Cut(served.pattern, "*"); is && folder != "/" {
+			path = served.pattern // one rule for a folder, however many documents it holds
 		}
 		if paths[path] == nil && served.mediaType != "" {
 			paths[path] = served
@@ -79,7 +79,7 @@ func (g *generation) cdnConfiguration() {
 			rule("/", front)
 			lines = front
 		case path == "/404.html":
-		case strings.HasSuffix(path, ".html"):
+		case strings.HasSuffix(path, ".html") && !strings.Contains(path, "*"):
 			lines = append(lines, "Link: <"+twin+`>; rel="alternate"; type="text/markdown"`)
 		case path == "/.well-known/api-catalog":
 			// The answer to HEAD carries this relation (RFC 9727, section 2).

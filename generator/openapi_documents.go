@@ -45,6 +45,8 @@ func (d *openAPIDocument) documentPaths(paths *object) {
 				}
 				paths.set(path, d.documentPath(p, path, title, page.Description))
 			}
+		case "/endpoints/*.html.md", "/endpoints/*.html", "/problems/*.html.md", "/problems/*.html":
+			// Templates of these paths would say less than the pages of the reference.
 		default:
 			paths.set(p.pattern, d.documentPath(p, p.pattern, p.title, sentence(p.what)))
 		}

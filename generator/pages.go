@@ -10,18 +10,27 @@ import (
 	"anteroom/generator/page"
 	"anteroom/generator/site"
 
+	"github.com/a-h/templ"
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// pages publishes every Markdown page as HTML and as its Markdown twin, the page for unknown paths
-// and the style sheet. Derived sections are added to the Markdown before it is rendered, so that
-// both forms say the same.
+// section is what takes the place of a marker in a page. Its Markdown stands in both forms of the
+// page or, where HTML can show more, in the twin alone.
+type section struct {
+	markdown string
+	html     templ.Component // nil where HTML shows the Markdown
+}
+
+// sectionMakers make what takes the place of the markers, by their names.
+var sectionMakers = map[string]func(*generation) section{
+	"endpoints": func(g *generation) section { return section{markdown: g.endpointsSection()} },
+	"problems":  func(g *generation) section { return section{markdown: g.problemsSection()} },
+	"codes":     func(g *generation) section { return section{markdown: g.codesSection()} },
+}
+
+// pages publishes every page as HTML and as its Markdown twin, the page for unknown paths and the
+// style sheet. Both forms of a page are made of one Markdown text, so that they say the same.
 func (g *generation) pages() {
-	derivedSections := strings.NewReplacer(
-		site.Markers[0], g.endpointsSection(),
-		site.Markers[1], g.problemsSection(),
-		site.Markers[2], g.codesSection(),
-	)
 	var allTwins strings.Builder
 	for i := range g.site.Pages {
 		p := &g.site.Pages[i]
@@ -29,18 +38,37 @@ func (g *generation) pages() {
 		if p.Name == "index" {
 			markdown = beforeSections(markdown, g.scoreboardSection())
 		}
-		markdown = derivedSections.Replace(markdown)
-		g.fork(func(g *generation) { g.page(p, markdown) })
-		twin := g.twin(p, markdown)
+		twinMarkdown, components := markdown, map[string]templ.Component{}
+		for _, name := range site.Markers[p.Name] {
+			made := sectionMakers[name](g)
+			twinMarkdown = strings.Replace(twinMarkdown, site.Marker(name), made.markdown, 1)
+			if made.html != nil {
+				components[name] = made.html
+			} else {
+				markdown = strings.Replace(markdown, site.Marker(name), made.markdown, 1)
+			}
+		}
+		g.fork(func(g *generation) { g.page(p, markdown, components) })
+		twin := g.twin(p, twinMarkdown)
 		g.add(twinPath(p), []byte(twin))
 		if i > 0 {
 			allTwins.WriteString("\n---\n\n")
 		}
 		allTwins.WriteString(twin)
 	}
+	g.derivedPages()
 	g.add("/llms-full.txt", []byte(allTwins.String()))
 	g.add("/style.css", page.Style)
 	g.notFound()
+}
+
+// derivedPages publishes the pages that are made of tables alone: one for each endpoint and one for
+// each type of problem. They are in no sitemap and not in llms-full.txt.
+func (g *generation) derivedPages() {
+	for _, p := range slices.Concat(g.endpointPages(), g.problemPages()) {
+		g.fork(func(g *generation) { g.page(&p, string(p.Markdown), nil) })
+		g.add(twinPath(&p), []byte(g.twin(&p, string(p.Markdown))))
+	}
 }
 
 // beforeSections puts a section before the first section of level 2.
@@ -81,8 +109,8 @@ func (g *generation) twin(p *site.Page, markdown string) string {
 var idAttribute = regexp.MustCompile(` id="([^"]+)"`)
 
 // page publishes a page as HTML and keeps its identifiers, which links are checked against.
-func (g *generation) page(p *site.Page, markdown string) {
-	body, err := page.Markdown([]byte(markdown))
+func (g *generation) page(p *site.Page, markdown string, components map[string]templ.Component) {
+	body, err := page.Markdown([]byte(markdown), components)
 	if err != nil {
 		g.fault("page %s: %w", p.Name, err)
 		return
@@ -109,7 +137,7 @@ func (g *generation) page(p *site.Page, markdown string) {
 func (g *generation) notFound() {
 	view := g.newPage("Nothing here", "Nothing is published at this address.")
 	body, err := page.Markdown([]byte("The [front page](/) says what the service is, [llms.txt](/llms.txt) lists what there is to read, and " +
-		"[manifest.json](/manifest.json) names every document and every endpoint.\n"))
+		"[manifest.json](/manifest.json) names every document and every endpoint.\n"), nil)
 	if err != nil {
 		g.fault("page 404: %w", err)
 	}

@@ -117,7 +117,7 @@ func TestEveryAnswer(t *testing.T) {
 		media := "application/json"
 		if c.status >= 400 {
 			media = "application/problem+json"
-			if body["status"] != float64(c.status) || !strings.HasPrefix(body["type"].(string), "https://www.example.org/field-guide.html#") {
+			if body["status"] != float64(c.status) || !strings.HasPrefix(body["type"].(string), "https://www.example.org/problems/") {
 				t.Errorf("%s: problem %v %v", name, body["status"], body["type"])
 			}
 			if edgetest.Header(r, "cache-control") != "no-store" {

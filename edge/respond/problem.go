@@ -1,12 +1,14 @@
 package respond
 
-// ProblemType is a kind of problem (RFC 9457). Its Slug is the anchor of its description in the
-// field guide.
+// ProblemType is a kind of problem (RFC 9457). A page of its own describes it.
 type ProblemType struct {
 	Slug   string
 	Status int
 	Title  string
 }
+
+// Path is the path of the page about a type: with the service's address before it, the type's URI.
+func (p *ProblemType) Path() string { return "/problems/" + p.Slug + ".html" }
 
 // The problem types.
 var (

@@ -60,7 +60,7 @@ func Problem(t *kernel.Turn, p *ProblemType, detail string, faults *input.Faults
 		contractURL = "/openapi.json"
 	}
 	body := Object(t, func(w *jsondoc.Writer) {
-		w.Str("type", t.Snapshot.BaseURL()+"/field-guide.html#"+p.Slug)
+		w.Str("type", t.Snapshot.BaseURL()+p.Path())
 		w.Str("title", p.Title)
 		w.Int("status", int64(p.Status))
 		w.Str("detail", detail)

@@ -75,7 +75,7 @@ func TestProblem(t *testing.T) {
 		if err != nil || r.Status != c.problem.Status || edgetest.Header(r, "content-type") != respond.MediaProblem || edgetest.Header(r, "cache-control") != "no-store" {
 			t.Fatalf("%s: %d %v %s", c.problem.Slug, r.Status, r.Header, r.Body)
 		}
-		if v.Get("type").Text != "https://www.example.org/field-guide.html#"+c.problem.Slug || v.Get("title").Text != c.problem.Title || v.Get("detail").Text != "d" ||
+		if v.Get("type").Text != "https://www.example.org/problems/"+c.problem.Slug+".html" || v.Get("title").Text != c.problem.Title || v.Get("detail").Text != "d" ||
 			v.Get("contract_url").Text != wantURL || !v.Get("own").True || (v.Get("contract").Get("endpoint").Text == "x") != c.shown || (len(v.Get("errors").Items) == 1) != c.faults {
 			t.Errorf("%s: %s", c.problem.Slug, r.Body)
 		}

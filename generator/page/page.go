@@ -9,11 +9,14 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/a-h/templ"
 	"github.com/yuin/goldmark"
 	"github.com/yuin/goldmark/ast"
 	"github.com/yuin/goldmark/extension"
 	"github.com/yuin/goldmark/parser"
+	"github.com/yuin/goldmark/renderer"
 	"github.com/yuin/goldmark/text"
+	"github.com/yuin/goldmark/util"
 )
 
 //go:generate go tool -modfile=../../build/tools/go.mod templ generate
@@ -64,15 +67,25 @@ var markdown = goldmark.New(
 		extension.NewTable(extension.WithTableCellAlignMethod(extension.TableCellAlignNone)),
 		extension.Strikethrough,
 	),
+	goldmark.WithRendererOptions(renderer.WithNodeRenderers(util.Prioritized(&placed{}, 500))),
 	goldmark.WithParserOptions(parser.WithAutoHeadingID(), parser.WithHeadingAttribute()),
 )
 
 // Markdown renders a Markdown document. The identifier of a heading stands in {#braces} behind it;
-// where it is missing, the identifier is made of the heading's text.
-func Markdown(src []byte) (Body, error) {
+// where it is missing, the identifier is made of the heading's text. A component takes the place of
+// the comment that is its name, alone in its line: <!-- chart -->.
+func Markdown(src []byte, components map[string]templ.Component) (Body, error) {
 	tree := markdown.Parser().Parse(text.NewReader(src))
 	var body Body
-	for node := tree.FirstChild(); node != nil; node = node.NextSibling() {
+	var next ast.Node
+	for node := tree.FirstChild(); node != nil; node = next {
+		next = node.NextSibling()
+		if raw, ok := node.(*ast.HTMLBlock); ok {
+			if c := components[commentName(raw, src)]; c != nil {
+				tree.ReplaceChild(tree, node, &placed{component: c})
+			}
+			continue
+		}
 		if h, ok := node.(*ast.Heading); ok && h.Level == 2 {
 			id, _ := h.AttributeString("id")
 			raw, _ := id.([]byte)
@@ -96,6 +109,41 @@ func Markdown(src []byte) (Body, error) {
 	}
 	body.HTML = b.String()
 	return body, nil
+}
+
+// placed is a component in the place of a comment.
+type placed struct {
+	ast.BaseBlock
+	component templ.Component
+}
+
+var kindPlaced = ast.NewNodeKind("Placed")
+
+// Kind makes a placed component a node of goldmark's.
+func (*placed) Kind() ast.NodeKind { return kindPlaced }
+
+// Dump is for debugging goldmark's trees.
+func (n *placed) Dump(src []byte, level int) { ast.DumpHelper(n, src, level, nil, nil) }
+
+// RegisterFuncs has goldmark render placed components.
+func (n *placed) RegisterFuncs(r renderer.NodeRendererFuncRegisterer) {
+	r.Register(kindPlaced, func(w util.BufWriter, _ []byte, node ast.Node, entering bool) (ast.WalkStatus, error) {
+		if !entering {
+			return ast.WalkContinue, nil
+		}
+		return ast.WalkContinue, node.(*placed).component.Render(context.Background(), w)
+	})
+}
+
+// commentName is the text of a block that is one comment, and "" for any other.
+func commentName(block *ast.HTMLBlock, src []byte) string {
+	comment := strings.TrimSpace(string(block.Lines().Value(src)))
+	name, ok := strings.CutPrefix(comment, "<!-- ")
+	name, closed := strings.CutSuffix(name, " -->")
+	if !ok || !closed {
+		return ""
+	}
+	return name
 }
 
 // plainText is the text of a node without its markup.

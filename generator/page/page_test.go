@@ -19,7 +19,7 @@ func TestMarkdown(t *testing.T) {
 		"code that looks like a table":    {"`<table>`\n", "<p><code>&lt;table&gt;</code></p>"},
 		"a block of code scrolls":         {"```\nx\n```\n", `<pre tabindex="0"><code>x`},
 	} {
-		body, err := page.Markdown([]byte(test.src))
+		body, err := page.Markdown([]byte(test.src), nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -27,7 +27,7 @@ func TestMarkdown(t *testing.T) {
 			t.Errorf("%s: %q, want %q", name, body.HTML, test.want)
 		}
 	}
-	body, err := page.Markdown([]byte("# One\n\n## Two `code` *x*\n\n### Three\n\n## Four {#f}\n\n|a|\n|-|\n|b|\n\n|a|\n|-|\n|b|\n"))
+	body, err := page.Markdown([]byte("# One\n\n## Two `code` *x*\n\n### Three\n\n## Four {#f}\n\n|a|\n|-|\n|b|\n\n|a|\n|-|\n|b|\n"), nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -305,10 +305,10 @@ func checkMCP(d *document, m *MCP) {
 	d.unique("install", installs)
 }
 
-// checkMarkers reports comments of a page that are no markers, and markers of the field guide that
-// are missing or stand twice.
+// checkMarkers reports comments of a page that are none of its markers, and markers that are missing
+// or stand twice.
 func checkMarkers(d *document, page *Page) {
-	seen := map[string]int{}
+	seen, known := map[string]int{}, Markers[page.Name]
 	firstLine := d.texts[len(d.texts)-1].at.line
 	for i, comment := range strings.Split(string(page.Markdown), "\n") {
 		if comment = strings.TrimSpace(comment); !strings.HasPrefix(comment, "<!--") {
@@ -316,17 +316,20 @@ func checkMarkers(d *document, page *Page) {
 		}
 		at := place{firstLine + i, 1}
 		switch {
-		case page.Name != "field-guide" || !slices.Contains(Markers, comment):
-			d.report(at, "a comment that is no marker: "+shorten(comment),
-				"comments would be published; the markers of the field guide are "+strings.Join(Markers, " "))
+		case !slices.ContainsFunc(known, func(name string) bool { return Marker(name) == comment }):
+			hint := "comments would be published; this page has no markers"
+			if len(known) > 0 {
+				hint = "comments would be published; the markers of this page are " + Marker(strings.Join(known, " --> <!-- "))
+			}
+			d.report(at, "a comment that is no marker: "+shorten(comment), hint)
 		case seen[comment] > 0:
 			d.report(at, "the marker "+comment+" stands twice", "keep one of them")
 		}
 		seen[comment]++
 	}
-	for _, m := range Markers {
-		if page.Name == "field-guide" && seen[m] == 0 {
-			d.report(place{firstLine, 1}, "lacks the marker "+m, "put it alone in a line, where the derived list belongs")
+	for _, name := range known {
+		if seen[Marker(name)] == 0 {
+			d.report(place{firstLine, 1}, "lacks the marker "+Marker(name), "put it alone in a line, where what is derived belongs")
 		}
 	}
 }

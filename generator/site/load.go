@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"path"
 	"regexp"
 	"runtime"
@@ -26,10 +27,7 @@ const maxFile = 1 << 20
 // dateForm is a date in the form in which it begins the name of a hand verification.
 const dateForm = "2026-11-20"
 
-var (
-	scoreboardFile = regexp.MustCompile(`^[0-9]{4}-[0-9]{2}-[0-9]{2}(-([2-9]|[1-9][0-9]{1,2}))?$`)
-	requiredPages  = []string{"field-guide", "index", "privacy"}
-)
+var scoreboardFile = regexp.MustCompile(`^[0-9]{4}-[0-9]{2}-[0-9]{2}(-([2-9]|[1-9][0-9]{1,2}))?$`)
 
 // Load reads the content folder fsys and checks it as a whole. Its error is Faults and holds every
 // fault that was found, with files relative to the folder. Where there is a fault there is no Site.
@@ -383,7 +381,7 @@ func previousName(name string) string {
 
 // queuePages queues the reading of all pages.
 func (l *loader) queuePages() {
-	for _, name := range requiredPages {
+	for _, name := range slices.Sorted(maps.Keys(Markers)) {
 		file := "pages/" + name + ".md"
 		l.expected = append(l.expected, file)
 		if !slices.Contains(l.files, file) {

@@ -13,7 +13,7 @@
 //	verifications/<date>[-<n>].yaml  what that counted, written by anteroom verify
 //	jobs.yaml or jobs.json         {as_of, jobs: […]}
 //	auditors.yaml or auditors.json {as_of, ledger: […]}
-//	pages/<name>.md                index, field-guide and privacy at least
+//	pages/<name>.md                the pages of Markers at least
 //
 // A hand verification is named after its as_of. A further one on the same date has a number from 2
 // on behind the date; the last of a date is the current one. A page begins with a YAML front
@@ -257,9 +257,27 @@ type Problems struct {
 	Codes map[string]string `yaml:"codes"`
 }
 
-// Markers are the lines of the field guide that the generator replaces by derived lists. Each
-// stands in the field guide exactly once, alone in its line.
-var Markers = []string{"<!-- endpoints -->", "<!-- problems -->", "<!-- codes -->"}
+// Markers name what the generator puts into a page, by the name of the page: the marker
+// <!-- endpoints --> stands where the list of endpoints belongs. Each stands in its page exactly
+// once, alone in its line. Every content folder has the pages that are listed here.
+var Markers = map[string][]string{
+	"auditors":      {},
+	"business-days": {},
+	"field-guide":   {"endpoints", "problems", "codes"},
+	"index":         {},
+	"jobs":          {},
+	"mcp":           {},
+	"org":           {},
+	"privacy":       {},
+	"quest":         {},
+	"receipts":      {},
+	"reference":     {},
+	"scoreboard":    {},
+	"terms":         {},
+}
+
+// Marker is the line that stands in a page where something derived belongs.
+func Marker(name string) string { return "<!-- " + name + " -->" }
 
 // Page is one Markdown page: content/pages/<name>.md with a YAML front matter.
 type Page struct {
