@@ -3,6 +3,7 @@ package generator
 import (
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 
 	"anteroom/edge/api"
@@ -24,7 +25,7 @@ func (g *generation) contract(route *api.Route) model.Contract {
 		Methods:    route.Methods(),
 		What:       g.summary(route.ID),
 		OpenAPI:    g.url("/openapi.json"),
-		FieldGuide: g.url("/field-guide.html#" + endpointAnchor(route)),
+		FieldGuide: g.url("/endpoints/" + route.ID + ".html"),
 	}
 	for _, op := range readsFirst(route) {
 		contract.Operations = append(contract.Operations, g.contractOperation(route, op))
@@ -37,9 +38,37 @@ func (g *generation) contract(route *api.Route) model.Contract {
 		}
 	}
 	for _, p := range problemsOf(route.Operations...) {
-		contract.Errors = append(contract.Errors, model.ContractError{Status: p.Status, Type: g.problemURL(p), Title: p.Title})
+		contract.Errors = append(contract.Errors, strconv.Itoa(p.Status)+" "+p.Slug)
 	}
 	return contract
+}
+
+// briefContract is a contract as answers carry it, with the first sentence of each field's words.
+// The OpenAPI description and the page about the endpoint have all words.
+func (g *generation) briefContract(route *api.Route) model.Contract {
+	contract := g.contract(route)
+	for i := range contract.Operations {
+		shorten(contract.Operations[i].Fields)
+	}
+	return contract
+}
+
+// askedContract is what a 400 shows of the operation that was asked for.
+func (g *generation) askedContract(route *api.Route, op *api.Operation) model.AskedContract {
+	contract := g.contractOperation(route, op)
+	shorten(contract.Fields)
+	return model.AskedContract{ID: op.ID, Methods: op.Methods, Path: route.Path, Fields: contract.Fields}
+}
+
+// shorten leaves the first sentence of each field's words.
+func shorten(fields []model.ContractField) {
+	for i := range fields {
+		sentence, _, more := strings.Cut(fields[i].Meaning, ". ")
+		if fields[i].Meaning = sentence; more {
+			fields[i].Meaning += "."
+		}
+		shorten(fields[i].Items)
+	}
 }
 
 // contractOperation is the part of a contract about one operation.
@@ -84,8 +113,10 @@ func (g *generation) contractField(op *api.Operation, f *input.Field, prefix str
 		Aliases:         f.Aliases,
 		QueryParameters: f.QueryNames,
 		QueryForm:       f.QueryForm,
-		In:              "query or body",
 		Meaning:         g.fieldMeaning(op, prefix+f.Name),
+	}
+	if f.Type != input.Array && len(f.Values) == 0 && (f.Example != "" || f.Placeholder != "") {
+		contract.Example = fieldTemplate(f)
 	}
 	if f.Type != input.Switch { // a switch has values in a query only; a body has a boolean
 		contract.Values = f.Values
@@ -109,8 +140,12 @@ func (g *generation) contractField(op *api.Operation, f *input.Field, prefix str
 	case f.BodyOnly || prefix != "" || !slices.Contains(op.Methods, "GET"):
 		contract.In = "body"
 	}
-	for i := range f.Items {
-		contract.Items = append(contract.Items, g.contractField(op, &f.Items[i], prefix+f.Name+"."))
+	example, _ := jsondoc.Parse([]byte(f.Example))
+	for _, item := range f.Items {
+		if len(example.Items) > 0 {
+			item.Example = string(example.Items[0].Get(item.Name).Raw)
+		}
+		contract.Items = append(contract.Items, g.contractField(op, &item, prefix+f.Name+"."))
 	}
 	return contract
 }

@@ -33,8 +33,11 @@ func (g *generation) endpointDocuments() {
 			if maker := documentMakers[d.ID]; maker != nil {
 				g.addToSnapshot(d.ID, maker(g, route))
 			} else {
-				g.addToSnapshot(d.ID, g.contract(route))
+				g.addToSnapshot(d.ID, g.briefContract(route))
 			}
+		}
+		for _, op := range route.Operations {
+			g.addToSnapshot(op.Contract().ID, g.askedContract(route, op))
 		}
 	}
 	g.addToSnapshot("endpoints", g.liveEndpoints())
@@ -157,7 +160,7 @@ func (g *generation) orgRules(route *api.Route) model.OrgRules {
 		FoundingSlots:     model.FoundingOrgSlots,
 		FoundingSlotsLeft: orgSlotsLeft(g.site.Current()),
 		Founding:          g.site.Org.Founding,
-		Contract:          g.contract(route),
+		Contract:          g.briefContract(route),
 	}
 	for _, position := range org.Positions {
 		rules.Rules.Positions = append(rules.Rules.Positions, model.Position{Position: position, What: g.site.Org.Positions[position]})
@@ -166,7 +169,7 @@ func (g *generation) orgRules(route *api.Route) model.OrgRules {
 }
 
 func (g *generation) receiptSpec(route *api.Route) model.ReceiptSpec {
-	contract := g.contract(route)
+	contract := g.briefContract(route)
 	return model.ReceiptSpec{
 		ReceiptSpec:      receipt.Spec,
 		Algorithm:        receipt.Algorithm,
@@ -200,7 +203,7 @@ func (g *generation) businessDays(route *api.Route) model.BusinessDays {
 		Joint:       bizday.Joint,
 		DataVersion: bizday.DataVersion,
 		Caveat:      bizday.Caveat,
-		Contract:    g.contract(route),
+		Contract:    g.briefContract(route),
 	}
 	ids, descriptions := bizday.Describe()
 	for i, c := range descriptions {

@@ -144,7 +144,7 @@ func fieldRules(op *model.ContractOperation, f *model.ContractField) string {
 	if len(f.QueryParameters) > 0 {
 		rules = append(rules, "in a query as `"+strings.Join(f.QueryParameters, "`, `")+"`, each `"+f.QueryForm+"`")
 	}
-	if f.In != "query or body" {
+	if f.In != "" {
 		rules = append(rules, f.In+" only")
 	}
 	return strings.Join(rules, "; ")

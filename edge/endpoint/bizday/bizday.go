@@ -163,7 +163,7 @@ func (q *query) takes(f *input.Field) bool { return q.op == nil || slices.Contai
 // require adds the fault that a field is missing which the operation needs.
 func (q *query) require(in *input.Input, f *input.Field) {
 	if q.op != nil {
-		in.Add(f.Name, input.Required, f.Name+" is missing or blank, and "+q.op.name+" needs it")
+		in.Missing(f.Name+" is missing or blank, and "+q.op.name+" needs it", f)
 	}
 }
 
@@ -199,7 +199,7 @@ func (q *query) readCalendars(in *input.Input) {
 			q.addCalendar(in, at, v.Items[i].Text)
 		}
 	case v.Kind == jsondoc.Array || !in.Sent(f):
-		in.Add(f.Name, input.Required, f.Name+" is missing or blank: give one of "+strings.Join(f.Values, ", ")+", or several")
+		in.Missing(f.Name+" is missing or blank: give one of "+strings.Join(f.Values, ", ")+", or several", f)
 	case v.Kind != jsondoc.String:
 		in.Add(f.Name, input.WrongType, "must be a string or an array of strings, not "+v.Kind.String())
 	default:
