@@ -264,7 +264,7 @@ var Markers = map[string][]string{
 	"auditors":      {},
 	"business-days": {},
 	"field-guide":   {"endpoints", "problems", "codes"},
-	"index":         {},
+	"index":         {"counts", "status"},
 	"jobs":          {},
 	"mcp":           {},
 	"org":           {},
@@ -272,7 +272,7 @@ var Markers = map[string][]string{
 	"quest":         {},
 	"receipts":      {},
 	"reference":     {},
-	"scoreboard":    {},
+	"scoreboard":    {"board"},
 	"terms":         {},
 }
 
