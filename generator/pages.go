@@ -63,7 +63,20 @@ func (g *generation) pages() {
 	for _, path := range slices.Sorted(maps.Keys(page.Scripts)) {
 		g.add(path, page.Scripts[path])
 	}
+	g.fork((*generation).card)
 	g.notFound()
+}
+
+// card publishes the picture for previews of links. It has no counts, so that it changes with the
+// service's own words alone.
+func (g *generation) card() {
+	service := &g.site.Service
+	card, err := page.Card(service.Name, service.Summary, service.CanonicalHost)
+	if err != nil {
+		g.fault("%s: %w", page.CardPath, err)
+		return
+	}
+	g.add(page.CardPath, card)
 }
 
 // derivedPages publishes the pages that are made of tables alone: one for each endpoint and one for
