@@ -283,7 +283,7 @@ var Markers = map[string][]string{
 	"auditors":      {},
 	"business-days": {},
 	"field-guide":   {"endpoints", "problems", "codes"},
-	"index":         {},
+	"index":         {"counts", "status"},
 	"jobs":          {},
 	"mcp":           {},
 	"org":           {},
@@ -291,7 +291,7 @@ var Markers = map[string][]string{
 	"quest":         {},
 	"receipts":      {},
 	"reference":     {},
-	"scoreboard":    {},
+	"scoreboard":    {"board"},
 	"terms":         {},
 }
 
