@@ -26,6 +26,13 @@ var sectionMakers = map[string]func(*generation) section{
 	"endpoints": func(g *generation) section { return section{markdown: g.endpointsSection()} },
 	"problems":  func(g *generation) section { return section{markdown: g.problemsSection()} },
 	"codes":     func(g *generation) section { return section{markdown: g.codesSection()} },
+
+	"business-days-form":        (*generation).businessDaysForm,
+	"business-days-call":        (*generation).businessDaysCall,
+	"business-days-operations":  (*generation).businessDaysOperations,
+	"business-days-conventions": (*generation).businessDaysConventions,
+	"business-days-counting":    (*generation).businessDaysCounting,
+	"business-days-calendars":   (*generation).businessDaysCalendars,
 }
 
 // pages publishes every page as HTML and as its Markdown twin, the page for unknown paths and the
@@ -136,7 +143,7 @@ func (g *generation) page(p *site.Page, markdown string, components map[string]t
 // notFound publishes the page for a path outside /api/ where nothing is published.
 func (g *generation) notFound() {
 	view := g.newPage("Nothing here", "Nothing is published at this address.")
-	body, err := page.Markdown([]byte("The [front page](/) says what the service is, [llms.txt](/llms.txt) lists what there is to read, and " +
+	body, err := page.Markdown([]byte("The [front page](/) says what the service is, [llms.txt](/llms.txt) lists what there is to read, and "+
 		"[manifest.json](/manifest.json) names every document and every endpoint.\n"), nil)
 	if err != nil {
 		g.fault("page 404: %w", err)

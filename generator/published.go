@@ -10,13 +10,14 @@ import (
 // verification makes stale. No document is fresh for more than an hour, because the CDN gives the
 // headers of a path to its 404 as well.
 const (
-	mediaHTML     = "text/html; charset=utf-8"
-	mediaText     = "text/plain; charset=utf-8"
-	mediaMarkdown = "text/markdown; charset=utf-8" // RFC 7763
-	mediaCSS      = "text/css; charset=utf-8"
-	mediaJSON     = respond.MediaJSON
-	mediaXML      = "application/xml"
-	mediaLinkset  = `application/linkset+json; profile="https://www.rfc-editor.org/info/rfc9727"` // RFC 9264, RFC 9727
+	mediaHTML       = "text/html; charset=utf-8"
+	mediaText       = "text/plain; charset=utf-8"
+	mediaMarkdown   = "text/markdown; charset=utf-8" // RFC 7763
+	mediaCSS        = "text/css; charset=utf-8"
+	mediaJavaScript = "text/javascript; charset=utf-8" // RFC 9239
+	mediaJSON       = respond.MediaJSON
+	mediaXML        = "application/xml"
+	mediaLinkset    = `application/linkset+json; profile="https://www.rfc-editor.org/info/rfc9727"` // RFC 9264, RFC 9727
 
 	cacheHTML  = "public, max-age=300, stale-while-revalidate=3600"
 	cacheJSON  = "public, max-age=300, stale-while-revalidate=600, stale-if-error=86400"
@@ -60,6 +61,7 @@ var publishedPaths = []published{
 	{"/problems/*.html.md", mediaMarkdown, cacheShort, true, "Type of problem, as Markdown", "what a type of problem means, and what to do"},
 	{"/problems/*.html", mediaHTML, cacheHTML, false, "Type of problem", "what a type of problem means, and what to do"},
 	{"/style.css", mediaCSS, cacheHour, false, "Style sheet", "how the pages look"},
+	{businessDaysScriptPath, mediaJavaScript, cacheHour, false, "Script of the business days page", "shows answers in the page"},
 	{pattern: "/_headers"},
 	{pattern: "/_redirects"},
 }
