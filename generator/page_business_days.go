@@ -4,6 +4,7 @@ import (
 	_ "embed"
 	"encoding/json"
 	"fmt"
+	"net/http"
 	"net/url"
 	"slices"
 	"strconv"
@@ -84,16 +85,11 @@ var businessDaysChoice = bizday.Fields[0].Name
 
 // businessDaysCall is the example of the endpoint as a GET, and what it answers.
 func (g *generation) businessDaysCall() section {
-	turn := &kernel.Turn{Request: kernel.Request{Host: g.site.Service.CanonicalHost}}
-	turn.Begin(g.snapshot)
-	response := bizday.Compute(turn, input.ParseBody([]byte(bizday.Example)))
 	var answer struct {
 		Result  string           `json:"result"`
 		Skipped []bizday.Holiday `json:"holidays_skipped"`
 	}
-	if err := json.Unmarshal(response.Body, &answer); err != nil || answer.Result == "" {
-		g.fault("business days: the endpoint does not answer its own example: %s", response.Body)
-	}
+	g.rehearse(bizday.Compute, bizday.Example, &answer)
 	var b strings.Builder
 	fmt.Fprintf(&b, "```sh\ncurl -s '%s?%s'\n```\n\n", g.url(g.route("business-days").Path), g.exampleQuery(bizday.Example))
 	fmt.Fprintf(&b, "`result` is `%s`. `holidays_skipped` says which closed weekdays it passed over:\n\n", answer.Result)
@@ -102,6 +98,18 @@ func (g *generation) businessDaysCall() section {
 		row(h.Date, markdownText(h.Name), "`"+h.Calendar+"`")
 	}
 	return section{markdown: b.String()}
+}
+
+// rehearse reads what an endpoint answers to a body, of a dry run where it writes.
+func (g *generation) rehearse(handle func(*kernel.Turn, *input.Input) *kernel.Response, body string, answer any) {
+	turn := &kernel.Turn{Request: kernel.Request{Host: g.site.Service.CanonicalHost}}
+	turn.Begin(g.snapshot)
+	in := input.ParseBody([]byte(body))
+	in.DryRun = true
+	response := handle(turn, in)
+	if err := json.Unmarshal(response.Body, answer); err != nil || response.Status != http.StatusOK {
+		g.fault("an endpoint does not answer its own example %s: %d %s", body, response.Status, response.Body)
+	}
 }
 
 // exampleQuery is an example body as a query: an array is joined with commas.

@@ -275,13 +275,13 @@ var Markers = map[string][]string{
 	"index":       {},
 	"jobs":        {},
 	"mcp":         {},
-	"org":         {},
+	"org":         {"org-intro", "org-rules", "org-draft", "org-calls", "org-seats"},
 	"privacy":     {},
 	"quest":       {},
 	"receipts":    {},
 	"reference":   {},
 	"scoreboard":  {},
-	"terms":       {},
+	"terms":       {"terms-policy", "terms-codes", "terms-why", "terms-enforcement", "terms-check", "terms-rationale"},
 }
 
 // Marker is the line that stands in a page where something derived belongs.
