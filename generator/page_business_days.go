@@ -1,7 +1,6 @@
 package generator
 
 import (
-	_ "embed"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -17,18 +16,10 @@ import (
 	"anteroom/generator/page"
 )
 
-// businessDaysScript shows the answers to the form of the business days page in the page itself.
-//
-//go:embed page/business-days.js
-var businessDaysScript []byte
-
-const businessDaysScriptPath = "/business-days.js"
-
 // businessDaysForm is the form that asks the endpoint. Its fields are those of the endpoint, so
 // that it works without its script, too.
 func (g *generation) businessDaysForm() section {
-	g.add(businessDaysScriptPath, businessDaysScript)
-	form := &page.CalendarForm{Action: g.route("business-days").Path, Script: businessDaysScriptPath}
+	form := &page.CalendarForm{Action: g.route("business-days").Path}
 	for i := range bizday.Fields {
 		f := &bizday.Fields[i]
 		form.Fields = append(form.Fields, businessDaysField(f))

@@ -272,7 +272,7 @@ var Markers = map[string][]string{
 		"business-days-calendars",
 	},
 	"field-guide": {"endpoints", "problems", "codes"},
-	"index":       {},
+	"index":       {"counts", "status"},
 	"jobs":        {},
 	"mcp":         {},
 	"org":         {"org-intro", "org-rules", "org-draft", "org-calls", "org-seats"},
@@ -280,7 +280,7 @@ var Markers = map[string][]string{
 	"quest":       {},
 	"receipts":    {},
 	"reference":   {},
-	"scoreboard":  {},
+	"scoreboard":  {"board"},
 	"terms":       {"terms-policy", "terms-codes", "terms-why", "terms-enforcement", "terms-check", "terms-rationale"},
 }
 
