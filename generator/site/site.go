@@ -209,18 +209,32 @@ type Presence struct {
 
 // Quest is content/quest.yaml: seven steps, cheapest first.
 type Quest struct {
-	Quest          string `yaml:"quest"`
-	EstTimeSeconds int    `yaml:"est_time_seconds"`
-	Steps          []struct {
-		Title  string `yaml:"title"`
-		Call   string `yaml:"call"` // "POST [[base_url]]/api/receipt", where it has a body followed by " with body " and JSON
-		Proves string `yaml:"proves"`
-		Reward string `yaml:"reward,omitempty"`
-	} `yaml:"steps"`
-	Completion struct {
+	Quest          string      `yaml:"quest"`
+	EstTimeSeconds int         `yaml:"est_time_seconds"`
+	HowToCall      string      `yaml:"how_to_call"` // what holds for the call of every step
+	Steps          []QuestStep `yaml:"steps"`
+	Completion     struct {
 		YouNowHave []string `yaml:"you_now_have"`
 		Persist    string   `yaml:"persist"`
 	} `yaml:"completion"`
+}
+
+// QuestStep is one step of the quest: a call of an operation, with a body or with none.
+type QuestStep struct {
+	Title     string `yaml:"title"`
+	Operation string `yaml:"operation"`           // the ID of the operation
+	Body      string `yaml:"body,omitempty"`      // JSON text of an object
+	AnswerOf  string `yaml:"answer_of,omitempty"` // the operation of the earlier step whose whole answer is the body's only member
+	Proves    string `yaml:"proves"`
+	Reward    string `yaml:"reward,omitempty"`
+}
+
+// Method is the method of the step's call.
+func (s *QuestStep) Method() string {
+	if s.Body == "" && s.AnswerOf == "" {
+		return "GET"
+	}
+	return "POST"
 }
 
 // AUP is content/aup.yaml.
