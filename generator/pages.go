@@ -29,6 +29,26 @@ var sectionMakers = map[string]func(*generation) section{
 	"endpoints": func(g *generation) section { return section{markdown: g.endpointsSection()} },
 	"problems":  func(g *generation) section { return section{markdown: g.problemsSection()} },
 	"codes":     func(g *generation) section { return section{markdown: g.codesSection()} },
+
+	"business-days-form":        (*generation).businessDaysForm,
+	"business-days-call":        (*generation).businessDaysCall,
+	"business-days-operations":  (*generation).businessDaysOperations,
+	"business-days-conventions": (*generation).businessDaysConventions,
+	"business-days-counting":    (*generation).businessDaysCounting,
+	"business-days-calendars":   (*generation).businessDaysCalendars,
+
+	"org-intro": (*generation).orgIntro,
+	"org-rules": (*generation).orgRulesTable,
+	"org-draft": (*generation).orgDraft,
+	"org-calls": (*generation).orgCalls,
+	"org-seats": (*generation).orgSeats,
+
+	"terms-policy":      (*generation).termsPolicy,
+	"terms-codes":       (*generation).termsCodes,
+	"terms-why":         (*generation).termsWhy,
+	"terms-enforcement": (*generation).termsEnforcement,
+	"terms-check":       (*generation).termsCheck,
+	"terms-rationale":   (*generation).termsRationale,
 }
 
 // pages publishes every page as HTML and as its Markdown twin, the page for unknown paths and the

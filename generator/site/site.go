@@ -280,19 +280,22 @@ type Problems struct {
 // <!-- endpoints --> stands where the list of endpoints belongs. Each stands in its page exactly
 // once, alone in its line. Every content folder has the pages that are listed here.
 var Markers = map[string][]string{
-	"auditors":      {},
-	"business-days": {},
-	"field-guide":   {"endpoints", "problems", "codes"},
-	"index":         {"counts", "status"},
-	"jobs":          {},
-	"mcp":           {},
-	"org":           {},
-	"privacy":       {},
-	"quest":         {},
-	"receipts":      {},
-	"reference":     {},
-	"scoreboard":    {"board"},
-	"terms":         {},
+	"auditors": {},
+	"business-days": {
+		"business-days-form", "business-days-call", "business-days-operations", "business-days-conventions", "business-days-counting",
+		"business-days-calendars",
+	},
+	"field-guide": {"endpoints", "problems", "codes"},
+	"index":       {"counts", "status"},
+	"jobs":        {},
+	"mcp":         {},
+	"org":         {"org-intro", "org-rules", "org-draft", "org-calls", "org-seats"},
+	"privacy":     {},
+	"quest":       {},
+	"receipts":    {},
+	"reference":   {},
+	"scoreboard":  {"board"},
+	"terms":       {"terms-policy", "terms-codes", "terms-why", "terms-enforcement", "terms-check", "terms-rationale"},
 }
 
 // Marker is the line that stands in a page where something derived belongs.
