@@ -14,17 +14,15 @@ import (
 )
 
 // dryRunMeaning is what api.DryRun means. Many operations take it besides their fields.
-const dryRunMeaning = "the request is checked and answered with its hash, and has no effect: nothing is stored, sent or counted."
+const dryRunMeaning = "nothing is stored, sent or counted. The request is checked and answered with its hash."
 
 // contract says what may be sent to an endpoint and which errors it may answer with.
 func (g *generation) contract(route *api.Route) model.Contract {
 	contract := model.Contract{
 		Endpoint:   route.ID,
-		URL:        g.url(route.Path),
 		Path:       route.Path,
 		Methods:    route.Methods(),
 		What:       g.summary(route.ID),
-		OpenAPI:    g.url("/openapi.json"),
 		FieldGuide: g.url("/endpoints/" + route.ID + ".html"),
 	}
 	for _, op := range readsFirst(route) {
@@ -53,6 +51,22 @@ func (g *generation) briefContract(route *api.Route) model.Contract {
 	return contract
 }
 
+// ownContract is briefContract within a document that itself says how the endpoint works. listed
+// are the members of that document, by the names of fields whose values it lists.
+func (g *generation) ownContract(route *api.Route, listed map[string]string) model.Contract {
+	contract := g.briefContract(route)
+	for i := range contract.Operations {
+		op := &contract.Operations[i]
+		op.What, op.Notes = g.summary(op.ID), nil
+		for j := range op.Fields {
+			if member := listed[op.Fields[j].Name]; member != "" {
+				op.Fields[j].Values, op.Fields[j].ValuesIn = nil, member
+			}
+		}
+	}
+	return contract
+}
+
 // askedContract is what a 400 shows of the operation that was asked for.
 func (g *generation) askedContract(route *api.Route, op *api.Operation) model.AskedContract {
 	contract := g.contractOperation(route, op)
@@ -74,16 +88,15 @@ func shorten(fields []model.ContractField) {
 // contractOperation is the part of a contract about one operation.
 func (g *generation) contractOperation(route *api.Route, op *api.Operation) model.ContractOperation {
 	contract := model.ContractOperation{
-		ID:          op.ID,
-		Methods:     op.Methods,
-		What:        g.description(op.ID),
-		Writes:      op.Writes,
-		DryRun:      op.DryRun,
-		Fields:      []model.ContractField{},
-		OtherFields: "ignored",
-		AnyOf:       op.AnyOf,
-		Rule:        op.Rule,
-		Notes:       g.site.Endpoints[op.ID].Notes,
+		ID:      op.ID,
+		Methods: op.Methods,
+		What:    g.description(op.ID),
+		Writes:  op.Writes,
+		DryRun:  op.DryRun,
+		Fields:  []model.ContractField{},
+		AnyOf:   op.AnyOf,
+		Rule:    op.Rule,
+		Notes:   g.site.Endpoints[op.ID].Notes,
 	}
 	if listsIgnored(op) {
 		contract.OtherFields = "listed in ignored_fields"
@@ -137,7 +150,8 @@ func (g *generation) contractField(op *api.Operation, f *input.Field, prefix str
 	case f.Type == input.Switch: // a POST may have it in its query too
 	case f.QueryOnly || !slices.Contains(op.Methods, "POST"):
 		contract.In = "query"
-	case f.BodyOnly || prefix != "" || !slices.Contains(op.Methods, "GET"):
+	case prefix != "": // as the field around it
+	case f.BodyOnly || !slices.Contains(op.Methods, "GET"):
 		contract.In = "body"
 	}
 	example, _ := jsondoc.Parse([]byte(f.Example))

@@ -85,7 +85,7 @@ func Invalid(t *kernel.Turn, in *input.Input) *kernel.Response {
 	if in.Total == 1 {
 		n = "1 fault"
 	}
-	detail := n + " found; nothing was recorded. \"errors\" names every one."
+	detail := n + " found; nothing was recorded."
 	if in.Hint != "" {
 		detail = in.Hint + " " + detail
 	}

@@ -217,14 +217,12 @@ type Update struct {
 // answers with its contract, and every 405 carries the contract of its endpoint.
 type Contract struct {
 	Endpoint   string              `json:"endpoint" doc:"Identifier of the endpoint."`
-	URL        string              `json:"url" format:"uri" doc:"Absolute address of the endpoint."`
 	Path       string              `json:"path" doc:"Path on the canonical host."`
 	Methods    []string            `json:"methods" doc:"The methods it answers."`
 	What       string              `json:"what" doc:"What the endpoint is for."`
 	Operations []ContractOperation `json:"operations" doc:"What can be done here."`
 	WriteLimit *WriteLimit         `json:"write_limit,omitempty" doc:"How often one client may write, where something can be written."`
 	Errors     []string            `json:"errors" doc:"The problems that a request may get: of each the status and, after a space, the name of its page under /problems/."`
-	OpenAPI    string              `json:"openapi" format:"uri" doc:"Address of the OpenAPI document."`
 	FieldGuide string              `json:"field_guide" format:"uri" doc:"Address of the description for people."`
 }
 
@@ -233,11 +231,11 @@ type ContractOperation struct {
 	ID          string          `json:"id" doc:"Stable identifier."`
 	Methods     []string        `json:"methods" doc:"HTTP methods that do it."`
 	What        string          `json:"what" doc:"What it does."`
-	Writes      bool            `json:"writes" doc:"Whether it stores, sends or signs something."`
-	DryRun      bool            `json:"dry_run" doc:"Whether dry_run checks and answers without any effect."`
-	Fields      []ContractField `json:"fields" doc:"The input fields."`
+	Writes      bool            `json:"writes,omitzero" doc:"True where it stores, sends or signs something; absent where it only reads."`
+	DryRun      bool            `json:"dry_run,omitzero" doc:"True where dry_run checks and answers without any effect; absent where it is no field."`
+	Fields      []ContractField `json:"fields,omitempty" doc:"The input fields; absent where there are none."`
 	AnyOf       []string        `json:"at_least_one_of,omitempty" doc:"Fields of which at least one must be given."`
-	OtherFields string          `json:"other_fields" enum:"refused,listed in ignored_fields,ignored" doc:"What happens with a field that is not named here."`
+	OtherFields string          `json:"other_fields,omitempty" enum:"refused,listed in ignored_fields" doc:"What happens with a field that is not named here; absent where it is ignored."`
 	GetTemplate string          `json:"get_template,omitempty" doc:"URI template (RFC 6570) of the GET form."`
 	ExampleBody JSON            `json:"example_body,omitzero" doc:"Body of the POST form. What stands in angle brackets is to be replaced: sent as it is, it is refused."`
 	Rule        string          `json:"canonicalization,omitempty" doc:"Identifier of the rule of the canonical string in the answer."`
@@ -257,6 +255,7 @@ type ContractField struct {
 	MinItems        int             `json:"min_items,omitzero" doc:"Least number of items."`
 	MaxItems        int             `json:"max_items,omitzero" doc:"Greatest number of items."`
 	Values          []string        `json:"values,omitempty" doc:"The only values allowed."`
+	ValuesIn        string          `json:"values_in,omitempty" doc:"Instead of values: the member of the answer that lists them."`
 	Aliases         []string        `json:"aliases,omitempty" doc:"Other names for the same field."`
 	QueryParameters []string        `json:"query_parameters,omitempty" doc:"In a query: one parameter for each of these in place of the field, in the form query_form."`
 	QueryForm       string          `json:"query_form,omitempty" doc:"The form of each of query_parameters. The last colon separates its parts."`
@@ -330,7 +329,6 @@ type BusinessDays struct {
 	Conventions []Convention `json:"conventions" doc:"The business day conventions of roll, and of add with 0 days: which business day stands for a day that is none. A business day stands for itself. The first is the default."`
 	Counting    string       `json:"counting" doc:"Which days count counts."`
 	Adding      string       `json:"adding" doc:"From where add counts."`
-	Joint       string       `json:"joint" doc:"What several calendars mean."`
 	DataVersion string       `json:"data_version" format:"date" doc:"The day on which the rules were last compared with their sources."`
 	Caveat      string       `json:"caveat" doc:"What the data does not know."`
 	Contract
@@ -354,7 +352,6 @@ type Calendar struct {
 // Convention is one business day convention.
 type Convention struct {
 	Name string `json:"name" doc:"Its name in a request, after the ISDA Definitions."`
-	FpML string `json:"fpml" doc:"Its code in FpML."`
 	What string `json:"what" doc:"Which day stands for a day that is no business day."`
 }
 
