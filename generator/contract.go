@@ -13,9 +13,6 @@ import (
 	"anteroom/generator/model"
 )
 
-// dryRunMeaning is what api.DryRun means. Many operations take it besides their fields.
-const dryRunMeaning = "nothing is stored, sent or counted. The request is checked and answered with its hash."
-
 // contract says what may be sent to an endpoint and which errors it may answer with.
 func (g *generation) contract(route *api.Route) model.Contract {
 	contract := model.Contract{
@@ -128,7 +125,8 @@ func (g *generation) contractField(op *api.Operation, f *input.Field, prefix str
 		QueryForm:       f.QueryForm,
 		Meaning:         g.fieldMeaning(op, prefix+f.Name),
 	}
-	if f.Type != input.Array && len(f.Values) == 0 && (f.Example != "" || f.Placeholder != "") {
+	// No example holds an e-mail address, which needs its owner's consent.
+	if f.Type != input.Array && f.Type != input.Email && len(f.Values) == 0 && (f.Example != "" || f.Placeholder != "") {
 		contract.Example = fieldTemplate(f)
 	}
 	if f.Type != input.Switch { // a switch has values in a query only; a body has a boolean
@@ -186,7 +184,7 @@ func (g *generation) description(id string) string { return g.site.Endpoints[id]
 // fieldMeaning is the wording of an input field or of a query parameter, by its dotted name.
 func (g *generation) fieldMeaning(op *api.Operation, name string) string {
 	if name == api.DryRun.Name {
-		return "With 1 in a query, or true in a body, " + dryRunMeaning
+		return "1 in a query or true in a body: nothing is stored, sent or counted. The request is checked and answered with its hash."
 	}
 	return g.site.Endpoints[op.ID].Fields[name]
 }
