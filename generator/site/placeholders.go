@@ -106,6 +106,7 @@ func (s *Site) placeholderValues() map[string]string {
 		"as_of":             s.Current().AsOf,
 		"mcp_name":          s.MCP.Name,
 		"writes_per_minute": strconv.Itoa(service.Limits.WritesPerMinute),
+		"write_window":      strconv.Itoa(api.Window),
 		"batch_messages":    strconv.Itoa(service.Limits.BatchMessages),
 		"batch_writes":      strconv.Itoa(service.Limits.BatchWrites),
 		// What the edge says.
