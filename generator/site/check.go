@@ -212,6 +212,9 @@ func checkAUP(d *document, a *AUP) {
 			d.fault(at, "the code "+p.Code+" stands twice", "keep one of them")
 		}
 		missing = slices.DeleteFunc(missing, func(c string) bool { return c == p.Code })
+		if len(p.Examples.Covered) == 0 {
+			d.fault(fmt.Sprintf("prohibited[%d].examples.covered", i), "no example of what the rule covers", "give two")
+		}
 	}
 	for _, code := range missing {
 		d.fault("prohibited", "lacks the code "+code, "the policy has exactly "+strings.Join(AUPCodes, ", "))

@@ -227,9 +227,14 @@ type Quest struct {
 type AUP struct {
 	Policy     string `yaml:"policy"`
 	Prohibited []struct {
-		Code string `yaml:"code"`
-		Rule string `yaml:"rule"`
+		Code     string `yaml:"code"`
+		Rule     string `yaml:"rule"`
+		Examples struct {
+			Covered    []string `yaml:"covered"`
+			NotCovered string   `yaml:"not_covered"`
+		} `yaml:"examples"` // for the page of the terms alone
 	} `yaml:"prohibited"`
+	Why           string `yaml:"why"` // why collusion and covert channels have a code of their own: for that page alone
 	Enforcement   string `yaml:"enforcement"`
 	CheckEndpoint string `yaml:"check_endpoint"`
 	Rationale     string `yaml:"rationale"`
