@@ -2,9 +2,9 @@ package generator
 
 import (
 	"fmt"
+	"maps"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 
 	"anteroom/generator/page"
@@ -23,6 +23,9 @@ type section struct {
 
 // sectionMakers make what takes the place of the markers, by their names.
 var sectionMakers = map[string]func(*generation) section{
+	"status":    (*generation).statusSection,
+	"counts":    (*generation).countsSection,
+	"board":     func(g *generation) section { return section{markdown: g.scoreboardSection()} },
 	"endpoints": func(g *generation) section { return section{markdown: g.endpointsSection()} },
 	"problems":  func(g *generation) section { return section{markdown: g.problemsSection()} },
 	"codes":     func(g *generation) section { return section{markdown: g.codesSection()} },
@@ -35,9 +38,6 @@ func (g *generation) pages() {
 	for i := range g.site.Pages {
 		p := &g.site.Pages[i]
 		markdown := string(p.Markdown)
-		if p.Name == "index" {
-			markdown = beforeSections(markdown, g.scoreboardSection())
-		}
 		twinMarkdown, components := markdown, map[string]templ.Component{}
 		for _, name := range site.Markers[p.Name] {
 			made := sectionMakers[name](g)
@@ -59,6 +59,10 @@ func (g *generation) pages() {
 	g.derivedPages()
 	g.add("/llms-full.txt", []byte(allTwins.String()))
 	g.add("/style.css", page.Style)
+	g.add("/icon.svg", page.Icon)
+	for _, path := range slices.Sorted(maps.Keys(page.Scripts)) {
+		g.add(path, page.Scripts[path])
+	}
 	g.notFound()
 }
 
@@ -69,14 +73,6 @@ func (g *generation) derivedPages() {
 		g.fork(func(g *generation) { g.page(&p, string(p.Markdown), nil) })
 		g.add(twinPath(&p), []byte(g.twin(&p, string(p.Markdown))))
 	}
-}
-
-// beforeSections puts a section before the first section of level 2.
-func beforeSections(markdown, section string) string {
-	if at := strings.Index("\n"+markdown, "\n## "); at >= 0 {
-		return markdown[:at] + section + markdown[at:]
-	}
-	return markdown + "\n" + section
 }
 
 // twinPath is the path of a page's Markdown twin: the path of the page with .md behind it
@@ -91,10 +87,6 @@ var headingIdentifier = regexp.MustCompile(`(?m)^(#{1,6} .*?) *\{#[^{}\n]*\}$`)
 func (g *generation) twin(p *site.Page, markdown string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "# %s\n\n> %s\n\nSource: %s\n\n", p.Title, p.Description, g.url(p.Path()))
-	if p.Name == "index" {
-		s := g.status()
-		b.WriteString(strings.TrimSpace(fmt.Sprintf("Operator **%s** since %s. %s", s.Status, s.Since, markdownText(s.Message))) + "\n\n")
-	}
 	for line := range strings.Lines(strings.TrimSpace(markdown)) {
 		if line[0] == '#' {
 			line = headingIdentifier.ReplaceAllString(line, "$1")
@@ -115,11 +107,9 @@ func (g *generation) page(p *site.Page, markdown string, components map[string]t
 		g.fault("page %s: %w", p.Name, err)
 		return
 	}
-	view := g.newPage(p.Title, p.Description)
+	view := g.newPage(p.Name, p.Title, p.Description)
 	view.Canonical, view.Twin, view.Updated, view.Body = g.url(p.Path()), twinPath(p), p.Updated, body
-	if p.Name == "index" {
-		view.Status, view.LinkedData = g.status(), g.linkedData()
-	}
+	view.LinkedData = g.linkedData(p)
 	html, err := view.Render()
 	if err != nil {
 		g.fault("page %s: %w", p.Name, err)
@@ -135,8 +125,8 @@ func (g *generation) page(p *site.Page, markdown string, components map[string]t
 
 // notFound publishes the page for a path outside /api/ where nothing is published.
 func (g *generation) notFound() {
-	view := g.newPage("Nothing here", "Nothing is published at this address.")
-	body, err := page.Markdown([]byte("The [front page](/) says what the service is, [llms.txt](/llms.txt) lists what there is to read, and " +
+	view := g.newPage("404", "Nothing here", "Nothing is published at this address.")
+	body, err := page.Markdown([]byte("The [front page](/) says what the service is, [llms.txt](/llms.txt) lists what there is to read, and "+
 		"[manifest.json](/manifest.json) names every document and every endpoint.\n"), nil)
 	if err != nil {
 		g.fault("page 404: %w", err)
@@ -150,45 +140,100 @@ func (g *generation) notFound() {
 }
 
 // newPage is a page with the frame that all pages share, and without a body.
-func (g *generation) newPage(title, description string) *page.Page {
+func (g *generation) newPage(name, title, description string) *page.Page {
 	service := &g.site.Service
-	view := &page.Page{
+	return &page.Page{
+		Name:        name,
 		Service:     service.Name,
+		Base:        g.base,
 		Title:       title,
 		Description: description,
 		Footer:      fmt.Sprintf("Published by %s under %s.", service.Operator, service.License),
+		Nav:         g.mainNavigation(),
+		Groups:      g.footerGroups(),
 	}
-	for i := range g.site.Pages {
-		p := &g.site.Pages[i]
-		if p.Name == "index" {
-			view.Nav = append(view.Nav, page.Link{Path: p.Path(), Text: service.Name})
-		} else {
-			view.Nav = append(view.Nav, page.Link{Path: p.Path(), Text: p.Title})
+}
+
+// navigation are the pages in the order in which readers are led to them. A page with a label
+// stands at the head of every page under it; all stand at the foot, in their groups, under their
+// titles.
+var navigation = []struct {
+	group string
+	pages []navigated
+}{
+	{"Take part", []navigated{{"quest", "Quest"}, {"org", "Org"}, {"receipts", ""}, {"mcp", "MCP"}, {"business-days", ""}}},
+	{"See", []navigated{{"index", ""}, {"scoreboard", "Counts"}, {"jobs", ""}, {"auditors", ""}}},
+	{"Read", []navigated{{"field-guide", "Guide"}, {"reference", ""}, {"terms", "Terms"}, {"privacy", ""}}},
+}
+
+// navigated is a page in the navigation. Its label is "" where only the foot of the page has it.
+type navigated struct{ name, label string }
+
+// mainNavigation are the links at the head of every page.
+func (g *generation) mainNavigation() (links []page.Link) {
+	for _, group := range navigation {
+		for _, n := range group.pages {
+			if n.label != "" {
+				links = append(links, page.Link{Path: g.pageNamed(n.name).Path(), Text: n.label})
+			}
 		}
 	}
+	return links
+}
+
+// footerGroups are the links at the foot of every page: all pages and the documents. Pages that the
+// operator added stand in a group of their own.
+func (g *generation) footerGroups() (groups []page.Group) {
+	placed := map[string]bool{}
+	link := func(p *site.Page) page.Link {
+		placed[p.Name] = true
+		if p.Name == "index" {
+			return page.Link{Path: p.Path(), Text: g.site.Service.Name}
+		}
+		return page.Link{Path: p.Path(), Text: p.Title}
+	}
+	for _, group := range navigation {
+		made := page.Group{Title: group.group}
+		for _, n := range group.pages {
+			made.Links = append(made.Links, link(g.pageNamed(n.name)))
+		}
+		groups = append(groups, made)
+	}
+	others := page.Group{Title: "More"}
+	for i := range g.site.Pages {
+		if p := &g.site.Pages[i]; !placed[p.Name] {
+			others.Links = append(others.Links, link(p))
+		}
+	}
+	if len(others.Links) > 0 {
+		groups = append(groups, others)
+	}
+	documents := page.Group{Title: "For programs"}
 	for _, path := range footerDocuments {
 		if path == SecurityTxtPath && g.site.NoSecurityTxt {
 			continue
 		}
-		view.Documents = append(view.Documents, page.Link{Path: path, Text: strings.TrimPrefix(path, "/")})
+		documents.Links = append(documents.Links, page.Link{Path: path, Text: path[strings.LastIndexByte(path, '/')+1:]})
 	}
-	return view
+	return append(groups, documents)
+}
+
+// pageNamed is a page that every content folder has.
+func (g *generation) pageNamed(name string) *site.Page {
+	i := slices.IndexFunc(g.site.Pages, func(p site.Page) bool { return p.Name == name })
+	return &g.site.Pages[i]
 }
 
 // footerDocuments are the documents that every page links to.
 var footerDocuments = []string{
-	"/llms.txt", "/llms-full.txt", "/openapi.json", "/manifest.json", "/scoreboard.json", "/jobs.json", "/auditors.json",
-	"/.well-known/api-catalog", SecurityTxtPath,
+	"/llms.txt", "/openapi.json", "/manifest.json", "/scoreboard.json", "/jobs.json", "/auditors.json", SecurityTxtPath,
 }
 
-// status is what the front page says of the operator.
-func (g *generation) status() *page.Status {
-	p := &g.site.Presence
-	return &page.Status{Dot: statusDots[p.Status], Status: p.Status, Since: p.Since, Message: p.AwayMessage}
-}
-
-// linkedData describes the service and its operator in the terms of schema.org.
-func (g *generation) linkedData() string {
+// linkedData describes a page in the terms of schema.org. It is "" for a page that has none.
+func (g *generation) linkedData(p *site.Page) string {
+	if p.Name != "index" {
+		return ""
+	}
 	service := &g.site.Service
 	organization := object{{"@type", "Organization"}, {"name", service.Operator}, {"url", service.BaseURL() + "/"}, {"email", service.Contact}}
 	doc, err := jsontext.AppendFormat(nil, g.compactJSON(object{
@@ -206,32 +251,4 @@ func (g *generation) linkedData() string {
 		g.fault("linked data of the front page: %w", err)
 	}
 	return string(doc)
-}
-
-// scoreboardSection shows the counts, when they were verified and what they leave out.
-func (g *generation) scoreboardSection() string {
-	roster := g.roster()
-	var b strings.Builder
-	fmt.Fprintf(&b, "## Scoreboard {#scoreboard}\n\n%s Verified by hand on **%s**.\n\n", markdownText(roster.CountingPolicy), roster.AsOf)
-	row := beginTable(&b, "Count", "Number")
-	count := func(what string, n int) { row(what, strconv.Itoa(n)) }
-	count("Agents verified", roster.PilotWaitlist.VerifiedConversions)
-	count("Registrations recorded", roster.PilotWaitlist.RegistrationsRecorded)
-	row("Founding agent seats left", fmt.Sprintf("%d of %d", roster.PilotWaitlist.FoundingSlotsLeft, roster.PilotWaitlist.FoundingSlots))
-	count("Org charters filed", roster.Orgs.ChartersFiled)
-	row("Founding org seats left", fmt.Sprintf("%d of %d", roster.Orgs.FoundingSlotsLeft, roster.Orgs.FoundingSlots))
-	count("Suggestions received from outside", roster.Suggestions.ReceivedExternal)
-	count("Suggestions originated internally", roster.Suggestions.OriginatedInternally)
-	count("Suggestions shipped", roster.Suggestions.Shipped)
-	fmt.Fprintf(&b, "\nNot in any count: %d development, seed and test records. %s\n\n", roster.Excluded.Records, markdownText(roster.Excluded.Note))
-	for _, c := range roster.Corrections {
-		fmt.Fprintf(&b, "Corrected: `%s` was %d on [%s](/scoreboard/%s.json): %s\n\n", c.Number, c.Was, c.Board, c.Board, markdownText(c.Reason))
-	}
-	fmt.Fprintf(&b, "The same as JSON, with how to read it: [scoreboard.json](/scoreboard.json). Every hand verification stays published:\n\n")
-	for i := range slices.Backward(g.site.Scoreboards) {
-		file := g.site.Scoreboards[i].File
-		fmt.Fprintf(&b, "- [%s](/scoreboard/%s.json)\n", file, file)
-	}
-	b.WriteByte('\n')
-	return b.String()
 }

@@ -4,6 +4,7 @@ import (
 	"path"
 
 	"anteroom/edge/respond"
+	"anteroom/generator/page"
 )
 
 // The media types and lifetimes of published documents. cacheShort is for documents that a hand
@@ -14,6 +15,9 @@ const (
 	mediaText     = "text/plain; charset=utf-8"
 	mediaMarkdown = "text/markdown; charset=utf-8" // RFC 7763
 	mediaCSS      = "text/css; charset=utf-8"
+	mediaScript   = "text/javascript; charset=utf-8" // RFC 9239
+	mediaSVG      = "image/svg+xml"
+	mediaPNG      = "image/png"
 	mediaJSON     = respond.MediaJSON
 	mediaXML      = "application/xml"
 	mediaLinkset  = `application/linkset+json; profile="https://www.rfc-editor.org/info/rfc9727"` // RFC 9264, RFC 9727
@@ -60,6 +64,9 @@ var publishedPaths = []published{
 	{"/problems/*.html.md", mediaMarkdown, cacheShort, true, "Type of problem, as Markdown", "what a type of problem means, and what to do"},
 	{"/problems/*.html", mediaHTML, cacheHTML, false, "Type of problem", "what a type of problem means, and what to do"},
 	{"/style.css", mediaCSS, cacheHour, false, "Style sheet", "how the pages look"},
+	{"/*.js", mediaScript, cacheHour, false, "Script", "what a page can do besides; it is complete without"},
+	{"/icon.svg", mediaSVG, cacheHour, false, "Icon", "the sign of the service"},
+	{page.CardPath, mediaPNG, cacheHour, true, "Card", "the picture for previews of links"},
 	{pattern: "/_headers"},
 	{pattern: "/_redirects"},
 }

@@ -287,7 +287,7 @@ var Markers = map[string][]string{
 	"auditors":      {},
 	"business-days": {},
 	"field-guide":   {"endpoints", "problems", "codes"},
-	"index":         {},
+	"index":         {"counts", "status"},
 	"jobs":          {},
 	"mcp":           {},
 	"org":           {},
@@ -295,7 +295,7 @@ var Markers = map[string][]string{
 	"quest":         {},
 	"receipts":      {},
 	"reference":     {},
-	"scoreboard":    {},
+	"scoreboard":    {"board"},
 	"terms":         {},
 }
 
