@@ -114,6 +114,8 @@ func (s *Site) placeholderValues() map[string]string {
 		"max_query_bytes":      strconv.Itoa(kernel.MaxQuery),
 		"max_depth":            strconv.Itoa(jsondoc.MaxDepth),
 		"max_members":          strconv.Itoa(jsondoc.MaxMembers),
+		"max_echo":             strconv.Itoa(input.MaxEcho),
+		"max_entries":          strconv.Itoa(input.MaxEntries),
 		"seat_form":            org.SeatForm,
 		"org_cap":              strconv.Itoa(org.Cap),
 		"founding_agent_slots": strconv.Itoa(model.FoundingAgentSlots),

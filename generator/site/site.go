@@ -284,17 +284,17 @@ type ExampleFault struct {
 // <!-- endpoints --> stands where the list of endpoints belongs. Each stands in its page exactly
 // once, alone in its line. Every content folder has the pages that are listed here.
 var Markers = map[string][]string{
-	"auditors":      {},
+	"auditors":      {"audits", "audit-members"},
 	"business-days": {},
-	"field-guide":   {"endpoints", "problems", "codes"},
+	"field-guide":   {"pages", "endpoints", "problems"},
 	"index":         {"counts", "status"},
-	"jobs":          {},
-	"mcp":           {},
+	"jobs":          {"jobs", "job-members"},
+	"mcp":           {"tools", "prompts", "install"},
 	"org":           {},
 	"privacy":       {},
 	"quest":         {},
 	"receipts":      {},
-	"reference":     {},
+	"reference":     {"operations"},
 	"scoreboard":    {"board"},
 	"terms":         {},
 }
