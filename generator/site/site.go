@@ -201,6 +201,7 @@ type Presence struct {
 	Status      string `yaml:"status"` // online, away or offline
 	AwayMessage string `yaml:"away_message,omitempty"`
 	Since       string `yaml:"since" is:"time"` // RFC 3339
+	StatusNote  string `yaml:"status_note"`     // who set the status, and when; it stands wherever the status is shown
 	NotBuilt    []struct {
 		What string `yaml:"what"`
 		Note string `yaml:"note"`
