@@ -28,7 +28,7 @@ func (d *openAPIDocument) documentPaths(paths *object) {
 		switch p.pattern {
 		case "/scoreboard/*.json":
 			paths.set(datedScoreboards, d.documentPath(p, datedScoreboards, p.title, sentence(p.what)))
-		case "/*.txt":
+		case keyPattern:
 			if key := d.site.Service.IndexNow.Key; key != "" {
 				path := "/" + key + ".txt"
 				paths.set(path, d.documentPath(p, path, p.title, sentence(p.what)))
@@ -47,6 +47,7 @@ func (d *openAPIDocument) documentPaths(paths *object) {
 			}
 		case "/endpoints/*.html.md", "/endpoints/*.html", "/problems/*.html.md", "/problems/*.html":
 			// Templates of these paths would say less than the pages of the reference.
+		case "/*.js": // parts of pages
 		default:
 			paths.set(p.pattern, d.documentPath(p, p.pattern, p.title, sentence(p.what)))
 		}
@@ -178,40 +179,8 @@ func (s *schemas) subset(t, whole reflect.Type) object {
 
 // listSchema is the schema of a list that grows. Its entries are a component of their own.
 func (d *openAPIDocument) listSchema(entry string, l *site.List) object {
-	properties, required := object{}, []string{}
-	for _, m := range l.Members() {
-		text := object{{"type", "string"}}
-		if m.Format != "" {
-			text.set("format", m.Format)
-		}
-		if m.Pattern != "" {
-			text.set("pattern", m.Pattern)
-		}
-		if m.Values != nil {
-			text.set("enum", m.Values)
-		}
-		schema := text
-		switch m.Type {
-		case "integer":
-			schema = object{{"type", m.Type}, {"minimum", 0}, {"maximum", m.Max}}
-		case "array":
-			text.set("maxLength", m.Max)
-			schema = object{{"type", m.Type}, {"items", text}, {"maxItems", m.MaxItems}}
-		default:
-			if m.Max > 0 {
-				schema.set("maxLength", m.Max)
-			}
-			if m.Nullable {
-				schema.set("type", []string{m.Type, "null"})
-			}
-		}
-		schema.set("description", m.Doc)
-		properties.set(m.Name, schema)
-		if !m.Optional {
-			required = append(required, m.Name)
-		}
-	}
-	d.schemas.components.set(entry, object{{"type", "object"}, {"properties", properties}, {"required", required}})
+	schema := d.listEntrySchema(entry, l)
+	d.schemas.components.set(entry, slices.DeleteFunc(schema, func(m member) bool { return m.name == "title" }))
 	entries := object{{"type", "array"}, {"items", object{{"$ref", "#/components/schemas/" + entry}}}}
 	all := object{{"as_of", object{
 		{"type", "string"}, {"format", "date"}, {"description", "Date of the newest change that the operator vouches for."},

@@ -246,3 +246,42 @@ func oneRequired(names []string) object {
 	}
 	return object{{"anyOf", choices}}
 }
+
+// listEntrySchema is the schema of one entry of a list that grows, with the name of what an entry is
+// as its title. It refers to nothing outside itself.
+func (*generation) listEntrySchema(entry string, l *site.List) object {
+	properties, required := object{}, []string{}
+	for _, m := range l.Members() {
+		text := object{{"type", "string"}}
+		if m.Format != "" {
+			text.set("format", m.Format)
+		}
+		if m.Pattern != "" {
+			text.set("pattern", m.Pattern)
+		}
+		if m.Values != nil {
+			text.set("enum", m.Values)
+		}
+		schema := text
+		switch m.Type {
+		case "integer":
+			schema = object{{"type", m.Type}, {"minimum", 0}, {"maximum", m.Max}}
+		case "array":
+			text.set("maxLength", m.Max)
+			schema = object{{"type", m.Type}, {"items", text}, {"maxItems", m.MaxItems}}
+		default:
+			if m.Max > 0 {
+				schema.set("maxLength", m.Max)
+			}
+			if m.Nullable {
+				schema.set("type", []string{m.Type, "null"})
+			}
+		}
+		schema.set("description", m.Doc)
+		properties.set(m.Name, schema)
+		if !m.Optional {
+			required = append(required, m.Name)
+		}
+	}
+	return object{{"title", entry}, {"type", "object"}, {"properties", properties}, {"required", required}}
+}

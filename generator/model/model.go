@@ -475,7 +475,7 @@ type Versions struct {
 
 // Problem is the body of every error (RFC 9457).
 type Problem struct {
-	Type          string         `json:"type" format:"uri" doc:"Problem type: an anchor in the field guide."`
+	Type          string         `json:"type" format:"uri" doc:"Problem type: the address of the page about it."`
 	Title         string         `json:"title" doc:"Title of the problem type."`
 	Status        int            `json:"status" doc:"HTTP status."`
 	Detail        string         `json:"detail" doc:"What is wrong with this request."`
