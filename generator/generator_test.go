@@ -187,6 +187,7 @@ func TestSnapshot(t *testing.T) {
 			named[route.Refusal.ID] = true
 		}
 		for _, op := range route.Operations {
+			named[op.Contract().ID] = true
 			if op.Document != nil {
 				named[op.Document.ID] = true
 			}
@@ -232,7 +233,7 @@ func TestContract(t *testing.T) {
 			}
 		}
 		WriteLimit struct{ Writes int } `json:"write_limit"`
-		Errors     []struct{ Status int }
+		Errors     []string
 	}
 	if err := json.Unmarshal(o.Snapshot.Documents["waitlist"], &contract); err != nil {
 		t.Fatal(err)
@@ -257,18 +258,17 @@ func TestContract(t *testing.T) {
 		}
 	}
 	want := []string{
-		"agent_name string  80 false query or body", "pubkey string  512 false query or body",
-		"owner_email string email 0 false query or body", "dry_run boolean  0 false query or body",
+		"agent_name string  80 false ", "pubkey string  512 false ",
+		"owner_email string email 0 false ", "dry_run boolean  0 false ",
 	}
 	if !slices.Equal(fields, want) {
 		t.Errorf("fields %q, want %q", fields, want)
 	}
-	var statuses []int
-	for _, e := range contract.Errors {
-		statuses = append(statuses, e.Status)
-	}
-	if want := []int{400, 405, 413, 414, 415, 421, 429, 500, 503}; !slices.Equal(statuses, want) {
-		t.Errorf("errors %v, want %v", statuses, want)
+	if want := []string{
+		"400 invalid-input", "405 method-not-allowed", "413 body-too-large", "414 query-too-long", "415 unsupported-media-type",
+		"421 misdirected-request", "429 too-many-writes", "500 internal-error", "503 store-unavailable",
+	}; !slices.Equal(contract.Errors, want) {
+		t.Errorf("errors %v, want %v", contract.Errors, want)
 	}
 }
 
