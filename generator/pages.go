@@ -23,9 +23,15 @@ type section struct {
 
 // sectionMakers make what takes the place of the markers, by their names.
 var sectionMakers = map[string]func(*generation) section{
-	"status":    (*generation).statusSection,
-	"counts":    (*generation).countsSection,
-	"board":     func(g *generation) section { return section{markdown: g.scoreboardSection()} },
+	"status": (*generation).statusSection,
+	"counts": (*generation).countsSection,
+
+	"board-policy":      (*generation).boardPolicy,
+	"board-charts":      (*generation).boardCharts,
+	"board-history":     (*generation).boardHistory,
+	"board-corrections": (*generation).boardCorrections,
+	"board-meanings":    (*generation).boardMeanings,
+
 	"endpoints": func(g *generation) section { return section{markdown: g.endpointsSection()} },
 	"problems":  func(g *generation) section { return section{markdown: g.problemsSection()} },
 	"codes":     func(g *generation) section { return section{markdown: g.codesSection()} },
@@ -41,6 +47,7 @@ func (g *generation) pages() {
 		twinMarkdown, components := markdown, map[string]templ.Component{}
 		for _, name := range site.Markers[p.Name] {
 			made := sectionMakers[name](g)
+			made.markdown = strings.TrimRight(made.markdown, "\n")
 			twinMarkdown = strings.Replace(twinMarkdown, site.Marker(name), made.markdown, 1)
 			if made.html != nil {
 				components[name] = made.html

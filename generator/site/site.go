@@ -283,7 +283,7 @@ var Markers = map[string][]string{
 	"auditors":      {},
 	"business-days": {},
 	"field-guide":   {"endpoints", "problems", "codes"},
-	"index":         {"counts", "status"},
+	"index":         {"counts", "status", "not-built"},
 	"jobs":          {},
 	"mcp":           {},
 	"org":           {},
@@ -291,7 +291,7 @@ var Markers = map[string][]string{
 	"quest":         {},
 	"receipts":      {},
 	"reference":     {},
-	"scoreboard":    {"board"},
+	"scoreboard":    {"counts", "board-policy", "board-charts", "board-history", "board-corrections", "board-meanings"},
 	"terms":         {},
 }
 
