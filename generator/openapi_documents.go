@@ -28,7 +28,7 @@ func (d *openAPIDocument) documentPaths(paths *object) {
 		switch p.pattern {
 		case "/scoreboard/*.json":
 			paths.set(datedScoreboards, d.documentPath(p, datedScoreboards, p.title, sentence(p.what)))
-		case "/*.txt":
+		case keyPattern:
 			if key := d.site.Service.IndexNow.Key; key != "" {
 				path := "/" + key + ".txt"
 				paths.set(path, d.documentPath(p, path, p.title, sentence(p.what)))

@@ -279,7 +279,7 @@ jobs:
 	o := readOpenAPI(t, document(t, output, "/openapi.json"))
 	var files []static.File
 	for _, d := range output.Documents {
-		files = append(files, static.File{Path: d.Path, Bytes: d.Bytes})
+		files = append(files, static.File(d))
 	}
 	documents, err := static.New(files)
 	if err != nil {
