@@ -91,7 +91,7 @@ func (g *generation) countsSection() section {
 		counts = append(counts, c)
 		fmt.Fprintf(&b, "%c %s %d", ":,"[min(i, 1)], strings.ToLower(c.Name[:1])+c.Name[1:], c.N)
 	}
-	b.WriteString(". [What they mean](/scoreboard.html#numbers).")
+	b.WriteString(". [What they mean](/scoreboard.html#meanings).")
 	return section{markdown: b.String(), html: page.Counts(board.AsOf, counts)}
 }
 

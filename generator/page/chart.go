@@ -23,12 +23,12 @@ type Point struct {
 // The measures of a chart, in the units of its viewBox.
 const (
 	chartWidth  = 360
-	chartHeight = 112
+	chartHeight = 96
 	chartTop    = 10
 	chartFoot   = 24 // below the line of zero, for dates
 	chartEdge   = 8  // to the right of the newest point
 	letterWidth = 7  // of a tick's label, at most
-	mostDots    = 40 // more would run into each other
+	mostDots    = 24 // more would run into each other
 )
 
 // chartLayout is where the parts of a chart stand.

@@ -29,14 +29,14 @@ func TestChart(t *testing.T) {
 		values string
 		dates  string
 	}{
-		"one board":             {boards(3), "M183.5 29.5", 1, "0 2 4", "2026-09-22"},
-		"one board of zero":     {boards(0), "M183.5 88", 1, "0 1", "2026-09-22"},
-		"two boards":            {boards(0, 5), "M15 88H352V10", 2, "0 5", "2026-09-22 2026-09-29"},
-		"all zero":              {boards(0, 0, 0), "M15 88H183.5H352", 3, "0 1", "2026-09-22 2026-10-06"},
-		"one that falls":        {boards(10, 10, 5), "M22 10H187H352V49", 3, "0 5 10", "2026-09-22 2026-10-06"},
-		"two boards of one day": {[]Point{{"2026-11-20", 0}, {"2026-11-20", 1}}, "M183.5 88H183.5V10", 2, "0 1", "2026-11-20"},
-		"boards of some days":   {[]Point{{"2026-11-19", 0}, {"2026-11-20", 0}, {"2026-11-20", 1}}, "M15 88H352H352V10", 3, "0 1", "2026-11-19 2026-11-20"},
-		"a great number":        {boards(0, 123456), "M57 88H352V39.9", 2, "0 100,000 200,000", "2026-09-22 2026-09-29"},
+		"one board":             {boards(3), "M183.5 25.5", 1, "0 2 4", "2026-09-22"},
+		"one board of zero":     {boards(0), "M183.5 72", 1, "0 1", "2026-09-22"},
+		"two boards":            {boards(0, 5), "M15 72H352V10", 2, "0 5", "2026-09-22 2026-09-29"},
+		"all zero":              {boards(0, 0, 0), "M15 72H183.5H352", 3, "0 1", "2026-09-22 2026-10-06"},
+		"one that falls":        {boards(10, 10, 5), "M22 10H187H352V41", 3, "0 5 10", "2026-09-22 2026-10-06"},
+		"two boards of one day": {[]Point{{"2026-11-20", 0}, {"2026-11-20", 1}}, "M183.5 72H183.5V10", 2, "0 1", "2026-11-20"},
+		"boards of some days":   {[]Point{{"2026-11-19", 0}, {"2026-11-20", 0}, {"2026-11-20", 1}}, "M15 72H352H352V10", 3, "0 1", "2026-11-19 2026-11-20"},
+		"a great number":        {boards(0, 123456), "M57 72H352V33.7", 2, "0 100,000 200,000", "2026-09-22 2026-09-29"},
 		"a hundred boards":      {boards(many...), "", 0, "0 5,000,000 10,000,000", "2026-09-22 2028-08-15"},
 		"a thousand millions":   {boards(1_000_000_000), "M225.5 10", 1, "0 500,000,000 1,000,000,000", "2026-09-22"},
 	} {
@@ -90,7 +90,7 @@ func TestCharts(t *testing.T) {
 	for _, want := range []string{
 		`role="img" aria-labelledby="chart-a-title chart-a-desc"`, `<title id="chart-a-title">Agents &lt;verified&gt;</title>`,
 		`<desc id="chart-a-desc">2 boards: from 0 on 2026-09-22 to 1,200 on 2026-09-29.</desc>`, `<desc id="chart-b-desc">One board: 7 on 2026-09-22.</desc>`,
-		`<strong>1,200</strong>`, `viewBox="0 0 360 112"`,
+		`<strong>1,200</strong>`, `viewBox="0 0 360 96"`,
 	} {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("lacks %s:\n%s", want, b.String())
