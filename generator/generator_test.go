@@ -850,12 +850,70 @@ func TestSecondBoardOfADay(t *testing.T) {
 	}
 }
 
+// The front page leads to every endpoint that is live.
+func TestFrontPageNamesEverythingLive(t *testing.T) {
+	text := string(document(t, generate(t, shippedContent), "/index.html.md"))
+	pages := map[string]string{"quest": "quest", "roster": "scoreboard", "aup": "terms", "org": "org", "receipt": "receipts", "business-days": "business-days", "mcp": "mcp"}
+	for _, route := range api.Routes {
+		path := "/endpoints/" + route.ID + ".html"
+		if pages[route.ID] != "" {
+			path = "/" + pages[route.ID] + ".html"
+		}
+		if !strings.Contains(text, "]("+path+")") {
+			t.Errorf("it does not lead to %s", path)
+		}
+	}
+}
+
+// The page of the counts explains every number of a board, and has no age.
+func TestScoreboardPage(t *testing.T) {
+	o := generate(t, shippedContent)
+	page := string(document(t, o, "/scoreboard.html"))
+	var count func(v *jsondoc.Value) int
+	count = func(v *jsondoc.Value) (n int) {
+		for _, m := range v.Members {
+			if m.Value.Kind == jsondoc.Number {
+				n++
+				if !strings.Contains(page, `<code class="long">`+m.Name+"</code>") && !strings.Contains(page, "<code>"+m.Name+"</code>") {
+					t.Errorf("it does not explain %s", m.Name)
+				}
+			}
+			n += count(&m.Value)
+		}
+		return n
+	}
+	if n := count(trailer(t, o, "/scoreboard.json")); n < 15 {
+		t.Errorf("only %d numbers", n)
+	}
+	if strings.Contains(page, " days old") || strings.Count(page, "<svg") == 0 {
+		t.Error("it says an age, or shows no chart")
+	}
+}
+
+// A page of the navigation is named once, and every page that a folder must have is named.
+func TestNavigation(t *testing.T) {
+	page := string(document(t, generate(t, shippedContent), "/terms.html"))
+	_, footer, _ := strings.Cut(page, "<footer>")
+	for name := range site.Markers {
+		path := (&site.Page{Name: name}).Path()
+		if n := strings.Count(footer, `<a href="`+path+`"`); n != 1 {
+			t.Errorf("the foot of a page has %d links to %s", n, path)
+		}
+	}
+	withMore := generate(t, overlay(t, map[string]func(string) string{
+		"pages/added.md": func(string) string { return "---\ntitle: Added\ndescription: One more.\nupdated: 2026-11-23\n---\nWords.\n" },
+	}))
+	if !strings.Contains(string(document(t, withMore, "/terms.html")), `<h2>More</h2><ul><li><a href="/added.html">Added</a></li></ul>`) {
+		t.Error("a page that the operator added has no link")
+	}
+}
+
 // A board that corrects a number says so on the page of the counts, too.
 func TestCorrectionOnThePage(t *testing.T) {
 	o := generate(t, overlay(t, map[string]func(string) string{"scoreboard/2026-11-20.yaml": func(board string) string {
 		return board + "correction:\n  - {number: orgs.charters_filed, was: 0, board: 2026-09-22, reason: Two <were> one.}\n"
 	}}))
-	if page := string(document(t, o, "/scoreboard.html")); !strings.Contains(page, `<code>orgs.charters_filed</code> was 0 on <a href="/scoreboard/2026-09-22.json">2026-09-22</a>: Two &lt;were&gt; one.`) {
+	if page := string(document(t, o, "/scoreboard.html")); !strings.Contains(page, `Charters filed (<code>orgs.charters_filed</code>) was 0 on <a href="/scoreboard/2026-09-22.json"><time>2026-09-22</time></a>, and is 0. Two &lt;were&gt; one.`) {
 		t.Errorf("the page does not say what was corrected:\n%s", page)
 	}
 }

@@ -145,8 +145,8 @@ type PilotWaitlist struct {
 	RegistrationsRecorded int     `json:"registrations_recorded" minimum:"0" doc:"Waitlist requests answered 200 up to the moment of the verification, less the operator's own development, seed and test records. It falls by nothing else."`
 	IdentityNote          string  `json:"identity_note" doc:"What is known about who registered."`
 	YourPosition          int     `json:"your_position_if_you_convert_now" minimum:"1" doc:"Verified conversions as of as_of, and one. Registrations that were recorded since come first."`
-	FoundingSlots         int     `json:"founding_agent_slots" doc:"Founding agent seats in all."`
-	FoundingSlotsLeft     int     `json:"founding_agent_slots_remaining" minimum:"0" doc:"Founding agent seats left."`
+	FoundingSlots         int     `json:"founding_agent_slots" doc:"Founding seats for agents, given in the order of signing up."`
+	FoundingSlotsLeft     int     `json:"founding_agent_slots_remaining" minimum:"0" doc:"The seats less the agents verified as of as_of."`
 	Convert               Convert `json:"convert" doc:"How to register."`
 }
 
@@ -163,8 +163,8 @@ type Convert struct {
 // Orgs counts charters.
 type Orgs struct {
 	ChartersFiled     int      `json:"charters_filed" minimum:"0" doc:"Charters filed up to the moment of the verification, less the operator's own."`
-	FoundingSlots     int      `json:"founding_org_slots" doc:"Founding org seats in all."`
-	FoundingSlotsLeft int      `json:"founding_org_slots_remaining" minimum:"0" doc:"Founding org seats left."`
+	FoundingSlots     int      `json:"founding_org_slots" doc:"Founding seats for orgs, given in the order of filing."`
+	FoundingSlotsLeft int      `json:"founding_org_slots_remaining" minimum:"0" doc:"The seats less the charters filed as of as_of."`
 	File              FileCall `json:"file" doc:"How to file a charter."`
 	Rules             string   `json:"rules" doc:"The rules in short."`
 	OfferHistory      string   `json:"offer_history" doc:"How the offer has changed."`
@@ -288,8 +288,8 @@ type OrgRules struct {
 	PostTemplate      JSON   `json:"post_template" doc:"A body for POST. What stands in angle brackets is to be replaced: sent as it is, it is refused."`
 	GetTemplate       string `json:"get_template" doc:"URI template (RFC 6570) of the GET form. Each position has the form that the contract states as query_form."`
 	Canonicalization  string `json:"canonicalization" doc:"Identifier of the canonical string's rule."`
-	FoundingSlots     int    `json:"founding_org_slots" doc:"Founding org seats in all."`
-	FoundingSlotsLeft int    `json:"founding_org_slots_remaining" minimum:"0" doc:"Founding org seats left."`
+	FoundingSlots     int    `json:"founding_org_slots" doc:"Founding seats for orgs, given in the order of filing."`
+	FoundingSlotsLeft int    `json:"founding_org_slots_remaining" minimum:"0" doc:"The seats less the charters filed as of as_of."`
 	Founding          string `json:"founding" doc:"How the founding seats are given."`
 	Contract
 }
@@ -435,8 +435,8 @@ type Limits struct {
 	SelftestShare     int `json:"selftest_shared_seconds" doc:"For how long a result of the self-test is shared."`
 
 	OrgCap         int `json:"org_cap" doc:"Most credit units that the allocations of a roster may add up to."`
-	FoundingAgents int `json:"founding_agent_slots" doc:"Founding agent seats in all."`
-	FoundingOrgs   int `json:"founding_org_slots" doc:"Founding org seats in all."`
+	FoundingAgents int `json:"founding_agent_slots" doc:"Founding seats for agents, given in the order of signing up."`
+	FoundingOrgs   int `json:"founding_org_slots" doc:"Founding seats for orgs, given in the order of filing."`
 
 	Fields []FieldLimits `json:"fields" doc:"The limits of every input field that has one, by operation."`
 }
