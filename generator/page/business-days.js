@@ -49,7 +49,7 @@ function showAnswer(answer) {
     : `${result}, ${weekday(result)}`;
   if (answer.ignored_fields.length > 0) put(more, "p", `Not used: ${answer.ignored_fields.join(", ")}`);
   if (listed.length === 0) return;
-  const table = put(put(more, "div", "", { class: "scroll" }), "table");
+  const table = put(more, "table");
   put(table, "caption", listed === result ? "Closed weekdays" : `Passed over: ${answer.holidays_skipped_total}`);
   const row = (part, tag, texts) => {
     const line = put(part, "tr");
@@ -67,7 +67,7 @@ form.addEventListener("submit", async (event) => {
   const answer = await response?.json().catch(() => null) ?? { detail: "No answer came. Try again." };
   if (turn !== asked) return;
   more.replaceChildren();
-  for (const fault of form.querySelectorAll(".fault")) fault.textContent = "";
+  for (const fault of form.querySelectorAll(".bad")) fault.textContent = "";
   for (const control of form.elements) control.removeAttribute("aria-invalid");
   if (response?.ok && "result" in answer) showAnswer(answer); else showFaults(answer);
   put(put(more, "pre", "", { tabindex: "0" }), "code", `curl -s '${url}'`);

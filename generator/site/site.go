@@ -291,7 +291,7 @@ var Markers = map[string][]string{
 	"mcp":         {},
 	"org":         {"org-intro", "org-rules", "org-draft", "org-calls", "org-seats"},
 	"privacy":     {},
-	"quest":       {},
+	"quest":       {"quest-overview", "quest-steps", "quest-end"},
 	"receipts":    {},
 	"reference":   {},
 	"scoreboard":  {"board"},
