@@ -37,10 +37,9 @@ func (g *generation) orgDraft() section {
 	var draft org.Answer
 	g.rehearse(org.File, string(exampleBody(writeOperation(route))), &draft)
 	var b strings.Builder
-	row := beginTable(&b, "Position", "Agent", "Credit units", "In a GET")
+	row := beginTable(&b, "Position", "Seat")
 	for _, seat := range draft.Charter.Roster {
-		name := markdownText(seat.AgentName)
-		row("`"+seat.Position+"`", name, fmt.Sprint(seat.Allocation), fmt.Sprintf("`%s:%d`", seat.AgentName, seat.Allocation))
+		row("`"+seat.Position+"`", fmt.Sprintf("%s, %d credit units; in a GET `%s:%d`", markdownText(seat.AgentName), seat.Allocation, seat.AgentName, seat.Allocation))
 	}
 	commissioner := "nobody"
 	if c := draft.Charter.Commissioner; c != nil {

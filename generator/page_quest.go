@@ -12,21 +12,21 @@ import (
 func (g *generation) questOverview() section {
 	content := &g.site.Quest
 	var b strings.Builder
-	row := beginTable(&b, "Step", "What you send")
+	row := beginTable(&b, "Step", "What it sends")
 	nothing := 0
 	for i := range content.Steps {
 		step := &content.Steps[i]
-		sends := "nothing about you"
+		sends := "Sends nothing about you"
 		if step.Method() == "GET" {
 			nothing++
 		} else if step.AnswerOf != "" {
-			sends = fmt.Sprintf("the answer of step %d", g.questStepOf(step.AnswerOf))
+			sends = fmt.Sprintf("Sends the answer of step %d", g.questStepOf(step.AnswerOf))
 		} else if body, err := jsondoc.Parse([]byte(step.Body)); err == nil {
 			var names []string
 			for _, m := range body.Members {
 				names = append(names, "`"+m.Name+"`")
 			}
-			sends = strings.Join(names, ", ")
+			sends = "Sends " + strings.Join(names, ", ")
 		}
 		row(fmt.Sprintf("[%d. %s](/quest.html#step-%d)", i+1, markdownText(step.Title), i+1), sends)
 	}
