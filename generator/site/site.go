@@ -201,6 +201,7 @@ type Presence struct {
 	Status      string `yaml:"status"` // online, away or offline
 	AwayMessage string `yaml:"away_message,omitempty"`
 	Since       string `yaml:"since" is:"time"` // RFC 3339
+	StatusNote  string `yaml:"status_note"`     // who set the status, and when; it stands wherever the status is shown
 	NotBuilt    []struct {
 		What string `yaml:"what"`
 		Note string `yaml:"note"`
@@ -272,28 +273,46 @@ type Endpoint struct {
 
 // Problems is content/problems.yaml: what each problem type and each fault code means to a caller.
 type Problems struct {
-	Types map[string]string `yaml:"types"`
-	Codes map[string]string `yaml:"codes"`
+	Types map[string]string      `yaml:"types"` // in short
+	Pages map[string]ProblemPage `yaml:"pages"` // what else the page about a type says
+	Codes map[string]string      `yaml:"codes"`
+}
+
+// ProblemPage are the words of the page about a problem type, in Markdown, and the answer that it
+// shows as an example.
+type ProblemPage struct {
+	Why      string        `yaml:"why"`
+	Next     string        `yaml:"next"`     // what to do
+	Recorded string        `yaml:"recorded"` // whether something was
+	Detail   string        `yaml:"detail"`   // of the example
+	Fault    *ExampleFault `yaml:"fault,omitempty"`
+}
+
+// ExampleFault is the fault in the example of a problem type that lists faults.
+type ExampleFault struct {
+	Field  string `yaml:"field,omitempty"`
+	Code   string `yaml:"code"`
+	Detail string `yaml:"detail"`
 }
 
 // Markers name what the generator puts into a page, by the name of the page: the marker
 // <!-- endpoints --> stands where the list of endpoints belongs. Each stands in its page exactly
 // once, alone in its line. Every content folder has the pages that are listed here.
 var Markers = map[string][]string{
-	"auditors": {},
+	"auditors": {"audits", "audit-members"},
 	"business-days": {
 		"business-days-form", "business-days-call", "business-days-operations", "business-days-conventions", "business-days-counting",
 		"business-days-calendars",
 	},
-	"field-guide": {"endpoints", "problems", "codes"},
+	"field-guide": {"pages", "endpoints", "problems"},
 	"index":       {"counts", "status"},
-	"jobs":        {},
-	"mcp":         {},
+	"jobs":        {"jobs", "job-members"},
+	"mcp":         {"tools", "prompts", "install"},
 	"org":         {"org-intro", "org-rules", "org-draft", "org-calls", "org-seats"},
 	"privacy":     {},
 	"quest":       {"quest-overview", "quest-steps", "quest-end"},
 	"receipts":    {},
-	"reference":   {},
+	"reference":   {"operations"},
 	"scoreboard":  {"board"},
 	"terms":       {"terms-policy", "terms-codes", "terms-why", "terms-enforcement", "terms-check", "terms-rationale"},
 }
