@@ -141,7 +141,7 @@ func (g *generation) businessDaysCalendars() section {
 // businessDaysOperations lists the operations, with the fields that each reads.
 func (g *generation) businessDaysOperations() section {
 	var b strings.Builder
-	row := beginTable(&b, "`"+businessDaysChoice+"`", "What it computes", "Reads")
+	row := beginTable(&b, "`"+businessDaysChoice+"`", "Computes", "Reads")
 	for _, o := range bizday.Operations() {
 		row("`"+o.Name+"`", markdownText(o.What), "`"+strings.Join(o.Takes, "`, `")+"`")
 	}
@@ -151,7 +151,7 @@ func (g *generation) businessDaysOperations() section {
 // businessDaysConventions lists the conventions.
 func (g *generation) businessDaysConventions() section {
 	var b strings.Builder
-	row := beginTable(&b, "Convention", "FpML", "What stands for a day that is no business day")
+	row := beginTable(&b, "Convention", "FpML", "Meaning")
 	for _, c := range bizday.Conventions {
 		row("`"+c.Name+"`", "`"+c.FpML+"`", markdownText(c.What))
 	}
