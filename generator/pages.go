@@ -51,6 +51,10 @@ var sectionMakers = map[string]func(*generation) section{
 	"business-days-counting":    (*generation).businessDaysCounting,
 	"business-days-calendars":   (*generation).businessDaysCalendars,
 
+	"quest-overview": (*generation).questOverview,
+	"quest-steps":    (*generation).questSteps,
+	"quest-end":      (*generation).questEnd,
+
 	"org-intro": (*generation).orgIntro,
 	"org-rules": (*generation).orgRulesTable,
 	"org-draft": (*generation).orgDraft,

@@ -310,7 +310,7 @@ var Markers = map[string][]string{
 	"mcp":         {"tools", "prompts", "install"},
 	"org":         {"org-intro", "org-rules", "org-draft", "org-calls", "org-seats"},
 	"privacy":     {},
-	"quest":       {},
+	"quest":       {"quest-overview", "quest-steps", "quest-end"},
 	"receipts":    {},
 	"reference":   {"operations"},
 	"scoreboard":  {"counts", "board-policy", "board-charts", "board-history", "board-corrections", "board-meanings"},
