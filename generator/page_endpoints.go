@@ -109,7 +109,7 @@ var otherFields = map[string]string{
 // describedAs is the operationId under which the OpenAPI description has an operation. It has one
 // for a method and a path, and operations that share both are described together.
 func (g *generation) describedAs(route *api.Route, op *api.Operation) string {
-	return defaultOperation(route, op.Methods[0]).ID
+	return defaultOperation(route, lastMethod(op)).ID
 }
 
 // callsSection shows exact calls of an operation. A call that writes holds placeholders, which are

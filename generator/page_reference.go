@@ -156,7 +156,7 @@ func (r *apiReference) body(response object) {
 	}
 	var names []string
 	for _, h := range members(response.get("headers")) {
-		names = append(names, fmt.Sprintf("[%s](#header-%s)", h.name, h.name))
+		names = append(names, h.name)
 	}
 	if len(names) > 0 {
 		fmt.Fprintf(r, " Headers: %s.", strings.Join(names, ", "))

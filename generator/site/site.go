@@ -266,14 +266,14 @@ type Problems struct {
 // ProblemPage are the words of the page about a problem type, in Markdown, and the answer that it
 // shows as an example.
 type ProblemPage struct {
-	Why      string        `yaml:"why"`
-	Next     string        `yaml:"next"`     // what to do
-	Recorded string        `yaml:"recorded"` // whether something was
-	Detail   string        `yaml:"detail"`   // of the example
-	Fault    *ExampleFault `yaml:"fault,omitempty"`
+	Why      string       `yaml:"why"`
+	Next     string       `yaml:"next"`            // what to do
+	Recorded string       `yaml:"recorded"`        // whether something was
+	Detail   string       `yaml:"detail"`          // of the example
+	Fault    ExampleFault `yaml:"fault,omitempty"` // of the example, where the type lists faults
 }
 
-// ExampleFault is the fault in the example of a problem type that lists faults.
+// ExampleFault is a fault in an example.
 type ExampleFault struct {
 	Field  string `yaml:"field,omitempty"`
 	Code   string `yaml:"code"`
