@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
+	"net/http"
 	"os"
 	"path"
 	"path/filepath"
@@ -22,6 +23,7 @@ import (
 	"time"
 
 	"anteroom/edge/api"
+	"anteroom/edge/assets"
 	"anteroom/edge/civil"
 	"anteroom/edge/input"
 	"anteroom/edge/jsondoc"
@@ -982,73 +984,85 @@ var unshared = map[string]bool{"/style.css": true, "/icon.svg": true}
 // The CDN's rules give every document its own headers, and no header twice.
 func TestHeaders(t *testing.T) {
 	o := generate(t, shippedContent)
-	type rule struct {
-		pattern string
-		headers map[string]string
+	rules, err := assets.ParseHeaders(string(document(t, o, "/_headers")))
+	if err != nil {
+		t.Fatal(err)
 	}
-	var rules []rule
-	for line := range strings.Lines(string(document(t, o, "/_headers"))) {
-		if len(line) > 2000 {
-			t.Errorf("a line of %d characters", len(line))
-		}
-		if text := strings.TrimSpace(line); !strings.HasPrefix(line, "  ") {
-			rules = append(rules, rule{text, map[string]string{}})
-		} else {
-			name, value, ok := strings.Cut(text, ": ")
-			if !ok || rules[len(rules)-1].headers[name] != "" {
-				t.Errorf("rule %s: %q", rules[len(rules)-1].pattern, text)
-			}
-			rules[len(rules)-1].headers[name] = value
-		}
-	}
-	if len(rules) > 100 {
-		t.Errorf("%d rules", len(rules))
-	}
-	headersOf := func(path string) map[string]string {
-		headers := map[string]string{}
-		for _, r := range rules {
-			prefix, wild := strings.CutSuffix(r.pattern, "*")
-			if r.pattern != path && !(wild && strings.HasPrefix(path, prefix)) {
-				continue
-			}
-			for name, value := range r.headers {
-				if headers[name] != "" {
-					t.Errorf("%s: two rules give %s", path, name)
-				}
-				headers[name] = value
-			}
-		}
-		return headers
+	byEnding := map[string]string{".html": "text/html; charset=utf-8", ".md": "text/markdown; charset=utf-8", ".json": "application/json"}
+	headersOf := func(at string) http.Header {
+		h := http.Header{"Content-Type": {byEnding[path.Ext(at)]}} // what the CDN gives by itself
+		rules.Apply(at, h)
+		return h
 	}
 	for _, d := range o.Documents {
 		if d.MediaType == "" {
 			continue
 		}
 		h := headersOf(d.Path)
-		if h["Content-Type"] != d.MediaType || h["Cache-Control"] != d.Cache {
-			t.Errorf("%s: served as %q, %q; want %q, %q", d.Path, h["Content-Type"], h["Cache-Control"], d.MediaType, d.Cache)
+		open := "*"
+		if strings.HasPrefix(d.MediaType, "text/html") || unshared[d.Path] || path.Ext(d.Path) == ".js" {
+			open = ""
 		}
-		if h["Referrer-Policy"] != "no-referrer" || h["X-Content-Type-Options"] != "nosniff" {
-			t.Errorf("%s lacks a security header: %v", d.Path, h)
+		for name, want := range map[string]string{
+			"Content-Type": d.MediaType, "Cache-Control": d.Cache, "Access-Control-Allow-Origin": open,
+			"Referrer-Policy": "no-referrer", "X-Content-Type-Options": "nosniff",
+			"Content-Signal": "search=yes, ai-input=yes, ai-train=yes", "Content-Usage": "train-ai=y, search=y",
+		} {
+			if h.Get(name) != want {
+				t.Errorf("%s has %s: %q, want %q", d.Path, name, h.Get(name), want)
+			}
 		}
-		page := strings.HasPrefix(d.MediaType, "text/html")
-		if open := h["Access-Control-Allow-Origin"] == "*"; open == page && !unshared[d.Path] && path.Ext(d.Path) != ".js" {
-			t.Errorf("%s: readable from other origins %v", d.Path, open)
+		if open == "" && !strings.Contains(h.Get("Content-Security-Policy"), "default-src 'none'; style-src 'self'") {
+			t.Errorf("%s: policy %q", d.Path, h.Get("Content-Security-Policy"))
 		}
-		if page && !strings.Contains(h["Content-Security-Policy"], "default-src 'none'; style-src 'self'") {
-			t.Errorf("%s: policy %q", d.Path, h["Content-Security-Policy"])
+		if relations := strings.Count(h.Get("Link"), `rel="alternate"`); relations > 1 {
+			t.Errorf("%s has %d twins", d.Path, relations)
 		}
 	}
 	for _, rel := range []string{"service-desc", "service-doc", "api-catalog"} {
-		if !strings.Contains(headersOf("/")["Link"], `rel="`+rel+`"`) {
-			t.Errorf("the front page has no link %s", rel)
+		for _, path := range []string{"/", "/index.html"} {
+			if strings.Count(headersOf(path).Get("Link"), `rel="`+rel+`"; `) == 0 {
+				t.Errorf("%s has no link %s", path, rel)
+			}
 		}
 	}
-	// The CDN gives a rule's headers to a 404 too: what is not there yet must not be kept as missing.
-	for path, want := range map[string]string{"/no/such/page": "", "/scoreboard/2099-01-01.json": "public, max-age=300"} {
-		if got := headersOf(path)["Cache-Control"]; got != want {
+	// The CDN gives a rule's headers to a 404 too: what is not there yet must not be kept as missing,
+	// and the page that says so is HTML.
+	for path, want := range map[string]string{"/no/such/page": "", "/no.txt": "", "/scoreboard/2099-01-01.json": "public, max-age=300"} {
+		if got := headersOf(path).Get("Cache-Control"); got != want {
 			t.Errorf("%s is kept %q, want %q", path, got, want)
 		}
+	}
+	for _, path := range []string{"/no.html.md", "/problems/no.html.md", "/scoreboard/no.json", "/no"} {
+		if got := rules.Of(path).Get("Content-Type"); got != "" {
+			t.Errorf("the page for %s, which is not there, has the type %q", path, got)
+		}
+	}
+}
+
+// However many pages there are, a few rules are for all of them.
+func TestHeadersOfManyPages(t *testing.T) {
+	change := map[string]func(string) string{}
+	for n := range 200 {
+		change[fmt.Sprintf("pages/page-%d.md", n)] = func(string) string {
+			return "---\ntitle: T\ndescription: D\nupdated: 2026-11-20\n---\n\nText.\n"
+		}
+	}
+	if few, many := document(t, generate(t, shippedContent), "/_headers"), document(t, generate(t, overlay(t, change)), "/_headers"); !bytes.Equal(few, many) {
+		t.Errorf("%d bytes of rules, and then %d", len(few), len(many))
+	}
+}
+
+// A path that many try leads to the MCP endpoint.
+func TestRedirects(t *testing.T) {
+	o := generate(t, shippedContent)
+	all, err := assets.ParseRedirects(string(document(t, o, "/_redirects")))
+	if err != nil || len(all) != 2 || all["/mcp"] != (assets.Redirect{To: "/api/mcp", Status: 308}) || all["/"].Status != 200 {
+		t.Errorf("%v, %v", all, err)
+	}
+	rules, err := assets.ParseHeaders(string(document(t, o, "/_headers")))
+	if err != nil || rules.Of("/mcp").Get("Access-Control-Allow-Origin") != "*" {
+		t.Errorf("a page of another origin cannot follow: %v, %v", rules.Of("/mcp"), err)
 	}
 }
 

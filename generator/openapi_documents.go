@@ -28,7 +28,7 @@ func (d *openAPIDocument) documentPaths(paths *object) {
 		switch p.pattern {
 		case "/scoreboard/*.json":
 			paths.set(datedScoreboards, d.documentPath(p, datedScoreboards, p.title, sentence(p.what)))
-		case "/*.txt":
+		case keyPattern:
 			if key := d.site.Service.IndexNow.Key; key != "" {
 				path := "/" + key + ".txt"
 				paths.set(path, d.documentPath(p, path, p.title, sentence(p.what)))
@@ -47,6 +47,7 @@ func (d *openAPIDocument) documentPaths(paths *object) {
 			}
 		case "/endpoints/*.html.md", "/endpoints/*.html", "/problems/*.html.md", "/problems/*.html":
 			// Templates of these paths would say less than the pages of the reference.
+		case "/*.js": // parts of pages
 		default:
 			paths.set(p.pattern, d.documentPath(p, p.pattern, p.title, sentence(p.what)))
 		}

@@ -23,7 +23,7 @@ func (g *generation) toolsSection() section {
 		words, route, op := g.site.MCP.Tools[t.Name], g.routeOf(t), g.operationOf(t)
 		called[route] = true
 		fmt.Fprintf(&b, "### %s {#%s}\n\n%s. %s %s, and does what [%s %s](%s#%s) does. %s\n\n",
-			g.toolName(t), g.toolName(t), markdownText(words.Title), firstSentence(words.Description),
+			g.toolName(t), g.toolName(t), markdownText(words.Title), markdownText(firstSentence(words.Description)),
 			choose(op.Writes, "It writes", "It writes nothing"), lastMethod(op), route.Path, endpointPath(route), op.ID, g.toolArguments(t, op))
 	}
 	var paths []string
@@ -75,15 +75,6 @@ func (g *generation) toolArguments(t *api.Tool, op *api.Operation) string {
 		text += " At least one of " + enumeration(op.AnyOf, "and") + " must be there."
 	}
 	return text
-}
-
-// firstSentence is the first sentence of a text, as Markdown.
-func firstSentence(text string) string {
-	text = strings.Join(strings.Fields(text), " ")
-	if first, _, more := strings.Cut(text, ". "); more {
-		text = first + "."
-	}
-	return markdownText(text)
 }
 
 // promptsSection describes every prompt.

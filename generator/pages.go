@@ -37,6 +37,26 @@ var sectionMakers = map[string]func(*generation) section{
 	"job-members":   func(g *generation) section { return membersSection(&g.site.Jobs) },
 	"audits":        (*generation).auditsSection,
 	"audit-members": func(g *generation) section { return membersSection(&g.site.Auditors) },
+
+	"business-days-form":        (*generation).businessDaysForm,
+	"business-days-call":        (*generation).businessDaysCall,
+	"business-days-operations":  (*generation).businessDaysOperations,
+	"business-days-conventions": (*generation).businessDaysConventions,
+	"business-days-counting":    (*generation).businessDaysCounting,
+	"business-days-calendars":   (*generation).businessDaysCalendars,
+
+	"org-intro": (*generation).orgIntro,
+	"org-rules": (*generation).orgRulesTable,
+	"org-draft": (*generation).orgDraft,
+	"org-calls": (*generation).orgCalls,
+	"org-seats": (*generation).orgSeats,
+
+	"terms-policy":      (*generation).termsPolicy,
+	"terms-codes":       (*generation).termsCodes,
+	"terms-why":         (*generation).termsWhy,
+	"terms-enforcement": (*generation).termsEnforcement,
+	"terms-check":       (*generation).termsCheck,
+	"terms-rationale":   (*generation).termsRationale,
 }
 
 // pages publishes every page of the content but the API reference, all of them in one text, the page
@@ -55,7 +75,20 @@ func (g *generation) pages() {
 	for _, path := range slices.Sorted(maps.Keys(page.Scripts)) {
 		g.add(path, page.Scripts[path])
 	}
+	g.fork((*generation).card)
 	g.notFound()
+}
+
+// card publishes the picture for previews of links. It has no counts, so that it changes with the
+// service's own words alone.
+func (g *generation) card() {
+	service := &g.site.Service
+	card, err := page.Card(service.Name, service.Summary, service.CanonicalHost)
+	if err != nil {
+		g.fault("%s: %w", page.CardPath, err)
+		return
+	}
+	g.add(page.CardPath, card)
 }
 
 // contentPage publishes a page as HTML and as its Markdown twin, which it returns. Both forms of a

@@ -11,16 +11,16 @@ import (
 // verification makes stale. No document is fresh for more than an hour, because the CDN gives the
 // headers of a path to its 404 as well.
 const (
-	mediaHTML     = "text/html; charset=utf-8"
-	mediaText     = "text/plain; charset=utf-8"
-	mediaMarkdown = "text/markdown; charset=utf-8" // RFC 7763
-	mediaCSS      = "text/css; charset=utf-8"
-	mediaScript   = "text/javascript; charset=utf-8" // RFC 9239
-	mediaSVG      = "image/svg+xml"
-	mediaPNG      = "image/png"
-	mediaJSON     = respond.MediaJSON
-	mediaXML      = "application/xml"
-	mediaLinkset  = `application/linkset+json; profile="https://www.rfc-editor.org/info/rfc9727"` // RFC 9264, RFC 9727
+	mediaHTML       = "text/html; charset=utf-8"
+	mediaText       = "text/plain; charset=utf-8"
+	mediaMarkdown   = "text/markdown; charset=utf-8" // RFC 7763
+	mediaCSS        = "text/css; charset=utf-8"
+	mediaJavaScript = "text/javascript; charset=utf-8" // RFC 9239
+	mediaSVG        = "image/svg+xml"
+	mediaPNG        = "image/png"
+	mediaJSON       = respond.MediaJSON
+	mediaXML        = "application/xml"
+	mediaLinkset    = `application/linkset+json; profile="https://www.rfc-editor.org/info/rfc9727"` // RFC 9264, RFC 9727
 
 	cacheHTML  = "public, max-age=300, stale-while-revalidate=3600"
 	cacheJSON  = "public, max-age=300, stale-while-revalidate=600, stale-if-error=86400"
@@ -55,7 +55,7 @@ var publishedPaths = []published{
 	{"/llms-full.txt", mediaText, cacheHour, true, "All pages in one", "the Markdown of every page, one after the other"},
 	{"/robots.txt", mediaText, cacheHour, true, "robots.txt", "what crawlers may read (RFC 9309), and what for"},
 	{"/sitemap.xml", mediaXML, cacheHour, true, "Sitemap", "the addresses that search engines are to index"},
-	{"/*.txt", mediaText, cacheHour, true, "IndexNow key", "the key that search engines compare a submission with"},
+	{keyPattern, mediaText, cacheHour, true, "IndexNow key", "the key that search engines compare a submission with"},
 	{"/404.html", mediaHTML, cacheHTML, false, "Nothing here", "what is answered where nothing is published"},
 	{"/*.html.md", mediaMarkdown, cacheShort, true, "", ""},
 	{"/*.html", mediaHTML, cacheHTML, false, "", ""},
@@ -64,12 +64,15 @@ var publishedPaths = []published{
 	{"/problems/*.html.md", mediaMarkdown, cacheShort, true, "Type of problem, as Markdown", "what a type of problem means, and what to do"},
 	{"/problems/*.html", mediaHTML, cacheHTML, false, "Type of problem", "what a type of problem means, and what to do"},
 	{"/style.css", mediaCSS, cacheHour, false, "Style sheet", "how the pages look"},
-	{"/*.js", mediaScript, cacheHour, false, "Script", "what a page can do besides; it is complete without"},
+	{"/*.js", mediaJavaScript, cacheHour, false, "Script", "what a page can do besides; it is complete without"},
 	{"/icon.svg", mediaSVG, cacheHour, false, "Icon", "the sign of the service"},
 	{page.CardPath, mediaPNG, cacheHour, true, "Card", "the picture for previews of links"},
 	{pattern: "/_headers"},
 	{pattern: "/_redirects"},
 }
+
+// keyPattern is for the IndexNow key alone, whose name the content decides.
+const keyPattern = "/*.txt"
 
 // The OpenAPI document and its media type, as served and as named in links and in the catalog. The
 // type application/openapi+json is not registered, so the document is served as JSON.

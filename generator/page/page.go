@@ -75,9 +75,6 @@ var Scripts = func() map[string][]byte {
 // The colours of the paper, which a browser draws its own frame in.
 const lightPaper, darkPaper = "#fdfdfb", "#15181b"
 
-// CardPath is where the picture of the service for previews of links is published.
-const CardPath = "/card.png"
-
 // Page is what one page shows.
 type Page struct {
 	Name        string // "index", "receipts", "endpoints/org"

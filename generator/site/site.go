@@ -209,18 +209,32 @@ type Presence struct {
 
 // Quest is content/quest.yaml: seven steps, cheapest first.
 type Quest struct {
-	Quest          string `yaml:"quest"`
-	EstTimeSeconds int    `yaml:"est_time_seconds"`
-	Steps          []struct {
-		Title  string `yaml:"title"`
-		Call   string `yaml:"call"` // "POST [[base_url]]/api/receipt", where it has a body followed by " with body " and JSON
-		Proves string `yaml:"proves"`
-		Reward string `yaml:"reward,omitempty"`
-	} `yaml:"steps"`
-	Completion struct {
+	Quest          string      `yaml:"quest"`
+	EstTimeSeconds int         `yaml:"est_time_seconds"`
+	HowToCall      string      `yaml:"how_to_call"` // what holds for the call of every step
+	Steps          []QuestStep `yaml:"steps"`
+	Completion     struct {
 		YouNowHave []string `yaml:"you_now_have"`
 		Persist    string   `yaml:"persist"`
 	} `yaml:"completion"`
+}
+
+// QuestStep is one step of the quest: a call of an operation, with a body or with none.
+type QuestStep struct {
+	Title     string `yaml:"title"`
+	Operation string `yaml:"operation"`           // the ID of the operation
+	Body      string `yaml:"body,omitempty"`      // JSON text of an object
+	AnswerOf  string `yaml:"answer_of,omitempty"` // the operation of the earlier step whose whole answer is the body's only member
+	Proves    string `yaml:"proves"`
+	Reward    string `yaml:"reward,omitempty"`
+}
+
+// Method is the method of the step's call.
+func (s *QuestStep) Method() string {
+	if s.Body == "" && s.AnswerOf == "" {
+		return "GET"
+	}
+	return "POST"
 }
 
 // AUP is content/aup.yaml.
@@ -284,19 +298,22 @@ type ExampleFault struct {
 // <!-- endpoints --> stands where the list of endpoints belongs. Each stands in its page exactly
 // once, alone in its line. Every content folder has the pages that are listed here.
 var Markers = map[string][]string{
-	"auditors":      {"audits", "audit-members"},
-	"business-days": {},
-	"field-guide":   {"pages", "endpoints", "problems"},
-	"index":         {"counts", "status"},
-	"jobs":          {"jobs", "job-members"},
-	"mcp":           {"tools", "prompts", "install"},
-	"org":           {},
-	"privacy":       {},
-	"quest":         {},
-	"receipts":      {},
-	"reference":     {"operations"},
-	"scoreboard":    {"board"},
-	"terms":         {},
+	"auditors": {"audits", "audit-members"},
+	"business-days": {
+		"business-days-form", "business-days-call", "business-days-operations", "business-days-conventions", "business-days-counting",
+		"business-days-calendars",
+	},
+	"field-guide": {"pages", "endpoints", "problems"},
+	"index":       {"counts", "status"},
+	"jobs":        {"jobs", "job-members"},
+	"mcp":         {"tools", "prompts", "install"},
+	"org":         {"org-intro", "org-rules", "org-draft", "org-calls", "org-seats"},
+	"privacy":     {},
+	"quest":       {},
+	"receipts":    {},
+	"reference":   {"operations"},
+	"scoreboard":  {"board"},
+	"terms":       {"terms-policy", "terms-codes", "terms-why", "terms-enforcement", "terms-check", "terms-rationale"},
 }
 
 // Marker is the line that stands in a page where something derived belongs.
