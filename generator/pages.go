@@ -28,7 +28,6 @@ var sectionMakers = map[string]func(*generation) section{
 	"board":         func(g *generation) section { return section{markdown: g.scoreboardSection()} },
 	"endpoints":     (*generation).guideEndpoints,
 	"problems":      (*generation).guideProblems,
-	"pages":         (*generation).guidePages,
 	"operations":    (*generation).operationsSection,
 	"tools":         (*generation).toolsSection,
 	"prompts":       (*generation).promptsSection,

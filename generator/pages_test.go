@@ -23,6 +23,7 @@ import (
 
 var (
 	mainElement = regexp.MustCompile(`(?s)<main id="content">(.*)</main>`)
+	inlineTag   = regexp.MustCompile(`</?(?:a|code|strong|em|time|span)(?: [^>]*)?>`)
 	anyTag      = regexp.MustCompile(`<[^>]*>`)
 )
 
@@ -33,7 +34,7 @@ func visible(t *testing.T, o *generator.Output, path string) string {
 	if m == nil {
 		t.Fatalf("%s has no main element", path)
 	}
-	return html.UnescapeString(anyTag.ReplaceAllString(string(m[1]), " "))
+	return html.UnescapeString(anyTag.ReplaceAllString(inlineTag.ReplaceAllString(string(m[1]), ""), " "))
 }
 
 // holds reports what of the texts a document lacks.

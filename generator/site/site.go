@@ -268,6 +268,7 @@ type Endpoint struct {
 	Description string            `yaml:"description,omitempty"` // the summary says all where there is none
 	Fields      map[string]string `yaml:"fields,omitempty"`      // what each input field means, by name
 	Notes       []string          `yaml:"notes,omitempty"`
+	Canonical   string            `yaml:"canonical,omitempty"` // Markdown for pages: the canonical string in the answer
 }
 
 // Problems is content/problems.yaml: what each problem type and each fault code means to a caller.
@@ -303,7 +304,7 @@ var Markers = map[string][]string{
 		"business-days-form", "business-days-call", "business-days-operations", "business-days-conventions", "business-days-counting",
 		"business-days-calendars",
 	},
-	"field-guide": {"pages", "endpoints", "problems"},
+	"field-guide": {"endpoints", "problems"},
 	"index":       {"counts", "status"},
 	"jobs":        {"jobs", "job-members"},
 	"mcp":         {"tools", "prompts", "install"},
