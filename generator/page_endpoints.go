@@ -76,18 +76,14 @@ func (g *generation) operationSection(b *strings.Builder, route *api.Route, op *
 		fmt.Fprintf(b, "\n%s\n", otherFields[c.OtherFields])
 	}
 	g.answerSection(b, op)
-	notes := c.Notes
-	if op.Rule != "" {
-		notes = append(slices.Clone(notes), "The canonical string follows `"+op.Rule+"`: see [commitments](/field-guide.html#commitments).")
+	if words := strings.TrimSpace(g.site.Endpoints[op.ID].Canonical); words != "" {
+		fmt.Fprintf(b, "\n### Canonical string of %s {#%s-canonical}\n\n%s\n", op.ID, op.ID, words)
 	}
-	if len(notes) > 0 {
+	if len(c.Notes) > 0 {
 		fmt.Fprintf(b, "\n### Notes on %s {#%s-notes}\n\n", op.ID, op.ID)
 	}
-	for i, note := range notes {
-		if i < len(c.Notes) {
-			note = markdownText(note)
-		}
-		fmt.Fprintf(b, "- %s\n", note)
+	for _, note := range c.Notes {
+		fmt.Fprintf(b, "- %s\n", markdownText(note))
 	}
 	fmt.Fprintf(b, "\nAlso: [%s in the API reference](/reference.html#%s)", op.ID, g.describedAs(route, op))
 	for i := range api.Tools {
@@ -109,7 +105,7 @@ var otherFields = map[string]string{
 // describedAs is the operationId under which the OpenAPI description has an operation. It has one
 // for a method and a path, and operations that share both are described together.
 func (g *generation) describedAs(route *api.Route, op *api.Operation) string {
-	return defaultOperation(route, op.Methods[0]).ID
+	return defaultOperation(route, lastMethod(op)).ID
 }
 
 // callsSection shows exact calls of an operation. A call that writes holds placeholders, which are

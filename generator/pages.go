@@ -28,7 +28,6 @@ var sectionMakers = map[string]func(*generation) section{
 	"not-built":     (*generation).notBuiltSection,
 	"endpoints":     (*generation).guideEndpoints,
 	"problems":      (*generation).guideProblems,
-	"pages":         (*generation).guidePages,
 	"operations":    (*generation).operationsSection,
 	"tools":         (*generation).toolsSection,
 	"prompts":       (*generation).promptsSection,
