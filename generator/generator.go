@@ -64,8 +64,9 @@ func Generate(s *site.Site, routes []*api.Route) (*Output, error) {
 		g.openAPI() // last: an edge of this snapshot answers its examples
 	})
 	g.pages()
-	g.fork(func(g *generation) { g.list("/jobs.json", &s.Jobs) })
-	g.fork(func(g *generation) { g.list("/auditors.json", &s.Auditors) })
+	g.fork(func(g *generation) { g.list(jobsPath, &s.Jobs) })
+	g.fork(func(g *generation) { g.list(auditorsPath, &s.Auditors) })
+	g.listSchemas()
 	g.scoreboards()
 	g.llms()
 	g.discovery()

@@ -975,13 +975,20 @@ func TestFoundingSeatsAreUsedUp(t *testing.T) {
 	}
 }
 
-// The CDN's rules give every document its own headers, and no header twice.
-func TestHeaders(t *testing.T) {
-	o := generate(t, shippedContent)
+// rulesOf are the rules of the CDN.
+func rulesOf(t *testing.T, o *generator.Output) assets.Headers {
+	t.Helper()
 	rules, err := assets.ParseHeaders(string(document(t, o, "/_headers")))
 	if err != nil {
 		t.Fatal(err)
 	}
+	return rules
+}
+
+// The CDN's rules give every document its own headers, and no header twice.
+func TestHeaders(t *testing.T) {
+	o := generate(t, shippedContent)
+	rules := rulesOf(t, o)
 	byEnding := map[string]string{".html": "text/html; charset=utf-8", ".md": "text/markdown; charset=utf-8", ".json": "application/json"}
 	headersOf := func(at string) http.Header {
 		h := http.Header{"Content-Type": {byEnding[path.Ext(at)]}} // what the CDN gives by itself
@@ -1054,9 +1061,8 @@ func TestRedirects(t *testing.T) {
 	if err != nil || len(all) != 2 || all["/mcp"] != (assets.Redirect{To: "/api/mcp", Status: 308}) || all["/"].Status != 200 {
 		t.Errorf("%v, %v", all, err)
 	}
-	rules, err := assets.ParseHeaders(string(document(t, o, "/_headers")))
-	if err != nil || rules.Of("/mcp").Get("Access-Control-Allow-Origin") != "*" {
-		t.Errorf("a page of another origin cannot follow: %v, %v", rules.Of("/mcp"), err)
+	if h := rulesOf(t, o).Of("/mcp"); h.Get("Access-Control-Allow-Origin") != "*" {
+		t.Errorf("a page of another origin cannot follow: %v", h)
 	}
 }
 
