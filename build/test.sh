@@ -106,7 +106,7 @@ check "templates" templ_fresh
 check "edge bundle" go run ./cmd/anteroom build
 check "edge types" types
 if [ "${1:-}" != lint ]; then
-  check "Caddy and systemd" build/toolchain/debian.sh
+  check "Caddy, systemd, Chromium" build/toolchain/debian.sh
   check "go test" go test ./...
   check "go test, race detector" go test -race ./edge/native/... ./generator/...
   check "release, twice" build/release/twice.sh

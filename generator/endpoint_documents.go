@@ -110,23 +110,6 @@ func (g *generation) nextActions() []respond.Action {
 	}
 }
 
-func (g *generation) quest() model.Quest {
-	content := &g.site.Quest
-	quest := model.Quest{
-		Quest:          content.Quest,
-		Version:        model.QuestVersion,
-		EstTimeSeconds: content.EstTimeSeconds,
-		Completion:     model.QuestCompletion{YouNowHave: content.Completion.YouNowHave, Persist: content.Completion.Persist},
-		NextActions:    g.nextActions(),
-	}
-	for i, step := range content.Steps {
-		quest.Steps = append(quest.Steps, model.QuestStep{
-			N: i + 1, Title: step.Title, Call: step.Call, Proves: step.Proves, Reward: step.Reward,
-		})
-	}
-	return quest
-}
-
 func (g *generation) aup() model.AUP {
 	content := &g.site.AUP
 	policy := model.AUP{

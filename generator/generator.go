@@ -3,7 +3,7 @@
 // clock and writes no file.
 //
 // Each file of the package makes one family of documents: endpoint_documents.go and contract.go
-// what the endpoints answer, pages.go and field_guide.go the pages, the openapi files the OpenAPI
+// what the endpoints answer, pages.go, field_guide.go and the files page_*.go the pages, the openapi files the OpenAPI
 // description, scoreboards.go, lists.go, mcp.go, llms.go, manifest.go and discovery.go the
 // documents of these names. published.go decides under which headers each of them is served.
 package generator
@@ -61,7 +61,8 @@ func Generate(s *site.Site, routes []*api.Route) (*Output, error) {
 	g.fork(func(g *generation) {
 		g.endpointDocuments()
 		g.mcp()
-		g.openAPI() // last: an edge of this snapshot answers its examples
+		g.openAPI() // behind both: an edge of this snapshot answers its examples
+		g.derivedPages()
 	})
 	g.pages()
 	g.fork(func(g *generation) { g.list(jobsPath, &s.Jobs) })
@@ -107,6 +108,7 @@ func (g *generation) fork(work func(g *generation)) {
 	g.forks = append(g.forks, done)
 	go func() {
 		work(forked)
+		forked.join()
 		done <- forked
 	}()
 }

@@ -60,7 +60,7 @@ func (g *generation) toolEntry(t *api.Tool) object {
 	return object{
 		{"name", g.site.Service.ToolPrefix + t.Name},
 		{"title", words.Title},
-		{"description", words.Description},
+		{"description", words.Description + " In openapi.json: " + op.ID + "."},
 		{"inputSchema", g.toolInput(t, op)},
 		{"outputSchema", g.toolOutput(t, op)},
 		{"annotations", object{
@@ -86,7 +86,8 @@ func (g *generation) operationOf(t *api.Tool) *api.Operation {
 }
 
 // toolInput is the schema of a tool's arguments: the fields of its operation, without the field
-// that the tool omits and with the name that the tool gives to one of them.
+// that the tool omits and with the name that the tool gives to one of them. It says of them what a
+// model needs to fill them in. The endpoint checks the rest, and openapi.json has it.
 func (g *generation) toolInput(t *api.Tool, op *api.Operation) object {
 	var fields []input.Field
 	for _, f := range op.Fields {
@@ -97,9 +98,13 @@ func (g *generation) toolInput(t *api.Tool, op *api.Operation) object {
 		f.Aliases = nil
 		fields = append(fields, f)
 	}
-	schema := inputObject(fields, func(name string) string { return g.fieldMeaning(op, name) }, "")
+	if op.DryRun {
+		fields = append(fields, api.DryRun)
+	}
+	schema := inputObject(fields, func(name string) string { return firstSentence(g.fieldMeaning(op, name)) }, "")
 	properties := schema.get("properties").(object)
-	for i := range properties {
+	for i := range fields {
+		properties[i].value = toolArgument(&fields[i], properties[i].value.(object))
 		if properties[i].name == t.Renames {
 			properties[i].name = t.As
 		}
@@ -109,26 +114,67 @@ func (g *generation) toolInput(t *api.Tool, op *api.Operation) object {
 			required[i] = t.As
 		}
 	}
-	if op.DryRun {
-		properties.set(api.DryRun.Name, object{{"type", "boolean"}, {"description", "With true, " + dryRunMeaning}})
-	}
-	schema.set("properties", properties)
 	if op.Strict {
 		schema.set("additionalProperties", false)
 	}
 	return schema
 }
 
-// toolOutput is the schema of a tool's structured content: the answer of its operation with the
-// members of the trailer, none of which is required.
+// toolArgument makes the schema of a field that of a tool's argument.
+func toolArgument(f *input.Field, schema object) object {
+	switch {
+	case f.Name == api.DryRun.Name:
+		schema.set("description", "With true, the call is checked and has no effect.")
+	case f.Type == input.List: // some models cannot fill in what has two types
+		return object{
+			{"type", "string"},
+			{"description", "One of " + strings.Join(f.Values, ", ") + "; or several, joined with commas."},
+		}
+	case len(f.Items) > 0:
+		items := schema.get("items").(object).get("properties").(object)
+		for i := range items {
+			items[i].value = only(items[i].value.(object), "type", "enum", "minimum")
+		}
+	}
+	return slices.DeleteFunc(schema, func(m member) bool { return m.name == "pattern" || m.value == "int32" })
+}
+
+// firstSentence is the first sentence of a text.
+func firstSentence(text string) string {
+	if first, _, more := strings.Cut(text, ". "); more {
+		return first + "."
+	}
+	return text
+}
+
+// toolOutput is the schema of a tool's structured content: what a client reads the answer of its
+// operation by. It requires what is in every answer, and gives a type to what is no text. What only
+// some answers have is allowed and not named, and so are the trailer and the contract of the
+// endpoint, which speaks of HTTP.
 func (g *generation) toolOutput(t *api.Tool, op *api.Operation) object {
 	s := schemas{inline: true}
-	schema, trailer := s.ofType(g.answerTypes(op)[0]), s.ofType(reflect.TypeFor[model.Trailer]())
-	properties := slices.Concat(schema.get("properties").(object), trailer.get("properties").(object))
-	schema.set("properties", properties)
-	isOptional := func(name string) bool { return slices.Contains(t.Optional, name) }
-	schema.set("required", slices.DeleteFunc(schema.get("required").([]string), isOptional))
-	return schema
+	answer, contract := s.ofType(g.answerTypes(op)[0]), s.ofType(reflect.TypeFor[model.Contract]()).get("properties").(object)
+	required := slices.DeleteFunc(answer.get("required").([]string), func(name string) bool {
+		return slices.Contains(t.Optional, name) || contract.get(name) != nil
+	})
+	typed := object{}
+	for _, m := range answer.get("properties").(object) {
+		if schema := m.value.(object); slices.Contains(required, m.name) && !isText(schema) {
+			typed.set(m.name, only(schema, "type", "enum"))
+		}
+	}
+	return object{{"type", "object"}, {"properties", typed}, {"required", required}}
+}
+
+// isText reports whether the values of a schema are any texts, or null in the place of one.
+func isText(schema object) bool {
+	kinds, _ := schema.get("type").([]any)
+	return schema.get("enum") == nil && (schema.get("type") == "string" || slices.Equal(kinds, []any{"string", "null"}))
+}
+
+// only is a schema less all but some of its keywords.
+func only(schema object, keywords ...string) object {
+	return slices.DeleteFunc(schema, func(m member) bool { return !slices.Contains(keywords, m.name) })
 }
 
 // promptEntry is an entry of prompts/list. The prompt's text goes into the snapshot, split at its

@@ -57,6 +57,13 @@ func TestTools(t *testing.T) {
 		for _, schema := range []json.RawMessage{tool.InputSchema, tool.OutputSchema} {
 			checkPortable(t, tool.Name, schema)
 		}
+		if want := " In openapi.json: " + op.ID + "."; !strings.HasSuffix(tool.Description, want) {
+			t.Errorf("%s does not end with %q: %q", tool.Name, want, tool.Description)
+		}
+		checkArguments(t, &tool)
+	}
+	if n := len(generate(t, shippedContent).Snapshot.Documents[api.MCPTools]); n > maxToolsList {
+		t.Errorf("tools/list is %d bytes, and may be %d", n, maxToolsList)
 	}
 	var board struct{ Required []string }
 	if err := json.Unmarshal(tools[0].OutputSchema, &board); err != nil {
@@ -82,13 +89,46 @@ func checkPortable(t *testing.T, name string, text json.RawMessage) {
 		t.Errorf("%s: type %v, properties %v", name, schema["type"], schema["properties"])
 	}
 	for property, s := range properties {
-		if words, ok := s.(map[string]any); !ok || words["description"] == nil {
+		if s, ok := s.(map[string]any); !ok || s["type"] == nil {
 			t.Errorf("%s: property %s is %v", name, property, s)
 		}
 	}
 	for _, keyword := range []string{`"$schema"`, `"$id"`, `"$ref"`, `"oneOf"`, `"anyOf"`, `"allOf"`} {
 		if bytes.Contains(text, []byte(keyword)) {
 			t.Errorf("%s: a schema holds %s", name, keyword)
+		}
+	}
+}
+
+// maxToolsList is the most that tools/list may take, in bytes: an agent pays for all of it before its
+// first call.
+const maxToolsList = 14_000
+
+// checkArguments reports an argument without words or of two types, and words that call an argument
+// optional that the tool requires. It reports words in an output schema, which openapi.json has.
+func checkArguments(t *testing.T, tool *tool) {
+	t.Helper()
+	var in struct {
+		Required   []string
+		Properties map[string]struct {
+			Type        any
+			Description string
+		}
+	}
+	if err := json.Unmarshal(tool.InputSchema, &in); err != nil {
+		t.Fatal(err)
+	}
+	for name, p := range in.Properties {
+		if _, one := p.Type.(string); !one || p.Description == "" {
+			t.Errorf("%s: %s is %v, described as %q", tool.Name, name, p.Type, p.Description)
+		}
+		if slices.Contains(in.Required, name) && strings.Contains(strings.ToLower(p.Description), "optional") {
+			t.Errorf("%s requires %s, and says: %s", tool.Name, name, p.Description)
+		}
+	}
+	for _, keyword := range []string{`"description"`, `"notice"`} {
+		if bytes.Contains(tool.OutputSchema, []byte(keyword)) {
+			t.Errorf("%s: its output schema holds %s", tool.Name, keyword)
 		}
 	}
 }
@@ -128,7 +168,8 @@ func structured(t testing.TB, h *edgetest.Fake, host, name, arguments string) js
 	return answer.Result.StructuredContent
 }
 
-// What every tool takes and gives is as its schemas say, and has no member besides. One that says
+// What every tool takes and gives is as its schemas say, and has no member besides those of its
+// operation in openapi.json. One that says
 // that it only reads stores, sends and signs nothing; one that does not say so does. A tool is
 // called with the examples of its fields, and with what stands here besides.
 func TestToolSchemas(t *testing.T) {
@@ -150,11 +191,12 @@ func TestToolSchemas(t *testing.T) {
 		"business_days": {
 			[]string{
 				`{"op":"is","calendar":"de","date":"2026-12-25"}`, `{"op":"add","calendar":"us-nyse, gb-eng","start":"2026-12-23","days":2}`,
-				`{"op":"count","calendar":["de","fr"],"start":"2026-01-01","end":"2026-12-31"}`, `{"op":"holidays","calendar":"de","year":2026}`,
+				`{"op":"count","calendar":"de,fr","start":"2026-01-01","end":"2026-12-31"}`, `{"op":"holidays","calendar":"de","year":2026}`,
 			},
 			[]string{`{"op":"leap","calendar":"de"}`},
 		},
 	}
+	description := readOpenAPI(t, document(t, o, "/openapi.json"))
 	for i, tool := range toolsOf(t, o) {
 		c := jsonschema.NewCompiler()
 		c.AssertFormat()
@@ -165,8 +207,10 @@ func TestToolSchemas(t *testing.T) {
 			return c.MustCompile(url)
 		}
 		in, out := compile(tool.Name+".in.json", tool.InputSchema), compile(tool.Name+".out.json", tool.OutputSchema)
-		known := properties(out)
 		listed := &api.Tools[i]
+		route, op := api.Find(listed.Operation)
+		full := description.schema(t, "paths", route.Path, strings.ToLower(op.Methods[len(op.Methods)-1]), "responses", "200", "content", "application/json", "schema")
+		known := properties(full)
 		good, bad := more[listed.Name].good, more[listed.Name].bad
 		if example := edgetest.Example(listed); example != "" {
 			good = append(good, example)
@@ -195,12 +239,14 @@ func TestToolSchemas(t *testing.T) {
 				t.Errorf("%s %s: %v", tool.Name, arguments, err)
 			}
 			answer := value(t, string(structured(t, h, o.Snapshot.CanonicalHost, tool.Name, arguments)))
-			if err := out.Validate(answer); err != nil {
-				t.Errorf("%s %s: %v", tool.Name, arguments, err)
+			for _, s := range []*jsonschema.Schema{out, full} {
+				if err := s.Validate(answer); err != nil {
+					t.Errorf("%s %s: %v", tool.Name, arguments, err)
+				}
 			}
 			for name := range answer.(map[string]any) {
 				if !known[name] {
-					t.Errorf("%s gives %s, which its schema does not name", tool.Name, name)
+					t.Errorf("%s gives %s, which no schema of %s names", tool.Name, name, op.ID)
 				}
 			}
 		}

@@ -46,6 +46,7 @@ func (d *openAPIDocument) documentPaths(paths *object) {
 			}
 		case "/endpoints/*.html.md", "/endpoints/*.html", "/problems/*.html.md", "/problems/*.html":
 			// Templates of these paths would say less than the pages of the reference.
+		case "/*.js": // parts of pages
 		default:
 			paths.set(p.pattern, d.documentPath(p, p.pattern, p.title, sentence(p.what)))
 		}

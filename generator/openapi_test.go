@@ -297,8 +297,9 @@ jobs:
 	for path := range member(o.doc, "paths").(map[string]any) {
 		described[path] = strings.HasPrefix(path, "/api/")
 	}
+	undescribed := regexp.MustCompile(`^/(endpoints|problems)/|\.js$`) // the reference names the former, and the latter are parts of pages
 	for _, d := range append(output.Documents, generator.File{Path: "/", MediaType: "text/html"}) {
-		if d.MediaType == "" {
+		if d.MediaType == "" || undescribed.MatchString(d.Path) {
 			continue
 		}
 		path := template.ReplaceAllString(d.Path, "/scoreboard/{as_of}.json")

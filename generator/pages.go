@@ -2,9 +2,9 @@ package generator
 
 import (
 	"fmt"
+	"maps"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 
 	"anteroom/generator/page"
@@ -23,60 +23,106 @@ type section struct {
 
 // sectionMakers make what takes the place of the markers, by their names.
 var sectionMakers = map[string]func(*generation) section{
-	"endpoints": func(g *generation) section { return section{markdown: g.endpointsSection()} },
-	"problems":  func(g *generation) section { return section{markdown: g.problemsSection()} },
-	"codes":     func(g *generation) section { return section{markdown: g.codesSection()} },
+	"status":        (*generation).statusSection,
+	"counts":        (*generation).countsSection,
+	"board":         func(g *generation) section { return section{markdown: g.scoreboardSection()} },
+	"endpoints":     (*generation).guideEndpoints,
+	"problems":      (*generation).guideProblems,
+	"pages":         (*generation).guidePages,
+	"operations":    (*generation).operationsSection,
+	"tools":         (*generation).toolsSection,
+	"prompts":       (*generation).promptsSection,
+	"install":       (*generation).installSection,
+	"jobs":          (*generation).jobsSection,
+	"job-members":   func(g *generation) section { return membersSection(&g.site.Jobs) },
+	"audits":        (*generation).auditsSection,
+	"audit-members": func(g *generation) section { return membersSection(&g.site.Auditors) },
+
+	"business-days-form":        (*generation).businessDaysForm,
+	"business-days-call":        (*generation).businessDaysCall,
+	"business-days-operations":  (*generation).businessDaysOperations,
+	"business-days-conventions": (*generation).businessDaysConventions,
+	"business-days-counting":    (*generation).businessDaysCounting,
+	"business-days-calendars":   (*generation).businessDaysCalendars,
+
+	"org-intro": (*generation).orgIntro,
+	"org-rules": (*generation).orgRulesTable,
+	"org-draft": (*generation).orgDraft,
+	"org-calls": (*generation).orgCalls,
+	"org-seats": (*generation).orgSeats,
+
+	"terms-policy":      (*generation).termsPolicy,
+	"terms-codes":       (*generation).termsCodes,
+	"terms-why":         (*generation).termsWhy,
+	"terms-enforcement": (*generation).termsEnforcement,
+	"terms-check":       (*generation).termsCheck,
+	"terms-rationale":   (*generation).termsRationale,
 }
 
-// pages publishes every page as HTML and as its Markdown twin, the page for unknown paths and the
-// style sheet. Both forms of a page are made of one Markdown text, so that they say the same.
+// pages publishes every page of the content but the API reference, all of them in one text, the page
+// for unknown paths, and what the pages load.
 func (g *generation) pages() {
 	var allTwins strings.Builder
 	for i := range g.site.Pages {
-		p := &g.site.Pages[i]
-		markdown := string(p.Markdown)
-		if p.Name == "index" {
-			markdown = beforeSections(markdown, g.scoreboardSection())
+		if p := &g.site.Pages[i]; p.Name != referencePage {
+			allTwins.WriteString(g.contentPage(p) + "\n---\n\n")
 		}
-		twinMarkdown, components := markdown, map[string]templ.Component{}
-		for _, name := range site.Markers[p.Name] {
-			made := sectionMakers[name](g)
-			twinMarkdown = strings.Replace(twinMarkdown, site.Marker(name), made.markdown, 1)
-			if made.html != nil {
-				components[name] = made.html
-			} else {
-				markdown = strings.Replace(markdown, site.Marker(name), made.markdown, 1)
-			}
-		}
-		g.fork(func(g *generation) { g.page(p, markdown, components) })
-		twin := g.twin(p, twinMarkdown)
-		g.add(twinPath(p), []byte(twin))
-		if i > 0 {
-			allTwins.WriteString("\n---\n\n")
-		}
-		allTwins.WriteString(twin)
 	}
-	g.derivedPages()
+	allTwins.WriteString("Pages of their own have the API reference, each endpoint and each type of problem.\n")
 	g.add("/llms-full.txt", []byte(allTwins.String()))
 	g.add("/style.css", page.Style)
+	g.add("/icon.svg", page.Icon)
+	for _, path := range slices.Sorted(maps.Keys(page.Scripts)) {
+		g.add(path, page.Scripts[path])
+	}
+	g.fork((*generation).card)
 	g.notFound()
 }
 
-// derivedPages publishes the pages that are made of tables alone: one for each endpoint and one for
-// each type of problem. They are in no sitemap and not in llms-full.txt.
+// card publishes the picture for previews of links. It has no counts, so that it changes with the
+// service's own words alone.
+func (g *generation) card() {
+	service := &g.site.Service
+	card, err := page.Card(service.Name, service.Summary, service.CanonicalHost)
+	if err != nil {
+		g.fault("%s: %w", page.CardPath, err)
+		return
+	}
+	g.add(page.CardPath, card)
+}
+
+// contentPage publishes a page as HTML and as its Markdown twin, which it returns. Both forms of a
+// page are made of one Markdown text, so that they say the same.
+func (g *generation) contentPage(p *site.Page) (twin string) {
+	markdown := string(p.Markdown)
+	twinMarkdown, components := markdown, map[string]templ.Component{}
+	for _, name := range site.Markers[p.Name] {
+		made := sectionMakers[name](g)
+		twinMarkdown = strings.Replace(twinMarkdown, site.Marker(name), made.markdown, 1)
+		if made.html != nil {
+			components[name] = made.html
+		} else {
+			markdown = strings.Replace(markdown, site.Marker(name), made.markdown, 1)
+		}
+	}
+	g.fork(func(g *generation) { g.page(p, markdown, components) })
+	twin = g.twin(p, twinMarkdown)
+	g.add(twinPath(p), []byte(twin))
+	return twin
+}
+
+// referencePage is the name of the page that describes the whole API.
+const referencePage = "reference"
+
+// derivedPages publishes the pages that are made of what the endpoints answer and of the OpenAPI
+// description: the API reference, and a page for each endpoint and for each type of problem. They
+// are not in llms-full.txt, and the small ones in no sitemap.
 func (g *generation) derivedPages() {
+	g.contentPage(g.pageNamed(referencePage))
 	for _, p := range slices.Concat(g.endpointPages(), g.problemPages()) {
 		g.fork(func(g *generation) { g.page(&p, string(p.Markdown), nil) })
 		g.add(twinPath(&p), []byte(g.twin(&p, string(p.Markdown))))
 	}
-}
-
-// beforeSections puts a section before the first section of level 2.
-func beforeSections(markdown, section string) string {
-	if at := strings.Index("\n"+markdown, "\n## "); at >= 0 {
-		return markdown[:at] + section + markdown[at:]
-	}
-	return markdown + "\n" + section
 }
 
 // twinPath is the path of a page's Markdown twin: the path of the page with .md behind it
@@ -91,10 +137,6 @@ var headingIdentifier = regexp.MustCompile(`(?m)^(#{1,6} .*?) *\{#[^{}\n]*\}$`)
 func (g *generation) twin(p *site.Page, markdown string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "# %s\n\n> %s\n\nSource: %s\n\n", p.Title, p.Description, g.url(p.Path()))
-	if p.Name == "index" {
-		s := g.status()
-		b.WriteString(strings.TrimSpace(fmt.Sprintf("Operator **%s** since %s. %s", s.Status, s.Since, markdownText(s.Message))) + "\n\n")
-	}
 	for line := range strings.Lines(strings.TrimSpace(markdown)) {
 		if line[0] == '#' {
 			line = headingIdentifier.ReplaceAllString(line, "$1")
@@ -115,11 +157,9 @@ func (g *generation) page(p *site.Page, markdown string, components map[string]t
 		g.fault("page %s: %w", p.Name, err)
 		return
 	}
-	view := g.newPage(p.Title, p.Description)
+	view := g.newPage(p.Name, p.Title, p.Description)
 	view.Canonical, view.Twin, view.Updated, view.Body = g.url(p.Path()), twinPath(p), p.Updated, body
-	if p.Name == "index" {
-		view.Status, view.LinkedData = g.status(), g.linkedData()
-	}
+	view.LinkedData = g.linkedData(p)
 	html, err := view.Render()
 	if err != nil {
 		g.fault("page %s: %w", p.Name, err)
@@ -135,8 +175,8 @@ func (g *generation) page(p *site.Page, markdown string, components map[string]t
 
 // notFound publishes the page for a path outside /api/ where nothing is published.
 func (g *generation) notFound() {
-	view := g.newPage("Nothing here", "Nothing is published at this address.")
-	body, err := page.Markdown([]byte("The [front page](/) says what the service is, [llms.txt](/llms.txt) lists what there is to read, and " +
+	view := g.newPage("404", "Nothing here", "Nothing is published at this address.")
+	body, err := page.Markdown([]byte("The [front page](/) says what the service is, [llms.txt](/llms.txt) lists what there is to read, and "+
 		"[manifest.json](/manifest.json) names every document and every endpoint.\n"), nil)
 	if err != nil {
 		g.fault("page 404: %w", err)
@@ -150,45 +190,100 @@ func (g *generation) notFound() {
 }
 
 // newPage is a page with the frame that all pages share, and without a body.
-func (g *generation) newPage(title, description string) *page.Page {
+func (g *generation) newPage(name, title, description string) *page.Page {
 	service := &g.site.Service
-	view := &page.Page{
+	return &page.Page{
+		Name:        name,
 		Service:     service.Name,
+		Base:        g.base,
 		Title:       title,
 		Description: description,
 		Footer:      fmt.Sprintf("Published by %s under %s.", service.Operator, service.License),
+		Nav:         g.mainNavigation(),
+		Groups:      g.footerGroups(),
 	}
-	for i := range g.site.Pages {
-		p := &g.site.Pages[i]
-		if p.Name == "index" {
-			view.Nav = append(view.Nav, page.Link{Path: p.Path(), Text: service.Name})
-		} else {
-			view.Nav = append(view.Nav, page.Link{Path: p.Path(), Text: p.Title})
+}
+
+// navigation are the pages in the order in which readers are led to them. A page with a label
+// stands at the head of every page under it; all stand at the foot, in their groups, under their
+// titles.
+var navigation = []struct {
+	group string
+	pages []navigated
+}{
+	{"Take part", []navigated{{"quest", "Quest"}, {"org", "Org"}, {"receipts", ""}, {"mcp", "MCP"}, {"business-days", ""}}},
+	{"See", []navigated{{"index", ""}, {"scoreboard", "Counts"}, {"jobs", ""}, {"auditors", ""}}},
+	{"Read", []navigated{{"field-guide", "Guide"}, {"reference", ""}, {"terms", "Terms"}, {"privacy", ""}}},
+}
+
+// navigated is a page in the navigation. Its label is "" where only the foot of the page has it.
+type navigated struct{ name, label string }
+
+// mainNavigation are the links at the head of every page.
+func (g *generation) mainNavigation() (links []page.Link) {
+	for _, group := range navigation {
+		for _, n := range group.pages {
+			if n.label != "" {
+				links = append(links, page.Link{Path: g.pageNamed(n.name).Path(), Text: n.label})
+			}
 		}
 	}
+	return links
+}
+
+// footerGroups are the links at the foot of every page: all pages and the documents. Pages that the
+// operator added stand in a group of their own.
+func (g *generation) footerGroups() (groups []page.Group) {
+	placed := map[string]bool{}
+	link := func(p *site.Page) page.Link {
+		placed[p.Name] = true
+		if p.Name == "index" {
+			return page.Link{Path: p.Path(), Text: g.site.Service.Name}
+		}
+		return page.Link{Path: p.Path(), Text: p.Title}
+	}
+	for _, group := range navigation {
+		made := page.Group{Title: group.group}
+		for _, n := range group.pages {
+			made.Links = append(made.Links, link(g.pageNamed(n.name)))
+		}
+		groups = append(groups, made)
+	}
+	others := page.Group{Title: "More"}
+	for i := range g.site.Pages {
+		if p := &g.site.Pages[i]; !placed[p.Name] {
+			others.Links = append(others.Links, link(p))
+		}
+	}
+	if len(others.Links) > 0 {
+		groups = append(groups, others)
+	}
+	documents := page.Group{Title: "For programs"}
 	for _, path := range footerDocuments {
 		if path == SecurityTxtPath && g.site.NoSecurityTxt {
 			continue
 		}
-		view.Documents = append(view.Documents, page.Link{Path: path, Text: strings.TrimPrefix(path, "/")})
+		documents.Links = append(documents.Links, page.Link{Path: path, Text: path[strings.LastIndexByte(path, '/')+1:]})
 	}
-	return view
+	return append(groups, documents)
+}
+
+// pageNamed is a page that every content folder has.
+func (g *generation) pageNamed(name string) *site.Page {
+	i := slices.IndexFunc(g.site.Pages, func(p site.Page) bool { return p.Name == name })
+	return &g.site.Pages[i]
 }
 
 // footerDocuments are the documents that every page links to.
 var footerDocuments = []string{
-	"/llms.txt", "/llms-full.txt", "/openapi.json", "/manifest.json", "/scoreboard.json", "/jobs.json", "/auditors.json",
-	"/.well-known/api-catalog", SecurityTxtPath,
+	"/llms.txt", "/openapi.json", "/manifest.json", "/scoreboard.json", "/jobs.json", "/auditors.json", SecurityTxtPath,
 }
 
-// status is what the front page says of the operator.
-func (g *generation) status() *page.Status {
-	p := &g.site.Presence
-	return &page.Status{Dot: statusDots[p.Status], Status: p.Status, Since: p.Since, Message: p.AwayMessage}
-}
-
-// linkedData describes the service and its operator in the terms of schema.org.
-func (g *generation) linkedData() string {
+// linkedData describes a page in the terms of schema.org. It is "" for a page that has none.
+func (g *generation) linkedData(p *site.Page) string {
+	if p.Name != "index" {
+		return ""
+	}
 	service := &g.site.Service
 	organization := object{{"@type", "Organization"}, {"name", service.Operator}, {"url", service.BaseURL() + "/"}, {"email", service.Contact}}
 	doc, err := jsontext.AppendFormat(nil, g.compactJSON(object{
@@ -206,32 +301,4 @@ func (g *generation) linkedData() string {
 		g.fault("linked data of the front page: %w", err)
 	}
 	return string(doc)
-}
-
-// scoreboardSection shows the counts, when they were verified and what they leave out.
-func (g *generation) scoreboardSection() string {
-	roster := g.roster()
-	var b strings.Builder
-	fmt.Fprintf(&b, "## Scoreboard {#scoreboard}\n\n%s Verified by hand on **%s**.\n\n", markdownText(roster.CountingPolicy), roster.AsOf)
-	row := beginTable(&b, "Count", "Number")
-	count := func(what string, n int) { row(what, strconv.Itoa(n)) }
-	count("Agents verified", roster.PilotWaitlist.VerifiedConversions)
-	count("Registrations recorded", roster.PilotWaitlist.RegistrationsRecorded)
-	row("Founding agent seats left", fmt.Sprintf("%d of %d", roster.PilotWaitlist.FoundingSlotsLeft, roster.PilotWaitlist.FoundingSlots))
-	count("Org charters filed", roster.Orgs.ChartersFiled)
-	row("Founding org seats left", fmt.Sprintf("%d of %d", roster.Orgs.FoundingSlotsLeft, roster.Orgs.FoundingSlots))
-	count("Suggestions received from outside", roster.Suggestions.ReceivedExternal)
-	count("Suggestions originated internally", roster.Suggestions.OriginatedInternally)
-	count("Suggestions shipped", roster.Suggestions.Shipped)
-	fmt.Fprintf(&b, "\nNot in any count: %d development, seed and test records. %s\n\n", roster.Excluded.Records, markdownText(roster.Excluded.Note))
-	for _, c := range roster.Corrections {
-		fmt.Fprintf(&b, "Corrected: `%s` was %d on [%s](/scoreboard/%s.json): %s\n\n", c.Number, c.Was, c.Board, c.Board, markdownText(c.Reason))
-	}
-	fmt.Fprintf(&b, "The same as JSON, with how to read it: [scoreboard.json](/scoreboard.json). Every hand verification stays published:\n\n")
-	for i := range slices.Backward(g.site.Scoreboards) {
-		file := g.site.Scoreboards[i].File
-		fmt.Fprintf(&b, "- [%s](/scoreboard/%s.json)\n", file, file)
-	}
-	b.WriteByte('\n')
-	return b.String()
 }

@@ -4,22 +4,26 @@ import (
 	"path"
 
 	"anteroom/edge/respond"
+	"anteroom/generator/page"
 )
 
 // The media types and lifetimes of published documents. cacheShort is for documents that a hand
 // verification makes stale. No document is fresh for more than an hour, because the CDN gives the
 // headers of a path to its 404 as well.
 const (
-	mediaHTML     = "text/html; charset=utf-8"
-	mediaText     = "text/plain; charset=utf-8"
-	mediaMarkdown = "text/markdown; charset=utf-8" // RFC 7763
-	mediaCSS      = "text/css; charset=utf-8"
-	mediaJSON     = respond.MediaJSON
-	mediaXML      = "application/xml"
-	mediaAtom     = "application/atom+xml"
-	mediaJSONFeed = "application/feed+json"
-	mediaSchema   = "application/schema+json"
-	mediaLinkset  = `application/linkset+json; profile="https://www.rfc-editor.org/info/rfc9727"` // RFC 9264, RFC 9727
+	mediaHTML       = "text/html; charset=utf-8"
+	mediaText       = "text/plain; charset=utf-8"
+	mediaMarkdown   = "text/markdown; charset=utf-8" // RFC 7763
+	mediaCSS        = "text/css; charset=utf-8"
+	mediaJavaScript = "text/javascript; charset=utf-8" // RFC 9239
+	mediaSVG        = "image/svg+xml"
+	mediaPNG        = "image/png"
+	mediaJSON       = respond.MediaJSON
+	mediaXML        = "application/xml"
+	mediaAtom       = "application/atom+xml"
+	mediaJSONFeed   = "application/feed+json"
+	mediaSchema     = "application/schema+json"
+	mediaLinkset    = `application/linkset+json; profile="https://www.rfc-editor.org/info/rfc9727"` // RFC 9264, RFC 9727
 
 	mediaServerCard = "application/mcp-server-card+json" // SEP-2127
 	mediaAICatalog  = "application/ai-catalog+json"
@@ -74,6 +78,9 @@ var publishedPaths = []published{
 	{"/problems/*.html.md", mediaMarkdown, cacheShort, true, "Type of problem, as Markdown", "what a type of problem means, and what to do"},
 	{"/problems/*.html", mediaHTML, cacheHTML, false, "Type of problem", "what a type of problem means, and what to do"},
 	{"/style.css", mediaCSS, cacheHour, false, "Style sheet", "how the pages look"},
+	{"/*.js", mediaJavaScript, cacheHour, false, "Script", "what a page can do besides; it is complete without"},
+	{"/icon.svg", mediaSVG, cacheHour, false, "Icon", "the sign of the service"},
+	{page.CardPath, mediaPNG, cacheHour, true, "Card", "the picture for previews of links"},
 	{pattern: "/_headers"},
 	{pattern: "/_redirects"},
 }

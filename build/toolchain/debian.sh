@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# Makes the programs ready that the tests of build/service run: Caddy, and systemd-analyze with
-# systemd-sysusers. What is installed already is used as it is.
+# Makes the programs ready that the tests of build/service and build/browser run: Caddy,
+# systemd-analyze with systemd-sysusers, and Chromium. What is installed already is used as it is.
 #
 # Caddy's package is unpacked into build/cache/debian, and not installed: to install it would begin
-# a web server on this machine. For the other two, this script installs systemd as root.
+# a web server on this machine. For the others, this script installs packages as root.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
@@ -29,11 +29,20 @@ if ! command -v caddy >/dev/null && [ ! -x "$folder/usr/bin/caddy" ]; then
   command -v apt-get >/dev/null || fail "Caddy is missing: install Caddy 2.6 or later"
   unpack caddy 2>/dev/null || { root && apt-get update -qq && unpack caddy; } || fail "Caddy cannot be fetched. Install it (apt-get install caddy)."
 fi
+
+# install PACKAGE installs a package where this is possible.
+install() {
+  say "install $1…"
+  root && command -v apt-get >/dev/null || return 0
+  apt-get update -qq
+  DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "$1" >/dev/null
+}
+
 if ! has_systemd; then
-  say "install systemd…"
-  if root && command -v apt-get >/dev/null; then
-    apt-get update -qq
-    DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends systemd >/dev/null
-  fi
+  install systemd
   has_systemd || fail "systemd-analyze is missing. Install it (apt-get install systemd)."
+fi
+if ! command -v "${CHROMIUM:-chromium}" >/dev/null; then
+  install chromium
+  command -v chromium >/dev/null || fail "Chromium is missing. Install it (apt-get install chromium), or name it in CHROMIUM."
 fi

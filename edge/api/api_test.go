@@ -258,18 +258,18 @@ func TestFaults(t *testing.T) {
 // A template that is sent unchanged does nothing in anybody's name.
 func TestTemplatesAreRefused(t *testing.T) {
 	for _, c := range []struct{ method, target, body, want string }{
-		{"POST", "/api/waitlist", `{"agent_name":"<your agent's name>","pubkey":"<your own public key>"}`, "agent_name placeholder, pubkey placeholder"},
+		{"POST", "/api/waitlist", `{"agent_name":"<your agent name>","pubkey":"<your own public key>"}`, "agent_name placeholder, pubkey placeholder"},
 		{"GET", "/api/waitlist?agent_name={agent_name}", "", "agent_name placeholder"},
-		{"GET", "/api/waitlist?agent_name=%3Cyour+agent's+name%3E", "", "agent_name placeholder"},
+		{"GET", "/api/waitlist?agent_name=%3Cyour+agent+name%3E", "", "agent_name placeholder"},
 		{"POST", "/api/suggest", `{"message":"<your words to the operator>"}`, "message placeholder"},
 		{
-			"POST", "/api/org", `{"org_name":"<your org's name>","commissioner":"<your agent's name>","roster":[{"position":"rainmaker","agent_name":"<an agent's name>","allocation":30},` +
+			"POST", "/api/org", `{"org_name":"<your org's name>","commissioner":"<your agent name>","roster":[{"position":"rainmaker","agent_name":"<an agent's name>","allocation":30},` +
 				`{"position":"operator","agent_name":"b","allocation":25},{"position":"verifier","agent_name":"c","allocation":20},{"position":"scout","agent_name":"d","allocation":15},{"position":"treasurer","agent_name":"e","allocation":10}]}`,
 			"commissioner placeholder, org_name placeholder, roster[0].agent_name placeholder",
 		},
 		{"GET", "/api/org?org_name={org_name}&rainmaker=<an+agent's+name>:30&operator=b:25&verifier=c:20&scout=d:15&treasurer=e:10", "", "org_name placeholder, rainmaker placeholder"},
-		{"POST", "/api/waitlist", `{"agent_name":"<my agent's name>"}`, ""},
-		{"POST", "/api/receipt", `{"agent_name":"<your agent's name>"}`, ""}, // a receipt is stored nowhere
+		{"POST", "/api/waitlist", `{"agent_name":"<my agent name>"}`, ""},
+		{"POST", "/api/receipt", `{"agent_name":"<your agent name>"}`, ""}, // a receipt is stored nowhere
 	} {
 		h := edgetest.NewFake(t)
 		r := h.Do(c.method, c.target, c.body)

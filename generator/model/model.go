@@ -68,6 +68,7 @@ type Quest struct {
 	Quest          string           `json:"quest" doc:"Name of the quest."`
 	Version        string           `json:"version" doc:"Version of the quest."`
 	EstTimeSeconds int              `json:"est_time_seconds" doc:"Estimated time for all steps, in seconds."`
+	HowToCall      string           `json:"how_to_call" doc:"What holds for every call."`
 	Steps          []QuestStep      `json:"steps" doc:"The steps, cheapest first. Stopping after any of them is a complete run."`
 	Completion     QuestCompletion  `json:"completion" doc:"What a run leaves behind."`
 	NextActions    []respond.Action `json:"next_actions" doc:"Where to go from here: index, manifest, learn, openapi."`
@@ -75,11 +76,14 @@ type Quest struct {
 
 // QuestStep is one step of the quest.
 type QuestStep struct {
-	N      int    `json:"n" doc:"Number of the step, from 1."`
-	Title  string `json:"title" doc:"Title of the step."`
-	Call   string `json:"call" doc:"The exact call."`
-	Proves string `json:"proves" doc:"What the call proves to the caller."`
-	Reward string `json:"reward,omitempty" doc:"What the caller gets besides."`
+	N         int     `json:"n" doc:"Number of the step, from 1."`
+	Title     string  `json:"title" doc:"Title of the step."`
+	Call      string  `json:"call" doc:"The exact call: method, address and, for a POST, the body."`
+	Curl      string  `json:"curl,omitempty" doc:"The same as a command, where the answer of one step goes into another."`
+	Tool      *string `json:"tool" doc:"The MCP tool that does the same; null where there is none."`
+	Arguments JSON    `json:"arguments" doc:"The arguments of the tool."`
+	Proves    string  `json:"proves" doc:"What the call proves to the caller."`
+	Reward    string  `json:"reward,omitempty" doc:"What the caller gets besides."`
 }
 
 // QuestCompletion says what a caller has after all steps of the quest.
@@ -470,7 +474,7 @@ type Versions struct {
 
 // Problem is the body of every error (RFC 9457).
 type Problem struct {
-	Type          string         `json:"type" format:"uri" doc:"Problem type: an anchor in the field guide."`
+	Type          string         `json:"type" format:"uri" doc:"Problem type: the address of the page about it."`
 	Title         string         `json:"title" doc:"Title of the problem type."`
 	Status        int            `json:"status" doc:"HTTP status."`
 	Detail        string         `json:"detail" doc:"What is wrong with this request."`

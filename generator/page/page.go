@@ -1,12 +1,40 @@
 // Package page renders the HTML pages: goldmark renders the Markdown, templ the frame around it. A
-// page has no script and no inline style, and is readable without its style sheet.
+// page has no inline script and no inline style, and is readable without its style sheet.
+//
+// # What a writer of pages may use
+//
+// Markdown: headings of level 2 and 3 make the table of contents, so a heading belongs into the
+// Markdown and the component below it. An identifier stands in {#braces} behind a heading. A quote
+// (>) is a note set apart. A block of code of one line in the language sh is a command to copy.
+// Code of more than longCode characters may break across lines; shorter code and dates do not. The
+// first column of a table names its rows. A table that would not fit a phone becomes a card for
+// each row there. Raw HTML is left out.
+//
+// Components (templ) may use these classes of the style sheet, and no others:
+//
+//	facts    a <dl> of <div><dt>name</dt><dd>number</dd></div>: numbers in a strip
+//	cards    a <ul> of short items side by side, each a link in <strong> and a sentence
+//	steps    an <ol> whose items begin with a heading
+//	note     a remark set apart
+//	command  a <pre> of one command
+//	quiet    secondary text
+//	stack    a <table> that becomes cards on a phone: each <td> has data-label, each row a
+//	         <th scope="row">
+//	form     a <form> with a grid of labels and fields
+//	good bad what passed and what failed; the words say it too
+//
+// # Scripts
+//
+// A file NAME.js of this folder is published as /NAME.js. The page of that name loads it as a
+// module; every page loads page.js. A page is complete without them.
 package page
 
 import (
 	"bytes"
 	"context"
-	_ "embed"
+	"embed"
 	"fmt"
+	"io/fs"
 	"strings"
 
 	"github.com/a-h/templ"
@@ -26,29 +54,52 @@ import (
 //go:embed style.css
 var Style []byte
 
+// Icon is the icon of all pages.
+//
+//go:embed icon.svg
+var Icon []byte
+
+//go:embed *.js
+var scripts embed.FS
+
+// Scripts are the pages' own scripts, by the paths that they are published at.
+var Scripts = func() map[string][]byte {
+	all := map[string][]byte{}
+	files, _ := fs.Glob(scripts, "*")
+	for _, file := range files {
+		all["/"+file], _ = scripts.ReadFile(file)
+	}
+	return all
+}()
+
+// The colours of the paper, which a browser draws its own frame in.
+const lightPaper, darkPaper = "#fdfdfb", "#15181b"
+
 // Page is what one page shows.
 type Page struct {
+	Name        string // "index", "receipts", "endpoints/org"
 	Service     string // name of the service
+	Base        string // https:// and the canonical host
 	Title       string
 	Description string
 	Canonical   string // absolute address; "" for a page that is no document of its own
 	Twin        string // path of the Markdown twin, "" when there is none
 	Updated     string // date; may be ""
 	Footer      string // who publishes, and under which licence
-	Status      *Status
 	Nav         []Link
-	Documents   []Link
+	Groups      []Group
 	LinkedData  string // JSON-LD, escaped for HTML; may be ""
 	Body        Body
 }
 
-// Status is the status dot, with its meaning in words.
-type Status struct {
-	Dot, Status, Since, Message string
-}
-
 // Link is a link of the frame.
 type Link struct{ Path, Text string }
+
+// Group is a group of links in the footer.
+type Group struct {
+	Title string
+	Links []Link
+}
 
 // Body is rendered Markdown.
 type Body struct {
@@ -56,18 +107,38 @@ type Body struct {
 	Sections []Section // of level 2, for the table of contents
 }
 
-// Section is one heading.
-type Section struct{ ID, Text string }
+// Section is one heading, with those below it.
+type Section struct {
+	ID, Text string
+	Sections []Section
+}
+
+// openContents is up to how many sections of level 2 and 3 the table of contents stands open.
+const openContents = 8
+
+// count is how many sections there are, those below included.
+func count(sections []Section) int {
+	n := len(sections)
+	for i := range sections {
+		n += len(sections[i].Sections)
+	}
+	return n
+}
+
+// scriptsOf are the paths of the scripts that a page loads.
+func scriptsOf(name string) []string {
+	paths := []string{"/page.js"}
+	if own := "/" + name + ".js"; Scripts[own] != nil {
+		paths = append(paths, own)
+	}
+	return paths
+}
 
 // markdown reads the tables of GitHub Flavored Markdown besides CommonMark. It leaves raw HTML out,
 // and does not make links of text that looks like an address.
 var markdown = goldmark.New(
-	goldmark.WithExtensions(
-		// The default aligns cells by inline styles, which the pages' policy forbids.
-		extension.NewTable(extension.WithTableCellAlignMethod(extension.TableCellAlignNone)),
-		extension.Strikethrough,
-	),
-	goldmark.WithRendererOptions(renderer.WithNodeRenderers(util.Prioritized(&placed{}, 500))),
+	goldmark.WithExtensions(extension.Table, extension.Strikethrough),
+	goldmark.WithRendererOptions(renderer.WithNodeRenderers(util.Prioritized(&elements{}, 100))),
 	goldmark.WithParserOptions(parser.WithAutoHeadingID(), parser.WithHeadingAttribute()),
 )
 
@@ -86,29 +157,29 @@ func Markdown(src []byte, components map[string]templ.Component) (Body, error) {
 			}
 			continue
 		}
-		if h, ok := node.(*ast.Heading); ok && h.Level == 2 {
-			id, _ := h.AttributeString("id")
-			raw, _ := id.([]byte)
-			body.Sections = append(body.Sections, Section{string(raw), plainText(h, src)})
+		if h, ok := node.(*ast.Heading); ok {
+			body.add(h, src)
 		}
 	}
 	var b bytes.Buffer
 	if err := markdown.Renderer().Render(&b, src, tree); err != nil {
 		return Body{}, fmt.Errorf("render Markdown: %w", err)
 	}
-	// A wide table scrolls inside its section, by keyboard too. The renderer escapes "<" in text,
-	// so that only tags of its own match.
-	html := strings.ReplaceAll(b.String(), "</table>", "</table></section>")
-	html = strings.ReplaceAll(html, "<pre>", `<pre tabindex="0">`)
-	b.Reset()
-	for n, part := range strings.Split(html, "<table>") {
-		if n > 0 {
-			fmt.Fprintf(&b, `<section class="scroll" aria-label="Table %d" tabindex="0"><table>`, n)
-		}
-		b.WriteString(part)
-	}
 	body.HTML = b.String()
 	return body, nil
+}
+
+// add puts a heading of level 2 or 3 into the table of contents.
+func (b *Body) add(h *ast.Heading, src []byte) {
+	id, _ := h.AttributeString("id")
+	raw, _ := id.([]byte)
+	section := Section{ID: string(raw), Text: plainText(h, src)}
+	switch n := len(b.Sections); {
+	case h.Level == 2:
+		b.Sections = append(b.Sections, section)
+	case h.Level == 3 && n > 0:
+		b.Sections[n-1].Sections = append(b.Sections[n-1].Sections, section)
+	}
 }
 
 // placed is a component in the place of a comment.
@@ -124,16 +195,6 @@ func (*placed) Kind() ast.NodeKind { return kindPlaced }
 
 // Dump is for debugging goldmark's trees.
 func (n *placed) Dump(src []byte, level int) { ast.DumpHelper(n, src, level, nil, nil) }
-
-// RegisterFuncs has goldmark render placed components.
-func (n *placed) RegisterFuncs(r renderer.NodeRendererFuncRegisterer) {
-	r.Register(kindPlaced, func(w util.BufWriter, _ []byte, node ast.Node, entering bool) (ast.WalkStatus, error) {
-		if !entering {
-			return ast.WalkContinue, nil
-		}
-		return ast.WalkContinue, node.(*placed).component.Render(context.Background(), w)
-	})
-}
 
 // commentName is the text of a block that is one comment, and "" for any other.
 func commentName(block *ast.HTMLBlock, src []byte) string {
@@ -151,7 +212,11 @@ func plainText(node ast.Node, src []byte) string {
 	var b strings.Builder
 	_ = ast.Walk(node, func(n ast.Node, entering bool) (ast.WalkStatus, error) {
 		if t, ok := n.(*ast.Text); ok && entering {
-			b.Write(t.Segment.Value(src))
+			value := t.Segment.Value(src)
+			if n.Parent().Kind() != ast.KindCodeSpan {
+				value = util.UnescapePunctuations(value)
+			}
+			b.Write(value)
 		}
 		return ast.WalkContinue, nil
 	})

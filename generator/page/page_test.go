@@ -1,23 +1,47 @@
 package page_test
 
 import (
+	"context"
+	"fmt"
+	"io"
+	"math"
+	"reflect"
+	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 
 	"anteroom/generator/page"
+
+	"github.com/a-h/templ"
 )
 
 func TestMarkdown(t *testing.T) {
+	long := strings.Repeat("x", 25)
 	for name, test := range map[string]struct{ src, want string }{
-		"heading with its own identifier": {"## Limits {#caps}\n", `<h2 id="caps">Limits</h2>`},
-		"heading with one made of it":     {"## What is kept\n", `<h2 id="what-is-kept">What is kept</h2>`},
+		"heading with its own identifier": {"## Limits {#caps}\n", `<h2 id="caps"><a href="#caps">Limits</a></h2>`},
+		"heading with one made of it":     {"## What is kept\n", `<h2 id="what-is-kept"><a href="#what-is-kept">What is kept</a></h2>`},
+		"heading that holds a link":       {"## See [it](/x) {#see}\n", `<h2 id="see">See <a href="/x">it</a></h2>`},
 		"raw HTML is left out":            {"a <b>c</b>\n", "<p>a <!-- raw HTML omitted -->c<!-- raw HTML omitted --></p>"},
 		"an address is no link":           {"https://example.org www.example.org\n", "<p>https://example.org www.example.org</p>"},
 		"a script is no link":             {"[x](javascript:alert(1))\n", `<p><a href="">x</a></p>`},
-		"a table scrolls":                 {"|a|\n|-|\n|`<`|\n", `<section class="scroll" aria-label="Table 1" tabindex="0"><table>`},
-		"an aligned table has no style":   {"|a|\n|:-:|\n|b|\n", "<th>a</th>"},
+		"a short table":                   {"|a|b|\n|-|-|\n|c|d|\n", `<table><thead><tr><th scope="col">a</th><th scope="col">b</th></tr></thead><tbody>` + "\n" + `<tr><th scope="row">c</th><td>d</td></tr>` + "\n</tbody></table>"},
+		"a wide table":                    {"|a|b|`c` \\& \"d\"|\n|-|-|-|\n|e|f|*g*|\n", `<table class="stack"><thead><tr><th scope="col">a</th><th scope="col">b</th><th scope="col"><code>c</code> &amp; &quot;d&quot;</th></tr></thead><tbody>` + "\n" + `<tr><th scope="row">e</th><td data-label="b">f</td><td data-label="c &amp; &#34;d&#34;"><em>g</em></td></tr>`},
+		"a table of long names":           {"|a|b|\n|-|-|\n|" + long + "|d|\n", `<table class="stack">`},
+		"a table of one column":           {"|a|\n|-|\n|b|\n", `<tr><td>b</td></tr>`},
+		"an aligned table has no style":   {"|a|b|\n|:-:|-:|\n|b|c|\n", `<th scope="col">a</th>`},
 		"code that looks like a table":    {"`<table>`\n", "<p><code>&lt;table&gt;</code></p>"},
-		"a block of code scrolls":         {"```\nx\n```\n", `<pre tabindex="0"><code>x`},
+		"code that fits a line":           {"`" + long[1:] + "`\n", "<code>" + long[1:] + "</code>"},
+		"code that does not":              {"`" + long[1:] + "\ny`\n", `<code class="long">` + long[1:] + " y</code>"},
+		"a block of code":                 {"```\na<b\nc\n```\n", "<pre><code>a&lt;b\nc\n</code></pre>"},
+		"an indented block of code":       {"    a\n", "<pre><code>a\n</code></pre>"},
+		"a command":                       {"```sh\ncurl -s x\n```\n", "<pre class=\"command\"><code>curl -s x\n</code></pre>"},
+		"two commands":                    {"```sh\na\nb\n```\n", "<pre><code>a\nb\n</code></pre>"},
+		"a date":                          {"On 2026-11-20, 1-2026-11-20.\n", "<p>On <time>2026-11-20</time>, 1-2026-11-20.</p>"},
+		"a date that begins a name":       {"2026-11-20-2 a/2026-11-20 2026-11-2 12026-11-20\n", "<p>2026-11-20-2 a/2026-11-20 2026-11-2 12026-11-20</p>"},
+		"a time":                          {"**2026-11-20T12:00:00Z** and 2026-11-21\n", "<p><strong><time>2026-11-20T12:00:00Z</time></strong> and <time>2026-11-21</time></p>"},
+		"a date in code":                  {"`2026-11-20`\n", "<p><code>2026-11-20</code></p>"},
+		"line breaks":                     {"a\nb  \nc\n", "<p>a\nb<br>\nc</p>"},
 	} {
 		body, err := page.Markdown([]byte(test.src), nil)
 		if err != nil {
@@ -27,41 +51,147 @@ func TestMarkdown(t *testing.T) {
 			t.Errorf("%s: %q, want %q", name, body.HTML, test.want)
 		}
 	}
-	body, err := page.Markdown([]byte("# One\n\n## Two `code` *x*\n\n### Three\n\n## Four {#f}\n\n|a|\n|-|\n|b|\n\n|a|\n|-|\n|b|\n"), nil)
+}
+
+// The table of contents has the headings of level 2 and those of level 3 below them.
+func TestSections(t *testing.T) {
+	body, err := page.Markdown([]byte("# One\n\n### Before\n\n## Two `c\\&` *x* \\&\n\n### Three\n\n#### Deep\n\n## Four {#f}\n"), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []page.Section{{ID: "two-code-x", Text: "Two code x"}, {ID: "f", Text: "Four"}}
-	if len(body.Sections) != 2 || body.Sections[0] != want[0] || body.Sections[1] != want[1] {
-		t.Errorf("sections %v, want %v", body.Sections, want)
+	want := []page.Section{
+		{ID: "two-c-x-", Text: `Two c\& x &`, Sections: []page.Section{{ID: "three", Text: "Three"}}},
+		{ID: "f", Text: "Four"},
 	}
-	if !strings.Contains(body.HTML, `aria-label="Table 2"`) {
-		t.Errorf("the second table has no name of its own: %s", body.HTML)
+	if !reflect.DeepEqual(body.Sections, want) {
+		t.Errorf("sections %+v, want %+v", body.Sections, want)
+	}
+}
+
+// A component takes the place of its marker, and of no other comment.
+func TestComponents(t *testing.T) {
+	chart := templ.ComponentFunc(func(_ context.Context, w io.Writer) error {
+		_, err := io.WriteString(w, "<svg></svg>")
+		return err
+	})
+	body, err := page.Markdown([]byte("a\n\n<!-- chart -->\n\n<!-- other -->\n\nb\n"), map[string]templ.Component{"chart": chart})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(body.HTML, "<p>a</p>\n<svg></svg>") || strings.Contains(body.HTML, "other") {
+		t.Errorf("%q", body.HTML)
 	}
 }
 
 func TestRender(t *testing.T) {
 	p := page.Page{
-		Service: "Tern & Co", Title: "Tern & Co", Description: `"quoted" <x>`, Canonical: "https://www.tern.example/", Twin: "/index.html.md",
-		Status: &page.Status{Dot: "amber", Status: "away", Since: "2026-11-20T12:00:00Z", Message: "<i>back soon</i>"},
+		Name: "index", Base: "https://www.tern.example", Service: "Tern & Co", Title: "Tern & Co", Description: `"quoted" <x>`,
+		Canonical: "https://www.tern.example/", Twin: "/index.html.md",
 		Nav:    []page.Link{{Path: "/", Text: "Home"}, {Path: "/privacy.html", Text: "Privacy"}},
+		Groups: []page.Group{{Title: "All", Links: []page.Link{{Path: "/terms.html", Text: "Terms"}}}},
 		Body:   page.Body{HTML: "<p>body</p>"},
 	}
-	html, err := p.Render()
+	render := func() string {
+		html, err := p.Render()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(html)
+	}
+	has := func(html string, wants ...string) {
+		t.Helper()
+		for _, want := range wants {
+			if !strings.Contains(html, want) {
+				t.Errorf("lacks %s:\n%s", want, html)
+			}
+		}
+	}
+	has(render(),
+		"<title>Tern &amp; Co</title>", `content="&#34;quoted&#34; &lt;x&gt;"`, `<link rel="canonical" href="https://www.tern.example/"`,
+		`<link rel="alternate" type="text/markdown" href="/index.html.md"`, `<a href="/" aria-current="page">Home</a>`, `<a href="/privacy.html">Privacy</a>`,
+		`<nav aria-label="All">`, `<a href="/terms.html">Terms</a>`, "<p>body</p>", `<meta property="og:image" content="https://www.tern.example/card.png">`,
+		`<meta property="og:url" content="https://www.tern.example/">`, `<script type="module" src="/page.js"></script>`,
+	)
+	p.Name, p.Canonical, p.Title = "x", "https://www.tern.example/x/privacy.html", "Privacy"
+	p.Body.Sections = []page.Section{{ID: "a", Text: "A", Sections: []page.Section{{ID: "b", Text: "B"}, {ID: "c", Text: "C"}}}, {ID: "d", Text: "D"}}
+	html := render()
+	has(html, "<title>Privacy - Tern &amp; Co</title>", `<details open>`, `<a href="#a">A</a> <ol><li><a href="#b">B</a>`)
+	if strings.Contains(html, "aria-current") {
+		t.Errorf("a page in a folder is taken for another:\n%s", html)
+	}
+	for i := range 8 {
+		p.Body.Sections = append(p.Body.Sections, page.Section{ID: fmt.Sprint("e", i), Text: "E"})
+	}
+	has(render(), `<details><summary>`)
+	p.Canonical = ""
+	html = render()
+	has(html, `content="noindex"`)
+	if strings.Contains(html, "og:") {
+		t.Errorf("a page that is no document has a preview:\n%s", html)
+	}
+}
+
+// Text has a contrast of at least 4.5 to what it stands on (WCAG 2.2, 1.4.3), in light and in dark.
+func TestContrast(t *testing.T) {
+	color := regexp.MustCompile(`--([a-z]+): (#[0-9a-f]{6});`)
+	root := regexp.MustCompile(`(?s):root \{.*?\}`).FindAllString(string(page.Style), 2)
+	for n, block := range root {
+		colors := map[string]float64{}
+		for _, m := range color.FindAllStringSubmatch(block, -1) {
+			colors[m[1]] = luminance(t, m[2])
+		}
+		for _, ground := range []string{"paper", "panel"} {
+			for _, ink := range []string{"ink", "quiet", "link", "good", "bad"} {
+				a, b := colors[ink]+0.05, colors[ground]+0.05
+				if ratio := max(a, b) / min(a, b); colors[ink] == 0 || ratio < 4.5 {
+					t.Errorf("scheme %d: %s on %s has the contrast %.2f", n, ink, ground, ratio)
+				}
+			}
+		}
+	}
+	if len(root) != 2 {
+		t.Fatalf("%d colour schemes", len(root))
+	}
+	html, err := (&page.Page{}).Render()
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{
-		"<title>Tern &amp; Co</title>", `content="&#34;quoted&#34; &lt;x&gt;"`, `<link rel="canonical" href="https://www.tern.example/"`,
-		`<link rel="alternate" type="text/markdown" href="/index.html.md"`, `<a href="/" aria-current="page">Home</a>`, `<a href="/privacy.html">Privacy</a>`,
-		`<span class="dot amber" aria-hidden="true"></span>`, "Operator away", "&lt;i&gt;back soon", "<p>body</p>",
-	} {
-		if !strings.Contains(string(html), want) {
-			t.Errorf("lacks %s:\n%s", want, html)
+	paper := regexp.MustCompile(`--paper: (#[0-9a-f]{6})`).FindAllSubmatch(page.Style, 2)
+	theme := regexp.MustCompile(`name="theme-color" content="(#[0-9a-f]{6})"`).FindAllSubmatch(html, 2)
+	for n := range paper {
+		if string(paper[n][1]) != string(theme[n][1]) {
+			t.Errorf("scheme %d: the paper is %s and the theme %s", n, paper[n][1], theme[n][1])
 		}
 	}
-	p.Canonical = ""
-	if html, err = p.Render(); err != nil || !strings.Contains(string(html), `content="noindex"`) || strings.Contains(string(html), "aria-current") {
-		t.Errorf("a page that is no document: %v\n%s", err, html)
+}
+
+// luminance is the relative luminance of a colour (WCAG 2.2).
+func luminance(t *testing.T, color string) float64 {
+	t.Helper()
+	var sum float64
+	for i, weight := range []float64{0.2126, 0.7152, 0.0722} {
+		n, err := strconv.ParseUint(color[1+2*i:3+2*i], 16, 8)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c := float64(n) / 255
+		if c <= 0.04045 {
+			c /= 12.92
+		} else {
+			c = math.Pow((c+0.055)/1.055, 2.4)
+		}
+		sum += weight * c
+	}
+	return sum
+}
+
+// A page needs little: the style sheet and the script that all pages share.
+func TestShare(t *testing.T) {
+	if n := len(page.Style); n > 12<<10 {
+		t.Errorf("the style sheet has %d bytes", n)
+	}
+	script := page.Scripts["/page.js"]
+	if lines := strings.Count(string(script), "\n"); lines == 0 || lines > 60 {
+		t.Errorf("the script of all pages has %d lines", lines)
 	}
 }

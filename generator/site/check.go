@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -12,6 +11,7 @@ import (
 	"anteroom/edge/endpoint/org"
 	"anteroom/edge/endpoint/signal"
 	"anteroom/edge/input"
+	"anteroom/edge/jsondoc"
 	"anteroom/edge/kernel"
 	"anteroom/edge/respond"
 )
@@ -155,8 +155,8 @@ func checkPresence(d *document, p *Presence) {
 	d.unique("not_built", names)
 }
 
-// callPattern is the form of a quest step's exact call.
-var callPattern = regexp.MustCompile(`^(GET|POST) \[\[base_url\]\](/[^\s?]*)(\?\S+)?(?: with body (.+))?$`)
+// questOperations are the operations that the quest must call.
+var questOperations = []string{"getPresence", "getAcceptableUse", "mintReceipt", "sendSuggestion", "registerAgent"}
 
 func checkQuest(d *document, q *Quest) {
 	if !d.decoded {
@@ -168,34 +168,79 @@ func checkQuest(d *document, q *Quest) {
 	if len(q.Steps) != questSteps {
 		d.fault("steps", fmt.Sprintf("the quest has %d steps", len(q.Steps)), fmt.Sprintf("want %d", questSteps))
 	}
-	missing := []string{"/api/presence", "/api/aup", "/api/receipt", "/api/suggest", "/api/waitlist"}
+	var called []string
 	written := ""
-	for i, step := range q.Steps {
-		at := fmt.Sprintf("steps[%d].call", i)
-		match := callPattern.FindStringSubmatch(step.Call)
-		if match == nil {
-			d.fault(at, "not an exact call", `want GET or POST, [[base_url]] and a path; a body after " with body "`)
+	for i := range q.Steps {
+		step, at := &q.Steps[i], fmt.Sprintf("steps[%d]", i)
+		_, op := api.Find(step.Operation)
+		if op == nil {
+			d.fault(at+".operation", "no operation is called "+shorten(step.Operation), didYouMean(step.Operation, operationIDs()))
 			continue
 		}
-		method, path, query, body := match[1], match[2], match[3], match[4]
-		missing = slices.DeleteFunc(missing, func(p string) bool { return p == path })
-		if body != "" && (method == "GET" || !json.Valid([]byte(body))) {
-			d.fault(at, "the body is not JSON, or the method is GET", "write the JSON text of a body behind POST")
-		}
-		read := method == "GET" && query == ""
+		d.checkQuestCall(at, step, op, called)
+		read := step.Method() == "GET"
 		if read && written != "" {
-			d.fault(at, "a read after the write "+written, "reads that send nothing come first")
+			d.fault(at+".operation", "a read after "+written, "reads that send nothing come first")
 		}
 		if !read && written == "" {
-			written = path
+			written = op.ID
 		}
-		if path == "/api/waitlist" && i != len(q.Steps)-1 {
-			d.fault(at, "registration is not the last step", "it is optional, and comes last")
+		if op.ID == "registerAgent" && i != len(q.Steps)-1 {
+			d.fault(at+".operation", "registration is not the last step", "it is optional, and comes last")
+		}
+		called = append(called, op.ID)
+	}
+	for _, id := range questOperations {
+		if !slices.Contains(called, id) {
+			d.fault("steps", "no step calls "+id, "add one")
 		}
 	}
-	for _, path := range missing {
-		d.fault("steps", "no step calls "+path, "add one")
+}
+
+// checkQuestCall checks the call of a step of the quest. called are the operations of the steps
+// before it.
+func (d *document) checkQuestCall(at string, step *QuestStep, op *api.Operation, called []string) {
+	if !slices.Contains(op.Methods, step.Method()) {
+		d.fault(at+".operation", op.ID+" is not called by "+step.Method(), "a step with a body is a POST, one without is a GET")
 	}
+	if step.AnswerOf != "" {
+		if step.Body != "" || !slices.Contains(called, step.AnswerOf) || WrappingField(op) == nil {
+			d.fault(at+".answer_of", "not the one member of the body", "name an earlier step's operation, leave body out, and call an operation that takes a whole object")
+		}
+		return
+	}
+	if step.Body == "" {
+		return
+	}
+	body, err := jsondoc.Parse([]byte(step.Body))
+	if err != nil || body.Kind != jsondoc.Object {
+		d.fault(at+".body", "the body is no JSON object", "write the JSON text of an object")
+		return
+	}
+	if op.DryRun && !slices.ContainsFunc(op.Fields, func(f input.Field) bool { return f.Placeholder != "" && body.Get(f.Name).Text == f.Placeholder }) {
+		d.fault(at+".body", op.ID+" would take the body as it is", "write the placeholder of a field, which is refused, so that nobody sends the step in another's name")
+	}
+}
+
+// WrappingField is the field in which an operation takes the whole answer of another; nil where it
+// takes none.
+func WrappingField(op *api.Operation) *input.Field {
+	for i := range op.Fields {
+		if f := &op.Fields[i]; f.Type == input.Object && f.Required {
+			return f
+		}
+	}
+	return nil
+}
+
+// operationIDs are the identifiers of all operations.
+func operationIDs() (ids []string) {
+	for _, route := range api.Routes {
+		for _, op := range route.Operations {
+			ids = append(ids, op.ID)
+		}
+	}
+	return ids
 }
 
 func checkAUP(d *document, a *AUP) {
@@ -212,6 +257,9 @@ func checkAUP(d *document, a *AUP) {
 			d.fault(at, "the code "+p.Code+" stands twice", "keep one of them")
 		}
 		missing = slices.DeleteFunc(missing, func(c string) bool { return c == p.Code })
+		if len(p.Examples.Covered) == 0 {
+			d.fault(fmt.Sprintf("prohibited[%d].examples.covered", i), "no example of what the rule covers", "give two")
+		}
 	}
 	for _, code := range missing {
 		d.fault("prohibited", "lacks the code "+code, "the policy has exactly "+strings.Join(AUPCodes, ", "))
@@ -258,6 +306,7 @@ func checkProblems(d *document, p *Problems) {
 		slugs = append(slugs, t.Slug)
 	}
 	d.exactKeys("types", p.Types, slugs)
+	d.compareKeys("pages", slices.Collect(maps.Keys(p.Pages)), slugs)
 	d.exactKeys("codes", p.Codes, api.Codes)
 }
 

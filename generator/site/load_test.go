@@ -20,8 +20,8 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the wanted faults")
 
-// base is the smallest content folder without a fault. Words of what stands in the tables of the
-// program are added to that of testdata/base.txtar.
+// base is the smallest content folder without a fault. Pages that every folder has, and words of
+// what stands in the tables of the program, are added to that of testdata/base.txtar.
 func base(t testing.TB) fstest.MapFS {
 	t.Helper()
 	archive, err := txtar.ParseFile("testdata/base.txtar")
@@ -31,6 +31,15 @@ func base(t testing.TB) fstest.MapFS {
 	fsys := fstest.MapFS{"problems.yaml": {Data: problemsYAML()}}
 	for _, f := range archive.Files {
 		fsys[f.Name] = &fstest.MapFile{Data: f.Data}
+	}
+	for name, markers := range Markers {
+		if file := "pages/" + name + ".md"; fsys[file] == nil {
+			page := "---\ntitle: Page\ndescription: About it.\nupdated: 2026-01-31\n---\nText.\n"
+			for _, marker := range markers {
+				page += "\n" + Marker(marker) + "\n"
+			}
+			fsys[file] = &fstest.MapFile{Data: []byte(page)}
+		}
 	}
 	words := fsys["mcp.yaml"]
 	words.Data = slices.Clip(words.Data) // the archive goes on behind it
@@ -52,6 +61,10 @@ func problemsYAML() []byte {
 	b.WriteString("codes:\n")
 	for _, code := range api.Codes {
 		b.WriteString("  " + code + ": Words.\n")
+	}
+	b.WriteString("pages:\n")
+	for _, p := range respond.ProblemTypes {
+		b.WriteString("  " + p.Slug + ": {why: Words., next: Words., recorded: Words., detail: Words.}\n")
 	}
 	return []byte(b.String())
 }

@@ -106,6 +106,7 @@ func (s *Site) placeholderValues() map[string]string {
 		"as_of":             s.Current().AsOf,
 		"mcp_name":          s.MCP.Name,
 		"writes_per_minute": strconv.Itoa(service.Limits.WritesPerMinute),
+		"write_window":      strconv.Itoa(api.Window),
 		"batch_messages":    strconv.Itoa(service.Limits.BatchMessages),
 		"batch_writes":      strconv.Itoa(service.Limits.BatchWrites),
 		// What the edge says.
@@ -113,6 +114,8 @@ func (s *Site) placeholderValues() map[string]string {
 		"max_query_bytes":      strconv.Itoa(kernel.MaxQuery),
 		"max_depth":            strconv.Itoa(jsondoc.MaxDepth),
 		"max_members":          strconv.Itoa(jsondoc.MaxMembers),
+		"max_echo":             strconv.Itoa(input.MaxEcho),
+		"max_entries":          strconv.Itoa(input.MaxEntries),
 		"seat_form":            org.SeatForm,
 		"org_cap":              strconv.Itoa(org.Cap),
 		"founding_agent_slots": strconv.Itoa(model.FoundingAgentSlots),

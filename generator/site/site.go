@@ -209,27 +209,46 @@ type Presence struct {
 
 // Quest is content/quest.yaml: seven steps, cheapest first.
 type Quest struct {
-	Quest          string `yaml:"quest"`
-	EstTimeSeconds int    `yaml:"est_time_seconds"`
-	Steps          []struct {
-		Title  string `yaml:"title"`
-		Call   string `yaml:"call"` // "POST [[base_url]]/api/receipt", where it has a body followed by " with body " and JSON
-		Proves string `yaml:"proves"`
-		Reward string `yaml:"reward,omitempty"`
-	} `yaml:"steps"`
-	Completion struct {
+	Quest          string      `yaml:"quest"`
+	EstTimeSeconds int         `yaml:"est_time_seconds"`
+	HowToCall      string      `yaml:"how_to_call"` // what holds for the call of every step
+	Steps          []QuestStep `yaml:"steps"`
+	Completion     struct {
 		YouNowHave []string `yaml:"you_now_have"`
 		Persist    string   `yaml:"persist"`
 	} `yaml:"completion"`
+}
+
+// QuestStep is one step of the quest: a call of an operation, with a body or with none.
+type QuestStep struct {
+	Title     string `yaml:"title"`
+	Operation string `yaml:"operation"`           // the ID of the operation
+	Body      string `yaml:"body,omitempty"`      // JSON text of an object
+	AnswerOf  string `yaml:"answer_of,omitempty"` // the operation of the earlier step whose whole answer is the body's only member
+	Proves    string `yaml:"proves"`
+	Reward    string `yaml:"reward,omitempty"`
+}
+
+// Method is the method of the step's call.
+func (s *QuestStep) Method() string {
+	if s.Body == "" && s.AnswerOf == "" {
+		return "GET"
+	}
+	return "POST"
 }
 
 // AUP is content/aup.yaml.
 type AUP struct {
 	Policy     string `yaml:"policy"`
 	Prohibited []struct {
-		Code string `yaml:"code"`
-		Rule string `yaml:"rule"`
+		Code     string `yaml:"code"`
+		Rule     string `yaml:"rule"`
+		Examples struct {
+			Covered    []string `yaml:"covered"`
+			NotCovered string   `yaml:"not_covered"`
+		} `yaml:"examples"` // for the page of the terms alone
 	} `yaml:"prohibited"`
+	Why           string `yaml:"why"` // why collusion and covert channels have a code of their own: for that page alone
 	Enforcement   string `yaml:"enforcement"`
 	CheckEndpoint string `yaml:"check_endpoint"`
 	Rationale     string `yaml:"rationale"`
@@ -253,27 +272,48 @@ type Endpoint struct {
 
 // Problems is content/problems.yaml: what each problem type and each fault code means to a caller.
 type Problems struct {
-	Types map[string]string `yaml:"types"`
-	Codes map[string]string `yaml:"codes"`
+	Types map[string]string      `yaml:"types"` // in short
+	Pages map[string]ProblemPage `yaml:"pages"` // what else the page about a type says
+	Codes map[string]string      `yaml:"codes"`
+}
+
+// ProblemPage are the words of the page about a problem type, in Markdown, and the answer that it
+// shows as an example.
+type ProblemPage struct {
+	Why      string        `yaml:"why"`
+	Next     string        `yaml:"next"`     // what to do
+	Recorded string        `yaml:"recorded"` // whether something was
+	Detail   string        `yaml:"detail"`   // of the example
+	Fault    *ExampleFault `yaml:"fault,omitempty"`
+}
+
+// ExampleFault is the fault in the example of a problem type that lists faults.
+type ExampleFault struct {
+	Field  string `yaml:"field,omitempty"`
+	Code   string `yaml:"code"`
+	Detail string `yaml:"detail"`
 }
 
 // Markers name what the generator puts into a page, by the name of the page: the marker
 // <!-- endpoints --> stands where the list of endpoints belongs. Each stands in its page exactly
 // once, alone in its line. Every content folder has the pages that are listed here.
 var Markers = map[string][]string{
-	"auditors":      {},
-	"business-days": {},
-	"field-guide":   {"endpoints", "problems", "codes"},
-	"index":         {},
-	"jobs":          {},
-	"mcp":           {},
-	"org":           {},
-	"privacy":       {},
-	"quest":         {},
-	"receipts":      {},
-	"reference":     {},
-	"scoreboard":    {},
-	"terms":         {},
+	"auditors": {"audits", "audit-members"},
+	"business-days": {
+		"business-days-form", "business-days-call", "business-days-operations", "business-days-conventions", "business-days-counting",
+		"business-days-calendars",
+	},
+	"field-guide": {"pages", "endpoints", "problems"},
+	"index":       {"counts", "status"},
+	"jobs":        {"jobs", "job-members"},
+	"mcp":         {"tools", "prompts", "install"},
+	"org":         {"org-intro", "org-rules", "org-draft", "org-calls", "org-seats"},
+	"privacy":     {},
+	"quest":       {},
+	"receipts":    {},
+	"reference":   {"operations"},
+	"scoreboard":  {"board"},
+	"terms":       {"terms-policy", "terms-codes", "terms-why", "terms-enforcement", "terms-check", "terms-rationale"},
 }
 
 // Marker is the line that stands in a page where something derived belongs.

@@ -47,7 +47,7 @@ var (
 )
 
 // Example is a body that asks for a computation.
-const Example = `{"op":"add","calendar":["us-nyse","gb-eng"],"start":"2026-12-23","days":2}`
+const Example = `{"op":"add","calendar":"us-nyse,gb-eng","start":"2026-12-23","days":2}`
 
 // Chosen reports whether a query asks for a computation, by naming one of its fields.
 func Chosen(in *input.Input) bool {

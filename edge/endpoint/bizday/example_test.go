@@ -29,7 +29,7 @@ func ExampleCompute() {
 		fmt.Println(skipped.Get("date").Text, skipped.Get("calendar").Text, skipped.Get("name").Text)
 	}
 	// Output:
-	// {"op":"add","calendar":["us-nyse","gb-eng"],"start":"2026-12-23","days":2}
+	// {"op":"add","calendar":"us-nyse,gb-eng","start":"2026-12-23","days":2}
 	// 2026-12-29
 	// 2026-12-25 us-nyse Christmas Day
 	// 2026-12-25 gb-eng Christmas Day

@@ -45,7 +45,7 @@ func TestRoster(t *testing.T) {
 			t.Errorf("%d shipped: %d %s", shipped, r.Status, r.Body)
 		}
 		if want == 500 {
-			if !strings.Contains(string(r.Body), "#inconsistent-counts") || body["as_of"] != nil {
+			if !strings.Contains(string(r.Body), "/problems/inconsistent-counts.html") || body["as_of"] != nil {
 				t.Errorf("%d shipped: %s", shipped, r.Body)
 			}
 		} else if body["served_at"] != "2026-11-20T12:00:00Z" || body["counts_age_days"] != 2. {

@@ -196,7 +196,7 @@ func TestFire(t *testing.T) {
 			signal, outcome := "fired", "fired"
 			if c.status == 502 {
 				signal, outcome = "failed", "failed"
-				if !strings.HasSuffix(body.Type, "#signal-failed") || edgetest.Header(r, "content-type") != "application/problem+json" {
+				if !strings.HasSuffix(body.Type, "/problems/signal-failed.html") || edgetest.Header(r, "content-type") != "application/problem+json" {
 					t.Errorf("%s", r.Body)
 				}
 			}
@@ -293,7 +293,7 @@ func TestUnderWay(t *testing.T) {
 	if first.Status != 200 {
 		t.Errorf("%d %s", first.Status, first.Body)
 	}
-	if r := second; r.Status != 503 || edgetest.Header(r, "retry-after") != "15" || !strings.HasSuffix(edgetest.Decode(t, r)["type"].(string), "#signal-under-way") {
+	if r := second; r.Status != 503 || edgetest.Header(r, "retry-after") != "15" || !strings.HasSuffix(edgetest.Decode(t, r)["type"].(string), "/problems/signal-under-way.html") {
 		t.Errorf("%d %v %s", r.Status, r.Header, r.Body)
 	}
 	w.sql("UPDATE signal_runs SET finished_at = NULL, outcome = NULL, body = NULL") // its process was killed

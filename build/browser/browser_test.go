@@ -1,0 +1,139 @@
+// Package browser_test looks at the pages with a browser, as look.mjs says.
+package browser_test
+
+import (
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"anteroom/content"
+	"anteroom/edge/api"
+	"anteroom/edge/edgetest"
+	"anteroom/edge/native"
+	"anteroom/edge/native/static"
+	"anteroom/generator"
+	"anteroom/generator/site"
+	"anteroom/generator/site/sitetest"
+)
+
+// node is the pinned Node.js.
+const node = "../npm/node_modules/.bin/node"
+
+// TestPages looks at every page of the shipped content, and goes through the flows.
+func TestPages(t *testing.T) {
+	look(t, serve(t, shipped(t)))
+}
+
+// TestFullPages looks at the pages that grow, with something in them.
+func TestFullPages(t *testing.T) {
+	full := shipped(t)
+	add := func(file, old, new string) {
+		text := string(full[file].Data)
+		if !strings.Contains(text, old) {
+			t.Fatalf("%s lacks %q", file, old)
+		}
+		full[file] = &fstest.MapFile{Data: []byte(strings.Replace(text, old, new, 1))}
+	}
+	var jobs, audits strings.Builder
+	for i := range 60 {
+		fmt.Fprintf(&jobs, "\n  - id: job-%d\n    title: Check a table of tariffs, number %d\n    description: Compare the table with its sources, and list every difference.\n"+
+			"    status: %s\n    posted: 2026-11-%02d\n    tags: [data, review]\n    poster: ledger-lark\n", i, i, [2]string{"open", "completed\n    completed_on: 2026-11-20"}[i%2], 1+i%19)
+		fmt.Fprintf(&audits, "\n  - agent_name: ledger-lark-%d\n    registration_sha256: a%063x\n    scope: Recomputed all hashes of the answers of one week.\n"+
+			"    claimed_at: 2026-11-14T08:30:00Z\n    report_url: https://example.org/%s.txt\n    report_sha256: a%063x\n    verified_by_hand_on: null\n", i, i, strings.Repeat("report", 1+i%30), i)
+	}
+	add("jobs.yaml", "jobs: []", "jobs:"+jobs.String())
+	add("auditors.yaml", "ledger: []", "ledger:"+audits.String())
+	const newest = "scoreboard/2026-11-20.yaml"
+	for i := range 40 {
+		name := fmt.Sprintf("scoreboard/2026-10-%02d%s.yaml", 1+i%20, []string{"", "-2"}[i/20])
+		text := strings.ReplaceAll(string(full[newest].Data), "2026-11-20", name[len("scoreboard/"):][:len("2026-10-01")])
+		full[name] = &fstest.MapFile{Data: []byte(strings.ReplaceAll(text, "registrations_recorded: 0", fmt.Sprint("registrations_recorded: ", 10*(1+i%20)+i/20)))}
+	}
+	add(newest, "registrations_recorded: 0", "registrations_recorded: 123456")
+	sitetest.Verify(full)
+	look(t, serve(t, full), "/", "/jobs.html", "/auditors.html", "/scoreboard.html")
+}
+
+// shipped is the content of this project, with the key that the host of these tests signs with.
+func shipped(t *testing.T) fstest.MapFS {
+	t.Helper()
+	all := fstest.MapFS{}
+	err := fs.WalkDir(content.Files, ".", func(name string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		text, err := fs.ReadFile(content.Files, name)
+		all[name] = &fstest.MapFile{Data: text}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	service := strings.Replace(string(all["service.yaml"].Data), `current: ""`, "current: "+edgetest.PublicKey(edgetest.Key), 1)
+	all["service.yaml"] = &fstest.MapFile{Data: []byte(service)}
+	return all
+}
+
+// serve runs a host with a content, and gives its address.
+func serve(t *testing.T, files fs.FS) string {
+	t.Helper()
+	s, err := site.Load(files)
+	if err != nil {
+		t.Fatal(err)
+	}
+	output, err := generator.Generate(s, api.Routes)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var served []static.File
+	for _, d := range output.Documents {
+		served = append(served, static.File{Path: d.Path, MediaType: d.MediaType, Cache: d.Cache, Bytes: d.Bytes})
+	}
+	documents, err := static.New(served)
+	if err != nil {
+		t.Fatal(err)
+	}
+	host, err := native.Open(native.Config{
+		Data: t.TempDir(), Create: true, Key: edgetest.Key, Snapshot: output.Snapshot, Documents: documents, Log: slog.New(slog.DiscardHandler),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := httptest.NewServer(host)
+	t.Cleanup(func() {
+		server.Close()
+		if err := host.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return server.URL
+}
+
+// look runs look.mjs.
+func look(t *testing.T, base string, chosen ...string) {
+	t.Helper()
+	for name, hint := range map[string]string{node: "build/toolchain/install.sh installs it", browser(): "build/toolchain/debian.sh installs it on Debian"} {
+		if _, err := exec.LookPath(name); err != nil {
+			t.Fatalf("%v: %s", err, hint)
+		}
+	}
+	said, err := exec.Command(node, append([]string{"look.mjs", base}, chosen...)...).CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, said)
+	}
+	t.Logf("%s", said)
+}
+
+// browser is the browser that look.mjs uses.
+func browser() string {
+	if name := os.Getenv("CHROMIUM"); name != "" {
+		return name
+	}
+	return "chromium"
+}

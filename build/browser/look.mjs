@@ -1,0 +1,158 @@
+// Looks at a running service with a browser: node build/browser/look.mjs BASE [WHAT…]
+//
+// It opens every page that manifest.json lists, narrow and wide, light and dark, walks it by
+// keyboard and holds it against the rules of axe. Then it goes through the flows: what a person
+// does on the pages that have a script. WHAT is the path of a page or the name of a flow; with any,
+// it looks at these alone. It prints a line for each fault, and last how much it looked at. Its exit
+// code is 1 where there was a fault.
+//
+// CHROMIUM names the browser; without it, chromium of PATH is used.
+
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { execFileSync } from 'node:child_process';
+
+import { chromium } from '../npm/node_modules/playwright-core/index.mjs';
+import { flows } from './flows.mjs';
+
+const [base, ...chosen] = process.argv.slice(2);
+const require = createRequire(new URL('../npm/package.json', import.meta.url));
+const axe = readFileSync(require.resolve('axe-core/axe.min.js'), 'utf8');
+
+const widths = [390, 1280];
+const schemes = ['light', 'dark'];
+const height = 844;
+
+/** How many pages are looked at side by side. */
+const sideBySide = 3;
+
+let looked = 0;
+let faults = 0;
+
+function fault(where, what) {
+  faults++;
+  console.log(`${where}: ${what}`);
+}
+
+/** A page that reports what its console, its scripts and its requests complain about. */
+async function open(context, where) {
+  const page = await context.newPage();
+  page.on('console', (message) => {
+    if (['error', 'warning'].includes(message.type())) fault(where, `the console says ${message.text()}`);
+  });
+  page.on('pageerror', (error) => fault(where, `a script failed: ${error.message}`));
+  page.on('requestfailed', (request) => fault(where, `not loaded: ${request.url()}`));
+  page.on('request', (request) => {
+    if (!request.url().startsWith(base)) fault(where, `asks another host: ${request.url()}`);
+  });
+  return page;
+}
+
+/** What the rules of axe find on a page: those of WCAG 2.2 AA, and its best practices. */
+async function rules(page) {
+  const { violations } = await page.evaluate(`${axe}; axe.run({
+    runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'],
+    resultTypes: ['violations'],
+  })`);
+  return violations.flatMap(({ id, help, nodes }) => nodes.map((node) => `${id}: ${help}: ${node.target} ${node.html.slice(0, 160)}`));
+}
+
+/** What is wider than the page. Something may scroll by itself inside. */
+function tooWide() {
+  const { scrollWidth, clientWidth } = document.documentElement;
+  if (scrollWidth <= clientWidth) return [];
+  const scrolls = (e) => e && (/auto|scroll|hidden/.test(getComputedStyle(e).overflowX) || scrolls(e.parentElement));
+  const wide = [...document.body.querySelectorAll('*')].filter((e) => e.getBoundingClientRect().right > clientWidth + 1 && !scrolls(e.parentElement));
+  return [`scrolls sideways: ${scrollWidth} of ${clientWidth} px, by ${wide.slice(-3).map((e) => e.outerHTML.slice(0, 120)).join(' and ')}`];
+}
+
+/** Goes through a page with the Tab key. Each stop must be new, visible, and marked as focused. */
+async function walk(page, where) {
+  const stops = await page.evaluate(() => {
+    const all = [...document.querySelectorAll('a[href], button, input, select, textarea, summary, [tabindex="0"]')];
+    return all.filter((e) => !e.disabled && e.checkVisibility({ visibilityProperty: true })).length;
+  });
+  let walked = 0;
+  const seen = new Set();
+  for (; walked < stops + 5; walked++) {
+    await page.keyboard.press('Tab');
+    const at = await page.evaluate(() => {
+      const e = document.activeElement;
+      if (!e || e === document.body) return null;
+      window.numbers ??= new Map();
+      if (!window.numbers.has(e)) window.numbers.set(e, window.numbers.size);
+      const { outlineStyle, outlineWidth } = getComputedStyle(e);
+      const box = e.getBoundingClientRect();
+      return {
+        number: window.numbers.get(e),
+        html: e.outerHTML.slice(0, 120),
+        marked: outlineStyle !== 'none' && parseFloat(outlineWidth) > 0,
+        inside: box.bottom > 0 && box.top < innerHeight && box.right > 0 && box.left < innerWidth,
+        first: e.getAttribute('href'),
+      };
+    });
+    if (!at || seen.has(at.number)) break;
+    seen.add(at.number);
+    if (walked === 0 && at.first !== '#content') fault(where, `the first stop of the Tab key is no skip link: ${at.html}`);
+    if (!at.marked) fault(where, `nothing shows the focus of ${at.html}`);
+    if (!at.inside) fault(where, `the focus is out of sight: ${at.html}`);
+  }
+  if (walked < stops) fault(where, `the Tab key reaches ${walked} of ${stops} stops`);
+}
+
+/** Without its style sheet and scripts a page must still say what it says. */
+async function plain(browser, path) {
+  const context = await browser.newContext({ javaScriptEnabled: false, viewport: { width: widths[0], height } });
+  const page = await context.newPage();
+  await page.goto(base + path);
+  const scripted = await page.locator('script[src]:not([src="/page.js"])').count();
+  if (scripted > 0 && !(await page.locator('main noscript').count())) fault(path, 'has a script, and says nothing to readers without');
+  await context.close();
+}
+
+async function look(browser, path) {
+  for (const width of widths) {
+    for (const colorScheme of schemes) {
+      const where = `${path} ${width} ${colorScheme}`;
+      const context = await browser.newContext({ colorScheme, viewport: { width, height }, reducedMotion: 'reduce' });
+      const page = await open(context, where);
+      const answer = await page.goto(base + path, { waitUntil: 'load' });
+      if (answer.status() !== 200) fault(where, `answers ${answer.status()}`);
+      for (const what of await page.evaluate(tooWide)) fault(where, what);
+      for (const what of await rules(page)) fault(where, what);
+      if (width === widths[0] && colorScheme === schemes[0]) await walk(page, where);
+      await context.close();
+      looked++;
+    }
+  }
+  await plain(browser, path);
+}
+
+const executablePath = process.env.CHROMIUM ?? execFileSync('sh', ['-c', 'command -v chromium'], { encoding: 'utf8' }).trim();
+const browser = await chromium.launch({ executablePath, args: ['--no-sandbox', '--disable-gpu'] });
+
+let pages = chosen.filter((what) => what.startsWith('/'));
+let names = chosen.filter((what) => !what.startsWith('/'));
+if (chosen.length === 0) {
+  const { documents } = await (await fetch(`${base}/manifest.json`)).json();
+  const listed = documents.filter((d) => d.media_type.startsWith('text/html')).map((d) => d.path);
+  if (listed.length === 0) fault('/manifest.json', 'lists no page');
+  pages = ['/', ...listed.filter((path) => !['/index.html', '/404.html'].includes(path))];
+  names = Object.keys(flows);
+}
+await Promise.all(Array.from({ length: sideBySide }, async () => {
+  while (pages.length > 0) await look(browser, pages.shift());
+}));
+for (const name of names) {
+  const context = await browser.newContext({ viewport: { width: widths[0], height } });
+  try {
+    await flows[name]({ base, page: await open(context, name), fault: (what) => fault(name, what) });
+  } catch (error) {
+    fault(name, error.message);
+  }
+  await context.close();
+  looked++;
+}
+await browser.close();
+console.log(`${looked} looks, ${faults} faults`);
+process.exit(faults === 0 ? 0 : 1);

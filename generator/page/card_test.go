@@ -1,0 +1,53 @@
+package page_test
+
+import (
+	"bytes"
+	"image/png"
+	"strings"
+	"testing"
+
+	"anteroom/generator/page"
+)
+
+// The card has the size that its meta elements say, is small, and is the same each time.
+func TestCard(t *testing.T) {
+	draw := func(name, summary string) []byte {
+		card, err := page.Card(name, summary, "www.tern.example")
+		if err != nil {
+			t.Fatal(err)
+		}
+		again, err := page.Card(name, summary, "www.tern.example")
+		if err != nil || !bytes.Equal(card, again) {
+			t.Errorf("two cards of %s differ: %v", name, err)
+		}
+		config, err := png.DecodeConfig(bytes.NewReader(card))
+		if err != nil || config.Width != page.CardWidth || config.Height != page.CardHeight {
+			t.Errorf("%s: %d by %d, %v", name, config.Width, config.Height, err)
+		}
+		if len(card) > 40<<10 {
+			t.Errorf("%s: %d bytes", name, len(card))
+		}
+		return card
+	}
+	host := draw("", "")
+	if bytes.Equal(draw("Tern", "One sentence."), host) {
+		t.Error("a card does not show the name")
+	}
+	if !bytes.Equal(draw("海燕", "一"), host) {
+		t.Error("a card has letters that its font lacks")
+	}
+	long := strings.Repeat("word ", 60)
+	if bytes.Equal(draw("Tern", long), draw("Tern", long[:200])) {
+		t.Error("nothing says that a summary was cut")
+	}
+	draw(strings.Repeat("W", 200), strings.Repeat(long, 10)) // nothing is written outside
+}
+
+// BenchmarkCard draws a card.
+func BenchmarkCard(b *testing.B) {
+	for b.Loop() {
+		if _, err := page.Card("Anteroom", strings.Repeat("A pre-launch network and labor market. ", 3), "www.anteroom.example"); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

@@ -1,0 +1,260 @@
+package page
+
+import (
+	"bytes"
+	"context"
+	"html"
+	"unicode/utf8"
+
+	"github.com/yuin/goldmark/ast"
+	tables "github.com/yuin/goldmark/extension/ast"
+	"github.com/yuin/goldmark/renderer"
+	renderers "github.com/yuin/goldmark/renderer/html"
+	"github.com/yuin/goldmark/util"
+)
+
+// elements renders the elements of Markdown that the pages have in a form of their own, and the
+// components between them.
+type elements struct{}
+
+// RegisterFuncs has goldmark render the elements.
+func (elements) RegisterFuncs(r renderer.NodeRendererFuncRegisterer) {
+	r.Register(kindPlaced, func(w util.BufWriter, _ []byte, node ast.Node, entering bool) (ast.WalkStatus, error) {
+		if !entering {
+			return ast.WalkContinue, nil
+		}
+		return ast.WalkContinue, node.(*placed).component.Render(context.Background(), w)
+	})
+	r.Register(ast.KindHeading, renderHeading)
+	r.Register(ast.KindText, renderText)
+	r.Register(ast.KindCodeSpan, renderCodeSpan)
+	r.Register(ast.KindFencedCodeBlock, renderCodeBlock)
+	r.Register(ast.KindCodeBlock, renderCodeBlock)
+	r.Register(tables.KindTable, renderTable)
+	r.Register(tables.KindTableHeader, renderTableHeader)
+	r.Register(tables.KindTableRow, renderTableRow)
+	r.Register(tables.KindTableCell, renderTableCell)
+}
+
+func write(w util.BufWriter, texts ...string) {
+	for _, s := range texts {
+		_, _ = w.WriteString(s)
+	}
+}
+
+// renderHeading makes a heading below the first level a link to itself, so that its address can be
+// taken.
+func renderHeading(w util.BufWriter, _ []byte, node ast.Node, entering bool) (ast.WalkStatus, error) {
+	h := node.(*ast.Heading)
+	id, _ := h.AttributeString("id")
+	raw, _ := id.([]byte)
+	links := h.Level > 1 && len(raw) > 0 && !holdsLink(h)
+	level := string("0123456"[h.Level])
+	switch {
+	case entering:
+		write(w, "<h", level)
+		if len(raw) > 0 {
+			write(w, ` id="`, html.EscapeString(string(raw)), `"`)
+		}
+		write(w, ">")
+		if links {
+			write(w, `<a href="#`, html.EscapeString(string(raw)), `">`)
+		}
+	case links:
+		write(w, "</a></h", level, ">\n")
+	default:
+		write(w, "</h", level, ">\n")
+	}
+	return ast.WalkContinue, nil
+}
+
+// holdsLink reports whether there is a link in a node.
+func holdsLink(node ast.Node) bool {
+	found := false
+	_ = ast.Walk(node, func(n ast.Node, _ bool) (ast.WalkStatus, error) {
+		found = found || n.Kind() == ast.KindLink || n.Kind() == ast.KindAutoLink
+		return ast.WalkContinue, nil
+	})
+	return found
+}
+
+// renderText marks dates, which do not break across lines.
+func renderText(w util.BufWriter, src []byte, node ast.Node, entering bool) (ast.WalkStatus, error) {
+	if !entering {
+		return ast.WalkContinue, nil
+	}
+	t := node.(*ast.Text)
+	value := t.Segment.Value(src)
+	if t.IsRaw() {
+		renderers.DefaultWriter.RawWrite(w, value)
+		return ast.WalkContinue, nil
+	}
+	for {
+		at, length := findDate(value)
+		if length == 0 {
+			break
+		}
+		renderers.DefaultWriter.Write(w, value[:at])
+		write(w, "<time>", string(value[at:at+length]), "</time>")
+		value = value[at+length:]
+	}
+	renderers.DefaultWriter.Write(w, value)
+	switch {
+	case t.HardLineBreak():
+		write(w, "<br>\n")
+	case t.SoftLineBreak():
+		write(w, "\n")
+	}
+	return ast.WalkContinue, nil
+}
+
+// findDate finds the first date, or time in UTC, in a text. The length is 0 where there is none.
+func findDate(s []byte) (at, length int) {
+	const date, clock = "0000-00-00", "T00:00:00Z"
+	fits := func(s []byte, form string) bool {
+		if len(s) < len(form) {
+			return false
+		}
+		for i := range len(form) {
+			if digit := s[i] >= '0' && s[i] <= '9'; digit != (form[i] == '0') || !digit && s[i] != form[i] {
+				return false
+			}
+		}
+		return true
+	}
+	joined := func(c byte) bool {
+		return c == '-' || c == '_' || c == '/' || c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z'
+	}
+	for from := 0; ; {
+		hyphen := bytes.IndexByte(s[from:], '-')
+		if hyphen < 0 {
+			return 0, 0
+		}
+		at = from + hyphen - len("0000")
+		from += hyphen + 1
+		if at < 0 || !fits(s[at:], date) || at > 0 && joined(s[at-1]) {
+			continue
+		}
+		length = len(date)
+		if fits(s[at+length:], clock) {
+			length += len(clock)
+		}
+		if end := at + length; end == len(s) || !joined(s[end]) {
+			return at, length
+		}
+	}
+}
+
+// longCode is how many characters of code may stand unbroken. It is what fits beside a label in a
+// table on a phone.
+const longCode = 24
+
+func renderCodeSpan(w util.BufWriter, src []byte, node ast.Node, entering bool) (ast.WalkStatus, error) {
+	if !entering {
+		return ast.WalkContinue, nil
+	}
+	var code []byte
+	for c := node.FirstChild(); c != nil; c = c.NextSibling() {
+		if t, ok := c.(*ast.Text); ok {
+			code = append(code, t.Segment.Value(src)...)
+		}
+	}
+	code = bytes.ReplaceAll(code, []byte("\n"), []byte(" "))
+	if utf8.RuneCount(code) > longCode {
+		write(w, `<code class="long">`)
+	} else {
+		write(w, "<code>")
+	}
+	renderers.DefaultWriter.RawWrite(w, code)
+	write(w, "</code>")
+	return ast.WalkSkipChildren, nil
+}
+
+// renderCodeBlock renders a block of code. One command can be selected with one click.
+func renderCodeBlock(w util.BufWriter, src []byte, node ast.Node, entering bool) (ast.WalkStatus, error) {
+	if !entering {
+		return ast.WalkContinue, nil
+	}
+	lines := node.Lines()
+	fenced, ok := node.(*ast.FencedCodeBlock)
+	if ok && string(fenced.Language(src)) == "sh" && lines.Len() == 1 {
+		write(w, `<pre class="command"><code>`)
+	} else {
+		write(w, "<pre><code>")
+	}
+	for i := range lines.Len() {
+		line := lines.At(i)
+		renderers.DefaultWriter.RawWrite(w, line.Value(src))
+	}
+	write(w, "</code></pre>\n")
+	return ast.WalkContinue, nil
+}
+
+// stacks is the attribute of a table whose rows become cards on a phone.
+const stacks = "stacks"
+
+// renderTable renders a table. Two short columns fit a phone as they are.
+func renderTable(w util.BufWriter, src []byte, node ast.Node, entering bool) (ast.WalkStatus, error) {
+	if !entering {
+		write(w, "</tbody></table>\n")
+		return ast.WalkContinue, nil
+	}
+	stack := false
+	for row := node.FirstChild(); row != nil; row = row.NextSibling() {
+		stack = stack || row.ChildCount() > 2 || len(plainText(row.FirstChild(), src)) > longCode
+	}
+	if stack {
+		node.SetAttributeString(stacks, true)
+		write(w, `<table class="stack">`)
+	} else {
+		write(w, "<table>")
+	}
+	return ast.WalkContinue, nil
+}
+
+func renderTableHeader(w util.BufWriter, _ []byte, _ ast.Node, entering bool) (ast.WalkStatus, error) {
+	if entering {
+		write(w, "<thead><tr>")
+	} else {
+		write(w, "</tr></thead><tbody>\n")
+	}
+	return ast.WalkContinue, nil
+}
+
+func renderTableRow(w util.BufWriter, _ []byte, _ ast.Node, entering bool) (ast.WalkStatus, error) {
+	if entering {
+		write(w, "<tr>")
+	} else {
+		write(w, "</tr>\n")
+	}
+	return ast.WalkContinue, nil
+}
+
+// renderTableCell renders a cell. The first of a row names it. On a card, each of several others
+// has its column's name before it.
+func renderTableCell(w util.BufWriter, src []byte, node ast.Node, entering bool) (ast.WalkStatus, error) {
+	row := node.Parent()
+	head, first := row.Kind() == tables.KindTableHeader, node.PreviousSibling() == nil
+	columns := row.ChildCount()
+	switch {
+	case !entering && (head || first && columns > 1):
+		write(w, "</th>")
+	case !entering:
+		write(w, "</td>")
+	case head:
+		write(w, `<th scope="col">`)
+	case first && columns > 1:
+		write(w, `<th scope="row">`)
+	default:
+		write(w, "<td")
+		if _, stack := row.Parent().AttributeString(stacks); stack && columns > 2 {
+			label := row.Parent().FirstChild().FirstChild()
+			for n := node.PreviousSibling(); n != nil; n = n.PreviousSibling() {
+				label = label.NextSibling()
+			}
+			write(w, ` data-label="`, html.EscapeString(plainText(label, src)), `"`)
+		}
+		write(w, ">")
+	}
+	return ast.WalkContinue, nil
+}
