@@ -8,6 +8,7 @@ import (
 	"encoding/xml"
 	"fmt"
 	"io/fs"
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -382,6 +383,80 @@ jobs:
 		links := rulesOf(t, o).Of(c.list).Get("Link")
 		if want := "<" + c.schema + `>; rel="describedby"; type="application/schema+json"`; links != want {
 			t.Errorf("%s leads to %s, want %s", c.list, links, want)
+		}
+	}
+}
+
+// linkedData finds the JSON-LD of a page.
+var linkedData = regexp.MustCompile(`<script type="application/ld\+json">(.*?)</script>`)
+
+// The pages that terms of schema.org fit have them, with true addresses, and no other page has any.
+func TestLinkedData(t *testing.T) {
+	o := generate(t, boards(t))
+	base := o.Snapshot.BaseURL()
+	type download struct {
+		Type       string `json:"@type"`
+		ContentURL string `json:"contentUrl"`
+		Encoding   string `json:"encodingFormat"`
+	}
+	found := map[string]string{}
+	for _, d := range o.Documents {
+		for _, m := range linkedData.FindAllSubmatch(d.Bytes, -1) {
+			var data struct {
+				Context      string `json:"@context"`
+				Type         string `json:"@type"`
+				Name         string `json:"name"`
+				URL          string `json:"url"`
+				DateModified string `json:"dateModified"`
+				License      string `json:"license"`
+				Distribution []download
+			}
+			if err := json.Unmarshal(m[1], &data); err != nil || data.Context != "https://schema.org" || data.Name == "" {
+				t.Fatalf("%s: %v: %s", d.Path, err, m[1])
+			}
+			if want := strings.TrimSuffix(base+d.Path, "index.html"); data.URL != want {
+				t.Errorf("%s says that it is %s", d.Path, data.URL)
+			}
+			found[d.Path] += data.Type
+			if data.Type != "Dataset" {
+				continue
+			}
+			if data.DateModified != "2026-11-20" || data.License != "https://spdx.org/licenses/CC-BY-4.0.html" || len(data.Distribution) != 4 {
+				t.Errorf("%+v", data)
+			}
+			for _, one := range data.Distribution {
+				path := strings.TrimPrefix(one.ContentURL, base)
+				if one.Type != "DataDownload" || one.Encoding != "application/json" || len(document(t, o, path)) == 0 {
+					t.Errorf("%+v", one)
+				}
+			}
+		}
+	}
+	if want := map[string]string{"/index.html": "WebAPI", "/scoreboard.html": "Dataset"}; !maps.Equal(found, want) {
+		t.Errorf("the pages with linked data are %v, want %v", found, want)
+	}
+}
+
+// A page leads to the feeds and to the catalogs, under their media types.
+func TestPagesLeadToFeeds(t *testing.T) {
+	o := generate(t, shippedContent)
+	types := map[string]string{}
+	for _, d := range o.Documents {
+		types[d.Path], _, _ = strings.Cut(d.MediaType, ";")
+	}
+	link := regexp.MustCompile(`<link rel="(ai-catalog|api-catalog|alternate|service-desc)" type="([^"]+)"(?: title="[^"]+")? href="([^"]+)"`)
+	for _, path := range []string{"/index.html", "/scoreboard.html", "/404.html"} {
+		seen := map[string]bool{}
+		for _, m := range link.FindAllStringSubmatch(string(document(t, o, path)), -1) {
+			if types[m[3]] != m[2] {
+				t.Errorf("%s leads to %s as %s, and it is %s", path, m[3], m[2], types[m[3]])
+			}
+			seen[m[3]] = true
+		}
+		for _, want := range []string{"/feed.json", "/feed.atom", "/.well-known/ai-catalog.json", "/.well-known/api-catalog"} {
+			if !seen[want] {
+				t.Errorf("%s does not lead to %s", path, want)
+			}
 		}
 	}
 }
