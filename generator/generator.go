@@ -51,7 +51,7 @@ func Generate(s *site.Site, routes []*api.Route) (*Output, error) {
 	if err := s.Expand(routes); err != nil {
 		return nil, fmt.Errorf("generate: %w", err)
 	}
-	g := &generation{site: s, routes: routes, base: s.Service.BaseURL(), anchors: map[string]map[string]bool{}}
+	g := &generation{site: s, routes: routes, base: s.Service.BaseURL(), anchors: map[string]map[string]bool{}, answerSizes: map[string]int{}}
 	// The path of the front page, "/", sorts before all others.
 	slices.SortStableFunc(s.Pages, func(a, b site.Page) int { return strings.Compare(a.Path(), b.Path()) })
 	if s.NoSecurityTxt {
@@ -70,9 +70,9 @@ func Generate(s *site.Site, routes []*api.Route) (*Output, error) {
 	g.fork(func(g *generation) { g.list(auditorsPath, &s.Auditors) })
 	g.listSchemas()
 	g.scoreboards()
-	g.llms()
 	g.discovery()
 	g.join()
+	g.llms() // behind the documents, whose sizes stand in it
 	g.manifest()
 	g.cdnConfiguration()
 	if len(g.faults) > 0 {
@@ -94,6 +94,7 @@ type generation struct {
 	documentTypes map[string]reflect.Type // of the documents in the snapshot, by their keys
 	documents     []File
 	anchors       map[string]map[string]bool // the identifiers in each page, by its path
+	answerSizes   map[string]int // of what a GET of an endpoint answers, in bytes, by its path
 	faults        []error
 	forks         []chan *generation // each gives its generation when it is done
 }
@@ -103,7 +104,7 @@ type generation struct {
 func (g *generation) fork(work func(g *generation)) {
 	forked := &generation{
 		site: g.site, routes: g.routes, base: g.base, snapshot: g.snapshot,
-		anchors: map[string]map[string]bool{}, documentTypes: map[string]reflect.Type{},
+		anchors: map[string]map[string]bool{}, documentTypes: map[string]reflect.Type{}, answerSizes: map[string]int{},
 	}
 	done := make(chan *generation)
 	g.forks = append(g.forks, done)
@@ -121,6 +122,7 @@ func (g *generation) join() {
 		g.documents = append(g.documents, forked.documents...)
 		g.faults = append(g.faults, forked.faults...)
 		maps.Copy(g.anchors, forked.anchors)
+		maps.Copy(g.answerSizes, forked.answerSizes)
 	}
 }
 

@@ -1195,7 +1195,7 @@ func TestFaults(t *testing.T) {
 		"no words for an operation": {map[string]func(string) string{"endpoints.yaml": replace("getQuest:", "getQuiz:")}, "getQuest"},
 		"a link to nothing":         {map[string]func(string) string{"pages/privacy.md": func(old string) string { return old + "\n[x](/nothing.html)\n" }}, "/nothing.html"},
 		"a missing anchor":          {map[string]func(string) string{"pages/privacy.md": func(old string) string { return old + "\n[x](/field-guide.html#nothing)\n" }}, "#nothing"},
-		"a heading in a paragraph":  {map[string]func(string) string{"llms.yaml": func(old string) string { return old + "  - \"Words\\n## Words\"\n" }}, "heading"},
+		"a heading in a paragraph":  {map[string]func(string) string{"llms.yaml": replace("intro:\n", "intro:\n  - \"Words\\n## Words\"\n")}, "heading"},
 		"a heading in llms.txt":     {map[string]func(string) string{"llms.yaml": replace("Start with", "# Start with")}, "heading"},
 		"an unknown limit":          {map[string]func(string) string{"llms.yaml": replace("Start with", "[[max:getQuest.x]] Start with")}, "max:getQuest.x"},
 	} {

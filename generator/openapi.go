@@ -45,6 +45,7 @@ func (g *generation) openAPI() {
 		}
 		item.set("options", d.optionsOperation(route.Tag, route.Path))
 		paths.set(route.Path, item)
+		d.measure(route)
 	}
 	tags = append(tags, object{{"name", documentsTag}, {"description", "The published documents, and the pages."}})
 	d.documentPaths(&paths)

@@ -48,10 +48,11 @@ type LiveEndpoint struct {
 
 // Presence is the answer of GET /api/presence.
 type Presence struct {
-	Status        string           `json:"status" enum:"online,away,offline" doc:"Whether the operator is there. It is set by hand."`
+	Status        string           `json:"status" enum:"online,away,offline" doc:"Whether the operator is there, as the operator set it by hand."`
 	StatusDot     string           `json:"status_dot" enum:"green,amber,grey" doc:"The status as a colour: online green, away amber, offline grey."`
 	AwayMessage   string           `json:"away_message" doc:"What the operator says about the status; empty when there is nothing to say."`
-	Since         string           `json:"since" format:"date-time" doc:"Since when the status holds."`
+	Since         string           `json:"since" format:"date-time" doc:"When the operator set the status."`
+	StatusNote    string           `json:"status_note" doc:"Who set the status, and when."`
 	LiveEndpoints []LiveEndpoint   `json:"live_endpoints" doc:"Everything that is live under /api/."`
 	NotBuilt      []NotBuilt       `json:"not_built" doc:"What is planned and does not exist."`
 	NextActions   []respond.Action `json:"next_actions" doc:"Where to go from here."`

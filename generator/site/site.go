@@ -201,6 +201,7 @@ type Presence struct {
 	Status      string `yaml:"status"` // online, away or offline
 	AwayMessage string `yaml:"away_message,omitempty"`
 	Since       string `yaml:"since" is:"time"` // RFC 3339
+	StatusNote  string `yaml:"status_note"`     // who set the status, and when; it stands wherever the status is shown
 	NotBuilt    []struct {
 		What string `yaml:"what"`
 		Note string `yaml:"note"`
@@ -338,7 +339,11 @@ func (p *Page) Path() string {
 
 // LLMs is content/llms.yaml: the words of llms.txt around the derived lists.
 type LLMs struct {
-	Intro []string `yaml:"intro"` // paragraphs after the summary
+	Intro     []string `yaml:"intro"`     // paragraphs after the summary
+	Calls     string   `yaml:"calls"`     // before the exact calls
+	Elsewhere string   `yaml:"elsewhere"` // before the paths of documents that clients look for by themselves
+	Absent    string   `yaml:"absent"`    // what clients may look for, and does not exist
+	Sizes     string   `yaml:"sizes"`     // what the sizes beside links mean
 }
 
 // MCP is content/mcp.yaml: the words of the MCP server.
