@@ -28,6 +28,7 @@ var frontPageLinks = []string{
 	`</field-guide.html>; rel="service-doc"; type="text/html"`,
 	`</manifest.json>; rel="service-meta"; type="application/json"`,
 	`</.well-known/api-catalog>; rel="api-catalog"; type="application/linkset+json"`,
+	`<` + aiCatalogPath + `>; rel="ai-catalog"; type="` + mediaAICatalog + `"`,
 	`</index.html.md>; rel="alternate"; type="text/markdown"`,
 	`</privacy.html>; rel="privacy-policy"`,
 }
@@ -38,6 +39,14 @@ var ownHeaders = map[string][]string{
 	"/index.html": {"Link: " + strings.Join(frontPageLinks, ", ")},
 	// The answer to HEAD carries this relation (RFC 9727, section 2).
 	"/.well-known/api-catalog": {`Link: </.well-known/api-catalog>; rel="api-catalog"`},
+	serverCardPath:             {"Access-Control-Expose-Headers: ETag"}, // which SEP-2127 demands
+	jobsPath:                   {describedBy(jobsSchemaPath)},
+	auditorsPath:               {describedBy(auditorsSchemaPath)},
+}
+
+// describedBy leads to the JSON Schema of a document.
+func describedBy(path string) string {
+	return "Link: <" + path + `>; rel="describedby"; type="` + mediaSchema + `"`
 }
 
 // redirects are the lines of the _redirects file. Where the CDN serves exact paths only, it serves

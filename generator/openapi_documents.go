@@ -1,7 +1,6 @@
 package generator
 
 import (
-	"maps"
 	"net/http"
 	"reflect"
 	"slices"
@@ -112,6 +111,16 @@ func (d *openAPIDocument) documentSchema(path string) object {
 		})
 	case "/.well-known/api-catalog":
 		return thirdPartySchema(object{{"linkset", "array"}})
+	case serverCardPath:
+		return thirdPartySchema(object{{"$schema", "string"}, {"name", "string"}, {"version", "string"}, {"description", "string"}, {"remotes", "array"}})
+	case aiCatalogPath:
+		return thirdPartySchema(object{{"specVersion", "string"}, {"host", "object"}, {"entries", "array"}})
+	case skillsIndexPath:
+		return thirdPartySchema(object{{"$schema", "string"}, {"skills", "array"}})
+	case jsonFeedPath:
+		return thirdPartySchema(object{{"version", "string"}, {"title", "string"}, {"items", "array"}})
+	case jobsSchemaPath, auditorsSchemaPath:
+		return thirdPartySchema(object{{"$schema", "string"}, {"$id", "string"}, {"type", "string"}, {"properties", "object"}})
 	case "/manifest.json":
 		return object{{"allOf", []object{d.schemas.ref(reflect.TypeFor[model.Manifest]()), d.schemas.ref(reflect.TypeFor[model.Trailer]())}}}
 	case "/scoreboard.json":
@@ -119,9 +128,9 @@ func (d *openAPIDocument) documentSchema(path string) object {
 	case datedScoreboards:
 		d.schemas.components.set("Verification", d.schemas.subset(reflect.TypeFor[model.Verification](), reflect.TypeFor[model.Roster]()))
 		return object{{"$ref", "#/components/schemas/Verification"}}
-	case "/jobs.json":
+	case jobsPath:
 		return withTrailer("Jobs", d.listSchema("Job", &d.site.Jobs))
-	case "/auditors.json":
+	case auditorsPath:
 		return withTrailer("Auditors", d.listSchema("Audit", &d.site.Auditors))
 	}
 	return nil
@@ -181,23 +190,5 @@ func (s *schemas) subset(t, whole reflect.Type) object {
 func (d *openAPIDocument) listSchema(entry string, l *site.List) object {
 	schema := d.listEntrySchema(entry, l)
 	d.schemas.components.set(entry, slices.DeleteFunc(schema, func(m member) bool { return m.name == "title" }))
-	entries := object{{"type", "array"}, {"items", object{{"$ref", "#/components/schemas/" + entry}}}}
-	all := object{{"as_of", object{
-		{"type", "string"}, {"format", "date"}, {"description", "Date of the newest change that the operator vouches for."},
-	}}}
-	for _, group := range l.Groups() {
-		all.set(group, entries)
-	}
-	counts, names := object{}, slices.Sorted(maps.Keys(l.Counts))
-	for _, name := range names {
-		counts.set(name, object{{"type", "integer"}, {"minimum", 0}})
-	}
-	all.set("counts", object{
-		{"type", "object"}, {"properties", counts}, {"required", names}, {"description", "How many entries there are."},
-	})
-	names = nil
-	for _, m := range all {
-		names = append(names, m.name)
-	}
-	return object{{"type", "object"}, {"properties", all}, {"required", names}}
+	return listDocumentSchema(l, "#/components/schemas/"+entry)
 }
