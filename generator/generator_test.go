@@ -355,6 +355,8 @@ func TestLLMs(t *testing.T) {
 		if !strings.Contains(full, string(document(t, o, page))) {
 			t.Errorf("llms-full.txt lacks %s", page)
 		}
+	}
+	for _, page := range []string{"/field-guide.html.md", "/privacy.html.md"} {
 		if !strings.Contains(text, page) {
 			t.Errorf("llms.txt lacks %s", page)
 		}
