@@ -104,6 +104,7 @@ func (s *Site) placeholderValues() map[string]string {
 		"epoch":             service.Epoch,
 		"tool_prefix":       service.ToolPrefix,
 		"as_of":             s.Current().AsOf,
+		"example_time":      model.ExampleTime,
 		"mcp_name":          s.MCP.Name,
 		"writes_per_minute": strconv.Itoa(service.Limits.WritesPerMinute),
 		"batch_messages":    strconv.Itoa(service.Limits.BatchMessages),
