@@ -28,16 +28,14 @@ func (g *generation) discovery() {
 // SecurityTxtPath is where security.txt is published (RFC 9116, section 3).
 const SecurityTxtPath = "/.well-known/security.txt"
 
-// robots follows RFC 9309. Its content signals are those of contentsignals.org and of the IETF's
-// drafts on AI preferences. Both are written from the same settings, so that they agree.
+// robots follows RFC 9309.
 func (g *generation) robots() []byte {
-	signals := &g.site.Service.ContentSignals
 	var b strings.Builder
 	fmt.Fprintf(&b, "# Content signals: search is indexing and linking, ai-input is use in an answer, ai-train is training.\n")
 	fmt.Fprintf(&b, "User-agent: *\n")
-	fmt.Fprintf(&b, "Content-Signal: search=%s, ai-input=%s, ai-train=%s\n",
-		choose(signals.Search, "yes", "no"), choose(signals.AIInput, "yes", "no"), choose(signals.AITrain, "yes", "no"))
-	fmt.Fprintf(&b, "Content-Usage: train-ai=%s, search=%s\n", choose(signals.AITrain, "y", "n"), choose(signals.Search, "y", "n"))
+	for _, line := range g.contentPreferences() {
+		fmt.Fprintf(&b, "%s\n", line)
+	}
 	for _, route := range g.routes {
 		// A GET with a query may write, which is not for crawlers. Without a query it only reads.
 		if slices.ContainsFunc(operationsWith(route, "GET"), func(op *api.Operation) bool { return op.Writes }) {
@@ -46,6 +44,18 @@ func (g *generation) robots() []byte {
 	}
 	fmt.Fprintf(&b, "Allow: /\n\nSitemap: %s\n", g.url("/sitemap.xml"))
 	return []byte(b.String())
+}
+
+// contentPreferences say what readers may do with what they read, as lines of robots.txt and as
+// header fields alike: the signals of contentsignals.org, and those of the IETF's drafts on AI
+// preferences. Both are written from the same settings, so that they agree.
+func (g *generation) contentPreferences() []string {
+	signals := &g.site.Service.ContentSignals
+	return []string{
+		fmt.Sprintf("Content-Signal: search=%s, ai-input=%s, ai-train=%s",
+			choose(signals.Search, "yes", "no"), choose(signals.AIInput, "yes", "no"), choose(signals.AITrain, "yes", "no")),
+		fmt.Sprintf("Content-Usage: train-ai=%s, search=%s", choose(signals.AITrain, "y", "n"), choose(signals.Search, "y", "n")),
+	}
 }
 
 // choose is the word for a permission.

@@ -3,7 +3,7 @@
 // clock and writes no file.
 //
 // Each file of the package makes one family of documents: endpoint_documents.go and contract.go
-// what the endpoints answer, pages.go and field_guide.go the pages, the openapi files the OpenAPI
+// what the endpoints answer, pages.go, field_guide.go and the files page_*.go the pages, the openapi files the OpenAPI
 // description, scoreboards.go, lists.go, mcp.go, llms.go, manifest.go and discovery.go the
 // documents of these names. published.go decides under which headers each of them is served.
 package generator
@@ -50,7 +50,7 @@ func Generate(s *site.Site, routes []*api.Route) (*Output, error) {
 	if err := s.Expand(routes); err != nil {
 		return nil, fmt.Errorf("generate: %w", err)
 	}
-	g := &generation{site: s, routes: routes, base: s.Service.BaseURL(), anchors: map[string]map[string]bool{}}
+	g := &generation{site: s, routes: routes, base: s.Service.BaseURL(), anchors: map[string]map[string]bool{}, answerSizes: map[string]int{}}
 	// The path of the front page, "/", sorts before all others.
 	slices.SortStableFunc(s.Pages, func(a, b site.Page) int { return strings.Compare(a.Path(), b.Path()) })
 	if s.NoSecurityTxt {
@@ -61,15 +61,16 @@ func Generate(s *site.Site, routes []*api.Route) (*Output, error) {
 	g.fork(func(g *generation) {
 		g.endpointDocuments()
 		g.mcp()
-		g.openAPI() // last: an edge of this snapshot answers its examples
+		g.openAPI() // behind both: an edge of this snapshot answers its examples
+		g.derivedPages()
 	})
 	g.pages()
 	g.fork(func(g *generation) { g.list("/jobs.json", &s.Jobs) })
 	g.fork(func(g *generation) { g.list("/auditors.json", &s.Auditors) })
 	g.scoreboards()
-	g.llms()
 	g.discovery()
 	g.join()
+	g.llms() // behind the documents, whose sizes stand in it
 	g.manifest()
 	g.cdnConfiguration()
 	if len(g.faults) > 0 {
@@ -91,6 +92,7 @@ type generation struct {
 	documentTypes map[string]reflect.Type // of the documents in the snapshot, by their keys
 	documents     []File
 	anchors       map[string]map[string]bool // the identifiers in each page, by its path
+	answerSizes   map[string]int // of what a GET of an endpoint answers, in bytes, by its path
 	faults        []error
 	forks         []chan *generation // each gives its generation when it is done
 }
@@ -100,12 +102,13 @@ type generation struct {
 func (g *generation) fork(work func(g *generation)) {
 	forked := &generation{
 		site: g.site, routes: g.routes, base: g.base, snapshot: g.snapshot,
-		anchors: map[string]map[string]bool{}, documentTypes: map[string]reflect.Type{},
+		anchors: map[string]map[string]bool{}, documentTypes: map[string]reflect.Type{}, answerSizes: map[string]int{},
 	}
 	done := make(chan *generation)
 	g.forks = append(g.forks, done)
 	go func() {
 		work(forked)
+		forked.join()
 		done <- forked
 	}()
 }
@@ -117,6 +120,7 @@ func (g *generation) join() {
 		g.documents = append(g.documents, forked.documents...)
 		g.faults = append(g.faults, forked.faults...)
 		maps.Copy(g.anchors, forked.anchors)
+		maps.Copy(g.answerSizes, forked.answerSizes)
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
+	"net/http"
 	"os"
 	"path"
 	"path/filepath"
@@ -22,6 +23,7 @@ import (
 	"time"
 
 	"anteroom/edge/api"
+	"anteroom/edge/assets"
 	"anteroom/edge/civil"
 	"anteroom/edge/input"
 	"anteroom/edge/jsondoc"
@@ -185,6 +187,7 @@ func TestSnapshot(t *testing.T) {
 			named[route.Refusal.ID] = true
 		}
 		for _, op := range route.Operations {
+			named[op.Contract().ID] = true
 			if op.Document != nil {
 				named[op.Document.ID] = true
 			}
@@ -230,7 +233,7 @@ func TestContract(t *testing.T) {
 			}
 		}
 		WriteLimit struct{ Writes int } `json:"write_limit"`
-		Errors     []struct{ Status int }
+		Errors     []string
 	}
 	if err := json.Unmarshal(o.Snapshot.Documents["waitlist"], &contract); err != nil {
 		t.Fatal(err)
@@ -255,18 +258,17 @@ func TestContract(t *testing.T) {
 		}
 	}
 	want := []string{
-		"agent_name string  80 false query or body", "pubkey string  512 false query or body",
-		"owner_email string email 0 false query or body", "dry_run boolean  0 false query or body",
+		"agent_name string  80 false ", "pubkey string  512 false ",
+		"owner_email string email 0 false ", "dry_run boolean  0 false ",
 	}
 	if !slices.Equal(fields, want) {
 		t.Errorf("fields %q, want %q", fields, want)
 	}
-	var statuses []int
-	for _, e := range contract.Errors {
-		statuses = append(statuses, e.Status)
-	}
-	if want := []int{400, 405, 413, 414, 415, 421, 429, 500, 503}; !slices.Equal(statuses, want) {
-		t.Errorf("errors %v, want %v", statuses, want)
+	if want := []string{
+		"400 invalid-input", "405 method-not-allowed", "413 body-too-large", "414 query-too-long", "415 unsupported-media-type",
+		"421 misdirected-request", "429 too-many-writes", "500 internal-error", "503 store-unavailable",
+	}; !slices.Equal(contract.Errors, want) {
+		t.Errorf("errors %v, want %v", contract.Errors, want)
 	}
 }
 
@@ -848,12 +850,70 @@ func TestSecondBoardOfADay(t *testing.T) {
 	}
 }
 
+// The front page leads to every endpoint that is live.
+func TestFrontPageNamesEverythingLive(t *testing.T) {
+	text := string(document(t, generate(t, shippedContent), "/index.html.md"))
+	pages := map[string]string{"quest": "quest", "roster": "scoreboard", "aup": "terms", "org": "org", "receipt": "receipts", "business-days": "business-days", "mcp": "mcp"}
+	for _, route := range api.Routes {
+		path := "/endpoints/" + route.ID + ".html"
+		if pages[route.ID] != "" {
+			path = "/" + pages[route.ID] + ".html"
+		}
+		if !strings.Contains(text, "]("+path+")") {
+			t.Errorf("it does not lead to %s", path)
+		}
+	}
+}
+
+// The page of the counts explains every number of a board, and has no age.
+func TestScoreboardPage(t *testing.T) {
+	o := generate(t, shippedContent)
+	page := string(document(t, o, "/scoreboard.html"))
+	var count func(v *jsondoc.Value) int
+	count = func(v *jsondoc.Value) (n int) {
+		for _, m := range v.Members {
+			if m.Value.Kind == jsondoc.Number {
+				n++
+				if !strings.Contains(page, `<code class="long">`+m.Name+"</code>") && !strings.Contains(page, "<code>"+m.Name+"</code>") {
+					t.Errorf("it does not explain %s", m.Name)
+				}
+			}
+			n += count(&m.Value)
+		}
+		return n
+	}
+	if n := count(trailer(t, o, "/scoreboard.json")); n < 15 {
+		t.Errorf("only %d numbers", n)
+	}
+	if strings.Contains(page, " days old") || strings.Count(page, "<svg") == 0 {
+		t.Error("it says an age, or shows no chart")
+	}
+}
+
+// A page of the navigation is named once, and every page that a folder must have is named.
+func TestNavigation(t *testing.T) {
+	page := string(document(t, generate(t, shippedContent), "/terms.html"))
+	_, footer, _ := strings.Cut(page, "<footer>")
+	for name := range site.Markers {
+		path := (&site.Page{Name: name}).Path()
+		if n := strings.Count(footer, `<a href="`+path+`"`); n != 1 {
+			t.Errorf("the foot of a page has %d links to %s", n, path)
+		}
+	}
+	withMore := generate(t, overlay(t, map[string]func(string) string{
+		"pages/added.md": func(string) string { return "---\ntitle: Added\ndescription: One more.\nupdated: 2026-11-23\n---\nWords.\n" },
+	}))
+	if !strings.Contains(string(document(t, withMore, "/terms.html")), `<h2>More</h2><ul><li><a href="/added.html">Added</a></li></ul>`) {
+		t.Error("a page that the operator added has no link")
+	}
+}
+
 // A board that corrects a number says so on the page of the counts, too.
 func TestCorrectionOnThePage(t *testing.T) {
 	o := generate(t, overlay(t, map[string]func(string) string{"scoreboard/2026-11-20.yaml": func(board string) string {
 		return board + "correction:\n  - {number: orgs.charters_filed, was: 0, board: 2026-09-22, reason: Two <were> one.}\n"
 	}}))
-	if page := string(document(t, o, "/scoreboard.html")); !strings.Contains(page, `<code>orgs.charters_filed</code> was 0 on <a href="/scoreboard/2026-09-22.json">2026-09-22</a>: Two &lt;were&gt; one.`) {
+	if page := string(document(t, o, "/scoreboard.html")); !strings.Contains(page, `Charters filed (<code>orgs.charters_filed</code>) was 0 on <a href="/scoreboard/2026-09-22.json"><time>2026-09-22</time></a>, and is 0. Two &lt;were&gt; one.`) {
 		t.Errorf("the page does not say what was corrected:\n%s", page)
 	}
 }
@@ -982,73 +1042,85 @@ var unshared = map[string]bool{"/style.css": true, "/icon.svg": true}
 // The CDN's rules give every document its own headers, and no header twice.
 func TestHeaders(t *testing.T) {
 	o := generate(t, shippedContent)
-	type rule struct {
-		pattern string
-		headers map[string]string
+	rules, err := assets.ParseHeaders(string(document(t, o, "/_headers")))
+	if err != nil {
+		t.Fatal(err)
 	}
-	var rules []rule
-	for line := range strings.Lines(string(document(t, o, "/_headers"))) {
-		if len(line) > 2000 {
-			t.Errorf("a line of %d characters", len(line))
-		}
-		if text := strings.TrimSpace(line); !strings.HasPrefix(line, "  ") {
-			rules = append(rules, rule{text, map[string]string{}})
-		} else {
-			name, value, ok := strings.Cut(text, ": ")
-			if !ok || rules[len(rules)-1].headers[name] != "" {
-				t.Errorf("rule %s: %q", rules[len(rules)-1].pattern, text)
-			}
-			rules[len(rules)-1].headers[name] = value
-		}
-	}
-	if len(rules) > 100 {
-		t.Errorf("%d rules", len(rules))
-	}
-	headersOf := func(path string) map[string]string {
-		headers := map[string]string{}
-		for _, r := range rules {
-			prefix, wild := strings.CutSuffix(r.pattern, "*")
-			if r.pattern != path && !(wild && strings.HasPrefix(path, prefix)) {
-				continue
-			}
-			for name, value := range r.headers {
-				if headers[name] != "" {
-					t.Errorf("%s: two rules give %s", path, name)
-				}
-				headers[name] = value
-			}
-		}
-		return headers
+	byEnding := map[string]string{".html": "text/html; charset=utf-8", ".md": "text/markdown; charset=utf-8", ".json": "application/json"}
+	headersOf := func(at string) http.Header {
+		h := http.Header{"Content-Type": {byEnding[path.Ext(at)]}} // what the CDN gives by itself
+		rules.Apply(at, h)
+		return h
 	}
 	for _, d := range o.Documents {
 		if d.MediaType == "" {
 			continue
 		}
 		h := headersOf(d.Path)
-		if h["Content-Type"] != d.MediaType || h["Cache-Control"] != d.Cache {
-			t.Errorf("%s: served as %q, %q; want %q, %q", d.Path, h["Content-Type"], h["Cache-Control"], d.MediaType, d.Cache)
+		open := "*"
+		if strings.HasPrefix(d.MediaType, "text/html") || unshared[d.Path] || path.Ext(d.Path) == ".js" {
+			open = ""
 		}
-		if h["Referrer-Policy"] != "no-referrer" || h["X-Content-Type-Options"] != "nosniff" {
-			t.Errorf("%s lacks a security header: %v", d.Path, h)
+		for name, want := range map[string]string{
+			"Content-Type": d.MediaType, "Cache-Control": d.Cache, "Access-Control-Allow-Origin": open,
+			"Referrer-Policy": "no-referrer", "X-Content-Type-Options": "nosniff",
+			"Content-Signal": "search=yes, ai-input=yes, ai-train=yes", "Content-Usage": "train-ai=y, search=y",
+		} {
+			if h.Get(name) != want {
+				t.Errorf("%s has %s: %q, want %q", d.Path, name, h.Get(name), want)
+			}
 		}
-		page := strings.HasPrefix(d.MediaType, "text/html")
-		if open := h["Access-Control-Allow-Origin"] == "*"; open == page && !unshared[d.Path] && path.Ext(d.Path) != ".js" {
-			t.Errorf("%s: readable from other origins %v", d.Path, open)
+		if open == "" && !strings.Contains(h.Get("Content-Security-Policy"), "default-src 'none'; style-src 'self'") {
+			t.Errorf("%s: policy %q", d.Path, h.Get("Content-Security-Policy"))
 		}
-		if page && !strings.Contains(h["Content-Security-Policy"], "default-src 'none'; style-src 'self'") {
-			t.Errorf("%s: policy %q", d.Path, h["Content-Security-Policy"])
+		if relations := strings.Count(h.Get("Link"), `rel="alternate"`); relations > 1 {
+			t.Errorf("%s has %d twins", d.Path, relations)
 		}
 	}
 	for _, rel := range []string{"service-desc", "service-doc", "api-catalog"} {
-		if !strings.Contains(headersOf("/")["Link"], `rel="`+rel+`"`) {
-			t.Errorf("the front page has no link %s", rel)
+		for _, path := range []string{"/", "/index.html"} {
+			if strings.Count(headersOf(path).Get("Link"), `rel="`+rel+`"; `) == 0 {
+				t.Errorf("%s has no link %s", path, rel)
+			}
 		}
 	}
-	// The CDN gives a rule's headers to a 404 too: what is not there yet must not be kept as missing.
-	for path, want := range map[string]string{"/no/such/page": "", "/scoreboard/2099-01-01.json": "public, max-age=300"} {
-		if got := headersOf(path)["Cache-Control"]; got != want {
+	// The CDN gives a rule's headers to a 404 too: what is not there yet must not be kept as missing,
+	// and the page that says so is HTML.
+	for path, want := range map[string]string{"/no/such/page": "", "/no.txt": "", "/scoreboard/2099-01-01.json": "public, max-age=300"} {
+		if got := headersOf(path).Get("Cache-Control"); got != want {
 			t.Errorf("%s is kept %q, want %q", path, got, want)
 		}
+	}
+	for _, path := range []string{"/no.html.md", "/problems/no.html.md", "/scoreboard/no.json", "/no"} {
+		if got := rules.Of(path).Get("Content-Type"); got != "" {
+			t.Errorf("the page for %s, which is not there, has the type %q", path, got)
+		}
+	}
+}
+
+// However many pages there are, a few rules are for all of them.
+func TestHeadersOfManyPages(t *testing.T) {
+	change := map[string]func(string) string{}
+	for n := range 200 {
+		change[fmt.Sprintf("pages/page-%d.md", n)] = func(string) string {
+			return "---\ntitle: T\ndescription: D\nupdated: 2026-11-20\n---\n\nText.\n"
+		}
+	}
+	if few, many := document(t, generate(t, shippedContent), "/_headers"), document(t, generate(t, overlay(t, change)), "/_headers"); !bytes.Equal(few, many) {
+		t.Errorf("%d bytes of rules, and then %d", len(few), len(many))
+	}
+}
+
+// A path that many try leads to the MCP endpoint.
+func TestRedirects(t *testing.T) {
+	o := generate(t, shippedContent)
+	all, err := assets.ParseRedirects(string(document(t, o, "/_redirects")))
+	if err != nil || len(all) != 2 || all["/mcp"] != (assets.Redirect{To: "/api/mcp", Status: 308}) || all["/"].Status != 200 {
+		t.Errorf("%v, %v", all, err)
+	}
+	rules, err := assets.ParseHeaders(string(document(t, o, "/_headers")))
+	if err != nil || rules.Of("/mcp").Get("Access-Control-Allow-Origin") != "*" {
+		t.Errorf("a page of another origin cannot follow: %v, %v", rules.Of("/mcp"), err)
 	}
 }
 
@@ -1150,7 +1222,7 @@ func TestFaults(t *testing.T) {
 		"no words for an operation": {map[string]func(string) string{"endpoints.yaml": replace("getQuest:", "getQuiz:")}, "getQuest"},
 		"a link to nothing":         {map[string]func(string) string{"pages/privacy.md": func(old string) string { return old + "\n[x](/nothing.html)\n" }}, "/nothing.html"},
 		"a missing anchor":          {map[string]func(string) string{"pages/privacy.md": func(old string) string { return old + "\n[x](/field-guide.html#nothing)\n" }}, "#nothing"},
-		"a heading in a paragraph":  {map[string]func(string) string{"llms.yaml": func(old string) string { return old + "  - \"Words\\n## Words\"\n" }}, "heading"},
+		"a heading in a paragraph":  {map[string]func(string) string{"llms.yaml": replace("intro:\n", "intro:\n  - \"Words\\n## Words\"\n")}, "heading"},
 		"a heading in llms.txt":     {map[string]func(string) string{"llms.yaml": replace("Start with", "# Start with")}, "heading"},
 		"an unknown limit":          {map[string]func(string) string{"llms.yaml": replace("Start with", "[[max:getQuest.x]] Start with")}, "max:getQuest.x"},
 	} {

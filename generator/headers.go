@@ -2,14 +2,13 @@ package generator
 
 import (
 	"fmt"
+	"maps"
+	"path"
 	"slices"
 	"strings"
-)
 
-// maxRules and maxRuleLine are Cloudflare's limits of a _headers file.
-const (
-	maxRules    = 100
-	maxRuleLine = 2000
+	"anteroom/edge/assets"
+	"anteroom/edge/endpoint/mcp/protocol"
 )
 
 // commonHeaders are the headers of every static answer, errors included. The security policy lets a
@@ -33,63 +32,112 @@ var frontPageLinks = []string{
 	`</privacy.html>; rel="privacy-policy"`,
 }
 
-// redirects is a _redirects file of Cloudflare. Where the CDN serves exact paths only, it serves
-// index.html at /index.html but not at /.
-const redirects = "/ /index.html 200\n"
+// ownHeaders are headers of single paths, beside those of the table of published paths.
+var ownHeaders = map[string][]string{
+	"/":           {"Link: " + strings.Join(frontPageLinks, ", ")},
+	"/index.html": {"Link: " + strings.Join(frontPageLinks, ", ")},
+	// The answer to HEAD carries this relation (RFC 9727, section 2).
+	"/.well-known/api-catalog": {`Link: </.well-known/api-catalog>; rel="api-catalog"`},
+}
+
+// redirects are the lines of the _redirects file. Where the CDN serves exact paths only, it serves
+// index.html at /index.html but not at /. Many look for an MCP server at /mcp: its answer, 308,
+// keeps method and body.
+var redirects = []string{
+	"/ /index.html 200",
+	mcpShort + " " + protocol.Path + " 308",
+}
+
+// mcpShort leads to the MCP endpoint.
+const mcpShort = "/mcp"
+
+// typesOfTheCDN are the media types that the CDN gives to documents by the endings of their names.
+var typesOfTheCDN = map[string]string{".html": mediaHTML, ".md": mediaMarkdown, ".json": mediaJSON}
 
 // cdnConfiguration publishes the table of published paths as a _headers file of Cloudflare. The CDN
 // joins the values that two matching rules give for one header, so each header of a path stands in
-// one rule only.
+// one rule only. A pattern of the table is one rule, however many documents it matches.
 func (g *generation) cdnConfiguration() {
+	rules := map[string][]string{
+		mcpShort: {"Cache-Control: " + cacheHour, "Access-Control-Allow-Origin: *"},
+	}
+	paths := []string{"/"}
+	for _, d := range g.documents {
+		paths = append(paths, d.Path)
+	}
+	for _, at := range paths {
+		served := publishedAs(at)
+		if at == "/" {
+			served = publishedAs("/index.html")
+		}
+		if served.mediaType == "" {
+			continue
+		}
+		switch open := openRule(at); {
+		case open == nil:
+			rules[at] = served.headers()
+		case !open.alike(served):
+			g.fault("_headers: %s is served in another way than %s, which is for it too", at, open.pattern)
+		default:
+			lines := open.headers()
+			if typesOfTheCDN[path.Ext(open.pattern)] == open.mediaType {
+				// The CDN gives the headers of a path to its 404 as well, which is a page.
+				lines = slices.Delete(lines, 0, 1)
+			}
+			rules[open.pattern] = lines
+		}
+		if own := ownHeaders[at]; own != nil {
+			rules[at] = append(rules[at], own...)
+		}
+	}
 	var b strings.Builder
-	rules := 0
-	rule := func(path string, lines []string) {
-		rules++
+	write := func(path string, lines []string) {
 		fmt.Fprintf(&b, "%s\n", path)
 		for _, line := range lines {
-			if len(line) > maxRuleLine {
-				g.fault("_headers: a line for %s is longer than %d characters", path, maxRuleLine)
-			}
 			fmt.Fprintf(&b, "  %s\n", line)
 		}
 	}
-	rule("/*", commonHeaders)
-	paths := map[string]*published{}
-	var order []string
-	for _, d := range g.documents {
-		served, path := publishedAs(d.Path), d.Path
-		if folder, _, is := strings.Cut(served.pattern, "*"); is && folder != "/" {
-			path = served.pattern // one rule for a folder, however many documents it holds
+	write("/*", slices.Concat(commonHeaders, g.contentPreferences()))
+	for _, path := range slices.Sorted(maps.Keys(rules)) {
+		write(path, rules[path])
+	}
+	if _, err := assets.ParseHeaders(b.String()); err != nil {
+		g.fault("%w: let a pattern stand for some documents", err)
+	}
+	lines := strings.Join(redirects, "\n") + "\n"
+	if _, err := assets.ParseRedirects(lines); err != nil {
+		g.fault("%w", err)
+	}
+	g.add(assets.HeadersPath, []byte(b.String()))
+	g.add(assets.RedirectsPath, []byte(lines))
+}
+
+// headers are the lines that say how a published path is served.
+func (p *published) headers() []string {
+	lines := []string{"Content-Type: " + p.mediaType, "Cache-Control: " + p.cache}
+	if p.anyOrigin {
+		lines = append(lines, "Access-Control-Allow-Origin: *")
+	}
+	return lines
+}
+
+// alike reports whether two published paths have the same headers.
+func (p *published) alike(other *published) bool {
+	return p.mediaType == other.mediaType && p.cache == other.cache && p.anyOrigin == other.anyOrigin
+}
+
+// openRule is the pattern of the table of published paths that is the rule for a path, and nil where
+// the path has a rule of its own. For the CDN a star matches slashes too, so that the broadest of
+// several patterns counts.
+func openRule(at string) (broadest *published) {
+	for i := range publishedPaths {
+		p := &publishedPaths[i]
+		if p.pattern == keyPattern || !strings.Contains(p.pattern, "*") || !assets.Matches(p.pattern, at) {
+			continue
 		}
-		if paths[path] == nil && served.mediaType != "" {
-			paths[path] = served
-			order = append(order, path)
+		if broadest == nil || assets.Matches(p.pattern, broadest.pattern) {
+			broadest = p
 		}
 	}
-	slices.Sort(order)
-	for _, path := range order {
-		served := paths[path]
-		lines := []string{"Content-Type: " + served.mediaType, "Cache-Control: " + served.cache}
-		if served.anyOrigin {
-			lines = append(lines, "Access-Control-Allow-Origin: *")
-		}
-		switch twin := path + ".md"; {
-		case path == "/index.html":
-			front := append(slices.Clone(lines), "Link: "+strings.Join(frontPageLinks, ", "))
-			rule("/", front)
-			lines = front
-		case path == "/404.html":
-		case strings.HasSuffix(path, ".html") && !strings.Contains(path, "*"):
-			lines = append(lines, "Link: <"+twin+`>; rel="alternate"; type="text/markdown"`)
-		case path == "/.well-known/api-catalog":
-			// The answer to HEAD carries this relation (RFC 9727, section 2).
-			lines = append(lines, `Link: </.well-known/api-catalog>; rel="api-catalog"`)
-		}
-		rule(path, lines)
-	}
-	if rules > maxRules {
-		g.fault("_headers: %d rules, and the CDN takes %d: let a pattern stand for some", rules, maxRules)
-	}
-	g.add("/_headers", []byte(b.String()))
-	g.add("/_redirects", []byte(redirects))
+	return broadest
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"anteroom/edge/assets"
 	"anteroom/edge/endpoint/signal"
 	"anteroom/edge/snapshot"
 	"anteroom/generator/site"
@@ -28,21 +29,20 @@ func TestMostAddresses(t *testing.T) {
 func TestMostRules(t *testing.T) {
 	for _, over := range []int{0, 1} {
 		g := &generation{site: &site.Site{}}
-		for i := range maxRules - 1 + over { // one more rule is for all paths
-			g.add(fmt.Sprintf("/page-%d.html", i), nil)
+		for i := range assets.MaxRules - 3 + over { // the others are for all paths, the front page and the MCP endpoint
+			g.add(fmt.Sprintf("/%d.txt", i), nil)
 		}
 		g.cdnConfiguration()
 		if len(g.faults) != over {
-			t.Errorf("%d rules: %v", maxRules+over, g.faults)
+			t.Errorf("%d rules: %v", assets.MaxRules+over, g.faults)
 		}
 	}
 	for _, over := range []int{0, 1} {
 		g := &generation{site: &site.Site{}}
-		const line = `Link: <.md>; rel="alternate"; type="text/markdown"`
-		g.add("/"+strings.Repeat("p", maxRuleLine-len(line)-len("/.html")+over)+".html", nil)
+		g.add("/"+strings.Repeat("p", assets.MaxLine-len("/.txt")+over)+".txt", nil)
 		g.cdnConfiguration()
 		if len(g.faults) != over {
-			t.Errorf("a line of %d characters: %v", maxRuleLine+over, g.faults)
+			t.Errorf("a line of %d characters: %v", assets.MaxLine+over, g.faults)
 		}
 	}
 }

@@ -53,6 +53,7 @@ func (g *generation) openAPI() {
 		}
 		item.set("options", d.optionsOperation(route.Tag, route.Path))
 		paths.set(route.Path, item)
+		d.measure(route)
 	}
 	tags = append(tags, object{{"name", documentsTag}, {"description", "The published documents, and the pages."}})
 	d.documentPaths(&paths)
@@ -281,9 +282,6 @@ func (d *openAPIDocument) optionsOperation(tag, path string) object {
 		}},
 	}
 }
-
-// endpointPath is the path of the page about an endpoint.
-func endpointPath(route *api.Route) string { return "/endpoints/" + route.ID + ".html" }
 
 // derivedID is the operationId of an operation that the route table does not have: the method and
 // the words of the path, each with a capital letter.

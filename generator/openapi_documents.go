@@ -3,7 +3,6 @@ package generator
 import (
 	"maps"
 	"net/http"
-	"path"
 	"reflect"
 	"slices"
 	"strings"
@@ -43,11 +42,14 @@ func (d *openAPIDocument) documentPaths(paths *object) {
 		case len(names) == 1:
 			paths.set(before+names[0]+after, d.documentPath(p, before+names[0]+after, nil))
 		default:
-			parameter := d.documentParameter(before, names)
+			parameter := d.documentParameter(p, before, names)
 			name := parameter.get("name").(string)
-			d.shared.set(name, parameter)
 			template := before + "{" + name + "}" + after
-			paths.set(template, d.documentPath(p, template, object{{"$ref", "#/components/parameters/" + name}}))
+			if other := d.shared.get(name); other == nil || reflect.DeepEqual(other, parameter) {
+				d.shared.set(name, parameter)
+				parameter = object{{"$ref", "#/components/parameters/" + name}}
+			}
+			paths.set(template, d.documentPath(p, template, parameter))
 		}
 	}
 	paths.set("/", d.documentPath(publishedAs("/index.html"), "/", nil))
@@ -80,12 +82,10 @@ func (d *openAPIDocument) knownPaths() (paths []string) {
 }
 
 // documentParameter is what stands in a template in the place of the pattern's asterisk, which
-// follows before. It is called after the folder.
-func (d *openAPIDocument) documentParameter(before string, names []string) object {
-	name := strings.TrimSuffix(path.Base(before), "s")
-	if name == "/" {
-		name = "page"
-	}
+// follows before. It is called after the first word of the title.
+func (d *openAPIDocument) documentParameter(p *published, before string, names []string) object {
+	name, _, _ := strings.Cut(strings.ToLower(p.title), " ")
+	name = strings.TrimSuffix(name, ",")
 	parameter := func(name, what string, schema object, example string) object {
 		o := object{{"name", name}, {"in", "path"}, {"required", true}, {"description", what}, {"schema", schema}}
 		if example != "" {
@@ -141,7 +141,8 @@ func (d *openAPIDocument) documentResponse(p *published, path string) object {
 	}
 	name := strings.TrimPrefix(derivedID("", strings.ReplaceAll(mediaType, "+", "-")), "/")
 	d.responses.set(name, object{
-		{"description", "The document."}, {"headers", headers},
+		{"description", "The document."},
+		{"headers", headers},
 		{"content", object{{mediaType, object{{"schema", object{{"type", "string"}}}}}}},
 	})
 	return object{{"$ref", "#/components/responses/" + name}}

@@ -47,6 +47,15 @@ func (d *openAPIDocument) exampleAnswer(route *api.Route, op *api.Operation) mod
 	return response.Body
 }
 
+// measure keeps the size of what a bare GET of a route answers, where that is a document.
+func (d *openAPIDocument) measure(route *api.Route) {
+	operations := operationsWith(route, http.MethodGet)
+	if slices.ContainsFunc(operations, func(op *api.Operation) bool { return op.Document != nil }) {
+		answer := d.runTurn(kernel.Request{Method: http.MethodGet, Target: route.Path}, d.edge.Handle)
+		d.answerSizes[route.Path] = len(answer.Body)
+	}
+}
+
 // runTurn answers a request to the canonical host, at the time of all examples.
 func (d *openAPIDocument) runTurn(request kernel.Request, handle func(*kernel.Turn) *kernel.Response) *kernel.Response {
 	now, err := time.Parse(time.RFC3339, model.ExampleTime)

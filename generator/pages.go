@@ -23,40 +23,58 @@ type section struct {
 
 // sectionMakers make what takes the place of the markers, by their names.
 var sectionMakers = map[string]func(*generation) section{
-	"status":    (*generation).statusSection,
-	"counts":    (*generation).countsSection,
-	"board":     func(g *generation) section { return section{markdown: g.scoreboardSection()} },
-	"endpoints": func(g *generation) section { return section{markdown: g.endpointsSection()} },
-	"problems":  func(g *generation) section { return section{markdown: g.problemsSection()} },
-	"codes":     func(g *generation) section { return section{markdown: g.codesSection()} },
+	"status":        (*generation).statusSection,
+	"counts":        (*generation).countsSection,
+	"not-built":     (*generation).notBuiltSection,
+	"endpoints":     (*generation).guideEndpoints,
+	"problems":      (*generation).guideProblems,
+	"pages":         (*generation).guidePages,
+	"operations":    (*generation).operationsSection,
+	"tools":         (*generation).toolsSection,
+	"prompts":       (*generation).promptsSection,
+	"install":       (*generation).installSection,
+	"jobs":          (*generation).jobsSection,
+	"job-members":   func(g *generation) section { return membersSection(&g.site.Jobs) },
+	"audits":        (*generation).auditsSection,
+	"audit-members": func(g *generation) section { return membersSection(&g.site.Auditors) },
+
+	"board-policy":      (*generation).boardPolicy,
+	"board-charts":      (*generation).boardCharts,
+	"board-history":     (*generation).boardHistory,
+	"board-corrections": (*generation).boardCorrections,
+	"board-meanings":    (*generation).boardMeanings,
+
+	"business-days-form":        (*generation).businessDaysForm,
+	"business-days-call":        (*generation).businessDaysCall,
+	"business-days-operations":  (*generation).businessDaysOperations,
+	"business-days-conventions": (*generation).businessDaysConventions,
+	"business-days-counting":    (*generation).businessDaysCounting,
+	"business-days-calendars":   (*generation).businessDaysCalendars,
+
+	"org-intro": (*generation).orgIntro,
+	"org-rules": (*generation).orgRulesTable,
+	"org-draft": (*generation).orgDraft,
+	"org-calls": (*generation).orgCalls,
+	"org-seats": (*generation).orgSeats,
+
+	"terms-policy":      (*generation).termsPolicy,
+	"terms-codes":       (*generation).termsCodes,
+	"terms-why":         (*generation).termsWhy,
+	"terms-enforcement": (*generation).termsEnforcement,
+	"terms-check":       (*generation).termsCheck,
+	"terms-rationale":   (*generation).termsRationale,
 }
 
-// pages publishes every page as HTML and as its Markdown twin, the page for unknown paths and the
-// style sheet. Both forms of a page are made of one Markdown text, so that they say the same.
+// pages publishes every page of the content but the API reference, all of them in one text, the page
+// for unknown paths, and what the pages load.
 func (g *generation) pages() {
 	var allTwins strings.Builder
 	for i := range g.site.Pages {
-		p := &g.site.Pages[i]
-		markdown := string(p.Markdown)
-		twinMarkdown, components := markdown, map[string]templ.Component{}
-		for _, name := range site.Markers[p.Name] {
-			made := sectionMakers[name](g)
-			twinMarkdown = strings.Replace(twinMarkdown, site.Marker(name), made.markdown, 1)
-			if made.html != nil {
-				components[name] = made.html
-			} else {
-				markdown = strings.Replace(markdown, site.Marker(name), made.markdown, 1)
-			}
+		if p := &g.site.Pages[i]; p.Name != referencePage {
+			allTwins.WriteString(g.contentPage(p) + "\n---\n\n")
 		}
-		g.fork(func(g *generation) { g.page(p, markdown, components) })
-		twin := g.twin(p, twinMarkdown)
-		g.add(twinPath(p), []byte(twin))
-		if i > 0 {
-			allTwins.WriteString("\n---\n\n")
-		}
-		allTwins.WriteString(twin)
 	}
-	g.derivedPages()
+	allTwins.WriteString("Pages of their own have the API reference, each endpoint and each type of problem.\n")
 	g.add("/llms-full.txt", []byte(allTwins.String()))
 	g.add("/style.css", page.Style)
 	g.add("/icon.svg", page.Icon)
@@ -79,9 +97,35 @@ func (g *generation) card() {
 	g.add(page.CardPath, card)
 }
 
-// derivedPages publishes the pages that are made of tables alone: one for each endpoint and one for
-// each type of problem. They are in no sitemap and not in llms-full.txt.
+// contentPage publishes a page as HTML and as its Markdown twin, which it returns. Both forms of a
+// page are made of one Markdown text, so that they say the same.
+func (g *generation) contentPage(p *site.Page) (twin string) {
+	markdown := string(p.Markdown)
+	twinMarkdown, components := markdown, map[string]templ.Component{}
+	for _, name := range site.Markers[p.Name] {
+		made := sectionMakers[name](g)
+		made.markdown = strings.TrimRight(made.markdown, "\n")
+		twinMarkdown = strings.Replace(twinMarkdown, site.Marker(name), made.markdown, 1)
+		if made.html != nil {
+			components[name] = made.html
+		} else {
+			markdown = strings.Replace(markdown, site.Marker(name), made.markdown, 1)
+		}
+	}
+	g.fork(func(g *generation) { g.page(p, markdown, components) })
+	twin = g.twin(p, twinMarkdown)
+	g.add(twinPath(p), []byte(twin))
+	return twin
+}
+
+// referencePage is the name of the page that describes the whole API.
+const referencePage = "reference"
+
+// derivedPages publishes the pages that are made of what the endpoints answer and of the OpenAPI
+// description: the API reference, and a page for each endpoint and for each type of problem. They
+// are not in llms-full.txt, and the small ones in no sitemap.
 func (g *generation) derivedPages() {
+	g.contentPage(g.pageNamed(referencePage))
 	for _, p := range slices.Concat(g.endpointPages(), g.problemPages()) {
 		g.fork(func(g *generation) { g.page(&p, string(p.Markdown), nil) })
 		g.add(twinPath(&p), []byte(g.twin(&p, string(p.Markdown))))

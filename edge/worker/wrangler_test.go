@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"anteroom/edge/api"
+	"anteroom/edge/assets"
 	"anteroom/edge/edgetest"
 	"anteroom/generator"
 	"anteroom/generator/live"
@@ -124,25 +125,6 @@ func fetch(t *testing.T, method, url, host, body string) (*http.Response, []byte
 		t.Fatal(err)
 	}
 	return answer, text
-}
-
-// headerRules reads a file in the format of Cloudflare's _headers: header fields by path.
-func headerRules(t *testing.T, file string) map[string]map[string]string {
-	t.Helper()
-	text, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	rules, path := map[string]map[string]string{}, ""
-	for line := range strings.Lines(string(text)) {
-		if name, value, field := strings.Cut(strings.TrimSpace(line), ": "); field && strings.HasPrefix(line, " ") {
-			rules[path][name] = value
-		} else {
-			path = strings.TrimSpace(line)
-			rules[path] = map[string]string{}
-		}
-	}
-	return rules
 }
 
 // TestWrangler deploys every environment of wrangler.toml, as far as that is possible without an
@@ -293,11 +275,22 @@ func asTheContent(t *testing.T, base, host string) {
 	}
 }
 
-// documents compares the documents that are served with the manifest and with _headers.
+// documents compares the documents that are served with the manifest and with _headers, and what
+// leads to others with _redirects.
 func documents(t *testing.T, base, host string) {
 	t.Helper()
-	rules := headerRules(t, root+"/public/_headers")
-	text, err := os.ReadFile(root + "/public/manifest.json")
+	published := func(path string) []byte {
+		text, err := os.ReadFile(root + "/public" + path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return text
+	}
+	rules, err := assets.ParseHeaders(string(published(assets.HeadersPath)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	redirects, err := assets.ParseRedirects(string(published(assets.RedirectsPath)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -305,30 +298,58 @@ func documents(t *testing.T, base, host string) {
 		Documents []struct {
 			Path   string `json:"path"`
 			SHA256 string `json:"sha256"`
+			Type   string `json:"media_type"`
 		} `json:"documents"`
 	}
-	if err := json.Unmarshal(text, &manifest); err != nil || len(manifest.Documents) < 10 || len(rules) < 10 {
+	if err := json.Unmarshal(published("/manifest.json"), &manifest); err != nil || len(manifest.Documents) < 10 || len(rules) < 10 {
 		t.Fatalf("%d documents, %d rules, %v", len(manifest.Documents), len(rules), err)
 	}
-	hashes := map[string]string{}
+	hashes, types := map[string]string{}, map[string]string{}
 	for _, d := range manifest.Documents {
-		hashes[d.Path] = d.SHA256
+		hashes[d.Path], types[d.Path] = d.SHA256, d.Type
 	}
-	hashes["/"] = hashes["/index.html"]
+	hashes["/"], types["/"] = hashes["/index.html"], types["/index.html"]
 	for path, want := range hashes {
 		answer, body := fetch(t, "GET", base+path, host, "")
 		if got := sha256.Sum256(body); answer.StatusCode != 200 || hex.EncodeToString(got[:]) != want {
 			t.Errorf("%s: %d, and not the bytes of the manifest", path, answer.StatusCode)
 		}
-		for _, rule := range []string{"/*", path} {
-			for name, value := range rules[rule] {
-				if got := answer.Header.Get(name); got != value {
-					t.Errorf("%s: %s is %q, want %q", path, name, got, value)
-				}
+		fields := http.Header{"Content-Type": {types[path]}}
+		rules.Apply(path, fields)
+		for name := range fields {
+			if got, want := answer.Header.Get(name), fields.Get(name); got != want {
+				t.Errorf("%s: %s is %q, want %q", path, name, got, want)
 			}
 		}
 		if again, _ := fetch(t, "HEAD", base+path, host, ""); again.StatusCode != 200 || again.Header.Get("Etag") == "" {
 			t.Errorf("HEAD %s: %d, etag %q", path, again.StatusCode, again.Header.Get("Etag"))
+		}
+	}
+	followed := 0
+	for from, r := range redirects {
+		for _, method := range []string{"GET", "HEAD", "POST", "OPTIONS"} {
+			if r.Status == http.StatusOK {
+				continue
+			}
+			followed++
+			answer, body := fetch(t, method, base+from+"?a=1", host, "")
+			if to := answer.Header.Get("Location"); answer.StatusCode != r.Status || to != r.Location("a=1") || len(body) > 0 {
+				t.Errorf("%s %s: %d to %q, %d bytes", method, from, answer.StatusCode, to, len(body))
+			}
+			for name, values := range rules.Of(from) {
+				if got := answer.Header.Get(name); got != values[0] {
+					t.Errorf("%s %s: %s is %q, want %q", method, from, name, got, values[0])
+				}
+			}
+		}
+	}
+	if followed == 0 {
+		t.Error("nothing leads to anything")
+	}
+	// The page for what is not there is HTML, whatever the name is.
+	for _, path := range []string{"/nope.html.md", "/problems/nope.html.md", "/scoreboard/nope.json", "/nope.txt"} {
+		if answer, _ := fetch(t, "GET", base+path, host, ""); answer.StatusCode != 404 || answer.Header.Get("Content-Type") != types["/404.html"] {
+			t.Errorf("%s: %d of %q", path, answer.StatusCode, answer.Header.Get("Content-Type"))
 		}
 	}
 	// Paths are matched exactly.

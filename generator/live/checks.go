@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/url"
 	"slices"
@@ -13,6 +14,7 @@ import (
 	"time"
 
 	"anteroom/edge/api"
+	"anteroom/edge/assets"
 	"anteroom/edge/endpoint/health"
 	"anteroom/edge/endpoint/selftest"
 	"anteroom/edge/kernel"
@@ -288,7 +290,7 @@ const (
 	presencePath = "/api/presence"
 	rosterPath   = "/api/roster"
 	nowhere      = "/no-such-document"
-	unserved     = "/_headers" // it tells a CDN how to serve
+	unserved     = assets.HeadersPath // it tells a CDN how to serve
 	noEndpoint   = "/api/no-such-endpoint"
 	notFoundPage = "/404.html"
 )
@@ -314,6 +316,31 @@ func (i *inspection) unknown(ctx context.Context) Check {
 		}
 	}
 	return of(differences, 3, "404, as a page and as a problem document")
+}
+
+// redirects asks for the paths that lead to others.
+func (i *inspection) redirects(ctx context.Context) Check {
+	if i.output == nil {
+		return skipped("no content was compared")
+	}
+	const query = "a=1"
+	all, _ := assets.ParseRedirects(string(document(i.output, assets.RedirectsPath))) // the generator has read it
+	var differences []Difference
+	compared := 0
+	for _, from := range slices.Sorted(maps.Keys(all)) {
+		r := all[from]
+		if r.Status == http.StatusOK {
+			continue // a document is there, and compared as such
+		}
+		compared++
+		got, err := i.get(ctx, from+"?"+query)
+		if err != nil {
+			differences = append(differences, Difference{from, "cannot be read: " + err.Error()})
+		} else if to := got.header.Get("Location"); got.status != r.Status || to != r.Location(query) {
+			differences = append(differences, Difference{from, fmt.Sprintf("answers %d to %s, in the place of %d to %s", got.status, orNone(to), r.Status, r.Location(query))})
+		}
+	}
+	return of(differences, compared, "%d, as the content has them", compared)
 }
 
 // document is a document of a content; nil where it has none of that path.

@@ -166,16 +166,16 @@ func (i *inspection) documents(all []fetched) Check {
 // headers compares the header fields of the documents that are there.
 func (i *inspection) headers(all []fetched) Check {
 	var differences []Difference
-	var published rules
+	published := func(*fetched) http.Header { return nil }
 	if i.output != nil {
-		published = headerRules(i.output)
+		published = headersOf(i.output)
 	}
 	compared := 0
 	for _, f := range all {
 		if f.err != nil || f.live.status != http.StatusOK {
 			continue // that is a difference already
 		}
-		want := published.of(f.path)
+		want := published(&f)
 		if i.output == nil || f.generated == nil {
 			if want = (http.Header{}); f.mediaType != "" {
 				want.Set("Content-Type", f.mediaType)

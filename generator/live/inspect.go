@@ -89,6 +89,7 @@ const (
 	CheckSelftest  = "self-test"    // the self-test of the service
 	CheckAgents    = "agents"       // programs that say nothing of themselves are let through
 	CheckUnknown   = "unknown path" // what is answered where there is nothing
+	CheckRedirects = "redirects"    // where paths that stand for others lead to
 	CheckPlainHTTP = "plain http"   // that it leads to https
 	CheckApex      = "apex"         // the bare domain, which redirects
 )
@@ -201,6 +202,7 @@ func (i *inspection) run(ctx context.Context) []Check {
 		{CheckSelftest, i.selftest},
 		{CheckAgents, i.agents},
 		{CheckUnknown, i.unknown},
+		{CheckRedirects, i.redirects},
 		{CheckPlainHTTP, i.plainHTTP},
 		{CheckApex, i.apex},
 	}

@@ -57,7 +57,7 @@ func host(t *testing.T, output *generator.Output, key ed25519.PrivateKey) *nativ
 	t.Helper()
 	var files []static.File
 	for _, d := range output.Documents {
-		files = append(files, static.File{Path: d.Path, Bytes: d.Bytes})
+		files = append(files, static.File(d))
 	}
 	documents, err := static.New(files)
 	if err != nil {
@@ -160,7 +160,7 @@ func TestNothingDiffers(t *testing.T) {
 					t.Errorf("a check without a name or words: %+v", c)
 				}
 			}
-			least := map[bool]int{true: len(r.Checks) - 1, false: len(r.Checks) - 3}[compared != nil]
+			least := map[bool]int{true: len(r.Checks) - 1, false: len(r.Checks) - 4}[compared != nil]
 			if !r.OK || r.Compared != (compared != nil) || looked < least || r.Content != output.Snapshot.ShortVersion() || r.AsOf != output.Snapshot.AsOf {
 				t.Errorf("compared %t: %d of %d checks: %+v", compared != nil, looked, len(r.Checks), r)
 			}
@@ -225,6 +225,7 @@ func TestWhatDiffers(t *testing.T) {
 			return r.URL.Path == "/api/presence" && r.UserAgent() == ""
 		}, CheckAgents, "/api/presence", "403", true},
 		"everything is the front page": {answered("/no-such-document", 200, "<html>"), CheckUnknown, "/no-such-document", "200", true},
+		"a redirect that is not there": {answered("/mcp", 404, "<html>"), CheckRedirects, "/mcp", "308 to /api/mcp?a=1", false},
 		"another page for what is not": {answered("/no-such-document", 404, "<html>"), CheckUnknown, "/no-such-document", "404.html", false},
 		"a page for no endpoint":       {answered("/api/no-such-endpoint", 404, "<html>"), CheckUnknown, "/api/no-such-endpoint", "problem document", true},
 		"addresses are obfuscated":     {replaced("/index.html", "<body>", `<body><a href="/cdn-cgi/l/email-protection#00">`), CheckRewritten, "/index.html", "obfuscated", true},
@@ -612,19 +613,17 @@ func TestRegressionsOfNothing(t *testing.T) {
 }
 
 // A _headers file is read as it was written: each document gets the fields that its table gives it.
-func TestHeaderRules(t *testing.T) {
+func TestHeadersOf(t *testing.T) {
 	output := content(t, nil)
-	all := headerRules(output)
+	published := headersOf(output)
 	for _, d := range output.Documents {
 		if d.MediaType == "" {
 			continue
 		}
-		if h := all.of(d.Path); h.Get("Content-Type") != d.MediaType || h.Get("Cache-Control") != d.Cache || h.Get("X-Content-Type-Options") != "nosniff" {
+		h := published(&fetched{path: d.Path, mediaType: d.MediaType})
+		if h.Get("Content-Type") != d.MediaType || h.Get("Cache-Control") != d.Cache || h.Get("X-Content-Type-Options") != "nosniff" {
 			t.Errorf("%s: %v", d.Path, h)
 		}
-	}
-	if h := (rules{{"/a/*", [][2]string{{"Link", "<x>"}}}, {"/a/b", [][2]string{{"link", "<y>"}}}}).of("/a/b"); h.Get("Link") != "<x>, <y>" {
-		t.Errorf("two rules: %v", h)
 	}
 }
 

@@ -306,6 +306,7 @@ func checkProblems(d *document, p *Problems) {
 		slugs = append(slugs, t.Slug)
 	}
 	d.exactKeys("types", p.Types, slugs)
+	d.compareKeys("pages", slices.Collect(maps.Keys(p.Pages)), slugs)
 	d.exactKeys("codes", p.Codes, api.Codes)
 }
 

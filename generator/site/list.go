@@ -2,6 +2,7 @@ package site
 
 import (
 	"bytes"
+	"slices"
 
 	"github.com/go-json-experiment/json/jsontext"
 )
@@ -69,6 +70,32 @@ func (l *List) AppendJSON(dst []byte, group string) []byte {
 		dst = append(dst, l.rendered[e.start:e.end]...)
 	}
 	return append(dst, ']')
+}
+
+// Newest gives the n newest entries of a group as JSON texts, the newest first. Entries of one date
+// stand in publishing order.
+func (l *List) Newest(group string, n int) (texts [][]byte) {
+	var newest []*listEntry
+	for i := range l.entries {
+		e := &l.entries[i]
+		if l.schema.groups[e.group] != group {
+			continue
+		}
+		date := l.keyText(l.schema.date(*e))
+		if len(newest) == n && bytes.Compare(date, l.keyText(l.schema.date(*newest[n-1]))) <= 0 {
+			continue
+		}
+		at := len(newest)
+		for at > 0 && bytes.Compare(date, l.keyText(l.schema.date(*newest[at-1]))) > 0 {
+			at--
+		}
+		newest = slices.Insert(newest, at, e)
+		newest = newest[:min(len(newest), n)]
+	}
+	for _, e := range newest {
+		texts = append(texts, l.rendered[e.start:e.end])
+	}
+	return texts
 }
 
 // keyText is the text of a key without its quotes. Its escapes are not decoded.

@@ -15,6 +15,7 @@ type listSchema struct {
 	dates  []int    // indexes of keys that may not be later than as_of
 
 	group func(e listEntry) int8
+	date  func(e listEntry) span            // by which an entry is newer than another of its group
 	order func(l *List, a, b listEntry) int // within a group
 	count func(l *List) map[string]int
 	check func(get func(name string) string, fault func(name, what, hint string))
@@ -82,6 +83,14 @@ const (
 	jobCompleted
 )
 
+// jobDate is the date of a job: when it was completed, of an open one when it was posted.
+func jobDate(e listEntry) span {
+	if e.group == 1 {
+		return e.keys[jobCompleted]
+	}
+	return e.keys[jobPosted]
+}
+
 // jobsSchema says what jobs look like.
 var jobsSchema = &listSchema{
 	member: "jobs",
@@ -108,14 +117,11 @@ var jobsSchema = &listSchema{
 		}
 		return 0
 	},
+	date: jobDate,
 	order: func(l *List, a, b listEntry) int {
-		date := jobPosted
-		if a.group == 1 {
-			date = jobCompleted
-		}
 		// The newest job comes first.
 		return cmp.Or(
-			bytes.Compare(l.keyText(b.keys[date]), l.keyText(a.keys[date])),
+			bytes.Compare(l.keyText(jobDate(b)), l.keyText(jobDate(a))),
 			bytes.Compare(l.keyText(a.keys[jobID]), l.keyText(b.keys[jobID])))
 	},
 	count: func(l *List) map[string]int {
@@ -166,6 +172,7 @@ var auditorsSchema = &listSchema{
 	unique: []int{auditRegistration, auditReport},
 	dates:  []int{auditClaimed, auditVerified},
 	group:  func(listEntry) int8 { return 0 },
+	date:   func(e listEntry) span { return e.keys[auditClaimed] },
 	order: func(l *List, a, b listEntry) int {
 		return cmp.Or(l.compare(a.keys[auditAgent], b.keys[auditAgent]),
 			bytes.Compare(l.keyText(a.keys[auditClaimed]), l.keyText(b.keys[auditClaimed])),

@@ -62,6 +62,10 @@ func problemsYAML() []byte {
 	for _, code := range api.Codes {
 		b.WriteString("  " + code + ": Words.\n")
 	}
+	b.WriteString("pages:\n")
+	for _, p := range respond.ProblemTypes {
+		b.WriteString("  " + p.Slug + ": {why: Words., next: Words., recorded: Words., detail: Words.}\n")
+	}
 	return []byte(b.String())
 }
 

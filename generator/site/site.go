@@ -201,6 +201,7 @@ type Presence struct {
 	Status      string `yaml:"status"` // online, away or offline
 	AwayMessage string `yaml:"away_message,omitempty"`
 	Since       string `yaml:"since" is:"time"` // RFC 3339
+	StatusNote  string `yaml:"status_note"`     // who set the status, and when; it stands wherever the status is shown
 	NotBuilt    []struct {
 		What string `yaml:"what"`
 		Note string `yaml:"note"`
@@ -272,27 +273,48 @@ type Endpoint struct {
 
 // Problems is content/problems.yaml: what each problem type and each fault code means to a caller.
 type Problems struct {
-	Types map[string]string `yaml:"types"`
-	Codes map[string]string `yaml:"codes"`
+	Types map[string]string      `yaml:"types"` // in short
+	Pages map[string]ProblemPage `yaml:"pages"` // what else the page about a type says
+	Codes map[string]string      `yaml:"codes"`
+}
+
+// ProblemPage are the words of the page about a problem type, in Markdown, and the answer that it
+// shows as an example.
+type ProblemPage struct {
+	Why      string        `yaml:"why"`
+	Next     string        `yaml:"next"`     // what to do
+	Recorded string        `yaml:"recorded"` // whether something was
+	Detail   string        `yaml:"detail"`   // of the example
+	Fault    *ExampleFault `yaml:"fault,omitempty"`
+}
+
+// ExampleFault is the fault in the example of a problem type that lists faults.
+type ExampleFault struct {
+	Field  string `yaml:"field,omitempty"`
+	Code   string `yaml:"code"`
+	Detail string `yaml:"detail"`
 }
 
 // Markers name what the generator puts into a page, by the name of the page: the marker
 // <!-- endpoints --> stands where the list of endpoints belongs. Each stands in its page exactly
 // once, alone in its line. Every content folder has the pages that are listed here.
 var Markers = map[string][]string{
-	"auditors":      {},
-	"business-days": {},
-	"field-guide":   {"endpoints", "problems", "codes"},
-	"index":         {"counts", "status"},
-	"jobs":          {},
-	"mcp":           {},
-	"org":           {},
-	"privacy":       {},
-	"quest":         {},
-	"receipts":      {},
-	"reference":     {},
-	"scoreboard":    {"board"},
-	"terms":         {},
+	"auditors": {"audits", "audit-members"},
+	"business-days": {
+		"business-days-form", "business-days-call", "business-days-operations", "business-days-conventions", "business-days-counting",
+		"business-days-calendars",
+	},
+	"field-guide": {"pages", "endpoints", "problems"},
+	"index":       {"counts", "status", "not-built"},
+	"jobs":        {"jobs", "job-members"},
+	"mcp":         {"tools", "prompts", "install"},
+	"org":         {"org-intro", "org-rules", "org-draft", "org-calls", "org-seats"},
+	"privacy":     {},
+	"quest":       {},
+	"receipts":    {},
+	"reference":   {"operations"},
+	"scoreboard":  {"counts", "board-policy", "board-charts", "board-history", "board-corrections", "board-meanings"},
+	"terms":       {"terms-policy", "terms-codes", "terms-why", "terms-enforcement", "terms-check", "terms-rationale"},
 }
 
 // Marker is the line that stands in a page where something derived belongs.
@@ -317,7 +339,11 @@ func (p *Page) Path() string {
 
 // LLMs is content/llms.yaml: the words of llms.txt around the derived lists.
 type LLMs struct {
-	Intro []string `yaml:"intro"` // paragraphs after the summary
+	Intro     []string `yaml:"intro"`     // paragraphs after the summary
+	Calls     string   `yaml:"calls"`     // before the exact calls
+	Elsewhere string   `yaml:"elsewhere"` // before the paths of documents that clients look for by themselves
+	Absent    string   `yaml:"absent"`    // what clients may look for, and does not exist
+	Sizes     string   `yaml:"sizes"`     // what the sizes beside links mean
 }
 
 // MCP is content/mcp.yaml: the words of the MCP server.

@@ -118,6 +118,9 @@ func TestRange(t *testing.T) {
 	if len(calendars) != 11 || len(descriptions) != len(calendars) {
 		t.Errorf("%d calendars, %d descriptions", len(calendars), len(descriptions))
 	}
+	if len(opDescriptions) != len(ops) {
+		t.Errorf("%d operations, %d descriptions", len(ops), len(opDescriptions))
+	}
 	for i, d := range matarikiDays {
 		if day := civil.DaysOf(matarikiFrom+i, int(d)/100, int(d)%100); dayOfWeek(day) != 4 {
 			t.Errorf("Matariki %s is no Friday", civil.FormatDate(day))

@@ -1,5 +1,6 @@
 // Package static serves the published documents as the CDN does: at exact paths only, with the
-// headers that the _headers file gives, with entity tags, and compressed by gzip.
+// headers that the _headers file gives and the redirects of the _redirects file, with entity tags,
+// and compressed by gzip.
 package static
 
 import (
@@ -7,13 +8,14 @@ import (
 	"compress/gzip"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"maps"
 	"net/http"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 
+	"anteroom/edge/assets"
 	"anteroom/edge/native/coding"
 )
 
@@ -29,8 +31,9 @@ type File struct {
 // document is 404 with the document /404.html. Nothing changes a Documents once it is made. The
 // zero value holds no document.
 type Documents struct {
-	pages map[string]*page
-	rules rules
+	pages     map[string]*page
+	headers   assets.Headers
+	redirects assets.Redirects
 }
 
 // page is a document, ready to be sent.
@@ -41,28 +44,35 @@ type page struct {
 	gzip   []byte // nil where compression is not worth it
 }
 
-// configuration lists the files that tell a CDN how to serve. They are not served.
-var configuration = []string{"/_headers", "/_redirects"}
-
-// New makes Documents of a list of files. The error lists each fault of the _headers file among
-// them.
+// New makes Documents of a list of files. The error lists each fault of the _headers and the
+// _redirects file among them.
 func New(files []File) (*Documents, error) {
 	d := &Documents{pages: map[string]*page{}}
-	for _, f := range files {
-		if f.Path == "/_headers" {
-			var err error
-			if d.rules, err = parseHeaders(string(f.Bytes)); err != nil {
-				return nil, err
-			}
+	byPath := map[string]*File{}
+	var err error
+	for i := range files {
+		switch f := &files[i]; f.Path {
+		case assets.HeadersPath:
+			var faults error
+			d.headers, faults = assets.ParseHeaders(string(f.Bytes))
+			err = errors.Join(err, faults)
+		case assets.RedirectsPath:
+			var faults error
+			d.redirects, faults = assets.ParseRedirects(string(f.Bytes))
+			err = errors.Join(err, faults)
+		default:
+			byPath[f.Path] = f
 		}
 	}
-	for _, f := range files {
-		if slices.Contains(configuration, f.Path) {
-			continue
-		}
-		d.pages[f.Path] = d.page(f, f.Path)
-		if f.Path == "/index.html" {
-			d.pages["/"] = d.page(f, "/")
+	if err != nil {
+		return nil, err
+	}
+	for path, f := range byPath {
+		d.pages[path] = d.page(f, path)
+	}
+	for from, to := range d.redirects {
+		if f := byPath[to.To]; to.Status == http.StatusOK && f != nil {
+			d.pages[from] = d.page(f, from)
 		}
 	}
 	return d, nil
@@ -70,7 +80,7 @@ func New(files []File) (*Documents, error) {
 
 // Without gives the documents without the one at a path.
 func (d *Documents) Without(path string) *Documents {
-	rest := &Documents{pages: maps.Clone(d.pages), rules: d.rules}
+	rest := &Documents{pages: maps.Clone(d.pages), headers: d.headers, redirects: d.redirects}
 	delete(rest.pages, path)
 	return rest
 }
@@ -79,7 +89,7 @@ func (d *Documents) Without(path string) *Documents {
 var compressible = regexp.MustCompile(`^text/|json|xml|javascript`)
 
 // page makes a file ready to be served at a path.
-func (d *Documents) page(f File, at string) *page {
+func (d *Documents) page(f *File, at string) *page {
 	sum := sha256.Sum256(f.Bytes)
 	p := &page{header: http.Header{}, body: f.Bytes, etag: `"` + hex.EncodeToString(sum[:16]) + `"`}
 	for name, value := range map[string]string{"Content-Type": f.MediaType, "Cache-Control": f.Cache} {
@@ -87,7 +97,7 @@ func (d *Documents) page(f File, at string) *page {
 			p.header.Set(name, value)
 		}
 	}
-	d.rules.apply(at, p.header)
+	d.headers.Apply(at, p.header)
 	if len(f.Bytes) >= coding.MinSize && compressible.MatchString(p.header.Get("Content-Type")) {
 		var b bytes.Buffer
 		w, _ := gzip.NewWriterLevel(&b, gzip.BestCompression)
@@ -99,10 +109,16 @@ func (d *Documents) page(f File, at string) *page {
 	return p
 }
 
-// ServeHTTP answers with the document at the request's path. Methods other than GET and HEAD are
-// refused.
+// ServeHTTP answers with the document at the request's path, or redirects, whatever the method is.
+// Methods of a document other than GET and HEAD are refused.
 func (d *Documents) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h := w.Header()
+	if to, ok := d.redirects[r.URL.Path]; ok && to.Status != http.StatusOK {
+		d.headers.Apply(r.URL.Path, h)
+		h.Set("Location", to.Location(r.URL.RawQuery))
+		send(w, r, to.Status, nil)
+		return
+	}
 	p := d.pages[r.URL.Path]
 	if p == nil {
 		body := []byte("not found\n")
@@ -111,13 +127,13 @@ func (d *Documents) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			body = missing.body
 			h.Set("Content-Type", missing.header.Get("Content-Type"))
 		}
-		d.rules.apply(r.URL.Path, h)
+		d.headers.Apply(r.URL.Path, h)
 		h.Set("Cache-Control", "no-store")
 		send(w, r, http.StatusNotFound, body)
 		return
 	}
 	if r.Method != http.MethodGet && r.Method != http.MethodHead {
-		d.rules.apply(r.URL.Path, h)
+		d.headers.Apply(r.URL.Path, h)
 		h.Set("Allow", "GET, HEAD")
 		h.Set("Cache-Control", "no-store")
 		h.Set("Content-Type", "text/plain; charset=utf-8")

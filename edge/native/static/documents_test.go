@@ -23,6 +23,8 @@ const headersFile = `# comment
 /assets/*
   ! Cache-Control
   Cache-Control: public, max-age=31536000, immutable
+/moved
+  Access-Control-Allow-Origin: *
 /
   Link: </llms.txt>; rel="service-doc"
 /assets/*.js
@@ -35,7 +37,7 @@ func testDocuments(t *testing.T) *Documents {
 	const html, text = "text/html; charset=utf-8", "text/plain; charset=utf-8"
 	s, err := New([]File{
 		{"/_headers", "", "", []byte(headersFile)},
-		{"/_redirects", "", "", []byte("/a /b")},
+		{"/_redirects", "", "", []byte("/ /index.html 200\n/moved /llms.txt 308\n/old /llms.txt?v=2\n")},
 		{"/index.html", html, "", []byte("<p>index")},
 		{"/404.html", html, "", []byte("<p>missing")},
 		{"/empty.txt", text, "", nil},
@@ -90,6 +92,10 @@ func TestDocuments(t *testing.T) {
 		{"GET", "/404.html", nil, 200, nil, "<p>missing"},
 		{"GET", "/_headers", nil, 404, nil, "<p>missing"},
 		{"GET", "/_redirects", nil, 404, nil, "<p>missing"},
+		{"GET", "/moved", nil, 308, http.Header{"Location": {"/llms.txt"}, "Access-Control-Allow-Origin": {"*"}, "Cache-Control": {"public, max-age=60"}, "Content-Length": {"0"}, "Content-Type": {"-"}, "Etag": {"-"}}, ""},
+		{"POST", "/moved?a=b", nil, 308, http.Header{"Location": {"/llms.txt?a=b"}, "Allow": {"-"}}, ""},
+		{"HEAD", "/old?a=b", nil, 302, http.Header{"Location": {"/llms.txt?v=2"}}, ""},
+		{"GET", "/moved/", nil, 404, nil, "<p>missing"},
 		{"GET", "/docs/", nil, 404, nil, "<p>missing"},
 		{"GET", "/docs", nil, 404, nil, "<p>missing"},
 		{"GET", "/docs/../llms.txt", nil, 404, nil, "<p>missing"},
@@ -140,6 +146,10 @@ func TestNew(t *testing.T) {
 		w := httptest.NewRecorder()
 		d.ServeHTTP(w, httptest.NewRequest("GET", path, nil))
 		return strconv.Itoa(w.Code) + " " + w.Body.String()
+	}
+	if _, err := New([]File{{"/_headers", "", "", []byte("x\n")}, {"/_redirects", "", "", []byte("/a\n")}}); err == nil ||
+		!strings.Contains(err.Error(), "_headers:1:") || !strings.Contains(err.Error(), "_redirects:1:") {
+		t.Errorf("two faults: %v", err)
 	}
 	if got := ask(s, "/nope"); got != "404 not found\n" {
 		t.Errorf("without /404.html: %q", got)

@@ -1,0 +1,351 @@
+package generator
+
+import (
+	"bytes"
+	"cmp"
+	"fmt"
+	"net/http"
+	"net/url"
+	"reflect"
+	"slices"
+	"strings"
+
+	"anteroom/edge/api"
+	"anteroom/edge/input"
+	"anteroom/edge/jsondoc"
+	"anteroom/generator/model"
+	"anteroom/generator/site"
+)
+
+// endpointPage is the name of the page about a route.
+func endpointPage(route *api.Route) string { return "endpoints/" + route.ID }
+
+// endpointPath is the path of the page about a route.
+func endpointPath(route *api.Route) string { return "/" + endpointPage(route) + ".html" }
+
+// endpointPages are a page for each endpoint: all that a caller needs to know of it.
+func (g *generation) endpointPages() (pages []site.Page) {
+	for _, route := range g.routes {
+		pages = append(pages, site.Page{
+			Name:        endpointPage(route),
+			Title:       route.Path,
+			Description: g.summary(route.ID),
+			Markdown:    []byte(g.endpointSection(route)),
+		})
+	}
+	return pages
+}
+
+// endpointSection describes an endpoint.
+func (g *generation) endpointSection(route *api.Route) string {
+	var b strings.Builder
+	c := g.contract(route)
+	fmt.Fprintf(&b, "`%s` answers %s, besides HEAD and OPTIONS. No key is needed. What [every endpoint](/field-guide.html#conventions) "+
+		"has in common stands in the field guide.\n", g.url(route.Path), enumeration(route.Methods(), "and"))
+	if c.WriteLimit != nil {
+		fmt.Fprintf(&b, "\nLimit: %d writes in %d seconds for one %s.\n",
+			c.WriteLimit.Writes, c.WriteLimit.WindowSeconds, markdownText(c.WriteLimit.Per))
+	}
+	for i, op := range readsFirst(route) {
+		g.operationSection(&b, route, op, &c.Operations[i])
+	}
+	b.WriteString("\n## Errors {#errors}\n\n")
+	for _, p := range problemsOf(route.Operations...) {
+		fmt.Fprintf(&b, "- %d [%s](%s)\n", p.Status, p.Title, p.Path())
+	}
+	return b.String()
+}
+
+// operationSection describes one operation of an endpoint.
+func (g *generation) operationSection(b *strings.Builder, route *api.Route, op *api.Operation, c *model.ContractOperation) {
+	heading := markdownText(strings.TrimSuffix(g.summary(op.ID), "."))
+	fmt.Fprintf(b, "\n## %s: %s {#%s}\n\n%s\n", enumeration(op.Methods, "or"), heading, op.ID, markdownText(cmp.Or(c.What, g.summary(op.ID))))
+	g.callsSection(b, route, op)
+	if len(c.Fields) > 0 {
+		fmt.Fprintf(b, "\n### Fields of %s {#%s-fields}\n\n", op.ID, op.ID)
+		row := beginTable(b, "Field", "Takes", "Meaning")
+		var rows func(prefix string, fields []model.ContractField)
+		rows = func(prefix string, fields []model.ContractField) {
+			for i := range fields {
+				f := &fields[i]
+				row("`"+prefix+f.Name+"`", fieldRules(c, f), markdownText(f.Meaning))
+				rows(prefix+f.Name+"[].", f.Items)
+			}
+		}
+		rows("", c.Fields)
+		fmt.Fprintf(b, "\n%s\n", otherFields[c.OtherFields])
+	}
+	g.answerSection(b, op)
+	notes := c.Notes
+	if op.Rule != "" {
+		notes = append(slices.Clone(notes), "The canonical string follows `"+op.Rule+"`: see [commitments](/field-guide.html#commitments).")
+	}
+	if len(notes) > 0 {
+		fmt.Fprintf(b, "\n### Notes on %s {#%s-notes}\n\n", op.ID, op.ID)
+	}
+	for i, note := range notes {
+		if i < len(c.Notes) {
+			note = markdownText(note)
+		}
+		fmt.Fprintf(b, "- %s\n", note)
+	}
+	fmt.Fprintf(b, "\nAlso: [%s in the API reference](/reference.html#%s)", op.ID, g.describedAs(route, op))
+	for i := range api.Tools {
+		if t := &api.Tools[i]; t.Operation == op.ID {
+			fmt.Fprintf(b, ", the MCP tool [%s](/mcp.html#%s)", g.toolName(t), g.toolName(t))
+		}
+	}
+	b.WriteString(".\n")
+}
+
+// otherFields says what happens with fields that a contract does not name, by the words that the
+// contract has for it.
+var otherFields = map[string]string{
+	"ignored":                  "Other fields are ignored.",
+	"listed in ignored_fields": "Other fields are ignored, and listed in `ignored_fields` of the answer.",
+	"refused":                  "Other fields are refused.",
+}
+
+// describedAs is the operationId under which the OpenAPI description has an operation. It has one
+// for a method and a path, and operations that share both are described together.
+func (g *generation) describedAs(route *api.Route, op *api.Operation) string {
+	return defaultOperation(route, op.Methods[0]).ID
+}
+
+// callsSection shows exact calls of an operation. A call that writes holds placeholders, which are
+// refused as they are, or is a dry run.
+func (g *generation) callsSection(b *strings.Builder, route *api.Route, op *api.Operation) {
+	address := g.url(route.Path)
+	call := func(lead, code string) { fmt.Fprintf(b, "\n%s\n\n```sh\n%s\n```\n", lead, code) }
+	body, posts := bodyTemplate(op), slices.Contains(op.Methods, http.MethodPost)
+	switch {
+	case posts && body == nil:
+		call("The call. "+objectField(op)+" is taken from a file:",
+			fmt.Sprintf("printf '{\"%s\":%%s}' \"$(cat %s.json)\" | curl -s %s --json @-", objectField(op), route.ID, address))
+	case posts && bytes.IndexByte(body, '<') >= 0:
+		call("The call. What stands in angle brackets is to be replaced, and is refused as it is:",
+			fmt.Sprintf("curl -s %s --json %s", address, shellQuoted(string(body))))
+	case posts:
+		call("The call:", fmt.Sprintf("curl -s %s --json %s", address, shellQuoted(string(body))))
+	case slices.Contains(op.Methods, http.MethodGet) && !op.Writes:
+		call("The call:", "curl -s "+shellQuoted(address+exampleQuery(op)))
+	case !slices.Contains(op.Methods, http.MethodGet):
+		call("The call:", fmt.Sprintf("curl -s -X %s %s", op.Methods[0], address))
+	}
+	if posts && !op.Writes && slices.Contains(op.Methods, http.MethodGet) {
+		call("The same by GET:", "curl -s "+shellQuoted(address+exampleQuery(op)))
+	}
+	if op.DryRun {
+		call("A dry run checks and hashes the same and has no effect. This one works as it is:",
+			fmt.Sprintf("curl -s '%s?%s=1' --json %s", address, api.DryRun.Name, shellQuoted(string(exampleBody(op)))))
+	}
+	if op.Writes && len(op.Fields) > 0 && slices.Contains(op.Methods, http.MethodGet) {
+		fmt.Fprintf(b, "\nGET form, as a URI template (RFC 6570). A GET that is filled in writes, so put none into a link: `%s`\n", g.getTemplate(route, op))
+	}
+}
+
+// objectField is the name of the field of an operation that takes a whole object.
+func objectField(op *api.Operation) string {
+	for i := range op.Fields {
+		if op.Fields[i].Type == input.Object {
+			return op.Fields[i].Name
+		}
+	}
+	return ""
+}
+
+// exampleQuery is a query with the members of an operation's example body, and "" where it has
+// none. Only texts, numbers and arrays of texts can stand in a query.
+func exampleQuery(op *api.Operation) string {
+	body, err := jsondoc.Parse(exampleBody(op))
+	if err != nil || len(op.Fields) == 0 {
+		return ""
+	}
+	var parameters []string
+	add := func(name, value string) { parameters = append(parameters, name+"="+url.QueryEscape(value)) }
+	for _, m := range body.Members {
+		switch m.Value.Kind {
+		case jsondoc.Array:
+			var items []string
+			for _, item := range m.Value.Items {
+				items = append(items, item.Text)
+			}
+			add(m.Name, strings.Join(items, ","))
+		default:
+			add(m.Name, m.Value.Text)
+		}
+	}
+	for i := range op.Fields {
+		if f := &op.Fields[i]; f.QueryOnly && f.Example != "" {
+			example, _ := jsondoc.Parse([]byte(f.Example))
+			add(f.Name, example.Text)
+		}
+	}
+	if len(parameters) == 0 {
+		return ""
+	}
+	return "?" + strings.ReplaceAll(strings.Join(parameters, "&"), "%2C", ",")
+}
+
+// shellQuoted is a text as one word of a POSIX shell.
+func shellQuoted(s string) string {
+	if !strings.ContainsAny(s, " !\"#$&'()*;<>?[\\]^`{|}~\n") {
+		return s
+	}
+	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+}
+
+// enumeration writes a list as words.
+func enumeration(words []string, conjunction string) string {
+	if len(words) < 2 {
+		return strings.Join(words, "")
+	}
+	last := len(words) - 1
+	return strings.Join(words[:last], ", ") + " " + conjunction + " " + words[last]
+}
+
+// answerSection describes what an operation answers, with each member and its meaning.
+func (g *generation) answerSection(b *strings.Builder, op *api.Operation) {
+	types := g.answerTypes(op)
+	if len(types) == 0 {
+		return
+	}
+	fmt.Fprintf(b, "\n### Answer of %s {#%s-answer}\n\n", op.ID, op.ID)
+	for i, t := range types {
+		switch {
+		case i > 0:
+			b.WriteString("\nOr:\n\n")
+		case op.Cache == api.NoStore:
+			b.WriteString("Status 200, never to be cached, with these members and the [trailer](/field-guide.html#trailer):\n\n")
+		default:
+			fmt.Fprintf(b, "Status 200, `Cache-Control: %s`, with these members and the [trailer](/field-guide.html#trailer):\n\n", op.Cache)
+		}
+		row := beginTable(b, "Member", "Type", "Meaning")
+		for _, m := range answerMembers(t, "") {
+			row("`"+m.name+"`", m.kind, markdownText(m.doc))
+		}
+	}
+}
+
+// answerMember is one member of an answer, in words.
+type answerMember struct{ name, kind, doc string }
+
+// contractOperations is the type of what contracts are mostly made of. The API reference describes
+// it once, and not every page that has a contract.
+var contractOperations = reflect.TypeFor[[]model.ContractOperation]()
+
+// answerMembers describes the members of an answer type, and of the objects within it. Package
+// model says what the tags mean.
+func answerMembers(t reflect.Type, prefix string) (members []answerMember) {
+	for f := range t.Fields() {
+		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
+		inner, suffix := f.Type, ""
+		switch {
+		case f.Anonymous:
+			members = append(members, answerMembers(f.Type, prefix)...)
+			continue
+		case options == "embed":
+			inner, name = f.Type.Elem(), strings.Trim(f.Tag.Get("pattern"), "^$")
+		}
+		for inner.Kind() == reflect.Pointer || inner.Kind() == reflect.Slice && inner != reflect.TypeFor[model.JSON]() {
+			if inner.Kind() == reflect.Slice {
+				suffix += "[]"
+			}
+			inner = inner.Elem()
+		}
+		members = append(members, answerMember{prefix + name, memberKind(&f, options), f.Tag.Get("doc")})
+		if inner.Kind() == reflect.Struct && f.Type != contractOperations {
+			members = append(members, answerMembers(inner, prefix+name+suffix+".")...)
+		}
+	}
+	return members
+}
+
+// memberKind says in words which values a member of an answer has.
+func memberKind(f *reflect.StructField, options string) string {
+	kind := jsonKind(f.Type)
+	if options == "embed" {
+		kind = jsonKind(f.Type.Elem())
+	}
+	absent := strings.Contains(options, "omit") && f.Tag.Get("from") != "edge"
+	if values := f.Tag.Get("enum"); values != "" {
+		kind = "`" + strings.ReplaceAll(values, ",", "`, `") + "`"
+	} else if format := f.Tag.Get("format"); format != "" {
+		kind += " (" + format + ")"
+	}
+	if f.Type == contractOperations {
+		kind = "[" + kind + "](/reference.html#schema-" + componentName(f.Type.Elem()) + ")"
+	}
+	switch {
+	case f.Tag.Get("null") == "true" || f.Type.Kind() == reflect.Pointer && !absent:
+		kind += " or null"
+	case absent:
+		kind += ", may be absent"
+	}
+	return kind
+}
+
+// jsonKind names the JSON type of a Go type.
+func jsonKind(t reflect.Type) string {
+	if t == reflect.TypeFor[model.JSON]() {
+		return "object"
+	}
+	switch t.Kind() {
+	case reflect.String:
+		return "string"
+	case reflect.Bool:
+		return "boolean"
+	case reflect.Int, reflect.Int32, reflect.Int64:
+		return "integer"
+	case reflect.Pointer:
+		return jsonKind(t.Elem())
+	case reflect.Slice:
+		return "array of " + jsonKind(t.Elem()) + "s"
+	}
+	return "object"
+}
+
+// requirement says whether a field must be given.
+func requirement(op *model.ContractOperation, f *model.ContractField) string {
+	switch {
+	case f.Required:
+		return "required"
+	case slices.Contains(op.AnyOf, f.Name):
+		others := slices.DeleteFunc(slices.Clone(op.AnyOf), func(name string) bool { return name == f.Name })
+		return "required unless " + strings.Join(others, " or ") + " is given"
+	}
+	return "optional"
+}
+
+// fieldRules says in words what a field takes.
+func fieldRules(op *model.ContractOperation, f *model.ContractField) string {
+	rules := []string{cmp.Or(f.Format, f.Type), requirement(op, f)}
+	between := func(least, most int, unit string) {
+		switch {
+		case least != 0 && least == most:
+			rules = append(rules, fmt.Sprintf("exactly %d%s", most, unit))
+		case least != 0 && most != 0:
+			rules = append(rules, fmt.Sprintf("%d to %d%s", least, most, unit))
+		case most != 0:
+			rules = append(rules, fmt.Sprintf("at most %d%s", most, unit))
+		case least != 0:
+			rules = append(rules, fmt.Sprintf("at least %d%s", least, unit))
+		}
+	}
+	between(f.MinLength, f.MaxLength, " code points")
+	between(f.Minimum, f.Maximum, "")
+	between(f.MinItems, f.MaxItems, " items")
+	if len(f.Values) > 0 {
+		rules = append(rules, "one of `"+strings.Join(f.Values, "`, `")+"`")
+	}
+	if len(f.Aliases) > 0 {
+		rules = append(rules, "also as `"+strings.Join(f.Aliases, "`, `")+"`")
+	}
+	if len(f.QueryParameters) > 0 {
+		rules = append(rules, "in a query as `"+strings.Join(f.QueryParameters, "`, `")+"`, each `"+f.QueryForm+"`")
+	}
+	if f.In != "" {
+		rules = append(rules, f.In+" only")
+	}
+	return strings.Join(rules, "; ")
+}

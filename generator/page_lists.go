@@ -1,0 +1,150 @@
+package generator
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"anteroom/generator/page"
+	"anteroom/generator/site"
+)
+
+// maxShown is how many entries of a list its page shows. The JSON document has all of them.
+const maxShown = 50
+
+// maxShownText is how many characters of an entry's text its page shows.
+const maxShownText = 280
+
+// shownList is how a page shows a list that grows.
+type shownList struct {
+	list        *site.List
+	path        string            // of the JSON document
+	titles      map[string]string // of the groups
+	title, text string            // the members that head an entry and that say what it is about
+	address     string            // the member that an entry's head links to
+}
+
+func (g *generation) jobsSection() section {
+	return shownList{
+		list: &g.site.Jobs, path: "/jobs.json", titles: map[string]string{"open": "open jobs", "completed": "completed jobs"},
+		title: "title", text: "description", address: "url",
+	}.section()
+}
+
+func (g *generation) auditsSection() section {
+	return shownList{
+		list: &g.site.Auditors, path: "/auditors.json", titles: map[string]string{"ledger": "claimed audits"},
+		title: "agent_name", text: "scope", address: "report_url",
+	}.section()
+}
+
+// section shows the newest entries of each group, and how many there are in all.
+func (s shownList) section() section {
+	var b strings.Builder
+	var groups []page.EntryGroup
+	share := maxShown / len(s.list.Groups())
+	for _, name := range s.list.Groups() {
+		n := s.list.Len(name)
+		group := page.EntryGroup{Heading: fmt.Sprintf("There are %d %s as of %s.", n, s.titles[name], s.list.AsOf)}
+		switch {
+		case n == 0:
+			group.Heading = fmt.Sprintf("There are no %s as of %s.", s.titles[name], s.list.AsOf)
+		case n == 1:
+			group.Heading = fmt.Sprintf("There is 1 of the %s as of %s.", s.titles[name], s.list.AsOf)
+		case n > share:
+			group.Heading += fmt.Sprintf(" The newest %d are below, and all are in", share)
+			group.All = s.path
+		}
+		b.WriteString(group.Heading)
+		if group.All != "" {
+			fmt.Fprintf(&b, " [%s](%s).", strings.TrimPrefix(s.path, "/"), s.path)
+		}
+		b.WriteString("\n\n")
+		for _, text := range s.list.Newest(name, share) {
+			entry := s.entry(text)
+			group.Entries = append(group.Entries, entry)
+			fmt.Fprintf(&b, "- **%s**: %s", markdownText(entry.Title), markdownText(entry.Text))
+			for _, m := range entry.Members {
+				fmt.Fprintf(&b, " %s: %s.", m.Name, markdownText(m.Value))
+			}
+			b.WriteByte('\n')
+		}
+		if n > 0 {
+			b.WriteByte('\n')
+		}
+		groups = append(groups, group)
+	}
+	return section{markdown: strings.TrimSpace(b.String()), html: page.EntryGroups(groups)}
+}
+
+// entry reads the JSON text of an entry.
+func (s shownList) entry(text []byte) (entry page.Entry) {
+	for _, m := range members(orderedJSON(text)) {
+		value := words(m.value)
+		switch v := m.value.(type) {
+		case number:
+			value = string(v)
+		case []any:
+			var items []string
+			for _, item := range v {
+				items = append(items, words(item))
+			}
+			value = strings.Join(items, ", ")
+		}
+		switch m.name {
+		case s.title:
+			entry.Title = value
+		case s.text:
+			entry.Text = shortened(value)
+		case s.address:
+			entry.Address = value
+		}
+		if value != "" && !slices.Contains([]string{s.title, s.text}, m.name) {
+			entry.Members = append(entry.Members, page.EntryMember{Name: m.name, Value: value})
+		}
+	}
+	return entry
+}
+
+// shortened is a text on one line, cut after maxShownText characters.
+func shortened(text string) string {
+	text = strings.Join(strings.Fields(text), " ")
+	if runes := []rune(text); len(runes) > maxShownText {
+		return string(runes[:maxShownText]) + "…"
+	}
+	return text
+}
+
+// membersSection describes the members of a list's entries.
+func membersSection(l *site.List) section {
+	var b strings.Builder
+	row := beginTable(&b, "Member", "Takes", "Meaning")
+	for _, m := range l.Members() {
+		takes := []string{m.Type}
+		if m.Format != "" {
+			takes = append(takes, m.Format)
+		}
+		switch {
+		case len(m.Values) > 0:
+			takes = []string{"`" + strings.Join(m.Values, "` or `") + "`"}
+		case m.Type == "integer":
+			takes = append(takes, "0 to "+strconv.Itoa(m.Max))
+		case m.Type == "array":
+			takes = append(takes, fmt.Sprintf("at most %d words of at most %d characters", m.MaxItems, m.Max))
+		case m.Max > 0:
+			takes = append(takes, fmt.Sprintf("at most %d characters", m.Max))
+		}
+		if m.Pattern != "" {
+			takes = append(takes, "`"+m.Pattern+"`")
+		}
+		if m.Optional {
+			takes = append(takes, "may be absent")
+		}
+		if m.Nullable {
+			takes = append(takes, "or null")
+		}
+		row("`"+m.Name+"`", strings.Join(takes, ", "), markdownText(m.Doc))
+	}
+	return section{markdown: b.String()}
+}

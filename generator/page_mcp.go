@@ -1,0 +1,118 @@
+package generator
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+
+	"anteroom/edge/api"
+	"anteroom/edge/endpoint/mcp/protocol"
+	"anteroom/generator/model"
+)
+
+// toolName is the name of a tool as clients see it.
+func (g *generation) toolName(t *api.Tool) string { return g.site.Service.ToolPrefix + t.Name }
+
+// toolsSection describes every tool, and says which endpoints are none.
+func (g *generation) toolsSection() section {
+	var b strings.Builder
+	called := map[*api.Route]bool{}
+	for i := range api.Tools {
+		t := &api.Tools[i]
+		words, route, op := g.site.MCP.Tools[t.Name], g.routeOf(t), g.operationOf(t)
+		called[route] = true
+		fmt.Fprintf(&b, "### %s {#%s}\n\n%s. %s %s, and does what [%s %s](%s#%s) does. %s\n\n",
+			g.toolName(t), g.toolName(t), markdownText(words.Title), markdownText(firstSentence(words.Description)),
+			choose(op.Writes, "It writes", "It only reads"), lastMethod(op), route.Path, endpointPath(route), op.ID, g.toolArguments(t, op))
+	}
+	var paths []string
+	for _, route := range g.routes {
+		if !called[route] && route.Path != protocol.Path {
+			paths = append(paths, fmt.Sprintf("[%s](%s)", route.Path, endpointPath(route)))
+		}
+	}
+	fmt.Fprintf(&b, "### What is no tool {#no-tools}\n\nCall these by HTTP: %s. The same holds for the documents, [jobs.json](/jobs.html) and [auditors.json](/auditors.html) among them.\n",
+		enumeration(paths, "and"))
+	return section{markdown: b.String()}
+}
+
+// routeOf is the route of a tool's operation.
+func (g *generation) routeOf(t *api.Tool) *api.Route {
+	for _, route := range g.routes {
+		if route.Operation(t.Operation) != nil {
+			return route
+		}
+	}
+	return &api.Route{}
+}
+
+// lastMethod is POST where an operation takes it, and else the method that it has.
+func lastMethod(op *api.Operation) string {
+	if slices.Contains(op.Methods, http.MethodPost) {
+		return http.MethodPost
+	}
+	return strings.Join(op.Methods, "")
+}
+
+// toolArguments names the arguments of a tool.
+func (g *generation) toolArguments(t *api.Tool, op *api.Operation) string {
+	schema := g.toolInput(t, op)
+	required, _ := schema.get("required").([]string)
+	var arguments []string
+	for _, property := range schema.get("properties").(object) {
+		argument := "`" + property.name + "`"
+		if slices.Contains(required, property.name) {
+			argument += " (required)"
+		}
+		arguments = append(arguments, argument)
+	}
+	if len(arguments) == 0 {
+		return "It takes no arguments."
+	}
+	text := "Arguments: " + strings.Join(arguments, ", ") + "."
+	if len(op.AnyOf) > 0 {
+		text += " At least one of " + enumeration(op.AnyOf, "and") + " must be there."
+	}
+	return text
+}
+
+// promptsSection describes every prompt.
+func (g *generation) promptsSection() section {
+	var b strings.Builder
+	for i := range api.Prompts {
+		p := &api.Prompts[i]
+		words, name := g.site.MCP.Prompts[p.Name], g.site.Service.ToolPrefix+p.Name
+		fmt.Fprintf(&b, "### %s {#prompt-%s}\n\n%s\n", name, name, markdownText(words.Description))
+		if len(p.Arguments) == 0 {
+			b.WriteString("It takes no arguments.\n")
+		} else {
+			b.WriteByte('\n')
+		}
+		for _, f := range p.Arguments {
+			fmt.Fprintf(&b, "- `%s` (%s): %s\n", f.Name, choose(f.Required, "required", "optional"), markdownText(words.Arguments[f.Name].Description))
+		}
+		b.WriteByte('\n')
+	}
+	return section{markdown: b.String()}
+}
+
+// installSection says how to add the server to each client.
+func (g *generation) installSection() section {
+	var b strings.Builder
+	for _, i := range g.site.MCP.Install {
+		fmt.Fprintf(&b, "### %s {#install-%s}\n\n%s\n", markdownText(i.Client), i.ID, markdownText(i.How))
+		block := func(language, code string) {
+			if code != "" {
+				fmt.Fprintf(&b, "\n```%s\n%s\n```\n", language, strings.TrimSpace(code))
+			}
+		}
+		block("sh", i.Command)
+		if i.Config != "" {
+			block("json", string(g.indentedJSON(model.JSON(i.Config))))
+		}
+		block("toml", i.TOML)
+		b.WriteByte('\n')
+	}
+	return section{markdown: b.String()}
+}

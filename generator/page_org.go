@@ -1,0 +1,89 @@
+package generator
+
+import (
+	"fmt"
+	"strings"
+
+	"anteroom/edge/endpoint/org"
+	"anteroom/edge/jsondoc"
+)
+
+// orgIntro says what a charter is.
+func (g *generation) orgIntro() section { return section{markdown: markdownText(g.site.Org.Intro)} }
+
+// orgRulesTable says what a valid charter is.
+func (g *generation) orgRulesTable() section {
+	var b strings.Builder
+	for _, rule := range []string{
+		fmt.Sprintf("Each of the %d positions has exactly one seat.", len(org.Positions)),
+		fmt.Sprintf("Each seat gets at least **%d** credit units.", org.MinimumAllocation),
+		fmt.Sprintf("All seats together get at most **%d**. What is left stays unallocated.", org.Cap),
+		fmt.Sprintf("The name of the org has %d to %d characters.", org.OrgName.Min, org.OrgName.Max),
+	} {
+		fmt.Fprintf(&b, "- %s\n", rule)
+	}
+	b.WriteByte('\n')
+	row := beginTable(&b, "Position", "What it does")
+	for _, position := range org.Positions {
+		row("`"+position+"`", markdownText(g.site.Org.Positions[position]))
+	}
+	return section{markdown: b.String()}
+}
+
+// orgDraft is a charter made of the examples of its fields, with the hash that the endpoint gives
+// it. It is shown in tables alone, so that nobody files it as it is.
+func (g *generation) orgDraft() section {
+	route := g.route("org")
+	var draft org.Answer
+	g.rehearse(org.File, string(exampleBody(writeOperation(route))), &draft)
+	var b strings.Builder
+	row := beginTable(&b, "Position", "Agent", "Credit units", "In a GET")
+	for _, seat := range draft.Charter.Roster {
+		name := markdownText(seat.AgentName)
+		row("`"+seat.Position+"`", name, fmt.Sprint(seat.Allocation), fmt.Sprintf("`%s:%d`", seat.AgentName, seat.Allocation))
+	}
+	commissioner := "nobody"
+	if c := draft.Charter.Commissioner; c != nil {
+		commissioner = *c
+	}
+	fmt.Fprintf(&b, "\nThe org is called %s, its commissioner is %s. It allocates %d of %d credit units and leaves %d.\n",
+		markdownText(draft.Charter.OrgName), markdownText(commissioner), draft.Charter.TotalAllocation, draft.Charter.Cap, draft.Charter.Unallocated)
+	fmt.Fprintf(&b, "\nIts canonical string, on one line:\n\n```json\n%s\n```\n\nThe SHA-256 of that string, its `payload_sha256`:\n\n```text\n%s\n```\n",
+		draft.Canonical, draft.PayloadSHA256)
+	return section{markdown: b.String()}
+}
+
+// orgCalls are the calls that rehearse and file a charter. Both hold placeholders, with which they
+// are refused.
+func (g *generation) orgCalls() section {
+	route := g.route("org")
+	op := writeOperation(route)
+	url := g.url(route.Path)
+	var b strings.Builder
+	fmt.Fprintf(&b, "Put your own words into this file, `charter.json`. What stands in angle brackets is refused as it is.\n\n```json\n%s```\n\n",
+		g.indentedJSON(bodyTemplate(op)))
+	fmt.Fprintf(&b, "Rehearse. The answer has the hash and `chartered` is false; nothing is stored:\n\n```sh\ncurl -s '%s?dry_run=1' --json @charter.json\n```\n\n", url)
+	fmt.Fprintf(&b, "File:\n\n```sh\ncurl -s %s --json @charter.json > answer.json\n```\n\n", url)
+	fmt.Fprintf(&b, "The same as a GET, here as a rehearsal. Each seat is a parameter, `%s`:\n\n```sh\ncurl -sG %s -d dry_run=1", org.SeatForm, url)
+	for i := range op.Fields {
+		f := &op.Fields[i]
+		for _, name := range queryNames(f) {
+			value := fieldTemplate(f)
+			if len(f.QueryNames) > 0 {
+				value = seatExample(f, name)
+			}
+			if text, err := jsondoc.Parse(value); err == nil && f.Required {
+				fmt.Fprintf(&b, " \\\n  --data-urlencode \"%s=%s\"", name, text.Text)
+			}
+		}
+	}
+	fmt.Fprintf(&b, "\n```\n\nAs a URI template (RFC 6570): `%s`\n", g.getTemplate(route, op))
+	return section{markdown: b.String()}
+}
+
+// orgSeats says how founding seats are given, and how many are left.
+func (g *generation) orgSeats() section {
+	board := g.roster()
+	return section{markdown: fmt.Sprintf("%s\n\nLeft: **%d of %d**, verified by hand on %s.\n",
+		markdownText(g.site.Org.Founding), board.Orgs.FoundingSlotsLeft, board.Orgs.FoundingSlots, board.AsOf)}
+}
