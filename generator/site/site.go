@@ -305,7 +305,7 @@ var Markers = map[string][]string{
 		"business-days-calendars",
 	},
 	"field-guide": {"pages", "endpoints", "problems"},
-	"index":       {"counts", "status"},
+	"index":       {"counts", "status", "not-built"},
 	"jobs":        {"jobs", "job-members"},
 	"mcp":         {"tools", "prompts", "install"},
 	"org":         {"org-intro", "org-rules", "org-draft", "org-calls", "org-seats"},
@@ -313,7 +313,7 @@ var Markers = map[string][]string{
 	"quest":       {"quest-overview", "quest-steps", "quest-end"},
 	"receipts":    {},
 	"reference":   {"operations"},
-	"scoreboard":  {"board"},
+	"scoreboard":  {"counts", "board-policy", "board-charts", "board-history", "board-corrections", "board-meanings"},
 	"terms":       {"terms-policy", "terms-codes", "terms-why", "terms-enforcement", "terms-check", "terms-rationale"},
 }
 
