@@ -92,7 +92,7 @@ type generation struct {
 	documentTypes map[string]reflect.Type // of the documents in the snapshot, by their keys
 	documents     []File
 	anchors       map[string]map[string]bool // the identifiers in each page, by its path
-	answerSizes   map[string]int // of what a GET of an endpoint answers, in bytes, by its path
+	answerSizes   map[string]int             // of what a GET of an endpoint answers, in bytes, by its path
 	faults        []error
 	forks         []chan *generation // each gives its generation when it is done
 }

@@ -19,6 +19,7 @@ import (
 	"anteroom/edge/kernel"
 	"anteroom/edge/respond"
 	"anteroom/generator"
+	"anteroom/generator/model"
 )
 
 var (
@@ -278,6 +279,9 @@ func TestEndpointPages(t *testing.T) {
 					t.Fatal(err)
 				}
 				for name := range answer {
+					if strings.Contains(twin, "the members of a [contract](") && contractMember(name) {
+						continue
+					}
 					if !strings.Contains(twin, "| `"+name+"` |") {
 						t.Errorf("%s lacks the member %s of the answer of %s", page, name, op.ID)
 					}
@@ -423,7 +427,7 @@ func TestReferencePage(t *testing.T) {
 				t.Fatal(err)
 			}
 			want = append(want, op.OperationID)
-			_, part, found := strings.Cut(text, "\n### "+strings.ToUpper(method)+" "+path+"\n")
+			_, part, found := strings.Cut(text, "# "+strings.ToUpper(method)+" "+path+"\n")
 			if !found {
 				t.Errorf("no part %s %s", method, path)
 			}
@@ -543,4 +547,14 @@ func TestListPages(t *testing.T) {
 			holds(t, o, "/auditors.html.md", "| `registration_sha256` |", "| `verified_by_hand_on` |")
 		})
 	}
+}
+
+// contractMember reports whether a contract has a member of the name.
+func contractMember(name string) bool {
+	for f := range reflect.TypeFor[model.Contract]().Fields() {
+		if member, _, _ := strings.Cut(f.Tag.Get("json"), ","); member == name {
+			return true
+		}
+	}
+	return false
 }
