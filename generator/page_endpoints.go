@@ -41,7 +41,7 @@ func (g *generation) endpointSection(route *api.Route) string {
 	var b strings.Builder
 	c := g.contract(route)
 	fmt.Fprintf(&b, "`%s` answers %s, besides HEAD and OPTIONS. No key is needed. What [every endpoint](/field-guide.html#conventions) "+
-		"has in common stands in the field guide.\n", c.URL, enumeration(route.Methods(), "and"))
+		"has in common stands in the field guide.\n", g.url(route.Path), enumeration(route.Methods(), "and"))
 	if c.WriteLimit != nil {
 		fmt.Fprintf(&b, "\nLimit: %d writes in %d seconds for one %s.\n",
 			c.WriteLimit.Writes, c.WriteLimit.WindowSeconds, markdownText(c.WriteLimit.Per))
@@ -243,8 +243,9 @@ var contractType = reflect.TypeFor[model.Contract]()
 
 const contractAnswer = "/endpoints/waitlist.html#readWaitlistContract-answer"
 
-// contractTypes are the types of which a contract is made. The API reference describes them.
-var contractTypes = []reflect.Type{reflect.TypeFor[[]model.ContractOperation](), reflect.TypeFor[[]model.ContractError]()}
+// contractOperations is the type of what contracts are mostly made of. The API reference describes
+// it once, and not the page that has a contract.
+var contractOperations = reflect.TypeFor[[]model.ContractOperation]()
 
 // answerMembers describes the members of an answer type, and of the objects within it. Package
 // model says what the tags mean.
@@ -269,7 +270,7 @@ func answerMembers(t reflect.Type, prefix string) (members []answerMember) {
 			inner = inner.Elem()
 		}
 		members = append(members, answerMember{prefix + name, memberKind(&f, options), f.Tag.Get("doc")})
-		if inner.Kind() == reflect.Struct && !slices.Contains(contractTypes, f.Type) {
+		if inner.Kind() == reflect.Struct && f.Type != contractOperations {
 			members = append(members, answerMembers(inner, prefix+name+suffix+".")...)
 		}
 	}
@@ -288,7 +289,7 @@ func memberKind(f *reflect.StructField, options string) string {
 	} else if format := f.Tag.Get("format"); format != "" {
 		kind += " (" + format + ")"
 	}
-	if slices.Contains(contractTypes, f.Type) {
+	if f.Type == contractOperations {
 		kind = "[" + kind + "](/reference.html#schema-" + componentName(f.Type.Elem()) + ")"
 	}
 	switch {
@@ -359,7 +360,7 @@ func fieldRules(op *model.ContractOperation, f *model.ContractField) string {
 	if len(f.QueryParameters) > 0 {
 		rules = append(rules, "in a query as `"+strings.Join(f.QueryParameters, "`, `")+"`, each `"+f.QueryForm+"`")
 	}
-	if f.In != "query or body" {
+	if f.In != "" {
 		rules = append(rules, f.In+" only")
 	}
 	return strings.Join(rules, "; ")

@@ -306,15 +306,15 @@ var Markers = map[string][]string{
 		"business-days-calendars",
 	},
 	"field-guide": {"endpoints", "problems"},
-	"index":       {"counts", "status"},
+	"index":       {"counts", "status", "not-built"},
 	"jobs":        {"jobs", "job-members"},
 	"mcp":         {"tools", "prompts", "install"},
 	"org":         {"org-intro", "org-rules", "org-draft", "org-calls", "org-seats"},
 	"privacy":     {},
-	"quest":       {},
+	"quest":       {"quest-overview", "quest-steps", "quest-end"},
 	"receipts":    {},
 	"reference":   {"operations"},
-	"scoreboard":  {"board"},
+	"scoreboard":  {"counts", "board-policy", "board-charts", "board-history", "board-corrections", "board-meanings"},
 	"terms":       {"terms-policy", "terms-codes", "terms-why", "terms-enforcement", "terms-check", "terms-rationale"},
 }
 
