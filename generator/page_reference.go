@@ -98,20 +98,25 @@ func words(v any) string {
 }
 
 // methodsInOrder are the members of a path item that are operations, in the order of the reference.
-var methodsInOrder = []string{"get", "post", "put", "patch", "delete", "options"}
+// Those of OPTIONS come behind them, since they are all alike.
+var methodsInOrder = []string{"get", "post", "put", "patch", "delete"}
 
 // tag describes the operations of one tag.
 func (r *apiReference) tag(tag object) {
 	name := words(tag.get("name"))
 	fmt.Fprintf(r, "## %s {#tag-%s}\n\n%s\n", strings.ToUpper(name[:1])+name[1:], name, markdownText(words(tag.get("description"))))
-	for _, path := range members(r.document.get("paths")) {
-		for _, method := range methodsInOrder {
-			op := members(members(path.value).get(method))
-			if op != nil && slices.Contains(list(op.get("tags")), any(name)) {
-				r.operation(method, path.name, op)
+	each := func(methods []string, describe func(method, path string, op object)) {
+		for _, path := range members(r.document.get("paths")) {
+			for _, method := range methods {
+				op := members(members(path.value).get(method))
+				if op != nil && slices.Contains(list(op.get("tags")), any(name)) {
+					describe(method, path.name, op)
+				}
 			}
 		}
 	}
+	each(methodsInOrder, r.operation)
+	each([]string{"options"}, r.options)
 }
 
 // operation describes one operation.
@@ -139,8 +144,20 @@ func (r *apiReference) operation(method, path string, op object) {
 	if body := members(op.get("requestBody")); body != nil {
 		fmt.Fprintf(r, "\nBody: %s. %s\n", r.content(body), markdownText(words(body.get("description"))))
 	}
-	var errors []string
 	r.WriteString("\nAnswers:\n\n")
+	r.answers(op)
+}
+
+// options describes an operation of OPTIONS in short.
+func (r *apiReference) options(method, path string, op object) {
+	id := words(op.get("operationId"))
+	fmt.Fprintf(r, "\n#### %s %s {#%s}\n\n`%s`. %s\n\n", strings.ToUpper(method), markdownText(path), id, id, markdownText(words(op.get("summary"))))
+	r.answers(op)
+}
+
+// answers lists the answers of an operation by their statuses.
+func (r *apiReference) answers(op object) {
+	var errors []string
 	for _, answer := range members(op.get("responses")) {
 		response := members(answer.value)
 		if ref := refName(response); ref != "" {
