@@ -3,6 +3,7 @@ package generator
 import (
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 
 	"anteroom/edge/api"
@@ -12,19 +13,14 @@ import (
 	"anteroom/generator/model"
 )
 
-// dryRunMeaning is what api.DryRun means. Many operations take it besides their fields.
-const dryRunMeaning = "the request is checked and answered with its hash, and has no effect: nothing is stored, sent or counted."
-
 // contract says what may be sent to an endpoint and which errors it may answer with.
 func (g *generation) contract(route *api.Route) model.Contract {
 	contract := model.Contract{
 		Endpoint:   route.ID,
-		URL:        g.url(route.Path),
 		Path:       route.Path,
 		Methods:    route.Methods(),
 		What:       g.summary(route.ID),
-		OpenAPI:    g.url("/openapi.json"),
-		FieldGuide: g.url("/field-guide.html#" + endpointAnchor(route)),
+		FieldGuide: g.url("/endpoints/" + route.ID + ".html"),
 	}
 	for _, op := range readsFirst(route) {
 		contract.Operations = append(contract.Operations, g.contractOperation(route, op))
@@ -37,24 +33,67 @@ func (g *generation) contract(route *api.Route) model.Contract {
 		}
 	}
 	for _, p := range problemsOf(route.Operations...) {
-		contract.Errors = append(contract.Errors, model.ContractError{Status: p.Status, Type: g.problemURL(p), Title: p.Title})
+		contract.Errors = append(contract.Errors, strconv.Itoa(p.Status)+" "+p.Slug)
 	}
 	return contract
+}
+
+// briefContract is a contract as answers carry it, with the first sentence of each field's words.
+// The OpenAPI description and the page about the endpoint have all words.
+func (g *generation) briefContract(route *api.Route) model.Contract {
+	contract := g.contract(route)
+	for i := range contract.Operations {
+		shorten(contract.Operations[i].Fields)
+	}
+	return contract
+}
+
+// ownContract is briefContract within a document that itself says how the endpoint works. listed
+// are the members of that document, by the names of fields whose values it lists.
+func (g *generation) ownContract(route *api.Route, listed map[string]string) model.Contract {
+	contract := g.briefContract(route)
+	for i := range contract.Operations {
+		op := &contract.Operations[i]
+		op.What, op.Notes = g.summary(op.ID), nil
+		for j := range op.Fields {
+			if member := listed[op.Fields[j].Name]; member != "" {
+				op.Fields[j].Values, op.Fields[j].ValuesIn = nil, member
+			}
+		}
+	}
+	return contract
+}
+
+// askedContract is what a 400 shows of the operation that was asked for.
+func (g *generation) askedContract(route *api.Route, op *api.Operation) model.AskedContract {
+	contract := g.contractOperation(route, op)
+	shorten(contract.Fields)
+	return model.AskedContract{ID: op.ID, Methods: op.Methods, Path: route.Path, Fields: contract.Fields}
+}
+
+// shorten leaves the first sentence of each field's words.
+func shorten(fields []model.ContractField) {
+	for i := range fields {
+		sentence, _, more := strings.Cut(fields[i].Meaning, ". ")
+		if fields[i].Meaning = sentence; more {
+			fields[i].Meaning += "."
+		}
+		shorten(fields[i].Items)
+	}
 }
 
 // contractOperation is the part of a contract about one operation.
 func (g *generation) contractOperation(route *api.Route, op *api.Operation) model.ContractOperation {
 	contract := model.ContractOperation{
-		ID:          op.ID,
-		Methods:     op.Methods,
-		What:        g.description(op.ID),
-		Writes:      op.Writes,
-		DryRun:      op.DryRun,
-		Fields:      []model.ContractField{},
-		OtherFields: "ignored",
-		AnyOf:       op.AnyOf,
-		Rule:        op.Rule,
-		Notes:       g.site.Endpoints[op.ID].Notes,
+		ID:      op.ID,
+		Methods: op.Methods,
+		What:    g.description(op.ID),
+		Writes:  op.Writes,
+		DryRun:  op.DryRun,
+		Fields:  []model.ContractField{},
+		AnyOf:   op.AnyOf,
+		Rule:    op.Rule,
+		Notes:   g.site.Endpoints[op.ID].Notes,
 	}
 	if listsIgnored(op) {
 		contract.OtherFields = "listed in ignored_fields"
@@ -84,8 +123,11 @@ func (g *generation) contractField(op *api.Operation, f *input.Field, prefix str
 		Aliases:         f.Aliases,
 		QueryParameters: f.QueryNames,
 		QueryForm:       f.QueryForm,
-		In:              "query or body",
 		Meaning:         g.fieldMeaning(op, prefix+f.Name),
+	}
+	// No example holds an e-mail address, which needs its owner's consent.
+	if f.Type != input.Array && f.Type != input.Email && len(f.Values) == 0 && (f.Example != "" || f.Placeholder != "") {
+		contract.Example = fieldTemplate(f)
 	}
 	if f.Type != input.Switch { // a switch has values in a query only; a body has a boolean
 		contract.Values = f.Values
@@ -106,11 +148,16 @@ func (g *generation) contractField(op *api.Operation, f *input.Field, prefix str
 	case f.Type == input.Switch: // a POST may have it in its query too
 	case f.QueryOnly || !slices.Contains(op.Methods, "POST"):
 		contract.In = "query"
-	case f.BodyOnly || prefix != "" || !slices.Contains(op.Methods, "GET"):
+	case prefix != "": // as the field around it
+	case f.BodyOnly || !slices.Contains(op.Methods, "GET"):
 		contract.In = "body"
 	}
-	for i := range f.Items {
-		contract.Items = append(contract.Items, g.contractField(op, &f.Items[i], prefix+f.Name+"."))
+	example, _ := jsondoc.Parse([]byte(f.Example))
+	for _, item := range f.Items {
+		if len(example.Items) > 0 {
+			item.Example = string(example.Items[0].Get(item.Name).Raw)
+		}
+		contract.Items = append(contract.Items, g.contractField(op, &item, prefix+f.Name+"."))
 	}
 	return contract
 }
@@ -137,7 +184,7 @@ func (g *generation) description(id string) string { return g.site.Endpoints[id]
 // fieldMeaning is the wording of an input field or of a query parameter, by its dotted name.
 func (g *generation) fieldMeaning(op *api.Operation, name string) string {
 	if name == api.DryRun.Name {
-		return "With 1 in a query, or true in a body, " + dryRunMeaning
+		return "1 in a query or true in a body: nothing is stored, sent or counted. The request is checked and answered with its hash."
 	}
 	return g.site.Endpoints[op.ID].Fields[name]
 }

@@ -33,8 +33,11 @@ func (g *generation) endpointDocuments() {
 			if maker := documentMakers[d.ID]; maker != nil {
 				g.addToSnapshot(d.ID, maker(g, route))
 			} else {
-				g.addToSnapshot(d.ID, g.contract(route))
+				g.addToSnapshot(d.ID, g.briefContract(route))
 			}
+		}
+		for _, op := range route.Operations {
+			g.addToSnapshot(op.Contract().ID, g.askedContract(route, op))
 		}
 	}
 	g.addToSnapshot("endpoints", g.liveEndpoints())
@@ -141,7 +144,12 @@ func (g *generation) orgRules(route *api.Route) model.OrgRules {
 		FoundingSlots:     model.FoundingOrgSlots,
 		FoundingSlotsLeft: orgSlotsLeft(g.site.Current()),
 		Founding:          g.site.Org.Founding,
-		Contract:          g.contract(route),
+		Contract:          g.ownContract(route, nil),
+	}
+	for i := range rules.Operations {
+		if filing := &rules.Operations[i]; filing.ID == op.ID {
+			filing.GetTemplate, filing.ExampleBody = "", nil // they stand above
+		}
 	}
 	for _, position := range org.Positions {
 		rules.Rules.Positions = append(rules.Rules.Positions, model.Position{Position: position, What: g.site.Org.Positions[position]})
@@ -150,7 +158,7 @@ func (g *generation) orgRules(route *api.Route) model.OrgRules {
 }
 
 func (g *generation) receiptSpec(route *api.Route) model.ReceiptSpec {
-	contract := g.contract(route)
+	contract := g.ownContract(route, nil)
 	return model.ReceiptSpec{
 		ReceiptSpec:      receipt.Spec,
 		Algorithm:        receipt.Algorithm,
@@ -163,7 +171,7 @@ func (g *generation) receiptSpec(route *api.Route) model.ReceiptSpec {
 				"JSON.stringify in JavaScript, json.dumps(o, separators=(',', ':'), ensure_ascii=False) in Python. " +
 				"The result must equal canonical; otherwise a field was edited after minting.",
 			"2. Compute the SHA-256 of the UTF-8 bytes of canonical. Its lower-case hexadecimal form must equal payload_sha256.",
-			"3. Take the public key from " + contract.URL + ", not from the receipt: " +
+			"3. Take the public key from " + g.url(route.Path) + ", not from the receipt: " +
 				"public_key_b64, or one of retired_public_keys_b64 that the receipt names. " +
 				"A receipt that names another key is not from this service.",
 			"4. Decode signature from base64 to 64 bytes and check it with that key as Ed25519 (RFC 8032) " +
@@ -181,10 +189,9 @@ func (g *generation) businessDays(route *api.Route) model.BusinessDays {
 		Range:       model.DateRange{First: first, Last: last},
 		Counting:    bizday.Counting,
 		Adding:      bizday.Adding,
-		Joint:       bizday.Joint,
 		DataVersion: bizday.DataVersion,
 		Caveat:      bizday.Caveat,
-		Contract:    g.contract(route),
+		Contract:    g.ownContract(route, map[string]string{bizday.Calendar: "calendars", bizday.Applied: "conventions"}),
 	}
 	ids, descriptions := bizday.Describe()
 	for i, c := range descriptions {
@@ -193,7 +200,7 @@ func (g *generation) businessDays(route *api.Route) model.BusinessDays {
 		})
 	}
 	for _, c := range bizday.Conventions {
-		answer.Conventions = append(answer.Conventions, model.Convention{Name: c.Name, FpML: c.FpML, What: c.What})
+		answer.Conventions = append(answer.Conventions, model.Convention{Name: c.Name, What: c.What})
 	}
 	return answer
 }

@@ -187,6 +187,7 @@ func TestSnapshot(t *testing.T) {
 			named[route.Refusal.ID] = true
 		}
 		for _, op := range route.Operations {
+			named[op.Contract().ID] = true
 			if op.Document != nil {
 				named[op.Document.ID] = true
 			}
@@ -232,7 +233,7 @@ func TestContract(t *testing.T) {
 			}
 		}
 		WriteLimit struct{ Writes int } `json:"write_limit"`
-		Errors     []struct{ Status int }
+		Errors     []string
 	}
 	if err := json.Unmarshal(o.Snapshot.Documents["waitlist"], &contract); err != nil {
 		t.Fatal(err)
@@ -257,18 +258,17 @@ func TestContract(t *testing.T) {
 		}
 	}
 	want := []string{
-		"agent_name string  80 false query or body", "pubkey string  512 false query or body",
-		"owner_email string email 0 false query or body", "dry_run boolean  0 false query or body",
+		"agent_name string  80 false ", "pubkey string  512 false ",
+		"owner_email string email 0 false ", "dry_run boolean  0 false ",
 	}
 	if !slices.Equal(fields, want) {
 		t.Errorf("fields %q, want %q", fields, want)
 	}
-	var statuses []int
-	for _, e := range contract.Errors {
-		statuses = append(statuses, e.Status)
-	}
-	if want := []int{400, 405, 413, 414, 415, 421, 429, 500, 503}; !slices.Equal(statuses, want) {
-		t.Errorf("errors %v, want %v", statuses, want)
+	if want := []string{
+		"400 invalid-input", "405 method-not-allowed", "413 body-too-large", "414 query-too-long", "415 unsupported-media-type",
+		"421 misdirected-request", "429 too-many-writes", "500 internal-error", "503 store-unavailable",
+	}; !slices.Equal(contract.Errors, want) {
+		t.Errorf("errors %v, want %v", contract.Errors, want)
 	}
 }
 
@@ -875,12 +875,70 @@ func TestSecondBoardOfADay(t *testing.T) {
 	}
 }
 
+// The front page leads to every endpoint that is live.
+func TestFrontPageNamesEverythingLive(t *testing.T) {
+	text := string(document(t, generate(t, shippedContent), "/index.html.md"))
+	pages := map[string]string{"quest": "quest", "roster": "scoreboard", "aup": "terms", "org": "org", "receipt": "receipts", "business-days": "business-days", "mcp": "mcp"}
+	for _, route := range api.Routes {
+		path := "/endpoints/" + route.ID + ".html"
+		if pages[route.ID] != "" {
+			path = "/" + pages[route.ID] + ".html"
+		}
+		if !strings.Contains(text, "]("+path+")") {
+			t.Errorf("it does not lead to %s", path)
+		}
+	}
+}
+
+// The page of the counts explains every number of a board, and has no age.
+func TestScoreboardPage(t *testing.T) {
+	o := generate(t, shippedContent)
+	page := string(document(t, o, "/scoreboard.html"))
+	var count func(v *jsondoc.Value) int
+	count = func(v *jsondoc.Value) (n int) {
+		for _, m := range v.Members {
+			if m.Value.Kind == jsondoc.Number {
+				n++
+				if !strings.Contains(page, `<code class="long">`+m.Name+"</code>") && !strings.Contains(page, "<code>"+m.Name+"</code>") {
+					t.Errorf("it does not explain %s", m.Name)
+				}
+			}
+			n += count(&m.Value)
+		}
+		return n
+	}
+	if n := count(trailer(t, o, "/scoreboard.json")); n < 15 {
+		t.Errorf("only %d numbers", n)
+	}
+	if strings.Contains(page, " days old") || strings.Count(page, "<svg") == 0 {
+		t.Error("it says an age, or shows no chart")
+	}
+}
+
+// A page of the navigation is named once, and every page that a folder must have is named.
+func TestNavigation(t *testing.T) {
+	page := string(document(t, generate(t, shippedContent), "/terms.html"))
+	_, footer, _ := strings.Cut(page, "<footer>")
+	for name := range site.Markers {
+		path := (&site.Page{Name: name}).Path()
+		if n := strings.Count(footer, `<a href="`+path+`"`); n != 1 {
+			t.Errorf("the foot of a page has %d links to %s", n, path)
+		}
+	}
+	withMore := generate(t, overlay(t, map[string]func(string) string{
+		"pages/added.md": func(string) string { return "---\ntitle: Added\ndescription: One more.\nupdated: 2026-11-23\n---\nWords.\n" },
+	}))
+	if !strings.Contains(string(document(t, withMore, "/terms.html")), `<h2>More</h2><ul><li><a href="/added.html">Added</a></li></ul>`) {
+		t.Error("a page that the operator added has no link")
+	}
+}
+
 // A board that corrects a number says so on the page of the counts, too.
 func TestCorrectionOnThePage(t *testing.T) {
 	o := generate(t, overlay(t, map[string]func(string) string{"scoreboard/2026-11-20.yaml": func(board string) string {
 		return board + "correction:\n  - {number: orgs.charters_filed, was: 0, board: 2026-09-22, reason: Two <were> one.}\n"
 	}}))
-	if page := string(document(t, o, "/scoreboard.html")); !strings.Contains(page, `<code>orgs.charters_filed</code> was 0 on <a href="/scoreboard/2026-09-22.json">2026-09-22</a>: Two &lt;were&gt; one.`) {
+	if page := string(document(t, o, "/scoreboard.html")); !strings.Contains(page, `Charters filed (<code>orgs.charters_filed</code>) was 0 on <a href="/scoreboard/2026-09-22.json"><time>2026-09-22</time></a>, and is 0. Two &lt;were&gt; one.`) {
 		t.Errorf("the page does not say what was corrected:\n%s", page)
 	}
 }
@@ -1165,8 +1223,12 @@ func TestOddCharacters(t *testing.T) {
 			}
 		case ".md":
 			shown := `\<script>alert(1)\</script> \| \[x\](javascript:1)`
-			if showsOdd := d.Path == "/index.html.md" || d.Path == "/scoreboard.html.md"; showsOdd && !bytes.Contains(d.Bytes, []byte(shown)) {
+			shows := slices.Contains([]string{"/index.html.md", "/scoreboard.html.md", "/endpoints/presence.html.md", "/reference.html.md"}, d.Path)
+			if shows && !bytes.Contains(d.Bytes, []byte(shown)) {
 				t.Errorf("%s does not have the text as %s", d.Path, shown)
+			}
+			if bytes.Contains(d.Bytes, []byte("<script>alert(1)</script> | [x]")) {
+				t.Errorf("%s has the text as it is", d.Path)
 			}
 		case ".json", "":
 			if d.MediaType != "" && !json.Valid(d.Bytes) {

@@ -283,6 +283,10 @@ type described struct {
 func (d *describedAnswers) gather(schema node, o *described) {
 	schema = d.resolve(schema)
 	for _, p := range schema.at("properties").members() {
+		if i := slices.IndexFunc(o.properties, func(known node) bool { return known.name == p.name }); i >= 0 {
+			o.properties[i] = p // says more of the same member
+			continue
+		}
 		o.properties = append(o.properties, p)
 		o.component[p.name] = schema.name
 	}

@@ -86,7 +86,11 @@ func (d *openAPIDocument) problemResponse(types []*respond.ProblemType) object {
 	}
 	schema := d.schemas.ref(reflect.TypeFor[model.Problem]())
 	if required != nil {
-		schema = object{{"allOf", []object{schema, {{"required", required}}}}}
+		more := object{{"required", required}}
+		if contract := contractTypes[p.Status]; contract != nil {
+			more.set("properties", object{{"contract", d.schemas.ref(contract)}})
+		}
+		schema = object{{"allOf", []object{schema, more}}}
 	}
 	if members := extensionMembers[p]; members != nil {
 		schema = object{{"allOf", []object{schema, d.schemas.ref(members)}}}
@@ -102,6 +106,9 @@ func (d *openAPIDocument) problemResponse(types []*respond.ProblemType) object {
 	})
 	return ref
 }
+
+// contractTypes are the types of the member contract, by status.
+var contractTypes = map[int]reflect.Type{400: reflect.TypeFor[model.AskedContract](), 405: reflect.TypeFor[model.Contract]()}
 
 // requestFaultCodes are the fault codes of the problems that are about the request as a whole.
 var requestFaultCodes = map[*respond.ProblemType]string{

@@ -138,16 +138,12 @@ func (g *generation) businessDaysCalendars() section {
 	return section{markdown: strings.TrimSpace(b.String())}
 }
 
-// businessDaysOperations lists the operations, with the fields that each reads and what it answers.
+// businessDaysOperations lists the operations, with the fields that each reads.
 func (g *generation) businessDaysOperations() section {
 	var b strings.Builder
-	row := beginTable(&b, "`"+businessDaysChoice+"`", "What it computes", "Reads")
+	row := beginTable(&b, "`"+businessDaysChoice+"`", "Computes", "Reads")
 	for _, o := range bizday.Operations() {
 		row("`"+o.Name+"`", markdownText(o.What), "`"+strings.Join(o.Takes, "`, `")+"`")
-	}
-	b.WriteByte('\n')
-	for _, note := range g.site.Endpoints["computeBusinessDays"].Notes {
-		fmt.Fprintf(&b, "- %s\n", markdownText(note))
 	}
 	return section{markdown: b.String()}
 }
@@ -155,7 +151,7 @@ func (g *generation) businessDaysOperations() section {
 // businessDaysConventions lists the conventions.
 func (g *generation) businessDaysConventions() section {
 	var b strings.Builder
-	row := beginTable(&b, "Convention", "FpML", "What stands for a day that is no business day")
+	row := beginTable(&b, "Convention", "FpML", "Meaning")
 	for _, c := range bizday.Conventions {
 		row("`"+c.Name+"`", "`"+c.FpML+"`", markdownText(c.What))
 	}

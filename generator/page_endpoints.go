@@ -41,7 +41,7 @@ func (g *generation) endpointSection(route *api.Route) string {
 	var b strings.Builder
 	c := g.contract(route)
 	fmt.Fprintf(&b, "`%s` answers %s, besides HEAD and OPTIONS. No key is needed. What [every endpoint](/field-guide.html#conventions) "+
-		"has in common stands in the field guide.\n", c.URL, enumeration(route.Methods(), "and"))
+		"has in common stands in the field guide.\n", g.url(route.Path), enumeration(route.Methods(), "and"))
 	if c.WriteLimit != nil {
 		fmt.Fprintf(&b, "\nLimit: %d writes in %d seconds for one %s.\n",
 			c.WriteLimit.Writes, c.WriteLimit.WindowSeconds, markdownText(c.WriteLimit.Per))
@@ -76,18 +76,14 @@ func (g *generation) operationSection(b *strings.Builder, route *api.Route, op *
 		fmt.Fprintf(b, "\n%s\n", otherFields[c.OtherFields])
 	}
 	g.answerSection(b, op)
-	notes := c.Notes
-	if op.Rule != "" {
-		notes = append(slices.Clone(notes), "The canonical string follows `"+op.Rule+"`: see [commitments](/field-guide.html#commitments).")
+	if words := strings.TrimSpace(g.site.Endpoints[op.ID].Canonical); words != "" {
+		fmt.Fprintf(b, "\n### Canonical string of %s {#%s-canonical}\n\n%s\n", op.ID, op.ID, words)
 	}
-	if len(notes) > 0 {
+	if len(c.Notes) > 0 {
 		fmt.Fprintf(b, "\n### Notes on %s {#%s-notes}\n\n", op.ID, op.ID)
 	}
-	for i, note := range notes {
-		if i < len(c.Notes) {
-			note = markdownText(note)
-		}
-		fmt.Fprintf(b, "- %s\n", note)
+	for _, note := range c.Notes {
+		fmt.Fprintf(b, "- %s\n", markdownText(note))
 	}
 	fmt.Fprintf(b, "\nAlso: [%s in the API reference](/reference.html#%s)", op.ID, g.describedAs(route, op))
 	for i := range api.Tools {
@@ -109,7 +105,7 @@ var otherFields = map[string]string{
 // describedAs is the operationId under which the OpenAPI description has an operation. It has one
 // for a method and a path, and operations that share both are described together.
 func (g *generation) describedAs(route *api.Route, op *api.Operation) string {
-	return defaultOperation(route, op.Methods[0]).ID
+	return defaultOperation(route, lastMethod(op)).ID
 }
 
 // callsSection shows exact calls of an operation. A call that writes holds placeholders, which are
@@ -230,9 +226,9 @@ func (g *generation) answerSection(b *strings.Builder, op *api.Operation) {
 // answerMember is one member of an answer, in words.
 type answerMember struct{ name, kind, doc string }
 
-// contractTypes are the types of which a contract is made. The API reference describes them once,
-// and not every page that has a contract.
-var contractTypes = []reflect.Type{reflect.TypeFor[[]model.ContractOperation](), reflect.TypeFor[[]model.ContractError]()}
+// contractOperations is the type of what contracts are mostly made of. The API reference describes
+// it once, and not every page that has a contract.
+var contractOperations = reflect.TypeFor[[]model.ContractOperation]()
 
 // answerMembers describes the members of an answer type, and of the objects within it. Package
 // model says what the tags mean.
@@ -254,7 +250,7 @@ func answerMembers(t reflect.Type, prefix string) (members []answerMember) {
 			inner = inner.Elem()
 		}
 		members = append(members, answerMember{prefix + name, memberKind(&f, options), f.Tag.Get("doc")})
-		if inner.Kind() == reflect.Struct && !slices.Contains(contractTypes, f.Type) {
+		if inner.Kind() == reflect.Struct && f.Type != contractOperations {
 			members = append(members, answerMembers(inner, prefix+name+suffix+".")...)
 		}
 	}
@@ -273,7 +269,7 @@ func memberKind(f *reflect.StructField, options string) string {
 	} else if format := f.Tag.Get("format"); format != "" {
 		kind += " (" + format + ")"
 	}
-	if slices.Contains(contractTypes, f.Type) {
+	if f.Type == contractOperations {
 		kind = "[" + kind + "](/reference.html#schema-" + componentName(f.Type.Elem()) + ")"
 	}
 	switch {
@@ -344,7 +340,7 @@ func fieldRules(op *model.ContractOperation, f *model.ContractField) string {
 	if len(f.QueryParameters) > 0 {
 		rules = append(rules, "in a query as `"+strings.Join(f.QueryParameters, "`, `")+"`, each `"+f.QueryForm+"`")
 	}
-	if f.In != "query or body" {
+	if f.In != "" {
 		rules = append(rules, f.In+" only")
 	}
 	return strings.Join(rules, "; ")

@@ -21,7 +21,7 @@ func (g *generation) operationsSection() section {
 	var r apiReference
 	for i := range g.documents {
 		if g.documents[i].Path == openAPIPath {
-			r.document, _ = orderedJSON(g.documents[i].Bytes).(object)
+			r.document, _ = orderedJSON(g.documents[i].Bytes, "example", "examples").(object)
 		}
 	}
 	if r.document == nil {
@@ -41,8 +41,9 @@ func (g *generation) operationsSection() section {
 type number string
 
 // orderedJSON is a JSON text as objects whose members keep their order. Numbers keep their text.
-func orderedJSON(text []byte) any {
-	dec := jsontext.NewDecoder(bytes.NewReader(text))
+// Members with a name to leave out are skipped.
+func orderedJSON(text []byte, leaveOut ...string) any {
+	dec := jsontext.NewDecoder(bytes.NewBuffer(text)) // it reads a buffer in place
 	var value func() any
 	value = func() any {
 		token, err := dec.ReadToken()
@@ -53,8 +54,13 @@ func orderedJSON(text []byte) any {
 		case '{':
 			o := object{}
 			for dec.PeekKind() == '"' {
-				name, _ := dec.ReadToken()
-				o = append(o, member{strings.Clone(name.String()), value()})
+				token, _ := dec.ReadToken()
+				name := token.String()
+				if slices.Contains(leaveOut, name) {
+					_ = dec.SkipValue()
+					continue
+				}
+				o = append(o, member{name, value()})
 			}
 			_, _ = dec.ReadToken()
 			return o
@@ -66,7 +72,7 @@ func orderedJSON(text []byte) any {
 			_, _ = dec.ReadToken()
 			return items
 		case '"':
-			return strings.Clone(token.String())
+			return token.String()
 		case '0':
 			return number(token.String())
 		}
@@ -156,7 +162,7 @@ func (r *apiReference) body(response object) {
 	}
 	var names []string
 	for _, h := range members(response.get("headers")) {
-		names = append(names, fmt.Sprintf("[%s](#header-%s)", h.name, h.name))
+		names = append(names, h.name)
 	}
 	if len(names) > 0 {
 		fmt.Fprintf(r, " Headers: %s.", strings.Join(names, ", "))

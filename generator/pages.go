@@ -24,10 +24,9 @@ type section struct {
 var sectionMakers = map[string]func(*generation) section{
 	"status":        (*generation).statusSection,
 	"counts":        (*generation).countsSection,
-	"board":         func(g *generation) section { return section{markdown: g.scoreboardSection()} },
+	"not-built":     (*generation).notBuiltSection,
 	"endpoints":     (*generation).guideEndpoints,
 	"problems":      (*generation).guideProblems,
-	"pages":         (*generation).guidePages,
 	"operations":    (*generation).operationsSection,
 	"tools":         (*generation).toolsSection,
 	"prompts":       (*generation).promptsSection,
@@ -37,12 +36,22 @@ var sectionMakers = map[string]func(*generation) section{
 	"audits":        (*generation).auditsSection,
 	"audit-members": func(g *generation) section { return membersSection(&g.site.Auditors) },
 
+	"board-policy":      (*generation).boardPolicy,
+	"board-charts":      (*generation).boardCharts,
+	"board-history":     (*generation).boardHistory,
+	"board-corrections": (*generation).boardCorrections,
+	"board-meanings":    (*generation).boardMeanings,
+
 	"business-days-form":        (*generation).businessDaysForm,
 	"business-days-call":        (*generation).businessDaysCall,
 	"business-days-operations":  (*generation).businessDaysOperations,
 	"business-days-conventions": (*generation).businessDaysConventions,
 	"business-days-counting":    (*generation).businessDaysCounting,
 	"business-days-calendars":   (*generation).businessDaysCalendars,
+
+	"quest-overview": (*generation).questOverview,
+	"quest-steps":    (*generation).questSteps,
+	"quest-end":      (*generation).questEnd,
 
 	"org-intro": (*generation).orgIntro,
 	"org-rules": (*generation).orgRulesTable,
@@ -97,6 +106,7 @@ func (g *generation) contentPage(p *site.Page) (twin string) {
 	twinMarkdown, components := markdown, map[string]templ.Component{}
 	for _, name := range site.Markers[p.Name] {
 		made := sectionMakers[name](g)
+		made.markdown = strings.TrimRight(made.markdown, "\n")
 		twinMarkdown = strings.Replace(twinMarkdown, site.Marker(name), made.markdown, 1)
 		if made.html != nil {
 			components[name] = made.html

@@ -21,6 +21,7 @@ import (
 	"anteroom/edge/jsonrpc"
 	"anteroom/edge/kernel"
 	"anteroom/edge/respond"
+	"anteroom/edge/snapshot"
 )
 
 // Cache says how long an answer may be kept.
@@ -236,7 +237,10 @@ var Routes = []*Route{
 // none is the answer of an operation that has nothing to do.
 func none() *kernel.Response { return respond.Empty(204, string(NoStore)) }
 
-func contract(id string) *Document { return &Document{ID: "contract:" + id} }
+func contract(id string) *Document { return &Document{ID: snapshot.ContractPrefix + id} }
+
+// Contract is the document that a 400 shows of the operation that was asked for: its fields.
+func (op *Operation) Contract() *Document { return contract(op.ID) }
 
 // Answers reports whether a route has an operation of a method. It does not know of HEAD and
 // OPTIONS.

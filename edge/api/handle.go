@@ -71,6 +71,9 @@ func Load(s *snapshot.Snapshot) (*API, error) {
 		if route.Refusal != nil {
 			needed = append(needed, route.Refusal)
 		}
+		for _, op := range route.Operations {
+			needed = append(needed, op.Contract())
+		}
 		for _, d := range needed {
 			if len(s.Documents[d.ID]) < len("{}") {
 				return nil, errors.New("load snapshot: it lacks the document " + d.ID + ": generate it with this version of the program")
@@ -129,7 +132,7 @@ func (a *API) Handle(t *kernel.Turn) *kernel.Response {
 	if route == nil {
 		return a.unknown(t, path)
 	}
-	a.reach(t, route)
+	t.ContractURL = route.Path
 	method := t.Request.Method
 	if method == "OPTIONS" {
 		return preflight(route)
@@ -146,6 +149,10 @@ func (a *API) Handle(t *kernel.Turn) *kernel.Response {
 	}
 	if !route.Answers(method) {
 		r := respond.Problem(t, respond.MethodNotAllowed, route.Path+" answers "+Allow(route)+".", nil, func(w *jsondoc.Writer) {
+			w.Name("contract")
+			w.Open('{')
+			a.members(t, route.Contract, w)
+			w.Close('}')
 			if route.Refusal != nil {
 				a.members(t, route.Refusal, w)
 			}
@@ -166,18 +173,15 @@ func (a *API) Handle(t *kernel.Turn) *kernel.Response {
 	in := asked
 	if method == "POST" {
 		if r := unreadable(t); r != nil {
+			t.Operation = choose(route, method, &input.Input{}).ID
 			return r.answer(t)
 		}
 		in = input.ParseBody(t.Request.Body)
 	}
-	if in.Total > 0 || asked.Total > 0 {
-		if in != asked {
-			in.Merge(asked)
-		}
-		return respond.Invalid(t, in)
-	}
 	op := choose(route, method, in)
-	if op.Document != nil {
+	t.Operation = op.ID
+	unread := in.Total > 0 || asked.Total > 0
+	if op.Document != nil && !unread {
 		return a.document(t, op, hasQuery && (suppressed || writesByGET(route)))
 	}
 	if in == asked {
@@ -189,19 +193,20 @@ func (a *API) Handle(t *kernel.Turn) *kernel.Response {
 	if asked != nil {
 		in.Merge(asked)
 	}
+	if unread {
+		in.Skip(op.Fields)
+		if op.Strict {
+			in.RejectUnknown()
+		}
+		return respond.Invalid(t, in)
+	}
 	return a.Perform(t, op, in)
 }
 
-// reach notes which endpoint a turn has reached. A problem shows its contract.
-func (a *API) reach(t *kernel.Turn, route *Route) {
-	t.ContractURL = route.Path
-	t.Contract = func(w *jsondoc.Writer) { a.members(t, route.Contract, w) }
-}
-
 // Call performs an operation of a route, documents included, on the input of a body. It returns nil
-// while effects are pending. No cache may keep its answer.
+// while effects are pending. No cache may keep its answer. A 400 shows no contract.
 func (a *API) Call(t *kernel.Turn, route *Route, op *Operation, in *input.Input) *kernel.Response {
-	a.reach(t, route)
+	t.ContractURL = route.Path
 	if op.Document != nil {
 		return a.document(t, op, true)
 	}
@@ -211,6 +216,7 @@ func (a *API) Call(t *kernel.Turn, route *Route, op *Operation, in *input.Input)
 // Perform performs an operation that is not a document, after a check of the caller's allowance
 // where it writes. It returns nil while effects are pending.
 func (a *API) Perform(t *kernel.Turn, op *Operation, in *input.Input) *kernel.Response {
+	in.Fields = op.Fields
 	if op.Writes && !in.DryRun && t.Host.Limiter && (!in.FromQuery || names(op, in)) {
 		limit := kernel.Limit{Key: clientaddr.Key(t.Host.Client), Policy: policyName}
 		return t.Presume(limit, func(left kernel.Result) *kernel.Response {
@@ -411,7 +417,7 @@ func unreadable(t *kernel.Turn) *Refusal {
 		strings.HasPrefix(declared, "application/") && strings.HasSuffix(declared, "+json") {
 		return nil
 	}
-	return &Refusal{respond.UnsupportedType, NotJSON, "the body is declared as " + input.Cut(printable(declared)) + ": send application/json"}
+	return &Refusal{respond.UnsupportedType, NotJSON, "the body is declared as " + input.Cut(printable(declared)) + ": send it with the header content-type: application/json, as curl does with --json, or with -d and -H 'content-type: application/json'"}
 }
 
 // printable is a header value as an answer may repeat it: its printable ASCII characters.

@@ -89,6 +89,7 @@ func Snapshot() *snapshot.Snapshot {
 	for _, route := range api.Routes {
 		s.Documents[route.Contract.ID] = snapshot.JSON(`{"endpoint":"` + route.ID + `"}`)
 		for _, op := range route.Operations {
+			s.Documents[op.Contract().ID] = snapshot.JSON(`{"id":"` + op.ID + `"}`)
 			if op.Document != nil && s.Documents[op.Document.ID] == nil {
 				s.Documents[op.Document.ID] = snapshot.JSON(`{"document":"` + op.Document.ID + `"}`)
 			}

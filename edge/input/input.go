@@ -76,6 +76,8 @@ type Input struct {
 	Faults
 	FromQuery bool // the fields are query parameters: all are strings
 	DryRun    bool // the caller asks for everything but the writing
+	Fields    []Field
+	Hint      string // what the caller has probably meant, "" for no guess
 
 	path    string // the place of the object, with a dot at its end: "roster[2]."; "" for the outermost
 	members []jsondoc.Member
@@ -91,10 +93,10 @@ func New(members []jsondoc.Member) *Input {
 }
 
 // Child is the input of an object inside this one, at a dotted place: "roster[2]". The caller reads
-// its fields and then merges it.
-func (in *Input) Child(at string, members []jsondoc.Member) *Input {
+// the fields of the object and then merges it.
+func (in *Input) Child(at string, fields []Field, members []jsondoc.Member) *Input {
 	inner := New(members)
-	inner.path = at + "."
+	inner.path, inner.Fields = at+".", fields
 	return inner
 }
 
@@ -180,7 +182,7 @@ func (in *Input) RejectUnknown() {
 	for i := range in.members {
 		if !in.used[i] && in.members[i].Value.Kind != jsondoc.Null {
 			in.used[i] = true
-			in.Add(in.members[i].Name, UnknownField, "is no field of this request")
+			in.Add(in.members[i].Name, UnknownField, "is no field"+in.meant(in.members[i].Name))
 		}
 	}
 }
@@ -218,7 +220,7 @@ func (in *Input) Text(f *Field) string {
 	}
 	if from == "" {
 		if f.Required && in.Total == before {
-			in.Add(f.Name, Required, f.Name+" is missing or blank")
+			in.Missing(f.Name+" is missing or blank", f)
 		}
 		return ""
 	}
@@ -368,7 +370,7 @@ func (in *Input) Number(f *Field) (n int, ok bool) {
 	switch {
 	case v.Kind == jsondoc.Absent || v.Kind == jsondoc.Null || in.FromQuery && strings.TrimSpace(digits) == "":
 		if f.Required {
-			in.Add(f.Name, Required, f.Name+" is missing")
+			in.Missing(f.Name+" is missing", f)
 		}
 		return 0, false
 	case in.FromQuery:

@@ -180,7 +180,7 @@ func TestNames(t *testing.T) {
 	if got, want := in.Ignored(), []string{"x", strings.Repeat("é", 64), "w"}; !slices.Equal(got, want) {
 		t.Errorf("ignored %q, want %q", got, want)
 	}
-	if in.RejectUnknown(); !slices.Equal(faults(in), []string{"x unknown_field: is no field of this request", strings.Repeat("é", 64) + " unknown_field: is no field of this request"}) {
+	if in.RejectUnknown(); !slices.Equal(faults(in), []string{"x unknown_field: is no field", strings.Repeat("é", 64) + " unknown_field: is no field"}) {
 		t.Errorf("%q", faults(in))
 	}
 	if in.RejectUnknown(); in.Total != 2 || !slices.Equal(in.Ignored(), []string{"w"}) {
@@ -196,7 +196,7 @@ func TestNames(t *testing.T) {
 // Merge names the faults and the ignored names of a child by their place, and counts all of them.
 func TestChild(t *testing.T) {
 	in := input.ParseBody([]byte(`{"roster":{"a":1,"b":2,"c":null}}`))
-	inner := in.Child("roster[2]", in.Member("roster").Members)
+	inner := in.Child("roster[2]", nil, in.Member("roster").Members)
 	inner.Text(&input.Field{Name: "a", Type: input.Text})
 	for range 60 {
 		inner.Add("z", input.TooLong, "is too long")

@@ -59,7 +59,6 @@ import (
 	"strconv"
 	"strings"
 
-	"anteroom/edge/jsondoc"
 	"anteroom/edge/sha256"
 	"anteroom/edge/snapshot"
 )
@@ -142,10 +141,10 @@ type Turn struct {
 	Host     HostInfo
 	Journal  []Result // the results of all effects performed so far, in the order asked
 
-	// ContractURL is the path of the endpoint that the request reached, and Contract writes the
-	// members of that endpoint's contract. They are "" and nil where the request reached none.
+	// ContractURL is the path of the endpoint that the request reached, and Operation the ID of the
+	// operation whose contract a 400 shows. They are "" where there is none.
 	ContractURL string
-	Contract    func(w *jsondoc.Writer)
+	Operation   string
 	// Failed is the answer where the host cannot take the turn to its end. Where Failed is nil,
 	// that answer is the usual problem (respond.Unfinished).
 	Failed *Response
@@ -194,7 +193,7 @@ func (r *Response) Set(name, value string) { r.Header = setField(r.Header, name,
 
 // Begin makes the turn ready to be handled from its start. It is called in every round.
 func (t *Turn) Begin(s *snapshot.Snapshot) {
-	t.Snapshot, t.ContractURL, t.Contract, t.Failed = s, "", nil, nil
+	t.Snapshot, t.ContractURL, t.Operation, t.Failed = s, "", "", nil
 	t.next, t.pending, t.presumes, t.prepared = 0, nil, false, nil
 	t.deliver, t.ids, t.headers = false, 0, nil
 }

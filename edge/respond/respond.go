@@ -8,6 +8,7 @@ import (
 	"anteroom/edge/input"
 	"anteroom/edge/jsondoc"
 	"anteroom/edge/kernel"
+	"anteroom/edge/snapshot"
 )
 
 // CommonHeaders are the header fields that a host adds to every answer.
@@ -68,11 +69,8 @@ func Problem(t *kernel.Turn, p *ProblemType, detail string, faults *input.Faults
 			faults.Write(w)
 		}
 		w.Str("contract_url", t.Snapshot.BaseURL()+contractURL)
-		if t.Contract != nil && (p.Status == 400 || p.Status == 405) {
-			w.Name("contract")
-			w.Open('{')
-			t.Contract(w)
-			w.Close('}')
+		if t.Operation != "" && p.Status == 400 {
+			w.Raw("contract", string(t.Snapshot.Documents[snapshot.ContractPrefix+t.Operation]))
 		}
 		if write != nil {
 			write(w)
@@ -87,8 +85,12 @@ func Invalid(t *kernel.Turn, in *input.Input) *kernel.Response {
 	if in.Total == 1 {
 		n = "1 fault"
 	}
+	detail := n + " found; nothing was recorded."
+	if in.Hint != "" {
+		detail = in.Hint + " " + detail
+	}
 	ignored := in.Ignored()
-	return Problem(t, InvalidInput, n+" found; nothing was recorded. \"errors\" names every one, \"contract\" says what is taken.", &in.Faults,
+	return Problem(t, InvalidInput, detail, &in.Faults,
 		func(w *jsondoc.Writer) {
 			if len(ignored) > 0 {
 				WriteCapped(w, "ignored_fields", ignored)

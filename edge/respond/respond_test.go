@@ -44,8 +44,8 @@ func TestCapped(t *testing.T) {
 	}
 }
 
-// A problem says what is wrong and where the contract stands. It shows the contract itself where
-// that helps: on 400 and 405.
+// A problem says what is wrong and where the contract stands. A 400 shows the contract of the
+// operation that was asked for.
 func TestProblem(t *testing.T) {
 	for _, c := range []struct {
 		problem *respond.ProblemType
@@ -54,7 +54,7 @@ func TestProblem(t *testing.T) {
 		faults  bool
 	}{
 		{respond.InvalidInput, "/api/x", true, true},
-		{respond.MethodNotAllowed, "/api/x", true, false},
+		{respond.MethodNotAllowed, "/api/x", false, false},
 		{respond.NotFound, "", false, false},
 		{respond.TooManyWrites, "/api/x", false, true},
 		{respond.Internal, "/api/x", false, false},
@@ -68,7 +68,7 @@ func TestProblem(t *testing.T) {
 		wantURL := "https://www.example.org/openapi.json"
 		if turn.ContractURL = c.url; c.url != "" {
 			wantURL = "https://www.example.org" + c.url
-			turn.Contract = func(w *jsondoc.Writer) { w.Str("endpoint", "x") }
+			turn.Operation = "getQuest"
 		}
 		r := respond.Problem(turn, c.problem, "d", faults, func(w *jsondoc.Writer) { w.Bool("own", true) })
 		v, err := jsondoc.Parse(r.Body)
@@ -76,7 +76,7 @@ func TestProblem(t *testing.T) {
 			t.Fatalf("%s: %d %v %s", c.problem.Slug, r.Status, r.Header, r.Body)
 		}
 		if v.Get("type").Text != "https://www.example.org/problems/"+c.problem.Slug+".html" || v.Get("title").Text != c.problem.Title || v.Get("detail").Text != "d" ||
-			v.Get("contract_url").Text != wantURL || !v.Get("own").True || (v.Get("contract").Get("endpoint").Text == "x") != c.shown || (len(v.Get("errors").Items) == 1) != c.faults {
+			v.Get("contract_url").Text != wantURL || !v.Get("own").True || (v.Get("contract").Get("id").Text == "getQuest") != c.shown || (len(v.Get("errors").Items) == 1) != c.faults {
 			t.Errorf("%s: %s", c.problem.Slug, r.Body)
 		}
 		if r := respond.Problem(turn, c.problem, "d", nil, nil); strings.Contains(string(r.Body), `"own"`) || strings.Contains(string(r.Body), `"errors"`) {

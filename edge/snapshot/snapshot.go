@@ -58,6 +58,10 @@ type Snapshot struct {
 	Documents map[string]JSON
 }
 
+// ContractPrefix begins the ID of a document that is a contract: that of an endpoint or of an
+// operation, whose ID comes after it.
+const ContractPrefix = "contract:"
+
 // JSON is the JSON text of one object or array.
 type JSON []byte
 

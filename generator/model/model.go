@@ -145,8 +145,8 @@ type PilotWaitlist struct {
 	RegistrationsRecorded int     `json:"registrations_recorded" minimum:"0" doc:"Waitlist requests answered 200 up to the moment of the verification, less the operator's own development, seed and test records. It falls by nothing else."`
 	IdentityNote          string  `json:"identity_note" doc:"What is known about who registered."`
 	YourPosition          int     `json:"your_position_if_you_convert_now" minimum:"1" doc:"Verified conversions as of as_of, and one. Registrations that were recorded since come first."`
-	FoundingSlots         int     `json:"founding_agent_slots" doc:"Founding agent seats in all."`
-	FoundingSlotsLeft     int     `json:"founding_agent_slots_remaining" minimum:"0" doc:"Founding agent seats left."`
+	FoundingSlots         int     `json:"founding_agent_slots" doc:"Founding seats for agents, given in the order of signing up."`
+	FoundingSlotsLeft     int     `json:"founding_agent_slots_remaining" minimum:"0" doc:"The seats less the agents verified as of as_of."`
 	Convert               Convert `json:"convert" doc:"How to register."`
 }
 
@@ -163,8 +163,8 @@ type Convert struct {
 // Orgs counts charters.
 type Orgs struct {
 	ChartersFiled     int      `json:"charters_filed" minimum:"0" doc:"Charters filed up to the moment of the verification, less the operator's own."`
-	FoundingSlots     int      `json:"founding_org_slots" doc:"Founding org seats in all."`
-	FoundingSlotsLeft int      `json:"founding_org_slots_remaining" minimum:"0" doc:"Founding org seats left."`
+	FoundingSlots     int      `json:"founding_org_slots" doc:"Founding seats for orgs, given in the order of filing."`
+	FoundingSlotsLeft int      `json:"founding_org_slots_remaining" minimum:"0" doc:"The seats less the charters filed as of as_of."`
 	File              FileCall `json:"file" doc:"How to file a charter."`
 	Rules             string   `json:"rules" doc:"The rules in short."`
 	OfferHistory      string   `json:"offer_history" doc:"How the offer has changed."`
@@ -215,17 +215,15 @@ type Update struct {
 }
 
 // Contract is the machine-readable contract of an endpoint. GET /api/waitlist without parameters
-// answers with its contract, and every 400 and 405 carries the contract of its endpoint.
+// answers with its contract, and every 405 carries the contract of its endpoint.
 type Contract struct {
 	Endpoint   string              `json:"endpoint" doc:"Identifier of the endpoint."`
-	URL        string              `json:"url" format:"uri" doc:"Absolute address of the endpoint."`
 	Path       string              `json:"path" doc:"Path on the canonical host."`
 	Methods    []string            `json:"methods" doc:"The methods it answers."`
 	What       string              `json:"what" doc:"What the endpoint is for."`
 	Operations []ContractOperation `json:"operations" doc:"What can be done here."`
 	WriteLimit *WriteLimit         `json:"write_limit,omitempty" doc:"How often one client may write, where something can be written."`
-	Errors     []ContractError     `json:"errors" doc:"The statuses besides 200 that a request may get."`
-	OpenAPI    string              `json:"openapi" format:"uri" doc:"Address of the OpenAPI document."`
+	Errors     []string            `json:"errors" doc:"The problems that a request may get: of each the status and, after a space, the name of its page under /problems/."`
 	FieldGuide string              `json:"field_guide" format:"uri" doc:"Address of the description for people."`
 }
 
@@ -234,11 +232,11 @@ type ContractOperation struct {
 	ID          string          `json:"id" doc:"Stable identifier."`
 	Methods     []string        `json:"methods" doc:"HTTP methods that do it."`
 	What        string          `json:"what" doc:"What it does."`
-	Writes      bool            `json:"writes" doc:"Whether it stores, sends or signs something."`
-	DryRun      bool            `json:"dry_run" doc:"Whether dry_run checks and answers without any effect."`
-	Fields      []ContractField `json:"fields" doc:"The input fields."`
+	Writes      bool            `json:"writes,omitzero" doc:"True where it stores, sends or signs something; absent where it only reads."`
+	DryRun      bool            `json:"dry_run,omitzero" doc:"True where dry_run checks and answers without any effect; absent where it is no field."`
+	Fields      []ContractField `json:"fields,omitempty" doc:"The input fields; absent where there are none."`
 	AnyOf       []string        `json:"at_least_one_of,omitempty" doc:"Fields of which at least one must be given."`
-	OtherFields string          `json:"other_fields" enum:"refused,listed in ignored_fields,ignored" doc:"What happens with a field that is not named here."`
+	OtherFields string          `json:"other_fields,omitempty" enum:"refused,listed in ignored_fields" doc:"What happens with a field that is not named here; absent where it is ignored."`
 	GetTemplate string          `json:"get_template,omitempty" doc:"URI template (RFC 6570) of the GET form."`
 	ExampleBody JSON            `json:"example_body,omitzero" doc:"Body of the POST form. What stands in angle brackets is to be replaced: sent as it is, it is refused."`
 	Rule        string          `json:"canonicalization,omitempty" doc:"Identifier of the rule of the canonical string in the answer."`
@@ -250,7 +248,7 @@ type ContractField struct {
 	Name            string          `json:"name" doc:"Name of the field."`
 	Type            string          `json:"type" doc:"JSON type of the field."`
 	Format          string          `json:"format,omitempty" doc:"email, where it must be an address."`
-	Required        bool            `json:"required" doc:"Whether it must be given."`
+	Required        bool            `json:"required,omitzero" doc:"True where it must be given; absent where it need not."`
 	MinLength       int             `json:"min_length,omitzero" doc:"Least length, in code points."`
 	MaxLength       int             `json:"max_length,omitzero" doc:"Greatest length, in code points."`
 	Minimum         int             `json:"minimum,omitzero" doc:"Least value."`
@@ -258,11 +256,13 @@ type ContractField struct {
 	MinItems        int             `json:"min_items,omitzero" doc:"Least number of items."`
 	MaxItems        int             `json:"max_items,omitzero" doc:"Greatest number of items."`
 	Values          []string        `json:"values,omitempty" doc:"The only values allowed."`
+	ValuesIn        string          `json:"values_in,omitempty" doc:"Instead of values: the member of the answer that lists them."`
 	Aliases         []string        `json:"aliases,omitempty" doc:"Other names for the same field."`
 	QueryParameters []string        `json:"query_parameters,omitempty" doc:"In a query: one parameter for each of these in place of the field, in the form query_form."`
 	QueryForm       string          `json:"query_form,omitempty" doc:"The form of each of query_parameters. The last colon separates its parts."`
-	In              string          `json:"in" enum:"query or body,query,body" doc:"Where it may be given."`
-	Meaning         string          `json:"meaning" doc:"What it means."`
+	In              string          `json:"in,omitempty" enum:"query,body" doc:"The only place where it may be given; absent where a query and a body may have it."`
+	Example         JSON            `json:"example,omitzero" also:"string,integer,array" doc:"An example. What stands in angle brackets is to be replaced: sent as it is, it is refused."`
+	Meaning         string          `json:"meaning" doc:"What it means, in one sentence."`
 	Items           []ContractField `json:"items,omitempty" doc:"The members of each item of an array."`
 }
 
@@ -273,11 +273,12 @@ type WriteLimit struct {
 	Per           string `json:"per" doc:"For whom."`
 }
 
-// ContractError is one status that a request may get.
-type ContractError struct {
-	Status int    `json:"status" doc:"HTTP status."`
-	Type   string `json:"type" format:"uri" doc:"Problem type (RFC 9457)."`
-	Title  string `json:"title" doc:"Title of the problem type."`
+// AskedContract is what a 400 shows of the operation that was asked for.
+type AskedContract struct {
+	ID      string          `json:"id" doc:"Stable identifier of the operation."`
+	Methods []string        `json:"methods" doc:"HTTP methods that do it."`
+	Path    string          `json:"path" doc:"Path on the canonical host."`
+	Fields  []ContractField `json:"fields" doc:"The input fields."`
 }
 
 // OrgRules is the answer of GET /api/org without a charter's parameters.
@@ -287,8 +288,8 @@ type OrgRules struct {
 	PostTemplate      JSON   `json:"post_template" doc:"A body for POST. What stands in angle brackets is to be replaced: sent as it is, it is refused."`
 	GetTemplate       string `json:"get_template" doc:"URI template (RFC 6570) of the GET form. Each position has the form that the contract states as query_form."`
 	Canonicalization  string `json:"canonicalization" doc:"Identifier of the canonical string's rule."`
-	FoundingSlots     int    `json:"founding_org_slots" doc:"Founding org seats in all."`
-	FoundingSlotsLeft int    `json:"founding_org_slots_remaining" minimum:"0" doc:"Founding org seats left."`
+	FoundingSlots     int    `json:"founding_org_slots" doc:"Founding seats for orgs, given in the order of filing."`
+	FoundingSlotsLeft int    `json:"founding_org_slots_remaining" minimum:"0" doc:"The seats less the charters filed as of as_of."`
 	Founding          string `json:"founding" doc:"How the founding seats are given."`
 	Contract
 }
@@ -329,7 +330,6 @@ type BusinessDays struct {
 	Conventions []Convention `json:"conventions" doc:"The business day conventions of roll, and of add with 0 days: which business day stands for a day that is none. A business day stands for itself. The first is the default."`
 	Counting    string       `json:"counting" doc:"Which days count counts."`
 	Adding      string       `json:"adding" doc:"From where add counts."`
-	Joint       string       `json:"joint" doc:"What several calendars mean."`
 	DataVersion string       `json:"data_version" format:"date" doc:"The day on which the rules were last compared with their sources."`
 	Caveat      string       `json:"caveat" doc:"What the data does not know."`
 	Contract
@@ -353,7 +353,6 @@ type Calendar struct {
 // Convention is one business day convention.
 type Convention struct {
 	Name string `json:"name" doc:"Its name in a request, after the ISDA Definitions."`
-	FpML string `json:"fpml" doc:"Its code in FpML."`
 	What string `json:"what" doc:"Which day stands for a day that is no business day."`
 }
 
@@ -439,8 +438,8 @@ type Limits struct {
 	SelftestShare     int `json:"selftest_shared_seconds" doc:"For how long a result of the self-test is shared."`
 
 	OrgCap         int `json:"org_cap" doc:"Most credit units that the allocations of a roster may add up to."`
-	FoundingAgents int `json:"founding_agent_slots" doc:"Founding agent seats in all."`
-	FoundingOrgs   int `json:"founding_org_slots" doc:"Founding org seats in all."`
+	FoundingAgents int `json:"founding_agent_slots" doc:"Founding seats for agents, given in the order of signing up."`
+	FoundingOrgs   int `json:"founding_org_slots" doc:"Founding seats for orgs, given in the order of filing."`
 
 	Fields []FieldLimits `json:"fields" doc:"The limits of every input field that has one, by operation."`
 }
@@ -485,7 +484,7 @@ type Problem struct {
 	Errors        []Fault        `json:"errors,omitempty" doc:"Every fault found; on 400, 413, 414, 415 and 429."`
 	ErrorsTotal   int            `json:"errors_total,omitzero" doc:"How many faults there were, where errors leaves some out."`
 	ContractURL   string         `json:"contract_url" format:"uri" doc:"Where the contract stands."`
-	Contract      *Contract      `json:"contract,omitempty" doc:"The contract of the endpoint, with what else a bare GET of it answers; on 400 and 405."`
+	Contract      JSON           `json:"contract,omitzero" doc:"On 400 the part about the operation that was asked for; on 405 the whole contract of the endpoint, with what else a bare GET of it answers."`
 	LiveEndpoints []LiveEndpoint `json:"live_endpoints,omitempty" doc:"What is live; on 404."`
 	IgnoredFields []string       `json:"ignored_fields,omitempty" doc:"Fields that the contract does not name; on 400."`
 	IgnoredTotal  int            `json:"ignored_fields_total,omitzero" doc:"How many there were, where ignored_fields leaves some out."`

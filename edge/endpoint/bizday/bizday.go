@@ -18,8 +18,7 @@ import (
 const (
 	// DataVersion is the day on which the rules were last compared with their sources.
 	DataVersion = "2026-08-20"
-	Caveat      = "Computed from the rules as they stood on the date in data_version. Laws change, and special holidays may still be proclaimed " +
-		"for dates after it. Early closes are not in it. Check what matters against the authority of the calendar."
+	Caveat      = "Laws change, and special holidays may be proclaimed after data_version. Check what matters against the authority."
 )
 
 // UnknownCalendar is the fault code of a calendar that does not exist.
@@ -44,6 +43,12 @@ var (
 	yearField  = input.Field{Name: "year", Type: input.Integer, Min: FirstYear, Max: LastYear, Example: `2026`}
 
 	Fields = []input.Field{opField, calendarIn, date, start, end, days, convention, yearField}
+)
+
+// Names of fields whose values have descriptions.
+var (
+	Calendar = calendarIn.Name
+	Applied  = convention.Name
 )
 
 // Example is a body that asks for a computation.
@@ -163,7 +168,7 @@ func (q *query) takes(f *input.Field) bool { return q.op == nil || slices.Contai
 // require adds the fault that a field is missing which the operation needs.
 func (q *query) require(in *input.Input, f *input.Field) {
 	if q.op != nil {
-		in.Add(f.Name, input.Required, f.Name+" is missing or blank, and "+q.op.name+" needs it")
+		in.Missing(f.Name+" is missing or blank, and "+q.op.name+" needs it", f)
 	}
 }
 
@@ -199,7 +204,7 @@ func (q *query) readCalendars(in *input.Input) {
 			q.addCalendar(in, at, v.Items[i].Text)
 		}
 	case v.Kind == jsondoc.Array || !in.Sent(f):
-		in.Add(f.Name, input.Required, f.Name+" is missing or blank: give one of "+strings.Join(f.Values, ", ")+", or several")
+		in.Missing(f.Name+" is missing or blank: give one, or several", f)
 	case v.Kind != jsondoc.String:
 		in.Add(f.Name, input.WrongType, "must be a string or an array of strings, not "+v.Kind.String())
 	default:
@@ -213,7 +218,7 @@ func (q *query) addCalendar(in *input.Input, at, id string) {
 	id = strings.TrimSpace(id)
 	i := slices.Index(calendarIn.Values, id)
 	if i < 0 {
-		in.Add(at, UnknownCalendar, "there is no calendar \""+input.Cut(id)+"\"; there are "+strings.Join(calendarIn.Values, ", "))
+		in.Add(at, UnknownCalendar, "there is no calendar \""+input.Cut(id)+"\": send one of the values of calendar")
 	} else if !slices.Contains(q.calendars, i) {
 		q.calendars = append(q.calendars, i)
 	}

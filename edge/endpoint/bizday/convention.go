@@ -12,13 +12,12 @@ type Convention struct {
 // Conventions are the business day conventions, under the names of the ISDA Definitions. The first
 // is the default.
 var Conventions = []Convention{
-	{"following", "FOLLOWING", "The first business day after it."},
-	{"modified-following", "MODFOLLOWING", "The first business day after it, unless that is in the next month: then the last one before it."},
-	{"preceding", "PRECEDING", "The last business day before it."},
-	{"modified-preceding", "MODPRECEDING", "The last business day before it, unless that is in the month before: then the first one after it."},
+	{"following", "FOLLOWING", "The next business day."},
+	{"modified-following", "MODFOLLOWING", "As following, unless that is in the next month: then as preceding."},
+	{"preceding", "PRECEDING", "The one before."},
+	{"modified-preceding", "MODPRECEDING", "As preceding, unless that is in the month before: then as following."},
 	{
-		"nearest", "NEAREST", "The business day that is fewer days away, and the one after it where both are as far, as in QuantLib. Both must lie in the range. " +
-			"FpML's own text decides by the day of the week instead: from Sunday and Monday forward, from other days back.",
+		"nearest", "NEAREST", "The closer one, the later on a tie, as in QuantLib.",
 	},
 	{"unadjusted", "NONE", "The day itself."},
 }

@@ -48,81 +48,78 @@ func Range() (first, last string) { return civil.FormatDate(firstDay), civil.For
 
 var descriptions = []Description{
 	{
-		"United States: federal holidays",
-		"5 U.S.C. 6103 and Executive Order 11582; Office of Personnel Management.",
-		"The legal public holidays, observed on the Friday before a Saturday and the Monday after a Sunday. Juneteenth is in it from 2021.",
-		"Inauguration Day, which is a holiday in the Washington area alone; days closed by executive order, such as some 24 and 26 December and days of " +
-			"mourning, which are excused absence (19 weekdays to 2050); holidays of the states.",
+		"United States, federal",
+		"5 U.S.C. 6103; E.O. 11582",
+		"Legal holidays, on Friday for a Saturday, Monday for a Sunday; Juneteenth from 2021",
+		"Inauguration Day; closings by executive order (19 weekdays); states",
 	},
 	{
-		"New York Stock Exchange: full-day closes",
-		"NYSE Rule 7.2, before it Rule 51.",
-		"The holidays of the exchange, and the days on which it did not open at all since 2000. A New Year's Day on a Saturday is not moved.",
-		"Early closes; halts within a day; Columbus Day and Veterans Day, on which the exchange is open. It is not the calendar of the banks of New York (USNY).",
+		"New York Stock Exchange",
+		"NYSE Rule 7.2, before it Rule 51",
+		"Full-day closes; 1 January on a Saturday is not moved",
+		"Early closes; halts; days of banks alone (USNY)",
 	},
 	{
-		"Canada: federal general holidays",
-		"Canada Labour Code, Part III, sections 166 and 192 to 193.",
-		"The general holidays for work under federal law. One on a weekend is moved to the next weekday that is free, as banks do; the Code would allow the day before, too.",
-		"Family Day, the Civic Holiday, Easter Monday, Saint-Jean-Baptiste and other days of provinces; 2022-09-19, the day of mourning for Queen Elizabeth II.",
+		"Canada, federal",
+		"Canada Labour Code, Part III, ss. 166, 192-193",
+		"General holidays; from a weekend to the next free weekday",
+		"Family Day, Civic Holiday, Easter Monday, Saint-Jean-Baptiste; 2022-09-19",
 	},
 	{
-		"Brazil: bank days, as ANBIMA counts them (BUS/252)",
-		"Leis 662/1949, 6.802/1980, 9.093/1995, 10.607/2002 and 14.759/2023; resolutions of the Conselho Monetário Nacional on bank days; the list of ANBIMA.",
-		"National holidays, Carnival Monday and Tuesday, and Corpus Christi. Nothing is moved from a weekend. FpML calls it BRBD.",
-		"Ash Wednesday, a business day with short hours; 24 and 31 December, on which B3 closes; holidays of states and towns.",
+		"Brazil, bank days (BUS/252, BRBD)",
+		"Leis 662/1949, 6.802/1980, 9.093/1995, 10.607/2002, 14.759/2023; CMN; ANBIMA",
+		"National holidays, Carnival Monday and Tuesday, Corpus Christi; none moved",
+		"Ash Wednesday; 24 and 31 December; states, towns",
 	},
 	{
-		"England and Wales: bank holidays",
-		"Banking and Financial Dealings Act 1971 and royal proclamations; gov.uk.",
-		"Bank holidays with their substitute days, those moved or added for one year included. FpML calls it GBLO.",
-		"Scotland and Northern Ireland, whose days differ; early closes of the London Stock Exchange.",
+		"England and Wales (GBLO)",
+		"Banking and Financial Dealings Act 1971; proclamations; gov.uk",
+		"Bank holidays with substitute and one-off days",
+		"Scotland; Northern Ireland; early closes",
 	},
 	{
-		"T2 (TARGET): closing days of payments in euro",
-		"European Central Bank, long-term calendar for closing days, 14 December 2000.",
-		"The six closing days, since 2000, and 2001-12-31. Nothing is moved from a weekend. FpML calls it EUTA; payments in euro need this one, not that of a country.",
-		"Holidays of the countries of the euro area; maintenance windows.",
+		"T2 (TARGET), payments in euro (EUTA)",
+		"European Central Bank, 14 December 2000",
+		"The six closing days and 2001-12-31; none moved",
+		"Holidays of countries; maintenance windows",
 	},
 	{
-		"Germany: holidays common to all Länder",
-		"The holiday acts of the Länder; Einigungsvertrag, article 2(2).",
-		"The nine holidays of every Land, and 2017-10-31. Nothing is moved from a weekend.",
-		"Holidays of some Länder only, such as Epiphany, Corpus Christi, Reformation Day and All Saints' Day; 24 and 31 December, which are business days. It is not a list of bank days (DEFR).",
+		"Germany, all Länder",
+		"Holiday acts of the Länder; Einigungsvertrag, art. 2(2)",
+		"The nine holidays of every Land and 2017-10-31; none moved",
+		"Holidays of some Länder; 24 and 31 December; bank days (DEFR)",
 	},
 	{
-		"France: public holidays",
-		"Code du travail, article L3133-1.",
-		"The eleven holidays of metropolitan France. Nothing is moved from a weekend. Whit Monday of 2005 to 2007 is a business day: it was then by default the day of solidarity, though legally still a holiday.",
-		"Good Friday and 26 December, which are holidays in Alsace-Moselle alone; days of the overseas departments; bridging days. It is not a list of bank days (FRPA).",
+		"France, metropolitan",
+		"Code du travail, L3133-1",
+		"The eleven holidays; none moved",
+		"Whit Monday 2005 to 2007; Alsace-Moselle; overseas; bank days (FRPA)",
 	},
 	{
-		"Italy: national holidays",
-		"L. 260/1949, 54/1977, 336/2000 and 151/2025; DPR 792/1985.",
-		"The national holidays, 2 June from 2001 and 4 October from 2026, and 2011-03-17. Nothing is moved from a weekend. Good Friday is a business day.",
-		"Patron days of towns; 14 August, 24 and 31 December, on which banks close early. It is not a list of bank days (ITMI).",
+		"Italy, national",
+		"L. 260/1949, 54/1977, 336/2000, 151/2025; DPR 792/1985",
+		"National holidays; 2 June from 2001, 4 October from 2026, 2011-03-17; none moved",
+		"Good Friday; patron days; early closes; bank days (ITMI)",
 	},
 	{
-		"Japan: bank days",
-		"Act on National Holidays (Act 178 of 1948); Banking Act Enforcement Order, article 5.",
-		"National holidays with their substitutes and the days between two of them, and the bank holidays of 2 and 3 January and 31 December. FpML calls it JPTO. " +
-			"The days of the equinoxes are computed; each February the gazette sets those of the next year.",
-		"2020-10-01, when the Tokyo Stock Exchange was out of order: it was no holiday.",
+		"Japan, bank days (JPTO)",
+		"Act 178 of 1948; Banking Act Enforcement Order, art. 5",
+		"National holidays, substitutes, days between two; 2 and 3 January, 31 December",
+		"2020-10-01 (an outage of the exchange)",
 	},
 	{
-		"New Zealand: national public holidays",
-		"Holidays Act 2003, section 44; Te Kāhui o Matariki Public Holiday Act 2022.",
-		"The public holidays of the whole country, Matariki from 2022, with their substitute days: those of Waitangi Day and ANZAC Day from 2014. 2022-09-26 is in it.",
-		"Anniversary days of the regions; Easter Sunday, on which shops close.",
+		"New Zealand, national",
+		"Holidays Act 2003, s. 44; Te Kāhui o Matariki Public Holiday Act 2022",
+		"Holidays with substitutes (Waitangi, ANZAC from 2014); Matariki from 2022; 2022-09-26",
+		"Regional anniversary days; Easter Sunday",
 	},
 }
 
 // Texts about the arithmetic, for the contract.
 const (
-	Counting = "result counts the half-open span: start if it is a business day, end never. So counts add up: from a to b and from b to c make from a to c. " +
-		"inclusive counts both ends, as NETWORKDAYS of spreadsheets does. Where start is after end, both are negative: minus the count from end to start."
-	Adding = "Days after 0 are counted strictly after start, days below 0 strictly before it, whether start is a business day or not: a Saturday and 1 day is the " +
-		"Monday after it, as in QuantLib and in WORKDAY of spreadsheets. Some libraries, numpy among them, first move to a business day: use roll for that. " +
-		"0 days is start itself, moved by the convention where it is no business day."
-	Joint = "A business day is one in all of the calendars, as for a settlement that needs every place open."
+	Counting = "start counts if it is a business day, end never; inclusive counts both, as NETWORKDAYS does. " +
+		"Negative where start is after end."
+	Adding = "Strictly after start, or before it: a Saturday and 1 day is Monday, as in QuantLib and WORKDAY; numpy rolls first. " +
+		"0 days rolls start."
+	Joint = "A business day is one in all of the calendars."
 )

@@ -302,13 +302,14 @@ func (s *Server) call(m *jsonrpc.Message) (called *tool, in *input.Input, fault 
 	for i := range s.tools {
 		if t := &s.tools[i]; name == s.snapshot.ToolPrefix+t.Name {
 			in = input.New(arguments.Members)
+			in.Fields = t.operation.Fields
 			in.Rename(t.Renames, t.As)
 			in.Hide(t.Omits)
 			if t.operation.DryRun {
 				api.ReadDryRun(in, nil)
 			}
 			if t.Requires != "" && !in.Sent(&input.Field{Name: t.Requires, Type: input.Text}) {
-				in.Add(t.Requires, input.Required, t.Requires+" is missing or blank: this tool needs it")
+				in.Missing(t.Requires+" is missing or blank: this tool needs it", &input.Field{Name: t.Requires})
 			}
 			return t, in, nil
 		}
@@ -333,13 +334,30 @@ func (s *Server) callTool(t *kernel.Turn, a *answers, m *jsonrpc.Message) (done 
 		a.logs = append(a.logs, r.Log)
 	}
 	a.result(m, func(w *jsondoc.Writer) {
-		content(w, string(r.Body))
 		if r.Status == 200 {
+			content(w, string(r.Body))
 			w.Raw("structuredContent", string(r.Body))
+		} else {
+			content(w, refusal(r.Body))
 		}
 		w.Bool("isError", r.Status != 200)
 	})
 	return true
+}
+
+// refusal is what a client needs of a problem: what is wrong, and where the contract stands. It has
+// the input schema of the tool.
+func refusal(problem []byte) string {
+	v, _ := jsondoc.Parse(problem)
+	w := jsondoc.Writer{}
+	w.Open('{')
+	for _, name := range []string{"title", "status", "detail", "errors", "errors_total", "contract_url", "ignored_fields", "ignored_fields_total"} {
+		if member := v.Get(name); member.Kind != jsondoc.Absent {
+			w.Raw(name, string(member.Raw))
+		}
+	}
+	w.Close('}')
+	return string(w.Buf)
 }
 
 // content writes the member content: a list of one text.

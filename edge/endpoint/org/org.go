@@ -163,7 +163,7 @@ func seatsOfBody(in *input.Input) (seats []canon.Seat) {
 	switch sent.Kind {
 	case jsondoc.Array:
 	case jsondoc.Absent, jsondoc.Null:
-		in.Add(roster.Name, input.Required, "roster is missing")
+		in.Missing("roster is missing", &roster)
 		return nil
 	default:
 		in.Add(roster.Name, input.WrongType, "must be an array, not "+sent.Kind.String())
@@ -185,7 +185,7 @@ func seatsOfBody(in *input.Input) (seats []canon.Seat) {
 }
 
 func readSeat(in *input.Input, at string, sent *jsondoc.Value, taken []bool) (seat canon.Seat) {
-	entry := in.Child(at, sent.Members)
+	entry := in.Child(at, roster.Items, sent.Members)
 	seat.Position = entry.Text(&position)
 	if seat.Position != "" {
 		switch index := slices.Index(Positions, seat.Position); {
@@ -206,11 +206,11 @@ func readSeat(in *input.Input, at string, sent *jsondoc.Value, taken []bool) (se
 func seatsOfQuery(in *input.Input) (seats []canon.Seat) {
 	form := "send " + SeatForm + ", like ada:" + strconv.Itoa(MinimumAllocation)
 	for _, name := range Positions {
-		before := in.Total
-		text := in.Text(&input.Field{Name: name, Type: input.Text})
+		before, f := in.Total, &input.Field{Name: name, Type: input.Text}
+		text := in.Text(f)
 		if text == "" {
 			if in.Total == before {
-				in.Add(name, input.Required, name+" is missing or blank: "+form)
+				in.Missing(name+" is missing or blank: "+form, f)
 			}
 			continue
 		}

@@ -166,8 +166,10 @@ func WriteKey(t *kernel.Turn, w *jsondoc.Writer) {
 // Mint makes a receipt and stores nothing.
 func Mint(t *kernel.Turn, in *input.Input) *kernel.Response {
 	name, email, text := in.Text(&agentName), in.Text(&ownerEmail), in.Text(&note)
-	in.RejectUnknown()
-	if in.Total > 0 {
+	if in.RejectUnknown(); in.Total > 0 {
+		if in.Has("receipt_spec", "canonical", "payload_sha256", "signature") {
+			in.Hint = "This looks like a receipt. To have it verified, wrap it: {\"verify\": <receipt>}."
+		}
 		return respond.Invalid(t, in)
 	}
 	if name == "" {
@@ -247,7 +249,12 @@ const (
 // Verify checks a receipt against the keys that this host publishes, and stores nothing.
 func Verify(t *kernel.Turn, in *input.Input) *kernel.Response {
 	sent := in.Member(verify.Name)
-	if sent.Kind != jsondoc.Object {
+	switch sent.Kind {
+	case jsondoc.Object:
+	case jsondoc.Absent:
+		in.Missing("the whole receipt must be here, as an object", &verify)
+		return respond.Invalid(t, in)
+	default:
 		in.Add(in.SentAs(verify.Name), input.WrongType, "must be the whole receipt object, not "+sent.Kind.String())
 		return respond.Invalid(t, in)
 	}

@@ -53,7 +53,7 @@ type Registration struct {
 func Register(t *kernel.Turn, in *input.Input) *kernel.Response {
 	name, key, email := in.Text(&agentName), in.Text(&pubkey), in.Text(&ownerEmail)
 	if !in.Sent(&agentName) && !in.Sent(&pubkey) {
-		in.Add(agentName.Name, input.Required, "agent_name or pubkey must be there, and not blank")
+		in.Missing("agent_name or pubkey must be there, and not blank", &agentName, &pubkey)
 	}
 	if in.Total > 0 {
 		return respond.Invalid(t, in)

@@ -1,0 +1,110 @@
+package input
+
+import (
+	"slices"
+	"strings"
+
+	"anteroom/edge/jsondoc"
+)
+
+// Missing adds the fault that a field is missing, or all of several fields of which one is needed.
+// Where a name was sent that is no field and is close to the name of such a field, the fault names
+// it.
+func (in *Input) Missing(detail string, fields ...*Field) {
+	best, meant := far, ""
+	for i := range in.members {
+		sent := in.members[i].Name
+		if in.used[i] || in.members[i].Value.Kind == jsondoc.Null || in.knows(sent) {
+			continue
+		}
+		for _, f := range fields {
+			f.each(func(name string) {
+				if d := distance(in.SentAs(name), sent); d < best {
+					best, meant = d, "; \""+Cut(sent)+"\" is no field: did you mean "+in.SentAs(name)+"?"
+				}
+			})
+		}
+	}
+	in.Add(in.SentAs(fields[0].Name), Required, detail+meant)
+}
+
+// Skip keeps the fields of an operation from being listed as ignored, where they are not read since
+// the input as a whole is at fault.
+func (in *Input) Skip(fields []Field) {
+	in.Fields = fields
+	for i := range in.members {
+		in.used[i] = in.used[i] || in.knows(in.members[i].Name)
+	}
+}
+
+// knows reports whether a name is one of a field.
+func (in *Input) knows(sent string) (known bool) {
+	for i := range in.Fields {
+		f := &in.Fields[i]
+		known = known || slices.Contains(f.QueryNames, sent)
+		f.each(func(name string) { known = known || in.SentAs(name) == sent })
+	}
+	return known
+}
+
+// meant asks whether a field was meant by a name that is close to the field's own; "" where there
+// is no such field.
+func (in *Input) meant(sent string) (question string) {
+	best := far
+	for i := range in.Fields {
+		in.Fields[i].each(func(name string) {
+			if d := distance(name, sent); d < best {
+				best, question = d, ": did you mean "+name+"?"
+			}
+		})
+	}
+	return question
+}
+
+// each calls do with every name of a field.
+func (f *Field) each(do func(name string)) {
+	do(f.Name)
+	for _, alias := range f.Aliases {
+		do(alias)
+	}
+}
+
+// far is a distance between names that have nothing to do with each other.
+const far = 3
+
+// distance is how far a name that was sent is from the name of a field: 0 where they are alike,
+// else the number of edits between them. Where they are more than two edits apart, or the name that
+// was sent is a whole word of the other, it is 2 if it is such a word, and far if not.
+func distance(field, sent string) int {
+	if alike(field, sent) {
+		return 0
+	}
+	for edits := 1; edits < min(far, len(field)); edits++ {
+		if within(field, sent, edits) {
+			return edits
+		}
+	}
+	for word := range strings.SplitSeq(field, "_") {
+		if word == sent {
+			return far - 1
+		}
+	}
+	return far
+}
+
+// within reports whether so many edits make one text the other. An edit adds, drops or changes a
+// byte, or swaps it with the next.
+func within(a, b string, edits int) bool {
+	for a != "" && b != "" && a[0] == b[0] {
+		a, b = a[1:], b[1:]
+	}
+	switch {
+	case a == "" || b == "":
+		return len(a)+len(b) <= edits
+	case edits == 0:
+		return false
+	}
+	edits--
+	return within(a[1:], b[1:], edits) || within(a[1:], b, edits) || within(a, b[1:], edits) ||
+		len(a) > 1 && len(b) > 1 && a[0] == b[1] && a[1] == b[0] && within(a[2:], b[2:], edits)
+}
