@@ -90,12 +90,13 @@ func (g *generation) presence() model.Presence {
 		StatusDot:     statusDots[content.Status],
 		AwayMessage:   content.AwayMessage,
 		Since:         content.Since,
+		StatusNote:    content.StatusNote,
 		LiveEndpoints: g.liveEndpoints(),
 		NotBuilt:      []model.NotBuilt{},
-		NextActions: append([]respond.Action{
+		NextActions: []respond.Action{
 			{Rel: "quest", Href: g.url(g.route("quest").Path)},
-			{Rel: "scoreboard", Href: g.url(g.route("roster").Path)},
-		}, g.nextActions()...),
+			{Rel: "index", Href: g.url("/llms.txt")},
+		},
 	}
 	for _, n := range content.NotBuilt {
 		presence.NotBuilt = append(presence.NotBuilt, model.NotBuilt{What: n.What, Note: n.Note})

@@ -3,9 +3,10 @@
 // clock and writes no file.
 //
 // Each file of the package makes one family of documents: endpoint_documents.go and contract.go
-// what the endpoints answer, pages.go, field_guide.go and the files page_*.go the pages, the openapi files the OpenAPI
-// description, scoreboards.go, lists.go, mcp.go, llms.go, manifest.go and discovery.go the
-// documents of these names. published.go decides under which headers each of them is served.
+// what the endpoints answer, pages.go, field_guide.go and the files page_*.go the pages, the openapi
+// files the OpenAPI description, scoreboards.go, lists.go, mcp.go, llms.go, manifest.go, feeds.go,
+// skill.go, ai_catalog.go, linked_data.go and discovery.go the documents of these names.
+// published.go decides under which headers each of them is served, and headers.go tells the CDN.
 package generator
 
 import (
@@ -50,7 +51,7 @@ func Generate(s *site.Site, routes []*api.Route) (*Output, error) {
 	if err := s.Expand(routes); err != nil {
 		return nil, fmt.Errorf("generate: %w", err)
 	}
-	g := &generation{site: s, routes: routes, base: s.Service.BaseURL(), anchors: map[string]map[string]bool{}}
+	g := &generation{site: s, routes: routes, base: s.Service.BaseURL(), anchors: map[string]map[string]bool{}, answerSizes: map[string]int{}}
 	// The path of the front page, "/", sorts before all others.
 	slices.SortStableFunc(s.Pages, func(a, b site.Page) int { return strings.Compare(a.Path(), b.Path()) })
 	if s.NoSecurityTxt {
@@ -65,12 +66,13 @@ func Generate(s *site.Site, routes []*api.Route) (*Output, error) {
 		g.derivedPages()
 	})
 	g.pages()
-	g.fork(func(g *generation) { g.list("/jobs.json", &s.Jobs) })
-	g.fork(func(g *generation) { g.list("/auditors.json", &s.Auditors) })
+	g.fork(func(g *generation) { g.list(jobsPath, &s.Jobs) })
+	g.fork(func(g *generation) { g.list(auditorsPath, &s.Auditors) })
+	g.listSchemas()
 	g.scoreboards()
-	g.llms()
 	g.discovery()
 	g.join()
+	g.llms() // behind the documents, whose sizes stand in it
 	g.manifest()
 	g.cdnConfiguration()
 	if len(g.faults) > 0 {
@@ -92,6 +94,7 @@ type generation struct {
 	documentTypes map[string]reflect.Type // of the documents in the snapshot, by their keys
 	documents     []File
 	anchors       map[string]map[string]bool // the identifiers in each page, by its path
+	answerSizes   map[string]int             // of what a GET of an endpoint answers, in bytes, by its path
 	faults        []error
 	forks         []chan *generation // each gives its generation when it is done
 }
@@ -101,7 +104,7 @@ type generation struct {
 func (g *generation) fork(work func(g *generation)) {
 	forked := &generation{
 		site: g.site, routes: g.routes, base: g.base, snapshot: g.snapshot,
-		anchors: map[string]map[string]bool{}, documentTypes: map[string]reflect.Type{},
+		anchors: map[string]map[string]bool{}, documentTypes: map[string]reflect.Type{}, answerSizes: map[string]int{},
 	}
 	done := make(chan *generation)
 	g.forks = append(g.forks, done)
@@ -119,6 +122,7 @@ func (g *generation) join() {
 		g.documents = append(g.documents, forked.documents...)
 		g.faults = append(g.faults, forked.faults...)
 		maps.Copy(g.anchors, forked.anchors)
+		maps.Copy(g.answerSizes, forked.answerSizes)
 	}
 }
 
@@ -161,7 +165,7 @@ func (g *generation) addWithTrailer(path string, v any) {
 
 // indentedJSON is the JSON text of v, indented and with a line break at its end.
 func (g *generation) indentedJSON(v any) []byte {
-	return append(g.writeJSON(v, "  ", "\n"), '\n')
+	return append(g.writeJSON(v, jsonWriter{indent: "  "}, "\n"), '\n')
 }
 
 // withTrailer adds the trailer to the text of an object, as the canonical host writes it.
@@ -173,10 +177,15 @@ func (g *generation) withTrailer(object []byte) []byte {
 }
 
 // compactJSON is the JSON text of v without white space.
-func (g *generation) compactJSON(v any) []byte { return g.writeJSON(v, "", "") }
+func (g *generation) compactJSON(v any) []byte { return g.writeJSON(v, jsonWriter{}, "") }
 
-func (g *generation) writeJSON(v any, indent, newline string) []byte {
-	w := jsonWriter{indent: indent}
+// linedJSON is the JSON text of v with a line for each member or element, down to a level, and a
+// line break at its end. It is not indented.
+func (g *generation) linedJSON(v any, levels int) []byte {
+	return append(g.writeJSON(v, jsonWriter{lines: levels}, "\n"), '\n')
+}
+
+func (g *generation) writeJSON(v any, w jsonWriter, newline string) []byte {
 	w.value(v, newline)
 	if w.err != nil {
 		g.faults = append(g.faults, w.err)

@@ -18,23 +18,11 @@ func (g *generation) statusSection() section {
 	return section{markdown: text, html: page.StatusLine(status)}
 }
 
-// countsSection shows the counts in one strip, with the day on which they were verified.
-func (g *generation) countsSection() section {
-	board := g.site.Current()
-	counts := []page.Count{
-		{Name: "Agents verified", N: board.PilotWaitlist.VerifiedConversions},
-		{Name: "Registrations recorded", N: board.PilotWaitlist.RegistrationsRecorded},
-		{Name: "Charters filed", N: board.Orgs.ChartersFiled},
-		{Name: "Suggestions shipped", N: board.Suggestions.Shipped},
-	}
+// notBuiltSection lists what does not exist, in the words of the presence.
+func (g *generation) notBuiltSection() section {
 	var b strings.Builder
-	fmt.Fprintf(&b, "Counts, verified by hand on %s: ", board.AsOf)
-	for i, c := range counts {
-		if i > 0 {
-			b.WriteString(", ")
-		}
-		fmt.Fprintf(&b, "%s %d", strings.ToLower(c.Name[:1])+c.Name[1:], c.N)
+	for _, n := range g.site.Presence.NotBuilt {
+		fmt.Fprintf(&b, "- **%s.** %s\n", markdownText(n.What), markdownText(n.Note))
 	}
-	b.WriteString(". [What they mean](/scoreboard.html).")
-	return section{markdown: b.String(), html: page.Counts(board.AsOf, counts)}
+	return section{markdown: b.String()}
 }

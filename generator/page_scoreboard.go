@@ -2,35 +2,217 @@ package generator
 
 import (
 	"fmt"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
+
+	"anteroom/generator/page"
+	"anteroom/generator/site"
 )
 
-// scoreboardSection shows the counts, when they were verified and what they leave out.
-func (g *generation) scoreboardSection() string {
-	roster := g.roster()
+// countLabels name each number of a board for people, by its place in scoreboard.json.
+var countLabels = map[string]string{
+	"pilot_waitlist.verified_organic_agent_conversions": "Agents verified",
+	"pilot_waitlist.registrations_recorded":             "Registrations recorded",
+	"pilot_waitlist.your_position_if_you_convert_now":   "Position of the next agent",
+	"pilot_waitlist.founding_agent_slots":               "Founding agent seats",
+	"pilot_waitlist.founding_agent_slots_remaining":     "Founding agent seats left",
+
+	"orgs.charters_filed":               "Charters filed",
+	"orgs.founding_org_slots":           "Founding org seats",
+	"orgs.founding_org_slots_remaining": "Founding org seats left",
+
+	"suggestions.received_external":     "Suggestions from outside",
+	"suggestions.originated_internally": "Suggestions of our own",
+	"suggestions.shipped":               "Suggestions shipped",
+
+	"excluded_from_counts.development_seed_and_test_records": "Records set apart",
+
+	"observed_attention.named_clients_seen":                       "Clients that named themselves",
+	"observed_attention.named_clients_that_completed_a_handshake": "Of these, handshakes completed",
+	"observed_attention.tool_calls_by_anything_not_auditing_us":   "Tool calls",
+	"observed_attention.security_reports_received":                "Security reports",
+}
+
+// The counts that the strip of the front page shows, and those whose history is shown.
+var (
+	stripCounts = []string{
+		"pilot_waitlist.verified_organic_agent_conversions", "pilot_waitlist.registrations_recorded",
+		"orgs.charters_filed", "suggestions.shipped",
+	}
+	historyCounts = []string{
+		"pilot_waitlist.verified_organic_agent_conversions", "pilot_waitlist.registrations_recorded", "orgs.charters_filed",
+		"suggestions.received_external", "suggestions.originated_internally", "suggestions.shipped",
+	}
+)
+
+// boardNumber is one number of a board.
+type boardNumber struct {
+	place   string // in scoreboard.json: orgs.charters_filed
+	n       int
+	meaning string // empty where only its value is known
+}
+
+// boardNumbers are the numbers of a board in their order, of a model.Roster or a
+// model.Verification.
+func boardNumbers(board any) (numbers []boardNumber) {
+	v := reflect.ValueOf(board)
+	for i := range v.NumField() {
+		group, is := v.Type().Field(i), v.Field(i)
+		if is.Kind() != reflect.Struct {
+			continue
+		}
+		for j := range is.NumField() {
+			if is.Field(j).Kind() != reflect.Int {
+				continue
+			}
+			f := is.Type().Field(j)
+			numbers = append(numbers, boardNumber{group.Tag.Get("json") + "." + f.Tag.Get("json"), int(is.Field(j).Int()), f.Tag.Get("doc")})
+		}
+	}
+	return numbers
+}
+
+// numberAt is the number at a place of a board.
+func numberAt(numbers []boardNumber, place string) int {
+	return numbers[slices.IndexFunc(numbers, func(n boardNumber) bool { return n.place == place })].n
+}
+
+// countsSection shows the main counts in one strip, with the day on which they were verified.
+func (g *generation) countsSection() section {
+	board := g.site.Current()
+	numbers := boardNumbers(verification(board))
+	var counts []page.Count
 	var b strings.Builder
-	fmt.Fprintf(&b, "## Scoreboard {#scoreboard}\n\n%s Verified by hand on **%s**.\n\n", markdownText(roster.CountingPolicy), roster.AsOf)
-	row := beginTable(&b, "Count", "Number")
-	count := func(what string, n int) { row(what, strconv.Itoa(n)) }
-	count("Agents verified", roster.PilotWaitlist.VerifiedConversions)
-	count("Registrations recorded", roster.PilotWaitlist.RegistrationsRecorded)
-	row("Founding agent seats left", fmt.Sprintf("%d of %d", roster.PilotWaitlist.FoundingSlotsLeft, roster.PilotWaitlist.FoundingSlots))
-	count("Org charters filed", roster.Orgs.ChartersFiled)
-	row("Founding org seats left", fmt.Sprintf("%d of %d", roster.Orgs.FoundingSlotsLeft, roster.Orgs.FoundingSlots))
-	count("Suggestions received from outside", roster.Suggestions.ReceivedExternal)
-	count("Suggestions originated internally", roster.Suggestions.OriginatedInternally)
-	count("Suggestions shipped", roster.Suggestions.Shipped)
-	fmt.Fprintf(&b, "\nNot in any count: %d development, seed and test records. %s\n\n", roster.Excluded.Records, markdownText(roster.Excluded.Note))
-	for _, c := range roster.Corrections {
-		fmt.Fprintf(&b, "Corrected: `%s` was %d on [%s](/scoreboard/%s.json): %s\n\n", c.Number, c.Was, c.Board, c.Board, markdownText(c.Reason))
+	fmt.Fprintf(&b, "Verified by hand on **%s**", board.AsOf)
+	for i, place := range stripCounts {
+		c := page.Count{Name: countLabels[place], N: numberAt(numbers, place)}
+		counts = append(counts, c)
+		fmt.Fprintf(&b, "%c %s %d", ":,"[min(i, 1)], strings.ToLower(c.Name[:1])+c.Name[1:], c.N)
 	}
-	fmt.Fprintf(&b, "The same as JSON, with how to read it: [scoreboard.json](/scoreboard.json). Every hand verification stays published:\n\n")
+	b.WriteString(". [What they mean](/scoreboard.html#meanings).")
+	return section{markdown: b.String(), html: page.Counts(board.AsOf, counts)}
+}
+
+// boardPolicy says how the numbers come about, and what they cover.
+func (g *generation) boardPolicy() section {
+	board := g.site.Current()
+	return section{markdown: fmt.Sprintf("%s\n\nThe counts cover what was recorded up to **%s**, the day of the verification.\n\nOperations were watched up to **%s**. %s\n",
+		markdownText(board.CountingPolicy), board.AsOf, board.MonitoredThrough, markdownText(board.MonitoringNote))}
+}
+
+// boardMeanings explains every number of the newest board beside it, in the groups of
+// scoreboard.json.
+func (g *generation) boardMeanings() section {
+	roster := g.roster()
+	numbers := boardNumbers(roster)
+	var b strings.Builder
+	group := func(title, name string, notes ...string) {
+		fmt.Fprintf(&b, "### %s {#%s}\n\n", title, strings.ReplaceAll(name, "_", "-"))
+		row := beginTable(&b, "Number", "Is", "Means")
+		for _, n := range numbers {
+			if strings.HasPrefix(n.place, name+".") {
+				label := countLabels[n.place]
+				if label == "" {
+					g.fault("the number %s has no label for people", n.place)
+				}
+				row(label, "**"+strconv.Itoa(n.n)+"**", fmt.Sprintf("%s In JSON `%s`.", markdownText(n.meaning), n.place[len(name)+1:]))
+			}
+		}
+		b.WriteByte('\n')
+		for _, note := range notes {
+			b.WriteString(markdownText(note) + "\n\n")
+		}
+	}
+	group("Agents", "pilot_waitlist", roster.PilotWaitlist.IdentityNote)
+	group("Orgs", "orgs", roster.Orgs.Rules, roster.Orgs.OfferHistory)
+	group("Suggestions", "suggestions", roster.Suggestions.Reconciliation, roster.Suggestions.Deal)
+	group("Not in any count", "excluded_from_counts", roster.Excluded.Note)
+	attention := &roster.ObservedAttention
+	group("Attention observed", "observed_attention", attention.WhatThisIs, attention.WhatTheyAre, attention.ToolCallsNote, attention.HonestRead)
+	fmt.Fprintf(&b, "Observed up to %s.", attention.AsOf)
+	if len(attention.NamedClients) > 0 {
+		names := slices.Clone(attention.NamedClients)
+		for i := range names {
+			names[i] = markdownText(names[i])
+		}
+		fmt.Fprintf(&b, " The names that clients gave: %s.", strings.Join(names, ", "))
+	}
+	b.WriteString("\n\n")
+	if updates := g.site.Current().ObservedAttention.Updates; len(updates) > 0 {
+		row := beginTable(&b, "Remark of", "What changed", "What could mean two things")
+		for _, u := range slices.Backward(updates) {
+			row(u.Date, markdownText(u.WhatChanged), markdownText(u.OneAmbiguousRead))
+		}
+		b.WriteByte('\n')
+	}
+	for _, meaning := range roster.WhatItMeans {
+		fmt.Fprintf(&b, "- %s\n", markdownText(meaning))
+	}
+	return section{markdown: b.String()}
+}
+
+// boardCharts draws the history of the counts. The table beside it says the same.
+func (g *generation) boardCharts() section {
+	all := make([]page.Series, len(historyCounts))
+	for i := range g.site.Scoreboards {
+		board := &g.site.Scoreboards[i]
+		numbers := boardNumbers(verification(board))
+		for n, place := range historyCounts {
+			all[n].Points = append(all[n].Points, page.Point{Date: board.AsOf, N: numberAt(numbers, place)})
+		}
+	}
+	for n, place := range historyCounts {
+		all[n].ID, all[n].Name = "chart-"+strconv.Itoa(n+1), countLabels[place]
+	}
+	return section{markdown: "The page shows this history as charts, too.", html: page.Charts(all)}
+}
+
+// boardHistory lists all boards, the newest first.
+func (g *generation) boardHistory() section {
+	var b strings.Builder
+	heads := []string{"Board"}
+	for _, place := range historyCounts {
+		heads = append(heads, countLabels[place])
+	}
+	row := beginTable(&b, heads...)
 	for i := range slices.Backward(g.site.Scoreboards) {
-		file := g.site.Scoreboards[i].File
-		fmt.Fprintf(&b, "- [%s](/scoreboard/%s.json)\n", file, file)
+		board := &g.site.Scoreboards[i]
+		numbers := boardNumbers(verification(board))
+		cells := []string{boardLink(board.File)}
+		for _, place := range historyCounts {
+			cells = append(cells, strconv.Itoa(numberAt(numbers, place)))
+		}
+		row(cells...)
 	}
-	b.WriteByte('\n')
-	return b.String()
+	return section{markdown: b.String()}
+}
+
+// boardLink is a link to a dated board.
+func boardLink(file string) string { return "[" + file + "](/scoreboard/" + file + ".json)" }
+
+// boardCorrections lists every number that a board took back.
+func (g *generation) boardCorrections() section {
+	var b strings.Builder
+	for i := range slices.Backward(g.site.Scoreboards) {
+		board := &g.site.Scoreboards[i]
+		numbers := boardNumbers(verification(board))
+		for _, c := range board.Corrections {
+			if b.Len() == 0 {
+				b.WriteString("A number falls from one board to the next only with a correction that says why.\n\n")
+			}
+			fmt.Fprintf(&b, "- On %s: %s was %d on %s, and is %d. %s\n",
+				boardLink(board.File), correctedName(c), c.Was, boardLink(c.Board), numberAt(numbers, c.Number), markdownText(c.Reason))
+		}
+	}
+	if b.Len() == 0 {
+		b.WriteString("No number of any board was ever taken back. Where one is, the board says so with the reason, and the correction stands here.\n")
+	}
+	return section{markdown: b.String()}
+}
+
+// correctedName names the number of a correction.
+func correctedName(c site.NumberCorrection) string {
+	return fmt.Sprintf("%s (`%s`)", countLabels[c.Number], c.Number)
 }

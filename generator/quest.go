@@ -63,11 +63,15 @@ func (g *generation) questStep(step *site.QuestStep) model.QuestStep {
 	return made
 }
 
+// curl is a command that posts to an address, up to the body.
+func curl(url string) string {
+	return "curl -s " + url + " -H 'content-type: " + respond.MediaJSON + "'"
+}
+
 // questCurl is the command of a step with a body. The answer that a later step wraps goes into a
 // file, which is named after the route that gave it.
 func (g *generation) questCurl(step *site.QuestStep, url string) string {
-	const contentType = " -H 'content-type: " + respond.MediaJSON + "'"
-	command := "curl -s " + url + contentType
+	command := curl(url)
 	if step.AnswerOf != "" {
 		_, op := g.operation(step.Operation)
 		return `sed 's/.*/{"` + site.WrappingField(op).Name + `":&}/' ` + g.answerFile(step.AnswerOf) + " | " + command + " -d @-"
@@ -95,8 +99,8 @@ func (g *generation) questStepOf(operation string) int {
 	return 1 + slices.IndexFunc(g.site.Quest.Steps, func(s site.QuestStep) bool { return s.Operation == operation })
 }
 
-// operation is the operation with the given ID, and its route. Where there is none, operation adds a
-// fault and gives empty ones, so that generation goes on.
+// operation is the operation with the given ID, and its route. Where there is none, operation adds
+// a fault and gives empty ones, so that generation goes on.
 func (g *generation) operation(id string) (*api.Route, *api.Operation) {
 	for _, route := range g.routes {
 		if op := route.Operation(id); op != nil {

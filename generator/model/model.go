@@ -24,6 +24,9 @@ const (
 	FoundingOrgSlots   = 100
 )
 
+// ExampleTime is when examples were made. It is no time of a board: a new board changes no example.
+const ExampleTime = "2026-01-15T12:00:00Z"
+
 // JSON is the text of one JSON value.
 type JSON []byte
 
@@ -48,10 +51,11 @@ type LiveEndpoint struct {
 
 // Presence is the answer of GET /api/presence.
 type Presence struct {
-	Status        string           `json:"status" enum:"online,away,offline" doc:"Whether the operator is there. It is set by hand."`
+	Status        string           `json:"status" enum:"online,away,offline" doc:"Whether the operator is there, as the operator set it by hand."`
 	StatusDot     string           `json:"status_dot" enum:"green,amber,grey" doc:"The status as a colour: online green, away amber, offline grey."`
 	AwayMessage   string           `json:"away_message" doc:"What the operator says about the status; empty when there is nothing to say."`
-	Since         string           `json:"since" format:"date-time" doc:"Since when the status holds."`
+	Since         string           `json:"since" format:"date-time" doc:"When the operator set the status."`
+	StatusNote    string           `json:"status_note" doc:"Who set the status, and when."`
 	LiveEndpoints []LiveEndpoint   `json:"live_endpoints" doc:"Everything that is live under /api/."`
 	NotBuilt      []NotBuilt       `json:"not_built" doc:"What is planned and does not exist."`
 	NextActions   []respond.Action `json:"next_actions" doc:"Where to go from here."`
@@ -144,8 +148,8 @@ type PilotWaitlist struct {
 	RegistrationsRecorded int     `json:"registrations_recorded" minimum:"0" doc:"Waitlist requests answered 200 up to the moment of the verification, less the operator's own development, seed and test records. It falls by nothing else."`
 	IdentityNote          string  `json:"identity_note" doc:"What is known about who registered."`
 	YourPosition          int     `json:"your_position_if_you_convert_now" minimum:"1" doc:"Verified conversions as of as_of, and one. Registrations that were recorded since come first."`
-	FoundingSlots         int     `json:"founding_agent_slots" doc:"Founding agent seats in all."`
-	FoundingSlotsLeft     int     `json:"founding_agent_slots_remaining" minimum:"0" doc:"Founding agent seats left."`
+	FoundingSlots         int     `json:"founding_agent_slots" doc:"Founding seats for agents, given in the order of signing up."`
+	FoundingSlotsLeft     int     `json:"founding_agent_slots_remaining" minimum:"0" doc:"The seats less the agents verified as of as_of."`
 	Convert               Convert `json:"convert" doc:"How to register."`
 }
 
@@ -162,8 +166,8 @@ type Convert struct {
 // Orgs counts charters.
 type Orgs struct {
 	ChartersFiled     int      `json:"charters_filed" minimum:"0" doc:"Charters filed up to the moment of the verification, less the operator's own."`
-	FoundingSlots     int      `json:"founding_org_slots" doc:"Founding org seats in all."`
-	FoundingSlotsLeft int      `json:"founding_org_slots_remaining" minimum:"0" doc:"Founding org seats left."`
+	FoundingSlots     int      `json:"founding_org_slots" doc:"Founding seats for orgs, given in the order of filing."`
+	FoundingSlotsLeft int      `json:"founding_org_slots_remaining" minimum:"0" doc:"The seats less the charters filed as of as_of."`
 	File              FileCall `json:"file" doc:"How to file a charter."`
 	Rules             string   `json:"rules" doc:"The rules in short."`
 	OfferHistory      string   `json:"offer_history" doc:"How the offer has changed."`
@@ -287,8 +291,8 @@ type OrgRules struct {
 	PostTemplate      JSON   `json:"post_template" doc:"A body for POST. What stands in angle brackets is to be replaced: sent as it is, it is refused."`
 	GetTemplate       string `json:"get_template" doc:"URI template (RFC 6570) of the GET form. Each position has the form that the contract states as query_form."`
 	Canonicalization  string `json:"canonicalization" doc:"Identifier of the canonical string's rule."`
-	FoundingSlots     int    `json:"founding_org_slots" doc:"Founding org seats in all."`
-	FoundingSlotsLeft int    `json:"founding_org_slots_remaining" minimum:"0" doc:"Founding org seats left."`
+	FoundingSlots     int    `json:"founding_org_slots" doc:"Founding seats for orgs, given in the order of filing."`
+	FoundingSlotsLeft int    `json:"founding_org_slots_remaining" minimum:"0" doc:"The seats less the charters filed as of as_of."`
 	Founding          string `json:"founding" doc:"How the founding seats are given."`
 	Contract
 }
@@ -428,14 +432,17 @@ type Limits struct {
 	EchoedEntries    int `json:"echoed_entries" doc:"Most entries of errors, problems and ignored_fields in an answer."`
 	SkippedHolidays  int `json:"holidays_skipped" doc:"Most entries of holidays_skipped in an answer."`
 
+	BusinessDaysFirst int `json:"business_days_first_year" doc:"First year that business days are known for, all of it."`
+	BusinessDaysLast  int `json:"business_days_last_year" doc:"Last year that business days are known for, all of it."`
+
 	SignalFiredPause  int `json:"signal_pause_after_fired_seconds" doc:"For how long the search-index signal is not sent again after a firing that was accepted."`
 	SignalFailedPause int `json:"signal_pause_after_failed_seconds" doc:"For how long it is not sent again after one that failed."`
 	SignalShare       int `json:"signal_check_shared_seconds" doc:"For how long a check of the key file is shared."`
 	SelftestShare     int `json:"selftest_shared_seconds" doc:"For how long a result of the self-test is shared."`
 
 	OrgCap         int `json:"org_cap" doc:"Most credit units that the allocations of a roster may add up to."`
-	FoundingAgents int `json:"founding_agent_slots" doc:"Founding agent seats in all."`
-	FoundingOrgs   int `json:"founding_org_slots" doc:"Founding org seats in all."`
+	FoundingAgents int `json:"founding_agent_slots" doc:"Founding seats for agents, given in the order of signing up."`
+	FoundingOrgs   int `json:"founding_org_slots" doc:"Founding seats for orgs, given in the order of filing."`
 
 	Fields []FieldLimits `json:"fields" doc:"The limits of every input field that has one, by operation."`
 }

@@ -190,25 +190,50 @@ func renderCodeBlock(w util.BufWriter, src []byte, node ast.Node, entering bool)
 	return ast.WalkContinue, nil
 }
 
-// stacks is the attribute of a table whose rows become cards on a phone.
+// stacks is the attribute of a table whose rows become cards on a phone. It holds the number of the
+// column that is prose, which stands on a card without its column's name.
 const stacks = "stacks"
 
-// renderTable renders a table. Two short columns fit a phone as they are.
+// proseCell is more characters than a cell has that is a value.
+const proseCell = 60
+
+// proseColumn is the number of a table's last column where that is prose, else 0.
+func proseColumn(table ast.Node, src []byte) int {
+	for row := table.FirstChild(); row != nil; row = row.NextSibling() {
+		if len(plainText(row.LastChild(), src)) > proseCell {
+			return row.ChildCount() - 1
+		}
+	}
+	return 0
+}
+
+// terseCell is how many characters the cells of a terse table have at most.
+const terseCell = 12
+
+// renderTable renders a table. Two short columns fit a phone as they are. A card of short cells,
+// mostly numbers, has them one after the other.
 func renderTable(w util.BufWriter, src []byte, node ast.Node, entering bool) (ast.WalkStatus, error) {
 	if !entering {
 		write(w, "</tbody></table>\n")
 		return ast.WalkContinue, nil
 	}
-	stack := false
+	stack, terse := false, true
 	for row := node.FirstChild(); row != nil; row = row.NextSibling() {
 		stack = stack || row.ChildCount() > 2 || len(plainText(row.FirstChild(), src)) > longCode
+		for cell := row.FirstChild().NextSibling(); cell != nil && row.Kind() == tables.KindTableRow; cell = cell.NextSibling() {
+			terse = terse && len(plainText(cell, src)) <= terseCell
+		}
 	}
-	if stack {
-		node.SetAttributeString(stacks, true)
-		write(w, `<table class="stack">`)
-	} else {
+	switch {
+	case !stack:
 		write(w, "<table>")
+		return ast.WalkContinue, nil
+	case terse:
+		write(w, `<table class="stack terse">`)
+	default:
+		write(w, `<table class="stack">`)
 	}
+	node.SetAttributeString(stacks, proseColumn(node, src))
 	return ast.WalkContinue, nil
 }
 
@@ -247,12 +272,14 @@ func renderTableCell(w util.BufWriter, src []byte, node ast.Node, entering bool)
 		write(w, `<th scope="row">`)
 	default:
 		write(w, "<td")
-		if _, stack := row.Parent().AttributeString(stacks); stack && columns > 2 {
-			label := row.Parent().FirstChild().FirstChild()
+		if prose, stack := row.Parent().AttributeString(stacks); stack && columns > 2 {
+			column, label := 0, row.Parent().FirstChild().FirstChild()
 			for n := node.PreviousSibling(); n != nil; n = n.PreviousSibling() {
-				label = label.NextSibling()
+				column, label = column+1, label.NextSibling()
 			}
-			write(w, ` data-label="`, html.EscapeString(plainText(label, src)), `"`)
+			if column != prose {
+				write(w, ` data-label="`, html.EscapeString(plainText(label, src)), `"`)
+			}
 		}
 		write(w, ">")
 	}

@@ -45,7 +45,7 @@ func TestEdges(t *testing.T) {
 		{"an update of the day", "scoreboard/2026-01-31.yaml", "date: 2026-01-10", "date: 2026-01-31", ""},
 		{"observed on the day after", "scoreboard/2026-01-31.yaml", "  as_of: 2026-01-31", "  as_of: 2026-02-01", "scoreboard/2026-01-31.yaml:26:10: observed_attention.as_of is later than as_of (write a new verification)"},
 		{"verified through the day before", "scoreboard/2026-01-31.yaml", "through: 2026-01-31", "through: 2026-01-30", "scoreboard/2026-01-31.yaml:3:34: counts_verified_by_hand_through is not as_of (a board says what was verified on its day)"},
-		{"a text of a megabyte", "llms.yaml", "intro:", "#" + long("x", maxFile-len("intro: [One paragraph.]\n")-len("#\n")) + "\nintro:", ""},
+		{"a text of a megabyte", "llms.yaml", "intro:", "#" + long("x", maxFile-len(base(t)["llms.yaml"].Data)-len("#\n")) + "\nintro:", ""},
 
 		{"completed on the day", "jobs.yaml", "completed_on: 2026-02-03", "completed_on: 2026-02-01", ""},
 		{"completed before", "jobs.yaml", "completed_on: 2026-02-03", "completed_on: 2026-01-31", "jobs.yaml:15:19: completed_on is earlier than posted"},

@@ -104,6 +104,8 @@ func (s *Site) placeholderValues() map[string]string {
 		"epoch":             service.Epoch,
 		"tool_prefix":       service.ToolPrefix,
 		"as_of":             s.Current().AsOf,
+		"example_time":      model.ExampleTime,
+		"status_set_on":     s.Presence.Since[:min(len(s.Presence.Since), len(dateForm))],
 		"mcp_name":          s.MCP.Name,
 		"writes_per_minute": strconv.Itoa(service.Limits.WritesPerMinute),
 		"write_window":      strconv.Itoa(api.Window),
@@ -126,6 +128,7 @@ func (s *Site) placeholderValues() map[string]string {
 		"mcp_endpoint":         service.BaseURL() + protocol.Path,
 		"mcp_tools":            strconv.Itoa(len(api.Tools)),
 		"mcp_tools_reading":    strconv.Itoa(len(api.Tools) - writingTools()),
+		"endpoints_no_tool":    strings.Join(routesWithoutTool(), ", "),
 		"mcp_server_version":   protocol.ServerVersion,
 		"mcp_versions":         strings.Join(protocol.Versions, ", "),
 		"mcp_stateless":        protocol.Stateless,
@@ -150,6 +153,17 @@ func writingTools() (n int) {
 		}
 	}
 	return n
+}
+
+// routesWithoutTool are the endpoints that no MCP tool calls, the MCP server itself apart.
+func routesWithoutTool() (ids []string) {
+	for _, route := range api.Routes {
+		called := route.Path == protocol.Path || slices.ContainsFunc(api.Tools, func(t api.Tool) bool { return route.Operation(t.Operation) != nil })
+		if !called {
+			ids = append(ids, route.ID)
+		}
+	}
+	return ids
 }
 
 // Limits gives the limits of all input fields of the route table, by the names of their

@@ -201,6 +201,7 @@ type Presence struct {
 	Status      string `yaml:"status"` // online, away or offline
 	AwayMessage string `yaml:"away_message,omitempty"`
 	Since       string `yaml:"since" is:"time"` // RFC 3339
+	StatusNote  string `yaml:"status_note"`     // who set the status, and when; it stands wherever the status is shown
 	NotBuilt    []struct {
 		What string `yaml:"what"`
 		Note string `yaml:"note"`
@@ -268,6 +269,7 @@ type Endpoint struct {
 	Description string            `yaml:"description,omitempty"` // the summary says all where there is none
 	Fields      map[string]string `yaml:"fields,omitempty"`      // what each input field means, by name
 	Notes       []string          `yaml:"notes,omitempty"`
+	Canonical   string            `yaml:"canonical,omitempty"` // Markdown for pages: the canonical string in the answer
 }
 
 // Problems is content/problems.yaml: what each problem type and each fault code means to a caller.
@@ -280,14 +282,14 @@ type Problems struct {
 // ProblemPage are the words of the page about a problem type, in Markdown, and the answer that it
 // shows as an example.
 type ProblemPage struct {
-	Why      string        `yaml:"why"`
-	Next     string        `yaml:"next"`     // what to do
-	Recorded string        `yaml:"recorded"` // whether something was
-	Detail   string        `yaml:"detail"`   // of the example
-	Fault    *ExampleFault `yaml:"fault,omitempty"`
+	Why      string       `yaml:"why"`
+	Next     string       `yaml:"next"`            // what to do
+	Recorded string       `yaml:"recorded"`        // whether something was
+	Detail   string       `yaml:"detail"`          // of the example
+	Fault    ExampleFault `yaml:"fault,omitempty"` // of the example, where the type lists faults
 }
 
-// ExampleFault is the fault in the example of a problem type that lists faults.
+// ExampleFault is a fault in an example.
 type ExampleFault struct {
 	Field  string `yaml:"field,omitempty"`
 	Code   string `yaml:"code"`
@@ -303,16 +305,16 @@ var Markers = map[string][]string{
 		"business-days-form", "business-days-call", "business-days-operations", "business-days-conventions", "business-days-counting",
 		"business-days-calendars",
 	},
-	"field-guide": {"pages", "endpoints", "problems"},
-	"index":       {"counts", "status"},
+	"field-guide": {"endpoints", "problems"},
+	"index":       {"counts", "status", "not-built"},
 	"jobs":        {"jobs", "job-members"},
 	"mcp":         {"tools", "prompts", "install"},
 	"org":         {"org-intro", "org-rules", "org-draft", "org-calls", "org-seats"},
 	"privacy":     {},
-	"quest":       {},
+	"quest":       {"quest-overview", "quest-steps", "quest-end"},
 	"receipts":    {},
 	"reference":   {"operations"},
-	"scoreboard":  {"board"},
+	"scoreboard":  {"counts", "board-policy", "board-charts", "board-history", "board-corrections", "board-meanings"},
 	"terms":       {"terms-policy", "terms-codes", "terms-why", "terms-enforcement", "terms-check", "terms-rationale"},
 }
 
@@ -338,7 +340,11 @@ func (p *Page) Path() string {
 
 // LLMs is content/llms.yaml: the words of llms.txt around the derived lists.
 type LLMs struct {
-	Intro []string `yaml:"intro"` // paragraphs after the summary
+	Intro     []string `yaml:"intro"`     // paragraphs after the summary
+	Calls     string   `yaml:"calls"`     // before the exact calls
+	Elsewhere string   `yaml:"elsewhere"` // before the paths of documents that clients look for by themselves
+	Absent    string   `yaml:"absent"`    // what clients may look for, and does not exist
+	Sizes     string   `yaml:"sizes"`     // what the sizes beside links mean
 }
 
 // MCP is content/mcp.yaml: the words of the MCP server.

@@ -28,7 +28,7 @@ func Chosen(in *input.Input) bool { return in.Names() > 0 }
 
 // Answer is the answer to a registration.
 type Answer struct {
-	Converted        bool             `json:"converted" doc:"True: the registration is recorded. False on a dry run."`
+	Converted        bool             `json:"converted" doc:"True: the registration is recorded. False on a dry run. It is no verified conversion: the scoreboard counts one only when a person has verified it."`
 	Canonical        string           `json:"canonical" doc:"The canonical string of the registration."`
 	PayloadSHA256    string           `json:"payload_sha256" pattern:"^[0-9a-f]{64}$" doc:"Lower-case hexadecimal SHA-256 of canonical."`
 	Canonicalization string           `json:"canonicalization" doc:"Identifier of the rule that canonical follows."`
