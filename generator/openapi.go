@@ -271,7 +271,8 @@ func (d *openAPIDocument) optionsOperation(tag, path string) object {
 	return object{
 		{"tags", []string{tag}},
 		{"operationId", derivedID(http.MethodOptions, path)},
-		{"description", "What may be sent here, also as the answer to a CORS preflight."},
+		{"summary", "What may be sent here."},
+		{"description", "Answers a CORS preflight too."},
 		{"responses", object{
 			{"204", d.sharedResponse("Options",
 				"What is allowed. Any origin may call, with the methods of Allow (Fetch). It has no effect and no body.",
