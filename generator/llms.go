@@ -98,6 +98,8 @@ func (g *generation) llmsCalls() string {
 		route, _ := g.operation(id)
 		call(g.summary(id), g.questCurl(&g.site.Quest.Steps[i], g.url(route.Path)))
 	}
+	route, op := g.operation("computeBusinessDays")
+	call(g.summary(op.ID), "curl -s "+shellQuoted(g.url(route.Path)+exampleQuery(op)))
 	call(g.summary("callMCP"), curl(g.url(protocol.Path))+` -d '{"jsonrpc":"2.0","id":1,"method":"tools/list"}'`)
 	return strings.TrimSuffix(b.String(), "\n")
 }
