@@ -165,3 +165,32 @@ func faults(t *testing.T, body []byte) int {
 	}
 	return len(answer.Errors)
 }
+
+// The sizes in llms.txt are those of the documents and of what the endpoints answer.
+func TestSizesOfLLMs(t *testing.T) {
+	o := generate(t, shippedContent)
+	h := &edgetest.Fake{Edge: edgetest.Load(t, o.Snapshot)}
+	sized := 0
+	for line := range strings.Lines(string(document(t, o, "/llms.txt"))) {
+		link := llmsLink.FindStringSubmatch(strings.TrimSpace(line))
+		if link == nil {
+			continue
+		}
+		path := strings.TrimPrefix(link[2], o.Snapshot.BaseURL())
+		size, _, ok := strings.Cut(link[3], " KB")
+		if !ok {
+			if path != "/manifest.json" && path != "/api/signal" && path != "/api/selftest" {
+				t.Errorf("%s has no size", path)
+			}
+			continue
+		}
+		sized++
+		_, body := body(t, o, h, call{"GET", path, ""})
+		if want := fmt.Sprintf("%.1f", float64(len(body))/1000); size != want {
+			t.Errorf("%s is said to have %s KB, and has %d bytes", path, size, len(body))
+		}
+	}
+	if sized < 15 {
+		t.Errorf("%d sizes", sized)
+	}
+}
