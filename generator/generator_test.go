@@ -1202,7 +1202,7 @@ func TestOddCharacters(t *testing.T) {
 		},
 		"presence.yaml": replace(`away_message: ""`, "away_message: '"+odd+"'"),
 		"endpoints.yaml": func(old string) string {
-			return strings.Replace(old, "Read the presence of the service.", "'"+odd+"'", 1)
+			return strings.Replace(old, "Read the presence.", "'"+odd+"'", 1)
 		},
 	})
 	s, err := site.Load(content)

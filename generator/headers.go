@@ -135,9 +135,9 @@ func (p *published) alike(other *published) bool {
 	return p.mediaType == other.mediaType && p.cache == other.cache && p.anyOrigin == other.anyOrigin
 }
 
-// openRule is the pattern of the table of published paths that is the rule for a path, and nil where
-// the path has a rule of its own. For the CDN a star matches slashes too, so that the broadest of
-// several patterns counts.
+// openRule is the pattern of the table of published paths that is the rule for a path, and nil
+// where the path has a rule of its own. For the CDN a star matches slashes too, so that the
+// broadest of several patterns counts.
 func openRule(at string) (broadest *published) {
 	for i := range publishedPaths {
 		p := &publishedPaths[i]

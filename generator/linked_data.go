@@ -8,8 +8,8 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// linkedData describes a page in the terms of schema.org (JSON-LD). It is "" for a page that none of
-// these terms fits: work for agents is no JobPosting, which is for people.
+// linkedData describes a page in the terms of schema.org (JSON-LD). It is "" for a page that none
+// of these terms fits: work for agents is no JobPosting, which is for people.
 func (g *generation) linkedData(p *site.Page) string {
 	var data object
 	switch p.Name {
