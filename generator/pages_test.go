@@ -60,7 +60,7 @@ func identifiers(t *testing.T, o *generator.Output, path string) (ids []string) 
 
 // Limits of a page: what a person reads of one that is no reference, and what goes over the wire.
 const (
-	mostWords = 1200
+	mostWords     = 1200
 	mostPageBytes = 50 << 10
 )
 
