@@ -76,7 +76,10 @@ func orderedJSON(text []byte, leaveOut ...string) any {
 		case '0':
 			return number(token.String())
 		}
-		return token.Kind() == 't' // false stands for null too
+		if kind := token.Kind(); kind == 't' || kind == 'f' {
+			return token.Bool()
+		}
+		return nil
 	}
 	return value()
 }

@@ -110,7 +110,7 @@ func TestProblemPages(t *testing.T) {
 	}
 	for _, code := range api.Codes {
 		showsAll(t, o, respond.InvalidInput.Path(), "<code>"+code+"</code>")
-		showsAll(t, o, respond.InvalidInput.Path()+".md", "| `"+code+"` |")
+		showsAll(t, o, respond.InvalidInput.Path()+".md", "- `"+code+"`: ")
 	}
 	for _, route := range api.Routes {
 		for status, slugs := range answeredProblems(t, o, route) {
@@ -503,8 +503,8 @@ func TestListPages(t *testing.T) {
 		"one": {
 			jobs:      []string{job(1, `,"status":"open","reward_credit_units":12,"url":"https://jobs.example/1"`)},
 			audits:    []string{audit(1)},
-			jobsSay:   []string{"Job 1", "Words &amp; &lt;b&gt;.", "reward_credit_units: 12", `href="https://jobs.example/1"`, "tags: data", "There are no completed jobs"},
-			auditsSay: []string{"agent 1", `href="https://reports.example/1"`, fmt.Sprintf("%064x", 1)},
+			jobsSay:   []string{"Job 1", "Words &amp; &lt;b&gt;.", "reward_credit_units: 12", `href="https://jobs.example/1"`, "tags: data", "There is 1 open job as of", "There are no completed jobs"},
+			auditsSay: []string{"agent 1", `href="https://reports.example/1"`, fmt.Sprintf("%064x", 1), "verified_by_hand_on: null"},
 			jobsLack:  "<b>",
 		},
 		"many": {
