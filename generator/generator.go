@@ -3,9 +3,10 @@
 // clock and writes no file.
 //
 // Each file of the package makes one family of documents: endpoint_documents.go and contract.go
-// what the endpoints answer, pages.go, field_guide.go and the files page_*.go the pages, the openapi files the OpenAPI
-// description, scoreboards.go, lists.go, mcp.go, llms.go, manifest.go and discovery.go the
-// documents of these names. published.go decides under which headers each of them is served.
+// what the endpoints answer, pages.go, field_guide.go and the files page_*.go the pages, the openapi
+// files the OpenAPI description, scoreboards.go, lists.go, mcp.go, llms.go, manifest.go, feeds.go,
+// skill.go, ai_catalog.go, linked_data.go and discovery.go the documents of these names.
+// published.go decides under which headers each of them is served, and headers.go tells the CDN.
 package generator
 
 import (
@@ -65,8 +66,9 @@ func Generate(s *site.Site, routes []*api.Route) (*Output, error) {
 		g.derivedPages()
 	})
 	g.pages()
-	g.fork(func(g *generation) { g.list("/jobs.json", &s.Jobs) })
-	g.fork(func(g *generation) { g.list("/auditors.json", &s.Auditors) })
+	g.fork(func(g *generation) { g.list(jobsPath, &s.Jobs) })
+	g.fork(func(g *generation) { g.list(auditorsPath, &s.Auditors) })
+	g.listSchemas()
 	g.scoreboards()
 	g.discovery()
 	g.join()
@@ -163,7 +165,7 @@ func (g *generation) addWithTrailer(path string, v any) {
 
 // indentedJSON is the JSON text of v, indented and with a line break at its end.
 func (g *generation) indentedJSON(v any) []byte {
-	return append(g.writeJSON(v, "  ", "\n"), '\n')
+	return append(g.writeJSON(v, jsonWriter{indent: "  "}, "\n"), '\n')
 }
 
 // withTrailer adds the trailer to the text of an object, as the canonical host writes it.
@@ -175,10 +177,15 @@ func (g *generation) withTrailer(object []byte) []byte {
 }
 
 // compactJSON is the JSON text of v without white space.
-func (g *generation) compactJSON(v any) []byte { return g.writeJSON(v, "", "") }
+func (g *generation) compactJSON(v any) []byte { return g.writeJSON(v, jsonWriter{}, "") }
 
-func (g *generation) writeJSON(v any, indent, newline string) []byte {
-	w := jsonWriter{indent: indent}
+// linedJSON is the JSON text of v with a line for each member or element, down to a level, and a
+// line break at its end. It is not indented.
+func (g *generation) linedJSON(v any, levels int) []byte {
+	return append(g.writeJSON(v, jsonWriter{lines: levels}, "\n"), '\n')
+}
+
+func (g *generation) writeJSON(v any, w jsonWriter, newline string) []byte {
 	w.value(v, newline)
 	if w.err != nil {
 		g.faults = append(g.faults, w.err)

@@ -22,8 +22,8 @@ func twinText(t *testing.T, o *generator.Output, page string) string {
 	return strings.ReplaceAll(string(document(t, o, "/"+page+".html.md")), `\`, "")
 }
 
-// holds reports each text that a page lacks.
-func holds(t *testing.T, page, text string, wanted ...string) {
+// says reports each text that a page lacks.
+func says(t *testing.T, page, text string, wanted ...string) {
 	t.Helper()
 	for _, want := range wanted {
 		if want = strings.Join(strings.Fields(want), " "); want == "" || !strings.Contains(text, want) {
@@ -49,15 +49,15 @@ func TestBusinessDaysPage(t *testing.T) {
 	text := twinText(t, o, "business-days")
 	ids, calendars := bizday.Describe()
 	for i, c := range calendars {
-		holds(t, "business-days", text, "### `"+ids[i]+"`: "+c.Name, c.Authority, c.Scope, c.LeavesOut)
+		says(t, "business-days", text, "### `"+ids[i]+"`: "+c.Name, c.Authority, c.Scope, c.LeavesOut)
 	}
 	for _, c := range bizday.Conventions {
-		holds(t, "business-days", text, "`"+c.Name+"`", c.FpML, c.What)
+		says(t, "business-days", text, "`"+c.Name+"`", c.FpML, c.What)
 	}
 	for _, operation := range bizday.Operations() {
-		holds(t, "business-days", text, "`"+operation.Name+"`", operation.What)
+		says(t, "business-days", text, "`"+operation.Name+"`", operation.What)
 	}
-	holds(t, "business-days", text, bizday.Counting, bizday.Adding, bizday.Joint, bizday.DataVersion, bizday.Caveat)
+	says(t, "business-days", text, bizday.Counting, bizday.Adding, bizday.Joint, bizday.DataVersion, bizday.Caveat)
 
 	// The call that the page shows gives the result that it names.
 	call := regexp.MustCompile(`curl -s 'https://[^/]+([^']+)'`).FindStringSubmatch(text)
@@ -66,9 +66,9 @@ func TestBusinessDaysPage(t *testing.T) {
 	if err := json.Unmarshal(outcome.Response.Body, &answer); err != nil || outcome.Response.Status != 200 {
 		t.Fatalf("%s: %d %s", call[1], outcome.Response.Status, outcome.Response.Body)
 	}
-	holds(t, "business-days", text, "`result` is `"+answer.Result.(string)+"`")
+	says(t, "business-days", text, "`result` is `"+answer.Result.(string)+"`")
 	for _, h := range answer.Skipped {
-		holds(t, "business-days", text, h.Date+" | "+h.Name+" | `"+h.Calendar+"`")
+		says(t, "business-days", text, h.Date+" | "+h.Name+" | `"+h.Calendar+"`")
 	}
 	if len(answer.Skipped) == 0 {
 		t.Error("the example passes over nothing")
@@ -86,7 +86,7 @@ func TestBusinessDaysForm(t *testing.T) {
 	o := generate(t, shippedContent)
 	page := string(document(t, o, "/business-days.html"))
 	form := regexp.MustCompile(`(?s)<form .*</form>`).FindString(page)
-	holds(t, "business-days", form, `method="get" action="/api/business-days" autocomplete="off"`)
+	says(t, "business-days", form, `method="get" action="/api/business-days" autocomplete="off"`)
 
 	type control struct {
 		readers string

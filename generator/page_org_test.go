@@ -43,11 +43,11 @@ func TestOrgPage(t *testing.T) {
 	if err := json.Unmarshal(o.Snapshot.Documents["org"], &rules); err != nil {
 		t.Fatal(err)
 	}
-	holds(t, "org", text, rules.Intro, rules.Founding,
+	says(t, "org", text, rules.Intro, rules.Founding,
 		fmt.Sprintf("at least **%d**", org.MinimumAllocation), fmt.Sprintf("at most **%d**", org.Cap),
 		fmt.Sprintf("**%d of %d**", rules.SlotsLeft, rules.Slots), "`"+org.SeatForm+"`", rules.GetTemplate)
 	for _, p := range rules.Rules.Positions {
-		holds(t, "org", text, "| `"+p.Position+"` | "+p.What)
+		says(t, "org", text, "| `"+p.Position+"` | "+p.What)
 	}
 
 	canonical, hash := blocks(text, "json")[0], blocks(text, "text")[0]
@@ -71,12 +71,12 @@ func TestOrgPage(t *testing.T) {
 		if seat.Position != org.Positions[i] || seat.Allocation < org.MinimumAllocation {
 			t.Errorf("seat %d is %+v", i, seat)
 		}
-		holds(t, "org", text, fmt.Sprintf("| `%s` | %s, %d credit units; in a GET `%s:%d`", seat.Position, seat.AgentName, seat.Allocation, seat.AgentName, seat.Allocation))
+		says(t, "org", text, fmt.Sprintf("| `%s` | %s, %d credit units; in a GET `%s:%d`", seat.Position, seat.AgentName, seat.Allocation, seat.AgentName, seat.Allocation))
 	}
 	if len(draft.Roster) != len(org.Positions) || total > org.Cap {
 		t.Errorf("%d seats share %d", len(draft.Roster), total)
 	}
-	holds(t, "org", text, "called "+draft.OrgName, fmt.Sprintf("allocates %d of %d credit units and leaves %d", total, org.Cap, org.Cap-total))
+	says(t, "org", text, "called "+draft.OrgName, fmt.Sprintf("allocates %d of %d credit units and leaves %d", total, org.Cap, org.Cap-total))
 }
 
 // What can be copied is refused as it is, and files once its placeholders are replaced.

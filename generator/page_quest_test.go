@@ -29,12 +29,12 @@ func TestQuestPage(t *testing.T) {
 	}
 	reads := 0
 	for i, step := range quest.Steps {
-		holds(t, "quest", text, fmt.Sprintf("### %d. %s", step.N, step.Title), "**It proves:** "+step.Proves)
+		says(t, "quest", text, fmt.Sprintf("### %d. %s", step.N, step.Title), "**It proves:** "+step.Proves)
 		if step.Reward != "" {
-			holds(t, "quest", text, "**You get:** "+step.Reward)
+			says(t, "quest", text, "**You get:** "+step.Reward)
 		}
 		if step.Tool != nil {
-			holds(t, "quest", text, fmt.Sprintf("`%s` with `%s`", *step.Tool, step.Arguments))
+			says(t, "quest", text, fmt.Sprintf("`%s` with `%s`", *step.Tool, step.Arguments))
 		}
 		call, body, hasBody := strings.Cut(step.Call, " with body ")
 		method, address, _ := strings.Cut(call, " ")
@@ -50,8 +50,8 @@ func TestQuestPage(t *testing.T) {
 			t.Errorf("step %d: %s, want %s", step.N, command, step.Call)
 		}
 	}
-	holds(t, "quest", text, fmt.Sprintf("Steps 1 to %d send nothing about you", reads), quest.Completion.Persist)
-	holds(t, "quest", text, quest.Completion.YouNowHave...)
+	says(t, "quest", text, fmt.Sprintf("Steps 1 to %d send nothing about you", reads), quest.Completion.Persist)
+	says(t, "quest", text, quest.Completion.YouNowHave...)
 	if n := strings.Count(text, "Sends nothing about you |"); n != reads {
 		t.Errorf("%d steps say that they send nothing, and %d do", n, reads)
 	}

@@ -136,12 +136,12 @@ func (r *apiReference) operation(method, path string, op object) {
 		r.WriteByte('\n')
 		row := beginTable(&r.Builder, "Parameter", "Takes", "Meaning")
 		for _, p := range parameters {
-			p := members(p)
+			p := r.resolve(p)
 			required := "optional"
 			if p.get("required") == true {
 				required = "required"
 			}
-			row("`"+words(p.get("name"))+"`", words(p.get("in"))+", "+required+", "+r.kind(p.get("schema")), markdownText(words(p.get("description"))))
+			row("`"+words(p.get("name"))+"`", words(p.get("in"))+", "+required+", "+r.kind(r.fieldSchema(p)), markdownText(words(p.get("description"))+words(r.fieldSchema(p).get("description"))))
 		}
 	}
 	if body := members(op.get("requestBody")); body != nil {
@@ -173,6 +173,25 @@ func (r *apiReference) answers(op object) {
 	if len(errors) > 0 {
 		fmt.Fprintf(r, "- %s\n", strings.Join(errors, ", "))
 	}
+}
+
+// resolve follows a reference, of a parameter or to a field of a body.
+func (r *apiReference) resolve(v any) object {
+	o := members(v)
+	ref := words(o.get("$ref"))
+	if ref == "" {
+		return o
+	}
+	o = r.document
+	for name := range strings.SplitSeq(strings.TrimPrefix(ref, "#/"), "/") {
+		o = members(o.get(name))
+	}
+	return o
+}
+
+// fieldSchema is the schema of a parameter. That of a field which a body takes too has its words.
+func (r *apiReference) fieldSchema(parameter object) object {
+	return r.resolve(parameter.get("schema"))
 }
 
 // body names the body and the headers of a response, at the end of a line.
@@ -224,13 +243,19 @@ func (r *apiReference) schemas() {
 	for _, schema := range members(members(r.document.get("components")).get("schemas")) {
 		fmt.Fprintf(r, "\n#### %s {#schema-%s}\n\n", schema.name, schema.name)
 		s := members(schema.value)
-		if s.get("properties") == nil {
+		parts := append([]any{s}, list(s.get("allOf"))...)
+		if !slices.ContainsFunc(parts, func(part any) bool { return members(part).get("properties") != nil }) {
 			fmt.Fprintf(r, "%s\n", r.kind(s))
 			continue
 		}
 		row := beginTable(&r.Builder, "Member", "Type", "Meaning")
-		r.properties(row, s, "")
-		if len(members(s.get("properties"))) == 0 {
+		for _, part := range parts {
+			r.properties(row, members(part), "")
+			if name := refName(members(part)); name != "" {
+				row("all members of "+r.kind(part), "", "")
+			}
+		}
+		if len(parts) == 1 && len(members(s.get("properties"))) == 0 {
 			row("none", "", "")
 		}
 	}

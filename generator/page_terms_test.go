@@ -20,13 +20,13 @@ func TestTermsPage(t *testing.T) {
 		t.Fatal(err)
 	}
 	text, policy := twinText(t, o, "terms"), &s.AUP
-	holds(t, "terms", text, "version **"+model.AUPVersion+"**", policy.Policy, policy.Why, policy.Enforcement, policy.CheckEndpoint, policy.Rationale, s.Service.Contact)
+	says(t, "terms", text, "version **"+model.AUPVersion+"**", policy.Policy, policy.Why, policy.Enforcement, policy.CheckEndpoint, policy.Rationale, s.Service.Contact)
 	var codes []string
 	for _, p := range policy.Prohibited {
 		codes = append(codes, p.Code)
-		holds(t, "terms", text, "### `"+p.Code+"`", p.Rule, "- **Not prohibited:** "+p.Examples.NotCovered)
+		says(t, "terms", text, "### `"+p.Code+"`", p.Rule, "- **Not prohibited:** "+p.Examples.NotCovered)
 		for _, example := range p.Examples.Covered {
-			holds(t, "terms", text, "- **Prohibited:** "+example)
+			says(t, "terms", text, "- **Prohibited:** "+example)
 		}
 	}
 	slices.Sort(codes)

@@ -24,6 +24,9 @@ const (
 	FoundingOrgSlots   = 100
 )
 
+// ExampleTime is when examples were made. It is no time of a board: a new board changes no example.
+const ExampleTime = "2026-01-15T12:00:00Z"
+
 // JSON is the text of one JSON value.
 type JSON []byte
 
@@ -428,6 +431,9 @@ type Limits struct {
 	EchoedCodePoints int `json:"echoed_code_points" doc:"Longest name or value of a caller that an answer repeats, in code points; it is cut there."`
 	EchoedEntries    int `json:"echoed_entries" doc:"Most entries of errors, problems and ignored_fields in an answer."`
 	SkippedHolidays  int `json:"holidays_skipped" doc:"Most entries of holidays_skipped in an answer."`
+
+	BusinessDaysFirst int `json:"business_days_first_year" doc:"First year that business days are known for, all of it."`
+	BusinessDaysLast  int `json:"business_days_last_year" doc:"Last year that business days are known for, all of it."`
 
 	SignalFiredPause  int `json:"signal_pause_after_fired_seconds" doc:"For how long the search-index signal is not sent again after a firing that was accepted."`
 	SignalFailedPause int `json:"signal_pause_after_failed_seconds" doc:"For how long it is not sent again after one that failed."`
