@@ -488,3 +488,22 @@ func TestPagesLeadToFeeds(t *testing.T) {
 		}
 	}
 }
+
+// Every address of this service in the texts that no other test reads leads to something.
+func TestAddressesInTexts(t *testing.T) {
+	o := generate(t, boards(t))
+	published, address := paths(o), regexp.MustCompile(regexp.QuoteMeta(o.Snapshot.BaseURL())+`(/[^\s"'<>`+"`"+`]*[^\s"'<>`+"`"+`.,;:)])?`)
+	for _, path := range []string{
+		"/feed.atom", "/.well-known/agent-skills/onboarding-quest/SKILL.md", "/robots.txt", "/.well-known/api-catalog",
+	} {
+		found := address.FindAllSubmatch(document(t, o, path), -1)
+		for _, m := range found {
+			if !published[string(m[1])] {
+				t.Errorf("%s names %s, which is not published", path, m[0])
+			}
+		}
+		if len(found) == 0 {
+			t.Errorf("%s names no address", path)
+		}
+	}
+}
