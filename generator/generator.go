@@ -94,7 +94,7 @@ type generation struct {
 	documentTypes map[string]reflect.Type // of the documents in the snapshot, by their keys
 	documents     []File
 	anchors       map[string]map[string]bool // the identifiers in each page, by its path
-	answerSizes   map[string]int // of what a GET of an endpoint answers, in bytes, by its path
+	answerSizes   map[string]int             // of what a GET of an endpoint answers, in bytes, by its path
 	faults        []error
 	forks         []chan *generation // each gives its generation when it is done
 }
@@ -165,7 +165,7 @@ func (g *generation) addWithTrailer(path string, v any) {
 
 // indentedJSON is the JSON text of v, indented and with a line break at its end.
 func (g *generation) indentedJSON(v any) []byte {
-	return append(g.writeJSON(v, "  ", "\n"), '\n')
+	return append(g.writeJSON(v, jsonWriter{indent: "  "}, "\n"), '\n')
 }
 
 // withTrailer adds the trailer to the text of an object, as the canonical host writes it.
@@ -177,10 +177,15 @@ func (g *generation) withTrailer(object []byte) []byte {
 }
 
 // compactJSON is the JSON text of v without white space.
-func (g *generation) compactJSON(v any) []byte { return g.writeJSON(v, "", "") }
+func (g *generation) compactJSON(v any) []byte { return g.writeJSON(v, jsonWriter{}, "") }
 
-func (g *generation) writeJSON(v any, indent, newline string) []byte {
-	w := jsonWriter{indent: indent}
+// linedJSON is the JSON text of v with a line for each member or element, down to a level, and a
+// line break at its end. It is not indented.
+func (g *generation) linedJSON(v any, levels int) []byte {
+	return append(g.writeJSON(v, jsonWriter{lines: levels}, "\n"), '\n')
+}
+
+func (g *generation) writeJSON(v any, w jsonWriter, newline string) []byte {
 	w.value(v, newline)
 	if w.err != nil {
 		g.faults = append(g.faults, w.err)

@@ -355,6 +355,8 @@ func TestLLMs(t *testing.T) {
 		if !strings.Contains(full, string(document(t, o, page))) {
 			t.Errorf("llms-full.txt lacks %s", page)
 		}
+	}
+	for _, page := range []string{"/field-guide.html.md", "/privacy.html.md"} {
 		if !strings.Contains(text, page) {
 			t.Errorf("llms.txt lacks %s", page)
 		}
@@ -1200,7 +1202,7 @@ func TestOddCharacters(t *testing.T) {
 		},
 		"presence.yaml": replace(`away_message: ""`, "away_message: '"+odd+"'"),
 		"endpoints.yaml": func(old string) string {
-			return strings.Replace(old, "Read the presence of the service.", "'"+odd+"'", 1)
+			return strings.Replace(old, "Read the presence.", "'"+odd+"'", 1)
 		},
 	})
 	s, err := site.Load(content)

@@ -42,6 +42,8 @@ func (o object) get(name string) any {
 type jsonWriter struct {
 	buf    []byte
 	indent string // indentation of one level; the text is compact where it is empty
+	lines  int    // levels down to which a text without indentation has line breaks; 0 is all
+	level  int    // of the object or array that is being written
 	err    error  // the first error
 }
 
@@ -80,6 +82,9 @@ func (w *jsonWriter) value(v any, newline string) {
 // elements writes n elements between brackets, each on a line of its own where the text is
 // indented.
 func (w *jsonWriter) elements(open, end byte, n int, newline string, write func(i int, newline string)) {
+	if w.level++; w.lines > 0 && w.level > w.lines {
+		newline = ""
+	}
 	inner := newline + w.indent
 	if room := 4096; cap(w.buf)-len(w.buf) < room {
 		w.buf = slices.Grow(w.buf, len(w.buf)+room) // append alone would copy a long text five times
@@ -96,6 +101,7 @@ func (w *jsonWriter) elements(open, end byte, n int, newline string, write func(
 		w.buf = append(w.buf, newline...)
 	}
 	w.buf = append(w.buf, end)
+	w.level--
 }
 
 func (w *jsonWriter) string(s string) {

@@ -70,9 +70,13 @@ func TestMembers(t *testing.T) {
 		if !slices.ContainsFunc(slices.Collect(maps.Keys(d.seen)), func(name string) bool { return strings.HasPrefix(name, prefix) }) {
 			continue // a component of requests or of documents, and of no answer
 		}
-		for _, property := range component.at("properties").members() {
-			// The components of documents that hold a contract have its members.
-			if !d.seen[prefix+property.name] && !d.seen["Contract."+property.name] {
+		properties := component.at("properties").members()
+		parts, _ := component.at("allOf").value.([]any)
+		for _, part := range parts {
+			properties = append(properties, node{"", part}.at("properties").members()...)
+		}
+		for _, property := range properties {
+			if !d.seen[prefix+property.name] {
 				t.Errorf("%s is described, and no answer has it", prefix+property.name)
 			}
 		}
@@ -297,7 +301,7 @@ func (d *describedAnswers) gather(schema node, o *described) {
 	}
 	parts, _ := schema.at("allOf").value.([]any)
 	for _, part := range parts {
-		d.gather(node{"", part}, o)
+		d.gather(node{schema.name, part}, o) // a reference brings a name of its own
 	}
 	// Every answer ends with the trailer, whichever schemas it is made of.
 	trailer := d.description.at("components", "schemas", "Trailer", "properties")

@@ -8,14 +8,18 @@ import (
 	"strings"
 
 	"anteroom/edge/api"
-	"anteroom/edge/endpoint/mcp/protocol"
 	"anteroom/edge/jsonrpc"
 	"anteroom/edge/respond"
+	"anteroom/edge/snapshot"
 	"anteroom/generator/model"
 )
 
 // openAPIVersion is the newest version of OpenAPI that common tools read.
 const openAPIVersion = "3.1.1"
+
+// linedLevels is how deep in the description each member stands in a line of its own: down to an
+// operation and to a component. An indented text is more than half as long again.
+const linedLevels = 3
 
 // openAPI publishes the description of every endpoint, made of the route table, the answer types
 // and the words of the content. OpenAPI has one operation for a method and a path, so the
@@ -26,8 +30,9 @@ func (g *generation) openAPI() {
 		generation: g,
 		schemas:    schemas{types: map[string]reflect.Type{}},
 	}
+	d.exampleSnapshot()
 	var err error
-	if d.edge, err = api.Load(d.snapshot); err != nil {
+	if d.edge, err = api.Load(d.example); err != nil {
 		d.fault("openapi.json: %w", err)
 		return
 	}
@@ -40,6 +45,9 @@ func (g *generation) openAPI() {
 		for _, method := range route.Methods() {
 			item.set(strings.ToLower(method), d.operation(route, method))
 		}
+		first := item[1].value.(object)
+		first.set("externalDocs", object{{"url", g.url(endpointPath(route))}})
+		item[1].value = first
 		if route.Refusal != nil && !route.Answers(http.MethodGet) {
 			item.set("get", d.refusedGet(route))
 		}
@@ -73,10 +81,10 @@ func (g *generation) openAPI() {
 		{"tags", tags},
 		{"paths", paths},
 		{"components", object{
-			{"schemas", d.schemas.components}, {"responses", d.responses}, {"headers", d.headers},
+			{"schemas", d.schemas.components}, {"responses", d.responses}, {"parameters", d.shared}, {"headers", d.headers},
 		}},
 	}
-	g.add("/openapi.json", g.indentedJSON(doc))
+	g.add(openAPIPath, g.linedJSON(doc, linedLevels))
 }
 
 func (g *generation) tagDescription(tag string) string {
@@ -92,9 +100,11 @@ func (g *generation) tagDescription(tag string) string {
 // openAPIDocument is the OpenAPI description while it is made.
 type openAPIDocument struct {
 	*generation
-	edge      *api.API // answers the example requests
+	example   *snapshot.Snapshot // what the examples are made of
+	edge      *api.API           // answers the example requests, with that snapshot
 	schemas   schemas
 	responses object
+	shared    object // parameters that several operations have
 	headers   object
 }
 
@@ -105,11 +115,11 @@ func (d *openAPIDocument) operation(route *api.Route, method string) object {
 	for _, op := range operations {
 		summaries = append(summaries, d.summary(op.ID))
 		text := d.description(op.ID)
+		if fullAt := op.Methods[len(op.Methods)-1]; fullAt != method {
+			text = "As with " + fullAt + ", where it is described, by query parameters."
+		}
 		if len(operations) > 1 {
 			text = "`" + op.ID + "`: " + text
-		}
-		for _, note := range d.site.Endpoints[op.ID].Notes {
-			text += "\n- " + note
 		}
 		texts = append(texts, text)
 	}
@@ -118,7 +128,6 @@ func (d *openAPIDocument) operation(route *api.Route, method string) object {
 		{"operationId", defaultOperation(route, method).ID},
 		{"summary", strings.Join(summaries, " ")},
 		{"description", strings.Join(texts, "\n\n")},
-		{"externalDocs", object{{"url", d.url("/field-guide.html#" + endpointAnchor(route))}}},
 	}
 	if len(operations) > 1 {
 		ids := []string{}
@@ -139,17 +148,12 @@ func (d *openAPIDocument) operation(route *api.Route, method string) object {
 	}
 	responses := object{}
 	if len(d.answerTypes(operations[0])) == 0 {
-		responses.set("204", object{
-			{"description", "Nothing to do, and nothing done."}, {"headers", d.headerRefs("Cache-Control")},
-		})
+		responses.set("204", d.sharedResponse("NothingToDo", "Nothing to do, and nothing done.", "Cache-Control"))
 	} else {
 		responses.set("200", d.successResponse(route, operations, method))
 	}
 	if method == http.MethodGet && slices.ContainsFunc(operations, func(op *api.Operation) bool { return op.Cache != api.NoStore }) {
-		responses.set("304", object{
-			{"description", notModified},
-			{"headers", d.headerRefs("ETag", "Cache-Control", "Link")},
-		})
+		responses.set("304", d.notModified())
 	}
 	problems := problemsOf(operations...)
 	if method == http.MethodGet { // the body of a GET is not read, so it cannot be at fault
@@ -166,8 +170,6 @@ func (d *openAPIDocument) operation(route *api.Route, method string) object {
 	described.set("responses", responses)
 	return described
 }
-
-const notModified = "Not modified: the entity tag of If-None-Match still holds."
 
 // defaultOperation is the operation that a request of this method gets when it has no query and no
 // body. The edge tries the operations of a route in their order, and the last one takes what no
@@ -202,7 +204,6 @@ func (d *openAPIDocument) refusedGet(route *api.Route) object {
 		{"summary", "How to install the server, and its tools, in the body of a refusal."},
 		{"description", "There is no stream to listen to, so a GET is answered 405. " +
 			"Its body tells how to add the server to common clients, and lists the tools."},
-		{"externalDocs", object{{"url", d.url("/field-guide.html#" + endpointAnchor(route))}}},
 		{"responses", responses},
 	}
 }
@@ -216,60 +217,43 @@ func (d *openAPIDocument) jsonRPCOperation(described *object, op *api.Operation)
 	oneOrMore := func(message object) object {
 		return anyOf([]object{message, {{"type", "array"}, {"items", message}, {"minItems", 1}, {"maxItems", maxMessages}}})
 	}
-	example := exampleBody(op)
 	described.set("requestBody", object{
 		{"description", "A JSON-RPC 2.0 message, or an array of them. A missing Content-Type is read as JSON."},
 		{"required", true},
 		{"content", object{{respond.MediaJSON, object{
 			{"schema", oneOrMore(object{{"$ref", "#/components/schemas/MCPMessage"}})},
-			{"examples", object{{op.ID, object{{"summary", d.summary(op.ID)}, {"value", example}}}}},
+			{"examples", object{{op.ID, object{{"value", exampleBody(op)}}}}},
 		}}}},
 	})
-	answer := d.schemas.ref(reflect.TypeFor[model.MCPAnswer]())
-	errorAnswer := func(code int, message string) object {
-		return object{{respond.MediaJSON, object{
-			{"schema", oneOrMore(answer)},
-			{"example", object{{"jsonrpc", "2.0"}, {"id", nil}, {"error", object{{"code", code}, {"message", message}}}}},
-		}}}
+	d.schemas.components.set("MCPAnswers", oneOrMore(d.schemas.ref(reflect.TypeFor[model.MCPAnswer]())))
+	answers := func(example object) object {
+		return object{{respond.MediaJSON, object{{"schema", object{{"$ref", "#/components/schemas/MCPAnswers"}}}, {"example", example}}}}
 	}
-	pong := object{{"jsonrpc", "2.0"}, {"id", 1}, {"result", object{}}}
+	d.responses.set("JSONRPCError", object{
+		{"description", "A JSON-RPC error, whose message says what is wrong with the request."},
+		{"headers", d.headerRefs("Cache-Control")},
+		{"content", answers(object{{"jsonrpc", "2.0"}, {"id", nil}, {"error", object{{"code", jsonrpc.InvalidRequest}, {"message", "Invalid request"}}}})},
+	})
+	failed := object{{"$ref", "#/components/responses/JSONRPCError"}}
 	responses := object{
 		{"200", object{
 			{"description", "An answer to every request, an array for an array. " +
-				"A call that the endpoint refused is a result with isError true and the problem document as its text; " +
+				"A call that the endpoint refused is a result with isError true and the problem as its text; " +
 				"so is one over the limit of writes (429), and one whose relay or store fails (502, 503)."},
 			{"headers", d.headerRefs("Cache-Control", "RateLimit-Policy", "RateLimit")},
-			{"content", object{{respond.MediaJSON, object{
-				{"schema", oneOrMore(answer)},
-				{"examples", object{{"ping", object{{"summary", "The answer to ping."}, {"value", pong}}}}},
-			}}}},
+			{"content", answers(object{{"jsonrpc", "2.0"}, {"id", 1}, {"result", object{}}})},
 		}},
-		{"202", object{
-			{"description", "There were notifications or responses only: nothing to answer."},
-			{"headers", d.headerRefs("Cache-Control")},
-		}},
+		{"202", d.sharedResponse("NothingToAnswer", "There were notifications or responses only: nothing to answer.", "Cache-Control")},
+		// An unknown method of the revision without a handshake.
+		{strconv.Itoa(http.StatusNotFound), failed},
 	}
 	for _, p := range problemsOf(op) {
-		status := strconv.Itoa(p.Status)
 		switch p.Status {
 		case http.StatusMethodNotAllowed, http.StatusMisdirectedRequest:
-			responses.set(status, d.problemResponse([]*respond.ProblemType{p}))
-			continue
+			responses.set(strconv.Itoa(p.Status), d.problemResponse([]*respond.ProblemType{p}))
+		default:
+			responses.set(strconv.Itoa(p.Status), failed)
 		}
-		if p == respond.InvalidInput {
-			responses.set("404", object{
-				{"description", "Method not found, as a JSON-RPC error, of a request that is of revision " + protocol.Stateless + " by itself."},
-				{"headers", d.headerRefs("Cache-Control")},
-				{"content", errorAnswer(jsonrpc.MethodNotFound, "Method not found")},
-			})
-		}
-		code, message := jsonrpc.InvalidRequest, "Invalid request: "+p.Title
-		if p.Status == http.StatusInternalServerError {
-			code, message = jsonrpc.InternalError, "Internal error"
-		}
-		responses.set(status, object{
-			{"description", p.Title + ", as a JSON-RPC error."}, {"headers", d.headerRefs("Cache-Control")}, {"content", errorAnswer(code, message)},
-		})
 	}
 	described.set("responses", responses)
 }
@@ -287,14 +271,12 @@ func (d *openAPIDocument) optionsOperation(tag, path string) object {
 	return object{
 		{"tags", []string{tag}},
 		{"operationId", derivedID(http.MethodOptions, path)},
-		{"summary", "What may be sent here."},
-		{"description", "Answers a CORS preflight (Fetch): any origin may call, with the methods of Allow. It has no effect and no body."},
+		{"description", "What may be sent here, also as the answer to a CORS preflight."},
 		{"responses", object{
-			{"204", object{
-				{"description", "What is allowed."},
-				{"headers", d.headerRefs("Allow", "Access-Control-Allow-Origin", "Access-Control-Allow-Methods", "Access-Control-Allow-Headers",
-					"Access-Control-Max-Age", "Access-Control-Expose-Headers")},
-			}},
+			{"204", d.sharedResponse("Options",
+				"What is allowed. Any origin may call, with the methods of Allow (Fetch). It has no effect and no body.",
+				"Allow", "Access-Control-Allow-Origin", "Access-Control-Allow-Methods", "Access-Control-Allow-Headers",
+				"Access-Control-Max-Age", "Access-Control-Expose-Headers")},
 			{strconv.Itoa(respond.Misdirected.Status), d.problemResponse([]*respond.ProblemType{respond.Misdirected})},
 			{strconv.Itoa(respond.Internal.Status), d.problemResponse([]*respond.ProblemType{respond.Internal})},
 		}},

@@ -6,7 +6,9 @@ import (
 	"slices"
 	"strings"
 
+	"anteroom/edge/respond"
 	"anteroom/generator/model"
+	"anteroom/generator/page"
 	"anteroom/generator/site"
 )
 
@@ -17,83 +19,144 @@ const documentsTag = "documents"
 const datedScoreboards = "/scoreboard/{as_of}.json"
 
 // documentPaths adds the published documents to the paths of the description. A pattern of the
-// table of published paths is added once for each document that it stands for.
+// table of published paths becomes a template, unless it stands for one document that is known.
 func (d *openAPIDocument) documentPaths(paths *object) {
+	known := d.knownPaths()
 	for i := range publishedPaths {
 		p := &publishedPaths[i]
 		if p.mediaType == "" || p.pattern == SecurityTxtPath && d.site.NoSecurityTxt {
 			continue
 		}
-		switch p.pattern {
-		case "/scoreboard/*.json":
-			paths.set(datedScoreboards, d.documentPath(p, datedScoreboards, p.title, sentence(p.what)))
-		case keyPattern:
-			if key := d.site.Service.IndexNow.Key; key != "" {
-				path := "/" + key + ".txt"
-				paths.set(path, d.documentPath(p, path, p.title, sentence(p.what)))
+		before, after, several := strings.Cut(p.pattern, "*")
+		var names []string
+		for _, one := range known {
+			if several && publishedAs(one) == p {
+				names = append(names, one[len(before):len(one)-len(after)])
 			}
-		case "/*.html.md", "/*.html":
-			for i := range d.site.Pages {
-				page := &d.site.Pages[i]
-				path, title := twinPath(page), page.Title+", as Markdown"
-				if p.mediaType == mediaHTML {
-					path, title = "/"+page.Name+".html", page.Title
-					if path != page.Path() {
-						paths.set(page.Path(), d.documentPath(p, page.Path(), title, page.Description))
-					}
-				}
-				paths.set(path, d.documentPath(p, path, title, page.Description))
-			}
-		case "/endpoints/*.html.md", "/endpoints/*.html", "/problems/*.html.md", "/problems/*.html":
-			// Templates of these paths would say less than the pages of the reference.
-		case "/*.js": // parts of pages
+		}
+		switch {
+		case p.pattern == keyPattern && len(names) == 0:
+		case !several:
+			paths.set(p.pattern, d.documentPath(p, p.pattern, nil))
+		case len(names) == 1:
+			paths.set(before+names[0]+after, d.documentPath(p, before+names[0]+after, nil))
 		default:
-			paths.set(p.pattern, d.documentPath(p, p.pattern, p.title, sentence(p.what)))
+			parameter := d.documentParameter(p, before, names)
+			name := parameter.get("name").(string)
+			template := before + "{" + name + "}" + after
+			if other := d.shared.get(name); other == nil || reflect.DeepEqual(other, parameter) {
+				d.shared.set(name, parameter)
+				parameter = object{{"$ref", "#/components/parameters/" + name}}
+			}
+			paths.set(template, d.documentPath(p, template, parameter))
 		}
 	}
+	paths.set("/", d.documentPath(publishedAs("/index.html"), "/", nil))
+}
+
+// knownPaths are the paths of the documents whose names follow from the content and the route
+// table, sorted. Dated scoreboards are not among them: a new one leaves the description as it is.
+func (d *openAPIDocument) knownPaths() (paths []string) {
+	pages := []string{}
+	for i := range d.site.Pages {
+		pages = append(pages, "/"+d.site.Pages[i].Name+".html")
+	}
+	for _, route := range d.routes {
+		pages = append(pages, endpointPath(route))
+	}
+	for _, p := range respond.ProblemTypes {
+		pages = append(pages, p.Path())
+	}
+	for _, page := range pages {
+		paths = append(paths, page, page+".md")
+	}
+	for script := range page.Scripts {
+		paths = append(paths, script)
+	}
+	if key := d.site.Service.IndexNow.Key; key != "" {
+		paths = append(paths, strings.Replace(keyPattern, "*", key, 1))
+	}
+	slices.Sort(paths)
+	return paths
+}
+
+// documentParameter is what stands in a template in the place of the pattern's asterisk, which
+// follows before. It is called after the first word of the title.
+func (d *openAPIDocument) documentParameter(p *published, before string, names []string) object {
+	name, _, _ := strings.Cut(strings.ToLower(p.title), " ")
+	name = strings.TrimSuffix(name, ",")
+	parameter := func(name, what string, schema object, example string) object {
+		o := object{{"name", name}, {"in", "path"}, {"required", true}, {"description", what}, {"schema", schema}}
+		if example != "" {
+			o.set("example", example)
+		}
+		return o
+	}
+	switch {
+	case before == "/scoreboard/":
+		return parameter("as_of", "Date of the hand verification; of a further one on a date with a hyphen and its number behind it.",
+			object{{"type", "string"}, {"pattern", "^[0-9]{4}-[0-9]{2}-[0-9]{2}(-[0-9]+)?$"}}, d.site.Scoreboards[0].File)
+	case len(names) == 0:
+		return parameter(name, "Its name.", object{{"type", "string"}}, "")
+	}
+	return parameter(name, "Its name.", object{{"type", "string"}, {"enum", names}}, names[0])
 }
 
 // sentence makes a sentence of a part of one.
 func sentence(s string) string { return strings.ToUpper(s[:1]) + s[1:] + "." }
 
-// documentPath is the path item of a document.
-func (d *openAPIDocument) documentPath(p *published, path, title, text string) object {
-	schema := d.documentSchema(path)
-	if schema == nil {
-		schema = object{{"type", "string"}}
-	}
-	mediaType, _, _ := strings.Cut(p.mediaType, ";")
+// documentPath is the path item of a document, or of several by one template.
+func (d *openAPIDocument) documentPath(p *published, path string, parameter object) object {
 	get := object{
 		{"tags", []string{documentsTag}},
 		{"operationId", derivedID(http.MethodGet, path)},
-		{"summary", title},
-		{"description", text},
+		{"summary", p.title},
+		{"description", sentence(p.what)},
 	}
 	responses := object{
-		{"200", object{
-			{"description", text},
-			{"headers", d.headerRefs("Cache-Control", "ETag", "Link")},
-			{"content", object{{mediaType, object{{"schema", schema}}}}},
-		}},
-		{"304", object{{"description", notModified}, {"headers", d.headerRefs("Cache-Control", "ETag", "Link")}}},
+		{"200", d.documentResponse(p, path)},
+		{"304", d.notModified()},
 	}
-	if strings.Contains(path, "{") {
-		get.set("parameters", []object{{
-			{"name", "as_of"},
-			{"in", "path"},
-			{"required", true},
-			{"description", "Date of the hand verification; of a further one on a date with a hyphen and its number behind it."},
-			{"schema", object{{"type", "string"}, {"pattern", "^[0-9]{4}-[0-9]{2}-[0-9]{2}(-[0-9]+)?$"}}},
-			{"example", d.site.Current().File},
-		}})
-		responses.set("404", object{{"description", "There is no such hand verification."}, {"headers", d.headerRefs("Cache-Control")}})
+	if parameter != nil {
+		get.set("parameters", []object{parameter})
+		responses.set("404", d.sharedResponse("NoDocument", "There is no such document.", "Cache-Control"))
 	}
-	responses.set("405", object{
-		{"description", "The method is neither GET nor HEAD."},
-		{"headers", d.headerRefs("Allow", "Cache-Control", "Link")},
-	})
+	responses.set("405", d.sharedResponse("DocumentMethodNotAllowed", "The method is neither GET nor HEAD.", "Allow", "Cache-Control", "Link"))
 	get.set("responses", responses)
-	return object{{"summary", title}, {"get", get}}
+	return object{{"get", get}}
+}
+
+// documentResponse is the answer that gives a document. Documents that are not JSON share one for
+// each media type.
+func (d *openAPIDocument) documentResponse(p *published, path string) object {
+	mediaType, _, _ := strings.Cut(p.mediaType, ";")
+	headers := d.headerRefs("Cache-Control", "ETag", "Link")
+	if strings.HasSuffix(mediaType, "json") {
+		schema := d.documentSchema(path)
+		if schema == nil {
+			schema = object{{"type", "object"}}
+		}
+		return object{{"description", "The document."}, {"headers", headers}, {"content", object{{mediaType, object{{"schema", schema}}}}}}
+	}
+	name := strings.TrimPrefix(derivedID("", strings.ReplaceAll(mediaType, "+", "-")), "/")
+	d.responses.set(name, object{
+		{"description", "The document."},
+		{"headers", headers},
+		{"content", object{{mediaType, object{{"schema", object{{"type", "string"}}}}}}},
+	})
+	return object{{"$ref", "#/components/responses/" + name}}
+}
+
+// sharedResponse refers to a response without a described body, and makes it where there is none
+// yet.
+func (d *openAPIDocument) sharedResponse(name, text string, headers ...string) object {
+	d.responses.set(name, object{{"description", text}, {"headers", d.headerRefs(headers...)}})
+	return object{{"$ref", "#/components/responses/" + name}}
+}
+
+// notModified is the answer 304.
+func (d *openAPIDocument) notModified() object {
+	return d.sharedResponse("NotModified", "Not modified: the entity tag of If-None-Match still holds.", "ETag", "Cache-Control", "Link")
 }
 
 // documentSchema is the schema of a JSON document, and nil for a document that is not JSON.
@@ -124,10 +187,14 @@ func (d *openAPIDocument) documentSchema(path string) object {
 	case "/manifest.json":
 		return object{{"allOf", []object{d.schemas.ref(reflect.TypeFor[model.Manifest]()), d.schemas.ref(reflect.TypeFor[model.Trailer]())}}}
 	case "/scoreboard.json":
-		return withTrailer("Scoreboard", withoutEdgeMembers(d.schemas.ofStruct(reflect.TypeFor[model.Roster]()), reflect.TypeFor[model.Roster]()))
+		board := reflect.TypeFor[model.Roster]()
+		published, added := splitEdgeMembers(d.schemas.ofStruct(board), board)
+		schema := withTrailer("Scoreboard", published)
+		d.schemas.components.set(componentName(board), object{{"allOf", []object{{{"$ref", "#/components/schemas/Scoreboard"}}, added}}})
+		return schema
 	case datedScoreboards:
-		d.schemas.components.set("Verification", d.schemas.subset(reflect.TypeFor[model.Verification](), reflect.TypeFor[model.Roster]()))
-		return object{{"$ref", "#/components/schemas/Verification"}}
+		numbers := schemas{inline: true}
+		return append(numbers.ofType(reflect.TypeFor[model.Verification]()), member{"description", "The numbers mean what they mean in Scoreboard."})
 	case jobsPath:
 		return withTrailer("Jobs", d.listSchema("Job", &d.site.Jobs))
 	case auditorsPath:
@@ -151,39 +218,21 @@ func thirdPartySchema(types object) object {
 	return object{{"type", "object"}, {"properties", properties}, {"required", required}}
 }
 
-// withoutEdgeMembers removes from the schema of a type the members that only the edge adds.
-func withoutEdgeMembers(schema object, t reflect.Type) object {
+// splitEdgeMembers makes two of the schema of a type: one with the members that are published, and
+// one with those that only the edge adds.
+func splitEdgeMembers(schema object, t reflect.Type) (published, added object) {
 	fromEdge := map[string]bool{}
 	for f := range t.Fields() {
 		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
 		fromEdge[name] = f.Tag.Get("from") == "edge"
 	}
-	schema.set("properties", slices.DeleteFunc(schema.get("properties").(object), func(m member) bool { return fromEdge[m.name] }))
-	schema.set("required", slices.DeleteFunc(schema.get("required").([]string), func(name string) bool { return fromEdge[name] }))
-	return schema
-}
-
-// subset is the schema of a struct whose members are some of those of another struct and mean the
-// same.
-func (s *schemas) subset(t, whole reflect.Type) object {
-	properties, required := object{}, []string{}
-	for f := range t.Fields() {
-		for same := range whole.Fields() {
-			name, _, _ := strings.Cut(same.Tag.Get("json"), ",")
-			if name != f.Tag.Get("json") {
-				continue
-			}
-			property := s.ofMember
-			if f.Type.Kind() == reflect.Struct {
-				property = func(same *reflect.StructField, _ bool) object {
-					return append(s.subset(f.Type, same.Type), member{"description", same.Tag.Get("doc")})
-				}
-			}
-			properties.set(name, property(&same, false))
-			required = append(required, name)
-		}
+	half := func(edge bool) object {
+		half := slices.Clone(schema)
+		half.set("properties", slices.DeleteFunc(slices.Clone(schema.get("properties").(object)), func(m member) bool { return fromEdge[m.name] != edge }))
+		half.set("required", slices.DeleteFunc(slices.Clone(schema.get("required").([]string)), func(name string) bool { return fromEdge[name] != edge }))
+		return half
 	}
-	return object{{"type", "object"}, {"properties", properties}, {"required", required}}
+	return half(false), half(true)
 }
 
 // listSchema is the schema of a list that grows. Its entries are a component of their own.

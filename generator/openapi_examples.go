@@ -4,13 +4,22 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"time"
 
 	"anteroom/edge/api"
-	"anteroom/edge/civil"
 	"anteroom/edge/input"
 	"anteroom/edge/kernel"
 	"anteroom/generator/model"
 )
+
+// exampleSnapshot makes the snapshot that examples are made of. It has nothing of a board and one
+// address of the sitemap, so that the examples change with the service's words alone.
+func (d *openAPIDocument) exampleSnapshot() {
+	example := *d.snapshot
+	example.AsOf, _, _ = strings.Cut(model.ExampleTime, "T")
+	example.Sitemap = example.Sitemap[:1]
+	d.example = &example
+}
 
 // exampleRequest is a body for an operation, as build makes it. Where a required object has no
 // example of its own, its example is what the writing operation of the route answers: the receipt
@@ -47,12 +56,15 @@ func (d *openAPIDocument) measure(route *api.Route) {
 	}
 }
 
-// runTurn answers a request to the canonical host, at noon (UTC) of the last hand verification.
+// runTurn answers a request to the canonical host, at the time of all examples.
 func (d *openAPIDocument) runTurn(request kernel.Request, handle func(*kernel.Turn) *kernel.Response) *kernel.Response {
-	day, _ := civil.ParseDate(d.snapshot.AsOf)
-	request.Host = d.snapshot.CanonicalHost
-	return kernel.Run(&kernel.Turn{Request: request, Now: int64(day)*24*60*60 + 12*60*60}, func(t *kernel.Turn) kernel.Outcome {
-		t.Begin(d.snapshot)
+	now, err := time.Parse(time.RFC3339, model.ExampleTime)
+	if err != nil {
+		d.fault("openapi.json: the time of the examples: %w", err)
+	}
+	request.Host = d.example.CanonicalHost
+	return kernel.Run(&kernel.Turn{Request: request, Now: now.Unix()}, func(t *kernel.Turn) kernel.Outcome {
+		t.Begin(d.example)
 		return t.Outcome(handle(t))
 	}, d.performEffects)
 }

@@ -35,6 +35,8 @@ func (d *openAPIDocument) parameters(operations []*api.Operation, method string)
 	return parameters
 }
 
+// parameter describes a query parameter. Its schema is that of the same field of the body, with its
+// words, where the operation takes the field in a body too.
 func (d *openAPIDocument) parameter(op *api.Operation, f *input.Field, name string, required bool) object {
 	meaning := d.fieldMeaning(op, name)
 	schema := inputSchema(f, func(string) string { return meaning }, "")
@@ -55,13 +57,26 @@ func (d *openAPIDocument) parameter(op *api.Operation, f *input.Field, name stri
 		schema = object{{"type", "string"}, {"enum", f.Values}}
 	}
 	schema = slices.DeleteFunc(schema, func(m member) bool { return m.name == "description" })
-	described := object{{"name", name}, {"in", "query"}, {"description", meaning}, {"required", required}, {"schema", schema}}
+	described := object{{"name", name}, {"in", "query"}}
+	if slices.Contains(op.Methods, http.MethodPost) && !f.QueryOnly && f.Type != input.List && f.Type != input.Switch && len(f.QueryNames) == 0 {
+		schema = object{{"$ref", "#/components/schemas/" + requestName(op) + "/properties/" + name}}
+	} else {
+		described.set("description", meaning)
+	}
+	if required {
+		described.set("required", true)
+	}
+	described.set("schema", schema)
 	if f.Type == input.List { // its values are joined with commas
 		described.set("style", "form")
 		described.set("explode", false)
 	}
 	if len(example) > 0 {
 		described.set("example", example)
+	}
+	if name == api.DryRun.Name {
+		d.shared.set(name, described)
+		return object{{"$ref", "#/components/parameters/" + name}}
 	}
 	return described
 }
@@ -92,6 +107,9 @@ func seatExample(f *input.Field, parameter string) model.JSON {
 	return nil
 }
 
+// requestName is the name of the component for an operation's body.
+func requestName(op *api.Operation) string { return strings.ToUpper(op.ID[:1]) + op.ID[1:] + "Request" }
+
 // requestBody describes the body of a POST. The body is optional where an empty object is enough.
 func (d *openAPIDocument) requestBody(route *api.Route, operations []*api.Operation) object {
 	bodies, examples, required := []object{}, object{}, true
@@ -103,14 +121,16 @@ func (d *openAPIDocument) requestBody(route *api.Route, operations []*api.Operat
 		if op.Strict {
 			schema.set("additionalProperties", false)
 		}
-		name := strings.ToUpper(op.ID[:1]) + op.ID[1:] + "Request"
+		name := requestName(op)
 		d.schemas.components.set(name, schema)
 		bodies = append(bodies, object{{"$ref", "#/components/schemas/" + name}})
 		needs := func(f input.Field) bool { return f.Required }
 		if len(op.AnyOf) == 0 && !slices.ContainsFunc(op.Fields, needs) {
 			required = false
 		}
-		examples.set(op.ID, object{{"summary", d.summary(op.ID)}, {"value", d.exampleRequest(route, op, bodyTemplate)}})
+		if example := d.exampleRequest(route, op, bodyTemplate); len(example) <= maxExample {
+			examples.set(op.ID, object{{"value", example}})
+		}
 	}
 	content := object{{"schema", anyOf(bodies)}, {"examples", examples}}
 	return object{

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"net/http"
 	"reflect"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -14,29 +13,30 @@ import (
 	"anteroom/generator/model"
 )
 
+// maxExample is the longest example, in bytes.
+const maxExample = 1000
+
 // successResponse describes the 200 answer of the operations that a request may choose from.
 func (d *openAPIDocument) successResponse(route *api.Route, operations []*api.Operation, method string) object {
 	var answers []object
-	var summaries []string
 	headers := []string{"Cache-Control"}
 	examples := object{}
 	for _, op := range operations {
 		for _, answer := range d.answerTypes(op) {
 			answers = append(answers, object{{"allOf", []object{d.schemas.ref(answer), d.schemas.ref(reflect.TypeFor[model.Trailer]())}}})
 		}
-		summaries = append(summaries, d.summary(op.ID))
 		if op.Cache != api.NoStore {
 			headers = append(headers, "ETag")
 		}
 		if op.Writes {
 			headers = append(headers, "RateLimit-Policy", "RateLimit")
 		}
-		if doc := op.Document; doc != nil && doc.Tail == nil && doc != route.Contract {
-			text := slices.Clone(d.snapshot.Documents[doc.ID])
-			examples.set(op.ID, object{{"summary", d.summary(op.ID)}, {"value", model.JSON(d.withTrailer(text))}})
-		}
-		if op.Handle != nil {
-			examples.set(op.ID, object{{"summary", d.summary(op.ID)}, {"value", d.exampleAnswer(route, op)}})
+		// One example of an operation is enough, and none of a long answer: a reader asks for that. The
+		// self-test is not run for it.
+		if op.Handle != nil && len(op.Answers) == 1 && method == op.Methods[len(op.Methods)-1] {
+			if example := d.exampleAnswer(route, op); len(example) <= maxExample {
+				examples.set(op.ID, object{{"value", example}})
+			}
 		}
 	}
 	if method == http.MethodGet {
@@ -46,8 +46,12 @@ func (d *openAPIDocument) successResponse(route *api.Route, operations []*api.Op
 	if len(examples) > 0 {
 		content.set("examples", examples)
 	}
+	description := "The answer."
+	if len(answers) > 1 {
+		description = "One of the answers."
+	}
 	return object{
-		{"description", strings.Join(summaries, " ")},
+		{"description", description},
 		{"headers", d.headerRefs(headers...)},
 		{"content", object{{respond.MediaJSON, content}}},
 	}
@@ -61,7 +65,7 @@ func (d *openAPIDocument) problemResponse(types []*respond.ProblemType) object {
 		for word := range strings.FieldsSeq(p.Title) {
 			name += strings.ToUpper(word[:1]) + word[1:]
 		}
-		texts = append(texts, p.Title+": "+d.site.Problems.Types[p.Slug])
+		texts = append(texts, p.Title+" ("+p.Path()+").")
 	}
 	ref := object{{"$ref", "#/components/responses/" + name}}
 	if d.responses.get(name) != nil {
@@ -96,8 +100,8 @@ func (d *openAPIDocument) problemResponse(types []*respond.ProblemType) object {
 		schema = object{{"allOf", []object{schema, d.schemas.ref(members)}}}
 	}
 	content := object{{"schema", schema}}
-	if !slices.Contains(required, "contract") && extensionMembers[p] == nil {
-		content.set("example", d.problemExample(p, required != nil))
+	if p == respond.TooManyWrites { // one is enough, since all problems have one form
+		content.set("example", d.problemExample(p, api.RateLimited))
 	}
 	d.responses.set(name, object{
 		{"description", strings.Join(texts, " ")},
@@ -110,34 +114,23 @@ func (d *openAPIDocument) problemResponse(types []*respond.ProblemType) object {
 // contractTypes are the types of the member contract, by status.
 var contractTypes = map[int]reflect.Type{400: reflect.TypeFor[model.AskedContract](), 405: reflect.TypeFor[model.Contract]()}
 
-// requestFaultCodes are the fault codes of the problems that are about the request as a whole.
-var requestFaultCodes = map[*respond.ProblemType]string{
-	respond.BodyTooLarge:    api.TooLarge,
-	respond.QueryTooLong:    api.TooLarge,
-	respond.UnsupportedType: api.NotJSON,
-	respond.TooManyWrites:   api.RateLimited,
-}
-
 // extensionMembers are the members (RFC 9457, section 3.2) that a problem type has besides those of
 // all problems.
 var extensionMembers = map[*respond.ProblemType]reflect.Type{respond.SignalFailed: reflect.TypeFor[signal.Failed]()}
 
-// problemExample is the body of a problem, with a fault where the problem lists faults.
-func (d *openAPIDocument) problemExample(p *respond.ProblemType, faults bool) model.JSON {
-	example := model.Problem{
+// problemExample is the body of a problem that is about the request as a whole.
+func (d *openAPIDocument) problemExample(p *respond.ProblemType, code string) model.JSON {
+	return d.compactJSON(model.Problem{
 		Type: d.problemURL(p), Title: p.Title, Status: p.Status, Detail: d.site.Problems.Types[p.Slug],
-		ContractURL: d.url("/openapi.json"),
+		Errors:      []model.Fault{{Code: code, Detail: d.site.Problems.Codes[code]}},
+		ContractURL: d.url(openAPIPath),
 		Trailer: model.Trailer{
 			Notice:        d.snapshot.Notice,
 			ServedFrom:    d.snapshot.CanonicalHost,
 			CanonicalHost: d.snapshot.CanonicalHost,
 			HostNote:      d.snapshot.NoteCanonical,
 		},
-	}
-	if faults {
-		example.Errors = []model.Fault{{Code: requestFaultCodes[p], Detail: d.site.Problems.Codes[requestFaultCodes[p]]}}
-	}
-	return d.compactJSON(example)
+	})
 }
 
 // headerTexts describe the response headers that an agent reads.

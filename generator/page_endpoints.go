@@ -46,8 +46,13 @@ func (g *generation) endpointSection(route *api.Route) string {
 		fmt.Fprintf(&b, "\nLimit: %d writes in %d seconds for one %s.\n",
 			c.WriteLimit.Writes, c.WriteLimit.WindowSeconds, markdownText(c.WriteLimit.Per))
 	}
-	for i, op := range readsFirst(route) {
-		g.operationSection(&b, route, op, &c.Operations[i])
+	// The contract comes last: the page says what it says.
+	for _, last := range []bool{false, true} {
+		for i, op := range readsFirst(route) {
+			if (op.Document == route.Contract) == last {
+				g.operationSection(&b, route, op, &c.Operations[i])
+			}
+		}
 	}
 	b.WriteString("\n## Errors {#errors}\n\n")
 	for _, p := range problemsOf(route.Operations...) {
@@ -217,17 +222,29 @@ func (g *generation) answerSection(b *strings.Builder, op *api.Operation) {
 			fmt.Fprintf(b, "Status 200, `Cache-Control: %s`, with these members and the [trailer](/field-guide.html#trailer):\n\n", op.Cache)
 		}
 		row := beginTable(b, "Member", "Type", "Meaning")
+		besides := ""
 		for _, m := range answerMembers(t, "") {
+			if m.name == "" {
+				besides = "\n" + m.doc + "\n"
+				continue
+			}
 			row("`"+m.name+"`", m.kind, markdownText(m.doc))
 		}
+		b.WriteString(besides)
 	}
 }
 
 // answerMember is one member of an answer, in words.
 type answerMember struct{ name, kind, doc string }
 
+// contractType is the type of a contract. Several answers have its members besides their own. One
+// page describes them, at contractAnswer.
+var contractType = reflect.TypeFor[model.Contract]()
+
+const contractAnswer = "/endpoints/waitlist.html#readWaitlistContract-answer"
+
 // contractOperations is the type of what contracts are mostly made of. The API reference describes
-// it once, and not every page that has a contract.
+// it once, and not the page that has a contract.
 var contractOperations = reflect.TypeFor[[]model.ContractOperation]()
 
 // answerMembers describes the members of an answer type, and of the objects within it. Package
@@ -237,6 +254,9 @@ func answerMembers(t reflect.Type, prefix string) (members []answerMember) {
 		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
 		inner, suffix := f.Type, ""
 		switch {
+		case f.Type == contractType:
+			members = append(members, answerMember{doc: "Besides: the members of a [contract](" + contractAnswer + ")."})
+			continue
 		case f.Anonymous:
 			members = append(members, answerMembers(f.Type, prefix)...)
 			continue

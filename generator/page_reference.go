@@ -98,20 +98,25 @@ func words(v any) string {
 }
 
 // methodsInOrder are the members of a path item that are operations, in the order of the reference.
-var methodsInOrder = []string{"get", "post", "put", "patch", "delete", "options"}
+// Those of OPTIONS come behind them, since they are all alike.
+var methodsInOrder = []string{"get", "post", "put", "patch", "delete"}
 
 // tag describes the operations of one tag.
 func (r *apiReference) tag(tag object) {
 	name := words(tag.get("name"))
 	fmt.Fprintf(r, "## %s {#tag-%s}\n\n%s\n", strings.ToUpper(name[:1])+name[1:], name, markdownText(words(tag.get("description"))))
-	for _, path := range members(r.document.get("paths")) {
-		for _, method := range methodsInOrder {
-			op := members(members(path.value).get(method))
-			if op != nil && slices.Contains(list(op.get("tags")), any(name)) {
-				r.operation(method, path.name, op)
+	each := func(methods []string, describe func(method, path string, op object)) {
+		for _, path := range members(r.document.get("paths")) {
+			for _, method := range methods {
+				op := members(members(path.value).get(method))
+				if op != nil && slices.Contains(list(op.get("tags")), any(name)) {
+					describe(method, path.name, op)
+				}
 			}
 		}
 	}
+	each(methodsInOrder, r.operation)
+	each([]string{"options"}, r.options)
 }
 
 // operation describes one operation.
@@ -128,19 +133,31 @@ func (r *apiReference) operation(method, path string, op object) {
 		r.WriteByte('\n')
 		row := beginTable(&r.Builder, "Parameter", "Takes", "Meaning")
 		for _, p := range parameters {
-			p := members(p)
+			p := r.resolve(p)
 			required := "optional"
 			if p.get("required") == true {
 				required = "required"
 			}
-			row("`"+words(p.get("name"))+"`", words(p.get("in"))+", "+required+", "+r.kind(p.get("schema")), markdownText(words(p.get("description"))))
+			row("`"+words(p.get("name"))+"`", words(p.get("in"))+", "+required+", "+r.kind(r.fieldSchema(p)), markdownText(words(p.get("description"))+words(r.fieldSchema(p).get("description"))))
 		}
 	}
 	if body := members(op.get("requestBody")); body != nil {
 		fmt.Fprintf(r, "\nBody: %s. %s\n", r.content(body), markdownText(words(body.get("description"))))
 	}
-	var errors []string
 	r.WriteString("\nAnswers:\n\n")
+	r.answers(op)
+}
+
+// options describes an operation of OPTIONS in short.
+func (r *apiReference) options(method, path string, op object) {
+	id := words(op.get("operationId"))
+	fmt.Fprintf(r, "\n#### %s %s {#%s}\n\n`%s`. %s\n\n", strings.ToUpper(method), markdownText(path), id, id, markdownText(words(op.get("summary"))))
+	r.answers(op)
+}
+
+// answers lists the answers of an operation by their statuses.
+func (r *apiReference) answers(op object) {
+	var errors []string
 	for _, answer := range members(op.get("responses")) {
 		response := members(answer.value)
 		if ref := refName(response); ref != "" {
@@ -153,6 +170,25 @@ func (r *apiReference) operation(method, path string, op object) {
 	if len(errors) > 0 {
 		fmt.Fprintf(r, "- %s\n", strings.Join(errors, ", "))
 	}
+}
+
+// resolve follows a reference, of a parameter or to a field of a body.
+func (r *apiReference) resolve(v any) object {
+	o := members(v)
+	ref := words(o.get("$ref"))
+	if ref == "" {
+		return o
+	}
+	o = r.document
+	for name := range strings.SplitSeq(strings.TrimPrefix(ref, "#/"), "/") {
+		o = members(o.get(name))
+	}
+	return o
+}
+
+// fieldSchema is the schema of a parameter. That of a field which a body takes too has its words.
+func (r *apiReference) fieldSchema(parameter object) object {
+	return r.resolve(parameter.get("schema"))
 }
 
 // body names the body and the headers of a response, at the end of a line.
@@ -204,13 +240,19 @@ func (r *apiReference) schemas() {
 	for _, schema := range members(members(r.document.get("components")).get("schemas")) {
 		fmt.Fprintf(r, "\n#### %s {#schema-%s}\n\n", schema.name, schema.name)
 		s := members(schema.value)
-		if s.get("properties") == nil {
+		parts := append([]any{s}, list(s.get("allOf"))...)
+		if !slices.ContainsFunc(parts, func(part any) bool { return members(part).get("properties") != nil }) {
 			fmt.Fprintf(r, "%s\n", r.kind(s))
 			continue
 		}
 		row := beginTable(&r.Builder, "Member", "Type", "Meaning")
-		r.properties(row, s, "")
-		if len(members(s.get("properties"))) == 0 {
+		for _, part := range parts {
+			r.properties(row, members(part), "")
+			if name := refName(members(part)); name != "" {
+				row("all members of "+r.kind(part), "", "")
+			}
+		}
+		if len(parts) == 1 && len(members(s.get("properties"))) == 0 {
 			row("none", "", "")
 		}
 	}

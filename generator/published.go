@@ -41,7 +41,7 @@ type published struct {
 	cache     string
 	anyOrigin bool // any origin may read it (CORS)
 	title     string
-	what      string // part of a sentence; empty for pages, whose descriptions stand in the content
+	what      string // part of a sentence
 }
 
 // publishedPaths decides the media type, the lifetime and the CORS header of every published path.
@@ -71,8 +71,8 @@ var publishedPaths = []published{
 	{"/sitemap.xml", mediaXML, cacheHour, true, "Sitemap", "the addresses that search engines are to index"},
 	{keyPattern, mediaText, cacheHour, true, "IndexNow key", "the key that search engines compare a submission with"},
 	{"/404.html", mediaHTML, cacheHTML, false, "Nothing here", "what is answered where nothing is published"},
-	{"/*.html.md", mediaMarkdown, cacheShort, true, "", ""},
-	{"/*.html", mediaHTML, cacheHTML, false, "", ""},
+	{"/*.html.md", mediaMarkdown, cacheShort, true, "Page, as Markdown", "a page in the Markdown that it is made of"},
+	{"/*.html", mediaHTML, cacheHTML, false, "Page", "a page for people, with a link to its Markdown"},
 	{"/endpoints/*.html.md", mediaMarkdown, cacheShort, true, "Endpoint, as Markdown", "one endpoint: what it takes and answers"},
 	{"/endpoints/*.html", mediaHTML, cacheHTML, false, "Endpoint", "one endpoint: what it takes and answers"},
 	{"/problems/*.html.md", mediaMarkdown, cacheShort, true, "Type of problem, as Markdown", "what a type of problem means, and what to do"},

@@ -77,36 +77,59 @@ func (s *schemas) ofType(t reflect.Type) object {
 	panic("no schema for the type " + t.String() + " of an answer")
 }
 
-// ofStruct is the schema of a struct. Package model says what its tags mean.
+// ofStruct is the schema of a struct. Package model says what its tags mean. An embedded struct is a
+// component of its own; the members after it are a further part, so that all stand in their order.
 func (s *schemas) ofStruct(t reflect.Type) object {
-	properties, patterns, required := object{}, object{}, []string{}
+	parts := []object{{}}
+	own := structSchema{}
 	var add func(t reflect.Type)
 	add = func(t reflect.Type) {
 		for f := range t.Fields() {
 			name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
 			switch {
-			case f.Anonymous:
+			case f.Anonymous && s.inline:
 				add(f.Type)
+				continue
+			case f.Anonymous:
+				parts[len(parts)-1] = own.schema()
+				own = structSchema{}
+				parts = append(parts, s.ofType(f.Type), object{})
 				continue
 			case options == "embed":
 				schema := s.ofType(f.Type.Elem())
 				schema.set("description", f.Tag.Get("doc"))
-				patterns.set(f.Tag.Get("pattern"), schema)
+				own.patterns.set(f.Tag.Get("pattern"), schema)
 				continue
 			}
 			absent := strings.Contains(options, "omit") && f.Tag.Get("from") != "edge"
-			properties.set(name, s.ofMember(&f, absent))
+			own.properties.set(name, s.ofMember(&f, absent))
 			if !absent {
-				required = append(required, name)
+				own.required = append(own.required, name)
 			}
 		}
 	}
 	add(t)
-	schema := object{{"type", "object"}, {"properties", properties}}
-	if len(patterns) > 0 {
-		schema.set("patternProperties", patterns)
+	parts[len(parts)-1] = own.schema()
+	if more := slices.DeleteFunc(parts[1:], func(part object) bool { return part.get("$ref") == nil && len(part.get("properties").(object)) == 0 }); len(more) > 0 {
+		parts[0].set("allOf", more)
 	}
-	schema.set("required", required)
+	return parts[0]
+}
+
+// structSchema is what the members of a struct, or some of them, say of an object.
+type structSchema struct {
+	properties, patterns object
+	required             []string
+}
+
+func (p *structSchema) schema() object {
+	schema := object{{"type", "object"}, {"properties", append(object{}, p.properties...)}}
+	if len(p.patterns) > 0 {
+		schema.set("patternProperties", p.patterns)
+	}
+	if len(p.required) > 0 {
+		schema.set("required", p.required)
+	}
 	return schema
 }
 
@@ -124,7 +147,9 @@ func (s *schemas) ofMember(f *reflect.StructField, absent bool) object {
 	if also := f.Tag.Get("also"); also != "" {
 		schema.set("type", append(strings.Split(also, ","), schema.get("type").(string)))
 	}
-	schema.set("description", f.Tag.Get("doc"))
+	if doc := f.Tag.Get("doc"); tells(doc) {
+		schema.set("description", doc)
+	}
 	for _, key := range []string{"format", "pattern"} {
 		if value := f.Tag.Get(key); value != "" {
 			schema.set(key, value)
@@ -137,6 +162,13 @@ func (s *schemas) ofMember(f *reflect.StructField, absent bool) object {
 		schema.set("minimum", model.JSON(minimum))
 	}
 	return schema
+}
+
+// tells reports whether the words of a member say more than its name does. Few words without a
+// qualification do not.
+func tells(words string) bool {
+	const few = 40
+	return len(words) >= few || strings.ContainsAny(words, ",;:0123456789") || strings.Contains(words, "null")
 }
 
 // Patterns of strings: the control characters that each type refuses, written so that ECMA-262, RE2

@@ -24,6 +24,9 @@ const (
 	FoundingOrgSlots   = 100
 )
 
+// ExampleTime is when examples were made. It is no time of a board: a new board changes no example.
+const ExampleTime = "2026-01-15T12:00:00Z"
+
 // JSON is the text of one JSON value.
 type JSON []byte
 

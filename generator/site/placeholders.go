@@ -104,6 +104,7 @@ func (s *Site) placeholderValues() map[string]string {
 		"epoch":             service.Epoch,
 		"tool_prefix":       service.ToolPrefix,
 		"as_of":             s.Current().AsOf,
+		"example_time":      model.ExampleTime,
 		"status_set_on":     s.Presence.Since[:min(len(s.Presence.Since), len(dateForm))],
 		"mcp_name":          s.MCP.Name,
 		"writes_per_minute": strconv.Itoa(service.Limits.WritesPerMinute),
