@@ -159,7 +159,7 @@ type Convert struct {
 	URL               string   `json:"url" format:"uri" doc:"Address of the endpoint."`
 	Minimum           string   `json:"minimum" doc:"The least that a registration needs."`
 	Get               string   `json:"get" doc:"URI template (RFC 6570) of the GET form."`
-	PostBody          JSON     `json:"post_body" doc:"Body of the POST form. What stands in angle brackets is to be replaced: sent as it is, it is refused."`
+	PostBody          JSON     `json:"post_body" doc:"Body of the POST form. What stands in angle brackets is refused as it is."`
 	ReadTheTermsFirst string   `json:"read_the_terms_first" format:"uri" doc:"Address of the acceptable-use policy."`
 }
 
@@ -226,7 +226,7 @@ type Contract struct {
 	What       string              `json:"what" doc:"What the endpoint is for."`
 	Operations []ContractOperation `json:"operations" doc:"What can be done here."`
 	WriteLimit *WriteLimit         `json:"write_limit,omitempty" doc:"How often one client may write, where something can be written."`
-	Errors     []string            `json:"errors" doc:"The problems that a request may get: of each the status and, after a space, the name of its page under /problems/."`
+	Errors     []string            `json:"errors" doc:"The problems that a request may get, each as status and name of its page under /problems/."`
 	FieldGuide string              `json:"field_guide" format:"uri" doc:"Address of the description for people."`
 }
 
@@ -235,13 +235,13 @@ type ContractOperation struct {
 	ID          string          `json:"id" doc:"Stable identifier."`
 	Methods     []string        `json:"methods" doc:"HTTP methods that do it."`
 	What        string          `json:"what" doc:"What it does."`
-	Writes      bool            `json:"writes,omitzero" doc:"True where it stores, sends or signs something; absent where it only reads."`
-	DryRun      bool            `json:"dry_run,omitzero" doc:"True where dry_run checks and answers without any effect; absent where it is no field."`
+	Writes      bool            `json:"writes,omitzero" doc:"True where it stores, sends or signs something, else absent."`
+	DryRun      bool            `json:"dry_run,omitzero" doc:"True where dry_run checks and answers without any effect, else absent."`
 	Fields      []ContractField `json:"fields,omitempty" doc:"The input fields; absent where there are none."`
 	AnyOf       []string        `json:"at_least_one_of,omitempty" doc:"Fields of which at least one must be given."`
-	OtherFields string          `json:"other_fields,omitempty" enum:"refused,listed in ignored_fields" doc:"What happens with a field that is not named here; absent where it is ignored."`
+	OtherFields string          `json:"other_fields,omitempty" enum:"refused,listed in ignored_fields" doc:"What happens with a field that is not named here; absent: it is ignored."`
 	GetTemplate string          `json:"get_template,omitempty" doc:"URI template (RFC 6570) of the GET form."`
-	ExampleBody JSON            `json:"example_body,omitzero" doc:"Body of the POST form. What stands in angle brackets is to be replaced: sent as it is, it is refused."`
+	ExampleBody JSON            `json:"example_body,omitzero" doc:"Body of the POST form. What stands in angle brackets is refused as it is."`
 	Rule        string          `json:"canonicalization,omitempty" doc:"Identifier of the rule of the canonical string in the answer."`
 	Notes       []string        `json:"notes,omitempty" doc:"What else to know."`
 }
@@ -250,8 +250,8 @@ type ContractOperation struct {
 type ContractField struct {
 	Name            string          `json:"name" doc:"Name of the field."`
 	Type            string          `json:"type" doc:"JSON type of the field."`
-	Format          string          `json:"format,omitempty" doc:"email, where it must be an address."`
-	Required        bool            `json:"required,omitzero" doc:"True where it must be given; absent where it need not."`
+	Format          string          `json:"format,omitempty" doc:"email or date."`
+	Required        bool            `json:"required,omitzero" doc:"True where it must be given, else absent."`
 	MinLength       int             `json:"min_length,omitzero" doc:"Least length, in code points."`
 	MaxLength       int             `json:"max_length,omitzero" doc:"Greatest length, in code points."`
 	Minimum         int             `json:"minimum,omitzero" doc:"Least value."`
@@ -261,10 +261,10 @@ type ContractField struct {
 	Values          []string        `json:"values,omitempty" doc:"The only values allowed."`
 	ValuesIn        string          `json:"values_in,omitempty" doc:"Instead of values: the member of the answer that lists them."`
 	Aliases         []string        `json:"aliases,omitempty" doc:"Other names for the same field."`
-	QueryParameters []string        `json:"query_parameters,omitempty" doc:"In a query: one parameter for each of these in place of the field, in the form query_form."`
-	QueryForm       string          `json:"query_form,omitempty" doc:"The form of each of query_parameters. The last colon separates its parts."`
-	In              string          `json:"in,omitempty" enum:"query,body" doc:"The only place where it may be given; absent where a query and a body may have it."`
-	Example         JSON            `json:"example,omitzero" also:"string,integer,array" doc:"An example. What stands in angle brackets is to be replaced: sent as it is, it is refused."`
+	QueryParameters []string        `json:"query_parameters,omitempty" doc:"The parameters that stand for the field in a query, each of the form query_form."`
+	QueryForm       string          `json:"query_form,omitempty" doc:"Their form. The last colon separates its parts."`
+	In              string          `json:"in,omitempty" enum:"query,body" doc:"Where it may be given; absent: in a query and in a body."`
+	Example         JSON            `json:"example,omitzero" also:"string,integer,array" doc:"An example; what stands in angle brackets is refused as it is."`
 	Meaning         string          `json:"meaning" doc:"What it means, in one sentence."`
 	Items           []ContractField `json:"items,omitempty" doc:"The members of each item of an array."`
 }
@@ -288,7 +288,7 @@ type AskedContract struct {
 type OrgRules struct {
 	Intro             string `json:"intro" doc:"What the draft is."`
 	Rules             Rules  `json:"rules" doc:"The rules of the draft."`
-	PostTemplate      JSON   `json:"post_template" doc:"A body for POST. What stands in angle brackets is to be replaced: sent as it is, it is refused."`
+	PostTemplate      JSON   `json:"post_template" doc:"A body for POST. What stands in angle brackets is refused as it is."`
 	GetTemplate       string `json:"get_template" doc:"URI template (RFC 6570) of the GET form. Each position has the form that the contract states as query_form."`
 	Canonicalization  string `json:"canonicalization" doc:"Identifier of the canonical string's rule."`
 	FoundingSlots     int    `json:"founding_org_slots" doc:"Founding seats for orgs, given in the order of filing."`
@@ -328,9 +328,9 @@ type ReceiptSpec struct {
 
 // BusinessDays is the answer of GET /api/business-days without a computation's parameters.
 type BusinessDays struct {
-	Range       DateRange    `json:"range" doc:"The dates that are supported, both included. What leads outside is refused."`
+	Range       DateRange    `json:"range" doc:"The dates that are supported, both included."`
 	Calendars   []Calendar   `json:"calendars" doc:"The calendars. Saturdays and Sundays are business days in none of them."`
-	Conventions []Convention `json:"conventions" doc:"The business day conventions of roll, and of add with 0 days: which business day stands for a day that is none. A business day stands for itself. The first is the default."`
+	Conventions []Convention `json:"conventions" doc:"The conventions of roll, and of add with 0 days: which business day stands for a day that is none. The first is the default."`
 	Counting    string       `json:"counting" doc:"Which days count counts."`
 	Adding      string       `json:"adding" doc:"From where add counts."`
 	DataVersion string       `json:"data_version" format:"date" doc:"The day on which the rules were last compared with their sources."`
@@ -487,7 +487,7 @@ type Problem struct {
 	Errors        []Fault        `json:"errors,omitempty" doc:"Every fault found; on 400, 413, 414, 415 and 429."`
 	ErrorsTotal   int            `json:"errors_total,omitzero" doc:"How many faults there were, where errors leaves some out."`
 	ContractURL   string         `json:"contract_url" format:"uri" doc:"Where the contract stands."`
-	Contract      JSON           `json:"contract,omitzero" doc:"On 400 the part about the operation that was asked for; on 405 the whole contract of the endpoint, with what else a bare GET of it answers."`
+	Contract      JSON           `json:"contract,omitzero" doc:"On 400 that of the operation that was asked for; on 405 that of the endpoint, with what else a bare GET of it answers."`
 	LiveEndpoints []LiveEndpoint `json:"live_endpoints,omitempty" doc:"What is live; on 404."`
 	IgnoredFields []string       `json:"ignored_fields,omitempty" doc:"Fields that the contract does not name; on 400."`
 	IgnoredTotal  int            `json:"ignored_fields_total,omitzero" doc:"How many there were, where ignored_fields leaves some out."`

@@ -69,9 +69,9 @@ type Answer struct {
 	Days         int       `json:"days,omitempty" doc:"As sent."`
 	Year         int       `json:"year,omitempty" doc:"As sent."`
 	Convention   *string   `json:"convention" doc:"The convention that was applied; null where the operation applies none."`
-	Result       []Holiday `json:"result" also:"boolean,integer,string" doc:"A boolean for is, an integer for count, the closed weekdays in order of date for holidays, and a date for every other operation."`
+	Result       []Holiday `json:"result" also:"boolean,integer,string" doc:"A boolean for is, an integer for count, the closed weekdays for holidays, a date for every other operation."`
 	Inclusive    *int      `json:"inclusive,omitempty" doc:"For count: the count with both ends counted, negative where start is after end."`
-	Skipped      []Holiday `json:"holidays_skipped" doc:"In order of date, the closed weekdays that the result passed over: those of the span that result counts, those between the date and the result, for is those on the date itself. At most 50; none for holidays."`
+	Skipped      []Holiday `json:"holidays_skipped" doc:"In order of date, the closed weekdays that the result passed over, for is those on the date itself. At most 50; none for holidays."`
 	SkippedTotal int       `json:"holidays_skipped_total" doc:"How many there were in all."`
 	DataVersion  string    `json:"data_version" format:"date" doc:"The day on which the rules were last compared with their sources."`
 	Caveat       string    `json:"caveat" doc:"What the data does not know."`
