@@ -67,6 +67,8 @@ func Generate(s *site.Site, routes []*api.Route) (*Output, error) {
 	g.fork(func(g *generation) { g.list("/jobs.json", &s.Jobs) })
 	g.fork(func(g *generation) { g.list("/auditors.json", &s.Auditors) })
 	g.scoreboards()
+	g.verifyKit()
+	g.vectors()
 	g.llms()
 	g.discovery()
 	g.join()

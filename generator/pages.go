@@ -25,6 +25,8 @@ type section struct {
 var sectionMakers = map[string]func(*generation) section{
 	"endpoints": func(g *generation) section { return section{markdown: g.endpointsSection()} },
 	"problems":  func(g *generation) section { return section{markdown: g.problemsSection()} },
+	"kit":       func(g *generation) section { return g.kitSection() },
+	"verifier":  func(g *generation) section { return g.verifierSection() },
 	"codes":     func(g *generation) section { return section{markdown: g.codesSection()} },
 }
 

@@ -15,6 +15,7 @@ const (
 	mediaMarkdown = "text/markdown; charset=utf-8" // RFC 7763
 	mediaCSS      = "text/css; charset=utf-8"
 	mediaJSON     = respond.MediaJSON
+	mediaScript   = "text/javascript; charset=utf-8" // RFC 9239
 	mediaXML      = "application/xml"
 	mediaLinkset  = `application/linkset+json; profile="https://www.rfc-editor.org/info/rfc9727"` // RFC 9264, RFC 9727
 
@@ -60,6 +61,11 @@ var publishedPaths = []published{
 	{"/problems/*.html.md", mediaMarkdown, cacheShort, true, "Type of problem, as Markdown", "what a type of problem means, and what to do"},
 	{"/problems/*.html", mediaHTML, cacheHTML, false, "Type of problem", "what a type of problem means, and what to do"},
 	{"/style.css", mediaCSS, cacheHour, false, "Style sheet", "how the pages look"},
+	{"/receipts.js", mediaScript, cacheHour, false, "Script of the page on receipts", "checks a receipt in the browser"},
+	{"/verify/verify.py", mediaText, cacheShort, true, "Verify kit for Python", "a program that checks a receipt, a registration or a charter without the service"},
+	{"/verify/verify.mjs", mediaScript, cacheShort, true, "Verify kit for JavaScript", "the same for Node, Deno and Bun, and as a module for pages"},
+	{"/verify/verify.sh", mediaText, cacheShort, true, "Verify kit for the shell", "the same for a POSIX shell with awk, sha256sum and OpenSSL 3"},
+	{vectorsPath, mediaJSON, cacheHour, true, "Conformance vectors", "inputs with their canonical strings, hashes, verdicts and faults, to test an implementation with"},
 	{pattern: "/_headers"},
 	{pattern: "/_redirects"},
 }

@@ -270,7 +270,7 @@ var Markers = map[string][]string{
 	"org":           {},
 	"privacy":       {},
 	"quest":         {},
-	"receipts":      {},
+	"receipts":      {"verifier", "kit"},
 	"reference":     {},
 	"scoreboard":    {},
 	"terms":         {},
