@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"anteroom/edge/api"
+	"anteroom/edge/endpoint/mcp/protocol"
+	"anteroom/generator/site"
 )
 
 // discovery publishes what crawlers, scanners and researchers look for at fixed places.
@@ -20,6 +22,10 @@ func (g *generation) discovery() {
 		g.add(SecurityTxtPath, g.securityTxt())
 	}
 	g.add("/.well-known/api-catalog", g.indentedJSON(g.apiCatalog()))
+	g.add(serverCardPath, g.indentedJSON(g.serverCard()))
+	g.add(aiCatalogPath, g.indentedJSON(g.aiCatalog()))
+	g.skills()
+	g.feeds()
 	if key := g.site.Service.IndexNow.Key; key != "" {
 		g.add("/"+key+".txt", []byte(key))
 	}
@@ -27,6 +33,9 @@ func (g *generation) discovery() {
 
 // SecurityTxtPath is where security.txt is published (RFC 9116, section 3).
 const SecurityTxtPath = "/.well-known/security.txt"
+
+// scoreboardPage is the page of the counts.
+const scoreboardPage = "/scoreboard.html"
 
 // robots follows RFC 9309.
 func (g *generation) robots() []byte {
@@ -75,23 +84,31 @@ type sitemapEntry struct {
 // sitemapEntries are the documents that search engines are to index. A date is that of the content;
 // documents without a date of their own have none.
 func (g *generation) sitemapEntries() (entries []sitemapEntry) {
-	counts := g.site.Current().AsOf
 	for i := range g.site.Pages {
 		p := &g.site.Pages[i]
-		updated := p.Updated
-		if p.Name == "index" {
-			updated = max(updated, counts) // the front page shows the counts
-		}
-		entries = append(entries, sitemapEntry{g.url(p.Path()), updated})
+		entries = append(entries, sitemapEntry{g.url(p.Path()), g.changed(p)})
+	}
+	for i := range slices.Backward(g.site.Scoreboards) {
+		s := &g.site.Scoreboards[i]
+		entries = append(entries, sitemapEntry{g.url(boardPath(s)), s.AsOf})
 	}
 	return append(entries,
-		sitemapEntry{g.url("/scoreboard.json"), counts},
-		sitemapEntry{g.url("/jobs.json"), g.site.Jobs.AsOf},
-		sitemapEntry{g.url("/auditors.json"), g.site.Auditors.AsOf},
+		sitemapEntry{g.url("/scoreboard.json"), g.site.Current().AsOf},
+		sitemapEntry{g.url(jobsPath), g.site.Jobs.AsOf},
+		sitemapEntry{g.url(auditorsPath), g.site.Auditors.AsOf},
 		sitemapEntry{Loc: g.url("/llms.txt")},
-		sitemapEntry{Loc: g.url("/openapi.json")},
+		sitemapEntry{Loc: g.url(openAPIPath)},
 		sitemapEntry{Loc: g.url("/manifest.json")},
 	)
+}
+
+// changed is the day of the last change of a page: of its text, or of the numbers and entries that
+// it shows.
+func (g *generation) changed(p *site.Page) string {
+	shows := map[string]string{
+		"index": g.site.Current().AsOf, "scoreboard": g.site.Current().AsOf, "jobs": g.site.Jobs.AsOf, "auditors": g.site.Auditors.AsOf,
+	}
+	return max(p.Updated, shows[p.Name])
 }
 
 // sitemap follows the protocol of sitemaps.org, version 0.9.
@@ -158,16 +175,30 @@ func (g *generation) apiCatalog() object {
 	for _, route := range g.routes {
 		items = append(items, object{{"href", g.url(route.Path)}, {"title", g.summary(route.ID)}})
 	}
+	schema := func(list, schema string) object {
+		return object{{"anchor", g.url(list)}, {"describedby", []object{link(schema, mediaSchema)}}}
+	}
 	return object{{"linkset", []object{
 		{{"anchor", g.url("/.well-known/api-catalog")}, {"item", items}},
 		{
 			{"anchor", g.url("/api/")},
 			{"service-desc", []object{link(openAPIPath, openAPIMedia)}},
 			{"service-doc", []object{link("/llms.txt", "text/plain"), link("/field-guide.html", "text/html")}},
-			{"service-meta", []object{link("/manifest.json", "application/json")}},
-			{"status", []object{link(g.route("presence").Path, "application/json")}},
-			{"terms-of-service", []object{link(g.route("aup").Path, "application/json")}},
+			{"service-meta", []object{link("/manifest.json", mediaJSON), link(aiCatalogPath, mediaAICatalog)}},
+			{"status", []object{link(g.route("presence").Path, mediaJSON)}},
+			{"terms-of-service", []object{link(g.route("aup").Path, mediaJSON), link("/terms.html", "text/html")}},
 			{"privacy-policy", []object{link("/privacy.html", "text/html")}},
 		},
+		{
+			{"anchor", g.url(protocol.Path)},
+			{"service-doc", []object{link("/mcp.html", "text/html")}},
+			{"service-meta", []object{link(serverCardPath, mediaServerCard), link("/server.json", mediaJSON)}},
+		},
+		{
+			{"anchor", g.url("/scoreboard.json")},
+			{"alternate", []object{link(jsonFeedPath, mediaJSONFeed), link(atomFeedPath, mediaAtom), link(scoreboardPage, "text/html")}},
+		},
+		schema(jobsPath, jobsSchemaPath),
+		schema(auditorsPath, auditorsSchemaPath),
 	}}}
 }

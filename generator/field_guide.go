@@ -2,7 +2,6 @@ package generator
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"anteroom/edge/api"
@@ -40,17 +39,4 @@ func (g *generation) guideProblems() section {
 		entries = append(entries, page.ProblemEntry{Anchor: p.Slug, Status: p.Status, Path: p.Path(), Title: p.Title})
 	}
 	return section{markdown: b.String(), html: page.ProblemList(entries)}
-}
-
-// guidePages list the pages that say more, in the order of the navigation.
-func (g *generation) guidePages() section {
-	var b strings.Builder
-	for _, group := range navigation {
-		for _, n := range group.pages {
-			if p := g.pageNamed(n.name); !slices.Contains([]string{"index", "field-guide"}, p.Name) {
-				fmt.Fprintf(&b, "- [%s](%s): %s\n", markdownText(p.Title), p.Path(), markdownText(p.Description))
-			}
-		}
-	}
-	return section{markdown: b.String()}
 }

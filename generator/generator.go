@@ -3,9 +3,10 @@
 // clock and writes no file.
 //
 // Each file of the package makes one family of documents: endpoint_documents.go and contract.go
-// what the endpoints answer, pages.go, field_guide.go and the files page_*.go the pages, the openapi files the OpenAPI
-// description, scoreboards.go, lists.go, mcp.go, llms.go, manifest.go and discovery.go the
-// documents of these names. published.go decides under which headers each of them is served.
+// what the endpoints answer, pages.go, field_guide.go and the files page_*.go the pages, the openapi
+// files the OpenAPI description, scoreboards.go, lists.go, mcp.go, llms.go, manifest.go, feeds.go,
+// skill.go, ai_catalog.go, linked_data.go and discovery.go the documents of these names.
+// published.go decides under which headers each of them is served, and headers.go tells the CDN.
 package generator
 
 import (
@@ -65,8 +66,9 @@ func Generate(s *site.Site, routes []*api.Route) (*Output, error) {
 		g.derivedPages()
 	})
 	g.pages()
-	g.fork(func(g *generation) { g.list("/jobs.json", &s.Jobs) })
-	g.fork(func(g *generation) { g.list("/auditors.json", &s.Auditors) })
+	g.fork(func(g *generation) { g.list(jobsPath, &s.Jobs) })
+	g.fork(func(g *generation) { g.list(auditorsPath, &s.Auditors) })
+	g.listSchemas()
 	g.scoreboards()
 	g.discovery()
 	g.join()
@@ -92,7 +94,7 @@ type generation struct {
 	documentTypes map[string]reflect.Type // of the documents in the snapshot, by their keys
 	documents     []File
 	anchors       map[string]map[string]bool // the identifiers in each page, by its path
-	answerSizes   map[string]int // of what a GET of an endpoint answers, in bytes, by its path
+	answerSizes   map[string]int             // of what a GET of an endpoint answers, in bytes, by its path
 	faults        []error
 	forks         []chan *generation // each gives its generation when it is done
 }

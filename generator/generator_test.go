@@ -355,6 +355,8 @@ func TestLLMs(t *testing.T) {
 		if !strings.Contains(full, string(document(t, o, page))) {
 			t.Errorf("llms-full.txt lacks %s", page)
 		}
+	}
+	for _, page := range []string{"/field-guide.html.md", "/privacy.html.md"} {
 		if !strings.Contains(text, page) {
 			t.Errorf("llms.txt lacks %s", page)
 		}
@@ -530,8 +532,22 @@ func TestNoSecurityTxt(t *testing.T) {
 	}
 }
 
+// The sitemap has every page but the small derived ones, and every board, each with the day on which
+// what it shows has changed.
 func TestSitemap(t *testing.T) {
-	o := generate(t, shippedContent)
+	o := generate(t, overlay(t, map[string]func(string) string{
+		"scoreboard/2026-11-30.yaml": func(string) string {
+			text, err := fs.ReadFile(shippedContent, "scoreboard/2026-11-20.yaml")
+			if err != nil {
+				t.Fatal(err)
+			}
+			return strings.ReplaceAll(string(text), "2026-11-20", "2026-11-30")
+		},
+		"jobs.yaml": replace("as_of: 2026-11-20", "as_of: 2026-11-29"),
+		"pages/privacy.md": func(old string) string {
+			return regexp.MustCompile(`(?m)^updated: .*$`).ReplaceAllString(old+"\n", "updated: 2026-11-23")
+		},
+	}))
 	var set struct {
 		XMLName xml.Name `xml:"http://www.sitemaps.org/schemas/sitemap/0.9 urlset"`
 		URL     []struct {
@@ -542,21 +558,30 @@ func TestSitemap(t *testing.T) {
 	if err := xml.Unmarshal(document(t, o, "/sitemap.xml"), &set); err != nil {
 		t.Fatal(err)
 	}
-	published := paths(o)
-	dated := 0
+	published, changed := paths(o), map[string]string{}
 	for _, u := range set.URL {
-		if path, ok := strings.CutPrefix(u.Loc, o.Snapshot.BaseURL()); !ok || !published[path] {
-			t.Errorf("%s is not published", u.Loc)
+		path, ok := strings.CutPrefix(u.Loc, o.Snapshot.BaseURL())
+		if _, twice := changed[path]; twice || !ok || !published[path] {
+			t.Errorf("%s is not published, or stands there twice", u.Loc)
 		}
-		if u.LastMod != "" {
-			dated++
-			if _, ok := civil.ParseDate(u.LastMod); !ok {
-				t.Errorf("lastmod %s of %s is no date", u.LastMod, u.Loc)
-			}
+		if _, ok := civil.ParseDate(u.LastMod); !ok && u.LastMod != "" {
+			t.Errorf("lastmod %s of %s is no date", u.LastMod, u.Loc)
+		}
+		changed[path] = u.LastMod
+	}
+	for _, d := range o.Documents {
+		small := strings.HasPrefix(d.Path, "/endpoints/") || strings.HasPrefix(d.Path, "/problems/") || d.Path == "/404.html"
+		if _, listed := changed[strings.Replace(d.Path, "/index.html", "/", 1)]; path.Ext(d.Path) == ".html" && listed == small {
+			t.Errorf("%s is listed: %v", d.Path, listed)
 		}
 	}
-	if dated < 6 {
-		t.Errorf("only %d dates", dated)
+	for path, want := range map[string]string{
+		"/": "2026-11-30", "/scoreboard.html": "2026-11-30", "/scoreboard.json": "2026-11-30", "/scoreboard/2026-11-30.json": "2026-11-30",
+		"/scoreboard/2026-09-22.json": "2026-09-22", "/jobs.html": "2026-11-29", "/jobs.json": "2026-11-29", "/privacy.html": "2026-11-23",
+	} {
+		if changed[path] != want {
+			t.Errorf("%s changed on %q, want %s", path, changed[path], want)
+		}
 	}
 }
 
@@ -707,6 +732,8 @@ func TestManifestLimits(t *testing.T) {
 		"echoed_code_points":                "64",
 		"echoed_entries":                    "50",
 		"holidays_skipped":                  "50",
+		"business_days_first_year":          "2000",
+		"business_days_last_year":           "2050",
 		"signal_pause_after_fired_seconds":  "600",
 		"signal_pause_after_failed_seconds": "60",
 		"signal_check_shared_seconds":       "30",
@@ -1039,13 +1066,20 @@ func TestFoundingSeatsAreUsedUp(t *testing.T) {
 // unshared are documents besides the pages and scripts that only the service's own pages read.
 var unshared = map[string]bool{"/style.css": true, "/icon.svg": true}
 
-// The CDN's rules give every document its own headers, and no header twice.
-func TestHeaders(t *testing.T) {
-	o := generate(t, shippedContent)
+// rulesOf are the rules of the CDN.
+func rulesOf(t *testing.T, o *generator.Output) assets.Headers {
+	t.Helper()
 	rules, err := assets.ParseHeaders(string(document(t, o, "/_headers")))
 	if err != nil {
 		t.Fatal(err)
 	}
+	return rules
+}
+
+// The CDN's rules give every document its own headers, and no header twice.
+func TestHeaders(t *testing.T) {
+	o := generate(t, shippedContent)
+	rules := rulesOf(t, o)
 	byEnding := map[string]string{".html": "text/html; charset=utf-8", ".md": "text/markdown; charset=utf-8", ".json": "application/json"}
 	headersOf := func(at string) http.Header {
 		h := http.Header{"Content-Type": {byEnding[path.Ext(at)]}} // what the CDN gives by itself
@@ -1118,9 +1152,8 @@ func TestRedirects(t *testing.T) {
 	if err != nil || len(all) != 2 || all["/mcp"] != (assets.Redirect{To: "/api/mcp", Status: 308}) || all["/"].Status != 200 {
 		t.Errorf("%v, %v", all, err)
 	}
-	rules, err := assets.ParseHeaders(string(document(t, o, "/_headers")))
-	if err != nil || rules.Of("/mcp").Get("Access-Control-Allow-Origin") != "*" {
-		t.Errorf("a page of another origin cannot follow: %v, %v", rules.Of("/mcp"), err)
+	if h := rulesOf(t, o).Of("/mcp"); h.Get("Access-Control-Allow-Origin") != "*" {
+		t.Errorf("a page of another origin cannot follow: %v", h)
 	}
 }
 
@@ -1167,7 +1200,7 @@ func TestOddCharacters(t *testing.T) {
 		},
 		"presence.yaml": replace(`away_message: ""`, "away_message: '"+odd+"'"),
 		"endpoints.yaml": func(old string) string {
-			return strings.Replace(old, "Read the presence of the service.", "'"+odd+"'", 1)
+			return strings.Replace(old, "Read the presence.", "'"+odd+"'", 1)
 		},
 	})
 	s, err := site.Load(content)
@@ -1192,8 +1225,12 @@ func TestOddCharacters(t *testing.T) {
 			}
 		case ".md":
 			shown := `\<script>alert(1)\</script> \| \[x\](javascript:1)`
-			if showsOdd := d.Path == "/index.html.md" || d.Path == "/scoreboard.html.md"; showsOdd && !bytes.Contains(d.Bytes, []byte(shown)) {
+			shows := slices.Contains([]string{"/index.html.md", "/scoreboard.html.md", "/endpoints/presence.html.md", "/reference.html.md"}, d.Path)
+			if shows && !bytes.Contains(d.Bytes, []byte(shown)) {
 				t.Errorf("%s does not have the text as %s", d.Path, shown)
+			}
+			if bytes.Contains(d.Bytes, []byte("<script>alert(1)</script> | [x]")) {
+				t.Errorf("%s has the text as it is", d.Path)
 			}
 		case ".json", "":
 			if d.MediaType != "" && !json.Valid(d.Bytes) {

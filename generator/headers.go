@@ -28,6 +28,7 @@ var frontPageLinks = []string{
 	`</field-guide.html>; rel="service-doc"; type="text/html"`,
 	`</manifest.json>; rel="service-meta"; type="application/json"`,
 	`</.well-known/api-catalog>; rel="api-catalog"; type="application/linkset+json"`,
+	`<` + aiCatalogPath + `>; rel="ai-catalog"; type="` + mediaAICatalog + `"`,
 	`</index.html.md>; rel="alternate"; type="text/markdown"`,
 	`</privacy.html>; rel="privacy-policy"`,
 }
@@ -38,6 +39,14 @@ var ownHeaders = map[string][]string{
 	"/index.html": {"Link: " + strings.Join(frontPageLinks, ", ")},
 	// The answer to HEAD carries this relation (RFC 9727, section 2).
 	"/.well-known/api-catalog": {`Link: </.well-known/api-catalog>; rel="api-catalog"`},
+	serverCardPath:             {"Access-Control-Expose-Headers: ETag"}, // which SEP-2127 demands
+	jobsPath:                   {describedBy(jobsSchemaPath)},
+	auditorsPath:               {describedBy(auditorsSchemaPath)},
+}
+
+// describedBy leads to the JSON Schema of a document.
+func describedBy(path string) string {
+	return "Link: <" + path + `>; rel="describedby"; type="` + mediaSchema + `"`
 }
 
 // redirects are the lines of the _redirects file. Where the CDN serves exact paths only, it serves
@@ -126,9 +135,9 @@ func (p *published) alike(other *published) bool {
 	return p.mediaType == other.mediaType && p.cache == other.cache && p.anyOrigin == other.anyOrigin
 }
 
-// openRule is the pattern of the table of published paths that is the rule for a path, and nil where
-// the path has a rule of its own. For the CDN a star matches slashes too, so that the broadest of
-// several patterns counts.
+// openRule is the pattern of the table of published paths that is the rule for a path, and nil
+// where the path has a rule of its own. For the CDN a star matches slashes too, so that the
+// broadest of several patterns counts.
 func openRule(at string) (broadest *published) {
 	for i := range publishedPaths {
 		p := &publishedPaths[i]

@@ -14,6 +14,9 @@ import (
 // llmsDocuments are the documents that llms.txt lists besides the endpoints and the pages.
 var llmsDocuments = []string{openAPIPath, "/manifest.json", "/scoreboard.json", "/jobs.json", "/auditors.json"}
 
+// llmsPages are the pages that say what no answer of an endpoint says. The guide leads to all others.
+var llmsPages = []string{"field-guide", "privacy", "terms"}
+
 // llmsCalls are the operations whose exact calls stand in llms.txt. Each is a step of the quest.
 var llmsCalls = []string{"mintReceipt", "verifyReceipt", "sendSuggestion", "registerAgent"}
 
@@ -63,7 +66,9 @@ func (g *generation) llms() {
 
 	section("Optional")
 	for i := range g.site.Pages {
-		link(g.site.Pages[i].Title, twinPath(&g.site.Pages[i]))
+		if p := &g.site.Pages[i]; slices.Contains(llmsPages, p.Name) {
+			link(p.Title, twinPath(p))
+		}
 	}
 	link(publishedAs("/llms-full.txt").title, "/llms-full.txt")
 	g.add("/llms.txt", []byte(b.String()))

@@ -42,6 +42,9 @@ func (g *generation) manifest() {
 			EchoedEntries:    input.MaxEntries,
 			SkippedHolidays:  bizday.MaxSkipped,
 
+			BusinessDaysFirst: bizday.FirstYear,
+			BusinessDaysLast:  bizday.LastYear,
+
 			SignalFiredPause:  signal.FiredPause,
 			SignalFailedPause: signal.FailedPause,
 			SignalShare:       signal.ShareSeconds,

@@ -233,16 +233,28 @@ const serverSchema = "https://static.modelcontextprotocol.io/schemas/2025-12-11/
 // maxRegistryText is the longest title or description that the registry takes, in characters.
 const maxRegistryText = 100
 
-// serverJSON publishes the server's entry for the MCP registry. The registry wants the name in
-// reverse DNS notation, so the labels of the apex host stand in it in reverse order.
-func (g *generation) serverJSON() {
-	service := &g.site.Service
-	labels := strings.Split(service.ApexHost, ".")
+// registryName is the server's name in reverse DNS notation, which registries want: the labels of
+// the apex host stand in it in reverse order.
+func (g *generation) registryName() string {
+	labels := strings.Split(g.site.Service.ApexHost, ".")
 	slices.Reverse(labels)
-	description := service.Summary
+	return strings.Join(labels, ".") + "/" + g.site.MCP.Name
+}
+
+// registryDescription is the summary of the service or, where a registry does not take all of it,
+// its first sentence.
+func (g *generation) registryDescription() string {
+	description := g.site.Service.Summary
 	if first, _, more := strings.Cut(description, ". "); more && len([]rune(description)) > maxRegistryText {
 		description = first + "."
 	}
+	return description
+}
+
+// serverJSON publishes the server's entry for the MCP registry.
+func (g *generation) serverJSON() {
+	service := &g.site.Service
+	description := g.registryDescription()
 	for _, text := range []string{service.Name, description} {
 		if len([]rune(text)) > maxRegistryText {
 			g.fault("server.json: a registry takes at most %d characters, and this has more: "+
@@ -251,7 +263,7 @@ func (g *generation) serverJSON() {
 	}
 	g.add("/server.json", g.indentedJSON(object{
 		{"$schema", serverSchema},
-		{"name", strings.Join(labels, ".") + "/" + g.site.MCP.Name},
+		{"name", g.registryName()},
 		{"title", service.Name},
 		{"description", description},
 		{"version", protocol.ServerVersion},

@@ -1,7 +1,6 @@
 package generator
 
 import (
-	"maps"
 	"net/http"
 	"reflect"
 	"slices"
@@ -143,7 +142,7 @@ func (d *openAPIDocument) documentResponse(p *published, path string) object {
 	d.responses.set(name, object{
 		{"description", "The document."},
 		{"headers", headers},
-		{"content", object{{mediaType, object{{"schema", object{{"type", "string"}}}}}}},
+		{"content", object{{mediaType, object{}}}},
 	})
 	return object{{"$ref", "#/components/responses/" + name}}
 }
@@ -175,6 +174,16 @@ func (d *openAPIDocument) documentSchema(path string) object {
 		})
 	case "/.well-known/api-catalog":
 		return thirdPartySchema(object{{"linkset", "array"}})
+	case serverCardPath:
+		return thirdPartySchema(object{{"$schema", "string"}, {"name", "string"}, {"version", "string"}, {"description", "string"}, {"remotes", "array"}})
+	case aiCatalogPath:
+		return thirdPartySchema(object{{"specVersion", "string"}, {"host", "object"}, {"entries", "array"}})
+	case skillsIndexPath:
+		return thirdPartySchema(object{{"$schema", "string"}, {"skills", "array"}})
+	case jsonFeedPath:
+		return thirdPartySchema(object{{"version", "string"}, {"title", "string"}, {"items", "array"}})
+	case jobsSchemaPath, auditorsSchemaPath:
+		return thirdPartySchema(object{{"$schema", "string"}, {"$id", "string"}, {"type", "string"}, {"properties", "object"}})
 	case "/manifest.json":
 		return object{{"allOf", []object{d.schemas.ref(reflect.TypeFor[model.Manifest]()), d.schemas.ref(reflect.TypeFor[model.Trailer]())}}}
 	case "/scoreboard.json":
@@ -188,10 +197,10 @@ func (d *openAPIDocument) documentSchema(path string) object {
 		numbers := inline.ofType(reflect.TypeFor[model.Verification]())
 		numbers.set("description", "Every number means what it means in Scoreboard.")
 		return numbers
-	case "/jobs.json":
-		return withTrailer("Jobs", d.listSchema("Job", &d.site.Jobs))
-	case "/auditors.json":
-		return withTrailer("Auditors", d.listSchema("Audit", &d.site.Auditors))
+	case jobsPath:
+		return withTrailer("Jobs", d.listSchema("Job", jobsSchemaPath, &d.site.Jobs))
+	case auditorsPath:
+		return withTrailer("Auditors", d.listSchema("Audit", auditorsSchemaPath, &d.site.Auditors))
 	}
 	return nil
 }
@@ -228,27 +237,17 @@ func splitEdgeMembers(schema object, t reflect.Type) (published, added object) {
 	return half(false), half(true)
 }
 
-// listSchema is the schema of a list that grows. Its entries are a component of their own.
-func (d *openAPIDocument) listSchema(entry string, l *site.List) object {
+// listSchema is the schema of a list that grows. Its entries are a component of their own. The words
+// of their members stand in the schema that is published at path.
+func (d *openAPIDocument) listSchema(entry, path string, l *site.List) object {
 	schema := d.listEntrySchema(entry, l)
-	d.schemas.components.set(entry, slices.DeleteFunc(schema, func(m member) bool { return m.name == "title" }))
-	entries := object{{"type", "array"}, {"items", object{{"$ref", "#/components/schemas/" + entry}}}}
-	all := object{{"as_of", object{
-		{"type", "string"}, {"format", "date"}, {"description", "Date of the newest change that the operator vouches for."},
-	}}}
-	for _, group := range l.Groups() {
-		all.set(group, entries)
+	isWords := func(m member) bool { return m.name == "title" || m.name == "description" }
+	properties := schema.get("properties").(object)
+	for i := range properties {
+		properties[i].value = slices.DeleteFunc(properties[i].value.(object), isWords)
 	}
-	counts, names := object{}, slices.Sorted(maps.Keys(l.Counts))
-	for _, name := range names {
-		counts.set(name, object{{"type", "integer"}, {"minimum", 0}})
-	}
-	all.set("counts", object{
-		{"type", "object"}, {"properties", counts}, {"required", names}, {"description", "How many entries there are."},
-	})
-	names = nil
-	for _, m := range all {
-		names = append(names, m.name)
-	}
-	return object{{"type", "object"}, {"properties", all}, {"required", names}}
+	schema = slices.DeleteFunc(schema, isWords)
+	schema.set("description", "What each member means stands in "+path+".")
+	d.schemas.components.set(entry, schema)
+	return listDocumentSchema(l, "#/components/schemas/"+entry)
 }

@@ -103,7 +103,8 @@ func (g *generation) rehearse(handle func(*kernel.Turn, *input.Input) *kernel.Re
 	}
 }
 
-// exampleQuery is an example body as a query: an array is joined with commas.
+// exampleQuery is an example body as a query. An array is joined with commas, which a query may
+// hold as they are.
 func (g *generation) exampleQuery(body string) string {
 	example, err := jsondoc.Parse([]byte(body))
 	if err != nil {
@@ -111,18 +112,14 @@ func (g *generation) exampleQuery(body string) string {
 	}
 	var parts []string
 	for _, m := range example.Members {
-		values := []string{}
-		for _, item := range m.Value.Items {
-			values = append(values, url.QueryEscape(item.Text))
+		value := m.Value.Text
+		for i, item := range m.Value.Items {
+			if i > 0 {
+				value += ","
+			}
+			value += item.Text
 		}
-		switch m.Value.Kind {
-		case jsondoc.Array:
-		case jsondoc.String:
-			values = append(values, url.QueryEscape(m.Value.Text))
-		default:
-			values = append(values, string(m.Value.Raw))
-		}
-		parts = append(parts, m.Name+"="+strings.Join(values, ","))
+		parts = append(parts, m.Name+"="+strings.ReplaceAll(url.QueryEscape(value), "%2C", ","))
 	}
 	return strings.Join(parts, "&")
 }
@@ -138,16 +135,12 @@ func (g *generation) businessDaysCalendars() section {
 	return section{markdown: strings.TrimSpace(b.String())}
 }
 
-// businessDaysOperations lists the operations, with the fields that each reads and what it answers.
+// businessDaysOperations lists the operations, with the fields that each reads.
 func (g *generation) businessDaysOperations() section {
 	var b strings.Builder
-	row := beginTable(&b, "`"+businessDaysChoice+"`", "What it computes", "Reads")
+	row := beginTable(&b, "`"+businessDaysChoice+"`", "Computes", "Reads")
 	for _, o := range bizday.Operations() {
 		row("`"+o.Name+"`", markdownText(o.What), "`"+strings.Join(o.Takes, "`, `")+"`")
-	}
-	b.WriteByte('\n')
-	for _, note := range g.site.Endpoints["computeBusinessDays"].Notes {
-		fmt.Fprintf(&b, "- %s\n", markdownText(note))
 	}
 	return section{markdown: b.String()}
 }
@@ -155,7 +148,7 @@ func (g *generation) businessDaysOperations() section {
 // businessDaysConventions lists the conventions.
 func (g *generation) businessDaysConventions() section {
 	var b strings.Builder
-	row := beginTable(&b, "Convention", "FpML", "What stands for a day that is no business day")
+	row := beginTable(&b, "Convention", "FpML", "Meaning")
 	for _, c := range bizday.Conventions {
 		row("`"+c.Name+"`", "`"+c.FpML+"`", markdownText(c.What))
 	}

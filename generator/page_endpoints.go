@@ -46,8 +46,13 @@ func (g *generation) endpointSection(route *api.Route) string {
 		fmt.Fprintf(&b, "\nLimit: %d writes in %d seconds for one %s.\n",
 			c.WriteLimit.Writes, c.WriteLimit.WindowSeconds, markdownText(c.WriteLimit.Per))
 	}
-	for i, op := range readsFirst(route) {
-		g.operationSection(&b, route, op, &c.Operations[i])
+	// The contract comes last: the page says what it says.
+	for _, last := range []bool{false, true} {
+		for i, op := range readsFirst(route) {
+			if (op.Document == route.Contract) == last {
+				g.operationSection(&b, route, op, &c.Operations[i])
+			}
+		}
 	}
 	b.WriteString("\n## Errors {#errors}\n\n")
 	for _, p := range problemsOf(route.Operations...) {
@@ -76,18 +81,14 @@ func (g *generation) operationSection(b *strings.Builder, route *api.Route, op *
 		fmt.Fprintf(b, "\n%s\n", otherFields[c.OtherFields])
 	}
 	g.answerSection(b, op)
-	notes := c.Notes
-	if op.Rule != "" {
-		notes = append(slices.Clone(notes), "The canonical string follows `"+op.Rule+"`: see [commitments](/field-guide.html#commitments).")
+	if words := strings.TrimSpace(g.site.Endpoints[op.ID].Canonical); words != "" {
+		fmt.Fprintf(b, "\n### Canonical string of %s {#%s-canonical}\n\n%s\n", op.ID, op.ID, words)
 	}
-	if len(notes) > 0 {
+	if len(c.Notes) > 0 {
 		fmt.Fprintf(b, "\n### Notes on %s {#%s-notes}\n\n", op.ID, op.ID)
 	}
-	for i, note := range notes {
-		if i < len(c.Notes) {
-			note = markdownText(note)
-		}
-		fmt.Fprintf(b, "- %s\n", note)
+	for _, note := range c.Notes {
+		fmt.Fprintf(b, "- %s\n", markdownText(note))
 	}
 	fmt.Fprintf(b, "\nAlso: [%s in the API reference](/reference.html#%s)", op.ID, g.describedAs(route, op))
 	for i := range api.Tools {
@@ -109,7 +110,7 @@ var otherFields = map[string]string{
 // describedAs is the operationId under which the OpenAPI description has an operation. It has one
 // for a method and a path, and operations that share both are described together.
 func (g *generation) describedAs(route *api.Route, op *api.Operation) string {
-	return defaultOperation(route, op.Methods[0]).ID
+	return defaultOperation(route, lastMethod(op)).ID
 }
 
 // callsSection shows exact calls of an operation. A call that writes holds placeholders, which are
@@ -221,17 +222,29 @@ func (g *generation) answerSection(b *strings.Builder, op *api.Operation) {
 			fmt.Fprintf(b, "Status 200, `Cache-Control: %s`, with these members and the [trailer](/field-guide.html#trailer):\n\n", op.Cache)
 		}
 		row := beginTable(b, "Member", "Type", "Meaning")
+		besides := ""
 		for _, m := range answerMembers(t, "") {
+			if m.name == "" {
+				besides = "\n" + m.doc + "\n"
+				continue
+			}
 			row("`"+m.name+"`", m.kind, markdownText(m.doc))
 		}
+		b.WriteString(besides)
 	}
 }
 
 // answerMember is one member of an answer, in words.
 type answerMember struct{ name, kind, doc string }
 
+// contractType is the type of a contract. Several answers have its members besides their own. One
+// page describes them, at contractAnswer.
+var contractType = reflect.TypeFor[model.Contract]()
+
+const contractAnswer = "/endpoints/waitlist.html#readWaitlistContract-answer"
+
 // contractOperations is the type of what contracts are mostly made of. The API reference describes
-// it once, and not every page that has a contract.
+// it once, and not the page that has a contract.
 var contractOperations = reflect.TypeFor[[]model.ContractOperation]()
 
 // answerMembers describes the members of an answer type, and of the objects within it. Package
@@ -241,6 +254,9 @@ func answerMembers(t reflect.Type, prefix string) (members []answerMember) {
 		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
 		inner, suffix := f.Type, ""
 		switch {
+		case f.Type == contractType:
+			members = append(members, answerMember{doc: "Besides: the members of a [contract](" + contractAnswer + ")."})
+			continue
 		case f.Anonymous:
 			members = append(members, answerMembers(f.Type, prefix)...)
 			continue

@@ -24,7 +24,7 @@ func (g *generation) toolsSection() section {
 		called[route] = true
 		fmt.Fprintf(&b, "### %s {#%s}\n\n%s. %s %s, and does what [%s %s](%s#%s) does. %s\n\n",
 			g.toolName(t), g.toolName(t), markdownText(words.Title), markdownText(firstSentence(words.Description)),
-			choose(op.Writes, "It writes", "It only reads"), lastMethod(op), route.Path, endpointPath(route), op.ID, g.toolArguments(t, op))
+			choose(op.Writes, "It writes", "It writes nothing"), lastMethod(op), route.Path, endpointPath(route), op.ID, g.toolArguments(t, op))
 	}
 	var paths []string
 	for _, route := range g.routes {

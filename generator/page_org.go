@@ -37,10 +37,9 @@ func (g *generation) orgDraft() section {
 	var draft org.Answer
 	g.rehearse(org.File, string(exampleBody(writeOperation(route))), &draft)
 	var b strings.Builder
-	row := beginTable(&b, "Position", "Agent", "Credit units", "In a GET")
+	row := beginTable(&b, "Position", "Seat")
 	for _, seat := range draft.Charter.Roster {
-		name := markdownText(seat.AgentName)
-		row("`"+seat.Position+"`", name, fmt.Sprint(seat.Allocation), fmt.Sprintf("`%s:%d`", seat.AgentName, seat.Allocation))
+		row("`"+seat.Position+"`", fmt.Sprintf("%s, %d credit units; in a GET `%s:%d`", markdownText(seat.AgentName), seat.Allocation, seat.AgentName, seat.Allocation))
 	}
 	commissioner := "nobody"
 	if c := draft.Charter.Commissioner; c != nil {
@@ -53,6 +52,9 @@ func (g *generation) orgDraft() section {
 	return section{markdown: b.String()}
 }
 
+// linePerSeat breaks the lines of a charter's JSON text, so that each seat has one.
+var linePerSeat = strings.NewReplacer(`[{`, "[\n  {", `},{`, "},\n  {", `}]`, "}\n]", `,"commissioner"`, ",\n\"commissioner\"", `,"roster"`, ",\n\"roster\"")
+
 // orgCalls are the calls that rehearse and file a charter. Both hold placeholders, with which they
 // are refused.
 func (g *generation) orgCalls() section {
@@ -60,8 +62,8 @@ func (g *generation) orgCalls() section {
 	op := writeOperation(route)
 	url := g.url(route.Path)
 	var b strings.Builder
-	fmt.Fprintf(&b, "Put your own words into this file, `charter.json`. What stands in angle brackets is refused as it is.\n\n```json\n%s```\n\n",
-		g.indentedJSON(bodyTemplate(op)))
+	fmt.Fprintf(&b, "Put your own words into this file, `charter.json`. What stands in angle brackets is refused as it is.\n\n```json\n%s\n```\n\n",
+		linePerSeat.Replace(string(bodyTemplate(op))))
 	fmt.Fprintf(&b, "Rehearse. The answer has the hash and `chartered` is false; nothing is stored:\n\n```sh\ncurl -s '%s?dry_run=1' --json @charter.json\n```\n\n", url)
 	fmt.Fprintf(&b, "File:\n\n```sh\ncurl -s %s --json @charter.json > answer.json\n```\n\n", url)
 	fmt.Fprintf(&b, "The same as a GET, here as a rehearsal. Each seat is a parameter, `%s`:\n\n```sh\ncurl -sG %s -d dry_run=1", org.SeatForm, url)

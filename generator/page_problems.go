@@ -47,7 +47,7 @@ func (g *generation) problemSection(p *respond.ProblemType) string {
 func (g *generation) problemExample(p *respond.ProblemType, words *site.ProblemPage) string {
 	example := object{{"type", g.problemURL(p)}, {"title", p.Title}, {"status", p.Status}, {"detail", words.Detail}}
 	left := "the [trailer](/field-guide.html#trailer)"
-	if f := words.Fault; f != nil {
+	if f := &words.Fault; f.Code != "" {
 		example.set("errors", []object{{{"field", f.Field}, {"code", f.Code}, {"detail", f.Detail}}})
 	}
 	switch p.Status {

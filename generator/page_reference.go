@@ -21,7 +21,7 @@ func (g *generation) operationsSection() section {
 	var r apiReference
 	for i := range g.documents {
 		if g.documents[i].Path == openAPIPath {
-			r.document, _ = orderedJSON(g.documents[i].Bytes).(object)
+			r.document, _ = orderedJSON(g.documents[i].Bytes, "example", "examples").(object)
 		}
 	}
 	if r.document == nil {
@@ -41,8 +41,9 @@ func (g *generation) operationsSection() section {
 type number string
 
 // orderedJSON is a JSON text as objects whose members keep their order. Numbers keep their text.
-func orderedJSON(text []byte) any {
-	dec := jsontext.NewDecoder(bytes.NewReader(text))
+// Members with a name to leave out are skipped.
+func orderedJSON(text []byte, leaveOut ...string) any {
+	dec := jsontext.NewDecoder(bytes.NewBuffer(text)) // it reads a buffer in place
 	var value func() any
 	value = func() any {
 		token, err := dec.ReadToken()
@@ -53,8 +54,13 @@ func orderedJSON(text []byte) any {
 		case '{':
 			o := object{}
 			for dec.PeekKind() == '"' {
-				name, _ := dec.ReadToken()
-				o = append(o, member{strings.Clone(name.String()), value()})
+				token, _ := dec.ReadToken()
+				name := token.String()
+				if slices.Contains(leaveOut, name) {
+					_ = dec.SkipValue()
+					continue
+				}
+				o = append(o, member{name, value()})
 			}
 			_, _ = dec.ReadToken()
 			return o
@@ -66,7 +72,7 @@ func orderedJSON(text []byte) any {
 			_, _ = dec.ReadToken()
 			return items
 		case '"':
-			return strings.Clone(token.String())
+			return token.String()
 		case '0':
 			return number(token.String())
 		}
@@ -92,20 +98,25 @@ func words(v any) string {
 }
 
 // methodsInOrder are the members of a path item that are operations, in the order of the reference.
-var methodsInOrder = []string{"get", "post", "put", "patch", "delete", "options"}
+// Those of OPTIONS come behind them, since they are all alike.
+var methodsInOrder = []string{"get", "post", "put", "patch", "delete"}
 
 // tag describes the operations of one tag.
 func (r *apiReference) tag(tag object) {
 	name := words(tag.get("name"))
 	fmt.Fprintf(r, "## %s {#tag-%s}\n\n%s\n", strings.ToUpper(name[:1])+name[1:], name, markdownText(words(tag.get("description"))))
-	for _, path := range members(r.document.get("paths")) {
-		for _, method := range methodsInOrder {
-			op := members(members(path.value).get(method))
-			if op != nil && slices.Contains(list(op.get("tags")), any(name)) {
-				r.operation(method, path.name, op)
+	each := func(methods []string, describe func(method, path string, op object)) {
+		for _, path := range members(r.document.get("paths")) {
+			for _, method := range methods {
+				op := members(members(path.value).get(method))
+				if op != nil && slices.Contains(list(op.get("tags")), any(name)) {
+					describe(method, path.name, op)
+				}
 			}
 		}
 	}
+	each(methodsInOrder, r.operation)
+	each([]string{"options"}, r.options)
 }
 
 // operation describes one operation.
@@ -133,8 +144,20 @@ func (r *apiReference) operation(method, path string, op object) {
 	if body := members(op.get("requestBody")); body != nil {
 		fmt.Fprintf(r, "\nBody: %s. %s\n", r.content(body), markdownText(words(body.get("description"))))
 	}
-	var errors []string
 	r.WriteString("\nAnswers:\n\n")
+	r.answers(op)
+}
+
+// options describes an operation of OPTIONS in short.
+func (r *apiReference) options(method, path string, op object) {
+	id := words(op.get("operationId"))
+	fmt.Fprintf(r, "\n#### %s %s {#%s}\n\n`%s`. %s\n\n", strings.ToUpper(method), markdownText(path), id, id, markdownText(words(op.get("summary"))))
+	r.answers(op)
+}
+
+// answers lists the answers of an operation by their statuses.
+func (r *apiReference) answers(op object) {
+	var errors []string
 	for _, answer := range members(op.get("responses")) {
 		response := members(answer.value)
 		if ref := refName(response); ref != "" {
@@ -175,7 +198,7 @@ func (r *apiReference) body(response object) {
 	}
 	var names []string
 	for _, h := range members(response.get("headers")) {
-		names = append(names, fmt.Sprintf("[%s](#header-%s)", h.name, h.name))
+		names = append(names, h.name)
 	}
 	if len(names) > 0 {
 		fmt.Fprintf(r, " Headers: %s.", strings.Join(names, ", "))
@@ -187,7 +210,11 @@ func (r *apiReference) body(response object) {
 func (r *apiReference) content(body object) string {
 	var texts []string
 	for _, media := range members(body.get("content")) {
-		texts = append(texts, "`"+media.name+"`, "+r.kind(members(media.value).get("schema")))
+		text := "`" + media.name + "`"
+		if kind := r.kind(members(media.value).get("schema")); kind != "" {
+			text += ", " + kind
+		}
+		texts = append(texts, text)
 	}
 	return strings.Join(texts, "; ")
 }

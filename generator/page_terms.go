@@ -12,11 +12,11 @@ func (g *generation) termsPolicy() section { return section{markdown: markdownTe
 func (g *generation) termsCodes() section {
 	var b strings.Builder
 	for _, p := range g.site.AUP.Prohibited {
-		fmt.Fprintf(&b, "### `%s` {#%s}\n\n**%s**\n\n", p.Code, p.Code, markdownText(p.Rule))
+		fmt.Fprintf(&b, "### `%s` {#%s}\n\n%s\n\n", p.Code, p.Code, markdownText(p.Rule))
 		for _, example := range p.Examples.Covered {
-			fmt.Fprintf(&b, "- Prohibited: %s\n", markdownText(example))
+			fmt.Fprintf(&b, "- **Prohibited:** %s\n", markdownText(example))
 		}
-		fmt.Fprintf(&b, "- Not prohibited: %s\n\n", markdownText(p.Examples.NotCovered))
+		fmt.Fprintf(&b, "- **Not prohibited:** %s\n\n", markdownText(p.Examples.NotCovered))
 	}
 	return section{markdown: strings.TrimSpace(b.String())}
 }

@@ -11,7 +11,6 @@ import (
 	"anteroom/generator/site"
 
 	"github.com/a-h/templ"
-	"github.com/go-json-experiment/json/jsontext"
 )
 
 // section is what takes the place of a marker in a page. Its Markdown stands in both forms of the
@@ -28,7 +27,6 @@ var sectionMakers = map[string]func(*generation) section{
 	"not-built":     (*generation).notBuiltSection,
 	"endpoints":     (*generation).guideEndpoints,
 	"problems":      (*generation).guideProblems,
-	"pages":         (*generation).guidePages,
 	"operations":    (*generation).operationsSection,
 	"tools":         (*generation).toolsSection,
 	"prompts":       (*generation).promptsSection,
@@ -50,6 +48,10 @@ var sectionMakers = map[string]func(*generation) section{
 	"business-days-conventions": (*generation).businessDaysConventions,
 	"business-days-counting":    (*generation).businessDaysCounting,
 	"business-days-calendars":   (*generation).businessDaysCalendars,
+
+	"quest-overview": (*generation).questOverview,
+	"quest-steps":    (*generation).questSteps,
+	"quest-end":      (*generation).questEnd,
 
 	"org-intro": (*generation).orgIntro,
 	"org-rules": (*generation).orgRulesTable,
@@ -283,29 +285,5 @@ func (g *generation) pageNamed(name string) *site.Page {
 
 // footerDocuments are the documents that every page links to.
 var footerDocuments = []string{
-	"/llms.txt", "/openapi.json", "/manifest.json", "/scoreboard.json", "/jobs.json", "/auditors.json", SecurityTxtPath,
-}
-
-// linkedData describes a page in the terms of schema.org. It is "" for a page that has none.
-func (g *generation) linkedData(p *site.Page) string {
-	if p.Name != "index" {
-		return ""
-	}
-	service := &g.site.Service
-	organization := object{{"@type", "Organization"}, {"name", service.Operator}, {"url", service.BaseURL() + "/"}, {"email", service.Contact}}
-	doc, err := jsontext.AppendFormat(nil, g.compactJSON(object{
-		{"@context", "https://schema.org"},
-		{"@type", "WebAPI"},
-		{"name", service.Name},
-		{"description", service.Summary},
-		{"url", service.BaseURL() + "/"},
-		{"documentation", g.url("/field-guide.html")},
-		{"termsOfService", g.url(g.route("aup").Path)},
-		{"isAccessibleForFree", true},
-		{"provider", organization},
-	}), jsontext.EscapeForHTML(true))
-	if err != nil {
-		g.fault("linked data of the front page: %w", err)
-	}
-	return string(doc)
+	"/llms.txt", "/openapi.json", "/manifest.json", "/scoreboard.json", atomFeedPath, "/jobs.json", "/auditors.json", SecurityTxtPath,
 }

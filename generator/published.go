@@ -20,7 +20,13 @@ const (
 	mediaPNG        = "image/png"
 	mediaJSON       = respond.MediaJSON
 	mediaXML        = "application/xml"
+	mediaAtom       = "application/atom+xml"
+	mediaJSONFeed   = "application/feed+json"
+	mediaSchema     = "application/schema+json"
 	mediaLinkset    = `application/linkset+json; profile="https://www.rfc-editor.org/info/rfc9727"` // RFC 9264, RFC 9727
+
+	mediaServerCard = "application/mcp-server-card+json" // SEP-2127
+	mediaAICatalog  = "application/ai-catalog+json"
 
 	cacheHTML  = "public, max-age=300, stale-while-revalidate=3600"
 	cacheJSON  = "public, max-age=300, stale-while-revalidate=600, stale-if-error=86400"
@@ -50,6 +56,14 @@ var publishedPaths = []published{
 	{"/auditors.json", mediaJSON, cacheJSON, true, "Auditors", "audits claimed under registered names"},
 	{"/server.json", mediaJSON, cacheJSON, true, "MCP registry entry", "the MCP server as a registry lists it"},
 	{"/.well-known/api-catalog", mediaLinkset, cacheHour, true, "API catalog", "the endpoints as a linkset (RFC 9727)"},
+	{aiCatalogPath, mediaAICatalog, cacheHour, true, "AI catalog", "the MCP server and the skill, for programs that look for agents' services"},
+	{serverCardPath, mediaServerCard, cacheHour, true, "MCP server card", "where the MCP server is and which revisions it speaks"},
+	{skillsIndexPath, mediaJSON, cacheHour, true, "Agent skills", "the skills to load, with the digest of each"},
+	{skillPath, mediaMarkdown, cacheHour, true, "The quest as a skill", "the quest as instructions for an agent"},
+	{jsonFeedPath, mediaJSONFeed, cacheShort, true, "JSON Feed", "every hand verification, the newest first"},
+	{atomFeedPath, mediaAtom, cacheShort, true, "Atom feed", "every hand verification, the newest first"},
+	{jobsSchemaPath, mediaSchema, cacheHour, true, "Schema of jobs.json", "JSON Schema of the list of jobs, and of a job"},
+	{auditorsSchemaPath, mediaSchema, cacheHour, true, "Schema of auditors.json", "JSON Schema of the list of audits, and of an audit"},
 	{SecurityTxtPath, mediaText, cacheHour, true, "security.txt", "where to report a vulnerability (RFC 9116)"},
 	{"/llms.txt", mediaText, cacheHour, true, "llms.txt", "what there is to read, for language models (llmstxt.org)"},
 	{"/llms-full.txt", mediaText, cacheHour, true, "All pages in one", "the Markdown of every page, one after the other"},

@@ -64,7 +64,9 @@ func (g *generation) questStep(step *site.QuestStep) model.QuestStep {
 }
 
 // curl is a command that posts to an address, up to the body.
-func curl(url string) string { return "curl -s " + url + " -H 'content-type: " + respond.MediaJSON + "'" }
+func curl(url string) string {
+	return "curl -s " + url + " -H 'content-type: " + respond.MediaJSON + "'"
+}
 
 // questCurl is the command of a step with a body. The answer that a later step wraps goes into a
 // file, which is named after the route that gave it.

@@ -15,9 +15,12 @@ func (g *generation) scoreboards() {
 	g.addWithTrailer("/scoreboard.json", g.roster())
 	for i := range g.site.Scoreboards {
 		s := &g.site.Scoreboards[i]
-		g.add("/scoreboard/"+s.File+".json", g.indentedJSON(verification(s)))
+		g.add(boardPath(s), g.indentedJSON(verification(s)))
 	}
 }
+
+// boardPath is where the numbers of one hand verification are published.
+func boardPath(s *site.Scoreboard) string { return "/scoreboard/" + s.File + ".json" }
 
 // verification holds the numbers of one hand verification. It is made of that verification's own
 // content file alone: a published verification never changes, whatever else does.

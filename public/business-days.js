@@ -21,56 +21,55 @@ function choose() {
 }
 
 function address() {
-  const query = new URLSearchParams();
-  for (const [name, value] of new FormData(form)) if (value !== "") query.set(name, value);
-  for (const box of joint.querySelectorAll(`:checked:not([value="${calendar.value}"])`)) query.set(calendar.name, `${query.get(calendar.name)},${box.value}`);
-  return form.action + "?" + query.toString().replaceAll("%2C", ",");
+  const query = new URLSearchParams([...new FormData(form)].filter(([, value]) => value !== ""));
+  const also = [...joint.querySelectorAll(":checked")].map((box) => box.value);
+  query.set(calendar.name, [...new Set([calendar.value, ...also])].join(","));
+  return `${form.action}?${query}`.replaceAll("%2C", ",");
 }
 
 // A fault stands at its field, or in the answer where no field shows.
 function showFaults(problem) {
-  words.textContent = problem.detail;
+  words.textContent = problem.title;
   for (const fault of problem.errors ?? []) {
-    const at = document.querySelector(`#ask-${CSS.escape(fault.field)}-fault`);
-    const control = form.elements[fault.field];
-    if (at && !control.disabled) control.setAttribute("aria-invalid", "true");
-    (at && !control.disabled ? at : put(more, "p")).textContent = `${fault.field}: ${fault.detail}`;
+    const control = form.elements[fault.field], shown = control?.checkVisibility();
+    if (shown) control.setAttribute("aria-invalid", "true");
+    put(shown ? control.parentElement.querySelector(".bad") : more, "p", shown ? fault.detail : `${fault.field}: ${fault.detail}`);
   }
   form.querySelector("[aria-invalid]")?.focus();
 }
 
 const weekday = (date) => new Date(date).toLocaleDateString("en", { weekday: "long", timeZone: "UTC" });
-
 function showAnswer(answer) {
   const result = answer.result, listed = Array.isArray(result) ? result : answer.holidays_skipped;
-  words.textContent = Array.isArray(result) ? `${result.length} closed weekdays`
+  words.textContent = Array.isArray(result) ? `${result.length} holidays`
     : typeof result === "boolean" ? `${answer.date} is ${result ? "a" : "no"} business day: ${weekday(answer.date)}`
     : typeof result === "number" ? `${result} business days; ${answer.inclusive} with both ends counted`
     : `${result}, ${weekday(result)}`;
   if (answer.ignored_fields.length > 0) put(more, "p", `Not used: ${answer.ignored_fields.join(", ")}`);
   if (listed.length === 0) return;
-  const table = put(put(more, "div", "", { class: "scroll" }), "table");
-  put(table, "caption", listed === result ? "Closed weekdays" : `Passed over: ${answer.holidays_skipped_total}`);
-  const row = (part, tag, texts) => {
-    const line = put(part, "tr");
-    for (const text of texts) put(line, tag, text, tag === "th" ? { scope: "col" } : {});
-  };
-  row(put(table, "thead"), "th", ["Date", "Holiday", "Calendar"]);
-  const body = put(table, "tbody");
-  for (const day of listed) row(body, "td", [day.date, day.name, day.calendar]);
+  const table = put(more, "table", "", { class: "stack" }), names = ["Date", "Holiday", "Calendar"];
+  put(table, "caption", listed === result ? "Closed weekdays" : `Closed weekdays passed over: ${answer.holidays_skipped_total}`);
+  const head = put(put(table, "thead"), "tr"), body = put(table, "tbody");
+  for (const name of names) put(head, "th", name, { scope: "col" });
+  for (const day of listed) {
+    const row = put(body, "tr");
+    put(put(row, "th", "", { scope: "row" }), "time", day.date);
+    put(row, "td", day.name, { "data-label": names[1] });
+    put(row, "td", day.calendar, { "data-label": names[2] });
+  }
 }
 
 form.addEventListener("submit", async (event) => {
   event.preventDefault();
   const turn = ++asked, url = address();
   const response = await fetch(url).catch(() => null);
-  const answer = await response?.json().catch(() => null) ?? { detail: "No answer came. Try again." };
+  const answer = await response?.json().catch(() => null) ?? { title: "No answer came. Try again." };
   if (turn !== asked) return;
   more.replaceChildren();
-  for (const fault of form.querySelectorAll(".fault")) fault.textContent = "";
+  for (const faults of form.querySelectorAll(".bad")) faults.replaceChildren();
   for (const control of form.elements) control.removeAttribute("aria-invalid");
   if (response?.ok && "result" in answer) showAnswer(answer); else showFaults(answer);
-  put(put(more, "pre", "", { tabindex: "0" }), "code", `curl -s '${url}'`);
+  put(put(more, "pre", "", { class: "command" }), "code", `curl -s '${url}'`);
 });
 
 op.addEventListener("change", choose);

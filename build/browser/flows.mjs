@@ -2,3 +2,35 @@
 // service, a page of a browser, and a function that reports a fault.
 
 export const flows = {};
+
+/** Asks for a computation in the page, with a fault first, and finds what was asked as a command. */
+flows['business days'] = async ({ base, page, fault }) => {
+  await page.goto(`${base}/business-days.html`);
+  const expect = (what, is) => { if (!is) fault(what); };
+  const status = page.locator('#answer [role=status]');
+  await page.getByLabel('What to compute').selectOption('add');
+  expect('a field that add does not read is there', !(await page.getByLabel('Year').isVisible()));
+  await page.getByLabel('Start').fill('2026-12-23');
+  await page.getByText('Joint with other calendars').click();
+  await page.getByRole('checkbox', { name: 'gb-eng' }).check();
+
+  // The endpoint's own fault is made up here, so that the console has nothing to complain about.
+  const problem = { title: 'Invalid input', errors: [{ field: 'days', detail: 'days is missing' }, { field: 'date', detail: 'odd' }] };
+  await page.route('**/api/business-days?*', (route) => route.fulfill({ json: problem }), { times: 1 });
+  await page.getByRole('button', { name: 'Compute' }).click();
+  await page.getByText('days is missing').waitFor();
+  expect('the field at fault is not marked', (await page.getByLabel('Days').getAttribute('aria-invalid')) === 'true');
+  expect('the field at fault has no focus', await page.getByLabel('Days').evaluate((e) => e === document.activeElement));
+  expect('a fault without a field is lost', await page.getByText('date: odd').isVisible());
+
+  await page.getByLabel('Days').fill('2');
+  await page.keyboard.press('Enter');
+  await page.getByText('2026-12-29, Tuesday').waitFor();
+  expect('the answer is not announced', (await status.textContent()).startsWith('2026-12-29'));
+  expect('the old fault is still there', !(await page.getByText('days is missing').isVisible()));
+  expect('a holiday is missing', await page.locator('#answer').getByText('Boxing Day (substitute day)').isVisible());
+  const command = await page.locator('#answer pre').textContent();
+  expect(`the command is ${command}`, command.includes('op=add&calendar=us-federal,gb-eng&start=2026-12-23&days=2'));
+  const { result } = await (await fetch(command.match(/'(.*)'/)[1])).json();
+  expect(`the command answers ${result}`, result === '2026-12-29');
+};

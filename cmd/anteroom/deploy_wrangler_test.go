@@ -9,7 +9,6 @@ import (
 	"net/url"
 	"os"
 	"os/exec"
-	"path"
 	"path/filepath"
 	"reflect"
 	"regexp"
@@ -17,6 +16,7 @@ import (
 	"strings"
 	"testing"
 
+	"anteroom/edge/assets"
 	"anteroom/edge/worker/cloudflare/apitest"
 	"anteroom/generator/live"
 )
@@ -159,9 +159,13 @@ func described(t *testing.T, account *apitest.Server, worker string) map[string]
 	for name, m := range v.Modules {
 		d["module "+name] = m
 	}
+	rules, err := assets.ParseHeaders(v.AssetsConfig.Headers)
+	if err != nil {
+		t.Fatal(err)
+	}
 	for name, a := range v.Assets {
-		if path.Ext(name) == "" {
-			a.Type = "" // wrangler does not know it; _headers says it
+		if served := rules.Of(name).Get("Content-Type"); served != "" {
+			a.Type = served // whatever it was uploaded with
 		}
 		d["document "+name] = a
 	}

@@ -35,11 +35,20 @@ func TestMatches(t *testing.T) {
 		pattern, path string
 		want          bool
 	}{
-		{"/a", "/a", true}, {"/a", "/a/", false}, {"/a", "/ab", false},
-		{"/*", "/", true}, {"/*", "/a/b", true},
-		{"/a/*", "/a/", true}, {"/a/*", "/a", false},
-		{"/p/*.html", "/p/x.html", true}, {"/p/*.html", "/p/x.html.md", false}, {"/p/*.html", "/p/a/x.html", true},
-		{"/p/*.html", "/q/x.html", false}, {"/*.html", "/.html", true}, {"/a*a", "/a", false}, {"/a*a", "/aa", true},
+		{"/a", "/a", true},
+		{"/a", "/a/", false},
+		{"/a", "/ab", false},
+		{"/*", "/", true},
+		{"/*", "/a/b", true},
+		{"/a/*", "/a/", true},
+		{"/a/*", "/a", false},
+		{"/p/*.html", "/p/x.html", true},
+		{"/p/*.html", "/p/x.html.md", false},
+		{"/p/*.html", "/p/a/x.html", true},
+		{"/p/*.html", "/q/x.html", false},
+		{"/*.html", "/.html", true},
+		{"/a*a", "/a", false},
+		{"/a*a", "/aa", true},
 	} {
 		if got := Matches(c.pattern, c.path); got != c.want {
 			t.Errorf("%s for %s: %v", c.pattern, c.path, got)

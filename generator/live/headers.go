@@ -7,8 +7,8 @@ import (
 	"anteroom/generator"
 )
 
-// headersOf gives for each path the header fields that a content publishes for it. What the _headers
-// file does not say of a document's type the CDN knows by the document's name.
+// headersOf gives for each path the header fields that a content publishes for it. What the
+// _headers file does not say of a document's type the CDN knows by the document's name.
 func headersOf(output *generator.Output) func(f *fetched) http.Header {
 	rules, _ := assets.ParseHeaders(string(document(output, assets.HeadersPath))) // the generator has read it
 	return func(f *fetched) http.Header {

@@ -432,6 +432,9 @@ type Limits struct {
 	EchoedEntries    int `json:"echoed_entries" doc:"Most entries of errors, problems and ignored_fields in an answer."`
 	SkippedHolidays  int `json:"holidays_skipped" doc:"Most entries of holidays_skipped in an answer."`
 
+	BusinessDaysFirst int `json:"business_days_first_year" doc:"First year that business days are known for, all of it."`
+	BusinessDaysLast  int `json:"business_days_last_year" doc:"Last year that business days are known for, all of it."`
+
 	SignalFiredPause  int `json:"signal_pause_after_fired_seconds" doc:"For how long the search-index signal is not sent again after a firing that was accepted."`
 	SignalFailedPause int `json:"signal_pause_after_failed_seconds" doc:"For how long it is not sent again after one that failed."`
 	SignalShare       int `json:"signal_check_shared_seconds" doc:"For how long a check of the key file is shared."`

@@ -269,6 +269,7 @@ type Endpoint struct {
 	Description string            `yaml:"description,omitempty"` // the summary says all where there is none
 	Fields      map[string]string `yaml:"fields,omitempty"`      // what each input field means, by name
 	Notes       []string          `yaml:"notes,omitempty"`
+	Canonical   string            `yaml:"canonical,omitempty"` // Markdown for pages: the canonical string in the answer
 }
 
 // Problems is content/problems.yaml: what each problem type and each fault code means to a caller.
@@ -281,14 +282,14 @@ type Problems struct {
 // ProblemPage are the words of the page about a problem type, in Markdown, and the answer that it
 // shows as an example.
 type ProblemPage struct {
-	Why      string        `yaml:"why"`
-	Next     string        `yaml:"next"`     // what to do
-	Recorded string        `yaml:"recorded"` // whether something was
-	Detail   string        `yaml:"detail"`   // of the example
-	Fault    *ExampleFault `yaml:"fault,omitempty"`
+	Why      string       `yaml:"why"`
+	Next     string       `yaml:"next"`            // what to do
+	Recorded string       `yaml:"recorded"`        // whether something was
+	Detail   string       `yaml:"detail"`          // of the example
+	Fault    ExampleFault `yaml:"fault,omitempty"` // of the example, where the type lists faults
 }
 
-// ExampleFault is the fault in the example of a problem type that lists faults.
+// ExampleFault is a fault in an example.
 type ExampleFault struct {
 	Field  string `yaml:"field,omitempty"`
 	Code   string `yaml:"code"`
@@ -304,13 +305,13 @@ var Markers = map[string][]string{
 		"business-days-form", "business-days-call", "business-days-operations", "business-days-conventions", "business-days-counting",
 		"business-days-calendars",
 	},
-	"field-guide": {"pages", "endpoints", "problems"},
+	"field-guide": {"endpoints", "problems"},
 	"index":       {"counts", "status", "not-built"},
 	"jobs":        {"jobs", "job-members"},
 	"mcp":         {"tools", "prompts", "install"},
 	"org":         {"org-intro", "org-rules", "org-draft", "org-calls", "org-seats"},
 	"privacy":     {},
-	"quest":       {},
+	"quest":       {"quest-overview", "quest-steps", "quest-end"},
 	"receipts":    {},
 	"reference":   {"operations"},
 	"scoreboard":  {"counts", "board-policy", "board-charts", "board-history", "board-corrections", "board-meanings"},

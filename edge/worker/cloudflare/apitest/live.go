@@ -348,8 +348,12 @@ func (s *Service) writeAssets(folder string) error {
 // contentType is a line of _headers that sets the field, or takes it away.
 var contentType = regexp.MustCompile(`(?im)^\s+(!\s*)?content-type\b`)
 
+// ownTypes are the types that Miniflare gives to assets by the endings of their names.
+var ownTypes = map[string]string{".html": "text/html; charset=utf-8", ".md": "text/markdown; charset=utf-8", ".json": "application/json"}
+
 // headersOf is a _headers file that gives each asset the type that it was uploaded with, unless the
-// file says another. Miniflare gives assets types of its own.
+// file says another, or Miniflare gives it that type by itself. A rule for each asset would be more
+// than Miniflare reads.
 func headersOf(headers string, assets map[string]Asset) string {
 	type rule struct{ path, lines string }
 	var rules []rule
@@ -364,6 +368,9 @@ func headersOf(headers string, assets map[string]Asset) string {
 	}
 	types := map[string]string{}
 	for path, asset := range assets {
+		if asset.Type != "" && ownTypes[filepath.Ext(path)] == asset.Type {
+			continue
+		}
 		types[path] = asset.Type
 		if folder, is := strings.CutSuffix(path, "index.html"); is {
 			types[folder] = asset.Type // where it is served too

@@ -1,0 +1,476 @@
+package generator_test
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"encoding/xml"
+	"fmt"
+	"io/fs"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"anteroom/edge/endpoint/mcp/protocol"
+	"anteroom/generator"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+	"go.yaml.in/yaml/v4"
+)
+
+// decode reads a JSON document that has no other members than those of v.
+func decode(t *testing.T, o *generator.Output, path string, v any) {
+	t.Helper()
+	d := json.NewDecoder(bytes.NewReader(document(t, o, path)))
+	d.DisallowUnknownFields()
+	if err := d.Decode(v); err != nil {
+		t.Fatalf("%s: %v", path, err)
+	}
+}
+
+// checkText checks the length of a text in characters.
+func checkText(t *testing.T, what, text string, most int) {
+	t.Helper()
+	if n := len([]rune(text)); n < 1 || n > most {
+		t.Errorf("%s has %d characters, want 1 to %d", what, n, most)
+	}
+}
+
+// registryEntry is what a server card and the entry of the MCP registry have in common.
+type registryEntry struct {
+	Schema      string `json:"$schema"`
+	Name        string `json:"name"`
+	Title       string `json:"title"`
+	Version     string `json:"version"`
+	Description string `json:"description"`
+	WebsiteURL  string `json:"websiteUrl"`
+	Remotes     []struct {
+		Type     string   `json:"type"`
+		URL      string   `json:"url"`
+		Versions []string `json:"supportedProtocolVersions"`
+	} `json:"remotes"`
+}
+
+// The server card and the registry's entry keep the rules of their formats, agree with each other
+// and with what the server says of itself.
+func TestServerCard(t *testing.T) {
+	o := generate(t, shippedContent)
+	var card, entry registryEntry
+	decode(t, o, "/.well-known/mcp/server-card.json", &card)
+	decode(t, o, "/server.json", &entry)
+	for path, e := range map[string]*registryEntry{"card": &card, "entry": &entry} {
+		if len(e.Name) < 3 || len(e.Name) > 200 || !regexp.MustCompile(`^[a-zA-Z0-9.-]+/[a-zA-Z0-9._-]+$`).MatchString(e.Name) {
+			t.Errorf("%s: name %q", path, e.Name)
+		}
+		checkText(t, path+": title", e.Title, 100)
+		checkText(t, path+": description", e.Description, 100)
+		if !regexp.MustCompile(`^\d+\.\d+\.\d+$`).MatchString(e.Version) || e.Version != protocol.ServerVersion {
+			t.Errorf("%s: version %q", path, e.Version)
+		}
+		if e.WebsiteURL != o.Snapshot.BaseURL()+"/" || len(e.Remotes) != 1 || e.Remotes[0].Type != "streamable-http" ||
+			e.Remotes[0].URL != o.Snapshot.BaseURL()+protocol.Path {
+			t.Errorf("%s: %+v", path, e)
+		}
+	}
+	if card.Schema != "https://static.modelcontextprotocol.io/schemas/v1/server-card.schema.json" {
+		t.Errorf("the card is of the schema %s", card.Schema)
+	}
+	if entry.Schema != "https://static.modelcontextprotocol.io/schemas/2025-12-11/server.schema.json" {
+		t.Errorf("the entry is of the schema %s", entry.Schema)
+	}
+	if card.Name != entry.Name || card.Version != entry.Version || card.Description != entry.Description {
+		t.Errorf("the card %+v and the entry %+v disagree", card, entry)
+	}
+	want := append([]string{protocol.Stateless}, protocol.Versions...)
+	if !slices.Equal(card.Remotes[0].Versions, want) || entry.Remotes[0].Versions != nil {
+		t.Errorf("revisions %q, want %q", card.Remotes[0].Versions, want)
+	}
+}
+
+// The AI catalog lists the card and the skill under the types that they are looked for by.
+func TestAICatalog(t *testing.T) {
+	o := generate(t, shippedContent)
+	var catalog struct {
+		SpecVersion string `json:"specVersion"`
+		Host        struct {
+			DisplayName      string `json:"displayName"`
+			DocumentationURL string `json:"documentationUrl"`
+		} `json:"host"`
+		Entries []struct {
+			Identifier  string `json:"identifier"`
+			Type        string `json:"type"`
+			URL         string `json:"url"`
+			DisplayName string `json:"displayName"`
+			Description string `json:"description"`
+			Version     string `json:"version"`
+		} `json:"entries"`
+	}
+	decode(t, o, "/.well-known/ai-catalog.json", &catalog)
+	if catalog.SpecVersion != "1.0" || catalog.Host.DisplayName == "" || len(catalog.Entries) != 2 {
+		t.Fatalf("%+v", catalog)
+	}
+	identifiers := map[string]bool{}
+	for _, e := range catalog.Entries {
+		if !regexp.MustCompile(`^urn:air:[a-z0-9.-]+:[a-z]+:[a-z0-9-]+$`).MatchString(e.Identifier) || identifiers[e.Identifier] {
+			t.Errorf("identifier %q", e.Identifier)
+		}
+		identifiers[e.Identifier] = true
+		path, ok := strings.CutPrefix(e.URL, o.Snapshot.BaseURL())
+		if doc := document(t, o, path); !ok || len(doc) == 0 {
+			t.Errorf("%s leads to %s", e.Identifier, e.URL)
+		}
+		if e.DisplayName == "" || e.Description == "" {
+			t.Errorf("%+v has no words", e)
+		}
+	}
+	if catalog.Entries[0].Type != "application/mcp-server-card+json" || catalog.Entries[1].Type != "application/agent-skills+md" {
+		t.Errorf("the types are %s and %s", catalog.Entries[0].Type, catalog.Entries[1].Type)
+	}
+}
+
+// The index of skills has the digest of the skill's own bytes, and the skill the name and the
+// description of the index.
+func TestSkill(t *testing.T) {
+	o := generate(t, overlay(t, map[string]func(string) string{"service.yaml": replace("name: Anteroom", `name: "Ante: \"room\" #1"`)}))
+	var index struct {
+		Schema string `json:"$schema"`
+		Skills []struct{ Name, Type, Description, URL, Digest string }
+	}
+	decode(t, o, "/.well-known/agent-skills/index.json", &index)
+	if index.Schema != "https://schemas.agentskills.io/discovery/0.2.0/schema.json" || len(index.Skills) != 1 {
+		t.Fatalf("%+v", index)
+	}
+	listed := index.Skills[0]
+	path := strings.TrimPrefix(listed.URL, o.Snapshot.BaseURL())
+	skill := document(t, o, path)
+	sum := sha256.Sum256(skill)
+	if want := "sha256:" + hex.EncodeToString(sum[:]); listed.Digest != want || listed.Type != "skill-md" {
+		t.Errorf("%s of the digest %s, want skill-md of %s", listed.Type, listed.Digest, want)
+	}
+	if !regexp.MustCompile(`^[a-z0-9]+(-[a-z0-9]+)*$`).MatchString(listed.Name) || len(listed.Name) > 64 || !strings.HasSuffix(path, "/"+listed.Name+"/SKILL.md") {
+		t.Errorf("the skill %q is at %s", listed.Name, path)
+	}
+	checkText(t, "the description", listed.Description, 1024)
+	parts := strings.SplitN(string(skill), "---\n", 3)
+	if len(parts) != 3 || parts[0] != "" {
+		t.Fatalf("no front matter: %.200s", skill)
+	}
+	var front map[string]string
+	if err := yaml.Unmarshal([]byte(parts[1]), &front); err != nil || len(front) != 2 || front["name"] != listed.Name || front["description"] != listed.Description {
+		t.Errorf("the front matter is %v, %v", front, err)
+	}
+	if len(skill) > 5<<10 {
+		t.Errorf("%d bytes", len(skill))
+	}
+	var quest struct {
+		HowToCall string `json:"how_to_call"`
+		Steps     []struct {
+			Title, Call, Proves, Tool string
+			Arguments                 json.RawMessage
+		}
+	}
+	if err := json.Unmarshal(o.Snapshot.Documents["quest"], &quest); err != nil || len(quest.Steps) == 0 {
+		t.Fatal(err)
+	}
+	for n, step := range quest.Steps {
+		method, rest, _ := strings.Cut(step.Call, " ")
+		address, _, _ := strings.Cut(rest, " ")
+		call := "\n" + step.Call + "\n"
+		if method == "POST" {
+			call = "curl -s " + address + " -H 'content-type: application/json' -d "
+		}
+		tool := ""
+		if step.Tool != "" {
+			tool = "`" + step.Tool + "`, arguments `" + string(step.Arguments) + "`"
+		}
+		for _, text := range []string{fmt.Sprintf("\n## %d. %s\n", n+1, step.Title), call, tool, step.Proves, quest.HowToCall} {
+			if !strings.Contains(parts[2], text) {
+				t.Errorf("the skill lacks %q", text)
+			}
+		}
+	}
+}
+
+// boards is the shipped content with a second board on the day of the last one, which corrects it.
+func boards(t *testing.T) fs.FS {
+	t.Helper()
+	return overlay(t, map[string]func(string) string{
+		"scoreboard/2026-11-20-2.yaml": func(string) string {
+			text, err := fs.ReadFile(shippedContent, "scoreboard/2026-11-20.yaml")
+			if err != nil {
+				t.Fatal(err)
+			}
+			return strings.Replace(string(text), "received_external: 0", "received_external: 3", 1) +
+				"correction:\n  - {number: orgs.charters_filed, was: 0, board: 2026-11-20, reason: Two <were> one & the same.}\n"
+		},
+	})
+}
+
+// Both feeds have the same items: one for each board, the newest first, with its numbers.
+func TestFeeds(t *testing.T) {
+	o := generate(t, boards(t))
+	type item struct{ ID, Title, Text, Time, Board string }
+	var feed struct {
+		Version     string `json:"version"`
+		Title       string `json:"title"`
+		HomePageURL string `json:"home_page_url"`
+		FeedURL     string `json:"feed_url"`
+		Description string `json:"description"`
+		Language    string `json:"language"`
+		Authors     []struct{ Name, URL string }
+		Items       []struct {
+			ID            string `json:"id"`
+			URL           string `json:"url"`
+			Title         string `json:"title"`
+			ContentText   string `json:"content_text"`
+			DatePublished string `json:"date_published"`
+			Attachments   []struct {
+				URL      string `json:"url"`
+				MIMEType string `json:"mime_type"`
+			} `json:"attachments"`
+		} `json:"items"`
+	}
+	decode(t, o, "/feed.json", &feed)
+	base := o.Snapshot.BaseURL()
+	if feed.Version != "https://jsonfeed.org/version/1.1" || feed.Title == "" || feed.FeedURL != base+"/feed.json" || feed.HomePageURL != base+"/" {
+		t.Errorf("%+v", feed)
+	}
+	var items []item
+	for _, i := range feed.Items {
+		if len(i.Attachments) != 1 || i.Attachments[0].MIMEType != "application/json" || i.URL != base+"/scoreboard.html" {
+			t.Fatalf("%+v", i)
+		}
+		items = append(items, item{i.ID, i.Title, i.ContentText, i.DatePublished, i.Attachments[0].URL})
+	}
+
+	type link struct {
+		Rel  string `xml:"rel,attr"`
+		Type string `xml:"type,attr"`
+		Href string `xml:"href,attr"`
+	}
+	var atom struct {
+		XMLName xml.Name `xml:"http://www.w3.org/2005/Atom feed"`
+		ID      string   `xml:"id"`
+		Title   string   `xml:"title"`
+		Updated string   `xml:"updated"`
+		Author  struct {
+			Name string `xml:"name"`
+		} `xml:"author"`
+		Links   []link `xml:"link"`
+		Entries []struct {
+			ID        string `xml:"id"`
+			Title     string `xml:"title"`
+			Published string `xml:"published"`
+			Updated   string `xml:"updated"`
+			Links     []link `xml:"link"`
+			Content   string `xml:"content"`
+		} `xml:"entry"`
+	}
+	if err := xml.Unmarshal(document(t, o, "/feed.atom"), &atom); err != nil {
+		t.Fatal(err)
+	}
+	if atom.ID == "" || atom.Title != feed.Title || atom.Author.Name == "" || atom.Updated != items[0].Time ||
+		!slices.Contains(atom.Links, link{"self", "application/atom+xml", base + "/feed.atom"}) {
+		t.Errorf("%+v", atom)
+	}
+	var entries []item
+	for _, e := range atom.Entries {
+		if e.Updated != e.Published || len(e.Links) != 2 || e.Links[0].Type == e.Links[1].Type {
+			t.Fatalf("%+v", e)
+		}
+		entries = append(entries, item{e.ID, e.Title, e.Content, e.Published, e.Links[1].Href})
+	}
+	if !slices.Equal(items, entries) {
+		t.Errorf("the feeds differ:\n%q\n%q", items, entries)
+	}
+
+	want := []string{"2026-11-20-2", "2026-11-20", "2026-09-22"}
+	if len(items) != len(want) {
+		t.Fatalf("%d items, want %d", len(items), len(want))
+	}
+	for i, name := range want {
+		board := base + "/scoreboard/" + name + ".json"
+		document(t, o, strings.TrimPrefix(board, base))
+		if items[i].ID != board || items[i].Board != board || !strings.HasSuffix(items[i].Title, " "+name) {
+			t.Errorf("item %d is %q, want that of %s", i, items[i], name)
+		}
+		at, err := time.Parse(time.RFC3339, items[i].Time)
+		if err != nil || at.Format(time.DateOnly) != name[:10] || at.Hour()+at.Minute()+at.Second() != 0 {
+			t.Errorf("%s is of %s: %v", name, items[i].Time, err)
+		}
+	}
+	for _, text := range []string{
+		"received from outside: 3;", "Corrected: orgs.charters_filed was 0 on the board of 2026-11-20. Two <were> one & the same.",
+	} {
+		if !strings.Contains(items[0].Text, text) || strings.Contains(items[1].Text, text) {
+			t.Errorf("%q and %q, and the first alone has %q", items[0].Text, items[1].Text, text)
+		}
+	}
+	// What was published of a board stays as it was when others come.
+	before := generate(t, shippedContent)
+	var earlier struct{ Items []json.RawMessage }
+	if err := json.Unmarshal(document(t, before, "/feed.json"), &earlier); err != nil {
+		t.Fatal(err)
+	}
+	for _, raw := range earlier.Items {
+		if !bytes.Contains(document(t, o, "/feed.json"), raw) {
+			t.Errorf("an item has changed: %s", raw)
+		}
+	}
+}
+
+// The published schemas take every entry that the content takes, and refuse others.
+func TestListSchemas(t *testing.T) {
+	o := generate(t, overlay(t, map[string]func(string) string{
+		"jobs.yaml": func(string) string {
+			return `as_of: 2026-11-20
+jobs:
+  - {id: a-b, title: Open, description: One, status: open, posted: 2026-11-01, expires: 2026-12-01, reward_credit_units: 3, tags: [data, a-b], url: "https://example.org/x", poster: p}
+  - {id: c-d, title: Done, description: Two, status: completed, posted: 2026-11-01, completed_on: 2026-11-10, tags: [], poster: p}
+`
+		},
+		"auditors.yaml": func(string) string {
+			hash := strings.Repeat("ab", 32)
+			entry := `  - {agent_name: a, registration_sha256: ` + hash + `, scope: All, claimed_at: 2026-11-01T08:30:00Z, report_url: "https://example.org/r", report_sha256: ` + hash + `, verified_by_hand_on: `
+			return "as_of: 2026-11-20\nledger:\n" + entry + "null}\n" + strings.Replace(entry, "report_sha256: ab", "report_sha256: cd", 1) + "2026-11-10}\n"
+		},
+	}))
+	for _, c := range []struct {
+		schema, list, definition, group string
+		wrong                           map[string]any // members of an entry that are refused; nil for one that is missing
+	}{
+		{"/schemas/jobs.json", "/jobs.json", "job", "open", map[string]any{"id": "A B", "status": "lost", "posted": "yesterday", "tags": "data", "title": nil, "reward_credit_units": -1}},
+		{"/schemas/auditors.json", "/auditors.json", "audit", "ledger", map[string]any{"report_sha256": "ab", "claimed_at": "2026-11-01", "verified_by_hand_on": nil}},
+	} {
+		text := document(t, o, c.schema)
+		raw, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		top := raw.(map[string]any)
+		id := o.Snapshot.BaseURL() + c.schema
+		if top["$id"] != id || top["$schema"] != "https://json-schema.org/draft/2020-12/schema" {
+			t.Errorf("%s is %v of %v", c.schema, top["$id"], top["$schema"])
+		}
+		compiler := jsonschema.NewCompiler()
+		compiler.AssertFormat()
+		if err := compiler.AddResource(id, raw); err != nil {
+			t.Fatal(err)
+		}
+		whole, err := compiler.Compile(id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		entry, err := compiler.Compile(id + "#/$defs/" + c.definition)
+		if err != nil {
+			t.Fatal(err)
+		}
+		read := func() map[string]any {
+			v, err := jsonschema.UnmarshalJSON(bytes.NewReader(document(t, o, c.list)))
+			if err != nil {
+				t.Fatal(err)
+			}
+			return v.(map[string]any)
+		}
+		if err := whole.Validate(read()); err != nil {
+			t.Errorf("%s: %v", c.list, err)
+		}
+		for _, e := range read()[c.group].([]any) {
+			if err := entry.Validate(e); err != nil {
+				t.Errorf("%s: %v", c.list, err)
+			}
+		}
+		for name, value := range c.wrong {
+			list := read()
+			first := list[c.group].([]any)[0].(map[string]any)
+			if first[name] = value; value == nil {
+				delete(first, name)
+			}
+			if entry.Validate(first) == nil || whole.Validate(list) == nil {
+				t.Errorf("%s takes %s: %v", c.schema, name, value)
+			}
+		}
+		links := rulesOf(t, o).Of(c.list).Get("Link")
+		if want := "<" + c.schema + `>; rel="describedby"; type="application/schema+json"`; links != want {
+			t.Errorf("%s leads to %s, want %s", c.list, links, want)
+		}
+	}
+}
+
+// linkedData finds the JSON-LD of a page.
+var linkedData = regexp.MustCompile(`<script type="application/ld\+json">(.*?)</script>`)
+
+// The pages that terms of schema.org fit have them, with true addresses, and no other page has any.
+func TestLinkedData(t *testing.T) {
+	o := generate(t, boards(t))
+	base := o.Snapshot.BaseURL()
+	type download struct {
+		Type       string `json:"@type"`
+		ContentURL string `json:"contentUrl"`
+		Encoding   string `json:"encodingFormat"`
+	}
+	found := map[string]string{}
+	for _, d := range o.Documents {
+		for _, m := range linkedData.FindAllSubmatch(d.Bytes, -1) {
+			var data struct {
+				Context      string `json:"@context"`
+				Type         string `json:"@type"`
+				Name         string `json:"name"`
+				URL          string `json:"url"`
+				DateModified string `json:"dateModified"`
+				License      string `json:"license"`
+				Distribution []download
+			}
+			if err := json.Unmarshal(m[1], &data); err != nil || data.Context != "https://schema.org" || data.Name == "" {
+				t.Fatalf("%s: %v: %s", d.Path, err, m[1])
+			}
+			if want := strings.TrimSuffix(base+d.Path, "index.html"); data.URL != want {
+				t.Errorf("%s says that it is %s", d.Path, data.URL)
+			}
+			found[d.Path] += data.Type
+			if data.Type != "Dataset" {
+				continue
+			}
+			if data.DateModified != "2026-11-20" || data.License != "https://spdx.org/licenses/CC-BY-4.0.html" || len(data.Distribution) != 4 {
+				t.Errorf("%+v", data)
+			}
+			for _, one := range data.Distribution {
+				path := strings.TrimPrefix(one.ContentURL, base)
+				if one.Type != "DataDownload" || one.Encoding != "application/json" || len(document(t, o, path)) == 0 {
+					t.Errorf("%+v", one)
+				}
+			}
+		}
+	}
+	if want := map[string]string{"/index.html": "WebAPI", "/scoreboard.html": "Dataset"}; !maps.Equal(found, want) {
+		t.Errorf("the pages with linked data are %v, want %v", found, want)
+	}
+}
+
+// A page leads to the feeds and to the catalogs, under their media types.
+func TestPagesLeadToFeeds(t *testing.T) {
+	o := generate(t, shippedContent)
+	types := map[string]string{}
+	for _, d := range o.Documents {
+		types[d.Path], _, _ = strings.Cut(d.MediaType, ";")
+	}
+	link := regexp.MustCompile(`<link rel="(ai-catalog|api-catalog|alternate|service-desc)" type="([^"]+)"(?: title="[^"]+")? href="([^"]+)"`)
+	for _, path := range []string{"/index.html", "/scoreboard.html", "/404.html"} {
+		seen := map[string]bool{}
+		for _, m := range link.FindAllStringSubmatch(string(document(t, o, path)), -1) {
+			if types[m[3]] != m[2] {
+				t.Errorf("%s leads to %s as %s, and it is %s", path, m[3], m[2], types[m[3]])
+			}
+			seen[m[3]] = true
+		}
+		for _, want := range []string{"/feed.json", "/feed.atom", "/.well-known/ai-catalog.json", "/.well-known/api-catalog"} {
+			if !seen[want] {
+				t.Errorf("%s does not lead to %s", path, want)
+			}
+		}
+	}
+}

@@ -1,0 +1,559 @@
+package generator_test
+
+import (
+	"bytes"
+	"compress/gzip"
+	"encoding/json"
+	"fmt"
+	"html"
+	"path"
+	"reflect"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"anteroom/edge/api"
+	"anteroom/edge/edgetest"
+	"anteroom/edge/input"
+	"anteroom/edge/kernel"
+	"anteroom/edge/respond"
+	"anteroom/generator"
+	"anteroom/generator/model"
+)
+
+var (
+	mainElement = regexp.MustCompile(`(?s)<main id="content">(.*)</main>`)
+	inlineTag   = regexp.MustCompile(`</?(?:a|code|strong|em|time|span)(?: [^>]*)?>`)
+	anyTag      = regexp.MustCompile(`<[^>]*>`)
+)
+
+// visible is the text of a page between its frames.
+func visible(t *testing.T, o *generator.Output, path string) string {
+	t.Helper()
+	m := mainElement.FindSubmatch(document(t, o, path))
+	if m == nil {
+		t.Fatalf("%s has no main element", path)
+	}
+	return html.UnescapeString(anyTag.ReplaceAllString(inlineTag.ReplaceAllString(string(m[1]), ""), " "))
+}
+
+// showsAll reports what of the texts a document lacks.
+func showsAll(t *testing.T, o *generator.Output, path string, texts ...string) {
+	t.Helper()
+	doc := string(document(t, o, path))
+	for _, text := range texts {
+		if !strings.Contains(doc, text) {
+			t.Errorf("%s lacks %q", path, text)
+		}
+	}
+}
+
+// identifiers are the identifiers in a page.
+func identifiers(t *testing.T, o *generator.Output, path string) (ids []string) {
+	t.Helper()
+	for _, m := range idAttribute.FindAllSubmatch(document(t, o, path), -1) {
+		ids = append(ids, string(m[1]))
+	}
+	return ids
+}
+
+// Limits of a page: what a person reads of one that is no reference, and what goes over the wire.
+const (
+	mostWords     = 1200
+	mostPageBytes = 50 << 10
+)
+
+// TestPageSizes counts the words of every page and its bytes, compressed as a host compresses them.
+func TestPageSizes(t *testing.T) {
+	o := generate(t, shippedContent)
+	for _, d := range o.Documents {
+		if path.Ext(d.Path) != ".html" {
+			continue
+		}
+		var wire bytes.Buffer
+		w := gzip.NewWriter(&wire)
+		if _, err := w.Write(d.Bytes); err != nil {
+			t.Fatal(err)
+		}
+		if err := w.Close(); err != nil {
+			t.Fatal(err)
+		}
+		words := len(strings.Fields(visible(t, o, d.Path)))
+		t.Logf("%-44s %5d words %7d bytes %6d compressed", d.Path, words, len(d.Bytes), wire.Len())
+		if wire.Len() > mostPageBytes {
+			t.Errorf("%s has %d bytes compressed, more than %d", d.Path, wire.Len(), mostPageBytes)
+		}
+		if words > mostWords && d.Path != "/reference.html" && !strings.HasPrefix(d.Path, "/endpoints/") {
+			t.Errorf("%s has %d words, more than %d", d.Path, words, mostWords)
+		}
+	}
+	if n, most := len(document(t, o, "/llms-full.txt")), 60_000; n > most {
+		t.Errorf("llms-full.txt has %d bytes, more than %d", n, most)
+	}
+}
+
+// TestProblemPages looks for all that the page about a problem type says, in both of its forms.
+func TestProblemPages(t *testing.T) {
+	o := generate(t, shippedContent)
+	const mostTwin = 2 << 10
+	for _, p := range respond.ProblemTypes {
+		for _, id := range []string{"why", "next", "recorded", "example", "endpoints"} {
+			if !slices.Contains(identifiers(t, o, p.Path()), id) {
+				t.Errorf("%s has no part %s", p.Path(), id)
+			}
+		}
+		showsAll(t, o, p.Path(), fmt.Sprintf("status %d", p.Status))
+		if n := len(document(t, o, p.Path()+".md")); n > mostTwin && p != respond.InvalidInput {
+			t.Errorf("%s.md has %d bytes, more than %d", p.Path(), n, mostTwin)
+		}
+	}
+	for _, code := range api.Codes {
+		showsAll(t, o, respond.InvalidInput.Path(), "<code>"+code+"</code>")
+		showsAll(t, o, respond.InvalidInput.Path()+".md", "| `"+code+"` |")
+	}
+	for _, route := range api.Routes {
+		for status, slugs := range answeredProblems(t, o, route) {
+			for _, slug := range slugs {
+				showsAll(t, o, "/problems/"+slug+".html", `href="/endpoints/`+route.ID+`.html"`)
+				showsAll(t, o, "/endpoints/"+route.ID+".html", fmt.Sprintf(`<li>%s <a href="/problems/%s.html">`, status, slug))
+			}
+		}
+	}
+}
+
+// answeredProblems are the slugs of the problem types that the contract of a route names, by their
+// statuses.
+func answeredProblems(t *testing.T, o *generator.Output, route *api.Route) map[string][]string {
+	t.Helper()
+	var contract struct{ Errors []string }
+	if err := json.Unmarshal(o.Snapshot.Documents[route.Contract.ID], &contract); err != nil {
+		t.Fatal(err)
+	}
+	slugs := map[string][]string{}
+	for _, e := range contract.Errors {
+		status, slug, _ := strings.Cut(e, " ")
+		slugs[status] = append(slugs[status], slug)
+	}
+	if len(slugs) == 0 {
+		t.Fatalf("the contract of %s names no error", route.ID)
+	}
+	return slugs
+}
+
+// The examples of problem types are what the service answers.
+func TestProblemExamples(t *testing.T) {
+	o := generate(t, shippedContent)
+	do := func(h *edgetest.Fake, method, target, body string, headers ...string) *kernel.Response {
+		return h.Do(method, target, body, append([]string{"host", o.Snapshot.CanonicalHost}, headers...)...)
+	}
+	query := "agent_name=" + strings.Repeat("x", 9000-len("agent_name="))
+	suggestion := `{"suggestion":"Publish the tables."}`
+	provocations := map[string]func(h *edgetest.Fake) *kernel.Response{
+		"invalid-input":      func(h *edgetest.Fake) *kernel.Response { return do(h, "POST", "/api/suggest", "{}") },
+		"not-found":          func(h *edgetest.Fake) *kernel.Response { return do(h, "GET", "/api/nothing", "") },
+		"not-live-yet":       func(h *edgetest.Fake) *kernel.Response { return do(h, "GET", "/v1/jobs", "") },
+		"method-not-allowed": func(h *edgetest.Fake) *kernel.Response { return do(h, "PUT", "/api/quest", "") },
+		"body-too-large": func(h *edgetest.Fake) *kernel.Response {
+			return do(h, "POST", "/api/suggest", strings.Repeat(" ", kernel.MaxBody+1))
+		},
+		"query-too-long": func(h *edgetest.Fake) *kernel.Response { return do(h, "GET", "/api/waitlist?"+query, "") },
+		"unsupported-media-type": func(h *edgetest.Fake) *kernel.Response {
+			return do(h, "POST", "/api/suggest", "x", "content-type", "application/x-www-form-urlencoded")
+		},
+		"misdirected-request": func(h *edgetest.Fake) *kernel.Response {
+			return do(h, "GET", "/api/quest", "", "host", "other.example")
+		},
+		"too-many-writes": func(h *edgetest.Fake) *kernel.Response {
+			h.Left = 0
+			return do(h, "POST", "/api/suggest", suggestion)
+		},
+		"internal-error": func(*edgetest.Fake) *kernel.Response {
+			turn := &kernel.Turn{}
+			turn.Begin(o.Snapshot)
+			return respond.Unfinished(turn)
+		},
+		"inconsistent-counts": func(h *edgetest.Fake) *kernel.Response {
+			content := *o.Snapshot
+			content.Shipped = content.ReceivedExternal + content.OriginatedInternally + 1
+			h.Edge = edgetest.Load(t, &content)
+			return do(h, "GET", "/api/roster", "")
+		},
+		"relay-unreachable": func(h *edgetest.Fake) *kernel.Response {
+			h.Fail = map[string]kernel.Failure{"relay": kernel.Unavailable}
+			return do(h, "POST", "/api/suggest", suggestion)
+		},
+		"signal-failed": func(h *edgetest.Fake) *kernel.Response {
+			h.Exec = func(e kernel.Exec) kernel.Result {
+				rows := make([][][]any, len(e.Statements))
+				rows[0] = [][]any{{int64(1)}}
+				return kernel.Result{Rows: rows}
+			}
+			h.Fetch = func(f kernel.Fetch) kernel.Result {
+				if strings.HasSuffix(f.URL, ".txt") {
+					return kernel.Result{Status: 200, Data: []byte(o.Snapshot.IndexNowKey)}
+				}
+				return kernel.Result{Status: 403}
+			}
+			return do(h, "GET", "/api/signal?fire=1", "")
+		},
+		"store-unavailable": func(h *edgetest.Fake) *kernel.Response {
+			h.Fail = map[string]kernel.Failure{"exec": kernel.Unavailable}
+			return do(h, "POST", "/api/waitlist", `{"agent_name":"tern"}`)
+		},
+		"signal-under-way": func(h *edgetest.Fake) *kernel.Response {
+			h.Exec = func(e kernel.Exec) kernel.Result {
+				return kernel.Result{Rows: [][][]any{{}, {{edgetest.Now, "", ""}}}}
+			}
+			return do(h, "GET", "/api/signal?fire=1", "")
+		},
+	}
+	for slug, provoke := range provocations {
+		t.Run(slug, func(t *testing.T) {
+			twin := string(document(t, o, "/problems/"+slug+".html.md"))
+			_, example, _ := strings.Cut(twin, "```json\n")
+			example, _, _ = strings.Cut(example, "```")
+			want := map[string]any{}
+			if err := json.Unmarshal([]byte(example), &want); err != nil {
+				t.Fatalf("the example %s: %v", example, err)
+			}
+			h := edgetest.NewFake(t)
+			h.Edge = edgetest.Load(t, o.Snapshot)
+			got := edgetest.Decode(t, provoke(h))
+			for name, value := range want {
+				if !reflect.DeepEqual(got[name], value) {
+					t.Errorf("%s is %v, and the service answers %v", name, value, got[name])
+				}
+			}
+			if len(want) < 4 || got["errors"] != nil && want["errors"] == nil {
+				t.Errorf("the example has too few members: %s", example)
+			}
+		})
+	}
+	for _, p := range respond.ProblemTypes {
+		if provocations[p.Slug] == nil {
+			t.Errorf("nothing provokes %s", p.Slug)
+		}
+	}
+}
+
+// TestEndpointPages looks for every operation, field, member of an answer and error on the page of
+// its endpoint.
+func TestEndpointPages(t *testing.T) {
+	o := generate(t, shippedContent)
+	for _, route := range api.Routes {
+		page := "/endpoints/" + route.ID + ".html"
+		twin := string(document(t, o, page+".md"))
+		ids := identifiers(t, o, page)
+		for _, op := range route.Operations {
+			if !slices.Contains(ids, op.ID) {
+				t.Errorf("%s has no part %s", page, op.ID)
+			}
+			var fields func(prefix string, list []input.Field)
+			fields = func(prefix string, list []input.Field) {
+				for i := range list {
+					if f := &list[i]; !strings.Contains(twin, "| `"+prefix+f.Name+"` |") {
+						t.Errorf("%s lacks the field %s of %s", page, prefix+f.Name, op.ID)
+					} else {
+						fields(prefix+f.Name+"[].", f.Items)
+					}
+				}
+			}
+			fields("", op.Fields)
+			for _, answer := range op.Answers {
+				for f := range reflect.TypeOf(answer).Fields() {
+					name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+					if name != "" && !strings.Contains(twin, "| `"+name+"` |") {
+						t.Errorf("%s lacks the member %s of an answer of %s", page, name, op.ID)
+					}
+				}
+			}
+			if op.Document != nil && op.Document.Tail == nil {
+				var answer map[string]any
+				if err := json.Unmarshal(o.Snapshot.Documents[op.Document.ID], &answer); err != nil {
+					t.Fatal(err)
+				}
+				for name := range answer {
+					if strings.Contains(twin, "the members of a [contract](") && contractMember(name) {
+						continue
+					}
+					if !strings.Contains(twin, "| `"+name+"` |") {
+						t.Errorf("%s lacks the member %s of the answer of %s", page, name, op.ID)
+					}
+				}
+			}
+		}
+	}
+}
+
+// Every call that a page shows is one that a shell takes, and that records and sends nothing as it
+// is.
+func TestCallsOnEndpointPages(t *testing.T) {
+	o := generate(t, shippedContent)
+	block := regexp.MustCompile("(?s)```sh\n(.*?)\n```")
+	call := regexp.MustCompile(`^curl -s (?:-X ([A-Z]+) )?'?https://[^/ ']+(/[^ ']*)'?(?: --json (.*))?$`)
+	calls := 0
+	for _, route := range api.Routes {
+		for _, m := range block.FindAllSubmatch(document(t, o, "/endpoints/"+route.ID+".html.md"), -1) {
+			text := string(m[1])
+			if strings.HasPrefix(text, "printf ") {
+				continue // takes a file
+			}
+			parts := call.FindStringSubmatch(text)
+			if parts == nil {
+				t.Errorf("not a call: %s", text)
+				continue
+			}
+			calls++
+			h := edgetest.NewFake(t)
+			h.Edge = edgetest.Load(t, o.Snapshot)
+			method, body := parts[1], strings.ReplaceAll(strings.Trim(parts[3], "'"), `'\''`, "'")
+			switch {
+			case method != "":
+			case body != "":
+				method = "POST"
+			default:
+				method = "GET"
+			}
+			r := h.Do(method, parts[2], body, "host", o.Snapshot.CanonicalHost)
+			placeholder := strings.Contains(body, "<")
+			if want := r.Status == 400; want != placeholder || r.Status > 400 {
+				t.Errorf("%s: %d %s", text, r.Status, r.Body)
+			}
+			if len(h.Statements) > 0 || len(h.Messages) > 0 {
+				t.Errorf("%s: has an effect", text)
+			}
+		}
+	}
+	if calls < 20 {
+		t.Errorf("only %d calls", calls)
+	}
+}
+
+// TestMCPPage looks for every tool with its arguments, every prompt and every block.
+func TestMCPPage(t *testing.T) {
+	o := generate(t, shippedContent)
+	ids := identifiers(t, o, "/mcp.html")
+	for _, tool := range toolsOf(t, o) {
+		if !slices.Contains(ids, tool.Name) {
+			t.Errorf("no part %s", tool.Name)
+		}
+		var schema struct{ Properties map[string]any }
+		if err := json.Unmarshal(tool.InputSchema, &schema); err != nil {
+			t.Fatal(err)
+		}
+		_, part, _ := strings.Cut(string(document(t, o, "/mcp.html.md")), "### "+tool.Name+"\n")
+		part, _, _ = strings.Cut(part, "\n#")
+		for name := range schema.Properties {
+			if !strings.Contains(part, "`"+name+"`") {
+				t.Errorf("%s lacks the argument %s", tool.Name, name)
+			}
+		}
+		_, op := api.Find(api.Tools[slices.IndexFunc(api.Tools, func(a api.Tool) bool { return "service_"+a.Name == tool.Name })].Operation)
+		if writes := strings.Contains(part, "It writes, "); writes != op.Writes {
+			t.Errorf("%s is said to write: %v", tool.Name, writes)
+		}
+	}
+	for i := range api.Prompts {
+		showsAll(t, o, "/mcp.html", `id="prompt-service_`+api.Prompts[i].Name+`"`)
+	}
+	var refusal struct {
+		Install map[string]struct {
+			Client, Command, TOML string
+			Config                any
+		}
+	}
+	if err := json.Unmarshal(o.Snapshot.Documents[api.MCPInstall], &refusal); err != nil {
+		t.Fatal(err)
+	}
+	text := visible(t, o, "/mcp.html")
+	for id, block := range refusal.Install {
+		if !slices.Contains(ids, "install-"+id) {
+			t.Errorf("no block for %s", id)
+		}
+		if !strings.Contains(text, block.Command) || !strings.Contains(text, strings.TrimSpace(block.TOML)) {
+			t.Errorf("the block of %s is not there", id)
+		}
+		var config any
+		_, part, _ := strings.Cut(string(document(t, o, "/mcp.html.md")), "\n### "+block.Client+"\n")
+		part, _, _ = strings.Cut(part, "\n#")
+		_, part, _ = strings.Cut(part, "```json\n")
+		if part, _, found := strings.Cut(part, "```"); found {
+			if err := json.Unmarshal([]byte(part), &config); err != nil {
+				t.Error(err)
+			}
+		}
+		if !reflect.DeepEqual(config, block.Config) {
+			t.Errorf("the configuration of %s is %v, want %v", id, config, block.Config)
+		}
+	}
+	for _, none := range []string{"/api/presence", "/api/selftest", "/api/signal", "jobs.json", "auditors.json"} {
+		_, part, _ := strings.Cut(text, "What is no tool")
+		if !strings.Contains(part, none) {
+			t.Errorf("%s is not said to be no tool", none)
+		}
+	}
+}
+
+// TestReferencePage looks for everything that the OpenAPI document names.
+func TestReferencePage(t *testing.T) {
+	o := generate(t, shippedContent)
+	ids := identifiers(t, o, "/reference.html")
+	var described struct {
+		Paths      map[string]map[string]json.RawMessage
+		Components struct{ Schemas, Responses, Headers map[string]json.RawMessage }
+	}
+	if err := json.Unmarshal(document(t, o, "/openapi.json"), &described); err != nil {
+		t.Fatal(err)
+	}
+	want := []string{}
+	text := string(document(t, o, "/reference.html.md"))
+	for path, item := range described.Paths {
+		for method, raw := range item {
+			var op struct {
+				OperationID string
+				Parameters  []struct {
+					Name string
+					Ref  string `json:"$ref"`
+				}
+				Responses map[string]any
+			}
+			if method == "summary" {
+				continue
+			}
+			if err := json.Unmarshal(raw, &op); err != nil {
+				t.Fatal(err)
+			}
+			want = append(want, op.OperationID)
+			_, part, found := strings.Cut(text, "# "+strings.ToUpper(method)+" "+path+"\n")
+			if !found {
+				t.Errorf("no part %s %s", method, path)
+			}
+			part, _, _ = strings.Cut(part, "\n###")
+			for _, p := range op.Parameters {
+				p.Name += p.Ref[strings.LastIndexByte(p.Ref, '/')+1:] // a shared parameter is a component of its name
+				if !strings.Contains(part, "| `"+p.Name+"` |") {
+					t.Errorf("%s lacks the parameter %s", op.OperationID, p.Name)
+				}
+			}
+			for status := range op.Responses {
+				if !strings.Contains(part, status) {
+					t.Errorf("%s lacks the status %s", op.OperationID, status)
+				}
+			}
+		}
+	}
+	for name := range described.Components.Schemas {
+		want = append(want, "schema-"+name)
+	}
+	for name := range described.Components.Responses {
+		want = append(want, "response-"+name)
+	}
+	for name := range described.Components.Headers {
+		want = append(want, "header-"+name)
+	}
+	for _, id := range want {
+		if !slices.Contains(ids, id) {
+			t.Errorf("no part %s", id)
+		}
+	}
+	if len(want) < 100 {
+		t.Errorf("only %d parts", len(want))
+	}
+}
+
+// The anchors of the field guide hold, for addresses that were given out: of endpoints, operations,
+// problem types and parts.
+func TestGuideAnchors(t *testing.T) {
+	o := generate(t, shippedContent)
+	ids := identifiers(t, o, "/field-guide.html")
+	want := strings.Fields(`conventions trailer data endpoints dry-run ignored get mcp commitments receipts verify errors problems codes
+		signal selftest limits rate-limit counts rules retention security disclosure versions`)
+	for _, route := range api.Routes {
+		want = append(want, "endpoint-"+route.ID)
+		for _, op := range route.Operations {
+			want = append(want, op.ID)
+		}
+	}
+	for _, p := range respond.ProblemTypes {
+		want = append(want, p.Slug)
+	}
+	for _, id := range want {
+		if !slices.Contains(ids, id) {
+			t.Errorf("no #%s", id)
+		}
+	}
+}
+
+// TestListPages reads the pages of the lists that grow: empty, with some entries, and with more
+// than a page shows.
+func TestListPages(t *testing.T) {
+	job := func(i int, more string) string {
+		return fmt.Sprintf(`{"id":"job-%d","title":"Job %d","description":"Words & <b>.","posted":"2026-10-%02d","tags":["data"],"poster":"tern"%s}`, i, i, 1+i%28, more)
+	}
+	audit := func(i int) string {
+		return fmt.Sprintf(`{"agent_name":"agent %d","registration_sha256":"%064x","scope":"All.","claimed_at":"2026-10-%02dT00:00:00Z",`+
+			`"report_url":"https://reports.example/%d","report_sha256":"%064x","verified_by_hand_on":null}`, i, i, 1+i%28, i, i)
+	}
+	for name, test := range map[string]struct {
+		jobs, audits       []string
+		jobsSay, auditsSay []string
+		jobsLack           string
+	}{
+		"none": {
+			jobsSay:   []string{"There are no open jobs as of", "There are no completed jobs as of"},
+			auditsSay: []string{"There are no claimed audits as of"},
+		},
+		"one": {
+			jobs:      []string{job(1, `,"status":"open","reward_credit_units":12,"url":"https://jobs.example/1"`)},
+			audits:    []string{audit(1)},
+			jobsSay:   []string{"Job 1", "Words &amp; &lt;b&gt;.", "reward_credit_units: 12", `href="https://jobs.example/1"`, "tags: data", "There are no completed jobs"},
+			auditsSay: []string{"agent 1", `href="https://reports.example/1"`, fmt.Sprintf("%064x", 1)},
+			jobsLack:  "<b>",
+		},
+		"many": {
+			jobs: func() (all []string) {
+				for i := range 30 {
+					all = append(all, job(i, `,"status":"open"`), job(100+i, `,"status":"completed","completed_on":"2026-11-01"`))
+				}
+				return all
+			}(),
+			audits: func() (all []string) {
+				for i := range 60 {
+					all = append(all, audit(i))
+				}
+				return all
+			}(),
+			jobsSay:   []string{"There are 30 open jobs", "There are 30 completed jobs", "The newest 25 are below", `<a href="/jobs.json">jobs.json</a>`, ">Job 27<"},
+			auditsSay: []string{"There are 60 claimed audits", "The newest 50 are below", ">agent 27<", ">agent 55<"},
+			jobsLack:  ">Job 0<",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			o := generate(t, overlay(t, map[string]func(string) string{
+				"jobs.yaml":     func(string) string { return "as_of: 2026-11-20\njobs: [" + strings.Join(test.jobs, ", ") + "]\n" },
+				"auditors.yaml": func(string) string { return "as_of: 2026-11-20\nledger: [" + strings.Join(test.audits, ", ") + "]\n" },
+			}))
+			showsAll(t, o, "/jobs.html", test.jobsSay...)
+			showsAll(t, o, "/auditors.html", test.auditsSay...)
+			if jobs := document(t, o, "/jobs.html"); test.jobsLack != "" && bytes.Contains(jobs, []byte(test.jobsLack)) {
+				t.Errorf("jobs.html holds %s", test.jobsLack)
+			}
+			if n := bytes.Count(document(t, o, "/auditors.html.md"), []byte("- **agent")); n > 50 {
+				t.Errorf("%d audits are shown", n)
+			}
+			showsAll(t, o, "/jobs.html.md", "| `reward_credit_units` |", "| `completed_on` |", "| `poster` |")
+			showsAll(t, o, "/auditors.html.md", "| `registration_sha256` |", "| `verified_by_hand_on` |")
+		})
+	}
+}
+
+// contractMember reports whether a contract has a member of the name.
+func contractMember(name string) bool {
+	for f := range reflect.TypeFor[model.Contract]().Fields() {
+		if member, _, _ := strings.Cut(f.Tag.Get("json"), ","); member == name {
+			return true
+		}
+	}
+	return false
+}
