@@ -41,11 +41,11 @@ func (g *generation) operationsSection() section {
 type number string
 
 // orderedJSON is a JSON text as objects whose members keep their order. Numbers keep their text.
-// Members with a name to leave out are skipped.
+// Members with a name to leave out are skipped, but for properties of a schema.
 func orderedJSON(text []byte, leaveOut ...string) any {
 	dec := jsontext.NewDecoder(bytes.NewBuffer(text)) // it reads a buffer in place
-	var value func() any
-	value = func() any {
+	var value func(of string) any
+	value = func(of string) any {
 		token, err := dec.ReadToken()
 		if err != nil {
 			return nil
@@ -56,18 +56,18 @@ func orderedJSON(text []byte, leaveOut ...string) any {
 			for dec.PeekKind() == '"' {
 				token, _ := dec.ReadToken()
 				name := token.String()
-				if slices.Contains(leaveOut, name) {
+				if of != "properties" && slices.Contains(leaveOut, name) {
 					_ = dec.SkipValue()
 					continue
 				}
-				o = append(o, member{name, value()})
+				o = append(o, member{name, value(name)})
 			}
 			_, _ = dec.ReadToken()
 			return o
 		case '[':
 			items := []any{}
 			for kind := dec.PeekKind(); kind != ']' && kind != 0; kind = dec.PeekKind() {
-				items = append(items, value())
+				items = append(items, value(""))
 			}
 			_, _ = dec.ReadToken()
 			return items
@@ -76,9 +76,12 @@ func orderedJSON(text []byte, leaveOut ...string) any {
 		case '0':
 			return number(token.String())
 		}
-		return token.Kind() == 't' // false stands for null too
+		if kind := token.Kind(); kind == 't' || kind == 'f' {
+			return token.Bool()
+		}
+		return nil
 	}
-	return value()
+	return value("")
 }
 
 // list, members and words are a value as an array, an object or a text; empty where it is none.

@@ -79,7 +79,7 @@ func (g *generation) pages() {
 	allTwins.WriteString("Pages of their own have the API reference, each endpoint and each type of problem.\n")
 	g.add("/llms-full.txt", []byte(allTwins.String()))
 	g.add("/style.css", page.Style)
-	g.add("/icon.svg", page.Icon)
+	g.add(iconPath, page.Icon)
 	for _, path := range slices.Sorted(maps.Keys(page.Scripts)) {
 		g.add(path, page.Scripts[path])
 	}

@@ -79,11 +79,14 @@ var publishedPaths = []published{
 	{"/problems/*.html", mediaHTML, cacheHTML, false, "Type of problem", "what a type of problem means, and what to do"},
 	{"/style.css", mediaCSS, cacheHour, false, "Style sheet", "how the pages look"},
 	{"/*.js", mediaJavaScript, cacheHour, false, "Script", "what a page can do besides; it is complete without"},
-	{"/icon.svg", mediaSVG, cacheHour, false, "Icon", "the sign of the service"},
+	{iconPath, mediaSVG, cacheHour, false, "Icon", "the sign of the service"},
 	{page.CardPath, mediaPNG, cacheHour, true, "Card", "the picture for previews of links"},
 	{pattern: "/_headers"},
 	{pattern: "/_redirects"},
 }
+
+// iconPath is where the sign of the service is.
+const iconPath = "/icon.svg"
 
 // keyPattern is for the IndexNow key alone, whose name the content decides.
 const keyPattern = "/*.txt"
