@@ -73,16 +73,10 @@ func (g *generation) toolEntry(t *api.Tool) object {
 	}
 }
 
-// operationOf is the operation of a tool. Where there is none, operationOf adds a fault and gives
-// an empty operation, so that generation goes on.
+// operationOf is the operation of a tool.
 func (g *generation) operationOf(t *api.Tool) *api.Operation {
-	for _, route := range g.routes {
-		if op := route.Operation(t.Operation); op != nil {
-			return op
-		}
-	}
-	g.fault("the tool %s is the operation %s, which the route table lacks", t.Name, t.Operation)
-	return &api.Operation{Answers: []any{struct{}{}}}
+	_, op := g.operation(t.Operation)
+	return op
 }
 
 // toolInput is the schema of a tool's arguments: the fields of its operation, without the field

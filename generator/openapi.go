@@ -45,9 +45,6 @@ func (g *generation) openAPI() {
 		for _, method := range route.Methods() {
 			item.set(strings.ToLower(method), d.operation(route, method))
 		}
-		first := item[1].value.(object)
-		first.set("externalDocs", object{{"url", g.url(endpointPath(route))}})
-		item[1].value = first
 		if route.Refusal != nil && !route.Answers(http.MethodGet) {
 			item.set("get", d.refusedGet(route))
 		}
@@ -62,11 +59,12 @@ func (g *generation) openAPI() {
 		{"info", object{
 			{"title", service.Name},
 			{"summary", service.Summary},
-			{"description", strings.Join(append([]string{service.Notice}, g.site.LLMs.Intro...), "\n\n") + "\n\n" +
+			{"description", service.Notice + "\n\n" +
 				"Every path that answers GET answers HEAD alike, without a body and without an effect. " +
 				"Another method than those that are listed gets the 405 that stands beside them. " +
 				"No endpoint needs a credential, and any origin may read every answer under /api/. " +
 				"A path under /api/ that is not listed here gets 404 with the list of live endpoints. " +
+				"Each endpoint and each type of problem has a page of its own. " +
 				"Each operation under /api/ is named as in the contract of its endpoint; " +
 				"where a method chooses among several, it has the name of the one that a bare request gets, and " +
 				"x-operations names all."},
@@ -271,7 +269,8 @@ func (d *openAPIDocument) optionsOperation(tag, path string) object {
 	return object{
 		{"tags", []string{tag}},
 		{"operationId", derivedID(http.MethodOptions, path)},
-		{"description", "What may be sent here, also as the answer to a CORS preflight."},
+		{"summary", "What may be sent here."},
+		{"description", "Answers a CORS preflight too."},
 		{"responses", object{
 			{"204", d.sharedResponse("Options",
 				"What is allowed. Any origin may call, with the methods of Allow (Fetch). It has no effect and no body.",

@@ -121,7 +121,7 @@ func (d *openAPIDocument) documentPath(p *published, path string, parameter obje
 		get.set("parameters", []object{parameter})
 		responses.set("404", d.sharedResponse("NoDocument", "There is no such document.", "Cache-Control"))
 	}
-	responses.set("405", d.sharedResponse("DocumentMethodNotAllowed", "The method is neither GET nor HEAD.", "Allow", "Cache-Control", "Link"))
+	responses.set("405", d.sharedResponse("ReadOnly", "The method is neither GET nor HEAD.", "Allow", "Cache-Control", "Link"))
 	get.set("responses", responses)
 	return object{{"get", get}}
 }
@@ -193,8 +193,10 @@ func (d *openAPIDocument) documentSchema(path string) object {
 		d.schemas.components.set(componentName(board), object{{"allOf", []object{{{"$ref", "#/components/schemas/Scoreboard"}}, added}}})
 		return schema
 	case datedScoreboards:
-		numbers := schemas{inline: true}
-		return append(numbers.ofType(reflect.TypeFor[model.Verification]()), member{"description", "The numbers mean what they mean in Scoreboard."})
+		inline := schemas{inline: true}
+		numbers := inline.ofType(reflect.TypeFor[model.Verification]())
+		numbers.set("description", "Every number means what it means in Scoreboard.")
+		return numbers
 	case jobsPath:
 		return withTrailer("Jobs", d.listSchema("Job", &d.site.Jobs))
 	case auditorsPath:

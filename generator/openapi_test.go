@@ -3,6 +3,7 @@ package generator_test
 import (
 	"bytes"
 	"encoding/json"
+	"io/fs"
 	"log/slog"
 	"maps"
 	"net/http"
@@ -509,6 +510,70 @@ func TestConsent(t *testing.T) {
 	const want = "sendSuggestion.fields.contact does not say"
 	if _, err := generator.Generate(s, api.Routes); err == nil || strings.Count(err.Error(), "consent") < 4 || !strings.Contains(err.Error(), want) {
 		t.Errorf("words without consent: %v", err)
+	}
+}
+
+// A new board changes what speaks of counts, and nothing else: no schema, no contract, no tool.
+func TestNewBoardChangesLittle(t *testing.T) {
+	before := generate(t, shippedContent)
+	after := generate(t, overlay(t, map[string]func(string) string{"scoreboard/2026-11-21.yaml": func(string) string {
+		board, err := fs.ReadFile(shippedContent, "scoreboard/2026-11-20.yaml")
+		if err != nil {
+			t.Fatal(err)
+		}
+		counts := strings.NewReplacer("2026-11-20", "2026-11-21", "registrations_recorded: 0", "registrations_recorded: 7", "charters_filed: 0", "charters_filed: 2")
+		return counts.Replace(string(board))
+	}}))
+	documents := func(o *generator.Output) map[string][]byte {
+		all := map[string][]byte{}
+		for _, d := range o.Documents {
+			all[d.Path] = d.Bytes
+		}
+		for id, text := range o.Snapshot.Documents {
+			all["snapshot "+id] = text
+		}
+		return all
+	}
+	old, changed := documents(before), []string{}
+	for path, text := range documents(after) {
+		if !bytes.Equal(old[path], text) {
+			changed = append(changed, path)
+		}
+	}
+	slices.Sort(changed)
+	for _, path := range changed {
+		if !mayChangeWithABoard(path) {
+			t.Errorf("a new board changes %s", path)
+		}
+	}
+	for _, path := range []string{"/scoreboard.json", "/scoreboard/2026-11-21.json", "/manifest.json", "snapshot roster", "snapshot org"} {
+		if !slices.Contains(changed, path) {
+			t.Errorf("a new board leaves %s", path)
+		}
+	}
+}
+
+// mayChangeWithABoard reports whether a document tells counts, seats that are left, or the day of the
+// last hand verification, or lists documents with their hashes or their sizes.
+func mayChangeWithABoard(path string) bool {
+	return slices.Contains([]string{
+		"/", "/index.html", "/index.html.md", "/scoreboard.html", "/scoreboard.html.md", "/field-guide.html", "/field-guide.html.md",
+		"/org.html", "/org.html.md", "/scoreboard.json", "/llms.txt", "/llms-full.txt", "/manifest.json", "/sitemap.xml",
+		"snapshot roster", "snapshot org",
+	}, path) || strings.HasPrefix(path, "/scoreboard/")
+}
+
+// An agent that reads the description pays for each byte of it.
+func TestOpenAPISize(t *testing.T) {
+	const most = 130_000
+	doc := document(t, generate(t, shippedContent), "/openapi.json")
+	if len(doc) > most {
+		t.Errorf("openapi.json is %d bytes, and may be %d", len(doc), most)
+	}
+	for _, start := range []string{"\n\"/api/quest\":{\n", "\n\"get\":{\"tags\"", "\n\"Problem\":{\"type\""} {
+		if !bytes.Contains(doc, []byte(start)) {
+			t.Errorf("no line begins with %q", start)
+		}
 	}
 }
 

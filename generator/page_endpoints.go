@@ -102,7 +102,7 @@ func (g *generation) operationSection(b *strings.Builder, route *api.Route, op *
 // otherFields says what happens with fields that a contract does not name, by the words that the
 // contract has for it.
 var otherFields = map[string]string{
-	"ignored":                  "Other fields are ignored.",
+	"":                         "Other fields are ignored.",
 	"listed in ignored_fields": "Other fields are ignored, and listed in `ignored_fields` of the answer.",
 	"refused":                  "Other fields are refused.",
 }

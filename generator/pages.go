@@ -167,7 +167,7 @@ func (g *generation) page(p *site.Page, markdown string, components map[string]t
 		return
 	}
 	view := g.newPage(p.Name, p.Title, p.Description)
-	view.Canonical, view.Twin, view.Updated, view.Body = g.url(p.Path()), twinPath(p), p.Updated, body
+	view.Canonical, view.Twin, view.Updated, view.Body = g.url(p.Path()), twinPath(p), g.changed(p), body
 	view.LinkedData = g.linkedData(p)
 	html, err := view.Render()
 	if err != nil {
@@ -247,7 +247,7 @@ func (g *generation) footerGroups() (groups []page.Group) {
 	link := func(p *site.Page) page.Link {
 		placed[p.Name] = true
 		if p.Name == "index" {
-			return page.Link{Path: p.Path(), Text: g.site.Service.Name}
+			return page.Link{Path: p.Path(), Text: "Front page"}
 		}
 		return page.Link{Path: p.Path(), Text: p.Title}
 	}

@@ -145,7 +145,11 @@ func (s *schemas) ofMember(f *reflect.StructField, absent bool) object {
 		}
 	}
 	if also := f.Tag.Get("also"); also != "" {
-		schema.set("type", append(strings.Split(also, ","), schema.get("type").(string)))
+		types := append(strings.Split(also, ","), schema.get("type").(string))
+		schema.set("type", types)
+		if slices.Contains(types, "array") && schema.get("items") == nil {
+			schema.set("items", object{})
+		}
 	}
 	if doc := f.Tag.Get("doc"); tells(doc) {
 		schema.set("description", doc)

@@ -74,10 +74,10 @@ func Cut(s string) string {
 // fields through an Input. Names that no operation reads are ignored, and listed as such.
 type Input struct {
 	Faults
-	FromQuery bool // the fields are query parameters: all are strings
-	DryRun    bool // the caller asks for everything but the writing
-	Fields    []Field
-	Hint      string // what the caller has probably meant, "" for no guess
+	FromQuery bool    // the fields are query parameters: all are strings
+	DryRun    bool    // the caller asks for everything but the writing
+	Fields    []Field // those of the operation: a name of another is no field
+	Hint      string  // what the caller has probably meant, "" for no guess
 
 	path    string // the place of the object, with a dot at its end: "roster[2]."; "" for the outermost
 	members []jsondoc.Member

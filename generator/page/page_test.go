@@ -17,7 +17,7 @@ import (
 )
 
 func TestMarkdown(t *testing.T) {
-	long := strings.Repeat("x", 25)
+	long := strings.Repeat("x", 23)
 	for name, test := range map[string]struct{ src, want string }{
 		"heading with its own identifier": {"## Limits {#caps}\n", `<h2 id="caps"><a href="#caps">Limits</a></h2>`},
 		"heading with one made of it":     {"## What is kept\n", `<h2 id="what-is-kept"><a href="#what-is-kept">What is kept</a></h2>`},
@@ -30,6 +30,8 @@ func TestMarkdown(t *testing.T) {
 		"a table of prose":                {"|a|b|c|\n|-|-|-|\n|d|e|More than a word.|\n", `<table class="stack">`},
 		"a table that ends with prose":    {"|a|b|c|\n|-|-|-|\n|d|e|" + long + long + long + "|\n|f|g|h|\n", `<tr><th scope="row">f</th><td data-label="b">g</td><td>h</td></tr>`},
 		"a table of long names":           {"|a|b|\n|-|-|\n|" + long + "|d|\n", `<table class="stack terse">`},
+		"a key beside prose":              {"|a|b|\n|-|-|\n|" + long[:15] + "|" + long + long + long + "|\n", `<table class="stack">`},
+		"a short key beside prose":        {"|a|b|\n|-|-|\n|" + long[:14] + "|" + long + long + long + "|\n", `<table><thead>`},
 		"a table of one column":           {"|a|\n|-|\n|b|\n", `<tr><td>b</td></tr>`},
 		"an aligned table has no style":   {"|a|b|\n|:-:|-:|\n|b|c|\n", `<th scope="col">a</th>`},
 		"code that looks like a table":    {"`<table>`\n", "<p><code>&lt;table&gt;</code></p>"},

@@ -166,10 +166,11 @@ func WriteKey(t *kernel.Turn, w *jsondoc.Writer) {
 // Mint makes a receipt and stores nothing.
 func Mint(t *kernel.Turn, in *input.Input) *kernel.Response {
 	name, email, text := in.Text(&agentName), in.Text(&ownerEmail), in.Text(&note)
+	if in.Has("receipt_spec", "canonical", "payload_sha256", "signature") {
+		in.Hint = "This looks like a receipt. To have it verified, wrap it: {\"verify\": <receipt>}."
+		in.Fields = nil // so its members are not taken for mistyped fields
+	}
 	if in.RejectUnknown(); in.Total > 0 {
-		if in.Has("receipt_spec", "canonical", "payload_sha256", "signature") {
-			in.Hint = "This looks like a receipt. To have it verified, wrap it: {\"verify\": <receipt>}."
-		}
 		return respond.Invalid(t, in)
 	}
 	if name == "" {

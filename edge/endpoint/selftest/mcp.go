@@ -16,26 +16,26 @@ import (
 // not give its value.
 type MCP struct {
 	Selftest       string      `json:"selftest" enum:"mcp" doc:"The suite."`
-	TestedURL      string      `json:"tested_url" format:"uri" doc:"The address that was tested, on the host that this request was answered on."`
-	UpstreamStatus *int        `json:"upstream_status" doc:"HTTP status of the MCP endpoint's answer; null where there was none."`
-	UpstreamOK     bool        `json:"upstream_ok" doc:"Whether it answered 200 with a JSON-RPC result to every request of the batch."`
+	TestedURL      string      `json:"tested_url" format:"uri" doc:"The address that was tested."`
+	UpstreamStatus *int        `json:"upstream_status" doc:"HTTP status of the answer; null where there was none."`
+	UpstreamOK     bool        `json:"upstream_ok" doc:"Whether it answered 200 and gave a result to every request."`
 	TransportNote  string      `json:"transport_note" doc:"How the endpoint was asked."`
 	Protocol       *string     `json:"protocol_version" doc:"The protocol version that initialize negotiated."`
 	Server         *ServerInfo `json:"server_info" doc:"What the server says that it is."`
 
 	Tools               int      `json:"tool_count" doc:"How many tools tools/list lists."`
 	Annotated           int      `json:"annotated_count" doc:"How many of them carry all four hints."`
-	ReadOnly            int      `json:"read_only_count" doc:"How many of them say that they only read."`
+	ReadOnly            int      `json:"read_only_count" doc:"How many of them only read."`
 	Writes              int      `json:"writes_count" doc:"How many of them say that they write."`
-	AnnotationsComplete bool     `json:"annotations_complete" doc:"Whether every tool carries all four hints, says that it destroys nothing, and that it is open to the world."`
+	AnnotationsComplete bool     `json:"annotations_complete" doc:"Whether every tool carries all four hints, destroys nothing, and is open to the world."`
 	Prompts             int      `json:"prompt_count" doc:"How many prompts prompts/list lists."`
 	PromptsDeclared     bool     `json:"prompts_declared" doc:"Whether the capabilities declare prompts."`
 	PromptsCoherent     bool     `json:"prompts_capability_coherent" doc:"Whether prompts are declared and listed, or neither."`
-	OutputSchemas       int      `json:"output_schema_count" doc:"How many tools carry an output schema of an object."`
-	SchemasComplete     bool     `json:"schemas_complete" doc:"Whether every tool carries an input and an output schema of an object."`
+	OutputSchemas       int      `json:"output_schema_count" doc:"How many tools have an output schema."`
+	SchemasComplete     bool     `json:"schemas_complete" doc:"Whether every tool has an input and an output schema."`
 	Probe               string   `json:"structured_content_probe" doc:"The tool that was called."`
 	StructuredPresent   bool     `json:"structured_content_present" doc:"Whether its result carries structured content."`
-	StructuredConforms  bool     `json:"structured_content_conforms" doc:"Whether that has every required key and the types of the tool's output schema."`
+	StructuredConforms  bool     `json:"structured_content_conforms" doc:"Whether that is as the tool's output schema says."`
 	RequiredKeys        []string `json:"declared_required_keys" doc:"The keys that the output schema requires."`
 	MissingKeys         []string `json:"missing_required_keys" doc:"Those of them that the structured content lacks."`
 
