@@ -42,6 +42,9 @@ func (g *generation) endpointSection(route *api.Route) string {
 	c := g.contract(route)
 	fmt.Fprintf(&b, "`%s` answers %s, besides HEAD and OPTIONS. No key is needed. What [every endpoint](/field-guide.html#conventions) "+
 		"has in common stands in the field guide.\n", g.url(route.Path), enumeration(route.Methods(), "and"))
+	if about := strings.TrimSpace(g.site.Endpoints[route.ID].About); about != "" {
+		fmt.Fprintf(&b, "\n%s\n", about)
+	}
 	if c.WriteLimit != nil {
 		fmt.Fprintf(&b, "\nLimit: %d writes in %d seconds for one %s.\n",
 			c.WriteLimit.Writes, c.WriteLimit.WindowSeconds, markdownText(c.WriteLimit.Per))

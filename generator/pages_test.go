@@ -454,7 +454,7 @@ func TestReferencePage(t *testing.T) {
 		if err := json.Unmarshal(raw, &schema); err != nil {
 			t.Fatal(err)
 		}
-		_, part, _ := strings.Cut(text, "\n## Schemas\n")
+		_, part, _ := strings.Cut(text, "\n### Schemas\n")
 		_, part, _ = strings.Cut(part, "\n#### "+name+"\n")
 		part, _, _ = strings.Cut(part, "\n####")
 		for member := range schema.Properties {
