@@ -245,6 +245,11 @@ func (g *generation) registryDescription() string {
 	return description
 }
 
+// registryIcons are the pictures that a list of servers can show.
+func (g *generation) registryIcons() []object {
+	return []object{{{"src", g.url(iconPath)}, {"mimeType", mediaSVG}, {"sizes", []string{"any"}}}}
+}
+
 // serverJSON publishes the server's entry for the MCP registry.
 func (g *generation) serverJSON() {
 	service := &g.site.Service
@@ -262,6 +267,7 @@ func (g *generation) serverJSON() {
 		{"description", description},
 		{"version", protocol.ServerVersion},
 		{"websiteUrl", g.url("/")},
+		{"icons", g.registryIcons()},
 		{"remotes", []object{{{"type", "streamable-http"}, {"url", g.url(protocol.Path)}}}},
 	}))
 }

@@ -213,7 +213,11 @@ func (r *apiReference) body(response object) {
 func (r *apiReference) content(body object) string {
 	var texts []string
 	for _, media := range members(body.get("content")) {
-		texts = append(texts, "`"+media.name+"`, "+r.kind(members(media.value).get("schema")))
+		text := "`" + media.name + "`"
+		if kind := r.kind(members(media.value).get("schema")); kind != "" {
+			text += ", " + kind
+		}
+		texts = append(texts, text)
 	}
 	return strings.Join(texts, "; ")
 }

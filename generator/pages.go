@@ -65,6 +65,9 @@ var sectionMakers = map[string]func(*generation) section{
 	"terms-enforcement": (*generation).termsEnforcement,
 	"terms-check":       (*generation).termsCheck,
 	"terms-rationale":   (*generation).termsRationale,
+
+	"verifier": (*generation).verifierSection,
+	"kit":      (*generation).kitSection,
 }
 
 // pages publishes every page of the content but the API reference, all of them in one text, the page
@@ -79,7 +82,7 @@ func (g *generation) pages() {
 	allTwins.WriteString("Pages of their own have the API reference, each endpoint and each type of problem.\n")
 	g.add("/llms-full.txt", []byte(allTwins.String()))
 	g.add("/style.css", page.Style)
-	g.add("/icon.svg", page.Icon)
+	g.add(iconPath, page.Icon)
 	for _, path := range slices.Sorted(maps.Keys(page.Scripts)) {
 		g.add(path, page.Scripts[path])
 	}

@@ -313,7 +313,7 @@ var Markers = map[string][]string{
 	"org":         {"org-intro", "org-rules", "org-draft", "org-calls", "org-seats"},
 	"privacy":     {},
 	"quest":       {"quest-overview", "quest-steps", "quest-end"},
-	"receipts":    {},
+	"receipts":    {"verifier", "kit"},
 	"reference":   {"operations"},
 	"scoreboard":  {"counts", "board-policy", "board-charts", "board-history", "board-corrections", "board-meanings"},
 	"terms":       {"terms-policy", "terms-codes", "terms-why", "terms-enforcement", "terms-check", "terms-rationale"},
