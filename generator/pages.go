@@ -138,7 +138,7 @@ func (g *generation) page(p *site.Page, markdown string, components map[string]t
 // notFound publishes the page for a path outside /api/ where nothing is published.
 func (g *generation) notFound() {
 	view := g.newPage("Nothing here", "Nothing is published at this address.")
-	body, err := page.Markdown([]byte("The [front page](/) says what the service is, [llms.txt](/llms.txt) lists what there is to read, and " +
+	body, err := page.Markdown([]byte("The [front page](/) says what the service is, [llms.txt](/llms.txt) lists what there is to read, and "+
 		"[manifest.json](/manifest.json) names every document and every endpoint.\n"), nil)
 	if err != nil {
 		g.fault("page 404: %w", err)
