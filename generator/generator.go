@@ -71,6 +71,8 @@ func Generate(s *site.Site, routes []*api.Route) (*Output, error) {
 	g.fork(func(g *generation) { g.list(auditorsPath, &s.Auditors) })
 	g.listSchemas()
 	g.scoreboards()
+	g.verifyKit()
+	g.vectors()
 	g.discovery()
 	g.join()
 	g.llms() // behind the documents, whose sizes stand in it

@@ -142,7 +142,7 @@ func (d *openAPIDocument) documentResponse(p *published, path string) object {
 	d.responses.set(name, object{
 		{"description", "The document."},
 		{"headers", headers},
-		{"content", object{{mediaType, object{{"schema", object{{"type", "string"}}}}}}},
+		{"content", object{{mediaType, object{}}}},
 	})
 	return object{{"$ref", "#/components/responses/" + name}}
 }
@@ -182,6 +182,10 @@ func (d *openAPIDocument) documentSchema(path string) object {
 		return thirdPartySchema(object{{"$schema", "string"}, {"skills", "array"}})
 	case jsonFeedPath:
 		return thirdPartySchema(object{{"version", "string"}, {"title", "string"}, {"items", "array"}})
+	case vectorsPath: // it describes itself
+		return thirdPartySchema(object{
+			{"registrations", "array"}, {"charters", "array"}, {"receipts", "array"}, {"verdicts", "array"}, {"refused", "array"}, {"test_keys", "object"},
+		})
 	case jobsSchemaPath, auditorsSchemaPath:
 		return thirdPartySchema(object{{"$schema", "string"}, {"$id", "string"}, {"type", "string"}, {"properties", "object"}})
 	case "/manifest.json":
@@ -198,14 +202,14 @@ func (d *openAPIDocument) documentSchema(path string) object {
 		numbers.set("description", "Every number means what it means in Scoreboard.")
 		return numbers
 	case jobsPath:
-		return withTrailer("Jobs", d.listSchema("Job", &d.site.Jobs))
+		return withTrailer("Jobs", d.listSchema("Job", jobsSchemaPath, &d.site.Jobs))
 	case auditorsPath:
-		return withTrailer("Auditors", d.listSchema("Audit", &d.site.Auditors))
+		return withTrailer("Auditors", d.listSchema("Audit", auditorsSchemaPath, &d.site.Auditors))
 	}
 	return nil
 }
 
-// thirdPartySchema is the schema of a document whose format others define. It has the members that
+// thirdPartySchema is the schema of a document whose format is described elsewhere. It has the members that
 // are always there, with their types.
 func thirdPartySchema(types object) object {
 	properties, required := object{}, []string{}
@@ -237,9 +241,17 @@ func splitEdgeMembers(schema object, t reflect.Type) (published, added object) {
 	return half(false), half(true)
 }
 
-// listSchema is the schema of a list that grows. Its entries are a component of their own.
-func (d *openAPIDocument) listSchema(entry string, l *site.List) object {
+// listSchema is the schema of a list that grows. Its entries are a component of their own. The words
+// of their members stand in the schema that is published at path.
+func (d *openAPIDocument) listSchema(entry, path string, l *site.List) object {
 	schema := d.listEntrySchema(entry, l)
-	d.schemas.components.set(entry, slices.DeleteFunc(schema, func(m member) bool { return m.name == "title" }))
+	isWords := func(m member) bool { return m.name == "title" || m.name == "description" }
+	properties := schema.get("properties").(object)
+	for i := range properties {
+		properties[i].value = slices.DeleteFunc(properties[i].value.(object), isWords)
+	}
+	schema = slices.DeleteFunc(schema, isWords)
+	schema.set("description", "What each member means stands in "+path+".")
+	d.schemas.components.set(entry, schema)
 	return listDocumentSchema(l, "#/components/schemas/"+entry)
 }

@@ -114,7 +114,13 @@ func requestName(op *api.Operation) string { return strings.ToUpper(op.ID[:1]) +
 func (d *openAPIDocument) requestBody(route *api.Route, operations []*api.Operation) object {
 	bodies, examples, required := []object{}, object{}, true
 	for _, op := range operations {
-		schema := inputObject(withDryRun(op), func(name string) string { return d.fieldMeaning(op, name) }, "")
+		schema := inputObject(op.Fields, func(name string) string { return d.fieldMeaning(op, name) }, "")
+		if op.DryRun {
+			d.schemas.components.set("DryRun", inputSchema(&api.DryRun, func(name string) string { return d.fieldMeaning(op, name) }, ""))
+			properties := schema.get("properties").(object)
+			properties.set(api.DryRun.Name, object{{"$ref", "#/components/schemas/DryRun"}})
+			schema.set("properties", properties)
+		}
 		if len(op.AnyOf) > 0 {
 			schema.set("anyOf", oneRequired(op.AnyOf).get("anyOf"))
 		}

@@ -32,7 +32,7 @@ func (d *openAPIDocument) successResponse(route *api.Route, operations []*api.Op
 			headers = append(headers, "RateLimit-Policy", "RateLimit")
 		}
 		// What a GET answers, and what is long, a reader asks for.
-		if op.Handle != nil && method == http.MethodPost {
+		if op.Handle != nil && method == http.MethodPost && len(d.exampleRequest(route, op, bodyTemplate)) <= maxExample {
 			if example := d.exampleAnswer(route, op); len(example) <= maxExample {
 				examples.set(op.ID, object{{"value", example}})
 			}

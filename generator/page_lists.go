@@ -44,28 +44,24 @@ func (s shownList) section() section {
 	var b strings.Builder
 	var groups []page.EntryGroup
 	share := maxShown / len(s.list.Groups())
-	dates := map[string]bool{}
-	for _, m := range s.list.Members() {
-		dates[m.Name] = strings.HasPrefix(m.Format, "date")
-	}
 	for _, name := range s.list.Groups() {
 		n := s.list.Len(name)
-		group := page.EntryGroup{Heading: fmt.Sprintf("There are %d %s as of", n, s.titles[name][1]), AsOf: s.list.AsOf, All: s.path}
+		group := page.EntryGroup{Heading: fmt.Sprintf("There are %d %s as of %s.", n, s.titles[name][1], s.list.AsOf), All: s.path}
 		switch {
 		case n == 0:
-			group.Heading = fmt.Sprintf("There are no %s as of", s.titles[name][1])
+			group.Heading = fmt.Sprintf("There are no %s as of %s.", s.titles[name][1], s.list.AsOf)
 		case n == 1:
-			group.Heading = fmt.Sprintf("There is 1 %s as of", s.titles[name][0])
+			group.Heading = fmt.Sprintf("There is 1 %s as of %s.", s.titles[name][0], s.list.AsOf)
 		case n > share:
 			group.Shown = fmt.Sprintf("The newest %d are below, and all are in", share)
 		}
-		fmt.Fprintf(&b, "%s %s.", group.Heading, group.AsOf)
+		b.WriteString(group.Heading)
 		if group.Shown != "" {
 			fmt.Fprintf(&b, " %s [%s](%s).", group.Shown, group.All[1:], group.All)
 		}
 		b.WriteString("\n\n")
 		for _, text := range s.list.Newest(name, share) {
-			entry := s.entry(text, dates)
+			entry := s.entry(text)
 			group.Entries = append(group.Entries, entry)
 			fmt.Fprintf(&b, "- **%s**: %s", markdownText(entry.Title), markdownText(entry.Text))
 			for _, m := range entry.Members {
@@ -81,8 +77,8 @@ func (s shownList) section() section {
 	return section{markdown: strings.TrimSpace(b.String()), html: page.EntryGroups(groups)}
 }
 
-// entry reads the JSON text of an entry. dates names the members that are dates or times.
-func (s shownList) entry(text []byte, dates map[string]bool) (entry page.Entry) {
+// entry reads the JSON text of an entry.
+func (s shownList) entry(text []byte) (entry page.Entry) {
 	for _, m := range members(orderedJSON(text)) {
 		value := words(m.value)
 		switch v := m.value.(type) {
@@ -106,7 +102,7 @@ func (s shownList) entry(text []byte, dates map[string]bool) (entry page.Entry) 
 			entry.Address = value
 		}
 		if value != "" && !slices.Contains([]string{s.title, s.text}, m.name) {
-			entry.Members = append(entry.Members, page.EntryMember{Name: m.name, Value: value, Date: dates[m.name]})
+			entry.Members = append(entry.Members, page.EntryMember{Name: m.name, Value: value})
 		}
 	}
 	return entry

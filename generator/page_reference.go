@@ -213,7 +213,11 @@ func (r *apiReference) body(response object) {
 func (r *apiReference) content(body object) string {
 	var texts []string
 	for _, media := range members(body.get("content")) {
-		texts = append(texts, "`"+media.name+"`, "+r.kind(members(media.value).get("schema")))
+		text := "`" + media.name + "`"
+		if kind := r.kind(members(media.value).get("schema")); kind != "" {
+			text += ", " + kind
+		}
+		texts = append(texts, text)
 	}
 	return strings.Join(texts, "; ")
 }
@@ -221,7 +225,7 @@ func (r *apiReference) content(body object) string {
 // responses describes the responses that several operations share.
 func (r *apiReference) responses() {
 	components := members(r.document.get("components"))
-	r.WriteString("\n## Shared answers {#responses}\n")
+	r.WriteString("\n## What operations share {#shared}\n\n### Answers {#responses}\n")
 	for _, response := range members(components.get("responses")) {
 		fmt.Fprintf(r, "\n#### %s {#response-%s}\n\n%s", response.name, response.name, markdownText(words(members(response.value).get("description"))))
 		r.body(members(response.value))
@@ -230,7 +234,7 @@ func (r *apiReference) responses() {
 
 // headers describes the response headers.
 func (r *apiReference) headers() {
-	r.WriteString("\n## Headers {#headers}\n")
+	r.WriteString("\n### Headers {#headers}\n")
 	for _, header := range members(members(r.document.get("components")).get("headers")) {
 		h := members(header.value)
 		fmt.Fprintf(r, "\n#### %s {#header-%s}\n\n%s: %s\n", header.name, header.name, r.kind(h.get("schema")), markdownText(words(h.get("description"))))
@@ -239,7 +243,7 @@ func (r *apiReference) headers() {
 
 // schemas describes the bodies.
 func (r *apiReference) schemas() {
-	r.WriteString("\n## Schemas {#schemas}\n\nA member that may be absent is marked as optional.\n")
+	r.WriteString("\n### Schemas {#schemas}\n\nA member that may be absent is marked as optional.\n")
 	for _, schema := range members(members(r.document.get("components")).get("schemas")) {
 		fmt.Fprintf(r, "\n#### %s {#schema-%s}\n\n", schema.name, schema.name)
 		s := members(schema.value)

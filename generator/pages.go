@@ -65,6 +65,9 @@ var sectionMakers = map[string]func(*generation) section{
 	"terms-enforcement": (*generation).termsEnforcement,
 	"terms-check":       (*generation).termsCheck,
 	"terms-rationale":   (*generation).termsRationale,
+
+	"verifier": (*generation).verifierSection,
+	"kit":      (*generation).kitSection,
 }
 
 // pages publishes every page of the content but the API reference, all of them in one text, the page

@@ -87,6 +87,16 @@ func TestComponents(t *testing.T) {
 	}
 }
 
+func TestDated(t *testing.T) {
+	var b strings.Builder
+	if err := page.Dated("From <i> 2026-11-20 to 2026-11-21T00:00:00Z, not 2026-11-20-2").Render(t.Context(), &b); err != nil {
+		t.Fatal(err)
+	}
+	if want := "From &lt;i&gt; <time>2026-11-20</time> to <time>2026-11-21T00:00:00Z</time>, not 2026-11-20-2"; b.String() != want {
+		t.Errorf("%s, want %s", b.String(), want)
+	}
+}
+
 func TestRender(t *testing.T) {
 	p := page.Page{
 		Name: "index", Base: "https://www.tern.example", Service: "Tern & Co", Title: "Tern & Co", Description: `"quoted" <x>`,
@@ -127,6 +137,8 @@ func TestRender(t *testing.T) {
 		p.Body.Sections = append(p.Body.Sections, page.Section{ID: fmt.Sprint("e", i), Text: "E"})
 	}
 	has(render(), `<details><summary>`)
+	p.Name = "business-days"
+	has(render(), `<script type="module" src="/page.js"></script><script type="module" src="/business-days.js"></script>`)
 	p.Canonical = ""
 	html = render()
 	has(html, `content="noindex"`)
