@@ -28,6 +28,7 @@ func (g *generation) serverCard() object {
 		{"version", protocol.ServerVersion},
 		{"description", g.registryDescription()},
 		{"websiteUrl", g.url("/")},
+		{"icons", g.registryIcons()},
 		{"remotes", []object{{
 			{"type", "streamable-http"},
 			{"url", g.url(protocol.Path)},

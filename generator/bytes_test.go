@@ -1,10 +1,12 @@
 package generator_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
 
+	"anteroom/edge/api"
 	"anteroom/edge/edgetest"
 	"anteroom/generator"
 )
@@ -21,11 +23,52 @@ var mostBytes = []struct {
 	{"presence", call{"GET", "/api/presence", ""}, 2_600},
 	{"policy", call{"GET", "/api/aup", ""}, 2_300},
 	{"scoreboard", call{"GET", "/api/roster", ""}, 4_200},
+	{"rules of the draft", call{"GET", "/api/org", ""}, 4_500},
+	{"business days, calendars and rules", call{"GET", "/api/business-days", ""}, 6_000},
 	{"MCP tools/list", message("tools/list", "{}"), 16_384},
 }
 
+// mostBytesOfWalk is the most of all bodies of walk together.
+const mostBytesOfWalk = 45_000
+
+// walk is what an agent calls that begins at llms.txt, tries everything, and writes nothing but a
+// receipt, which is stored nowhere. The calls that llms.txt shows need no contract first.
+func walk() []call {
+	const initialize = `{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"reader","version":"1"}}`
+	return []call{
+		{"GET", "/llms.txt", ""},
+		{"GET", "/api/quest", ""},
+		{"GET", "/api/presence", ""},
+		{"GET", "/api/aup", ""},
+		{"GET", "/api/roster", ""},
+		{"POST", "/api/receipt", `{"agent_name":"tern"}`},
+		{"POST", "/api/receipt", `{"verify":` + answerBefore + `}`},
+		{"POST", "/api/suggest?dry_run=1", `{"suggestion":"Say more of the pilot."}`},
+		{"POST", "/api/waitlist?dry_run=1", `{"agent_name":"tern"}`},
+		{"GET", "/api/org", ""},
+		{"POST", "/api/org?dry_run=1", exampleOf("fileCharter")},
+		{"GET", "/api/business-days?op=add&calendar=us-nyse&start=2026-12-23&days=2", ""},
+		message("initialize", initialize),
+		message("tools/list", "{}"),
+		message("tools/call", `{"name":"service_business_days","arguments":{"op":"is","calendar":"de","date":"2026-12-25"}}`),
+	}
+}
+
+// answerBefore stands in a body for the answer before it.
+const answerBefore = "<the answer before>"
+
 func message(method, params string) call {
 	return call{"POST", "/api/mcp", `{"jsonrpc":"2.0","id":1,"method":"` + method + `","params":` + params + `}`}
+}
+
+// exampleOf is a body of an operation, with the examples of its fields.
+func exampleOf(operation string) string {
+	for i := range api.Tools {
+		if tool := &api.Tools[i]; tool.Operation == operation {
+			return edgetest.Example(tool)
+		}
+	}
+	panic("no tool calls " + operation)
 }
 
 // body is the body of what answers a call.
@@ -49,5 +92,105 @@ func TestMostBytes(t *testing.T) {
 			t.Errorf("%s: status %d, %d bytes, and at most %d are due", budget.what, status, len(body), budget.most)
 		}
 	}
+	sum, before := 0, ""
+	for _, c := range walk() {
+		c.body = strings.ReplaceAll(c.body, answerBefore, before)
+		status, body := body(t, o, keyedHost(t, o), c)
+		sum, before = sum+len(body), string(body)
+		fmt.Fprintf(&table, "\n%8d              walk: %s %.70s", len(body), c.method, c.url)
+		if status != 200 || strings.Contains(before, `"isError":true`) {
+			t.Errorf("%s %s %s: %d %s", c.method, c.url, c.body, status, body)
+		}
+	}
+	fmt.Fprintf(&table, "\n%8d of %8d  the walk, in %d requests", sum, mostBytesOfWalk, len(walk()))
+	if sum > mostBytesOfWalk {
+		t.Errorf("the walk takes %d bytes, and at most %d are due", sum, mostBytesOfWalk)
+	}
 	t.Log(table.String())
+}
+
+// mostBytesOfFault is the most of an answer that refuses one fault.
+const mostBytesOfFault = 2_048
+
+// A slip is cheap to be told of, at every endpoint and by every tool.
+func TestMostBytesOfOneFault(t *testing.T) {
+	o := generate(t, shippedContent)
+	charter := strings.Replace(exampleOf("fileCharter"), `"org_name"`, `"orgname"`, 1)
+	var table strings.Builder
+	for _, c := range []call{
+		{"GET", "/api/waitlist?name=tern", ""},
+		{"POST", "/api/waitlist", `{}`},
+		{"POST", "/api/waitlist", `{"agent_name":"tern","owner_email":"tern"}`},
+		{"POST", "/api/waitlist", `{"agent_name":`},
+		{"POST", "/api/org", charter},
+		{"GET", "/api/org?org_name=Tern&rainmaker=a:30&operator=b:25&verifier=c:20&scout=d:15", ""},
+		{"POST", "/api/receipt", `{"agentname":"tern"}`},
+		{"POST", "/api/receipt", `{"verify":7}`},
+		{"POST", "/api/suggest", `{"suggestion":"More."}`},
+		{"GET", "/api/signal?fire=yes", ""},
+		{"GET", "/api/selftest?suite=all", ""},
+		{"GET", "/api/business-days?op=add&calendar=us-nyse&start=2026-12-23&day=2", ""},
+		{"GET", "/api/business-days?op=is&calendar=nyse&date=2026-12-23", ""},
+		{"POST", "/api/business-days", `{"op":"are","calendar":"de","date":"2026-12-23"}`},
+		{"POST", "/api/mcp", `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"service_business_days","arguments":{"op":"add","calendar":"us-nyse","start":"2026-12-23","day":2}}}`},
+		{"POST", "/api/mcp", `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"service_register","arguments":{"name":"tern"}}}`},
+	} {
+		status, body := body(t, o, keyedHost(t, o), c)
+		fmt.Fprintf(&table, "\n%8d of %8d  %s %.70s %.40s", len(body), mostBytesOfFault, c.method, c.url, c.body)
+		if len(body) > mostBytesOfFault {
+			t.Errorf("%s %s %s: %d bytes, and at most %d are due", c.method, c.url, c.body, len(body), mostBytesOfFault)
+		}
+		if n := faults(t, body); c.url == "/api/mcp" && status != 200 || c.url != "/api/mcp" && status != 400 || n != 1 {
+			t.Errorf("%s %s %s: status %d and %d faults", c.method, c.url, c.body, status, n)
+		}
+	}
+	t.Log(table.String())
+}
+
+// faults is how many faults an answer names, a result of a tool too.
+func faults(t *testing.T, body []byte) int {
+	t.Helper()
+	var answer struct {
+		Errors []any
+		Result struct {
+			IsError bool
+			Content []struct{ Text string }
+		}
+	}
+	if err := json.Unmarshal(body, &answer); err != nil {
+		t.Fatal(err)
+	}
+	if answer.Result.IsError {
+		return faults(t, []byte(answer.Result.Content[0].Text))
+	}
+	return len(answer.Errors)
+}
+
+// The sizes in llms.txt are those of the documents and of what the endpoints answer.
+func TestSizesOfLLMs(t *testing.T) {
+	o := generate(t, shippedContent)
+	h := &edgetest.Fake{Edge: edgetest.Load(t, o.Snapshot)}
+	sized := 0
+	for line := range strings.Lines(string(document(t, o, "/llms.txt"))) {
+		link := llmsLink.FindStringSubmatch(strings.TrimSpace(line))
+		if link == nil {
+			continue
+		}
+		path := strings.TrimPrefix(link[2], o.Snapshot.BaseURL())
+		size, _, ok := strings.Cut(link[3], " KB")
+		if !ok {
+			if path != "/manifest.json" && path != "/api/signal" && path != "/api/selftest" {
+				t.Errorf("%s has no size", path)
+			}
+			continue
+		}
+		sized++
+		_, body := body(t, o, h, call{"GET", path, ""})
+		if want := fmt.Sprintf("%.1f", float64(len(body))/1000); size != want {
+			t.Errorf("%s is said to have %s KB, and has %d bytes", path, size, len(body))
+		}
+	}
+	if sized < 15 {
+		t.Errorf("%d sizes", sized)
+	}
 }

@@ -20,7 +20,7 @@ func (g *generation) contract(route *api.Route) model.Contract {
 		Path:       route.Path,
 		Methods:    route.Methods(),
 		What:       g.summary(route.ID),
-		FieldGuide: g.url("/endpoints/" + route.ID + ".html"),
+		FieldGuide: g.url(endpointPath(route)),
 	}
 	for _, op := range readsFirst(route) {
 		contract.Operations = append(contract.Operations, g.contractOperation(route, op))

@@ -89,7 +89,7 @@ func TestFaultsAreShort(t *testing.T) {
 					check(route, method, route.Path+"?"+query.Encode(), "")
 				}
 				for name, value := range valid {
-					for _, wrong := range []string{`"` + long + `"`, `"` + long[:64] + `"`, `"x"`, `7`, `[]`, `{}`, `"\u0000"`} {
+					for _, wrong := range []string{`"` + long + `"`, `"` + long[:input.MaxEcho] + `"`, `"x"`, `7`, `[]`, `{}`, `"\u0000"`} {
 						faulty := maps.Clone(valid)
 						faulty[name] = wrong
 						send(faulty)

@@ -48,7 +48,12 @@ type registryEntry struct {
 	Version     string `json:"version"`
 	Description string `json:"description"`
 	WebsiteURL  string `json:"websiteUrl"`
-	Remotes     []struct {
+	Icons       []struct {
+		Src      string   `json:"src"`
+		MIMEType string   `json:"mimeType"`
+		Sizes    []string `json:"sizes"`
+	} `json:"icons"`
+	Remotes []struct {
 		Type     string   `json:"type"`
 		URL      string   `json:"url"`
 		Versions []string `json:"supportedProtocolVersions"`
@@ -74,6 +79,15 @@ func TestServerCard(t *testing.T) {
 		if e.WebsiteURL != o.Snapshot.BaseURL()+"/" || len(e.Remotes) != 1 || e.Remotes[0].Type != "streamable-http" ||
 			e.Remotes[0].URL != o.Snapshot.BaseURL()+protocol.Path {
 			t.Errorf("%s: %+v", path, e)
+		}
+		for _, icon := range e.Icons {
+			document(t, o, strings.TrimPrefix(icon.Src, o.Snapshot.BaseURL()))
+			if icon.MIMEType != "image/svg+xml" || !slices.Equal(icon.Sizes, []string{"any"}) {
+				t.Errorf("%s: icon %+v", path, icon)
+			}
+		}
+		if len(e.Icons) == 0 {
+			t.Errorf("%s has no icon", path)
 		}
 	}
 	if card.Schema != "https://static.modelcontextprotocol.io/schemas/v1/server-card.schema.json" {
@@ -471,6 +485,25 @@ func TestPagesLeadToFeeds(t *testing.T) {
 			if !seen[want] {
 				t.Errorf("%s does not lead to %s", path, want)
 			}
+		}
+	}
+}
+
+// Every address of this service in the texts that no other test reads leads to something.
+func TestAddressesInTexts(t *testing.T) {
+	o := generate(t, boards(t))
+	published, address := paths(o), regexp.MustCompile(regexp.QuoteMeta(o.Snapshot.BaseURL())+`(/[^\s"'<>`+"`"+`]*[^\s"'<>`+"`"+`.,;:)])?`)
+	for _, path := range []string{
+		"/feed.atom", "/.well-known/agent-skills/onboarding-quest/SKILL.md", "/robots.txt", "/.well-known/api-catalog",
+	} {
+		found := address.FindAllSubmatch(document(t, o, path), -1)
+		for _, m := range found {
+			if !published[string(m[1])] {
+				t.Errorf("%s names %s, which is not published", path, m[0])
+			}
+		}
+		if len(found) == 0 {
+			t.Errorf("%s names no address", path)
 		}
 	}
 }

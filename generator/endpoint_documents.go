@@ -179,6 +179,7 @@ func (g *generation) receiptSpec(route *api.Route) model.ReceiptSpec {
 				"Where signed is false there is no signature: the receipt is hash-committed only, and nothing proves who issued it.",
 		},
 		RetiredKeys: g.snapshot.RetiredKeys,
+		VerifyKit:   g.kitURLs(),
 		Contract:    contract,
 	}
 }

@@ -2,11 +2,12 @@
 // the snapshot that the edge reads. It is pure: the same content gives the same bytes. It reads no
 // clock and writes no file.
 //
-// Each file of the package makes one family of documents: endpoint_documents.go and contract.go
-// what the endpoints answer, pages.go, field_guide.go and the files page_*.go the pages, the openapi
-// files the OpenAPI description, scoreboards.go, lists.go, mcp.go, llms.go, manifest.go, feeds.go,
-// skill.go, ai_catalog.go, linked_data.go and discovery.go the documents of these names.
-// published.go decides under which headers each of them is served, and headers.go tells the CDN.
+// Each file of the package makes one family of documents: endpoint_documents.go, quest.go and
+// contract.go what the endpoints answer, pages.go, field_guide.go and the files page_*.go the
+// pages, the openapi files the OpenAPI description, scoreboards.go, lists.go, mcp.go, llms.go,
+// manifest.go, feeds.go, skill.go, ai_catalog.go, linked_data.go and discovery.go the documents of
+// these names. published.go decides under which headers each of them is served, and headers.go
+// tells the CDN.
 package generator
 
 import (
@@ -70,6 +71,8 @@ func Generate(s *site.Site, routes []*api.Route) (*Output, error) {
 	g.fork(func(g *generation) { g.list(auditorsPath, &s.Auditors) })
 	g.listSchemas()
 	g.scoreboards()
+	g.verifyKit()
+	g.vectors()
 	g.discovery()
 	g.join()
 	g.llms() // behind the documents, whose sizes stand in it

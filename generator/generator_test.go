@@ -928,7 +928,9 @@ func TestNavigation(t *testing.T) {
 		}
 	}
 	withMore := generate(t, overlay(t, map[string]func(string) string{
-		"pages/added.md": func(string) string { return "---\ntitle: Added\ndescription: One more.\nupdated: 2026-11-23\n---\nWords.\n" },
+		"pages/added.md": func(string) string {
+			return "---\ntitle: Added\ndescription: One more.\nupdated: 2026-11-23\n---\nWords.\n"
+		},
 	}))
 	if !strings.Contains(string(document(t, withMore, "/terms.html")), `<h2>More</h2><ul><li><a href="/added.html">Added</a></li></ul>`) {
 		t.Error("a page that the operator added has no link")

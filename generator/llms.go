@@ -12,7 +12,7 @@ import (
 )
 
 // llmsDocuments are the documents that llms.txt lists besides the endpoints and the pages.
-var llmsDocuments = []string{openAPIPath, "/manifest.json", "/scoreboard.json", "/jobs.json", "/auditors.json"}
+var llmsDocuments = []string{openAPIPath, "/manifest.json", "/scoreboard.json", jsonFeedPath, "/jobs.json", "/auditors.json"}
 
 // llmsPages are the pages that say what no answer of an endpoint says. The guide leads to all others.
 var llmsPages = []string{"field-guide", "privacy", "terms"}
@@ -98,6 +98,8 @@ func (g *generation) llmsCalls() string {
 		route, _ := g.operation(id)
 		call(g.summary(id), g.questCurl(&g.site.Quest.Steps[i], g.url(route.Path)))
 	}
+	route, op := g.operation("computeBusinessDays")
+	call(g.summary(op.ID), "curl -s "+shellQuoted(g.url(route.Path)+exampleQuery(op)))
 	call(g.summary("callMCP"), curl(g.url(protocol.Path))+` -d '{"jsonrpc":"2.0","id":1,"method":"tools/list"}'`)
 	return strings.TrimSuffix(b.String(), "\n")
 }

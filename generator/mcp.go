@@ -73,16 +73,10 @@ func (g *generation) toolEntry(t *api.Tool) object {
 	}
 }
 
-// operationOf is the operation of a tool. Where there is none, operationOf adds a fault and gives
-// an empty operation, so that generation goes on.
+// operationOf is the operation of a tool.
 func (g *generation) operationOf(t *api.Tool) *api.Operation {
-	for _, route := range g.routes {
-		if op := route.Operation(t.Operation); op != nil {
-			return op
-		}
-	}
-	g.fault("the tool %s is the operation %s, which the route table lacks", t.Name, t.Operation)
-	return &api.Operation{Answers: []any{struct{}{}}}
+	_, op := g.operation(t.Operation)
+	return op
 }
 
 // toolInput is the schema of a tool's arguments: the fields of its operation, without the field
@@ -251,6 +245,11 @@ func (g *generation) registryDescription() string {
 	return description
 }
 
+// registryIcons are the pictures that a list of servers can show.
+func (g *generation) registryIcons() []object {
+	return []object{{{"src", g.url(iconPath)}, {"mimeType", mediaSVG}, {"sizes", []string{"any"}}}}
+}
+
 // serverJSON publishes the server's entry for the MCP registry.
 func (g *generation) serverJSON() {
 	service := &g.site.Service
@@ -268,6 +267,7 @@ func (g *generation) serverJSON() {
 		{"description", description},
 		{"version", protocol.ServerVersion},
 		{"websiteUrl", g.url("/")},
+		{"icons", g.registryIcons()},
 		{"remotes", []object{{{"type", "streamable-http"}, {"url", g.url(protocol.Path)}}}},
 	}))
 }

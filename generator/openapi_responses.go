@@ -90,7 +90,7 @@ func (d *openAPIDocument) problemResponse(types []*respond.ProblemType) object {
 	schema := d.schemas.ref(reflect.TypeFor[model.Problem]())
 	if required != nil {
 		more := object{{"required", required}}
-		if contract := contractTypes[p.Status]; contract != nil {
+		if contract := shownContracts[p.Status]; contract != nil {
 			more.set("properties", object{{"contract", d.schemas.ref(contract)}})
 		}
 		schema = object{{"allOf", []object{schema, more}}}
@@ -110,8 +110,8 @@ func (d *openAPIDocument) problemResponse(types []*respond.ProblemType) object {
 	return ref
 }
 
-// contractTypes are the types of the member contract, by status.
-var contractTypes = map[int]reflect.Type{400: reflect.TypeFor[model.AskedContract](), 405: reflect.TypeFor[model.Contract]()}
+// shownContracts are the types of the member contract, by status.
+var shownContracts = map[int]reflect.Type{400: reflect.TypeFor[model.AskedContract](), 405: reflect.TypeFor[model.Contract]()}
 
 // extensionMembers are the members (RFC 9457, section 3.2) that a problem type has besides those of
 // all problems.

@@ -42,14 +42,17 @@ func (g *generation) endpointSection(route *api.Route) string {
 	c := g.contract(route)
 	fmt.Fprintf(&b, "`%s` answers %s, besides HEAD and OPTIONS. No key is needed. What [every endpoint](/field-guide.html#conventions) "+
 		"has in common stands in the field guide.\n", g.url(route.Path), enumeration(route.Methods(), "and"))
+	if about := strings.TrimSpace(g.site.Endpoints[route.ID].About); about != "" {
+		fmt.Fprintf(&b, "\n%s\n", about)
+	}
 	if c.WriteLimit != nil {
 		fmt.Fprintf(&b, "\nLimit: %d writes in %d seconds for one %s.\n",
 			c.WriteLimit.Writes, c.WriteLimit.WindowSeconds, markdownText(c.WriteLimit.Per))
 	}
-	// The contract comes last: the page says what it says.
+	// The contract comes last, since the page says what it says, and so does what has no answer.
 	for _, last := range []bool{false, true} {
 		for i, op := range readsFirst(route) {
-			if (op.Document == route.Contract) == last {
+			if (op.Document == route.Contract || slices.Contains(op.Methods, http.MethodDelete)) == last {
 				g.operationSection(&b, route, op, &c.Operations[i])
 			}
 		}
@@ -102,7 +105,7 @@ func (g *generation) operationSection(b *strings.Builder, route *api.Route, op *
 // otherFields says what happens with fields that a contract does not name, by the words that the
 // contract has for it.
 var otherFields = map[string]string{
-	"ignored":                  "Other fields are ignored.",
+	"":                         "Other fields are ignored.",
 	"listed in ignored_fields": "Other fields are ignored, and listed in `ignored_fields` of the answer.",
 	"refused":                  "Other fields are refused.",
 }
@@ -121,7 +124,7 @@ func (g *generation) callsSection(b *strings.Builder, route *api.Route, op *api.
 	body, posts := bodyTemplate(op), slices.Contains(op.Methods, http.MethodPost)
 	switch {
 	case posts && body == nil:
-		call("The call. "+objectField(op)+" is taken from a file:",
+		call(fmt.Sprintf("The call, where the file %s.json holds what `%s` takes, as it was received:", route.ID, objectField(op)),
 			fmt.Sprintf("printf '{\"%s\":%%s}' \"$(cat %s.json)\" | curl -s %s --json @-", objectField(op), route.ID, address))
 	case posts && bytes.IndexByte(body, '<') >= 0:
 		call("The call. What stands in angle brackets is to be replaced, and is refused as it is:",

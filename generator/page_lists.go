@@ -19,22 +19,22 @@ const maxShownText = 280
 // shownList is how a page shows a list that grows.
 type shownList struct {
 	list        *site.List
-	path        string            // of the JSON document
-	titles      map[string]string // of the groups
-	title, text string            // the members that head an entry and that say what it is about
-	address     string            // the member that an entry's head links to
+	path        string               // of the JSON document
+	titles      map[string][2]string // of one entry of each group, and of several
+	title, text string               // the members that head an entry and that say what it is about
+	address     string               // the member that an entry's head links to
 }
 
 func (g *generation) jobsSection() section {
 	return shownList{
-		list: &g.site.Jobs, path: "/jobs.json", titles: map[string]string{"open": "open jobs", "completed": "completed jobs"},
+		list: &g.site.Jobs, path: "/jobs.json", titles: map[string][2]string{"open": {"open job", "open jobs"}, "completed": {"completed job", "completed jobs"}},
 		title: "title", text: "description", address: "url",
 	}.section()
 }
 
 func (g *generation) auditsSection() section {
 	return shownList{
-		list: &g.site.Auditors, path: "/auditors.json", titles: map[string]string{"ledger": "claimed audits"},
+		list: &g.site.Auditors, path: "/auditors.json", titles: map[string][2]string{"ledger": {"claimed audit", "claimed audits"}},
 		title: "agent_name", text: "scope", address: "report_url",
 	}.section()
 }
@@ -46,19 +46,18 @@ func (s shownList) section() section {
 	share := maxShown / len(s.list.Groups())
 	for _, name := range s.list.Groups() {
 		n := s.list.Len(name)
-		group := page.EntryGroup{Heading: fmt.Sprintf("There are %d %s as of %s.", n, s.titles[name], s.list.AsOf)}
+		group := page.EntryGroup{Heading: fmt.Sprintf("There are %d %s as of %s.", n, s.titles[name][1], s.list.AsOf), All: s.path}
 		switch {
 		case n == 0:
-			group.Heading = fmt.Sprintf("There are no %s as of %s.", s.titles[name], s.list.AsOf)
+			group.Heading = fmt.Sprintf("There are no %s as of %s.", s.titles[name][1], s.list.AsOf)
 		case n == 1:
-			group.Heading = fmt.Sprintf("There is 1 of the %s as of %s.", s.titles[name], s.list.AsOf)
+			group.Heading = fmt.Sprintf("There is 1 %s as of %s.", s.titles[name][0], s.list.AsOf)
 		case n > share:
-			group.Heading += fmt.Sprintf(" The newest %d are below, and all are in", share)
-			group.All = s.path
+			group.Shown = fmt.Sprintf("The newest %d are below, and all are in", share)
 		}
 		b.WriteString(group.Heading)
-		if group.All != "" {
-			fmt.Fprintf(&b, " [%s](%s).", strings.TrimPrefix(s.path, "/"), s.path)
+		if group.Shown != "" {
+			fmt.Fprintf(&b, " %s [%s](%s).", group.Shown, group.All[1:], group.All)
 		}
 		b.WriteString("\n\n")
 		for _, text := range s.list.Newest(name, share) {
@@ -83,6 +82,8 @@ func (s shownList) entry(text []byte) (entry page.Entry) {
 	for _, m := range members(orderedJSON(text)) {
 		value := words(m.value)
 		switch v := m.value.(type) {
+		case nil:
+			value = "null"
 		case number:
 			value = string(v)
 		case []any:

@@ -82,9 +82,8 @@ func (g *generation) answerers(p *respond.ProblemType) string {
 // codesSection describes every fault code.
 func (g *generation) codesSection() string {
 	var b strings.Builder
-	row := beginTable(&b, "Code", "Meaning")
 	for _, code := range api.Codes {
-		row("`"+code+"`", markdownText(g.site.Problems.Codes[code]))
+		fmt.Fprintf(&b, "- `%s`: %s\n", code, markdownText(g.site.Problems.Codes[code]))
 	}
 	return b.String()
 }

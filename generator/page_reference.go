@@ -41,11 +41,11 @@ func (g *generation) operationsSection() section {
 type number string
 
 // orderedJSON is a JSON text as objects whose members keep their order. Numbers keep their text.
-// Members with a name to leave out are skipped.
+// Members with a name to leave out are skipped, but for properties of a schema.
 func orderedJSON(text []byte, leaveOut ...string) any {
 	dec := jsontext.NewDecoder(bytes.NewBuffer(text)) // it reads a buffer in place
-	var value func() any
-	value = func() any {
+	var value func(of string) any
+	value = func(of string) any {
 		token, err := dec.ReadToken()
 		if err != nil {
 			return nil
@@ -56,18 +56,18 @@ func orderedJSON(text []byte, leaveOut ...string) any {
 			for dec.PeekKind() == '"' {
 				token, _ := dec.ReadToken()
 				name := token.String()
-				if slices.Contains(leaveOut, name) {
+				if of != "properties" && slices.Contains(leaveOut, name) {
 					_ = dec.SkipValue()
 					continue
 				}
-				o = append(o, member{name, value()})
+				o = append(o, member{name, value(name)})
 			}
 			_, _ = dec.ReadToken()
 			return o
 		case '[':
 			items := []any{}
 			for kind := dec.PeekKind(); kind != ']' && kind != 0; kind = dec.PeekKind() {
-				items = append(items, value())
+				items = append(items, value(""))
 			}
 			_, _ = dec.ReadToken()
 			return items
@@ -76,9 +76,12 @@ func orderedJSON(text []byte, leaveOut ...string) any {
 		case '0':
 			return number(token.String())
 		}
-		return token.Kind() == 't' // false stands for null too
+		if kind := token.Kind(); kind == 't' || kind == 'f' {
+			return token.Bool()
+		}
+		return nil
 	}
-	return value()
+	return value("")
 }
 
 // list, members and words are a value as an array, an object or a text; empty where it is none.
@@ -222,7 +225,7 @@ func (r *apiReference) content(body object) string {
 // responses describes the responses that several operations share.
 func (r *apiReference) responses() {
 	components := members(r.document.get("components"))
-	r.WriteString("\n## Shared answers {#responses}\n")
+	r.WriteString("\n## What operations share {#shared}\n\n### Answers {#responses}\n")
 	for _, response := range members(components.get("responses")) {
 		fmt.Fprintf(r, "\n#### %s {#response-%s}\n\n%s", response.name, response.name, markdownText(words(members(response.value).get("description"))))
 		r.body(members(response.value))
@@ -231,7 +234,7 @@ func (r *apiReference) responses() {
 
 // headers describes the response headers.
 func (r *apiReference) headers() {
-	r.WriteString("\n## Headers {#headers}\n")
+	r.WriteString("\n### Headers {#headers}\n")
 	for _, header := range members(members(r.document.get("components")).get("headers")) {
 		h := members(header.value)
 		fmt.Fprintf(r, "\n#### %s {#header-%s}\n\n%s: %s\n", header.name, header.name, r.kind(h.get("schema")), markdownText(words(h.get("description"))))
@@ -240,7 +243,7 @@ func (r *apiReference) headers() {
 
 // schemas describes the bodies.
 func (r *apiReference) schemas() {
-	r.WriteString("\n## Schemas {#schemas}\n\nA member that may be absent is marked as optional.\n")
+	r.WriteString("\n### Schemas {#schemas}\n\nA member that may be absent is marked as optional.\n")
 	for _, schema := range members(members(r.document.get("components")).get("schemas")) {
 		fmt.Fprintf(r, "\n#### %s {#schema-%s}\n\n", schema.name, schema.name)
 		s := members(schema.value)

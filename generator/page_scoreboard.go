@@ -117,7 +117,7 @@ func (g *generation) boardMeanings() section {
 				if label == "" {
 					g.fault("the number %s has no label for people", n.place)
 				}
-				row(label, "**"+strconv.Itoa(n.n)+"**", fmt.Sprintf("%s In JSON `%s`.", markdownText(n.meaning), n.place[len(name)+1:]))
+				row(label, "**"+strconv.Itoa(n.n)+"**", fmt.Sprintf("%s In JSON: `%s`", markdownText(n.meaning), n.place[len(name)+1:]))
 			}
 		}
 		b.WriteByte('\n')

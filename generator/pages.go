@@ -65,6 +65,9 @@ var sectionMakers = map[string]func(*generation) section{
 	"terms-enforcement": (*generation).termsEnforcement,
 	"terms-check":       (*generation).termsCheck,
 	"terms-rationale":   (*generation).termsRationale,
+
+	"verifier": (*generation).verifierSection,
+	"kit":      (*generation).kitSection,
 }
 
 // pages publishes every page of the content but the API reference, all of them in one text, the page
@@ -79,7 +82,7 @@ func (g *generation) pages() {
 	allTwins.WriteString("Pages of their own have the API reference, each endpoint and each type of problem.\n")
 	g.add("/llms-full.txt", []byte(allTwins.String()))
 	g.add("/style.css", page.Style)
-	g.add("/icon.svg", page.Icon)
+	g.add(iconPath, page.Icon)
 	for _, path := range slices.Sorted(maps.Keys(page.Scripts)) {
 		g.add(path, page.Scripts[path])
 	}
@@ -167,7 +170,7 @@ func (g *generation) page(p *site.Page, markdown string, components map[string]t
 		return
 	}
 	view := g.newPage(p.Name, p.Title, p.Description)
-	view.Canonical, view.Twin, view.Updated, view.Body = g.url(p.Path()), twinPath(p), p.Updated, body
+	view.Canonical, view.Twin, view.Updated, view.Body = g.url(p.Path()), twinPath(p), g.changed(p), body
 	view.LinkedData = g.linkedData(p)
 	html, err := view.Render()
 	if err != nil {
@@ -247,7 +250,7 @@ func (g *generation) footerGroups() (groups []page.Group) {
 	link := func(p *site.Page) page.Link {
 		placed[p.Name] = true
 		if p.Name == "index" {
-			return page.Link{Path: p.Path(), Text: g.site.Service.Name}
+			return page.Link{Path: p.Path(), Text: "Front page"}
 		}
 		return page.Link{Path: p.Path(), Text: p.Title}
 	}

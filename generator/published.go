@@ -79,11 +79,18 @@ var publishedPaths = []published{
 	{"/problems/*.html", mediaHTML, cacheHTML, false, "Type of problem", "what a type of problem means, and what to do"},
 	{"/style.css", mediaCSS, cacheHour, false, "Style sheet", "how the pages look"},
 	{"/*.js", mediaJavaScript, cacheHour, false, "Script", "what a page can do besides; it is complete without"},
-	{"/icon.svg", mediaSVG, cacheHour, false, "Icon", "the sign of the service"},
+	{iconPath, mediaSVG, cacheHour, false, "Icon", "the sign of the service"},
 	{page.CardPath, mediaPNG, cacheHour, true, "Card", "the picture for previews of links"},
+	{"/verify/verify.py", mediaText, cacheShort, true, "Verify kit for Python", "a program that checks a receipt, a registration or a charter without the service"},
+	{"/verify/verify.mjs", mediaJavaScript, cacheShort, true, "Verify kit for JavaScript", "the same for Node, Deno and Bun, and as a module for pages"},
+	{"/verify/verify.sh", mediaText, cacheShort, true, "Verify kit for the shell", "the same for a POSIX shell with awk, sha256sum and OpenSSL 3"},
+	{vectorsPath, mediaJSON, cacheHour, true, "Conformance vectors", "inputs with their canonical strings, hashes, verdicts and faults, to test an implementation with"},
 	{pattern: "/_headers"},
 	{pattern: "/_redirects"},
 }
+
+// iconPath is where the sign of the service is.
+const iconPath = "/icon.svg"
 
 // keyPattern is for the IndexNow key alone, whose name the content decides.
 const keyPattern = "/*.txt"

@@ -1,9 +1,8 @@
 package generator
 
 import (
-	"fmt"
 	"slices"
-	"strings"
+	"strconv"
 
 	"anteroom/edge/api"
 	"anteroom/edge/jsondoc"
@@ -42,7 +41,7 @@ func (g *generation) questStep(step *site.QuestStep) model.QuestStep {
 		made.Tool = &name
 	}
 	if step.AnswerOf != "" {
-		wrapped := "<the answer of step " + fmt.Sprint(g.questStepOf(step.AnswerOf)) + ">"
+		wrapped := "<the answer of step " + strconv.Itoa(g.questStepOf(step.AnswerOf)) + ">"
 		field := site.WrappingField(op).Name
 		body = `{"` + field + `":` + wrapped + `}`
 		if tool != nil && tool.Renames == field {
@@ -76,7 +75,7 @@ func (g *generation) questCurl(step *site.QuestStep, url string) string {
 		_, op := g.operation(step.Operation)
 		return `sed 's/.*/{"` + site.WrappingField(op).Name + `":&}/' ` + g.answerFile(step.AnswerOf) + " | " + command + " -d @-"
 	}
-	command += " -d '" + strings.ReplaceAll(step.Body, "'", `'\''`) + "'"
+	command += " -d " + shellQuoted(step.Body)
 	if g.isWrapped(step) {
 		command += " -o " + g.answerFile(step.Operation)
 	}

@@ -141,7 +141,7 @@ func TestQuestSteps(t *testing.T) {
 func TestCallsOfLLMs(t *testing.T) {
 	o := generate(t, shippedContent)
 	commands := regexp.MustCompile("(?m)^- ([^:]*): `(.*)`$").FindAllStringSubmatch(string(document(t, o, "/llms.txt")), -1)
-	if len(commands) != 5 {
+	if len(commands) != 6 {
 		t.Fatalf("%d calls", len(commands))
 	}
 	files := map[string]string{}
@@ -212,7 +212,9 @@ func runCurl(t *testing.T, command string, files map[string]string) call {
 		return ""
 	}
 	c := call{method: "POST", url: argument("-s"), body: argument("-d")}
-	if argument("-H") != "content-type: application/json" {
+	if c.body == "" {
+		c.method = "GET"
+	} else if argument("-H") != "content-type: application/json" {
 		t.Errorf("%s does not say that it sends JSON", command)
 	}
 	if c.body == "@-" {

@@ -1,4 +1,4 @@
-// Puts a button beside each block of code that copies it. The pages are complete without it.
+// Puts a button into each block of code that copies it. The pages are complete without it.
 const said = document.createElement("p")
 said.className = "said"
 said.setAttribute("role", "status")
@@ -10,17 +10,15 @@ for (const pre of navigator.clipboard ? document.querySelectorAll("main pre") : 
   button.className = "copy"
   button.textContent = "Copy"
   button.addEventListener("click", async () => {
+    const code = [...pre.childNodes].filter((node) => node !== button).map((node) => node.textContent).join("")
     let done = "Copied"
     try {
-      await navigator.clipboard.writeText(pre.textContent.trimEnd())
+      await navigator.clipboard.writeText(code.trimEnd())
     } catch {
-      done = "Select and copy by hand"
+      done = "Select it and copy by hand"
     }
     button.textContent = said.textContent = done
     setTimeout(() => { button.textContent = "Copy"; said.textContent = "" }, 2000)
   })
-  const box = document.createElement("div")
-  box.className = "copyable"
-  pre.replaceWith(box)
-  box.append(pre, button)
+  pre.prepend(button)
 }

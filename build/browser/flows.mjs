@@ -34,3 +34,43 @@ flows['business days'] = async ({ base, page, fault }) => {
   const { result } = await (await fetch(command.match(/'(.*)'/)[1])).json();
   expect(`the command answers ${result}`, result === '2026-12-29');
 };
+
+/** Finds on the first screen of a phone what the service is, what was counted, how to start and what is live. */
+flows['first screen'] = async ({ base, page, fault }) => {
+  await page.goto(`${base}/`);
+  const { height } = page.viewportSize();
+  for (const what of ['h1', 'h1 + .lead', '.facts', '.facts + p time', '#start + .command', '#live + p']) {
+    const box = await page.locator(what).boundingBox();
+    if (!box || box.y + box.height > height) fault(`${what} ends at ${box && Math.round(box.y + box.height)} px of ${height}`);
+  }
+};
+
+/** Copies a command with one click, and selects all of it with another. */
+flows['copy'] = async ({ base, page, fault }) => {
+  await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
+  await page.goto(`${base}/`);
+  const command = await page.locator('.command code').first().textContent();
+  await page.getByRole('button', { name: 'Copy' }).first().click();
+  await page.getByRole('status').getByText('Copied').waitFor();
+  const copied = await page.evaluate(() => navigator.clipboard.readText());
+  if (copied !== command.trimEnd()) fault(`copied ${copied}`);
+  await page.locator('.command code').first().click();
+  const selected = await page.evaluate(() => String(getSelection()));
+  if (!selected.includes(copied) || selected.includes('Copy')) fault(`selected ${selected}`);
+};
+
+/** Finds each chart of the counts named and described, and its newest number in the table beside it. */
+flows['charts'] = async ({ base, page, fault }) => {
+  await page.goto(`${base}/scoreboard.html`);
+  const rows = await page.locator('#history ~ table').first().locator('tbody tr').count();
+  const heads = await page.locator('#history ~ table').first().locator('thead th').allTextContents();
+  const newest = await page.locator('#history ~ table').first().locator('tbody tr').first().locator('td').allTextContents();
+  const charts = await page.getByRole('img').filter({ has: page.locator('desc') }).all();
+  if (charts.length !== heads.length - 1) fault(`${charts.length} charts beside ${heads.length - 1} columns`);
+  for (const chart of charts) {
+    const title = await chart.locator('title').textContent();
+    const said = await chart.locator('desc').textContent();
+    const n = newest[heads.indexOf(title) - 1];
+    if (n === undefined || !said.replaceAll(',', '').match(new RegExp(`(to|board:) ${n} on `))) fault(`${title}: the chart says ${said}, and the table ${n} in ${rows} rows`);
+  }
+};

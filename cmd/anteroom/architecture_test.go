@@ -90,10 +90,11 @@ func TestAddAnEndpoint(t *testing.T) {
 		if c.status == 400 {
 			var problem struct {
 				Contract struct {
-					Operations []struct{ Fields []struct{ Name string } }
+					ID     string
+					Fields []struct{ Name string }
 				}
 			}
-			if err := json.Unmarshal(body, &problem); err != nil || problem.Contract.Operations[0].Fields[0].Name != "word" {
+			if err := json.Unmarshal(body, &problem); err != nil || problem.Contract.ID != "ping" || problem.Contract.Fields[0].Name != "word" {
 				t.Errorf("the contract does not name the field: %v %s", err, body)
 			}
 		}

@@ -255,6 +255,49 @@ func TestFaults(t *testing.T) {
 	}
 }
 
+// A request that is at fault as a whole is told which of its names are no fields, and gets the
+// contract of the operation that it asked for, as far as that is known.
+func TestFaultsOfTheWhole(t *testing.T) {
+	h := edgetest.NewFake(t)
+	for _, c := range []struct {
+		method, target, body string
+		contract, ignored    string
+	}{
+		{"POST", "/api/waitlist?dry_run=1&x=1&x=2", `{"agent_name":"a","zz":1}`, "registerAgent", "zz x"},
+		{"POST", "/api/org?dry_run=1&x=1&x=2", `{"roster":1,"rainmaker":1}`, "fileCharter", "x"},
+		{"POST", "/api/suggest?x=1&x=2", `{"email":1,"message":2,"text":3}`, "sendSuggestion", "text x"},
+		{"POST", "/api/suggest", `{`, "sendSuggestion", ""},
+		{"POST", "/api/receipt?verify=1&verify=2", `{"verify":1}`, "verifyReceipt", "verify"},
+		{"POST", "/api/receipt", `{`, "mintReceipt", ""},
+		{"POST", "/api/receipt?x=%", `{"a":1}`, "mintReceipt", "x"},
+		{"POST", "/api/business-days", `[]`, "computeBusinessDays", ""},
+		{"GET", "/api/business-days?op=is&op=is&x=1", "", "computeBusinessDays", "x"},
+		{"GET", "/api/business-days?op=%zz", "", "computeBusinessDays", ""},
+		{"GET", "/api/waitlist?agent_name=%zz", "", "registerAgent", ""},
+		{"GET", "/api/waitlist?%zz=a", "", "registerAgent", "%zz"},
+		{"GET", "/api/org?verifier=%ff", "", "fileCharter", ""},
+		{"GET", "/api/org?x=%zz", "", "readDraftRules", "x"},
+		{"GET", "/api/signal?fire=%zz", "", "fireSignal", ""},
+		{"GET", "/api/quest?a=1&a=2", "", "getQuest", "a"},
+	} {
+		r := h.Do(c.method, c.target, c.body)
+		var problem struct {
+			Contract struct{ ID string }
+			Ignored  []string `json:"ignored_fields"`
+		}
+		if err := json.Unmarshal(r.Body, &problem); err != nil || r.Status != 400 || problem.Contract.ID != c.contract || strings.Join(problem.Ignored, " ") != c.ignored {
+			t.Errorf("%s %s %s: %d %v %s", c.method, c.target, c.body, r.Status, err, r.Body)
+		}
+	}
+	broken := kernel.Request{Method: "POST", Target: "/api/waitlist", Host: "www.example.org", Incomplete: true}
+	if r := h.Run(&kernel.Turn{Request: broken, Now: edgetest.Now, Host: h.Host}, h.Edge.Handle); r.Status != 400 || !strings.Contains(string(r.Body), `"contract":{"id":"registerAgent"}`) {
+		t.Errorf("a body that broke off: %d %s", r.Status, r.Body)
+	}
+	if len(h.Statements)+len(h.Messages)+len(h.Limits) > 0 {
+		t.Error("a request that is refused as a whole had effects")
+	}
+}
+
 // A template that is sent unchanged does nothing in anybody's name.
 func TestTemplatesAreRefused(t *testing.T) {
 	for _, c := range []struct{ method, target, body, want string }{

@@ -74,10 +74,10 @@ func Cut(s string) string {
 // fields through an Input. Names that no operation reads are ignored, and listed as such.
 type Input struct {
 	Faults
-	FromQuery bool // the fields are query parameters: all are strings
-	DryRun    bool // the caller asks for everything but the writing
-	Fields    []Field
-	Hint      string // what the caller has probably meant, "" for no guess
+	FromQuery bool    // the fields are query parameters: all are strings
+	DryRun    bool    // the caller asks for everything but the writing
+	Fields    []Field // those of the operation: a name of another is no field
+	Hint      string  // what the caller has probably meant, "" for no guess
 
 	path    string // the place of the object, with a dot at its end: "roster[2]."; "" for the outermost
 	members []jsondoc.Member
@@ -450,18 +450,20 @@ func ParseQuery(query string) *Input {
 		rawName, rawValue, _ := strings.Cut(pair, "=")
 		name, nameOK := unescape(rawName)
 		value, valueOK := unescape(rawValue)
+		repeated := in.sent(printable(name))
 		switch {
 		case !nameOK || !valueOK:
 			in.Add(printable(name), BadEscape, "holds a % that two hexadecimal digits do not follow")
 		case !utf8.ValidString(name) || !utf8.ValidString(value):
 			in.Add(printable(name), InvalidUnicode, "is not valid UTF-8 once its escapes are decoded")
-		case in.sent(name):
+		case repeated:
 			in.Add(name, RepeatedParameter, "stands more than once in the query")
 		case len(in.members) == jsondoc.MaxMembers:
 			in.Add("", TooMany, "the query has more than "+strconv.Itoa(jsondoc.MaxMembers)+" parameters")
-			return in
-		default:
-			in.members = append(in.members, jsondoc.Member{Name: name, Value: jsondoc.Value{Kind: jsondoc.String, Text: value}})
+			query = ""
+		}
+		if !repeated && len(in.members) < jsondoc.MaxMembers { // a faulty one too: it says what is asked for
+			in.members = append(in.members, jsondoc.Member{Name: printable(name), Value: jsondoc.Value{Kind: jsondoc.String, Text: printable(value)}})
 		}
 	}
 	in.used = make([]bool, len(in.members))

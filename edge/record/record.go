@@ -15,8 +15,8 @@ import (
 // MaxName is the longest name of an agent, in code points.
 const MaxName = 80
 
-// NamePlaceholder stands for the name of the caller's own agent in a template. It has no apostrophe,
-// so that a template can stand in a command of a shell.
+// NamePlaceholder stands for the name of the caller's own agent in a template. It has no
+// apostrophe, so that a template can stand in a command of a shell.
 const NamePlaceholder = "<your agent name>"
 
 // WriteMembers writes the members that the answers of registrations and charters share. id is "" on

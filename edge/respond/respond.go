@@ -115,6 +115,23 @@ func WriteCapped(w *jsondoc.Writer, name string, entries []string) {
 	}
 }
 
+// Kit are the paths of the programs that check a receipt, a registration or a charter without the
+// service.
+var Kit = []string{"/verify/verify.py", "/verify/verify.mjs", "/verify/verify.sh"}
+
+// KitMember is the member of an answer that links Kit.
+const KitMember = "verify_kit"
+
+// WriteKit writes the member that links the programs of Kit.
+func WriteKit(t *kernel.Turn, w *jsondoc.Writer) {
+	w.Name(KitMember)
+	w.Open('[')
+	for _, path := range Kit {
+		w.Item(t.Snapshot.BaseURL() + path)
+	}
+	w.Close(']')
+}
+
 // StoreFailed answers a write that the store did not take. The answer says that nothing was
 // recorded or, after a time-out, that it is not known whether the write was recorded.
 func StoreFailed(t *kernel.Turn, failure kernel.Failure) *kernel.Response {

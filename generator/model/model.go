@@ -319,6 +319,7 @@ type ReceiptSpec struct {
 	SignedFields     []string `json:"signed_fields" doc:"The exact keys in the exact order signed."`
 	VerifyOffline    []string `json:"verify_offline" doc:"How to verify a receipt without this service."`
 	RetiredKeys      []string `json:"retired_public_keys_b64" doc:"Keys that sign no more and still verify."`
+	VerifyKit        []string `json:"verify_kit" doc:"Programs that follow verify_offline, for Python, JavaScript and the shell."`
 	Contract
 
 	PublicKey     string `json:"public_key_b64,omitzero" from:"edge" doc:"Raw 32-byte Ed25519 public key in base64; empty when there is none."`

@@ -4,8 +4,11 @@ import (
 	"bytes"
 	"context"
 	"html"
+	"io"
+	"strings"
 	"unicode/utf8"
 
+	"github.com/a-h/templ"
 	"github.com/yuin/goldmark/ast"
 	tables "github.com/yuin/goldmark/extension/ast"
 	"github.com/yuin/goldmark/renderer"
@@ -89,16 +92,9 @@ func renderText(w util.BufWriter, src []byte, node ast.Node, entering bool) (ast
 		renderers.DefaultWriter.RawWrite(w, value)
 		return ast.WalkContinue, nil
 	}
-	for {
-		at, length := findDate(value)
-		if length == 0 {
-			break
-		}
-		renderers.DefaultWriter.Write(w, value[:at])
-		write(w, "<time>", string(value[at:at+length]), "</time>")
-		value = value[at+length:]
-	}
-	renderers.DefaultWriter.Write(w, value)
+	eachDate(string(value),
+		func(words string) { renderers.DefaultWriter.Write(w, []byte(words)) },
+		func(date string) { write(w, "<time>", date, "</time>") })
 	switch {
 	case t.HardLineBreak():
 		write(w, "<br>\n")
@@ -108,10 +104,36 @@ func renderText(w util.BufWriter, src []byte, node ast.Node, entering bool) (ast
 	return ast.WalkContinue, nil
 }
 
+// Dated is text whose dates do not break across lines.
+func Dated(text string) templ.Component {
+	return templ.ComponentFunc(func(_ context.Context, w io.Writer) error {
+		var b strings.Builder
+		eachDate(text,
+			func(words string) { b.WriteString(html.EscapeString(words)) },
+			func(date string) { b.WriteString("<time>" + date + "</time>") })
+		_, err := io.WriteString(w, b.String())
+		return err
+	})
+}
+
+// eachDate tells the words and the dates of a text, in turn.
+func eachDate(text string, words, date func(string)) {
+	for {
+		at, length := findDate(text)
+		if length == 0 {
+			words(text)
+			return
+		}
+		words(text[:at])
+		date(text[at : at+length])
+		text = text[at+length:]
+	}
+}
+
 // findDate finds the first date, or time in UTC, in a text. The length is 0 where there is none.
-func findDate(s []byte) (at, length int) {
+func findDate(s string) (at, length int) {
 	const date, clock = "0000-00-00", "T00:00:00Z"
-	fits := func(s []byte, form string) bool {
+	fits := func(s, form string) bool {
 		if len(s) < len(form) {
 			return false
 		}
@@ -126,7 +148,7 @@ func findDate(s []byte) (at, length int) {
 		return c == '-' || c == '_' || c == '/' || c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z'
 	}
 	for from := 0; ; {
-		hyphen := bytes.IndexByte(s[from:], '-')
+		hyphen := strings.IndexByte(s[from:], '-')
 		if hyphen < 0 {
 			return 0, 0
 		}
@@ -147,7 +169,7 @@ func findDate(s []byte) (at, length int) {
 
 // longCode is how many characters of code may stand unbroken. It is what fits beside a label in a
 // table on a phone.
-const longCode = 24
+const longCode = 22
 
 func renderCodeSpan(w util.BufWriter, src []byte, node ast.Node, entering bool) (ast.WalkStatus, error) {
 	if !entering {
@@ -210,6 +232,10 @@ func proseColumn(table ast.Node, src []byte) int {
 // terseCell is how many characters the cells of a terse table have at most.
 const terseCell = 12
 
+// shortKey is how many characters the first of two columns has at most that stands beside prose on
+// a phone.
+const shortKey = 14
+
 // renderTable renders a table. Two short columns fit a phone as they are. A card of short cells,
 // mostly numbers, has them one after the other.
 func renderTable(w util.BufWriter, src []byte, node ast.Node, entering bool) (ast.WalkStatus, error) {
@@ -217,14 +243,14 @@ func renderTable(w util.BufWriter, src []byte, node ast.Node, entering bool) (as
 		write(w, "</tbody></table>\n")
 		return ast.WalkContinue, nil
 	}
-	stack, terse := false, true
+	key, most, terse := 0, 0, true
 	for row := node.FirstChild(); row != nil; row = row.NextSibling() {
-		stack = stack || row.ChildCount() > 2 || len(plainText(row.FirstChild(), src)) > longCode
+		key, most = max(key, len(plainText(row.FirstChild(), src))), max(most, len(plainText(row.LastChild(), src)))
 		for cell := row.FirstChild().NextSibling(); cell != nil && row.Kind() == tables.KindTableRow; cell = cell.NextSibling() {
 			terse = terse && len(plainText(cell, src)) <= terseCell
 		}
 	}
-	switch {
+	switch stack := node.FirstChild().ChildCount() > 2 || key > longCode || key > shortKey && most > proseCell; {
 	case !stack:
 		write(w, "<table>")
 		return ast.WalkContinue, nil

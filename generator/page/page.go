@@ -10,7 +10,8 @@
 // first column of a table names its rows. A table that would not fit a phone becomes a card for
 // each row there. Raw HTML is left out.
 //
-// Components (templ) may use these classes of the style sheet, and no others:
+// Components (templ) show text that may hold a date by Dated. They may use these classes of
+// the style sheet, and no others:
 //
 //	facts    a <dl> of <div><dt>name</dt><dd>number</dd></div>: numbers in a strip
 //	cards    a <ul> of short items side by side, each a link in <strong> and a sentence

@@ -17,7 +17,7 @@ import (
 )
 
 func TestMarkdown(t *testing.T) {
-	long := strings.Repeat("x", 25)
+	long := strings.Repeat("x", 23)
 	for name, test := range map[string]struct{ src, want string }{
 		"heading with its own identifier": {"## Limits {#caps}\n", `<h2 id="caps"><a href="#caps">Limits</a></h2>`},
 		"heading with one made of it":     {"## What is kept\n", `<h2 id="what-is-kept"><a href="#what-is-kept">What is kept</a></h2>`},
@@ -30,6 +30,8 @@ func TestMarkdown(t *testing.T) {
 		"a table of prose":                {"|a|b|c|\n|-|-|-|\n|d|e|More than a word.|\n", `<table class="stack">`},
 		"a table that ends with prose":    {"|a|b|c|\n|-|-|-|\n|d|e|" + long + long + long + "|\n|f|g|h|\n", `<tr><th scope="row">f</th><td data-label="b">g</td><td>h</td></tr>`},
 		"a table of long names":           {"|a|b|\n|-|-|\n|" + long + "|d|\n", `<table class="stack terse">`},
+		"a key beside prose":              {"|a|b|\n|-|-|\n|" + long[:15] + "|" + long + long + long + "|\n", `<table class="stack">`},
+		"a short key beside prose":        {"|a|b|\n|-|-|\n|" + long[:14] + "|" + long + long + long + "|\n", `<table><thead>`},
 		"a table of one column":           {"|a|\n|-|\n|b|\n", `<tr><td>b</td></tr>`},
 		"an aligned table has no style":   {"|a|b|\n|:-:|-:|\n|b|c|\n", `<th scope="col">a</th>`},
 		"code that looks like a table":    {"`<table>`\n", "<p><code>&lt;table&gt;</code></p>"},
@@ -85,6 +87,16 @@ func TestComponents(t *testing.T) {
 	}
 }
 
+func TestDated(t *testing.T) {
+	var b strings.Builder
+	if err := page.Dated("From <i> 2026-11-20 to 2026-11-21T00:00:00Z, not 2026-11-20-2").Render(t.Context(), &b); err != nil {
+		t.Fatal(err)
+	}
+	if want := "From &lt;i&gt; <time>2026-11-20</time> to <time>2026-11-21T00:00:00Z</time>, not 2026-11-20-2"; b.String() != want {
+		t.Errorf("%s, want %s", b.String(), want)
+	}
+}
+
 func TestRender(t *testing.T) {
 	p := page.Page{
 		Name: "index", Base: "https://www.tern.example", Service: "Tern & Co", Title: "Tern & Co", Description: `"quoted" <x>`,
@@ -125,6 +137,8 @@ func TestRender(t *testing.T) {
 		p.Body.Sections = append(p.Body.Sections, page.Section{ID: fmt.Sprint("e", i), Text: "E"})
 	}
 	has(render(), `<details><summary>`)
+	p.Name = "business-days"
+	has(render(), `<script type="module" src="/page.js"></script><script type="module" src="/business-days.js"></script>`)
 	p.Canonical = ""
 	html = render()
 	has(html, `content="noindex"`)

@@ -78,7 +78,7 @@ func (l *List) Newest(group string, n int) (texts [][]byte) {
 	var newest []*listEntry
 	for i := range l.entries {
 		e := &l.entries[i]
-		if l.schema.groups[e.group] != group {
+		if l.schema.groups[e.group] != group || n < 1 {
 			continue
 		}
 		date := l.keyText(l.schema.date(*e))

@@ -199,3 +199,30 @@ func BenchmarkLoad(b *testing.B) {
 		_ = s.Auditors.AppendJSON(s.Jobs.AppendJSON(make([]byte, 0, s.Jobs.Size()+s.Auditors.Size()), "open"), "ledger")
 	}
 }
+
+// The newest entries come first, those of one date in publishing order, and no more than asked for.
+func TestNewest(t *testing.T) {
+	entry := func(name, at string) string {
+		return fmt.Sprintf(`{"agent_name":%q,"registration_sha256":"%064x","scope":"All.","claimed_at":"2026-02-%sT00:00:00Z",`+
+			`"report_url":"https://example.org/","report_sha256":"%064x","verified_by_hand_on":null}`, name, name, at, name)
+	}
+	src := `{"as_of":"2026-11-20","ledger":[` + strings.Join([]string{
+		entry("a", "03"), entry("b", "01"), entry("c", "09"), entry("d", "03"), entry("e", "05"),
+	}, ",") + "]}"
+	l := load(t, "auditors.json", []byte(src))
+	for n, want := range map[int]string{0: "", 1: "c", 3: "cea", 4: "cead", 9: "ceadb"} {
+		got := ""
+		for _, text := range l.Newest("ledger", n) {
+			var e struct {
+				Name string `json:"agent_name"`
+			}
+			if err := json.Unmarshal(text, &e); err != nil {
+				t.Fatal(err)
+			}
+			got += e.Name
+		}
+		if got != want {
+			t.Errorf("the %d newest are %q, want %q", n, got, want)
+		}
+	}
+}

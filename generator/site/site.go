@@ -269,7 +269,8 @@ type Endpoint struct {
 	Description string            `yaml:"description,omitempty"` // the summary says all where there is none
 	Fields      map[string]string `yaml:"fields,omitempty"`      // what each input field means, by name
 	Notes       []string          `yaml:"notes,omitempty"`
-	Canonical   string            `yaml:"canonical,omitempty"` // Markdown for pages: the canonical string in the answer
+	About       string            `yaml:"about,omitempty"`     // Markdown for the page about a route alone
+	Canonical   string            `yaml:"canonical,omitempty"` // and about an operation: the canonical string in its answer
 }
 
 // Problems is content/problems.yaml: what each problem type and each fault code means to a caller.
@@ -312,7 +313,7 @@ var Markers = map[string][]string{
 	"org":         {"org-intro", "org-rules", "org-draft", "org-calls", "org-seats"},
 	"privacy":     {},
 	"quest":       {"quest-overview", "quest-steps", "quest-end"},
-	"receipts":    {},
+	"receipts":    {"verifier", "kit"},
 	"reference":   {"operations"},
 	"scoreboard":  {"counts", "board-policy", "board-charts", "board-history", "board-corrections", "board-meanings"},
 	"terms":       {"terms-policy", "terms-codes", "terms-why", "terms-enforcement", "terms-check", "terms-rationale"},

@@ -218,7 +218,7 @@ func (q *query) addCalendar(in *input.Input, at, id string) {
 	id = strings.TrimSpace(id)
 	i := slices.Index(calendarIn.Values, id)
 	if i < 0 {
-		in.Add(at, UnknownCalendar, "there is no calendar \""+input.Cut(id)+"\": send one of the values of calendar")
+		in.Add(at, UnknownCalendar, "\""+input.Cut(id)+"\" is none of "+strings.Join(calendarIn.Values, ", "))
 	} else if !slices.Contains(q.calendars, i) {
 		q.calendars = append(q.calendars, i)
 	}

@@ -22,6 +22,7 @@ func (s *Server) getPrompt(a *answers, m *jsonrpc.Message) {
 			continue
 		}
 		in := input.New(arguments.Members)
+		in.Fields = p.Arguments
 		values := make([]string, len(p.Arguments)) // "" for an absent argument
 		for i := range p.Arguments {
 			values[i] = value(in, &p.Arguments[i])

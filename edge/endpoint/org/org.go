@@ -69,6 +69,7 @@ type Answer struct {
 	PayloadSHA256    string   `json:"payload_sha256" pattern:"^[0-9a-f]{64}$" doc:"Lower-case hexadecimal SHA-256 of canonical."`
 	Canonical        string   `json:"canonical" doc:"The canonical string of the charter."`
 	Canonicalization string   `json:"canonicalization" doc:"Identifier of the rule that canonical follows."`
+	VerifyKit        []string `json:"verify_kit" doc:"Programs that check this answer without the service."`
 	RecordID         *string  `json:"record_id" pattern:"^[0-9a-f]{32}$" doc:"Identifier of the record; null on a dry run."`
 	Recorded         bool     `json:"recorded" doc:"Whether a record was made."`
 	RecordedAt       *string  `json:"recorded_at" format:"date-time" doc:"When the request arrived; null on a dry run."`
@@ -123,6 +124,7 @@ func File(t *kernel.Turn, in *input.Input) *kernel.Response {
 			w.Str("payload_sha256", hash)
 			w.Str("canonical", canonical)
 			w.Str("canonicalization", canon.CharterRule)
+			respond.WriteKit(t, w)
 			record.WriteMembers(w, in, id, now, email != "")
 		})
 	}

@@ -77,6 +77,7 @@ type Minted struct {
 	Signature        *string  `json:"signature" doc:"Raw 64-byte Ed25519 signature over canonical in base64; null when not signed."`
 	PublicKey        string   `json:"public_key_b64" doc:"Raw 32-byte Ed25519 public key in base64; empty when there is none."`
 	SigningStatus    string   `json:"signing_status" doc:"Whether receipts are signed, in words."`
+	VerifyKit        []string `json:"verify_kit" doc:"Programs that check this answer without the service."`
 	IgnoredFields    []string `json:"ignored_fields" doc:"Names in the query, which a POST does not read."`
 	IgnoredTotal     int      `json:"ignored_fields_total,omitempty" doc:"How many there were, where ignored_fields leaves some out."`
 }
@@ -166,10 +167,11 @@ func WriteKey(t *kernel.Turn, w *jsondoc.Writer) {
 // Mint makes a receipt and stores nothing.
 func Mint(t *kernel.Turn, in *input.Input) *kernel.Response {
 	name, email, text := in.Text(&agentName), in.Text(&ownerEmail), in.Text(&note)
+	if in.Has("receipt_spec", "canonical", "payload_sha256", "signature") {
+		in.Hint = "This looks like a receipt. To have it verified, wrap it: {\"verify\": <receipt>}."
+		in.Fields = nil // so its members are not taken for mistyped fields
+	}
 	if in.RejectUnknown(); in.Total > 0 {
-		if in.Has("receipt_spec", "canonical", "payload_sha256", "signature") {
-			in.Hint = "This looks like a receipt. To have it verified, wrap it: {\"verify\": <receipt>}."
-		}
 		return respond.Invalid(t, in)
 	}
 	if name == "" {
@@ -210,6 +212,7 @@ func Mint(t *kernel.Turn, in *input.Input) *kernel.Response {
 			signatureAt = len(w.Buf) - len(signature) - len(`"`)
 			w.Str("public_key_b64", key)
 			w.Str("signing_status", standing.String())
+			respond.WriteKit(t, w)
 			respond.WriteCapped(w, "ignored_fields", in.Ignored())
 		})
 		r.SignatureAt = signatureAt
@@ -259,6 +262,7 @@ func Verify(t *kernel.Turn, in *input.Input) *kernel.Response {
 		return respond.Invalid(t, in)
 	}
 	c := inspect(sent, keys(t), t.Host.PublicKey != "")
+	c.checkKit(sent.Get(respond.KitMember), t.Snapshot.BaseURL())
 	if c.effect == nil {
 		return c.answer(t, in)
 	}
@@ -472,8 +476,23 @@ func (c *checks) checkSignature(signed, signature *jsondoc.Value, canonical stri
 // The members of a mint's answer that no check above looks at. The signature does not cover them.
 var (
 	otherTexts = []string{"notice", "served_from", "canonical_host", "host_note"}
-	otherKnown = []string{"ignored_fields", "ignored_fields_total"}
+	otherKnown = []string{"ignored_fields", "ignored_fields_total", respond.KitMember}
 )
+
+// checkKit reports links to programs that are not those of this service: whoever hands a receipt on
+// can write what they like there, and its reader may run what it links.
+func (c *checks) checkKit(linked *jsondoc.Value, base string) {
+	if linked.Kind == jsondoc.Absent {
+		return
+	}
+	same := len(linked.Items) == len(respond.Kit)
+	for i := range linked.Items {
+		same = same && linked.Items[i].Text == base+respond.Kit[i]
+	}
+	if !same {
+		c.problem(respond.KitMember + " does not link the programs of this service: run none of them")
+	}
+}
 
 // checkRest reports members that have the wrong type, and members that no mint's answer has.
 func (c *checks) checkRest(r *members) {

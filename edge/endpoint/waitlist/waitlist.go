@@ -33,6 +33,7 @@ type Answer struct {
 	PayloadSHA256    string           `json:"payload_sha256" pattern:"^[0-9a-f]{64}$" doc:"Lower-case hexadecimal SHA-256 of canonical."`
 	Canonicalization string           `json:"canonicalization" doc:"Identifier of the rule that canonical follows."`
 	Registration     Registration     `json:"registration" doc:"What was registered, verbatim. It never holds an e-mail address."`
+	VerifyKit        []string         `json:"verify_kit" doc:"Programs that check this answer without the service."`
 	RecordID         *string          `json:"record_id" pattern:"^[0-9a-f]{32}$" doc:"Identifier of the record; null on a dry run."`
 	Recorded         bool             `json:"recorded" doc:"Whether a record was made."`
 	RecordedAt       *string          `json:"recorded_at" format:"date-time" doc:"When the request arrived; null on a dry run."`
@@ -71,6 +72,7 @@ func Register(t *kernel.Turn, in *input.Input) *kernel.Response {
 			w.StrOrNull("agent_name", name)
 			w.StrOrNull("pubkey", key)
 			w.Close('}')
+			respond.WriteKit(t, w)
 			record.WriteMembers(w, in, id, now, email != "")
 			respond.WriteActions(t, w, "scoreboard", "/api/roster", "terms", "/api/aup", "souvenir", "/api/receipt")
 		})

@@ -1,0 +1,79 @@
+# Checks a receipt, registration or charter of [[base_url]] without it, in any POSIX shell.
+keys="[[receipt_keys]]" IFS=
+fail() { echo "verify.sh: $1" >&2; exit 2; }
+step() { if [ $? = 0 ]; then echo "ok     $1"; else echo "FAILED $1"; exit 1; fi; }
+if [ "${1-}" = --key ]; then keys=${2-}; shift 2; fi
+case $#${1-} in 0 | 1[!-]*) ;; *) fail "[--key KEY[,KEY]] [FILE]. [[kit_exit]]" ;; esac
+for t in awk iconv mktemp openssl sha256sum; do command -v $t >/dev/null || fail "no $t here"; done
+case $(openssl version) in "OpenSSL "[3-9]*) ;; *) fail "it needs OpenSSL 3 or later" ;; esac
+d=$(mktemp -d) && trap 'rm -rf "$d"' EXIT && cat "${1:--}" >"$d/json" && cd "$d" || exit 2
+iconv -f UTF-8 -t UTF-8 json >/dev/null 2>&1 || fail "unreadable: it is not UTF-8"
+# awk reads the JSON, writes each text as JSON.stringify does, and rebuilds canonical.
+tr '\000' '\001' <json | LC_ALL=C awk '
+function bad() { print "verify.sh: unreadable: no object, or a name twice" >"/dev/stderr"; exit 2 }
+function drop(n) { s = substr(s, n + 1); return 1 }
+function take(c) { sub(/^[ \t\r\n]+/, "", s); return substr(s, 1, 1) == c && drop(1) }
+function unit(  i, n) {
+  if (s !~ /^[0-9A-Fa-f][0-9A-Fa-f][0-9A-Fa-f][0-9A-Fa-f]/) bad()
+  for (i = 1; i < 5; i++) n = n * 16 + index("123456789abcdef", tolower(substr(s, i, 1)))
+  return n * drop(4) }
+function utf8(c,  low, room, t) {
+  if (c >= 55296 && c < 56320 && sub(/^\\u/, "", s) && (low = unit()) >= 56320 && low < 57344)
+    c = c * 1024 + low - 56613888
+  if (c >= 55296 && c < 57344) bad()
+  if (c < 32 && (t = substr("        btn fr", c + 1, 1)) ~ /[a-z]/) return "\\" t
+  if (c < 128) return sprintf(c < 32 ? "\\u%04x" : c == 34 || c == 92 ? "\\%c" : "%c", c)
+  for (room = 64; c >= room; room /= 2) { t = sprintf("%c", 128 + c % 64) t; c = int(c / 64) }
+  return sprintf("%c", 256 - 2 * room + c) t }
+function text(  t, c) { # the rest of a text whose first quotation mark is taken
+  while (match(s, /["\\\001-\037]/)) {
+    t = t substr(s, 1, RSTART - 1); c = substr(s, RSTART, 2); drop(RSTART + (c !~ /^"/))
+    if (c ~ /^"/) return t
+    t = t (c == "\\u" ? utf8(unit()) : c == "\\/" ? "/" : c ~ /^\\["\\bfnrt]/ ? c : bad()) }
+  bad() }
+function value(at, depth,  end, n, name) { # J has each text and literal, and "{" or "["
+  J[at] = take("\"") ? "\"" text() "\"" : take("{") ? "{" : take("[") ? "[" : ""
+  if (J[at] ~ /^"/ || J[at] != "" && take(end = J[at] == "{" ? "}" : "]")) return
+  if (J[at] != "") do {
+    name = end == "]" ? ++n : take("\"") ? text() : bad()
+    if ((at SUBSEP name) in J || end == "}" && !take(":") || depth > 500) bad()
+    value(at SUBSEP name, depth + 1)
+  } while (take(",") || !take(end) && bad())
+  else if (match(s, /^(true|false|null|-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][-+]?[0-9]+)?)/)) {
+    J[at] = substr(s, 1, RLENGTH); drop(RLENGTH) } else bad() }
+function pair(at, name, form) {
+  if (J[at, name] !~ form) { print "FAILED fields: they rebuild into canonical"; exit 1 }
+  return ",\"" name "\":" J[at, name] }
+{ s = s $0 "\n" } END {
+  value("", 1); any = "^\".*\"$"; some = "^\".+\"$"; null = "^(\".+\"|null)$"; kind = "receipt"
+  at = (SUBSEP "verify") in J ? SUBSEP "verify" : ""; if (!take("") || J[at] != "{") bad()
+  if (at == "" && !((SUBSEP "receipt_spec") in J))
+    kind = (SUBSEP "registration") in J ? "registration" : (SUBSEP "charter") in J ? "charter" : kind
+  of = at SUBSEP kind; if (kind == "registration") c = ",\"commitment\":\"[[canon_registration]]\"" \
+    pair(of, "agent_name", null) pair(of, "pubkey", J[of, "agent_name"] == "null" ? some : null)
+  else if (kind == "receipt") for (i = split("[[receipt_fields]]", f, " "); i; i--)
+    c = pair(at, f[i], f[i] == "[[receipt_nullable]]" ? null : any) c
+  else {
+    for (i = n = split("[[positions]]", f, " "); i; i--) {
+      r = of SUBSEP "roster" SUBSEP i; c = pair(r, "allocation", "^(0|-?[1-9][0-9]*)$") "}" c
+      c = ",{" substr(pair(r, "position", "^\"" f[i] "\"$") pair(r, "agent_name", some) c, 2) }
+    pair(of, "roster", "^[[]$"); pair(of SUBSEP "roster", n + 1, "^$") # neither more nor less
+    c = pair(of, "org_name", any) pair(of, "commissioner", null) ",\"roster\":[" substr(c, 2) "]"
+    c = ",\"commitment\":\"[[canon_charter]]\"" c }
+  c = t = "{" substr(c, 2) "}"; gsub(/[\\"]/, "\\\\&", t)
+  pair(at, "canonical", J[at, "canonical"] == "\"" t "\"" ? any : "^ $"); printf "%s", c >"message"
+  print "ok     fields: they rebuild into canonical"; k = J[at, "public_key_b64"]
+  k = k ~ /^"/ && k !~ /^"( |\\[tnfr])*"$/ ? substr(k, 2, length(k) - 2) : ""; t = J[at, "signature"]
+  if (t ~ /^"/ && (length(t) != 90 || t !~ /^"[A-Za-z0-9+\/]*[AQgw]=="$/)) t = "x"
+  print kind "\n" J[at, "payload_sha256"] "\n" t "\n" k >"facts" }' || exit
+{ read -r kind; read -r hash; read -r signature; read -r key; } <facts
+[ "$hash" = "\"$(sha256sum <message | cut -c 1-64)\"" ]
+step "hash: payload_sha256 is the SHA-256 of canonical"
+[ "$kind" = receipt ] || { echo "valid $kind"; exit 0; }
+case $signature in "" | null) false ;; esac; step "signature: the receipt has one"
+[ "$keys" ] || fail "no key to check against: give it with --key"; key=${key:-${keys%%,*}}
+case ,$keys, in *",$key,"*) ;; *) false ;; esac; step "key: it is a key of the service"
+printf '\060\052\060\005\006\003\053\145\160\003\041\000' >k; echo "$key" | openssl base64 -A -d >>k
+echo "$signature" | tr -d '"' | openssl base64 -A -d >s
+openssl pkeyutl -verify -pubin -keyform DER -inkey k -rawin -in message -sigfile s >/dev/null 2>&1
+step "signature: it is one by $key over canonical"; echo "valid $kind"
