@@ -41,7 +41,10 @@ func (g *generation) openAPI() {
 		if !slices.ContainsFunc(tags, func(tag object) bool { return tag.get("name") == route.Tag }) {
 			tags = append(tags, object{{"name", route.Tag}, {"description", g.tagDescription(route.Tag)}})
 		}
-		item := object{{"summary", g.summary(route.ID)}}
+		item := object{}
+		if len(route.Operations) > 1 { // one operation has words of its own
+			item.set("summary", g.summary(route.ID))
+		}
 		for _, method := range route.Methods() {
 			item.set(strings.ToLower(method), d.operation(route, method))
 		}

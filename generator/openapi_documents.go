@@ -199,6 +199,10 @@ func (d *openAPIDocument) documentSchema(path string) object {
 	case datedScoreboards:
 		inline := schemas{inline: true}
 		numbers := inline.ofType(reflect.TypeFor[model.Verification]())
+		groups := numbers.get("properties").(object)
+		for i := range groups { // their names are long, and would stand twice
+			groups[i].value = slices.DeleteFunc(groups[i].value.(object), func(m member) bool { return m.name == "required" })
+		}
 		numbers.set("description", "Every number means what it means in Scoreboard.")
 		return numbers
 	case jobsPath:

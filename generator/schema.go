@@ -171,7 +171,7 @@ func (s *schemas) ofMember(f *reflect.StructField, absent bool) object {
 // tells reports whether the words of a member say more than its name does. Few words without a
 // qualification do not.
 func tells(words string) bool {
-	const few = 45
+	const few = 48
 	return len(words) >= few || strings.ContainsAny(words, ",;:0123456789") || strings.Contains(words, "null")
 }
 

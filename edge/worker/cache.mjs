@@ -30,8 +30,9 @@ export function hostOf(origin) {
 /** @type {Built} */
 const built = JSON.parse(constantsText);
 
-// Answers of this second, by address (1.3 at /api/roster). A GET without a query that has no
-// effects depends on the content, the signing key, the second and If-None-Match.
+// Answers of this second, by address (1.3 at /api/roster) or by the key of a message. A GET without
+// a query that has no effects depends on the content, the signing key, the second and
+// If-None-Match; a message depends on what its key holds besides.
 /** @type {Map<string, Answer>} */
 const ofThisSecond = new Map();
 let second = 0;
@@ -52,6 +53,20 @@ export function keptAnswer(request, url) {
   const answer = second === clock() ? ofThisSecond.get(url) : undefined;
   return answer?.fields.includes('cache-control: public') && request.headers.has('if-none-match') ? undefined : answer;
 }
+
+// The longest body of a message whose answer is kept, in bytes.
+const MAX_MESSAGE = 1024;
+
+/** The key of a message: all that its answer depends on besides the second. It is '' for one whose
+ * answer is not kept, such as one that may hold an e-mail address.
+ * @param {string} host @param {string} fields @param {Uint8Array} body */
+export function messageKey(host, fields, body) {
+  if (body.length > MAX_MESSAGE || body.includes(0x40)) return '';
+  return `${host}\n${fields}\n${String.fromCharCode.apply(null, /** @type {number[]} */ (/** @type {unknown} */ (body)))}`;
+}
+
+/** The answer to a message that was kept. @param {string} key */
+export const keptMessage = (key) => (key !== '' && second === clock() ? ofThisSecond.get(key) : undefined);
 
 // An answer to a GET that came with the bundle. It needs no instance of the core.
 /** @param {Request} request @param {string} host @param {string} target */

@@ -16,6 +16,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -1014,6 +1015,53 @@ func TestDocuments(t *testing.T) {
 			if _, body := s.do(method, target, ""); body["asset"] != document {
 				t.Errorf("%s %s is answered by the document %v, want %v", method, target, body["asset"], document)
 			}
+		}
+	}
+}
+
+// TestMessagesAreKept: a message without an effect is answered once in a second, by what it says. One
+// with an effect is answered each time, and so is one that may hold an address.
+func TestMessagesAreKept(t *testing.T) {
+	t.Parallel()
+	o := bound(t, edgetest.Snapshot())
+	o.Main = `const { Instance } = WebAssembly;
+let calls = 0;
+WebAssembly.Instance = function (...given) {
+  const { exports } = new Instance(...given);
+  return { exports: { ...exports, handle: (...frame) => (calls++, exports.handle(...frame)) } };
+};
+Date.now = () => 1800000000000;
+const { default: worker } = await import('./worker.mjs');
+export default { fetch: (request, env, ctx) => (request.url.endsWith('/calls') ? Response.json({ calls }) : worker.fetch(request, env, ctx)) };`
+	s := start(t, o)
+	calls := func() float64 {
+		t.Helper()
+		_, body := s.do("GET", "/calls", "")
+		return body["calls"].(float64)
+	}
+	call := func(id, tool, arguments string) string {
+		return `{"jsonrpc":"2.0","id":` + id + `,"method":"tools/call","params":{"name":"service_` + tool + `","arguments":` + arguments + `}}`
+	}
+	for _, test := range []struct {
+		body string
+		kept bool
+	}{
+		{`{"jsonrpc":"2.0","id":1,"method":"tools/list"}`, true},
+		{`{"jsonrpc":"2.0","id":"one","method":"tools/list"}`, true},
+		{call("1", "scoreboard", "{}"), true},
+		{call("1", "register", `{"agent_name":"ada"}`), false},
+		{call("1", "register", `{"agent_name":"ada","owner_email":"ada@example.org","dry_run":true}`), false},
+		{`{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"_meta":{"padding":"` + strings.Repeat("x", 1024) + `"}}}`, false},
+	} {
+		before := calls()
+		_, first := s.do("POST", "/api/mcp", test.body)
+		once := calls() - before
+		_, second := s.do("POST", "/api/mcp", test.body)
+		if again := calls() - before - once; once == 0 || (again == 0) != test.kept {
+			t.Errorf("%.80s: %v calls of the core, then %v", test.body, once, again)
+		}
+		if test.kept && !reflect.DeepEqual(first, second) || first["result"] == nil {
+			t.Errorf("%.80s: %v, then %v", test.body, first, second)
 		}
 	}
 }

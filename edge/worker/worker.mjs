@@ -7,7 +7,7 @@
 import module from './edge.wasm';
 import snapshot from './snapshot.txt';
 import { redirect } from './apex.mjs';
-import { builtAnswer, clock, hostOf, keep, keptAnswer, respond } from './cache.mjs';
+import { builtAnswer, clock, hostOf, keep, keptAnswer, keptMessage, messageKey, respond } from './cache.mjs';
 import { Core } from './core.mjs';
 import { fits, hasLimiter, perform, read, signer, signerOf } from './effects.mjs';
 import { left } from './store.mjs';
@@ -93,17 +93,23 @@ function begin(method, target, host, { facts, env }, signer) {
 
 const isRead = (/** @type {string} */ method) => method === 'GET' || method === 'HEAD';
 
-/** The turn of a request, its body left out. @param {Asked} asked @param {Signer} signer */
-function turnOf(asked, signer) {
-  const { request: { headers }, method, host, target, facts } = asked, turn = begin(method, target, host, asked, signer);
-  if (turn.limiter) turn.client = headers.get('cf-connecting-ip') ?? '';
+/** The header fields of a request that the core reads. @param {Asked} asked */
+function fieldsOf({ request: { headers }, method, target, facts }) {
   const [path, query] = target.split('?', 2);
-  let names = path === facts.messagesPath ? facts.messageHeaders : facts.bodyHeaders;
+  let fields = '', names = path === facts.messagesPath ? facts.messageHeaders : facts.bodyHeaders;
   if (isRead(method)) names = query === undefined ? facts.readHeaders : facts.queryHeaders;
   for (const name of names) {
     const value = headers.get(name);
-    if (value !== null) turn.fields += `${name}: ${value}\n`;
+    if (value !== null) fields += `${name}: ${value}\n`;
   }
+  return fields;
+}
+
+/** The turn of a request, its body left out. @param {Asked} asked @param {Signer} signer */
+function turnOf(asked, signer) {
+  const { request: { headers }, method, host, target } = asked, turn = begin(method, target, host, asked, signer);
+  if (turn.limiter) turn.client = headers.get('cf-connecting-ip') ?? '';
+  turn.fields = fieldsOf(asked);
   return turn;
 }
 
@@ -129,11 +135,17 @@ function answer(asked) {
 
 /** Answers a request that has a body, or comes before the signer is known. @param {Asked} asked */
 async function write(asked) {
-  const { request, method, facts, env } = asked;
+  const { request, method, host, target, facts, env } = asked;
   try {
-    const turn = turnOf(asked, signer ?? (await signerOf(env)));
-    if (!isRead(method)) turn.body = new Uint8Array(await bodyOf(request, facts.maxBody));
-    const answer = await finish('handle', turn, round('handle', turn), asked);
+    const now = clock(), body = isRead(method) ? nothing : new Uint8Array(await bodyOf(request, facts.maxBody));
+    const key = method === 'POST' && target === facts.messagesPath ? messageKey(host, fieldsOf(asked), body) : '';
+    let answer = keptMessage(key);
+    if (!answer) {
+      const turn = turnOf(asked, signer ?? (await signerOf(env)));
+      Object.assign(turn, { now, body });
+      answer = await finish('handle', turn, round('handle', turn), asked);
+      if (key !== '' && turn.journal.length === 0) keep(key, answer, now);
+    }
     if (answer.observed.length > 0) observe(answer.observed, env);
     return respond(answer);
   } catch (e) {
