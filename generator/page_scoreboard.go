@@ -95,15 +95,15 @@ func (g *generation) countsSection() section {
 	return section{markdown: b.String(), html: page.Counts(board.AsOf, counts)}
 }
 
-// boardPolicy says how the numbers come about, and what they cover.
+// boardPolicy says how the numbers come about, and up to which day the operation was watched.
 func (g *generation) boardPolicy() section {
 	board := g.site.Current()
-	return section{markdown: fmt.Sprintf("%s\n\nThe counts cover what was recorded up to **%s**, the day of the verification.\n\nOperations were watched up to **%s**. %s\n",
-		markdownText(board.CountingPolicy), board.AsOf, board.MonitoredThrough, markdownText(board.MonitoringNote))}
+	return section{markdown: fmt.Sprintf("%s\n\nOperations were watched up to **%s**. %s\n",
+		markdownText(board.CountingPolicy), board.MonitoredThrough, markdownText(board.MonitoringNote))}
 }
 
 // boardMeanings explains every number of the newest board beside it, in the groups of
-// scoreboard.json.
+// scoreboard.json and with the names that it has there.
 func (g *generation) boardMeanings() section {
 	roster := g.roster()
 	numbers := boardNumbers(roster)
@@ -117,7 +117,7 @@ func (g *generation) boardMeanings() section {
 				if label == "" {
 					g.fault("the number %s has no label for people", n.place)
 				}
-				row(label, "**"+strconv.Itoa(n.n)+"**", fmt.Sprintf("%s In JSON: `%s`", markdownText(n.meaning), n.place[len(name)+1:]))
+				row(label, "**"+strconv.Itoa(n.n)+"**", fmt.Sprintf("%s `%s`", markdownText(n.meaning), n.place[len(name)+1:]))
 			}
 		}
 		b.WriteByte('\n')
@@ -126,7 +126,7 @@ func (g *generation) boardMeanings() section {
 		}
 	}
 	group("Agents", "pilot_waitlist", roster.PilotWaitlist.IdentityNote)
-	group("Orgs", "orgs", roster.Orgs.Rules, roster.Orgs.OfferHistory)
+	group("Orgs", "orgs", roster.Orgs.OfferHistory)
 	group("Suggestions", "suggestions", roster.Suggestions.Reconciliation, roster.Suggestions.Deal)
 	group("Not in any count", "excluded_from_counts", roster.Excluded.Note)
 	attention := &roster.ObservedAttention
@@ -166,7 +166,7 @@ func (g *generation) boardCharts() section {
 	for n, place := range historyCounts {
 		all[n].ID, all[n].Name = "chart-"+strconv.Itoa(n+1), countLabels[place]
 	}
-	return section{markdown: "The page shows this history as charts, too.", html: page.Charts(all)}
+	return section{html: page.Charts(all)}
 }
 
 // boardHistory lists all boards, the newest first.
