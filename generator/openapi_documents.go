@@ -182,6 +182,10 @@ func (d *openAPIDocument) documentSchema(path string) object {
 		return thirdPartySchema(object{{"$schema", "string"}, {"skills", "array"}})
 	case jsonFeedPath:
 		return thirdPartySchema(object{{"version", "string"}, {"title", "string"}, {"items", "array"}})
+	case vectorsPath: // it describes itself
+		return thirdPartySchema(object{
+			{"registrations", "array"}, {"charters", "array"}, {"receipts", "array"}, {"verdicts", "array"}, {"refused", "array"}, {"test_keys", "object"},
+		})
 	case jobsSchemaPath, auditorsSchemaPath:
 		return thirdPartySchema(object{{"$schema", "string"}, {"$id", "string"}, {"type", "string"}, {"properties", "object"}})
 	case "/manifest.json":
@@ -205,7 +209,7 @@ func (d *openAPIDocument) documentSchema(path string) object {
 	return nil
 }
 
-// thirdPartySchema is the schema of a document whose format others define. It has the members that
+// thirdPartySchema is the schema of a document whose format is described elsewhere. It has the members that
 // are always there, with their types.
 func thirdPartySchema(types object) object {
 	properties, required := object{}, []string{}

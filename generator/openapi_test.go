@@ -329,8 +329,8 @@ jobs:
 	for path := range member(o.doc, "paths").(map[string]any) {
 		described[path] = strings.HasPrefix(path, "/api/")
 	}
-	// Others define the formats of these, and say what each member is.
-	foreign := regexp.MustCompile(`^/(openapi|server|feed)\.json$|^/schemas/|/server-card\.json$`)
+	// What each member of these is, is described elsewhere: by others, or in the document itself.
+	foreign := regexp.MustCompile(`^/(openapi|server|feed)\.json$|^/(schemas|vectors)/|/server-card\.json$`)
 	for _, d := range append(output.Documents, generator.File{Path: "/", MediaType: "text/html"}) {
 		if d.MediaType == "" {
 			continue

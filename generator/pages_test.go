@@ -88,7 +88,7 @@ func TestPageSizes(t *testing.T) {
 			t.Errorf("%s has %d words, more than %d", d.Path, words, mostWords)
 		}
 	}
-	if n, most := len(document(t, o, "/llms-full.txt")), 60_000; n > most {
+	if n, most := len(document(t, o, "/llms-full.txt")), 64<<10; n > most {
 		t.Errorf("llms-full.txt has %d bytes, more than %d", n, most)
 	}
 }

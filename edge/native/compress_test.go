@@ -64,7 +64,7 @@ func TestCompressed(t *testing.T) {
 		{"GET", "/api/presence", "", 200},
 		{"GET", "/api/nowhere", "", 404},
 		{"PUT", "/api/org", "", 405},
-		{"POST", "/api/org", `{"org_name":1}`, 400},
+		{"POST", "/api/org", `{"org_name":1,"roster":[1,2,3,4,5,6,7,8,9]}`, 400},
 		{"POST", "/api/mcp", "[" + strings.Repeat(`{"jsonrpc":"2.0","id":1,"method":"tools/list"},`, 9) + `{"jsonrpc":"2.0","id":2,"method":"ping"}]`, 200},
 	} {
 		plain := asked(h, c.method, c.target, c.body)
