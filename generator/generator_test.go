@@ -351,7 +351,7 @@ func TestLLMs(t *testing.T) {
 	text := string(document(t, o, "/llms.txt"))
 	checkLLMs(t, text, paths(o), o.Snapshot.BaseURL())
 	full := string(document(t, o, "/llms-full.txt"))
-	for _, page := range []string{"/index.html.md", "/field-guide.html.md", "/privacy.html.md"} {
+	for _, page := range []string{"/mcp.html.md", "/field-guide.html.md", "/privacy.html.md"} {
 		if !strings.Contains(full, string(document(t, o, page))) {
 			t.Errorf("llms-full.txt lacks %s", page)
 		}

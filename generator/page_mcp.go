@@ -22,9 +22,9 @@ func (g *generation) toolsSection() section {
 		t := &api.Tools[i]
 		words, route, op := g.site.MCP.Tools[t.Name], g.routeOf(t), g.operationOf(t)
 		called[route] = true
-		fmt.Fprintf(&b, "### %s {#%s}\n\n%s. %s %s, and does what [%s %s](%s#%s) does. %s\n\n",
+		fmt.Fprintf(&b, "### %s {#%s}\n\n%s. %s %s: [%s %s](%s#%s). %s\n\n",
 			g.toolName(t), g.toolName(t), markdownText(words.Title), markdownText(firstSentence(words.Description)),
-			choose(op.Writes, "It writes", "It writes nothing"), lastMethod(op), route.Path, endpointPath(route), op.ID, g.toolArguments(t, op))
+			choose(op.Writes, "Writes", "Writes nothing"), lastMethod(op), route.Path, endpointPath(route), op.ID, g.toolArguments(t, op))
 	}
 	var paths []string
 	for _, route := range g.routes {
@@ -68,7 +68,7 @@ func (g *generation) toolArguments(t *api.Tool, op *api.Operation) string {
 		arguments = append(arguments, argument)
 	}
 	if len(arguments) == 0 {
-		return "It takes no arguments."
+		return "No arguments."
 	}
 	text := "Arguments: " + strings.Join(arguments, ", ") + "."
 	if len(op.AnyOf) > 0 {
@@ -85,7 +85,7 @@ func (g *generation) promptsSection() section {
 		words, name := g.site.MCP.Prompts[p.Name], g.site.Service.ToolPrefix+p.Name
 		fmt.Fprintf(&b, "### %s {#prompt-%s}\n\n%s\n", name, name, markdownText(words.Description))
 		if len(p.Arguments) == 0 {
-			b.WriteString("It takes no arguments.\n")
+			b.WriteString("No arguments.\n")
 		} else {
 			b.WriteByte('\n')
 		}
@@ -109,7 +109,7 @@ func (g *generation) installSection() section {
 		}
 		block("sh", i.Command)
 		if i.Config != "" {
-			block("json", string(g.indentedJSON(model.JSON(i.Config))))
+			block("json", string(g.compactJSON(model.JSON(i.Config))))
 		}
 		block("toml", i.TOML)
 		b.WriteByte('\n')

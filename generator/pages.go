@@ -70,16 +70,20 @@ var sectionMakers = map[string]func(*generation) section{
 	"kit":      (*generation).kitSection,
 }
 
-// pages publishes every page of the content but the API reference, all of them in one text, the page
-// for unknown paths, and what the pages load.
+// pages publishes every page of the content but the API reference, the pages that say more than
+// llms.txt in one text, the page for unknown paths, and what the pages load.
 func (g *generation) pages() {
 	var allTwins strings.Builder
 	for i := range g.site.Pages {
-		if p := &g.site.Pages[i]; p.Name != referencePage {
-			allTwins.WriteString(g.contentPage(p) + "\n---\n\n")
+		p := &g.site.Pages[i]
+		if p.Name == referencePage {
+			continue
+		}
+		if twin := g.contentPage(p); p.Name != "index" {
+			allTwins.WriteString(twin + "\n---\n\n")
 		}
 	}
-	allTwins.WriteString("Pages of their own have the API reference, each endpoint and each type of problem.\n")
+	allTwins.WriteString("Not in here: the front page, the API reference, and the pages of endpoints and of types of problems.\n")
 	g.add("/llms-full.txt", []byte(allTwins.String()))
 	g.add("/style.css", page.Style)
 	g.add(iconPath, page.Icon)

@@ -350,7 +350,7 @@ func TestMCPPage(t *testing.T) {
 			}
 		}
 		_, op := api.Find(api.Tools[slices.IndexFunc(api.Tools, func(a api.Tool) bool { return "service_"+a.Name == tool.Name })].Operation)
-		if writes := strings.Contains(part, "It writes, "); writes != op.Writes {
+		if writes := strings.Contains(part, " Writes: "); writes != op.Writes {
 			t.Errorf("%s is said to write: %v", tool.Name, writes)
 		}
 	}
