@@ -111,6 +111,8 @@ func (d *openAPIDocument) documentSchema(path string) object {
 		})
 	case "/.well-known/api-catalog":
 		return thirdPartySchema(object{{"linkset", "array"}})
+	case vectorsPath:
+		return vectorsSchema()
 	case "/manifest.json":
 		return object{{"allOf", []object{d.schemas.ref(reflect.TypeFor[model.Manifest]()), d.schemas.ref(reflect.TypeFor[model.Trailer]())}}}
 	case "/scoreboard.json":
