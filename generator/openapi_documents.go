@@ -182,10 +182,8 @@ func (d *openAPIDocument) documentSchema(path string) object {
 		return thirdPartySchema(object{{"$schema", "string"}, {"skills", "array"}})
 	case jsonFeedPath:
 		return thirdPartySchema(object{{"version", "string"}, {"title", "string"}, {"items", "array"}})
-	case vectorsPath: // it describes itself
-		return thirdPartySchema(object{
-			{"registrations", "array"}, {"charters", "array"}, {"receipts", "array"}, {"verdicts", "array"}, {"refused", "array"}, {"test_keys", "object"},
-		})
+	case vectorsPath:
+		return vectorsSchema()
 	case jobsSchemaPath, auditorsSchemaPath:
 		return thirdPartySchema(object{{"$schema", "string"}, {"$id", "string"}, {"type", "string"}, {"properties", "object"}})
 	case "/manifest.json":

@@ -19,7 +19,7 @@ func (g *generation) verifierSection() section {
 }
 
 // interpreters run the programs of the verify kit from standard input, by the end of their names.
-var interpreters = map[string]string{".py": "python3 -", ".mjs": "node --input-type=module -", ".sh": "sh -s"}
+var interpreters = map[string]string{".py": "python3 -", ".mjs": "node --input-type=module -", ".sh": "sh -s --"}
 
 // kitSection has the lines that fetch a program of the kit and run it, ready to be copied.
 func (g *generation) kitSection() section {
@@ -31,7 +31,7 @@ func (g *generation) kitSection() section {
 	}
 	b.WriteString("```sh\n")
 	for _, p := range respond.Kit {
-		fmt.Fprintf(&b, "curl -s %s | %s%s receipt.json\n", g.url(p), interpreters[path.Ext(p)], key)
+		fmt.Fprintf(&b, "curl -sSf %s | %s%s receipt.json\n", g.url(p), interpreters[path.Ext(p)], key)
 	}
 	b.WriteString("```\n\n")
 	if len(keys) == 0 {

@@ -16,6 +16,9 @@ import (
 // TestTranscripts: the host holds the conversations that every host must hold, over TCP.
 func TestTranscripts(t *testing.T) { edgetest.RunTranscripts(t, serveSnapshot) }
 
+// TestVectors: the host answers the published conformance vectors, over TCP.
+func TestVectors(t *testing.T) { edgetest.RunVectors(t, serveSnapshot) }
+
 func TestSignatures(t *testing.T) {
 	h, _ := open(t, Config{}, fake{})
 	edgetest.RunSignatures(t, serveSnapshot, func(c edgetest.Signature) bool {

@@ -884,7 +884,9 @@ export default {
 		t.Errorf("the log holds a secret:\n%s", log)
 	}
 
-	edgetest.RunSignatures(t, func(t *testing.T, s *snapshot.Snapshot) string { return start(t, bound(t, s)).url }, func(c edgetest.Signature) bool {
+	server := func(t *testing.T, s *snapshot.Snapshot) string { return start(t, bound(t, s)).url }
+	edgetest.RunVectors(t, server)
+	edgetest.RunSignatures(t, server, func(c edgetest.Signature) bool {
 		result := call(map[string]any{"effect": map[string]any{"kind": "verify", "message": c.Message, "publicKey": c.PublicKey, "signature": c.Signature}})
 		return result["ok"] == true && result["failure"] == nil
 	})

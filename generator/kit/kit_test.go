@@ -423,7 +423,9 @@ func commitments(t *testing.T) (samples []sample) {
 			"a name in a seat edited":   func(s string) string { return strings.Replace(s, `"0 `, `"1 `, 1) },
 			"positions exchanged":       func(s string) string { return strings.NewReplacer("scout", "operator", "operator", "scout").Replace(s) },
 			"a seat without a position": func(s string) string { return strings.Replace(s, `"position":"scout",`, "", 1) },
-			"a seat more":               func(s string) string { return strings.Replace(s, "[", `[{"position":"scout","agent_name":"x","allocation":5},`, 1) },
+			"a seat more": func(s string) string {
+				return strings.Replace(s, "[", `[{"position":"scout","agent_name":"x","allocation":5},`, 1)
+			},
 		} {
 			text := string(members[kind])
 			if change(text) == text {

@@ -53,7 +53,7 @@ export async function check({ kind, o }, keys, show) {
   if (!show("hash", "payload_sha256 is the SHA-256 of canonical", hashed, hash)) return false;
   if (kind !== "receipt") return true;
   if (!show("signature", "the receipt has one", (o.signature ?? null) !== null)) return false;
-  if (!keys.length) throw new Error("no key to check against");
+  if (!keys.length) throw new Error("no key to check against: give one (--key)");
   const { public_key_b64: named, signature } = o, isText = (v) => typeof v === "string";
   const key = isText(named) && named.trim() ? named : keys[0], ours = keys.includes(key);
   if (!show("key", "it is a key of the service", ours, key)) return false;
