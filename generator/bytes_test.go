@@ -25,6 +25,7 @@ var mostBytes = []struct {
 	{"scoreboard", call{"GET", "/api/roster", ""}, 4_200},
 	{"rules of the draft", call{"GET", "/api/org", ""}, 4_500},
 	{"business days, calendars and rules", call{"GET", "/api/business-days", ""}, 6_000},
+	{"openapi.json", call{"GET", "/openapi.json", ""}, 130_000},
 	{"MCP tools/list", message("tools/list", "{}"), 16_384},
 }
 

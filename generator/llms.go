@@ -12,7 +12,9 @@ import (
 )
 
 // llmsDocuments are the documents that llms.txt lists besides the endpoints and the pages.
-var llmsDocuments = []string{openAPIPath, "/manifest.json", "/scoreboard.json", jsonFeedPath, "/jobs.json", "/auditors.json"}
+var llmsDocuments = []string{
+	openAPIPath, "/manifest.json", "/scoreboard.json", jsonFeedPath, "/jobs.json", "/auditors.json", "/verify/verify.py", vectorsPath,
+}
 
 // llmsPages are the pages that say what no answer of an endpoint says. The guide leads to all others.
 var llmsPages = []string{"field-guide", "privacy", "terms"}
