@@ -532,8 +532,8 @@ func TestNoSecurityTxt(t *testing.T) {
 	}
 }
 
-// The sitemap has every page but the small derived ones, and every board, each with the day on which
-// what it shows has changed.
+// The sitemap has every page but the small derived ones, and every board, each with the day on
+// which what it shows has changed.
 func TestSitemap(t *testing.T) {
 	o := generate(t, overlay(t, map[string]func(string) string{
 		"scoreboard/2026-11-30.yaml": func(string) string {
@@ -1120,8 +1120,8 @@ func TestHeaders(t *testing.T) {
 			}
 		}
 	}
-	// The CDN gives a rule's headers to a 404 too: what is not there yet must not be kept as missing,
-	// and the page that says so is HTML.
+	// The CDN gives a rule's headers to a 404 too: what is not there yet must not be kept as
+	// missing, and the page that says so is HTML.
 	for path, want := range map[string]string{"/no/such/page": "", "/no.txt": "", "/scoreboard/2099-01-01.json": "public, max-age=300"} {
 		if got := headersOf(path).Get("Cache-Control"); got != want {
 			t.Errorf("%s is kept %q, want %q", path, got, want)

@@ -16,7 +16,8 @@ var llmsDocuments = []string{
 	openAPIPath, "/manifest.json", "/scoreboard.json", jsonFeedPath, "/jobs.json", "/auditors.json", "/verify/verify.py", vectorsPath,
 }
 
-// llmsPages are the pages that say what no answer of an endpoint says. The guide leads to all others.
+// llmsPages are the pages that say what no answer of an endpoint says. The guide leads to all
+// others.
 var llmsPages = []string{"field-guide", "privacy", "terms"}
 
 // llmsCalls are the operations whose exact calls stand in llms.txt. Each is a step of the quest.

@@ -100,8 +100,8 @@ func checkPortable(t *testing.T, name string, text json.RawMessage) {
 	}
 }
 
-// maxToolsList is the most that tools/list may take, in bytes: an agent pays for all of it before its
-// first call.
+// maxToolsList is the most that tools/list may take, in bytes: an agent pays for all of it before
+// its first call.
 const maxToolsList = 14_000
 
 // checkArguments reports an argument without words or of two types, and words that call an argument

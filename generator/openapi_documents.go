@@ -211,8 +211,8 @@ func (d *openAPIDocument) documentSchema(path string) object {
 	return nil
 }
 
-// thirdPartySchema is the schema of a document whose format is described elsewhere. It has the members that
-// are always there, with their types.
+// thirdPartySchema is the schema of a document whose format is described elsewhere. It has the
+// members that are always there, with their types.
 func thirdPartySchema(types object) object {
 	properties, required := object{}, []string{}
 	for _, m := range types {
@@ -243,8 +243,8 @@ func splitEdgeMembers(schema object, t reflect.Type) (published, added object) {
 	return half(false), half(true)
 }
 
-// listSchema is the schema of a list that grows. Its entries are a component of their own. The words
-// of their members stand in the schema that is published at path.
+// listSchema is the schema of a list that grows. Its entries are a component of their own. The
+// words of their members stand in the schema that is published at path.
 func (d *openAPIDocument) listSchema(entry, path string, l *site.List) object {
 	schema := d.listEntrySchema(entry, l)
 	isWords := func(m member) bool { return m.name == "title" || m.name == "description" }

@@ -553,8 +553,8 @@ func TestNewBoardChangesLittle(t *testing.T) {
 	}
 }
 
-// mayChangeWithABoard reports whether a document tells counts, seats that are left, or the day of the
-// last hand verification, or lists documents with their hashes or their sizes.
+// mayChangeWithABoard reports whether a document tells counts, seats that are left, or the day of
+// the last hand verification, or lists documents with their hashes or their sizes.
 func mayChangeWithABoard(path string) bool {
 	return slices.Contains([]string{
 		"/", "/index.html", "/index.html.md", "/scoreboard.html", "/scoreboard.html.md", "/field-guide.html", "/field-guide.html.md",

@@ -77,8 +77,9 @@ func (s *schemas) ofType(t reflect.Type) object {
 	panic("no schema for the type " + t.String() + " of an answer")
 }
 
-// ofStruct is the schema of a struct. Package model says what its tags mean. An embedded struct is a
-// component of its own; the members after it are a further part, so that all stand in their order.
+// ofStruct is the schema of a struct. Package model says what its tags mean. An embedded struct is
+// a component of its own; the members after it are a further part, so that all stand in their
+// order.
 func (s *schemas) ofStruct(t reflect.Type) object {
 	parts := []object{{}}
 	own := structSchema{}
@@ -283,8 +284,8 @@ func oneRequired(names []string) object {
 	return object{{"anyOf", choices}}
 }
 
-// listEntrySchema is the schema of one entry of a list that grows, with the name of what an entry is
-// as its title. It refers to nothing outside itself.
+// listEntrySchema is the schema of one entry of a list that grows, with the name of what an entry
+// is as its title. It refers to nothing outside itself.
 func (*generation) listEntrySchema(entry string, l *site.List) object {
 	properties, required := object{}, []string{}
 	for _, m := range l.Members() {

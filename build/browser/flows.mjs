@@ -3,7 +3,7 @@
 
 export const flows = {};
 
-/** Asks for a computation in the page, with a fault first, and finds what was asked as a command. */
+/** Asks for a computation in the page, with a fault first, and finds the command of it. */
 flows['business days'] = async ({ base, page, fault }) => {
   await page.goto(`${base}/business-days.html`);
   const expect = (what, is) => { if (!is) fault(what); };
@@ -35,7 +35,7 @@ flows['business days'] = async ({ base, page, fault }) => {
   expect(`the command answers ${result}`, result === '2026-12-29');
 };
 
-/** Finds on the first screen of a phone what the service is, what was counted, how to start and what is live. */
+/** Finds on a phone's first screen what the service is, the counts, how to start, what is live. */
 flows['first screen'] = async ({ base, page, fault }) => {
   await page.goto(`${base}/`);
   const { height } = page.viewportSize();
@@ -59,7 +59,7 @@ flows['copy'] = async ({ base, page, fault }) => {
   if (!selected.includes(copied) || selected.includes('Copy')) fault(`selected ${selected}`);
 };
 
-/** Finds each chart of the counts named and described, and its newest number in the table beside it. */
+/** Finds each chart named and described, and its newest number in the table beside it. */
 flows['charts'] = async ({ base, page, fault }) => {
   await page.goto(`${base}/scoreboard.html`);
   const rows = await page.locator('#history ~ table').first().locator('tbody tr').count();

@@ -3,8 +3,8 @@
 // It opens every page that manifest.json lists, narrow and wide, light and dark, walks it by
 // keyboard and holds it against the rules of axe. Then it goes through the flows: what a person
 // does on the pages that have a script. WHAT is the path of a page or the name of a flow; with any,
-// it looks at these alone. It prints a line for each fault, and last how much it looked at. Its exit
-// code is 1 where there was a fault.
+// it looks at these alone. It prints a line for each fault, and last how much it looked at. Its
+// exit code is 1 where there was a fault.
 //
 // CHROMIUM names the browser; without it, chromium of PATH is used.
 
@@ -66,7 +66,7 @@ function tooWide() {
   return [`scrolls sideways: ${scrollWidth} of ${clientWidth} px, by ${wide.slice(-3).map((e) => e.outerHTML.slice(0, 120)).join(' and ')}`];
 }
 
-/** How often the Tab key stops in a field for a date: at the month, the day, the year and the picker. */
+/** How often Tab stops in a field for a date: at the month, the day, the year and the picker. */
 const partsOfDate = 4;
 
 /** Goes through a page with the Tab key. Each stop must be new, visible, and marked as focused. */
@@ -115,7 +115,7 @@ async function plain(browser, path) {
   const page = await context.newPage();
   await page.goto(base + path);
   const scripted = await page.locator('script[src]:not([src="/page.js"])').count();
-  if (scripted > 0 && !(await page.locator('main noscript').count())) fault(path, 'has a script, and says nothing to readers without');
+  if (scripted > 0 && !(await page.locator('main noscript, main #needs-script').count())) fault(path, 'has a script, and says nothing to readers without');
   await context.close();
 }
 

@@ -61,7 +61,8 @@ func newFiles(t *testing.T, s *service) (map[string][]byte, *site.Site) {
 	return files, loaded
 }
 
-// Nothing of the service that the program carries is left in a new one.
+// Nothing of the service that the program carries is left in a new one. The vectors are the same
+// for every service, dates included.
 func TestNewServiceIsItsOwn(t *testing.T) {
 	shipped, err := site.Load(content.Files)
 	if err != nil {
@@ -83,7 +84,7 @@ func TestNewServiceIsItsOwn(t *testing.T) {
 	command := regexp.MustCompile("`anteroom`|" + `\banteroom (` + strings.Join(commands, "|") + `)\b`)
 	for name, text := range files {
 		for _, words := range foreign {
-			if bytes.Contains(text, []byte(words)) || strings.Contains(name, words) {
+			if bytes.Contains(text, []byte(words)) && !strings.HasPrefix(name, "public/vectors/") || strings.Contains(name, words) {
 				t.Errorf("%s holds %q", name, words)
 			}
 		}

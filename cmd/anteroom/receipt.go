@@ -84,7 +84,8 @@ func judge(stdin io.Reader, name string, keys []string, content string) (*jsondo
 			return nil, err
 		}
 	}
-	published := &snapshot.Snapshot{RetiredKeys: keys[1:]}
+	// Without the service, the programs that a receipt links are held against the host that issued it.
+	published := &snapshot.Snapshot{CanonicalHost: sent.Get("issued_by").Text, RetiredKeys: keys[1:]}
 	turn := &kernel.Turn{Request: kernel.Request{Host: "localhost"}, Host: kernel.HostInfo{PublicKey: keys[0]}}
 	answer := kernel.Run(turn, func(turn *kernel.Turn) kernel.Outcome {
 		turn.Begin(published)

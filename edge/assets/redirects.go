@@ -25,8 +25,8 @@ var redirectStatuses = []int{
 	http.StatusTemporaryRedirect, http.StatusPermanentRedirect,
 }
 
-// ParseRedirects reads a _redirects file: lines of a path, where it leads to, and a status, which is
-// 302 where there is none. It refuses what the published documents do not use: patterns,
+// ParseRedirects reads a _redirects file: lines of a path, where it leads to, and a status, which
+// is 302 where there is none. It refuses what the published documents do not use: patterns,
 // placeholders and other hosts. The error lists each fault.
 func ParseRedirects(text string) (Redirects, error) {
 	all, number := Redirects{}, 0

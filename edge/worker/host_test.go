@@ -1021,8 +1021,8 @@ func TestDocuments(t *testing.T) {
 	}
 }
 
-// TestMessagesAreKept: a message without an effect is answered once in a second, by what it says. One
-// with an effect is answered each time, and so is one that may hold an address.
+// TestMessagesAreKept: a message without an effect is answered once in a second, by what it says.
+// One with an effect is answered each time, and so is one that may hold an address.
 func TestMessagesAreKept(t *testing.T) {
 	t.Parallel()
 	o := bound(t, edgetest.Snapshot())

@@ -210,7 +210,8 @@ func failing(out string) string {
 	return name
 }
 
-// service gives the verdict of the service on a receipt: the status that a program has to exit with.
+// service gives the verdict of the service on a receipt: the status that a program has to exit
+// with.
 func service(t *testing.T, receipt []byte) int {
 	body := receipt
 	if !bytes.Contains(receipt, []byte(`{"verify":`)) {

@@ -354,8 +354,8 @@ func checkMCP(d *document, m *MCP) {
 	d.unique("install", installs)
 }
 
-// checkMarkers reports comments of a page that are none of its markers, and markers that are missing
-// or stand twice.
+// checkMarkers reports comments of a page that are none of its markers, and markers that are
+// missing or stand twice.
 func checkMarkers(d *document, page *Page) {
 	seen, known := map[string]int{}, Markers[page.Name]
 	firstLine := d.texts[len(d.texts)-1].at.line

@@ -5,9 +5,12 @@
 // The file is one JSON object, with one vector in a line. It depends on no content: receipts are
 // issued by www.example.org, under test keys whose secrets are public. A vector of registrations,
 // charters or receipts has what is sent in one form or several, which mean the same: post is a body
-// as a JSON value, body the exact text of one, get a query. A registration, for example:
+// as a JSON value, body the exact text of one, get a query. A registration, for example, in one line:
 //
-//	{"name":"name and key","post":{"agent_name":"ledger-lark","pubkey":"k"},"get":"agent_name=ledger-lark&pubkey=k","canonical":"{\"commitment\":\"waitlist-canon-v0\",\"agent_name\":\"ledger-lark\",\"pubkey\":\"k\"}","payload_sha256":"17e1e976fbc4234be48c2ce09a535382aedcceaa2c0326925e44dcdd4c293453"}
+//	{"name":"name and key","post":{"agent_name":"ledger-lark","pubkey":"k"},"get":"agent_name=ledger-lark&pubkey=k",
+//	"canonical":"{\"commitment\":\"waitlist-canon-v0\",
+//	\"agent_name\":\"ledger-lark\",\"pubkey\":\"k\"}",
+//	"payload_sha256":"17e1e976fbc4234be48c2ce09a535382aedcceaa2c0326925e44dcdd4c293453"}
 //
 // A vector of verdicts changes a receipt: it takes the receipt of the vector that of names, sets
 // the members in set and removes those in remove, and has the four results of a verification. A
