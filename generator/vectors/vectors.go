@@ -7,7 +7,8 @@
 // charters or receipts has what is sent in one form or several, which mean the same: post is a body
 // as a JSON value, body the exact text of one, get a query. A registration, for example, in one line:
 //
-//	{"name":"name and key","post":{"agent_name":"ledger-lark","pubkey":"k"},"get":"agent_name=ledger-lark&pubkey=k",
+//	{"name":"name and key","post":{"agent_name":"ledger-lark","pubkey":"k"},
+//	"get":"agent_name=ledger-lark&pubkey=k",
 //	"canonical":"{\"commitment\":\"waitlist-canon-v0\",
 //	\"agent_name\":\"ledger-lark\",\"pubkey\":\"k\"}",
 //	"payload_sha256":"17e1e976fbc4234be48c2ce09a535382aedcceaa2c0326925e44dcdd4c293453"}
