@@ -74,3 +74,30 @@ flows['charts'] = async ({ base, page, fault }) => {
     if (n === undefined || !said.replaceAll(',', '').match(new RegExp(`(to|board:) ${n} on `))) fault(`${title}: the chart says ${said}, and the table ${n} in ${rows} rows`);
   }
 };
+
+/** Checks receipts in the page, good and tampered ones, offline too, against the endpoint. */
+flows['receipts'] = async ({ base, page, fault }) => {
+  const post = async (body) => (await fetch(`${base}/api/receipt`, { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) })).json();
+  const good = await post({ agent_name: 'ledger-lark', note: '<b>"first"</b>\u2028 visit é 😀' });
+  const cases = {
+    good,
+    'another name': { ...good, agent_name: 'eve' },
+    'another canonical string': { ...good, canonical: good.canonical.replace('ledger-lark', 'eve') },
+    'another hash': { ...good, payload_sha256: good.payload_sha256.replace(/^./, (c) => (c === '0' ? '1' : '0')) },
+    'another signature': { ...good, signature: good.signature.replace(/^./, (c) => (c === 'A' ? 'B' : 'A')) },
+    'no signature': { ...good, signature: null, signed: false },
+    'another key': { ...good, public_key_b64: 'AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=' },
+  };
+  const verdicts = Object.fromEntries(await Promise.all(Object.entries(cases).map(async ([name, receipt]) => [name, await post({ verify: receipt })])));
+  if (!verdicts.good.valid) fault(`the endpoint says of a fresh receipt: ${verdicts.good.verdict}`);
+  await page.goto(`${base}/receipts.html`, { waitUntil: 'networkidle' });
+  await page.context().setOffline(true);
+  for (const [name, receipt] of Object.entries(cases)) {
+    await page.locator('#verifier textarea').fill(JSON.stringify(receipt));
+    await page.getByRole('button', { name: 'Check it here' }).click();
+    const said = await page.locator('#verdict > p').first().textContent();
+    if (said.startsWith('Valid') !== verdicts[name].valid) fault(`${name}: the page says ${said}, and the endpoint ${verdicts[name].verdict}`);
+    const steps = await page.locator('#verdict > ol > li').count();
+    if (steps !== 4) fault(`${name}: ${steps} steps are shown`);
+  }
+};

@@ -71,7 +71,7 @@ func TestMain(m *testing.M) {
 var bundle = sync.OnceValues(func() (string, error) {
 	// The test looks at the sources itself, too, so that "go test" does not take a cached result
 	// for other sources.
-	for _, folder := range []string{"build/clients", "build/lint", "build/names", "build/npm/package-lock.json", "build/toolchain", "build/edge.sh", "build/harness.mjs", "build/target.json", "cmd", "content", "edge", "generator", "go.sum", "public", "wrangler.toml"} {
+	for _, folder := range []string{"build/browser", "build/clients", "build/lint", "build/names", "build/npm/package-lock.json", "build/toolchain", "build/edge.sh", "build/harness.mjs", "build/target.json", "cmd", "content", "edge", "generator", "go.sum", "public", "wrangler.toml"} {
 		err := filepath.WalkDir(filepath.Join(root, folder), func(name string, _ fs.DirEntry, err error) error {
 			if err == nil {
 				_, err = os.Stat(name)

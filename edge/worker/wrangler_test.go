@@ -241,6 +241,11 @@ func TestWrangler(t *testing.T) {
 		if answer, text := fetch(t, "GET", base+"/cdn-cgi/handler/scheduled?cron=*/5+*+*+*+*", "localhost", ""); answer.StatusCode != 200 || !delivered() || len(sent()) != 2 {
 			t.Errorf("the timer answers %d %q and leaves %v", answer.StatusCode, text, sql("SELECT * FROM outbox"))
 		}
+
+		// All else about pages is as on the other host, byte for byte.
+		if said, err := node(t, root+"/build/browser/look.mjs", base, "receipts", "business days").CombinedOutput(); err != nil {
+			t.Errorf("a browser: %v (build/toolchain/debian.sh installs Chromium on Debian)\n%s", err, said)
+		}
 	})
 }
 

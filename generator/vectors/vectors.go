@@ -5,7 +5,7 @@
 // The file is one JSON object, with one vector in a line. It depends on no content: receipts are
 // issued by www.example.org, under test keys whose secrets are public. A vector of registrations,
 // charters or receipts has what is sent in one form or several, which mean the same: post is a body
-// as a JSON value, body the exact text of one, get a query. A registration, for example, in one line:
+// as a JSON value, body the exact text of one, get a query. A registration, for example:
 //
 //	{"name":"name and key","post":{"agent_name":"ledger-lark","pubkey":"k"},
 //	"get":"agent_name=ledger-lark&pubkey=k",
