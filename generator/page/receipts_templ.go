@@ -31,14 +31,14 @@ func Verifier(keys string) templ.Component {
 			templ_7745c5c3_Var1 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 1, "<p id=\"needs-script\">The form that belongs here needs JavaScript. Without it, use the verify kit or the endpoint: both are below.</p><form id=\"verifier\" class=\"verifier\" hidden><label for=\"verifier-receipt\">The receipt, registration or charter, as JSON</label> <textarea id=\"verifier-receipt\" name=\"receipt\" rows=\"8\" spellcheck=\"false\" autocomplete=\"off\" required></textarea> <label for=\"verifier-key\">The public key of the service, in base64</label> <input id=\"verifier-key\" name=\"key\" value=\"")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 1, "<p id=\"needs-script\">The form that belongs here needs JavaScript. Without it, use the verify kit or the endpoint: both are below.</p><form id=\"verifier\" class=\"verifier\" hidden><label for=\"verifier-receipt\">The receipt, registration or charter, as JSON</label> <textarea id=\"verifier-receipt\" name=\"receipt\" rows=\"8\" spellcheck=\"false\" autocomplete=\"off\" required></textarea> <label for=\"verifier-key\">The public key of the service, in base64</label> <input id=\"verifier-key\" type=\"text\" name=\"key\" value=\"")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
 		var templ_7745c5c3_Var2 string
 		templ_7745c5c3_Var2, templ_7745c5c3_Err = templ.JoinStringErrs(keys)
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `receipts.templ`, Line: 11, Col: 50}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `receipts.templ`, Line: 11, Col: 62}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var2))
 		if templ_7745c5c3_Err != nil {
