@@ -306,7 +306,7 @@ var Markers = map[string][]string{
 		"business-days-form", "business-days-call", "business-days-operations", "business-days-conventions", "business-days-counting",
 		"business-days-calendars",
 	},
-	"field-guide": {"endpoints", "problems"},
+	"field-guide": {"endpoints", "kit", "problems"},
 	"index":       {"counts", "status", "not-built"},
 	"jobs":        {"jobs", "job-members"},
 	"mcp":         {"tools", "prompts", "install"},
