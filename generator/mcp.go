@@ -56,7 +56,8 @@ func (g *generation) mcp() {
 // toolEntry is an entry of tools/list. Its schemas have no $id, no $ref and, at their top, no
 // anyOf: some clients drop a tool, or all tools, for one of these.
 func (g *generation) toolEntry(t *api.Tool) object {
-	words, op := g.site.MCP.Tools[t.Name], g.operationOf(t)
+	words := g.site.MCP.Tools[t.Name]
+	_, op := g.operation(t.Operation)
 	return object{
 		{"name", g.site.Service.ToolPrefix + t.Name},
 		{"title", words.Title},
@@ -71,12 +72,6 @@ func (g *generation) toolEntry(t *api.Tool) object {
 			{"openWorldHint", true},
 		}},
 	}
-}
-
-// operationOf is the operation of a tool.
-func (g *generation) operationOf(t *api.Tool) *api.Operation {
-	_, op := g.operation(t.Operation)
-	return op
 }
 
 // toolInput is the schema of a tool's arguments: the fields of its operation, without the field

@@ -20,7 +20,8 @@ func (g *generation) toolsSection() section {
 	called := map[*api.Route]bool{}
 	for i := range api.Tools {
 		t := &api.Tools[i]
-		words, route, op := g.site.MCP.Tools[t.Name], g.routeOf(t), g.operationOf(t)
+		words := g.site.MCP.Tools[t.Name]
+		route, op := g.operation(t.Operation)
 		called[route] = true
 		fmt.Fprintf(&b, "### %s {#%s}\n\n%s. %s %s: [%s %s](%s#%s). %s\n\n",
 			g.toolName(t), g.toolName(t), markdownText(words.Title), markdownText(firstSentence(words.Description)),
@@ -35,16 +36,6 @@ func (g *generation) toolsSection() section {
 	fmt.Fprintf(&b, "### What is no tool {#no-tools}\n\nCall these by HTTP: %s. The same holds for the documents, [jobs.json](/jobs.html) and [auditors.json](/auditors.html) among them.\n",
 		enumeration(paths, "and"))
 	return section{markdown: b.String()}
-}
-
-// routeOf is the route of a tool's operation.
-func (g *generation) routeOf(t *api.Tool) *api.Route {
-	for _, route := range g.routes {
-		if route.Operation(t.Operation) != nil {
-			return route
-		}
-	}
-	return &api.Route{}
 }
 
 // lastMethod is POST where an operation takes it, and else the method that it has.

@@ -2,6 +2,7 @@ package generator
 
 import (
 	"fmt"
+	"net/http"
 	"strings"
 
 	"anteroom/edge/jsondoc"
@@ -17,8 +18,10 @@ func (g *generation) questOverview() section {
 	for i := range content.Steps {
 		step := &content.Steps[i]
 		sends := "Sends nothing about you"
-		if step.Method() == "GET" {
-			nothing++
+		if step.Method() == http.MethodGet {
+			if nothing == i {
+				nothing++
+			}
 		} else if step.AnswerOf != "" {
 			sends = fmt.Sprintf("Sends the answer of step %d", g.questStepOf(step.AnswerOf))
 		} else if body, err := jsondoc.Parse([]byte(step.Body)); err == nil {
@@ -55,7 +58,7 @@ func (g *generation) questSteps() section {
 // questCommand is the command of a step.
 func (g *generation) questCommand(step *site.QuestStep) string {
 	route, _ := g.operation(step.Operation)
-	if step.Method() == "GET" {
+	if step.Method() == http.MethodGet {
 		return "curl -s " + g.url(route.Path)
 	}
 	return g.questCurl(step, g.url(route.Path))

@@ -37,7 +37,7 @@ func (g *generation) questStep(step *site.QuestStep) model.QuestStep {
 	made := model.QuestStep{Title: step.Title, Call: step.Method() + " " + url, Proves: step.Proves, Reward: step.Reward}
 	tool := toolOf(op)
 	if tool != nil {
-		name := g.site.Service.ToolPrefix + tool.Name
+		name := g.toolName(tool)
 		made.Tool = &name
 	}
 	if step.AnswerOf != "" {

@@ -66,11 +66,11 @@ func TestAddAnEndpoint(t *testing.T) {
 	}{
 		{"GET", "/api/ping2?word=tern", "", 200, `{"pong":true,"word":"tern",`},
 		{"GET", "/api/ping2", "", 200, `{"pong":true,"word":null,`},
-		{"GET", "/api/ping2?word=%00", "", 400, `"contract":{"endpoint":"ping2"`},
+		{"GET", "/api/ping2?word=%00", "", 400, `"contract":{"id":"ping"`},
 		{"POST", "/api/mcp", `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"service_ping2","arguments":{"word":"tern"}}}`, 200, `"structuredContent":{"pong":true,"word":"tern",`},
 		{"POST", "/api/mcp", `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`, 200, `"name":"service_ping2"`},
-		{"GET", "/openapi.json", "", 200, `"operationId": "ping"`},
-		{"GET", "/llms.txt", "", 200, "- [GET /api/ping2](https://www.anteroom.example/api/ping2): Whether the service is there."},
+		{"GET", "/openapi.json", "", 200, `"operationId":"ping"`},
+		{"GET", "/llms.txt", "", 200, "- [GET ping2](https://www.anteroom.example/api/ping2): Whether the service is there."},
 		{"GET", "/manifest.json", "", 200, `"/api/ping2"`},
 		{"GET", "/field-guide.html.md", "", 200, "/api/ping2"},
 	} {
