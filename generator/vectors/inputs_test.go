@@ -23,7 +23,7 @@ var description = []string{
 	"receipts are issued by www.example.org at 2026-11-20T12:00:00Z, and signed with the current test key. Of each the members stand here that a verification checks.",
 	"A vector of verdicts takes the receipt of the vector that of names, sets the members in set and removes those in remove. verdict has what a verification gives with the two test keys: " +
 		"the current one, which is that of a receipt that names none, and the retired one.",
-	"A vector of refused has an endpoint and the faults that a 400 of it names, each as the field, a space and the code.",
+	"A vector of refused has an endpoint and the faults that a 400 of it names, each as the field, a space and the code; the code alone where the body as a whole is at fault.",
 }
 
 // text is the JSON text of a value, non-ASCII as it is.
@@ -240,7 +240,8 @@ const (
 // refusals of one endpoint.
 func refusal(endpoint, name string, post, get string) vectors.Refusal {
 	r := vectors.Refusal{Sent: vectors.Sent{Name: name, Get: get}, Endpoint: endpoint}
-	if _, err := jsondoc.Parse([]byte(post)); err == nil {
+	// A parser of JSON loses how a number was written: an exponent stands in the exact text.
+	if _, err := jsondoc.Parse([]byte(post)); err == nil && !strings.Contains(post, `:1e1`) {
 		r.Post = json.RawMessage(post)
 	} else {
 		r.Body = post
