@@ -110,7 +110,7 @@ func (g *generation) nextActions() []respond.Action {
 		{Rel: "index", Href: g.url("/llms.txt")},
 		{Rel: "manifest", Href: g.url("/manifest.json")},
 		{Rel: "learn", Href: g.url("/field-guide.html")},
-		{Rel: "openapi", Href: g.url("/openapi.json")},
+		{Rel: "openapi", Href: g.url(openAPIPath)},
 	}
 }
 

@@ -13,7 +13,7 @@ import (
 
 // llmsDocuments are the documents that llms.txt lists besides the endpoints and the pages.
 var llmsDocuments = []string{
-	openAPIPath, "/manifest.json", "/scoreboard.json", jsonFeedPath, "/jobs.json", "/auditors.json", "/verify/verify.py", vectorsPath,
+	openAPIPath, "/manifest.json", "/scoreboard.json", jsonFeedPath, jobsPath, auditorsPath, "/verify/verify.py", vectorsPath,
 }
 
 // llmsPages are the pages that say what no answer of an endpoint says. The guide leads to all
@@ -98,11 +98,10 @@ func (g *generation) llmsCalls() string {
 			g.fault("llms.txt shows how to call %s, and no step of the quest does", id)
 			continue
 		}
-		route, _ := g.operation(id)
-		call(g.summary(id), g.questCurl(&g.site.Quest.Steps[i], g.url(route.Path)))
+		call(g.summary(id), g.questCurl(&g.site.Quest.Steps[i]))
 	}
 	route, op := g.operation("computeBusinessDays")
-	call(g.summary(op.ID), "curl -s "+shellQuoted(g.url(route.Path)+exampleQuery(op)))
+	call(g.summary(op.ID), g.getCommand(route, op))
 	call(g.summary("callMCP"), curl(g.url(protocol.Path))+` -d '{"jsonrpc":"2.0","id":1,"method":"tools/list"}'`)
 	return strings.TrimSuffix(b.String(), "\n")
 }

@@ -59,7 +59,7 @@ func (g *generation) toolEntry(t *api.Tool) object {
 	words := g.site.MCP.Tools[t.Name]
 	_, op := g.operation(t.Operation)
 	return object{
-		{"name", g.site.Service.ToolPrefix + t.Name},
+		{"name", g.toolName(t)},
 		{"title", words.Title},
 		{"description", words.Description + " In openapi.json: " + op.ID + "."},
 		{"inputSchema", g.toolInput(t, op)},

@@ -132,12 +132,12 @@ func (g *generation) callsSection(b *strings.Builder, route *api.Route, op *api.
 	case posts:
 		call("The call:", fmt.Sprintf("curl -s %s --json %s", address, shellQuoted(string(body))))
 	case slices.Contains(op.Methods, http.MethodGet) && !op.Writes:
-		call("The call:", "curl -s "+shellQuoted(address+exampleQuery(op)))
+		call("The call:", g.getCommand(route, op))
 	case !slices.Contains(op.Methods, http.MethodGet):
 		call("The call:", fmt.Sprintf("curl -s -X %s %s", op.Methods[0], address))
 	}
 	if posts && !op.Writes && slices.Contains(op.Methods, http.MethodGet) {
-		call("The same by GET:", "curl -s "+shellQuoted(address+exampleQuery(op)))
+		call("The same by GET:", g.getCommand(route, op))
 	}
 	if op.DryRun {
 		call("A dry run checks and hashes the same and has no effect. This one works as it is:",
@@ -146,6 +146,11 @@ func (g *generation) callsSection(b *strings.Builder, route *api.Route, op *api.
 	if op.Writes && len(op.Fields) > 0 && slices.Contains(op.Methods, http.MethodGet) {
 		fmt.Fprintf(b, "\nGET form, as a URI template (RFC 6570). A GET that is filled in writes, so put none into a link: `%s`\n", g.getTemplate(route, op))
 	}
+}
+
+// getCommand is the command that reads by a GET, with the operation's example in its query.
+func (g *generation) getCommand(route *api.Route, op *api.Operation) string {
+	return "curl -s " + shellQuoted(g.url(route.Path)+exampleQuery(op))
 }
 
 // objectField is the name of the field of an operation that takes a whole object.

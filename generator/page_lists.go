@@ -27,14 +27,14 @@ type shownList struct {
 
 func (g *generation) jobsSection() section {
 	return shownList{
-		list: &g.site.Jobs, path: "/jobs.json", titles: map[string][2]string{"open": {"open job", "open jobs"}, "completed": {"completed job", "completed jobs"}},
+		list: &g.site.Jobs, path: jobsPath, titles: map[string][2]string{"open": {"open job", "open jobs"}, "completed": {"completed job", "completed jobs"}},
 		title: "title", text: "description", address: "url",
 	}.section()
 }
 
 func (g *generation) auditsSection() section {
 	return shownList{
-		list: &g.site.Auditors, path: "/auditors.json", titles: map[string][2]string{"ledger": {"claimed audit", "claimed audits"}},
+		list: &g.site.Auditors, path: auditorsPath, titles: map[string][2]string{"ledger": {"claimed audit", "claimed audits"}},
 		title: "agent_name", text: "scope", address: "report_url",
 	}.section()
 }

@@ -57,11 +57,11 @@ func (g *generation) questSteps() section {
 
 // questCommand is the command of a step.
 func (g *generation) questCommand(step *site.QuestStep) string {
-	route, _ := g.operation(step.Operation)
 	if step.Method() == http.MethodGet {
-		return "curl -s " + g.url(route.Path)
+		route, op := g.operation(step.Operation)
+		return g.getCommand(route, op)
 	}
-	return g.questCurl(step, g.url(route.Path))
+	return g.questCurl(step)
 }
 
 // questEnd is what a caller has after all steps, and what to keep of it.

@@ -292,5 +292,5 @@ func (g *generation) pageNamed(name string) *site.Page {
 
 // footerDocuments are the documents that every page links to.
 var footerDocuments = []string{
-	"/llms.txt", openAPIPath, "/manifest.json", "/scoreboard.json", atomFeedPath, "/jobs.json", "/auditors.json", SecurityTxtPath,
+	"/llms.txt", openAPIPath, "/manifest.json", "/scoreboard.json", atomFeedPath, jobsPath, auditorsPath, SecurityTxtPath,
 }

@@ -33,8 +33,8 @@ func (g *generation) quest() model.Quest {
 
 func (g *generation) questStep(step *site.QuestStep) model.QuestStep {
 	route, op := g.operation(step.Operation)
-	url, body, arguments := g.url(route.Path), step.Body, step.Body
-	made := model.QuestStep{Title: step.Title, Call: step.Method() + " " + url, Proves: step.Proves, Reward: step.Reward}
+	body, arguments := step.Body, step.Body
+	made := model.QuestStep{Title: step.Title, Call: step.Method() + " " + g.url(route.Path), Proves: step.Proves, Reward: step.Reward}
 	tool := toolOf(op)
 	if tool != nil {
 		name := g.toolName(tool)
@@ -57,7 +57,7 @@ func (g *generation) questStep(step *site.QuestStep) model.QuestStep {
 		made.Call += " with body " + body
 	}
 	if step.AnswerOf != "" || g.isWrapped(step) {
-		made.Curl = g.questCurl(step, url)
+		made.Curl = g.questCurl(step)
 	}
 	return made
 }
@@ -69,10 +69,10 @@ func curl(url string) string {
 
 // questCurl is the command of a step with a body. The answer that a later step wraps goes into a
 // file, which is named after the route that gave it.
-func (g *generation) questCurl(step *site.QuestStep, url string) string {
-	command := curl(url)
+func (g *generation) questCurl(step *site.QuestStep) string {
+	route, op := g.operation(step.Operation)
+	command := curl(g.url(route.Path))
 	if step.AnswerOf != "" {
-		_, op := g.operation(step.Operation)
 		return `sed 's/.*/{"` + site.WrappingField(op).Name + `":&}/' ` + g.answerFile(step.AnswerOf) + " | " + command + " -d @-"
 	}
 	command += " -d " + shellQuoted(step.Body)

@@ -8,8 +8,6 @@ import (
 	"strings"
 
 	"anteroom/edge/endpoint/mcp/protocol"
-	"anteroom/generator/model"
-	"anteroom/generator/site"
 
 	"github.com/go-json-experiment/json/jsontext"
 )
@@ -76,7 +74,11 @@ func (g *generation) questSkill() []byte {
 		fmt.Fprintf(&b, "- %s\n", rule)
 	}
 	for i, step := range quest.Steps {
-		fmt.Fprintf(&b, "\n## %d. %s\n\n```text\n%s\n```\n\n", step.N, step.Title, g.command(&g.site.Quest.Steps[i], &step))
+		call := step.Call
+		if content := &g.site.Quest.Steps[i]; content.Method() != http.MethodGet {
+			call = g.questCurl(content)
+		}
+		fmt.Fprintf(&b, "\n## %d. %s\n\n```text\n%s\n```\n\n", step.N, step.Title, call)
 		if step.Tool != nil {
 			fmt.Fprintf(&b, "As MCP tool: `%s`, arguments `%s`\n\n", *step.Tool, step.Arguments)
 		}
@@ -93,13 +95,4 @@ func (g *generation) questSkill() []byte {
 	fmt.Fprintf(&b, "The same as JSON: %s. The same as MCP tools: %s. Everything else: %s.\n",
 		g.url(g.route("quest").Path), g.url(protocol.Path), g.url("/llms.txt"))
 	return []byte(b.String())
-}
-
-// command is the command of a step with a body, and the call of a step that has none.
-func (g *generation) command(step *site.QuestStep, made *model.QuestStep) string {
-	if step.Method() == http.MethodGet {
-		return made.Call
-	}
-	route, _ := g.operation(step.Operation)
-	return g.questCurl(step, g.url(route.Path))
 }

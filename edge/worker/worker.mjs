@@ -105,11 +105,12 @@ function fieldsOf({ request: { headers }, method, target, facts }) {
   return fields;
 }
 
-/** The turn of a request, its body left out. @param {Asked} asked @param {Signer} signer */
-function turnOf(asked, signer) {
+/** The turn of a request, its body left out.
+ * @param {Asked} asked @param {Signer} signer @param {string} fields that the core reads */
+function turnOf(asked, signer, fields = fieldsOf(asked)) {
   const { request: { headers }, method, host, target } = asked, turn = begin(method, target, host, asked, signer);
   if (turn.limiter) turn.client = headers.get('cf-connecting-ip') ?? '';
-  turn.fields = fieldsOf(asked);
+  turn.fields = fields;
   return turn;
 }
 
@@ -137,11 +138,11 @@ function answer(asked) {
 async function write(asked) {
   const { request, method, host, target, facts, env } = asked;
   try {
-    const now = clock(), body = isRead(method) ? nothing : new Uint8Array(await bodyOf(request, facts.maxBody));
-    const key = method === 'POST' && target === facts.messagesPath ? messageKey(host, fieldsOf(asked), body) : '';
+    const now = clock(), fields = fieldsOf(asked), body = isRead(method) ? nothing : new Uint8Array(await bodyOf(request, facts.maxBody));
+    const key = method === 'POST' && target === facts.messagesPath ? messageKey(host, fields, body) : '';
     let answer = keptMessage(key);
     if (!answer) {
-      const turn = turnOf(asked, signer ?? (await signerOf(env)));
+      const turn = turnOf(asked, signer ?? (await signerOf(env)), fields);
       Object.assign(turn, { now, body });
       answer = await finish('handle', turn, round('handle', turn), asked);
       if (key !== '' && turn.journal.length === 0) keep(key, answer, now);
