@@ -1,0 +1,107 @@
+package translog
+
+import (
+	"encoding/binary"
+	"fmt"
+	"strings"
+
+	"golang.org/x/mod/sumdb/tlog"
+)
+
+// A full tile has tileWidth hashes, and a full bundle as many entries (C2SP tlog-tiles).
+const (
+	tileHeight = 8
+	tileWidth  = 1 << tileHeight
+	tileBytes  = tileWidth * tlog.HashSize
+)
+
+// Tree is the Merkle tree of one key: its entries and their hashes (RFC 6962, section 2.1).
+type Tree struct {
+	Origin string // the name of the log in its checkpoints (C2SP tlog-checkpoint)
+	Key    string // its verifier key
+	First  int64  // how many entries the trees before it have
+
+	bundles [][]byte   // of tileWidth entries, the last one with fewer
+	offsets []uint32   // of each entry in its bundle
+	levels  [][][]byte // tiles: levels[l] has the hashes of the full subtrees of tileWidth^l entries, tileWidth in each
+}
+
+// Size is the number of entries.
+func (t *Tree) Size() int64 { return int64(len(t.offsets)) }
+
+// Path is where the files of the tree are published, from the root of the host on: the part of its
+// origin behind the host.
+func (t *Tree) Path() string { return pathOf(t.Origin) }
+
+func pathOf(origin string) string {
+	_, path, _ := strings.Cut(origin, "/")
+	return "/" + path
+}
+
+// Entry is the text of the entry with this index in the tree.
+func (t *Tree) Entry(i int64) []byte {
+	bundle := t.bundles[i/tileWidth][t.offsets[i]:]
+	return bundle[2 : 2+binary.BigEndian.Uint16(bundle)]
+}
+
+// add adds an entry at the end.
+func (t *Tree) add(line []byte) {
+	if len(t.offsets)%tileWidth == 0 {
+		t.bundles = append(t.bundles, make([]byte, 0, tileWidth*(len(line)+2)))
+	}
+	last := &t.bundles[len(t.bundles)-1]
+	t.offsets = append(t.offsets, uint32(len(*last)))
+	*last = appendBundled(*last, line)
+	t.addHash(0, tlog.RecordHash(line))
+}
+
+// addHash adds a hash to a level, and one to the level above where that makes a full tile.
+func (t *Tree) addHash(level int, h tlog.Hash) {
+	if level == len(t.levels) {
+		t.levels = append(t.levels, nil)
+	}
+	tiles := &t.levels[level]
+	if n := len(*tiles); n == 0 || len((*tiles)[n-1]) == tileBytes {
+		*tiles = append(*tiles, make([]byte, 0, tileBytes))
+	}
+	last := &(*tiles)[len(*tiles)-1]
+	if *last = append(*last, h[:]...); len(*last) == tileBytes {
+		t.addHash(level+1, subtree(*last))
+	}
+}
+
+// subtree is the hash over a number of hashes that is a power of two.
+func subtree(hashes []byte) tlog.Hash {
+	if len(hashes) == tlog.HashSize {
+		return tlog.Hash(hashes)
+	}
+	half := len(hashes) / 2
+	return tlog.NodeHash(subtree(hashes[:half]), subtree(hashes[half:]))
+}
+
+// ReadHashes gives stored hashes by the indexes of package tlog. It implements tlog.HashReader.
+func (t *Tree) ReadHashes(indexes []int64) ([]tlog.Hash, error) {
+	hashes := make([]tlog.Hash, len(indexes))
+	for i, index := range indexes {
+		level, n := tlog.SplitStoredHashIndex(index)
+		width := int64(1) << (level % tileHeight)
+		tile := t.tile(level/tileHeight, n*width/tileWidth)
+		from := n * width % tileWidth * tlog.HashSize
+		if from+width*tlog.HashSize > int64(len(tile)) {
+			return nil, fmt.Errorf("the tree of %d entries has no hash %d of level %d", t.Size(), n, level)
+		}
+		hashes[i] = subtree(tile[from : from+width*tlog.HashSize])
+	}
+	return hashes, nil
+}
+
+// tile gives the hashes of a tile that there are, none where there is no such tile.
+func (t *Tree) tile(level int, n int64) []byte {
+	if level >= len(t.levels) || n >= int64(len(t.levels[level])) {
+		return nil
+	}
+	return t.levels[level][n]
+}
+
+// Root is the hash of the first size entries.
+func (t *Tree) Root(size int64) (tlog.Hash, error) { return tlog.TreeHash(size, t) }
