@@ -82,6 +82,7 @@ func checkService(d *document, service *Service) {
 		d.fault("security.contacts", "security.contacts is empty", "security.txt needs one (RFC 9116, 2.5.3)")
 	}
 	d.unique("security.contacts", service.Security.Contacts)
+	checkLogKeys(d, service)
 }
 
 // unique reports the elements of a list that occurred earlier in it.

@@ -58,7 +58,11 @@ func Load(fsys fs.FS) (*Site, error) {
 	mcp := l.queueYAML("mcp.yaml", &s.MCP)
 	boards := l.queueScoreboards()
 	verifications := l.queueVerifications()
+	l.queueLog()
 	l.run()
+	if service.decoded {
+		l.readLog(&s.Service)
+	}
 
 	for _, d := range s.documents {
 		l.faults = append(l.faults, *d.faults...)
@@ -100,7 +104,8 @@ type loader struct {
 	expected []string // names asked for, for hints
 	site     *Site
 
-	tasks []func() // each reads one file
+	tasks  []func() // each reads one file
+	stages []string // of the log, by their names
 
 	mutex  sync.Mutex // guards what follows
 	sums   map[string][32]byte

@@ -11,6 +11,7 @@
 //	endpoints.yaml  problems.yaml  llms.yaml  mcp.yaml
 //	scoreboard/<date>[-<n>].yaml   one for each hand verification
 //	verifications/<date>[-<n>].yaml  what that counted, written by anteroom verify
+//	log/<date>[-<n>].jsonl and .checkpoint  what it added to the public log; see package translog
 //	jobs.yaml or jobs.json         {as_of, jobs: […]}
 //	auditors.yaml or auditors.json {as_of, ledger: […]}
 //	pages/<name>.md                the pages of Markers at least
@@ -35,6 +36,8 @@ package site
 import (
 	"slices"
 	"strings"
+
+	"anteroom/generator/translog"
 )
 
 // Site is a whole, checked content folder.
@@ -43,6 +46,7 @@ type Site struct {
 	Scoreboards []Scoreboard // one for each hand verification, oldest first; those of one day by their number
 	// Verifications are what the boards were counted from, one for each, in the same order.
 	Verifications []Verification
+	Log           *translog.Log // of what they counted; without a stage where there is none
 	Presence      Presence
 	Quest         Quest
 	AUP           AUP
@@ -95,7 +99,12 @@ type Service struct {
 		Upstreams []string `yaml:"upstreams" is:"upstream"`         // absolute URLs
 	} `yaml:"indexnow"`
 	ReceiptKeys ReceiptKeys `yaml:"receipt_keys"`
-	Relay       struct {
+	// Log is the public log of what was counted. There is none where it has no key.
+	Log struct {
+		Keys      []string           `yaml:"keys" is:"line"` // verifier keys in the order of their use; the last one signs
+		Witnesses []translog.Witness `yaml:"witnesses"`
+	} `yaml:"log,omitempty"`
+	Relay struct {
 		From string `yaml:"from" is:"email"` // envelope and header sender of messages to the operator
 		To   string `yaml:"to" is:"email"`
 		// Webhook is where the edge posts messages as JSON. Where it is empty, the edge mails them.

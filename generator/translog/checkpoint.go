@@ -145,8 +145,14 @@ func CheckKey(key string) (origin string, err error) {
 
 // Witness is who cosigns checkpoints (C2SP tlog-witness).
 type Witness struct {
-	Key string `yaml:"key"` // verifier key with the algorithm 0x04 (C2SP tlog-cosignature)
-	URL string `yaml:"url"` // prefix of its API
+	Key string `yaml:"key" is:"line"`     // verifier key with the algorithm 0x04 (C2SP tlog-cosignature)
+	URL string `yaml:"url" is:"upstream"` // prefix of its API
+}
+
+// Check says what is wrong with the key of a witness.
+func (w *Witness) Check() error {
+	_, err := w.verifier()
+	return err
 }
 
 // cosignatureAlgorithm is Ed25519 over a note with a time (C2SP tlog-cosignature).

@@ -1,0 +1,159 @@
+package site
+
+import (
+	"crypto/sha256"
+	"fmt"
+	"io"
+	"path"
+	"slices"
+	"strings"
+
+	"anteroom/generator/translog"
+)
+
+// The two files of a stage of the log: log/2026-11-20.jsonl and log/2026-11-20.checkpoint. Package
+// translog has their forms.
+const (
+	logFolder        = "log/"
+	logEntries       = ".jsonl"
+	logCheckpoint    = ".checkpoint"
+	logBringItBack   = "bring it back as anteroom verify wrote it (git has it): what was logged stays as it is"
+	logHintUnsigned  = "anteroom key new --log makes a key, and anteroom verify writes the log"
+	logHintOtherKeys = "the keys of a log stay listed, in the order of their use"
+)
+
+// LogFiles are the files of a stage of the log in a content folder, by the name of its verification.
+func LogFiles(name string) (entries, checkpoint string) {
+	return logFolder + name + logEntries, logFolder + name + logCheckpoint
+}
+
+// queueLog queues the reading of the log. Its stages are read one after the other, as each goes on
+// with the tree of the one before.
+func (l *loader) queueLog() {
+	var names []string
+	for _, file := range l.files {
+		dir, base := path.Split(file)
+		name := strings.TrimSuffix(strings.TrimSuffix(base, logEntries), logCheckpoint)
+		if dir != logFolder || name == base {
+			continue
+		}
+		if !scoreboardFile.MatchString(name) || !validDate([]byte(name[:len(dateForm)])) {
+			l.keepSum(file, [32]byte{})
+			l.fault(file, "not the name of a hand verification", "the files of a log are named after verifications: "+logFolder+"2026-11-20"+logEntries)
+			continue
+		}
+		names = append(names, name)
+	}
+	slices.SortFunc(names, compareNames)
+	names = slices.Compact(names)
+	for _, name := range names {
+		entries, checkpoint := LogFiles(name)
+		l.expected = append(l.expected, entries, checkpoint)
+	}
+	l.stages = names
+}
+
+// readLog reads the stages under the keys of service.yaml, up to the first with a fault.
+func (l *loader) readLog(service *Service) {
+	l.site.Log = translog.New(service.Log.Keys, service.Log.Witnesses)
+	for _, name := range l.stages {
+		entries, checkpoint := LogFiles(name)
+		note := l.read(checkpoint, maxFile)
+		sum := sha256.New()
+		file, err := l.fsys.Open(entries)
+		l.keepSum(entries, [32]byte{})
+		switch {
+		case err != nil:
+			l.fault(entries, "cannot be read: "+withoutPath(err), logBringItBack)
+		case len(service.Log.Keys) == 0:
+			l.fault(entries, "service.yaml lists no key of the log", logHintOtherKeys)
+		}
+		if err != nil || note == nil || len(service.Log.Keys) == 0 {
+			return
+		}
+		faults := l.site.Log.Read(name, io.TeeReader(file, sum), note)
+		file.Close()
+		for _, f := range faults {
+			at := Fault{File: checkpoint, What: f.What, Hint: logBringItBack}
+			if f.Line > 0 {
+				at.File, at.Line, at.Column = entries, f.Line, 1
+			}
+			l.addFaults(Faults{at})
+		}
+		if faults != nil {
+			return
+		}
+		l.keepSum(entries, [32]byte(sum.Sum(nil)))
+	}
+	l.checkStages()
+}
+
+// checkStages holds the stages of the log to the verifications: from the first one on each has a
+// stage, and its counts are those of the board.
+func (l *loader) checkStages() {
+	log := l.site.Log
+	for i := range log.Stages {
+		entries, _ := LogFiles(log.Stages[i].Name)
+		if !slices.ContainsFunc(l.site.Verifications, func(v Verification) bool { return v.File == log.Stages[i].Name }) {
+			l.fault(entries, "there is no verifications/"+log.Stages[i].Name+".yaml", "anteroom verify writes both")
+		}
+	}
+	if len(log.Stages) == 0 {
+		return
+	}
+	stages := log.Stages
+	for i := range l.site.Verifications {
+		v := &l.site.Verifications[i]
+		if before(v.File, log.Stages[0].Name) {
+			continue
+		}
+		if len(stages) == 0 || stages[0].Name != v.File {
+			entries, _ := LogFiles(v.File)
+			l.fault("verifications/"+v.File+".yaml", "has no "+entries, logBringItBack)
+			return
+		}
+		stage := &stages[0]
+		stages = stages[1:]
+		at := slices.IndexFunc(l.site.Scoreboards, func(b Scoreboard) bool { return b.File == v.File })
+		if at < 0 {
+			continue
+		}
+		board := &l.site.Scoreboards[at]
+		entries, _ := LogFiles(v.File)
+		if loggedCounts(board) != stage.Entry.Counts {
+			l.fault(entries, "its counts are not those of scoreboard/"+v.File+".yaml", logBringItBack)
+		}
+		if stage.Entry.AsOf != board.AsOf {
+			l.fault(entries, "it is as of "+stage.Entry.AsOf+", and scoreboard/"+v.File+".yaml as of "+board.AsOf, logBringItBack)
+		}
+	}
+}
+
+// loggedCounts are the numbers of a board that the log gives.
+func loggedCounts(b *Scoreboard) translog.Counts {
+	return translog.Counts{
+		Vouched:       b.PilotWaitlist.VerifiedConversions,
+		Registrations: b.PilotWaitlist.RegistrationsRecorded,
+		Charters:      b.Orgs.ChartersFiled,
+		Suggestions:   b.Suggestions.ReceivedExternal,
+		Own:           b.Excluded.Records,
+	}
+}
+
+// checkLogKeys checks the keys of the log in service.yaml.
+func checkLogKeys(d *document, service *Service) {
+	var names []string
+	for i, key := range service.Log.Keys {
+		name, err := translog.CheckKey(key)
+		if err != nil {
+			d.fault(fmt.Sprintf("log.keys[%d]", i), "this key: "+err.Error(), logHintUnsigned)
+		}
+		names = append(names, name)
+	}
+	d.unique("log.keys", names)
+	for i := range service.Log.Witnesses {
+		if err := service.Log.Witnesses[i].Check(); err != nil {
+			d.fault(fmt.Sprintf("log.witnesses[%d].key", i), err.Error(), "want the verifier key that the witness publishes")
+		}
+	}
+}
