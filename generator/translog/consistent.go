@@ -18,8 +18,11 @@ type Fork struct {
 }
 
 func (f *Fork) Error() string {
-	return fmt.Sprintf("the log %s is forked: its key has signed another tree of %d entries than the one of the content", f.Origin, f.Size)
+	return fmt.Sprintf("the log %s is forked: its key has signed another tree of %d entries than that of the content (bring back the content of log/ from version control)", f.Origin, f.Size)
 }
+
+// Evidence is the text of both notes.
+func (f *Fork) Evidence() string { return string(f.Given) + "\n" + string(f.Own) }
 
 // ErrAhead is the error of a checkpoint of more entries than the log has.
 var ErrAhead = errors.New("it is ahead of the content: content/log lacks what was published (bring it back from version control)")
