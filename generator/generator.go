@@ -26,6 +26,7 @@ import (
 	"anteroom/edge/snapshot"
 	"anteroom/generator/model"
 	"anteroom/generator/site"
+	"anteroom/generator/translog"
 )
 
 // File is one file of the published tree.
@@ -34,12 +35,22 @@ type File struct {
 	MediaType string // the Content-Type it is served with; "" for the CDN's own configuration files
 	Cache     string // the Cache-Control it is served with
 	Bytes     []byte
+	Make      func() []byte // the bytes, where they are made when they are wanted; nil where Bytes has them
+}
+
+// Content is the bytes of the file.
+func (f *File) Content() []byte {
+	if f.Make != nil {
+		return f.Make()
+	}
+	return f.Bytes
 }
 
 // Output is what a content folder publishes.
 type Output struct {
 	Documents []File // sorted by path
 	Snapshot  *snapshot.Snapshot
+	Log       *translog.Log // nil where the content has none
 }
 
 // Generate makes all documents and the snapshot from a loaded site and the route table. It replaces

@@ -69,9 +69,10 @@ func (g *generation) manifest() {
 	var hashing sync.WaitGroup
 	for i, d := range g.documents {
 		hashing.Go(func() {
-			sum := sha256.Sum256(d.Bytes)
+			text := d.Content()
+			sum := sha256.Sum256(text)
 			manifest.Documents[i] = model.ManifestDocument{
-				Path: d.Path, MediaType: d.MediaType, Bytes: len(d.Bytes), SHA256: hex.EncodeToString(sum[:]),
+				Path: d.Path, MediaType: d.MediaType, Bytes: len(text), SHA256: hex.EncodeToString(sum[:]),
 			}
 		})
 	}

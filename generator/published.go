@@ -3,8 +3,10 @@ package generator
 import (
 	"path"
 
+	"anteroom/edge/assets"
 	"anteroom/edge/respond"
 	"anteroom/generator/page"
+	"anteroom/generator/translog"
 )
 
 // The media types and lifetimes of published documents. cacheShort is for documents that a hand
@@ -28,10 +30,15 @@ const (
 	mediaServerCard = "application/mcp-server-card+json" // SEP-2127
 	mediaAICatalog  = "application/ai-catalog+json"
 
+	mediaTile = "application/octet-stream" // C2SP tlog-tiles
+
 	cacheHTML  = "public, max-age=300, stale-while-revalidate=3600"
 	cacheJSON  = "public, max-age=300, stale-while-revalidate=600, stale-if-error=86400"
 	cacheShort = "public, max-age=300"
 	cacheHour  = "public, max-age=3600"
+
+	cacheCheckpoint = "public, max-age=5" // C2SP tlog-tiles: for a few seconds at most
+	cachePermanent  = "public, max-age=604800, immutable"
 )
 
 // published says how one path, or every path that a pattern matches, is served.
@@ -89,6 +96,18 @@ var publishedPaths = []published{
 	{pattern: "/_redirects"},
 }
 
+// logPaths decide the same of the files of a log, by their paths below that of their tree. A star
+// stands for slashes too.
+var logPaths = []published{
+	{"/checkpoint", mediaText, cacheCheckpoint, true, "Checkpoint", "the newest signed note over the log (C2SP tlog-checkpoint)"},
+	{"/checkpoints/*", mediaText, cacheShort, true, "Checkpoint of a size", "a signed note over the log, with the cosignatures that it has got since"},
+	{"/tile/*", mediaTile, cachePermanent, true, "Tile", "hashes or entries of the log, which never change (C2SP tlog-tiles)"},
+	{"/lookup/*", mediaText, cacheShort, true, "Look-up", "where in the log the entries of records are"},
+	{"/verifications/*", mediaText, cacheShort, true, "Proof of a hand verification", "that the log has the numbers of a hand verification (C2SP tlog-proof)"},
+	{"/vkey", mediaText, cacheShort, true, "Keys of the log", "the keys that sign the log"},
+	{"/policy", mediaText, cacheShort, true, "Policy of the log", "what a checkpoint must have (C2SP tlog-policy)"},
+}
+
 // iconPath is where the sign of the service is.
 const iconPath = "/icon.svg"
 
@@ -104,9 +123,24 @@ const (
 
 // publishedAs is how a path is served, nil where the table does not say.
 func publishedAs(p string) *published {
+	if translog.Published(p) {
+		return logPublishedAs(p)
+	}
 	for i := range publishedPaths {
 		if ok, _ := path.Match(publishedPaths[i].pattern, p); ok {
 			return &publishedPaths[i]
+		}
+	}
+	return nil
+}
+
+// logPublishedAs is how a file of a log is served, under the pattern of all files of its kind and
+// its tree.
+func logPublishedAs(p string) *published {
+	tree := translog.TreePath(p)
+	for _, served := range logPaths {
+		if served.pattern = tree + served.pattern; assets.Matches(served.pattern, p) {
+			return &served
 		}
 	}
 	return nil

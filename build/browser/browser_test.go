@@ -93,7 +93,7 @@ func serve(t *testing.T, files fs.FS) string {
 	}
 	var served []static.File
 	for _, d := range output.Documents {
-		served = append(served, static.File{Path: d.Path, MediaType: d.MediaType, Cache: d.Cache, Bytes: d.Bytes})
+		served = append(served, static.File(d))
 	}
 	documents, err := static.New(served)
 	if err != nil {

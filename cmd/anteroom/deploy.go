@@ -20,6 +20,7 @@ import (
 	"anteroom/generator/live"
 	"anteroom/generator/publish"
 	"anteroom/generator/site"
+	"anteroom/generator/translog"
 
 	"github.com/spf13/cobra"
 )
@@ -258,11 +259,13 @@ func planDeployment(ctx context.Context, t *terminal, flags *deployFlags, allowa
 	for _, d := range output.Documents {
 		switch {
 		case d.Path == "/_headers":
-			source.Headers = string(d.Bytes)
+			source.Headers = string(d.Content())
 		case d.Path == "/_redirects":
-			source.Redirects = string(d.Bytes)
+			source.Redirects = string(d.Content())
 		default:
-			source.Documents = append(source.Documents, deploy.Document{Path: d.Path, MediaType: d.MediaType, Bytes: d.Bytes})
+			source.Documents = append(source.Documents, deploy.Document{
+				Path: d.Path, MediaType: d.MediaType, Bytes: d.Bytes, Make: d.Make, Unlisted: translog.Published(d.Path),
+			})
 		}
 	}
 	// What is wrong with the file is said before anything is compiled.

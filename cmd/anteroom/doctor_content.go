@@ -120,7 +120,7 @@ func (d *doctor) lastGood(_ context.Context, f *findings) {
 	if !d.native {
 		return
 	}
-	kept, err := lastgood.Read(d.serve.lastGoodFile())
+	kept, err := lastgood.Read(d.serve.lastGoodFile(), false)
 	switch {
 	case isMissing(err): // nothing was served yet, or the log says why it is not kept
 	case err != nil:

@@ -25,6 +25,7 @@ import (
 	"anteroom/generator/live"
 	"anteroom/generator/publish"
 	"anteroom/generator/site"
+	"anteroom/generator/translog"
 
 	"github.com/spf13/cobra"
 )
@@ -49,7 +50,8 @@ that generate did not make stay as they are, and the report names them as kept. 
 databases and secret keys are refused, as all of public/ is deployed. Copies that editors leave beside
 a content file are no content (*~, *.bak, *.orig, #*#).
 
-A dated scoreboard that public/ holds is never changed or removed. A receipt key that public/ publishes
+A dated scoreboard that public/ holds is never changed or removed, nor is a public log: its content must
+go on from the checkpoints there. A receipt key that public/ publishes
 as the current one must stay in the content, as the current one or among the retired. With a secret key
 at hand (--key-file, ANTEROOM_KEY) generate makes sure that the content does not publish that.
 
@@ -77,7 +79,8 @@ are checked against.`,
 					return err
 				}
 				for _, d := range output.Documents {
-					if key != nil && bytes.Contains(d.Bytes, []byte(base64.StdEncoding.EncodeToString(key.Seed()))) {
+					// A log holds hashes and what its keys have signed.
+					if key != nil && !translog.Published(d.Path) && bytes.Contains(d.Bytes, []byte(base64.StdEncoding.EncodeToString(key.Seed()))) {
 						return fmt.Errorf("%s would hold the secret receipt key (remove it from the content, and make a new one: anteroom key rotate)", d.Path)
 					}
 				}
@@ -182,11 +185,17 @@ func publishTo(t *terminal, out string, s *site.Site, output *generator.Output, 
 	for _, warning := range warnings {
 		t.warn("%s", warning)
 	}
+	if err := keepLog(out, output.Log); err != nil {
+		return nil, err
+	}
 	plan, err := publish.Prepare(out, publishFiles(output))
 	if err != nil {
 		return nil, err
 	}
 	if err := keepReceiptKey(out, &s.Service); err != nil {
+		return nil, err
+	}
+	if err := refuseLogGone(out, plan.Entries); err != nil {
 		return nil, err
 	}
 	if err := refuseUnpublishable(out, plan.Entries); err != nil {
@@ -329,11 +338,69 @@ func boardGone(published, document string) error {
 		"(bring back its content: scoreboard/%s.yaml and verifications/%s.yaml)", published, board, board)
 }
 
+// keepLog refuses a log that does not go on from what is published.
+func keepLog(out string, log *translog.Log) error {
+	var faults []error
+	published := os.DirFS(out)
+	for _, tree := range []string{translog.Folder, translog.Folder + "/*"} {
+		names, err := fs.Glob(published, translog.CheckpointPath(tree)[1:])
+		faults = append(faults, err)
+		for _, name := range names {
+			if !translog.IsCheckpoint("/" + name) {
+				continue
+			}
+			checkpoint, err := fs.ReadFile(published, name)
+			if err == nil {
+				err = continueLog(log, filepath.Join(out, name), checkpoint)
+			}
+			faults = append(faults, err)
+		}
+	}
+	return errors.Join(faults...)
+}
+
+// continueLog refuses a log that does not go on from a checkpoint that is published.
+func continueLog(log *translog.Log, published string, checkpoint []byte) error {
+	if log == nil {
+		return logGone(published)
+	}
+	err := log.Consistent(checkpoint)
+	var fork *translog.Fork
+	switch {
+	case errors.As(err, &fork):
+		return fmt.Errorf("%s: %w\n%s", published, err, fork.Evidence())
+	case err != nil:
+		return fmt.Errorf("%s: %w", published, err)
+	}
+	return nil
+}
+
+// refuseLogGone refuses content that lacks files of a log that are published. Where no log is
+// published, files in its place are somebody else's.
+func refuseLogGone(out string, entries []publish.Entry) error {
+	var gone []string
+	for _, e := range entries {
+		if translog.Published(e.Path) && e.Status == publish.Kept {
+			gone = append(gone, out+e.Path)
+		}
+	}
+	if gone == nil || !slices.ContainsFunc(entries, func(e publish.Entry) bool { return e.Path == translog.KeysPath }) {
+		return nil
+	}
+	return logGone(publish.Some(gone))
+}
+
+// logGone is the error about content that lacks files of a log that are published.
+func logGone(published string) error {
+	return fmt.Errorf("%s: published, and not of the content, and a log is published for ever "+
+		"(bring back the content of log/ from version control)", published)
+}
+
 // publishFiles are the documents as package publish takes them.
 func publishFiles(output *generator.Output) []publish.File {
 	list := make([]publish.File, len(output.Documents))
 	for i, d := range output.Documents {
-		list[i] = publish.File{Path: d.Path, Bytes: d.Bytes}
+		list[i] = publish.File{Path: d.Path, Bytes: d.Bytes, Make: d.Make}
 	}
 	return list
 }

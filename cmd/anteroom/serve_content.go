@@ -20,6 +20,7 @@ import (
 	"anteroom/edge/snapshot"
 	"anteroom/generator"
 	"anteroom/generator/publish"
+	"anteroom/generator/translog"
 )
 
 // server is what serve runs: a host, and the content that it serves.
@@ -31,7 +32,7 @@ type server struct {
 	host    *native.Host
 	shown   *presence
 	serving *edition
-	kept    *lastgood.Content // what stands in the data folder; nil where that is nothing good
+	kept    *lastgood.Content // what stands in the data folder, without its bytes; nil where that is nothing good
 	faults  error             // of the content at the start
 }
 
@@ -54,7 +55,7 @@ func newEdition(s *snapshot.Snapshot, files []static.File) (*edition, error) {
 	}
 	e := &edition{snapshot: s, files: files, documents: documents}
 	if i := slices.IndexFunc(files, func(f static.File) bool { return f.Path == generator.SecurityTxtPath }); i >= 0 {
-		e.expires = generator.SecurityTxtExpires(files[i].Bytes)
+		e.expires = generator.SecurityTxtExpires(files[i].Content())
 	}
 	return e, nil
 }
@@ -65,7 +66,7 @@ func (e *edition) version() string { return e.snapshot.ShortVersion() }
 // firstEdition is what to serve at a start: the content, or the last good one where the content is
 // at fault.
 func (s *server) firstEdition() (*edition, error) {
-	last, err := s.lastGood()
+	last, err := s.lastGood(false)
 	if err != nil {
 		s.log.Warn("the last good content is not used", "error", err)
 	}
@@ -82,15 +83,19 @@ func (s *server) firstEdition() (*edition, error) {
 		s.log.Error("the last good content does not publish the receipt key in use, and is not used", "content", last.version())
 		return nil, faults
 	}
+	if last, err = s.lastGood(true); err != nil || last == nil {
+		return nil, errors.Join(faults, err)
+	}
 	s.faults = faults
 	s.log.Error("the content is at fault: serving the last good content of "+s.kept.Since.Format(time.RFC3339),
 		"content", last.version(), "faults", faultLine(faults))
 	return last, nil
 }
 
-// lastGood reads the content that was served last. It is nil where there is none.
-func (s *server) lastGood() (*edition, error) {
-	c, err := lastgood.Read(s.o.lastGoodFile())
+// lastGood reads the content that was served last, whole where it is to be served. It is nil where
+// there is none.
+func (s *server) lastGood(whole bool) (*edition, error) {
+	c, err := lastgood.Read(s.o.lastGoodFile(), whole)
 	if isMissing(err) {
 		return nil, nil
 	} else if err != nil {
@@ -104,7 +109,7 @@ func (s *server) lastGood() (*edition, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", s.o.lastGoodFile(), err)
 	}
-	s.kept = c
+	s.kept = c.WithoutBytes()
 	return e, nil
 }
 
@@ -150,16 +155,32 @@ func (s *server) make(before *edition) (*edition, error) {
 	}
 	files := make([]static.File, len(output.Documents))
 	for i, d := range output.Documents {
-		files[i] = static.File(d)
+		files[i] = servedFile(d)
 	}
 	return newEdition(output.Snapshot, files)
 }
 
+// servedFile is a document as it is served. The tiles of a log, which may be thousands, are made
+// ready at each request.
+func servedFile(d generator.File) static.File {
+	f := static.File(d)
+	if translog.Permanent(d.Path) && d.Make == nil {
+		f.Bytes, f.Make = nil, func() []byte { return d.Bytes }
+	}
+	return f
+}
+
 // goesOnIn refuses content that takes back what the edition has published for ever: the dated
-// scoreboards, and the receipt key, by which receipts verify.
+// scoreboards, the log, and the receipt key, by which receipts verify.
 func (e *edition) goesOnIn(next *generator.Output, keys []string) error {
 	var faults []error
-	for _, f := range e.files {
+	for i := range e.files {
+		f := &e.files[i]
+		if translog.IsCheckpoint(f.Path) {
+			if err := continueLog(next.Log, f.Path, f.Content()); err != nil {
+				faults = append(faults, err)
+			}
+		}
 		if !publish.IsDatedScoreboard(f.Path) {
 			continue
 		}
@@ -167,7 +188,7 @@ func (e *edition) goesOnIn(next *generator.Output, keys []string) error {
 		switch {
 		case i < 0:
 			faults = append(faults, boardGone(f.Path, f.Path))
-		case !bytes.Equal(next.Documents[i].Bytes, f.Bytes):
+		case !bytes.Equal(next.Documents[i].Content(), f.Content()):
 			faults = append(faults, fmt.Errorf("%s would change, and a published hand verification never does "+
 				"(bring back its content, and have anteroom verify make a new one)", f.Path))
 		}
@@ -199,7 +220,7 @@ func (s *server) keep(e *edition) error {
 	case err != nil:
 		s.log.Warn("there is no last good content: a start with content at fault would fail", "error", err)
 	default:
-		s.kept = c
+		s.kept = c.WithoutBytes()
 	}
 	return nil
 }

@@ -257,7 +257,7 @@ func TestKeptBeforeServed(t *testing.T) {
 	served := first.version()
 	load := func(next *snapshot.Snapshot) (native.Edge, error) {
 		served = fmt.Sprintf("%.12s", next.Version)
-		if kept, err := s.lastGood(); err != nil || kept == nil || kept.version() != served {
+		if kept, err := s.lastGood(false); err != nil || kept == nil || kept.version() != served {
 			t.Errorf("%s is served, and kept is %v, %v", served, kept, err)
 		}
 		return edge.Load(next)

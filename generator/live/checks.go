@@ -345,9 +345,9 @@ func (i *inspection) redirects(ctx context.Context) Check {
 
 // document is a document of a content; nil where it has none of that path.
 func document(output *generator.Output, path string) []byte {
-	for _, d := range output.Documents {
-		if d.Path == path {
-			return d.Bytes
+	for i := range output.Documents {
+		if d := &output.Documents[i]; d.Path == path {
+			return d.Content()
 		}
 	}
 	return nil

@@ -100,6 +100,7 @@ type inspection struct {
 	output   *generator.Output // nil: there is no content to compare with
 	options  Options
 	deadline time.Time // until when an old document is asked for again
+	unasked  int       // documents of a log that fetch does not ask for
 	published
 }
 

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"path"
 	"slices"
 	"strings"
@@ -14,6 +15,7 @@ import (
 	"anteroom/edge/civil"
 	"anteroom/edge/endpoint/health"
 	"anteroom/generator"
+	"anteroom/generator/translog"
 )
 
 // The names of regressions, as a deployment is told to allow them.
@@ -22,16 +24,17 @@ const (
 	RegressionBoard    = "board"    // a published board changes or vanishes
 	RegressionDocument = "document" // a document vanishes
 	RegressionKey      = "key"      // a receipt key vanishes: its receipts would verify no more
+	RegressionLog      = "log"      // the public log vanishes, or does not go on from what it has signed
 )
 
 // RegressionNames are all of them.
-var RegressionNames = []string{RegressionAsOf, RegressionBoard, RegressionDocument, RegressionKey}
+var RegressionNames = []string{RegressionAsOf, RegressionBoard, RegressionDocument, RegressionKey, RegressionLog}
 
 // Regression is something that agents would see go backwards.
 type Regression struct {
 	Name string `json:"name"` // one of RegressionNames
 	Path string `json:"path"` // the path that it is about
-	What string `json:"what"` // a sentence, without a full stop
+	What string `json:"what"` // a sentence, without a full stop; of a fork the evidence follows, in further lines
 }
 
 // Regressions lists what agents would see go backwards if output took the place of what the service
@@ -47,9 +50,9 @@ func (s *Service) Regressions(ctx context.Context, output *generator.Output) ([]
 	if p.manifestErr != nil {
 		return nil, fmt.Errorf("look for what is published at %s: %w", s, p.manifestErr)
 	}
-	next := map[string][]byte{}
-	for _, d := range output.Documents {
-		next[d.Path] = d.Bytes
+	next := map[string]*generator.File{}
+	for i := range output.Documents {
+		next[output.Documents[i].Path] = &output.Documents[i]
 	}
 	const otherBoard = "%s is published for ever, and the content has something else in its place"
 	found := []Regression{}
@@ -65,7 +68,7 @@ func (s *Service) Regressions(ctx context.Context, output *generator.Output) ([]
 		switch {
 		case isBoard && next[d.Path] == nil:
 			add(RegressionBoard, d.Path, "%s is published for ever, and the content has it no more", d.Path)
-		case isBoard && d.SHA256 != hashOf(next[d.Path]):
+		case isBoard && d.SHA256 != hashOf(next[d.Path].Content()):
 			add(RegressionBoard, d.Path, otherBoard, d.Path)
 		case isBoard:
 			boards = append(boards, d.Path)
@@ -80,7 +83,7 @@ func (s *Service) Regressions(ctx context.Context, output *generator.Output) ([]
 		asking.Go(func() {
 			var got *answer
 			if got, errs[n] = a.get(ctx, board); errs[n] == nil {
-				changed[n] = got.status == 200 && !bytes.Equal(got.body, next[board])
+				changed[n] = got.status == 200 && !bytes.Equal(got.body, next[board].Content())
 			}
 		})
 	}
@@ -98,6 +101,9 @@ func (s *Service) Regressions(ctx context.Context, output *generator.Output) ([]
 	}
 	if err := a.compareKeys(ctx, p.manifest.ReceiptKey, output, add); err != nil {
 		return nil, err
+	}
+	if err := a.compareLog(ctx, output.Log, add); err != nil {
+		return nil, fmt.Errorf("look for the public log at %s: %w", s, err)
 	}
 	slices.SortFunc(found, func(a, b Regression) int {
 		return cmp.Or(strings.Compare(a.Name, b.Name), strings.Compare(a.Path, b.Path), strings.Compare(a.What, b.What))
@@ -169,6 +175,48 @@ func (a *asker) compareKeys(ctx context.Context, published string, output *gener
 	}
 	for _, key := range k.Retired {
 		missing(receiptPath, key)
+	}
+	return nil
+}
+
+// compareLog adds a log that vanishes, or that does not go on from the newest checkpoints of what
+// is published: each of its trees has one.
+func (a *asker) compareLog(ctx context.Context, log *translog.Log, add func(name, path, format string, args ...any)) error {
+	published, err := a.get(ctx, translog.KeysPath)
+	if err != nil || published.status == http.StatusNotFound {
+		return err
+	}
+	if published.status != http.StatusOK {
+		return fmt.Errorf("%s answers %d", translog.KeysPath, published.status)
+	}
+	if log == nil {
+		add(RegressionLog, translog.KeysPath, "%s: a log is published for ever, and the content has none", translog.KeysPath)
+		return nil
+	}
+	for key := range strings.Lines(string(published.body)) {
+		tree, err := translog.TreeOf(strings.TrimSuffix(key, "\n"))
+		if err != nil {
+			return fmt.Errorf("%s lists %.100q: %w", translog.KeysPath, key, err)
+		}
+		at := translog.CheckpointPath(tree)
+		got, err := a.get(ctx, at)
+		if err != nil {
+			return err
+		}
+		if got.status == http.StatusNotFound {
+			continue // the key has signed nothing yet
+		}
+		if got.status != http.StatusOK {
+			return fmt.Errorf("%s answers %d", at, got.status)
+		}
+		err = log.Consistent(got.body)
+		var fork *translog.Fork
+		switch {
+		case errors.As(err, &fork):
+			add(RegressionLog, at, "%s: %v\n%s", at, err, fork.Evidence())
+		case err != nil:
+			add(RegressionLog, at, "%s: %v", at, err)
+		}
 	}
 	return nil
 }

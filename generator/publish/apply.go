@@ -17,6 +17,9 @@ import (
 // writeSize is how many bytes are written between two calls of Progress.
 const writeSize = 1 << 20
 
+// syncsAtOnce is how many files are synced side by side.
+const syncsAtOnce = 64
+
 // Apply does what the plan says. Where it returns an error the folder is as it was, with one
 // exception: an error about removing the old tree comes after the change. Where somebody touched
 // the folder since Prepare, Apply compares anew, and Entries then says what was done. Two runs on
@@ -108,7 +111,7 @@ func (p *Plan) cleanUp() error {
 
 // build makes the whole new tree in next. The tree is on the disk before build returns.
 func (p *Plan) build(next string) error {
-	docs := map[string][]byte{}
+	docs := map[string]*File{}
 	var total, done int64
 	progress := func(n int) {
 		done += int64(n)
@@ -116,8 +119,8 @@ func (p *Plan) build(next string) error {
 			p.Progress(done, total)
 		}
 	}
-	for _, doc := range p.docs {
-		docs[doc.Path] = doc.Bytes
+	for i := range p.docs {
+		docs[p.docs[i].Path] = &p.docs[i]
 	}
 	var files []Entry
 	dirs := map[string]bool{"/": true}
@@ -143,13 +146,16 @@ func (p *Plan) build(next string) error {
 		}
 	}
 	// Each file is synced as soon as it is written, while further files are written: a disk takes
-	// many syncs at once in little more time than one.
+	// many syncs at once in little more time than one, and each takes a thread.
+	slots := make(chan struct{}, syncsAtOnce)
 	var syncs sync.WaitGroup
 	var mutex sync.Mutex
 	var failed []error
 	written := func(name string) {
+		slots <- struct{}{}
 		syncs.Go(func() {
 			err := p.sync(name)
+			<-slots
 			mutex.Lock()
 			defer mutex.Unlock()
 			failed = append(failed, err)
@@ -164,7 +170,7 @@ func (p *Plan) build(next string) error {
 			}
 			continue
 		}
-		err := p.doStep("write "+e.Path, func() error { return p.write(to, docs[e.Path], progress) })
+		err := p.doStep("write "+e.Path, func() error { return p.write(to, docs[e.Path].Content(), progress) })
 		if err != nil {
 			return err
 		}

@@ -11,7 +11,11 @@
 //
 // The folder may hold other files. They stay as they are, with the same inode. The folder's own
 // manifest says which files were generated; those that are generated no more are removed. A dated
-// scoreboard is a public record: it is never removed or changed.
+// scoreboard is a public record: it is never removed or changed. Nor is a tile of a public log; its
+// other files may change, and never go.
+//
+// A public log has thousands of files, which may be made when they are wanted. They are compared and
+// written side by side, a few at a time, so that few of them are in memory together.
 package publish
 
 import (
@@ -25,23 +29,37 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"time"
+
+	"anteroom/generator/translog"
 )
 
 // File is one document to publish.
 type File struct {
 	Path  string // with its leading slash: "/scoreboard/2026-11-20.json"
 	Bytes []byte
+	Make  func() []byte // the bytes, where they are made when they are wanted; nil where Bytes has them
+}
+
+// Content is the bytes of the document.
+func (f *File) Content() []byte {
+	if f.Make != nil {
+		return f.Make()
+	}
+	return f.Bytes
 }
 
 // Status says what publishing means for one file.
 type Status string
 
 // The statuses. Kept files are those that the generator does not make: files of others, and dated
-// scoreboards whose content is gone.
+// scoreboards and files of a log whose content is gone.
 const (
 	New     Status = "new"
 	Changed Status = "changed"
@@ -106,9 +124,12 @@ var unlisted = []string{ManifestPath, "/_headers", "/_redirects"}
 // IsDatedScoreboard reports whether a path is that of a dated scoreboard.
 func IsDatedScoreboard(p string) bool { return path.Dir(p) == "/scoreboard" && path.Ext(p) == ".json" }
 
+// staysForever reports whether a published document never goes.
+func staysForever(p string) bool { return IsDatedScoreboard(p) || translog.Published(p) }
+
 // Prepare compares docs with what dir holds, and changes nothing. A dir that does not exist counts
 // as empty. The error names every fault: a path that is none or is given twice, a file where a
-// folder is needed or the other way round, a dated scoreboard that would change.
+// folder is needed or the other way round, a dated scoreboard or a tile of a log that would change.
 func Prepare(dir string, docs []File) (*Plan, error) {
 	p := &Plan{docs: docs, exchange: exchange, beforeStep: func(string) error { return nil }, sync: syncFile}
 	var err error
@@ -191,9 +212,14 @@ func (p *Plan) compareOnce() error {
 	generated := readManifest(root)
 
 	var faults []error
+	var rewritten []string
 	fault := func(format string, args ...any) { faults = append(faults, fmt.Errorf(format, args...)) }
+	found, err := p.compareAll(root)
+	if err != nil {
+		return err
+	}
 	entries := map[string]Entry{}
-	for _, doc := range p.docs {
+	for i, doc := range p.docs {
 		if !strings.HasPrefix(doc.Path, "/") || path.Clean(doc.Path) != doc.Path || doc.Path == "/" {
 			fault("%q is not a path of a document", doc.Path)
 			continue
@@ -201,37 +227,31 @@ func (p *Plan) compareOnce() error {
 		if _, twice := entries[doc.Path]; twice {
 			fault("%s is generated twice", doc.Path)
 		}
-		status := New
-		was, exists := p.oldTree[doc.Path]
+		entries[doc.Path] = found[i]
 		switch {
-		case exists && was.mode.IsDir():
+		case p.oldTree[doc.Path].mode.IsDir():
 			if p.holdsForeign(doc.Path, generated) {
 				fault("%s is a folder where a document belongs (move it away)", doc.Path)
 			}
-		case exists:
-			status = Changed
-			if was.mode.IsRegular() && was.size == int64(len(doc.Bytes)) {
-				same, err := hasContent(filepath.Join(root, doc.Path), doc.Bytes)
-				if err != nil {
-					fault("compare %s: %w", doc.Path, err)
-				} else if same {
-					status = Same
-				}
-			}
-			if status == Changed && IsDatedScoreboard(doc.Path) {
-				fault("%s would change, and a published hand verification never does "+
-					"(restore its content file and the document, and have anteroom verify make a new one: %s)",
-					doc.Path, p.nextVerification(doc.Path))
-			}
+		case found[i].Status != Changed:
+		case IsDatedScoreboard(doc.Path):
+			fault("%s would change, and a published hand verification never does "+
+				"(restore its content file and the document, and have anteroom verify make a new one: %s)",
+				doc.Path, p.nextVerification(doc.Path))
+		case translog.Permanent(doc.Path):
+			rewritten = append(rewritten, doc.Path)
 		}
-		entries[doc.Path] = Entry{doc.Path, int64(len(doc.Bytes)), status}
+	}
+	if rewritten != nil {
+		fault("%s would change, and a published log is never rewritten "+
+			"(bring back the content of log/ from version control; a new key begins a new tree)", Some(rewritten))
 	}
 	for name, was := range p.oldTree {
 		if _, isDocument := entries[name]; isDocument || was.mode.IsDir() {
 			continue
 		}
 		status := Kept
-		if generated[name] && !IsDatedScoreboard(name) {
+		if generated[name] && !staysForever(name) {
 			status = Removed
 		}
 		entries[name] = Entry{name, was.size, status}
@@ -247,6 +267,53 @@ func (p *Plan) compareOnce() error {
 	}
 	slices.SortFunc(faults, func(a, b error) int { return strings.Compare(a.Error(), b.Error()) })
 	return errors.Join(faults...)
+}
+
+// compareAll compares each document with what the folder has of it, several at a time.
+func (p *Plan) compareAll(root string) ([]Entry, error) {
+	found, errs := make([]Entry, len(p.docs)), make([]error, runtime.GOMAXPROCS(0))
+	var next atomic.Int64
+	var comparing sync.WaitGroup
+	for worker := range errs {
+		comparing.Go(func() {
+			for i := next.Add(1) - 1; i < int64(len(p.docs)) && errs[worker] == nil; i = next.Add(1) - 1 {
+				found[i], errs[worker] = p.compareOne(root, &p.docs[i])
+			}
+		})
+	}
+	comparing.Wait()
+	return found, errors.Join(errs...)
+}
+
+func (p *Plan) compareOne(root string, doc *File) (Entry, error) {
+	text := doc.Content()
+	e := Entry{doc.Path, int64(len(text)), New}
+	was, exists := p.oldTree[doc.Path]
+	if !exists || was.mode.IsDir() {
+		return e, nil
+	}
+	e.Status = Changed
+	if was.mode.IsRegular() && was.size == e.Size {
+		same, err := hasContent(filepath.Join(root, doc.Path), text)
+		if err != nil {
+			return e, fmt.Errorf("compare %s: %w", doc.Path, err)
+		}
+		if same {
+			e.Status = Same
+		}
+	}
+	return e, nil
+}
+
+// someNames is how many names of a long list are said.
+const someNames = 3
+
+// Some names the first few of a list of paths, and how many more there are.
+func Some(paths []string) string {
+	if len(paths) <= someNames {
+		return strings.Join(paths, ", ")
+	}
+	return fmt.Sprintf("%s and %d more", strings.Join(paths[:someNames], ", "), len(paths)-someNames)
 }
 
 // nextVerification is the first free name of a verification on the day of a dated scoreboard.
@@ -269,7 +336,7 @@ func (p *Plan) holdsForeign(dir string, generated map[string]bool) bool {
 	for name, was := range p.oldTree {
 		if strings.HasPrefix(name, dir+"/") {
 			empty = false
-			if !was.mode.IsDir() && (!generated[name] || IsDatedScoreboard(name)) {
+			if !was.mode.IsDir() && (!generated[name] || staysForever(name)) {
 				return true
 			}
 		}

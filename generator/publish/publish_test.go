@@ -54,12 +54,12 @@ func docs(pairs ...string) []File {
 	var files []File
 	var listed []string
 	for i := 0; i < len(pairs); i += 2 {
-		files = append(files, File{pairs[i], []byte(pairs[i+1])})
+		files = append(files, File{Path: pairs[i], Bytes: []byte(pairs[i+1])})
 		if pairs[i] != "/_headers" {
 			listed = append(listed, fmt.Sprintf(`{"path":%q}`, pairs[i]))
 		}
 	}
-	return append(files, File{ManifestPath, []byte(`{"documents":[` + strings.Join(listed, ",") + `]}`)})
+	return append(files, File{Path: ManifestPath, Bytes: []byte(`{"documents":[` + strings.Join(listed, ",") + `]}`)})
 }
 
 var big = strings.Repeat("0123456789abcdef", writeSize/8) // two parts
@@ -643,7 +643,7 @@ func BenchmarkPublish(b *testing.B) {
 	for _, c := range []struct {
 		name  string
 		extra []File
-	}{{"small", nil}, {"two of 50 MiB", []File{{"/a.bin", large}, {"/b.bin", large}}}} {
+	}{{"small", nil}, {"two of 50 MiB", []File{{Path: "/a.bin", Bytes: large}, {Path: "/b.bin", Bytes: large}}}} {
 		for _, changed := range []bool{false, true} {
 			b.Run(fmt.Sprintf("%s/changed=%t", c.name, changed), func(b *testing.B) {
 				dir := filepath.Join(b.TempDir(), "public")

@@ -11,6 +11,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"anteroom/generator/translog"
 )
 
 // retireTree removes a tree that was set aside. A file in it that dir lacks and no run has
@@ -81,11 +83,12 @@ func (p *Plan) moveOver(aside string, names []string, now, linked tree) error {
 			}
 			continue
 		}
-		if generated[name] && !IsDatedScoreboard(name) {
+		if generated[name] && !staysForever(name) {
 			continue
 		}
 		there, err := os.Lstat(to)
-		if err == nil && sameFile(from, to) {
+		grown := translog.Published(name) && !translog.Permanent(name) // what dir has in its place goes on from it
+		if err == nil && (grown || sameFile(from, to)) {
 			continue
 		}
 		if was, known := linked[name]; err == nil && !(known && was.equal(stampOf(there))) {

@@ -16,26 +16,35 @@
 //	  B: c
 //	hello
 //
-// A content has one such text: Decode refuses every other text, even one whose sum is right.
+// Of a document that is made at each request the number of bytes is -1, and it stands in a line of
+// its own before the bytes. Of such documents there may be thousands, as those of a public log: they
+// are read only where the content is to be served, and written and compared one after the other.
+//
+// A content has one such text: every other text is refused, even one whose sum is right.
 package lastgood
 
 import (
+	"bufio"
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strconv"
+	"strings"
 	"time"
 
 	"anteroom/edge/native/disk"
 	"anteroom/edge/native/static"
 )
 
-// Format names this layout. Decode refuses a text of any other.
+// Format names this layout. A text of any other is refused.
 const Format = "anteroom-last-good-1"
 
 // FileName is the name of the file in a data folder.
@@ -46,14 +55,18 @@ type Content struct {
 	Since     time.Time // from when it was served, in whole seconds
 	Snapshot  []byte    // the text of package snapshot
 	Documents []static.File
+
+	sum string // of its text, where that was read or written; "" where it is not known yet
 }
 
 // Equal reports whether two contents are the same, whenever they were served.
 func (c *Content) Equal(other *Content) bool {
-	at := *other
-	at.Since = c.Since
-	return bytes.Equal(c.Encode(), at.Encode())
+	at := Content{Since: c.Since, Snapshot: other.Snapshot, Documents: other.Documents}
+	return cmp.Or(c.sum, c.digest()) == at.digest()
 }
+
+// WithoutBytes is the content by its sum and its time alone, as far as Equal needs them.
+func (c *Content) WithoutBytes() *Content { return &Content{Since: c.Since, sum: c.sum} }
 
 // head is the second line.
 type head struct {
@@ -64,84 +77,171 @@ type head struct {
 // document is the line of a document.
 type document struct {
 	Path      string `json:"path"`
-	Bytes     int    `json:"bytes"`
+	Bytes     int    `json:"bytes"` // made for a document that is made
 	MediaType string `json:"media_type"`
 	Cache     string `json:"cache"`
 }
 
-// Encode gives the text of a content.
-func (c *Content) Encode() []byte {
+const made = -1
+
+// lines are the lines between the first one and the snapshot.
+func (c *Content) lines() []byte {
 	var text bytes.Buffer
 	encoder := json.NewEncoder(&text) // into memory, of strings and numbers: it does not fail
 	encoder.SetEscapeHTML(false)
 	encoder.Encode(head{c.Since.UTC().Format(time.RFC3339), len(c.Snapshot)})
 	for _, f := range c.Documents {
-		encoder.Encode(document{f.Path, len(f.Bytes), f.MediaType, f.Cache})
+		size := len(f.Bytes)
+		if f.Make != nil {
+			size = made
+		}
+		encoder.Encode(document{f.Path, size, f.MediaType, f.Cache})
 	}
 	text.WriteByte('\n')
-	text.Write(c.Snapshot)
-	for _, f := range c.Documents {
-		text.Write(f.Bytes)
+	return text.Bytes()
+}
+
+// write writes the text but its first line.
+func (c *Content) write(w io.Writer) error {
+	_, err := w.Write(append(c.lines(), c.Snapshot...))
+	for i := 0; i < len(c.Documents) && err == nil; i++ {
+		f := &c.Documents[i]
+		text := f.Content()
+		if f.Make != nil {
+			_, err = io.WriteString(w, lengthLine(len(text)))
+		}
+		if err == nil {
+			_, err = w.Write(text)
+		}
 	}
-	return append(firstLine(text.Bytes()), text.Bytes()...)
+	return err
+}
+
+// lengthLine stands before the bytes of a document that is made.
+func lengthLine(n int) string { return strconv.Itoa(n) + "\n" }
+
+// digest is the SHA-256 of the text but its first line.
+func (c *Content) digest() string {
+	sum := sha256.New()
+	c.write(sum) // a hash takes everything
+	return hex.EncodeToString(sum.Sum(nil))
 }
 
 // firstLine is the line before the rest of a text.
-func firstLine(rest []byte) []byte {
-	sum := sha256.Sum256(rest)
-	return []byte(Format + " " + hex.EncodeToString(sum[:]) + "\n")
-}
+func firstLine(sum string) string { return Format + " " + sum + "\n" }
 
-// Decode reads the text of a content, which aliases the text from then on. Where there is an error
-// there is no content.
-func Decode(text []byte) (*Content, error) {
-	first, rest, _ := bytes.Cut(text, []byte{'\n'})
-	if name, _, _ := bytes.Cut(first, []byte{' '}); string(name) != Format {
+// decode reads the text of a content. Without whole it leaves out the bytes of the documents that
+// are made at each request. Where there is an error there is no content.
+func decode(text io.ReadSeeker, whole bool) (*Content, error) {
+	all := bufio.NewReaderSize(text, 1<<16)
+	first, err := all.ReadSlice('\n')
+	if name, _, _ := bytes.Cut(first, []byte{' '}); err != nil || string(name) != Format {
 		return nil, fmt.Errorf("its format is not %s", Format)
 	}
-	if !bytes.Equal(append(first[:len(first):len(first)], '\n'), firstLine(rest)) {
+	line := string(first)
+	hash := sha256.New()
+	size, err := io.Copy(hash, all)
+	if err != nil {
+		return nil, err
+	}
+	sum := hex.EncodeToString(hash.Sum(nil))
+	if line != firstLine(sum) {
 		return nil, errors.New("it is damaged: its bytes are not those that its SHA-256 is of")
 	}
-	list, data, _ := bytes.Cut(rest, []byte("\n\n"))
-	line, list, _ := bytes.Cut(list, []byte{'\n'})
+	if _, err := text.Seek(int64(len(line)), io.SeekStart); err != nil {
+		return nil, err
+	}
+	all.Reset(text)
+	c := &Content{sum: sum}
+	var read []byte // the lines
+	next := func(v any) error {
+		line, err := all.ReadBytes('\n')
+		read = append(read, line...)
+		if err == nil && len(line) > 1 {
+			err = json.Unmarshal(line, v)
+		} else if err == nil {
+			err = errEnd
+		}
+		return err
+	}
 	var top head
-	if err := json.Unmarshal(line, &top); err != nil {
+	if err := next(&top); err != nil {
 		return nil, fmt.Errorf("its second line cannot be read: %w", err)
 	}
-	since, err := time.Parse(time.RFC3339, top.Since)
-	if err != nil {
+	if c.Since, err = time.Parse(time.RFC3339, top.Since); err != nil {
 		return nil, fmt.Errorf("its time cannot be read: %w", err)
 	}
-	short := false
-	take := func(n int) (part []byte) {
-		if n < 0 || n > len(data) {
-			short, n = true, 0
-		}
-		part, data = data[:n:n], data[n:]
-		return part
-	}
-	c := &Content{Since: since, Snapshot: take(top.Snapshot)}
-	for line := range bytes.Lines(list) {
+	var sizes []int
+	for {
 		var d document
-		if err := json.Unmarshal(line, &d); err != nil {
+		if err := next(&d); errors.Is(err, errEnd) {
+			break
+		} else if err != nil {
 			return nil, fmt.Errorf("the line of a document cannot be read: %w", err)
 		}
-		c.Documents = append(c.Documents, static.File{Path: d.Path, MediaType: d.MediaType, Cache: d.Cache, Bytes: take(d.Bytes)})
+		f := static.File{Path: d.Path, MediaType: d.MediaType, Cache: d.Cache}
+		if d.Bytes == made {
+			f.Make = func() []byte { return nil } // until its bytes are read
+		}
+		c.Documents, sizes = append(c.Documents, f), append(sizes, d.Bytes)
 	}
-	if short || !bytes.Equal(c.Encode(), text) {
-		return nil, errors.New("it is not written as the content that it holds is")
+	left := size - int64(len(read))
+	take := func(n int, keep bool) (part []byte, err error) {
+		if n < 0 || int64(n) > left {
+			return nil, errOther
+		}
+		if left -= int64(n); !keep {
+			_, err = all.Discard(n)
+			return nil, err
+		}
+		part = make([]byte, n)
+		_, err = io.ReadFull(all, part)
+		return part, err
+	}
+	if c.Snapshot, err = take(top.Snapshot, true); err != nil {
+		return nil, err
+	}
+	for i := range c.Documents {
+		f := &c.Documents[i]
+		if f.Make == nil {
+			if f.Bytes, err = take(sizes[i], true); err != nil {
+				return nil, err
+			}
+			continue
+		}
+		line, _ := all.ReadString('\n')
+		n, _ := strconv.Atoi(strings.TrimSuffix(line, "\n"))
+		if left -= int64(len(line)); line != lengthLine(n) {
+			return nil, errOther
+		}
+		part, err := take(n, whole)
+		if err != nil {
+			return nil, err
+		}
+		f.Make = func() []byte { return part }
+	}
+	if left != 0 || !bytes.Equal(read, c.lines()) {
+		return nil, errOther
 	}
 	return c, nil
 }
 
-// Read reads the file at path. An error that is fs.ErrNotExist says that there is none; any other
-// says why the file is not to be used.
-func Read(path string) (*Content, error) {
-	text, err := os.ReadFile(path)
+// errEnd is the end of the lines, and errOther a text that its content does not have.
+var (
+	errEnd   = errors.New("an empty line")
+	errOther = errors.New("it is not written as the content that it holds is")
+)
+
+// Read reads the file at path, whole where the content is to be served: else the documents that are
+// made at each request are without their bytes. An error that is fs.ErrNotExist says that there is
+// no file; any other says why it is not to be used.
+func Read(path string, whole bool) (*Content, error) {
+	f, err := os.Open(path)
 	if err != nil {
 		return nil, fmt.Errorf("read the last good content: %w", err)
 	}
-	c, err := Decode(text)
+	defer f.Close()
+	c, err := decode(f, whole)
 	if err != nil {
 		return nil, fmt.Errorf("read the last good content %s: %w (it is replaced when good content is served)", path, err)
 	}
@@ -156,7 +256,11 @@ var ErrOlder = errors.New("an older content could be served again (let this user
 // fails too.
 func Write(path string, c *Content) error {
 	disk.Sweep(path) // the caller is the only one that writes here
-	err := disk.Write(path, c.Encode())
+	c.sum = c.digest()
+	err := disk.WriteBy(path, func(w io.Writer) error {
+		_, err := io.WriteString(w, firstLine(c.sum))
+		return errors.Join(err, c.write(w))
+	})
 	if err == nil {
 		return nil
 	}

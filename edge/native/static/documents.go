@@ -25,13 +25,26 @@ type File struct {
 	MediaType string // Content-Type; "" where there is none
 	Cache     string // Cache-Control; "" where there is none
 	Bytes     []byte
+	Make      func() []byte // the bytes, where they are made at each request; nil where Bytes has them
+}
+
+// Content is the bytes of the file.
+func (f *File) Content() []byte {
+	if f.Make != nil {
+		return f.Make()
+	}
+	return f.Bytes
 }
 
 // Documents are the published documents, as an http.Handler. The answer to a path without a
 // document is 404 with the document /404.html. Nothing changes a Documents once it is made. The
 // zero value holds no document.
+//
+// A document with Make is made ready at each request, and is not compressed: nothing is held of it,
+// and nothing of it is done at the start, however many there are.
 type Documents struct {
 	pages     map[string]*page
+	made      map[string]*File
 	headers   assets.Headers
 	redirects assets.Redirects
 }
@@ -47,18 +60,18 @@ type page struct {
 // New makes Documents of a list of files. The error lists each fault of the _headers and the
 // _redirects file among them.
 func New(files []File) (*Documents, error) {
-	d := &Documents{pages: map[string]*page{}}
+	d := &Documents{pages: map[string]*page{}, made: map[string]*File{}}
 	byPath := map[string]*File{}
 	var err error
 	for i := range files {
 		switch f := &files[i]; f.Path {
 		case assets.HeadersPath:
 			var faults error
-			d.headers, faults = assets.ParseHeaders(string(f.Bytes))
+			d.headers, faults = assets.ParseHeaders(string(f.Content()))
 			err = errors.Join(err, faults)
 		case assets.RedirectsPath:
 			var faults error
-			d.redirects, faults = assets.ParseRedirects(string(f.Bytes))
+			d.redirects, faults = assets.ParseRedirects(string(f.Content()))
 			err = errors.Join(err, faults)
 		default:
 			byPath[f.Path] = f
@@ -67,21 +80,37 @@ func New(files []File) (*Documents, error) {
 	if err != nil {
 		return nil, err
 	}
+	add := func(at string, f *File) {
+		if f.Make != nil {
+			d.made[at] = f
+		} else {
+			d.pages[at] = d.page(f, at)
+		}
+	}
 	for path, f := range byPath {
-		d.pages[path] = d.page(f, path)
+		add(path, f)
 	}
 	for from, to := range d.redirects {
 		if f := byPath[to.To]; to.Status == http.StatusOK && f != nil {
-			d.pages[from] = d.page(f, from)
+			add(from, f)
 		}
 	}
 	return d, nil
 }
 
+// at gives the document at a path, nil where there is none.
+func (d *Documents) at(path string) *page {
+	if f := d.made[path]; f != nil {
+		return d.page(f, path)
+	}
+	return d.pages[path]
+}
+
 // Without gives the documents without the one at a path.
 func (d *Documents) Without(path string) *Documents {
-	rest := &Documents{pages: maps.Clone(d.pages), headers: d.headers, redirects: d.redirects}
+	rest := &Documents{pages: maps.Clone(d.pages), made: maps.Clone(d.made), headers: d.headers, redirects: d.redirects}
 	delete(rest.pages, path)
+	delete(rest.made, path)
 	return rest
 }
 
@@ -90,18 +119,19 @@ var compressible = regexp.MustCompile(`^text/|json|xml|javascript`)
 
 // page makes a file ready to be served at a path.
 func (d *Documents) page(f *File, at string) *page {
-	sum := sha256.Sum256(f.Bytes)
-	p := &page{header: http.Header{}, body: f.Bytes, etag: `"` + hex.EncodeToString(sum[:16]) + `"`}
+	body := f.Content()
+	sum := sha256.Sum256(body)
+	p := &page{header: http.Header{}, body: body, etag: `"` + hex.EncodeToString(sum[:16]) + `"`}
 	for name, value := range map[string]string{"Content-Type": f.MediaType, "Cache-Control": f.Cache} {
 		if value != "" {
 			p.header.Set(name, value)
 		}
 	}
 	d.headers.Apply(at, p.header)
-	if len(f.Bytes) >= coding.MinSize && compressible.MatchString(p.header.Get("Content-Type")) {
+	if f.Make == nil && len(body) >= coding.MinSize && compressible.MatchString(p.header.Get("Content-Type")) {
 		var b bytes.Buffer
 		w, _ := gzip.NewWriterLevel(&b, gzip.BestCompression)
-		w.Write(f.Bytes) // into memory: neither fails
+		w.Write(body) // into memory: neither fails
 		w.Close()
 		p.gzip = b.Bytes()
 		p.header.Add("Vary", "Accept-Encoding")
@@ -119,11 +149,11 @@ func (d *Documents) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		send(w, r, to.Status, nil)
 		return
 	}
-	p := d.pages[r.URL.Path]
+	p := d.at(r.URL.Path)
 	if p == nil {
 		body := []byte("not found\n")
 		h.Set("Content-Type", "text/plain; charset=utf-8")
-		if missing := d.pages["/404.html"]; missing != nil {
+		if missing := d.at("/404.html"); missing != nil {
 			body = missing.body
 			h.Set("Content-Type", missing.header.Get("Content-Type"))
 		}

@@ -36,17 +36,18 @@ func testDocuments(t *testing.T) *Documents {
 	long := strings.Repeat("long text ", 300)
 	const html, text = "text/html; charset=utf-8", "text/plain; charset=utf-8"
 	s, err := New([]File{
-		{"/_headers", "", "", []byte(headersFile)},
-		{"/_redirects", "", "", []byte("/ /index.html 200\n/moved /llms.txt 308\n/old /llms.txt?v=2\n")},
-		{"/index.html", html, "", []byte("<p>index")},
-		{"/404.html", html, "", []byte("<p>missing")},
-		{"/empty.txt", text, "", nil},
-		{"/llms.txt", text, "", []byte(long)},
-		{"/photo.png", "image/png", "", []byte(long)},
-		{"/noext", "", "", []byte("<p>x")},
-		{"/.well-known/noext", "", "", []byte("{}")},
-		{"/assets/a.js", "text/javascript; charset=utf-8", "", []byte("1")},
-		{"/docs/index.html", html, "", []byte("d")},
+		{"/_headers", "", "", []byte(headersFile), nil},
+		{"/_redirects", "", "", []byte("/ /index.html 200\n/moved /llms.txt 308\n/old /llms.txt?v=2\n/short /made.txt 200\n"), nil},
+		{"/index.html", html, "", []byte("<p>index"), nil},
+		{"/404.html", html, "", []byte("<p>missing"), nil},
+		{"/empty.txt", text, "", nil, nil},
+		{"/llms.txt", text, "", []byte(long), nil},
+		{"/photo.png", "image/png", "", []byte(long), nil},
+		{"/noext", "", "", []byte("<p>x"), nil},
+		{"/.well-known/noext", "", "", []byte("{}"), nil},
+		{"/assets/a.js", "text/javascript; charset=utf-8", "", []byte("1"), nil},
+		{"/docs/index.html", html, "", []byte("d"), nil},
+		{"/made.txt", text, "public, max-age=5", nil, func() []byte { return []byte(long) }},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -56,7 +57,7 @@ func testDocuments(t *testing.T) *Documents {
 
 func TestDocuments(t *testing.T) {
 	s := testDocuments(t)
-	etag := func(path string) string { return s.pages[path].etag }
+	etag := func(path string) string { return s.at(path).etag }
 	for _, c := range []struct {
 		method, path string
 		header       http.Header
@@ -83,6 +84,13 @@ func TestDocuments(t *testing.T) {
 		{"GET", "/llms.txt", http.Header{"Accept-Encoding": {"*"}}, 200, http.Header{"Content-Encoding": {"gzip"}}, "-"},
 		{"GET", "/llms.txt", http.Header{"Accept-Encoding": {"gzip;q=0.5, identity"}}, 200, http.Header{"Content-Encoding": {"-"}}, "-"},
 		{"GET", "/photo.png", http.Header{"Accept-Encoding": {"gzip"}}, 200, http.Header{"Content-Encoding": {"-"}, "Vary": {"-"}}, "-"},
+
+		// What is made at the request is not compressed, and else like any other document.
+		{"GET", "/made.txt", http.Header{"Accept-Encoding": {"gzip"}}, 200, http.Header{"Content-Encoding": {"-"}, "Vary": {"-"}, "Content-Length": {"3000"}, "Content-Type": {"text/plain; charset=utf-8"}, "Cache-Control": {"public, max-age=60"}, "Etag": {etag("/llms.txt")}}, "-"},
+		{"GET", "/short", nil, 200, http.Header{"Content-Length": {"3000"}}, "-"},
+		{"HEAD", "/made.txt", nil, 200, http.Header{"Content-Length": {"3000"}}, ""},
+		{"GET", "/made.txt", http.Header{"If-None-Match": {etag("/llms.txt")}}, 304, http.Header{"Etag": {etag("/llms.txt")}, "Content-Length": {"-"}}, ""},
+		{"POST", "/made.txt", nil, 405, http.Header{"Allow": {"GET, HEAD"}}, "-"},
 
 		{"POST", "/llms.txt", nil, 405, http.Header{"Allow": {"GET, HEAD"}, "Cache-Control": {"no-store"}, "X-Content-Type-Options": {"nosniff"}, "Etag": {"-"}}, "a document can only be read: GET or HEAD\n"},
 		{"OPTIONS", "/", nil, 405, http.Header{"Allow": {"GET, HEAD"}}, "-"},
@@ -124,7 +132,7 @@ func TestDocuments(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if text, err := io.ReadAll(z); err != nil || string(text) != string(s.pages[c.path].body) {
+				if text, err := io.ReadAll(z); err != nil || string(text) != string(s.at(c.path).body) {
 					t.Errorf("the gzip body differs (%v)", err)
 				}
 			}
@@ -140,7 +148,7 @@ func TestCompressible(t *testing.T) {
 		`application/linkset+json; profile="https://www.rfc-editor.org/info/rfc9727"`: true,
 		"image/png": false, "application/wasm": false, "": false,
 	} {
-		s, err := New([]File{{"/a", mediaType, "", []byte(strings.Repeat("long text ", 300))}})
+		s, err := New([]File{{"/a", mediaType, "", []byte(strings.Repeat("long text ", 300)), nil}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -154,8 +162,10 @@ func TestCompressible(t *testing.T) {
 }
 
 func TestNew(t *testing.T) {
+	times := 0
 	s, err := New([]File{
-		{"/_headers", "", "", []byte("/a\n  Cache-Control: no-store\n")}, {"/a", "text/plain", "public", []byte("A")}, {"/b", "text/plain", "public", nil},
+		{"/c", "text/plain", "", nil, func() []byte { times++; return []byte(strconv.Itoa(times)) }},
+		{"/_headers", "", "", []byte("/a\n  Cache-Control: no-store\n"), nil}, {"/a", "text/plain", "public", []byte("A"), nil}, {"/b", "text/plain", "public", nil, nil},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -168,12 +178,15 @@ func TestNew(t *testing.T) {
 		d.ServeHTTP(w, httptest.NewRequest("GET", path, nil))
 		return strconv.Itoa(w.Code) + " " + w.Body.String()
 	}
-	if _, err := New([]File{{"/_headers", "", "", []byte("x\n")}, {"/_redirects", "", "", []byte("/a\n")}}); err == nil ||
+	if _, err := New([]File{{"/_headers", "", "", []byte("x\n"), nil}, {"/_redirects", "", "", []byte("/a\n"), nil}}); err == nil ||
 		!strings.Contains(err.Error(), "_headers:1:") || !strings.Contains(err.Error(), "_redirects:1:") {
 		t.Errorf("two faults: %v", err)
 	}
 	if got := ask(s, "/nope"); got != "404 not found\n" {
 		t.Errorf("without /404.html: %q", got)
+	}
+	if got := ask(s, "/c") + ask(s, "/c") + ask(s.Without("/c"), "/c"); got != "200 1200 2404 not found\n" {
+		t.Errorf("a document is not made at each request and then alone: %q", got)
 	}
 	rest := s.Without("/a")
 	if got := ask(rest, "/a") + ask(rest, "/b") + ask(s, "/a"); got != "404 not found\n200 200 A" {

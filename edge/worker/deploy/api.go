@@ -533,7 +533,7 @@ func (a api) assetSession(ctx context.Context, worker string, assets []Asset) (j
 func (a api) sendAssets(ctx context.Context, jwt string, assets []Asset) (completed string, err error) {
 	f := newForm()
 	for _, asset := range assets {
-		f.part(asset.Hash, asset.Hash, asset.MediaType, []byte(base64.StdEncoding.EncodeToString(asset.Bytes)))
+		f.part(asset.Hash, asset.Hash, asset.MediaType, []byte(base64.StdEncoding.EncodeToString(asset.document.Content())))
 	}
 	var p workers.AssetUploadNewParams
 	set(&p.AccountID.Value, &p.AccountID.Present, a.Account)

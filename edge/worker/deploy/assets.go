@@ -1,6 +1,11 @@
 package deploy
 
-import "path"
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"path"
+)
 
 // Limits of assets, of the free plan: a file of more bytes, or more files, are refused.
 const (
@@ -12,8 +17,12 @@ const (
 const hashDigits = 32
 
 // newAsset makes an asset of a document. Its hash is also of what it is served as: assets are kept
-// by their hashes together with their media types, and the same bytes may be published twice.
-func newAsset(d Document) Asset {
-	text := append([]byte(d.MediaType+"\n"+path.Ext(d.Path)+"\n"), d.Bytes...)
-	return Asset{Path: d.Path, MediaType: d.MediaType, Size: len(d.Bytes), Hash: hexSum(text)[:hashDigits], Bytes: d.Bytes}
+// by their hashes together with their media types, and the same bytes may be published twice. An asset
+// does not hold the bytes of a document that is made.
+func newAsset(d *Document) Asset {
+	text, hash := d.Content(), sha256.New()
+	fmt.Fprintf(hash, "%s\n%s\n%s", d.MediaType, path.Ext(d.Path), text)
+	return Asset{
+		Path: d.Path, MediaType: d.MediaType, Size: len(text), Hash: hex.EncodeToString(hash.Sum(nil))[:hashDigits], document: d, sum: hexSum(text),
+	}
 }

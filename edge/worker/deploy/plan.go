@@ -55,6 +55,16 @@ type Document struct {
 	Path      string // with its leading slash
 	MediaType string
 	Bytes     []byte
+	Make      func() []byte // the bytes, where they are made when they are wanted; nil where Bytes has them
+	Unlisted  bool          // whether no manifest needs to list it
+}
+
+// Content is the bytes of the document.
+func (d *Document) Content() []byte {
+	if d.Make != nil {
+		return d.Make()
+	}
+	return d.Bytes
 }
 
 // Allowance is what the operator lets happen, and why.
@@ -127,7 +137,9 @@ type Asset struct {
 	Size      int    `json:"size"`
 	Hash      string `json:"hash"`
 	New       *bool  `json:"new"` // whether it is not live as it is; nil where that is not known
-	Bytes     []byte `json:"-"`
+
+	document *Document
+	sum      string // SHA-256, in hexadecimal
 }
 
 // Settings are those of a worker that are no part of a version: a rollback does not restore them.
@@ -269,11 +281,12 @@ func (s *Source) service(e section) (*Worker, error) {
 	if n := len(s.Documents); n == 0 || n > mostAssets {
 		return nil, fmt.Errorf("there are %d documents, and Cloudflare takes 1 to %d", n, mostAssets)
 	}
-	for _, d := range s.Documents {
-		if len(d.Bytes) > largestAsset {
-			return nil, fmt.Errorf("%s has %d bytes, and Cloudflare takes at most %d", d.Path, len(d.Bytes), largestAsset)
+	for i := range s.Documents {
+		asset := newAsset(&s.Documents[i])
+		if asset.Size > largestAsset {
+			return nil, fmt.Errorf("%s has %d bytes, and Cloudflare takes at most %d", asset.Path, asset.Size, largestAsset)
 		}
-		w.Assets = append(w.Assets, newAsset(d))
+		w.Assets = append(w.Assets, asset)
 	}
 	w.Metadata.Assets = &AssetsMetadata{Config: AssetsConfig{
 		HTML: e.Assets.HTML, NotFound: e.Assets.NotFound, RunWorkerFirst: e.Assets.RunWorkerFirst,

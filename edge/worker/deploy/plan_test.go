@@ -97,7 +97,7 @@ func TestHashes(t *testing.T) {
 	}
 	hashes := map[string]bool{}
 	for _, a := range r.Plan.Workers[0].Assets {
-		if !regexp.MustCompile(`^[0-9a-f]{32}$`).MatchString(a.Hash) || a.Size != len(a.Bytes) {
+		if !regexp.MustCompile(`^[0-9a-f]{32}$`).MatchString(a.Hash) || a.Size != len(a.Content()) {
 			t.Errorf("%+v", a)
 		}
 		hashes[a.Hash] = true

@@ -35,7 +35,7 @@ type Live struct {
 // Regression is something that would go backwards with a deployment.
 type Regression struct {
 	Name string `json:"name"` // of the allowance that lets it happen
-	Text string `json:"text"`
+	Text string `json:"text"` // a sentence; evidence follows in further lines, where there is some
 }
 
 // Run is one deployment. Survey and then Do are called once each.

@@ -389,7 +389,11 @@ func (r *Run) refuse(regression Regression) error {
 		r.used(*a)
 		return nil
 	}
-	return fmt.Errorf("%s: %s (--allow %s --reason TEXT lets it happen)", regression.Name, regression.Text, regression.Name)
+	text, evidence, more := strings.Cut(regression.Text, "\n")
+	if more {
+		evidence = "\n" + evidence
+	}
+	return fmt.Errorf("%s: %s (--allow %s --reason TEXT lets it happen)%s", regression.Name, text, regression.Name, evidence)
 }
 
 // allowed gives the operator's allowance of this name, nil where there is none.

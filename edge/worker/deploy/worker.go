@@ -175,14 +175,24 @@ func (r *Run) assetsText(s *state) string {
 		return text
 	}
 	var news []string
+	unlisted := 0
 	for i := range s.Assets {
 		asset := &s.Assets[i]
-		isNew := r.live.Documents[asset.Path] != hexSum(asset.Bytes)
+		live, listed := r.live.Documents[asset.Path]
+		if !listed && asset.document.Unlisted {
+			unlisted++
+			continue
+		}
+		isNew := live != asset.sum
 		if asset.New = &isNew; isNew {
 			news = append(news, asset.Path)
 		}
 	}
-	return text + ": not live are " + cmp.Or(strings.Join(news, ", "), "none")
+	text += ": not live are " + cmp.Or(strings.Join(news, ", "), "none")
+	if unlisted > 0 {
+		text += fmt.Sprintf("; of %s the live manifest does not tell", plural(unlisted, "document"))
+	}
+	return text
 }
 
 // sendAssets uploads those documents that Cloudflare has not got. Its token lives for an hour:

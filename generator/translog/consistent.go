@@ -1,0 +1,97 @@
+package translog
+
+import (
+	"errors"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+)
+
+// Fork is the error of a checkpoint that a key of the log has signed, and that is of another tree
+// than the log's. Its two notes are the evidence: no log may sign both.
+type Fork struct {
+	Origin string
+	Size   int64  // of the tree of the given one
+	Given  []byte // a checkpoint
+	Own    []byte // the log's own of that size, or else its newest
+}
+
+func (f *Fork) Error() string {
+	return fmt.Sprintf("the log %s is forked: its key has signed another tree of %d entries than that of the content (bring back the content of log/ from version control)", f.Origin, f.Size)
+}
+
+// Evidence is the text of both notes.
+func (f *Fork) Evidence() string { return string(f.Given) + "\n" + string(f.Own) }
+
+// ErrAhead is the error of a checkpoint of more entries than the log has.
+var ErrAhead = errors.New("it is ahead of the content: content/log lacks what was published (bring it back from version control)")
+
+// Consistent checks that the log goes on from a checkpoint of one of its trees. The error is a Fork
+// or wraps ErrAhead where a key of the log has signed the checkpoint and the log does not go on
+// from it.
+func (l *Log) Consistent(checkpoint []byte) error {
+	c, err := Open(checkpoint, l.Keys, nil)
+	if err != nil {
+		return err
+	}
+	t := &Tree{Origin: c.Origin}
+	if i := slices.IndexFunc(l.Trees, func(t *Tree) bool { return t.Origin == c.Origin }); i >= 0 {
+		t = l.Trees[i]
+	}
+	if c.Size > t.Size() {
+		return fmt.Errorf("the checkpoint of %s is of %d entries, and there are %d: %w", c.Origin, c.Size, t.Size(), ErrAhead)
+	}
+	root, err := t.Root(c.Size)
+	if err != nil {
+		return fmt.Errorf("compare with the checkpoint of %s: %w", c.Origin, err)
+	}
+	if root == c.Root {
+		return nil
+	}
+	fork := &Fork{Origin: c.Origin, Size: c.Size, Given: checkpoint}
+	for i := range l.Stages {
+		if s := &l.Stages[i]; s.Tree == t {
+			if fork.Own = s.Checkpoint; s.Size == c.Size {
+				break
+			}
+		}
+	}
+	return fork
+}
+
+// IsCheckpoint reports whether a published path is that of the newest checkpoint of a tree.
+func IsCheckpoint(p string) bool { return p == CheckpointPath(TreePath(p)) }
+
+// TreePath is the path of the tree that a published file is of: /log, or /log/2 for a later key.
+func TreePath(p string) string {
+	below, ok := strings.CutPrefix(p, Folder+"/")
+	number, _, _ := strings.Cut(below, "/")
+	if ok && number != "" && strings.Trim(number, "0123456789") == "" {
+		return Folder + "/" + number
+	}
+	return Folder
+}
+
+// TreeOf is the path of the tree under a verifier key.
+func TreeOf(key string) (string, error) {
+	origin, err := CheckKey(key)
+	if err != nil {
+		return "", err
+	}
+	return pathOf(origin), nil
+}
+
+// Edge are the paths of the last tiles and bundles of all trees: those that the newest checkpoints
+// are of.
+func (l *Log) Edge() (paths []string) {
+	for _, t := range l.Trees {
+		for level := -1; level < len(t.levels); level++ {
+			if n := t.Size()>>(tileHeight*max(level, 0)) - 1; n >= 0 {
+				last := n / tileWidth
+				paths = append(paths, path.Join(t.Path(), TilePath(level, last, t.width(level, last, t.Size()))))
+			}
+		}
+	}
+	return paths
+}

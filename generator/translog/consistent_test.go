@@ -1,0 +1,117 @@
+package translog_test
+
+import (
+	"bytes"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	"anteroom/generator/translog"
+
+	"golang.org/x/mod/sumdb/note"
+)
+
+// A log goes on from each of its checkpoints, and from no other that its key has signed.
+func TestConsistent(t *testing.T) {
+	secret, key, err := note.GenerateKey(nil, translog.Origin("www.base.example", 1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	signer, err := note.NewSigner(secret)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// log has a stage with these texts as the payloads of its registrations, for each list.
+	log := func(stages ...[]string) *translog.Log {
+		l := translog.New([]string{key}, nil)
+		for day, payloads := range stages {
+			name := "2026-11-0" + string(rune('1'+day))
+			var entries []translog.Entry
+			for _, payload := range payloads {
+				entries = append(entries, translog.Entry{Kind: translog.Registration, Hash: translog.RecordHash("id", payload)})
+			}
+			entries = append(entries, translog.Entry{Kind: translog.Verification, AsOf: name, Board: "/scoreboard/" + name + ".json", BoardSHA256: translog.RecordHash(name, "")})
+			if _, _, err := l.Append(name, entries, signer); err != nil {
+				t.Fatal(err)
+			}
+		}
+		return l
+	}
+	whole := log([]string{"a"}, []string{"b", "c"})
+	own := func(l *translog.Log, stage int) []byte { return l.Stages[stage].Checkpoint }
+	for i := range whole.Stages {
+		if err := whole.Consistent(own(whole, i)); err != nil {
+			t.Errorf("its own checkpoint %d: %v", i, err)
+		}
+	}
+	longer := log([]string{"a"}, []string{"b", "c"}, []string{"d"})
+	for _, l := range []*translog.Log{whole, translog.New([]string{key}, nil)} {
+		if err := l.Consistent(own(longer, 2)); !errors.Is(err, translog.ErrAhead) || errors.As(err, new(*translog.Fork)) {
+			t.Errorf("ahead of %d entries: %v", l.Size(), err)
+		}
+	}
+	for name, c := range map[string]struct{ given, own []byte }{
+		"another entry, of the size of a stage": {own(log([]string{"x"}), 0), own(whole, 0)},
+		"of no size that it has signed":         {own(log([]string{"a", "x"}), 0), own(whole, 1)},
+	} {
+		var fork *translog.Fork
+		if err := whole.Consistent(c.given); !errors.As(err, &fork) || !bytes.Equal(fork.Given, c.given) || !bytes.Equal(fork.Own, c.own) {
+			t.Errorf("%s: %v", name, err)
+		} else if !strings.Contains(err.Error(), "www.base.example/log is forked") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	_, _, other := grow(t, 1)
+	if err := whole.Consistent(other.Current().Checkpoint); err == nil || errors.As(err, new(*translog.Fork)) || !strings.Contains(err.Error(), "no known key") {
+		t.Errorf("of another key: %v", err)
+	}
+}
+
+// The edge is published, and what a client reads that has the newest checkpoint.
+func TestEdge(t *testing.T) {
+	_, _, l := grow(t, 254, 300, 66000)
+	files, err := l.Files()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var want []string
+	for _, level := range []struct {
+		level    int
+		n, width int64
+	}{{-1, 259, 253}, {0, 259, 253}, {1, 1, 3}, {2, 0, 1}} {
+		want = append(want, translog.Folder+translog.TilePath(level.level, level.n, level.width))
+	}
+	if got := l.Edge(); !slices.Equal(got, want) {
+		t.Errorf("%d entries: %v, want %v", l.Size(), got, want)
+	}
+	for _, p := range l.Edge() {
+		if !slices.ContainsFunc(files, func(f translog.File) bool { return f.Path == p }) {
+			t.Errorf("%s is not published", p)
+		}
+	}
+	_, _, full := grow(t, 255)
+	if got := full.Edge(); !slices.Equal(got, []string{"/log/tile/entries/000", "/log/tile/0/000", "/log/tile/1/000.p/1"}) {
+		t.Errorf("256 entries: %v", got)
+	}
+}
+
+func TestTreePath(t *testing.T) {
+	for p, want := range map[string]string{
+		"/log/checkpoint": "/log", "/log/2/checkpoint": "/log/2", "/log/12/tile/0/000": "/log/12", "/log/checkpoints/2": "/log", "/log/": "/log", "/a/2/x": "/log",
+	} {
+		if got := translog.TreePath(p); got != want {
+			t.Errorf("%s: %s, want %s", p, got, want)
+		}
+		if is := translog.IsCheckpoint(p); is != strings.HasSuffix(p, "/checkpoint") {
+			t.Errorf("%s is a checkpoint: %t", p, is)
+		}
+	}
+	if p, err := translog.TreeOf("www.base.example/log/2+x"); err == nil {
+		t.Errorf("the tree of no key is %s", p)
+	}
+	key, _, _ := grow(t, 0)
+	if p, err := translog.TreeOf(key); err != nil || p != translog.Folder {
+		t.Errorf("%s, %v", p, err)
+	}
+}
