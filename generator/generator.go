@@ -225,6 +225,10 @@ func (g *generation) newSnapshot() *snapshot.Snapshot {
 	for _, key := range service.ReceiptKeys.Retired {
 		retired = append(retired, key.PublicKey)
 	}
+	lookup := ""
+	if len(service.Log.Keys) > 0 {
+		lookup = translog.LookupFolder
+	}
 	return &snapshot.Snapshot{
 		Format:        snapshot.Format,
 		Version:       hex.EncodeToString(g.site.Source),
@@ -245,6 +249,7 @@ func (g *generation) newSnapshot() *snapshot.Snapshot {
 		IndexNowKey:   service.IndexNow.Key,
 		IndexNowURLs:  append([]string{}, service.IndexNow.Upstreams...),
 		Sitemap:       []string{},
+		LogLookup:     lookup,
 
 		WritesPerMinute: int64(service.Limits.WritesPerMinute),
 		BatchMessages:   int64(service.Limits.BatchMessages),

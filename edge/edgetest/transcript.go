@@ -47,8 +47,9 @@ import (
 //
 // Settings may stand before the first exchange, each on a line of its own. "write-limit: N" sets
 // the limit of writes a minute, "indexnow: URL" the only endpoint that the signal tells,
-// "receipt-key: KEY" the key that the content publishes as the current one ("none" for no key), and
-// "in-memory: no" says that the transcript needs more than InMemory.
+// "receipt-key: KEY" the key that the content publishes as the current one ("none" for no key),
+// "log-lookup: PATH" where the look-up of the public log is, and "in-memory: no" says that the
+// transcript needs more than InMemory.
 //
 // go test ./edge/edgetest -update writes the answers of InMemory into the transcripts. Where
 // nothing stands below the line "---", it writes the whole answer, else only the parts that differ.
@@ -153,6 +154,8 @@ func read(t *testing.T) (all []*conversation) {
 				c.published.IndexNowURLs = []string{value}
 			case "receipt-key":
 				c.published.CurrentKey = strings.TrimSuffix(value, "none")
+			case "log-lookup":
+				c.published.LogLookup = value
 			case "in-memory":
 				c.beyond = value == "no"
 			}

@@ -10,6 +10,8 @@ import (
 	"anteroom/edge/kernel"
 	"anteroom/edge/outbox"
 	"anteroom/edge/respond"
+	"anteroom/edge/sha256"
+	"anteroom/edge/snapshot"
 )
 
 // MaxName is the longest name of an agent, in code points.
@@ -30,6 +32,18 @@ func WriteMembers(w *jsondoc.Writer, in *input.Input, id, now string, emailed bo
 	w.StrOrNull("recorded_at", now)
 	w.Bool("email_on_file", emailed && id != "")
 	respond.WriteCapped(w, "ignored_fields", in.Ignored())
+}
+
+// LogEntry is an action for respond.WriteActions: it leads to where the public log will have the
+// entry of a record, once a hand verification has counted it. The part behind the "#" is the hash
+// to find there. It is nil where there is no log, and on a dry run.
+func LogEntry(t *kernel.Turn, id, payloadSHA256 string) []string {
+	folder := t.Snapshot.LogLookup
+	if folder == "" || id == "" {
+		return nil
+	}
+	hash := sha256.HexOf(id + "\n" + payloadSHA256)
+	return []string{"log-entry", folder + hash[:snapshot.LookupDigits] + "#" + hash}
 }
 
 // Store runs insert, which stores the record with this id, and answers with answer. Where address

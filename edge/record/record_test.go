@@ -2,6 +2,7 @@ package record_test
 
 import (
 	"reflect"
+	"strings"
 	"testing"
 
 	"anteroom/edge/edgetest"
@@ -10,6 +11,7 @@ import (
 	"anteroom/edge/kernel"
 	"anteroom/edge/record"
 	"anteroom/edge/respond"
+	"anteroom/generator/translog"
 )
 
 // Store stores a record with its address and message, or alone where no address came with it.
@@ -70,6 +72,52 @@ func TestDeliver(t *testing.T) {
 		}, func([]kernel.Effect) []kernel.Result { return []kernel.Result{{Failure: c.failure}} })
 		if r == nil || r.Deliver != c.want {
 			t.Errorf("%+v: %+v", c, r)
+		}
+	}
+}
+
+// What is stored while there is a public log leads to its entry, under the hash that the log makes
+// of the same answer. A dry run and an answer without a log are the same bytes as ever.
+func TestLogEntry(t *testing.T) {
+	const seats = `[{"position":"rainmaker","agent_name":"a","allocation":20},{"position":"operator","agent_name":"b","allocation":20},` +
+		`{"position":"verifier","agent_name":"c","allocation":20},{"position":"scout","agent_name":"d","allocation":20},{"position":"treasurer","agent_name":"e","allocation":20}]`
+	for _, c := range []struct{ path, body, tool string }{
+		{"/api/waitlist", `{"agent_name":"ada"}`, "service_register"},
+		{"/api/org", `{"org_name":"Tern","roster":` + seats + `}`, "service_draft_org"},
+	} {
+		call := `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"` + c.tool + `","arguments":`
+		dry := strings.TrimSuffix(c.body, "}") + `,"dry_run":true}`
+		for _, request := range []struct {
+			path, body string
+			dry        bool
+		}{{c.path, c.body, false}, {c.path, dry, true}, {"/api/mcp", call + c.body + "}}", false}, {"/api/mcp", call + dry + "}}", true}} {
+			without, with := edgetest.NewFake(t), edgetest.NewFake(t)
+			published := edgetest.Snapshot()
+			published.LogLookup = translog.LookupFolder
+			with.Edge = edgetest.Load(t, published)
+			before, logged := string(without.Do("POST", request.path, request.body).Body), string(with.Do("POST", request.path, request.body).Body)
+			if strings.Contains(before, "log-entry") || request.dry && logged != before {
+				t.Errorf("%s: %s\nwithout a log: %s", request.body, logged, before)
+			}
+			if request.dry {
+				continue
+			}
+			answer, err := jsondoc.Parse([]byte(logged))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if request.path == "/api/mcp" {
+				answer = *answer.Get("result").Get("structuredContent")
+			}
+			hash := translog.RecordHash(answer.Get("record_id").Text, answer.Get("payload_sha256").Text)
+			actions := answer.Get("next_actions").Items
+			if len(actions) == 0 {
+				t.Fatalf("%s: %s", request.body, logged)
+			}
+			last := actions[len(actions)-1]
+			if got, want := last.Get("href").Text, "https://www.example.org"+translog.LookupPath(hash)+"#"+hash; last.Get("rel").Text != "log-entry" || got != want {
+				t.Errorf("%s: the last action is %s, want %s", request.body, last.Raw, want)
+			}
 		}
 	}
 }

@@ -3,7 +3,7 @@
 // object with the format first. Then it has a line for each document: the ID of the document, a
 // tab, and compact JSON. So a program that loads a snapshot parses the first line only.
 //
-//	{"format":"anteroom-snapshot-2","version":"5f1d…","canonical_host":"www.anteroom.example",…}
+//	{"format":"anteroom-snapshot-3","version":"5f1d…","canonical_host":"www.anteroom.example",…}
 //	aup	{"version":"0.2",…}
 //	endpoints	[{"method":"GET",…},…]
 //
@@ -21,7 +21,7 @@ import (
 )
 
 // Format names this layout of a snapshot. Decode refuses a snapshot of any other format.
-const Format = "anteroom-snapshot-2"
+const Format = "anteroom-snapshot-3"
 
 // Snapshot is the published content as the edge knows it.
 type Snapshot struct {
@@ -44,6 +44,7 @@ type Snapshot struct {
 	IndexNowKey   string   // "" where the service tells search engines nothing
 	IndexNowURLs  []string // of the search engines' endpoints
 	Sitemap       []string // the absolute addresses of the documents to index
+	LogLookup     string   // path that LookupDigits of a hash follow; "" where there is no public log
 
 	WritesPerMinute int64 // for one client address; 0 is without limit
 	BatchMessages   int64
@@ -57,6 +58,10 @@ type Snapshot struct {
 
 	Documents map[string]JSON
 }
+
+// LookupDigits is how many digits of a hash name the file of the public log in which it is looked
+// up.
+const LookupDigits = 3
 
 // ContractPrefix begins the ID of a document that is a contract: that of an endpoint or of an
 // operation, whose ID comes after it.
@@ -185,6 +190,7 @@ func (s *Snapshot) members() []member {
 		{name: "indexnow_key", text: &s.IndexNowKey},
 		{name: "indexnow_urls", list: &s.IndexNowURLs},
 		{name: "sitemap", list: &s.Sitemap},
+		{name: "log_lookup", text: &s.LogLookup},
 		{name: "writes_per_minute", number: &s.WritesPerMinute},
 		{name: "batch_messages", number: &s.BatchMessages},
 		{name: "batch_writes", number: &s.BatchWrites},

@@ -6,6 +6,8 @@ import (
 	"path"
 	"strconv"
 	"strings"
+
+	"anteroom/edge/snapshot"
 )
 
 // Folder is where the files of the log are published.
@@ -17,8 +19,11 @@ const KeysPath = Folder + "/vkey"
 // PolicyPath is what a checkpoint of the tree at a path must have (C2SP tlog-policy).
 func PolicyPath(tree string) string { return tree + "/policy" }
 
+// LookupFolder begins the paths of the files of the look-up.
+const LookupFolder = Folder + "/lookup/"
+
 // LookupPath is the file in which the entry of a record is found, by its hash.
-func LookupPath(hash string) string { return Folder + "/lookup/" + hash[:lookupDigits] }
+func LookupPath(hash string) string { return LookupFolder + hash[:lookupDigits] }
 
 // ProofPath is the proof of the verification of this name.
 func ProofPath(name string) string { return Folder + "/verifications/" + name + ".tlog-proof" }
@@ -31,9 +36,9 @@ func CheckpointOf(tree string, size int64) string {
 	return tree + "/checkpoints/" + strconv.FormatInt(size, 10)
 }
 
-// lookupDigits is how many digits of a hash name a file of the look-up. With 1,000,000 records such
-// a file has 244 lines.
-const lookupDigits = 3
+// lookupDigits is how many digits of a hash name a file of the look-up. With 1,000,000 records and
+// three digits, such a file has 244 lines.
+const lookupDigits = snapshot.LookupDigits
 
 // MaxLookup is the largest size of a file of the look-up, in bytes.
 const MaxLookup = 64 << 10

@@ -64,18 +64,19 @@ func Chosen(in *input.Input) bool {
 
 // Answer is the answer to a charter.
 type Answer struct {
-	Chartered        bool     `json:"chartered" doc:"True: the charter is recorded. False on a dry run."`
-	Charter          Charter  `json:"charter" doc:"The charter as filed."`
-	PayloadSHA256    string   `json:"payload_sha256" pattern:"^[0-9a-f]{64}$" doc:"Lower-case hexadecimal SHA-256 of canonical."`
-	Canonical        string   `json:"canonical" doc:"The canonical string of the charter."`
-	Canonicalization string   `json:"canonicalization" doc:"Identifier of the rule that canonical follows."`
-	VerifyKit        []string `json:"verify_kit" doc:"Programs that check this answer without the service."`
-	RecordID         *string  `json:"record_id" pattern:"^[0-9a-f]{32}$" doc:"Identifier of the record; null on a dry run."`
-	Recorded         bool     `json:"recorded" doc:"Whether a record was made."`
-	RecordedAt       *string  `json:"recorded_at" format:"date-time" doc:"When the request arrived; null on a dry run."`
-	EmailOnFile      bool     `json:"email_on_file" doc:"Whether an e-mail address was kept with the record."`
-	IgnoredFields    []string `json:"ignored_fields" doc:"What was sent and is no field of a charter."`
-	IgnoredTotal     int      `json:"ignored_fields_total,omitempty" doc:"How many there were, where ignored_fields leaves some out."`
+	Chartered        bool             `json:"chartered" doc:"True: the charter is recorded. False on a dry run."`
+	Charter          Charter          `json:"charter" doc:"The charter as filed."`
+	PayloadSHA256    string           `json:"payload_sha256" pattern:"^[0-9a-f]{64}$" doc:"Lower-case hexadecimal SHA-256 of canonical."`
+	Canonical        string           `json:"canonical" doc:"The canonical string of the charter."`
+	Canonicalization string           `json:"canonicalization" doc:"Identifier of the rule that canonical follows."`
+	VerifyKit        []string         `json:"verify_kit" doc:"Programs that check this answer without the service."`
+	RecordID         *string          `json:"record_id" pattern:"^[0-9a-f]{32}$" doc:"Identifier of the record; null on a dry run."`
+	Recorded         bool             `json:"recorded" doc:"Whether a record was made."`
+	RecordedAt       *string          `json:"recorded_at" format:"date-time" doc:"When the request arrived; null on a dry run."`
+	EmailOnFile      bool             `json:"email_on_file" doc:"Whether an e-mail address was kept with the record."`
+	IgnoredFields    []string         `json:"ignored_fields" doc:"What was sent and is no field of a charter."`
+	IgnoredTotal     int              `json:"ignored_fields_total,omitempty" doc:"How many there were, where ignored_fields leaves some out."`
+	NextActions      []respond.Action `json:"next_actions,omitempty" doc:"Where the service has a public log, log-entry is the file that lists this record after the next hand verification, under the hash behind #."`
 }
 
 // Charter is a charter as filed.
@@ -126,6 +127,9 @@ func File(t *kernel.Turn, in *input.Input) *kernel.Response {
 			w.Str("canonicalization", canon.CharterRule)
 			respond.WriteKit(t, w)
 			record.WriteMembers(w, in, id, now, email != "")
+			if entry := record.LogEntry(t, id, hash); entry != nil {
+				respond.WriteActions(t, w, entry...)
+			}
 		})
 	}
 	if in.DryRun {

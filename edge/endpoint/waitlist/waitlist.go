@@ -40,7 +40,7 @@ type Answer struct {
 	EmailOnFile      bool             `json:"email_on_file" doc:"Whether an e-mail address was kept with the record."`
 	IgnoredFields    []string         `json:"ignored_fields" doc:"What was sent and is no field of a registration."`
 	IgnoredTotal     int              `json:"ignored_fields_total,omitempty" doc:"How many there were, where ignored_fields leaves some out."`
-	NextActions      []respond.Action `json:"next_actions" doc:"Where to go from here."`
+	NextActions      []respond.Action `json:"next_actions" doc:"Where to go from here. Where the service has a public log, log-entry is the file that lists this record after the next hand verification, under the hash behind #."`
 }
 
 // Registration is what a registration commits to.
@@ -74,7 +74,7 @@ func Register(t *kernel.Turn, in *input.Input) *kernel.Response {
 			w.Close('}')
 			respond.WriteKit(t, w)
 			record.WriteMembers(w, in, id, now, email != "")
-			respond.WriteActions(t, w, "scoreboard", "/api/roster", "terms", "/api/aup", "souvenir", "/api/receipt")
+			respond.WriteActions(t, w, append([]string{"scoreboard", "/api/roster", "terms", "/api/aup", "souvenir", "/api/receipt"}, record.LogEntry(t, id, hash)...)...)
 		})
 	}
 	if in.DryRun {
