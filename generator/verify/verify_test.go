@@ -166,7 +166,7 @@ func (s *service) put(survey *Survey, answers string) *site.Site {
 		s.t.Fatal(err)
 	}
 	text := decided.Verification.Encode()
-	loaded, err := Check(s.content, survey.Name, text, board.Text)
+	loaded, err := Check(s.content, survey.Site.Log, survey.Name, text, board.Text)
 	if err != nil {
 		s.t.Fatalf("%v\n%s\n%s", err, text, board.Text)
 	}
