@@ -164,7 +164,7 @@ func (m *stageMaker) records(whole bool, earlier []translog.Entry) error {
 	for _, e := range earlier {
 		at, logged := m.found[e.Hash]
 		if !logged {
-			return fmt.Errorf("the log has no entry %s of a %s that was verified (bring back content/log from git)", e.Hash, e.Kind)
+			return fmt.Errorf("the log has no entry %s, of a record that was verified (bring back content/log from git)", e.Hash)
 		}
 		if m.log.CountsAs(at) != e.Kind {
 			corrections = append(corrections, translog.Entry{Kind: translog.Correction, Index: at, To: e.Kind})
@@ -217,7 +217,7 @@ func (m *stageMaker) vouched(agents [][]string) error {
 			}
 		}
 		if least < 0 {
-			return fmt.Errorf("the log has no entry %s of a registration that is vouched for (bring back content/log from git)", hashes[0])
+			return fmt.Errorf("the log has no entry %s, of a registration that is vouched for (bring back content/log from git)", hashes[0])
 		}
 		now[least] = true
 	}
