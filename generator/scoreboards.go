@@ -15,9 +15,12 @@ func (g *generation) scoreboards() {
 	g.addWithTrailer("/scoreboard.json", g.roster())
 	for i := range g.site.Scoreboards {
 		s := &g.site.Scoreboards[i]
-		g.add(boardPath(s), g.indentedJSON(verification(s)))
+		g.add(boardPath(s), BoardDocument(s))
 	}
 }
+
+// BoardDocument is the published document of one hand verification.
+func BoardDocument(s *site.Scoreboard) []byte { return new(generation).indentedJSON(verification(s)) }
 
 // boardPath is where the numbers of one hand verification are published.
 func boardPath(s *site.Scoreboard) string { return "/scoreboard/" + s.File + ".json" }

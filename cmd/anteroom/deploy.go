@@ -124,7 +124,7 @@ func checkReason(reason string) error {
 	switch {
 	case !utf8.ValidString(reason) || strings.ContainsFunc(reason, unicode.IsControl):
 		return errors.New("a --reason has control characters, or is no UTF-8 (write it in one line)")
-	case strings.Contains(reason, receiptkey.Prefix), token != "" && strings.Contains(reason, token):
+	case secretKey.MatchString(reason), token != "" && strings.Contains(reason, token):
 		return errors.New("a --reason holds a secret, and it is kept with the deployment (leave it out)")
 	}
 	return nil

@@ -21,6 +21,7 @@ var onlyByCommandLine = []string{
 	"addresses", "check", "dry-run", // what one run shows, or does not do
 	"since", "through", // the records of one run
 	"out", // a folder of documents, a bundle, a new key, an export
+	"log", // which key a command is about
 	"key", // a public key, where ANTEROOM_KEY is the secret one
 }
 

@@ -18,8 +18,8 @@ import (
 	"time"
 
 	"anteroom/edge/api"
+	"anteroom/edge/endpoint/receipt"
 	"anteroom/edge/jsondoc"
-	"anteroom/edge/native/receiptkey"
 	"anteroom/edge/native/sqlite"
 	"anteroom/generator"
 	"anteroom/generator/live"
@@ -267,20 +267,20 @@ func secretIn(name string) (string, error) {
 	return "", err
 }
 
-// holdsSecretKey reports whether a secret receipt key stands in a file, however large that is.
+// holdsSecretKey reports whether a secret key stands in a file, however large that is.
 func holdsSecretKey(name string) (bool, error) {
 	file, err := os.Open(name)
 	if err != nil {
 		return false, err
 	}
 	defer file.Close()
-	const overlap = len(receiptkey.Prefix) - 1 // of two parts that are read, as a key may stand in both
+	overlap := len(slices.MaxFunc(receipt.SecretPrefixes, func(a, b string) int { return len(a) - len(b) })) - 1 // of two parts that are read, as a key may stand in both
 	part := make([]byte, 1<<16)
 	for kept := 0; ; {
 		n, err := file.Read(part[kept:])
 		read := part[:kept+n]
 		switch {
-		case bytes.Contains(read, []byte(receiptkey.Prefix)):
+		case slices.ContainsFunc(receipt.SecretPrefixes, func(prefix string) bool { return bytes.Contains(read, []byte(prefix)) }):
 			return true, nil
 		case err == io.EOF:
 			return false, nil

@@ -22,10 +22,13 @@ const serviceFile = "service.yaml"
 func keyCommand(t *terminal) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "key",
-		Short: "Make, publish and check the key that signs receipts",
+		Short: "Make, publish and check the keys that sign receipts and the log",
 		Long: `A receipt key has two halves. The secret one stands in a file that only its owner may read, or on
 Cloudflare in the secret RECEIPT_KEY; its text begins with "` + receiptkey.Prefix + `". The public half stands in
-receipt_keys of content/service.yaml. Content that holds a secret is refused.`,
+receipt_keys of content/service.yaml. Content that holds a secret is refused.
+
+With --log, the commands are about the key that signs the public log of what was counted. The operator
+alone needs it, for anteroom verify; its public half, a verifier key, stands in log.keys.`,
 		Args: cobra.NoArgs,
 	}
 	cmd.AddCommand(keyNewCommand(t), keyPublicCommand(t), keyRotateCommand(t), keyCheckCommand(t))
@@ -33,18 +36,27 @@ receipt_keys of content/service.yaml. Content that holds a secret is refused.`,
 }
 
 func keyNewCommand(t *terminal) *cobra.Command {
-	var out string
+	var out, content string
+	var choice keyChoice
 	cmd := &cobra.Command{
 		Use:   "new --out FILE",
 		Short: "Make a key and publish nothing",
 		Long: `New writes a new secret key into a file that only its owner may read, and prints the public half. A
 file that exists is never overwritten. Rotate makes a key and puts its public half into the content.
 
-  anteroom key new --out receipt.key`,
+  anteroom key new --out receipt.key
+
+With --log it makes a key of the log. Its name is that of the content's canonical host, with a number
+where the content lists keys of the log already.
+
+  anteroom key new --log --out log.key`,
 		Args: cobra.NoArgs,
 		RunE: withExitCode(func(*cobra.Command, []string) error {
-			if err := checkOut(out, "content"); err != nil {
+			if err := checkOut(out, content); err != nil {
 				return err
+			}
+			if choice.log {
+				return newLogKey(t, out, content)
 			}
 			public, err := receiptkey.Generate(out)
 			if err != nil {
@@ -55,6 +67,8 @@ file that exists is never overwritten. Rotate makes a key and puts its public ha
 		}),
 	}
 	cmd.Flags().StringVar(&out, "out", "", "the `file` to make")
+	cmd.Flags().StringVar(&content, "content", contentFolder, "the content `folder`")
+	choice.addFlags(cmd, false)
 	return cmd
 }
 
@@ -73,11 +87,22 @@ func checkOut(out, content string) error {
 
 func keyPublicCommand(t *terminal) *cobra.Command {
 	var source secretSource
+	var choice keyChoice
 	cmd := &cobra.Command{
 		Use:   "public",
 		Short: "Print the public half of a key",
 		Args:  cobra.NoArgs,
-		RunE: withExitCode(func(*cobra.Command, []string) error {
+		RunE: withExitCode(func(cmd *cobra.Command, _ []string) error {
+			if err := choice.check(cmd); err != nil {
+				return err
+			}
+			if choice.log {
+				key, err := choice.source.mustRead(t)
+				if err == nil {
+					t.say("%s", key.Public)
+				}
+				return err
+			}
 			key, err := source.mustRead(t)
 			if err != nil {
 				return err
@@ -87,21 +112,29 @@ func keyPublicCommand(t *terminal) *cobra.Command {
 		}),
 	}
 	source.addFlag(cmd)
+	choice.addFlags(cmd, true)
 	return cmd
 }
 
 func keyCheckCommand(t *terminal) *cobra.Command {
 	var source secretSource
+	var choice keyChoice
 	var content string
 	cmd := &cobra.Command{
 		Use:   "check",
 		Short: "Compare a key with those that the content publishes",
 		Long: `Check prints how the content lists the public half of a key: as the current key, as a retired one, or
-not at all.
+not at all. Of a key of the log it prints whether it is the last one, which signs, or an earlier one.
 
-Exit codes: 0 it is the current key, 1 it is not, 2 called wrongly.`,
+Exit codes: 0 it is the current key, or the last of the log, 1 it is not, 2 called wrongly.`,
 		Args: cobra.NoArgs,
-		RunE: withExitCode(func(*cobra.Command, []string) error {
+		RunE: withExitCode(func(cmd *cobra.Command, _ []string) error {
+			if err := choice.check(cmd); err != nil {
+				return err
+			}
+			if choice.log {
+				return checkLogKey(t, &choice.source, content)
+			}
 			key, err := source.mustRead(t)
 			if err != nil {
 				return err
@@ -114,6 +147,7 @@ Exit codes: 0 it is the current key, 1 it is not, 2 called wrongly.`,
 		}),
 	}
 	source.addFlag(cmd)
+	choice.addFlags(cmd, true)
 	cmd.Flags().StringVar(&content, "content", contentFolder, "the content `folder`")
 	return cmd
 }
@@ -161,6 +195,7 @@ func refusePublishedSecret(key ed25519.PrivateKey, service *site.Service, file s
 
 func keyRotateCommand(t *terminal) *cobra.Command {
 	var out, content string
+	var choice keyChoice
 	cmd := &cobra.Command{
 		Use:   "rotate --out NEWFILE",
 		Short: "Make a new key and let the content publish it as the current one",
@@ -173,17 +208,27 @@ prints what to do next.
 A key that leaked leaves the content as a whole. Rotate, generate and deploy first; then remove the old
 key from receipt_keys.retired, generate and deploy again. No receipt that it signed is valid from then on.
 
-  anteroom key rotate --out receipt-2.key`,
+  anteroom key rotate --out receipt-2.key
+
+With --log it makes a key of the log and writes its public half behind those of log.keys. The first one
+begins a log; each one after it begins a new tree, with the end of the one before as its first entry.
+All of them stay listed.
+
+  anteroom key rotate --log --out log.key`,
 		Args: cobra.NoArgs,
 		RunE: withExitCode(func(*cobra.Command, []string) error {
 			if err := checkOut(out, content); err != nil {
 				return err
+			}
+			if choice.log {
+				return rotateLog(t, out, content)
 			}
 			return rotate(t, out, content)
 		}),
 	}
 	cmd.Flags().StringVar(&out, "out", "", "the `file` to make for the new secret key")
 	cmd.Flags().StringVar(&content, "content", contentFolder, "the content `folder`")
+	choice.addFlags(cmd, false)
 	return cmd
 }
 
@@ -195,23 +240,11 @@ func rotate(t *terminal, out, content string) error {
 		return err
 	}
 	file := filepath.Join(content, serviceFile)
-	text, err := os.ReadFile(file)
-	if err != nil {
-		return fmt.Errorf("rotate receipt key: %w", err)
-	}
-	public, err := receiptkey.Generate(out)
+	public, err := publishKey(file, out, receiptkey.Generate, func(text []byte, public string) ([]byte, error) {
+		return site.RotateKey(text, public, t.now().UTC().Format("2006-01-02"))
+	})
 	if err != nil {
 		return err
-	}
-	text, err = site.RotateKey(text, public, t.now().UTC().Format("2006-01-02"))
-	if err == nil {
-		err = disk.Replace(file, text)
-	}
-	if err != nil {
-		if now, _ := os.ReadFile(file); !bytes.Contains(now, []byte(public)) {
-			os.Remove(out) // nothing names it
-		}
-		return fmt.Errorf("rotate receipt key: %w", hintPermission(err))
 	}
 	old := s.Service.ReceiptKeys.Current
 	t.say("current: %s", public)
@@ -225,6 +258,28 @@ func rotate(t *terminal, out, content string) error {
 	t.say("3. On Cloudflare, run anteroom deploy --key-file %s. The key and the content that publishes it go live together.", out)
 	t.say("4. Keep %s where nobody else can read it, and out of version control.", out)
 	return nil
+}
+
+// publishKey makes a new key in the file named out, and writes its public half into service.yaml,
+// the file. Where that fails, neither has changed.
+func publishKey(file, out string, generate func(out string) (public string, err error), write func(text []byte, public string) ([]byte, error)) (public string, err error) {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return "", fmt.Errorf("rotate key: %w", err)
+	}
+	if public, err = generate(out); err != nil {
+		return "", err
+	}
+	if text, err = write(text, public); err == nil {
+		err = disk.Replace(file, text)
+	}
+	if err != nil {
+		if now, _ := os.ReadFile(file); !bytes.Contains(now, []byte(public)) {
+			os.Remove(out) // nothing names it
+		}
+		return "", fmt.Errorf("rotate key: %w", hintPermission(err))
+	}
+	return public, nil
 }
 
 // secretSource is where a command reads the secret receipt key from.

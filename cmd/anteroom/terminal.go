@@ -9,7 +9,7 @@ package main
 //   - A warning has the same form, with "anteroom: warning: ".
 //   - Where JSON is asked for, an error is one JSON object on standard output too, if there is no
 //     other answer there.
-//   - A secret receipt key is never printed, wherever it was given by mistake: standard error shows
+//   - A secret key is never printed, wherever it was given by mistake: standard error shows
 //     its prefix alone.
 //   - Any of these may hold text of strangers. A character that is invisible, or that would act on
 //     the terminal, is shown as <U+...>, and in JSON as \uXXXX.
@@ -33,8 +33,8 @@ import (
 	"unicode/utf16"
 	"unicode/utf8"
 
+	"anteroom/edge/endpoint/receipt"
 	"anteroom/edge/jsondoc"
-	"anteroom/edge/native/receiptkey"
 	"anteroom/edge/quote"
 	"anteroom/generator/publish"
 	"anteroom/generator/site"
@@ -84,7 +84,7 @@ type withoutSecrets struct{ io.Writer }
 
 // A backslash goes with the character that it escapes: a quotation mark that it was taken from
 // would end a quoted text, and what a stranger wrote behind it would be read as a part of the log.
-var secretKey = regexp.MustCompile(regexp.QuoteMeta(receiptkey.Prefix) + `(?:\\\S|[^\s"'\\])*`)
+var secretKey = regexp.MustCompile("(" + regexp.QuoteMeta(receipt.SecretPrefix) + "|" + regexp.QuoteMeta(receipt.NotePrefix) + `)(?:\\\S|[^\s"'\\])*`)
 
 func (w withoutSecrets) Write(p []byte) (int, error) {
 	if _, err := io.WriteString(w.Writer, withoutKey(string(p))); err != nil {
@@ -93,7 +93,7 @@ func (w withoutSecrets) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-func withoutKey(text string) string { return secretKey.ReplaceAllString(text, receiptkey.Prefix+"…") }
+func withoutKey(text string) string { return secretKey.ReplaceAllString(text, "${1}…") }
 
 // contentError is why a content folder cannot be used.
 type contentError struct {

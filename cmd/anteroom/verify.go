@@ -18,6 +18,7 @@ import (
 	"anteroom/edge/worker/remote"
 	"anteroom/generator"
 	"anteroom/generator/site"
+	"anteroom/generator/translog"
 	"anteroom/generator/verify"
 
 	"github.com/spf13/cobra"
@@ -30,8 +31,11 @@ type verifyOptions struct {
 	content string
 	through string
 	answers string
+	key     logKeySource
 	asJSON  bool
 	yes     bool
+
+	logKey *translog.Key // of the site's log; nil where that has none
 }
 
 func verifyCommand(t *terminal) *cobra.Command {
@@ -63,7 +67,10 @@ external or own. Names that match own_names of service.yaml are own unless you s
 unchanged, or those that change by their places in the board: {observed_attention.honest_read: …,
 observed_attention.update.what_changed: …, observed_attention.update.one_ambiguous_read: …}. Where a number
 falls, correction says why, for readers. Where records that were verified are lost for good, an answer
-with lost: REASON alone verifies what is left.`,
+with lost: REASON alone verifies what is left.
+
+Where service.yaml lists keys of a log, the verification also adds to the public log of what was counted,
+content/log: the last of these keys signs it, and --log-key-file names the file of its secret half.`,
 		Args: cobra.NoArgs,
 		RunE: withExitCode(func(cmd *cobra.Command, _ []string) error {
 			if err := o.check(); err != nil {
@@ -77,6 +84,7 @@ with lost: REASON alone verifies what is left.`,
 	flags.StringVar(&o.content, "content", contentFolder, "the content `folder`")
 	flags.StringVar(&o.through, "through", "", "cover what was recorded up to this `time`, 2026-11-22T12:00:00Z (default now)")
 	flags.StringVar(&o.answers, "answers", "", "the `file` that decides; - is standard input")
+	o.key.addFlag(flags)
 	flags.BoolVar(&o.asJSON, "json", false, "print what is to be decided, as one JSON object, and write nothing")
 	flags.BoolVar(&o.yes, "yes", false, "write without asking; with --answers")
 	return cmd
@@ -90,6 +98,9 @@ func (o *verifyOptions) check() error {
 	}
 	if o.yes && o.answers == "" {
 		faults = append(faults, errors.New("--yes needs --answers FILE, which says what is decided"))
+	}
+	if o.answers == "-" && o.key.file == "-" {
+		faults = append(faults, errors.New("--answers and --log-key-file cannot both be standard input"))
 	}
 	if _, err := parseThrough(o.through); err != nil {
 		faults = append(faults, fmt.Errorf("--through %w", err))
@@ -122,6 +133,11 @@ func (o *verifyOptions) run(ctx context.Context, t *terminal) (err error) {
 	s, err := loadContent(o.content)
 	if err != nil {
 		return err
+	}
+	if !o.asJSON {
+		if o.logKey, err = o.key.signs(t, s.Service.Log.Keys, filepath.Join(o.content, serviceFile)); err != nil {
+			return err
+		}
 	}
 	answers, err := o.readAnswers(t)
 	if err != nil {
@@ -220,44 +236,62 @@ func (o *verifyOptions) conclude(ctx context.Context, t *terminal, survey *verif
 	if decided == nil {
 		return false, err
 	}
-	content := os.DirFS(o.content)
-	board, faults := survey.Board(content, decided, answers)
+	board, faults := survey.Board(os.DirFS(o.content), decided, answers)
 	if err := errors.Join(err, faults); err != nil {
 		return false, err
 	}
-	verification := decided.Verification.Encode()
-	s, err := verify.Check(content, survey.Name, verification, board.Text)
-	if err == nil {
-		err = s.CheckDay(t.now().UTC().Format(time.DateOnly))
-	}
-	if err == nil {
-		_, err = generator.Generate(s, api.Routes)
-	}
+	files, logged, err := o.files(ctx, t, survey, decided, board)
 	if err != nil {
-		return false, contentFaults(o.content, err)
+		return false, err
 	}
-	t.summarize(survey, decided, board)
+	t.summarize(survey, decided, board, logged)
 	if err := t.out.Flush(); err != nil {
 		return false, err
 	}
 	if write, err := yes(board); err != nil || !write {
 		return false, err
 	}
-	if err := writeVerification(o.content, survey.Name, verification, board.Text); err != nil {
+	if err := writeVerification(o.content, survey.Name, files); err != nil {
 		return false, err
 	}
 	if err := o.dropDraft(); err != nil {
 		return true, err
 	}
 	t.say("")
-	t.say("Wrote %s and %s.", filepath.Join(o.content, "verifications", survey.Name+".yaml"), filepath.Join(o.content, "scoreboard", survey.Name+".yaml"))
-	t.say("Read both in the diff, then: anteroom generate, and deploy. (anteroom serve publishes")
+	var names []string
+	for _, file := range files {
+		names = append(names, filepath.Join(o.content, filepath.FromSlash(file.name)))
+	}
+	t.say("Wrote %s and %s.", strings.Join(names[:len(names)-1], ", "), names[len(names)-1])
+	t.say("Read them in the diff, then: anteroom generate, and deploy. (anteroom serve publishes")
 	t.say("them when it reads the content anew: at a start, on SIGHUP, and with --watch at once.)")
 	return true, nil
 }
 
-// summarize shows what a verification says, old and new.
-func (t *terminal) summarize(survey *verify.Survey, decided *verify.Decided, board *verify.Board) {
+// files are the files of a verification, once the content was checked with them. logged is nil where
+// there is no log.
+func (o *verifyOptions) files(ctx context.Context, t *terminal, survey *verify.Survey, decided *verify.Decided, board *verify.Board) (files []contentFile, logged *verify.Logged, err error) {
+	verification := decided.Verification.Encode()
+	files = []contentFile{{verify.VerificationFile(survey.Name), verification}, {verify.BoardFile(survey.Name), board.Text}}
+	s, err := verify.Check(os.DirFS(o.content), survey.Site.Log, survey.Name, verification, board.Text)
+	if err == nil {
+		err = s.CheckDay(t.now().UTC().Format(time.DateOnly))
+	}
+	if err == nil && o.logKey != nil {
+		if logged, err = survey.Append(ctx, decided, s.Current(), generator.BoardDocument(s.Current()), o.logKey); err == nil {
+			s.Log = logged.Log
+			entries, checkpoint := site.LogFiles(survey.Name)
+			files = append(files, contentFile{entries, logged.Lines}, contentFile{checkpoint, logged.Checkpoint})
+		}
+	}
+	if err == nil {
+		_, err = generator.Generate(s, api.Routes)
+	}
+	return files, logged, contentFaults(o.content, err)
+}
+
+// summarize shows what a verification says, old and new. logged is nil where there is no log.
+func (t *terminal) summarize(survey *verify.Survey, decided *verify.Decided, board *verify.Board, logged *verify.Logged) {
 	v := decided.Verification
 	t.say("Verification %s, of everything recorded through %s:", survey.Name, survey.Through)
 	t.say("")
@@ -287,6 +321,9 @@ func (t *terminal) summarize(survey *verify.Survey, decided *verify.Decided, boa
 	t.say("")
 	for i, kind := range records.Kinds {
 		t.say("%s: %d in the store, %d new since the last verification", kind.Table, survey.Coverage[i].Total, survey.New[i])
+	}
+	if logged != nil {
+		t.say("log: %d entries, %d of them new", logged.Log.Size(), logged.Added)
 	}
 	if board.Stays != "" {
 		t.say("")
@@ -323,6 +360,7 @@ func (o *verifyOptions) show(t *terminal, survey *verify.Survey, observed []reco
 			w.Int(kind.Table, int64(survey.New[i]))
 		}
 		w.Close('}')
+		w.Int("log_entries", survey.Site.Log.Size())
 		w.Name("numbers")
 		w.Open('{')
 		for _, n := range site.Numbers {

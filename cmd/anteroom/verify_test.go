@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"log/slog"
 	"os"
@@ -86,6 +87,16 @@ func newVerification(t *testing.T, names ...string) *verification {
 	return v
 }
 
+// beginLog lists a new key of a log, with which the next verifications are signed.
+func (v *verification) beginLog() {
+	v.t.Helper()
+	v.t.Setenv("SOURCE_DATE_EPOCH", fmt.Sprint(noon.Unix()))
+	v.options.key.file = filepath.Join(v.t.TempDir(), "log.key")
+	if err := rotateLog(newTerminal(nil, io.Discard, io.Discard), v.options.key.file, v.content); err != nil {
+		v.t.Fatal(err)
+	}
+}
+
 // lineByLine gives one line for each Read, as a terminal does.
 type lineByLine struct{ lines []string }
 
@@ -106,8 +117,8 @@ func (v *verification) answer(lines ...string) error {
 	v.shown.Reset()
 	term := newTerminal(&lineByLine{lines}, &v.out, &v.shown)
 	term.asks = true
-	term.now = func() time.Time { return time.Date(2027, 3, 1, 12, 0, 0, 0, time.UTC) }
-	v.t.Setenv("SOURCE_DATE_EPOCH", fmt.Sprint(term.now().Unix()))
+	term.now = func() time.Time { return noon }
+	v.t.Setenv("SOURCE_DATE_EPOCH", fmt.Sprint(noon.Unix()))
 	return errors.Join(v.options.run(v.t.Context(), term), term.out.Flush())
 }
 
@@ -129,7 +140,13 @@ func (v *verification) files() (names []string) {
 
 const board = "scoreboard/2027-03-01.yaml"
 
+// noon is on the day of board.
+var noon = time.Date(2027, 3, 1, 12, 0, 0, 0, time.UTC)
+
 var bothFiles = []string{board, "verifications/2027-03-01.yaml"}
+
+// allFiles are those of a verification where there is a log.
+var allFiles = append([]string{"log", "log/2027-03-01.checkpoint", "log/2027-03-01.jsonl"}, bothFiles...)
 
 // Menus of a dumb terminal are numbered lists. What was decided is kept where somebody leaves, and
 // the next verification goes on with it.
@@ -294,15 +311,15 @@ func TestVerifyInterrupted(t *testing.T) {
 	}
 }
 
-// decidedFiles are the two files of a verification that holds nothing new.
-func (v *verification) decidedFiles() (name string, verification, board []byte) {
+// decidedFiles are the files of a verification that holds nothing new.
+func (v *verification) decidedFiles() (name string, files []contentFile) {
 	v.t.Helper()
-	v.t.Setenv("SOURCE_DATE_EPOCH", "1803902400")
+	v.t.Setenv("SOURCE_DATE_EPOCH", fmt.Sprint(noon.Unix()))
 	s, err := loadContent(v.content)
 	if err != nil {
 		v.t.Fatal(err)
 	}
-	survey, err := verify.Take(v.t.Context(), records.Reader(v.store), s, time.Time{}, time.Date(2027, 3, 1, 12, 0, 0, 0, time.UTC))
+	survey, err := verify.Take(v.t.Context(), records.Reader(v.store), s, time.Time{}, noon)
 	if err != nil {
 		v.t.Fatal(err)
 	}
@@ -315,7 +332,16 @@ func (v *verification) decidedFiles() (name string, verification, board []byte) 
 	if err != nil {
 		v.t.Fatal(err)
 	}
-	return survey.Name, decided.Verification.Encode(), made.Text
+	term := newTerminal(nil, io.Discard, io.Discard)
+	term.now = func() time.Time { return noon }
+	if v.options.logKey, err = v.options.key.signs(term, s.Service.Log.Keys, serviceFile); err != nil {
+		v.t.Fatal(err)
+	}
+	files, _, err = v.options.files(v.t.Context(), term, survey, decided, made)
+	if err != nil {
+		v.t.Fatal(err)
+	}
+	return survey.Name, files
 }
 
 // killed is the panic of a process that is killed at a sync.
@@ -324,13 +350,25 @@ type killed struct{}
 // A verification that is interrupted at any step is there as a whole or not at all, and the next
 // one is written.
 func TestVerifyKilled(t *testing.T) {
+	t.Run("without a log", func(t *testing.T) { verifyKilled(t, false, bothFiles) })
+	t.Run("with a log", func(t *testing.T) { verifyKilled(t, true, allFiles) })
+}
+
+func verifyKilled(t *testing.T, log bool, want []string) {
 	sync := disk.Sync
 	t.Cleanup(func() { disk.Sync = sync })
+	begun := newVerification(t, "lark")
+	if log {
+		begun.beginLog()
+	}
+	name, written := begun.decidedFiles()
 	steps, whole := 0, 0
 	for at := 1; ; at++ {
 		for _, fails := range []bool{false, true} { // the disk is full, or the process is killed
-			v := newVerification(t, "lark")
-			name, verification, board := v.decidedFiles()
+			v := &verification{t: t, content: filepath.Join(t.TempDir(), "content")}
+			if err := os.CopyFS(v.content, os.DirFS(begun.content)); err != nil {
+				t.Fatal(err)
+			}
 			n := 0
 			disk.Sync = func(f *os.File) error {
 				if n++; n != at {
@@ -348,15 +386,15 @@ func TestVerifyKilled(t *testing.T) {
 						panic(p)
 					}
 				}()
-				err = writeVerification(v.content, name, verification, board)
+				err = writeVerification(v.content, name, written)
 			}()
 			disk.Sync = sync
 			if n < at {
-				if err != nil || !slices.Equal(v.files(), bothFiles) {
+				if err != nil || !slices.Equal(v.files(), want) {
 					t.Errorf("undisturbed: %v, %q", err, v.files())
 				}
 				if steps == 0 || whole == 0 {
-					t.Errorf("of %d steps, %d have both files", steps, whole)
+					t.Errorf("of %d steps, %d have all files", steps, whole)
 				}
 				return
 			}
@@ -373,7 +411,7 @@ func TestVerifyKilled(t *testing.T) {
 			if there {
 				whole++
 			}
-			if there != slices.Equal(files, bothFiles) || !there && len(files) > 0 {
+			if there != slices.Equal(files, want) || !there && len(files) > 0 {
 				t.Errorf("step %d: the current board is %s, and there are %q", at, s.Current().File, files)
 			}
 			if !there {
@@ -381,7 +419,7 @@ func TestVerifyKilled(t *testing.T) {
 				if err := os.MkdirAll(filepath.Join(v.content, ".verification-new1", "more"), 0o700); err != nil {
 					t.Fatal(err)
 				}
-				if err := writeVerification(v.content, name, verification, board); err != nil || !slices.Equal(v.files(), bothFiles) {
+				if err := writeVerification(v.content, name, written); err != nil || !slices.Equal(v.files(), want) {
 					t.Errorf("after step %d it is not written again: %v, %q", at, err, v.files())
 				}
 			}
@@ -396,7 +434,7 @@ func TestVerifyKeepsFiles(t *testing.T) {
 	if err := os.WriteFile(path, []byte("mine"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	err := writeVerification(v.content, "2027-03-01", []byte("a"), []byte("b"))
+	err := writeVerification(v.content, "2027-03-01", []contentFile{{"verifications/2027-03-01.yaml", []byte("a")}, {board, []byte("b")}})
 	if err == nil || !strings.Contains(err.Error(), board+" is another one already") {
 		t.Errorf("written: %v", err)
 	}

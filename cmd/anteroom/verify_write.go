@@ -10,7 +10,6 @@ import (
 	"strings"
 
 	"anteroom/edge/native/disk"
-	"anteroom/generator/verify"
 )
 
 // Names of what stands in a content folder beside the content. The loader does not read names that
@@ -36,10 +35,16 @@ func lockContent(content string) (unlock func(), err error) {
 	return func() { f.Close() }, nil
 }
 
-// writeVerification puts the two files of a verification into a content folder: both or, where it
-// fails or is killed before they are decided, neither. Once they are decided, whoever is killed in
+// contentFile is a file of a content folder.
+type contentFile struct {
+	name string
+	text []byte
+}
+
+// writeVerification puts the files of a verification into a content folder: all or, where it fails
+// or is killed before they are decided, none. Once they are decided, whoever is killed in
 // between leaves the rest to finishVerification. The caller holds the lock.
-func writeVerification(content, name string, verification, board []byte) (err error) {
+func writeVerification(content, name string, files []contentFile) (err error) {
 	state := "nothing was written"
 	defer func() {
 		if err != nil {
@@ -60,10 +65,7 @@ func writeVerification(content, name string, verification, board []byte) (err er
 		return err
 	}
 	defer os.RemoveAll(staging) // where it has not become decidedFolder
-	for _, file := range []struct {
-		name string
-		text []byte
-	}{{verify.VerificationFile(name), verification}, {verify.BoardFile(name), board}} {
+	for _, file := range files {
 		path := filepath.Join(staging, staged(file.name))
 		if err := disk.WriteNew(path, file.text); err != nil {
 			return err
@@ -121,15 +123,17 @@ func move(from, to string) error {
 	if err := os.MkdirAll(filepath.Dir(to), 0o777); err != nil {
 		return err
 	}
-	text, err := os.ReadFile(from)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	if there, err := os.ReadFile(to); err == nil && !bytes.Equal(there, text) {
-		return fmt.Errorf("%s is another one already (put it away, and the one of %s in its place)", to, from)
+	if there, err := os.ReadFile(to); err == nil {
+		text, err := os.ReadFile(from)
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if !bytes.Equal(there, text) {
+			return fmt.Errorf("%s is another one already (put it away, and the one of %s in its place)", to, from)
+		}
 	}
 	if err := os.Rename(from, to); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err

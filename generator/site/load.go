@@ -18,6 +18,7 @@ import (
 	"sync/atomic"
 
 	"anteroom/edge/endpoint/receipt"
+	"anteroom/generator/translog"
 )
 
 // maxFile is the largest size of a content file that is no list, in bytes. It bounds the memory of
@@ -31,9 +32,16 @@ var scoreboardFile = regexp.MustCompile(`^[0-9]{4}-[0-9]{2}-[0-9]{2}(-([2-9]|[1-
 
 // Load reads the content folder fsys and checks it as a whole. Its error is Faults and holds every
 // fault that was found, with files relative to the folder. Where there is a fault there is no Site.
-func Load(fsys fs.FS) (*Site, error) {
+func Load(fsys fs.FS) (*Site, error) { return loadFolder(fsys, nil) }
+
+// LoadBeside reads content as Load does, all but its log: that is one which was read before. Whether
+// it fits the content is not checked.
+func LoadBeside(fsys fs.FS, log *translog.Log) (*Site, error) { return loadFolder(fsys, log) }
+
+// loadFolder reads the content folder. log is nil where it is to be read too.
+func loadFolder(fsys fs.FS, log *translog.Log) (*Site, error) {
 	s := &Site{}
-	l := &loader{fsys: fsys, site: s, sums: map[string][32]byte{}}
+	l := &loader{fsys: fsys, site: s, log: log, sums: map[string][32]byte{}}
 	files, err := l.walk()
 	if err != nil {
 		return nil, Faults{{
@@ -104,8 +112,9 @@ type loader struct {
 	expected []string // names asked for, for hints
 	site     *Site
 
-	tasks  []func() // each reads one file
-	stages []string // of the log, by their names
+	tasks  []func()      // each reads one file
+	stages []string      // of the log, by their names
+	log    *translog.Log // one that was read before; nil for none
 
 	mutex  sync.Mutex // guards what follows
 	sums   map[string][32]byte
@@ -217,20 +226,28 @@ func (l *loader) read(file string, limit int64) []byte {
 	return src
 }
 
-// findSecrets reports the secret receipt keys in a file, without repeating them.
+// secretHints say what each kind of secret key is, and what makes a new one.
+var secretHints = map[string][2]string{
+	receipt.SecretPrefix: {"receipt key", "anteroom key rotate"},
+	receipt.NotePrefix:   {"key of a log", "anteroom key rotate --log"},
+}
+
+// findSecrets reports the secret keys in a file, without repeating them.
 func findSecrets(file string, src []byte) (faults Faults) {
-	prefix := []byte(receipt.SecretPrefix)
-	if !bytes.Contains(src, prefix) {
-		return nil
-	}
-	number := 0
-	for line := range bytes.Lines(src) {
-		number++
-		if at := bytes.Index(line, prefix); at >= 0 {
-			faults = append(faults, Fault{
-				File: file, Line: number, Column: placeOf(line, at).column, What: "a secret receipt key stands here",
-				Hint: "everything in the content is published: remove it, and if others may have seen it, make a new one with anteroom key rotate",
-			})
+	for _, prefix := range receipt.SecretPrefixes {
+		if !bytes.Contains(src, []byte(prefix)) {
+			continue
+		}
+		hint := secretHints[prefix]
+		number := 0
+		for line := range bytes.Lines(src) {
+			number++
+			if at := bytes.Index(line, []byte(prefix)); at >= 0 {
+				faults = append(faults, Fault{
+					File: file, Line: number, Column: placeOf(line, at).column, What: "a secret " + hint[0] + " stands here",
+					Hint: "everything in the content is published: remove it, and if others may have seen it, make a new one with " + hint[1],
+				})
+			}
 		}
 	}
 	return faults

@@ -40,6 +40,68 @@ func RotateKey(service []byte, publicKey, date string) ([]byte, error) {
 		"(write current, current_from and retired in a line of their own each, and the retired keys as a list with dashes)")
 }
 
+// RotateLogKey gives the text of service.yaml with one more key of the log, which stands last. Every
+// other line of the text stays as it is. Where there is no log yet it begins one.
+//
+// RotateLogKey edits log.keys in the layout in which anteroom ships it: a list with a dash before
+// each key, or an empty one in one line. Of any other layout, of a text with faults, and of a key
+// whose name is listed already it returns an error.
+func RotateLogKey(service []byte, key string) ([]byte, error) {
+	old, faults := decodeService(service)
+	if faults != nil {
+		return nil, faults
+	}
+	want := old
+	want.Log.Keys = append(slices.Clone(old.Log.Keys), key)
+
+	e := &lineEditor{lines: slices.Collect(strings.Lines(string(service)))}
+	if e.addLogKey(service, key) {
+		text := []byte(strings.Join(e.lines, ""))
+		if got, faults := decodeService(text); faults == nil && reflect.DeepEqual(got, want) {
+			return text, nil
+		}
+	}
+	return nil, errors.New("log of service.yaml is not laid out as anteroom ships it, or lists a key of this name " +
+		"(write keys in a line of its own, and the keys as a list with dashes)")
+}
+
+// addLogKey writes a key behind those of the log.
+func (e *lineEditor) addLogKey(text []byte, key string) bool {
+	docs, err := parseYAML(text)
+	if err != nil || len(docs) != 1 {
+		return false
+	}
+	name, log := find(docs[0].Content[0], "log")
+	if name == nil {
+		end := lineBreak(e.lines[0])
+		e.insert(len(e.lines), end+"log:"+end+"  keys:"+end+"    - "+inQuotes(key)+end)
+		return true
+	}
+	if log.Kind != yaml.MappingNode {
+		return keyLine.MatchString(e.lines[name.Line-1]) && e.insertItem(name.Line, "  keys:", "    - "+inQuotes(key))
+	}
+	keys, list := find(log, "keys")
+	switch {
+	case keys == nil:
+		return log.Style&yaml.FlowStyle == 0 && e.insertItem(name.Line, strings.Repeat(" ", log.Column-1)+"keys:", strings.Repeat(" ", log.Column+1)+"- "+inQuotes(key))
+	case len(list.Content) > 0:
+		last := list.Content[len(list.Content)-1].Line
+		dash := dashLine.FindStringSubmatch(e.lines[last-1])
+		return dash != nil && e.insertItem(last, dash[1]+"- "+inQuotes(key))
+	}
+	if parts := emptyList.FindStringSubmatch(e.lines[keys.Line-1]); parts != nil {
+		e.lines[keys.Line-1] = parts[1] + parts[2]
+	}
+	return e.insertItem(keys.Line, strings.Repeat(" ", keys.Column+1)+"- "+inQuotes(key))
+}
+
+// insertItem inserts lines behind a line, which end as that does.
+func (e *lineEditor) insertItem(line int, lines ...string) bool {
+	end := lineBreak(e.lines[line-1])
+	e.insert(line, strings.Join(lines, end)+end)
+	return true
+}
+
 // decodeService decodes and checks service.yaml alone.
 func decodeService(text []byte) (s Service, err error) {
 	d := &document{file: "service.yaml", places: map[string]place{}, faults: &Faults{}}
@@ -110,7 +172,7 @@ var (
 	// keyLine is a key, its value and what stands behind. No value of receipt_keys holds any of the
 	// characters that are left out.
 	keyLine   = regexp.MustCompile(`^([ \t]*[a-z_]+:)[ \t]*("[^"\\]*"|'[^']*'|[^ \t\r\n#"'{}\[\],&*!|>-][^ \t\r\n#]*)?([ \t]*(?:[ \t]#.*)?\r?\n?)$`)
-	emptyList = regexp.MustCompile(`^([ \t]*retired:)[ \t]*\[[ \t]*\]([ \t]*(?:[ \t]#.*)?\r?\n?)$`)
+	emptyList = regexp.MustCompile(`^([ \t]*[a-z_]+:)[ \t]*\[[ \t]*\]([ \t]*(?:[ \t]#.*)?\r?\n?)$`)
 	dashLine  = regexp.MustCompile(`^( *)- `)
 )
 

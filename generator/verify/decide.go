@@ -16,6 +16,7 @@ import (
 type Decided struct {
 	Verification *site.Verification
 	Counts       map[string]int // the counted numbers, by their places in a board
+	ledger       *site.Ledger   // with this verification
 	reasons      []string       // of what is decided otherwise than before
 	faulty       bool           // some answers could not be applied, so that Counts are not the right ones
 }
@@ -59,7 +60,7 @@ func (v *Survey) Decide(ctx context.Context, a *Answers) (*Decided, error) {
 	if faults := ledger.Enter(verification); len(faults) > 0 && len(d.faults) == 0 {
 		return nil, fmt.Errorf("verify: %s", strings.Join(faults, "; "))
 	}
-	decided := &Decided{Verification: verification, Counts: ledger.Counts(), reasons: d.reasons, faulty: len(d.faults) > 0}
+	decided := &Decided{Verification: verification, Counts: ledger.Counts(), ledger: ledger, reasons: d.reasons, faulty: len(d.faults) > 0}
 	if n := len(d.faults) - maxFaults; n > 0 {
 		d.faults = append(d.faults[:maxFaults], fmt.Errorf("and %d faults more", n))
 	}
@@ -107,7 +108,7 @@ func (v *Survey) lost(ctx context.Context, reason string) (*Decided, error) {
 	if faults := ledger.Enter(verification); len(faults) > 0 {
 		return nil, fmt.Errorf("verify: %s", strings.Join(faults, "; "))
 	}
-	return &Decided{Verification: verification, Counts: ledger.Counts(), reasons: []string{reason}}, nil
+	return &Decided{Verification: verification, Counts: ledger.Counts(), ledger: ledger, reasons: []string{reason}}, nil
 }
 
 // maxFaults is how many faults of answers are named. Two answers may be at odds over a million

@@ -47,6 +47,7 @@ type walk struct {
 	kind          *records.Kind
 	verifications []site.Verification
 	entries       map[string]site.Entry // of this kind that were not seen yet
+	after         int64                 // the number behind which it begins
 
 	ids map[[16]byte]struct{} // the identifiers read so far
 
@@ -81,7 +82,7 @@ func standing(all []site.Verification) []site.Verification {
 
 // newWalk begins a walk. ledger is that of the verifications.
 func newWalk(kind *records.Kind, verifications []site.Verification, ledger *site.Ledger) *walk {
-	w := &walk{kind: kind, verifications: verifications, entries: map[string]site.Entry{}, ids: map[[16]byte]struct{}{}, hash: sha256.New()}
+	w := &walk{kind: kind, verifications: verifications, entries: map[string]site.Entry{}, after: beforeAll, ids: map[[16]byte]struct{}{}, hash: sha256.New()}
 	w.digest = w.sum()
 	for id, e := range ledger.Entries() {
 		if e.Kind == kind.Name {
@@ -102,7 +103,7 @@ func (w *walk) covered() int64 {
 // run reads the records up to last, and gives each to visit. covered says whether a verification
 // covers it. The coverage is that of a verification through last.
 func (w *walk) run(ctx context.Context, r records.Reader, last int64, visit func(record *records.Record, covered bool) error) (site.Coverage, error) {
-	err := records.Scan(ctx, r, w.kind, beforeAll, last, func(record *records.Record) error {
+	err := records.Scan(ctx, r, w.kind, w.after, last, func(record *records.Record) error {
 		w.take(record)
 		return visit(record, w.at < len(w.verifications))
 	})

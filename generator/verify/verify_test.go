@@ -21,6 +21,7 @@ import (
 	"anteroom/edge/kernel"
 	"anteroom/edge/native/sqlite"
 	"anteroom/generator/site"
+	"anteroom/generator/translog"
 )
 
 // service is a store and a content folder.
@@ -28,6 +29,7 @@ type service struct {
 	*sqlite.Store
 	t       testing.TB
 	content fstest.MapFS
+	key     *translog.Key // that signs the log; nil where there is none
 }
 
 // day is after all days of the shipped content.
@@ -40,7 +42,7 @@ func newService(t testing.TB) *service {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { store.Close() })
-	s := &service{store, t, fstest.MapFS{}}
+	s := &service{Store: store, t: t, content: fstest.MapFS{}}
 	err = fs.WalkDir(content.Files, ".", func(path string, entry fs.DirEntry, err error) error {
 		if err == nil && !entry.IsDir() {
 			var text []byte
@@ -166,9 +168,12 @@ func (s *service) put(survey *Survey, answers string) *site.Site {
 		s.t.Fatal(err)
 	}
 	text := decided.Verification.Encode()
-	loaded, err := Check(s.content, survey.Name, text, board.Text)
+	loaded, err := Check(s.content, survey.Site.Log, survey.Name, text, board.Text)
 	if err != nil {
 		s.t.Fatalf("%v\n%s\n%s", err, text, board.Text)
+	}
+	if s.key != nil {
+		s.log(survey, decided, loaded)
 	}
 	s.content[VerificationFile(survey.Name)] = &fstest.MapFile{Data: text}
 	s.content[BoardFile(survey.Name)] = &fstest.MapFile{Data: board.Text}

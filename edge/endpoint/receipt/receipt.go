@@ -40,6 +40,12 @@ const (
 // one.
 const SecretPrefix = "anteroom-secret:"
 
+// NotePrefix begins the text of a secret key that signs the public log (C2SP signed-note).
+const NotePrefix = "PRIVATE+KEY+"
+
+// SecretPrefixes are those of all secret keys. Nothing that is published holds one.
+var SecretPrefixes = []string{SecretPrefix, NotePrefix}
+
 const (
 	keyBytes = 32
 	minted   = "mint" // the member action of a mint's answer

@@ -34,6 +34,9 @@ const maxText = 1 << 10
 // end the text. An error repeats nothing of the text.
 func Parse(text string) (ed25519.PrivateKey, error) {
 	text = strings.TrimSuffix(strings.TrimSuffix(text, "\n"), "\r")
+	if strings.HasPrefix(text, receipt.NotePrefix) {
+		return nil, errors.New("receipt key is a key of the log, which signs no receipts")
+	}
 	text = strings.TrimPrefix(text, Prefix)
 	der, err := base64.StdEncoding.Strict().DecodeString(text)
 	if err != nil || strings.ContainsAny(text, "\r\n") { // the decoder skips line breaks
