@@ -5,7 +5,7 @@
 // Each file of the package makes one family of documents: endpoint_documents.go, quest.go and
 // contract.go what the endpoints answer, pages.go, field_guide.go and the files page_*.go the
 // pages, the openapi files the OpenAPI description, scoreboards.go, lists.go, mcp.go, llms.go,
-// manifest.go, feeds.go, skill.go, ai_catalog.go, linked_data.go and discovery.go the documents of
+// manifest.go, log.go, feeds.go, skill.go, ai_catalog.go, linked_data.go and discovery.go the documents of
 // these names. published.go decides under which headers each of them is served, and headers.go
 // tells the CDN.
 package generator
@@ -85,9 +85,11 @@ func Generate(s *site.Site, routes []*api.Route) (*Output, error) {
 	g.verifyKit()
 	g.vectors()
 	g.discovery()
+	log := g.publicLog()
 	g.join()
 	g.llms() // behind the documents, whose sizes stand in it
 	g.manifest()
+	g.addLog(log)
 	g.cdnConfiguration()
 	if len(g.faults) > 0 {
 		return nil, fmt.Errorf("generate: %w", errors.Join(g.faults...))
@@ -96,7 +98,11 @@ func Generate(s *site.Site, routes []*api.Route) (*Output, error) {
 		return nil, fmt.Errorf("generate: %w", err)
 	}
 	slices.SortFunc(g.documents, func(a, b File) int { return strings.Compare(a.Path, b.Path) })
-	return &Output{Documents: g.documents, Snapshot: g.snapshot}, nil
+	output := &Output{Documents: g.documents, Snapshot: g.snapshot}
+	if len(s.Service.Log.Keys) > 0 {
+		output.Log = s.Log
+	}
+	return output, nil
 }
 
 // generation is one run of Generate.

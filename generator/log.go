@@ -1,0 +1,55 @@
+package generator
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"slices"
+
+	"anteroom/generator/translog"
+)
+
+// publicLog publishes what a reader of the log begins with: its keys, policies and newest
+// checkpoints. They stand in the manifest. It gives the thousands of files that follow from them,
+// which do not.
+func (g *generation) publicLog() (rest []translog.File) {
+	if g.site.Log == nil {
+		return nil
+	}
+	g.checkLoggedBoards()
+	files, err := g.site.Log.Files()
+	if err != nil {
+		g.fault("%w", err)
+	}
+	for _, f := range files {
+		tree := translog.TreePath(f.Path)
+		if slices.Contains([]string{translog.KeysPath, translog.PolicyPath(tree), translog.CheckpointPath(tree)}, f.Path) {
+			g.add(f.Path, f.Bytes)
+		} else {
+			rest = append(rest, f)
+		}
+	}
+	return rest
+}
+
+// addLog publishes files of the log under the headers of its paths.
+func (g *generation) addLog(files []translog.File) {
+	for _, f := range files {
+		g.add(f.Path, f.Bytes)
+		g.documents[len(g.documents)-1].Make = f.Make
+	}
+}
+
+// checkLoggedBoards holds every board that the log has to the SHA-256 there.
+func (g *generation) checkLoggedBoards() {
+	logged := map[string]string{}
+	for i := range g.site.Log.Stages {
+		logged[g.site.Log.Stages[i].Name] = g.site.Log.Stages[i].Entry.BoardSHA256
+	}
+	for i := range g.site.Scoreboards {
+		board := &g.site.Scoreboards[i]
+		sum := sha256.Sum256(BoardDocument(board))
+		if want, is := logged[board.File]; is && want != hex.EncodeToString(sum[:]) {
+			g.fault("scoreboard/%s.yaml is another board than the log has (bring it back from version control: what was logged is never edited)", board.File)
+		}
+	}
+}
