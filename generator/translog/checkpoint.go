@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
 
 	"golang.org/x/mod/sumdb/note"
 	"golang.org/x/mod/sumdb/tlog"
@@ -105,13 +106,6 @@ func (c *Checkpoint) sign(signer note.Signer) ([]byte, error) {
 	return text, nil
 }
 
-// Body is the part of a checkpoint that is signed, and Signed that with the signature of the log
-// alone, without cosignatures.
-func unsigned(text []byte) string {
-	body, _, _ := strings.Cut(string(text), "\n\n")
-	return body + "\n"
-}
-
 // bare is a checkpoint without its cosignatures: the note with the first signature line.
 func bare(text []byte) string {
 	body, signatures, _ := strings.Cut(string(text), "\n\n")
@@ -175,7 +169,7 @@ func (c *cosigner) Verify(msg, sig []byte) bool {
 // verifier is what checks the cosignatures of a witness.
 func (w *Witness) verifier() (note.Verifier, error) {
 	parts := strings.SplitN(w.Key, "+", 3)
-	if len(parts) != 3 {
+	if len(parts) != 3 || parts[0] == "" || strings.ContainsFunc(parts[0], unicode.IsSpace) || len(parts[1]) != 8 {
 		return nil, fmt.Errorf("witness key %.100q is not name, hash and key with + between them", w.Key)
 	}
 	key, err := base64.StdEncoding.DecodeString(parts[2])

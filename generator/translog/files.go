@@ -118,11 +118,15 @@ func (l *Log) tiles(t *Tree) iter.Seq2[string, []byte] {
 					return
 				}
 			}
+			before := "" // a level above the lowest may not have grown since the stage before
 			for i := range l.Stages {
 				s := &l.Stages[i]
 				n := s.Size >> (tileHeight * (max(level, 0) + 1))
 				width := t.width(level, n, s.Size)
-				if s.Tree == t && width > 0 && !yield(TilePath(level, n, width), t.part(level, n, width)) {
+				if s.Tree != t || width == 0 || TilePath(level, n, width) == before {
+					continue
+				}
+				if before = TilePath(level, n, width); !yield(before, t.part(level, n, width)) {
 					return
 				}
 			}

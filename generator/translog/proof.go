@@ -1,6 +1,7 @@
 package translog
 
 import (
+	"bytes"
 	"encoding/base64"
 	"errors"
 	"fmt"
@@ -71,6 +72,9 @@ func ParseProof(text []byte) (*Proof, error) {
 		p.Hashes = append(p.Hashes, h)
 	}
 	p.Checkpoint = []byte(rest)
+	if !bytes.Equal(p.Append(nil), text) { // base64 has more than one form
+		return nil, errors.New("read proof: it is written otherwise than proofs are")
+	}
 	return p, nil
 }
 
