@@ -49,8 +49,8 @@ func parseBody(text string) (*Checkpoint, error) {
 	return c, nil
 }
 
-// Open reads a checkpoint that one of the keys has signed, under the origin that is the name of that
-// key. Of the witnesses, those that have cosigned it are named in it.
+// Open reads a checkpoint that one of the keys has signed, under the origin that is the name of
+// that key. Of the witnesses, those that have cosigned it are named in it.
 func Open(text []byte, keys []string, witnesses []Witness) (*Checkpoint, error) {
 	if len(text) > maxCheckpoint {
 		return nil, fmt.Errorf("open checkpoint: it has more than %d bytes", maxCheckpoint)

@@ -14,8 +14,8 @@ import (
 	"golang.org/x/mod/sumdb/tlog"
 )
 
-// published are the files of a log by their paths. A path may not come twice.
-func published(t testing.TB, l *translog.Log) map[string][]byte {
+// filesOf are the files of a log by their paths. A path may not come twice.
+func filesOf(t testing.TB, l *translog.Log) map[string][]byte {
 	t.Helper()
 	list, err := l.Files()
 	if err != nil {
@@ -33,8 +33,8 @@ func published(t testing.TB, l *translog.Log) map[string][]byte {
 	return files
 }
 
-// Tiles have the names of C2SP tlog-tiles: those of the checksum database of Go, but that the height
-// is not told and bundles are called entries.
+// Tiles have the names of C2SP tlog-tiles: those of the checksum database of Go without the height,
+// and bundles are called entries.
 func TestTilePath(t *testing.T) {
 	for _, c := range []struct {
 		level    int
@@ -74,10 +74,10 @@ func TestTilePath(t *testing.T) {
 func TestFiles(t *testing.T) {
 	for _, n := range []int64{1, 255, 256, 257, 65_536, 65_537} {
 		t.Run(strconv.FormatInt(n, 10), func(t *testing.T) {
-			b := grow(t, sizes(n)...)
-			files := published(t, b.Log)
+			b := treeOf(t, sizesFrom(n)...)
+			files := filesOf(t, b.Log)
 			want := map[string]bool{translog.KeysPath: true, "/log/policy": true, "/log/checkpoint": true}
-			for i, size := range sizes(n) {
+			for i, size := range sizesFrom(n) {
 				want[fmt.Sprintf("/log/checkpoints/%d", size)], want["/log/verifications/"+b.stages[i].name+".tlog-proof"] = true, true
 				for have, level := size, 0; have > 0; have, level = have/256, level+1 {
 					for tile := range (have + 255) / 256 {
@@ -140,17 +140,17 @@ func TestFiles(t *testing.T) {
 	}
 }
 
-// What is published of a log stays as it is when the log grows, but for what names the newest state.
+// What is published of a log stays when the log grows, but for what names the newest state.
 func TestFilesStay(t *testing.T) {
 	b := empty(t, 1)
 	before := map[string][]byte{}
 	for day := range 5 {
 		var entries []translog.Entry
 		for n := range 100 * day {
-			entries = append(entries, record(translog.Suggestion, 1000*day+n))
+			entries = append(entries, recordOf(translog.Suggestion, 1000*day+n))
 		}
 		b.add(t, 1, fmt.Sprintf("2026-11-%d", 20+day), entries...)
-		files := published(t, b.Log) // also in between: nothing old may be kept
+		files := filesOf(t, b.Log) // also in between: nothing old may be kept
 		for p, was := range before {
 			if now := files[p]; now == nil || p != "/log/checkpoint" && !strings.HasPrefix(p, "/log/lookup/") && !bytes.Equal(now, was) {
 				t.Errorf("day %d: %s is another", day, p)
@@ -177,7 +177,7 @@ func TestFilesOfTwoTrees(t *testing.T) {
 	b.add(t, 1, "2026-11-21", hash("abc1"), translog.Entry{Kind: translog.Correction, Index: 1, To: translog.Own}, translog.Entry{Kind: translog.Correction, Index: 2, To: translog.None})
 	b.add(t, 2, "2026-11-21-2", hash("abc"), translog.Entry{Kind: translog.Correction, Index: 0, To: translog.Own}, translog.Entry{Kind: translog.Correction, Index: 0, To: translog.Registration})
 	b.Witnesses = []translog.Witness{{Key: "witness.example+01234567+BA", URL: "https://witness.example/"}}
-	files := published(t, b.Log)
+	files := filesOf(t, b.Log)
 	want := strings.Fields(`
 		/log/2/checkpoint /log/2/checkpoints/5 /log/2/policy /log/2/tile/0/000.p/5 /log/2/tile/entries/000.p/5
 		/log/3/policy
@@ -217,7 +217,7 @@ func TestFilesOfTwoTrees(t *testing.T) {
 
 // A log without stages is published by its keys, and one without keys not at all.
 func TestFilesOfNoStage(t *testing.T) {
-	if got := slices.Sorted(maps.Keys(published(t, empty(t, 2).Log))); !slices.Equal(got, []string{"/log/2/policy", "/log/policy", "/log/vkey"}) {
+	if got := slices.Sorted(maps.Keys(filesOf(t, empty(t, 2).Log))); !slices.Equal(got, []string{"/log/2/policy", "/log/policy", "/log/vkey"}) {
 		t.Errorf("a log without stages is published as %q", got)
 	}
 	if files, err := empty(t, 0).Files(); files != nil || err != nil {
@@ -232,8 +232,8 @@ func TestFilesOfNoStage(t *testing.T) {
 // What cannot be published is named.
 func TestFilesRefused(t *testing.T) {
 	twice := empty(t, 1)
-	twice.add(t, 1, "2026-11-20", record(translog.Registration, 1), record(translog.Registration, 2))
-	twice.add(t, 1, "2026-11-21", record(translog.Charter, 2))
+	twice.add(t, 1, "2026-11-20", recordOf(translog.Registration, 1), recordOf(translog.Registration, 2))
+	twice.add(t, 1, "2026-11-21", recordOf(translog.Charter, 2))
 	key := empty(t, 1)
 	key.Keys[0] = "www.base.example/log"
 	large := func(lines int) *book {
@@ -245,7 +245,7 @@ func TestFilesRefused(t *testing.T) {
 		b.add(t, 1, "2026-11-20", entries...)
 		return b
 	}
-	line := len(published(t, large(600).Log)["/log/lookup/abc"]) / 600 // most indexes have three digits
+	line := len(filesOf(t, large(600).Log)["/log/lookup/abc"]) / 600 // most indexes have three digits
 	for name, c := range map[string]struct {
 		b    *book
 		want string
@@ -263,7 +263,7 @@ func TestFilesRefused(t *testing.T) {
 	// Hashes that differ behind their first half are sorted too, and are no record twice.
 	b := empty(t, 1)
 	b.add(t, 1, "2026-11-20", translog.Entry{Kind: translog.Own, Hash: strings.Repeat("a", 63) + "b"}, translog.Entry{Kind: translog.Own, Hash: strings.Repeat("a", 64)})
-	if got := string(published(t, b.Log)["/log/lookup/aaa"]); strings.Index(got, "aaaa ") > strings.Index(got, "aaab ") {
+	if got := string(filesOf(t, b.Log)["/log/lookup/aaa"]); strings.Index(got, "aaaa ") > strings.Index(got, "aaab ") {
 		t.Errorf("the look-up is not sorted:\n%s", got)
 	}
 }

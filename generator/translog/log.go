@@ -182,9 +182,9 @@ func (l *Log) add(t *Tree, e *Entry, line []byte) error {
 	return nil
 }
 
-// Append adds the stage of a verification, signed with a key of the log. entries are in their order;
-// the verification comes last, and its Counts are set. A tree under a new key gets its first entry
-// by itself. Append gives what the content has of the stage: the entries, one a line, and the
+// Append adds the stage of a verification, signed with a key of the log. entries are in their
+// order; the verification comes last, and its Counts are set. A tree under a new key gets its first
+// entry by itself. Append gives what the content has of the stage: the entries, one a line, and the
 // checkpoint. Where there is an error the log must not be used.
 func (l *Log) Append(name string, entries []Entry, signer note.Signer) (lines, checkpoint []byte, err error) {
 	l.order = nil

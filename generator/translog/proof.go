@@ -100,8 +100,8 @@ func (s *Stage) prove(i int64, extra []byte) (*Proof, error) {
 	return &Proof{extra, i, hashes, s.Checkpoint}, nil
 }
 
-// Proof is the published proof of the stage's verification: that it is the last entry of the tree of
-// its checkpoint. Extra holds the entry.
+// Proof is the published proof of the stage's verification: that it is the last entry of the tree
+// of its checkpoint. Extra holds the entry.
 func (s *Stage) Proof() (*Proof, error) { return s.prove(s.Size-1, s.Tree.Entry(s.Size-1)) }
 
 // Prove is the proof of an entry of the stage's tree, by its index in that, under the checkpoint of

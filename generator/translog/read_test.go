@@ -11,8 +11,8 @@ import (
 	"golang.org/x/mod/sumdb/note"
 )
 
-// sign signs any text as a note.
-func sign(t testing.TB, text string, signers ...note.Signer) []byte {
+// signNote signs any text as a note.
+func signNote(t testing.TB, text string, signers ...note.Signer) []byte {
 	t.Helper()
 	signed, err := note.Sign(&note.Note{Text: text}, signers...)
 	if err != nil {
@@ -27,14 +27,14 @@ func signedText(s *stage) string {
 	return body + "\n"
 }
 
-// swap exchanges two lines of a stage, which count from 0 on.
-func swap(s *stage, i, j int) {
+// swapLines exchanges two lines of a stage, which count from 0 on.
+func swapLines(s *stage, i, j int) {
 	lines := slices.Collect(strings.Lines(string(s.lines)))
 	lines[i], lines[j] = lines[j], lines[i]
 	s.lines = []byte(strings.Join(lines, ""))
 }
 
-func replace(s *stage, old, replacement string) {
+func replaceIn(s *stage, old, replacement string) {
 	s.lines = bytes.Replace(s.lines, []byte(old), []byte(replacement), 1)
 }
 
@@ -49,94 +49,104 @@ func TestFaults(t *testing.T) {
 		want   string
 	}{
 		"nothing":                  {func(*stage) {}, ""},
-		"a line that is no JSON":   {func(s *stage) { replace(s, "{", "[") }, "1: the entry is no JSON object: "},
+		"a line that is no JSON":   {func(s *stage) { replaceIn(s, "{", "[") }, "1: the entry is no JSON object: "},
 		"an empty line":            {func(s *stage) { s.lines = append([]byte("\n"), s.lines...) }, "1: the entry is no JSON object: "},
-		"white space":              {func(s *stage) { replace(s, `"kind":"vouched"`, `"kind": "vouched"`) }, "4: it is written otherwise than the log writes it\n"},
-		"white space in a record":  {func(s *stage) { replace(s, `"kind":"charter"`, `"kind": "charter"`) }, "2: its entry is no SHA-256, or it is written otherwise than the log writes it\n"},
-		"a carriage return":        {func(s *stage) { replace(s, "}\n", "}\r\n") }, "1: its entry is no SHA-256, or it is written otherwise"},
+		"white space":              {func(s *stage) { replaceIn(s, `"kind":"vouched"`, `"kind": "vouched"`) }, "4: it is written otherwise than the log writes it\n"},
+		"white space in a record":  {func(s *stage) { replaceIn(s, `"kind":"charter"`, `"kind": "charter"`) }, "2: its entry is no SHA-256, or it is written otherwise than the log writes it\n"},
+		"a carriage return":        {func(s *stage) { replaceIn(s, "}\n", "}\r\n") }, "1: its entry is no SHA-256, or it is written otherwise"},
 		"a hash in capitals":       {func(s *stage) { s.lines = bytes.ToUpper(s.lines[:200]) }, "1: there is no kind"},
-		"a hash that is too short": {func(s *stage) { replace(s, `"}`, `a"}`) }, "1: its entry is no SHA-256"},
-		"an unknown kind":          {func(s *stage) { replace(s, "charter", "chapter") }, `2: there is no kind "chapter" of entry` + "\n"},
-		"one more member":          {func(s *stage) { replace(s, `,"index":2}`, `,"index":2,"to":"own"}`) }, "4: it is written otherwise"},
-		"the same member twice":    {func(s *stage) { replace(s, `,"index":2}`, `,"index":1,"index":2}`) }, "4: it is written otherwise"},
-		"a member of another name": {func(s *stage) { replace(s, `"index":2}`, `"Index":2}`) }, "4: it is written otherwise"},
-		"a number with a fraction": {func(s *stage) { replace(s, `"index":2}`, `"index":2.0}`) }, "4: the entry is no JSON object"},
+		"a hash that is too short": {func(s *stage) { replaceIn(s, `"}`, `a"}`) }, "1: its entry is no SHA-256"},
+		"an unknown kind":          {func(s *stage) { replaceIn(s, "charter", "chapter") }, `2: there is no kind "chapter" of entry` + "\n"},
+		"one more member":          {func(s *stage) { replaceIn(s, `,"index":2}`, `,"index":2,"to":"own"}`) }, "4: it is written otherwise"},
+		"the same member twice":    {func(s *stage) { replaceIn(s, `,"index":2}`, `,"index":1,"index":2}`) }, "4: it is written otherwise"},
+		"a member of another name": {func(s *stage) { replaceIn(s, `"index":2}`, `"Index":2}`) }, "4: it is written otherwise"},
+		"a number with a fraction": {func(s *stage) { replaceIn(s, `"index":2}`, `"index":2.0}`) }, "4: the entry is no JSON object"},
 		"a line without end":       {func(s *stage) { s.lines = s.lines[:len(s.lines)-1] }, "5: the entry has no end within 65535 bytes\n"},
 		"a line that is too long":  {func(s *stage) { s.lines = append(bytes.Repeat([]byte("x"), translog.MaxEntry+9), s.lines...) }, "1: the entry has no end within 65535 bytes\n"},
 		"a line that is a little too long": {func(s *stage) {
 			s.lines = append(bytes.Repeat([]byte("x"), translog.MaxEntry+1), s.lines...)
-			replace(s, "{", "\n{")
+			replaceIn(s, "{", "\n{")
 		}, "1: the entry has more than 65535 bytes\n"},
-		"an index behind it":      {func(s *stage) { replace(s, `"index":2}`, `"index":20}`) }, "4: it is about entry 20, and there are 5 before it\n"},
-		"a correction of nothing": {func(s *stage) { replace(s, `"to":"own"`, `"to":"gone"`) }, "3: entry 0 cannot count as \"gone\"\n"},
+		"an index behind it":      {func(s *stage) { replaceIn(s, `"index":2}`, `"index":20}`) }, "4: it is about entry 20, and there are 5 before it\n"},
+		"a correction of nothing": {func(s *stage) { replaceIn(s, `"to":"own"`, `"to":"gone"`) }, "3: entry 0 cannot count as \"gone\"\n"},
 		"two verifications": {func(s *stage) {
 			s.lines = append(s.lines, s.lines[bytes.LastIndex(s.lines[:len(s.lines)-1], []byte("\n"))+1:]...)
 		}, "6: an entry stands behind the verification, which is the last\n"},
-		"an entry behind the verification":   {func(s *stage) { swap(s, 3, 4) }, "4: its counts are"},
+		"an entry behind the verification":   {func(s *stage) { swapLines(s, 3, 4) }, "4: its counts are"},
 		"a record behind the verification":   {func(s *stage) { s.lines = append(s.lines, s.lines[:bytes.IndexByte(s.lines, '\n')+1]...) }, "6: an entry stands behind the verification, which is the last\n"},
 		"no verification":                    {func(s *stage) { s.lines = s.lines[:bytes.LastIndex(s.lines[:len(s.lines)-1], []byte("\n"))+1] }, "4: the last entry is no verification\n"},
 		"no entry":                           {func(s *stage) { s.lines = nil }, "1: the last entry is no verification\n"},
-		"counts that are not those":          {func(s *stage) { replace(s, `"charters_filed":1`, `"charters_filed":2`) }, "5: its counts are {Vouched:1 Registrations:1 Charters:2 Suggestions:0 Own:1}, and the entries give {Vouched:1 Registrations:1 Charters:1 Suggestions:0 Own:1}\n"},
-		"the board of another verification":  {func(s *stage) { replace(s, "/scoreboard/2026-11-21.json", "/scoreboard/2026-11-20.json") }, "5: the verification is that of /scoreboard/2026-11-20.json, as of 2026-11-21\n"},
-		"another day":                        {func(s *stage) { replace(s, `"as_of":"2026-11-21"`, `"as_of":"2026-11-22"`) }, "5: the verification is that of /scoreboard/2026-11-21.json, as of 2026-11-22\n"},
-		"a month for a day":                  {func(s *stage) { replace(s, `"as_of":"2026-11-21"`, `"as_of":"2026-11"`) }, "5: the verification is that of /scoreboard/2026-11-21.json, as of 2026-11\n"},
+		"counts that are not those":          {func(s *stage) { replaceIn(s, `"charters_filed":1`, `"charters_filed":2`) }, "5: its counts are {Vouched:1 Registrations:1 Charters:2 Suggestions:0 Own:1}, and the entries give {Vouched:1 Registrations:1 Charters:1 Suggestions:0 Own:1}\n"},
+		"the board of another verification":  {func(s *stage) { replaceIn(s, "/scoreboard/2026-11-21.json", "/scoreboard/2026-11-20.json") }, "5: the verification is that of /scoreboard/2026-11-20.json, as of 2026-11-21\n"},
+		"another day":                        {func(s *stage) { replaceIn(s, `"as_of":"2026-11-21"`, `"as_of":"2026-11-22"`) }, "5: the verification is that of /scoreboard/2026-11-21.json, as of 2026-11-22\n"},
+		"a month for a day":                  {func(s *stage) { replaceIn(s, `"as_of":"2026-11-21"`, `"as_of":"2026-11"`) }, "5: the verification is that of /scoreboard/2026-11-21.json, as of 2026-11\n"},
 		"another name":                       {func(s *stage) { s.name = "2026-11-21-2" }, "5: the verification is that of /scoreboard/2026-11-21.json, as of 2026-11-21\n"},
-		"the checkpoint of a tree under way": {func(s *stage) { replace(s, "\n", "\n{\"kind\":\"log\",\"checkpoint\":\"\"}\n") }, "2: the first entry of a tree under a new key, and no other, is the last checkpoint of the tree before\n"},
+		"the checkpoint of a tree under way": {func(s *stage) { replaceIn(s, "\n", "\n{\"kind\":\"log\",\"checkpoint\":\"\"}\n") }, "2: the first entry of a tree under a new key, and no other, is the last checkpoint of the tree before\n"},
 
-		"an entry changed":      {func(s *stage) { replace(s, `"entry":"`+s.hash(0)[:1], `"entry":"`+other1(s.hash(0)[:1])) }, "0: it signs another tree: an entry up to here was changed since\n"},
-		"a board changed":       {func(s *stage) { replace(s, `"board_sha256":"`, `"board_sha256":"0`) }, "0: it signs another tree"},
-		"entries swapped":       {func(s *stage) { swap(s, 0, 1) }, "4: it vouches for entry 2, which is no registration\n"},
-		"other entries swapped": {func(s *stage) { swap(s, 2, 3) }, "0: it signs another tree"},
-		"an entry gone":         {func(s *stage) { replace(s, string(s.lines[:bytes.IndexByte(s.lines, '\n')+1]), "") }, "3: it vouches for entry 2, which is no registration\n"},
-		"a correction gone":     {func(s *stage) { replace(s, `{"kind":"correction","index":0,"to":"own"}`+"\n", "") }, "4: its counts are"},
+		"an entry changed":      {func(s *stage) { replaceIn(s, `"entry":"`+s.hash(0)[:1], `"entry":"`+other1(s.hash(0)[:1])) }, "0: it signs another tree: an entry up to here was changed since\n"},
+		"a board changed":       {func(s *stage) { replaceIn(s, `"board_sha256":"`, `"board_sha256":"0`) }, "0: it signs another tree"},
+		"entries swapped":       {func(s *stage) { swapLines(s, 0, 1) }, "4: it vouches for entry 2, which is no registration\n"},
+		"other entries swapped": {func(s *stage) { swapLines(s, 2, 3) }, "0: it signs another tree"},
+		"an entry gone":         {func(s *stage) { replaceIn(s, string(s.lines[:bytes.IndexByte(s.lines, '\n')+1]), "") }, "3: it vouches for entry 2, which is no registration\n"},
+		"a correction gone":     {func(s *stage) { replaceIn(s, `{"kind":"correction","index":0,"to":"own"}`+"\n", "") }, "4: its counts are"},
 		"an entry that counts for nothing": {func(s *stage) {
-			replace(s, `{"kind":"vouched"`, `{"kind":"correction","index":0,"to":"none"}`+"\n"+`{"kind":"correction","index":0,"to":"own"}`+"\n"+`{"kind":"vouched"`)
+			replaceIn(s, `{"kind":"vouched"`, `{"kind":"correction","index":0,"to":"none"}`+"\n"+`{"kind":"correction","index":0,"to":"own"}`+"\n"+`{"kind":"vouched"`)
 		}, "0: it signs a tree of 7 entries, and there are 9\n"},
 
 		"no checkpoint":                 {func(s *stage) { s.checkpoint = nil }, "0: open checkpoint: malformed note\n"},
 		"a checkpoint that is too long": {func(s *stage) { s.checkpoint = bytes.Repeat([]byte("x"), 1<<17) }, "0: open checkpoint: it has more than 65536 bytes\n"},
 		"a bit in the signature":        {func(s *stage) { s.checkpoint[len(s.checkpoint)-20] ^= 1 }, "0: open checkpoint: "},
 		"another size":                  {func(s *stage) { s.checkpoint = bytes.Replace(s.checkpoint, []byte("\n7\n"), []byte("\n8\n"), 1) }, "0: open checkpoint: invalid signature"},
-		"another size, signed":          {func(s *stage) { s.checkpoint = sign(t, strings.Replace(signedText(s), "\n7\n", "\n8\n", 1), signer) }, "0: it signs a tree of 8 entries, and there are 7\n"},
-		"the size of the stage before":  {func(s *stage) { s.checkpoint = sign(t, strings.Replace(signedText(s), "\n7\n", "\n2\n", 1), signer) }, "0: it signs a tree of 2 entries, and there are 7\n"},
-		"another root, signed":          {func(s *stage) { s.checkpoint = sign(t, strings.Replace(signedText(s), root(s)[:2], "AA", 1), signer) }, "0: it signs another tree"},
+		"another size, signed": {func(s *stage) {
+			s.checkpoint = signNote(t, strings.Replace(signedText(s), "\n7\n", "\n8\n", 1), signer)
+		}, "0: it signs a tree of 8 entries, and there are 7\n"},
+		"the size of the stage before": {func(s *stage) {
+			s.checkpoint = signNote(t, strings.Replace(signedText(s), "\n7\n", "\n2\n", 1), signer)
+		}, "0: it signs a tree of 2 entries, and there are 7\n"},
+		"another root, signed": {func(s *stage) {
+			s.checkpoint = signNote(t, strings.Replace(signedText(s), root(s)[:2], "AA", 1), signer)
+		}, "0: it signs another tree"},
 		"a root in another form of base64": {func(s *stage) {
-			s.checkpoint = sign(t, strings.Replace(signedText(s), root(s), root(s)[:42]+other1(root(s)[42:43])+"=", 1), signer)
+			s.checkpoint = signNote(t, strings.Replace(signedText(s), root(s), root(s)[:42]+other1(root(s)[42:43])+"=", 1), signer)
 		}, "0: "},
-		"a key of the same name": {func(s *stage) { s.checkpoint = sign(t, signedText(s), stranger) }, "0: open checkpoint: no known key has signed it\n"},
-		"the key of another log": {func(s *stage) { s.checkpoint = sign(t, signedText(s), other) }, "0: open checkpoint: no known key has signed it\n"},
+		"a key of the same name": {func(s *stage) { s.checkpoint = signNote(t, signedText(s), stranger) }, "0: open checkpoint: no known key has signed it\n"},
+		"the key of another log": {func(s *stage) { s.checkpoint = signNote(t, signedText(s), other) }, "0: open checkpoint: no known key has signed it\n"},
 		"the origin of another log": {func(s *stage) {
-			s.checkpoint = sign(t, strings.Replace(signedText(s), host, "other.example", 1), signer)
+			s.checkpoint = signNote(t, strings.Replace(signedText(s), host, "other.example", 1), signer)
 		}, `0: open checkpoint: it is of "other.example/log", and no key of that name has signed it` + "\n"},
-		"a size with a zero before it": {func(s *stage) { s.checkpoint = sign(t, strings.Replace(signedText(s), "\n7\n", "\n07\n", 1), signer) }, "0: open checkpoint: its size is no number, or its root no SHA-256 in base64\n"},
-		"a size below zero":            {func(s *stage) { s.checkpoint = sign(t, strings.Replace(signedText(s), "\n7\n", "\n-7\n", 1), signer) }, "0: open checkpoint: its size is no number"},
-		"a size that is no number": {func(s *stage) {
-			s.checkpoint = sign(t, strings.Replace(signedText(s), "\n7\n", "\nseven\n", 1), signer)
+		"a size with a zero before it": {func(s *stage) {
+			s.checkpoint = signNote(t, strings.Replace(signedText(s), "\n7\n", "\n07\n", 1), signer)
+		}, "0: open checkpoint: its size is no number, or its root no SHA-256 in base64\n"},
+		"a size below zero": {func(s *stage) {
+			s.checkpoint = signNote(t, strings.Replace(signedText(s), "\n7\n", "\n-7\n", 1), signer)
 		}, "0: open checkpoint: its size is no number"},
-		"a root that is too short": {func(s *stage) { s.checkpoint = sign(t, strings.Replace(signedText(s), root(s), "AAAA", 1), signer) }, "0: open checkpoint: its size is no number"},
-		"a line more":              {func(s *stage) { s.checkpoint = sign(t, signedText(s)+"more\n", signer) }, "0: open checkpoint: a checkpoint has three lines: origin, size and root\n"},
+		"a size that is no number": {func(s *stage) {
+			s.checkpoint = signNote(t, strings.Replace(signedText(s), "\n7\n", "\nseven\n", 1), signer)
+		}, "0: open checkpoint: its size is no number"},
+		"a root that is too short": {func(s *stage) { s.checkpoint = signNote(t, strings.Replace(signedText(s), root(s), "AAAA", 1), signer) }, "0: open checkpoint: its size is no number"},
+		"a line more":              {func(s *stage) { s.checkpoint = signNote(t, signedText(s)+"more\n", signer) }, "0: open checkpoint: a checkpoint has three lines: origin, size and root\n"},
 	} {
 		b := empty(t, 1)
-		b.add(t, 1, "2026-11-20", record(translog.Registration, 0))
-		b.add(t, 1, "2026-11-21", record(translog.Registration, 1), record(translog.Charter, 2),
+		b.add(t, 1, "2026-11-20", recordOf(translog.Registration, 0))
+		b.add(t, 1, "2026-11-21", recordOf(translog.Registration, 1), recordOf(translog.Charter, 2),
 			translog.Entry{Kind: translog.Correction, Index: 0, To: translog.Own}, translog.Entry{Kind: translog.Vouched, Index: 2})
 		c.change(&b.stages[1])
-		if _, faults := read(b.Keys, nil, b.stages); (faults == nil) != (c.want == "") || !strings.HasPrefix(said(faults), c.want) {
-			t.Errorf("%s: %swant %s", name, said(faults), c.want)
+		if _, faults := readAll(b.Keys, nil, b.stages); (faults == nil) != (c.want == "") || !strings.HasPrefix(told(faults), c.want) {
+			t.Errorf("%s: %swant %s", name, told(faults), c.want)
 		}
 	}
-	b := grow(t, 3, 5)
+	b := treeOf(t, 3, 5)
 	for name, stages := range map[string][]stage{
 		"only the second stage": b.stages[1:],
 		"the stages swapped":    {b.stages[1], b.stages[0]},
 		"the first stage twice": {b.stages[0], b.stages[0]},
 	} {
-		if _, faults := read(b.Keys, nil, stages); faults == nil {
+		if _, faults := readAll(b.Keys, nil, stages); faults == nil {
 			t.Errorf("%s: no fault", name)
 		}
 	}
-	if _, faults := read([]string{"a key"}, nil, b.stages); !strings.HasPrefix(said(faults), `0: open checkpoint: key "a key": `) {
-		t.Errorf("a key that is none: %s", said(faults))
+	if _, faults := readAll([]string{"a key"}, nil, b.stages); !strings.HasPrefix(told(faults), `0: open checkpoint: key "a key": `) {
+		t.Errorf("a key that is none: %s", told(faults))
 	}
 }
 
@@ -156,13 +166,13 @@ func other1(digit string) string {
 // A second key begins a second tree, which holds the end of the first one.
 func TestRotation(t *testing.T) {
 	b := empty(t, 3)
-	b.add(t, 1, "2026-11-20", record(translog.Registration, 0), record(translog.Charter, 1))
-	b.add(t, 1, "2026-11-21", record(translog.Own, 2))
-	b.add(t, 3, "2026-11-22", record(translog.Suggestion, 3), translog.Entry{Kind: translog.Vouched, Index: 0}, translog.Entry{Kind: translog.Correction, Index: 3, To: translog.Registration})
-	b.add(t, 3, "2026-11-22-2", record(translog.Registration, 4), translog.Entry{Kind: translog.Correction, Index: 1, To: translog.Own})
-	l, faults := read(b.Keys, nil, b.stages)
+	b.add(t, 1, "2026-11-20", recordOf(translog.Registration, 0), recordOf(translog.Charter, 1))
+	b.add(t, 1, "2026-11-21", recordOf(translog.Own, 2))
+	b.add(t, 3, "2026-11-22", recordOf(translog.Suggestion, 3), translog.Entry{Kind: translog.Vouched, Index: 0}, translog.Entry{Kind: translog.Correction, Index: 3, To: translog.Registration})
+	b.add(t, 3, "2026-11-22-2", recordOf(translog.Registration, 4), translog.Entry{Kind: translog.Correction, Index: 1, To: translog.Own})
+	l, faults := readAll(b.Keys, nil, b.stages)
 	if faults != nil {
-		t.Fatal(said(faults))
+		t.Fatal(told(faults))
 	}
 	if len(l.Trees) != 2 || l.Trees[0].First != 0 || l.Trees[1].First != 5 || l.Trees[1].Size() != 8 || l.Trees[1].Path() != "/log/3" || l.Trees[1].Key != l.Keys[2] {
 		t.Fatalf("%d trees, %+v", len(l.Trees), l.Trees)
@@ -179,7 +189,7 @@ func TestRotation(t *testing.T) {
 			s[2].lines = bytes.Replace(s[2].lines, quoted(s[1].checkpoint), quoted(s[0].checkpoint), 1)
 		}, "1: it holds another checkpoint than the last one of the tree before\n"},
 		"no checkpoint first": {func(s []stage) { s[2].lines = s[2].lines[bytes.IndexByte(s[2].lines, '\n')+1:] }, "1: the first entry of a tree under a new key, and no other, is the last checkpoint of the tree before\n"},
-		"a checkpoint second": {func(s []stage) { swap(&s[2], 0, 1) }, "1: the first entry of a tree under a new key"},
+		"a checkpoint second": {func(s []stage) { swapLines(&s[2], 0, 1) }, "1: the first entry of a tree under a new key"},
 		"a checkpoint in a later stage": {func(s []stage) {
 			s[3].lines = append(slices.Clone(s[2].lines[:bytes.IndexByte(s[2].lines, '\n')+1]), s[3].lines...)
 		}, "1: the first entry of a tree under a new key"},
@@ -187,8 +197,8 @@ func TestRotation(t *testing.T) {
 	} {
 		stages := slices.Clone(b.stages)
 		c.change(stages)
-		if _, faults := read(b.Keys, nil, stages); !strings.HasPrefix(said(faults), c.want) {
-			t.Errorf("%s: %swant %s", name, said(faults), c.want)
+		if _, faults := readAll(b.Keys, nil, stages); !strings.HasPrefix(told(faults), c.want) {
+			t.Errorf("%s: %swant %s", name, told(faults), c.want)
 		}
 	}
 	for _, older := range []int{1, 2} {
@@ -203,10 +213,10 @@ func TestRotation(t *testing.T) {
 	}
 	wanted := map[string]bool{translog.RecordHash("none", ""): true}
 	for n := range 5 {
-		wanted[record("", n).Hash] = n != 2
+		wanted[recordOf("", n).Hash] = n != 2
 	}
 	found := l.Find(wanted)
-	if at := []int64{found[record("", 1).Hash], found[record("", 3).Hash]}; len(found) != 4 || at[0] != 1 || at[1] != 6 {
+	if at := []int64{found[recordOf("", 1).Hash], found[recordOf("", 3).Hash]}; len(found) != 4 || at[0] != 1 || at[1] != 6 {
 		t.Errorf("found %v", found)
 	}
 	for hash, index := range found {
@@ -260,7 +270,7 @@ func TestCheckKey(t *testing.T) {
 
 // A proof is refused for whatever it does not prove.
 func TestProofRefused(t *testing.T) {
-	b := grow(t, 7)
+	b := treeOf(t, 7)
 	p, err := b.Stages[0].Prove(3)
 	if err != nil {
 		t.Fatal(err)

@@ -13,8 +13,8 @@ import (
 // kinds are the kinds of records by their letters in the scripts of TestRecount.
 var kinds = map[string]string{"r": translog.Registration, "c": translog.Charter, "s": translog.Suggestion, "o": translog.Own}
 
-// script gives entries: r, c, s and o are records, v0 vouches for entry 0, and 0:own corrects it.
-func script(t *testing.T, text string) (entries []translog.Entry) {
+// scripted gives entries: r, c, s and o are records, v0 vouches for entry 0, and 0:own corrects it.
+func scripted(t *testing.T, text string) (entries []translog.Entry) {
 	t.Helper()
 	for i, word := range strings.Fields(text) {
 		e := translog.Entry{}
@@ -22,7 +22,7 @@ func script(t *testing.T, text string) (entries []translog.Entry) {
 		number, vouches := strings.CutPrefix(word, "v")
 		switch {
 		case kinds[word] != "":
-			e = record(kinds[word], i)
+			e = recordOf(kinds[word], i)
 		case vouches:
 			e.Kind, index = translog.Vouched, number
 		case corrects:
@@ -101,7 +101,7 @@ func TestRecount(t *testing.T) {
 			name := fmt.Sprintf("2026-11-%d", 20+i)
 			if err == nil {
 				var s stage
-				s.lines, s.checkpoint, err = b.Append(name, append(script(t, text), verification(name)), signer)
+				s.lines, s.checkpoint, err = b.Append(name, append(scripted(t, text), verification(name)), signer)
 				s.name = name
 				b.stages = append(b.stages, s)
 			}
@@ -116,9 +116,9 @@ func TestRecount(t *testing.T) {
 			t.Errorf("%q %q: %v", c.first, c.second, err)
 			continue
 		}
-		l, faults := read(b.Keys, nil, b.stages)
+		l, faults := readAll(b.Keys, nil, b.stages)
 		if faults != nil || l.Counts() != c.want || b.Counts() != c.want || l.Current().Entry.Counts != c.want {
-			t.Errorf("%q %q: %+v, want %+v %s", c.first, c.second, l.Counts(), c.want, said(faults))
+			t.Errorf("%q %q: %+v, want %+v %s", c.first, c.second, l.Counts(), c.want, told(faults))
 		}
 		var counts []string
 		vouched := map[int64]int64{}

@@ -2,10 +2,13 @@ package translog_test
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
 	"maps"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -82,14 +85,12 @@ var verdict = regexp.MustCompile(`(?m)^(?:\S+ )?(torchwood|x/mod|tessera|check\.
 type shelf struct {
 	folder string
 	files  map[string][]byte
+	url    string // where the folder is served; "" for nowhere
 }
 
 // hold makes the folder have these files, and no others.
 func (s *shelf) hold(t *testing.T, files map[string][]byte) {
 	t.Helper()
-	if s.folder == "" {
-		s.folder = t.TempDir()
-	}
 	for p := range s.files {
 		if _, still := files[p]; !still {
 			if err := os.Remove(filepath.Join(s.folder, p)); err != nil {
@@ -126,7 +127,7 @@ func (s *shelf) verify(t *testing.T, files map[string][]byte, keys []string, tre
 	}
 	seen := map[string]int{}
 	for _, program := range all {
-		out, err := exec.Command(program[0], append(program[1:], s.folder, vkey)...).CombinedOutput()
+		out, err := exec.Command(program[0], append(program[1:], cmp.Or(s.url, s.folder), vkey)...).CombinedOutput()
 		said += string(out)
 		some := false
 		for _, line := range verdict.FindAllSubmatch(out, -1) {
@@ -149,43 +150,47 @@ func (s *shelf) verify(t *testing.T, files map[string][]byte, keys []string, tre
 func TestVerifiersTake(t *testing.T) {
 	for _, n := range []int64{1, 255, 256, 257, 65_537} {
 		t.Run(strconv.FormatInt(n, 10), func(t *testing.T) {
-			at, b := &shelf{}, grow(t, sizes(n)...)
-			if refused, said := at.verify(t, published(t, b.Log), b.Keys, 1); refused != nil {
+			at, b := &shelf{folder: t.TempDir()}, treeOf(t, sizesFrom(n)...)
+			if refused, said := at.verify(t, filesOf(t, b.Log), b.Keys, 1); refused != nil {
 				t.Errorf("refused by %q\n%s", refused, said)
 			}
 		})
 	}
 	t.Run("two trees, corrections and a witness", func(t *testing.T) {
-		at, b := &shelf{}, empty(t, 3)
-		b.add(t, 1, "2026-11-20", record(translog.Registration, 0), record(translog.Charter, 1), record(translog.Own, 2), record(translog.Suggestion, 3))
+		at, b := &shelf{folder: t.TempDir()}, empty(t, 3)
+		b.add(t, 1, "2026-11-20", recordOf(translog.Registration, 0), recordOf(translog.Charter, 1), recordOf(translog.Own, 2), recordOf(translog.Suggestion, 3))
 		b.add(t, 1, "2026-11-21", translog.Entry{Kind: translog.Vouched, Index: 0}, translog.Entry{Kind: translog.Correction, Index: 1, To: translog.Own})
-		b.add(t, 3, "2026-11-21-2", record(translog.Registration, 4), translog.Entry{Kind: translog.Correction, Index: 3, To: translog.None}, translog.Entry{Kind: translog.Vouched, Index: 2})
+		b.add(t, 3, "2026-11-21-2", recordOf(translog.Registration, 4), translog.Entry{Kind: translog.Correction, Index: 3, To: translog.None}, translog.Entry{Kind: translog.Vouched, Index: 2})
 		b.add(t, 3, "2026-11-22", translog.Entry{Kind: translog.Correction, Index: 5, To: translog.None}, translog.Entry{Kind: translog.Correction, Index: 3, To: translog.Suggestion})
-		w := witness("witness.example", 1)
+		w := cosigningKey("witness.example", 1)
 		for i := range b.stages {
 			s := &b.stages[i]
 			s.checkpoint = append(s.checkpoint, w.cosign(signedText(s), 1_795_000_000, 1_795_000_000)...)
 		}
-		l, faults := read(b.Keys, []translog.Witness{w.verifier(4)}, b.stages)
+		l, faults := readAll(b.Keys, []translog.Witness{w.verifier(4)}, b.stages)
 		if faults != nil {
-			t.Fatal(said(faults))
+			t.Fatal(told(faults))
 		}
-		if refused, said := at.verify(t, published(t, l), b.Keys, 2); refused != nil {
-			t.Errorf("refused by %q\n%s", refused, said)
+		server := httptest.NewServer(http.FileServer(http.Dir(at.folder)))
+		defer server.Close()
+		for _, at.url = range []string{"", server.URL} {
+			if refused, said := at.verify(t, filesOf(t, l), b.Keys, 2); refused != nil {
+				t.Errorf("%s refused by %q\n%s", at.url, refused, said)
+			}
 		}
 	})
 }
 
-// other gives a log like that of grow, in which the record with this number is another one.
-func other(t testing.TB, number int, sizes ...int64) *book {
+// changed gives a log like that of treeOf, in which the record with this number is another one.
+func changed(t testing.TB, number int, sizes ...int64) *book {
 	t.Helper()
 	b := empty(t, 1)
 	for day, size := range sizes {
 		var entries []translog.Entry
 		for n := b.Size(); n < size-1; n++ {
-			e := record(translog.Registration, int(n))
+			e := recordOf(translog.Registration, int(n))
 			if int(n) == number {
-				e = record(translog.Registration, -1)
+				e = recordOf(translog.Registration, -1)
 			}
 			entries = append(entries, e)
 		}
@@ -196,9 +201,9 @@ func other(t testing.TB, number int, sizes ...int64) *book {
 
 // A log that was tampered with is refused by each verifier that can see it.
 func TestVerifiersRefuse(t *testing.T) {
-	sizes := sizes(257) // 257, 258 and 513
-	b := grow(t, sizes...)
-	good := published(t, b.Log)
+	sizes := sizesFrom(257) // 257, 258 and 513
+	b := treeOf(t, sizes...)
+	good := filesOf(t, b.Log)
 	flip := func(p string, at int) func(map[string][]byte) {
 		return func(files map[string][]byte) {
 			if at < 0 {
@@ -256,9 +261,9 @@ func TestVerifiersRefuse(t *testing.T) {
 		"no look-up":                 {gone(translog.LookupPath(b.HashAt(0))), []string{checkPy}},
 		"a file more":                {func(files map[string][]byte) { files["/log/tile/0/003.p/0"] = []byte{} }, []string{checkPy}},
 
-		// Other entries, with all tiles and proofs that belong to them, under checkpoints that were signed.
+		// Other entries, with the tiles and proofs of theirs, under checkpoints that were signed.
 		"an entry gone": {func(files map[string][]byte) {
-			maps.Copy(files, published(t, grow(t, 256, 257, 512).Log))
+			maps.Copy(files, filesOf(t, treeOf(t, 256, 257, 512).Log))
 			files["/log/checkpoint"] = good["/log/checkpoint"]
 		}, everyone},
 		"entries swapped": {func(files map[string][]byte) {
@@ -270,41 +275,41 @@ func TestVerifiersRefuse(t *testing.T) {
 			files["/log/tile/entries/000"] = swapped
 		}, []string{checkPy, tessera, torchwood}},
 		"an entry changed": {func(files map[string][]byte) {
-			maps.Copy(files, published(t, other(t, 3, sizes...).Log))
+			maps.Copy(files, filesOf(t, changed(t, 3, sizes...).Log))
 			checkpoints(files, good, sizes...)
 		}, everyone},
 
 		// The key of the log has signed a second history.
 		"a fork before the first checkpoint": {func(files map[string][]byte) {
-			maps.Copy(files, published(t, other(t, 3, sizes...).Log))
+			maps.Copy(files, filesOf(t, changed(t, 3, sizes...).Log))
 			checkpoints(files, good, 257, 258)
 		}, everyone},
 		"a fork of which one checkpoint is left": {func(files map[string][]byte) {
-			maps.Copy(files, published(t, other(t, 3, sizes...).Log))
+			maps.Copy(files, filesOf(t, changed(t, 3, sizes...).Log))
 			checkpoints(files, good, 258)
 		}, everyone},
 		"an entry added before the last checkpoint": {func(files map[string][]byte) {
-			maps.Copy(files, published(t, grow(t, 257, 259, 513).Log))
+			maps.Copy(files, filesOf(t, treeOf(t, 257, 259, 513).Log))
 			checkpoints(files, good, 513)
 		}, everyone},
 		"a checkpoint of the log's other history": {func(files map[string][]byte) {
-			checkpoints(files, published(t, other(t, 3, sizes...).Log), 513)
+			checkpoints(files, filesOf(t, changed(t, 3, sizes...).Log), 513)
 		}, everyone},
 
 		// Another key has signed.
 		"a checkpoint of another log": {func(files map[string][]byte) {
 			signer, _ := namedKey(t, "other.example/log", 9)
-			files["/log/checkpoint"] = sign(t, strings.Replace(signedText(&b.stages[2]), host, "other.example", 1), signer)
+			files["/log/checkpoint"] = signNote(t, strings.Replace(signedText(&b.stages[2]), host, "other.example", 1), signer)
 			files["/log/checkpoints/513"] = files["/log/checkpoint"]
 		}, everyone},
 		"a checkpoint by a key of the same name": {func(files map[string][]byte) {
 			signer, _ := namedKey(t, translog.Origin(host, 1), 9)
-			files["/log/checkpoint"] = sign(t, signedText(&b.stages[2]), signer)
+			files["/log/checkpoint"] = signNote(t, signedText(&b.stages[2]), signer)
 			files["/log/checkpoints/513"] = files["/log/checkpoint"]
 		}, everyone},
 		"another origin, signed by the log": {func(files map[string][]byte) {
 			signer, _ := keyOf(t, 1)
-			files["/log/checkpoint"] = sign(t, strings.Replace(signedText(&b.stages[2]), host, "other.example", 1), signer)
+			files["/log/checkpoint"] = signNote(t, strings.Replace(signedText(&b.stages[2]), host, "other.example", 1), signer)
 			files["/log/checkpoints/513"] = files["/log/checkpoint"]
 		}, everyone},
 	} {
@@ -351,7 +356,7 @@ func forge(t testing.TB, lines ...string) (files map[string][]byte, key string) 
 	if err != nil {
 		t.Fatal(err)
 	}
-	checkpoint := sign(t, fmt.Sprintf("%s\n%d\n%s\n", signer.Name(), size, root), signer)
+	checkpoint := signNote(t, fmt.Sprintf("%s\n%d\n%s\n", signer.Name(), size, root), signer)
 	proof := translog.Proof{Extra: []byte(lines[size-1]), Index: size - 1, Hashes: hashes, Checkpoint: checkpoint}
 	files = map[string][]byte{
 		translog.KeysPath: []byte(key + "\n"), "/log/policy": []byte("log " + key + "\nquorum none\n"),
@@ -359,14 +364,14 @@ func forge(t testing.TB, lines ...string) (files map[string][]byte, key string) 
 		"/log" + translog.TilePath(0, 0, size): tile, "/log" + translog.TilePath(-1, 0, size): bundle,
 		translog.ProofPath("2026-11-20"): proof.Append(nil),
 	}
-	hash := record(translog.Registration, 0).Hash
+	hash := recordOf(translog.Registration, 0).Hash
 	files[translog.LookupPath(hash)] = []byte(hash + " 0 2026-11-20 registration\n")
 	return files, key
 }
 
 // Entries that say what is not so are refused by who counts again, even where they are signed.
 func TestVerifiersCount(t *testing.T) {
-	first := record(translog.Registration, 0)
+	first := recordOf(translog.Registration, 0)
 	last := verification("2026-11-20")
 	last.Counts.Registrations = 1
 	good := []string{string(first.Append(nil)), string(last.Append(nil))}

@@ -20,7 +20,7 @@ type cosigning struct {
 	key  ed25519.PrivateKey
 }
 
-func witness(name string, seed byte) cosigning {
+func cosigningKey(name string, seed byte) cosigning {
 	return cosigning{name, ed25519.NewKeyFromSeed(bytes.Repeat([]byte{seed}, ed25519.SeedSize))}
 }
 
@@ -48,12 +48,12 @@ func (c cosigning) cosign(body string, says, signs uint64) string {
 // The witnesses that have cosigned are named. One whose cosignature is wrong is not passed over.
 func TestWitnesses(t *testing.T) {
 	const at = 1_795_000_000
-	first, second := witness("witness.example/w", 1), witness("other.example", 2)
+	first, second := cosigningKey("witness.example/w", 1), cosigningKey("other.example", 2)
 	known := []translog.Witness{first.verifier(4), second.verifier(4)}
-	b := grow(t, 5)
+	b := treeOf(t, 5)
 	s := &b.stages[0]
 	body := signedText(s)
-	forged := witness(first.name, 3)
+	forged := cosigningKey(first.name, 3)
 	for name, c := range map[string]struct {
 		lines     string
 		witnesses []translog.Witness
@@ -71,15 +71,15 @@ func TestWitnesses(t *testing.T) {
 		"a signature without time": {shorter(first.cosign(body, at, at)), known, nil, "invalid signature for key " + first.name},
 	} {
 		text := append(slices.Clone(s.checkpoint), c.lines...)
-		l, faults := read(b.Keys, c.witnesses, []stage{{s.name, s.lines, text}})
+		l, faults := readAll(b.Keys, c.witnesses, []stage{{s.name, s.lines, text}})
 		if c.refused != "" {
-			if !strings.HasPrefix(said(faults), "0: open checkpoint: "+c.refused) {
-				t.Errorf("%s: %swant %s", name, said(faults), c.refused)
+			if !strings.HasPrefix(told(faults), "0: open checkpoint: "+c.refused) {
+				t.Errorf("%s: %swant %s", name, told(faults), c.refused)
 			}
 			continue
 		}
 		if faults != nil || !slices.Equal(l.Current().Cosigned, c.cosigned) {
-			t.Errorf("%s: %s%q, want %q", name, said(faults), l.Current().Cosigned, c.cosigned)
+			t.Errorf("%s: %s%q, want %q", name, told(faults), l.Current().Cosigned, c.cosigned)
 		}
 	}
 
@@ -90,11 +90,11 @@ func TestWitnesses(t *testing.T) {
 	}
 	// What a tree under a new key begins with has no cosignatures, whenever they came.
 	b = empty(t, 2)
-	b.add(t, 1, "2026-11-20", record(translog.Registration, 1))
+	b.add(t, 1, "2026-11-20", recordOf(translog.Registration, 1))
 	b.add(t, 2, "2026-11-21")
 	b.stages[0].checkpoint = append(b.stages[0].checkpoint, first.cosign(signedText(&b.stages[0]), at, at)...)
-	if l, faults := read(b.Keys, known, b.stages); faults != nil || len(l.Stages[0].Cosigned) != 1 {
-		t.Errorf("a tree behind a cosigned checkpoint: %s", said(faults))
+	if l, faults := readAll(b.Keys, known, b.stages); faults != nil || len(l.Stages[0].Cosigned) != 1 {
+		t.Errorf("a tree behind a cosigned checkpoint: %s", told(faults))
 	}
 }
 
@@ -107,10 +107,10 @@ func shorter(line string) string {
 
 // The key of a witness is one for cosignatures.
 func TestWitnessKey(t *testing.T) {
-	w := witness("witness.example", 1)
+	w := cosigningKey("witness.example", 1)
 	good := w.verifier(4).Key
 	_, id := w.typed(4)
-	b := grow(t, 1)
+	b := treeOf(t, 1)
 	for key, want := range map[string]string{
 		good:                            "",
 		w.verifier(1).Key:               "is no Ed25519 key for cosignatures (type 4)",
