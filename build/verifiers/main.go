@@ -1,8 +1,8 @@
 // Command verifiers checks a published log with verifiers that other projects wrote: verifiers BASE
 // KEYS. BASE is the address of a service, or a folder with what it publishes; KEYS is a file with
 // the verifier keys of the log, one a line, such as /log/vkey. For each tree of the log, each
-// verifier has a line, which ends with "ok" or says why it refuses. Where one refuses, the exit code
-// is 1.
+// verifier has a line, which ends with "ok" or says why it refuses. Where one refuses, the exit
+// code is 1.
 //
 //   - torchwood looks at the checkpoints, all entries of each and the proofs of the verifications.
 //   - x/mod looks at whether each checkpoint continues the one before.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	"anteroom/generator/translog"
@@ -76,6 +77,41 @@ func FuzzOpen(f *testing.F) {
 		if c := checkpointOf(t, text, b.Keys); !signed[c] {
 			t.Errorf("%q is taken, as %s", text, c)
 		}
+	})
+}
+
+// FuzzReadSigned: a first stage whose key has signed whatever stands in it is read as a whole, and
+// appended again as it was, or has faults.
+func FuzzReadSigned(f *testing.F) {
+	b := rotated(f)
+	f.Add(b.stages[0].lines)
+	for _, text := range []string{"r r c s o", "r v0 o v2", "r 0:own 0:none 0:charter", "c s 1:none", ""} {
+		b := empty(f, 1)
+		b.add(f, 1, "2026-11-20", scripted(f, text)...)
+		f.Add(b.stages[0].lines)
+	}
+	signer, key := keyOf(f, 1)
+	f.Fuzz(func(t *testing.T, lines []byte) {
+		var texts []string
+		var entries []translog.Entry
+		for line := range strings.Lines(string(lines)) {
+			text := strings.TrimSuffix(line, "\n")
+			e, _ := translog.ParseEntry([]byte(text))
+			texts, entries = append(texts, text), append(entries, e)
+		}
+		tree := plainTree(t, texts...)
+		l, faults := readAll([]string{key}, nil, []stage{{"2026-11-20", lines, tree.checkpoint(t)}})
+		if faults != nil {
+			return
+		}
+		again := translog.New([]string{key}, nil)
+		if text, _, err := again.Append("2026-11-20", entries, signer); err != nil || !bytes.Equal(text, lines) || again.Counts() != l.Counts() {
+			t.Errorf("%q is read, and appended as %q, %v", lines, text, err)
+		}
+		if counts := l.Counts(); counts.Vouched < 0 || counts.Registrations < 0 || counts.Charters < 0 || counts.Suggestions < 0 || counts.Own < 0 {
+			t.Errorf("%q: %+v", lines, counts)
+		}
+		_, _ = l.Files() // which may name a record that is there twice
 	})
 }
 

@@ -14,7 +14,7 @@ import (
 var kinds = map[string]string{"r": translog.Registration, "c": translog.Charter, "s": translog.Suggestion, "o": translog.Own}
 
 // scripted gives entries: r, c, s and o are records, v0 vouches for entry 0, and 0:own corrects it.
-func scripted(t *testing.T, text string) (entries []translog.Entry) {
+func scripted(t testing.TB, text string) (entries []translog.Entry) {
 	t.Helper()
 	for i, word := range strings.Fields(text) {
 		e := translog.Entry{}

@@ -326,42 +326,64 @@ func TestVerifiersRefuse(t *testing.T) {
 	}
 }
 
-// forge publishes any entries, of a few, as the log would if it took them.
-func forge(t testing.TB, lines ...string) (files map[string][]byte, key string) {
+// plain is a tree of any entries, of a few, that package tlog makes.
+type plain struct {
+	hashes tlog.HashReaderFunc
+	size   int64
+	root   tlog.Hash
+	tile   []byte
+}
+
+func plainTree(t testing.TB, lines ...string) (p plain) {
 	t.Helper()
-	signer, key := keyOf(t, 1)
 	var stored []tlog.Hash
-	var tile, bundle []byte
-	reader := tlog.HashReaderFunc(func(indexes []int64) (hashes []tlog.Hash, err error) {
+	p.size = int64(len(lines))
+	p.hashes = func(indexes []int64) (hashes []tlog.Hash, err error) {
 		for _, i := range indexes {
 			hashes = append(hashes, stored[i])
 		}
 		return hashes, nil
-	})
+	}
 	for i, line := range lines {
-		hashes, err := tlog.StoredHashes(int64(i), []byte(line), reader)
+		hashes, err := tlog.StoredHashes(int64(i), []byte(line), p.hashes)
 		if err != nil {
 			t.Fatal(err)
 		}
 		stored = append(stored, hashes...)
-		tile = append(tile, hashes[0][:]...)
+		p.tile = append(p.tile, hashes[0][:]...)
+	}
+	var err error
+	if p.root, err = tlog.TreeHash(p.size, p.hashes); err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// checkpoint is signed with the first key.
+func (p *plain) checkpoint(t testing.TB) []byte {
+	signer, _ := keyOf(t, 1)
+	return signNote(t, fmt.Sprintf("%s\n%d\n%s\n", signer.Name(), p.size, p.root), signer)
+}
+
+// forge publishes any entries, of a few, as the log would if it took them.
+func forge(t testing.TB, lines ...string) (files map[string][]byte, key string) {
+	t.Helper()
+	_, key = keyOf(t, 1)
+	tree := plainTree(t, lines...)
+	size, checkpoint := tree.size, tree.checkpoint(t)
+	hashes, err := tlog.ProveRecord(size, size-1, tree.hashes)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var bundle []byte
+	for _, line := range lines {
 		bundle = append(append(append(bundle, byte(len(line)>>8)), byte(len(line))), line...)
 	}
-	size := int64(len(lines))
-	root, err := tlog.TreeHash(size, reader)
-	if err != nil {
-		t.Fatal(err)
-	}
-	hashes, err := tlog.ProveRecord(size, size-1, reader)
-	if err != nil {
-		t.Fatal(err)
-	}
-	checkpoint := signNote(t, fmt.Sprintf("%s\n%d\n%s\n", signer.Name(), size, root), signer)
 	proof := translog.Proof{Extra: []byte(lines[size-1]), Index: size - 1, Hashes: hashes, Checkpoint: checkpoint}
 	files = map[string][]byte{
 		translog.KeysPath: []byte(key + "\n"), "/log/policy": []byte("log " + key + "\nquorum none\n"),
 		"/log/checkpoint": checkpoint, translog.CheckpointOf("/log", size): checkpoint,
-		"/log" + translog.TilePath(0, 0, size): tile, "/log" + translog.TilePath(-1, 0, size): bundle,
+		"/log" + translog.TilePath(0, 0, size): tree.tile, "/log" + translog.TilePath(-1, 0, size): bundle,
 		translog.ProofPath("2026-11-20"): proof.Append(nil),
 	}
 	hash := recordOf(translog.Registration, 0).Hash
