@@ -68,7 +68,8 @@ func TestWitnesses(t *testing.T) {
 		"another time":             {first.cosign(body, at, at+1), known, nil, "invalid signature for key " + first.name},
 		"another checkpoint":       {first.cosign(body+"x", at, at), known, nil, "invalid signature for key " + first.name},
 		"half a line":              {first.cosign(body, at, at)[:60], known, nil, "malformed note"},
-		"a signature without time": {shorter(first.cosign(body, at, at)), known, nil, "invalid signature for key " + first.name},
+		"a signature without time": {shorter(first.cosign(body, at, at), 8), known, nil, "invalid signature for key " + first.name},
+		"a signature of a byte":    {shorter(first.cosign(body, at, at), 71), known, nil, "invalid signature for key " + first.name},
 	} {
 		text := append(slices.Clone(s.checkpoint), c.lines...)
 		l, faults := readAll(b.Keys, c.witnesses, []stage{{s.name, s.lines, text}})
@@ -98,11 +99,11 @@ func TestWitnesses(t *testing.T) {
 	}
 }
 
-// shorter is a cosignature without the last eight bytes.
-func shorter(line string) string {
+// shorter is a cosignature without the last n bytes.
+func shorter(line string, n int) string {
 	head, text, _ := strings.Cut(strings.TrimPrefix(line, "— "), " ")
 	signature, _ := base64.StdEncoding.DecodeString(strings.TrimSpace(text))
-	return "— " + head + " " + base64.StdEncoding.EncodeToString(signature[:len(signature)-8]) + "\n"
+	return "— " + head + " " + base64.StdEncoding.EncodeToString(signature[:len(signature)-n]) + "\n"
 }
 
 // The key of a witness is one for cosignatures.

@@ -320,11 +320,8 @@ func (l *Log) sorted() ([]hashed, error) {
 // stageOf is the stage that an entry of a tree came with.
 func (l *Log) stageOf(t *Tree, i int64) *Stage {
 	at, _ := slices.BinarySearchFunc(l.Stages, i+1, func(s Stage, size int64) int {
-		switch {
-		case s.Tree.First < t.First || s.Tree == t && s.Size < size:
+		if s.Tree.First < t.First || s.Tree == t && s.Size < size {
 			return -1
-		case s.Tree == t && s.Size == size:
-			return 0
 		}
 		return 1
 	})

@@ -85,7 +85,7 @@ func (p *Proof) Verify(entry []byte, keys []string, witnesses []Witness) (*Check
 	if err != nil {
 		return nil, fmt.Errorf("verify proof: %w", err)
 	}
-	if p.Index >= c.Size || tlog.CheckRecord(p.Hashes, c.Size, c.Root, p.Index, tlog.RecordHash(entry)) != nil {
+	if tlog.CheckRecord(p.Hashes, c.Size, c.Root, p.Index, tlog.RecordHash(entry)) != nil {
 		return nil, fmt.Errorf("verify proof: the entry is not number %d of the %d that the checkpoint has signed", p.Index, c.Size)
 	}
 	return c, nil
