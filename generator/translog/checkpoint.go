@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
 
 	"golang.org/x/mod/sumdb/note"
 	"golang.org/x/mod/sumdb/tlog"
@@ -48,8 +49,8 @@ func parseBody(text string) (*Checkpoint, error) {
 	return c, nil
 }
 
-// Open reads a checkpoint that one of the keys has signed, under the origin that is the name of that
-// key. Of the witnesses, those that have cosigned it are named in it.
+// Open reads a checkpoint that one of the keys has signed, under the origin that is the name of
+// that key. Of the witnesses, those that have cosigned it are named in it.
 func Open(text []byte, keys []string, witnesses []Witness) (*Checkpoint, error) {
 	if len(text) > maxCheckpoint {
 		return nil, fmt.Errorf("open checkpoint: it has more than %d bytes", maxCheckpoint)
@@ -103,13 +104,6 @@ func (c *Checkpoint) sign(signer note.Signer) ([]byte, error) {
 		return nil, fmt.Errorf("sign checkpoint: %w", err)
 	}
 	return text, nil
-}
-
-// Body is the part of a checkpoint that is signed, and Signed that with the signature of the log
-// alone, without cosignatures.
-func unsigned(text []byte) string {
-	body, _, _ := strings.Cut(string(text), "\n\n")
-	return body + "\n"
 }
 
 // bare is a checkpoint without its cosignatures: the note with the first signature line.
@@ -181,7 +175,7 @@ func (c *cosigner) Verify(msg, sig []byte) bool {
 // verifier is what checks the cosignatures of a witness.
 func (w *Witness) verifier() (note.Verifier, error) {
 	parts := strings.SplitN(w.Key, "+", 3)
-	if len(parts) != 3 {
+	if len(parts) != 3 || parts[0] == "" || strings.ContainsFunc(parts[0], unicode.IsSpace) || len(parts[1]) != 8 {
 		return nil, fmt.Errorf("witness key %.100q is not name, hash and key with + between them", w.Key)
 	}
 	key, err := base64.StdEncoding.DecodeString(parts[2])

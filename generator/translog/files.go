@@ -109,8 +109,8 @@ func (l *Log) Files() ([]File, error) {
 	return append(files, lookup...), err
 }
 
-// tiles gives the tiles and bundles of a tree: the full ones, and the partial ones of each size that
-// has a checkpoint.
+// tiles gives the tiles and bundles of a tree: the full ones, and the partial ones of each size
+// that has a checkpoint.
 func (l *Log) tiles(t *Tree) iter.Seq2[string, []byte] {
 	return func(yield func(string, []byte) bool) {
 		for level := -1; level < len(t.levels); level++ {
@@ -123,11 +123,15 @@ func (l *Log) tiles(t *Tree) iter.Seq2[string, []byte] {
 					return
 				}
 			}
+			before := "" // a level above the lowest may not have grown since the stage before
 			for i := range l.Stages {
 				s := &l.Stages[i]
 				n := s.Size >> (tileHeight * (max(level, 0) + 1))
 				width := t.width(level, n, s.Size)
-				if s.Tree == t && width > 0 && !yield(TilePath(level, n, width), t.part(level, n, width)) {
+				if s.Tree != t || width == 0 || TilePath(level, n, width) == before {
+					continue
+				}
+				if before = TilePath(level, n, width); !yield(before, t.part(level, n, width)) {
 					return
 				}
 			}
@@ -179,9 +183,9 @@ func (l *Log) lookup() (files []File, err error) {
 // maxLookupLine is about the length of the longest line of the look-up.
 const maxLookupLine = 128
 
-// lookupFile is a file of the look-up: for each record its hash, the index of its entry in its tree,
-// the verification that the entry came with, and its kind; then what it counts as, where it was
-// corrected since.
+// lookupFile is a file of the look-up: for each record its hash, the index of its entry in its
+// tree, the verification that the entry came with, and its kind; then what it counts as, where it
+// was corrected since.
 func (l *Log) lookupFile(order []hashed) []byte {
 	b := make([]byte, 0, len(order)*96)
 	for _, h := range order {

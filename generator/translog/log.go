@@ -10,6 +10,7 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"time"
 
 	"golang.org/x/mod/sumdb/note"
 )
@@ -76,6 +77,7 @@ func (l *Log) Read(name string, entries io.Reader, checkpoint []byte) (faults []
 	fault := func(line int, format string, args ...any) {
 		faults = append(faults, Fault{line, fmt.Sprintf(format, args...)})
 	}
+	l.order = nil
 	c, err := Open(checkpoint, l.Keys, l.Witnesses)
 	if err != nil {
 		fault(0, "%v", err)
@@ -120,8 +122,8 @@ func (l *Log) Read(name string, entries io.Reader, checkpoint []byte) (faults []
 	switch root, err := t.Root(t.Size()); {
 	case last.Kind != Verification:
 		fault(max(number, 1), "the last entry is no verification")
-	case last.Board != boardPath(name) || !strings.HasPrefix(name, last.AsOf):
-		fault(number, "the verification is that of %s", last.Board)
+	case !last.isOf(name):
+		fault(number, "the verification is that of %s, as of %s", last.Board, last.AsOf)
 	case err != nil:
 		fault(0, "%v", err)
 	case c.Size != t.Size():
@@ -131,6 +133,11 @@ func (l *Log) Read(name string, entries io.Reader, checkpoint []byte) (faults []
 	}
 	l.Stages = append(l.Stages, Stage{name, t, t.Size(), checkpoint, c.Cosigned, last})
 	return faults
+}
+
+// isOf reports whether an entry is the verification of a name, which begins with its day.
+func (e *Entry) isOf(name string) bool {
+	return e.Kind == Verification && e.Board == boardPath(name) && e.AsOf == name[:min(len(name), len(time.DateOnly))]
 }
 
 // boardPath is where the board of a verification is published.
@@ -175,32 +182,39 @@ func (l *Log) add(t *Tree, e *Entry, line []byte) error {
 	return nil
 }
 
-// Append adds the stage of a verification, signed with a key of the log. entries are in their order;
-// the verification comes last, and its Counts are set. A tree under a new key gets its first entry
-// by itself. Append gives what the content has of the stage: the entries, one a line, and the
+// Append adds the stage of a verification, signed with a key of the log. entries are in their
+// order; the verification comes last, and its Counts are set. A tree under a new key gets its first
+// entry by itself. Append gives what the content has of the stage: the entries, one a line, and the
 // checkpoint. Where there is an error the log must not be used.
 func (l *Log) Append(name string, entries []Entry, signer note.Signer) (lines, checkpoint []byte, err error) {
+	l.order = nil
 	t := l.tree(signer.Name())
 	if t == nil {
-		return nil, nil, fmt.Errorf("append to log: the key %s is older than the one that signed last", signer.Name())
+		return nil, nil, fmt.Errorf("append to log: the key %s is not one of the log, or older than the one that signed last", signer.Name())
 	}
 	if l.begins(t) {
 		entries = slices.Insert(slices.Clone(entries), 0, Entry{Kind: Previous, Checkpoint: bare(l.Current().Checkpoint)})
 	}
 	var last Entry
 	for i := range entries {
+		if last.Kind == Verification {
+			return nil, nil, fmt.Errorf("append to log: entry %d stands behind the verification, which is the last", i)
+		}
 		last = entries[i]
 		if last.Kind == Verification {
 			last.Counts = l.recount.counts
 		}
 		from := len(lines)
 		lines = last.Append(lines)
+		if _, err := ParseEntry(lines[from:]); err != nil {
+			return nil, nil, fmt.Errorf("append to log: entry %d: %w", i, err)
+		}
 		if err := l.add(t, &last, lines[from:]); err != nil {
 			return nil, nil, fmt.Errorf("append to log: entry %d: %w", i, err)
 		}
 		lines = append(lines, '\n')
 	}
-	if last.Kind != Verification || last.Board != boardPath(name) {
+	if !last.isOf(name) {
 		return nil, nil, fmt.Errorf("append to log: the last entry is not the verification %s", name)
 	}
 	root, err := t.Root(t.Size())
@@ -306,11 +320,8 @@ func (l *Log) sorted() ([]hashed, error) {
 // stageOf is the stage that an entry of a tree came with.
 func (l *Log) stageOf(t *Tree, i int64) *Stage {
 	at, _ := slices.BinarySearchFunc(l.Stages, i+1, func(s Stage, size int64) int {
-		switch {
-		case s.Tree.First < t.First || s.Tree == t && s.Size < size:
+		if s.Tree.First < t.First || s.Tree == t && s.Size < size {
 			return -1
-		case s.Tree == t && s.Size == size:
-			return 0
 		}
 		return 1
 	})

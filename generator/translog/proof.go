@@ -1,6 +1,7 @@
 package translog
 
 import (
+	"bytes"
 	"encoding/base64"
 	"errors"
 	"fmt"
@@ -71,6 +72,9 @@ func ParseProof(text []byte) (*Proof, error) {
 		p.Hashes = append(p.Hashes, h)
 	}
 	p.Checkpoint = []byte(rest)
+	if !bytes.Equal(p.Append(nil), text) { // base64 has more than one form
+		return nil, errors.New("read proof: it is written otherwise than proofs are")
+	}
 	return p, nil
 }
 
@@ -81,7 +85,7 @@ func (p *Proof) Verify(entry []byte, keys []string, witnesses []Witness) (*Check
 	if err != nil {
 		return nil, fmt.Errorf("verify proof: %w", err)
 	}
-	if p.Index >= c.Size || tlog.CheckRecord(p.Hashes, c.Size, c.Root, p.Index, tlog.RecordHash(entry)) != nil {
+	if tlog.CheckRecord(p.Hashes, c.Size, c.Root, p.Index, tlog.RecordHash(entry)) != nil {
 		return nil, fmt.Errorf("verify proof: the entry is not number %d of the %d that the checkpoint has signed", p.Index, c.Size)
 	}
 	return c, nil
@@ -96,8 +100,8 @@ func (s *Stage) prove(i int64, extra []byte) (*Proof, error) {
 	return &Proof{extra, i, hashes, s.Checkpoint}, nil
 }
 
-// Proof is the published proof of the stage's verification: that it is the last entry of the tree of
-// its checkpoint. Extra holds the entry.
+// Proof is the published proof of the stage's verification: that it is the last entry of the tree
+// of its checkpoint. Extra holds the entry.
 func (s *Stage) Proof() (*Proof, error) { return s.prove(s.Size-1, s.Tree.Entry(s.Size-1)) }
 
 // Prove is the proof of an entry of the stage's tree, by its index in that, under the checkpoint of
