@@ -118,12 +118,15 @@ func (l *Log) tiles(t *Tree) iter.Seq2[string, []byte] {
 					return
 				}
 			}
+			last := ""
 			for i := range l.Stages {
 				s := &l.Stages[i]
 				n := s.Size >> (tileHeight * (max(level, 0) + 1))
 				width := t.width(level, n, s.Size)
-				if s.Tree == t && width > 0 && !yield(TilePath(level, n, width), t.part(level, n, width)) {
-					return
+				if p := TilePath(level, n, width); s.Tree == t && width > 0 && p != last { // the stage before may have it too
+					if last = p; !yield(p, t.part(level, n, width)) {
+						return
+					}
 				}
 			}
 		}
