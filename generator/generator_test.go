@@ -957,7 +957,7 @@ func TestNameOfTheNextBoard(t *testing.T) {
 	}
 	files := func() (files []publish.File) {
 		for _, d := range generate(t, overlay(t, change)).Documents {
-			files = append(files, publish.File{Path: d.Path, Bytes: d.Bytes})
+			files = append(files, publish.File{Path: d.Path, Bytes: d.Bytes, Make: d.Make})
 		}
 		return files
 	}

@@ -75,6 +75,9 @@ are checked against.`,
 				if err != nil {
 					return err
 				}
+				if output.Log != nil {
+					debug.SetGCPercent(gcPercentWithLog)
+				}
 				if err := refusePublishedSecret(key, &s.Service, filepath.Join(content, serviceFile)); err != nil {
 					return err
 				}
@@ -128,6 +131,11 @@ are checked against.`,
 // GOGC). With a small content folder the run ends before the first collection. With a large one a
 // collection would free little, because nearly everything is in use until the end.
 const gcPercent = 400
+
+// gcPercentWithLog is the same where there is a log. All of its documents are made one after the
+// other, and each is garbage at once. A collection takes little time, as nearly all memory is in
+// texts without pointers.
+const gcPercentWithLog = 20
 
 // loadAndGenerate loads a content folder and generates what it publishes. It writes nothing.
 func loadAndGenerate(folder string) (*site.Site, *generator.Output, error) {

@@ -56,7 +56,7 @@ func newFiles(t *testing.T, s *service) (map[string][]byte, *site.Site) {
 		t.Fatal(err)
 	}
 	for _, d := range output.Documents {
-		files["public"+d.Path] = d.Bytes
+		files["public"+d.Path] = d.Content()
 	}
 	return files, loaded
 }

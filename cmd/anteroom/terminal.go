@@ -38,6 +38,7 @@ import (
 	"anteroom/edge/quote"
 	"anteroom/generator/publish"
 	"anteroom/generator/site"
+	"anteroom/generator/translog"
 
 	"github.com/mattn/go-isatty"
 )
@@ -296,23 +297,36 @@ type report struct {
 }
 
 // printReport prints a table and a summary, or one JSON object. With changesOnly the table leaves
-// out the documents that stay, but not the files that generate did not make.
+// out the documents that stay, but not the files that generate did not make. A log has thousands of
+// files: those of one status share a line.
 func (t *terminal) printReport(r *report, asJSON, changesOnly bool) {
 	if asJSON {
 		t.sayObject(r) // it is made of texts and numbers, which do not fail
 		return
 	}
 	table := tabwriter.NewWriter(t.out, 0, 0, 2, ' ', 0)
+	statuses := []publish.Status{publish.New, publish.Changed, publish.Same, publish.Removed, publish.Kept}
+	files, sizes := map[publish.Status]int{}, map[publish.Status]int64{} // of a log
 	for _, e := range r.Documents {
 		if changesOnly && e.Status == publish.Same {
+			continue
+		}
+		if translog.Published(e.Path) && e.Status != publish.Kept {
+			files[e.Status]++
+			sizes[e.Status] += e.Size
 			continue
 		}
 		name, _ := quote.Visible(e.Path) // of a file that anybody may have put there
 		fmt.Fprintf(table, "%s\t%d\t%s\n", name, e.Size, e.Status)
 	}
+	for _, status := range statuses {
+		if n := files[status]; n > 0 {
+			fmt.Fprintf(table, "%s/, %s\t%d\t%s\n", translog.Folder, plural(n, "file"), sizes[status], status)
+		}
+	}
 	table.Flush()
 	var counts []string
-	for _, status := range []publish.Status{publish.New, publish.Changed, publish.Same, publish.Removed, publish.Kept} {
+	for _, status := range statuses {
 		if n := r.Counts[status]; n > 0 {
 			counts = append(counts, fmt.Sprintf("%d %s", n, status))
 		}

@@ -31,6 +31,7 @@ var (
 	checkpoint = translog.CheckpointPath(translog.Folder)
 	lookup     = translog.LookupPath("abc")
 	tile       = translog.Folder + translog.TilePath(0, 0, 1)
+	nextTile   = translog.Folder + translog.TilePath(0, 0, 2)
 	laterTile  = translog.Folder + "/2" + translog.TilePath(-1, 0, 1)
 )
 

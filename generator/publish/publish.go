@@ -276,8 +276,9 @@ func (p *Plan) compareAll(root string) ([]Entry, error) {
 	var comparing sync.WaitGroup
 	for worker := range errs {
 		comparing.Go(func() {
+			part := make([]byte, comparedPart)
 			for i := next.Add(1) - 1; i < int64(len(p.docs)) && errs[worker] == nil; i = next.Add(1) - 1 {
-				found[i], errs[worker] = p.compareOne(root, &p.docs[i])
+				found[i], errs[worker] = p.compareOne(root, &p.docs[i], part)
 			}
 		})
 	}
@@ -285,7 +286,7 @@ func (p *Plan) compareAll(root string) ([]Entry, error) {
 	return found, errors.Join(errs...)
 }
 
-func (p *Plan) compareOne(root string, doc *File) (Entry, error) {
+func (p *Plan) compareOne(root string, doc *File, part []byte) (Entry, error) {
 	text := doc.Content()
 	e := Entry{doc.Path, int64(len(text)), New}
 	was, exists := p.oldTree[doc.Path]
@@ -294,7 +295,7 @@ func (p *Plan) compareOne(root string, doc *File) (Entry, error) {
 	}
 	e.Status = Changed
 	if was.mode.IsRegular() && was.size == e.Size {
-		same, err := hasContent(filepath.Join(root, doc.Path), text)
+		same, err := hasContent(filepath.Join(root, doc.Path), text, part)
 		if err != nil {
 			return e, fmt.Errorf("compare %s: %w", doc.Path, err)
 		}
@@ -389,17 +390,19 @@ func readManifest(root string) map[string]bool {
 	return generated
 }
 
-// hasContent reports whether a file has exactly these bytes.
-func hasContent(name string, want []byte) (bool, error) {
+// comparedPart is how many bytes of a file are compared at once.
+const comparedPart = 1 << 18
+
+// hasContent reports whether a file has exactly these bytes. It reads the file part by part.
+func hasContent(name string, want, part []byte) (bool, error) {
 	f, err := os.Open(name)
 	if err != nil {
 		return false, err
 	}
 	defer f.Close()
-	buf := make([]byte, min(len(want)+1, 1<<18))
 	for {
-		n, err := f.Read(buf)
-		if n > len(want) || !bytes.Equal(buf[:n], want[:n]) {
+		n, err := f.Read(part)
+		if n > len(want) || !bytes.Equal(part[:n], want[:n]) {
 			return false, nil
 		}
 		want = want[n:]

@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"os/exec"
+	"path"
 	"path/filepath"
 	"reflect"
 	"strconv"
@@ -66,12 +67,12 @@ var big = strings.Repeat("0123456789abcdef", writeSize/8) // two parts
 
 func oldDocs() []File {
 	return docs("/llms.txt", "old", "/same.json", "{}", "/gone/a.txt", "gone", "/big.bin", "small", "/_headers", "h",
-		"/scoreboard/2026-11-20.json", "{}")
+		"/scoreboard/2026-11-20.json", "{}", lookup, "1", tile, "t")
 }
 
 func newDocs() []File {
 	return docs("/llms.txt", "new", "/same.json", "{}", "/new/b/c.txt", "new", "/big.bin", big, "/_headers", "h2",
-		"/scoreboard/2026-11-21.json", "{}")
+		"/scoreboard/2026-11-21.json", "{}", lookup, "12", tile, "t", nextTile, "tt")
 }
 
 // addForeign makes files and folders that no run has made.
@@ -156,6 +157,7 @@ func TestApply(t *testing.T) {
 				"/llms.txt": Changed, "/same.json": Same, "/gone/a.txt": Removed, "/new/b/c.txt": New, "/big.bin": Changed,
 				"/_headers": Changed, "/manifest.json": Changed, "/scoreboard/2026-11-20.json": Kept,
 				"/scoreboard/2026-11-21.json": New, "/theirs/note.txt": Kept, "/link": Kept,
+				lookup: Changed, tile: Same, nextTile: New,
 			}
 			if got := statuses(p); !reflect.DeepEqual(got, want) {
 				t.Errorf("statuses %v, want %v", got, want)
@@ -166,6 +168,7 @@ func TestApply(t *testing.T) {
 			tree := map[string]string{
 				"/new": "/", "/new/b": "/", "/theirs": "/", "/theirs/empty": "/", "/scoreboard": "/", "/theirs/note.txt": "keep",
 				"/link": "nowhere", "/scoreboard/2026-11-20.json": "{}",
+				"/log": "/", "/log/lookup": "/", "/log/tile": "/", "/log/tile/0": "/", path.Dir(tile): "/",
 			}
 			for _, doc := range newDocs() {
 				tree[doc.Path] = string(doc.Bytes)
@@ -464,7 +467,7 @@ func TestTwoRunsAtOnce(t *testing.T) {
 		must(t, <-errs)
 	}
 	got := contents(t, dir)
-	if own := "/" + got["/llms.txt"] + ".txt"; got[own] != "own" || len(got) != 5 {
+	if own := "/" + got["/llms.txt"] + ".txt"; got[own] != "own" || len(got) != 12 {
 		t.Errorf("a mixture of runs: %v", got)
 	}
 	onlyPublic(t, dir)

@@ -127,6 +127,6 @@ func sameFile(a, b string) bool {
 		return os.SameFile(infoA, infoB)
 	}
 	text, err := os.ReadFile(a)
-	same, otherErr := hasContent(b, text)
+	same, otherErr := hasContent(b, text, make([]byte, comparedPart))
 	return errors.Join(err, otherErr) == nil && same
 }

@@ -96,6 +96,22 @@ func TestEdge(t *testing.T) {
 	}
 }
 
+// Two checkpoints may have the same partial tile, which is one file.
+func TestEachFileOnce(t *testing.T) {
+	_, _, l := grow(t, 300, 5, 66000, 3)
+	files, err := l.Files()
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := map[string]bool{}
+	for _, f := range files {
+		if seen[f.Path] {
+			t.Errorf("%s stands there twice", f.Path)
+		}
+		seen[f.Path] = true
+	}
+}
+
 func TestTreePath(t *testing.T) {
 	for p, want := range map[string]string{
 		"/log/checkpoint": "/log", "/log/2/checkpoint": "/log/2", "/log/12/tile/0/000": "/log/12", "/log/checkpoints/2": "/log", "/log/": "/log", "/a/2/x": "/log",
