@@ -586,7 +586,7 @@ func TestDoctorGit(t *testing.T) {
 	operate(t, "generate")
 	find(`^$`) // no repository
 	git("init", "-q")
-	find(`^warning git: git does not ignore data/anteroom.db, .* 3 more \(add them to .gitignore\)\n$`)
+	find(`^warning git: git does not ignore data/anteroom.db, .* 4 more \(add them to .gitignore\)\n$`)
 	if err := os.WriteFile(".gitignore", gitignore, 0o644); err != nil {
 		t.Fatal(err)
 	}
