@@ -28,6 +28,7 @@ type doctor struct {
 	t            *terminal
 	serve        serveOptions
 	store        storeFlags
+	logKey       logKeySource
 	backups      string
 	public       string
 	native       bool     // whether the service runs on this machine, or may be about to
@@ -52,6 +53,7 @@ var checks = []check{
 	{"last good content", (*doctor).lastGood},
 	{"verification", (*doctor).verification},
 	{"key", (*doctor).key},
+	{"log", (*doctor).log},
 	{"database", (*doctor).database},
 	{"disk", (*doctor).disk},
 	{"backups", (*doctor).lastBackup},
@@ -119,7 +121,7 @@ func doctorCommand(t *terminal) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "doctor",
 		Short: "Say what this machine and this service lack, with the mend of each",
-		Long: `Doctor looks at the content, the documents, the key, the database, the mail, the port, permissions and
+		Long: `Doctor looks at the content, the documents, the keys, the database, the mail, the port, permissions and
 the clock, and changes nothing. A line for each says ok, warning or fault, and in brackets what to do.
 
 It looks at what is there: at the server on this machine where there is a data folder or --data names
@@ -158,6 +160,7 @@ Exit codes: 0 no fault, 1 a fault, 2 called wrongly.`,
 	flags.AddFlagSet(serve)
 	flags.StringVar(&d.store.remote, "remote", "", "the `environment` of wrangler.toml to look at (default those whose database was made)")
 	flags.StringVar(&d.store.wrangler, "wrangler", wranglerFile, "the `file` that names what is on Cloudflare")
+	d.logKey.addFlag(flags)
 	flags.StringVar(&d.backups, "backups", "", "a `folder` that anteroom backup writes to, to look at the age of the newest one")
 	flags.BoolVar(&asJSON, "json", false, "print one JSON object")
 	return cmd

@@ -184,3 +184,29 @@ func (d *doctor) key(_ context.Context, f *findings) {
 		f.warn(rotate, "the content publishes no receipt key")
 	}
 }
+
+// log says how far the log is, and whether the key that is named signs its next stage. That its last
+// stage is of the last verification, and signed by a key that is listed, was checked with the content.
+func (d *doctor) log(_ context.Context, f *findings) {
+	if d.site == nil {
+		return
+	}
+	keys, last := d.site.Service.Log.Keys, d.site.Log.Current()
+	silent := *d.t
+	silent.err = io.Discard // permissions are told by a check of their own
+	key, err := d.logKey.read(&silent)
+	if err == nil && key != nil {
+		err = lists(key.Public, keys, filepath.Join(d.serve.content, serviceFile))
+	}
+	switch {
+	case err != nil:
+		f.err(fault, err)
+	case len(keys) == 0: // there is none, which is no fault
+	case last == nil:
+		f.warn("anteroom verify --log-key-file begins it", "the content lists a key of a log, which has no entry yet")
+	case last.Tree.Key != keys[len(keys)-1]:
+		f.ok("%d entries, the last of verification %s; the next ones are signed with a new key", d.site.Log.Size(), last.Name)
+	default:
+		f.ok("%d entries, the last of verification %s", d.site.Log.Size(), last.Name)
+	}
+}

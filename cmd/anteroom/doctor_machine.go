@@ -158,6 +158,9 @@ func (d *doctor) permissions(_ context.Context, f *findings) {
 	if key != "" {
 		private(key)
 	}
+	if d.logKey.file != "" {
+		private(d.logKey.file)
+	}
 	if d.serve.smtpFile != "" {
 		private(d.serve.smtpFile)
 	}
@@ -175,7 +178,7 @@ func (d *doctor) permissions(_ context.Context, f *findings) {
 	if len(open) > 0 {
 		f.warn("chmod go= "+strings.Join(open, " "), "others may read %s", few(open))
 	}
-	if len(f.list) == 0 && (d.native || key != "" || d.serve.smtpFile != "") {
+	if len(f.list) == 0 && (d.native || key != "" || d.logKey.file != "" || d.serve.smtpFile != "") {
 		f.ok("what is private is this user's alone")
 	}
 }
@@ -218,7 +221,7 @@ func (d *doctor) writable(f *findings, folder fs.FileInfo) {
 }
 
 // secrets are paths that git is not to keep, whether they are there or not.
-var secrets = []string{".dev.vars", "receipt.key", "backup.db"}
+var secrets = []string{".dev.vars", "receipt.key", "log.key", "backup.db"}
 
 // git looks whether git ignores what is private. Without git or a repository there is nothing to
 // look at.
@@ -232,8 +235,10 @@ func (d *doctor) git(ctx context.Context, f *findings) {
 		return
 	}
 	paths := append([]string{d.dataFile(sqlite.FileName), filepath.Join(d.serve.mailFolder(), "new", "1"), d.serve.defaultKeyFile()}, secrets...)
-	if d.serve.keyFile != "" {
-		paths = append(paths, d.serve.keyFile)
+	for _, file := range []string{d.serve.keyFile, d.logKey.file} {
+		if file != "" {
+			paths = append(paths, file)
+		}
 	}
 	if d.backups != "" {
 		paths = append(paths, filepath.Join(d.backups, "backup.db"))

@@ -37,7 +37,7 @@ func patientFolder(t *testing.T) {
 	t.Chdir(dir)
 	t.Setenv("SOURCE_DATE_EPOCH", now)
 	t.Setenv("ANTEROOM_ADDR", "127.0.0.1:0")
-	for _, variable := range []string{"CLOUDFLARE_API_TOKEN", "CLOUDFLARE_ACCOUNT_ID", "ANTEROOM_KEY", "ANTEROOM_KEY_FILE"} {
+	for _, variable := range []string{"CLOUDFLARE_API_TOKEN", "CLOUDFLARE_ACCOUNT_ID", "ANTEROOM_KEY", "ANTEROOM_KEY_FILE", "ANTEROOM_LOG_KEY", "ANTEROOM_LOG_KEY_FILE"} {
 		t.Setenv(variable, "")
 	}
 	transport = loopback{}
@@ -213,6 +213,7 @@ func TestDoctorFinds(t *testing.T) {
 		operate(t, "key", "rotate", "--out", "receipt.key")
 		operate(t, "generate")
 	}
+	logged := func(t *testing.T) { operate(t, "key", "rotate", "--log", "--out", "log.key") }
 	const (
 		expires  = `(?m)^  expires: .*$`
 		oldMail  = "VALUES ('a', 'registration', '{}', 1795000000, 1795000000, 20, '550 5.1.1', "
@@ -231,6 +232,14 @@ func TestDoctorFinds(t *testing.T) {
 		"a key that is missing": {rotated, "", `^fault key: content/service.yaml publishes a receipt key, and there is none to sign with`},
 		"another key":           {func(t *testing.T) { rotated(t); operate(t, "key", "new", "--out", "b.key") }, "--key-file b.key", `^fault key: the receipt key is not the one .*anteroom key check`},
 		"unsigned":              {func(*testing.T) {}, "--unsigned", `^warning key: receipts are not signed \(leave --unsigned out\)`},
+
+		"a log that has not begun":      {logged, "", `^warning log: the content lists a key of a log, which has no entry yet \(anteroom verify --log-key-file begins it\)`},
+		"a log without a key":           {func(t *testing.T) { operate(t, "key", "new", "--log", "--out", "log.key") }, "--log-key-file log.key", `^fault log: .* lists no key of a log \(anteroom key rotate --log`},
+		"another key of the log":        {func(t *testing.T) { logged(t); operate(t, "key", "new", "--log", "--out", "b.key") }, "--log-key-file b.key", `^fault log: .* lists other keys of the log than this one \(sign with`},
+		"a receipt key for the log":     {func(t *testing.T) { operate(t, "key", "new", "--out", "a.key") }, "--log-key-file a.key", `^fault log: .*a.key: it is a receipt key \(anteroom key new --log`},
+		"a key of the log that is gone": {logged, "--log-key-file gone.key", `^fault log: .*gone.key: no such file.* \(anteroom key new --log`},
+		"a key of the log that is open": {func(t *testing.T) { logged(t); os.Chmod("log.key", 0o644) }, "--log-key-file log.key", `(?m)^warning permissions: others may read log.key \(chmod`},
+		"a published key of the log":    {func(t *testing.T) { logged(t); os.Rename("log.key", "public/notes.bak") }, "", `(?m)^fault documents: public/notes.bak is a database or a secret key`},
 
 		"content with faults":    {edit("content/service.yaml", "(?m)^name:.*$", "nam: x"), "", `^fault content: content has 2 faults; the first: service.yaml:\d+:1: .*anteroom generate --check`},
 		"no content":             {func(*testing.T) {}, "--content nowhere", `^fault content: there is no content folder nowhere \(name it with`},
@@ -577,7 +586,7 @@ func TestDoctorGit(t *testing.T) {
 	operate(t, "generate")
 	find(`^$`) // no repository
 	git("init", "-q")
-	find(`^warning git: git does not ignore data/anteroom.db, .* 3 more \(add them to .gitignore\)\n$`)
+	find(`^warning git: git does not ignore data/anteroom.db, .* 4 more \(add them to .gitignore\)\n$`)
 	if err := os.WriteFile(".gitignore", gitignore, 0o644); err != nil {
 		t.Fatal(err)
 	}

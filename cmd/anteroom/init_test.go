@@ -118,7 +118,7 @@ func TestNewServiceIsItsOwn(t *testing.T) {
 			t.Errorf("%s is %q, want %q", what, got.got, got.want)
 		}
 	}
-	if len(s.PreviewHosts)+len(s.ReceiptKeys.Retired)+loaded.Jobs.Counts["open"]+loaded.Jobs.Counts["completed"]+loaded.Auditors.Counts["claimed"] > 0 {
+	if len(s.PreviewHosts)+len(s.ReceiptKeys.Retired)+len(s.Log.Keys)+len(s.Log.Witnesses)+len(loaded.Log.Stages)+loaded.Jobs.Counts["open"]+loaded.Jobs.Counts["completed"]+loaded.Auditors.Counts["claimed"] > 0 {
 		t.Error("it has hosts, keys, jobs or audits of the shipped service")
 	}
 	if text := files["content/service.yaml"]; bytes.Count(text, []byte("#")) != bytes.Count(mustRead(t, "../../content/service.yaml"), []byte("#")) {

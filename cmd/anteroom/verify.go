@@ -99,8 +99,8 @@ func (o *verifyOptions) check() error {
 	if o.yes && o.answers == "" {
 		faults = append(faults, errors.New("--yes needs --answers FILE, which says what is decided"))
 	}
-	if o.answers == "-" && o.key.file == "-" {
-		faults = append(faults, errors.New("--answers and --log-key-file cannot both be standard input"))
+	if o.key.file == "-" && !o.asJSON && (!o.yes || o.answers == "-") {
+		faults = append(faults, errors.New("--log-key-file - needs --answers FILE --yes, as what is asked is answered at standard input too"))
 	}
 	if _, err := parseThrough(o.through); err != nil {
 		faults = append(faults, fmt.Errorf("--through %w", err))

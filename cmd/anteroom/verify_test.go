@@ -252,6 +252,36 @@ func TestVerifyAtTerminal(t *testing.T) {
 	}
 }
 
+// What is decided at a terminal is logged too, however often it was looked at before.
+func TestVerifyLogAtTerminal(t *testing.T) {
+	v := newVerification(t, "lark", "wren")
+	v.beginLog()
+	err := v.answer(
+		"1", "1", "1", "known", "6", // lark: vouch
+		"5", "1", "3", "1", "1", // texts
+		"6", "n", "6", "y",
+	)
+	if err != nil {
+		t.Fatalf("%v\n%s%s", err, &v.shown, &v.out)
+	}
+	if n := strings.Count(v.out.String(), "log: 4 entries, 4 of them new\n"); n != 2 {
+		t.Errorf("%d summaries name the log:\n%s", n, &v.out)
+	}
+	if files := v.files(); !slices.Equal(files, allFiles) {
+		t.Errorf("written are %q", files)
+	}
+	s, err := loadContent(v.content)
+	if err != nil || s.Log.Size() != 4 || s.Log.Counts().Vouched != 1 {
+		t.Errorf("the content is %v", err)
+	}
+
+	// Without the key nothing is asked.
+	v.options.key.file = ""
+	if err := v.answer(); err == nil || !strings.Contains(err.Error(), "name its file with --log-key-file") || v.shown.Len() > 0 {
+		t.Errorf("without the key: %v, %s", err, &v.shown)
+	}
+}
+
 // Charters and suggestions change sides in their lists.
 func TestVerifyFilings(t *testing.T) {
 	v := newVerification(t)

@@ -229,7 +229,7 @@ func (l *loader) read(file string, limit int64) []byte {
 // secretHints say what each kind of secret key is, and what makes a new one.
 var secretHints = map[string][2]string{
 	receipt.SecretPrefix: {"receipt key", "anteroom key rotate"},
-	receipt.NotePrefix:   {"key of a log", "anteroom key rotate --log"},
+	receipt.NotePrefix:   {"key of the log", "anteroom key rotate --log"},
 }
 
 // findSecrets reports the secret keys in a file, without repeating them.

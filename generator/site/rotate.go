@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	"anteroom/generator/translog"
+
 	"go.yaml.in/yaml/v4"
 )
 
@@ -53,6 +55,9 @@ func RotateLogKey(service []byte, key string) ([]byte, error) {
 	}
 	want := old
 	want.Log.Keys = append(slices.Clone(old.Log.Keys), key)
+	if want.Log.Witnesses == nil {
+		want.Log.Witnesses = []translog.Witness{} // as an empty list is read
+	}
 
 	e := &lineEditor{lines: slices.Collect(strings.Lines(string(service)))}
 	if e.addLogKey(service, key) {
@@ -71,32 +76,30 @@ func (e *lineEditor) addLogKey(text []byte, key string) bool {
 	if err != nil || len(docs) != 1 {
 		return false
 	}
+	item := "- " + inQuotes(key)
 	name, log := find(docs[0].Content[0], "log")
 	if name == nil {
-		end := lineBreak(e.lines[0])
-		e.insert(len(e.lines), end+"log:"+end+"  keys:"+end+"    - "+inQuotes(key)+end)
-		return true
-	}
-	if log.Kind != yaml.MappingNode {
-		return keyLine.MatchString(e.lines[name.Line-1]) && e.insertItem(name.Line, "  keys:", "    - "+inQuotes(key))
+		return e.insertLines(len(e.lines), "", "log:", "  keys:", "    "+item, "  witnesses: []")
 	}
 	keys, list := find(log, "keys")
-	switch {
-	case keys == nil:
-		return log.Style&yaml.FlowStyle == 0 && e.insertItem(name.Line, strings.Repeat(" ", log.Column-1)+"keys:", strings.Repeat(" ", log.Column+1)+"- "+inQuotes(key))
-	case len(list.Content) > 0:
-		last := list.Content[len(list.Content)-1].Line
+	if keys == nil {
+		return keyLine.MatchString(e.lines[name.Line-1]) && e.insertLines(name.Line, "  keys:", "    "+item, "  witnesses: []")
+	}
+	if n := len(list.Content); n > 0 {
+		last := list.Content[n-1].Line
 		dash := dashLine.FindStringSubmatch(e.lines[last-1])
-		return dash != nil && e.insertItem(last, dash[1]+"- "+inQuotes(key))
+		return dash != nil && e.insertLines(last, dash[1]+item)
 	}
-	if parts := emptyList.FindStringSubmatch(e.lines[keys.Line-1]); parts != nil {
-		e.lines[keys.Line-1] = parts[1] + parts[2]
+	parts := emptyList.FindStringSubmatch(e.lines[keys.Line-1])
+	if parts == nil {
+		return false
 	}
-	return e.insertItem(keys.Line, strings.Repeat(" ", keys.Column+1)+"- "+inQuotes(key))
+	e.lines[keys.Line-1] = parts[1] + parts[2]
+	return e.insertLines(keys.Line, strings.Repeat(" ", keys.Column+1)+item)
 }
 
-// insertItem inserts lines behind a line, which end as that does.
-func (e *lineEditor) insertItem(line int, lines ...string) bool {
+// insertLines inserts lines behind a line, which end as that does.
+func (e *lineEditor) insertLines(line int, lines ...string) bool {
 	end := lineBreak(e.lines[line-1])
 	e.insert(line, strings.Join(lines, end)+end)
 	return true

@@ -92,6 +92,74 @@ func TestRotateKey(t *testing.T) {
 	}
 }
 
+const (
+	firstLogKey  = "www.base.example/log+f00902b2+ATtqJ7zOtqQtYqOo0CpvDXNlMhV3HeJDpjrASKGLWdop"
+	secondLogKey = "www.base.example/log/2+9e0a330f+ATtqJ7zOtqQtYqOo0CpvDXNlMhV3HeJDpjrASKGLWdop"
+)
+
+// withLog is the shipped service.yaml with another block of the log.
+func withLog(t testing.TB, block string) string {
+	t.Helper()
+	text, err := os.ReadFile("../../content/service.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	before, rest, found := strings.Cut(string(text), "\nlog:\n")
+	_, after, more := strings.Cut(rest, "\n\n")
+	if !found || !more {
+		t.Fatal("service.yaml has no block log")
+	}
+	return before + "\n" + block + "\n" + after
+}
+
+// A key of the log stands behind the others, and the lines that hold none stay as they are.
+func TestRotateLogKey(t *testing.T) {
+	for _, test := range []struct{ name, before, after string }{
+		{
+			"as it is shipped",
+			"log:\n  keys: [] # none\n  witnesses: []\n",
+			"log:\n  keys: # none\n    - \"" + secondLogKey + "\"\n  witnesses: []\n",
+		},
+		{
+			"behind the witnesses",
+			"log:\n    witnesses: []\n    keys: []\n    # none\n",
+			"log:\n    witnesses: []\n    keys:\n      - \"" + secondLogKey + "\"\n    # none\n",
+		},
+		{
+			"one key, CRLF",
+			"log:\r\n  keys:\r\n  - " + firstLogKey + " # the first\r\n  # no more\r\n  witnesses: []\r\n",
+			"log:\r\n  keys:\r\n  - " + firstLogKey + " # the first\r\n  - \"" + secondLogKey + "\"\r\n  # no more\r\n  witnesses: []\r\n",
+		},
+		{"nothing in it", "log: # none\n", "log: # none\n  keys:\n    - \"" + secondLogKey + "\"\n  witnesses: []\n"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			got, err := RotateLogKey([]byte(withLog(t, test.before)), secondLogKey)
+			if want := withLog(t, test.after); err != nil || string(got) != want {
+				t.Errorf("%v\ngot\n%s\nwant\n%s", err, got, want)
+			}
+		})
+	}
+
+	// Where there is no block, it stands at the end.
+	text := strings.TrimRight(withLog(t, ""), "\n")
+	if got, err := RotateLogKey([]byte(text), firstLogKey); err != nil || string(got) != text+"\n\nlog:\n  keys:\n    - \""+firstLogKey+"\"\n  witnesses: []\n" {
+		t.Errorf("no block: %v\n%s", err, got)
+	}
+
+	for name, block := range map[string]string{
+		"a mapping in braces":  "log: {keys: [], witnesses: []}\n",
+		"a list in brackets":   "log:\n  keys: [" + firstLogKey + "]\n  witnesses: []\n",
+		"a list of two lines":  "log:\n  keys: [\n  ]\n  witnesses: []\n",
+		"the same key":         "log:\n  keys:\n    - " + secondLogKey + "\n  witnesses: []\n",
+		"a faulty key":         "log:\n  keys:\n    - a+b+c\n  witnesses: []\n",
+		"a value of two lines": "log:\n  keys:\n    - >-\n      " + firstLogKey + "\n  witnesses: []\n",
+	} {
+		if got, err := RotateLogKey([]byte(withLog(t, block)), secondLogKey); err == nil || got != nil {
+			t.Errorf("%s: %s", name, got)
+		}
+	}
+}
+
 // FuzzRotateKey: an edit of any text gives the same service with another key, or an error.
 func FuzzRotateKey(f *testing.F) {
 	for _, block := range []string{

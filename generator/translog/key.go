@@ -33,7 +33,7 @@ func ParseKey(text string) (*Key, error) {
 	text = strings.TrimSuffix(strings.TrimSuffix(text, "\n"), "\r")
 	wrong := errors.New("it is no secret key of a log: PRIVATE, KEY, name, hash and key with + between them, on one line")
 	signer, err := note.NewSigner(text)
-	if err != nil {
+	if err != nil || strings.ContainsAny(text, "\r\n") { // the decoder skips line breaks
 		return nil, wrong
 	}
 	parts := strings.SplitN(text, "+", 5) // the last one may hold a +

@@ -19,11 +19,18 @@ type stage struct {
 // grow makes a log with so many registrations in each stage.
 func grow(t testing.TB, sizes ...int) (key string, stages []stage, l *translog.Log) {
 	t.Helper()
+	key, stages, l, _ = growWith(t, sizes...)
+	return key, stages, l
+}
+
+// growWith gives the signer of the log too.
+func growWith(t testing.TB, sizes ...int) (key string, stages []stage, l *translog.Log, signer note.Signer) {
+	t.Helper()
 	secret, key, err := note.GenerateKey(nil, translog.Origin("www.base.example", 1))
 	if err != nil {
 		t.Fatal(err)
 	}
-	signer, err := note.NewSigner(secret)
+	signer, err = note.NewSigner(secret)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -43,7 +50,7 @@ func grow(t testing.TB, sizes ...int) (key string, stages []stage, l *translog.L
 		}
 		stages = append(stages, stage{name, lines, checkpoint})
 	}
-	return key, stages, l
+	return key, stages, l, signer
 }
 
 // A log that is read from its content is the one that was appended to, and proves its entries.
