@@ -4,100 +4,17 @@ import (
 	"bytes"
 	"context"
 	"crypto/ed25519"
-	"crypto/sha256"
-	"encoding/base64"
-	"encoding/binary"
 	"errors"
-	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
 
 	"anteroom/generator/translog"
-
-	"golang.org/x/mod/sumdb/tlog"
+	"anteroom/generator/translog/translogtest"
 )
-
-// witness implements C2SP tlog-witness for one log.
-type witness struct {
-	secret ed25519.PrivateKey
-	key    []byte // with its algorithm
-	log    string // verifier key of the log; "" while it knows none
-	size   int64  // of the tree that it has seen
-	root   tlog.Hash
-	asked  []string // requests
-}
-
-func newWitness(log string) *witness {
-	secret := ed25519.NewKeyFromSeed(bytes.Repeat([]byte{9}, ed25519.SeedSize))
-	return &witness{secret: secret, log: log, key: append([]byte{4}, secret.Public().(ed25519.PublicKey)...)}
-}
-
-const witnessName = "witness.base.example/w1"
-
-func (w *witness) id() []byte {
-	sum := sha256.Sum256(append([]byte(witnessName+"\n"), w.key...))
-	return sum[:4]
-}
-
-// vkey is its verifier key.
-func (w *witness) vkey() string {
-	return fmt.Sprintf("%s+%x+%s", witnessName, w.id(), base64.StdEncoding.EncodeToString(w.key))
-}
-
-// cosign is the line by which it cosigns a checkpoint.
-func (w *witness) cosign(checkpoint string) string {
-	body, _, _ := strings.Cut(checkpoint, "\n\n")
-	const at = 1795219200
-	sig := ed25519.Sign(w.secret, fmt.Appendf(nil, "cosignature/v1\ntime %d\n%s\n", at, body))
-	return "— " + witnessName + " " + base64.StdEncoding.EncodeToString(append(binary.BigEndian.AppendUint64(w.id(), at), sig...)) + "\n"
-}
-
-func (w *witness) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
-	text, _ := io.ReadAll(r.Body)
-	w.asked = append(w.asked, string(text))
-	head, checkpoint, found := strings.Cut(string(text), "\n\n")
-	lines := strings.Split(head, "\n")
-	old, err := strconv.ParseInt(strings.TrimPrefix(lines[0], "old "), 10, 64)
-	if r.Method != "POST" || r.URL.Path != "/w/add-checkpoint" || !found || err != nil || !strings.HasPrefix(lines[0], "old ") {
-		http.Error(rw, "malformed", http.StatusBadRequest)
-		return
-	}
-	var proof tlog.TreeProof
-	for _, line := range lines[1:] {
-		h, err := tlog.ParseHash(line)
-		if err != nil {
-			http.Error(rw, "malformed", http.StatusBadRequest)
-			return
-		}
-		proof = append(proof, h)
-	}
-	if !strings.HasPrefix(w.log, strings.SplitN(checkpoint, "\n", 2)[0]+"+") {
-		http.Error(rw, "unknown log", http.StatusNotFound)
-		return
-	}
-	c, err := translog.Open([]byte(checkpoint), []string{w.log}, nil)
-	switch {
-	case err != nil:
-		http.Error(rw, "unknown key", http.StatusForbidden)
-	case old > c.Size:
-		http.Error(rw, "old is larger", http.StatusBadRequest)
-	case old != w.size || old == c.Size && w.root != c.Root:
-		rw.Header().Set("Content-Type", "text/x.tlog.size")
-		rw.WriteHeader(http.StatusConflict)
-		fmt.Fprintf(rw, "%d\n", w.size)
-	case (old == 0 || old == c.Size) && len(proof) > 0,
-		old > 0 && old < c.Size && tlog.CheckTree(proof, c.Size, c.Root, old, w.root) != nil:
-		http.Error(rw, "no proof", http.StatusUnprocessableEntity)
-	default:
-		w.size, w.root = c.Size, c.Root
-		io.WriteString(rw, w.cosign(checkpoint))
-	}
-}
 
 // A witness cosigns each checkpoint, whatever it has seen before.
 func TestCosign(t *testing.T) {
@@ -106,50 +23,50 @@ func TestCosign(t *testing.T) {
 	for seen := -1; seen < 4; seen++ {
 		l := *p.log
 		l.Stages = stages[:4] // under the first key
-		w := newWitness(l.Keys[0])
+		w := translogtest.New(l.Keys[0])
 		if seen >= 0 {
 			c, err := translog.Open(stages[seen].Checkpoint, l.Keys, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
-			w.size, w.root = c.Size, c.Root
+			w.Size, w.Root = c.Size, c.Root
 		}
 		server := httptest.NewServer(w)
-		known := translog.Witness{Key: w.vkey(), URL: server.URL + "/w/"}
+		known := translog.Witness{Key: w.VKey(), URL: server.URL + "/w/"}
 		if err := known.Check(); err != nil {
 			t.Fatal(err)
 		}
 		line, err := l.Cosign(t.Context(), server.Client(), &known)
 		server.Close()
-		if err != nil || w.size != stages[3].Size {
+		if err != nil || w.Size != stages[3].Size {
 			t.Errorf("a witness that has seen stage %d: %v", seen, err)
 			continue
 		}
 		cosigned := append(bytes.Clone(stages[3].Checkpoint), line...)
 		c, err := translog.Open(cosigned, l.Keys, []translog.Witness{known})
-		if err != nil || len(c.Cosigned) != 1 || c.Cosigned[0] != known.Name() || known.Name() != witnessName {
+		if err != nil || len(c.Cosigned) != 1 || c.Cosigned[0] != known.Name() || known.Name() != translogtest.Name {
 			t.Errorf("a witness that has seen stage %d: %+v, %v", seen, c, err)
 		}
-		if want := 2 - len(w.asked); seen < 0 && want != 1 || seen >= 0 && want != 0 {
-			t.Errorf("a witness that has seen stage %d was asked %d times", seen, len(w.asked))
+		if want := 2 - len(w.Asked); seen < 0 && want != 1 || seen >= 0 && want != 0 {
+			t.Errorf("a witness that has seen stage %d was asked %d times", seen, len(w.Asked))
 		}
 	}
 	// What a witness has cosigned before is where it is asked to go on from.
-	w := newWitness(p.log.Keys[0])
-	known := translog.Witness{Key: w.vkey()}
+	w := translogtest.New(p.log.Keys[0])
+	known := translog.Witness{Key: w.VKey()}
 	grown := years(t).log
 	grown.Stages = grown.Stages[:4]
-	grown.Stages[1].Checkpoint = append(grown.Stages[1].Checkpoint, w.cosign(string(grown.Stages[1].Checkpoint))...)
+	grown.Stages[1].Checkpoint = append(grown.Stages[1].Checkpoint, w.Cosign(string(grown.Stages[1].Checkpoint))...)
 	c, err := translog.Open(grown.Stages[1].Checkpoint, grown.Keys, nil)
 	if err != nil || !grown.Stages[1].HasCosigned(&known) || grown.Stages[3].HasCosigned(&known) {
 		t.Fatal(err)
 	}
-	w.size, w.root = c.Size, c.Root
+	w.Size, w.Root = c.Size, c.Root
 	server := httptest.NewServer(w)
 	defer server.Close()
 	known.URL = server.URL + "/w"
-	if _, err := grown.Cosign(t.Context(), server.Client(), &known); err != nil || len(w.asked) != 1 {
-		t.Errorf("%v, asked %d times", err, len(w.asked))
+	if _, err := grown.Cosign(t.Context(), server.Client(), &known); err != nil || len(w.Asked) != 1 {
+		t.Errorf("%v, asked %d times", err, len(w.Asked))
 	}
 }
 
@@ -159,20 +76,20 @@ func TestCosignFaults(t *testing.T) {
 	l := *p.log
 	l.Stages = l.Stages[:4]
 	other := publish(t, nil, addition{"2026-11-20", 1, records("other", translog.Registration, 307)}, addition{"2026-11-21", 1, records("other", translog.Charter, 962)})
-	split := func(stage int) *witness {
-		w := newWitness(l.Keys[0])
+	split := func(stage int) *translogtest.Witness {
+		w := translogtest.New(l.Keys[0])
 		c, err := translog.Open(other.log.Stages[stage].Checkpoint, l.Keys, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
-		w.size, w.root = c.Size, c.Root
+		w.Size, w.Root = c.Size, c.Root
 		return w
 	}
 	_, foreign := signer(t, 2)
-	otherKey := newWitness(l.Keys[0])
-	otherKey.secret = ed25519.NewKeyFromSeed(bytes.Repeat([]byte{8}, ed25519.SeedSize))
-	ahead := newWitness(l.Keys[0])
-	ahead.size = 99999
+	otherKey := translogtest.New(l.Keys[0])
+	otherKey.Secret = ed25519.NewKeyFromSeed(bytes.Repeat([]byte{8}, ed25519.SeedSize))
+	ahead := translogtest.New(l.Keys[0])
+	ahead.Size = 99999
 	answer := func(status int, text string) http.Handler {
 		return http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 			rw.Header().Set("Location", "http://127.0.0.1:1/")
@@ -180,19 +97,19 @@ func TestCosignFaults(t *testing.T) {
 			io.WriteString(rw, text)
 		})
 	}
-	honest := newWitness(l.Keys[0])
+	honest := translogtest.New(l.Keys[0])
 	for name, c := range map[string]struct {
 		handler http.Handler
 		want    string
 	}{
-		"that knows another log":       {newWitness(foreign), "404: it does not know the log (have who runs it add " + l.Keys[0]},
+		"that knows another log":       {translogtest.New(foreign), "404: it does not know the log (have who runs it add " + l.Keys[0]},
 		"with a fork of another size":  {split(0), "422: it has cosigned another tree than this one"},
 		"with a fork of the same size": {split(1), "it has cosigned another tree than this one"},
 		"that is ahead":                {ahead, "it has seen a tree of 99999 entries, and the newest here has 1271"},
 		"that signs with another key":  {otherKey, "without a cosignature of the checkpoint by its key"},
-		"that cosigns another text":    {answer(200, honest.cosign("www.base.example/log\n1\nAAAA\n\n")), "without a cosignature"},
+		"that cosigns another text":    {answer(200, honest.Cosign("www.base.example/log\n1\nAAAA\n\n")), "without a cosignature"},
 		"that says nothing":            {answer(200, ""), "without a cosignature"},
-		"that talks":                   {answer(200, strings.Repeat("— "+witnessName+" AAAA\n", 3)), "without a cosignature"},
+		"that talks":                   {answer(200, strings.Repeat("— "+translogtest.Name+" AAAA\n", 3)), "without a cosignature"},
 		"that talks without end":       {answer(200, strings.Repeat("— x AAAA\n", 10_000)), "more than 64 KiB"},
 		"that forbids":                 {answer(403, "no"), "403: it knows the log by another key"},
 		"that is overloaded":           {answer(503, ""), "503: it fails in passing"},
@@ -203,13 +120,13 @@ func TestCosignFaults(t *testing.T) {
 		"that is never content":        {answer(409, "5\n"), "took none of them"},
 	} {
 		server := httptest.NewServer(c.handler)
-		line, err := l.Cosign(t.Context(), server.Client(), &translog.Witness{Key: honest.vkey(), URL: server.URL + "/w"})
+		line, err := l.Cosign(t.Context(), server.Client(), &translog.Witness{Key: honest.VKey(), URL: server.URL + "/w"})
 		server.Close()
 		if line != nil || err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("a witness %s: %q, %v, want %q", name, line, err, c.want)
 		}
 	}
-	if _, err := l.Cosign(t.Context(), &http.Client{}, &translog.Witness{Key: honest.vkey(), URL: "http://127.0.0.1:1"}); err == nil || !strings.Contains(err.Error(), "refused") {
+	if _, err := l.Cosign(t.Context(), &http.Client{}, &translog.Witness{Key: honest.VKey(), URL: "http://127.0.0.1:1"}); err == nil || !strings.Contains(err.Error(), "refused") {
 		t.Errorf("a witness that is not there: %v", err)
 	}
 	done := make(chan struct{})
@@ -218,7 +135,7 @@ func TestCosignFaults(t *testing.T) {
 	defer close(done)
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
-	if _, err := l.Cosign(ctx, silent.Client(), &translog.Witness{Key: honest.vkey(), URL: silent.URL}); err == nil || errors.Is(err, translog.ErrSplit) {
+	if _, err := l.Cosign(ctx, silent.Client(), &translog.Witness{Key: honest.VKey(), URL: silent.URL}); err == nil || errors.Is(err, translog.ErrSplit) {
 		t.Errorf("a witness that is silent: %v", err)
 	}
 }
@@ -228,13 +145,13 @@ func FuzzCosignature(f *testing.F) {
 	p := years(f)
 	l := *p.log
 	l.Stages = l.Stages[:4]
-	w := newWitness(l.Keys[0])
-	good := w.cosign(string(l.Stages[3].Checkpoint))
+	w := translogtest.New(l.Keys[0])
+	good := w.Cosign(string(l.Stages[3].Checkpoint))
 	f.Add(200, []byte(good))
 	f.Add(200, []byte("— x AAAA\n"+good+good))
 	f.Add(409, []byte("308\n"))
 	f.Add(409, []byte("99999999999999999999\n"))
-	known := &translog.Witness{Key: w.vkey(), URL: "http://witness.base.example"}
+	known := &translog.Witness{Key: w.VKey(), URL: "http://witness.base.example"}
 	f.Fuzz(func(t *testing.T, status int, answer []byte) {
 		client := &http.Client{Transport: answering(func(*http.Request) (*http.Response, error) {
 			return &http.Response{StatusCode: status, Header: http.Header{}, Body: io.NopCloser(bytes.NewReader(answer))}, nil
