@@ -131,6 +131,8 @@ func (o *logCheckOptions) check(ctx context.Context, t *terminal) error {
 		t.warnTrusted(report.Keys)
 	}
 	switch {
+	case ctx.Err() != nil:
+		return errors.New("interrupted")
 	case errors.Is(err, translog.ErrNoLog):
 		return failure{exitUsage, fmt.Errorf("check %s: %w", where, err)}
 	case err != nil && report.OK():

@@ -145,6 +145,32 @@ func FuzzRecordHash(f *testing.F) {
 	})
 }
 
+// The keys of a content are those of its own service alone, and of this machine.
+func TestLogAsks(t *testing.T) {
+	s := &site.Service{CanonicalHost: "www.anteroom.example", ApexHost: "anteroom.example", PreviewHosts: []string{"preview.anteroom.example"}}
+	for _, c := range []struct {
+		url, host string
+		want      bool
+	}{
+		{"https://www.anteroom.example", "", true},
+		{"https://WWW.anteroom.example:8443", "", true},
+		{"https://anteroom.example", "", true},
+		{"https://preview.anteroom.example", "", true},
+		{"https://www.else.example", "", false},
+		{"https://www.anteroom.example.else.example", "", false},
+		{"http://127.0.0.1:8080", "", true},
+		{"http://localhost", "", true},
+		{"http://[::1]:8080", "", true},
+		{"http://127.0.0.1:8080", "www.else.example", false},
+		{"http://192.0.2.1", "www.anteroom.example", true},
+		{"http://%zz", "", false},
+	} {
+		if o := (&logFlags{url: c.url, host: c.host}); o.asks(s) != c.want {
+			t.Errorf("%s %s: %v", c.url, c.host, !c.want)
+		}
+	}
+}
+
 // A log whose key has signed two trees is reported as a fork, with both notes.
 func TestLogFork(t *testing.T) {
 	signer, key, err := logSigner(2)

@@ -1,6 +1,7 @@
 package live
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io/fs"
@@ -13,7 +14,7 @@ const FilesAtOnce = atOnce
 // File asks for a file that the service publishes, again where it fails in passing. The error wraps
 // fs.ErrNotExist where there is no such file.
 func (s *Service) File(ctx context.Context, path string) ([]byte, error) {
-	a, err := s.asker(Timeout, pause).get(ctx, path)
+	a, err := s.asker(Timeout, cmp.Or(s.pause, pause)).get(ctx, path)
 	switch {
 	case err != nil:
 		return nil, err
