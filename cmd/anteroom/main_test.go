@@ -53,6 +53,9 @@ func TestScripts(t *testing.T) {
 			"verify":   verifyBody,
 			"sql":      sqlCommand,
 			"locked":   lockedContent,
+			"logged":   loggedContent,
+			"files":    fileServer,
+			"witness":  witnessServer,
 		},
 	})
 }

@@ -66,7 +66,7 @@ func ParseProof(text []byte) (*Proof, error) {
 			break
 		}
 		h, err := tlog.ParseHash(line)
-		if err != nil || len(p.Hashes) == maxProof {
+		if err != nil || h.String() != line || len(p.Hashes) == maxProof {
 			return nil, errors.New("read proof: a line is no SHA-256 in base64, or there are too many")
 		}
 		p.Hashes = append(p.Hashes, h)

@@ -1,0 +1,209 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+
+	"anteroom/generator/translog"
+
+	"github.com/spf13/cobra"
+)
+
+// logCheckOptions are the flags of log check.
+type logCheckOptions struct {
+	logFlags
+	out, since, proof string
+	asJSON            bool
+}
+
+func logCheckCommand(t *terminal) *cobra.Command {
+	var o logCheckOptions
+	cmd := &cobra.Command{
+		Use:   "check [FILE|HASH]",
+		Short: "Check the whole public log, or a proof that was kept",
+		Long: `Check reads every published file of the log, in the folder of the documents or with --url from a service,
+and recomputes all of it: keys and signatures, every tile and bundle, every checkpoint, the proof of every
+verification, the look-up, the counts of every verification against its board. It says what is wrong, where.
+
+--since FILE is a checkpoint, or a proof, that was kept from earlier: the log must go on from it. Only what
+came after it is read then, unless an entry there is about an earlier one. Two signed trees of which one does
+not go on from the other are a fork: both signed notes are printed, as the evidence. Keep both.
+
+--proof PROOF checks without a network that a proof of anteroom log prove is about the record of an answer,
+FILE or HASH.
+
+Exit codes: 0 as it should be, 1 not as it should be, 2 it cannot be checked, or called wrongly.`,
+		Example: `  anteroom log check
+  anteroom log check --url https://www.anteroom.example --since checkpoint
+  anteroom log check --proof answer.tlog-proof answer.json`,
+		Args: cobra.MaximumNArgs(1),
+		RunE: withExitCode(func(cmd *cobra.Command, args []string) error {
+			switch {
+			case o.proof != "" && (len(args) == 0 || o.url != "" || o.since != ""):
+				return usageError{errors.New("--proof checks one answer, FILE or HASH, and excludes --url and --since")}
+			case o.proof != "":
+				return o.checkProof(t, args[0])
+			case len(args) > 0:
+				return usageError{errors.New("an answer is checked with --proof PROOF")}
+			}
+			return o.check(cmd.Context(), t)
+		}),
+	}
+	flags := cmd.Flags()
+	o.add(flags)
+	flags.StringVar(&o.out, "out", publicFolder, "the `folder` of the documents that is checked without --url")
+	flags.StringVar(&o.since, "since", "", "the `file` of a checkpoint that was kept from earlier")
+	flags.StringVar(&o.proof, "proof", "", "the `file` of a proof, to be checked against an answer")
+	flags.SetAnnotation("proof", onlyHere, nil)
+	flags.BoolVar(&o.asJSON, "json", false, "print one JSON object")
+	return cmd
+}
+
+// checkProof checks a proof against an answer, without a network.
+func (o *logCheckOptions) checkProof(t *terminal, answer string) error {
+	hash, err := recordHash(t.in, answer)
+	if err != nil {
+		return err
+	}
+	text, err := readFile(t.in, o.proof, maxKept)
+	if err != nil {
+		return failure{exitUsage, fmt.Errorf("read proof: %w", err)}
+	}
+	trusted, err := o.trusted()
+	if err != nil {
+		return err
+	}
+	if len(trusted.keys) == 0 {
+		return failure{exitUsage, errors.New("there is no key to check the proof with (give the one of the log with --key)")}
+	}
+	p, err := translog.VerifyProof(text, hash, trusted.keys, trusted.witnesses)
+	if err != nil {
+		return fmt.Errorf("check %s: it does not prove %s: %w", o.proof, answer, err)
+	}
+	r := reportOf(p, trusted.from)
+	if o.asJSON {
+		return t.sayObject(r)
+	}
+	for _, line := range r.lines() {
+		t.say("%s", line)
+	}
+	return nil
+}
+
+// logReport is what log check prints.
+type logReport struct {
+	OK       bool   `json:"ok"`
+	Log      string `json:"log"`       // where it was read
+	KeysFrom string `json:"keys_from"` // "" where they were taken on trust
+	*translog.Report
+}
+
+// check checks the whole log.
+func (o *logCheckOptions) check(ctx context.Context, t *terminal) error {
+	trusted, err := o.trusted()
+	if err != nil {
+		return err
+	}
+	checking := &translog.Checking{Keys: trusted.keys, AtOnce: o.sourcesAtOnce()}
+	where := o.out
+	if o.url != "" {
+		service, err := o.service()
+		if err != nil {
+			return err
+		}
+		where, checking.Read = service.String(), readFrom(ctx, service)
+	} else {
+		if _, err := os.Stat(o.out); err != nil {
+			return failure{exitUsage, fmt.Errorf("check log: %w (anteroom generate makes it; --out names another, --url a service)", err)}
+		}
+		checking.Read = readIn(o.out)
+	}
+	if o.since != "" {
+		if checking.Kept, err = readKept(t, o.since); err != nil {
+			return failure{exitUsage, fmt.Errorf("read the checkpoint that was kept: %w", err)}
+		}
+	}
+	report, err := translog.Check(checking)
+	if len(trusted.keys) == 0 {
+		t.warnTrusted(report.Keys)
+	}
+	switch {
+	case ctx.Err() != nil:
+		return errors.New("interrupted")
+	case errors.Is(err, translog.ErrNoLog):
+		return failure{exitUsage, fmt.Errorf("check %s: %w", where, err)}
+	case err != nil && report.OK():
+		return failure{exitUsage, fmt.Errorf("check the log of %s: %w", where, err)}
+	case err != nil:
+		t.warn("check the log of %s: not all of it was read: %v", where, err)
+	}
+	r := &logReport{report.OK(), where, trusted.from, report}
+	if o.asJSON {
+		if err := t.sayObject(r); err != nil {
+			return err
+		}
+	} else {
+		t.printLog(r)
+	}
+	switch faults := len(report.Faults) + report.MoreFaults; {
+	case len(report.Forks) > 0:
+		return fmt.Errorf("the log of %s was forked: see the signed notes above (keep them: they prove it to anybody)", where)
+	case faults > 0:
+		return fmt.Errorf("the log of %s is not as it should be: %s (see above)", where, plural(faults, "fault"))
+	}
+	return nil
+}
+
+// readKept reads a checkpoint, or takes it out of a proof.
+func readKept(t *terminal, name string) ([]byte, error) {
+	text, err := readFile(t.in, name, maxKept)
+	if err != nil {
+		return nil, err
+	}
+	if p, err := translog.ParseProof(text); err == nil {
+		return p.Checkpoint, nil
+	}
+	return text, nil
+}
+
+// printLog prints what a check has found.
+func (t *terminal) printLog(r *logReport) {
+	for _, tree := range r.Trees {
+		t.say("%s: %d entries, root %s, %s", tree.Origin, tree.Size, tree.Root, cosignedBy(tree.Cosigned))
+	}
+	if r.KeysFrom != "" {
+		t.say("keys: those of %s", r.KeysFrom)
+	}
+	if r.From > 0 {
+		t.say("goes on from the %d entries of the checkpoint that was kept", r.From)
+	}
+	for _, v := range r.Verifications {
+		c := v.Counts
+		t.say("%s: %d entries, %d verified, %d registrations, %d charters, %d suggestions, %d of the operator's own; %s",
+			v.Name, v.Size, c.Vouched, c.Registrations, c.Charters, c.Suggestions, c.Own, cosignedBy(v.Cosigned))
+	}
+	for _, fault := range r.Faults {
+		t.say("fault: %s: %s", fault.Path, fault.What)
+	}
+	if r.MoreFaults > 0 {
+		t.say("and %s more", plural(r.MoreFaults, "fault"))
+	}
+	for _, fork := range r.Forks {
+		t.say("fork of %s: %s", fork.Origin, fork.What)
+		for _, note := range fork.Notes {
+			t.say("")
+			for line := range strings.Lines(note) {
+				t.say("%s", strings.TrimSuffix(line, "\n"))
+			}
+		}
+		t.say("")
+	}
+	verdict := "as it should be"
+	if !r.OK {
+		verdict = "not as it should be"
+	}
+	t.say("%s: %s; %s read, %s", r.Log, verdict, plural(int(r.Files), "file"), byteSize(r.Bytes))
+}

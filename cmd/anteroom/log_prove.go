@@ -1,0 +1,117 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+
+	"anteroom/edge/native/disk"
+	"anteroom/generator/translog"
+
+	"github.com/spf13/cobra"
+)
+
+func logProveCommand(t *terminal) *cobra.Command {
+	var o logFlags
+	var out string
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "prove FILE|HASH",
+		Short: "Prove that a hand verification has counted a record",
+		Long: `Prove prints the proof that a registration or charter was counted, as a tlog-proof (C2SP) that anyone can
+check without the service: anteroom log check --proof. FILE is the JSON answer that the caller received, - is
+standard input; HASH is the SHA-256 that names the entry: of the record_id, a line feed and the
+payload_sha256.
+
+It proves from the content folder, and with --url from what a service publishes, with six files of at most
+100 KB together.
+
+Exit codes: 0 proved, 1 not counted yet or not to be proved, 2 there is no answer to prove, or called wrongly.`,
+		Example: `  anteroom log prove answer.json --url https://www.anteroom.example --out answer.tlog-proof
+  anteroom log check --proof answer.tlog-proof answer.json`,
+		Args: cobra.ExactArgs(1),
+		RunE: withExitCode(func(cmd *cobra.Command, args []string) error {
+			hash, err := recordHash(t.in, args[0])
+			if err != nil {
+				return err
+			}
+			r, err := o.prove(cmd.Context(), t, hash)
+			if errors.Is(err, translog.ErrNotLogged) {
+				return fmt.Errorf("prove %s: %w (each hand verification counts what was recorded up to then; try again after the next)", args[0], err)
+			}
+			if err != nil {
+				return fmt.Errorf("prove %s: %w", args[0], err)
+			}
+			return t.printProved(r, out, asJSON)
+		}),
+	}
+	flags := cmd.Flags()
+	o.add(flags)
+	flags.StringVar(&out, "out", "", "write the proof to this new `file`")
+	flags.BoolVar(&asJSON, "json", false, "print one JSON object, with the proof in it")
+	return cmd
+}
+
+// prove proves the entry of a record from a service, or from the content.
+func (o *logFlags) prove(ctx context.Context, t *terminal, hash string) (*provedReport, error) {
+	if o.url == "" {
+		s, err := loadContent(o.content)
+		if err != nil {
+			return nil, err
+		}
+		if s.Log.Current() == nil {
+			return nil, fmt.Errorf("%s has no log yet: %w", o.content, translog.ErrNotLogged)
+		}
+		p, err := s.Log.Prove(hash)
+		if err != nil {
+			return nil, err
+		}
+		return reportOf(p, o.content), nil
+	}
+	service, err := o.service()
+	if err != nil {
+		return nil, err
+	}
+	trusted, err := o.trusted()
+	if err != nil {
+		return nil, err
+	}
+	read := readFrom(ctx, service)
+	if len(trusted.keys) == 0 {
+		if trusted.keys, err = translog.PublishedKeys(read); err != nil {
+			return nil, err
+		}
+		t.warnTrusted(trusted.keys)
+	}
+	p, err := translog.ReadProof(read, hash, trusted.keys, trusted.witnesses)
+	if err != nil {
+		return nil, err
+	}
+	return reportOf(p, trusted.from), nil
+}
+
+// printProved prints a proof or writes it to a new file, and says what it proves.
+func (t *terminal) printProved(r *provedReport, out string, asJSON bool) error {
+	if out != "" {
+		if err := disk.WriteNew(out, []byte(r.Proof)); errors.Is(err, fs.ErrExist) {
+			return fmt.Errorf("write proof: %w (name another file with --out)", err)
+		} else if err != nil {
+			return fmt.Errorf("write proof: %w", err)
+		}
+	}
+	switch {
+	case asJSON:
+		return t.sayObject(r)
+	case out == "":
+		for _, line := range r.lines() {
+			t.complain("", line)
+		}
+		_, err := t.out.WriteString(r.Proof)
+		return err
+	}
+	for _, line := range r.lines() {
+		t.say("%s", line)
+	}
+	return nil
+}
