@@ -27,7 +27,7 @@ func (g *generation) stage() *translog.Stage {
 func (g *generation) logState() section {
 	stage := g.stage()
 	if stage == nil {
-		return section{markdown: "This service keeps no log yet. Its first entries will be all that was counted by then.\n"}
+		return section{markdown: "This service keeps no log yet. There is nothing to check or to ask for before it begins, with all that was counted by then.\n"}
 	}
 	log, t := g.site.Log, stage.Tree
 	var b strings.Builder
@@ -85,11 +85,11 @@ func loggedLabel(name string) string {
 // there is a log.
 func (g *generation) logCheck() section {
 	if g.stage() == nil {
-		return section{markdown: "There is nothing to check yet. A form stands here as soon as there is a log.\n"}
+		return section{markdown: "A form stands here as soon as there is a log.\n"}
 	}
 	return section{
-		markdown: fmt.Sprintf("The page [log.html](%s) has a form that makes this check in the browser. It sends your answer nowhere.\n",
-			g.url("/"+logPage+".html")),
+		markdown: fmt.Sprintf("The page [log.html](%s) has a form that makes this check in the browser. "+
+			"It sends your answer nowhere: it asks for files of the log alone.\n", g.url("/"+logPage+".html")),
 		html: page.LogCheck(),
 	}
 }
@@ -171,16 +171,21 @@ var logKinds = []struct {
 	{translog.Entry{Kind: translog.Previous, Checkpoint: "NOTE"}, "The first entry under a further key: the last checkpoint before", ""},
 }
 
-// logEntries lists the kinds of entries.
+// logEntries shows an entry of each kind, and says what each stands for.
 func (g *generation) logEntries() section {
 	var b strings.Builder
-	row := beginTable(&b, "Entry", "What it is", "Counts in")
+	b.WriteString("```json\n")
+	for _, k := range logKinds {
+		b.WriteString(shortEntry(&k.entry) + "\n")
+	}
+	b.WriteString("```\n\n")
+	row := beginTable(&b, "Kind", "What it is", "Counts in")
 	for _, k := range logKinds {
 		number := ""
 		if k.number != "" {
 			number = "`" + k.number + "`"
 		}
-		row("`"+shortEntry(&k.entry)+"`", k.what, number)
+		row("`"+k.entry.Kind+"`", k.what, number)
 	}
 	return section{markdown: b.String()}
 }

@@ -103,7 +103,7 @@ func TestLogPage(t *testing.T) {
 		want *model.ManifestLog
 	}{
 		"none": {
-			log: translog.New(nil, nil), says: []string{none, "There is nothing to check yet.", "None is in the log yet.", "`/log/checkpoint`"},
+			log: translog.New(nil, nil), says: []string{none, "A form stands here as soon as", "None is in the log yet.", "`/log/checkpoint`"},
 			not: []string{"| Origin |", "](/log/"},
 		},
 		"a key that has signed nothing": {log: translog.New(log.Keys, nil), says: []string{none}, not: []string{log.Keys[0]}},

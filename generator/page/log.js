@@ -1,6 +1,6 @@
 // The form that proves that an answer was counted. The check is that of the verify kit. The answer
 // goes nowhere: what is asked for are files of the log, of this host alone.
-import { LOG_KEYS, check, counted, read } from "/verify/verify.mjs";
+import { LOG_KEYS, counted, read } from "/verify/verify.mjs";
 import { element, line } from "/steps.js";
 
 const form = document.getElementById("counted");
@@ -23,20 +23,20 @@ function sentence({ kind, date, index, size, origin }) {
 async function prove() {
   const list = document.createElement("ol");
   const seen = new Set();
+  let outcome, since;
   const show = (name, what, ok, detail) => {
+    if (ok === undefined) since = ` Since then ${what}.`;
+    else list.append(line(ok ? "ok" : "failed", name, what, detail));
     seen.add(name);
-    list.append(line(ok ? "ok" : "failed", name, what, detail));
     return ok;
   };
-  let outcome;
   try {
     const kept = await text(proof);
-    const given = read(answer.value);
-    const log = { log: new URL("/log", location.href).href, proof: kept, keys: LOG_KEYS, fetch: (...asked) => fetch(...asked) };
-    const found = await check(given, [], show) && await counted(given, log, show);
-    outcome = found ? sentence(found) : "Not counted, as far as can be proved: the step that failed says why.";
+    const log = new URL("/log", location.href).href;
+    const found = await counted(read(answer.value), { log, proof: kept, keys: LOG_KEYS }, show);
+    outcome = found ? sentence(found) + (since ?? "") : "Not proved to be counted: the step that failed says why.";
     for (const name of steps) {
-      if (!found && !seen.has(name) && !(kept && name === "entry")) list.append(line("open", name, "not looked at"));
+      if (!seen.has(name) && !(kept && name === "entry")) list.append(line("open", name, "not looked at"));
     }
   } catch (fault) {
     outcome = fault.name === "NotSupportedError"
