@@ -44,7 +44,7 @@ func TestLog(t *testing.T) {
 		"charters_filed: 0", "charters_filed: 3",
 	).Replace(string(newest.Data)))
 	sitetest.Verify(full)
-	boards := generate(t, full)
+	documents := generate(t, full)
 
 	registered := edgetest.NewFake(t).Do("POST", "/api/waitlist", `{"agent_name":"ledger-lark"}`)
 	var answer map[string]any
@@ -69,7 +69,7 @@ func TestLog(t *testing.T) {
 	for i := 0; translog.LookupPath(translog.RecordHash(other, payload)) != translog.LookupPath(hash); i++ {
 		other = fmt.Sprintf("%032x", i)
 	}
-	log := sitetest.Log(t, full, func(path string) []byte { return boards[path] }, hash)
+	log := sitetest.Log(t, full, func(path string) []byte { return documents[path] }, hash)
 	prove := func(index int64) string {
 		proof, err := log.Current().Prove(index)
 		if err != nil {
@@ -131,7 +131,9 @@ func TestFullPages(t *testing.T) {
 	}
 	add(newest, "registrations_recorded: 0", "registrations_recorded: 123456")
 	sitetest.Verify(full)
-	look(t, serve(t, full), "/", "/jobs.html", "/auditors.html", "/scoreboard.html")
+	documents := generate(t, full)
+	sitetest.Log(t, full, func(path string) []byte { return documents[path] })
+	look(t, serve(t, full), "/", "/jobs.html", "/auditors.html", "/scoreboard.html", "/log.html")
 }
 
 // shipped is the content of this project, with the key that the host of these tests signs with.

@@ -85,8 +85,10 @@ func (m *maker) stage(is *board) (entries []translog.Entry) {
 		kind string
 		n    int
 	}{
-		{translog.Registration, is.Waitlist.Registrations}, {translog.Charter, is.Orgs.Charters},
-		{translog.Suggestion, is.Suggestions.Received}, {translog.Own, is.Excluded.Records},
+		{translog.Registration, is.Waitlist.Registrations},
+		{translog.Charter, is.Orgs.Charters},
+		{translog.Suggestion, is.Suggestions.Received},
+		{translog.Own, is.Excluded.Records},
 		{translog.Vouched, is.Waitlist.Conversions},
 	} {
 		for len(m.at[n.kind]) < n.n {
