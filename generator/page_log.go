@@ -133,7 +133,7 @@ var logDocuments = [][2]string{
 	{translog.KeysPath, "The verifier keys, in the order of their use"},
 	{translog.PolicyPath(translog.Folder), "The key and the witnesses, as a C2SP tlog-policy"},
 	{translog.Folder + "/tile/LEVEL/N", "Hashes of the tree, as C2SP tlog-tiles"},
-	{translog.Folder + "/tile/entries/N", "The entries, 256 in each bundle"},
+	{translog.Folder + "/tile/entries/N", "The entries, in bundles of C2SP tlog-tiles"},
 	{translog.LookupPath("HHH"), "Where entries are, by the first digits of their hashes: hash, index, verification, kind, and what it counts as since a correction"},
 	{translog.ProofPath("DATE"), "That a verification is the last entry of its checkpoint, as a C2SP tlog-proof"},
 }
@@ -150,7 +150,7 @@ func (g *generation) logFiles() section {
 		}
 		row(path, d[1])
 	}
-	fmt.Fprintf(&b, "\nA tree under a further key has checkpoints, tiles and policy in a folder of its own: `%s/2`.\n", translog.Folder)
+	fmt.Fprintf(&b, "\nA tree under a further key has checkpoints, tiles and policy in a folder of its own, as its origin says: `%s`.\n", translog.Origin("", 2))
 	return section{markdown: b.String()}
 }
 
