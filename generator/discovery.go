@@ -108,6 +108,9 @@ func (g *generation) changed(p *site.Page) string {
 	shows := map[string]string{
 		"index": g.site.Current().AsOf, "scoreboard": g.site.Current().AsOf, "jobs": g.site.Jobs.AsOf, "auditors": g.site.Auditors.AsOf,
 	}
+	if stage := g.stage(); stage != nil {
+		shows[logPage] = stage.Entry.AsOf
+	}
 	return max(p.Updated, shows[p.Name])
 }
 

@@ -18,7 +18,7 @@ var llmsDocuments = []string{
 
 // llmsPages are the pages that say what no answer of an endpoint says. The guide leads to all
 // others.
-var llmsPages = []string{"field-guide", "privacy", "terms"}
+var llmsPages = []string{"field-guide", logPage, "privacy", "terms"}
 
 // llmsCalls are the operations whose exact calls stand in llms.txt. Each is a step of the quest.
 var llmsCalls = []string{"mintReceipt", "verifyReceipt", "sendSuggestion", "registerAgent"}

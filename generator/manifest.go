@@ -20,6 +20,7 @@ import (
 	"anteroom/edge/jsondoc"
 	"anteroom/edge/kernel"
 	"anteroom/generator/model"
+	"anteroom/generator/translog"
 )
 
 // manifest publishes manifest.json, which lists every document that was added before it. Only the
@@ -64,6 +65,11 @@ func (g *generation) manifest() {
 	manifest.Content = g.snapshot.ShortVersion()
 	if key := g.site.Service.ReceiptKeys.Current; key != "" {
 		manifest.ReceiptKey = &key
+	}
+	if stage := g.stage(); stage != nil {
+		manifest.Log = &model.ManifestLog{
+			Origin: stage.Tree.Origin, Key: stage.Tree.Key, Size: stage.Size, Checkpoint: g.url(translog.CheckpointPath(stage.Tree.Path())),
+		}
 	}
 	manifest.Documents = make([]model.ManifestDocument, len(g.documents))
 	var hashing sync.WaitGroup

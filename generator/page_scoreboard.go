@@ -180,7 +180,7 @@ func (g *generation) boardHistory() section {
 	for i := range slices.Backward(g.site.Scoreboards) {
 		board := &g.site.Scoreboards[i]
 		numbers := boardNumbers(verification(board))
-		cells := []string{boardLink(board.File)}
+		cells := []string{boardLink(board.File) + g.loggedProof(board)}
 		for _, place := range historyCounts {
 			cells = append(cells, strconv.Itoa(numberAt(numbers, place)))
 		}

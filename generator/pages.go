@@ -66,6 +66,12 @@ var sectionMakers = map[string]func(*generation) section{
 	"terms-check":       (*generation).termsCheck,
 	"terms-rationale":   (*generation).termsRationale,
 
+	"log-state":         (*generation).logState,
+	"log-check":         (*generation).logCheck,
+	"log-verifications": (*generation).logVerifications,
+	"log-files":         (*generation).logFiles,
+	"log-entries":       (*generation).logEntries,
+
 	"verifier": (*generation).verifierSection,
 	"kit":      (*generation).kitSection,
 }
@@ -228,7 +234,7 @@ var navigation = []struct {
 	pages []navigated
 }{
 	{"Take part", []navigated{{"quest", "Quest"}, {"org", "Org"}, {"receipts", ""}, {"mcp", "MCP"}, {"business-days", ""}}},
-	{"See", []navigated{{"index", ""}, {"scoreboard", "Counts"}, {"jobs", ""}, {"auditors", ""}}},
+	{"See", []navigated{{"index", ""}, {"scoreboard", "Counts"}, {logPage, ""}, {"jobs", ""}, {"auditors", ""}}},
 	{"Read", []navigated{{"field-guide", "Guide"}, {"reference", ""}, {"terms", "Terms"}, {"privacy", ""}}},
 }
 

@@ -2,12 +2,15 @@
 package browser_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"io/fs"
 	"log/slog"
+	"maps"
 	"net/http/httptest"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -20,6 +23,7 @@ import (
 	"anteroom/generator"
 	"anteroom/generator/site"
 	"anteroom/generator/site/sitetest"
+	"anteroom/generator/translog"
 )
 
 // node is the pinned Node.js.
@@ -28,6 +32,76 @@ const node = "../npm/node_modules/.bin/node"
 // TestPages looks at every page of the shipped content, and goes through the flows.
 func TestPages(t *testing.T) {
 	look(t, serve(t, shipped(t)))
+}
+
+// TestLog looks at the pages about the public log where there is one, and has answers checked that
+// it holds, and others.
+func TestLog(t *testing.T) {
+	full := shipped(t)
+	newest := full["scoreboard/2026-11-20.yaml"]
+	newest.Data = []byte(strings.NewReplacer(
+		"verified_organic_agent_conversions: 0", "verified_organic_agent_conversions: 1", "registrations_recorded: 0", "registrations_recorded: 300",
+		"charters_filed: 0", "charters_filed: 3",
+	).Replace(string(newest.Data)))
+	sitetest.Verify(full)
+	documents := generate(t, full)
+
+	registered := edgetest.NewFake(t).Do("POST", "/api/waitlist", `{"agent_name":"ledger-lark"}`)
+	var answer map[string]any
+	if err := json.Unmarshal(registered.Body, &answer); err != nil {
+		t.Fatal(err)
+	}
+	// with is the answer with another value of a member.
+	with := func(member string, value any) string {
+		changed := maps.Clone(answer)
+		changed[member] = value
+		text, err := json.Marshal(changed)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(text)
+	}
+	payload := answer["payload_sha256"].(string)
+	hash := translog.RecordHash(answer["record_id"].(string), payload)
+	// A record that would stand in the same file of the look-up: a file that is not there is said
+	// by the console of the browser, where nothing else may be.
+	other := ""
+	for i := 0; translog.LookupPath(translog.RecordHash(other, payload)) != translog.LookupPath(hash); i++ {
+		other = fmt.Sprintf("%032x", i)
+	}
+	log := sitetest.Log(t, full, func(path string) []byte { return documents[path] }, hash)
+	prove := func(index int64) string {
+		proof, err := log.Current().Prove(index)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(proof.Append(nil))
+	}
+	index := log.Find(map[string]bool{hash: true})[hash]
+
+	type logCase struct{ Name, Answer, Proof, Says string }
+	const counted, not, unchecked = "Counted: the hand verification of 2026-11-20 counted this registration.", "Not proved", "Unchecked"
+	cases, err := json.Marshal([]logCase{
+		{"an answer", string(registered.Body), "", counted},
+		{"another name in it", strings.Replace(string(registered.Body), "ledger-lark", "eve", 1), "", not},
+		{"a later answer", with("record_id", other), "", not},
+		{"an answer with its proof", string(registered.Body), prove(index), counted},
+		{"an answer with the proof of another", string(registered.Body), prove(index + 1), not},
+		{"a later answer with that proof", with("record_id", other), prove(index), not},
+		{"half a proof", string(registered.Body), prove(index)[:200], unchecked},
+		{"a dry run", with("record_id", nil), "", unchecked},
+		{"a receipt", string(edgetest.NewFake(t).Do("POST", "/api/receipt", "{}").Body), "", unchecked},
+		{"no JSON", "ledger-lark", "", unchecked},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(t.TempDir(), "cases.json")
+	if err := os.WriteFile(file, cases, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("LOG_CASES", file)
+	look(t, serve(t, full), "/log.html", "/scoreboard.html", "log")
 }
 
 // TestFullPages looks at the pages that grow, with something in them.
@@ -57,7 +131,9 @@ func TestFullPages(t *testing.T) {
 	}
 	add(newest, "registrations_recorded: 0", "registrations_recorded: 123456")
 	sitetest.Verify(full)
-	look(t, serve(t, full), "/", "/jobs.html", "/auditors.html", "/scoreboard.html")
+	documents := generate(t, full)
+	sitetest.Log(t, full, func(path string) []byte { return documents[path] })
+	look(t, serve(t, full), "/", "/jobs.html", "/auditors.html", "/scoreboard.html", "/log.html")
 }
 
 // shipped is the content of this project, with the key that the host of these tests signs with.
@@ -78,6 +154,24 @@ func shipped(t *testing.T) fstest.MapFS {
 	service := strings.Replace(string(all["service.yaml"].Data), `current: ""`, "current: "+edgetest.PublicKey(edgetest.Key), 1)
 	all["service.yaml"] = &fstest.MapFile{Data: []byte(service)}
 	return all
+}
+
+// generate gives the documents of a content, by their paths.
+func generate(t *testing.T, files fs.FS) map[string][]byte {
+	t.Helper()
+	s, err := site.Load(files)
+	if err != nil {
+		t.Fatal(err)
+	}
+	output, err := generator.Generate(s, api.Routes)
+	if err != nil {
+		t.Fatal(err)
+	}
+	documents := map[string][]byte{}
+	for _, d := range output.Documents {
+		documents[d.Path] = d.Bytes
+	}
+	return documents
 }
 
 // serve runs a host with a content, and gives its address.

@@ -1,6 +1,8 @@
 // What a person does on the pages that have a script, by name. A flow gets the address of the
 // service, a page of a browser, and a function that reports a fault.
 
+import { readFileSync } from 'node:fs';
+
 export const flows = {};
 
 /** Asks for a computation in the page, with a fault first, and finds the command of it. */
@@ -99,5 +101,37 @@ flows['receipts'] = async ({ base, page, fault }) => {
     if (said.startsWith('Valid') !== verdicts[name].valid) fault(`${name}: the page says ${said}, and the endpoint ${verdicts[name].verdict}`);
     const steps = await page.locator('#verdict > ol > li').count();
     if (steps !== 4) fault(`${name}: ${steps} steps are shown`);
+  }
+};
+
+/**
+ * Checks answers in the page about the public log: those of LOG_CASES, a file with a list of
+ * {Name, Answer, Proof, Says}, of which the page has to say what begins with Says. With a proof
+ * nothing is asked, and without one nothing but files of the log.
+ */
+flows['log'] = async ({ base, page, fault }) => {
+  const { log } = await (await fetch(`${base}/manifest.json`)).json();
+  await page.goto(`${base}/log.html`, { waitUntil: 'networkidle' });
+  const form = page.locator('#counted');
+  if ((await form.count()) !== (log ? 1 : 0)) fault(`the log is ${JSON.stringify(log)}, and there are ${await form.count()} forms`);
+  const cases = process.env.LOG_CASES ? JSON.parse(readFileSync(process.env.LOG_CASES, 'utf8')) : [];
+  let asked = [];
+  page.on('request', (request) => asked.push(request.url()));
+  for (const { Name, Answer, Proof, Says } of cases) {
+    asked = [];
+    await page.context().setOffline(Proof !== '');
+    const kept = Proof ? { name: 'kept.tlog-proof', mimeType: 'text/plain', buffer: Buffer.from(Proof) } : [];
+    await form.getByLabel('A proof of it that you kept').setInputFiles(kept);
+    await form.getByLabel('Or the file that it is in').setInputFiles({ name: 'answer.json', mimeType: 'application/json', buffer: Buffer.from(Answer) });
+    await page.waitForFunction((text) => document.querySelector('#counted-answer').value === text, Answer);
+    await form.getByRole('button', { name: 'Check it here' }).press('Enter');
+    const verdict = page.locator('#verdict > p');
+    await verdict.filter({ hasNotText: 'Checking' }).waitFor();
+    const said = await verdict.textContent();
+    if (!said.startsWith(Says)) fault(`${Name}: the page says ${said}`);
+    const failed = await page.locator('#verdict li.failed').count();
+    if (failed !== (Says.startsWith('Not') ? 1 : 0)) fault(`${Name}: ${failed} steps failed`);
+    if (Proof && asked.length > 0) fault(`${Name}: asks for ${asked}`);
+    if (asked.some((url) => !url.startsWith(`${base}/log/`)) || asked.length > 6) fault(`${Name}: asks for ${asked}`);
   }
 };

@@ -7,6 +7,7 @@
 // exit code is 1 where there was a fault.
 //
 // CHROMIUM names the browser; without it, chromium of PATH is used.
+// LOG_CASES is for the flow log.
 
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';

@@ -393,10 +393,12 @@ type Manifest struct {
 	Endpoints []ManifestEndpoint `json:"endpoints" doc:"Every live endpoint."`
 	Limits    Limits             `json:"limits" doc:"Every limit: of fields, of requests, and of what there is."`
 	// ReceiptKey is null where the content publishes none.
-	ReceiptKey *string     `json:"receipt_key" doc:"The raw 32-byte Ed25519 public key, in base64, that receipts are signed with; null while there is none."`
-	Versions   Versions    `json:"versions" doc:"Versions of what the service publishes."`
-	MCP        ManifestMCP `json:"mcp" doc:"The MCP server."`
-	Content    string      `json:"content_version" pattern:"^[0-9a-f]{12}$" doc:"Version of the content that all of this was made of."`
+	ReceiptKey *string `json:"receipt_key" doc:"The raw 32-byte Ed25519 public key, in base64, that receipts are signed with; null while there is none."`
+	// Log is null where the service keeps none.
+	Log      *ManifestLog `json:"log" doc:"The public log of what was counted; null while there is none."`
+	Versions Versions     `json:"versions" doc:"Versions of what the service publishes."`
+	MCP      ManifestMCP  `json:"mcp" doc:"The MCP server."`
+	Content  string       `json:"content_version" pattern:"^[0-9a-f]{12}$" doc:"Version of the content that all of this was made of."`
 }
 
 // ManifestDocument is one published document.
@@ -405,6 +407,14 @@ type ManifestDocument struct {
 	MediaType string `json:"media_type" doc:"Its media type."`
 	Bytes     int    `json:"bytes" doc:"Its length."`
 	SHA256    string `json:"sha256" pattern:"^[0-9a-f]{64}$" doc:"SHA-256 of its bytes."`
+}
+
+// ManifestLog says how far the public log goes.
+type ManifestLog struct {
+	Origin     string `json:"origin" doc:"Its name in its checkpoints."`
+	Key        string `json:"key" doc:"The verifier key that its newest checkpoint is signed with (C2SP signed-note)."`
+	Size       int64  `json:"size" doc:"How many entries that checkpoint is over."`
+	Checkpoint string `json:"checkpoint" format:"uri" doc:"Address of that checkpoint."`
 }
 
 // ManifestEndpoint is one live endpoint.

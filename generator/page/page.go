@@ -27,7 +27,8 @@
 // # Scripts
 //
 // A file NAME.js of this folder is published as /NAME.js. The page of that name loads it as a
-// module; every page loads page.js. A page is complete without them.
+// module, where it has a form; every page loads page.js, and steps.js is for other scripts to
+// import. A page is complete without them.
 package page
 
 import (
@@ -126,10 +127,10 @@ func count(sections []Section) int {
 	return n
 }
 
-// scriptsOf are the paths of the scripts that a page loads.
-func scriptsOf(name string) []string {
+// scriptsOf are the paths of the scripts that a page loads: its own one serves its form.
+func scriptsOf(p *Page) []string {
 	paths := []string{"/page.js"}
-	if own := "/" + name + ".js"; Scripts[own] != nil {
+	if own := "/" + p.Name + ".js"; Scripts[own] != nil && strings.Contains(p.Body.HTML, "<form") {
 		paths = append(paths, own)
 	}
 	return paths

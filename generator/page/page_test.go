@@ -138,6 +138,10 @@ func TestRender(t *testing.T) {
 	}
 	has(render(), `<details><summary>`)
 	p.Name = "business-days"
+	if html = render(); strings.Contains(html, "business-days.js") {
+		t.Errorf("a page without its form loads its script:\n%s", html)
+	}
+	p.Body.HTML = `<form id="ask"></form>`
 	has(render(), `<script type="module" src="/page.js"></script><script type="module" src="/business-days.js"></script>`)
 	p.Canonical = ""
 	html = render()

@@ -1,4 +1,4 @@
-// Package sitetest writes hand verifications for content folders of tests.
+// Package sitetest writes hand verifications and public logs for content folders of tests.
 package sitetest
 
 import (
@@ -17,6 +17,7 @@ import (
 
 // board is what of a board's file a verification must agree with.
 type board struct {
+	AsOf     string `yaml:"as_of"`
 	Waitlist struct {
 		Conversions   int `yaml:"verified_organic_agent_conversions"`
 		Registrations int `yaml:"registrations_recorded"`
@@ -44,19 +45,9 @@ type board struct {
 // records that it makes up. It replaces those that are there. A board that cannot be read gets one
 // of no records.
 func Verify(fsys fstest.MapFS) {
-	var names []string
-	for file := range fsys {
-		if dir, base := path.Split(file); dir == "scoreboard/" && strings.HasSuffix(base, ".yaml") && len(base) >= len("2026-11-20.yaml") {
-			names = append(names, strings.TrimSuffix(base, ".yaml"))
-		}
-	}
-	const day = len("2026-11-20")
-	slices.SortFunc(names, func(a, b string) int {
-		return cmp.Or(cmp.Compare(a[:day], b[:day]), cmp.Compare(len(a), len(b)), cmp.Compare(a, b))
-	})
 	var vouched, own int
 	previous, previousSum := "", ""
-	for _, name := range names {
+	for _, name := range boards(fsys) {
 		var is board
 		_ = yaml.Unmarshal(fsys["scoreboard/"+name+".yaml"].Data, &is) // what is wrong with it is for the loader to say
 		var b bytes.Buffer
@@ -114,6 +105,22 @@ func Verify(fsys fstest.MapFS) {
 		previous, previousSum = name, sum(b.Bytes())
 	}
 }
+
+// boards are the names of the boards of a content folder, oldest first.
+func boards(fsys fstest.MapFS) (names []string) {
+	for file := range fsys {
+		if dir, base := path.Split(file); dir == "scoreboard/" && strings.HasSuffix(base, ".yaml") && len(base) >= len("2026-11-20.yaml") {
+			names = append(names, strings.TrimSuffix(base, ".yaml"))
+		}
+	}
+	slices.SortFunc(names, func(a, b string) int {
+		return cmp.Or(cmp.Compare(a[:day], b[:day]), cmp.Compare(len(a), len(b)), cmp.Compare(a, b))
+	})
+	return names
+}
+
+// day is the length of a date.
+const day = len("2026-11-20")
 
 // decision is what is decided about one made-up record.
 func decision(what, series string, n int) string {

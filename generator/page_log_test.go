@@ -1,0 +1,256 @@
+package generator
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io/fs"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"anteroom/edge/api"
+	"anteroom/generator/model"
+	"anteroom/generator/site"
+	"anteroom/generator/site/sitetest"
+	"anteroom/generator/translog"
+
+	"golang.org/x/mod/sumdb/note"
+)
+
+// logged is the shipped content with a log of two hand verifications, which have records.
+func logged(t *testing.T) (fstest.MapFS, *translog.Log) {
+	t.Helper()
+	content := fstest.MapFS{}
+	shipped := os.DirFS("../content")
+	err := fs.WalkDir(shipped, ".", func(name string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		text, err := fs.ReadFile(shipped, name)
+		content[name] = &fstest.MapFile{Data: text}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	numbers := strings.NewReplacer(
+		"verified_organic_agent_conversions: 0", "verified_organic_agent_conversions: 2", "registrations_recorded: 0", "registrations_recorded: 5",
+		"charters_filed: 0", "charters_filed: 3", "received_external: 0", "received_external: 4", "seed_and_test_records: 0", "seed_and_test_records: 1",
+	)
+	newest := content["scoreboard/2026-11-20.yaml"]
+	newest.Data = []byte(numbers.Replace(string(newest.Data)))
+	sitetest.Verify(content)
+	before := made(t, content, nil)
+	return content, sitetest.Log(t, content, func(path string) []byte { return before[path] })
+}
+
+// made are the documents of a content, by their paths. A log takes the place of the content's.
+func made(t *testing.T, content fs.FS, log *translog.Log) map[string][]byte {
+	t.Helper()
+	s, err := site.Load(content)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if log != nil {
+		s.Log = log
+	}
+	o, err := Generate(s, api.Routes)
+	if err != nil {
+		t.Fatal(err)
+	}
+	documents := map[string][]byte{}
+	for _, d := range o.Documents {
+		documents[d.Path] = d.Bytes
+	}
+	return documents
+}
+
+// manifestLog is the member log of a manifest.
+func manifestLog(t *testing.T, manifest []byte) *model.ManifestLog {
+	t.Helper()
+	m := map[string]json.RawMessage{}
+	var log *model.ManifestLog
+	if err := json.Unmarshal(manifest, &m); err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal(m["log"], &log); err != nil {
+		t.Fatalf("the member log is %s: %v", m["log"], err)
+	}
+	return log
+}
+
+// TestLogPage looks for what the page says of a log, of one under a second key, and of none.
+func TestLogPage(t *testing.T) {
+	content, log := logged(t)
+	const origin = "www.anteroom.example/log"
+	second, signer := keyOf(t, origin+"/2")
+	rotated := reread(t, append(slices.Clone(log.Keys), second), content)
+	last := translog.Entry{Kind: translog.Verification, AsOf: "2026-11-21", Board: "/scoreboard/2026-11-21.json", BoardSHA256: strings.Repeat("0", 64)}
+	if _, _, err := rotated.Append("2026-11-21", []translog.Entry{last}, signer); err != nil {
+		t.Fatal(err)
+	}
+	rotated.Stages[2].Cosigned = []string{"witness.example/one", "witness.example/two"}
+
+	const none = "This service keeps no log yet."
+	for name, test := range map[string]struct {
+		log  *translog.Log
+		says []string
+		not  []string
+		want *model.ManifestLog
+	}{
+		"none": {
+			log: translog.New(nil, nil), says: []string{none, "A form stands here as soon as", "None is in the log yet.", "`/log/checkpoint`"},
+			not: []string{"| Origin |", "](/log/"},
+		},
+		"a key that has signed nothing": {log: translog.New(log.Keys, nil), says: []string{none}, not: []string{log.Keys[0]}},
+		"two verifications": {
+			log: log,
+			says: []string{
+				"| Origin | `" + origin + "` |", "`" + log.Keys[0] + "`, as in [vkey](/log/vkey)", "| Entries | 17 |", "| Cosigned by | nobody yet |",
+				"[2026-11-20](/scoreboard/2026-11-20.json): agents verified 2, registrations recorded 5, charters filed 3, suggestions from outside 4, records set apart 1 |",
+				"| [2026-11-20](/scoreboard/2026-11-20.json) | [at 17](/log/checkpoints/17) | nobody yet | [2026-11-20.tlog-proof](/log/verifications/2026-11-20.tlog-proof) |\n" +
+					"| [2026-09-22](/scoreboard/2026-09-22.json) | [at 1](/log/checkpoints/1) |",
+				"| [`/log/checkpoint`](/log/checkpoint) |",
+			},
+			not:  []string{none},
+			want: &model.ManifestLog{Origin: origin, Key: log.Keys[0], Size: 17, Checkpoint: "https://www.anteroom.example/log/checkpoint"},
+		},
+		"a second key": {
+			log: rotated,
+			says: []string{
+				"| Origin | `" + origin + "/2` |", "| Entries | 2, and 17 under another key before |", "[at 2 of /log/2](/log/2/checkpoints/2)",
+				"`witness.example/one`, `witness.example/two`",
+			},
+			want: &model.ManifestLog{Origin: origin + "/2", Key: second, Size: 2, Checkpoint: "https://www.anteroom.example/log/2/checkpoint"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			documents := made(t, content, test.log)
+			twin, html := string(documents["/log.html.md"]), string(documents["/log.html"])
+			for _, text := range test.says {
+				if !strings.Contains(twin, text) {
+					t.Errorf("the page lacks %q:\n%s", text, twin)
+				}
+			}
+			for _, text := range test.not {
+				if strings.Contains(twin, text) {
+					t.Errorf("the page holds %q", text)
+				}
+			}
+			for _, part := range []string{`id="counted"`, `src="/log.js"`, `id="needs-script"`} {
+				if strings.Contains(html, part) != (test.want != nil) {
+					t.Errorf("the page has %s: %v", part, test.want == nil)
+				}
+			}
+			if got := manifestLog(t, documents["/manifest.json"]); (got == nil) != (test.want == nil) || got != nil && *got != *test.want {
+				t.Errorf("the manifest says %+v, want %+v", got, test.want)
+			}
+			proofs := bytes.Count(documents["/scoreboard.html.md"], []byte(".json), [proof](/log/verifications/"))
+			if want := min(2, len(test.log.Stages)); proofs != want {
+				t.Errorf("%d boards lead to a proof, want %d", proofs, want)
+			}
+			if name == "a second key" && !regexp.MustCompile(`log.html</loc>\s*<lastmod>2026-11-2[1-9]`).Match(documents["/sitemap.xml"]) {
+				t.Error("the sitemap has the page from before the last verification")
+			}
+		})
+	}
+}
+
+// keyOf makes a key of a log.
+func keyOf(t *testing.T, origin string) (key string, signer note.Signer) {
+	t.Helper()
+	secret, key, err := note.GenerateKey(nil, origin)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if signer, err = note.NewSigner(secret); err != nil {
+		t.Fatal(err)
+	}
+	return key, signer
+}
+
+// reread is the log of a content under more keys than it was written with.
+func reread(t *testing.T, keys []string, content fstest.MapFS) *translog.Log {
+	t.Helper()
+	log := translog.New(keys, nil)
+	for _, name := range []string{"2026-09-22", "2026-11-20"} {
+		entries, checkpoint := site.LogFiles(name)
+		if faults := log.Read(name, bytes.NewReader(content[entries].Data), content[checkpoint].Data); faults != nil {
+			t.Fatal(faults)
+		}
+	}
+	return log
+}
+
+// The table of files has each file of a log in one row, and no row without a file.
+func TestLogFiles(t *testing.T) {
+	_, log := logged(t)
+	files, err := log.Files()
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := make([]int, len(logDocuments))
+	for _, file := range files {
+		rows := 0
+		for i, d := range logDocuments {
+			if regexp.MustCompile("^" + regexp.MustCompile("[A-Z]+").ReplaceAllString(regexp.QuoteMeta(d[0]), "[0-9a-f.p/-]+") + "$").MatchString(file.Path) {
+				rows++
+				found[i]++
+			}
+		}
+		if rows != 1 {
+			t.Errorf("%s is in %d rows", file.Path, rows)
+		}
+	}
+	for i, n := range found {
+		if n == 0 {
+			t.Errorf("no file is %s", logDocuments[i][0])
+		}
+	}
+}
+
+// Each kind of entry counts in the number that the table of kinds says, and is written as there.
+func TestLogKinds(t *testing.T) {
+	for _, k := range logKinds {
+		key, signer := keyOf(t, translog.Origin("www.anteroom.example", 1))
+		log := translog.New([]string{key}, nil)
+		var entries []translog.Entry
+		want := map[string]int{}
+		switch e := k.entry; {
+		case translog.IsRecord(e.Kind):
+			entries = append(entries, translog.Entry{Kind: e.Kind, Hash: strings.Repeat("0", 64)})
+		case e.Kind == translog.Vouched:
+			entries = append(entries, translog.Entry{Kind: translog.Registration, Hash: strings.Repeat("0", 64)}, translog.Entry{Kind: e.Kind})
+			want["registrations_recorded"] = 1
+		}
+		if k.number != "" {
+			want[k.number] = 1
+		}
+		entries = append(entries, translog.Entry{
+			Kind: translog.Verification, AsOf: "2026-11-20", Board: "/scoreboard/2026-11-20.json", BoardSHA256: strings.Repeat("0", 64),
+		})
+		if _, _, err := log.Append("2026-11-20", entries, signer); err != nil {
+			t.Fatal(err)
+		}
+		text, err := json.Marshal(log.Counts())
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := map[string]int{}
+		if err := json.Unmarshal(text, &got); err != nil {
+			t.Fatal(err)
+		}
+		for name, n := range got {
+			if n != want[name] {
+				t.Errorf("%s: %s is %d, want %d", k.entry.Kind, name, n, want[name])
+			}
+		}
+		if text := shortEntry(&k.entry); !strings.HasPrefix(text, fmt.Sprintf(`{"kind":%q,`, k.entry.Kind)) || strings.Contains(text, "registrations_recorded") {
+			t.Errorf("%s stands there as %s", k.entry.Kind, text)
+		}
+	}
+}

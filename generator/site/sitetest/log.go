@@ -1,0 +1,121 @@
+package sitetest
+
+import (
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"anteroom/generator/translog"
+
+	"go.yaml.in/yaml/v4"
+	"golang.org/x/mod/sumdb/note"
+)
+
+// Log gives a content folder a public log under a new key: a stage for each of its boards, whose
+// counts are the board's, of records that it makes up. The first registrations that it counts are
+// those given, by their hashes. document gives a published document, by its path. What is in the
+// folder has to be whole: the key goes behind the log: of its service.yaml, which lists none.
+func Log(t testing.TB, fsys fstest.MapFS, document func(path string) []byte, registrations ...string) *translog.Log {
+	t.Helper()
+	var service struct {
+		Host string `yaml:"canonical_host"`
+	}
+	file := fsys["service.yaml"]
+	if err := yaml.Unmarshal(file.Data, &service); err != nil {
+		t.Fatal(err)
+	}
+	secret, key, err := note.GenerateKey(nil, translog.Origin(service.Host, 1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	signer, err := note.NewSigner(secret)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, rest, found := strings.Cut(string(file.Data), "\nlog:\n")
+	if found {
+		rest = strings.Replace(rest, "  keys: []", "  keys: ["+key+"]", 1)
+	} else {
+		rest = "  keys: [" + key + "]\n  witnesses: []\n"
+	}
+	fsys["service.yaml"] = &fstest.MapFile{Data: []byte(text + "\nlog:\n" + rest)}
+
+	made := maker{t: t, log: translog.New([]string{key}, nil), given: registrations, at: map[string][]int64{}}
+	for _, name := range boards(fsys) {
+		var is board
+		if err := yaml.Unmarshal(fsys["scoreboard/"+name+".yaml"].Data, &is); err != nil {
+			t.Fatal(err)
+		}
+		at := path.Join("/scoreboard", name+".json")
+		entries := append(made.stage(&is), translog.Entry{Kind: translog.Verification, AsOf: is.AsOf, Board: at, BoardSHA256: sum(document(at))})
+		lines, checkpoint, err := made.log.Append(name, entries, signer)
+		if err != nil {
+			t.Fatal(err)
+		}
+		fsys["log/"+name+".jsonl"] = &fstest.MapFile{Data: lines}
+		fsys["log/"+name+".checkpoint"] = &fstest.MapFile{Data: checkpoint}
+	}
+	return made.log
+}
+
+// maker makes the entries of a log.
+type maker struct {
+	t     testing.TB
+	log   *translog.Log
+	given []string           // hashes of registrations that are to be counted
+	made  int                // how many records were made up
+	at    map[string][]int64 // the entries that count as each kind, by their indexes
+
+	registrations []int64 // every one, of which the first were vouched for
+	vouched       int
+}
+
+// stage gives the entries after which the log counts what a board says.
+func (m *maker) stage(is *board) (entries []translog.Entry) {
+	add := func(e translog.Entry) {
+		if e.Kind != translog.Correction {
+			m.at[e.Kind] = append(m.at[e.Kind], m.log.Size()+int64(len(entries)))
+		}
+		entries = append(entries, e)
+	}
+	for _, n := range []struct {
+		kind string
+		n    int
+	}{
+		{translog.Registration, is.Waitlist.Registrations},
+		{translog.Charter, is.Orgs.Charters},
+		{translog.Suggestion, is.Suggestions.Received},
+		{translog.Own, is.Excluded.Records},
+		{translog.Vouched, is.Waitlist.Conversions},
+	} {
+		for len(m.at[n.kind]) < n.n {
+			e := translog.Entry{Kind: n.kind}
+			switch {
+			case n.kind == translog.Vouched:
+				if m.vouched == len(m.registrations) {
+					m.t.Fatalf("a board has %d conversions, and there are too few registrations", n.n)
+				}
+				e.Index = m.registrations[m.vouched]
+				m.vouched++
+			case n.kind == translog.Registration && len(m.given) > 0:
+				e.Hash, m.given = m.given[0], m.given[1:]
+			default:
+				m.made++
+				e.Hash = translog.RecordHash(fmt.Sprint("record ", m.made), "")
+			}
+			if n.kind == translog.Registration {
+				m.registrations = append(m.registrations, m.log.Size()+int64(len(entries)))
+			}
+			add(e)
+		}
+		for len(m.at[n.kind]) > n.n {
+			last := len(m.at[n.kind]) - 1
+			add(translog.Entry{Kind: translog.Correction, Index: m.at[n.kind][last], To: translog.None})
+			m.at[n.kind] = slices.Delete(m.at[n.kind], last, last+1)
+		}
+	}
+	return entries
+}
