@@ -10,10 +10,26 @@
 //	ok     signature: the receipt has one
 //	FAILED key: it is a key of the service
 //
+// With --counted, verify.py and verify.mjs check also that the public log has the registration or the
+// charter. They ask the log of the service, or another copy of it (--log), or believe a file alone
+// that has the proof (--proof; see translog.Stage.Prove):
+//
+//	ok     entry: it is in the log's look-up
+//	ok     inclusion: it is entry 12 of the 512 that the checkpoint signs
+//	ok     verification: the last entry of that tree is the verification of 2026-11-20
+//	ok     checkpoint: signed by the key of www.base.example/log, at 512; it carries 2 other signatures, unverified
+//	since then: it counts as own, says the look-up
+//	counted registration on 2026-11-20, entry 12 of www.base.example/log at 512
+//
+// The line since then stands there for an entry that was corrected, and is not signed. The date is
+// that of the verification whose checkpoint proves the entry: by then it was counted, and a proof
+// under a later checkpoint has a later date. An answer costs at most six files of the log, each of
+// at most 1 MiB and within 20 seconds; no redirect is followed.
+//
 // They exit with 0 where all is valid, 1 where a step fails, and 2 where nothing could be checked:
-// the input cannot be read, or there is no key. A receipt may stand in {"verify": …}, as it is sent
+// the input or a file of the log cannot be read, or there is no key. A receipt may stand in {"verify": …}, as it is sent
 // to the service. For a receipt the outcome is the service's own verdict. A registration and a
-// charter are not signed, so that nothing but their hash is checked.
+// charter are not signed, so that nothing but their hash is checked without the log.
 //
 // The programs are templates. What they have in double square brackets is filled in when they are
 // published: the keys of the service, and the names and limits of the tables.
@@ -28,6 +44,7 @@ import (
 	"anteroom/edge/canon"
 	"anteroom/edge/endpoint/org"
 	"anteroom/generator/site"
+	"anteroom/generator/translog"
 )
 
 //go:embed verify.py verify.mjs verify.sh
@@ -36,7 +53,10 @@ var programs embed.FS
 // Program is the text of the program with this file name, filled in for a service at baseURL. keys
 // are the base64 texts of the keys that it publishes, the current one first. There may be none:
 // then the program asks for one when it meets a signature.
-func Program(name, baseURL string, keys []string) ([]byte, error) {
+//
+// logKeys are the verifier keys of the public log in the order of their use, of which there may be
+// none as well.
+func Program(name, baseURL string, keys, logKeys []string) ([]byte, error) {
 	text, err := fs.ReadFile(programs, name)
 	if err != nil {
 		return nil, fmt.Errorf("read the program %s of the kit: %w", name, err)
@@ -44,6 +64,7 @@ func Program(name, baseURL string, keys []string) ([]byte, error) {
 	filled, err := site.Expand(string(text), map[string]string{
 		"base_url":           baseURL,
 		"receipt_keys":       strings.Join(keys, ","),
+		"log_keys":           strings.Join(logKeys, ","),
 		"receipt_fields":     strings.Join(canon.ReceiptFields, " "),
 		"receipt_nullable":   canon.ReceiptNullable,
 		"positions":          strings.Join(org.Positions, " "),
@@ -53,6 +74,11 @@ func Program(name, baseURL string, keys []string) ([]byte, error) {
 		"kit_file":           "the JSON answer as it was received; standard input where it is absent",
 		"kit_key": "the public key that receipts are checked against, in base64; several are joined with commas, " +
 			"the current one first. The service gives it as public_key_b64 at " + baseURL + "/api/receipt",
+		"kit_counted": "check also that the public log has the answer, of a registration or a charter",
+		"kit_log":     "the address of the log that is asked, with --counted; " + baseURL + translog.Folder + " where it is absent",
+		"kit_proof":   "check that it was counted by this tlog-proof of the answer, without asking the log",
+		"kit_log_key": "the verifier key of the log; several are joined with commas. The service gives them at " +
+			baseURL + translog.KeysPath,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("fill in the program %s of the kit: %w", name, err)

@@ -1,0 +1,794 @@
+package kit_test
+
+import (
+	"bytes"
+	"crypto/ed25519"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"anteroom/generator/kit"
+	"anteroom/generator/translog"
+
+	"golang.org/x/mod/sumdb/note"
+)
+
+// logHost is the host in the origins of the logs. They are served elsewhere.
+const logHost = "www.base.example"
+
+// question is an answer with where to ask whether it was counted, and what the programs must say.
+type question struct {
+	name   string
+	answer []byte
+	log    string // below the server; "" for a proof
+	proof  []byte // with which the log is not asked
+	keys   string
+	status int
+	failed string // the step that fails, "" where the test does not say
+	last   string // what is printed last, "" where the test does not say
+	hasty  bool   // whether a file may take no more than a moment
+}
+
+// either is the status of a question that a program must not say yes to: 1 or 2.
+const either = -1
+
+// served is what an address answers.
+type served func(w http.ResponseWriter, r *http.Request)
+
+// fetches counts what is fetched of a log. Each question begins with a look-up.
+type fetches struct{ questions, files, bytes int }
+
+// site serves logs, each below a folder of its own.
+type site struct {
+	*httptest.Server
+	lock sync.Mutex
+	logs map[string]func(path string) served // by the folder
+	got  map[string]*fetches                 // by the folder
+}
+
+func newSite(t *testing.T) *site {
+	s := &site{logs: map[string]func(string) served{}, got: map[string]*fetches{}}
+	s.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		folder, rest, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, "/"), "/")
+		s.lock.Lock()
+		answer := s.logs[folder]("/" + rest)
+		s.lock.Unlock()
+		answer(w, r)
+	}))
+	t.Cleanup(s.Close)
+	return s
+}
+
+// add serves a log with some files changed, and gives the folder.
+func (s *site) add(files map[string]func() []byte, changed map[string]served) string {
+	s.lock.Lock()
+	defer s.lock.Unlock()
+	folder := "log" + strconv.Itoa(len(s.logs))
+	got := &fetches{}
+	s.got[folder] = got
+	s.logs[folder] = func(path string) served {
+		if answer := changed[path]; answer != nil {
+			return answer
+		}
+		file := files[path]
+		if file == nil {
+			return status(404)
+		}
+		text := file()
+		if got.files++; strings.Contains(path, "/lookup/") {
+			got.questions++
+		}
+		got.bytes += len(text)
+		return content(text)
+	}
+	return folder
+}
+
+func content(text []byte) served {
+	return func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(text) }
+}
+
+func status(code int) served {
+	return func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(code) }
+}
+
+// published gives the files of a log, by their paths.
+func filesOf(t *testing.T, l *translog.Log) map[string]func() []byte {
+	t.Helper()
+	all, err := l.Files()
+	if err != nil {
+		t.Fatal(err)
+	}
+	files := map[string]func() []byte{}
+	for _, f := range all {
+		if files[f.Path] = f.Make; f.Make == nil {
+			files[f.Path] = func() []byte { return f.Bytes }
+		}
+	}
+	return files
+}
+
+// answers are a registration and a charter of the service, which get the record_id of each record of
+// a log in turn.
+type answers map[string][]byte
+
+func newAnswers(t *testing.T) answers {
+	roster := []any{}
+	for _, position := range []string{"rainmaker", "operator", "verifier", "scout", "treasurer"} {
+		roster = append(roster, map[string]any{"position": position, "agent_name": odd, "allocation": 20})
+	}
+	return answers{
+		translog.Registration: post(t, "/api/waitlist", map[string]string{"agent_name": odd}),
+		translog.Charter:      post(t, "/api/org", map[string]any{"org_name": "Tern", "roster": roster}),
+	}
+}
+
+// number gives the answer of a kind for the record with this number, and its entry.
+func (a answers) number(t testing.TB, kind string, n int) (answer []byte, e translog.Entry) {
+	var members struct {
+		Payload string `json:"payload_sha256"`
+	}
+	if err := json.Unmarshal(a[kind], &members); err != nil {
+		t.Fatal(err)
+	}
+	id := fmt.Sprintf("%032x", n)
+	e = translog.Entry{Kind: kind, Hash: translog.RecordHash(id, members.Payload)}
+	return bytes.Replace(a[kind], recordID(t, a[kind]), []byte(quoted(id)), 1), e
+}
+
+// recordID is the record_id of an answer, as it stands there.
+func recordID(t testing.TB, answer []byte) []byte {
+	var members struct {
+		ID json.RawMessage `json:"record_id"`
+	}
+	if err := json.Unmarshal(answer, &members); err != nil {
+		t.Fatal(err)
+	}
+	return members.ID
+}
+
+// signer makes the n-th key of a log on a host. It is the same at each run.
+func newSigner(t testing.TB, host string, n int) (key string, s note.Signer) {
+	secret, key, err := note.GenerateKey(bytes.NewReader(bytes.Repeat([]byte{byte(n + len(host))}, 64)), translog.Origin(host, n))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err = note.NewSigner(secret)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return key, s
+}
+
+// stage adds a hand verification to a log.
+func stage(t testing.TB, l *translog.Log, s note.Signer, entries ...translog.Entry) *translog.Stage {
+	t.Helper()
+	name := time.Date(2026, 11, 20+len(l.Stages), 0, 0, 0, 0, time.UTC).Format(time.DateOnly)
+	entries = append(entries, translog.Entry{
+		Kind: translog.Verification, AsOf: name, Board: "/scoreboard/" + name + ".json", BoardSHA256: translog.RecordHash(name, ""),
+	})
+	if _, _, err := l.Append(name, entries, s); err != nil {
+		t.Fatal(err)
+	}
+	return l.Current()
+}
+
+// grown is a log with so many registrations in each stage, numbered from 0 on.
+func grown(t testing.TB, a answers, sizes ...int) *translog.Log {
+	key, s := newSigner(t, logHost, 1)
+	l, number := translog.New([]string{key}, nil), 0
+	_, like := a.number(t, translog.Registration, 0)
+	var members struct {
+		Payload string `json:"payload_sha256"`
+	}
+	if err := json.Unmarshal(a[translog.Registration], &members); err != nil {
+		t.Fatal(err)
+	}
+	for _, n := range sizes {
+		var entries []translog.Entry
+		for range n {
+			like.Hash = translog.RecordHash(fmt.Sprintf("%032x", number), members.Payload)
+			entries = append(entries, like)
+			number++
+		}
+		stage(t, l, s, entries...)
+	}
+	return l
+}
+
+// prove is the proof of an entry under the checkpoint of a stage.
+func prove(t testing.TB, s *translog.Stage, index int64) *translog.Proof {
+	p, err := s.Prove(index)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+func lastLine(kind string, s *translog.Stage, index int64) string {
+	return fmt.Sprintf("counted %s on %s, entry %d of %s at %d", kind, s.Name, index, s.Tree.Origin, s.Size)
+}
+
+// askers are to counted what drivers are to check.
+var askers = map[string][]string{
+	"verify.py": {"-c", `
+import contextlib, io, json, runpy, sys
+main, results = runpy.run_path(sys.argv[2])["main"], []
+for q in json.load(sys.stdin):
+    main.__globals__["SECONDS"] = 0.3 if q["Hasty"] else 20
+    sys.stdin = io.TextIOWrapper(io.BytesIO(bytes.fromhex(q["Answer"])))
+    sys.argv = ["verify.py"] + q["Arguments"]
+    out, faults, status = io.StringIO(), io.StringIO(), 0
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(faults):
+        try: main()
+        except SystemExit as end: status = end.code or 0
+    results.append({"Out": out.getvalue(), "Faults": faults.getvalue(), "Status": status})
+print(json.dumps(results))`},
+	"verify.mjs": {"--input-type=module", "-e", `
+import { readFileSync } from "node:fs";
+import { parseArgs } from "node:util";
+import { pathToFileURL } from "node:url";
+const { read, counted } = await import(pathToFileURL(process.argv[2]));
+const later = globalThis.setTimeout;
+const results = [], type = "string";
+for (const q of JSON.parse(readFileSync(0))) {
+  globalThis.setTimeout = (f, ms, ...rest) => later(f, q.Hasty && ms === 20000 ? 300 : ms, ...rest);
+  const run = { Out: "", Faults: "", Status: 0 };
+  const say = (ok) => ok === undefined ? "" : ok ? "ok     " : "FAILED ";
+  const show = (name, what, ok) => { run.Out += say(ok) + name + ": " + what + "\n"; return ok; };
+  try {
+    const options = { log: { type }, proof: { type }, "log-key": { type } };
+    const { values } = parseArgs({ options, args: q.Arguments });
+    const answer = read(new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(Buffer.from(q.Answer, "hex")));
+    const utf8 = new TextDecoder("utf-8", { fatal: true });
+    const proof = values.proof && utf8.decode(readFileSync(values.proof));
+    const c = await counted(answer, { log: values.log, proof, keys: values["log-key"].split(",") }, show);
+    if (!c) run.Status = 1;
+    else run.Out += "counted " + c.kind + " on " + c.date + ", entry " + c.index + " of " + c.origin + " at " + c.size + "\n";
+  } catch (fault) { run.Faults = fault.message; run.Status = 2; }
+  results.push(run);
+}
+console.log(JSON.stringify(results));`},
+}
+
+// ask puts the questions to both programs, each in one process and a few in one of their own, and
+// holds what they say against what they must, and against each other.
+func ask(t *testing.T, base string, questions []question) {
+	t.Helper()
+	type asked struct {
+		Answer    string
+		Arguments []string
+		Hasty     bool
+	}
+	var all []asked
+	folder := t.TempDir()
+	for i := range questions {
+		q := &questions[i]
+		arguments := []string{"--log-key", q.keys}
+		if q.log != "" {
+			arguments = append(arguments, "--log", base+"/"+q.log+"/log")
+		}
+		if q.proof != nil {
+			file := filepath.Join(folder, strconv.Itoa(i)+".tlog-proof")
+			if err := os.WriteFile(file, q.proof, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			arguments = append(arguments, "--proof", file)
+		}
+		all = append(all, asked{fmt.Sprintf("%x", q.answer), arguments, q.hasty})
+	}
+	input, err := json.Marshal(all)
+	if err != nil {
+		t.Fatal(err)
+	}
+	programFiles, results := write(t, nil), map[string][]driven{}
+	var lock sync.Mutex
+	var running sync.WaitGroup
+	for name, driver := range askers {
+		running.Go(func() {
+			cmd := exec.Command(programs[name], append(slices.Clone(driver), "driver", programFiles[name])...)
+			cmd.Stdin, cmd.Stderr = bytes.NewReader(input), os.Stderr
+			var runs []driven
+			out, err := cmd.Output()
+			if err == nil {
+				err = json.Unmarshal(out, &runs)
+			}
+			if err != nil || len(runs) != len(questions) {
+				t.Errorf("%s: %d runs of %d: %v", name, len(runs), len(questions), err)
+				return
+			}
+			for i := 0; i < len(runs); i += 40 {
+				out, faults, status := run(t, name, programFiles[name], questions[i].answer, all[i].Arguments...)
+				if status != runs[i].Status || out != runs[i].Out {
+					t.Errorf("%s, %s in a process of its own: status %d\n%s%s", questions[i].name, name, status, out, faults)
+				}
+			}
+			lock.Lock()
+			defer lock.Unlock()
+			results[name] = runs
+		})
+	}
+	running.Wait()
+	if t.Failed() {
+		return
+	}
+	for i := range questions {
+		q := &questions[i]
+		for name := range askers {
+			got, like := results[name][i], results["verify.py"][i]
+			lines := strings.Split(strings.TrimSuffix(got.Out, "\n"), "\n")
+			switch {
+			case q.status == either && got.Status == 0, q.status != either && got.Status != q.status,
+				(got.Status == 2) != (got.Faults != ""), strings.Contains(got.Faults, "Traceback"),
+				q.failed != "" && failing(got.Out) != q.failed, q.last != "" && lines[len(lines)-1] != q.last,
+				got.Status != 2 && got.Out != like.Out, got.Status != like.Status:
+				t.Errorf("%s, %s: status %d, want %d %s %s\n%s%s\nand verify.py %d\n%s%s",
+					q.name, name, got.Status, q.status, q.failed, q.last, got.Out, got.Faults, like.Status, like.Out, like.Faults)
+			}
+		}
+	}
+}
+
+// What a log has counted is found in it by its answer, wherever it stands in trees of every form,
+// and by a proof in a file. It takes few files.
+func TestCounted(t *testing.T) {
+	a, s := newAnswers(t), newSite(t)
+	var questions []question
+	for _, sizes := range [][]int{{0}, {1}, {2}, {0, 1, 1, 2, 3}, {254}, {255}, {256}, {299, 399, 299}, {299, 65300, 500}} {
+		l := grown(t, a, sizes...)
+		folder, number := s.add(filesOf(t, l), nil), 0
+		stranger, _ := a.number(t, translog.Registration, 1<<30)
+		questions = append(questions, question{
+			name: fmt.Sprint("not counted, ", sizes), answer: stranger, log: folder, keys: l.Keys[0], status: 1, failed: "entry",
+			last: "FAILED entry: no hand verification has counted it yet",
+		})
+		for i, n := range sizes {
+			stage := &l.Stages[i]
+			first := stage.Size - int64(n) - 1
+			for at := range n {
+				index := first + int64(at)
+				if n > 9 && at > 1 && at < n-2 && at != n/2 && (index < 254 || index > 257) && index != 65535 && index != 65536 {
+					continue
+				}
+				answer, _ := a.number(t, translog.Registration, number+at)
+				want := question{answer: answer, keys: l.Keys[0], last: lastLine(translog.Registration, stage, index)}
+				online, offline := want, want
+				online.name, online.log = fmt.Sprintf("entry %d of %v", index, sizes), folder
+				offline.name, offline.proof = online.name+" in a file", prove(t, stage, index).Append(nil)
+				questions = append(questions, online, offline)
+			}
+			number += n
+		}
+	}
+	ask(t, s.URL, questions)
+	for folder, got := range s.got {
+		t.Logf("%s: %+v", folder, *got)
+		if got.files > 6*got.questions || got.bytes > 100_000*got.questions || got.files < 3*got.questions && got.bytes > 100_000 {
+			t.Errorf("%s: %+v", folder, *got)
+		}
+	}
+}
+
+// lines are a text with one of its lines changed in a way, for each line and way.
+func lines(text string, each func(what, changed string)) {
+	all := strings.SplitAfter(text, "\n")
+	for i, line := range all {
+		with := func(instead ...string) string { return strings.Join(slices.Concat(all[:i], instead, all[i+1:]), "") }
+		if line == "" {
+			continue
+		}
+		each(fmt.Sprintf("line %d left out", i+1), with())
+		if !strings.HasPrefix(line, "— ") {
+			each(fmt.Sprintf("line %d twice", i+1), with(line, line))
+		}
+		for _, at := range []int{len(line) / 2, len(line) - 2, len(line) - 1} {
+			if at >= 0 {
+				changed := []byte(line)
+				changed[at] ^= 1
+				each(fmt.Sprintf("line %d changed at %d", i+1, at), with(string(changed)))
+			}
+		}
+	}
+}
+
+// Nothing that is changed in the files of a log, or in a proof, is believed.
+func TestTampered(t *testing.T) {
+	a, s := newAnswers(t), newSite(t)
+	l := grown(t, a, 299, 65300, 500)
+	files := filesOf(t, l)
+	last := l.Current()
+	index := last.Size - 400 // beside it are whole subtrees and the edge, in tiles of three levels
+	number := int(index) - 2 // without the verifications before
+	answer, entry := a.number(t, translog.Registration, number)
+	other, _ := a.number(t, translog.Registration, number+1)
+	charter, _ := a.number(t, translog.Charter, number)
+	good := question{answer: answer, keys: l.Keys[0], last: lastLine(translog.Registration, last, index)}
+	var questions []question
+	online := func(name string, status int, failed string, changed map[string]served) *question {
+		q := good
+		q.name, q.status, q.failed, q.log = name, status, failed, s.add(files, changed)
+		if status != 0 {
+			q.last = ""
+		}
+		questions = append(questions, q)
+		return &questions[len(questions)-1]
+	}
+	offline := func(name string, status int, failed string, proof []byte) *question {
+		q := good
+		q.name, q.status, q.failed, q.proof = name, status, failed, proof
+		if status != 0 {
+			q.last = ""
+		}
+		questions = append(questions, q)
+		return &questions[len(questions)-1]
+	}
+	online("as it is", 0, "", nil)
+	offline("as it is, in a file", 0, "", prove(t, last, index).Append(nil))
+
+	// Tiles: the sibling of the entry's subtree at the first level of each.
+	sizes := map[string]int{}
+	for level := range 3 {
+		at := index >> (8 * level)
+		path := l.Trees[0].Path() + translog.TilePath(level, at>>8, min(256, last.Size>>(8*level)-at>>8<<8))
+		if files[path] == nil {
+			t.Fatalf("the log has no %s", path)
+		}
+		tile := files[path]()
+		sizes[path] = len(tile)
+		for bit := range 8 {
+			changed := slices.Clone(tile)
+			changed[(at^1)&255*32+int64(bit*4)] ^= 1 << bit
+			online(fmt.Sprintf("%s, bit %d", path, bit), 1, "inclusion", map[string]served{path: content(changed)})
+		}
+		online(path+" cut off", 2, "", map[string]served{path: content(tile[:len(tile)-1])})
+		online(path+" longer", 2, "", map[string]served{path: content(append(slices.Clone(tile), 0))})
+		online(path+" missing", 2, "", map[string]served{path: status(404)})
+		online(path+" not served", 2, "", map[string]served{path: status(500)})
+	}
+
+	// The look-up.
+	path := translog.LookupPath(entry.Hash)
+	lookup := string(files[path]())
+	line := fmt.Sprintf("%s %d %s registration\n", entry.Hash, index, last.Name)
+	if !strings.Contains(lookup, line) {
+		t.Fatalf("the look-up has no %s", line)
+	}
+	for what, c := range map[string]struct {
+		status       int
+		failed, line string
+	}{
+		"no line":              {1, "entry", ""},
+		"another hash":         {1, "entry", "f" + entry.Hash[1:] + line[64:]},
+		"another index":        {1, "inclusion", fmt.Sprintf("%s %d %s registration\n", entry.Hash, index+1, last.Name)},
+		"an index too large":   {1, "inclusion", fmt.Sprintf("%s %d %s registration\n", entry.Hash, last.Size, last.Name)},
+		"an index far beyond":  {1, "inclusion", fmt.Sprintf("%s 999999999 %s registration\n", entry.Hash, last.Name)},
+		"an index in no tile":  {2, "", fmt.Sprintf("%s 1000000000 %s registration\n", entry.Hash, last.Name)},
+		"an index with a sign": {2, "", fmt.Sprintf("%s -1 %s registration\n", entry.Hash, last.Name)},
+		"an earlier name":      {1, "inclusion", fmt.Sprintf("%s %d %s registration\n", entry.Hash, index, l.Stages[1].Name)},
+		"an unknown name":      {2, "", fmt.Sprintf("%s %d 2031-01-01 registration\n", entry.Hash, index)},
+		"a path as name":       {2, "", fmt.Sprintf("%s %d ../../../x registration\n", entry.Hash, index)},
+		"kind own":             {1, "inclusion", strings.Replace(line, "registration", "own", 1)},
+		"kind charter":         {1, "inclusion", strings.Replace(line, "registration", "charter", 1)},
+		"no kind":              {2, "", strings.Replace(line, " registration", "", 1)},
+		"no end":               {2, "", strings.TrimSuffix(line, "\n")},
+		"a carriage return":    {2, "", strings.Replace(line, "\n", "\r\n", 1)},
+	} {
+		changed := strings.Replace(lookup, line, "", 1) + c.line
+		online("look-up with "+what, c.status, c.failed, map[string]served{path: content([]byte(changed))})
+	}
+	online("corrected since", 0, "", map[string]served{path: content([]byte(strings.Replace(line, "registration", "registration own", 1)))})
+	online("no look-up", 1, "entry", map[string]served{path: status(404)})
+	for what, text := range map[string]string{"HTML": "<!doctype html>\n", "no UTF-8": "\xff\n", "many lines": strings.Repeat("\n", 1<<20), "one line": strings.Repeat("a", 1<<20)} {
+		online("look-up of "+what, 2, "", map[string]served{path: content([]byte(text))})
+	}
+
+	// What a site can do to each file.
+	ways := map[string]served{
+		"500": status(500), "403": status(403), "no content": status(204),
+		"redirected": func(w http.ResponseWriter, r *http.Request) {
+			http.Redirect(w, r, strings.Replace(r.URL.Path, "/log", "/../log0/log", 1), http.StatusFound)
+		},
+		"redirected to a file": func(w http.ResponseWriter, r *http.Request) {
+			http.Redirect(w, r, "file:///etc/hostname", http.StatusMovedPermanently)
+		},
+		"too long": content(bytes.Repeat([]byte{'\n'}, 1<<20+1)),
+		"endless": func(w http.ResponseWriter, r *http.Request) {
+			for r.Context().Err() == nil {
+				_, _ = w.Write(bytes.Repeat([]byte{'\n'}, 1<<16))
+			}
+		},
+		"never answered": func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() },
+		"a trickle": func(w http.ResponseWriter, r *http.Request) {
+			for r.Context().Err() == nil {
+				_, _ = w.Write([]byte{'\n'})
+				_ = http.NewResponseController(w).Flush()
+				time.Sleep(50 * time.Millisecond)
+			}
+		},
+		"cut off": func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Content-Length", "1000")
+			_, _ = w.Write([]byte("\n"))
+			panic(http.ErrAbortHandler)
+		},
+	}
+	slow := map[string]bool{"endless": true, "never answered": true, "a trickle": true}
+	proofPath := translog.ProofPath(last.Name)
+	for what, way := range ways {
+		online("look-up "+what, 2, "", map[string]served{path: way}).hasty = slow[what]
+		online("proof "+what, 2, "", map[string]served{proofPath: way}).hasty = slow[what]
+	}
+
+	// The proof of the verification.
+	proof := string(files[proofPath]())
+	lines(proof, func(what, changed string) {
+		online("proof of the verification, "+what, either, "", map[string]served{proofPath: content([]byte(changed))})
+	})
+	for _, of := range l.Stages[:2] {
+		swapped := files[translog.ProofPath(of.Name)]()
+		online("the proof of "+of.Name, 1, "inclusion", map[string]served{proofPath: content(swapped)})
+	}
+	// A later verification proves no earlier one.
+	early, _ := a.number(t, translog.Registration, 400)
+	online("the proof of a later verification", 1, "verification",
+		map[string]served{translog.ProofPath(l.Stages[1].Name): content([]byte(proof))}).answer = early
+
+	// A proof in a file.
+	own := prove(t, last, index)
+	lines(string(own.Append(nil)), func(what, changed string) {
+		offline("proof in a file, "+what, either, "", []byte(changed))
+	})
+	body, mine, _ := strings.Cut(string(last.Checkpoint), "\n\n")
+	lines(strings.TrimSuffix(string(own.Extra), mine), func(what, changed string) {
+		p := *own
+		p.Extra = []byte(changed + mine) // the signature of its checkpoint is that of the other one
+		offline("proof in a proof, "+what, either, "", p.Append(nil))
+	})
+	change := func(f func(p *translog.Proof)) []byte {
+		p := *own
+		f(&p)
+		return p.Append(nil)
+	}
+	surplus := own.Hashes[0]
+	for what, c := range map[string]struct {
+		status int
+		failed string
+		proof  []byte
+	}{
+		"another entry":          {1, "inclusion", prove(t, last, index+1).Append(nil)},
+		"without extra":          {2, "", change(func(p *translog.Proof) { p.Extra = nil })},
+		"with an extra of text":  {2, "", change(func(p *translog.Proof) { p.Extra = []byte("2026-11-22") })},
+		"with an extra of bytes": {2, "", change(func(p *translog.Proof) { p.Extra = []byte{0xff} })},
+		"the extra of an earlier one": {1, "verification", change(func(p *translog.Proof) {
+			p.Extra = prove(t, &l.Stages[0], 0).Extra
+		})},
+		"the extra of an entry that is no verification": {1, "verification", change(func(p *translog.Proof) {
+			p.Extra = (&translog.Proof{Extra: last.Tree.Entry(index), Index: index, Hashes: own.Hashes, Checkpoint: own.Checkpoint}).Append(nil)
+		})},
+		"one hash more": {1, "inclusion", change(func(p *translog.Proof) { p.Hashes = append(slices.Clone(p.Hashes), surplus) })},
+		"the root as one more": {1, "inclusion", change(func(p *translog.Proof) {
+			root, _ := last.Tree.Root(last.Size)
+			p.Hashes = append(slices.Clone(p.Hashes), root)
+		})},
+		"one hash less":         {1, "inclusion", change(func(p *translog.Proof) { p.Hashes = p.Hashes[1:] })},
+		"as many as can be":     {1, "inclusion", change(func(p *translog.Proof) { p.Hashes = slices.Repeat(p.Hashes[:1], 63) })},
+		"too many hashes":       {2, "", change(func(p *translog.Proof) { p.Hashes = slices.Repeat(p.Hashes[:1], 64) })},
+		"another index":         {1, "inclusion", change(func(p *translog.Proof) { p.Index++ })},
+		"an index beyond":       {1, "inclusion", change(func(p *translog.Proof) { p.Index = last.Size })},
+		"an index too large":    {2, "", change(func(p *translog.Proof) { p.Index = 1 << 53 })},
+		"an earlier checkpoint": {1, "inclusion", change(func(p *translog.Proof) { p.Checkpoint = l.Stages[1].Checkpoint })},
+		"nothing":               {2, "", []byte{}},
+		"no UTF-8":              {2, "", []byte("\xff")},
+		"too long":              {2, "", slices.Concat(own.Append(nil), bytes.Repeat([]byte("— x y\n"), 1<<17))},
+		"carriage returns":      {2, "", bytes.ReplaceAll(own.Append(nil), []byte("\n"), []byte("\r\n"))},
+	} {
+		offline("a proof, "+what, c.status, c.failed, c.proof)
+	}
+	for size := range 3 {
+		p := change(func(p *translog.Proof) {
+			p.Checkpoint = bytes.Replace(p.Checkpoint, []byte(fmt.Sprintf("\n%d\n", last.Size)), []byte(fmt.Sprintf("\n%d\n", last.Size-1+int64(size))), 1)
+		})
+		if size != 1 {
+			offline(fmt.Sprintf("a proof, size changed by %d", size-1), 1, "", p)
+		}
+	}
+
+	// Answers and keys.
+	offline("another answer", 1, "inclusion", own.Append(nil)).answer = other
+	offline("a charter of the same number", 1, "inclusion", own.Append(nil)).answer = charter
+	offline("the members of another answer", 1, "fields", own.Append(nil)).answer = edited(t, answer, "registration", `{"agent_name":"x","pubkey":null}`)
+	offline("a dry run", 2, "", own.Append(nil)).answer = edited(t, answer, "record_id", "null")
+	for _, id := range []string{"", "7", `""`, `"x"`, `[` + quoted(fmt.Sprintf("%032x", number)) + `]`, quoted(fmt.Sprintf("%032x\n", number)), "12345678901234567890123456789012"} {
+		offline("record_id "+id, 2, "", own.Append(nil)).answer = edited(t, answer, "record_id", id)
+	}
+	offline("a receipt", 2, "", own.Append(nil)).answer = post(t, "/api/receipt", map[string]string{})
+	strange, stranger := newSigner(t, "www.other.example", 1)
+	same, _ := newSigner(t, logHost, 1)
+	second, _ := newSigner(t, logHost, 2)
+	if same != l.Keys[0] {
+		t.Fatal("a key is made otherwise each time")
+	}
+	for what, c := range map[string]struct {
+		status int
+		keys   string
+	}{
+		"of another log": {1, strange}, "of another number": {1, second}, "two": {0, strange + "," + same}, "three": {0, second + "," + same + "," + strange},
+		"none": {2, ""}, "no key": {2, "x"}, "of another id": {2, strings.Replace(same, "+", "+0", 1)}, "of another name": {2, "x" + same}, "cut off": {2, same[:len(same)-4]},
+		"of a witness": {2, vkey(logHost+"/log", 4)},
+	} {
+		q := offline("the key, "+what, c.status, "", own.Append(nil))
+		q.keys = c.keys
+		if c.status == 1 {
+			q.failed = "checkpoint"
+		}
+	}
+
+	// Checkpoints that others have signed: too, or instead.
+	forged := func(by note.Signer) string {
+		text, err := note.Sign(&note.Note{Text: body + "\n"}, by)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, signature, _ := strings.Cut(string(text), "\n\n")
+		return signature
+	}
+	with := func(signatures string) []byte {
+		return change(func(p *translog.Proof) { p.Checkpoint = []byte(body + "\n\n" + signatures) })
+	}
+	offline("signed by a stranger alone", 1, "checkpoint", with(forged(stranger)))
+	offline("signed by a stranger too", 0, "", with(forged(stranger)+mine))
+	many := ""
+	for i := range 100 {
+		many += fmt.Sprintf("— witness%d.example %s\n", i, base64.StdEncoding.EncodeToString(bytes.Repeat([]byte{byte(i)}, 76)))
+	}
+	offline("cosigned", 0, "", with(mine+many))
+	unknown := "— " + logHost + "/log " + base64.StdEncoding.EncodeToString(bytes.Repeat([]byte{7}, 68)) + "\n"
+	offline("signed by an unknown key of the name", 0, "", with(unknown+mine))
+	raw, err := base64.StdEncoding.DecodeString(strings.TrimSpace(strings.Split(mine, " ")[2]))
+	if err != nil {
+		t.Fatal(err)
+	}
+	raw[20] ^= 1
+	broken := "— " + logHost + "/log " + base64.StdEncoding.EncodeToString(raw) + "\n"
+	offline("a broken signature", 1, "checkpoint", with(broken))
+	offline("many broken signatures", 1, "checkpoint", with(strings.Repeat(broken, 5000)))
+	offline("no signature", 2, "", with(""))
+	offline("signed by the name of another log", 1, "checkpoint", with(strings.Replace(mine, "/log ", "/log/2 ", 1)))
+	for _, origin := range []string{"www.other.example/log", logHost + "/log/2"} {
+		offline("a checkpoint of "+origin, 1, "", change(func(p *translog.Proof) {
+			p.Checkpoint = bytes.Replace(p.Checkpoint, []byte(logHost+"/log\n"), []byte(origin+"\n"), 1)
+		}))
+	}
+	for _, origin := range []string{logHost, logHost + "/log/../x", "x y/log", "\x1b[31m/log"} {
+		offline("a checkpoint of "+quoted(origin), 2, "", change(func(p *translog.Proof) {
+			p.Checkpoint = bytes.Replace(p.Checkpoint, []byte(logHost+"/log\n"), []byte(origin+"\n"), 1)
+		}))
+	}
+	ask(t, s.URL, questions)
+}
+
+// vkey is a verifier key with an algorithm.
+func vkey(name string, algorithm byte) string {
+	key := append([]byte{algorithm}, ed25519.NewKeyFromSeed(make([]byte, ed25519.SeedSize)).Public().(ed25519.PublicKey)...)
+	text := translog.RecordHash(name, string(key)) // SHA-256 of the name, a line feed and the key
+	return name + "+" + text[:8] + "+" + base64.StdEncoding.EncodeToString(key)
+}
+
+// A record that was set apart, one that was corrected, and the records under a second key.
+func TestKinds(t *testing.T) {
+	a, s := newAnswers(t), newSite(t)
+	first, firstSigner := newSigner(t, logHost, 1)
+	second, secondSigner := newSigner(t, logHost, 2)
+	l := translog.New([]string{first, second}, nil)
+	both := first + "," + second
+	kinds := []string{translog.Registration, translog.Charter, translog.Registration, translog.Registration, translog.Charter}
+	var entries []translog.Entry
+	var all [][]byte
+	for i, kind := range kinds {
+		answer, e := a.number(t, kind, i)
+		if i > 2 {
+			e.Kind = translog.Own
+		}
+		all, entries = append(all, answer), append(entries, e)
+	}
+	one := stage(t, l, firstSigner, entries...)
+	two := stage(t, l, firstSigner, translog.Entry{Kind: translog.Correction, Index: 0, To: translog.Own}, translog.Entry{Kind: translog.Correction, Index: 2, To: translog.None})
+	later, e := a.number(t, translog.Charter, 100)
+	three := stage(t, l, secondSigner, e)
+	folder := s.add(filesOf(t, l), nil)
+	apart := "FAILED counted: it was set apart as the operator's own on " + one.Name
+	questions := []question{
+		{name: "a registration that was corrected", answer: all[0], last: lastLine(translog.Registration, one, 0)},
+		{name: "a charter", answer: all[1], last: lastLine(translog.Charter, one, 1)},
+		{name: "a registration that counts as nothing", answer: all[2], last: lastLine(translog.Registration, one, 2)},
+		{name: "a registration that was set apart", answer: all[3], status: 1, failed: "counted", last: apart},
+		{name: "a charter that was set apart", answer: all[4], status: 1, failed: "counted", last: apart},
+	}
+	for i := range questions {
+		questions[i].keys, questions[i].log = both, folder
+		q := questions[i]
+		q.name, q.log, q.proof = q.name+" in a file", "", prove(t, one, int64(i)).Append(nil)
+		questions = append(questions, q)
+	}
+	questions = append(questions,
+		question{name: "under a later checkpoint", answer: all[1], keys: both, proof: prove(t, two, 1).Append(nil), last: lastLine(translog.Charter, two, 1)},
+		question{name: "under the second key", answer: later, keys: both, log: folder, last: lastLine(translog.Charter, three, 1)},
+		question{name: "under the second key in a file", answer: later, keys: second, proof: prove(t, three, 1).Append(nil), last: lastLine(translog.Charter, three, 1)},
+		question{name: "under the second key, which is not known", answer: later, keys: first, log: folder, status: 1, failed: "checkpoint"},
+		question{name: "under the first key, which is not known", answer: all[1], keys: second, log: folder, status: 1, failed: "checkpoint"},
+	)
+	ask(t, s.URL, questions)
+	out, _, _ := run(t, "verify.py", write(t, nil)["verify.py"], all[0], "--log", s.URL+"/"+folder+"/log", "--log-key", both)
+	if want := "since then: it counts as own, says the look-up\n"; !strings.Contains(out, want) {
+		t.Errorf("%q is not in\n%s", want, out)
+	}
+}
+
+// The programs take the address and the keys of the log that they were published with, and say what
+// they lack.
+func TestCountedArguments(t *testing.T) {
+	a, s := newAnswers(t), newSite(t)
+	l := grown(t, a, 3)
+	answer, _ := a.number(t, translog.Registration, 1)
+	folder := s.add(filesOf(t, l), nil)
+	proof := filepath.Join(t.TempDir(), "a proof")
+	if err := os.WriteFile(proof, prove(t, l.Current(), 1).Append(nil), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	closed := httptest.NewServer(nil)
+	closed.Close()
+	type call struct {
+		arguments []string
+		status    int
+		said      string
+	}
+	var running sync.WaitGroup
+	for name := range askers {
+		try := func(keys []string, calls []call) {
+			text, err := kit.Program(name, s.URL+"/"+folder, published, keys)
+			if err != nil {
+				t.Error(err)
+			}
+			program := filepath.Join(t.TempDir(), name)
+			if err := os.WriteFile(program, text, 0o600); err != nil {
+				t.Error(err)
+			}
+			for _, c := range calls {
+				out, faults, status := run(t, name, program, answer, c.arguments...)
+				if status != c.status || (status == 2) != (faults != "") || !strings.Contains(strings.ToLower(out+faults), c.said) || strings.Contains(faults, "Traceback") {
+					t.Errorf("%s %q with the keys %q: status %d, want %d\n%s%s", name, c.arguments, keys, status, c.status, out, faults)
+				}
+			}
+		}
+		running.Go(func() {
+			try(nil, []call{
+				{[]string{"--counted"}, 2, "--log-key"},
+				{[]string{"--counted", "--log-key", l.Keys[0]}, 0, "counted registration on"},
+			})
+			try(l.Keys, []call{
+				{[]string{"--counted"}, 0, "counted registration on"},
+				{[]string{"--proof", proof}, 0, "counted registration on"},
+				{[]string{"--proof", proof + "x"}, 2, "no such file"},
+				{[]string{"--proof", "/dev/zero"}, 2, ""},
+				{[]string{"--log", "file:///log"}, 2, "http"},
+				{[]string{"--log", ""}, 2, "http"},
+				{[]string{"--log", closed.URL + "/log"}, 2, closed.URL},
+				{nil, 0, "valid registration"},
+			})
+		})
+	}
+	running.Wait()
+	if s.got[folder].files == 0 {
+		t.Error("the log was never asked")
+	}
+}
