@@ -20,7 +20,7 @@ func (g *generation) receiptKeys() []string {
 // verifyKit publishes the programs that check receipts, registrations and charters offline.
 func (g *generation) verifyKit() {
 	for _, p := range respond.Kit {
-		text, err := kit.Program(path.Base(p), g.base, g.receiptKeys(), nil)
+		text, err := kit.Program(path.Base(p), g.base, g.receiptKeys(), g.site.Service.Log.Keys)
 		if err != nil {
 			g.fault("%s: %w", p, err)
 		}

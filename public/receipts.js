@@ -1,26 +1,11 @@
 // The form that checks a receipt in the browser. The check is that of the verify kit; the receipt
-// goes nowhere. Whatever a receipt says is shown as text.
+// goes nowhere.
 import { KEYS, check, read } from "/verify/verify.mjs";
+import { element, line } from "/steps.js";
 
 const form = document.getElementById("verifier");
 const verdict = document.getElementById("verdict");
 const key = form.elements.key;
-const reached = { ok: "Passed", failed: "Failed", open: "Not reached" };
-
-function element(name, text, className) {
-  const e = document.createElement(name);
-  e.textContent = text;
-  if (className) e.className = className;
-  return e;
-}
-
-// line is one step: its state in words, what it says, and what was found.
-function line(state, name, what, detail) {
-  const li = element("li", "", state);
-  li.append(element("strong", reached[state]), ` ${name}: ${what}`);
-  if (detail) li.append(element("pre", detail));
-  return li;
-}
 
 // claims are what a valid receipt says, as the words of whoever asked for it.
 function claims(o) {

@@ -59,13 +59,6 @@ type StageReport struct {
 	Cosigned []string `json:"cosigned"`
 }
 
-// Fork is the evidence that a log has signed two trees of which one does not go on from the other.
-type Fork struct {
-	Origin string   `json:"origin"`
-	What   string   `json:"what"`
-	Notes  []string `json:"notes"` // the two checkpoints, whole
-}
-
 // PublishFault is what is wrong with a published file.
 type PublishFault struct {
 	Path string `json:"path"`

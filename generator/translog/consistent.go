@@ -8,21 +8,20 @@ import (
 	"strings"
 )
 
-// Fork is the error of a checkpoint that a key of the log has signed, and that is of another tree
-// than the log's. Its two notes are the evidence: no log may sign both.
+// Fork is the evidence that a log has signed two trees of which one does not go on from the other.
+// No log may do so.
 type Fork struct {
-	Origin string
-	Size   int64  // of the tree of the given one
-	Given  []byte // a checkpoint
-	Own    []byte // the log's own of that size, or else its newest
+	Origin string   `json:"origin"`
+	What   string   `json:"what"`
+	Notes  []string `json:"notes"` // the two checkpoints, whole: the log's own, and one that does not fit it
 }
 
 func (f *Fork) Error() string {
-	return fmt.Sprintf("the log %s is forked: its key has signed another tree of %d entries than that of the content (bring back the content of log/ from version control)", f.Origin, f.Size)
+	return fmt.Sprintf("the log %s is forked: %s", f.Origin, f.What)
 }
 
 // Evidence is the text of both notes.
-func (f *Fork) Evidence() string { return string(f.Given) + "\n" + string(f.Own) }
+func (f *Fork) Evidence() string { return strings.Join(f.Notes, "\n") }
 
 // ErrAhead is the error of a checkpoint of more entries than the log has.
 var ErrAhead = errors.New("it is ahead of the content: content/log lacks what was published (bring it back from version control)")
@@ -49,15 +48,18 @@ func (l *Log) Consistent(checkpoint []byte) error {
 	if root == c.Root {
 		return nil
 	}
-	fork := &Fork{Origin: c.Origin, Size: c.Size, Given: checkpoint}
+	var own []byte // of that size, or else the newest
 	for i := range l.Stages {
 		if s := &l.Stages[i]; s.Tree == t {
-			if fork.Own = s.Checkpoint; s.Size == c.Size {
+			if own = s.Checkpoint; s.Size == c.Size {
 				break
 			}
 		}
 	}
-	return fork
+	return &Fork{
+		Origin: c.Origin, Notes: []string{string(own), string(checkpoint)},
+		What: fmt.Sprintf("its key has signed another tree of %d entries than that of the content (bring back the content of log/ from version control)", c.Size),
+	}
 }
 
 // IsCheckpoint reports whether a published path is that of the newest checkpoint of a tree.

@@ -2,7 +2,6 @@ package translog_test
 
 import (
 	"bytes"
-	"flag"
 	"fmt"
 	"go/parser"
 	"go/token"
@@ -17,8 +16,6 @@ import (
 
 	"golang.org/x/tools/txtar"
 )
-
-var update = flag.Bool("update", false, "rewrite testdata/example.txtar")
 
 const exampleFile = "testdata/example.txtar"
 

@@ -1,6 +1,8 @@
 // Checks a receipt, registration or charter of https://www.anteroom.example without it: in Node 20 or
-// later, in Deno and in Bun. A page can import KEYS, read and check.
+// later, in Deno and in Bun. With --counted it also asks the public log whether a registration or
+// charter was counted. A page can import KEYS, LOG_KEYS, read, check and counted.
 export const KEYS = "".split(",").filter(Boolean); // the current one first
+export const LOG_KEYS = "".split(",").filter(Boolean), LOG = "https://www.anteroom.example/log";
 const POSITIONS = "rainmaker operator verifier scout treasurer".split(" "), FIELDS = "receipt_spec issued_by issued_at agent_name owner_email_sha256 note epoch".split(" ");
 // read gives the kind of an answer and its members, and throws where there is nothing to check.
 export function read(json) {
@@ -45,9 +47,7 @@ async function rebuild(kind, o) {
 // back. check resolves to whether all steps are so, and rejects where it cannot say.
 export async function check({ kind, o }, keys, show) {
   const canonical = await rebuild(kind, o).catch(() => null);
-  const message = new TextEncoder().encode(canonical), { subtle } = globalThis.crypto;
-  const digest = new Uint8Array(await subtle.digest("SHA-256", message));
-  const hash = Array.from(digest, (b) => b.toString(16).padStart(2, "0")).join("");
+  const message = bytes(canonical ?? ""), hash = hex(await sha256(message));
   const same = canonical !== null && canonical === o.canonical, hashed = hash === o.payload_sha256;
   if (!show("fields", "they rebuild into canonical", same, canonical)) return false;
   if (!show("hash", "payload_sha256 is the SHA-256 of canonical", hashed, hash)) return false;
@@ -57,22 +57,205 @@ export async function check({ kind, o }, keys, show) {
   const { public_key_b64: named, signature } = o, isText = (v) => typeof v === "string";
   const key = isText(named) && named.trim() ? named : keys[0], ours = keys.includes(key);
   if (!show("key", "it is a key of the service", ours, key)) return false;
-  const raw = (base64) => Uint8Array.from(atob(base64), (c) => c.charCodeAt(0));
-  const imported = await subtle.importKey("raw", raw(key), "Ed25519", false, ["verify"]);
-  const ok = isText(signature) && /^[A-Za-z0-9+/]{85}[AQgw]==$/.test(signature) &&
-    await subtle.verify("Ed25519", imported, raw(signature), message);
+  const good = isText(signature) && /^[A-Za-z0-9+/]{85}[AQgw]==$/.test(signature);
+  const ok = await signed(raw(key), message, raw(good ? signature : ""));
   return show("signature", `it is one by ${key} over canonical`, ok);
 }
+// The public log: of a file nothing is believed before it fits what the key of the log has signed.
+const MOST = 2 ** 20, SECONDS = 20; // the bytes that a file may have, and how long it may take
+const NUMBER = "(0|[1-9][0-9]{0,8})", HASH = "[A-Za-z0-9+/]{43}=";
+const DATE = "([0-9]{4}-[0-9]{2}-[0-9]{2})", NAME = `(${DATE}(?:-[1-9][0-9]{0,2})?)`;
+const ENTRY = RegExp(`^([0-9a-f]{64}) ${NUMBER} ${NAME} ([a-z]+)(?: ([a-z]+))?\n$`);
+const CHECKPOINT = `(([a-z0-9.-]+/(log(?:/[1-9][0-9]{0,3})?))\n${NUMBER}\n(${HASH})\n)\n`;
+const PROOF = RegExp(`^c2sp[.]org/tlog-proof@v1\nextra ([^ \n]+)\nindex ${NUMBER}\n` +
+  `((?:${HASH}\n){0,63})\n${CHECKPOINT}((?:\u2014 [^ \n]+ [^ \n]+\n)+)$`);
+const bytes = (text) => new TextEncoder().encode(text);
+const textOf = (data) => new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(data);
+const raw = (base64) => Uint8Array.from(atob(base64), (c) => c.charCodeAt(0));
+const hex = (data) => Array.from(data, (b) => b.toString(16).padStart(2, "0")).join("");
+const same = (a, b) => a !== undefined && hex(a) === hex(b);
+const signed = async (key, message, signature) => {
+  const { subtle } = crypto, kind = "Ed25519";
+  const imported = await subtle.importKey("raw", key, kind, false, ["verify"]);
+  return subtle.verify(kind, imported, signature, message);
+};
+async function sha256(...parts) {
+  const whole = Uint8Array.from(parts.flatMap((part) => [...part]));
+  return new Uint8Array(await crypto.subtle.digest("SHA-256", whole));
+}
+function strict(base64) { // the bytes, where they are written in the one form that there is
+  if (btoa(atob(base64)) === base64) return raw(base64);
+  throw new Error("base64 of another form");
+}
+async function logKey(vkey) { // C2SP signed-note: a name, its id and the Ed25519 key
+  const [, name, id, base64] = /^([^+]*)\+([^+]*)\+(.*)$/.exec(vkey) ?? ["", "", "", ""];
+  const key = strict(base64), hash = await sha256(bytes(name + "\n"), key);
+  const good = hex(hash.subarray(0, 4)) === id && key[0] === 1 && key.length === 33;
+  if (good) return { name, id, key: key.subarray(1) };
+  throw new Error("no key of a log: " + vkey);
+}
+function proofIn(file) { // what a tlog-proof (C2SP) and the checkpoint in it say
+  const m = bytes(file).length <= MOST && PROOF.exec(file);
+  if (!m) throw new Error("no tlog-proof with extra data");
+  const lines = (text) => text.split("\n").slice(0, -1);
+  const [, , , , text, origin, folder] = m, signatures = lines(m[9]).map((s) => s.split(" "));
+  return { text, origin, folder, signatures, extra: strict(m[1]), index: Number(m[2]),
+    path: lines(m[3]).map(strict), size: Number(m[7]), root: strict(m[8]) };
+}
+async function authentic(proof, keys) { // by a key of its origin: the first signature counts
+  for (const { name, id, key } of keys.filter((k) => k.name === proof.origin)) {
+    const own = proof.signatures.filter((s) => s[1] === name).map((s) => strict(s[2]));
+    const first = own.find((s) => hex(s.subarray(0, 4)) === id);
+    if (first && await signed(key, bytes(proof.text), first.subarray(4))) return true;
+  }
+  return false;
+}
+// A tree has a hash for each entry at level 0, and at each level above one over every two below it.
+// At its right edge a level may have one without a sibling, which is the same at the level above.
+function beside(index, size) { // the levels, from the leaves up, at which a subtree has a sibling
+  const levels = [];
+  for (let k = 0; size - 1 >> k; k++) if ((index >> k ^ 1) <= size - 1 >> k) levels.push(k);
+  return levels;
+}
+async function climb(entry, index, size, path) { // RFC 9162, 2.1.3.2: subtrees, last the root
+  const levels = beside(index, size), subtrees = [await sha256([0], entry)];
+  if (index >= size || path.length !== levels.length) return [];
+  for (let k = 0; size - 1 >> k; k++) {
+    const own = subtrees[k], sibling = path[levels.indexOf(k)];
+    const pair = index >> k & 1 ? [sibling, own] : [own, sibling];
+    subtrees.push(sibling ? await sha256([1], ...pair) : own);
+  }
+  return subtrees;
+}
+async function over(h) { // the subtree over hashes of a tile
+  const half = h.length / 2;
+  return half < 32 ? h : sha256([1], await over(h.subarray(0, half)), await over(h.subarray(half)));
+}
+async function fetched(get, url, absent) { // no redirect: it could lead anywhere
+  const parts = [], stop = new AbortController(), { signal } = stop;
+  let reader, slow; // a signal alone is not enough: Node may drop it as garbage before its time
+  const late = new Promise((_, reject) => { slow = setTimeout(reject, SECONDS * 1000,
+    new Error("no answer in time")); });
+  try {
+    const answer = await Promise.race([get(url, { signal, redirect: "error" }), late]);
+    reader = answer.body?.getReader();
+    if (answer.status === 404 && absent) return absent;
+    if (answer.status !== 200) throw new Error(`it answers ${answer.status}`);
+    for (let size = 0, part; ; parts.push(part.value)) {
+      part = await Promise.race([reader.read(), late]);
+      if (part.done) break;
+      if ((size += part.value.length) > MOST) throw new Error("it is too long");
+    }
+    return new Uint8Array(await new Blob(parts).arrayBuffer());
+  } catch (fault) {
+    throw new Error(`${url}: ${fault.cause?.message || fault.message}`);
+  } finally {
+    clearTimeout(slow);
+    reader?.cancel().catch(() => {});
+    stop.abort();
+  }
+}
+async function tile(get, url, level, n, size) { // the hashes of a tile (C2SP tlog-tiles)
+  const width = Math.min(256, (size >> 8 * level) - 256 * n), digits = String(n);
+  const name = digits.padStart(Math.ceil(digits.length / 3) * 3, "0").replace(/...(?=.)/g, "x$&/");
+  const at = `${url}/tile/${level}/${name}${width === 256 ? "" : `.p/${width}`}`;
+  const hashes = await fetched(get, at);
+  if (hashes.length === 32 * width) return hashes;
+  throw new Error(`${at}: not ${width} hashes`);
+}
+// siblings gives the path of an entry, from tiles and the right edge of the tree, which they lack.
+async function siblings(get, url, index, size, edge) {
+  const path = [], tiles = [];
+  for (const k of index < size ? beside(index, size) : []) {
+    const level = k >> 3, n = index >> k ^ 1, width = 32 << k % 8, at = n * width % 8192;
+    tiles[level] ??= await tile(get, url, level, index >> 8 * level + 8, size);
+    const part = tiles[level].subarray(at, at + width);
+    path.push(n < size - 1 >> k ? await over(part) : edge[k]);
+  }
+  return path;
+}
+// counted checks an answer and whether the public log has it: by the text of a proof, or else by
+// the log at an address. It calls show as check does; ok is undefined for a mere note. It resolves
+// to where the log has the answer, or to false after a step that fails.
+export async function counted({ kind, o }, { log = LOG, proof: file, keys, fetch: get }, show) {
+  const id = o.record_id, known = await Promise.all(keys.map(logKey));
+  const web = /^https?:\/\/[A-Za-z0-9.:[\]-]+(\/[A-Za-z0-9._~-]+)*\/log$/;
+  const why = kind === "receipt" ? "a receipt is not counted: registrations and charters are" :
+    id === null ? "a dry run is not recorded" :
+    typeof id !== "string" || !/^[0-9a-f]{32}$/.test(id) ? "its record_id is none" :
+    !web.test(log) ? "a log has an http or https address that ends in /log" :
+    !known.length ? "no key of the log: give one (--log-key)" : "";
+  if (why) throw new Error(why);
+  if (!await check({ kind, o }, [], show)) return false;
+  get ??= (...request) => fetch(...request);
+  const record = hex(await sha256(bytes(`${id}\n${o.payload_sha256}`)));
+  let kinds = [kind, "own"], name, since, proof, last, index, path;
+  if (file !== undefined) {
+    proof = proofIn(file);
+    last = proofIn(textOf(proof.extra));
+    ({ index, path } = proof);
+  } else {
+    const at = `${log}/lookup/${record.slice(0, 3)}`;
+    const lines = textOf(await fetched(get, at, new Uint8Array())).match(/[^\n]*\n|[^\n]+/g);
+    const found = (lines ?? []).map((line) => ENTRY.exec(line));
+    if (found.includes(null)) throw new Error(`${at}: no look-up`);
+    const line = found.find((m) => m[1] === record);
+    const missing = "no hand verification has counted it yet";
+    if (!show("entry", line ? "it is in the log's look-up" : missing, !!line)) return false;
+    [, , index, name, , , since] = line;
+    kinds = kinds.filter((k) => k === line[5]);
+    proof = last = proofIn(textOf(await fetched(get, `${log}/verifications/${name}.tlog-proof`)));
+    index = +index;
+  }
+  const { size, origin, folder } = proof;
+  const edge = await climb(last.extra, last.index, last.size, last.path);
+  const ends = same(edge.at(-1), last.root) && last.index === size - 1 && last.text === proof.text;
+  path ??= ends ? await siblings(get, log.slice(0, -3) + folder, index, size, edge) : [];
+  let entry;
+  for (const k of kinds) {
+    const way = await climb(bytes(`{"kind":"${k}","entry":"${record}"}`), index, size, path);
+    if (same(way.at(-1), proof.root)) entry ??= k;
+  }
+  const number = `it is entry ${index} of the ${size} that the checkpoint signs`;
+  if (!show("inclusion", number, !!entry)) return false;
+  const day = RegExp(`^[{]"kind":"verification","as_of":"${DATE}"`).exec(textOf(last.extra));
+  const date = day?.[1] ?? "no date", good = !!day && ends && (name ?? date).startsWith(date);
+  const what = `the last entry of that tree is the verification of ${date}`;
+  if (!show("verification", what, good)) return false;
+  const others = proof.signatures.filter(([, n]) => n !== origin).length;
+  const by = `signed by the key of ${origin}, at ${size}`;
+  const carries = `it carries ${others} other signatures, unverified`;
+  if (!show("checkpoint", `${by}; ${carries}`, await authentic(proof, known))) return false;
+  if (since) show("since then", `it counts as ${since}, says the look-up`);
+  const apart = `it was set apart as the operator's own on ${date}`;
+  return entry === "own" ? show("counted", apart, false) : { date, index, size, origin, kind };
+}
 if (import.meta.main ?? /(^-|verify\.mjs)$/.test(globalThis.process?.argv[1])) {
-  const { parseArgs } = await import("node:util"), { readFileSync } = await import("node:fs");
-  const options = { key: { type: "string", default: KEYS.join() }, help: { type: "boolean" } };
-  const show = (name, what, ok) => (console.log(ok ? "ok    " : "FAILED", `${name}: ${what}`), ok);
+  const { parseArgs } = await import("node:util"), files = await import("node:fs");
+  const string = { type: "string" }, options = {
+    key: { ...string, default: KEYS.join() }, "log-key": { ...string, default: LOG_KEYS.join() },
+    counted: { type: "boolean" }, log: string, proof: string, help: { type: "boolean" } };
+  const usage = "[--key KEY] [--counted] [--log URL] [--proof FILE] [--log-key VKEY] [FILE]";
+  const show = (name, what, ok) => {
+    console.log(`${ok === undefined ? "" : ok ? "ok     " : "FAILED "}${name}: ${what}`);
+    return ok;
+  };
   try {
     const { values, positionals: [file] } = parseArgs({ options, allowPositionals: true });
-    if (values.help) throw new Error("[--key KEY] [FILE]. Exit status: 0 valid, 1 not valid, 2 not checked");
-    const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
-    const answer = read(utf8.decode(readFileSync(file ?? 0)));
-    const ok = await check(answer, values.key.split(",").filter(Boolean), show);
-    if (ok) console.log("valid", answer.kind); else process.exitCode = 1;
+    if (values.help) throw new Error(`${usage}. Exit status: 0 valid, 1 not valid, 2 not checked`);
+    const answer = read(textOf(files.readFileSync(file ?? 0))), { log } = values, parts = [];
+    const keysIn = (list) => list.split(",").filter(Boolean);
+    if (values.counted || log !== undefined || values.proof !== undefined) {
+      const path = values.proof; // of which no more is read than a proof may have
+      if (path !== undefined) {
+        for await (const part of files.createReadStream(path, { end: MOST })) parts.push(part);
+      }
+      const proof = path === undefined ? path : textOf(await new Blob(parts).arrayBuffer());
+      const found = await counted(answer, { log, proof, keys: keysIn(values["log-key"]) }, show);
+      const { kind, date, index, origin, size } = found;
+      if (found) console.log(`counted ${kind} on ${date}, entry ${index} of ${origin} at ${size}`);
+      else process.exitCode = 1;
+    } else if (await check(answer, keysIn(values.key), show)) console.log("valid", answer.kind);
+    else process.exitCode = 1;
   } catch (fault) { console.error("verify.mjs:", fault.message); process.exitCode = 2; }
 }

@@ -1,5 +1,7 @@
 # Checks a receipt, registration or charter of https://www.anteroom.example without it; needs Python 3.6 or later.
-import argparse, contextlib, hashlib, itertools, json, re, sys; from base64 import b64decode
+# With --counted it also asks the public log whether a registration or charter was counted.
+import argparse, contextlib, hashlib, itertools, json, re, sys, threading, urllib.request
+from base64 import b64decode, b64encode
 P, L = 2**255 - 19, 2**252 + 27742317777372353535851937790883648493  # RFC 8032, section 5.1
 D = -121665 * pow(121666, P - 2, P) % P
 def point(b):  # of 32 bytes, None where there is none; as most verifiers do it takes y modulo P
@@ -45,11 +47,133 @@ def unique(pairs):
 def step(name, what, passed):
     print("ok    " if passed else "FAILED", name + ":", what)
     if not passed: sys.exit(1)
+# The public log: of a file nothing is believed before it fits what the key of the log has signed.
+MOST, SECONDS = 2**20, 20  # the bytes that a file may have, and how long it may take
+NUMBER, DATE, HASH = "(0|[1-9][0-9]{0,8})", "([0-9]{4}-[0-9]{2}-[0-9]{2})", "[A-Za-z0-9+/]{43}="
+ENTRY = "([0-9a-f]{64}) %s (%s(?:-[1-9][0-9]{0,2})?) ([a-z]+)(?: ([a-z]+))?\n" % (NUMBER, DATE)
+CHECKPOINT = "(([a-z0-9.-]+/(log(?:/[1-9][0-9]{0,3})?))\n%s\n(%s)\n)\n" % (NUMBER, HASH)
+PROOF = ("c2sp[.]org/tlog-proof@v1\nextra ([^ \n]+)\nindex %s\n((?:%s\n){0,63})\n" % (NUMBER, HASH)
+         + CHECKPOINT + "((?:\u2014 [^ \n]+ [^ \n]+\n)+)")
+def sha256(data): return hashlib.sha256(data).digest()
+def strict(base64):  # the bytes, where they are written in the one form that there is
+    data = b64decode(base64)
+    return data if b64encode(data).decode() == base64 else refuse("base64 of another form")
+def log_key(vkey):  # C2SP signed-note: a name, its id and the Ed25519 key
+    name, number, key = (vkey.split("+", 2) + ["", ""])[:3]
+    good = sha256(name.encode("utf-8") + b"\n" + strict(key))[:4].hex() == number
+    good = good and strict(key)[:1] == b"\1" and len(strict(key)) == 33
+    return (name, number, strict(key)[1:]) if good else refuse("no key of a log: " + vkey)
+class Proof:  # what a tlog-proof (C2SP) and the checkpoint in it say
+    def __init__(self, file):
+        m = len(file) <= MOST and re.fullmatch(PROOF, file.decode("utf-8"))
+        if not m: refuse("no tlog-proof with extra data")
+        extra, index, path, self.text, self.origin, self.folder, size, root, notes = m.groups()
+        self.extra, self.index = strict(extra), int(index)
+        self.size, self.root = int(size), strict(root)
+        self.path = [strict(line) for line in path.splitlines()]
+        self.signatures = re.findall(" ([^ \n]+) ([^ \n]+)\n", notes)
+    def authentic(self, keys):  # by a key of its origin: its first signature counts
+        for name, number, key in keys:
+            own = [strict(s) for n, s in self.signatures if n == name == self.origin]
+            own = [s[4:] for s in own if s[:4].hex() == number]
+            if own and signed(key, self.text.encode("utf-8"), own[0]): return True
+# A tree has a hash for each entry at level 0, and at each level above one over every two below it.
+# At its right edge a level may have one without a sibling, which is the same at the level above.
+def beside(index, size):  # the levels, from the leaves up, at which a subtree has a sibling
+    return [k for k in range((size - 1).bit_length()) if index >> k ^ 1 <= size - 1 >> k]
+def climb(entry, index, size, path):  # RFC 9162, 2.1.3.2: an entry's subtrees, the last is the root
+    if index >= size or len(path) != len(beside(index, size)): return [None]
+    subtrees, path = [sha256(b"\0" + entry)], dict(zip(beside(index, size), path))
+    for k in range((size - 1).bit_length()):
+        pair = (path.get(k), subtrees[k]) if index >> k & 1 else (subtrees[k], path.get(k))
+        subtrees.append(sha256(b"\1" + b"".join(pair)) if k in path else subtrees[k])
+    return subtrees
+def over(h):  # the subtree over hashes of a tile
+    return h if len(h) == 32 else sha256(b"\1" + over(h[:len(h) // 2]) + over(h[len(h) // 2:]))
+class Stay(urllib.request.HTTPRedirectHandler):
+    def redirect_request(self, *_): pass  # it could lead anywhere, and is a fault like any other
+OPENER = urllib.request.build_opener(Stay)
+OPENER.addheaders = [("User-Agent", "verify.py")]
+def fetch(url, absent="it is not there"):
+    got = []
+    def get():
+        try:
+            with OPENER.open(url, timeout=SECONDS) as answer:
+                file = answer.read(MOST + 1)
+                whole = answer.status == 200 and not answer.length and len(file) <= MOST
+                got.append(file if whole else "it is too long, or not all of it is there")
+        except Exception as fault:
+            got.append(absent if getattr(fault, "code", 0) == 404 else ascii(fault))
+    thread = threading.Thread(target=get, daemon=True)  # a trickle outlasts the timeout of urllib
+    thread.start()
+    thread.join(SECONDS)
+    file = got[0] if got else "no answer in time"
+    return file if type(file) is bytes else refuse("%s: %s" % (url, file))
+def tile(url, level, n, size):  # the hashes of a tile of C2SP tlog-tiles in a tree of some size
+    width, name = min(256, (size >> 8 * level) - 256 * n), "%03d" % (n % 1000)
+    while n >= 1000: n //= 1000; name = "x%03d/%s" % (n % 1000, name)
+    url = "%s/tile/%d/%s%s" % (url, level, name, "" if width == 256 else ".p/%d" % width)
+    hashes = fetch(url)
+    return hashes if len(hashes) == 32 * width else refuse("%s: not %d hashes" % (url, width))
+def siblings(url, index, size, edge):  # the path of an entry, from tiles and the tree's right edge
+    path, tiles = [], {}
+    for k in beside(index, size) if index < size else []:
+        level, n, width = k // 8, index >> k ^ 1, 32 << k % 8
+        if level not in tiles: tiles[level] = tile(url, level, index >> 8 * level + 8, size)
+        part = tiles[level][n * width % 8192:][:width]
+        path.append(over(part) if n < size - 1 >> k else edge[k])
+    return path
+def countable(kind, o, url, vkeys):  # what an answer must be, and the keys
+    if kind == "receipt": refuse("a receipt is not counted: registrations and charters are")
+    if o.get("record_id", "") is None: refuse("a dry run is not recorded")
+    re.fullmatch("[0-9a-f]{32}", text(o.get("record_id"))) or refuse("its record_id is none")
+    form = "https?://[A-Za-z0-9.:[\\]-]+(/[A-Za-z0-9._~-]+)*/log"
+    re.fullmatch(form, url) or refuse("a log has an http or https address that ends in /log")
+    return [log_key(k) for k in vkeys if k] or refuse("no key of the log: give it with --log-key")
+def counted(kind, o, url, file, keys):  # by the proof in a file, or else by the log at url
+    record = sha256((o["record_id"] + "\n" + o["payload_sha256"]).encode("utf-8")).hex()
+    kinds, name, since = [kind, "own"], "", None
+    if file is not None:
+        proof = Proof(file)
+        last, index = Proof(proof.extra), proof.index
+    else:
+        lines = fetch(url + "/lookup/" + record[:3], b"").decode("utf-8").splitlines(True)
+        lines = [re.fullmatch(ENTRY, s) or refuse("no line of a look-up: %.80r" % s) for s in lines]
+        line = next((m.groups() for m in lines if m.group(1) == record), None)
+        missing = "no hand verification has counted it yet"
+        step("entry", "it is in the log's look-up" if line else missing, line)
+        _, index, name, _, said, since = line
+        proof = last = Proof(fetch("%s/verifications/%s.tlog-proof" % (url, name)))
+        index, kinds = int(index), [k for k in kinds if k == said]
+    edge, size = climb(last.extra, last.index, last.size, last.path), proof.size
+    ends = edge[-1] == last.root and last.index == size - 1 and last.text == proof.text
+    path = proof.path
+    if file is None: path = siblings(url[:-3] + proof.folder, index, size, edge) if ends else []
+    entries = [(k, ('{"kind":"%s","entry":"%s"}' % (k, record)).encode("utf-8")) for k in kinds]
+    entry = [k for k, e in entries if climb(e, index, size, path)[-1] == proof.root]
+    step("inclusion", "it is entry %d of the %d that the checkpoint signs" % (index, size), entry)
+    day = re.match('{"kind":"verification","as_of":"%s"' % DATE, last.extra.decode("utf-8"))
+    date = day.group(1) if day else "no date"
+    good = day and ends and (name or date).startswith(date)
+    step("verification", "the last entry of that tree is the verification of " + date, good)
+    others = sum(name != proof.origin for name, _ in proof.signatures)
+    what = "signed by the key of %s, at %d; it carries %d other signatures, unverified"
+    step("checkpoint", what % (proof.origin, size, others), proof.authentic(keys))
+    if since: print("since then: it counts as %s, says the look-up" % since)
+    what = "it was set apart as the operator's own on " + date
+    if entry[0] == "own": step("counted", what, False)
+    print("counted %s on %s, entry %d of %s at %d" % (kind, date, index, proof.origin, size))
 def main():
     cli = argparse.ArgumentParser(prog="verify.py", epilog="Exit status: 0 valid, 1 not valid, 2 not checked.")
     cli.add_argument("--key", default="", help="the public key that receipts are checked against, in base64; several are joined with commas, the current one first. The service gives it as public_key_b64 at https://www.anteroom.example/api/receipt")
+    cli.add_argument("--counted", action="store_true", help="check also that the public log has the answer, of a registration or a charter")
+    cli.add_argument("--log", metavar="URL", help="the address of the log that is asked, with --counted; https://www.anteroom.example/log where it is absent")
+    cli.add_argument("--proof", metavar="FILE", help="check that it was counted by this tlog-proof of the answer, without asking the log")
+    cli.add_argument("--log-key", metavar="VKEY", default="", help="the verifier key of the log; several are joined with commas. The service gives them at https://www.anteroom.example/log/vkey")
     cli.add_argument("file", nargs="?", help="the JSON answer as it was received; standard input where it is absent")
-    args, kind, canonical = cli.parse_args(), "receipt", None
+    args, kind, canonical, proof = cli.parse_args(), "receipt", None, None
+    url = "https://www.anteroom.example/log" if args.log is None else args.log
+    count = args.counted or args.log is not None or args.proof is not None
     try:
         data = (open(args.file, "rb") if args.file else sys.stdin.buffer).read().decode("utf-8")
         o = json.loads(data, object_pairs_hook=unique, parse_constant=refuse)
@@ -59,6 +183,8 @@ def main():
         o = dict(o.get("verify", o).items())
         keys = [k for k in args.key.split(",") if k]
         len(keys) * 32 == len(b"".join(map(b64decode, keys))) or refuse("a key has 32 bytes")
+        if count: log_keys = countable(kind, o, url, args.log_key.split(","))
+        if args.proof is not None: proof = open(args.proof, "rb").read(MOST + 1)
     except (OSError, ValueError, TypeError, AttributeError, RecursionError) as fault:
         cli.error("unreadable: %s" % fault)
     with contextlib.suppress(KeyError, TypeError, ValueError):
@@ -66,6 +192,9 @@ def main():
     step("fields", "they rebuild into canonical", canonical and canonical == o.get("canonical"))
     digest = hashlib.sha256(canonical.encode("utf-8")).hexdigest()
     step("hash", "payload_sha256 is the SHA-256 of canonical", digest == o.get("payload_sha256"))
+    if count:
+        try: return counted(kind, o, url, proof, log_keys)
+        except (OSError, ValueError) as fault: cli.error("not checked: %s" % fault)
     if kind == "receipt":
         step("signature", "the receipt has one", o.get("signature") is not None)
         if not keys: cli.error("no key to check against: give it with --key")

@@ -1,4 +1,5 @@
 # Checks a receipt, registration or charter of https://www.anteroom.example without it, in any POSIX shell.
+# Whether it was counted is for verify.py and verify.mjs to say, with --counted.
 keys="" IFS=
 fail() { echo "verify.sh: $1" >&2; exit 2; }
 step() { if [ $? = 0 ]; then echo "ok     $1"; else echo "FAILED $1"; exit 1; fi; }

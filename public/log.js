@@ -1,0 +1,73 @@
+// The form that proves that an answer was counted. The check is that of the verify kit. The answer
+// goes nowhere: what is asked for are files of the log, of this host alone.
+import { LOG_KEYS, counted, read } from "/verify/verify.mjs";
+import { element, line } from "/steps.js";
+
+const form = document.getElementById("counted");
+const verdict = document.getElementById("verdict");
+const { answer, file, proof } = form.elements;
+const steps = ["fields", "hash", "entry", "inclusion", "verification", "checkpoint"];
+const largest = 1 << 20; // an answer and a proof have a few kilobytes
+
+// text is that of the chosen file, undefined where none is chosen.
+async function text(input) {
+  const [chosen] = input.files;
+  if (chosen?.size > largest) throw new Error(`${chosen.name} is too large to be one`);
+  return chosen?.text();
+}
+
+function sentence({ kind, date, index, size, origin }) {
+  return `Counted: the hand verification of ${date} counted this ${kind}. It is entry ${index} of ${origin} at ${size}.`;
+}
+
+async function prove() {
+  const list = document.createElement("ol");
+  const seen = new Set();
+  let outcome, since;
+  const show = (name, what, ok, detail) => {
+    if (ok === undefined) since = ` Since then ${what}.`;
+    else list.append(line(ok ? "ok" : "failed", name, what, detail));
+    seen.add(name);
+    return ok;
+  };
+  try {
+    const kept = await text(proof);
+    const log = new URL("/log", location.href).href;
+    const found = await counted(read(answer.value), { log, proof: kept, keys: LOG_KEYS }, show);
+    outcome = found ? sentence(found) + (since ?? "") : "Not proved to be counted: the step that failed says why.";
+    for (const name of steps) {
+      if (!seen.has(name) && !(kept && name === "entry")) list.append(line("open", name, "not looked at"));
+    }
+  } catch (fault) {
+    outcome = fault.name === "NotSupportedError"
+      ? "Unchecked: this browser does not know Ed25519. Nothing was passed or failed. Use the command below."
+      : `Unchecked: ${fault.message}.`;
+  }
+  return [element("p", outcome), list];
+}
+
+let runs = 0; // what an earlier run says must not stand beside another answer
+
+form.addEventListener("submit", async (event) => {
+  event.preventDefault();
+  const run = ++runs;
+  verdict.replaceChildren(element("p", "Checking…"));
+  const said = await prove();
+  if (run === runs) verdict.replaceChildren(...said);
+});
+
+form.addEventListener("input", () => {
+  runs++;
+  verdict.replaceChildren();
+});
+
+file.addEventListener("change", async () => {
+  try {
+    answer.value = await text(file) ?? answer.value;
+  } catch (fault) {
+    verdict.replaceChildren(element("p", `Not read: ${fault.message}.`));
+  }
+});
+
+document.getElementById("needs-script").hidden = true;
+form.hidden = false;
