@@ -58,15 +58,16 @@ func (o *logFlags) service() (*live.Service, error) {
 	return s, nil
 }
 
-// trust is whom a check believes: the keys of a log and its witnesses. Without keys it believes what
-// the service itself publishes.
+// trust is whom a check believes: the keys of a log and its witnesses. Without keys it believes
+// what the service itself publishes.
 type trust struct {
 	keys      []string
 	witnesses []translog.Witness
 	from      string // where the keys come from
 }
 
-// trusted gives the keys of --key, else those of the content where that is of the host that is asked.
+// trusted gives the keys of --key, else those of the content where that is of the host that is
+// asked.
 func (o *logFlags) trusted() (*trust, error) {
 	for _, key := range o.keys {
 		if _, err := translog.CheckKey(key); err != nil {

@@ -39,7 +39,8 @@ Exit codes: 0 as it should be, 1 not as it should be, 2 it cannot be checked, or
 		Example: `  anteroom log check
   anteroom log check --url https://www.anteroom.example --since checkpoint
   anteroom log check --proof answer.tlog-proof answer.json`,
-		Args: cobra.MaximumNArgs(1),
+		Args:              cobra.MaximumNArgs(1),
+		ValidArgsFunction: cobra.FixedCompletions(nil, cobra.ShellCompDirectiveDefault), // a file
 		RunE: withExitCode(func(cmd *cobra.Command, args []string) error {
 			switch {
 			case o.proof != "" && (len(args) == 0 || o.url != "" || o.since != ""):

@@ -30,8 +30,12 @@ It proves from the content folder, and with --url from what a service publishes,
 Exit codes: 0 proved, 1 not counted yet or not to be proved, 2 there is no answer to prove, or called wrongly.`,
 		Example: `  anteroom log prove answer.json --url https://www.anteroom.example --out answer.tlog-proof
   anteroom log check --proof answer.tlog-proof answer.json`,
-		Args: cobra.ExactArgs(1),
+		Args:              cobra.ExactArgs(1),
+		ValidArgsFunction: cobra.FixedCompletions(nil, cobra.ShellCompDirectiveDefault), // a file
 		RunE: withExitCode(func(cmd *cobra.Command, args []string) error {
+			if o.url == "" && len(o.keys) > 0 {
+				return usageError{errors.New("--key is for a proof from a service, which --url names")}
+			}
 			hash, err := recordHash(t.in, args[0])
 			if err != nil {
 				return err

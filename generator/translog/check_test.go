@@ -314,7 +314,13 @@ func TestCheckFork(t *testing.T) {
 // What cannot be read ends the check, with what was found up to there.
 func TestCheckUnread(t *testing.T) {
 	whole := years(t)
+	lookups := 0
 	for path := range whole.files {
+		if strings.Contains(path, "/lookup/") {
+			if lookups++; lookups > 3 {
+				continue
+			}
+		}
 		unread := errors.New("the line is cut")
 		read := func(p string) ([]byte, error) {
 			if p == path {

@@ -54,8 +54,8 @@ func (l *Log) Prove(hash string) (*Proved, error) {
 }
 
 // ReadProof proves the entry of a record, by its RecordHash, from what a service publishes: with a
-// file of the look-up, the proof of the verification, and a tile for each level of the tree that has
-// one. It gives the very proof that Stage.Prove gives. What CountsAs says is not proved by it.
+// file of the look-up, the proof of the verification, and a tile for each level of the tree that
+// has one. It gives the very proof that Stage.Prove gives. What CountsAs says is not proved by it.
 func ReadProof(read Source, hash string, keys []string, witnesses []Witness) (*Proved, error) {
 	line, err := find(read, hash)
 	if err != nil {
@@ -238,8 +238,8 @@ func parseOwn(text []byte, keys []string, witnesses []Witness) (*Proof, *Checkpo
 	return p, c, &e, nil
 }
 
-// known gives the hashes that follow from a proof of the last entry, by the indexes of package tlog:
-// those of the full subtrees that the whole tree is made of.
+// known gives the hashes that follow from a proof of the last entry, by the indexes of package
+// tlog: those of the full subtrees that the whole tree is made of.
 func (p *Proof) known(size int64) map[int64]tlog.Hash {
 	known := map[int64]tlog.Hash{}
 	h := tlog.RecordHash(p.Extra)
@@ -262,8 +262,8 @@ func (p *Proof) known(size int64) map[int64]tlog.Hash {
 	return known
 }
 
-// edge gives stored hashes of a tree of some size: those that are known, and others out of the tiles
-// of that size. It implements tlog.HashReader.
+// edge gives stored hashes of a tree of some size: those that are known, and others out of the
+// tiles of that size. It implements tlog.HashReader.
 type edge struct {
 	read  Source
 	tree  *Tree
