@@ -82,13 +82,16 @@ func TestNewServiceIsItsOwn(t *testing.T) {
 		commands = append(commands, command.Name())
 	}
 	command := regexp.MustCompile("`anteroom`|" + `\banteroom (` + strings.Join(commands, "|") + `)\b`)
+	checking := regexp.MustCompile(`\banteroom log (prove|check)\b`)
 	for name, text := range files {
 		for _, words := range foreign {
 			if bytes.Contains(text, []byte(words)) && !strings.HasPrefix(name, "public/vectors/") || strings.Contains(name, words) {
 				t.Errorf("%s holds %q", name, words)
 			}
 		}
-		// Who runs the service reads of the program's commands, and its callers do not.
+		// Who runs the service reads of the program's commands, and its callers of those alone that
+		// check the public log.
+		text = checking.ReplaceAll(text, nil)
 		if !strings.HasPrefix(name, "public/") && name != ".gitignore" {
 			text = command.ReplaceAll(text, nil)
 		}
