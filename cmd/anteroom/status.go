@@ -45,6 +45,7 @@ func statusCommand(t *terminal) *cobra.Command {
 		Long: `Status asks a running service, on a machine or on Cloudflare, for everything that it publishes, and says
 what is not as the content has it: documents and their headers, the endpoints, the newest board, the
 receipt key, readiness, a rehearsed write, the self-test. It needs no token and changes nothing there.
+Of the files of a public log it asks for the newest ones and a few others, which are others with each content.
 
 URL is the address of the service, https:// and the canonical host of the content where none is given.
 Where there is no content folder, the service is compared with its own manifest.

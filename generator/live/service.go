@@ -1,9 +1,9 @@
 // Package live compares a running service with a content: what it publishes, how it answers, and
 // whether it is ready. It asks over plain HTTP, as anybody may, and changes nothing there.
 //
-// Inspect compares everything and reports what differs. Regressions lists what agents would see go
-// backwards if a content took the place of what is published. Both work against any host that runs
-// this software.
+// Inspect compares everything, of a public log a sample, and reports what differs. Regressions
+// lists what agents would see go backwards if a content took the place of what is published. Both
+// work against any host that runs this software.
 package live
 
 import (

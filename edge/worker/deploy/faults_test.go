@@ -137,8 +137,10 @@ func TestComparison(t *testing.T) {
 	o.site.elapsed = &deploy.Live{Answers: true, Host: "www.anteroom.example", ReceiptKey: public, Signs: true, Regressions: []deploy.Regression{
 		{Name: "board", Text: "/scoreboard/2026-11-20.json is published for ever, and the content has it no more"},
 		{Name: "document", Text: "/old.html is published, and the content has it no more"},
+		{Name: "log", Text: "it is forked\nthe one note\nthe other note"},
 	}}
 	o.refused("board: /scoreboard/2026-11-20.json is published for ever, and the content has it no more (--allow board --reason TEXT lets it happen)\ndocument: /old.html")
+	o.refused("\nlog: it is forked (--allow log --reason TEXT lets it happen)\nthe one note\nthe other note")
 	o.allow("board")
 	o.refused("document: /old.html is published, and the content has it no more (--allow document --reason TEXT lets it happen)")
 	o.site.elapsed.Regressions = o.site.elapsed.Regressions[:1]
