@@ -182,6 +182,9 @@ func (l *Log) add(t *Tree, e *Entry, line []byte) error {
 	return nil
 }
 
+// usualLine is the length of the longest line of a record, which most entries are of.
+var usualLine = len(recordStarts[0]) + hashDigits + len(`"}`) + 1
+
 // Append adds the stage of a verification, signed with a key of the log. entries are in their
 // order; the verification comes last, and its Counts are set. A tree under a new key gets its first
 // entry by itself. Append gives what the content has of the stage: the entries, one a line, and the
@@ -196,6 +199,7 @@ func (l *Log) Append(name string, entries []Entry, signer note.Signer) (lines, c
 		entries = slices.Insert(slices.Clone(entries), 0, Entry{Kind: Previous, Checkpoint: bare(l.Current().Checkpoint)})
 	}
 	var last Entry
+	lines = make([]byte, 0, len(entries)*usualLine)
 	for i := range entries {
 		if last.Kind == Verification {
 			return nil, nil, fmt.Errorf("append to log: entry %d stands behind the verification, which is the last", i)

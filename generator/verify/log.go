@@ -48,6 +48,15 @@ func (v *Survey) Append(ctx context.Context, d *Decided, board *site.Scoreboard,
 func (v *Survey) Entries(ctx context.Context, d *Decided, origin string) ([]translog.Entry, error) {
 	m := &stageMaker{log: v.Site.Log, next: v.Site.Log.Next(origin), wanted: map[string]bool{}}
 	whole := m.log.Current() == nil || d.Verification.Lost != ""
+	expected := 0
+	for i, kind := range site.Kinds {
+		if whole {
+			expected += d.Verification.Covers(kind).Total
+		} else {
+			expected += v.New[i]
+		}
+	}
+	m.entries = make([]translog.Entry, 0, expected)
 	for i := range records.Kinds {
 		if err := v.eachCounted(ctx, d, i, whole, func(r *records.Record) {
 			m.entries = append(m.entries, translog.Entry{Kind: countsAs(d.ledger, &records.Kinds[i], r.ID), Hash: hashOf(records.Kinds[i].Name, r.ID, r.SHA256)})

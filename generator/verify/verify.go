@@ -17,6 +17,11 @@
 // and filed_as too), and a line feed. Where nothing is new the digest stays. The digest before the
 // first is the SHA-256 of nothing. So each digest stands for all records up to its own, and still
 // each stretch of records can be judged by itself.
+//
+// # Log
+//
+// Where the content lists a key of a log, a verification adds a stage to it: see Survey.Entries and
+// package translog. What the log counts then is what the board says, or nothing is made.
 package verify
 
 import (
