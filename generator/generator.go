@@ -5,9 +5,9 @@
 // Each file of the package makes one family of documents: endpoint_documents.go, quest.go and
 // contract.go what the endpoints answer, pages.go, field_guide.go and the files page_*.go the
 // pages, the openapi files the OpenAPI description, scoreboards.go, lists.go, mcp.go, llms.go,
-// manifest.go, log.go, feeds.go, skill.go, ai_catalog.go, linked_data.go and discovery.go the documents of
-// these names. published.go decides under which headers each of them is served, and headers.go
-// tells the CDN.
+// manifest.go, log.go, feeds.go, skill.go, ai_catalog.go, linked_data.go and discovery.go the
+// documents of these names. published.go decides under which headers each of them is served, and
+// headers.go tells the CDN.
 package generator
 
 import (

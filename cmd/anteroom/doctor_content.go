@@ -185,8 +185,9 @@ func (d *doctor) key(_ context.Context, f *findings) {
 	}
 }
 
-// log says how far the log is, and whether the key that is named signs its next stage. That its last
-// stage is of the last verification, and signed by a key that is listed, was checked with the content.
+// log says how far the log is, and whether the key that is named signs its next stage. That its
+// last stage is of the last verification, and signed by a key that is listed, was checked with the
+// content.
 func (d *doctor) log(_ context.Context, f *findings) {
 	if d.site == nil {
 		return

@@ -268,8 +268,8 @@ func (o *verifyOptions) conclude(ctx context.Context, t *terminal, survey *verif
 	return true, nil
 }
 
-// files are the files of a verification, once the content was checked with them. logged is nil where
-// there is no log.
+// files are the files of a verification, once the content was checked with them. logged is nil
+// where there is no log.
 func (o *verifyOptions) files(ctx context.Context, t *terminal, survey *verify.Survey, decided *verify.Decided, board *verify.Board) (files []contentFile, logged *verify.Logged, err error) {
 	verification := decided.Verification.Encode()
 	files = []contentFile{{verify.VerificationFile(survey.Name), verification}, {verify.BoardFile(survey.Name), board.Text}}

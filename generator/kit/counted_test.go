@@ -119,8 +119,8 @@ func filesOf(t *testing.T, l *translog.Log) map[string]func() []byte {
 	return files
 }
 
-// answers are a registration and a charter of the service, which get the record_id of each record of
-// a log in turn.
+// answers are a registration and a charter of the service, which get the record_id of each record
+// of a log in turn.
 type answers map[string][]byte
 
 func newAnswers(t *testing.T) answers {

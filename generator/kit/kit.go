@@ -10,14 +10,14 @@
 //	ok     signature: the receipt has one
 //	FAILED key: it is a key of the service
 //
-// With --counted, verify.py and verify.mjs check also that the public log has the registration or the
-// charter. They ask the log of the service, or another copy of it (--log), or believe a file alone
-// that has the proof (--proof; see translog.Stage.Prove):
+// With --counted, verify.py and verify.mjs check also that the public log has the registration or
+// the charter. They ask the log of the service, or another copy of it (--log), or believe a file
+// alone that has the proof (--proof; see translog.Stage.Prove):
 //
 //	ok     entry: it is in the log's look-up
 //	ok     inclusion: it is entry 12 of the 512 that the checkpoint signs
 //	ok     verification: the last entry of that tree is the verification of 2026-11-20
-//	ok     checkpoint: signed by the key of www.base.example/log, at 512; it carries 2 other signatures, unverified
+//	ok     checkpoint: signed by the key of www.base.example/log, at 512; …
 //	since then: it counts as own, says the look-up
 //	counted registration on 2026-11-20, entry 12 of www.base.example/log at 512
 //
@@ -27,9 +27,10 @@
 // at most 1 MiB and within 20 seconds; no redirect is followed.
 //
 // They exit with 0 where all is valid, 1 where a step fails, and 2 where nothing could be checked:
-// the input or a file of the log cannot be read, or there is no key. A receipt may stand in {"verify": …}, as it is sent
-// to the service. For a receipt the outcome is the service's own verdict. A registration and a
-// charter are not signed, so that nothing but their hash is checked without the log.
+// the input or a file of the log cannot be read, or there is no key. A receipt may stand in
+// {"verify": …}, as it is sent to the service. For a receipt the outcome is the service's own
+// verdict. A registration and a charter are not signed, so that nothing but their hash is checked
+// without the log.
 //
 // The programs are templates. What they have in double square brackets is filled in when they are
 // published: the keys of the service, and the names and limits of the tables.

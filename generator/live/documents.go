@@ -45,9 +45,9 @@ const (
 // logSample is how many documents of a log are asked for beside its newest ones.
 const logSample = 16
 
-// sample are the paths of the documents of a log that are asked for, as it has thousands: those that
-// every verification changes, the tiles that the newest checkpoints are of, and some others. These
-// are others with each content.
+// sample are the paths of the documents of a log that are asked for, as it has thousands: those
+// that every verification changes, the tiles that the newest checkpoints are of, and some others.
+// These are others with each content.
 func sample(output *generator.Output) map[string]bool {
 	chosen := map[string]bool{}
 	if output.Log != nil {

@@ -144,7 +144,7 @@ func TestRegressionsOfLog(t *testing.T) {
 		"no log any more":         {nil, nil, []string{"a log is published for ever"}},
 		"a shorter one":           {nil, l.log("", 2), []string{"is ahead of the content"}},
 		"a fork": {nil, fork, []string{
-			"is forked", string(live.Current().Checkpoint) + "\n" + string(fork.Current().Checkpoint),
+			"is forked", string(fork.Current().Checkpoint) + "\n" + string(live.Current().Checkpoint),
 		}},
 		"another key": {nil, other, []string{"no known key has signed it"}},
 	} {

@@ -17,8 +17,8 @@ import (
 	"anteroom/generator/translog"
 )
 
-// logDocs are documents of a log beside a page, from path, text, path, text… Each is made when it is
-// wanted.
+// logDocs are documents of a log beside a page, from path, text, path, text… Each is made when it
+// is wanted.
 func logDocs(pairs ...string) []File {
 	files := docs("/llms.txt", "page")
 	for i := 0; i < len(pairs); i += 2 {

@@ -14,8 +14,8 @@
 // scoreboard is a public record: it is never removed or changed. Nor is a tile of a public log; its
 // other files may change, and never go.
 //
-// A public log has thousands of files, which may be made when they are wanted. They are compared and
-// written side by side, a few at a time, so that few of them are in memory together.
+// A public log has thousands of files, which may be made when they are wanted. They are compared
+// and written side by side, a few at a time, so that few of them are in memory together.
 package publish
 
 import (

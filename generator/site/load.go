@@ -34,8 +34,8 @@ var scoreboardFile = regexp.MustCompile(`^[0-9]{4}-[0-9]{2}-[0-9]{2}(-([2-9]|[1-
 // fault that was found, with files relative to the folder. Where there is a fault there is no Site.
 func Load(fsys fs.FS) (*Site, error) { return loadFolder(fsys, nil) }
 
-// LoadBeside reads content as Load does, all but its log: that is one which was read before. Whether
-// it fits the content is not checked.
+// LoadBeside reads content as Load does, all but its log: that is one which was read before.
+// Whether it fits the content is not checked.
 func LoadBeside(fsys fs.FS, log *translog.Log) (*Site, error) { return loadFolder(fsys, log) }
 
 // loadFolder reads the content folder. log is nil where it is to be read too.

@@ -22,7 +22,8 @@ const (
 	logHintOtherKeys = "the keys of a log stay listed, in the order of their use"
 )
 
-// LogFiles are the files of a stage of the log in a content folder, by the name of its verification.
+// LogFiles are the files of a stage of the log in a content folder, by the name of its
+// verification.
 func LogFiles(name string) (entries, checkpoint string) {
 	return logFolder + name + logEntries, logFolder + name + logCheckpoint
 }

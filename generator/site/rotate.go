@@ -42,8 +42,8 @@ func RotateKey(service []byte, publicKey, date string) ([]byte, error) {
 		"(write current, current_from and retired in a line of their own each, and the retired keys as a list with dashes)")
 }
 
-// RotateLogKey gives the text of service.yaml with one more key of the log, which stands last. Every
-// other line of the text stays as it is. Where there is no log yet it begins one.
+// RotateLogKey gives the text of service.yaml with one more key of the log, which stands last.
+// Every other line of the text stays as it is. Where there is no log yet it begins one.
 //
 // RotateLogKey edits log.keys in the layout in which anteroom ships it: a list with a dash before
 // each key, or an empty one in one line. Of any other layout, of a text with faults, and of a key

@@ -12,7 +12,8 @@ import (
 )
 
 // Check loads the content folder as it would be with the two files of a verification. Its log is
-// the one given, which was read before. The error is site.Faults where the content would be refused.
+// the one given, which was read before. The error is site.Faults where the content would be
+// refused.
 func Check(content fs.FS, log *translog.Log, name string, verification, board []byte) (*site.Site, error) {
 	added, err := txtar.FS(&txtar.Archive{Files: []txtar.File{
 		{Name: VerificationFile(name), Data: verification}, {Name: BoardFile(name), Data: board},

@@ -86,8 +86,8 @@ func (s *service) wantStages(want string) {
 	}
 }
 
-// The first stage has all that was counted before, and each one after it what is new and what counts
-// otherwise.
+// The first stage has all that was counted before, and each one after it what is new and what
+// counts otherwise.
 func TestLog(t *testing.T) {
 	s := newService(t)
 	s.content["service.yaml"].Data = bytes.Replace(s.content["service.yaml"].Data, []byte("own_names: []"), []byte(`own_names: ["probe *"]`), 1)
@@ -182,7 +182,7 @@ func TestLogRefuses(t *testing.T) {
 			s.list()
 			s.put(s.take("11:30:00"), "texts: unchanged")
 			survey.Site, s.key = s.site(), before
-		}, "is older than the one that signed last"},
+		}, "older than the one that signed last"},
 		"another log": {func(s *service, survey *Survey, _ *site.Scoreboard) {
 			other := newService(s.t)
 			other.list()

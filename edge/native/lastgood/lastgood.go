@@ -17,8 +17,9 @@
 //	hello
 //
 // Of a document that is made at each request the number of bytes is -1, and it stands in a line of
-// its own before the bytes. Of such documents there may be thousands, as those of a public log: they
-// are read only where the content is to be served, and written and compared one after the other.
+// its own before the bytes. Of such documents there may be thousands, as those of a public log:
+// they are read only where the content is to be served, and written and compared one after the
+// other.
 //
 // A content has one such text: every other text is refused, even one whose sum is right.
 package lastgood

@@ -17,8 +17,8 @@ const (
 const hashDigits = 32
 
 // newAsset makes an asset of a document. Its hash is also of what it is served as: assets are kept
-// by their hashes together with their media types, and the same bytes may be published twice. An asset
-// does not hold the bytes of a document that is made.
+// by their hashes together with their media types, and the same bytes may be published twice. An
+// asset does not hold the bytes of a document that is made.
 func newAsset(d *Document) Asset {
 	text, hash := d.Content(), sha256.New()
 	fmt.Fprintf(hash, "%s\n%s\n%s", d.MediaType, path.Ext(d.Path), text)
