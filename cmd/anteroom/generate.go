@@ -282,7 +282,7 @@ func holdsSecretKey(name string) (bool, error) {
 		return false, err
 	}
 	defer file.Close()
-	overlap := len(slices.MaxFunc(receipt.SecretPrefixes, func(a, b string) int { return len(a) - len(b) })) - 1 // of two parts that are read, as a key may stand in both
+	const overlap = max(len(receipt.SecretPrefix), len(receipt.NotePrefix)) - 1 // of two parts that are read, as a key may stand in both
 	part := make([]byte, 1<<16)
 	for kept := 0; ; {
 		n, err := file.Read(part[kept:])
