@@ -217,7 +217,7 @@ func prove(t testing.TB, s *translog.Stage, index int64) *translog.Proof {
 }
 
 func lastLine(kind string, s *translog.Stage, index int64) string {
-	return fmt.Sprintf("counted %s on %s, entry %d of %s at %d", kind, s.Name, index, s.Tree.Origin, s.Size)
+	return fmt.Sprintf("counted %s by %s, entry %d of %s at %d", kind, s.Name, index, s.Tree.Origin, s.Size)
 }
 
 // askers are to counted what drivers are to check.
@@ -255,7 +255,7 @@ for (const q of JSON.parse(readFileSync(0))) {
     const proof = values.proof && utf8.decode(readFileSync(values.proof));
     const c = await counted(answer, { log: values.log, proof, keys: values["log-key"].split(",") }, show);
     if (!c) run.Status = 1;
-    else run.Out += "counted " + c.kind + " on " + c.date + ", entry " + c.index + " of " + c.origin + " at " + c.size + "\n";
+    else run.Out += "counted " + c.kind + " by " + c.date + ", entry " + c.index + " of " + c.origin + " at " + c.size + "\n";
   } catch (fault) { run.Faults = fault.message; run.Status = 2; }
   results.push(run);
 }

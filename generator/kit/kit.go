@@ -19,7 +19,7 @@
 //	ok     verification: the last entry of that tree is the verification of 2026-11-20
 //	ok     checkpoint: signed by the key of www.base.example/log, at 512; …
 //	since then: it counts as own, says the look-up
-//	counted registration on 2026-11-20, entry 12 of www.base.example/log at 512
+//	counted registration by 2026-11-20, entry 12 of www.base.example/log at 512
 //
 // The line since then stands there for an entry that was corrected, and is not signed. The date is
 // that of the verification whose checkpoint proves the entry: by then it was counted, and a proof

@@ -162,7 +162,7 @@ def counted(kind, o, url, file, keys):  # by the proof in a file, or else by the
     if since: print("since then: it counts as %s, says the look-up" % since)
     what = "it was set apart as the operator's own on " + date
     if entry[0] == "own": step("counted", what, False)
-    print("counted %s on %s, entry %d of %s at %d" % (kind, date, index, proof.origin, size))
+    print("counted %s by %s, entry %d of %s at %d" % (kind, date, index, proof.origin, size))
 def main():
     cli = argparse.ArgumentParser(prog="verify.py", epilog="[[kit_exit]].")
     cli.add_argument("--key", default="[[receipt_keys]]", help="[[kit_key]]")

@@ -253,7 +253,7 @@ if (import.meta.main ?? /(^-|verify\.mjs)$/.test(globalThis.process?.argv[1])) {
       const proof = path === undefined ? path : textOf(await new Blob(parts).arrayBuffer());
       const found = await counted(answer, { log, proof, keys: keysIn(values["log-key"]) }, show);
       const { kind, date, index, origin, size } = found;
-      if (found) console.log(`counted ${kind} on ${date}, entry ${index} of ${origin} at ${size}`);
+      if (found) console.log(`counted ${kind} by ${date}, entry ${index} of ${origin} at ${size}`);
       else process.exitCode = 1;
     } else if (await check(answer, keysIn(values.key), show)) console.log("valid", answer.kind);
     else process.exitCode = 1;

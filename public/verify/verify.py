@@ -162,7 +162,7 @@ def counted(kind, o, url, file, keys):  # by the proof in a file, or else by the
     if since: print("since then: it counts as %s, says the look-up" % since)
     what = "it was set apart as the operator's own on " + date
     if entry[0] == "own": step("counted", what, False)
-    print("counted %s on %s, entry %d of %s at %d" % (kind, date, index, proof.origin, size))
+    print("counted %s by %s, entry %d of %s at %d" % (kind, date, index, proof.origin, size))
 def main():
     cli = argparse.ArgumentParser(prog="verify.py", epilog="Exit status: 0 valid, 1 not valid, 2 not checked.")
     cli.add_argument("--key", default="", help="the public key that receipts are checked against, in base64; several are joined with commas, the current one first. The service gives it as public_key_b64 at https://www.anteroom.example/api/receipt")
