@@ -182,7 +182,7 @@ func TestDeployIsRefused(t *testing.T) {
 		change     func()
 	}{
 		{"an allowance without a reason", "there are 1 --allow and 0 --reason (give a reason for each)", exitUsage, []string{"--allow", "board"}, nil},
-		{"an unknown allowance", `--allow "all" is none of as_of, board, document, key, dns, database`, exitUsage, []string{"--allow", "all", "--reason", "x"}, nil},
+		{"an unknown allowance", `--allow "all" is none of as_of, board, document, key, log, dns, database`, exitUsage, []string{"--allow", "all", "--reason", "x"}, nil},
 		{"an empty reason", "the --reason of --allow board is empty", exitUsage, []string{"--allow", "board", "--reason", " "}, nil},
 		{"one twice", "--allow board is given twice", exitUsage, []string{"--allow", "board", "--reason", "x", "--allow", "board", "--reason", "y"}, nil},
 		{"a reason of two lines", "a --reason has control characters, or is no UTF-8", exitUsage, []string{"--allow", "board", "--reason", "x\ny"}, nil},

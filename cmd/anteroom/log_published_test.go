@@ -99,7 +99,7 @@ func TestPublishLog(t *testing.T) {
 		{"no log", l.output, []string{checkpoint + ": published, and not of the content, and a log is published for ever"}},
 		{"a shorter log", shorter, []string{checkpoint, "is ahead of the content: content/log lacks what was published"}},
 		{"a fork", fork, []string{
-			checkpoint + ": the log www.base.example/log is forked", string(first.Log.Current().Checkpoint) + "\n" + string(fork.Log.Current().Checkpoint),
+			checkpoint + ": the log www.base.example/log is forked", string(fork.Log.Current().Checkpoint) + "\n" + string(first.Log.Current().Checkpoint),
 		}},
 	} {
 		_, err := publish(c.next)

@@ -773,11 +773,11 @@ func TestCountedArguments(t *testing.T) {
 		running.Go(func() {
 			try(nil, []call{
 				{[]string{"--counted"}, 2, "--log-key"},
-				{[]string{"--counted", "--log-key", l.Keys[0]}, 0, "counted registration on"},
+				{[]string{"--counted", "--log-key", l.Keys[0]}, 0, "counted registration by"},
 			})
 			try(l.Keys, []call{
-				{[]string{"--counted"}, 0, "counted registration on"},
-				{[]string{"--proof", proof}, 0, "counted registration on"},
+				{[]string{"--counted"}, 0, "counted registration by"},
+				{[]string{"--proof", proof}, 0, "counted registration by"},
 				{[]string{"--proof", proof + "x"}, 2, "no such file"},
 				{[]string{"--proof", "/dev/zero"}, 2, ""},
 				{[]string{"--log", "file:///log"}, 2, "http"},
