@@ -165,7 +165,9 @@ func TestNew(t *testing.T) {
 	times := 0
 	s, err := New([]File{
 		{"/c", "text/plain", "", nil, func() []byte { times++; return []byte(strconv.Itoa(times)) }},
-		{"/_headers", "", "", []byte("/a\n  Cache-Control: no-store\n"), nil}, {"/a", "text/plain", "public", []byte("A"), nil}, {"/b", "text/plain", "public", nil, nil},
+		{"/_headers", "", "", []byte("/a\n  Cache-Control: no-store\n"), nil},
+		{"/a", "text/plain", "public", []byte("A"), nil},
+		{"/b", "text/plain", "public", nil, nil},
 	})
 	if err != nil {
 		t.Fatal(err)
