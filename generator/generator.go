@@ -21,6 +21,7 @@ import (
 	"strings"
 
 	"anteroom/edge/api"
+	"anteroom/edge/assets"
 	"anteroom/edge/endpoint/signal"
 	"anteroom/edge/jsondoc"
 	"anteroom/edge/snapshot"
@@ -30,21 +31,7 @@ import (
 )
 
 // File is one file of the published tree.
-type File struct {
-	Path      string // with its leading slash: "/llms.txt"
-	MediaType string // the Content-Type it is served with; "" for the CDN's own configuration files
-	Cache     string // the Cache-Control it is served with
-	Bytes     []byte
-	Make      func() []byte // the bytes, where they are made when they are wanted; nil where Bytes has them
-}
-
-// Content is the bytes of the file.
-func (f *File) Content() []byte {
-	if f.Make != nil {
-		return f.Make()
-	}
-	return f.Bytes
-}
+type File = assets.File
 
 // Output is what a content folder publishes.
 type Output struct {

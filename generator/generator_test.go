@@ -955,12 +955,7 @@ func TestNameOfTheNextBoard(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	files := func() (files []publish.File) {
-		for _, d := range generate(t, overlay(t, change)).Documents {
-			files = append(files, publish.File{Path: d.Path, Bytes: d.Bytes, Make: d.Make})
-		}
-		return files
-	}
+	files := func() []publish.File { return generate(t, overlay(t, change)).Documents }
 	for n := 2; n <= 11; n++ {
 		last := "2026-11-20"
 		if n > 2 {

@@ -310,11 +310,7 @@ jobs:
 		},
 	}))
 	o := readOpenAPI(t, document(t, output, "/openapi.json"))
-	var files []static.File
-	for _, d := range output.Documents {
-		files = append(files, static.File(d))
-	}
-	documents, err := static.New(files)
+	documents, err := static.New(output.Documents)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -60,11 +60,7 @@ func TestHeadersOfLog(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var files []static.File
-	for _, d := range g.documents {
-		files = append(files, static.File(d))
-	}
-	documents, err := static.New(files)
+	documents, err := static.New(g.documents)
 	if err != nil {
 		t.Fatal(err)
 	}

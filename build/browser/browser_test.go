@@ -185,11 +185,7 @@ func serve(t *testing.T, files fs.FS) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var served []static.File
-	for _, d := range output.Documents {
-		served = append(served, static.File(d))
-	}
-	documents, err := static.New(served)
+	documents, err := static.New(output.Documents)
 	if err != nil {
 		t.Fatal(err)
 	}

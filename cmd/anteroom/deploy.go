@@ -251,6 +251,7 @@ func planDeployment(ctx context.Context, t *terminal, flags *deployFlags, allowa
 	source := &deploy.Source{
 		File: file, Environment: flags.environment, Facts: deployFacts(&s.Service),
 		Content: output.Snapshot.ShortVersion(), AsOf: output.Snapshot.AsOf, Allowances: allowances,
+		Unlisted: translog.Published,
 	}
 	if key != nil {
 		source.Key = receiptkey.Prefix + base64.StdEncoding.EncodeToString(key.Seed())
@@ -263,9 +264,7 @@ func planDeployment(ctx context.Context, t *terminal, flags *deployFlags, allowa
 		case d.Path == "/_redirects":
 			source.Redirects = string(d.Content())
 		default:
-			source.Documents = append(source.Documents, deploy.Document{
-				Path: d.Path, MediaType: d.MediaType, Bytes: d.Bytes, Make: d.Make, Unlisted: translog.Published(d.Path),
-			})
+			source.Documents = append(source.Documents, d)
 		}
 	}
 	// What is wrong with the file is said before anything is compiled.

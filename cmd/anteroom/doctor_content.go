@@ -50,7 +50,7 @@ func (d *doctor) documents(_ context.Context, f *findings) {
 		f.warn("anteroom generate makes it", "there is no folder %s", out)
 		return
 	}
-	plan, err := publish.Prepare(out, publishFiles(d.output))
+	plan, err := publish.Prepare(out, d.output.Documents)
 	if err == nil {
 		err = keepReceiptKey(out, &d.site.Service)
 	}

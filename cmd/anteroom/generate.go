@@ -196,7 +196,7 @@ func publishTo(t *terminal, out string, s *site.Site, output *generator.Output, 
 	if err := keepLog(out, output.Log); err != nil {
 		return nil, err
 	}
-	plan, err := publish.Prepare(out, publishFiles(output))
+	plan, err := publish.Prepare(out, output.Documents)
 	if err != nil {
 		return nil, err
 	}
@@ -402,15 +402,6 @@ func refuseLogGone(out string, entries []publish.Entry) error {
 func logGone(published string) error {
 	return fmt.Errorf("%s: published, and not of the content, and a log is published for ever "+
 		"(bring back the content of log/ from version control)", published)
-}
-
-// publishFiles are the documents as package publish takes them.
-func publishFiles(output *generator.Output) []publish.File {
-	list := make([]publish.File, len(output.Documents))
-	for i, d := range output.Documents {
-		list[i] = publish.File{Path: d.Path, Bytes: d.Bytes, Make: d.Make}
-	}
-	return list
 }
 
 // hintPermission tells the user which permissions are missing.

@@ -163,11 +163,10 @@ func (s *server) make(before *edition) (*edition, error) {
 // servedFile is a document as it is served. The tiles of a log, which may be thousands, are made
 // ready at each request.
 func servedFile(d generator.File) static.File {
-	f := static.File(d)
-	if translog.Permanent(d.Path) && d.Make == nil {
-		f.Bytes, f.Make = nil, func() []byte { return d.Bytes }
+	if text := d.Bytes; translog.Permanent(d.Path) && d.Make == nil {
+		d.Bytes, d.Make = nil, func() []byte { return text }
 	}
-	return f
+	return d
 }
 
 // goesOnIn refuses content that takes back what the edition has published for ever: the dated

@@ -1,6 +1,6 @@
 // Package assets reads the files that tell a CDN how to serve documents, _headers and _redirects,
 // as Cloudflare reads them. Whoever writes these files, serves by them or compares a live service
-// with them has this one understanding of what they say.
+// with them has this one understanding of what they say. File is what they are about.
 package assets
 
 import (

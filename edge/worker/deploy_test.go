@@ -101,7 +101,7 @@ func planSource(t *testing.T) *deploy.Source {
 	}}
 	for _, d := range output.Documents {
 		if d.MediaType != "" {
-			source.Documents = append(source.Documents, deploy.Document{Path: d.Path, MediaType: d.MediaType, Bytes: d.Bytes, Make: d.Make})
+			source.Documents = append(source.Documents, d)
 		}
 	}
 	return source

@@ -55,11 +55,7 @@ func content(t *testing.T, change func(*site.Site)) *generator.Output {
 // host is a native host of a content.
 func host(t *testing.T, output *generator.Output, key ed25519.PrivateKey) *native.Host {
 	t.Helper()
-	var files []static.File
-	for _, d := range output.Documents {
-		files = append(files, static.File(d))
-	}
-	documents, err := static.New(files)
+	documents, err := static.New(output.Documents)
 	if err != nil {
 		t.Fatal(err)
 	}

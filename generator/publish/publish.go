@@ -37,23 +37,12 @@ import (
 	"sync/atomic"
 	"time"
 
+	"anteroom/edge/assets"
 	"anteroom/generator/translog"
 )
 
-// File is one document to publish.
-type File struct {
-	Path  string // with its leading slash: "/scoreboard/2026-11-20.json"
-	Bytes []byte
-	Make  func() []byte // the bytes, where they are made when they are wanted; nil where Bytes has them
-}
-
-// Content is the bytes of the document.
-func (f *File) Content() []byte {
-	if f.Make != nil {
-		return f.Make()
-	}
-	return f.Bytes
-}
+// File is one document to publish. How it is served does not matter here.
+type File = assets.File
 
 // Status says what publishing means for one file.
 type Status string

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"anteroom/edge/assets"
 	"anteroom/edge/snapshot"
 )
 
@@ -69,12 +70,8 @@ func TilePath(level int, n, width int64) string {
 	return "/tile/" + kind + "/" + name
 }
 
-// File is one published file of a log. Its bytes are those of Bytes, or what Make gives.
-type File struct {
-	Path  string // from the root of the host on
-	Bytes []byte
-	Make  func() []byte
-}
+// File is one published file of a log. How it is served is not decided here.
+type File = assets.File
 
 // Files are all published files of the log. The error is about what cannot be published.
 func (l *Log) Files() ([]File, error) {

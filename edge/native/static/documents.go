@@ -19,22 +19,8 @@ import (
 	"anteroom/edge/native/coding"
 )
 
-// File is a published file.
-type File struct {
-	Path      string // with its leading slash: "/llms.txt"
-	MediaType string // Content-Type; "" where there is none
-	Cache     string // Cache-Control; "" where there is none
-	Bytes     []byte
-	Make      func() []byte // the bytes, where they are made at each request; nil where Bytes has them
-}
-
-// Content is the bytes of the file.
-func (f *File) Content() []byte {
-	if f.Make != nil {
-		return f.Make()
-	}
-	return f.Bytes
-}
+// File is a published file. Where it has Make, that is called at each request.
+type File = assets.File
 
 // Documents are the published documents, as an http.Handler. The answer to a path without a
 // document is 404 with the document /404.html. Nothing changes a Documents once it is made. The

@@ -36,18 +36,18 @@ func testDocuments(t *testing.T) *Documents {
 	long := strings.Repeat("long text ", 300)
 	const html, text = "text/html; charset=utf-8", "text/plain; charset=utf-8"
 	s, err := New([]File{
-		{"/_headers", "", "", []byte(headersFile), nil},
-		{"/_redirects", "", "", []byte("/ /index.html 200\n/moved /llms.txt 308\n/old /llms.txt?v=2\n/short /made.txt 200\n"), nil},
-		{"/index.html", html, "", []byte("<p>index"), nil},
-		{"/404.html", html, "", []byte("<p>missing"), nil},
-		{"/empty.txt", text, "", nil, nil},
-		{"/llms.txt", text, "", []byte(long), nil},
-		{"/photo.png", "image/png", "", []byte(long), nil},
-		{"/noext", "", "", []byte("<p>x"), nil},
-		{"/.well-known/noext", "", "", []byte("{}"), nil},
-		{"/assets/a.js", "text/javascript; charset=utf-8", "", []byte("1"), nil},
-		{"/docs/index.html", html, "", []byte("d"), nil},
-		{"/made.txt", text, "public, max-age=5", nil, func() []byte { return []byte(long) }},
+		{Path: "/_headers", Bytes: []byte(headersFile)},
+		{Path: "/_redirects", Bytes: []byte("/ /index.html 200\n/moved /llms.txt 308\n/old /llms.txt?v=2\n/short /made.txt 200\n")},
+		{Path: "/index.html", MediaType: html, Bytes: []byte("<p>index")},
+		{Path: "/404.html", MediaType: html, Bytes: []byte("<p>missing")},
+		{Path: "/empty.txt", MediaType: text},
+		{Path: "/llms.txt", MediaType: text, Bytes: []byte(long)},
+		{Path: "/photo.png", MediaType: "image/png", Bytes: []byte(long)},
+		{Path: "/noext", Bytes: []byte("<p>x")},
+		{Path: "/.well-known/noext", Bytes: []byte("{}")},
+		{Path: "/assets/a.js", MediaType: "text/javascript; charset=utf-8", Bytes: []byte("1")},
+		{Path: "/docs/index.html", MediaType: html, Bytes: []byte("d")},
+		{Path: "/made.txt", MediaType: text, Cache: "public, max-age=5", Make: func() []byte { return []byte(long) }},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -148,7 +148,7 @@ func TestCompressible(t *testing.T) {
 		`application/linkset+json; profile="https://www.rfc-editor.org/info/rfc9727"`: true,
 		"image/png": false, "application/wasm": false, "": false,
 	} {
-		s, err := New([]File{{"/a", mediaType, "", []byte(strings.Repeat("long text ", 300)), nil}})
+		s, err := New([]File{{Path: "/a", MediaType: mediaType, Bytes: []byte(strings.Repeat("long text ", 300))}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -164,10 +164,10 @@ func TestCompressible(t *testing.T) {
 func TestNew(t *testing.T) {
 	times := 0
 	s, err := New([]File{
-		{"/c", "text/plain", "", nil, func() []byte { times++; return []byte(strconv.Itoa(times)) }},
-		{"/_headers", "", "", []byte("/a\n  Cache-Control: no-store\n"), nil},
-		{"/a", "text/plain", "public", []byte("A"), nil},
-		{"/b", "text/plain", "public", nil, nil},
+		{Path: "/c", MediaType: "text/plain", Make: func() []byte { times++; return []byte(strconv.Itoa(times)) }},
+		{Path: "/_headers", Bytes: []byte("/a\n  Cache-Control: no-store\n")},
+		{Path: "/a", MediaType: "text/plain", Cache: "public", Bytes: []byte("A")},
+		{Path: "/b", MediaType: "text/plain", Cache: "public"},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -180,7 +180,7 @@ func TestNew(t *testing.T) {
 		d.ServeHTTP(w, httptest.NewRequest("GET", path, nil))
 		return strconv.Itoa(w.Code) + " " + w.Body.String()
 	}
-	if _, err := New([]File{{"/_headers", "", "", []byte("x\n"), nil}, {"/_redirects", "", "", []byte("/a\n"), nil}}); err == nil ||
+	if _, err := New([]File{{Path: "/_headers", Bytes: []byte("x\n")}, {Path: "/_redirects", Bytes: []byte("/a\n")}}); err == nil ||
 		!strings.Contains(err.Error(), "_headers:1:") || !strings.Contains(err.Error(), "_redirects:1:") {
 		t.Errorf("two faults: %v", err)
 	}

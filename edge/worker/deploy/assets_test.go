@@ -16,10 +16,11 @@ func TestMadeDocuments(t *testing.T) {
 	o := newOperator(t)
 	const n = 40
 	times, end := map[string]int{}, ""
+	o.source.Unlisted = func(path string) bool { return strings.HasPrefix(path, "/log/") }
 	for i := range n {
 		at := fmt.Sprintf("/log/lookup/%03x", i)
 		o.source.Documents = append(o.source.Documents, deploy.Document{
-			Path: at, MediaType: "text/plain", Unlisted: true,
+			Path: at, MediaType: "text/plain",
 			Make: func() []byte { times[at]++; return []byte(at + end) },
 		})
 	}

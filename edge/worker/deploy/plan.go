@@ -17,6 +17,7 @@ import (
 	"path"
 	"slices"
 
+	"anteroom/edge/assets"
 	"anteroom/edge/migrations"
 )
 
@@ -48,24 +49,13 @@ type Source struct {
 	Key         string // the secret receipt key as its file has it, "" where none is given
 	KeyPublic   string // its public half
 	Allowances  []Allowance
+
+	// Unlisted reports whether no manifest needs to list a document. It is nil where all are listed.
+	Unlisted func(path string) bool
 }
 
 // Document is a published file.
-type Document struct {
-	Path      string // with its leading slash
-	MediaType string
-	Bytes     []byte
-	Make      func() []byte // the bytes, where they are made when they are wanted; nil where Bytes has them
-	Unlisted  bool          // whether no manifest needs to list it
-}
-
-// Content is the bytes of the document.
-func (d *Document) Content() []byte {
-	if d.Make != nil {
-		return d.Make()
-	}
-	return d.Bytes
-}
+type Document = assets.File
 
 // Allowance is what the operator lets happen, and why.
 type Allowance struct {

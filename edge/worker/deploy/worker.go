@@ -174,12 +174,13 @@ func (r *Run) assetsText(s *state) string {
 	if r.live == nil || !r.live.Answers {
 		return text
 	}
+	mayLack := r.Plan.source.Unlisted
 	var news []string
 	unlisted := 0
 	for i := range s.Assets {
 		asset := &s.Assets[i]
 		live, listed := r.live.Documents[asset.Path]
-		if !listed && asset.document.Unlisted {
+		if !listed && mayLack != nil && mayLack(asset.Path) {
 			unlisted++
 			continue
 		}
