@@ -2,7 +2,6 @@ package site
 
 import (
 	"bytes"
-	"cmp"
 	"crypto/sha256"
 	"errors"
 	"fmt"
@@ -369,11 +368,8 @@ func checkVerifications(documents, boards []*document, s *Site) {
 // before reports whether one name of a hand verification comes before another.
 func before(a, b string) bool { return compareNames(a, b) < 0 }
 
-// compareNames orders the names of hand verifications by day, and by number within a day. Numbers
-// have no leading zeros, so that of two names of a day the longer one has the greater number.
-func compareNames(a, b string) int {
-	return cmp.Or(cmp.Compare(a[:len(dateForm)], b[:len(dateForm)]), cmp.Compare(len(a), len(b)), cmp.Compare(a, b))
-}
+// compareNames orders the names of hand verifications, as the log does.
+func compareNames(a, b string) int { return translog.CompareNames(a, b) }
 
 // checkScoreboards checks every hand verification by itself and against the one before it.
 func checkScoreboards(documents []*document, boards []Scoreboard, files []string) {

@@ -20,6 +20,7 @@ const (
 	logBringItBack   = "bring it back as anteroom verify wrote it (git has it): what was logged stays as it is"
 	logHintUnsigned  = "anteroom key new --log makes a key, and anteroom verify writes the log"
 	logHintOtherKeys = "the keys of a log stay listed, in the order of their use"
+	logHintApart     = "take away what of it stands in log/, verifications/ and scoreboard/, and verify again; where it is the one that was published, take away the other instead"
 )
 
 // LogFiles are the files of a stage of the log in a content folder, by the name of its
@@ -83,6 +84,12 @@ func (l *loader) readLog(service *Service) {
 		}
 		faults := l.site.Log.Read(name, io.TeeReader(file, sum), note)
 		file.Close()
+		if faults != nil {
+			if other := l.apartFrom(service, name); other != "" {
+				l.fault(checkpoint, "was made apart from verification "+other+": it goes on from the log without that", logHintApart)
+				return
+			}
+		}
 		for _, f := range faults {
 			at := Fault{File: checkpoint, What: f.What, Hint: logBringItBack}
 			if f.Line > 0 {
@@ -96,6 +103,33 @@ func (l *loader) readLog(service *Service) {
 		l.keepSum(entries, [32]byte(sum.Sum(nil)))
 	}
 	l.checkStages()
+}
+
+// apartFrom gives the first earlier verification without which a stage that has faults has none: the
+// two were made of the same content in two places, and joined since.
+func (l *loader) apartFrom(service *Service, name string) string {
+	log := translog.New(service.Log.Keys, service.Log.Witnesses)
+	add := func(log *translog.Log, name string) bool {
+		entries, checkpoint := LogFiles(name)
+		file, err := l.fsys.Open(entries)
+		if err != nil {
+			return false
+		}
+		defer file.Close()
+		note := l.read(checkpoint, maxFile)
+		return note != nil && log.Read(name, file, note) == nil
+	}
+	for _, before := range l.stages {
+		switch {
+		case before == name:
+			return ""
+		case add(log.Clone(), name):
+			return before
+		case !add(log, before):
+			return ""
+		}
+	}
+	return ""
 }
 
 // checkStages holds the stages of the log to the verifications: from the first one on each has a

@@ -335,7 +335,7 @@ func checkVerification(d *document, v, previous *Verification, ledger *Ledger) {
 		}
 	}
 	if v.Follows != follows || v.FollowsSHA256 != sum {
-		d.fault("follows", "does not follow the verification before it as that is now: one of both was edited, moved or removed", again)
+		d.fault("follows", "does not follow the verification before it as that is now: one of both was edited, moved or removed", again+"; of two that were made apart, take away the one that is not published, and verify again")
 	}
 	for _, kind := range Kinds {
 		if c := v.Covers(kind); c.Total > c.Last {

@@ -122,6 +122,7 @@ type check struct {
 	prefixes [1 << (4 * lookupDigits)]int
 	trees    []*checkedTree
 	stages   []*checkedStage
+	newest   *Entry // the last verification up to here, that of the kept checkpoint too
 	byName   map[string]*checkedStage
 }
 
@@ -233,7 +234,7 @@ func (c *check) run() error {
 	for _, key := range c.report.Keys {
 		var t *checkedTree
 		if err == nil {
-			t, err = c.newest(key)
+			t, err = c.openTree(key)
 		}
 		if err == nil && t != nil {
 			err = c.readTree(t)
@@ -303,8 +304,8 @@ func (c *check) readKeys() error {
 	return nil
 }
 
-// newest reads the newest checkpoint under a key. It gives nil where none can be used.
-func (c *check) newest(key string) (*checkedTree, error) {
+// openTree reads the newest checkpoint under a key. It gives nil where none can be used.
+func (c *check) openTree(key string) (*checkedTree, error) {
 	f := &found{}
 	origin, err := CheckKey(key)
 	if err != nil {
@@ -527,6 +528,7 @@ func (c *check) resume(t *checkedTree, b *bundle, j int) error {
 	}
 	unknown := bytes.Repeat([]byte{letterOf(None)}, int(c.kept.Size))
 	c.recount = recount{logged: unknown, now: slices.Clone(unknown), counts: e.Counts}
+	c.newest = &e
 	return nil
 }
 
@@ -620,6 +622,8 @@ func (c *check) entry(t *checkedTree, b *bundle, j int, index int64) error {
 // stage adds the stage that a verification ends.
 func (c *check) stage(t *checkedTree, e *Entry, index int64) error {
 	s := &checkedStage{tree: t, name: nameOf(e.Board), size: index + 1, entry: *e, cosigned: []string{}}
+	before := c.newest
+	c.newest = &s.entry
 	if n := len(c.stages); n > 0 && c.stages[n-1].tree == t {
 		s.from = c.stages[n-1].size
 	} else if t.First == 0 {
@@ -627,24 +631,29 @@ func (c *check) stage(t *checkedTree, e *Entry, index int64) error {
 	}
 	c.stages = append(c.stages, s)
 	switch {
-	case s.name == "" || !strings.HasPrefix(s.name, e.AsOf):
+	case !e.isOf(s.name):
 		return fmt.Errorf("its board %.100q is not that of a verification as of %.20q", e.Board, e.AsOf)
 	case c.byName[s.name] != nil:
 		return fmt.Errorf("there are two verifications %s", s.name)
 	}
 	c.byName[s.name] = s
+	if before != nil && nameOf(before.Board) != "" && CompareNames(nameOf(before.Board), s.name) >= 0 {
+		return fmt.Errorf("verification %s stands behind %s, which is no earlier one", s.name, nameOf(before.Board))
+	}
 	return nil
 }
 
 // compare holds a signed checkpoint to the tree. Where it does not fit, the log has forked, unless
-// it is the published entries that are not those of the newest checkpoint.
+// it is the published entries that are not those of the newest checkpoint. A tree that is smaller
+// than it was before is no evidence of a fork: whoever copies a log can publish an old state of it.
 func (t *checkedTree) compare(f *found, path string, text []byte, signed *Checkpoint) {
 	what := ""
 	switch {
 	case signed.Size == t.size && signed.Root != t.root:
 		what = fmt.Sprintf("two trees of %d entries are signed", t.size)
 	case signed.Size > t.size:
-		what = fmt.Sprintf("the newest checkpoint that is published is of %d entries, and one of %d was signed before", t.size, signed.Size)
+		f.fault(CheckpointPath(t.Path()), "is of %d entries, and one of %d was signed before: this is an old state of the log", t.size, signed.Size)
+		return
 	case t.gives(signed.Root, signed.Size):
 		return
 	case t.whole:

@@ -9,6 +9,8 @@ import (
 	"fmt"
 	"strings"
 
+	"anteroom/edge/jsondoc"
+
 	"golang.org/x/mod/sumdb/tlog"
 )
 
@@ -48,8 +50,8 @@ func (c *check) compareFiles() error {
 			})
 		}
 	}
-	if n := len(c.stages); n > 0 {
-		steps = append(steps, func(f *found) { c.checkBoard(f, scoreboardPath, &c.stages[n-1].entry) })
+	if c.newest != nil {
+		steps = append(steps, func(f *found) { c.checkBoard(f, scoreboardPath, c.newest) })
 	}
 	return c.side(steps)
 }
@@ -123,27 +125,35 @@ func (c *check) checkProof(f *found, s *checkedStage) {
 	}
 }
 
-// checkBoard checks the numbers of a board against a verification.
+// boardParts are the parts of a board that have the numbers of Counts, in their order.
+var boardParts = [...]string{"pilot_waitlist", "pilot_waitlist", "orgs", "suggestions", "excluded_from_counts"}
+
+// checkBoard checks the numbers of a board against a verification. The board is read strictly: a
+// number that stood there twice, or in another part, would be one to this reader and another to the
+// next.
 func (c *check) checkBoard(f *found, path string, e *Entry) (text []byte) {
 	if text = c.read(f, path); text == nil {
 		return nil
 	}
-	var counts Counts // each part of a board has other members of it
-	board := struct {
-		AsOf        string  `json:"as_of"`
-		Waitlist    *Counts `json:"pilot_waitlist"`
-		Orgs        *Counts `json:"orgs"`
-		Suggestions *Counts `json:"suggestions"`
-		Excluded    *Counts `json:"excluded_from_counts"`
-	}{"", &counts, &counts, &counts, &counts}
-	err := json.Unmarshal(text, &board)
-	switch {
-	case err != nil:
+	counts, err := json.Marshal(e.Counts)
+	var board, logged jsondoc.Value
+	if err == nil {
+		logged, err = jsondoc.Parse(counts)
+	}
+	if err == nil {
+		board, err = jsondoc.Parse(text)
+	}
+	if err != nil {
 		f.fault(path, "is no board: %v", err)
-	case board.AsOf != e.AsOf:
-		f.fault(path, "is as of %.20q, and its verification as of %s", board.AsOf, e.AsOf)
-	case counts != e.Counts:
-		f.fault(path, "has the numbers %+v, and the log %+v", counts, e.Counts)
+		return text
+	}
+	if asOf := board.Get("as_of"); asOf.Kind != jsondoc.String || asOf.Text != e.AsOf {
+		f.fault(path, "is as of %.20q, and its verification as of %s", asOf.Text, e.AsOf)
+	}
+	for i, number := range logged.Members {
+		if is := board.Get(boardParts[i]).Get(number.Name); !bytes.Equal(is.Raw, number.Value.Raw) {
+			f.fault(path, "has %.20q as %s.%s, and the log %s", is.Raw, boardParts[i], number.Name, number.Value.Raw)
+		}
 	}
 	return text
 }

@@ -283,9 +283,8 @@ func TestCheckFork(t *testing.T) {
 		kept []byte
 		want string
 	}{
-		"of one size":    {honest, other.log.Stages[0].Checkpoint, "the tree of 1271 entries does not begin with that of 308"},
-		"newer than all": {publish(t, nil, day(1)...), other.log.Stages[1].Checkpoint, "the newest checkpoint that is published is of 310 entries, and one of 711 was signed before"},
-		"of the size":    {publish(t, nil, addition{"2026-11-20", 1, records("mine", translog.Own, 307)}), other.log.Stages[0].Checkpoint, "two trees of 308 entries are signed"},
+		"of one size": {honest, other.log.Stages[0].Checkpoint, "the tree of 1271 entries does not begin with that of 308"},
+		"of the size": {publish(t, nil, addition{"2026-11-20", 1, records("mine", translog.Own, 307)}), other.log.Stages[0].Checkpoint, "two trees of 308 entries are signed"},
 		"among the others": {func() *published {
 			p := honest.clone()
 			p.files["/log/checkpoints/308"] = other.log.Stages[0].Checkpoint
@@ -303,6 +302,11 @@ func TestCheckFork(t *testing.T) {
 				t.Errorf("%s: %v in\n%s", name, err, text)
 			}
 		}
+	}
+	// An old state of a log is at fault, and proves nothing against whoever has the key.
+	r := check(t, publish(t, nil, day(1)...), translog.Checking{Kept: other.log.Stages[1].Checkpoint})
+	if want := (translog.PublishFault{Path: "/log/checkpoint", What: "is of 310 entries, and one of 711 was signed before: this is an old state of the log"}); len(r.Forks) > 0 || !slices.Equal(r.Faults, []translog.PublishFault{want}) {
+		t.Errorf("an old state: %+v %+v", r.Forks, r.Faults)
 	}
 	// A kept checkpoint of another service is none to check with.
 	foreign := bytes.ReplaceAll(other.log.Stages[0].Checkpoint, []byte("www.base.example"), []byte("www.else.example"))

@@ -26,8 +26,11 @@ type Checkpoint struct {
 	Cosigned []string
 }
 
-// maxCheckpoint is the longest checkpoint that is read, in bytes.
-const maxCheckpoint = 1 << 16
+// Bounds of a checkpoint that is read.
+const (
+	maxCheckpoint = 1 << 16 // bytes
+	maxSize       = 1 << 32 // entries: a hashed has room for no more, and package tlog does not end with sizes above 2^62
+)
 
 // body is what a checkpoint signs.
 func (c *Checkpoint) body() string {
@@ -43,8 +46,11 @@ func parseBody(text string) (*Checkpoint, error) {
 	size, err := strconv.ParseInt(lines[1], 10, 64)
 	root, hashErr := tlog.ParseHash(lines[2])
 	c := &Checkpoint{Origin: lines[0], Size: size, Root: root}
-	if err != nil || hashErr != nil || size < 0 || c.body() != text {
+	switch {
+	case err != nil || hashErr != nil || size < 0 || c.body() != text:
 		return nil, errors.New("its size is no number, or its root no SHA-256 in base64")
+	case size > maxSize:
+		return nil, fmt.Errorf("its tree has %d entries, and no log here has more than %d", size, int64(maxSize))
 	}
 	return c, nil
 }

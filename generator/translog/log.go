@@ -135,9 +135,10 @@ func (l *Log) Read(name string, entries io.Reader, checkpoint []byte) (faults []
 	return faults
 }
 
-// isOf reports whether an entry is the verification of a name, which begins with its day.
+// isOf reports whether an entry is the verification of a name, which begins with its day. It is of
+// no name that is empty.
 func (e *Entry) isOf(name string) bool {
-	return e.Kind == Verification && e.Board == boardPath(name) && e.AsOf == name[:min(len(name), len(time.DateOnly))]
+	return e.Kind == Verification && name != "" && e.Board == boardPath(name) && e.AsOf == name[:min(len(name), len(time.DateOnly))]
 }
 
 // boardPath is where the board of a verification is published.

@@ -1,6 +1,7 @@
 package translog
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -10,6 +11,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"time"
 
 	"golang.org/x/mod/sumdb/tlog"
 )
@@ -184,7 +186,16 @@ func nameOf(board string) string {
 	if !verificationName.MatchString(name) || boardPath(name) != board {
 		return ""
 	}
+	if _, err := time.Parse(time.DateOnly, name[:len(time.DateOnly)]); err != nil {
+		return ""
+	}
 	return name
+}
+
+// CompareNames orders the names of hand verifications by day, and by number within a day. Numbers
+// have no leading zeros, so that of two names of a day the longer one has the greater number.
+func CompareNames(a, b string) int {
+	return cmp.Or(cmp.Compare(a[:len(time.DateOnly)], b[:len(time.DateOnly)]), cmp.Compare(len(a), len(b)), cmp.Compare(a, b))
 }
 
 // lookupLine is a line of the look-up.
@@ -232,7 +243,7 @@ func parseOwn(text []byte, keys []string, witnesses []Witness) (*Proof, *Checkpo
 	switch {
 	case err != nil:
 		return nil, nil, nil, err
-	case e.Kind != Verification || nameOf(e.Board) == "" || p.Index != c.Size-1:
+	case !e.isOf(nameOf(e.Board)) || p.Index != c.Size-1:
 		return nil, nil, nil, errors.New("it is not of a verification at the end of its tree")
 	}
 	return p, c, &e, nil

@@ -1,0 +1,67 @@
+package site
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"anteroom/generator/translog"
+
+	"golang.org/x/mod/sumdb/note"
+)
+
+// Two verifications that were made of one content in two places, and joined since, are told from a
+// stage that was edited.
+func TestStagesMadeApart(t *testing.T) {
+	secret, key, err := note.GenerateKey(nil, translog.Origin("www.base.example", 1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	signer, err := note.NewSigner(secret)
+	if err != nil {
+		t.Fatal(err)
+	}
+	fsys := base(t)
+	service := string(fsys["service.yaml"].Data)
+	fsys["service.yaml"].Data = []byte(strings.TrimSuffix(service, "\n") + "\nlog:\n  keys: [" + key + "]\n  witnesses: []\n")
+	// add adds a stage to a log, and to the content.
+	add := func(log *translog.Log, day string) *translog.Log {
+		log = log.Clone()
+		entries, checkpoint := LogFiles(day)
+		lines, signed, err := log.Append(day, []translog.Entry{
+			{Kind: translog.Registration, Hash: translog.RecordHash(day, "payload")}, translog.VerificationOf(day, day, nil),
+		}, signer)
+		if err != nil {
+			t.Fatal(err)
+		}
+		fsys[entries], fsys[checkpoint] = &fstest.MapFile{Data: lines}, &fstest.MapFile{Data: signed}
+		return log
+	}
+	// said is what is said of the file of a checkpoint.
+	said := func(file string) string {
+		_, err := Load(fsys)
+		var faults Faults
+		if !errors.As(err, &faults) {
+			t.Fatalf("error %v", err)
+		}
+		for _, f := range faults {
+			if f.File == file {
+				return f.What
+			}
+		}
+		return ""
+	}
+	first := add(translog.New([]string{key}, nil), "2026-01-01")
+	here := add(first, "2026-01-02")
+	add(here, "2026-01-04")
+	add(first, "2026-01-03") // elsewhere
+	if got, want := said("log/2026-01-03.checkpoint"), "was made apart from verification 2026-01-02: it goes on from the log without that"; got != want {
+		t.Errorf("made apart: %q, want %q", got, want)
+	}
+	lines := fsys["log/2026-01-03.jsonl"]
+	lines.Data = []byte(strings.Replace(string(lines.Data), "registration", "charter", 1))
+	if got := said("log/2026-01-03.checkpoint") + said("log/2026-01-03.jsonl"); got == "" || strings.Contains(got, "apart") {
+		t.Errorf("edited: %q", got)
+	}
+}
