@@ -139,6 +139,12 @@ func (o *verifyOptions) run(ctx context.Context, t *terminal) (err error) {
 			return err
 		}
 	}
+	if o.logKey != nil {
+		// What this key has signed is out already: another tree would be a fork.
+		if err := keepLog(filepath.Join(filepath.Dir(o.content), publicFolder), s.Log); err != nil {
+			return fmt.Errorf("verify: nothing was signed: %w", err)
+		}
+	}
 	answers, err := o.readAnswers(t)
 	if err != nil {
 		return err
