@@ -298,14 +298,18 @@ func makeFolder(dir string, files map[string][]byte) error {
 	return disk.SyncFolder(filepath.Dir(dir))
 }
 
-// writeSynced writes a new file through to the disk.
+// writeSynced writes a new file, which others may read, through to the disk. An error leaves no new
+// file behind.
 func writeSynced(name string, text []byte) error {
 	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
 	if err != nil {
 		return err
 	}
 	_, err = f.Write(text)
-	return errors.Join(err, disk.Sync(f), f.Close())
+	if err = errors.Join(err, disk.Sync(f), f.Close()); err != nil {
+		os.Remove(name)
+	}
+	return err
 }
 
 // files are the files of a new service, by their paths in its folder.

@@ -28,7 +28,7 @@ func (s *logKeySource) addFlag(flags *pflag.FlagSet) {
 	flags.StringVar(&s.file, "log-key-file", "", "the `file` of the key that signs the log, - for standard input; the key itself can be given in "+logKeyVariable)
 }
 
-const hintLogKey = "anteroom key new --log makes a key of the log"
+const hintLogKey = "name the file that anteroom key rotate --log has made; where there is none, it makes a key and lists it"
 
 // maxLogKey is how many bytes of a key file are read: more than any key has.
 const maxLogKey = 1 << 10
@@ -57,14 +57,15 @@ func (s *logKeySource) read(t *terminal) (*translog.Key, error) {
 		return nil, fmt.Errorf("read key of the log: %w (%s)", err, hintLogKey)
 	}
 	defer f.Close()
-	if info, err := f.Stat(); err == nil && info.Mode().IsRegular() && disk.IsOpen(info) {
-		t.warn("key of the log %s can be read by others (run chmod 600 on it)", file)
-	}
 	read, err := io.ReadAll(io.LimitReader(f, maxLogKey))
 	if err != nil {
 		return nil, fmt.Errorf("read key of the log: %w (%s)", err, hintLogKey)
 	}
-	return parseLogKey(file, string(read))
+	key, err := parseLogKey(file, string(read))
+	if info, statErr := f.Stat(); err == nil && statErr == nil && info.Mode().IsRegular() && disk.IsOpen(info) {
+		t.warn("key of the log %s can be read by others (run chmod 600 on it)", file)
+	}
+	return key, err
 }
 
 // parseLogKey reads a key from its text, which stands at a place.
@@ -73,10 +74,18 @@ func parseLogKey(place, text string) (*translog.Key, error) {
 	switch {
 	case strings.HasPrefix(text, receipt.SecretPrefix):
 		return nil, fmt.Errorf("read key of the log from %s: it is a receipt key (%s)", place, hintLogKey)
+	case isLogKey(strings.TrimSpace(text)):
+		return nil, fmt.Errorf("read key of the log from %s: it is the public half (%s)", place, hintLogKey)
 	case err != nil:
 		return nil, fmt.Errorf("read key of the log from %s: %w (%s)", place, err, hintLogKey)
 	}
 	return key, nil
+}
+
+// isLogKey reports whether a text is the verifier key of a log.
+func isLogKey(text string) bool {
+	_, err := translog.CheckKey(text)
+	return err == nil
 }
 
 // mustRead reads the key of a command that needs one.
@@ -111,11 +120,17 @@ func lists(public string, keys []string, file string) error {
 	case len(keys) == 0:
 		return fmt.Errorf("%s lists no key of a log (anteroom key rotate --log makes one and lists it)", file)
 	case at < 0:
-		return fmt.Errorf("%s lists other keys of the log than this one (sign with the secret of the last, or make and list a new one with anteroom key rotate --log)", file)
+		return fmt.Errorf("%s lists other keys of the log than this one (sign with the secret of the last, %s, or make and list a new one with anteroom key rotate --log)", file, shortKey(keys))
 	case at < len(keys)-1:
-		return fmt.Errorf("%s lists a newer key of the log than this one (sign with the secret of the last of log.keys)", file)
+		return fmt.Errorf("%s lists a newer key of the log than this one (sign with the secret of the last, %s)", file, shortKey(keys))
 	}
 	return nil
+}
+
+// shortKey is the name and the hash of the last of the keys of a log.
+func shortKey(keys []string) string {
+	parts := strings.SplitN(keys[len(keys)-1], "+", 3)
+	return strings.Join(parts[:2], "+")
 }
 
 // makeLogKey makes the next key of a service's log in the file named out, which only its owner may

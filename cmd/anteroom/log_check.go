@@ -134,6 +134,8 @@ func (o *logCheckOptions) check(ctx context.Context, t *terminal) error {
 	switch {
 	case ctx.Err() != nil:
 		return errors.New("interrupted")
+	case errors.Is(err, translog.ErrKept):
+		return failure{exitUsage, fmt.Errorf("check the log of %s: %w (give %s as it was read then, or a proof)", where, err, translog.CheckpointPath(translog.Folder))}
 	case errors.Is(err, translog.ErrNoLog):
 		return failure{exitUsage, fmt.Errorf("check %s: %w", where, err)}
 	case err != nil && report.OK():
@@ -147,11 +149,14 @@ func (o *logCheckOptions) check(ctx context.Context, t *terminal) error {
 			return err
 		}
 	} else {
-		t.printLog(r)
+		t.printLog(r, o.since != "")
 	}
 	switch faults := len(report.Faults) + report.MoreFaults; {
 	case len(report.Forks) > 0:
 		return fmt.Errorf("the log of %s was forked: see the signed notes above (keep them: they prove it to anybody)", where)
+	case faults > 0 && o.url == "" && trusted.from == o.content:
+		return fmt.Errorf("the log of %s is not as it should be: %s (see above; anteroom generate --check says whether %s is what %s gives)",
+			where, plural(faults, "fault"), where, o.content)
 	case faults > 0:
 		return fmt.Errorf("the log of %s is not as it should be: %s (see above)", where, plural(faults, "fault"))
 	}
@@ -170,21 +175,41 @@ func readKept(t *terminal, name string) ([]byte, error) {
 	return text, nil
 }
 
-// printLog prints what a check has found.
-func (t *terminal) printLog(r *logReport) {
+// entries says how many entries a tree has.
+func entries(n int64) string {
+	if n == 1 {
+		return "1 entry"
+	}
+	return fmt.Sprintf("%d entries", n)
+}
+
+// printLog prints what a check has found. kept is whether it was held to a checkpoint that was kept.
+func (t *terminal) printLog(r *logReport, kept bool) {
 	for _, tree := range r.Trees {
-		t.say("%s: %d entries, root %s, %s", tree.Origin, tree.Size, tree.Root, cosignedBy(tree.Cosigned))
+		t.say("%s: %s, root %s, %s", tree.Origin, entries(tree.Size), tree.Root, cosignedBy(tree.Cosigned))
 	}
 	if r.KeysFrom != "" {
 		t.say("keys: those of %s", r.KeysFrom)
 	}
-	if r.From > 0 {
+	switch {
+	case kept && r.OK && r.From > 0:
 		t.say("goes on from the %d entries of the checkpoint that was kept", r.From)
+	case kept && r.OK:
+		t.say("goes on from the checkpoint that was kept, and was read from its beginning on")
+	case r.OK && len(r.Trees) == 0:
+		t.say("no verification has added to it yet")
 	}
 	for _, v := range r.Verifications {
-		c := v.Counts
-		t.say("%s: %d entries, %d verified, %d registrations, %d charters, %d suggestions, %d of the operator's own; %s",
-			v.Name, v.Size, c.Vouched, c.Registrations, c.Charters, c.Suggestions, c.Own, cosignedBy(v.Cosigned))
+		c, of, cosigned := v.Counts, "", ""
+		if len(r.Trees) > 1 {
+			of = " of " + v.Origin
+		}
+		if len(v.Cosigned) > 0 {
+			cosigned = "; " + cosignedBy(v.Cosigned)
+		}
+		t.say("%s: %s%s: %s, %s, %s, %s, %d of the operator's own%s", v.Name, entries(v.Size), of,
+			plural(c.Vouched, "verified conversion"), plural(c.Registrations, "registration"), plural(c.Charters, "charter"),
+			plural(c.Suggestions, "suggestion"), c.Own, cosigned)
 	}
 	for _, fault := range r.Faults {
 		t.say("fault: %s: %s", fault.Path, fault.What)

@@ -5,8 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 
-	"anteroom/edge/native/disk"
 	"anteroom/generator/translog"
 
 	"github.com/spf13/cobra"
@@ -41,6 +41,9 @@ Exit codes: 0 proved, 1 not counted yet or not to be proved, 2 there is no answe
 				return err
 			}
 			r, err := o.prove(cmd.Context(), t, hash)
+			if errors.Is(err, errNoLog) {
+				return fmt.Errorf("prove %s: %w", args[0], err)
+			}
 			if errors.Is(err, translog.ErrNotLogged) {
 				return fmt.Errorf("prove %s: %w (each hand verification counts what was recorded up to then; try again after the next)", args[0], err)
 			}
@@ -57,15 +60,21 @@ Exit codes: 0 proved, 1 not counted yet or not to be proved, 2 there is no answe
 	return cmd
 }
 
+// errNoLog is the error about a content without a log.
+var errNoLog = fmt.Errorf("%w (anteroom key rotate --log and anteroom verify begin one; --url names a service that has one)", translog.ErrNotLogged)
+
 // prove proves the entry of a record from a service, or from the content.
 func (o *logFlags) prove(ctx context.Context, t *terminal, hash string) (*provedReport, error) {
 	if o.url == "" {
+		if _, err := os.Stat(o.content); errors.Is(err, fs.ErrNotExist) {
+			return nil, failure{exitUsage, fmt.Errorf("there is no content folder %s (name the service with --url, or the folder with --content)", o.content)}
+		}
 		s, err := loadContent(o.content)
 		if err != nil {
 			return nil, err
 		}
 		if s.Log.Current() == nil {
-			return nil, fmt.Errorf("%s has no log yet: %w", o.content, translog.ErrNotLogged)
+			return nil, fmt.Errorf("%s has no log yet: %w", o.content, errNoLog)
 		}
 		p, err := s.Log.Prove(hash)
 		if err != nil {
@@ -98,7 +107,7 @@ func (o *logFlags) prove(ctx context.Context, t *terminal, hash string) (*proved
 // printProved prints a proof or writes it to a new file, and says what it proves.
 func (t *terminal) printProved(r *provedReport, out string, asJSON bool) error {
 	if out != "" {
-		if err := disk.WriteNew(out, []byte(r.Proof)); errors.Is(err, fs.ErrExist) {
+		if err := writeSynced(out, []byte(r.Proof)); errors.Is(err, fs.ErrExist) {
 			return fmt.Errorf("write proof: %w (name another file with --out)", err)
 		} else if err != nil {
 			return fmt.Errorf("write proof: %w", err)

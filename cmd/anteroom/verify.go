@@ -139,6 +139,12 @@ func (o *verifyOptions) run(ctx context.Context, t *terminal) (err error) {
 			return err
 		}
 	}
+	if o.logKey != nil {
+		// What this key has signed is out already: another tree would be a fork.
+		if err := keepLog(filepath.Join(filepath.Dir(o.content), publicFolder), s.Log); err != nil {
+			return fmt.Errorf("verify: nothing was signed: %w", err)
+		}
+	}
 	answers, err := o.readAnswers(t)
 	if err != nil {
 		return err
@@ -263,6 +269,9 @@ func (o *verifyOptions) conclude(ctx context.Context, t *terminal, survey *verif
 		names = append(names, filepath.Join(o.content, filepath.FromSlash(file.name)))
 	}
 	t.say("Wrote %s and %s.", strings.Join(names[:len(names)-1], ", "), names[len(names)-1])
+	if logged != nil && len(logged.Log.Witnesses) > 0 {
+		t.say("Have the witnesses cosign it: anteroom log witness.")
+	}
 	t.say("Read them in the diff, then: anteroom generate, and deploy. (anteroom serve publishes")
 	t.say("them when it reads the content anew: at a start, on SIGHUP, and with --watch at once.)")
 	return true, nil

@@ -2,8 +2,10 @@ package site
 
 import (
 	"crypto/sha256"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"path"
 	"slices"
 	"strings"
@@ -17,7 +19,7 @@ const (
 	logFolder        = "log/"
 	logEntries       = ".jsonl"
 	logCheckpoint    = ".checkpoint"
-	logBringItBack   = "bring it back as anteroom verify wrote it (git has it): what was logged stays as it is"
+	logBringItBack   = "bring it back as anteroom verify wrote it, and the keys in service.yaml as they were (git has both): what was logged stays as it is"
 	logHintUnsigned  = "anteroom key new --log makes a key, and anteroom verify writes the log"
 	logHintOtherKeys = "the keys of a log stay listed, in the order of their use"
 	logHintApart     = "take away what of it stands in log/, verifications/ and scoreboard/, and verify again; where it is the one that was published, take away the other instead"
@@ -39,8 +41,8 @@ func (l *loader) queueLog() {
 		if dir != logFolder || name == base {
 			continue
 		}
+		l.keepSum(file, [32]byte{}) // where it is not read, as one before it has a fault, that is no fault of its own
 		if !scoreboardFile.MatchString(name) || !validDate([]byte(name[:len(dateForm)])) {
-			l.keepSum(file, [32]byte{})
 			l.fault(file, "not the name of a hand verification", "the files of a log are named after verifications: "+logFolder+"2026-11-20"+logEntries)
 			continue
 		}
@@ -59,21 +61,24 @@ func (l *loader) queueLog() {
 func (l *loader) readLog(service *Service) {
 	if l.log != nil {
 		l.site.Log = l.log
-		for _, name := range l.stages {
-			entries, checkpoint := LogFiles(name)
-			l.keepSum(entries, [32]byte{})
-			l.keepSum(checkpoint, [32]byte{})
-		}
 		return
 	}
 	l.site.Log = translog.New(service.Log.Keys, service.Log.Witnesses)
+	if !goodLogKeys(service) {
+		return // checkLogKeys says what is wrong: the files may be as they should be
+	}
 	for _, name := range l.stages {
 		entries, checkpoint := LogFiles(name)
+		if !slices.Contains(l.files, checkpoint) {
+			l.fault(checkpoint, "missing", logBringItBack)
+			return
+		}
 		note := l.read(checkpoint, maxFile)
 		sum := sha256.New()
 		file, err := l.fsys.Open(entries)
-		l.keepSum(entries, [32]byte{})
 		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			l.fault(entries, "missing", logBringItBack)
 		case err != nil:
 			l.fault(entries, "cannot be read: "+withoutPath(err), logBringItBack)
 		case len(service.Log.Keys) == 0:
@@ -195,9 +200,18 @@ func checkLogKeys(d *document, service *Service) {
 		names = append(names, name)
 	}
 	d.unique("log.keys", names)
+	var witnesses []string
 	for i := range service.Log.Witnesses {
 		if err := service.Log.Witnesses[i].Check(); err != nil {
 			d.fault(fmt.Sprintf("log.witnesses[%d].key", i), err.Error(), "want the verifier key that the witness publishes")
 		}
+		witnesses = append(witnesses, service.Log.Witnesses[i].Key)
 	}
+	d.unique("log.witnesses", witnesses)
+}
+
+// goodLogKeys reports whether a log can be read with the keys of service.yaml.
+func goodLogKeys(service *Service) bool {
+	return !slices.ContainsFunc(service.Log.Keys, func(key string) bool { _, err := translog.CheckKey(key); return err != nil }) &&
+		!slices.ContainsFunc(service.Log.Witnesses, func(w translog.Witness) bool { return w.Check() != nil })
 }
