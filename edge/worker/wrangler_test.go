@@ -18,12 +18,9 @@ import (
 	"testing"
 	"time"
 
-	"anteroom/edge/api"
 	"anteroom/edge/assets"
 	"anteroom/edge/edgetest"
-	"anteroom/generator"
 	"anteroom/generator/live"
-	"anteroom/generator/site"
 
 	"github.com/BurntSushi/toml"
 )
@@ -252,14 +249,7 @@ func TestWrangler(t *testing.T) {
 // asTheContent compares all that is served with the content, as anteroom status does.
 func asTheContent(t *testing.T, base, host string) {
 	t.Helper()
-	s, err := site.Load(os.DirFS(root + "/content"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	output, err := generator.Generate(s, api.Routes)
-	if err != nil {
-		t.Fatal(err)
-	}
+	output := generate(t, os.DirFS(root+"/content"))
 	service, err := live.New(base)
 	if err != nil {
 		t.Fatal(err)
