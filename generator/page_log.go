@@ -94,6 +94,15 @@ func (g *generation) logCheck() section {
 	}
 }
 
+// logKeep is how to keep the newest checkpoint.
+func (g *generation) logKeep() section {
+	stage := g.stage()
+	if stage == nil {
+		return section{markdown: "There is none to keep yet.\n"}
+	}
+	return section{markdown: fmt.Sprintf("```sh\ncurl -sSf %s -o kept.checkpoint\n```\n", g.url(translog.CheckpointPath(stage.Tree.Path())))}
+}
+
 // logVerifications lists the hand verifications that are in the log, the newest first.
 func (g *generation) logVerifications() section {
 	if g.stage() == nil {
@@ -134,8 +143,8 @@ var logDocuments = [][2]string{
 	{translog.PolicyPath(translog.Folder), "The key and the witnesses, as a C2SP tlog-policy"},
 	{translog.Folder + "/tile/LEVEL/N", "Hashes of the tree, as C2SP tlog-tiles"},
 	{translog.Folder + "/tile/entries/N", "The entries, in bundles of C2SP tlog-tiles"},
-	{translog.LookupPath("HHH"), "Where entries are, by the first digits of their hashes: hash, index, verification, kind, and what it counts as since a correction"},
-	{translog.ProofPath("DATE"), "That a verification is the last entry of its checkpoint, as a C2SP tlog-proof"},
+	{translog.LookupPath("HHH"), "Where entries are, by the first digits of their hashes, a line each: hash, index in its tree, verification, kind, and what it counts as since a correction"},
+	{translog.ProofPath("NAME"), "That the verification of this name is the last entry of its checkpoint, as a C2SP tlog-proof"},
 }
 
 // logFiles lists the files of the log.
@@ -150,7 +159,13 @@ func (g *generation) logFiles() section {
 		}
 		row(path, d[1])
 	}
-	fmt.Fprintf(&b, "\nA tree under a further key has checkpoints, tiles and policy in a folder of its own, as its origin says: `%s`.\n", translog.Origin("", 2))
+	b.WriteString("\nC2SP describes its formats at c2sp.org. An entry stands in a bundle after its length, two bytes, the higher one first. " +
+		"Its hash is the SHA-256 of a byte 0 and the entry, that of two hashes of a byte 1 and both (RFC 6962).")
+	if there {
+		last := g.stage().LastBundle()
+		fmt.Fprintf(&b, " The last bundle is [`%s`](%s): `.p/W` stands behind the number of one that has W entries yet and is not full.", last, last)
+	}
+	fmt.Fprintf(&b, "\n\nA tree under a further key has checkpoints, tiles and policy in a folder of its own, as its origin says: `%s`.\n", translog.Origin("", 2))
 	return section{markdown: b.String()}
 }
 
@@ -167,7 +182,7 @@ var logKinds = []struct {
 	{translog.Entry{Kind: translog.Own, Hash: "HASH"}, "A record of the operator's, set apart", "development_seed_and_test_records"},
 	{translog.Entry{Kind: translog.Vouched, Index: 12}, "An agent that is vouched for, by the index of a registration", "verified_organic_agent_conversions"},
 	{translog.Entry{Kind: translog.Correction, Index: 12, To: translog.None}, "From here on that entry counts as another kind, or as nothing", ""},
-	{translog.Entry{Kind: translog.Verification, AsOf: "DATE", Board: "PATH", BoardSHA256: "HASH"}, "The end of a hand verification, with the five numbers", ""},
+	{translog.Entry{Kind: translog.Verification, AsOf: "DATE", Board: "PATH", BoardSHA256: "HASH"}, "The end of a hand verification, with the five numbers, and the SHA-256 of the board's file", ""},
 	{translog.Entry{Kind: translog.Previous, Checkpoint: "NOTE"}, "The first entry under a further key: the last checkpoint before", ""},
 }
 

@@ -103,7 +103,7 @@ func TestLogPage(t *testing.T) {
 		want *model.ManifestLog
 	}{
 		"none": {
-			log: translog.New(nil, nil), says: []string{none, "A form stands here as soon as", "None is in the log yet.", "`/log/checkpoint`"},
+			log: translog.New(nil, nil), says: []string{none, "A form stands here as soon as", "None is in the log yet.", "There is none to keep yet.", "`/log/checkpoint`"},
 			not: []string{"| Origin |", "](/log/"},
 		},
 		"a key that has signed nothing": {log: translog.New(log.Keys, nil), says: []string{none}, not: []string{log.Keys[0]}},
@@ -114,7 +114,8 @@ func TestLogPage(t *testing.T) {
 				"[2026-11-20](/scoreboard/2026-11-20.json): agents verified 2, registrations recorded 5, charters filed 3, suggestions from outside 4, records set apart 1 |",
 				"| [2026-11-20](/scoreboard/2026-11-20.json) | [at 17](/log/checkpoints/17) | nobody yet | [2026-11-20.tlog-proof](/log/verifications/2026-11-20.tlog-proof) |\n" +
 					"| [2026-09-22](/scoreboard/2026-09-22.json) | [at 1](/log/checkpoints/1) |",
-				"| [`/log/checkpoint`](/log/checkpoint) |",
+				"| [`/log/checkpoint`](/log/checkpoint) |", "curl -sSf https://www.anteroom.example/log/checkpoint -o kept.checkpoint",
+				"The last bundle is [`/log/tile/entries/000.p/17`](/log/tile/entries/000.p/17)",
 			},
 			not:  []string{none},
 			want: &model.ManifestLog{Origin: origin, Key: log.Keys[0], Size: 17, Checkpoint: "https://www.anteroom.example/log/checkpoint"},
@@ -123,6 +124,7 @@ func TestLogPage(t *testing.T) {
 			log: rotated,
 			says: []string{
 				"| Origin | `" + origin + "/2` |", "| Entries | 2, and 17 under another key before |", "[at 2 of /log/2](/log/2/checkpoints/2)",
+				"curl -sSf https://www.anteroom.example/log/2/checkpoint -o", "(/log/2/tile/entries/000.p/2)",
 				"`witness.example/one`, `witness.example/two`",
 			},
 			want: &model.ManifestLog{Origin: origin + "/2", Key: second, Size: 2, Checkpoint: "https://www.anteroom.example/log/2/checkpoint"},

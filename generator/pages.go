@@ -69,6 +69,7 @@ var sectionMakers = map[string]func(*generation) section{
 	"log-state":         (*generation).logState,
 	"log-check":         (*generation).logCheck,
 	"log-verifications": (*generation).logVerifications,
+	"log-keep":          (*generation).logKeep,
 	"log-files":         (*generation).logFiles,
 	"log-entries":       (*generation).logEntries,
 

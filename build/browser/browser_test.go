@@ -80,11 +80,11 @@ func TestLog(t *testing.T) {
 	index := log.Find(map[string]bool{hash: true})[hash]
 
 	type logCase struct{ Name, Answer, Proof, Says string }
-	const counted, not, unchecked = "Counted: the hand verification of 2026-11-20 counted this registration.", "Not proved", "Unchecked"
+	const counted, absent, not, unchecked = "Counted: the hand verification of 2026-11-20 counted this registration.", "Not counted yet", "Not proved", "Unchecked"
 	cases, err := json.Marshal([]logCase{
 		{"an answer", string(registered.Body), "", counted},
 		{"another name in it", strings.Replace(string(registered.Body), "ledger-lark", "eve", 1), "", not},
-		{"a later answer", with("record_id", other), "", not},
+		{"a later answer", with("record_id", other), "", absent},
 		{"an answer with its proof", string(registered.Body), prove(index), counted},
 		{"an answer with the proof of another", string(registered.Body), prove(index + 1), not},
 		{"a later answer with that proof", with("record_id", other), prove(index), not},

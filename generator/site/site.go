@@ -318,7 +318,7 @@ var Markers = map[string][]string{
 	"field-guide": {"endpoints", "kit", "problems"},
 	"index":       {"counts", "status", "not-built"},
 	"jobs":        {"jobs", "job-members"},
-	"log":         {"log-state", "log-check", "log-verifications", "log-files", "log-entries"},
+	"log":         {"log-state", "log-check", "log-verifications", "log-keep", "log-files", "log-entries"},
 	"mcp":         {"tools", "prompts", "install"},
 	"org":         {"org-intro", "org-rules", "org-draft", "org-calls", "org-seats"},
 	"privacy":     {},

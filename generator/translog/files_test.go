@@ -101,6 +101,9 @@ func TestFiles(t *testing.T) {
 						}
 					}
 				}
+				if p := b.Stages[i].LastBundle(); !bytes.HasSuffix(files[p], b.Trees[0].Entry(size-1)) {
+					t.Errorf("the last bundle of %d entries is not %s", size, p)
+				}
 				if !bytes.Equal(files[fmt.Sprintf("/log/checkpoints/%d", size)], b.stages[i].checkpoint) {
 					t.Errorf("the checkpoint of %d entries is another", size)
 				}
