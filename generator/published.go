@@ -38,7 +38,7 @@ const (
 	cacheHour  = "public, max-age=3600"
 
 	cacheCheckpoint = "public, max-age=5" // C2SP tlog-tiles: for a few seconds at most
-	cachePermanent  = "public, max-age=604800, immutable"
+	cachePermanent  = cacheHour + ", immutable" // RFC 8246
 )
 
 // published says how one path, or every path that a pattern matches, is served.

@@ -9,6 +9,13 @@ const { answer, file, proof } = form.elements;
 const steps = ["fields", "hash", "entry", "inclusion", "verification", "checkpoint"];
 const largest = 1 << 20; // an answer and a proof have a few kilobytes
 
+// failures say what it means that a step failed, where its own words do not.
+const failures = {
+  entry: () => "Not counted yet, or not recorded by this service: the log has no such record.",
+  counted: (what) => `Not counted: ${what}.`,
+};
+const unproved = () => "Not proved to be counted: the step that failed says why.";
+
 // text is that of the chosen file, undefined where none is chosen.
 async function text(input) {
   const [chosen] = input.files;
@@ -17,16 +24,17 @@ async function text(input) {
 }
 
 function sentence({ kind, date, index, size, origin }) {
-  return `Counted: the hand verification of ${date} counted this ${kind}. It is entry ${index} of ${origin} at ${size}.`;
+  return `Counted: the hand verification of ${date} counted this ${kind}. It is entry ${index} of the ${size} that ${origin} had then.`;
 }
 
 async function prove() {
   const list = document.createElement("ol");
   const seen = new Set();
-  let outcome, since;
+  let outcome, since, failure;
   const show = (name, what, ok, detail) => {
     if (ok === undefined) since = ` Since then ${what}.`;
     else list.append(line(ok ? "ok" : "failed", name, what, detail));
+    if (!ok) failure = (failures[name] ?? unproved)(what);
     seen.add(name);
     return ok;
   };
@@ -34,7 +42,8 @@ async function prove() {
     const kept = await text(proof);
     const log = new URL("/log", location.href).href;
     const found = await counted(read(answer.value), { log, proof: kept, keys: LOG_KEYS }, show);
-    outcome = found ? sentence(found) + (since ?? "") : "Not proved to be counted: the step that failed says why.";
+    const alone = kept ? " The proof was checked alone: it says nothing of the log since." : "";
+    outcome = found ? sentence(found) + (since ?? "") + alone : failure;
     for (const name of steps) {
       if (!seen.has(name) && !(kept && name === "entry")) list.append(line("open", name, "not looked at"));
     }

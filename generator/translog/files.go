@@ -70,23 +70,14 @@ func TilePath(level int, n, width int64) string {
 	return "/tile/" + kind + "/" + name
 }
 
-<<<<<<< HEAD
-// File is one published file of a log. How it is served is not decided here.
-type File = assets.File
-=======
 // LastBundle is the path of the last bundle of a stage: that with its verification.
 func (s *Stage) LastBundle() string {
 	n := (s.Size - 1) / tileWidth
 	return s.Tree.Path() + TilePath(-1, n, s.Size-n*tileWidth)
 }
 
-// File is one published file of a log. Its bytes are those of Bytes, or what Make gives.
-type File struct {
-	Path  string // from the root of the host on
-	Bytes []byte
-	Make  func() []byte
-}
->>>>>>> c4
+// File is one published file of a log. How it is served is not decided here.
+type File = assets.File
 
 // Files are all published files of the log. The error is about what cannot be published.
 func (l *Log) Files() ([]File, error) {

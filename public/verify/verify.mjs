@@ -180,7 +180,7 @@ async function siblings(get, url, index, size, edge) {
 export async function counted({ kind, o }, { log = LOG, proof: file, keys, fetch: get }, show) {
   const id = o.record_id, known = await Promise.all(keys.map(logKey));
   const web = /^https?:\/\/[A-Za-z0-9.:[\]-]+(\/[A-Za-z0-9._~-]+)*\/log$/;
-  const why = kind === "receipt" ? "a receipt is not counted: registrations and charters are" :
+  const why = kind === "receipt" ? "only registrations and charters are counted" :
     id === null ? "a dry run is not recorded" :
     typeof id !== "string" || !/^[0-9a-f]{32}$/.test(id) ? "its record_id is none" :
     !web.test(log) ? "a log has an http or https address that ends in /log" :

@@ -124,7 +124,7 @@ def siblings(url, index, size, edge):  # the path of an entry, from tiles and th
         path.append(over(part) if n < size - 1 >> k else edge[k])
     return path
 def countable(kind, o, url, vkeys):  # what an answer must be, and the keys
-    if kind == "receipt": refuse("a receipt is not counted: registrations and charters are")
+    if kind == "receipt": refuse("only registrations and charters are counted")
     if o.get("record_id", "") is None: refuse("a dry run is not recorded")
     re.fullmatch("[0-9a-f]{32}", text(o.get("record_id"))) or refuse("its record_id is none")
     form = "https?://[A-Za-z0-9.:[\\]-]+(/[A-Za-z0-9._~-]+)*/log"
