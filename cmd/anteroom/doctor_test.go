@@ -236,8 +236,8 @@ func TestDoctorFinds(t *testing.T) {
 		"a log that has not begun":      {logged, "", `^warning log: the content lists a key of a log, which has no entry yet \(anteroom verify --log-key-file begins it\)`},
 		"a log without a key":           {func(t *testing.T) { operate(t, "key", "new", "--log", "--out", "log.key") }, "--log-key-file log.key", `^fault log: .* lists no key of a log \(anteroom key rotate --log`},
 		"another key of the log":        {func(t *testing.T) { logged(t); operate(t, "key", "new", "--log", "--out", "b.key") }, "--log-key-file b.key", `^fault log: .* lists other keys of the log than this one \(sign with`},
-		"a receipt key for the log":     {func(t *testing.T) { operate(t, "key", "new", "--out", "a.key") }, "--log-key-file a.key", `^fault log: .*a.key: it is a receipt key \(anteroom key new --log`},
-		"a key of the log that is gone": {logged, "--log-key-file gone.key", `^fault log: .*gone.key: no such file.* \(anteroom key new --log`},
+		"a receipt key for the log":     {func(t *testing.T) { operate(t, "key", "new", "--out", "a.key") }, "--log-key-file a.key", `^fault log: .*a.key: it is a receipt key \(name the file that anteroom key rotate --log has made`},
+		"a key of the log that is gone": {logged, "--log-key-file gone.key", `^fault log: .*gone.key: no such file.* \(name the file that anteroom key rotate --log has made`},
 		"a key of the log that is open": {func(t *testing.T) { logged(t); os.Chmod("log.key", 0o644) }, "--log-key-file log.key", `(?m)^warning permissions: others may read log.key \(chmod`},
 		"a published key of the log":    {func(t *testing.T) { logged(t); os.Rename("log.key", "public/notes.bak") }, "", `(?m)^fault documents: public/notes.bak is a database or a secret key`},
 

@@ -377,6 +377,8 @@ func continueLog(log *translog.Log, published string, checkpoint []byte) error {
 	switch {
 	case errors.As(err, &fork):
 		return fmt.Errorf("%s: %w\n%s", published, err, fork.Evidence())
+	case errors.Is(err, translog.ErrUnknownKey):
+		return fmt.Errorf("%s: %w (the keys of a log stay listed: bring log.keys of %s back from version control)", published, err, serviceFile)
 	case err != nil:
 		return fmt.Errorf("%s: %w", published, err)
 	}

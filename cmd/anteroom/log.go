@@ -112,6 +112,14 @@ func (o *logFlags) asks(s *site.Service) bool {
 	return host == s.CanonicalHost || host == s.ApexHost || slices.Contains(s.PreviewHosts, host)
 }
 
+// hintKeys says what to do where a checkpoint is signed with none of the keys that are trusted.
+func hintKeys(err error) error {
+	if errors.Is(err, translog.ErrUnknownKey) {
+		return fmt.Errorf("%w (each tree has a key of its own: give all that you trust with --key)", err)
+	}
+	return err
+}
+
 // warnTrusted says that keys are trusted because the service itself publishes them.
 func (t *terminal) warnTrusted(keys []string) {
 	for _, key := range keys {
@@ -153,6 +161,9 @@ func recordHash(stdin io.Reader, argument string) (string, error) {
 		return hash, nil
 	}
 	hash, err := readRecordHash(stdin, argument)
+	if errors.Is(err, fs.ErrNotExist) {
+		err = fmt.Errorf("%w (give its file, or a hash of 64 hexadecimal digits)", err)
+	}
 	if err != nil {
 		return "", failure{exitUsage, fmt.Errorf("read the answer: %w", err)}
 	}

@@ -82,7 +82,7 @@ func (o *logCheckOptions) checkProof(t *terminal, answer string) error {
 	}
 	p, err := translog.VerifyProof(text, hash, trusted.keys, trusted.witnesses)
 	if err != nil {
-		return fmt.Errorf("check %s: it does not prove %s: %w", o.proof, answer, err)
+		return fmt.Errorf("check %s: it does not prove %s: %w", o.proof, answer, hintKeys(err))
 	}
 	r := reportOf(p, trusted.from)
 	if o.asJSON {

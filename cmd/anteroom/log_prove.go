@@ -48,7 +48,7 @@ Exit codes: 0 proved, 1 not counted yet or not to be proved, 2 there is no answe
 				return fmt.Errorf("prove %s: %w (each hand verification counts what was recorded up to then; try again after the next)", args[0], err)
 			}
 			if err != nil {
-				return fmt.Errorf("prove %s: %w", args[0], err)
+				return fmt.Errorf("prove %s: %w", args[0], hintKeys(err))
 			}
 			return t.printProved(r, out, asJSON)
 		}),

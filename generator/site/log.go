@@ -41,7 +41,7 @@ func (l *loader) queueLog() {
 		if dir != logFolder || name == base {
 			continue
 		}
-		l.keepSum(file, [32]byte{}) // where it is not read, as one before it has a fault, that is no fault of its own
+		l.keepSum(file, [32]byte{}) // one that is not read, behind one with a fault, has none of its own
 		if !scoreboardFile.MatchString(name) || !validDate([]byte(name[:len(dateForm)])) {
 			l.fault(file, "not the name of a hand verification", "the files of a log are named after verifications: "+logFolder+"2026-11-20"+logEntries)
 			continue

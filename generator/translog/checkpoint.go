@@ -55,6 +55,9 @@ func parseBody(text string) (*Checkpoint, error) {
 	return c, nil
 }
 
+// ErrUnknownKey is the error about a checkpoint that none of the keys has signed.
+var ErrUnknownKey = errors.New("no known key has signed it")
+
 // Open reads a checkpoint that one of the keys has signed, under the origin that is the name of
 // that key. Of the witnesses, those that have cosigned it are named in it.
 func Open(text []byte, keys []string, witnesses []Witness) (*Checkpoint, error) {
@@ -80,7 +83,7 @@ func Open(text []byte, keys []string, witnesses []Witness) (*Checkpoint, error) 
 	var unverified *note.UnverifiedNoteError
 	switch {
 	case errors.As(err, &unverified):
-		return nil, fmt.Errorf("open checkpoint: no known key has signed it")
+		return nil, fmt.Errorf("open checkpoint: %w", ErrUnknownKey)
 	case err != nil:
 		return nil, fmt.Errorf("open checkpoint: %w", err)
 	}
