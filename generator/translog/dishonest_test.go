@@ -107,11 +107,11 @@ func TestCheckDishonestOperator(t *testing.T) {
 
 		"a count that the entries do not give": {
 			forgery(t, first, forged{name: "2026-11-21", key: 1, entries: b, counts: &translog.Counts{Vouched: 9, Registrations: 3, Charters: 2}}),
-			"its counts are {Vouched:9 Registrations:3",
+			"it says verified_organic_agent_conversions 9, and the entries give verified_organic_agent_conversions 0",
 		},
 		"a count below zero": {
 			forgery(t, first, forged{name: "2026-11-21", key: 1, counts: &translog.Counts{Registrations: 4, Charters: -1}}),
-			"its counts are {Vouched:0 Registrations:4 Charters:-1",
+			"registrations_recorded 4, charters_filed -1",
 		},
 		"a correction of what is there no more": {forgery(t, first, entry(translog.Correction, 3, translog.None)), `entry 3 cannot count as "none"`},
 		"a correction of what comes later":      {forgery(t, first, entry(translog.Correction, 9, translog.None)), "it is about entry 9"},

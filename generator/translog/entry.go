@@ -39,6 +39,20 @@ type Counts struct {
 	Own           int `json:"development_seed_and_test_records"`
 }
 
+// Unlike gives the numbers that two counts do not have in common, as a board names them:
+// "charters_filed 2".
+func (c Counts) Unlike(other Counts) (mine, others string) {
+	list := func(c Counts) []string {
+		text, _ := json.Marshal(c) // numbers: it does not fail
+		return strings.Split(strings.NewReplacer(`"`, "", ":", " ").Replace(strings.Trim(string(text), "{}")), ",")
+	}
+	without := func(a, b []string) string {
+		return strings.Join(slices.DeleteFunc(slices.Clone(a), func(n string) bool { return slices.Contains(b, n) }), ", ")
+	}
+	a, b := list(c), list(other)
+	return without(a, b), without(b, a)
+}
+
 // Entry is one entry. Its kind decides which of the other members it has.
 type Entry struct {
 	Kind string
@@ -267,7 +281,8 @@ func (r *recount) add(e *Entry) error {
 		r.now[e.Index] = is
 	case Verification:
 		if e.Counts != r.counts {
-			return fmt.Errorf("its counts are %+v, and the entries give %+v", e.Counts, r.counts)
+			said, counted := e.Counts.Unlike(r.counts)
+			return fmt.Errorf("it says %s, and the entries give %s", said, counted)
 		}
 	}
 	r.push(letter)

@@ -72,11 +72,11 @@ func TestFaults(t *testing.T) {
 		"two verifications": {func(s *stage) {
 			s.lines = append(s.lines, s.lines[bytes.LastIndex(s.lines[:len(s.lines)-1], []byte("\n"))+1:]...)
 		}, "6: an entry stands behind the verification, which is the last\n"},
-		"an entry behind the verification":   {func(s *stage) { swapLines(s, 3, 4) }, "4: its counts are"},
+		"an entry behind the verification":   {func(s *stage) { swapLines(s, 3, 4) }, "4: it says"},
 		"a record behind the verification":   {func(s *stage) { s.lines = append(s.lines, s.lines[:bytes.IndexByte(s.lines, '\n')+1]...) }, "6: an entry stands behind the verification, which is the last\n"},
 		"no verification":                    {func(s *stage) { s.lines = s.lines[:bytes.LastIndex(s.lines[:len(s.lines)-1], []byte("\n"))+1] }, "4: the last entry is no verification\n"},
 		"no entry":                           {func(s *stage) { s.lines = nil }, "1: the last entry is no verification\n"},
-		"counts that are not those":          {func(s *stage) { replaceIn(s, `"charters_filed":1`, `"charters_filed":2`) }, "5: its counts are {Vouched:1 Registrations:1 Charters:2 Suggestions:0 Own:1}, and the entries give {Vouched:1 Registrations:1 Charters:1 Suggestions:0 Own:1}\n"},
+		"counts that are not those":          {func(s *stage) { replaceIn(s, `"charters_filed":1`, `"charters_filed":2`) }, "5: it says charters_filed 2, and the entries give charters_filed 1\n"},
 		"the board of another verification":  {func(s *stage) { replaceIn(s, "/scoreboard/2026-11-21.json", "/scoreboard/2026-11-20.json") }, "5: the verification is that of /scoreboard/2026-11-20.json, as of 2026-11-21\n"},
 		"another day":                        {func(s *stage) { replaceIn(s, `"as_of":"2026-11-21"`, `"as_of":"2026-11-22"`) }, "5: the verification is that of /scoreboard/2026-11-21.json, as of 2026-11-22\n"},
 		"a month for a day":                  {func(s *stage) { replaceIn(s, `"as_of":"2026-11-21"`, `"as_of":"2026-11"`) }, "5: the verification is that of /scoreboard/2026-11-21.json, as of 2026-11\n"},
@@ -88,7 +88,7 @@ func TestFaults(t *testing.T) {
 		"entries swapped":       {func(s *stage) { swapLines(s, 0, 1) }, "4: it vouches for entry 2, which is no registration\n"},
 		"other entries swapped": {func(s *stage) { swapLines(s, 2, 3) }, "0: it signs another tree"},
 		"an entry gone":         {func(s *stage) { replaceIn(s, string(s.lines[:bytes.IndexByte(s.lines, '\n')+1]), "") }, "3: it vouches for entry 2, which is no registration\n"},
-		"a correction gone":     {func(s *stage) { replaceIn(s, `{"kind":"correction","index":0,"to":"own"}`+"\n", "") }, "4: its counts are"},
+		"a correction gone":     {func(s *stage) { replaceIn(s, `{"kind":"correction","index":0,"to":"own"}`+"\n", "") }, "4: it says"},
 		"an entry that counts for nothing": {func(s *stage) {
 			replaceIn(s, `{"kind":"vouched"`, `{"kind":"correction","index":0,"to":"none"}`+"\n"+`{"kind":"correction","index":0,"to":"own"}`+"\n"+`{"kind":"vouched"`)
 		}, "0: it signs a tree of 7 entries, and there are 9\n"},

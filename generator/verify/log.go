@@ -35,7 +35,8 @@ func (v *Survey) Append(ctx context.Context, d *Decided, board *site.Scoreboard,
 		return nil, fmt.Errorf("verify: %w", err)
 	}
 	if is, want := log.Current().Entry.Counts, board.Logged(); is != want {
-		return nil, fmt.Errorf("verify: the log would count %+v, and the board %+v (run anteroom records audit, and bring back content/log from git)", is, want)
+		logged, shown := is.Unlike(want)
+		return nil, fmt.Errorf("verify: the log would count %s, and the board %s (run anteroom records audit, and bring back content/log from git)", logged, shown)
 	}
 	return &Logged{log, log.Size() - v.Site.Log.Size(), lines, checkpoint}, nil
 }

@@ -176,7 +176,7 @@ func TestLogRefuses(t *testing.T) {
 		}, "the store has changed"},
 		"another board": {func(_ *service, _ *Survey, board *site.Scoreboard) {
 			board.Orgs.ChartersFiled++
-		}, "the log would count {Vouched:1 Registrations:1 Charters:0 Suggestions:0 Own:1}, and the board {Vouched:1 Registrations:1 Charters:1 "},
+		}, "the log would count charters_filed 0, and the board charters_filed 1 "},
 		"an older key": {func(s *service, survey *Survey, _ *site.Scoreboard) {
 			before := s.key
 			s.list()
