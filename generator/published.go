@@ -37,7 +37,7 @@ const (
 	cacheShort = "public, max-age=300"
 	cacheHour  = "public, max-age=3600"
 
-	cacheCheckpoint = "public, max-age=5" // C2SP tlog-tiles: for a few seconds at most
+	cacheCheckpoint = "public, max-age=5"       // C2SP tlog-tiles: for a few seconds at most
 	cachePermanent  = cacheHour + ", immutable" // RFC 8246
 )
 
