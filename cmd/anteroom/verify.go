@@ -138,6 +138,11 @@ func (o *verifyOptions) run(ctx context.Context, t *terminal) (err error) {
 		if o.logKey, err = o.key.signs(t, s.Service.Log.Keys, filepath.Join(o.content, serviceFile)); err != nil {
 			return err
 		}
+		if o.logKey != nil { // what does not go on from what is published must not be signed
+			if err := keepLog(filepath.Join(filepath.Dir(o.content), publicFolder), s.Log); err != nil {
+				return fmt.Errorf("verify: %w", err)
+			}
+		}
 	}
 	answers, err := o.readAnswers(t)
 	if err != nil {

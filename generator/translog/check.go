@@ -75,7 +75,8 @@ const scoreboardPath = "/scoreboard.json"
 
 // Check reads a published log and checks all of it: signatures, trees, every tile, the look-up, and
 // the counts of every verification against its board. With a kept checkpoint of the first tree only
-// what came after that is read, unless an entry there is about an earlier one.
+// what came after that is read, unless an entry there is about an earlier one: a record that was
+// counted both before and after does not show.
 //
 // A log that is not as it should be is no error. The error says what could not be read; the report
 // then holds what was found up to there.
@@ -299,7 +300,7 @@ func (c *check) readKeys() error {
 	}
 	var err error
 	if c.kept, err = Open(c.Kept, c.report.Keys, nil); err != nil {
-		return fmt.Errorf("%w: %w", ErrKept, err)
+		return fmt.Errorf("%w: %w (it is none of this log, or the log has given up the key that signed it, and is another log now)", ErrKept, err)
 	}
 	return nil
 }
