@@ -90,6 +90,9 @@ func Check(o *Checking) (*Report, error) {
 		c.bytes.Store(first.bytes.Load())
 		err = c.run()
 	}
+	if err == nil && c.report.OK() && len(c.report.Trees) == 0 {
+		err = ErrUnsigned
+	}
 	return c.finish(), err
 }
 
@@ -105,6 +108,10 @@ var errFromBeginning = errors.New("the log must be read from its beginning on")
 
 // errEnough ends a check that has found enough.
 var errEnough = errors.New("there are too many faults to go on")
+
+// ErrUnsigned is the error about a log of which there is nothing to check. A log that has not begun
+// looks so, and one whose checkpoints are held back.
+var ErrUnsigned = errors.New("it publishes no checkpoint: its keys have signed nothing yet, or what they signed is held back")
 
 // ErrKept is the error about a kept checkpoint that is none of this log.
 var ErrKept = errors.New("the checkpoint that was kept cannot be used")

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -248,5 +249,17 @@ func TestStrangeSignatures(t *testing.T) {
 		if _, err := translog.Open(changed, p.log.Keys, nil); (err == nil) != c.passes {
 			t.Errorf("%s: %v", name, err)
 		}
+	}
+}
+
+// Where every checkpoint is held back nothing was checked, and nothing is as it should be.
+func TestCheckWithoutCheckpoint(t *testing.T) {
+	p := publish(t, nil, addition{"2026-11-20", 1, records("a", translog.Charter, 2)})
+	delete(p.files, "/log/checkpoint")
+	if r, err := translog.Check(&translog.Checking{Read: p.read}); !errors.Is(err, translog.ErrUnsigned) {
+		t.Errorf("%v, %+v", err, r)
+	}
+	if r, err := translog.Check(&translog.Checking{Read: p.read, Kept: p.log.Stages[0].Checkpoint}); err != nil || r.OK() {
+		t.Errorf("since a checkpoint: %v, %+v", err, r)
 	}
 }
