@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 
 	"anteroom/generator/translog"
@@ -29,8 +30,12 @@ and recomputes all of it: keys and signatures, every tile and bundle, every chec
 verification, the look-up, the counts of every verification against its board. It says what is wrong, where.
 
 --since FILE is a checkpoint, or a proof, that was kept from earlier: the log must go on from it. Only what
-came after it is read then, unless an entry there is about an earlier one. Two signed trees of which one does
-not go on from the other are a fork: both signed notes are printed, as the evidence. Keep both.
+came after it is read then, unless an entry there is about an earlier one. So that a record was counted both
+before and after shows only without --since. Two signed trees of which one does not go on from the other are a
+fork: both signed notes are printed, as the evidence. Keep both.
+
+Who has cosigned is told by the witnesses' keys in the published policy: compare them with what the witnesses
+publish themselves.
 
 --proof PROOF checks without a network that a proof of anteroom log prove is about the record of an answer,
 FILE or HASH.
@@ -190,6 +195,9 @@ func (t *terminal) printLog(r *logReport, kept bool) {
 	}
 	if r.KeysFrom != "" {
 		t.say("keys: those of %s", r.KeysFrom)
+	}
+	if slices.ContainsFunc(r.Trees, func(tree translog.TreeReport) bool { return len(tree.Cosigned) > 0 }) {
+		t.say("witnesses: those of the published policy")
 	}
 	switch {
 	case kept && r.OK && r.From > 0:

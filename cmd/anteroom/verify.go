@@ -140,7 +140,7 @@ func (o *verifyOptions) run(ctx context.Context, t *terminal) (err error) {
 		}
 	}
 	if o.logKey != nil {
-		// What this key has signed is out already: another tree would be a fork.
+		// What a key has signed is out already: another tree would be a fork.
 		if err := keepLog(filepath.Join(filepath.Dir(o.content), publicFolder), s.Log); err != nil {
 			return fmt.Errorf("verify: nothing was signed: %w", err)
 		}

@@ -22,6 +22,7 @@ import (
 	"anteroom/edge/native/sqlite"
 	"anteroom/edge/records"
 	"anteroom/edge/sha256"
+	"anteroom/generator/translog"
 	"anteroom/generator/verify"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -279,6 +280,29 @@ func TestVerifyLogAtTerminal(t *testing.T) {
 	v.options.key.file = ""
 	if err := v.answer(); err == nil || !strings.Contains(err.Error(), "name its file with --log-key-file") || v.shown.Len() > 0 {
 		t.Errorf("without the key: %v, %s", err, &v.shown)
+	}
+}
+
+// A content that has lost its log signs no other one in the place of what is published.
+func TestVerifyLogLost(t *testing.T) {
+	v := newVerification(t, "lark", "wren")
+	v.beginLog()
+	ask := []string{"1", "1", "1", "known", "6", "5", "1", "3", "1", "1", "6", "y"}
+	if err := v.answer(ask...); err != nil {
+		t.Fatalf("%v\n%s%s", err, &v.shown, &v.out)
+	}
+	s, err := loadContent(v.content)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := publishLog(s.Log, filepath.Join(filepath.Dir(v.content), publicFolder)); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.RemoveAll(filepath.Join(v.content, "log")); err != nil {
+		t.Fatal(err)
+	}
+	if err := v.answer(ask...); !errors.Is(err, translog.ErrAhead) || v.shown.Len() > 0 {
+		t.Errorf("error %v, %s", err, &v.shown)
 	}
 }
 

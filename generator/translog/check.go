@@ -75,7 +75,8 @@ const scoreboardPath = "/scoreboard.json"
 
 // Check reads a published log and checks all of it: signatures, trees, every tile, the look-up, and
 // the counts of every verification against its board. With a kept checkpoint of the first tree only
-// what came after that is read, unless an entry there is about an earlier one.
+// what came after that is read, unless an entry there is about an earlier one: a record that was
+// counted both before and after does not show.
 //
 // A log that is not as it should be is no error. The error says what could not be read; the report
 // then holds what was found up to there.
@@ -88,6 +89,9 @@ func Check(o *Checking) (*Report, error) {
 		c.files.Store(first.files.Load())
 		c.bytes.Store(first.bytes.Load())
 		err = c.run()
+	}
+	if err == nil && c.report.OK() && len(c.report.Trees) == 0 {
+		err = ErrUnsigned
 	}
 	return c.finish(), err
 }
@@ -104,6 +108,10 @@ var errFromBeginning = errors.New("the log must be read from its beginning on")
 
 // errEnough ends a check that has found enough.
 var errEnough = errors.New("there are too many faults to go on")
+
+// ErrUnsigned is the error about a log of which there is nothing to check. A log that has not begun
+// looks so, and one whose checkpoints are held back.
+var ErrUnsigned = errors.New("it publishes no checkpoint: its keys have signed nothing yet, or what they signed is held back")
 
 // ErrKept is the error about a kept checkpoint that is none of this log.
 var ErrKept = errors.New("the checkpoint that was kept cannot be used")
@@ -299,7 +307,7 @@ func (c *check) readKeys() error {
 	}
 	var err error
 	if c.kept, err = Open(c.Kept, c.report.Keys, nil); err != nil {
-		return fmt.Errorf("%w: %w", ErrKept, err)
+		return fmt.Errorf("%w: %w (it is none of this log, or the log has given up the key that signed it, and is another log now)", ErrKept, err)
 	}
 	return nil
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -209,5 +210,56 @@ func TestHugeTree(t *testing.T) {
 		if _, err := proved.Proof.Verify([]byte("entry"), p.log.Keys, nil); err == nil || !strings.Contains(err.Error(), "its tree has "+size+" entries") {
 			t.Errorf("%s: %v", size, err)
 		}
+	}
+}
+
+// Strange signatures on a checkpoint are passed over, as many as a note may have, and none of them
+// stands for that of the key.
+func TestStrangeSignatures(t *testing.T) {
+	p := publish(t, nil, addition{"2026-11-20", 1, records("a", translog.Charter, 2)})
+	note := p.log.Stages[0].Checkpoint
+	body, own, _ := bytes.Cut(note, []byte("\n\n"))
+	line := func(name string) []byte { return bytes.Replace(own, []byte("www.base.example/log"), []byte(name), 1) }
+	stranger, _ := namedKey(t, "www.base.example/log", 9)
+	_, forgedLine, _ := bytes.Cut(signNote(t, string(body)+"\n", stranger), []byte("\n\n"))
+	var many []byte
+	for n := range 40 {
+		many = append(many, line(fmt.Sprintf("wítness.example/%d", n))...)
+	}
+	for name, c := range map[string]struct {
+		signatures []byte
+		passes     bool
+	}{
+		"40 of strangers, behind":       {append(bytes.Clone(own), many...), true},
+		"40 of strangers, before":       {append(bytes.Clone(many), own...), true},
+		"the same twice":                {append(bytes.Clone(own), own...), true},
+		"one of another key, behind":    {append(bytes.Clone(own), forgedLine...), true},
+		"one of another key alone":      {forgedLine, false},
+		"that of the key, as another's": {line("www.other.example/log"), false},
+		"none":                          {nil, false},
+		"a name with a space":           {line("www.base.example /log"), false},
+		"more than a note may have":     {append(bytes.Clone(own), bytes.Repeat(line("x"), 100)...), false},
+	} {
+		q := p.clone()
+		changed := append(append(bytes.Clone(body), "\n\n"...), c.signatures...)
+		q.files["/log/checkpoint"] = changed
+		if r := check(t, q, translog.Checking{}); r.OK() != c.passes {
+			t.Errorf("%s: %+v", name, r.Faults)
+		}
+		if _, err := translog.Open(changed, p.log.Keys, nil); (err == nil) != c.passes {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// Where every checkpoint is held back nothing was checked, and nothing is as it should be.
+func TestCheckWithoutCheckpoint(t *testing.T) {
+	p := publish(t, nil, addition{"2026-11-20", 1, records("a", translog.Charter, 2)})
+	delete(p.files, "/log/checkpoint")
+	if r, err := translog.Check(&translog.Checking{Read: p.read}); !errors.Is(err, translog.ErrUnsigned) {
+		t.Errorf("%v, %+v", err, r)
+	}
+	if r, err := translog.Check(&translog.Checking{Read: p.read, Kept: p.log.Stages[0].Checkpoint}); err != nil || r.OK() {
+		t.Errorf("since a checkpoint: %v, %+v", err, r)
 	}
 }
