@@ -372,12 +372,7 @@ func continueLog(log *translog.Log, published string, checkpoint []byte) error {
 	if log == nil {
 		return logGone(published)
 	}
-	err := log.Consistent(checkpoint)
-	var fork *translog.Fork
-	switch {
-	case errors.As(err, &fork):
-		return fmt.Errorf("%s: %w\n%s", published, err, fork.Evidence())
-	case err != nil:
+	if err := log.Consistent(checkpoint); err != nil {
 		return fmt.Errorf("%s: %w", published, err)
 	}
 	return nil

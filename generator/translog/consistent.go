@@ -16,12 +16,10 @@ type Fork struct {
 	Notes  []string `json:"notes"` // the two checkpoints, whole: the log's own, and one that does not fit it
 }
 
+// Error says what is wrong in one line. The evidence follows: both notes.
 func (f *Fork) Error() string {
-	return fmt.Sprintf("the log %s is forked: %s", f.Origin, f.What)
+	return fmt.Sprintf("the log %s is forked: %s\n%s", f.Origin, f.What, strings.Join(f.Notes, "\n"))
 }
-
-// Evidence is the text of both notes.
-func (f *Fork) Evidence() string { return strings.Join(f.Notes, "\n") }
 
 // ErrAhead is the error of a checkpoint of more entries than the log has.
 var ErrAhead = errors.New("it is ahead of the content: content/log lacks what was published (bring it back from version control)")
