@@ -137,11 +137,8 @@ func (l *Log) Read(name string, entries io.Reader, checkpoint []byte) (faults []
 
 // isOf reports whether an entry is the verification of a name, which begins with its day.
 func (e *Entry) isOf(name string) bool {
-	return e.Kind == Verification && e.Board == boardPath(name) && e.AsOf == name[:min(len(name), len(time.DateOnly))]
+	return e.Kind == Verification && e.Board == BoardPath(name) && e.AsOf == name[:min(len(name), len(time.DateOnly))]
 }
-
-// boardPath is where the board of a verification is published.
-func boardPath(name string) string { return "/scoreboard/" + name + ".json" }
 
 // tree gives the tree that a checkpoint of this origin is of: the last one, or a new one where the
 // key is another than the last one's and comes behind it. Else it gives nil.

@@ -63,5 +63,5 @@ func (l *Log) Next(origin string) int64 {
 // Append sets its counts.
 func VerificationOf(name, asOf string, board []byte) Entry {
 	sum := sha256.Sum256(board)
-	return Entry{Kind: Verification, AsOf: asOf, Board: boardPath(name), BoardSHA256: hex.EncodeToString(sum[:])}
+	return Entry{Kind: Verification, AsOf: asOf, Board: BoardPath(name), BoardSHA256: hex.EncodeToString(sum[:])}
 }

@@ -6,8 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"path"
-	"regexp"
 	"strconv"
 	"strings"
 
@@ -69,7 +67,7 @@ func ReadProof(read Source, hash string, keys []string, witnesses []Witness) (*P
 	switch {
 	case err != nil:
 		return nil, fmt.Errorf("read the proof of verification %s: %w", line.name, err)
-	case verification.Board != boardPath(line.name):
+	case verification.Board != BoardPath(line.name):
 		return nil, fmt.Errorf("read the proof of verification %s: it is that of %s", line.name, verification.Board)
 	case line.index >= c.Size:
 		return nil, fmt.Errorf("the look-up has it as entry %d of verification %s, which ends a tree of %d", line.index, line.name, c.Size)
@@ -163,7 +161,7 @@ func find(read Source, hash string) (*lookupLine, error) {
 			continue
 		}
 		found, err := parseLookupLine(line)
-		if err == nil && !verificationName.MatchString(found.name) {
+		if err == nil && !IsName(found.name) {
 			err = errors.New("it names no verification")
 		}
 		if err != nil {
@@ -172,19 +170,6 @@ func find(read Source, hash string) (*lookupLine, error) {
 		return found, nil
 	}
 	return nil, ErrNotLogged
-}
-
-// verificationName is how hand verifications are named: by their day, and a number from the second
-// of a day on.
-var verificationName = regexp.MustCompile(`^[0-9]{4}-[0-9]{2}-[0-9]{2}(-[1-9][0-9]{0,2})?$`)
-
-// nameOf is the name of the verification whose board is at a path, and "" where that is no board's.
-func nameOf(board string) string {
-	name := strings.TrimSuffix(path.Base(board), ".json")
-	if !verificationName.MatchString(name) || boardPath(name) != board {
-		return ""
-	}
-	return name
 }
 
 // lookupLine is a line of the look-up.
