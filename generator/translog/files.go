@@ -47,7 +47,7 @@ const MaxLookup = 64 << 10
 // Permanent reports whether the bytes at a published path of a log never change: those of tiles and
 // bundles. Checkpoints get cosignatures after they were published, and a look-up grows.
 func Permanent(p string) bool {
-	return strings.HasPrefix(p, Folder+"/") && strings.Contains(p, "/tile/")
+	return Published(p) && strings.Contains(p, "/tile/")
 }
 
 // Published reports whether a published path is that of a file of a log.
@@ -80,11 +80,11 @@ func (l *Log) Files() ([]File, error) {
 	}
 	files := []File{{Path: KeysPath, Bytes: []byte(strings.Join(l.Keys, "\n") + "\n")}}
 	for _, key := range l.Keys {
-		origin, err := CheckKey(key)
+		tree, err := TreeOf(key)
 		if err != nil {
 			return nil, fmt.Errorf("publish the log: key %.100q: %w", key, err)
 		}
-		files = append(files, File{Path: PolicyPath(pathOf(origin)), Bytes: l.policy(key)})
+		files = append(files, File{Path: PolicyPath(tree), Bytes: l.policy(key)})
 	}
 	for i := range l.Stages {
 		s := &l.Stages[i]

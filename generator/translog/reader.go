@@ -1,7 +1,6 @@
 package translog
 
 import (
-	"crypto/sha256"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -83,9 +82,6 @@ func ReadProof(read Source, hash string, keys []string, witnesses []Witness) (*P
 	p.Checkpoint, err = p.Proof.Verify(e.Append(nil), keys, witnesses)
 	return p, err
 }
-
-// recordKinds are the kinds of entries of records, which stand first.
-var recordKinds = lettered[:4]
 
 // VerifyProof checks a proof that Stage.Prove has made against the record of a hash, without any
 // other file.
@@ -264,18 +260,16 @@ func (e *edge) ReadHashes(indexes []int64) ([]tlog.Hash, error) {
 			hashes[i] = h
 			continue
 		}
-		level, n := tlog.SplitStoredHashIndex(index)
-		width := int64(1) << (level % tileHeight)
-		first := n * width
-		tile, err := e.tile(level/tileHeight, first/tileWidth)
+		level, n, first, width := inTile(index)
+		tile, err := e.tile(level, n)
 		if err != nil {
 			return nil, err
 		}
-		from := first % tileWidth * sha256.Size
-		if from+width*sha256.Size > int64(len(tile)) {
-			return nil, fmt.Errorf("the tree of %d entries has no hash %d of level %d", e.size, n, level)
+		h, is := hashOver(tile, first, width)
+		if !is {
+			return nil, noHash(e.size, index)
 		}
-		hashes[i] = subtree(tile[from : from+width*sha256.Size])
+		hashes[i] = h
 	}
 	return hashes, nil
 }
@@ -286,8 +280,8 @@ func (e *edge) tile(level int, n int64) ([]byte, error) {
 	p := e.tree.Path() + TilePath(level, n, width)
 	if e.tiles[p] == nil {
 		tile, err := e.read(p)
-		if err == nil && int64(len(tile)) != width*sha256.Size {
-			err = fmt.Errorf("%s has %d bytes in the place of %d", p, len(tile), width*sha256.Size)
+		if err == nil && int64(len(tile)) != width*tlog.HashSize {
+			err = fmt.Errorf("%s has %d bytes in the place of %d", p, len(tile), width*tlog.HashSize)
 		}
 		if err != nil {
 			return nil, fmt.Errorf("read tile: %w", err)
