@@ -3,7 +3,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -30,9 +29,6 @@ func (s *logKeySource) addFlag(flags *pflag.FlagSet) {
 
 const hintLogKey = "anteroom key new --log makes a key of the log"
 
-// maxLogKey is how many bytes of a key file are read: more than any key has.
-const maxLogKey = 1 << 10
-
 // read reads the key. It is nil where none is named.
 func (s *logKeySource) read(t *terminal) (*translog.Key, error) {
 	text, file := os.Getenv(logKeyVariable), s.file
@@ -44,27 +40,20 @@ func (s *logKeySource) read(t *terminal) (*translog.Key, error) {
 	case file == "":
 		return nil, nil
 	case file == "-":
-		text, err := io.ReadAll(io.LimitReader(t.in, maxLogKey))
+		text, err := disk.ReadKey(t.in)
 		if err != nil {
 			return nil, fmt.Errorf("read key of the log from standard input: %w", err)
 		}
-		return parseLogKey("standard input", string(text))
+		return parseLogKey("standard input", text)
 	}
-	f, err := os.Open(file)
-	if errors.Is(err, fs.ErrPermission) {
+	text, err := disk.LoadKey(file, func() { t.warn("key of the log %s can be read by others (run chmod 600 on it)", file) })
+	switch {
+	case errors.Is(err, fs.ErrPermission):
 		return nil, fmt.Errorf("read key of the log: %w (give this user access to it)", err)
-	} else if err != nil {
+	case err != nil:
 		return nil, fmt.Errorf("read key of the log: %w (%s)", err, hintLogKey)
 	}
-	defer f.Close()
-	if info, err := f.Stat(); err == nil && info.Mode().IsRegular() && disk.IsOpen(info) {
-		t.warn("key of the log %s can be read by others (run chmod 600 on it)", file)
-	}
-	read, err := io.ReadAll(io.LimitReader(f, maxLogKey))
-	if err != nil {
-		return nil, fmt.Errorf("read key of the log: %w (%s)", err, hintLogKey)
-	}
-	return parseLogKey(file, string(read))
+	return parseLogKey(file, text)
 }
 
 // parseLogKey reads a key from its text, which stands at a place.
@@ -125,14 +114,7 @@ func makeLogKey(out string, service *site.Service) (public string, err error) {
 	if err != nil {
 		return "", err
 	}
-	err = disk.WriteNew(out, []byte(text+"\n"))
-	if errors.Is(err, fs.ErrExist) {
-		err = fmt.Errorf("%w (a key is never overwritten: name another file)", err)
-	}
-	if err == nil {
-		err = disk.SyncFolder(filepath.Dir(out))
-	}
-	if err != nil {
+	if err := disk.WriteKey(out, text+"\n"); err != nil {
 		return "", fmt.Errorf("write key of the log: %w", err)
 	}
 	return public, nil
