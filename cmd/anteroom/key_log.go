@@ -90,12 +90,12 @@ func (s *logKeySource) signs(t *terminal, keys []string, file string) (*translog
 		return nil, fmt.Errorf("%s lists keys of a log, which the last one is to sign (name its file with --log-key-file, or give it in %s; "+
 			"where it is lost, anteroom key rotate --log lists a new one)", file, logKeyVariable)
 	}
-	return key, lists(key.Public, keys, file)
+	return key, mustSign(key.Public, keys, file)
 }
 
-// lists says how service.yaml, the file, lists a verifier key among those of the log. It is nil of
-// the last one, which signs.
-func lists(public string, keys []string, file string) error {
+// mustSign refuses a verifier key that is not the last of those that service.yaml, the file, lists
+// for the log: that one signs.
+func mustSign(public string, keys []string, file string) error {
 	switch at := slices.Index(keys, public); {
 	case len(keys) == 0:
 		return fmt.Errorf("%s lists no key of a log (anteroom key rotate --log makes one and lists it)", file)
@@ -170,7 +170,7 @@ func checkLogKey(t *terminal, source *logKeySource, content string) error {
 		return err
 	}
 	as := "none"
-	if err = lists(key.Public, s.Service.Log.Keys, filepath.Join(content, serviceFile)); err == nil {
+	if err = mustSign(key.Public, s.Service.Log.Keys, filepath.Join(content, serviceFile)); err == nil {
 		as = "last"
 	} else if slices.Contains(s.Service.Log.Keys, key.Public) {
 		as = "earlier"

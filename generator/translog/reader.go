@@ -73,8 +73,8 @@ func ReadProof(read Source, hash string, keys []string, witnesses []Witness) (*P
 	}
 	e := Entry{Kind: line.kind, Hash: hash}
 	p := &Proved{Entry: e, Verification: *verification, CountsAs: line.countsAs}
-	edge := &edge{read: read, tree: &Tree{Origin: c.Origin}, size: c.Size, known: own.known(c.Size), tiles: map[string][]byte{}}
-	hashes, err := tlog.ProveRecord(c.Size, line.index, edge)
+	stored := &storedHashes{read: read, tree: &Tree{Origin: c.Origin}, size: c.Size, known: own.known(c.Size), tiles: map[string][]byte{}}
+	hashes, err := tlog.ProveRecord(c.Size, line.index, stored)
 	if err != nil {
 		return nil, fmt.Errorf("prove entry %d: %w", line.index, err)
 	}
@@ -243,9 +243,9 @@ func (p *Proof) known(size int64) map[int64]tlog.Hash {
 	return known
 }
 
-// edge gives stored hashes of a tree of some size: those that are known, and others out of the
-// tiles of that size. It implements tlog.HashReader.
-type edge struct {
+// storedHashes are those of a published tree of some size: what is known of them, and others out of
+// the tiles of that size. It implements tlog.HashReader.
+type storedHashes struct {
 	read  Source
 	tree  *Tree
 	size  int64
@@ -253,21 +253,21 @@ type edge struct {
 	tiles map[string][]byte // that were read
 }
 
-func (e *edge) ReadHashes(indexes []int64) ([]tlog.Hash, error) {
+func (s *storedHashes) ReadHashes(indexes []int64) ([]tlog.Hash, error) {
 	hashes := make([]tlog.Hash, len(indexes))
 	for i, index := range indexes {
-		if h, there := e.known[index]; there {
+		if h, there := s.known[index]; there {
 			hashes[i] = h
 			continue
 		}
 		level, n, first, width := inTile(index)
-		tile, err := e.tile(level, n)
+		tile, err := s.tile(level, n)
 		if err != nil {
 			return nil, err
 		}
 		h, is := hashOver(tile, first, width)
 		if !is {
-			return nil, noHash(e.size, index)
+			return nil, noHash(s.size, index)
 		}
 		hashes[i] = h
 	}
@@ -275,20 +275,20 @@ func (e *edge) ReadHashes(indexes []int64) ([]tlog.Hash, error) {
 }
 
 // tile reads a tile as the tree has it.
-func (e *edge) tile(level int, n int64) ([]byte, error) {
-	width := e.tree.width(level, n, e.size)
-	p := e.tree.Path() + TilePath(level, n, width)
-	if e.tiles[p] == nil {
-		tile, err := e.read(p)
+func (s *storedHashes) tile(level int, n int64) ([]byte, error) {
+	width := s.tree.width(level, n, s.size)
+	p := s.tree.Path() + TilePath(level, n, width)
+	if s.tiles[p] == nil {
+		tile, err := s.read(p)
 		if err == nil && int64(len(tile)) != width*tlog.HashSize {
 			err = fmt.Errorf("%s has %d bytes in the place of %d", p, len(tile), width*tlog.HashSize)
 		}
 		if err != nil {
 			return nil, fmt.Errorf("read tile: %w", err)
 		}
-		e.tiles[p] = tile
+		s.tiles[p] = tile
 	}
-	return e.tiles[p], nil
+	return s.tiles[p], nil
 }
 
 // ParseHash reads the digits of a hash by which the log names a record.
