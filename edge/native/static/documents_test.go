@@ -165,7 +165,9 @@ func TestNew(t *testing.T) {
 	times := 0
 	s, err := New([]File{
 		{Path: "/c", MediaType: "text/plain", Make: func() []byte { times++; return []byte(strconv.Itoa(times)) }},
-		{Path: "/_headers", Bytes: []byte("/a\n  Cache-Control: no-store\n")}, {Path: "/a", MediaType: "text/plain", Cache: "public", Bytes: []byte("A")}, {Path: "/b", MediaType: "text/plain", Cache: "public"},
+		{Path: "/_headers", Bytes: []byte("/a\n  Cache-Control: no-store\n")},
+		{Path: "/a", MediaType: "text/plain", Cache: "public", Bytes: []byte("A")},
+		{Path: "/b", MediaType: "text/plain", Cache: "public"},
 	})
 	if err != nil {
 		t.Fatal(err)
