@@ -1,8 +1,6 @@
 package generator
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"slices"
 
 	"anteroom/generator/translog"
@@ -12,9 +10,6 @@ import (
 // checkpoints. They stand in the manifest. It gives the thousands of files that follow from them,
 // which do not.
 func (g *generation) publicLog() (rest []translog.File) {
-	if g.site.Log == nil {
-		return nil
-	}
 	g.checkLoggedBoards()
 	files, err := g.site.Log.Files()
 	if err != nil {
@@ -47,8 +42,8 @@ func (g *generation) checkLoggedBoards() {
 	}
 	for i := range g.site.Scoreboards {
 		board := &g.site.Scoreboards[i]
-		sum := sha256.Sum256(BoardDocument(board))
-		if want, is := logged[board.File]; is && want != hex.EncodeToString(sum[:]) {
+		published := translog.VerificationOf(board.File, board.AsOf, BoardDocument(board))
+		if sum, is := logged[board.File]; is && sum != published.BoardSHA256 {
 			g.fault("scoreboard/%s.yaml is another board than the log has (bring it back from version control: what was logged is never edited)", board.File)
 		}
 	}

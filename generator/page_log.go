@@ -16,12 +16,7 @@ import (
 const logPage = "log"
 
 // stage is the newest stage of the public log, nil where there is no log yet.
-func (g *generation) stage() *translog.Stage {
-	if g.site.Log == nil {
-		return nil
-	}
-	return g.site.Log.Current()
-}
+func (g *generation) stage() *translog.Stage { return g.site.Log.Current() }
 
 // logState says whose log it is, how far it goes, and who watches it.
 func (g *generation) logState() section {
@@ -128,7 +123,7 @@ func proofLink(name string) string {
 
 // loggedProof leads to the proof of a board's verification, "" where the log does not have that.
 func (g *generation) loggedProof(board *site.Scoreboard) string {
-	if g.site.Log == nil || !slices.ContainsFunc(g.site.Log.Stages, func(s translog.Stage) bool { return s.Name == board.File }) {
+	if !slices.ContainsFunc(g.site.Log.Stages, func(s translog.Stage) bool { return s.Name == board.File }) {
 		return ""
 	}
 	return fmt.Sprintf(", [proof](%s)", translog.ProofPath(board.File))

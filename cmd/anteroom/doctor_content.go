@@ -197,7 +197,7 @@ func (d *doctor) log(_ context.Context, f *findings) {
 	silent.err = io.Discard // permissions are told by a check of their own
 	key, err := d.logKey.read(&silent)
 	if err == nil && key != nil {
-		err = lists(key.Public, keys, filepath.Join(d.serve.content, serviceFile))
+		err = mustSign(key.Public, keys, filepath.Join(d.serve.content, serviceFile))
 	}
 	switch {
 	case err != nil:

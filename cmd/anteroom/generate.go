@@ -373,10 +373,7 @@ func continueLog(log *translog.Log, published string, checkpoint []byte) error {
 		return logGone(published)
 	}
 	err := log.Consistent(checkpoint)
-	var fork *translog.Fork
 	switch {
-	case errors.As(err, &fork):
-		return fmt.Errorf("%s: %w\n%s", published, err, fork.Evidence())
 	case errors.Is(err, translog.ErrUnknownKey):
 		return fmt.Errorf("%s: %w (the keys of a log stay listed: bring log.keys of %s back from version control)", published, err, serviceFile)
 	case err != nil:

@@ -3,7 +3,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -30,9 +29,6 @@ func (s *logKeySource) addFlag(flags *pflag.FlagSet) {
 
 const hintLogKey = "name the file that anteroom key rotate --log has made; where there is none, it makes a key and lists it"
 
-// maxLogKey is how many bytes of a key file are read: more than any key has.
-const maxLogKey = 1 << 10
-
 // read reads the key. It is nil where none is named.
 func (s *logKeySource) read(t *terminal) (*translog.Key, error) {
 	text, file := os.Getenv(logKeyVariable), s.file
@@ -44,25 +40,22 @@ func (s *logKeySource) read(t *terminal) (*translog.Key, error) {
 	case file == "":
 		return nil, nil
 	case file == "-":
-		text, err := io.ReadAll(io.LimitReader(t.in, maxLogKey))
+		text, err := disk.ReadKey(t.in)
 		if err != nil {
 			return nil, fmt.Errorf("read key of the log from standard input: %w", err)
 		}
-		return parseLogKey("standard input", string(text))
+		return parseLogKey("standard input", text)
 	}
-	f, err := os.Open(file)
-	if errors.Is(err, fs.ErrPermission) {
+	open := false // to others; what is no key may be
+	text, err := disk.LoadKey(file, func() { open = true })
+	switch {
+	case errors.Is(err, fs.ErrPermission):
 		return nil, fmt.Errorf("read key of the log: %w (give this user access to it)", err)
-	} else if err != nil {
+	case err != nil:
 		return nil, fmt.Errorf("read key of the log: %w (%s)", err, hintLogKey)
 	}
-	defer f.Close()
-	read, err := io.ReadAll(io.LimitReader(f, maxLogKey))
-	if err != nil {
-		return nil, fmt.Errorf("read key of the log: %w (%s)", err, hintLogKey)
-	}
-	key, err := parseLogKey(file, string(read))
-	if info, statErr := f.Stat(); err == nil && statErr == nil && info.Mode().IsRegular() && disk.IsOpen(info) {
+	key, err := parseLogKey(file, text)
+	if err == nil && open {
 		t.warn("key of the log %s can be read by others (run chmod 600 on it)", file)
 	}
 	return key, err
@@ -110,12 +103,12 @@ func (s *logKeySource) signs(t *terminal, keys []string, file string) (*translog
 		return nil, fmt.Errorf("%s lists keys of a log, which the last one is to sign (name its file with --log-key-file, or give it in %s; "+
 			"where it is lost, anteroom key rotate --log lists a new one)", file, logKeyVariable)
 	}
-	return key, lists(key.Public, keys, file)
+	return key, mustSign(key.Public, keys, file)
 }
 
-// lists says how service.yaml, the file, lists a verifier key among those of the log. It is nil of
-// the last one, which signs.
-func lists(public string, keys []string, file string) error {
+// mustSign refuses a verifier key that is not the last of those that service.yaml, the file, lists
+// for the log: that one signs.
+func mustSign(public string, keys []string, file string) error {
 	switch at := slices.Index(keys, public); {
 	case len(keys) == 0:
 		return fmt.Errorf("%s lists no key of a log (anteroom key rotate --log makes one and lists it)", file)
@@ -140,14 +133,7 @@ func makeLogKey(out string, service *site.Service) (public string, err error) {
 	if err != nil {
 		return "", err
 	}
-	err = disk.WriteNew(out, []byte(text+"\n"))
-	if errors.Is(err, fs.ErrExist) {
-		err = fmt.Errorf("%w (a key is never overwritten: name another file)", err)
-	}
-	if err == nil {
-		err = disk.SyncFolder(filepath.Dir(out))
-	}
-	if err != nil {
+	if err := disk.WriteKey(out, text+"\n"); err != nil {
 		return "", fmt.Errorf("write key of the log: %w", err)
 	}
 	return public, nil
@@ -203,7 +189,7 @@ func checkLogKey(t *terminal, source *logKeySource, content string) error {
 		return err
 	}
 	as := "none"
-	if err = lists(key.Public, s.Service.Log.Keys, filepath.Join(content, serviceFile)); err == nil {
+	if err = mustSign(key.Public, s.Service.Log.Keys, filepath.Join(content, serviceFile)); err == nil {
 		as = "last"
 	} else if slices.Contains(s.Service.Log.Keys, key.Public) {
 		as = "earlier"

@@ -137,8 +137,8 @@ func readIn(folder string) translog.Source {
 	return func(path string) ([]byte, error) { return os.ReadFile(filepath.Join(folder, filepath.FromSlash(path))) }
 }
 
-// sourcesAtOnce is how many files are read at a time.
-func (o *logFlags) sourcesAtOnce() int {
+// filesAtOnce is how many files are read at a time.
+func (o *logFlags) filesAtOnce() int {
 	if o.url != "" {
 		return live.FilesAtOnce
 	}

@@ -113,7 +113,7 @@ func (o *logCheckOptions) check(ctx context.Context, t *terminal) error {
 	if err != nil {
 		return err
 	}
-	checking := &translog.Checking{Keys: trusted.keys, AtOnce: o.sourcesAtOnce()}
+	checking := &translog.Checking{Keys: trusted.keys, AtOnce: o.filesAtOnce()}
 	where := o.out
 	if o.url != "" {
 		service, err := o.service()

@@ -6,8 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
-	"path"
+	"io/fs"
 	"slices"
 	"strings"
 	"sync"
@@ -15,6 +14,7 @@ import (
 	"anteroom/edge/civil"
 	"anteroom/edge/endpoint/health"
 	"anteroom/generator"
+	"anteroom/generator/publish"
 	"anteroom/generator/translog"
 )
 
@@ -64,7 +64,7 @@ func (s *Service) Regressions(ctx context.Context, output *generator.Output) ([]
 	}
 	var boards []string
 	for _, d := range p.manifest.Documents {
-		isBoard := isBoard(d.Path)
+		isBoard := publish.IsDatedScoreboard(d.Path)
 		switch {
 		case isBoard && next[d.Path] == nil:
 			add(RegressionBoard, d.Path, "%s is published for ever, and the content has it no more", d.Path)
@@ -103,7 +103,7 @@ func (s *Service) Regressions(ctx context.Context, output *generator.Output) ([]
 		return nil, err
 	}
 	if err := a.compareLog(ctx, output.Log, add); err != nil {
-		return nil, fmt.Errorf("look for the public log at %s: %w", s, err)
+		return nil, fmt.Errorf("look for the public log: %w", err)
 	}
 	slices.SortFunc(found, func(a, b Regression) int {
 		return cmp.Or(strings.Compare(a.Name, b.Name), strings.Compare(a.Path, b.Path), strings.Compare(a.What, b.What))
@@ -182,44 +182,32 @@ func (a *asker) compareKeys(ctx context.Context, published string, output *gener
 // compareLog adds a log that vanishes, or that does not go on from the newest checkpoints of what
 // is published: each of its trees has one.
 func (a *asker) compareLog(ctx context.Context, log *translog.Log, add func(name, path, format string, args ...any)) error {
-	published, err := a.get(ctx, translog.KeysPath)
-	if err != nil || published.status == http.StatusNotFound {
+	keys, err := translog.PublishedKeys(func(path string) ([]byte, error) { return a.File(ctx, path) })
+	switch {
+	case errors.Is(err, translog.ErrNoLog):
+		return nil
+	case err != nil:
 		return err
-	}
-	if published.status != http.StatusOK {
-		return fmt.Errorf("%s answers %d", translog.KeysPath, published.status)
-	}
-	if log == nil {
+	case log == nil:
 		add(RegressionLog, translog.KeysPath, "%s: a log is published for ever, and the content has none", translog.KeysPath)
 		return nil
 	}
-	for key := range strings.Lines(string(published.body)) {
-		tree, err := translog.TreeOf(strings.TrimSuffix(key, "\n"))
-		if err != nil {
-			return fmt.Errorf("%s lists %.100q: %w", translog.KeysPath, key, err)
-		}
-		at := translog.CheckpointPath(tree)
-		got, err := a.get(ctx, at)
+	for _, key := range keys {
+		tree, err := translog.TreeOf(key)
 		if err != nil {
 			return err
 		}
-		if got.status == http.StatusNotFound {
+		at := translog.CheckpointPath(tree)
+		checkpoint, err := a.File(ctx, at)
+		if errors.Is(err, fs.ErrNotExist) {
 			continue // the key has signed nothing yet
 		}
-		if got.status != http.StatusOK {
-			return fmt.Errorf("%s answers %d", at, got.status)
+		if err != nil {
+			return err
 		}
-		err = log.Consistent(got.body)
-		var fork *translog.Fork
-		switch {
-		case errors.As(err, &fork):
-			add(RegressionLog, at, "%s: %v\n%s", at, err, fork.Evidence())
-		case err != nil:
+		if err := log.Consistent(checkpoint); err != nil {
 			add(RegressionLog, at, "%s: %v", at, err)
 		}
 	}
 	return nil
 }
-
-// isBoard reports whether a path is that of a dated board.
-func isBoard(p string) bool { return path.Dir(p) == "/scoreboard" && path.Ext(p) == ".json" }

@@ -8,7 +8,6 @@ import (
 	"io/fs"
 	"maps"
 	"path"
-	"regexp"
 	"runtime"
 	"slices"
 	"strconv"
@@ -26,8 +25,6 @@ const maxFile = 1 << 20
 
 // dateForm is a date in the form in which it begins the name of a hand verification.
 const dateForm = "2026-11-20"
-
-var scoreboardFile = regexp.MustCompile(`^[0-9]{4}-[0-9]{2}-[0-9]{2}(-([2-9]|[1-9][0-9]{1,2}))?$`)
 
 // Load reads the content folder fsys and checks it as a whole. Its error is Faults and holds every
 // fault that was found, with files relative to the folder. Where there is a fault there is no Site.
@@ -273,29 +270,30 @@ func (l *loader) queueYAML(file string, target any) *document {
 	return d
 }
 
-// dated gives the names of the files of a folder that are called after their dates, oldest first.
-func (l *loader) dated(folder string) (names []string) {
+// dated gives the names of hand verifications that the files of a folder are called after, oldest
+// first. endings are those of their names.
+func (l *loader) dated(folder string, endings ...string) (names []string) {
 	for _, file := range l.files {
 		dir, base := path.Split(file)
-		if dir != folder+"/" || path.Ext(base) != ".yaml" {
+		name, ending := strings.TrimSuffix(base, path.Ext(base)), path.Ext(base)
+		if dir != folder || !slices.Contains(endings, ending) {
 			continue
 		}
-		name := strings.TrimSuffix(base, ".yaml")
-		if !scoreboardFile.MatchString(name) || !validDate([]byte(name[:len(dateForm)])) {
+		if !translog.IsName(name) {
 			l.keepSum(file, [32]byte{})
 			l.fault(file, "not the name of a hand verification",
-				"name it after its as_of: "+folder+"/2026-11-20.yaml, a second one on that date 2026-11-20-2.yaml")
+				"name it after its as_of: "+folder+dateForm+ending+", a second one on that date "+dateForm+"-2"+ending)
 			continue
 		}
 		names = append(names, name)
 	}
-	slices.SortFunc(names, compareNames)
-	return names
+	slices.SortFunc(names, translog.CompareNames)
+	return slices.Compact(names)
 }
 
 // queueScoreboards queues the reading of all boards, and gives the document of each.
 func (l *loader) queueScoreboards() (documents []*document) {
-	names := l.dated("scoreboard")
+	names := l.dated("scoreboard/", ".yaml")
 	if len(names) == 0 {
 		l.fault("scoreboard", "holds no hand verification", "anteroom verify makes one, named after its date: scoreboard/2026-11-20.yaml")
 	}
@@ -309,7 +307,7 @@ func (l *loader) queueScoreboards() (documents []*document) {
 
 // queueVerifications queues the reading of all verifications, and gives the document of each.
 func (l *loader) queueVerifications() (documents []*document) {
-	names := l.dated("verifications")
+	names := l.dated("verifications/", ".yaml")
 	l.site.Verifications = make([]Verification, len(names))
 	for i, name := range names {
 		v := &l.site.Verifications[i]
@@ -366,10 +364,7 @@ func checkVerifications(documents, boards []*document, s *Site) {
 }
 
 // before reports whether one name of a hand verification comes before another.
-func before(a, b string) bool { return compareNames(a, b) < 0 }
-
-// compareNames orders the names of hand verifications, as the log does.
-func compareNames(a, b string) int { return translog.CompareNames(a, b) }
+func before(a, b string) bool { return translog.CompareNames(a, b) < 0 }
 
 // checkScoreboards checks every hand verification by itself and against the one before it.
 func checkScoreboards(documents []*document, boards []Scoreboard, files []string) {

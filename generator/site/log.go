@@ -6,9 +6,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"path"
 	"slices"
-	"strings"
 
 	"anteroom/generator/translog"
 )
@@ -34,27 +32,16 @@ func LogFiles(name string) (entries, checkpoint string) {
 // queueLog queues the reading of the log. Its stages are read one after the other, as each goes on
 // with the tree of the one before.
 func (l *loader) queueLog() {
-	var names []string
-	for _, file := range l.files {
-		dir, base := path.Split(file)
-		name := strings.TrimSuffix(strings.TrimSuffix(base, logEntries), logCheckpoint)
-		if dir != logFolder || name == base {
-			continue
-		}
-		l.keepSum(file, [32]byte{}) // one that is not read, behind one with a fault, has none of its own
-		if !scoreboardFile.MatchString(name) || !validDate([]byte(name[:len(dateForm)])) {
-			l.fault(file, "not the name of a hand verification", "the files of a log are named after verifications: "+logFolder+"2026-11-20"+logEntries)
-			continue
-		}
-		names = append(names, name)
-	}
-	slices.SortFunc(names, compareNames)
-	names = slices.Compact(names)
-	for _, name := range names {
+	l.stages = l.dated(logFolder, logEntries, logCheckpoint)
+	for _, name := range l.stages {
 		entries, checkpoint := LogFiles(name)
 		l.expected = append(l.expected, entries, checkpoint)
+		for _, file := range []string{entries, checkpoint} {
+			if slices.Contains(l.files, file) {
+				l.keepSum(file, [32]byte{}) // one that is not read, behind one with a fault, has none of its own
+			}
+		}
 	}
-	l.stages = names
 }
 
 // readLog reads the stages under the keys of service.yaml, up to the first with a fault.

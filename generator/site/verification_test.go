@@ -28,7 +28,7 @@ func mendChain(fsys fstest.MapFS) {
 			names = append(names, strings.TrimSuffix(base, ".yaml"))
 		}
 	}
-	slices.SortFunc(names, compareNames)
+	slices.SortFunc(names, translog.CompareNames)
 	previous := ""
 	for _, name := range names {
 		file := fsys["verifications/"+name+".yaml"]

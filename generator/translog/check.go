@@ -599,7 +599,7 @@ func (c *check) entry(t *checkedTree, b *bundle, j int, index int64) error {
 	switch {
 	case err != nil:
 	case begins != (e.Kind == Previous):
-		err = errors.New("the first entry of a tree under a new key, and no other, is the last checkpoint of the tree before")
+		err = errPrevious
 	case begins && e.Checkpoint != bare(c.trees[len(c.trees)-2].text):
 		before := c.trees[len(c.trees)-2]
 		if signed, err := Open([]byte(e.Checkpoint), []string{before.Key}, nil); err == nil {

@@ -2,8 +2,6 @@ package translog
 
 import (
 	"bytes"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -156,11 +154,6 @@ func (c *check) checkBoard(f *found, path string, e *Entry) (text []byte) {
 		}
 	}
 	return text
-}
-
-func sumOf(text []byte) string {
-	sum := sha256.Sum256(text)
-	return hex.EncodeToString(sum[:])
 }
 
 // checkLookup checks every file of the look-up that has a record which was read. Where an entry

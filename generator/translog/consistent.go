@@ -3,7 +3,6 @@ package translog
 import (
 	"errors"
 	"fmt"
-	"path"
 	"slices"
 	"strings"
 )
@@ -16,12 +15,10 @@ type Fork struct {
 	Notes  []string `json:"notes"` // the two checkpoints, whole: the log's own, and one that does not fit it
 }
 
+// Error says what is wrong in one line. The evidence follows: both notes.
 func (f *Fork) Error() string {
-	return fmt.Sprintf("the log %s is forked: %s", f.Origin, f.What)
+	return fmt.Sprintf("the log %s is forked: %s\n%s", f.Origin, f.What, strings.Join(f.Notes, "\n"))
 }
-
-// Evidence is the text of both notes.
-func (f *Fork) Evidence() string { return strings.Join(f.Notes, "\n") }
 
 // ErrAhead is the error of a checkpoint of more entries than the log has.
 var ErrAhead = errors.New("it is ahead of the content: content/log lacks what was published (bring it back from version control)")
@@ -60,40 +57,4 @@ func (l *Log) Consistent(checkpoint []byte) error {
 		Origin: c.Origin, Notes: []string{string(own), string(checkpoint)},
 		What: fmt.Sprintf("its key has signed another tree of %d entries than that of the content (bring back the content of log/ from version control)", c.Size),
 	}
-}
-
-// IsCheckpoint reports whether a published path is that of the newest checkpoint of a tree.
-func IsCheckpoint(p string) bool { return p == CheckpointPath(TreePath(p)) }
-
-// TreePath is the path of the tree that a published file is of: /log, or /log/2 for a later key.
-func TreePath(p string) string {
-	below, ok := strings.CutPrefix(p, Folder+"/")
-	number, _, _ := strings.Cut(below, "/")
-	if ok && number != "" && strings.Trim(number, "0123456789") == "" {
-		return Folder + "/" + number
-	}
-	return Folder
-}
-
-// TreeOf is the path of the tree under a verifier key.
-func TreeOf(key string) (string, error) {
-	origin, err := CheckKey(key)
-	if err != nil {
-		return "", err
-	}
-	return pathOf(origin), nil
-}
-
-// Edge are the paths of the last tiles and bundles of all trees: those that the newest checkpoints
-// are of.
-func (l *Log) Edge() (paths []string) {
-	for _, t := range l.Trees {
-		for level := -1; level < len(t.levels); level++ {
-			if n := t.Size()>>(tileHeight*max(level, 0)) - 1; n >= 0 {
-				last := n / tileWidth
-				paths = append(paths, path.Join(t.Path(), TilePath(level, last, t.width(level, last, t.Size()))))
-			}
-		}
-	}
-	return paths
 }

@@ -80,22 +80,20 @@ func RecordHash(recordID, payloadSHA256 string) string {
 	if payloadSHA256 != "" {
 		text += "\n" + payloadSHA256
 	}
-	sum := sha256.Sum256([]byte(text))
+	return sumOf([]byte(text))
+}
+
+// sumOf is the SHA-256 of a text, in hexadecimal.
+func sumOf(text []byte) string {
+	sum := sha256.Sum256(text)
 	return hex.EncodeToString(sum[:])
 }
 
 // IsRecord reports whether entries of a kind stand for a record.
-func IsRecord(kind string) bool {
-	return slices.Contains([]string{Registration, Charter, Suggestion, Own}, kind)
-}
+func IsRecord(kind string) bool { return slices.Contains(recordKinds, kind) }
 
-// verificationEntry, indexEntry and the like are the JSON forms of entries, in the order of their
-// members.
+// The JSON forms of the entries that stand for no record, in the order of their members.
 type (
-	recordEntry struct {
-		Kind  string `json:"kind"`
-		Entry string `json:"entry"`
-	}
 	vouchedEntry struct {
 		Kind  string `json:"kind"`
 		Index int64  `json:"index"`
@@ -120,16 +118,16 @@ type (
 
 // Append appends the entry as it stands in the log: one line of JSON without a line feed.
 func (e *Entry) Append(b []byte) []byte {
+	if i := slices.Index(recordKinds, e.Kind); i >= 0 {
+		return append(append(append(b, recordStarts[i]...), e.Hash...), recordEnd...)
+	}
 	var form any
-	switch {
-	case IsRecord(e.Kind):
-		b = append(append(b, `{"kind":"`...), e.Kind...)
-		return append(append(append(b, `","entry":"`...), e.Hash...), `"}`...)
-	case e.Kind == Vouched:
+	switch e.Kind {
+	case Vouched:
 		form = vouchedEntry{e.Kind, e.Index}
-	case e.Kind == Correction:
+	case Correction:
 		form = correctionEntry{e.Kind, e.Index, e.To}
-	case e.Kind == Verification:
+	case Verification:
 		form = verificationEntry{e.Kind, e.AsOf, e.Counts, e.Board, e.BoardSHA256}
 	default:
 		form = previousEntry{e.Kind, e.Checkpoint}
@@ -141,24 +139,27 @@ func (e *Entry) Append(b []byte) []byte {
 	return append(b, bytes.TrimSuffix(line.Bytes(), []byte("\n"))...)
 }
 
-// recordStarts are the beginnings of the entries of records, in the order of letters.
+// recordStarts are the beginnings of the entries of records, in the order of recordKinds. The hash
+// and recordEnd follow.
 var recordStarts = func() (starts []string) {
-	for _, kind := range []string{Registration, Charter, Suggestion, Own} {
+	for _, kind := range recordKinds {
 		starts = append(starts, `{"kind":"`+kind+`","entry":"`)
 	}
 	return starts
 }()
 
-const hashDigits = 2 * sha256.Size
+const (
+	recordEnd  = `"}`
+	hashDigits = 2 * sha256.Size
+)
 
 // recordLetter is the letter of the kind of record that an entry stands for, and 0 where the bytes
 // are no entry of a record. Most entries are read by it.
 func recordLetter(line []byte) byte {
 	for i, start := range recordStarts {
-		if len(line) == len(start)+hashDigits+len(`"}`) && string(line[:len(start)]) == start {
-			if hash, end := line[len(start):len(start)+hashDigits], line[len(start)+hashDigits:]; isHash(hash) && string(end) == `"}` {
-				return letters[i]
-			}
+		if len(line) == len(start)+hashDigits+len(recordEnd) && string(line[:len(start)]) == start &&
+			isHash(hashIn(line)) && string(line[len(start)+hashDigits:]) == recordEnd {
+			return letters[i]
 		}
 	}
 	return 0
@@ -172,8 +173,9 @@ func ParseEntry(line []byte) (Entry, error) {
 	if len(line) > MaxEntry {
 		return Entry{}, fmt.Errorf("the entry has more than %d bytes", MaxEntry)
 	}
-	var any struct {
-		recordEntry
+	var read struct {
+		Kind        string `json:"kind"`
+		Entry       string `json:"entry"`
 		Index       int64  `json:"index"`
 		To          string `json:"to"`
 		AsOf        string `json:"as_of"`
@@ -182,16 +184,16 @@ func ParseEntry(line []byte) (Entry, error) {
 		BoardSHA256 string `json:"board_sha256"`
 		Checkpoint  string `json:"checkpoint"`
 	}
-	if err := json.Unmarshal(line, &any); err != nil {
+	if err := json.Unmarshal(line, &read); err != nil {
 		return Entry{}, fmt.Errorf("the entry is no JSON object: %w", err)
 	}
 	e := Entry{
-		Kind: any.Kind, Hash: any.Entry, Index: any.Index, To: any.To, AsOf: any.AsOf, Board: any.Board,
-		BoardSHA256: any.BoardSHA256, Counts: any.Counts, Checkpoint: any.Checkpoint,
+		Kind: read.Kind, Hash: read.Entry, Index: read.Index, To: read.To, AsOf: read.AsOf, Board: read.Board,
+		BoardSHA256: read.BoardSHA256, Counts: read.Counts, Checkpoint: read.Checkpoint,
 	}
-	switch e.Kind {
-	case Vouched, Correction, Verification, Previous:
-	case Registration, Charter, Suggestion, Own:
+	switch {
+	case slices.Contains([]string{Vouched, Correction, Verification, Previous}, e.Kind):
+	case IsRecord(e.Kind):
 		return Entry{}, errors.New("its entry is no SHA-256, or it is written otherwise than the log writes it")
 	default:
 		return Entry{}, fmt.Errorf("there is no kind %.40q of entry", e.Kind)
@@ -223,6 +225,9 @@ type recount struct {
 const letters = "rcsov-"
 
 var lettered = []string{Registration, Charter, Suggestion, Own, Vouched, None}
+
+// recordKinds are the kinds of entries that stand for a record.
+var recordKinds = lettered[:4]
 
 func letterOf(kind string) byte {
 	if i := slices.Index(lettered, kind); i >= 0 {
@@ -296,7 +301,8 @@ func (r *recount) push(letter byte) {
 
 // hashIn is the hash in the entry of a record.
 func hashIn(line []byte) []byte {
-	return line[len(line)-len(`"}`)-hashDigits : len(line)-len(`"}`)]
+	end := len(line) - len(recordEnd)
+	return line[end-hashDigits : end]
 }
 
 // appendBundled appends an entry as bundles hold it: its length in two bytes, and its bytes.

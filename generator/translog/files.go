@@ -47,11 +47,33 @@ const MaxLookup = 64 << 10
 // Permanent reports whether the bytes at a published path of a log never change: those of tiles and
 // bundles. Checkpoints get cosignatures after they were published, and a look-up grows.
 func Permanent(p string) bool {
-	return strings.HasPrefix(p, Folder+"/") && strings.Contains(p, "/tile/")
+	return Published(p) && strings.Contains(p, "/tile/")
 }
 
 // Published reports whether a published path is that of a file of a log.
 func Published(p string) bool { return strings.HasPrefix(p, Folder+"/") }
+
+// IsCheckpoint reports whether a published path is that of the newest checkpoint of a tree.
+func IsCheckpoint(p string) bool { return p == CheckpointPath(TreePath(p)) }
+
+// TreePath is the path of the tree that a published file is of: /log, or /log/2 for a later key.
+func TreePath(p string) string {
+	below, ok := strings.CutPrefix(p, Folder+"/")
+	number, _, _ := strings.Cut(below, "/")
+	if ok && number != "" && strings.Trim(number, "0123456789") == "" {
+		return Folder + "/" + number
+	}
+	return Folder
+}
+
+// TreeOf is the path of the tree under a verifier key.
+func TreeOf(key string) (string, error) {
+	origin, err := CheckKey(key)
+	if err != nil {
+		return "", err
+	}
+	return pathOf(origin), nil
+}
 
 // TilePath is the path below its tree of the tile n of a level, of which width hashes are there; or
 // of the bundle n of entries, where level is -1.
@@ -86,11 +108,11 @@ func (l *Log) Files() ([]File, error) {
 	}
 	files := []File{{Path: KeysPath, Bytes: []byte(strings.Join(l.Keys, "\n") + "\n")}}
 	for _, key := range l.Keys {
-		origin, err := CheckKey(key)
+		tree, err := TreeOf(key)
 		if err != nil {
 			return nil, fmt.Errorf("publish the log: key %.100q: %w", key, err)
 		}
-		files = append(files, File{Path: PolicyPath(pathOf(origin)), Bytes: l.policy(key)})
+		files = append(files, File{Path: PolicyPath(tree), Bytes: l.policy(key)})
 	}
 	for i := range l.Stages {
 		s := &l.Stages[i]
@@ -157,6 +179,20 @@ func (t *Tree) part(level int, n, width int64) []byte {
 		end = int(t.offsets[next])
 	}
 	return t.bundles[n][:end]
+}
+
+// Edge are the paths of the last tiles and bundles of all trees: those that the newest checkpoints
+// are of.
+func (l *Log) Edge() (paths []string) {
+	for _, t := range l.Trees {
+		for level := -1; level < len(t.levels); level++ {
+			if n := t.Size()>>(tileHeight*max(level, 0)) - 1; n >= 0 {
+				last := n / tileWidth
+				paths = append(paths, path.Join(t.Path(), TilePath(level, last, t.width(level, last, t.Size()))))
+			}
+		}
+	}
+	return paths
 }
 
 // lookup gives the files of the look-up, which are made when they are wanted: together they are

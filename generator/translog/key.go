@@ -5,10 +5,36 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
+	"regexp"
+	"strconv"
 	"strings"
 
 	"golang.org/x/mod/sumdb/note"
 )
+
+// origins are the names that the keys of a log may have: the host that it began on, and a path
+// below /log for each key after the first.
+var origins = regexp.MustCompile(`^[a-z0-9.-]+/log(/[2-9]|/[1-9][0-9]+)?$`)
+
+// Origin is the name of the n-th key of a log on a host, from 1 on.
+func Origin(host string, n int) string {
+	if n == 1 {
+		return host + "/log"
+	}
+	return host + "/log/" + strconv.Itoa(n)
+}
+
+// CheckKey says what is wrong with a verifier key of a log; it gives the origin.
+func CheckKey(key string) (origin string, err error) {
+	v, err := note.NewVerifier(key)
+	if err != nil {
+		return "", errors.New("it is no verifier key: name, hash and key with + between them")
+	}
+	if !origins.MatchString(v.Name()) {
+		return "", fmt.Errorf("its name is %.80q, and the name of a log is its host with /log behind it, /log/2 for a second key", v.Name())
+	}
+	return v.Name(), nil
+}
 
 // Key is a secret key of a log. It signs checkpoints under its name, the origin of the log.
 type Key struct {

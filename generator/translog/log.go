@@ -138,11 +138,8 @@ func (l *Log) Read(name string, entries io.Reader, checkpoint []byte) (faults []
 // isOf reports whether an entry is the verification of a name, which begins with its day. It is of
 // no name that is empty.
 func (e *Entry) isOf(name string) bool {
-	return e.Kind == Verification && name != "" && e.Board == boardPath(name) && e.AsOf == name[:min(len(name), len(time.DateOnly))]
+	return e.Kind == Verification && name != "" && e.Board == BoardPath(name) && e.AsOf == name[:min(len(name), len(time.DateOnly))]
 }
-
-// boardPath is where the board of a verification is published.
-func boardPath(name string) string { return "/scoreboard/" + name + ".json" }
 
 // tree gives the tree that a checkpoint of this origin is of: the last one, or a new one where the
 // key is another than the last one's and comes behind it. Else it gives nil.
@@ -167,12 +164,15 @@ func (l *Log) tree(origin string) *Tree {
 // begins reports whether the next entry of a tree is the checkpoint of the tree before.
 func (l *Log) begins(t *Tree) bool { return t.Size() == 0 && t.First > 0 }
 
+// errPrevious is the error about an entry that is or is not Previous where it should be otherwise.
+var errPrevious = errors.New("the first entry of a tree under a new key, and no other, is the last checkpoint of the tree before")
+
 // add adds an entry to the last tree. line is its text.
 func (l *Log) add(t *Tree, e *Entry, line []byte) error {
 	begins := l.begins(t)
 	switch {
 	case begins != (e.Kind == Previous):
-		return errors.New("the first entry of a tree under a new key, and no other, is the last checkpoint of the tree before")
+		return errPrevious
 	case begins && e.Checkpoint != bare(l.Current().Checkpoint):
 		return errors.New("it holds another checkpoint than the last one of the tree before")
 	}
@@ -184,7 +184,7 @@ func (l *Log) add(t *Tree, e *Entry, line []byte) error {
 }
 
 // usualLine is the length of the longest line of a record, which most entries are of.
-var usualLine = len(recordStarts[0]) + hashDigits + len(`"}`) + 1
+var usualLine = len(recordStarts[0]) + hashDigits + len(recordEnd) + 1
 
 // Append adds the stage of a verification, signed with a key of the log. entries are in their
 // order; the verification comes last, and its Counts are set. A tree under a new key gets its first
@@ -255,7 +255,7 @@ func (l *Log) Find(wanted map[string]bool) map[string]int64 {
 
 // IsRecordAt reports whether the entry at an index, through all trees, stands for a record.
 func (l *Log) IsRecordAt(index int64) bool {
-	return strings.IndexByte("rcso", l.recount.logged[index]) >= 0
+	return strings.IndexByte(letters[:len(recordKinds)], l.recount.logged[index]) >= 0
 }
 
 // CountsAs is what the entry at an index, through all trees, counts as since its last correction:

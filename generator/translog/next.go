@@ -1,8 +1,6 @@
 package translog
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"maps"
 	"slices"
 )
@@ -62,6 +60,5 @@ func (l *Log) Next(origin string) int64 {
 // VerificationOf is the entry of a verification by its name, day and board, as that is published.
 // Append sets its counts.
 func VerificationOf(name, asOf string, board []byte) Entry {
-	sum := sha256.Sum256(board)
-	return Entry{Kind: Verification, AsOf: asOf, Board: boardPath(name), BoardSHA256: hex.EncodeToString(sum[:])}
+	return Entry{Kind: Verification, AsOf: asOf, Board: BoardPath(name), BoardSHA256: sumOf(board)}
 }

@@ -1,17 +1,12 @@
 package translog
 
 import (
-	"cmp"
-	"crypto/sha256"
 	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
-	"path"
-	"regexp"
 	"strconv"
 	"strings"
-	"time"
 
 	"golang.org/x/mod/sumdb/tlog"
 )
@@ -71,15 +66,15 @@ func ReadProof(read Source, hash string, keys []string, witnesses []Witness) (*P
 	switch {
 	case err != nil:
 		return nil, fmt.Errorf("read the proof of verification %s: %w", line.name, err)
-	case verification.Board != boardPath(line.name):
+	case verification.Board != BoardPath(line.name):
 		return nil, fmt.Errorf("read the proof of verification %s: it is that of %s", line.name, verification.Board)
 	case line.index >= c.Size:
 		return nil, fmt.Errorf("the look-up has it as entry %d of verification %s, which ends a tree of %d", line.index, line.name, c.Size)
 	}
 	e := Entry{Kind: line.kind, Hash: hash}
 	p := &Proved{Entry: e, Verification: *verification, CountsAs: line.countsAs}
-	edge := &edge{read: read, tree: &Tree{Origin: c.Origin}, size: c.Size, known: own.known(c.Size), tiles: map[string][]byte{}}
-	hashes, err := tlog.ProveRecord(c.Size, line.index, edge)
+	stored := &storedHashes{read: read, tree: &Tree{Origin: c.Origin}, size: c.Size, known: own.known(c.Size), tiles: map[string][]byte{}}
+	hashes, err := tlog.ProveRecord(c.Size, line.index, stored)
 	if err != nil {
 		return nil, fmt.Errorf("prove entry %d: %w", line.index, err)
 	}
@@ -87,9 +82,6 @@ func ReadProof(read Source, hash string, keys []string, witnesses []Witness) (*P
 	p.Checkpoint, err = p.Proof.Verify(e.Append(nil), keys, witnesses)
 	return p, err
 }
-
-// recordKinds are the kinds of entries of records, which stand first.
-var recordKinds = lettered[:4]
 
 // VerifyProof checks a proof that Stage.Prove has made against the record of a hash, without any
 // other file.
@@ -165,7 +157,7 @@ func find(read Source, hash string) (*lookupLine, error) {
 			continue
 		}
 		found, err := parseLookupLine(line)
-		if err == nil && !verificationName.MatchString(found.name) {
+		if err == nil && !IsName(found.name) {
 			err = errors.New("it names no verification")
 		}
 		if err != nil {
@@ -174,28 +166,6 @@ func find(read Source, hash string) (*lookupLine, error) {
 		return found, nil
 	}
 	return nil, ErrNotLogged
-}
-
-// verificationName is how hand verifications are named: by their day, and a number from the second
-// of a day on.
-var verificationName = regexp.MustCompile(`^[0-9]{4}-[0-9]{2}-[0-9]{2}(-[1-9][0-9]{0,2})?$`)
-
-// nameOf is the name of the verification whose board is at a path, and "" where that is no board's.
-func nameOf(board string) string {
-	name := strings.TrimSuffix(path.Base(board), ".json")
-	if !verificationName.MatchString(name) || boardPath(name) != board {
-		return ""
-	}
-	if _, err := time.Parse(time.DateOnly, name[:len(time.DateOnly)]); err != nil {
-		return ""
-	}
-	return name
-}
-
-// CompareNames orders the names of hand verifications by day, and by number within a day. Numbers
-// have no leading zeros, so that of two names of a day the longer one has the greater number.
-func CompareNames(a, b string) int {
-	return cmp.Or(cmp.Compare(a[:len(time.DateOnly)], b[:len(time.DateOnly)]), cmp.Compare(len(a), len(b)), cmp.Compare(a, b))
 }
 
 // lookupLine is a line of the look-up.
@@ -273,9 +243,9 @@ func (p *Proof) known(size int64) map[int64]tlog.Hash {
 	return known
 }
 
-// edge gives stored hashes of a tree of some size: those that are known, and others out of the
-// tiles of that size. It implements tlog.HashReader.
-type edge struct {
+// storedHashes are those of a published tree of some size: what is known of them, and others out of
+// the tiles of that size. It implements tlog.HashReader.
+type storedHashes struct {
 	read  Source
 	tree  *Tree
 	size  int64
@@ -283,44 +253,42 @@ type edge struct {
 	tiles map[string][]byte // that were read
 }
 
-func (e *edge) ReadHashes(indexes []int64) ([]tlog.Hash, error) {
+func (s *storedHashes) ReadHashes(indexes []int64) ([]tlog.Hash, error) {
 	hashes := make([]tlog.Hash, len(indexes))
 	for i, index := range indexes {
-		if h, there := e.known[index]; there {
+		if h, there := s.known[index]; there {
 			hashes[i] = h
 			continue
 		}
-		level, n := tlog.SplitStoredHashIndex(index)
-		width := int64(1) << (level % tileHeight)
-		first := n * width
-		tile, err := e.tile(level/tileHeight, first/tileWidth)
+		level, n, first, width := inTile(index)
+		tile, err := s.tile(level, n)
 		if err != nil {
 			return nil, err
 		}
-		from := first % tileWidth * sha256.Size
-		if from+width*sha256.Size > int64(len(tile)) {
-			return nil, fmt.Errorf("the tree of %d entries has no hash %d of level %d", e.size, n, level)
+		h, is := hashOver(tile, first, width)
+		if !is {
+			return nil, noHash(s.size, index)
 		}
-		hashes[i] = subtree(tile[from : from+width*sha256.Size])
+		hashes[i] = h
 	}
 	return hashes, nil
 }
 
 // tile reads a tile as the tree has it.
-func (e *edge) tile(level int, n int64) ([]byte, error) {
-	width := e.tree.width(level, n, e.size)
-	p := e.tree.Path() + TilePath(level, n, width)
-	if e.tiles[p] == nil {
-		tile, err := e.read(p)
-		if err == nil && int64(len(tile)) != width*sha256.Size {
-			err = fmt.Errorf("%s has %d bytes in the place of %d", p, len(tile), width*sha256.Size)
+func (s *storedHashes) tile(level int, n int64) ([]byte, error) {
+	width := s.tree.width(level, n, s.size)
+	p := s.tree.Path() + TilePath(level, n, width)
+	if s.tiles[p] == nil {
+		tile, err := s.read(p)
+		if err == nil && int64(len(tile)) != width*tlog.HashSize {
+			err = fmt.Errorf("%s has %d bytes in the place of %d", p, len(tile), width*tlog.HashSize)
 		}
 		if err != nil {
 			return nil, fmt.Errorf("read tile: %w", err)
 		}
-		e.tiles[p] = tile
+		s.tiles[p] = tile
 	}
-	return e.tiles[p], nil
+	return s.tiles[p], nil
 }
 
 // ParseHash reads the digits of a hash by which the log names a record.

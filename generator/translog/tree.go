@@ -83,16 +83,36 @@ func subtree(hashes []byte) tlog.Hash {
 func (t *Tree) ReadHashes(indexes []int64) ([]tlog.Hash, error) {
 	hashes := make([]tlog.Hash, len(indexes))
 	for i, index := range indexes {
-		level, n := tlog.SplitStoredHashIndex(index)
-		width := int64(1) << (level % tileHeight)
-		tile := t.tile(level/tileHeight, n*width/tileWidth)
-		from := n * width % tileWidth * tlog.HashSize
-		if from+width*tlog.HashSize > int64(len(tile)) {
-			return nil, fmt.Errorf("the tree of %d entries has no hash %d of level %d", t.Size(), n, level)
+		level, n, first, width := inTile(index)
+		h, is := hashOver(t.tile(level, n), first, width)
+		if !is {
+			return nil, noHash(t.Size(), index)
 		}
-		hashes[i] = subtree(tile[from : from+width*tlog.HashSize])
+		hashes[i] = h
 	}
 	return hashes, nil
+}
+
+// inTile says which hashes of which tile a stored hash is over, by its index of package tlog.
+func inTile(index int64) (level int, n, first, width int64) {
+	level, n = tlog.SplitStoredHashIndex(index)
+	width = 1 << (level % tileHeight)
+	return level / tileHeight, n * width / tileWidth, n * width % tileWidth, width
+}
+
+// hashOver is the hash over width hashes of a tile, which begin with the first. It reports whether
+// the tile has so many.
+func hashOver(tile []byte, first, width int64) (h tlog.Hash, is bool) {
+	from, to := first*tlog.HashSize, (first+width)*tlog.HashSize
+	if to > int64(len(tile)) {
+		return h, false
+	}
+	return subtree(tile[from:to]), true
+}
+
+func noHash(size, index int64) error {
+	level, n := tlog.SplitStoredHashIndex(index)
+	return fmt.Errorf("the tree of %d entries has no hash %d of level %d", size, n, level)
 }
 
 // tile gives the hashes of a tile that there are, none where there is no such tile.

@@ -3,6 +3,10 @@ package translog
 import (
 	"bytes"
 	"context"
+	"crypto/ed25519"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -12,14 +16,69 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
 
+	"golang.org/x/mod/sumdb/note"
 	"golang.org/x/mod/sumdb/tlog"
 )
+
+// Witness is who cosigns checkpoints (C2SP tlog-witness).
+type Witness struct {
+	Key string `yaml:"key" is:"line"`     // verifier key with the algorithm 0x04 (C2SP tlog-cosignature)
+	URL string `yaml:"url" is:"upstream"` // prefix of its API
+}
 
 // Name is the name of a witness in its cosignatures.
 func (w *Witness) Name() string {
 	name, _, _ := strings.Cut(w.Key, "+")
 	return name
+}
+
+// Check says what is wrong with the key of a witness.
+func (w *Witness) Check() error {
+	_, err := w.verifier()
+	return err
+}
+
+// cosignatureAlgorithm is Ed25519 over a note with a time (C2SP tlog-cosignature).
+const cosignatureAlgorithm = 4
+
+// cosigner verifies cosignatures. It implements note.Verifier.
+type cosigner struct {
+	name string
+	hash uint32
+	key  ed25519.PublicKey
+}
+
+func (c *cosigner) Name() string    { return c.name }
+func (c *cosigner) KeyHash() uint32 { return c.hash }
+
+// Verify checks a cosignature: eight bytes of Unix seconds and a signature.
+func (c *cosigner) Verify(msg, sig []byte) bool {
+	if len(sig) != 8+ed25519.SignatureSize {
+		return false
+	}
+	at := binary.BigEndian.Uint64(sig)
+	signed := "cosignature/v1\ntime " + strconv.FormatUint(at, 10) + "\n" + string(msg)
+	return ed25519.Verify(c.key, []byte(signed), sig[8:])
+}
+
+// verifier is what checks the cosignatures of a witness.
+func (w *Witness) verifier() (note.Verifier, error) {
+	parts := strings.SplitN(w.Key, "+", 3)
+	if len(parts) != 3 || parts[0] == "" || strings.ContainsFunc(parts[0], unicode.IsSpace) || len(parts[1]) != 8 {
+		return nil, fmt.Errorf("witness key %.100q is not name, hash and key with + between them", w.Key)
+	}
+	key, err := base64.StdEncoding.DecodeString(parts[2])
+	hash, hashErr := strconv.ParseUint(parts[1], 16, 32)
+	if err != nil || hashErr != nil || len(key) != 1+ed25519.PublicKeySize || key[0] != cosignatureAlgorithm {
+		return nil, fmt.Errorf("witness key %.100q is no Ed25519 key for cosignatures (type 4)", w.Key)
+	}
+	sum := sha256.Sum256(append([]byte(parts[0]+"\n"), key...))
+	if binary.BigEndian.Uint32(sum[:]) != uint32(hash) {
+		return nil, fmt.Errorf("witness key %.100q has a hash of another key", w.Key)
+	}
+	return &cosigner{parts[0], uint32(hash), key[1:]}, nil
 }
 
 // Bounds of what a witness is asked, and answers.

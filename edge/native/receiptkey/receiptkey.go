@@ -13,8 +13,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
-	"path/filepath"
 	"strings"
 
 	"anteroom/edge/endpoint/receipt"
@@ -26,9 +24,6 @@ var pkcs8 = []byte{0x30, 0x2e, 0x02, 0x01, 0x00, 0x30, 0x05, 0x06, 0x03, 0x2b, 0
 
 // Prefix begins the text of a secret key. edge/worker/effects.mjs has it too.
 const Prefix = receipt.SecretPrefix
-
-// maxText is how many bytes of a key file are read: more than any form of a key has.
-const maxText = 1 << 10
 
 // Parse reads a receipt key from its text, in any form of the package comment. One line break may
 // end the text. An error repeats nothing of the text.
@@ -67,25 +62,21 @@ func IsSecret(key ed25519.PrivateKey, text string) bool {
 
 // Read reads a receipt key from r.
 func Read(r io.Reader) (ed25519.PrivateKey, error) {
-	text, err := io.ReadAll(io.LimitReader(r, maxText))
+	text, err := disk.ReadKey(r)
 	if err != nil {
 		return nil, err
 	}
-	return Parse(string(text))
+	return Parse(text)
 }
 
 // Load reads the receipt key in the file at path. Load calls warn where users other than the owner
 // may read the file.
 func Load(path string, warn func(format string, args ...any)) (ed25519.PrivateKey, error) {
-	f, err := os.Open(path)
+	text, err := disk.LoadKey(path, func() { warn("receipt key %s can be read by others (run chmod 600 on it)", path) })
 	if err != nil {
 		return nil, fmt.Errorf("load receipt key: %w", err)
 	}
-	defer f.Close()
-	if info, err := f.Stat(); err == nil && info.Mode().IsRegular() && disk.IsOpen(info) {
-		warn("receipt key %s can be read by others (run chmod 600 on it)", path)
-	}
-	key, err := Read(f)
+	key, err := Parse(text)
 	if err != nil {
 		return nil, fmt.Errorf("load receipt key %s: %w", path, err)
 	}
@@ -103,14 +94,7 @@ func New() ed25519.PrivateKey {
 // overwrites a file, as nothing could bring back a key that was in it.
 func Write(path string, key ed25519.PrivateKey) error {
 	text := Prefix + base64.StdEncoding.EncodeToString(key.Seed()) + "\n"
-	err := disk.WriteNew(path, []byte(text))
-	if errors.Is(err, os.ErrExist) {
-		err = fmt.Errorf("%w (a key is never overwritten: name another file)", err)
-	}
-	if err == nil {
-		err = disk.SyncFolder(filepath.Dir(path))
-	}
-	if err != nil {
+	if err := disk.WriteKey(path, text); err != nil {
 		return fmt.Errorf("write receipt key: %w", err)
 	}
 	return nil

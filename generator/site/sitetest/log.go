@@ -2,7 +2,6 @@ package sitetest
 
 import (
 	"fmt"
-	"path"
 	"slices"
 	"strings"
 	"testing"
@@ -49,8 +48,7 @@ func Log(t testing.TB, fsys fstest.MapFS, document func(path string) []byte, reg
 		if err := yaml.Unmarshal(fsys["scoreboard/"+name+".yaml"].Data, &is); err != nil {
 			t.Fatal(err)
 		}
-		at := path.Join("/scoreboard", name+".json")
-		entries := append(made.stage(&is), translog.Entry{Kind: translog.Verification, AsOf: is.AsOf, Board: at, BoardSHA256: sum(document(at))})
+		entries := append(made.stage(&is), translog.VerificationOf(name, is.AsOf, document(translog.BoardPath(name))))
 		lines, checkpoint, err := made.log.Append(name, entries, signer)
 		if err != nil {
 			t.Fatal(err)
