@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 	"testing/fstest"
+
+	"anteroom/generator/translog"
 )
 
 // mendSum makes the last line of a verification's file right.
