@@ -188,7 +188,8 @@ func entries(n int64) string {
 	return fmt.Sprintf("%d entries", n)
 }
 
-// printLog prints what a check has found. kept is whether it was held to a checkpoint that was kept.
+// printLog prints what a check has found. kept is whether it was held to a checkpoint that was
+// kept.
 func (t *terminal) printLog(r *logReport, kept bool) {
 	for _, tree := range r.Trees {
 		t.say("%s: %s, root %s, %s", tree.Origin, entries(tree.Size), tree.Root, cosignedBy(tree.Cosigned))
@@ -204,8 +205,6 @@ func (t *terminal) printLog(r *logReport, kept bool) {
 		t.say("goes on from the %d entries of the checkpoint that was kept", r.From)
 	case kept && r.OK:
 		t.say("goes on from the checkpoint that was kept, and was read from its beginning on")
-	case r.OK && len(r.Trees) == 0:
-		t.say("no verification has added to it yet")
 	}
 	for _, v := range r.Verifications {
 		c, of, cosigned := v.Counts, "", ""

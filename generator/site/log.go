@@ -97,8 +97,8 @@ func (l *loader) readLog(service *Service) {
 	l.checkStages()
 }
 
-// apartFrom gives the first earlier verification without which a stage that has faults has none: the
-// two were made of the same content in two places, and joined since.
+// apartFrom gives the first earlier verification without which a stage that has faults has none:
+// the two were made of the same content in two places, and joined since.
 func (l *loader) apartFrom(service *Service, name string) string {
 	log := translog.New(service.Log.Keys, service.Log.Witnesses)
 	add := func(log *translog.Log, name string) bool {
