@@ -97,6 +97,9 @@ vet() {
 # types checks the JavaScript of the worker by its JSDoc types.
 types() { node_tool tsc -p edge/worker/jsconfig.json; }
 
+# races runs the race detector, but for tests that run other programs, into which it does not see.
+races() { go test -race -skip '^TestVerifiers' $(go list ./edge/native/... ./generator/... | grep -v '/generator/kit$'); }
+
 if ! need go "install Go 1.26 or later"; then exit 1; fi
 check "toolchain" build/toolchain/install.sh
 check "go vet" vet
@@ -107,8 +110,8 @@ check "edge bundle" go run ./cmd/anteroom build
 check "edge types" types
 if [ "${1:-}" != lint ]; then
   check "Caddy, systemd, Chromium" build/toolchain/debian.sh
-  check "go test" go test ./...
-  check "go test, race detector" go test -race ./edge/native/... ./generator/...
+  check "go test" go test -p 3 ./... # the browser waits more than it computes
+  check "go test, race detector" races
   check "release, twice" build/release/twice.sh
 fi
 check "public/ is up to date" go run ./cmd/anteroom generate --check
