@@ -18,6 +18,7 @@ import (
 	"anteroom/generator/publish"
 	"anteroom/generator/site"
 	"anteroom/generator/translog"
+	"anteroom/generator/translog/translogtest"
 
 	"golang.org/x/mod/sumdb/note"
 )
@@ -34,14 +35,7 @@ type logger struct {
 func newLogger(t *testing.T) *logger {
 	t.Helper()
 	t.Setenv("SOURCE_DATE_EPOCH", now)
-	secret, key, err := note.GenerateKey(nil, translog.Origin("www.base.example", 1))
-	if err != nil {
-		t.Fatal(err)
-	}
-	signer, err := note.NewSigner(secret)
-	if err != nil {
-		t.Fatal(err)
-	}
+	key, signer := translogtest.Key(t, translog.Origin("www.base.example", 1))
 	s, output, err := loadAndGenerate("../../content")
 	if err != nil {
 		t.Fatal(err)

@@ -21,8 +21,7 @@ import (
 	"anteroom/generator/site"
 	"anteroom/generator/site/sitetest"
 	"anteroom/generator/translog"
-
-	"golang.org/x/mod/sumdb/note"
+	"anteroom/generator/translog/translogtest"
 )
 
 // The hand verification that the tests count with, and those of the same day after it.
@@ -79,14 +78,7 @@ func logs(t *testing.T) (none fstest.MapFS, live, fork, longer *logged) {
 	}
 
 	log := sitetest.Log(t, begun, func(path string) []byte { return documents[path] })
-	secret, key, err := note.GenerateKey(nil, log.Trees[0].Origin+"/2")
-	if err != nil {
-		t.Fatal(err)
-	}
-	signer, err := note.NewSigner(secret)
-	if err != nil {
-		t.Fatal(err)
-	}
+	key, signer := translogtest.Key(t, log.Trees[0].Origin+"/2")
 	service := strings.Replace(string(begun["service.yaml"].Data), log.Keys[0], log.Keys[0]+", "+key, 1)
 	begun["service.yaml"] = &fstest.MapFile{Data: []byte(service)}
 	log.Keys = append(log.Keys, key)

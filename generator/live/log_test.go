@@ -11,6 +11,7 @@ import (
 	"anteroom/generator"
 	"anteroom/generator/site"
 	"anteroom/generator/translog"
+	"anteroom/generator/translog/translogtest"
 
 	"golang.org/x/mod/sumdb/note"
 )
@@ -25,14 +26,7 @@ type logs struct {
 
 func newLogs(t *testing.T) *logs {
 	t.Helper()
-	secret, key, err := note.GenerateKey(nil, translog.Origin("www.base.example", 1))
-	if err != nil {
-		t.Fatal(err)
-	}
-	signer, err := note.NewSigner(secret)
-	if err != nil {
-		t.Fatal(err)
-	}
+	key, signer := translogtest.Key(t, translog.Origin("www.base.example", 1))
 	return &logs{t, key, signer}
 }
 

@@ -7,21 +7,13 @@ import (
 	"testing/fstest"
 
 	"anteroom/generator/translog"
-
-	"golang.org/x/mod/sumdb/note"
+	"anteroom/generator/translog/translogtest"
 )
 
 // Two verifications that were made of one content in two places, and joined since, are told from a
 // stage that was edited.
 func TestStagesMadeApart(t *testing.T) {
-	secret, key, err := note.GenerateKey(nil, translog.Origin("www.base.example", 1))
-	if err != nil {
-		t.Fatal(err)
-	}
-	signer, err := note.NewSigner(secret)
-	if err != nil {
-		t.Fatal(err)
-	}
+	key, signer := translogtest.Key(t, translog.Origin("www.base.example", 1))
 	fsys := base(t)
 	service := string(fsys["service.yaml"].Data)
 	fsys["service.yaml"].Data = []byte(strings.TrimSuffix(service, "\n") + "\nlog:\n  keys: [" + key + "]\n  witnesses: []\n")

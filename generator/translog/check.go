@@ -187,7 +187,7 @@ func (c *check) keep(f *found) error {
 
 // read reads a file. One that is not there is a fault; then, and where err is set, text is nil.
 func (c *check) read(f *found, path string) (text []byte) {
-	text, err := c.Read(path)
+	text, err := c.file(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		f.fault(path, "is not published")
@@ -196,12 +196,20 @@ func (c *check) read(f *found, path string) (text []byte) {
 		f.err = err
 		return nil
 	}
-	c.files.Add(1)
-	c.bytes.Add(int64(len(text)))
 	if text == nil {
 		text = []byte{}
 	}
 	return text
+}
+
+// file reads a file, and counts it.
+func (c *check) file(path string) ([]byte, error) {
+	text, err := c.Read(path)
+	if err == nil {
+		c.files.Add(1)
+		c.bytes.Add(int64(len(text)))
+	}
+	return text, err
 }
 
 // inOrder does work for each number below n, at most atOnce at a time, and uses the results in
@@ -327,15 +335,13 @@ func (c *check) openTree(key string) (*checkedTree, error) {
 		}
 	}
 	path := CheckpointPath(t.Path())
-	t.text, err = c.Read(path)
+	t.text, err = c.file(path)
 	if f.err != nil || err != nil {
 		if f.err == nil && !errors.Is(err, fs.ErrNotExist) { // a key that has signed nothing has no checkpoint
 			f.err = err
 		}
 		return nil, c.keep(f)
 	}
-	c.files.Add(1)
-	c.bytes.Add(int64(len(t.text)))
 	signed, err := Open(t.text, []string{key}, t.witnesses)
 	switch {
 	case err != nil:
@@ -401,11 +407,7 @@ func (c *check) readBundle(t *checkedTree, n int64) *bundle {
 	}
 	switch {
 	case b.lines != nil:
-		b.hashes = make([]byte, 0, width*tlog.HashSize)
-		for _, line := range b.lines {
-			h := tlog.RecordHash(line)
-			b.hashes = append(b.hashes, h[:]...)
-		}
+		b.hashes = hashesOf(b.lines)
 		if tile != nil && !bytes.Equal(tile, b.hashes) {
 			b.tile = tile
 		}
@@ -413,6 +415,16 @@ func (c *check) readBundle(t *checkedTree, n int64) *bundle {
 		b.hashes = tile
 	}
 	return b
+}
+
+// hashesOf is the tile over entries.
+func hashesOf(lines [][]byte) []byte {
+	hashes := make([]byte, 0, len(lines)*tlog.HashSize)
+	for _, line := range lines {
+		h := tlog.RecordHash(line)
+		hashes = append(hashes, h[:]...)
+	}
+	return hashes
 }
 
 // parseBundle takes the entries out of a bundle of so many.

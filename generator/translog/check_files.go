@@ -75,11 +75,7 @@ func (c *check) compareTile(f *found, t *checkedTree, path string, level int, n,
 			f.fault(path, "%v", err)
 			return
 		}
-		text = nil
-		for _, line := range lines {
-			h := tlog.RecordHash(line)
-			text = append(text, h[:]...)
-		}
+		text = hashesOf(lines)
 	}
 	if !bytes.Equal(text, t.part(level, n, width)) {
 		f.fault(path, "is not that of the tree")

@@ -7,20 +7,12 @@ import (
 	"testing"
 
 	"anteroom/generator/translog"
-
-	"golang.org/x/mod/sumdb/note"
+	"anteroom/generator/translog/translogtest"
 )
 
 // A log goes on from each of its checkpoints, and from no other that its key has signed.
 func TestConsistent(t *testing.T) {
-	secret, key, err := note.GenerateKey(nil, translog.Origin("www.base.example", 1))
-	if err != nil {
-		t.Fatal(err)
-	}
-	signer, err := note.NewSigner(secret)
-	if err != nil {
-		t.Fatal(err)
-	}
+	key, signer := translogtest.Key(t, translog.Origin("www.base.example", 1))
 	// log has a stage with these texts as the payloads of its registrations, for each list.
 	log := func(stages ...[]string) *translog.Log {
 		l := translog.New([]string{key}, nil)

@@ -8,9 +8,9 @@ import (
 	"testing/fstest"
 
 	"anteroom/generator/translog"
+	"anteroom/generator/translog/translogtest"
 
 	"go.yaml.in/yaml/v4"
-	"golang.org/x/mod/sumdb/note"
 )
 
 // Log gives a content folder a public log under a new key: a stage for each of its boards, whose
@@ -26,14 +26,7 @@ func Log(t testing.TB, fsys fstest.MapFS, document func(path string) []byte, reg
 	if err := yaml.Unmarshal(file.Data, &service); err != nil {
 		t.Fatal(err)
 	}
-	secret, key, err := note.GenerateKey(nil, translog.Origin(service.Host, 1))
-	if err != nil {
-		t.Fatal(err)
-	}
-	signer, err := note.NewSigner(secret)
-	if err != nil {
-		t.Fatal(err)
-	}
+	key, signer := translogtest.Key(t, translog.Origin(service.Host, 1))
 	text, rest, found := strings.Cut(string(file.Data), "\nlog:\n")
 	if found {
 		rest = strings.Replace(rest, "  keys: []", "  keys: ["+key+"]", 1)

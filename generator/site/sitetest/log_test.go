@@ -5,20 +5,12 @@ import (
 	"testing"
 
 	"anteroom/generator/translog"
-
-	"golang.org/x/mod/sumdb/note"
+	"anteroom/generator/translog/translogtest"
 )
 
 // A log has the numbers of its boards, those that fall and rise again too.
 func TestStages(t *testing.T) {
-	secret, key, err := note.GenerateKey(nil, translog.Origin("www.base.example", 1))
-	if err != nil {
-		t.Fatal(err)
-	}
-	signer, err := note.NewSigner(secret)
-	if err != nil {
-		t.Fatal(err)
-	}
+	key, signer := translogtest.Key(t, translog.Origin("www.base.example", 1))
 	given := translog.RecordHash("given", "payload")
 	m := maker{t: t, log: translog.New([]string{key}, nil), given: []string{given}, at: map[string][]int64{}}
 	for i, want := range []translog.Counts{

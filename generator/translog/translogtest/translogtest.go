@@ -1,4 +1,4 @@
-// Package translogtest is a witness of logs, for tests.
+// Package translogtest makes keys of logs, and is a witness of logs, for tests.
 package translogtest
 
 import (
@@ -12,11 +12,26 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+	"testing"
 
 	"anteroom/generator/translog"
 
+	"golang.org/x/mod/sumdb/note"
 	"golang.org/x/mod/sumdb/tlog"
 )
+
+// Key makes a key for a log of this origin: its verifier key, and what signs with it.
+func Key(t testing.TB, origin string) (key string, signer note.Signer) {
+	t.Helper()
+	secret, key, err := note.GenerateKey(nil, origin)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if signer, err = note.NewSigner(secret); err != nil {
+		t.Fatal(err)
+	}
+	return key, signer
+}
 
 // Witness implements C2SP tlog-witness for one log.
 type Witness struct {
