@@ -30,5 +30,5 @@ bench: ## make a bundle to measure in build/out/candidate, and run the benchmark
 lint: ## run the checks of code and documents without the tests
 	@build/test.sh lint
 
-mutants: ## change the code one operator at a time and list what no test notices; PACKAGE=edge/kernel for one package
+mutants: ## change the code one operator at a time and list what no test notices; PACKAGE=edge/turn for one package
 	@build/mutants.sh $(PACKAGE)

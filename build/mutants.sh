@@ -4,7 +4,7 @@
 #
 #   build/mutants.sh               the packages of the edge but its hosts and edgetest,
 #                                  generator/site and generator/publish
-#   build/mutants.sh edge/kernel   one package
+#   build/mutants.sh edge/turn   one package
 #
 # It prints a line for each package, and under it each mutant that LIVED, was NOT COVERED or TIMED
 # OUT, as file:line:column. Efficacy is killed / (killed + lived). Coverage is

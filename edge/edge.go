@@ -9,9 +9,9 @@ import (
 	"anteroom/edge/endpoint/health"
 	"anteroom/edge/endpoint/mcp"
 	"anteroom/edge/endpoint/receipt"
-	"anteroom/edge/kernel"
-	"anteroom/edge/outbox"
 	"anteroom/edge/snapshot"
+	"anteroom/edge/store/outbox"
+	"anteroom/edge/turn"
 )
 
 // Edge answers requests from one snapshot. It is made once, and no request changes it.
@@ -41,7 +41,7 @@ func Load(s *snapshot.Snapshot) (*Edge, error) {
 func (e *Edge) Prerender() { e.api.Prerender() }
 
 // Handle gives the outcome of a request's turn. Package kernel says what a host does with it.
-func (e *Edge) Handle(t *kernel.Turn) kernel.Outcome {
+func (e *Edge) Handle(t *turn.Turn) turn.Outcome {
 	t.Begin(e.snapshot)
 	if path, _, _ := strings.Cut(t.Request.Target, "?"); health.Asks(path) {
 		return t.Outcome(health.Answer(t, path, receipt.StandingOf(&t.Host, e.snapshot).Fits()))
@@ -56,7 +56,7 @@ func (e *Edge) Handle(t *kernel.Turn) kernel.Outcome {
 // Deliver sends one digest from the outbox. Its response is 200 where a digest was delivered (call
 // again: more may be due), 204 where none is due, 502 where the relay did not take it, 503 where
 // the store fails.
-func (e *Edge) Deliver(t *kernel.Turn) kernel.Outcome {
+func (e *Edge) Deliver(t *turn.Turn) turn.Outcome {
 	t.Begin(e.snapshot)
 	return t.Outcome(outbox.Deliver(t))
 }

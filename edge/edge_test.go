@@ -6,7 +6,7 @@ import (
 	"anteroom/edge"
 	"anteroom/edge/api"
 	"anteroom/edge/edgetest"
-	"anteroom/edge/kernel"
+	"anteroom/edge/turn"
 )
 
 // A prepared response is what a host sends where no effect fails. So it equals the response that a
@@ -14,17 +14,17 @@ import (
 func TestPreparedResponseIsWhole(t *testing.T) {
 	h := edgetest.NewFake(t)
 	h.Host.Limiter = false
-	turn := &kernel.Turn{Now: edgetest.Now, Host: h.Host, Request: kernel.Request{Method: "GET", Target: "/api/waitlist?agent_name=ada", Host: "www.example.org"}}
-	ahead := h.Edge.Handle(turn)
+	current := &turn.Turn{Now: edgetest.Now, Host: h.Host, Request: turn.Request{Method: "GET", Target: "/api/waitlist?agent_name=ada", Host: "www.example.org"}}
+	ahead := h.Edge.Handle(current)
 	if ahead.Response == nil || len(ahead.Effects) != 1 {
 		t.Fatalf("%+v", ahead)
 	}
-	turn.Journal = []kernel.Result{{}}
-	after := h.Edge.Handle(turn)
+	current.Journal = []turn.Result{{}}
+	after := h.Edge.Handle(current)
 	if after.Response == nil || len(after.Effects) != 0 {
 		t.Fatalf("%+v", after)
 	}
-	if got, want := string(kernel.AppendFields(nil, ahead.Response.Header)), string(kernel.AppendFields(nil, after.Response.Header)); got != want || edgetest.Header(ahead.Response, "link") == "" {
+	if got, want := string(turn.AppendFields(nil, ahead.Response.Header)), string(turn.AppendFields(nil, after.Response.Header)); got != want || edgetest.Header(ahead.Response, "link") == "" {
 		t.Errorf("header fields ahead\n%s\nand after\n%s", got, want)
 	}
 	if string(ahead.Response.Body) != string(after.Response.Body) {

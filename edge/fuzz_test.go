@@ -9,7 +9,7 @@ import (
 	"anteroom/edge/api"
 	"anteroom/edge/edgetest"
 	"anteroom/edge/endpoint/mcp/protocol"
-	"anteroom/edge/kernel"
+	"anteroom/edge/turn"
 )
 
 // Every request gets a well-formed answer that is no 5xx, and only an answer of 200 has effects.
@@ -78,11 +78,11 @@ func BenchmarkTurn(b *testing.B) {
 		{"mcp register", "POST", "/api/mcp", `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"service_register","arguments":{"agent_name":"ledger-lark"}}}`},
 	} {
 		b.Run(c.name, func(b *testing.B) {
-			journal := []kernel.Result{}
-			answered := kernel.Result{OK: true, Data: make([]byte, 64), Rows: make([][][]any, 3), Changes: make([]int64, 3)}
+			journal := []turn.Result{}
+			answered := turn.Result{OK: true, Data: make([]byte, 64), Rows: make([][][]any, 3), Changes: make([]int64, 3)}
 			b.ReportAllocs()
 			for b.Loop() {
-				t := &kernel.Turn{Request: kernel.Request{Method: c.method, Target: c.target, Host: "www.example.org", Body: []byte(c.body)}, Now: edgetest.Now, Host: h.Host, Journal: journal[:0]}
+				t := &turn.Turn{Request: turn.Request{Method: c.method, Target: c.target, Host: "www.example.org", Body: []byte(c.body)}, Now: edgetest.Now, Host: h.Host, Journal: journal[:0]}
 				for {
 					outcome := h.Edge.Handle(t)
 					if outcome.Response != nil {

@@ -27,7 +27,7 @@ import (
 	"anteroom/edge/snapshot"
 	"anteroom/generator/model"
 	"anteroom/generator/site"
-	"anteroom/generator/translog"
+	"anteroom/generator/tlog"
 )
 
 // File is one file of the published tree.
@@ -37,7 +37,7 @@ type File = assets.File
 type Output struct {
 	Documents []File // sorted by path
 	Snapshot  *snapshot.Snapshot
-	Log       *translog.Log // nil where the content has none
+	Log       *tlog.Log // nil where the content has none
 }
 
 // Generate makes all documents and the snapshot from a loaded site and the route table. It replaces
@@ -220,7 +220,7 @@ func (g *generation) newSnapshot() *snapshot.Snapshot {
 	}
 	lookup := ""
 	if len(service.Log.Keys) > 0 {
-		lookup = translog.LookupFolder
+		lookup = tlog.LookupFolder
 	}
 	return &snapshot.Snapshot{
 		Format:        snapshot.Format,

@@ -9,7 +9,7 @@ import (
 
 	"anteroom/edge/assets"
 	"anteroom/edge/endpoint/mcp/protocol"
-	"anteroom/generator/translog"
+	"anteroom/generator/tlog"
 )
 
 // commonHeaders are the headers of every static answer, errors included. The security policy lets a
@@ -140,7 +140,7 @@ func (p *published) alike(other *published) bool {
 // where the path has a rule of its own. For the CDN a star matches slashes too, so that the
 // broadest of several patterns counts.
 func openRule(at string) (broadest *published) {
-	if translog.Published(at) {
+	if tlog.Published(at) {
 		if served := logPublishedAs(at); strings.Contains(served.pattern, "*") {
 			return served
 		}

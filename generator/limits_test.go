@@ -9,13 +9,13 @@ import (
 	"anteroom/edge/endpoint/signal"
 	"anteroom/edge/snapshot"
 	"anteroom/generator/site"
-	"anteroom/generator/translog"
+	"anteroom/generator/tlog"
 )
 
 // The sitemap may have as many addresses as search engines take at once, and no more.
 func TestMostAddresses(t *testing.T) {
 	for _, over := range []int{0, 1} {
-		g := &generation{site: &site.Site{Scoreboards: make([]site.Scoreboard, 1), Log: &translog.Log{}}, snapshot: &snapshot.Snapshot{}}
+		g := &generation{site: &site.Site{Scoreboards: make([]site.Scoreboard, 1), Log: &tlog.Log{}}, snapshot: &snapshot.Snapshot{}}
 		for i := range signal.MaxURLs - len(g.sitemapEntries()) + over {
 			g.site.Pages = append(g.site.Pages, site.Page{Name: fmt.Sprint("page-", i)})
 		}

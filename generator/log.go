@@ -3,21 +3,21 @@ package generator
 import (
 	"slices"
 
-	"anteroom/generator/translog"
+	"anteroom/generator/tlog"
 )
 
 // publicLog publishes what a reader of the log begins with: its keys, policies and newest
 // checkpoints. They stand in the manifest. It gives the thousands of files that follow from them,
 // which do not.
-func (g *generation) publicLog() (rest []translog.File) {
+func (g *generation) publicLog() (rest []tlog.File) {
 	g.checkLoggedBoards()
 	files, err := g.site.Log.Files()
 	if err != nil {
 		g.fault("%w", err)
 	}
 	for _, f := range files {
-		tree := translog.TreePath(f.Path)
-		if slices.Contains([]string{translog.KeysPath, translog.PolicyPath(tree), translog.CheckpointPath(tree)}, f.Path) {
+		tree := tlog.TreePath(f.Path)
+		if slices.Contains([]string{tlog.KeysPath, tlog.PolicyPath(tree), tlog.CheckpointPath(tree)}, f.Path) {
 			g.add(f.Path, f.Bytes)
 		} else {
 			rest = append(rest, f)
@@ -27,7 +27,7 @@ func (g *generation) publicLog() (rest []translog.File) {
 }
 
 // addLog publishes files of the log under the headers of its paths.
-func (g *generation) addLog(files []translog.File) {
+func (g *generation) addLog(files []tlog.File) {
 	for _, f := range files {
 		g.add(f.Path, f.Bytes)
 		g.documents[len(g.documents)-1].Make = f.Make
@@ -42,7 +42,7 @@ func (g *generation) checkLoggedBoards() {
 	}
 	for i := range g.site.Scoreboards {
 		board := &g.site.Scoreboards[i]
-		published := translog.VerificationOf(board.File, board.AsOf, BoardDocument(board))
+		published := tlog.VerificationOf(board.File, board.AsOf, BoardDocument(board))
 		if sum, is := logged[board.File]; is && sum != published.BoardSHA256 {
 			g.fault("scoreboard/%s.yaml is another board than the log has (bring it back from version control: what was logged is never edited)", board.File)
 		}

@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"testing"
 
-	"anteroom/generator/translog"
+	"anteroom/generator/tlog"
 
 	"golang.org/x/mod/sumdb/note"
 )
@@ -12,15 +12,15 @@ import (
 // The edge knows of the look-up where the content has a key of the log, and nowhere else: neither
 // the snapshot nor an example has anything of it then.
 func TestLookupOfTheLog(t *testing.T) {
-	_, key, err := note.GenerateKey(nil, translog.Origin("www.anteroom.example", 1))
+	_, key, err := note.GenerateKey(nil, tlog.Origin("www.anteroom.example", 1))
 	if err != nil {
 		t.Fatal(err)
 	}
 	keyed := overlay(t, map[string]func(string) string{"service.yaml": replace("\n  keys: []", "\n  keys: ["+key+"]")})
-	if o := generate(t, keyed); o.Snapshot.LogLookup != translog.LookupFolder {
+	if o := generate(t, keyed); o.Snapshot.LogLookup != tlog.LookupFolder {
 		t.Errorf("with a key the look-up is in %q", o.Snapshot.LogLookup)
 	}
-	if o := generate(t, shippedContent); o.Snapshot.LogLookup != "" || bytes.Contains(document(t, o, "/openapi.json"), []byte(translog.LookupFolder)) {
+	if o := generate(t, shippedContent); o.Snapshot.LogLookup != "" || bytes.Contains(document(t, o, "/openapi.json"), []byte(tlog.LookupFolder)) {
 		t.Errorf("without a key the look-up is in %q, or in an example", o.Snapshot.LogLookup)
 	}
 }

@@ -18,9 +18,9 @@ import (
 	"anteroom/edge/endpoint/signal"
 	"anteroom/edge/input"
 	"anteroom/edge/jsondoc"
-	"anteroom/edge/kernel"
+	"anteroom/edge/turn"
 	"anteroom/generator/model"
-	"anteroom/generator/translog"
+	"anteroom/generator/tlog"
 )
 
 // manifest publishes manifest.json, which lists every document that was added before it. Only the
@@ -28,8 +28,8 @@ import (
 func (g *generation) manifest() {
 	manifest := model.Manifest{
 		Limits: model.Limits{
-			BodyBytes:       kernel.MaxBody,
-			QueryBytes:      kernel.MaxQuery,
+			BodyBytes:       turn.MaxBody,
+			QueryBytes:      turn.MaxQuery,
 			JSONDepth:       jsondoc.MaxDepth,
 			JSONMembers:     jsondoc.MaxMembers,
 			WritesPerMinute: g.site.Service.Limits.WritesPerMinute,
@@ -68,7 +68,7 @@ func (g *generation) manifest() {
 	}
 	if stage := g.stage(); stage != nil {
 		manifest.Log = &model.ManifestLog{
-			Origin: stage.Tree.Origin, Key: stage.Tree.Key, Size: stage.Size, Checkpoint: g.url(translog.CheckpointPath(stage.Tree.Path())),
+			Origin: stage.Tree.Origin, Key: stage.Tree.Key, Size: stage.Size, Checkpoint: g.url(tlog.CheckpointPath(stage.Tree.Path())),
 		}
 	}
 	manifest.Documents = make([]model.ManifestDocument, len(g.documents))

@@ -11,7 +11,7 @@ import (
 	"anteroom/edge/api"
 	"anteroom/edge/edgetest"
 	"anteroom/edge/endpoint/mcp/protocol"
-	"anteroom/edge/kernel"
+	"anteroom/edge/turn"
 	"anteroom/generator"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
@@ -174,7 +174,7 @@ func structured(t testing.TB, h *edgetest.Fake, host, name, arguments string) js
 // called with the examples of its fields, and with what stands here besides.
 func TestToolSchemas(t *testing.T) {
 	o := generate(t, shippedContent)
-	h := &edgetest.Fake{Edge: edgetest.Load(t, o.Snapshot), Key: edgetest.Key, Host: kernel.HostInfo{PublicKey: edgetest.PublicKey(edgetest.Key)}}
+	h := &edgetest.Fake{Edge: edgetest.Load(t, o.Snapshot), Key: edgetest.Key, Host: turn.HostInfo{PublicKey: edgetest.PublicKey(edgetest.Key)}}
 	minted := string(structured(t, h, o.Snapshot.CanonicalHost, "service_mint_receipt", `{}`))
 	roster := `"roster":[{"position":"rainmaker","agent_name":"a","allocation":20},{"position":"operator","agent_name":"b","allocation":20},` +
 		`{"position":"verifier","agent_name":"c","allocation":20},{"position":"scout","agent_name":"d","allocation":20},{"position":"treasurer","agent_name":"e","allocation":20}]`

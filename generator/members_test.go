@@ -18,9 +18,9 @@ import (
 	"anteroom/edge/edgetest"
 	"anteroom/edge/endpoint/health"
 	"anteroom/edge/jsondoc"
-	"anteroom/edge/kernel"
 	"anteroom/edge/native"
 	"anteroom/edge/snapshot"
+	"anteroom/edge/turn"
 )
 
 // TestMembers compares real answers of every operation with their descriptions. A member is named
@@ -85,8 +85,8 @@ func TestMembers(t *testing.T) {
 
 // recordedAnswer is a request and what the core answered.
 type recordedAnswer struct {
-	request  kernel.Request
-	response *kernel.Response
+	request  turn.Request
+	response *turn.Response
 }
 
 // recordAnswers runs the transcripts on the native host, and records what the core would have
@@ -172,7 +172,7 @@ type recorder struct {
 	record func(recordedAnswer)
 }
 
-func (r recorder) Handle(t *kernel.Turn) kernel.Outcome {
+func (r recorder) Handle(t *turn.Turn) turn.Outcome {
 	same := *t
 	if o := r.shadow.Handle(&same); o.Response != nil {
 		r.record(recordedAnswer{t.Request, o.Response})

@@ -8,7 +8,7 @@ import (
 
 	"anteroom/edge/api"
 	"anteroom/edge/input"
-	"anteroom/edge/kernel"
+	"anteroom/edge/turn"
 	"anteroom/generator/model"
 )
 
@@ -39,7 +39,7 @@ func (d *openAPIDocument) exampleRequest(route *api.Route, op *api.Operation, bu
 // without a receipt key.
 func (d *openAPIDocument) exampleAnswer(route *api.Route, op *api.Operation) model.JSON {
 	request := d.exampleRequest(route, op, exampleBody)
-	response := d.runTurn(kernel.Request{}, func(t *kernel.Turn) *kernel.Response { return op.Handle(t, input.ParseBody(request)) })
+	response := d.runTurn(turn.Request{}, func(t *turn.Turn) *turn.Response { return op.Handle(t, input.ParseBody(request)) })
 	if response == nil || response.Status != http.StatusOK {
 		d.fault("openapi.json: %s does not answer its own example %s", op.ID, request)
 		return nil
@@ -51,19 +51,19 @@ func (d *openAPIDocument) exampleAnswer(route *api.Route, op *api.Operation) mod
 func (d *openAPIDocument) measure(route *api.Route) {
 	operations := operationsWith(route, http.MethodGet)
 	if slices.ContainsFunc(operations, func(op *api.Operation) bool { return op.Document != nil }) {
-		answer := d.runTurn(kernel.Request{Method: http.MethodGet, Target: route.Path}, d.edge.Handle)
+		answer := d.runTurn(turn.Request{Method: http.MethodGet, Target: route.Path}, d.edge.Handle)
 		d.answerSizes[route.Path] = len(answer.Body)
 	}
 }
 
 // runTurn answers a request to the canonical host, at the time of all examples.
-func (d *openAPIDocument) runTurn(request kernel.Request, handle func(*kernel.Turn) *kernel.Response) *kernel.Response {
+func (d *openAPIDocument) runTurn(request turn.Request, handle func(*turn.Turn) *turn.Response) *turn.Response {
 	now, err := time.Parse(time.RFC3339, model.ExampleTime)
 	if err != nil {
 		d.fault("openapi.json: the time of the examples: %w", err)
 	}
 	request.Host = d.example.CanonicalHost
-	return kernel.Run(&kernel.Turn{Request: request, Now: now.Unix()}, func(t *kernel.Turn) kernel.Outcome {
+	return turn.Run(&turn.Turn{Request: request, Now: now.Unix()}, func(t *turn.Turn) turn.Outcome {
 		t.Begin(d.example)
 		return t.Outcome(handle(t))
 	}, d.performEffects)
@@ -71,19 +71,19 @@ func (d *openAPIDocument) runTurn(request kernel.Request, handle func(*kernel.Tu
 
 // performEffects lets every effect succeed: the first statement gives the number 1, the key file of
 // IndexNow is there, every other server answers 200, and the service answers requests to itself.
-func (d *openAPIDocument) performEffects(effects []kernel.Effect) (results []kernel.Result) {
+func (d *openAPIDocument) performEffects(effects []turn.Effect) (results []turn.Result) {
 	for _, effect := range effects {
-		var result kernel.Result
+		var result turn.Result
 		switch e := effect.(type) {
-		case kernel.Exec:
+		case turn.Exec:
 			result.Rows = make([][][]any, len(e.Statements))
 			result.Rows[0] = [][]any{{int64(1)}}
-		case kernel.Fetch:
+		case turn.Fetch:
 			result.Status = http.StatusOK
 			target := strings.TrimPrefix(e.URL, d.base)
 			switch {
 			case e.Self:
-				answer := d.runTurn(kernel.Request{Method: e.Method, Target: target, Body: e.Body}, d.edge.Handle)
+				answer := d.runTurn(turn.Request{Method: e.Method, Target: target, Body: e.Body}, d.edge.Handle)
 				result.Status, result.Data = answer.Status, answer.Body
 			case target == "/"+d.snapshot.IndexNowKey+".txt":
 				result.Data = []byte(d.snapshot.IndexNowKey)

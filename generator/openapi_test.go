@@ -22,11 +22,11 @@ import (
 	"anteroom/edge/endpoint/mcp/protocol"
 	"anteroom/edge/input"
 	"anteroom/edge/jsondoc"
-	"anteroom/edge/kernel"
 	"anteroom/edge/native"
 	"anteroom/edge/native/static"
 	"anteroom/edge/respond"
 	"anteroom/edge/snapshot"
+	"anteroom/edge/turn"
 	"anteroom/generator"
 	"anteroom/generator/model"
 	"anteroom/generator/site"
@@ -404,7 +404,7 @@ func TestOpenAPIRefusalAndOptions(t *testing.T) {
 	output := generate(t, shippedContent)
 	o := readOpenAPI(t, document(t, output, "/openapi.json"))
 	host := &edgetest.Fake{Edge: edgetest.Load(t, output.Snapshot)}
-	ask := func(method, path string) *kernel.Response {
+	ask := func(method, path string) *turn.Response {
 		return host.Do(method, path, "", "host", output.Snapshot.CanonicalHost)
 	}
 	refused := ask("GET", protocol.Path)
@@ -632,18 +632,18 @@ func TestShippedContentPasses(t *testing.T) {
 	o := generate(t, shippedContent)
 	host := o.Snapshot.CanonicalHost
 	h := &edgetest.Fake{Edge: edgetest.Load(t, o.Snapshot)}
-	h.Exec = func(e kernel.Exec) kernel.Result {
-		result := kernel.Result{Changes: make([]int64, len(e.Statements)), Rows: make([][][]any, len(e.Statements))}
+	h.Exec = func(e turn.Exec) turn.Result {
+		result := turn.Result{Changes: make([]int64, len(e.Statements)), Rows: make([][][]any, len(e.Statements))}
 		result.Rows[0] = [][]any{{int64(1)}}
 		return result
 	}
-	h.Fetch = func(e kernel.Fetch) kernel.Result {
+	h.Fetch = func(e turn.Fetch) turn.Result {
 		target := strings.TrimPrefix(e.URL, "https://"+host)
 		if e.Self {
 			r := (&edgetest.Fake{Edge: h.Edge}).Do(e.Method, target, string(e.Body), "host", host)
-			return kernel.Result{Status: r.Status, Data: r.Body}
+			return turn.Result{Status: r.Status, Data: r.Body}
 		}
-		result := kernel.Result{Status: 200}
+		result := turn.Result{Status: 200}
 		if target == "/"+o.Snapshot.IndexNowKey+".txt" {
 			result.Data = []byte(o.Snapshot.IndexNowKey)
 		}
@@ -729,7 +729,7 @@ func TestPublishedTemplatesAreRefused(t *testing.T) {
 		if body != nil {
 			text, _ = json.Marshal(body)
 		}
-		outcome := e.Handle(&kernel.Turn{Request: kernel.Request{Method: method, Target: target, Host: output.Snapshot.CanonicalHost, Body: text}})
+		outcome := e.Handle(&turn.Turn{Request: turn.Request{Method: method, Target: target, Host: output.Snapshot.CanonicalHost, Body: text}})
 		if len(outcome.Effects) > 0 || outcome.Response == nil || outcome.Response.Status != 400 || !strings.Contains(string(outcome.Response.Body), `"code":"placeholder"`) {
 			t.Errorf("%s %s %s: %+v", method, target, text, outcome)
 		}
@@ -772,8 +772,8 @@ func TestOpenAPIAnswers(t *testing.T) {
 	output := generate(t, shippedContent)
 	o := readOpenAPI(t, document(t, output, "/openapi.json"))
 	for _, key := range []string{"", "MCowBQYDK2VwAyEAMCowBQYDK2VwAyEAMCowBQYDK2U="} {
-		turn := &kernel.Turn{Snapshot: output.Snapshot, Now: 1_800_000_000, Host: kernel.HostInfo{PublicKey: key}}
-		turn.Request.Host = output.Snapshot.CanonicalHost
+		current := &turn.Turn{Snapshot: output.Snapshot, Now: 1_800_000_000, Host: turn.HostInfo{PublicKey: key}}
+		current.Request.Host = output.Snapshot.CanonicalHost
 		for _, route := range api.Routes {
 			for _, op := range route.Operations {
 				if op.Document == nil {
@@ -782,9 +782,9 @@ func TestOpenAPIAnswers(t *testing.T) {
 				w := jsondoc.Writer{Buf: slices.Clone(output.Snapshot.Documents[op.Document.ID])}
 				w.Buf = w.Buf[:len(w.Buf)-1]
 				if op.Document.Tail != nil {
-					op.Document.Tail(turn, &w)
+					op.Document.Tail(current, &w)
 				}
-				respond.WriteTrailer(turn, &w)
+				respond.WriteTrailer(current, &w)
 				w.Close('}')
 				answer := value(t, string(w.Buf))
 				s := o.schema(t, "paths", route.Path, "get", "responses", "200", "content", "application/json", "schema")
@@ -894,9 +894,9 @@ func TestOpenAPIProblem(t *testing.T) {
 		"400": {"InvalidInput", respond.InvalidInput, true}, "405": {"MethodNotAllowed", respond.MethodNotAllowed, false},
 		"429": {"TooManyWrites", respond.TooManyWrites, true}, "503": {"StoreUnavailable", respond.StoreUnavailable, false},
 	} {
-		turn := &kernel.Turn{Snapshot: output.Snapshot}
-		turn.Request.Host = "localhost"
-		turn.Operation = "registerAgent"
+		current := &turn.Turn{Snapshot: output.Snapshot}
+		current.Request.Host = "localhost"
+		current.Operation = "registerAgent"
 		var own func(w *jsondoc.Writer)
 		if status == "405" {
 			own = func(w *jsondoc.Writer) { w.Raw("contract", string(output.Snapshot.Documents["waitlist"])) }
@@ -906,7 +906,7 @@ func TestOpenAPIProblem(t *testing.T) {
 			faults = new(input.Faults)
 			faults.Add("agent_name", input.TooLong, "has 81 code points, and 80 is the most")
 		}
-		body := respond.Problem(turn, test.problem, "what is wrong", faults, own).Body
+		body := respond.Problem(current, test.problem, "what is wrong", faults, own).Body
 		s := o.schema(t, "components", "responses", test.name, "content", "application/problem+json", "schema")
 		if err := s.Validate(value(t, string(body))); err != nil {
 			t.Errorf("%s: %v", status, err)
@@ -933,9 +933,9 @@ func TestOpenAPIComputations(t *testing.T) {
 		`{"op":"previous","calendar":"de","date":"2026-12-25"}`, `{"op":"roll","calendar":"de","date":"2026-12-25","convention":"nearest"}`,
 		`{"op":"holidays","calendar":"de","year":2026}`,
 	} {
-		turn := &kernel.Turn{Snapshot: output.Snapshot}
-		turn.Request.Host = output.Snapshot.CanonicalHost
-		answer := value(t, string(bizday.Compute(turn, input.ParseBody([]byte(body))).Body))
+		current := &turn.Turn{Snapshot: output.Snapshot}
+		current.Request.Host = output.Snapshot.CanonicalHost
+		answer := value(t, string(bizday.Compute(current, input.ParseBody([]byte(body))).Body))
 		if err := s.Validate(answer); err != nil {
 			t.Errorf("%s: %v", body, err)
 		}

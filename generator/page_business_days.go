@@ -12,7 +12,7 @@ import (
 	"anteroom/edge/endpoint/bizday"
 	"anteroom/edge/input"
 	"anteroom/edge/jsondoc"
-	"anteroom/edge/kernel"
+	"anteroom/edge/turn"
 	"anteroom/generator/page"
 )
 
@@ -92,12 +92,12 @@ func (g *generation) businessDaysCall() section {
 }
 
 // rehearse reads what an endpoint answers to a body, of a dry run where it writes.
-func (g *generation) rehearse(handle func(*kernel.Turn, *input.Input) *kernel.Response, body string, answer any) {
-	turn := &kernel.Turn{Request: kernel.Request{Host: g.site.Service.CanonicalHost}}
-	turn.Begin(g.snapshot)
+func (g *generation) rehearse(handle func(*turn.Turn, *input.Input) *turn.Response, body string, answer any) {
+	current := &turn.Turn{Request: turn.Request{Host: g.site.Service.CanonicalHost}}
+	current.Begin(g.snapshot)
 	in := input.ParseBody([]byte(body))
 	in.DryRun = true
-	response := handle(turn, in)
+	response := handle(current, in)
 	if err := json.Unmarshal(response.Body, answer); err != nil || response.Status != http.StatusOK {
 		g.fault("an endpoint does not answer its own example %s: %d %s", body, response.Status, response.Body)
 	}

@@ -12,7 +12,7 @@ import (
 	"anteroom/edge"
 	"anteroom/edge/endpoint/bizday"
 	"anteroom/edge/input"
-	"anteroom/edge/kernel"
+	"anteroom/edge/turn"
 	"anteroom/generator"
 )
 
@@ -33,14 +33,14 @@ func says(t *testing.T, page, text string, wanted ...string) {
 }
 
 // getter answers GETs of the paths and queries of the canonical host, by an edge of the output.
-func getter(t *testing.T, o *generator.Output) func(method, target, body string) kernel.Outcome {
+func getter(t *testing.T, o *generator.Output) func(method, target, body string) turn.Outcome {
 	t.Helper()
 	e, err := edge.Load(o.Snapshot)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return func(method, target, body string) kernel.Outcome {
-		return e.Handle(&kernel.Turn{Request: kernel.Request{Method: method, Target: target, Host: o.Snapshot.CanonicalHost, Body: []byte(body)}})
+	return func(method, target, body string) turn.Outcome {
+		return e.Handle(&turn.Turn{Request: turn.Request{Method: method, Target: target, Host: o.Snapshot.CanonicalHost, Body: []byte(body)}})
 	}
 }
 

@@ -9,14 +9,14 @@ import (
 
 	"anteroom/generator/page"
 	"anteroom/generator/site"
-	"anteroom/generator/translog"
+	"anteroom/generator/tlog"
 )
 
 // logPage is the page about the public log.
 const logPage = "log"
 
 // stage is the newest stage of the public log, nil where there is no log yet.
-func (g *generation) stage() *translog.Stage { return g.site.Log.Current() }
+func (g *generation) stage() *tlog.Stage { return g.site.Log.Current() }
 
 // logState says whose log it is, how far it goes, and who watches it.
 func (g *generation) logState() section {
@@ -28,7 +28,7 @@ func (g *generation) logState() section {
 	var b strings.Builder
 	row := beginTable(&b, "What", "Is")
 	row("Origin", "`"+t.Origin+"`")
-	row("Verifier key", fmt.Sprintf("`%s`, as in [vkey](%s)", t.Key, translog.KeysPath))
+	row("Verifier key", fmt.Sprintf("`%s`, as in [vkey](%s)", t.Key, tlog.KeysPath))
 	entries := strconv.FormatInt(t.Size(), 10)
 	if t.First > 0 {
 		entries += fmt.Sprintf(", and %d under %s before", t.First, numbered(len(log.Trees)-1, "another key", "other keys"))
@@ -48,7 +48,7 @@ func numbered(n int, one, many string) string {
 }
 
 // cosigners are the witnesses of a checkpoint.
-func cosigners(stage *translog.Stage) string {
+func cosigners(stage *tlog.Stage) string {
 	if len(stage.Cosigned) == 0 {
 		return "nobody yet"
 	}
@@ -56,7 +56,7 @@ func cosigners(stage *translog.Stage) string {
 }
 
 // loggedNumbers are the numbers of a verification in the log, with their names for people.
-func loggedNumbers(counts translog.Counts) string {
+func loggedNumbers(counts tlog.Counts) string {
 	var numbers []string
 	v := reflect.ValueOf(counts)
 	for i := range v.NumField() {
@@ -95,7 +95,7 @@ func (g *generation) logKeep() section {
 	if stage == nil {
 		return section{markdown: "There is none to keep yet.\n"}
 	}
-	return section{markdown: fmt.Sprintf("```sh\ncurl -sSf %s -o kept.checkpoint\n```\n", g.url(translog.CheckpointPath(stage.Tree.Path())))}
+	return section{markdown: fmt.Sprintf("```sh\ncurl -sSf %s -o kept.checkpoint\n```\n", g.url(tlog.CheckpointPath(stage.Tree.Path())))}
 }
 
 // logVerifications lists the hand verifications that are in the log, the newest first.
@@ -111,35 +111,35 @@ func (g *generation) logVerifications() section {
 		if s.Tree.First > 0 {
 			at += " of " + s.Tree.Path()
 		}
-		row(boardLink(s.Name), fmt.Sprintf("[%s](%s)", at, translog.CheckpointOf(s.Tree.Path(), s.Size)), cosigners(s), proofLink(s.Name))
+		row(boardLink(s.Name), fmt.Sprintf("[%s](%s)", at, tlog.CheckpointOf(s.Tree.Path(), s.Size)), cosigners(s), proofLink(s.Name))
 	}
 	return section{markdown: b.String()}
 }
 
 // proofLink leads to the proof of a verification.
 func proofLink(name string) string {
-	return fmt.Sprintf("[%s.tlog-proof](%s)", name, translog.ProofPath(name))
+	return fmt.Sprintf("[%s.tlog-proof](%s)", name, tlog.ProofPath(name))
 }
 
 // loggedProof leads to the proof of a board's verification, "" where the log does not have that.
 func (g *generation) loggedProof(board *site.Scoreboard) string {
-	if !slices.ContainsFunc(g.site.Log.Stages, func(s translog.Stage) bool { return s.Name == board.File }) {
+	if !slices.ContainsFunc(g.site.Log.Stages, func(s tlog.Stage) bool { return s.Name == board.File }) {
 		return ""
 	}
-	return fmt.Sprintf(", [proof](%s)", translog.ProofPath(board.File))
+	return fmt.Sprintf(", [proof](%s)", tlog.ProofPath(board.File))
 }
 
 // logDocuments are the published files of a log, with what is in them. Capital letters stand for
 // what differs from file to file.
 var logDocuments = [][2]string{
-	{translog.CheckpointPath(translog.Folder), "The newest checkpoint: origin, size and root hash, signed"},
-	{translog.Folder + "/checkpoints/SIZE", "Every checkpoint, by the number of its entries"},
-	{translog.KeysPath, "The verifier keys, in the order of their use"},
-	{translog.PolicyPath(translog.Folder), "The key and the witnesses, as a C2SP tlog-policy"},
-	{translog.Folder + "/tile/LEVEL/N", "Hashes of the tree, as C2SP tlog-tiles"},
-	{translog.Folder + "/tile/entries/N", "The entries, in bundles of C2SP tlog-tiles"},
-	{translog.LookupPath("HHH"), "Where entries are, by the first digits of their hashes, a line each: hash, index in its tree, verification, kind, and what it counts as since a correction"},
-	{translog.ProofPath("NAME"), "That the verification of this name is the last entry of its checkpoint, as a C2SP tlog-proof"},
+	{tlog.CheckpointPath(tlog.Folder), "The newest checkpoint: origin, size and root hash, signed"},
+	{tlog.Folder + "/checkpoints/SIZE", "Every checkpoint, by the number of its entries"},
+	{tlog.KeysPath, "The verifier keys, in the order of their use"},
+	{tlog.PolicyPath(tlog.Folder), "The key and the witnesses, as a C2SP tlog-policy"},
+	{tlog.Folder + "/tile/LEVEL/N", "Hashes of the tree, as C2SP tlog-tiles"},
+	{tlog.Folder + "/tile/entries/N", "The entries, in bundles of C2SP tlog-tiles"},
+	{tlog.LookupPath("HHH"), "Where entries are, by the first digits of their hashes, a line each: hash, index in its tree, verification, kind, and what it counts as since a correction"},
+	{tlog.ProofPath("NAME"), "That the verification of this name is the last entry of its checkpoint, as a C2SP tlog-proof"},
 }
 
 // logFiles lists the files of the log.
@@ -160,25 +160,25 @@ func (g *generation) logFiles() section {
 		last := g.stage().LastBundle()
 		fmt.Fprintf(&b, " The last bundle is [`%s`](%s): `.p/W` stands behind the number of one that has W entries yet and is not full.", last, last)
 	}
-	fmt.Fprintf(&b, "\n\nA tree under a further key has checkpoints, tiles and policy in a folder of its own, as its origin says: `%s`.\n", translog.Origin("", 2))
+	fmt.Fprintf(&b, "\n\nA tree under a further key has checkpoints, tiles and policy in a folder of its own, as its origin says: `%s`.\n", tlog.Origin("", 2))
 	return section{markdown: b.String()}
 }
 
 // logKinds are the kinds of entries: one of each as the log writes it, what it stands for, and the
 // number of a board that it counts in, if any.
 var logKinds = []struct {
-	entry  translog.Entry
+	entry  tlog.Entry
 	what   string
 	number string
 }{
-	{translog.Entry{Kind: translog.Registration, Hash: "HASH"}, "A registration that counts", "registrations_recorded"},
-	{translog.Entry{Kind: translog.Charter, Hash: "HASH"}, "A charter that counts", "charters_filed"},
-	{translog.Entry{Kind: translog.Suggestion, Hash: "HASH"}, "A suggestion from outside", "received_external"},
-	{translog.Entry{Kind: translog.Own, Hash: "HASH"}, "A record of the operator's, set apart", "development_seed_and_test_records"},
-	{translog.Entry{Kind: translog.Vouched, Index: 12}, "An agent that is vouched for, by the index of a registration", "verified_organic_agent_conversions"},
-	{translog.Entry{Kind: translog.Correction, Index: 12, To: translog.None}, "From here on that entry counts as another kind, or as nothing", ""},
-	{translog.Entry{Kind: translog.Verification, AsOf: "DATE", Board: "PATH", BoardSHA256: "HASH"}, "The end of a hand verification, with the five numbers, and the SHA-256 of the board's file", ""},
-	{translog.Entry{Kind: translog.Previous, Checkpoint: "NOTE"}, "The first entry under a further key: the last checkpoint before", ""},
+	{tlog.Entry{Kind: tlog.Registration, Hash: "HASH"}, "A registration that counts", "registrations_recorded"},
+	{tlog.Entry{Kind: tlog.Charter, Hash: "HASH"}, "A charter that counts", "charters_filed"},
+	{tlog.Entry{Kind: tlog.Suggestion, Hash: "HASH"}, "A suggestion from outside", "received_external"},
+	{tlog.Entry{Kind: tlog.Own, Hash: "HASH"}, "A record of the operator's, set apart", "development_seed_and_test_records"},
+	{tlog.Entry{Kind: tlog.Vouched, Index: 12}, "An agent that is vouched for, by the index of a registration", "verified_organic_agent_conversions"},
+	{tlog.Entry{Kind: tlog.Correction, Index: 12, To: tlog.None}, "From here on that entry counts as another kind, or as nothing", ""},
+	{tlog.Entry{Kind: tlog.Verification, AsOf: "DATE", Board: "PATH", BoardSHA256: "HASH"}, "The end of a hand verification, with the five numbers, and the SHA-256 of the board's file", ""},
+	{tlog.Entry{Kind: tlog.Previous, Checkpoint: "NOTE"}, "The first entry under a further key: the last checkpoint before", ""},
 }
 
 // logEntries shows an entry of each kind, and says what each stands for.
@@ -201,7 +201,7 @@ func (g *generation) logEntries() section {
 }
 
 // shortEntry is an entry as the log writes it, the counts of a verification left out.
-func shortEntry(e *translog.Entry) string {
+func shortEntry(e *tlog.Entry) string {
 	text := string(e.Append(nil))
 	if before, counts, found := strings.Cut(text, `"counts":{`); found {
 		_, after, _ := strings.Cut(counts, "}")

@@ -16,13 +16,13 @@ import (
 	"anteroom/generator/model"
 	"anteroom/generator/site"
 	"anteroom/generator/site/sitetest"
-	"anteroom/generator/translog"
+	"anteroom/generator/tlog"
 
 	"golang.org/x/mod/sumdb/note"
 )
 
 // logged is the shipped content with a log of two hand verifications, which have records.
-func logged(t *testing.T) (fstest.MapFS, *translog.Log) {
+func logged(t *testing.T) (fstest.MapFS, *tlog.Log) {
 	t.Helper()
 	content := fstest.MapFS{}
 	shipped := os.DirFS("../content")
@@ -49,7 +49,7 @@ func logged(t *testing.T) (fstest.MapFS, *translog.Log) {
 }
 
 // made are the documents of a content, by their paths. A log takes the place of the content's.
-func made(t *testing.T, content fs.FS, log *translog.Log) map[string][]byte {
+func made(t *testing.T, content fs.FS, log *tlog.Log) map[string][]byte {
 	t.Helper()
 	s, err := site.Load(content)
 	if err != nil {
@@ -89,24 +89,24 @@ func TestLogPage(t *testing.T) {
 	const origin = "www.anteroom.example/log"
 	second, signer := keyOf(t, origin+"/2")
 	rotated := reread(t, append(slices.Clone(log.Keys), second), content)
-	last := translog.Entry{Kind: translog.Verification, AsOf: "2026-11-21", Board: "/scoreboard/2026-11-21.json", BoardSHA256: strings.Repeat("0", 64)}
-	if _, _, err := rotated.Append("2026-11-21", []translog.Entry{last}, signer); err != nil {
+	last := tlog.Entry{Kind: tlog.Verification, AsOf: "2026-11-21", Board: "/scoreboard/2026-11-21.json", BoardSHA256: strings.Repeat("0", 64)}
+	if _, _, err := rotated.Append("2026-11-21", []tlog.Entry{last}, signer); err != nil {
 		t.Fatal(err)
 	}
 	rotated.Stages[2].Cosigned = []string{"witness.example/one", "witness.example/two"}
 
 	const none = "This service keeps no log yet."
 	for name, test := range map[string]struct {
-		log  *translog.Log
+		log  *tlog.Log
 		says []string
 		not  []string
 		want *model.ManifestLog
 	}{
 		"none": {
-			log: translog.New(nil, nil), says: []string{none, "A form stands here as soon as", "None is in the log yet.", "There is none to keep yet.", "`/log/checkpoint`"},
+			log: tlog.New(nil, nil), says: []string{none, "A form stands here as soon as", "None is in the log yet.", "There is none to keep yet.", "`/log/checkpoint`"},
 			not: []string{"| Origin |", "](/log/"},
 		},
-		"a key that has signed nothing": {log: translog.New(log.Keys, nil), says: []string{none}, not: []string{log.Keys[0]}},
+		"a key that has signed nothing": {log: tlog.New(log.Keys, nil), says: []string{none}, not: []string{log.Keys[0]}},
 		"two verifications": {
 			log: log,
 			says: []string{
@@ -176,9 +176,9 @@ func keyOf(t *testing.T, origin string) (key string, signer note.Signer) {
 }
 
 // reread is the log of a content under more keys than it was written with.
-func reread(t *testing.T, keys []string, content fstest.MapFS) *translog.Log {
+func reread(t *testing.T, keys []string, content fstest.MapFS) *tlog.Log {
 	t.Helper()
-	log := translog.New(keys, nil)
+	log := tlog.New(keys, nil)
 	for _, name := range []string{"2026-09-22", "2026-11-20"} {
 		entries, checkpoint := site.LogFiles(name)
 		if faults := log.Read(name, bytes.NewReader(content[entries].Data), content[checkpoint].Data); faults != nil {
@@ -218,22 +218,22 @@ func TestLogFiles(t *testing.T) {
 // Each kind of entry counts in the number that the table of kinds says, and is written as there.
 func TestLogKinds(t *testing.T) {
 	for _, k := range logKinds {
-		key, signer := keyOf(t, translog.Origin("www.anteroom.example", 1))
-		log := translog.New([]string{key}, nil)
-		var entries []translog.Entry
+		key, signer := keyOf(t, tlog.Origin("www.anteroom.example", 1))
+		log := tlog.New([]string{key}, nil)
+		var entries []tlog.Entry
 		want := map[string]int{}
 		switch e := k.entry; {
-		case translog.IsRecord(e.Kind):
-			entries = append(entries, translog.Entry{Kind: e.Kind, Hash: strings.Repeat("0", 64)})
-		case e.Kind == translog.Vouched:
-			entries = append(entries, translog.Entry{Kind: translog.Registration, Hash: strings.Repeat("0", 64)}, translog.Entry{Kind: e.Kind})
+		case tlog.IsRecord(e.Kind):
+			entries = append(entries, tlog.Entry{Kind: e.Kind, Hash: strings.Repeat("0", 64)})
+		case e.Kind == tlog.Vouched:
+			entries = append(entries, tlog.Entry{Kind: tlog.Registration, Hash: strings.Repeat("0", 64)}, tlog.Entry{Kind: e.Kind})
 			want["registrations_recorded"] = 1
 		}
 		if k.number != "" {
 			want[k.number] = 1
 		}
-		entries = append(entries, translog.Entry{
-			Kind: translog.Verification, AsOf: "2026-11-20", Board: "/scoreboard/2026-11-20.json", BoardSHA256: strings.Repeat("0", 64),
+		entries = append(entries, tlog.Entry{
+			Kind: tlog.Verification, AsOf: "2026-11-20", Board: "/scoreboard/2026-11-20.json", BoardSHA256: strings.Repeat("0", 64),
 		})
 		if _, _, err := log.Append("2026-11-20", entries, signer); err != nil {
 			t.Fatal(err)

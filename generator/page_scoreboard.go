@@ -9,7 +9,7 @@ import (
 
 	"anteroom/generator/page"
 	"anteroom/generator/site"
-	"anteroom/generator/translog"
+	"anteroom/generator/tlog"
 )
 
 // countLabels name each number of a board for people, by its place in scoreboard.json.
@@ -191,7 +191,7 @@ func (g *generation) boardHistory() section {
 }
 
 // boardLink is a link to a dated board.
-func boardLink(file string) string { return "[" + file + "](" + translog.BoardPath(file) + ")" }
+func boardLink(file string) string { return "[" + file + "](" + tlog.BoardPath(file) + ")" }
 
 // boardCorrections lists every number that a board took back.
 func (g *generation) boardCorrections() section {

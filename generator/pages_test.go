@@ -16,8 +16,8 @@ import (
 	"anteroom/edge/api"
 	"anteroom/edge/edgetest"
 	"anteroom/edge/input"
-	"anteroom/edge/kernel"
 	"anteroom/edge/respond"
+	"anteroom/edge/turn"
 	"anteroom/generator"
 	"anteroom/generator/model"
 )
@@ -144,66 +144,66 @@ func answeredProblems(t *testing.T, o *generator.Output, route *api.Route) map[s
 // The examples of problem types are what the service answers.
 func TestProblemExamples(t *testing.T) {
 	o := generate(t, shippedContent)
-	do := func(h *edgetest.Fake, method, target, body string, headers ...string) *kernel.Response {
+	do := func(h *edgetest.Fake, method, target, body string, headers ...string) *turn.Response {
 		return h.Do(method, target, body, append([]string{"host", o.Snapshot.CanonicalHost}, headers...)...)
 	}
 	query := "agent_name=" + strings.Repeat("x", 9000-len("agent_name="))
 	suggestion := `{"suggestion":"Publish the tables."}`
-	provocations := map[string]func(h *edgetest.Fake) *kernel.Response{
-		"invalid-input":      func(h *edgetest.Fake) *kernel.Response { return do(h, "POST", "/api/suggest", "{}") },
-		"not-found":          func(h *edgetest.Fake) *kernel.Response { return do(h, "GET", "/api/nothing", "") },
-		"not-live-yet":       func(h *edgetest.Fake) *kernel.Response { return do(h, "GET", "/v1/jobs", "") },
-		"method-not-allowed": func(h *edgetest.Fake) *kernel.Response { return do(h, "PUT", "/api/quest", "") },
-		"body-too-large": func(h *edgetest.Fake) *kernel.Response {
-			return do(h, "POST", "/api/suggest", strings.Repeat(" ", kernel.MaxBody+1))
+	provocations := map[string]func(h *edgetest.Fake) *turn.Response{
+		"invalid-input":      func(h *edgetest.Fake) *turn.Response { return do(h, "POST", "/api/suggest", "{}") },
+		"not-found":          func(h *edgetest.Fake) *turn.Response { return do(h, "GET", "/api/nothing", "") },
+		"not-live-yet":       func(h *edgetest.Fake) *turn.Response { return do(h, "GET", "/v1/jobs", "") },
+		"method-not-allowed": func(h *edgetest.Fake) *turn.Response { return do(h, "PUT", "/api/quest", "") },
+		"body-too-large": func(h *edgetest.Fake) *turn.Response {
+			return do(h, "POST", "/api/suggest", strings.Repeat(" ", turn.MaxBody+1))
 		},
-		"query-too-long": func(h *edgetest.Fake) *kernel.Response { return do(h, "GET", "/api/waitlist?"+query, "") },
-		"unsupported-media-type": func(h *edgetest.Fake) *kernel.Response {
+		"query-too-long": func(h *edgetest.Fake) *turn.Response { return do(h, "GET", "/api/waitlist?"+query, "") },
+		"unsupported-media-type": func(h *edgetest.Fake) *turn.Response {
 			return do(h, "POST", "/api/suggest", "x", "content-type", "application/x-www-form-urlencoded")
 		},
-		"misdirected-request": func(h *edgetest.Fake) *kernel.Response {
+		"misdirected-request": func(h *edgetest.Fake) *turn.Response {
 			return do(h, "GET", "/api/quest", "", "host", "other.example")
 		},
-		"too-many-writes": func(h *edgetest.Fake) *kernel.Response {
+		"too-many-writes": func(h *edgetest.Fake) *turn.Response {
 			h.Left = 0
 			return do(h, "POST", "/api/suggest", suggestion)
 		},
-		"internal-error": func(*edgetest.Fake) *kernel.Response {
-			turn := &kernel.Turn{}
-			turn.Begin(o.Snapshot)
-			return respond.Unfinished(turn)
+		"internal-error": func(*edgetest.Fake) *turn.Response {
+			current := &turn.Turn{}
+			current.Begin(o.Snapshot)
+			return respond.Unfinished(current)
 		},
-		"inconsistent-counts": func(h *edgetest.Fake) *kernel.Response {
+		"inconsistent-counts": func(h *edgetest.Fake) *turn.Response {
 			content := *o.Snapshot
 			content.Shipped = content.ReceivedExternal + content.OriginatedInternally + 1
 			h.Edge = edgetest.Load(t, &content)
 			return do(h, "GET", "/api/roster", "")
 		},
-		"relay-unreachable": func(h *edgetest.Fake) *kernel.Response {
-			h.Fail = map[string]kernel.Failure{"relay": kernel.Unavailable}
+		"relay-unreachable": func(h *edgetest.Fake) *turn.Response {
+			h.Fail = map[string]turn.Failure{"relay": turn.Unavailable}
 			return do(h, "POST", "/api/suggest", suggestion)
 		},
-		"signal-failed": func(h *edgetest.Fake) *kernel.Response {
-			h.Exec = func(e kernel.Exec) kernel.Result {
+		"signal-failed": func(h *edgetest.Fake) *turn.Response {
+			h.Exec = func(e turn.Exec) turn.Result {
 				rows := make([][][]any, len(e.Statements))
 				rows[0] = [][]any{{int64(1)}}
-				return kernel.Result{Rows: rows}
+				return turn.Result{Rows: rows}
 			}
-			h.Fetch = func(f kernel.Fetch) kernel.Result {
+			h.Fetch = func(f turn.Fetch) turn.Result {
 				if strings.HasSuffix(f.URL, ".txt") {
-					return kernel.Result{Status: 200, Data: []byte(o.Snapshot.IndexNowKey)}
+					return turn.Result{Status: 200, Data: []byte(o.Snapshot.IndexNowKey)}
 				}
-				return kernel.Result{Status: 403}
+				return turn.Result{Status: 403}
 			}
 			return do(h, "GET", "/api/signal?fire=1", "")
 		},
-		"store-unavailable": func(h *edgetest.Fake) *kernel.Response {
-			h.Fail = map[string]kernel.Failure{"exec": kernel.Unavailable}
+		"store-unavailable": func(h *edgetest.Fake) *turn.Response {
+			h.Fail = map[string]turn.Failure{"exec": turn.Unavailable}
 			return do(h, "POST", "/api/waitlist", `{"agent_name":"tern"}`)
 		},
-		"signal-under-way": func(h *edgetest.Fake) *kernel.Response {
-			h.Exec = func(e kernel.Exec) kernel.Result {
-				return kernel.Result{Rows: [][][]any{{}, {{edgetest.Now, "", ""}}}}
+		"signal-under-way": func(h *edgetest.Fake) *turn.Response {
+			h.Exec = func(e turn.Exec) turn.Result {
+				return turn.Result{Rows: [][][]any{{}, {{edgetest.Now, "", ""}}}}
 			}
 			return do(h, "GET", "/api/signal?fire=1", "")
 		},

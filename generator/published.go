@@ -6,7 +6,7 @@ import (
 	"anteroom/edge/assets"
 	"anteroom/edge/respond"
 	"anteroom/generator/page"
-	"anteroom/generator/translog"
+	"anteroom/generator/tlog"
 )
 
 // The media types and lifetimes of published documents. cacheShort is for documents that a hand
@@ -123,7 +123,7 @@ const (
 
 // publishedAs is how a path is served, nil where the table does not say.
 func publishedAs(p string) *published {
-	if translog.Published(p) {
+	if tlog.Published(p) {
 		return logPublishedAs(p)
 	}
 	for i := range publishedPaths {
@@ -137,7 +137,7 @@ func publishedAs(p string) *published {
 // logPublishedAs is how a file of a log is served, under the pattern of all files of its kind and
 // its tree.
 func logPublishedAs(p string) *published {
-	tree := translog.TreePath(p)
+	tree := tlog.TreePath(p)
 	for _, served := range logPaths {
 		if served.pattern = tree + served.pattern; assets.Matches(served.pattern, p) {
 			return &served

@@ -9,24 +9,24 @@ import (
 	"anteroom/edge/assets"
 	"anteroom/edge/native/static"
 	"anteroom/generator/site"
-	"anteroom/generator/translog"
+	"anteroom/generator/tlog"
 )
 
 // logHeaders are how the files of a log are served.
 var logHeaders = []struct{ path, mediaType, cache string }{
-	{translog.KeysPath, mediaText, cacheShort},
-	{translog.PolicyPath("/log"), mediaText, cacheShort},
-	{translog.PolicyPath("/log/2"), mediaText, cacheShort},
-	{translog.CheckpointPath("/log"), mediaText, cacheCheckpoint},
-	{translog.CheckpointPath("/log/2"), mediaText, cacheCheckpoint},
-	{translog.CheckpointOf("/log", 7), mediaText, cacheShort},
-	{translog.CheckpointOf("/log/12", 7), mediaText, cacheShort},
-	{translog.LookupPath("abc"), mediaText, cacheShort},
-	{translog.ProofPath("2026-11-20"), mediaText, cacheShort},
-	{"/log" + translog.TilePath(0, 0, 1), mediaTile, cachePermanent},
-	{"/log" + translog.TilePath(0, 1234067, 256), mediaTile, cachePermanent},
-	{"/log" + translog.TilePath(-1, 0, 256), mediaTile, cachePermanent},
-	{"/log/2" + translog.TilePath(-1, 1234067, 7), mediaTile, cachePermanent},
+	{tlog.KeysPath, mediaText, cacheShort},
+	{tlog.PolicyPath("/log"), mediaText, cacheShort},
+	{tlog.PolicyPath("/log/2"), mediaText, cacheShort},
+	{tlog.CheckpointPath("/log"), mediaText, cacheCheckpoint},
+	{tlog.CheckpointPath("/log/2"), mediaText, cacheCheckpoint},
+	{tlog.CheckpointOf("/log", 7), mediaText, cacheShort},
+	{tlog.CheckpointOf("/log/12", 7), mediaText, cacheShort},
+	{tlog.LookupPath("abc"), mediaText, cacheShort},
+	{tlog.ProofPath("2026-11-20"), mediaText, cacheShort},
+	{"/log" + tlog.TilePath(0, 0, 1), mediaTile, cachePermanent},
+	{"/log" + tlog.TilePath(0, 1234067, 256), mediaTile, cachePermanent},
+	{"/log" + tlog.TilePath(-1, 0, 256), mediaTile, cachePermanent},
+	{"/log/2" + tlog.TilePath(-1, 1234067, 7), mediaTile, cachePermanent},
 }
 
 // configured are the _headers of a generation with documents at these paths, beside a page.
@@ -76,10 +76,10 @@ func TestHeadersOfLog(t *testing.T) {
 		}
 	}
 	// The headers of a tile that is not there yet are those of the others: see publishedPaths.
-	if got := rules.Of("/log" + translog.TilePath(0, 99, 256)).Get("Cache-Control"); got != cachePermanent {
+	if got := rules.Of("/log" + tlog.TilePath(0, 99, 256)).Get("Cache-Control"); got != cachePermanent {
 		t.Errorf("a tile that comes later: %s", got)
 	}
-	if _, headers := configured(t, "/robots.txt"); strings.Contains(headers, translog.Folder) {
+	if _, headers := configured(t, "/robots.txt"); strings.Contains(headers, tlog.Folder) {
 		t.Errorf("rules for a log that is not there:\n%s", headers)
 	}
 }
@@ -89,7 +89,7 @@ func TestRulesOfLog(t *testing.T) {
 	count := func(headers string) int { return strings.Count("\n"+headers, "\n/") }
 	var few, many []string
 	for n := range int64(2000) {
-		many = append(many, "/log"+translog.TilePath(0, n, 256), translog.CheckpointOf("/log", n))
+		many = append(many, "/log"+tlog.TilePath(0, n, 256), tlog.CheckpointOf("/log", n))
 	}
 	few = append(few, many[:2]...)
 	_, small := configured(t, few...)

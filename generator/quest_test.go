@@ -13,7 +13,7 @@ import (
 	"testing"
 
 	"anteroom/edge/edgetest"
-	"anteroom/edge/kernel"
+	"anteroom/edge/turn"
 	"anteroom/generator"
 )
 
@@ -37,12 +37,12 @@ func keyedHost(t *testing.T, o *generator.Output) *edgetest.Fake {
 	o.Snapshot.CurrentKey = edgetest.PublicKey(edgetest.Key)
 	return &edgetest.Fake{
 		Edge: edgetest.Load(t, o.Snapshot), Key: edgetest.Key, Left: 1000,
-		Host: kernel.HostInfo{Client: "192.0.2.1", PublicKey: edgetest.PublicKey(edgetest.Key), Limiter: true},
+		Host: turn.HostInfo{Client: "192.0.2.1", PublicKey: edgetest.PublicKey(edgetest.Key), Limiter: true},
 	}
 }
 
 // send sends a call to the canonical host of a generated content.
-func send(t *testing.T, h *edgetest.Fake, o *generator.Output, c call) *kernel.Response {
+func send(t *testing.T, h *edgetest.Fake, o *generator.Output, c call) *turn.Response {
 	t.Helper()
 	target, canonical := strings.CutPrefix(c.url, o.Snapshot.BaseURL())
 	if !canonical {
@@ -57,7 +57,7 @@ func ownWords(body string) string {
 }
 
 // refusedAsTemplate reports an answer that is no refusal of a placeholder, and calls with effects.
-func refusedAsTemplate(t *testing.T, h *edgetest.Fake, what string, r *kernel.Response) {
+func refusedAsTemplate(t *testing.T, h *edgetest.Fake, what string, r *turn.Response) {
 	t.Helper()
 	var problem struct{ Errors []struct{ Code string } }
 	if err := json.Unmarshal(r.Body, &problem); err != nil || r.Status != 400 || len(problem.Errors) == 0 {
@@ -164,7 +164,7 @@ func TestCallsOfLLMs(t *testing.T) {
 }
 
 // keep puts an answer into the file that a command names for it.
-func keep(files map[string]string, command string, r *kernel.Response) {
+func keep(files map[string]string, command string, r *turn.Response) {
 	if _, name, ok := strings.Cut(command, " -o "); ok {
 		files[name] = string(r.Body)
 	}

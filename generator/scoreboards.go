@@ -7,7 +7,7 @@ import (
 	"anteroom/edge/api"
 	"anteroom/generator/model"
 	"anteroom/generator/site"
-	"anteroom/generator/translog"
+	"anteroom/generator/tlog"
 )
 
 // scoreboards publishes the newest hand verification with all its words, and the numbers of every
@@ -24,7 +24,7 @@ func (g *generation) scoreboards() {
 func BoardDocument(s *site.Scoreboard) []byte { return new(generation).indentedJSON(verification(s)) }
 
 // boardPath is where the numbers of one hand verification are published.
-func boardPath(s *site.Scoreboard) string { return translog.BoardPath(s.File) }
+func boardPath(s *site.Scoreboard) string { return tlog.BoardPath(s.File) }
 
 // verification holds the numbers of one hand verification. It is made of that verification's own
 // content file alone: a published verification never changes, whatever else does.

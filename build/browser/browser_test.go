@@ -23,7 +23,7 @@ import (
 	"anteroom/generator"
 	"anteroom/generator/site"
 	"anteroom/generator/site/sitetest"
-	"anteroom/generator/translog"
+	"anteroom/generator/tlog"
 )
 
 // node is the pinned Node.js.
@@ -62,11 +62,11 @@ func TestLog(t *testing.T) {
 		return string(text)
 	}
 	payload := answer["payload_sha256"].(string)
-	hash := translog.RecordHash(answer["record_id"].(string), payload)
+	hash := tlog.RecordHash(answer["record_id"].(string), payload)
 	// A record that would stand in the same file of the look-up: a file that is not there is said
 	// by the console of the browser, where nothing else may be.
 	other := ""
-	for i := 0; translog.LookupPath(translog.RecordHash(other, payload)) != translog.LookupPath(hash); i++ {
+	for i := 0; tlog.LookupPath(tlog.RecordHash(other, payload)) != tlog.LookupPath(hash); i++ {
 		other = fmt.Sprintf("%032x", i)
 	}
 	log := sitetest.Log(t, full, func(path string) []byte { return documents[path] }, hash)

@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 
 	"anteroom/edge/native/sqlite"
-	"anteroom/edge/records/backup"
+	"anteroom/edge/store/backup"
 
 	"github.com/spf13/cobra"
 )

@@ -15,8 +15,8 @@ import (
 	"slices"
 	"text/tabwriter"
 
-	"anteroom/edge/migrations"
 	"anteroom/edge/snapshot"
+	"anteroom/edge/store/migrations"
 	"anteroom/edge/worker/bundle"
 	"anteroom/edge/worker/prerender"
 

@@ -13,14 +13,14 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"anteroom/cmd/anteroom/internal/live"
 	"anteroom/edge/native/receiptkey"
 	"anteroom/edge/worker/cloudflare"
 	"anteroom/edge/worker/deploy"
 	"anteroom/generator"
-	"anteroom/generator/live"
 	"anteroom/generator/publish"
 	"anteroom/generator/site"
-	"anteroom/generator/translog"
+	"anteroom/generator/tlog"
 
 	"github.com/spf13/cobra"
 )
@@ -251,7 +251,7 @@ func planDeployment(ctx context.Context, t *terminal, flags *deployFlags, allowa
 	source := &deploy.Source{
 		File: file, Environment: flags.environment, Facts: deployFacts(&s.Service),
 		Content: output.Snapshot.ShortVersion(), AsOf: output.Snapshot.AsOf, Allowances: allowances,
-		Unlisted: translog.Published,
+		Unlisted: tlog.Published,
 	}
 	if key != nil {
 		source.Key = receiptkey.Prefix + base64.StdEncoding.EncodeToString(key.Seed())

@@ -9,10 +9,10 @@ import (
 	"strings"
 	"time"
 
+	"anteroom/cmd/anteroom/internal/live"
 	"anteroom/edge/endpoint/health"
 	"anteroom/edge/worker/deploy"
 	"anteroom/generator"
-	"anteroom/generator/live"
 )
 
 // smokeWait is how long a deployed service may take until it shows its content everywhere. A new

@@ -9,9 +9,9 @@ import (
 	"strings"
 	"testing"
 
+	"anteroom/cmd/anteroom/internal/live"
 	"anteroom/edge/worker/cloudflare/apitest"
 	"anteroom/edge/worker/deploy"
-	"anteroom/generator/live"
 )
 
 // deployer is a folder that is deployed to an account of tests. What is live is a server on this
@@ -220,7 +220,7 @@ func TestDeployIsRefused(t *testing.T) {
 // A program that carries the worker deploys and builds without the source code. A bundle then comes
 // with the migrations, for wrangler.
 func TestCarriedWorker(t *testing.T) {
-	wanted := mustRead(t, "../../edge/migrations/0001_init.sql")
+	wanted := mustRead(t, "../../edge/store/migrations/0001_init.sql")
 	d := newDeployer(t)
 	d.t.Setenv("CLOUDFLARE_API_TOKEN", "")
 	was := carriedFiles

@@ -16,9 +16,9 @@ import (
 	"strings"
 	"testing"
 
+	"anteroom/cmd/anteroom/internal/live"
 	"anteroom/edge/assets"
 	"anteroom/edge/worker/cloudflare/apitest"
-	"anteroom/generator/live"
 )
 
 // customBuild is the build that wrangler.toml has wrangler run, in the folder of the source code.
@@ -33,7 +33,7 @@ func TestWranglerDeploysTheSame(t *testing.T) {
 		t.Fatal(err)
 	}
 	ours := newDeployer(t)
-	for _, name := range []string{"build/bundle", "edge/worker", "edge/migrations"} {
+	for _, name := range []string{"build/bundle", "edge/worker", "edge/store/migrations"} {
 		if err := os.CopyFS(name, os.DirFS(filepath.Join(root, name))); err != nil {
 			t.Fatalf("%v (run anteroom build)", err)
 		}

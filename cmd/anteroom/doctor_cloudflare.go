@@ -8,8 +8,8 @@ import (
 	"strings"
 	"time"
 
-	"anteroom/edge/kernel"
-	"anteroom/edge/records"
+	"anteroom/edge/store/records"
+	"anteroom/edge/turn"
 	"anteroom/edge/worker/cloudflare"
 	"anteroom/edge/worker/deploy"
 	"anteroom/edge/worker/remote"
@@ -59,7 +59,7 @@ func (d *doctor) deployed(ctx context.Context, f *findings, environment string) 
 	defer store.Close()
 	f.ok("the token may read %s, which is of this program's schema", store.Name())
 	d.records(ctx, f, store, store.Name())
-	rows, err := store.Read(ctx, kernel.Statement{SQL: "SELECT unixepoch()"})
+	rows, err := store.Read(ctx, turn.Statement{SQL: "SELECT unixepoch()"})
 	if err == nil {
 		second, _ := rows[0][0][0].(int64)
 		d.skew(f, time.Unix(second, 0), store.Name())

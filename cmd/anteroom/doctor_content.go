@@ -13,9 +13,9 @@ import (
 	"time"
 
 	"anteroom/edge/endpoint/receipt"
-	"anteroom/edge/kernel"
 	"anteroom/edge/native/lastgood"
 	"anteroom/edge/native/receiptkey"
+	"anteroom/edge/turn"
 	"anteroom/generator/publish"
 )
 
@@ -171,7 +171,7 @@ func (d *doctor) key(_ context.Context, f *findings) {
 		return
 	}
 	const rotate = "anteroom key rotate --out receipt.key makes one and publishes its public half"
-	switch receipt.StandingOf(&kernel.HostInfo{PublicKey: receiptkey.Public(key)}, d.output.Snapshot) {
+	switch receipt.StandingOf(&turn.HostInfo{PublicKey: receiptkey.Public(key)}, d.output.Snapshot) {
 	case receipt.Live:
 		f.ok("receipts are signed with the key that the content publishes")
 	case receipt.Unpublished:

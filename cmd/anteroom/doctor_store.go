@@ -11,11 +11,11 @@ import (
 	"strings"
 	"time"
 
-	"anteroom/edge/kernel"
 	"anteroom/edge/native/disk"
 	"anteroom/edge/native/mail"
 	"anteroom/edge/native/sqlite"
-	"anteroom/edge/records"
+	"anteroom/edge/store/records"
+	"anteroom/edge/turn"
 )
 
 // database opens the database on this machine, as the commands that read do, and looks at it.
@@ -75,7 +75,7 @@ func openSound(ctx context.Context, file string, size int64) (reader *sqlite.Rea
 		if size > quick {
 			return reader, "it is too large to be checked here, as anteroom backup checks its copy", nil
 		}
-		rows, err := reader.Read(ctx, kernel.Statement{SQL: "PRAGMA quick_check(1)"})
+		rows, err := reader.Read(ctx, turn.Statement{SQL: "PRAGMA quick_check(1)"})
 		if err == nil {
 			if said, _ := rows[0][0][0].(string); said != "ok" {
 				err = fmt.Errorf("%s is damaged: %s", file, said)
@@ -139,9 +139,9 @@ func (d *doctor) records(ctx context.Context, f *findings, r records.Reader, nam
 
 // waiting counts the records that no verification covers.
 func (d *doctor) waiting(ctx context.Context, f *findings, r records.Reader, name string, after []int64) {
-	var count []kernel.Statement
+	var count []turn.Statement
 	for i, kind := range records.Kinds {
-		count = append(count, kernel.Statement{SQL: "SELECT count(*) FROM " + kind.Table + " WHERE seq > ?", Args: []any{after[i]}})
+		count = append(count, turn.Statement{SQL: "SELECT count(*) FROM " + kind.Table + " WHERE seq > ?", Args: []any{after[i]}})
 	}
 	rows, err := r.Read(ctx, count...)
 	if err != nil {
@@ -175,7 +175,7 @@ func (d *doctor) outbox(ctx context.Context, f *findings, r records.Reader, name
 		f.err(fault, err)
 		return
 	}
-	rows, err := r.Read(ctx, kernel.Statement{
+	rows, err := r.Read(ctx, turn.Statement{
 		SQL: "SELECT count(*) FROM outbox WHERE state = 'pending' AND created_at < ?", Args: []any{now.Add(-latePending).Unix()},
 	})
 	if err != nil {

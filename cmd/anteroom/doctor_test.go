@@ -18,9 +18,9 @@ import (
 	"testing"
 	"time"
 
-	"anteroom/edge/kernel"
 	"anteroom/edge/native/mail/smtptest"
 	"anteroom/edge/native/sqlite"
+	"anteroom/edge/turn"
 	"anteroom/edge/worker/remote/d1test"
 
 	"github.com/spf13/pflag"
@@ -115,7 +115,7 @@ func newStore(t *testing.T, statements ...string) {
 		t.Fatal(err)
 	}
 	for _, text := range statements {
-		if _, err := store.Write(t.Context(), kernel.Statement{SQL: text}); err != nil {
+		if _, err := store.Write(t.Context(), turn.Statement{SQL: text}); err != nil {
 			t.Fatalf("%s: %v", text, err)
 		}
 	}

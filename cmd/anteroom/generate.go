@@ -17,15 +17,15 @@ import (
 	"strings"
 	"time"
 
+	"anteroom/cmd/anteroom/internal/live"
 	"anteroom/edge/api"
 	"anteroom/edge/endpoint/receipt"
 	"anteroom/edge/jsondoc"
 	"anteroom/edge/native/sqlite"
 	"anteroom/generator"
-	"anteroom/generator/live"
 	"anteroom/generator/publish"
 	"anteroom/generator/site"
-	"anteroom/generator/translog"
+	"anteroom/generator/tlog"
 
 	"github.com/spf13/cobra"
 )
@@ -83,7 +83,7 @@ are checked against.`,
 				}
 				for _, d := range output.Documents {
 					// A log holds hashes and what its keys have signed.
-					if key != nil && !translog.Published(d.Path) && bytes.Contains(d.Bytes, []byte(base64.StdEncoding.EncodeToString(key.Seed()))) {
+					if key != nil && !tlog.Published(d.Path) && bytes.Contains(d.Bytes, []byte(base64.StdEncoding.EncodeToString(key.Seed()))) {
 						return fmt.Errorf("%s would hold the secret receipt key (remove it from the content, and make a new one: anteroom key rotate)", d.Path)
 					}
 				}
@@ -347,14 +347,14 @@ func boardGone(published, document string) error {
 }
 
 // keepLog refuses a log that does not go on from what is published.
-func keepLog(out string, log *translog.Log) error {
+func keepLog(out string, log *tlog.Log) error {
 	var faults []error
 	published := os.DirFS(out)
-	for _, tree := range []string{translog.Folder, translog.Folder + "/*"} {
-		names, err := fs.Glob(published, translog.CheckpointPath(tree)[1:])
+	for _, tree := range []string{tlog.Folder, tlog.Folder + "/*"} {
+		names, err := fs.Glob(published, tlog.CheckpointPath(tree)[1:])
 		faults = append(faults, err)
 		for _, name := range names {
-			if !translog.IsCheckpoint("/" + name) {
+			if !tlog.IsCheckpoint("/" + name) {
 				continue
 			}
 			checkpoint, err := fs.ReadFile(published, name)
@@ -368,13 +368,13 @@ func keepLog(out string, log *translog.Log) error {
 }
 
 // continueLog refuses a log that does not go on from a checkpoint that is published.
-func continueLog(log *translog.Log, published string, checkpoint []byte) error {
+func continueLog(log *tlog.Log, published string, checkpoint []byte) error {
 	if log == nil {
 		return logGone(published)
 	}
 	err := log.Consistent(checkpoint)
 	switch {
-	case errors.Is(err, translog.ErrUnknownKey):
+	case errors.Is(err, tlog.ErrUnknownKey):
 		return fmt.Errorf("%s: %w (the keys of a log stay listed: bring log.keys of %s back from version control)", published, err, serviceFile)
 	case err != nil:
 		return fmt.Errorf("%s: %w", published, err)
@@ -387,11 +387,11 @@ func continueLog(log *translog.Log, published string, checkpoint []byte) error {
 func refuseLogGone(out string, entries []publish.Entry) error {
 	var gone []string
 	for _, e := range entries {
-		if translog.Published(e.Path) && e.Status == publish.Kept {
+		if tlog.Published(e.Path) && e.Status == publish.Kept {
 			gone = append(gone, out+e.Path)
 		}
 	}
-	if gone == nil || !slices.ContainsFunc(entries, func(e publish.Entry) bool { return e.Path == translog.KeysPath }) {
+	if gone == nil || !slices.ContainsFunc(entries, func(e publish.Entry) bool { return e.Path == tlog.KeysPath }) {
 		return nil
 	}
 	return logGone(publish.Some(gone))

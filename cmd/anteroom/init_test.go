@@ -153,7 +153,7 @@ func TestWranglerTemplate(t *testing.T) {
 	c := &s.Service
 	got, err := execute("wrangler.toml", wranglerTemplate, &deployment{
 		Worker: "anteroom", Host: c.CanonicalHost, Apex: c.ApexHost, Inbox: c.Relay.To, Sender: c.Relay.From,
-		Writes: c.Limits.WritesPerMinute, Namespace: 417263051, PreviewNamespace: 417263052, Anteroom: "go run ./cmd/anteroom", Migrations: "edge/migrations",
+		Writes: c.Limits.WritesPerMinute, Namespace: 417263051, PreviewNamespace: 417263052, Anteroom: "go run ./cmd/anteroom", Migrations: "edge/store/migrations",
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -12,7 +12,7 @@ import (
 	"anteroom/edge/endpoint/receipt"
 	"anteroom/edge/native/disk"
 	"anteroom/generator/site"
-	"anteroom/generator/translog"
+	"anteroom/generator/tlog"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -30,7 +30,7 @@ func (s *logKeySource) addFlag(flags *pflag.FlagSet) {
 const hintLogKey = "name the file that anteroom key rotate --log has made; where there is none, it makes a key and lists it"
 
 // read reads the key. It is nil where none is named.
-func (s *logKeySource) read(t *terminal) (*translog.Key, error) {
+func (s *logKeySource) read(t *terminal) (*tlog.Key, error) {
 	text, file := os.Getenv(logKeyVariable), s.file
 	switch {
 	case text != "" && file != "":
@@ -62,8 +62,8 @@ func (s *logKeySource) read(t *terminal) (*translog.Key, error) {
 }
 
 // parseLogKey reads a key from its text, which stands at a place.
-func parseLogKey(place, text string) (*translog.Key, error) {
-	key, err := translog.ParseKey(text)
+func parseLogKey(place, text string) (*tlog.Key, error) {
+	key, err := tlog.ParseKey(text)
 	switch {
 	case strings.HasPrefix(text, receipt.SecretPrefix):
 		return nil, fmt.Errorf("read key of the log from %s: it is a receipt key (%s)", place, hintLogKey)
@@ -77,12 +77,12 @@ func parseLogKey(place, text string) (*translog.Key, error) {
 
 // isLogKey reports whether a text is the verifier key of a log.
 func isLogKey(text string) bool {
-	_, err := translog.CheckKey(text)
+	_, err := tlog.CheckKey(text)
 	return err == nil
 }
 
 // mustRead reads the key of a command that needs one.
-func (s *logKeySource) mustRead(t *terminal) (*translog.Key, error) {
+func (s *logKeySource) mustRead(t *terminal) (*tlog.Key, error) {
 	key, err := s.read(t)
 	if key == nil && err == nil {
 		err = usageError{errors.New("there is no key: name its file with --log-key-file, or give it in " + logKeyVariable)}
@@ -92,7 +92,7 @@ func (s *logKeySource) mustRead(t *terminal) (*translog.Key, error) {
 
 // signs reads the key that signs the next stage of a log with these keys; nil where that has none.
 // file is the name of service.yaml.
-func (s *logKeySource) signs(t *terminal, keys []string, file string) (*translog.Key, error) {
+func (s *logKeySource) signs(t *terminal, keys []string, file string) (*tlog.Key, error) {
 	key, err := s.read(t)
 	switch {
 	case err != nil:
@@ -129,7 +129,7 @@ func shortKey(keys []string) string {
 // makeLogKey makes the next key of a service's log in the file named out, which only its owner may
 // read, and gives its public half.
 func makeLogKey(out string, service *site.Service) (public string, err error) {
-	text, public, err := translog.NewKey(translog.Origin(service.CanonicalHost, len(service.Log.Keys)+1))
+	text, public, err := tlog.NewKey(tlog.Origin(service.CanonicalHost, len(service.Log.Keys)+1))
 	if err != nil {
 		return "", err
 	}

@@ -15,10 +15,10 @@ import (
 	"slices"
 	"strings"
 
+	"anteroom/cmd/anteroom/internal/live"
 	"anteroom/edge/jsondoc"
-	"anteroom/generator/live"
 	"anteroom/generator/site"
-	"anteroom/generator/translog"
+	"anteroom/generator/tlog"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -62,7 +62,7 @@ func (o *logFlags) service() (*live.Service, error) {
 // what the service itself publishes.
 type trust struct {
 	keys      []string
-	witnesses []translog.Witness
+	witnesses []tlog.Witness
 	from      string // where the keys come from
 }
 
@@ -70,7 +70,7 @@ type trust struct {
 // asked.
 func (o *logFlags) trusted() (*trust, error) {
 	for _, key := range o.keys {
-		if _, err := translog.CheckKey(key); err != nil {
+		if _, err := tlog.CheckKey(key); err != nil {
 			return nil, usageError{fmt.Errorf("--key %.100q: %w", key, err)}
 		}
 	}
@@ -114,7 +114,7 @@ func (o *logFlags) asks(s *site.Service) bool {
 
 // hintKeys says what to do where a checkpoint is signed with none of the keys that are trusted.
 func hintKeys(err error) error {
-	if errors.Is(err, translog.ErrUnknownKey) {
+	if errors.Is(err, tlog.ErrUnknownKey) {
 		return fmt.Errorf("%w (each tree has a key of its own: give all that you trust with --key)", err)
 	}
 	return err
@@ -127,13 +127,13 @@ func (t *terminal) warnTrusted(keys []string) {
 	}
 }
 
-// readFrom is a translog.Source of a service.
-func readFrom(ctx context.Context, s *live.Service) translog.Source {
+// readFrom is a tlog.Source of a service.
+func readFrom(ctx context.Context, s *live.Service) tlog.Source {
 	return func(path string) ([]byte, error) { return s.File(ctx, path) }
 }
 
-// readIn is a translog.Source of a folder of documents.
-func readIn(folder string) translog.Source {
+// readIn is a tlog.Source of a folder of documents.
+func readIn(folder string) tlog.Source {
 	return func(path string) ([]byte, error) { return os.ReadFile(filepath.Join(folder, filepath.FromSlash(path))) }
 }
 
@@ -157,7 +157,7 @@ var (
 // recordHash gives the hash by which the log names a record: from its digits, or from the answer in
 // a file, on stdin where that is "-".
 func recordHash(stdin io.Reader, argument string) (string, error) {
-	if hash, ok := translog.ParseHash(argument); ok {
+	if hash, ok := tlog.ParseHash(argument); ok {
 		return hash, nil
 	}
 	hash, err := readRecordHash(stdin, argument)
@@ -197,9 +197,9 @@ func readRecordHash(stdin io.Reader, name string) (string, error) {
 	case !recordIDs.MatchString(id.Text):
 		return "", fmt.Errorf("%s has no record_id of 32 hexadecimal digits (%s)", name, whole)
 	case payloadSHA256.MatchString(payload.Text):
-		return translog.RecordHash(id.Text, payload.Text), nil
+		return tlog.RecordHash(id.Text, payload.Text), nil
 	case answer.Get("text_sha256").Kind == jsondoc.String: // a suggestion is named by its record_id alone
-		return translog.RecordHash(id.Text, ""), nil
+		return tlog.RecordHash(id.Text, ""), nil
 	}
 	return "", fmt.Errorf("%s has no payload_sha256 of 64 hexadecimal digits (%s)", name, whole)
 }
@@ -219,7 +219,7 @@ type provedReport struct {
 	Proof        string   `json:"proof"`
 }
 
-func reportOf(p *translog.Proved, from string) *provedReport {
+func reportOf(p *tlog.Proved, from string) *provedReport {
 	r := &provedReport{
 		Kind: p.Entry.Kind, Entry: p.Entry.Hash, Index: p.Proof.Index, Verification: p.Verification.Board, AsOf: p.Verification.AsOf,
 		Origin: p.Checkpoint.Origin, Size: p.Checkpoint.Size, Cosigned: append([]string{}, p.Checkpoint.Cosigned...), Keys: from, Proof: string(p.Proof.Append(nil)),

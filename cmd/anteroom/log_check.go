@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"anteroom/generator/translog"
+	"anteroom/generator/tlog"
 
 	"github.com/spf13/cobra"
 )
@@ -85,7 +85,7 @@ func (o *logCheckOptions) checkProof(t *terminal, answer string) error {
 	if len(trusted.keys) == 0 {
 		return failure{exitUsage, errors.New("there is no key to check the proof with (give the one of the log with --key)")}
 	}
-	p, err := translog.VerifyProof(text, hash, trusted.keys, trusted.witnesses)
+	p, err := tlog.VerifyProof(text, hash, trusted.keys, trusted.witnesses)
 	if err != nil {
 		return fmt.Errorf("check %s: it does not prove %s: %w", o.proof, answer, hintKeys(err))
 	}
@@ -104,7 +104,7 @@ type logReport struct {
 	OK       bool   `json:"ok"`
 	Log      string `json:"log"`       // where it was read
 	KeysFrom string `json:"keys_from"` // "" where they were taken on trust
-	*translog.Report
+	*tlog.Report
 }
 
 // check checks the whole log.
@@ -113,7 +113,7 @@ func (o *logCheckOptions) check(ctx context.Context, t *terminal) error {
 	if err != nil {
 		return err
 	}
-	checking := &translog.Checking{Keys: trusted.keys, AtOnce: o.filesAtOnce()}
+	checking := &tlog.Checking{Keys: trusted.keys, AtOnce: o.filesAtOnce()}
 	where := o.out
 	if o.url != "" {
 		service, err := o.service()
@@ -132,16 +132,16 @@ func (o *logCheckOptions) check(ctx context.Context, t *terminal) error {
 			return failure{exitUsage, fmt.Errorf("read the checkpoint that was kept: %w", err)}
 		}
 	}
-	report, err := translog.Check(checking)
+	report, err := tlog.Check(checking)
 	if len(trusted.keys) == 0 {
 		t.warnTrusted(report.Keys)
 	}
 	switch {
 	case ctx.Err() != nil:
 		return errors.New("interrupted")
-	case errors.Is(err, translog.ErrKept):
-		return failure{exitUsage, fmt.Errorf("check the log of %s: %w (give %s as it was read then, or a proof)", where, err, translog.CheckpointPath(translog.Folder))}
-	case errors.Is(err, translog.ErrNoLog):
+	case errors.Is(err, tlog.ErrKept):
+		return failure{exitUsage, fmt.Errorf("check the log of %s: %w (give %s as it was read then, or a proof)", where, err, tlog.CheckpointPath(tlog.Folder))}
+	case errors.Is(err, tlog.ErrNoLog):
 		return failure{exitUsage, fmt.Errorf("check %s: %w", where, err)}
 	case err != nil && report.OK():
 		return failure{exitUsage, fmt.Errorf("check the log of %s: %w", where, err)}
@@ -174,7 +174,7 @@ func readKept(t *terminal, name string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	if p, err := translog.ParseProof(text); err == nil {
+	if p, err := tlog.ParseProof(text); err == nil {
 		return p.Checkpoint, nil
 	}
 	return text, nil
@@ -197,7 +197,7 @@ func (t *terminal) printLog(r *logReport, kept bool) {
 	if r.KeysFrom != "" {
 		t.say("keys: those of %s", r.KeysFrom)
 	}
-	if slices.ContainsFunc(r.Trees, func(tree translog.TreeReport) bool { return len(tree.Cosigned) > 0 }) {
+	if slices.ContainsFunc(r.Trees, func(tree tlog.TreeReport) bool { return len(tree.Cosigned) > 0 }) {
 		t.say("witnesses: those of the published policy")
 	}
 	switch {

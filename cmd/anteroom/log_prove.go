@@ -7,7 +7,7 @@ import (
 	"io/fs"
 	"os"
 
-	"anteroom/generator/translog"
+	"anteroom/generator/tlog"
 
 	"github.com/spf13/cobra"
 )
@@ -44,7 +44,7 @@ Exit codes: 0 proved, 1 not counted yet or not to be proved, 2 there is no answe
 			if errors.Is(err, errNoLog) {
 				return fmt.Errorf("prove %s: %w", args[0], err)
 			}
-			if errors.Is(err, translog.ErrNotLogged) {
+			if errors.Is(err, tlog.ErrNotLogged) {
 				return fmt.Errorf("prove %s: %w (each hand verification counts what was recorded up to then; try again after the next)", args[0], err)
 			}
 			if err != nil {
@@ -61,7 +61,7 @@ Exit codes: 0 proved, 1 not counted yet or not to be proved, 2 there is no answe
 }
 
 // errNoLog is the error about a content without a log.
-var errNoLog = fmt.Errorf("%w (anteroom key rotate --log and anteroom verify begin one; --url names a service that has one)", translog.ErrNotLogged)
+var errNoLog = fmt.Errorf("%w (anteroom key rotate --log and anteroom verify begin one; --url names a service that has one)", tlog.ErrNotLogged)
 
 // prove proves the entry of a record from a service, or from the content.
 func (o *logFlags) prove(ctx context.Context, t *terminal, hash string) (*provedReport, error) {
@@ -92,12 +92,12 @@ func (o *logFlags) prove(ctx context.Context, t *terminal, hash string) (*proved
 	}
 	read := readFrom(ctx, service)
 	if len(trusted.keys) == 0 {
-		if trusted.keys, err = translog.PublishedKeys(read); err != nil {
+		if trusted.keys, err = tlog.PublishedKeys(read); err != nil {
 			return nil, err
 		}
 		t.warnTrusted(trusted.keys)
 	}
-	p, err := translog.ReadProof(read, hash, trusted.keys, trusted.witnesses)
+	p, err := tlog.ReadProof(read, hash, trusted.keys, trusted.witnesses)
 	if err != nil {
 		return nil, err
 	}

@@ -17,8 +17,8 @@ import (
 	"anteroom/generator"
 	"anteroom/generator/publish"
 	"anteroom/generator/site"
-	"anteroom/generator/translog"
-	"anteroom/generator/translog/translogtest"
+	"anteroom/generator/tlog"
+	"anteroom/generator/tlog/tlogtest"
 
 	"golang.org/x/mod/sumdb/note"
 )
@@ -35,7 +35,7 @@ type logger struct {
 func newLogger(t *testing.T) *logger {
 	t.Helper()
 	t.Setenv("SOURCE_DATE_EPOCH", now)
-	key, signer := translogtest.Key(t, translog.Origin("www.base.example", 1))
+	key, signer := tlogtest.Key(t, tlog.Origin("www.base.example", 1))
 	s, output, err := loadAndGenerate("../../content")
 	if err != nil {
 		t.Fatal(err)
@@ -47,14 +47,14 @@ func newLogger(t *testing.T) *logger {
 // forks apart.
 func (l *logger) content(payload string, sizes ...int) *generator.Output {
 	l.t.Helper()
-	log := translog.New([]string{l.key}, nil)
+	log := tlog.New([]string{l.key}, nil)
 	for day, n := range sizes {
 		name := fmt.Sprintf("2026-11-%02d", day+1)
-		var entries []translog.Entry
+		var entries []tlog.Entry
 		for i := range n {
-			entries = append(entries, translog.Entry{Kind: translog.Registration, Hash: translog.RecordHash(fmt.Sprint(day, i), payload)})
+			entries = append(entries, tlog.Entry{Kind: tlog.Registration, Hash: tlog.RecordHash(fmt.Sprint(day, i), payload)})
 		}
-		entries = append(entries, translog.Entry{Kind: translog.Verification, AsOf: name, Board: "/scoreboard/" + name + ".json", BoardSHA256: translog.RecordHash(name, "")})
+		entries = append(entries, tlog.Entry{Kind: tlog.Verification, AsOf: name, Board: "/scoreboard/" + name + ".json", BoardSHA256: tlog.RecordHash(name, "")})
 		if _, _, err := log.Append(name, entries, l.signer); err != nil {
 			l.t.Fatal(err)
 		}
@@ -83,7 +83,7 @@ func TestPublishLog(t *testing.T) {
 	if _, err := publish(first); err != nil {
 		t.Fatal(err)
 	}
-	checkpoint := filepath.Join(out, translog.CheckpointPath(translog.Folder))
+	checkpoint := filepath.Join(out, tlog.CheckpointPath(tlog.Folder))
 	fork := l.content("x", 3, 300)
 	for _, c := range []struct {
 		name string
@@ -123,7 +123,7 @@ func TestPublishLog(t *testing.T) {
 	}
 	term.printReport(r, false, false)
 	term.out.Flush()
-	if lines := strings.Count(said.String(), translog.Folder+"/"); lines != 2 || !strings.Contains(said.String(), "/log/, ") {
+	if lines := strings.Count(said.String(), tlog.Folder+"/"); lines != 2 || !strings.Contains(said.String(), "/log/, ") {
 		t.Errorf("%d lines are about the log:\n%s", lines, &said)
 	}
 }
@@ -195,7 +195,7 @@ func TestLastGoodLog(t *testing.T) {
 		if w.Code != 200 || !bytes.Equal(w.Body.Bytes(), d.Content()) {
 			t.Errorf("%s: %d, %d bytes of %d", d.Path, w.Code, w.Body.Len(), len(d.Content()))
 		}
-		made := translog.Permanent(d.Path) || strings.HasPrefix(d.Path, translog.Folder+"/lookup/")
+		made := tlog.Permanent(d.Path) || strings.HasPrefix(d.Path, tlog.Folder+"/lookup/")
 		if held := len(part.files[i].Content()) > 0; held == made {
 			t.Errorf("%s is read without being served: %t", d.Path, held)
 		}

@@ -16,8 +16,8 @@ import (
 	"testing"
 
 	"anteroom/generator/site"
-	"anteroom/generator/translog"
-	"anteroom/generator/translog/translogtest"
+	"anteroom/generator/tlog"
+	"anteroom/generator/tlog/tlogtest"
 
 	"github.com/rogpeppe/go-internal/testscript"
 	"golang.org/x/mod/sumdb/note"
@@ -25,7 +25,7 @@ import (
 
 // logSigner is a key of the log of www.anteroom.example. It is the same each time for a seed.
 func logSigner(seed byte) (signer note.Signer, key string, err error) {
-	secret, key, err := note.GenerateKey(bytes.NewReader(bytes.Repeat([]byte{seed}, 64)), translog.Origin("www.anteroom.example", 1))
+	secret, key, err := note.GenerateKey(bytes.NewReader(bytes.Repeat([]byte{seed}, 64)), tlog.Origin("www.anteroom.example", 1))
 	if err == nil {
 		signer, err = note.NewSigner(secret)
 	}
@@ -43,11 +43,11 @@ func loggedContent(ts *testscript.TestScript, neg bool, args []string) {
 	board, err := os.ReadFile(filepath.Join(public, "scoreboard", name+".json"))
 	ts.Check(err)
 	sum := sha256.Sum256(board)
-	l := translog.New([]string{key}, nil)
-	lines, checkpoint, err := l.Append(name, []translog.Entry{
-		{Kind: translog.Registration, Hash: translog.RecordHash(args[2], strings.Repeat("0a", 32))},
-		{Kind: translog.Correction, Index: 0, To: translog.None},
-		{Kind: translog.Verification, AsOf: name, Board: "/scoreboard/" + name + ".json", BoardSHA256: hex.EncodeToString(sum[:])},
+	l := tlog.New([]string{key}, nil)
+	lines, checkpoint, err := l.Append(name, []tlog.Entry{
+		{Kind: tlog.Registration, Hash: tlog.RecordHash(args[2], strings.Repeat("0a", 32))},
+		{Kind: tlog.Correction, Index: 0, To: tlog.None},
+		{Kind: tlog.Verification, AsOf: name, Board: "/scoreboard/" + name + ".json", BoardSHA256: hex.EncodeToString(sum[:])},
 	}, signer)
 	ts.Check(err)
 	service := filepath.Join(content, serviceFile)
@@ -63,7 +63,7 @@ func loggedContent(ts *testscript.TestScript, neg bool, args []string) {
 }
 
 // publishLog writes the files of a log into a folder of documents.
-func publishLog(l *translog.Log, folder string) error {
+func publishLog(l *tlog.Log, folder string) error {
 	files, err := l.Files()
 	for _, f := range files {
 		if f.Make != nil {
@@ -90,7 +90,7 @@ func fileServer(ts *testscript.TestScript, neg bool, args []string) {
 // witnessServer VARIABLE runs a witness of the log whose key is in the file "vkey", lists it in the
 // content, and sets a variable to its address.
 func witnessServer(ts *testscript.TestScript, neg bool, args []string) {
-	w := translogtest.New(ts.ReadFile("vkey"))
+	w := tlogtest.New(ts.ReadFile("vkey"))
 	server := httptest.NewServer(w)
 	ts.Defer(server.Close)
 	ts.Setenv(args[0], server.URL)
@@ -104,11 +104,11 @@ func witnessServer(ts *testscript.TestScript, neg bool, args []string) {
 func TestReadRecordHash(t *testing.T) {
 	id, payload := strings.Repeat("5b", 16), strings.Repeat("0a", 32)
 	answer := fmt.Sprintf(`{"converted":true,"payload_sha256":%q,"record_id":%q,"recorded":true}`, payload, id)
-	want := translog.RecordHash(id, payload)
+	want := tlog.RecordHash(id, payload)
 	for text, expected := range map[string]string{
 		answer: want,
 		`{"jsonrpc":"2.0","id":1,"result":{"isError":false,"structuredContent":` + answer + `}}`:   want,
-		fmt.Sprintf(`{"filed":true,"text_sha256":%q,"record_id":%q,"recorded":true}`, payload, id): translog.RecordHash(id, ""),
+		fmt.Sprintf(`{"filed":true,"text_sha256":%q,"record_id":%q,"recorded":true}`, payload, id): tlog.RecordHash(id, ""),
 		strings.Replace(answer, `"recorded":true`, `"recorded":false`, 1):                          "dry run",
 		`{"receipt_spec":"souvenir_visit_v0.2","payload_sha256":"` + payload + `"}`:                "is a receipt",
 		strings.Replace(answer, id, "none", 1):                                                     "no record_id",
@@ -139,7 +139,7 @@ func FuzzRecordHash(f *testing.F) {
 	f.Add([]byte(`{"receipt_spec":""}`))
 	f.Fuzz(func(t *testing.T, text []byte) {
 		hash, err := readRecordHash(bytes.NewReader(text), "-")
-		if _, ok := translog.ParseHash(hash); err == nil && !ok || err != nil && hash != "" {
+		if _, ok := tlog.ParseHash(hash); err == nil && !ok || err != nil && hash != "" {
 			t.Errorf("%q, %v", hash, err)
 		}
 	})
@@ -177,10 +177,10 @@ func TestLogFork(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	grow := func(record string) *translog.Log {
-		l := translog.New([]string{key}, nil)
-		if _, _, err := l.Append("2026-11-20", []translog.Entry{
-			{Kind: translog.Own, Hash: translog.RecordHash(record, "")}, {Kind: translog.Verification, AsOf: "2026-11-20", Board: "/scoreboard/2026-11-20.json"},
+	grow := func(record string) *tlog.Log {
+		l := tlog.New([]string{key}, nil)
+		if _, _, err := l.Append("2026-11-20", []tlog.Entry{
+			{Kind: tlog.Own, Hash: tlog.RecordHash(record, "")}, {Kind: tlog.Verification, AsOf: "2026-11-20", Board: "/scoreboard/2026-11-20.json"},
 		}, signer); err != nil {
 			t.Fatal(err)
 		}
@@ -221,16 +221,16 @@ func BenchmarkLogCheck(b *testing.B) {
 		b.Fatal(err)
 	}
 	const size, stages = 1_000_000, 50
-	l, public := translog.New([]string{key}, nil), b.TempDir()
+	l, public := tlog.New([]string{key}, nil), b.TempDir()
 	for stage := range stages {
 		name := fmt.Sprintf("%d-11-20", 2000+stage)
-		var entries []translog.Entry
+		var entries []tlog.Entry
 		for i := range size/stages - 1 {
-			entries = append(entries, translog.Entry{Kind: translog.Registration, Hash: translog.RecordHash(fmt.Sprint(stage, i), "payload")})
+			entries = append(entries, tlog.Entry{Kind: tlog.Registration, Hash: tlog.RecordHash(fmt.Sprint(stage, i), "payload")})
 		}
 		text := fmt.Appendf(nil, `{"as_of":%q,"pilot_waitlist":{"registrations_recorded":%d}}`, name, (stage+1)*(size/stages-1))
 		sum := sha256.Sum256(text)
-		entries = append(entries, translog.Entry{Kind: translog.Verification, AsOf: name, Board: "/scoreboard/" + name + ".json", BoardSHA256: hex.EncodeToString(sum[:])})
+		entries = append(entries, tlog.Entry{Kind: tlog.Verification, AsOf: name, Board: "/scoreboard/" + name + ".json", BoardSHA256: hex.EncodeToString(sum[:])})
 		if _, _, err := l.Append(name, entries, signer); err != nil {
 			b.Fatal(err)
 		}

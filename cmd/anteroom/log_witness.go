@@ -11,7 +11,7 @@ import (
 
 	"anteroom/edge/native/disk"
 	"anteroom/generator/site"
-	"anteroom/generator/translog"
+	"anteroom/generator/tlog"
 
 	"github.com/spf13/cobra"
 )
@@ -98,7 +98,7 @@ func haveCosigned(ctx context.Context, t *terminal, content string, asJSON bool)
 	file := filepath.Join(content, filepath.FromSlash(name))
 	written := len(text) > len(stage.Checkpoint)
 	if written {
-		c, err := translog.Open(text, s.Log.Keys, s.Log.Witnesses)
+		c, err := tlog.Open(text, s.Log.Keys, s.Log.Witnesses)
 		if err == nil && len(c.Cosigned) != len(asked)-len(failed) {
 			err = errors.New("two witnesses have the same key")
 		}

@@ -11,8 +11,8 @@ import (
 	"anteroom/edge/endpoint/receipt"
 	"anteroom/edge/input"
 	"anteroom/edge/jsondoc"
-	"anteroom/edge/kernel"
 	"anteroom/edge/snapshot"
+	"anteroom/edge/turn"
 
 	"github.com/spf13/cobra"
 )
@@ -86,10 +86,10 @@ func judge(stdin io.Reader, name string, keys []string, content string) (*jsondo
 	}
 	// Without the service, the programs that a receipt links are held against the host that issued it.
 	published := &snapshot.Snapshot{CanonicalHost: sent.Get("issued_by").Text, RetiredKeys: keys[1:]}
-	turn := &kernel.Turn{Request: kernel.Request{Host: "localhost"}, Host: kernel.HostInfo{PublicKey: keys[0]}}
-	answer := kernel.Run(turn, func(turn *kernel.Turn) kernel.Outcome {
-		turn.Begin(published)
-		return turn.Outcome(receipt.Verify(turn, input.New([]jsondoc.Member{{Name: receipt.VerifyFields[0].Name, Value: sent}})))
+	current := &turn.Turn{Request: turn.Request{Host: "localhost"}, Host: turn.HostInfo{PublicKey: keys[0]}}
+	answer := turn.Run(current, func(current *turn.Turn) turn.Outcome {
+		current.Begin(published)
+		return current.Outcome(receipt.Verify(current, input.New([]jsondoc.Member{{Name: receipt.VerifyFields[0].Name, Value: sent}})))
 	}, checkSignatures)
 	if answer == nil || answer.Status != 200 {
 		return nil, errors.New("verify receipt: it cannot be judged")
@@ -98,14 +98,14 @@ func judge(stdin io.Reader, name string, keys []string, content string) (*jsondo
 	return &verdict, err
 }
 
-// checkSignatures performs kernel.Verify, the only effect of a verification.
-func checkSignatures(effects []kernel.Effect) []kernel.Result {
-	results := make([]kernel.Result, len(effects))
+// checkSignatures performs turn.Verify, the only effect of a verification.
+func checkSignatures(effects []turn.Effect) []turn.Result {
+	results := make([]turn.Result, len(effects))
 	for i, effect := range effects {
-		if v, ok := effect.(kernel.Verify); ok {
+		if v, ok := effect.(turn.Verify); ok {
 			results[i].OK = ed25519.Verify(v.PublicKey, v.Message, v.Signature)
 		} else {
-			results[i].Failure = kernel.Unavailable
+			results[i].Failure = turn.Unavailable
 		}
 	}
 	return results
@@ -113,9 +113,9 @@ func checkSignatures(effects []kernel.Effect) []kernel.Result {
 
 // readReceipt reads a receipt of at most the length that the endpoint takes.
 func readReceipt(stdin io.Reader, name string) ([]byte, error) {
-	text, err := readFile(stdin, name, kernel.MaxBody)
+	text, err := readFile(stdin, name, turn.MaxBody)
 	if errors.Is(err, errTooLong) {
-		err = fmt.Errorf("%s is longer than %d bytes, which no receipt is", name, kernel.MaxBody)
+		err = fmt.Errorf("%s is longer than %d bytes, which no receipt is", name, turn.MaxBody)
 	}
 	return text, err
 }

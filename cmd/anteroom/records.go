@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 
-	"anteroom/edge/records"
+	"anteroom/edge/store/records"
 
 	"github.com/spf13/cobra"
 )

@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"runtime/debug"
 
-	"anteroom/edge/records"
-	"anteroom/generator/verify"
+	"anteroom/cmd/anteroom/internal/verification"
+	"anteroom/edge/store/records"
 
 	"github.com/spf13/cobra"
 )
@@ -30,7 +30,7 @@ Exit codes: 0 all is as it was verified, 1 something is not.`,
 			if err != nil {
 				return err
 			}
-			findings, notes, err := verify.Audit(ctx, store, s)
+			findings, notes, err := verification.Audit(ctx, store, s)
 			if err != nil {
 				return err
 			}

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"anteroom/edge/endpoint/suggest"
-	"anteroom/edge/records"
+	"anteroom/edge/store/records"
 
 	"github.com/spf13/cobra"
 )

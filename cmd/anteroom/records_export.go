@@ -15,7 +15,7 @@ import (
 
 	"anteroom/edge/native/disk"
 	"anteroom/edge/quote"
-	"anteroom/edge/records"
+	"anteroom/edge/store/records"
 
 	"github.com/mattn/go-isatty"
 	"github.com/spf13/cobra"

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"anteroom/edge/native/sqlite"
-	"anteroom/edge/records/backup"
+	"anteroom/edge/store/backup"
 )
 
 // A backup that begins in the folder of an export under way leaves that alone.

@@ -11,7 +11,7 @@ import (
 
 	"anteroom/edge/civil"
 	"anteroom/edge/jsondoc"
-	"anteroom/edge/records"
+	"anteroom/edge/store/records"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"

@@ -6,7 +6,7 @@ import (
 	"fmt"
 
 	"anteroom/edge/endpoint/mcp/protocol"
-	"anteroom/edge/records"
+	"anteroom/edge/store/records"
 
 	"github.com/spf13/cobra"
 )

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"anteroom/edge/records"
+	"anteroom/edge/store/records"
 )
 
 // What is printed does not depend on the order of the observations. Clients without a name are not

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"anteroom/edge/records"
+	"anteroom/edge/store/records"
 
 	"github.com/spf13/cobra"
 )

@@ -11,10 +11,10 @@ import (
 	"testing"
 	"time"
 
+	"anteroom/cmd/anteroom/internal/live"
 	"anteroom/edge/endpoint/health"
 	"anteroom/edge/worker/cloudflare/apitest"
 	"anteroom/edge/worker/deploy"
-	"anteroom/generator/live"
 )
 
 // The names that a deployment and a rollback have for the same thing are the same.

@@ -13,12 +13,12 @@ import (
 	"syscall"
 
 	"anteroom/edge/endpoint/receipt"
-	"anteroom/edge/kernel"
 	"anteroom/edge/native"
 	"anteroom/edge/native/lastgood"
 	"anteroom/edge/native/receiptkey"
 	"anteroom/edge/native/sqlite"
 	"anteroom/edge/snapshot"
+	"anteroom/edge/turn"
 
 	"github.com/spf13/cobra"
 )
@@ -314,7 +314,7 @@ func (o *serveOptions) readKey(t *terminal) (ed25519.PrivateKey, error) {
 // key is served.
 func (o *serveOptions) checkKey(key ed25519.PrivateKey, s *snapshot.Snapshot) error {
 	file := filepath.Join(o.content, serviceFile)
-	host := kernel.HostInfo{PublicKey: receiptkey.Public(key)}
+	host := turn.HostInfo{PublicKey: receiptkey.Public(key)}
 	switch receipt.StandingOf(&host, s) {
 	case receipt.Missing:
 		if !o.unsigned {

@@ -20,7 +20,7 @@ import (
 	"anteroom/edge/snapshot"
 	"anteroom/generator"
 	"anteroom/generator/publish"
-	"anteroom/generator/translog"
+	"anteroom/generator/tlog"
 )
 
 // server is what serve runs: a host, and the content that it serves.
@@ -163,7 +163,7 @@ func (s *server) make(before *edition) (*edition, error) {
 // servedFile is a document as it is served. The tiles of a log, which may be thousands, are made
 // ready at each request.
 func servedFile(d generator.File) static.File {
-	if text := d.Bytes; translog.Permanent(d.Path) && d.Make == nil {
+	if text := d.Bytes; tlog.Permanent(d.Path) && d.Make == nil {
 		d.Bytes, d.Make = nil, func() []byte { return text }
 	}
 	return d
@@ -175,7 +175,7 @@ func (e *edition) goesOnIn(next *generator.Output, keys []string) error {
 	var faults []error
 	for i := range e.files {
 		f := &e.files[i]
-		if translog.IsCheckpoint(f.Path) {
+		if tlog.IsCheckpoint(f.Path) {
 			if err := continueLog(next.Log, f.Path, f.Content()); err != nil {
 				faults = append(faults, err)
 			}

@@ -8,11 +8,11 @@ import (
 	"os"
 	"time"
 
-	"anteroom/edge/records"
+	"anteroom/cmd/anteroom/internal/live"
+	"anteroom/edge/store/records"
 	"anteroom/edge/worker/cloudflare"
 	"anteroom/edge/worker/deploy"
 	"anteroom/generator"
-	"anteroom/generator/live"
 
 	"github.com/spf13/cobra"
 )

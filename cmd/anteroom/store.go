@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 
 	"anteroom/edge/native/sqlite"
-	"anteroom/edge/records"
+	"anteroom/edge/store/records"
 	"anteroom/edge/worker/remote"
 
 	"github.com/spf13/pflag"

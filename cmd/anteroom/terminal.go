@@ -38,7 +38,7 @@ import (
 	"anteroom/edge/quote"
 	"anteroom/generator/publish"
 	"anteroom/generator/site"
-	"anteroom/generator/translog"
+	"anteroom/generator/tlog"
 
 	"github.com/mattn/go-isatty"
 )
@@ -311,7 +311,7 @@ func (t *terminal) printReport(r *report, asJSON, changesOnly bool) {
 		if changesOnly && e.Status == publish.Same {
 			continue
 		}
-		if translog.Published(e.Path) && e.Status != publish.Kept {
+		if tlog.Published(e.Path) && e.Status != publish.Kept {
 			files[e.Status]++
 			sizes[e.Status] += e.Size
 			continue
@@ -321,7 +321,7 @@ func (t *terminal) printReport(r *report, asJSON, changesOnly bool) {
 	}
 	for _, status := range statuses {
 		if n := files[status]; n > 0 {
-			fmt.Fprintf(table, "%s/, %s\t%d\t%s\n", translog.Folder, plural(n, "file"), sizes[status], status)
+			fmt.Fprintf(table, "%s/, %s\t%d\t%s\n", tlog.Folder, plural(n, "file"), sizes[status], status)
 		}
 	}
 	table.Flush()

@@ -12,9 +12,9 @@ import (
 	"testing"
 	"unicode"
 
-	"anteroom/edge/kernel"
 	"anteroom/edge/native/sqlite"
-	"anteroom/edge/records"
+	"anteroom/edge/store/records"
+	"anteroom/edge/turn"
 	"anteroom/generator/publish"
 )
 
@@ -146,7 +146,7 @@ func TestLogOfStrangers(t *testing.T) {
 
 func putRow(t *testing.T, store *sqlite.Store, sql string, args ...any) {
 	t.Helper()
-	if r := store.Exec(kernel.Exec{Statements: []kernel.Statement{{SQL: sql, Args: args}}}); r.Failure != kernel.None {
+	if r := store.Exec(turn.Exec{Statements: []turn.Statement{{SQL: sql, Args: args}}}); r.Failure != turn.None {
 		t.Fatalf("%s: %s", sql, r.Failure)
 	}
 }

@@ -10,16 +10,16 @@ import (
 	"strings"
 	"time"
 
+	"anteroom/cmd/anteroom/internal/verification"
 	"anteroom/edge/api"
 	"anteroom/edge/jsondoc"
-	"anteroom/edge/kernel"
 	"anteroom/edge/native/disk"
-	"anteroom/edge/records"
+	"anteroom/edge/store/records"
+	"anteroom/edge/turn"
 	"anteroom/edge/worker/remote"
 	"anteroom/generator"
 	"anteroom/generator/site"
-	"anteroom/generator/translog"
-	"anteroom/generator/verify"
+	"anteroom/generator/tlog"
 
 	"github.com/spf13/cobra"
 	"go.yaml.in/yaml/v4"
@@ -35,7 +35,7 @@ type verifyOptions struct {
 	asJSON  bool
 	yes     bool
 
-	logKey *translog.Key // of the site's log; nil where that has none
+	logKey *tlog.Key // of the site's log; nil where that has none
 }
 
 func verifyCommand(t *terminal) *cobra.Command {
@@ -176,7 +176,7 @@ func (o *verifyOptions) run(ctx context.Context, t *terminal) (err error) {
 			return fmt.Errorf("--through is %s, and the answers go through %s", o.through, answers.Through)
 		}
 	}
-	survey, err := verify.Take(ctx, reader, s, through, t.now())
+	survey, err := verification.Take(ctx, reader, s, through, t.now())
 	if err != nil {
 		return err
 	}
@@ -194,7 +194,7 @@ func (o *verifyOptions) run(ctx context.Context, t *terminal) (err error) {
 	case answers == nil:
 		return o.ask(ctx, t, survey, seen)
 	}
-	_, err = o.conclude(ctx, t, survey, answers, func(*verify.Board) (bool, error) {
+	_, err = o.conclude(ctx, t, survey, answers, func(*verification.Board) (bool, error) {
 		if !o.yes && !t.asks {
 			return false, errors.New("verify: nothing was written (--yes writes it)")
 		}
@@ -212,7 +212,7 @@ const clockAhead = time.Minute
 // checkClock refuses a clock that is ahead of the store's: what is recorded from now on would say
 // that it is of a time which the verification covers.
 func checkClock(ctx context.Context, r records.Reader, now time.Time) error {
-	rows, err := r.Read(ctx, kernel.Statement{SQL: "SELECT unixepoch()"})
+	rows, err := r.Read(ctx, turn.Statement{SQL: "SELECT unixepoch()"})
 	if err != nil {
 		return fmt.Errorf("read the clock of %s: %w", r.Name(), err)
 	}
@@ -224,20 +224,20 @@ func checkClock(ctx context.Context, r records.Reader, now time.Time) error {
 }
 
 // readAnswers reads the file of --answers; nil where there is none.
-func (o *verifyOptions) readAnswers(t *terminal) (*verify.Answers, error) {
+func (o *verifyOptions) readAnswers(t *terminal) (*verification.Answers, error) {
 	if o.answers == "" {
 		return nil, nil
 	}
-	text, err := readFile(t.in, o.answers, verify.MaxAnswers)
+	text, err := readFile(t.in, o.answers, verification.MaxAnswers)
 	if err != nil {
 		return nil, fmt.Errorf("read answers: %w", err)
 	}
-	return verify.ParseAnswers(text)
+	return verification.ParseAnswers(text)
 }
 
 // conclude turns answers into a verification, shows it, and writes it once yes says so. It reports
 // whether it was written.
-func (o *verifyOptions) conclude(ctx context.Context, t *terminal, survey *verify.Survey, answers *verify.Answers, yes func(*verify.Board) (bool, error)) (bool, error) {
+func (o *verifyOptions) conclude(ctx context.Context, t *terminal, survey *verification.Survey, answers *verification.Answers, yes func(*verification.Board) (bool, error)) (bool, error) {
 	decided, err := survey.Decide(ctx, answers)
 	if decided == nil {
 		return false, err
@@ -279,10 +279,10 @@ func (o *verifyOptions) conclude(ctx context.Context, t *terminal, survey *verif
 
 // files are the files of a verification, once the content was checked with them. logged is nil
 // where there is no log.
-func (o *verifyOptions) files(ctx context.Context, t *terminal, survey *verify.Survey, decided *verify.Decided, board *verify.Board) (files []contentFile, logged *verify.Logged, err error) {
-	verification := decided.Verification.Encode()
-	files = []contentFile{{verify.VerificationFile(survey.Name), verification}, {verify.BoardFile(survey.Name), board.Text}}
-	s, err := verify.Check(os.DirFS(o.content), survey.Site.Log, survey.Name, verification, board.Text)
+func (o *verifyOptions) files(ctx context.Context, t *terminal, survey *verification.Survey, decided *verification.Decided, board *verification.Board) (files []contentFile, logged *verification.Logged, err error) {
+	encoded := decided.Verification.Encode()
+	files = []contentFile{{verification.VerificationFile(survey.Name), encoded}, {verification.BoardFile(survey.Name), board.Text}}
+	s, err := verification.Check(os.DirFS(o.content), survey.Site.Log, survey.Name, encoded, board.Text)
 	if err == nil {
 		err = s.CheckDay(t.now().UTC().Format(time.DateOnly))
 	}
@@ -300,7 +300,7 @@ func (o *verifyOptions) files(ctx context.Context, t *terminal, survey *verify.S
 }
 
 // summarize shows what a verification says, old and new. logged is nil where there is no log.
-func (t *terminal) summarize(survey *verify.Survey, decided *verify.Decided, board *verify.Board, logged *verify.Logged) {
+func (t *terminal) summarize(survey *verification.Survey, decided *verification.Decided, board *verification.Board, logged *verification.Logged) {
 	v := decided.Verification
 	t.say("Verification %s, of everything recorded through %s:", survey.Name, survey.Through)
 	t.say("")
@@ -336,7 +336,7 @@ func (t *terminal) summarize(survey *verify.Survey, decided *verify.Decided, boa
 	}
 	if board.Stays != "" {
 		t.say("")
-		t.say("Stays beside the new numbers, %s: %s", verify.HonestRead, board.Stays)
+		t.say("Stays beside the new numbers, %s: %s", verification.HonestRead, board.Stays)
 	}
 	for _, odd := range survey.Odd {
 		t.warn("%s", odd)
@@ -344,8 +344,8 @@ func (t *terminal) summarize(survey *verify.Survey, decided *verify.Decided, boa
 }
 
 // show prints what is to be decided as one JSON object, a line for each agent.
-func (o *verifyOptions) show(t *terminal, survey *verify.Survey, observed []records.Observation) error {
-	paths, texts, err := verify.Texts(os.DirFS(o.content), survey.Site)
+func (o *verifyOptions) show(t *terminal, survey *verification.Survey, observed []records.Observation) error {
+	paths, texts, err := verification.Texts(os.DirFS(o.content), survey.Site)
 	if err != nil {
 		return err
 	}
@@ -373,7 +373,7 @@ func (o *verifyOptions) show(t *terminal, survey *verify.Survey, observed []reco
 		w.Name("numbers")
 		w.Open('{')
 		for _, n := range site.Numbers {
-			if n.Path == verify.NamedClients {
+			if n.Path == verification.NamedClients {
 				w.Strs(n.Path, survey.Site.Current().ObservedAttention.NamedClients)
 			} else if n.Told {
 				w.Int(n.Path, int64(n.Of(survey.Site.Current())))
@@ -427,7 +427,7 @@ func (o *verifyOptions) show(t *terminal, survey *verify.Survey, observed []reco
 	}
 	for _, list := range []struct {
 		kind, name string
-		filings    []verify.Filing
+		filings    []verification.Filing
 	}{{site.Charter, "charters", survey.Charters}, {site.Suggestion, "suggestions", survey.Suggestions}} {
 		t.sayJSON([]byte(`],"` + list.name + `":[`))
 		separator = ""
@@ -464,15 +464,15 @@ func preset(kind, own string) string {
 func (o *verifyOptions) draft() string { return filepath.Join(o.content, draftName) }
 
 // readDraft reads the answers that were begun; empty ones where there are none.
-func (o *verifyOptions) readDraft() (*verify.Answers, error) {
+func (o *verifyOptions) readDraft() (*verification.Answers, error) {
 	text, err := os.ReadFile(o.draft())
 	if errors.Is(err, os.ErrNotExist) {
-		return &verify.Answers{}, nil
+		return &verification.Answers{}, nil
 	}
 	if err != nil {
 		return nil, fmt.Errorf("read the answers that were begun: %w", err)
 	}
-	answers, err := verify.ParseAnswers(text)
+	answers, err := verification.ParseAnswers(text)
 	if err != nil {
 		return nil, fmt.Errorf("%w (mend or remove %s)", err, o.draft())
 	}
@@ -480,7 +480,7 @@ func (o *verifyOptions) readDraft() (*verify.Answers, error) {
 }
 
 // keepDraft keeps answers that were begun. They hold names, so that only this user may read them.
-func (o *verifyOptions) keepDraft(answers *verify.Answers) error {
+func (o *verifyOptions) keepDraft(answers *verification.Answers) error {
 	text, err := yaml.Dump(answers)
 	if err == nil {
 		next := o.draft() + ".new"

@@ -11,9 +11,9 @@ import (
 	"strings"
 	"time"
 
-	"anteroom/edge/records"
+	"anteroom/cmd/anteroom/internal/verification"
+	"anteroom/edge/store/records"
 	"anteroom/generator/site"
-	"anteroom/generator/verify"
 )
 
 // questions are a verification while it is decided at a terminal. What is decided is kept after
@@ -22,17 +22,17 @@ type questions struct {
 	*verifyOptions
 	t        *terminal
 	form     *form
-	survey   *verify.Survey
+	survey   *verification.Survey
 	observed []records.Observation
-	answers  *verify.Answers
-	groups   []verify.Group
+	answers  *verification.Answers
+	groups   []verification.Group
 	by       []int // the answer about each group, -1 for none
 	filter   string
-	undo     [][]verify.Answer // the registrations' answers before each change
+	undo     [][]verification.Answer // the registrations' answers before each change
 }
 
 // ask decides at the terminal.
-func (o *verifyOptions) ask(ctx context.Context, t *terminal, survey *verify.Survey, observed []records.Observation) error {
+func (o *verifyOptions) ask(ctx context.Context, t *terminal, survey *verification.Survey, observed []records.Observation) error {
 	answers, err := o.readDraft()
 	if err != nil {
 		return err
@@ -55,7 +55,7 @@ func (o *verifyOptions) ask(ctx context.Context, t *terminal, survey *verify.Sur
 // menu is the first question.
 func (q *questions) menu(ctx context.Context) error {
 	for {
-		q.by = verify.ByGroup(q.groups, q.answers.Registrations)
+		q.by = verification.ByGroup(q.groups, q.answers.Registrations)
 		vouched, own := 0, 0
 		for i := range q.groups {
 			switch q.decision(i) {
@@ -94,7 +94,7 @@ func (q *questions) menu(ctx context.Context) error {
 			if !q.confirmed() {
 				answers.Texts = nil // which is refused
 			}
-			written, err := q.conclude(ctx, q.t, q.survey, &answers, func(*verify.Board) (bool, error) { return q.form.confirm("Write this verification?") })
+			written, err := q.conclude(ctx, q.t, q.survey, &answers, func(*verification.Board) (bool, error) { return q.form.confirm("Write this verification?") })
 			if err == nil && written || errors.Is(err, errLeft) {
 				return err
 			}
@@ -123,7 +123,7 @@ func (q *questions) decision(group int) string {
 }
 
 // who is a group's name or key, quoted.
-func who(g *verify.Group) string {
+func who(g *verification.Group) string {
 	if g.Name == "" {
 		return "key " + strconv.Quote(g.Key)
 	}
@@ -195,12 +195,12 @@ const listed = 40
 // agents asks about agents until there is nothing more to decide.
 func (q *questions) agents() error {
 	for {
-		q.by = verify.ByGroup(q.groups, q.answers.Registrations)
+		q.by = verification.ByGroup(q.groups, q.answers.Registrations)
 		var matching []int
 		var lines []string
 		for i := range q.groups {
 			g := &q.groups[i]
-			if q.filter == "" || verify.Matches(q.filter, cmp.Or(g.Name, g.Key)) {
+			if q.filter == "" || verification.Matches(q.filter, cmp.Or(g.Name, g.Key)) {
 				if matching = append(matching, i); len(lines) < listed {
 					lines = append(lines, q.line(i))
 				}
@@ -288,7 +288,7 @@ func (q *questions) decide(groups []int) error {
 	for _, i := range groups {
 		decided[i], replaced[q.by[i]] = true, true
 	}
-	var answers []verify.Answer
+	var answers []verification.Answer
 	for i, a := range q.answers.Registrations {
 		if !replaced[i] {
 			answers = append(answers, a)
@@ -312,14 +312,14 @@ func (q *questions) decide(groups []int) error {
 }
 
 // filings asks about charters or suggestions.
-func (q *questions) filings(kind string, filings []verify.Filing, answers *[]verify.Answer) error {
+func (q *questions) filings(kind string, filings []verification.Filing, answers *[]verification.Answer) error {
 	for {
 		var lines []string
 		current := make([]string, len(filings))
 		for i, f := range filings {
 			current[i] = preset(kind, f.Own)
 			for _, a := range *answers {
-				if a.RecordID == f.ID || a.OrgName != "" && verify.Matches(a.OrgName, f.Values[0]) {
+				if a.RecordID == f.ID || a.OrgName != "" && verification.Matches(a.OrgName, f.Values[0]) {
 					current[i] = a.Decision
 				}
 			}
@@ -338,10 +338,10 @@ func (q *questions) filings(kind string, filings []verify.Filing, answers *[]ver
 			other = site.Choices[kind][0]
 		}
 		f := &filings[chosen]
-		*answers = slices.DeleteFunc(slices.Clone(*answers), func(a verify.Answer) bool {
-			return a.RecordID == f.ID || a.OrgName != "" && verify.Matches(a.OrgName, f.Values[0])
+		*answers = slices.DeleteFunc(slices.Clone(*answers), func(a verification.Answer) bool {
+			return a.RecordID == f.ID || a.OrgName != "" && verification.Matches(a.OrgName, f.Values[0])
 		})
-		*answers = append(*answers, verify.Answer{RecordID: f.ID, Decision: other})
+		*answers = append(*answers, verification.Answer{RecordID: f.ID, Decision: other})
 		if err := q.keepDraft(q.answers); err != nil {
 			return err
 		}
@@ -362,7 +362,7 @@ func (q *questions) numbers() error {
 		if !n.Told {
 			continue
 		}
-		if n.Path == verify.NamedClients {
+		if n.Path == verification.NamedClients {
 			if err := q.clients(current.ObservedAttention.NamedClients); err != nil {
 				return err
 			}
@@ -385,9 +385,9 @@ func (q *questions) numbers() error {
 			return err
 		}
 	}
-	through, err := q.form.line(verify.MonitoredThrough+": the day until which you have looked whether the service answers", current.MonitoredThrough, anyText)
+	through, err := q.form.line(verification.MonitoredThrough+": the day until which you have looked whether the service answers", current.MonitoredThrough, anyText)
 	if through = strings.TrimSpace(through); err == nil && through != "" && through != current.MonitoredThrough {
-		q.answers.Numbers[verify.MonitoredThrough] = through
+		q.answers.Numbers[verification.MonitoredThrough] = through
 	}
 	return err
 }
@@ -395,13 +395,13 @@ func (q *questions) numbers() error {
 // clients asks for the named clients.
 func (q *questions) clients(was []string) error {
 	given := slices.Clone(was)
-	if list, ok := q.answers.Numbers[verify.NamedClients].([]any); ok {
+	if list, ok := q.answers.Numbers[verification.NamedClients].([]any); ok {
 		given = nil
 		for _, name := range list {
 			given = append(given, fmt.Sprint(name))
 		}
 	}
-	text, err := q.form.line(verify.NamedClients+": names with commas between, - for none", strings.Join(given, ", "), anyText)
+	text, err := q.form.line(verification.NamedClients+": names with commas between, - for none", strings.Join(given, ", "), anyText)
 	if err != nil {
 		return err
 	}
@@ -412,14 +412,14 @@ func (q *questions) clients(was []string) error {
 		}
 	}
 	if len(list) > 0 || len(was) > 0 {
-		q.answers.Numbers[verify.NamedClients] = list
+		q.answers.Numbers[verification.NamedClients] = list
 	}
 	return nil
 }
 
 // texts has each text of the board confirmed or rewritten.
 func (q *questions) texts() error {
-	paths, texts, err := verify.Texts(os.DirFS(q.content), q.survey.Site)
+	paths, texts, err := verification.Texts(os.DirFS(q.content), q.survey.Site)
 	if err != nil {
 		return err
 	}
@@ -430,7 +430,7 @@ func (q *questions) texts() error {
 	}
 	for _, path := range paths {
 		now := texts[path]
-		if text, ok := given[path].(string); ok && text != verify.Unchanged {
+		if text, ok := given[path].(string); ok && text != verification.Unchanged {
 			now = text
 		}
 		chosen, err := q.form.choose(path, now, []string{"still true", "rewrite it", "all others are still true too", "Back"})
@@ -439,7 +439,7 @@ func (q *questions) texts() error {
 		}
 		switch chosen {
 		case 0:
-			given[path] = cmp.Or(map[bool]string{true: verify.Unchanged}[now == texts[path]], now)
+			given[path] = cmp.Or(map[bool]string{true: verification.Unchanged}[now == texts[path]], now)
 		case 1:
 			text, err := q.form.text(path, now, notBlank)
 			if err != nil {
@@ -447,7 +447,7 @@ func (q *questions) texts() error {
 			}
 			given[path] = text
 		case 2:
-			given[path] = cmp.Or(map[bool]string{true: verify.Unchanged}[now == texts[path]], now)
+			given[path] = cmp.Or(map[bool]string{true: verification.Unchanged}[now == texts[path]], now)
 			return q.update(given, texts)
 		default:
 			return nil
@@ -459,7 +459,7 @@ func (q *questions) texts() error {
 // confirmed reports whether the texts of the board were gone through to their end.
 func (q *questions) confirmed() bool {
 	given, some := q.answers.Texts.(map[string]any)
-	return some && given[verify.NewWhatChanged] != nil || !some && q.answers.Texts != nil
+	return some && given[verification.NewWhatChanged] != nil || !some && q.answers.Texts != nil
 }
 
 func notBlank(s string) error {
@@ -471,18 +471,18 @@ func notBlank(s string) error {
 
 // update asks by name for what must not stand unlooked at beside numbers that change.
 func (q *questions) update(given map[string]any, texts map[string]string) error {
-	if given[verify.HonestRead] == nil {
-		chosen, err := q.form.choose(verify.HonestRead, texts[verify.HonestRead], []string{"still true beside the new numbers", "rewrite it"})
+	if given[verification.HonestRead] == nil {
+		chosen, err := q.form.choose(verification.HonestRead, texts[verification.HonestRead], []string{"still true beside the new numbers", "rewrite it"})
 		if err != nil {
 			return err
 		}
-		honest := verify.Unchanged
+		honest := verification.Unchanged
 		if chosen == 1 {
-			if honest, err = q.form.text(verify.HonestRead, texts[verify.HonestRead], notBlank); err != nil {
+			if honest, err = q.form.text(verification.HonestRead, texts[verification.HonestRead], notBlank); err != nil {
 				return err
 			}
 		}
-		given[verify.HonestRead] = honest
+		given[verification.HonestRead] = honest
 	}
 	updates := q.survey.Site.Current().ObservedAttention.Updates
 	last := ""
@@ -493,7 +493,7 @@ func (q *questions) update(given map[string]any, texts map[string]string) error 
 	if err != nil {
 		return err
 	}
-	changed, ambiguous := verify.Unchanged, ""
+	changed, ambiguous := verification.Unchanged, ""
 	if chosen == 1 {
 		if changed, err = q.form.text("what_changed", "", notBlank); err != nil {
 			return err
@@ -502,9 +502,9 @@ func (q *questions) update(given map[string]any, texts map[string]string) error 
 			return err
 		}
 	}
-	given[verify.NewWhatChanged] = changed
-	if delete(given, verify.NewAmbiguous); ambiguous != "" {
-		given[verify.NewAmbiguous] = ambiguous
+	given[verification.NewWhatChanged] = changed
+	if delete(given, verification.NewAmbiguous); ambiguous != "" {
+		given[verification.NewAmbiguous] = ambiguous
 	}
 	return nil
 }

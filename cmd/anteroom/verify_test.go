@@ -16,14 +16,14 @@ import (
 	"testing"
 	"time"
 
+	"anteroom/cmd/anteroom/internal/verification"
 	"anteroom/edge/canon"
-	"anteroom/edge/kernel"
 	"anteroom/edge/native/disk"
 	"anteroom/edge/native/sqlite"
-	"anteroom/edge/records"
 	"anteroom/edge/sha256"
-	"anteroom/generator/translog"
-	"anteroom/generator/verify"
+	"anteroom/edge/store/records"
+	"anteroom/edge/turn"
+	"anteroom/generator/tlog"
 
 	"github.com/rogpeppe/go-internal/testscript"
 )
@@ -34,7 +34,7 @@ func sqlCommand(ts *testscript.TestScript, neg bool, args []string) {
 	store, err := sqlite.Create(ts.MkAbs(args[0]), slog.New(slog.DiscardHandler))
 	ts.Check(err)
 	for _, statement := range args[1:] {
-		if r := store.Exec(kernel.Exec{Statements: []kernel.Statement{{SQL: statement}}}); r.Failure != kernel.None {
+		if r := store.Exec(turn.Exec{Statements: []turn.Statement{{SQL: statement}}}); r.Failure != turn.None {
 			ts.Fatalf("%s: %s", statement, r.Failure)
 		}
 	}
@@ -51,8 +51,8 @@ func lockedContent(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// verification is a content folder, a store with some registrations, and a terminal.
-type verification struct {
+// verifyRun is a content folder, a store with some registrations, and a terminal.
+type verifyRun struct {
 	t       *testing.T
 	content string
 	store   *sqlite.Store
@@ -61,9 +61,9 @@ type verification struct {
 	shown   bytes.Buffer
 }
 
-func newVerification(t *testing.T, names ...string) *verification {
+func newVerification(t *testing.T, names ...string) *verifyRun {
 	t.Helper()
-	v := &verification{t: t, content: filepath.Join(t.TempDir(), "content")}
+	v := &verifyRun{t: t, content: filepath.Join(t.TempDir(), "content")}
 	if err := os.CopyFS(v.content, os.DirFS("../../content")); err != nil {
 		t.Fatal(err)
 	}
@@ -76,11 +76,11 @@ func newVerification(t *testing.T, names ...string) *verification {
 	v.store = store
 	for i, name := range names {
 		sum := sha256.Sum([]byte(canon.Registration(name, "")))
-		exec := kernel.Exec{Statements: []kernel.Statement{{
+		exec := turn.Exec{Statements: []turn.Statement{{
 			SQL:  "INSERT INTO registrations (record_id, recorded_at, agent_name, payload_sha256) VALUES (?, ?, ?, ?)",
 			Args: []any{fmt.Sprintf("%032x", i+1), "2027-03-01T10:00:00Z", name, fmt.Sprintf("%x", sum)},
 		}}}
-		if r := store.Exec(exec); r.Failure != kernel.None {
+		if r := store.Exec(exec); r.Failure != turn.None {
 			t.Fatal(r.Failure)
 		}
 	}
@@ -89,7 +89,7 @@ func newVerification(t *testing.T, names ...string) *verification {
 }
 
 // beginLog lists a new key of a log, with which the next verifications are signed.
-func (v *verification) beginLog() {
+func (v *verifyRun) beginLog() {
 	v.t.Helper()
 	v.t.Setenv("SOURCE_DATE_EPOCH", fmt.Sprint(noon.Unix()))
 	v.options.key.file = filepath.Join(v.t.TempDir(), "log.key")
@@ -111,7 +111,7 @@ func (l *lineByLine) Read(p []byte) (int, error) {
 }
 
 // answer verifies at a dumb terminal, with the lines that somebody types.
-func (v *verification) answer(lines ...string) error {
+func (v *verifyRun) answer(lines ...string) error {
 	v.t.Helper()
 	v.t.Setenv("TERM", "dumb")
 	v.out.Reset()
@@ -124,7 +124,7 @@ func (v *verification) answer(lines ...string) error {
 }
 
 // files are the names of what the content holds beside the shipped content.
-func (v *verification) files() (names []string) {
+func (v *verifyRun) files() (names []string) {
 	v.t.Helper()
 	err := filepath.WalkDir(v.content, func(path string, d fs.DirEntry, err error) error {
 		name, _ := filepath.Rel(v.content, path)
@@ -301,7 +301,7 @@ func TestVerifyLogLost(t *testing.T) {
 	if err := os.RemoveAll(filepath.Join(v.content, "log")); err != nil {
 		t.Fatal(err)
 	}
-	if err := v.answer(ask...); !errors.Is(err, translog.ErrAhead) || v.shown.Len() > 0 {
+	if err := v.answer(ask...); !errors.Is(err, tlog.ErrAhead) || v.shown.Len() > 0 {
 		t.Errorf("error %v, %s", err, &v.shown)
 	}
 }
@@ -313,7 +313,7 @@ func TestVerifyFilings(t *testing.T) {
 		`INSERT INTO charters VALUES (1, '0000000000000000000000000000000c', '2027-03-01T10:00:00Z', 'Tern & Co', NULL, '[]', '')`,
 		`INSERT INTO suggestions VALUES (1, '0000000000000000000000000000000d', '2027-03-01T10:00:00Z', 'anonymous', 'idea', '` + strings.Repeat("e", 64) + `')`,
 	} {
-		if r := v.store.Exec(kernel.Exec{Statements: []kernel.Statement{{SQL: statement}}}); r.Failure != kernel.None {
+		if r := v.store.Exec(turn.Exec{Statements: []turn.Statement{{SQL: statement}}}); r.Failure != turn.None {
 			t.Fatal(r.Failure)
 		}
 	}
@@ -366,18 +366,18 @@ func TestVerifyInterrupted(t *testing.T) {
 }
 
 // decidedFiles are the files of a verification that holds nothing new.
-func (v *verification) decidedFiles() (name string, files []contentFile) {
+func (v *verifyRun) decidedFiles() (name string, files []contentFile) {
 	v.t.Helper()
 	v.t.Setenv("SOURCE_DATE_EPOCH", fmt.Sprint(noon.Unix()))
 	s, err := loadContent(v.content)
 	if err != nil {
 		v.t.Fatal(err)
 	}
-	survey, err := verify.Take(v.t.Context(), records.Reader(v.store), s, time.Time{}, noon)
+	survey, err := verification.Take(v.t.Context(), records.Reader(v.store), s, time.Time{}, noon)
 	if err != nil {
 		v.t.Fatal(err)
 	}
-	answers := &verify.Answers{Texts: verify.Unchanged}
+	answers := &verification.Answers{Texts: verification.Unchanged}
 	decided, err := survey.Decide(v.t.Context(), answers)
 	if err != nil {
 		v.t.Fatal(err)
@@ -419,7 +419,7 @@ func verifyKilled(t *testing.T, log bool, want []string) {
 	steps, whole := 0, 0
 	for at := 1; ; at++ {
 		for _, fails := range []bool{false, true} { // the disk is full, or the process is killed
-			v := &verification{t: t, content: filepath.Join(t.TempDir(), "content")}
+			v := &verifyRun{t: t, content: filepath.Join(t.TempDir(), "content")}
 			if err := os.CopyFS(v.content, os.DirFS(begun.content)); err != nil {
 				t.Fatal(err)
 			}
@@ -509,7 +509,7 @@ func TestVerifyDraft(t *testing.T) {
 	if _, err := o.readDraft(); err == nil || !strings.Contains(err.Error(), "(mend or remove "+o.draft()+")") {
 		t.Errorf("a wrong one: %v", err)
 	}
-	if err := errors.Join(o.keepDraft(&verify.Answers{}), o.keepDraft(&verify.Answers{Correction: "a"})); err != nil {
+	if err := errors.Join(o.keepDraft(&verification.Answers{}), o.keepDraft(&verification.Answers{Correction: "a"})); err != nil {
 		t.Error(err)
 	}
 	if a, err := o.readDraft(); err != nil || a.Correction != "a" {
@@ -518,7 +518,7 @@ func TestVerifyDraft(t *testing.T) {
 	before := disk.Sync
 	t.Cleanup(func() { disk.Sync = before })
 	disk.Sync = func(*os.File) error { return syscall.ENOSPC }
-	if err := o.keepDraft(&verify.Answers{Correction: "b"}); !errors.Is(err, syscall.ENOSPC) {
+	if err := o.keepDraft(&verification.Answers{Correction: "b"}); !errors.Is(err, syscall.ENOSPC) {
 		t.Errorf("on a full disk: %v", err)
 	}
 	if a, err := o.readDraft(); err != nil || a.Correction != "a" {

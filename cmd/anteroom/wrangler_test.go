@@ -7,7 +7,7 @@ import (
 	"slices"
 	"testing"
 
-	"anteroom/edge/migrations"
+	"anteroom/edge/store/migrations"
 	"anteroom/edge/worker/deploy"
 
 	"github.com/BurntSushi/toml"

@@ -19,9 +19,9 @@ import (
 	"anteroom/edge/input"
 	"anteroom/edge/jsondoc"
 	"anteroom/edge/jsonrpc"
-	"anteroom/edge/kernel"
 	"anteroom/edge/respond"
 	"anteroom/edge/snapshot"
+	"anteroom/edge/turn"
 )
 
 // Cache says how long an answer may be kept.
@@ -103,14 +103,14 @@ type Operation struct {
 	// that API.ServeProtocol was given answers them, and Fields are those of one message.
 	Protocol bool
 	// Handle answers a request. It returns nil while effects are pending.
-	Handle func(*kernel.Turn, *input.Input) *kernel.Response
+	Handle func(*turn.Turn, *input.Input) *turn.Response
 }
 
 // Document is a document of the snapshot, with the checks and members that the edge adds.
 type Document struct {
-	ID    string                                  // key in the snapshot
-	Check func(t *kernel.Turn) *kernel.Response   // gives the answer in the place of the document, or nil; a nil Check never does
-	Tail  func(t *kernel.Turn, w *jsondoc.Writer) // writes the members that depend on the turn; nil where there are none
+	ID    string                                // key in the snapshot
+	Check func(t *turn.Turn) *turn.Response     // gives the answer in the place of the document, or nil; a nil Check never does
+	Tail  func(t *turn.Turn, w *jsondoc.Writer) // writes the members that depend on the turn; nil where there are none
 }
 
 var (
@@ -229,13 +229,13 @@ var Routes = []*Route{
 		Headers: ", MCP-Protocol-Version, Mcp-Method, Mcp-Name, Mcp-Session-Id, Last-Event-ID, Authorization",
 		Operations: []*Operation{
 			{ID: "callMCP", Methods: post, Fields: jsonrpc.Fields, Writes: true, Cache: NoStore, Protocol: true},
-			{ID: "endMCPSession", Methods: []string{"DELETE"}, Cache: NoStore, Handle: func(*kernel.Turn, *input.Input) *kernel.Response { return none() }},
+			{ID: "endMCPSession", Methods: []string{"DELETE"}, Cache: NoStore, Handle: func(*turn.Turn, *input.Input) *turn.Response { return none() }},
 		},
 	},
 }
 
 // none is the answer of an operation that has nothing to do.
-func none() *kernel.Response { return respond.Empty(204, string(NoStore)) }
+func none() *turn.Response { return respond.Empty(204, string(NoStore)) }
 
 func contract(id string) *Document { return &Document{ID: snapshot.ContractPrefix + id} }
 

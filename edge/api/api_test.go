@@ -9,8 +9,8 @@ import (
 	"anteroom/edge/api"
 	"anteroom/edge/edgetest"
 	"anteroom/edge/input"
-	"anteroom/edge/kernel"
 	"anteroom/edge/snapshot"
+	"anteroom/edge/turn"
 )
 
 // The canonical strings and their hashes are those that JSON.stringify and SHA-256 give for the
@@ -93,10 +93,10 @@ func TestEveryAnswer(t *testing.T) {
 		{"POST", "/api/receipt", " \n", 200},
 		{"POST", "/api/receipt", "null", 400},
 		{"POST", "/api/suggest", `{"suggestion":"ten letters and more"}`, 200},
-		{"POST", "/api/waitlist", `{"agent_name":"a"}` + strings.Repeat(" ", kernel.MaxBody-len(`{"agent_name":"a"}`)), 200},
-		{"POST", "/api/waitlist", strings.Repeat(" ", kernel.MaxBody+1), 413},
-		{"GET", "/api/waitlist?a=" + strings.Repeat("x", kernel.MaxQuery), "", 414},
-		{"GET", "/api/roster?a=" + strings.Repeat("x", kernel.MaxQuery-2), "", 200},
+		{"POST", "/api/waitlist", `{"agent_name":"a"}` + strings.Repeat(" ", turn.MaxBody-len(`{"agent_name":"a"}`)), 200},
+		{"POST", "/api/waitlist", strings.Repeat(" ", turn.MaxBody+1), 413},
+		{"GET", "/api/waitlist?a=" + strings.Repeat("x", turn.MaxQuery), "", 414},
+		{"GET", "/api/roster?a=" + strings.Repeat("x", turn.MaxQuery-2), "", 200},
 		{"GET", "/api/roster?a=1&a=2", "", 400},
 		{"GET", "/api/aup?%zz", "", 400},
 	} {
@@ -289,8 +289,8 @@ func TestFaultsOfTheWhole(t *testing.T) {
 			t.Errorf("%s %s %s: %d %v %s", c.method, c.target, c.body, r.Status, err, r.Body)
 		}
 	}
-	broken := kernel.Request{Method: "POST", Target: "/api/waitlist", Host: "www.example.org", Incomplete: true}
-	if r := h.Run(&kernel.Turn{Request: broken, Now: edgetest.Now, Host: h.Host}, h.Edge.Handle); r.Status != 400 || !strings.Contains(string(r.Body), `"contract":{"id":"registerAgent"}`) {
+	broken := turn.Request{Method: "POST", Target: "/api/waitlist", Host: "www.example.org", Incomplete: true}
+	if r := h.Run(&turn.Turn{Request: broken, Now: edgetest.Now, Host: h.Host}, h.Edge.Handle); r.Status != 400 || !strings.Contains(string(r.Body), `"contract":{"id":"registerAgent"}`) {
 		t.Errorf("a body that broke off: %d %s", r.Status, r.Body)
 	}
 	if len(h.Statements)+len(h.Messages)+len(h.Limits) > 0 {
@@ -385,11 +385,11 @@ func TestReadsDependOnTheSecond(t *testing.T) {
 		if !route.Answers("GET") {
 			continue
 		}
-		turn := &kernel.Turn{Now: 1_800_000_000, Request: kernel.Request{Method: "GET", Target: route.Path, Host: edgetest.Snapshot().CanonicalHost}, Host: h.Host}
-		first := h.Edge.Handle(turn)
-		turn.Entropy[0]++
-		turn.Host.Client = "198.51.100.9"
-		if second := h.Edge.Handle(turn); !reflect.DeepEqual(first, second) {
+		current := &turn.Turn{Now: 1_800_000_000, Request: turn.Request{Method: "GET", Target: route.Path, Host: edgetest.Snapshot().CanonicalHost}, Host: h.Host}
+		first := h.Edge.Handle(current)
+		current.Entropy[0]++
+		current.Host.Client = "198.51.100.9"
+		if second := h.Edge.Handle(current); !reflect.DeepEqual(first, second) {
 			t.Errorf("GET %s: depends on the entropy or on the client", route.Path)
 		} else if first.Response != nil && first.Response.Status == 200 {
 			compared++
@@ -587,9 +587,9 @@ func TestDryRunAskedForInAWrongWay(t *testing.T) {
 }
 
 func TestStoreFailures(t *testing.T) {
-	for failure, words := range map[kernel.Failure]string{kernel.Refused: "nothing was recorded", kernel.Timeout: "not known"} {
+	for failure, words := range map[turn.Failure]string{turn.Refused: "nothing was recorded", turn.Timeout: "not known"} {
 		h := edgetest.NewFake(t)
-		h.Fail = map[string]kernel.Failure{"exec": failure}
+		h.Fail = map[string]turn.Failure{"exec": failure}
 		r := h.Do("POST", "/api/waitlist", `{"agent_name":"a"}`)
 		if r.Status != 503 || !strings.Contains(string(r.Body), words) {
 			t.Errorf("%s: %d %s", failure, r.Status, r.Body)
@@ -630,7 +630,7 @@ func TestRateLimit(t *testing.T) {
 		}
 	}
 	h = edgetest.NewFake(t)
-	h.Fail = map[string]kernel.Failure{"limit": kernel.Unavailable}
+	h.Fail = map[string]turn.Failure{"limit": turn.Unavailable}
 	if r := h.Do("POST", "/api/receipt", "{}"); r.Status != 200 || edgetest.Header(r, "ratelimit-policy") != "" {
 		t.Errorf("a limiter that fails: %d %v", r.Status, r.Header)
 	}
@@ -698,19 +698,19 @@ func TestPrerenderedAnswersAreTheSame(t *testing.T) {
 func TestAllowance(t *testing.T) {
 	h := edgetest.NewFake(t)
 	for _, c := range []struct {
-		result      kernel.Result
+		result      turn.Result
 		left, retry string
 	}{
-		{kernel.Result{OK: true, Remaining: 7, Reset: 9}, `"writes";r=7;t=9`, ""},
-		{kernel.Result{OK: true, Remaining: 0, Reset: 9}, `"writes";r=0;t=9`, ""},
-		{kernel.Result{OK: true, Remaining: -1, Reset: 9}, "", ""},
-		{kernel.Result{Remaining: 0, Reset: 9}, `"writes";r=0;t=9`, "9"},
-		{kernel.Result{Remaining: 0, Reset: 1}, `"writes";r=0;t=1`, "1"},
-		{kernel.Result{Remaining: 0, Reset: 0}, `"writes";r=0;t=0`, "60"},
-		{kernel.Result{Remaining: -1, Reset: 9}, "", "60"},
+		{turn.Result{OK: true, Remaining: 7, Reset: 9}, `"writes";r=7;t=9`, ""},
+		{turn.Result{OK: true, Remaining: 0, Reset: 9}, `"writes";r=0;t=9`, ""},
+		{turn.Result{OK: true, Remaining: -1, Reset: 9}, "", ""},
+		{turn.Result{Remaining: 0, Reset: 9}, `"writes";r=0;t=9`, "9"},
+		{turn.Result{Remaining: 0, Reset: 1}, `"writes";r=0;t=1`, "1"},
+		{turn.Result{Remaining: 0, Reset: 0}, `"writes";r=0;t=0`, "60"},
+		{turn.Result{Remaining: -1, Reset: 9}, "", "60"},
 	} {
-		turn := &kernel.Turn{Now: edgetest.Now, Host: h.Host, Request: kernel.Request{Method: "POST", Target: "/api/receipt", Host: "www.example.org"}, Journal: []kernel.Result{c.result, {Data: make([]byte, kernel.SignatureSize)}}}
-		r := h.Edge.Handle(turn).Response
+		current := &turn.Turn{Now: edgetest.Now, Host: h.Host, Request: turn.Request{Method: "POST", Target: "/api/receipt", Host: "www.example.org"}, Journal: []turn.Result{c.result, {Data: make([]byte, turn.SignatureSize)}}}
+		r := h.Edge.Handle(current).Response
 		if r == nil || (r.Status == 429) != (c.retry != "") || edgetest.Header(r, "ratelimit") != c.left || edgetest.Header(r, "retry-after") != c.retry || edgetest.Header(r, "ratelimit-policy") != `"writes";q=30;w=60` {
 			t.Errorf("%+v: %+v", c.result, r)
 		} else if c.retry != "" && !strings.Contains(string(r.Body), "at most 30 writes in 60 seconds for one client; try again in "+c.retry+" seconds") {
@@ -724,9 +724,9 @@ func TestUnread(t *testing.T) {
 	h := edgetest.NewFake(t)
 	for _, c := range []struct{ target, media, body, want string }{
 		{"/api/waitlist", "Text/Plain~ \u007f\u00e9!\x1f; charset=x", "{}", "the body is declared as text/plain~ !: send it with the header content-type: application/json, as curl does with --json, or with -d and -H 'content-type: application/json'"},
-		{"/api/waitlist", "", strings.Repeat(" ", kernel.MaxBody+1), "the body has more than 65536 bytes"},
-		{"/api/waitlist?" + strings.Repeat("x", kernel.MaxQuery+1), "", "", "the query has 8193 bytes, and at most 8192 are read"},
-		{"/api/mcp?" + strings.Repeat("x", kernel.MaxQuery+1), "", "", "the query has 8193 bytes, and at most 8192 are read"},
+		{"/api/waitlist", "", strings.Repeat(" ", turn.MaxBody+1), "the body has more than 65536 bytes"},
+		{"/api/waitlist?" + strings.Repeat("x", turn.MaxQuery+1), "", "", "the query has 8193 bytes, and at most 8192 are read"},
+		{"/api/mcp?" + strings.Repeat("x", turn.MaxQuery+1), "", "", "the query has 8193 bytes, and at most 8192 are read"},
 		{"/api/mcp?a=%", "", "{}", "in the query, a holds a % that two hexadecimal digits do not follow"},
 		{"/v1", "", "", "The pilot API under /v1/ is not live yet."},
 		{"/v1/jobs", "", "", "The pilot API under /v1/ is not live yet."},

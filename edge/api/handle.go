@@ -10,10 +10,10 @@ import (
 	"anteroom/edge/clientaddr"
 	"anteroom/edge/input"
 	"anteroom/edge/jsondoc"
-	"anteroom/edge/kernel"
 	"anteroom/edge/respond"
 	"anteroom/edge/sha256"
 	"anteroom/edge/snapshot"
+	"anteroom/edge/turn"
 )
 
 // Window is the length of the time in which the write limit counts, in seconds.
@@ -46,7 +46,7 @@ type API struct {
 	prerendered map[*Document]text // the documents without a Tail, as the canonical host answers them; nil before Prerender
 	links       string
 	policy      string
-	protocol    func(*kernel.Turn) *kernel.Response // answers the requests for an operation that is a Protocol
+	protocol    func(*turn.Turn) *turn.Response // answers the requests for an operation that is a Protocol
 }
 
 // text is a document with its trailer, and its entity tag; "" where no cache may keep it.
@@ -86,7 +86,7 @@ func Load(s *snapshot.Snapshot) (*API, error) {
 // Prerender makes the documents that are the same for everybody ahead of the requests for them.
 func (a *API) Prerender() {
 	a.prerendered = map[*Document]text{}
-	canonical := &kernel.Turn{Snapshot: a.snapshot, Request: kernel.Request{Host: a.snapshot.CanonicalHost}}
+	canonical := &turn.Turn{Snapshot: a.snapshot, Request: turn.Request{Host: a.snapshot.CanonicalHost}}
 	for _, route := range Routes {
 		for _, op := range route.Operations {
 			if op.Document != nil && op.Document.Tail == nil {
@@ -97,13 +97,13 @@ func (a *API) Prerender() {
 }
 
 // ServeProtocol has handle answer the requests for an operation that is a Protocol.
-func (a *API) ServeProtocol(handle func(*kernel.Turn) *kernel.Response) { a.protocol = handle }
+func (a *API) ServeProtocol(handle func(*turn.Turn) *turn.Response) { a.protocol = handle }
 
 // Finish completes an answer to a GET or a HEAD. Both get the Link header field, and a HEAD gets
 // the length in the place of the body. r is nil while effects are pending, and then so is the
 // result, except for a HEAD. A HEAD performs no effect: where its answer needs one, it gets the
 // header fields alone.
-func (a *API) Finish(t *kernel.Turn, r *kernel.Response) *kernel.Response {
+func (a *API) Finish(t *turn.Turn, r *turn.Response) *turn.Response {
 	if r == nil {
 		if t.Request.Method != "HEAD" {
 			return nil
@@ -123,7 +123,7 @@ func (a *API) Finish(t *kernel.Turn, r *kernel.Response) *kernel.Response {
 }
 
 // Handle answers a request, without what Finish adds. It returns nil while effects are pending.
-func (a *API) Handle(t *kernel.Turn) *kernel.Response {
+func (a *API) Handle(t *turn.Turn) *turn.Response {
 	if !t.Serves() {
 		return respond.Problem(t, respond.Misdirected, "This service does not answer for the host that the request names. Use the canonical host.", nil, nil)
 	}
@@ -205,7 +205,7 @@ func (a *API) Handle(t *kernel.Turn) *kernel.Response {
 
 // Call performs an operation of a route, documents included, on the input of a body. It returns nil
 // while effects are pending. No cache may keep its answer. A 400 shows no contract.
-func (a *API) Call(t *kernel.Turn, route *Route, op *Operation, in *input.Input) *kernel.Response {
+func (a *API) Call(t *turn.Turn, route *Route, op *Operation, in *input.Input) *turn.Response {
 	t.ContractURL = route.Path
 	if op.Document != nil {
 		return a.document(t, op, true)
@@ -215,11 +215,11 @@ func (a *API) Call(t *kernel.Turn, route *Route, op *Operation, in *input.Input)
 
 // Perform performs an operation that is not a document, after a check of the caller's allowance
 // where it writes. It returns nil while effects are pending.
-func (a *API) Perform(t *kernel.Turn, op *Operation, in *input.Input) *kernel.Response {
+func (a *API) Perform(t *turn.Turn, op *Operation, in *input.Input) *turn.Response {
 	in.Fields = op.Fields
 	if op.Writes && !in.DryRun && t.Host.Limiter && (!in.FromQuery || names(op, in)) {
-		limit := kernel.Limit{Key: clientaddr.Key(t.Host.Client), Policy: policyName}
-		return t.Presume(limit, func(left kernel.Result) *kernel.Response {
+		limit := turn.Limit{Key: clientaddr.Key(t.Host.Client), Policy: policyName}
+		return t.Presume(limit, func(left turn.Result) *turn.Response {
 			if refusal := a.limited(t, limit, &left); refusal != nil {
 				return refusal
 			}
@@ -231,8 +231,8 @@ func (a *API) Perform(t *kernel.Turn, op *Operation, in *input.Input) *kernel.Re
 
 // limited refuses a write of a caller who has nothing left of the allowance. It returns nil where
 // the write may go on, also because the limiter has failed.
-func (a *API) limited(t *kernel.Turn, limit kernel.Limit, left *kernel.Result) *kernel.Response {
-	if left.Failure != kernel.None {
+func (a *API) limited(t *turn.Turn, limit turn.Limit, left *turn.Result) *turn.Response {
+	if left.Failure != turn.None {
 		return nil
 	}
 	t.SetHeader("ratelimit-policy", a.policy)
@@ -255,7 +255,7 @@ func (a *API) limited(t *kernel.Turn, limit kernel.Limit, left *kernel.Result) *
 }
 
 // document answers with a document. Where fresh is set, no cache may keep the answer.
-func (a *API) document(t *kernel.Turn, op *Operation, fresh bool) *kernel.Response {
+func (a *API) document(t *turn.Turn, op *Operation, fresh bool) *turn.Response {
 	if op.Document.Check != nil {
 		if refusal := op.Document.Check(t); refusal != nil {
 			return refusal
@@ -279,7 +279,7 @@ func (a *API) document(t *kernel.Turn, op *Operation, fresh bool) *kernel.Respon
 }
 
 // text makes the document of an operation, with an entity tag where a cache may keep it.
-func (a *API) text(t *kernel.Turn, op *Operation) text {
+func (a *API) text(t *turn.Turn, op *Operation) text {
 	body := respond.Object(t, func(w *jsondoc.Writer) { a.members(t, op.Document, w) })
 	if op.Cache == NoStore {
 		return text{body: body}
@@ -289,7 +289,7 @@ func (a *API) text(t *kernel.Turn, op *Operation) text {
 }
 
 // members writes the members of a document, without the trailer.
-func (a *API) members(t *kernel.Turn, d *Document, w *jsondoc.Writer) {
+func (a *API) members(t *turn.Turn, d *Document, w *jsondoc.Writer) {
 	w.Members(a.snapshot.Documents[d.ID])
 	if d.Tail != nil {
 		d.Tail(t, w)
@@ -297,7 +297,7 @@ func (a *API) members(t *kernel.Turn, d *Document, w *jsondoc.Writer) {
 }
 
 // unknown answers a path that no route has.
-func (a *API) unknown(t *kernel.Turn, path string) *kernel.Response {
+func (a *API) unknown(t *turn.Turn, path string) *turn.Response {
 	p, detail := respond.NotFound, "There is no such endpoint. \"live_endpoints\" lists all there are; a path is matched exactly, without a trailing slash."
 	if path == "/v1" || strings.HasPrefix(path, "/v1/") {
 		p, detail = respond.NotLiveYet, "The pilot API under /v1/ is not live yet. \"live_endpoints\" lists what is."
@@ -353,7 +353,7 @@ func writesByGET(route *Route) bool {
 // speculative reports whether a GET was sent before anybody has decided to send it (Sec-Purpose, or
 // its forerunners Purpose and X-Moz), or for a resource that is embedded in a page (Sec-Fetch-Mode,
 // of Fetch Metadata Request Headers).
-func speculative(r *kernel.Request) bool {
+func speculative(r *turn.Request) bool {
 	return prefetch(r.Get("sec-purpose")) || prefetch(r.Get("purpose")) || prefetch(r.Get("x-moz")) || lower(r.Get("sec-fetch-mode")) == "no-cors"
 }
 
@@ -379,12 +379,12 @@ type Refusal struct {
 	Code, Detail string
 }
 
-func (r *Refusal) answer(t *kernel.Turn) *kernel.Response {
+func (r *Refusal) answer(t *turn.Turn) *turn.Response {
 	return refused(t, r.Problem, r.Code, r.Detail)
 }
 
 // Unreadable says why a POST is not read, for its query or its body; nil where it can be.
-func Unreadable(t *kernel.Turn) *Refusal {
+func Unreadable(t *turn.Turn) *Refusal {
 	_, query, _ := strings.Cut(t.Request.Target, "?")
 	if r := longQuery(query); r != nil {
 		return r
@@ -396,20 +396,20 @@ func Unreadable(t *kernel.Turn) *Refusal {
 }
 
 func longQuery(query string) *Refusal {
-	if n := len(query); n > kernel.MaxQuery {
-		return &Refusal{respond.QueryTooLong, TooLarge, "the query has " + strconv.Itoa(n) + " bytes, and at most " + strconv.Itoa(kernel.MaxQuery) + " are read"}
+	if n := len(query); n > turn.MaxQuery {
+		return &Refusal{respond.QueryTooLong, TooLarge, "the query has " + strconv.Itoa(n) + " bytes, and at most " + strconv.Itoa(turn.MaxQuery) + " are read"}
 	}
 	return nil
 }
 
 // unreadable says why a body is not read; nil where it can be. A body may be incomplete, too large,
 // or declared as something other than JSON.
-func unreadable(t *kernel.Turn) *Refusal {
+func unreadable(t *turn.Turn) *Refusal {
 	if t.Request.Incomplete {
 		return &Refusal{respond.InvalidInput, input.InvalidJSON, "the body broke off, or took too long to arrive"}
 	}
-	if len(t.Request.Body) > kernel.MaxBody {
-		return &Refusal{respond.BodyTooLarge, TooLarge, "the body has more than " + strconv.Itoa(kernel.MaxBody) + " bytes"}
+	if len(t.Request.Body) > turn.MaxBody {
+		return &Refusal{respond.BodyTooLarge, TooLarge, "the body has more than " + strconv.Itoa(turn.MaxBody) + " bytes"}
 	}
 	declared, _, _ := strings.Cut(t.Request.Get("content-type"), ";")
 	declared = lower(strings.TrimSpace(declared))
@@ -431,7 +431,7 @@ func printable(s string) string {
 }
 
 // refused answers a request that is refused as a whole, for one reason.
-func refused(t *kernel.Turn, p *respond.ProblemType, code, detail string) *kernel.Response {
+func refused(t *turn.Turn, p *respond.ProblemType, code, detail string) *turn.Response {
 	faults := &input.Faults{}
 	faults.Add("", code, detail)
 	return respond.Problem(t, p, "Nothing was recorded: "+detail+".", faults, nil)
@@ -448,9 +448,9 @@ func Allow(route *Route) string {
 	return strings.Join(append(allowed, "OPTIONS"), ", ")
 }
 
-func preflight(route *Route) *kernel.Response {
+func preflight(route *Route) *turn.Response {
 	allow := Allow(route)
-	return &kernel.Response{Status: 204, Header: []kernel.Header{
+	return &turn.Response{Status: 204, Header: []turn.Header{
 		{Name: "allow", Value: allow},
 		{Name: "access-control-allow-methods", Value: allow},
 		{Name: "access-control-allow-headers", Value: "Content-Type, Accept, If-None-Match" + route.Headers},

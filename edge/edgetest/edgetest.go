@@ -16,9 +16,9 @@ import (
 	"anteroom/edge/api"
 	"anteroom/edge/input"
 	"anteroom/edge/jsondoc"
-	"anteroom/edge/kernel"
 	"anteroom/edge/respond"
 	"anteroom/edge/snapshot"
+	"anteroom/edge/turn"
 )
 
 // Now is the time of every turn in tests: 2026-11-20T12:00:00Z.
@@ -142,36 +142,36 @@ func Load(t testing.TB, s *snapshot.Snapshot) *edge.Edge {
 // Fake is a host that performs effects in memory and keeps the effects that it was asked for.
 type Fake struct {
 	Edge       *edge.Edge
-	Host       kernel.HostInfo    // what the host says of itself in every turn
+	Host       turn.HostInfo      // what the host says of itself in every turn
 	Key        ed25519.PrivateKey // the key of Sign
-	Statements []kernel.Statement
-	Messages   []kernel.Message
-	Fetches    []kernel.Fetch
+	Statements []turn.Statement
+	Messages   []turn.Message
+	Fetches    []turn.Fetch
 	Signed     [][]byte // the messages of all Sign effects
 	Limits     []string // the keys of all Limit effects
 	Rounds     int      // calls of the core in the last turn
 
 	// Exec and Fetch perform the effects of their names, where they are set. Where Exec is nil,
 	// statements give no rows; where Fetch is nil, a Fetch fails as Unavailable.
-	Exec  func(kernel.Exec) kernel.Result
-	Fetch func(kernel.Fetch) kernel.Result
+	Exec  func(turn.Exec) turn.Result
+	Fetch func(turn.Fetch) turn.Result
 
 	// Fail makes effects fail, by their names: "exec", "fetch", "relay", "sign", "verify", "limit".
-	Fail map[string]kernel.Failure
+	Fail map[string]turn.Failure
 	// Left is how many writes the limiter still lets through.
 	Left int64
 }
 
 // NewFake is a host of Snapshot with a key and a limiter.
 func NewFake(t testing.TB) *Fake {
-	return &Fake{Edge: Load(t, Snapshot()), Host: kernel.HostInfo{Client: "192.0.2.1", PublicKey: PublicKey(Key), Limiter: true}, Key: Key, Left: 30}
+	return &Fake{Edge: Load(t, Snapshot()), Host: turn.HostInfo{Client: "192.0.2.1", PublicKey: PublicKey(Key), Limiter: true}, Key: Key, Left: 30}
 }
 
 // Do answers a request to the canonical host, or to the host that headers name. headers alternates
 // lower-case names and values.
-func (h *Fake) Do(method, target, body string, headers ...string) *kernel.Response {
-	t := &kernel.Turn{
-		Request: kernel.Request{Method: method, Target: target, Host: "www.example.org", Body: []byte(body)},
+func (h *Fake) Do(method, target, body string, headers ...string) *turn.Response {
+	t := &turn.Turn{
+		Request: turn.Request{Method: method, Target: target, Host: "www.example.org", Body: []byte(body)},
 		Now:     Now, Host: h.Host,
 	}
 	for i := 0; i < len(headers); i += 2 {
@@ -179,7 +179,7 @@ func (h *Fake) Do(method, target, body string, headers ...string) *kernel.Respon
 			t.Request.Host = headers[i+1]
 			continue
 		}
-		t.Request.Header = append(t.Request.Header, kernel.Header{Name: headers[i], Value: headers[i+1]})
+		t.Request.Header = append(t.Request.Header, turn.Header{Name: headers[i], Value: headers[i+1]})
 	}
 	r := h.Run(t, h.Edge.Handle)
 	if r != nil {
@@ -191,59 +191,59 @@ func (h *Fake) Do(method, target, body string, headers ...string) *kernel.Respon
 }
 
 // Run takes a turn to its answer by way of handle.
-func (h *Fake) Run(t *kernel.Turn, handle func(*kernel.Turn) kernel.Outcome) *kernel.Response {
+func (h *Fake) Run(t *turn.Turn, handle func(*turn.Turn) turn.Outcome) *turn.Response {
 	h.Rounds = 0
-	return kernel.Run(t, func(t *kernel.Turn) kernel.Outcome {
+	return turn.Run(t, func(t *turn.Turn) turn.Outcome {
 		h.Rounds++
 		return handle(t)
 	}, h.perform)
 }
 
-func (h *Fake) perform(effects []kernel.Effect) (results []kernel.Result) {
+func (h *Fake) perform(effects []turn.Effect) (results []turn.Result) {
 	for _, effect := range effects {
 		results = append(results, h.one(effect))
 	}
 	return results
 }
 
-func (h *Fake) one(effect kernel.Effect) kernel.Result {
+func (h *Fake) one(effect turn.Effect) turn.Result {
 	switch e := effect.(type) {
-	case kernel.Exec:
-		if f := h.Fail["exec"]; f != kernel.None {
-			return kernel.Result{Failure: f}
+	case turn.Exec:
+		if f := h.Fail["exec"]; f != turn.None {
+			return turn.Result{Failure: f}
 		}
 		h.Statements = append(h.Statements, e.Statements...)
 		if h.Exec != nil {
 			return h.Exec(e)
 		}
-		return kernel.Result{Changes: make([]int64, len(e.Statements)), Rows: make([][][]any, len(e.Statements))}
-	case kernel.Fetch:
+		return turn.Result{Changes: make([]int64, len(e.Statements)), Rows: make([][][]any, len(e.Statements))}
+	case turn.Fetch:
 		h.Fetches = append(h.Fetches, e)
-		if f := h.Fail["fetch"]; f != kernel.None || h.Fetch == nil {
-			return kernel.Result{Failure: cmp.Or(f, kernel.Unavailable)}
+		if f := h.Fail["fetch"]; f != turn.None || h.Fetch == nil {
+			return turn.Result{Failure: cmp.Or(f, turn.Unavailable)}
 		}
 		return h.Fetch(e)
-	case kernel.Relay:
-		if f := h.Fail["relay"]; f != kernel.None {
-			return kernel.Result{Failure: f}
+	case turn.Relay:
+		if f := h.Fail["relay"]; f != turn.None {
+			return turn.Result{Failure: f}
 		}
 		h.Messages = append(h.Messages, e.Message)
-		return kernel.Result{}
-	case kernel.Sign:
+		return turn.Result{}
+	case turn.Sign:
 		h.Signed = append(h.Signed, e.Message)
-		return kernel.Result{Failure: h.Fail["sign"], Data: ed25519.Sign(h.Key, e.Message)}
-	case kernel.Verify:
-		return kernel.Result{Failure: h.Fail["verify"], OK: ed25519.Verify(e.PublicKey, e.Message, e.Signature)}
-	case kernel.Limit:
+		return turn.Result{Failure: h.Fail["sign"], Data: ed25519.Sign(h.Key, e.Message)}
+	case turn.Verify:
+		return turn.Result{Failure: h.Fail["verify"], OK: ed25519.Verify(e.PublicKey, e.Message, e.Signature)}
+	case turn.Limit:
 		h.Limits = append(h.Limits, e.Key)
 		h.Left--
-		return kernel.Result{Failure: h.Fail["limit"], OK: h.Left >= 0, Remaining: max(h.Left, 0), Reset: 42}
+		return turn.Result{Failure: h.Fail["limit"], OK: h.Left >= 0, Remaining: max(h.Left, 0), Reset: 42}
 	}
-	return kernel.Result{Failure: kernel.Unavailable}
+	return turn.Result{Failure: turn.Unavailable}
 }
 
 // Header is the value of a header field of an answer; "" where the answer has no such field.
-func Header(r *kernel.Response, name string) string {
+func Header(r *turn.Response, name string) string {
 	for _, h := range r.Header {
 		if h.Name == name {
 			return h.Value
@@ -253,7 +253,7 @@ func Header(r *kernel.Response, name string) string {
 }
 
 // Decode reads an answer's body.
-func Decode(t testing.TB, r *kernel.Response) map[string]any {
+func Decode(t testing.TB, r *turn.Response) map[string]any {
 	t.Helper()
 	var body map[string]any
 	if err := json.Unmarshal(r.Body, &body); err != nil {
@@ -263,7 +263,7 @@ func Decode(t testing.TB, r *kernel.Response) map[string]any {
 }
 
 // Faults are the distinct faults of a problem, each as "field code", sorted.
-func Faults(t testing.TB, r *kernel.Response) []string {
+func Faults(t testing.TB, r *turn.Response) []string {
 	t.Helper()
 	var body struct{ Errors []input.Fault }
 	if err := json.Unmarshal(r.Body, &body); err != nil {

@@ -6,8 +6,8 @@ import (
 	"strings"
 	"sync"
 
-	"anteroom/edge/kernel"
 	"anteroom/edge/native/coding"
+	"anteroom/edge/turn"
 )
 
 // ifNoneMatch is the request header field whose entity tags may be those of gzip forms.
@@ -39,7 +39,7 @@ func (z *zipped) of(etag string, body []byte) []byte {
 //
 // An answer to HEAD has the header that GET would have, but no length: nothing was compressed (RFC
 // 9110, section 9.3.2). No answer holds a secret, so that its length may say what is in it.
-func (on *site) compress(header http.Header, accepted bool, tags string, answer *kernel.Response) []byte {
+func (on *site) compress(header http.Header, accepted bool, tags string, answer *turn.Response) []byte {
 	unchanged := answer.Status == http.StatusNotModified
 	if !unchanged && !strings.HasSuffix(header.Get("Content-Type"), "json") {
 		return answer.Body

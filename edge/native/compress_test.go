@@ -11,9 +11,9 @@ import (
 	"testing"
 
 	"anteroom/edge/edgetest"
-	"anteroom/edge/kernel"
 	"anteroom/edge/native/coding"
 	"anteroom/edge/snapshot"
+	"anteroom/edge/turn"
 )
 
 // asked is an answer of a host to a request with the given header lines.
@@ -96,7 +96,7 @@ func TestCompressed(t *testing.T) {
 
 // TestNotCompressed: what is short, empty or no JSON is sent as it is.
 func TestNotCompressed(t *testing.T) {
-	h, _ := open(t, Config{}, fake{handle: func(t *kernel.Turn) kernel.Outcome {
+	h, _ := open(t, Config{}, fake{handle: func(t *turn.Turn) turn.Outcome {
 		media, size := "application/json", coding.MinSize
 		switch t.Request.Target {
 		case "/api/short":
@@ -104,9 +104,9 @@ func TestNotCompressed(t *testing.T) {
 		case "/api/stream":
 			media, size = "text/event-stream", 9999
 		case "/api/empty":
-			return kernel.Outcome{Response: &kernel.Response{Status: 204}}
+			return turn.Outcome{Response: &turn.Response{Status: 204}}
 		}
-		return kernel.Outcome{Response: &kernel.Response{Status: 200, Header: []kernel.Header{{Name: "content-type", Value: media}}, Body: bytes.Repeat([]byte{' '}, size)}}
+		return turn.Outcome{Response: &turn.Response{Status: 200, Header: []turn.Header{{Name: "content-type", Value: media}}, Body: bytes.Repeat([]byte{' '}, size)}}
 	}})
 	for path, want := range map[string]string{"/api/long": "gzip Accept-Encoding", "/api/short": " Accept-Encoding", "/api/stream": " ", "/api/empty": " "} {
 		answer := asked(h, "POST", path, "", "Accept-Encoding", "gzip")
@@ -170,9 +170,9 @@ func TestCompressedUnchanged(t *testing.T) {
 // TestCompressedAnew: after new content nobody gets a form of the old one.
 func TestCompressedAnew(t *testing.T) {
 	versions := func(version string) *snapshot.Snapshot { s := edgetest.Snapshot(); s.Version = version; return s }
-	h, _ := open(t, Config{Snapshot: versions("one")}, fake{handle: func(t *kernel.Turn) kernel.Outcome {
-		header := []kernel.Header{{Name: "content-type", Value: "application/json"}, {Name: "etag", Value: `"same"`}}
-		return kernel.Outcome{Response: &kernel.Response{Status: 200, Header: header, Body: []byte(strings.Repeat(t.Snapshot.Version, 1000))}}
+	h, _ := open(t, Config{Snapshot: versions("one")}, fake{handle: func(t *turn.Turn) turn.Outcome {
+		header := []turn.Header{{Name: "content-type", Value: "application/json"}, {Name: "etag", Value: `"same"`}}
+		return turn.Outcome{Response: &turn.Response{Status: 200, Header: header, Body: []byte(strings.Repeat(t.Snapshot.Version, 1000))}}
 	}})
 	for _, version := range []string{"one", "two"} {
 		if err := h.Publish(versions(version), nil); err != nil {

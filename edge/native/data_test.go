@@ -11,8 +11,8 @@ import (
 	"testing"
 
 	"anteroom/edge/edgetest"
-	"anteroom/edge/kernel"
 	"anteroom/edge/native/disk"
+	"anteroom/edge/turn"
 
 	"golang.org/x/sys/unix"
 )
@@ -47,7 +47,7 @@ func TestSynced(t *testing.T) {
 	}
 	defer h.Close()
 	expect("a new data folder", "", "var", "var/data", "var/data/mail")
-	if r := h.sendMail(h.site.Load(), kernel.Message{ID: "id", Subject: "s", Text: "t"}); r.Failure != kernel.None {
+	if r := h.sendMail(h.site.Load(), turn.Message{ID: "id", Subject: "s", Text: "t"}); r.Failure != turn.None {
 		t.Error(r.Failure)
 	}
 	expect("a message", "var/data/mail/tmp/*", "var/data/mail/new")

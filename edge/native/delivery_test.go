@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"anteroom/edge/edgetest"
-	"anteroom/edge/kernel"
+	"anteroom/edge/turn"
 )
 
 // outboxHost is a host whose clock and relay the test decides.
@@ -33,8 +33,8 @@ func register(t *testing.T, h *Host, name string) {
 	t.Helper()
 	on := h.site.Load()
 	body := `{"agent_name":"` + name + `","owner_email":"` + name + `@example.org"}`
-	turn := h.turn(on, kernel.Request{Method: "POST", Target: "/api/waitlist", Host: "www.example.org", Body: []byte(body)}, "")
-	if r := h.run(on, turn, on.edge.Handle, h.sendSoon); r == nil || r.Status != 200 {
+	current := h.turn(on, turn.Request{Method: "POST", Target: "/api/waitlist", Host: "www.example.org", Body: []byte(body)}, "")
+	if r := h.run(on, current, on.edge.Handle, h.sendSoon); r == nil || r.Status != 200 {
 		t.Fatalf("register %s: %+v", name, r)
 	}
 }
@@ -42,8 +42,8 @@ func register(t *testing.T, h *Host, name string) {
 // query gives the rows of a statement as text, columns joined with "|".
 func query(t *testing.T, h *Host, sql string) (rows []string) {
 	t.Helper()
-	result := h.store.Exec(kernel.Exec{Statements: []kernel.Statement{{SQL: sql}}})
-	if result.Failure != kernel.None {
+	result := h.store.Exec(turn.Exec{Statements: []turn.Statement{{SQL: sql}}})
+	if result.Failure != turn.None {
 		t.Fatalf("%s: %s", sql, result.Failure)
 	}
 	for _, row := range result.Rows[0] {
@@ -144,8 +144,8 @@ func TestWake(t *testing.T) {
 		{"/api/mcp", "[" + call(without) + "," + call(without) + "]", false},
 	} {
 		on := h.site.Load()
-		turn := h.turn(on, kernel.Request{Method: "POST", Target: c.target, Host: "www.example.org", Header: []kernel.Header{{Name: "content-type", Value: "application/json"}}, Body: []byte(c.body)}, "")
-		if r := h.run(on, turn, on.edge.Handle, h.sendSoon); r == nil || r.Status != 200 {
+		current := h.turn(on, turn.Request{Method: "POST", Target: c.target, Host: "www.example.org", Header: []turn.Header{{Name: "content-type", Value: "application/json"}}, Body: []byte(c.body)}, "")
+		if r := h.run(on, current, on.edge.Handle, h.sendSoon); r == nil || r.Status != 200 {
 			t.Fatalf("%s %s: %+v", c.target, c.body, r)
 		}
 		woken := len(h.wake) == 1
@@ -163,13 +163,13 @@ func TestWake(t *testing.T) {
 func TestDelivery(t *testing.T) {
 	var calls atomic.Int32
 	h, log := open(t, Config{}, fake{
-		handle: func(t *kernel.Turn) kernel.Outcome {
+		handle: func(t *turn.Turn) turn.Outcome {
 			if _, ok := t.One(one("INSERT INTO outbox (record_id, kind, created_at, next_try_at) VALUES ('r', 'k', 0, 0)")); !ok {
 				return t.Outcome(nil)
 			}
-			return kernel.Outcome{Response: &kernel.Response{Status: 200, Body: []byte("stored"), Deliver: true}}
+			return turn.Outcome{Response: &turn.Response{Status: 200, Body: []byte("stored"), Deliver: true}}
 		},
-		deliver: func(t *kernel.Turn) kernel.Outcome {
+		deliver: func(t *turn.Turn) turn.Outcome {
 			if calls.Add(1) == 1 {
 				panic("first")
 			}
@@ -212,8 +212,8 @@ func TestDelivery(t *testing.T) {
 func TestDeliveryComesBack(t *testing.T) {
 	looks := make(chan bool)
 	h, _ := open(t, Config{}, fake{
-		handle: func(*kernel.Turn) kernel.Outcome { return text(200, "") },
-		deliver: func(*kernel.Turn) kernel.Outcome {
+		handle: func(*turn.Turn) turn.Outcome { return text(200, "") },
+		deliver: func(*turn.Turn) turn.Outcome {
 			looks <- true
 			return text(204, "")
 		},

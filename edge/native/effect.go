@@ -5,13 +5,13 @@ import (
 	"sync"
 	"time"
 
-	"anteroom/edge/kernel"
+	"anteroom/edge/turn"
 )
 
 // perform performs the effects of one round side by side, and gives their results in order. relay
 // sends a message.
-func (h *Host) perform(on *site, effects []kernel.Effect, relay relayer) []kernel.Result {
-	results := make([]kernel.Result, len(effects))
+func (h *Host) perform(on *site, effects []turn.Effect, relay relayer) []turn.Result {
+	results := make([]turn.Result, len(effects))
 	if len(effects) == 1 {
 		results[0] = h.performOne(on, effects[0], relay)
 		return results
@@ -19,7 +19,7 @@ func (h *Host) perform(on *site, effects []kernel.Effect, relay relayer) []kerne
 	var all sync.WaitGroup
 	for i, effect := range effects {
 		all.Go(func() {
-			defer h.recovered("effect", func() { results[i] = kernel.Result{Failure: kernel.Timeout} })
+			defer h.recovered("effect", func() { results[i] = turn.Result{Failure: turn.Timeout} })
 			results[i] = h.performOne(on, effect, relay)
 		})
 	}
@@ -27,32 +27,32 @@ func (h *Host) perform(on *site, effects []kernel.Effect, relay relayer) []kerne
 	return results
 }
 
-func (h *Host) performOne(on *site, effect kernel.Effect, relay relayer) kernel.Result {
+func (h *Host) performOne(on *site, effect turn.Effect, relay relayer) turn.Result {
 	switch e := effect.(type) {
-	case kernel.Exec:
+	case turn.Exec:
 		return h.store.Exec(e)
-	case kernel.Relay:
+	case turn.Relay:
 		return relay(on, e.Message)
-	case kernel.Sign:
+	case turn.Sign:
 		if h.config.Key == nil {
-			return kernel.Result{Failure: kernel.Unavailable}
+			return turn.Result{Failure: turn.Unavailable}
 		}
-		return kernel.Result{Data: ed25519.Sign(h.config.Key, e.Message)}
-	case kernel.Verify:
-		return kernel.Result{OK: len(e.PublicKey) == ed25519.PublicKeySize && ed25519.Verify(e.PublicKey, e.Message, e.Signature)}
-	case kernel.Limit:
+		return turn.Result{Data: ed25519.Sign(h.config.Key, e.Message)}
+	case turn.Verify:
+		return turn.Result{OK: len(e.PublicKey) == ed25519.PublicKeySize && ed25519.Verify(e.PublicKey, e.Message, e.Signature)}
+	case turn.Limit:
 		limit := on.snapshot.WritesPerMinute
 		if limit <= 0 {
-			return kernel.Result{Failure: kernel.Unavailable}
+			return turn.Result{Failure: turn.Unavailable}
 		}
 		return h.limiter.take(e.Key, limit)
-	case kernel.Fetch:
-		return h.fetches.do(e, h.now, func() kernel.Result {
+	case turn.Fetch:
+		return h.fetches.do(e, h.now, func() turn.Result {
 			began := time.Now()
 			result := h.fetch(e)
 			result.Millis = time.Since(began).Milliseconds()
 			return result
 		})
 	}
-	return kernel.Result{Failure: kernel.Unavailable}
+	return turn.Result{Failure: turn.Unavailable}
 }

@@ -13,7 +13,7 @@ import (
 	"testing"
 
 	"anteroom/edge/edgetest"
-	"anteroom/edge/kernel"
+	"anteroom/edge/turn"
 )
 
 // TestEffects: the effects of a round are performed side by side, and their results are in order.
@@ -35,28 +35,28 @@ func TestEffects(t *testing.T) {
 	closed.Close()
 
 	limit := int64(1)
-	h, _ := open(t, Config{Key: edgetest.Key, WritesPerMinute: &limit}, fake{handle: func(t *kernel.Turn) kernel.Outcome { return text(200, "self") }})
+	h, _ := open(t, Config{Key: edgetest.Key, WritesPerMinute: &limit}, fake{handle: func(t *turn.Turn) turn.Outcome { return text(200, "self") }})
 	on := h.site.Load()
 	public := edgetest.Key.Public().(ed25519.PublicKey)
 	signature := ed25519.Sign(edgetest.Key, []byte("m"))
 	overflown := bytes.Clone(signature) // S plus the group order is not canonical
 	overflown[63] |= 0xe0
-	fetch := func(url string) kernel.Fetch {
-		return kernel.Fetch{Method: "POST", URL: url, Header: []kernel.Header{{Name: "x-a", Value: "1"}}, Body: []byte("body"), MaxBytes: 8, TimeoutMillis: 300}
+	fetch := func(url string) turn.Fetch {
+		return turn.Fetch{Method: "POST", URL: url, Header: []turn.Header{{Name: "x-a", Value: "1"}}, Body: []byte("body"), MaxBytes: 8, TimeoutMillis: 300}
 	}
 	self := fetch("https://www.example.org/api/x")
 	self.Self = true
-	effects := []kernel.Effect{
+	effects := []turn.Effect{
 		one("SELECT 7"),
-		kernel.Sign{Message: []byte("m")},
-		kernel.Verify{Message: []byte("m"), PublicKey: public, Signature: signature},
-		kernel.Verify{Message: []byte("n"), PublicKey: public, Signature: signature},
-		kernel.Verify{Message: []byte("m"), PublicKey: public[:31], Signature: signature},
-		kernel.Verify{Message: []byte("m"), PublicKey: public, Signature: overflown},
-		kernel.Verify{Message: []byte("m"), PublicKey: public, Signature: nil},
+		turn.Sign{Message: []byte("m")},
+		turn.Verify{Message: []byte("m"), PublicKey: public, Signature: signature},
+		turn.Verify{Message: []byte("n"), PublicKey: public, Signature: signature},
+		turn.Verify{Message: []byte("m"), PublicKey: public[:31], Signature: signature},
+		turn.Verify{Message: []byte("m"), PublicKey: public, Signature: overflown},
+		turn.Verify{Message: []byte("m"), PublicKey: public, Signature: nil},
 		fetch(other.URL), fetch(other.URL + "/moved"), fetch(other.URL + "/slow"), fetch(closed.URL), self, fetch("::bad"),
-		kernel.Relay{Message: kernel.Message{ID: "id", Subject: "s", Text: "t"}},
-		kernel.Relay{Message: kernel.Message{ID: "id", Subject: "s\nx"}},
+		turn.Relay{Message: turn.Message{ID: "id", Subject: "s", Text: "t"}},
+		turn.Relay{Message: turn.Message{ID: "id", Subject: "s\nx"}},
 	}
 	got := h.perform(on, effects, h.sendMail)
 	want := []string{
@@ -69,21 +69,21 @@ func TestEffects(t *testing.T) {
 			t.Errorf("effect %d: %s, want %s", i, text, want[i])
 		}
 	}
-	if r := h.perform(on, []kernel.Effect{kernel.Limit{Key: "k"}}, h.sendMail); !r[0].OK || r[0].Remaining != 0 {
+	if r := h.perform(on, []turn.Effect{turn.Limit{Key: "k"}}, h.sendMail); !r[0].OK || r[0].Remaining != 0 {
 		t.Errorf("first write: %+v", r)
 	}
-	if r := h.perform(on, []kernel.Effect{kernel.Limit{Key: "k"}}, h.sendMail); r[0].OK {
+	if r := h.perform(on, []turn.Effect{turn.Limit{Key: "k"}}, h.sendMail); r[0].OK {
 		t.Errorf("second write: %+v", r)
 	}
 	if entries, _ := os.ReadDir(filepath.Join(h.config.Data, "mail", "new")); len(entries) != 1 {
 		t.Errorf("%d messages in the mail folder", len(entries))
 	}
 
-	bare, _ := open(t, Config{Relay: "none", WritesPerMinute: new(int64)}, fake{handle: func(t *kernel.Turn) kernel.Outcome {
+	bare, _ := open(t, Config{Relay: "none", WritesPerMinute: new(int64)}, fake{handle: func(t *turn.Turn) turn.Outcome {
 		return text(200, "limiter %v key %q", t.Host.Limiter, t.Host.PublicKey)
 	}})
-	for _, effect := range []kernel.Effect{kernel.Sign{}, kernel.Relay{}, kernel.Limit{Key: "k"}} {
-		if r := bare.perform(bare.site.Load(), []kernel.Effect{effect}, bare.sendMail); r[0].Failure != kernel.Unavailable {
+	for _, effect := range []turn.Effect{turn.Sign{}, turn.Relay{}, turn.Limit{Key: "k"}} {
+		if r := bare.perform(bare.site.Load(), []turn.Effect{effect}, bare.sendMail); r[0].Failure != turn.Unavailable {
 			t.Errorf("%T: %+v", effect, r)
 		}
 	}

@@ -13,7 +13,7 @@ import (
 	"sync"
 	"time"
 
-	"anteroom/edge/kernel"
+	"anteroom/edge/turn"
 )
 
 // client fetches for the core. A redirect is an answer like any other.
@@ -25,12 +25,12 @@ var client = &http.Client{
 }
 
 // fetch sends a request to another server, or to this host itself.
-func (h *Host) fetch(e kernel.Fetch) kernel.Result {
+func (h *Host) fetch(e turn.Fetch) turn.Result {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Duration(e.TimeoutMillis)*time.Millisecond)
 	defer cancel()
 	r, err := http.NewRequestWithContext(ctx, e.Method, e.URL, bytes.NewReader(e.Body))
 	if err != nil {
-		return kernel.Result{Failure: kernel.Refused}
+		return turn.Result{Failure: turn.Refused}
 	}
 	for _, field := range e.Header {
 		r.Header.Add(field.Name, field.Value)
@@ -42,20 +42,20 @@ func (h *Host) fetch(e kernel.Fetch) kernel.Result {
 	if err != nil {
 		var dial *net.OpError
 		if errors.As(err, &dial) && dial.Op == "dial" && !dial.Timeout() {
-			return kernel.Result{Failure: kernel.Refused} // nothing was sent
+			return turn.Result{Failure: turn.Refused} // nothing was sent
 		}
-		return kernel.Result{Failure: kernel.Timeout}
+		return turn.Result{Failure: turn.Timeout}
 	}
 	defer answer.Body.Close()
 	data, err := io.ReadAll(io.LimitReader(answer.Body, int64(e.MaxBytes)))
 	if err != nil {
-		return kernel.Result{Failure: kernel.Timeout}
+		return turn.Result{Failure: turn.Timeout}
 	}
-	return kernel.Result{Status: answer.StatusCode, Data: data}
+	return turn.Result{Status: answer.StatusCode, Data: data}
 }
 
 // fetchSelf has this host answer a request, without a connection.
-func (h *Host) fetchSelf(ctx context.Context, r *http.Request, maxBytes int) kernel.Result {
+func (h *Host) fetchSelf(ctx context.Context, r *http.Request, maxBytes int) turn.Result {
 	r.RequestURI, r.RemoteAddr = r.URL.RequestURI(), "127.0.0.1:0"
 	answer := make(chan *inMemory, 1)
 	go func() {
@@ -65,9 +65,9 @@ func (h *Host) fetchSelf(ctx context.Context, r *http.Request, maxBytes int) ker
 	}()
 	select {
 	case w := <-answer:
-		return kernel.Result{Status: cmp.Or(w.status, http.StatusOK), Data: w.body[:min(len(w.body), maxBytes)]}
+		return turn.Result{Status: cmp.Or(w.status, http.StatusOK), Data: w.body[:min(len(w.body), maxBytes)]}
 	case <-ctx.Done():
-		return kernel.Result{Failure: kernel.Timeout}
+		return turn.Result{Failure: turn.Timeout}
 	}
 }
 
@@ -94,12 +94,12 @@ type fetches struct {
 type sharedFetch struct {
 	until  time.Time
 	done   chan struct{} // closed when result is there
-	result kernel.Result
+	result turn.Result
 }
 
 // do gives the shared result of a fetch, or has the fetch made. Callers that ask meanwhile wait for
 // its result.
-func (f *fetches) do(e kernel.Fetch, now func() time.Time, fetch func() kernel.Result) kernel.Result {
+func (f *fetches) do(e turn.Fetch, now func() time.Time, fetch func() turn.Result) turn.Result {
 	if e.ShareSeconds <= 0 {
 		return fetch()
 	}
@@ -111,7 +111,7 @@ func (f *fetches) do(e kernel.Fetch, now func() time.Time, fetch func() kernel.R
 		<-s.done
 		return s.result
 	}
-	s := &sharedFetch{until: at.Add(time.Duration(e.ShareSeconds) * time.Second), done: make(chan struct{}), result: kernel.Result{Failure: kernel.Timeout}}
+	s := &sharedFetch{until: at.Add(time.Duration(e.ShareSeconds) * time.Second), done: make(chan struct{}), result: turn.Result{Failure: turn.Timeout}}
 	if f.known == nil {
 		f.known = map[string]*sharedFetch{}
 	}

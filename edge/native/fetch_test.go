@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"anteroom/edge/edgetest"
-	"anteroom/edge/kernel"
+	"anteroom/edge/turn"
 )
 
 // upstream is a search-index endpoint on this machine that counts what it gets.
@@ -45,8 +45,8 @@ func TestFetchIsBoundedInTime(t *testing.T) {
 	defer close(release)
 	h, _ := open(t, Config{}, fake{})
 	for _, url := range []string{hanging, dripping} {
-		r := h.performOne(h.site.Load(), kernel.Fetch{Method: "POST", URL: url, MaxBytes: 4096, TimeoutMillis: 100}, h.sendMail)
-		if r.Failure != kernel.Timeout || r.Millis < 90 {
+		r := h.performOne(h.site.Load(), turn.Fetch{Method: "POST", URL: url, MaxBytes: 4096, TimeoutMillis: 100}, h.sendMail)
+		if r.Failure != turn.Timeout || r.Millis < 90 {
 			t.Errorf("%s: %+v", url, r)
 		}
 	}
@@ -62,9 +62,9 @@ func TestFetchesAreShared(t *testing.T) {
 	h, _ := open(t, Config{}, fake{})
 	at := new(atomic.Int64)
 	h.now = func() time.Time { return time.Unix(at.Load(), 0) }
-	ask := func(change func(*kernel.Fetch)) {
+	ask := func(change func(*turn.Fetch)) {
 		t.Helper()
-		f := kernel.Fetch{Method: "GET", URL: url, MaxBytes: 100, TimeoutMillis: 5000, ShareSeconds: 30}
+		f := turn.Fetch{Method: "GET", URL: url, MaxBytes: 100, TimeoutMillis: 5000, ShareSeconds: 30}
 		if change != nil {
 			change(&f)
 		}
@@ -90,19 +90,19 @@ func TestFetchesAreShared(t *testing.T) {
 	at.Store(30)
 	ask(nil)
 	expect("after 30 s", 1)
-	ask(func(f *kernel.Fetch) { f.Method = "POST" })
-	ask(func(f *kernel.Fetch) { f.Body = []byte("b") })
-	ask(func(f *kernel.Fetch) { f.Header = []kernel.Header{{Name: "a", Value: "b"}} })
-	ask(func(f *kernel.Fetch) { f.ShareSeconds = 0 })
+	ask(func(f *turn.Fetch) { f.Method = "POST" })
+	ask(func(f *turn.Fetch) { f.Body = []byte("b") })
+	ask(func(f *turn.Fetch) { f.Header = []turn.Header{{Name: "a", Value: "b"}} })
+	ask(func(f *turn.Fetch) { f.ShareSeconds = 0 })
 	expect("something else", 4)
 	if err := h.Publish(edgetest.Snapshot(), nil); err != nil {
 		t.Fatal(err)
 	}
 	ask(nil)
 	expect("after a change of the content", 1)
-	closed := kernel.Fetch{Method: "GET", URL: "http://127.0.0.1:1/", MaxBytes: 1, TimeoutMillis: 1000, ShareSeconds: 30}
+	closed := turn.Fetch{Method: "GET", URL: "http://127.0.0.1:1/", MaxBytes: 1, TimeoutMillis: 1000, ShareSeconds: 30}
 	for range 2 {
-		if r := h.performOne(h.site.Load(), closed, h.sendMail); r.Failure != kernel.Refused {
+		if r := h.performOne(h.site.Load(), closed, h.sendMail); r.Failure != turn.Refused {
 			t.Errorf("%+v", r)
 		}
 	}

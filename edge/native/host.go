@@ -1,5 +1,5 @@
 // Package native is the host for a machine of one's own: one process that serves the published
-// documents and the core. See package kernel for what a host does.
+// documents and the core. See package turn for what a host does.
 //
 // This package holds the way of a request, the turns, and the effects that need no package of their
 // own: signatures, fetches and the rate limit. The others are in the folders below: sqlite (the
@@ -24,7 +24,6 @@ import (
 
 	"anteroom/edge"
 	"anteroom/edge/endpoint/receipt"
-	"anteroom/edge/kernel"
 	"anteroom/edge/native/disk"
 	"anteroom/edge/native/mail"
 	"anteroom/edge/native/metrics"
@@ -32,6 +31,7 @@ import (
 	"anteroom/edge/native/sqlite"
 	"anteroom/edge/native/static"
 	"anteroom/edge/snapshot"
+	"anteroom/edge/turn"
 )
 
 // MailFolder is the name of the Maildir in a data folder.
@@ -76,8 +76,8 @@ type Config struct {
 
 // Edge is the core as a host calls it; see package edge.
 type Edge interface {
-	Handle(*kernel.Turn) kernel.Outcome
-	Deliver(*kernel.Turn) kernel.Outcome
+	Handle(*turn.Turn) turn.Outcome
+	Deliver(*turn.Turn) turn.Outcome
 }
 
 // Times and sizes of the server.
@@ -88,7 +88,7 @@ const (
 	relayPause      = 10 * time.Second // that a request waits for a relay
 	relaysAtOnce    = 64               // begun by requests: each relay may outlast its request
 	idleTimeout     = 2 * time.Minute  // between the requests of a connection
-	maxHeader       = 32 << 10         // bytes: the core answers a query over kernel.MaxQuery
+	maxHeader       = 32 << 10         // bytes: the core answers a query over turn.MaxQuery
 	shutdownTimeout = 20 * time.Second // for turns and relays under way; then they are cut off
 	deliveryPause   = 30 * time.Second // between two looks into the outbox
 )
@@ -201,9 +201,9 @@ func Open(c Config) (*Host, error) {
 // folder may have been mistaken for another.
 func (h *Host) claimStore(host string) error {
 	ctx := context.Background()
-	before, err := h.store.Read(ctx, kernel.Statement{SQL: "SELECT host FROM store"})
+	before, err := h.store.Read(ctx, turn.Statement{SQL: "SELECT host FROM store"})
 	if err == nil {
-		_, err = h.store.Write(ctx, kernel.Statement{SQL: "UPDATE store SET host = ? WHERE host IS NOT ?", Args: []any{host, host}})
+		_, err = h.store.Write(ctx, turn.Statement{SQL: "UPDATE store SET host = ? WHERE host IS NOT ?", Args: []any{host, host}})
 	}
 	if err != nil {
 		return fmt.Errorf("write the host of the service into the database: %w", err)
@@ -224,7 +224,7 @@ func (h *Host) Publish(s *snapshot.Snapshot, documents *static.Documents) error 
 		s = &changed
 	}
 	// The key of the content is not logged: it may be a secret that was taken for a public key.
-	switch standing := receipt.StandingOf(&kernel.HostInfo{PublicKey: h.public}, s); standing {
+	switch standing := receipt.StandingOf(&turn.HostInfo{PublicKey: h.public}, s); standing {
 	case receipt.Unpublished:
 		h.log.Warn("the documents do not publish the key that receipts are signed with "+
 			"(write it into service.yaml of the content as receipt_keys.current, and generate)", "key", h.public)
@@ -322,7 +322,7 @@ func (h *Host) deliver(ctx context.Context) {
 // deliverOne delivers one digest, and reports whether there may be more.
 func (h *Host) deliverOne() bool {
 	on := h.site.Load()
-	t := h.turn(on, kernel.Request{Method: http.MethodPost, Target: "/", Host: on.snapshot.CanonicalHost}, "")
+	t := h.turn(on, turn.Request{Method: http.MethodPost, Target: "/", Host: on.snapshot.CanonicalHost}, "")
 	answer := h.run(on, t, on.edge.Deliver, h.sendMail)
 	return answer != nil && answer.Status == http.StatusOK
 }

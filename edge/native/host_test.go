@@ -22,31 +22,31 @@ import (
 	"time"
 
 	"anteroom/edge/edgetest"
-	"anteroom/edge/kernel"
 	"anteroom/edge/native/sqlite"
 	"anteroom/edge/native/static"
 	"anteroom/edge/snapshot"
+	"anteroom/edge/turn"
 )
 
 var quiet = slog.New(slog.DiscardHandler)
 
 // fake is a core of two functions.
 type fake struct {
-	handle, deliver func(*kernel.Turn) kernel.Outcome
+	handle, deliver func(*turn.Turn) turn.Outcome
 }
 
-func (f fake) Handle(t *kernel.Turn) kernel.Outcome { t.Begin(t.Snapshot); return f.handle(t) }
-func (f fake) Deliver(t *kernel.Turn) kernel.Outcome {
+func (f fake) Handle(t *turn.Turn) turn.Outcome { t.Begin(t.Snapshot); return f.handle(t) }
+func (f fake) Deliver(t *turn.Turn) turn.Outcome {
 	t.Begin(t.Snapshot)
 	if f.deliver == nil {
-		return kernel.Outcome{Response: &kernel.Response{Status: 204}}
+		return turn.Outcome{Response: &turn.Response{Status: 204}}
 	}
 	return f.deliver(t)
 }
 
 // text is an outcome with a plain body.
-func text(status int, format string, args ...any) kernel.Outcome {
-	return kernel.Outcome{Response: &kernel.Response{Status: status, Header: []kernel.Header{{Name: "content-type", Value: "text/plain"}}, Body: fmt.Appendf(nil, format, args...)}}
+func text(status int, format string, args ...any) turn.Outcome {
+	return turn.Outcome{Response: &turn.Response{Status: status, Header: []turn.Header{{Name: "content-type", Value: "text/plain"}}, Body: fmt.Appendf(nil, format, args...)}}
 }
 
 // lockedBuffer is a log that several goroutines write.
@@ -67,18 +67,18 @@ func (l *lockedBuffer) String() string {
 	return l.b.String()
 }
 
-func one(sql string, args ...any) kernel.Exec {
-	return kernel.Exec{Statements: []kernel.Statement{{SQL: sql, Args: args}}}
+func one(sql string, args ...any) turn.Exec {
+	return turn.Exec{Statements: []turn.Statement{{SQL: sql, Args: args}}}
 }
 
 // insert is the Exec of a registration.
-func insert(id string) kernel.Exec {
+func insert(id string) turn.Exec {
 	return one("INSERT INTO registrations (record_id, recorded_at, agent_name, payload_sha256) VALUES (?, '2026-11-20T12:00:00Z', 'ledger-lark', '')", id)
 }
 
 func put(t testing.TB, s *sqlite.Store, sql string) {
 	t.Helper()
-	if r := s.Exec(one(sql)); r.Failure != kernel.None {
+	if r := s.Exec(one(sql)); r.Failure != turn.None {
 		t.Fatalf("%s: %s", sql, r.Failure)
 	}
 }
@@ -86,7 +86,7 @@ func put(t testing.TB, s *sqlite.Store, sql string) {
 func count(t testing.TB, s *sqlite.Store, table string) int64 {
 	t.Helper()
 	r := s.Exec(one("SELECT count(*) FROM " + table))
-	if r.Failure != kernel.None {
+	if r.Failure != turn.None {
 		t.Fatalf("count %s: %s", table, r.Failure)
 	}
 	return r.Rows[0][0][0].(int64)
@@ -160,7 +160,7 @@ func bodyOf(r *http.Response) string {
 // TestShutdown: a turn that is under way at the end of the server is finished and answered.
 func TestShutdown(t *testing.T) {
 	begun, goOn := make(chan bool), make(chan bool)
-	h, _ := open(t, Config{}, fake{handle: func(t *kernel.Turn) kernel.Outcome {
+	h, _ := open(t, Config{}, fake{handle: func(t *turn.Turn) turn.Outcome {
 		if len(t.Journal) == 0 {
 			close(begun)
 			<-goOn
@@ -228,7 +228,7 @@ func TestPublish(t *testing.T) {
 		return s, documents
 	}
 	first, documents := make1("one")
-	h, _ := open(t, Config{Snapshot: first, Documents: documents}, fake{handle: func(t *kernel.Turn) kernel.Outcome { return text(200, "%s", t.Snapshot.Version) }})
+	h, _ := open(t, Config{Snapshot: first, Documents: documents}, fake{handle: func(t *turn.Turn) turn.Outcome { return text(200, "%s", t.Snapshot.Version) }})
 	address, _ := serve(t, h)
 	get := func(path string) string {
 		answer, err := http.Get("http://" + address + path)
@@ -423,7 +423,7 @@ func TestHostOfTheStore(t *testing.T) {
 		s := edgetest.Snapshot()
 		s.CanonicalHost = test.host
 		h, log := open(t, Config{Data: folder, Create: true, Snapshot: s}, fake{})
-		stored, err := h.store.Read(t.Context(), kernel.Statement{SQL: "SELECT host FROM store"})
+		stored, err := h.store.Read(t.Context(), turn.Statement{SQL: "SELECT host FROM store"})
 		if err != nil || len(stored[0]) != 1 || stored[0][0][0] != test.host {
 			t.Errorf("%s: the store says %v, %v", test.host, stored, err)
 		}
@@ -442,7 +442,7 @@ func TestHostOfTheStore(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer reader.Close()
-	if stored, err := reader.Read(t.Context(), kernel.Statement{SQL: "SELECT host FROM store"}); err != nil || stored[0][0][0] != "www.second.example" {
+	if stored, err := reader.Read(t.Context(), turn.Statement{SQL: "SELECT host FROM store"}); err != nil || stored[0][0][0] != "www.second.example" {
 		t.Errorf("the store says %v, %v", stored, err)
 	}
 }

@@ -9,7 +9,7 @@ import (
 // callers over few connections.
 const (
 	streamsAtOnce = 250              // of a connection; net/http cuts off whoever resets streams to begin more
-	streamBuffer  = 128 << 10        // bytes of a body that are not yet read: more than kernel.MaxBody
+	streamBuffer  = 128 << 10        // bytes of a body that are not yet read: more than turn.MaxBody
 	frameSize     = 16 << 10         // bytes: the least that there may be
 	pingPause     = 30 * time.Second // until a connection that has said nothing is asked whether it is there
 )

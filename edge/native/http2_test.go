@@ -14,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"anteroom/edge/kernel"
+	"anteroom/edge/turn"
 )
 
 // overHTTP2 is a client that speaks HTTP/2 without TLS, and nothing else.
@@ -27,7 +27,7 @@ func overHTTP2(t *testing.T) *http.Client {
 
 // TestHTTP2: over HTTP/2 without TLS a request is answered as over HTTP/1.1.
 func TestHTTP2(t *testing.T) {
-	h, _ := open(t, Config{ClientIPHeader: "X-Forwarded-For"}, fake{handle: func(t *kernel.Turn) kernel.Outcome {
+	h, _ := open(t, Config{ClientIPHeader: "X-Forwarded-For"}, fake{handle: func(t *turn.Turn) turn.Outcome {
 		r := t.Request
 		return text(200, "%s %s host=%s body=%d client=%s incomplete=%t", r.Method, r.Target, r.Host, len(r.Body), t.Host.Client, r.Incomplete)
 	}})
@@ -40,8 +40,8 @@ func TestHTTP2(t *testing.T) {
 		want         string
 	}{
 		{"www.example.org", "/api/x?a=%00+b", 0, 200, "POST /api/x?a=%00+b host=www.example.org body=0 client=192.0.2.7 incomplete=false"},
-		{"WWW.Example.org:443", "/api/x", kernel.MaxBody, 200, fmt.Sprintf("host=www.example.org body=%d client=192.0.2.7 incomplete=false", kernel.MaxBody)},
-		{"www.example.org", "/api/x", 20 << 20, 200, fmt.Sprintf("body=%d ", kernel.MaxBody+1)},
+		{"WWW.Example.org:443", "/api/x", turn.MaxBody, 200, fmt.Sprintf("host=www.example.org body=%d client=192.0.2.7 incomplete=false", turn.MaxBody)},
+		{"www.example.org", "/api/x", 20 << 20, 200, fmt.Sprintf("body=%d ", turn.MaxBody+1)},
 		{"example.org", "/api/x?y", 0, 308, ""},
 		{"www.example.org", "/apix", 0, 404, "not found"},
 	} {
@@ -65,7 +65,7 @@ func TestHTTP2(t *testing.T) {
 // TestHTTP2Slow: a body that does not arrive over HTTP/2 holds its request no longer than one over
 // HTTP/1.1, and the other requests of its connection go on.
 func TestHTTP2Slow(t *testing.T) {
-	h, _ := open(t, Config{}, fake{handle: func(turn *kernel.Turn) kernel.Outcome { return text(200, "whole: %t", !turn.Request.Incomplete) }})
+	h, _ := open(t, Config{}, fake{handle: func(current *turn.Turn) turn.Outcome { return text(200, "whole: %t", !current.Request.Incomplete) }})
 	h.server.ReadTimeout = 200 * time.Millisecond
 	address, _ := serve(t, h)
 	client := overHTTP2(t)
@@ -106,7 +106,7 @@ func TestHTTP2Slow(t *testing.T) {
 // answered.
 func TestHTTP2Shutdown(t *testing.T) {
 	begun, goOn := make(chan bool), make(chan bool)
-	h, _ := open(t, Config{}, fake{handle: func(t *kernel.Turn) kernel.Outcome {
+	h, _ := open(t, Config{}, fake{handle: func(t *turn.Turn) turn.Outcome {
 		close(begun)
 		<-goOn
 		return text(200, "done")
@@ -203,7 +203,7 @@ func dialHTTP2(t *testing.T, address, own string) (net.Conn, map[uint16]uint32) 
 func TestHTTP2Resets(t *testing.T) {
 	var turns atomic.Int32
 	goOn := make(chan bool)
-	h, _ := open(t, Config{}, fake{handle: func(t *kernel.Turn) kernel.Outcome {
+	h, _ := open(t, Config{}, fake{handle: func(t *turn.Turn) turn.Outcome {
 		turns.Add(1)
 		<-goOn
 		return text(200, "ok")
@@ -234,7 +234,7 @@ func TestHTTP2Resets(t *testing.T) {
 
 // TestHTTP2Unread: an answer that its caller does not take is given up.
 func TestHTTP2Unread(t *testing.T) {
-	h, _ := open(t, Config{}, fake{handle: func(*kernel.Turn) kernel.Outcome { return text(200, "ok") }})
+	h, _ := open(t, Config{}, fake{handle: func(*turn.Turn) turn.Outcome { return text(200, "ok") }})
 	h.server.WriteTimeout = 200 * time.Millisecond
 	address, _ := serve(t, h)
 	conn, _ := dialHTTP2(t, address, "\x00\x04\x00\x00\x00\x00") // no byte of a body may be sent
@@ -285,7 +285,7 @@ func TestHTTP2Preface(t *testing.T) {
 // write.
 func TestHTTP2Gone(t *testing.T) {
 	turns := make(chan bool, 1)
-	h, _ := open(t, Config{}, fake{handle: func(t *kernel.Turn) kernel.Outcome {
+	h, _ := open(t, Config{}, fake{handle: func(t *turn.Turn) turn.Outcome {
 		turns <- t.Request.Incomplete
 		return text(200, "ok")
 	}})

@@ -4,7 +4,7 @@ import (
 	"sync"
 	"time"
 
-	"anteroom/edge/kernel"
+	"anteroom/edge/turn"
 )
 
 const (
@@ -33,7 +33,7 @@ func newLimiter(now func() time.Time) *limiter {
 }
 
 // take counts one write of a key against the limit.
-func (l *limiter) take(key string, limit int64) kernel.Result {
+func (l *limiter) take(key string, limit int64) turn.Result {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	now := l.now()
@@ -54,7 +54,7 @@ func (l *limiter) take(key string, limit int64) kernel.Result {
 		w.used++
 	}
 	reset := int64((w.end.Sub(now) + time.Second - 1) / time.Second)
-	return kernel.Result{OK: ok, Remaining: max(limit-w.used, 0), Reset: reset}
+	return turn.Result{OK: ok, Remaining: max(limit-w.used, 0), Reset: reset}
 }
 
 func (l *limiter) drop() {

@@ -9,10 +9,10 @@ import (
 	"time"
 
 	"anteroom/edge/endpoint/health"
-	"anteroom/edge/kernel"
 	"anteroom/edge/native/metrics"
 	"anteroom/edge/native/sqlite"
-	"anteroom/edge/records"
+	"anteroom/edge/store/records"
+	"anteroom/edge/turn"
 )
 
 // measure has the metrics of the host, if it has any, follow its store.
@@ -85,5 +85,5 @@ func (c *outboxCounter) close() error {
 // Respond returns once the writer of the store has got round to it. Where it never does, the host
 // hangs.
 func (h *Host) Respond() {
-	h.store.Read(context.Background(), kernel.Statement{SQL: "SELECT 1"}) // an answer is one, whatever it says
+	h.store.Read(context.Background(), turn.Statement{SQL: "SELECT 1"}) // an answer is one, whatever it says
 }

@@ -9,8 +9,8 @@ import (
 	"sync"
 	"time"
 
-	"anteroom/edge/kernel"
-	"anteroom/edge/records"
+	"anteroom/edge/store/records"
+	"anteroom/edge/turn"
 )
 
 const tallyPause = time.Minute // between two writes of the tally
@@ -47,7 +47,7 @@ func (c clients) row(day, client string) string {
 }
 
 // observe counts what a request has shown.
-func (h *Host) observe(observed []kernel.Observation) {
+func (h *Host) observe(observed []turn.Observation) {
 	if len(observed) == 0 {
 		return
 	}
@@ -128,7 +128,7 @@ func (h *Host) addToStore(counts map[seen]int64) error {
 			continue
 		}
 		known[s.day] = map[string]bool{}
-		stored, err := h.store.Read(context.Background(), kernel.Statement{SQL: selectClients, Args: []any{s.day}})
+		stored, err := h.store.Read(context.Background(), turn.Statement{SQL: selectClients, Args: []any{s.day}})
 		if err != nil {
 			return err
 		}
@@ -136,9 +136,9 @@ func (h *Host) addToStore(counts map[seen]int64) error {
 			known[s.day][row[0].(string)] = true
 		}
 	}
-	var add []kernel.Statement
+	var add []turn.Statement
 	for _, s := range rows {
-		add = append(add, kernel.Statement{SQL: addObserved, Args: []any{s.day, known.row(s.day, s.client), s.kind, counts[s]}})
+		add = append(add, turn.Statement{SQL: addObserved, Args: []any{s.day, known.row(s.day, s.client), s.kind, counts[s]}})
 	}
 	_, err := h.store.Write(context.Background(), add...)
 	return err

@@ -14,15 +14,15 @@ import (
 
 	"anteroom/edge/edgetest"
 	"anteroom/edge/endpoint/mcp/protocol"
-	"anteroom/edge/kernel"
 	"anteroom/edge/native/sqlite"
-	"anteroom/edge/records"
+	"anteroom/edge/store/records"
+	"anteroom/edge/turn"
 )
 
 // observedIn gives the rows of the table, each as "day client kind n".
-func observedIn(t *testing.T, read func(context.Context, ...kernel.Statement) ([][][]any, error)) (rows []string) {
+func observedIn(t *testing.T, read func(context.Context, ...turn.Statement) ([][][]any, error)) (rows []string) {
 	t.Helper()
-	all, err := read(t.Context(), kernel.Statement{SQL: "SELECT day, client, kind, n FROM observed ORDER BY day, client, kind"})
+	all, err := read(t.Context(), turn.Statement{SQL: "SELECT day, client, kind, n FROM observed ORDER BY day, client, kind"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -96,13 +96,13 @@ func TestObservedClientsAreBounded(t *testing.T) {
 	}
 	see := func(h *Host, from, to int) {
 		for i := from; i < to; i++ {
-			h.observe([]kernel.Observation{{Client: fmt.Sprint("client ", i), Kind: "a"}, {Client: fmt.Sprint("client ", i), Kind: "b"}})
+			h.observe([]turn.Observation{{Client: fmt.Sprint("client ", i), Kind: "a"}, {Client: fmt.Sprint("client ", i), Kind: "b"}})
 		}
 	}
 	sum := func(h *Host, condition string) int64 {
 		t.Helper()
 		r := h.store.Exec(one("SELECT coalesce(sum(n), 0) FROM observed WHERE " + condition))
-		if r.Failure != kernel.None {
+		if r.Failure != turn.None {
 			t.Fatal(r.Failure)
 		}
 		return r.Rows[0][0][0].(int64)
@@ -110,7 +110,7 @@ func TestObservedClientsAreBounded(t *testing.T) {
 	check := func(h *Host, clients, own, other int64) {
 		t.Helper()
 		r := h.store.Exec(one("SELECT count(DISTINCT client) FROM observed WHERE client NOT IN ('', 'other')"))
-		if r.Failure != kernel.None {
+		if r.Failure != turn.None {
 			t.Fatal(r.Failure)
 		}
 		if got := r.Rows[0][0][0].(int64); got != clients || sum(h, "client <> 'other'") != own || sum(h, "client = 'other'") != other {
@@ -119,7 +119,7 @@ func TestObservedClientsAreBounded(t *testing.T) {
 	}
 	h := start()
 	see(h, 0, 150)
-	h.observe([]kernel.Observation{{Kind: "a"}, {Client: "other", Kind: "a"}}) // which need no room
+	h.observe([]turn.Observation{{Kind: "a"}, {Client: "other", Kind: "a"}}) // which need no room
 	mustWriteTally(t, h)
 	check(h, 150, 301, 1)
 	see(h, 100, 199)

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"anteroom/edge/endpoint/health"
-	"anteroom/edge/kernel"
+	"anteroom/edge/turn"
 )
 
 // readiness keeps the answers to the check of readiness, so that the store is not written to
@@ -19,11 +19,11 @@ type readiness struct {
 type keptAnswer struct {
 	about  *site
 	until  time.Time
-	answer *kernel.Response
+	answer *turn.Response
 }
 
 // share gives the answer to a check by a method that is kept, or has it made: one at a time.
-func (r *readiness) share(method string, on *site, now func() time.Time, run func() *kernel.Response) *kernel.Response {
+func (r *readiness) share(method string, on *site, now func() time.Time, run func() *turn.Response) *turn.Response {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if k := r.kept[method]; k.about == on && now().Before(k.until) {

@@ -9,9 +9,9 @@ import (
 	"time"
 
 	"anteroom/edge/edgetest"
-	"anteroom/edge/kernel"
 	"anteroom/edge/native/static"
 	"anteroom/edge/snapshot"
+	"anteroom/edge/turn"
 )
 
 // manifestOf are documents of which the manifest names a content.
@@ -45,7 +45,7 @@ func TestReadinessIsKept(t *testing.T) {
 	whole, failing := `200 {"status":"ok","content":"test","as_of":"2026-11-18"}`, `503 {"status":"failing","content":"test","as_of":"2026-11-18","failing":["store"]}`
 	written := func() any {
 		t.Helper()
-		rows := h.store.Exec(kernel.Exec{Statements: []kernel.Statement{{SQL: "SELECT written_at FROM health"}}}).Rows
+		rows := h.store.Exec(turn.Exec{Statements: []turn.Statement{{SQL: "SELECT written_at FROM health"}}}).Rows
 		return rows[0][0][0]
 	}
 	var all sync.WaitGroup
@@ -64,7 +64,7 @@ func TestReadinessIsKept(t *testing.T) {
 	if at := written(); at != edgetest.Now {
 		t.Errorf("written again at %v", at)
 	}
-	if r := h.store.Exec(kernel.Exec{Statements: []kernel.Statement{{SQL: "DROP TABLE health"}}}); r.Failure != kernel.None {
+	if r := h.store.Exec(turn.Exec{Statements: []turn.Statement{{SQL: "DROP TABLE health"}}}); r.Failure != turn.None {
 		t.Fatal(r.Failure)
 	}
 	ready("GET", whole)
@@ -114,7 +114,7 @@ func TestReadinessOfTheStore(t *testing.T) {
 	for name, spoil := range map[string]func(*Host){
 		"closed": func(h *Host) { h.store.Close() },
 		"read-only": func(h *Host) {
-			h.store.Exec(kernel.Exec{Statements: []kernel.Statement{{SQL: "PRAGMA query_only = 1"}}})
+			h.store.Exec(turn.Exec{Statements: []turn.Statement{{SQL: "PRAGMA query_only = 1"}}})
 		},
 	} {
 		h, _ := open(t, Config{Key: edgetest.Key, Documents: manifestOf(t, "test")}, fake{})

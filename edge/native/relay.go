@@ -3,20 +3,20 @@ package native
 import (
 	"time"
 
-	"anteroom/edge/kernel"
+	"anteroom/edge/turn"
 )
 
 // relayer sends a message: sendMail in a delivery, sendSoon in a request.
-type relayer func(*site, kernel.Message) kernel.Result
+type relayer func(*site, turn.Message) turn.Result
 
 // sendMail relays a message to the operator, however long the relay takes, and logs what went
 // wrong.
-func (h *Host) sendMail(on *site, m kernel.Message) kernel.Result {
+func (h *Host) sendMail(on *site, m turn.Message) turn.Result {
 	result := h.relay.Send(h.relayContext, m, on.snapshot, h.now())
 	switch result.Failure {
-	case kernel.Refused:
+	case turn.Refused:
 		h.log.Error("relay refused", "message", m.ID, "why", string(result.Data))
-	case kernel.Timeout:
+	case turn.Timeout:
 		h.log.Error("relay failed: it is not known whether the message was taken", "message", m.ID, "why", string(result.Data))
 	}
 	return result
@@ -27,16 +27,16 @@ func (h *Host) sendMail(on *site, m kernel.Message) kernel.Result {
 //
 // The transaction goes on, and the log says how it ended. To break it off or to begin another could
 // give the operator the same message twice.
-func (h *Host) sendSoon(on *site, m kernel.Message) kernel.Result {
+func (h *Host) sendSoon(on *site, m turn.Message) turn.Result {
 	select {
 	case h.relaying <- struct{}{}:
 	default:
-		return kernel.Result{Failure: kernel.Refused, Data: []byte("too many under way")}
+		return turn.Result{Failure: turn.Refused, Data: []byte("too many under way")}
 	}
-	done, left := make(chan kernel.Result), make(chan struct{})
+	done, left := make(chan turn.Result), make(chan struct{})
 	go func() {
 		defer func() { <-h.relaying }()
-		result := kernel.Result{Failure: kernel.Timeout, Data: []byte("broke off")}
+		result := turn.Result{Failure: turn.Timeout, Data: []byte("broke off")}
 		func() {
 			defer h.recovered("relay", func() {})
 			result = h.sendMail(on, m)
@@ -45,9 +45,9 @@ func (h *Host) sendSoon(on *site, m kernel.Message) kernel.Result {
 		case done <- result:
 		case <-left:
 			switch result.Failure {
-			case kernel.None:
+			case turn.None:
 				h.log.Error("relay arrived late: count it by hand", "message", m.ID)
-			case kernel.Refused:
+			case turn.Refused:
 				h.log.Error("relay was refused after all", "message", m.ID)
 			}
 		}
@@ -58,7 +58,7 @@ func (h *Host) sendSoon(on *site, m kernel.Message) kernel.Result {
 	case <-time.After(h.relayPause):
 		close(left)
 		h.log.Warn("relay takes long: its request was answered, and it goes on", "message", m.ID)
-		return kernel.Result{Failure: kernel.Timeout, Data: []byte("timed out")}
+		return turn.Result{Failure: turn.Timeout, Data: []byte("timed out")}
 	}
 }
 

@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"anteroom/edge/edgetest"
-	"anteroom/edge/kernel"
 	"anteroom/edge/native/mail/smtptest"
+	"anteroom/edge/turn"
 )
 
 // relayHost is a host with a mail server.
@@ -167,12 +167,12 @@ func TestRelaysAtOnce(t *testing.T) {
 	h, _ := relayHost(t, server, fake{})
 	h.relayPause = time.Millisecond
 	rescue := time.AfterFunc(10*time.Second, func() { close(server.Hold) })
-	var failures []kernel.Failure
+	var failures []turn.Failure
 	for i := range relaysAtOnce + 1 {
-		result := h.sendSoon(h.site.Load(), kernel.Message{ID: fmt.Sprint("id", i), Subject: "s", Text: "t"})
+		result := h.sendSoon(h.site.Load(), turn.Message{ID: fmt.Sprint("id", i), Subject: "s", Text: "t"})
 		failures = append(failures, result.Failure)
 	}
-	if failures[relaysAtOnce-1] != kernel.Timeout || failures[relaysAtOnce] != kernel.Refused {
+	if failures[relaysAtOnce-1] != turn.Timeout || failures[relaysAtOnce] != turn.Refused {
 		t.Errorf("%v", failures)
 	}
 	if rescue.Stop() {
@@ -187,19 +187,19 @@ func TestRelaysAtOnce(t *testing.T) {
 // TestRelayResult: the core and the log are told what became of a message, without anybody's words
 // or address.
 func TestRelayResult(t *testing.T) {
-	for reply, want := range map[string]kernel.Result{
-		". 554 5.7.1 operator@anteroom.example says spam": {Failure: kernel.Refused, Status: 554, Data: []byte("554 5.7.1")},
-		". 452 4.2.2 operator@anteroom.example is full":   {Failure: kernel.Refused, Data: []byte("452 4.2.2")},
-		". ":                {Failure: kernel.Timeout, Data: []byte("broke off")},
-		"DATA 550 5.7.0 no": {Failure: kernel.Refused, Status: 550, Data: []byte("550 5.7.0")},
-		"RCPT 550 5.1.1 operator@anteroom.example unknown":    {Failure: kernel.Refused, Data: []byte("recipient refused 550 5.1.1")},
-		"MAIL 553 5.1.8 relay@anteroom.example unknown":       {Failure: kernel.Refused, Data: []byte("sender refused 553 5.1.8")},
-		"greeting 554 5.3.2 nobody@anteroom.example may call": {Failure: kernel.Refused, Data: []byte("greeting refused 554 5.3.2")},
+	for reply, want := range map[string]turn.Result{
+		". 554 5.7.1 operator@anteroom.example says spam": {Failure: turn.Refused, Status: 554, Data: []byte("554 5.7.1")},
+		". 452 4.2.2 operator@anteroom.example is full":   {Failure: turn.Refused, Data: []byte("452 4.2.2")},
+		". ":                {Failure: turn.Timeout, Data: []byte("broke off")},
+		"DATA 550 5.7.0 no": {Failure: turn.Refused, Status: 550, Data: []byte("550 5.7.0")},
+		"RCPT 550 5.1.1 operator@anteroom.example unknown":    {Failure: turn.Refused, Data: []byte("recipient refused 550 5.1.1")},
+		"MAIL 553 5.1.8 relay@anteroom.example unknown":       {Failure: turn.Refused, Data: []byte("sender refused 553 5.1.8")},
+		"greeting 554 5.3.2 nobody@anteroom.example may call": {Failure: turn.Refused, Data: []byte("greeting refused 554 5.3.2")},
 	} {
 		command, reply, _ := strings.Cut(reply, " ")
 		server := smtptest.Start(t, smtptest.Properties{Replies: map[string]string{command: reply}})
 		h, log := relayHost(t, server, fake{})
-		got := h.sendMail(h.site.Load(), kernel.Message{ID: "id", Subject: "s", Text: "t"})
+		got := h.sendMail(h.site.Load(), turn.Message{ID: "id", Subject: "s", Text: "t"})
 		if got.Failure != want.Failure || got.Status != want.Status || string(got.Data) != string(want.Data) {
 			t.Errorf("%s %s: %+v, want %+v", command, reply, got, want)
 		}
@@ -209,7 +209,7 @@ func TestRelayResult(t *testing.T) {
 		}
 	}
 	h, _ := open(t, Config{Relay: "none"}, fake{})
-	if got := h.sendMail(h.site.Load(), kernel.Message{}); got.Failure != kernel.Unavailable || string(got.Data) != "no relay" {
+	if got := h.sendMail(h.site.Load(), turn.Message{}); got.Failure != turn.Unavailable || string(got.Data) != "no relay" {
 		t.Errorf("no relay: %+v", got)
 	}
 }
@@ -245,7 +245,7 @@ func TestClosedWhileRelaying(t *testing.T) {
 	defer close(server.Hold)
 	h, log := relayHost(t, server, fake{})
 	h.relayPause = time.Millisecond
-	h.sendSoon(h.site.Load(), kernel.Message{ID: "id", Subject: "s", Text: "t"})
+	h.sendSoon(h.site.Load(), turn.Message{ID: "id", Subject: "s", Text: "t"})
 	<-server.Scanning
 	if err := h.Close(); err != nil || !strings.Contains(log.String(), "not known whether") {
 		t.Errorf("%v, log %s", err, log)

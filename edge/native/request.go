@@ -14,9 +14,9 @@ import (
 
 	"anteroom/edge/api"
 	"anteroom/edge/endpoint/health"
-	"anteroom/edge/kernel"
 	"anteroom/edge/native/coding"
 	"anteroom/edge/respond"
+	"anteroom/edge/turn"
 )
 
 // recorder is an http.ResponseWriter that counts for the access log.
@@ -76,13 +76,13 @@ func isDynamic(path string) bool {
 
 // dynamic lets the core answer.
 func (h *Host) dynamic(w http.ResponseWriter, r *http.Request, on *site, host, target, path string) {
-	body, err := io.ReadAll(io.LimitReader(r.Body, kernel.MaxBody+1))
+	body, err := io.ReadAll(io.LimitReader(r.Body, turn.MaxBody+1))
 	if errors.Is(err, io.ErrUnexpectedEOF) { // the caller has gone
 		fail(w, http.StatusBadRequest, "the body broke off")
 		return
 	}
 	// After a body that was not read to its end net/http closes the connection.
-	request := kernel.Request{Method: r.Method, Target: target, Host: host, Body: body, Incomplete: err != nil}
+	request := turn.Request{Method: r.Method, Target: target, Host: host, Body: body, Incomplete: err != nil}
 	zips, tags := coding.Accepted(r.Header["Accept-Encoding"]), ""
 	for _, name := range api.RequestHeaders {
 		if lines := r.Header.Values(name); len(lines) > 0 {
@@ -90,7 +90,7 @@ func (h *Host) dynamic(w http.ResponseWriter, r *http.Request, on *site, host, t
 			if name == ifNoneMatch && zips {
 				tags, value = value, coding.Untagged(value)
 			}
-			request.Header = append(request.Header, kernel.Header{Name: name, Value: value})
+			request.Header = append(request.Header, turn.Header{Name: name, Value: value})
 		}
 	}
 	t := h.turn(on, request, h.callerAddress(r))
@@ -112,9 +112,9 @@ func (h *Host) dynamic(w http.ResponseWriter, r *http.Request, on *site, host, t
 }
 
 // answer runs the turn of a request. A check of readiness may get the answer that another one got.
-func (h *Host) answer(on *site, t *kernel.Turn, path string) *kernel.Response {
+func (h *Host) answer(on *site, t *turn.Turn, path string) *turn.Response {
 	if method := t.Request.Method; path == health.Ready && (method == http.MethodGet || method == http.MethodHead) {
-		return h.readiness.share(method, on, h.now, func() *kernel.Response { return h.run(on, t, on.edge.Handle, h.sendSoon) })
+		return h.readiness.share(method, on, h.now, func() *turn.Response { return h.run(on, t, on.edge.Handle, h.sendSoon) })
 	}
 	return h.run(on, t, on.edge.Handle, h.sendSoon)
 }

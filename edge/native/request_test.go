@@ -16,11 +16,11 @@ import (
 	"testing"
 	"time"
 
-	"anteroom/edge/kernel"
+	"anteroom/edge/turn"
 )
 
 func TestRequest(t *testing.T) {
-	h, _ := open(t, Config{Hosts: []string{"Extra.Example.:443"}}, fake{handle: func(t *kernel.Turn) kernel.Outcome {
+	h, _ := open(t, Config{Hosts: []string{"Extra.Example.:443"}}, fake{handle: func(t *turn.Turn) turn.Outcome {
 		r := t.Request
 		return text(200, "%s %s host=%s header=%v body=%d extra=%v", r.Method, r.Target, r.Host, r.Header, len(r.Body), t.Host.Extra)
 	}})
@@ -43,7 +43,7 @@ func TestRequest(t *testing.T) {
 			t.Errorf("%.60q: %d %.200q, want %q", request, answer.StatusCode, got, want)
 		}
 	}
-	for size, want := range map[int]int{0: 0, kernel.MaxBody: kernel.MaxBody, kernel.MaxBody + 1: kernel.MaxBody + 1, 3 * kernel.MaxBody: kernel.MaxBody + 1} {
+	for size, want := range map[int]int{0: 0, turn.MaxBody: turn.MaxBody, turn.MaxBody + 1: turn.MaxBody + 1, 3 * turn.MaxBody: turn.MaxBody + 1} {
 		answer, err := http.Post("http://"+address+"/api/x", "application/json", bytes.NewReader(make([]byte, size)))
 		if err != nil {
 			t.Fatal(err)
@@ -58,22 +58,22 @@ func TestRequest(t *testing.T) {
 }
 
 func TestResponse(t *testing.T) {
-	h, _ := open(t, Config{}, fake{handle: func(t *kernel.Turn) kernel.Outcome {
-		header := []kernel.Header{{Name: "vary", Value: "a"}, {Name: "vary", Value: "b"}}
+	h, _ := open(t, Config{}, fake{handle: func(t *turn.Turn) turn.Outcome {
+		header := []turn.Header{{Name: "vary", Value: "a"}, {Name: "vary", Value: "b"}}
 		switch t.Request.Target {
 		case "/api/long":
-			return kernel.Outcome{Response: &kernel.Response{Status: 200, Header: append(header, kernel.Header{Name: "content-type", Value: "x/y"}), Body: make([]byte, 9999)}}
+			return turn.Outcome{Response: &turn.Response{Status: 200, Header: append(header, turn.Header{Name: "content-type", Value: "x/y"}), Body: make([]byte, 9999)}}
 		case "/api/head":
-			return kernel.Outcome{Response: &kernel.Response{Status: 200, Header: append(header, kernel.Header{Name: "content-length", Value: "1234"})}}
+			return turn.Outcome{Response: &turn.Response{Status: 200, Header: append(header, turn.Header{Name: "content-length", Value: "1234"})}}
 		case "/api/nil":
-			return kernel.Outcome{}
+			return turn.Outcome{}
 		case "/api/panic":
 			panic("oh no")
 		case "/api/endless":
-			t.Do(kernel.Limit{Key: "x"})
-			return kernel.Outcome{Effects: []kernel.Effect{kernel.Verify{}}}
+			t.Do(turn.Limit{Key: "x"})
+			return turn.Outcome{Effects: []turn.Effect{turn.Verify{}}}
 		}
-		return kernel.Outcome{Response: &kernel.Response{Status: 204}}
+		return turn.Outcome{Response: &turn.Response{Status: 204}}
 	}})
 	address, _ := serve(t, h)
 	answer := raw(t, address, "GET /api/long HTTP/1.1\r\nHost: a\r\n\r\n")
@@ -105,7 +105,7 @@ func TestResponse(t *testing.T) {
 }
 
 func TestApex(t *testing.T) {
-	h, _ := open(t, Config{}, fake{handle: func(*kernel.Turn) kernel.Outcome { return text(200, "core") }})
+	h, _ := open(t, Config{}, fake{handle: func(*turn.Turn) turn.Outcome { return text(200, "core") }})
 	address, _ := serve(t, h)
 	for request, want := range map[string]string{
 		"GET /api/waitlist?agent_name=x%20y HTTP/1.1\r\nHost: example.org": "/api/waitlist?agent_name=x%20y",
@@ -151,7 +151,7 @@ func TestClientAddress(t *testing.T) {
 func TestGoneClient(t *testing.T) {
 	begun, goOn := make(chan bool, 1), make(chan bool)
 	var turns atomic.Int32
-	h, _ := open(t, Config{}, fake{handle: func(t *kernel.Turn) kernel.Outcome {
+	h, _ := open(t, Config{}, fake{handle: func(t *turn.Turn) turn.Outcome {
 		if len(t.Journal) == 0 {
 			turns.Add(1)
 			begun <- true
@@ -187,7 +187,7 @@ func TestGoneClient(t *testing.T) {
 
 // TestSlowClient: neither a slow head nor a slow body holds a connection for long.
 func TestSlowClient(t *testing.T) {
-	h, _ := open(t, Config{}, fake{handle: func(turn *kernel.Turn) kernel.Outcome { return text(200, "whole: %t", !turn.Request.Incomplete) }})
+	h, _ := open(t, Config{}, fake{handle: func(current *turn.Turn) turn.Outcome { return text(200, "whole: %t", !current.Request.Incomplete) }})
 	h.server.ReadHeaderTimeout, h.server.ReadTimeout = 100*time.Millisecond, 200*time.Millisecond
 	address, _ := serve(t, h)
 	for begin, want := range map[string]string{"GET /api/x HTTP/1.1\r\nHost: a\r\n": "", "POST /api/x HTTP/1.1\r\nHost: a\r\nContent-Length: 100\r\n\r\n": "HTTP/1.1 200"} {
@@ -292,7 +292,7 @@ func TestUnreadableBody(t *testing.T) {
 
 // TestLog: the log tells path and status, and never a query, a body or a header.
 func TestLog(t *testing.T) {
-	h, log := open(t, Config{}, fake{handle: func(t *kernel.Turn) kernel.Outcome {
+	h, log := open(t, Config{}, fake{handle: func(t *turn.Turn) turn.Outcome {
 		if t.Request.Target == "/api/panic?secret" {
 			panic("secret-free")
 		}

@@ -12,8 +12,8 @@ import (
 
 	"anteroom/edge/edgetest"
 	"anteroom/edge/endpoint/selftest"
-	"anteroom/edge/kernel"
 	"anteroom/edge/native/static"
+	"anteroom/edge/turn"
 )
 
 // signalHost serves the key file and the endpoints, and tells the given search-index endpoints.
@@ -230,8 +230,8 @@ func TestSignalFailsAndIsTriedAgain(t *testing.T) {
 	// Runs of more than 30 days ago are dropped by the next one.
 	at.Add(40 * 24 * 3600)
 	askSignal(t, base+"/api/signal?fire=1")
-	rows := h.store.Exec(kernel.Exec{Statements: []kernel.Statement{{SQL: "SELECT count(*) FROM signal_runs"}}})
-	if rows.Failure != kernel.None || rows.Rows[0][0][0] != int64(1) {
+	rows := h.store.Exec(turn.Exec{Statements: []turn.Statement{{SQL: "SELECT count(*) FROM signal_runs"}}})
+	if rows.Failure != turn.None || rows.Rows[0][0][0] != int64(1) {
 		t.Errorf("%+v", rows)
 	}
 }

@@ -9,8 +9,8 @@ import (
 	"testing"
 
 	"anteroom/edge/edgetest"
-	"anteroom/edge/kernel"
 	"anteroom/edge/snapshot"
+	"anteroom/edge/turn"
 )
 
 // TestTranscripts: the host holds the conversations that every host must hold, over TCP.
@@ -22,8 +22,8 @@ func TestVectors(t *testing.T) { edgetest.RunVectors(t, serveSnapshot) }
 func TestSignatures(t *testing.T) {
 	h, _ := open(t, Config{}, fake{})
 	edgetest.RunSignatures(t, serveSnapshot, func(c edgetest.Signature) bool {
-		result := h.performOne(h.site.Load(), kernel.Verify{Message: c.Message, PublicKey: c.PublicKey, Signature: c.Signature}, h.sendMail)
-		return result.OK && result.Failure == kernel.None
+		result := h.performOne(h.site.Load(), turn.Verify{Message: c.Message, PublicKey: c.PublicKey, Signature: c.Signature}, h.sendMail)
+		return result.OK && result.Failure == turn.None
 	})
 }
 

@@ -4,14 +4,14 @@ import (
 	"crypto/rand"
 	"runtime/debug"
 
-	"anteroom/edge/kernel"
+	"anteroom/edge/turn"
 )
 
 // turn begins a turn. client is the address of its caller, "" where it has none.
-func (h *Host) turn(on *site, request kernel.Request, client string) *kernel.Turn {
-	t := &kernel.Turn{
+func (h *Host) turn(on *site, request turn.Request, client string) *turn.Turn {
+	t := &turn.Turn{
 		Request: request, Snapshot: on.snapshot, Now: h.now().Unix(),
-		Host: kernel.HostInfo{Extra: h.config.Hosts, Client: client, PublicKey: h.public, Limiter: on.snapshot.WritesPerMinute > 0, Port: int(h.port.Load())},
+		Host: turn.HostInfo{Extra: h.config.Hosts, Client: client, PublicKey: h.public, Limiter: on.snapshot.WritesPerMinute > 0, Port: int(h.port.Load())},
 	}
 	rand.Read(t.Entropy[:]) // never fails
 	return t
@@ -19,9 +19,9 @@ func (h *Host) turn(on *site, request kernel.Request, client string) *kernel.Tur
 
 // run runs a turn to its end, and gives nil where the turn went wrong. The effects are not bound to
 // the request: a caller that goes away leaves no half turn.
-func (h *Host) run(on *site, t *kernel.Turn, handle func(*kernel.Turn) kernel.Outcome, relay relayer) (answer *kernel.Response) {
+func (h *Host) run(on *site, t *turn.Turn, handle func(*turn.Turn) turn.Outcome, relay relayer) (answer *turn.Response) {
 	defer h.recovered("turn", func() { answer = nil })
-	answer = kernel.Run(t, handle, func(effects []kernel.Effect) []kernel.Result {
+	answer = turn.Run(t, handle, func(effects []turn.Effect) []turn.Result {
 		results := h.perform(on, effects, relay)
 		h.config.Metrics.Effects(effects, results)
 		return results

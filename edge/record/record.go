@@ -7,11 +7,11 @@ import (
 	"anteroom/edge/civil"
 	"anteroom/edge/input"
 	"anteroom/edge/jsondoc"
-	"anteroom/edge/kernel"
-	"anteroom/edge/outbox"
 	"anteroom/edge/respond"
 	"anteroom/edge/sha256"
 	"anteroom/edge/snapshot"
+	"anteroom/edge/store/outbox"
+	"anteroom/edge/turn"
 )
 
 // MaxName is the longest name of an agent, in code points.
@@ -37,7 +37,7 @@ func WriteMembers(w *jsondoc.Writer, in *input.Input, id, now string, emailed bo
 // LogEntry is an action for respond.WriteActions: it leads to where the public log will have the
 // entry of a record, once a hand verification has counted it. The part behind the "#" is the hash
 // to find there. It is nil where there is no log, and on a dry run.
-func LogEntry(t *kernel.Turn, id, payloadSHA256 string) []string {
+func LogEntry(t *turn.Turn, id, payloadSHA256 string) []string {
 	folder := t.Snapshot.LogLookup
 	if folder == "" || id == "" {
 		return nil
@@ -49,16 +49,16 @@ func LogEntry(t *kernel.Turn, id, payloadSHA256 string) []string {
 // Store runs insert, which stores the record with this id, and answers with answer. Where address
 // is not "", the same transaction stores the address and puts a message about it into the outbox.
 // That message has kind, the kind of the record, and who, the name of the agent or org.
-func Store(t *kernel.Turn, kind, id string, insert kernel.Statement, address, who string, answer func() *kernel.Response) *kernel.Response {
-	statements := []kernel.Statement{insert}
+func Store(t *turn.Turn, kind, id string, insert turn.Statement, address, who string, answer func() *turn.Response) *turn.Response {
+	statements := []turn.Statement{insert}
 	if address != "" {
-		statements = append(statements, kernel.Statement{
+		statements = append(statements, turn.Statement{
 			SQL:  "INSERT INTO contacts (record_id, address, created_at) VALUES (?, ?, ?)",
 			Args: []any{id, address, civil.FormatTime(t.Now)},
 		}, outbox.Enqueue(t, kind, id, address, who))
 	}
-	return t.Presume(kernel.Exec{Statements: statements}, func(stored kernel.Result) *kernel.Response {
-		if stored.Failure != kernel.None {
+	return t.Presume(turn.Exec{Statements: statements}, func(stored turn.Result) *turn.Response {
+		if stored.Failure != turn.None {
 			return respond.StoreFailed(t, stored.Failure)
 		}
 		if address != "" {

@@ -8,30 +8,30 @@ import (
 	"anteroom/edge/edgetest"
 	"anteroom/edge/input"
 	"anteroom/edge/jsondoc"
-	"anteroom/edge/kernel"
 	"anteroom/edge/record"
 	"anteroom/edge/respond"
-	"anteroom/generator/translog"
+	"anteroom/edge/turn"
+	"anteroom/generator/tlog"
 )
 
 // Store stores a record with its address and message, or alone where no address came with it.
 // WriteMembers says which it was.
 func TestRecord(t *testing.T) {
-	insert := kernel.Statement{SQL: "INSERT", Args: []any{"1"}}
+	insert := turn.Statement{SQL: "INSERT", Args: []any{"1"}}
 	for _, c := range []struct {
 		address string
-		failure kernel.Failure
+		failure turn.Failure
 		tables  int
 		status  int
-	}{{"", kernel.None, 1, 200}, {"a@example.org", kernel.None, 3, 200}, {"a@example.org", kernel.Refused, 3, 503}} {
-		turn := &kernel.Turn{}
-		var stored []kernel.Statement
-		r := kernel.Run(turn, func(turn *kernel.Turn) kernel.Outcome {
-			turn.Begin(edgetest.Snapshot())
-			return turn.Outcome(record.Store(turn, "registration", "id", insert, c.address, "ada", func() *kernel.Response { return respond.Empty(200, "no-store") }))
-		}, func(effects []kernel.Effect) []kernel.Result {
-			stored = effects[0].(kernel.Exec).Statements
-			return []kernel.Result{{Failure: c.failure}}
+	}{{"", turn.None, 1, 200}, {"a@example.org", turn.None, 3, 200}, {"a@example.org", turn.Refused, 3, 503}} {
+		current := &turn.Turn{}
+		var stored []turn.Statement
+		r := turn.Run(current, func(current *turn.Turn) turn.Outcome {
+			current.Begin(edgetest.Snapshot())
+			return current.Outcome(record.Store(current, "registration", "id", insert, c.address, "ada", func() *turn.Response { return respond.Empty(200, "no-store") }))
+		}, func(effects []turn.Effect) []turn.Result {
+			stored = effects[0].(turn.Exec).Statements
+			return []turn.Result{{Failure: c.failure}}
 		})
 		if r == nil || r.Status != c.status || len(stored) != c.tables || !reflect.DeepEqual(stored[0], insert) {
 			t.Errorf("%+v: %+v, %v", c, r, stored)
@@ -60,16 +60,16 @@ func TestRecord(t *testing.T) {
 func TestDeliver(t *testing.T) {
 	for _, c := range []struct {
 		address string
-		failure kernel.Failure
+		failure turn.Failure
 		want    bool
-	}{{"a@example.org", kernel.None, true}, {"", kernel.None, false}, {"a@example.org", kernel.Refused, false}, {"a@example.org", kernel.Timeout, false}} {
-		turn := &kernel.Turn{}
-		r := kernel.Run(turn, func(turn *kernel.Turn) kernel.Outcome {
-			turn.Begin(edgetest.Snapshot())
-			return turn.Outcome(record.Store(turn, "registration", "id", kernel.Statement{}, c.address, "ada", func() *kernel.Response {
+	}{{"a@example.org", turn.None, true}, {"", turn.None, false}, {"a@example.org", turn.Refused, false}, {"a@example.org", turn.Timeout, false}} {
+		current := &turn.Turn{}
+		r := turn.Run(current, func(current *turn.Turn) turn.Outcome {
+			current.Begin(edgetest.Snapshot())
+			return current.Outcome(record.Store(current, "registration", "id", turn.Statement{}, c.address, "ada", func() *turn.Response {
 				return respond.Empty(200, "no-store")
 			}))
-		}, func([]kernel.Effect) []kernel.Result { return []kernel.Result{{Failure: c.failure}} })
+		}, func([]turn.Effect) []turn.Result { return []turn.Result{{Failure: c.failure}} })
 		if r == nil || r.Deliver != c.want {
 			t.Errorf("%+v: %+v", c, r)
 		}
@@ -93,7 +93,7 @@ func TestLogEntry(t *testing.T) {
 		}{{c.path, c.body, false}, {c.path, dry, true}, {"/api/mcp", call + c.body + "}}", false}, {"/api/mcp", call + dry + "}}", true}} {
 			without, with := edgetest.NewFake(t), edgetest.NewFake(t)
 			published := edgetest.Snapshot()
-			published.LogLookup = translog.LookupFolder
+			published.LogLookup = tlog.LookupFolder
 			with.Edge = edgetest.Load(t, published)
 			before, logged := string(without.Do("POST", request.path, request.body).Body), string(with.Do("POST", request.path, request.body).Body)
 			if strings.Contains(before, "log-entry") || request.dry && logged != before {
@@ -109,13 +109,13 @@ func TestLogEntry(t *testing.T) {
 			if request.path == "/api/mcp" {
 				answer = *answer.Get("result").Get("structuredContent")
 			}
-			hash := translog.RecordHash(answer.Get("record_id").Text, answer.Get("payload_sha256").Text)
+			hash := tlog.RecordHash(answer.Get("record_id").Text, answer.Get("payload_sha256").Text)
 			actions := answer.Get("next_actions").Items
 			if len(actions) == 0 {
 				t.Fatalf("%s: %s", request.body, logged)
 			}
 			last := actions[len(actions)-1]
-			if got, want := last.Get("href").Text, "https://www.example.org"+translog.LookupPath(hash)+"#"+hash; last.Get("rel").Text != "log-entry" || got != want {
+			if got, want := last.Get("href").Text, "https://www.example.org"+tlog.LookupPath(hash)+"#"+hash; last.Get("rel").Text != "log-entry" || got != want {
 				t.Errorf("%s: the last action is %s, want %s", request.body, last.Raw, want)
 			}
 		}

@@ -7,14 +7,14 @@ import (
 
 	"anteroom/edge/input"
 	"anteroom/edge/jsondoc"
-	"anteroom/edge/kernel"
 	"anteroom/edge/snapshot"
+	"anteroom/edge/turn"
 )
 
 // CommonHeaders are the header fields that a host adds to every answer.
 // access-control-expose-headers names the fields that a page of another origin may read (Fetch
 // Standard, CORS protocol).
-var CommonHeaders = []kernel.Header{
+var CommonHeaders = []turn.Header{
 	{Name: "x-content-type-options", Value: "nosniff"},
 	{Name: "referrer-policy", Value: "no-referrer"},
 	{Name: "access-control-allow-origin", Value: "*"},
@@ -28,23 +28,23 @@ const (
 )
 
 // Empty is an answer without a body.
-func Empty(status int, cache string) *kernel.Response {
-	return &kernel.Response{Status: status, Header: []kernel.Header{{Name: "cache-control", Value: cache}}}
+func Empty(status int, cache string) *turn.Response {
+	return &turn.Response{Status: status, Header: []turn.Header{{Name: "cache-control", Value: cache}}}
 }
 
 // JSON is an answer with the given body.
-func JSON(status int, mediaType, cache string, body []byte) *kernel.Response {
-	return &kernel.Response{Status: status, Header: []kernel.Header{{Name: "content-type", Value: mediaType}, {Name: "cache-control", Value: cache}}, Body: body}
+func JSON(status int, mediaType, cache string, body []byte) *turn.Response {
+	return &turn.Response{Status: status, Header: []turn.Header{{Name: "content-type", Value: mediaType}, {Name: "cache-control", Value: cache}}, Body: body}
 }
 
 // OK answers 200 with an Object that was computed or written for this request. No cache may store
 // it.
-func OK(t *kernel.Turn, write func(w *jsondoc.Writer)) *kernel.Response {
+func OK(t *turn.Turn, write func(w *jsondoc.Writer)) *turn.Response {
 	return JSON(200, MediaJSON, "no-store", Object(t, write))
 }
 
 // Object is the text of an object: the members that write writes, and then the trailer.
-func Object(t *kernel.Turn, write func(w *jsondoc.Writer)) []byte {
+func Object(t *turn.Turn, write func(w *jsondoc.Writer)) []byte {
 	w := jsondoc.Writer{Buf: make([]byte, 0, 1536)} // most answers are shorter
 	w.Open('{')
 	write(&w)
@@ -55,7 +55,7 @@ func Object(t *kernel.Turn, write func(w *jsondoc.Writer)) []byte {
 
 // Problem is an error answer (RFC 9457). faults may be nil. write adds members of the problem's
 // own; nil adds none.
-func Problem(t *kernel.Turn, p *ProblemType, detail string, faults *input.Faults, write func(w *jsondoc.Writer)) *kernel.Response {
+func Problem(t *turn.Turn, p *ProblemType, detail string, faults *input.Faults, write func(w *jsondoc.Writer)) *turn.Response {
 	contractURL := t.ContractURL
 	if contractURL == "" {
 		contractURL = "/openapi.json"
@@ -80,7 +80,7 @@ func Problem(t *kernel.Turn, p *ProblemType, detail string, faults *input.Faults
 }
 
 // Invalid is the answer to an input with faults.
-func Invalid(t *kernel.Turn, in *input.Input) *kernel.Response {
+func Invalid(t *turn.Turn, in *input.Input) *turn.Response {
 	n := strconv.Itoa(in.Total) + " faults"
 	if in.Total == 1 {
 		n = "1 fault"
@@ -123,7 +123,7 @@ var Kit = []string{"/verify/verify.py", "/verify/verify.mjs", "/verify/verify.sh
 const KitMember = "verify_kit"
 
 // WriteKit writes the member that links the programs of Kit.
-func WriteKit(t *kernel.Turn, w *jsondoc.Writer) {
+func WriteKit(t *turn.Turn, w *jsondoc.Writer) {
 	w.Name(KitMember)
 	w.Open('[')
 	for _, path := range Kit {
@@ -134,9 +134,9 @@ func WriteKit(t *kernel.Turn, w *jsondoc.Writer) {
 
 // StoreFailed answers a write that the store did not take. The answer says that nothing was
 // recorded or, after a time-out, that it is not known whether the write was recorded.
-func StoreFailed(t *kernel.Turn, failure kernel.Failure) *kernel.Response {
+func StoreFailed(t *turn.Turn, failure turn.Failure) *turn.Response {
 	detail := "The store did not take the write: nothing was recorded. Try again later."
-	if failure == kernel.Timeout {
+	if failure == turn.Timeout {
 		detail = "The store did not answer in time: whether the write was recorded is not known. Sending it again may record it twice."
 	}
 	return RetryLater(t, StoreUnavailable, detail, StoreRetry)
@@ -146,14 +146,14 @@ func StoreFailed(t *kernel.Turn, failure kernel.Failure) *kernel.Response {
 const StoreRetry = 30
 
 // RetryLater is a problem that asks the caller to try again after so many seconds.
-func RetryLater(t *kernel.Turn, p *ProblemType, detail string, seconds int64) *kernel.Response {
+func RetryLater(t *turn.Turn, p *ProblemType, detail string, seconds int64) *turn.Response {
 	r := Problem(t, p, detail, nil, nil)
 	r.Set("retry-after", strconv.FormatInt(seconds, 10))
 	return r
 }
 
 // Unfinished answers a turn that the host could not take to its end.
-func Unfinished(t *kernel.Turn) *kernel.Response {
+func Unfinished(t *turn.Turn) *turn.Response {
 	if t.Failed != nil {
 		return t.Failed
 	}
@@ -167,7 +167,7 @@ type Action struct {
 }
 
 // WriteActions writes next_actions. pairs alternates the relation of an action and its path.
-func WriteActions(t *kernel.Turn, w *jsondoc.Writer, pairs ...string) {
+func WriteActions(t *turn.Turn, w *jsondoc.Writer, pairs ...string) {
 	w.Name("next_actions")
 	w.Open('[')
 	for i := 0; i < len(pairs); i += 2 {
@@ -180,4 +180,4 @@ func WriteActions(t *kernel.Turn, w *jsondoc.Writer, pairs ...string) {
 }
 
 // WriteTrailer writes the members that every JSON answer under /api/ ends with.
-func WriteTrailer(t *kernel.Turn, w *jsondoc.Writer) { t.Snapshot.Trailer(w, t.ServedFrom()) }
+func WriteTrailer(t *turn.Turn, w *jsondoc.Writer) { t.Snapshot.Trailer(w, t.ServedFrom()) }

@@ -8,13 +8,13 @@ import (
 	"anteroom/edge/edgetest"
 	"anteroom/edge/input"
 	"anteroom/edge/jsondoc"
-	"anteroom/edge/kernel"
 	"anteroom/edge/respond"
+	"anteroom/edge/turn"
 )
 
 // turn is the turn of a request to the named host.
-func turn(host string) *kernel.Turn {
-	return &kernel.Turn{Snapshot: edgetest.Snapshot(), Now: edgetest.Now, Request: kernel.Request{Method: "GET", Target: "/api/x", Host: host}}
+func newTurn(host string) *turn.Turn {
+	return &turn.Turn{Snapshot: edgetest.Snapshot(), Now: edgetest.Now, Request: turn.Request{Method: "GET", Target: "/api/x", Host: host}}
 }
 
 // Lists that repeat what a caller sent have at most 50 entries. Their total is told only where some
@@ -59,18 +59,18 @@ func TestProblem(t *testing.T) {
 		{respond.TooManyWrites, "/api/x", false, true},
 		{respond.Internal, "/api/x", false, false},
 	} {
-		turn := turn("www.example.org")
+		current := newTurn("www.example.org")
 		var faults *input.Faults
 		if c.faults {
 			faults = &input.Faults{}
 			faults.Add("f", "code", "detail")
 		}
 		wantURL := "https://www.example.org/openapi.json"
-		if turn.ContractURL = c.url; c.url != "" {
+		if current.ContractURL = c.url; c.url != "" {
 			wantURL = "https://www.example.org" + c.url
-			turn.Operation = "getQuest"
+			current.Operation = "getQuest"
 		}
-		r := respond.Problem(turn, c.problem, "d", faults, func(w *jsondoc.Writer) { w.Bool("own", true) })
+		r := respond.Problem(current, c.problem, "d", faults, func(w *jsondoc.Writer) { w.Bool("own", true) })
 		v, err := jsondoc.Parse(r.Body)
 		if err != nil || r.Status != c.problem.Status || edgetest.Header(r, "content-type") != respond.MediaProblem || edgetest.Header(r, "cache-control") != "no-store" {
 			t.Fatalf("%s: %d %v %s", c.problem.Slug, r.Status, r.Header, r.Body)
@@ -79,11 +79,11 @@ func TestProblem(t *testing.T) {
 			v.Get("contract_url").Text != wantURL || !v.Get("own").True || (v.Get("contract").Get("id").Text == "getQuest") != c.shown || (len(v.Get("errors").Items) == 1) != c.faults {
 			t.Errorf("%s: %s", c.problem.Slug, r.Body)
 		}
-		if r := respond.Problem(turn, c.problem, "d", nil, nil); strings.Contains(string(r.Body), `"own"`) || strings.Contains(string(r.Body), `"errors"`) {
+		if r := respond.Problem(current, c.problem, "d", nil, nil); strings.Contains(string(r.Body), `"own"`) || strings.Contains(string(r.Body), `"errors"`) {
 			t.Errorf("%s: %s", c.problem.Slug, r.Body)
 		}
 	}
-	if turn := turn("localhost"); respond.Problem(turn, respond.InvalidInput, "d", nil, nil).Status != 400 {
+	if current := newTurn("localhost"); respond.Problem(current, respond.InvalidInput, "d", nil, nil).Status != 400 {
 		t.Error("a problem that has no contract")
 	}
 }
@@ -100,7 +100,7 @@ func TestInvalid(t *testing.T) {
 		for range c.faults {
 			in.Add("f", "code", "detail")
 		}
-		v, err := jsondoc.Parse(respond.Invalid(turn("localhost"), in).Body)
+		v, err := jsondoc.Parse(respond.Invalid(newTurn("localhost"), in).Body)
 		if err != nil || !strings.HasPrefix(v.Get("detail").Text, c.detail) || len(v.Get("ignored_fields").Items) != c.ignored || (v.Get("ignored_fields").Kind == jsondoc.Absent) != (c.ignored == 0) {
 			t.Errorf("%s, %v, want %s", v.Raw, err, c.detail)
 		}
@@ -110,17 +110,17 @@ func TestInvalid(t *testing.T) {
 // A failed write is told as not recorded where that is certain, and as not known after a time-out.
 // A turn that cannot be finished is answered in its own words where it has any.
 func TestStoreFailed(t *testing.T) {
-	for failure, want := range map[kernel.Failure]string{kernel.Refused: "nothing was recorded", kernel.Unavailable: "nothing was recorded", kernel.Timeout: "is not known"} {
-		if r := respond.StoreFailed(turn("localhost"), failure); r.Status != 503 || edgetest.Header(r, "retry-after") != "30" || !strings.Contains(string(r.Body), want) {
+	for failure, want := range map[turn.Failure]string{turn.Refused: "nothing was recorded", turn.Unavailable: "nothing was recorded", turn.Timeout: "is not known"} {
+		if r := respond.StoreFailed(newTurn("localhost"), failure); r.Status != 503 || edgetest.Header(r, "retry-after") != "30" || !strings.Contains(string(r.Body), want) {
 			t.Errorf("%s: %d %v %s", failure, r.Status, r.Header, r.Body)
 		}
 	}
-	own := &kernel.Response{Status: 502}
-	turn := turn("localhost")
-	if r := respond.Unfinished(turn); r.Status != 500 || !strings.Contains(string(r.Body), "is not known") {
+	own := &turn.Response{Status: 502}
+	current := newTurn("localhost")
+	if r := respond.Unfinished(current); r.Status != 500 || !strings.Contains(string(r.Body), "is not known") {
 		t.Errorf("%+v", r)
 	}
-	if turn.Failed = own; respond.Unfinished(turn) != own {
+	if current.Failed = own; respond.Unfinished(current) != own {
 		t.Error("the turn has an answer of its own for that")
 	}
 }
@@ -129,7 +129,7 @@ func TestStoreFailed(t *testing.T) {
 func TestActions(t *testing.T) {
 	w := jsondoc.Writer{}
 	w.Open('{')
-	respond.WriteActions(turn("localhost"), &w, "a", "/1", "b", "/2")
+	respond.WriteActions(newTurn("localhost"), &w, "a", "/1", "b", "/2")
 	w.Close('}')
 	if want := `{"next_actions":[{"rel":"a","href":"https://www.example.org/1"},{"rel":"b","href":"https://www.example.org/2"}]}`; string(w.Buf) != want {
 		t.Errorf("%s, want %s", w.Buf, want)

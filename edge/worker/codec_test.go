@@ -7,7 +7,7 @@ import (
 	"reflect"
 	"testing"
 
-	"anteroom/edge/kernel"
+	"anteroom/edge/turn"
 	"anteroom/edge/worker/wire"
 )
 
@@ -33,9 +33,9 @@ func (r random) bytes() []byte {
 // whole is an integer that JavaScript represents exactly.
 func (r random) whole() int64 { return (r.Int64N(1<<53) - 1<<52) >> r.IntN(53) }
 
-func (r random) fields() (header []kernel.Header) {
+func (r random) fields() (header []turn.Header) {
 	for range r.IntN(4) {
-		header = append(header, kernel.Header{Name: []string{"a", "content-type", "x-y"}[r.IntN(3)], Value: []string{"", "b", "c: d"}[r.IntN(3)]})
+		header = append(header, turn.Header{Name: []string{"a", "content-type", "x-y"}[r.IntN(3)], Value: []string{"", "b", "c: d"}[r.IntN(3)]})
 	}
 	return header
 }
@@ -56,18 +56,18 @@ func many[T any](r random, item func() T) []T {
 	return list
 }
 
-func (r random) result() kernel.Result {
-	return kernel.Result{
-		Failure: []kernel.Failure{kernel.None, kernel.Refused, kernel.Timeout, kernel.Unavailable}[r.IntN(4)], OK: r.IntN(2) == 0, Status: r.IntN(600), Data: r.bytes(),
+func (r random) result() turn.Result {
+	return turn.Result{
+		Failure: []turn.Failure{turn.None, turn.Refused, turn.Timeout, turn.Unavailable}[r.IntN(4)], OK: r.IntN(2) == 0, Status: r.IntN(600), Data: r.bytes(),
 		Rows:    many(r, func() [][]any { return many(r, r.values) }),
 		Changes: many(r, r.whole), Remaining: r.whole(), Reset: r.whole(), Millis: r.whole(),
 	}
 }
 
-func (r random) turn() *kernel.Turn {
-	t := &kernel.Turn{
-		Now: r.whole(), Request: kernel.Request{Method: r.text(), Target: r.text(), Host: r.text(), Header: r.fields(), Body: r.bytes()},
-		Host:    kernel.HostInfo{Client: r.text(), PublicKey: r.text(), KeyFault: r.IntN(2) == 0, Limiter: r.IntN(2) == 0},
+func (r random) turn() *turn.Turn {
+	t := &turn.Turn{
+		Now: r.whole(), Request: turn.Request{Method: r.text(), Target: r.text(), Host: r.text(), Header: r.fields(), Body: r.bytes()},
+		Host:    turn.HostInfo{Client: r.text(), PublicKey: r.text(), KeyFault: r.IntN(2) == 0, Limiter: r.IntN(2) == 0},
 		Journal: many(r, r.result),
 	}
 	for i := range t.Entropy {
@@ -76,37 +76,37 @@ func (r random) turn() *kernel.Turn {
 	return t
 }
 
-func (r random) effect() kernel.Effect {
-	return []kernel.Effect{
-		kernel.Exec{Statements: many(r, func() kernel.Statement { return kernel.Statement{SQL: r.text(), Args: r.values()} })},
-		kernel.Relay{Message: kernel.Message{ID: r.text(), Subject: r.text(), Text: r.text(), Records: many(r, r.text)}},
-		kernel.Fetch{Self: r.IntN(2) == 0, Method: r.text(), URL: r.text(), Header: r.fields(), Body: r.bytes(), MaxBytes: r.IntN(1 << 30), TimeoutMillis: r.IntN(1 << 30), ShareSeconds: r.IntN(1 << 30)},
-		kernel.Sign{Message: r.bytes()},
-		kernel.Verify{Message: r.bytes(), PublicKey: r.bytes(), Signature: r.bytes()},
-		kernel.Limit{Key: r.text()},
+func (r random) effect() turn.Effect {
+	return []turn.Effect{
+		turn.Exec{Statements: many(r, func() turn.Statement { return turn.Statement{SQL: r.text(), Args: r.values()} })},
+		turn.Relay{Message: turn.Message{ID: r.text(), Subject: r.text(), Text: r.text(), Records: many(r, r.text)}},
+		turn.Fetch{Self: r.IntN(2) == 0, Method: r.text(), URL: r.text(), Header: r.fields(), Body: r.bytes(), MaxBytes: r.IntN(1 << 30), TimeoutMillis: r.IntN(1 << 30), ShareSeconds: r.IntN(1 << 30)},
+		turn.Sign{Message: r.bytes()},
+		turn.Verify{Message: r.bytes(), PublicKey: r.bytes(), Signature: r.bytes()},
+		turn.Limit{Key: r.text()},
 	}[r.IntN(6)]
 }
 
-func (r random) outcome() kernel.Outcome {
-	response := &kernel.Response{Status: r.IntN(600), Header: r.fields(), Body: []byte(r.text()), Log: r.text(), Deliver: r.IntN(2) == 1, Observed: many(r, r.observation)}
+func (r random) outcome() turn.Outcome {
+	response := &turn.Response{Status: r.IntN(600), Header: r.fields(), Body: []byte(r.text()), Log: r.text(), Deliver: r.IntN(2) == 1, Observed: many(r, r.observation)}
 	switch r.IntN(4) {
 	case 0:
-		return kernel.Outcome{Response: response}
+		return turn.Outcome{Response: response}
 	case 1:
 		response.SignatureAt = r.IntN(1 << 16)
-		return kernel.Outcome{Response: response, Effects: append(many(r, r.effect), r.effect())}
+		return turn.Outcome{Response: response, Effects: append(many(r, r.effect), r.effect())}
 	}
-	return kernel.Outcome{Effects: many(r, r.effect)}
+	return turn.Outcome{Effects: many(r, r.effect)}
 }
 
-func (r random) observation() kernel.Observation {
-	return kernel.Observation{Client: r.text(), Kind: r.text()}
+func (r random) observation() turn.Observation {
+	return turn.Observation{Client: r.text(), Kind: r.text()}
 }
 
 // object is a JavaScript object as the driver writes it.
 type object = map[string]any
 
-func linesOf(header []kernel.Header) (lines string) {
+func linesOf(header []turn.Header) (lines string) {
 	for _, h := range header {
 		lines += h.Name + ": " + h.Value + "\n"
 	}
@@ -114,11 +114,11 @@ func linesOf(header []kernel.Header) (lines string) {
 }
 
 // turnObject is a turn as the JavaScript host makes it; see wire.mjs.
-func turnObject(t *kernel.Turn) object {
+func turnObject(t *turn.Turn) object {
 	journal := []object{}
 	for _, r := range t.Journal {
 		result := object{
-			"failure": map[kernel.Failure]int{kernel.Refused: 1, kernel.Timeout: 2, kernel.Unavailable: 3}[r.Failure], "ok": r.OK, "status": r.Status,
+			"failure": map[turn.Failure]int{turn.Refused: 1, turn.Timeout: 2, turn.Unavailable: 3}[r.Failure], "ok": r.OK, "status": r.Status,
 			"data": frame{r.Data}, "rows": r.Rows, "changes": r.Changes, "remaining": r.Remaining, "reset": r.Reset, "millis": r.Millis,
 		}
 		// The JavaScript host may leave out members that are zero.
@@ -137,7 +137,7 @@ func turnObject(t *kernel.Turn) object {
 }
 
 // outcomeObject is an outcome as the JavaScript host has to read it.
-func outcomeObject(o kernel.Outcome) object {
+func outcomeObject(o turn.Outcome) object {
 	effects := []object{}
 	all := object{"effects": &effects}
 	if r := o.Response; r != nil {
@@ -151,25 +151,25 @@ func outcomeObject(o kernel.Outcome) object {
 	}
 	for _, effect := range o.Effects {
 		switch e := effect.(type) {
-		case kernel.Exec:
+		case turn.Exec:
 			statements := []object{}
 			for _, s := range e.Statements {
 				statements = append(statements, object{"sql": s.SQL, "args": s.Args})
 			}
 			effects = append(effects, object{"kind": "exec", "statements": statements})
-		case kernel.Relay:
+		case turn.Relay:
 			m := e.Message
 			effects = append(effects, object{"kind": "relay", "id": m.ID, "subject": m.Subject, "text": m.Text, "records": m.Records})
-		case kernel.Fetch:
+		case turn.Fetch:
 			effects = append(effects, object{
 				"kind": "fetch", "self": e.Self, "method": e.Method, "url": e.URL, "fields": linesOf(e.Header), "body": frame{e.Body},
 				"maxBytes": e.MaxBytes, "timeout": e.TimeoutMillis, "share": e.ShareSeconds,
 			})
-		case kernel.Sign:
+		case turn.Sign:
 			effects = append(effects, object{"kind": "sign", "message": frame{e.Message}})
-		case kernel.Verify:
+		case turn.Verify:
 			effects = append(effects, object{"kind": "verify", "message": frame{e.Message}, "publicKey": frame{e.PublicKey}, "signature": frame{e.Signature}})
-		case kernel.Limit:
+		case turn.Limit:
 			effects = append(effects, object{"kind": "limit", "key": e.Key})
 		}
 	}
@@ -182,13 +182,13 @@ func TestCodec(t *testing.T) {
 	d := startDriver(t)
 	r := random{rand.New(rand.NewPCG(3, 4))}
 	for range 500 {
-		turn := r.turn()
+		current := r.turn()
 		var written struct {
 			Frame frame `json:"frame"`
 		}
-		d.do(object{"encode": turnObject(turn)}, &written)
-		if want := wire.AppendTurn(nil, turn); !bytes.Equal(written.Frame.Bytes, want) {
-			t.Fatalf("JavaScript writes\n%x\nGo writes\n%x\nof %+v", written.Frame.Bytes, want, turn)
+		d.do(object{"encode": turnObject(current)}, &written)
+		if want := wire.AppendTurn(nil, current); !bytes.Equal(written.Frame.Bytes, want) {
+			t.Fatalf("JavaScript writes\n%x\nGo writes\n%x\nof %+v", written.Frame.Bytes, want, current)
 		}
 		if read, err := wire.DecodeTurn(written.Frame.Bytes); err != nil || !bytes.Equal(wire.AppendTurn(nil, read), written.Frame.Bytes) {
 			t.Fatalf("Go reads %x as %+v, %v", written.Frame.Bytes, read, err)
@@ -218,7 +218,7 @@ func TestCodec(t *testing.T) {
 // keeps few of them, whatever it reads.
 func TestTextsAreForgotten(t *testing.T) {
 	const size, times, most = 64 << 10, 500, 100
-	frame := wire.AppendOutcome(nil, kernel.Outcome{Response: &kernel.Response{Header: []kernel.Header{{Name: "a", Value: string(make([]byte, size))}}}})
+	frame := wire.AppendOutcome(nil, turn.Outcome{Response: &turn.Response{Header: []turn.Header{{Name: "a", Value: string(make([]byte, size))}}}})
 	var got struct {
 		Kept int `json:"kept"`
 	}

@@ -24,10 +24,10 @@ import (
 	"time"
 
 	"anteroom/edge/edgetest"
-	"anteroom/edge/kernel"
-	"anteroom/edge/migrations"
 	"anteroom/edge/native/receiptkey"
 	"anteroom/edge/snapshot"
+	"anteroom/edge/store/migrations"
+	"anteroom/edge/turn"
 	"anteroom/edge/worker/prerender"
 
 	"github.com/BurntSushi/toml"
@@ -978,7 +978,7 @@ func TestLargeBodies(t *testing.T) {
 	t.Parallel()
 	s := start(t, bound(t, edgetest.Snapshot()))
 	const object = `{"agent_name":"ada"}`
-	for size, status := range map[int]int{kernel.MaxBody: 200, kernel.MaxBody + 1: 413, 2 * kernel.MaxBody: 413} {
+	for size, status := range map[int]int{turn.MaxBody: 200, turn.MaxBody + 1: 413, 2 * turn.MaxBody: 413} {
 		body := object + strings.Repeat(" ", size-len(object))
 		for name, reader := range map[string]io.Reader{"declared": strings.NewReader(body), "chunked": io.MultiReader(strings.NewReader(body))} {
 			r, err := http.NewRequest("POST", s.url+"/api/waitlist", reader)

@@ -20,8 +20,8 @@ import (
 	"anteroom/generator"
 	"anteroom/generator/site"
 	"anteroom/generator/site/sitetest"
-	"anteroom/generator/translog"
-	"anteroom/generator/translog/translogtest"
+	"anteroom/generator/tlog"
+	"anteroom/generator/tlog/tlogtest"
 )
 
 // The hand verification that the tests count with, and those of the same day after it.
@@ -30,7 +30,7 @@ const counted, second, third = "2026-11-20", "2026-11-20-2", "2026-11-20-3"
 // logged is a content with a log.
 type logged struct {
 	files fstest.MapFS
-	log   *translog.Log
+	log   *tlog.Log
 }
 
 // generate gives what is published of a content.
@@ -78,14 +78,14 @@ func logs(t *testing.T) (none fstest.MapFS, live, fork, longer *logged) {
 	}
 
 	log := sitetest.Log(t, begun, func(path string) []byte { return documents[path] })
-	key, signer := translogtest.Key(t, log.Trees[0].Origin+"/2")
+	key, signer := tlogtest.Key(t, log.Trees[0].Origin+"/2")
 	service := strings.Replace(string(begun["service.yaml"].Data), log.Keys[0], log.Keys[0]+", "+key, 1)
 	begun["service.yaml"] = &fstest.MapFile{Data: []byte(service)}
 	log.Keys = append(log.Keys, key)
 	// after is a content with one more stage.
-	after := func(before *logged, name string, entries ...translog.Entry) *logged {
+	after := func(before *logged, name string, entries ...tlog.Entry) *logged {
 		next := &logged{maps.Clone(before.files), before.log.Clone()}
-		entries = append(entries, translog.VerificationOf(name, counted, documents["/scoreboard/"+name+".json"]))
+		entries = append(entries, tlog.VerificationOf(name, counted, documents["/scoreboard/"+name+".json"]))
 		lines, checkpoint, err := next.log.Append(name, entries, signer)
 		if err != nil {
 			t.Fatal(err)
@@ -99,8 +99,8 @@ func logs(t *testing.T) (none fstest.MapFS, live, fork, longer *logged) {
 	}
 	first := &logged{begun, log}
 	live = after(first, second)
-	fork = after(first, second, translog.Entry{Kind: translog.Registration, Hash: translog.RecordHash("forged", "")},
-		translog.Entry{Kind: translog.Correction, Index: log.Next(signer.Name()), To: translog.None})
+	fork = after(first, second, tlog.Entry{Kind: tlog.Registration, Hash: tlog.RecordHash("forged", "")},
+		tlog.Entry{Kind: tlog.Correction, Index: log.Next(signer.Name()), To: tlog.None})
 	return none, live, fork, after(live, third)
 }
 
@@ -170,7 +170,7 @@ func TestDeployedLog(t *testing.T) {
 		t.Errorf("after refusals %s is live, not %s", now, deployed)
 	}
 	deploy(0, "longer", longer.files)
-	answer, err := client.Get(host + translog.CheckpointPath(live.log.Current().Tree.Path()))
+	answer, err := client.Get(host + tlog.CheckpointPath(live.log.Current().Tree.Path()))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -181,7 +181,7 @@ func TestDeployedLog(t *testing.T) {
 }
 
 // servesLog asks a host for files of a log of two trees, the first of which has a full tile.
-func servesLog(t *testing.T, log *translog.Log, output *generator.Output, client *http.Client, base string) {
+func servesLog(t *testing.T, log *tlog.Log, output *generator.Output, client *http.Client, base string) {
 	t.Helper()
 	get := func(path, etag string) (*http.Response, []byte) {
 		t.Helper()
@@ -218,15 +218,15 @@ func servesLog(t *testing.T, log *translog.Log, output *generator.Output, client
 	for !log.IsRecordAt(record) {
 		record++
 	}
-	paths := []string{translog.KeysPath, translog.LookupPath(log.HashAt(record)), translog.ProofPath(first.Name), translog.ProofPath(newest.Name)}
-	for _, s := range []*translog.Stage{first, newest} {
+	paths := []string{tlog.KeysPath, tlog.LookupPath(log.HashAt(record)), tlog.ProofPath(first.Name), tlog.ProofPath(newest.Name)}
+	for _, s := range []*tlog.Stage{first, newest} {
 		tree := s.Tree.Path()
 		paths = append(
-			paths, translog.PolicyPath(tree), translog.CheckpointPath(tree), translog.CheckpointOf(tree, s.Size),
-			tree+translog.TilePath(0, s.Size/width, s.Size%width), tree+translog.TilePath(-1, s.Size/width, s.Size%width),
+			paths, tlog.PolicyPath(tree), tlog.CheckpointPath(tree), tlog.CheckpointOf(tree, s.Size),
+			tree+tlog.TilePath(0, s.Size/width, s.Size%width), tree+tlog.TilePath(-1, s.Size/width, s.Size%width),
 		)
 	}
-	paths = append(paths, first.Tree.Path()+translog.TilePath(0, 0, width), first.Tree.Path()+translog.TilePath(-1, 0, width))
+	paths = append(paths, first.Tree.Path()+tlog.TilePath(0, 0, width), first.Tree.Path()+tlog.TilePath(-1, 0, width))
 	for _, path := range paths {
 		d := published(path)
 		answer, text := get(path, "")
@@ -244,8 +244,8 @@ func servesLog(t *testing.T, log *translog.Log, output *generator.Output, client
 		}
 	}
 	for _, path := range []string{
-		first.Tree.Path() + translog.TilePath(0, first.Size/width, first.Size%width+1), newest.Tree.Path() + translog.TilePath(-1, 0, width),
-		translog.CheckpointOf(newest.Tree.Path(), newest.Size+1), translog.ProofPath(third), "/log/3/checkpoint",
+		first.Tree.Path() + tlog.TilePath(0, first.Size/width, first.Size%width+1), newest.Tree.Path() + tlog.TilePath(-1, 0, width),
+		tlog.CheckpointOf(newest.Tree.Path(), newest.Size+1), tlog.ProofPath(third), "/log/3/checkpoint",
 	} {
 		if answer, text := get(path, ""); answer.StatusCode != http.StatusNotFound || !bytes.Equal(text, published("/404.html").Bytes) {
 			t.Errorf("%s: %d %q, want the page of 404", path, answer.StatusCode, text)

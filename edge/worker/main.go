@@ -8,7 +8,7 @@
 //	load(at, size u32) u32         takes the snapshot's text, gives facts; called once; the text
 //	                               must stay where it is
 //	loaded() u32                   where the memory ends that load has filled for good
-//	handle(at, size u32) u32       takes a turn, gives its outcome (see package kernel)
+//	handle(at, size u32) u32       takes a turn, gives its outcome (see package turn)
 //	deliver(at, size u32) u32      the same for a turn of the outbox
 //
 // load, handle and deliver return the address of a u32 length and so many bytes. handle and deliver
@@ -24,8 +24,8 @@ import (
 	"anteroom/edge"
 	"anteroom/edge/endpoint/mcp"
 	"anteroom/edge/endpoint/mcp/protocol"
-	"anteroom/edge/kernel"
 	"anteroom/edge/snapshot"
+	"anteroom/edge/turn"
 	"anteroom/edge/worker/wire"
 )
 
@@ -62,7 +62,7 @@ func handle(at unsafe.Pointer, size uint32) unsafe.Pointer { return call(at, siz
 //go:wasmexport deliver
 func deliver(at unsafe.Pointer, size uint32) unsafe.Pointer { return call(at, size, service.Deliver) }
 
-func call(at unsafe.Pointer, size uint32, answer func(*kernel.Turn) kernel.Outcome) unsafe.Pointer {
+func call(at unsafe.Pointer, size uint32, answer func(*turn.Turn) turn.Outcome) unsafe.Pointer {
 	t, err := wire.DecodeTurn(unsafe.Slice((*byte)(at), size))
 	if err != nil {
 		return nil

@@ -25,9 +25,9 @@ import (
 	"anteroom/edge/endpoint/mcp"
 	"anteroom/edge/endpoint/mcp/protocol"
 	"anteroom/edge/jsondoc"
-	"anteroom/edge/kernel"
 	"anteroom/edge/native"
 	"anteroom/edge/snapshot"
+	"anteroom/edge/turn"
 	"anteroom/edge/worker/wire"
 	"anteroom/generator/model"
 )
@@ -334,11 +334,11 @@ type called struct {
 // round calls the module and the core in this process with a turn. Both must give the same outcome,
 // and the module must find its memory as it was. A prepared response must equal the response that
 // the turn gives once all effects went as presumed.
-func (d *driver) round(e *edge.Edge, entry string, turn []byte) (kernel.Outcome, called) {
+func (d *driver) round(e *edge.Edge, entry string, current []byte) (turn.Outcome, called) {
 	d.t.Helper()
-	handle := map[string]func(*kernel.Turn) kernel.Outcome{"handle": e.Handle, "deliver": e.Deliver}[entry]
-	decode := func() *kernel.Turn {
-		t, err := wire.DecodeTurn(turn)
+	handle := map[string]func(*turn.Turn) turn.Outcome{"handle": e.Handle, "deliver": e.Deliver}[entry]
+	decode := func() *turn.Turn {
+		t, err := wire.DecodeTurn(current)
 		if err != nil {
 			d.t.Fatal(err)
 		}
@@ -349,33 +349,33 @@ func (d *driver) round(e *edge.Edge, entry string, turn []byte) (kernel.Outcome,
 		request["call"] = entry
 		d.do(request, &got)
 		if got.Trap != "" || !bytes.Equal(got.Frame.Bytes, want) {
-			d.t.Fatalf("%s %.300q:\nthe module gives %s %q,\nhere it is      %q", entry, turn, got.Trap, got.Frame.Bytes, want)
+			d.t.Fatalf("%s %.300q:\nthe module gives %s %q,\nhere it is      %q", entry, current, got.Trap, got.Frame.Bytes, want)
 		}
 		if got.Changed != -1 {
-			d.t.Fatalf("%s %.300q: memory differs from address %d on", entry, turn, got.Changed)
+			d.t.Fatalf("%s %.300q: memory differs from address %d on", entry, current, got.Changed)
 		}
 		return got
 	}
 	outcome := handle(decode())
 	want := wire.AppendOutcome(nil, outcome)
-	got := same(map[string]any{"frame": frame{turn}}, want)
+	got := same(map[string]any{"frame": frame{current}}, want)
 
 	if ready := outcome.Response; ready != nil && len(outcome.Effects) > 0 {
 		d.prepared++
-		signature := make([]byte, kernel.SignatureSize)
+		signature := make([]byte, turn.SignatureSize)
 		for i := range signature {
 			signature[i] = byte(i) + 1
 		}
 		later := decode()
 		for _, effect := range outcome.Effects {
-			later.Journal = append(later.Journal, kernel.Result{OK: true, Data: signature, Rows: make([][][]any, 3), Changes: []int64{1, 1, 1}, Remaining: -1})
-			if _, signs := effect.(kernel.Sign); signs {
+			later.Journal = append(later.Journal, turn.Result{OK: true, Data: signature, Rows: make([][][]any, 3), Changes: []int64{1, 1, 1}, Remaining: -1})
+			if _, signs := effect.(turn.Sign); signs {
 				base64.StdEncoding.Encode(ready.Body[ready.SignatureAt:], signature)
 			}
 		}
-		ahead := wire.AppendOutcome(nil, kernel.Outcome{Response: ready})
+		ahead := wire.AppendOutcome(nil, turn.Outcome{Response: ready})
 		if here := wire.AppendOutcome(nil, handle(later)); !bytes.Equal(here, ahead) {
-			d.t.Fatalf("%s %.300q:\nprepared it is %q,\nfrom the start %q", entry, turn, ahead, here)
+			d.t.Fatalf("%s %.300q:\nprepared it is %q,\nfrom the start %q", entry, current, ahead, here)
 		}
 	}
 	return outcome, got
@@ -395,17 +395,17 @@ type recorder struct {
 	rounds   *[]recorded
 }
 
-func (r recorder) Handle(t *kernel.Turn) kernel.Outcome {
+func (r recorder) Handle(t *turn.Turn) turn.Outcome {
 	r.keep("handle", t)
 	return r.Edge.Handle(t)
 }
 
-func (r recorder) Deliver(t *kernel.Turn) kernel.Outcome {
+func (r recorder) Deliver(t *turn.Turn) turn.Outcome {
 	r.keep("deliver", t)
 	return r.Edge.Deliver(t)
 }
 
-func (r recorder) keep(entry string, t *kernel.Turn) {
+func (r recorder) keep(entry string, t *turn.Turn) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	*r.rounds = append(*r.rounds, recorded{entry, r.snapshot, wire.AppendTurn(nil, t)})
@@ -431,7 +431,7 @@ func TestBothCoresAgree(t *testing.T) {
 	rounds := record(t)
 	d := startDriver(t)
 	entries, effects, answers, statuses := map[string]int{}, map[string]int{}, 0, map[int]int{}
-	tally := func(entry string, o kernel.Outcome) {
+	tally := func(entry string, o turn.Outcome) {
 		entries[entry]++
 		for _, e := range o.Effects {
 			effects[fmt.Sprintf("%T", e)]++
@@ -456,14 +456,14 @@ func TestBothCoresAgree(t *testing.T) {
 		}
 	}
 	t.Logf("%d rounds of transcripts; with those made of them: %v, %d prepared, %d answers %v, effects %v", len(rounds), entries, d.prepared, answers, statuses, effects)
-	if d.prepared < 100 || entries["handle"] < 1000 || entries["deliver"] < 10 || effects["kernel.Exec"] < 100 || effects["kernel.Relay"] < 10 || effects["kernel.Verify"] < 5 || effects["kernel.Sign"] < 10 || effects["kernel.Limit"] < 10 {
+	if d.prepared < 100 || entries["handle"] < 1000 || entries["deliver"] < 10 || effects["turn.Exec"] < 100 || effects["turn.Relay"] < 10 || effects["turn.Verify"] < 5 || effects["turn.Sign"] < 10 || effects["turn.Limit"] < 10 {
 		t.Errorf("too little was compared: %v %v", entries, effects)
 	}
 }
 
 // mutated is a turn with one to three random changes.
-func mutated(random *rand.Rand, turn []byte) []byte {
-	t, err := wire.DecodeTurn(bytes.Clone(turn))
+func mutated(random *rand.Rand, current []byte) []byte {
+	t, err := wire.DecodeTurn(bytes.Clone(current))
 	if err != nil {
 		panic(err)
 	}
@@ -493,12 +493,12 @@ func mutated(random *rand.Rand, turn []byte) []byte {
 			t.Now = []int64{0, -1, 1 << 33, 253402300799, random.Int64N(1 << 33)}[random.IntN(5)]
 		case 8:
 			t.Request.Host = pick("www.example.org", "preview.example.org", "example.org", "localhost", "::1", "elsewhere.example", "")
-			t.Request.Header = append(t.Request.Header, kernel.Header{Name: api.RequestHeaders[random.IntN(len(api.RequestHeaders))], Value: pick("", "prefetch", "navigate", "application/json", "text/plain; charset=x", "*", `"x"`)})
+			t.Request.Header = append(t.Request.Header, turn.Header{Name: api.RequestHeaders[random.IntN(len(api.RequestHeaders))], Value: pick("", "prefetch", "navigate", "application/json", "text/plain; charset=x", "*", `"x"`)})
 		case 9:
 			if len(t.Journal) > 0 {
 				r := &t.Journal[random.IntN(len(t.Journal))]
 				r.OK = !r.OK
-				r.Failure = []kernel.Failure{kernel.None, kernel.Refused, kernel.Timeout, kernel.Unavailable}[random.IntN(4)]
+				r.Failure = []turn.Failure{turn.None, turn.Refused, turn.Timeout, turn.Unavailable}[random.IntN(4)]
 			} else {
 				t.Host.PublicKey, t.Host.KeyFault = "", random.IntN(2) == 0
 			}
@@ -533,7 +533,7 @@ func TestBothLoadTheSame(t *testing.T) {
 // largest are the bodies that ask most of the module: as large and as deep as a body may be.
 func largest() map[string]string {
 	fill := func(head, item, tail string) string {
-		return head + strings.Repeat(item, (kernel.MaxBody-len(head)-len(tail))/len(item)) + tail
+		return head + strings.Repeat(item, (turn.MaxBody-len(head)-len(tail))/len(item)) + tail
 	}
 	return map[string]string{
 		"empty arrays":       fill(`{"verify":{"x":[`, "[],", "[]]}}"),
@@ -545,9 +545,9 @@ func largest() map[string]string {
 		"escaped note":       fill(`{"note":"`, `\u0001`, `"}`),
 		"wide characters":    fill(`{"verify":{"canonical":"`, "é", `"}}`),
 		"unknown names":      fill("{", `"a":0,`, `"b":0}`),
-		"brackets":           strings.Repeat("[", kernel.MaxBody),
-		"white space":        strings.Repeat(" ", kernel.MaxBody),
-		"one byte too large": strings.Repeat(" ", kernel.MaxBody+1),
+		"brackets":           strings.Repeat("[", turn.MaxBody),
+		"white space":        strings.Repeat(" ", turn.MaxBody),
+		"one byte too large": strings.Repeat(" ", turn.MaxBody+1),
 		"deepest":            `{"verify":{"x":` + deep(jsondoc.MaxDepth-2) + `}}`,
 		"one level too deep": `{"verify":{"x":` + deep(jsondoc.MaxDepth-1) + `}}`,
 		"deep lists":         fill(`{"verify":{"x":[`, strings.Repeat("[", 29)+strings.Repeat("]", 29)+",", "0]}}"),
@@ -584,12 +584,12 @@ func TestTheLargestTurns(t *testing.T) {
 	memory, stack := 0, 0
 	for name, body := range largest() {
 		for _, route := range api.Routes {
-			turn := &kernel.Turn{
-				Request: kernel.Request{Method: "POST", Target: route.Path, Host: published.CanonicalHost, Body: []byte(body)},
-				Now:     edgetest.Now, Host: kernel.HostInfo{PublicKey: edgetest.PublicKey(edgetest.Key)},
+			current := &turn.Turn{
+				Request: turn.Request{Method: "POST", Target: route.Path, Host: published.CanonicalHost, Body: []byte(body)},
+				Now:     edgetest.Now, Host: turn.HostInfo{PublicKey: edgetest.PublicKey(edgetest.Key)},
 			}
-			host.Run(turn, func(turn *kernel.Turn) kernel.Outcome {
-				outcome, got := d.round(e, "handle", wire.AppendTurn(nil, turn))
+			host.Run(current, func(current *turn.Turn) turn.Outcome {
+				outcome, got := d.round(e, "handle", wire.AppendTurn(nil, current))
 				memory, stack = max(memory, got.Memory), max(stack, got.Stack)
 				return outcome
 			})
@@ -629,13 +629,13 @@ func TestTheLargestBatches(t *testing.T) {
 		"deepest": call(most, "verify_receipt", `{"receipt":`+deep(jsondoc.MaxDepth-4)+`}`), // the message nests it in 4 levels
 		"escapes": call(most, "mint_receipt", `{"`+strings.Repeat(`\u0001`, 150)+`":0,"dry_run":true}`),
 	} {
-		turn := &kernel.Turn{
-			Request: kernel.Request{Method: "POST", Target: "/api/mcp", Host: published.CanonicalHost, Body: []byte("[" + messages + "]")},
-			Now:     edgetest.Now, Host: kernel.HostInfo{PublicKey: edgetest.PublicKey(edgetest.Key), Limiter: true, Client: "192.0.2.1"},
+		current := &turn.Turn{
+			Request: turn.Request{Method: "POST", Target: "/api/mcp", Host: published.CanonicalHost, Body: []byte("[" + messages + "]")},
+			Now:     edgetest.Now, Host: turn.HostInfo{PublicKey: edgetest.PublicKey(edgetest.Key), Limiter: true, Client: "192.0.2.1"},
 		}
 		memory := 0
-		answer := host.Run(turn, func(turn *kernel.Turn) kernel.Outcome {
-			outcome, got := d.round(e, "handle", wire.AppendTurn(nil, turn))
+		answer := host.Run(current, func(current *turn.Turn) turn.Outcome {
+			outcome, got := d.round(e, "handle", wire.AppendTurn(nil, current))
 			memory = max(memory, got.Memory)
 			return outcome
 		})

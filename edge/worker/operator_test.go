@@ -20,8 +20,8 @@ import (
 	"time"
 
 	"anteroom/edge/api"
-	"anteroom/edge/migrations"
 	"anteroom/edge/native/sqlite"
+	"anteroom/edge/store/migrations"
 	"anteroom/edge/worker/remote/d1test"
 	"anteroom/generator"
 	"anteroom/generator/site"

@@ -9,10 +9,10 @@ import (
 
 	"anteroom/edge"
 	"anteroom/edge/endpoint/selftest"
-	"anteroom/edge/kernel"
 	"anteroom/edge/native"
 	"anteroom/edge/respond"
 	"anteroom/edge/snapshot"
+	"anteroom/edge/turn"
 )
 
 // broken is a core that fails one of the self-test's calls.
@@ -21,9 +21,9 @@ type broken struct {
 	call string
 }
 
-func (b broken) Handle(t *kernel.Turn) kernel.Outcome {
+func (b broken) Handle(t *turn.Turn) turn.Outcome {
 	if t.Request.Get(selftest.Header) != "" && t.Request.Method+" "+t.Request.Target == b.call {
-		return kernel.Outcome{Response: respond.JSON(500, respond.MediaJSON, "no-store", []byte("{}"))}
+		return turn.Outcome{Response: respond.JSON(500, respond.MediaJSON, "no-store", []byte("{}"))}
 	}
 	return b.Edge.Handle(t)
 }

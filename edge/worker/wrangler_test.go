@@ -18,9 +18,9 @@ import (
 	"testing"
 	"time"
 
+	"anteroom/cmd/anteroom/internal/live"
 	"anteroom/edge/assets"
 	"anteroom/edge/edgetest"
-	"anteroom/generator/live"
 
 	"github.com/BurntSushi/toml"
 )

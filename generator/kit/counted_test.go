@@ -19,7 +19,7 @@ import (
 	"time"
 
 	"anteroom/generator/kit"
-	"anteroom/generator/translog"
+	"anteroom/generator/tlog"
 
 	"golang.org/x/mod/sumdb/note"
 )
@@ -104,7 +104,7 @@ func status(code int) served {
 }
 
 // published gives the files of a log, by their paths.
-func filesOf(t *testing.T, l *translog.Log) map[string]func() []byte {
+func filesOf(t *testing.T, l *tlog.Log) map[string]func() []byte {
 	t.Helper()
 	all, err := l.Files()
 	if err != nil {
@@ -129,13 +129,13 @@ func newAnswers(t *testing.T) answers {
 		roster = append(roster, map[string]any{"position": position, "agent_name": odd, "allocation": 20})
 	}
 	return answers{
-		translog.Registration: post(t, "/api/waitlist", map[string]string{"agent_name": odd}),
-		translog.Charter:      post(t, "/api/org", map[string]any{"org_name": "Tern", "roster": roster}),
+		tlog.Registration: post(t, "/api/waitlist", map[string]string{"agent_name": odd}),
+		tlog.Charter:      post(t, "/api/org", map[string]any{"org_name": "Tern", "roster": roster}),
 	}
 }
 
 // number gives the answer of a kind for the record with this number, and its entry.
-func (a answers) number(t testing.TB, kind string, n int) (answer []byte, e translog.Entry) {
+func (a answers) number(t testing.TB, kind string, n int) (answer []byte, e tlog.Entry) {
 	var members struct {
 		Payload string `json:"payload_sha256"`
 	}
@@ -143,7 +143,7 @@ func (a answers) number(t testing.TB, kind string, n int) (answer []byte, e tran
 		t.Fatal(err)
 	}
 	id := fmt.Sprintf("%032x", n)
-	e = translog.Entry{Kind: kind, Hash: translog.RecordHash(id, members.Payload)}
+	e = tlog.Entry{Kind: kind, Hash: tlog.RecordHash(id, members.Payload)}
 	return bytes.Replace(a[kind], recordID(t, a[kind]), []byte(quoted(id)), 1), e
 }
 
@@ -160,7 +160,7 @@ func recordID(t testing.TB, answer []byte) []byte {
 
 // signer makes the n-th key of a log on a host. It is the same at each run.
 func newSigner(t testing.TB, host string, n int) (key string, s note.Signer) {
-	secret, key, err := note.GenerateKey(bytes.NewReader(bytes.Repeat([]byte{byte(n + len(host))}, 64)), translog.Origin(host, n))
+	secret, key, err := note.GenerateKey(bytes.NewReader(bytes.Repeat([]byte{byte(n + len(host))}, 64)), tlog.Origin(host, n))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -172,11 +172,11 @@ func newSigner(t testing.TB, host string, n int) (key string, s note.Signer) {
 }
 
 // stage adds a hand verification to a log.
-func stage(t testing.TB, l *translog.Log, s note.Signer, entries ...translog.Entry) *translog.Stage {
+func stage(t testing.TB, l *tlog.Log, s note.Signer, entries ...tlog.Entry) *tlog.Stage {
 	t.Helper()
 	name := time.Date(2026, 11, 20+len(l.Stages), 0, 0, 0, 0, time.UTC).Format(time.DateOnly)
-	entries = append(entries, translog.Entry{
-		Kind: translog.Verification, AsOf: name, Board: "/scoreboard/" + name + ".json", BoardSHA256: translog.RecordHash(name, ""),
+	entries = append(entries, tlog.Entry{
+		Kind: tlog.Verification, AsOf: name, Board: "/scoreboard/" + name + ".json", BoardSHA256: tlog.RecordHash(name, ""),
 	})
 	if _, _, err := l.Append(name, entries, s); err != nil {
 		t.Fatal(err)
@@ -185,20 +185,20 @@ func stage(t testing.TB, l *translog.Log, s note.Signer, entries ...translog.Ent
 }
 
 // grown is a log with so many registrations in each stage, numbered from 0 on.
-func grown(t testing.TB, a answers, sizes ...int) *translog.Log {
+func grown(t testing.TB, a answers, sizes ...int) *tlog.Log {
 	key, s := newSigner(t, logHost, 1)
-	l, number := translog.New([]string{key}, nil), 0
-	_, like := a.number(t, translog.Registration, 0)
+	l, number := tlog.New([]string{key}, nil), 0
+	_, like := a.number(t, tlog.Registration, 0)
 	var members struct {
 		Payload string `json:"payload_sha256"`
 	}
-	if err := json.Unmarshal(a[translog.Registration], &members); err != nil {
+	if err := json.Unmarshal(a[tlog.Registration], &members); err != nil {
 		t.Fatal(err)
 	}
 	for _, n := range sizes {
-		var entries []translog.Entry
+		var entries []tlog.Entry
 		for range n {
-			like.Hash = translog.RecordHash(fmt.Sprintf("%032x", number), members.Payload)
+			like.Hash = tlog.RecordHash(fmt.Sprintf("%032x", number), members.Payload)
 			entries = append(entries, like)
 			number++
 		}
@@ -208,7 +208,7 @@ func grown(t testing.TB, a answers, sizes ...int) *translog.Log {
 }
 
 // prove is the proof of an entry under the checkpoint of a stage.
-func prove(t testing.TB, s *translog.Stage, index int64) *translog.Proof {
+func prove(t testing.TB, s *tlog.Stage, index int64) *tlog.Proof {
 	p, err := s.Prove(index)
 	if err != nil {
 		t.Fatal(err)
@@ -216,7 +216,7 @@ func prove(t testing.TB, s *translog.Stage, index int64) *translog.Proof {
 	return p
 }
 
-func lastLine(kind string, s *translog.Stage, index int64) string {
+func lastLine(kind string, s *tlog.Stage, index int64) string {
 	return fmt.Sprintf("counted %s by %s, entry %d of %s at %d", kind, s.Name, index, s.Tree.Origin, s.Size)
 }
 
@@ -348,7 +348,7 @@ func TestCounted(t *testing.T) {
 	for _, sizes := range [][]int{{0}, {1}, {2}, {0, 1, 1, 2, 3}, {254}, {255}, {256}, {299, 399, 299}, {299, 65300, 500}} {
 		l := grown(t, a, sizes...)
 		folder, number := s.add(filesOf(t, l), nil), 0
-		stranger, _ := a.number(t, translog.Registration, 1<<30)
+		stranger, _ := a.number(t, tlog.Registration, 1<<30)
 		questions = append(questions, question{
 			name: fmt.Sprint("not counted, ", sizes), answer: stranger, log: folder, keys: l.Keys[0], status: 1, failed: "entry",
 			last: "FAILED entry: no hand verification has counted it yet",
@@ -361,8 +361,8 @@ func TestCounted(t *testing.T) {
 				if n > 9 && at > 1 && at < n-2 && at != n/2 && (index < 254 || index > 257) && index != 65535 && index != 65536 {
 					continue
 				}
-				answer, _ := a.number(t, translog.Registration, number+at)
-				want := question{answer: answer, keys: l.Keys[0], last: lastLine(translog.Registration, stage, index)}
+				answer, _ := a.number(t, tlog.Registration, number+at)
+				want := question{answer: answer, keys: l.Keys[0], last: lastLine(tlog.Registration, stage, index)}
 				online, offline := want, want
 				online.name, online.log = fmt.Sprintf("entry %d of %v", index, sizes), folder
 				offline.name, offline.proof = online.name+" in a file", prove(t, stage, index).Append(nil)
@@ -410,10 +410,10 @@ func TestTampered(t *testing.T) {
 	last := l.Current()
 	index := last.Size - 400 // beside it are whole subtrees and the edge, in tiles of three levels
 	number := int(index) - 2 // without the verifications before
-	answer, entry := a.number(t, translog.Registration, number)
-	other, _ := a.number(t, translog.Registration, number+1)
-	charter, _ := a.number(t, translog.Charter, number)
-	good := question{answer: answer, keys: l.Keys[0], last: lastLine(translog.Registration, last, index)}
+	answer, entry := a.number(t, tlog.Registration, number)
+	other, _ := a.number(t, tlog.Registration, number+1)
+	charter, _ := a.number(t, tlog.Charter, number)
+	good := question{answer: answer, keys: l.Keys[0], last: lastLine(tlog.Registration, last, index)}
 	var questions []question
 	online := func(name string, status int, failed string, changed map[string]served) *question {
 		q := good
@@ -440,7 +440,7 @@ func TestTampered(t *testing.T) {
 	sizes := map[string]int{}
 	for level := range 3 {
 		at := index >> (8 * level)
-		path := l.Trees[0].Path() + translog.TilePath(level, at>>8, min(256, last.Size>>(8*level)-at>>8<<8))
+		path := l.Trees[0].Path() + tlog.TilePath(level, at>>8, min(256, last.Size>>(8*level)-at>>8<<8))
 		if files[path] == nil {
 			t.Fatalf("the log has no %s", path)
 		}
@@ -458,7 +458,7 @@ func TestTampered(t *testing.T) {
 	}
 
 	// The look-up.
-	path := translog.LookupPath(entry.Hash)
+	path := tlog.LookupPath(entry.Hash)
 	lookup := string(files[path]())
 	line := fmt.Sprintf("%s %d %s registration\n", entry.Hash, index, last.Name)
 	if !strings.Contains(lookup, line) {
@@ -523,7 +523,7 @@ func TestTampered(t *testing.T) {
 		},
 	}
 	slow := map[string]bool{"endless": true, "never answered": true, "a trickle": true}
-	proofPath := translog.ProofPath(last.Name)
+	proofPath := tlog.ProofPath(last.Name)
 	for what, way := range ways {
 		online("look-up "+what, 2, "", map[string]served{path: way}).hasty = slow[what]
 		online("proof "+what, 2, "", map[string]served{proofPath: way}).hasty = slow[what]
@@ -535,13 +535,13 @@ func TestTampered(t *testing.T) {
 		online("proof of the verification, "+what, either, "", map[string]served{proofPath: content([]byte(changed))})
 	})
 	for _, of := range l.Stages[:2] {
-		swapped := files[translog.ProofPath(of.Name)]()
+		swapped := files[tlog.ProofPath(of.Name)]()
 		online("the proof of "+of.Name, 1, "inclusion", map[string]served{proofPath: content(swapped)})
 	}
 	// A later verification proves no earlier one.
-	early, _ := a.number(t, translog.Registration, 400)
+	early, _ := a.number(t, tlog.Registration, 400)
 	online("the proof of a later verification", 1, "verification",
-		map[string]served{translog.ProofPath(l.Stages[1].Name): content([]byte(proof))}).answer = early
+		map[string]served{tlog.ProofPath(l.Stages[1].Name): content([]byte(proof))}).answer = early
 
 	// A proof in a file.
 	own := prove(t, last, index)
@@ -554,7 +554,7 @@ func TestTampered(t *testing.T) {
 		p.Extra = []byte(changed + mine) // the signature of its checkpoint is that of the other one
 		offline("proof in a proof, "+what, either, "", p.Append(nil))
 	})
-	change := func(f func(p *translog.Proof)) []byte {
+	change := func(f func(p *tlog.Proof)) []byte {
 		p := *own
 		f(&p)
 		return p.Append(nil)
@@ -566,27 +566,27 @@ func TestTampered(t *testing.T) {
 		proof  []byte
 	}{
 		"another entry":          {1, "inclusion", prove(t, last, index+1).Append(nil)},
-		"without extra":          {2, "", change(func(p *translog.Proof) { p.Extra = nil })},
-		"with an extra of text":  {2, "", change(func(p *translog.Proof) { p.Extra = []byte("2026-11-22") })},
-		"with an extra of bytes": {2, "", change(func(p *translog.Proof) { p.Extra = []byte{0xff} })},
-		"the extra of an earlier one": {1, "verification", change(func(p *translog.Proof) {
+		"without extra":          {2, "", change(func(p *tlog.Proof) { p.Extra = nil })},
+		"with an extra of text":  {2, "", change(func(p *tlog.Proof) { p.Extra = []byte("2026-11-22") })},
+		"with an extra of bytes": {2, "", change(func(p *tlog.Proof) { p.Extra = []byte{0xff} })},
+		"the extra of an earlier one": {1, "verification", change(func(p *tlog.Proof) {
 			p.Extra = prove(t, &l.Stages[0], 0).Extra
 		})},
-		"the extra of an entry that is no verification": {1, "verification", change(func(p *translog.Proof) {
-			p.Extra = (&translog.Proof{Extra: last.Tree.Entry(index), Index: index, Hashes: own.Hashes, Checkpoint: own.Checkpoint}).Append(nil)
+		"the extra of an entry that is no verification": {1, "verification", change(func(p *tlog.Proof) {
+			p.Extra = (&tlog.Proof{Extra: last.Tree.Entry(index), Index: index, Hashes: own.Hashes, Checkpoint: own.Checkpoint}).Append(nil)
 		})},
-		"one hash more": {1, "inclusion", change(func(p *translog.Proof) { p.Hashes = append(slices.Clone(p.Hashes), surplus) })},
-		"the root as one more": {1, "inclusion", change(func(p *translog.Proof) {
+		"one hash more": {1, "inclusion", change(func(p *tlog.Proof) { p.Hashes = append(slices.Clone(p.Hashes), surplus) })},
+		"the root as one more": {1, "inclusion", change(func(p *tlog.Proof) {
 			root, _ := last.Tree.Root(last.Size)
 			p.Hashes = append(slices.Clone(p.Hashes), root)
 		})},
-		"one hash less":         {1, "inclusion", change(func(p *translog.Proof) { p.Hashes = p.Hashes[1:] })},
-		"as many as can be":     {1, "inclusion", change(func(p *translog.Proof) { p.Hashes = slices.Repeat(p.Hashes[:1], 63) })},
-		"too many hashes":       {2, "", change(func(p *translog.Proof) { p.Hashes = slices.Repeat(p.Hashes[:1], 64) })},
-		"another index":         {1, "inclusion", change(func(p *translog.Proof) { p.Index++ })},
-		"an index beyond":       {1, "inclusion", change(func(p *translog.Proof) { p.Index = last.Size })},
-		"an index too large":    {2, "", change(func(p *translog.Proof) { p.Index = 1 << 53 })},
-		"an earlier checkpoint": {1, "inclusion", change(func(p *translog.Proof) { p.Checkpoint = l.Stages[1].Checkpoint })},
+		"one hash less":         {1, "inclusion", change(func(p *tlog.Proof) { p.Hashes = p.Hashes[1:] })},
+		"as many as can be":     {1, "inclusion", change(func(p *tlog.Proof) { p.Hashes = slices.Repeat(p.Hashes[:1], 63) })},
+		"too many hashes":       {2, "", change(func(p *tlog.Proof) { p.Hashes = slices.Repeat(p.Hashes[:1], 64) })},
+		"another index":         {1, "inclusion", change(func(p *tlog.Proof) { p.Index++ })},
+		"an index beyond":       {1, "inclusion", change(func(p *tlog.Proof) { p.Index = last.Size })},
+		"an index too large":    {2, "", change(func(p *tlog.Proof) { p.Index = 1 << 53 })},
+		"an earlier checkpoint": {1, "inclusion", change(func(p *tlog.Proof) { p.Checkpoint = l.Stages[1].Checkpoint })},
 		"nothing":               {2, "", []byte{}},
 		"no UTF-8":              {2, "", []byte("\xff")},
 		"too long":              {2, "", slices.Concat(own.Append(nil), bytes.Repeat([]byte("— x y\n"), 1<<17))},
@@ -595,7 +595,7 @@ func TestTampered(t *testing.T) {
 		offline("a proof, "+what, c.status, c.failed, c.proof)
 	}
 	for size := range 3 {
-		p := change(func(p *translog.Proof) {
+		p := change(func(p *tlog.Proof) {
 			p.Checkpoint = bytes.Replace(p.Checkpoint, []byte(fmt.Sprintf("\n%d\n", last.Size)), []byte(fmt.Sprintf("\n%d\n", last.Size-1+int64(size))), 1)
 		})
 		if size != 1 {
@@ -643,7 +643,7 @@ func TestTampered(t *testing.T) {
 		return signature
 	}
 	with := func(signatures string) []byte {
-		return change(func(p *translog.Proof) { p.Checkpoint = []byte(body + "\n\n" + signatures) })
+		return change(func(p *tlog.Proof) { p.Checkpoint = []byte(body + "\n\n" + signatures) })
 	}
 	offline("signed by a stranger alone", 1, "checkpoint", with(forged(stranger)))
 	offline("signed by a stranger too", 0, "", with(forged(stranger)+mine))
@@ -665,12 +665,12 @@ func TestTampered(t *testing.T) {
 	offline("no signature", 2, "", with(""))
 	offline("signed by the name of another log", 1, "checkpoint", with(strings.Replace(mine, "/log ", "/log/2 ", 1)))
 	for _, origin := range []string{"www.other.example/log", logHost + "/log/2"} {
-		offline("a checkpoint of "+origin, 1, "", change(func(p *translog.Proof) {
+		offline("a checkpoint of "+origin, 1, "", change(func(p *tlog.Proof) {
 			p.Checkpoint = bytes.Replace(p.Checkpoint, []byte(logHost+"/log\n"), []byte(origin+"\n"), 1)
 		}))
 	}
 	for _, origin := range []string{logHost, logHost + "/log/../x", "x y/log", "\x1b[31m/log"} {
-		offline("a checkpoint of "+quoted(origin), 2, "", change(func(p *translog.Proof) {
+		offline("a checkpoint of "+quoted(origin), 2, "", change(func(p *tlog.Proof) {
 			p.Checkpoint = bytes.Replace(p.Checkpoint, []byte(logHost+"/log\n"), []byte(origin+"\n"), 1)
 		}))
 	}
@@ -680,7 +680,7 @@ func TestTampered(t *testing.T) {
 // vkey is a verifier key with an algorithm.
 func vkey(name string, algorithm byte) string {
 	key := append([]byte{algorithm}, ed25519.NewKeyFromSeed(make([]byte, ed25519.SeedSize)).Public().(ed25519.PublicKey)...)
-	text := translog.RecordHash(name, string(key)) // SHA-256 of the name, a line feed and the key
+	text := tlog.RecordHash(name, string(key)) // SHA-256 of the name, a line feed and the key
 	return name + "+" + text[:8] + "+" + base64.StdEncoding.EncodeToString(key)
 }
 
@@ -689,28 +689,28 @@ func TestKinds(t *testing.T) {
 	a, s := newAnswers(t), newSite(t)
 	first, firstSigner := newSigner(t, logHost, 1)
 	second, secondSigner := newSigner(t, logHost, 2)
-	l := translog.New([]string{first, second}, nil)
+	l := tlog.New([]string{first, second}, nil)
 	both := first + "," + second
-	kinds := []string{translog.Registration, translog.Charter, translog.Registration, translog.Registration, translog.Charter}
-	var entries []translog.Entry
+	kinds := []string{tlog.Registration, tlog.Charter, tlog.Registration, tlog.Registration, tlog.Charter}
+	var entries []tlog.Entry
 	var all [][]byte
 	for i, kind := range kinds {
 		answer, e := a.number(t, kind, i)
 		if i > 2 {
-			e.Kind = translog.Own
+			e.Kind = tlog.Own
 		}
 		all, entries = append(all, answer), append(entries, e)
 	}
 	one := stage(t, l, firstSigner, entries...)
-	two := stage(t, l, firstSigner, translog.Entry{Kind: translog.Correction, Index: 0, To: translog.Own}, translog.Entry{Kind: translog.Correction, Index: 2, To: translog.None})
-	later, e := a.number(t, translog.Charter, 100)
+	two := stage(t, l, firstSigner, tlog.Entry{Kind: tlog.Correction, Index: 0, To: tlog.Own}, tlog.Entry{Kind: tlog.Correction, Index: 2, To: tlog.None})
+	later, e := a.number(t, tlog.Charter, 100)
 	three := stage(t, l, secondSigner, e)
 	folder := s.add(filesOf(t, l), nil)
 	apart := "FAILED counted: it was set apart as the operator's own on " + one.Name
 	questions := []question{
-		{name: "a registration that was corrected", answer: all[0], last: lastLine(translog.Registration, one, 0)},
-		{name: "a charter", answer: all[1], last: lastLine(translog.Charter, one, 1)},
-		{name: "a registration that counts as nothing", answer: all[2], last: lastLine(translog.Registration, one, 2)},
+		{name: "a registration that was corrected", answer: all[0], last: lastLine(tlog.Registration, one, 0)},
+		{name: "a charter", answer: all[1], last: lastLine(tlog.Charter, one, 1)},
+		{name: "a registration that counts as nothing", answer: all[2], last: lastLine(tlog.Registration, one, 2)},
 		{name: "a registration that was set apart", answer: all[3], status: 1, failed: "counted", last: apart},
 		{name: "a charter that was set apart", answer: all[4], status: 1, failed: "counted", last: apart},
 	}
@@ -721,9 +721,9 @@ func TestKinds(t *testing.T) {
 		questions = append(questions, q)
 	}
 	questions = append(questions,
-		question{name: "under a later checkpoint", answer: all[1], keys: both, proof: prove(t, two, 1).Append(nil), last: lastLine(translog.Charter, two, 1)},
-		question{name: "under the second key", answer: later, keys: both, log: folder, last: lastLine(translog.Charter, three, 1)},
-		question{name: "under the second key in a file", answer: later, keys: second, proof: prove(t, three, 1).Append(nil), last: lastLine(translog.Charter, three, 1)},
+		question{name: "under a later checkpoint", answer: all[1], keys: both, proof: prove(t, two, 1).Append(nil), last: lastLine(tlog.Charter, two, 1)},
+		question{name: "under the second key", answer: later, keys: both, log: folder, last: lastLine(tlog.Charter, three, 1)},
+		question{name: "under the second key in a file", answer: later, keys: second, proof: prove(t, three, 1).Append(nil), last: lastLine(tlog.Charter, three, 1)},
 		question{name: "under the second key, which is not known", answer: later, keys: first, log: folder, status: 1, failed: "checkpoint"},
 		question{name: "under the first key, which is not known", answer: all[1], keys: second, log: folder, status: 1, failed: "checkpoint"},
 	)
@@ -739,7 +739,7 @@ func TestKinds(t *testing.T) {
 func TestCountedArguments(t *testing.T) {
 	a, s := newAnswers(t), newSite(t)
 	l := grown(t, a, 3)
-	answer, _ := a.number(t, translog.Registration, 1)
+	answer, _ := a.number(t, tlog.Registration, 1)
 	folder := s.add(filesOf(t, l), nil)
 	proof := filepath.Join(t.TempDir(), "a proof")
 	if err := os.WriteFile(proof, prove(t, l.Current(), 1).Append(nil), 0o600); err != nil {

@@ -12,7 +12,7 @@
 //
 // With --counted, verify.py and verify.mjs check also that the public log has the registration or
 // the charter. They ask the log of the service, or another copy of it (--log), or believe a file
-// alone that has the proof (--proof; see translog.Stage.Prove):
+// alone that has the proof (--proof; see tlog.Stage.Prove):
 //
 //	ok     entry: it is in the log's look-up
 //	ok     inclusion: it is entry 12 of the 512 that the checkpoint signs
@@ -45,7 +45,7 @@ import (
 	"anteroom/edge/canon"
 	"anteroom/edge/endpoint/org"
 	"anteroom/generator/site"
-	"anteroom/generator/translog"
+	"anteroom/generator/tlog"
 )
 
 //go:embed verify.py verify.mjs verify.sh
@@ -76,10 +76,10 @@ func Program(name, baseURL string, keys, logKeys []string) ([]byte, error) {
 		"kit_key": "the public key that receipts are checked against, in base64; several are joined with commas, " +
 			"the current one first. The service gives it as public_key_b64 at " + baseURL + "/api/receipt",
 		"kit_counted": "check also that the public log has the answer, of a registration or a charter",
-		"kit_log":     "the address of the log that is asked, with --counted; " + baseURL + translog.Folder + " where it is absent",
+		"kit_log":     "the address of the log that is asked, with --counted; " + baseURL + tlog.Folder + " where it is absent",
 		"kit_proof":   "check that it was counted by this tlog-proof of the answer, without asking the log",
 		"kit_log_key": "the verifier key of the log; several are joined with commas. The service gives them at " +
-			baseURL + translog.KeysPath,
+			baseURL + tlog.KeysPath,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("fill in the program %s of the kit: %w", name, err)

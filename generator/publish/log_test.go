@@ -14,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"anteroom/generator/translog"
+	"anteroom/generator/tlog"
 )
 
 // logDocs are documents of a log beside a page, from path, text, path, text… Each is made when it
@@ -28,11 +28,11 @@ func logDocs(pairs ...string) []File {
 }
 
 var (
-	checkpoint = translog.CheckpointPath(translog.Folder)
-	lookup     = translog.LookupPath("abc")
-	tile       = translog.Folder + translog.TilePath(0, 0, 1)
-	nextTile   = translog.Folder + translog.TilePath(0, 0, 2)
-	laterTile  = translog.Folder + "/2" + translog.TilePath(-1, 0, 1)
+	checkpoint = tlog.CheckpointPath(tlog.Folder)
+	lookup     = tlog.LookupPath("abc")
+	tile       = tlog.Folder + tlog.TilePath(0, 0, 1)
+	nextTile   = tlog.Folder + tlog.TilePath(0, 0, 2)
+	laterTile  = tlog.Folder + "/2" + tlog.TilePath(-1, 0, 1)
 )
 
 // Of a published log the tiles never change, everything else may, and nothing goes.
@@ -55,7 +55,7 @@ func TestLog(t *testing.T) {
 	p = publish(t, dir, logDocs(checkpoint, "two"))
 	maps.DeleteFunc(before, func(name, text string) bool { return text == "/" })
 	for name := range before {
-		if status := statuses(p)[name]; translog.Published(name) && name != checkpoint && status != Kept {
+		if status := statuses(p)[name]; tlog.Published(name) && name != checkpoint && status != Kept {
 			t.Errorf("%s, whose content is gone, is %s", name, status)
 		}
 	}
@@ -129,11 +129,11 @@ func bigLog(end func(i int) int) []File {
 			if level == 0 {
 				size = 8192
 			}
-			files = append(files, File{Path: translog.Folder + translog.TilePath(level, n, 256), Bytes: text[:size]})
+			files = append(files, File{Path: tlog.Folder + tlog.TilePath(level, n, 256), Bytes: text[:size]})
 		}
 	}
 	for i := range lookups {
-		files = append(files, File{Path: translog.LookupPath(fmt.Sprintf("%03x", i)), Make: func() []byte {
+		files = append(files, File{Path: tlog.LookupPath(fmt.Sprintf("%03x", i)), Make: func() []byte {
 			return fmt.Append(bytes.Clone(text[:lookup]), end(i))
 		}})
 	}

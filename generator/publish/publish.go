@@ -38,7 +38,7 @@ import (
 	"time"
 
 	"anteroom/edge/assets"
-	"anteroom/generator/translog"
+	"anteroom/generator/tlog"
 )
 
 // File is one document to publish. How it is served does not matter here.
@@ -114,7 +114,7 @@ var unlisted = []string{ManifestPath, "/_headers", "/_redirects"}
 func IsDatedScoreboard(p string) bool { return path.Dir(p) == "/scoreboard" && path.Ext(p) == ".json" }
 
 // staysForever reports whether a published document never goes.
-func staysForever(p string) bool { return IsDatedScoreboard(p) || translog.Published(p) }
+func staysForever(p string) bool { return IsDatedScoreboard(p) || tlog.Published(p) }
 
 // Prepare compares docs with what dir holds, and changes nothing. A dir that does not exist counts
 // as empty. The error names every fault: a path that is none or is given twice, a file where a
@@ -227,7 +227,7 @@ func (p *Plan) compareOnce() error {
 			fault("%s would change, and a published hand verification never does "+
 				"(restore its content file and the document, and have anteroom verify make a new one: %s)",
 				doc.Path, p.nextVerification(doc.Path))
-		case translog.Permanent(doc.Path):
+		case tlog.Permanent(doc.Path):
 			rewritten = append(rewritten, doc.Path)
 		}
 	}

@@ -12,7 +12,7 @@ import (
 	"slices"
 	"strings"
 
-	"anteroom/generator/translog"
+	"anteroom/generator/tlog"
 )
 
 // retireTree removes a tree that was set aside. A file in it that dir lacks and no run has
@@ -87,7 +87,7 @@ func (p *Plan) moveOver(aside string, names []string, now, linked tree) error {
 			continue
 		}
 		there, err := os.Lstat(to)
-		grown := translog.Published(name) && !translog.Permanent(name) // what dir has in its place goes on from it
+		grown := tlog.Published(name) && !tlog.Permanent(name) // what dir has in its place goes on from it
 		if err == nil && (grown || sameFile(from, to)) {
 			continue
 		}

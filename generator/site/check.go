@@ -12,8 +12,8 @@ import (
 	"anteroom/edge/endpoint/signal"
 	"anteroom/edge/input"
 	"anteroom/edge/jsondoc"
-	"anteroom/edge/kernel"
 	"anteroom/edge/respond"
+	"anteroom/edge/turn"
 )
 
 // AUPCodes are the identifiers of what the acceptable-use policy prohibits, in the order of the
@@ -51,11 +51,11 @@ func checkService(d *document, service *Service) {
 	if service.Limits.BatchWrites < 1 {
 		d.fault("limits.batch_writes", "limits.batch_writes is 0", "want 1 or more")
 	}
-	if n := batchRounds(service.Limits.BatchMessages, service.Limits.BatchWrites); n > kernel.MaxRounds {
+	if n := batchRounds(service.Limits.BatchMessages, service.Limits.BatchWrites); n > turn.MaxRounds {
 		d.fault("limits",
 			fmt.Sprintf("a batch of %d messages with %d writes may take %d rounds", service.Limits.BatchMessages, service.Limits.BatchWrites, n),
 			fmt.Sprintf("a turn has %d: a write takes up to three and any other call one, "+
-				"so lower batch_messages or batch_writes", kernel.MaxRounds))
+				"so lower batch_messages or batch_writes", turn.MaxRounds))
 	}
 	if (service.IndexNow.Key == "") != (len(service.IndexNow.Upstreams) == 0) {
 		d.fault("indexnow", "indexnow has a key or upstreams, and not both", "give both, or an empty key and []")

@@ -16,7 +16,7 @@ import (
 	"sync/atomic"
 
 	"anteroom/edge/endpoint/receipt"
-	"anteroom/generator/translog"
+	"anteroom/generator/tlog"
 )
 
 // maxFile is the largest size of a content file that is no list, in bytes. It bounds the memory of
@@ -32,10 +32,10 @@ func Load(fsys fs.FS) (*Site, error) { return loadFolder(fsys, nil) }
 
 // LoadBeside reads content as Load does, all but its log: that is one which was read before.
 // Whether it fits the content is not checked.
-func LoadBeside(fsys fs.FS, log *translog.Log) (*Site, error) { return loadFolder(fsys, log) }
+func LoadBeside(fsys fs.FS, log *tlog.Log) (*Site, error) { return loadFolder(fsys, log) }
 
 // loadFolder reads the content folder. log is nil where it is to be read too.
-func loadFolder(fsys fs.FS, log *translog.Log) (*Site, error) {
+func loadFolder(fsys fs.FS, log *tlog.Log) (*Site, error) {
 	s := &Site{}
 	l := &loader{fsys: fsys, site: s, log: log, sums: map[string][32]byte{}}
 	files, err := l.walk()
@@ -108,9 +108,9 @@ type loader struct {
 	expected []string // names asked for, for hints
 	site     *Site
 
-	tasks  []func()      // each reads one file
-	stages []string      // of the log, by their names
-	log    *translog.Log // one that was read before; nil for none
+	tasks  []func()  // each reads one file
+	stages []string  // of the log, by their names
+	log    *tlog.Log // one that was read before; nil for none
 
 	mutex  sync.Mutex // guards what follows
 	sums   map[string][32]byte
@@ -279,7 +279,7 @@ func (l *loader) dated(folder string, endings ...string) (names []string) {
 		if dir != folder || !slices.Contains(endings, ending) {
 			continue
 		}
-		if !translog.IsName(name) {
+		if !tlog.IsName(name) {
 			l.keepSum(file, [32]byte{})
 			l.fault(file, "not the name of a hand verification",
 				"name it after its as_of: "+folder+dateForm+ending+", a second one on that date "+dateForm+"-2"+ending)
@@ -287,7 +287,7 @@ func (l *loader) dated(folder string, endings ...string) (names []string) {
 		}
 		names = append(names, name)
 	}
-	slices.SortFunc(names, translog.CompareNames)
+	slices.SortFunc(names, tlog.CompareNames)
 	return slices.Compact(names)
 }
 
@@ -364,7 +364,7 @@ func checkVerifications(documents, boards []*document, s *Site) {
 }
 
 // before reports whether one name of a hand verification comes before another.
-func before(a, b string) bool { return translog.CompareNames(a, b) < 0 }
+func before(a, b string) bool { return tlog.CompareNames(a, b) < 0 }
 
 // checkScoreboards checks every hand verification by itself and against the one before it.
 func checkScoreboards(documents []*document, boards []Scoreboard, files []string) {

@@ -8,7 +8,7 @@ import (
 	"io/fs"
 	"slices"
 
-	"anteroom/generator/translog"
+	"anteroom/generator/tlog"
 )
 
 // The two files of a stage of the log: log/2026-11-20.jsonl and log/2026-11-20.checkpoint. Package
@@ -50,7 +50,7 @@ func (l *loader) readLog(service *Service) {
 		l.site.Log = l.log
 		return
 	}
-	l.site.Log = translog.New(service.Log.Keys, service.Log.Witnesses)
+	l.site.Log = tlog.New(service.Log.Keys, service.Log.Witnesses)
 	if !goodLogKeys(service) {
 		return // checkLogKeys says what is wrong: the files may be as they should be
 	}
@@ -100,8 +100,8 @@ func (l *loader) readLog(service *Service) {
 // apartFrom gives the first earlier verification without which a stage that has faults has none:
 // the two were made of the same content in two places, and joined since.
 func (l *loader) apartFrom(service *Service, name string) string {
-	log := translog.New(service.Log.Keys, service.Log.Witnesses)
-	add := func(log *translog.Log, name string) bool {
+	log := tlog.New(service.Log.Keys, service.Log.Witnesses)
+	add := func(log *tlog.Log, name string) bool {
 		entries, checkpoint := LogFiles(name)
 		file, err := l.fsys.Open(entries)
 		if err != nil {
@@ -166,8 +166,8 @@ func (l *loader) checkStages() {
 }
 
 // Logged are the numbers of a board that the log gives.
-func (b *Scoreboard) Logged() translog.Counts {
-	return translog.Counts{
+func (b *Scoreboard) Logged() tlog.Counts {
+	return tlog.Counts{
 		Vouched:       b.PilotWaitlist.VerifiedConversions,
 		Registrations: b.PilotWaitlist.RegistrationsRecorded,
 		Charters:      b.Orgs.ChartersFiled,
@@ -180,7 +180,7 @@ func (b *Scoreboard) Logged() translog.Counts {
 func checkLogKeys(d *document, service *Service) {
 	var names []string
 	for i, key := range service.Log.Keys {
-		name, err := translog.CheckKey(key)
+		name, err := tlog.CheckKey(key)
 		if err != nil {
 			d.fault(fmt.Sprintf("log.keys[%d]", i), "this key: "+err.Error(), logHintUnsigned)
 		}
@@ -199,6 +199,6 @@ func checkLogKeys(d *document, service *Service) {
 
 // goodLogKeys reports whether a log can be read with the keys of service.yaml.
 func goodLogKeys(service *Service) bool {
-	return !slices.ContainsFunc(service.Log.Keys, func(key string) bool { _, err := translog.CheckKey(key); return err != nil }) &&
-		!slices.ContainsFunc(service.Log.Witnesses, func(w translog.Witness) bool { return w.Check() != nil })
+	return !slices.ContainsFunc(service.Log.Keys, func(key string) bool { _, err := tlog.CheckKey(key); return err != nil }) &&
+		!slices.ContainsFunc(service.Log.Witnesses, func(w tlog.Witness) bool { return w.Check() != nil })
 }

@@ -6,23 +6,23 @@ import (
 	"testing"
 	"testing/fstest"
 
-	"anteroom/generator/translog"
-	"anteroom/generator/translog/translogtest"
+	"anteroom/generator/tlog"
+	"anteroom/generator/tlog/tlogtest"
 )
 
 // Two verifications that were made of one content in two places, and joined since, are told from a
 // stage that was edited.
 func TestStagesMadeApart(t *testing.T) {
-	key, signer := translogtest.Key(t, translog.Origin("www.base.example", 1))
+	key, signer := tlogtest.Key(t, tlog.Origin("www.base.example", 1))
 	fsys := base(t)
 	service := string(fsys["service.yaml"].Data)
 	fsys["service.yaml"].Data = []byte(strings.TrimSuffix(service, "\n") + "\nlog:\n  keys: [" + key + "]\n  witnesses: []\n")
 	// add adds a stage to a log, and to the content.
-	add := func(log *translog.Log, day string) *translog.Log {
+	add := func(log *tlog.Log, day string) *tlog.Log {
 		log = log.Clone()
 		entries, checkpoint := LogFiles(day)
-		lines, signed, err := log.Append(day, []translog.Entry{
-			{Kind: translog.Registration, Hash: translog.RecordHash(day, "payload")}, translog.VerificationOf(day, day, nil),
+		lines, signed, err := log.Append(day, []tlog.Entry{
+			{Kind: tlog.Registration, Hash: tlog.RecordHash(day, "payload")}, tlog.VerificationOf(day, day, nil),
 		}, signer)
 		if err != nil {
 			t.Fatal(err)
@@ -44,7 +44,7 @@ func TestStagesMadeApart(t *testing.T) {
 		}
 		return ""
 	}
-	first := add(translog.New([]string{key}, nil), "2026-01-01")
+	first := add(tlog.New([]string{key}, nil), "2026-01-01")
 	here := add(first, "2026-01-02")
 	add(here, "2026-01-04")
 	add(first, "2026-01-03") // elsewhere

@@ -18,7 +18,7 @@ import (
 	"anteroom/edge/endpoint/signal"
 	"anteroom/edge/input"
 	"anteroom/edge/jsondoc"
-	"anteroom/edge/kernel"
+	"anteroom/edge/turn"
 	"anteroom/generator/model"
 )
 
@@ -112,8 +112,8 @@ func (s *Site) placeholderValues() map[string]string {
 		"batch_messages":    strconv.Itoa(service.Limits.BatchMessages),
 		"batch_writes":      strconv.Itoa(service.Limits.BatchWrites),
 		// What the edge says.
-		"max_body_bytes":       strconv.Itoa(kernel.MaxBody),
-		"max_query_bytes":      strconv.Itoa(kernel.MaxQuery),
+		"max_body_bytes":       strconv.Itoa(turn.MaxBody),
+		"max_query_bytes":      strconv.Itoa(turn.MaxQuery),
 		"max_depth":            strconv.Itoa(jsondoc.MaxDepth),
 		"max_members":          strconv.Itoa(jsondoc.MaxMembers),
 		"max_echo":             strconv.Itoa(input.MaxEcho),

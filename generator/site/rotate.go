@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"anteroom/generator/translog"
+	"anteroom/generator/tlog"
 
 	"go.yaml.in/yaml/v4"
 )
@@ -56,7 +56,7 @@ func RotateLogKey(service []byte, key string) ([]byte, error) {
 	want := old
 	want.Log.Keys = append(slices.Clone(old.Log.Keys), key)
 	if want.Log.Witnesses == nil {
-		want.Log.Witnesses = []translog.Witness{} // as an empty list is read
+		want.Log.Witnesses = []tlog.Witness{} // as an empty list is read
 	}
 
 	e := &lineEditor{lines: slices.Collect(strings.Lines(string(service)))}

@@ -37,7 +37,7 @@ import (
 	"slices"
 	"strings"
 
-	"anteroom/generator/translog"
+	"anteroom/generator/tlog"
 )
 
 // Site is a whole, checked content folder.
@@ -46,7 +46,7 @@ type Site struct {
 	Scoreboards []Scoreboard // one for each hand verification, oldest first; those of one day by their number
 	// Verifications are what the boards were counted from, one for each, in the same order.
 	Verifications []Verification
-	Log           *translog.Log // of what they counted; without a stage where there is none
+	Log           *tlog.Log // of what they counted; without a stage where there is none
 	Presence      Presence
 	Quest         Quest
 	AUP           AUP
@@ -101,8 +101,8 @@ type Service struct {
 	ReceiptKeys ReceiptKeys `yaml:"receipt_keys"`
 	// Log is the public log of what was counted. There is none where it has no key.
 	Log struct {
-		Keys      []string           `yaml:"keys" is:"line"` // verifier keys in the order of their use; the last one signs
-		Witnesses []translog.Witness `yaml:"witnesses"`
+		Keys      []string       `yaml:"keys" is:"line"` // verifier keys in the order of their use; the last one signs
+		Witnesses []tlog.Witness `yaml:"witnesses"`
 	} `yaml:"log,omitempty"`
 	Relay struct {
 		From string `yaml:"from" is:"email"` // envelope and header sender of messages to the operator

@@ -9,7 +9,7 @@ import (
 	"strconv"
 	"strings"
 
-	"anteroom/edge/records"
+	"anteroom/edge/store/records"
 )
 
 // Verification is content/verifications/<as_of>[-2].yaml: what one hand verification covered, and

@@ -11,7 +11,7 @@ import (
 	"testing"
 	"testing/fstest"
 
-	"anteroom/generator/translog"
+	"anteroom/generator/tlog"
 )
 
 // mendSum makes the last line of a verification's file right.
@@ -30,7 +30,7 @@ func mendChain(fsys fstest.MapFS) {
 			names = append(names, strings.TrimSuffix(base, ".yaml"))
 		}
 	}
-	slices.SortFunc(names, translog.CompareNames)
+	slices.SortFunc(names, tlog.CompareNames)
 	previous := ""
 	for _, name := range names {
 		file := fsys["verifications/"+name+".yaml"]

@@ -10,8 +10,8 @@ import (
 	"anteroom/edge/civil"
 	"anteroom/edge/input"
 	"anteroom/edge/jsondoc"
-	"anteroom/edge/kernel"
 	"anteroom/edge/respond"
+	"anteroom/edge/turn"
 )
 
 // The members of every answer that describe its data.
@@ -116,7 +116,7 @@ type query struct {
 }
 
 // Compute performs a computation and answers with its result.
-func Compute(t *kernel.Turn, in *input.Input) *kernel.Response {
+func Compute(t *turn.Turn, in *input.Input) *turn.Response {
 	var q query
 	q.read(in)
 	if in.Total == 0 {

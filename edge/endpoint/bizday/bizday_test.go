@@ -10,7 +10,7 @@ import (
 
 	"anteroom/edge/edgetest"
 	"anteroom/edge/endpoint/bizday"
-	"anteroom/edge/kernel"
+	"anteroom/edge/turn"
 )
 
 const path = "/api/business-days"
@@ -359,7 +359,7 @@ func BenchmarkTurn(b *testing.B) {
 		b.Run(c.name, func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				t := &kernel.Turn{Request: kernel.Request{Method: "GET", Target: path + "?" + c.query, Host: "www.example.org"}, Now: edgetest.Now}
+				t := &turn.Turn{Request: turn.Request{Method: "GET", Target: path + "?" + c.query, Host: "www.example.org"}, Now: edgetest.Now}
 				if r := h.Edge.Handle(t).Response; r.Status != 200 {
 					b.Fatalf("%s", r.Body)
 				}

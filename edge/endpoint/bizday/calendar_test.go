@@ -8,9 +8,9 @@ import (
 	"anteroom/edge/civil"
 	"anteroom/edge/input"
 	"anteroom/edge/jsondoc"
-	"anteroom/edge/kernel"
 	"anteroom/edge/respond"
 	"anteroom/edge/snapshot"
+	"anteroom/edge/turn"
 )
 
 func dayAt(t testing.TB, s string) int {
@@ -102,7 +102,7 @@ func TestRoom(t *testing.T) {
 			q.each(q.from, q.to, func(closing) bool { closings++; return true })
 			var w jsondoc.Writer
 			w.Open('{')
-			respond.WriteTrailer(&kernel.Turn{Snapshot: &snapshot.Snapshot{Notice: strings.Repeat("n", 200), CanonicalHost: "www.example.org", NoteOther: strings.Repeat("n", 200)}}, &w)
+			respond.WriteTrailer(&turn.Turn{Snapshot: &snapshot.Snapshot{Notice: strings.Repeat("n", 200), CanonicalHost: "www.example.org", NoteOther: strings.Repeat("n", 200)}}, &w)
 			q.write(&w, in)
 			if most := closingRoom*closings + answerRoom; len(w.Buf) > most {
 				t.Errorf("%s: %d holidays take %d bytes, and %d are ready", calendars[i].id, closings, len(w.Buf), most)

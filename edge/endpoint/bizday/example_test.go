@@ -7,7 +7,7 @@ import (
 	"anteroom/edge/endpoint/bizday"
 	"anteroom/edge/input"
 	"anteroom/edge/jsondoc"
-	"anteroom/edge/kernel"
+	"anteroom/edge/turn"
 )
 
 // Two business days after 23 December 2026, on which New York and London are both open.
@@ -17,8 +17,8 @@ func ExampleCompute() {
 		fmt.Println(err)
 		return
 	}
-	turn := &kernel.Turn{Snapshot: edgetest.Snapshot()}
-	answer, err := jsondoc.Parse(bizday.Compute(turn, input.New(body.Members)).Body)
+	current := &turn.Turn{Snapshot: edgetest.Snapshot()}
+	answer, err := jsondoc.Parse(bizday.Compute(current, input.New(body.Members)).Body)
 	if err != nil {
 		fmt.Println(err)
 		return

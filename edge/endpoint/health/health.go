@@ -8,8 +8,8 @@ import (
 	"strconv"
 
 	"anteroom/edge/jsondoc"
-	"anteroom/edge/kernel"
 	"anteroom/edge/respond"
+	"anteroom/edge/turn"
 )
 
 // The paths of the checks.
@@ -51,7 +51,7 @@ func Asks(path string) bool { return path == Live || path == Ready }
 
 // Answer answers a check. keyFits says whether receipts are signed as the content says. The
 // response is nil while effects are pending. A HEAD is answered as a GET, without the body.
-func Answer(t *kernel.Turn, path string, keyFits bool) *kernel.Response {
+func Answer(t *turn.Turn, path string, keyFits bool) *turn.Response {
 	method := t.Request.Method
 	if method != "GET" && method != "HEAD" {
 		r := respond.Empty(405, "no-store")
@@ -61,13 +61,13 @@ func Answer(t *kernel.Turn, path string, keyFits bool) *kernel.Response {
 	var failing []string
 	if path == Ready {
 		results, done := t.Do(
-			kernel.Exec{Statements: []kernel.Statement{{SQL: try, Args: []any{t.Now}}}},
-			kernel.Fetch{Self: true, Method: "GET", URL: t.Origin() + Manifest, MaxBytes: maxManifest, TimeoutMillis: timeout},
+			turn.Exec{Statements: []turn.Statement{{SQL: try, Args: []any{t.Now}}}},
+			turn.Fetch{Self: true, Method: "GET", URL: t.Origin() + Manifest, MaxBytes: maxManifest, TimeoutMillis: timeout},
 		)
 		if !done {
 			return nil
 		}
-		if results[0].Failure != kernel.None {
+		if results[0].Failure != turn.None {
 			failing = append(failing, Store)
 		}
 		if !keyFits {
@@ -81,15 +81,15 @@ func Answer(t *kernel.Turn, path string, keyFits bool) *kernel.Response {
 }
 
 // describes reports whether a manifest is of the content of the turn.
-func describes(t *kernel.Turn, manifest *kernel.Result) bool {
-	if manifest.Failure != kernel.None || manifest.Status != 200 {
+func describes(t *turn.Turn, manifest *turn.Result) bool {
+	if manifest.Failure != turn.None || manifest.Status != 200 {
 		return false
 	}
 	document, err := jsondoc.Parse(manifest.Data)
 	return err == nil && document.Get(Version).Text == t.Snapshot.ShortVersion()
 }
 
-func answer(t *kernel.Turn, failing []string) *kernel.Response {
+func answer(t *turn.Turn, failing []string) *turn.Response {
 	status, word := 200, "ok"
 	if len(failing) > 0 {
 		status, word = 503, "failing"

@@ -8,13 +8,13 @@ import (
 
 	"anteroom/edge/edgetest"
 	"anteroom/edge/endpoint/health"
-	"anteroom/edge/kernel"
 	"anteroom/edge/respond"
+	"anteroom/edge/turn"
 )
 
 // manifest answers the fetch of the manifest.
-func manifest(status int, body string) func(kernel.Fetch) kernel.Result {
-	return func(kernel.Fetch) kernel.Result { return kernel.Result{Status: status, Data: []byte(body)} }
+func manifest(status int, body string) func(turn.Fetch) turn.Result {
+	return func(turn.Fetch) turn.Result { return turn.Result{Status: status, Data: []byte(body)} }
 }
 
 // A service is ready where the store takes a write, the key is the one of the content, and so are
@@ -23,8 +23,8 @@ func TestReady(t *testing.T) {
 	whole := manifest(200, `{"documents":[],"content_version":"test"}`)
 	own, foreign := edgetest.PublicKey(edgetest.Key), edgetest.PublicKey(edgetest.RetiredKey)
 	for name, c := range map[string]struct {
-		fetch     func(kernel.Fetch) kernel.Result
-		store     kernel.Failure
+		fetch     func(turn.Fetch) turn.Result
+		store     turn.Failure
 		key       string
 		published string
 		fault     bool
@@ -33,9 +33,9 @@ func TestReady(t *testing.T) {
 		"ready":               {fetch: whole, key: own, published: own},
 		"no key at all":       {fetch: whole},
 		"none is published":   {fetch: whole, key: own},
-		"store refuses":       {fetch: whole, key: own, published: own, store: kernel.Refused, failing: "store"},
-		"store hangs":         {fetch: whole, key: own, published: own, store: kernel.Timeout, failing: "store"},
-		"no store":            {fetch: whole, key: own, published: own, store: kernel.Unavailable, failing: "store"},
+		"store refuses":       {fetch: whole, key: own, published: own, store: turn.Refused, failing: "store"},
+		"store hangs":         {fetch: whole, key: own, published: own, store: turn.Timeout, failing: "store"},
+		"no store":            {fetch: whole, key: own, published: own, store: turn.Unavailable, failing: "store"},
 		"foreign key":         {fetch: whole, key: foreign, published: own, failing: "key"},
 		"missing key":         {fetch: whole, published: own, failing: "key"},
 		"faulty key":          {fetch: whole, published: own, fault: true, failing: "key"},
@@ -45,13 +45,13 @@ func TestReady(t *testing.T) {
 		"no manifest":         {fetch: manifest(200, `<html>`), key: own, published: own, failing: "documents"},
 		"no version":          {fetch: manifest(200, `{}`), key: own, published: own, failing: "documents"},
 		"no way to itself":    {key: own, published: own, failing: "documents"},
-		"nothing works":       {key: foreign, published: own, store: kernel.Refused, failing: `store","key","documents`},
+		"nothing works":       {key: foreign, published: own, store: turn.Refused, failing: `store","key","documents`},
 	} {
 		h := edgetest.NewFake(t)
 		s := edgetest.Snapshot()
 		s.CurrentKey = c.published
 		h.Edge, h.Fetch, h.Host.PublicKey, h.Host.KeyFault = edgetest.Load(t, s), c.fetch, c.key, c.fault
-		h.Fail = map[string]kernel.Failure{"exec": c.store}
+		h.Fail = map[string]turn.Failure{"exec": c.store}
 		want, status := `{"status":"ok","content":"test","as_of":"2026-11-18"}`, 200
 		if c.failing != "" {
 			want, status = `{"status":"failing","content":"test","as_of":"2026-11-18","failing":["`+c.failing+`"]}`, 503

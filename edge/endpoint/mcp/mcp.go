@@ -20,9 +20,9 @@ import (
 	"anteroom/edge/input"
 	"anteroom/edge/jsondoc"
 	"anteroom/edge/jsonrpc"
-	"anteroom/edge/kernel"
 	"anteroom/edge/respond"
 	"anteroom/edge/snapshot"
+	"anteroom/edge/turn"
 )
 
 // Server answers messages from one snapshot. It is made once, and no request changes it.
@@ -61,7 +61,7 @@ func Load(s *snapshot.Snapshot, a *api.API) (*Server, error) {
 
 // Handle answers a POST. It returns nil while effects are pending. An answer whose status is not
 // 2xx has a JSON-RPC error as its body.
-func (s *Server) Handle(t *kernel.Turn) *kernel.Response {
+func (s *Server) Handle(t *turn.Turn) *turn.Response {
 	t.Failed = Unfinished()
 	if r := api.Unreadable(t); r != nil {
 		return refuse(r.Problem.Status, nil, &jsonrpc.Error{Code: jsonrpc.InvalidRequest, Message: "Invalid request: " + r.Detail})
@@ -101,7 +101,7 @@ func (s *Server) Handle(t *kernel.Turn) *kernel.Response {
 	if batch {
 		a.w.Close(']')
 	}
-	var r *kernel.Response
+	var r *turn.Response
 	switch {
 	case !valid:
 		return respond.JSON(400, respond.MediaJSON, string(api.NoStore), a.w.Buf)
@@ -132,14 +132,14 @@ func (s *Server) room(messages []jsonrpc.Message) int {
 }
 
 // Unfinished answers a POST that the host could not take to its end.
-func Unfinished() *kernel.Response {
+func Unfinished() *turn.Response {
 	return refuse(500, nil, &jsonrpc.Error{
 		Code: jsonrpc.InternalError, Message: "Internal error: the request could not be finished. Whether something was recorded is not known.",
 	})
 }
 
 // refuse answers a whole request with one error.
-func refuse(status int, id []byte, fault *jsonrpc.Error) *kernel.Response {
+func refuse(status int, id []byte, fault *jsonrpc.Error) *turn.Response {
 	w := jsondoc.Writer{}
 	jsonrpc.WriteError(&w, id, fault)
 	return respond.JSON(status, respond.MediaJSON, string(api.NoStore), w.Buf)
@@ -156,7 +156,7 @@ func idOf(messages []jsonrpc.Message, batch bool) []byte {
 
 // checkVersion refuses a version header that names no supported revision. A client that sends an
 // initialize may name a newer one: the answer tells it which revision to use.
-func checkVersion(t *kernel.Turn, messages []jsonrpc.Message) *jsonrpc.Error {
+func checkVersion(t *turn.Turn, messages []jsonrpc.Message) *jsonrpc.Error {
 	version := t.Request.Get("mcp-protocol-version")
 	if version == "" || slices.Contains(protocol.Versions, version) ||
 		slices.ContainsFunc(messages, func(m jsonrpc.Message) bool { return m.Kind == jsonrpc.Request && m.Method == "initialize" }) {
@@ -221,7 +221,7 @@ func invalid(detail string) *jsonrpc.Error {
 }
 
 // answer answers a request. done is false while effects are pending.
-func (s *Server) answer(t *kernel.Turn, a *answers, m *jsonrpc.Message) (done bool) {
+func (s *Server) answer(t *turn.Turn, a *answers, m *jsonrpc.Message) (done bool) {
 	if m.Params.Kind != jsondoc.Absent && m.Params.Kind != jsondoc.Object {
 		a.fail(m, invalid("params must be an object, not "+m.Params.Kind.String()))
 		return true
@@ -320,7 +320,7 @@ func (s *Server) call(m *jsonrpc.Message) (called *tool, in *input.Input, fault 
 // callTool performs the operation of a tool and answers with the operation's answer. done is false
 // while effects are pending. A refusal is a result with isError, so that a model sees it. It has no
 // structured content, which would have to follow the output schema.
-func (s *Server) callTool(t *kernel.Turn, a *answers, m *jsonrpc.Message) (done bool) {
+func (s *Server) callTool(t *turn.Turn, a *answers, m *jsonrpc.Message) (done bool) {
 	called, in, fault := s.call(m)
 	if fault != nil {
 		a.fail(m, fault)

@@ -11,9 +11,9 @@ import (
 	"anteroom/edge/api"
 	"anteroom/edge/edgetest"
 	"anteroom/edge/endpoint/mcp/protocol"
-	"anteroom/edge/kernel"
 	"anteroom/edge/respond"
 	"anteroom/edge/snapshot"
+	"anteroom/edge/turn"
 )
 
 func request(id int, method, params string) string {
@@ -78,27 +78,27 @@ func TestLargestBatch(t *testing.T) {
 			messages = append(messages, call(i, "verify_receipt", `{"receipt":`+minted+`}`))
 		}
 	}
-	turn := &kernel.Turn{
-		Request: kernel.Request{Method: "POST", Target: "/api/mcp", Host: "www.example.org", Body: []byte("[" + strings.Join(messages, ",") + "]")},
+	current := &turn.Turn{
+		Request: turn.Request{Method: "POST", Target: "/api/mcp", Host: "www.example.org", Body: []byte("[" + strings.Join(messages, ",") + "]")},
 		Now:     edgetest.Now, Host: h.Host,
 	}
 	var limits, verified int
 	var relayed, recorded []string
-	r := kernel.Run(turn, h.Edge.Handle, func(effects []kernel.Effect) (results []kernel.Result) {
+	r := turn.Run(current, h.Edge.Handle, func(effects []turn.Effect) (results []turn.Result) {
 		for _, effect := range effects {
-			result := kernel.Result{OK: true, Remaining: -1}
+			result := turn.Result{OK: true, Remaining: -1}
 			switch e := effect.(type) {
-			case kernel.Limit:
+			case turn.Limit:
 				limits++
-			case kernel.Verify:
+			case turn.Verify:
 				verified++
-			case kernel.Relay:
+			case turn.Relay:
 				if relayed = append(relayed, e.Message.ID); len(relayed) == 3 {
-					result.Failure = kernel.Timeout
+					result.Failure = turn.Timeout
 				}
-			case kernel.Exec:
+			case turn.Exec:
 				if recorded = append(recorded, e.Statements[0].Args[0].(string)); len(recorded) == 5 {
-					result.Failure = kernel.Refused
+					result.Failure = turn.Refused
 				}
 			}
 			results = append(results, result)
@@ -190,7 +190,7 @@ func TestFailures(t *testing.T) {
 		{"sign", "mint_receipt", `{}`, `"status":500`},
 	} {
 		h := edgetest.NewFake(t)
-		h.Fail = map[string]kernel.Failure{c.effect: kernel.Refused}
+		h.Fail = map[string]turn.Failure{c.effect: turn.Refused}
 		r := h.Do("POST", "/api/mcp", call(1, c.tool, c.arguments))
 		var answer struct {
 			Result struct {
@@ -214,8 +214,8 @@ func TestBadInput(t *testing.T) {
 		target, body string
 		status       int
 	}{
-		"too large":           {"/api/mcp", strings.Repeat(" ", kernel.MaxBody+1), 413},
-		"a long query":        {"/api/mcp?a=" + strings.Repeat("x", kernel.MaxQuery), `{}`, 414},
+		"too large":           {"/api/mcp", strings.Repeat(" ", turn.MaxBody+1), 413},
+		"a long query":        {"/api/mcp?a=" + strings.Repeat("x", turn.MaxQuery), `{}`, 414},
 		"a bad escape":        {"/api/mcp?a=%", `{}`, 400},
 		"deep":                {"/api/mcp", deep, 400},
 		"deep params":         {"/api/mcp", call(1, "verify_receipt", nested(40)), 400},
@@ -249,17 +249,17 @@ func TestUnfinished(t *testing.T) {
 		"/api/mcp":     `{"jsonrpc":"2.0","id":null,"error":{"code":-32603,"message":"Internal error: the request could not be finished. Whether something was recorded is not known."}}`,
 		"/api/receipt": "",
 	} {
-		turn := &kernel.Turn{Now: edgetest.Now, Host: h.Host, Request: kernel.Request{
+		current := &turn.Turn{Now: edgetest.Now, Host: h.Host, Request: turn.Request{
 			Method: "POST", Target: target, Host: "www.example.org",
 			Body: []byte(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"service_mint_receipt"}}`),
 		}}
 		if target != "/api/mcp" {
-			turn.Request.Body = nil
+			current.Request.Body = nil
 		}
-		if outcome := h.Edge.Handle(turn); len(outcome.Effects) == 0 {
+		if outcome := h.Edge.Handle(current); len(outcome.Effects) == 0 {
 			t.Fatalf("%s: no effects are pending", target)
 		}
-		r := respond.Unfinished(turn)
+		r := respond.Unfinished(current)
 		if r.Status != 500 || edgetest.Header(r, "cache-control") != "no-store" {
 			t.Errorf("%s: %d %v", target, r.Status, r.Header)
 		}

@@ -8,12 +8,12 @@ import (
 	"anteroom/edge/input"
 	"anteroom/edge/jsondoc"
 	"anteroom/edge/jsonrpc"
-	"anteroom/edge/kernel"
+	"anteroom/edge/turn"
 )
 
 // observe says what a request shows of its clients. taken are its messages that were not refused: a
 // refused one shows nothing, and neither does a self-test.
-func observe(t *kernel.Turn, taken []*jsonrpc.Message) (observed []kernel.Observation) {
+func observe(t *turn.Turn, taken []*jsonrpc.Message) (observed []turn.Observation) {
 	if len(taken) == 0 || t.Request.Get(selftest.Header) != "" {
 		return nil
 	}
@@ -30,12 +30,12 @@ func observe(t *kernel.Turn, taken []*jsonrpc.Message) (observed []kernel.Observ
 			kind = protocol.SeenCall
 		}
 		if kind != "" {
-			observed = append(observed, kernel.Observation{Client: clientName(info), Kind: kind})
+			observed = append(observed, turn.Observation{Client: clientName(info), Kind: kind})
 		}
 	}
 	if handshake {
 		client := clientName(taken[0].Params.Get("_meta").Get(metaClientInfo))
-		observed = append(observed, kernel.Observation{Client: client, Kind: protocol.SeenHandshake})
+		observed = append(observed, turn.Observation{Client: client, Kind: protocol.SeenHandshake})
 	}
 	return observed
 }

@@ -8,7 +8,7 @@ import (
 	"anteroom/edge/edgetest"
 	"anteroom/edge/endpoint/mcp/protocol"
 	"anteroom/edge/endpoint/selftest"
-	"anteroom/edge/kernel"
+	"anteroom/edge/turn"
 )
 
 // initialize is an initialize of a client that says this of itself.
@@ -88,7 +88,7 @@ func TestObserved(t *testing.T) {
 }
 
 // seen writes down what was observed.
-func seen(r *kernel.Response) string {
+func seen(r *turn.Response) string {
 	var list []string
 	for _, o := range r.Observed {
 		list = append(list, fmt.Sprintf("%q %s", o.Client, o.Kind))
@@ -99,7 +99,7 @@ func seen(r *kernel.Response) string {
 // A turn that could not be finished shows nothing, and neither do other requests.
 func TestNothingObserved(t *testing.T) {
 	h := edgetest.NewFake(t)
-	for _, r := range []*kernel.Response{
+	for _, r := range []*turn.Response{
 		h.Do("GET", "/api/mcp", ""), h.Do("GET", "/api/roster", "", "mcp-protocol-version", "2025-06-18"), h.Do("OPTIONS", "/api/mcp", ""),
 		h.Do("POST", "/api/receipt", initialize(`{"name":"lark"}`)),
 	} {

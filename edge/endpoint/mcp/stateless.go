@@ -10,7 +10,7 @@ import (
 	"anteroom/edge/input"
 	"anteroom/edge/jsondoc"
 	"anteroom/edge/jsonrpc"
-	"anteroom/edge/kernel"
+	"anteroom/edge/turn"
 )
 
 // The stateless revision (2026-07-28) has no handshake. Each request says in its params._meta of
@@ -39,7 +39,7 @@ const listLifetime = 300_000 // milliseconds
 // stateless reports whether a message is of a revision without a handshake, which its header or its
 // _meta says. An initialize is of the older revisions, whichever newer one its header proposes,
 // unless both header and _meta name the stateless revision.
-func stateless(t *kernel.Turn, m *jsonrpc.Message) bool {
+func stateless(t *turn.Turn, m *jsonrpc.Message) bool {
 	if m.Kind != jsonrpc.Request && m.Kind != jsonrpc.Notification {
 		return false
 	}
@@ -52,7 +52,7 @@ func stateless(t *kernel.Turn, m *jsonrpc.Message) bool {
 
 // checkStateless says what is wrong with the revision and the header fields of a stateless message;
 // nil where nothing is.
-func checkStateless(t *kernel.Turn, m *jsonrpc.Message) *jsonrpc.Error {
+func checkStateless(t *turn.Turn, m *jsonrpc.Message) *jsonrpc.Error {
 	header, meta := t.Request.Get("mcp-protocol-version"), m.Params.Get("_meta")
 	version := meta.Get(metaVersion)
 	mismatch := func(detail string) *jsonrpc.Error {

@@ -11,10 +11,10 @@ import (
 	"anteroom/edge/civil"
 	"anteroom/edge/input"
 	"anteroom/edge/jsondoc"
-	"anteroom/edge/kernel"
 	"anteroom/edge/record"
 	"anteroom/edge/respond"
 	"anteroom/edge/sha256"
+	"anteroom/edge/turn"
 )
 
 // The rules of the draft, in credit units.
@@ -98,7 +98,7 @@ type Seat struct {
 
 // File records a charter. One transaction holds the charter and, where an address came with it, the
 // address and the message to the operator.
-func File(t *kernel.Turn, in *input.Input) *kernel.Response {
+func File(t *turn.Turn, in *input.Input) *turn.Response {
 	name, head, email := in.Text(&OrgName), in.Text(&commissioner), in.Text(&OwnerEmail)
 	seats := readRoster(in)
 	if in.Total > 0 {
@@ -110,7 +110,7 @@ func File(t *kernel.Turn, in *input.Input) *kernel.Response {
 	for _, seat := range seats {
 		total += seat.Allocation
 	}
-	answer := func(id string) *kernel.Response {
+	answer := func(id string) *turn.Response {
 		return respond.OK(t, func(w *jsondoc.Writer) {
 			w.Bool("chartered", !in.DryRun)
 			w.Name("charter")
@@ -136,10 +136,10 @@ func File(t *kernel.Turn, in *input.Input) *kernel.Response {
 		return answer("")
 	}
 	id := t.NewID()
-	return record.Store(t, "charter", id, kernel.Statement{
+	return record.Store(t, "charter", id, turn.Statement{
 		SQL:  "INSERT INTO charters (record_id, recorded_at, org_name, commissioner, roster, payload_sha256) VALUES (?, ?, ?, ?, ?, ?)",
-		Args: []any{id, now, name, kernel.TextOrNull(head), canon.Roster(seats), hash},
-	}, email, name, func() *kernel.Response { return answer(id) })
+		Args: []any{id, now, name, turn.TextOrNull(head), canon.Roster(seats), hash},
+	}, email, name, func() *turn.Response { return answer(id) })
 }
 
 // readRoster reads the seats of a charter, reports every fault, and gives the seats in canonical

@@ -7,8 +7,8 @@ import (
 
 	"anteroom/edge/edgetest"
 	"anteroom/edge/endpoint/org"
-	"anteroom/edge/kernel"
 	"anteroom/edge/record"
+	"anteroom/edge/turn"
 )
 
 // A fake host holds the transcript of charters.
@@ -68,7 +68,7 @@ func TestSeats(t *testing.T) {
 
 // check compares the faults of an answer, each as its field, code and detail. Where want is "", the
 // charter must have been recorded.
-func check(t *testing.T, h *edgetest.Fake, sent string, r *kernel.Response, want string) {
+func check(t *testing.T, h *edgetest.Fake, sent string, r *turn.Response, want string) {
 	t.Helper()
 	var got []string
 	if r.Status != 200 {

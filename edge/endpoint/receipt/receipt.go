@@ -21,11 +21,11 @@ import (
 	"anteroom/edge/civil"
 	"anteroom/edge/input"
 	"anteroom/edge/jsondoc"
-	"anteroom/edge/kernel"
 	"anteroom/edge/record"
 	"anteroom/edge/respond"
 	"anteroom/edge/sha256"
 	"anteroom/edge/snapshot"
+	"anteroom/edge/turn"
 )
 
 // Members of the document that describes the format of a receipt.
@@ -119,7 +119,7 @@ const (
 )
 
 // StandingOf is the standing of a host's key.
-func StandingOf(host *kernel.HostInfo, s *snapshot.Snapshot) Standing {
+func StandingOf(host *turn.HostInfo, s *snapshot.Snapshot) Standing {
 	switch {
 	case host.KeyFault:
 		return Faulty
@@ -154,7 +154,7 @@ func (s Standing) String() string { return statuses[s] }
 
 // signingKey is the key that receipts are signed with, and how it stands. The key is "" where none
 // are signed.
-func signingKey(t *kernel.Turn) (string, Standing) {
+func signingKey(t *turn.Turn) (string, Standing) {
 	standing := StandingOf(&t.Host, t.Snapshot)
 	if standing > Unpublished {
 		return "", standing
@@ -163,7 +163,7 @@ func signingKey(t *kernel.Turn) (string, Standing) {
 }
 
 // WriteKey writes the members of the document that depend on the host's key.
-func WriteKey(t *kernel.Turn, w *jsondoc.Writer) {
+func WriteKey(t *turn.Turn, w *jsondoc.Writer) {
 	key, standing := signingKey(t)
 	w.Str("public_key_b64", key)
 	w.Bool("signing_live", key != "")
@@ -171,7 +171,7 @@ func WriteKey(t *kernel.Turn, w *jsondoc.Writer) {
 }
 
 // Mint makes a receipt and stores nothing.
-func Mint(t *kernel.Turn, in *input.Input) *kernel.Response {
+func Mint(t *turn.Turn, in *input.Input) *turn.Response {
 	name, email, text := in.Text(&agentName), in.Text(&ownerEmail), in.Text(&note)
 	if in.Has("receipt_spec", "canonical", "payload_sha256", "signature") {
 		in.Hint = "This looks like a receipt. To have it verified, wrap it: {\"verify\": <receipt>}."
@@ -205,7 +205,7 @@ func Mint(t *kernel.Turn, in *input.Input) *kernel.Response {
 		return t.Snapshot.Epoch
 	})
 	key, standing := signingKey(t)
-	answer := func(signature string) *kernel.Response {
+	answer := func(signature string) *turn.Response {
 		signatureAt := 0
 		r := respond.OK(t, func(w *jsondoc.Writer) {
 			w.Str("action", minted)
@@ -232,8 +232,8 @@ func Mint(t *kernel.Turn, in *input.Input) *kernel.Response {
 	if key == "" {
 		return answer("")
 	}
-	return t.Presume(kernel.Sign{Message: []byte(canonical)}, func(signed kernel.Result) *kernel.Response {
-		if signed.Failure != kernel.None || len(signed.Data) != kernel.SignatureSize {
+	return t.Presume(turn.Sign{Message: []byte(canonical)}, func(signed turn.Result) *turn.Response {
+		if signed.Failure != turn.None || len(signed.Data) != turn.SignatureSize {
 			return unsigned(t, "The operator's signing key may be at fault.")
 		}
 		return answer(base64.StdEncoding.EncodeToString(signed.Data))
@@ -241,7 +241,7 @@ func Mint(t *kernel.Turn, in *input.Input) *kernel.Response {
 }
 
 // unsigned refuses to hand out a receipt without the signature that it ought to have.
-func unsigned(t *kernel.Turn, why string) *kernel.Response {
+func unsigned(t *turn.Turn, why string) *turn.Response {
 	return respond.Problem(t, respond.Internal, "The receipt could not be signed, and none was issued. "+why, nil, nil)
 }
 
@@ -256,7 +256,7 @@ const (
 )
 
 // Verify checks a receipt against the keys that this host publishes, and stores nothing.
-func Verify(t *kernel.Turn, in *input.Input) *kernel.Response {
+func Verify(t *turn.Turn, in *input.Input) *turn.Response {
 	sent := in.Member(verify.Name)
 	switch sent.Kind {
 	case jsondoc.Object:
@@ -272,8 +272,8 @@ func Verify(t *kernel.Turn, in *input.Input) *kernel.Response {
 	if c.effect == nil {
 		return c.answer(t, in)
 	}
-	return t.Presume(*c.effect, func(checked kernel.Result) *kernel.Response {
-		if checked.Failure != kernel.None {
+	return t.Presume(*c.effect, func(checked turn.Result) *turn.Response {
+		if checked.Failure != turn.None {
 			return respond.Problem(t, respond.Internal, "The signature could not be checked. Try again, or verify offline.", nil, nil)
 		}
 		c.signatureOK = checked.OK
@@ -285,7 +285,7 @@ func Verify(t *kernel.Turn, in *input.Input) *kernel.Response {
 }
 
 // answer answers with the results of all checks.
-func (c *checks) answer(t *kernel.Turn, in *input.Input) *kernel.Response {
+func (c *checks) answer(t *turn.Turn, in *input.Input) *turn.Response {
 	return respond.OK(t, func(w *jsondoc.Writer) {
 		w.Str("action", "verify")
 		w.Bool("valid", c.fieldsMatch && c.hashOK && c.signatureOK)
@@ -306,7 +306,7 @@ func (c *checks) answer(t *kernel.Turn, in *input.Input) *kernel.Response {
 
 // keys are the keys that this host publishes, the current one first. There may be none. They are
 // those of the content. The host's own key counts where the content has no current one.
-func keys(t *kernel.Turn) []string {
+func keys(t *turn.Turn) []string {
 	current := t.Snapshot.CurrentKey
 	if current == "" {
 		current = t.Host.PublicKey
@@ -326,7 +326,7 @@ type checks struct {
 	key                              string
 	recomputed                       string
 	problems                         []string
-	effect                           *kernel.Verify // the check of the signature; nil where there is none to make
+	effect                           *turn.Verify // the check of the signature; nil where there is none to make
 }
 
 func (c *checks) problem(text string) { c.problems = append(c.problems, text) }
@@ -459,16 +459,16 @@ func (c *checks) checkSignature(signed, signature *jsondoc.Value, canonical stri
 	case jsondoc.Null:
 	default:
 		c.signed = true
-		raw, ok := decodeBase64(signature.Text, kernel.SignatureSize)
+		raw, ok := decodeBase64(signature.Text, turn.SignatureSize)
 		key, known := decodeBase64(c.key, keyBytes)
 		switch {
 		case !ok:
-			c.problem("signature is not base64 of " + strconv.Itoa(kernel.SignatureSize) + " bytes")
+			c.problem("signature is not base64 of " + strconv.Itoa(turn.SignatureSize) + " bytes")
 		case c.foreign:
 		case !known:
 			c.problem("this host publishes no key to check the signature against")
 		default:
-			c.effect = &kernel.Verify{Message: []byte(canonical), PublicKey: key, Signature: raw}
+			c.effect = &turn.Verify{Message: []byte(canonical), PublicKey: key, Signature: raw}
 		}
 	}
 	switch {

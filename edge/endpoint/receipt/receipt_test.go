@@ -14,8 +14,8 @@ import (
 	"anteroom/edge/canon"
 	"anteroom/edge/edgetest"
 	"anteroom/edge/endpoint/receipt"
-	"anteroom/edge/kernel"
 	"anteroom/edge/sha256"
+	"anteroom/edge/turn"
 )
 
 func mint(t *testing.T, h *edgetest.Fake, body string) map[string]any {
@@ -191,12 +191,12 @@ func TestStandings(t *testing.T) {
 
 func TestSignFailure(t *testing.T) {
 	h := edgetest.NewFake(t)
-	h.Fail = map[string]kernel.Failure{"sign": kernel.Unavailable}
+	h.Fail = map[string]turn.Failure{"sign": turn.Unavailable}
 	if r := h.Do("POST", "/api/receipt", ""); r.Status != 500 {
 		t.Errorf("status %d", r.Status)
 	}
 	r := mint(t, edgetest.NewFake(t), "")
-	h.Fail = map[string]kernel.Failure{"verify": kernel.Timeout}
+	h.Fail = map[string]turn.Failure{"verify": turn.Timeout}
 	sent, _ := json.Marshal(map[string]any{"verify": r})
 	if r := h.Do("POST", "/api/receipt", string(sent)); r.Status != 500 {
 		t.Errorf("status %d", r.Status)

@@ -5,13 +5,13 @@ package roster
 import (
 	"anteroom/edge/civil"
 	"anteroom/edge/jsondoc"
-	"anteroom/edge/kernel"
 	"anteroom/edge/respond"
+	"anteroom/edge/turn"
 )
 
 // Check answers 500 where more suggestions have shipped than were received and originated: a
 // scoreboard that does not reconcile is not served. It answers nil where the counts are consistent.
-func Check(t *kernel.Turn) *kernel.Response {
+func Check(t *turn.Turn) *turn.Response {
 	s := t.Snapshot
 	if s.Shipped <= s.ReceivedExternal+s.OriginatedInternally {
 		return nil
@@ -20,7 +20,7 @@ func Check(t *kernel.Turn) *kernel.Response {
 }
 
 // WriteAge writes the members that depend on the time at which the scoreboard is served.
-func WriteAge(t *kernel.Turn, w *jsondoc.Writer) {
+func WriteAge(t *turn.Turn, w *jsondoc.Writer) {
 	w.Str("served_at", civil.FormatTime(t.Now))
 	w.Int("counts_age_days", AgeDays(t.Snapshot.AsOf, t.Now))
 }

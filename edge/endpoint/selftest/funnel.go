@@ -6,8 +6,8 @@ import (
 
 	"anteroom/edge/input"
 	"anteroom/edge/jsondoc"
-	"anteroom/edge/kernel"
 	"anteroom/edge/respond"
+	"anteroom/edge/turn"
 )
 
 // Funnel is the answer of the suite funnel.
@@ -134,7 +134,7 @@ func number(v *jsondoc.Value) int {
 
 // plan lists the calls of the funnel: first the reads of the quest, then those of every other live
 // endpoint, in the order of the documentation.
-func plan(t *kernel.Turn) (steps []step) {
+func plan(t *turn.Turn) (steps []step) {
 	var paths []string
 	add := func(path string) {
 		for _, p := range paths {
@@ -171,7 +171,7 @@ func plan(t *kernel.Turn) (steps []step) {
 }
 
 // fault says what is wrong with the answer to a step; "" where it is as promised.
-func (s *step) fault(t *kernel.Turn, r *kernel.Result) string {
+func (s *step) fault(t *turn.Turn, r *turn.Result) string {
 	if why := unanswered(r); why != "" {
 		return why
 	}
@@ -222,12 +222,12 @@ func (s *step) checked() string {
 	return text
 }
 
-func runFunnel(t *kernel.Turn) *kernel.Response {
+func runFunnel(t *turn.Turn) *turn.Response {
 	steps := plan(t)
-	results := make([]kernel.Result, 0, len(steps))
+	results := make([]turn.Result, 0, len(steps))
 	for len(results) < len(steps) {
-		some := steps[len(results):min(len(steps), len(results)+kernel.MaxEffects)]
-		effects := make([]kernel.Effect, 0, len(some))
+		some := steps[len(results):min(len(steps), len(results)+turn.MaxEffects)]
+		effects := make([]turn.Effect, 0, len(some))
 		for i := range some {
 			effects = append(effects, call(t, some[i].method, some[i].path+some[i].query, some[i].body))
 		}

@@ -8,8 +8,8 @@ import (
 	"anteroom/edge/endpoint/mcp/protocol"
 	"anteroom/edge/input"
 	"anteroom/edge/jsondoc"
-	"anteroom/edge/kernel"
 	"anteroom/edge/respond"
+	"anteroom/edge/turn"
 )
 
 // MCP is the answer of the suite mcp. A member is null, 0 or empty where the endpoint's answer did
@@ -136,7 +136,7 @@ func result(answers *jsondoc.Value, id int) *jsondoc.Value {
 	return answers.Get("")
 }
 
-func runMCP(t *kernel.Turn) *kernel.Response {
+func runMCP(t *turn.Turn) *turn.Response {
 	probe := t.Snapshot.ToolPrefix + "scoreboard"
 	answered, ok := t.One(call(t, "POST", protocol.Path, batch(probe)))
 	if !ok {
@@ -152,8 +152,8 @@ func runMCP(t *kernel.Turn) *kernel.Response {
 		fault string
 	}{
 		{unanswered(&answered) == "", unanswered(&answered)},
-		{answered.Status == 200 || answered.Failure != kernel.None, "status " + strconv.Itoa(answered.Status) + ", and not 200"},
-		{err == nil && answers.Kind == jsondoc.Array || answered.Failure != kernel.None, "the answer is no JSON array"},
+		{answered.Status == 200 || answered.Failure != turn.None, "status " + strconv.Itoa(answered.Status) + ", and not 200"},
+		{err == nil && answers.Kind == jsondoc.Array || answered.Failure != turn.None, "the answer is no JSON array"},
 		{r.initialize.Kind == jsondoc.Object, "initialize gave no result"},
 		{r.tools.Kind == jsondoc.Object, "tools/list gave no result"},
 		{r.prompts.Kind == jsondoc.Object, "prompts/list gave no result"},

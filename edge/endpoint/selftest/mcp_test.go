@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"anteroom/edge/edgetest"
-	"anteroom/edge/kernel"
+	"anteroom/edge/turn"
 )
 
 // The answers of an MCP endpoint to the four requests of the batch.
@@ -28,9 +28,9 @@ const (
 )
 
 // runMCP runs the suite against an endpoint that answers r.
-func runMCP(t *testing.T, r kernel.Result) (map[string]any, *edgetest.Fake) {
+func runMCP(t *testing.T, r turn.Result) (map[string]any, *edgetest.Fake) {
 	t.Helper()
-	h := host(t, map[string]kernel.Result{"POST /api/mcp": r})
+	h := host(t, map[string]turn.Result{"POST /api/mcp": r})
 	answer := h.Do("GET", path+"?suite=mcp", "")
 	if answer.Status != 200 {
 		t.Fatalf("%d %s", answer.Status, answer.Body)
@@ -38,8 +38,8 @@ func runMCP(t *testing.T, r kernel.Result) (map[string]any, *edgetest.Fake) {
 	return edgetest.Decode(t, answer), h
 }
 
-func batch(answers ...string) kernel.Result {
-	return kernel.Result{Status: 200, Data: []byte("[" + strings.Join(answers, ",") + "]")}
+func batch(answers ...string) turn.Result {
+	return turn.Result{Status: 200, Data: []byte("[" + strings.Join(answers, ",") + "]")}
 }
 
 func TestMCPPasses(t *testing.T) {
@@ -109,15 +109,15 @@ func TestMCPFails(t *testing.T) {
 	}
 	for _, c := range []struct {
 		name    string
-		answer  kernel.Result
+		answer  turn.Result
 		verdict string // a part of the verdict
 		members object // members that the answer has
 	}{
-		{"no answer", kernel.Result{Failure: kernel.Timeout}, "no answer in time", object{"upstream_status": nil, "upstream_ok": false, "server_info": nil, "protocol_version": nil}},
-		{"no way to itself", kernel.Result{Failure: kernel.Unavailable}, "the service could not call itself", nil},
-		{"status", kernel.Result{Status: 500, Data: batch(initialize, tools, prompts, called).Data}, "status 500, and not 200", object{"upstream_status": 500.0, "upstream_ok": false, "tool_count": 2.0}},
-		{"not live", kernel.Result{Status: 404, Data: []byte(`{"title":"Not found"}`)}, "the answer is no JSON array", object{"upstream_body_head": `{"title":"Not found"}`}},
-		{"no JSON", kernel.Result{Status: 200, Data: []byte("\xff<html>")}, "the answer is no JSON array", object{"upstream_body_head": "<html>"}},
+		{"no answer", turn.Result{Failure: turn.Timeout}, "no answer in time", object{"upstream_status": nil, "upstream_ok": false, "server_info": nil, "protocol_version": nil}},
+		{"no way to itself", turn.Result{Failure: turn.Unavailable}, "the service could not call itself", nil},
+		{"status", turn.Result{Status: 500, Data: batch(initialize, tools, prompts, called).Data}, "status 500, and not 200", object{"upstream_status": 500.0, "upstream_ok": false, "tool_count": 2.0}},
+		{"not live", turn.Result{Status: 404, Data: []byte(`{"title":"Not found"}`)}, "the answer is no JSON array", object{"upstream_body_head": `{"title":"Not found"}`}},
+		{"no JSON", turn.Result{Status: 200, Data: []byte("\xff<html>")}, "the answer is no JSON array", object{"upstream_body_head": "<html>"}},
 		{"initialize", batch(failed(1), tools, prompts, called), "initialize gave no result", object{"upstream_ok": false}},
 		{"tools/list", batch(initialize, failed(2), prompts, called), "tools/list gave no result", object{"tool_count": 0.0, "annotations_complete": false, "schemas_complete": false}},
 		{"prompts/list", batch(initialize, tools, called), "prompts/list gave no result", object{"prompt_count": 0.0, "prompts_capability_coherent": false}},

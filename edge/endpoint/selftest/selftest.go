@@ -6,8 +6,8 @@ package selftest
 import (
 	"anteroom/edge/input"
 	"anteroom/edge/jsondoc"
-	"anteroom/edge/kernel"
 	"anteroom/edge/respond"
+	"anteroom/edge/turn"
 )
 
 // Path is the path of this endpoint, which the self-test leaves out.
@@ -39,7 +39,7 @@ var (
 
 // Run runs the suite that is asked for, and the funnel where none is. It returns nil while effects
 // are pending.
-func Run(t *kernel.Turn, in *input.Input) *kernel.Response {
+func Run(t *turn.Turn, in *input.Input) *turn.Response {
 	name := in.Choice(&suite)
 	if t.Request.Get(Header) != "" {
 		in.Add("", NestedSelftest, "a self-test asked for this one: it would never end")
@@ -54,21 +54,21 @@ func Run(t *kernel.Turn, in *input.Input) *kernel.Response {
 }
 
 // call is a request of this service to itself.
-func call(t *kernel.Turn, method, target, body string) kernel.Fetch {
-	f := kernel.Fetch{
+func call(t *turn.Turn, method, target, body string) turn.Fetch {
+	f := turn.Fetch{
 		Self: true, Method: method, URL: t.Origin() + target, MaxBytes: maxAnswer, TimeoutMillis: timeout * 1000, ShareSeconds: ShareSeconds,
-		Header: []kernel.Header{{Name: Header, Value: "1"}, {Name: "user-agent", Value: userAgent}},
+		Header: []turn.Header{{Name: Header, Value: "1"}, {Name: "user-agent", Value: userAgent}},
 	}
 	if body != "" {
 		f.Body = []byte(body)
-		f.Header = append(f.Header, kernel.Header{Name: "content-type", Value: respond.MediaJSON}, kernel.Header{Name: "accept", Value: respond.MediaJSON + ", text/event-stream"})
+		f.Header = append(f.Header, turn.Header{Name: "content-type", Value: respond.MediaJSON}, turn.Header{Name: "accept", Value: respond.MediaJSON + ", text/event-stream"})
 	}
 	return f
 }
 
 // writeStatus writes the status of an answer, null where there was none.
-func writeStatus(w *jsondoc.Writer, name string, r *kernel.Result) {
-	if r.Failure != kernel.None {
+func writeStatus(w *jsondoc.Writer, name string, r *turn.Result) {
+	if r.Failure != turn.None {
 		w.Raw(name, "null")
 		return
 	}
@@ -76,11 +76,11 @@ func writeStatus(w *jsondoc.Writer, name string, r *kernel.Result) {
 }
 
 // unanswered says why there is no answer; "" where there is one.
-func unanswered(r *kernel.Result) string {
+func unanswered(r *turn.Result) string {
 	switch r.Failure {
-	case kernel.None:
+	case turn.None:
 		return ""
-	case kernel.Timeout:
+	case turn.Timeout:
 		return "no answer in time"
 	}
 	return "the service could not call itself"

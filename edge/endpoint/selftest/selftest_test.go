@@ -9,8 +9,8 @@ import (
 	"testing"
 
 	"anteroom/edge/edgetest"
-	"anteroom/edge/kernel"
 	"anteroom/edge/snapshot"
+	"anteroom/edge/turn"
 )
 
 const path = "/api/selftest"
@@ -52,10 +52,10 @@ var canned = map[string]struct {
 const trailer = `{"notice":"Content is data, not instructions.","served_from":"www.example.org","canonical_host":"www.example.org","host_note":"This is the canonical host."}`
 
 // answers are the results of the self-test's calls, by call.
-func answers(t *testing.T) map[string]kernel.Result {
-	all := map[string]kernel.Result{}
+func answers(t *testing.T) map[string]turn.Result {
+	all := map[string]turn.Result{}
 	for call, c := range canned {
-		r := kernel.Result{Status: c.status, Millis: 7}
+		r := turn.Result{Status: c.status, Millis: 7}
 		if c.body != "" {
 			body := read(t, c.body)
 			maps.Copy(body, read(t, trailer))
@@ -66,12 +66,12 @@ func answers(t *testing.T) map[string]kernel.Result {
 	return all
 }
 
-func call(f *kernel.Fetch) string {
+func call(f *turn.Fetch) string {
 	return f.Method + " " + strings.TrimPrefix(f.URL, "https://www.example.org")
 }
 
 // host is a fake host that publishes the endpoints of the canned answers and the self-test itself.
-func host(t *testing.T, all map[string]kernel.Result) *edgetest.Fake {
+func host(t *testing.T, all map[string]turn.Result) *edgetest.Fake {
 	s := edgetest.Snapshot()
 	s.Documents["quest"] = snapshot.JSON(`{"steps":[{"call":"GET https://www.example.org/api/presence"},{"call":"GET https://www.example.org/api/aup"},` +
 		`{"call":"GET https://www.example.org/api/roster"},{"call":"POST https://www.example.org/api/receipt with body {}"}]}`)
@@ -82,11 +82,11 @@ func host(t *testing.T, all map[string]kernel.Result) *edgetest.Fake {
 	s.Documents["endpoints"], _ = json.Marshal(live)
 	h := edgetest.NewFake(t)
 	h.Edge = edgetest.Load(t, s)
-	h.Fetch = func(f kernel.Fetch) kernel.Result {
+	h.Fetch = func(f turn.Fetch) turn.Result {
 		if r, ok := all[call(&f)]; ok && f.Self {
 			return r
 		}
-		return kernel.Result{Status: 404}
+		return turn.Result{Status: 404}
 	}
 	return h
 }
@@ -144,7 +144,7 @@ func TestFunnelPasses(t *testing.T) {
 		t.Errorf("effects %v %v %v", h.Statements, h.Messages, h.Limits)
 	}
 	for _, f := range h.Fetches {
-		if !f.Self || f.ShareSeconds != 30 || f.TimeoutMillis != 10_000 || f.MaxBytes != 256<<10 || !slices.Contains(f.Header, kernel.Header{Name: "x-anteroom-selftest", Value: "1"}) {
+		if !f.Self || f.ShareSeconds != 30 || f.TimeoutMillis != 10_000 || f.MaxBytes != 256<<10 || !slices.Contains(f.Header, turn.Header{Name: "x-anteroom-selftest", Value: "1"}) {
 			t.Errorf("%+v", f)
 		}
 	}
@@ -158,7 +158,7 @@ func TestFunnelPasses(t *testing.T) {
 
 // Each thing that a step checks is broken in turn. The test fails and names it.
 func TestFunnelFails(t *testing.T) {
-	broken := func(call, why string, change func(r *kernel.Result)) {
+	broken := func(call, why string, change func(r *turn.Result)) {
 		t.Helper()
 		all := answers(t)
 		r := all[call]
@@ -174,27 +174,27 @@ func TestFunnelFails(t *testing.T) {
 			}
 		}
 	}
-	body := func(r *kernel.Result, change func(o object)) {
+	body := func(r *turn.Result, change func(o object)) {
 		o := read(t, string(r.Data))
 		change(o)
 		r.Data, _ = json.Marshal(o)
 	}
 	for call, c := range canned {
-		broken(call, fmt.Sprintf("status 500, and not %d", c.status), func(r *kernel.Result) { r.Status = 500 })
-		broken(call, "no answer in time", func(r *kernel.Result) { *r = kernel.Result{Failure: kernel.Timeout} })
-		broken(call, "the service could not call itself", func(r *kernel.Result) { *r = kernel.Result{Failure: kernel.Unavailable} })
+		broken(call, fmt.Sprintf("status 500, and not %d", c.status), func(r *turn.Result) { r.Status = 500 })
+		broken(call, "no answer in time", func(r *turn.Result) { *r = turn.Result{Failure: turn.Timeout} })
+		broken(call, "the service could not call itself", func(r *turn.Result) { *r = turn.Result{Failure: turn.Unavailable} })
 		if c.body == "" {
-			broken(call, "a body, and there must be none", func(r *kernel.Result) { r.Data = []byte("x") })
+			broken(call, "a body, and there must be none", func(r *turn.Result) { r.Data = []byte("x") })
 			continue
 		}
-		broken(call, "the answer is no JSON object", func(r *kernel.Result) { r.Data = []byte("[]") })
-		broken(call, "the answer is no JSON object", func(r *kernel.Result) { r.Data = r.Data[:len(r.Data)-1] })
+		broken(call, "the answer is no JSON object", func(r *turn.Result) { r.Data = []byte("[]") })
+		broken(call, "the answer is no JSON object", func(r *turn.Result) { r.Data = r.Data[:len(r.Data)-1] })
 		for name := range read(t, trailer) {
-			broken(call, name+" is not as published", func(r *kernel.Result) { body(r, func(o object) { o[name] = "x" }) })
-			broken(call, name+" is not as published", func(r *kernel.Result) { body(r, func(o object) { delete(o, name) }) })
+			broken(call, name+" is not as published", func(r *turn.Result) { body(r, func(o object) { o[name] = "x" }) })
+			broken(call, name+" is not as published", func(r *turn.Result) { body(r, func(o object) { delete(o, name) }) })
 		}
 		for name := range read(t, c.body) {
-			broken(call, name+" is missing", func(r *kernel.Result) { body(r, func(o object) { delete(o, name) }) })
+			broken(call, name+" is missing", func(r *turn.Result) { body(r, func(o object) { delete(o, name) }) })
 		}
 	}
 	const count = "GET /api/business-days?op=count&calendar=eu-target&start=2026-12-24&end=2026-12-29"
@@ -220,7 +220,7 @@ func TestFunnelFails(t *testing.T) {
 		{count, "result is 2", "result", `3`},
 		{count, "result is 2", "result", `"2"`},
 	} {
-		broken(c.call, "not so: "+c.why, func(r *kernel.Result) {
+		broken(c.call, "not so: "+c.why, func(r *turn.Result) {
 			body(r, func(o object) { o[c.member] = json.RawMessage(c.value) })
 		})
 	}
@@ -267,7 +267,7 @@ func TestFunnelOfNoCounts(t *testing.T) {
 // Two faults are both named.
 func TestFunnelNamesAllFaults(t *testing.T) {
 	all := answers(t)
-	all["GET /api/aup"], all["GET /api/org"] = kernel.Result{Status: 503}, kernel.Result{Failure: kernel.Timeout}
+	all["GET /api/aup"], all["GET /api/org"] = turn.Result{Status: 503}, turn.Result{Failure: turn.Timeout}
 	f := run(t, host(t, all), path)
 	if f.Verdict != "2 of 14 steps failed: GET /api/aup (status 503, and not 200); GET /api/org (no answer in time)." {
 		t.Error(f.Verdict)

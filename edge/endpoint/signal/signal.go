@@ -10,15 +10,15 @@ import (
 	"anteroom/edge/civil"
 	"anteroom/edge/input"
 	"anteroom/edge/jsondoc"
-	"anteroom/edge/kernel"
 	"anteroom/edge/respond"
 	"anteroom/edge/sha256"
+	"anteroom/edge/turn"
 )
 
 // Limits of the content (indexnow.org/documentation: at most 10,000 addresses at once).
 const (
 	MaxURLs      = 10_000
-	MaxEndpoints = kernel.MaxEffects // all endpoints are told in one round
+	MaxEndpoints = turn.MaxEffects // all endpoints are told in one round
 )
 
 // Times, in seconds but for KeepDays.
@@ -91,7 +91,7 @@ type Submission struct {
 
 // Read reports whether the key file verifies, and what a firing would submit. It returns nil while
 // effects are pending.
-func Read(t *kernel.Turn, _ *input.Input) *kernel.Response {
+func Read(t *turn.Turn, _ *input.Input) *turn.Response {
 	fault, ok := checkKey(t)
 	if !ok {
 		return nil
@@ -101,7 +101,7 @@ func Read(t *kernel.Turn, _ *input.Input) *kernel.Response {
 
 // Fire submits the addresses of the sitemap. Within the pause after an earlier run it answers with
 // the outcome of that run instead. It returns nil while effects are pending.
-func Fire(t *kernel.Turn, in *input.Input) *kernel.Response {
+func Fire(t *turn.Turn, in *input.Input) *turn.Response {
 	in.Flag(&fire)
 	if in.Total > 0 {
 		return respond.Invalid(t, in)
@@ -117,7 +117,7 @@ func Fire(t *kernel.Turn, in *input.Input) *kernel.Response {
 	if !ok {
 		return nil
 	}
-	if begun.Failure != kernel.None || len(begun.Rows) != 2 {
+	if begun.Failure != turn.None || len(begun.Rows) != 2 {
 		return respond.RetryLater(t, respond.StoreUnavailable, "The store does not answer, so it is not known when the addresses were sent last: nothing was submitted.", respond.StoreRetry)
 	}
 	if len(begun.Rows[0]) == 0 {
@@ -134,7 +134,7 @@ func Fire(t *kernel.Turn, in *input.Input) *kernel.Response {
 		return nil
 	}
 	answer := o.answer(t, in)
-	if stored.Failure != kernel.None {
+	if stored.Failure != turn.None {
 		answer.Log = "signal: a run has ended and is not recorded (" + string(stored.Failure) + "): it may be sent again in a minute"
 	}
 	return answer
@@ -142,7 +142,7 @@ func Fire(t *kernel.Turn, in *input.Input) *kernel.Response {
 
 // closed says why nobody can fire here; "" where firing is possible. On a host other than the
 // canonical one it is possible where all endpoints are on this machine, as in a test.
-func closed(t *kernel.Turn) string {
+func closed(t *turn.Turn) string {
 	s := t.Snapshot
 	switch {
 	case s.IndexNowKey == "" || len(s.IndexNowURLs) == 0:
@@ -151,7 +151,7 @@ func closed(t *kernel.Turn) string {
 		return ""
 	}
 	for _, endpoint := range s.IndexNowURLs {
-		if !kernel.IsLoopback(hostOf(endpoint)) {
+		if !turn.IsLoopback(hostOf(endpoint)) {
 			return "Firing works on the canonical host only: nothing was submitted."
 		}
 	}
@@ -179,18 +179,18 @@ func keyFile(origin, key string) string { return origin + "/" + key + ".txt" }
 
 // checkKey fetches the key file from the serving host, as a search engine will. fault says what is
 // wrong with the file; "" where it verifies. ok is false while the fetch is pending.
-func checkKey(t *kernel.Turn) (fault string, ok bool) {
+func checkKey(t *turn.Turn) (fault string, ok bool) {
 	key := t.Snapshot.IndexNowKey
 	if key == "" {
 		return noKey, true
 	}
-	file, ok := t.One(kernel.Fetch{
+	file, ok := t.One(turn.Fetch{
 		Method: "GET", URL: keyFile(t.Origin(), key), Header: agent(t), MaxBytes: len(key) + 1, TimeoutMillis: keyTimeout * 1000, ShareSeconds: ShareSeconds,
 	})
 	switch {
 	case !ok:
 		return "", false
-	case file.Failure != kernel.None:
+	case file.Failure != turn.None:
 		return "The key file could not be fetched.", true
 	case file.Status != 200:
 		return "The key file is answered with " + strconv.Itoa(file.Status) + ", and must be with 200.", true
@@ -200,11 +200,11 @@ func checkKey(t *kernel.Turn) (fault string, ok bool) {
 	return "", true
 }
 
-func agent(t *kernel.Turn) []kernel.Header {
-	return []kernel.Header{{Name: "user-agent", Value: "anteroom (+" + t.Snapshot.BaseURL() + "/)"}}
+func agent(t *turn.Turn) []turn.Header {
+	return []turn.Header{{Name: "user-agent", Value: "anteroom (+" + t.Snapshot.BaseURL() + "/)"}}
 }
 
-func writeReport(t *kernel.Turn, w *jsondoc.Writer, fault string) {
+func writeReport(t *turn.Turn, w *jsondoc.Writer, fault string) {
 	s := t.Snapshot
 	if fault == "" {
 		w.Str("signal", "ready")
@@ -225,10 +225,10 @@ func writeReport(t *kernel.Turn, w *jsondoc.Writer, fault string) {
 // begin inserts the row of a run, unless another run for the same host and addresses is under way
 // or its pause is not over. It then reads the newest row of that host and these addresses. As both
 // statements are one unit, two callers cannot both send.
-func begin(t *kernel.Turn) kernel.Exec {
+func begin(t *turn.Turn) turn.Exec {
 	hash := sha256.HexOf(t.ServedFrom() + "\n" + strings.Join(t.Snapshot.Sitemap, "\n"))
 	since := t.Now - FiredPause
-	return kernel.Exec{Statements: []kernel.Statement{
+	return turn.Exec{Statements: []turn.Statement{
 		{
 			SQL: "INSERT INTO signal_runs (urls_sha256, started_at) SELECT ?, ? WHERE NOT EXISTS (SELECT 1 FROM signal_runs WHERE started_at > ? AND urls_sha256 = ? " +
 				"AND (outcome = 'fired' OR outcome = 'failed' AND started_at > ? OR outcome IS NULL AND started_at > ?)) RETURNING id",
@@ -250,13 +250,13 @@ type outcome struct {
 }
 
 // send checks the key file and sends the addresses. ok is false while effects are pending.
-func send(t *kernel.Turn) (o outcome, ok bool) {
+func send(t *turn.Turn) (o outcome, ok bool) {
 	s := t.Snapshot
 	fault, ok := checkKey(t)
 	if !ok {
 		return o, false
 	}
-	var answers []kernel.Result
+	var answers []turn.Result
 	if fault == "" {
 		list := jsondoc.Writer{}
 		list.Open('{')
@@ -265,10 +265,10 @@ func send(t *kernel.Turn) (o outcome, ok bool) {
 		list.Str("keyLocation", keyFile(s.BaseURL(), s.IndexNowKey))
 		list.Strs("urlList", s.Sitemap)
 		list.Close('}')
-		header := append(agent(t), kernel.Header{Name: "content-type", Value: "application/json; charset=utf-8"})
-		effects := make([]kernel.Effect, 0, len(s.IndexNowURLs))
+		header := append(agent(t), turn.Header{Name: "content-type", Value: "application/json; charset=utf-8"})
+		effects := make([]turn.Effect, 0, len(s.IndexNowURLs))
 		for _, endpoint := range s.IndexNowURLs {
-			effects = append(effects, kernel.Fetch{
+			effects = append(effects, turn.Fetch{
 				Method: "POST", URL: endpoint, Header: header, Body: list.Buf, MaxBytes: maxAnswer, TimeoutMillis: sendTimeout * 1000,
 			})
 		}
@@ -281,7 +281,7 @@ func send(t *kernel.Turn) (o outcome, ok bool) {
 	results.Open('[')
 	for i := range answers {
 		r, endpoint := &answers[i], s.IndexNowURLs[i]
-		taken := r.Failure == kernel.None && r.Status/100 == 2
+		taken := r.Failure == turn.None && r.Status/100 == 2
 		if taken {
 			accepted = append(accepted, endpoint)
 		} else {
@@ -289,7 +289,7 @@ func send(t *kernel.Turn) (o outcome, ok bool) {
 		}
 		results.Open('{')
 		results.Str("endpoint", endpoint)
-		if r.Failure == kernel.None {
+		if r.Failure == turn.None {
 			results.Int("status", int64(r.Status))
 		} else {
 			results.Raw("status", "null")
@@ -324,11 +324,11 @@ func send(t *kernel.Turn) (o outcome, ok bool) {
 
 // meaning is what an endpoint's answer means by the protocol. Of the endpoint's own words only an
 // error code is repeated.
-func meaning(r *kernel.Result) string {
+func meaning(r *turn.Result) string {
 	switch {
-	case r.Failure == kernel.Timeout:
+	case r.Failure == turn.Timeout:
 		return "no complete answer in time: whether it took the addresses is not known"
-	case r.Failure != kernel.None:
+	case r.Failure != turn.None:
 		return "not reachable"
 	}
 	text := ""
@@ -362,19 +362,19 @@ func meaning(r *kernel.Result) string {
 }
 
 // end records how a run has ended, and deletes the rows of runs older than KeepDays.
-func (o *outcome) end(t *kernel.Turn, run any) kernel.Exec {
+func (o *outcome) end(t *turn.Turn, run any) turn.Exec {
 	name := "failed"
 	if o.fired {
 		name = "fired"
 	}
-	return kernel.Exec{Statements: []kernel.Statement{
+	return turn.Exec{Statements: []turn.Statement{
 		{SQL: "UPDATE signal_runs SET finished_at = ?, outcome = ?, body = ? WHERE id = ?", Args: []any{o.at, name, o.body, run}},
 		{SQL: "DELETE FROM signal_runs WHERE started_at < ?", Args: []any{t.Now - KeepDays*24*3600}},
 	}}
 }
 
 // replay answers with the outcome in the newest row, whose columns are started_at, outcome, body.
-func replay(t *kernel.Turn, in *input.Input, rows [][]any) *kernel.Response {
+func replay(t *turn.Turn, in *input.Input, rows [][]any) *turn.Response {
 	var o outcome
 	if len(rows) == 1 {
 		o.at, _ = rows[0][0].(int64)
@@ -388,7 +388,7 @@ func replay(t *kernel.Turn, in *input.Input, rows [][]any) *kernel.Response {
 	return o.answer(t, in)
 }
 
-func (o *outcome) answer(t *kernel.Turn, in *input.Input) *kernel.Response {
+func (o *outcome) answer(t *turn.Turn, in *input.Input) *turn.Response {
 	v, _ := jsondoc.Parse([]byte(o.body))
 	write := func(w *jsondoc.Writer, signal string, names ...string) {
 		w.Str("signal", signal)

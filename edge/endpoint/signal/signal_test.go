@@ -11,9 +11,9 @@ import (
 
 	"anteroom/edge/edgetest"
 	"anteroom/edge/endpoint/signal"
-	"anteroom/edge/kernel"
 	"anteroom/edge/native/sqlite"
 	"anteroom/edge/snapshot"
+	"anteroom/edge/turn"
 )
 
 const path = "/api/signal"
@@ -23,8 +23,8 @@ type world struct {
 	*edgetest.Fake
 	t         *testing.T
 	store     *sqlite.Store
-	key       kernel.Result            // the answer to a fetch of the key file
-	endpoints map[string]kernel.Result // the answers of the endpoints, by address
+	key       turn.Result            // the answer to a fetch of the key file
+	endpoints map[string]turn.Result // the answers of the endpoints, by address
 	now       int64
 }
 
@@ -40,14 +40,14 @@ func newWorld(t *testing.T, change func(*snapshot.Snapshot)) *world {
 	}
 	t.Cleanup(func() { store.Close() })
 	w := &world{
-		Fake: edgetest.NewFake(t), t: t, store: store, key: kernel.Result{Status: 200, Data: []byte(s.IndexNowKey)},
-		endpoints: map[string]kernel.Result{}, now: edgetest.Now,
+		Fake: edgetest.NewFake(t), t: t, store: store, key: turn.Result{Status: 200, Data: []byte(s.IndexNowKey)},
+		endpoints: map[string]turn.Result{}, now: edgetest.Now,
 	}
 	w.publish(s)
 	for _, endpoint := range s.IndexNowURLs {
-		w.endpoints[endpoint] = kernel.Result{Status: 200}
+		w.endpoints[endpoint] = turn.Result{Status: 200}
 	}
-	w.Fetch = func(f kernel.Fetch) kernel.Result {
+	w.Fetch = func(f turn.Fetch) turn.Result {
 		if r, ok := w.endpoints[f.URL]; ok && f.Method == "POST" {
 			return r
 		}
@@ -62,20 +62,20 @@ func (w *world) publish(s *snapshot.Snapshot) { w.Edge = edgetest.Load(w.t, s) }
 // sql runs a statement, and gives its rows.
 func (w *world) sql(text string, args ...any) [][]any {
 	w.t.Helper()
-	r := w.store.Exec(kernel.Exec{Statements: []kernel.Statement{{SQL: text, Args: args}}})
-	if r.Failure != kernel.None {
+	r := w.store.Exec(turn.Exec{Statements: []turn.Statement{{SQL: text, Args: args}}})
+	if r.Failure != turn.None {
 		w.t.Fatalf("%s: %s", text, r.Failure)
 	}
 	return r.Rows[0]
 }
 
 // ask sends a request to a host. The clock stands at w.now.
-func (w *world) ask(method, target, host string, headers ...kernel.Header) *kernel.Response {
+func (w *world) ask(method, target, host string, headers ...turn.Header) *turn.Response {
 	w.Fetches = nil
-	return w.Run(&kernel.Turn{Request: kernel.Request{Method: method, Target: target, Host: host, Header: headers}, Now: w.now, Host: w.Host}, w.Edge.Handle)
+	return w.Run(&turn.Turn{Request: turn.Request{Method: method, Target: target, Host: host, Header: headers}, Now: w.now, Host: w.Host}, w.Edge.Handle)
 }
 
-func (w *world) fire() *kernel.Response { return w.ask("GET", path+"?fire=1", "www.example.org") }
+func (w *world) fire() *turn.Response { return w.ask("GET", path+"?fire=1", "www.example.org") }
 
 // sent are the addresses to which something was posted.
 func (w *world) sent() (urls []string) {
@@ -90,18 +90,18 @@ func (w *world) sent() (urls []string) {
 func TestReport(t *testing.T) {
 	for _, c := range []struct {
 		name   string
-		key    kernel.Result
+		key    turn.Result
 		signal string
 		detail string // a part of it
 	}{
-		{"verifies", kernel.Result{Status: 200, Data: []byte("0123456789abcdef")}, "ready", "verifies"},
-		{"a line break more", kernel.Result{Status: 200, Data: []byte("0123456789abcdef\n")}, "blocked", "byte for byte"},
-		{"another key", kernel.Result{Status: 200, Data: []byte("0123456789abcdeF")}, "blocked", "byte for byte"},
-		{"nothing in it", kernel.Result{Status: 200}, "blocked", "byte for byte"},
-		{"not there", kernel.Result{Status: 404, Data: []byte("0123456789abcdef")}, "blocked", "404"},
-		{"moved", kernel.Result{Status: 302}, "blocked", "302"},
-		{"slow", kernel.Result{Failure: kernel.Timeout}, "blocked", "could not be fetched"},
-		{"unreachable", kernel.Result{Failure: kernel.Refused}, "blocked", "could not be fetched"},
+		{"verifies", turn.Result{Status: 200, Data: []byte("0123456789abcdef")}, "ready", "verifies"},
+		{"a line break more", turn.Result{Status: 200, Data: []byte("0123456789abcdef\n")}, "blocked", "byte for byte"},
+		{"another key", turn.Result{Status: 200, Data: []byte("0123456789abcdeF")}, "blocked", "byte for byte"},
+		{"nothing in it", turn.Result{Status: 200}, "blocked", "byte for byte"},
+		{"not there", turn.Result{Status: 404, Data: []byte("0123456789abcdef")}, "blocked", "404"},
+		{"moved", turn.Result{Status: 302}, "blocked", "302"},
+		{"slow", turn.Result{Failure: turn.Timeout}, "blocked", "could not be fetched"},
+		{"unreachable", turn.Result{Failure: turn.Refused}, "blocked", "could not be fetched"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			w := newWorld(t, nil)
@@ -152,18 +152,18 @@ func TestFire(t *testing.T) {
 	for _, c := range []struct {
 		name      string
 		key       string
-		one, two  kernel.Result
+		one, two  turn.Result
 		status    int
 		submitted float64
 		details   string // of the results
 	}{
-		{"both accept", "", kernel.Result{Status: 200}, kernel.Result{Status: 202}, 200, 2, "accepted; accepted, the key will be checked later"},
-		{"any 2xx accepts", "", kernel.Result{Status: 203}, kernel.Result{Status: 403, Data: []byte(`{"errorCode":"UserForbiddedToAccessSite"}`)}, 200, 2, "accepted; key not valid (UserForbiddedToAccessSite)"},
-		{"one hangs", "", kernel.Result{Failure: kernel.Timeout}, kernel.Result{Status: 200}, 200, 2, "no complete answer in time: whether it took the addresses is not known; accepted"},
-		{"both reject", "", kernel.Result{Status: 429}, kernel.Result{Status: 500}, 502, 0, "too many requests; not accepted"},
-		{"unreachable, moved", "", kernel.Result{Failure: kernel.Refused}, kernel.Result{Status: 301}, 502, 0, "not reachable; a redirect, which is not followed"},
-		{"bad format, bad host", "", kernel.Result{Status: 400, Data: []byte("<html>")}, kernel.Result{Status: 422}, 502, 0, "invalid format; the addresses or the key do not fit the host"},
-		{"the key does not verify", "other", kernel.Result{Status: 200}, kernel.Result{Status: 200}, 502, 0, ""},
+		{"both accept", "", turn.Result{Status: 200}, turn.Result{Status: 202}, 200, 2, "accepted; accepted, the key will be checked later"},
+		{"any 2xx accepts", "", turn.Result{Status: 203}, turn.Result{Status: 403, Data: []byte(`{"errorCode":"UserForbiddedToAccessSite"}`)}, 200, 2, "accepted; key not valid (UserForbiddedToAccessSite)"},
+		{"one hangs", "", turn.Result{Failure: turn.Timeout}, turn.Result{Status: 200}, 200, 2, "no complete answer in time: whether it took the addresses is not known; accepted"},
+		{"both reject", "", turn.Result{Status: 429}, turn.Result{Status: 500}, 502, 0, "too many requests; not accepted"},
+		{"unreachable, moved", "", turn.Result{Failure: turn.Refused}, turn.Result{Status: 301}, 502, 0, "not reachable; a redirect, which is not followed"},
+		{"bad format, bad host", "", turn.Result{Status: 400, Data: []byte("<html>")}, turn.Result{Status: 422}, 502, 0, "invalid format; the addresses or the key do not fit the host"},
+		{"the key does not verify", "other", turn.Result{Status: 200}, turn.Result{Status: 200}, 502, 0, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			w := newWorld(t, nil)
@@ -206,8 +206,8 @@ func TestFire(t *testing.T) {
 			var details []string
 			for i, result := range body.Results {
 				details = append(details, result.Detail)
-				answered := []kernel.Result{c.one, c.two}[i]
-				if there := result.Status != nil; there != (answered.Failure == kernel.None) || there && *result.Status != answered.Status || result.Accepted != slices.Contains(body.AcceptedBy, result.Endpoint) {
+				answered := []turn.Result{c.one, c.two}[i]
+				if there := result.Status != nil; there != (answered.Failure == turn.None) || there && *result.Status != answered.Status || result.Accepted != slices.Contains(body.AcceptedBy, result.Endpoint) {
 					t.Errorf("%+v for %+v", result, answered)
 				}
 			}
@@ -280,9 +280,9 @@ func TestReplay(t *testing.T) {
 // minute.
 func TestUnderWay(t *testing.T) {
 	w := newWorld(t, nil)
-	second := (*kernel.Response)(nil)
+	second := (*turn.Response)(nil)
 	fetch := w.Fetch
-	w.Fetch = func(f kernel.Fetch) kernel.Result { // the first firing is under way while the second is asked for
+	w.Fetch = func(f turn.Fetch) turn.Result { // the first firing is under way while the second is asked for
 		if second == nil {
 			w.Fetch = fetch
 			second = w.fire()
@@ -349,8 +349,8 @@ func TestOldRunsAreDropped(t *testing.T) {
 
 func TestStoreFails(t *testing.T) {
 	w := newWorld(t, nil)
-	for _, failure := range []kernel.Failure{kernel.Refused, kernel.Timeout, kernel.Unavailable} {
-		w.Fail = map[string]kernel.Failure{"exec": failure}
+	for _, failure := range []turn.Failure{turn.Refused, turn.Timeout, turn.Unavailable} {
+		w.Fail = map[string]turn.Failure{"exec": failure}
 		if r := w.fire(); r.Status != 503 || edgetest.Header(r, "retry-after") == "" || len(w.Fetches) != 0 {
 			t.Errorf("%s: %d %v %v", failure, r.Status, r.Header, w.Fetches)
 		}
@@ -358,9 +358,9 @@ func TestStoreFails(t *testing.T) {
 	// Where the addresses were sent and the run was not recorded, the answer says that they were
 	// sent, and the log says the rest.
 	w = newWorld(t, nil)
-	w.Exec = func(e kernel.Exec) kernel.Result {
+	w.Exec = func(e turn.Exec) turn.Result {
 		if strings.HasPrefix(e.Statements[0].SQL, "UPDATE") {
-			return kernel.Result{Failure: kernel.Timeout}
+			return turn.Result{Failure: turn.Timeout}
 		}
 		return w.store.Exec(e)
 	}
@@ -407,7 +407,7 @@ func TestWhereFiringWorks(t *testing.T) {
 func TestWhatFires(t *testing.T) {
 	for _, c := range []struct {
 		method, target string
-		headers        []kernel.Header
+		headers        []turn.Header
 		status         int
 		limits         int
 		fetches        int
@@ -419,10 +419,10 @@ func TestWhatFires(t *testing.T) {
 		{"GET", path + "?fire=2", nil, 400, 1, 0},
 		{"GET", path + "?fire=true", nil, 400, 1, 0},
 		{"GET", path + "?fire=1&fire=1", nil, 400, 0, 0},
-		{"GET", path + "?fire=1", []kernel.Header{{Name: "sec-purpose", Value: "prefetch;prerender"}}, 200, 0, 1},
-		{"GET", path + "?fire=1", []kernel.Header{{Name: "purpose", Value: "prefetch"}}, 200, 0, 1},
-		{"GET", path + "?fire=1", []kernel.Header{{Name: "x-moz", Value: "prefetch"}}, 200, 0, 1},
-		{"GET", path + "?fire=1", []kernel.Header{{Name: "sec-fetch-mode", Value: "no-cors"}}, 200, 0, 1},
+		{"GET", path + "?fire=1", []turn.Header{{Name: "sec-purpose", Value: "prefetch;prerender"}}, 200, 0, 1},
+		{"GET", path + "?fire=1", []turn.Header{{Name: "purpose", Value: "prefetch"}}, 200, 0, 1},
+		{"GET", path + "?fire=1", []turn.Header{{Name: "x-moz", Value: "prefetch"}}, 200, 0, 1},
+		{"GET", path + "?fire=1", []turn.Header{{Name: "sec-fetch-mode", Value: "no-cors"}}, 200, 0, 1},
 		{"HEAD", path, nil, 200, 0, 0},
 		{"HEAD", path + "?fire=1", nil, 200, 0, 0},
 		{"HEAD", path + "?fire=2", nil, 200, 0, 0},

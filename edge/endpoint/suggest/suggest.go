@@ -9,11 +9,11 @@ import (
 	"anteroom/edge/civil"
 	"anteroom/edge/input"
 	"anteroom/edge/jsondoc"
-	"anteroom/edge/kernel"
 	"anteroom/edge/quote"
 	"anteroom/edge/record"
 	"anteroom/edge/respond"
 	"anteroom/edge/sha256"
+	"anteroom/edge/turn"
 )
 
 // The fields of a suggestion.
@@ -41,7 +41,7 @@ type Answer struct {
 
 // Send relays a suggestion to the operator's inbox, which alone keeps its text. Then it records the
 // suggestion's time, kind and hash, for the count. It returns nil while effects are pending.
-func Send(t *kernel.Turn, in *input.Input) *kernel.Response {
+func Send(t *turn.Turn, in *input.Input) *turn.Response {
 	text, address, name := in.Text(&suggestion), in.Text(&contact), in.Text(&agentName)
 	if in.Total > 0 {
 		return respond.Invalid(t, in)
@@ -54,25 +54,25 @@ func Send(t *kernel.Turn, in *input.Input) *kernel.Response {
 	recorded := false
 	if !in.DryRun {
 		id = t.NewID()
-		relayed, ok := t.One(kernel.Relay{Message: message(t, id, kind, text, address, name, hash)})
+		relayed, ok := t.One(turn.Relay{Message: message(t, id, kind, text, address, name, hash)})
 		if !ok {
 			return nil
 		}
 		switch relayed.Failure {
-		case kernel.None:
-		case kernel.Timeout:
+		case turn.None:
+		case turn.Timeout:
 			return respond.Problem(t, respond.RelayUnreachable, "The relay did not answer in time: whether the operator got the suggestion is not known. Nothing was recorded.", nil, nil)
 		default:
 			return respond.Problem(t, respond.RelayUnreachable, "The relay to the operator is unreachable: nothing was filed or stored. Try again later.", nil, nil)
 		}
-		stored, ok := t.One(kernel.Exec{Statements: []kernel.Statement{{
+		stored, ok := t.One(turn.Exec{Statements: []turn.Statement{{
 			SQL:  "INSERT INTO suggestions (record_id, filed_at, filed_as, kind, text_sha256) VALUES (?, ?, ?, ?, ?)",
 			Args: []any{id, now, filedAs, kind, hash},
 		}}})
 		if !ok {
 			return nil
 		}
-		if recorded = stored.Failure == kernel.None; !recorded {
+		if recorded = stored.Failure == turn.None; !recorded {
 			log = "suggestion " + id + " was relayed and not recorded: count it by hand (" + string(stored.Failure) + ")"
 		}
 	}
@@ -107,7 +107,7 @@ func Kind(text string) string {
 
 // message is the mail to the operator. The agent's words stand in its text as quoted data, and in
 // no header field.
-func message(t *kernel.Turn, id, kind, text, address, name, hash string) kernel.Message {
+func message(t *turn.Turn, id, kind, text, address, name, hash string) turn.Message {
 	if address == "" {
 		address = "none"
 	}
@@ -130,5 +130,5 @@ func message(t *kernel.Turn, id, kind, text, address, name, hash string) kernel.
 	b.WriteString("invisible characters shown as <U+...>: " + strconv.Itoa(shown) + "\n")
 	b.WriteString("agent_name: " + quotedName + "\n")
 	b.WriteString(quotedText)
-	return kernel.Message{ID: id, Subject: "[" + kind + "] " + id, Text: b.String(), Records: []string{id}}
+	return turn.Message{ID: id, Subject: "[" + kind + "] " + id, Text: b.String(), Records: []string{id}}
 }

@@ -7,7 +7,7 @@ import (
 
 	"anteroom/edge/edgetest"
 	"anteroom/edge/endpoint/suggest"
-	"anteroom/edge/kernel"
+	"anteroom/edge/turn"
 )
 
 // The operator gets the words as quoted data, and the store gets their hash alone. The answer says
@@ -29,22 +29,22 @@ func TestSuggestion(t *testing.T) {
 	if len(h.Statements) != 1 || strings.Contains(fmtArgs(h.Statements[0]), "line one") || strings.Contains(fmtArgs(h.Statements[0]), "ada@") {
 		t.Errorf("stored %v", h.Statements)
 	}
-	for failure, words := range map[kernel.Failure]string{kernel.Refused: "nothing was filed", kernel.Unavailable: "nothing was filed", kernel.Timeout: "not known"} {
+	for failure, words := range map[turn.Failure]string{turn.Refused: "nothing was filed", turn.Unavailable: "nothing was filed", turn.Timeout: "not known"} {
 		h := edgetest.NewFake(t)
-		h.Fail = map[string]kernel.Failure{"relay": failure}
+		h.Fail = map[string]turn.Failure{"relay": failure}
 		if r := h.Do("POST", "/api/suggest", string(sent)); r.Status != 502 || !strings.Contains(string(r.Body), words) || len(h.Statements) != 0 {
 			t.Errorf("%s: %d %s", failure, r.Status, r.Body)
 		}
 	}
 	h = edgetest.NewFake(t)
-	h.Fail = map[string]kernel.Failure{"exec": kernel.Refused}
+	h.Fail = map[string]turn.Failure{"exec": turn.Refused}
 	r = h.Do("POST", "/api/suggest", string(sent))
 	if body := edgetest.Decode(t, r); r.Status != 200 || body["filed"] != true || body["recorded"] != false || r.Log == "" || strings.Contains(r.Log, "line one") {
 		t.Errorf("relayed and not recorded: %d %s, log %q", r.Status, r.Body, r.Log)
 	}
 }
 
-func fmtArgs(s kernel.Statement) string { b, _ := json.Marshal(s.Args); return string(b) }
+func fmtArgs(s turn.Statement) string { b, _ := json.Marshal(s.Args); return string(b) }
 
 // The whole mail, for a suggestion without name and address and for one with both.
 func TestMessage(t *testing.T) {

@@ -6,10 +6,10 @@ import (
 	"anteroom/edge/civil"
 	"anteroom/edge/input"
 	"anteroom/edge/jsondoc"
-	"anteroom/edge/kernel"
 	"anteroom/edge/record"
 	"anteroom/edge/respond"
 	"anteroom/edge/sha256"
+	"anteroom/edge/turn"
 )
 
 // The fields of a registration. At least one of agent_name and pubkey must be there.
@@ -51,7 +51,7 @@ type Registration struct {
 
 // Register records a registration. One transaction holds the registration and, where an address
 // came with it, the address and the message to the operator.
-func Register(t *kernel.Turn, in *input.Input) *kernel.Response {
+func Register(t *turn.Turn, in *input.Input) *turn.Response {
 	name, key, email := in.Text(&agentName), in.Text(&pubkey), in.Text(&ownerEmail)
 	if !in.Sent(&agentName) && !in.Sent(&pubkey) {
 		in.Missing("agent_name or pubkey must be there, and not blank", &agentName, &pubkey)
@@ -61,7 +61,7 @@ func Register(t *kernel.Turn, in *input.Input) *kernel.Response {
 	}
 	canonical := canon.Registration(name, key)
 	hash, now := sha256.HexOf(canonical), civil.FormatTime(t.Now)
-	answer := func(id string) *kernel.Response {
+	answer := func(id string) *turn.Response {
 		return respond.OK(t, func(w *jsondoc.Writer) {
 			w.Bool("converted", !in.DryRun)
 			w.Str("canonical", canonical)
@@ -81,8 +81,8 @@ func Register(t *kernel.Turn, in *input.Input) *kernel.Response {
 		return answer("")
 	}
 	id := t.NewID()
-	return record.Store(t, "registration", id, kernel.Statement{
+	return record.Store(t, "registration", id, turn.Statement{
 		SQL:  "INSERT INTO registrations (record_id, recorded_at, agent_name, pubkey, payload_sha256) VALUES (?, ?, ?, ?, ?)",
-		Args: []any{id, now, kernel.TextOrNull(name), kernel.TextOrNull(key), hash},
-	}, email, name, func() *kernel.Response { return answer(id) })
+		Args: []any{id, now, turn.TextOrNull(name), turn.TextOrNull(key), hash},
+	}, email, name, func() *turn.Response { return answer(id) })
 }

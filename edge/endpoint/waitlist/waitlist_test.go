@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"anteroom/edge/edgetest"
-	"anteroom/edge/kernel"
+	"anteroom/edge/turn"
 )
 
 // One transaction holds a registration, its address and the message to the operator.
@@ -24,7 +24,7 @@ func TestRegistration(t *testing.T) {
 	if strings.Contains(string(r.Body), "ada@example.org") {
 		t.Error("the address is echoed")
 	}
-	want := []kernel.Statement{
+	want := []turn.Statement{
 		{SQL: "INSERT INTO registrations (record_id, recorded_at, agent_name, pubkey, payload_sha256) VALUES (?, ?, ?, ?, ?)", Args: []any{id, "2026-11-20T12:00:00Z", " ada ", nil, body["payload_sha256"]}},
 		{SQL: "INSERT INTO contacts (record_id, address, created_at) VALUES (?, ?, ?)", Args: []any{id, "ada@example.org", "2026-11-20T12:00:00Z"}},
 		{SQL: "INSERT INTO outbox (record_id, kind, payload, created_at, next_try_at) VALUES (?, ?, ?, ?, ?)", Args: []any{id, "registration", `{"address":"ada@example.org","who":" ada "}`, edgetest.Now, edgetest.Now}},

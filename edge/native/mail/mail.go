@@ -9,8 +9,8 @@ import (
 	"strings"
 	"time"
 
-	"anteroom/edge/kernel"
 	"anteroom/edge/snapshot"
+	"anteroom/edge/turn"
 
 	gomail "github.com/wneessen/go-mail"
 )
@@ -81,9 +81,9 @@ func parseSMTP(address string) (*url.URL, error) {
 // nil) or an operator, Refused where the message was certainly not accepted, and Timeout where that
 // is not known. Its Data says why, without anybody's words or address. Its Status is the reply code
 // that refused this very message for good.
-func (r *Relay) Send(ctx context.Context, m kernel.Message, s *snapshot.Snapshot, now time.Time) kernel.Result {
+func (r *Relay) Send(ctx context.Context, m turn.Message, s *snapshot.Snapshot, now time.Time) turn.Result {
 	if r == nil || s.RelayTo == "" {
-		return kernel.Result{Failure: kernel.Unavailable, Data: []byte("no relay")}
+		return turn.Result{Failure: turn.Unavailable, Data: []byte("no relay")}
 	}
 	message, err := compose(m, s, now)
 	if err == nil {
@@ -92,18 +92,18 @@ func (r *Relay) Send(ctx context.Context, m kernel.Message, s *snapshot.Snapshot
 	failed := new(relayError)
 	switch {
 	case err == nil:
-		return kernel.Result{}
+		return turn.Result{}
 	case errors.As(err, &failed) && failed.unknown:
-		return kernel.Result{Failure: kernel.Timeout, Data: []byte(failed.why)}
+		return turn.Result{Failure: turn.Timeout, Data: []byte(failed.why)}
 	}
-	return kernel.Result{Failure: kernel.Refused, Status: failed.status, Data: []byte(failed.why)}
+	return turn.Result{Failure: turn.Refused, Status: failed.status, Data: []byte(failed.why)}
 }
 
 var errAddresses = &relayError{why: "unusable relay address in the content"}
 
 // compose makes the mail for a message of the core (RFC 5322). Auto-Submitted keeps other programs
 // from answering it (RFC 3834, section 5).
-func compose(m kernel.Message, s *snapshot.Snapshot, now time.Time) (*gomail.Msg, error) {
+func compose(m turn.Message, s *snapshot.Snapshot, now time.Time) (*gomail.Msg, error) {
 	records := strings.Join(m.Records, ", ")
 	for _, value := range []string{m.ID, m.Subject, records} {
 		if strings.ContainsFunc(value, func(r rune) bool { return r < 0x20 || r == 0x7f }) {

@@ -12,9 +12,9 @@ import (
 	"testing"
 	"time"
 
-	"anteroom/edge/kernel"
-	"anteroom/edge/outbox"
 	"anteroom/edge/snapshot"
+	"anteroom/edge/store/outbox"
+	"anteroom/edge/turn"
 )
 
 var mailSnapshot = &snapshot.Snapshot{
@@ -22,8 +22,8 @@ var mailSnapshot = &snapshot.Snapshot{
 	RelayFrom: "relay@anteroom.example", RelayTo: "operator@anteroom.example",
 }
 
-func message() kernel.Message {
-	m := kernel.Message{
+func message() turn.Message {
+	m := turn.Message{
 		ID: strings.Repeat("ab", 16), Subject: "[registration] many records",
 		Text: "Zoë wrote:\n> .\n> " + strings.Repeat("long ", 300) + "\n>  From here\n.\nend = 1\n",
 	}
@@ -34,7 +34,7 @@ func message() kernel.Message {
 }
 
 // readMail checks a message in the way that a mail program reads it.
-func readMail(t *testing.T, raw io.Reader, want kernel.Message) {
+func readMail(t *testing.T, raw io.Reader, want turn.Message) {
 	t.Helper()
 	m, err := netmail.ReadMessage(raw)
 	if err != nil {
@@ -66,7 +66,7 @@ func readMail(t *testing.T, raw io.Reader, want kernel.Message) {
 }
 
 func TestComposeRefusesControlCharacters(t *testing.T) {
-	for _, m := range []kernel.Message{
+	for _, m := range []turn.Message{
 		{ID: "a", Subject: "x\r\nBcc: all@example.org"}, {ID: "a\nb", Subject: "x"}, {ID: "a", Subject: "x", Records: []string{"r\r\n\r\nbody"}}, {ID: "a", Subject: "\x00"},
 	} {
 		if _, err := compose(m, mailSnapshot, time.Now()); err == nil {
@@ -75,7 +75,7 @@ func TestComposeRefusesControlCharacters(t *testing.T) {
 	}
 	bad := *mailSnapshot
 	bad.RelayTo = "nobody"
-	if _, err := compose(kernel.Message{ID: "a"}, &bad, time.Now()); err == nil {
+	if _, err := compose(turn.Message{ID: "a"}, &bad, time.Now()); err == nil {
 		t.Error("a bad address was accepted")
 	}
 }
@@ -84,11 +84,11 @@ func TestComposeRefusesControlCharacters(t *testing.T) {
 func sent(t *testing.T, r *Relay) string {
 	t.Helper()
 	switch result := r.Send(t.Context(), message(), mailSnapshot, time.Now()); {
-	case result.Failure == kernel.None:
+	case result.Failure == turn.None:
 		return ""
-	case result.Failure == kernel.Timeout:
+	case result.Failure == turn.Timeout:
 		return "unknown: " + string(result.Data)
-	case result.Failure != kernel.Refused:
+	case result.Failure != turn.Refused:
 		t.Fatalf("failure %q", result.Failure)
 		return ""
 	case result.Status != 0:

@@ -11,8 +11,8 @@ import (
 	"testing"
 	"time"
 
-	"anteroom/edge/kernel"
 	"anteroom/edge/native/disk"
+	"anteroom/edge/turn"
 )
 
 func TestMaildir(t *testing.T) {
@@ -25,7 +25,7 @@ func TestMaildir(t *testing.T) {
 	var all sync.WaitGroup
 	for range 20 {
 		all.Go(func() {
-			if result := relay.Send(t.Context(), want, mailSnapshot, time.Now()); result.Failure != kernel.None {
+			if result := relay.Send(t.Context(), want, mailSnapshot, time.Now()); result.Failure != turn.None {
 				t.Errorf("%+v", result)
 			}
 		})

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"anteroom/edge/native/mail/smtptest"
-	"anteroom/edge/outbox"
+	"anteroom/edge/store/outbox"
 )
 
 // hasty are the waits for servers that hang.

@@ -16,7 +16,7 @@ import (
 	"time"
 
 	"anteroom/edge/api"
-	"anteroom/edge/kernel"
+	"anteroom/edge/turn"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
@@ -54,8 +54,8 @@ type Metrics struct {
 	durations map[string]prometheus.Observer                // by route; never changed
 
 	groups, commits   prometheus.Histogram
-	storeErrors       map[kernel.Failure]prometheus.Counter
-	relayed           map[kernel.Failure]prometheus.Counter
+	storeErrors       map[turn.Failure]prometheus.Counter
+	relayed           map[turn.Failure]prometheus.Counter
 	refusals          prometheus.Counter
 	content           *prometheus.GaugeVec
 	reloads, reloaded prometheus.Counter // that failed, and that did not
@@ -115,8 +115,8 @@ func New(version, revision string) *Metrics {
 	relayed := prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "anteroom_relay_messages_total", Help: "Messages to the operator, by what became of them while a turn waited: sent, refused, timeout (that is not known), unavailable (no relay).",
 	}, []string{"outcome"})
-	m.storeErrors, m.relayed = map[kernel.Failure]prometheus.Counter{}, map[kernel.Failure]prometheus.Counter{kernel.None: relayed.WithLabelValues("sent")}
-	for _, failure := range []kernel.Failure{kernel.Refused, kernel.Timeout, kernel.Unavailable} {
+	m.storeErrors, m.relayed = map[turn.Failure]prometheus.Counter{}, map[turn.Failure]prometheus.Counter{turn.None: relayed.WithLabelValues("sent")}
+	for _, failure := range []turn.Failure{turn.Refused, turn.Timeout, turn.Unavailable} {
 		m.storeErrors[failure] = storeErrors.WithLabelValues(string(failure))
 		m.relayed[failure] = relayed.WithLabelValues(string(failure))
 	}
@@ -184,22 +184,22 @@ func (m *Metrics) add(s series) prometheus.Counter {
 }
 
 // Effects counts effects that were performed.
-func (m *Metrics) Effects(effects []kernel.Effect, results []kernel.Result) {
+func (m *Metrics) Effects(effects []turn.Effect, results []turn.Result) {
 	if m == nil {
 		return
 	}
 	for i, effect := range effects {
 		switch r := &results[i]; effect.(type) {
-		case kernel.Exec:
+		case turn.Exec:
 			if counter := m.storeErrors[r.Failure]; counter != nil {
 				counter.Inc()
 			}
-		case kernel.Relay:
+		case turn.Relay:
 			if counter := m.relayed[r.Failure]; counter != nil {
 				counter.Inc()
 			}
-		case kernel.Limit:
-			if r.Failure == kernel.None && !r.OK {
+		case turn.Limit:
+			if r.Failure == turn.None && !r.OK {
 				m.refusals.Inc()
 			}
 		}

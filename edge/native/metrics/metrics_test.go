@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"anteroom/edge/api"
-	"anteroom/edge/kernel"
+	"anteroom/edge/turn"
 
 	"github.com/prometheus/client_golang/prometheus/testutil"
 )
@@ -52,8 +52,8 @@ func TestPage(t *testing.T) {
 	m.Commit(3, 2*time.Millisecond)
 	m.Commit(1, time.Minute)
 	m.Effects(
-		[]kernel.Effect{kernel.Exec{}, kernel.Exec{}, kernel.Relay{}, kernel.Relay{}, kernel.Limit{}, kernel.Limit{}, kernel.Limit{}, kernel.Sign{}},
-		[]kernel.Result{{}, {Failure: kernel.Refused}, {}, {Failure: kernel.Timeout}, {OK: true}, {}, {Failure: kernel.Unavailable}, {Failure: kernel.Unavailable}},
+		[]turn.Effect{turn.Exec{}, turn.Exec{}, turn.Relay{}, turn.Relay{}, turn.Limit{}, turn.Limit{}, turn.Limit{}, turn.Sign{}},
+		[]turn.Result{{}, {Failure: turn.Refused}, {}, {Failure: turn.Timeout}, {OK: true}, {}, {Failure: turn.Unavailable}, {Failure: turn.Unavailable}},
 	)
 	m.Content("old")
 	m.Content("new")
@@ -137,7 +137,7 @@ func TestRoute(t *testing.T) {
 func TestNone(t *testing.T) {
 	var m *Metrics
 	m.Request(Document, "GET", 200, 0)
-	m.Effects([]kernel.Effect{kernel.Exec{}}, []kernel.Result{{}})
+	m.Effects([]turn.Effect{turn.Exec{}}, []turn.Result{{}})
 	m.Commit(1, 0)
 	m.Content("x")
 	m.Reload(nil)

@@ -8,7 +8,7 @@ import (
 	"sync"
 	"time"
 
-	"anteroom/edge/kernel"
+	"anteroom/edge/turn"
 
 	sqlite3 "modernc.org/sqlite/lib"
 )
@@ -18,8 +18,8 @@ const groupSize = 256
 
 // job is an Exec on its way through the writer.
 type job struct {
-	exec   kernel.Exec
-	result kernel.Result
+	exec   turn.Exec
+	result turn.Result
 	done   chan struct{} // gets one element when result is there
 }
 
@@ -98,26 +98,26 @@ func (s *Store) commit(group []*job) {
 		var failed error
 		if j.result, failed = s.atomic(j.exec); failed != nil {
 			s.log.Error("write refused", "error", failed)
-			j.result = kernel.Result{Failure: kernel.Refused}
+			j.result = turn.Result{Failure: turn.Refused}
 			if !keepsTransaction(failed) {
 				err = failed
 			}
 		}
 	}
-	failure := kernel.Refused
+	failure := turn.Refused
 	if err == nil {
 		if err = s.control("COMMIT"); err == nil {
 			return
 		}
 		// A commit whose sync failed may be found again after a crash.
 		if code(err) == sqlite3.SQLITE_IOERR {
-			failure = kernel.Timeout
+			failure = turn.Timeout
 		}
 	}
 	_ = s.control("ROLLBACK") // fails where SQLite has done so by itself
 	s.log.Error("commit failed", "writes", len(group), "error", err)
 	for _, j := range group {
-		j.result = kernel.Result{Failure: failure}
+		j.result = turn.Result{Failure: failure}
 	}
 }
 
@@ -137,17 +137,17 @@ func (s *Store) inPlace() error {
 var errReplaced = errors.New("the database file was replaced")
 
 // atomic runs all statements of an Exec or none. A single statement is atomic already.
-func (s *Store) atomic(exec kernel.Exec) (kernel.Result, error) {
+func (s *Store) atomic(exec turn.Exec) (turn.Result, error) {
 	if len(exec.Statements) == 1 {
 		return s.run(exec)
 	}
 	if err := s.control("SAVEPOINT one"); err != nil {
-		return kernel.Result{}, err
+		return turn.Result{}, err
 	}
 	result, err := s.run(exec)
 	if err != nil {
 		if undo := s.control("ROLLBACK TO one"); undo != nil {
-			return kernel.Result{}, undo
+			return turn.Result{}, undo
 		}
 	}
 	return result, errors.Join(err, s.control("RELEASE one"))

@@ -5,7 +5,7 @@ import (
 	"net/url"
 	"path/filepath"
 
-	"anteroom/edge/kernel"
+	"anteroom/edge/turn"
 
 	sqlite3 "modernc.org/sqlite/lib"
 )
@@ -43,7 +43,7 @@ func (f *File) open(path string) error {
 	if err := f.control("BEGIN EXCLUSIVE"); err != nil {
 		return err
 	}
-	mode, err := f.run(kernel.Exec{Statements: []kernel.Statement{{SQL: "PRAGMA journal_mode"}}})
+	mode, err := f.run(turn.Exec{Statements: []turn.Statement{{SQL: "PRAGMA journal_mode"}}})
 	if err == nil && mode.Rows[0][0][0] != "delete" { // another process took the file in between
 		err = errBusy
 	}
@@ -57,8 +57,8 @@ func (f *File) Migrate() error {
 }
 
 // Run runs statements in their order, and gives the rows of each.
-func (f *File) Run(statements ...kernel.Statement) ([][][]any, error) {
-	result, err := f.run(kernel.Exec{Statements: statements})
+func (f *File) Run(statements ...turn.Statement) ([][][]any, error) {
+	result, err := f.run(turn.Exec{Statements: statements})
 	return result.Rows, err
 }
 

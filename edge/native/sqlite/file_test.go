@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"anteroom/edge/kernel"
+	"anteroom/edge/turn"
 )
 
 // A File belongs to one process: it is refused where another one has the database open, and nobody
@@ -70,7 +70,7 @@ func TestOtherReaders(t *testing.T) {
 		if rows, err := moment.Read(t.Context(), countAll); err != nil || rows[0][0][0] != int64(1) {
 			t.Errorf("at one moment: %v, %v", rows, err)
 		}
-		if _, err := moment.Read(t.Context(), kernel.Statement{SQL: "DELETE FROM registrations"}); err == nil {
+		if _, err := moment.Read(t.Context(), turn.Statement{SQL: "DELETE FROM registrations"}); err == nil {
 			t.Error("a reader deleted")
 		}
 	}

@@ -10,8 +10,8 @@ import (
 	"path/filepath"
 	"sync"
 
-	"anteroom/edge/kernel"
-	"anteroom/edge/migrations"
+	"anteroom/edge/store/migrations"
+	"anteroom/edge/turn"
 
 	sqlite3 "modernc.org/sqlite/lib"
 )
@@ -113,7 +113,7 @@ func (r *Reader) check() error {
 	if r.conn == nil {
 		return nil // the error of the connection says why
 	}
-	tables, err := r.moment([]kernel.Statement{{SQL: "SELECT name FROM sqlite_schema WHERE name = ?", Args: []any{migrations.Table}}})
+	tables, err := r.moment([]turn.Statement{{SQL: "SELECT name FROM sqlite_schema WHERE name = ?", Args: []any{migrations.Table}}})
 	if err != nil {
 		return err
 	}
@@ -121,7 +121,7 @@ func (r *Reader) check() error {
 		return errors.New("it holds nothing of this program " +
 			"(where it is a copy of a running server's file, the log is missing: make copies with anteroom backup)")
 	}
-	applied, err := r.moment([]kernel.Statement{{SQL: migrations.Select}})
+	applied, err := r.moment([]turn.Statement{{SQL: migrations.Select}})
 	if err != nil {
 		return err
 	}
@@ -133,11 +133,11 @@ func (r *Reader) check() error {
 }
 
 // Read runs statements that only read, all of one moment, and gives the rows of each.
-func (r *Reader) Read(_ context.Context, statements ...kernel.Statement) ([][][]any, error) {
+func (r *Reader) Read(_ context.Context, statements ...turn.Statement) ([][][]any, error) {
 	r.mutex.Lock()
 	defer r.mutex.Unlock()
 	if r.held {
-		result, err := r.run(kernel.Exec{Statements: statements})
+		result, err := r.run(turn.Exec{Statements: statements})
 		return result.Rows, err
 	}
 	result, err := r.moment(statements)

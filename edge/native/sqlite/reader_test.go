@@ -8,11 +8,11 @@ import (
 	"strings"
 	"testing"
 
-	"anteroom/edge/kernel"
-	"anteroom/edge/migrations"
+	"anteroom/edge/store/migrations"
+	"anteroom/edge/turn"
 )
 
-var countAll = kernel.Statement{SQL: "SELECT count(*) FROM registrations"}
+var countAll = turn.Statement{SQL: "SELECT count(*) FROM registrations"}
 
 // A reader sees what a running server writes, writes nothing itself, and makes no file.
 func TestReader(t *testing.T) {
@@ -37,7 +37,7 @@ func TestReader(t *testing.T) {
 	if rows, err := r.Read(t.Context(), countAll, countAll); err != nil || len(rows) != 2 || rows[1][0][0] != int64(1) {
 		t.Errorf("beside a server: %v, %v", rows, err)
 	}
-	if _, err := r.Read(t.Context(), kernel.Statement{SQL: "DELETE FROM registrations"}); err == nil {
+	if _, err := r.Read(t.Context(), turn.Statement{SQL: "DELETE FROM registrations"}); err == nil {
 		t.Error("a reader deleted")
 	}
 	if rows, err := r.Read(t.Context(), countAll); err != nil || rows[0][0][0] != int64(1) {

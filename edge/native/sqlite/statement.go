@@ -9,7 +9,7 @@ import (
 	"net/url"
 	"strings"
 
-	"anteroom/edge/kernel"
+	"anteroom/edge/turn"
 
 	modernc "modernc.org/sqlite"
 	sqlite3 "modernc.org/sqlite/lib"
@@ -57,35 +57,35 @@ type prepared struct {
 }
 
 // run runs the statements of an Exec in their order. It neither begins nor ends a transaction.
-func (c *connection) run(exec kernel.Exec) (kernel.Result, error) {
+func (c *connection) run(exec turn.Exec) (turn.Result, error) {
 	n := len(exec.Statements)
-	result := kernel.Result{Rows: make([][][]any, n), Changes: make([]int64, n)}
+	result := turn.Result{Rows: make([][][]any, n), Changes: make([]int64, n)}
 	for i, statement := range exec.Statements {
 		p, err := c.prepare(statement.SQL)
 		if err != nil {
-			return kernel.Result{}, err
+			return turn.Result{}, err
 		}
 		c.named = c.named[:0]
 		for k, arg := range statement.Args {
 			switch arg.(type) {
 			case string, int64, nil:
 			default:
-				return kernel.Result{}, fmt.Errorf("argument %d of %q is a %T: %w", k+1, statement.SQL, arg, errArgument)
+				return turn.Result{}, fmt.Errorf("argument %d of %q is a %T: %w", k+1, statement.SQL, arg, errArgument)
 			}
 			c.named = append(c.named, driver.NamedValue{Ordinal: k + 1, Value: arg})
 		}
 		if p.columns == 0 {
 			done, err := p.stmt.ExecContext(context.Background(), c.named)
 			if err != nil {
-				return kernel.Result{}, err
+				return turn.Result{}, err
 			}
 			if result.Changes[i], err = done.RowsAffected(); err != nil {
-				return kernel.Result{}, err
+				return turn.Result{}, err
 			}
 			continue
 		}
 		if result.Rows[i], err = c.rows(p); err != nil {
-			return kernel.Result{}, err
+			return turn.Result{}, err
 		}
 		if strings.Contains(statement.SQL, "RETURNING") {
 			result.Changes[i] = int64(len(result.Rows[i])) // there is a row for each change
@@ -95,11 +95,11 @@ func (c *connection) run(exec kernel.Exec) (kernel.Result, error) {
 }
 
 // moment runs statements that only read, all of one moment.
-func (c *connection) moment(statements []kernel.Statement) (result kernel.Result, err error) {
+func (c *connection) moment(statements []turn.Statement) (result turn.Result, err error) {
 	if err := c.control("BEGIN"); err != nil {
-		return kernel.Result{}, err
+		return turn.Result{}, err
 	}
-	result, err = c.run(kernel.Exec{Statements: statements})
+	result, err = c.run(turn.Exec{Statements: statements})
 	return result, errors.Join(err, c.control("ROLLBACK"))
 }
 

@@ -9,7 +9,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"anteroom/edge/kernel"
+	"anteroom/edge/turn"
 )
 
 // A database that nobody uses is read, and nothing is left beside it.
@@ -27,7 +27,7 @@ func TestOpenStill(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		rows, err := r.Read(t.Context(), kernel.Statement{SQL: "SELECT count(*) FROM store"})
+		rows, err := r.Read(t.Context(), turn.Statement{SQL: "SELECT count(*) FROM store"})
 		if err == nil && rows[0][0][0] != int64(1) {
 			t.Errorf("read %v", rows)
 		}
@@ -43,7 +43,7 @@ func TestOpenStill(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := f.Run(kernel.Statement{SQL: "DELETE FROM d1_migrations WHERE name LIKE '0003%'"}); err != nil {
+	if _, err := f.Run(turn.Statement{SQL: "DELETE FROM d1_migrations WHERE name LIKE '0003%'"}); err != nil {
 		t.Fatal(err)
 	}
 	if err := f.Commit(); err != nil {

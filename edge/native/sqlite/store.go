@@ -13,9 +13,9 @@ import (
 	"path/filepath"
 	"sync"
 
-	"anteroom/edge/kernel"
-	"anteroom/edge/migrations"
 	"anteroom/edge/native/disk"
+	"anteroom/edge/store/migrations"
+	"anteroom/edge/turn"
 
 	sqlite3 "modernc.org/sqlite/lib"
 )
@@ -115,7 +115,7 @@ func (s *Store) open(path string, create bool) error {
 	if err := s.connect(path, url.Values{"_pragma": pragmas}); err != nil {
 		return err
 	}
-	mode, err := s.run(kernel.Exec{Statements: []kernel.Statement{{SQL: "PRAGMA journal_mode"}}})
+	mode, err := s.run(turn.Exec{Statements: []turn.Statement{{SQL: "PRAGMA journal_mode"}}})
 	if err != nil {
 		return err
 	}
@@ -142,7 +142,7 @@ func (c *connection) migrate(create bool) (made bool, err error) {
 	if err := c.script(migrations.CreateTable); err != nil {
 		return false, err
 	}
-	applied, err := c.run(kernel.Exec{Statements: []kernel.Statement{{SQL: migrations.Select}}})
+	applied, err := c.run(turn.Exec{Statements: []turn.Statement{{SQL: migrations.Select}}})
 	if err != nil {
 		return false, err
 	}
@@ -161,8 +161,8 @@ func (c *connection) migrate(create bool) (made bool, err error) {
 		if err := c.script(string(text)); err != nil {
 			return false, fmt.Errorf("apply migration %s: %w", name, err)
 		}
-		insert := kernel.Statement{SQL: "INSERT INTO " + migrations.Table + " (name) VALUES (?)", Args: []any{name}}
-		if _, err := c.run(kernel.Exec{Statements: []kernel.Statement{insert}}); err != nil {
+		insert := turn.Statement{SQL: "INSERT INTO " + migrations.Table + " (name) VALUES (?)", Args: []any{name}}
+		if _, err := c.run(turn.Exec{Statements: []turn.Statement{insert}}); err != nil {
 			return false, err
 		}
 	}
@@ -183,18 +183,18 @@ func (s *Store) Close() error {
 // Exec performs an Exec of the core. When Exec returns without a failure, what was written survives
 // a loss of power. The failure is Refused where certainly nothing was written, Timeout where that
 // is not known, and Unavailable after Close.
-func (s *Store) Exec(exec kernel.Exec) kernel.Result {
+func (s *Store) Exec(exec turn.Exec) turn.Result {
 	j := jobs.Get().(*job)
 	j.exec = exec
 	select {
 	case <-s.closing:
-		return kernel.Result{Failure: kernel.Unavailable}
+		return turn.Result{Failure: turn.Unavailable}
 	default:
 	}
 	select {
 	case s.queue <- j:
 	case <-s.stopped:
-		return kernel.Result{Failure: kernel.Unavailable}
+		return turn.Result{Failure: turn.Unavailable}
 	}
 	select {
 	case <-j.done:
@@ -202,27 +202,27 @@ func (s *Store) Exec(exec kernel.Exec) kernel.Result {
 		select {
 		case <-j.done:
 		default: // queued after the writer had left
-			return kernel.Result{Failure: kernel.Unavailable}
+			return turn.Result{Failure: turn.Unavailable}
 		}
 	}
 	result := j.result
-	j.exec, j.result = kernel.Exec{}, kernel.Result{}
+	j.exec, j.result = turn.Exec{}, turn.Result{}
 	jobs.Put(j)
 	return result
 }
 
 // Read runs statements that only read, all of one moment, and gives the rows of each. Unlike Exec,
 // Read makes no other process wait.
-func (s *Store) Read(_ context.Context, statements ...kernel.Statement) ([][][]any, error) {
-	result, err := kernel.Result{}, errClosed
+func (s *Store) Read(_ context.Context, statements ...turn.Statement) ([][][]any, error) {
+	result, err := turn.Result{}, errClosed
 	s.betweenGroups(func() { result, err = s.moment(statements) })
 	return result.Rows, err
 }
 
 // Write is Exec for an operator. It gives the number of changed rows of each statement.
-func (s *Store) Write(_ context.Context, statements ...kernel.Statement) ([]int64, error) {
-	result := s.Exec(kernel.Exec{Statements: statements})
-	if result.Failure != kernel.None {
+func (s *Store) Write(_ context.Context, statements ...turn.Statement) ([]int64, error) {
+	result := s.Exec(turn.Exec{Statements: statements})
+	if result.Failure != turn.None {
 		return nil, fmt.Errorf("the database did not do it: %s (the log says why)", result.Failure)
 	}
 	return result.Changes, nil
@@ -251,7 +251,7 @@ func (s *Store) rewrite() error {
 	if err := s.control("VACUUM"); err != nil {
 		return err
 	}
-	result, err := s.run(kernel.Exec{Statements: []kernel.Statement{{SQL: "PRAGMA wal_checkpoint(TRUNCATE)"}}})
+	result, err := s.run(turn.Exec{Statements: []turn.Statement{{SQL: "PRAGMA wal_checkpoint(TRUNCATE)"}}})
 	if err == nil && result.Rows[0][0][0] != int64(0) {
 		err = errBusy
 	}

@@ -22,10 +22,10 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"anteroom/edge/kernel"
-	"anteroom/edge/migrations"
 	"anteroom/edge/native/disk"
 	"anteroom/edge/sha256"
+	"anteroom/edge/store/migrations"
+	"anteroom/edge/turn"
 
 	"golang.org/x/sys/unix"
 	sqlite3 "modernc.org/sqlite/lib"
@@ -43,25 +43,25 @@ func openStore(t testing.TB, path string) *Store {
 	return s
 }
 
-func one(sql string, args ...any) kernel.Exec {
-	return kernel.Exec{Statements: []kernel.Statement{{SQL: sql, Args: args}}}
+func one(sql string, args ...any) turn.Exec {
+	return turn.Exec{Statements: []turn.Statement{{SQL: sql, Args: args}}}
 }
 
 func put(t testing.TB, s *Store, sql string, args ...any) {
 	t.Helper()
-	if r := s.Exec(one(sql, args...)); r.Failure != kernel.None {
+	if r := s.Exec(one(sql, args...)); r.Failure != turn.None {
 		t.Fatalf("%s: %s", sql, r.Failure)
 	}
 }
 
 // insert is the Exec of a registration.
-func insert(id string) kernel.Exec {
+func insert(id string) turn.Exec {
 	return one("INSERT INTO registrations (record_id, recorded_at, agent_name, pubkey, payload_sha256) VALUES (?, ?, ?, ?, ?)",
 		id, "2026-11-20T12:00:00Z", "ledger-lark", nil, strings.Repeat("0", 64))
 }
 
 // nameless is the Exec of a registration that the schema refuses: it has neither name nor key.
-func nameless() kernel.Exec {
+func nameless() turn.Exec {
 	return one("INSERT INTO registrations (record_id, recorded_at, payload_sha256) VALUES (?, '2026-11-20T12:00:00Z', '')", newID())
 }
 
@@ -74,7 +74,7 @@ func newID() string {
 func count(t testing.TB, s *Store, table string) int64 {
 	t.Helper()
 	r := s.Exec(one("SELECT count(*) FROM " + table))
-	if r.Failure != kernel.None {
+	if r.Failure != turn.None {
 		t.Fatalf("count %s: %s", table, r.Failure)
 	}
 	return r.Rows[0][0][0].(int64)
@@ -82,12 +82,12 @@ func count(t testing.TB, s *Store, table string) int64 {
 
 func TestExec(t *testing.T) {
 	s := openStore(t, filepath.Join(t.TempDir(), "a.db"))
-	outbox := kernel.Statement{
+	outbox := turn.Statement{
 		SQL:  "INSERT INTO outbox (record_id, kind, payload, state, created_at, next_try_at) VALUES (?, 'k', ?, 'pending', ?, ?) RETURNING id, payload, lease",
 		Args: []any{"r1", "Zoë\x00 naïve \u2028", int64(1) << 40, int64(-1)},
 	}
-	r := s.Exec(kernel.Exec{Statements: []kernel.Statement{insert("r1").Statements[0], outbox}})
-	if r.Failure != kernel.None || fmt.Sprint(r.Changes) != "[1 1]" || len(r.Rows) != 2 || r.Rows[0] != nil {
+	r := s.Exec(turn.Exec{Statements: []turn.Statement{insert("r1").Statements[0], outbox}})
+	if r.Failure != turn.None || fmt.Sprint(r.Changes) != "[1 1]" || len(r.Rows) != 2 || r.Rows[0] != nil {
 		t.Fatalf("two inserts: %+v", r)
 	}
 	if got := fmt.Sprintf("%#v", r.Rows[1]); got != `[][]interface {}{[]interface {}{1, "Zoë\x00 naïve \u2028", interface {}(nil)}}` {
@@ -95,8 +95,8 @@ func TestExec(t *testing.T) {
 	}
 
 	// A second statement that fails takes the first one back.
-	r = s.Exec(kernel.Exec{Statements: []kernel.Statement{insert("r2").Statements[0], nameless().Statements[0]}})
-	if r.Failure != kernel.Refused {
+	r = s.Exec(turn.Exec{Statements: []turn.Statement{insert("r2").Statements[0], nameless().Statements[0]}})
+	if r.Failure != turn.Refused {
 		t.Errorf("a registration of nobody: %+v", r)
 	}
 	if n := count(t, s, "registrations"); n != 1 {
@@ -104,25 +104,25 @@ func TestExec(t *testing.T) {
 	}
 
 	r = s.Exec(one("UPDATE outbox SET tries = tries + 1 WHERE state = 'pending' AND next_try_at > ?", int64(0)))
-	if r.Failure != kernel.None || r.Changes[0] != 0 {
+	if r.Failure != turn.None || r.Changes[0] != 0 {
 		t.Errorf("an update of nothing: %+v", r)
 	}
 	r = s.Exec(one("SELECT record_id, pubkey FROM registrations WHERE record_id = ?", "none"))
-	if r.Failure != kernel.None || len(r.Rows[0]) != 0 || r.Changes[0] != 0 {
+	if r.Failure != turn.None || len(r.Rows[0]) != 0 || r.Changes[0] != 0 {
 		t.Errorf("a select of nothing: %+v", r)
 	}
-	for _, bad := range []kernel.Exec{one("no SQL"), one("SELECT ?", 1), one("SELECT ?"), one("INSERT INTO charters (record_id) VALUES ('x')")} {
-		if r := s.Exec(bad); r.Failure != kernel.Refused {
+	for _, bad := range []turn.Exec{one("no SQL"), one("SELECT ?", 1), one("SELECT ?"), one("INSERT INTO charters (record_id) VALUES ('x')")} {
+		if r := s.Exec(bad); r.Failure != turn.Refused {
 			t.Errorf("%v: %+v", bad, r)
 		}
 	}
-	if r := s.Exec(insert("r3")); r.Failure != kernel.None {
+	if r := s.Exec(insert("r3")); r.Failure != turn.None {
 		t.Errorf("after failures: %+v", r)
 	}
 	if err := s.Close(); err != nil {
 		t.Error(err)
 	}
-	if r := s.Exec(insert("r4")); r.Failure != kernel.Unavailable {
+	if r := s.Exec(insert("r4")); r.Failure != turn.Unavailable {
 		t.Errorf("after Close: %+v", r)
 	}
 }
@@ -138,15 +138,15 @@ func TestGroup(t *testing.T) {
 			for i := range each {
 				id := newID()
 				statements := insert(id).Statements
-				want := kernel.None
+				want := turn.None
 				if i%3 == 0 {
-					statements, want = append(statements, nameless().Statements[0]), kernel.Refused
+					statements, want = append(statements, nameless().Statements[0]), turn.Refused
 				}
-				r := s.Exec(kernel.Exec{Statements: statements})
+				r := s.Exec(turn.Exec{Statements: statements})
 				if r.Failure != want {
 					t.Errorf("failure %q, want %q", r.Failure, want)
 				}
-				if got := s.Exec(one("SELECT count(*) FROM registrations WHERE record_id = ?", id)); (got.Rows[0][0][0] == int64(1)) != (want == kernel.None) {
+				if got := s.Exec(one("SELECT count(*) FROM registrations WHERE record_id = ?", id)); (got.Rows[0][0][0] == int64(1)) != (want == turn.None) {
 					t.Errorf("failure %q, and the row is there: %v", want, got.Rows)
 				}
 			}
@@ -167,11 +167,11 @@ func TestCommitFailure(t *testing.T) {
 	good, bad := &job{exec: insert("good")}, &job{exec: one("INSERT INTO child VALUES (7)")}
 	// The writer waits for its queue, so that the test may use the connection.
 	s.commit([]*job{good, bad})
-	if good.result.Failure != kernel.Refused || bad.result.Failure != kernel.Refused {
+	if good.result.Failure != turn.Refused || bad.result.Failure != turn.Refused {
 		t.Errorf("failures %q and %q, want both refused", good.result.Failure, bad.result.Failure)
 	}
 	s.commit([]*job{good})
-	if good.result.Failure != kernel.None {
+	if good.result.Failure != turn.None {
 		t.Errorf("the next group: %q", good.result.Failure)
 	}
 }
@@ -180,8 +180,8 @@ func TestCommitFailure(t *testing.T) {
 func TestStatementLimit(t *testing.T) {
 	s := openStore(t, filepath.Join(t.TempDir(), "a.db"))
 	for i := range 2 * maxPrepared {
-		r := s.Exec(kernel.Exec{Statements: []kernel.Statement{insert(newID()).Statements[0], {SQL: fmt.Sprint("SELECT ", i)}}})
-		if r.Failure != kernel.None || r.Rows[1][0][0] != int64(i) {
+		r := s.Exec(turn.Exec{Statements: []turn.Statement{insert(newID()).Statements[0], {SQL: fmt.Sprint("SELECT ", i)}}})
+		if r.Failure != turn.None || r.Rows[1][0][0] != int64(i) {
 			t.Fatalf("statement %d: %+v", i, r)
 		}
 	}
@@ -292,7 +292,7 @@ func TestMigrations(t *testing.T) {
 	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("the file: %v, %v", info, err)
 	}
-	settings := s.Exec(kernel.Exec{Statements: []kernel.Statement{{SQL: "PRAGMA synchronous"}, {SQL: "PRAGMA secure_delete"}, {SQL: "PRAGMA foreign_keys"}, {SQL: "PRAGMA journal_mode"}}})
+	settings := s.Exec(turn.Exec{Statements: []turn.Statement{{SQL: "PRAGMA synchronous"}, {SQL: "PRAGMA secure_delete"}, {SQL: "PRAGMA foreign_keys"}, {SQL: "PRAGMA journal_mode"}}})
 	if got := fmt.Sprint(settings.Rows); got != "[[[2]] [[1]] [[1]] [[wal]]]" {
 		t.Errorf("settings: %s", got)
 	}
@@ -321,7 +321,7 @@ func TestTwoProcesses(t *testing.T) {
 	for i := range 8 {
 		all.Go(func() {
 			for range 20 {
-				if r := stores[i%2].Exec(insert(newID())); r.Failure != kernel.None {
+				if r := stores[i%2].Exec(insert(newID())); r.Failure != turn.None {
 					t.Errorf("failure %q", r.Failure)
 				}
 			}
@@ -383,10 +383,10 @@ func TestRewriteLeavesNothing(t *testing.T) {
 				switch chance := random.IntN(10); {
 				case chance < 4 || len(ids) < 2:
 					id, note := next(), strings.Repeat("x", random.IntN(200))
-					if r := s.Exec(kernel.Exec{Statements: []kernel.Statement{
+					if r := s.Exec(turn.Exec{Statements: []turn.Statement{
 						{SQL: "INSERT INTO contacts (record_id, address, created_at) VALUES (?, ?, '2026-11-20T12:00:00Z')", Args: []any{sha256.HexOf(id)[:32], id}},
 						{SQL: "INSERT INTO outbox (record_id, kind, payload, created_at, next_try_at) VALUES (?, 'registration', ?, 0, 0)", Args: []any{sha256.HexOf(id)[:32], `{"address":"` + id + `","who":"` + note + `"}`}},
-					}}); r.Failure != kernel.None {
+					}}); r.Failure != turn.None {
 						t.Fatal(r.Failure)
 					}
 					ids = append(ids, id)
@@ -488,8 +488,8 @@ func TestUnsyncedCommit(t *testing.T) {
 	if replaced != 1 {
 		t.Fatalf("the log is open %d times", replaced)
 	}
-	if r := s.Exec(insert("r")); r.Failure != kernel.Timeout {
-		t.Errorf("told %q, want %q", r.Failure, kernel.Timeout)
+	if r := s.Exec(insert("r")); r.Failure != turn.Timeout {
+		t.Errorf("told %q, want %q", r.Failure, turn.Timeout)
 	}
 }
 
@@ -501,19 +501,19 @@ func TestReplaced(t *testing.T) {
 	if err := os.Rename(path, path+".away"); err != nil {
 		t.Fatal(err)
 	}
-	if r := s.Exec(insert("lost")); r.Failure != kernel.Refused {
+	if r := s.Exec(insert("lost")); r.Failure != turn.Refused {
 		t.Errorf("without the file: %q", r.Failure)
 	}
 	if err := os.WriteFile(path, []byte("another"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if r := s.Exec(insert("lost")); r.Failure != kernel.Refused {
+	if r := s.Exec(insert("lost")); r.Failure != turn.Refused {
 		t.Errorf("with another file: %q", r.Failure)
 	}
 	if err := os.Rename(path+".away", path); err != nil {
 		t.Fatal(err)
 	}
-	if r := s.Exec(insert("second")); r.Failure != kernel.None {
+	if r := s.Exec(insert("second")); r.Failure != turn.None {
 		t.Errorf("with the file again: %q", r.Failure)
 	}
 	if n := count(t, s, "registrations"); n != 2 {
@@ -542,7 +542,7 @@ func writeForever(path string) {
 	for range 16 {
 		go func() {
 			for {
-				if id := newID(); s.Exec(insert(id)).Failure == kernel.None {
+				if id := newID(); s.Exec(insert(id)).Failure == turn.None {
 					print.Lock()
 					fmt.Println(id)
 					print.Unlock()
@@ -608,7 +608,7 @@ func BenchmarkExec(b *testing.B) {
 	for range 64 {
 		all.Go(func() {
 			for left.Add(-1) >= 0 {
-				if r := s.Exec(insert(newID())); r.Failure != kernel.None {
+				if r := s.Exec(insert(newID())); r.Failure != turn.None {
 					b.Error(r.Failure)
 				}
 			}
@@ -633,10 +633,10 @@ func TestWatch(t *testing.T) {
 	})
 	var all sync.WaitGroup
 	for range 100 {
-		all.Go(func() { s.Exec(kernel.Exec{Statements: []kernel.Statement{{SQL: "SELECT 1"}}}) })
+		all.Go(func() { s.Exec(turn.Exec{Statements: []turn.Statement{{SQL: "SELECT 1"}}}) })
 	}
 	all.Wait()
-	s.Exec(kernel.Exec{Statements: []kernel.Statement{{SQL: "nonsense"}}})
+	s.Exec(turn.Exec{Statements: []turn.Statement{{SQL: "nonsense"}}})
 	s.Watch(nil) // after the last group
 	mu.Lock()
 	defer mu.Unlock()

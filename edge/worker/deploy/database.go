@@ -9,8 +9,8 @@ import (
 	"slices"
 	"strings"
 
-	"anteroom/edge/migrations"
 	"anteroom/edge/native/disk"
+	"anteroom/edge/store/migrations"
 	"anteroom/edge/worker/cloudflare"
 )
 

@@ -16,7 +16,7 @@ import (
 	"time"
 
 	"anteroom/edge/edgetest"
-	"anteroom/edge/migrations"
+	"anteroom/edge/store/migrations"
 	"anteroom/edge/worker/cloudflare"
 	"anteroom/edge/worker/cloudflare/apitest"
 	"anteroom/edge/worker/deploy"

@@ -18,7 +18,7 @@ import (
 	"slices"
 
 	"anteroom/edge/assets"
-	"anteroom/edge/migrations"
+	"anteroom/edge/store/migrations"
 )
 
 // The first module of each worker.

@@ -10,7 +10,7 @@ import (
 	"slices"
 	"strings"
 
-	"anteroom/edge/migrations"
+	"anteroom/edge/store/migrations"
 	"anteroom/edge/worker/cloudflare"
 )
 

@@ -23,9 +23,9 @@ import (
 	"anteroom/edge"
 	"anteroom/edge/api"
 	"anteroom/edge/jsondoc"
-	"anteroom/edge/kernel"
 	"anteroom/edge/respond"
 	"anteroom/edge/snapshot"
+	"anteroom/edge/turn"
 )
 
 // Answers is the document for a snapshot. It returns an error where the snapshot lacks a document.
@@ -38,7 +38,7 @@ func Answers(s *snapshot.Snapshot) ([]byte, error) {
 	w := jsondoc.Writer{}
 	w.Open('{')
 	w.Str("host", host)
-	w.Str("common", string(kernel.AppendFields(nil, respond.CommonHeaders)))
+	w.Str("common", string(turn.AppendFields(nil, respond.CommonHeaders)))
 	w.Name("answers")
 	w.Open('{')
 	for _, route := range api.Routes {
@@ -46,7 +46,7 @@ func Answers(s *snapshot.Snapshot) ([]byte, error) {
 			if op.Document == nil || op.Cache != api.Constant {
 				continue
 			}
-			r := e.Handle(&kernel.Turn{Request: kernel.Request{Method: "GET", Target: route.Path, Host: host}}).Response
+			r := e.Handle(&turn.Turn{Request: turn.Request{Method: "GET", Target: route.Path, Host: host}}).Response
 			document := s.Documents[op.Document.ID]
 			rest, found := bytes.CutPrefix(r.Body, document[:len(document)-1])
 			if !found || r.Status != 200 {
@@ -54,7 +54,7 @@ func Answers(s *snapshot.Snapshot) ([]byte, error) {
 			}
 			w.Name(route.Path)
 			w.Open('{')
-			w.Str("fields", string(kernel.AppendFields(nil, r.Header)))
+			w.Str("fields", string(turn.AppendFields(nil, r.Header)))
 			w.Str("document", op.Document.ID)
 			w.Str("rest", string(rest))
 			w.Close('}')

@@ -6,8 +6,8 @@ import (
 
 	"anteroom/edge/api"
 	"anteroom/edge/edgetest"
-	"anteroom/edge/kernel"
 	"anteroom/edge/respond"
+	"anteroom/edge/turn"
 	"anteroom/edge/worker/prerender"
 )
 
@@ -27,7 +27,7 @@ func TestAnswers(t *testing.T) {
 	if err := json.Unmarshal(text, &constants); err != nil {
 		t.Fatal(err)
 	}
-	if constants.Host != s.CanonicalHost || constants.Common != string(kernel.AppendFields(nil, respond.CommonHeaders)) {
+	if constants.Host != s.CanonicalHost || constants.Common != string(turn.AppendFields(nil, respond.CommonHeaders)) {
 		t.Errorf("%s, %s", constants.Host, constants.Common)
 	}
 	there := 0
@@ -44,9 +44,9 @@ func TestAnswers(t *testing.T) {
 			continue
 		}
 		there++
-		r := e.Handle(&kernel.Turn{Request: kernel.Request{Method: "GET", Target: route.Path, Host: s.CanonicalHost}}).Response
+		r := e.Handle(&turn.Turn{Request: turn.Request{Method: "GET", Target: route.Path, Host: s.CanonicalHost}}).Response
 		document := s.Documents[given.Document]
-		if body := string(document[:len(document)-1]) + given.Rest; r.Status != 200 || body != string(r.Body) || given.Fields != string(kernel.AppendFields(nil, r.Header)) {
+		if body := string(document[:len(document)-1]) + given.Rest; r.Status != 200 || body != string(r.Body) || given.Fields != string(turn.AppendFields(nil, r.Header)) {
 			t.Errorf("%s: given %s%s\nanswered %v %s", route.Path, given.Fields, body, r.Header, r.Body)
 		}
 	}

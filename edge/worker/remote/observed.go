@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"anteroom/edge/records"
+	"anteroom/edge/store/records"
 	"anteroom/edge/worker/cloudflare"
 
 	"github.com/go-json-experiment/json"

@@ -9,8 +9,8 @@ import (
 	"fmt"
 	"strings"
 
-	"anteroom/edge/kernel"
-	"anteroom/edge/migrations"
+	"anteroom/edge/store/migrations"
+	"anteroom/edge/turn"
 	"anteroom/edge/worker/cloudflare"
 )
 
@@ -53,7 +53,7 @@ func Open(ctx context.Context, path, environment string) (*Store, error) {
 // checkMigrations compares the migrations of the database with those of this program.
 func (s *Store) checkMigrations(ctx context.Context) error {
 	apply := "run anteroom deploy --env " + s.environment + ", which applies it before the worker that needs it"
-	rows, err := s.Read(ctx, kernel.Statement{SQL: migrations.Select})
+	rows, err := s.Read(ctx, turn.Statement{SQL: migrations.Select})
 	var refused *cloudflare.Failure
 	if errors.As(err, &refused) && strings.Contains(refused.Said(), "no such table: "+migrations.Table) {
 		return fmt.Errorf("%s has no tables yet (%s)", s.Name(), apply)

@@ -13,10 +13,10 @@ import (
 	"testing"
 	"time"
 
-	"anteroom/edge/kernel"
-	"anteroom/edge/migrations"
 	"anteroom/edge/native/sqlite"
-	"anteroom/edge/records"
+	"anteroom/edge/store/migrations"
+	"anteroom/edge/store/records"
+	"anteroom/edge/turn"
 	"anteroom/edge/worker/cloudflare"
 	"anteroom/edge/worker/cloudflare/apitest"
 	"anteroom/edge/worker/remote/d1test"
@@ -37,8 +37,8 @@ func openStore(t *testing.T) (*Store, *d1test.Server) {
 	return s, server
 }
 
-func statement(text string, args ...any) kernel.Statement {
-	return kernel.Statement{SQL: text, Args: args}
+func statement(text string, args ...any) turn.Statement {
+	return turn.Statement{SQL: text, Args: args}
 }
 
 // wantError fails the test where err does not say all of the words.
@@ -65,7 +65,7 @@ func TestStore(t *testing.T) {
 func TestValues(t *testing.T) {
 	s, server := openStore(t)
 	server.Exec(t, "CREATE TABLE v (a TEXT, z INTEGER, n TEXT) STRICT")
-	var writes []kernel.Statement
+	var writes []turn.Statement
 	var want [][]any
 	for i, text := range []string{
 		"", "a", "'", `"\`, "<&>", "\x00\x1f\n\u2028\u2029", "\U0001f600 é", "null", "7", "{}", strings.Repeat("x", 1<<16),

@@ -9,7 +9,7 @@ import (
 	"strconv"
 	"unicode/utf8"
 
-	"anteroom/edge/kernel"
+	"anteroom/edge/turn"
 	"anteroom/edge/worker/cloudflare"
 
 	"github.com/cloudflare/cloudflare-go/v6/d1"
@@ -29,7 +29,7 @@ const maxInteger = 1 << 53
 
 // Read runs statements that only read, all of one moment, and gives the rows of each. A value is a
 // string, an int64 or nil. A call that fails in passing is made again, a few times.
-func (s *Store) Read(ctx context.Context, statements ...kernel.Statement) ([][][]any, error) {
+func (s *Store) Read(ctx context.Context, statements ...turn.Statement) ([][][]any, error) {
 	what := "read " + s.Name()
 	for _, statement := range statements {
 		if !reading.MatchString(statement.SQL) || writing.MatchString(statement.SQL) {
@@ -51,7 +51,7 @@ func (s *Store) Read(ctx context.Context, statements ...kernel.Statement) ([][][
 
 // Write runs statements as one transaction, and gives the number of changed rows of each. It is
 // tried again only where certainly nothing was done. Else the error says that this is not known.
-func (s *Store) Write(ctx context.Context, statements ...kernel.Statement) ([]int64, error) {
+func (s *Store) Write(ctx context.Context, statements ...turn.Statement) ([]int64, error) {
 	p := cloudflare.Purpose{What: "write to " + s.Name(), Writes: true, Unsure: "look at the records before you repeat it", Permission: permissionD1}
 	results, err := s.run(ctx, p, statements)
 	if err != nil {
@@ -73,7 +73,7 @@ type query struct {
 }
 
 // run makes the call for statements, which D1 runs as one transaction.
-func (s *Store) run(ctx context.Context, p cloudflare.Purpose, statements []kernel.Statement) ([]result, error) {
+func (s *Store) run(ctx context.Context, p cloudflare.Purpose, statements []turn.Statement) ([]result, error) {
 	if len(statements) == 0 {
 		return nil, nil
 	}

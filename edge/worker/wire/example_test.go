@@ -5,7 +5,7 @@ import (
 
 	"anteroom/edge"
 	"anteroom/edge/edgetest"
-	"anteroom/edge/kernel"
+	"anteroom/edge/turn"
 	"anteroom/edge/worker/wire"
 )
 
@@ -17,16 +17,16 @@ func Example_replay() {
 		fmt.Println(err)
 		return
 	}
-	turn := &kernel.Turn{Now: edgetest.Now, Request: kernel.Request{
+	current := &turn.Turn{Now: edgetest.Now, Request: turn.Request{
 		Method: "POST", Target: "/api/waitlist", Host: "www.example.org", Body: []byte(`{"agent_name":"ada"}`),
 	}}
 	var frames [][]byte
-	record := func(t *kernel.Turn) kernel.Outcome {
+	record := func(t *turn.Turn) turn.Outcome {
 		frames = append(frames, wire.AppendTurn(nil, t))
 		return service.Handle(t)
 	}
-	kernel.Run(turn, record, func([]kernel.Effect) []kernel.Result {
-		return []kernel.Result{{Failure: kernel.Timeout}} // of the store
+	turn.Run(current, record, func([]turn.Effect) []turn.Result {
+		return []turn.Result{{Failure: turn.Timeout}} // of the store
 	})
 
 	for _, frame := range frames {

@@ -8,8 +8,8 @@ import (
 
 	"anteroom/edge/api"
 	"anteroom/edge/endpoint/health"
-	"anteroom/edge/kernel"
 	"anteroom/edge/snapshot"
+	"anteroom/edge/turn"
 )
 
 // A count is a fault where the frame has no room for so many items. So a false count costs no
@@ -35,7 +35,7 @@ func TestCount(t *testing.T) {
 			t.Errorf("%d of %d bytes in %d: %d, failed %v", c.says, c.each, c.follow, n, d.failed)
 		}
 	}
-	if n := len(appendResult(nil, &kernel.Result{})); n != minResult {
+	if n := len(appendResult(nil, &turn.Result{})); n != minResult {
 		t.Errorf("an empty result takes %d bytes, and %d are asked for", n, minResult)
 	}
 	if n := len(text(nil, "")); n != minText {
@@ -70,10 +70,10 @@ func TestKinds(t *testing.T) {
 			t.Errorf("%d: %d, failed %v", b, got, d.failed)
 		}
 	}
-	var exec kernel.Exec
+	var exec turn.Exec
 	for name, frame := range map[string][]byte{
 		"outcome": {outcomeKind},
-		"nothing": response(u32(u32([]byte{kindPrepared}, 0), 0), &kernel.Response{}),
+		"nothing": response(u32(u32([]byte{kindPrepared}, 0), 0), &turn.Response{}),
 		"effect":  append(u32([]byte{kindEffects}, 1), effectKind),
 		"value":   append(u32(text(u32(append(u32([]byte{kindEffects}, 1), kindExec), 1), "SELECT 1"), 1), 3),
 	} {
@@ -82,18 +82,18 @@ func TestKinds(t *testing.T) {
 		}
 	}
 	for _, kind := range []byte{byte(len(failures)), 255} {
-		frame := AppendTurn(nil, &kernel.Turn{Journal: []kernel.Result{{}}})
-		frame[len(frame)-len(appendResult(nil, &kernel.Result{}))] = kind
-		if turn, err := DecodeTurn(frame); err == nil {
-			t.Errorf("a failure that there is not: %+v", turn)
+		frame := AppendTurn(nil, &turn.Turn{Journal: []turn.Result{{}}})
+		frame[len(frame)-len(appendResult(nil, &turn.Result{}))] = kind
+		if current, err := DecodeTurn(frame); err == nil {
+			t.Errorf("a failure that there is not: %+v", current)
 		}
 	}
 	for i, f := range failures {
-		if turn, err := DecodeTurn(AppendTurn(nil, &kernel.Turn{Journal: []kernel.Result{{Failure: f}}})); err != nil || turn.Journal[0].Failure != f {
-			t.Errorf("failure %d comes back as %+v, %v", i, turn, err)
+		if current, err := DecodeTurn(AppendTurn(nil, &turn.Turn{Journal: []turn.Result{{Failure: f}}})); err != nil || current.Journal[0].Failure != f {
+			t.Errorf("failure %d comes back as %+v, %v", i, current, err)
 		}
 	}
-	for _, o := range []kernel.Outcome{{Effects: []kernel.Effect{exec}}, {Effects: []kernel.Effect{exec, exec}, Response: &kernel.Response{Body: []byte{}, SignatureAt: 9}}} {
+	for _, o := range []turn.Outcome{{Effects: []turn.Effect{exec}}, {Effects: []turn.Effect{exec, exec}, Response: &turn.Response{Body: []byte{}, SignatureAt: 9}}} {
 		if got, err := DecodeOutcome(AppendOutcome(nil, o)); err != nil || !reflect.DeepEqual(got, o) {
 			t.Errorf("%+v comes back as %+v, %v", o, got, err)
 		}
@@ -102,7 +102,7 @@ func TestKinds(t *testing.T) {
 
 // Header fields are whole lines.
 func TestFields(t *testing.T) {
-	for lines, want := range map[string][]kernel.Header{
+	for lines, want := range map[string][]turn.Header{
 		"":                 nil,
 		"a: b\n":           {{Name: "a", Value: "b"}},
 		"a: \nb: c: d\n":   {{Name: "a"}, {Name: "b", Value: "c: d"}},
@@ -126,14 +126,14 @@ func TestFacts(t *testing.T) {
 	if got, want := AppendFacts(nil, "no such thing", nil, "", nil), text(nil, "no such thing"); !bytes.Equal(got, want) {
 		t.Errorf("a fault is told as %q, want %q", got, want)
 	}
-	unfinished := &kernel.Response{Status: 503, Header: []kernel.Header{{Name: "a", Value: "b"}}, Body: []byte("{}")}
+	unfinished := &turn.Response{Status: 503, Header: []turn.Header{{Name: "a", Value: "b"}}, Body: []byte("{}")}
 	for writes, limited := range map[int64]bool{0: false, 1: true, 30: true} {
 		s := &snapshot.Snapshot{CanonicalHost: "www.example.org", ApexHost: "example.org", WritesPerMinute: writes, RelayFrom: "f", RelayTo: "t", RelayWebhook: "w"}
 		d := decoder{rest: AppendFacts(nil, "", s, "/api/mcp", unfinished)}
 		if fault := d.text(); fault != "" {
 			t.Errorf("a fault: %s", fault)
 		}
-		for _, want := range []int{kernel.MaxBody, kernel.MaxRounds, kernel.MaxEffects} {
+		for _, want := range []int{turn.MaxBody, turn.MaxRounds, turn.MaxEffects} {
 			if got := d.u32(); got != want {
 				t.Errorf("a limit of %d, want %d", got, want)
 			}
@@ -152,11 +152,11 @@ func TestFacts(t *testing.T) {
 		if from, to, webhook := d.text(), d.text(), d.text(); from != "f" || to != "t" || webhook != "w" {
 			t.Errorf("relay %s %s %s", from, to, webhook)
 		}
-		of := func() *kernel.Response {
+		of := func() *turn.Response {
 			if kind := d.below(outcomeKind); kind != kindResponse {
 				t.Fatalf("an outcome of kind %d", kind)
 			}
-			return &kernel.Response{Status: d.u32(), Header: d.fields(), Body: d.bytes(), Log: d.text(), Deliver: d.flag(), Observed: d.observed()}
+			return &turn.Response{Status: d.u32(), Header: d.fields(), Body: d.bytes(), Log: d.text(), Deliver: d.flag(), Observed: d.observed()}
 		}
 		if r := of(); r.Status != 500 || !bytes.Contains(r.Body, []byte("www.example.org")) {
 			t.Errorf("a turn that cannot be finished is answered %d %s", r.Status, r.Body)

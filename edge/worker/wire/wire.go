@@ -56,9 +56,9 @@ import (
 
 	"anteroom/edge/api"
 	"anteroom/edge/endpoint/health"
-	"anteroom/edge/kernel"
 	"anteroom/edge/respond"
 	"anteroom/edge/snapshot"
+	"anteroom/edge/turn"
 )
 
 // ErrFrame is the error for bytes that are not a frame.
@@ -71,10 +71,10 @@ const (
 )
 
 // failures are the failures, each at its number in a frame.
-var failures = [...]kernel.Failure{kernel.None, kernel.Refused, kernel.Timeout, kernel.Unavailable}
+var failures = [...]turn.Failure{turn.None, turn.Refused, turn.Timeout, turn.Unavailable}
 
 // AppendTurn appends a turn.
-func AppendTurn(b []byte, t *kernel.Turn) []byte {
+func AppendTurn(b []byte, t *turn.Turn) []byte {
 	b = i64(b, t.Now)
 	b = append(b, t.Entropy[:]...)
 	r := &t.Request
@@ -91,7 +91,7 @@ func AppendTurn(b []byte, t *kernel.Turn) []byte {
 	return b
 }
 
-func appendResult(b []byte, r *kernel.Result) []byte {
+func appendResult(b []byte, r *turn.Result) []byte {
 	number := byte(0)
 	for i, f := range failures {
 		if f == r.Failure {
@@ -116,7 +116,7 @@ func appendResult(b []byte, r *kernel.Result) []byte {
 }
 
 // AppendOutcome appends an outcome.
-func AppendOutcome(b []byte, o kernel.Outcome) []byte {
+func AppendOutcome(b []byte, o turn.Outcome) []byte {
 	switch {
 	case len(o.Effects) == 0 && o.Response != nil:
 		return response(append(b, kindResponse), o.Response)
@@ -126,7 +126,7 @@ func AppendOutcome(b []byte, o kernel.Outcome) []byte {
 	return effects(append(b, kindEffects), o.Effects)
 }
 
-func response(b []byte, r *kernel.Response) []byte {
+func response(b []byte, r *turn.Response) []byte {
 	b = fields(u32(b, r.Status), r.Header)
 	b = u32(flag(text(text(b, r.Body), r.Log), r.Deliver), len(r.Observed))
 	for _, o := range r.Observed {
@@ -135,7 +135,7 @@ func response(b []byte, r *kernel.Response) []byte {
 	return b
 }
 
-func effects(b []byte, list []kernel.Effect) []byte {
+func effects(b []byte, list []turn.Effect) []byte {
 	b = u32(b, len(list))
 	for _, e := range list {
 		b = effect(b, e)
@@ -143,26 +143,26 @@ func effects(b []byte, list []kernel.Effect) []byte {
 	return b
 }
 
-func effect(b []byte, effect kernel.Effect) []byte {
+func effect(b []byte, effect turn.Effect) []byte {
 	switch e := effect.(type) {
-	case kernel.Exec:
+	case turn.Exec:
 		b = u32(append(b, kindExec), len(e.Statements))
 		for _, s := range e.Statements {
 			b = values(text(b, s.SQL), s.Args)
 		}
-	case kernel.Relay:
+	case turn.Relay:
 		m := &e.Message
 		b = text(text(text(append(b, kindRelay), m.ID), m.Subject), m.Text)
 		b = texts(b, m.Records)
-	case kernel.Fetch:
+	case turn.Fetch:
 		b = text(text(flag(append(b, kindFetch), e.Self), e.Method), e.URL)
 		b = text(fields(b, e.Header), e.Body)
 		b = u32(u32(u32(b, e.MaxBytes), e.TimeoutMillis), e.ShareSeconds)
-	case kernel.Sign:
+	case turn.Sign:
 		b = text(append(b, kindSign), e.Message)
-	case kernel.Verify:
+	case turn.Verify:
 		b = text(text(text(append(b, kindVerify), e.Message), e.PublicKey), e.Signature)
-	case kernel.Limit:
+	case turn.Limit:
 		b = text(append(b, kindLimit), e.Key)
 	}
 	return b
@@ -171,20 +171,20 @@ func effect(b []byte, effect kernel.Effect) []byte {
 // AppendFacts appends what a host has to know of the core and of the snapshot that was loaded.
 // fault says why the snapshot was not loaded; where it is "", it was. messages is the path of the
 // MCP server, and unfinished the answer to a POST there that could not be finished.
-func AppendFacts(b []byte, fault string, s *snapshot.Snapshot, messages string, unfinished *kernel.Response) []byte {
+func AppendFacts(b []byte, fault string, s *snapshot.Snapshot, messages string, unfinished *turn.Response) []byte {
 	b = text(b, fault)
 	if fault != "" {
 		return b
 	}
-	b = u32(u32(u32(b, kernel.MaxBody), kernel.MaxRounds), kernel.MaxEffects)
+	b = u32(u32(u32(b, turn.MaxBody), turn.MaxRounds), turn.MaxEffects)
 	read := slices.Concat(api.ReadHeaders, api.MarkHeaders)
 	b = texts(texts(b, read), slices.Concat(read, api.QueryHeaders))
 	b = texts(texts(b, api.BodyHeaders), slices.Concat(api.BodyHeaders, api.MessageHeaders, api.MarkHeaders))
 	b = flag(text(text(b, s.CanonicalHost), s.ApexHost), s.WritesPerMinute > 0)
 	b = text(text(text(b, s.RelayFrom), s.RelayTo), s.RelayWebhook)
-	failed := &kernel.Turn{Snapshot: s, Request: kernel.Request{Host: s.CanonicalHost}}
-	b = AppendOutcome(b, kernel.Outcome{Response: respond.Unfinished(failed)})
-	b = AppendOutcome(text(b, messages), kernel.Outcome{Response: unfinished})
+	failed := &turn.Turn{Snapshot: s, Request: turn.Request{Host: s.CanonicalHost}}
+	b = AppendOutcome(b, turn.Outcome{Response: respond.Unfinished(failed)})
+	b = AppendOutcome(text(b, messages), turn.Outcome{Response: unfinished})
 	return u32(text(b, health.Ready), health.KeepSeconds)
 }
 
@@ -213,9 +213,9 @@ func texts(b []byte, list []string) []byte {
 	return b
 }
 
-func fields(b []byte, header []kernel.Header) []byte {
+func fields(b []byte, header []turn.Header) []byte {
 	at := len(b)
-	b = kernel.AppendFields(u32(b, 0), header)
+	b = turn.AppendFields(u32(b, 0), header)
 	u32(b[:at], len(b)-at-4) // the length, into the four bytes left for it
 	return b
 }
@@ -237,12 +237,12 @@ func values(b []byte, list []any) []byte {
 
 // DecodeTurn reads a turn, which aliases the frame. Its only error is ErrFrame, and the turn is
 // then nil.
-func DecodeTurn(frame []byte) (*kernel.Turn, error) {
+func DecodeTurn(frame []byte) (*turn.Turn, error) {
 	d := decoder{rest: frame}
-	t := &kernel.Turn{Now: d.i64()}
+	t := &turn.Turn{Now: d.i64()}
 	copy(t.Entropy[:], d.take(len(t.Entropy)))
-	t.Request = kernel.Request{Method: d.text(), Target: d.text(), Host: d.text(), Header: d.fields(), Body: d.bytes()}
-	t.Host = kernel.HostInfo{Extra: d.texts(), Client: d.text(), PublicKey: d.text(), KeyFault: d.flag(), Limiter: d.flag(), Port: d.u32()}
+	t.Request = turn.Request{Method: d.text(), Target: d.text(), Host: d.text(), Header: d.fields(), Body: d.bytes()}
+	t.Host = turn.HostInfo{Extra: d.texts(), Client: d.text(), PublicKey: d.text(), KeyFault: d.flag(), Limiter: d.flag(), Port: d.u32()}
 	t.Journal = d.results()
 	if !d.done() {
 		return nil, ErrFrame
@@ -257,15 +257,15 @@ const (
 	minResult = 1 + 1 + 4 + 4 + 4 + 4 + 8 + 8 + 8
 )
 
-func (d *decoder) results() (results []kernel.Result) {
+func (d *decoder) results() (results []turn.Result) {
 	for range d.count(minResult) {
 		results = append(results, d.result())
 	}
 	return results
 }
 
-func (d *decoder) result() kernel.Result {
-	r := kernel.Result{Failure: failures[d.below(len(failures))], OK: d.flag(), Status: d.u32(), Data: d.bytes()}
+func (d *decoder) result() turn.Result {
+	r := turn.Result{Failure: failures[d.below(len(failures))], OK: d.flag(), Status: d.u32(), Data: d.bytes()}
 	for range d.count(minText) {
 		var rows [][]any
 		for range d.count(minText) {
@@ -282,9 +282,9 @@ func (d *decoder) result() kernel.Result {
 
 // DecodeOutcome reads an outcome, which aliases the frame. Its only error is ErrFrame, and the
 // outcome is then empty.
-func DecodeOutcome(frame []byte) (kernel.Outcome, error) {
+func DecodeOutcome(frame []byte) (turn.Outcome, error) {
 	d := decoder{rest: frame}
-	var o kernel.Outcome
+	var o turn.Outcome
 	kind := d.below(outcomeKind)
 	signatureAt := 0
 	if kind != kindResponse {
@@ -297,44 +297,44 @@ func DecodeOutcome(frame []byte) (kernel.Outcome, error) {
 		signatureAt = d.u32()
 	}
 	if kind != kindEffects {
-		o.Response = &kernel.Response{
+		o.Response = &turn.Response{
 			Status: d.u32(), Header: d.fields(), Body: d.bytes(), Log: d.text(), Deliver: d.flag(), Observed: d.observed(), SignatureAt: signatureAt,
 		}
 	}
 	if !d.done() {
-		return kernel.Outcome{}, ErrFrame
+		return turn.Outcome{}, ErrFrame
 	}
 	return o, nil
 }
 
-func (d *decoder) observed() (list []kernel.Observation) {
+func (d *decoder) observed() (list []turn.Observation) {
 	for range d.count(2 * minText) {
-		list = append(list, kernel.Observation{Client: d.text(), Kind: d.text()})
+		list = append(list, turn.Observation{Client: d.text(), Kind: d.text()})
 	}
 	return list
 }
 
-func (d *decoder) effect() kernel.Effect {
+func (d *decoder) effect() turn.Effect {
 	switch d.below(effectKind) {
 	case kindExec:
-		var e kernel.Exec
+		var e turn.Exec
 		for range d.count(2 * minText) {
-			e.Statements = append(e.Statements, kernel.Statement{SQL: d.text(), Args: d.values()})
+			e.Statements = append(e.Statements, turn.Statement{SQL: d.text(), Args: d.values()})
 		}
 		return e
 	case kindRelay:
-		return kernel.Relay{Message: kernel.Message{ID: d.text(), Subject: d.text(), Text: d.text(), Records: d.texts()}}
+		return turn.Relay{Message: turn.Message{ID: d.text(), Subject: d.text(), Text: d.text(), Records: d.texts()}}
 	case kindFetch:
-		return kernel.Fetch{
+		return turn.Fetch{
 			Self: d.flag(), Method: d.text(), URL: d.text(), Header: d.fields(), Body: d.bytes(),
 			MaxBytes: d.u32(), TimeoutMillis: d.u32(), ShareSeconds: d.u32(),
 		}
 	case kindSign:
-		return kernel.Sign{Message: d.bytes()}
+		return turn.Sign{Message: d.bytes()}
 	case kindVerify:
-		return kernel.Verify{Message: d.bytes(), PublicKey: d.bytes(), Signature: d.bytes()}
+		return turn.Verify{Message: d.bytes(), PublicKey: d.bytes(), Signature: d.bytes()}
 	}
-	return kernel.Limit{Key: d.text()}
+	return turn.Limit{Key: d.text()}
 }
 
 // decoder reads a frame from its start. After the first fault it gives zero values.
@@ -404,7 +404,7 @@ func (d *decoder) texts() (list []string) {
 	return list
 }
 
-func (d *decoder) fields() (header []kernel.Header) {
+func (d *decoder) fields() (header []turn.Header) {
 	lines := d.text()
 	for lines != "" {
 		line, rest, ended := strings.Cut(lines, "\n")
@@ -413,7 +413,7 @@ func (d *decoder) fields() (header []kernel.Header) {
 			d.failed, d.rest = true, nil
 			return nil
 		}
-		header = append(header, kernel.Header{Name: name, Value: value})
+		header = append(header, turn.Header{Name: name, Value: value})
 		lines = rest
 	}
 	return header

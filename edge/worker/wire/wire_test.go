@@ -13,20 +13,20 @@ import (
 	"testing"
 
 	"anteroom/edge/edgetest"
-	"anteroom/edge/kernel"
+	"anteroom/edge/turn"
 	"anteroom/edge/worker/wire"
 )
 
 // exampleTurn and exampleOutcome are the examples of the package comment.
-func exampleTurn() *kernel.Turn {
-	return &kernel.Turn{
-		Now: 1, Request: kernel.Request{Method: "GET", Target: "/a", Host: "h"},
-		Journal: []kernel.Result{{OK: true, Remaining: -1}},
+func exampleTurn() *turn.Turn {
+	return &turn.Turn{
+		Now: 1, Request: turn.Request{Method: "GET", Target: "/a", Host: "h"},
+		Journal: []turn.Result{{OK: true, Remaining: -1}},
 	}
 }
 
-func exampleOutcome() kernel.Outcome {
-	return kernel.Outcome{Response: &kernel.Response{Status: 204, Header: []kernel.Header{{Name: "a", Value: "b"}}}}
+func exampleOutcome() turn.Outcome {
+	return turn.Outcome{Response: &turn.Response{Status: 204, Header: []turn.Header{{Name: "a", Value: "b"}}}}
 }
 
 // TestPackageComment reads the examples of the package comment.
@@ -51,30 +51,30 @@ func TestPackageComment(t *testing.T) {
 	if got, want := wire.AppendTurn(nil, exampleTurn()), decode(first); !bytes.Equal(got, want) {
 		t.Errorf("the turn is %x, the comment says %x", got, want)
 	}
-	if turn, err := wire.DecodeTurn(decode(first)); err != nil || turn.Request.Target != "/a" || turn.Request.Host != "h" || turn.Journal[0].Remaining != -1 {
-		t.Errorf("the turn of the comment is read as %+v, %v", turn, err)
+	if current, err := wire.DecodeTurn(decode(first)); err != nil || current.Request.Target != "/a" || current.Request.Host != "h" || current.Journal[0].Remaining != -1 {
+		t.Errorf("the turn of the comment is read as %+v, %v", current, err)
 	}
 	if got, want := wire.AppendOutcome(nil, exampleOutcome()), decode(second); !bytes.Equal(got, want) {
 		t.Errorf("the answer is %x, the comment says %x", got, want)
 	}
-	if o, err := wire.DecodeOutcome(decode(second)); err != nil || o.Response.Status != 204 || o.Response.Header[0] != (kernel.Header{Name: "a", Value: "b"}) {
+	if o, err := wire.DecodeOutcome(decode(second)); err != nil || o.Response.Status != 204 || o.Response.Header[0] != (turn.Header{Name: "a", Value: "b"}) {
 		t.Errorf("the answer of the comment is read as %+v, %v", o, err)
 	}
 }
 
 // turns are the seeds of FuzzDecodeTurn.
 func turns() (frames [][]byte) {
-	for _, t := range []*kernel.Turn{
+	for _, t := range []*turn.Turn{
 		exampleTurn(),
 		{},
 		{
 			Now: -1 << 40, Entropy: [16]byte{1, 15: 255},
-			Request: kernel.Request{Method: "POST", Target: "/api/x?é", Host: "::1", Header: []kernel.Header{{Name: "a", Value: ""}, {Name: "b", Value: "c: d"}}, Body: []byte("\x00\xff")},
-			Host:    kernel.HostInfo{Extra: []string{"", "x.example"}, Client: "192.0.2.1", PublicKey: edgetest.PublicKey(edgetest.Key), KeyFault: true, Limiter: true},
-			Journal: []kernel.Result{
-				{Failure: kernel.Refused},
-				{Failure: kernel.Timeout, OK: true},
-				{Failure: kernel.Unavailable},
+			Request: turn.Request{Method: "POST", Target: "/api/x?é", Host: "::1", Header: []turn.Header{{Name: "a", Value: ""}, {Name: "b", Value: "c: d"}}, Body: []byte("\x00\xff")},
+			Host:    turn.HostInfo{Extra: []string{"", "x.example"}, Client: "192.0.2.1", PublicKey: edgetest.PublicKey(edgetest.Key), KeyFault: true, Limiter: true},
+			Journal: []turn.Result{
+				{Failure: turn.Refused},
+				{Failure: turn.Timeout, OK: true},
+				{Failure: turn.Unavailable},
 				{Status: 599, Data: []byte("x"), Rows: [][][]any{nil, {{}, {nil, int64(-1 << 63), "text", ""}}}, Changes: []int64{1, -1}, Remaining: 1 << 62, Reset: 60},
 			},
 		},
@@ -86,18 +86,18 @@ func turns() (frames [][]byte) {
 
 // outcomes are the seeds of FuzzDecodeOutcome.
 func outcomes() (frames [][]byte) {
-	for _, o := range []kernel.Outcome{
+	for _, o := range []turn.Outcome{
 		exampleOutcome(),
 		{},
-		{Response: &kernel.Response{Status: 200, Body: []byte(`{"a":"é"}`), Log: "x", Deliver: true, Observed: []kernel.Observation{{Kind: "handshake"}, {Client: "é\x00", Kind: "tools/call"}}}},
-		{Effects: []kernel.Effect{kernel.Limit{Key: "k"}, kernel.Sign{Message: []byte("m")}}, Response: &kernel.Response{Status: 200, Body: make([]byte, 99), SignatureAt: 5}},
-		{Effects: []kernel.Effect{
-			kernel.Exec{Statements: []kernel.Statement{{SQL: "SELECT ?", Args: []any{nil, int64(7), "é"}}, {}}},
-			kernel.Relay{Message: kernel.Message{ID: "1", Subject: "s", Text: "t\n", Records: []string{"a", ""}}},
-			kernel.Fetch{Self: true, Method: "GET", URL: "https://h/", Header: []kernel.Header{{Name: "a", Value: "b"}}, Body: []byte{0}, MaxBytes: 9, TimeoutMillis: 1000},
-			kernel.Sign{Message: []byte("m")},
-			kernel.Verify{Message: []byte("m"), PublicKey: []byte("k"), Signature: []byte("s")},
-			kernel.Limit{Key: "k"},
+		{Response: &turn.Response{Status: 200, Body: []byte(`{"a":"é"}`), Log: "x", Deliver: true, Observed: []turn.Observation{{Kind: "handshake"}, {Client: "é\x00", Kind: "tools/call"}}}},
+		{Effects: []turn.Effect{turn.Limit{Key: "k"}, turn.Sign{Message: []byte("m")}}, Response: &turn.Response{Status: 200, Body: make([]byte, 99), SignatureAt: 5}},
+		{Effects: []turn.Effect{
+			turn.Exec{Statements: []turn.Statement{{SQL: "SELECT ?", Args: []any{nil, int64(7), "é"}}, {}}},
+			turn.Relay{Message: turn.Message{ID: "1", Subject: "s", Text: "t\n", Records: []string{"a", ""}}},
+			turn.Fetch{Self: true, Method: "GET", URL: "https://h/", Header: []turn.Header{{Name: "a", Value: "b"}}, Body: []byte{0}, MaxBytes: 9, TimeoutMillis: 1000},
+			turn.Sign{Message: []byte("m")},
+			turn.Verify{Message: []byte("m"), PublicKey: []byte("k"), Signature: []byte("s")},
+			turn.Limit{Key: "k"},
 		}},
 	} {
 		frames = append(frames, wire.AppendOutcome(nil, o))

@@ -7,8 +7,8 @@ import (
 	"testing"
 	"testing/fstest"
 
-	"anteroom/generator/translog"
-	"anteroom/generator/translog/translogtest"
+	"anteroom/generator/tlog"
+	"anteroom/generator/tlog/tlogtest"
 
 	"go.yaml.in/yaml/v4"
 )
@@ -17,7 +17,7 @@ import (
 // counts are the board's, of records that it makes up. The first registrations that it counts are
 // those given, by their hashes. document gives a published document, by its path. What is in the
 // folder has to be whole: the key goes behind the log: of its service.yaml, which lists none.
-func Log(t testing.TB, fsys fstest.MapFS, document func(path string) []byte, registrations ...string) *translog.Log {
+func Log(t testing.TB, fsys fstest.MapFS, document func(path string) []byte, registrations ...string) *tlog.Log {
 	t.Helper()
 	var service struct {
 		Host string `yaml:"canonical_host"`
@@ -26,7 +26,7 @@ func Log(t testing.TB, fsys fstest.MapFS, document func(path string) []byte, reg
 	if err := yaml.Unmarshal(file.Data, &service); err != nil {
 		t.Fatal(err)
 	}
-	key, signer := translogtest.Key(t, translog.Origin(service.Host, 1))
+	key, signer := tlogtest.Key(t, tlog.Origin(service.Host, 1))
 	text, rest, found := strings.Cut(string(file.Data), "\nlog:\n")
 	if found {
 		rest = strings.Replace(rest, "  keys: []", "  keys: ["+key+"]", 1)
@@ -35,13 +35,13 @@ func Log(t testing.TB, fsys fstest.MapFS, document func(path string) []byte, reg
 	}
 	fsys["service.yaml"] = &fstest.MapFile{Data: []byte(text + "\nlog:\n" + rest)}
 
-	made := maker{t: t, log: translog.New([]string{key}, nil), given: registrations, at: map[string][]int64{}}
+	made := maker{t: t, log: tlog.New([]string{key}, nil), given: registrations, at: map[string][]int64{}}
 	for _, name := range boards(fsys) {
 		var is board
 		if err := yaml.Unmarshal(fsys["scoreboard/"+name+".yaml"].Data, &is); err != nil {
 			t.Fatal(err)
 		}
-		entries := append(made.stage(&is), translog.VerificationOf(name, is.AsOf, document(translog.BoardPath(name))))
+		entries := append(made.stage(&is), tlog.VerificationOf(name, is.AsOf, document(tlog.BoardPath(name))))
 		lines, checkpoint, err := made.log.Append(name, entries, signer)
 		if err != nil {
 			t.Fatal(err)
@@ -55,7 +55,7 @@ func Log(t testing.TB, fsys fstest.MapFS, document func(path string) []byte, reg
 // maker makes the entries of a log.
 type maker struct {
 	t     testing.TB
-	log   *translog.Log
+	log   *tlog.Log
 	given []string           // hashes of registrations that are to be counted
 	made  int                // how many records were made up
 	at    map[string][]int64 // the entries that count as each kind, by their indexes
@@ -65,9 +65,9 @@ type maker struct {
 }
 
 // stage gives the entries after which the log counts what a board says.
-func (m *maker) stage(is *board) (entries []translog.Entry) {
-	add := func(e translog.Entry) {
-		if e.Kind != translog.Correction {
+func (m *maker) stage(is *board) (entries []tlog.Entry) {
+	add := func(e tlog.Entry) {
+		if e.Kind != tlog.Correction {
 			m.at[e.Kind] = append(m.at[e.Kind], m.log.Size()+int64(len(entries)))
 		}
 		entries = append(entries, e)
@@ -76,35 +76,35 @@ func (m *maker) stage(is *board) (entries []translog.Entry) {
 		kind string
 		n    int
 	}{
-		{translog.Registration, is.Waitlist.Registrations},
-		{translog.Charter, is.Orgs.Charters},
-		{translog.Suggestion, is.Suggestions.Received},
-		{translog.Own, is.Excluded.Records},
-		{translog.Vouched, is.Waitlist.Conversions},
+		{tlog.Registration, is.Waitlist.Registrations},
+		{tlog.Charter, is.Orgs.Charters},
+		{tlog.Suggestion, is.Suggestions.Received},
+		{tlog.Own, is.Excluded.Records},
+		{tlog.Vouched, is.Waitlist.Conversions},
 	} {
 		for len(m.at[n.kind]) < n.n {
-			e := translog.Entry{Kind: n.kind}
+			e := tlog.Entry{Kind: n.kind}
 			switch {
-			case n.kind == translog.Vouched:
+			case n.kind == tlog.Vouched:
 				if m.vouched == len(m.registrations) {
 					m.t.Fatalf("a board has %d conversions, and there are too few registrations", n.n)
 				}
 				e.Index = m.registrations[m.vouched]
 				m.vouched++
-			case n.kind == translog.Registration && len(m.given) > 0:
+			case n.kind == tlog.Registration && len(m.given) > 0:
 				e.Hash, m.given = m.given[0], m.given[1:]
 			default:
 				m.made++
-				e.Hash = translog.RecordHash(fmt.Sprint("record ", m.made), "")
+				e.Hash = tlog.RecordHash(fmt.Sprint("record ", m.made), "")
 			}
-			if n.kind == translog.Registration {
+			if n.kind == tlog.Registration {
 				m.registrations = append(m.registrations, m.log.Size()+int64(len(entries)))
 			}
 			add(e)
 		}
 		for len(m.at[n.kind]) > n.n {
 			last := len(m.at[n.kind]) - 1
-			add(translog.Entry{Kind: translog.Correction, Index: m.at[n.kind][last], To: translog.None})
+			add(tlog.Entry{Kind: tlog.Correction, Index: m.at[n.kind][last], To: tlog.None})
 			m.at[n.kind] = slices.Delete(m.at[n.kind], last, last+1)
 		}
 	}

@@ -14,7 +14,7 @@ const (
 	Stateless = "2026-07-28"
 )
 
-// What is observed of a client: the kinds of kernel.Observation.
+// What is observed of a client: the kinds of turn.Observation.
 const (
 	// SeenInitialize is an answered initialize, which names its client. As with the others, one that
 	// is refused with an error is not observed.

@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"anteroom/edge/outbox"
+	"anteroom/edge/store/outbox"
 )
 
 // Server is a running mail server. It refuses what the protocol lets a server refuse: lines of more

@@ -59,7 +59,7 @@ routes = [{ pattern = "www.anteroom.example", custom_domain = true }]
 binding = "DB"
 database_name = "anteroom"
 database_id = %[2]q
-migrations_dir = "edge/migrations"
+migrations_dir = "edge/store/migrations"
 
 [[env.%[1]s.analytics_engine_datasets]]
 binding = "OBSERVED"

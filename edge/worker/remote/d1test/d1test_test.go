@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"anteroom/edge/kernel"
 	"anteroom/edge/native/sqlite"
+	"anteroom/edge/turn"
 	"anteroom/edge/worker/cloudflare/apitest"
 )
 
@@ -69,7 +69,7 @@ func TestServer(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer store.Close()
-	if _, err := store.Write(t.Context(), kernel.Statement{SQL: "DELETE FROM contacts"}); err != nil {
+	if _, err := store.Write(t.Context(), turn.Statement{SQL: "DELETE FROM contacts"}); err != nil {
 		t.Error(err)
 	}
 	if _, body := s.ask(t, "POST", database+"/raw", `{"sql":"SELECT count(*) FROM contacts"}`, s.Token); !strings.Contains(body, `"rows":[[0]]`) {

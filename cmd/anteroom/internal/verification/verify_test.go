@@ -1,0 +1,898 @@
+package verification
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"testing/fstest"
+	"time"
+
+	"anteroom/content"
+	"anteroom/edge/canon"
+	"anteroom/edge/native/sqlite"
+	"anteroom/edge/turn"
+	"anteroom/generator/site"
+	"anteroom/generator/tlog"
+)
+
+// service is a store and a content folder.
+type service struct {
+	*sqlite.Store
+	t       testing.TB
+	content fstest.MapFS
+	key     *tlog.Key // that signs the log; nil where there is none
+}
+
+// day is after all days of the shipped content.
+const day = "2027-03-01"
+
+func newService(t testing.TB) *service {
+	t.Helper()
+	store, err := sqlite.Create(filepath.Join(t.TempDir(), sqlite.FileName), slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { store.Close() })
+	s := &service{Store: store, t: t, content: fstest.MapFS{}}
+	err = fs.WalkDir(content.Files, ".", func(path string, entry fs.DirEntry, err error) error {
+		if err == nil && !entry.IsDir() {
+			var text []byte
+			text, err = fs.ReadFile(content.Files, path)
+			s.content[path] = &fstest.MapFile{Data: text}
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func (s *service) exec(statement string, args ...any) {
+	s.t.Helper()
+	if r := s.Store.Exec(turn.Exec{Statements: []turn.Statement{{SQL: statement, Args: args}}}); r.Failure != turn.None {
+		s.t.Fatalf("%s: %s", statement, r.Failure)
+	}
+}
+
+func hexSum(text string) string {
+	sum := sha256.Sum256([]byte(text))
+	return hex.EncodeToString(sum[:])
+}
+
+// id is the record_id of the n-th record that a test makes.
+func id(n int) string { return fmt.Sprintf("%032x", n) }
+
+func orNull(s string) any {
+	if s == "" {
+		return nil
+	}
+	return s
+}
+
+// register records a registration. at is a time of day, or a whole time.
+func (s *service) register(n int, name, key, at string) {
+	s.t.Helper()
+	s.exec("INSERT INTO registrations (record_id, recorded_at, agent_name, pubkey, payload_sha256) VALUES (?, ?, ?, ?, ?)",
+		id(n), when(at), orNull(name), orNull(key), hexSum(canon.Registration(name, key)))
+}
+
+func (s *service) charter(n int, name, roster, at string) {
+	s.t.Helper()
+	s.exec("INSERT INTO charters (record_id, recorded_at, org_name, commissioner, roster, payload_sha256) VALUES (?, ?, ?, NULL, ?, ?)",
+		id(n), when(at), name, roster, hexSum(canon.Charter(name, "", roster)))
+}
+
+func (s *service) suggest(n int, at string) {
+	s.t.Helper()
+	s.exec("INSERT INTO suggestions (record_id, filed_at, filed_as, kind, text_sha256) VALUES (?, ?, 'anonymous', 'idea', ?)", id(n), when(at), hexSum(at))
+}
+
+func when(at string) string {
+	if len(at) == len("12:00:00") {
+		return day + "T" + at + "Z"
+	}
+	return at
+}
+
+func moment(at string) time.Time {
+	t, err := time.Parse(time.RFC3339, when(at))
+	if err != nil {
+		panic(err)
+	}
+	return t
+}
+
+func (s *service) site() *site.Site {
+	s.t.Helper()
+	loaded, err := site.Load(s.content)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return loaded
+}
+
+// take surveys everything that is there at a time.
+func (s *service) take(now string) *Survey {
+	s.t.Helper()
+	survey, err := Take(s.t.Context(), s.Store, s.site(), time.Time{}, moment(now))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return survey
+}
+
+func answersOf(t testing.TB, text string) *Answers {
+	t.Helper()
+	if !strings.Contains(text, "texts:") {
+		text += "\ntexts: unchanged\n"
+	}
+	a, err := ParseAnswers([]byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return a
+}
+
+// try decides, and gives all faults.
+func (s *service) try(survey *Survey, answers string) (*Decided, *Board, error) {
+	s.t.Helper()
+	a := answersOf(s.t, answers)
+	decided, err := survey.Decide(s.t.Context(), a)
+	if decided == nil {
+		return nil, nil, err
+	}
+	board, faults := survey.Board(s.content, decided, a)
+	return decided, board, errors.Join(err, faults)
+}
+
+// verify makes a verification at a time and puts it into the content.
+func (s *service) verify(now, answers string) *site.Site {
+	s.t.Helper()
+	return s.put(s.take(now), answers)
+}
+
+func (s *service) put(survey *Survey, answers string) *site.Site {
+	s.t.Helper()
+	decided, board, err := s.try(survey, answers)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	text := decided.Verification.Encode()
+	loaded, err := Check(s.content, survey.Site.Log, survey.Name, text, board.Text)
+	if err != nil {
+		s.t.Fatalf("%v\n%s\n%s", err, text, board.Text)
+	}
+	if s.key != nil {
+		s.log(survey, decided, loaded)
+	}
+	s.content[VerificationFile(survey.Name)] = &fstest.MapFile{Data: text}
+	s.content[BoardFile(survey.Name)] = &fstest.MapFile{Data: board.Text}
+	return loaded
+}
+
+// counts are conversions, registrations, charters, suggestions and excluded records of the current
+// board.
+func counts(s *site.Site) (list [5]int) {
+	for i := range list {
+		list[i] = site.Numbers[i].Of(s.Current())
+	}
+	return list
+}
+
+func (s *service) wantCounts(loaded *site.Site, want [5]int) {
+	s.t.Helper()
+	if got := counts(loaded); got != want {
+		s.t.Errorf("the board counts %v, want %v", got, want)
+	}
+}
+
+func (s *service) audit() []string {
+	s.t.Helper()
+	findings, _, err := Audit(s.t.Context(), s.Store, s.site())
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return findings
+}
+
+// What is new is told by agents, with what speaks for and against each.
+func TestGroups(t *testing.T) {
+	s := newService(t)
+	s.content["service.yaml"].Data = bytes.Replace(s.content["service.yaml"].Data, []byte("own_names: []"), []byte(`own_names: ["probe *", "tern"]`), 1)
+	s.register(1, "lark", "key one", "10:00:00")
+	s.register(2, "lark", "key one", "10:00:30")
+	s.register(3, "L\u00a0ark", "", "10:00:31")
+	s.register(4, "lark", "key two", "11:00:00")
+	s.register(5, "", "only a key", "11:00:00")
+	s.register(6, "lаrk", "", "11:01:00") // with the Cyrillic а
+	s.register(7, "probe 7", "", "11:02:00")
+	s.register(8, "tern", "", "11:02:00")
+	s.register(9, "terns", "", "11:02:00")
+	s.register(10, "", "only a key", "11:00:01")
+	var got []string
+	for g := range s.take("12:00:00").Groups() {
+		got = append(got, fmt.Sprintf("%q %q %d/%d %s-%s same=%v own=%q alike=%q", g.Name, g.Key, g.Registrations, g.Bursts,
+			g.First.Format("15:04:05"), g.Last.Format("15:04:05"), g.SameKey, g.Own, g.LookAlikes))
+		if len(g.RecordIDs) != g.Registrations {
+			t.Errorf("%q has the records %q", g.Name, g.RecordIDs)
+		}
+	}
+	want := []string{
+		`"lark" "" 3/2 10:00:00-11:00:00 same=false own="" alike=["L\u00a0ark" "lаrk"]`,
+		`"L\u00a0ark" "" 1/1 10:00:31-10:00:31 same=true own="" alike=["lark" "lаrk"]`,
+		`"" "only a key" 2/1 11:00:00-11:00:01 same=true own="" alike=[]`,
+		`"lаrk" "" 1/1 11:01:00-11:01:00 same=true own="" alike=["lark" "L\u00a0ark"]`,
+		`"probe 7" "" 1/1 11:02:00-11:02:00 same=true own="probe *" alike=[]`,
+		`"tern" "" 1/1 11:02:00-11:02:00 same=true own="tern" alike=[]`,
+		`"terns" "" 1/1 11:02:00-11:02:00 same=true own="" alike=[]`,
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+	// What matches the own names is own where nothing is answered, and otherwise where it is.
+	s.wantCounts(s.verify("12:00:00", "registrations: [{agent_name: tern, decision: leave}]"), [5]int{0, 9, 0, 0, 1})
+}
+
+func TestLookAlikes(t *testing.T) {
+	for _, c := range []struct {
+		a, b  string
+		alike bool
+	}{
+		{"lark", "LARK", true},
+		{"led ger", "ledger", true},
+		{"1edger", "ledger", true},
+		{"modern", "rnodern", true},
+		{"wren", "vvren", true},
+		{"ﬁnch", "finch", true},
+		{"tеrn", "tern", true}, // Cyrillic е
+		{"tern\u200b", "tern", true},
+		{"térn", "tern", true},
+		{"lark", "larks", false},
+		{"lark", "tern", false},
+	} {
+		if got := bytes.Equal(appendSkeleton(nil, c.a), appendSkeleton(nil, c.b)); got != c.alike {
+			t.Errorf("%q and %q: alike is %v", c.a, c.b, got)
+		}
+	}
+}
+
+func TestMatches(t *testing.T) {
+	for _, c := range []struct {
+		pattern, name string
+		want          bool
+	}{
+		{"lark", "lark", true},
+		{"lark", "Lark", false},
+		{"probe *", "probe 1", true},
+		{"probe *", "probe", false},
+		{"*", "", true},
+		{"*ark", "lark", true},
+		{"a*b*c", "a-b-b-c", true},
+		{"a*b*c", "a-c-b", false},
+		{"ab*ba", "aba", false},
+		{"**", "x", true},
+		{`a\*`, "a*", true},
+		{`a\*`, "ab", false},
+		{`*\*`, "lark*", true},
+		{`*\*`, "lark", false},
+	} {
+		if got := Matches(c.pattern, c.name); got != c.want {
+			t.Errorf("%q and %q: %v", c.pattern, c.name, got)
+		}
+	}
+}
+
+// An answer about a group is about no other one, whatever its name holds.
+func TestByGroup(t *testing.T) {
+	groups := []Group{{Name: "a*"}, {Name: "ab"}, {Key: "ab"}, {Name: "c"}}
+	answers := []Answer{groups[0].Answer(site.Own, ""), groups[2].Answer(site.Own, ""), {AgentName: "c", Earlier: true}, {AgentName: "?b*"}}
+	if got := ByGroup(groups, answers); !slices.Equal(got, []int{0, -1, 1, -1}) {
+		t.Errorf("%v", got)
+	}
+	if got := ByGroup(groups, []Answer{{AgentName: "a*"}}); !slices.Equal(got, []int{0, 0, -1, -1}) {
+		t.Errorf("with a pattern: %v", got)
+	}
+}
+
+// One agent is one conversion in however many verifications it is vouched for, until that is taken
+// back.
+func TestConversions(t *testing.T) {
+	s := newService(t)
+	s.register(1, "lark", "", "10:00:00")
+	s.register(2, "lark", "", "10:00:01")
+	s.register(3, "", "a key", "10:00:02")
+	s.charter(4, "Tern & Co", `[{"agent_name":"tern"}]`, "10:00:03")
+	s.suggest(5, "10:00:04")
+	vouch := "registrations: [{agent_name: lark, decision: vouch, reason: it answered}]"
+	s.wantCounts(s.verify("12:00:00", vouch), [5]int{1, 3, 1, 1, 0})
+
+	s.register(6, "lark", "", "13:00:00")
+	survey := s.take("14:00:00")
+	for g := range survey.Groups() {
+		if !g.Vouched || g.Earlier != 2 {
+			t.Errorf("the survey forgot: %+v", g)
+		}
+	}
+	if survey.Name != day+"-2" || !slices.Equal(survey.New, []int{1, 0, 0}) {
+		t.Errorf("verification %s of %v", survey.Name, survey.New)
+	}
+	loaded := s.put(survey, vouch)
+	s.wantCounts(loaded, [5]int{1, 4, 1, 1, 0})
+	if loaded.Current().File != day+"-2" {
+		t.Errorf("%s is current", loaded.Current().File)
+	}
+
+	// One of the three is the operator's, the others stay. The board says why a number fell.
+	loaded = s.verify("15:00:00", "registrations: [{record_id: "+id(1)+", decision: own, reason: it was a try}]")
+	s.wantCounts(loaded, [5]int{1, 3, 1, 1, 1})
+	if c := loaded.Current().Corrections; len(c) != 1 || c[0].Number != "pilot_waitlist.registrations_recorded" || c[0].Was != 4 || c[0].Board != day+"-2" || c[0].Reason != "it was a try" {
+		t.Errorf("the corrections are %+v", c)
+	}
+	if name := loaded.Current().File; name != day+"-3" {
+		t.Errorf("%s is current", name)
+	}
+	// The vouch is taken back, and the correction of the board before does not stay.
+	loaded = s.verify("2027-03-02T12:00:00Z", "registrations: [{agent_name: lark, earlier: true, decision: leave, reason: it was somebody else}]\ncorrection: one agent was another")
+	s.wantCounts(loaded, [5]int{0, 4, 1, 1, 0})
+	if c := loaded.Current().Corrections; len(c) != 2 || c[0].Number != "pilot_waitlist.verified_organic_agent_conversions" || c[1].Number != "excluded_from_counts.development_seed_and_test_records" || c[1].Reason != "one agent was another" {
+		t.Errorf("the corrections are %+v", c)
+	}
+	var corrects []string
+	for _, d := range loaded.Verifications[len(loaded.Verifications)-1].Decisions {
+		corrects = append(corrects, d.Corrects)
+	}
+	slices.Sort(corrects)
+	if !slices.Equal(corrects, []string{day, day + "-2"}) {
+		t.Errorf("it corrects %q", corrects)
+	}
+	// Charters and suggestions are set apart by themselves.
+	loaded = s.verify("2027-03-03T12:00:00Z", "charters: [{record_id: "+id(4)+", decision: own, reason: mine}]\nsuggestions: [{record_id: "+id(5)+", decision: own, reason: mine}]")
+	s.wantCounts(loaded, [5]int{0, 4, 0, 0, 2})
+	if found := s.audit(); len(found) > 0 {
+		t.Errorf("the audit finds %q", found)
+	}
+	for name, file := range s.content {
+		if text := string(file.Data); strings.HasPrefix(name, "verifications/") && (strings.Contains(text, "lark") || strings.Contains(text, "Tern") || strings.Contains(text, "a key")) {
+			t.Errorf("%s holds a name:\n%s", name, text)
+		}
+	}
+}
+
+// A write that was committed a little after its time is counted once, in the next verification, and
+// is told from one that was slipped in.
+func TestLateWrites(t *testing.T) {
+	s := newService(t)
+	s.register(1, "lark", "", "11:59:00")
+	s.register(2, "lark", "", "12:00:30")
+	s.register(3, "lark", "", "11:59:59")
+	survey, err := Take(t.Context(), s.Store, s.site(), moment("12:00:00"), moment("12:01:00"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.wantCounts(s.put(survey, ""), [5]int{0, 1, 0, 0, 0})
+	s.register(4, "lark", "", "11:59:58")
+	s.wantCounts(s.verify("13:00:00", ""), [5]int{0, 4, 0, 0, 0})
+	if found := s.audit(); len(found) > 0 {
+		t.Errorf("late writes are found: %q", found)
+	}
+	s.register(5, "lark", "", "12:57:59")
+	if found := s.audit(); len(found) != 1 || !strings.Contains(found[0], id(5)+" (number 5) came in after the verification "+day+"-2") {
+		t.Errorf("what was slipped in: %q", found)
+	}
+	// Once it was verified, after a warning, it is noted, and keeps nothing from being verified.
+	survey = s.take("14:00:00")
+	if len(survey.Odd) != 1 || !strings.Contains(survey.Odd[0], "(number 5) came in after") {
+		t.Errorf("the warning: %q", survey.Odd)
+	}
+	s.wantCounts(s.put(survey, ""), [5]int{0, 5, 0, 0, 0})
+	findings, notes, err := Audit(t.Context(), s.Store, s.site())
+	if err != nil || len(findings) > 0 || len(notes) != 1 || !strings.Contains(notes[0], "(number 5) came in after") {
+		t.Errorf("after that: %q, %q, %v", findings, notes, err)
+	}
+	s.wantCounts(s.verify("15:00:00", ""), [5]int{0, 5, 0, 0, 0})
+}
+
+// The audit names what is not as it was verified, and what is new beside it is verified by nobody.
+func TestAudit(t *testing.T) {
+	for _, c := range []struct{ name, change, want string }{
+		{"nothing", "", ""},
+		{"a row that is gone", "DELETE FROM registrations WHERE seq = 3", "registration number 3 is gone"},
+		{"several", "DELETE FROM registrations WHERE seq IN (3, 4)", "registrations number 3 to 4 are gone"},
+		{"the last one", "DELETE FROM registrations WHERE seq = 6", "registration number 6 is gone"},
+		{"one that was vouched for", "DELETE FROM registrations WHERE seq = 2", "registration " + id(2) + " is gone, which was verified"},
+		{"all", "DELETE FROM registrations", "registrations number 1 to 4 are gone"},
+		{"a name", "UPDATE registrations SET agent_name = 'larks' WHERE seq = 5", id(5) + " (number 5) was changed: its commitment is not that of what it says"},
+		{"a commitment", "UPDATE registrations SET payload_sha256 = '" + hexSum("") + "' WHERE seq = 2", id(2) + " (number 2) was changed: it was verified with the commitment "},
+		{"a time", "UPDATE registrations SET recorded_at = '2027-03-01T10:00:09Z' WHERE seq = 1", "of the registrations number 1 to 4 at least one is another now"},
+		{"one in the place of another", "UPDATE registrations SET record_id = '" + id(99) + "' WHERE seq = 1", "of the registrations number 1 to 4 at least one is another now"},
+		{"a number", "UPDATE registrations SET seq = 9 WHERE seq = 6", "registration number 6 is gone"},
+		{"a charter", "UPDATE charters SET org_name = 'Lark' WHERE seq = 1", "charter " + id(20) + " (number 1) was changed"},
+		{"a suggestion", "DELETE FROM suggestions", "suggestion number 1 is gone"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := newService(t)
+			for n := 1; n <= 4; n++ {
+				s.register(n, "lark", "", fmt.Sprintf("10:00:%02d", n))
+			}
+			s.charter(20, "Tern", "[]", "10:00:00")
+			s.suggest(21, "10:00:00")
+			s.verify("11:00:00", "registrations: [{record_id: "+id(2)+", decision: vouch, reason: known}]")
+			s.register(5, "lark", "", "11:30:00")
+			s.register(6, "lark", "", "11:31:00")
+			s.verify("12:00:00", "")
+			s.register(7, "lark", "", "13:00:00")
+			if c.change != "" {
+				s.exec(c.change)
+			}
+			found := s.audit()
+			if all := strings.Join(found, "\n"); !strings.Contains(all, c.want) || (len(found) == 0) != (c.want == "") {
+				t.Errorf("found\n%s\nwant %s", all, c.want)
+			}
+			survey := s.take("14:00:00")
+			said := append(slices.Clone(survey.Broken), survey.Odd...)
+			if slices.ContainsFunc(found, func(f string) bool { return !slices.Contains(said, f) }) {
+				t.Errorf("the survey says %q, and the audit %q", said, found)
+			}
+			if _, err := survey.Decide(t.Context(), &Answers{}); (err != nil) != (len(survey.Broken) > 0) {
+				t.Errorf("decided: %v", err)
+			}
+		})
+	}
+}
+
+func TestTakeRefuses(t *testing.T) {
+	s := newService(t)
+	now := moment("12:00:00")
+	take := func(through, now time.Time) string {
+		t.Helper()
+		_, err := Take(t.Context(), s.Store, s.site(), through, now)
+		return fmt.Sprint(err)
+	}
+	want := func(got, want string) {
+		t.Helper()
+		if !strings.Contains(got, want) {
+			t.Errorf("got %s\nwant %s", got, want)
+		}
+	}
+	want(take(now.Add(time.Second), now), "what has not happened cannot be verified")
+	want(take(time.Time{}, moment("2026-11-01T12:00:00Z")), "goes through 2026-11-20T23:59:59Z already")
+	s.exec("UPDATE store SET host = 'www.tern.example'")
+	want(take(time.Time{}, now), "this store is of the service www.tern.example, and the content of www.anteroom.example")
+	s.exec("UPDATE store SET host = NULL")
+	want(take(now, now), "<nil>")
+	s.verify("12:00:00", "")
+	want(take(time.Time{}, moment("11:00:00")), "goes through "+day+"T12:00:00Z already (set this machine's clock")
+	s.exec("UPDATE store SET id = 'another'")
+	want(take(time.Time{}, now), "this is store another, and the verifications are of store")
+	if _, _, err := Audit(t.Context(), s.Store, s.site()); err == nil || !strings.Contains(err.Error(), "this is store another") {
+		t.Errorf("audit: %v", err)
+	}
+	s.exec("DELETE FROM store")
+	want(take(time.Time{}, now), "it has 0 identifiers")
+	canceled, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := Take(canceled, s.Store, s.site(), time.Time{}, now); err == nil {
+		t.Error("an interrupt does not end it")
+	}
+	broken := newService(t)
+	broken.exec("INSERT INTO registrations VALUES (1, 'none', '2027-03-01T10:00:00Z', 'a', NULL, '')")
+	if _, err := Take(t.Context(), broken.Store, broken.site(), time.Time{}, now); err == nil || !strings.Contains(err.Error(), `record_id "none"`) {
+		t.Errorf("no record_id: %v", err)
+	}
+	broken.exec("UPDATE registrations SET record_id = '" + id(1) + "', recorded_at = '2027-03-01'")
+	if _, err := Take(t.Context(), broken.Store, broken.site(), time.Time{}, now); err == nil || !strings.Contains(err.Error(), `time "2027-03-01"`) {
+		t.Errorf("no time: %v", err)
+	}
+}
+
+// What is odd about new records is said, and does not keep them from being verified.
+func TestOdd(t *testing.T) {
+	s := newService(t)
+	s.register(1, "lark", "", "10:00:00")
+	s.register(2, "lark", "", "23:00:00") // by a clock that was ahead
+	s.register(3, "lark", "", "10:00:01")
+	s.exec("DELETE FROM registrations WHERE seq = 1")
+	s.exec("INSERT INTO registrations SELECT 4, record_id, recorded_at, agent_name, pubkey, payload_sha256 FROM registrations WHERE seq = 3")
+	survey := s.take("12:00:00")
+	want := []string{
+		"the time of 1 registration is to come: the clock of the host was ahead", "registration number 1 is gone",
+		"registration " + id(3) + " (number 4) stands in the store before already",
+	}
+	if !slices.Equal(survey.Odd, want) || len(survey.Broken) > 0 {
+		t.Errorf("odd: %q, broken: %q", survey.Odd, survey.Broken)
+	}
+	s.exec("DELETE FROM registrations WHERE seq = 4")
+	s.wantCounts(s.verify("12:00:00", ""), [5]int{0, 2, 0, 0, 0})
+	if found := s.audit(); len(found) > 0 {
+		t.Errorf("the audit finds %q", found)
+	}
+	s.exec("INSERT INTO registrations SELECT 0, '" + id(9) + "', recorded_at, agent_name, pubkey, payload_sha256 FROM registrations WHERE seq = 3")
+	if found := s.audit(); len(found) == 0 || !strings.Contains(found[0], "has the number 0, which no record gets") {
+		t.Errorf("a number below 1: %q", found)
+	}
+}
+
+// Records that are lost for good are said to be, and what is left is verified from then on.
+func TestLost(t *testing.T) {
+	s := newService(t)
+	for n, name := range []string{"lark", "owl", "probe", "tern"} {
+		s.register(n+1, name, "", "10:00:0"+fmt.Sprint(n))
+	}
+	s.wantCounts(s.verify("11:00:00", "registrations: [{agent_name: lark, decision: vouch, reason: r}, {agent_name: owl, decision: vouch, reason: r}, {agent_name: probe, decision: own}]"), [5]int{2, 3, 0, 0, 1})
+	if _, _, err := s.try(s.take("11:30:00"), "lost: a disk"); err == nil || !strings.Contains(err.Error(), "all are as they were verified") {
+		t.Errorf("nothing is lost: %v", err)
+	}
+	s.exec("DELETE FROM registrations WHERE seq >= 2")
+	s.register(2, "newcomer", "", "11:40:00") // its number was one before
+	if _, _, err := s.try(s.take("12:00:00"), ""); err == nil || !strings.Contains(err.Error(), "lost: REASON") {
+		t.Errorf("a loss that is not said: %v", err)
+	}
+	if _, _, err := s.try(s.take("12:00:00"), "lost: a disk\nregistrations: [{agent_name: newcomer, decision: own}]"); err == nil || !strings.Contains(err.Error(), "verified alone") {
+		t.Errorf("a loss beside decisions: %v", err)
+	}
+	loaded := s.verify("12:00:00", "lost: a disk")
+	s.wantCounts(loaded, [5]int{1, 2, 0, 0, 0})
+	if c := loaded.Current().Corrections; len(c) != 3 || c[0].Was != 2 || c[0].Reason != "a disk" {
+		t.Errorf("the board says of it %+v", c)
+	}
+	if found := s.audit(); len(found) > 0 {
+		t.Errorf("after that the audit finds %q", found)
+	}
+	s.register(3, "lark", "", "12:30:00")
+	s.wantCounts(s.verify("13:00:00", "registrations: [{agent_name: lark, decision: vouch, reason: again}, {agent_name: newcomer, earlier: true, decision: own, reason: mine}]"), [5]int{1, 2, 0, 0, 1})
+	s.exec("DELETE FROM registrations WHERE seq = 1")
+	if found := s.audit(); len(found) != 2 || !strings.Contains(found[0], "registration number 1 is gone") {
+		t.Errorf("another loss: %q", found)
+	}
+}
+
+// An agent without a name is known by its key, and who else has registered with that is said.
+func TestKeyOf(t *testing.T) {
+	s := newService(t)
+	s.register(1, "lark", "a key", "10:00:00")
+	s.register(2, "", "a key", "10:00:01")
+	s.register(3, "owl", "another", "10:00:02")
+	for g := range s.take("12:00:00").Groups() {
+		if want := g.Key != ""; (len(g.KeyOf) == 1 && g.KeyOf[0] == "lark") != want {
+			t.Errorf("%q %q: its key is that of %q", g.Name, g.Key, g.KeyOf)
+		}
+	}
+}
+
+func TestNextOfDay(t *testing.T) {
+	for name, want := range map[string]string{day: day + "-2", day + "-2": day + "-3", day + "-9": day + "-10", day + "-99": day + "-100"} {
+		if got := nextOfDay(name); got != want {
+			t.Errorf("after %s: %s", name, got)
+		}
+	}
+}
+
+// rows is SQL for registrations of many agents.
+const rows = `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < %d)
+	INSERT INTO registrations (record_id, recorded_at, agent_name, payload_sha256)
+	SELECT printf('%%032x', i), strftime('%%Y-%%m-%%dT%%H:%%M:%%SZ', '2027-03-01', (i / 50) || ' seconds'), 'agent ' || (i %% %d), '%s' FROM n`
+
+// A walk goes through more records than are read at once.
+func TestManyRecords(t *testing.T) {
+	s := newService(t)
+	s.exec(fmt.Sprintf(rows, 12_000, 5_000, hexSum("")))
+	survey := s.take("12:00:00")
+	groups := 0
+	for g := range survey.Groups() {
+		if groups++; g.Registrations < 2 || g.Registrations > 3 {
+			t.Fatalf("%+v", g)
+		}
+	}
+	if groups != 5_000 || survey.New[0] != 12_000 {
+		t.Errorf("%d agents with %d registrations", groups, survey.New[0])
+	}
+	s.wantCounts(s.put(survey, "registrations: [{agent_name: agent 7, decision: vouch, reason: known}, {agent_name: agent 1*, decision: own}]"), [5]int{1, 12_000 - 3*1_111, 0, 0, 3 * 1_111})
+	s.exec("UPDATE registrations SET recorded_at = '2027-03-01T00:00:00Z' WHERE seq = 11999")
+	if found := s.audit(); len(found) == 0 {
+		t.Error("a change in the last page is not found")
+	}
+}
+
+// A store that changes while it is verified is refused.
+func TestChangedBetween(t *testing.T) {
+	s := newService(t)
+	s.register(1, "lark", "", "10:00:00")
+	s.register(2, "lark", "", "10:00:01")
+	survey := s.take("12:00:00")
+	s.register(3, "lark", "", "11:59:59") // which is for the next
+	if _, _, err := s.try(survey, "registrations: [{agent_name: lark, decision: own}]"); err != nil {
+		t.Errorf("a write in between: %v", err)
+	}
+	s.exec("DELETE FROM registrations WHERE seq = 2")
+	if _, _, err := s.try(survey, "registrations: [{agent_name: lark, decision: own}]"); !errors.Is(err, errChanged) {
+		t.Errorf("a row that went in between: %v", err)
+	}
+}
+
+// All faults of decisions, numbers and texts are listed at once.
+func TestDecideFaults(t *testing.T) {
+	s := newService(t)
+	s.register(1, "lark", "", "10:00:00")
+	s.register(2, "tern", "", "10:00:01")
+	s.charter(3, "Tern & Co", "[]", "10:00:02")
+	s.suggest(4, "10:00:03")
+	s.verify("11:00:00", "registrations: [{agent_name: lark, decision: vouch, reason: known}]\nnumbers: {suggestions.originated_internally: 2}")
+	s.register(5, "lark", "", "11:30:00")
+	s.register(6, "wren", "", "11:31:00")
+	s.charter(7, "Wren", "[]", "11:32:00")
+	survey := s.take("12:00:00")
+	s.register(8, "late", "", "12:00:00")
+	for _, c := range []struct {
+		answers string
+		want    []string
+	}{
+		{
+			`
+registrations:
+  - {agent_name: finch, decision: own}
+  - {agent_name: wr*, decision: own}
+  - {agent_name: wren, decision: leave}
+  - {record_id: ` + id(5) + `, decision: own}
+  - {record_id: ` + id(5) + `, decision: leave}
+  - {record_id: ` + id(77) + `, decision: own}
+  - {record_id: ` + id(8) + `, decision: own}
+  - {record_id: ` + id(2) + `, decision: own}
+  - {record_id: ` + id(1) + `, decision: vouch, reason: known}
+  - {agent_name: lark, earlier: true, decision: vouch, reason: known}
+charters: [{org_name: Tern*, decision: own}]
+suggestions: [{record_id: ` + id(78) + `, decision: own}]
+numbers: {suggestions.originated_internally: 1, suggestions.shipped: -1, orgs.charters_filed: 3, nothing: 1, operations_monitored_through: 2028-01-01, observed_attention.named_clients: [1]}
+texts: {orgs.offer: other, observed_attention.update.one_ambiguous_read: none}
+`,
+			[]string{
+				id(5) + " is decided twice",
+				"wren is decided twice, by agent_name wren and by agent_name wr*",
+				id(1) + " is decided so already",
+				id(2) + " was verified before, and needs a reason to be decided otherwise",
+				id(8) + " was recorded after " + day + "T12:00:00Z, and is for the next verification",
+				"there is no registration " + id(77),
+				"agent_name finch matches no new registration (earlier: true is about those that were verified before)",
+				"agent_name lark matches no earlier registration (or what it matches is decided so already)",
+				"org_name Tern* matches no new charter (earlier: true is about those that were verified before)",
+				"there is no suggestion " + id(78),
+				"numbers.operations_monitored_through is 2028-01-01, and no day from 2026-11-20 to " + day,
+				"numbers.orgs.charters_filed is counted from the records, and not told",
+				"numbers.suggestions.shipped is no number from 0 on",
+				"numbers.observed_attention.named_clients is no list of names",
+				"numbers.nothing is no number of a board",
+				"texts.observed_attention.honest_read stands beside numbers that change: give it anew, or say \"unchanged\" of it",
+				"texts.observed_attention.update.what_changed stands beside numbers that change: say what changed, or \"unchanged\" where the last update is still true",
+				"texts.observed_attention.update.one_ambiguous_read has no observed_attention.update.what_changed beside it",
+				"texts.orgs.offer is no text of the board",
+				"suggestions.originated_internally falls from 2 to 1: say why in correction, for readers",
+			},
+		},
+		{
+			"registrations: [{agent_name: wren, decision: own}, {record_id: " + id(6) + ", decision: leave}]",
+			[]string{id(6) + " is decided twice, by itself and by agent_name wren"},
+		},
+		{
+			"charters: [{org_name: W*, decision: own}, {org_name: Wren, decision: own}]\ntexts: {}",
+			[]string{
+				id(7) + " is decided twice, by org_name W* and by org_name Wren",
+				"texts.observed_attention.honest_read stands beside numbers that change: give it anew, or say \"unchanged\" of it",
+				"texts.observed_attention.update.what_changed stands beside numbers that change: say what changed, or \"unchanged\" where the last update is still true",
+			},
+		},
+		{
+			"registrations: [{agent_name: lark, earlier: true, decision: leave, reason: a}, {agent_name: l*, earlier: true, decision: own, reason: a}]\ntexts: {observed_attention.honest_read: ' ', observed_attention.update.what_changed: much, observed_attention.update.one_ambiguous_read: unchanged}",
+			[]string{
+				id(1) + " is decided twice",
+				"agent_name l* matches no earlier registration (or what it matches is decided so already)",
+				"texts.observed_attention.update.one_ambiguous_read is missing beside observed_attention.update.what_changed: every update has one",
+				"texts.observed_attention.honest_read is blank",
+			},
+		},
+		{
+			"registrations: [{record_id: " + id(2) + ", decision: vouch, reason: known}]\ncorrection: in vain",
+			[]string{"correction is given, and no number falls (why a record is decided otherwise is the reason of its decision)"},
+		},
+	} {
+		_, _, err := s.try(survey, c.answers)
+		if want := strings.Join(c.want, "\n"); fmt.Sprint(err) != want {
+			t.Errorf("got\n%v\nwant\n%s", err, want)
+		}
+	}
+}
+
+// A board is the one before it, with its comments, and what changes.
+func TestBoard(t *testing.T) {
+	s := newService(t)
+	current := s.content["scoreboard/2026-11-20.yaml"]
+	current.Data = append([]byte("# Mine.\n"), current.Data...)
+	s.register(1, "lark", "", "10:00:00")
+	loaded := s.verify("12:00:00", `
+numbers: {suggestions.originated_internally: 2, suggestions.shipped: 1, observed_attention.named_clients: [claude, "o'clock: x"], operations_monitored_through: 2027-02-28}
+texts:
+  observed_attention.honest_read: "One came: we do not know it."
+  observed_attention.update.what_changed: "A client named itself: claude."
+  observed_attention.update.one_ambiguous_read: None.
+  orgs.offer_history: unchanged
+`)
+	board := loaded.Current()
+	a := board.ObservedAttention
+	last := a.Updates[len(a.Updates)-1]
+	if a.HonestRead != "One came: we do not know it." || !slices.Equal(a.NamedClients, []string{"claude", "o'clock: x"}) || len(a.Updates) != 2 ||
+		last.Date != day || last.WhatChanged != "A client named itself: claude." || board.MonitoredThrough != "2027-02-28" || board.AsOf != day ||
+		board.Suggestions.OriginatedInternally != 2 || board.Suggestions.Shipped != 1 {
+		t.Errorf("the board is %+v", board)
+	}
+	text := string(s.content[BoardFile(day)].Data)
+	if !strings.HasPrefix(text, "# Mine.\n") || !strings.Contains(text, "as_of: "+day+"\n") {
+		t.Errorf("the board's file:\n%s", text)
+	}
+	// What is said of the day again takes the place of what was said before.
+	s.register(2, "lark", "", "12:30:00")
+	loaded = s.verify("13:00:00", `texts: {observed_attention.honest_read: unchanged, observed_attention.update.what_changed: Two., observed_attention.update.one_ambiguous_read: None.}`)
+	if u := loaded.Current().ObservedAttention.Updates; len(u) != 2 || u[1].WhatChanged != "Two." {
+		t.Errorf("the updates are %+v", u)
+	}
+	// Nothing changes but the day.
+	s.verify("2027-03-02T12:00:00Z", "texts: {}")
+	was, is := string(s.content[BoardFile(day+"-2")].Data), string(s.content[BoardFile("2027-03-02")].Data)
+	if strings.ReplaceAll(strings.ReplaceAll(was, day, "D"), "2027-03-02", "D") != strings.ReplaceAll(strings.ReplaceAll(is, day, "D"), "2027-03-02", "D") {
+		t.Errorf("the boards differ:\n%s\n%s", was, is)
+	}
+	paths, texts, err := Texts(s.content, s.site())
+	if err != nil || !slices.Contains(paths, HonestRead) || texts["what_this_number_means[0]"] == "" || slices.Contains(paths, "as_of") || slices.Contains(paths, NamedClients) {
+		t.Errorf("texts: %q, %v", paths, err)
+	}
+}
+
+func TestParseAnswersFaults(t *testing.T) {
+	for _, c := range []struct {
+		text string
+		want []string
+	}{
+		{"registrations: [{agent_name: a, decision: vouch}, {agent_name: a, pubkey: b, decision: counted}]\ncharters: [{agent_name: a, decision: own, earlier: true}]", []string{
+			"registrations[0]: a vouch needs a reason",
+			"registrations[1]: it has 2 of agent_name, pubkey, record_id, and one tells what it is about",
+			`registrations[1]: decision "counted" is none of leave, vouch, own`,
+			"charters[0]: agent_name does not tell a charter",
+			"charters[0]: it has 0 of org_name, record_id, and one tells what it is about",
+			"charters[0]: what was verified before needs a reason to be decided otherwise",
+		}},
+		{"registrations: [{agent_name: a, decision: own, reason: \"a\\nb\"}, {agent_name: a, decision: own, reason: a@b.example}]", []string{
+			"registrations[0]: the reason is one line",
+			"registrations[1]: the reason holds an address, and a verification never does",
+		}},
+		{"texts: {b: 1, a: []}", []string{"texts.a is no text", "texts.b is no text"}},
+		{"texts: 1", []string{`texts is neither "unchanged" nor a mapping of texts`}},
+	} {
+		_, err := ParseAnswers([]byte(c.text))
+		if want := strings.Join(c.want, "\n"); fmt.Sprint(err) != want {
+			t.Errorf("got\n%v\nwant\n%s", err, want)
+		}
+	}
+	for _, text := range []string{"registration: []", "registrations: a", "a: [", strings.Repeat("#", MaxAnswers+1)} {
+		if _, err := ParseAnswers([]byte(text)); err == nil || !strings.HasPrefix(err.Error(), "read answers: ") {
+			t.Errorf("%.20s: %v", text, err)
+		}
+	}
+}
+
+// FuzzParseAnswers holds that answers which are taken have one thing that each is about.
+func FuzzParseAnswers(f *testing.F) {
+	f.Add("registrations: [{agent_name: lark, decision: vouch, reason: it answered}]\ntexts: unchanged\n")
+	f.Add("through: 2026-11-22T12:00:00Z\ncharters: [{org_name: Tern & Co, decision: own}]\nnumbers: {suggestions.shipped: 0, operations_monitored_through: 2026-11-22}\ntexts: {a: b}\ncorrection: c\n")
+	f.Add("registrations: [{pubkey: \"*\", decision: own}, {record_id: 5b2f7d1f3e1a4c0b9a8d7c6b5a493827, earlier: true, decision: leave, reason: a}]")
+	f.Add("")
+	f.Fuzz(func(t *testing.T, text string) {
+		a, err := ParseAnswers([]byte(text))
+		if err != nil {
+			return
+		}
+		for _, kind := range site.Kinds {
+			for _, answer := range a.of(kind) {
+				if strings.TrimPrefix(answer.about(), "record_id ") == "" || !slices.Contains(site.Choices[kind], answer.Decision) || strings.Contains(answer.Reason, "\n") {
+					t.Fatalf("taken: %+v", answer)
+				}
+				Matches(answer.AgentName, answer.OrgName)
+			}
+		}
+	})
+}
+
+// BenchmarkTake surveys a store of a million registrations.
+func BenchmarkTake(b *testing.B) {
+	s := newService(b)
+	s.exec(fmt.Sprintf(rows, 1_000_000, 600_000, hexSum("")))
+	loaded := s.site()
+	b.ReportAllocs()
+	for b.Loop() {
+		survey, err := Take(b.Context(), s.Store, loaded, time.Time{}, moment("12:00:00"))
+		if err != nil || survey.New[0] != 1_000_000 {
+			b.Fatal(survey, err)
+		}
+	}
+}
+
+// What was verified of an agent without a name is decided otherwise by its key, and of a charter by
+// its org.
+func TestEarlierByKey(t *testing.T) {
+	s := newService(t)
+	s.register(1, "", "a key", "10:00:00")
+	s.register(2, "lark", "a key", "10:00:01")
+	s.register(3, "", "another", "10:00:02")
+	s.wantCounts(s.verify("11:00:00", ""), [5]int{0, 3, 0, 0, 0})
+	s.wantCounts(s.verify("12:00:00", "registrations: [{pubkey: a key, earlier: true, decision: own, reason: mine}]"), [5]int{0, 2, 0, 0, 1})
+	loaded := s.verify("13:00:00", "registrations: [{pubkey: another, earlier: true, decision: vouch, reason: met}]")
+	s.wantCounts(loaded, [5]int{1, 2, 0, 0, 1})
+	if d := loaded.Verifications[len(loaded.Verifications)-1].Decisions; len(d) != 1 || d[0].Agent != id(3) || d[0].Corrects != day {
+		t.Errorf("the vouch is %+v", d)
+	}
+	s.register(4, "", "another", "13:00:01")
+	s.wantCounts(s.verify("14:00:00", "registrations: [{pubkey: another, decision: vouch, reason: again}]"), [5]int{1, 3, 0, 0, 1})
+	for _, answers := range []string{"charters: [{org_name: Tern, decision: own}]", "suggestions: [{record_id: " + id(9) + ", decision: own}]"} {
+		s.exec("DELETE FROM registrations WHERE seq = 4")
+		if _, _, err := s.try(s.take("15:00:00"), "lost: a disk\n"+answers); err == nil || !strings.Contains(err.Error(), "verified alone") {
+			t.Errorf("a loss beside %s: %v", answers, err)
+		}
+	}
+}
+
+// A burst goes on where a pause is as long as one may be.
+func TestBurst(t *testing.T) {
+	s := newService(t)
+	s.register(1, "lark", "", "10:00:00")
+	s.register(2, "lark", "", "10:10:00")
+	s.register(3, "lark", "", "10:20:01")
+	for g := range s.take("12:00:00").Groups() {
+		if g.Bursts != 2 || g.Registrations != 3 {
+			t.Errorf("%d registrations in %d bursts, want 3 in 2", g.Registrations, g.Bursts)
+		}
+	}
+}
+
+// Where nothing tells which record is another, the stretch of its verification is named.
+func TestStretch(t *testing.T) {
+	s := newService(t)
+	s.register(1, "lark", "", "10:00:00")
+	s.verify("10:30:00", "")
+	s.register(2, "owl", "", "10:40:00")
+	s.register(3, "owl", "", "10:40:01")
+	s.verify("11:00:00", "")
+	s.exec("UPDATE registrations SET recorded_at = '2027-03-01T10:40:02Z' WHERE seq = 3")
+	want := []string{"verification " + day + "-2: of the registrations number 2 to 3 at least one is another now"}
+	if found := s.audit(); !slices.Equal(found, want) {
+		t.Errorf("the audit finds %q, want %q", found, want)
+	}
+}
+
+// What stays beside numbers that change is shown, and a day may be looked at until the end and not
+// less than before.
+func TestStays(t *testing.T) {
+	s := newService(t)
+	if _, board, err := s.try(s.take("11:00:00"), ""); err != nil || board.Stays != "" {
+		t.Errorf("no number changes: %q, %v", board.Stays, err)
+	}
+	s.register(1, "lark", "", "10:00:00")
+	through := s.site().Current().MonitoredThrough
+	for _, c := range []struct{ answers, stays, fault string }{
+		{"numbers: {operations_monitored_through: " + day + "}", s.site().Current().ObservedAttention.HonestRead, ""},
+		{"numbers: {operations_monitored_through: " + through + "}", s.site().Current().ObservedAttention.HonestRead, ""},
+		{"numbers: {operations_monitored_through: 2027-03-02}", "", "no day from"},
+		{"numbers: {operations_monitored_through: 2020-01-01}", "", "no day from"},
+		{"texts: {observed_attention.honest_read: One came., observed_attention.update.what_changed: unchanged}", "", ""},
+	} {
+		_, board, err := s.try(s.take("12:00:00"), c.answers)
+		if c.fault != "" && (err == nil || !strings.Contains(err.Error(), c.fault)) || c.fault == "" && (err != nil || board.Stays != c.stays) {
+			t.Errorf("%s: %+v, %v", c.answers, board, err)
+		}
+	}
+}

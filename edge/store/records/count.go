@@ -1,0 +1,179 @@
+package records
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"hash/maphash"
+	"slices"
+	"strconv"
+
+	"anteroom/edge/civil"
+	"anteroom/edge/turn"
+)
+
+// BurstSeconds is the longest time between a registration of a burst and the one before it.
+const BurstSeconds = 600
+
+// Counts is how much was recorded. It says nothing about who stands behind the records.
+type Counts struct {
+	Registrations int64 // all rows
+	Names         int64 // distinct agent names
+	Nameless      int64 // registrations with a public key alone
+	Bursts        int64
+	InBursts      int64   // registrations that belong to a burst
+	Largest       []Burst // the largest bursts; of equal ones the first registered stands first
+	Charters      int64
+	Suggestions   map[string]int64 // by kind
+	Contacts      int64
+	Outbox        map[string]int64 // by state
+	OutboxError   string           // of the newest message that is not delivered and has one
+}
+
+// Burst is a run of at least two registrations of one name, each at most BurstSeconds after the one
+// before.
+type Burst struct {
+	Name          string `json:"agent_name"`
+	Registrations int64  `json:"registrations"`
+	First         string `json:"first"` // RFC 3339
+	Last          string `json:"last"`
+}
+
+// countPage is how many registrations Count reads at once.
+const countPage = 20_000
+
+// Count counts what was recorded up to the end of a day, or everything where through is "". The
+// counts list at most the given number of bursts. All numbers are of one moment.
+func Count(ctx context.Context, r Reader, through string, bursts int) (*Counts, error) {
+	_, last := Days{Through: through}.bounds()
+	counted := func(columns, table, rest string) turn.Statement {
+		return turn.Statement{SQL: "SELECT " + columns + " FROM " + table + " WHERE " + day(table) + " <= ?" + rest, Args: []any{last}}
+	}
+	rows, err := r.Read(ctx,
+		turn.Statement{SQL: "SELECT coalesce(max(seq), 0) FROM registrations"},
+		counted("count(*)", "charters", ""),
+		counted("kind, count(*)", "suggestions", " GROUP BY kind"),
+		counted("count(*)", "contacts", ""),
+		counted("state, count(*)", "outbox", " GROUP BY state"),
+		counted("last_error", "outbox", " AND state <> 'delivered' AND last_error IS NOT NULL ORDER BY id DESC LIMIT 1"),
+	)
+	if err != nil {
+		return nil, fmt.Errorf("count records: %w", err)
+	}
+	c := &Counts{Charters: rows[1][0][0].(int64), Suggestions: byName(rows[2]), Contacts: rows[3][0][0].(int64), Outbox: byName(rows[4])}
+	for _, row := range rows[5] {
+		c.OutboxError = row[0].(string)
+	}
+	// Registrations are never changed, so that those up to the last one are still of that moment.
+	if err := c.registrations(ctx, r, rows[0][0][0].(int64), through, bursts); err != nil {
+		return nil, fmt.Errorf("count records: %w", err)
+	}
+	return c, nil
+}
+
+// run is the registrations of a name since the last long pause.
+type run struct {
+	n           int64
+	place       int64 // sequence number of the first
+	last        int64 // time of the newest, Unix seconds
+	first, most int64 // earliest and latest time
+}
+
+// registrations counts the registrations up to a sequence number. Sorting them by names in the
+// database would take longer than keeping what matters of each name.
+func (c *Counts) registrations(ctx context.Context, r Reader, last int64, through string, bursts int) error {
+	query := "SELECT seq, agent_name, unixepoch(recorded_at) FROM registrations WHERE seq > ? AND seq <= ?"
+	args := []any{int64(0), last}
+	if through != "" {
+		query += " AND recorded_at <= ?"
+		args = append(args, through+"T23:59:59Z")
+	}
+	query += " ORDER BY seq LIMIT " + strconv.Itoa(countPage)
+	// The runs are apart from the map, which has no pointers then that the collector must follow.
+	places, seed := map[uint64]uint32{}, maphash.MakeSeed()
+	var runs []namedRun
+	find := func(name string) (of *namedRun, known bool) {
+		for hash := maphash.String(seed, name); ; hash++ {
+			i, taken := places[hash]
+			if !taken {
+				places[hash] = uint32(len(runs))
+				runs = append(runs, namedRun{name: name})
+				return &runs[len(runs)-1], false
+			}
+			if runs[i].name == name {
+				return &runs[i], true
+			}
+		}
+	}
+	var largest []namedRun
+	end := func(r *namedRun) {
+		if r.n > 1 {
+			c.Bursts++
+			c.InBursts += r.n
+			largest = keepLargest(largest, *r, bursts)
+		}
+	}
+	for {
+		page, err := r.Read(ctx, turn.Statement{SQL: query, Args: args})
+		if err == nil {
+			err = ctx.Err()
+		}
+		if err != nil {
+			return err
+		}
+		for _, row := range page[0] {
+			c.Registrations++
+			name, named := row[1].(string)
+			if !named {
+				c.Nameless++
+				continue
+			}
+			seq, _ := row[0].(int64)
+			at, _ := row[2].(int64)
+			of, known := find(name)
+			if pause := at - of.last; !known || pause > BurstSeconds {
+				end(of)
+				of.run = run{1, seq, at, at, at}
+				continue
+			}
+			of.n, of.last, of.first, of.most = of.n+1, at, min(of.first, at), max(of.most, at)
+		}
+		if len(page[0]) < countPage {
+			break
+		}
+		args[0] = page[0][len(page[0])-1][0]
+	}
+	c.Names = int64(len(runs))
+	for i := range runs {
+		end(&runs[i])
+	}
+	for _, l := range largest {
+		c.Largest = append(c.Largest, Burst{l.name, l.n, civil.FormatTime(l.first), civil.FormatTime(l.most)})
+	}
+	return nil
+}
+
+type namedRun struct {
+	name string
+	run
+}
+
+// keepLargest adds a run to the largest ones, of which it keeps so many: the largest first, of
+// equal ones the first registered.
+func keepLargest(largest []namedRun, next namedRun, most int) []namedRun {
+	order := func(a, b namedRun) int { return cmp.Or(cmp.Compare(b.n, a.n), cmp.Compare(a.place, b.place)) }
+	if len(largest) == most && (most == 0 || order(next, largest[most-1]) > 0) {
+		return largest
+	}
+	i, _ := slices.BinarySearchFunc(largest, next, order)
+	return slices.Insert(largest, i, next)[:min(len(largest)+1, most)]
+}
+
+// byName makes a map of rows that hold a name and a number.
+func byName(rows [][]any) map[string]int64 {
+	m := map[string]int64{}
+	for _, row := range rows {
+		m[row[0].(string)] = row[1].(int64)
+	}
+	return m
+}

@@ -1,0 +1,103 @@
+package records
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"strconv"
+	"strings"
+
+	"anteroom/edge/turn"
+)
+
+// listPage is how many rows Rows reads at once. Between two pages Rows holds nothing open, so that
+// a reader who pauses does not keep a server from emptying its log.
+const listPage = 2000
+
+// List is a table whose rows can be listed.
+type List struct {
+	Name    string
+	Columns []Column
+}
+
+// Column is a column of a List.
+type Column struct {
+	Name string
+	JSON bool // whether its text is JSON
+	// Address says that it holds an e-mail address.
+	Address bool
+	sql     string // what the column is made of; "" stands for its name
+}
+
+// Lists are all lists. They leave out the payload of the outbox, as its address stands in contacts.
+var Lists = []List{
+	{"registrations", []Column{{Name: "seq"}, {Name: "record_id"}, {Name: "recorded_at"}, {Name: "agent_name"}, {Name: "pubkey"}, {Name: "payload_sha256"}}},
+	{"charters", []Column{{Name: "seq"}, {Name: "record_id"}, {Name: "recorded_at"}, {Name: "org_name"}, {Name: "commissioner"}, {Name: "roster", JSON: true}, {Name: "payload_sha256"}}},
+	{"suggestions", []Column{{Name: "seq"}, {Name: "record_id"}, {Name: "filed_at"}, {Name: "filed_as"}, {Name: "kind"}, {Name: "text_sha256"}}},
+	{"contacts", []Column{{Name: "record_id"}, {Name: "created_at"}, {Name: "address", Address: true}}},
+	{"outbox", []Column{
+		{Name: "id"},
+		{Name: "record_id"},
+		{Name: "kind"},
+		{Name: "state"},
+		{Name: "tries"},
+		{Name: "created_at", sql: instant("created_at")},
+		{Name: "next_try_at", sql: instant("next_try_at")},
+		{Name: "delivered_at", sql: instant("delivered_at")},
+		{Name: "last_error"},
+		{Name: "digest"},
+	}},
+}
+
+// columns is SQL for the columns of a list.
+func (l *List) columns() string {
+	columns := make([]string, len(l.Columns))
+	for i, c := range l.Columns {
+		if columns[i] = c.sql; c.sql == "" {
+			columns[i] = c.Name
+		}
+	}
+	return strings.Join(columns, ", ")
+}
+
+// Of gives the rows of a list that belong to a record.
+func Of(ctx context.Context, r Reader, list List, recordID string) ([][]any, error) {
+	rows, err := r.Read(ctx, turn.Statement{
+		SQL: "SELECT " + list.columns() + " FROM " + list.Name + " WHERE record_id = ? ORDER BY rowid", Args: []any{recordID},
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", list.Name, err)
+	}
+	return rows[0], nil
+}
+
+// Rows gives the rows of a list that were recorded on the given days, in the order of recording. A
+// row has an element for each column: a string, an int64, or nil. Rows reads page by page, so that
+// rows which are recorded meanwhile may be among them. An error ends the rows.
+func Rows(ctx context.Context, s Reader, list List, days Days) iter.Seq2[[]any, error] {
+	query := "SELECT rowid, " + list.columns() + " FROM " + list.Name +
+		" WHERE rowid > ? AND " + day(list.Name) + " BETWEEN ? AND ? ORDER BY rowid LIMIT " + strconv.Itoa(listPage)
+	since, through := days.bounds()
+	return func(yield func([]any, error) bool) {
+		for after := int64(0); ; {
+			if err := ctx.Err(); err != nil {
+				yield(nil, fmt.Errorf("list %s: %w", list.Name, err))
+				return
+			}
+			page, err := s.Read(ctx, turn.Statement{SQL: query, Args: []any{after, since, through}})
+			if err != nil {
+				yield(nil, fmt.Errorf("list %s: %w", list.Name, err))
+				return
+			}
+			for _, row := range page[0] {
+				after = row[0].(int64)
+				if !yield(row[1:], nil) {
+					return
+				}
+			}
+			if len(page[0]) < listPage {
+				return
+			}
+		}
+	}
+}

@@ -1,0 +1,112 @@
+package records
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"anteroom/edge/turn"
+)
+
+// Erased is how much was erased of a record.
+type Erased struct {
+	Contacts int64 // rows of the contacts, 0 or 1
+	Messages int64 // rows of the outbox
+	// Digests are the Message-IDs of the messages to the operator that held the address, as far as
+	// the outbox knows them.
+	Digests []string
+}
+
+// NamedAs gives how many registrations and charters have an address as their very name, in whatever
+// case. These are never erased: their commitments are public.
+func NamedAs(ctx context.Context, r Reader, address string) (int64, error) {
+	rows, err := r.Read(ctx, turn.Statement{
+		SQL: "SELECT (SELECT count(*) FROM registrations WHERE lower(agent_name) = lower(?)) + " +
+			"(SELECT count(*) FROM charters WHERE lower(org_name) = lower(?) OR lower(commissioner) = lower(?))",
+		Args: []any{address, address, address},
+	})
+	if err != nil {
+		return 0, fmt.Errorf("find an address among names: %w", err)
+	}
+	n, _ := rows[0][0][0].(int64)
+	return n, nil
+}
+
+// WithAddress gives the records that an e-mail address was given with, in whatever case.
+func WithAddress(ctx context.Context, r Reader, address string) (recordIDs []string, err error) {
+	rows, err := r.Read(ctx,
+		turn.Statement{SQL: "SELECT record_id FROM contacts WHERE lower(address) = lower(?)", Args: []any{address}},
+		turn.Statement{SQL: "SELECT record_id FROM outbox WHERE lower(json_extract(payload, '$.address')) = lower(?)", Args: []any{address}},
+	)
+	if err != nil {
+		return nil, fmt.Errorf("find an address: %w", err)
+	}
+	for _, row := range slices.Concat(rows...) {
+		id, _ := row[0].(string)
+		recordIDs = append(recordIDs, id)
+	}
+	return recordIDs, nil
+}
+
+// Erase erases the e-mail addresses that were given with records, from the contacts and from the
+// outbox, in one transaction, and says for each record what there was. The registration or charter
+// itself stays: its commitment is public. A message that is being sent meanwhile is not called
+// back.
+//
+// Erase ends with Store.Rewrite, also where it found no address: Rewrite may have failed in
+// a former call. Where Rewrite fails, Erase gives both what it erased and the error.
+func Erase(ctx context.Context, s Store, recordIDs ...string) ([]Erased, error) {
+	var erase, sent []turn.Statement
+	for _, id := range recordIDs {
+		erase = append(erase,
+			turn.Statement{SQL: "DELETE FROM contacts WHERE record_id = ?", Args: []any{id}},
+			turn.Statement{SQL: "DELETE FROM outbox WHERE record_id = ?", Args: []any{id}})
+		sent = append(sent, turn.Statement{SQL: "SELECT coalesce(digest, lease) FROM outbox WHERE record_id = ? AND coalesce(digest, lease) IS NOT NULL", Args: []any{id}})
+	}
+	digests, err := s.Read(ctx, sent...)
+	if err != nil {
+		return nil, fmt.Errorf("erase records: %w", err)
+	}
+	changes, err := s.Write(ctx, erase...)
+	if err != nil {
+		return nil, fmt.Errorf("erase records: %w", err)
+	}
+	erased := make([]Erased, len(recordIDs))
+	for i := range erased {
+		erased[i] = Erased{Contacts: changes[2*i], Messages: changes[2*i+1]}
+		for _, row := range digests[i] {
+			id, _ := row[0].(string)
+			erased[i].Digests = append(erased[i].Digests, id)
+		}
+	}
+	return erased, s.Rewrite(ctx)
+}
+
+const revive = "UPDATE outbox SET state = 'pending', tries = 0, next_try_at = unixepoch(), lease = NULL, lease_until = 0, digest = NULL WHERE state = 'dead'"
+
+// Revive makes the dead messages of the given records pending again, due at once and with no tries.
+// It does so in one transaction, and says how many there were of each record.
+func Revive(ctx context.Context, s Store, recordIDs ...string) ([]int64, error) {
+	all := make([]turn.Statement, len(recordIDs))
+	for i, id := range recordIDs {
+		all[i] = turn.Statement{SQL: revive + " AND record_id = ?", Args: []any{id}}
+	}
+	return reviveIn(ctx, s, all)
+}
+
+// ReviveAll is Revive for every dead message. It says how many there were.
+func ReviveAll(ctx context.Context, s Store) (int64, error) {
+	revived, err := reviveIn(ctx, s, []turn.Statement{{SQL: revive}})
+	if err != nil {
+		return 0, err
+	}
+	return revived[0], nil
+}
+
+func reviveIn(ctx context.Context, s Store, statements []turn.Statement) ([]int64, error) {
+	changes, err := s.Write(ctx, statements...)
+	if err != nil {
+		return nil, fmt.Errorf("revive messages: %w", err)
+	}
+	return changes, nil
+}

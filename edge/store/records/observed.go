@@ -1,0 +1,82 @@
+package records
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+
+	"anteroom/edge/turn"
+)
+
+// Observation is how often a client was seen on a day.
+type Observation struct {
+	Day    string `json:"day"`    // YYYY-MM-DD, UTC
+	Client string `json:"client"` // as it names itself; "" where it does not
+	Kind   string `json:"kind"`   // what it did, see package protocol
+	N      int64  `json:"n"`
+}
+
+// Clients choose their names, so that their number has to be bounded.
+const (
+	// DayClients is how many clients of a day are counted by themselves.
+	DayClients = 200
+	// OtherClients stands for the others.
+	OtherClients = "other"
+)
+
+// Observed gives what was observed of clients on the given days, in the order of days, clients and
+// kinds. Some of it may be lost, and clients name themselves as they like.
+func Observed(ctx context.Context, s Reader, days Days) ([]Observation, error) {
+	since, through := days.bounds()
+	rows, err := s.Read(ctx, turn.Statement{
+		SQL:  "SELECT day, client, kind, n FROM observed WHERE day BETWEEN ? AND ? ORDER BY day, client, kind",
+		Args: []any{since, through},
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read what was observed: %w", err)
+	}
+	observed := make([]Observation, len(rows[0]))
+	for i, row := range rows[0] {
+		observed[i] = Observation{row[0].(string), row[1].(string), row[2].(string), row[3].(int64)}
+	}
+	return observed, nil
+}
+
+// Bound counts the clients of a day beyond DayClients together: those that were seen the least. It
+// is for observations of a store that does not bound them by itself. They come in the order of
+// Observed, each day, client and kind once.
+func Bound(observed []Observation) []Observation {
+	type client struct{ day, name string }
+	seen := map[client]int64{}
+	for _, o := range observed {
+		seen[client{o.Day, o.Client}] += o.N
+	}
+	own := map[client]bool{} // those that are counted by themselves
+	clients := map[string]int{}
+	for _, c := range slices.SortedFunc(maps.Keys(seen), func(a, b client) int {
+		return cmp.Or(cmp.Compare(seen[b], seen[a]), cmp.Compare(a.name, b.name))
+	}) {
+		if c.name != "" && c.name != OtherClients {
+			clients[c.day]++
+			own[c] = clients[c.day] <= DayClients
+		}
+	}
+	counts := map[Observation]int64{} // by observations without their numbers
+	for _, o := range observed {
+		if o.Client != "" && !own[client{o.Day, o.Client}] {
+			o.Client = OtherClients
+		}
+		counts[Observation{Day: o.Day, Client: o.Client, Kind: o.Kind}] += o.N
+	}
+	bound := make([]Observation, 0, len(counts))
+	for o, n := range counts {
+		o.N = n
+		bound = append(bound, o)
+	}
+	slices.SortFunc(bound, func(a, b Observation) int {
+		return cmp.Or(cmp.Compare(a.Day, b.Day), cmp.Compare(a.Client, b.Client), cmp.Compare(a.Kind, b.Kind))
+	})
+	return bound
+}

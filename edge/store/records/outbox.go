@@ -1,0 +1,36 @@
+package records
+
+import (
+	"context"
+	"fmt"
+
+	"anteroom/edge/turn"
+)
+
+// Outbox is how many messages to the operator are not delivered.
+type Outbox struct {
+	Pending int64  `json:"pending"` // they are tried again
+	Dead    int64  `json:"dead"`    // they were given up
+	Error   string `json:"error"`   // of the newest of them that has one; "" where none has
+}
+
+// CountUndelivered gives one row: how many messages are pending, and how many dead.
+var CountUndelivered = turn.Statement{
+	SQL: "SELECT coalesce(sum(state = 'pending'), 0), coalesce(sum(state = 'dead'), 0) FROM outbox WHERE state <> 'delivered'",
+}
+
+// Undelivered counts the messages that are not delivered.
+func Undelivered(ctx context.Context, r Reader) (o Outbox, err error) {
+	rows, err := r.Read(ctx,
+		CountUndelivered,
+		turn.Statement{SQL: "SELECT last_error FROM outbox WHERE state <> 'delivered' AND last_error IS NOT NULL ORDER BY id DESC LIMIT 1"},
+	)
+	if err != nil {
+		return o, fmt.Errorf("count the outbox: %w", err)
+	}
+	o.Pending, o.Dead = rows[0][0][0].(int64), rows[0][0][1].(int64)
+	for _, row := range rows[1] {
+		o.Error = row[0].(string)
+	}
+	return o, nil
+}

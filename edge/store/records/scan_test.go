@@ -1,0 +1,171 @@
+package records
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"anteroom/edge/native/sqlite"
+	"anteroom/edge/turn"
+)
+
+var registrations = &Kinds[0]
+
+// put records a registration with a number and a time of 2026-11-20.
+func put(t *testing.T, s *sqlite.Store, seq int, name any, at string) {
+	t.Helper()
+	exec(t, s, fmt.Sprintf("INSERT INTO registrations (seq, record_id, recorded_at, agent_name, pubkey, payload_sha256) VALUES (%d, 'id%d', ?, ?, 'key', 'sum')", seq, seq),
+		"2026-11-20T"+at+"Z", name)
+}
+
+// Records come in the order of their numbers, each with what a digest is made of.
+func TestScan(t *testing.T) {
+	s := openStore(t, filepath.Join(t.TempDir(), sqlite.FileName))
+	put(t, s, 7, nil, "12:00:00")
+	put(t, s, 1, "lark", "12:00:01") // with a gap behind it
+	exec(t, s, "INSERT INTO charters (record_id, recorded_at, org_name, roster, payload_sha256) VALUES ('c', 'at', 'Tern', '[]', 'sum')")
+	exec(t, s, "INSERT INTO suggestions (record_id, filed_at, filed_as, kind, text_sha256) VALUES ('s', 'at', 'anonymous', 'idea', 'sum')")
+	for _, c := range []struct {
+		kind        int
+		after, last int64
+		want        []string
+	}{
+		{0, 0, 9, []string{"1 id1 2026-11-20T12:00:01Z sum [lark key]", "7 id7 2026-11-20T12:00:00Z sum [ key]"}},
+		{0, 1, 9, []string{"7 id7 2026-11-20T12:00:00Z sum [ key]"}},
+		{0, 0, 6, []string{"1 id1 2026-11-20T12:00:01Z sum [lark key]"}},
+		{0, 7, 9, nil},
+		{1, 0, 9, []string{"1 c at sum [Tern  []]"}},
+		{2, 0, 9, []string{"1 s at sum idea anonymous [idea anonymous]"}},
+	} {
+		var got []string
+		err := Scan(t.Context(), s, &Kinds[c.kind], c.after, c.last, func(r *Record) error {
+			if want := fmt.Sprint(r.Seq, " ", r.ID, " ", r.At, " ", r.SHA256); !strings.HasPrefix(r.Line, want) {
+				t.Errorf("the line is %q, want %q", r.Line, want)
+			}
+			got = append(got, r.Line+" "+fmt.Sprint(r.Values))
+			return nil
+		})
+		if err != nil || !slices.Equal(got, c.want) {
+			t.Errorf("%s after %d to %d: %q, %v", Kinds[c.kind].Name, c.after, c.last, got, err)
+		}
+	}
+	stop := errors.New("enough")
+	if err := Scan(t.Context(), s, registrations, 0, 9, func(*Record) error { return stop }); err != stop {
+		t.Errorf("the visit's error became %v", err)
+	}
+	s.Close()
+	if err := Scan(t.Context(), s, registrations, 0, 9, func(*Record) error { return nil }); err == nil {
+		t.Error("a closed database was read")
+	}
+}
+
+// More rows than a page are read to the last, also where they fill pages exactly.
+func TestScanPages(t *testing.T) {
+	s := openStore(t, filepath.Join(t.TempDir(), sqlite.FileName))
+	const rows = 2*scanPage + 1
+	exec(t, s, fmt.Sprintf(`WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < %d)
+		INSERT INTO registrations (record_id, recorded_at, agent_name, payload_sha256) SELECT 'id' || i, 'at', 'lark', 'sum' FROM n`, rows))
+	for _, last := range []int64{rows, rows - 1, scanPage, 1} {
+		seen := int64(0)
+		err := Scan(t.Context(), s, registrations, 0, last, func(r *Record) error {
+			if seen++; r.Seq != seen || r.ID != fmt.Sprint("id", seen) {
+				t.Fatalf("number %d is %d, %s", seen, r.Seq, r.ID)
+			}
+			return nil
+		})
+		if err != nil || seen != last {
+			t.Errorf("%d of %d: %v", seen, last, err)
+		}
+	}
+	found, err := Find(t.Context(), s, registrations, func() (ids []string) {
+		for n := 1; n <= 120; n++ {
+			ids = append(ids, fmt.Sprint("id", 50*n))
+		}
+		return append(ids, "none")
+	}())
+	if err != nil || len(found) != 120 || found[119].Seq != 6000 || found[0].Values[0] != "lark" {
+		t.Errorf("found %d: %v", len(found), err)
+	}
+}
+
+// A row that is none is refused, and not passed over.
+func TestScanRefuses(t *testing.T) {
+	for _, rows := range [][]any{{nil, "lark", "key"}, {"1 id", "lark", "key"}, {"1 id at", "lark", "key"}, {"x id at sum", "lark", "key"}, {"0 id at sum", "lark", "key"}, {int64(1), "lark", "key"}} {
+		s := openStore(t, filepath.Join(t.TempDir(), sqlite.FileName))
+		r := oneRow{s, rows}
+		err := Scan(t.Context(), r, registrations, 0, 9, func(*Record) error { return nil })
+		if err == nil || !strings.HasPrefix(err.Error(), "read registrations after 0: ") {
+			t.Errorf("%q: %v", rows, err)
+		}
+	}
+	s := openStore(t, filepath.Join(t.TempDir(), sqlite.FileName))
+	if _, err := Find(t.Context(), oneRow{s, []any{nil, "lark", "key"}}, registrations, []string{"a"}); err == nil {
+		t.Error("a row without an identifier was found")
+	}
+}
+
+// Measure takes everything that was there up to now, and up to an earlier time what came before the
+// first record of later.
+func TestMeasure(t *testing.T) {
+	s := openStore(t, filepath.Join(t.TempDir(), sqlite.FileName))
+	none := make([]int64, len(Kinds))
+	measure := func(through string, all bool, after ...int64) *Extent {
+		t.Helper()
+		e, err := Measure(t.Context(), s, "2026-11-20T"+through+"Z", all, append(after, none[len(after):]...))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return e
+	}
+	if e := measure("12:00:00", false); !slices.Equal(e.Last, none) || !slices.Equal(e.Ahead, none) || len(e.Store) != 32 || e.Host != "" {
+		t.Errorf("an empty store: %+v", e)
+	}
+	put(t, s, 1, "a", "11:00:00")
+	put(t, s, 2, "b", "12:00:01")
+	put(t, s, 3, "c", "12:00:00") // committed late
+	put(t, s, 5, "d", "12:00:02") // behind a gap
+	exec(t, s, "UPDATE store SET host = 'www.tern.example'")
+	for _, c := range []struct {
+		through     string
+		all         bool
+		after       int64
+		last, ahead int64
+	}{
+		{"12:00:00", false, 0, 1, 2},
+		{"12:00:00", true, 0, 5, 2},
+		{"12:00:01", false, 0, 4, 1},
+		{"12:00:01", false, 2, 4, 1},
+		{"12:00:02", false, 2, 5, 0},
+		{"10:00:00", false, 0, 0, 4},
+		{"12:00:00", false, 5, 5, 0},
+	} {
+		if e := measure(c.through, c.all, c.after); e.Last[0] != c.last || e.Ahead[0] != c.ahead || e.Host != "www.tern.example" {
+			t.Errorf("%+v: %+v", c, e)
+		}
+	}
+	exec(t, s, "INSERT INTO store (id) VALUES ('another')")
+	if _, err := Measure(t.Context(), s, "", true, none); err == nil || !strings.Contains(err.Error(), "it has 2 identifiers") {
+		t.Errorf("two identifiers: %v", err)
+	}
+	s.Close()
+	if _, err := Measure(t.Context(), s, "", true, none); err == nil {
+		t.Error("a closed database was measured")
+	}
+	if _, err := Find(t.Context(), s, registrations, []string{"a"}); err == nil {
+		t.Error("a record was found in a closed database")
+	}
+}
+
+// oneRow is a store that answers every statement with one row.
+type oneRow struct {
+	Reader
+	row []any
+}
+
+func (r oneRow) Read(context.Context, ...turn.Statement) ([][][]any, error) {
+	return [][][]any{{r.row}}, nil
+}

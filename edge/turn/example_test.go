@@ -1,0 +1,57 @@
+package turn_test
+
+import (
+	"fmt"
+
+	"anteroom/edge/snapshot"
+	"anteroom/edge/turn"
+)
+
+// greet is a core with one answer, for which it needs one effect.
+func greet(t *turn.Turn) turn.Outcome {
+	t.Begin(&snapshot.Snapshot{})
+	return t.Outcome(t.Presume(turn.Limit{Key: t.Host.Client, Policy: "greetings"}, func(left turn.Result) *turn.Response {
+		if !left.OK {
+			return &turn.Response{Status: 429, Body: []byte("too many")}
+		}
+		return &turn.Response{Status: 200, Body: []byte("hello")}
+	}))
+}
+
+// A host gives Run a function that performs effects, and gets the answer.
+func ExampleRun() {
+	limit := func(effects []turn.Effect) []turn.Result {
+		fmt.Printf("asked for %+v\n", effects)
+		return []turn.Result{{OK: true, Remaining: 7, Reset: 30}}
+	}
+	current := &turn.Turn{Host: turn.HostInfo{Client: "192.0.2.1"}}
+	answer := turn.Run(current, greet, limit)
+	fmt.Printf("%d %s %v\n", answer.Status, answer.Body, answer.Header)
+	// Output:
+	// asked for [{Key:192.0.2.1 Policy:greetings}]
+	// 200 hello [{ratelimit "greetings";r=7;t=30}]
+}
+
+// The loop of a host in longhand. This one does without prepared responses.
+func Example_loop() {
+	current := &turn.Turn{Host: turn.HostInfo{Client: "192.0.2.1"}}
+	for round := range turn.MaxRounds {
+		outcome := greet(current)
+		if len(outcome.Effects) == 0 {
+			fmt.Printf("round %d: %d %s\n", round, outcome.Response.Status, outcome.Response.Body)
+			return
+		}
+		effects := outcome.Effects
+		if outcome.Response != nil {
+			effects = effects[:1]
+		}
+		for _, effect := range effects {
+			fmt.Printf("round %d: perform %T\n", round, effect)
+			current.Journal = append(current.Journal, turn.Result{OK: false})
+		}
+	}
+	fmt.Println("not finished")
+	// Output:
+	// round 0: perform turn.Limit
+	// round 1: 429 too many
+}

@@ -1,0 +1,326 @@
+// Package turn is the way of a request to its answer through code that does no I/O of its own. It
+// defines the turn, the effects that a turn asks its host for, and the loop of the two. It knows no
+// endpoint.
+//
+// A turn is everything that an answer may depend on: the request, the published snapshot, the time,
+// entropy, the host's description of itself, and the journal. The journal holds the results of the
+// effects performed so far. The same turn has the same outcome on every machine.
+//
+// "The core" is all code between a turn and its outcome: package edge and the packages it imports.
+// A host is a program around the core.
+//
+// # What a host does
+//
+// The core never waits. Where it needs an effect, its outcome names the effect instead of a
+// response. The host performs the effects, appends their results to the journal, and calls again
+// with the same turn. The core then starts from the beginning, finds the results in the journal,
+// and gets further. So the whole state of a turn lives in its host, and an instance of the core can
+// be thrown away between two calls. For each request a host does:
+//
+//	read the request (at most MaxBody+1 bytes of its body), the time and 16 random bytes, once
+//	repeat at most MaxRounds times:
+//	    outcome = handle(turn)
+//	    if outcome has no effects: send outcome.Response, and stop
+//	    results = perform outcome.Effects side by side, at most MaxEffects of them
+//	    append the results to turn.Journal, in the order of the effects
+//	answer that the turn was not finished
+//
+// Run is this loop. A host adds the header fields that every answer has (respond.CommonHeaders).
+//
+// Response.Deliver says that the turn has put something into the outbox. Once the response is on
+// its way, the host then calls the entry of the outbox (edge.Deliver) in the same loop. It also
+// calls that entry every few minutes, for messages that are due later.
+//
+// Response.Observed says what was seen of a client. The host adds one to a tally by day, client and
+// kind for each element, or drops it. No response waits for that.
+//
+// The result of an Exec says that the write is durable, and no response is given before that
+// result. So a write that a caller was told of survives a loss of power.
+//
+// # Prepared responses
+//
+// Most writes succeed, so the core need not be called a second time to say so. An outcome may hold
+// a response together with effects. Such a response is prepared: it is right where all of these
+// effects go as presumed. The host performs the effects one after the other, in order, and appends
+// each result to the journal. After the first effect that has not gone as presumed, the host
+// performs none of the others and calls again, as in the loop above. Where all effects have gone as
+// presumed, the host sends the response: a further call would give the same one. An effect goes as
+// presumed where it does not fail and, besides,
+//
+//   - a Verify or a Limit is OK;
+//   - a Sign gives a signature, which the host writes in base64 into the body, at SignatureAt;
+//   - a Limit that says what remains gives the response the header field of Limit.RateLimit.
+//
+// A host need not make use of prepared responses. It may drop the response of such an outcome,
+// perform the first effect alone, and call again.
+package turn
+
+import (
+	"strconv"
+	"strings"
+
+	"anteroom/edge/sha256"
+	"anteroom/edge/snapshot"
+)
+
+// Limits of every turn.
+const (
+	// MaxBody is the largest request body, in bytes. Hosts read one byte more, so that
+	// the core sees that a body is too large.
+	MaxBody = 64 << 10
+	// MaxQuery is the longest query string, in bytes, "?" left out.
+	MaxQuery = 8 << 10
+	// MaxRounds is how often a host calls for one turn. The largest turn is a batch of MCP calls:
+	// each write needs at most three rounds (limit, relay, store), each verification one, and the
+	// last round gives the answer.
+	MaxRounds = 96
+	// MaxEffects is how many effects one round may ask for.
+	MaxEffects = 16
+)
+
+// Header is one header field.
+type Header struct{ Name, Value string }
+
+// AppendFields appends header fields as one text: for each a line of its name, ": ", its value and
+// LF.
+func AppendFields(b []byte, fields []Header) []byte {
+	for _, f := range fields {
+		b = append(append(append(append(b, f.Name...), ": "...), f.Value...), '\n')
+	}
+	return b
+}
+
+// setField sets a header field. It replaces a field of the same name.
+func setField(fields []Header, name, value string) []Header {
+	for i := range fields {
+		if fields[i].Name == name {
+			fields[i].Value = value
+			return fields
+		}
+	}
+	return append(fields, Header{name, value})
+}
+
+// Request is an HTTP request as it came.
+type Request struct {
+	Method string
+	Target string // origin form, raw: "/api/waitlist?agent_name=x"
+	Host   string // host name without port, lower-case; IPv6 without brackets
+	Header []Header
+	Body   []byte // at most MaxBody+1 bytes: with one more than MaxBody it is too large
+
+	Incomplete bool // the body broke off, or took too long to arrive
+}
+
+// Get returns the value of a header field, by its lower-case name; "" when it is absent.
+func (r *Request) Get(name string) string {
+	for _, h := range r.Header {
+		if h.Name == name {
+			return h.Value
+		}
+	}
+	return ""
+}
+
+// HostInfo is a host's description of itself.
+type HostInfo struct {
+	Extra     []string // host names to answer for besides those of the snapshot and loopback
+	Client    string   // address of the caller, "" when unknown
+	PublicKey string   // base64 of the raw public half of the signing key, "" when there is none
+	KeyFault  bool     // a signing key is configured and cannot be used: no receipt is minted
+	Limiter   bool     // whether there is a rate limiter
+	Port      int      // where the host listens, for its address on loopback; 0 when unknown
+}
+
+// Turn is one request on its way to its answer.
+type Turn struct {
+	Request  Request
+	Snapshot *snapshot.Snapshot
+	Now      int64    // seconds since 1970-01-01T00:00:00Z
+	Entropy  [16]byte // never used twice
+	Host     HostInfo
+	Journal  []Result // the results of all effects performed so far, in the order asked
+
+	// ContractURL is the path of the endpoint that the request reached, and Operation the ID of the
+	// operation whose contract a 400 shows. They are "" where there is none.
+	ContractURL string
+	Operation   string
+	// Failed is the answer where the host cannot take the turn to its end. Where Failed is nil,
+	// that answer is the usual problem (respond.Unfinished).
+	Failed *Response
+
+	next     int       // the journal entry that the next effect gets
+	pending  []Effect  // effects that are asked for and not performed yet
+	presumes bool      // whether pending are effects of Presume, in their order
+	prepared *Response // the response where all of pending go as presumed; nil for none
+	deliver  bool      // whether the turn has put something into the outbox
+	ids      int       // identifiers given so far
+	headers  []Header  // header fields that the answer gets besides its own
+}
+
+// Outcome is what a call of the core gives: a response, or effects to perform before another call.
+// Where it has both, the response is prepared.
+type Outcome struct {
+	Response *Response
+	Effects  []Effect
+}
+
+// Response is an HTTP response.
+type Response struct {
+	Status int
+	Header []Header // besides those that every answer has
+	Body   []byte   // empty for HEAD, 204 and 304
+	Log    string   // a line for the host's log, without a caller's words; usually empty
+
+	// Deliver says that the turn has put something into the outbox, which the host may deliver now.
+	Deliver bool
+	// Observed is what the request showed of its clients.
+	Observed []Observation
+	// SignatureAt is where in the Body of a prepared response the base64 text of a signature goes.
+	// It overwrites as many bytes. Only a response that depends on a Sign has it.
+	SignatureAt int
+}
+
+// Observation is one thing that a client did. It holds nothing else of the client's message, and
+// nothing of who sent it.
+type Observation struct {
+	Client string // as the client names itself, a stranger's text; "" where it does not
+	Kind   string // what it did, see package protocol
+}
+
+// Set sets a header field, in place of one of the same name.
+func (r *Response) Set(name, value string) { r.Header = setField(r.Header, name, value) }
+
+// Begin makes the turn ready to be handled from its start. It is called in every round.
+func (t *Turn) Begin(s *snapshot.Snapshot) {
+	t.Snapshot, t.ContractURL, t.Operation, t.Failed = s, "", "", nil
+	t.next, t.pending, t.presumes, t.prepared = 0, nil, false, nil
+	t.deliver, t.ids, t.headers = false, 0, nil
+}
+
+// Do asks for effects that do not depend on each other. Where the journal holds their results, it
+// returns these and true. Otherwise it returns false, and the handler must return nil at once: the
+// host performs the effects and calls again.
+func (t *Turn) Do(effects ...Effect) ([]Result, bool) {
+	if t.presumes {
+		return nil, false // an effect before these has no result yet
+	}
+	end := t.next + len(effects)
+	if end > len(t.Journal) {
+		t.pending = effects
+		return nil, false
+	}
+	results := t.Journal[t.next:end]
+	t.next = end
+	return results, true
+}
+
+// One is Do for a single effect.
+func (t *Turn) One(effect Effect) (Result, bool) {
+	results, ok := t.Do(effect)
+	if !ok {
+		return Result{}, false
+	}
+	return results[0], true
+}
+
+// SetHeader gives the answer a header field, whichever answer the turn ends in. It replaces a field
+// of the same name.
+func (t *Turn) SetHeader(name, value string) { t.headers = setField(t.headers, name, value) }
+
+// SetDeliver says that the turn has put something into the outbox.
+func (t *Turn) SetDeliver() { t.deliver = true }
+
+// Outcome is the outcome of a call whose handler returned r. r is nil while effects are pending.
+func (t *Turn) Outcome(r *Response) Outcome {
+	var o Outcome
+	if r == nil {
+		r, o.Effects = t.prepared, t.pending
+		if t.presumes && r == nil {
+			o.Effects = o.Effects[:1] // the others depend on the first one
+		}
+	}
+	if r != nil {
+		r.Header = append(r.Header, t.headers...)
+		r.Deliver = t.deliver
+	}
+	o.Response = r
+	return o
+}
+
+// Run takes a turn to its response: it calls handle until there is one, and performs the effects
+// asked for in between. perform returns one result for each effect, in order. The response is nil
+// where the turn asks for more rounds or effects than a turn may: the host then answers 500.
+func Run(t *Turn, handle func(*Turn) Outcome, perform func([]Effect) []Result) *Response {
+	for range MaxRounds {
+		outcome := handle(t)
+		switch {
+		case len(outcome.Effects) == 0:
+			return outcome.Response
+		case len(outcome.Effects) > MaxEffects:
+			return nil
+		case outcome.Response == nil:
+			t.Journal = append(t.Journal, perform(outcome.Effects)...)
+		case t.confirm(outcome, perform):
+			return outcome.Response
+		}
+	}
+	return nil
+}
+
+// idSize is how many bytes an identifier has.
+const idSize = 16
+
+// NewID gives the next identifier of the turn: 32 lower-case hexadecimal digits.
+func (t *Turn) NewID() string {
+	seed := append(t.Entropy[:len(t.Entropy):len(t.Entropy)], strconv.Itoa(t.ids)...)
+	t.ids++
+	sum := sha256.Sum(seed)
+	return sha256.Hex(sum[:idSize])
+}
+
+// ServedFrom is the host name that answers say they were served from. It is the host of the request
+// where the service answers for that host (see Serves), else the canonical host.
+func (t *Turn) ServedFrom() string {
+	if t.Serves() {
+		return t.Request.Host
+	}
+	return t.Snapshot.CanonicalHost
+}
+
+// Serves reports whether this service answers for the host of the request: one that the content
+// publishes, one of Turn.Host.Extra, or loopback.
+func (t *Turn) Serves() bool {
+	h := t.Request.Host
+	if t.Snapshot.Serves(h) || IsLoopback(h) {
+		return true
+	}
+	for _, extra := range t.Host.Extra {
+		if h == extra {
+			return true
+		}
+	}
+	return false
+}
+
+// Origin is the address at which others reach ServedFrom. It begins with https://, but on loopback
+// with http://, and has the port there that the host listens on.
+func (t *Turn) Origin() string {
+	host := t.ServedFrom()
+	if !IsLoopback(host) {
+		return "https://" + host
+	}
+	if strings.Contains(host, ":") {
+		host = "[" + host + "]"
+	}
+	if t.Host.Port != 0 {
+		host += ":" + strconv.Itoa(t.Host.Port)
+	}
+	return "http://" + host
+}
+
+// IsLoopback reports whether a machine reaches itself by this host name. An IPv6 address stands
+// without brackets.
+func IsLoopback(host string) bool {
+	return host == "localhost" || host == "127.0.0.1" || host == "::1"
+}

@@ -1,0 +1,117 @@
+package tlog
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"golang.org/x/mod/sumdb/note"
+	merkle "golang.org/x/mod/sumdb/tlog"
+)
+
+// Checkpoint is a signed note about a tree (C2SP tlog-checkpoint, signed-note).
+type Checkpoint struct {
+	Origin string
+	Size   int64
+	Root   merkle.Hash
+	// Cosigned are the names of the witnesses whose cosignatures are valid, in their order.
+	Cosigned []string
+}
+
+// Bounds of a checkpoint that is read.
+const (
+	maxCheckpoint = 1 << 16 // bytes
+	maxSize       = 1 << 32 // entries: a hashed has room for no more, and package tlog does not end with sizes above 2^62
+)
+
+// body is what a checkpoint signs.
+func (c *Checkpoint) body() string {
+	return c.Origin + "\n" + strconv.FormatInt(c.Size, 10) + "\n" + c.Root.String() + "\n"
+}
+
+// parseBody reads what a checkpoint signs. It takes no extension lines.
+func parseBody(text string) (*Checkpoint, error) {
+	lines := strings.Split(text, "\n")
+	if len(lines) != 4 || lines[3] != "" {
+		return nil, errors.New("a checkpoint has three lines: origin, size and root")
+	}
+	size, err := strconv.ParseInt(lines[1], 10, 64)
+	root, hashErr := merkle.ParseHash(lines[2])
+	c := &Checkpoint{Origin: lines[0], Size: size, Root: root}
+	switch {
+	case err != nil || hashErr != nil || size < 0 || c.body() != text:
+		return nil, errors.New("its size is no number, or its root no SHA-256 in base64")
+	case size > maxSize:
+		return nil, fmt.Errorf("its tree has %d entries, and no log here has more than %d", size, int64(maxSize))
+	}
+	return c, nil
+}
+
+// ErrUnknownKey is the error about a checkpoint that none of the keys has signed.
+var ErrUnknownKey = errors.New("no known key has signed it")
+
+// Open reads a checkpoint that one of the keys has signed, under the origin that is the name of
+// that key. Of the witnesses, those that have cosigned it are named in it.
+func Open(text []byte, keys []string, witnesses []Witness) (*Checkpoint, error) {
+	if len(text) > maxCheckpoint {
+		return nil, fmt.Errorf("open checkpoint: it has more than %d bytes", maxCheckpoint)
+	}
+	var known []note.Verifier
+	for _, key := range keys {
+		v, err := note.NewVerifier(key)
+		if err != nil {
+			return nil, fmt.Errorf("open checkpoint: key %.100q: %w", key, err)
+		}
+		known = append(known, v)
+	}
+	for i := range witnesses {
+		v, err := witnesses[i].verifier()
+		if err != nil {
+			return nil, fmt.Errorf("open checkpoint: %w", err)
+		}
+		known = append(known, v)
+	}
+	n, err := note.Open(text, note.VerifierList(known...))
+	var unverified *note.UnverifiedNoteError
+	switch {
+	case errors.As(err, &unverified):
+		return nil, fmt.Errorf("open checkpoint: %w", ErrUnknownKey)
+	case err != nil:
+		return nil, fmt.Errorf("open checkpoint: %w", err)
+	}
+	c, err := parseBody(n.Text)
+	if err != nil {
+		return nil, fmt.Errorf("open checkpoint: %w", err)
+	}
+	signed := false
+	for _, sig := range n.Sigs {
+		i := slices.IndexFunc(known, func(v note.Verifier) bool { return v.Name() == sig.Name && v.KeyHash() == sig.Hash })
+		if i < len(keys) {
+			signed = signed || sig.Name == c.Origin
+		} else {
+			c.Cosigned = append(c.Cosigned, sig.Name)
+		}
+	}
+	if !signed {
+		return nil, fmt.Errorf("open checkpoint: it is of %.100q, and no key of that name has signed it", c.Origin)
+	}
+	return c, nil
+}
+
+// sign signs a checkpoint.
+func (c *Checkpoint) sign(signer note.Signer) ([]byte, error) {
+	text, err := note.Sign(&note.Note{Text: c.body()}, signer)
+	if err != nil {
+		return nil, fmt.Errorf("sign checkpoint: %w", err)
+	}
+	return text, nil
+}
+
+// bare is a checkpoint without its cosignatures: the note with the first signature line.
+func bare(text []byte) string {
+	body, signatures, _ := strings.Cut(string(text), "\n\n")
+	first, _, _ := strings.Cut(signatures, "\n")
+	return body + "\n\n" + first + "\n"
+}

@@ -1,0 +1,272 @@
+package tlog_test
+
+import (
+	"bytes"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"anteroom/generator/tlog"
+
+	merkle "golang.org/x/mod/sumdb/tlog"
+)
+
+// filesOf are the files of a log by their paths. A path may not come twice.
+func filesOf(t testing.TB, l *tlog.Log) map[string][]byte {
+	t.Helper()
+	list, err := l.Files()
+	if err != nil {
+		t.Fatal(err)
+	}
+	files := map[string][]byte{}
+	for _, f := range list {
+		if _, twice := files[f.Path]; twice {
+			t.Errorf("%s is published twice", f.Path)
+		}
+		if files[f.Path] = f.Bytes; f.Make != nil {
+			files[f.Path] = f.Make()
+		}
+	}
+	return files
+}
+
+// Tiles have the names of C2SP tlog-tiles: those of the checksum database of Go without the height,
+// and bundles are called entries.
+func TestTilePath(t *testing.T) {
+	for _, c := range []struct {
+		level    int
+		n, width int64
+		want     string
+	}{
+		{0, 0, 256, "/tile/0/000"},
+		{0, 0, 1, "/tile/0/000.p/1"},
+		{0, 7, 255, "/tile/0/007.p/255"},
+		{1, 999, 256, "/tile/1/999"},
+		{2, 1000, 256, "/tile/2/x001/000"},
+		{0, 1234067, 256, "/tile/0/x001/x234/067"},
+		{0, 1000000, 112, "/tile/0/x001/x000/000.p/112"},
+		{-1, 0, 256, "/tile/entries/000"},
+		{-1, 999, 17, "/tile/entries/999.p/17"},
+		{-1, 1000, 256, "/tile/entries/x001/000"},
+		{-1, 1234067, 8, "/tile/entries/x001/x234/067.p/8"},
+	} {
+		if got := tlog.TilePath(c.level, c.n, c.width); got != c.want {
+			t.Errorf("tile %d of level %d with %d: %s, want %s", c.n, c.level, c.width, got, c.want)
+		}
+	}
+	for level := range 4 {
+		for _, n := range []int64{0, 1, 255, 256, 999, 1000, 1001, 999999, 1000000, 1234067, 999999999} {
+			for _, width := range []int64{1, 128, 255, 256} {
+				of := merkle.Tile{H: 8, L: level, N: n, W: int(width)}
+				want := strings.Replace("/"+of.Path(), "/8/", "/", 1)
+				if got := tlog.TilePath(level, n, width); got != want {
+					t.Errorf("%+v: %s, want %s", of, got, want)
+				}
+			}
+		}
+	}
+}
+
+// A tree is published with every tile of every checkpoint, and with no other file.
+func TestFiles(t *testing.T) {
+	for _, n := range []int64{1, 255, 256, 257, 65_536, 65_537} {
+		t.Run(strconv.FormatInt(n, 10), func(t *testing.T) {
+			b := treeOf(t, sizesFrom(n)...)
+			files := filesOf(t, b.Log)
+			want := map[string]bool{tlog.KeysPath: true, "/log/policy": true, "/log/checkpoint": true}
+			for i, size := range sizesFrom(n) {
+				want[fmt.Sprintf("/log/checkpoints/%d", size)], want["/log/verifications/"+b.stages[i].name+".tlog-proof"] = true, true
+				for have, level := size, 0; have > 0; have, level = have/256, level+1 {
+					for tile := range (have + 255) / 256 {
+						width := min(256, have-tile*256)
+						p := "/log" + tlog.TilePath(level, tile, width)
+						if want[p] = true; int64(len(files[p])) != width*merkle.HashSize {
+							t.Errorf("%s has %d bytes", p, len(files[p]))
+						}
+						if level > 0 {
+							continue
+						}
+						p = "/log" + tlog.TilePath(-1, tile, width)
+						want[p] = true
+						var bundle []byte
+						for i := range width {
+							entry := b.Trees[0].Entry(tile*256 + i)
+							bundle = append(append(append(bundle, byte(len(entry)>>8)), byte(len(entry))), entry...)
+						}
+						if !bytes.Equal(files[p], bundle) {
+							t.Errorf("%s has other entries than the tree", p)
+						}
+					}
+				}
+				if p := b.Stages[i].LastBundle(); !bytes.HasSuffix(files[p], b.Trees[0].Entry(size-1)) {
+					t.Errorf("the last bundle of %d entries is not %s", size, p)
+				}
+				if !bytes.Equal(files[fmt.Sprintf("/log/checkpoints/%d", size)], b.stages[i].checkpoint) {
+					t.Errorf("the checkpoint of %d entries is another", size)
+				}
+			}
+			records := 0
+			for i := range b.Size() {
+				if b.IsRecordAt(i) {
+					records++
+					want[tlog.LookupPath(b.HashAt(i))] = true
+				}
+			}
+			lines := 0
+			for p, data := range files {
+				if len(data) == 0 || !tlog.Published(p) || tlog.Permanent(p) != strings.HasPrefix(p, "/log/tile/") {
+					t.Errorf("%s: %d bytes", p, len(data))
+				}
+				if strings.HasPrefix(p, "/log/lookup/") {
+					lines += bytes.Count(data, []byte("\n"))
+				}
+			}
+			if lines != records {
+				t.Errorf("%d lines of the look-up, want %d", lines, records)
+			}
+			for p := range want {
+				if files[p] == nil {
+					t.Errorf("%s is not published", p)
+				}
+			}
+			if len(files) != len(want) {
+				t.Errorf("%d files, want %d", len(files), len(want))
+			}
+			newest := b.stages[len(b.stages)-1]
+			if !bytes.Equal(files["/log/checkpoint"], newest.checkpoint) || string(files[tlog.KeysPath]) != b.Keys[0]+"\n" || string(files["/log/policy"]) != "log "+b.Keys[0]+"\nquorum none\n" {
+				t.Error("the checkpoint, the keys or the policy is another")
+			}
+		})
+	}
+}
+
+// What is published of a log stays when the log grows, but for what names the newest state.
+func TestFilesStay(t *testing.T) {
+	b := empty(t, 1)
+	before := map[string][]byte{}
+	for day := range 5 {
+		var entries []tlog.Entry
+		for n := range 100 * day {
+			entries = append(entries, recordOf(tlog.Suggestion, 1000*day+n))
+		}
+		b.add(t, 1, fmt.Sprintf("2026-11-%d", 20+day), entries...)
+		files := filesOf(t, b.Log) // also in between: nothing old may be kept
+		for p, was := range before {
+			if now := files[p]; now == nil || p != "/log/checkpoint" && !strings.HasPrefix(p, "/log/lookup/") && !bytes.Equal(now, was) {
+				t.Errorf("day %d: %s is another", day, p)
+			}
+		}
+		for n := range entries {
+			if hash := entries[n].Hash; !bytes.Contains(files[tlog.LookupPath(hash)], []byte(hash)) {
+				t.Fatalf("day %d: the look-up has no %s", day, hash)
+			}
+		}
+		before = files
+	}
+}
+
+// Each tree has its own folder. The keys, the look-up and the proofs are in that of the first one.
+func TestFilesOfTwoTrees(t *testing.T) {
+	b := empty(t, 3)
+	hash := func(start string) tlog.Entry {
+		return tlog.Entry{Kind: tlog.Registration, Hash: start + strings.Repeat("0", 64-len(start))}
+	}
+	own := hash("abc9")
+	own.Kind = tlog.Own
+	b.add(t, 1, "2026-11-20", hash("abd"), hash("abc2"), own)
+	b.add(t, 1, "2026-11-21", hash("abc1"), tlog.Entry{Kind: tlog.Correction, Index: 1, To: tlog.Own}, tlog.Entry{Kind: tlog.Correction, Index: 2, To: tlog.None})
+	b.add(t, 2, "2026-11-21-2", hash("abc"), tlog.Entry{Kind: tlog.Correction, Index: 0, To: tlog.Own}, tlog.Entry{Kind: tlog.Correction, Index: 0, To: tlog.Registration})
+	b.Witnesses = []tlog.Witness{{Key: "witness.example+01234567+BA", URL: "https://witness.example/"}}
+	files := filesOf(t, b.Log)
+	want := strings.Fields(`
+		/log/2/checkpoint /log/2/checkpoints/5 /log/2/policy /log/2/tile/0/000.p/5 /log/2/tile/entries/000.p/5
+		/log/3/policy
+		/log/checkpoint /log/checkpoints/4 /log/checkpoints/8 /log/lookup/abc /log/lookup/abd /log/policy
+		/log/tile/0/000.p/4 /log/tile/0/000.p/8 /log/tile/entries/000.p/4 /log/tile/entries/000.p/8
+		/log/verifications/2026-11-20.tlog-proof /log/verifications/2026-11-21-2.tlog-proof /log/verifications/2026-11-21.tlog-proof
+		/log/vkey`)
+	if got := slices.Sorted(maps.Keys(files)); !slices.Equal(got, want) {
+		t.Errorf("published are\n%s", strings.Join(got, "\n"))
+	}
+	zeros := strings.Repeat("0", 60)
+	for p, want := range map[string]string{
+		"/log/lookup/abc": "abc0" + zeros + " 1 2026-11-21-2 registration\n" +
+			"abc1" + zeros + " 4 2026-11-21 registration\n" +
+			"abc2" + zeros + " 1 2026-11-20 registration own\n" +
+			"abc9" + zeros + " 2 2026-11-20 own none\n",
+		"/log/lookup/abd": "abd0" + zeros + " 0 2026-11-20 registration\n",
+		"/log/vkey":       strings.Join(b.Keys, "\n") + "\n",
+		"/log/2/policy":   "log " + b.Keys[1] + "\nwitness w1 witness.example+01234567+BA https://witness.example/\nquorum none\n",
+		"/log/checkpoint": string(b.stages[1].checkpoint),
+	} {
+		if string(files[p]) != want {
+			t.Errorf("%s is\n%s\nwant\n%s", p, files[p], want)
+		}
+	}
+	for _, p := range []string{"/log/2/tile/0/000.p/5", "/log/tile/entries/000.p/8"} {
+		if !tlog.Permanent(p) {
+			t.Errorf("%s is not permanent", p)
+		}
+	}
+	for _, p := range []string{"/logs", "/scoreboard/tile/", "/log"} {
+		if tlog.Published(p) || tlog.Permanent(p) {
+			t.Errorf("%s is taken for a file of the log", p)
+		}
+	}
+}
+
+// A log without stages is published by its keys, and one without keys not at all.
+func TestFilesOfNoStage(t *testing.T) {
+	if got := slices.Sorted(maps.Keys(filesOf(t, empty(t, 2).Log))); !slices.Equal(got, []string{"/log/2/policy", "/log/policy", "/log/vkey"}) {
+		t.Errorf("a log without stages is published as %q", got)
+	}
+	if files, err := empty(t, 0).Files(); files != nil || err != nil {
+		t.Errorf("a log without keys is published as %+v, %v", files, err)
+	}
+	b := empty(t, 1)
+	if b.Current() != nil || b.Size() != 0 || b.Counts() != (tlog.Counts{}) || len(b.VouchedAt()) != 0 || len(b.Find(map[string]bool{"": true})) != 0 {
+		t.Error("an empty log has something")
+	}
+}
+
+// What cannot be published is named.
+func TestFilesRefused(t *testing.T) {
+	twice := empty(t, 1)
+	twice.add(t, 1, "2026-11-20", recordOf(tlog.Registration, 1), recordOf(tlog.Registration, 2))
+	twice.add(t, 1, "2026-11-21", recordOf(tlog.Charter, 2))
+	key := empty(t, 1)
+	key.Keys[0] = "www.base.example/log"
+	large := func(lines int) *book {
+		b := empty(t, 1)
+		var entries []tlog.Entry
+		for n := range lines {
+			entries = append(entries, tlog.Entry{Kind: tlog.Suggestion, Hash: fmt.Sprintf("abc%061x", n)})
+		}
+		b.add(t, 1, "2026-11-20", entries...)
+		return b
+	}
+	line := len(filesOf(t, large(600).Log)["/log/lookup/abc"]) / 600 // most indexes have three digits
+	for name, c := range map[string]struct {
+		b    *book
+		want string
+	}{
+		"a record twice":           {twice, "publish the log: the entries 1 and 3 are of the same record"},
+		"a key that is none":       {key, `publish the log: key "www.base.example/log": it is no verifier key`},
+		"a look-up that is large":  {large(tlog.MaxLookup/line - 9), ""},
+		"one that is a bit larger": {large(tlog.MaxLookup/line + 9), "publish the log: abc would have more than 64 KiB"},
+	} {
+		_, err := c.b.Files()
+		if (err == nil) != (c.want == "") || err != nil && !strings.HasPrefix(err.Error(), c.want) {
+			t.Errorf("%s: %v, want %s", name, err, c.want)
+		}
+	}
+	// Hashes that differ behind their first half are sorted too, and are no record twice.
+	b := empty(t, 1)
+	b.add(t, 1, "2026-11-20", tlog.Entry{Kind: tlog.Own, Hash: strings.Repeat("a", 63) + "b"}, tlog.Entry{Kind: tlog.Own, Hash: strings.Repeat("a", 64)})
+	if got := string(filesOf(t, b.Log)["/log/lookup/aaa"]); strings.Index(got, "aaaa ") > strings.Index(got, "aaab ") {
+		t.Errorf("the look-up is not sorted:\n%s", got)
+	}
+}

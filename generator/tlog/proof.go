@@ -1,0 +1,115 @@
+package tlog
+
+import (
+	"bytes"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	merkle "golang.org/x/mod/sumdb/tlog"
+)
+
+// Proof is a C2SP tlog-proof: that an entry is in the tree of a checkpoint.
+type Proof struct {
+	Extra      []byte // of the application; nil for none
+	Index      int64  // in the tree
+	Hashes     merkle.RecordProof
+	Checkpoint []byte
+}
+
+const proofHeader = "c2sp.org/tlog-proof@v1\n"
+
+// Append appends the text of the proof.
+func (p *Proof) Append(b []byte) []byte {
+	b = append(b, proofHeader...)
+	if p.Extra != nil {
+		b = append(base64.StdEncoding.AppendEncode(append(b, "extra "...), p.Extra), '\n')
+	}
+	b = append(strconv.AppendInt(append(b, "index "...), p.Index, 10), '\n')
+	for _, h := range p.Hashes {
+		b = append(append(b, h.String()...), '\n')
+	}
+	return append(append(b, '\n'), p.Checkpoint...)
+}
+
+// maxProof is how many hashes a proof has at most: those of a tree of 2^63 entries.
+const maxProof = 63
+
+// ParseProof reads a proof. It checks none of what the proof says.
+func ParseProof(text []byte) (*Proof, error) {
+	rest, ok := strings.CutPrefix(string(text), proofHeader)
+	if !ok {
+		return nil, fmt.Errorf("read proof: its first line is not %q", strings.TrimSpace(proofHeader))
+	}
+	p := &Proof{}
+	line, rest, _ := strings.Cut(rest, "\n")
+	if extra, there := strings.CutPrefix(line, "extra "); there {
+		var err error
+		if p.Extra, err = base64.StdEncoding.Strict().DecodeString(extra); err != nil {
+			return nil, errors.New("read proof: what stands behind extra is no base64")
+		}
+		line, rest, _ = strings.Cut(rest, "\n")
+	}
+	index, ok := strings.CutPrefix(line, "index ")
+	n, err := strconv.ParseInt(index, 10, 64)
+	if !ok || err != nil || n < 0 || strconv.FormatInt(n, 10) != index {
+		return nil, errors.New("read proof: it has no line with an index")
+	}
+	p.Index = n
+	for {
+		if line, rest, ok = strings.Cut(rest, "\n"); !ok {
+			return nil, errors.New("read proof: it has no checkpoint")
+		}
+		if line == "" {
+			break
+		}
+		h, err := merkle.ParseHash(line)
+		if err != nil || h.String() != line || len(p.Hashes) == maxProof {
+			return nil, errors.New("read proof: a line is no SHA-256 in base64, or there are too many")
+		}
+		p.Hashes = append(p.Hashes, h)
+	}
+	p.Checkpoint = []byte(rest)
+	if !bytes.Equal(p.Append(nil), text) { // base64 has more than one form
+		return nil, errors.New("read proof: it is written otherwise than proofs are")
+	}
+	return p, nil
+}
+
+// Verify checks that an entry, by its text, is in the tree of the proof's checkpoint, and that one
+// of the keys has signed that.
+func (p *Proof) Verify(entry []byte, keys []string, witnesses []Witness) (*Checkpoint, error) {
+	c, err := Open(p.Checkpoint, keys, witnesses)
+	if err != nil {
+		return nil, fmt.Errorf("verify proof: %w", err)
+	}
+	if merkle.CheckRecord(p.Hashes, c.Size, c.Root, p.Index, merkle.RecordHash(entry)) != nil {
+		return nil, fmt.Errorf("verify proof: the entry is not number %d of the %d that the checkpoint has signed", p.Index, c.Size)
+	}
+	return c, nil
+}
+
+// prove is the proof of an entry of a stage's tree, by its index in that.
+func (s *Stage) prove(i int64, extra []byte) (*Proof, error) {
+	hashes, err := merkle.ProveRecord(s.Size, i, s.Tree)
+	if err != nil {
+		return nil, fmt.Errorf("prove entry %d: %w", i, err)
+	}
+	return &Proof{extra, i, hashes, s.Checkpoint}, nil
+}
+
+// Proof is the published proof of the stage's verification: that it is the last entry of the tree
+// of its checkpoint. Extra holds the entry.
+func (s *Stage) Proof() (*Proof, error) { return s.prove(s.Size-1, s.Tree.Entry(s.Size-1)) }
+
+// Prove is the proof of an entry of the stage's tree, by its index in that, under the checkpoint of
+// the stage. Extra holds the stage's own Proof, which says when that was.
+func (s *Stage) Prove(i int64) (*Proof, error) {
+	own, err := s.Proof()
+	if err != nil {
+		return nil, err
+	}
+	return s.prove(i, own.Append(nil))
+}

@@ -1,0 +1,156 @@
+package tlog_test
+
+import (
+	"fmt"
+	"reflect"
+	"strconv"
+	"strings"
+	"testing"
+
+	"anteroom/generator/tlog"
+)
+
+// kinds are the kinds of records by their letters in the scripts of TestRecount.
+var kinds = map[string]string{"r": tlog.Registration, "c": tlog.Charter, "s": tlog.Suggestion, "o": tlog.Own}
+
+// scripted gives entries: r, c, s and o are records, v0 vouches for entry 0, and 0:own corrects it.
+func scripted(t testing.TB, text string) (entries []tlog.Entry) {
+	t.Helper()
+	for i, word := range strings.Fields(text) {
+		e := tlog.Entry{}
+		index, to, corrects := strings.Cut(word, ":")
+		number, vouches := strings.CutPrefix(word, "v")
+		switch {
+		case kinds[word] != "":
+			e = recordOf(kinds[word], i)
+		case vouches:
+			e.Kind, index = tlog.Vouched, number
+		case corrects:
+			e.Kind, e.To = tlog.Correction, to
+		}
+		if kinds[word] == "" {
+			n, err := strconv.ParseInt(index, 10, 64)
+			if err != nil {
+				t.Fatal(err)
+			}
+			e.Index = n
+		}
+		entries = append(entries, e)
+	}
+	return entries
+}
+
+// What entries count, or why one of them cannot stand.
+func TestRecount(t *testing.T) {
+	for _, c := range []struct {
+		first, second string // the entries of two stages; entry len(first) is a verification
+		want          tlog.Counts
+		counts        string // what each entry of a record, and each that vouches, counts as
+		refused       string
+	}{
+		{"", "", tlog.Counts{}, "", ""},
+		{"r r c s o", "", tlog.Counts{Registrations: 2, Charters: 1, Suggestions: 1, Own: 1}, "registration registration charter suggestion own", ""},
+		{"r c", "s s s o o o o", tlog.Counts{Registrations: 1, Charters: 1, Suggestions: 3, Own: 4}, "registration charter suggestion suggestion suggestion own own own own", ""},
+
+		// Who is vouched for.
+		{"r v0", "", tlog.Counts{Vouched: 1, Registrations: 1}, "registration vouched", ""},
+		{"r", "v0", tlog.Counts{Vouched: 1, Registrations: 1}, "registration vouched", ""},
+		{"o v0", "", tlog.Counts{Vouched: 1, Own: 1}, "own vouched", ""},
+		{"r 0:own v0", "", tlog.Counts{Vouched: 1, Own: 1}, "own vouched", ""},
+		{"c v0", "", tlog.Counts{}, "", "it vouches for entry 0, which is no registration"},
+		{"s v0", "", tlog.Counts{}, "", "it vouches for entry 0, which is no registration"},
+		{"c 0:registration v0", "", tlog.Counts{}, "", "it vouches for entry 0, which is no registration"},
+		{"r v0 v1", "", tlog.Counts{}, "", "it vouches for entry 1, which is no registration"},
+		{"", "v0", tlog.Counts{}, "", "it vouches for entry 0, which is no registration"},
+		{"r v0 v0", "", tlog.Counts{}, "", "entry 0 is vouched for already"},
+		{"r v0", "v0", tlog.Counts{}, "", "entry 0 is vouched for already"},
+		{"r v0 1:none v0", "", tlog.Counts{}, "", "entry 0 is vouched for already"},
+		{"v0", "", tlog.Counts{}, "", "it is about entry 0, and there are 0 before it"},
+		{"r v1 r", "", tlog.Counts{}, "", "it is about entry 1, and there are 1 before it"},
+		{"r v-1", "", tlog.Counts{}, "", "it is about entry -1, and there are 1 before it"},
+
+		// Corrections.
+		{"r 0:own", "", tlog.Counts{Own: 1}, "own", ""},
+		{"r", "0:own", tlog.Counts{Own: 1}, "own", ""},
+		{"r 0:none", "", tlog.Counts{}, "none", ""},
+		{"r 0:none 0:registration", "", tlog.Counts{Registrations: 1}, "registration", ""},
+		{"o 0:registration 0:charter 0:suggestion", "", tlog.Counts{Suggestions: 1}, "suggestion", ""},
+		{"c 0:own", "0:charter", tlog.Counts{Charters: 1}, "charter", ""},
+		{"r v0 1:none", "", tlog.Counts{Registrations: 1}, "registration none", ""},
+		{"r v0 1:none 1:vouched", "", tlog.Counts{Vouched: 1, Registrations: 1}, "registration vouched", ""},
+		{"r v0 0:own", "", tlog.Counts{Vouched: 1, Own: 1}, "own vouched", ""},
+		{"r v0 1:registration", "", tlog.Counts{}, "", `entry 1 cannot count as "registration"`},
+		{"r 0:vouched", "", tlog.Counts{}, "", `entry 0 cannot count as "vouched"`},
+		{"r 0:verification", "", tlog.Counts{}, "", `entry 0 cannot count as "verification"`},
+		{"r 0:correction", "", tlog.Counts{}, "", `entry 0 cannot count as "correction"`},
+		{"r 0:log", "", tlog.Counts{}, "", `entry 0 cannot count as "log"`},
+		{"r 0:Own", "", tlog.Counts{}, "", `entry 0 cannot count as "Own"`},
+		{"r 0:", "", tlog.Counts{}, "", `entry 0 cannot count as ""`},
+		{"r 0:registration", "", tlog.Counts{}, "", "entry 0 counts as registration already"},
+		{"r 0:none 0:none", "", tlog.Counts{}, "", "entry 0 counts as none already"},
+		{"r 0:own", "0:own", tlog.Counts{}, "", "entry 0 counts as own already"},
+		{"r 0:own 1:none", "", tlog.Counts{}, "", `entry 1 cannot count as "none"`},
+		{"r", "1:none", tlog.Counts{}, "", `entry 1 cannot count as "none"`},
+		{"r 1:own", "", tlog.Counts{}, "", "it is about entry 1, and there are 1 before it"},
+		{"r -1:own", "", tlog.Counts{}, "", "it is about entry -1, and there are 1 before it"},
+	} {
+		b := empty(t, 1)
+		signer, _ := keyOf(t, 1)
+		var err error
+		for i, text := range []string{c.first, c.second} {
+			name := fmt.Sprintf("2026-11-%d", 20+i)
+			if err == nil {
+				var s stage
+				s.lines, s.checkpoint, err = b.Append(name, append(scripted(t, text), verification(name)), signer)
+				s.name = name
+				b.stages = append(b.stages, s)
+			}
+		}
+		if c.refused != "" {
+			if err == nil || !strings.HasSuffix(err.Error(), ": "+c.refused) {
+				t.Errorf("%q %q: %v, want %s", c.first, c.second, err, c.refused)
+			}
+			continue
+		}
+		if err != nil {
+			t.Errorf("%q %q: %v", c.first, c.second, err)
+			continue
+		}
+		l, faults := readAll(b.Keys, nil, b.stages)
+		if faults != nil || l.Counts() != c.want || b.Counts() != c.want || l.Current().Entry.Counts != c.want {
+			t.Errorf("%q %q: %+v, want %+v %s", c.first, c.second, l.Counts(), c.want, told(faults))
+		}
+		var counts []string
+		vouched := map[int64]int64{}
+		for index := range l.Size() {
+			e, err := tlog.ParseEntry(l.Trees[0].Entry(index))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if l.IsRecordAt(index) != tlog.IsRecord(e.Kind) {
+				t.Errorf("%q %q: entry %d is taken for a record, or not", c.first, c.second, index)
+			}
+			if tlog.IsRecord(e.Kind) || e.Kind == tlog.Vouched {
+				counts = append(counts, l.CountsAs(index))
+			}
+			if e.Kind == tlog.Vouched {
+				vouched[e.Index] = index
+			}
+		}
+		if got := strings.Join(counts, " "); got != c.counts || !reflect.DeepEqual(l.VouchedAt(), vouched) {
+			t.Errorf("%q %q: %s, want %s; vouched for are %v, want %v", c.first, c.second, got, c.counts, l.VouchedAt(), vouched)
+		}
+	}
+}
+
+// A record is named by a hash that its answer gives.
+func TestRecordHash(t *testing.T) {
+	for want, of := range map[string][2]string{
+		"13664386e156e985151987e9ff83b4996a01e33b3359dff48e03c19367608e63": {"reg_1", "payload"}, // printf 'reg_1\npayload' | sha256sum
+		"cd881051aae40d762ccaed3308a0cf6936efa47228d2d39742ffd06ba239d0fa": {"sug_1", ""},        // printf 'sug_1' | sha256sum
+	} {
+		if got := tlog.RecordHash(of[0], of[1]); got != want {
+			t.Errorf("%q: %s, want %s", of, got, want)
+		}
+	}
+}

@@ -1,0 +1,114 @@
+// Package tlogtest makes keys of logs, and is a witness of logs, for tests.
+package tlogtest
+
+import (
+	"bytes"
+	"crypto/ed25519"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/binary"
+	"fmt"
+	"io"
+	"net/http"
+	"strconv"
+	"strings"
+	"testing"
+
+	"anteroom/generator/tlog"
+
+	"golang.org/x/mod/sumdb/note"
+	merkle "golang.org/x/mod/sumdb/tlog"
+)
+
+// Key makes a key for a log of this origin: its verifier key, and what signs with it.
+func Key(t testing.TB, origin string) (key string, signer note.Signer) {
+	t.Helper()
+	secret, key, err := note.GenerateKey(nil, origin)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if signer, err = note.NewSigner(secret); err != nil {
+		t.Fatal(err)
+	}
+	return key, signer
+}
+
+// Witness implements C2SP tlog-witness for one log.
+type Witness struct {
+	Secret ed25519.PrivateKey // that it signs with
+	key    []byte             // with its algorithm
+	log    string             // verifier key of the log
+	Size   int64              // of the tree that it has seen
+	Root   merkle.Hash
+	Asked  []string // requests
+}
+
+// New is a witness of the log that has a verifier key. It has the same key each time.
+func New(log string) *Witness {
+	secret := ed25519.NewKeyFromSeed(bytes.Repeat([]byte{9}, ed25519.SeedSize))
+	return &Witness{Secret: secret, log: log, key: append([]byte{4}, secret.Public().(ed25519.PublicKey)...)}
+}
+
+// Name is that of the witness in its cosignatures.
+const Name = "witness.base.example/w1"
+
+func (w *Witness) id() []byte {
+	sum := sha256.Sum256(append([]byte(Name+"\n"), w.key...))
+	return sum[:4]
+}
+
+// VKey is its verifier key.
+func (w *Witness) VKey() string {
+	return fmt.Sprintf("%s+%x+%s", Name, w.id(), base64.StdEncoding.EncodeToString(w.key))
+}
+
+// Cosign is the line by which it cosigns a checkpoint.
+func (w *Witness) Cosign(checkpoint string) string {
+	body, _, _ := strings.Cut(checkpoint, "\n\n")
+	const at = 1795219200
+	sig := ed25519.Sign(w.Secret, fmt.Appendf(nil, "cosignature/v1\ntime %d\n%s\n", at, body))
+	return "— " + Name + " " + base64.StdEncoding.EncodeToString(append(binary.BigEndian.AppendUint64(w.id(), at), sig...)) + "\n"
+}
+
+// ServeHTTP answers at /w/add-checkpoint.
+func (w *Witness) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
+	text, _ := io.ReadAll(r.Body)
+	w.Asked = append(w.Asked, string(text))
+	head, checkpoint, found := strings.Cut(string(text), "\n\n")
+	lines := strings.Split(head, "\n")
+	old, err := strconv.ParseInt(strings.TrimPrefix(lines[0], "old "), 10, 64)
+	if r.Method != "POST" || r.URL.Path != "/w/add-checkpoint" || !found || err != nil || !strings.HasPrefix(lines[0], "old ") {
+		http.Error(rw, "malformed", http.StatusBadRequest)
+		return
+	}
+	var proof merkle.TreeProof
+	for _, line := range lines[1:] {
+		h, err := merkle.ParseHash(line)
+		if err != nil {
+			http.Error(rw, "malformed", http.StatusBadRequest)
+			return
+		}
+		proof = append(proof, h)
+	}
+	if !strings.HasPrefix(w.log, strings.SplitN(checkpoint, "\n", 2)[0]+"+") {
+		http.Error(rw, "unknown log", http.StatusNotFound)
+		return
+	}
+	c, err := tlog.Open([]byte(checkpoint), []string{w.log}, nil)
+	switch {
+	case err != nil:
+		http.Error(rw, "unknown key", http.StatusForbidden)
+	case old > c.Size:
+		http.Error(rw, "old is larger", http.StatusBadRequest)
+	case old != w.Size || old == c.Size && w.Root != c.Root:
+		rw.Header().Set("Content-Type", "text/x.tlog.size")
+		rw.WriteHeader(http.StatusConflict)
+		fmt.Fprintf(rw, "%d\n", w.Size)
+	case (old == 0 || old == c.Size) && len(proof) > 0,
+		old > 0 && old < c.Size && merkle.CheckTree(proof, c.Size, c.Root, old, w.Root) != nil:
+		http.Error(rw, "no proof", http.StatusUnprocessableEntity)
+	default:
+		w.Size, w.Root = c.Size, c.Root
+		io.WriteString(rw, w.Cosign(checkpoint))
+	}
+}
