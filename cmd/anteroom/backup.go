@@ -7,13 +7,14 @@ import (
 	"os"
 	"path/filepath"
 
+	"anteroom/cmd/anteroom/internal/cli"
 	"anteroom/edge/native/sqlite"
 	"anteroom/edge/store/backup"
 
 	"github.com/spf13/cobra"
 )
 
-func backupCommand(t *terminal) *cobra.Command {
+func backupCommand(t *cli.Terminal) *cobra.Command {
 	var public string
 	var store storeFlags
 	var asJSON bool
@@ -33,10 +34,10 @@ A backup holds e-mail addresses: keep it as the data folder, and not for longer 
 address that is erased later stays in the backups made before. The mail to the operator, the content
 and the receipt key are not in it.`,
 		Args: cobra.ExactArgs(1),
-		RunE: withExitCode(func(cmd *cobra.Command, args []string) error {
+		RunE: cli.WithExitCode(func(cmd *cobra.Command, args []string) error {
 			file := args[0]
 			if err := checkBackupFile(file, store.data, public); err != nil {
-				return usageError{err}
+				return cli.Usage(err)
 			}
 			from, err := store.moment(cmd.Context())
 			if err != nil {
@@ -46,7 +47,7 @@ and the receipt key are not in it.`,
 			if err := errors.Join(err, from.Close()); err != nil {
 				return err
 			}
-			return t.printBackup("backed up to "+file, file, c, asJSON)
+			return printBackup(t, "backed up to "+file, file, c, asJSON)
 		}),
 	}
 	flags := cmd.Flags()
@@ -94,7 +95,7 @@ func sameFile(a, b string) bool {
 	return errors.Join(oneErr, otherErr) == nil && os.SameFile(one, other)
 }
 
-func restoreCommand(t *terminal) *cobra.Command {
+func restoreCommand(t *cli.Terminal) *cobra.Command {
 	var data, public string
 	var asJSON bool
 	cmd := &cobra.Command{
@@ -109,18 +110,18 @@ What changed after the backup is lost, and that goes for erasures too: an addres
 is back. Keep the identifiers of the records that you erase, and run anteroom records erase with them
 again. Messages that were delivered since are sent once more.`,
 		Args: cobra.ExactArgs(1),
-		RunE: withExitCode(func(cmd *cobra.Command, args []string) error {
+		RunE: cli.WithExitCode(func(cmd *cobra.Command, args []string) error {
 			if inside(resolved(public), resolved(data)) {
-				return usageError{fmt.Errorf("--data %s is inside %s, where everybody could read it", data, public)}
+				return cli.Usage(fmt.Errorf("--data %s is inside %s, where everybody could read it", data, public))
 			}
 			c, err := backup.Restore(cmd.Context(), args[0], data)
 			if err != nil {
 				return err
 			}
-			if err := t.printBackup(fmt.Sprintf("restored %s into %s", args[0], data), args[0], c, asJSON); err != nil {
+			if err := printBackup(t, fmt.Sprintf("restored %s into %s", args[0], data), args[0], c, asJSON); err != nil {
 				return err
 			}
-			t.warn("an address that was erased after this backup is back (run anteroom records erase again for those)")
+			t.Warnf("an address that was erased after this backup is back (run anteroom records erase again for those)")
 			return nil
 		}),
 	}
@@ -132,7 +133,7 @@ again. Messages that were delivered since are sent once more.`,
 }
 
 // printBackup prints what is in a backup: as a table, or as one JSON object.
-func (t *terminal) printBackup(done, file string, c *backup.Content, asJSON bool) error {
+func printBackup(t *cli.Terminal, done, file string, c *backup.Content, asJSON bool) error {
 	if asJSON {
 		object := struct {
 			File   string           `json:"file"`
@@ -147,11 +148,11 @@ func (t *terminal) printBackup(done, file string, c *backup.Content, asJSON bool
 		if c.Newest != "" {
 			object.Newest = &c.Newest
 		}
-		return t.sayObject(object)
+		return t.PrintObject(object)
 	}
-	t.say("%s: store %s, %s, newest record %s", done, c.Store, byteSize(c.Bytes), cmp.Or(c.Newest, "none"))
+	t.Printf("%s: store %s, %s, newest record %s", done, c.Store, cli.ByteSize(c.Bytes), cmp.Or(c.Newest, "none"))
 	for _, table := range c.Tables {
-		t.say("%-15s %8d", table.Name, table.Rows)
+		t.Printf("%-15s %8d", table.Name, table.Rows)
 	}
 	return nil
 }

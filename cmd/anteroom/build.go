@@ -15,6 +15,7 @@ import (
 	"slices"
 	"text/tabwriter"
 
+	"anteroom/cmd/anteroom/internal/cli"
 	"anteroom/edge/snapshot"
 	"anteroom/edge/store/migrations"
 	"anteroom/edge/worker/bundle"
@@ -36,7 +37,7 @@ const (
 	constantsFile = "constants.txt"
 )
 
-func buildCommand(t *terminal) *cobra.Command {
+func buildCommand(t *cli.Terminal) *cobra.Command {
 	var content, out string
 	cmd := &cobra.Command{
 		Use:   "build",
@@ -51,7 +52,7 @@ version, the first time; that takes some minutes. Anywhere else it takes what a 
 and writes the migrations of the database, and no edge.names, beside the bundle, for wrangler d1
 migrations. Anteroom deploy needs none of this.`,
 		Args: cobra.NoArgs,
-		RunE: withExitCode(func(cmd *cobra.Command, _ []string) error {
+		RunE: cli.WithExitCode(func(cmd *cobra.Command, _ []string) error {
 			_, output, err := loadAndGenerate(content)
 			if err != nil {
 				return err
@@ -75,7 +76,7 @@ migrations. Anteroom deploy needs none of this.`,
 			if err != nil {
 				return hintPermission(err)
 			}
-			t.printBundle(out, files)
+			printBundle(t, out, files)
 			return nil
 		}),
 	}
@@ -98,7 +99,7 @@ var carriedFiles = bundle.Files
 // workerFiles gives the files of a bundle that do not depend on the content: made of the source
 // code where it is here, or those that this program carries. It gives the names of the functions in
 // the module, too, where it has compiled that.
-func workerFiles(ctx context.Context, t *terminal) (files map[string][]byte, names []byte, err error) {
+func workerFiles(ctx context.Context, t *cli.Terminal) (files map[string][]byte, names []byte, err error) {
 	if _, err := os.Stat(compileScript); err == nil {
 		return compile(ctx, t)
 	}
@@ -146,7 +147,7 @@ var commentLine = regexp.MustCompile(`(?m)^[ \t]*(//.*|/\*\*[^*]*\*/)$`)
 
 // compile makes the files of a bundle that do not depend on the content. It also gives the names of
 // the functions in the module, one line for each: the function's index and its name.
-func compile(ctx context.Context, t *terminal) (files map[string][]byte, names []byte, err error) {
+func compile(ctx context.Context, t *cli.Terminal) (files map[string][]byte, names []byte, err error) {
 	files = map[string][]byte{}
 	scripts, err := filepath.Glob(workerFolder + "/*.mjs")
 	if err != nil {
@@ -166,7 +167,7 @@ func compile(ctx context.Context, t *terminal) (files map[string][]byte, names [
 	defer os.RemoveAll(temporary)
 	compiled := filepath.Join(temporary, wasmFile)
 	script := exec.CommandContext(ctx, compileScript, compiled)
-	script.Stdout, script.Stderr = t.err, t.err
+	script.Stdout, script.Stderr = t.Err, t.Err
 	if err := script.Run(); err != nil {
 		return nil, nil, fmt.Errorf("compile the edge core: %s: %w (what it said stands above)", compileScript, err)
 	}
@@ -237,8 +238,8 @@ func replaceBundle(folder string, files map[string][]byte) (err error) {
 var rename = os.Rename
 
 // printBundle prints the files of a bundle with their sizes, as they are and gzipped.
-func (t *terminal) printBundle(folder string, files map[string][]byte) {
-	table := tabwriter.NewWriter(t.out, 0, 0, 2, ' ', tabwriter.AlignRight)
+func printBundle(t *cli.Terminal, folder string, files map[string][]byte) {
+	table := tabwriter.NewWriter(t.Out, 0, 0, 2, ' ', tabwriter.AlignRight)
 	var raw, zipped int64
 	row := func(name string, raw, zipped int64) { fmt.Fprintf(table, "%d\t%d\t  %s\n", raw, zipped, name) }
 	fmt.Fprintln(table, "bytes\tgzipped\t")

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"anteroom/cmd/anteroom/internal/cli"
 	"anteroom/edge/worker/deploy"
 
 	"github.com/spf13/cobra"
@@ -26,7 +27,7 @@ func addCompletion(root *cobra.Command) {
 		shell.Short = "Print the completion script of " + shell.Name()
 		shell.Long = strings.ReplaceAll(shell.Long, "#### ", "")
 	}
-	for cmd := range commands(root) {
+	for cmd := range cli.Commands(root) {
 		if cmd.ValidArgsFunction == nil && !cmd.HasSubCommands() {
 			cmd.ValidArgsFunction = completeArgument
 		}
@@ -82,7 +83,7 @@ func completeFlag(f *pflag.Flag) cobra.CompletionFunc {
 func completeFrom(list func(*pflag.FlagSet) []string) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, _ []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		flags := cmd.Flags()
-		if err := fromEnvironment(flags); err != nil {
+		if err := cli.FromEnvironment(flags); err != nil {
 			return nil, cobra.ShellCompDirectiveError
 		}
 		return list(flags), cobra.ShellCompDirectiveNoFileComp

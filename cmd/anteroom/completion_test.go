@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"anteroom/cmd/anteroom/internal/cli"
+
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )
@@ -12,8 +14,8 @@ import (
 // Every command stands in a group, and a flag that takes one of some words says in its usage which,
 // as completion reads them there.
 func TestCommandsAreDescribed(t *testing.T) {
-	root := rootCommand(newTerminal(nil, io.Discard, io.Discard))
-	for cmd := range commands(root) {
+	root := rootCommand(cli.New(nil, io.Discard, io.Discard))
+	for cmd := range cli.Commands(root) {
 		if cmd.Parent() == root && cmd.GroupID == "" {
 			t.Errorf("%s is of no group", cmd.CommandPath())
 		}

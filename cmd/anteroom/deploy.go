@@ -13,6 +13,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"anteroom/cmd/anteroom/internal/cli"
 	"anteroom/cmd/anteroom/internal/live"
 	"anteroom/edge/native/receiptkey"
 	"anteroom/edge/worker/cloudflare"
@@ -33,7 +34,7 @@ type deployFlags struct {
 	secret                                         secretSource
 }
 
-func deployCommand(t *terminal) *cobra.Command {
+func deployCommand(t *cli.Terminal) *cobra.Command {
 	var flags deployFlags
 	cmd := &cobra.Command{
 		Use:   "deploy",
@@ -62,10 +63,10 @@ the deployment:
   anteroom deploy --dry-run
   anteroom deploy --key-file receipt.key`,
 		Args: cobra.NoArgs,
-		RunE: withExitCode(func(cmd *cobra.Command, _ []string) error {
+		RunE: cli.WithExitCode(func(cmd *cobra.Command, _ []string) error {
 			allowances, err := flags.allowances()
 			if err != nil {
-				return usageError{err}
+				return cli.Usage(err)
 			}
 			return deployService(cmd.Context(), t, &flags, allowances)
 		}),
@@ -124,7 +125,7 @@ func checkReason(reason string) error {
 	switch {
 	case !utf8.ValidString(reason) || strings.ContainsFunc(reason, unicode.IsControl):
 		return errors.New("a --reason has control characters, or is no UTF-8 (write it in one line)")
-	case secretKey.MatchString(reason), token != "" && strings.Contains(reason, token):
+	case cli.SecretKey.MatchString(reason), token != "" && strings.Contains(reason, token):
 		return errors.New("a --reason holds a secret, and it is kept with the deployment (leave it out)")
 	}
 	return nil
@@ -144,7 +145,7 @@ type deployReport struct {
 }
 
 // deployService plans a deployment and carries it out.
-func deployService(ctx context.Context, t *terminal, flags *deployFlags, allowances []deploy.Allowance) error {
+func deployService(ctx context.Context, t *cli.Terminal, flags *deployFlags, allowances []deploy.Allowance) error {
 	s, output, err := loadAndGenerate(flags.content)
 	if err != nil {
 		return err
@@ -157,7 +158,7 @@ func deployService(ctx context.Context, t *terminal, flags *deployFlags, allowan
 	say := func(step deploy.Step) {
 		r.Steps = append(r.Steps, step)
 		if !flags.asJSON {
-			t.sayStep(step)
+			sayStep(t, step)
 		}
 	}
 	for _, step := range checked {
@@ -167,7 +168,7 @@ func deployService(ctx context.Context, t *terminal, flags *deployFlags, allowan
 	if flags.dryRun {
 		r.Plan = plan
 		if !flags.asJSON {
-			t.printPlan(plan)
+			printPlan(t, plan)
 		}
 		if err != nil {
 			r.Unknown = "what is there and what is live was not asked: " + err.Error()
@@ -175,9 +176,9 @@ func deployService(ctx context.Context, t *terminal, flags *deployFlags, allowan
 	}
 	if err != nil && flags.dryRun {
 		if flags.asJSON {
-			return t.sayObject(r)
+			return t.PrintObject(r)
 		}
-		t.say("%s", r.Unknown)
+		t.Printf("%s", r.Unknown)
 		return nil
 	}
 	if err != nil {
@@ -196,7 +197,7 @@ func deployService(ctx context.Context, t *terminal, flags *deployFlags, allowan
 	}
 	for _, a := range allowances {
 		if !slices.Contains(run.Used, a) {
-			t.warn("--allow %s was not needed, and is not noted", a.Name)
+			t.Warnf("--allow %s was not needed, and is not noted", a.Name)
 		}
 	}
 	if flags.dryRun {
@@ -213,17 +214,17 @@ func deployService(ctx context.Context, t *terminal, flags *deployFlags, allowan
 	}
 	if !flags.asJSON {
 		for _, remark := range r.Platform {
-			t.say("%-16s %-12s  %s", "platform", remark.Severity, remark)
+			t.Printf("%-16s %-12s  %s", "platform", remark.Severity, remark)
 		}
 		if err == nil {
-			t.say("live now: %s", r.Live)
+			t.Printf("live now: %s", r.Live)
 		}
 		return err
 	}
 	if err != nil {
 		r.Error = err.Error()
 	}
-	return errors.Join(t.sayObject(r), err)
+	return errors.Join(t.PrintObject(r), err)
 }
 
 // unchanged adds to an error that it came before any change.
@@ -232,7 +233,7 @@ func unchanged(err error) error {
 }
 
 // planDeployment plans a deployment without asking anybody. It gives what it has checked, too.
-func planDeployment(ctx context.Context, t *terminal, flags *deployFlags, allowances []deploy.Allowance, s *site.Site, output *generator.Output) (*deploy.Plan, []deploy.Step, error) {
+func planDeployment(ctx context.Context, t *cli.Terminal, flags *deployFlags, allowances []deploy.Allowance, s *site.Site, output *generator.Output) (*deploy.Plan, []deploy.Step, error) {
 	upToDate, err := checkPublic(t, flags, s, output)
 	if err != nil {
 		return nil, nil, err
@@ -298,12 +299,12 @@ func deployFacts(c *site.Service) deploy.Facts {
 
 // checkPublic refuses a folder of documents that is stale: its diff is what the operator reads
 // before a deployment. Where there is none, the documents are those of the content all the same.
-func checkPublic(t *terminal, flags *deployFlags, s *site.Site, output *generator.Output) (string, error) {
+func checkPublic(t *cli.Terminal, flags *deployFlags, s *site.Site, output *generator.Output) (string, error) {
 	version := "content " + output.Snapshot.ShortVersion()
 	if _, err := os.Stat(flags.public); errors.Is(err, fs.ErrNotExist) {
 		warnings, err := checkExpiry(s)
 		for _, warning := range warnings {
-			t.warn("%s", warning)
+			t.Warnf("%s", warning)
 		}
 		return fmt.Sprintf("%s, without a folder %s", version, flags.public), err
 	}
@@ -313,11 +314,11 @@ func checkPublic(t *terminal, flags *deployFlags, s *site.Site, output *generato
 	}
 	if r.Changes > 0 {
 		return "", fmt.Errorf("%s is stale: %s not as %s has it; nothing was changed, and what is live stays (run anteroom generate, and look at the diff)",
-			flags.public, plural(r.Changes, "document"), flags.content)
+			flags.public, cli.Plural(r.Changes, "document"), flags.content)
 	}
 	for _, e := range r.Documents {
 		if e.Status == publish.Kept {
-			t.warn("%s%s is not of the content, and is not deployed", flags.public, e.Path)
+			t.Warnf("%s%s is not of the content, and is not deployed", flags.public, e.Path)
 		}
 	}
 	return fmt.Sprintf("%s, and %s is up to date", version, flags.public), nil
@@ -325,7 +326,7 @@ func checkPublic(t *terminal, flags *deployFlags, s *site.Site, output *generato
 
 // deployBundle gives the files of the worker that depend on no content: those of a bundle in a
 // folder where one is named.
-func deployBundle(ctx context.Context, t *terminal, folder string) (map[string][]byte, error) {
+func deployBundle(ctx context.Context, t *cli.Terminal, folder string) (map[string][]byte, error) {
 	if folder == "" {
 		files, _, err := workerFiles(ctx, t)
 		return files, err
@@ -346,35 +347,35 @@ func deployBundle(ctx context.Context, t *terminal, folder string) (map[string][
 }
 
 // sayStep prints a step, at once.
-func (t *terminal) sayStep(step deploy.Step) {
-	t.say("%-16s %-10s  %s", step.Name, step.Status, step.Text)
-	t.out.Flush()
+func sayStep(t *cli.Terminal, step deploy.Step) {
+	t.Printf("%-16s %-10s  %s", step.Name, step.Status, step.Text)
+	t.Out.Flush()
 }
 
 // printPlan prints what a deployment sends.
-func (t *terminal) printPlan(plan *deploy.Plan) {
+func printPlan(t *cli.Terminal, plan *deploy.Plan) {
 	for _, w := range plan.Workers {
 		hosts := strings.Join(w.Hosts, ", ")
-		t.say("")
-		t.say("worker %s at %s, from %s, %s", w.Name, hosts, w.Metadata.CompatibilityDate, strings.Join(w.Metadata.CompatibilityFlags, " "))
+		t.Printf("")
+		t.Printf("worker %s at %s, from %s, %s", w.Name, hosts, w.Metadata.CompatibilityDate, strings.Join(w.Metadata.CompatibilityFlags, " "))
 		for _, m := range w.Modules {
-			t.say("  %-16s %10s  %-32s %.12s", m.Name, byteSize(int64(m.Size)), m.MediaType, m.SHA256)
+			t.Printf("  %-16s %10s  %-32s %.12s", m.Name, cli.ByteSize(int64(m.Size)), m.MediaType, m.SHA256)
 		}
 		for _, b := range w.Metadata.Bindings {
-			t.say("  env.%-12s %s", b.Name, describeBinding(b))
+			t.Printf("  env.%-12s %s", b.Name, describeBinding(b))
 		}
 		if n := len(w.Assets); n > 0 {
 			size := 0
 			for _, a := range w.Assets {
 				size += a.Size
 			}
-			t.say("  %s, %s; the worker is first at %s", plural(n, "document"), byteSize(int64(size)), strings.Join(w.Metadata.Assets.Config.RunWorkerFirst, " "))
+			t.Printf("  %s, %s; the worker is first at %s", cli.Plural(n, "document"), cli.ByteSize(int64(size)), strings.Join(w.Metadata.Assets.Config.RunWorkerFirst, " "))
 		}
 		for _, cron := range w.Crons {
-			t.say("  cron %s", cron)
+			t.Printf("  cron %s", cron)
 		}
 	}
-	t.say("")
+	t.Printf("")
 }
 
 func describeBinding(b deploy.Binding) string {

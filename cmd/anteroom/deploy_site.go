@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"anteroom/cmd/anteroom/internal/cli"
 	"anteroom/cmd/anteroom/internal/live"
 	"anteroom/edge/endpoint/health"
 	"anteroom/edge/worker/deploy"
@@ -26,7 +27,7 @@ var reach = func(host string) *live.Service {
 
 // liveSite looks at the service from outside.
 type liveSite struct {
-	t      *terminal
+	t      *cli.Terminal
 	output *generator.Output
 }
 
@@ -68,7 +69,7 @@ func (s *liveSite) Live(ctx context.Context, host string) (*deploy.Live, error) 
 // Smoke inspects a host that was deployed.
 func (s *liveSite) Smoke(ctx context.Context, host string) (string, error) {
 	report, err := reach(host).Inspect(ctx, s.output, live.Options{Wait: smokeWait, Waiting: func(what string) {
-		s.t.warn("%s: still waiting: %s", host, what)
+		s.t.Warnf("%s: still waiting: %s", host, what)
 	}})
 	if err != nil {
 		return "", err
@@ -92,7 +93,7 @@ func (s *liveSite) Smoke(ctx context.Context, host string) (string, error) {
 		}
 	}
 	for _, warning := range warnings {
-		s.t.warn("%s: %s", host, warning)
+		s.t.Warnf("%s: %s", host, warning)
 	}
 	if len(faults) > 0 {
 		return "", fmt.Errorf("%s is not as it was deployed:\n%s", host, strings.Join(faults, "\n"))

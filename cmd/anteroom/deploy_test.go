@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"anteroom/cmd/anteroom/internal/cli"
 	"anteroom/cmd/anteroom/internal/live"
 	"anteroom/edge/worker/cloudflare/apitest"
 	"anteroom/edge/worker/deploy"
@@ -82,11 +83,11 @@ func TestDeploy(t *testing.T) {
 	d := newDeployer(t)
 	t.Setenv("CLOUDFLARE_API_TOKEN", "")
 	code, answer, complaint := d.call("--dry-run")
-	if code != exitOK || !strings.Contains(answer, "what is there and what is live was not asked: CLOUDFLARE_API_TOKEN is not set") ||
+	if code != cli.ExitOK || !strings.Contains(answer, "what is there and what is live was not asked: CLOUDFLARE_API_TOKEN is not set") ||
 		!strings.Contains(answer, "env.RL           ratelimit 417263051, 30 in 60 seconds\n") {
 		t.Errorf("without a token: %d %s%s", code, answer, complaint)
 	}
-	if code, _, complaint := d.call(); code != exitFailure || !strings.Contains(complaint, "CLOUDFLARE_API_TOKEN is not set") || !strings.Contains(complaint, "nothing was changed; what is live stays") {
+	if code, _, complaint := d.call(); code != cli.ExitFailure || !strings.Contains(complaint, "CLOUDFLARE_API_TOKEN is not set") || !strings.Contains(complaint, "nothing was changed; what is live stays") {
 		t.Errorf("without a token: %d %s", code, complaint)
 	}
 	t.Setenv("CLOUDFLARE_API_TOKEN", d.Token)
@@ -108,7 +109,7 @@ func TestDeploy(t *testing.T) {
 	}
 	code, answer, complaint = d.call("--dry-run", "--json")
 	read(answer)
-	if code != exitOK || complaint != "" || !report.DryRun || report.Live != "nothing" || len(report.Plan.Workers) != 2 || len(report.Plan.Workers[0].Modules) != 5 ||
+	if code != cli.ExitOK || complaint != "" || !report.DryRun || report.Live != "nothing" || len(report.Plan.Workers) != 2 || len(report.Plan.Workers[0].Modules) != 5 ||
 		report.Plan.Workers[0].Modules[0].SHA256 == "" || len(report.Plan.Workers[0].Assets) == 0 || len(report.Plan.Migrations) == 0 {
 		t.Errorf("the dry run: %d %+v\n%s", code, report, complaint)
 	}
@@ -124,7 +125,7 @@ func TestDeploy(t *testing.T) {
 
 	code, answer, complaint = d.call()
 	// The server on this machine has made itself a key.
-	if code != exitOK || strings.Count(complaint, "\n") != 1 || !strings.Contains(complaint, "which nothing publishes") || d.Deployed("anteroom") == nil || !strings.Contains(answer, "\nlive now: the new version ") {
+	if code != cli.ExitOK || strings.Count(complaint, "\n") != 1 || !strings.Contains(complaint, "which nothing publishes") || d.Deployed("anteroom") == nil || !strings.Contains(answer, "\nlive now: the new version ") {
 		t.Fatalf("%d\n%s%s", code, answer, complaint)
 	}
 	t.Logf("\n%s", answer)
@@ -134,7 +135,7 @@ func TestDeploy(t *testing.T) {
 	before := d.changed()
 	code, answer, complaint = d.call("--json")
 	read(answer)
-	if code != exitOK || d.changed() != before || len(report.Changed) > 0 || !strings.HasSuffix(report.Live, ", as before") {
+	if code != cli.ExitOK || d.changed() != before || len(report.Changed) > 0 || !strings.HasSuffix(report.Live, ", as before") {
 		t.Errorf("again: %d %s%s", code, answer, complaint)
 	}
 
@@ -146,7 +147,7 @@ func TestDeploy(t *testing.T) {
 	replaceIn(t, "content/service.yaml", "writes_per_minute: 30", "writes_per_minute: 31")
 	replaceIn(t, "wrangler.toml", "limit = 30", "limit = 31")
 	var out bytes.Buffer
-	if code := run([]string{"generate"}, nil, &out, &out); code != exitOK {
+	if code := run([]string{"generate"}, nil, &out, &out); code != cli.ExitOK {
 		t.Fatal(out.String())
 	}
 	d.FailOn("POST", "/versions", apitest.Refuse(400, 10021, "no such module"))
@@ -155,7 +156,7 @@ func TestDeploy(t *testing.T) {
 	if last := report.Steps[len(report.Steps)-1]; last.Name != "smoke test" || last.Status != deploy.Would {
 		t.Errorf("the last step is %+v", last)
 	}
-	if code != exitFailure || !strings.Contains(answer, `"status": "failed"`) || !strings.Contains(report.Error, "no such module") || !strings.HasSuffix(report.Live, ", as before") || !strings.Contains(complaint, "anteroom: next: run the command again") {
+	if code != cli.ExitFailure || !strings.Contains(answer, `"status": "failed"`) || !strings.Contains(report.Error, "no such module") || !strings.HasSuffix(report.Live, ", as before") || !strings.Contains(complaint, "anteroom: next: run the command again") {
 		t.Errorf("refused: %d %s%s", code, answer, complaint)
 	}
 }
@@ -181,28 +182,28 @@ func TestDeployIsRefused(t *testing.T) {
 		args       []string
 		change     func()
 	}{
-		{"an allowance without a reason", "there are 1 --allow and 0 --reason (give a reason for each)", exitUsage, []string{"--allow", "board"}, nil},
-		{"an unknown allowance", `--allow "all" is none of as_of, board, document, key, log, dns, database`, exitUsage, []string{"--allow", "all", "--reason", "x"}, nil},
-		{"an empty reason", "the --reason of --allow board is empty", exitUsage, []string{"--allow", "board", "--reason", " "}, nil},
-		{"one twice", "--allow board is given twice", exitUsage, []string{"--allow", "board", "--reason", "x", "--allow", "board", "--reason", "y"}, nil},
-		{"a reason of two lines", "a --reason has control characters, or is no UTF-8", exitUsage, []string{"--allow", "board", "--reason", "x\ny"}, nil},
-		{"a secret as a reason", "a --reason holds a secret", exitUsage, []string{"--allow", "board", "--reason", "for " + d.Token}, nil},
-		{"an unknown environment", `has no environment "staging"`, exitFailure, []string{"--env", "staging"}, nil},
-		{"no bundle", "there is no bundle nowhere (make it with anteroom build, or leave --bundle out)", exitFailure, []string{"--bundle", "nowhere"}, nil},
-		{"no wrangler.toml", "there is no nowhere.toml", exitFailure, []string{"--wrangler", "nowhere.toml"}, nil},
-		{"no content", "there is no content folder nowhere", exitFailure, []string{"--content", "nowhere"}, nil},
-		{"a key that is not published", "and the content publishes none as the current one", exitFailure, []string{"--key-file", "new.key"}, func() {
+		{"an allowance without a reason", "there are 1 --allow and 0 --reason (give a reason for each)", cli.ExitUsage, []string{"--allow", "board"}, nil},
+		{"an unknown allowance", `--allow "all" is none of as_of, board, document, key, log, dns, database`, cli.ExitUsage, []string{"--allow", "all", "--reason", "x"}, nil},
+		{"an empty reason", "the --reason of --allow board is empty", cli.ExitUsage, []string{"--allow", "board", "--reason", " "}, nil},
+		{"one twice", "--allow board is given twice", cli.ExitUsage, []string{"--allow", "board", "--reason", "x", "--allow", "board", "--reason", "y"}, nil},
+		{"a reason of two lines", "a --reason has control characters, or is no UTF-8", cli.ExitUsage, []string{"--allow", "board", "--reason", "x\ny"}, nil},
+		{"a secret as a reason", "a --reason holds a secret", cli.ExitUsage, []string{"--allow", "board", "--reason", "for " + d.Token}, nil},
+		{"an unknown environment", `has no environment "staging"`, cli.ExitFailure, []string{"--env", "staging"}, nil},
+		{"no bundle", "there is no bundle nowhere (make it with anteroom build, or leave --bundle out)", cli.ExitFailure, []string{"--bundle", "nowhere"}, nil},
+		{"no wrangler.toml", "there is no nowhere.toml", cli.ExitFailure, []string{"--wrangler", "nowhere.toml"}, nil},
+		{"no content", "there is no content folder nowhere", cli.ExitFailure, []string{"--content", "nowhere"}, nil},
+		{"a key that is not published", "and the content publishes none as the current one", cli.ExitFailure, []string{"--key-file", "new.key"}, func() {
 			var out bytes.Buffer
-			if code := run([]string{"key", "new", "--out", "new.key"}, nil, &out, &out); code != exitOK {
+			if code := run([]string{"key", "new", "--out", "new.key"}, nil, &out, &out); code != cli.ExitOK {
 				t.Fatal(out.String())
 			}
 		}},
-		{"content of another host", `production: routes is ["www.anteroom.example"], want ["www.tern.example"]`, exitFailure, []string{"--public", "none"}, func() {
+		{"content of another host", `production: routes is ["www.anteroom.example"], want ["www.tern.example"]`, cli.ExitFailure, []string{"--public", "none"}, func() {
 			replaceIn(t, "content/service.yaml", "canonical_host: www.anteroom.example", "canonical_host: www.tern.example")
 			replaceIn(t, "content/service.yaml", "apex_host: anteroom.example", "apex_host: tern.example")
 		}},
-		{"a stale folder", "nothing was changed, and what is live stays (run anteroom generate, and look at the diff)", exitFailure, nil, nil},
-		{"a security.txt that has expired", "security.txt expired at", exitFailure, []string{"--public", "none"}, func() { t.Setenv("SOURCE_DATE_EPOCH", "4102444800") }},
+		{"a stale folder", "nothing was changed, and what is live stays (run anteroom generate, and look at the diff)", cli.ExitFailure, nil, nil},
+		{"a security.txt that has expired", "security.txt expired at", cli.ExitFailure, []string{"--public", "none"}, func() { t.Setenv("SOURCE_DATE_EPOCH", "4102444800") }},
 	} {
 		if c.change != nil {
 			c.change()
@@ -229,11 +230,11 @@ func TestCarriedWorker(t *testing.T) {
 		return map[string][]byte{"worker.mjs": []byte("carried"), "apex.mjs": {}, "edge.wasm": {}}, true
 	}
 	var out, complaint bytes.Buffer
-	if code := run([]string{"deploy", "--dry-run"}, nil, &out, &complaint); code != exitOK || !strings.Contains(out.String(), "worker.mjs          7 bytes") {
+	if code := run([]string{"deploy", "--dry-run"}, nil, &out, &complaint); code != cli.ExitOK || !strings.Contains(out.String(), "worker.mjs          7 bytes") {
 		t.Errorf("deploy: %s%s", &out, &complaint)
 	}
 	for range 2 {
-		if code := run([]string{"build"}, nil, &out, &complaint); code != exitOK {
+		if code := run([]string{"build"}, nil, &out, &complaint); code != cli.ExitOK {
 			t.Fatalf("build: %s", &complaint)
 		}
 	}

@@ -16,6 +16,7 @@ import (
 	"strings"
 	"testing"
 
+	"anteroom/cmd/anteroom/internal/cli"
 	"anteroom/cmd/anteroom/internal/live"
 	"anteroom/edge/assets"
 	"anteroom/edge/worker/cloudflare/apitest"
@@ -39,7 +40,7 @@ func TestWranglerDeploysTheSame(t *testing.T) {
 		}
 	}
 	for _, args := range [][]string{{"key", "rotate", "--out", "receipt.key"}, {"generate"}} {
-		if code := run(args, nil, io.Discard, io.Discard); code != exitOK {
+		if code := run(args, nil, io.Discard, io.Discard); code != cli.ExitOK {
 			t.Fatalf("%q: %d", args, code)
 		}
 	}
@@ -64,7 +65,7 @@ func TestWranglerDeploysTheSame(t *testing.T) {
 	}
 	deploy := func() {
 		t.Helper()
-		if code, answer, complaint := ours.call("--bundle", "build/bundle", "--key-file", "receipt.key"); code != exitOK {
+		if code, answer, complaint := ours.call("--bundle", "build/bundle", "--key-file", "receipt.key"); code != cli.ExitOK {
 			t.Fatalf("%d %s%s", code, answer, complaint)
 		}
 	}

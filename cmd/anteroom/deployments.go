@@ -8,6 +8,7 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"anteroom/cmd/anteroom/internal/cli"
 	"anteroom/edge/worker/cloudflare"
 	"anteroom/edge/worker/deploy"
 
@@ -40,7 +41,7 @@ func (h *historyFlags) read(ctx context.Context, permission string) (*deploy.His
 	return history, client.Close, nil
 }
 
-func deploymentsCommand(t *terminal) *cobra.Command {
+func deploymentsCommand(t *cli.Terminal) *cobra.Command {
 	var flags historyFlags
 	var asJSON bool
 	cmd := &cobra.Command{
@@ -55,16 +56,16 @@ A version that anteroom deploy did not make does not say what it publishes.
 The token in ` + cloudflare.TokenVariable + ` needs the permission
 ` + deploy.PermissionHistory + `.`,
 		Args: cobra.NoArgs,
-		RunE: withExitCode(func(cmd *cobra.Command, _ []string) error {
+		RunE: cli.WithExitCode(func(cmd *cobra.Command, _ []string) error {
 			history, end, err := flags.read(cmd.Context(), deploy.PermissionHistory)
 			if err != nil {
 				return err
 			}
 			defer end()
 			if asJSON {
-				return t.sayObject(history)
+				return t.PrintObject(history)
 			}
-			t.printHistory(history)
+			printHistory(t, history)
 			return nil
 		}),
 	}
@@ -74,9 +75,9 @@ The token in ` + cloudflare.TokenVariable + ` needs the permission
 }
 
 // printHistory prints what was deployed, and what can be deployed again.
-func (t *terminal) printHistory(h *deploy.History) {
-	t.say("%s (%s) at %s", h.Worker, h.Environment, orNone(strings.Join(h.Hosts, ", ")))
-	t.say("")
+func printHistory(t *cli.Terminal, h *deploy.History) {
+	t.Printf("%s (%s) at %s", h.Worker, h.Environment, orNone(strings.Join(h.Hosts, ", ")))
+	t.Printf("")
 	var b strings.Builder
 	table := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
 	row := func(live bool, on string, r *deploy.Release, by, note string) {
@@ -108,7 +109,7 @@ func (t *terminal) printHistory(h *deploy.History) {
 	}
 	table.Flush()
 	for line := range strings.Lines(b.String()) {
-		t.say("%s", strings.TrimRight(line, " \n"))
+		t.Printf("%s", strings.TrimRight(line, " \n"))
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 	"sync"
 	"time"
 
+	"anteroom/cmd/anteroom/internal/cli"
 	"anteroom/edge/worker/remote"
 	"anteroom/generator"
 	"anteroom/generator/site"
@@ -25,7 +26,7 @@ const patience = 5 * time.Second
 
 // doctor looks at what a service needs, and changes nothing.
 type doctor struct {
-	t            *terminal
+	t            *cli.Terminal
 	serve        serveOptions
 	store        storeFlags
 	logKey       logKeySource
@@ -107,7 +108,7 @@ const asTheUser = "run doctor as the user of the service"
 // of its own.
 func (f *findings) err(s severity, err error) {
 	for line := range strings.Lines(err.Error()) {
-		what, mend := splitHint(strings.TrimSpace(line))
+		what, mend := cli.SplitHint(strings.TrimSpace(line))
 		if mend == "" && errors.Is(err, fs.ErrPermission) {
 			mend = asTheUser
 		}
@@ -115,7 +116,7 @@ func (f *findings) err(s severity, err error) {
 	}
 }
 
-func doctorCommand(t *terminal) *cobra.Command {
+func doctorCommand(t *cli.Terminal) *cobra.Command {
 	d := doctor{t: t}
 	var asJSON bool
 	cmd := &cobra.Command{
@@ -134,7 +135,7 @@ network keeps it from seeing is a warning.
 
 Exit codes: 0 no fault, 1 a fault, 2 called wrongly.`,
 		Args: cobra.NoArgs,
-		RunE: withExitCode(func(cmd *cobra.Command, _ []string) error {
+		RunE: cli.WithExitCode(func(cmd *cobra.Command, _ []string) error {
 			flags := cmd.Flags()
 			text := func(name string) string { return flags.Lookup(name).Value.String() }
 			d.serve = serveOptions{
@@ -142,13 +143,13 @@ Exit codes: 0 no fault, 1 a fault, 2 called wrongly.`,
 				keyFile: text("key-file"), smtp: text("smtp"), smtpFile: text("smtp-file"), unsigned: text("unsigned") == "true", key: os.Getenv("ANTEROOM_KEY"),
 			}
 			if err := d.serve.check(); err != nil {
-				return usageError{err}
+				return cli.Usage(err)
 			}
 			found, err := d.examine(cmd.Context(), flags.Changed("data"))
 			if err != nil {
 				return err
 			}
-			return d.t.printFindings(found, asJSON)
+			return printFindings(d.t, found, asJSON)
 		}),
 	}
 	flags := cmd.Flags()
@@ -212,7 +213,7 @@ func unreachable(err error) bool {
 
 // printFindings prints what the doctor found: a line for each, or one JSON object. Its error ends
 // the command where there is a fault.
-func (t *terminal) printFindings(list []finding, asJSON bool) error {
+func printFindings(t *cli.Terminal, list []finding, asJSON bool) error {
 	count := func(s severity) (n int) {
 		for _, f := range list {
 			if f.Status == s {
@@ -223,7 +224,7 @@ func (t *terminal) printFindings(list []finding, asJSON bool) error {
 	}
 	faults, warnings := count(fault), count(warning)
 	if asJSON {
-		err := t.sayObject(struct {
+		err := t.PrintObject(struct {
 			Faults   int       `json:"faults"`
 			Warnings int       `json:"warnings"`
 			Findings []finding `json:"findings"`
@@ -237,12 +238,12 @@ func (t *terminal) printFindings(list []finding, asJSON bool) error {
 			if f.Mend != "" {
 				line += " (" + f.Mend + ")"
 			}
-			t.say("%s", line)
+			t.Printf("%s", line)
 		}
-		t.say("%s, %s", plural(faults, "fault"), plural(warnings, "warning"))
+		t.Printf("%s, %s", cli.Plural(faults, "fault"), cli.Plural(warnings, "warning"))
 	}
 	if faults > 0 {
-		return failure{exitFailure, errSilent}
+		return cli.Exit(cli.ExitFailure, cli.ErrSilent)
 	}
 	return nil
 }

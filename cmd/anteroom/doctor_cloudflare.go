@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"anteroom/cmd/anteroom/internal/cli"
 	"anteroom/edge/store/records"
 	"anteroom/edge/turn"
 	"anteroom/edge/worker/cloudflare"
@@ -30,7 +31,7 @@ func (d *doctor) cloudflare(ctx context.Context, f *findings) {
 		if err != nil {
 			first, more, _ := strings.Cut(err.Error(), "\n")
 			if more != "" {
-				first += fmt.Sprintf(", and %s", plural(1+strings.Count(more, "\n"), "other fault"))
+				first += fmt.Sprintf(", and %s", cli.Plural(1+strings.Count(more, "\n"), "other fault"))
 			}
 			f.warn("anteroom deploy --dry-run lists all", "%s cannot be deployed with %s: %s", d.store.wrangler, d.serve.content, first)
 		}
@@ -63,7 +64,7 @@ func (d *doctor) deployed(ctx context.Context, f *findings, environment string) 
 	if err == nil {
 		second, _ := rows[0][0][0].(int64)
 		d.skew(f, time.Unix(second, 0), store.Name())
-		today := d.t.now().UTC().Format(time.DateOnly)
+		today := d.t.Now().UTC().Format(time.DateOnly)
 		_, err = observed(ctx, store, records.Days{Since: today, Through: today})
 	}
 	if err != nil && !errors.Is(err, remote.ErrNoDataset) {

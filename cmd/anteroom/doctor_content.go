@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"anteroom/cmd/anteroom/internal/cli"
 	"anteroom/edge/endpoint/receipt"
 	"anteroom/edge/native/lastgood"
 	"anteroom/edge/native/receiptkey"
@@ -28,8 +29,8 @@ func (d *doctor) content(f *findings) {
 		return
 	}
 	s, output, err := loadAndGenerate(folder)
-	if faulty := (contentError{}); errors.As(err, &faulty) {
-		f.fault("anteroom generate --check names them all", "%s has %s; the first: %v", folder, plural(len(faulty.Faults), "fault"), faulty.Faults[0])
+	if faulty := (cli.ContentError{}); errors.As(err, &faulty) {
+		f.fault("anteroom generate --check names them all", "%s has %s; the first: %v", folder, cli.Plural(len(faulty.Faults), "fault"), faulty.Faults[0])
 		return
 	}
 	if err != nil {
@@ -37,7 +38,7 @@ func (d *doctor) content(f *findings) {
 		return
 	}
 	d.site, d.output = s, output
-	f.ok("%s describes %s: %s, version %s", folder, s.Service.CanonicalHost, plural(len(output.Documents), "document"), output.Snapshot.ShortVersion())
+	f.ok("%s describes %s: %s, version %s", folder, s.Service.CanonicalHost, cli.Plural(len(output.Documents), "document"), output.Snapshot.ShortVersion())
 }
 
 // documents holds public/ against the content, and looks for what does not belong there.
@@ -59,7 +60,7 @@ func (d *doctor) documents(_ context.Context, f *findings) {
 		return
 	}
 	if n := len(plan.Changes()); n > 0 {
-		f.warn("run anteroom generate", "%s is stale: %s not as %s has it", out, plural(n, "document"), d.serve.content)
+		f.warn("run anteroom generate", "%s is stale: %s not as %s has it", out, cli.Plural(n, "document"), d.serve.content)
 	}
 	var stray, private []string
 	for _, e := range plan.Entries {
@@ -137,7 +138,7 @@ const staleVerification = 30
 func (d *doctor) verification(_ context.Context, f *findings) {
 	if d.site != nil {
 		last := d.site.Current()
-		f.ok("the last one by hand is of %s, %s old", last.AsOf, plural(daysSince(last.AsOf), "day"))
+		f.ok("the last one by hand is of %s, %s old", last.AsOf, cli.Plural(daysSince(last.AsOf), "day"))
 	}
 }
 
@@ -158,7 +159,7 @@ func (d *doctor) key(_ context.Context, f *findings) {
 		return
 	}
 	silent := *d.t
-	silent.err = io.Discard // permissions are told by a check of their own
+	silent.Err = io.Discard // permissions are told by a check of their own
 	key, err := d.serve.readKey(&silent)
 	if err == nil {
 		err = refusePublishedSecret(key, &d.site.Service, filepath.Join(d.serve.content, serviceFile))
@@ -194,7 +195,7 @@ func (d *doctor) log(_ context.Context, f *findings) {
 	}
 	keys, last := d.site.Service.Log.Keys, d.site.Log.Current()
 	silent := *d.t
-	silent.err = io.Discard // permissions are told by a check of their own
+	silent.Err = io.Discard // permissions are told by a check of their own
 	key, err := d.logKey.read(&silent)
 	if err == nil && key != nil {
 		err = mustSign(key.Public, keys, filepath.Join(d.serve.content, serviceFile))

@@ -130,7 +130,7 @@ func (d *doctor) clock(ctx context.Context, f *findings) {
 
 // skew holds the clock of this machine against another.
 func (d *doctor) skew(f *findings, theirs time.Time, whose string) {
-	off := d.t.now().Sub(theirs).Round(time.Second)
+	off := d.t.Now().Sub(theirs).Round(time.Second)
 	if off.Abs() > skewed {
 		f.warn("set it, and have NTP keep it", "the clock of this machine is %s off that of %s", off, whose)
 		return

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"anteroom/cmd/anteroom/internal/cli"
 	"anteroom/edge/native/disk"
 	"anteroom/edge/native/mail"
 	"anteroom/edge/native/sqlite"
@@ -54,7 +55,7 @@ func (d *doctor) database(ctx context.Context, f *findings) {
 		}
 		return
 	}
-	f.ok("%s, %s, has this program's schema; %s", file, byteSize(info.Size()), sound)
+	f.ok("%s, %s, has this program's schema; %s", file, cli.ByteSize(info.Size()), sound)
 	d.records(ctx, f, reader, file)
 }
 
@@ -111,7 +112,7 @@ func (d *doctor) records(ctx context.Context, f *findings, r records.Reader, nam
 			}
 		}
 	}
-	now := d.t.now().UTC()
+	now := d.t.Now().UTC()
 	extent, err := records.Measure(ctx, r, now.Format(time.RFC3339), true, after)
 	if err != nil {
 		f.err(fault, err)
@@ -131,7 +132,7 @@ func (d *doctor) records(ctx context.Context, f *findings, r records.Reader, nam
 		ahead += n
 	}
 	if ahead > 0 {
-		f.warn("look at the clock check, and at anteroom records list", "%s: %s to come by their own time", name, plural(int(ahead), "record"))
+		f.warn("look at the clock check, and at anteroom records list", "%s: %s to come by their own time", name, cli.Plural(int(ahead), "record"))
 	}
 	d.waiting(ctx, f, r, name, after)
 	d.outbox(ctx, f, r, name, now)
@@ -154,7 +155,7 @@ func (d *doctor) waiting(ctx context.Context, f *findings, r records.Reader, nam
 		n += of
 	}
 	if d.site != nil && n > 0 && daysSince(d.site.Current().AsOf) > staleVerification {
-		f.warn("anteroom verify", "%s: %s to be verified, and the last verification is more than %s old", name, waits(n, "record"), plural(staleVerification, "day"))
+		f.warn("anteroom verify", "%s: %s to be verified, and the last verification is more than %s old", name, waits(n, "record"), cli.Plural(staleVerification, "day"))
 		return
 	}
 	f.ok("%s: %s to be verified", name, waits(n, "record"))
@@ -163,9 +164,9 @@ func (d *doctor) waiting(ctx context.Context, f *findings, r records.Reader, nam
 // waits says how many things wait.
 func waits(n int64, noun string) string {
 	if n == 1 {
-		return plural(1, noun) + " waits"
+		return cli.Plural(1, noun) + " waits"
 	}
-	return plural(int(n), noun) + " wait"
+	return cli.Plural(int(n), noun) + " wait"
 }
 
 // outbox looks for messages that were given up, and for those that wait for long.
@@ -198,9 +199,9 @@ func (d *doctor) outbox(ctx context.Context, f *findings, r records.Reader, name
 // were says of how many things something was done.
 func were(n int64, noun string) string {
 	if n == 1 {
-		return plural(1, noun) + " was"
+		return cli.Plural(1, noun) + " was"
 	}
-	return plural(int(n), noun) + " were"
+	return cli.Plural(int(n), noun) + " were"
 }
 
 // disk looks at what is free where the data is.
@@ -235,11 +236,11 @@ func (f *findings) room(folder string, size, free, files int64) {
 	case free < none || files == 0:
 		f.fault("make room, old backups first, and restart the server", "there is no room where %s is: what callers send is refused", folder)
 	case free < want:
-		f.warn("make room: two more copies of the database are to fit", "%s is free where %s is, and %s is wanted", byteSize(free), folder, byteSize(want))
+		f.warn("make room: two more copies of the database are to fit", "%s is free where %s is, and %s is wanted", cli.ByteSize(free), folder, cli.ByteSize(want))
 	case files < leastFiles:
-		f.warn("remove files: each message of a Maildir is one", "%s more can be made where %s is", plural(int(files), "file"), folder)
+		f.warn("remove files: each message of a Maildir is one", "%s more can be made where %s is", cli.Plural(int(files), "file"), folder)
 	default:
-		f.ok("%s is free where %s is", byteSize(free), folder)
+		f.ok("%s is free where %s is", cli.ByteSize(free), folder)
 	}
 }
 
@@ -274,11 +275,11 @@ func (d *doctor) lastBackup(_ context.Context, f *findings) {
 	if len(open) > 0 {
 		f.warn("chmod go= on each", "others may read %s", few(open))
 	}
-	switch age := d.t.now().Sub(newest); {
+	switch age := d.t.Now().Sub(newest); {
 	case name == "":
 		f.warn("anteroom backup makes one", "there is no backup in %s", d.backups)
 	case age > staleBackup*24*time.Hour:
-		f.warn("anteroom backup makes one", "the newest is %s, %s old", name, plural(int(age.Hours()/24), "day"))
+		f.warn("anteroom backup makes one", "the newest is %s, %s old", name, cli.Plural(int(age.Hours()/24), "day"))
 	default:
 		f.ok("the newest is %s, of %s", name, newest.UTC().Format(time.RFC3339))
 	}
@@ -315,7 +316,7 @@ func (d *doctor) mail(ctx context.Context, f *findings) {
 		case err != nil:
 			f.err(fault, err)
 		default:
-			f.ok("serve puts it into the folder %s: %s unread", d.serve.mailFolder(), plural(len(entries), "message"))
+			f.ok("serve puts it into the folder %s: %s unread", d.serve.mailFolder(), cli.Plural(len(entries), "message"))
 		}
 		return
 	}

@@ -18,6 +18,7 @@ import (
 	"testing"
 	"time"
 
+	"anteroom/cmd/anteroom/internal/cli"
 	"anteroom/edge/native/mail/smtptest"
 	"anteroom/edge/native/sqlite"
 	"anteroom/edge/turn"
@@ -59,7 +60,7 @@ func (loopback) RoundTrip(r *http.Request) (*http.Response, error) {
 func operate(t *testing.T, args ...string) string {
 	t.Helper()
 	var out, complaint bytes.Buffer
-	if code := run(args, strings.NewReader(""), &out, &complaint); code != exitOK {
+	if code := run(args, strings.NewReader(""), &out, &complaint); code != cli.ExitOK {
 		t.Fatalf("anteroom %s ends with %d: %s%s", strings.Join(args, " "), code, &out, &complaint)
 	}
 	return out.String()
@@ -88,7 +89,7 @@ func diagnose(t *testing.T, args ...string) []finding {
 			t.Errorf("a line of no use: %+v", f)
 		}
 	}
-	if faults != report.Faults || warnings != report.Warnings || (code == exitOK) != (faults == 0) || code > exitFailure {
+	if faults != report.Faults || warnings != report.Warnings || (code == cli.ExitOK) != (faults == 0) || code > cli.ExitFailure {
 		t.Errorf("code %d with %+v", code, report)
 	}
 	return report.Findings
@@ -552,7 +553,7 @@ func TestDoctorClock(t *testing.T) {
 			w.Header().Set("Date", date)
 			answers(w, r)
 		}))
-		d := doctor{t: &terminal{now: func() time.Time { return at }}, origin: server.URL}
+		d := doctor{t: &cli.Terminal{Now: func() time.Time { return at }}, origin: server.URL}
 		var f findings
 		d.clock(t.Context(), &f)
 		if len(f.list) != 1 || !strings.HasPrefix(string(f.list[0].Status)+" "+f.list[0].What, want) {
@@ -641,7 +642,7 @@ func TestDoctorCloudflare(t *testing.T) {
 // Whatever serve is given, doctor takes, from the environment too.
 func TestDoctorTakesWhatServeTakes(t *testing.T) {
 	patientFolder(t)
-	term := newTerminal(nil, io.Discard, io.Discard)
+	term := cli.New(nil, io.Discard, io.Discard)
 	doctor := doctorCommand(term).Flags()
 	serveCommand(term).Flags().VisitAll(func(f *pflag.Flag) {
 		if own := doctor.Lookup(f.Name); own == nil || own.DefValue != f.DefValue {
@@ -654,7 +655,7 @@ func TestDoctorTakesWhatServeTakes(t *testing.T) {
 		t.Error(lines)
 	}
 	var complaint bytes.Buffer
-	if code := run([]string{"doctor", "--data", "public/data"}, nil, io.Discard, &complaint); code != exitUsage || !strings.Contains(complaint.String(), "--data public/data is inside public") {
+	if code := run([]string{"doctor", "--data", "public/data"}, nil, io.Discard, &complaint); code != cli.ExitUsage || !strings.Contains(complaint.String(), "--data public/data is inside public") {
 		t.Errorf("code %d: %s", code, &complaint)
 	}
 }

@@ -5,6 +5,8 @@ import (
 	"io"
 	"testing"
 
+	"anteroom/cmd/anteroom/internal/cli"
+
 	"github.com/spf13/pflag"
 )
 
@@ -13,9 +15,9 @@ import (
 func TestVariablesMeanOneThing(t *testing.T) {
 	type meaning struct{ value, kind, command string }
 	meanings := map[string]meaning{}
-	for cmd := range commands(rootCommand(newTerminal(nil, io.Discard, io.Discard))) {
+	for cmd := range cli.Commands(rootCommand(cli.New(nil, io.Discard, io.Discard))) {
 		cmd.LocalFlags().VisitAll(func(f *pflag.Flag) {
-			name := variable(f)
+			name := cli.Variable(f)
 			if name == "" {
 				return
 			}
@@ -41,14 +43,14 @@ func TestOnCommandLine(t *testing.T) {
 	flags := pflag.NewFlagSet("serve", pflag.ContinueOnError)
 	smtp, outbox := flags.String("smtp", "", ""), flags.String("outbox", "", "")
 	flags.String("data", "", "")
-	if err := errors.Join(flags.Parse([]string{"--outbox=flag"}), fromEnvironment(flags), fromEnvironment(flags)); err != nil {
+	if err := errors.Join(flags.Parse([]string{"--outbox=flag"}), cli.FromEnvironment(flags), cli.FromEnvironment(flags)); err != nil {
 		t.Fatal(err)
 	}
 	if *smtp != "smtps://variable" || *outbox != "flag" {
 		t.Errorf("values %q, %q", *smtp, *outbox)
 	}
 	for name, want := range map[string]bool{"smtp": false, "outbox": true, "data": false} {
-		if got := onCommandLine(flags, name); got != want {
+		if got := cli.OnCommandLine(flags, name); got != want {
 			t.Errorf("--%s on the command line: %t", name, got)
 		}
 	}

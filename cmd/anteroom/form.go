@@ -11,6 +11,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"anteroom/cmd/anteroom/internal/cli"
 	"anteroom/edge/quote"
 
 	"github.com/charmbracelet/huh"
@@ -26,12 +27,12 @@ type form struct {
 	plain bool
 }
 
-func newForm(ctx context.Context, t *terminal) *form {
-	term, out := os.Getenv("TERM"), t.err
-	if w, wrapped := out.(withoutSecrets); wrapped {
+func newForm(ctx context.Context, t *cli.Terminal) *form {
+	term, out := os.Getenv("TERM"), t.Err
+	if w, wrapped := out.(cli.WithoutSecrets); wrapped {
 		out = w.Writer // forms want the terminal itself, to know its size
 	}
-	return &form{ctx: ctx, in: t.in, lines: bufio.NewReader(t.in), out: out, plain: term == "dumb" || term == ""}
+	return &form{ctx: ctx, in: t.In, lines: bufio.NewReader(t.In), out: out, plain: term == "dumb" || term == ""}
 }
 
 // errLeft is the error of a question that was left unanswered.

@@ -15,13 +15,16 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"text/tabwriter"
 	"time"
 
+	"anteroom/cmd/anteroom/internal/cli"
 	"anteroom/cmd/anteroom/internal/live"
 	"anteroom/edge/api"
 	"anteroom/edge/endpoint/receipt"
 	"anteroom/edge/jsondoc"
 	"anteroom/edge/native/sqlite"
+	"anteroom/edge/quote"
 	"anteroom/generator"
 	"anteroom/generator/publish"
 	"anteroom/generator/site"
@@ -37,7 +40,7 @@ const (
 	wranglerFile  = "wrangler.toml"
 )
 
-func generateCommand(t *terminal) *cobra.Command {
+func generateCommand(t *cli.Terminal) *cobra.Command {
 	var content, out string
 	var check, keepWatching, asJSON bool
 	var secret secretSource
@@ -58,9 +61,9 @@ at hand (--key-file, ANTEROOM_KEY) generate makes sure that the content does not
 SOURCE_DATE_EPOCH, in seconds, replaces the time that the expiry of security.txt and the dates of boards
 are checked against.`,
 		Args: cobra.NoArgs,
-		RunE: withExitCode(func(cmd *cobra.Command, _ []string) error {
+		RunE: cli.WithExitCode(func(cmd *cobra.Command, _ []string) error {
 			if check && keepWatching {
-				return usageError{errors.New("--check and --watch exclude each other")}
+				return cli.Usage(errors.New("--check and --watch exclude each other"))
 			}
 			key, err := secret.read(t)
 			if err != nil {
@@ -91,10 +94,10 @@ are checked against.`,
 				if err != nil {
 					return err
 				}
-				t.printReport(r, asJSON, changesOnly)
+				printReport(t, r, asJSON, changesOnly)
 				if check && r.Changes > 0 {
 					return fmt.Errorf("%s is stale: %s not as %s has it (run anteroom generate)",
-						out, plural(r.Changes, "document"), content)
+						out, cli.Plural(r.Changes, "document"), content)
 				}
 				return nil
 			}
@@ -105,9 +108,9 @@ are checked against.`,
 			changesOnly := false
 			again := func() {
 				if err := once(changesOnly); err != nil {
-					t.fail(failure{exitFailure, err})
+					t.Fail(cli.Exit(cli.ExitFailure, err))
 				}
-				t.out.Flush()
+				t.Out.Flush()
 				changesOnly = true
 			}
 			state := fingerprint(content)
@@ -122,7 +125,7 @@ are checked against.`,
 	flags.StringVar(&out, "out", publicFolder, "the `folder` of the documents")
 	flags.BoolVar(&check, "check", false, "write nothing; fail where the documents are not up to date")
 	flags.BoolVar(&keepWatching, "watch", false, "do it again whenever the content changes, until interrupted")
-	flags.SetAnnotation("watch", onlyHere, []string{"true"}) // set for serve, it would keep generate from ending
+	flags.SetAnnotation("watch", cli.OnlyHere, []string{"true"}) // set for serve, it would keep generate from ending
 	flags.BoolVar(&asJSON, "json", false, "report as one JSON object")
 	return cmd
 }
@@ -179,19 +182,19 @@ func loadContent(folder string) (*site.Site, error) {
 // contentFaults adds the name of the content folder to an error that lists faults of the content.
 func contentFaults(folder string, err error) error {
 	if faults := site.Faults(nil); errors.As(err, &faults) {
-		return contentError{folder, faults}
+		return cli.Content(folder, faults)
 	}
 	return err
 }
 
 // publishTo publishes the documents and reports what changed. With check it only compares them.
-func publishTo(t *terminal, out string, s *site.Site, output *generator.Output, check bool) (*report, error) {
+func publishTo(t *cli.Terminal, out string, s *site.Site, output *generator.Output, check bool) (*report, error) {
 	warnings, err := checkExpiry(s)
 	if err != nil {
 		return nil, err
 	}
 	for _, warning := range warnings {
-		t.warn("%s", warning)
+		t.Warnf("%s", warning)
 	}
 	if err := keepLog(out, output.Log); err != nil {
 		return nil, err
@@ -215,7 +218,7 @@ func publishTo(t *terminal, out string, s *site.Site, output *generator.Output, 
 		}
 	}
 	if !check {
-		plan.Progress = t.progress("writing " + out)
+		plan.Progress = t.Progress("writing " + out)
 		if err := plan.Apply(); err != nil {
 			return nil, hintPermission(err)
 		}
@@ -507,4 +510,54 @@ func fingerprint(folder string) (state string) {
 		return nil
 	})
 	return state
+}
+
+// report is what generate did, or with --check what it would do.
+type report struct {
+	Out       string                 `json:"out"`
+	Content   string                 `json:"content"` // version of the content
+	Check     bool                   `json:"check"`
+	Documents []publish.Entry        `json:"documents"`
+	Counts    map[publish.Status]int `json:"counts"`
+	Bytes     int64                  `json:"bytes"`   // of all documents but the removed ones
+	Changes   int                    `json:"changes"` // new, changed and removed documents
+	Warnings  []string               `json:"warnings"`
+}
+
+// printReport prints a table and a summary, or one JSON object. With changesOnly the table leaves
+// out the documents that stay, but not the files that generate did not make. A log has thousands of
+// files: those of one status share a line.
+func printReport(t *cli.Terminal, r *report, asJSON, changesOnly bool) {
+	if asJSON {
+		t.PrintObject(r) // it is made of texts and numbers, which do not fail
+		return
+	}
+	table := tabwriter.NewWriter(t.Out, 0, 0, 2, ' ', 0)
+	statuses := []publish.Status{publish.New, publish.Changed, publish.Same, publish.Removed, publish.Kept}
+	files, sizes := map[publish.Status]int{}, map[publish.Status]int64{} // of a log
+	for _, e := range r.Documents {
+		if changesOnly && e.Status == publish.Same {
+			continue
+		}
+		if tlog.Published(e.Path) && e.Status != publish.Kept {
+			files[e.Status]++
+			sizes[e.Status] += e.Size
+			continue
+		}
+		name, _ := quote.Visible(e.Path) // of a file that anybody may have put there
+		fmt.Fprintf(table, "%s\t%d\t%s\n", name, e.Size, e.Status)
+	}
+	for _, status := range statuses {
+		if n := files[status]; n > 0 {
+			fmt.Fprintf(table, "%s/, %s\t%d\t%s\n", tlog.Folder, cli.Plural(n, "file"), sizes[status], status)
+		}
+	}
+	table.Flush()
+	var counts []string
+	for _, status := range statuses {
+		if n := r.Counts[status]; n > 0 {
+			counts = append(counts, fmt.Sprintf("%d %s", n, status))
+		}
+	}
+	t.Printf("%s: %s; %s, content %.12s", r.Out, strings.Join(counts, ", "), cli.ByteSize(r.Bytes), r.Content)
 }

@@ -23,6 +23,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"anteroom/cmd/anteroom/internal/cli"
 	"anteroom/content"
 	"anteroom/edge/api"
 	"anteroom/edge/native/disk"
@@ -137,7 +138,7 @@ func identifier(texts ...string) string {
 	return ""
 }
 
-func initCommand(t *terminal) *cobra.Command {
+func initCommand(t *cli.Terminal) *cobra.Command {
 	s := &service{}
 	questions := s.questions()
 	var yes bool
@@ -156,7 +157,7 @@ whole, or not at all.
 
 SOURCE_DATE_EPOCH, in seconds, replaces the time that dates are taken from.`,
 		Args: cobra.ExactArgs(1),
-		RunE: withExitCode(func(cmd *cobra.Command, args []string) error {
+		RunE: cli.WithExitCode(func(cmd *cobra.Command, args []string) error {
 			dir, err := vacantFolder(args[0])
 			var faults []error
 			if err != nil {
@@ -171,7 +172,7 @@ SOURCE_DATE_EPOCH, in seconds, replaces the time that dates are taken from.`,
 					faults = append(faults, fmt.Errorf("--%s %q: %s", q.flag, *q.value, q.check(*q.value)))
 				}
 			}
-			ask := !yes && t.asks && slices.ContainsFunc(open, func(q *question) bool { return q.flag != "worker" })
+			ask := !yes && t.Interactive && slices.ContainsFunc(open, func(q *question) bool { return q.flag != "worker" })
 			if !ask {
 				for _, q := range open {
 					if q.preset == nil || !yes && q.flag != "worker" {
@@ -180,16 +181,16 @@ SOURCE_DATE_EPOCH, in seconds, replaces the time that dates are taken from.`,
 				}
 			}
 			if faults != nil {
-				return usageError{errors.Join(faults...)}
+				return cli.Usage(errors.Join(faults...))
 			}
-			lines := bufio.NewReader(t.in)
+			lines := bufio.NewReader(t.In)
 			for _, q := range open {
 				preset := ""
 				if q.preset != nil {
 					preset = q.preset()
 				}
 				if *q.value = preset; ask {
-					if *q.value, err = t.ask(cmd.Context(), lines, q.what, preset, q.check); err != nil {
+					if *q.value, err = t.Ask(cmd.Context(), lines, q.what, preset, q.check); err != nil {
 						return fmt.Errorf("init %s: %w", args[0], err)
 					}
 				} else if want := q.check(preset); want != "" {
@@ -197,7 +198,7 @@ SOURCE_DATE_EPOCH, in seconds, replaces the time that dates are taken from.`,
 				}
 			}
 			if faults != nil {
-				return usageError{errors.Join(faults...)}
+				return cli.Usage(errors.Join(faults...))
 			}
 			now, err := currentTime()
 			if err != nil {
@@ -210,9 +211,9 @@ SOURCE_DATE_EPOCH, in seconds, replaces the time that dates are taken from.`,
 			if err != nil {
 				return hintPermission(fmt.Errorf("init %s: %w", args[0], err))
 			}
-			t.say("%s: %s, a service of your own (its README.md has the next steps). Go on with:", args[0], s.Name)
+			t.Printf("%s: %s, a service of your own (its README.md has the next steps). Go on with:", args[0], s.Name)
 			for _, step := range []string{"cd " + args[0], "anteroom generate", "anteroom serve"} {
-				t.say("  %s", step)
+				t.Printf("  %s", step)
 			}
 			return nil
 		}),
@@ -220,7 +221,7 @@ SOURCE_DATE_EPOCH, in seconds, replaces the time that dates are taken from.`,
 	for _, q := range questions {
 		cmd.Flags().StringVar(q.value, q.flag, "", q.what)
 	}
-	cmd.Flags().SetAnnotation("host", onlyHere, []string{"true"}) // serve has a --host too, for other hosts
+	cmd.Flags().SetAnnotation("host", cli.OnlyHere, []string{"true"}) // serve has a --host too, for other hosts
 	cmd.Flags().BoolVar(&yes, "yes", false, "ask nothing: what no flag says is as it would be proposed")
 	return cmd
 }

@@ -17,6 +17,7 @@ import (
 	"testing/fstest"
 	"time"
 
+	"anteroom/cmd/anteroom/internal/cli"
 	"anteroom/content"
 	"anteroom/edge/api"
 	"anteroom/edge/native/disk"
@@ -78,7 +79,7 @@ func TestNewServiceIsItsOwn(t *testing.T) {
 		foreign = append(foreign, page.Updated)
 	}
 	commands := []string{"--help"}
-	for _, command := range rootCommand(newTerminal(nil, io.Discard, io.Discard)).Commands() {
+	for _, command := range rootCommand(cli.New(nil, io.Discard, io.Discard)).Commands() {
 		commands = append(commands, command.Name())
 	}
 	command := regexp.MustCompile("`anteroom`|" + `\banteroom (` + strings.Join(commands, "|") + `)\b`)
@@ -185,8 +186,8 @@ func TestInitAsks(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "tern")
 	answers := "\nTern\ntern.test\nwww.tern.test\nada\n ada@tern.test \n\n\nTern 2\ntern-2\n"
 	var out, prompts bytes.Buffer
-	term := newTerminal(strings.NewReader(answers), &out, &prompts)
-	term.asks = true
+	term := cli.New(strings.NewReader(answers), &out, &prompts)
+	term.Interactive = true
 	cmd := rootCommand(term)
 	cmd.SetArgs([]string{"init", dir})
 	if err := cmd.Execute(); err != nil {
@@ -226,12 +227,12 @@ func TestInitWithoutAnswers(t *testing.T) {
 		"an interrupt": {interrupted, never, "interrupted"},
 	} {
 		dir := t.TempDir()
-		term := newTerminal(c.stdin, io.Discard, io.Discard)
-		term.asks = true
+		term := cli.New(c.stdin, io.Discard, io.Discard)
+		term.Interactive = true
 		cmd := rootCommand(term)
 		cmd.SetArgs([]string{"init", filepath.Join(dir, "tern")})
 		err := cmd.ExecuteContext(c.ctx)
-		if failed := (failure{}); !errors.As(err, &failed) || !strings.Contains(err.Error(), c.want) {
+		if failed := (cli.Failure{}); !errors.As(err, &failed) || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v", what, err)
 		}
 		if left, _ := os.ReadDir(dir); len(left) > 0 {
@@ -297,7 +298,7 @@ func TestInitChecksWhatItWrites(t *testing.T) {
 	parent := t.TempDir()
 	dir := filepath.Join(parent, "tern")
 	err = makeFolder(dir, files)
-	if faulty := (contentError{}); !errors.As(err, &faulty) || faulty.folder != filepath.Join(dir, "content") {
+	if faulty := (cli.ContentError{}); !errors.As(err, &faulty) || faulty.Folder != filepath.Join(dir, "content") {
 		t.Errorf("faulty content: %v", err)
 	}
 	if left, _ := os.ReadDir(parent); len(left) > 0 {
@@ -441,8 +442,8 @@ func TestEditRefuses(t *testing.T) {
 // What is asked shows nothing of a name that would act on the terminal.
 func TestAskIsVisible(t *testing.T) {
 	var prompts bytes.Buffer
-	term := newTerminal(nil, io.Discard, &prompts)
-	if _, err := term.ask(t.Context(), bufio.NewReader(strings.NewReader("\n")), "a name", unseen, func(string) string { return "" }); err != nil {
+	term := cli.New(nil, io.Discard, &prompts)
+	if _, err := term.Ask(t.Context(), bufio.NewReader(strings.NewReader("\n")), "a name", unseen, func(string) string { return "" }); err != nil {
 		t.Error(err)
 	}
 	checkSeen(t, "a prompt", prompts.String())

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"anteroom/cmd/anteroom/internal/cli"
 	"anteroom/edge/native/disk"
 	"anteroom/edge/native/receiptkey"
 	"anteroom/generator/site"
@@ -19,7 +20,7 @@ import (
 // serviceFile is the file of the content that publishes the receipt keys.
 const serviceFile = "service.yaml"
 
-func keyCommand(t *terminal) *cobra.Command {
+func keyCommand(t *cli.Terminal) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "key",
 		Short: "Make, publish and check the keys that sign receipts and the log",
@@ -35,7 +36,7 @@ alone needs it, for anteroom verify; its public half, a verifier key, stands in 
 	return cmd
 }
 
-func keyNewCommand(t *terminal) *cobra.Command {
+func keyNewCommand(t *cli.Terminal) *cobra.Command {
 	var out, content string
 	var choice keyChoice
 	cmd := &cobra.Command{
@@ -51,7 +52,7 @@ where the content lists keys of the log already.
 
   anteroom key new --log --out log.key`,
 		Args: cobra.NoArgs,
-		RunE: withExitCode(func(*cobra.Command, []string) error {
+		RunE: cli.WithExitCode(func(*cobra.Command, []string) error {
 			if err := checkOut(out, content); err != nil {
 				return err
 			}
@@ -62,7 +63,7 @@ where the content lists keys of the log already.
 			if err != nil {
 				return err
 			}
-			t.say("%s", public)
+			t.Printf("%s", public)
 			return nil
 		}),
 	}
@@ -75,31 +76,31 @@ where the content lists keys of the log already.
 // checkOut refuses a place for a secret key from which it would be published.
 func checkOut(out, content string) error {
 	if out == "" {
-		return usageError{errors.New("--out is missing: it names the file for the secret key")}
+		return cli.Usage(errors.New("--out is missing: it names the file for the secret key"))
 	}
 	for _, published := range []string{content, "public"} {
 		if inside(published, out) {
-			return usageError{fmt.Errorf("--out %s is inside %s, where everybody could read it", out, published)}
+			return cli.Usage(fmt.Errorf("--out %s is inside %s, where everybody could read it", out, published))
 		}
 	}
 	return nil
 }
 
-func keyPublicCommand(t *terminal) *cobra.Command {
+func keyPublicCommand(t *cli.Terminal) *cobra.Command {
 	var source secretSource
 	var choice keyChoice
 	cmd := &cobra.Command{
 		Use:   "public",
 		Short: "Print the public half of a key",
 		Args:  cobra.NoArgs,
-		RunE: withExitCode(func(cmd *cobra.Command, _ []string) error {
+		RunE: cli.WithExitCode(func(cmd *cobra.Command, _ []string) error {
 			if err := choice.check(cmd); err != nil {
 				return err
 			}
 			if choice.log {
 				key, err := choice.source.mustRead(t)
 				if err == nil {
-					t.say("%s", key.Public)
+					t.Printf("%s", key.Public)
 				}
 				return err
 			}
@@ -107,7 +108,7 @@ func keyPublicCommand(t *terminal) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			t.say("%s", receiptkey.Public(key))
+			t.Printf("%s", receiptkey.Public(key))
 			return nil
 		}),
 	}
@@ -116,7 +117,7 @@ func keyPublicCommand(t *terminal) *cobra.Command {
 	return cmd
 }
 
-func keyCheckCommand(t *terminal) *cobra.Command {
+func keyCheckCommand(t *cli.Terminal) *cobra.Command {
 	var source secretSource
 	var choice keyChoice
 	var content string
@@ -128,7 +129,7 @@ not at all. Of a key of the log it prints whether it is the last one, which sign
 
 Exit codes: 0 it is the current key, or the last of the log, 1 it is not, 2 called wrongly.`,
 		Args: cobra.NoArgs,
-		RunE: withExitCode(func(cmd *cobra.Command, _ []string) error {
+		RunE: cli.WithExitCode(func(cmd *cobra.Command, _ []string) error {
 			if err := choice.check(cmd); err != nil {
 				return err
 			}
@@ -154,22 +155,22 @@ Exit codes: 0 it is the current key, or the last of the log, 1 it is not, 2 call
 
 // checkKey says how the content lists a key. Its error says what to do where that is not as the
 // current one. file is the name of service.yaml.
-func checkKey(t *terminal, key ed25519.PrivateKey, service *site.Service, file string) error {
+func checkKey(t *cli.Terminal, key ed25519.PrivateKey, service *site.Service, file string) error {
 	if err := refusePublishedSecret(key, service, file); err != nil {
 		return err
 	}
 	public, published := receiptkey.Public(key), &service.ReceiptKeys
 	if public == published.Current {
-		t.say("current: %s", public)
+		t.Printf("current: %s", public)
 		return nil
 	}
 	for _, retired := range published.Retired {
 		if retired.PublicKey == public {
-			t.say("retired: %s", public)
+			t.Printf("retired: %s", public)
 			return fmt.Errorf("%s retired this receipt key on %s (sign with the secret of receipt_keys.current)", file, retired.RetiredOn)
 		}
 	}
-	t.say("none: %s", public)
+	t.Printf("none: %s", public)
 	if published.Current == "" {
 		return fmt.Errorf("%s publishes no receipt key (write this one into it as receipt_keys.current, and generate)", file)
 	}
@@ -193,7 +194,7 @@ func refusePublishedSecret(key ed25519.PrivateKey, service *site.Service, file s
 	return nil
 }
 
-func keyRotateCommand(t *terminal) *cobra.Command {
+func keyRotateCommand(t *cli.Terminal) *cobra.Command {
 	var out, content string
 	var choice keyChoice
 	cmd := &cobra.Command{
@@ -216,7 +217,7 @@ All of them stay listed.
 
   anteroom key rotate --log --out log.key`,
 		Args: cobra.NoArgs,
-		RunE: withExitCode(func(*cobra.Command, []string) error {
+		RunE: cli.WithExitCode(func(*cobra.Command, []string) error {
 			if err := checkOut(out, content); err != nil {
 				return err
 			}
@@ -234,29 +235,29 @@ All of them stay listed.
 
 // rotate makes a new key in the file named out, and publishes it in a content folder. Where that
 // fails, neither has changed.
-func rotate(t *terminal, out, content string) error {
+func rotate(t *cli.Terminal, out, content string) error {
 	s, err := loadContent(content)
 	if err != nil {
 		return err
 	}
 	file := filepath.Join(content, serviceFile)
 	public, err := publishKey(file, out, receiptkey.Generate, func(text []byte, public string) ([]byte, error) {
-		return site.RotateKey(text, public, t.now().UTC().Format("2006-01-02"))
+		return site.RotateKey(text, public, t.Now().UTC().Format("2006-01-02"))
 	})
 	if err != nil {
 		return err
 	}
 	old := s.Service.ReceiptKeys.Current
-	t.say("current: %s", public)
+	t.Printf("current: %s", public)
 	if old != "" {
-		t.say("retired: %s", old)
+		t.Printf("retired: %s", old)
 	}
-	t.say("")
-	t.say("Next, in this order:")
-	t.say("1. Run anteroom generate, look at the diff of %s and of the documents, and commit both.", file)
-	t.say("2. On a machine, stop the server and start it with --key-file %s. The old one would refuse the new content.", out)
-	t.say("3. On Cloudflare, run anteroom deploy --key-file %s. The key and the content that publishes it go live together.", out)
-	t.say("4. Keep %s where nobody else can read it, and out of version control.", out)
+	t.Printf("")
+	t.Printf("Next, in this order:")
+	t.Printf("1. Run anteroom generate, look at the diff of %s and of the documents, and commit both.", file)
+	t.Printf("2. On a machine, stop the server and start it with --key-file %s. The old one would refuse the new content.", out)
+	t.Printf("3. On Cloudflare, run anteroom deploy --key-file %s. The key and the content that publishes it go live together.", out)
+	t.Printf("4. Keep %s where nobody else can read it, and out of version control.", out)
 	return nil
 }
 
@@ -290,15 +291,15 @@ func (s *secretSource) addFlag(cmd *cobra.Command) {
 }
 
 // read reads the key. It is nil where none is named.
-func (s *secretSource) read(t *terminal) (ed25519.PrivateKey, error) {
+func (s *secretSource) read(t *cli.Terminal) (ed25519.PrivateKey, error) {
 	text, file := os.Getenv("ANTEROOM_KEY"), s.file
 	switch {
 	case text != "" && file != "":
-		return nil, usageError{errTwoKeys}
+		return nil, cli.Usage(errTwoKeys)
 	case text != "":
 		return parseKey(text)
 	case file == "-":
-		key, err := receiptkey.Read(t.in)
+		key, err := receiptkey.Read(t.In)
 		if err != nil {
 			return nil, fmt.Errorf("read receipt key from standard input: %w (%s)", err, hintKey)
 		}
@@ -310,10 +311,10 @@ func (s *secretSource) read(t *terminal) (ed25519.PrivateKey, error) {
 }
 
 // mustRead reads the key of a command that needs one.
-func (s *secretSource) mustRead(t *terminal) (ed25519.PrivateKey, error) {
+func (s *secretSource) mustRead(t *cli.Terminal) (ed25519.PrivateKey, error) {
 	key, err := s.read(t)
 	if key == nil && err == nil {
-		err = usageError{errors.New("there is no key: name its file with --key-file, or give it in ANTEROOM_KEY")}
+		err = cli.Usage(errors.New("there is no key: name its file with --key-file, or give it in ANTEROOM_KEY"))
 	}
 	return key, err
 }
@@ -332,8 +333,8 @@ func parseKey(text string) (ed25519.PrivateKey, error) {
 }
 
 // loadKey reads a key from a file.
-func loadKey(t *terminal, file string) (ed25519.PrivateKey, error) {
-	key, err := receiptkey.Load(file, t.warn)
+func loadKey(t *cli.Terminal, file string) (ed25519.PrivateKey, error) {
+	key, err := receiptkey.Load(file, t.Warnf)
 	switch {
 	case errors.Is(err, fs.ErrPermission):
 		return nil, fmt.Errorf("%w (give this user access to it)", err)

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"anteroom/cmd/anteroom/internal/cli"
 	"anteroom/edge/endpoint/receipt"
 	"anteroom/edge/native/disk"
 	"anteroom/generator/site"
@@ -30,17 +31,17 @@ func (s *logKeySource) addFlag(flags *pflag.FlagSet) {
 const hintLogKey = "name the file that anteroom key rotate --log has made; where there is none, it makes a key and lists it"
 
 // read reads the key. It is nil where none is named.
-func (s *logKeySource) read(t *terminal) (*tlog.Key, error) {
+func (s *logKeySource) read(t *cli.Terminal) (*tlog.Key, error) {
 	text, file := os.Getenv(logKeyVariable), s.file
 	switch {
 	case text != "" && file != "":
-		return nil, usageError{errors.New("--log-key-file and " + logKeyVariable + " exclude each other")}
+		return nil, cli.Usage(errors.New("--log-key-file and " + logKeyVariable + " exclude each other"))
 	case text != "":
 		return parseLogKey(logKeyVariable, text)
 	case file == "":
 		return nil, nil
 	case file == "-":
-		text, err := disk.ReadKey(t.in)
+		text, err := disk.ReadKey(t.In)
 		if err != nil {
 			return nil, fmt.Errorf("read key of the log from standard input: %w", err)
 		}
@@ -56,7 +57,7 @@ func (s *logKeySource) read(t *terminal) (*tlog.Key, error) {
 	}
 	key, err := parseLogKey(file, text)
 	if err == nil && open {
-		t.warn("key of the log %s can be read by others (run chmod 600 on it)", file)
+		t.Warnf("key of the log %s can be read by others (run chmod 600 on it)", file)
 	}
 	return key, err
 }
@@ -82,17 +83,17 @@ func isLogKey(text string) bool {
 }
 
 // mustRead reads the key of a command that needs one.
-func (s *logKeySource) mustRead(t *terminal) (*tlog.Key, error) {
+func (s *logKeySource) mustRead(t *cli.Terminal) (*tlog.Key, error) {
 	key, err := s.read(t)
 	if key == nil && err == nil {
-		err = usageError{errors.New("there is no key: name its file with --log-key-file, or give it in " + logKeyVariable)}
+		err = cli.Usage(errors.New("there is no key: name its file with --log-key-file, or give it in " + logKeyVariable))
 	}
 	return key, err
 }
 
 // signs reads the key that signs the next stage of a log with these keys; nil where that has none.
 // file is the name of service.yaml.
-func (s *logKeySource) signs(t *terminal, keys []string, file string) (*tlog.Key, error) {
+func (s *logKeySource) signs(t *cli.Terminal, keys []string, file string) (*tlog.Key, error) {
 	key, err := s.read(t)
 	switch {
 	case err != nil:
@@ -140,7 +141,7 @@ func makeLogKey(out string, service *site.Service) (public string, err error) {
 }
 
 // newLogKey is anteroom key new --log.
-func newLogKey(t *terminal, out, content string) error {
+func newLogKey(t *cli.Terminal, out, content string) error {
 	s, err := loadContent(content)
 	if err != nil {
 		return err
@@ -149,15 +150,15 @@ func newLogKey(t *terminal, out, content string) error {
 	if err != nil {
 		return err
 	}
-	t.say("%s", public)
-	t.say("")
-	t.say("List it as the last of log.keys in %s. (anteroom key rotate --log does both.)", filepath.Join(content, serviceFile))
+	t.Printf("%s", public)
+	t.Printf("")
+	t.Printf("List it as the last of log.keys in %s. (anteroom key rotate --log does both.)", filepath.Join(content, serviceFile))
 	return nil
 }
 
 // rotateLog makes a new key of the log in the file named out, and lists it in a content folder.
 // Where that fails, neither has changed.
-func rotateLog(t *terminal, out, content string) error {
+func rotateLog(t *cli.Terminal, out, content string) error {
 	s, err := loadContent(content)
 	if err != nil {
 		return err
@@ -167,19 +168,19 @@ func rotateLog(t *terminal, out, content string) error {
 	if err != nil {
 		return err
 	}
-	t.say("%s", public)
-	t.say("")
-	t.say("Next, in this order:")
-	t.say("1. Keep %s where nobody else can read it, out of version control, and a copy of it offline.", out)
-	t.say("2. Look at the diff of %s, and commit it.", file)
-	t.say("3. Run anteroom verify --log-key-file %s: it begins %s.", out, map[bool]string{
+	t.Printf("%s", public)
+	t.Printf("")
+	t.Printf("Next, in this order:")
+	t.Printf("1. Keep %s where nobody else can read it, out of version control, and a copy of it offline.", out)
+	t.Printf("2. Look at the diff of %s, and commit it.", file)
+	t.Printf("3. Run anteroom verify --log-key-file %s: it begins %s.", out, map[bool]string{
 		true: "the log, with all that was counted before", false: "a new tree, whose first entry is the end of the one before",
 	}[s.Log.Current() == nil])
 	return nil
 }
 
 // checkLogKey says how the content lists a key of the log.
-func checkLogKey(t *terminal, source *logKeySource, content string) error {
+func checkLogKey(t *cli.Terminal, source *logKeySource, content string) error {
 	key, err := source.mustRead(t)
 	if err != nil {
 		return err
@@ -194,7 +195,7 @@ func checkLogKey(t *terminal, source *logKeySource, content string) error {
 	} else if slices.Contains(s.Service.Log.Keys, key.Public) {
 		as = "earlier"
 	}
-	t.say("%s: %s", as, key.Public)
+	t.Printf("%s: %s", as, key.Public)
 	return err
 }
 
@@ -215,10 +216,10 @@ func (k *keyChoice) addFlags(cmd *cobra.Command, reads bool) {
 // check refuses a file of the other kind of key.
 func (k *keyChoice) check(cmd *cobra.Command) error {
 	switch {
-	case k.log && onCommandLine(cmd.Flags(), "key-file"):
-		return usageError{errors.New("--key-file names a receipt key: with --log, the file is named with --log-key-file")}
-	case !k.log && onCommandLine(cmd.Flags(), "log-key-file"):
-		return usageError{errors.New("--log-key-file names a key of the log, which --log is about")}
+	case k.log && cli.OnCommandLine(cmd.Flags(), "key-file"):
+		return cli.Usage(errors.New("--key-file names a receipt key: with --log, the file is named with --log-key-file"))
+	case !k.log && cli.OnCommandLine(cmd.Flags(), "log-key-file"):
+		return cli.Usage(errors.New("--log-key-file names a key of the log, which --log is about"))
 	}
 	return nil
 }

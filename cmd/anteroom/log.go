@@ -15,6 +15,7 @@ import (
 	"slices"
 	"strings"
 
+	"anteroom/cmd/anteroom/internal/cli"
 	"anteroom/cmd/anteroom/internal/live"
 	"anteroom/edge/jsondoc"
 	"anteroom/generator/site"
@@ -25,7 +26,7 @@ import (
 	"go.yaml.in/yaml/v4"
 )
 
-func logCommand(t *terminal) *cobra.Command {
+func logCommand(t *cli.Terminal) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "log",
 		Short: "Prove from the public log, check it, have it cosigned",
@@ -52,7 +53,7 @@ func (o *logFlags) add(flags *pflag.FlagSet) {
 func (o *logFlags) service() (*live.Service, error) {
 	s, err := live.New(o.url)
 	if err != nil {
-		return nil, usageError{err}
+		return nil, cli.Usage(err)
 	}
 	s.Host = o.host
 	return s, nil
@@ -71,7 +72,7 @@ type trust struct {
 func (o *logFlags) trusted() (*trust, error) {
 	for _, key := range o.keys {
 		if _, err := tlog.CheckKey(key); err != nil {
-			return nil, usageError{fmt.Errorf("--key %.100q: %w", key, err)}
+			return nil, cli.Usage(fmt.Errorf("--key %.100q: %w", key, err))
 		}
 	}
 	if len(o.keys) > 0 {
@@ -88,7 +89,7 @@ func (o *logFlags) trusted() (*trust, error) {
 		err = yaml.Load(text, &s)
 	}
 	if err != nil {
-		return nil, failure{exitUsage, fmt.Errorf("read the keys of the log in %s: %w (mend it, or give them with --key)", file, err)}
+		return nil, cli.Exit(cli.ExitUsage, fmt.Errorf("read the keys of the log in %s: %w (mend it, or give them with --key)", file, err))
 	}
 	if len(s.Log.Keys) == 0 || o.url != "" && !o.asks(&s) {
 		return &trust{}, nil
@@ -121,9 +122,9 @@ func hintKeys(err error) error {
 }
 
 // warnTrusted says that keys are trusted because the service itself publishes them.
-func (t *terminal) warnTrusted(keys []string) {
+func warnTrusted(t *cli.Terminal, keys []string) {
 	for _, key := range keys {
-		t.warn("the key %s is taken on trust, as the service itself publishes it (compare it with what others have, and give it with --key)", key)
+		t.Warnf("the key %s is taken on trust, as the service itself publishes it (compare it with what others have, and give it with --key)", key)
 	}
 }
 
@@ -165,7 +166,7 @@ func recordHash(stdin io.Reader, argument string) (string, error) {
 		err = fmt.Errorf("%w (give its file, or a hash of 64 hexadecimal digits)", err)
 	}
 	if err != nil {
-		return "", failure{exitUsage, fmt.Errorf("read the answer: %w", err)}
+		return "", cli.Exit(cli.ExitUsage, fmt.Errorf("read the answer: %w", err))
 	}
 	return hash, nil
 }

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"anteroom/cmd/anteroom/internal/cli"
 	"anteroom/generator/tlog"
 
 	"github.com/spf13/cobra"
@@ -20,7 +21,7 @@ type logCheckOptions struct {
 	asJSON            bool
 }
 
-func logCheckCommand(t *terminal) *cobra.Command {
+func logCheckCommand(t *cli.Terminal) *cobra.Command {
 	var o logCheckOptions
 	cmd := &cobra.Command{
 		Use:   "check [FILE|HASH]",
@@ -46,14 +47,14 @@ Exit codes: 0 as it should be, 1 not as it should be, 2 it cannot be checked, or
   anteroom log check --proof answer.tlog-proof answer.json`,
 		Args:              cobra.MaximumNArgs(1),
 		ValidArgsFunction: cobra.FixedCompletions(nil, cobra.ShellCompDirectiveDefault), // a file
-		RunE: withExitCode(func(cmd *cobra.Command, args []string) error {
+		RunE: cli.WithExitCode(func(cmd *cobra.Command, args []string) error {
 			switch {
 			case o.proof != "" && (len(args) == 0 || o.url != "" || o.since != ""):
-				return usageError{errors.New("--proof checks one answer, FILE or HASH, and excludes --url and --since")}
+				return cli.Usage(errors.New("--proof checks one answer, FILE or HASH, and excludes --url and --since"))
 			case o.proof != "":
 				return o.checkProof(t, args[0])
 			case len(args) > 0:
-				return usageError{errors.New("an answer is checked with --proof PROOF")}
+				return cli.Usage(errors.New("an answer is checked with --proof PROOF"))
 			}
 			return o.check(cmd.Context(), t)
 		}),
@@ -63,27 +64,27 @@ Exit codes: 0 as it should be, 1 not as it should be, 2 it cannot be checked, or
 	flags.StringVar(&o.out, "out", publicFolder, "the `folder` of the documents that is checked without --url")
 	flags.StringVar(&o.since, "since", "", "the `file` of a checkpoint that was kept from earlier")
 	flags.StringVar(&o.proof, "proof", "", "the `file` of a proof, to be checked against an answer")
-	flags.SetAnnotation("proof", onlyHere, nil)
+	flags.SetAnnotation("proof", cli.OnlyHere, nil)
 	flags.BoolVar(&o.asJSON, "json", false, "print one JSON object")
 	return cmd
 }
 
 // checkProof checks a proof against an answer, without a network.
-func (o *logCheckOptions) checkProof(t *terminal, answer string) error {
-	hash, err := recordHash(t.in, answer)
+func (o *logCheckOptions) checkProof(t *cli.Terminal, answer string) error {
+	hash, err := recordHash(t.In, answer)
 	if err != nil {
 		return err
 	}
-	text, err := readFile(t.in, o.proof, maxKept)
+	text, err := readFile(t.In, o.proof, maxKept)
 	if err != nil {
-		return failure{exitUsage, fmt.Errorf("read proof: %w", err)}
+		return cli.Exit(cli.ExitUsage, fmt.Errorf("read proof: %w", err))
 	}
 	trusted, err := o.trusted()
 	if err != nil {
 		return err
 	}
 	if len(trusted.keys) == 0 {
-		return failure{exitUsage, errors.New("there is no key to check the proof with (give the one of the log with --key)")}
+		return cli.Exit(cli.ExitUsage, errors.New("there is no key to check the proof with (give the one of the log with --key)"))
 	}
 	p, err := tlog.VerifyProof(text, hash, trusted.keys, trusted.witnesses)
 	if err != nil {
@@ -91,10 +92,10 @@ func (o *logCheckOptions) checkProof(t *terminal, answer string) error {
 	}
 	r := reportOf(p, trusted.from)
 	if o.asJSON {
-		return t.sayObject(r)
+		return t.PrintObject(r)
 	}
 	for _, line := range r.lines() {
-		t.say("%s", line)
+		t.Printf("%s", line)
 	}
 	return nil
 }
@@ -108,7 +109,7 @@ type logReport struct {
 }
 
 // check checks the whole log.
-func (o *logCheckOptions) check(ctx context.Context, t *terminal) error {
+func (o *logCheckOptions) check(ctx context.Context, t *cli.Terminal) error {
 	trusted, err := o.trusted()
 	if err != nil {
 		return err
@@ -123,54 +124,54 @@ func (o *logCheckOptions) check(ctx context.Context, t *terminal) error {
 		where, checking.Read = service.String(), readFrom(ctx, service)
 	} else {
 		if _, err := os.Stat(o.out); err != nil {
-			return failure{exitUsage, fmt.Errorf("check log: %w (anteroom generate makes it; --out names another, --url a service)", err)}
+			return cli.Exit(cli.ExitUsage, fmt.Errorf("check log: %w (anteroom generate makes it; --out names another, --url a service)", err))
 		}
 		checking.Read = readIn(o.out)
 	}
 	if o.since != "" {
 		if checking.Kept, err = readKept(t, o.since); err != nil {
-			return failure{exitUsage, fmt.Errorf("read the checkpoint that was kept: %w", err)}
+			return cli.Exit(cli.ExitUsage, fmt.Errorf("read the checkpoint that was kept: %w", err))
 		}
 	}
 	report, err := tlog.Check(checking)
 	if len(trusted.keys) == 0 {
-		t.warnTrusted(report.Keys)
+		warnTrusted(t, report.Keys)
 	}
 	switch {
 	case ctx.Err() != nil:
 		return errors.New("interrupted")
 	case errors.Is(err, tlog.ErrKept):
-		return failure{exitUsage, fmt.Errorf("check the log of %s: %w (give %s as it was read then, or a proof)", where, err, tlog.CheckpointPath(tlog.Folder))}
+		return cli.Exit(cli.ExitUsage, fmt.Errorf("check the log of %s: %w (give %s as it was read then, or a proof)", where, err, tlog.CheckpointPath(tlog.Folder)))
 	case errors.Is(err, tlog.ErrNoLog):
-		return failure{exitUsage, fmt.Errorf("check %s: %w", where, err)}
+		return cli.Exit(cli.ExitUsage, fmt.Errorf("check %s: %w", where, err))
 	case err != nil && report.OK():
-		return failure{exitUsage, fmt.Errorf("check the log of %s: %w", where, err)}
+		return cli.Exit(cli.ExitUsage, fmt.Errorf("check the log of %s: %w", where, err))
 	case err != nil:
-		t.warn("check the log of %s: not all of it was read: %v", where, err)
+		t.Warnf("check the log of %s: not all of it was read: %v", where, err)
 	}
 	r := &logReport{report.OK(), where, trusted.from, report}
 	if o.asJSON {
-		if err := t.sayObject(r); err != nil {
+		if err := t.PrintObject(r); err != nil {
 			return err
 		}
 	} else {
-		t.printLog(r, o.since != "")
+		printLog(t, r, o.since != "")
 	}
 	switch faults := len(report.Faults) + report.MoreFaults; {
 	case len(report.Forks) > 0:
 		return fmt.Errorf("the log of %s was forked: see the signed notes above (keep them: they prove it to anybody)", where)
 	case faults > 0 && o.url == "" && trusted.from == o.content:
 		return fmt.Errorf("the log of %s is not as it should be: %s (see above; anteroom generate --check says whether %s is what %s gives)",
-			where, plural(faults, "fault"), where, o.content)
+			where, cli.Plural(faults, "fault"), where, o.content)
 	case faults > 0:
-		return fmt.Errorf("the log of %s is not as it should be: %s (see above)", where, plural(faults, "fault"))
+		return fmt.Errorf("the log of %s is not as it should be: %s (see above)", where, cli.Plural(faults, "fault"))
 	}
 	return nil
 }
 
 // readKept reads a checkpoint, or takes it out of a proof.
-func readKept(t *terminal, name string) ([]byte, error) {
-	text, err := readFile(t.in, name, maxKept)
+func readKept(t *cli.Terminal, name string) ([]byte, error) {
+	text, err := readFile(t.In, name, maxKept)
 	if err != nil {
 		return nil, err
 	}
@@ -190,21 +191,21 @@ func entries(n int64) string {
 
 // printLog prints what a check has found. kept is whether it was held to a checkpoint that was
 // kept.
-func (t *terminal) printLog(r *logReport, kept bool) {
+func printLog(t *cli.Terminal, r *logReport, kept bool) {
 	for _, tree := range r.Trees {
-		t.say("%s: %s, root %s, %s", tree.Origin, entries(tree.Size), tree.Root, cosignedBy(tree.Cosigned))
+		t.Printf("%s: %s, root %s, %s", tree.Origin, entries(tree.Size), tree.Root, cosignedBy(tree.Cosigned))
 	}
 	if r.KeysFrom != "" {
-		t.say("keys: those of %s", r.KeysFrom)
+		t.Printf("keys: those of %s", r.KeysFrom)
 	}
 	if slices.ContainsFunc(r.Trees, func(tree tlog.TreeReport) bool { return len(tree.Cosigned) > 0 }) {
-		t.say("witnesses: those of the published policy")
+		t.Printf("witnesses: those of the published policy")
 	}
 	switch {
 	case kept && r.OK && r.From > 0:
-		t.say("goes on from the %d entries of the checkpoint that was kept", r.From)
+		t.Printf("goes on from the %d entries of the checkpoint that was kept", r.From)
 	case kept && r.OK:
-		t.say("goes on from the checkpoint that was kept, and was read from its beginning on")
+		t.Printf("goes on from the checkpoint that was kept, and was read from its beginning on")
 	}
 	for _, v := range r.Verifications {
 		c, of, cosigned := v.Counts, "", ""
@@ -214,29 +215,29 @@ func (t *terminal) printLog(r *logReport, kept bool) {
 		if len(v.Cosigned) > 0 {
 			cosigned = "; " + cosignedBy(v.Cosigned)
 		}
-		t.say("%s: %s%s: %s, %s, %s, %s, %d of the operator's own%s", v.Name, entries(v.Size), of,
-			plural(c.Vouched, "verified conversion"), plural(c.Registrations, "registration"), plural(c.Charters, "charter"),
-			plural(c.Suggestions, "suggestion"), c.Own, cosigned)
+		t.Printf("%s: %s%s: %s, %s, %s, %s, %d of the operator's own%s", v.Name, entries(v.Size), of,
+			cli.Plural(c.Vouched, "verified conversion"), cli.Plural(c.Registrations, "registration"), cli.Plural(c.Charters, "charter"),
+			cli.Plural(c.Suggestions, "suggestion"), c.Own, cosigned)
 	}
 	for _, fault := range r.Faults {
-		t.say("fault: %s: %s", fault.Path, fault.What)
+		t.Printf("fault: %s: %s", fault.Path, fault.What)
 	}
 	if r.MoreFaults > 0 {
-		t.say("and %s more", plural(r.MoreFaults, "fault"))
+		t.Printf("and %s more", cli.Plural(r.MoreFaults, "fault"))
 	}
 	for _, fork := range r.Forks {
-		t.say("fork of %s: %s", fork.Origin, fork.What)
+		t.Printf("fork of %s: %s", fork.Origin, fork.What)
 		for _, note := range fork.Notes {
-			t.say("")
+			t.Printf("")
 			for line := range strings.Lines(note) {
-				t.say("%s", strings.TrimSuffix(line, "\n"))
+				t.Printf("%s", strings.TrimSuffix(line, "\n"))
 			}
 		}
-		t.say("")
+		t.Printf("")
 	}
 	verdict := "as it should be"
 	if !r.OK {
 		verdict = "not as it should be"
 	}
-	t.say("%s: %s; %s read, %s", r.Log, verdict, plural(int(r.Files), "file"), byteSize(r.Bytes))
+	t.Printf("%s: %s; %s read, %s", r.Log, verdict, cli.Plural(int(r.Files), "file"), cli.ByteSize(r.Bytes))
 }

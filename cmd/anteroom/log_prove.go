@@ -7,12 +7,13 @@ import (
 	"io/fs"
 	"os"
 
+	"anteroom/cmd/anteroom/internal/cli"
 	"anteroom/generator/tlog"
 
 	"github.com/spf13/cobra"
 )
 
-func logProveCommand(t *terminal) *cobra.Command {
+func logProveCommand(t *cli.Terminal) *cobra.Command {
 	var o logFlags
 	var out string
 	var asJSON bool
@@ -32,11 +33,11 @@ Exit codes: 0 proved, 1 not counted yet or not to be proved, 2 there is no answe
   anteroom log check --proof answer.tlog-proof answer.json`,
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: cobra.FixedCompletions(nil, cobra.ShellCompDirectiveDefault), // a file
-		RunE: withExitCode(func(cmd *cobra.Command, args []string) error {
+		RunE: cli.WithExitCode(func(cmd *cobra.Command, args []string) error {
 			if o.url == "" && len(o.keys) > 0 {
-				return usageError{errors.New("--key is for a proof from a service, which --url names")}
+				return cli.Usage(errors.New("--key is for a proof from a service, which --url names"))
 			}
-			hash, err := recordHash(t.in, args[0])
+			hash, err := recordHash(t.In, args[0])
 			if err != nil {
 				return err
 			}
@@ -50,7 +51,7 @@ Exit codes: 0 proved, 1 not counted yet or not to be proved, 2 there is no answe
 			if err != nil {
 				return fmt.Errorf("prove %s: %w", args[0], hintKeys(err))
 			}
-			return t.printProved(r, out, asJSON)
+			return printProved(t, r, out, asJSON)
 		}),
 	}
 	flags := cmd.Flags()
@@ -64,10 +65,10 @@ Exit codes: 0 proved, 1 not counted yet or not to be proved, 2 there is no answe
 var errNoLog = fmt.Errorf("%w (anteroom key rotate --log and anteroom verify begin one; --url names a service that has one)", tlog.ErrNotLogged)
 
 // prove proves the entry of a record from a service, or from the content.
-func (o *logFlags) prove(ctx context.Context, t *terminal, hash string) (*provedReport, error) {
+func (o *logFlags) prove(ctx context.Context, t *cli.Terminal, hash string) (*provedReport, error) {
 	if o.url == "" {
 		if _, err := os.Stat(o.content); errors.Is(err, fs.ErrNotExist) {
-			return nil, failure{exitUsage, fmt.Errorf("there is no content folder %s (name the service with --url, or the folder with --content)", o.content)}
+			return nil, cli.Exit(cli.ExitUsage, fmt.Errorf("there is no content folder %s (name the service with --url, or the folder with --content)", o.content))
 		}
 		s, err := loadContent(o.content)
 		if err != nil {
@@ -95,7 +96,7 @@ func (o *logFlags) prove(ctx context.Context, t *terminal, hash string) (*proved
 		if trusted.keys, err = tlog.PublishedKeys(read); err != nil {
 			return nil, err
 		}
-		t.warnTrusted(trusted.keys)
+		warnTrusted(t, trusted.keys)
 	}
 	p, err := tlog.ReadProof(read, hash, trusted.keys, trusted.witnesses)
 	if err != nil {
@@ -105,7 +106,7 @@ func (o *logFlags) prove(ctx context.Context, t *terminal, hash string) (*proved
 }
 
 // printProved prints a proof or writes it to a new file, and says what it proves.
-func (t *terminal) printProved(r *provedReport, out string, asJSON bool) error {
+func printProved(t *cli.Terminal, r *provedReport, out string, asJSON bool) error {
 	if out != "" {
 		if err := writeSynced(out, []byte(r.Proof)); errors.Is(err, fs.ErrExist) {
 			return fmt.Errorf("write proof: %w (name another file with --out)", err)
@@ -115,16 +116,16 @@ func (t *terminal) printProved(r *provedReport, out string, asJSON bool) error {
 	}
 	switch {
 	case asJSON:
-		return t.sayObject(r)
+		return t.PrintObject(r)
 	case out == "":
 		for _, line := range r.lines() {
-			t.complain("", line)
+			t.Complain("", line)
 		}
-		_, err := t.out.WriteString(r.Proof)
+		_, err := t.Out.WriteString(r.Proof)
 		return err
 	}
 	for _, line := range r.lines() {
-		t.say("%s", line)
+		t.Printf("%s", line)
 	}
 	return nil
 }

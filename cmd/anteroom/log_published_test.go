@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"anteroom/cmd/anteroom/internal/cli"
 	"anteroom/edge/native/lastgood"
 	"anteroom/edge/native/static"
 	"anteroom/generator"
@@ -77,7 +78,7 @@ func TestPublishLog(t *testing.T) {
 	l := newLogger(t)
 	out := filepath.Join(t.TempDir(), "public")
 	var said bytes.Buffer
-	term := newTerminal(strings.NewReader(""), &said, io.Discard)
+	term := cli.New(strings.NewReader(""), &said, io.Discard)
 	publish := func(output *generator.Output) (*report, error) { return publishTo(term, out, l.site, output, false) }
 	shorter, first := l.content("", 3), l.content("", 3, 300)
 	if _, err := publish(first); err != nil {
@@ -121,8 +122,8 @@ func TestPublishLog(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	term.printReport(r, false, false)
-	term.out.Flush()
+	printReport(term, r, false, false)
+	term.Out.Flush()
 	if lines := strings.Count(said.String(), tlog.Folder+"/"); lines != 2 || !strings.Contains(said.String(), "/log/, ") {
 		t.Errorf("%d lines are about the log:\n%s", lines, &said)
 	}
@@ -139,7 +140,7 @@ func TestFolderCalledLog(t *testing.T) {
 	if err := os.WriteFile(own, []byte("dear diary"), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	term := newTerminal(strings.NewReader(""), io.Discard, io.Discard)
+	term := cli.New(strings.NewReader(""), io.Discard, io.Discard)
 	if r, err := publishTo(term, out, l.site, l.output, false); err != nil || r.Counts[publish.Kept] != 1 {
 		t.Errorf("%+v, %v", r, err)
 	}

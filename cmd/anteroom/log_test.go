@@ -15,6 +15,7 @@ import (
 	"strings"
 	"testing"
 
+	"anteroom/cmd/anteroom/internal/cli"
 	"anteroom/generator/site"
 	"anteroom/generator/tlog"
 	"anteroom/generator/tlog/tlogtest"
@@ -123,8 +124,8 @@ func TestReadRecordHash(t *testing.T) {
 		if err == nil && got != expected || err != nil && !strings.Contains(err.Error(), expected) {
 			t.Errorf("%.80s: %q, %v, want %s", text, got, err, expected)
 		}
-		if f := (failure{}); err != nil && (!errors.As(err, &f) || f.code != exitUsage) {
-			t.Errorf("%.80s: exit code %d", text, f.code)
+		if f := (cli.Failure{}); err != nil && (!errors.As(err, &f) || f.Code != cli.ExitUsage) {
+			t.Errorf("%.80s: exit code %d", text, f.Code)
 		}
 	}
 	if got, err := recordHash(nil, strings.ToUpper(want)); err != nil || got != want {
@@ -201,7 +202,7 @@ func TestLogFork(t *testing.T) {
 		}
 		var out, complaint bytes.Buffer
 		code := run([]string{"log", "check", "--out", public, "--key", key, "--since", kept}, nil, &out, &complaint)
-		if code != exitFailure || !strings.Contains(out.String(), "fork of www.anteroom.example/log: two trees of 2 entries are signed") ||
+		if code != cli.ExitFailure || !strings.Contains(out.String(), "fork of www.anteroom.example/log: two trees of 2 entries are signed") ||
 			strings.Count(out.String(), "\n— www.anteroom.example/log ") != 2 || !strings.Contains(complaint.String(), "was forked") {
 			t.Errorf("code %d\n%s%s", code, &out, &complaint)
 		}
@@ -260,7 +261,7 @@ func BenchmarkLogCheck(b *testing.B) {
 			var out bytes.Buffer
 			for b.Loop() {
 				out.Reset()
-				if code := run(append([]string{"log", "check", "--key", key}, flags...), nil, &out, os.Stderr); code != exitOK {
+				if code := run(append([]string{"log", "check", "--key", key}, flags...), nil, &out, os.Stderr); code != cli.ExitOK {
 					b.Fatalf("%d %s", code, &out)
 				}
 			}

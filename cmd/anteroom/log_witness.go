@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"sync"
 
+	"anteroom/cmd/anteroom/internal/cli"
 	"anteroom/edge/native/disk"
 	"anteroom/generator/site"
 	"anteroom/generator/tlog"
@@ -16,7 +17,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-func logWitnessCommand(t *terminal) *cobra.Command {
+func logWitnessCommand(t *cli.Terminal) *cobra.Command {
 	var content string
 	var asJSON bool
 	cmd := &cobra.Command{
@@ -30,7 +31,7 @@ has cosigned is kept where another fails, and the next call asks only those that
 Exit codes: 0 every witness has cosigned, 1 one has not, 2 there is no witness or no checkpoint, or called
 wrongly.`,
 		Args: cobra.NoArgs,
-		RunE: withExitCode(func(cmd *cobra.Command, _ []string) error { return haveCosigned(cmd.Context(), t, content, asJSON) }),
+		RunE: cli.WithExitCode(func(cmd *cobra.Command, _ []string) error { return haveCosigned(cmd.Context(), t, content, asJSON) }),
 	}
 	cmd.Flags().StringVar(&content, "content", contentFolder, "the content `folder`")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
@@ -48,7 +49,7 @@ type cosigned struct {
 }
 
 // haveCosigned asks the witnesses of a content and keeps their cosignatures.
-func haveCosigned(ctx context.Context, t *terminal, content string, asJSON bool) error {
+func haveCosigned(ctx context.Context, t *cli.Terminal, content string, asJSON bool) error {
 	// What is wrong with the folder says loadContent.
 	unlock, locked := lockContent(content)
 	if locked == nil {
@@ -64,10 +65,10 @@ func haveCosigned(ctx context.Context, t *terminal, content string, asJSON bool)
 	stage := s.Log.Current()
 	switch {
 	case len(s.Service.Log.Witnesses) == 0:
-		return failure{exitUsage, fmt.Errorf("%s lists no witness (ask who runs one to take the log, and list its key and url under log.witnesses)",
-			filepath.Join(content, serviceFile))}
+		return cli.Exit(cli.ExitUsage, fmt.Errorf("%s lists no witness (ask who runs one to take the log, and list its key and url under log.witnesses)",
+			filepath.Join(content, serviceFile)))
 	case stage == nil:
-		return failure{exitUsage, fmt.Errorf("%s has no checkpoint of a log yet (anteroom verify writes the first)", content)}
+		return cli.Exit(cli.ExitUsage, fmt.Errorf("%s has no checkpoint of a log yet (anteroom verify writes the first)", content))
 	}
 	asked := make([]cosigned, len(s.Log.Witnesses))
 	client := &http.Client{}
@@ -110,7 +111,7 @@ func haveCosigned(ctx context.Context, t *terminal, content string, asJSON bool)
 		}
 	}
 	if asJSON {
-		if err := t.sayObject(struct {
+		if err := t.PrintObject(struct {
 			Checkpoint string     `json:"checkpoint"`
 			Size       int64      `json:"size"`
 			Witnesses  []cosigned `json:"witnesses"`
@@ -122,13 +123,13 @@ func haveCosigned(ctx context.Context, t *terminal, content string, asJSON bool)
 		for i := range asked {
 			switch {
 			case asked[i].New:
-				t.say("%s has cosigned the tree of %d entries", asked[i].Name, stage.Size)
+				t.Printf("%s has cosigned the tree of %d entries", asked[i].Name, stage.Size)
 			case asked[i].Cosigned:
-				t.say("%s has cosigned it before", asked[i].Name)
+				t.Printf("%s has cosigned it before", asked[i].Name)
 			}
 		}
 		if written {
-			t.say("Wrote %s. Next: anteroom generate, and deploy.", file)
+			t.Printf("Wrote %s. Next: anteroom generate, and deploy.", file)
 		}
 	}
 	return errors.Join(failed...)

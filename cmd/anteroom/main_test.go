@@ -15,6 +15,8 @@ import (
 	"testing"
 	"time"
 
+	"anteroom/cmd/anteroom/internal/cli"
+
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
@@ -146,7 +148,7 @@ func verifyBody(ts *testscript.TestScript, neg bool, args []string) {
 func TestFullDisk(t *testing.T) {
 	var complaint bytes.Buffer
 	code := run([]string{"version"}, strings.NewReader(""), full{}, &complaint)
-	if code != exitFailure || !strings.Contains(complaint.String(), "standard output") {
+	if code != cli.ExitFailure || !strings.Contains(complaint.String(), "standard output") {
 		t.Errorf("code %d, %s", code, &complaint)
 	}
 }
@@ -158,12 +160,12 @@ func (full) Write([]byte) (int, error) { return 0, errors.New("no space left on 
 func TestProgress(t *testing.T) {
 	var out bytes.Buffer
 	at := time.Unix(0, 0)
-	term := newTerminal(nil, io.Discard, &out)
-	if term.progress("writing") != nil {
+	term := cli.New(nil, io.Discard, &out)
+	if term.Progress("writing") != nil {
 		t.Error("a progress line where nobody looks")
 	}
-	term.tty, term.now = true, func() time.Time { return at }
-	draw := term.progress("writing public")
+	term.TTY, term.Now = true, func() time.Time { return at }
+	draw := term.Progress("writing public")
 	draw(1, 100e6)
 	if out.Len() > 0 {
 		t.Errorf("quick work is drawn: %q", &out)
@@ -183,7 +185,7 @@ func BenchmarkGenerate(b *testing.B) {
 	b.Setenv("SOURCE_DATE_EPOCH", now)
 	out := filepath.Join(b.TempDir(), "public")
 	for b.Loop() {
-		if code := run([]string{"generate", "--content", "../../content", "--out", out}, nil, io.Discard, os.Stderr); code != exitOK {
+		if code := run([]string{"generate", "--content", "../../content", "--out", out}, nil, io.Discard, os.Stderr); code != cli.ExitOK {
 			b.Fatal(code)
 		}
 	}

@@ -8,12 +8,14 @@ import (
 	"strings"
 	"time"
 
+	"anteroom/cmd/anteroom/internal/cli"
+
 	"github.com/spf13/cobra"
 	"github.com/spf13/cobra/doc"
 	"github.com/spf13/pflag"
 )
 
-func manCommand(t *terminal) *cobra.Command {
+func manCommand(t *cli.Terminal) *cobra.Command {
 	return &cobra.Command{
 		Use:   "man DIR",
 		Short: "Write the manual pages of all commands",
@@ -24,12 +26,12 @@ A page names for each flag the environment variable that can give it, in bracket
 
 Pages bear the time of the program's commit, or what SOURCE_DATE_EPOCH says in its place, in seconds.`,
 		Args: cobra.ExactArgs(1),
-		RunE: withExitCode(func(_ *cobra.Command, args []string) error {
+		RunE: cli.WithExitCode(func(_ *cobra.Command, args []string) error {
 			n, err := writeManual(args[0])
 			if err != nil {
 				return hintPermission(fmt.Errorf("write manual pages: %w", err))
 			}
-			t.say("%s: %s", args[0], plural(n, "page"))
+			t.Printf("%s: %s", args[0], cli.Plural(n, "page"))
 			return nil
 		}),
 	}
@@ -42,15 +44,15 @@ func writeManual(folder string) (pages int, err error) {
 	if err != nil {
 		return 0, err
 	}
-	root := rootCommand(newTerminal(nil, io.Discard, io.Discard)) // a tree of its own, as its texts are changed
+	root := rootCommand(cli.New(nil, io.Discard, io.Discard)) // a tree of its own, as its texts are changed
 	root.DisableAutoGenTag = true
-	for cmd := range commands(root) {
+	for cmd := range cli.Commands(root) {
 		if cmd.IsAvailableCommand() || cmd == root {
 			pages++
 		}
 		cmd.Short, cmd.Long = markdown(cmd.Short), markdown(cmd.Long)
 		cmd.LocalFlags().VisitAll(func(f *pflag.Flag) {
-			if name := variable(f); name != "" {
+			if name := cli.Variable(f); name != "" {
 				f.Usage += " [" + name + "]"
 			}
 			f.Usage = markdown(f.Usage)

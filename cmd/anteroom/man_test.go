@@ -9,6 +9,8 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"anteroom/cmd/anteroom/internal/cli"
+
 	"github.com/spf13/pflag"
 )
 
@@ -24,7 +26,7 @@ func TestManual(t *testing.T) {
 		t.Fatal(err)
 	}
 	seen := 0
-	for cmd := range commands(rootCommand(newTerminal(nil, io.Discard, io.Discard))) {
+	for cmd := range cli.Commands(rootCommand(cli.New(nil, io.Discard, io.Discard))) {
 		if cmd.Name() == "help" {
 			continue
 		}
@@ -37,7 +39,7 @@ func TestManual(t *testing.T) {
 		text := plainManual(string(page))
 		cmd.NonInheritedFlags().VisitAll(func(f *pflag.Flag) {
 			_, usage := pflag.UnquoteUsage(f)
-			if name := variable(f); name != "" {
+			if name := cli.Variable(f); name != "" {
 				usage += " [" + name + "]"
 			}
 			if !strings.Contains(text, "--"+f.Name) || !strings.Contains(text, words(usage)) {
@@ -101,9 +103,9 @@ func words(text string) string { return strings.Join(strings.Fields(text), " ") 
 // No help is wider than a window.
 func TestHelpWidth(t *testing.T) {
 	var help bytes.Buffer
-	root := rootCommand(newTerminal(nil, &help, &help))
+	root := rootCommand(cli.New(nil, &help, &help))
 	root.SetOut(&help)
-	for cmd := range commands(root) {
+	for cmd := range cli.Commands(root) {
 		help.Reset()
 		if err := cmd.Help(); err != nil || help.Len() == 0 {
 			t.Errorf("%s: %v, %d bytes", cmd.CommandPath(), err, help.Len())

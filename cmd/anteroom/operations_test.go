@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"anteroom/cmd/anteroom/internal/cli"
 	"anteroom/edge/canon"
 	"anteroom/edge/sha256"
 
@@ -178,11 +179,11 @@ func TestOperationsLinks(t *testing.T) {
 	}
 }
 
-func newRoot() *cobra.Command { return rootCommand(newTerminal(nil, io.Discard, io.Discard)) }
+func newRoot() *cobra.Command { return rootCommand(cli.New(nil, io.Discard, io.Discard)) }
 
 // allFlags are the flags of all commands, with these before them: "anteroom serve --addr".
 func allFlags() (list []string) {
-	for cmd := range commands(newRoot()) {
+	for cmd := range cli.Commands(newRoot()) {
 		for _, set := range []*pflag.FlagSet{cmd.Flags(), cmd.InheritedFlags()} {
 			set.VisitAll(func(f *pflag.Flag) { list = append(list, cmd.CommandPath()+" --"+f.Name) })
 		}

@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 
+	"anteroom/cmd/anteroom/internal/cli"
 	"anteroom/edge/endpoint/receipt"
 	"anteroom/edge/input"
 	"anteroom/edge/jsondoc"
@@ -17,7 +18,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-func receiptCommand(t *terminal) *cobra.Command {
+func receiptCommand(t *cli.Terminal) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "receipt",
 		Short: "Work with souvenir receipts",
@@ -27,7 +28,7 @@ func receiptCommand(t *terminal) *cobra.Command {
 	return cmd
 }
 
-func receiptVerifyCommand(t *terminal) *cobra.Command {
+func receiptVerifyCommand(t *cli.Terminal) *cobra.Command {
 	var keys []string
 	var content string
 	var asJSON bool
@@ -40,20 +41,20 @@ the content folder publishes.
 
 Exit codes: 0 valid, 1 not valid, 2 there is no receipt, or no key, to judge with.`,
 		Args: cobra.ExactArgs(1),
-		RunE: withExitCode(func(_ *cobra.Command, args []string) error {
+		RunE: cli.WithExitCode(func(_ *cobra.Command, args []string) error {
 			for _, key := range keys {
 				if raw, err := base64.StdEncoding.Strict().DecodeString(key); err != nil || len(raw) != ed25519.PublicKeySize {
 					// What was given is not repeated, because it may be a secret key.
-					return usageError{fmt.Errorf("--key is not base64 of the %d bytes of a public key (anteroom key public prints one)", ed25519.PublicKeySize)}
+					return cli.Usage(fmt.Errorf("--key is not base64 of the %d bytes of a public key (anteroom key public prints one)", ed25519.PublicKeySize))
 				}
 			}
-			verdict, err := judge(t.in, args[0], keys, content)
+			verdict, err := judge(t.In, args[0], keys, content)
 			if err != nil {
-				return failure{exitUsage, err}
+				return cli.Exit(cli.ExitUsage, err)
 			}
-			t.printVerdict(verdict, asJSON)
+			printVerdict(t, verdict, asJSON)
 			if !verdict.Get("valid").True {
-				return failure{exitFailure, errSilent}
+				return cli.Exit(cli.ExitFailure, cli.ErrSilent)
 			}
 			return nil
 		}),
@@ -150,4 +151,24 @@ func publishedKeys(folder string) ([]string, error) {
 		return nil, fmt.Errorf("%s publishes no receipt key (give the issuer's with --key)", folder)
 	}
 	return keys, nil
+}
+
+// printVerdict prints the answer to a verification: the verdict, the checks, and the problems.
+func printVerdict(t *cli.Terminal, v *jsondoc.Value, asJSON bool) {
+	if asJSON {
+		t.PrintJSON(v.Raw)
+		return
+	}
+	t.Printf("%s", v.Get("verdict").Text)
+	for _, name := range []string{"fields_match", "hash_ok", "signature_ok", "checked_against_public_key", "recomputed_sha256"} {
+		member := v.Get(name)
+		text := string(member.Raw)
+		if member.Kind == jsondoc.String {
+			text = member.Text
+		}
+		t.Printf("%s: %s", name, text)
+	}
+	for _, problem := range v.Get("problems").Items {
+		t.Printf("problem: %s", problem.Raw) // as JSON text, because it may hold what a caller wrote
+	}
 }

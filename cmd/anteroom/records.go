@@ -4,12 +4,13 @@ import (
 	"context"
 	"errors"
 
+	"anteroom/cmd/anteroom/internal/cli"
 	"anteroom/edge/store/records"
 
 	"github.com/spf13/cobra"
 )
 
-func recordsCommand(t *terminal) *cobra.Command {
+func recordsCommand(t *cli.Terminal) *cobra.Command {
 	w := &storeWork{t: t}
 	cmd := &cobra.Command{
 		Use:   "records",
@@ -37,7 +38,7 @@ and revive.`,
 
 // storeWork makes the RunE of commands that work on a store.
 type storeWork struct {
-	t     *terminal
+	t     *cli.Terminal
 	flags storeFlags
 }
 
@@ -56,7 +57,7 @@ func (w *storeWork) reads(check func(args []string) error, work func(context.Con
 // mends is for a command that changes something.
 func (w *storeWork) mends(check func(args []string) error, work func(context.Context, records.Store, []string) error) func(*cobra.Command, []string) error {
 	return w.on(check, func(ctx context.Context, args []string) error {
-		s, err := w.flags.store(ctx, w.t.log())
+		s, err := w.flags.store(ctx, w.t.Logger())
 		if err != nil {
 			return err
 		}
@@ -65,9 +66,9 @@ func (w *storeWork) mends(check func(args []string) error, work func(context.Con
 }
 
 func (w *storeWork) on(check func(args []string) error, work func(context.Context, []string) error) func(*cobra.Command, []string) error {
-	return withExitCode(func(cmd *cobra.Command, args []string) error {
+	return cli.WithExitCode(func(cmd *cobra.Command, args []string) error {
 		if err := check(args); err != nil {
-			return usageError{err}
+			return cli.Usage(err)
 		}
 		return work(cmd.Context(), args)
 	})

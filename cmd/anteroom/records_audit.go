@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"runtime/debug"
 
+	"anteroom/cmd/anteroom/internal/cli"
 	"anteroom/cmd/anteroom/internal/verification"
 	"anteroom/edge/store/records"
 
@@ -35,15 +36,15 @@ Exit codes: 0 all is as it was verified, 1 something is not.`,
 				return err
 			}
 			for _, note := range notes {
-				t.say("note: %s; it was verified so", note)
+				t.Printf("note: %s; it was verified so", note)
 			}
 			for _, finding := range findings {
-				t.say("%s", finding)
+				t.Printf("%s", finding)
 			}
 			if len(findings) > 0 {
-				return fmt.Errorf("%s is not as it was verified: %s above (bring the records back from a backup)", store.Name(), plural(len(findings), "finding"))
+				return fmt.Errorf("%s is not as it was verified: %s above (bring the records back from a backup)", store.Name(), cli.Plural(len(findings), "finding"))
 			}
-			t.say("%s: everything is as it was verified (%s).", store.Name(), plural(len(s.Verifications), "verification"))
+			t.Printf("%s: everything is as it was verified (%s).", store.Name(), cli.Plural(len(s.Verifications), "verification"))
 			return nil
 		}),
 	}

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"anteroom/cmd/anteroom/internal/cli"
 	"anteroom/edge/endpoint/suggest"
 	"anteroom/edge/store/records"
 
@@ -30,7 +31,7 @@ A burst is a run of registrations of one self-chosen name, each at most %s after
 It counts as one verified agent at most, and as several recorded registrations. The largest bursts have
 a line each.`, burstLength),
 		Args: cobra.NoArgs,
-		RunE: work.reads(func([]string) error { return errors.Join(checkDays(days), t.checkPast(days.Through)) }, func(ctx context.Context, store records.Reader, _ []string) error {
+		RunE: work.reads(func([]string) error { return errors.Join(checkDays(days), checkPast(t, days.Through)) }, func(ctx context.Context, store records.Reader, _ []string) error {
 			debug.SetGCPercent(100) // most of what is read is garbage at once
 			c, err := records.Count(ctx, store, days.Through, bursts)
 			if err != nil {
@@ -43,9 +44,9 @@ a line each.`, burstLength),
 				c.Outbox[state] += 0
 			}
 			if asJSON {
-				return t.printCountsJSON(c, days.Through)
+				return printCountsJSON(t, c, days.Through)
 			}
-			t.printCounts(c, days.Through)
+			printCounts(t, c, days.Through)
 			return nil
 		}),
 	}
@@ -56,7 +57,7 @@ a line each.`, burstLength),
 }
 
 // burstLength is the longest pause between two registrations of a burst, in words.
-var burstLength = plural(records.BurstSeconds/60, "minute")
+var burstLength = cli.Plural(records.BurstSeconds/60, "minute")
 
 // suggestionKinds are the kinds of suggestions, in the order in which the answer's schema lists
 // them.
@@ -69,16 +70,16 @@ func suggestionKinds() []string {
 var outboxStates = []string{"pending", "dead"}
 
 // printCounts prints the counts as a table.
-func (t *terminal) printCounts(c *records.Counts, through string) {
+func printCounts(t *cli.Terminal, c *records.Counts, through string) {
 	until := "now"
-	if through == t.now().UTC().Format(time.DateOnly) {
+	if through == t.Now().UTC().Format(time.DateOnly) {
 		until = "now, so far on " + through + " (UTC), which is not over"
 	} else if through != "" {
 		until = "the end of " + through + " (UTC)"
 	}
-	number := func(what string, n int64) { t.say("%-42s %8d", what, n) }
-	t.say("Recorded until %s. Nothing of it is verified: you decide which agents you vouch for.", until)
-	t.say("")
+	number := func(what string, n int64) { t.Printf("%-42s %8d", what, n) }
+	t.Printf("Recorded until %s. Nothing of it is verified: you decide which agents you vouch for.", until)
+	t.Printf("")
 	number("registrations recorded", c.Registrations)
 	number("  distinct agent names", c.Names)
 	number("  without a name, by public key alone", c.Nameless)
@@ -93,24 +94,24 @@ func (t *terminal) printCounts(c *records.Counts, through string) {
 		number("messages in the outbox, "+state, c.Outbox[state])
 	}
 	if c.OutboxError != "" {
-		t.say("newest error of the outbox: %s", columnText(c.OutboxError))
+		t.Printf("newest error of the outbox: %s", columnText(c.OutboxError))
 	}
 	if c.Bursts == 0 {
 		return
 	}
-	t.say("")
-	t.say("%s of one name, each registration at most %s after the one before:", plural(int(c.Bursts), "burst"), burstLength)
+	t.Printf("")
+	t.Printf("%s of one name, each registration at most %s after the one before:", cli.Plural(int(c.Bursts), "burst"), burstLength)
 	for _, b := range c.Largest {
-		t.say("%8d  %s to %s  %s", b.Registrations, b.First, b.Last, columnText(b.Name))
+		t.Printf("%8d  %s to %s  %s", b.Registrations, b.First, b.Last, columnText(b.Name))
 	}
 	if left := int(c.Bursts) - len(c.Largest); left > 0 {
-		t.say("and %s more (--bursts %d shows all)", plural(left, "burst"), c.Bursts)
+		t.Printf("and %s more (--bursts %d shows all)", cli.Plural(left, "burst"), c.Bursts)
 	}
 }
 
 // printCountsJSON prints the counts as one JSON object. A member that scoreboard.json has too has
 // the same name here.
-func (t *terminal) printCountsJSON(c *records.Counts, through string) error {
+func printCountsJSON(t *cli.Terminal, c *records.Counts, through string) error {
 	object := struct {
 		Through       *string          `json:"through"`
 		Registrations int64            `json:"registrations_recorded"`
@@ -136,12 +137,12 @@ func (t *terminal) printCountsJSON(c *records.Counts, through string) error {
 	if c.OutboxError != "" {
 		object.OutboxError = &c.OutboxError
 	}
-	return t.sayObject(object)
+	return t.PrintObject(object)
 }
 
 // checkPast refuses a day to come.
-func (t *terminal) checkPast(through string) error {
-	if today := t.now().UTC().Format(time.DateOnly); through > today {
+func checkPast(t *cli.Terminal, through string) error {
+	if today := t.Now().UTC().Format(time.DateOnly); through > today {
 		return fmt.Errorf("--through %s is to come: today is %s", through, today)
 	}
 	return nil

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"anteroom/cmd/anteroom/internal/cli"
 	"anteroom/edge/store/records"
 
 	"github.com/spf13/cobra"
@@ -41,7 +42,7 @@ made before hold the address still.`,
 					return err
 				}
 				if named > 0 {
-					t.say("%d with that address as the very name: what was registered or filed is never erased", named)
+					t.Printf("%d with that address as the very name: what was registered or filed is never erased", named)
 				}
 				if len(ids) == 0 {
 					return errors.New("that address is on file nowhere (the contact of a suggestion is in the inbox alone)")
@@ -57,15 +58,15 @@ made before hold the address still.`,
 					missing = append(missing, ids[i])
 					continue
 				}
-				t.say("%s: erased %s and %s of the outbox", ids[i], plural(int(e.Contacts), "contact"), plural(int(e.Messages), "message"))
+				t.Printf("%s: erased %s and %s of the outbox", ids[i], cli.Plural(int(e.Contacts), "contact"), cli.Plural(int(e.Messages), "message"))
 			}
 			if len(missing) < len(ids) {
-				t.say("Your inbox may hold the address too: search it for the record identifier, and delete what you find.")
+				t.Printf("Your inbox may hold the address too: search it for the record identifier, and delete what you find.")
 				for _, id := range distinct(messages) {
-					t.say("It was sent there in the message %s", id)
+					t.Printf("It was sent there in the message %s", id)
 				}
 				if remains := store.Remains(); remains != "" {
-					t.say("%s", remains)
+					t.Printf("%s", remains)
 				}
 			}
 			if len(missing) > 0 {

@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strings"
 
+	"anteroom/cmd/anteroom/internal/cli"
 	"anteroom/edge/native/disk"
 	"anteroom/edge/quote"
 	"anteroom/edge/store/records"
@@ -46,9 +47,9 @@ read, whole or not at all; a file that is there stays.`,
 		}, func(ctx context.Context, store records.Reader, args []string) error {
 			e := export{list: records.Lists[slices.Index(listNames(), args[0])], days: days, csv: format == "csv", addresses: addresses}
 			if out == "" {
-				f, is := t.stdout.(*os.File)
+				f, is := t.Stdout.(*os.File)
 				e.visible = is && isatty.IsTerminal(f.Fd())
-				return e.write(ctx, store, t.out)
+				return e.write(ctx, store, t.Out)
 			}
 			return newFile(out, func(w io.Writer) error { return e.write(ctx, store, w) })
 		}),
@@ -90,7 +91,7 @@ func (e *export) write(ctx context.Context, r records.Reader, w io.Writer) error
 			hide(e.list, row)
 		}
 		if !e.csv {
-			if _, err := w.Write(append(visibleJSON(rowJSON(e.list, row)), '\n')); err != nil {
+			if _, err := w.Write(append(cli.VisibleJSON(rowJSON(e.list, row)), '\n')); err != nil {
 				return err
 			}
 			continue

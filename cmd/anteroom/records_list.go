@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"anteroom/cmd/anteroom/internal/cli"
 	"anteroom/edge/civil"
 	"anteroom/edge/jsondoc"
 	"anteroom/edge/store/records"
@@ -46,7 +47,7 @@ object, and holds the text as it was sent, with escapes for that.`,
 		Args: cobra.ExactArgs(1),
 		RunE: work.reads(func(args []string) error { return errors.Join(checkList(args[0]), checkDays(days)) },
 			func(ctx context.Context, store records.Reader, args []string) error {
-				return t.printList(ctx, store, records.Lists[slices.Index(listNames(), args[0])], days, asJSON, addresses)
+				return printList(t, ctx, store, records.Lists[slices.Index(listNames(), args[0])], days, asJSON, addresses)
 			}),
 	}
 	daysFlags(cmd.Flags(), &days.Since, &days.Through)
@@ -60,13 +61,13 @@ func addressesFlag(flags *pflag.FlagSet, addresses *bool) {
 }
 
 // printList prints the rows of a list.
-func (t *terminal) printList(ctx context.Context, r records.Reader, list records.List, days records.Days, asJSON, addresses bool) error {
+func printList(t *cli.Terminal, ctx context.Context, r records.Reader, list records.List, days records.Days, asJSON, addresses bool) error {
 	columns := make([]string, len(list.Columns))
 	for i, c := range list.Columns {
 		columns[i] = c.Name
 	}
 	if !asJSON {
-		t.say("%s", strings.Join(columns, "\t"))
+		t.Printf("%s", strings.Join(columns, "\t"))
 	}
 	for row, err := range records.Rows(ctx, r, list, days) {
 		if err != nil {
@@ -76,13 +77,13 @@ func (t *terminal) printList(ctx context.Context, r records.Reader, list records
 			hide(list, row)
 		}
 		if asJSON {
-			t.sayJSON(rowJSON(list, row))
+			t.PrintJSON(rowJSON(list, row))
 			continue
 		}
 		for i, v := range row {
 			columns[i] = columnText(v)
 		}
-		t.say("%s", strings.Join(columns, "\t"))
+		t.Printf("%s", strings.Join(columns, "\t"))
 	}
 	return nil
 }
@@ -119,17 +120,17 @@ func recordsShowCommand(work *storeWork) *cobra.Command {
 					}
 					if asJSON {
 						w := rowJSON(list, row)
-						t.sayJSON(append([]byte(`{"list":"`+list.Name+`",`), w[1:]...))
+						t.PrintJSON(append([]byte(`{"list":"`+list.Name+`",`), w[1:]...))
 						found = true
 						continue
 					}
 					if found {
-						t.say("")
+						t.Printf("")
 					}
 					found = true
-					t.say("%s", records.Lists[i].Name)
+					t.Printf("%s", records.Lists[i].Name)
 					for k, c := range list.Columns {
-						t.say("  %-16s %s", c.Name, columnText(row[k]))
+						t.Printf("  %-16s %s", c.Name, columnText(row[k]))
 					}
 				}
 			}

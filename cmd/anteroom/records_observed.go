@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 
+	"anteroom/cmd/anteroom/internal/cli"
 	"anteroom/edge/endpoint/mcp/protocol"
 	"anteroom/edge/store/records"
 
@@ -39,7 +40,7 @@ do not do. Beyond 200 names a day, clients are counted together as "other".`,
 			if err != nil {
 				return err
 			}
-			return t.showObserved(seen, days, asJSON)
+			return showObserved(t, seen, days, asJSON)
 		}),
 	}
 	daysFlags(cmd.Flags(), &days.Since, &days.Through)
@@ -79,29 +80,29 @@ func attentionOf(observed []records.Observation) (a attention) {
 }
 
 // showObserved prints what was observed, whatever store it comes from.
-func (t *terminal) showObserved(observed []records.Observation, days records.Days, asJSON bool) error {
+func showObserved(t *cli.Terminal, observed []records.Observation, days records.Days, asJSON bool) error {
 	observed = records.Bound(observed)
 	if asJSON {
-		return t.printObservedJSON(observed, days)
+		return printObservedJSON(t, observed, days)
 	}
-	t.printObserved(observed, days)
+	printObserved(t, observed, days)
 	return nil
 }
 
 // printObserved prints a line for each client of a day, and what all of it comes to.
-func (t *terminal) printObserved(observed []records.Observation, days records.Days) {
+func printObserved(t *cli.Terminal, observed []records.Observation, days records.Days) {
 	until := "now"
 	if days.Through != "" {
 		until = "the end of " + days.Through + " (UTC)"
 	}
-	t.say("Seen over MCP until %s. It is evidence: clients name themselves as they like, and some of it may be lost.", until)
-	t.say("")
+	t.Printf("Seen over MCP until %s. It is evidence: clients name themselves as they like, and some of it may be lost.", until)
+	t.Printf("")
 	columns := func(day string, column func(kind string) any, client string) {
 		text := fmt.Sprintf("%-10s", day)
 		for _, kind := range protocol.SeenKinds {
 			text += fmt.Sprintf("  %10v", column(kind))
 		}
-		t.say("%s  %s", text, client)
+		t.Printf("%s  %s", text, client)
 	}
 	if len(observed) > 0 {
 		columns("day", func(kind string) any { return kind }, "client")
@@ -114,20 +115,20 @@ func (t *terminal) printObserved(observed []records.Observation, days records.Da
 		columns(first.Day, func(kind string) any { return counts[kind] }, cmp.Or(columnText(first.Client), "(not named)"))
 	}
 	if len(observed) > 0 {
-		t.say("")
+		t.Printf("")
 	}
 	a := attentionOf(observed)
-	t.say("%-42s %8d", "named clients seen", a.NamedClientsSeen)
-	t.say("%-42s %8d", "  known to have completed a handshake", a.CompletedHandshake)
-	t.say("%-42s %8d", "handshakes of clients without a name", a.UnnamedHandshakes)
-	t.say("%-42s %8d", "tool calls", a.ToolCalls)
+	t.Printf("%-42s %8d", "named clients seen", a.NamedClientsSeen)
+	t.Printf("%-42s %8d", "  known to have completed a handshake", a.CompletedHandshake)
+	t.Printf("%-42s %8d", "handshakes of clients without a name", a.UnnamedHandshakes)
+	t.Printf("%-42s %8d", "tool calls", a.ToolCalls)
 	if a.MoreClients {
-		t.say("There were more names: those beyond %d a day are counted as %q.", records.DayClients, records.OtherClients)
+		t.Printf("There were more names: those beyond %d a day are counted as %q.", records.DayClients, records.OtherClients)
 	}
 }
 
 // printObservedJSON prints the same as one JSON object.
-func (t *terminal) printObservedJSON(observed []records.Observation, days records.Days) error {
+func printObservedJSON(t *cli.Terminal, observed []records.Observation, days records.Days) error {
 	object := struct {
 		Since   *string `json:"since"`
 		Through *string `json:"through"`
@@ -140,5 +141,5 @@ func (t *terminal) printObservedJSON(observed []records.Observation, days record
 	if days.Through != "" {
 		object.Through = &days.Through
 	}
-	return t.sayObject(object)
+	return t.PrintObject(object)
 }

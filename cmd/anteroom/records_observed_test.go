@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"anteroom/cmd/anteroom/internal/cli"
 	"anteroom/edge/store/records"
 )
 
@@ -12,7 +13,7 @@ import (
 // counted as named, and neither are those that were counted together.
 func TestPrintObserved(t *testing.T) {
 	var out bytes.Buffer
-	term := newTerminal(nil, &out, nil)
+	term := cli.New(nil, &out, nil)
 	observed := []records.Observation{
 		{Day: "2026-11-20", Client: "tern", Kind: "tools/call", N: 3},
 		{Day: "2026-11-19", Client: "tern", Kind: "handshake", N: 4},
@@ -22,10 +23,10 @@ func TestPrintObserved(t *testing.T) {
 		{Day: "2026-11-20", Client: "lark", Kind: "of a newer program", N: 6},
 		{Day: "2026-11-20", Client: "tern", Kind: "tools/call", N: 1},
 	}
-	if err := term.showObserved(observed, records.Days{}, false); err != nil {
+	if err := showObserved(term, observed, records.Days{}, false); err != nil {
 		t.Fatal(err)
 	}
-	term.out.Flush()
+	term.Out.Flush()
 	if got, want := out.String(), strings.TrimPrefix(`
 Seen over MCP until now. It is evidence: clients name themselves as they like, and some of it may be lost.
 

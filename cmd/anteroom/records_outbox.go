@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"anteroom/cmd/anteroom/internal/cli"
 	"anteroom/edge/store/records"
 
 	"github.com/spf13/cobra"
@@ -18,7 +19,7 @@ func outboxListCommand(work *storeWork) *cobra.Command {
 		Short: "List the messages of the outbox",
 		Args:  cobra.NoArgs,
 		RunE: work.reads(func([]string) error { return nil }, func(ctx context.Context, store records.Reader, _ []string) error {
-			return work.t.printList(ctx, store, records.Lists[slices.Index(listNames(), "outbox")], records.Days{}, asJSON, false)
+			return printList(work.t, ctx, store, records.Lists[slices.Index(listNames(), "outbox")], records.Days{}, asJSON, false)
 		}),
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object a line")
@@ -37,7 +38,7 @@ service within five.`,
 			if len(ids) == 0 {
 				n, err := records.ReviveAll(ctx, store)
 				if err == nil {
-					t.say("%s pending again", plural(int(n), "message"))
+					t.Printf("%s pending again", cli.Plural(int(n), "message"))
 				}
 				return err
 			}
@@ -49,7 +50,7 @@ service within five.`,
 					missing = append(missing, ids[i])
 					continue
 				}
-				t.say("%s: %s pending again", ids[i], plural(int(n), "message"))
+				t.Printf("%s: %s pending again", ids[i], cli.Plural(int(n), "message"))
 			}
 			if len(missing) > 0 {
 				return fmt.Errorf("there is no dead message of %s (anteroom records outbox list shows what there is)", strings.Join(missing, ", "))

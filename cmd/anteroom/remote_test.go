@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"anteroom/cmd/anteroom/internal/cli"
 	"anteroom/edge/canon"
 	"anteroom/edge/record"
 	"anteroom/edge/worker/cloudflare/apitest"
@@ -177,11 +178,11 @@ func TestRemoteBackup(t *testing.T) {
 	s.run(t, 0, "backup", file)
 	data := filepath.Join(s.dir, "data")
 	var out, complaint bytes.Buffer
-	if code := run([]string{"restore", file, "--data", data}, nil, &out, &complaint); code != exitOK {
+	if code := run([]string{"restore", file, "--data", data}, nil, &out, &complaint); code != cli.ExitOK {
 		t.Fatalf("restore: %d %s", code, &complaint)
 	}
 	out.Reset()
-	if code := run([]string{"records", "count", "--json", "--data", data}, nil, &out, &complaint); code != exitOK || out.String() != before {
+	if code := run([]string{"records", "count", "--json", "--data", data}, nil, &out, &complaint); code != cli.ExitOK || out.String() != before {
 		t.Errorf("restored: %d %s%s, the store has %s", code, &out, &complaint, before)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"anteroom/cmd/anteroom/internal/cli"
 	"anteroom/edge/endpoint/health"
 	"anteroom/edge/worker/cloudflare"
 	"anteroom/edge/worker/deploy"
@@ -21,7 +22,7 @@ const rollbackWait = time.Minute
 
 var rollbackPause = time.Second
 
-func rollbackCommand(t *terminal) *cobra.Command {
+func rollbackCommand(t *cli.Terminal) *cobra.Command {
 	var flags historyFlags
 	var allow []string
 	var reason string
@@ -45,23 +46,23 @@ The token in ` + cloudflare.TokenVariable + ` needs the permission
   anteroom rollback
   anteroom rollback 0bd3bc18 --allow as_of --reason "the new board counts tests"`,
 		Args: cobra.MaximumNArgs(1),
-		RunE: withExitCode(func(cmd *cobra.Command, args []string) error {
+		RunE: cli.WithExitCode(func(cmd *cobra.Command, args []string) error {
 			reason = strings.TrimSpace(reason)
 			allowed := []deploy.Allowance{}
 			for _, name := range allow {
 				switch {
 				case !slices.Contains(deploy.RollbackAllowances, name):
-					return usageError{fmt.Errorf("--allow %q is none of %s", name, strings.Join(deploy.RollbackAllowances, ", "))}
+					return cli.Usage(fmt.Errorf("--allow %q is none of %s", name, strings.Join(deploy.RollbackAllowances, ", ")))
 				case reason == "":
-					return usageError{fmt.Errorf("--allow %s has no --reason", name)}
+					return cli.Usage(fmt.Errorf("--allow %s has no --reason", name))
 				}
 				allowed = append(allowed, deploy.Allowance{Name: name, Reason: reason})
 			}
 			if len(reason) > longestReasons {
-				return usageError{fmt.Errorf("the --reason has more than %d bytes", longestReasons)}
+				return cli.Usage(fmt.Errorf("the --reason has more than %d bytes", longestReasons))
 			}
 			if err := checkReason(reason); err != nil {
-				return usageError{err}
+				return cli.Usage(err)
 			}
 			history, end, err := flags.read(cmd.Context(), deploy.PermissionRollback)
 			if err != nil {
@@ -72,7 +73,7 @@ The token in ` + cloudflare.TokenVariable + ` needs the permission
 			if len(args) > 0 {
 				version = args[0]
 			}
-			plan, err := history.Plan(cmd.Context(), version, t.now())
+			plan, err := history.Plan(cmd.Context(), version, t.Now())
 			if err != nil {
 				return unchanged(err)
 			}
@@ -88,19 +89,19 @@ The token in ` + cloudflare.TokenVariable + ` needs the permission
 }
 
 // rollBack says what a rollback does, asks whether it is to be done, and does it.
-func rollBack(ctx context.Context, t *terminal, history *deploy.History, plan *deploy.Rollback, reason string, allowed []deploy.Allowance, yes bool) error {
-	t.say("%s (%s) goes", history.Worker, history.Environment)
-	t.say("  from  %s", &plan.From)
-	t.say("  to    %s", &plan.To)
-	t.say("%s.", plan.Keeps())
+func rollBack(ctx context.Context, t *cli.Terminal, history *deploy.History, plan *deploy.Rollback, reason string, allowed []deploy.Allowance, yes bool) error {
+	t.Printf("%s (%s) goes", history.Worker, history.Environment)
+	t.Printf("  from  %s", &plan.From)
+	t.Printf("  to    %s", &plan.To)
+	t.Printf("%s.", plan.Keeps())
 	if err := plan.Refusal(allowed); err != nil {
 		return unchanged(err)
 	}
 	for _, b := range plan.Backwards {
-		t.say("allowed: %s: %s", b.Name, b.Text)
+		t.Printf("allowed: %s: %s", b.Name, b.Text)
 	}
-	t.out.Flush()
-	if !yes && !t.asks {
+	t.Out.Flush()
+	if !yes && !t.Interactive {
 		return errors.New("there is no terminal to ask at (--yes does it without a question)")
 	}
 	if !yes {
@@ -115,21 +116,21 @@ func rollBack(ctx context.Context, t *terminal, history *deploy.History, plan *d
 	if err := plan.Do(ctx, reason, allowed); err != nil {
 		return err
 	}
-	t.say("%s answers all requests.", &plan.To)
-	t.out.Flush()
+	t.Printf("%s answers all requests.", &plan.To)
+	t.Out.Flush()
 	if len(history.Hosts) == 0 || plan.To.Content == "" || history.Environment == deploy.Apex {
 		return nil
 	}
-	if err := t.awaitContent(ctx, history.Hosts[0], plan.To.Content); err != nil {
+	if err := awaitContent(t, ctx, history.Hosts[0], plan.To.Content); err != nil {
 		return err
 	}
-	t.say("%s serves content %s.", history.Hosts[0], plan.To.Content)
+	t.Printf("%s serves content %s.", history.Hosts[0], plan.To.Content)
 	return nil
 }
 
 // awaitContent waits until a host serves a content. That it does not is a failure, though the
 // deployment was made.
-func (t *terminal) awaitContent(ctx context.Context, host, content string) error {
+func awaitContent(t *cli.Terminal, ctx context.Context, host, content string) error {
 	ctx, cancel := context.WithTimeout(ctx, rollbackWait)
 	defer cancel()
 	serves := "nothing that can be read"

@@ -11,20 +11,15 @@ import (
 	"strings"
 	"syscall"
 
+	"anteroom/cmd/anteroom/internal/cli"
+
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )
 
-// Exit codes.
-const (
-	exitOK      = 0
-	exitFailure = 1
-	exitUsage   = 2 // the command line is wrong, or receipt verify has no receipt or key to judge with
-)
-
 // run is the whole program and returns its exit code.
 func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
-	t := newTerminal(stdin, stdout, stderr)
+	t := cli.New(stdin, stdout, stderr)
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	context.AfterFunc(ctx, stop) // a second interrupt ends the program at once
@@ -32,28 +27,28 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	root := rootCommand(t)
 	root.SetArgs(args)
 	called, err := root.ExecuteContextC(ctx)
-	code := exitUsage
-	if f := (failure{}); errors.As(err, &f) {
-		code = f.code
+	code := cli.ExitUsage
+	if f := (cli.Failure{}); errors.As(err, &f) {
+		code = f.Code
 	} else if err != nil {
 		err = withHint(err, called)
 	}
 	if err != nil && wantsJSON(called, args) {
-		t.failJSON(err, code)
+		t.FailJSON(err, code)
 	}
-	if flushed := t.out.Flush(); err == nil && flushed != nil {
-		err, code = fmt.Errorf("write to standard output: %w", flushed), exitFailure
+	if flushed := t.Out.Flush(); err == nil && flushed != nil {
+		err, code = fmt.Errorf("write to standard output: %w", flushed), cli.ExitFailure
 	}
 	if err == nil {
-		return exitOK
+		return cli.ExitOK
 	}
-	t.fail(err)
+	t.Fail(err)
 	return code
 }
 
 // wantsJSON reports whether a call asked for JSON, also where its flags could not be read.
 func wantsJSON(called *cobra.Command, args []string) bool {
-	fromEnvironment(called.Flags()) // a call that failed early has not done so; what is wrong here, it says
+	cli.FromEnvironment(called.Flags()) // a call that failed early has not done so; what is wrong here, it says
 	if f := called.Flags().Lookup("json"); f != nil && f.Changed {
 		return f.Value.String() == "true"
 	}
@@ -62,21 +57,6 @@ func wantsJSON(called *cobra.Command, args []string) bool {
 	}
 	return slices.Contains(args, "--json")
 }
-
-// failure is the error of a command that was called rightly and did not succeed. Any other error is
-// about the command line.
-type failure struct {
-	code int
-	error
-}
-
-func (f failure) Unwrap() error { return f.error }
-
-// errSilent ends a command that has printed everything already.
-var errSilent = errors.New("")
-
-// usageError is an error of the command line that only the command itself can find.
-type usageError struct{ error }
 
 // mistyped is an error about a name that there is not, and about names that may be meant.
 type mistyped struct {
@@ -96,19 +76,6 @@ func withHint(err error, called *cobra.Command) error {
 	return fmt.Errorf("%w (%s%s --help says how)", err, question, called.CommandPath())
 }
 
-// withExitCode makes work the RunE of a command. Its errors end the program with exitFailure,
-// unless they are usage errors or bring another code.
-func withExitCode(work func(cmd *cobra.Command, args []string) error) func(*cobra.Command, []string) error {
-	return func(cmd *cobra.Command, args []string) error {
-		err := work(cmd, args)
-		failed, misused := failure{}, usageError{}
-		if err == nil || errors.As(err, &failed) || errors.As(err, &misused) {
-			return err
-		}
-		return failure{exitFailure, err}
-	}
-}
-
 // The groups of commands in the help, in its order. A command is of the group that its GroupID
 // names.
 const (
@@ -122,7 +89,7 @@ const (
 // helpWidth is how many characters a line of a help text has at most.
 const helpWidth = 110
 
-func rootCommand(t *terminal) *cobra.Command {
+func rootCommand(t *cli.Terminal) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "anteroom",
 		Short: "Publish and serve a pre-launch network for agents",
@@ -149,11 +116,11 @@ Exit codes: 0 done, 1 failed, 2 called wrongly.`,
 		Version:           thisProgram().String(),
 		SilenceErrors:     true,
 		SilenceUsage:      true,
-		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error { return fromEnvironment(cmd.Flags()) },
+		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error { return cli.FromEnvironment(cmd.Flags()) },
 	}
-	root.SetIn(t.in)
-	root.SetOut(t.out)
-	root.SetErr(t.err)
+	root.SetIn(t.In)
+	root.SetOut(t.Out)
+	root.SetErr(t.Err)
 	root.SetVersionTemplate("{{.Version}}\n")
 	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), ".FlagUsages ", fmt.Sprintf(".FlagUsagesWrapped %d ", helpWidth)))
 	root.SetFlagErrorFunc(flagError)
@@ -179,7 +146,7 @@ Exit codes: 0 done, 1 failed, 2 called wrongly.`,
 	root.SetCompletionCommandGroupID(groupOther)
 	addHelpCommand(root)
 	addCompletion(root)
-	for cmd := range commands(root) {
+	for cmd := range cli.Commands(root) {
 		if cmd.HasSubCommands() {
 			cmd.Args = knownCommand
 			cmd.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
@@ -189,7 +156,7 @@ Exit codes: 0 done, 1 failed, 2 called wrongly.`,
 	}
 	root.InitDefaultVersionFlag()
 	root.Flags().Lookup("version").Usage = "say which program this is"
-	alone := commandLineFlags(root)
+	alone := cli.CommandLineFlags(root)
 	half := len(alone) / 2
 	root.Long = fmt.Sprintf(root.Long, strings.Join(alone[:half], ", "), strings.Join(alone[half:], ", "))
 	return root
@@ -232,7 +199,7 @@ func unknownCommand(cmd *cobra.Command, name string) error {
 	cmd.SuggestionsMinimumDistance = distance(name)
 	meant := cmd.SuggestionsFor(name)
 	if len(meant) == 0 {
-		for other := range commands(cmd.Root()) {
+		for other := range cli.Commands(cmd.Root()) {
 			if other.Name() == name && other.IsAvailableCommand() {
 				meant = append(meant, other.CommandPath())
 			}

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"syscall"
 
+	"anteroom/cmd/anteroom/internal/cli"
 	"anteroom/edge/endpoint/receipt"
 	"anteroom/edge/native"
 	"anteroom/edge/native/lastgood"
@@ -43,7 +44,7 @@ type serveOptions struct {
 // defaultData is the data folder where none is named. serve begins a new database there unasked.
 const defaultData = "data"
 
-func serveCommand(t *terminal) *cobra.Command {
+func serveCommand(t *cli.Terminal) *cobra.Command {
 	o := serveOptions{}
 	cmd := &cobra.Command{
 		Use:   "serve",
@@ -71,15 +72,15 @@ The receipt key is the one whose public half the content publishes (anteroom key
 another, and without one it starts with --unsigned only. While the content publishes no key, serve makes
 one in the data folder.`,
 		Args: cobra.NoArgs,
-		RunE: withExitCode(func(cmd *cobra.Command, _ []string) error {
-			if onCommandLine(cmd.Flags(), "smtp") && strings.Contains(o.smtp, "@") && hasPassword(o.smtp) {
-				return usageError{errors.New("--smtp holds a password, which every user of this machine could see " +
-					"(give the URL in ANTEROOM_SMTP, or in a file of your own that --smtp-file names)")}
+		RunE: cli.WithExitCode(func(cmd *cobra.Command, _ []string) error {
+			if cli.OnCommandLine(cmd.Flags(), "smtp") && strings.Contains(o.smtp, "@") && hasPassword(o.smtp) {
+				return cli.Usage(errors.New("--smtp holds a password, which every user of this machine could see " +
+					"(give the URL in ANTEROOM_SMTP, or in a file of your own that --smtp-file names)"))
 			}
 			o.key = os.Getenv("ANTEROOM_KEY")
 			o.writeLimitChosen = cmd.Flags().Changed("write-limit")
 			if err := o.check(); err != nil {
-				return usageError{err}
+				return cli.Usage(err)
 			}
 			return serve(cmd.Context(), t, &o)
 		}),
@@ -201,7 +202,7 @@ func realPath(name string) (string, error) {
 }
 
 // serve answers requests until ctx is done.
-func serve(ctx context.Context, t *terminal, o *serveOptions) error {
+func serve(ctx context.Context, t *cli.Terminal, o *serveOptions) error {
 	// A hangup, which would end the program otherwise, may come at any time from here on.
 	hangup := make(chan os.Signal, 1)
 	signal.Notify(hangup, syscall.SIGHUP)
@@ -266,8 +267,8 @@ func serve(ctx context.Context, t *terminal, o *serveOptions) error {
 			return errors.Join(err, s.host.Close())
 		}
 	}
-	t.say("serving %s at http://%s", first.snapshot.CanonicalHost, listener.Addr())
-	if err := t.out.Flush(); err != nil {
+	t.Printf("serving %s at http://%s", first.snapshot.CanonicalHost, listener.Addr())
+	if err := t.Out.Flush(); err != nil {
 		return errors.Join(err, s.host.Close())
 	}
 	s.log.Info("serving", "content", first.version(), "host", first.snapshot.CanonicalHost, "address", "http://"+listener.Addr().String())
@@ -294,7 +295,7 @@ func serve(ctx context.Context, t *terminal, o *serveOptions) error {
 func (o *serveOptions) defaultKeyFile() string { return filepath.Join(o.data, "receipt.key") }
 
 // readKey reads the receipt key. It is nil where there is none, or none is to be used.
-func (o *serveOptions) readKey(t *terminal) (ed25519.PrivateKey, error) {
+func (o *serveOptions) readKey(t *cli.Terminal) (ed25519.PrivateKey, error) {
 	switch {
 	case o.unsigned:
 		return nil, nil
@@ -329,11 +330,11 @@ func (o *serveOptions) checkKey(key ed25519.PrivateKey, s *snapshot.Snapshot) er
 }
 
 // keepKey writes a new receipt key into the data folder, for content that publishes none.
-func (o *serveOptions) keepKey(t *terminal, key ed25519.PrivateKey) error {
+func (o *serveOptions) keepKey(t *cli.Terminal, key ed25519.PrivateKey) error {
 	file := o.defaultKeyFile()
 	if err := receiptkey.Write(file, key); err != nil {
 		return err
 	}
-	t.say("made the receipt key %s", file)
-	return t.out.Flush()
+	t.Printf("made the receipt key %s", file)
+	return t.Out.Flush()
 }

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"anteroom/cmd/anteroom/internal/cli"
 	"anteroom/edge"
 	"anteroom/edge/native"
 	"anteroom/edge/native/lastgood"
@@ -299,8 +300,8 @@ func (s *server) expire() {
 // faultLine says in one line what is wrong.
 func faultLine(err error) string {
 	text := err.Error()
-	if faulty := (contentError{}); errors.As(err, &faulty) {
-		text = strings.Join(faulty.lines(), "\n")
+	if faulty := (cli.ContentError{}); errors.As(err, &faulty) {
+		text = strings.Join(faulty.Lines(), "\n")
 	}
 	return strings.ReplaceAll(strings.TrimSpace(text), "\n", "; ")
 }

@@ -9,13 +9,14 @@ import (
 	"strings"
 	"syscall"
 
+	"anteroom/cmd/anteroom/internal/cli"
 	"anteroom/edge/native"
 	"anteroom/edge/native/disk"
 	"anteroom/edge/native/sqlite"
 )
 
 // readSecrets reads the receipt key and the address of the mail server from their files.
-func (s *server) readSecrets(t *terminal) (err error) {
+func (s *server) readSecrets(t *cli.Terminal) (err error) {
 	keyFile := s.o.keyFile
 	if keyFile == "" {
 		keyFile = s.o.defaultKeyFile()

@@ -9,6 +9,7 @@ import (
 	"net"
 	"sync"
 
+	"anteroom/cmd/anteroom/internal/cli"
 	"anteroom/edge/native"
 	"anteroom/edge/native/metrics"
 	"anteroom/edge/native/notify"
@@ -58,11 +59,11 @@ func sameAddress(a, b string) bool {
 }
 
 // log is the log of the server, in the chosen format.
-func (o *serviceOptions) log(t *terminal) *slog.Logger {
+func (o *serviceOptions) log(t *cli.Terminal) *slog.Logger {
 	if o.logFormat != logJSON {
-		return t.log()
+		return t.Logger()
 	}
-	return slog.New(slog.NewJSONHandler(visibleJSONLines{t.err}, &slog.HandlerOptions{ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
+	return slog.New(slog.NewJSONHandler(visibleJSONLines{t.Err}, &slog.HandlerOptions{ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
 		if a.Value.Kind() == slog.KindDuration {
 			a.Value = slog.Float64Value(a.Value.Duration().Seconds())
 		}
@@ -74,7 +75,7 @@ func (o *serviceOptions) log(t *terminal) *slog.Logger {
 type visibleJSONLines struct{ io.Writer }
 
 func (w visibleJSONLines) Write(p []byte) (int, error) {
-	if _, err := w.Writer.Write(visibleJSON(p)); err != nil {
+	if _, err := w.Writer.Write(cli.VisibleJSON(p)); err != nil {
 		return 0, err
 	}
 	return len(p), nil

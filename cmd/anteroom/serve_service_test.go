@@ -14,6 +14,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"anteroom/cmd/anteroom/internal/cli"
 )
 
 // serving is a server of this process with the content that is shipped, and what it says.
@@ -106,7 +108,7 @@ func startManaged(t *testing.T) *serving {
 	go s.listen(manager)
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
-	go func() { ended <- serve(ctx, newTerminal(nil, s.log, s.log), s.options) }()
+	go func() { ended <- serve(ctx, cli.New(nil, s.log, s.log), s.options) }()
 	s.stop = func() error { stop(); return <-ended }
 	t.Cleanup(stop)
 	return s
@@ -190,7 +192,7 @@ func TestServeMetricsOfLastGood(t *testing.T) {
 	}
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
-	go func() { ended <- serve(ctx, newTerminal(nil, s.log, s.log), s.options) }()
+	go func() { ended <- serve(ctx, cli.New(nil, s.log, s.log), s.options) }()
 	page := s.log.until(t, `"msg":"metrics are shown","url":"([^"]+)"`)[0]
 	answer, err := http.Get(page)
 	if err != nil {
@@ -213,7 +215,7 @@ func TestServeMetricsOfLastGood(t *testing.T) {
 // character.
 func TestServeLogJSON(t *testing.T) {
 	var out bytes.Buffer
-	log := (&serviceOptions{logFormat: logJSON}).log(newTerminal(nil, io.Discard, &out))
+	log := (&serviceOptions{logFormat: logJSON}).log(cli.New(nil, io.Discard, &out))
 	log.Info("request", "path", unseen+"\xff\"\n", "duration", 1500*time.Microsecond, "error", errors.New("no disk"))
 	checkSeen(t, "the log", out.String())
 	var line struct {

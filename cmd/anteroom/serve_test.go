@@ -16,6 +16,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"anteroom/cmd/anteroom/internal/cli"
 )
 
 // TestServeKilled kills the program in the middle of 10 000 registrations over 64 connections.
@@ -67,7 +69,7 @@ func TestServeKilled(t *testing.T) {
 		t.Error(err)
 	}
 	var list, faults bytes.Buffer
-	if code := run([]string{"records", "list", "registrations", "--data", data, "--json"}, nil, &list, &faults); code != exitOK {
+	if code := run([]string{"records", "list", "registrations", "--data", data, "--json"}, nil, &list, &faults); code != cli.ExitOK {
 		t.Fatalf("code %d: %s", code, &faults)
 	}
 	rows := 0
@@ -207,7 +209,7 @@ func TestServeWatchesFromItsStart(t *testing.T) {
 	})
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan error)
-	go func() { ended <- serve(ctx, newTerminal(nil, edit, io.Discard), o) }()
+	go func() { ended <- serve(ctx, cli.New(nil, edit, io.Discard), o) }()
 	// What is kept is what is served.
 	served := func() bool {
 		text, err := os.ReadFile(o.lastGoodFile())
@@ -231,8 +233,8 @@ func TestFlagsAndEnvironment(t *testing.T) {
 	t.Setenv("ANTEROOM_DATA", "environment")
 	t.Setenv("ANTEROOM_HOST", "a.example,b.example")
 	t.Setenv("ANTEROOM_WRITE_LIMIT", "5")
-	flags := serveCommand(newTerminal(nil, io.Discard, io.Discard)).Flags()
-	if err := errors.Join(flags.Parse([]string{"--addr", "flag:1", "--write-limit", "0", "--host", "c.example"}), fromEnvironment(flags)); err != nil {
+	flags := serveCommand(cli.New(nil, io.Discard, io.Discard)).Flags()
+	if err := errors.Join(flags.Parse([]string{"--addr", "flag:1", "--write-limit", "0", "--host", "c.example"}), cli.FromEnvironment(flags)); err != nil {
 		t.Fatal(err)
 	}
 	for name, want := range map[string]string{"addr": "flag:1", "write-limit": "0", "host": "[c.example]", "data": "environment", "content": "content"} {

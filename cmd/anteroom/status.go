@@ -8,6 +8,7 @@ import (
 	"os"
 	"time"
 
+	"anteroom/cmd/anteroom/internal/cli"
 	"anteroom/cmd/anteroom/internal/live"
 	"anteroom/edge/store/records"
 	"anteroom/edge/worker/cloudflare"
@@ -37,7 +38,7 @@ type status struct {
 	Deployment *deploy.Deployed `json:"deployment"`
 }
 
-func statusCommand(t *terminal) *cobra.Command {
+func statusCommand(t *cli.Terminal) *cobra.Command {
 	o := statusOptions{}
 	cmd := &cobra.Command{
 		Use:   "status [URL]",
@@ -59,10 +60,10 @@ Exit codes: 0 nothing differs, 1 something differs or the service cannot be comp
   anteroom status http://127.0.0.1:8080 --data data
   anteroom status --wait 1m --json`,
 		Args: cobra.MaximumNArgs(1),
-		RunE: withExitCode(func(cmd *cobra.Command, args []string) error {
+		RunE: cli.WithExitCode(func(cmd *cobra.Command, args []string) error {
 			flags := cmd.Flags()
 			if o.wait < 0 || o.timeout <= 0 {
-				return usageError{errors.New("--wait and --timeout are times such as 30s, and --timeout is more than 0")}
+				return cli.Usage(errors.New("--wait and --timeout are times such as 30s, and --timeout is more than 0"))
 			}
 			o.contentChosen = flags.Changed("content")
 			o.storeChosen = flags.Changed("data") || flags.Changed("remote")
@@ -84,20 +85,20 @@ Exit codes: 0 nothing differs, 1 something differs or the service cannot be comp
 }
 
 // showStatus compares a service and prints what it finds. It is an error where something differs.
-func showStatus(ctx context.Context, t *terminal, address string, o *statusOptions) error {
+func showStatus(ctx context.Context, t *cli.Terminal, address string, o *statusOptions) error {
 	output, err := o.output()
 	if err != nil {
 		return err
 	}
 	if address == "" {
 		if output == nil {
-			return usageError{fmt.Errorf("there is no content folder %s, and no address of a service was given", o.content)}
+			return cli.Usage(fmt.Errorf("there is no content folder %s, and no address of a service was given", o.content))
 		}
 		address = output.Snapshot.BaseURL()
 	}
 	service, err := live.New(address)
 	if err != nil {
-		return usageError{err}
+		return cli.Usage(err)
 	}
 	service.Host = o.host
 	found := status{}
@@ -114,7 +115,7 @@ func showStatus(ctx context.Context, t *terminal, address string, o *statusOptio
 		return err
 	}
 	found.Report, err = service.Inspect(ctx, output, live.Options{
-		Wait: o.wait, Timeout: o.timeout, Now: func() time.Time { return now }, Waiting: func(what string) { t.warn("waiting: %s", what) },
+		Wait: o.wait, Timeout: o.timeout, Now: func() time.Time { return now }, Waiting: func(what string) { t.Warnf("waiting: %s", what) },
 	})
 	if errors.Is(err, context.Canceled) {
 		return errors.New("interrupted")
@@ -122,21 +123,21 @@ func showStatus(ctx context.Context, t *terminal, address string, o *statusOptio
 		return err
 	}
 	if o.asJSON {
-		if err := t.sayObject(found); err != nil {
+		if err := t.PrintObject(found); err != nil {
 			return err
 		}
 	} else {
-		t.printStatus(&found, o)
+		printStatus(t, &found, o)
 	}
 	differing := len(found.Differences())
 	switch {
 	case found.OK:
 		return nil
 	case !found.Compared:
-		return fmt.Errorf("%s does not fit itself: %s (see above; deploy it again)", service, plural(differing, "difference"))
+		return fmt.Errorf("%s does not fit itself: %s (see above; deploy it again)", service, cli.Plural(differing, "difference"))
 	}
 	return fmt.Errorf("%s is not as %s has it: %s (see above; deploy the content, or start its server again)",
-		service, o.content, plural(differing, "difference"))
+		service, o.content, cli.Plural(differing, "difference"))
 }
 
 // output is what the content publishes. It is nil where there is no content folder and none was
@@ -180,13 +181,13 @@ func (o *statusOptions) deployment(ctx context.Context) (*deploy.Deployed, error
 const shownDifferences = 10
 
 // printStatus prints a table: a line for each check, and below it what differs.
-func (t *terminal) printStatus(s *status, o *statusOptions) {
+func printStatus(t *cli.Terminal, s *status, o *statusOptions) {
 	against := "no content was compared"
 	if s.Compared {
 		against = fmt.Sprintf("compared with %s, %s", o.content, s.Wanted)
 	}
-	t.say("%s: %s", s.URL, against)
-	line := func(name string, status live.Status, detail string) { t.say("%-13s %-8s %s", name, status, detail) }
+	t.Printf("%s: %s", s.URL, against)
+	line := func(name string, status live.Status, detail string) { t.Printf("%-13s %-8s %s", name, status, detail) }
 	for _, c := range s.Checks {
 		line(c.Name, c.Status, c.Detail)
 		if len(c.Differences) < 2 { // the detail says it all
@@ -194,10 +195,10 @@ func (t *terminal) printStatus(s *status, o *statusOptions) {
 		}
 		for n, d := range c.Differences {
 			if n == shownDifferences {
-				t.say("%-22s and %d more (--json lists all)", "", len(c.Differences)-n)
+				t.Printf("%-22s and %d more (--json lists all)", "", len(c.Differences)-n)
 				break
 			}
-			t.say("%-22s %s %s", "", d.Path, d.What)
+			t.Printf("%-22s %s %s", "", d.Path, d.What)
 		}
 	}
 	if b := s.Outbox; b != nil {

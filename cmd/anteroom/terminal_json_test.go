@@ -6,6 +6,8 @@ import (
 	"errors"
 	"strings"
 	"testing"
+
+	"anteroom/cmd/anteroom/internal/cli"
 )
 
 func TestSplitHint(t *testing.T) {
@@ -21,7 +23,7 @@ func TestSplitHint(t *testing.T) {
 		"a stranger's ) word (look at it)":     {"a stranger's ) word", "look at it"},
 		"read x: no file (see y) (z --help)":   {"read x: no file (see y)", "z --help"},
 	} {
-		if message, hint := splitHint(line); [2]string{message, hint} != want {
+		if message, hint := cli.SplitHint(line); [2]string{message, hint} != want {
 			t.Errorf("%q: %q, %q", line, message, hint)
 		}
 	}
@@ -33,7 +35,7 @@ func FuzzSplitHint(f *testing.F) {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, line string) {
-		message, hint := splitHint(line)
+		message, hint := cli.SplitHint(line)
 		if whole := message + " (" + hint + ")"; hint != "" && whole != line || hint == "" && message != line {
 			t.Errorf("%q: %q, %q", line, message, hint)
 		}
@@ -43,12 +45,12 @@ func FuzzSplitHint(f *testing.F) {
 // What strangers wrote into an error does nothing to a terminal, and its JSON stays JSON.
 func TestErrorOfStrangers(t *testing.T) {
 	var out, complaint bytes.Buffer
-	term := newTerminal(nil, &out, &complaint)
-	term.failJSON(failure{exitFailure, errors.New("no agent \"" + unseen + "\" has anteroom-secret:AAAA\\\" (ask " + unseen + " again)")}, exitFailure)
-	term.failJSON(errors.New("another"), exitFailure) // one answer is enough
-	term.out.Flush()
+	term := cli.New(nil, &out, &complaint)
+	term.FailJSON(cli.Exit(cli.ExitFailure, errors.New("no agent \"" + unseen + "\" has anteroom-secret:AAAA\\\" (ask " + unseen + " again)")), cli.ExitFailure)
+	term.FailJSON(errors.New("another"), cli.ExitFailure) // one answer is enough
+	term.Out.Flush()
 	checkSeen(t, "an error", out.String())
-	var got struct{ Error errorReport }
+	var got struct{ Error cli.ErrorReport }
 	if err := json.Unmarshal(out.Bytes(), &got); err != nil || !strings.Contains(got.Error.Message, unseen) || got.Error.Hint != "ask "+unseen+" again" {
 		t.Errorf("%s: %+v, %v", &out, got, err)
 	}
@@ -56,9 +58,9 @@ func TestErrorOfStrangers(t *testing.T) {
 		t.Errorf("%s %s", &out, &complaint)
 	}
 	out.Reset()
-	silent := newTerminal(nil, &out, &complaint)
-	silent.failJSON(failure{exitFailure, errSilent}, exitFailure)
-	if silent.out.Flush(); out.Len() > 0 {
+	silent := cli.New(nil, &out, &complaint)
+	silent.FailJSON(cli.Exit(cli.ExitFailure, cli.ErrSilent), cli.ExitFailure)
+	if silent.Out.Flush(); out.Len() > 0 {
 		t.Errorf("a silent end: %s", &out)
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"unicode"
 
+	"anteroom/cmd/anteroom/internal/cli"
 	"anteroom/edge/native/sqlite"
 	"anteroom/edge/store/records"
 	"anteroom/edge/turn"
@@ -65,7 +66,7 @@ func TestStrangersWords(t *testing.T) {
 	print([]byte(unseen), "receipt", "verify", "-", "--key", key)
 
 	data := t.TempDir()
-	store, err := sqlite.Create(filepath.Join(data, sqlite.FileName), newTerminal(nil, io.Discard, io.Discard).log())
+	store, err := sqlite.Create(filepath.Join(data, sqlite.FileName), cli.New(nil, io.Discard, io.Discard).Logger())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -117,7 +118,7 @@ func TestLogOfStrangers(t *testing.T) {
 		for _, format := range []string{logText, logJSON} {
 			var out bytes.Buffer
 			options := serviceOptions{logFormat: format}
-			options.log(newTerminal(nil, io.Discard, &out)).Info("request", "path", path, "status", 404)
+			options.log(cli.New(nil, io.Discard, &out)).Info("request", "path", path, "status", 404)
 			line := out.String()
 			if strings.Contains(line, "AAAA") {
 				t.Errorf("%s: a key is shown: %s", format, line)
@@ -157,10 +158,10 @@ func TestReportOfStrangers(t *testing.T) {
 	r := &report{Documents: []publish.Entry{{Path: "/" + unseen, Status: publish.Kept}}}
 	for _, asJSON := range []bool{false, true} {
 		var out, complaint bytes.Buffer
-		term := newTerminal(nil, &out, &complaint)
-		term.printReport(r, asJSON, false)
-		term.warn("%s is kept", r.Documents[0].Path)
-		term.out.Flush()
+		term := cli.New(nil, &out, &complaint)
+		printReport(term, r, asJSON, false)
+		term.Warnf("%s is kept", r.Documents[0].Path)
+		term.Out.Flush()
 		checkSeen(t, "a report", out.String())
 		checkSeen(t, "a warning", complaint.String())
 		if out.Len() == 0 || !strings.HasPrefix(complaint.String(), "anteroom: warning: /") {
@@ -173,7 +174,7 @@ func TestByteSize(t *testing.T) {
 	for n, want := range map[int64]string{
 		0: "0 bytes", 1: "1 byte", 999: "999 bytes", 1000: "1.0 kB", 999_900: "999.9 kB", 1_000_000: "1.0 MB", 999_900_000: "999.9 MB", 44_062_800_000: "44.1 GB",
 	} {
-		if got := byteSize(n); got != want {
+		if got := cli.ByteSize(n); got != want {
 			t.Errorf("%d: %s, want %s", n, got, want)
 		}
 	}

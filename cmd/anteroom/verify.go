@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"anteroom/cmd/anteroom/internal/cli"
 	"anteroom/cmd/anteroom/internal/verification"
 	"anteroom/edge/api"
 	"anteroom/edge/jsondoc"
@@ -38,7 +39,7 @@ type verifyOptions struct {
 	logKey *tlog.Key // of the site's log; nil where that has none
 }
 
-func verifyCommand(t *terminal) *cobra.Command {
+func verifyCommand(t *cli.Terminal) *cobra.Command {
 	o := verifyOptions{}
 	cmd := &cobra.Command{
 		Use:   "verify",
@@ -72,9 +73,9 @@ with lost: REASON alone verifies what is left.
 Where service.yaml lists keys of a log, the verification also adds to the public log of what was counted,
 content/log: the last of these keys signs it, and --log-key-file names the file of its secret half.`,
 		Args: cobra.NoArgs,
-		RunE: withExitCode(func(cmd *cobra.Command, _ []string) error {
+		RunE: cli.WithExitCode(func(cmd *cobra.Command, _ []string) error {
 			if err := o.check(); err != nil {
-				return usageError{err}
+				return cli.Usage(err)
 			}
 			return o.run(cmd.Context(), t)
 		}),
@@ -120,7 +121,7 @@ func parseThrough(text string) (time.Time, error) {
 	return through, nil
 }
 
-func (o *verifyOptions) run(ctx context.Context, t *terminal) (err error) {
+func (o *verifyOptions) run(ctx context.Context, t *cli.Terminal) (err error) {
 	// A large store is mostly garbage on its way through, and what is kept of it is small.
 	debug.SetGCPercent(40)
 	if info, err := os.Stat(o.content); err == nil && info.IsDir() && !o.asJSON { // else loadContent says what is wrong
@@ -160,10 +161,10 @@ func (o *verifyOptions) run(ctx context.Context, t *terminal) (err error) {
 			return fmt.Errorf("verify: %s is that of %s, and %s of %s (name the right environment with --remote)",
 				deployed.Name(), host, o.content, s.Service.CanonicalHost)
 		case host == "" && (len(s.Verifications) == 0 || s.Verifications[len(s.Verifications)-1].Store == ""):
-			t.warn("%s does not say that %s is that of %s (make sure of it, or give its environment a route with custom_domain = true)",
+			t.Warnf("%s does not say that %s is that of %s (make sure of it, or give its environment a route with custom_domain = true)",
 				filepath.Base(o.store.wrangler), deployed.Name(), s.Service.CanonicalHost)
 		}
-		if err := checkClock(ctx, reader, t.now()); err != nil {
+		if err := checkClock(ctx, reader, t.Now()); err != nil {
 			return err
 		}
 	}
@@ -176,26 +177,26 @@ func (o *verifyOptions) run(ctx context.Context, t *terminal) (err error) {
 			return fmt.Errorf("--through is %s, and the answers go through %s", o.through, answers.Through)
 		}
 	}
-	survey, err := verification.Take(ctx, reader, s, through, t.now())
+	survey, err := verification.Take(ctx, reader, s, through, t.Now())
 	if err != nil {
 		return err
 	}
 	seen, err := observed(ctx, reader, records.Days{Through: survey.Through[:len(time.DateOnly)]})
 	if errors.Is(err, remote.ErrNoDataset) {
-		t.warn("%v", err)
+		t.Warnf("%v", err)
 	} else if err != nil {
 		return err
 	}
 	switch {
 	case o.asJSON:
 		return o.show(t, survey, seen)
-	case answers == nil && !t.asks:
+	case answers == nil && !t.Interactive:
 		return errors.New("verify: there is no terminal to ask at (--json prints what is to be decided, --answers FILE --yes decides)")
 	case answers == nil:
 		return o.ask(ctx, t, survey, seen)
 	}
 	_, err = o.conclude(ctx, t, survey, answers, func(*verification.Board) (bool, error) {
-		if !o.yes && !t.asks {
+		if !o.yes && !t.Interactive {
 			return false, errors.New("verify: nothing was written (--yes writes it)")
 		}
 		if o.yes {
@@ -224,11 +225,11 @@ func checkClock(ctx context.Context, r records.Reader, now time.Time) error {
 }
 
 // readAnswers reads the file of --answers; nil where there is none.
-func (o *verifyOptions) readAnswers(t *terminal) (*verification.Answers, error) {
+func (o *verifyOptions) readAnswers(t *cli.Terminal) (*verification.Answers, error) {
 	if o.answers == "" {
 		return nil, nil
 	}
-	text, err := readFile(t.in, o.answers, verification.MaxAnswers)
+	text, err := readFile(t.In, o.answers, verification.MaxAnswers)
 	if err != nil {
 		return nil, fmt.Errorf("read answers: %w", err)
 	}
@@ -237,7 +238,7 @@ func (o *verifyOptions) readAnswers(t *terminal) (*verification.Answers, error) 
 
 // conclude turns answers into a verification, shows it, and writes it once yes says so. It reports
 // whether it was written.
-func (o *verifyOptions) conclude(ctx context.Context, t *terminal, survey *verification.Survey, answers *verification.Answers, yes func(*verification.Board) (bool, error)) (bool, error) {
+func (o *verifyOptions) conclude(ctx context.Context, t *cli.Terminal, survey *verification.Survey, answers *verification.Answers, yes func(*verification.Board) (bool, error)) (bool, error) {
 	decided, err := survey.Decide(ctx, answers)
 	if decided == nil {
 		return false, err
@@ -250,8 +251,8 @@ func (o *verifyOptions) conclude(ctx context.Context, t *terminal, survey *verif
 	if err != nil {
 		return false, err
 	}
-	t.summarize(survey, decided, board, logged)
-	if err := t.out.Flush(); err != nil {
+	summarize(t, survey, decided, board, logged)
+	if err := t.Out.Flush(); err != nil {
 		return false, err
 	}
 	if write, err := yes(board); err != nil || !write {
@@ -263,28 +264,28 @@ func (o *verifyOptions) conclude(ctx context.Context, t *terminal, survey *verif
 	if err := o.dropDraft(); err != nil {
 		return true, err
 	}
-	t.say("")
+	t.Printf("")
 	var names []string
 	for _, file := range files {
 		names = append(names, filepath.Join(o.content, filepath.FromSlash(file.name)))
 	}
-	t.say("Wrote %s and %s.", strings.Join(names[:len(names)-1], ", "), names[len(names)-1])
+	t.Printf("Wrote %s and %s.", strings.Join(names[:len(names)-1], ", "), names[len(names)-1])
 	if logged != nil && len(logged.Log.Witnesses) > 0 {
-		t.say("Have the witnesses cosign it: anteroom log witness.")
+		t.Printf("Have the witnesses cosign it: anteroom log witness.")
 	}
-	t.say("Read them in the diff, then: anteroom generate, and deploy. (anteroom serve publishes")
-	t.say("them when it reads the content anew: at a start, on SIGHUP, and with --watch at once.)")
+	t.Printf("Read them in the diff, then: anteroom generate, and deploy. (anteroom serve publishes")
+	t.Printf("them when it reads the content anew: at a start, on SIGHUP, and with --watch at once.)")
 	return true, nil
 }
 
 // files are the files of a verification, once the content was checked with them. logged is nil
 // where there is no log.
-func (o *verifyOptions) files(ctx context.Context, t *terminal, survey *verification.Survey, decided *verification.Decided, board *verification.Board) (files []contentFile, logged *verification.Logged, err error) {
+func (o *verifyOptions) files(ctx context.Context, t *cli.Terminal, survey *verification.Survey, decided *verification.Decided, board *verification.Board) (files []contentFile, logged *verification.Logged, err error) {
 	encoded := decided.Verification.Encode()
 	files = []contentFile{{verification.VerificationFile(survey.Name), encoded}, {verification.BoardFile(survey.Name), board.Text}}
 	s, err := verification.Check(os.DirFS(o.content), survey.Site.Log, survey.Name, encoded, board.Text)
 	if err == nil {
-		err = s.CheckDay(t.now().UTC().Format(time.DateOnly))
+		err = s.CheckDay(t.Now().UTC().Format(time.DateOnly))
 	}
 	if err == nil && o.logKey != nil {
 		if logged, err = survey.Append(ctx, decided, s.Current(), generator.BoardDocument(s.Current()), o.logKey); err == nil {
@@ -300,10 +301,10 @@ func (o *verifyOptions) files(ctx context.Context, t *terminal, survey *verifica
 }
 
 // summarize shows what a verification says, old and new. logged is nil where there is no log.
-func (t *terminal) summarize(survey *verification.Survey, decided *verification.Decided, board *verification.Board, logged *verification.Logged) {
+func summarize(t *cli.Terminal, survey *verification.Survey, decided *verification.Decided, board *verification.Board, logged *verification.Logged) {
 	v := decided.Verification
-	t.say("Verification %s, of everything recorded through %s:", survey.Name, survey.Through)
-	t.say("")
+	t.Printf("Verification %s, of everything recorded through %s:", survey.Name, survey.Through)
+	t.Printf("")
 	for _, d := range v.Decisions {
 		n := strings.Count(d.Records, "\n")
 		what := d.Decision
@@ -313,38 +314,38 @@ func (t *terminal) summarize(survey *verification.Survey, decided *verification.
 		if d.Reason != "" {
 			what += ": " + d.Reason
 		}
-		t.say("  %s: %s", plural(n, d.Kind), what)
+		t.Printf("  %s: %s", cli.Plural(n, d.Kind), what)
 	}
 	if len(v.Decisions) > 0 {
-		t.say("")
+		t.Printf("")
 	}
 	const row = "%-59s %5v %5v  %s" // within 80 columns
-	t.say(row, "number", "was", "is", "from")
+	t.Printf(row, "number", "was", "is", "from")
 	for _, c := range board.Changes {
 		from := "told"
 		if !c.Told {
 			from = "counted"
 		}
-		t.say(row, c.Path, c.Was, c.Is, from)
+		t.Printf(row, c.Path, c.Was, c.Is, from)
 	}
-	t.say("")
+	t.Printf("")
 	for i, kind := range records.Kinds {
-		t.say("%s: %d in the store, %d new since the last verification", kind.Table, survey.Coverage[i].Total, survey.New[i])
+		t.Printf("%s: %d in the store, %d new since the last verification", kind.Table, survey.Coverage[i].Total, survey.New[i])
 	}
 	if logged != nil {
-		t.say("log: %d entries, %d of them new", logged.Log.Size(), logged.Added)
+		t.Printf("log: %d entries, %d of them new", logged.Log.Size(), logged.Added)
 	}
 	if board.Stays != "" {
-		t.say("")
-		t.say("Stays beside the new numbers, %s: %s", verification.HonestRead, board.Stays)
+		t.Printf("")
+		t.Printf("Stays beside the new numbers, %s: %s", verification.HonestRead, board.Stays)
 	}
 	for _, odd := range survey.Odd {
-		t.warn("%s", odd)
+		t.Warnf("%s", odd)
 	}
 }
 
 // show prints what is to be decided as one JSON object, a line for each agent.
-func (o *verifyOptions) show(t *terminal, survey *verification.Survey, observed []records.Observation) error {
+func (o *verifyOptions) show(t *cli.Terminal, survey *verification.Survey, observed []records.Observation) error {
 	paths, texts, err := verification.Texts(os.DirFS(o.content), survey.Site)
 	if err != nil {
 		return err
@@ -398,11 +399,11 @@ func (o *verifyOptions) show(t *terminal, survey *verification.Survey, observed 
 		}
 		w.Close('}')
 	})
-	t.sayJSON(append(head[:len(head)-1], `,"agents":[`...)) // head is the buffer of w, which begins anew
+	t.PrintJSON(append(head[:len(head)-1], `,"agents":[`...)) // head is the buffer of w, which begins anew
 	separator := ""
 	items := func(item []byte) {
-		t.out.WriteString(separator)
-		t.sayJSON(item)
+		t.Out.WriteString(separator)
+		t.PrintJSON(item)
 		separator = ","
 	}
 	for g := range survey.Groups() {
@@ -429,7 +430,7 @@ func (o *verifyOptions) show(t *terminal, survey *verification.Survey, observed 
 		kind, name string
 		filings    []verification.Filing
 	}{{site.Charter, "charters", survey.Charters}, {site.Suggestion, "suggestions", survey.Suggestions}} {
-		t.sayJSON([]byte(`],"` + list.name + `":[`))
+		t.PrintJSON([]byte(`],"` + list.name + `":[`))
 		separator = ""
 		for _, f := range list.filings {
 			items(object(func(w *jsondoc.Writer) {
@@ -449,7 +450,7 @@ func (o *verifyOptions) show(t *terminal, survey *verification.Survey, observed 
 			}))
 		}
 	}
-	t.sayJSON([]byte("]}"))
+	t.PrintJSON([]byte("]}"))
 	return nil
 }
 

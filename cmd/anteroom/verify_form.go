@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"anteroom/cmd/anteroom/internal/cli"
 	"anteroom/cmd/anteroom/internal/verification"
 	"anteroom/edge/store/records"
 	"anteroom/generator/site"
@@ -20,7 +21,7 @@ import (
 // each answer.
 type questions struct {
 	*verifyOptions
-	t        *terminal
+	t        *cli.Terminal
 	form     *form
 	survey   *verification.Survey
 	observed []records.Observation
@@ -32,22 +33,22 @@ type questions struct {
 }
 
 // ask decides at the terminal.
-func (o *verifyOptions) ask(ctx context.Context, t *terminal, survey *verification.Survey, observed []records.Observation) error {
+func (o *verifyOptions) ask(ctx context.Context, t *cli.Terminal, survey *verification.Survey, observed []records.Observation) error {
 	answers, err := o.readDraft()
 	if err != nil {
 		return err
 	}
 	q := &questions{verifyOptions: o, t: t, form: newForm(ctx, t), survey: survey, observed: observed, answers: answers, groups: slices.Collect(survey.Groups())}
 	for _, broken := range survey.Broken {
-		t.warn("%s", broken)
+		t.Warnf("%s", broken)
 	}
 	for _, odd := range survey.Odd {
-		t.warn("%s", odd)
+		t.Warnf("%s", odd)
 	}
 	err = q.menu(ctx)
 	if errors.Is(err, errLeft) {
-		t.say("Nothing was written. What you have decided is kept in %s: anteroom verify goes on with it.", o.draft())
-		return errors.Join(o.keepDraft(q.answers), t.out.Flush())
+		t.Printf("Nothing was written. What you have decided is kept in %s: anteroom verify goes on with it.", o.draft())
+		return errors.Join(o.keepDraft(q.answers), t.Out.Flush())
 	}
 	return err
 }
@@ -66,8 +67,8 @@ func (q *questions) menu(ctx context.Context) error {
 			}
 		}
 		chosen, err := q.form.choose("Verification "+q.survey.Name+", of everything recorded through "+q.survey.Through, "", []string{
-			fmt.Sprintf("Agents: %s of %s (%d vouched for, %d your own, %d left)", plural(q.survey.New[0], "registration"),
-				plural(len(q.groups), "agent"), vouched, own, len(q.groups)-vouched-own),
+			fmt.Sprintf("Agents: %s of %s (%d vouched for, %d your own, %d left)", cli.Plural(q.survey.New[0], "registration"),
+				cli.Plural(len(q.groups), "agent"), vouched, own, len(q.groups)-vouched-own),
 			fmt.Sprintf("Charters: %d", len(q.survey.Charters)),
 			fmt.Sprintf("Suggestions: %d", len(q.survey.Suggestions)),
 			"Numbers that only you know",
@@ -99,7 +100,7 @@ func (q *questions) menu(ctx context.Context) error {
 				return err
 			}
 			if err != nil {
-				q.t.fail(err)
+				q.t.Fail(err)
 			}
 			continue
 		default:
@@ -162,17 +163,17 @@ func (q *questions) line(group int) string {
 // describe says who a group is, and what speaks for and against it.
 func (q *questions) describe(group int) string {
 	g := &q.groups[group]
-	lines := []string{who(g) + ", now " + q.decision(group), plural(g.Registrations, "registration") + ", " + g.First.Format(time.RFC3339)}
+	lines := []string{who(g) + ", now " + q.decision(group), cli.Plural(g.Registrations, "registration") + ", " + g.First.Format(time.RFC3339)}
 	say := func(format string, args ...any) { lines = append(lines, fmt.Sprintf(format, args...)) }
 	if g.Registrations > 1 {
-		lines[1] = fmt.Sprintf("%s in %s, %s to %s", plural(g.Registrations, "registration"), plural(g.Bursts, "burst"),
+		lines[1] = fmt.Sprintf("%s in %s, %s to %s", cli.Plural(g.Registrations, "registration"), cli.Plural(g.Bursts, "burst"),
 			g.First.Format(time.RFC3339), g.Last.Format(time.RFC3339))
 	}
 	if !g.SameKey {
 		say("with several keys")
 	}
 	if g.Earlier > 0 {
-		say("%s of it were verified before%s", plural(g.Earlier, "registration"), map[bool]string{true: ", and it was vouched for"}[g.Vouched])
+		say("%s of it were verified before%s", cli.Plural(g.Earlier, "registration"), map[bool]string{true: ", and it was vouched for"}[g.Vouched])
 	}
 	if g.Own != "" {
 		say("it matches your own name %s", strconv.Quote(g.Own))
@@ -207,7 +208,7 @@ func (q *questions) agents() error {
 			}
 		}
 		shown := len(lines)
-		title := fmt.Sprintf("%s of %d", plural(len(matching), "agent"), len(q.groups))
+		title := fmt.Sprintf("%s of %d", cli.Plural(len(matching), "agent"), len(q.groups))
 		if q.filter != "" {
 			title += " match " + strconv.Quote(q.filter)
 		}
@@ -257,7 +258,7 @@ func (q *questions) decide(groups []int) error {
 	if len(groups) == 0 {
 		return nil
 	}
-	title := plural(len(groups), "agent")
+	title := cli.Plural(len(groups), "agent")
 	if len(groups) == 1 {
 		title = q.describe(groups[0])
 	}
@@ -304,7 +305,7 @@ func (q *questions) decide(groups []int) error {
 	}
 	if len(answers) > maxDecided {
 		q.undo = q.undo[:len(q.undo)-1]
-		q.t.warn("these are too many to decide about one by one (use --answers, with * in a name)")
+		q.t.Warnf("these are too many to decide about one by one (use --answers, with * in a name)")
 		return nil
 	}
 	q.answers.Registrations = answers
@@ -350,8 +351,8 @@ func (q *questions) filings(kind string, filings []verification.Filing, answers 
 
 // numbers asks for the numbers that no record shows.
 func (q *questions) numbers() error {
-	q.t.printObserved(q.observed, records.Days{})
-	if err := q.t.out.Flush(); err != nil {
+	printObserved(q.t, q.observed, records.Days{})
+	if err := q.t.Out.Flush(); err != nil {
 		return err
 	}
 	current := q.survey.Site.Current()

@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"anteroom/cmd/anteroom/internal/cli"
 	"anteroom/cmd/anteroom/internal/verification"
 	"anteroom/edge/canon"
 	"anteroom/edge/native/disk"
@@ -93,7 +94,7 @@ func (v *verifyRun) beginLog() {
 	v.t.Helper()
 	v.t.Setenv("SOURCE_DATE_EPOCH", fmt.Sprint(noon.Unix()))
 	v.options.key.file = filepath.Join(v.t.TempDir(), "log.key")
-	if err := rotateLog(newTerminal(nil, io.Discard, io.Discard), v.options.key.file, v.content); err != nil {
+	if err := rotateLog(cli.New(nil, io.Discard, io.Discard), v.options.key.file, v.content); err != nil {
 		v.t.Fatal(err)
 	}
 }
@@ -116,11 +117,11 @@ func (v *verifyRun) answer(lines ...string) error {
 	v.t.Setenv("TERM", "dumb")
 	v.out.Reset()
 	v.shown.Reset()
-	term := newTerminal(&lineByLine{lines}, &v.out, &v.shown)
-	term.asks = true
-	term.now = func() time.Time { return noon }
+	term := cli.New(&lineByLine{lines}, &v.out, &v.shown)
+	term.Interactive = true
+	term.Now = func() time.Time { return noon }
 	v.t.Setenv("SOURCE_DATE_EPOCH", fmt.Sprint(noon.Unix()))
-	return errors.Join(v.options.run(v.t.Context(), term), term.out.Flush())
+	return errors.Join(v.options.run(v.t.Context(), term), term.Out.Flush())
 }
 
 // files are the names of what the content holds beside the shipped content.
@@ -359,7 +360,7 @@ func TestVerifyInterrupted(t *testing.T) {
 	}
 	defer errors.Join(r.Close(), w.Close())
 	cancel()
-	f := &form{ctx: ctx, lines: newForm(ctx, newTerminal(r, nil, &bytes.Buffer{})).lines, out: &bytes.Buffer{}, plain: true}
+	f := &form{ctx: ctx, lines: newForm(ctx, cli.New(r, nil, &bytes.Buffer{})).lines, out: &bytes.Buffer{}, plain: true}
 	if _, err := f.confirm("Sure?"); err != errLeft {
 		t.Errorf("interrupted: %v", err)
 	}
@@ -386,8 +387,8 @@ func (v *verifyRun) decidedFiles() (name string, files []contentFile) {
 	if err != nil {
 		v.t.Fatal(err)
 	}
-	term := newTerminal(nil, io.Discard, io.Discard)
-	term.now = func() time.Time { return noon }
+	term := cli.New(nil, io.Discard, io.Discard)
+	term.Now = func() time.Time { return noon }
 	if v.options.logKey, err = v.options.key.signs(term, s.Service.Log.Keys, serviceFile); err != nil {
 		v.t.Fatal(err)
 	}

@@ -8,13 +8,14 @@ import (
 	"runtime/debug"
 	"strconv"
 
+	"anteroom/cmd/anteroom/internal/cli"
 	"anteroom/edge/snapshot"
 	"anteroom/edge/worker/bundle"
 
 	"github.com/spf13/cobra"
 )
 
-func versionCommand(t *terminal) *cobra.Command {
+func versionCommand(t *cli.Terminal) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "version",
@@ -25,16 +26,16 @@ and the form of the snapshot that it makes. A program that was built from change
 With --json it says too which compiler made the edge core that a released program carries to deploy it, and
 the SHA-256 of that.`,
 		Args: cobra.NoArgs,
-		RunE: withExitCode(func(*cobra.Command, []string) error {
+		RunE: cli.WithExitCode(func(*cobra.Command, []string) error {
 			p := thisProgram()
 			if asJSON {
 				if files, carried := bundle.Files(); carried {
 					sum := sha256.Sum256(files[wasmFile])
 					p.Edge = &core{bundle.Toolchain(), hex.EncodeToString(sum[:])}
 				}
-				return t.sayObject(p)
+				return t.PrintObject(p)
 			}
-			t.say("%s", p)
+			t.Printf("%s", p)
 			return nil
 		}),
 	}

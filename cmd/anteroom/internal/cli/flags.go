@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"errors"
@@ -25,23 +25,23 @@ var onlyByCommandLine = []string{
 	"key", // a public key, where ANTEROOM_KEY is the secret one
 }
 
-// onlyHere marks a flag of one command that no environment variable sets, as its name means another
+// OnlyHere marks a flag of one command that no environment variable sets, as its name means another
 // thing to other commands.
-const onlyHere = "anteroom_only_by_command_line"
+const OnlyHere = "anteroom_only_by_command_line"
 
-// variable is the environment variable that sets a flag, and "" where there is none.
-func variable(f *pflag.Flag) string {
-	if slices.Contains(onlyByCommandLine, f.Name) || f.Annotations[onlyHere] != nil {
+// Variable is the environment variable that sets a flag, and "" where there is none.
+func Variable(f *pflag.Flag) string {
+	if slices.Contains(onlyByCommandLine, f.Name) || f.Annotations[OnlyHere] != nil {
 		return ""
 	}
 	return "ANTEROOM_" + strings.ToUpper(strings.ReplaceAll(f.Name, "-", "_"))
 }
 
-// fromEnvironment sets the flags that were not given from their environment variables. The root
+// FromEnvironment sets the flags that were not given from their environment variables. The root
 // command calls it for every command. Calling it again changes nothing.
-func fromEnvironment(flags *pflag.FlagSet) (err error) {
+func FromEnvironment(flags *pflag.FlagSet) (err error) {
 	flags.VisitAll(func(f *pflag.Flag) {
-		name := variable(f)
+		name := Variable(f)
 		if name == "" || f.Changed {
 			return
 		}
@@ -58,21 +58,21 @@ func fromEnvironment(flags *pflag.FlagSet) (err error) {
 // fromVariable marks a flag whose value is that of an environment variable.
 const fromVariable = "anteroom_from_variable"
 
-// onCommandLine reports whether a flag was given on the command line, where others can see it.
-func onCommandLine(flags *pflag.FlagSet, name string) bool {
+// OnCommandLine reports whether a flag was given on the command line, where others can see it.
+func OnCommandLine(flags *pflag.FlagSet, name string) bool {
 	f := flags.Lookup(name)
 	return f.Changed && f.Annotations[fromVariable] == nil
 }
 
-// commandLineFlags are the flags of a command and those below it that no environment variable sets,
+// CommandLineFlags are the flags of a command and those below it that no environment variable sets,
 // as people write them: with a command where they are of that one alone.
-func commandLineFlags(cmd *cobra.Command) (flags []string) {
-	for each := range commands(cmd) {
+func CommandLineFlags(cmd *cobra.Command) (flags []string) {
+	for each := range Commands(cmd) {
 		each.LocalFlags().VisitAll(func(f *pflag.Flag) {
 			switch {
-			case f.Annotations[onlyHere] != nil:
+			case f.Annotations[OnlyHere] != nil:
 				flags = append(flags, each.Name()+" --"+f.Name)
-			case variable(f) == "" && f.Name != "help" && f.Name != "version":
+			case Variable(f) == "" && f.Name != "help" && f.Name != "version":
 				flags = append(flags, "--"+f.Name)
 			}
 		})
@@ -81,8 +81,8 @@ func commandLineFlags(cmd *cobra.Command) (flags []string) {
 	return slices.Compact(flags)
 }
 
-// commands gives a command and all below it.
-func commands(cmd *cobra.Command) iter.Seq[*cobra.Command] {
+// Commands gives a command and all below it.
+func Commands(cmd *cobra.Command) iter.Seq[*cobra.Command] {
 	return func(yield func(*cobra.Command) bool) { visit(cmd, yield) }
 }
 

@@ -1,0 +1,59 @@
+// Package cli is what the commands share: printing, prompts, exit codes, and flags from the
+// environment. Nothing else prints.
+package cli
+
+import (
+	"errors"
+
+	"anteroom/generator/site"
+
+	"github.com/spf13/cobra"
+)
+
+// Exit codes.
+const (
+	ExitOK      = 0
+	ExitFailure = 1
+	ExitUsage   = 2 // the command line is wrong, or receipt verify has no receipt or key to judge with
+)
+
+// Failure is the error of a command that was called correctly and failed. Any other error is about
+// the command line.
+type Failure struct {
+	Code int // the exit code of the program
+	Err  error
+}
+
+func (f Failure) Error() string { return f.Err.Error() }
+func (f Failure) Unwrap() error { return f.Err }
+
+// ErrSilent ends a command that has printed everything already.
+var ErrSilent = errors.New("")
+
+// UsageError is an error of the command line that only the command itself can find.
+type UsageError struct{ Err error }
+
+func (e UsageError) Error() string { return e.Err.Error() }
+func (e UsageError) Unwrap() error { return e.Err }
+
+// WithExitCode makes work the RunE of a command. Its errors end the program with ExitFailure,
+// unless they are usage errors or bring another code.
+func WithExitCode(work func(cmd *cobra.Command, args []string) error) func(*cobra.Command, []string) error {
+	return func(cmd *cobra.Command, args []string) error {
+		err := work(cmd, args)
+		failed, misused := Failure{}, UsageError{}
+		if err == nil || errors.As(err, &failed) || errors.As(err, &misused) {
+			return err
+		}
+		return Failure{ExitFailure, err}
+	}
+}
+
+// Exit makes an error that ends the program with this exit code.
+func Exit(code int, err error) error { return Failure{code, err} }
+
+// Usage makes an error of the command line.
+func Usage(err error) error { return UsageError{err} }
+
+// Content makes the error of a content folder that cannot be used.
+func Content(folder string, faults site.Faults) error { return ContentError{folder, faults} }

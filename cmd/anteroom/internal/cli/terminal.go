@@ -1,0 +1,347 @@
+package cli
+
+// The rules of printing:
+//
+//   - The answer to a command goes to standard output, everything else to standard error.
+//   - An error is one line: "anteroom: ", then what failed, in lower case and without a full stop,
+//     then in brackets what to do next. Faults of the content come before it, one a line, as
+//     file:line:column.
+//   - A warning has the same form, with "anteroom: warning: ".
+//   - Where JSON is asked for, an error is one JSON object on standard output too, if there is no
+//     other answer there.
+//   - A secret key is never printed, wherever it was given by mistake: standard error shows
+//     its prefix alone.
+//   - Any of these may hold text of strangers. A character that is invisible, or that would act on
+//     the terminal, is shown as <U+...>, and in JSON as \uXXXX.
+//   - Nothing is coloured. A progress line is drawn on a terminal only, and wiped when it is done.
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"path"
+	"regexp"
+	"strings"
+	"time"
+	"unicode/utf16"
+	"unicode/utf8"
+
+	"anteroom/edge/endpoint/receipt"
+	"anteroom/edge/quote"
+	"anteroom/generator/site"
+
+	"github.com/mattn/go-isatty"
+)
+
+// Terminal is what a command reads from and prints to.
+type Terminal struct {
+	In          io.Reader
+	Out         *bufio.Writer
+	Stdout      io.Writer // what Out writes to, by way of sent
+	sent        *counter
+	Err         io.Writer
+	TTY         bool // whether Err is a terminal
+	Interactive bool // whether In is one too, so that somebody may answer
+	Now         func() time.Time
+}
+
+// New is the terminal of a program with these streams.
+func New(stdin io.Reader, stdout, stderr io.Writer) *Terminal {
+	isTerminal := func(stream any) bool {
+		f, ok := stream.(*os.File)
+		return ok && isatty.IsTerminal(f.Fd())
+	}
+	tty := isTerminal(stderr)
+	sent := &counter{Writer: stdout}
+	return &Terminal{
+		In: stdin, Out: bufio.NewWriter(sent), Stdout: stdout, sent: sent, Err: WithoutSecrets{stderr},
+		TTY: tty, Interactive: tty && isTerminal(stdin), Now: time.Now,
+	}
+}
+
+// counter counts what is written.
+type counter struct {
+	io.Writer
+	bytes int64
+}
+
+func (c *counter) Write(p []byte) (int, error) {
+	n, err := c.Writer.Write(p)
+	c.bytes += int64(n)
+	return n, err
+}
+
+// WithoutSecrets writes lines on, and leaves out what stands behind the prefix of a secret key.
+type WithoutSecrets struct{ io.Writer }
+
+// A backslash goes with the character that it escapes: a quotation mark that it was taken from
+// would end a quoted text, and what a stranger wrote behind it would be read as a part of the log.
+// SecretKey matches a secret key.
+var SecretKey = regexp.MustCompile("(" + regexp.QuoteMeta(receipt.SecretPrefix) + "|" + regexp.QuoteMeta(receipt.NotePrefix) + `)(?:\\\S|[^\s"'\\])*`)
+
+func (w WithoutSecrets) Write(p []byte) (int, error) {
+	if _, err := io.WriteString(w.Writer, WithoutSecret(string(p))); err != nil {
+		return 0, err
+	}
+	return len(p), nil
+}
+
+// WithoutSecret replaces what follows the prefix of a secret key.
+func WithoutSecret(text string) string { return SecretKey.ReplaceAllString(text, "${1}…") }
+
+// ContentError is why a content folder cannot be used.
+type ContentError struct {
+	Folder string
+	site.Faults
+}
+
+// Lines are the faults, one a line, with their files as the caller named the folder.
+func (e ContentError) Lines() (lines []string) {
+	for _, fault := range e.Faults {
+		fault.File = path.Join(e.Folder, fault.File)
+		lines = append(lines, fault.String())
+	}
+	return lines
+}
+
+// Fail prints an error.
+func (t *Terminal) Fail(err error) {
+	if errors.Is(err, ErrSilent) {
+		return
+	}
+	if faulty := (ContentError{}); errors.As(err, &faulty) {
+		for _, line := range faulty.Lines() {
+			fmt.Fprintln(t.Err, line)
+		}
+		fmt.Fprintf(t.Err, "anteroom: %s has %s (mend what is listed above; nothing was written)\n",
+			faulty.Folder, Plural(len(faulty.Faults), "fault"))
+		return
+	}
+	t.Complain("anteroom: ", err.Error())
+}
+
+// Complain prints each line of a text to standard error, with a prefix.
+func (t *Terminal) Complain(prefix, text string) {
+	for line := range strings.Lines(strings.TrimSpace(text)) {
+		line, _ = quote.Visible(strings.TrimSpace(line))
+		fmt.Fprintln(t.Err, prefix+line)
+	}
+}
+
+// ErrorReport is an error in JSON.
+type ErrorReport struct {
+	Code    string        `json:"code"`      // usage, content or failed
+	Exit    int           `json:"exit_code"` // of the program
+	Message string        `json:"message"`
+	Hint    string        `json:"hint,omitempty"`   // what to do next
+	Faults  []faultReport `json:"faults,omitempty"` // where there are several, or they are of the content
+}
+
+type faultReport struct {
+	File    string `json:"file,omitempty"`
+	Line    int    `json:"line,omitempty"` // from 1, as the column
+	Column  int    `json:"column,omitempty"`
+	Message string `json:"message"`
+	Hint    string `json:"hint,omitempty"`
+}
+
+// FailJSON prints an error as a JSON object to standard output, where no answer stands there yet.
+func (t *Terminal) FailJSON(err error, code int) {
+	if t.sent.bytes > 0 || t.Out.Buffered() > 0 || errors.Is(err, ErrSilent) {
+		return
+	}
+	r := ErrorReport{Code: "failed", Exit: code}
+	if code == ExitUsage {
+		r.Code = "usage"
+	}
+	if faulty := (ContentError{}); errors.As(err, &faulty) {
+		r.Code = "content"
+		for _, f := range faulty.Faults {
+			r.Faults = append(r.Faults, faultReport{path.Join(faulty.Folder, f.File), f.Line, f.Column, WithoutSecret(f.What), WithoutSecret(f.Hint)})
+		}
+		r.Message, r.Hint = faulty.Folder+" has "+Plural(len(faulty.Faults), "fault"), "mend the faults; nothing was written"
+	} else {
+		var messages []string
+		for line := range strings.Lines(strings.TrimSpace(err.Error())) {
+			message, hint := SplitHint(WithoutSecret(strings.TrimSpace(line)))
+			messages = append(messages, message)
+			r.Faults, r.Hint = append(r.Faults, faultReport{Message: message, Hint: hint}), hint
+		}
+		if r.Message = strings.Join(messages, "; "); len(messages) == 1 {
+			r.Faults = nil
+		}
+	}
+	t.PrintObject(map[string]ErrorReport{"error": r}) // it is made of texts and numbers, which do not fail
+}
+
+// SplitHint takes from an error what to do next, which stands in brackets at its end. A single word
+// there is no hint: a library may name its own error so.
+func SplitHint(line string) (message, hint string) {
+	depth := 0
+	for i := len(line) - 1; i > 0; i-- {
+		switch line[i] {
+		case ')':
+			depth++
+		case '(':
+			depth--
+		}
+		if depth > 0 {
+			continue
+		}
+		before, open := strings.CutSuffix(line[:i], " ")
+		if inner := strings.TrimSuffix(line[i+1:], ")"); line[i] == '(' && open && strings.Contains(inner, " ") {
+			return before, inner
+		}
+		break
+	}
+	return line, ""
+}
+
+// Warnf prints a warning.
+func (t *Terminal) Warnf(format string, args ...any) {
+	t.Complain("anteroom: warning: ", fmt.Sprintf(format, args...))
+}
+
+// Printf prints a line to standard output.
+func (t *Terminal) Printf(format string, args ...any) {
+	line, _ := quote.Visible(fmt.Sprintf(format, args...))
+	fmt.Fprintln(t.Out, line)
+}
+
+// PrintJSON prints a JSON text. It writes invisible characters as escapes, which mean the same.
+func (t *Terminal) PrintJSON(text []byte) {
+	t.Out.Write(VisibleJSON(text))
+	t.Out.WriteByte('\n')
+}
+
+// PrintObject prints a value as a JSON object.
+func (t *Terminal) PrintObject(value any) error {
+	var text bytes.Buffer
+	encoder := json.NewEncoder(&text)
+	encoder.SetEscapeHTML(false)
+	encoder.SetIndent("", "  ")
+	if err := encoder.Encode(value); err != nil {
+		return err
+	}
+	t.PrintJSON(bytes.TrimSpace(text.Bytes()))
+	return nil
+}
+
+// VisibleJSON writes the invisible characters of a JSON text as escapes. Most texts have none.
+func VisibleJSON(text []byte) []byte {
+	plain := true
+	for _, c := range text {
+		plain = plain && (' ' <= c && c <= '~' || c == '\n')
+	}
+	if plain {
+		return text
+	}
+	var b []byte
+	for _, r := range string(text) {
+		switch {
+		case !quote.Invisible(r) || r == '\n': // a line break stands between the tokens of JSON, never in a string
+			b = utf8.AppendRune(b, r)
+		case r < 0x10000:
+			b = fmt.Appendf(b, "\\u%04x", r)
+		default:
+			high, low := utf16.EncodeRune(r)
+			b = fmt.Appendf(b, "\\u%04x\\u%04x", high, low)
+		}
+	}
+	return b
+}
+
+// Logger is the log of a server.
+func (t *Terminal) Logger() *slog.Logger { return slog.New(slog.NewTextHandler(t.Err, nil)) }
+
+// Progress draws how much of a long write is done. It is nil where standard error is no terminal.
+func (t *Terminal) Progress(what string) func(written, total int64) {
+	if !t.TTY {
+		return nil
+	}
+	const quick = 200 * time.Millisecond // a shorter write needs no progress line
+	start, last := t.Now(), time.Time{}
+	return func(written, total int64) {
+		now := t.Now()
+		switch {
+		case now.Sub(start) < quick:
+		case written == total && !last.IsZero():
+			fmt.Fprint(t.Err, "\r\x1b[K")
+		case written < total && now.Sub(last) > quick/2:
+			last = now
+			const width = 30
+			done := int(width * written / total)
+			bar := strings.Repeat("#", done) + strings.Repeat(".", width-done)
+			fmt.Fprintf(t.Err, "\r\x1b[K%s [%s] %s of %s", what, bar, ByteSize(written), ByteSize(total))
+		}
+	}
+}
+
+// Plural writes a number with its noun: "1 fault", "2 faults".
+func Plural(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}
+
+// ByteSize writes a number of bytes for people.
+func ByteSize(n int64) string {
+	switch {
+	case n < 1000:
+		return Plural(int(n), "byte")
+	case n < 1000*1000:
+		return fmt.Sprintf("%.1f kB", float64(n)/1000)
+	case n < 1000*1000*1000:
+		return fmt.Sprintf("%.1f MB", float64(n)/(1000*1000))
+	}
+	return fmt.Sprintf("%.1f GB", float64(n)/(1000*1000*1000))
+}
+
+// Ask asks a question on standard error until its answer, a line of lines, is a good one. An empty
+// line stands for preset. check says what is wanted instead, and "" of a good answer.
+func (t *Terminal) Ask(ctx context.Context, lines *bufio.Reader, question, preset string, check func(string) string) (string, error) {
+	type line struct {
+		text string
+		err  error
+	}
+	for {
+		prompt := question
+		if preset != "" {
+			prompt += " [" + preset + "]"
+		}
+		prompt, _ = quote.Visible(prompt)
+		fmt.Fprint(t.Err, prompt+": ")
+		read := make(chan line, 1) // an interrupt ends the question and not the reading
+		go func() {
+			text, err := lines.ReadString('\n')
+			read <- line{text, err}
+		}()
+		var got line
+		select {
+		case <-ctx.Done():
+			fmt.Fprintln(t.Err)
+			return "", errors.New("interrupted (nothing was written)")
+		case got = <-read:
+		}
+		if got.err != nil {
+			fmt.Fprintln(t.Err)
+			return "", fmt.Errorf("read the answer: %w (nothing was written; flags answer too)", got.err)
+		}
+		answer := strings.TrimSpace(got.text)
+		if answer == "" {
+			answer = preset
+		}
+		want := check(answer)
+		if want == "" {
+			return answer, nil
+		}
+		fmt.Fprintln(t.Err, want)
+	}
+}
