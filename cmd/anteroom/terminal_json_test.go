@@ -46,7 +46,7 @@ func FuzzSplitHint(f *testing.F) {
 func TestErrorOfStrangers(t *testing.T) {
 	var out, complaint bytes.Buffer
 	term := cli.New(nil, &out, &complaint)
-	term.FailJSON(cli.Exit(cli.ExitFailure, errors.New("no agent \"" + unseen + "\" has anteroom-secret:AAAA\\\" (ask " + unseen + " again)")), cli.ExitFailure)
+	term.FailJSON(cli.Exit(cli.ExitFailure, errors.New("no agent \""+unseen+"\" has anteroom-secret:AAAA\\\" (ask "+unseen+" again)")), cli.ExitFailure)
 	term.FailJSON(errors.New("another"), cli.ExitFailure) // one answer is enough
 	term.Out.Flush()
 	checkSeen(t, "an error", out.String())
