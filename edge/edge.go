@@ -40,17 +40,13 @@ func Load(s *snapshot.Snapshot) (*Edge, error) {
 // slowly.
 func (e *Edge) Prerender() { e.api.Prerender() }
 
-// Handle gives the outcome of a request's turn. Package kernel says what a host does with it.
+// Handle gives the outcome of a request's turn. Package turn says what a host does with it.
 func (e *Edge) Handle(t *turn.Turn) turn.Outcome {
 	t.Begin(e.snapshot)
 	if path, _, _ := strings.Cut(t.Request.Target, "?"); health.Asks(path) {
 		return t.Outcome(health.Answer(t, path, receipt.StandingOf(&t.Host, e.snapshot).Fits()))
 	}
-	r := e.api.Finish(t, e.api.Handle(t))
-	if prepared := t.Prepared(); r == nil && prepared != nil {
-		e.api.Finish(t, prepared)
-	}
-	return t.Outcome(r)
+	return e.api.Finish(t, t.Outcome(e.api.Handle(t)))
 }
 
 // Deliver sends one digest from the outbox. Its response is 200 where a digest was delivered (call

@@ -38,11 +38,13 @@ const (
 // them with lower-case names and each once: several lines of a field are joined with ", ". It may
 // leave out fields that do not matter for a request.
 var (
-	ReadHeaders    = []string{"if-none-match"}                                     // of a GET or HEAD
-	QueryHeaders   = []string{"purpose", "sec-purpose", "x-moz", "sec-fetch-mode"} // of a GET or HEAD with a query, besides
-	BodyHeaders    = []string{"content-type"}                                      // of a request with any other method
-	MessageHeaders = []string{"mcp-protocol-version", "mcp-method", "mcp-name"}    // of messages to the MCP server, besides
-	MarkHeaders    = []string{selftest.Header}                                     // of a GET or HEAD and of such messages, besides
+	ReadHeaders    = []string{"if-none-match"}                                  // of a GET or HEAD
+	QueryHeaders   = append([]string{"sec-fetch-mode"}, purposes...)            // of a GET or HEAD with a query, besides
+	BodyHeaders    = []string{"content-type"}                                   // of a request with any other method
+	MessageHeaders = []string{"mcp-protocol-version", "mcp-method", "mcp-name"} // of messages to the MCP server, besides
+	MarkHeaders    = []string{selftest.Header}                                  // of a GET or HEAD and of such messages, besides
+
+	purposes = []string{"purpose", "sec-purpose", "x-purpose", "x-moz"}
 
 	RequestHeaders = slices.Concat(ReadHeaders, QueryHeaders, BodyHeaders, MessageHeaders, MarkHeaders)
 )
@@ -102,7 +104,7 @@ type Operation struct {
 	// Protocol says that requests and answers are messages of a protocol of their own. The handler
 	// that API.ServeProtocol was given answers them, and Fields are those of one message.
 	Protocol bool
-	// Handle answers a request. It returns nil while effects are pending.
+	// Handle answers a request.
 	Handle func(*turn.Turn, *input.Input) *turn.Response
 }
 

@@ -356,7 +356,7 @@ func TestFaultsAreCapped(t *testing.T) {
 func TestReadsHaveNoEffect(t *testing.T) {
 	filing := "/api/org?org_name=Tern&rainmaker=a:30&operator=b:25&verifier=c:20&scout=d:15&treasurer=e:10"
 	for _, target := range []string{"/api/waitlist?agent_name=x", "/api/waitlist?agent_name=x&agent_name=y", "/api/waitlist?%", filing} {
-		for _, headers := range [][]string{{"sec-purpose", "prefetch;prerender"}, {"purpose", "prefetch"}, {"x-moz", "prefetch"}, {"sec-fetch-mode", "no-cors"}, nil} {
+		for _, headers := range [][]string{{"sec-purpose", "prefetch;prerender"}, {"purpose", "Preview"}, {"x-purpose", "preview"}, {"x-moz", "prefetch"}, {"sec-fetch-mode", "no-cors"}, nil} {
 			h := edgetest.NewFake(t)
 			method := "GET"
 			if headers == nil {
@@ -402,7 +402,8 @@ func TestReadsDependOnTheSecond(t *testing.T) {
 
 func TestHead(t *testing.T) {
 	h := edgetest.NewFake(t)
-	for _, target := range []string{"/api/presence", "/api/quest", "/api/roster", "/api/aup", "/api/org", "/api/waitlist", "/api/receipt", "/api/suggest", "/api/business-days", "/api/business-days?op=holidays&calendar=de&year=2026", "/api/x"} {
+	for _, target := range []string{"/api/presence", "/api/quest", "/api/roster", "/api/aup", "/api/org", "/api/waitlist", "/api/receipt", "/api/suggest", "/api/business-days", "/api/business-days?op=holidays&calendar=de&year=2026",
+		"/api/business-days?op=%zz", "/api/business-days?op=is&op=next", "/api/presence?a=%zz", "/api/roster?a=1&a=2", "/api/selftest?suite=x", "/api/x"} {
 		got, head := h.Do("GET", target, ""), h.Do("HEAD", target, "")
 		if head.Status != got.Status || len(head.Body) != 0 {
 			t.Errorf("HEAD %s: status %d with %d bytes", target, head.Status, len(head.Body))

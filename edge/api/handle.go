@@ -99,30 +99,27 @@ func (a *API) Prerender() {
 // ServeProtocol has handle answer the requests for an operation that is a Protocol.
 func (a *API) ServeProtocol(handle func(*turn.Turn) *turn.Response) { a.protocol = handle }
 
-// Finish completes an answer to a GET or a HEAD. Both get the Link header field, and a HEAD gets
-// the length in the place of the body. r is nil while effects are pending, and then so is the
-// result, except for a HEAD. A HEAD performs no effect: where its answer needs one, it gets the
-// header fields alone.
-func (a *API) Finish(t *turn.Turn, r *turn.Response) *turn.Response {
-	if r == nil {
-		if t.Request.Method != "HEAD" {
-			return nil
-		}
-		r = respond.JSON(200, respond.MediaJSON, string(NoStore), nil)
-		r.Set("link", a.links)
-		return r
+// Finish completes the answer to a GET or a HEAD. Both get the Link header field, and a HEAD gets
+// the length instead of the body. A HEAD performs no effect: where its answer needs one, it gets
+// the header fields alone.
+func (a *API) Finish(t *turn.Turn, o turn.Outcome) turn.Outcome {
+	method := t.Request.Method
+	if method == "HEAD" && len(o.Effects) > 0 {
+		o = turn.Outcome{Response: respond.JSON(200, respond.MediaJSON, string(NoStore), nil)}
+		o.Response.Set("link", a.links)
+		return o
 	}
-	if method := t.Request.Method; method == "GET" || method == "HEAD" {
+	if r := o.Response; r != nil && (method == "GET" || method == "HEAD") {
 		r.Set("link", a.links)
 		if method == "HEAD" && r.Status != 304 {
 			r.Set("content-length", strconv.Itoa(len(r.Body)))
 			r.Body = nil
 		}
 	}
-	return r
+	return o
 }
 
-// Handle answers a request, without what Finish adds. It returns nil while effects are pending.
+// Handle answers a request, without what Finish adds.
 func (a *API) Handle(t *turn.Turn) *turn.Response {
 	if !t.Serves() {
 		return respond.Problem(t, respond.Misdirected, "This service does not answer for the host that the request names. Use the canonical host.", nil, nil)
@@ -134,77 +131,98 @@ func (a *API) Handle(t *turn.Turn) *turn.Response {
 	}
 	t.ContractURL = route.Path
 	method := t.Request.Method
-	if method == "OPTIONS" {
+	switch {
+	case method == "OPTIONS":
 		return preflight(route)
-	}
-	if route.Protocol(method) != nil {
-		r := a.protocol(t)
-		t.Discard() // the response that one message of a batch has prepared is a part of the answer only
-		return r
-	}
-	// A HEAD has no effect, and neither has a speculative GET, whatever its query asks for.
-	effectless := method == "HEAD" || method == "GET" && speculative(&t.Request)
-	if method == "HEAD" {
+	case route.Protocol(method) != nil:
+		return a.protocol(t)
+	case method == "HEAD":
 		method = "GET"
 	}
 	if !route.Answers(method) {
-		r := respond.Problem(t, respond.MethodNotAllowed, route.Path+" answers "+Allow(route)+".", nil, func(w *jsondoc.Writer) {
-			w.Name("contract")
-			w.Open('{')
-			a.members(t, route.Contract, w)
-			w.Close('}')
-			if route.Refusal != nil {
-				a.members(t, route.Refusal, w)
-			}
-		})
-		r.Set("allow", Allow(route))
-		return r
+		return a.notAllowed(t, route)
 	}
-	if r := longQuery(query); r != nil {
-		return r.answer(t)
-	}
-	// The query of an effectless request is dropped where it could ask for a write. No cache may
-	// keep such an answer: it would be given to the request proper, which then never arrives.
-	asked := input.ParseQuery(query)
-	suppressed := effectless && (asked.Total > 0 || writesByGET(route))
-	if suppressed {
-		asked = &input.Input{}
-	}
-	in := asked
-	if method == "POST" {
-		if r := unreadable(t); r != nil {
-			t.Operation = choose(route, method, &input.Input{}).ID
-			return r.answer(t)
+	asks, refusal := parse(t, route, method, query)
+	switch {
+	case refusal != nil:
+		return refusal.answer(t)
+	case asks.op.Document != nil && !asks.unread:
+		return a.document(t, asks.op, hasQuery && (asks.dropped || route.writesByGET()))
+	case asks.unread:
+		asks.in.Skip(asks.op.Fields)
+		if asks.op.Strict {
+			asks.in.RejectUnknown()
 		}
-		in = input.ParseBody(t.Request.Body)
+		return respond.Invalid(t, asks.in)
 	}
-	op := choose(route, method, in)
-	t.Operation = op.ID
-	unread := in.Total > 0 || asked.Total > 0
-	if op.Document != nil && !unread {
-		return a.document(t, op, hasQuery && (suppressed || writesByGET(route)))
-	}
-	if in == asked {
-		asked = nil
-	}
-	if op.DryRun {
-		ReadDryRun(in, asked)
-	}
-	if asked != nil {
-		in.Merge(asked)
-	}
-	if unread {
-		in.Skip(op.Fields)
-		if op.Strict {
-			in.RejectUnknown()
-		}
-		return respond.Invalid(t, in)
-	}
-	return a.Perform(t, op, in)
+	return a.Perform(t, asks.op, asks.in)
 }
 
-// Call performs an operation of a route, documents included, on the input of a body. It returns nil
-// while effects are pending. No cache may keep its answer. A 400 shows no contract.
+// asked is what a request asks of a route.
+type asked struct {
+	op      *Operation
+	in      *input.Input // of the query of a GET, or of the body of a POST
+	unread  bool         // the query or the body cannot be read as a whole: in has the faults
+	dropped bool         // the query was not looked at
+}
+
+// parse reads the query and the body of a request, and chooses the operation. The query of a HEAD
+// is dropped where it could ask for a write, and that of a speculative GET also where it is at
+// fault. No cache may keep such an answer: it would be given to the request proper, which then
+// never arrives.
+func parse(t *turn.Turn, route *Route, method, query string) (asks asked, refusal *Refusal) {
+	if refusal = longQuery(query); refusal != nil {
+		return asks, refusal
+	}
+	sent := input.ParseQuery(query)
+	switch {
+	case t.Request.Method == "HEAD":
+		asks.dropped = route.writesByGET()
+	case method == "GET" && speculative(&t.Request):
+		asks.dropped = sent.Total > 0 || route.writesByGET()
+	}
+	if asks.dropped {
+		sent = &input.Input{}
+	}
+	asks.in = sent
+	if method == "POST" {
+		if refusal = unreadable(t); refusal != nil {
+			t.Operation = choose(route, method, &input.Input{}).ID
+			return asks, refusal
+		}
+		asks.in = input.ParseBody(t.Request.Body)
+	} else {
+		sent = nil
+	}
+	asks.op = choose(route, method, asks.in)
+	t.Operation = asks.op.ID
+	asks.unread = asks.in.Total > 0 || sent != nil && sent.Total > 0
+	if asks.op.DryRun {
+		ReadDryRun(asks.in, sent)
+	}
+	if sent != nil {
+		asks.in.Merge(sent)
+	}
+	return asks, nil
+}
+
+// notAllowed answers a method that a route does not have.
+func (a *API) notAllowed(t *turn.Turn, route *Route) *turn.Response {
+	r := respond.Problem(t, respond.MethodNotAllowed, route.Path+" answers "+Allow(route)+".", nil, func(w *jsondoc.Writer) {
+		w.Name("contract")
+		w.Open('{')
+		a.members(t, route.Contract, w)
+		w.Close('}')
+		if route.Refusal != nil {
+			a.members(t, route.Refusal, w)
+		}
+	})
+	r.Set("allow", Allow(route))
+	return r
+}
+
+// Call performs an operation of a route, documents included, on the input of a body. No cache may
+// keep its answer. A 400 shows no contract.
 func (a *API) Call(t *turn.Turn, route *Route, op *Operation, in *input.Input) *turn.Response {
 	t.ContractURL = route.Path
 	if op.Document != nil {
@@ -214,12 +232,12 @@ func (a *API) Call(t *turn.Turn, route *Route, op *Operation, in *input.Input) *
 }
 
 // Perform performs an operation that is not a document, after a check of the caller's allowance
-// where it writes. It returns nil while effects are pending.
+// where it writes.
 func (a *API) Perform(t *turn.Turn, op *Operation, in *input.Input) *turn.Response {
 	in.Fields = op.Fields
 	if op.Writes && !in.DryRun && t.Host.Limiter && (!in.FromQuery || names(op, in)) {
 		limit := turn.Limit{Key: clientaddr.Key(t.Host.Client), Policy: policyName}
-		return t.Presume(limit, func(left turn.Result) *turn.Response {
+		return turn.Presume(limit, func(left turn.Result) *turn.Response {
 			if refusal := a.limited(t, limit, &left); refusal != nil {
 				return refusal
 			}
@@ -341,8 +359,9 @@ func names(op *Operation, in *input.Input) bool {
 	return false
 }
 
-func writesByGET(route *Route) bool {
-	for _, op := range route.Operations {
+// writesByGET reports whether a GET of the route can write.
+func (r *Route) writesByGET() bool {
+	for _, op := range r.Operations {
 		if op.Writes && slices.Contains(op.Methods, "GET") {
 			return true
 		}
@@ -350,15 +369,19 @@ func writesByGET(route *Route) bool {
 	return false
 }
 
-// speculative reports whether a GET was sent before anybody has decided to send it (Sec-Purpose, or
-// its forerunners Purpose and X-Moz), or for a resource that is embedded in a page (Sec-Fetch-Mode,
-// of Fetch Metadata Request Headers).
+// speculative reports whether a GET was sent before anybody has decided to send it (Sec-Purpose and
+// its forerunners), or for a resource that is embedded in a page (Sec-Fetch-Mode, of Fetch Metadata
+// Request Headers).
 func speculative(r *turn.Request) bool {
-	return prefetch(r.Get("sec-purpose")) || prefetch(r.Get("purpose")) || prefetch(r.Get("x-moz")) || lower(r.Get("sec-fetch-mode")) == "no-cors"
-}
-
-func prefetch(value string) bool {
-	return strings.HasPrefix(lower(value), "prefetch")
+	for _, name := range purposes {
+		value := lower(r.Get(name))
+		for _, purpose := range []string{"prefetch", "prerender", "preview"} {
+			if strings.HasPrefix(value, purpose) {
+				return true
+			}
+		}
+	}
+	return lower(r.Get("sec-fetch-mode")) == "no-cors"
 }
 
 // lower is a text with its ASCII letters in lower case, for comparing header fields. The tables of

@@ -164,23 +164,21 @@ func TestDelivery(t *testing.T) {
 	var calls atomic.Int32
 	h, log := open(t, Config{}, fake{
 		handle: func(t *turn.Turn) turn.Outcome {
-			if _, ok := t.One(one("INSERT INTO outbox (record_id, kind, created_at, next_try_at) VALUES ('r', 'k', 0, 0)")); !ok {
-				return t.Outcome(nil)
-			}
-			return turn.Outcome{Response: &turn.Response{Status: 200, Body: []byte("stored"), Deliver: true}}
+			t.SetDeliver()
+			return t.Outcome(turn.Await(one("INSERT INTO outbox (record_id, kind, created_at, next_try_at) VALUES ('r', 'k', 0, 0)"),
+				func(turn.Result) *turn.Response { return text(200, "stored").Response }))
 		},
 		deliver: func(t *turn.Turn) turn.Outcome {
 			if calls.Add(1) == 1 {
 				panic("first")
 			}
-			result, ok := t.One(one("UPDATE outbox SET state = 'delivered' WHERE id = (SELECT min(id) FROM outbox WHERE state = 'pending')"))
-			switch {
-			case !ok:
-				return t.Outcome(nil)
-			case result.Changes[0] == 0:
-				return text(204, "")
-			}
-			return text(200, "")
+			return t.Outcome(turn.Await(one("UPDATE outbox SET state = 'delivered' WHERE id = (SELECT min(id) FROM outbox WHERE state = 'pending')"),
+				func(result turn.Result) *turn.Response {
+					if result.Changes[0] == 0 {
+						return text(204, "").Response
+					}
+					return text(200, "").Response
+				}))
 		},
 	})
 	h.store.Exec(one("INSERT INTO outbox (record_id, kind, created_at, next_try_at) VALUES ('old', 'k', 0, 0)"))

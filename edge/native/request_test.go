@@ -70,7 +70,6 @@ func TestResponse(t *testing.T) {
 		case "/api/panic":
 			panic("oh no")
 		case "/api/endless":
-			t.Do(turn.Limit{Key: "x"})
 			return turn.Outcome{Effects: []turn.Effect{turn.Verify{}}}
 		}
 		return turn.Outcome{Response: &turn.Response{Status: 204}}
@@ -157,10 +156,7 @@ func TestGoneClient(t *testing.T) {
 			begun <- true
 			<-goOn
 		}
-		if _, ok := t.One(insert("r")); !ok {
-			return t.Outcome(nil)
-		}
-		return text(200, "stored")
+		return t.Outcome(turn.Await(insert("r"), func(turn.Result) *turn.Response { return text(200, "stored").Response }))
 	}})
 	address, stop := serve(t, h)
 	send := func(request string) net.Conn {
@@ -296,11 +292,7 @@ func TestLog(t *testing.T) {
 		if t.Request.Target == "/api/panic?secret" {
 			panic("secret-free")
 		}
-		t.One(one("INSERT INTO nowhere VALUES (?)", "secret"))
-		if len(t.Journal) == 0 {
-			return t.Outcome(nil)
-		}
-		return text(418, "tea")
+		return t.Outcome(turn.Await(one("INSERT INTO nowhere VALUES (?)", "secret"), func(turn.Result) *turn.Response { return text(418, "tea").Response }))
 	}})
 	address, _ := serve(t, h)
 	raw(t, address, "POST /api/x?owner_email=secret%40example.org HTTP/1.1\r\nHost: WWW.example.org\r\nX-A: secret\r\nContent-Length: 6\r\n\r\nsecret")

@@ -57,7 +57,7 @@ func Store(t *turn.Turn, kind, id string, insert turn.Statement, address, who st
 			Args: []any{id, address, civil.FormatTime(t.Now)},
 		}, outbox.Enqueue(t, kind, id, address, who))
 	}
-	return t.Presume(turn.Exec{Statements: statements}, func(stored turn.Result) *turn.Response {
+	return turn.Presume(turn.Exec{Statements: statements}, func(stored turn.Result) *turn.Response {
 		if stored.Failure != turn.None {
 			return respond.StoreFailed(t, stored.Failure)
 		}

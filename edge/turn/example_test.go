@@ -10,7 +10,7 @@ import (
 // greet is a core with one answer, for which it needs one effect.
 func greet(t *turn.Turn) turn.Outcome {
 	t.Begin(&snapshot.Snapshot{})
-	return t.Outcome(t.Presume(turn.Limit{Key: t.Host.Client, Policy: "greetings"}, func(left turn.Result) *turn.Response {
+	return t.Outcome(turn.Presume(turn.Limit{Key: t.Host.Client, Policy: "greetings"}, func(left turn.Result) *turn.Response {
 		if !left.OK {
 			return &turn.Response{Status: 429, Body: []byte("too many")}
 		}

@@ -11,11 +11,13 @@
 //
 // # What a host does
 //
-// The core never waits. Where it needs an effect, its outcome names the effect instead of a
-// response. The host performs the effects, appends their results to the journal, and calls again
-// with the same turn. The core then starts from the beginning, finds the results in the journal,
-// and gets further. So the whole state of a turn lives in its host, and an instance of the core can
-// be thrown away between two calls. For each request a host does:
+// The core never waits. A handler gives a response, or the effects that it needs first and a
+// function from their results to the response: see Await and Presume. Outcome calls that function
+// with the results in the journal. Where the journal ends, the outcome names the effects instead of
+// a response. The host performs them, appends their results to the journal, and calls again with
+// the same turn, which the core handles from its beginning. So the whole state of a turn lives in
+// its host, and an instance of the core can be thrown away between two calls. For each request a
+// host does:
 //
 //	read the request (at most MaxBody+1 bytes of its body), the time and 16 random bytes, once
 //	repeat at most MaxRounds times:
@@ -39,13 +41,14 @@
 //
 // # Prepared responses
 //
-// Most writes succeed, so the core need not be called a second time to say so. An outcome may hold
-// a response together with effects. Such a response is prepared: it is right where all of these
-// effects go as presumed. The host performs the effects one after the other, in order, and appends
-// each result to the journal. After the first effect that has not gone as presumed, the host
-// performs none of the others and calls again, as in the loop above. Where all effects have gone as
-// presumed, the host sends the response: a further call would give the same one. An effect goes as
-// presumed where it does not fail and, besides,
+// Most writes succeed, so the core need not be called a second time to say so. Where a handler
+// presumes that its effects go well, the outcome holds a response together with the effects. Such a
+// response is prepared: it is right where all of these effects go as presumed. The host performs
+// the effects one after the other, in order, and appends each result to the journal. After the
+// first effect that has not gone as presumed, the host performs none of the others and calls again,
+// as in the loop above. Where all effects have gone as presumed, the host sends the response: a
+// further call would give the same one. An effect goes as presumed where it does not fail and,
+// besides,
 //
 //   - a Verify or a Limit is OK;
 //   - a Sign gives a signature, which the host writes in base64 into the body, at SignatureAt;
@@ -149,13 +152,9 @@ type Turn struct {
 	// that answer is the usual problem (respond.Unfinished).
 	Failed *Response
 
-	next     int       // the journal entry that the next effect gets
-	pending  []Effect  // effects that are asked for and not performed yet
-	presumes bool      // whether pending are effects of Presume, in their order
-	prepared *Response // the response where all of pending go as presumed; nil for none
-	deliver  bool      // whether the turn has put something into the outbox
-	ids      int       // identifiers given so far
-	headers  []Header  // header fields that the answer gets besides its own
+	deliver bool     // whether the turn has put something into the outbox
+	ids     int      // identifiers given so far
+	headers []Header // header fields that the answer gets besides its own
 }
 
 // Outcome is what a call of the core gives: a response, or effects to perform before another call.
@@ -165,7 +164,7 @@ type Outcome struct {
 	Effects  []Effect
 }
 
-// Response is an HTTP response.
+// Response is an HTTP response, or one that needs effects first: see Await and Presume.
 type Response struct {
 	Status int
 	Header []Header // besides those that every answer has
@@ -179,6 +178,10 @@ type Response struct {
 	// SignatureAt is where in the Body of a prepared response the base64 text of a signature goes.
 	// It overwrites as many bytes. Only a response that depends on a Sign has it.
 	SignatureAt int
+
+	effects  []Effect                 // what the response needs first
+	then     func([]Result) *Response // makes the response of their results; nil for a response as it is
+	presumes bool                     // whether the effects are presumed to go well
 }
 
 // Observation is one thing that a client did. It holds nothing else of the client's message, and
@@ -194,34 +197,7 @@ func (r *Response) Set(name, value string) { r.Header = setField(r.Header, name,
 // Begin makes the turn ready to be handled from its start. It is called in every round.
 func (t *Turn) Begin(s *snapshot.Snapshot) {
 	t.Snapshot, t.ContractURL, t.Operation, t.Failed = s, "", "", nil
-	t.next, t.pending, t.presumes, t.prepared = 0, nil, false, nil
 	t.deliver, t.ids, t.headers = false, 0, nil
-}
-
-// Do asks for effects that do not depend on each other. Where the journal holds their results, it
-// returns these and true. Otherwise it returns false, and the handler must return nil at once: the
-// host performs the effects and calls again.
-func (t *Turn) Do(effects ...Effect) ([]Result, bool) {
-	if t.presumes {
-		return nil, false // an effect before these has no result yet
-	}
-	end := t.next + len(effects)
-	if end > len(t.Journal) {
-		t.pending = effects
-		return nil, false
-	}
-	results := t.Journal[t.next:end]
-	t.next = end
-	return results, true
-}
-
-// One is Do for a single effect.
-func (t *Turn) One(effect Effect) (Result, bool) {
-	results, ok := t.Do(effect)
-	if !ok {
-		return Result{}, false
-	}
-	return results[0], true
 }
 
 // SetHeader gives the answer a header field, whichever answer the turn ends in. It replaces a field
@@ -231,21 +207,28 @@ func (t *Turn) SetHeader(name, value string) { t.headers = setField(t.headers, n
 // SetDeliver says that the turn has put something into the outbox.
 func (t *Turn) SetDeliver() { t.deliver = true }
 
-// Outcome is the outcome of a call whose handler returned r. r is nil while effects are pending.
+// Outcome is the outcome of a call whose handler gave r. It makes the response of the results in
+// the journal and then, as long as r presumes, of presumed ones.
 func (t *Turn) Outcome(r *Response) Outcome {
-	var o Outcome
-	if r == nil {
-		r, o.Effects = t.prepared, t.pending
-		if t.presumes && r == nil {
-			o.Effects = o.Effects[:1] // the others depend on the first one
+	var presumed []Effect
+	journal := t.Journal
+	for r.then != nil {
+		n := len(r.effects)
+		switch {
+		case presumed == nil && n <= len(journal):
+			r, journal = r.then(journal[:n]), journal[n:]
+		case r.presumes:
+			presumed = append(presumed, r.effects...)
+			r = r.then([]Result{asPresumed})
+		case presumed == nil:
+			return Outcome{Effects: r.effects}
+		default:
+			return Outcome{Effects: presumed[:1]} // what follows depends on the first one
 		}
 	}
-	if r != nil {
-		r.Header = append(r.Header, t.headers...)
-		r.Deliver = t.deliver
-	}
-	o.Response = r
-	return o
+	r.Header = append(r.Header, t.headers...)
+	r.Deliver = t.deliver
+	return Outcome{Response: r, Effects: presumed}
 }
 
 // Run takes a turn to its response: it calls handle until there is one, and performs the effects

@@ -2,7 +2,6 @@ package turn_test
 
 import (
 	"encoding/base64"
-	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -69,111 +68,92 @@ func TestHeaders(t *testing.T) {
 	}
 }
 
-// Do gives each effect its own result, over any number of rounds, and asks for no effect twice.
-func TestDo(t *testing.T) {
+// Each effect gets its own result, over any number of rounds, and none is asked for twice.
+func TestAwait(t *testing.T) {
 	rounds, asked := 0, 0
 	handle := func(current *turn.Turn) turn.Outcome {
 		rounds++
 		current.Begin(edgetest.Snapshot())
-		two, ok := current.Do(turn.Limit{Key: "a"}, turn.Limit{Key: "b"})
-		if !ok {
-			return current.Outcome(nil)
-		}
-		one, ok := current.One(turn.Limit{Key: "c"})
-		if !ok {
-			return current.Outcome(nil)
-		}
-		return current.Outcome(&turn.Response{Status: int(two[0].Remaining*100 + two[1].Remaining*10 + one.Remaining)})
+		part := turn.AwaitAll([]turn.Effect{turn.Limit{Key: "a"}, turn.Limit{Key: "b"}}, func(two []turn.Result) *turn.Response {
+			return turn.Presume(turn.Limit{Key: "c"}, func(one turn.Result) *turn.Response {
+				return &turn.Response{Status: int(two[0].Remaining*100 + two[1].Remaining*10 + one.Remaining)}
+			})
+		})
+		return current.Outcome(part.Then(func(r *turn.Response) *turn.Response { return &turn.Response{Status: r.Status + 1000} }))
 	}
 	r := turn.Run(&turn.Turn{}, handle, func(effects []turn.Effect) (results []turn.Result) {
 		for _, e := range effects {
 			asked++
-			results = append(results, turn.Result{Remaining: int64(e.(turn.Limit).Key[0] - 'a' + 1)})
+			results = append(results, turn.Result{OK: true, Remaining: int64(e.(turn.Limit).Key[0] - 'a' + 1)})
 		}
 		return results
 	})
-	if r == nil || r.Status != 123 || rounds != 3 || asked != 3 {
+	if r == nil || r.Status != 1123 || rounds != 3 || asked != 3 {
 		t.Errorf("%+v after %d rounds with %d effects", r, rounds, asked)
 	}
 }
 
 // The effects of a prepared response are performed in order, each once those before it went as
-// presumed. After one that did not, the handler goes on with the results so far.
+// presumed. After one that did not, the handler gets the results so far.
 func TestPresumeInOrder(t *testing.T) {
 	limit, insert := turn.Limit{Key: "a", Policy: "p"}, turn.Exec{Statements: []turn.Statement{{SQL: "INSERT"}}}
 	for _, c := range []struct {
-		name    string
-		results map[turn.Limit]turn.Result
-		rounds  int
-		want    string // body of the answer
-		done    int    // how many effects are performed
-		left    string // the RateLimit header field
+		name   string
+		result turn.Result // of the limit
+		rounds int
+		want   string // body of the answer
+		done   int    // how many effects are performed
+		left   string // the RateLimit header field
 	}{
-		{"both as presumed", map[turn.Limit]turn.Result{limit: {OK: true, Remaining: -1}}, 1, "stored", 2, ""},
-		{"the limit says what remains", map[turn.Limit]turn.Result{limit: {OK: true, Remaining: 7, Reset: 3}}, 1, "stored", 2, `"p";r=7;t=3`},
-		{"the limit says that this was the last", map[turn.Limit]turn.Result{limit: {OK: true, Reset: 3}}, 1, "stored", 2, `"p";r=0;t=3`},
-		{"the first refuses", map[turn.Limit]turn.Result{limit: {Remaining: -1}}, 2, "limited", 1, ""},
-		{"the first fails", map[turn.Limit]turn.Result{limit: {OK: true, Failure: turn.Unavailable}}, 3, "stored without a limit", 2, ""},
+		{"both as presumed", turn.Result{OK: true, Remaining: -1}, 1, "stored", 2, ""},
+		{"the limit says what remains", turn.Result{OK: true, Remaining: 7, Reset: 3}, 1, "stored", 2, `"p";r=7;t=3`},
+		{"the limit says that this was the last", turn.Result{OK: true, Reset: 3}, 1, "stored", 2, `"p";r=0;t=3`},
+		{"the first refuses", turn.Result{Remaining: -1}, 2, "limited", 1, ""},
+		{"the first fails", turn.Result{OK: true, Failure: turn.Unavailable}, 3, "stored without a limit", 2, ""},
 	} {
 		current, rounds, done := newTurn("localhost"), 0, 0
 		r := turn.Run(current, func(current *turn.Turn) turn.Outcome {
 			rounds++
 			current.Begin(edgetest.Snapshot())
-			return current.Outcome(current.Presume(limit, func(left turn.Result) *turn.Response {
-				if len(current.Journal) == 0 && left.Remaining != -1 {
-					t.Errorf("%s: %d are presumed to remain", c.name, left.Remaining)
+			return current.Outcome(turn.Presume(limit, func(left turn.Result) *turn.Response {
+				stored := func(body string) func(turn.Result) *turn.Response {
+					return func(turn.Result) *turn.Response { return &turn.Response{Status: 200, Body: []byte(body)} }
 				}
-				if !left.OK {
+				switch {
+				case !left.OK:
 					return &turn.Response{Status: 429, Body: []byte("limited")}
+				case left.Failure != turn.None:
+					return turn.Await(insert, stored("stored without a limit"))
 				}
-				if left.Failure != turn.None { // this branch is not the presumed one, so it is not prepared
-					if _, ok := current.One(insert); !ok {
-						return nil
-					}
-					return &turn.Response{Status: 200, Body: []byte("stored without a limit")}
-				}
-				return current.Presume(insert, func(turn.Result) *turn.Response { return &turn.Response{Status: 200, Body: []byte("stored")} })
+				return turn.Presume(insert, stored("stored"))
 			}))
 		}, func(effects []turn.Effect) []turn.Result {
 			if done++; len(effects) != 1 {
 				t.Errorf("%s: %d effects side by side", c.name, len(effects))
 			}
 			if _, limits := effects[0].(turn.Limit); limits {
-				return []turn.Result{c.results[limit]}
+				return []turn.Result{c.result}
 			}
 			return []turn.Result{{}}
 		})
-		if r == nil || string(r.Body) != c.want || rounds != c.rounds || done != c.done {
+		if r == nil || string(r.Body) != c.want || rounds != c.rounds || done != c.done || edgetest.Header(r, "ratelimit") != c.left {
 			t.Errorf("%s: %+v after %d rounds and %d effects", c.name, r, rounds, done)
-		}
-		if r != nil && edgetest.Header(r, "ratelimit") != c.left {
-			t.Errorf("%s: %v", c.name, r.Header)
 		}
 	}
 }
 
-// An effect asked for by Do within Presume waits until the presumed effect has gone as presumed.
+// An effect that is not presumed waits until the presumed one before it has gone as presumed.
 func TestPresumeBeforeAnother(t *testing.T) {
 	current := newTurn("localhost")
-	handle := func() turn.Outcome {
+	for round, want := range []int{1, 2, 0} {
 		current.Begin(edgetest.Snapshot())
-		return current.Outcome(current.Presume(turn.Limit{Key: "a"}, func(turn.Result) *turn.Response {
-			if _, ok := current.Do(turn.Relay{}, turn.Sign{}); !ok {
-				return nil
-			}
-			return &turn.Response{Status: 200}
+		o := current.Outcome(turn.Presume(turn.Limit{Key: "a"}, func(turn.Result) *turn.Response {
+			return turn.AwaitAll([]turn.Effect{turn.Relay{}, turn.Sign{}}, func([]turn.Result) *turn.Response { return &turn.Response{Status: 200} })
 		}))
-	}
-	if o := handle(); o.Response != nil || len(o.Effects) != 1 || !reflect.DeepEqual(o.Effects[0], turn.Limit{Key: "a"}) {
-		t.Errorf("%+v", o)
-	}
-	current.Journal = []turn.Result{{OK: true}}
-	if o := handle(); o.Response != nil || len(o.Effects) != 2 {
-		t.Errorf("%+v", o)
-	}
-	current.Journal = append(current.Journal, turn.Result{}, turn.Result{})
-	if o := handle(); o.Response == nil || len(o.Effects) != 0 {
-		t.Errorf("%+v", o)
+		if len(o.Effects) != want || (o.Response != nil) != (want == 0) {
+			t.Errorf("round %d: %+v", round, o)
+		}
+		current.Journal = append(current.Journal, make([]turn.Result, want)...)
 	}
 }
 
@@ -216,7 +196,7 @@ func TestPresume(t *testing.T) {
 		r := turn.Run(current, func(current *turn.Turn) turn.Outcome {
 			rounds++
 			current.Begin(edgetest.Snapshot())
-			return current.Outcome(current.Presume(c.effect, next))
+			return current.Outcome(turn.Presume(c.effect, next))
 		}, func([]turn.Effect) []turn.Result { return []turn.Result{c.result} })
 		if r == nil || string(r.Body) != c.body || rounds != c.rounds {
 			t.Errorf("%s: %+v after %d rounds, want %s after %d", c.name, r, rounds, c.body, c.rounds)

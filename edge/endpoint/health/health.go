@@ -49,8 +49,8 @@ WHERE written_at NOT BETWEEN excluded.written_at - ` + strconv.Itoa(KeepSeconds-
 // Asks reports whether a path is that of a check.
 func Asks(path string) bool { return path == Live || path == Ready }
 
-// Answer answers a check. keyFits says whether receipts are signed as the content says. The
-// response is nil while effects are pending. A HEAD is answered as a GET, without the body.
+// Answer answers a check. keyFits says whether receipts are signed as the content says. A HEAD is
+// answered as a GET, without the body.
 func Answer(t *turn.Turn, path string, keyFits bool) *turn.Response {
 	method := t.Request.Method
 	if method != "GET" && method != "HEAD" {
@@ -58,15 +58,14 @@ func Answer(t *turn.Turn, path string, keyFits bool) *turn.Response {
 		r.Set("allow", "GET, HEAD")
 		return r
 	}
-	var failing []string
-	if path == Ready {
-		results, done := t.Do(
-			turn.Exec{Statements: []turn.Statement{{SQL: try, Args: []any{t.Now}}}},
-			turn.Fetch{Self: true, Method: "GET", URL: t.Origin() + Manifest, MaxBytes: maxManifest, TimeoutMillis: timeout},
-		)
-		if !done {
-			return nil
-		}
+	if path == Live {
+		return answer(t, nil)
+	}
+	return turn.AwaitAll([]turn.Effect{
+		turn.Exec{Statements: []turn.Statement{{SQL: try, Args: []any{t.Now}}}},
+		turn.Fetch{Self: true, Method: "GET", URL: t.Origin() + Manifest, MaxBytes: maxManifest, TimeoutMillis: timeout},
+	}, func(results []turn.Result) *turn.Response {
+		var failing []string
 		if results[0].Failure != turn.None {
 			failing = append(failing, Store)
 		}
@@ -76,8 +75,8 @@ func Answer(t *turn.Turn, path string, keyFits bool) *turn.Response {
 		if !describes(t, &results[1]) {
 			failing = append(failing, Documents)
 		}
-	}
-	return answer(t, failing)
+		return answer(t, failing)
+	})
 }
 
 // describes reports whether a manifest is of the content of the turn.

@@ -59,8 +59,7 @@ func Load(s *snapshot.Snapshot, a *api.API) (*Server, error) {
 	return server, nil
 }
 
-// Handle answers a POST. It returns nil while effects are pending. An answer whose status is not
-// 2xx has a JSON-RPC error as its body.
+// Handle answers a POST. An answer whose status is not 2xx has a JSON-RPC error as its body.
 func (s *Server) Handle(t *turn.Turn) *turn.Response {
 	t.Failed = Unfinished()
 	if r := api.Unreadable(t); r != nil {
@@ -79,40 +78,49 @@ func (s *Server) Handle(t *turn.Turn) *turn.Response {
 	if fault != nil {
 		return refuse(400, idOf(messages, batch), fault)
 	}
-	a := answers{stateless: alone, status: 200, w: jsondoc.Writer{Buf: make([]byte, 0, s.room(messages))}}
+	a := &answers{stateless: alone, status: 200, w: jsondoc.Writer{Buf: make([]byte, 0, s.room(messages))}}
 	if batch {
 		a.w.Open('[')
 	}
-	valid := false
+	return s.answerAll(t, a, messages, func() *turn.Response {
+		if batch {
+			a.w.Close(']')
+		}
+		var r *turn.Response
+		switch {
+		case !a.valid:
+			return respond.JSON(400, respond.MediaJSON, string(api.NoStore), a.w.Buf)
+		case !a.any: // notifications are not answered, and neither are responses: this server sends no requests
+			r = respond.Empty(202, string(api.NoStore))
+		default:
+			r = respond.JSON(a.status, respond.MediaJSON, string(api.NoStore), a.w.Buf)
+			r.Log = strings.Join(a.logs, "; ")
+		}
+		r.Observed = observe(t, a.taken)
+		return r
+	})
+}
+
+// answerAll answers messages, one after the other, and then answers the request with finish.
+func (s *Server) answerAll(t *turn.Turn, a *answers, messages []jsonrpc.Message, finish func() *turn.Response) *turn.Response {
 	for i := range messages {
 		m := &messages[i]
-		valid = valid || m.Kind != jsonrpc.Invalid
+		a.valid = a.valid || m.Kind != jsonrpc.Invalid
 		switch m.Kind {
 		case jsonrpc.Invalid:
 			a.fail(m, &jsonrpc.Error{Code: jsonrpc.InvalidRequest, Message: "Invalid request: " + m.Fault})
 		case jsonrpc.Request:
-			if !s.answer(t, &a, m) {
-				return nil
+			if r := s.answer(t, a, m); r != nil {
+				return r.Then(func(r *turn.Response) *turn.Response {
+					a.called(m, r)
+					return s.answerAll(t, a, messages[i+1:], finish)
+				})
 			}
 		case jsonrpc.Notification:
 			a.taken = append(a.taken, m)
 		}
 	}
-	if batch {
-		a.w.Close(']')
-	}
-	var r *turn.Response
-	switch {
-	case !valid:
-		return respond.JSON(400, respond.MediaJSON, string(api.NoStore), a.w.Buf)
-	case !a.any: // notifications are not answered, and neither are responses: this server sends no requests
-		r = respond.Empty(202, string(api.NoStore))
-	default:
-		r = respond.JSON(a.status, respond.MediaJSON, string(api.NoStore), a.w.Buf)
-		r.Log = strings.Join(a.logs, "; ")
-	}
-	r.Observed = observe(t, a.taken)
-	return r
+	return finish()
 }
 
 // room is about how many bytes the answers will take. A buffer that has to grow leaves its old
@@ -192,6 +200,7 @@ func (s *Server) checkWrites(messages []jsonrpc.Message) *jsonrpc.Error {
 type answers struct {
 	w         jsondoc.Writer
 	any       bool // whether there is an answer
+	valid     bool // whether a message is one of JSON-RPC
 	logs      []string
 	taken     []*jsonrpc.Message // those that were not refused
 	stateless bool               // whether they are of the stateless revision
@@ -220,11 +229,12 @@ func invalid(detail string) *jsonrpc.Error {
 	return &jsonrpc.Error{Code: jsonrpc.InvalidParams, Message: "Invalid params: " + detail}
 }
 
-// answer answers a request. done is false while effects are pending.
-func (s *Server) answer(t *turn.Turn, a *answers, m *jsonrpc.Message) (done bool) {
+// answer answers a request. Where the request calls a tool, answer gives the response of the tool's
+// operation, with which answers.called answers the request.
+func (s *Server) answer(t *turn.Turn, a *answers, m *jsonrpc.Message) *turn.Response {
 	if m.Params.Kind != jsondoc.Absent && m.Params.Kind != jsondoc.Object {
 		a.fail(m, invalid("params must be an object, not "+m.Params.Kind.String()))
-		return true
+		return nil
 	}
 	method := m.Method
 	if (method == "initialize" || method == "ping") && a.stateless || method == "server/discover" && !a.stateless {
@@ -255,7 +265,11 @@ func (s *Server) answer(t *turn.Turn, a *answers, m *jsonrpc.Message) (done bool
 	case "prompts/get":
 		s.getPrompt(a, m)
 	case "tools/call":
-		return s.callTool(t, a, m)
+		called, in, fault := s.call(m)
+		if fault == nil {
+			return s.api.Call(t, called.route, called.operation, in)
+		}
+		a.fail(m, fault)
 	default:
 		methods := protocol.Methods
 		if a.stateless {
@@ -263,7 +277,7 @@ func (s *Server) answer(t *turn.Turn, a *answers, m *jsonrpc.Message) (done bool
 		}
 		a.fail(m, &jsonrpc.Error{Code: jsonrpc.MethodNotFound, Message: "Method not found: " + input.Cut(m.Method) + "; there are " + strings.Join(methods, ", ")})
 	}
-	return true
+	return nil
 }
 
 // list answers a list. The whole list is on its first page, so this server has given out no cursor.
@@ -317,19 +331,10 @@ func (s *Server) call(m *jsonrpc.Message) (called *tool, in *input.Input, fault 
 	return nil, nil, invalid("there is no tool " + input.Cut(name) + "; tools/list has all")
 }
 
-// callTool performs the operation of a tool and answers with the operation's answer. done is false
-// while effects are pending. A refusal is a result with isError, so that a model sees it. It has no
-// structured content, which would have to follow the output schema.
-func (s *Server) callTool(t *turn.Turn, a *answers, m *jsonrpc.Message) (done bool) {
-	called, in, fault := s.call(m)
-	if fault != nil {
-		a.fail(m, fault)
-		return true
-	}
-	r := s.api.Call(t, called.route, called.operation, in)
-	if r == nil {
-		return false
-	}
+// called answers the call of a tool with the answer of its operation. A refusal is a result with
+// isError, so that a model sees it. It has no structured content, which would have to follow the
+// output schema.
+func (a *answers) called(m *jsonrpc.Message, r *turn.Response) {
 	if r.Log != "" {
 		a.logs = append(a.logs, r.Log)
 	}
@@ -342,7 +347,6 @@ func (s *Server) callTool(t *turn.Turn, a *answers, m *jsonrpc.Message) (done bo
 		}
 		w.Bool("isError", r.Status != 200)
 	})
-	return true
 }
 
 // refusal is what a client needs of a problem: what is wrong, and where the contract stands. It has

@@ -232,7 +232,7 @@ func Mint(t *turn.Turn, in *input.Input) *turn.Response {
 	if key == "" {
 		return answer("")
 	}
-	return t.Presume(turn.Sign{Message: []byte(canonical)}, func(signed turn.Result) *turn.Response {
+	return turn.Presume(turn.Sign{Message: []byte(canonical)}, func(signed turn.Result) *turn.Response {
 		if signed.Failure != turn.None || len(signed.Data) != turn.SignatureSize {
 			return unsigned(t, "The operator's signing key may be at fault.")
 		}
@@ -272,7 +272,7 @@ func Verify(t *turn.Turn, in *input.Input) *turn.Response {
 	if c.effect == nil {
 		return c.answer(t, in)
 	}
-	return t.Presume(*c.effect, func(checked turn.Result) *turn.Response {
+	return turn.Presume(*c.effect, func(checked turn.Result) *turn.Response {
 		if checked.Failure != turn.None {
 			return respond.Problem(t, respond.Internal, "The signature could not be checked. Try again, or verify offline.", nil, nil)
 		}

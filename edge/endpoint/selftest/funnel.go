@@ -224,19 +224,26 @@ func (s *step) checked() string {
 
 func runFunnel(t *turn.Turn) *turn.Response {
 	steps := plan(t)
-	results := make([]turn.Result, 0, len(steps))
-	for len(results) < len(steps) {
-		some := steps[len(results):min(len(steps), len(results)+turn.MaxEffects)]
-		effects := make([]turn.Effect, 0, len(some))
-		for i := range some {
-			effects = append(effects, call(t, some[i].method, some[i].path+some[i].query, some[i].body))
-		}
-		answered, ok := t.Do(effects...)
-		if !ok {
-			return nil
-		}
-		results = append(results, answered...)
+	return take(t, steps, nil, func(results []turn.Result) *turn.Response { return report(t, steps, results) })
+}
+
+// take makes the calls of the steps that have no result yet, as many at once as one round may, and
+// answers with then.
+func take(t *turn.Turn, steps []step, results []turn.Result, then func([]turn.Result) *turn.Response) *turn.Response {
+	left := steps[len(results):]
+	if len(left) == 0 {
+		return then(results)
 	}
+	effects := make([]turn.Effect, min(len(left), turn.MaxEffects))
+	for i := range effects {
+		effects[i] = call(t, left[i].method, left[i].path+left[i].query, left[i].body)
+	}
+	return turn.AwaitAll(effects, func(answered []turn.Result) *turn.Response {
+		return take(t, steps, append(results, answered...), then)
+	})
+}
+
+func report(t *turn.Turn, steps []step, results []turn.Result) *turn.Response {
 	return respond.OK(t, func(w *jsondoc.Writer) {
 		w.Str("selftest", funnelName)
 		w.Str("tested_url", t.Origin())

@@ -138,10 +138,12 @@ func result(answers *jsondoc.Value, id int) *jsondoc.Value {
 
 func runMCP(t *turn.Turn) *turn.Response {
 	probe := t.Snapshot.ToolPrefix + "scoreboard"
-	answered, ok := t.One(call(t, "POST", protocol.Path, batch(probe)))
-	if !ok {
-		return nil
-	}
+	return turn.Await(call(t, "POST", protocol.Path, batch(probe)), func(answered turn.Result) *turn.Response {
+		return judge(t, probe, answered)
+	})
+}
+
+func judge(t *turn.Turn, probe string, answered turn.Result) *turn.Response {
 	answers, err := jsondoc.Parse(answered.Data)
 	r := &reply{
 		initialize: result(&answers, idInitialize), tools: result(&answers, idTools), prompts: result(&answers, idPrompts), called: result(&answers, idCall),

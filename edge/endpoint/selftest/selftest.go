@@ -37,8 +37,7 @@ var (
 	Fields = []input.Field{suite}
 )
 
-// Run runs the suite that is asked for, and the funnel where none is. It returns nil while effects
-// are pending.
+// Run runs the suite that is asked for, and the funnel where none is.
 func Run(t *turn.Turn, in *input.Input) *turn.Response {
 	name := in.Choice(&suite)
 	if t.Request.Get(Header) != "" {

@@ -89,18 +89,15 @@ type Submission struct {
 	Detail   string `json:"detail" doc:"What the status means by the protocol."`
 }
 
-// Read reports whether the key file verifies, and what a firing would submit. It returns nil while
-// effects are pending.
+// Read reports whether the key file verifies, and what a firing would submit.
 func Read(t *turn.Turn, _ *input.Input) *turn.Response {
-	fault, ok := checkKey(t)
-	if !ok {
-		return nil
-	}
-	return respond.OK(t, func(w *jsondoc.Writer) { writeReport(t, w, fault) })
+	return checkKey(t, func(fault string) *turn.Response {
+		return respond.OK(t, func(w *jsondoc.Writer) { writeReport(t, w, fault) })
+	})
 }
 
 // Fire submits the addresses of the sitemap. Within the pause after an earlier run it answers with
-// the outcome of that run instead. It returns nil while effects are pending.
+// the outcome of that run instead.
 func Fire(t *turn.Turn, in *input.Input) *turn.Response {
 	in.Flag(&fire)
 	if in.Total > 0 {
@@ -113,31 +110,26 @@ func Fire(t *turn.Turn, in *input.Input) *turn.Response {
 			respond.WriteCapped(w, "ignored_fields", in.Ignored())
 		})
 	}
-	begun, ok := t.One(begin(t))
-	if !ok {
-		return nil
-	}
-	if begun.Failure != turn.None || len(begun.Rows) != 2 {
-		return respond.RetryLater(t, respond.StoreUnavailable, "The store does not answer, so it is not known when the addresses were sent last: nothing was submitted.", respond.StoreRetry)
-	}
-	if len(begun.Rows[0]) == 0 {
-		return replay(t, in, begun.Rows[1])
-	}
-	run := begun.Rows[0][0][0]
-
-	o, ok := send(t)
-	if !ok {
-		return nil
-	}
-	stored, ok := t.One(o.end(t, run))
-	if !ok {
-		return nil
-	}
-	answer := o.answer(t, in)
-	if stored.Failure != turn.None {
-		answer.Log = "signal: a run has ended and is not recorded (" + string(stored.Failure) + "): it may be sent again in a minute"
-	}
-	return answer
+	return turn.Await(begin(t), func(begun turn.Result) *turn.Response {
+		switch {
+		case begun.Failure != turn.None || len(begun.Rows) != 2:
+			return respond.RetryLater(t, respond.StoreUnavailable, "The store does not answer, so it is not known when the addresses were sent last: nothing was submitted.", respond.StoreRetry)
+		case len(begun.Rows[0]) == 0:
+			return replay(t, in, begun.Rows[1])
+		}
+		return checkKey(t, func(fault string) *turn.Response {
+			return turn.AwaitAll(submissions(t, fault), func(answers []turn.Result) *turn.Response {
+				o := outcomeOf(t, fault, answers)
+				return turn.Await(o.end(t, begun.Rows[0][0][0]), func(stored turn.Result) *turn.Response {
+					answer := o.answer(t, in)
+					if stored.Failure != turn.None {
+						answer.Log = "signal: a run has ended and is not recorded (" + string(stored.Failure) + "): it may be sent again in a minute"
+					}
+					return answer
+				})
+			})
+		})
+	})
 }
 
 // closed says why nobody can fire here; "" where firing is possible. On a host other than the
@@ -177,27 +169,26 @@ func hostOf(url string) string {
 // keyFile is the address of the key file on an origin.
 func keyFile(origin, key string) string { return origin + "/" + key + ".txt" }
 
-// checkKey fetches the key file from the serving host, as a search engine will. fault says what is
-// wrong with the file; "" where it verifies. ok is false while the fetch is pending.
-func checkKey(t *turn.Turn) (fault string, ok bool) {
+// checkKey fetches the key file from the serving host, as a search engine will, and answers with
+// then. fault says what is wrong with the file; "" where it verifies.
+func checkKey(t *turn.Turn, then func(fault string) *turn.Response) *turn.Response {
 	key := t.Snapshot.IndexNowKey
 	if key == "" {
-		return noKey, true
+		return then(noKey)
 	}
-	file, ok := t.One(turn.Fetch{
+	return turn.Await(turn.Fetch{
 		Method: "GET", URL: keyFile(t.Origin(), key), Header: agent(t), MaxBytes: len(key) + 1, TimeoutMillis: keyTimeout * 1000, ShareSeconds: ShareSeconds,
+	}, func(file turn.Result) *turn.Response {
+		switch {
+		case file.Failure != turn.None:
+			return then("The key file could not be fetched.")
+		case file.Status != 200:
+			return then("The key file is answered with " + strconv.Itoa(file.Status) + ", and must be with 200.")
+		case string(file.Data) != key:
+			return then("The key file does not hold the key, byte for byte.")
+		}
+		return then("")
 	})
-	switch {
-	case !ok:
-		return "", false
-	case file.Failure != turn.None:
-		return "The key file could not be fetched.", true
-	case file.Status != 200:
-		return "The key file is answered with " + strconv.Itoa(file.Status) + ", and must be with 200.", true
-	case string(file.Data) != key:
-		return "The key file does not hold the key, byte for byte.", true
-	}
-	return "", true
 }
 
 func agent(t *turn.Turn) []turn.Header {
@@ -249,33 +240,31 @@ type outcome struct {
 	at       int64
 }
 
-// send checks the key file and sends the addresses. ok is false while effects are pending.
-func send(t *turn.Turn) (o outcome, ok bool) {
+// submissions send the addresses to each endpoint, and none where the key file is at fault.
+func submissions(t *turn.Turn, fault string) (effects []turn.Effect) {
+	if fault != "" {
+		return nil
+	}
 	s := t.Snapshot
-	fault, ok := checkKey(t)
-	if !ok {
-		return o, false
+	list := jsondoc.Writer{}
+	list.Open('{')
+	list.Str("host", s.CanonicalHost)
+	list.Str("key", s.IndexNowKey)
+	list.Str("keyLocation", keyFile(s.BaseURL(), s.IndexNowKey))
+	list.Strs("urlList", s.Sitemap)
+	list.Close('}')
+	header := append(agent(t), turn.Header{Name: "content-type", Value: "application/json; charset=utf-8"})
+	for _, endpoint := range s.IndexNowURLs {
+		effects = append(effects, turn.Fetch{
+			Method: "POST", URL: endpoint, Header: header, Body: list.Buf, MaxBytes: maxAnswer, TimeoutMillis: sendTimeout * 1000,
+		})
 	}
-	var answers []turn.Result
-	if fault == "" {
-		list := jsondoc.Writer{}
-		list.Open('{')
-		list.Str("host", s.CanonicalHost)
-		list.Str("key", s.IndexNowKey)
-		list.Str("keyLocation", keyFile(s.BaseURL(), s.IndexNowKey))
-		list.Strs("urlList", s.Sitemap)
-		list.Close('}')
-		header := append(agent(t), turn.Header{Name: "content-type", Value: "application/json; charset=utf-8"})
-		effects := make([]turn.Effect, 0, len(s.IndexNowURLs))
-		for _, endpoint := range s.IndexNowURLs {
-			effects = append(effects, turn.Fetch{
-				Method: "POST", URL: endpoint, Header: header, Body: list.Buf, MaxBytes: maxAnswer, TimeoutMillis: sendTimeout * 1000,
-			})
-		}
-		if answers, ok = t.Do(effects...); !ok {
-			return o, false
-		}
-	}
+	return effects
+}
+
+// outcomeOf makes the outcome of a run: of the fault of the key file, or of the endpoints' answers.
+func outcomeOf(t *turn.Turn, fault string, answers []turn.Result) (o outcome) {
+	s := t.Snapshot
 	accepted, rejected := []string{}, []string{}
 	results := jsondoc.Writer{}
 	results.Open('[')
@@ -319,7 +308,7 @@ func send(t *turn.Turn) (o outcome, ok bool) {
 	w.Raw("results", string(results.Buf))
 	w.Close('}')
 	o.body = string(w.Buf)
-	return o, true
+	return o
 }
 
 // meaning is what an endpoint's answer means by the protocol. Of the endpoint's own words only an

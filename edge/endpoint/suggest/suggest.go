@@ -40,7 +40,7 @@ type Answer struct {
 }
 
 // Send relays a suggestion to the operator's inbox, which alone keeps its text. Then it records the
-// suggestion's time, kind and hash, for the count. It returns nil while effects are pending.
+// suggestion's time, kind and hash, for the count.
 func Send(t *turn.Turn, in *input.Input) *turn.Response {
 	text, address, name := in.Text(&suggestion), in.Text(&contact), in.Text(&agentName)
 	if in.Total > 0 {
@@ -50,14 +50,25 @@ func Send(t *turn.Turn, in *input.Input) *turn.Response {
 	if address != "" {
 		filedAs = "with_contact"
 	}
-	hash, now, id, log := sha256.HexOf(text), civil.FormatTime(t.Now), "", ""
-	recorded := false
-	if !in.DryRun {
-		id = t.NewID()
-		relayed, ok := t.One(turn.Relay{Message: message(t, id, kind, text, address, name, hash)})
-		if !ok {
-			return nil
-		}
+	hash, now := sha256.HexOf(text), civil.FormatTime(t.Now)
+	answer := func(id, recordedAt string) *turn.Response {
+		return respond.OK(t, func(w *jsondoc.Writer) {
+			w.Bool("filed", !in.DryRun)
+			w.Str("filed_as", filedAs)
+			w.Bool("contact_on_file", address != "" && !in.DryRun)
+			w.Str("kind", kind)
+			w.Str("text_sha256", hash)
+			w.StrOrNull("record_id", id)
+			w.Bool("recorded", recordedAt != "")
+			w.StrOrNull("recorded_at", recordedAt)
+			respond.WriteCapped(w, "ignored_fields", in.Ignored())
+		})
+	}
+	if in.DryRun {
+		return answer("", "")
+	}
+	id := t.NewID()
+	return turn.Await(turn.Relay{Message: message(t, id, kind, text, address, name, hash)}, func(relayed turn.Result) *turn.Response {
 		switch relayed.Failure {
 		case turn.None:
 		case turn.Timeout:
@@ -65,33 +76,18 @@ func Send(t *turn.Turn, in *input.Input) *turn.Response {
 		default:
 			return respond.Problem(t, respond.RelayUnreachable, "The relay to the operator is unreachable: nothing was filed or stored. Try again later.", nil, nil)
 		}
-		stored, ok := t.One(turn.Exec{Statements: []turn.Statement{{
+		return turn.Presume(turn.Exec{Statements: []turn.Statement{{
 			SQL:  "INSERT INTO suggestions (record_id, filed_at, filed_as, kind, text_sha256) VALUES (?, ?, ?, ?, ?)",
 			Args: []any{id, now, filedAs, kind, hash},
-		}}})
-		if !ok {
-			return nil
-		}
-		if recorded = stored.Failure == turn.None; !recorded {
-			log = "suggestion " + id + " was relayed and not recorded: count it by hand (" + string(stored.Failure) + ")"
-		}
-	}
-	answer := respond.OK(t, func(w *jsondoc.Writer) {
-		w.Bool("filed", !in.DryRun)
-		w.Str("filed_as", filedAs)
-		w.Bool("contact_on_file", address != "" && !in.DryRun)
-		w.Str("kind", kind)
-		w.Str("text_sha256", hash)
-		w.StrOrNull("record_id", id)
-		w.Bool("recorded", recorded)
-		if !recorded {
-			now = ""
-		}
-		w.StrOrNull("recorded_at", now)
-		respond.WriteCapped(w, "ignored_fields", in.Ignored())
+		}}}, func(stored turn.Result) *turn.Response {
+			if stored.Failure == turn.None {
+				return answer(id, now)
+			}
+			r := answer(id, "")
+			r.Log = "suggestion " + id + " was relayed and not recorded: count it by hand (" + string(stored.Failure) + ")"
+			return r
+		})
 	})
-	answer.Log = log
-	return answer
 }
 
 // Kind is the kind of a suggestion, which its first word says: "security", "pin" or "suggestion".

@@ -83,42 +83,42 @@ func Enqueue(t *turn.Turn, kind, recordID, address, who string) turn.Statement {
 
 // Deliver sends one digest of the rows that are due. Its response is 200 where the digest was
 // delivered, 204 where no row is due, 502 where the relay did not take it, 503 where the store
-// fails. It is nil while effects are pending.
+// fails.
 func Deliver(t *turn.Turn) *turn.Response {
 	lease := t.NewID()
-	claimed, ok := t.One(exec(claim, slices.Concat([]any{lease, t.Now + LeaseSeconds}, dueAt(t.Now), dueAt(t.Now))...))
-	if !ok {
-		return nil
-	}
-	if claimed.Failure != turn.None {
-		return &turn.Response{Status: 503, Log: "outbox: the store did not give due rows: " + string(claimed.Failure)}
-	}
-	rows := read(claimed.Rows[0])
-	if len(rows) == 0 {
-		return &turn.Response{Status: 204}
-	}
-	id := cmp.Or(rows[0].digest, lease)
-	sent, ok := t.One(turn.Relay{Message: digest(id, rows)})
-	if !ok {
-		return nil
-	}
-	mark, response := exec(deliver, t.Now, lease), &turn.Response{Status: 200}
+	claiming := exec(claim, slices.Concat([]any{lease, t.Now + LeaseSeconds}, dueAt(t.Now), dueAt(t.Now))...)
+	return turn.Await(claiming, func(claimed turn.Result) *turn.Response {
+		if claimed.Failure != turn.None {
+			return &turn.Response{Status: 503, Log: "outbox: the store did not give due rows: " + string(claimed.Failure)}
+		}
+		rows := read(claimed.Rows[0])
+		if len(rows) == 0 {
+			return &turn.Response{Status: 204}
+		}
+		id := cmp.Or(rows[0].digest, lease)
+		return turn.Await(turn.Relay{Message: digest(id, rows)}, func(sent turn.Result) *turn.Response {
+			return mark(t, &sent, rows, id, lease)
+		})
+	})
+}
+
+// mark records what became of a digest.
+func mark(t *turn.Turn, sent *turn.Result, rows []row, id, lease string) *turn.Response {
+	marking, response := exec(deliver, t.Now, lease), &turn.Response{Status: 200}
 	if sent.Failure != turn.None {
-		why := reason(&sent)
-		mark = after(t, &sent, rows, id, lease, why)
+		why := reason(sent)
+		marking = after(t, sent, rows, id, lease, why)
 		response = &turn.Response{Status: 502, Log: "outbox: the relay did not take a digest of " + strconv.Itoa(len(rows)) + " records: " + why}
 		if sent.Failure == turn.Unavailable {
 			response.Log = "" // the host says itself that it has no relay
 		}
 	}
-	marked, ok := t.One(mark)
-	if !ok {
-		return nil
-	}
-	if marked.Failure != turn.None {
-		return &turn.Response{Status: 503, Log: "outbox: a digest was sent and not marked, and will be sent again: " + string(marked.Failure)}
-	}
-	return response
+	return turn.Await(marking, func(marked turn.Result) *turn.Response {
+		if marked.Failure != turn.None {
+			return &turn.Response{Status: 503, Log: "outbox: a digest was sent and not marked, and will be sent again: " + string(marked.Failure)}
+		}
+		return response
+	})
 }
 
 func dueAt(now int64) []any { return []any{now, now + lastRetry, now, now + LeaseSeconds} }

@@ -279,11 +279,9 @@ func TestADeadRunIsTriedAgainUnderItsID(t *testing.T) {
 	o.keep("ada")
 	current := &turn.Turn{Now: o.now, Request: turn.Request{Host: o.published.CanonicalHost}}
 	current.Begin(o.published)
-	outbox.Deliver(current)
-	current.Journal = o.perform(current.Outcome(nil).Effects)
+	current.Journal = o.perform(current.Outcome(outbox.Deliver(current)).Effects)
 	current.Begin(o.published)
-	outbox.Deliver(current)
-	lost := current.Outcome(nil).Effects[0].(turn.Relay).Message // sent, and then the process is killed
+	lost := current.Outcome(outbox.Deliver(current)).Effects[0].(turn.Relay).Message // sent, and then the process is killed
 	o.keep("bo")
 	o.deliver()
 	if len(o.taken) != 1 || o.taken[0].ID == lost.ID {
