@@ -65,7 +65,7 @@ made before hold the address still.`,
 				for _, id := range distinct(messages) {
 					t.Printf("It was sent there in the message %s", id)
 				}
-				if remains := store.Remains(); remains != "" {
+				if remains := store.RetentionNote(); remains != "" {
 					t.Printf("%s", remains)
 				}
 			}

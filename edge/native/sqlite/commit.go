@@ -86,8 +86,8 @@ func (s *Store) betweenGroups(f func()) {
 	}
 }
 
-// commit runs a group in one transaction. An Exec that fails does not affect the others, except
-// where SQLite gives up the transaction: then all of them fail.
+// commit runs a group in one transaction. An Exec that fails does not affect the others, unless
+// SQLite gives up the transaction: then all of them fail.
 func (s *Store) commit(group []*job) {
 	err := s.inPlace()
 	if err == nil {
@@ -114,22 +114,22 @@ func (s *Store) commit(group []*job) {
 			failure = turn.Timeout
 		}
 	}
-	_ = s.control("ROLLBACK") // fails where SQLite has done so by itself
+	_ = s.control("ROLLBACK") // fails if SQLite has done so by itself
 	s.log.Error("commit failed", "writes", len(group), "error", err)
 	for _, j := range group {
 		j.result = turn.Result{Failure: failure}
 	}
 }
 
-// inPlace refuses to write where the file at the path of the database is another by now, or none:
-// what went into the file that was opened would be gone once that is closed.
+// inPlace refuses to write if the file at the path of the database was replaced or is gone: what
+// went into the file that was opened would be lost once that is closed.
 func (s *Store) inPlace() error {
 	now, err := os.Stat(s.path)
 	if err == nil && !os.SameFile(now, s.file) {
 		err = errReplaced
 	}
 	if err != nil {
-		return fmt.Errorf("%w (bring the file back, or start anew)", err)
+		return fmt.Errorf("%w (bring the file back, or restart)", err)
 	}
 	return nil
 }

@@ -2,6 +2,7 @@ package sqlite
 
 import (
 	"context"
+	"database/sql/driver"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -24,29 +25,48 @@ type Reader struct {
 	held  bool // whether a transaction is open until Close
 }
 
-// ErrLacking is the error of OpenReader where the database lacks a migration, which Open applies.
+// ErrLacking is the error where the database lacks a migration, which Open applies.
 var ErrLacking = errors.New("it lacks migration")
 
-// OpenReader opens the database file at path, and makes none. The file may be a copy in a folder
-// that this user cannot write to. OpenReader refuses a file without the schema of this program: a
-// copy that was made beside a running server, without the log of that, may lack all there is.
-func OpenReader(path string) (*Reader, error) {
-	r := &Reader{}
-	if err := r.open(path); err != nil {
-		r.disconnect()
-		return nil, fmt.Errorf("open database %s: %w", path, withHint(err))
-	}
-	return r, nil
+// OpenReadOnly opens the database file at path. The file may be a copy in a folder that this user
+// cannot write to. OpenReadOnly refuses a file without the schema of this program: a copy of a
+// running server's file without its log may hold nothing.
+func OpenReadOnly(path string) (*Reader, error) { return openReader(path, (*Reader).open) }
+
+// OpenImmutable is OpenReadOnly for a file that no process writes to, and without a log beside it.
+// It makes no file at all: OpenReadOnly has SQLite make an empty log, and its index, in a folder
+// that can be written to. If another process writes after all, what is read may be a mixture.
+func OpenImmutable(path string) (*Reader, error) {
+	return openReader(path, func(r *Reader, path string) error {
+		return errors.Join(r.connect(path, immutable), r.check())
+	})
 }
 
-// OpenMoment is OpenReader for one moment: each Read sees the database as it was when OpenMoment
-// returned. Until Close, Store.Rewrite fails in other processes, and the log of a server grows.
-func OpenMoment(path string) (*Reader, error) {
-	r, err := OpenReader(path)
+// OpenBackup opens a file that no process writes to and that need not have the schema of this
+// program. It neither makes nor reads any other file: a log beside the file is an error.
+func OpenBackup(path string) (*Reader, error) {
+	return openReader(path, func(r *Reader, path string) error {
+		for _, suffix := range []string{"-wal", "-journal"} { // in which SQLite keeps a part of a database
+			if info, err := os.Stat(path + suffix); err == nil && info.Size() > 0 {
+				return fmt.Errorf("%s lies beside it: it is the database of a server, or a part of its copy (make a backup of it with anteroom backup)",
+					path+suffix)
+			}
+		}
+		if _, err := os.Stat(path); err != nil {
+			return err
+		}
+		return r.connect(path, immutable)
+	})
+}
+
+// OpenSnapshot is OpenReadOnly where each Read sees the database as it was when OpenSnapshot
+// returned. Until Close, Store.Vacuum fails in other processes, and the log of a server grows.
+func OpenSnapshot(path string) (*Reader, error) {
+	r, err := OpenReadOnly(path)
 	if err != nil {
 		return nil, err
 	}
-	// BEGIN alone does not choose the moment: the first statement that reads does.
+	// BEGIN alone does not choose the snapshot: the first statement that reads does.
 	if err := r.script("BEGIN; SELECT 1 FROM sqlite_schema"); err != nil {
 		r.disconnect()
 		return nil, fmt.Errorf("read database %s: %w", path, err)
@@ -55,51 +75,33 @@ func OpenMoment(path string) (*Reader, error) {
 	return r, nil
 }
 
-// OpenCopy opens a file that no process writes to, and that need not be a database of this program.
-// It neither makes nor reads any other file: a log beside the copy is an error.
-func OpenCopy(path string) (*Reader, error) {
-	path, err := filepath.Abs(path)
-	if err != nil {
-		return nil, err
-	}
-	for _, suffix := range besides {
-		if info, err := os.Stat(path + suffix); err == nil && info.Size() > 0 {
-			return nil, fmt.Errorf("%s lies beside it: it is the database of a server, or a part of its copy (make a backup of it with anteroom backup)", path+suffix)
-		}
-	}
-	if _, err := os.Stat(path); err != nil {
-		return nil, err
-	}
+var immutable = url.Values{"mode": {"ro"}, "immutable": {"1"}}
+
+func openReader(path string, open func(*Reader, string) error) (*Reader, error) {
 	r := &Reader{}
-	if err := r.connect(path, url.Values{"mode": {"ro"}, "immutable": {"1"}}); err != nil {
-		return nil, err
+	absolute, err := filepath.Abs(path)
+	if err == nil {
+		err = open(r, absolute)
+	}
+	if err != nil {
+		r.disconnect()
+		return nil, fmt.Errorf("open database %s: %w", path, withHint(err))
 	}
 	return r, nil
 }
 
-// besides are the suffixes of the files in which SQLite keeps a part of a database.
-var besides = []string{"-wal", "-journal"}
-
 func (r *Reader) open(path string) error {
-	path, err := filepath.Abs(path)
-	if err != nil {
-		return err
-	}
 	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("%w (anteroom serve makes it; name its folder with --data)", ErrNone)
 	} else if err != nil {
 		return fmt.Errorf("%w (give this user access to the data folder)", err)
 	}
-	settings := url.Values{"mode": {"ro"}, "_pragma": {"busy_timeout(10000)"}}
-	if err = errors.Join(r.connect(path, settings), r.check()); err == nil {
-		return nil
-	}
-	// Without an index of its log, SQLite wants to make one, which a folder that is read-only does
-	// not let it. Where there is no log either, the file is all there is.
+	err := errors.Join(r.connect(path, url.Values{"mode": {"ro"}, "_pragma": {"busy_timeout(10000)"}}), r.check())
+	// SQLite wants to make an index of the log, which a read-only folder does not allow. Without a
+	// log, the file is all there is.
 	if _, statErr := os.Stat(path + "-wal"); cannotOpen(err) && errors.Is(statErr, fs.ErrNotExist) {
 		r.disconnect()
-		settings.Set("immutable", "1")
-		err = errors.Join(r.connect(path, settings), r.check())
+		err = errors.Join(r.connect(path, immutable), r.check())
 	}
 	return err
 }
@@ -113,15 +115,15 @@ func (r *Reader) check() error {
 	if r.conn == nil {
 		return nil // the error of the connection says why
 	}
-	tables, err := r.moment([]turn.Statement{{SQL: "SELECT name FROM sqlite_schema WHERE name = ?", Args: []any{migrations.Table}}})
+	tables, err := r.atOnce([]turn.Statement{{SQL: "SELECT name FROM sqlite_schema WHERE name = ?", Args: []any{migrations.Table}}})
 	if err != nil {
 		return err
 	}
 	if len(tables.Rows[0]) == 0 {
 		return errors.New("it holds nothing of this program " +
-			"(where it is a copy of a running server's file, the log is missing: make copies with anteroom backup)")
+			"(if it is a copy of a running server's file, its log is missing: make copies with anteroom backup)")
 	}
-	applied, err := r.moment([]turn.Statement{{SQL: migrations.Select}})
+	applied, err := r.atOnce([]turn.Statement{{SQL: migrations.Select}})
 	if err != nil {
 		return err
 	}
@@ -140,8 +142,21 @@ func (r *Reader) Read(_ context.Context, statements ...turn.Statement) ([][][]an
 		result, err := r.run(turn.Exec{Statements: statements})
 		return result.Rows, err
 	}
-	result, err := r.moment(statements)
+	result, err := r.atOnce(statements)
 	return result.Rows, err
+}
+
+// CopyTo copies the database as it is now to the file at path, which must be empty or missing. The
+// copy has no page that was freed, and needs a sync. It is an error of a snapshot.
+func (r *Reader) CopyTo(ctx context.Context, path string) error {
+	r.mutex.Lock()
+	defer r.mutex.Unlock()
+	p, err := r.prepare("VACUUM INTO ?")
+	if err != nil {
+		return err
+	}
+	_, err = p.stmt.ExecContext(ctx, []driver.NamedValue{{Ordinal: 1, Value: path}})
+	return withHint(err)
 }
 
 // Close closes the database.

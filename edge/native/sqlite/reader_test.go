@@ -3,6 +3,7 @@
 package sqlite
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -18,20 +19,20 @@ var countAll = turn.Statement{SQL: "SELECT count(*) FROM registrations"}
 func TestReader(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, FileName)
-	if _, err := OpenReader(path); err == nil || !strings.Contains(err.Error(), "anteroom serve makes it") {
+	if _, err := OpenReadOnly(path); err == nil || !strings.Contains(err.Error(), "anteroom serve makes it") {
 		t.Errorf("no database: %v", err)
 	}
 	if entries, _ := os.ReadDir(dir); len(entries) > 0 {
 		t.Errorf("made %v", entries)
 	}
 	server := openStore(t, path)
-	r, err := OpenReader(path)
+	r, err := OpenReadOnly(path)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer r.Close()
-	if r.Name() != path || server.Name() != path || server.Remains() != "" {
-		t.Errorf("names %q and %q, and %q remains", r.Name(), server.Name(), server.Remains())
+	if r.Name() != path || server.Name() != path || server.RetentionNote() != "" {
+		t.Errorf("names %q and %q, and %q remains", r.Name(), server.Name(), server.RetentionNote())
 	}
 	server.Exec(insert("a"))
 	if rows, err := r.Read(t.Context(), countAll, countAll); err != nil || len(rows) != 2 || rows[1][0][0] != int64(1) {
@@ -64,7 +65,7 @@ func TestReaderOfCopies(t *testing.T) {
 	if err := os.WriteFile(copied, beside, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := OpenReader(copied); err == nil || !strings.Contains(err.Error(), "anteroom backup") {
+	if _, err := OpenReadOnly(copied); err == nil || !strings.Contains(err.Error(), "anteroom backup") {
 		t.Errorf("a copy without its log: %v", err)
 	}
 	if err := os.WriteFile(copied, whole, 0o400); err != nil {
@@ -74,7 +75,7 @@ func TestReaderOfCopies(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer os.Chmod(filepath.Dir(copied), 0o700)
-	r, err := OpenReader(copied)
+	r, err := OpenReadOnly(copied)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -87,16 +88,84 @@ func TestReaderOfCopies(t *testing.T) {
 	}
 }
 
+// A snapshot stays as it was while a server goes on. A database beside its log is not a backup. A
+// copy has the rows of its moment. A file that nobody uses is read without another one beside it.
+func TestOtherReaders(t *testing.T) {
+	path := filepath.Join(t.TempDir(), FileName)
+	server := openStore(t, path)
+	server.Exec(insert("a"))
+	snapshot, err := OpenSnapshot(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer snapshot.Close()
+	r, err := OpenReadOnly(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	copied := filepath.Join(t.TempDir(), "copy")
+	if err := r.CopyTo(t.Context(), copied); err != nil {
+		t.Fatal(err)
+	}
+	r.Close()
+	server.Exec(insert("b"))
+	rows := func(r *Reader) any {
+		t.Helper()
+		rows, err := r.Read(t.Context(), countAll)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return rows[0][0][0]
+	}
+	for range 2 {
+		if n := rows(snapshot); n != int64(1) {
+			t.Errorf("the snapshot has %v rows", n)
+		}
+		if _, err := snapshot.Read(t.Context(), turn.Statement{SQL: "DELETE FROM registrations"}); err == nil {
+			t.Error("a reader deleted")
+		}
+	}
+	if _, err := OpenBackup(path); err == nil || !strings.Contains(err.Error(), "anteroom.db-wal lies beside it") {
+		t.Errorf("a database with its log: %v", err)
+	}
+	snapshot.Close()
+	server.Close()
+	for file, want := range map[string]int64{path: 2, copied: 1} {
+		for name, open := range map[string]func(string) (*Reader, error){"backup": OpenBackup, "immutable": OpenImmutable} {
+			r, err := open(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if n := rows(r); n != want {
+				t.Errorf("%s as %s has %v rows, want %d", file, name, n, want)
+			}
+			r.Close()
+			if _, err := open(file + "x"); err == nil {
+				t.Errorf("%s: a missing file was opened", name)
+			}
+		}
+		if entries, _ := os.ReadDir(filepath.Dir(file)); len(entries) != 1 {
+			t.Errorf("beside %s: %v", file, entries)
+		}
+	}
+	if err := os.WriteFile(path, []byte("no database at all, but a text of some length"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := OpenImmutable(path); err == nil || errors.Is(err, ErrLacking) {
+		t.Errorf("a text: %v", err)
+	}
+}
+
 // A database of another schema is refused, and stays as it is.
 func TestReaderOfOtherSchemas(t *testing.T) {
 	path := filepath.Join(t.TempDir(), FileName)
 	s := openStore(t, path)
 	s.Exec(one("DELETE FROM " + migrations.Table + " WHERE name = '0003_verify.sql'"))
-	if _, err := OpenReader(path); err == nil || !strings.Contains(err.Error(), "lacks migration 0003_verify.sql") {
+	if _, err := OpenReadOnly(path); !errors.Is(err, ErrLacking) || !strings.Contains(err.Error(), "lacks migration 0003_verify.sql") {
 		t.Errorf("an old schema: %v", err)
 	}
 	s.Exec(one("INSERT INTO " + migrations.Table + " (name) VALUES ('0003_verify.sql'), ('9999_new.sql')"))
-	if _, err := OpenReader(path); err == nil || !strings.Contains(err.Error(), "9999_new.sql") {
+	if _, err := OpenReadOnly(path); err == nil || !strings.Contains(err.Error(), "9999_new.sql") {
 		t.Errorf("a new schema: %v", err)
 	}
 }

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"net/url"
-	"strings"
 
 	"anteroom/edge/turn"
 
@@ -37,7 +36,7 @@ func (c *connection) connect(path string, settings url.Values) (err error) {
 // Name is the path of the database file.
 func (c *connection) Name() string { return c.path }
 
-// disconnect closes the connection, where there is one.
+// disconnect closes the connection, if there is one.
 func (c *connection) disconnect() error {
 	if c.conn == nil {
 		return nil
@@ -53,7 +52,8 @@ type prepared struct {
 		driver.StmtExecContext
 		driver.StmtQueryContext
 	}
-	columns int // of its rows; 0 where it gives none
+	columns int  // of its rows; 0 if it gives none
+	writes  bool // whether each row that it gives is a change
 }
 
 // run runs the statements of an Exec in their order. It neither begins nor ends a transaction.
@@ -61,10 +61,6 @@ func (c *connection) run(exec turn.Exec) (turn.Result, error) {
 	n := len(exec.Statements)
 	result := turn.Result{Rows: make([][][]any, n), Changes: make([]int64, n)}
 	for i, statement := range exec.Statements {
-		p, err := c.prepare(statement.SQL)
-		if err != nil {
-			return turn.Result{}, err
-		}
 		c.named = c.named[:0]
 		for k, arg := range statement.Args {
 			switch arg.(type) {
@@ -73,6 +69,10 @@ func (c *connection) run(exec turn.Exec) (turn.Result, error) {
 				return turn.Result{}, fmt.Errorf("argument %d of %q is a %T: %w", k+1, statement.SQL, arg, errArgument)
 			}
 			c.named = append(c.named, driver.NamedValue{Ordinal: k + 1, Value: arg})
+		}
+		p, err := c.prepare(statement.SQL)
+		if err != nil {
+			return turn.Result{}, err
 		}
 		if p.columns == 0 {
 			done, err := p.stmt.ExecContext(context.Background(), c.named)
@@ -87,15 +87,15 @@ func (c *connection) run(exec turn.Exec) (turn.Result, error) {
 		if result.Rows[i], err = c.rows(p); err != nil {
 			return turn.Result{}, err
 		}
-		if strings.Contains(statement.SQL, "RETURNING") {
-			result.Changes[i] = int64(len(result.Rows[i])) // there is a row for each change
+		if p.writes {
+			result.Changes[i] = int64(len(result.Rows[i])) // RETURNING gives a row for each change
 		}
 	}
 	return result, nil
 }
 
-// moment runs statements that only read, all of one moment.
-func (c *connection) moment(statements []turn.Statement) (result turn.Result, err error) {
+// atOnce runs statements that only read, all of one moment.
+func (c *connection) atOnce(statements []turn.Statement) (result turn.Result, err error) {
 	if err := c.control("BEGIN"); err != nil {
 		return turn.Result{}, err
 	}
@@ -144,7 +144,7 @@ func (c *connection) script(text string) error {
 	return err
 }
 
-// prepare gives the prepared statement for a text.
+// prepare gives the prepared statement for a text, which is to be run with the arguments in c.named.
 func (c *connection) prepare(text string) (*prepared, error) {
 	if p := c.prepared[text]; p != nil {
 		return p, nil
@@ -156,14 +156,12 @@ func (c *connection) prepare(text string) (*prepared, error) {
 	if err != nil {
 		return nil, err
 	}
-	info, err := c.conn.(interface {
-		ColumnInfo(query string) ([]modernc.ColumnInfo, error)
-	}).ColumnInfo(text)
+	columns, writes, err := c.describe(text)
 	if err != nil {
 		stmt.Close()
 		return nil, err
 	}
-	p := &prepared{columns: len(info)}
+	p := &prepared{columns: columns, writes: writes}
 	p.stmt = stmt.(interface {
 		driver.Stmt
 		driver.StmtExecContext
@@ -171,6 +169,34 @@ func (c *connection) prepare(text string) (*prepared, error) {
 	})
 	c.prepared[text] = p
 	return p, nil
+}
+
+// describe says how many columns the rows of a statement have and, if it gives rows, whether it
+// writes. SQLite knows: a program that writes begins a transaction whose second operand is not 0
+// (sqlite.org/opcode.html).
+func (c *connection) describe(text string) (columns int, writes bool, err error) {
+	info, err := c.conn.(interface {
+		ColumnInfo(query string) ([]modernc.ColumnInfo, error)
+	}).ColumnInfo(text)
+	if err != nil || len(info) == 0 {
+		return 0, false, err
+	}
+	cursor, err := c.conn.(driver.QueryerContext).QueryContext(context.Background(), "EXPLAIN "+text, c.named)
+	if err != nil {
+		return 0, false, err
+	}
+	defer func() { err = errors.Join(err, cursor.Close()) }()
+	const opcode, second = 1, 3
+	for step := make([]driver.Value, len(cursor.Columns())); ; {
+		switch err := cursor.Next(step); {
+		case err == io.EOF:
+			return len(info), writes, nil
+		case err != nil:
+			return 0, false, err
+		case step[opcode] == "Transaction" && step[second] != int64(0):
+			writes = true
+		}
+	}
 }
 
 // closeStatements closes all prepared statements.
@@ -181,17 +207,17 @@ func (c *connection) closeStatements() {
 	clear(c.prepared)
 }
 
-// withHint adds to an error what to do next, where the disk is full. With no room for the index of
-// the log, SQLite speaks of an error of the disk.
+// withHint adds to an error what to do next if the disk is full. With no room for the index of the
+// log, SQLite reports an error of the disk.
 func withHint(err error) error {
 	var failed *modernc.Error
 	if errors.As(err, &failed) && (failed.Code() == sqlite3.SQLITE_FULL || failed.Code() == sqlite3.SQLITE_IOERR_SHMSIZE) {
-		return fmt.Errorf("%w: %w (make room where the data folder is)", err, ErrFull)
+		return fmt.Errorf("%w: %w (make room on the disk of the data folder)", err, ErrFull)
 	}
 	return err
 }
 
-// ErrFull is the error of Open, OpenReader and OpenStill where the disk has no room.
+// ErrFull is the error of opening a database if the disk has no room.
 var ErrFull = errors.New("the disk is full")
 
 // code is the primary result code of SQLite in err. It is -1 where err has none.

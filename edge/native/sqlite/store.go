@@ -29,7 +29,7 @@ const FileName = "anteroom.db"
 
 // pragmas are the settings of every connection. With synchronous FULL each commit syncs the
 // write-ahead log, so that an answered write survives a loss of power. secure_delete overwrites an
-// erased address (see also Rewrite). busy_timeout is how long a statement waits for another
+// erased address (see also Vacuum). busy_timeout is how long a statement waits for another
 // process, in milliseconds.
 var pragmas = []string{
 	"busy_timeout(10000)", "journal_mode(WAL)", "synchronous(FULL)", "foreign_keys(1)", "secure_delete(1)",
@@ -48,22 +48,22 @@ type Store struct {
 	file       fs.FileInfo // of the database when it was opened
 
 	queue   chan *job
-	watch   func(Commit)  // of the writer; nil where nobody watches
+	watch   func(Commit)  // of the writer; may be nil
 	between chan func()   // work on the connection outside of a transaction
 	closing chan struct{} // closed by Close: nothing more is taken
 	stopped chan struct{} // closed by the writer when it is done
 	once    sync.Once
 }
 
-// ErrNone is the error of Open where there is no database.
+// ErrNone is the error of Open if there is no database.
 var ErrNone = errors.New("there is no database")
 
-// Open opens the database file at path. Where there is none, Open makes none: the error is ErrNone.
+// Open opens the database file at path. It makes none: without a file the error is ErrNone.
 // Open applies the migrations that the database lacks, and refuses a database that a newer program
 // has migrated.
 func Open(path string, log *slog.Logger) (*Store, error) { return start(path, log, false) }
 
-// Create is Open, but makes a new database where there is none, and says so in the log.
+// Create is Open, but makes a new database if there is none, and says so in the log.
 func Create(path string, log *slog.Logger) (*Store, error) { return start(path, log, true) }
 
 func start(path string, log *slog.Logger, create bool) (*Store, error) {
@@ -84,8 +84,7 @@ func (s *Store) open(path string, create bool) error {
 	if err != nil {
 		return err
 	}
-	// A restore keeps its folder locked, and puts a file in the place of a database that nobody
-	// uses. What is written to a file that was replaced would be lost.
+	// A restore locks its folder while it puts the file of a database there.
 	folder, err := disk.LockFolder(filepath.Dir(path), false)
 	if errors.Is(err, fs.ErrNotExist) && !create {
 		return ErrNone
@@ -215,39 +214,46 @@ func (s *Store) Exec(exec turn.Exec) turn.Result {
 // Read makes no other process wait.
 func (s *Store) Read(_ context.Context, statements ...turn.Statement) ([][][]any, error) {
 	result, err := turn.Result{}, errClosed
-	s.betweenGroups(func() { result, err = s.moment(statements) })
+	s.betweenGroups(func() { result, err = s.atOnce(statements) })
 	return result.Rows, err
 }
 
 // Write is Exec for an operator. It gives the number of changed rows of each statement.
+// Its error is ErrUncertain if the statements may have been done.
 func (s *Store) Write(_ context.Context, statements ...turn.Statement) ([]int64, error) {
-	result := s.Exec(turn.Exec{Statements: statements})
-	if result.Failure != turn.None {
+	switch result := s.Exec(turn.Exec{Statements: statements}); result.Failure {
+	case turn.None:
+		return result.Changes, nil
+	case turn.Timeout:
+		return nil, ErrUncertain
+	default:
 		return nil, fmt.Errorf("the database did not do it: %s (the log says why)", result.Failure)
 	}
-	return result.Changes, nil
 }
 
-// Rewrite writes the database file anew and empties the write-ahead log into it. Then neither file
-// holds anything that was deleted before. It is an error where another process prevents that.
-func (s *Store) Rewrite(context.Context) error {
+// ErrUncertain is the error of a Write whose commit failed in such a way that it may be found again.
+var ErrUncertain = errors.New("it is not known whether the database did it (the log says why)")
+
+// Vacuum rebuilds the database file and empties the write-ahead log into it. Then neither file
+// holds anything that was deleted before. It is an error if another process prevents that.
+func (s *Store) Vacuum(context.Context) error {
 	err := errClosed
-	s.betweenGroups(func() { err = s.rewrite() })
+	s.betweenGroups(func() { err = s.vacuum() })
 	if code(err) == sqlite3.SQLITE_BUSY {
 		err = errBusy
 	}
 	if err != nil {
-		return fmt.Errorf("write the database anew without what was erased: %w", err)
+		return fmt.Errorf("remove what was erased from the database file: %w", err)
 	}
 	return nil
 }
 
-// Remains is "": what Rewrite leaves out is gone from the files.
-func (s *Store) Remains() string { return "" }
+// RetentionNote is "": what was deleted before a Vacuum is gone from the files.
+func (s *Store) RetentionNote() string { return "" }
 
-// rewrite is Rewrite in the writer's goroutine. secure_delete is not enough: it overwrites a cell
-// in its place, and a page that was rebuilt may keep a copy of a moved cell between others.
-func (s *Store) rewrite() error {
+// vacuum is Vacuum in the writer's goroutine. secure_delete is not enough: it overwrites a cell
+// where it is, and a page that was rebuilt may keep a copy of a moved cell between others.
+func (s *Store) vacuum() error {
 	if err := s.control("VACUUM"); err != nil {
 		return err
 	}

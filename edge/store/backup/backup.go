@@ -1,6 +1,6 @@
-// Package backup copies a store of records into one SQLite file, and begins a store from such a
-// file. A backup has the schema that the migrations make, whatever store it is of; no log lies
-// beside it. It holds no page that was freed: an address that was erased before is not in it.
+// Package backup copies the SQLite database of a service into one file while a server uses it, and
+// makes the database of a data folder from such a file. SQLite makes the copies (VACUUM INTO): they
+// hold no page that was freed, so that an address which was erased before is not in them.
 package backup
 
 import (
@@ -17,17 +17,15 @@ import (
 	"anteroom/edge/native/disk"
 	"anteroom/edge/native/sqlite"
 	"anteroom/edge/store/migrations"
-	"anteroom/edge/store/records"
 	"anteroom/edge/turn"
 )
 
 // Content is what a backup holds.
 type Content struct {
-	Store  string  // the id of the store that it is of; "" where the schema is older than these ids
-	Tables []Table // in the order in which a person wants them
-	Newest string  // when the newest registration, charter or suggestion was recorded, in RFC 3339; "" where there is none
+	Store  string  // the id of the store; "" if the schema is older than these ids
+	Tables []Table // in the order in which the schema made them
+	Newest string  // when the newest registration, charter or suggestion was recorded, in RFC 3339; "" if there is none
 	Bytes  int64
-	older  bool // whether it lacks a migration
 }
 
 // Table is a table and how many rows it has.
@@ -36,66 +34,39 @@ type Table struct {
 	Rows int64
 }
 
-// unrecorded are the tables in which nothing is recorded. Every store has rows in them.
-var unrecorded = []string{"health", "store", migrations.Table}
+// recordedAt are the columns with the time of a record.
+var recordedAt = map[string]string{"registrations": "recorded_at", "charters": "recorded_at", "suggestions": "filed_at"}
 
-// Records is the number of rows that something was recorded in: those which a store does not have
-// from its beginning.
-func (c *Content) Records() (n int64) {
-	for _, t := range c.Tables {
-		if !slices.Contains(unrecorded, t.Name) {
-			n += t.Rows
-		}
-	}
-	return n
-}
-
-// Write makes a backup of a store at file, and says what is in it. The backup is checked and on the
-// disk before it replaces one that is there: whenever Write is killed, file is the old one or the
-// new one. Write refuses to replace a file that is not a backup, or one of another store.
-func Write(ctx context.Context, from records.Reader, file string) (*Content, error) {
-	c, err := write(ctx, from, file)
+// Write copies the database at path into file, and says what is in it. The copy is checked and on
+// the disk before it replaces a backup at file: if Write is killed, file is the old one or the new
+// one. Write replaces neither a file that is not a backup nor a backup of another store.
+func Write(ctx context.Context, path, file string) (*Content, error) {
+	c, err := write(ctx, path, file)
 	if err != nil {
 		return nil, fmt.Errorf("back up to %s: %w", file, err)
 	}
 	return c, nil
 }
 
-func write(ctx context.Context, from records.Reader, file string) (*Content, error) {
-	file, err := filepath.Abs(file)
+func write(ctx context.Context, path, file string) (*Content, error) {
+	from, err := sqlite.OpenReadOnly(path)
 	if err != nil {
 		return nil, err
 	}
-	if err := migrated(ctx, from); err != nil {
-		return nil, err
-	}
-	store, err := from.Read(ctx, storeID)
-	if err != nil {
-		return nil, err
-	}
-	if len(store[0]) != 1 {
-		return nil, fmt.Errorf("the store has %d ids and not one (it is damaged: restore a backup)", len(store[0]))
-	}
+	defer from.Close()
 	d, err := begin(filepath.Dir(file))
 	if err != nil {
 		return nil, err
 	}
 	defer d.end()
-	if err := replaceable(ctx, file, store[0][0][0].(string)); err != nil {
-		return nil, err
-	}
-	exported, err := export(ctx, from, d.path)
+	c, err := d.fill(ctx, from)
 	if err != nil {
 		return nil, err
 	}
-	made, err := check(ctx, d.path)
-	if err != nil {
-		return nil, fmt.Errorf("the copy is faulty: %w (try again; if that does not help, look at the disk)", err)
+	if err := replaceable(ctx, file, c.Store); err != nil {
+		return nil, err
 	}
-	if made.older || made.Store != store[0][0][0] || !slices.Equal(made.Tables, exported) {
-		return nil, fmt.Errorf("the copy is faulty: it holds %v of %v (try again; if that does not help, look at the disk)", made.Tables, exported)
-	}
-	return made, d.rename(file)
+	return c, d.rename(file)
 }
 
 // replaceable says why a backup of a store must not replace what is at file.
@@ -106,23 +77,23 @@ func replaceable(ctx context.Context, file, store string) error {
 	} else if err != nil {
 		return err
 	}
-	head, err := readHead(file)
-	if err != nil || !info.Mode().IsRegular() || info.Size() > 0 && head != sqlite.Magic {
-		return errors.New("there is something that is no backup (name another file)")
+	if head, err := readHead(file); err != nil || !info.Mode().IsRegular() || info.Size() > 0 && head != sqlite.Magic {
+		return errors.New("it exists and is not a backup (name another file)")
 	}
-	r, err := sqlite.OpenCopy(file)
+	r, err := sqlite.OpenBackup(file)
 	if err != nil {
-		return fmt.Errorf("what is there is no backup: %w", err)
+		return fmt.Errorf("it exists and is not a backup: %w", err)
 	}
 	defer r.Close()
-	// A backup that cannot be read any more is well replaced.
-	if rows, err := r.Read(ctx, storeID); err == nil && len(rows[0]) == 1 && rows[0][0][0] != store {
-		return fmt.Errorf("it is a backup of another store, %v, and this store is %s (name another file)", rows[0][0][0], store)
+	// A damaged backup is replaced.
+	rows, err := r.Read(ctx, turn.Statement{SQL: "SELECT id FROM store"})
+	if err == nil && len(rows[0]) == 1 && rows[0][0][0] != store {
+		return fmt.Errorf("it is a backup of store %v, and this is store %s (name another file)", rows[0][0][0], store)
 	}
 	return nil
 }
 
-// readHead reads the first bytes of a file, as many as sqlite.Magic has or the file.
+// readHead reads the first bytes of a file, at most as many as sqlite.Magic has.
 func readHead(file string) (string, error) {
 	f, err := os.Open(file)
 	if err != nil {
@@ -133,10 +104,8 @@ func readHead(file string) (string, error) {
 	return string(head), err
 }
 
-var storeID = turn.Statement{SQL: "SELECT id FROM store"}
-
-// Check says what is in a backup. It is an error where file is no whole backup, or one of a newer
-// program.
+// Check says what is in a backup. It is an error if file is damaged, is not a database of this
+// program, or has the schema of a newer one.
 func Check(ctx context.Context, file string) (*Content, error) {
 	c, err := check(ctx, file)
 	if err != nil {
@@ -146,83 +115,138 @@ func Check(ctx context.Context, file string) (*Content, error) {
 }
 
 func check(ctx context.Context, file string) (*Content, error) {
-	info, err := os.Stat(file)
-	if err != nil {
-		return nil, err
-	}
 	if head, err := readHead(file); err != nil {
 		return nil, err
 	} else if head != sqlite.Magic {
-		return nil, errors.New("it is no database (name a file that anteroom backup made)")
+		return nil, errors.New("it is not a database (name a file that anteroom backup made)")
 	}
-	r, err := sqlite.OpenCopy(file)
+	r, err := sqlite.OpenBackup(file)
 	if err != nil {
 		return nil, err
 	}
 	defer r.Close()
+	info, err := os.Stat(file)
+	if err != nil {
+		return nil, err
+	}
 	c := &Content{Bytes: info.Size()}
-	read := func(query string) [][]any {
-		if err != nil {
-			return nil
-		}
-		var rows [][][]any
-		if rows, err = r.Read(ctx, turn.Statement{SQL: query}); err != nil {
-			return nil
-		}
-		return rows[0]
-	}
-	for _, row := range read("PRAGMA integrity_check(1)") {
-		if row[0] != "ok" {
-			err = fmt.Errorf("%v", row[0])
-		}
-	}
-	if err != nil {
-		return nil, fmt.Errorf("it is damaged: %w (take another backup)", err)
-	}
-	present := map[any]bool{}
-	for _, row := range read("SELECT name FROM sqlite_schema WHERE type = 'table'") {
-		present[row[0]] = true
-	}
-	if err == nil && !present[migrations.Table] {
-		err = errors.New("it holds nothing of this program (name a file that anteroom backup made)")
-	}
-	var lacking []string
-	if applied := read(migrations.Select); err == nil {
-		lacking, err = migrations.Missing(applied)
-	}
-	c.older = len(lacking) > 0
-	for _, t := range tables {
-		if !present[t.name] && c.older {
-			continue
-		}
-		if rows := read("SELECT count(*) FROM " + t.name); err == nil {
-			c.Tables = append(c.Tables, Table{t.name, rows[0][0].(int64)})
-		}
-		if t.recordedAt == "" {
-			continue
-		}
-		for _, row := range read("SELECT max(" + t.recordedAt + ") FROM " + t.name) {
-			at, _ := row[0].(string)
-			c.Newest = max(c.Newest, at)
-		}
-	}
-	if present["store"] {
-		rows := read(storeID.SQL)
-		if err == nil && len(rows) != 1 {
-			err = fmt.Errorf("it has %d store ids and not one (take another backup)", len(rows))
-		}
-		if err == nil {
-			c.Store = rows[0][0].(string)
-		}
-	}
-	if err != nil {
+	if err := c.read(ctx, r); err != nil {
 		return nil, err
 	}
 	return c, nil
 }
 
-// draft is a file in the making. Until end, no other draft is in its folder, and no process opens a
-// database there to write to it.
+// read checks a database, and counts what is in it.
+func (c *Content) read(ctx context.Context, r *sqlite.Reader) error {
+	rows, err := r.Read(ctx, turn.Statement{SQL: "PRAGMA integrity_check(1)"})
+	if err == nil && rows[0][0][0] != "ok" {
+		err = fmt.Errorf("%v", rows[0][0][0])
+	}
+	if err != nil {
+		return fmt.Errorf("it is damaged: %w (take another backup)", err)
+	}
+	rows, err = r.Read(ctx, turn.Statement{SQL: "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite%' ORDER BY rowid"})
+	if err != nil {
+		return err
+	}
+	for _, row := range rows[0] {
+		c.Tables = append(c.Tables, Table{Name: row[0].(string)})
+	}
+	has := func(name string) bool { return slices.ContainsFunc(c.Tables, func(t Table) bool { return t.Name == name }) }
+	if !has(migrations.Table) {
+		return errors.New("it holds nothing of this program (name a file that anteroom backup made)")
+	}
+	for i := range c.Tables {
+		t := &c.Tables[i]
+		at := recordedAt[t.Name]
+		if at == "" {
+			at = "NULL"
+		}
+		if rows, err = r.Read(ctx, turn.Statement{SQL: "SELECT count(*), max(" + at + `) FROM "` + t.Name + `"`}); err != nil {
+			return err
+		}
+		t.Rows = rows[0][0][0].(int64)
+		newest, _ := rows[0][0][1].(string)
+		c.Newest = max(c.Newest, newest)
+	}
+	if rows, err = r.Read(ctx, turn.Statement{SQL: migrations.Select}); err != nil {
+		return err
+	}
+	lacking, err := migrations.Missing(rows[0])
+	if err != nil {
+		return err
+	}
+	if !has("store") && len(lacking) > 0 {
+		return nil
+	}
+	if rows, err = r.Read(ctx, turn.Statement{SQL: "SELECT id FROM store"}); err != nil {
+		return err
+	}
+	if len(rows[0]) != 1 {
+		return fmt.Errorf("it has %d store ids, and a store has one (take another backup)", len(rows[0]))
+	}
+	c.Store = rows[0][0][0].(string)
+	return nil
+}
+
+// Restore makes the database of a data folder from a backup, and says what is in it. It makes the
+// folder if it is missing, and touches nothing else in it. A backup of an older program stays as it
+// is: the server applies the migrations that it lacks.
+//
+// Restore refuses a folder that has a database. The new one is checked and on the disk before it is
+// there: if Restore is killed, the folder has all of it or none.
+func Restore(ctx context.Context, file, folder string) (*Content, error) {
+	if _, err := Check(ctx, file); err != nil {
+		return nil, err
+	}
+	c, err := restore(ctx, file, folder)
+	if err != nil {
+		return nil, fmt.Errorf("restore into %s: %w", folder, err)
+	}
+	return c, nil
+}
+
+func restore(ctx context.Context, file, folder string) (*Content, error) {
+	from, err := sqlite.OpenBackup(file)
+	if err != nil {
+		return nil, err
+	}
+	defer from.Close()
+	if err := disk.MakeFolder(folder); err != nil {
+		return nil, fmt.Errorf("%w (name a folder that this user may write to)", err)
+	}
+	d, err := begin(folder) // a server that starts now waits for the end
+	if err != nil {
+		return nil, err
+	}
+	defer d.end()
+	path := filepath.Join(folder, sqlite.FileName)
+	if err := vacant(path); err != nil {
+		return nil, err
+	}
+	c, err := d.fill(ctx, from)
+	if err != nil {
+		return nil, err
+	}
+	return c, d.rename(path)
+}
+
+// vacant says why nothing may be restored to a path. An empty file is left of a server that was
+// killed at its very first start.
+func vacant(path string) error {
+	if info, err := os.Stat(path); err == nil && info.Size() > 0 {
+		return errors.New("it has a database (stop its server and move the database away, or name another folder)")
+	} else if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	if _, err := os.Stat(path + "-wal"); err == nil {
+		return fmt.Errorf("%s lies there without its database (move it away)", path+"-wal")
+	}
+	return nil
+}
+
+// draft is a file in the making. Until end, no other draft is in its folder, and no server opens a
+// database there.
 type draft struct {
 	folder *disk.Lock
 	path   string
@@ -251,6 +275,18 @@ func begin(folder string) (*draft, error) {
 	return d, made.Close()
 }
 
+// fill copies a database into the draft, and says what is in the copy.
+func (d *draft) fill(ctx context.Context, from *sqlite.Reader) (*Content, error) {
+	if err := from.CopyTo(ctx, d.path); err != nil {
+		return nil, err
+	}
+	c, err := check(ctx, d.path)
+	if err != nil {
+		return nil, fmt.Errorf("the copy is faulty: %w (try again; if that does not help, look at the disk)", err)
+	}
+	return c, nil
+}
+
 // sweep removes the drafts in the folder. One that cannot be removed does no harm.
 func (d *draft) sweep() {
 	entries, _ := os.ReadDir(d.folder.Folder())
@@ -261,7 +297,7 @@ func (d *draft) sweep() {
 	}
 }
 
-// rename brings the draft to the disk and puts it in the place of a file in the same folder.
+// rename brings the draft to the disk, and gives it the name of a file in the same folder.
 func (d *draft) rename(file string) error {
 	f, err := os.OpenFile(d.path, os.O_RDWR, 0) // some systems sync only what may be written to
 	if err != nil {
@@ -276,7 +312,7 @@ func (d *draft) rename(file string) error {
 	return disk.SyncFolder(d.folder.Folder())
 }
 
-// end removes the draft where it was not renamed.
+// end removes the draft unless it was renamed.
 func (d *draft) end() {
 	d.sweep()
 	d.folder.Close()

@@ -53,8 +53,8 @@ func WithAddress(ctx context.Context, r Reader, address string) (recordIDs []str
 // itself stays: its commitment is public. A message that is being sent meanwhile is not called
 // back.
 //
-// Erase ends with Store.Rewrite, also where it found no address: Rewrite may have failed in
-// a former call. Where Rewrite fails, Erase gives both what it erased and the error.
+// Erase ends with Store.Vacuum, even if it found no address: Vacuum may have failed in
+// a former call. If Vacuum fails, Erase gives both what it erased and the error.
 func Erase(ctx context.Context, s Store, recordIDs ...string) ([]Erased, error) {
 	var erase, sent []turn.Statement
 	for _, id := range recordIDs {
@@ -79,7 +79,7 @@ func Erase(ctx context.Context, s Store, recordIDs ...string) ([]Erased, error) 
 			erased[i].Digests = append(erased[i].Digests, id)
 		}
 	}
-	return erased, s.Rewrite(ctx)
+	return erased, s.Vacuum(ctx)
 }
 
 const revive = "UPDATE outbox SET state = 'pending', tries = 0, next_try_at = unixepoch(), lease = NULL, lease_until = 0, digest = NULL WHERE state = 'dead'"

@@ -24,10 +24,10 @@ type Store interface {
 	Reader
 	// Write runs statements as one atomic unit. It gives the number of changed rows of each.
 	Write(ctx context.Context, statements ...turn.Statement) ([]int64, error)
-	// Rewrite has the store forget what was deleted, as far as the store can.
-	Rewrite(ctx context.Context) error
-	// Remains says what of an erased address the store cannot reach, "" where there is nothing.
-	Remains() string
+	// Vacuum makes the store forget what was deleted, if the store can.
+	Vacuum(ctx context.Context) error
+	// RetentionNote says where the store keeps an erased address longer; "" says nowhere.
+	RetentionNote() string
 }
 
 // Days is a range of calendar days in UTC, YYYY-MM-DD, both included. "" leaves an end open.

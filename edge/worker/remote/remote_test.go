@@ -53,10 +53,10 @@ func wantError(t *testing.T, err error, words ...string) {
 
 func TestStore(t *testing.T) {
 	s, _ := openStore(t)
-	if s.Name() != "D1 database anteroom (production)" || s.Host() != "www.anteroom.example" || !strings.HasPrefix(s.Remains(), "Time Travel") {
-		t.Errorf("%q, %q, %q", s.Name(), s.Host(), s.Remains())
+	if s.Name() != "D1 database anteroom (production)" || s.Host() != "www.anteroom.example" || !strings.HasPrefix(s.RetentionNote(), "Time Travel") {
+		t.Errorf("%q, %q, %q", s.Name(), s.Host(), s.RetentionNote())
 	}
-	if err := s.Rewrite(t.Context()); err != nil {
+	if err := s.Vacuum(t.Context()); err != nil {
 		t.Error(err)
 	}
 }
