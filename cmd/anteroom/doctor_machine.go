@@ -289,7 +289,7 @@ func inRepository() bool {
 }
 
 // inFolder is inside, of paths whose links are resolved.
-func inFolder(folder, path string) bool { return inside(resolved(folder), resolved(path)) }
+func inFolder(folder, path string) bool { return inside(folder, path) }
 
 // gitSays runs git. The error is the first line that it complains with.
 func gitSays(ctx context.Context, args ...string) (string, error) {

@@ -66,9 +66,9 @@ func openSound(ctx context.Context, file string, size int64) (reader *sqlite.Rea
 	for {
 		_, noLog := os.Stat(file + "-wal")
 		if errors.Is(noLog, fs.ErrNotExist) {
-			reader, err = sqlite.OpenStill(file)
+			reader, err = sqlite.OpenImmutable(file)
 		} else {
-			reader, err = sqlite.OpenReader(file)
+			reader, err = sqlite.OpenReadOnly(file)
 		}
 		if err != nil {
 			return nil, "", err

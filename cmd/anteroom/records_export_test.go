@@ -21,7 +21,7 @@ func TestExportBesideBackup(t *testing.T) {
 	defer s.Close()
 	path := filepath.Join(dir, "export")
 	err = newFile(path, func(w io.Writer) error {
-		if _, err := backup.Write(t.Context(), s, filepath.Join(dir, "backup")); err != nil {
+		if _, err := backup.Write(t.Context(), s.Name(), filepath.Join(dir, "backup")); err != nil {
 			return err
 		}
 		_, err := io.WriteString(w, "rows")

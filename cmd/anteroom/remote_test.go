@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"crypto/sha256"
-	"database/sql"
 	"encoding/hex"
 	"fmt"
 	"io/fs"
@@ -14,7 +13,6 @@ import (
 	"testing"
 	"time"
 
-	"anteroom/cmd/anteroom/internal/cli"
 	"anteroom/edge/canon"
 	"anteroom/edge/record"
 	"anteroom/edge/worker/cloudflare/apitest"
@@ -169,24 +167,6 @@ func TestRemoteCommands(t *testing.T) {
 	}
 }
 
-// A backup of a deployed store is one like any other.
-func TestRemoteBackup(t *testing.T) {
-	s := startRemote(t)
-	s.fill(t)
-	file := filepath.Join(s.dir, "backup.db")
-	before, _ := s.run(t, 0, "records", "count", "--json")
-	s.run(t, 0, "backup", file)
-	data := filepath.Join(s.dir, "data")
-	var out, complaint bytes.Buffer
-	if code := run([]string{"restore", file, "--data", data}, nil, &out, &complaint); code != cli.ExitOK {
-		t.Fatalf("restore: %d %s", code, &complaint)
-	}
-	out.Reset()
-	if code := run([]string{"records", "count", "--json", "--data", data}, nil, &out, &complaint); code != cli.ExitOK || out.String() != before {
-		t.Errorf("restored: %d %s%s, the store has %s", code, &out, &complaint, before)
-	}
-}
-
 // answers is a file of answers that decide nothing.
 func (s *remoteStore) answers(t *testing.T) string {
 	t.Helper()
@@ -230,7 +210,6 @@ func TestRemoteFaults(t *testing.T) {
 		calls     int // before the one that fails
 	}{
 		{[]string{"verify", "--content", "CONTENT", "--answers", answers, "--yes"}, 2},
-		{[]string{"backup", "DIR/backup.db"}, 5},
 		{[]string{"records", "export", "registrations", "--out", "DIR/export.jsonl"}, 1},
 		{[]string{"records", "audit", "--content", "CONTENT"}, 2},
 		{[]string{"records", "count"}, 2},
@@ -269,7 +248,6 @@ func TestRemoteFaults(t *testing.T) {
 		want      string
 	}{
 		{apitest.Crash(500), []string{"verify", "--content", "CONTENT", "--answers", answers, "--yes"}, `answered 500, after 4 tries \(try again in some minutes`},
-		{apitest.HangUp, []string{"backup", "DIR/backup.db"}, `unexpected EOF.*after 4 tries`},
 	} {
 		s.Fail(well, well)
 		s.Fail(apitest.Times(4, c.fault)...)
@@ -317,7 +295,6 @@ func TestRemoteTarget(t *testing.T) {
 		{"staging", s.config, verify, s.Token, `wrangler.toml has no environment "staging" \(it has production\)`},
 		{"production", placeholder, []string{"records", "count"}, s.Token, `has the placeholder 00000000-0000-0000-0000-000000000001 as its database_id \(anteroom deploy makes the database anteroom`},
 		{"production", filepath.Join(s.dir, "none.toml"), []string{"records", "count"}, s.Token, `there is no \S+none.toml \(call this in the folder of wrangler.toml, or name the file\)`},
-		{"production", s.config, []string{"backup", "DIR/backup.db"}, "", `CLOUDFLARE_API_TOKEN is not set \(make an API token with the permission`},
 		{"staging", s.config, []string{"records", "count"}, "", `has no environment "staging" .*\nanteroom: CLOUDFLARE_API_TOKEN is not set`},
 		{"production", s.config, []string{"records", "count"}, "another-token", `answered 403, code 10000`},
 		{"production", other, verify, s.Token, `D1 database anteroom \(production\) is that of www.tern.example, and \S+ of www.anteroom.example \(name the right environment with --remote\)`},
@@ -381,7 +358,6 @@ func TestRemotePages(t *testing.T) {
 		{"records export registrations --out DIR/export.csv --format csv", 17, ""},
 		{"records audit --content CONTENT", 11, "everything is as it was verified (2 verifications)"},
 		{"verify --json --content CONTENT", 13, `"new":{"registrations":30000,`},
-		{"backup DIR/backup.db", 30, "registrations      30000\n"},
 	} {
 		before, largest := len(s.Calls()), 0
 		s.Fail(apitest.Times(200, apitest.Change(func(body string) string {
@@ -404,14 +380,5 @@ func TestRemotePages(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join(s.dir, "export.csv"))
 	if lines := bytes.Count(text, []byte("\n")); err != nil || lines != len(names)+1 {
 		t.Errorf("%d lines are exported, %v", lines, err)
-	}
-	db, err := sql.Open("sqlite", filepath.Join(s.dir, "backup.db"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer db.Close()
-	var n int
-	if err := db.QueryRow("SELECT count(*) FROM registrations").Scan(&n); err != nil || n != len(names) {
-		t.Errorf("%d registrations are in the backup, %v", n, err)
 	}
 }

@@ -32,7 +32,7 @@ func (s *storeFlags) reader(ctx context.Context) (records.Reader, error) {
 	if s.remote != "" {
 		return opened(remote.Open(ctx, s.wrangler, s.remote))
 	}
-	return opened(sqlite.OpenReader(filepath.Join(s.data, sqlite.FileName)))
+	return opened(sqlite.OpenReadOnly(filepath.Join(s.data, sqlite.FileName)))
 }
 
 // moment opens the store to read all of it as it is now.
@@ -40,7 +40,7 @@ func (s *storeFlags) moment(ctx context.Context) (records.Reader, error) {
 	if s.remote != "" {
 		return s.reader(ctx)
 	}
-	return opened(sqlite.OpenMoment(filepath.Join(s.data, sqlite.FileName)))
+	return opened(sqlite.OpenSnapshot(filepath.Join(s.data, sqlite.FileName)))
 }
 
 // opened makes a store that was not opened nil.

@@ -434,7 +434,7 @@ func TestHostOfTheStore(t *testing.T) {
 	if _, err := Open(Config{Data: folder, Snapshot: edgetest.Snapshot(), Relay: "pigeon:", Log: quiet}); err == nil {
 		t.Fatal("a bad relay is accepted")
 	}
-	reader, err := sqlite.OpenReader(filepath.Join(folder, sqlite.FileName))
+	reader, err := sqlite.OpenReadOnly(filepath.Join(folder, sqlite.FileName))
 	if err != nil {
 		t.Fatal(err)
 	}

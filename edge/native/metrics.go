@@ -61,7 +61,7 @@ func (c *outboxCounter) count() (pending, dead int64, err error) {
 		return 0, 0, errors.New("count the outbox: the database is closed")
 	}
 	if c.reader == nil {
-		if c.reader, err = sqlite.OpenReader(filepath.Join(c.data, sqlite.FileName)); err != nil {
+		if c.reader, err = sqlite.OpenReadOnly(filepath.Join(c.data, sqlite.FileName)); err != nil {
 			return 0, 0, err
 		}
 	}

@@ -195,7 +195,7 @@ func TestObservedIsWritten(t *testing.T) {
 			for end := time.Now().Add(10 * time.Second); !c.end && stored() == 0 && time.Now().Before(end); {
 				time.Sleep(time.Millisecond)
 			}
-			reader, err := sqlite.OpenReader(filepath.Join(folder, sqlite.FileName))
+			reader, err := sqlite.OpenReadOnly(filepath.Join(folder, sqlite.FileName))
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -144,7 +144,7 @@ func (c *connection) script(text string) error {
 	return err
 }
 
-// prepare gives the prepared statement for a text, which is to be run with the arguments in c.named.
+// prepare gives the prepared statement for a text. Its arguments are in c.named.
 func (c *connection) prepare(text string) (*prepared, error) {
 	if p := c.prepared[text]; p != nil {
 		return p, nil

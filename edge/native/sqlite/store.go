@@ -231,7 +231,7 @@ func (s *Store) Write(_ context.Context, statements ...turn.Statement) ([]int64,
 	}
 }
 
-// ErrUncertain is the error of a Write whose commit failed in such a way that it may be found again.
+// ErrUncertain is the error of a Write that may have been done all the same.
 var ErrUncertain = errors.New("it is not known whether the database did it (the log says why)")
 
 // Vacuum rebuilds the database file and empties the write-ahead log into it. Then neither file

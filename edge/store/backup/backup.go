@@ -49,6 +49,9 @@ func Write(ctx context.Context, path, file string) (*Content, error) {
 }
 
 func write(ctx context.Context, path, file string) (*Content, error) {
+	if partOf(path, file) {
+		return nil, errors.New("it is a part of the database itself (name another file)")
+	}
 	from, err := sqlite.OpenReadOnly(path)
 	if err != nil {
 		return nil, err
@@ -67,6 +70,19 @@ func write(ctx context.Context, path, file string) (*Content, error) {
 		return nil, err
 	}
 	return c, d.rename(file)
+}
+
+// partOf reports whether a file is one of those that make up a database, or has the name of one.
+func partOf(database, file string) bool {
+	same := func(a, b string) bool {
+		one, err := os.Stat(a)
+		other, otherErr := os.Stat(b)
+		return err == nil && otherErr == nil && os.SameFile(one, other)
+	}
+	return slices.ContainsFunc([]string{"", "-wal", "-shm", "-journal"}, func(suffix string) bool {
+		return same(database+suffix, file) ||
+			filepath.Base(file) == filepath.Base(database)+suffix && same(filepath.Dir(database), filepath.Dir(file))
+	})
 }
 
 // replaceable says why a backup of a store must not replace what is at file.
@@ -152,7 +168,9 @@ func (c *Content) read(ctx context.Context, r *sqlite.Reader) error {
 	for _, row := range rows[0] {
 		c.Tables = append(c.Tables, Table{Name: row[0].(string)})
 	}
-	has := func(name string) bool { return slices.ContainsFunc(c.Tables, func(t Table) bool { return t.Name == name }) }
+	has := func(name string) bool {
+		return slices.ContainsFunc(c.Tables, func(t Table) bool { return t.Name == name })
+	}
 	if !has(migrations.Table) {
 		return errors.New("it holds nothing of this program (name a file that anteroom backup made)")
 	}

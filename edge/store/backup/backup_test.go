@@ -258,6 +258,16 @@ func TestWriteRefuses(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
+	for _, name := range []string{"", "-wal", "-journal"} {
+		link := filepath.Join(t.TempDir(), "link")
+		if err := os.Symlink(filepath.Dir(s.path), link); err != nil {
+			t.Fatal(err)
+		}
+		part := filepath.Join(link, sqlite.FileName+name)
+		if _, err := Write(t.Context(), s.path, part); err == nil || !strings.Contains(err.Error(), "a part of the database") {
+			t.Errorf("%s: %v", part, err)
+		}
+	}
 	cut, cancel := context.WithCancel(t.Context())
 	cancel()
 	if _, err := Write(cut, s.path, filepath.Join(to, "new")); !errors.Is(err, context.Canceled) {
@@ -493,6 +503,35 @@ func TestRestoreRefuses(t *testing.T) {
 		}
 	}
 	fault("not a folder", file, "file exists")
+}
+
+// What wrangler d1 export writes, read by sqlite3, is restored like a backup.
+func TestRestoreFromD1(t *testing.T) {
+	text, err := os.ReadFile("testdata/d1.sql")
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(t.TempDir(), "exported")
+	db, err := sql.Open("sqlite", file)
+	if err == nil {
+		_, err = db.Exec(string(text))
+	}
+	if err := errors.Join(err, db.Close()); err != nil {
+		t.Fatal(err)
+	}
+	folder := t.TempDir()
+	if c, err := Restore(t.Context(), file, folder); err != nil || len(c.Store) != 32 || c.Newest != "2026-11-20T12:00:00Z" {
+		t.Fatalf("%+v, %v", c, err)
+	}
+	opened, err := sqlite.Open(filepath.Join(folder, sqlite.FileName), quiet)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer opened.Close()
+	rows, err := opened.Read(t.Context(), turn.Statement{SQL: "SELECT seq, agent_name FROM registrations"})
+	if want := "Zoë's \"x\" \n\u2028"; err != nil || fmt.Sprintf("%q", rows) != fmt.Sprintf("%q", [][][]any{{{int64(7), want}}}) {
+		t.Errorf("%q, %v", rows, err)
+	}
 }
 
 // A server brings a backup of an older program up to date.
