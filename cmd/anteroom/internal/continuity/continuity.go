@@ -1,0 +1,260 @@
+// Package continuity decides what a service may never take back. Agents rely on it: a dated
+// scoreboard, a key by which receipts verify, a public log. Check compares two sets of Facts, of
+// what is published and of what shall replace it. Facts come from a folder of documents, from a
+// generation, or from a running service.
+package continuity
+
+import (
+	"bytes"
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"slices"
+	"strings"
+
+	"anteroom/edge/assets"
+	"anteroom/edge/snapshot"
+	"anteroom/generator/tlog"
+)
+
+// Kind says what goes back, as an operator names it to allow it.
+type Kind string
+
+// The kinds.
+const (
+	AsOf     Kind = "as_of"    // the date of the newest scoreboard
+	Board    Kind = "board"    // a dated scoreboard changes or vanishes
+	Document Kind = "document" // another document vanishes
+	Key      Kind = "key"      // a receipt key vanishes: its receipts would verify no more
+	Log      Kind = "log"      // the public log vanishes, or does not extend what it has signed
+	Schema   Kind = "schema"   // the database has migrations that the program does not know
+)
+
+// Kinds are all of them.
+var Kinds = []Kind{AsOf, Board, Document, Key, Log, Schema}
+
+// Facts are what a service publishes, as far as it must not go back. The zero value publishes nothing.
+type Facts struct {
+	AsOf        string            // date of the newest scoreboard
+	Documents   map[string]string // SHA-256 in hex of each document in the manifest, by path
+	Keys        []string          // the receipt keys that verify, current and retired
+	LogKeys     []string          // the verifier keys of the public log
+	Checkpoints map[string][]byte // of the log: the newest of each tree, and where it is known that of each size, by path
+	Schema      int               // how many migrations the database has, or the program knows; 0 is unknown
+}
+
+// Regression is something that goes back.
+type Regression struct {
+	Kind Kind   `json:"kind"`
+	Path string `json:"path,omitempty"` // of the document that it is about
+	What string `json:"what"`           // a sentence without a full stop; of a fork the evidence follows, in further lines
+	Hint string `json:"hint"`           // what to do
+}
+
+func (r Regression) Error() string {
+	first, evidence, forked := strings.Cut(r.What, "\n")
+	text := first + " (" + r.Hint + ")"
+	if forked {
+		text += "\n" + evidence
+	}
+	return text
+}
+
+// Refuse makes an error of the regressions whose kind is not allowed. It is nil if there are none.
+func Refuse(found []Regression, allowed ...Kind) error {
+	var refused []error
+	for _, r := range found {
+		if !slices.Contains(allowed, r.Kind) {
+			refused = append(refused, r)
+		}
+	}
+	return errors.Join(refused...)
+}
+
+// IsBoard reports whether a path is that of a dated scoreboard.
+func IsBoard(p string) bool { return path.Dir(p) == "/scoreboard" && path.Ext(p) == ".json" }
+
+// manifestPath lists the documents; boardPath is the newest scoreboard.
+const (
+	manifestPath = "/manifest.json"
+	boardPath    = "/scoreboard.json"
+)
+
+const (
+	hintBoard = "bring back scoreboard/%[1]s.yaml and verifications/%[1]s.yaml of the content from version control; " +
+		"anteroom verify makes a new board"
+	hintKey = "list it under receipt_keys.retired of service.yaml, as anteroom key rotate does"
+	hintLog = "bring back log/ of the content, and log.keys of its service.yaml, from version control"
+)
+
+// Check lists what goes back when next replaces what is published, sorted by kind and path.
+func Check(published, next Facts) []Regression {
+	found := []Regression{}
+	add := func(kind Kind, path, hint, format string, args ...any) {
+		found = append(found, Regression{kind, path, fmt.Sprintf(format, args...), hint})
+	}
+	for p, sum := range published.Documents {
+		now, exists := next.Documents[p]
+		hint := fmt.Sprintf(hintBoard, strings.TrimSuffix(path.Base(p), ".json"))
+		switch {
+		case IsBoard(p) && !exists:
+			add(Board, p, hint, "%s is published, and would vanish", p)
+		case IsBoard(p) && now != sum:
+			add(Board, p, hint, "%s is published, and would change", p)
+		case !exists:
+			add(Document, p, "bring its content back", "%s is published, and would vanish", p)
+		}
+	}
+	if published.AsOf > next.AsOf {
+		add(AsOf, boardPath, "bring back the content of the newest verification", "%s is as of %s, and would be as of %q", boardPath, published.AsOf, next.AsOf)
+	}
+	for _, key := range published.Keys {
+		if key != "" && !slices.Contains(next.Keys, key) {
+			add(Key, manifestPath, hintKey, "the receipt key %s is published, and would not be listed: receipts that it signed would not verify", key)
+		}
+	}
+	if published.Schema > next.Schema && next.Schema > 0 {
+		add(Schema, "", "use the program that made the newest migration, or a later one",
+			"the database has %d migrations, and this program knows %d", published.Schema, next.Schema)
+	}
+	checkLog(&published, &next, func(path, hint, format string, args ...any) { add(Log, path, hint, format, args...) })
+	slices.SortFunc(found, func(a, b Regression) int {
+		return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Path, b.Path), cmp.Compare(a.What, b.What))
+	})
+	return found
+}
+
+// checkLog compares the newest checkpoint of each published tree with the one of the same size that
+// the next log has. A log keeps a checkpoint for each of its verifications.
+func checkLog(published, next *Facts, add func(path, hint, format string, args ...any)) {
+	if len(published.LogKeys) > 0 && len(next.LogKeys) == 0 {
+		add(tlog.KeysPath, hintLog, "a public log is published, and would vanish")
+		return
+	}
+	for p, text := range published.Checkpoints {
+		if !tlog.IsCheckpoint(p) {
+			continue
+		}
+		c, err := tlog.Open(text, next.LogKeys, nil)
+		if err != nil {
+			add(p, hintLog, "%s is published: %v", p, err)
+			continue
+		}
+		newest := next.Checkpoints[p]
+		own := next.Checkpoints[tlog.CheckpointOf(tlog.TreePath(p), c.Size)]
+		if own == nil {
+			own = newest
+		}
+		have, err := tlog.Open(own, next.LogKeys, nil)
+		switch {
+		case own == nil:
+			add(p, hintLog, "%s of %d entries is published, and would vanish", p, c.Size)
+		case err != nil:
+			add(p, hintLog, "%s: %v", p, err)
+		case have.Size < c.Size:
+			add(p, hintLog, "%s is of %d entries, and the next log has %d: it lacks what was published", p, c.Size, have.Size)
+		case have.Root != c.Root || have.Size != c.Size:
+			fork := tlog.Fork{Origin: c.Origin, Notes: []string{string(own), string(text)},
+				What: fmt.Sprintf("its key has signed another tree of %d entries than that of the content", c.Size)}
+			add(p, hintLog, "%s: %s", p, fork.Error())
+		}
+	}
+}
+
+// FromFiles are the facts of generated documents. The snapshot, where there is one, has all receipt
+// keys; the manifest names the current one alone.
+func FromFiles(files []assets.File, known *snapshot.Snapshot) (Facts, error) {
+	facts := Facts{Documents: map[string]string{}, Checkpoints: map[string][]byte{}}
+	if known != nil {
+		facts.AsOf = known.AsOf
+		facts.Keys = append([]string{known.CurrentKey}, known.RetiredKeys...)
+	}
+	for i := range files {
+		f := &files[i]
+		switch {
+		case f.Path == manifestPath:
+			if err := facts.AddManifest(f.Content()); err != nil {
+				return Facts{}, err
+			}
+		case f.Path == tlog.KeysPath:
+			keys, err := tlog.PublishedKeys(func(string) ([]byte, error) { return f.Content(), nil })
+			if err != nil {
+				return Facts{}, fmt.Errorf("read the keys of the log: %w", err)
+			}
+			facts.LogKeys = keys
+		case isCheckpoint(f.Path):
+			facts.Checkpoints[f.Path] = f.Content()
+		}
+	}
+	return facts, nil
+}
+
+// isCheckpoint reports whether a path is that of a checkpoint, the newest or one of a size.
+func isCheckpoint(p string) bool {
+	return tlog.IsCheckpoint(p) || tlog.Published(p) && path.Dir(p) == tlog.TreePath(p)+"/checkpoints"
+}
+
+// AddManifest adds what a manifest says: the documents, and the current receipt key.
+func (f *Facts) AddManifest(text []byte) error {
+	var manifest struct {
+		ReceiptKey string `json:"receipt_key"`
+		Documents  []struct {
+			Path string `json:"path"`
+			Hash string `json:"sha256"`
+		} `json:"documents"`
+	}
+	if err := json.Unmarshal(text, &manifest); err != nil {
+		return fmt.Errorf("read %s: %w", manifestPath, err)
+	}
+	for _, d := range manifest.Documents {
+		f.Documents[d.Path] = d.Hash
+	}
+	if key := manifest.ReceiptKey; key != "" && !slices.Contains(f.Keys, key) {
+		f.Keys = append(f.Keys, key)
+	}
+	return nil
+}
+
+// FromFolder are the facts of a folder of documents and the snapshot beside it. What does not exist
+// publishes nothing. Without a manifest that can be read, a board is what the folder has at its path.
+func FromFolder(public, snapshotFile string) (Facts, error) {
+	folder := os.DirFS(public)
+	var files []assets.File
+	for _, pattern := range []string{manifestPath, tlog.KeysPath, tlog.Folder + "/checkpoint", tlog.Folder + "/*/checkpoint",
+		tlog.Folder + "/checkpoints/*", tlog.Folder + "/*/checkpoints/*", "/scoreboard/*.json"} {
+		names, err := fs.Glob(folder, pattern[1:])
+		if err != nil {
+			return Facts{}, err
+		}
+		for _, name := range names {
+			text, err := fs.ReadFile(folder, name)
+			if err != nil {
+				return Facts{}, fmt.Errorf("look for what is published: %w", err)
+			}
+			files = append(files, assets.File{Path: "/" + name, Bytes: text})
+		}
+	}
+	var known *snapshot.Snapshot
+	if text, err := os.ReadFile(snapshotFile); err == nil {
+		text, _, _ = bytes.Cut(text, []byte("\n\n"))
+		known, _ = snapshot.Decode(text) // one of another format says nothing
+	}
+	isManifest := func(f assets.File) bool { return f.Path == manifestPath }
+	if i := slices.IndexFunc(files, isManifest); i < 0 || !json.Valid(files[i].Bytes) {
+		facts, err := FromFiles(slices.DeleteFunc(files, isManifest), known)
+		for _, f := range files {
+			if IsBoard(f.Path) && err == nil {
+				sum := sha256.Sum256(f.Bytes)
+				facts.Documents[f.Path] = hex.EncodeToString(sum[:])
+			}
+		}
+		return facts, err
+	}
+	return FromFiles(files, known)
+}

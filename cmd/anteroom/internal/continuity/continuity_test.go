@@ -1,0 +1,152 @@
+package continuity_test
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"anteroom/cmd/anteroom/internal/continuity"
+	"anteroom/edge/assets"
+	"anteroom/generator/tlog"
+	"anteroom/generator/tlog/tlogtest"
+
+	"golang.org/x/mod/sumdb/note"
+)
+
+// logFiles are the files of a log that has so many registrations in each stage. The payload tells
+// forks apart.
+func logFiles(t *testing.T, key string, signer note.Signer, payload string, sizes ...int) []assets.File {
+	t.Helper()
+	log := tlog.New([]string{key}, nil)
+	for day, n := range sizes {
+		name := fmt.Sprintf("2026-11-%02d", day+1)
+		var entries []tlog.Entry
+		for i := range n {
+			entries = append(entries, tlog.Entry{Kind: tlog.Registration, Hash: tlog.RecordHash(fmt.Sprint(day, i), payload)})
+		}
+		entries = append(entries, tlog.Entry{Kind: tlog.Verification, AsOf: name, Board: tlog.BoardPath(name), BoardSHA256: tlog.RecordHash(name, "")})
+		if _, _, err := log.Append(name, entries, signer); err != nil {
+			t.Fatal(err)
+		}
+	}
+	files, err := log.Files()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return files
+}
+
+// TestCheck: each thing that goes back is found, by its kind and its path, and nothing else is.
+func TestCheck(t *testing.T) {
+	t.Parallel()
+	key, signer := tlogtest.Key(t, tlog.Origin("www.base.example", 1))
+	otherKey, otherSigner := tlogtest.Key(t, tlog.Origin("www.base.example", 1))
+	withLog := func(files []assets.File) func(*continuity.Facts) {
+		return func(f *continuity.Facts) {
+			facts, err := continuity.FromFiles(files, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			f.LogKeys, f.Checkpoints = facts.LogKeys, facts.Checkpoints
+		}
+	}
+	published := continuity.Facts{
+		AsOf: "2026-11-20", Keys: []string{"current", "retired"}, Schema: 3,
+		Documents: map[string]string{"/scoreboard/2026-11-20.json": "1", "/scoreboard.json": "2", "/scoreboard.html": "3"},
+	}
+	withLog(logFiles(t, key, signer, "", 3, 400))(&published)
+	for name, c := range map[string]struct {
+		change func(*continuity.Facts)
+		want   string // kinds, paths and what is said, as a pattern
+	}{
+		"the same":          {func(*continuity.Facts) {}, `^$`},
+		"first publication": {func(f *continuity.Facts) { *f = continuity.Facts{Schema: 3} }, `^as_of .*\nboard .*\ndocument .*\ndocument .*\nkey .*\nkey .*\nlog /log/vkey .*$`},
+		"more":              {func(f *continuity.Facts) { f.AsOf, f.Schema, f.Documents["/more"] = "2026-12-01", 4, "4" }, `^$`},
+		"other words":       {func(f *continuity.Facts) { f.Documents["/scoreboard.html"] = "9" }, `^$`},
+		"older":             {func(f *continuity.Facts) { f.AsOf = "2026-11-19" }, `^as_of /scoreboard.json .* as of 2026-11-20, and would be as of "2026-11-19"`},
+		"board gone":        {func(f *continuity.Facts) { delete(f.Documents, "/scoreboard/2026-11-20.json") }, `^board /scoreboard/2026-11-20.json .*vanish \(bring back scoreboard/2026-11-20.yaml and `},
+		"board changed":     {func(f *continuity.Facts) { f.Documents["/scoreboard/2026-11-20.json"] = "9" }, `^board /scoreboard/2026-11-20.json .*change`},
+		"document gone":     {func(f *continuity.Facts) { delete(f.Documents, "/scoreboard.html") }, `^document /scoreboard.html `},
+		"key retired":       {func(f *continuity.Facts) { f.Keys = []string{"new", "current", "retired"} }, `^$`},
+		"key gone":          {func(f *continuity.Facts) { f.Keys = []string{"current"} }, `^key /manifest.json .*key retired is published`},
+		"older program":     {func(f *continuity.Facts) { f.Schema = 2 }, `^schema  the database has 3 migrations, and this program knows 2`},
+		"log grown":         {withLog(logFiles(t, key, signer, "", 3, 400, 5)), `^$`},
+		"log gone":          {withLog(nil), `^log /log/vkey .*vanish`},
+		"log behind":        {withLog(logFiles(t, key, signer, "", 3)), `^log /log/checkpoint .*405 entries, and the next log has 4: it lacks`},
+		"log forked":        {withLog(logFiles(t, key, signer, "x", 3, 400, 7)), `^log /log/checkpoint .*forked: .*405 entries.*\n(?s:.*\n.*— .*— )`},
+		"other stages":      {withLog(logFiles(t, key, signer, "", 3, 200, 300)), `^log /log/checkpoint .*forked: `},
+		"another key":       {withLog(logFiles(t, otherKey, otherSigner, "", 3, 400)), `^log /log/checkpoint .*no known key has signed it`},
+	} {
+		next := published
+		next.Documents, next.Checkpoints = maps.Clone(published.Documents), maps.Clone(published.Checkpoints)
+		c.change(&next)
+		found := continuity.Check(published, next)
+		var lines []string
+		for _, r := range found {
+			lines = append(lines, fmt.Sprint(r.Kind, " ", r.Path, " ", r))
+		}
+		if got := strings.Join(lines, "\n"); !regexp.MustCompile(c.want).MatchString(got) {
+			t.Errorf("%s: %s, want %s", name, got, c.want)
+		}
+		if fresh := continuity.Check(continuity.Facts{}, next); len(fresh) > 0 {
+			t.Errorf("%s: of nothing that is published: %v", name, fresh)
+		}
+		var allowed []continuity.Kind
+		for _, r := range found {
+			allowed = append(allowed, r.Kind)
+		}
+		if err := continuity.Refuse(found); (err == nil) != (len(found) == 0) {
+			t.Errorf("%s: %v", name, err)
+		}
+		if err := continuity.Refuse(found, allowed...); err != nil {
+			t.Errorf("%s is allowed: %v", name, err)
+		}
+		if one := (continuity.Regression{}); len(found) > 0 && (!errors.As(continuity.Refuse(found[:1]), &one) || one != found[0]) {
+			t.Errorf("%s: %+v", name, one)
+		}
+	}
+}
+
+// TestFromFolder: the facts of a folder are those of the files in it. Without its manifest the
+// boards are still there.
+func TestFromFolder(t *testing.T) {
+	t.Parallel()
+	key, signer := tlogtest.Key(t, tlog.Origin("www.base.example", 1))
+	const board = "/scoreboard/2026-11-20.json"
+	sum := "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
+	files := append(logFiles(t, key, signer, "", 2, 3), assets.File{Path: board, Bytes: []byte("abc")},
+		assets.File{Path: "/manifest.json", Bytes: []byte(`{"receipt_key":"k","documents":[{"path":"` + board + `","sha256":"` + sum + `"}]}`)})
+	dir := t.TempDir()
+	for i := range files {
+		name := filepath.Join(dir, files[i].Path)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(name), 0o700), os.WriteFile(name, files[i].Content(), 0o600)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := continuity.FromFiles(files, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := continuity.FromFolder(dir, filepath.Join(dir, "snapshot.txt"))
+	if err != nil || len(want.Checkpoints) != 3 || len(want.LogKeys) != 1 || !slices.Equal(want.Keys, []string{"k"}) {
+		t.Fatalf("%+v, %v", want, err)
+	}
+	if !maps.Equal(got.Documents, want.Documents) || len(continuity.Check(want, got))+len(continuity.Check(got, want)) > 0 {
+		t.Errorf("%+v, want %+v", got, want)
+	}
+	if err := os.Remove(filepath.Join(dir, "manifest.json")); err != nil {
+		t.Fatal(err)
+	}
+	if got, err = continuity.FromFolder(dir, ""); err != nil || !maps.Equal(got.Documents, want.Documents) {
+		t.Errorf("without a manifest: %+v, %v", got, err)
+	}
+	if got, err = continuity.FromFolder(filepath.Join(dir, "none"), ""); err != nil || len(got.Documents)+len(got.Checkpoints) > 0 {
+		t.Errorf("of nothing: %+v, %v", got, err)
+	}
+}
