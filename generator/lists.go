@@ -50,8 +50,8 @@ func listDocumentSchema(l *site.List, ref string) object {
 	all := object{{"as_of", object{
 		{"type", "string"}, {"format", "date"}, {"description", "Date of the newest change that the operator vouches for."},
 	}}}
-	for _, group := range l.Groups() {
-		all.set(group, entries)
+	for _, group := range l.Groups {
+		all.set(group.Name, entries)
 	}
 	counts, names := object{}, slices.Sorted(maps.Keys(l.Counts))
 	for _, name := range names {
@@ -67,16 +67,14 @@ func listDocumentSchema(l *site.List, ref string) object {
 	return object{{"type", "object"}, {"properties", all}, {"required", names}}
 }
 
-// list publishes a list that grows: its groups and its totals. The entries are JSON text already
-// and can be many, so list writes the document in one pass instead of marshalling it.
+// list publishes a list that grows: its groups and its totals.
 func (g *generation) list(path string, l *site.List) {
-	const otherMembers = 4 << 10 // room for what is not an entry, in bytes
-	w := jsondoc.Writer{Buf: make([]byte, 0, l.Size()+otherMembers)}
+	w := jsondoc.Writer{}
 	w.Open('{')
 	w.Str("as_of", l.AsOf)
-	for _, group := range l.Groups() {
-		w.Name(group)
-		w.Buf = l.AppendJSON(w.Buf, group)
+	for i := range l.Groups {
+		w.Name(l.Groups[i].Name)
+		w.Buf = l.Groups[i].AppendJSON(w.Buf)
 	}
 	w.Name("counts")
 	w.Open('{')

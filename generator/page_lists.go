@@ -43,9 +43,9 @@ func (g *generation) auditsSection() section {
 func (s shownList) section() section {
 	var b strings.Builder
 	var groups []page.EntryGroup
-	share := maxShown / len(s.list.Groups())
-	for _, name := range s.list.Groups() {
-		n := s.list.Len(name)
+	share := maxShown / len(s.list.Groups)
+	for i := range s.list.Groups {
+		name, n := s.list.Groups[i].Name, len(s.list.Groups[i].Entries)
 		group := page.EntryGroup{Heading: fmt.Sprintf("There are %d %s as of %s.", n, s.titles[name][1], s.list.AsOf), All: s.path}
 		switch {
 		case n == 0:
@@ -60,8 +60,8 @@ func (s shownList) section() section {
 			fmt.Fprintf(&b, " %s [%s](%s).", group.Shown, group.All[1:], group.All)
 		}
 		b.WriteString("\n\n")
-		for _, text := range s.list.Newest(name, share) {
-			entry := s.entry(text)
+		for _, e := range s.list.Groups[i].Newest(share) {
+			entry := s.entry(e)
 			group.Entries = append(group.Entries, entry)
 			fmt.Fprintf(&b, "- **%s**: %s", markdownText(entry.Title), markdownText(entry.Text))
 			for _, m := range entry.Members {
@@ -77,32 +77,19 @@ func (s shownList) section() section {
 	return section{markdown: strings.TrimSpace(b.String()), html: page.EntryGroups(groups)}
 }
 
-// entry reads the JSON text of an entry.
-func (s shownList) entry(text []byte) (entry page.Entry) {
-	for _, m := range members(orderedJSON(text)) {
-		value := words(m.value)
-		switch v := m.value.(type) {
-		case nil:
-			value = "null"
-		case number:
-			value = string(v)
-		case []any:
-			var items []string
-			for _, item := range v {
-				items = append(items, words(item))
-			}
-			value = strings.Join(items, ", ")
-		}
-		switch m.name {
+// entry is how the page shows an entry.
+func (s shownList) entry(e site.ListEntry) (entry page.Entry) {
+	for _, m := range site.Values(e) {
+		switch m.Name {
 		case s.title:
-			entry.Title = value
+			entry.Title = m.Text
 		case s.text:
-			entry.Text = shortened(value)
+			entry.Text = shortened(m.Text)
 		case s.address:
-			entry.Address = value
+			entry.Address = m.Text
 		}
-		if value != "" && !slices.Contains([]string{s.title, s.text}, m.name) {
-			entry.Members = append(entry.Members, page.EntryMember{Name: m.name, Value: value})
+		if m.Text != "" && !slices.Contains([]string{s.title, s.text}, m.Name) {
+			entry.Members = append(entry.Members, page.EntryMember{Name: m.Name, Value: m.Text})
 		}
 	}
 	return entry

@@ -17,7 +17,7 @@ func jobsJSON(n int) []byte {
 	for i := range n {
 		members := []string{
 			fmt.Sprintf(`"id": "job-%d"`, i*7919%n), `"title": "Check a \"table\" of tariffs\u0021"`,
-			`"description": "` + strings.Repeat("Compare the table with its sources. ", 4) + `"`,
+			`"description": "` + strings.Repeat("Compare the table. ", 8) + "All of it." + `"`,
 			fmt.Sprintf(`"posted": "2026-%02d-%02d"`, 1+i%9, 1+i%28), `"tags": [ "data" , "review" ]`, `"poster": "ledger-lark"`,
 			`"url": "https://example.org/tariffs/2026/table.csv"`, `"reward_credit_units": 12`,
 		}
@@ -53,20 +53,18 @@ func auditorsJSON(n int) []byte {
 
 func load(t testing.TB, file string, src []byte) *List {
 	t.Helper()
-	schema := jobsSchema
+	kind := jobs
 	if strings.HasPrefix(file, "auditors") {
-		schema = auditorsSchema
+		kind = auditors
 	}
-	fsys := fstest.MapFS{file: {Data: append([]byte(nil), src...)}}
-	list, faults := loadList(fsys, file, src, schema)
+	list, faults := readList(file, src, kind)
 	if len(faults) > 0 {
 		t.Fatal(faults)
 	}
 	return list
 }
 
-// TestListKeepsEveryEntry compares a list, which is rendered into the bytes it is read from, with
-// what encoding/json reads from the same file.
+// TestListKeepsEveryEntry compares a list with what encoding/json reads from the same file.
 func TestListKeepsEveryEntry(t *testing.T) {
 	src := jobsJSON(500)
 	var want struct{ Jobs []map[string]any }
@@ -81,8 +79,8 @@ func TestListKeepsEveryEntry(t *testing.T) {
 	if list.Counts["open"]+list.Counts["completed"] != len(want.Jobs) {
 		t.Fatalf("counts: %v of %d", list.Counts, len(want.Jobs))
 	}
-	for _, group := range []string{"open", "completed"} {
-		text := list.AppendJSON(nil, group)
+	for i := range list.Groups {
+		group, text := list.Groups[i].Name, list.Groups[i].AppendJSON(nil)
 		var got []map[string]any
 		if err := json.Unmarshal(text, &got); err != nil {
 			t.Fatalf("%s is not JSON: %v", group, err)
@@ -117,7 +115,7 @@ jobs:
 	inJSON := `{"jobs":[{"poster":"a \"b\" \u00e9","id":"one","title":"x y","description":"l1\nl2","status":"open","posted":"2026-01-01","tags":["a","b"],"reward_credit_units":3}],"as_of":"2026-11-20"}`
 	a := load(t, "jobs.yaml", []byte(strings.Replace(inYAML, `x\ty`, "x y", 1)))
 	b := load(t, "jobs.json", []byte(inJSON))
-	if got, want := string(a.AppendJSON(nil, "open")), string(b.AppendJSON(nil, "open")); got != want {
+	if got, want := string(a.Groups[0].AppendJSON(nil)), string(b.Groups[0].AppendJSON(nil)); got != want {
 		t.Errorf("YAML %s\nJSON %s", got, want)
 	}
 }
@@ -132,7 +130,7 @@ func TestAuditorsByName(t *testing.T) {
 	var got []struct {
 		Name string `json:"agent_name"`
 	}
-	if err := json.Unmarshal(list.AppendJSON(nil, "ledger"), &got); err != nil {
+	if err := json.Unmarshal(list.Groups[0].AppendJSON(nil), &got); err != nil {
 		t.Fatal(err)
 	}
 	if want := `[{"} {A} {a} {a!} {a#} {a\} {b}]`; fmt.Sprint(got) != want {
@@ -158,33 +156,6 @@ func TestFaultsOfAListAreCut(t *testing.T) {
 	}
 }
 
-func BenchmarkList(b *testing.B) {
-	for _, c := range []struct {
-		file string
-		src  []byte
-	}{
-		{"jobs.json", jobsJSON(10_000)},
-		{"auditors.json", auditorsJSON(10_000)},
-	} {
-		b.Run(c.file, func(b *testing.B) {
-			b.ReportAllocs()
-			b.SetBytes(int64(len(c.src)))
-			src, schema := make([]byte, len(c.src)), jobsSchema
-			if c.file == "auditors.json" {
-				schema = auditorsSchema
-			}
-			for b.Loop() {
-				copy(src, c.src)
-				list, faults := loadList(nil, c.file, src, schema)
-				if len(faults) > 0 {
-					b.Fatal(faults)
-				}
-				_ = list.AppendJSON(nil, schema.groups[0])
-			}
-		})
-	}
-}
-
 func BenchmarkLoad(b *testing.B) {
 	fsys := base(b)
 	delete(fsys, "jobs.yaml")
@@ -192,11 +163,9 @@ func BenchmarkLoad(b *testing.B) {
 	fsys["auditors.json"] = &fstest.MapFile{Data: auditorsJSON(100_000)}
 	b.ReportAllocs()
 	for b.Loop() {
-		s, err := Load(fsys)
-		if err != nil {
+		if _, err := Load(fsys); err != nil {
 			b.Fatal(err)
 		}
-		_ = s.Auditors.AppendJSON(s.Jobs.AppendJSON(make([]byte, 0, s.Jobs.Size()+s.Auditors.Size()), "open"), "ledger")
 	}
 }
 
@@ -212,14 +181,8 @@ func TestNewest(t *testing.T) {
 	l := load(t, "auditors.json", []byte(src))
 	for n, want := range map[int]string{0: "", 1: "c", 3: "cea", 4: "cead", 9: "ceadb"} {
 		got := ""
-		for _, text := range l.Newest("ledger", n) {
-			var e struct {
-				Name string `json:"agent_name"`
-			}
-			if err := json.Unmarshal(text, &e); err != nil {
-				t.Fatal(err)
-			}
-			got += e.Name
+		for _, e := range l.Groups[0].Newest(n) {
+			got += e.(*Audit).Agent
 		}
 		if got != want {
 			t.Errorf("the %d newest are %q, want %q", n, got, want)

@@ -48,8 +48,8 @@ func loadFolder(fsys fs.FS, log *tlog.Log) (*Site, error) {
 	l.files = files
 
 	// The files that take longest to read come first.
-	l.queueList("jobs", jobsSchema, &s.Jobs)
-	l.queueList("auditors", auditorsSchema, &s.Auditors)
+	l.queueList("jobs", jobs, &s.Jobs)
+	l.queueList("auditors", auditors, &s.Auditors)
 	l.queuePages()
 	endpoints := l.queueYAML("endpoints.yaml", &s.Endpoints)
 	service := l.queueYAML("service.yaml", &s.Service)
@@ -445,7 +445,7 @@ func (d *document) decodePage(src []byte, page *Page) {
 }
 
 // queueList queues the reading of one of the lists that grow.
-func (l *loader) queueList(name string, s *listSchema, target *List) {
+func (l *loader) queueList(name string, kind *listKind, target *List) {
 	inYAML, inJSON := name+".yaml", name+".json"
 	l.expected = append(l.expected, inYAML, inJSON)
 	file := inYAML
@@ -460,33 +460,13 @@ func (l *loader) queueList(name string, s *listSchema, target *List) {
 	}
 	l.tasks = append(l.tasks, func() {
 		if src := l.read(file, maxListBytes); src != nil {
-			list, faults := loadList(l.fsys, file, src, s)
+			list, faults := readList(file, src, kind)
 			l.addFaults(faults)
-			*target = *list
+			if list != nil {
+				*target = *list
+			}
 		}
 	})
-}
-
-// loadList reads one list file whose bytes are src. Reading overwrites src, so where the place of a
-// fault in a JSON file is needed, loadList reads the file again.
-func loadList(fsys fs.FS, file string, src []byte, s *listSchema) (*List, Faults) {
-	loader := newListLoader(file, s)
-	if path.Ext(file) == ".json" {
-		loader.readJSON(src)
-		return loader.finish(func() func(listPosition) place {
-			var again []byte
-			return func(at listPosition) place {
-				if again == nil {
-					again, _ = fs.ReadFile(fsys, file)
-				}
-				return placeOf(again, int(at))
-			}
-		}())
-	}
-	var faults Faults
-	loader.readYAML(&document{file: file, places: map[string]place{}, faults: &faults}, src)
-	list, more := loader.finish(func(at listPosition) place { return place{int(at >> 32), int(at & (1<<32 - 1))} })
-	return list, append(faults, more...)
 }
 
 // contentVersion is the SHA-256 over the sorted file names and the SHA-256 of each file.

@@ -74,7 +74,7 @@ func TestBaseHasNoFault(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, want := string(s.Jobs.AppendJSON(nil, "completed")), `[{"id":"two","title":"Second","description":"Done.","status":"completed","posted":"2026-02-01","completed_on":"2026-02-03","reward_credit_units":12,"tags":[],"poster":"ada"}]`; got != want {
+	if got, want := string(s.Jobs.Groups[1].AppendJSON(nil)), `[{"id":"two","title":"Second","description":"Done.","status":"completed","posted":"2026-02-01","completed_on":"2026-02-03","reward_credit_units":12,"tags":[],"poster":"ada"}]`; got != want {
 		t.Errorf("completed jobs:\n got %s\nwant %s", got, want)
 	}
 	if s.Jobs.Counts["open"] != 1 || s.Jobs.Counts["completed"] != 1 || s.Auditors.Counts["claimed"] != 1 || s.Auditors.Counts["verified"] != 0 {

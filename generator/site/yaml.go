@@ -4,10 +4,10 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"unicode/utf8"
 
 	"go.yaml.in/yaml/v4"
@@ -74,7 +74,7 @@ func (d *document) decode(src []byte, target any) {
 		return
 	}
 	first := len(*d.faults)
-	d.decodeValue(body, reflect.ValueOf(target).Elem(), "", "", false)
+	d.decodeValue(body, reflect.ValueOf(target).Elem(), "", rule{})
 	d.decoded = true
 	for _, f := range (*d.faults)[first:] {
 		d.faultyPlaces = append(d.faultyPlaces, place{f.Line, f.Column})
@@ -189,14 +189,14 @@ type entry struct {
 	value *yaml.Node
 }
 
-// mapping gives the entries of a mapping. Where node is none, mapping reports a fault and gives
-// false. Keys that are no plain text, or that stand twice, are faults and are left out.
+// mapping gives the entries of a mapping. Where node is not one, mapping reports a fault and gives
+// false. A key that is not plain text, and one that is there twice, is a fault and is left out.
 func (d *document) mapping(node *yaml.Node) (entries []entry, ok bool) {
 	if kind := kindOf(node); kind != kindMapping {
 		d.report(d.nodePlace(node), "want a mapping, not "+kind, "write key: value lines here")
 		return nil, false
 	}
-	seen := map[string]bool{}
+	entries = make([]entry, 0, len(node.Content)/2)
 	for pair := range slices.Chunk(node.Content, 2) {
 		e := entry{key: pair[0].Value, at: d.nodePlace(pair[0]), value: pair[1]}
 		switch kindOf(pair[0]) {
@@ -205,11 +205,10 @@ func (d *document) mapping(node *yaml.Node) (entries []entry, ok bool) {
 			d.report(e.at, "a key that is not plain text", "merge keys, anchors and complex keys are not used here")
 			continue
 		}
-		if seen[e.key] {
+		if slices.ContainsFunc(entries, func(earlier entry) bool { return earlier.key == e.key }) {
 			d.report(e.at, "the key "+e.key+" stands twice", "keep one of them")
 			continue
 		}
-		seen[e.key] = true
 		entries = append(entries, e)
 	}
 	return entries, true
@@ -259,14 +258,63 @@ func kindOf(node *yaml.Node) string {
 	return "a tag"
 }
 
-// decodeValue decodes node into v. is names the format of its text; optional says that the text may
-// be blank.
-func (d *document) decodeValue(node *yaml.Node, v reflect.Value, path, is string, optional bool) {
+// rule says what a value must be like. It comes from the tags of its field.
+type rule struct {
+	is       string   // name of the format of a text
+	optional bool     // it may be absent or blank
+	max      int      // characters of a text, or the greatest number; 0 is without limit
+	maxItems int      // of a list; 0 is without limit
+	values   []string // the only texts allowed
+}
+
+// field is one field of a content type.
+type field struct {
+	rule
+	index int
+	kind  reflect.Type
+	key   string
+	doc   string
+}
+
+var fieldsByType sync.Map // []field by reflect.Type
+
+// fieldsOf are the fields of a struct type that have a key.
+func fieldsOf(t reflect.Type) []field {
+	if known, ok := fieldsByType.Load(t); ok {
+		return known.([]field)
+	}
+	var fields []field
+	for i := range t.NumField() {
+		tag := t.Field(i).Tag
+		key, options, _ := strings.Cut(tag.Get("yaml"), ",")
+		if key == "" || key == "-" {
+			continue
+		}
+		f := field{index: i, kind: t.Field(i).Type, key: key, doc: tag.Get("doc")}
+		f.is, f.optional = tag.Get("is"), options == "omitempty"
+		f.max, _ = strconv.Atoi(tag.Get("max"))
+		f.maxItems, _ = strconv.Atoi(tag.Get("maxItems"))
+		if enum := tag.Get("enum"); enum != "" {
+			f.values = strings.Split(enum, ",")
+		}
+		fields = append(fields, f)
+	}
+	fieldsByType.Store(t, fields)
+	return fields
+}
+
+// decodeValue decodes node into v, by the rule for its texts and numbers.
+func (d *document) decodeValue(node *yaml.Node, v reflect.Value, path string, r rule) {
 	at := d.nodePlace(node)
 	if _, ok := d.places[path]; !ok {
-		d.places[path] = at
+		d.locate(path, at)
 	}
 	switch v.Kind() {
+	case reflect.Pointer: // the value may be null
+		if kindOf(node) != kindNothing {
+			v.Set(reflect.New(v.Type().Elem()))
+			d.decodeValue(node, v.Elem(), path, r)
+		}
 	case reflect.Struct:
 		entries, ok := d.mapping(node)
 		if ok {
@@ -280,8 +328,8 @@ func (d *document) decodeValue(node *yaml.Node, v reflect.Value, path, is string
 		v.Set(reflect.MakeMapWithSize(v.Type(), len(entries)))
 		for _, e := range entries {
 			item := reflect.New(v.Type().Elem()).Elem()
-			d.decodeValue(e.value, item, join(path, e.key), is, false)
-			d.places[join(path, e.key)] = e.at
+			d.decodeValue(e.value, item, join(path, e.key), rule{is: r.is})
+			d.locate(join(path, e.key), e.at)
 			v.SetMapIndex(reflect.ValueOf(e.key), item)
 		}
 	case reflect.Slice:
@@ -289,13 +337,25 @@ func (d *document) decodeValue(node *yaml.Node, v reflect.Value, path, is string
 			d.report(at, path+": want a list, not "+kind, "begin each element with \"- \", or write [] for none")
 			return
 		}
+		if n := len(node.Content); r.maxItems > 0 && n > r.maxItems {
+			d.report(at, fmt.Sprintf("%s: has %d elements", path, n), fmt.Sprintf("at most %d", r.maxItems))
+			return
+		}
+		r.optional = false
 		v.Set(reflect.MakeSlice(v.Type(), len(node.Content), len(node.Content)))
 		for i, item := range node.Content {
-			d.decodeValue(item, v.Index(i), path+"["+strconv.Itoa(i)+"]", is, false)
+			d.decodeValue(item, v.Index(i), path+"["+strconv.Itoa(i)+"]", r)
 		}
 	default:
+		d.locate(path, at)
+		d.decodeScalar(node, v, path, r)
+	}
+}
+
+// locate keeps the place of the value at a path, unless the places are not asked for.
+func (d *document) locate(path string, at place) {
+	if d.places != nil {
 		d.places[path] = at
-		d.decodeScalar(node, v, path, is, optional)
 	}
 }
 
@@ -309,48 +369,38 @@ func join(path, key string) string {
 
 // decodeStruct decodes the entries of a mapping into a struct.
 func (d *document) decodeStruct(entries []entry, v reflect.Value, path string) {
-	known := keysOf(v.Type())
-	for _, e := range entries {
-		if !slices.Contains(known, e.key) {
-			d.report(e.at, "unknown key "+e.key, didYouMean(e.key, known))
-		}
-	}
-	for i := range v.NumField() {
-		field := v.Type().Field(i)
-		key, options, _ := strings.Cut(field.Tag.Get("yaml"), ",")
-		if key == "" || key == "-" {
+	fields := fieldsOf(v.Type())
+	found := make([]*entry, len(fields))
+	for i := range entries {
+		e := &entries[i]
+		if at := slices.IndexFunc(fields, func(f field) bool { return f.key == e.key }); at >= 0 {
+			found[at] = e
 			continue
 		}
-		optional := options == "omitempty"
-		at := slices.IndexFunc(entries, func(e entry) bool { return e.key == key })
-		if at < 0 {
-			if !optional {
-				d.fault(path, "lacks "+join(path, key), "add it")
+		var known []string
+		for _, f := range fields {
+			known = append(known, f.key)
+		}
+		d.report(e.at, "unknown key "+shorten(e.key), didYouMean(e.key, known))
+	}
+	for i := range fields {
+		f, e := &fields[i], found[i]
+		if e == nil {
+			if !f.optional {
+				d.fault(path, "lacks "+join(path, f.key), "add it")
 			}
 			continue
 		}
-		d.places[join(path, key)] = entries[at].at
-		if optional && kindOf(entries[at].value) == kindNothing {
+		d.locate(join(path, f.key), e.at)
+		if f.optional && kindOf(e.value) == kindNothing {
 			continue
 		}
-		d.decodeValue(entries[at].value, v.Field(i), join(path, key), field.Tag.Get("is"), optional)
+		d.decodeValue(e.value, v.Field(f.index), join(path, f.key), f.rule)
 	}
 }
-
-// keysOf gives the yaml keys of a struct type.
-func keysOf(t reflect.Type) (keys []string) {
-	for i := range t.NumField() {
-		if key, _, _ := strings.Cut(t.Field(i).Tag.Get("yaml"), ","); key != "" && key != "-" {
-			keys = append(keys, key)
-		}
-	}
-	return keys
-}
-
-var integerPattern = regexp.MustCompile(`^-?(0|[1-9][0-9]*)$`)
 
 // decodeScalar decodes a text, an integer or a boolean.
-func (d *document) decodeScalar(node *yaml.Node, v reflect.Value, path, is string, optional bool) {
+func (d *document) decodeScalar(node *yaml.Node, v reflect.Value, path string, r rule) {
 	at, kind := d.nodePlace(node), kindOf(node)
 	if kind == kindNothing {
 		d.fault(path, path+" has no value", "write one")
@@ -368,18 +418,8 @@ func (d *document) decodeScalar(node *yaml.Node, v reflect.Value, path, is strin
 		}
 		s := strings.TrimSpace(node.Value)
 		v.SetString(s)
-		if s == "" {
-			if !optional {
-				d.report(at, path+" is blank", "write it")
-			}
-			return
-		}
-		if f, ok := formats[is]; ok && !f.ok([]byte(s)) {
-			value := strconv.Quote(shorten(s))
-			if is == publicKey {
-				value = "this key"
-			}
-			d.report(at, path+": "+value+" is not valid", f.want)
+		if what, hint := r.checkText(s); what != "" {
+			d.report(at, path+what, hint)
 			return
 		}
 		d.texts = append(d.texts, text{at: at, value: s})
@@ -390,10 +430,12 @@ func (d *document) decodeScalar(node *yaml.Node, v reflect.Value, path, is strin
 		}
 		i, err := strconv.ParseInt(node.Value, 10, 32)
 		switch {
-		case !integerPattern.MatchString(node.Value) || err != nil:
+		case err != nil || strconv.FormatInt(i, 10) != node.Value:
 			d.report(at, path+": "+strconv.Quote(shorten(node.Value))+" is not a plain decimal integer up to 2147483647", "write digits only")
 		case i < 0:
 			d.report(at, path+" is negative", "a count or a limit is 0 or more")
+		case r.max > 0 && i > int64(r.max):
+			d.report(at, fmt.Sprintf("%s is %d", path, i), fmt.Sprintf("at most %d", r.max))
 		default:
 			v.SetInt(i)
 		}
@@ -404,6 +446,38 @@ func (d *document) decodeScalar(node *yaml.Node, v reflect.Value, path, is strin
 		}
 		v.SetBool(strings.EqualFold(node.Value, "true"))
 	}
+}
+
+// checkText says what is wrong with a text, "" where nothing is. What is wrong follows the name of
+// the text.
+func (r *rule) checkText(s string) (what, hint string) {
+	if s == "" {
+		if r.optional {
+			return "", ""
+		}
+		return " is blank", "write it"
+	}
+	for i := range len(s) {
+		if c := s[i]; c < ' ' && c != '\n' && c != '\r' && c != '\t' || c == 0x7f {
+			return fmt.Sprintf(" holds the control character U+%04X", c), "remove it"
+		}
+	}
+	if r.max > 0 && len(s) > r.max {
+		if n := utf8.RuneCountInString(s); n > r.max {
+			return fmt.Sprintf(" has %d characters", n), fmt.Sprintf("at most %d", r.max)
+		}
+	}
+	if r.values != nil && !slices.Contains(r.values, s) {
+		return ": " + strconv.Quote(shorten(s)) + " is not valid", didYouMean(s, r.values)
+	}
+	if f, ok := formats[r.is]; ok && !f.ok([]byte(s)) {
+		value := strconv.Quote(shorten(s))
+		if r.is == publicKey {
+			value = "this key"
+		}
+		return ": " + value + " is not valid", f.want
+	}
+	return "", ""
 }
 
 // shorten cuts what a fault quotes to 64 characters.
