@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"os"
 	"path"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
@@ -253,45 +252,6 @@ func lastName(e ast.Expr) string {
 		return e.Sel.Name
 	}
 	return ""
-}
-
-// Every fuzz target starts from seeds: a corpus that is empty by mistake tests nothing.
-func TestFuzzTargetsHaveSeeds(t *testing.T) {
-	targets := 0
-	err := filepath.WalkDir("..", func(name string, entry fs.DirEntry, err error) error {
-		if err != nil || !strings.HasSuffix(name, "_test.go") {
-			return err
-		}
-		file, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.SkipObjectResolution)
-		if err != nil {
-			return err
-		}
-		for _, d := range file.Decls {
-			f, ok := d.(*ast.FuncDecl)
-			if !ok || !strings.HasPrefix(f.Name.Name, "Fuzz") {
-				continue
-			}
-			targets++
-			seeded := false
-			ast.Inspect(f, func(n ast.Node) bool {
-				call, ok := n.(*ast.CallExpr)
-				if !ok {
-					return true
-				}
-				if lastName(call.Fun) == "Add" || len(call.Args) > 0 && lastName(call.Args[0]) == "f" { // f.Add(…) or seeds(f, …)
-					seeded = true
-				}
-				return true
-			})
-			if !seeded {
-				t.Errorf("%s: %s adds no seed", name, f.Name.Name)
-			}
-		}
-		return nil
-	})
-	if err != nil || targets == 0 {
-		t.Errorf("%d fuzz targets, %v", targets, err)
-	}
 }
 
 // maxComment is the width of a comment line, in characters. A tab counts as one.

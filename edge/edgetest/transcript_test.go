@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"flag"
 	"os"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -127,32 +126,4 @@ func merged(want, got *jsondoc.Value) string {
 func plain(v *jsondoc.Value) (decoded any) {
 	_ = json.Unmarshal(v.Raw, &decoded) // it was read before
 	return decoded
-}
-
-// What is written into a transcript keeps what fits, and is held afterwards.
-func TestUpdate(t *testing.T) {
-	got := &answer{status: 200, header: map[string][]string{"Content-Type": {"application/json"}, "Cache-Control": {"no-store"}}, body: []byte(
-		`{"record_id":"` + strings.Repeat("0f", 16) + `","at":"2026-11-20T12:00:00Z","list":[{"a":1},2],"n":5,"text":"new","notice":"n"}`)}
-	for want, written := range map[string]string{
-		"": "200\ncontent-type: application/json\ncache-control: no-store\n\n" +
-			`{"record_id":"<id>","at":"<time>","list":[{"a":1},2],"n":5,"text":"new"}`,
-		"404\ncache-control: ~store\netag: x\nlink: -\n\n" + `{"text":"old","at":"<any>","gone":1,"list":[{"a":2},2]}`: "200\ncache-control: ~store\netag: -\nlink: -\n\n" +
-			`{"at":"<any>","list":[{"a":1},2],"text":"new"}`,
-		"404": "200",
-	} {
-		e := &exchange{want: want}
-		if text := e.answered(got); text != written {
-			t.Errorf("%q becomes\n%s\nwant\n%s", want, text, written)
-		}
-	}
-	empty := &exchange{}
-	if text := empty.answered(&answer{status: 204}); !regexp.MustCompile(`^204\n(?s:.*)\n\n-$`).MatchString(text) {
-		t.Errorf("an empty body is written as %q", text)
-	}
-	for _, c := range read(t) {
-		text, err := transcripts.ReadFile("transcripts/" + c.name + ".txt")
-		if err != nil || c.text() != string(text) && !*update {
-			t.Errorf("%s is written otherwise than it stands in its file: %v", c.name, err)
-		}
-	}
 }

@@ -115,25 +115,6 @@ func TestScalars(t *testing.T) {
 	}
 }
 
-func TestValues(t *testing.T) {
-	v, err := jsondoc.Parse([]byte(`{"s":"a\u00e9","n":1.50,"b":true,"z":null,"a":[1,{}],"S":0}`))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if s := v.Get("s"); s.Kind != jsondoc.String || s.Text != "aé" || string(s.Raw) != `"a\u00e9"` {
-		t.Errorf("s: %+v", s)
-	}
-	if n := v.Get("n"); n.Kind != jsondoc.Number || n.Text != "1.50" {
-		t.Errorf("n: %+v", n)
-	}
-	if a := v.Get("a"); len(a.Items) != 2 || string(a.Raw) != `[1,{}]` {
-		t.Errorf("a: %+v", a)
-	}
-	if v.Get("x").Kind != jsondoc.Absent || v.Get("z").Kind != jsondoc.Null || !v.Get("b").True {
-		t.Error("x, z or b")
-	}
-}
-
 // AppendString writes what JSON.stringify writes: only characters that JSON demands to be escaped
 // are.
 func TestAppendString(t *testing.T) {
@@ -193,25 +174,6 @@ func TestManyEscapes(t *testing.T) {
 				t.Errorf("%q: item %d is %q, want %q", text, j, items[j].Text, texts[j])
 			}
 		}
-	}
-}
-
-func TestWriter(t *testing.T) {
-	var w jsondoc.Writer
-	w.Open('{')
-	w.Str("s", "a")
-	w.StrOrNull("z", "")
-	w.Int("n", -7)
-	w.Bool("b", true)
-	w.Strs("l", []string{"x", "["})
-	w.Strs("e", nil)
-	w.Name("o")
-	w.Open('{')
-	w.Close('}')
-	w.Raw("r", "[1]")
-	w.Close('}')
-	if got, want := string(w.Buf), `{"s":"a","z":null,"n":-7,"b":true,"l":["x","["],"e":[],"o":{},"r":[1]}`; got != want {
-		t.Errorf("got  %s\nwant %s", got, want)
 	}
 }
 

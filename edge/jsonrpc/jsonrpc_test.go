@@ -82,30 +82,6 @@ func TestParams(t *testing.T) {
 	}
 }
 
-// The codes are those of JSON-RPC 2.0, section 5.1. Where the id is not known, it is null.
-func TestWriteError(t *testing.T) {
-	for _, c := range []struct {
-		id   string
-		e    jsonrpc.Error
-		want string
-	}{
-		{"", jsonrpc.Error{Code: jsonrpc.ParseError, Message: "m"}, `{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"m"}}`},
-		{"", jsonrpc.Error{Code: jsonrpc.InvalidRequest, Message: "m"}, `{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"m"}}`},
-		{`"a"`, jsonrpc.Error{Code: jsonrpc.MethodNotFound, Message: "m"}, `{"jsonrpc":"2.0","id":"a","error":{"code":-32601,"message":"m"}}`},
-		{"1.0", jsonrpc.Error{Code: jsonrpc.InvalidParams, Message: "m", Data: func(w *jsondoc.Writer) { w.Int("n", 1) }}, `{"jsonrpc":"2.0","id":1.0,"error":{"code":-32602,"message":"m","data":{"n":1}}}`},
-		{"1", jsonrpc.Error{Code: jsonrpc.InternalError, Message: "m"}, `{"jsonrpc":"2.0","id":1,"error":{"code":-32603,"message":"m"}}`},
-	} {
-		var id []byte
-		if c.id != "" {
-			id = []byte(c.id)
-		}
-		var w jsondoc.Writer
-		if jsonrpc.WriteError(&w, id, &c.e); string(w.Buf) != c.want {
-			t.Errorf("%s, want %s", w.Buf, c.want)
-		}
-	}
-}
-
 // Whatever is read, an answer to it is JSON, and repeats the id as it was written.
 func FuzzParse(f *testing.F) {
 	for _, seed := range []string{

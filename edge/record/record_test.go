@@ -15,7 +15,7 @@ import (
 )
 
 // Store stores a record with its address and message, or alone where no address came with it.
-// WriteMembers says which it was.
+// WriteMembers says which it was. There is something to deliver where an address was stored.
 func TestRecord(t *testing.T) {
 	insert := turn.Statement{SQL: "INSERT", Args: []any{"1"}}
 	for _, c := range []struct {
@@ -23,7 +23,8 @@ func TestRecord(t *testing.T) {
 		failure turn.Failure
 		tables  int
 		status  int
-	}{{"", turn.None, 1, 200}, {"a@example.org", turn.None, 3, 200}, {"a@example.org", turn.Refused, 3, 503}} {
+		deliver bool
+	}{{"", turn.None, 1, 200, false}, {"a@example.org", turn.None, 3, 200, true}, {"a@example.org", turn.Refused, 3, 503, false}, {"a@example.org", turn.Timeout, 3, 503, false}} {
 		current := &turn.Turn{}
 		var stored []turn.Statement
 		r := turn.Run(current, func(current *turn.Turn) turn.Outcome {
@@ -33,7 +34,7 @@ func TestRecord(t *testing.T) {
 			stored = effects[0].(turn.Exec).Statements
 			return []turn.Result{{Failure: c.failure}}
 		})
-		if r == nil || r.Status != c.status || len(stored) != c.tables || !reflect.DeepEqual(stored[0], insert) {
+		if r == nil || r.Status != c.status || r.Deliver != c.deliver || len(stored) != c.tables || !reflect.DeepEqual(stored[0], insert) {
 			t.Errorf("%+v: %+v, %v", c, r, stored)
 		}
 	}
@@ -52,26 +53,6 @@ func TestRecord(t *testing.T) {
 		w.Close('}')
 		if string(w.Buf) != c.want {
 			t.Errorf("%s, want %s", w.Buf, c.want)
-		}
-	}
-}
-
-// An answer says that there is something to deliver where an address was stored, and nowhere else.
-func TestDeliver(t *testing.T) {
-	for _, c := range []struct {
-		address string
-		failure turn.Failure
-		want    bool
-	}{{"a@example.org", turn.None, true}, {"", turn.None, false}, {"a@example.org", turn.Refused, false}, {"a@example.org", turn.Timeout, false}} {
-		current := &turn.Turn{}
-		r := turn.Run(current, func(current *turn.Turn) turn.Outcome {
-			current.Begin(edgetest.Snapshot())
-			return current.Outcome(record.Store(current, "registration", "id", turn.Statement{}, c.address, "ada", func() *turn.Response {
-				return respond.Empty(200, "no-store")
-			}))
-		}, func([]turn.Effect) []turn.Result { return []turn.Result{{Failure: c.failure}} })
-		if r == nil || r.Deliver != c.want {
-			t.Errorf("%+v: %+v", c, r)
 		}
 	}
 }

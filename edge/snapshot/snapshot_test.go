@@ -8,7 +8,6 @@ import (
 	"strings"
 	"testing"
 
-	"anteroom/edge/jsondoc"
 	"anteroom/edge/snapshot"
 )
 
@@ -81,33 +80,6 @@ func TestFaults(t *testing.T) {
 		if s != nil || err == nil || !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%s: %v, want %s", name, err, test.want)
 		}
-	}
-}
-
-// The content publishes the canonical host and the previews. An answer names the one that it was
-// served from.
-func TestHosts(t *testing.T) {
-	s := example()
-	s.Notice, s.NoteCanonical, s.NoteOther, s.ApexHost = "n", "this one", "not this one", "example.org"
-	for host, want := range map[string]struct {
-		served bool
-		note   string
-	}{
-		"www.example.org": {true, "this one"}, "a.example.org": {true, "not this one"}, "example.org": {false, "not this one"}, "": {false, "not this one"},
-	} {
-		if got := s.Serves(host); got != want.served {
-			t.Errorf("%q is served: %v", host, got)
-		}
-		var w jsondoc.Writer
-		w.Open('{')
-		s.Trailer(&w, host)
-		w.Close('}')
-		if want := `{"notice":"n","served_from":"` + host + `","canonical_host":"www.example.org","host_note":"` + want.note + `"}`; string(w.Buf) != want {
-			t.Errorf("%q: %s, want %s", host, w.Buf, want)
-		}
-	}
-	if s.BaseURL() != "https://www.example.org" {
-		t.Error(s.BaseURL())
 	}
 }
 

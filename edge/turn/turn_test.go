@@ -259,9 +259,3 @@ func TestRunIsBounded(t *testing.T) {
 		t.Errorf("%v for nothing at all", r)
 	}
 }
-
-func TestTextOrNull(t *testing.T) {
-	if turn.TextOrNull("") != nil || turn.TextOrNull("a") != any("a") {
-		t.Error("only a text that is empty is null")
-	}
-}

@@ -280,36 +280,6 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// A GET that asks for no computation answers with the contract, which caches may keep. They may
-// keep neither a computation nor an answer that stands in its place.
-func TestContract(t *testing.T) {
-	h := edgetest.NewFake(t)
-	for _, target := range []string{path, path + "?", path + "?x=1"} {
-		r := h.Do("GET", target, "")
-		if body := edgetest.Decode(t, r); r.Status != 200 || body["endpoint"] != "business-days" || edgetest.Header(r, "etag") == "" {
-			t.Errorf("%s: %d %v %s", target, r.Status, r.Header, r.Body)
-		}
-	}
-	computation := path + "?op=is&calendar=de&date=2026-11-20"
-	for method, headers := range map[string][]string{"HEAD": nil, "GET": {"sec-purpose", "prefetch"}} {
-		r := h.Do(method, computation, "", headers...)
-		if r.Status != 200 || edgetest.Header(r, "cache-control") != "no-store" || edgetest.Header(r, "etag") != "" {
-			t.Errorf("%s %v: %d %v", method, headers, r.Status, r.Header)
-		}
-		r = h.Do(method, computation+"&op=is", "", headers...)
-		if want := map[string]int{"HEAD": 400, "GET": 200}[method]; r.Status != want || edgetest.Header(r, "cache-control") != "no-store" {
-			t.Errorf("%s %v of what cannot be read: %d %v", method, headers, r.Status, r.Header)
-		}
-		if r = h.Do(method, path, "", headers...); edgetest.Header(r, "etag") == "" {
-			t.Errorf("%s %v of the contract: %v", method, headers, r.Header)
-		}
-	}
-	ids, descriptions := bizday.Describe()
-	if len(ids) != 11 || len(descriptions) != len(ids) {
-		t.Errorf("%d calendars, %d descriptions", len(ids), len(descriptions))
-	}
-}
-
 // Every request is answered with 200 or 400 and with JSON, and with the same when it is repeated.
 func FuzzCompute(f *testing.F) {
 	for _, seed := range []string{

@@ -2,15 +2,9 @@ package bizday
 
 import (
 	"math/rand/v2"
-	"strings"
 	"testing"
 
 	"anteroom/edge/civil"
-	"anteroom/edge/input"
-	"anteroom/edge/jsondoc"
-	"anteroom/edge/respond"
-	"anteroom/edge/snapshot"
-	"anteroom/edge/turn"
 )
 
 func dayAt(t testing.TB, s string) int {
@@ -86,26 +80,6 @@ func TestSpecialDates(t *testing.T) {
 		for _, d := range dates {
 			if got := b.open(dayAt(t, d[1:])); got != (d[0] == '-') {
 				t.Errorf("%s: %s is open: %v", id, d[1:], got)
-			}
-		}
-	}
-}
-
-// A list of holidays fits into the room that is made for it, in every calendar and for every span.
-func TestRoom(t *testing.T) {
-	for i := range calendars {
-		for _, span := range [][2]int{{firstDay, lastDay}, {dayAt(t, "2011-01-01"), dayAt(t, "2012-12-31")}, {dayAt(t, "2022-09-26"), dayAt(t, "2022-09-26")}} {
-			q := query{op: &ops[len(ops)-1], start: span[0], end: span[1], book: book{calendars: []int{i}}}
-			in := input.New(nil)
-			q.compute(in)
-			closings := 0
-			q.each(q.from, q.to, func(closing) bool { closings++; return true })
-			var w jsondoc.Writer
-			w.Open('{')
-			respond.WriteTrailer(&turn.Turn{Snapshot: &snapshot.Snapshot{Notice: strings.Repeat("n", 200), CanonicalHost: "www.example.org", NoteOther: strings.Repeat("n", 200)}}, &w)
-			q.write(&w, in)
-			if most := closingRoom*closings + answerRoom; len(w.Buf) > most {
-				t.Errorf("%s: %d holidays take %d bytes, and %d are ready", calendars[i].id, closings, len(w.Buf), most)
 			}
 		}
 	}
@@ -256,34 +230,4 @@ func rollBySteps(is func(int) bool, day int, convention string) (int, bool) {
 		return before, true
 	}
 	return day, true
-}
-
-// BenchmarkBook measures what it costs to make the years that a computation needs.
-func BenchmarkBook(b *testing.B) {
-	for _, c := range []struct {
-		name      string
-		calendars []int
-	}{{"us-federal", []int{0}}, {"jp-bank", []int{9}}, {"all", []int{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10}}} {
-		b.Run("count 50 years/"+c.name, func(b *testing.B) {
-			b.ReportAllocs()
-			for b.Loop() {
-				k := &book{calendars: c.calendars}
-				k.count(firstDay, lastDay)
-			}
-		})
-		b.Run("add 10/"+c.name, func(b *testing.B) {
-			b.ReportAllocs()
-			for b.Loop() {
-				k := &book{calendars: c.calendars}
-				k.after(20_000, 10)
-			}
-		})
-		b.Run("holidays of a year/"+c.name, func(b *testing.B) {
-			b.ReportAllocs()
-			for b.Loop() {
-				k := &book{calendars: c.calendars}
-				k.year(2026)
-			}
-		})
-	}
 }

@@ -5,7 +5,6 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
-	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -63,30 +62,14 @@ func word(b *bool) string {
 	return map[bool]string{true: "true", false: "false"}[*b]
 }
 
-func TestFreshReceiptIsValid(t *testing.T) {
-	h := edgetest.NewFake(t)
-	for _, body := range []string{``, `{"agent_name":"ledger-lark","owner_email":"owner@example.org","note":"tab\there \"quoted\" é \u2028"}`} {
-		r := mint(t, h, body)
-		v := verify(t, h, r)
-		if !v.Valid || len(v.Problems) != 0 || v.Key != edgetest.PublicKey(edgetest.Key) || !strings.HasPrefix(v.Verdict, "Valid") {
-			t.Errorf("%s: %+v", body, v)
-		}
-		for trailer := range maps.Keys(map[string]bool{"notice": true, "served_from": true, "canonical_host": true, "host_note": true}) {
-			delete(r, trailer)
-		}
-		if v := verify(t, h, r); !v.Valid || len(v.Problems) != 0 {
-			t.Errorf("without its trailer: %+v", v)
-		}
-	}
-	if h.Statements != nil {
-		t.Error("a receipt was stored")
-	}
-}
-
-// The published recipe suffices to verify a receipt: the fields in order, their hash, the
-// signature.
+// A fresh receipt is valid. The published recipe suffices to verify it: the fields in order, their
+// hash, the signature.
 func TestRecipe(t *testing.T) {
-	r := mint(t, edgetest.NewFake(t), `{"note":"a \"note\" with <tags> & é"}`)
+	h := edgetest.NewFake(t)
+	r := mint(t, h, `{"owner_email":"owner@example.org","note":"a \"note\"\twith <tags> & é"}`)
+	if v := verify(t, h, r); !v.Valid || len(v.Problems) != 0 || v.Key != edgetest.PublicKey(edgetest.Key) || h.Statements != nil {
+		t.Errorf("%+v, stored %v", v, h.Statements)
+	}
 	rebuilt := canon.Receipt(func(field string) string { s, _ := r[field].(string); return s })
 	if r["canonical"] != rebuilt || r["payload_sha256"] != sha256.HexOf(rebuilt) {
 		t.Errorf("canonical %s\nrebuilt %s", r["canonical"], rebuilt)
@@ -111,20 +94,11 @@ func TestUnsigned(t *testing.T) {
 			t.Errorf("%+v", v)
 		}
 	}
-	// The spec and the answer to a mint say in words whether receipts are signed.
-	signing := edgetest.NewFake(t)
-	for host, want := range map[*edgetest.Fake]string{h: "hash-committed only: ", signing: "live: "} {
-		for _, said := range []map[string]any{mint(t, host, "{}"), edgetest.Decode(t, host.Do("GET", "/api/receipt", ""))} {
-			if status := said["signing_status"].(string); !strings.HasPrefix(status, want) {
-				t.Errorf("%s, want %s", status, want)
-			}
-		}
-	}
 	// A host that has never had a key cannot check any signature, and says so.
 	s := edgetest.Snapshot()
 	s.CurrentKey, s.RetiredKeys = "", nil
 	h.Edge = edgetest.Load(t, s)
-	if v := verify(t, h, mint(t, signing, "{}")); v.Valid || v.Key != "" || v.SignatureOK == nil || *v.SignatureOK {
+	if v := verify(t, h, mint(t, edgetest.NewFake(t), "{}")); v.Valid || v.Key != "" || v.SignatureOK == nil || *v.SignatureOK {
 		t.Errorf("checked against no key: %+v", v)
 	}
 }
@@ -220,14 +194,12 @@ func TestVerdicts(t *testing.T) {
 		{"a field edited", func(r map[string]any) { r["agent_name"] = "eve" }, "false true true", "TAMPERED", "edited after minting"},
 		{"canonical edited", func(r map[string]any) { r["canonical"] = strings.Replace(r["canonical"].(string), "ada", "eve", 1) }, "false false false", "TAMPERED", "not the SHA-256"},
 		{"hash edited", func(r map[string]any) { r["payload_sha256"] = strings.Repeat("0", 64) }, "true false true", "TAMPERED", "not the SHA-256"},
-		{"hash in upper case", func(r map[string]any) { r["payload_sha256"] = strings.ToUpper(r["payload_sha256"].(string)) }, "true false true", "TAMPERED", "not the SHA-256"},
 		{"all edited alike", func(r map[string]any) {
 			s := r["signature"]
 			r["agent_name"] = "eve"
 			sign(r, stranger)
 			r["signature"] = s
 		}, "true true false", "Not valid: the signature", "not one by"},
-		{"signed by a stranger", func(r map[string]any) { sign(r, stranger) }, "true true false", "Not valid: the signature", "not one by"},
 		{"a stranger's receipt", func(r map[string]any) { sign(r, stranger); r["public_key_b64"] = edgetest.PublicKey(stranger) }, "true true false", "Not valid: the receipt names a key", "not a key that this host publishes"},
 		{"a stranger's key beside our signature", func(r map[string]any) { r["public_key_b64"] = edgetest.PublicKey(stranger) }, "true true false", "Not valid: the receipt names a key", "not a key that this host publishes"},
 		{"a retired key", func(r map[string]any) {
@@ -236,7 +208,6 @@ func TestVerdicts(t *testing.T) {
 		}, "true true true", "Valid", ""},
 		{"the key left out", func(r map[string]any) { delete(r, "public_key_b64") }, "true true true", "Valid", "public_key_b64 is missing"},
 		{"the key blank", func(r map[string]any) { r["public_key_b64"] = " " }, "true true true", "Valid", "public_key_b64 is blank"},
-		{"the key a number", func(r map[string]any) { r["public_key_b64"] = 7 }, "true true true", "Valid", "public_key_b64 is a number"},
 		{"the signature null", func(r map[string]any) { r["signature"] = nil }, "true true null", "Hash intact", "signed is at odds"},
 		{"the signature left out", func(r map[string]any) { delete(r, "signature") }, "true true null", "Hash intact", "signature is missing"},
 		{"the signature a number", func(r map[string]any) { r["signature"] = 7 }, "true true false", "Not valid: the signature", "64 bytes"},
@@ -251,15 +222,11 @@ func TestVerdicts(t *testing.T) {
 		{"canonical missing", func(r map[string]any) { delete(r, "canonical") }, "false false false", "TAMPERED", "canonical is missing"},
 		{"a member added", func(r map[string]any) { r["reputation"] = "high" }, "true true true", "Valid", "reputation is no member of a receipt"},
 		{"programs of a stranger", func(r map[string]any) { r["verify_kit"] = []string{"https://evil.example/verify.py"} }, "true true true", "Valid", "run none of them"},
-		{"a program exchanged", func(r map[string]any) { r["verify_kit"].([]any)[1] = "https://www.example.com/verify/verify.mjs" }, "true true true", "Valid", "run none of them"},
-		{"programs that are no list", func(r map[string]any) { r["verify_kit"] = "https://evil.example/verify.py" }, "true true true", "Valid", "run none of them"},
 		{"no programs", func(r map[string]any) { delete(r, "verify_kit") }, "true true true", "Valid", ""},
 		{"the action left out", func(r map[string]any) { delete(r, "action") }, "true true true", "Valid", "action is missing"},
 		{"another action", func(r map[string]any) { r["action"] = "verify" }, "true true true", "Valid", "action is verify"},
-		{"the rule left out", func(r map[string]any) { delete(r, "canonicalization") }, "true true true", "Valid", "canonicalization is missing"},
 		{"another rule", func(r map[string]any) { r["canonicalization"] = "souvenir-canon-v9" }, "true true true", "Valid", "this host knows souvenir-canon-v0"},
 		{"the signature null, nothing to check", func(r map[string]any) { r["signature"], r["signed"] = nil, false }, "true true null", "Hash intact", "not signed, so there was no signature to check"},
-		{"the signature left out, nothing to check", func(r map[string]any) { delete(r, "signature") }, "true true null", "Hash intact", "not signed, so there was no signature to check"},
 		{"the signature with stray bits", func(r map[string]any) {
 			s := r["signature"].(string) // the last digit before the padding has four bits that mean nothing
 			const digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"

@@ -76,21 +76,6 @@ func TestMessage(t *testing.T) {
 	}
 }
 
-// A dry run checks everything and sends nothing.
-func TestDryRun(t *testing.T) {
-	for sent, want := range map[string]int{`{"suggestion":"ten letters","contact":"ada@example.org"}`: 200, `{"suggestion":"nine char"}`: 400} {
-		h := edgetest.NewFake(t)
-		r := h.Do("POST", "/api/suggest?dry_run=1", sent)
-		body := edgetest.Decode(t, r)
-		if r.Status != want || len(h.Messages)+len(h.Statements)+len(h.Limits) != 0 {
-			t.Errorf("%s: %d %s", sent, r.Status, r.Body)
-		}
-		if want == 200 && (body["filed"] != false || body["filed_as"] != "with_contact" || body["contact_on_file"] != false || body["recorded"] != false || body["record_id"] != nil || body["recorded_at"] != nil) {
-			t.Errorf("%s: %s", sent, r.Body)
-		}
-	}
-}
-
 func TestKind(t *testing.T) {
 	for text, want := range map[string]string{
 		"SECURITY: a hole": "security", "PIN: 1": "pin", "SECURITY a hole": "suggestion", "pin: 1": "suggestion", " PIN: 1": "suggestion", "": "suggestion",

@@ -59,34 +59,3 @@ func TestWithoutAddress(t *testing.T) {
 		}
 	}
 }
-
-// A dry run checks everything and changes nothing.
-func TestDryRun(t *testing.T) {
-	for body, want := range map[string]int{`{"agent_name":"ada","owner_email":"ada@example.org"}`: 200, `{"owner_email":"ada@example.org"}`: 400} {
-		h := edgetest.NewFake(t)
-		r := h.Do("POST", "/api/waitlist?dry_run=1", body)
-		answer := edgetest.Decode(t, r)
-		if r.Status != want || len(h.Statements)+len(h.Limits) != 0 {
-			t.Errorf("%s: %d %s, statements %v", body, r.Status, r.Body, h.Statements)
-		}
-		if want == 200 && (answer["converted"] != false || answer["recorded"] != false || answer["record_id"] != nil || answer["recorded_at"] != nil || answer["email_on_file"] != false || answer["payload_sha256"] == nil) {
-			t.Errorf("%s: %s", body, r.Body)
-		}
-	}
-}
-
-// A GET without parameters reads, and one with any parameter registers. So a mistyped parameter is
-// not answered as if the agent had been registered.
-func TestChosen(t *testing.T) {
-	for target, want := range map[string]string{"/api/waitlist": "waitlist", "/api/waitlist?": "waitlist", "/api/waitlist?name=ada": "agent_name required"} {
-		h := edgetest.NewFake(t)
-		r := h.Do("GET", target, "")
-		got, _ := edgetest.Decode(t, r)["endpoint"].(string)
-		if r.Status == 400 {
-			got = strings.Join(edgetest.Faults(t, r), ", ")
-		}
-		if got != want || len(h.Statements) != 0 {
-			t.Errorf("%s: %d %s", target, r.Status, r.Body)
-		}
-	}
-}

@@ -186,17 +186,6 @@ const (
 // MaxRecords is how many record ids fit into the header field of a message. No digest has more.
 const MaxRecords = (MaxHeaderValue + len(separator)) / (idSize + len(separator))
 
-// addRecord adds a record id to a message where the header field has room for it.
-func addRecord(m *turn.Message, id string) {
-	size := len(id)
-	for _, record := range m.Records {
-		size += len(record) + len(separator)
-	}
-	if size <= MaxHeaderValue {
-		m.Records = append(m.Records, id)
-	}
-}
-
 // digest is one message about all of the given rows.
 func digest(id string, rows []row) turn.Message {
 	var b strings.Builder
@@ -205,7 +194,7 @@ func digest(id string, rows []row) turn.Message {
 	m := turn.Message{ID: id, Subject: "[contacts] " + strconv.Itoa(len(rows)) + " with consent to be written to"}
 	for i := range rows {
 		r := &rows[i]
-		addRecord(&m, r.record)
+		m.Records = append(m.Records, r.record)
 		b.WriteString("\nrecord: " + r.record + "\nkind: " + r.kind + "\nreceived: " + civil.FormatTime(r.createdAt) + "\n")
 		b.WriteString("address: " + r.address + "\n")
 		if r.who != "" {

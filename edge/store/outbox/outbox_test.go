@@ -140,19 +140,6 @@ func TestDigestsFitTheHeader(t *testing.T) {
 	}
 }
 
-// The header field names the records that fit into it, and the text names all.
-func TestLongRecordIDs(t *testing.T) {
-	o := open(t)
-	long := strings.Repeat("f", 1500)
-	o.put(long+"1", "ada")
-	o.put(long+"2", "bo")
-	o.put("33", "cy")
-	o.deliver()
-	if m := o.taken[0]; !slices.Equal(m.Records, []string{long + "1", "33"}) || strings.Count(m.Text, "record: ") != 3 || !strings.Contains(m.Text, long+"2\n") {
-		t.Errorf("records of %d bytes, text %.60q", len(strings.Join(m.Records, ", ")), m.Text)
-	}
-}
-
 // refuses is a relay that refuses for good every message that holds a text.
 func refuses(text string) func(turn.Message) turn.Result {
 	return func(m turn.Message) turn.Result {
