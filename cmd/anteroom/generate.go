@@ -278,6 +278,18 @@ func secretIn(name string) (string, error) {
 	return "", err
 }
 
+// beginsWith reports whether the file at path begins with a text.
+func beginsWith(path, text string) bool {
+	file, err := os.Open(path)
+	if err != nil {
+		return false
+	}
+	defer file.Close()
+	head := make([]byte, len(text))
+	n, _ := file.Read(head)
+	return string(head[:n]) == text
+}
+
 // holdsSecretKey reports whether a secret key stands in a file, however large that is.
 func holdsSecretKey(name string) (bool, error) {
 	file, err := os.Open(name)
