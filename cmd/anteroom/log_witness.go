@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	"anteroom/cmd/anteroom/internal/cli"
+	"anteroom/cmd/anteroom/internal/verification"
 	"anteroom/edge/native/disk"
 	"anteroom/generator/site"
 	"anteroom/generator/tlog"
@@ -51,7 +52,7 @@ type cosigned struct {
 // haveCosigned asks the witnesses of a content and keeps their cosignatures.
 func haveCosigned(ctx context.Context, t *cli.Terminal, content string, asJSON bool) error {
 	// What is wrong with the folder says loadContent.
-	unlock, locked := lockContent(content)
+	unlock, locked := verification.Lock(content)
 	if locked == nil {
 		defer unlock()
 	}
