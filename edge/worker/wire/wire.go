@@ -1,4 +1,5 @@
 // Package wire encodes turns and their outcomes as they cross the border of the WebAssembly module.
+// One function for each type both writes and reads it.
 //
 // Everything is little-endian, without padding. "bytes" is a u32 length and so many bytes; "text"
 // is bytes that are UTF-8; "list of x" is a u32 count and so many x. "fields" are header fields as
@@ -65,190 +66,10 @@ import (
 var ErrFrame = errors.New("decode frame: it is cut off, has bytes left over, or holds a value that is not allowed")
 
 const (
-	kindNull, kindInteger, kindText                                             = 0, 1, 2
-	kindResponse, kindEffects, kindPrepared, outcomeKind                        = 0, 1, 2, 3
-	kindExec, kindRelay, kindFetch, kindSign, kindVerify, kindLimit, effectKind = 0, 1, 2, 3, 4, 5, 6
+	kindNull, kindInteger, kindText, valueKinds                                  = 0, 1, 2, 3
+	kindResponse, kindEffects, kindPrepared, outcomeKinds                        = 0, 1, 2, 3
+	kindExec, kindRelay, kindFetch, kindSign, kindVerify, kindLimit, effectKinds = 0, 1, 2, 3, 4, 5, 6
 )
-
-// failures are the failures, each at its number in a frame.
-var failures = [...]turn.Failure{turn.None, turn.Refused, turn.Timeout, turn.Unavailable}
-
-// AppendTurn appends a turn.
-func AppendTurn(b []byte, t *turn.Turn) []byte {
-	b = i64(b, t.Now)
-	b = append(b, t.Entropy[:]...)
-	r := &t.Request
-	b = text(text(text(b, r.Method), r.Target), r.Host)
-	b = fields(b, r.Header)
-	b = text(b, r.Body)
-	b = texts(b, t.Host.Extra)
-	b = text(text(b, t.Host.Client), t.Host.PublicKey)
-	b = flag(flag(b, t.Host.KeyFault), t.Host.Limiter)
-	b = u32(u32(b, t.Host.Port), len(t.Journal))
-	for i := range t.Journal {
-		b = appendResult(b, &t.Journal[i])
-	}
-	return b
-}
-
-func appendResult(b []byte, r *turn.Result) []byte {
-	number := byte(0)
-	for i, f := range failures {
-		if f == r.Failure {
-			number = byte(i)
-		}
-	}
-	b = flag(append(b, number), r.OK)
-	b = u32(b, r.Status)
-	b = text(b, r.Data)
-	b = u32(b, len(r.Rows))
-	for _, rows := range r.Rows {
-		b = u32(b, len(rows))
-		for _, row := range rows {
-			b = values(b, row)
-		}
-	}
-	b = u32(b, len(r.Changes))
-	for _, n := range r.Changes {
-		b = i64(b, n)
-	}
-	return i64(i64(i64(b, r.Remaining), r.Reset), r.Millis)
-}
-
-// AppendOutcome appends an outcome.
-func AppendOutcome(b []byte, o turn.Outcome) []byte {
-	switch {
-	case len(o.Effects) == 0 && o.Response != nil:
-		return response(append(b, kindResponse), o.Response)
-	case o.Response != nil:
-		return response(u32(effects(append(b, kindPrepared), o.Effects), o.Response.SignatureAt), o.Response)
-	}
-	return effects(append(b, kindEffects), o.Effects)
-}
-
-func response(b []byte, r *turn.Response) []byte {
-	b = fields(u32(b, r.Status), r.Header)
-	b = u32(flag(text(text(b, r.Body), r.Log), r.Deliver), len(r.Observed))
-	for _, o := range r.Observed {
-		b = text(text(b, o.Client), o.Kind)
-	}
-	return b
-}
-
-func effects(b []byte, list []turn.Effect) []byte {
-	b = u32(b, len(list))
-	for _, e := range list {
-		b = effect(b, e)
-	}
-	return b
-}
-
-func effect(b []byte, effect turn.Effect) []byte {
-	switch e := effect.(type) {
-	case turn.Exec:
-		b = u32(append(b, kindExec), len(e.Statements))
-		for _, s := range e.Statements {
-			b = values(text(b, s.SQL), s.Args)
-		}
-	case turn.Relay:
-		m := &e.Message
-		b = text(text(text(append(b, kindRelay), m.ID), m.Subject), m.Text)
-		b = texts(b, m.Records)
-	case turn.Fetch:
-		b = text(text(flag(append(b, kindFetch), e.Self), e.Method), e.URL)
-		b = text(fields(b, e.Header), e.Body)
-		b = u32(u32(u32(b, e.MaxBytes), e.TimeoutMillis), e.ShareSeconds)
-	case turn.Sign:
-		b = text(append(b, kindSign), e.Message)
-	case turn.Verify:
-		b = text(text(text(append(b, kindVerify), e.Message), e.PublicKey), e.Signature)
-	case turn.Limit:
-		b = text(append(b, kindLimit), e.Key)
-	}
-	return b
-}
-
-// AppendFacts appends what a host has to know of the core and of the snapshot that was loaded.
-// fault says why the snapshot was not loaded; where it is "", it was. messages is the path of the
-// MCP server, and unfinished the answer to a POST there that could not be finished.
-func AppendFacts(b []byte, fault string, s *snapshot.Snapshot, messages string, unfinished *turn.Response) []byte {
-	b = text(b, fault)
-	if fault != "" {
-		return b
-	}
-	b = u32(u32(u32(b, turn.MaxBody), turn.MaxRounds), turn.MaxEffects)
-	read := slices.Concat(api.ReadHeaders, api.MarkHeaders)
-	b = texts(texts(b, read), slices.Concat(read, api.QueryHeaders))
-	b = texts(texts(b, api.BodyHeaders), slices.Concat(api.BodyHeaders, api.MessageHeaders, api.MarkHeaders))
-	b = flag(text(text(b, s.CanonicalHost), s.ApexHost), s.WritesPerMinute > 0)
-	b = text(text(text(b, s.RelayFrom), s.RelayTo), s.RelayWebhook)
-	failed := &turn.Turn{Snapshot: s, Request: turn.Request{Host: s.CanonicalHost}}
-	b = AppendOutcome(b, turn.Outcome{Response: respond.Unfinished(failed)})
-	b = AppendOutcome(text(b, messages), turn.Outcome{Response: unfinished})
-	return u32(text(b, health.Ready), health.KeepSeconds)
-}
-
-func flag(b []byte, on bool) []byte {
-	if on {
-		return append(b, 1)
-	}
-	return append(b, 0)
-}
-
-func u32(b []byte, n int) []byte {
-	return append(b, byte(n), byte(n>>8), byte(n>>16), byte(n>>24))
-}
-
-func i64(b []byte, n int64) []byte {
-	return u32(u32(b, int(uint32(n))), int(uint32(n>>32)))
-}
-
-func text[T string | []byte](b []byte, s T) []byte { return append(u32(b, len(s)), s...) }
-
-func texts(b []byte, list []string) []byte {
-	b = u32(b, len(list))
-	for _, s := range list {
-		b = text(b, s)
-	}
-	return b
-}
-
-func fields(b []byte, header []turn.Header) []byte {
-	at := len(b)
-	b = turn.AppendFields(u32(b, 0), header)
-	u32(b[:at], len(b)-at-4) // the length, into the four bytes left for it
-	return b
-}
-
-func values(b []byte, list []any) []byte {
-	b = u32(b, len(list))
-	for _, v := range list {
-		switch v := v.(type) {
-		case int64:
-			b = i64(append(b, kindInteger), v)
-		case string:
-			b = text(append(b, kindText), v)
-		default:
-			b = append(b, kindNull)
-		}
-	}
-	return b
-}
-
-// DecodeTurn reads a turn, which aliases the frame. Its only error is ErrFrame, and the turn is
-// then nil.
-func DecodeTurn(frame []byte) (*turn.Turn, error) {
-	d := decoder{rest: frame}
-	t := &turn.Turn{Now: d.i64()}
-	copy(t.Entropy[:], d.take(len(t.Entropy)))
-	t.Request = turn.Request{Method: d.text(), Target: d.text(), Host: d.text(), Header: d.fields(), Body: d.bytes()}
-	t.Host = turn.HostInfo{Extra: d.texts(), Client: d.text(), PublicKey: d.text(), KeyFault: d.flag(), Limiter: d.flag(), Port: d.u32()}
-	t.Journal = d.results()
-	if !d.done() {
-		return nil, ErrFrame
-	}
-	return t, nil
-}
 
 // The least numbers of bytes that a text and a result take. They bound how many items a frame can
 // hold.
@@ -257,178 +78,344 @@ const (
 	minResult = 1 + 1 + 4 + 4 + 4 + 4 + 8 + 8 + 8
 )
 
-func (d *decoder) results() (results []turn.Result) {
-	for range d.count(minResult) {
-		results = append(results, d.result())
-	}
-	return results
+// failures are the failures, each at its number in a frame.
+var failures = [...]turn.Failure{turn.None, turn.Refused, turn.Timeout, turn.Unavailable}
+
+// AppendTurn appends a turn.
+func AppendTurn(b []byte, t *turn.Turn) []byte {
+	c := coder{frame: b}
+	c.turn(t)
+	return c.frame
 }
 
-func (d *decoder) result() turn.Result {
-	r := turn.Result{Failure: failures[d.below(len(failures))], OK: d.flag(), Status: d.u32(), Data: d.bytes()}
-	for range d.count(minText) {
-		var rows [][]any
-		for range d.count(minText) {
-			rows = append(rows, d.values())
-		}
-		r.Rows = append(r.Rows, rows)
+// DecodeTurn reads a turn, which aliases the frame. Its only error is ErrFrame, and the turn is
+// then nil.
+func DecodeTurn(frame []byte) (*turn.Turn, error) {
+	c, t := coder{frame: frame, reads: true}, &turn.Turn{}
+	if c.turn(t); !c.done() {
+		return nil, ErrFrame
 	}
-	for range d.count(8) {
-		r.Changes = append(r.Changes, d.i64())
-	}
-	r.Remaining, r.Reset, r.Millis = d.i64(), d.i64(), d.i64()
-	return r
+	return t, nil
+}
+
+// AppendOutcome appends an outcome.
+func AppendOutcome(b []byte, o turn.Outcome) []byte {
+	c := coder{frame: b}
+	c.outcome(&o)
+	return c.frame
 }
 
 // DecodeOutcome reads an outcome, which aliases the frame. Its only error is ErrFrame, and the
 // outcome is then empty.
-func DecodeOutcome(frame []byte) (turn.Outcome, error) {
-	d := decoder{rest: frame}
-	var o turn.Outcome
-	kind := d.below(outcomeKind)
-	signatureAt := 0
-	if kind != kindResponse {
-		for range d.count(1) {
-			o.Effects = append(o.Effects, d.effect())
-		}
-	}
-	if kind == kindPrepared {
-		d.failed = d.failed || len(o.Effects) == 0
-		signatureAt = d.u32()
-	}
-	if kind != kindEffects {
-		o.Response = &turn.Response{
-			Status: d.u32(), Header: d.fields(), Body: d.bytes(), Log: d.text(), Deliver: d.flag(), Observed: d.observed(), SignatureAt: signatureAt,
-		}
-	}
-	if !d.done() {
+func DecodeOutcome(frame []byte) (o turn.Outcome, err error) {
+	c := coder{frame: frame, reads: true}
+	if c.outcome(&o); !c.done() {
 		return turn.Outcome{}, ErrFrame
 	}
 	return o, nil
 }
 
-func (d *decoder) observed() (list []turn.Observation) {
-	for range d.count(2 * minText) {
-		list = append(list, turn.Observation{Client: d.text(), Kind: d.text()})
+// AppendFacts appends what a host has to know of the core and of the snapshot that was loaded.
+// fault says why the snapshot was not loaded; where it is "", it was. messages is the path of the
+// MCP server, and unfinished the answer to a POST there that could not be finished.
+func AppendFacts(b []byte, fault string, s *snapshot.Snapshot, messages string, unfinished *turn.Response) []byte {
+	c := coder{frame: b}
+	if c.text(&fault); fault != "" {
+		return c.frame
 	}
-	return list
+	for _, n := range []int{turn.MaxBody, turn.MaxRounds, turn.MaxEffects} {
+		c.u32(&n)
+	}
+	read, written := slices.Concat(api.ReadHeaders, api.MarkHeaders), api.BodyHeaders
+	for _, names := range [][]string{read, slices.Concat(read, api.QueryHeaders), written, slices.Concat(written, api.MessageHeaders, api.MarkHeaders)} {
+		list(&c, &names, minText, (*coder).text)
+	}
+	c.text(&s.CanonicalHost)
+	c.text(&s.ApexHost)
+	limited, seconds, ready := s.WritesPerMinute > 0, health.KeepSeconds, health.Ready
+	c.flag(&limited)
+	c.text(&s.RelayFrom)
+	c.text(&s.RelayTo)
+	c.text(&s.RelayWebhook)
+	failed := &turn.Turn{Snapshot: s, Request: turn.Request{Host: s.CanonicalHost}}
+	c.outcome(&turn.Outcome{Response: respond.Unfinished(failed)})
+	c.text(&messages)
+	c.outcome(&turn.Outcome{Response: unfinished})
+	c.text(&ready)
+	c.u32(&seconds)
+	return c.frame
 }
 
-func (d *decoder) effect() turn.Effect {
-	switch d.below(effectKind) {
+func (c *coder) turn(t *turn.Turn) {
+	r, h := &t.Request, &t.Host
+	c.i64(&t.Now)
+	if c.reads {
+		copy(t.Entropy[:], c.take(len(t.Entropy)))
+	} else {
+		c.frame = append(c.frame, t.Entropy[:]...)
+	}
+	c.text(&r.Method)
+	c.text(&r.Target)
+	c.text(&r.Host)
+	c.fields(&r.Header)
+	c.bytes(&r.Body)
+	list(c, &h.Extra, minText, (*coder).text)
+	c.text(&h.Client)
+	c.text(&h.PublicKey)
+	c.flag(&h.KeyFault)
+	c.flag(&h.Limiter)
+	c.u32(&h.Port)
+	list(c, &t.Journal, minResult, (*coder).result)
+}
+
+func (c *coder) result(r *turn.Result) {
+	number := byte(max(0, slices.Index(failures[:], r.Failure)))
+	c.kind(&number, len(failures))
+	r.Failure = failures[number]
+	c.flag(&r.OK)
+	c.u32(&r.Status)
+	c.bytes(&r.Data)
+	list(c, &r.Rows, minText, (*coder).rows)
+	list(c, &r.Changes, 8, (*coder).i64)
+	c.i64(&r.Remaining)
+	c.i64(&r.Reset)
+	c.i64(&r.Millis)
+}
+
+func (c *coder) rows(rows *[][]any)   { list(c, rows, minText, (*coder).values) }
+func (c *coder) values(values *[]any) { list(c, values, 1, (*coder).value) }
+
+func (c *coder) value(v *any) {
+	kind := byte(kindNull)
+	n, isInteger := (*v).(int64)
+	s, isText := (*v).(string)
+	if isInteger {
+		kind = kindInteger
+	} else if isText {
+		kind = kindText
+	}
+	switch c.kind(&kind, valueKinds); kind {
+	case kindInteger:
+		if c.i64(&n); c.reads {
+			*v = n
+		}
+	case kindText:
+		if c.text(&s); c.reads {
+			*v = s
+		}
+	}
+}
+
+func (c *coder) outcome(o *turn.Outcome) {
+	kind := byte(kindEffects)
+	switch {
+	case o.Response != nil && len(o.Effects) > 0:
+		kind = kindPrepared
+	case o.Response != nil:
+		kind = kindResponse
+	}
+	c.kind(&kind, outcomeKinds)
+	if kind != kindResponse {
+		list(c, &o.Effects, 1, (*coder).effect)
+	}
+	if kind == kindEffects {
+		return
+	}
+	if c.reads {
+		o.Response = &turn.Response{}
+	}
+	if kind == kindPrepared {
+		c.u32(&o.Response.SignatureAt)
+		c.failed = c.failed || len(o.Effects) == 0
+	}
+	c.response(o.Response)
+}
+
+func (c *coder) response(r *turn.Response) {
+	c.u32(&r.Status)
+	c.fields(&r.Header)
+	c.bytes(&r.Body)
+	c.text(&r.Log)
+	c.flag(&r.Deliver)
+	list(c, &r.Observed, 2*minText, func(c *coder, o *turn.Observation) {
+		c.text(&o.Client)
+		c.text(&o.Kind)
+	})
+}
+
+func (c *coder) effect(e *turn.Effect) {
+	var kind byte
+	switch (*e).(type) {
+	case turn.Relay:
+		kind = kindRelay
+	case turn.Fetch:
+		kind = kindFetch
+	case turn.Sign:
+		kind = kindSign
+	case turn.Verify:
+		kind = kindVerify
+	case turn.Limit:
+		kind = kindLimit
+	}
+	switch c.kind(&kind, effectKinds); kind {
 	case kindExec:
-		var e turn.Exec
-		for range d.count(2 * minText) {
-			e.Statements = append(e.Statements, turn.Statement{SQL: d.text(), Args: d.values()})
-		}
-		return e
+		as(c, e, func(x *turn.Exec) {
+			list(c, &x.Statements, 2*minText, func(c *coder, s *turn.Statement) {
+				c.text(&s.SQL)
+				c.values(&s.Args)
+			})
+		})
 	case kindRelay:
-		return turn.Relay{Message: turn.Message{ID: d.text(), Subject: d.text(), Text: d.text(), Records: d.texts()}}
+		as(c, e, func(x *turn.Relay) {
+			c.text(&x.Message.ID)
+			c.text(&x.Message.Subject)
+			c.text(&x.Message.Text)
+			list(c, &x.Message.Records, minText, (*coder).text)
+		})
 	case kindFetch:
-		return turn.Fetch{
-			Self: d.flag(), Method: d.text(), URL: d.text(), Header: d.fields(), Body: d.bytes(),
-			MaxBytes: d.u32(), TimeoutMillis: d.u32(), ShareSeconds: d.u32(),
-		}
+		as(c, e, func(x *turn.Fetch) {
+			c.flag(&x.Self)
+			c.text(&x.Method)
+			c.text(&x.URL)
+			c.fields(&x.Header)
+			c.bytes(&x.Body)
+			c.u32(&x.MaxBytes)
+			c.u32(&x.TimeoutMillis)
+			c.u32(&x.ShareSeconds)
+		})
 	case kindSign:
-		return turn.Sign{Message: d.bytes()}
+		as(c, e, func(x *turn.Sign) { c.bytes(&x.Message) })
 	case kindVerify:
-		return turn.Verify{Message: d.bytes(), PublicKey: d.bytes(), Signature: d.bytes()}
+		as(c, e, func(x *turn.Verify) {
+			c.bytes(&x.Message)
+			c.bytes(&x.PublicKey)
+			c.bytes(&x.Signature)
+		})
+	case kindLimit:
+		as(c, e, func(x *turn.Limit) { c.text(&x.Key) })
 	}
-	return turn.Limit{Key: d.text()}
 }
 
-// decoder reads a frame from its start. After the first fault it gives zero values.
-type decoder struct {
-	rest   []byte
+// as codes an effect as one of the type T.
+func as[T turn.Effect](c *coder, e *turn.Effect, code func(*T)) {
+	x, _ := (*e).(T)
+	if code(&x); c.reads {
+		*e = x
+	}
+}
+
+// coder writes a frame, or reads one from its start. After the first fault it reads zero values.
+type coder struct {
+	frame  []byte // what was written, or what is left to read
+	reads  bool
 	failed bool
 }
 
-func (d *decoder) done() bool { return !d.failed && len(d.rest) == 0 }
+func (c *coder) done() bool { return !c.failed && len(c.frame) == 0 }
 
-// take gives the next n bytes; nil, which is a fault, where fewer are left.
-func (d *decoder) take(n int) []byte {
-	if n < 0 || n > len(d.rest) {
-		d.failed, d.rest = true, nil
+// take reads the next n bytes; nil, which is a fault, where fewer are left.
+func (c *coder) take(n int) []byte {
+	if n < 0 || n > len(c.frame) {
+		c.failed, c.frame = true, nil
 		return nil
 	}
-	b := d.rest[:n:n]
-	d.rest = d.rest[n:]
+	b := c.frame[:n:n]
+	c.frame = c.frame[n:]
 	return b
 }
 
-// below reads a byte that must be less than n.
-func (d *decoder) below(n int) int {
-	b := d.take(1)
+// kind codes a byte that is less than n.
+func (c *coder) kind(kind *byte, n int) {
+	if !c.reads {
+		c.frame = append(c.frame, *kind)
+		return
+	}
+	b := c.take(1)
 	if len(b) == 0 || int(b[0]) >= n {
-		d.failed, d.rest = true, nil
-		return 0
+		c.failed, c.frame, b = true, nil, []byte{0}
 	}
-	return int(b[0])
+	*kind = b[0]
 }
 
-func (d *decoder) flag() bool { return d.below(2) == 1 }
-
-// u32 reads a number. It is negative where it does not fit an int32.
-func (d *decoder) u32() int {
-	b := d.take(4)
-	if b == nil {
-		return 0
+func (c *coder) flag(on *bool) {
+	var kind byte
+	if *on {
+		kind = 1
 	}
-	return int(int32(uint32(b[0]) | uint32(b[1])<<8 | uint32(b[2])<<16 | uint32(b[3])<<24))
+	c.kind(&kind, 2)
+	*on = kind == 1
 }
 
-func (d *decoder) i64() int64 {
-	low, high := uint32(d.u32()), uint32(d.u32())
-	return int64(low) | int64(high)<<32
-}
-
-// count reads how many items follow. Each takes at least so many bytes, and a count with no room
-// for its items is a fault.
-func (d *decoder) count(bytes int) int {
-	n := d.u32()
-	if n < 0 || n > len(d.rest)/bytes {
-		d.failed, d.rest = true, nil
-		return 0
+// u32 codes a number. One that does not fit an int32 is read as a negative one.
+func (c *coder) u32(n *int) {
+	if !c.reads {
+		c.frame = appendU32(c.frame, *n)
+	} else if b := c.take(4); b != nil {
+		*n = int(int32(uint32(b[0]) | uint32(b[1])<<8 | uint32(b[2])<<16 | uint32(b[3])<<24))
 	}
-	return n
 }
 
-func (d *decoder) bytes() []byte { return d.take(d.u32()) }
+func appendU32(b []byte, n int) []byte {
+	return append(b, byte(n), byte(n>>8), byte(n>>16), byte(n>>24))
+}
 
-func (d *decoder) text() string { return string(d.bytes()) }
+func (c *coder) i64(n *int64) {
+	low, high := int(uint32(*n)), int(uint32(*n>>32))
+	c.u32(&low)
+	c.u32(&high)
+	*n = int64(uint32(low)) | int64(high)<<32
+}
 
-func (d *decoder) texts() (list []string) {
-	for range d.count(minText) {
-		list = append(list, d.text())
+func (c *coder) bytes(b *[]byte) {
+	n := len(*b)
+	if c.u32(&n); c.reads {
+		*b = c.take(n)
+	} else {
+		c.frame = append(c.frame, *b...)
 	}
-	return list
 }
 
-func (d *decoder) fields() (header []turn.Header) {
-	lines := d.text()
-	for lines != "" {
+func (c *coder) text(s *string) {
+	n := len(*s)
+	if c.u32(&n); c.reads {
+		*s = string(c.take(n))
+	} else {
+		c.frame = append(c.frame, *s...)
+	}
+}
+
+// list codes items that take at least so many bytes each. A count with no room for its items is a
+// fault.
+func list[T any](c *coder, items *[]T, least int, item func(*coder, *T)) {
+	n := len(*items)
+	if c.u32(&n); c.reads {
+		if n < 0 || n > len(c.frame)/least {
+			c.failed, c.frame = true, nil
+		} else if n > 0 {
+			*items = make([]T, n)
+		}
+	}
+	for i := range *items {
+		item(c, &(*items)[i])
+	}
+}
+
+func (c *coder) fields(header *[]turn.Header) {
+	if !c.reads {
+		at := len(c.frame)
+		c.frame = turn.AppendFields(appendU32(c.frame, 0), *header)
+		appendU32(c.frame[:at], len(c.frame)-at-4) // the length, into the four bytes left for it
+		return
+	}
+	var lines string
+	for c.text(&lines); lines != ""; {
 		line, rest, ended := strings.Cut(lines, "\n")
 		name, value, found := strings.Cut(line, ": ")
 		if !ended || !found || name == "" {
-			d.failed, d.rest = true, nil
-			return nil
+			c.failed, c.frame, *header = true, nil, nil
+			return
 		}
-		header = append(header, turn.Header{Name: name, Value: value})
+		*header = append(*header, turn.Header{Name: name, Value: value})
 		lines = rest
 	}
-	return header
-}
-
-func (d *decoder) values() (list []any) {
-	for range d.count(1) {
-		switch d.below(3) {
-		case kindInteger:
-			list = append(list, d.i64())
-		case kindText:
-			list = append(list, d.text())
-		default:
-			list = append(list, nil)
-		}
-	}
-	return list
 }
