@@ -2,8 +2,6 @@
 // seconds, the proleptic Gregorian calendar (ISO 8601), years 1 to 9999. It has no clock.
 package civil
 
-import "strconv"
-
 const secondsPerDay = 86400
 
 // DaysOf counts the days from 1970-01-01 to a civil date; negative before it.
@@ -42,17 +40,23 @@ func DateOf(days int) (year, month, day int) {
 // ParseDate reads YYYY-MM-DD into days since 1970-01-01. ok is false for anything that is not a
 // date.
 func ParseDate(s string) (days int, ok bool) {
-	if len(s) != 10 || s[4] != '-' || s[7] != '-' {
+	if len(s) != 10 {
 		return 0, false
 	}
+	number := 0 // the digits alone: 20261120
 	for i := range len(s) {
-		if i != 4 && i != 7 && (s[i] < '0' || s[i] > '9') {
+		switch isDigit := '0' <= s[i] && s[i] <= '9'; {
+		case i == 4 || i == 7:
+			if s[i] != '-' {
+				return 0, false
+			}
+		case !isDigit:
 			return 0, false
+		default:
+			number = 10*number + int(s[i]-'0')
 		}
 	}
-	year, _ := strconv.Atoi(s[:4])
-	month, _ := strconv.Atoi(s[5:7])
-	day, _ := strconv.Atoi(s[8:])
+	year, month, day := number/10000, number/100%100, number%100
 	if year < 1 || month < 1 || month > 12 {
 		return 0, false
 	}

@@ -3,7 +3,6 @@
 package input
 
 import (
-	"errors"
 	"slices"
 	"strconv"
 	"strings"
@@ -399,17 +398,11 @@ func (in *Input) CheckMinimum(f *Field, name string, n int) bool {
 
 // ParseInteger reads ASCII digits with an optional "-" and no leading zero, within 32 bits.
 func ParseInteger(s string) (n int, ok bool) {
-	digits := strings.TrimPrefix(s, "-")
-	if digits == "" || len(digits) > 1 && digits[0] == '0' {
+	wide, ok := jsondoc.Integer(s)
+	if !ok || wide != int64(int32(wide)) {
 		return 0, false
 	}
-	for i := range len(digits) {
-		if digits[i] < '0' || digits[i] > '9' {
-			return 0, false
-		}
-	}
-	wide, err := strconv.ParseInt(s, 10, 32)
-	return int(wide), err == nil
+	return int(wide), true
 }
 
 // ParseBody reads the body of a POST: one JSON object. A blank body counts as an empty object.
@@ -419,18 +412,19 @@ func ParseBody(body []byte) *Input {
 	}
 	v, err := jsondoc.Parse(body)
 	in := New(v.Members)
+	fault, faulty := err.(*jsondoc.Error)
 	switch {
-	case err != nil:
+	case faulty:
 		code := InvalidJSON
-		switch {
-		case errors.Is(err, jsondoc.ErrUnicode):
+		switch fault.Kind {
+		case jsondoc.ErrUnicode:
 			code = InvalidUnicode
-		case errors.Is(err, jsondoc.ErrTooDeep):
+		case jsondoc.ErrTooDeep:
 			code = TooDeep
-		case errors.Is(err, jsondoc.ErrTooMany):
+		case jsondoc.ErrTooMany:
 			code = TooMany
 		}
-		in.Add("", code, err.Error())
+		in.Add("", code, fault.Error())
 	case v.Kind != jsondoc.Object:
 		in.Add("", WrongType, "the body must be a JSON object, not "+v.Kind.String())
 	}
@@ -494,12 +488,11 @@ func unescape(s string) (string, bool) {
 		case s[i] != '%':
 			b = append(b, s[i])
 		default:
-			c, err := strconv.ParseUint(s[i+1:min(i+3, len(s))], 16, 8)
-			if err != nil || i+2 >= len(s) {
+			if i+2 >= len(s) || jsondoc.Hex(s[i+1]) < 0 || jsondoc.Hex(s[i+2]) < 0 {
 				b, ok = append(b, '%'), false
 				continue
 			}
-			b = append(b, byte(c))
+			b = append(b, byte(jsondoc.Hex(s[i+1])<<4|jsondoc.Hex(s[i+2])))
 			i += 2
 		}
 	}

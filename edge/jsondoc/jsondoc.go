@@ -12,9 +12,9 @@
 package jsondoc
 
 import (
-	"errors"
 	"slices"
 	"strconv"
+	"strings"
 	"unicode/utf8"
 )
 
@@ -27,24 +27,29 @@ const (
 	MaxMembers = 256
 )
 
-// The kinds of faults. An error of Parse wraps exactly one of them.
-var (
-	ErrSyntax   = errors.New("not valid JSON")
-	ErrUnicode  = errors.New("not valid Unicode")
-	ErrTooDeep  = errors.New("nested deeper than " + strconv.Itoa(MaxDepth) + " levels")
-	ErrTooMany  = errors.New("more than " + strconv.Itoa(MaxMembers) + " members in one object")
-	ErrTrailing = errors.New("data after the JSON value")
+// Fault is a kind of fault. An error of Parse wraps exactly one.
+type Fault string
+
+// The kinds of faults.
+const (
+	ErrSyntax   Fault = "not valid JSON"
+	ErrUnicode  Fault = "not valid Unicode"
+	ErrTooDeep  Fault = "nested deeper than 32 levels"
+	ErrTooMany  Fault = "more than 256 members in one object"
+	ErrTrailing Fault = "data after the JSON value"
 )
+
+func (f Fault) Error() string { return string(f) }
 
 // Error says where a document is at fault, and in what way.
 type Error struct {
-	Kind   error  // one of the Err values
+	Kind   Fault
 	Offset int64  // in bytes, of the first fault
 	Detail string // "" where Kind says it all
 }
 
 func (e *Error) Error() string {
-	s := "parse JSON at byte " + strconv.FormatInt(e.Offset, 10) + ": " + e.Kind.Error()
+	s := "parse JSON at byte " + strconv.FormatInt(e.Offset, 10) + ": " + string(e.Kind)
 	if e.Detail != "" {
 		s += ": " + e.Detail
 	}
@@ -127,7 +132,7 @@ type parser struct {
 	fault *Error
 }
 
-func (p *parser) fail(kind error, offset int, detail string) {
+func (p *parser) fail(kind Fault, offset int, detail string) {
 	if p.fault == nil {
 		p.fault = &Error{Kind: kind, Offset: int64(offset), Detail: detail}
 	}
@@ -378,15 +383,12 @@ func (p *parser) unit(start int) (unit rune) {
 	}
 	for range 4 {
 		p.at++
-		switch c := p.peek(); {
-		case '0' <= c && c <= '9':
-			unit = unit<<4 | rune(c-'0')
-		case 'a' <= c|0x20 && c|0x20 <= 'f':
-			unit = unit<<4 | rune(c|0x20-'a'+10)
-		default:
+		digit := Hex(p.peek())
+		if digit < 0 {
 			p.fail(ErrSyntax, start, "")
 			return 0
 		}
+		unit = unit<<4 | digit
 	}
 	p.at++
 	return unit
@@ -403,6 +405,35 @@ func invalidUTF8(doc []byte) int {
 		}
 		i += n
 	}
+}
+
+// Integer reads ASCII digits with an optional "-" and no leading zero, of at most 18 digits.
+func Integer(s string) (n int64, ok bool) {
+	digits := strings.TrimPrefix(s, "-")
+	if digits == "" || len(digits) > 18 || len(digits) > 1 && digits[0] == '0' {
+		return 0, false
+	}
+	for _, c := range []byte(digits) {
+		if c < '0' || c > '9' {
+			return 0, false
+		}
+		n = 10*n + int64(c-'0')
+	}
+	if len(digits) < len(s) {
+		n = -n
+	}
+	return n, true
+}
+
+// Hex is the value of a hexadecimal digit; -1 for any other byte.
+func Hex(c byte) rune {
+	switch {
+	case '0' <= c && c <= '9':
+		return rune(c - '0')
+	case 'a' <= c|0x20 && c|0x20 <= 'f':
+		return rune(c|0x20-'a') + 10
+	}
+	return -1
 }
 
 // Writer appends JSON to a buffer. Its methods do not check that their calls make a document: the

@@ -137,7 +137,7 @@ func Decode(text []byte) (*Snapshot, error) {
 		return nil, errors.New("decode snapshot: its first line is not a JSON object")
 	}
 	if format := facts.Get("format").Text; format != Format {
-		return nil, errors.New("decode snapshot: its format is " + strconv.Quote(format) + ", and this program reads " + Format +
+		return nil, errors.New("decode snapshot: its format is " + `"` + format + `"` + ", and this program reads " + Format +
 			": generate and deploy both from the same version")
 	}
 	s := &Snapshot{Documents: map[string]JSON{}}
@@ -154,7 +154,7 @@ func Decode(text []byte) (*Snapshot, error) {
 		line, rest, _ = bytes.Cut(rest, []byte{'\n'})
 		id, document, found := bytes.Cut(line, []byte{'\t'})
 		if !found || s.Documents[string(id)] != nil {
-			return nil, errors.New("decode snapshot: a line is no document, or a second one with its id: " + strconv.Quote(string(id)))
+			return nil, errors.New("decode snapshot: a line is no document, or a second one with its id: " + string(id))
 		}
 		s.Documents[string(id)] = document
 	}
@@ -216,9 +216,9 @@ func (m *member) set(v *jsondoc.Value) bool {
 			(*m.list)[i] = item.Text
 		}
 	case m.number != nil && v.Kind == jsondoc.Number:
-		n, err := strconv.ParseInt(v.Text, 10, 64)
+		n, ok := jsondoc.Integer(v.Text)
 		*m.number = n
-		return err == nil
+		return ok
 	default:
 		return false
 	}

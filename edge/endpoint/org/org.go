@@ -158,10 +158,15 @@ func readRoster(in *input.Input) []canon.Seat {
 	if total > Cap {
 		in.Add(roster.Name, OverCap, "the allocations add up to "+strconv.FormatInt(total, 10)+" credit units, and the cap is "+strconv.Itoa(Cap))
 	}
-	slices.SortStableFunc(seats, func(a, b canon.Seat) int {
-		return slices.Index(Positions, a.Position) - slices.Index(Positions, b.Position)
-	})
-	return seats
+	ordered := make([]canon.Seat, 0, len(seats))
+	for _, name := range Positions {
+		for _, seat := range seats {
+			if seat.Position == name {
+				ordered = append(ordered, seat)
+			}
+		}
+	}
+	return ordered
 }
 
 func seatsOfBody(in *input.Input) (seats []canon.Seat) {

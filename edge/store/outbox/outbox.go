@@ -129,15 +129,18 @@ func exec(sql string, args ...any) turn.Exec {
 
 // read gives claimed rows in the order in which they were put into the outbox.
 func read(claimed [][]any) []row {
-	rows := make([]row, len(claimed))
-	for i, columns := range claimed {
+	rows := make([]row, 0, len(claimed))
+	for _, columns := range claimed {
 		payload, _ := jsondoc.Parse([]byte(text(columns[3])))
-		rows[i] = row{
+		at := len(rows)
+		for at > 0 && rows[at-1].id > integer(columns[0]) {
+			at--
+		}
+		rows = slices.Insert(rows, at, row{
 			id: integer(columns[0]), record: text(columns[1]), kind: text(columns[2]), createdAt: integer(columns[4]),
 			digest: text(columns[5]), tries: integer(columns[6]), address: payload.Get("address").Text, who: payload.Get("who").Text,
-		}
+		})
 	}
-	slices.SortFunc(rows, func(a, b row) int { return cmp.Compare(a.id, b.id) })
 	return rows
 }
 
