@@ -6,8 +6,7 @@
 #   build/test.sh lint   all but the Go tests
 #
 # It fetches its tools by itself, at pinned versions: Go tools (build/tools/go.mod), npm modules
-# (build/npm/package-lock.json), the compiler of the edge (build/toolchain/go.mod), verifiers of the
-# public log (build/verifiers/go.mod), and Debian's Caddy and systemd as they are in its archive.
+# (build/npm/package-lock.json), the compiler of the edge (build/toolchain/go.mod), and Debian's Caddy and systemd as they are in its archive.
 # Where a tool cannot be fetched, the checks that need the tool fail.
 set -uo pipefail
 cd "$(dirname "$0")/.."
@@ -88,7 +87,7 @@ pages() {
 # build/release.sh does, which so finds most of its work done.
 vet() {
   local target
-  go vet ./... && go -C build/verifiers vet . || return
+  go vet ./... || return
   for target in darwin/arm64 windows/amd64; do
     CGO_ENABLED=0 GOOS=${target%/*} GOARCH=${target#*/} go vet -trimpath ./... || return
   done

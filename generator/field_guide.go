@@ -40,15 +40,3 @@ func (g *generation) guideProblems() section {
 	}
 	return section{markdown: b.String(), html: page.ProblemList(entries)}
 }
-
-// operationsSection lists the operations of every endpoint. Their pages describe them.
-func (g *generation) operationsSection() section {
-	var b strings.Builder
-	row := beginTable(&b, "Operation", "Call", "What it does")
-	for _, route := range g.routes {
-		for _, op := range readsFirst(route) {
-			row(fmt.Sprintf("[%s](%s#%s)", op.ID, endpointPath(route), op.ID), strings.Join(op.Methods, ", ")+" "+route.Path, markdownText(g.summary(op.ID)))
-		}
-	}
-	return section{markdown: b.String()}
-}

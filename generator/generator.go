@@ -61,13 +61,8 @@ func Generate(s *site.Site, routes []*api.Route) (*Output, error) {
 	g.fork(func(g *generation) {
 		g.endpointDocuments()
 		g.mcp()
-		examples, err := g.examples() // behind both: an edge of this snapshot answers them
-		if err != nil {
-			g.fault("examples: %w", err)
-			return
-		}
-		g.openAPI(examples)
-		g.derivedPages(examples)
+		g.openAPI() // behind both: an edge of this snapshot answers its examples
+		g.derivedPages()
 	})
 	g.pages()
 	g.fork(func(g *generation) { g.list(jobsPath, &s.Jobs) })

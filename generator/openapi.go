@@ -10,6 +10,7 @@ import (
 	"anteroom/edge/api"
 	"anteroom/edge/jsonrpc"
 	"anteroom/edge/respond"
+	"anteroom/edge/snapshot"
 	"anteroom/generator/model"
 )
 
@@ -23,9 +24,18 @@ const linedLevels = 3
 // openAPI publishes the description of every endpoint, made of the route table, the answer types
 // and the words of the content. OpenAPI has one operation for a method and a path, so the
 // operations of the route table that share both are described together.
-func (g *generation) openAPI(e *examples) {
+func (g *generation) openAPI() {
 	service := &g.site.Service
-	d := openAPIDocument{examples: e, schemas: schemas{types: map[string]reflect.Type{}}}
+	d := openAPIDocument{
+		generation: g,
+		schemas:    schemas{types: map[string]reflect.Type{}},
+	}
+	d.exampleSnapshot()
+	var err error
+	if d.edge, err = api.Load(d.example); err != nil {
+		d.fault("openapi.json: %w", err)
+		return
+	}
 	tags, paths := []object{}, object{}
 	for _, route := range g.routes {
 		if !slices.ContainsFunc(tags, func(tag object) bool { return tag.get("name") == route.Tag }) {
@@ -90,7 +100,9 @@ func (g *generation) tagDescription(tag string) string {
 
 // openAPIDocument is the OpenAPI description while it is made.
 type openAPIDocument struct {
-	*examples
+	*generation
+	example   *snapshot.Snapshot // what the examples are made of
+	edge      *api.API           // answers the example requests, with that snapshot
 	schemas   schemas
 	responses object
 	shared    object // parameters that several operations have

@@ -8,32 +8,23 @@ import (
 
 	"anteroom/edge/api"
 	"anteroom/edge/input"
-	"anteroom/edge/snapshot"
 	"anteroom/edge/turn"
 	"anteroom/generator/model"
 )
 
-// examples makes what operations answer to their examples.
-type examples struct {
-	*generation
-	example *snapshot.Snapshot
-	edge    *api.API // answers with that snapshot
-}
-
-// examples are made with a snapshot that has nothing of a board and one address of the sitemap, so
-// that they change with the service's words alone.
-func (g *generation) examples() (*examples, error) {
-	example := *g.snapshot
+// exampleSnapshot makes the snapshot that examples are made of. It has nothing of a board and one
+// address of the sitemap, so that the examples change with the service's words alone.
+func (d *openAPIDocument) exampleSnapshot() {
+	example := *d.snapshot
 	example.AsOf, _, _ = strings.Cut(model.ExampleTime, "T")
 	example.Sitemap = example.Sitemap[:1]
-	edge, err := api.Load(&example)
-	return &examples{g, &example, edge}, err
+	d.example = &example
 }
 
 // exampleRequest is a body for an operation, as build makes it. Where a required object has no
 // example of its own, its example is what the writing operation of the route answers: the receipt
 // to verify is one that was minted.
-func (d *examples) exampleRequest(route *api.Route, op *api.Operation, build func(*api.Operation) model.JSON) model.JSON {
+func (d *openAPIDocument) exampleRequest(route *api.Route, op *api.Operation, build func(*api.Operation) model.JSON) model.JSON {
 	withExamples := *op
 	withExamples.Fields = slices.Clone(op.Fields)
 	for i := range withExamples.Fields {
@@ -46,18 +37,18 @@ func (d *examples) exampleRequest(route *api.Route, op *api.Operation, build fun
 
 // exampleAnswer is what the handler of an operation answers to the example request, on a host
 // without a receipt key.
-func (d *examples) exampleAnswer(route *api.Route, op *api.Operation) model.JSON {
+func (d *openAPIDocument) exampleAnswer(route *api.Route, op *api.Operation) model.JSON {
 	request := d.exampleRequest(route, op, exampleBody)
 	response := d.runTurn(turn.Request{}, func(t *turn.Turn) *turn.Response { return op.Handle(t, input.ParseBody(request)) })
 	if response == nil || response.Status != http.StatusOK {
-		d.fault("%s does not answer its own example %s", op.ID, request)
+		d.fault("openapi.json: %s does not answer its own example %s", op.ID, request)
 		return nil
 	}
 	return response.Body
 }
 
 // measure keeps the size of what a bare GET of a route answers, where that is a document.
-func (d *examples) measure(route *api.Route) {
+func (d *openAPIDocument) measure(route *api.Route) {
 	operations := operationsWith(route, http.MethodGet)
 	if slices.ContainsFunc(operations, func(op *api.Operation) bool { return op.Document != nil }) {
 		answer := d.runTurn(turn.Request{Method: http.MethodGet, Target: route.Path}, d.edge.Handle)
@@ -66,10 +57,10 @@ func (d *examples) measure(route *api.Route) {
 }
 
 // runTurn answers a request to the canonical host, at the time of all examples.
-func (d *examples) runTurn(request turn.Request, handle func(*turn.Turn) *turn.Response) *turn.Response {
+func (d *openAPIDocument) runTurn(request turn.Request, handle func(*turn.Turn) *turn.Response) *turn.Response {
 	now, err := time.Parse(time.RFC3339, model.ExampleTime)
 	if err != nil {
-		d.fault("the time of the examples: %w", err)
+		d.fault("openapi.json: the time of the examples: %w", err)
 	}
 	request.Host = d.example.CanonicalHost
 	return turn.Run(&turn.Turn{Request: request, Now: now.Unix()}, func(t *turn.Turn) turn.Outcome {
@@ -80,7 +71,7 @@ func (d *examples) runTurn(request turn.Request, handle func(*turn.Turn) *turn.R
 
 // performEffects lets every effect succeed: the first statement gives the number 1, the key file of
 // IndexNow is there, every other server answers 200, and the service answers requests to itself.
-func (d *examples) performEffects(effects []turn.Effect) (results []turn.Result) {
+func (d *openAPIDocument) performEffects(effects []turn.Effect) (results []turn.Result) {
 	for _, effect := range effects {
 		var result turn.Result
 		switch e := effect.(type) {

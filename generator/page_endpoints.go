@@ -24,20 +24,20 @@ func endpointPage(route *api.Route) string { return "endpoints/" + route.ID }
 func endpointPath(route *api.Route) string { return "/" + endpointPage(route) + ".html" }
 
 // endpointPages are a page for each endpoint: all that a caller needs to know of it.
-func (g *generation) endpointPages(e *examples) (pages []site.Page) {
+func (g *generation) endpointPages() (pages []site.Page) {
 	for _, route := range g.routes {
 		pages = append(pages, site.Page{
 			Name:        endpointPage(route),
 			Title:       route.Path,
 			Description: g.summary(route.ID),
-			Markdown:    []byte(g.endpointSection(e, route)),
+			Markdown:    []byte(g.endpointSection(route)),
 		})
 	}
 	return pages
 }
 
 // endpointSection describes an endpoint.
-func (g *generation) endpointSection(e *examples, route *api.Route) string {
+func (g *generation) endpointSection(route *api.Route) string {
 	var b strings.Builder
 	c := g.contract(route)
 	fmt.Fprintf(&b, "`%s` answers %s, besides HEAD and OPTIONS. No key is needed. What [every endpoint](/field-guide.html#conventions) "+
@@ -53,7 +53,7 @@ func (g *generation) endpointSection(e *examples, route *api.Route) string {
 	for _, last := range []bool{false, true} {
 		for i, op := range readsFirst(route) {
 			if (op.Document == route.Contract || slices.Contains(op.Methods, http.MethodDelete)) == last {
-				g.operationSection(&b, e, route, op, &c.Operations[i])
+				g.operationSection(&b, route, op, &c.Operations[i])
 			}
 		}
 	}
@@ -65,7 +65,7 @@ func (g *generation) endpointSection(e *examples, route *api.Route) string {
 }
 
 // operationSection describes one operation of an endpoint.
-func (g *generation) operationSection(b *strings.Builder, e *examples, route *api.Route, op *api.Operation, c *model.ContractOperation) {
+func (g *generation) operationSection(b *strings.Builder, route *api.Route, op *api.Operation, c *model.ContractOperation) {
 	heading := markdownText(strings.TrimSuffix(g.summary(op.ID), "."))
 	fmt.Fprintf(b, "\n## %s: %s {#%s}\n\n%s\n", enumeration(op.Methods, "or"), heading, op.ID, markdownText(cmp.Or(c.What, g.summary(op.ID))))
 	g.callsSection(b, route, op)
@@ -83,7 +83,7 @@ func (g *generation) operationSection(b *strings.Builder, e *examples, route *ap
 		rows("", c.Fields)
 		fmt.Fprintf(b, "\n%s\n", otherFields[c.OtherFields])
 	}
-	g.answerSection(b, e, route, op)
+	g.answerSection(b, op)
 	if words := strings.TrimSpace(g.site.Endpoints[op.ID].Canonical); words != "" {
 		fmt.Fprintf(b, "\n### Canonical string of %s {#%s-canonical}\n\n%s\n", op.ID, op.ID, words)
 	}
@@ -93,11 +93,13 @@ func (g *generation) operationSection(b *strings.Builder, e *examples, route *ap
 	for _, note := range c.Notes {
 		fmt.Fprintf(b, "- %s\n", markdownText(note))
 	}
+	fmt.Fprintf(b, "\nAlso: [%s in the API reference](/reference.html#%s)", op.ID, g.describedAs(route, op))
 	for i := range api.Tools {
 		if t := &api.Tools[i]; t.Operation == op.ID {
-			fmt.Fprintf(b, "\nAlso: the MCP tool [%s](/mcp.html#%s).\n", g.toolName(t), g.toolName(t))
+			fmt.Fprintf(b, ", the MCP tool [%s](/mcp.html#%s)", g.toolName(t), g.toolName(t))
 		}
 	}
+	b.WriteString(".\n")
 }
 
 // otherFields says what happens with fields that a contract does not name, by the words that the
@@ -106,6 +108,12 @@ var otherFields = map[string]string{
 	"":                         "Other fields are ignored.",
 	"listed in ignored_fields": "Other fields are ignored, and listed in `ignored_fields` of the answer.",
 	"refused":                  "Other fields are refused.",
+}
+
+// describedAs is the operationId under which the OpenAPI description has an operation. It has one
+// for a method and a path, and operations that share both are described together.
+func (g *generation) describedAs(route *api.Route, op *api.Operation) string {
+	return defaultOperation(route, lastMethod(op)).ID
 }
 
 // callsSection shows exact calls of an operation. A call that writes holds placeholders, which are
@@ -205,9 +213,8 @@ func enumeration(words []string, conjunction string) string {
 	return strings.Join(words[:last], ", ") + " " + conjunction + " " + words[last]
 }
 
-// answerSection describes what an operation answers, with each member and its meaning and, where
-// that is not long, what it answers to its example.
-func (g *generation) answerSection(b *strings.Builder, e *examples, route *api.Route, op *api.Operation) {
+// answerSection describes what an operation answers, with each member and its meaning.
+func (g *generation) answerSection(b *strings.Builder, op *api.Operation) {
 	types := g.answerTypes(op)
 	if len(types) == 0 {
 		return
@@ -222,43 +229,31 @@ func (g *generation) answerSection(b *strings.Builder, e *examples, route *api.R
 		default:
 			fmt.Fprintf(b, "Status 200, `Cache-Control: %s`, with these members and the [trailer](/field-guide.html#trailer):\n\n", op.Cache)
 		}
-		if t == contractType && op.ID != contractOperation {
-			b.WriteString(contractMembers)
-			continue
-		}
 		row := beginTable(b, "Member", "Type", "Meaning")
 		besides := ""
 		for _, m := range answerMembers(t, "") {
 			if m.name == "" {
-				besides = contractMembers
+				besides = "\n" + m.doc + "\n"
 				continue
 			}
 			row("`"+m.name+"`", m.kind, markdownText(m.doc))
 		}
 		b.WriteString(besides)
 	}
-	if op.Handle == nil {
-		return
-	}
-	if example := e.exampleAnswer(route, op); len(example) <= maxShownExample {
-		fmt.Fprintf(b, "\nThe answer to the example:\n\n```json\n%s```\n", g.indentedJSON(example))
-	}
 }
-
-// maxShownExample is the longest answer that a page shows as an example, in bytes.
-const maxShownExample = 2000
 
 // answerMember is one member of an answer, in words.
 type answerMember struct{ name, kind, doc string }
 
-// contractType is the type of a contract. Several answers are one, or have its members besides their
-// own. The page with contractOperation describes them.
+// contractType is the type of a contract. Several answers have its members besides their own. One
+// page describes them, at contractAnswer.
 var contractType = reflect.TypeFor[model.Contract]()
 
-const (
-	contractOperation = "readWaitlistContract"
-	contractMembers   = "\nIt has the members of a [contract](/endpoints/waitlist.html#" + contractOperation + "-answer).\n"
-)
+const contractAnswer = "/endpoints/waitlist.html#readWaitlistContract-answer"
+
+// contractOperations is the type of what contracts are mostly made of. The API reference describes
+// it once, and not the page that has a contract.
+var contractOperations = reflect.TypeFor[[]model.ContractOperation]()
 
 // answerMembers describes the members of an answer type, and of the objects within it. Package
 // model says what the tags mean.
@@ -268,7 +263,7 @@ func answerMembers(t reflect.Type, prefix string) (members []answerMember) {
 		inner, suffix := f.Type, ""
 		switch {
 		case f.Type == contractType:
-			members = append(members, answerMember{})
+			members = append(members, answerMember{doc: "Besides: the members of a [contract](" + contractAnswer + ")."})
 			continue
 		case f.Anonymous:
 			members = append(members, answerMembers(f.Type, prefix)...)
@@ -283,7 +278,7 @@ func answerMembers(t reflect.Type, prefix string) (members []answerMember) {
 			inner = inner.Elem()
 		}
 		members = append(members, answerMember{prefix + name, memberKind(&f, options), f.Tag.Get("doc")})
-		if inner.Kind() == reflect.Struct && inner != t {
+		if inner.Kind() == reflect.Struct && f.Type != contractOperations {
 			members = append(members, answerMembers(inner, prefix+name+suffix+".")...)
 		}
 	}
@@ -301,6 +296,9 @@ func memberKind(f *reflect.StructField, options string) string {
 		kind = "`" + strings.ReplaceAll(values, ",", "`, `") + "`"
 	} else if format := f.Tag.Get("format"); format != "" {
 		kind += " (" + format + ")"
+	}
+	if f.Type == contractOperations {
+		kind = "[" + kind + "](/reference.html#schema-" + componentName(f.Type.Elem()) + ")"
 	}
 	switch {
 	case f.Tag.Get("null") == "true" || f.Type.Kind() == reflect.Pointer && !absent:

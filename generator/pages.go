@@ -77,16 +77,20 @@ var sectionMakers = map[string]func(*generation) section{
 	"kit":      (*generation).kitSection,
 }
 
-// pages publishes every page of the content, the pages that say more than llms.txt in one text, the page for unknown paths, and what the pages load.
+// pages publishes every page of the content but the API reference, the pages that say more than
+// llms.txt in one text, the page for unknown paths, and what the pages load.
 func (g *generation) pages() {
 	var allTwins strings.Builder
 	for i := range g.site.Pages {
 		p := &g.site.Pages[i]
-		if twin := g.contentPage(p); p.Name != "index" && p.Name != referencePage {
+		if p.Name == referencePage {
+			continue
+		}
+		if twin := g.contentPage(p); p.Name != "index" {
 			allTwins.WriteString(twin + "\n---\n\n")
 		}
 	}
-	allTwins.WriteString("Not in here: the front page, the list of operations, and the pages of endpoints and of types of problems.\n")
+	allTwins.WriteString("Not in here: the front page, the API reference, and the pages of endpoints and of types of problems.\n")
 	g.add("/llms-full.txt", []byte(allTwins.String()))
 	g.add("/style.css", page.Style)
 	g.add(iconPath, page.Icon)
@@ -130,13 +134,15 @@ func (g *generation) contentPage(p *site.Page) (twin string) {
 	return twin
 }
 
-// referencePage is the name of the page that lists all operations.
+// referencePage is the name of the page that describes the whole API.
 const referencePage = "reference"
 
-// derivedPages publishes a page for each endpoint and for each type of problem. They are in neither
-// llms-full.txt nor the sitemap.
-func (g *generation) derivedPages(e *examples) {
-	for _, p := range slices.Concat(g.endpointPages(e), g.problemPages()) {
+// derivedPages publishes the pages that are made of what the endpoints answer and of the OpenAPI
+// description: the API reference, and a page for each endpoint and for each type of problem. They
+// are not in llms-full.txt, and the small ones in no sitemap.
+func (g *generation) derivedPages() {
+	g.contentPage(g.pageNamed(referencePage))
+	for _, p := range slices.Concat(g.endpointPages(), g.problemPages()) {
 		g.fork(func(g *generation) { g.page(&p, string(p.Markdown), nil) })
 		g.add(twinPath(&p), []byte(g.twin(&p, string(p.Markdown))))
 	}

@@ -395,6 +395,90 @@ func TestMCPPage(t *testing.T) {
 	}
 }
 
+// TestReferencePage looks for everything that the OpenAPI document names.
+func TestReferencePage(t *testing.T) {
+	o := generate(t, shippedContent)
+	ids := identifiers(t, o, "/reference.html")
+	var described struct {
+		Paths      map[string]map[string]json.RawMessage
+		Components struct {
+			Schemas, Responses, Headers map[string]json.RawMessage
+			Parameters                  map[string]struct{ Name string }
+		}
+	}
+	if err := json.Unmarshal(document(t, o, "/openapi.json"), &described); err != nil {
+		t.Fatal(err)
+	}
+	want := []string{}
+	text := string(document(t, o, "/reference.html.md"))
+	for at, item := range described.Paths {
+		for method, raw := range item {
+			var op struct {
+				OperationID string
+				Parameters  []struct {
+					Name string
+					Ref  string `json:"$ref"`
+				}
+				Responses map[string]any
+			}
+			if method == "summary" {
+				continue
+			}
+			if err := json.Unmarshal(raw, &op); err != nil {
+				t.Fatal(err)
+			}
+			want = append(want, op.OperationID)
+			_, part, found := strings.Cut(text, "# "+strings.ToUpper(method)+" "+at+"\n")
+			if !found {
+				t.Errorf("no part %s %s", method, at)
+			}
+			part, _, _ = strings.Cut(part, "\n###")
+			for _, p := range op.Parameters {
+				if p.Ref != "" {
+					p.Name = described.Components.Parameters[path.Base(p.Ref)].Name
+				}
+				if !strings.Contains(part, "| `"+p.Name+"` |") {
+					t.Errorf("%s lacks the parameter %s", op.OperationID, p.Name)
+				}
+			}
+			for status := range op.Responses {
+				if !strings.Contains(part, status) {
+					t.Errorf("%s lacks the status %s", op.OperationID, status)
+				}
+			}
+		}
+	}
+	for name, raw := range described.Components.Schemas {
+		want = append(want, "schema-"+name)
+		var schema struct{ Properties map[string]any }
+		if err := json.Unmarshal(raw, &schema); err != nil {
+			t.Fatal(err)
+		}
+		_, part, _ := strings.Cut(text, "\n### Schemas\n")
+		_, part, _ = strings.Cut(part, "\n#### "+name+"\n")
+		part, _, _ = strings.Cut(part, "\n####")
+		for member := range schema.Properties {
+			if !strings.Contains(part, "| `"+member+"` |") {
+				t.Errorf("the schema %s lacks the member %s", name, member)
+			}
+		}
+	}
+	for name := range described.Components.Responses {
+		want = append(want, "response-"+name)
+	}
+	for name := range described.Components.Headers {
+		want = append(want, "header-"+name)
+	}
+	for _, id := range want {
+		if !slices.Contains(ids, id) {
+			t.Errorf("no part %s", id)
+		}
+	}
+	if len(want) < 100 {
+		t.Errorf("only %d parts", len(want))
+	}
+}
+
 // The anchors of the field guide hold, for addresses that were given out: of endpoints, operations,
 // problem types and parts.
 func TestGuideAnchors(t *testing.T) {

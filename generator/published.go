@@ -73,7 +73,7 @@ var publishedPaths = []published{
 	{auditorsSchemaPath, mediaSchema, cacheHour, true, "Schema of auditors.json", "JSON Schema of the list of audits, and of an audit"},
 	{SecurityTxtPath, mediaText, cacheHour, true, "security.txt", "where to report a vulnerability (RFC 9116)"},
 	{"/llms.txt", mediaText, cacheHour, true, "llms.txt", "what there is to read, for language models (llmstxt.org)"},
-	{"/llms-full.txt", mediaText, cacheHour, true, "Pages in one", "the Markdown of the pages, without the front page and the list of operations"},
+	{"/llms-full.txt", mediaText, cacheHour, true, "Pages in one", "the Markdown of the pages, without the front page and the reference"},
 	{"/robots.txt", mediaText, cacheHour, true, "robots.txt", "what crawlers may read (RFC 9309), and what for"},
 	{"/sitemap.xml", mediaXML, cacheHour, true, "Sitemap", "the addresses that search engines are to index"},
 	{keyPattern, mediaText, cacheHour, true, "IndexNow key", "the key that search engines compare a submission with"},

@@ -20,7 +20,6 @@ import (
 
 	"anteroom/cmd/anteroom/internal/cli"
 	"anteroom/cmd/anteroom/internal/live"
-	"anteroom/cmd/anteroom/internal/verification"
 	"anteroom/edge/api"
 	"anteroom/edge/endpoint/receipt"
 	"anteroom/edge/jsondoc"
@@ -164,10 +163,10 @@ func loadContent(folder string) (*site.Site, error) {
 	} else if err != nil {
 		return nil, fmt.Errorf("%w (give this user access to the content folder)", err)
 	}
-	if unfinished, err := verification.Unfinished(folder); err != nil {
+	if err := finishVerification(folder); errors.Is(err, fs.ErrPermission) {
 		return nil, fmt.Errorf("%w (give this user access to the content folder)", err)
-	} else if unfinished {
-		return nil, fmt.Errorf("%s holds a verification that is decided and not in its place (run anteroom verify to finish it)", folder)
+	} else if err != nil {
+		return nil, err
 	}
 	s, err := site.Load(os.DirFS(folder))
 	if err != nil {

@@ -5,10 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"slices"
-	"strings"
 
 	"anteroom/cmd/anteroom/internal/cli"
+	"anteroom/cmd/anteroom/internal/logsource"
 	"anteroom/generator/tlog"
 
 	"github.com/spf13/cobra"
@@ -16,7 +15,7 @@ import (
 
 // logCheckOptions are the flags of log check.
 type logCheckOptions struct {
-	logFlags
+	logsource.Target
 	out, since, proof string
 	asJSON            bool
 }
@@ -26,17 +25,17 @@ func logCheckCommand(t *cli.Terminal) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "check [FILE|HASH]",
 		Short: "Check the whole public log, or a proof that was kept",
-		Long: `Check reads every published file of the log, in the folder of the documents or with --url from a service,
-and recomputes all of it: keys and signatures, every tile and bundle, every checkpoint, the proof of every
-verification, the look-up, the counts of every verification against its board. It says what is wrong, where.
+		Long: `Read the entries of the public log, in the folder of the documents or with --url from a service, rebuild
+the log from them, and compare every published file with it: tiles and bundles, checkpoints with their
+signatures, the proofs of the verifications, the look-up, and the numbers of every board. Say which file is
+wrong.
 
---since FILE is a checkpoint, or a proof, that was kept from earlier: the log must go on from it. Only what
-came after it is read then, unless an entry there is about an earlier one. So that a record was counted both
-before and after shows only without --since. Two signed trees of which one does not go on from the other are a
-fork: both signed notes are printed, as the evidence. Keep both.
+--since FILE is a checkpoint, or a proof, that was kept from earlier: the log must extend it. Two signed
+trees of which neither extends the other are a fork: both signed notes are printed, as the evidence. Keep
+both. A log that ends before the kept checkpoint is an old state, which proves nothing against its key.
 
-Who has cosigned is told by the witnesses' keys in the published policy: compare them with what the witnesses
-publish themselves.
+Who has cosigned is verified with the witnesses' keys in the published policy: compare them with what the
+witnesses publish themselves.
 
 --proof PROOF checks without a network that a proof of anteroom log prove is about the record of an answer,
 FILE or HASH.
@@ -49,7 +48,7 @@ Exit codes: 0 as it should be, 1 not as it should be, 2 it cannot be checked, or
 		ValidArgsFunction: cobra.FixedCompletions(nil, cobra.ShellCompDirectiveDefault), // a file
 		RunE: cli.WithExitCode(func(cmd *cobra.Command, args []string) error {
 			switch {
-			case o.proof != "" && (len(args) == 0 || o.url != "" || o.since != ""):
+			case o.proof != "" && (len(args) == 0 || o.URL != "" || o.since != ""):
 				return cli.Usage(errors.New("--proof checks one answer, FILE or HASH, and excludes --url and --since"))
 			case o.proof != "":
 				return o.checkProof(t, args[0])
@@ -60,7 +59,7 @@ Exit codes: 0 as it should be, 1 not as it should be, 2 it cannot be checked, or
 		}),
 	}
 	flags := cmd.Flags()
-	o.add(flags)
+	o.AddFlags(flags, contentFolder)
 	flags.StringVar(&o.out, "out", publicFolder, "the `folder` of the documents that is checked without --url")
 	flags.StringVar(&o.since, "since", "", "the `file` of a checkpoint that was kept from earlier")
 	flags.StringVar(&o.proof, "proof", "", "the `file` of a proof, to be checked against an answer")
@@ -71,26 +70,26 @@ Exit codes: 0 as it should be, 1 not as it should be, 2 it cannot be checked, or
 
 // checkProof checks a proof against an answer, without a network.
 func (o *logCheckOptions) checkProof(t *cli.Terminal, answer string) error {
-	hash, err := recordHash(t.In, answer)
+	hash, err := logsource.RecordHash(t.In, answer)
 	if err != nil {
 		return err
 	}
-	text, err := readFile(t.In, o.proof, maxKept)
+	text, err := cli.ReadFile(t.In, o.proof, logsource.MaxFile)
 	if err != nil {
 		return cli.Exit(cli.ExitUsage, fmt.Errorf("read proof: %w", err))
 	}
-	trusted, err := o.trusted()
+	trusted, err := o.Trusted()
 	if err != nil {
 		return err
 	}
-	if len(trusted.keys) == 0 {
+	if len(trusted.Keys) == 0 {
 		return cli.Exit(cli.ExitUsage, errors.New("there is no key to check the proof with (give the one of the log with --key)"))
 	}
-	p, err := tlog.VerifyProof(text, hash, trusted.keys, trusted.witnesses)
+	p, err := tlog.VerifyProof(text, hash, trusted.Keys, trusted.Witnesses)
 	if err != nil {
-		return fmt.Errorf("check %s: it does not prove %s: %w", o.proof, answer, hintKeys(err))
+		return fmt.Errorf("check %s: it does not prove %s: %w", o.proof, answer, logsource.HintKeys(err))
 	}
-	r := reportOf(p, trusted.from)
+	r := reportOf(p, trusted.From)
 	if o.asJSON {
 		return t.PrintObject(r)
 	}
@@ -100,144 +99,49 @@ func (o *logCheckOptions) checkProof(t *cli.Terminal, answer string) error {
 	return nil
 }
 
-// logReport is what log check prints.
-type logReport struct {
-	OK       bool   `json:"ok"`
-	Log      string `json:"log"`       // where it was read
-	KeysFrom string `json:"keys_from"` // "" where they were taken on trust
-	*tlog.Report
-}
-
 // check checks the whole log.
 func (o *logCheckOptions) check(ctx context.Context, t *cli.Terminal) error {
-	trusted, err := o.trusted()
+	trusted, err := o.Trusted()
 	if err != nil {
 		return err
 	}
-	checking := &tlog.Checking{Keys: trusted.keys, AtOnce: o.filesAtOnce()}
-	where := o.out
-	if o.url != "" {
-		service, err := o.service()
-		if err != nil {
+	r := &logReport{Log: o.out, KeysFrom: trusted.From}
+	checking := &tlog.Checking{Keys: trusted.Keys, AtOnce: o.FilesAtOnce(), Read: logsource.Folder(o.out)}
+	if o.URL != "" {
+		if checking.Read, r.Log, err = o.Service(ctx); err != nil {
 			return err
 		}
-		where, checking.Read = service.String(), readFrom(ctx, service)
-	} else {
-		if _, err := os.Stat(o.out); err != nil {
-			return cli.Exit(cli.ExitUsage, fmt.Errorf("check log: %w (anteroom generate makes it; --out names another, --url a service)", err))
-		}
-		checking.Read = readIn(o.out)
+	} else if _, err := os.Stat(o.out); err != nil {
+		return cli.Exit(cli.ExitUsage, fmt.Errorf("check log: %w (anteroom generate makes it; --out names another, --url a service)", err))
 	}
 	if o.since != "" {
-		if checking.Kept, err = readKept(t, o.since); err != nil {
-			return cli.Exit(cli.ExitUsage, fmt.Errorf("read the checkpoint that was kept: %w", err))
+		if checking.Kept, err = logsource.ReadKept(t.In, o.since); err != nil {
+			return cli.Exit(cli.ExitUsage, fmt.Errorf("read the kept checkpoint: %w", err))
 		}
 	}
-	report, err := tlog.Check(checking)
-	if len(trusted.keys) == 0 {
-		warnTrusted(t, report.Keys)
+	r.Report, err = tlog.Check(checking)
+	if r.OK = r.Report.OK(); len(trusted.Keys) == 0 {
+		logsource.WarnTrusted(t, r.Report.Keys)
 	}
 	switch {
 	case ctx.Err() != nil:
 		return errors.New("interrupted")
 	case errors.Is(err, tlog.ErrKept):
-		return cli.Exit(cli.ExitUsage, fmt.Errorf("check the log of %s: %w (give %s as it was read then, or a proof)", where, err, tlog.CheckpointPath(tlog.Folder)))
+		return cli.Exit(cli.ExitUsage, fmt.Errorf("check the log of %s: %w (give %s as it was read then, or a proof)", r.Log, err, tlog.CheckpointPath(tlog.Folder)))
 	case errors.Is(err, tlog.ErrNoLog):
-		return cli.Exit(cli.ExitUsage, fmt.Errorf("check %s: %w", where, err))
-	case err != nil && report.OK():
-		return cli.Exit(cli.ExitUsage, fmt.Errorf("check the log of %s: %w", where, err))
+		return cli.Exit(cli.ExitUsage, fmt.Errorf("check %s: %w", r.Log, err))
+	case err != nil && r.OK:
+		return cli.Exit(cli.ExitUsage, fmt.Errorf("check the log of %s: %w", r.Log, err))
 	case err != nil:
-		t.Warnf("check the log of %s: not all of it was read: %v", where, err)
+		t.Warnf("check the log of %s: not all of it was read: %v", r.Log, err)
 	}
-	r := &logReport{report.OK(), where, trusted.from, report}
 	if o.asJSON {
 		if err := t.PrintObject(r); err != nil {
 			return err
 		}
 	} else {
-		printLog(t, r, o.since != "")
+		r.print(t)
 	}
-	switch faults := len(report.Faults) + report.MoreFaults; {
-	case len(report.Forks) > 0:
-		return fmt.Errorf("the log of %s was forked: see the signed notes above (keep them: they prove it to anybody)", where)
-	case faults > 0 && o.url == "" && trusted.from == o.content:
-		return fmt.Errorf("the log of %s is not as it should be: %s (see above; anteroom generate --check says whether %s is what %s gives)",
-			where, cli.Plural(faults, "fault"), where, o.content)
-	case faults > 0:
-		return fmt.Errorf("the log of %s is not as it should be: %s (see above)", where, cli.Plural(faults, "fault"))
-	}
-	return nil
-}
-
-// readKept reads a checkpoint, or takes it out of a proof.
-func readKept(t *cli.Terminal, name string) ([]byte, error) {
-	text, err := readFile(t.In, name, maxKept)
-	if err != nil {
-		return nil, err
-	}
-	if p, err := tlog.ParseProof(text); err == nil {
-		return p.Checkpoint, nil
-	}
-	return text, nil
-}
-
-// entries says how many entries a tree has.
-func entries(n int64) string {
-	if n == 1 {
-		return "1 entry"
-	}
-	return fmt.Sprintf("%d entries", n)
-}
-
-// printLog prints what a check has found. kept is whether it was held to a checkpoint that was
-// kept.
-func printLog(t *cli.Terminal, r *logReport, kept bool) {
-	for _, tree := range r.Trees {
-		t.Printf("%s: %s, root %s, %s", tree.Origin, entries(tree.Size), tree.Root, cosignedBy(tree.Cosigned))
-	}
-	if r.KeysFrom != "" {
-		t.Printf("keys: those of %s", r.KeysFrom)
-	}
-	if slices.ContainsFunc(r.Trees, func(tree tlog.TreeReport) bool { return len(tree.Cosigned) > 0 }) {
-		t.Printf("witnesses: those of the published policy")
-	}
-	switch {
-	case kept && r.OK && r.From > 0:
-		t.Printf("goes on from the %d entries of the checkpoint that was kept", r.From)
-	case kept && r.OK:
-		t.Printf("goes on from the checkpoint that was kept, and was read from its beginning on")
-	}
-	for _, v := range r.Verifications {
-		c, of, cosigned := v.Counts, "", ""
-		if len(r.Trees) > 1 {
-			of = " of " + v.Origin
-		}
-		if len(v.Cosigned) > 0 {
-			cosigned = "; " + cosignedBy(v.Cosigned)
-		}
-		t.Printf("%s: %s%s: %s, %s, %s, %s, %d of the operator's own%s", v.Name, entries(v.Size), of,
-			cli.Plural(c.Vouched, "verified conversion"), cli.Plural(c.Registrations, "registration"), cli.Plural(c.Charters, "charter"),
-			cli.Plural(c.Suggestions, "suggestion"), c.Own, cosigned)
-	}
-	for _, fault := range r.Faults {
-		t.Printf("fault: %s: %s", fault.Path, fault.What)
-	}
-	if r.MoreFaults > 0 {
-		t.Printf("and %s more", cli.Plural(r.MoreFaults, "fault"))
-	}
-	for _, fork := range r.Forks {
-		t.Printf("fork of %s: %s", fork.Origin, fork.What)
-		for _, note := range fork.Notes {
-			t.Printf("")
-			for line := range strings.Lines(note) {
-				t.Printf("%s", strings.TrimSuffix(line, "\n"))
-			}
-		}
-		t.Printf("")
-	}
-	verdict := "as it should be"
-	if !r.OK {
-		verdict = "not as it should be"
-	}
-	t.Printf("%s: %s; %s read, %s", r.Log, verdict, cli.Plural(int(r.Files), "file"), cli.ByteSize(r.Bytes))
+	own := o.URL == "" && trusted.From == o.Content
+	return r.err(own, o.Content)
 }

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 
 	"anteroom/cmd/anteroom/internal/cli"
 	"anteroom/edge/endpoint/receipt"
@@ -114,28 +113,9 @@ func checkSignatures(effects []turn.Effect) []turn.Result {
 
 // readReceipt reads a receipt of at most the length that the endpoint takes.
 func readReceipt(stdin io.Reader, name string) ([]byte, error) {
-	text, err := readFile(stdin, name, turn.MaxBody)
-	if errors.Is(err, errTooLong) {
+	text, err := cli.ReadFile(stdin, name, turn.MaxBody)
+	if errors.Is(err, cli.ErrTooLong) {
 		err = fmt.Errorf("%s is longer than %d bytes, which no receipt is", name, turn.MaxBody)
-	}
-	return text, err
-}
-
-var errTooLong = errors.New("too long")
-
-// readFile reads a file of at most so many bytes, or stdin where name is "-".
-func readFile(stdin io.Reader, name string, most int) ([]byte, error) {
-	if name != "-" {
-		f, err := os.Open(name)
-		if err != nil {
-			return nil, err
-		}
-		defer f.Close()
-		stdin = f
-	}
-	text, err := io.ReadAll(io.LimitReader(stdin, int64(most)+1))
-	if len(text) > most {
-		return nil, fmt.Errorf("%s is %w: more than %d bytes", name, errTooLong, most)
 	}
 	return text, err
 }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"anteroom/cmd/anteroom/internal/verification"
 	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
@@ -183,7 +182,7 @@ func files(t *testing.T, folders ...string) (list string) {
 	t.Helper()
 	for _, folder := range folders {
 		err := filepath.WalkDir(folder, func(name string, entry fs.DirEntry, err error) error {
-			if err == nil && entry.Name() == verification.LockName {
+			if err == nil && entry.Name() == lockName {
 				return nil // it stays for the next verification
 			}
 			if info, failed := os.Lstat(name); err == nil && failed == nil && !entry.IsDir() {

@@ -2,209 +2,409 @@ package tlog_test
 
 import (
 	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"flag"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+	"testing/fstest"
 
 	"anteroom/generator/tlog"
+
+	"filippo.io/torchwood"
+	"golang.org/x/mod/sumdb/note"
+	merkle "golang.org/x/mod/sumdb/tlog"
 )
 
 var update = flag.Bool("update", false, "write the wanted texts")
 
-// years is a log of four verifications and two keys, with corrections of what came before.
-func years(t testing.TB) *published {
-	day := func(name string, key int, entries ...[]tlog.Entry) addition {
-		return addition{name, key, slices.Concat(entries...)}
-	}
-	return publish(t, nil,
-		day("2026-11-20", 1, records("a", tlog.Registration, 300), records("a", tlog.Charter, 2), records("a", tlog.Suggestion, 1), records("a", tlog.Own, 4)),
-		day("2026-11-21", 1, records("b", tlog.Registration, 400), []tlog.Entry{
-			{Kind: tlog.Correction, Index: 7, To: tlog.Own}, {Kind: tlog.Vouched, Index: 12},
-		}),
-		day("2026-11-21-2", 1, records("c", tlog.Registration, 53)),
-		day("2026-11-25", 1, records("d", tlog.Charter, 5), records("d", tlog.Registration, 500)),
-		day("2027-01-02", 2, records("e", tlog.Registration, 20), []tlog.Entry{
-			{Kind: tlog.Correction, Index: 8, To: tlog.None}, {Kind: tlog.Vouched, Index: 13},
-		}),
-	)
-}
-
-func check(t testing.TB, p *published, o tlog.Checking) *tlog.Report {
+func check(t testing.TB, p published, o tlog.Checking) *tlog.Report {
 	t.Helper()
 	o.Read, o.AtOnce = p.read, 3
 	r, err := tlog.Check(&o)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r.Files != p.reads.Load() && r.OK() && o.Kept == nil {
-		t.Errorf("it says that %d files were read, and %d were", r.Files, p.reads.Load())
-	}
 	return r
 }
 
-// What a service publishes passes, and the report says what was found.
+// foreign lets a verifier of another project look at the published tree of each key: at the policy,
+// the newest checkpoint with all its entries and tiles, and the proofs of the verifications.
+func foreign(p published, keys []string) (err error) {
+	defer func() {
+		if fault := recover(); fault != nil { // it trusts the length of a bundle
+			err = fmt.Errorf("panic: %v", fault)
+		}
+	}()
+	for _, key := range keys {
+		folder, err := tlog.TreeOf(key)
+		if err != nil {
+			return err
+		}
+		newest, there := p[tlog.CheckpointPath(folder)]
+		if !there {
+			continue
+		}
+		policy, err := torchwood.ParsePolicy(p[tlog.PolicyPath(folder)])
+		if err != nil {
+			return err
+		}
+		v, err := note.NewVerifier(key)
+		if err != nil {
+			return err
+		}
+		own := torchwood.ThresholdPolicy(2, torchwood.OriginPolicy(v.Name()), torchwood.SingleVerifierPolicy(v))
+		if _, _, err := torchwood.VerifyCheckpoint(newest, policy); err != nil {
+			return err
+		}
+		c, _, err := torchwood.VerifyCheckpoint(newest, own)
+		if err != nil {
+			return err
+		}
+		files := fstest.MapFS{}
+		for path, text := range p {
+			if below, of := strings.CutPrefix(path, folder+"/"); of {
+				files[below] = &fstest.MapFile{Data: text}
+			}
+		}
+		tiles, err := torchwood.NewTileFS(files)
+		if err != nil {
+			return err
+		}
+		client, err := torchwood.NewClient(tiles)
+		if err != nil {
+			return err
+		}
+		n := int64(0)
+		for _, line := range client.AllEntries(context.Background(), c.Tree, 0) {
+			n++
+			e, err := tlog.ParseEntry(line)
+			if err != nil || e.Kind != tlog.Verification {
+				continue
+			}
+			name := strings.TrimSuffix(strings.TrimPrefix(e.Board, "/scoreboard/"), ".json")
+			if err := torchwood.VerifyProof(own, merkle.RecordHash(line), p[tlog.ProofPath(name)]); err != nil {
+				return err
+			}
+			if _, _, err := torchwood.VerifyCheckpoint(p[tlog.CheckpointOf(folder, n)], own); err != nil {
+				return err
+			}
+		}
+		if err := client.Err(); err != nil || n != c.N {
+			return fmt.Errorf("%d of %d entries: %w", n, c.N, err)
+		}
+	}
+	return nil
+}
+
+// What a service publishes passes, here and with the verifier of another project; each file is read
+// once.
 func TestCheck(t *testing.T) {
-	p := years(t)
-	r := check(t, p, tlog.Checking{})
-	if !r.OK() {
-		t.Fatalf("%+v %+v", r.Faults, r.Forks)
+	logs := map[string]*book{"years": years(t), "one entry": treeOf(t, 1)}
+	for _, n := range []int64{255, 256, 257, 65_537} {
+		logs[fmt.Sprint(n)] = treeOf(t, sizesFrom(n)...)
 	}
-	if len(r.Trees) != 2 || r.Trees[0].Size+r.Trees[1].Size != p.log.Size() || len(r.Verifications) != 5 || r.Verifications[4].Counts != p.log.Counts() {
-		t.Errorf("%+v", r)
+	for name, b := range logs {
+		p, reads := b.publish(t), 0
+		r, err := tlog.Check(&tlog.Checking{Read: func(path string) ([]byte, error) { reads++; return p.read(path) }})
+		if err != nil || !r.OK() {
+			t.Fatalf("%s: %v %+v %+v", name, err, r.Faults, r.Forks)
+		}
+		if reads != len(p) || int(r.Files) != reads {
+			t.Errorf("%s: %d files, %d were read, %d reported", name, len(p), reads, r.Files)
+		}
+		if last := r.Verifications[len(r.Verifications)-1]; len(r.Trees) != len(b.Trees) || len(r.Verifications) != len(b.Stages) || last.Counts != b.Counts() {
+			t.Errorf("%s: %+v", name, r)
+		}
+		if err := foreign(p, b.Keys); err != nil {
+			t.Errorf("%s: torchwood refuses: %v", name, err)
+		}
 	}
-	if int(r.Files) != len(p.files) {
-		t.Errorf("%d files are published, and %d were read", len(p.files), r.Files)
-	}
-	if r := check(t, p.clone(), tlog.Checking{Keys: []string{p.log.Keys[1], p.log.Keys[0]}}); !r.OK() {
+	b := logs["years"]
+	if r := check(t, b.publish(t), tlog.Checking{Keys: []string{b.Keys[1], b.Keys[0]}}); !r.OK() {
 		t.Errorf("with the keys in another order: %+v", r.Faults)
 	}
 }
 
-// Every published byte counts: a log of which any file was changed, cut off or taken away fails.
-func TestCheckEveryFile(t *testing.T) {
-	whole := years(t)
-	lookups := 0
-	for path, text := range whole.files {
-		if strings.Contains(path, "/lookup/") {
-			if lookups++; lookups > 5 { // they are many, and all alike
-				continue
-			}
-		}
-		flipped := bytes.Clone(text)
-		flipped[len(flipped)/2] ^= 1
-		for how, changed := range map[string][]byte{"flipped": flipped, "cut off": text[:len(text)-1], "empty": {}, "gone": nil} {
-			p := whole.clone()
-			if p.files[path] = changed; changed == nil {
-				delete(p.files, path)
-			}
-			r, err := tlog.Check(&tlog.Checking{Read: p.read, AtOnce: 2})
-			if path == tlog.KeysPath && how == "gone" {
-				if !errors.Is(err, tlog.ErrNoLog) {
-					t.Errorf("without keys: %v", err)
-				}
-				continue
-			}
-			if err != nil || r.OK() {
-				t.Errorf("%s %s: %v, no fault", path, how, err)
-			}
-		}
-	}
+// tampered is a published log that is not as it should be, or that is to be compared with a
+// checkpoint from earlier.
+type tampered struct {
+	name string
+	published
+	keys []string // that are trusted
+	kept []byte
 }
 
-// tampered are logs that were tampered with, by what was done.
-func tampered(t testing.TB) map[string]*published {
-	whole := years(t)
-	logs := map[string]*published{}
-	change := func(name string, change func(p *published)) {
-		p := whole.clone()
-		change(p)
-		logs[name] = p
+// changes are logs that somebody without the key has changed.
+func changes(t *testing.T) (logs []tampered) {
+	b := years(t)
+	whole := b.publish(t)
+	p := published(nil) // the one that is changed
+	change := func(name string, change func()) {
+		p = maps.Clone(whole)
+		change()
+		logs = append(logs, tampered{name: name, published: p, keys: b.Keys})
 	}
-	replace := func(p *published, path, old, with string) {
-		text := string(p.files[path])
-		if !strings.Contains(text, old) {
+	replace := func(path, old, with string) {
+		if !bytes.Contains(p[path], []byte(old)) {
 			t.Fatalf("%s does not hold %q", path, old)
 		}
-		p.files[path] = []byte(strings.Replace(text, old, with, 1))
+		p[path] = bytes.Replace(p[path], []byte(old), []byte(with), 1)
 	}
-	first := whole.log.Trees[0]
-	hash := whole.log.HashAt(5)
-	change("an entry counts as another kind", func(p *published) {
-		replace(p, "/log/tile/entries/000", `{"kind":"registration"`, `{"kind":"registratiom"`)
+	flip := func(path string, at int) {
+		p[path] = bytes.Clone(p[path])
+		p[path][at] ^= 1
+	}
+	hash, corrected := b.HashAt(5), b.HashAt(7)
+	lookup := tlog.LookupPath(hash)
+	change("nothing", func() {})
+	change("an entry of another kind", func() { replace("/log/tile/entries/000", `"registration"`, `"registratiom"`) })
+	change("an entry with another hash", func() { replace("/log/tile/entries/000", hash, hash[1:]+"0") })
+	change("an entry of an old checkpoint", func() { flip("/log/tile/entries/001.p/52", 60) })
+	change("the length of an entry", func() { flip("/log/tile/entries/000", 1) })
+	change("entries swapped", func() {
+		lines := bytes.Clone(p["/log/tile/entries/000"])
+		for i, size := 0, 2+len(b.Trees[0].Entry(0)); i < size; i++ {
+			lines[i], lines[i+size] = lines[i+size], lines[i]
+		}
+		p["/log/tile/entries/000"] = lines
 	})
-	change("a hash in a tile", func(p *published) {
-		tile := bytes.Clone(p.files["/log/tile/0/001"])
-		tile[40] ^= 1
-		p.files["/log/tile/0/001"] = tile
+	change("a hash in a tile", func() { flip("/log/tile/0/001", 40) })
+	change("a hash in a tile of an old checkpoint", func() { flip("/log/tile/0/001.p/52", 9) })
+	change("a hash in a tile of a higher level", func() { flip("/log/tile/1/000.p/4", 40) })
+	change("a bundle is gone", func() { delete(p, "/log/tile/entries/001") })
+	change("a tile is gone", func() { delete(p, "/log/tile/0/001") })
+	change("an older board was rewritten", func() { replace("/scoreboard/2026-11-20.json", `"charters_filed":2`, `"charters_filed":3`) })
+	change("the newest board has other numbers", func() { replace("/scoreboard.json", `"charters_filed":7`, `"charters_filed":8`) })
+	change("a record is missing in the look-up", func() { replace(lookup, hash+" 5 2026-11-20 registration\n", "") })
+	change("a file of the look-up is gone", func() { delete(p, lookup) })
+	change("the look-up has another index", func() { replace(lookup, hash+" 5 ", hash+" 6 ") })
+	change("the look-up has another verification", func() { replace(lookup, hash+" 5 2026-11-20 ", hash+" 5 2026-11-21 ") })
+	change("the look-up hides a correction", func() { replace(tlog.LookupPath(corrected), " own\n", "\n") })
+	change("the look-up has what was not logged", func() {
+		p[lookup] = append(bytes.Clone(p[lookup]), hash[:3]+strings.Repeat("f", 61)+" 5 2026-11-20 registration\n"...)
 	})
-	change("a bundle is gone", func(p *published) { delete(p.files, "/log/tile/entries/001") })
-	change("a bundle and its tile are gone", func(p *published) {
-		delete(p.files, "/log/tile/entries/001")
-		delete(p.files, "/log/tile/0/001")
+	_, third := keyOf(t, 3)
+	change("another key is published", func() { p[tlog.KeysPath] = append(bytes.Clone(p[tlog.KeysPath]), third+"\n"...) })
+	change("a key is not published", func() { p[tlog.KeysPath] = []byte(b.Keys[0] + "\n") })
+	change("the policy is for another key", func() { p["/log/policy"] = p["/log/2/policy"] })
+	change("the newest checkpoint is an older one", func() { p["/log/checkpoint"] = p["/log/checkpoints/308"] })
+	change("the newest checkpoint of the first key is held back", func() { delete(p, "/log/checkpoint") })
+	change("an older checkpoint is held back", func() { delete(p, "/log/checkpoints/308") })
+	change("an older checkpoint is that of another size", func() { p["/log/checkpoints/308"] = p["/log/checkpoints/711"] })
+	change("the signature of the newest checkpoint", func() { flip("/log/2/checkpoint", len(p["/log/2/checkpoint"])-9) })
+	change("the root of an older checkpoint", func() { flip("/log/checkpoints/308", 30) })
+	change("a proof is gone", func() { delete(p, tlog.ProofPath("2026-11-21")) })
+	change("a proof is that of another verification", func() { p[tlog.ProofPath("2026-11-20")] = p[tlog.ProofPath("2026-11-21")] })
+	change("a proof with another hash", func() {
+		own, err := b.Stages[1].Proof()
+		if err != nil {
+			t.Fatal(err)
+		}
+		own.Hashes[0][5] ^= 1
+		p[tlog.ProofPath("2026-11-21")] = own.Append(nil)
 	})
-	change("an older board was rewritten", func(p *published) {
-		replace(p, "/scoreboard/2026-11-20.json", `"charters_filed":2`, `"charters_filed":3`)
+	stranger, _ := namedKey(t, tlog.Origin(host, 1), 9)
+	change("a checkpoint by a key of the same name", func() { p["/log/checkpoint"] = signNote(t, signedText(&b.stages[3]), stranger) })
+	signer, _ := keyOf(t, 1)
+	change("another origin, signed by the log", func() {
+		p["/log/checkpoint"] = signNote(t, strings.Replace(signedText(&b.stages[3]), host, "other.example", 1), signer)
 	})
-	change("the newest board has other numbers", func(p *published) {
-		replace(p, "/scoreboard.json", `"charters_filed":7`, `"charters_filed":8`)
+	change("all entries are those of another log, under the checkpoints of this one", func() {
+		other := empty(t, 1)
+		for i, s := range b.stages[:4] {
+			other.count(t, 1, s.name, records(20+i, tlog.Registration, int(b.Stages[i].Size-1-other.Size()))...)
+		}
+		for path, text := range other.publish(t) {
+			if strings.Contains(path, "/tile/") || strings.Contains(path, "/lookup/") {
+				p[path] = text
+			}
+		}
 	})
-	change("a record is missing in the look-up", func(p *published) {
-		path := tlog.LookupPath(hash)
-		lines := strings.SplitAfter(string(p.files[path]), "\n")
-		p.files[path] = []byte(strings.Join(slices.DeleteFunc(lines, func(line string) bool { return strings.HasPrefix(line, hash) }), ""))
-	})
-	change("the look-up has another index", func(p *published) {
-		replace(p, tlog.LookupPath(hash), hash+" 5 ", hash+" 6 ")
-	})
-	change("the look-up has another verification", func(p *published) {
-		replace(p, tlog.LookupPath(hash), hash+" 5 2026-11-20 ", hash+" 5 2026-11-21 ")
-	})
-	change("the look-up hides a correction", func(p *published) {
-		corrected := whole.log.HashAt(7)
-		replace(p, tlog.LookupPath(corrected), corrected+" 7 2026-11-20 registration own", corrected+" 7 2026-11-20 registration")
-	})
-	change("the look-up has what was not logged", func(p *published) {
-		path := tlog.LookupPath(hash)
-		p.files[path] = append(bytes.Clone(p.files[path]), hash[:3]+strings.Repeat("f", 61)+" 5 2026-11-20 registration\n"...)
-	})
-	change("another key is published", func(p *published) {
-		_, key := signer(t, 3)
-		p.files[tlog.KeysPath] = append(bytes.Clone(p.files[tlog.KeysPath]), key+"\n"...)
-	})
-	change("the policy is for another key", func(p *published) {
-		p.files[tlog.PolicyPath("/log")] = p.files[tlog.PolicyPath("/log/2")]
-	})
-	change("an older checkpoint is in the place of the newest", func(p *published) {
-		p.files[tlog.CheckpointPath("/log")] = p.files[tlog.CheckpointOf("/log", 308)]
-	})
-	change("the tree under the first key is gone", func(p *published) { delete(p.files, tlog.CheckpointPath(first.Path())) })
 	return logs
 }
 
-// What is said of each way of tampering is in testdata/faults.txt.
+// compared are logs with checkpoints that were kept, and such with two signed trees.
+func compared(t *testing.T) (logs []tampered) {
+	b := years(t)
+	whole := b.publish(t)
+	other := empty(t, 1)
+	other.count(t, 1, "2026-11-20", records(30, tlog.Registration, 307)...).count(t, 1, "2026-11-21", records(31, tlog.Charter, 402)...)
+	short := empty(t, 1)
+	short.count(t, 1, "2026-11-20", records(30, tlog.Registration, 307)...).count(t, 1, "2026-11-21", records(31, tlog.Charter, 1)...)
+	first := empty(t, 1).count(t, 1, "2026-11-20", records(1, tlog.Registration, 307)...)
+	with := func(name string, b *book, p published, kept []byte) {
+		logs = append(logs, tampered{name: name, published: p, keys: b.Keys, kept: kept})
+	}
+	with("since the first checkpoint", b, whole, b.stages[0].checkpoint)
+	with("since the last one of the first key", b, whole, b.stages[3].checkpoint)
+	with("since the newest checkpoint", b, whole, b.stages[4].checkpoint)
+	with("since a checkpoint of another log of the key", b, whole, other.stages[0].checkpoint)
+	with("since another checkpoint of the same size", first, first.publish(t), other.stages[0].checkpoint)
+	with("an old state of the log", short, short.publish(t), other.stages[1].checkpoint)
+	with("an old state, one key back", first, first.publish(t), first.stages[0].checkpoint)
+	forked := maps.Clone(whole)
+	forked["/log/checkpoints/308"] = other.stages[0].checkpoint
+	with("an older checkpoint of another log of the key", b, forked, nil)
+	held := maps.Clone(whole)
+	delete(held, "/log/checkpoint")
+	with("since a checkpoint, and the newest is held back", b, held, b.stages[0].checkpoint)
+	broken := maps.Clone(whole)
+	delete(broken, "/log/tile/entries/000")
+	with("since a checkpoint, and a bundle is gone", b, broken, b.stages[0].checkpoint)
+	rewritten := maps.Clone(whole)
+	rewritten["/scoreboard.json"] = board("2027-01-02", tlog.Counts{Charters: 3})
+	with("since the newest checkpoint, and the board was rewritten", b, rewritten, b.stages[4].checkpoint)
+	return logs
+}
+
+// forged is a verification that whoever has the key signs, whatever it says.
+type forged struct {
+	name    string
+	key     int
+	entries []tlog.Entry
+	counts  *tlog.Counts              // nil for those that the entries give
+	board   string                    // the path that the verification names; "" for its own
+	asOf    string                    // "" for the day of the name
+	text    func(board []byte) []byte // changes the board before it is logged and published
+}
+
+// forgery makes a log of forged verifications, and what is published of it.
+func forgery(t *testing.T, name string, stages ...forged) tampered {
+	l, boards := tlog.New(nil, nil), published{}
+	for n := range 2 {
+		_, key := keyOf(t, n+1)
+		l.Keys = append(l.Keys, key)
+	}
+	for _, f := range stages {
+		signer, _ := keyOf(t, f.key)
+		e := verification(f.name)
+		if f.asOf != "" {
+			e.AsOf = f.asOf
+		}
+		if f.board != "" {
+			e.Board = f.board
+		}
+		if f.counts == nil { // a trial tells them
+			trial := l.Clone()
+			if err := trial.Forge(f.name, append(slices.Clip(f.entries), e), signer); err != nil {
+				t.Fatal(err)
+			}
+			e.Counts = trial.Counts()
+		} else {
+			e.Counts = *f.counts
+		}
+		text := board(e.AsOf, e.Counts)
+		if f.text != nil {
+			text = f.text(text)
+		}
+		sum := sha256.Sum256(text)
+		e.BoardSHA256 = hex.EncodeToString(sum[:])
+		boards[e.Board], boards["/scoreboard.json"] = text, text
+		if err := l.Forge(f.name, append(slices.Clip(f.entries), e), signer); err != nil {
+			t.Fatal(err)
+		}
+	}
+	files, _ := l.Files() // which names a record that is there twice
+	for _, f := range files {
+		boards[f.Path] = f.Content()
+	}
+	return tampered{name: name, published: boards, keys: l.Keys}
+}
+
+// forgeries are logs whose key has signed what does not fit together.
+func forgeries(t *testing.T) []tampered {
+	a, b := records(1, tlog.Registration, 3), records(2, tlog.Charter, 2)
+	first := forged{name: "2026-11-20", key: 1, entries: a}
+	// On the second day two charters come, and one more entry.
+	then := func(name string, more ...tlog.Entry) tampered {
+		return forgery(t, name, first, forged{name: "2026-11-21", key: 1, entries: append(slices.Clip(b), more...)})
+	}
+	second := func(name string, f forged) tampered { return forgery(t, name, first, f) }
+	edited := func(name, old, with string) tampered {
+		return forgery(t, name, forged{name: "2026-11-20", key: 1, entries: a, text: func(text []byte) []byte {
+			if !bytes.Contains(text, []byte(old)) {
+				t.Fatalf("%s does not hold %s", text, old)
+			}
+			return bytes.Replace(text, []byte(old), []byte(with), 1)
+		}})
+	}
+	number := `"registrations_recorded":3`
+	return []tampered{
+		forgery(t, "forged, and nothing is wrong", first, forged{name: "2026-11-21", key: 1, entries: b}, forged{name: "2026-11-22", key: 2}),
+		second("a count that the entries do not give", forged{name: "2026-11-21", key: 1, entries: b, counts: &tlog.Counts{Vouched: 9, Registrations: 3, Charters: 2}}),
+		second("a count below zero", forged{name: "2026-11-21", key: 1, counts: &tlog.Counts{Registrations: 4, Charters: -1}}),
+		then("a correction of a verification", correction(3, tlog.None)),
+		then("a correction of what comes later", correction(9, tlog.None)),
+		then("the same correction twice", correction(0, tlog.None), correction(0, tlog.None)),
+		then("an agent twice", vouched(0), vouched(0)),
+		then("an agent by a correction", correction(0, tlog.Vouched)),
+		then("an agent without a record", vouched(4)),
+		then("a checkpoint of a tree before within a tree", tlog.Entry{Kind: tlog.Previous}),
+		then("a record in two stages", a[1]),
+		forgery(t, "a record twice in a stage, as two kinds", forged{name: "2026-11-20", key: 1, entries: append(slices.Clip(a), tlog.Entry{Kind: tlog.Charter, Hash: a[1].Hash})}),
+		second("a record in two trees", forged{name: "2026-11-21", key: 2, entries: []tlog.Entry{a[1]}}),
+		edited("a board with another number", number, `"registrations_recorded":33`),
+		edited("a board with a number twice", number, `"registrations_recorded":33,`+number),
+		edited("a board with a number in another part", number+`},"orgs":{`, `"registrations_recorded":33},"orgs":{`+number+`,`),
+		edited("a board with a number in capitals", number, `"registrations_recorded":33,"Registrations_recorded":3`),
+		edited("a board without a number", `"charters_filed":0`, `"note":0`),
+		edited("a board of another day", "2026-11-20", "2026-11-19"),
+		second("the board of another verification", forged{name: "2026-11-21", key: 1, entries: b, board: "/scoreboard/2026-11-20.json", asOf: "2026-11-20"}),
+		second("a board at another path", forged{name: "2026-11-21", key: 1, board: "/log/vkey"}),
+		second("a day that is not in the calendar", forged{name: "2026-11-31", key: 1}),
+		second("a month for a day", forged{name: "2026-11-21", key: 1, asOf: "2026-11"}),
+		second("a day that is over", forged{name: "2026-11-19", key: 1}),
+		forgery(t, "the number before", forged{name: "2026-11-20-10", key: 1}, forged{name: "2026-11-20-9", key: 1}),
+		forgery(t, "a day that is over, under a second key", forged{name: "2026-11-20", key: 1}, forged{name: "2026-11-19", key: 2}),
+	}
+}
+
+// What is said of each log, and whether the verifier of another project refuses it, is in
+// testdata/faults.txt.
 func TestCheckFaults(t *testing.T) {
 	var b strings.Builder
-	logs := tampered(t)
-	names := make([]string, 0, len(logs))
-	for name := range logs {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	_, key := signer(t, 1)
-	_, second := signer(t, 2)
-	for _, name := range names {
-		fmt.Fprintf(&b, "=== %s\n", name)
-		r := check(t, logs[name], tlog.Checking{Keys: []string{key, second}})
-		if r.OK() {
-			t.Errorf("%s: no fault", name)
+	for _, c := range slices.Concat(changes(t), compared(t), forgeries(t)) {
+		fmt.Fprintf(&b, "=== %s\n", c.name)
+		r := check(t, c.published, tlog.Checking{Keys: c.keys, Kept: c.kept})
+		if c.kept != nil {
+			fmt.Fprintf(&b, "since: %s\n", r.Since)
+		}
+		for _, f := range r.Forks {
+			fmt.Fprintf(&b, "fork of %s: %s\n", f.Origin, f.What)
+			for _, text := range f.Notes {
+				if _, err := tlog.Open([]byte(text), c.keys, nil); err != nil {
+					t.Errorf("%s: %v in\n%s", c.name, err, text)
+				}
+			}
 		}
 		for _, f := range r.Faults {
 			fmt.Fprintf(&b, "%s: %s\n", f.Path, f.What)
 		}
-		for _, f := range r.Forks {
-			fmt.Fprintf(&b, "fork of %s: %s\n", f.Origin, f.What)
+		if r.OK() {
+			b.WriteString("nothing is wrong\n")
 		}
-		if r.MoreFaults > 0 {
-			fmt.Fprintf(&b, "and %d more\n", r.MoreFaults)
+		if err := foreign(c.published, c.keys); err != nil {
+			b.WriteString("torchwood refuses it\n")
+			if r.OK() {
+				t.Errorf("%s: torchwood: %v", c.name, err)
+			}
 		}
 	}
-	golden(t, "faults.txt", b.String())
+	golden(t, "testdata/faults.txt", b.String())
 }
 
-// golden compares a text with a file of testdata, or writes that.
-func golden(t *testing.T, name, got string) {
+// golden compares a text with a file, or writes that.
+func golden(t *testing.T, file, got string) {
 	t.Helper()
-	file := filepath.Join("testdata", name)
 	if *update {
-		if err := os.MkdirAll("testdata", 0o777); err != nil {
-			t.Fatal(err)
-		}
 		if err := os.WriteFile(file, []byte(got), 0o666); err != nil {
 			t.Fatal(err)
 		}
@@ -215,159 +415,129 @@ func golden(t *testing.T, name, got string) {
 	}
 }
 
-// From a kept checkpoint on only what came after it is read, unless that is about what came before.
-func TestCheckSince(t *testing.T) {
-	p := years(t)
-	for _, c := range []struct {
-		stage int
-		from  int64 // that the check begins at
-	}{
-		{0, 0}, // a correction and a vouching came after it
-		{1, 0}, // so they did here, under the second key
-		{3, 0},
-		{4, 0}, // of the second tree
-	} {
-		r := check(t, p.clone(), tlog.Checking{Kept: p.log.Stages[c.stage].Checkpoint})
-		if !r.OK() || r.From != c.from || len(r.Verifications) != 5 {
-			t.Errorf("since stage %d: from %d, %+v %+v", c.stage, r.From, r.Faults, r.Forks)
-		}
-	}
-	const first = 66100
-	quiet := func(sizes ...int) *published {
-		var additions []addition
-		for i, n := range sizes {
-			day := fmt.Sprintf("2026-11-%02d", i+1)
-			additions = append(additions, addition{day, 1, records(day, tlog.Registration, n)})
-		}
-		return publish(t, nil, additions...)
-	}
-	for _, sizes := range [][]int{{255, 1, 300}, {511, 1, 1}, {0, 0}, {3, 5}, {first, 5, 600, 3}, {65534, 3}} {
-		p := quiet(sizes...)
-		for i, s := range p.log.Stages {
-			q := p.clone()
-			r := check(t, q, tlog.Checking{Kept: s.Checkpoint})
-			if !r.OK() || r.From != s.Size || len(r.Verifications) != len(sizes)-i-1 {
-				t.Errorf("%v since %d: from %d, %d verifications, %+v %+v", sizes, s.Size, r.From, len(r.Verifications), r.Faults, r.Forks)
-			}
-			if sizes[0] == first && i == 2 && r.Files > 30 {
-				t.Errorf("%d files are read for four entries", r.Files)
-			}
-		}
-	}
-	// What is wrong behind the kept checkpoint is found.
-	p = quiet(300, 300, 400)
-	for _, path := range []string{
-		"/log/checkpoint", "/log/checkpoints/1003", "/log/tile/0/002", "/log/tile/0/003.p/235", "/log/tile/1/000.p/3",
-		"/log/tile/entries/002", "/log/tile/entries/003.p/235", "/log/verifications/2026-11-03.tlog-proof", "/scoreboard/2026-11-03.json",
-		tlog.LookupPath(p.log.HashAt(700)),
-	} {
-		q := p.clone()
-		changed := bytes.Clone(p.files[path])
-		changed[len(changed)*2/3] ^= 1
-		q.files[path] = changed
-		if r, err := tlog.Check(&tlog.Checking{Read: q.read, Kept: p.log.Stages[1].Checkpoint}); err != nil || r.OK() {
-			t.Errorf("%s: %v, no fault", path, err)
-		}
-	}
-}
-
-// Two trees under one key are a fork, and both notes are the evidence.
-func TestCheckFork(t *testing.T) {
-	honest := years(t)
-	day := func(n int) []addition {
-		return []addition{{"2026-11-20", 1, records("other", tlog.Registration, 307)}, {"2026-11-21", 1, records("other", tlog.Charter, n)}}
-	}
-	other := publish(t, nil, day(402)...)
-	for name, c := range map[string]struct {
-		p    *published
-		kept []byte
-		want string
-	}{
-		"of one size": {honest, other.log.Stages[0].Checkpoint, "the tree of 1271 entries does not begin with that of 308"},
-		"of the size": {publish(t, nil, addition{"2026-11-20", 1, records("mine", tlog.Own, 307)}), other.log.Stages[0].Checkpoint, "two trees of 308 entries are signed"},
-		"among the others": {func() *published {
-			p := honest.clone()
-			p.files["/log/checkpoints/308"] = other.log.Stages[0].Checkpoint
-			return p
-		}(), nil, "the tree of 1271 entries does not begin with that of 308"},
-	} {
-		r := check(t, c.p, tlog.Checking{Kept: c.kept})
-		if len(r.Forks) != 1 || r.Forks[0].What != c.want {
-			t.Errorf("%s: %+v %+v", name, r.Forks, r.Faults)
-			continue
-		}
-		_, key := signer(t, 1)
-		for _, text := range r.Forks[0].Notes {
-			if _, err := tlog.Open([]byte(text), []string{key}, nil); err != nil {
-				t.Errorf("%s: %v in\n%s", name, err, text)
-			}
-		}
-	}
-	// An old state of a log is at fault, and proves nothing against whoever has the key.
-	r := check(t, publish(t, nil, day(1)...), tlog.Checking{Kept: other.log.Stages[1].Checkpoint})
-	if want := (tlog.PublishFault{Path: "/log/checkpoint", What: "is of 310 entries, and one of 711 was signed before: this is an old state of the log"}); len(r.Forks) > 0 || !slices.Equal(r.Faults, []tlog.PublishFault{want}) {
-		t.Errorf("an old state: %+v %+v", r.Forks, r.Faults)
-	}
-	// A kept checkpoint of another service is none to check with.
-	foreign := bytes.ReplaceAll(other.log.Stages[0].Checkpoint, []byte("www.base.example"), []byte("www.else.example"))
-	if _, err := tlog.Check(&tlog.Checking{Read: honest.read, Kept: foreign}); !errors.Is(err, tlog.ErrKept) {
-		t.Errorf("error %v", err)
-	}
-}
-
-// What cannot be read ends the check, with what was found up to there.
-func TestCheckUnread(t *testing.T) {
-	whole := years(t)
-	lookups := 0
-	for path := range whole.files {
+// Every published byte counts: a log of which any file was changed, cut off or taken away fails.
+// What cannot be read ends the check.
+func TestCheckEveryFile(t *testing.T) {
+	whole, lookups := years(t).publish(t), 0
+	for path, text := range whole {
 		if strings.Contains(path, "/lookup/") {
-			if lookups++; lookups > 3 {
+			if lookups++; lookups > 3 { // they are many, and all alike
 				continue
 			}
 		}
+		flipped := bytes.Clone(text)
+		flipped[len(flipped)/2] ^= 1
+		p := maps.Clone(whole)
+		for how, changed := range map[string][]byte{"flipped": flipped, "cut off": text[:len(text)-1], "empty": {}, "gone": nil} {
+			if p[path] = changed; changed == nil {
+				delete(p, path)
+			}
+			r, err := tlog.Check(&tlog.Checking{Read: p.read, AtOnce: 2})
+			if none := path == tlog.KeysPath && how == "gone"; errors.Is(err, tlog.ErrNoLog) != none || !none && (err != nil || r.OK()) {
+				t.Errorf("%s %s: %v, %+v", path, how, err, r.Faults)
+			}
+		}
 		unread := errors.New("the line is cut")
-		read := func(p string) ([]byte, error) {
-			if p == path {
+		if r, err := tlog.Check(&tlog.Checking{AtOnce: 4, Read: func(asked string) ([]byte, error) {
+			if asked == path {
 				return nil, unread
 			}
-			return whole.read(p)
-		}
-		if r, err := tlog.Check(&tlog.Checking{Read: read, AtOnce: 4}); !errors.Is(err, unread) || r == nil || len(r.Faults) > 0 {
+			return whole.read(asked)
+		}}); !errors.Is(err, unread) || len(r.Faults) > 0 {
 			t.Errorf("%s: %v, %+v", path, err, r)
 		}
 	}
 }
 
-// A check ends where it has found enough.
+// A check ends, whatever the key has signed, and whatever is published.
 func TestCheckBounds(t *testing.T) {
-	p := years(t)
-	for path := range p.files {
-		if strings.Contains(path, "/tile/entries") {
-			delete(p.files, path)
+	signer, key := keyOf(t, 1)
+	b := treeOf(t, 3)
+	sized := func(size string) published {
+		p := b.publish(t)
+		p["/log/checkpoint"] = signNote(t, strings.Replace(signedText(&b.stages[0]), "\n3\n", "\n"+size+"\n", 1), signer)
+		return p
+	}
+	for _, size := range []string{"9223372036854775807", "4611686018427387905", "4294967297"} {
+		if r := check(t, sized(size), tlog.Checking{}); r.OK() || !strings.Contains(fmt.Sprint(r.Faults), "its tree has "+size+" entries") {
+			t.Errorf("%s: %+v", size, r.Faults)
 		}
 	}
-	for path := range p.files {
-		if strings.Contains(path, "/tile/0/") {
-			delete(p.files, path)
-		}
+	p := sized("16777217")
+	if _, err := tlog.Check(&tlog.Checking{Read: p.read}); err == nil || !strings.Contains(err.Error(), "at most 16777216 can be checked") {
+		t.Errorf("%v", err)
 	}
-	if r, err := tlog.Check(&tlog.Checking{Read: p.read}); err != nil || r.OK() || len(r.Faults) > 100 || r.Files > 10 {
+	if r := check(t, sized("16777216"), tlog.Checking{}); r.OK() || r.Files > 10 {
+		t.Errorf("%+v", r)
+	}
+	none := years(t).publish(t)
+	maps.DeleteFunc(none, func(path string, _ []byte) bool { return strings.Contains(path, "/lookup/") })
+	if r, err := tlog.Check(&tlog.Checking{Read: none.read}); !errors.Is(err, tlog.ErrTooMany) || len(r.Faults) != 100 {
+		t.Errorf("%v, %d faults", err, len(r.Faults))
+	}
+	many := b.publish(t)
+	w := cosigningKey("witness.example", 1).verifier(4)
+	many["/log/policy"] = []byte("log " + key + "\n" + strings.Repeat("witness w1 "+w.Key+" https://w\n", 101) + "quorum none\n")
+	if r := check(t, many, tlog.Checking{}); !strings.Contains(fmt.Sprint(r.Faults), "more than 100 witnesses") {
+		t.Errorf("%+v", r.Faults)
+	}
+
+	// If every checkpoint is held back, nothing was checked.
+	held := b.publish(t)
+	delete(held, "/log/checkpoint")
+	if r, err := tlog.Check(&tlog.Checking{Read: held.read}); !errors.Is(err, tlog.ErrUnsigned) {
 		t.Errorf("%v, %+v", err, r)
+	}
+	// A kept checkpoint of another service cannot be used.
+	foreign := bytes.ReplaceAll(b.stages[0].checkpoint, []byte(host), []byte("www.else.example"))
+	if _, err := tlog.Check(&tlog.Checking{Read: b.publish(t).read, Kept: foreign}); !errors.Is(err, tlog.ErrKept) {
+		t.Errorf("error %v", err)
 	}
 }
 
-// FuzzCheckFile gives a check any text in the place of one of the published files.
+// Strange signatures on a checkpoint are passed over, as many as a note may have, and none of them
+// counts as that of the key. Cosignatures may come after the proof was published.
+func TestStrangeSignatures(t *testing.T) {
+	b := treeOf(t, 3)
+	body, own, _ := bytes.Cut(b.stages[0].checkpoint, []byte("\n\n"))
+	line := func(name string) []byte { return bytes.Replace(own, []byte(host+"/log"), []byte(name), 1) }
+	stranger, _ := namedKey(t, host+"/log", 9)
+	_, forgedLine, _ := bytes.Cut(signNote(t, string(body)+"\n", stranger), []byte("\n\n"))
+	var many []byte
+	for n := range 40 {
+		many = append(many, line(fmt.Sprintf("wítness.example/%d", n))...)
+	}
+	for name, c := range map[string]struct {
+		signatures []byte
+		passes     bool
+	}{
+		"40 of strangers, behind":       {append(bytes.Clone(own), many...), true},
+		"40 of strangers, before":       {append(bytes.Clone(many), own...), true},
+		"one of another key, behind":    {append(bytes.Clone(own), forgedLine...), true},
+		"one of another key alone":      {forgedLine, false},
+		"that of the key, as another's": {line("www.other.example/log"), false},
+		"none":                          {nil, false},
+		"a name with a space":           {line(host + " /log"), false},
+		"more than a note may have":     {append(bytes.Clone(own), bytes.Repeat(line("x"), 100)...), false},
+	} {
+		p := b.publish(t)
+		p["/log/checkpoint"] = slices.Concat(body, []byte("\n\n"), c.signatures)
+		if r := check(t, p, tlog.Checking{}); r.OK() != c.passes {
+			t.Errorf("%s: %+v", name, r.Faults)
+		}
+	}
+}
+
+// FuzzCheckFile gives a check any text instead of one of the published files.
 func FuzzCheckFile(f *testing.F) {
-	p := years(f)
+	b := years(f)
+	p := b.publish(f)
 	paths := []string{
 		"/log/vkey", "/log/policy", "/log/checkpoint", "/log/checkpoints/308", "/log/tile/entries/000", "/log/tile/0/000",
-		"/log/verifications/2026-11-20.tlog-proof", "/scoreboard.json", tlog.LookupPath(p.log.HashAt(0)), "/log/tile/1/000.p/1",
+		"/log/verifications/2026-11-20.tlog-proof", "/scoreboard.json", tlog.LookupPath(b.HashAt(0)), "/log/tile/1/000.p/1",
 	}
 	for i, path := range paths {
-		if p.files[path] == nil {
-			f.Fatalf("there is no %s", path)
-		}
-		f.Add(uint(i), p.files[path])
+		f.Add(uint(i), p[path])
 		f.Add(uint(i), []byte("# 1\n— x AAAA\n"))
 	}
 	f.Fuzz(func(t *testing.T, which uint, text []byte) {
@@ -378,11 +548,11 @@ func FuzzCheckFile(f *testing.F) {
 			}
 			return p.read(asked)
 		}
-		r, err := tlog.Check(&tlog.Checking{Read: read, Keys: p.log.Keys, AtOnce: 2})
+		r, err := tlog.Check(&tlog.Checking{Read: read, Keys: b.Keys, AtOnce: 2})
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return
 		}
-		if r.OK() && path != "/scoreboard.json" && path != "/log/policy" && !bytes.Equal(text, p.files[path]) && !bytes.HasPrefix(text, p.files[path][:len(p.files[path])/2]) {
+		if r.OK() && path != "/scoreboard.json" && path != "/log/policy" && !bytes.Equal(text, p[path]) && !bytes.HasPrefix(text, p[path][:len(p[path])/2]) {
 			t.Errorf("%s passes as %q", path, text)
 		}
 	})

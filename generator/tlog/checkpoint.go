@@ -4,9 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 
+	"filippo.io/torchwood"
 	"golang.org/x/mod/sumdb/note"
 	merkle "golang.org/x/mod/sumdb/tlog"
 )
@@ -28,25 +28,19 @@ const (
 
 // body is what a checkpoint signs.
 func (c *Checkpoint) body() string {
-	return c.Origin + "\n" + strconv.FormatInt(c.Size, 10) + "\n" + c.Root.String() + "\n"
+	return torchwood.Checkpoint{Origin: c.Origin, Tree: merkle.Tree{N: c.Size, Hash: c.Root}}.String()
 }
 
 // parseBody reads what a checkpoint signs. It takes no extension lines.
 func parseBody(text string) (*Checkpoint, error) {
-	lines := strings.Split(text, "\n")
-	if len(lines) != 4 || lines[3] != "" {
-		return nil, errors.New("a checkpoint has three lines: origin, size and root")
+	signed, err := torchwood.ParseCheckpoint(text)
+	if err != nil || signed.String() != text || signed.Extension != "" {
+		return nil, errors.New("it does not have three lines: origin, size, and root as SHA-256 in base64")
 	}
-	size, err := strconv.ParseInt(lines[1], 10, 64)
-	root, hashErr := merkle.ParseHash(lines[2])
-	c := &Checkpoint{Origin: lines[0], Size: size, Root: root}
-	switch {
-	case err != nil || hashErr != nil || size < 0 || c.body() != text:
-		return nil, errors.New("its size is no number, or its root no SHA-256 in base64")
-	case size > maxSize:
-		return nil, fmt.Errorf("its tree has %d entries, and no log here has more than %d", size, int64(maxSize))
+	if signed.N > maxSize {
+		return nil, fmt.Errorf("its tree has %d entries, and no log here has more than %d", signed.N, int64(maxSize))
 	}
-	return c, nil
+	return &Checkpoint{Origin: signed.Origin, Size: signed.N, Root: signed.Hash}, nil
 }
 
 // ErrUnknownKey is the error about a checkpoint that none of the keys has signed.
@@ -74,11 +68,10 @@ func Open(text []byte, keys []string, witnesses []Witness) (*Checkpoint, error) 
 		known = append(known, v)
 	}
 	n, err := note.Open(text, note.VerifierList(known...))
-	var unverified *note.UnverifiedNoteError
-	switch {
-	case errors.As(err, &unverified):
-		return nil, fmt.Errorf("open checkpoint: %w", ErrUnknownKey)
-	case err != nil:
+	if errors.As(err, new(*note.UnverifiedNoteError)) {
+		err = ErrUnknownKey
+	}
+	if err != nil {
 		return nil, fmt.Errorf("open checkpoint: %w", err)
 	}
 	c, err := parseBody(n.Text)

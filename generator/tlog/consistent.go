@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// Fork is the evidence that a log has signed two trees of which one does not go on from the other.
-// No log may do so.
+// Fork is the evidence that a log has signed two trees of which neither extends the other. No log
+// may do so.
 type Fork struct {
 	Origin string   `json:"origin"`
 	What   string   `json:"what"`
@@ -21,11 +21,10 @@ func (f *Fork) Error() string {
 }
 
 // ErrAhead is the error of a checkpoint of more entries than the log has.
-var ErrAhead = errors.New("it is ahead of the content: content/log lacks what was published (bring it back from version control)")
+var ErrAhead = errors.New("it is ahead of the content: content/log lacks what was published (restore it from version control)")
 
-// Consistent checks that the log goes on from a checkpoint of one of its trees. The error is a Fork
-// or wraps ErrAhead where a key of the log has signed the checkpoint and the log does not go on
-// from it.
+// Consistent checks that the log extends a checkpoint of one of its trees. The error is a Fork or
+// wraps ErrAhead if a key of the log has signed the checkpoint and the log does not extend it.
 func (l *Log) Consistent(checkpoint []byte) error {
 	c, err := Open(checkpoint, l.Keys, nil)
 	if err != nil {
@@ -55,6 +54,6 @@ func (l *Log) Consistent(checkpoint []byte) error {
 	}
 	return &Fork{
 		Origin: c.Origin, Notes: []string{string(own), string(checkpoint)},
-		What: fmt.Sprintf("its key has signed another tree of %d entries than that of the content (bring back the content of log/ from version control)", c.Size),
+		What: fmt.Sprintf("its key has signed another tree of %d entries than that of the content (restore content/log from version control)", c.Size),
 	}
 }

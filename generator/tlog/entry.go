@@ -89,10 +89,10 @@ func sumOf(text []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// IsRecord reports whether entries of a kind stand for a record.
+// IsRecord reports whether entries of a kind are those of records.
 func IsRecord(kind string) bool { return slices.Contains(recordKinds, kind) }
 
-// The JSON forms of the entries that stand for no record, in the order of their members.
+// The JSON forms of the entries that are not of records, in the order of their members.
 type (
 	vouchedEntry struct {
 		Kind  string `json:"kind"`
@@ -116,7 +116,7 @@ type (
 	}
 )
 
-// Append appends the entry as it stands in the log: one line of JSON without a line feed.
+// Append appends the entry as the log has it: one line of JSON without a line feed.
 func (e *Entry) Append(b []byte) []byte {
 	if i := slices.Index(recordKinds, e.Kind); i >= 0 {
 		return append(append(append(b, recordStarts[i]...), e.Hash...), recordEnd...)
@@ -153,8 +153,8 @@ const (
 	hashDigits = 2 * sha256.Size
 )
 
-// recordLetter is the letter of the kind of record that an entry stands for, and 0 where the bytes
-// are no entry of a record. Most entries are read by it.
+// recordLetter is the letter of the kind of record that an entry is of, and 0 if the bytes are not
+// the entry of a record. Most entries are read by it.
 func recordLetter(line []byte) byte {
 	for i, start := range recordStarts {
 		if len(line) == len(start)+hashDigits+len(recordEnd) && string(line[:len(start)]) == start &&
@@ -185,7 +185,7 @@ func ParseEntry(line []byte) (Entry, error) {
 		Checkpoint  string `json:"checkpoint"`
 	}
 	if err := json.Unmarshal(line, &read); err != nil {
-		return Entry{}, fmt.Errorf("the entry is no JSON object: %w", err)
+		return Entry{}, fmt.Errorf("the entry is not a JSON object: %w", err)
 	}
 	e := Entry{
 		Kind: read.Kind, Hash: read.Entry, Index: read.Index, To: read.To, AsOf: read.AsOf, Board: read.Board,
@@ -194,7 +194,7 @@ func ParseEntry(line []byte) (Entry, error) {
 	switch {
 	case slices.Contains([]string{Vouched, Correction, Verification, Previous}, e.Kind):
 	case IsRecord(e.Kind):
-		return Entry{}, errors.New("its entry is no SHA-256, or it is written otherwise than the log writes it")
+		return Entry{}, errors.New("its entry is not a SHA-256, or it is written otherwise than the log writes it")
 	default:
 		return Entry{}, fmt.Errorf("there is no kind %.40q of entry", e.Kind)
 	}
@@ -221,12 +221,12 @@ type recount struct {
 	vouched map[int64]bool // the registrations that a Vouched was about
 }
 
-// letters stand for what an entry counts as: a kind of record, Vouched, or nothing.
+// letters are what an entry counts as: a kind of record, Vouched, or nothing.
 const letters = "rcsov-"
 
 var lettered = []string{Registration, Charter, Suggestion, Own, Vouched, None}
 
-// recordKinds are the kinds of entries that stand for a record.
+// recordKinds are the kinds of entries of records.
 var recordKinds = lettered[:4]
 
 func letterOf(kind string) byte {
@@ -253,7 +253,7 @@ func (r *recount) count(letter byte, n int) {
 	}
 }
 
-// add counts one more entry. The error says why it cannot stand where it stands.
+// add counts one more entry. The error says why the entry cannot be the next one.
 func (r *recount) add(e *Entry) error {
 	if e.Kind == Vouched || e.Kind == Correction {
 		if e.Index < 0 || e.Index >= int64(len(r.logged)) {
@@ -264,7 +264,7 @@ func (r *recount) add(e *Entry) error {
 	switch e.Kind {
 	case Vouched:
 		if was := r.logged[e.Index]; was != 'r' && was != 'o' {
-			return fmt.Errorf("it vouches for entry %d, which is no registration", e.Index)
+			return fmt.Errorf("it vouches for entry %d, which is not a registration", e.Index)
 		}
 		if r.vouched[e.Index] {
 			return fmt.Errorf("entry %d is vouched for already", e.Index)

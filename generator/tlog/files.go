@@ -9,6 +9,9 @@ import (
 
 	"anteroom/edge/assets"
 	"anteroom/edge/snapshot"
+
+	"filippo.io/torchwood"
+	merkle "golang.org/x/mod/sumdb/tlog"
 )
 
 // Folder is where the files of the log are published.
@@ -78,18 +81,7 @@ func TreeOf(key string) (string, error) {
 // TilePath is the path below its tree of the tile n of a level, of which width hashes are there; or
 // of the bundle n of entries, where level is -1.
 func TilePath(level int, n, width int64) string {
-	name := fmt.Sprintf("%03d", n%1000)
-	for n /= 1000; n > 0; n /= 1000 {
-		name = fmt.Sprintf("x%03d/%s", n%1000, name)
-	}
-	kind := "entries"
-	if level >= 0 {
-		kind = strconv.Itoa(level)
-	}
-	if width < tileWidth {
-		name += ".p/" + strconv.FormatInt(width, 10)
-	}
-	return "/tile/" + kind + "/" + name
+	return "/" + torchwood.TilePath(merkle.Tile{H: tileHeight, L: level, N: n, W: int(width)})
 }
 
 // LastBundle is the path of the last bundle of a stage: that with its verification.

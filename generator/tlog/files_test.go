@@ -14,25 +14,6 @@ import (
 	merkle "golang.org/x/mod/sumdb/tlog"
 )
 
-// filesOf are the files of a log by their paths. A path may not come twice.
-func filesOf(t testing.TB, l *tlog.Log) map[string][]byte {
-	t.Helper()
-	list, err := l.Files()
-	if err != nil {
-		t.Fatal(err)
-	}
-	files := map[string][]byte{}
-	for _, f := range list {
-		if _, twice := files[f.Path]; twice {
-			t.Errorf("%s is published twice", f.Path)
-		}
-		if files[f.Path] = f.Bytes; f.Make != nil {
-			files[f.Path] = f.Make()
-		}
-	}
-	return files
-}
-
 // Tiles have the names of C2SP tlog-tiles: those of the checksum database of Go without the height,
 // and bundles are called entries.
 func TestTilePath(t *testing.T) {
@@ -55,17 +36,6 @@ func TestTilePath(t *testing.T) {
 	} {
 		if got := tlog.TilePath(c.level, c.n, c.width); got != c.want {
 			t.Errorf("tile %d of level %d with %d: %s, want %s", c.n, c.level, c.width, got, c.want)
-		}
-	}
-	for level := range 4 {
-		for _, n := range []int64{0, 1, 255, 256, 999, 1000, 1001, 999999, 1000000, 1234067, 999999999} {
-			for _, width := range []int64{1, 128, 255, 256} {
-				of := merkle.Tile{H: 8, L: level, N: n, W: int(width)}
-				want := strings.Replace("/"+of.Path(), "/8/", "/", 1)
-				if got := tlog.TilePath(level, n, width); got != want {
-					t.Errorf("%+v: %s, want %s", of, got, want)
-				}
-			}
 		}
 	}
 }
@@ -177,8 +147,8 @@ func TestFilesOfTwoTrees(t *testing.T) {
 	own := hash("abc9")
 	own.Kind = tlog.Own
 	b.add(t, 1, "2026-11-20", hash("abd"), hash("abc2"), own)
-	b.add(t, 1, "2026-11-21", hash("abc1"), tlog.Entry{Kind: tlog.Correction, Index: 1, To: tlog.Own}, tlog.Entry{Kind: tlog.Correction, Index: 2, To: tlog.None})
-	b.add(t, 2, "2026-11-21-2", hash("abc"), tlog.Entry{Kind: tlog.Correction, Index: 0, To: tlog.Own}, tlog.Entry{Kind: tlog.Correction, Index: 0, To: tlog.Registration})
+	b.add(t, 1, "2026-11-21", hash("abc1"), correction(1, tlog.Own), correction(2, tlog.None))
+	b.add(t, 2, "2026-11-21-2", hash("abc"), correction(0, tlog.Own), correction(0, tlog.Registration))
 	b.Witnesses = []tlog.Witness{{Key: "witness.example+01234567+BA", URL: "https://witness.example/"}}
 	files := filesOf(t, b.Log)
 	want := strings.Fields(`
@@ -254,7 +224,7 @@ func TestFilesRefused(t *testing.T) {
 		want string
 	}{
 		"a record twice":           {twice, "publish the log: the entries 1 and 3 are of the same record"},
-		"a key that is none":       {key, `publish the log: key "www.base.example/log": it is no verifier key`},
+		"a key that is none":       {key, `publish the log: key "www.base.example/log": it is not a verifier key`},
 		"a look-up that is large":  {large(tlog.MaxLookup/line - 9), ""},
 		"one that is a bit larger": {large(tlog.MaxLookup/line + 9), "publish the log: abc would have more than 64 KiB"},
 	} {
@@ -268,5 +238,43 @@ func TestFilesRefused(t *testing.T) {
 	b.add(t, 1, "2026-11-20", tlog.Entry{Kind: tlog.Own, Hash: strings.Repeat("a", 63) + "b"}, tlog.Entry{Kind: tlog.Own, Hash: strings.Repeat("a", 64)})
 	if got := string(filesOf(t, b.Log)["/log/lookup/aaa"]); strings.Index(got, "aaaa ") > strings.Index(got, "aaab ") {
 		t.Errorf("the look-up is not sorted:\n%s", got)
+	}
+}
+
+// The edge is published, and what a client reads that has the newest checkpoint.
+func TestEdge(t *testing.T) {
+	b := treeOf(t, 255, 556, 66557)
+	files := filesOf(t, b.Log)
+	want := []string{"/log/tile/entries/259.p/253", "/log/tile/0/259.p/253", "/log/tile/1/001.p/3", "/log/tile/2/000.p/1"}
+	if got := b.Edge(); !slices.Equal(got, want) {
+		t.Errorf("%d entries: %v, want %v", b.Size(), got, want)
+	}
+	for _, p := range want {
+		if files[p] == nil {
+			t.Errorf("%s is not published", p)
+		}
+	}
+	if got := treeOf(t, 256).Edge(); !slices.Equal(got, []string{"/log/tile/entries/000", "/log/tile/0/000", "/log/tile/1/000.p/1"}) {
+		t.Errorf("256 entries: %v", got)
+	}
+}
+
+func TestTreePath(t *testing.T) {
+	for p, want := range map[string]string{
+		"/log/checkpoint": "/log", "/log/2/checkpoint": "/log/2", "/log/12/tile/0/000": "/log/12", "/log/checkpoints/2": "/log", "/log/": "/log", "/a/2/x": "/log",
+	} {
+		if got := tlog.TreePath(p); got != want {
+			t.Errorf("%s: %s, want %s", p, got, want)
+		}
+		if is := tlog.IsCheckpoint(p); is != strings.HasSuffix(p, "/checkpoint") {
+			t.Errorf("%s is a checkpoint: %t", p, is)
+		}
+	}
+	_, key := keyOf(t, 2)
+	if p, err := tlog.TreeOf(key); err != nil || p != "/log/2" {
+		t.Errorf("%s, %v", p, err)
+	}
+	if p, err := tlog.TreeOf("www.base.example/log/2+x"); err == nil {
+		t.Errorf("a key that is none has the tree %s", p)
 	}
 }

@@ -8,6 +8,9 @@ import (
 	"testing"
 
 	"anteroom/generator/tlog"
+
+	"golang.org/x/mod/sumdb/note"
+	merkle "golang.org/x/mod/sumdb/tlog"
 )
 
 // FuzzParseEntry: an entry is read as a whole and written back as it was, or refused.
@@ -99,8 +102,7 @@ func FuzzReadSigned(f *testing.F) {
 			e, _ := tlog.ParseEntry([]byte(text))
 			texts, entries = append(texts, text), append(entries, e)
 		}
-		tree := plainTree(t, texts...)
-		l, faults := readAll([]string{key}, nil, []stage{{"2026-11-20", lines, tree.checkpoint(t)}})
+		l, faults := readAll([]string{key}, nil, []stage{{"2026-11-20", lines, signedTree(t, signer, texts)}})
 		if faults != nil {
 			return
 		}
@@ -140,10 +142,34 @@ func FuzzRead(f *testing.F) {
 func rotated(t testing.TB) *book {
 	t.Helper()
 	b := empty(t, 2)
-	b.add(t, 1, "2026-11-20", recordOf(tlog.Registration, 0), recordOf(tlog.Charter, 1), recordOf(tlog.Suggestion, 2), recordOf(tlog.Own, 3), tlog.Entry{Kind: tlog.Vouched})
-	b.add(t, 1, "2026-11-21", tlog.Entry{Kind: tlog.Correction, Index: 1, To: tlog.Own}, recordOf(tlog.Registration, 4))
-	b.add(t, 2, "2026-11-21-2", recordOf(tlog.Charter, 5), tlog.Entry{Kind: tlog.Correction, Index: 1, To: tlog.None})
+	b.add(t, 1, "2026-11-20", recordOf(tlog.Registration, 0), recordOf(tlog.Charter, 1), recordOf(tlog.Suggestion, 2), recordOf(tlog.Own, 3), vouched(0))
+	b.add(t, 1, "2026-11-21", correction(1, tlog.Own), recordOf(tlog.Registration, 4))
+	b.add(t, 2, "2026-11-21-2", recordOf(tlog.Charter, 5), correction(1, tlog.None))
 	return b
+}
+
+// signedTree signs the tree of any entries.
+func signedTree(t testing.TB, signer note.Signer, lines []string) []byte {
+	t.Helper()
+	var stored []merkle.Hash
+	hashes := merkle.HashReaderFunc(func(indexes []int64) (hashes []merkle.Hash, err error) {
+		for _, i := range indexes {
+			hashes = append(hashes, stored[i])
+		}
+		return hashes, nil
+	})
+	for i, line := range lines {
+		more, err := merkle.StoredHashes(int64(i), []byte(line), hashes)
+		if err != nil {
+			t.Fatal(err)
+		}
+		stored = append(stored, more...)
+	}
+	root, err := merkle.TreeHash(int64(len(lines)), hashes)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return signNote(t, fmt.Sprintf("%s\n%d\n%s\n", signer.Name(), len(lines), root), signer)
 }
 
 // checkpointOf is what a checkpoint signs.

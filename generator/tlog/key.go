@@ -28,7 +28,7 @@ func Origin(host string, n int) string {
 func CheckKey(key string) (origin string, err error) {
 	v, err := note.NewVerifier(key)
 	if err != nil {
-		return "", errors.New("it is no verifier key: name, hash and key with + between them")
+		return "", errors.New("it is not a verifier key: name, hash and key with + between them")
 	}
 	if !origins.MatchString(v.Name()) {
 		return "", fmt.Errorf("its name is %.80q, and the name of a log is its host with /log behind it, /log/2 for a second key", v.Name())
@@ -57,7 +57,7 @@ func NewKey(origin string) (text, public string, err error) {
 // nothing of the text.
 func ParseKey(text string) (*Key, error) {
 	text = strings.TrimSuffix(strings.TrimSuffix(text, "\n"), "\r")
-	wrong := errors.New("it is no secret key of a log: PRIVATE, KEY, name, hash and key with + between them, on one line")
+	wrong := errors.New("it is not a secret key of a log: PRIVATE, KEY, name, hash and key with + between them, on one line")
 	signer, err := note.NewSigner(text)
 	if err != nil || strings.ContainsAny(text, "\r\n") { // the decoder skips line breaks
 		return nil, wrong

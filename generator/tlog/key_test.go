@@ -5,8 +5,6 @@ import (
 	"testing"
 
 	"anteroom/generator/tlog"
-
-	merkle "golang.org/x/mod/sumdb/tlog"
 )
 
 // A key that was made is read again, and is the one that its public half belongs to.
@@ -37,54 +35,27 @@ func TestKey(t *testing.T) {
 	}
 }
 
-// What is appended to a clone is in that alone, wherever the tiles of the log end.
-func TestClone(t *testing.T) {
-	for _, sizes := range [][]int{{0}, {1}, {254}, {255}, {300, 212}, {600}} {
-		_, _, l, signer := growWith(t, sizes...)
-		size, root := l.Size(), rootOf(t, l)
-		first, second := l.Clone(), l.Clone()
-		for _, c := range []struct {
-			log *tlog.Log
-			id  string
-		}{{first, "a"}, {second, "b"}} {
-			entries := []tlog.Entry{
-				{Kind: tlog.Suggestion, Hash: tlog.RecordHash(c.id, "")},
-				{Kind: tlog.Correction, Index: 0, To: tlog.None},
-				tlog.VerificationOf("2026-12-01", "2026-12-01", nil),
-			}
-			if sizes[0] == 0 {
-				entries = append(entries[:1], entries[2]) // entry 0 is a verification
-			}
-			if _, _, err := c.log.Append("2026-12-01", entries, signer); err != nil {
-				t.Fatal(err)
-			}
-		}
-		for _, c := range []struct {
-			log *tlog.Log
-			id  string
-		}{{first, "a"}, {second, "b"}} {
-			if got := c.log.HashAt(size); got != tlog.RecordHash(c.id, "") {
-				t.Errorf("%v: the clones share what was appended", sizes)
-			}
-			s := c.log.Current()
-			if p, err := s.Prove(size); err != nil {
-				t.Error(err)
-			} else if _, err := p.Verify(s.Tree.Entry(size), c.log.Keys, nil); err != nil {
-				t.Errorf("%v: %v", sizes, err)
-			}
-		}
-		if l.Size() != size || rootOf(t, l) != root || len(l.Stages) != len(sizes) || l.Counts().Registrations != int(size)-len(sizes) {
-			t.Errorf("%v: the log has changed", sizes)
+// The key of a log is named after its host.
+func TestCheckKey(t *testing.T) {
+	for name, good := range map[string]bool{
+		"www.base.example/log": true, "www.base.example/log/2": true, "www.base.example/log/10": true,
+		"www.base.example/log/1": false, "www.base.example/log/0": false, "www.base.example/log/02": false, "www.base.example/log/": false,
+		"www.base.example/logs": false, "www.base.example": false, "https://base.example/log": false, "WWW.base.example/log": false,
+	} {
+		_, key := namedKey(t, name, 1)
+		if origin, err := tlog.CheckKey(key); (err == nil) != good || err == nil && origin != name || err != nil && !strings.HasPrefix(err.Error(), "its name is") {
+			t.Errorf("%s: %q, %v", name, origin, err)
 		}
 	}
-}
-
-// rootOf is the root of a log's only tree.
-func rootOf(t *testing.T, l *tlog.Log) merkle.Hash {
-	t.Helper()
-	root, err := l.Trees[0].Root(l.Size())
-	if err != nil {
-		t.Fatal(err)
+	_, key := keyOf(t, 1)
+	for _, wrong := range []string{"www.base.example/log", strings.Replace(key, "log+", "log+0", 1)} {
+		if _, err := tlog.CheckKey(wrong); err == nil || !strings.HasPrefix(err.Error(), "it is not a verifier key") {
+			t.Errorf("%s: %v", wrong, err)
+		}
 	}
-	return root
+	for n, want := range map[int]string{1: "h.example/log", 2: "h.example/log/2", 12: "h.example/log/12"} {
+		if got := tlog.Origin("h.example", n); got != want {
+			t.Errorf("key %d is named %s, want %s", n, got, want)
+		}
+	}
 }

@@ -47,7 +47,7 @@ func (l *Log) Size() int64 { return int64(len(l.recount.logged)) }
 // Counts are what the entries give.
 func (l *Log) Counts() Counts { return l.recount.counts }
 
-// Current is the newest stage, nil where there is none.
+// Current is the newest stage; nil if there is no stage.
 func (l *Log) Current() *Stage {
 	if len(l.Stages) == 0 {
 		return nil
@@ -72,7 +72,7 @@ type Fault struct {
 }
 
 // Read adds the stage of a verification as the content has it: entries, one a line, and the
-// checkpoint. Where there are faults the log must not be used.
+// checkpoint. If there are faults the log must not be used.
 func (l *Log) Read(name string, entries io.Reader, checkpoint []byte) (faults []Fault) {
 	fault := func(line int, format string, args ...any) {
 		faults = append(faults, Fault{line, fmt.Sprintf(format, args...)})
@@ -102,26 +102,17 @@ func (l *Log) Read(name string, entries io.Reader, checkpoint []byte) (faults []
 			return faults
 		}
 		if last.Kind == Verification {
-			fault(number, "an entry stands behind the verification, which is the last")
+			fault(number, "an entry follows the verification, which must be the last")
 			return faults
 		}
-		line = line[:len(line)-1]
-		if letter := recordLetter(line); letter != 0 && !l.begins(t) {
-			l.recount.push(letter)
-			t.add(line)
-			continue
-		}
-		if last, err = ParseEntry(line); err == nil {
-			err = l.add(t, &last, line)
-		}
-		if err != nil {
+		if last, err = l.addLine(t, line[:len(line)-1]); err != nil {
 			fault(number, "%v", err)
 			return faults
 		}
 	}
 	switch root, err := t.Root(t.Size()); {
 	case last.Kind != Verification:
-		fault(max(number, 1), "the last entry is no verification")
+		fault(max(number, 1), "the last entry is not a verification")
 	case !last.isOf(name):
 		fault(number, "the verification is that of %s, as of %s", last.Board, last.AsOf)
 	case err != nil:
@@ -142,7 +133,7 @@ func (e *Entry) isOf(name string) bool {
 }
 
 // tree gives the tree that a checkpoint of this origin is of: the last one, or a new one where the
-// key is another than the last one's and comes behind it. Else it gives nil.
+// key is another than the last one's and comes after it. Else it gives nil.
 func (l *Log) tree(origin string) *Tree {
 	key := slices.IndexFunc(l.Keys, func(key string) bool { return strings.HasPrefix(key, origin+"+") })
 	from := -1
@@ -167,6 +158,20 @@ func (l *Log) begins(t *Tree) bool { return t.Size() == 0 && t.First > 0 }
 // errPrevious is the error about an entry that is or is not Previous where it should be otherwise.
 var errPrevious = errors.New("the first entry of a tree under a new key, and no other, is the last checkpoint of the tree before")
 
+// addLine adds an entry to the last tree by its text, and gives the entry. Of a record, which most
+// are, it gives none.
+func (l *Log) addLine(t *Tree, line []byte) (e Entry, err error) {
+	if letter := recordLetter(line); letter != 0 && !l.begins(t) {
+		l.recount.push(letter)
+		t.add(line)
+		return e, nil
+	}
+	if e, err = ParseEntry(line); err == nil {
+		err = l.add(t, &e, line)
+	}
+	return e, err
+}
+
 // add adds an entry to the last tree. line is its text.
 func (l *Log) add(t *Tree, e *Entry, line []byte) error {
 	begins := l.begins(t)
@@ -174,7 +179,7 @@ func (l *Log) add(t *Tree, e *Entry, line []byte) error {
 	case begins != (e.Kind == Previous):
 		return errPrevious
 	case begins && e.Checkpoint != bare(l.Current().Checkpoint):
-		return errors.New("it holds another checkpoint than the last one of the tree before")
+		return errors.New("it has another checkpoint than the last one of the tree before")
 	}
 	if err := l.recount.add(e); err != nil {
 		return err
@@ -189,7 +194,7 @@ var usualLine = len(recordStarts[0]) + hashDigits + len(recordEnd) + 1
 // Append adds the stage of a verification, signed with a key of the log. entries are in their
 // order; the verification comes last, and its Counts are set. A tree under a new key gets its first
 // entry by itself. Append gives what the content has of the stage: the entries, one a line, and the
-// checkpoint. Where there is an error the log must not be used.
+// checkpoint. After an error the log must not be used.
 func (l *Log) Append(name string, entries []Entry, signer note.Signer) (lines, checkpoint []byte, err error) {
 	l.order = nil
 	t := l.tree(signer.Name())
@@ -203,7 +208,7 @@ func (l *Log) Append(name string, entries []Entry, signer note.Signer) (lines, c
 	lines = make([]byte, 0, len(entries)*usualLine)
 	for i := range entries {
 		if last.Kind == Verification {
-			return nil, nil, fmt.Errorf("append to log: entry %d stands behind the verification, which is the last", i)
+			return nil, nil, fmt.Errorf("append to log: entry %d follows the verification, which must be the last", i)
 		}
 		last = entries[i]
 		if last.Kind == Verification {
@@ -253,7 +258,7 @@ func (l *Log) Find(wanted map[string]bool) map[string]int64 {
 	return found
 }
 
-// IsRecordAt reports whether the entry at an index, through all trees, stands for a record.
+// IsRecordAt reports whether the entry at an index, through all trees, is that of a record.
 func (l *Log) IsRecordAt(index int64) bool {
 	return strings.IndexByte(letters[:len(recordKinds)], l.recount.logged[index]) >= 0
 }
@@ -262,7 +267,7 @@ func (l *Log) IsRecordAt(index int64) bool {
 // its own kind or another, or None.
 func (l *Log) CountsAs(index int64) string { return kindOf(l.recount.now[index]) }
 
-// HashAt is the hash of the record that the entry at an index, through all trees, stands for.
+// HashAt is the hash of the record of the entry at an index, through all trees.
 func (l *Log) HashAt(index int64) string {
 	t, i := l.at(index)
 	return string(hashIn(t.Entry(i)))

@@ -2,7 +2,9 @@ package tlog_test
 
 import (
 	"bytes"
-	"fmt"
+	"errors"
+	"slices"
+	"strings"
 	"testing"
 
 	"anteroom/generator/tlog"
@@ -10,57 +12,157 @@ import (
 	"golang.org/x/mod/sumdb/note"
 )
 
-// stage is what the content has of a hand verification.
-type stage struct {
-	name              string
-	lines, checkpoint []byte
+// swapLines exchanges two lines of a stage, which count from 0 on.
+func swapLines(s *stage, i, j int) {
+	lines := slices.Collect(strings.Lines(string(s.lines)))
+	lines[i], lines[j] = lines[j], lines[i]
+	s.lines = []byte(strings.Join(lines, ""))
 }
 
-// grow makes a log with so many registrations in each stage.
-func grow(t testing.TB, sizes ...int) (key string, stages []stage, l *tlog.Log) {
-	t.Helper()
-	key, stages, l, _ = growWith(t, sizes...)
-	return key, stages, l
+func replaceIn(s *stage, old, replacement string) {
+	s.lines = bytes.Replace(s.lines, []byte(old), []byte(replacement), 1)
 }
 
-// growWith gives the signer of the log too.
-func growWith(t testing.TB, sizes ...int) (key string, stages []stage, l *tlog.Log, signer note.Signer) {
-	t.Helper()
-	secret, key, err := note.GenerateKey(nil, tlog.Origin("www.base.example", 1))
-	if err != nil {
-		t.Fatal(err)
-	}
-	signer, err = note.NewSigner(secret)
-	if err != nil {
-		t.Fatal(err)
-	}
-	l = tlog.New([]string{key}, nil)
-	for day, n := range sizes {
-		name := fmt.Sprintf("2026-11-%02d", day+1)
-		var entries []tlog.Entry
-		for i := range n {
-			entries = append(entries, tlog.Entry{Kind: tlog.Registration, Hash: tlog.RecordHash(fmt.Sprint(day, i), "payload")})
-		}
-		entries = append(entries, tlog.Entry{
-			Kind: tlog.Verification, AsOf: name, Board: "/scoreboard/" + name + ".json", BoardSHA256: tlog.RecordHash(name, ""),
-		})
-		lines, checkpoint, err := l.Append(name, entries, signer)
-		if err != nil {
-			t.Fatal(err)
-		}
-		stages = append(stages, stage{name, lines, checkpoint})
-	}
-	return key, stages, l, signer
+// hash is the hash in a line of a stage.
+func (s *stage) hash(line int) string {
+	return strings.Split(strings.Split(string(s.lines), "\n")[line], `"entry":"`)[1][:64]
 }
 
-// A log that is read from its content is the one that was appended to, and proves its entries.
-func TestReadAppended(t *testing.T) {
-	key, stages, made := grow(t, 0, 1, 254, 300, 66000)
-	l := tlog.New([]string{key}, nil)
-	for _, s := range stages {
-		if faults := l.Read(s.name, bytes.NewReader(s.lines), s.checkpoint); faults != nil {
-			t.Fatal(faults)
+// other1 is another digit than this, in hexadecimal and base64 alike.
+func other1(digit string) string {
+	if digit == "a" {
+		return "b"
+	}
+	return "a"
+}
+
+// Every fault of a stage is named, with its line if it has one.
+func TestFaults(t *testing.T) {
+	signer, _ := keyOf(t, 1)
+	stranger, _ := namedKey(t, tlog.Origin(host, 1), 77)
+	root := func(s *stage) string { return strings.Split(string(s.checkpoint), "\n")[2] }
+	resigned := func(old, with string) func(s *stage) {
+		return func(s *stage) { s.checkpoint = signNote(t, strings.Replace(signedText(s), old, with, 1), signer) }
+	}
+	replaced := func(old, with string) func(s *stage) { return func(s *stage) { replaceIn(s, old, with) } }
+	const otherForm, threeLines = "it is written otherwise than the log writes it\n", "0: open checkpoint: it does not have three lines: origin, size, and root"
+	for name, c := range map[string]struct {
+		change func(s *stage) // the second stage: five entries
+		want   string
+	}{
+		"nothing":                  {func(*stage) {}, ""},
+		"a line that is no JSON":   {replaced("{", "["), "1: the entry is not a JSON object: "},
+		"an empty line":            {func(s *stage) { s.lines = append([]byte("\n"), s.lines...) }, "1: the entry is not a JSON object: "},
+		"white space":              {replaced(`"kind":"vouched"`, `"kind": "vouched"`), "4: " + otherForm},
+		"white space in a record":  {replaced(`"kind":"charter"`, `"kind": "charter"`), "2: its entry is not a SHA-256, or " + otherForm},
+		"a carriage return":        {replaced("}\n", "}\r\n"), "1: its entry is not a SHA-256, or " + otherForm},
+		"a hash that is too short": {replaced(`"}`, `a"}`), "1: its entry is not a SHA-256"},
+		"an unknown kind":          {replaced("charter", "chapter"), `2: there is no kind "chapter" of entry` + "\n"},
+		"one more member":          {replaced(`,"index":2}`, `,"index":2,"to":"own"}`), "4: " + otherForm},
+		"the same member twice":    {replaced(`,"index":2}`, `,"index":1,"index":2}`), "4: " + otherForm},
+		"a member of another name": {replaced(`"index":2}`, `"Index":2}`), "4: " + otherForm},
+		"a number with a fraction": {replaced(`"index":2}`, `"index":2.0}`), "4: the entry is not a JSON object"},
+		"a line without end":       {func(s *stage) { s.lines = s.lines[:len(s.lines)-1] }, "5: the entry has no end within 65535 bytes\n"},
+		"a line that is too long":  {func(s *stage) { s.lines = append(bytes.Repeat([]byte("x"), tlog.MaxEntry+9), s.lines...) }, "1: the entry has no end within 65535 bytes\n"},
+		"a line that is a little too long": {func(s *stage) {
+			s.lines = append(bytes.Repeat([]byte("x"), tlog.MaxEntry+1), s.lines...)
+			replaceIn(s, "{", "\n{")
+		}, "1: the entry has more than 65535 bytes\n"},
+		"two verifications": {func(s *stage) {
+			s.lines = append(s.lines, s.lines[bytes.LastIndex(s.lines[:len(s.lines)-1], []byte("\n"))+1:]...)
+		}, "6: an entry follows the verification, which must be the last\n"},
+		"an entry behind the verification": {func(s *stage) { swapLines(s, 3, 4) }, "4: it says"},
+		"a record behind the verification": {func(s *stage) { s.lines = append(s.lines, s.lines[:bytes.IndexByte(s.lines, '\n')+1]...) }, "6: an entry follows the verification"},
+		"no verification":                  {func(s *stage) { s.lines = s.lines[:bytes.LastIndex(s.lines[:len(s.lines)-1], []byte("\n"))+1] }, "4: the last entry is not a verification\n"},
+		"no entry":                         {func(s *stage) { s.lines = nil }, "1: the last entry is not a verification\n"},
+		"counts that are not those":        {replaced(`"charters_filed":1`, `"charters_filed":2`), "5: it says charters_filed 2, and the entries give charters_filed 1\n"},
+		"the board of another one":         {replaced("/scoreboard/2026-11-21.json", "/scoreboard/2026-11-20.json"), "5: the verification is that of /scoreboard/2026-11-20.json, as of 2026-11-21\n"},
+		"a month for a day":                {replaced(`"as_of":"2026-11-21"`, `"as_of":"2026-11"`), "5: the verification is that of /scoreboard/2026-11-21.json, as of 2026-11\n"},
+		"another name":                     {func(s *stage) { s.name = "2026-11-21-2" }, "5: the verification is that of /scoreboard/2026-11-21.json, as of 2026-11-21\n"},
+		"a checkpoint of a tree before":    {replaced("\n", "\n{\"kind\":\"log\",\"checkpoint\":\"\"}\n"), "2: the first entry of a tree under a new key, and no other, is the last checkpoint of the tree before\n"},
+
+		"an entry changed":      {func(s *stage) { replaceIn(s, `"entry":"`+s.hash(0)[:1], `"entry":"`+other1(s.hash(0)[:1])) }, "0: it signs another tree: an entry up to here was changed since\n"},
+		"a board changed":       {replaced(`"board_sha256":"`, `"board_sha256":"0`), "0: it signs another tree"},
+		"entries swapped":       {func(s *stage) { swapLines(s, 0, 1) }, "4: it vouches for entry 2, which is not a registration\n"},
+		"other entries swapped": {func(s *stage) { swapLines(s, 2, 3) }, "0: it signs another tree"},
+		"a correction gone":     {replaced(`{"kind":"correction","index":0,"to":"own"}`+"\n", ""), "4: it says"},
+		"an entry that counts for nothing": {replaced(`{"kind":"vouched"`, `{"kind":"correction","index":0,"to":"none"}`+"\n"+`{"kind":"correction","index":0,"to":"own"}`+"\n"+`{"kind":"vouched"`),
+			"0: it signs a tree of 7 entries, and there are 9\n"},
+
+		"no checkpoint":                 {func(s *stage) { s.checkpoint = nil }, "0: open checkpoint: malformed note\n"},
+		"a checkpoint that is too long": {func(s *stage) { s.checkpoint = bytes.Repeat([]byte("x"), 1<<17) }, "0: open checkpoint: it has more than 65536 bytes\n"},
+		"a bit in the signature":        {func(s *stage) { s.checkpoint[len(s.checkpoint)-20] ^= 1 }, "0: open checkpoint: invalid signature"},
+		"another size":                  {func(s *stage) { s.checkpoint = bytes.Replace(s.checkpoint, []byte("\n7\n"), []byte("\n8\n"), 1) }, "0: open checkpoint: invalid signature"},
+		"another size, signed":          {resigned("\n7\n", "\n8\n"), "0: it signs a tree of 8 entries, and there are 7\n"},
+		"the size of the stage before":  {resigned("\n7\n", "\n2\n"), "0: it signs a tree of 2 entries, and there are 7\n"},
+		"another root, signed":          {func(s *stage) { resigned(root(s)[:2], "AA")(s) }, "0: it signs another tree"},
+		"a root in another form":        {func(s *stage) { resigned(root(s), root(s)[:42]+other1(root(s)[42:43])+"=")(s) }, "0: "},
+		"a root that is too short":      {func(s *stage) { resigned(root(s), "AAAA")(s) }, threeLines},
+		"a key of the same name":        {func(s *stage) { s.checkpoint = signNote(t, signedText(s), stranger) }, "0: open checkpoint: no known key has signed it\n"},
+		"the origin of another log":     {resigned(host, "other.example"), `0: open checkpoint: it is of "other.example/log", and no key of that name has signed it` + "\n"},
+		"a size with a zero before it":  {resigned("\n7\n", "\n07\n"), threeLines},
+		"a size below zero":             {resigned("\n7\n", "\n-7\n"), threeLines},
+		"a size that is no number":      {resigned("\n7\n", "\nseven\n"), threeLines},
+		"a line more":                   {func(s *stage) { s.checkpoint = signNote(t, signedText(s)+"more\n", signer) }, threeLines},
+	} {
+		b := empty(t, 1)
+		b.add(t, 1, "2026-11-20", recordOf(tlog.Registration, 0))
+		b.add(t, 1, "2026-11-21", recordOf(tlog.Registration, 1), recordOf(tlog.Charter, 2), correction(0, tlog.Own), vouched(2))
+		c.change(&b.stages[1])
+		if _, faults := readAll(b.Keys, nil, b.stages); (faults == nil) != (c.want == "") || !strings.HasPrefix(told(faults), c.want) {
+			t.Errorf("%s: %swant %s", name, told(faults), c.want)
 		}
+	}
+	b := treeOf(t, 3, 5)
+	for name, stages := range map[string][]stage{
+		"only the second stage": b.stages[1:],
+		"the stages swapped":    {b.stages[1], b.stages[0]},
+		"the first stage twice": {b.stages[0], b.stages[0]},
+	} {
+		if _, faults := readAll(b.Keys, nil, stages); faults == nil {
+			t.Errorf("%s: no fault", name)
+		}
+	}
+	if _, faults := readAll([]string{"a key"}, nil, b.stages); !strings.HasPrefix(told(faults), `0: open checkpoint: key "a key": `) {
+		t.Errorf("not a key: %s", told(faults))
+	}
+}
+
+// What Read would refuse, Append refuses, so that it is never signed.
+func TestAppendRefuses(t *testing.T) {
+	signer, _ := keyOf(t, 1)
+	older, _ := keyOf(t, 9)
+	other, _ := namedKey(t, tlog.Origin(host, 1), 77)
+	const day, notLast = "2026-11-20", "the last entry is not the verification 2026-11-20"
+	for name, c := range map[string]struct {
+		entries []tlog.Entry
+		signer  note.Signer
+		want    string
+	}{
+		"no entry":                   {nil, signer, notLast},
+		"no verification":            {[]tlog.Entry{recordOf(tlog.Own, 1)}, signer, notLast},
+		"another verification":       {[]tlog.Entry{verification(day + "-2")}, signer, notLast},
+		"another day":                {[]tlog.Entry{{Kind: tlog.Verification, AsOf: "2026-11", Board: verification(day).Board}}, signer, notLast},
+		"an entry behind it":         {[]tlog.Entry{verification(day), recordOf(tlog.Own, 1)}, signer, "entry 1 follows the verification"},
+		"an unknown kind":            {[]tlog.Entry{{Kind: "receipt"}, verification(day)}, signer, `entry 0: there is no kind "receipt" of entry`},
+		"a hash that is none":        {[]tlog.Entry{{Kind: tlog.Charter, Hash: "A9"}, verification(day)}, signer, "entry 0: its entry is not a SHA-256"},
+		"an entry that is too long":  {[]tlog.Entry{{Kind: tlog.Verification, Board: strings.Repeat("x", tlog.MaxEntry)}}, signer, "entry 0: the entry has more than 65535 bytes"},
+		"the checkpoint of no tree":  {[]tlog.Entry{{Kind: tlog.Previous}, verification(day)}, signer, "entry 0: the first entry of a tree under a new key"},
+		"a key that the log has not": {[]tlog.Entry{verification(day)}, older, "the key www.base.example/log/9 is not one of the log, or older than the one that signed last"},
+		"a key of the same name":     {[]tlog.Entry{verification(day)}, other, "open checkpoint: no known key has signed it"},
+	} {
+		if _, _, err := empty(t, 1).Append(day, c.entries, c.signer); err == nil || !strings.HasPrefix(err.Error(), "append to log: "+c.want) {
+			t.Errorf("%s: %v, want %s", name, err, c.want)
+		}
+	}
+}
+
+// A log that is read from its content proves every entry under every checkpoint after it.
+func TestReadAndProve(t *testing.T) {
+	made := treeOf(t, 1, 3, 258, 559, 66560)
+	l, faults := readAll(made.Keys, nil, made.stages)
+	if faults != nil {
+		t.Fatal(told(faults))
 	}
 	if l.Size() != made.Size() || l.Counts() != made.Counts() {
 		t.Errorf("%d entries, %+v", l.Size(), l.Counts())
@@ -75,6 +177,168 @@ func TestReadAppended(t *testing.T) {
 			if c, err := p.Verify(s.Tree.Entry(index), l.Keys, nil); err != nil || c.Size != s.Size {
 				t.Errorf("entry %d of %d: %v", index, s.Size, err)
 			}
+			again, err := tlog.ParseProof(p.Append(nil))
+			if err != nil || !bytes.Equal(again.Append(nil), p.Append(nil)) {
+				t.Errorf("entry %d of %d: its proof is read as another: %v", index, s.Size, err)
+			}
+			own, err := tlog.ParseProof(p.Extra)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := own.Verify(own.Extra, l.Keys, nil); err != nil {
+				t.Errorf("entry %d of %d: the proof of the verification: %v", index, s.Size, err)
+			}
+			if _, err := p.Verify(s.Tree.Entry((index+1)%s.Size), l.Keys, nil); s.Size > 1 && err == nil {
+				t.Errorf("entry %d of %d: its proof proves another entry", index, s.Size)
+			}
 		}
+		for _, index := range []int64{-1, s.Size} {
+			if _, err := s.Prove(index); err == nil {
+				t.Errorf("entry %d of %d is proved", index, s.Size)
+			}
+		}
+	}
+}
+
+// A second key begins a second tree, which holds the end of the first one.
+func TestRotation(t *testing.T) {
+	b := empty(t, 3)
+	b.add(t, 1, "2026-11-20", recordOf(tlog.Registration, 0), recordOf(tlog.Charter, 1))
+	b.add(t, 1, "2026-11-21", recordOf(tlog.Own, 2))
+	b.add(t, 3, "2026-11-22", recordOf(tlog.Suggestion, 3), vouched(0), correction(3, tlog.Registration))
+	b.add(t, 3, "2026-11-22-2", recordOf(tlog.Registration, 4), correction(1, tlog.Own))
+	l, faults := readAll(b.Keys, nil, b.stages)
+	if faults != nil {
+		t.Fatal(told(faults))
+	}
+	if len(l.Trees) != 2 || l.Trees[0].First != 0 || l.Trees[1].First != 5 || l.Trees[1].Size() != 8 || l.Trees[1].Path() != "/log/3" || l.Trees[1].Key != l.Keys[2] {
+		t.Fatalf("%d trees, %+v", len(l.Trees), l.Trees)
+	}
+	first, err := tlog.ParseEntry(l.Trees[1].Entry(0))
+	if err != nil || first.Kind != tlog.Previous || first.Checkpoint != string(b.stages[1].checkpoint) {
+		t.Errorf("the second tree begins with %+v, %v", first, err)
+	}
+	quoted := func(checkpoint []byte) []byte { return bytes.ReplaceAll(checkpoint, []byte("\n"), []byte(`\n`)) } // as it is in an entry
+	const begins = "1: the first entry of a tree under a new key, and no other, is the last checkpoint of the tree before\n"
+	for name, c := range map[string]struct {
+		change func(stages []stage)
+		want   string
+	}{
+		"the checkpoint before the last one": {func(s []stage) {
+			s[2].lines = bytes.Replace(s[2].lines, quoted(s[1].checkpoint), quoted(s[0].checkpoint), 1)
+		}, "1: it has another checkpoint than the last one of the tree before\n"},
+		"no checkpoint first": {func(s []stage) { s[2].lines = s[2].lines[bytes.IndexByte(s[2].lines, '\n')+1:] }, begins},
+		"a checkpoint second": {func(s []stage) { swapLines(&s[2], 0, 1) }, begins},
+		"a checkpoint in a later stage": {func(s []stage) {
+			s[3].lines = append(slices.Clone(s[2].lines[:bytes.IndexByte(s[2].lines, '\n')+1]), s[3].lines...)
+		}, begins},
+		"the older key again": {func(s []stage) { s[3] = s[1] }, "0: it is of www.base.example/log, which comes before the key of the checkpoint before it\n"},
+	} {
+		stages := slices.Clone(b.stages)
+		c.change(stages)
+		if _, faults := readAll(b.Keys, nil, stages); !strings.HasPrefix(told(faults), c.want) {
+			t.Errorf("%s: %swant %s", name, told(faults), c.want)
+		}
+	}
+	for _, older := range []int{1, 2} {
+		signer, _ := keyOf(t, older)
+		if _, _, err := b.Append("2026-11-23", []tlog.Entry{verification("2026-11-23")}, signer); err == nil || !strings.Contains(err.Error(), "older than the one that signed last") {
+			t.Errorf("key %d signs again: %v", older, err)
+		}
+	}
+
+	if want := (tlog.Counts{Vouched: 1, Registrations: 3, Suggestions: 1, Own: 1}); l.Counts() != want {
+		t.Errorf("%+v, want %+v", l.Counts(), want)
+	}
+	wanted := map[string]bool{tlog.RecordHash("none", ""): true}
+	for n := range 5 {
+		wanted[recordOf("", n).Hash] = n != 2
+	}
+	found := l.Find(wanted)
+	if at := []int64{found[recordOf("", 1).Hash], found[recordOf("", 3).Hash]}; len(found) != 4 || at[0] != 1 || at[1] != 6 {
+		t.Errorf("found %v", found)
+	}
+	for hash, index := range found {
+		if l.HashAt(index) != hash {
+			t.Errorf("entry %d is that of %s, not %s", index, l.HashAt(index), hash)
+		}
+	}
+	if at := l.VouchedAt(); len(at) != 1 || at[0] != 7 || l.CountsAs(7) != tlog.Vouched || l.CountsAs(3) != tlog.Registration {
+		t.Errorf("vouched for at %v", at)
+	}
+}
+
+// What is appended to a clone is in that alone, wherever the tiles of the log end.
+func TestClone(t *testing.T) {
+	signer, _ := keyOf(t, 1)
+	for _, sizes := range [][]int64{{1}, {2}, {255}, {256}, {300, 512}, {600}} {
+		b := treeOf(t, sizes...)
+		size := b.Size()
+		root, err := b.Trees[0].Root(size)
+		if err != nil {
+			t.Fatal(err)
+		}
+		clones := []*tlog.Log{b.Clone(), b.Clone()}
+		for i, l := range clones {
+			entries := []tlog.Entry{recordOf(tlog.Suggestion, 90_000+i), correction(0, tlog.None), tlog.VerificationOf("2026-12-01", "2026-12-01", nil)}
+			if sizes[0] == 1 {
+				entries = append(entries[:1], entries[2]) // entry 0 is a verification
+			}
+			if _, _, err := l.Append("2026-12-01", entries, signer); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for i, l := range clones {
+			if got := l.HashAt(size); got != recordOf(tlog.Suggestion, 90_000+i).Hash {
+				t.Errorf("%v: the clones share what was appended", sizes)
+			}
+			s := l.Current()
+			if p, err := s.Prove(size); err != nil {
+				t.Error(err)
+			} else if _, err := p.Verify(s.Tree.Entry(size), l.Keys, nil); err != nil {
+				t.Errorf("%v: %v", sizes, err)
+			}
+		}
+		if again, err := b.Trees[0].Root(b.Size()); err != nil || b.Size() != size || again != root || len(b.Stages) != len(sizes) || b.Counts().Registrations != int(size)-len(sizes) {
+			t.Errorf("%v: the log has changed: %v", sizes, err)
+		}
+	}
+}
+
+// A log extends each of its checkpoints, and no other that its key has signed.
+func TestConsistent(t *testing.T) {
+	log := func(series ...int) *book { // a stage of two registrations for each series
+		b := empty(t, 1)
+		for day, n := range series {
+			b.add(t, 1, "2026-11-0"+string(rune('1'+day)), records(n, tlog.Registration, 2)...)
+		}
+		return b
+	}
+	whole, longer := log(1, 2), log(1, 2, 3)
+	for i := range whole.stages {
+		if err := whole.Consistent(whole.stages[i].checkpoint); err != nil {
+			t.Errorf("its own checkpoint %d: %v", i, err)
+		}
+	}
+	for _, b := range []*book{whole, empty(t, 1)} {
+		if err := b.Consistent(longer.stages[2].checkpoint); !errors.Is(err, tlog.ErrAhead) || errors.As(err, new(*tlog.Fork)) {
+			t.Errorf("ahead of %d entries: %v", b.Size(), err)
+		}
+	}
+	signer, _ := keyOf(t, 1)
+	unsigned := signNote(t, strings.Replace(signedText(&log(1, 9).stages[1]), "\n6\n", "\n5\n", 1), signer)
+	for name, c := range map[string]struct{ given, own []byte }{
+		"another entry, of the size of a stage": {log(9).stages[0].checkpoint, whole.stages[0].checkpoint},
+		"of no size that it has signed":         {unsigned, whole.stages[1].checkpoint},
+	} {
+		var fork *tlog.Fork
+		if err := whole.Consistent(c.given); !errors.As(err, &fork) || !slices.Equal(fork.Notes, []string{string(c.own), string(c.given)}) ||
+			!strings.Contains(err.Error(), "www.base.example/log is forked") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	stranger, _ := namedKey(t, tlog.Origin(host, 1), 9)
+	if err := whole.Consistent(signNote(t, signedText(&whole.stages[0]), stranger)); !errors.Is(err, tlog.ErrUnknownKey) || errors.As(err, new(*tlog.Fork)) {
+		t.Errorf("of another key: %v", err)
 	}
 }

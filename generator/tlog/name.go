@@ -25,7 +25,7 @@ func IsName(text string) bool {
 // BoardPath is where the board of a verification is published, by its name.
 func BoardPath(name string) string { return "/scoreboard/" + name + ".json" }
 
-// nameOf is the name of the verification whose board is at a path, and "" where that is no board's.
+// nameOf is the name of the verification whose board is at a path, and "" for any other path.
 func nameOf(board string) string {
 	name := strings.TrimSuffix(path.Base(board), ".json")
 	if !IsName(name) || BoardPath(name) != board {

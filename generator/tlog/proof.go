@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"filippo.io/torchwood"
 	merkle "golang.org/x/mod/sumdb/tlog"
 )
 
@@ -23,21 +24,16 @@ const proofHeader = "c2sp.org/tlog-proof@v1\n"
 
 // Append appends the text of the proof.
 func (p *Proof) Append(b []byte) []byte {
-	b = append(b, proofHeader...)
-	if p.Extra != nil {
-		b = append(base64.StdEncoding.AppendEncode(append(b, "extra "...), p.Extra), '\n')
+	if p.Extra == nil {
+		return append(b, torchwood.FormatProof(p.Index, p.Hashes, p.Checkpoint)...)
 	}
-	b = append(strconv.AppendInt(append(b, "index "...), p.Index, 10), '\n')
-	for _, h := range p.Hashes {
-		b = append(append(b, h.String()...), '\n')
-	}
-	return append(append(b, '\n'), p.Checkpoint...)
+	return append(b, torchwood.FormatProofWithExtraData(p.Index, p.Extra, p.Hashes, p.Checkpoint)...)
 }
 
 // maxProof is how many hashes a proof has at most: those of a tree of 2^63 entries.
 const maxProof = 63
 
-// ParseProof reads a proof. It checks none of what the proof says.
+// ParseProof reads a proof. It does not verify what the proof says.
 func ParseProof(text []byte) (*Proof, error) {
 	rest, ok := strings.CutPrefix(string(text), proofHeader)
 	if !ok {
@@ -48,7 +44,7 @@ func ParseProof(text []byte) (*Proof, error) {
 	if extra, there := strings.CutPrefix(line, "extra "); there {
 		var err error
 		if p.Extra, err = base64.StdEncoding.Strict().DecodeString(extra); err != nil {
-			return nil, errors.New("read proof: what stands behind extra is no base64")
+			return nil, errors.New("read proof: its extra data is not base64")
 		}
 		line, rest, _ = strings.Cut(rest, "\n")
 	}
@@ -67,13 +63,13 @@ func ParseProof(text []byte) (*Proof, error) {
 		}
 		h, err := merkle.ParseHash(line)
 		if err != nil || h.String() != line || len(p.Hashes) == maxProof {
-			return nil, errors.New("read proof: a line is no SHA-256 in base64, or there are too many")
+			return nil, errors.New("read proof: a line is not a SHA-256 in base64, or there are too many")
 		}
 		p.Hashes = append(p.Hashes, h)
 	}
 	p.Checkpoint = []byte(rest)
 	if !bytes.Equal(p.Append(nil), text) { // base64 has more than one form
-		return nil, errors.New("read proof: it is written otherwise than proofs are")
+		return nil, errors.New("read proof: it is not in the form that proofs have")
 	}
 	return p, nil
 }

@@ -12,7 +12,7 @@ import (
 )
 
 // Source gives the bytes of a published file, by its path from the root of the host on. Its error
-// wraps fs.ErrNotExist where there is no such file. Several goroutines may call it at once.
+// wraps fs.ErrNotExist if there is no such file. Several goroutines may call it at once.
 type Source func(path string) ([]byte, error)
 
 // ErrNotLogged is the error about a record whose entry is not in the log.
@@ -92,7 +92,7 @@ func VerifyProof(text []byte, hash string, keys []string, witnesses []Witness) (
 	}
 	_, end, verification, err := parseOwn(p.Extra, keys, witnesses)
 	if err != nil {
-		return nil, fmt.Errorf("its extra data is no proof of a verification: %w", err)
+		return nil, fmt.Errorf("its extra data is not a proof of a verification: %w", err)
 	}
 	for _, kind := range recordKinds {
 		e := Entry{Kind: kind, Hash: hash}
@@ -143,7 +143,7 @@ func parseKeys(text []byte) ([]string, error) {
 // find gives the line of the look-up about a record.
 func find(read Source, hash string) (*lookupLine, error) {
 	if !isHash([]byte(hash)) {
-		return nil, fmt.Errorf("%.100q is no SHA-256 in lower-case hexadecimal", hash)
+		return nil, fmt.Errorf("%.100q is not a SHA-256 in lower-case hexadecimal", hash)
 	}
 	text, err := read(LookupPath(hash))
 	switch {
@@ -190,11 +190,11 @@ func parseLookupLine(line string) (*lookupLine, error) {
 	case len(l.hash) != hashDigits || !isHash([]byte(l.hash)):
 		return nil, errors.New("it does not begin with a SHA-256")
 	case err != nil || l.index < 0 || strconv.FormatInt(l.index, 10) != fields[1]:
-		return nil, errors.New("its index is no number")
+		return nil, errors.New("its index is not a number")
 	case !IsRecord(l.kind):
 		return nil, errors.New("its kind is not that of a record")
 	case len(fields) == 5 && (l.countsAs == l.kind || l.countsAs != None && !IsRecord(l.countsAs)):
-		return nil, errors.New("what it counts as is no other kind of a record")
+		return nil, errors.New("what it counts as is not another kind of a record")
 	}
 	return l, nil
 }
@@ -281,7 +281,7 @@ func (s *storedHashes) tile(level int, n int64) ([]byte, error) {
 	if s.tiles[p] == nil {
 		tile, err := s.read(p)
 		if err == nil && int64(len(tile)) != width*merkle.HashSize {
-			err = fmt.Errorf("%s has %d bytes in the place of %d", p, len(tile), width*merkle.HashSize)
+			err = fmt.Errorf("%s has %d bytes instead of %d", p, len(tile), width*merkle.HashSize)
 		}
 		if err != nil {
 			return nil, fmt.Errorf("read tile: %w", err)

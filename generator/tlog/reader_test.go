@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"maps"
 	"strings"
 	"testing"
 
@@ -12,16 +13,16 @@ import (
 
 // From six published files at most anyone makes the very proof that the operator makes.
 func TestReadProof(t *testing.T) {
-	for _, p := range []*published{years(t), publish(t, nil, addition{"2026-11-20", 1, records("a", tlog.Charter, 1)},
-		addition{"2026-11-21", 1, records("b", tlog.Registration, 70001)}, addition{"2026-11-22", 1, records("c", tlog.Registration, 255)})} {
-		for _, stage := range p.log.Stages {
+	for _, b := range []*book{years(t), treeOf(t, 2, 70_004, 70_260)} {
+		p := b.publish(t)
+		for _, stage := range b.Stages {
 			from := stage.Tree.First
 			for _, index := range []int64{from + 1, from + 2, from + 255, from + 256, from + 257, from + 300, from + stage.Size/2, from + 65535, from + 65537, from + stage.Size - 2} {
-				if index >= p.log.Size() || !p.log.IsRecordAt(index) {
+				if index >= b.Size() || !b.IsRecordAt(index) {
 					continue
 				}
-				hash := p.log.HashAt(index)
-				want, err := p.log.Prove(hash)
+				hash := b.HashAt(index)
+				want, err := b.Prove(hash)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -30,7 +31,7 @@ func TestReadProof(t *testing.T) {
 					text, err := p.read(path)
 					read, total = read+1, total+len(text)
 					return text, err
-				}, hash, p.log.Keys, nil)
+				}, hash, b.Keys, nil)
 				if err != nil {
 					t.Errorf("entry %d: %v", index, err)
 					continue
@@ -42,11 +43,11 @@ func TestReadProof(t *testing.T) {
 				if read > 5 || total > 100_000 { // and the keys
 					t.Errorf("entry %d: %d files, %d bytes", index, read, total)
 				}
-				kept, err := tlog.VerifyProof(text, hash, p.log.Keys, nil)
+				kept, err := tlog.VerifyProof(text, hash, b.Keys, nil)
 				if err != nil || kept.Entry != want.Entry || kept.Verification != want.Verification {
 					t.Errorf("entry %d: %+v, %v", index, kept, err)
 				}
-				if _, err := tlog.VerifyProof(text, tlog.RecordHash("another", ""), p.log.Keys, nil); err == nil {
+				if _, err := tlog.VerifyProof(text, tlog.RecordHash("another", ""), b.Keys, nil); err == nil {
 					t.Errorf("entry %d proves another record", index)
 				}
 			}
@@ -56,30 +57,34 @@ func TestReadProof(t *testing.T) {
 
 // A record that was not counted is not found, and no answer of a service makes a false proof.
 func TestReadProofFaults(t *testing.T) {
-	whole := years(t)
-	hash := whole.log.HashAt(300)
+	b := years(t)
+	whole, hash := b.publish(t), b.HashAt(300)
 	none := tlog.RecordHash("none", "")
-	if _, err := whole.log.Prove(none); !errors.Is(err, tlog.ErrNotLogged) {
+	if _, err := b.Prove(none); !errors.Is(err, tlog.ErrNotLogged) {
 		t.Errorf("error %v", err)
 	}
-	if _, err := tlog.ReadProof(whole.read, none, whole.log.Keys, nil); !errors.Is(err, tlog.ErrNotLogged) {
+	if _, err := tlog.ReadProof(whole.read, none, b.Keys, nil); !errors.Is(err, tlog.ErrNotLogged) {
 		t.Errorf("error %v", err)
 	}
-	if _, err := tlog.ReadProof(whole.read, "../../vkey", whole.log.Keys, nil); err == nil {
+	if _, err := tlog.ReadProof(whole.read, "../../vkey", b.Keys, nil); err == nil {
 		t.Error("a path is taken for a hash")
 	}
 	var paths []string
 	if _, err := tlog.ReadProof(func(path string) ([]byte, error) {
 		paths = append(paths, path)
 		return whole.read(path)
-	}, hash, whole.log.Keys, nil); err != nil {
+	}, hash, b.Keys, nil); err != nil {
 		t.Fatal(err)
 	}
 	for _, path := range paths {
-		for _, changed := range [][]byte{nil, []byte("<html>"), whole.files[path][:len(whole.files[path])-1], bytes.Repeat([]byte("\n"), 70000)} {
-			p := whole.clone()
-			p.files[path] = changed
-			if got, err := tlog.ReadProof(p.read, hash, whole.log.Keys, nil); err == nil {
+		cut := whole[path][:len(whole[path])-1]
+		if path == tlog.LookupPath(hash) {
+			cut = []byte(hash)
+		}
+		for _, changed := range [][]byte{nil, []byte("<html>"), cut, bytes.Repeat([]byte("\n"), 70000)} {
+			p := maps.Clone(whole)
+			p[path] = changed
+			if got, err := tlog.ReadProof(p.read, hash, b.Keys, nil); err == nil {
 				t.Errorf("%s as %.20q: %+v", path, changed, got)
 			}
 		}
@@ -90,50 +95,96 @@ func TestReadProofFaults(t *testing.T) {
 		hash + " 300 ../../vkey registration", hash + " 300 2026-11-21 own", hash + " 300 2026-11-20 verification", hash + " 99999999999999999999 2026-11-20 registration",
 		hash + " 300 2026-11-20 registration registration", hash,
 	} {
-		p := whole.clone()
-		p.files[path] = []byte(line + "\n")
-		if got, err := tlog.ReadProof(p.read, hash, whole.log.Keys, nil); err == nil {
+		p := maps.Clone(whole)
+		p[path] = []byte(line + "\n")
+		if got, err := tlog.ReadProof(p.read, hash, b.Keys, nil); err == nil {
 			t.Errorf("%s: %+v", line, got)
 		}
 	}
-	_, other := signer(t, 3)
+	_, other := keyOf(t, 3)
 	if _, err := tlog.ReadProof(whole.read, hash, []string{other}, nil); err == nil || !strings.Contains(err.Error(), "no known key") {
 		t.Errorf("error %v", err)
 	}
-	proof, err := whole.log.Prove(hash)
+	proof, err := b.Prove(hash)
 	if err != nil {
 		t.Fatal(err)
 	}
 	text := proof.Proof.Append(nil)
-	for i := range len(text) - len("x=\n") { // the last digit of the signature has two bits that package note does not read
+	unread := len("x=\n") // the last digit of a signature has two bits that package note does not read
+	own := len(proof.Proof.Extra) - unread
+	for i := range len(text) - unread {
 		changed := bytes.Clone(text)
 		changed[i] ^= 1
-		if _, err := tlog.VerifyProof(changed, hash, whole.log.Keys, nil); err == nil {
+		if p, err := tlog.VerifyProof(changed, hash, b.Keys, nil); err == nil &&
+			(bytes.Equal(p.Proof.Extra, proof.Proof.Extra) || !bytes.Equal(p.Proof.Extra[:own], proof.Proof.Extra[:own])) {
 			t.Errorf("byte %d does not count: %q", i, changed[max(0, i-10):i+1])
 		}
 	}
-	// The proof of one verification does not stand behind the checkpoint of another.
-	later, err := whole.log.Stages[1].Prove(300)
+	// The proof of one verification does not go with the checkpoint of another.
+	later, err := b.Stages[1].Prove(300)
 	if err != nil {
 		t.Fatal(err)
 	}
 	later.Extra = proof.Proof.Extra
-	if _, err := tlog.VerifyProof(later.Append(nil), hash, whole.log.Keys, nil); err == nil || !strings.Contains(err.Error(), "not that of the verification") {
+	if _, err := tlog.VerifyProof(later.Append(nil), hash, b.Keys, nil); err == nil || !strings.Contains(err.Error(), "not that of the verification") {
 		t.Errorf("error %v", err)
 	}
 }
 
+// A proof is refused for whatever it does not prove.
+func TestProofRefused(t *testing.T) {
+	b := treeOf(t, 7)
+	p, err := b.Stages[0].Prove(3)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, entry := string(p.Append(nil)), b.Trees[0].Entry(3)
+	line := func(n int) string { return strings.Split(text, "\n")[n] }
+	for name, c := range map[string]struct{ old, new, want string }{
+		"nothing":                       {"", "", ""},
+		"another header":                {"@v1", "@v2", `read proof: its first line is not "c2sp.org/tlog-proof@v1"`},
+		"no extra data":                 {line(1) + "\n", "", ""},
+		"extra data that is not base64": {"extra ", "extra *", "read proof: its extra data is not base64"},
+		"extra data with a line end":    {line(1), line(1) + "\r", "read proof: it is not in the form that proofs have"},
+		"no index":                      {"index 3\n", "", "read proof: it has no line with an index"},
+		"an index below zero":           {"index 3", "index -3", "read proof: it has no line with an index"},
+		"an index with a zero":          {"index 3", "index 03", "read proof: it has no line with an index"},
+		"an index that is no number":    {"index 3", "index three", "read proof: it has no line with an index"},
+		"another index":                 {"index 3", "index 2", "verify proof: the entry is not number 2 of the 7 that the checkpoint has signed"},
+		"an index behind the tree":      {"index 3", "index 9", "verify proof: the entry is not number 9 of the 7"},
+		"a hash that is none":           {line(3), line(3)[1:], "read proof: a line is not a SHA-256 in base64, or there are too many"},
+		"too many hashes":               {line(3), strings.Repeat(line(3)+"\n", 61) + line(3), "read proof: a line is not a SHA-256 in base64, or there are too many"},
+		"a hash twice":                  {line(3), line(3) + "\n" + line(3), "verify proof: the entry is not number 3"},
+		"a hash gone":                   {line(3) + "\n", "", "verify proof: the entry is not number 3"},
+		"hashes swapped":                {line(3) + "\n" + line(4), line(4) + "\n" + line(3), "verify proof: the entry is not number 3"},
+		"no checkpoint":                 {text[strings.Index(text, "\n\n"):], "\n", "read proof: it has no checkpoint"},
+		"a checkpoint of another size":  {"\n7\n", "\n8\n", "verify proof: open checkpoint: invalid signature"},
+		"a checkpoint with a line more": {text[len(text)-5:], text[len(text)-5:] + "x\n", "verify proof: open checkpoint: malformed note"},
+	} {
+		p, err := tlog.ParseProof([]byte(strings.Replace(text, c.old, c.new, 1)))
+		if err == nil {
+			_, err = p.Verify(entry, b.Keys, nil)
+		}
+		if (err == nil) != (c.want == "") || err != nil && !strings.HasPrefix(err.Error(), c.want) {
+			t.Errorf("%s: %v, want %s", name, err, c.want)
+		}
+	}
+	if _, err := p.Verify(entry, nil, nil); err == nil || !strings.Contains(err.Error(), "no known key has signed it") {
+		t.Errorf("without a key: %v", err)
+	}
+}
+
 func TestPublishedKeys(t *testing.T) {
-	_, first := signer(t, 1)
-	_, second := signer(t, 2)
+	_, first := keyOf(t, 1)
+	_, second := keyOf(t, 2)
 	for text, want := range map[string]string{
 		first + "\n":                      "",
 		first + "\n" + second + "\n":      "",
 		first:                             "has no end",
 		first + "\n" + first + "\n":       "two keys",
-		"":                                "no verifier key",
-		"<html></html>\n":                 "no verifier key",
-		strings.Repeat("x", 1<<20) + "\n": "no verifier key",
+		"":                                "not a verifier key",
+		"<html></html>\n":                 "not a verifier key",
+		strings.Repeat("x", 1<<20) + "\n": "not a verifier key",
 	} {
 		keys, err := tlog.PublishedKeys(func(string) ([]byte, error) { return []byte(text), nil })
 		if fmt.Sprint(err) != "<nil>" != (want != "") || err != nil && (!strings.Contains(err.Error(), want) || len(err.Error()) > 300) {
@@ -142,25 +193,25 @@ func TestPublishedKeys(t *testing.T) {
 	}
 }
 
-// FuzzReadProof gives an agent any text in the place of one of the files that a proof is made of.
+// FuzzReadProof gives an agent any text instead of one of the files that a proof is made of.
 func FuzzReadProof(f *testing.F) {
-	p := years(f)
-	hash := p.log.HashAt(300)
-	want, err := p.log.Prove(hash)
+	b := years(f)
+	p, hash := b.publish(f), b.HashAt(300)
+	want, err := b.Prove(hash)
 	if err != nil {
 		f.Fatal(err)
 	}
 	text := string(want.Proof.Append(nil))
 	paths := []string{tlog.LookupPath(hash), tlog.ProofPath("2026-11-20"), "/log/tile/0/001.p/52", "/log/tile/1/000.p/1", ""}
 	for i, path := range paths {
-		f.Add(uint(i), p.files[path])
+		f.Add(uint(i), p[path])
 	}
 	f.Add(uint(4), []byte(text))
 	f.Add(uint(0), []byte(hash+" 300 2026-11-20 registration own\n"))
 	f.Fuzz(func(t *testing.T, which uint, given []byte) {
 		path := paths[which%uint(len(paths))]
 		if path == "" {
-			if p, err := tlog.VerifyProof(given, hash, p.log.Keys, nil); err == nil && p.Entry != want.Entry {
+			if p, err := tlog.VerifyProof(given, hash, b.Keys, nil); err == nil && p.Entry != want.Entry {
 				t.Errorf("it proves %+v", p)
 			}
 			return
@@ -170,7 +221,7 @@ func FuzzReadProof(f *testing.F) {
 				return given, nil
 			}
 			return p.read(asked)
-		}, hash, p.log.Keys, nil)
+		}, hash, b.Keys, nil)
 		if err == nil && (got.Entry != want.Entry || string(got.Proof.Append(nil)) != text) {
 			t.Errorf("%s: another proof passes", path)
 		}

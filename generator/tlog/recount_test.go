@@ -40,7 +40,7 @@ func scripted(t testing.TB, text string) (entries []tlog.Entry) {
 	return entries
 }
 
-// What entries count, or why one of them cannot stand.
+// What entries count, or why one of them cannot be there.
 func TestRecount(t *testing.T) {
 	for _, c := range []struct {
 		first, second string // the entries of two stages; entry len(first) is a verification
@@ -57,11 +57,11 @@ func TestRecount(t *testing.T) {
 		{"r", "v0", tlog.Counts{Vouched: 1, Registrations: 1}, "registration vouched", ""},
 		{"o v0", "", tlog.Counts{Vouched: 1, Own: 1}, "own vouched", ""},
 		{"r 0:own v0", "", tlog.Counts{Vouched: 1, Own: 1}, "own vouched", ""},
-		{"c v0", "", tlog.Counts{}, "", "it vouches for entry 0, which is no registration"},
-		{"s v0", "", tlog.Counts{}, "", "it vouches for entry 0, which is no registration"},
-		{"c 0:registration v0", "", tlog.Counts{}, "", "it vouches for entry 0, which is no registration"},
-		{"r v0 v1", "", tlog.Counts{}, "", "it vouches for entry 1, which is no registration"},
-		{"", "v0", tlog.Counts{}, "", "it vouches for entry 0, which is no registration"},
+		{"c v0", "", tlog.Counts{}, "", "it vouches for entry 0, which is not a registration"},
+		{"s v0", "", tlog.Counts{}, "", "it vouches for entry 0, which is not a registration"},
+		{"c 0:registration v0", "", tlog.Counts{}, "", "it vouches for entry 0, which is not a registration"},
+		{"r v0 v1", "", tlog.Counts{}, "", "it vouches for entry 1, which is not a registration"},
+		{"", "v0", tlog.Counts{}, "", "it vouches for entry 0, which is not a registration"},
 		{"r v0 v0", "", tlog.Counts{}, "", "entry 0 is vouched for already"},
 		{"r v0", "v0", tlog.Counts{}, "", "entry 0 is vouched for already"},
 		{"r v0 1:none v0", "", tlog.Counts{}, "", "entry 0 is vouched for already"},

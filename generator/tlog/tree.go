@@ -47,7 +47,7 @@ func (t *Tree) Entry(i int64) []byte {
 // add adds an entry at the end.
 func (t *Tree) add(line []byte) {
 	if len(t.offsets)%tileWidth == 0 {
-		t.bundles = append(t.bundles, make([]byte, 0, tileWidth*(len(line)+2)))
+		t.bundles = append(t.bundles, make([]byte, 0, tileWidth*(min(len(line), usualLine)+2)))
 	}
 	last := &t.bundles[len(t.bundles)-1]
 	t.offsets = append(t.offsets, uint32(len(*last)))
@@ -115,7 +115,7 @@ func noHash(size, index int64) error {
 	return fmt.Errorf("the tree of %d entries has no hash %d of level %d", size, n, level)
 }
 
-// tile gives the hashes of a tile that there are, none where there is no such tile.
+// tile gives the hashes of a tile that there are, none if there is no such tile.
 func (t *Tree) tile(level int, n int64) []byte {
 	if level >= len(t.levels) || n >= int64(len(t.levels[level])) {
 		return nil

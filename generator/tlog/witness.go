@@ -3,10 +3,6 @@ package tlog
 import (
 	"bytes"
 	"context"
-	"crypto/ed25519"
-	"crypto/sha256"
-	"encoding/base64"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -15,9 +11,10 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
-	"unicode"
 
+	"filippo.io/torchwood"
 	"golang.org/x/mod/sumdb/note"
 	merkle "golang.org/x/mod/sumdb/tlog"
 )
@@ -40,45 +37,13 @@ func (w *Witness) Check() error {
 	return err
 }
 
-// cosignatureAlgorithm is Ed25519 over a note with a time (C2SP tlog-cosignature).
-const cosignatureAlgorithm = 4
-
-// cosigner verifies cosignatures. It implements note.Verifier.
-type cosigner struct {
-	name string
-	hash uint32
-	key  ed25519.PublicKey
-}
-
-func (c *cosigner) Name() string    { return c.name }
-func (c *cosigner) KeyHash() uint32 { return c.hash }
-
-// Verify checks a cosignature: eight bytes of Unix seconds and a signature.
-func (c *cosigner) Verify(msg, sig []byte) bool {
-	if len(sig) != 8+ed25519.SignatureSize {
-		return false
-	}
-	at := binary.BigEndian.Uint64(sig)
-	signed := "cosignature/v1\ntime " + strconv.FormatUint(at, 10) + "\n" + string(msg)
-	return ed25519.Verify(c.key, []byte(signed), sig[8:])
-}
-
-// verifier is what checks the cosignatures of a witness.
+// verifier verifies the cosignatures of a witness.
 func (w *Witness) verifier() (note.Verifier, error) {
-	parts := strings.SplitN(w.Key, "+", 3)
-	if len(parts) != 3 || parts[0] == "" || strings.ContainsFunc(parts[0], unicode.IsSpace) || len(parts[1]) != 8 {
-		return nil, fmt.Errorf("witness key %.100q is not name, hash and key with + between them", w.Key)
+	v, err := torchwood.NewCosignatureVerifier(w.Key)
+	if err != nil {
+		return nil, fmt.Errorf("witness key %.100q: %w (it is name, hash and an Ed25519 key of type 4, with + between them)", w.Key, err)
 	}
-	key, err := base64.StdEncoding.DecodeString(parts[2])
-	hash, hashErr := strconv.ParseUint(parts[1], 16, 32)
-	if err != nil || hashErr != nil || len(key) != 1+ed25519.PublicKeySize || key[0] != cosignatureAlgorithm {
-		return nil, fmt.Errorf("witness key %.100q is no Ed25519 key for cosignatures (type 4)", w.Key)
-	}
-	sum := sha256.Sum256(append([]byte(parts[0]+"\n"), key...))
-	if binary.BigEndian.Uint32(sum[:]) != uint32(hash) {
-		return nil, fmt.Errorf("witness key %.100q has a hash of another key", w.Key)
-	}
-	return &cosigner{parts[0], uint32(hash), key[1:]}, nil
+	return v, nil
 }
 
 // Bounds of what a witness is asked, and answers.
@@ -97,13 +62,59 @@ func (s *Stage) HasCosigned(w *Witness) bool {
 	return err == nil && len(c.Cosigned) > 0
 }
 
+// Asked is what became of asking one witness.
+type Asked struct {
+	Name     string `json:"name"`
+	URL      string `json:"url"`
+	Cosigned bool   `json:"cosigned"`
+	New      bool   `json:"new"`             // whether it has cosigned now
+	Error    string `json:"error,omitempty"` // why it has not
+}
+
+// CosignAll asks the witnesses that have not cosigned the newest checkpoint yet, side by side, and
+// gives the checkpoint with all cosignatures.
+func (l *Log) CosignAll(ctx context.Context, client *http.Client) (asked []Asked, checkpoint []byte, err error) {
+	s := l.Current()
+	asked = make([]Asked, len(l.Witnesses))
+	lines := make([][]byte, len(asked))
+	var asking sync.WaitGroup
+	for i := range asked {
+		w := &l.Witnesses[i]
+		asked[i] = Asked{Name: w.Name(), URL: w.URL, Cosigned: s.HasCosigned(w)}
+		if asked[i].Cosigned {
+			continue
+		}
+		asking.Go(func() {
+			var err error
+			if lines[i], err = l.Cosign(ctx, client, w); err != nil {
+				asked[i].Error = err.Error()
+			} else {
+				asked[i].Cosigned, asked[i].New = true, true
+			}
+		})
+	}
+	asking.Wait()
+	checkpoint = slices.Concat(s.Checkpoint, slices.Concat(lines...))
+	c, err := Open(checkpoint, l.Keys, l.Witnesses)
+	cosigned := 0
+	for i := range asked {
+		if asked[i].Cosigned {
+			cosigned++
+		}
+	}
+	if err == nil && len(c.Cosigned) != cosigned {
+		err = errors.New("two witnesses have the same key")
+	}
+	return asked, checkpoint, err
+}
+
 // Cosign asks a witness to cosign the checkpoint of the newest stage (C2SP tlog-witness), and gives
 // its cosignature: a line to append to the checkpoint.
 func (l *Log) Cosign(ctx context.Context, client *http.Client, w *Witness) (line []byte, err error) {
 	ctx, cancel := context.WithTimeout(ctx, WitnessTimeout)
 	defer cancel()
 	s := l.Current()
-	old := int64(0) // the tree that the witness has seen last, as far as that is known here
+	old := int64(0) // the last tree that the witness is known to have seen
 	for i := range l.Stages {
 		if before := &l.Stages[i]; before.Tree == s.Tree && before.HasCosigned(w) {
 			old = before.Size
@@ -129,22 +140,22 @@ func (l *Log) Cosign(ctx context.Context, client *http.Client, w *Witness) (line
 		case err != nil || size < 0 || strconv.FormatInt(size, 10) != text:
 			return nil, fmt.Errorf("it answers %d without the size that it has seen: %.100q", status, text)
 		case size > s.Size:
-			return nil, fmt.Errorf("it has seen a tree of %d entries, and the newest here has %d (is this content an old one?)", size, s.Size)
+			return nil, fmt.Errorf("it has seen a tree of %d entries, and the newest here has %d (is this content an old copy?)", size, s.Size)
 		case size == old && size == s.Size:
 			return nil, ErrSplit
 		}
 		old = size // another may have shown it a checkpoint meanwhile, so that it says so again
 	}
-	return nil, fmt.Errorf("it has named the size that it has seen %d times, and took none of them", maxAsked)
+	return nil, fmt.Errorf("it has named the size that it has seen %d times, and accepted none of them", maxAsked)
 }
 
-// addition is what a witness is asked: to go on from a tree of a size that it has seen.
+// addition asks a witness to extend a tree of a size that it has seen.
 func (s *Stage) addition(old int64) ([]byte, error) {
 	b := fmt.Appendf(nil, "old %d\n", old)
 	if 0 < old && old < s.Size {
 		proof, err := merkle.ProveTree(s.Size, old, s.Tree)
 		if err != nil {
-			return nil, fmt.Errorf("prove that the tree goes on from %d entries: %w", old, err)
+			return nil, fmt.Errorf("prove that the tree extends that of %d entries: %w", old, err)
 		}
 		for _, h := range proof {
 			b = append(append(b, h.String()...), '\n')
@@ -159,18 +170,18 @@ func (s *Stage) refusal(status int) string {
 	case status == http.StatusForbidden:
 		return "it knows the log by another key (tell who runs it of " + s.Tree.Key + ")"
 	case status == http.StatusNotFound:
-		return "it does not know the log (have who runs it add " + s.Tree.Key + ", and look at the url)"
+		return "it does not know the log (have who runs it add " + s.Tree.Key + ", and check the url)"
 	case status == http.StatusUnprocessableEntity:
 		return ErrSplit.Error() + " (compare the checkpoints that it has cosigned)"
 	case status/100 == 3:
 		return "it redirects (give the url of the witness itself)"
 	case status == http.StatusTooManyRequests || status/100 == 5:
-		return "it fails in passing (try again later)"
+		return "it fails for now (try again later)"
 	}
-	return "it takes no such request (look at the url)"
+	return "it does not take such a request (check the url)"
 }
 
-// ask sends a request to a witness, and once more where no answer comes. It follows no redirect.
+// ask sends a request to a witness, and once more if no answer comes. It follows no redirect.
 func (w *Witness) ask(ctx context.Context, client *http.Client, body []byte) (status int, answer []byte, err error) {
 	address := strings.TrimSuffix(w.URL, "/") + "/add-checkpoint"
 	direct := *client
@@ -195,7 +206,7 @@ func (w *Witness) ask(ctx context.Context, client *http.Client, body []byte) (st
 		}
 	}
 	if wrapped := (*url.Error)(nil); errors.As(err, &wrapped) {
-		err = wrapped.Err // who is asked is said by the caller
+		err = wrapped.Err // the caller names the witness
 	}
 	if errors.Is(err, context.DeadlineExceeded) {
 		err = fmt.Errorf("no answer within %s", WitnessTimeout)

@@ -4,10 +4,15 @@ import (
 	"bytes"
 	"context"
 	"crypto/ed25519"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/binary"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -16,12 +21,120 @@ import (
 	"anteroom/generator/tlog/tlogtest"
 )
 
+// cosigning is the key of a witness.
+type cosigning struct {
+	name string
+	key  ed25519.PrivateKey
+}
+
+func cosigningKey(name string, seed byte) cosigning {
+	return cosigning{name, ed25519.NewKeyFromSeed(bytes.Repeat([]byte{seed}, ed25519.SeedSize))}
+}
+
+// typed is the public key behind its algorithm, and its id.
+func (c cosigning) typed(algorithm byte) (key, id []byte) {
+	key = append([]byte{algorithm}, c.key.Public().(ed25519.PublicKey)...)
+	sum := sha256.Sum256([]byte(c.name + "\n" + string(key)))
+	return key, sum[:4]
+}
+
+func (c cosigning) verifier(algorithm byte) tlog.Witness {
+	key, id := c.typed(algorithm)
+	return tlog.Witness{Key: fmt.Sprintf("%s+%x+%s", c.name, id, base64.StdEncoding.EncodeToString(key)), URL: "https://" + c.name}
+}
+
+// cosign is the line that a witness adds to a checkpoint (C2SP tlog-cosignature), which says one
+// time and signs another.
+func (c cosigning) cosign(body string, says, signs uint64) string {
+	_, id := c.typed(4)
+	signature := ed25519.Sign(c.key, fmt.Appendf(nil, "cosignature/v1\ntime %d\n%s", signs, body))
+	line := slices.Concat(id, binary.BigEndian.AppendUint64(nil, says), signature)
+	return "— " + c.name + " " + base64.StdEncoding.EncodeToString(line) + "\n"
+}
+
+// The witnesses that have cosigned are named. One whose cosignature is wrong is not passed over.
+func TestWitnesses(t *testing.T) {
+	const at = 1_795_000_000
+	first, second := cosigningKey("witness.example/w", 1), cosigningKey("other.example", 2)
+	known := []tlog.Witness{first.verifier(4), second.verifier(4)}
+	b := treeOf(t, 5)
+	s := &b.stages[0]
+	body := signedText(s)
+	forged := cosigningKey(first.name, 3)
+	for name, c := range map[string]struct {
+		lines     string
+		witnesses []tlog.Witness
+		cosigned  []string
+		refused   string
+	}{
+		"none":                     {"", known, nil, ""},
+		"one":                      {first.cosign(body, at, at), known, []string{first.name}, ""},
+		"both":                     {second.cosign(body, at, at) + first.cosign(body, at+1, at+1), known, []string{second.name, first.name}, ""},
+		"one that is not known":    {second.cosign(body, at, at), known[:1], nil, ""},
+		"a key of the same name":   {forged.cosign(body, at, at), known, nil, ""},
+		"another time":             {first.cosign(body, at, at+1), known, nil, "invalid signature for key " + first.name},
+		"another checkpoint":       {first.cosign(body+"x", at, at), known, nil, "invalid signature for key " + first.name},
+		"half a line":              {first.cosign(body, at, at)[:60], known, nil, "malformed note"},
+		"a signature without time": {shorter(first.cosign(body, at, at), 8), known, nil, "invalid signature for key " + first.name},
+		"a signature of a byte":    {shorter(first.cosign(body, at, at), 71), known, nil, "invalid signature for key " + first.name},
+	} {
+		text := append(slices.Clone(s.checkpoint), c.lines...)
+		l, faults := readAll(b.Keys, c.witnesses, []stage{{s.name, s.lines, text}})
+		if c.refused != "" {
+			if !strings.HasPrefix(told(faults), "0: open checkpoint: "+c.refused) {
+				t.Errorf("%s: %swant %s", name, told(faults), c.refused)
+			}
+			continue
+		}
+		if faults != nil || !slices.Equal(l.Current().Cosigned, c.cosigned) {
+			t.Errorf("%s: %s%q, want %q", name, told(faults), l.Current().Cosigned, c.cosigned)
+		}
+	}
+
+	// A cosignature alone is no signature of the log.
+	alone := append([]byte(body+"\n"), first.cosign(body, at, at)...)
+	if _, err := tlog.Open(alone, b.Keys, known); err == nil || !strings.Contains(err.Error(), "and no key of that name has signed it") {
+		t.Errorf("a witness alone: %v", err)
+	}
+	// What a tree under a new key begins with has no cosignatures, whenever they came.
+	b = empty(t, 2)
+	b.add(t, 1, "2026-11-20", recordOf(tlog.Registration, 1))
+	b.add(t, 2, "2026-11-21")
+	b.stages[0].checkpoint = append(b.stages[0].checkpoint, first.cosign(signedText(&b.stages[0]), at, at)...)
+	if l, faults := readAll(b.Keys, known, b.stages); faults != nil || len(l.Stages[0].Cosigned) != 1 {
+		t.Errorf("a tree behind a cosigned checkpoint: %s", told(faults))
+	}
+}
+
+// shorter is a cosignature without the last n bytes.
+func shorter(line string, n int) string {
+	head, text, _ := strings.Cut(strings.TrimPrefix(line, "— "), " ")
+	signature, _ := base64.StdEncoding.DecodeString(strings.TrimSpace(text))
+	return "— " + head + " " + base64.StdEncoding.EncodeToString(signature[:len(signature)-n]) + "\n"
+}
+
+// The key of a witness is one for cosignatures.
+func TestWitnessKey(t *testing.T) {
+	w := cosigningKey("witness.example", 1)
+	good := w.verifier(4).Key
+	for key, want := range map[string]string{
+		good: "", w.verifier(1).Key: "unknown verifier algorithm", "": "malformed verifier id", "witness.example": "malformed verifier id",
+		good[:len(good)-4]: "invalid verifier hash", "two words" + good[strings.Index(good, "+"):]: "malformed verifier id",
+		"other.example" + good[strings.Index(good, "+"):]: "invalid verifier hash",
+	} {
+		err := (&tlog.Witness{Key: key}).Check()
+		if (err == nil) != (want == "") || err != nil && (!strings.HasPrefix(err.Error(), "witness key ") || !strings.Contains(err.Error(), want)) {
+			t.Errorf("%s: %v, want %s", key, err, want)
+		}
+	}
+}
+
 // A witness cosigns each checkpoint, whatever it has seen before.
 func TestCosign(t *testing.T) {
-	p := years(t)
-	stages := p.log.Stages
+	b := years(t)
+	stages := b.Stages
 	for seen := -1; seen < 4; seen++ {
-		l := *p.log
+		l := *b.Log
 		l.Stages = stages[:4] // under the first key
 		w := tlogtest.New(l.Keys[0])
 		if seen >= 0 {
@@ -52,9 +165,9 @@ func TestCosign(t *testing.T) {
 		}
 	}
 	// What a witness has cosigned before is where it is asked to go on from.
-	w := tlogtest.New(p.log.Keys[0])
+	w := tlogtest.New(b.Keys[0])
 	known := tlog.Witness{Key: w.VKey()}
-	grown := years(t).log
+	grown := years(t).Log
 	grown.Stages = grown.Stages[:4]
 	grown.Stages[1].Checkpoint = append(grown.Stages[1].Checkpoint, w.Cosign(string(grown.Stages[1].Checkpoint))...)
 	c, err := tlog.Open(grown.Stages[1].Checkpoint, grown.Keys, nil)
@@ -72,20 +185,19 @@ func TestCosign(t *testing.T) {
 
 // What a witness refuses, and what one that fails or lies does, is said and leaves nothing behind.
 func TestCosignFaults(t *testing.T) {
-	p := years(t)
-	l := *p.log
+	l := *years(t).Log
 	l.Stages = l.Stages[:4]
-	other := publish(t, nil, addition{"2026-11-20", 1, records("other", tlog.Registration, 307)}, addition{"2026-11-21", 1, records("other", tlog.Charter, 962)})
+	other := empty(t, 1).count(t, 1, "2026-11-20", records(30, tlog.Registration, 307)...).count(t, 1, "2026-11-21", records(31, tlog.Charter, 962)...)
 	split := func(stage int) *tlogtest.Witness {
 		w := tlogtest.New(l.Keys[0])
-		c, err := tlog.Open(other.log.Stages[stage].Checkpoint, l.Keys, nil)
+		c, err := tlog.Open(other.Stages[stage].Checkpoint, l.Keys, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
 		w.Size, w.Root = c.Size, c.Root
 		return w
 	}
-	_, foreign := signer(t, 2)
+	_, foreign := keyOf(t, 2)
 	otherKey := tlogtest.New(l.Keys[0])
 	otherKey.Secret = ed25519.NewKeyFromSeed(bytes.Repeat([]byte{8}, ed25519.SeedSize))
 	ahead := tlogtest.New(l.Keys[0])
@@ -112,12 +224,12 @@ func TestCosignFaults(t *testing.T) {
 		"that talks":                   {answer(200, strings.Repeat("— "+tlogtest.Name+" AAAA\n", 3)), "without a cosignature"},
 		"that talks without end":       {answer(200, strings.Repeat("— x AAAA\n", 10_000)), "more than 64 KiB"},
 		"that forbids":                 {answer(403, "no"), "403: it knows the log by another key"},
-		"that is overloaded":           {answer(503, ""), "503: it fails in passing"},
-		"that is a page":               {answer(405, "<html>"), "405: it takes no such request"},
+		"that is overloaded":           {answer(503, ""), "503: it fails for now"},
+		"that is a page":               {answer(405, "<html>"), "405: it does not take such a request"},
 		"that redirects":               {answer(307, ""), "307: it redirects"},
 		"that names no size":           {answer(409, "<html>"), "without the size"},
 		"that names a size below zero": {answer(409, "-1\n"), "without the size"},
-		"that is never content":        {answer(409, "5\n"), "took none of them"},
+		"that is never content":        {answer(409, "5\n"), "accepted none of them"},
 	} {
 		server := httptest.NewServer(c.handler)
 		line, err := l.Cosign(t.Context(), server.Client(), &tlog.Witness{Key: honest.VKey(), URL: server.URL + "/w"})
@@ -142,8 +254,7 @@ func TestCosignFaults(t *testing.T) {
 
 // FuzzCosignature gives a log any answer of a witness.
 func FuzzCosignature(f *testing.F) {
-	p := years(f)
-	l := *p.log
+	l := *years(f).Log
 	l.Stages = l.Stages[:4]
 	w := tlogtest.New(l.Keys[0])
 	good := w.Cosign(string(l.Stages[3].Checkpoint))

@@ -4,6 +4,8 @@
 package static
 
 import (
+	"bytes"
+	"compress/gzip"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -14,7 +16,7 @@ import (
 	"strings"
 
 	"anteroom/edge/assets"
-	"anteroom/edge/native/gzip"
+	"anteroom/edge/native/coding"
 )
 
 // File is a published file. Where it has Make, that is called at each request.
@@ -112,8 +114,12 @@ func (d *Documents) page(f *File, at string) *page {
 		}
 	}
 	d.headers.Apply(at, p.header)
-	if f.Make == nil && len(body) >= gzip.MinSize && compressible.MatchString(p.header.Get("Content-Type")) {
-		p.gzip = gzip.CompressBest(body)
+	if f.Make == nil && len(body) >= coding.MinSize && compressible.MatchString(p.header.Get("Content-Type")) {
+		var b bytes.Buffer
+		w, _ := gzip.NewWriterLevel(&b, gzip.BestCompression)
+		w.Write(body) // into memory: neither fails
+		w.Close()
+		p.gzip = b.Bytes()
 		p.header.Add("Vary", "Accept-Encoding")
 	}
 	return p
@@ -154,9 +160,9 @@ func (d *Documents) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		h[name] = values
 	}
 	body, etag := p.body, p.etag
-	if p.gzip != nil && gzip.Accepted(r.Header.Values("Accept-Encoding")) {
-		body, etag = p.gzip, gzip.Tag(p.etag)
-		h.Set("Content-Encoding", gzip.Name)
+	if p.gzip != nil && coding.Accepted(r.Header.Values("Accept-Encoding")) {
+		body, etag = p.gzip, coding.Tag(p.etag)
+		h.Set("Content-Encoding", coding.Gzip)
 	}
 	h.Set("ETag", etag)
 	if noneMatch(r.Header.Values("If-None-Match"), etag) {

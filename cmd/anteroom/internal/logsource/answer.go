@@ -1,0 +1,84 @@
+package logsource
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"regexp"
+
+	"anteroom/cmd/anteroom/internal/cli"
+	"anteroom/edge/jsondoc"
+	"anteroom/generator/tlog"
+)
+
+// MaxFile is the largest answer, checkpoint or proof that is read, in bytes.
+const MaxFile = 1 << 20
+
+// The forms of a record_id and of a payload_sha256.
+var (
+	recordIDs     = regexp.MustCompile(`^[0-9a-f]{32}$`)
+	payloadSHA256 = regexp.MustCompile(`^[0-9a-f]{64}$`)
+)
+
+// RecordHash gives the hash by which the log names a record: from its digits, or from the answer in
+// a file, on stdin if that is "-".
+func RecordHash(stdin io.Reader, argument string) (string, error) {
+	if hash, ok := tlog.ParseHash(argument); ok {
+		return hash, nil
+	}
+	hash, err := readRecordHash(stdin, argument)
+	if errors.Is(err, fs.ErrNotExist) {
+		err = fmt.Errorf("%w (give its file, or a hash of 64 hexadecimal digits)", err)
+	}
+	if err != nil {
+		return "", cli.Exit(cli.ExitUsage, fmt.Errorf("read the answer: %w", err))
+	}
+	return hash, nil
+}
+
+func readRecordHash(stdin io.Reader, name string) (string, error) {
+	const whole = "give the whole answer of the registration or charter, as it was received"
+	text, err := cli.ReadFile(stdin, name, MaxFile)
+	if err != nil {
+		return "", err
+	}
+	answer, err := jsondoc.Parse(text)
+	if err != nil {
+		return "", fmt.Errorf("%s: %w (%s)", name, err, whole)
+	}
+	if answer.Kind != jsondoc.Object {
+		return "", fmt.Errorf("%s: it is %s (%s)", name, answer.Kind, whole)
+	}
+	for _, wrapping := range []string{"result", "structuredContent"} { // of an MCP tool
+		if inner := answer.Get(wrapping); inner.Kind == jsondoc.Object {
+			answer = *inner
+		}
+	}
+	id, payload := answer.Get("record_id"), answer.Get("payload_sha256")
+	switch {
+	case answer.Get("receipt_spec").Kind == jsondoc.String:
+		return "", fmt.Errorf("%s is a receipt, which no verification counts (%s)", name, whole)
+	case answer.Get("recorded").Kind == jsondoc.Bool && !answer.Get("recorded").True:
+		return "", fmt.Errorf("%s is the answer of a dry run: nothing was recorded (do it without dry_run, and %s)", name, whole)
+	case !recordIDs.MatchString(id.Text):
+		return "", fmt.Errorf("%s has no record_id of 32 hexadecimal digits (%s)", name, whole)
+	case payloadSHA256.MatchString(payload.Text):
+		return tlog.RecordHash(id.Text, payload.Text), nil
+	case answer.Get("text_sha256").Kind == jsondoc.String: // a suggestion is named by its record_id alone
+		return tlog.RecordHash(id.Text, ""), nil
+	}
+	return "", fmt.Errorf("%s has no payload_sha256 of 64 hexadecimal digits (%s)", name, whole)
+}
+
+// ReadKept reads a checkpoint, or takes it out of a proof.
+func ReadKept(stdin io.Reader, name string) ([]byte, error) {
+	text, err := cli.ReadFile(stdin, name, MaxFile)
+	if err != nil {
+		return nil, err
+	}
+	if p, err := tlog.ParseProof(text); err == nil {
+		return p.Checkpoint, nil
+	}
+	return text, nil
+}

@@ -1,0 +1,130 @@
+// Package logsource says where the log commands read a public log, whose keys they believe, and
+// which record an answer is about.
+package logsource
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"net/url"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+
+	"anteroom/cmd/anteroom/internal/cli"
+	"anteroom/cmd/anteroom/internal/live"
+	"anteroom/generator/site"
+	"anteroom/generator/tlog"
+
+	"github.com/spf13/pflag"
+	"go.yaml.in/yaml/v4"
+)
+
+// Target is what the flags of a log command name.
+type Target struct {
+	Content, URL, Host string
+	Keys               []string
+}
+
+// AddFlags adds the flags to a command. content is the usual content folder.
+func (o *Target) AddFlags(flags *pflag.FlagSet, content string) {
+	flags.StringVar(&o.Content, "content", content, "the content `folder` whose keys are trusted without --key, if it exists and is of that host")
+	flags.StringVar(&o.URL, "url", "", "the `address` of the service that publishes the log, such as https://www.anteroom.example")
+	flags.StringVar(&o.Host, "host-header", "", "the host `name` to ask for, if the address has another")
+	flags.StringArrayVar(&o.Keys, "key", nil, "a `verifier key` of the log that is trusted; may be given several times")
+}
+
+// Trust is whom a check believes: the keys of a log and its witnesses. Without keys it believes
+// what the service itself publishes.
+type Trust struct {
+	Keys      []string
+	Witnesses []tlog.Witness
+	From      string // where the keys come from; "" without keys
+}
+
+// Trusted gives the keys of --key, else those of the content if that is of the host that is asked.
+func (o *Target) Trusted() (*Trust, error) {
+	for _, key := range o.Keys {
+		if _, err := tlog.CheckKey(key); err != nil {
+			return nil, cli.Usage(fmt.Errorf("--key %.100q: %w", key, err))
+		}
+	}
+	if len(o.Keys) > 0 {
+		return &Trust{Keys: o.Keys, From: "--key"}, nil
+	}
+	file := filepath.Join(o.Content, "service.yaml")
+	text, err := os.ReadFile(file)
+	if errors.Is(err, fs.ErrNotExist) {
+		return &Trust{}, nil
+	}
+	// The content as a whole may hold a log that takes longer to read than the one to be checked.
+	var s site.Service
+	if err == nil {
+		err = yaml.Load(text, &s)
+	}
+	if err != nil {
+		return nil, cli.Exit(cli.ExitUsage, fmt.Errorf("read the keys of the log in %s: %w (fix it, or give them with --key)", file, err))
+	}
+	if len(s.Log.Keys) == 0 || o.URL != "" && !o.asks(&s) {
+		return &Trust{}, nil
+	}
+	return &Trust{Keys: s.Log.Keys, Witnesses: s.Log.Witnesses, From: o.Content}, nil
+}
+
+// asks reports whether the service that is asked is that of a content: by its name, or on this
+// machine.
+func (o *Target) asks(s *site.Service) bool {
+	address, err := url.Parse(o.URL)
+	if err != nil {
+		return false
+	}
+	host := strings.ToLower(address.Hostname())
+	if o.Host != "" {
+		host = strings.ToLower(o.Host)
+	} else if ip := net.ParseIP(host); host == "localhost" || ip != nil && ip.IsLoopback() {
+		return true
+	}
+	return host == s.CanonicalHost || host == s.ApexHost || slices.Contains(s.PreviewHosts, host)
+}
+
+// Service reads from the service that --url names. where is its address.
+func (o *Target) Service(ctx context.Context) (read tlog.Source, where string, err error) {
+	s, err := live.New(o.URL)
+	if err != nil {
+		return nil, "", cli.Usage(err)
+	}
+	s.Host = o.Host
+	return func(path string) ([]byte, error) { return s.File(ctx, path) }, s.String(), nil
+}
+
+// Folder reads from a folder of documents.
+func Folder(folder string) tlog.Source {
+	return func(path string) ([]byte, error) { return os.ReadFile(filepath.Join(folder, filepath.FromSlash(path))) }
+}
+
+// FilesAtOnce is how many files are read at a time.
+func (o *Target) FilesAtOnce() int {
+	if o.URL != "" {
+		return live.FilesAtOnce
+	}
+	return runtime.GOMAXPROCS(0)
+}
+
+// WarnTrusted says that keys are trusted because the service itself publishes them.
+func WarnTrusted(t *cli.Terminal, keys []string) {
+	for _, key := range keys {
+		t.Warnf("the key %s is taken on trust, as the service itself publishes it (compare it with what others have, and give it with --key)", key)
+	}
+}
+
+// HintKeys says what to do about a checkpoint that no trusted key has signed.
+func HintKeys(err error) error {
+	if errors.Is(err, tlog.ErrUnknownKey) {
+		return fmt.Errorf("%w (each tree has a key of its own: give all that you trust with --key)", err)
+	}
+	return err
+}

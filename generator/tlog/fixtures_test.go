@@ -1,0 +1,225 @@
+package tlog_test
+
+import (
+	"bytes"
+	"fmt"
+	"io/fs"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"anteroom/generator/tlog"
+
+	"golang.org/x/mod/sumdb/note"
+)
+
+const host = "www.base.example"
+
+// keyOf gives the n-th key of the logs of tests, which is always the same.
+func keyOf(t testing.TB, n int) (signer note.Signer, key string) {
+	t.Helper()
+	return namedKey(t, tlog.Origin(host, n), byte(n))
+}
+
+func namedKey(t testing.TB, name string, seed byte) (signer note.Signer, key string) {
+	t.Helper()
+	secret, key, err := note.GenerateKey(bytes.NewReader(bytes.Repeat([]byte{seed}, 32)), name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if signer, err = note.NewSigner(secret); err != nil {
+		t.Fatal(err)
+	}
+	return signer, key
+}
+
+// signNote signs any text as a note.
+func signNote(t testing.TB, text string, signers ...note.Signer) []byte {
+	t.Helper()
+	signed, err := note.Sign(&note.Note{Text: text}, signers...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return signed
+}
+
+// stage is what a content has of a stage.
+type stage struct {
+	name              string
+	lines, checkpoint []byte
+}
+
+// signedText is what the checkpoint of a stage signs.
+func signedText(s *stage) string {
+	body, _, _ := strings.Cut(string(s.checkpoint), "\n\n")
+	return body + "\n"
+}
+
+// book is a log with its content.
+type book struct {
+	*tlog.Log
+	stages []stage
+	boards map[string][]byte
+}
+
+// empty is a log without entries, with so many keys.
+func empty(t testing.TB, keys int) *book {
+	t.Helper()
+	b := &book{Log: tlog.New(nil, nil), boards: map[string][]byte{}}
+	for n := range keys {
+		_, key := keyOf(t, n+1)
+		b.Keys = append(b.Keys, key)
+	}
+	return b
+}
+
+// add adds a stage, signed with the n-th key. Its verification follows the entries; there is no
+// board of it.
+func (b *book) add(t testing.TB, n int, name string, entries ...tlog.Entry) {
+	t.Helper()
+	signer, _ := keyOf(t, n)
+	lines, checkpoint, err := b.Append(name, append(slices.Clip(entries), verification(name)), signer)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.stages = append(b.stages, stage{name, lines, checkpoint})
+}
+
+// count adds a stage as a hand verification does, with its board.
+func (b *book) count(t testing.TB, n int, name string, entries ...tlog.Entry) *book {
+	t.Helper()
+	signer, _ := keyOf(t, n)
+	asOf := name[:len("2026-11-20")]
+	trial := b.Clone() // which tells the counts
+	if _, _, err := trial.Append(name, append(slices.Clip(entries), tlog.VerificationOf(name, asOf, nil)), signer); err != nil {
+		t.Fatal(err)
+	}
+	text := board(asOf, trial.Counts())
+	b.boards[tlog.BoardPath(name)], b.boards["/scoreboard.json"] = text, text
+	lines, checkpoint, err := b.Append(name, append(slices.Clip(entries), tlog.VerificationOf(name, asOf, text)), signer)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.stages = append(b.stages, stage{name, lines, checkpoint})
+	return b
+}
+
+// board is a document with the numbers of a verification.
+func board(asOf string, c tlog.Counts) []byte {
+	return fmt.Appendf(nil, `{"as_of":%q,"pilot_waitlist":{"verified_organic_agent_conversions":%d,"registrations_recorded":%d},"orgs":{"charters_filed":%d},`+
+		`"suggestions":{"received_external":%d},"excluded_from_counts":{"development_seed_and_test_records":%d}}`,
+		asOf, c.Vouched, c.Registrations, c.Charters, c.Suggestions, c.Own)
+}
+
+// recordOf is an entry of a record, other than that of any other number.
+func recordOf(kind string, number int) tlog.Entry {
+	return tlog.Entry{Kind: kind, Hash: tlog.RecordHash(strconv.Itoa(number), "payload")}
+}
+
+// records are entries of n records of a kind, which have no number in common with those of another
+// series.
+func records(series int, kind string, n int) (entries []tlog.Entry) {
+	for i := range n {
+		entries = append(entries, recordOf(kind, series*100_000+i))
+	}
+	return entries
+}
+
+func verification(name string) tlog.Entry {
+	return tlog.Entry{
+		Kind: tlog.Verification, AsOf: name[:len("2026-11-20")],
+		Board: "/scoreboard/" + name + ".json", BoardSHA256: tlog.RecordHash(name, ""),
+	}
+}
+
+func correction(index int64, to string) tlog.Entry {
+	return tlog.Entry{Kind: tlog.Correction, Index: index, To: to}
+}
+
+func vouched(index int64) tlog.Entry { return tlog.Entry{Kind: tlog.Vouched, Index: index} }
+
+// treeOf makes a log of one tree with stages of these sizes, of registrations.
+func treeOf(t testing.TB, sizes ...int64) *book {
+	t.Helper()
+	b := empty(t, 1)
+	for day, size := range sizes {
+		var entries []tlog.Entry
+		for n := b.Size(); n < size-1; n++ {
+			entries = append(entries, recordOf(tlog.Registration, int(n)))
+		}
+		b.count(t, 1, fmt.Sprintf("2026-11-%02d", day+1), entries...)
+	}
+	return b
+}
+
+// sizesFrom are those of three checkpoints, of which the first has n entries.
+func sizesFrom(n int64) []int64 { return []int64{n, n + 1, n + 256} }
+
+// years is a log of five verifications and two keys, with corrections of earlier entries.
+func years(t testing.TB) *book {
+	t.Helper()
+	b := empty(t, 2)
+	b.count(t, 1, "2026-11-20", slices.Concat(records(1, tlog.Registration, 300), records(2, tlog.Charter, 2), records(3, tlog.Suggestion, 1), records(4, tlog.Own, 4))...)
+	b.count(t, 1, "2026-11-21", append(records(5, tlog.Registration, 400), correction(7, tlog.Own), vouched(12))...)
+	b.count(t, 1, "2026-11-21-2", records(6, tlog.Registration, 53)...)
+	b.count(t, 1, "2026-11-25", append(records(7, tlog.Charter, 5), records(8, tlog.Registration, 500)...)...)
+	return b.count(t, 2, "2027-01-02", append(records(9, tlog.Registration, 20), correction(8, tlog.None), vouched(13))...)
+}
+
+// readAll reads the content of a log, up to the first fault.
+func readAll(keys []string, witnesses []tlog.Witness, stages []stage) (*tlog.Log, []tlog.Fault) {
+	l := tlog.New(keys, witnesses)
+	for _, s := range stages {
+		if faults := l.Read(s.name, bytes.NewReader(s.lines), s.checkpoint); faults != nil {
+			return l, faults
+		}
+	}
+	return l, nil
+}
+
+// told lists faults, a line each.
+func told(faults []tlog.Fault) string {
+	var b strings.Builder
+	for _, f := range faults {
+		fmt.Fprintf(&b, "%d: %s\n", f.Line, f.What)
+	}
+	return b.String()
+}
+
+// published are files by their paths. Its read is a tlog.Source.
+type published map[string][]byte
+
+func (p published) read(path string) ([]byte, error) {
+	text, there := p[path]
+	if !there {
+		return nil, fmt.Errorf("read %s: %w", path, fs.ErrNotExist)
+	}
+	return text, nil
+}
+
+// publish gives what a service publishes of a log.
+func (b *book) publish(t testing.TB) published {
+	t.Helper()
+	p := published(filesOf(t, b.Log))
+	maps.Copy(p, b.boards)
+	return p
+}
+
+// filesOf are the files of a log by their paths. A path may not come twice.
+func filesOf(t testing.TB, l *tlog.Log) map[string][]byte {
+	t.Helper()
+	list, err := l.Files()
+	if err != nil {
+		t.Fatal(err)
+	}
+	files := map[string][]byte{}
+	for _, f := range list {
+		if _, twice := files[f.Path]; twice {
+			t.Errorf("%s is published twice", f.Path)
+		}
+		files[f.Path] = f.Content()
+	}
+	return files
+}
