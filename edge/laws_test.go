@@ -23,10 +23,9 @@ import (
 // endpoints.
 var pure = map[string]int{
 	// texts and numbers
-	"edge/civil": 0, "edge/clientaddr": 0, "edge/email": 0, "edge/jsondoc": 0, "edge/quote": 0, "edge/sha256": 0,
-	"edge/endpoint/mcp/protocol": 0,
+	"edge/civil": 0, "edge/jsondoc": 0, "edge/quote": 0, "edge/sha256": 0,
 	// what a turn is made of
-	"edge/canon": 1, "edge/input": 1, "edge/snapshot": 1, "edge/jsonrpc": 2, "edge/turn": 2,
+	"edge/canon": 1, "edge/input": 1, "edge/snapshot": 1, "edge/turn": 2, "edge/endpoint/mcp/protocol": 2,
 	// what endpoints share
 	"edge/store/outbox": 3, "edge/respond": 3, "edge/record": 4,
 	// the table of endpoints, and what calls through it

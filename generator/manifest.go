@@ -9,7 +9,6 @@ import (
 
 	"anteroom/edge/api"
 	"anteroom/edge/canon"
-	"anteroom/edge/email"
 	"anteroom/edge/endpoint/bizday"
 	"anteroom/edge/endpoint/mcp/protocol"
 	"anteroom/edge/endpoint/org"
@@ -36,8 +35,8 @@ func (g *generation) manifest() {
 			BatchMessages:   g.site.Service.Limits.BatchMessages,
 			BatchWrites:     g.site.Service.Limits.BatchWrites,
 			WriteWindow:     api.Window,
-			EmailBytes:      email.MaxAddress,
-			EmailLocalBytes: email.MaxLocalPart,
+			EmailBytes:      input.MaxAddress,
+			EmailLocalBytes: input.MaxLocalPart,
 
 			EchoedCodePoints: input.MaxEcho,
 			EchoedEntries:    input.MaxEntries,

@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"anteroom/edge/api"
-	"anteroom/edge/jsonrpc"
+	"anteroom/edge/endpoint/mcp/protocol"
 	"anteroom/edge/respond"
 	"anteroom/edge/snapshot"
 	"anteroom/generator/model"
@@ -233,7 +233,7 @@ func (d *openAPIDocument) jsonRPCOperation(described *object, op *api.Operation)
 	d.responses.set("JSONRPCError", object{
 		{"description", "A JSON-RPC error, whose message says what is wrong with the request."},
 		{"headers", d.headerRefs("Cache-Control")},
-		{"content", answers(object{{"jsonrpc", "2.0"}, {"id", nil}, {"error", object{{"code", jsonrpc.InvalidRequest}, {"message", "Invalid request"}}}})},
+		{"content", answers(object{{"jsonrpc", "2.0"}, {"id", nil}, {"error", object{{"code", protocol.InvalidRequest}, {"message", "Invalid request"}}}})},
 	})
 	failed := object{{"$ref", "#/components/responses/JSONRPCError"}}
 	responses := object{

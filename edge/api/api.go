@@ -18,7 +18,6 @@ import (
 	"anteroom/edge/endpoint/waitlist"
 	"anteroom/edge/input"
 	"anteroom/edge/jsondoc"
-	"anteroom/edge/jsonrpc"
 	"anteroom/edge/respond"
 	"anteroom/edge/snapshot"
 	"anteroom/edge/turn"
@@ -230,7 +229,7 @@ var Routes = []*Route{
 		ID: "mcp", Path: protocol.Path, Tag: "mcp", Contract: contract("mcp"), Refusal: &Document{ID: MCPInstall},
 		Headers: ", MCP-Protocol-Version, Mcp-Method, Mcp-Name, Mcp-Session-Id, Last-Event-ID, Authorization",
 		Operations: []*Operation{
-			{ID: "callMCP", Methods: post, Fields: jsonrpc.Fields, Writes: true, Cache: NoStore, Protocol: true},
+			{ID: "callMCP", Methods: post, Fields: protocol.Fields, Writes: true, Cache: NoStore, Protocol: true},
 			{ID: "endMCPSession", Methods: []string{"DELETE"}, Cache: NoStore, Handle: func(*turn.Turn, *input.Input) *turn.Response { return none() }},
 		},
 	},

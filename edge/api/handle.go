@@ -7,7 +7,6 @@ import (
 	"strconv"
 	"strings"
 
-	"anteroom/edge/clientaddr"
 	"anteroom/edge/input"
 	"anteroom/edge/jsondoc"
 	"anteroom/edge/respond"
@@ -236,7 +235,7 @@ func (a *API) Call(t *turn.Turn, route *Route, op *Operation, in *input.Input) *
 func (a *API) Perform(t *turn.Turn, op *Operation, in *input.Input) *turn.Response {
 	in.Fields = op.Fields
 	if op.Writes && !in.DryRun && t.Host.Limiter && (!in.FromQuery || names(op, in)) {
-		limit := turn.Limit{Key: clientaddr.Key(t.Host.Client), Policy: policyName}
+		limit := turn.Limit{Key: callerKey(t.Host.Client), Policy: policyName}
 		return turn.Presume(limit, func(left turn.Result) *turn.Response {
 			if refusal := a.limited(t, limit, &left); refusal != nil {
 				return refusal

@@ -9,7 +9,6 @@ import (
 	"unicode/utf8"
 
 	"anteroom/edge/civil"
-	"anteroom/edge/email"
 	"anteroom/edge/jsondoc"
 )
 
@@ -246,7 +245,7 @@ func (in *Input) text(field string, v *jsondoc.Value) (text string, present bool
 func (in *Input) CheckText(f *Field, name, value string) bool {
 	before := in.Total
 	if f.Type == Email {
-		if !email.Valid(value) {
+		if !ValidEmail(value) {
 			in.Add(name, NotAnEmail, "is not an e-mail address: send a bare one, like name@host.example, or leave it out")
 		}
 		return in.Total == before

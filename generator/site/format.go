@@ -11,7 +11,7 @@ import (
 	"strings"
 
 	"anteroom/edge/civil"
-	"anteroom/edge/email"
+	"anteroom/edge/input"
 )
 
 // format is a rule for the text of one value.
@@ -30,7 +30,7 @@ var formats = map[string]format{
 	"date":         {validDate, "want a date of the calendar: 2026-11-20"},
 	"time":         {validTime, "want RFC 3339 in UTC, whole seconds: 2026-11-20T12:00:00Z"},
 	"host":         {validHost, "want a bare host name in lower case: www.anteroom.example"},
-	"email":        {func(s []byte) bool { return email.Valid(string(s)) }, "want a bare address: name@anteroom.example"},
+	"email":        {func(s []byte) bool { return input.ValidEmail(string(s)) }, "want a bare address: name@anteroom.example"},
 	publicKey:      {validPublicKey, "want the public half as anteroom key public prints it: 32 bytes in standard, padded base64, 44 characters"},
 	"indexnow-key": {regexp.MustCompile(`^[A-Za-z0-9-]{8,128}$`).Match, "want 8 to 128 letters, digits and hyphens"},
 	"upstream":     {validUpstream, "want an absolute https URL, or http on a loopback address"},
@@ -206,7 +206,7 @@ var telephone = regexp.MustCompile(`^tel:\+[0-9-]+$`)
 // validContact takes the URIs of a Contact field (RFC 9116, section 2.5.3).
 func validContact(s []byte) bool {
 	if address, ok := bytes.CutPrefix(s, []byte("mailto:")); ok {
-		return email.Valid(string(address))
+		return input.ValidEmail(string(address))
 	}
 	return validURL(s) || telephone.Match(s)
 }

@@ -19,7 +19,6 @@ import (
 	"anteroom/edge/endpoint/mcp/protocol"
 	"anteroom/edge/input"
 	"anteroom/edge/jsondoc"
-	"anteroom/edge/jsonrpc"
 	"anteroom/edge/respond"
 	"anteroom/edge/snapshot"
 	"anteroom/edge/turn"
@@ -63,9 +62,9 @@ func Load(s *snapshot.Snapshot, a *api.API) (*Server, error) {
 func (s *Server) Handle(t *turn.Turn) *turn.Response {
 	t.Failed = Unfinished()
 	if r := api.Unreadable(t); r != nil {
-		return refuse(r.Problem.Status, nil, &jsonrpc.Error{Code: jsonrpc.InvalidRequest, Message: "Invalid request: " + r.Detail})
+		return refuse(r.Problem.Status, nil, &failure{Code: protocol.InvalidRequest, Message: "Invalid request: " + r.Detail})
 	}
-	messages, batch, fault := jsonrpc.Parse(t.Request.Body, int(s.snapshot.BatchMessages))
+	messages, batch, fault := parse(t.Request.Body, int(s.snapshot.BatchMessages))
 	alone := !batch && len(messages) == 1 && stateless(t, &messages[0])
 	if alone {
 		fault = checkStateless(t, &messages[0])
@@ -102,21 +101,21 @@ func (s *Server) Handle(t *turn.Turn) *turn.Response {
 }
 
 // answerAll answers messages, one after the other, and then answers the request with finish.
-func (s *Server) answerAll(t *turn.Turn, a *answers, messages []jsonrpc.Message, finish func() *turn.Response) *turn.Response {
+func (s *Server) answerAll(t *turn.Turn, a *answers, messages []message, finish func() *turn.Response) *turn.Response {
 	for i := range messages {
 		m := &messages[i]
-		a.valid = a.valid || m.Kind != jsonrpc.Invalid
+		a.valid = a.valid || m.Kind != notAMessage
 		switch m.Kind {
-		case jsonrpc.Invalid:
-			a.fail(m, &jsonrpc.Error{Code: jsonrpc.InvalidRequest, Message: "Invalid request: " + m.Fault})
-		case jsonrpc.Request:
+		case notAMessage:
+			a.fail(m, &failure{Code: protocol.InvalidRequest, Message: "Invalid request: " + m.Fault})
+		case request:
 			if r := s.answer(t, a, m); r != nil {
 				return r.Then(func(r *turn.Response) *turn.Response {
 					a.called(m, r)
 					return s.answerAll(t, a, messages[i+1:], finish)
 				})
 			}
-		case jsonrpc.Notification:
+		case notification:
 			a.taken = append(a.taken, m)
 		}
 	}
@@ -125,7 +124,7 @@ func (s *Server) answerAll(t *turn.Turn, a *answers, messages []jsonrpc.Message,
 
 // room is about how many bytes the answers will take. A buffer that has to grow leaves its old
 // memory behind, which nothing frees on the edge.
-func (s *Server) room(messages []jsonrpc.Message) int {
+func (s *Server) room(messages []message) int {
 	room := 256
 	for i := range messages {
 		switch messages[i].Method {
@@ -141,21 +140,21 @@ func (s *Server) room(messages []jsonrpc.Message) int {
 
 // Unfinished answers a POST that the host could not take to its end.
 func Unfinished() *turn.Response {
-	return refuse(500, nil, &jsonrpc.Error{
-		Code: jsonrpc.InternalError, Message: "Internal error: the request could not be finished. Whether something was recorded is not known.",
+	return refuse(500, nil, &failure{
+		Code: protocol.InternalError, Message: "Internal error: the request could not be finished. Whether something was recorded is not known.",
 	})
 }
 
 // refuse answers a whole request with one error.
-func refuse(status int, id []byte, fault *jsonrpc.Error) *turn.Response {
+func refuse(status int, id []byte, fault *failure) *turn.Response {
 	w := jsondoc.Writer{}
-	jsonrpc.WriteError(&w, id, fault)
+	writeError(&w, id, fault)
 	return respond.JSON(status, respond.MediaJSON, string(api.NoStore), w.Buf)
 }
 
 // idOf is the id of the only message. It is nil where that has no id, and where there are more
 // messages.
-func idOf(messages []jsonrpc.Message, batch bool) []byte {
+func idOf(messages []message, batch bool) []byte {
 	if batch || len(messages) != 1 {
 		return nil
 	}
@@ -164,23 +163,23 @@ func idOf(messages []jsonrpc.Message, batch bool) []byte {
 
 // checkVersion refuses a version header that names no supported revision. A client that sends an
 // initialize may name a newer one: the answer tells it which revision to use.
-func checkVersion(t *turn.Turn, messages []jsonrpc.Message) *jsonrpc.Error {
+func checkVersion(t *turn.Turn, messages []message) *failure {
 	version := t.Request.Get("mcp-protocol-version")
 	if version == "" || slices.Contains(protocol.Versions, version) ||
-		slices.ContainsFunc(messages, func(m jsonrpc.Message) bool { return m.Kind == jsonrpc.Request && m.Method == "initialize" }) {
+		slices.ContainsFunc(messages, func(m message) bool { return m.Kind == request && m.Method == "initialize" }) {
 		return nil
 	}
-	return &jsonrpc.Error{
-		Code:    jsonrpc.InvalidRequest,
+	return &failure{
+		Code:    protocol.InvalidRequest,
 		Message: "Invalid request: the header MCP-Protocol-Version names no supported revision; there are " + strings.Join(protocol.Versions, ", "),
 	}
 }
 
 // checkWrites refuses messages that ask for more writes than one request may.
-func (s *Server) checkWrites(messages []jsonrpc.Message) *jsonrpc.Error {
+func (s *Server) checkWrites(messages []message) *failure {
 	writes := int64(0)
 	for i := range messages {
-		if m := &messages[i]; m.Kind == jsonrpc.Request && m.Method == "tools/call" {
+		if m := &messages[i]; m.Kind == request && m.Method == "tools/call" {
 			if called, in, fault := s.call(m); fault == nil && called.operation.Writes && !in.DryRun {
 				writes++
 			}
@@ -189,8 +188,8 @@ func (s *Server) checkWrites(messages []jsonrpc.Message) *jsonrpc.Error {
 	if writes <= s.snapshot.BatchWrites {
 		return nil
 	}
-	return &jsonrpc.Error{
-		Code: jsonrpc.InvalidRequest,
+	return &failure{
+		Code: protocol.InvalidRequest,
 		Message: "Invalid request: the batch has " + strconv.FormatInt(writes, 10) + " calls that write, and at most " +
 			strconv.FormatInt(s.snapshot.BatchWrites, 10) + " are done in one; none was done",
 	}
@@ -202,14 +201,14 @@ type answers struct {
 	any       bool // whether there is an answer
 	valid     bool // whether a message is one of JSON-RPC
 	logs      []string
-	taken     []*jsonrpc.Message // those that were not refused
-	stateless bool               // whether they are of the stateless revision
-	status    int                // HTTP status: in the older revisions an error is in an answer of 200, too
+	taken     []*message // those that were not refused
+	stateless bool       // whether they are of the stateless revision
+	status    int        // HTTP status: in the older revisions an error is in an answer of 200, too
 }
 
-func (a *answers) result(m *jsonrpc.Message, write func(w *jsondoc.Writer)) {
+func (a *answers) result(m *message, write func(w *jsondoc.Writer)) {
 	a.any, a.taken = true, append(a.taken, m)
-	jsonrpc.WriteResult(&a.w, m.ID, func(w *jsondoc.Writer) {
+	writeResult(&a.w, m.ID, func(w *jsondoc.Writer) {
 		if a.stateless {
 			w.Str("resultType", "complete")
 		}
@@ -217,21 +216,21 @@ func (a *answers) result(m *jsonrpc.Message, write func(w *jsondoc.Writer)) {
 	})
 }
 
-func (a *answers) fail(m *jsonrpc.Message, fault *jsonrpc.Error) {
+func (a *answers) fail(m *message, fault *failure) {
 	if a.any = true; a.stateless {
 		a.status = statusOf(fault.Code)
 	}
-	jsonrpc.WriteError(&a.w, m.ID, fault)
+	writeError(&a.w, m.ID, fault)
 }
 
 // invalid is an error about the params of a request.
-func invalid(detail string) *jsonrpc.Error {
-	return &jsonrpc.Error{Code: jsonrpc.InvalidParams, Message: "Invalid params: " + detail}
+func invalid(detail string) *failure {
+	return &failure{Code: protocol.InvalidParams, Message: "Invalid params: " + detail}
 }
 
 // answer answers a request. Where the request calls a tool, answer gives the response of the tool's
 // operation, with which answers.called answers the request.
-func (s *Server) answer(t *turn.Turn, a *answers, m *jsonrpc.Message) *turn.Response {
+func (s *Server) answer(t *turn.Turn, a *answers, m *message) *turn.Response {
 	if m.Params.Kind != jsondoc.Absent && m.Params.Kind != jsondoc.Object {
 		a.fail(m, invalid("params must be an object, not "+m.Params.Kind.String()))
 		return nil
@@ -275,13 +274,13 @@ func (s *Server) answer(t *turn.Turn, a *answers, m *jsonrpc.Message) *turn.Resp
 		if a.stateless {
 			methods = append([]string{"server/discover"}, methods[2:]...)
 		}
-		a.fail(m, &jsonrpc.Error{Code: jsonrpc.MethodNotFound, Message: "Method not found: " + input.Cut(m.Method) + "; there are " + strings.Join(methods, ", ")})
+		a.fail(m, &failure{Code: protocol.MethodNotFound, Message: "Method not found: " + input.Cut(m.Method) + "; there are " + strings.Join(methods, ", ")})
 	}
 	return nil
 }
 
 // list answers a list. The whole list is on its first page, so this server has given out no cursor.
-func (s *Server) list(a *answers, m *jsonrpc.Message, write func(w *jsondoc.Writer)) {
+func (s *Server) list(a *answers, m *message, write func(w *jsondoc.Writer)) {
 	if cursor := m.Params.Get("cursor").Kind; cursor != jsondoc.Absent && cursor != jsondoc.Null {
 		a.fail(m, invalid("this list has one page, and no cursor"))
 		return
@@ -295,7 +294,7 @@ func (s *Server) list(a *answers, m *jsonrpc.Message, write func(w *jsondoc.Writ
 }
 
 // named gives the name and the arguments in the params of a request.
-func named(m *jsonrpc.Message) (name string, arguments *jsondoc.Value, fault *jsonrpc.Error) {
+func named(m *message) (name string, arguments *jsondoc.Value, fault *failure) {
 	arguments = m.Params.Get("arguments")
 	switch {
 	case m.Params.Get("name").Kind != jsondoc.String:
@@ -308,7 +307,7 @@ func named(m *jsonrpc.Message) (name string, arguments *jsondoc.Value, fault *js
 
 // call finds the tool that a request calls, and makes the call's arguments the input of an
 // operation.
-func (s *Server) call(m *jsonrpc.Message) (called *tool, in *input.Input, fault *jsonrpc.Error) {
+func (s *Server) call(m *message) (called *tool, in *input.Input, fault *failure) {
 	name, arguments, fault := named(m)
 	if fault != nil {
 		return nil, nil, fault
@@ -334,7 +333,7 @@ func (s *Server) call(m *jsonrpc.Message) (called *tool, in *input.Input, fault 
 // called answers the call of a tool with the answer of its operation. A refusal is a result with
 // isError, so that a model sees it. It has no structured content, which would have to follow the
 // output schema.
-func (a *answers) called(m *jsonrpc.Message, r *turn.Response) {
+func (a *answers) called(m *message, r *turn.Response) {
 	if r.Log != "" {
 		a.logs = append(a.logs, r.Log)
 	}

@@ -299,3 +299,8 @@ func TestPromptFaults(t *testing.T) {
 		}
 	}
 }
+
+// A fake host holds the transcripts of this package.
+func TestTranscripts(t *testing.T) {
+	edgetest.RunTranscripts(t, edgetest.InMemory, "mcp", "mcp-batch", "mcp-stateless")
+}

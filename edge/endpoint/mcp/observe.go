@@ -7,13 +7,12 @@ import (
 	"anteroom/edge/endpoint/selftest"
 	"anteroom/edge/input"
 	"anteroom/edge/jsondoc"
-	"anteroom/edge/jsonrpc"
 	"anteroom/edge/turn"
 )
 
 // observe says what a request shows of its clients. taken are its messages that were not refused: a
 // refused one shows nothing, and neither does a self-test.
-func observe(t *turn.Turn, taken []*jsonrpc.Message) (observed []turn.Observation) {
+func observe(t *turn.Turn, taken []*message) (observed []turn.Observation) {
 	if len(taken) == 0 || t.Request.Get(selftest.Header) != "" {
 		return nil
 	}
@@ -21,7 +20,7 @@ func observe(t *turn.Turn, taken []*jsonrpc.Message) (observed []turn.Observatio
 	for _, m := range taken {
 		kind, info := "", m.Params.Get("_meta").Get(metaClientInfo)
 		switch {
-		case m.Kind != jsonrpc.Request:
+		case m.Kind != request:
 		case m.Method == "initialize":
 			kind, info, handshake = protocol.SeenInitialize, m.Params.Get("clientInfo"), false
 		case m.Method == "server/discover":

@@ -6,11 +6,10 @@ import (
 	"anteroom/edge/api"
 	"anteroom/edge/input"
 	"anteroom/edge/jsondoc"
-	"anteroom/edge/jsonrpc"
 )
 
 // getPrompt answers with a prompt whose arguments are filled in.
-func (s *Server) getPrompt(a *answers, m *jsonrpc.Message) {
+func (s *Server) getPrompt(a *answers, m *message) {
 	name, arguments, fault := named(m)
 	if fault != nil {
 		a.fail(m, fault)

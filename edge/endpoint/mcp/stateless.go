@@ -9,7 +9,6 @@ import (
 	"anteroom/edge/endpoint/mcp/protocol"
 	"anteroom/edge/input"
 	"anteroom/edge/jsondoc"
-	"anteroom/edge/jsonrpc"
 	"anteroom/edge/turn"
 )
 
@@ -39,8 +38,8 @@ const listLifetime = 300_000 // milliseconds
 // stateless reports whether a message is of a revision without a handshake, which its header or its
 // _meta says. An initialize is of the older revisions, whichever newer one its header proposes,
 // unless both header and _meta name the stateless revision.
-func stateless(t *turn.Turn, m *jsonrpc.Message) bool {
-	if m.Kind != jsonrpc.Request && m.Kind != jsonrpc.Notification {
+func stateless(t *turn.Turn, m *message) bool {
+	if m.Kind != request && m.Kind != notification {
 		return false
 	}
 	inHeader, version := t.Request.Get("mcp-protocol-version") == protocol.Stateless, m.Params.Get("_meta").Get(metaVersion)
@@ -52,13 +51,13 @@ func stateless(t *turn.Turn, m *jsonrpc.Message) bool {
 
 // checkStateless says what is wrong with the revision and the header fields of a stateless message;
 // nil where nothing is.
-func checkStateless(t *turn.Turn, m *jsonrpc.Message) *jsonrpc.Error {
+func checkStateless(t *turn.Turn, m *message) *failure {
 	header, meta := t.Request.Get("mcp-protocol-version"), m.Params.Get("_meta")
 	version := meta.Get(metaVersion)
-	mismatch := func(detail string) *jsonrpc.Error {
-		return &jsonrpc.Error{Code: headerMismatch, Message: "Header mismatch: " + detail}
+	mismatch := func(detail string) *failure {
+		return &failure{Code: headerMismatch, Message: "Header mismatch: " + detail}
 	}
-	switch isRequest := m.Kind == jsonrpc.Request; {
+	switch isRequest := m.Kind == request; {
 	case header == "":
 		return mismatch("the header MCP-Protocol-Version is missing")
 	case isRequest && version.Kind != jsondoc.String:
@@ -66,7 +65,7 @@ func checkStateless(t *turn.Turn, m *jsonrpc.Message) *jsonrpc.Error {
 	case version.Kind == jsondoc.String && version.Text != header:
 		return mismatch("MCP-Protocol-Version is another than that of params._meta")
 	case header != protocol.Stateless:
-		return &jsonrpc.Error{Code: unsupportedVersion, Message: "Unsupported protocol version", Data: func(w *jsondoc.Writer) {
+		return &failure{Code: unsupportedVersion, Message: "Unsupported protocol version", Data: func(w *jsondoc.Writer) {
 			w.Strs("supported", supported())
 			w.Str("requested", input.Cut(header))
 		}}
@@ -107,7 +106,7 @@ func decodeHeader(value string) string {
 func supported() []string { return append([]string{protocol.Stateless}, protocol.Versions...) }
 
 // discover answers server/discover, with what an initialize answers in the older revisions.
-func (s *Server) discover(a *answers, m *jsonrpc.Message) {
+func (s *Server) discover(a *answers, m *message) {
 	server, _ := jsondoc.Parse(s.snapshot.Documents[api.MCPServer])
 	a.result(m, func(w *jsondoc.Writer) {
 		w.Strs("supportedVersions", supported())
@@ -129,7 +128,7 @@ func lifetime(w *jsondoc.Writer) {
 
 // statusOf is the HTTP status of an error in the stateless revision.
 func statusOf(code int) int {
-	if code == jsonrpc.MethodNotFound {
+	if code == protocol.MethodNotFound {
 		return 404
 	}
 	return 400

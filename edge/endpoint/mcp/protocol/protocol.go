@@ -3,6 +3,8 @@
 // documents and the self-test read them here.
 package protocol
 
+import "anteroom/edge/input"
+
 const (
 	// Path is where the endpoint is.
 	Path = "/api/mcp"
@@ -41,4 +43,21 @@ var Versions = []string{Version, "2025-03-26", "2024-11-05"}
 var Methods = []string{
 	"initialize", "ping", "tools/list", "tools/call",
 	"resources/list", "resources/templates/list", "prompts/list", "prompts/get",
+}
+
+// Codes of errors (JSON-RPC 2.0, section 5.1).
+const (
+	ParseError     = -32700
+	InvalidRequest = -32600
+	MethodNotFound = -32601
+	InvalidParams  = -32602
+	InternalError  = -32603
+)
+
+// Fields are the members of a message.
+var Fields = []input.Field{
+	{Name: "jsonrpc", Type: input.Name, Required: true, Values: []string{"2.0"}, Example: `"2.0"`},
+	{Name: "id", Type: input.ID, Example: `1`},
+	{Name: "method", Type: input.Name, Required: true, Example: `"tools/list"`},
+	{Name: "params", Type: input.Object},
 }

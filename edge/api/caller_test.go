@@ -1,11 +1,9 @@
-package clientaddr_test
+package api
 
 import (
 	"net/netip"
 	"strings"
 	"testing"
-
-	"anteroom/edge/clientaddr"
 )
 
 func clientKey(s string) string {
@@ -23,16 +21,16 @@ func clientKey(s string) string {
 var addresses = []string{
 	"192.0.2.1", "2001:db8:1:2:3:4:5:6", "2001:db8::1", "::", "::1", "fe80::1%eth0", "::ffff:192.0.2.1", "::ffff:c000:201", "64:ff9b::192.0.2.33",
 	"1:2:3:4:5:6:192.0.2.1", "1:2:3:4:5:6:7:192.0.2.1", "1:2:3:4:5:6:7:8:192.0.2.1", "1:2:3:4:5:192.0.2.1", "::2:3:4:5:6:7:192.0.2.1", "", "unknown", "2001:db8:::1", "1:2:3:4:5:6:7", "1:2:3:4:5:6:7:8:9", "1::2::3", "12345::", ":1::", "::192.0.2", "::ffff:10.0.255.109", "::ffff:10.0.256.1", "::ffff:01.2.3.4", "::ffff:1..2.3", "::ffff:.1.2.3", "::ffff:1.2.3.4.5", "::ffff:9.10.99.100",
-	"aF:Af::", "g::", "::1::", "::ffff:0:1", "0:0:0:0:1:ffff:1:2", "1:2:3:4:5:6:7::", "1:",
+	"aF:Af::", "g::", "::1::", "::ffff:0:1", "00001::1", "::ffff:1.2.3.-4", "0:0:0:0:1:ffff:1:2", "1:2:3:4:5:6:7::", "1:",
 }
 
 func TestClientKey(t *testing.T) {
 	for _, s := range addresses {
-		if got := clientaddr.Key(s); got != clientKey(s) {
+		if got := callerKey(s); got != clientKey(s) {
 			t.Errorf("%q is %q, want %q", s, got, clientKey(s))
 		}
 	}
-	if got := clientaddr.Key("2001:DB8:1:2:ffff::1"); got != "2001:0db8:0001:0002::/64" {
+	if got := callerKey("2001:DB8:1:2:ffff::1"); got != "2001:0db8:0001:0002::/64" {
 		t.Errorf("%q", got)
 	}
 }
@@ -45,7 +43,7 @@ func FuzzClientKey(f *testing.F) {
 		if strings.HasSuffix(s, "%") || strings.Contains(s, "%") && strings.HasPrefix(strings.ToLower(s), "::ffff:") {
 			return // netip refuses an empty zone, and keeps a zone from being unmapped
 		}
-		if got := clientaddr.Key(s); got != clientKey(s) {
+		if got := callerKey(s); got != clientKey(s) {
 			t.Fatalf("%q is %q, want %q", s, got, clientKey(s))
 		}
 	})

@@ -1,11 +1,11 @@
-package email_test
+package input_test
 
 import (
 	"regexp"
 	"strings"
 	"testing"
 
-	"anteroom/edge/email"
+	"anteroom/edge/input"
 )
 
 // The grammar of the HTML Living Standard, section 4.10.5.1.5, word for word.
@@ -28,10 +28,10 @@ var emails = []string{
 func TestValidEmail(t *testing.T) {
 	taken := 0
 	for _, s := range emails {
-		if email.Valid(s) != validEmail(s) {
-			t.Errorf("%q: %v", s, email.Valid(s))
+		if input.ValidEmail(s) != validEmail(s) {
+			t.Errorf("%q: %v", s, input.ValidEmail(s))
 		}
-		if email.Valid(s) {
+		if input.ValidEmail(s) {
 			taken++
 		}
 	}
@@ -45,8 +45,8 @@ func FuzzValidEmail(f *testing.F) {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
-		if email.Valid(s) != validEmail(s) {
-			t.Fatalf("%q: %v", s, email.Valid(s))
+		if input.ValidEmail(s) != validEmail(s) {
+			t.Fatalf("%q: %v", s, input.ValidEmail(s))
 		}
 	})
 }

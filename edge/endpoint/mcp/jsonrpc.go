@@ -1,0 +1,133 @@
+package mcp
+
+import (
+	"strconv"
+
+	"anteroom/edge/endpoint/mcp/protocol"
+	"anteroom/edge/jsondoc"
+)
+
+// Messages of JSON-RPC 2.0 (www.jsonrpc.org/specification). An id is kept as it was written, since
+// an answer repeats it byte for byte.
+//
+//	{"jsonrpc":"2.0","id":0,"method":"ping"}                     a request: answered
+//	{"jsonrpc":"2.0","method":"notifications/initialized"}       a notification: never answered
+//	{"jsonrpc":"2.0","id":7,"result":{}}                         a response: nobody here has asked
+//	[{"jsonrpc":"2.0","id":1,"method":"ping"}, …]                a batch of them
+
+// kind is the kind of a message.
+type kind byte
+
+const (
+	notAMessage kind = iota // of JSON-RPC
+	request
+	notification
+	response
+)
+
+// message is one message.
+type message struct {
+	Kind   kind
+	ID     []byte // as it was written; nil where the message has no id, or an invalid one
+	Method string
+	Params *jsondoc.Value // of kind Absent where there are none
+	Fault  string         // why this is not a message; "" where it is one
+}
+
+// failure says why a message is answered without a result.
+type failure struct {
+	Code    int
+	Message string
+	Data    func(w *jsondoc.Writer) // writes the members of data; nil for none
+}
+
+// parse reads a body: one message, or a batch of no more messages than most. fault is an error
+// about the body as a whole.
+func parse(body []byte, most int) (messages []message, batch bool, fault *failure) {
+	v, err := jsondoc.Parse(body)
+	if err != nil {
+		return nil, false, &failure{Code: protocol.ParseError, Message: "Parse error: " + err.Error()}
+	}
+	if v.Kind != jsondoc.Array {
+		return []message{read(&v)}, false, nil
+	}
+	switch n := len(v.Items); {
+	case n == 0:
+		return nil, true, &failure{Code: protocol.InvalidRequest, Message: "Invalid request: the batch is empty"}
+	case n > most:
+		return nil, true, &failure{Code: protocol.InvalidRequest, Message: "Invalid request: the batch has " + strconv.Itoa(n) + " messages, and at most " + strconv.Itoa(most) + " are read"}
+	}
+	messages = make([]message, 0, len(v.Items))
+	for i := range v.Items {
+		messages = append(messages, read(&v.Items[i]))
+	}
+	return messages, true, nil
+}
+
+// read makes a message of a JSON value.
+func read(v *jsondoc.Value) message {
+	if v.Kind != jsondoc.Object {
+		return message{Fault: "a message is an object, not " + v.Kind.String()}
+	}
+	id, method := v.Get("id"), v.Get("method")
+	m := message{Method: method.Text, Params: v.Get("params")}
+	if id.Kind == jsondoc.String || id.Kind == jsondoc.Number {
+		m.ID = id.Raw
+	}
+	if m.Params.Kind == jsondoc.Null {
+		m.Params = &jsondoc.Value{}
+	}
+	version := v.Get("jsonrpc")
+	switch {
+	case version.Kind != jsondoc.String || version.Text != "2.0":
+		m.Fault = `jsonrpc must be "2.0"`
+	case id.Kind != jsondoc.Absent && m.ID == nil:
+		m.Fault = "id must be a string or a number, not " + id.Kind.String()
+	case method.Kind == jsondoc.Absent && m.ID != nil && (v.Get("result").Kind == jsondoc.Absent) != (v.Get("error").Kind == jsondoc.Absent):
+		m.Kind = response
+	case method.Kind != jsondoc.String:
+		m.Fault = "method must be a string, not " + method.Kind.String()
+	case m.ID == nil:
+		m.Kind = notification
+	default:
+		m.Kind = request
+	}
+	return m
+}
+
+// writeResult writes the answer to a request. Its result is an object of the members that write
+// writes.
+func writeResult(w *jsondoc.Writer, id []byte, write func(w *jsondoc.Writer)) {
+	openAnswer(w, id)
+	w.Name("result")
+	w.Open('{')
+	write(w)
+	w.Close('}')
+	w.Close('}')
+}
+
+// writeError writes an error as the answer; id is nil where it is not known.
+func writeError(w *jsondoc.Writer, id []byte, e *failure) {
+	openAnswer(w, id)
+	w.Name("error")
+	w.Open('{')
+	w.Int("code", int64(e.Code))
+	w.Str("message", e.Message)
+	if e.Data != nil {
+		w.Name("data")
+		w.Open('{')
+		e.Data(w)
+		w.Close('}')
+	}
+	w.Close('}')
+	w.Close('}')
+}
+
+func openAnswer(w *jsondoc.Writer, id []byte) {
+	w.Open('{')
+	w.Str("jsonrpc", "2.0")
+	if id == nil {
+		id = []byte("null")
+	}
+	w.Raw("id", string(id))
+}

@@ -1,0 +1,45 @@
+package input
+
+import "strings"
+
+// Bounds of an e-mail address, in bytes (RFC 5321, section 4.5.3.1).
+const (
+	MaxAddress   = 254
+	MaxLocalPart = 64
+	maxLabel     = 63
+)
+
+// ValidEmail reports whether s is a bare address that the service accepts. That is a valid e-mail
+// address of the HTML Living Standard (section 4.10.5.1.5) with a dot in its domain, within the
+// bounds of RFC 5321, and without leading, trailing or doubled dots in its local part.
+func ValidEmail(s string) bool {
+	at := strings.IndexByte(s, '@')
+	if len(s) > MaxAddress || at < 1 || at > MaxLocalPart {
+		return false
+	}
+	for part := range strings.SplitSeq(s[:at], ".") {
+		if part == "" || !consistsOf(part, "!#$%&'*+/=?^_`{|}~-") {
+			return false
+		}
+	}
+	for label := range strings.SplitSeq(s[at+1:], ".") {
+		if label == "" || len(label) > maxLabel || !consistsOf(label, "-") || label[0] == '-' || label[len(label)-1] == '-' {
+			return false
+		}
+	}
+	return strings.IndexByte(s[at:], '.') > 0
+}
+
+// consistsOf reports whether a text consists of ASCII letters, digits and the given characters.
+func consistsOf(s, others string) bool {
+	for i := range len(s) {
+		if !alphanumeric(s[i]) && strings.IndexByte(others, s[i]) < 0 {
+			return false
+		}
+	}
+	return true
+}
+
+func alphanumeric(c byte) bool {
+	return '0' <= c && c <= '9' || 'a' <= c|0x20 && c|0x20 <= 'z'
+}
