@@ -1,6 +1,7 @@
 package selftest
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -115,13 +116,16 @@ func reconciles(v *jsondoc.Value) bool {
 // are not empty.
 func each(v *jsondoc.Value, names ...string) bool {
 	for i := range v.Items {
-		for _, name := range names {
-			if v.Items[i].Get(name).Text == "" {
-				return false
-			}
+		if !has(&v.Items[i], names...) {
+			return false
 		}
 	}
 	return len(v.Items) > 0
+}
+
+// has reports whether an object has these members as texts that are not empty.
+func has(v *jsondoc.Value, names ...string) bool {
+	return !slices.ContainsFunc(names, func(name string) bool { return v.Get(name).Text == "" })
 }
 
 // number is the value of an integer; -1 where the value is no integer.
@@ -137,12 +141,7 @@ func number(v *jsondoc.Value) int {
 func plan(t *turn.Turn) (steps []step) {
 	var paths []string
 	add := func(path string) {
-		for _, p := range paths {
-			if p == path {
-				return
-			}
-		}
-		if path != Path {
+		if path != Path && !slices.Contains(paths, path) {
 			paths = append(paths, path)
 		}
 	}

@@ -84,103 +84,87 @@ const (
 	promptsNote     = "An argument that ends in ? is optional. prompts/get gives a prompt's messages."
 )
 
-var hints = []string{"readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint"}
-
-// batch is the body that is posted. probe is the tool that it calls.
-func batch(probe string) string {
-	w := jsondoc.Writer{}
-	w.Open('[')
-	request := func(id int64, method, params string) {
-		w.Open('{')
-		w.Str("jsonrpc", "2.0")
-		w.Int("id", id)
-		w.Str("method", method)
-		w.Raw("params", params)
-		w.Close('}')
-	}
-	request(idInitialize, "initialize", `{"protocolVersion":"`+protocol.Version+`","capabilities":{},"clientInfo":{"name":"`+userAgent+`","version":"1"}}`)
-	request(idTools, "tools/list", `{}`)
-	request(idPrompts, "prompts/list", `{}`)
-	request(idCall, "tools/call", `{"name":"`+probe+`","arguments":{}}`)
-	w.Close(']')
-	return string(w.Buf)
-}
-
-const (
-	idInitialize = iota + 1
-	idTools
-	idPrompts
-	idCall
+var (
+	methods = []string{"initialize", "tools/list", "prompts/list", "tools/call"} // the requests: the first has the id 1
+	hints   = []string{"readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint"}
 )
-
-// reply holds the results in the endpoint's answer, and what is wrong with them.
-type reply struct {
-	initialize, tools, prompts, called *jsondoc.Value // the results; of kind Absent where there is none
-	faults                             []string
-}
-
-func (r *reply) expect(ok bool, fault string) bool {
-	if !ok {
-		r.faults = append(r.faults, fault)
-	}
-	return ok
-}
-
-// result is the result of the request with an id.
-func result(answers *jsondoc.Value, id int) *jsondoc.Value {
-	for i := range answers.Items {
-		if number(answers.Items[i].Get("id")) == id {
-			return answers.Items[i].Get("result")
-		}
-	}
-	return answers.Get("")
-}
 
 func runMCP(t *turn.Turn) *turn.Response {
 	probe := t.Snapshot.ToolPrefix + "scoreboard"
-	return turn.Await(call(t, "POST", protocol.Path, batch(probe)), func(answered turn.Result) *turn.Response {
-		return judge(t, probe, answered)
+	params := []string{
+		`{"protocolVersion":"` + protocol.Version + `","capabilities":{},"clientInfo":{"name":"` + userAgent + `","version":"1"}}`,
+		`{}`, `{}`, `{"name":"` + probe + `","arguments":{}}`,
+	}
+	w := jsondoc.Writer{}
+	w.Open('[')
+	for i, method := range methods {
+		w.Open('{')
+		w.Str("jsonrpc", "2.0")
+		w.Int("id", int64(i+1))
+		w.Str("method", method)
+		w.Raw("params", params[i])
+		w.Close('}')
+	}
+	w.Close(']')
+	return turn.Await(call(t, "POST", protocol.Path, string(w.Buf)), func(answered turn.Result) *turn.Response {
+		r := read(&answered)
+		return respond.OK(t, func(w *jsondoc.Writer) {
+			w.Str("selftest", mcpName)
+			w.Str("tested_url", t.Origin()+protocol.Path)
+			writeStatus(w, "upstream_status", &answered)
+			w.Bool("upstream_ok", len(r.faults) == 0)
+			w.Str("transport_note", transportNote)
+			r.writeServer(w)
+			r.writeCounts(w)
+			r.writeProbe(w, probe)
+			w.Bool("pass", len(r.faults) == 0)
+			verdict := "The MCP endpoint is as promised."
+			if len(r.faults) > 0 {
+				verdict = "Failed: " + strings.Join(r.faults, "; ") + "."
+			}
+			w.Str("verdict", verdict)
+			r.writeLists(w)
+			w.Str("upstream_body_head", head(answered.Data))
+		})
 	})
 }
 
-func judge(t *turn.Turn, probe string, answered turn.Result) *turn.Response {
+// reply holds the results in the endpoint's answer, and what is wrong with them.
+type reply struct {
+	initialize, called *jsondoc.Value // of kind Absent where there is no result
+	tools, prompts     []jsondoc.Value
+	faults             []string
+}
+
+func (r *reply) expect(ok bool, fault string) {
+	if !ok {
+		r.faults = append(r.faults, fault)
+	}
+}
+
+// read finds the results in the endpoint's answer, and reports what is missing.
+func read(answered *turn.Result) *reply {
+	r, results := &reply{}, make([]*jsondoc.Value, len(methods))
 	answers, err := jsondoc.Parse(answered.Data)
-	r := &reply{
-		initialize: result(&answers, idInitialize), tools: result(&answers, idTools), prompts: result(&answers, idPrompts), called: result(&answers, idCall),
+	if why := unanswered(answered); why != "" {
+		r.expect(false, why)
+	} else {
+		r.expect(answered.Status == 200, "status "+strconv.Itoa(answered.Status)+", and not 200")
+		r.expect(err == nil && answers.Kind == jsondoc.Array, "the answer is no JSON array")
 	}
-	upstreamOK := true
-	for _, c := range []struct {
-		ok    bool
-		fault string
-	}{
-		{unanswered(&answered) == "", unanswered(&answered)},
-		{answered.Status == 200 || answered.Failure != turn.None, "status " + strconv.Itoa(answered.Status) + ", and not 200"},
-		{err == nil && answers.Kind == jsondoc.Array || answered.Failure != turn.None, "the answer is no JSON array"},
-		{r.initialize.Kind == jsondoc.Object, "initialize gave no result"},
-		{r.tools.Kind == jsondoc.Object, "tools/list gave no result"},
-		{r.prompts.Kind == jsondoc.Object, "prompts/list gave no result"},
-		{r.called.Kind == jsondoc.Object, "tools/call gave no result"},
-	} {
-		upstreamOK = r.expect(c.ok, c.fault) && upstreamOK
-	}
-	return respond.OK(t, func(w *jsondoc.Writer) {
-		w.Str("selftest", mcpName)
-		w.Str("tested_url", t.Origin()+protocol.Path)
-		writeStatus(w, "upstream_status", &answered)
-		w.Bool("upstream_ok", upstreamOK)
-		w.Str("transport_note", transportNote)
-		r.writeServer(w)
-		r.writeCounts(w)
-		r.writeProbe(w, probe)
-		w.Bool("pass", len(r.faults) == 0)
-		if len(r.faults) == 0 {
-			w.Str("verdict", "The MCP endpoint is as promised.")
-		} else {
-			w.Str("verdict", "Failed: "+strings.Join(r.faults, "; ")+".")
+	for i, method := range methods {
+		results[i] = &jsondoc.Value{}
+		for k := range answers.Items {
+			if number(answers.Items[k].Get("id")) == i+1 {
+				results[i] = answers.Items[k].Get("result")
+				break
+			}
 		}
-		r.writeLists(w)
-		w.Str("upstream_body_head", head(answered.Data))
-	})
+		r.expect(results[i].Kind == jsondoc.Object, method+" gave no result")
+	}
+	r.initialize, r.called = results[0], results[3]
+	r.tools, r.prompts = results[1].Get("tools").Items, results[2].Get("prompts").Items
+	return r
 }
 
 // head is the beginning of an answer, which may hold any bytes.
@@ -196,100 +180,93 @@ func head(data []byte) string {
 	return text
 }
 
+// openWith begins an object with members that are copied as texts.
+func openWith(w *jsondoc.Writer, v *jsondoc.Value, names ...string) {
+	w.Open('{')
+	for _, name := range names {
+		w.Str(name, v.Get(name).Text)
+	}
+}
+
 func (r *reply) writeServer(w *jsondoc.Writer) {
-	version := r.initialize.Get("protocolVersion").Text
+	version, info := r.initialize.Get("protocolVersion").Text, r.initialize.Get("serverInfo")
 	w.StrOrNull("protocol_version", version)
-	info := r.initialize.Get("serverInfo")
-	if info.Kind != jsondoc.Object {
-		w.Raw("server_info", "null")
-	} else {
+	if info.Kind == jsondoc.Object {
 		w.Name("server_info")
-		w.Open('{')
-		for _, name := range []string{"name", "title", "version"} {
-			w.Str(name, info.Get(name).Text)
-		}
+		openWith(w, info, "name", "title", "version")
 		w.Close('}')
+	} else {
+		w.Raw("server_info", "null")
 	}
 	if r.initialize.Kind == jsondoc.Object {
 		r.expect(version == protocol.Version, "initialize did not negotiate "+protocol.Version)
-		r.expect(info.Get("name").Text != "" && info.Get("title").Text != "" && info.Get("version").Text != "", "server_info lacks name, title or version")
+		r.expect(has(info, "name", "title", "version"), "server_info lacks name, title or version")
 	}
 }
 
 func (r *reply) writeCounts(w *jsondoc.Writer) {
-	tools, prompts := r.tools.Get("tools").Items, r.prompts.Get("prompts").Items
-	annotated, readOnly, writes, outputs := 0, 0, 0, 0
-	annotationsComplete, schemasComplete := len(tools) > 0, len(tools) > 0
-	for i := range tools {
-		a := tools[i].Get("annotations")
-		all := !slices.ContainsFunc(hints, func(hint string) bool { return a.Get(hint).Kind != jsondoc.Bool })
-		if all {
+	var annotated, harmless, readOnly, inputs, outputs int
+	for i := range r.tools {
+		tool, a := &r.tools[i], r.tools[i].Get("annotations")
+		if !slices.ContainsFunc(hints, func(hint string) bool { return a.Get(hint).Kind != jsondoc.Bool }) {
 			annotated++
+			harmless += one(!a.Get("destructiveHint").True && a.Get("openWorldHint").True)
 		}
-		annotationsComplete = annotationsComplete && all && !a.Get("destructiveHint").True && a.Get("openWorldHint").True
-		if a.Get("readOnlyHint").True {
-			readOnly++
-		} else {
-			writes++
-		}
-		output := tools[i].Get("outputSchema").Get("type").Text == "object"
-		if output {
-			outputs++
-		}
-		schemasComplete = schemasComplete && output && tools[i].Get("inputSchema").Get("type").Text == "object"
+		readOnly += one(a.Get("readOnlyHint").True)
+		inputs += one(tool.Get("inputSchema").Get("type").Text == "object")
+		outputs += one(tool.Get("outputSchema").Get("type").Text == "object")
 	}
-	declared := r.initialize.Get("capabilities").Get("prompts").Kind == jsondoc.Object
-	coherent := declared == (len(prompts) > 0)
-	w.Int("tool_count", int64(len(tools)))
+	tools, capabilities := len(r.tools), r.initialize.Get("capabilities")
+	annotations, schemas := tools > 0 && harmless == tools, tools > 0 && inputs == tools && outputs == tools
+	declared := capabilities.Get("prompts").Kind == jsondoc.Object
+	coherent := declared == (len(r.prompts) > 0)
+	w.Int("tool_count", int64(tools))
 	w.Int("annotated_count", int64(annotated))
 	w.Int("read_only_count", int64(readOnly))
-	w.Int("writes_count", int64(writes))
-	w.Bool("annotations_complete", annotationsComplete)
-	w.Int("prompt_count", int64(len(prompts)))
+	w.Int("writes_count", int64(tools-readOnly))
+	w.Bool("annotations_complete", annotations)
+	w.Int("prompt_count", int64(len(r.prompts)))
 	w.Bool("prompts_declared", declared)
 	w.Bool("prompts_capability_coherent", coherent)
 	w.Int("output_schema_count", int64(outputs))
-	w.Bool("schemas_complete", schemasComplete)
-	r.expect(annotationsComplete, "annotations are not complete")
-	r.expect(schemasComplete, "schemas are not complete")
+	w.Bool("schemas_complete", schemas)
+	r.expect(annotations, "annotations are not complete")
+	r.expect(schemas, "schemas are not complete")
 	r.expect(coherent, "prompts are declared and not listed, or listed and not declared")
-	r.expect(r.initialize.Get("capabilities").Get("tools").Kind == jsondoc.Object, "tools are not declared")
+	r.expect(capabilities.Get("tools").Kind == jsondoc.Object, "tools are not declared")
+}
+
+func one(counts bool) int {
+	if counts {
+		return 1
+	}
+	return 0
 }
 
 func (r *reply) writeProbe(w *jsondoc.Writer, probe string) {
-	var schema *jsondoc.Value
-	tools := r.tools.Get("tools").Items
-	for i := range tools {
-		if tools[i].Get("name").Text == probe {
-			schema = tools[i].Get("outputSchema")
-		}
+	schema, content := &jsondoc.Value{}, r.called.Get("structuredContent")
+	at := slices.IndexFunc(r.tools, func(tool jsondoc.Value) bool { return tool.Get("name").Text == probe })
+	if at >= 0 {
+		schema = r.tools[at].Get("outputSchema")
 	}
-	content := r.called.Get("structuredContent")
 	present := content.Kind == jsondoc.Object
 	var required, missing []string
-	if schema != nil {
-		for i := range schema.Get("required").Items {
-			name := schema.Get("required").Items[i].Text
-			required = append(required, name)
-			if content.Get(name).Kind == jsondoc.Absent {
-				missing = append(missing, name)
-			}
+	for _, name := range schema.Get("required").Items {
+		required = append(required, name.Text)
+		if content.Get(name.Text).Kind == jsondoc.Absent {
+			missing = append(missing, name.Text)
 		}
 	}
-	conforms := present && schema != nil && len(required) > 0 && conform(content, schema)
+	conforms := present && len(required) > 0 && conform(content, schema)
 	w.Str("structured_content_probe", probe)
 	w.Bool("structured_content_present", present)
 	w.Bool("structured_content_conforms", conforms)
 	w.Strs("declared_required_keys", required)
 	w.Strs("missing_required_keys", missing)
-	r.expect(schema != nil, probe+" is not among the tools")
+	r.expect(at >= 0, probe+" is not among the tools")
 	r.expect(present && !r.called.Get("isError").True, probe+" gave no structured content")
-	if present {
-		r.expect(conforms, "the structured content of "+probe+" does not conform to its output schema")
-	}
-	if len(missing) > 0 && present {
-		r.expect(false, "it lacks "+strings.Join(missing, ", "))
-	}
+	r.expect(!present || conforms, "the structured content of "+probe+" does not conform to its output schema")
+	r.expect(!present || len(missing) == 0, "it lacks "+strings.Join(missing, ", "))
 }
 
 // conform reports whether a value has the types and the required members of a schema, at every
@@ -299,12 +276,9 @@ func conform(v, schema *jsondoc.Value) bool {
 		kinds.Kind == jsondoc.Array && !slices.ContainsFunc(kinds.Items, func(kind jsondoc.Value) bool { return is(v, kind.Text) }) {
 		return false
 	}
-	required := schema.Get("required").Items
-	if v.Kind == jsondoc.Object {
-		for i := range required {
-			if v.Get(required[i].Text).Kind == jsondoc.Absent {
-				return false
-			}
+	for _, name := range schema.Get("required").Items {
+		if v.Kind == jsondoc.Object && v.Get(name.Text).Kind == jsondoc.Absent {
+			return false
 		}
 	}
 	for i := range v.Members {
@@ -322,38 +296,20 @@ func conform(v, schema *jsondoc.Value) bool {
 
 // is reports whether a value is of a type of JSON Schema (2020-12, Validation, 6.1.1).
 func is(v *jsondoc.Value, kind string) bool {
-	switch kind {
-	case "object":
-		return v.Kind == jsondoc.Object
-	case "array":
-		return v.Kind == jsondoc.Array
-	case "string":
-		return v.Kind == jsondoc.String
-	case "boolean":
-		return v.Kind == jsondoc.Bool
-	case "number":
-		return v.Kind == jsondoc.Number
-	case "integer":
+	if kind == "integer" {
 		_, ok := input.ParseInteger(v.Text)
 		return ok && v.Kind == jsondoc.Number
-	case "null":
-		return v.Kind == jsondoc.Null
 	}
-	return false
+	return kind != "" && kind == [...]string{"", "null", "boolean", "number", "string", "array", "object"}[v.Kind]
 }
 
 func (r *reply) writeLists(w *jsondoc.Writer) {
 	w.Name("tools")
 	w.Open('[')
-	tools := r.tools.Get("tools").Items
-	for i := range tools {
-		w.Open('{')
-		w.Str("name", tools[i].Get("name").Text)
-		w.Str("title", tools[i].Get("title").Text)
-		if a := tools[i].Get("annotations"); a.Kind != jsondoc.Object {
-			w.Raw("annotations", "null")
-		} else {
-			w.Name("annotations")
+	for i := range r.tools {
+		openWith(w, &r.tools[i], "name", "title")
+		w.Name("annotations")
+		if a := r.tools[i].Get("annotations"); a.Kind == jsondoc.Object {
 			w.Open('{')
 			for _, hint := range hints {
 				if a.Get(hint).Kind == jsondoc.Bool {
@@ -363,6 +319,8 @@ func (r *reply) writeLists(w *jsondoc.Writer) {
 				}
 			}
 			w.Close('}')
+		} else {
+			w.Buf = append(w.Buf, "null"...)
 		}
 		w.Close('}')
 	}
@@ -370,22 +328,17 @@ func (r *reply) writeLists(w *jsondoc.Writer) {
 	w.Str("annotations_note", annotationsNote)
 	w.Name("prompts")
 	w.Open('[')
-	prompts := r.prompts.Get("prompts").Items
-	for i := range prompts {
-		w.Open('{')
-		w.Str("name", prompts[i].Get("name").Text)
-		w.Str("title", prompts[i].Get("title").Text)
-		w.Name("arguments")
-		w.Open('[')
-		arguments := prompts[i].Get("arguments").Items
-		for k := range arguments {
-			name := arguments[k].Get("name").Text
-			if !arguments[k].Get("required").True {
+	for i := range r.prompts {
+		openWith(w, &r.prompts[i], "name", "title")
+		var arguments []string
+		for _, argument := range r.prompts[i].Get("arguments").Items {
+			name := argument.Get("name").Text
+			if !argument.Get("required").True {
 				name += "?"
 			}
-			w.Item(name)
+			arguments = append(arguments, name)
 		}
-		w.Close(']')
+		w.Strs("arguments", arguments)
 		w.Close('}')
 	}
 	w.Close(']')
