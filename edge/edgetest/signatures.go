@@ -5,9 +5,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"io/fs"
-	"net/http"
 	"slices"
-	"strings"
 	"testing"
 	"unicode/utf8"
 
@@ -31,38 +29,40 @@ func Signatures(t testing.TB) (cases []Signature) {
 	var file struct {
 		Groups []struct {
 			Key struct {
-				Public string `json:"pk"`
+				Public hexText `json:"pk"`
 			} `json:"publicKey"`
 			Tests []struct {
-				ID        int    `json:"tcId"`
-				Message   string `json:"msg"`
-				Signature string `json:"sig"`
-				Result    string `json:"result"`
+				ID        int     `json:"tcId"`
+				Message   hexText `json:"msg"`
+				Signature hexText `json:"sig"`
+				Result    string  `json:"result"`
 			} `json:"tests"`
 		} `json:"testGroups"`
 	}
 	if err := json.Unmarshal(text, &file); err != nil {
 		t.Fatal(err)
 	}
-	bytes := func(s string) []byte {
-		b, err := hex.DecodeString(s)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return b
-	}
 	for _, group := range file.Groups {
 		for _, test := range group.Tests {
 			if test.Result != "valid" && test.Result != "invalid" {
 				t.Fatalf("case %d is %q", test.ID, test.Result)
 			}
-			cases = append(cases, Signature{test.ID, bytes(group.Key.Public), bytes(test.Message), bytes(test.Signature), test.Result == "valid"})
+			cases = append(cases, Signature{test.ID, group.Key.Public, test.Message, test.Signature, test.Result == "valid"})
 		}
 	}
 	if len(cases) < 100 {
 		t.Fatalf("%d cases", len(cases))
 	}
 	return cases
+}
+
+// hexText is a JSON string of hexadecimal digits.
+type hexText []byte
+
+// UnmarshalText reads the digits.
+func (h *hexText) UnmarshalText(digits []byte) (err error) {
+	*h, err = hex.AppendDecode(nil, digits)
+	return err
 }
 
 // RunSignatures has a host judge Signatures: by its own verify and, where a receipt can hold the
@@ -91,23 +91,14 @@ func RunSignatures(t *testing.T, start Server, verify func(Signature) bool) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		r, err := http.NewRequest("POST", base+"/api/receipt", strings.NewReader(string(receipt)))
-		if err != nil {
-			t.Fatal(err)
-		}
-		r.Host = published.CanonicalHost
-		answer, err := http.DefaultClient.Do(r)
-		if err != nil {
-			t.Fatal(err)
-		}
 		var verdict struct {
 			SignatureOK *bool  `json:"signature_ok"`
 			CheckedKey  string `json:"checked_against_public_key"`
 		}
-		err = json.NewDecoder(answer.Body).Decode(&verdict)
-		answer.Body.Close()
-		if err != nil || answer.StatusCode != 200 || verdict.SignatureOK == nil || *verdict.SignatureOK != c.Valid || verdict.CheckedKey != base64.StdEncoding.EncodeToString(c.PublicKey) {
-			t.Errorf("case %d as a receipt: %d %+v %v, want signature_ok %t", c.ID, answer.StatusCode, verdict, err, c.Valid)
+		answer := ask(t, base, "POST", "/api/receipt", string(receipt))
+		err = json.Unmarshal(answer.body, &verdict)
+		if err != nil || answer.status != 200 || verdict.SignatureOK == nil || *verdict.SignatureOK != c.Valid || verdict.CheckedKey != base64.StdEncoding.EncodeToString(c.PublicKey) {
+			t.Errorf("case %d as a receipt: %d %+v %v, want signature_ok %t", c.ID, answer.status, verdict, err, c.Valid)
 		}
 	}
 	if posted < 50 {

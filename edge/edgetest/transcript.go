@@ -51,8 +51,8 @@ import (
 // "log-lookup: PATH" where the look-up of the public log is, and "in-memory: no" says that the
 // transcript needs more than InMemory.
 //
-// go test ./edge/edgetest -update writes the answers of InMemory into the transcripts. Where
-// nothing stands below the line "---", it writes the whole answer, else only the parts that differ.
+// go test ./edge/edgetest -update writes the answer of InMemory into a transcript where nothing
+// stands below the line "---".
 //
 //go:embed transcripts
 var transcripts embed.FS
@@ -190,26 +190,36 @@ func (e *exchange) ask(t *testing.T, base string, before []byte) *answer {
 	head, body, _ := strings.Cut(strings.ReplaceAll(e.request, "$body", string(before)), "\n\n")
 	first, fields, _ := strings.Cut(head, "\n")
 	method, target, _ := strings.Cut(first, " ")
-	r, err := http.NewRequest(method, base+target, strings.NewReader(strings.TrimSuffix(body, "\n")))
-	if err != nil {
-		t.Fatalf("%s: %v", e.title, err)
-	}
-	r.Host = "www.example.org"
+	var headers []string
 	for line := range strings.Lines(fields) {
 		name, value, _ := strings.Cut(strings.TrimSpace(line), ": ")
-		if r.Header.Add(name, value); name == "host" {
-			r.Host = value
+		headers = append(headers, name, value)
+	}
+	return ask(t, base, method, target, strings.TrimSuffix(body, "\n"), headers...)
+}
+
+// ask makes a request to the canonical host, or to the host that headers name, and follows no
+// redirect. headers alternates names and values.
+func ask(t *testing.T, base, method, target, body string, headers ...string) *answer {
+	t.Helper()
+	r, err := http.NewRequest(method, base+target, strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Host = "www.example.org"
+	for i := 0; i < len(headers); i += 2 {
+		if r.Header.Add(headers[i], headers[i+1]); headers[i] == "host" {
+			r.Host = headers[i+1]
 		}
 	}
-	client := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
-	resp, err := client.Do(r)
+	resp, err := http.DefaultTransport.RoundTrip(r)
 	if err != nil {
-		t.Fatalf("%s: %v", e.title, err)
+		t.Fatalf("%s %s: %v", method, target, err)
 	}
 	defer resp.Body.Close()
 	text, err := io.ReadAll(resp.Body)
 	if err != nil {
-		t.Fatalf("%s: %v", e.title, err)
+		t.Fatalf("%s %s: %v", method, target, err)
 	}
 	return &answer{resp.StatusCode, resp.Header, text}
 }

@@ -3,9 +3,7 @@ package edgetest
 import (
 	"encoding/json"
 	"fmt"
-	"io"
 	"maps"
-	"net/http"
 	"os"
 	"slices"
 	"strings"
@@ -55,37 +53,24 @@ func RunVectors(t *testing.T, start Server) {
 	v, s := ReadVectors(t), Snapshot()
 	s.WritesPerMinute = 0
 	base := start(t, s)
-	ask := func(method, target, body string) (status int, members map[string]json.RawMessage) {
-		r, err := http.NewRequest(method, base+target, strings.NewReader(body))
-		if err != nil {
-			t.Fatal(err)
+	members := func(method, target, body string) (status int, members map[string]json.RawMessage) {
+		answer := ask(t, base, method, target, body)
+		if err := json.Unmarshal(answer.body, &members); err != nil {
+			t.Fatalf("%s %s: %v: %s", method, target, err, answer.body)
 		}
-		r.Host = s.CanonicalHost
-		answer, err := http.DefaultClient.Do(r)
-		if err != nil {
-			t.Fatal(err)
-		}
-		text, err := io.ReadAll(answer.Body)
-		answer.Body.Close()
-		if err == nil {
-			err = json.Unmarshal(text, &members)
-		}
-		if err != nil {
-			t.Fatalf("%s %s: %v: %s", method, target, err, text)
-		}
-		return answer.StatusCode, members
+		return answer.status, members
 	}
 	each := func(path string, vectors []Vector, check func(v *Vector, status int, answer map[string]json.RawMessage)) {
 		for i := range vectors {
 			v, path := &vectors[i], path+vectors[i].Endpoint
 			for _, body := range []string{string(v.Post), v.Body} {
 				if body != "" {
-					status, answer := ask("POST", path, body)
+					status, answer := members("POST", path, body)
 					check(v, status, answer)
 				}
 			}
 			if v.Get != "" {
-				status, answer := ask("GET", path+"?"+v.Get, "")
+				status, answer := members("GET", path+"?"+v.Get, "")
 				check(v, status, answer)
 			}
 		}
@@ -120,7 +105,7 @@ func RunVectors(t *testing.T, start Server) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		status, answer := ask("POST", "/api/receipt", string(body))
+		status, answer := members("POST", "/api/receipt", string(body))
 		for name, want := range c.Verdict {
 			var got any
 			if err := json.Unmarshal(answer[name], &got); err != nil || status != 200 || got != want {

@@ -89,50 +89,12 @@ func (b *book) appendYear(list []closing, c, year, easterSunday int) []closing {
 		}
 	}
 	for _, p := range days { // range looks at the days of the rules only: the substitutes appended here are on weekdays
-		moved := p.day
-		at := dayOfWeek(p.day)
-		if at < 5 {
-			continue
-		}
-		onSaturday, onSunday := at == 5, at == 6
-		switch rules[p.rule].substitute {
-		case us:
-			if onSaturday {
-				moved--
-			} else if onSunday {
-				moved++
-			}
-		case sun:
-			if onSunday {
-				moved++
-			}
-		case mon:
-			if onSaturday {
-				moved += 2
-			} else if onSunday {
-				moved++
-			}
-		case next:
-			for dayOfWeek(moved) >= 5 || moved != p.day && closed(days, moved) {
-				moved++
-			}
-		case jp:
-			for onSunday && (moved == p.day || national(rules, days, moved)) {
-				moved++
-			}
-		}
-		if moved != p.day {
-			days = append(days, placed{moved, p.rule, true})
+		if day := substituteFor(rules, days, p); day != p.day {
+			days = append(days, placed{day, p.rule, true})
 		}
 	}
-	for i := range rules {
-		if rules[i].kind == between {
-			for _, p := range days {
-				if day := p.day + 1; !p.substitute && rules[p.rule].substitute == jp && national(rules, days, day+1) && !closed(days, day) {
-					days = append(days, placed{day: day, rule: i})
-				}
-			}
-		}
+	if last := len(rules) - 1; rules[last].kind == between {
+		days = appendBetween(rules, days, last)
 	}
 	begin, end := civil.DaysOf(year, 1, 1), civil.DaysOf(year+1, 1, 1)
 	for _, p := range days {
@@ -142,6 +104,35 @@ func (b *book) appendYear(list []closing, c, year, easterSunday int) []closing {
 	}
 	b.days = days
 	return list
+}
+
+// moves are the days by which a substitute moves a Saturday and a Sunday, before it looks at other
+// closings.
+var moves = [...][2]int{lost: {}, us: {-1, 1}, sun: {0, 1}, mon: {2, 1}, next: {2, 1}, jp: {0, 1}}
+
+// substituteFor is the day that is closed for a day on a weekend; the day itself where there is no
+// other.
+func substituteFor(rules []rule, days []placed, p placed) int {
+	at := dayOfWeek(p.day)
+	if at < 5 {
+		return p.day
+	}
+	kind := rules[p.rule].substitute
+	moved := p.day + moves[kind][at-5]
+	for moved != p.day && (kind == next && (dayOfWeek(moved) >= 5 || closed(days, moved)) || kind == jp && national(rules, days, moved)) {
+		moved++
+	}
+	return moved
+}
+
+// appendBetween appends the days between two national holidays of Japan, as closings of a rule.
+func appendBetween(rules []rule, days []placed, rule int) []placed {
+	for _, p := range days {
+		if day := p.day + 1; !p.substitute && rules[p.rule].substitute == jp && national(rules, days, day+1) && !closed(days, day) {
+			days = append(days, placed{day: day, rule: rule})
+		}
+	}
+	return days
 }
 
 // closed reports whether a day is among the placed days.

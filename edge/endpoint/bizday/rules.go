@@ -20,7 +20,7 @@ const (
 	easter               // day: days after Easter Sunday, negative before it
 	equinox              // the equinox of month 3 or 9, as seen in Japan
 	matariki             // the day in matarikiDays
-	between              // every weekday that lies between two days of rules with the substitute jp
+	between              // every day between two days of rules with the substitute jp: the last rule of a calendar
 )
 
 // Days for the kinds monday and thursday: the least day of the month that the first to fourth such
@@ -42,16 +42,16 @@ const (
 	jp                     // for Sunday the next day that is no national holiday; Saturday is lost
 )
 
-// years are the years in which a rule holds: all from from (0: the first) to to (0: the last),
-// except those in without.
+// years are the years in which a rule holds: only one, or all from from (0: the first) to to (0: the
+// last), except those in without.
 type years struct {
-	from, to int16
-	without  [3]int16
+	only, from, to int16
+	without        [3]int16
 }
 
 func (y *years) hold(year int) bool {
 	n := int16(year)
-	return n >= y.from && (y.to == 0 || n <= y.to) && n != y.without[0] && n != y.without[1] && n != y.without[2]
+	return (y.only == 0 || n == y.only) && n >= y.from && (y.to == 0 || n <= y.to) && n != y.without[0] && n != y.without[1] && n != y.without[2]
 }
 
 type calendar struct {
@@ -88,16 +88,16 @@ var calendars = []calendar{
 		{"Thanksgiving Day", thursday, 11, fourth, lost, years{}},
 		{"Christmas Day", fixed, 12, 25, us, years{}},
 		// Closed by a decision of the exchange.
-		{"Attacks of September 11", fixed, 9, 11, lost, years{from: 2001, to: 2001}},
-		{"Attacks of September 11", fixed, 9, 12, lost, years{from: 2001, to: 2001}},
-		{"Attacks of September 11", fixed, 9, 13, lost, years{from: 2001, to: 2001}},
-		{"Attacks of September 11", fixed, 9, 14, lost, years{from: 2001, to: 2001}},
-		{"Day of mourning for President Reagan", fixed, 6, 11, lost, years{from: 2004, to: 2004}},
-		{"Day of mourning for President Ford", fixed, 1, 2, lost, years{from: 2007, to: 2007}},
-		{"Hurricane Sandy", fixed, 10, 29, lost, years{from: 2012, to: 2012}},
-		{"Hurricane Sandy", fixed, 10, 30, lost, years{from: 2012, to: 2012}},
-		{"Day of mourning for President George H. W. Bush", fixed, 12, 5, lost, years{from: 2018, to: 2018}},
-		{"Day of mourning for President Carter", fixed, 1, 9, lost, years{from: 2025, to: 2025}},
+		{"Attacks of September 11", fixed, 9, 11, lost, years{only: 2001}},
+		{"Attacks of September 11", fixed, 9, 12, lost, years{only: 2001}},
+		{"Attacks of September 11", fixed, 9, 13, lost, years{only: 2001}},
+		{"Attacks of September 11", fixed, 9, 14, lost, years{only: 2001}},
+		{"Day of mourning for President Reagan", fixed, 6, 11, lost, years{only: 2004}},
+		{"Day of mourning for President Ford", fixed, 1, 2, lost, years{only: 2007}},
+		{"Hurricane Sandy", fixed, 10, 29, lost, years{only: 2012}},
+		{"Hurricane Sandy", fixed, 10, 30, lost, years{only: 2012}},
+		{"Day of mourning for President George H. W. Bush", fixed, 12, 5, lost, years{only: 2018}},
+		{"Day of mourning for President Carter", fixed, 1, 9, lost, years{only: 2025}},
 	}},
 	{"ca-federal", []rule{ // Canada Labour Code, Part III, s. 166; s. 192-193 leave the side of the weekend open: Monday is what banks do
 		{"New Year's Day", fixed, 1, 1, mon, years{}},
@@ -131,20 +131,20 @@ var calendars = []calendar{
 		{"Good Friday", easter, 0, -2, lost, years{}},
 		{"Easter Monday", easter, 0, 1, lost, years{}},
 		{"Early May bank holiday", monday, 5, first, lost, years{without: [3]int16{2020}}},
-		{"Early May bank holiday (VE day)", fixed, 5, 8, lost, years{from: 2020, to: 2020}},
+		{"Early May bank holiday (VE day)", fixed, 5, 8, lost, years{only: 2020}},
 		{"Spring bank holiday", monday, 5, last, lost, years{without: [3]int16{2002, 2012, 2022}}},
-		{"Spring bank holiday", fixed, 6, 4, lost, years{from: 2002, to: 2002}},
-		{"Spring bank holiday", fixed, 6, 4, lost, years{from: 2012, to: 2012}},
-		{"Spring bank holiday", fixed, 6, 2, lost, years{from: 2022, to: 2022}},
+		{"Spring bank holiday", fixed, 6, 4, lost, years{only: 2002}},
+		{"Spring bank holiday", fixed, 6, 4, lost, years{only: 2012}},
+		{"Spring bank holiday", fixed, 6, 2, lost, years{only: 2022}},
 		{"Summer bank holiday", monday, 8, last, lost, years{}},
 		{"Christmas Day", fixed, 12, 25, next, years{}},
 		{"Boxing Day", fixed, 12, 26, next, years{}},
-		{"Golden Jubilee bank holiday", fixed, 6, 3, lost, years{from: 2002, to: 2002}},
-		{"Wedding of Prince William and Catherine Middleton", fixed, 4, 29, lost, years{from: 2011, to: 2011}},
-		{"Diamond Jubilee bank holiday", fixed, 6, 5, lost, years{from: 2012, to: 2012}},
-		{"Platinum Jubilee bank holiday", fixed, 6, 3, lost, years{from: 2022, to: 2022}},
-		{"State Funeral of Queen Elizabeth II", fixed, 9, 19, lost, years{from: 2022, to: 2022}},
-		{"Coronation of King Charles III", fixed, 5, 8, lost, years{from: 2023, to: 2023}},
+		{"Golden Jubilee bank holiday", fixed, 6, 3, lost, years{only: 2002}},
+		{"Wedding of Prince William and Catherine Middleton", fixed, 4, 29, lost, years{only: 2011}},
+		{"Diamond Jubilee bank holiday", fixed, 6, 5, lost, years{only: 2012}},
+		{"Platinum Jubilee bank holiday", fixed, 6, 3, lost, years{only: 2022}},
+		{"State Funeral of Queen Elizabeth II", fixed, 9, 19, lost, years{only: 2022}},
+		{"Coronation of King Charles III", fixed, 5, 8, lost, years{only: 2023}},
 	}},
 	{"eu-target", []rule{ // ECB, long-term calendar for TARGET closing days, 14 December 2000; no substitutes
 		{"New Year's Day", fixed, 1, 1, lost, years{}},
@@ -153,7 +153,7 @@ var calendars = []calendar{
 		{"Labour Day", fixed, 5, 1, lost, years{}},
 		{"Christmas Day", fixed, 12, 25, lost, years{}},
 		{"Christmas holiday", fixed, 12, 26, lost, years{}},
-		{"Euro cash changeover", fixed, 12, 31, lost, years{from: 2001, to: 2001}},
+		{"Euro cash changeover", fixed, 12, 31, lost, years{only: 2001}},
 	}},
 	{"de", []rule{ // the holiday acts of all sixteen Länder agree on these; no substitutes
 		{"New Year's Day", fixed, 1, 1, lost, years{}},
@@ -163,7 +163,7 @@ var calendars = []calendar{
 		{"Ascension Day", easter, 0, 39, lost, years{}},
 		{"Whit Monday", easter, 0, 50, lost, years{}},
 		{"Day of German Unity", fixed, 10, 3, lost, years{}},                                       // Einigungsvertrag, art. 2(2)
-		{"500th anniversary of the Reformation", fixed, 10, 31, lost, years{from: 2017, to: 2017}}, // each Land by act or ordinance
+		{"500th anniversary of the Reformation", fixed, 10, 31, lost, years{only: 2017}}, // each Land by act or ordinance
 		{"Christmas Day", fixed, 12, 25, lost, years{}},
 		{"Second Day of Christmas", fixed, 12, 26, lost, years{}},
 	}},
@@ -184,7 +184,7 @@ var calendars = []calendar{
 		{"New Year's Day", fixed, 1, 1, lost, years{}},
 		{"Epiphany", fixed, 1, 6, lost, years{}}, // DPR 792/1985
 		{"Easter Monday", easter, 0, 1, lost, years{}},
-		{"150th anniversary of the Unification of Italy", fixed, 3, 17, lost, years{from: 2011, to: 2011}}, // DL 5/2011
+		{"150th anniversary of the Unification of Italy", fixed, 3, 17, lost, years{only: 2011}}, // DL 5/2011
 		{"Liberation Day", fixed, 4, 25, lost, years{}},
 		{"Labour Day", fixed, 5, 1, lost, years{}},
 		{"Republic Day", fixed, 6, 2, lost, years{from: 2001}}, // L. 336/2000
@@ -217,18 +217,18 @@ var calendars = []calendar{
 		{"Culture Day", fixed, 11, 3, jp, years{}},
 		{"Labor Thanksgiving Day", fixed, 11, 23, jp, years{}},
 		{"Emperor's Birthday", fixed, 12, 23, jp, years{to: 2018}},
-		{"Accession of the Emperor", fixed, 5, 1, jp, years{from: 2019, to: 2019}}, // Act 99 of 2018
-		{"Enthronement Ceremony", fixed, 10, 22, jp, years{from: 2019, to: 2019}},  // Act 99 of 2018
-		{"Marine Day", fixed, 7, 23, jp, years{from: 2020, to: 2020}},              // Olympic special measures, Act 33 of 2015 as amended
-		{"Sports Day", fixed, 7, 24, jp, years{from: 2020, to: 2020}},
-		{"Mountain Day", fixed, 8, 10, jp, years{from: 2020, to: 2020}},
-		{"Marine Day", fixed, 7, 22, jp, years{from: 2021, to: 2021}},
-		{"Sports Day", fixed, 7, 23, jp, years{from: 2021, to: 2021}},
-		{"Mountain Day", fixed, 8, 8, jp, years{from: 2021, to: 2021}},
-		{"Citizens' Holiday", between, 0, 0, lost, years{}},
+		{"Accession of the Emperor", fixed, 5, 1, jp, years{only: 2019}}, // Act 99 of 2018
+		{"Enthronement Ceremony", fixed, 10, 22, jp, years{only: 2019}},  // Act 99 of 2018
+		{"Marine Day", fixed, 7, 23, jp, years{only: 2020}},              // Olympic special measures, Act 33 of 2015 as amended
+		{"Sports Day", fixed, 7, 24, jp, years{only: 2020}},
+		{"Mountain Day", fixed, 8, 10, jp, years{only: 2020}},
+		{"Marine Day", fixed, 7, 22, jp, years{only: 2021}},
+		{"Sports Day", fixed, 7, 23, jp, years{only: 2021}},
+		{"Mountain Day", fixed, 8, 8, jp, years{only: 2021}},
 		{"Bank holiday", fixed, 1, 2, lost, years{}}, // Banking Act Enforcement Order, art. 5
 		{"Bank holiday", fixed, 1, 3, lost, years{}},
 		{"Bank holiday", fixed, 12, 31, lost, years{}},
+		{"Citizens' Holiday", between, 0, 0, lost, years{}},
 	}},
 	{"nz", []rule{ // Holidays Act 2003, s. 44; substitutes s. 45 and 45A
 		{"New Year's Day", fixed, 1, 1, next, years{}},
@@ -242,7 +242,7 @@ var calendars = []calendar{
 		{"Queen's Birthday", monday, 6, first, lost, years{to: 2022}},
 		{"King's Birthday", monday, 6, first, lost, years{from: 2023}},
 		{"Matariki", matariki, 0, 0, lost, years{from: matarikiFrom}}, // Te Kāhui o Matariki Public Holiday Act 2022, sch. 1
-		{"Queen Elizabeth II Memorial Day", fixed, 9, 26, lost, years{from: 2022, to: 2022}},
+		{"Queen Elizabeth II Memorial Day", fixed, 9, 26, lost, years{only: 2022}},
 		{"Labour Day", monday, 10, fourth, lost, years{}},
 		{"Christmas Day", fixed, 12, 25, next, years{}},
 		{"Boxing Day", fixed, 12, 26, next, years{}},
