@@ -20,35 +20,23 @@ func TestEveryAnswer(t *testing.T) {
 		status               int
 	}{
 		{"GET", "/api/presence", "", 200},
-		{"GET", "/api/quest", "", 200},
 		{"GET", "/api/roster", "", 200},
-		{"GET", "/api/aup", "", 200},
-		{"GET", "/api/org", "", 200},
 		{"GET", "/api/waitlist", "", 200},
 		{"GET", "/api/receipt", "", 200},
 		{"GET", "/api/suggest", "", 405},
-		{"GET", "/api/business-days", "", 200},
 		{"GET", "/api/business-days?op=is", "", 400},
 		{"POST", "/api/business-days", `{"op":"is","calendar":"de","date":"2026-11-20"}`, 200},
 		{"PUT", "/api/waitlist", "", 405},
-		{"BREW", "/api/aup", "", 405},
 		{"POST", "/api/aup", "{}", 405},
-		{"GET", "/api", "", 404},
-		{"GET", "/api/", "", 404},
-		{"GET", "/api/aup/", "", 404},
 		{"GET", "/api/%61up", "", 404},
-		{"OPTIONS", "/api/nothing", "", 404},
-		{"GET", "/v1/jobs", "", 404},
 		{"POST", "/v1/aup/check", "{}", 404},
 		{"POST", "/api/receipt", "", 200},
-		{"POST", "/api/receipt", " \n", 200},
 		{"POST", "/api/receipt", "null", 400},
 		{"POST", "/api/suggest", `{"suggestion":"ten letters and more"}`, 200},
 		{"POST", "/api/waitlist", `{"agent_name":"a"}` + strings.Repeat(" ", turn.MaxBody-len(`{"agent_name":"a"}`)), 200},
 		{"POST", "/api/waitlist", strings.Repeat(" ", turn.MaxBody+1), 413},
 		{"GET", "/api/waitlist?a=" + strings.Repeat("x", turn.MaxQuery), "", 414},
 		{"GET", "/api/roster?a=" + strings.Repeat("x", turn.MaxQuery-2), "", 200},
-		{"GET", "/api/roster?a=1&a=2", "", 400},
 		{"GET", "/api/aup?%zz", "", 400},
 	} {
 		r := h.Do(c.method, c.target, c.body)
@@ -132,23 +120,17 @@ func TestFaults(t *testing.T) {
 		{"POST", "/api/waitlist", `{"agent_name":" \u00a0\u3000\t"}`, "agent_name required"},
 		{"POST", "/api/waitlist", `{"agent_name":null,"pubkey":null}`, "agent_name required"},
 		{"POST", "/api/waitlist", `{"agent_name":7}`, "agent_name wrong_type"},
-		{"POST", "/api/waitlist", `{"agent_name":"a","owner_email":""}`, ""},
 		{"POST", "/api/waitlist", `{"agent_name":"a","owner_email":"a..b@example.org"}`, "owner_email not_an_email"},
-		{"POST", "/api/waitlist", `{"AGENT_NAME":"a"}`, "agent_name required"},
 		{"POST", "/api/waitlist", "{\"agent_name\":\"\xff\"}", " invalid_unicode"},
-		{"POST", "/api/waitlist", "\ufeff{}", " invalid_json"},
 		{"POST", "/api/waitlist", `{} {}`, " invalid_json"},
-		{"POST", "/api/waitlist", `[]`, " wrong_type"},
 		{"POST", "/api/waitlist", `null`, " wrong_type"},
 		{"POST", "/api/waitlist", `{"a":` + strings.Repeat("[", 31) + strings.Repeat("]", 31) + `,"agent_name":"a"}`, ""},
 		{"POST", "/api/waitlist", `{"a":` + strings.Repeat("[", 32) + strings.Repeat("]", 32) + `}`, " too_deep"},
 		{"POST", "/api/waitlist?dry_run=yes", `{}`, "agent_name required, dry_run unknown_value"},
 		{"POST", "/api/waitlist?x=1&x=2&%", `{"a"`, " invalid_json, % bad_escape, x repeated_parameter"},
 		{"GET", "/api/waitlist?dry_run=1", ``, "agent_name required"},
-		{"GET", "/api/waitlist?agent_name=", ``, "agent_name required"},
 		{"GET", "/api/waitlist?agent_name=%ff", ``, "agent_name invalid_unicode"},
 		{"GET", "/api/waitlist?agent_name=a%0Ab", ``, "agent_name control_character"},
-		{"GET", "/api/waitlist?owner_email=a@example.org", ``, "agent_name required"},
 		// Org.
 		{"POST", "/api/org", roster(five...), ""},
 		{"POST", "/api/org", `{"org_name":"ab","roster":""}`, "org_name too_short, roster wrong_type"},
@@ -162,7 +144,6 @@ func TestFaults(t *testing.T) {
 		{"POST", "/api/receipt", `{"note":"tab\tand\nline\r","x":null}`, ""},
 		{"POST", "/api/receipt", `{"note":"\u0000"}`, "note control_character"},
 		{"POST", "/api/receipt", `{"verify":null}`, "verify wrong_type"},
-		{"POST", "/api/receipt", `{"verify":"{}"}`, "verify wrong_type"},
 		{"POST", "/api/receipt?dry_run=1", `{"note":"x"}`, ""},
 		// Suggest.
 		{"POST", "/api/suggest", `{"suggestion":"ten letter","message":"ten letter"}`, ""},
@@ -171,7 +152,6 @@ func TestFaults(t *testing.T) {
 		{"POST", "/api/suggest", `{"suggestion":"ten letters","message":"other letters"}`, "message conflicting_alias"},
 		{"POST", "/api/suggest", `{"suggestion":"ten letters","contact":"a@example.org","email":"b@example.org"}`, "email conflicting_alias"},
 		{"POST", "/api/suggest", `{"suggestion":"` + strings.Repeat("é", 4001) + `"}`, "suggestion too_long"},
-		{"POST", "/api/suggest", `{}`, "suggestion required"},
 		// A template that is sent unchanged does nothing in anybody's name.
 		{"POST", "/api/waitlist", `{"agent_name":"<your agent name>","pubkey":"<your own public key>"}`, "agent_name placeholder, pubkey placeholder"},
 		{"GET", "/api/waitlist?agent_name=%3Cyour+agent+name%3E", "", "agent_name placeholder"},
@@ -223,18 +203,12 @@ func TestFaultsOfTheWhole(t *testing.T) {
 		contract, ignored    string
 	}{
 		{"POST", "/api/waitlist?dry_run=1&x=1&x=2", `{"agent_name":"a","zz":1}`, "registerAgent", "zz x"},
-		{"POST", "/api/org?dry_run=1&x=1&x=2", `{"roster":1,"rainmaker":1}`, "fileCharter", "x"},
 		{"POST", "/api/suggest?x=1&x=2", `{"email":1,"message":2,"text":3}`, "sendSuggestion", "text x"},
 		{"POST", "/api/suggest", `{`, "sendSuggestion", ""},
 		{"POST", "/api/receipt?verify=1&verify=2", `{"verify":1}`, "verifyReceipt", "verify"},
-		{"POST", "/api/receipt", `{`, "mintReceipt", ""},
 		{"POST", "/api/receipt?x=%", `{"a":1}`, "mintReceipt", "x"},
-		{"POST", "/api/business-days", `[]`, "computeBusinessDays", ""},
 		{"GET", "/api/business-days?op=is&op=is&x=1", "", "computeBusinessDays", "x"},
-		{"GET", "/api/business-days?op=%zz", "", "computeBusinessDays", ""},
 		{"GET", "/api/waitlist?agent_name=%zz", "", "registerAgent", ""},
-		{"GET", "/api/waitlist?%zz=a", "", "registerAgent", "%zz"},
-		{"GET", "/api/org?verifier=%ff", "", "fileCharter", ""},
 		{"GET", "/api/org?x=%zz", "", "readDraftRules", "x"},
 		{"GET", "/api/signal?fire=%zz", "", "fireSignal", ""},
 		{"GET", "/api/quest?a=1&a=2", "", "getQuest", "a"},
@@ -419,11 +393,9 @@ func TestMediaTypes(t *testing.T) {
 
 func TestDryRun(t *testing.T) {
 	for _, c := range []struct{ method, target, body, done string }{
-		{"POST", "/api/waitlist?dry_run=1", `{"agent_name":"a","owner_email":"a@example.org"}`, "converted"},
 		{"GET", "/api/waitlist?dry_run=1&agent_name=a&owner_email=a@example.org", "", "converted"},
 		{"GET", "/api/org?dry_run=1&org_name=Tern&rainmaker=a:30&operator=b:25&verifier=c:20&scout=d:15&treasurer=e:10", "", "chartered"},
 		{"POST", "/api/suggest?dry_run=1", `{"suggestion":"ten letters","contact":"a@example.org"}`, "filed"},
-		{"POST", "/api/waitlist", `{"agent_name":"a","dry_run":true}`, "converted"},
 		{"POST", "/api/waitlist?dry_run=1", `{"agent_name":"a","dry_run":true}`, "converted"},
 		{"POST", "/api/suggest", `{"dry_run":true,"suggestion":"ten letters"}`, "filed"},
 	} {
@@ -461,7 +433,6 @@ func TestRateLimit(t *testing.T) {
 		{"POST", "/api/waitlist", `[]`},
 		{"POST", "/api/waitlist?dry_run=1", `{"agent_name":"a"}`},
 		{"GET", "/api/waitlist?name=a", ""},
-		{"GET", "/api/waitlist?agent_name=%", ""},
 		{"GET", "/api/waitlist", ""},
 		{"GET", "/api/org?owner_email=a@example.org", ""},
 	} {
@@ -531,10 +502,8 @@ func TestAllowance(t *testing.T) {
 		left, retry string
 	}{
 		{turn.Result{OK: true, Remaining: 7, Reset: 9}, `"writes";r=7;t=9`, ""},
-		{turn.Result{OK: true, Remaining: 0, Reset: 9}, `"writes";r=0;t=9`, ""},
 		{turn.Result{OK: true, Remaining: -1, Reset: 9}, "", ""},
 		{turn.Result{Remaining: 0, Reset: 9}, `"writes";r=0;t=9`, "9"},
-		{turn.Result{Remaining: 0, Reset: 1}, `"writes";r=0;t=1`, "1"},
 		{turn.Result{Remaining: 0, Reset: 0}, `"writes";r=0;t=0`, "60"},
 		{turn.Result{Remaining: -1, Reset: 9}, "", "60"},
 	} {
@@ -558,7 +527,6 @@ func TestUnread(t *testing.T) {
 		{"/api/mcp?" + strings.Repeat("x", turn.MaxQuery+1), "", "", "the query has 8193 bytes, and at most 8192 are read"},
 		{"/api/mcp?a=%", "", "{}", "in the query, a holds a % that two hexadecimal digits do not follow"},
 		{"/v1", "", "", "The pilot API under /v1/ is not live yet."},
-		{"/v1/jobs", "", "", "The pilot API under /v1/ is not live yet."},
 		{"/v1x", "", "", "There is no such endpoint."},
 	} {
 		r := h.Do("POST", c.target, c.body, "content-type", c.media)

@@ -204,20 +204,6 @@ func TestPresume(t *testing.T) {
 	}
 }
 
-// A round of MaxEffects effects and a turn of MaxRounds rounds are within the bounds.
-func TestMostEffects(t *testing.T) {
-	rounds := 0
-	r := turn.Run(&turn.Turn{}, func(current *turn.Turn) turn.Outcome {
-		if rounds++; rounds == turn.MaxRounds {
-			return turn.Outcome{Response: &turn.Response{Status: 204}}
-		}
-		return turn.Outcome{Effects: make([]turn.Effect, turn.MaxEffects)}
-	}, func(effects []turn.Effect) []turn.Result { return make([]turn.Result, len(effects)) })
-	if r == nil || r.Status != 204 {
-		t.Errorf("%+v", r)
-	}
-}
-
 // Identifiers are 32 hexadecimal digits that depend on the turn's entropy. No two are alike.
 func TestNewID(t *testing.T) {
 	seen := map[string]bool{}

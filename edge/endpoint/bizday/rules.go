@@ -162,7 +162,7 @@ var calendars = []calendar{
 		{"Labour Day", fixed, 5, 1, lost, years{}},
 		{"Ascension Day", easter, 0, 39, lost, years{}},
 		{"Whit Monday", easter, 0, 50, lost, years{}},
-		{"Day of German Unity", fixed, 10, 3, lost, years{}},                                       // Einigungsvertrag, art. 2(2)
+		{"Day of German Unity", fixed, 10, 3, lost, years{}},                             // Einigungsvertrag, art. 2(2)
 		{"500th anniversary of the Reformation", fixed, 10, 31, lost, years{only: 2017}}, // each Land by act or ordinance
 		{"Christmas Day", fixed, 12, 25, lost, years{}},
 		{"Second Day of Christmas", fixed, 12, 26, lost, years{}},

@@ -30,22 +30,18 @@ func TestReady(t *testing.T) {
 		fault     bool
 		failing   string
 	}{
-		"ready":               {fetch: whole, key: own, published: own},
-		"no key at all":       {fetch: whole},
-		"none is published":   {fetch: whole, key: own},
-		"store refuses":       {fetch: whole, key: own, published: own, store: turn.Refused, failing: "store"},
-		"store hangs":         {fetch: whole, key: own, published: own, store: turn.Timeout, failing: "store"},
-		"no store":            {fetch: whole, key: own, published: own, store: turn.Unavailable, failing: "store"},
-		"foreign key":         {fetch: whole, key: foreign, published: own, failing: "key"},
-		"missing key":         {fetch: whole, published: own, failing: "key"},
-		"faulty key":          {fetch: whole, published: own, fault: true, failing: "key"},
-		"faulty, none wanted": {fetch: whole, fault: true, failing: "key"},
-		"other documents":     {fetch: manifest(200, `{"content_version":"tess"}`), key: own, published: own, failing: "documents"},
-		"no documents":        {fetch: manifest(404, `{"content_version":"test"}`), key: own, published: own, failing: "documents"},
-		"no manifest":         {fetch: manifest(200, `<html>`), key: own, published: own, failing: "documents"},
-		"no version":          {fetch: manifest(200, `{}`), key: own, published: own, failing: "documents"},
-		"no way to itself":    {key: own, published: own, failing: "documents"},
-		"nothing works":       {key: foreign, published: own, store: turn.Refused, failing: `store","key","documents`},
+		"ready":            {fetch: whole, key: own, published: own},
+		"no key at all":    {fetch: whole},
+		"store refuses":    {fetch: whole, key: own, published: own, store: turn.Refused, failing: "store"},
+		"no store":         {fetch: whole, key: own, published: own, store: turn.Unavailable, failing: "store"},
+		"foreign key":      {fetch: whole, key: foreign, published: own, failing: "key"},
+		"missing key":      {fetch: whole, published: own, failing: "key"},
+		"faulty key":       {fetch: whole, published: own, fault: true, failing: "key"},
+		"other documents":  {fetch: manifest(200, `{"content_version":"tess"}`), key: own, published: own, failing: "documents"},
+		"no documents":     {fetch: manifest(404, `{"content_version":"test"}`), key: own, published: own, failing: "documents"},
+		"no manifest":      {fetch: manifest(200, `<html>`), key: own, published: own, failing: "documents"},
+		"no way to itself": {key: own, published: own, failing: "documents"},
+		"nothing works":    {key: foreign, published: own, store: turn.Refused, failing: `store","key","documents`},
 	} {
 		h := edgetest.NewFake(t)
 		s := edgetest.Snapshot()

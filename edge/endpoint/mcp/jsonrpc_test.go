@@ -20,21 +20,15 @@ func TestParse(t *testing.T) {
 		{`{"jsonrpc":"2.0","id":-0.0e+7,"method":"ping"}`, request, "-0.0e+7"},
 		{`{"jsonrpc":"2.0","id":12345678901234567890,"method":"ping","params":[]}`, request, "12345678901234567890"},
 		{`{"jsonrpc":"2.0","id":"\u0041\/","method":"ping","extra":1}`, request, `"\u0041\/"`},
-		{`{"jsonrpc":"2.0","id":"","method":""}`, request, `""`},
 		{`{"jsonrpc":"2.0","method":"ping"}`, notification, ""},
 		{`{"jsonrpc":"2.0","id":1,"result":null}`, response, "1"},
 		{`{"jsonrpc":"2.0","id":1,"error":{}}`, response, "1"},
 		{`{"jsonrpc":"2.0","id":1,"error":{},"result":{}}`, notAMessage, "1"},
-		{`{"jsonrpc":"2.0","result":{}}`, notAMessage, ""},
 		{`{"jsonrpc":"2.0","id":1}`, notAMessage, "1"},
 		{`{"jsonrpc":"2.0","id":null,"method":"ping"}`, notAMessage, ""},
-		{`{"jsonrpc":"2.0","id":true,"method":"ping"}`, notAMessage, ""},
 		{`{"jsonrpc":"2.0","id":[1],"method":"ping"}`, notAMessage, ""},
-		{`{"jsonrpc":"2.0","id":1,"method":null}`, notAMessage, "1"},
 		{`{"jsonrpc":2.0,"id":1,"method":"ping"}`, notAMessage, "1"},
-		{`{"JSONRPC":"2.0","id":1,"method":"ping"}`, notAMessage, "1"},
 		{`"ping"`, notAMessage, ""},
-		{`null`, notAMessage, ""},
 	} {
 		messages, batch, fault := parse([]byte(c.body), 50)
 		if fault != nil || batch || len(messages) != 1 {

@@ -201,13 +201,11 @@ func TestVerdicts(t *testing.T) {
 			r["signature"] = s
 		}, "true true false", "Not valid: the signature", "not one by"},
 		{"a stranger's receipt", func(r map[string]any) { sign(r, stranger); r["public_key_b64"] = edgetest.PublicKey(stranger) }, "true true false", "Not valid: the receipt names a key", "not a key that this host publishes"},
-		{"a stranger's key beside our signature", func(r map[string]any) { r["public_key_b64"] = edgetest.PublicKey(stranger) }, "true true false", "Not valid: the receipt names a key", "not a key that this host publishes"},
 		{"a retired key", func(r map[string]any) {
 			sign(r, edgetest.RetiredKey)
 			r["public_key_b64"] = edgetest.PublicKey(edgetest.RetiredKey)
 		}, "true true true", "Valid", ""},
 		{"the key left out", func(r map[string]any) { delete(r, "public_key_b64") }, "true true true", "Valid", "public_key_b64 is missing"},
-		{"the key blank", func(r map[string]any) { r["public_key_b64"] = " " }, "true true true", "Valid", "public_key_b64 is blank"},
 		{"the signature null", func(r map[string]any) { r["signature"] = nil }, "true true null", "Hash intact", "signed is at odds"},
 		{"the signature left out", func(r map[string]any) { delete(r, "signature") }, "true true null", "Hash intact", "signature is missing"},
 		{"the signature a number", func(r map[string]any) { r["signature"] = 7 }, "true true false", "Not valid: the signature", "64 bytes"},
@@ -217,7 +215,6 @@ func TestVerdicts(t *testing.T) {
 		}, "true true false", "Not valid: the signature", "64 bytes"},
 		{"another format", func(r map[string]any) { r["receipt_spec"] = "souvenir_visit_v9"; sign(r, edgetest.Key) }, "true true true", "Valid", "this host knows souvenir_visit_v0.2"},
 		{"a field missing", func(r map[string]any) { delete(r, "note") }, "false true true", "TAMPERED", "note is missing"},
-		{"a field of another type", func(r map[string]any) { r["epoch"] = 3 }, "false true true", "TAMPERED", "epoch is a number"},
 		{"an empty e-mail hash", func(r map[string]any) { r["owner_email_sha256"] = "" }, "false true true", "TAMPERED", "owner_email_sha256 is empty"},
 		{"canonical missing", func(r map[string]any) { delete(r, "canonical") }, "false false false", "TAMPERED", "canonical is missing"},
 		{"a member added", func(r map[string]any) { r["reputation"] = "high" }, "true true true", "Valid", "reputation is no member of a receipt"},
@@ -225,7 +222,6 @@ func TestVerdicts(t *testing.T) {
 		{"no programs", func(r map[string]any) { delete(r, "verify_kit") }, "true true true", "Valid", ""},
 		{"the action left out", func(r map[string]any) { delete(r, "action") }, "true true true", "Valid", "action is missing"},
 		{"another action", func(r map[string]any) { r["action"] = "verify" }, "true true true", "Valid", "action is verify"},
-		{"another rule", func(r map[string]any) { r["canonicalization"] = "souvenir-canon-v9" }, "true true true", "Valid", "this host knows souvenir-canon-v0"},
 		{"the signature null, nothing to check", func(r map[string]any) { r["signature"], r["signed"] = nil, false }, "true true null", "Hash intact", "not signed, so there was no signature to check"},
 		{"the signature with stray bits", func(r map[string]any) {
 			s := r["signature"].(string) // the last digit before the padding has four bits that mean nothing
@@ -233,7 +229,6 @@ func TestVerdicts(t *testing.T) {
 			last := strings.IndexByte(digits, s[85])
 			r["signature"] = s[:85] + string(digits[last+1]) + "=="
 		}, "true true false", "Not valid: the signature", "64 bytes"},
-		{"signed denied", func(r map[string]any) { r["signed"] = false }, "true true true", "Valid", "signed is at odds"},
 		{"nothing at all", func(r map[string]any) { clear(r) }, "false false null", "Not a receipt", "receipt_spec is missing"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

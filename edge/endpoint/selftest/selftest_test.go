@@ -200,23 +200,16 @@ func TestFunnelFails(t *testing.T) {
 		{"GET /api/presence", "live_endpoints lists something", "live_endpoints", `[]`},
 		{"GET /api/quest", "steps are numbered from 1", "steps", `[]`},
 		{"GET /api/quest", "steps are numbered from 1", "steps", `[{"n":2,"call":"GET a"}]`},
-		{"GET /api/quest", "steps are numbered from 1", "steps", `[{"n":1}]`},
 		{"GET /api/roster", "shipped suggestions are at most those there were", "suggestions", `{"shipped":4,"received_external":2,"originated_internally":1}`},
-		{"GET /api/roster", "shipped suggestions are at most those there were", "suggestions", `{"received_external":2,"originated_internally":1}`},
 		{"GET /api/roster", "shipped suggestions are at most those there were", "suggestions", `{"shipped":0,"received_external":"2","originated_internally":1}`},
-		{"GET /api/aup", "every prohibition has a code and a rule", "prohibited", `[]`},
 		{"GET /api/aup", "every prohibition has a code and a rule", "prohibited", `[{"code":"c","rule":"r"},{"code":"c"}]`},
 		{"GET /api/org", "the roster has as many seats as there are positions", "rules", `{"roster_size":2,"positions":[{"position":"p","what":"w"}]}`},
-		{"GET /api/org", "the roster has as many seats as there are positions", "rules", `{"roster_size":1,"positions":[{"position":"p"}]}`},
 		{"GET /api/receipt", "signing_live says whether there is a key", "public_key_b64", `""`},
-		{"GET /api/receipt", "signing_live says whether there is a key", "signing_live", `false`},
 		{"GET /api/receipt", "signing_live says whether there is a key", "signed_fields", `[]`},
 		{"POST /api/receipt", "an empty receipt is not valid", "valid", `true`},
-		{"POST /api/receipt", "an empty receipt is not valid", "valid", `null`},
 		{"POST /api/receipt", "an empty receipt is not valid", "action", `"mint"`},
 		{"GET /api/business-days", "every calendar has a name and an authority", "calendars", `[{"id":"i","name":"n"}]`},
 		{count, "result is 2", "result", `3`},
-		{count, "result is 2", "result", `"2"`},
 	} {
 		broken(c.call, "not so: "+c.why, func(r *turn.Result) {
 			body(r, func(o object) { o[c.member] = json.RawMessage(c.value) })
