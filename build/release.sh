@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
-# Makes a release: build/release.sh [FOLDER [OS/ARCH…]]. The folder, build/out/release where none is
-# named, gets an archive for each system, what each program is made of (*.cdx.json), and SHA256SUMS.
-# The same commit and the same tools give the same bytes, in whatever folder they are.
+# Makes a release: build/release.sh [FOLDER [OS/ARCH…]]. The folder, build/out/release by default,
+# gets an archive for each system, and SHA256SUMS. The same commit and the same tools give the same
+# bytes, in whatever folder they are.
 #
-# A program of a release carries the worker, so that it deploys without the source code. It is
-# built from the files as they stand: where they differ from the commit, the version says +dirty.
+# A program of a release carries the worker, so that it deploys without the source code. It is built
+# from the files as they are: if they differ from the commit, the version says +dirty. What it is
+# made of, "go version -m anteroom" lists.
 set -euo pipefail
 out=$(realpath -m "${1:-$(dirname "$0")/../build/out/release}")
 shift || true
@@ -29,14 +30,11 @@ stage=$(mktemp -d)
 trap 'rm -rf "$stage"' EXIT
 
 # What a user's own settings would change.
-export CGO_ENABLED=0 GOFLAGS=-mod=readonly GOAMD64=v1 GOARM64=v8.0 GOEXPERIMENT='' GOWORK=off SOURCE_DATE_EPOCH=$time
+export CGO_ENABLED=0 GOFLAGS='-trimpath -mod=readonly' GOAMD64=v1 GOARM64=v8.0 GOEXPERIMENT='' GOWORK=off SOURCE_DATE_EPOCH=$time
 
-# run PACKAGE ARGUMENT… runs a program. Where nothing of its sources has changed it is linked alone,
-# in whatever folder it is.
-run() { go run -trimpath -buildvcs=false -ldflags '-s -w' "$@"; }
-
-run ./cmd/anteroom build --out "$stage/bundle" >/dev/null
+# The worker that the program carries.
 carried=edge/worker/bundle
+go run ./cmd/anteroom build --out "$stage/bundle" >/dev/null
 rm -rf "$carried/files"
 mkdir "$carried/files"
 cp "$stage"/bundle/*.mjs "$stage/bundle/edge.wasm" "$carried/files/"
@@ -48,44 +46,54 @@ tools=$(build/toolchain/install.sh)
 
 # compile FILE builds the program for the system that GOOS and GOARCH name.
 compile() {
-  go build -trimpath -buildvcs=false -tags release -o "$1" -ldflags "-s -w -buildid= \
+  go build -buildvcs=false -tags release -o "$1" -ldflags "-s -w -buildid= \
     -X main.stampedVersion=$version -X main.stampedCommit=$commit -X main.stampedTime=$written -X main.stampedModified=$modified" ./cmd/anteroom
 }
 
-host=$(go env GOHOSTOS)/$(go env GOHOSTARCH)
-compile "$stage/anteroom"
+# licences FILE prints the licences of everything in a program, as most of them demand. A module
+# without a licence is an error.
+{
+  echo "std $(go env GOROOT)"
+  echo "tinygo $(go -C build/toolchain mod download -json github.com/tinygo-org/tinygo | sed -n 's/^\t"Dir": "\(.*\)",$/\1/p')"
+  go list -m -f '{{.Path}} {{.Dir}}' all
+} >"$stage/modules"
+licences() {
+  local module folder files
+  for module in std tinygo $(go version -m "$1" | awk '$1 == "dep" { print $2 }'); do
+    folder=$(awk -v m="$module" '$1 == m { print $2 }' "$stage/modules")
+    files=$(find "$folder" -maxdepth 1 -type f | grep -iE '/(licen[cs]e|copying|notice|patents)([.-][^/]*)?$' | sort) ||
+      files=$(find "$folder" -maxdepth 1 -type f -iname 'readme*' | sort) # a module may name its licence there alone
+    [ -n "$files" ] || fail "$module has no licence in $folder"
+    for file in $files; do printf '==== %s: %s ====\n\n%s\n\n' "$module" "${file##*/}" "$(cat "$file")"; done
+  done
+}
+
+# What every archive holds beside the program.
 common=$stage/common
+compile "$stage/anteroom"
 mkdir -p "$common/completions"
 cp LICENSE ./*.md "$common/"
 cp -r build/service "$common/service"
 find "$common/service" -name '*.go' -delete # tests of the files
 "$stage/anteroom" man "$common/man/man1" >/dev/null
-"$stage/anteroom" completion bash >"$common/completions/anteroom.bash"
+for shell in bash fish; do "$stage/anteroom" completion $shell >"$common/completions/anteroom.$shell"; done
 "$stage/anteroom" completion zsh >"$common/completions/_anteroom"
-"$stage/anteroom" completion fish >"$common/completions/anteroom.fish"
 "$stage/anteroom" completion powershell >"$common/completions/anteroom.ps1"
 
-# Where the licences are of what is in the program.
-{
-  go list -m -f '{{.Path}} {{.Dir}}' all
-  echo "std $(go env GOROOT)"
-  echo "tinygo $(go -C build/toolchain mod download -json github.com/tinygo-org/tinygo | sed -n 's/^\t"Dir": "\(.*\)",$/\1/p')"
-} >"$stage/modules"
-
+mkdir "$stage/made"
 for target in "${targets[@]}"; do
   export GOOS=${target%/*} GOARCH=${target#*/}
-  program=anteroom
-  if [ "$GOOS" = windows ]; then program+=.exe; fi
-  mkdir -p "$stage/programs/${GOOS}_$GOARCH"
-  if [ "$target" = "$host" ]; then
-    cp "$stage/anteroom" "$stage/programs/${GOOS}_$GOARCH/$program"
-  else
-    compile "$stage/programs/${GOOS}_$GOARCH/$program" || fail "the program does not build for $target"
-  fi
+  name=anteroom_${version}_${GOOS}_$GOARCH
+  cp -r "$common" "$stage/$name"
+  program=$stage/$name/anteroom$(go env GOEXE)
+  compile "$program" || fail "the program does not build for $target"
+  licences "$program" >"$stage/$name/LICENSES.txt"
+  chmod -R u=rwX,go=rX "$stage/$name"
+  tar -C "$stage" -c --format=ustar --sort=name --owner=0 --group=0 --numeric-owner --mtime="@$time" "$name" | gzip -9n >"$stage/made/$name.tar.gz"
 done
 unset GOOS GOARCH
-
-run -tags release ./build/release "$stage" "$stage/made" "$version" "$time"
+(cd "$stage/made" && sha256sum -- *) >"$stage/SHA256SUMS"
+mv "$stage/SHA256SUMS" "$stage/made/"
 mkdir -p "$(dirname "$out")"
 rm -rf "$out"
 mv "$stage/made" "$out"

@@ -69,7 +69,7 @@ compile() {
   local source
   rm -rf "$folder"
   mkdir -p "$folder/tinygoroot"
-  go -C build/toolchain build -mod=readonly -tags llvm19 -trimpath -o "$folder/tinygo" github.com/tinygo-org/tinygo
+  CGO_ENABLED=1 go -C build/toolchain build -mod=readonly -tags llvm19 -trimpath -o "$folder/tinygo" github.com/tinygo-org/tinygo
   source=$(go -C build/toolchain list -mod=readonly -m -f '{{.Dir}}' github.com/tinygo-org/tinygo)
   cp -r "$source/src" "$source/targets" "$source/lib" "$folder/tinygoroot/"
   chmod -R u+w "$folder/tinygoroot"
