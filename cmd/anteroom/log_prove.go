@@ -128,3 +128,17 @@ func printProved(t *cli.Terminal, r *provedReport, out string, asJSON bool) erro
 	}
 	return nil
 }
+
+// writeSynced writes a new file, which others may read, through to the disk. An error leaves no new
+// file behind.
+func writeSynced(name string, text []byte) error {
+	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(text)
+	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
+		os.Remove(name)
+	}
+	return err
+}

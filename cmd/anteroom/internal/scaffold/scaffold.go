@@ -1,0 +1,235 @@
+// Package scaffold makes the folder that a new service begins with.
+package scaffold
+
+import (
+	"bytes"
+	"crypto/rand"
+	_ "embed"
+	"encoding/binary"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+	"text/template"
+	"time"
+
+	"anteroom/content"
+	"anteroom/edge/api"
+	"anteroom/generator"
+	"anteroom/generator/site"
+)
+
+// Vacant gives the path of the folder that dir names, through symbolic links. It is an error if no
+// new folder can be made there.
+func Vacant(dir string) (string, error) {
+	absolute, err := filepath.Abs(dir)
+	if err != nil {
+		return "", fmt.Errorf("find %s: %w", dir, err)
+	}
+	entries, err := os.ReadDir(absolute)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		if above, err := os.Stat(filepath.Dir(absolute)); err != nil || !above.IsDir() {
+			return "", fmt.Errorf("there is no folder %s to make %s in (make it first)", filepath.Dir(dir), filepath.Base(absolute))
+		}
+		return absolute, nil
+	case err != nil:
+		return "", fmt.Errorf("%s is not an empty folder: %w (name a folder that does not exist)", dir, err)
+	case len(entries) > 0:
+		return "", fmt.Errorf("%s is not empty (name a folder that does not exist)", dir)
+	}
+	here, err := os.Stat(".")
+	there, wrong := os.Stat(absolute)
+	if err == nil && wrong == nil && os.SameFile(here, there) {
+		return "", fmt.Errorf("%s is the working directory, which cannot be replaced (run this in the folder above)", dir)
+	}
+	return filepath.EvalSymlinks(absolute)
+}
+
+// Write makes the folder dir with the files of a service. dir does not exist, or is empty. Its files
+// are written beside it, and generate must accept their content: dir gets all of them, or stays as
+// it was. An error that lists faults of the content wraps site.Faults.
+func Write(dir string, s *Service, now time.Time) error {
+	files, err := s.files(now)
+	if err != nil {
+		return err
+	}
+	return write(dir, files)
+}
+
+func write(dir string, files map[string][]byte) error {
+	temporary, err := os.MkdirTemp(filepath.Dir(dir), ".anteroom-init-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(temporary)
+	next := filepath.Join(temporary, "new")
+	for name, text := range files {
+		file := filepath.Join(next, name)
+		if err := os.MkdirAll(filepath.Dir(file), 0o777); err != nil {
+			return err
+		}
+		if err := os.WriteFile(file, text, 0o666); err != nil {
+			return err
+		}
+	}
+	begun, err := site.Load(os.DirFS(filepath.Join(next, "content")))
+	if err == nil {
+		_, err = generator.Generate(begun, api.Routes)
+	}
+	if err != nil {
+		return err
+	}
+	if info, err := os.Stat(dir); err == nil {
+		// Windows does not rename onto a folder, not even an empty one.
+		if err := errors.Join(os.Chmod(next, info.Mode()), os.Remove(dir)); err != nil {
+			return err
+		}
+	}
+	return os.Rename(next, dir)
+}
+
+// files are the files of a new service, by their paths in its folder.
+func (s *Service) files(now time.Time) (map[string][]byte, error) {
+	today := now.UTC().Format(time.DateOnly)
+	expires := now.UTC().AddDate(1, 0, 0).Format(time.DateOnly)
+	files, err := s.content(now.UTC(), today, expires)
+	if err != nil {
+		return nil, err
+	}
+	shipped, err := site.Load(content.Files)
+	if err != nil {
+		return nil, fmt.Errorf("read the texts that the program carries: %w", err)
+	}
+	board, err := content.Files.ReadFile("scoreboard/" + shipped.Current().File + ".yaml")
+	if err == nil {
+		files["content/scoreboard/"+today+".yaml"], err = firstBoard(board, today)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("write the first board: %w", err)
+	}
+	v := &site.Verification{Host: s.Host, Through: today + "T00:00:00Z", Told: map[string]int{}}
+	for _, kind := range site.Kinds {
+		v.Covers(kind).SHA256 = site.EmptyDigest
+	}
+	files["content/verifications/"+today+".yaml"] = v.Encode()
+
+	files[".gitignore"] = gitignore
+	about := struct {
+		*Service
+		Today, Expires string
+	}{s, today, expires}
+	if files["README.md"], err = execute("README.md", readme, about); err != nil {
+		return nil, err
+	}
+	// Equal namespaces in one account would share their counts.
+	namespace := 100_000_000 + binary.LittleEndian.Uint32(random(4))%800_000_000
+	files["wrangler.toml"], err = execute("wrangler.toml", wranglerConfig, &deployment{
+		Worker: s.Worker, Host: s.Host, Apex: s.Apex(), Inbox: s.Contact, Sender: s.Sender,
+		Writes: shipped.Service.Limits.WritesPerMinute, Namespace: namespace, PreviewNamespace: namespace + 1,
+		Anteroom: "anteroom", Migrations: "build/migrations",
+	})
+	return files, err
+}
+
+// content are the files of the content but the board and the verification: those that the program
+// carries, with the values of the new service.
+func (s *Service) content(now time.Time, today, expires string) (map[string][]byte, error) {
+	edits := map[string][]edit{
+		"service.yaml": {
+			{"name", s.Name},
+			{"canonical_host", s.Host},
+			{"apex_host", s.Apex()},
+			{"operator", s.Operator},
+			{"contact", s.Contact},
+			{"indexnow.key", hex.EncodeToString(random(16))},
+			{"receipt_keys.current", ""},
+			{"relay.from", s.Sender},
+			{"relay.to", s.Contact},
+			{"relay.webhook", ""},
+			{"security.contacts.0", "mailto:" + s.Contact},
+			{"security.contacts.1", "https://" + s.Host + "/field-guide.html#security"},
+			{"security.expires", expires + "T00:00:00Z"},
+		},
+		"mcp.yaml":      {{"name", identifier(s.Name, s.Apex())}},
+		"presence.yaml": {{"status", "online"}, {"away_message", ""}, {"since", now.Format(time.RFC3339)}},
+		"jobs.yaml":     {{"as_of", today}},
+		"auditors.yaml": {{"as_of", today}},
+	}
+	files := map[string][]byte{}
+	for _, pattern := range []string{"*.yaml", "pages/*.md"} {
+		names, err := fs.Glob(content.Files, pattern)
+		if err != nil {
+			return nil, err
+		}
+		for _, name := range names {
+			text, err := content.Files.ReadFile(name)
+			if err != nil {
+				return nil, err
+			}
+			wanted := edits[name]
+			if path.Ext(name) == ".md" {
+				wanted = []edit{{"updated", today}}
+			}
+			for _, e := range wanted {
+				if text, err = e.apply(text); err != nil {
+					return nil, fmt.Errorf("write %s: %w", name, err)
+				}
+			}
+			files["content/"+name] = text
+		}
+	}
+	return files, nil
+}
+
+// random gives n random bytes.
+func random(n int) []byte {
+	b := make([]byte, n)
+	rand.Read(b) // never fails
+	return b
+}
+
+// deployment is what wrangler.toml says of a service.
+type deployment struct {
+	Worker, Host, Apex          string
+	Inbox, Sender               string // addresses of messages to the operator
+	Writes                      int    // a minute, for one caller
+	Namespace, PreviewNamespace uint32 // of the rate limits
+	Anteroom                    string // the command that runs this program
+	Migrations                  string // the folder of the migrations, for wrangler
+}
+
+// Dataset begins the names of the datasets of Analytics Engine. A query wants letters, digits and _,
+// and no digit first.
+func (d *deployment) Dataset() string {
+	name := strings.ReplaceAll(d.Worker, "-", "_")
+	if name[0] <= '9' {
+		name = "worker_" + name
+	}
+	return name
+}
+
+// Templates of files besides the content.
+var (
+	//go:embed wrangler.toml.tmpl
+	wranglerConfig string
+	//go:embed service.md.tmpl
+	readme string
+	//go:embed gitignore.tmpl
+	gitignore []byte
+)
+
+// execute fills in a template.
+func execute(name, text string, values any) ([]byte, error) {
+	parsed, err := template.New(name).Parse(text)
+	if err != nil {
+		return nil, err
+	}
+	var b bytes.Buffer
+	err = parsed.Execute(&b, values)
+	return b.Bytes(), err
+}

@@ -1,0 +1,290 @@
+package scaffold
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"testing/fstest"
+	"time"
+
+	"anteroom/content"
+	"anteroom/edge/api"
+	"anteroom/generator"
+	"anteroom/generator/site"
+)
+
+// tern is a service that is not the shipped one.
+func tern() *Service {
+	return &Service{
+		Name: "Tern", Host: "www.tern.test", Contact: "ada@tern.test", Operator: "Ada of Tern", Sender: "post@tern.test", Worker: "tern",
+	}
+}
+
+// newYear is a moment of a day on which nothing was published.
+var newYear = time.Date(2027, 1, 1, 10, 20, 30, 0, time.UTC)
+
+// newFiles are the files of a new service, with its documents under public/.
+func newFiles(t *testing.T, s *Service) (map[string][]byte, *site.Site) {
+	t.Helper()
+	files, err := s.files(newYear)
+	if err != nil {
+		t.Fatal(err)
+	}
+	fsys := fstest.MapFS{}
+	for name, text := range files {
+		if below, found := strings.CutPrefix(name, "content/"); found {
+			fsys[below] = &fstest.MapFile{Data: text}
+		}
+	}
+	loaded, err := site.Load(fsys)
+	if err != nil {
+		t.Fatal(err)
+	}
+	output, err := generator.Generate(loaded, api.Routes)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, d := range output.Documents {
+		files["public"+d.Path] = d.Content()
+	}
+	return files, loaded
+}
+
+func mustRead(t *testing.T, name string) []byte {
+	t.Helper()
+	text, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
+}
+
+// Nothing of the service that the program carries is left in a new one. The vectors are the same
+// for every service, dates included.
+func TestNewServiceIsItsOwn(t *testing.T) {
+	shipped, err := site.Load(content.Files)
+	if err != nil {
+		t.Fatal(err)
+	}
+	files, loaded := newFiles(t, tern())
+	c := &shipped.Service
+	foreign := []string{
+		c.Name, c.ApexHost, c.Contact, c.Operator, c.IndexNow.Key, c.Relay.From, c.Security.Expires, shipped.Presence.Since, shipped.Jobs.AsOf, shipped.Auditors.AsOf,
+	}
+	for _, board := range shipped.Scoreboards {
+		foreign = append(foreign, board.AsOf)
+	}
+	for _, page := range shipped.Pages {
+		foreign = append(foreign, page.Updated)
+	}
+	// Who runs the service reads of the program's commands, and its callers of those alone that check
+	// the public log.
+	command := regexp.MustCompile("`anteroom`|" + `\banteroom (--help|[a-z]+)\b`)
+	checking := regexp.MustCompile(`\banteroom log (prove|check)\b`)
+	for name, text := range files {
+		for _, words := range foreign {
+			if bytes.Contains(text, []byte(words)) && !strings.HasPrefix(name, "public/vectors/") || strings.Contains(name, words) {
+				t.Errorf("%s holds %q", name, words)
+			}
+		}
+		text = checking.ReplaceAll(text, nil)
+		if !strings.HasPrefix(name, "public/") && name != ".gitignore" {
+			text = command.ReplaceAll(text, nil)
+		}
+		if at := bytes.Index(bytes.ToLower(text), []byte("anteroom")); at >= 0 {
+			t.Errorf("%s names the shipped service: %.60q", name, text[at:])
+		}
+	}
+	board := loaded.Current()
+	counts := []int{
+		board.Excluded.Records, board.PilotWaitlist.RegistrationsRecorded, board.Orgs.ChartersFiled, board.Suggestions.ReceivedExternal,
+		board.Suggestions.OriginatedInternally, len(board.ObservedAttention.NamedClients), len(loaded.Service.PreviewHosts), len(loaded.Service.ReceiptKeys.Retired),
+		len(loaded.Service.Log.Keys), len(loaded.Log.Stages), loaded.Jobs.Counts["open"], loaded.Jobs.Counts["completed"], loaded.Auditors.Counts["claimed"],
+	}
+	if board.File != "2027-01-01" || len(loaded.Scoreboards) != 1 || len(board.ObservedAttention.Updates) != 1 || slices.Max(counts) > 0 {
+		t.Errorf("the first board: %v, %+v", counts, board)
+	}
+	s := &loaded.Service
+	for what, got := range map[string]struct{ got, want string }{
+		"name": {s.Name, "Tern"}, "canonical host": {s.CanonicalHost, "www.tern.test"}, "apex": {s.ApexHost, "tern.test"},
+		"operator": {s.Operator, "Ada of Tern"}, "contact": {s.Contact, "ada@tern.test"}, "relay.from": {s.Relay.From, "post@tern.test"},
+		"relay.to": {s.Relay.To, "ada@tern.test"}, "webhook": {s.Relay.Webhook, ""}, "key": {s.ReceiptKeys.Current, ""},
+		"expires": {s.Security.Expires, "2028-01-01T00:00:00Z"}, "since": {loaded.Presence.Since, "2027-01-01T10:20:30Z"},
+		"status": {loaded.Presence.Status, "online"}, "mcp name": {loaded.MCP.Name, "tern"},
+		"security": {strings.Join(s.Security.Contacts, " "), "mailto:ada@tern.test https://www.tern.test/field-guide.html#security"},
+		"jobs":     {loaded.Jobs.AsOf, "2027-01-01"}, "auditors": {loaded.Auditors.AsOf, "2027-01-01"},
+	} {
+		if got.got != got.want {
+			t.Errorf("%s is %q, want %q", what, got.got, got.want)
+		}
+	}
+	if text := files["content/service.yaml"]; bytes.Count(text, []byte("#")) != bytes.Count(mustRead(t, "../../../../content/service.yaml"), []byte("#")) {
+		t.Errorf("service.yaml lost a comment:\n%s", text)
+	}
+	again, err := tern().files(newYear)
+	if err != nil || bytes.Equal(files["content/service.yaml"], again["content/service.yaml"]) || bytes.Equal(files["wrangler.toml"], again["wrangler.toml"]) {
+		t.Errorf("%v, or what is random is the same for two services", err)
+	}
+}
+
+// The template of wrangler.toml gives the repository's own file for the repository's own values.
+func TestWranglerTemplate(t *testing.T) {
+	s, err := site.Load(content.Files)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := &s.Service
+	got, err := execute("wrangler.toml", wranglerConfig, &deployment{
+		Worker: "anteroom", Host: c.CanonicalHost, Apex: c.ApexHost, Inbox: c.Relay.To, Sender: c.Relay.From,
+		Writes: c.Limits.WritesPerMinute, Namespace: 417263051, PreviewNamespace: 417263052, Anteroom: "go run ./cmd/anteroom", Migrations: "edge/store/migrations",
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.Split(string(mustRead(t, "../../../../wrangler.toml")), "\n")
+	for i, line := range strings.Split(string(got), "\n") {
+		if i >= len(lines) || line != lines[i] {
+			t.Fatalf("line %d of the template gives %q, and wrangler.toml has another (write both)", i+1, line)
+		}
+	}
+	for worker, want := range map[string]string{"tern": "tern", "tern-co-2": "tern_co_2", "2-terns": "worker_2_terns"} {
+		if got := (&deployment{Worker: worker}).Dataset(); got != want {
+			t.Errorf("the dataset of %s: %s, want %s", worker, got, want)
+		}
+	}
+}
+
+// A folder gets all files or none. Content that generate refuses is not written; an empty folder
+// keeps its mode.
+func TestWrite(t *testing.T) {
+	files, err := tern().files(newYear)
+	if err != nil {
+		t.Fatal(err)
+	}
+	parent := t.TempDir()
+	dir := filepath.Join(parent, "tern")
+	faulty := map[string][]byte{"content/presence.yaml": []byte("status: gone\n")}
+	faults := site.Faults(nil)
+	if err := write(dir, faulty); !errors.As(err, &faults) {
+		t.Errorf("faulty content: %v", err)
+	}
+	if left, _ := os.ReadDir(parent); len(left) > 0 {
+		t.Errorf("left %v", left)
+	}
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink("tern", dir+"-link"); err != nil {
+		t.Fatal(err)
+	}
+	vacant, err := Vacant(dir + "-link")
+	if err != nil || filepath.Base(vacant) != "tern" {
+		t.Fatalf("through a link: %s, %v", vacant, err)
+	}
+	if err := write(vacant, files); err != nil {
+		t.Fatal(err)
+	}
+	if info, err := os.Stat(dir); err != nil || info.Mode().Perm() != 0o700 {
+		t.Errorf("%v, %v", info, err)
+	}
+	if err := os.Remove(filepath.Join(dir, "README.md")); err != nil {
+		t.Fatal(err)
+	}
+	if err := write(dir, files); err == nil {
+		t.Error("a folder that was filled meanwhile is replaced")
+	}
+	if left, _ := os.ReadDir(parent); len(left) != 2 {
+		t.Errorf("left %v", left)
+	}
+}
+
+func TestIdentifier(t *testing.T) {
+	for name, want := range map[string]string{
+		"Tern": "tern", "  Tern & Co. 2 ": "tern-co-2", "Küste": "k-ste", "北海道": "www-hokkaido", "---": "www-hokkaido",
+		strings.Repeat("ab ", 20): "ab-ab-ab-ab-ab-ab-ab-ab-ab-ab-ab-ab-ab-a", strings.Repeat("a", 39) + " b": strings.Repeat("a", 39),
+	} {
+		if got := identifier(name, "www.Hokkaido"); got != want || workerName(got) != "" {
+			t.Errorf("%q gives %q, want %q", name, got, want)
+		}
+	}
+}
+
+// Each bad answer is refused.
+func TestAnswers(t *testing.T) {
+	bad := map[string][]string{
+		"name":     {"", " ", "a ", "a\tb", "a\nb", "a\x00", "a\u202eb", "a\xff", strings.Repeat("é", 61), "a [[service]]", "# a", "<!-- a"},
+		"operator": {"\x7f", strings.Repeat("a", 101)},
+		"host":     {"", "tern.test", "www.tern", "WWW.tern.test", "www.-a.test", "https://www.tern.test", "www.tern.test.", "www.tern.test:80", "www." + strings.Repeat("a.", 130) + "test"},
+		"contact":  {"", "ada", "Ada <ada@tern.test>", "ada@tern", "a@b.test\r\nBcc: c@d.test"},
+		"sender":   {"@tern.test", "a..b@tern.test"},
+		"worker":   {"", "Tern", "a--b", "-a", strings.Repeat("a", 41)},
+	}
+	for _, q := range tern().Questions() {
+		if want := q.Check(*q.Value); want != "" {
+			t.Errorf("--%s %s: %s", q.Flag, *q.Value, want)
+		}
+		for _, text := range bad[q.Flag] {
+			if q.Check(text) == "" {
+				t.Errorf("--%s %q is taken", q.Flag, text)
+			}
+		}
+	}
+	if want := serviceName(strings.Repeat("é", 60)); want != "" {
+		t.Errorf("a name of 60 characters: %s", want)
+	}
+}
+
+// A name that means something in YAML, Markdown or HTML reaches the content as it is.
+func TestAwkwardNames(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"true", "a: b #c", `a "b" 'c'\`, "1. a](b) <b>", `a"}], "b" <!-- | é😀`} {
+		s := tern()
+		s.Name = name
+		if _, loaded := newFiles(t, s); loaded.Service.Name != name {
+			t.Errorf("%q is read as %q", name, loaded.Service.Name)
+		}
+	}
+}
+
+// Whatever a name holds, the YAML in which it is written gives it back, and nothing else changes.
+func FuzzEdit(f *testing.F) {
+	for _, name := range []string{"Tern", "true", "12", "null", "a: b", "a #b", `a "b"`, "a'", "2026-11-21", "é", `a\b`, "a:", "0x1", "1e3", "a\u00a0b", "a😀"} {
+		f.Add(name)
+	}
+	f.Fuzz(func(t *testing.T, name string) {
+		if serviceName(name) != "" || strings.ContainsAny(name, "\ufdd0\ufdd1\ufdd2\ufffe\uffff") {
+			return // the loader refuses these characters, and init says so
+		}
+		for path, want := range map[string]string{
+			"name":   "# before\nname: " + scalar(name) + "\nquoted: \"\" # behind\n",
+			"quoted": "# before\nname: Anteroom\nquoted: " + scalar(name) + " # behind\n",
+		} {
+			edited, err := edit{path, name}.apply([]byte("# before\nname: Anteroom\nquoted: \"\" # behind\n"))
+			if err != nil || string(edited) != want {
+				t.Fatalf("%s: %q, %v", path, edited, err)
+			}
+		}
+	})
+}
+
+// A path that is missing, and a text in several lines, are not edited.
+func TestEditRefuses(t *testing.T) {
+	for _, c := range []edit{
+		{"c", "a: b\n"}, {"a.c", "a: b\n"}, {"a.1", "a: [b]\n"}, {"a.-1", "a: [b]\n"}, {"a", "b: a\n"},
+		{"a", "a: >-\n  b\n"}, {"a", "a: 'b'\n"}, {"a", "a:\n  b: c\n"}, {"a", "a: b\n   c\n"}, {"a", "{"},
+	} {
+		if text, err := (edit{c.path, "new"}).apply([]byte(c.value)); err == nil {
+			t.Errorf("%q at %s becomes %q", c.value, c.path, text)
+		}
+	}
+	page := "---\ntitle: A\nupdated: 2026-11-20\n---\nupdated: 2026-11-20 `{`: \"\n"
+	text, err := edit{"updated", "2027-01-01"}.apply([]byte(page))
+	if want := strings.Replace(page, "2026-11-20", "2027-01-01", 1); err != nil || string(text) != want {
+		t.Errorf("a page: %q, %v", text, err)
+	}
+}
