@@ -7,24 +7,19 @@ import (
 	"strings"
 
 	"anteroom/cmd/anteroom/internal/cli"
-	"anteroom/edge/worker/deploy"
 
+	"github.com/BurntSushi/toml"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )
 
-// addCompletion adds the command that prints completion scripts, and says for every argument and
-// flag what it may be. What a flag takes is the name in backquotes of its usage, and what an
-// argument is stands in the Use of its command. A command that completes something by itself
-// is left as it is.
+// addCompletion has shells complete every argument by the Use of its command, and every flag by the
+// name in backquotes of its usage. A command that completes something by itself keeps that.
 func addCompletion(root *cobra.Command) {
 	root.InitDefaultCompletionCmd()
 	completion, _, _ := root.Find([]string{"completion"})
 	completion.Short = "Print the completion script of a shell"
-	completion.Long = "Completion prints a script that lets a shell complete commands, flags and what they take.\n" +
-		"The help of each shell says how to load it."
 	for _, shell := range completion.Commands() {
-		shell.Short = "Print the completion script of " + shell.Name()
 		shell.Long = strings.ReplaceAll(shell.Long, "#### ", "")
 	}
 	for cmd := range cli.Commands(root) {
@@ -32,7 +27,7 @@ func addCompletion(root *cobra.Command) {
 			cmd.ValidArgsFunction = completeArgument
 		}
 		cmd.LocalFlags().VisitAll(func(f *pflag.Flag) {
-			cmd.RegisterFlagCompletionFunc(f.Name, completeFlag(f)) // fails where the command has done so itself
+			cmd.RegisterFlagCompletionFunc(f.Name, completeFlag(f)) // fails if the command has done so itself
 		})
 	}
 }
@@ -41,80 +36,71 @@ func addCompletion(root *cobra.Command) {
 func completeArgument(cmd *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
 	places := strings.Fields(cmd.Use)[1:]
 	at := len(args)
-	if at >= len(places) {
-		if len(places) == 0 || !strings.Contains(places[len(places)-1], "...") {
-			return nil, cobra.ShellCompDirectiveNoFileComp
-		}
-		at = len(places) - 1
+	if n := len(places); at >= n && n > 0 && strings.Contains(places[n-1], "...") {
+		at = n - 1
 	}
-	switch place := strings.Trim(places[at], "[]."); {
-	case place == "DIR":
+	if at >= len(places) {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	return completeValue(strings.Trim(places[at], "[]."), "")
+}
+
+// completeValue completes what is called so in a usage.
+func completeValue(value, preset string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	switch strings.ToLower(value) {
+	case "dir", "folder":
 		return nil, cobra.ShellCompDirectiveFilterDirs
-	case place == "FILE":
+	case "file":
+		if ending := strings.TrimPrefix(filepath.Ext(preset), "."); ending != "" {
+			return []cobra.Completion{ending}, cobra.ShellCompDirectiveFilterFileExt
+		}
 		return nil, cobra.ShellCompDirectiveDefault
-	case strings.Contains(place, "|"):
-		return strings.Split(place, "|"), cobra.ShellCompDirectiveNoFileComp
+	}
+	if strings.Contains(value, "|") {
+		return strings.Split(value, "|"), cobra.ShellCompDirectiveNoFileComp
 	}
 	return nil, cobra.ShellCompDirectiveNoFileComp
 }
 
-// completeFlag completes the value of a flag.
+// completeFlag completes the value of a flag, which may depend on other flags.
 func completeFlag(f *pflag.Flag) cobra.CompletionFunc {
 	value, _ := pflag.UnquoteUsage(f)
-	switch {
-	case value == "folder":
-		return cobra.FixedCompletions(nil, cobra.ShellCompDirectiveFilterDirs)
-	case value == "file":
-		if suffix := strings.TrimPrefix(filepath.Ext(f.DefValue), "."); suffix != "" {
-			return cobra.FixedCompletions([]cobra.Completion{suffix}, cobra.ShellCompDirectiveFilterFileExt)
-		}
-		return cobra.FixedCompletions(nil, cobra.ShellCompDirectiveDefault)
-	case value == "environment":
-		return completeFrom(environments)
-	case value == "date":
-		return completeFrom(verificationDays)
-	case strings.Contains(value, "|"):
-		return cobra.FixedCompletions(strings.Split(value, "|"), cobra.ShellCompDirectiveNoFileComp)
-	}
-	return cobra.NoFileCompletions
-}
-
-// completeFrom completes from a list that is made of the other flags.
-func completeFrom(list func(*pflag.FlagSet) []string) cobra.CompletionFunc {
+	list := map[string]func(*pflag.FlagSet) []string{"environment": environments, "date": verificationDays}[value]
 	return func(cmd *cobra.Command, _ []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
-		flags := cmd.Flags()
-		if err := cli.FromEnvironment(flags); err != nil {
+		if list == nil {
+			return completeValue(value, f.DefValue)
+		}
+		if err := cli.FromEnvironment(cmd.Flags()); err != nil {
 			return nil, cobra.ShellCompDirectiveError
 		}
-		return list(flags), cobra.ShellCompDirectiveNoFileComp
+		return list(cmd.Flags()), cobra.ShellCompDirectiveNoFileComp
 	}
-}
-
-// valueOf is the value of a flag, or preset where there is no such flag.
-func valueOf(flags *pflag.FlagSet, name, preset string) string {
-	if f := flags.Lookup(name); f != nil {
-		return f.Value.String()
-	}
-	return preset
 }
 
 // environments are the names of the environments of wrangler.toml.
-func environments(flags *pflag.FlagSet) []string {
-	file, err := deploy.ReadFile(valueOf(flags, "wrangler", wranglerFile))
-	if err != nil {
-		return nil // the command itself says what is wrong
+func environments(flags *pflag.FlagSet) (names []string) {
+	name := wranglerFile
+	if f := flags.Lookup("wrangler"); f != nil {
+		name = f.Value.String()
 	}
-	return file.Environments()
+	var file struct{ Env map[string]any }
+	toml.DecodeFile(name, &file) // the command itself says what is wrong with it
+	for name := range file.Env {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return names
 }
 
 // verificationDays are the days of hand verifications.
 func verificationDays(flags *pflag.FlagSet) (days []string) {
-	entries, err := os.ReadDir(filepath.Join(valueOf(flags, "content", contentFolder), "verifications"))
-	if err != nil {
-		return nil // there may be none here
+	folder := contentFolder
+	if f := flags.Lookup("content"); f != nil {
+		folder = f.Value.String()
 	}
-	for _, entry := range entries {
-		if name, is := strings.CutSuffix(entry.Name(), ".yaml"); is && len(name) >= len("2006-01-02") {
+	files, _ := os.ReadDir(filepath.Join(folder, "verifications"))
+	for _, file := range files {
+		if name, is := strings.CutSuffix(file.Name(), ".yaml"); is && len(name) >= len("2006-01-02") {
 			days = append(days, name[:len("2006-01-02")]) // a second one of a day ends in -2
 		}
 	}

@@ -156,37 +156,3 @@ func TestFullDisk(t *testing.T) {
 type full struct{}
 
 func (full) Write([]byte) (int, error) { return 0, errors.New("no space left on device") }
-
-func TestProgress(t *testing.T) {
-	var out bytes.Buffer
-	at := time.Unix(0, 0)
-	term := cli.New(nil, io.Discard, &out)
-	if term.Progress("writing") != nil {
-		t.Error("a progress line where nobody looks")
-	}
-	term.TTY, term.Now = true, func() time.Time { return at }
-	draw := term.Progress("writing public")
-	draw(1, 100e6)
-	if out.Len() > 0 {
-		t.Errorf("quick work is drawn: %q", &out)
-	}
-	at = at.Add(time.Second)
-	draw(50e6, 100e6)
-	draw(51e6, 100e6) // too soon after the last
-	draw(100e6, 100e6)
-	if want := "\r\x1b[Kwriting public [###############...............] 50.0 MB of 100.0 MB\r\x1b[K"; out.String() != want {
-		t.Errorf("drawn: %q", &out)
-	}
-}
-
-// BenchmarkGenerate is the work of anteroom generate on the project's own content when nothing has
-// changed.
-func BenchmarkGenerate(b *testing.B) {
-	b.Setenv("SOURCE_DATE_EPOCH", now)
-	out := filepath.Join(b.TempDir(), "public")
-	for b.Loop() {
-		if code := run([]string{"generate", "--content", "../../content", "--out", out}, nil, io.Discard, os.Stderr); code != cli.ExitOK {
-			b.Fatal(code)
-		}
-	}
-}

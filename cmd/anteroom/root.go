@@ -30,8 +30,8 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	code := cli.ExitUsage
 	if f := (cli.Failure{}); errors.As(err, &f) {
 		code = f.Code
-	} else if err != nil {
-		err = withHint(err, called)
+	} else if h := (hinted{}); err != nil && !errors.As(err, &h) {
+		err = fmt.Errorf("%w (%s --help says how)", err, called.CommandPath())
 	}
 	if err != nil && wantsJSON(called, args) {
 		t.FailJSON(err, code)
@@ -58,22 +58,16 @@ func wantsJSON(called *cobra.Command, args []string) bool {
 	return slices.Contains(args, "--json")
 }
 
-// mistyped is an error about a name that there is not, and about names that may be meant.
-type mistyped struct {
-	error
-	of    *cobra.Command // the command that has no such name
-	meant []string
-}
+// hinted is an error of the command line that says already what to do next.
+type hinted struct{ error }
 
-// withHint adds to an error of the command line, in brackets, what to do next.
-func withHint(err error, called *cobra.Command) error {
+// unknown is the error of a name that cmd does not have, and of which the names meant may be meant.
+func unknown(what string, cmd *cobra.Command, meant []string) error {
 	question := ""
-	if m := (mistyped{}); errors.As(err, &m) {
-		if called = m.of; len(m.meant) > 0 {
-			question = "did you mean " + strings.Join(m.meant, ", ") + "? "
-		}
+	if len(meant) > 0 {
+		question = "did you mean " + strings.Join(meant, ", ") + "? "
 	}
-	return fmt.Errorf("%w (%s%s --help says how)", err, question, called.CommandPath())
+	return hinted{fmt.Errorf("%s (%s%s --help says how)", what, question, cmd.CommandPath())}
 }
 
 // The groups of commands in the help, in its order. A command is of the group that its GroupID
@@ -152,10 +146,10 @@ Exit codes: 0 done, 1 failed, 2 called wrongly.`,
 			cmd.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
 		}
 		cmd.InitDefaultHelpFlag()
-		cmd.Flags().Lookup("help").Usage = "say what this command does"
+		cmd.Flags().Lookup("help").Usage = "print this help"
 	}
 	root.InitDefaultVersionFlag()
-	root.Flags().Lookup("version").Usage = "say which program this is"
+	root.Flags().Lookup("version").Usage = "print the version"
 	alone := cli.CommandLineFlags(root)
 	half := len(alone) / 2
 	root.Long = fmt.Sprintf(root.Long, strings.Join(alone[:half], ", "), strings.Join(alone[half:], ", "))
@@ -166,7 +160,7 @@ Exit codes: 0 done, 1 failed, 2 called wrongly.`,
 func addHelpCommand(root *cobra.Command) {
 	root.InitDefaultHelpCmd()
 	help, _, _ := root.Find([]string{"help"})
-	help.Use, help.Short, help.Long = "help [COMMAND]", "Say what a command does", "Help says what a command does, as its --help does."
+	help.Use, help.Short, help.Long = "help [COMMAND]", "Print the help of a command", "Help prints what --help of a command prints."
 	help.RunE = func(_ *cobra.Command, args []string) error {
 		asked, rest, err := root.Find(args)
 		if err == nil && len(rest) > 0 {
@@ -181,7 +175,7 @@ func addHelpCommand(root *cobra.Command) {
 	}
 }
 
-// knownCommand is for a command that has others below it. What it is given is the name of none.
+// knownCommand refuses the arguments of a command that has others below it.
 func knownCommand(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
@@ -193,8 +187,8 @@ func knownCommand(cmd *cobra.Command, args []string) error {
 // letters is another name.
 func distance(name string) int { return min(2, len(name)/2) }
 
-// unknownCommand is the error of a name that no command below cmd has. A name of a command
-// elsewhere is likely meant where none here is like it.
+// unknownCommand is the error of a name that no command below cmd has. If none there is like it, a
+// command of that name elsewhere is likely meant.
 func unknownCommand(cmd *cobra.Command, name string) error {
 	cmd.SuggestionsMinimumDistance = distance(name)
 	meant := cmd.SuggestionsFor(name)
@@ -205,27 +199,27 @@ func unknownCommand(cmd *cobra.Command, name string) error {
 			}
 		}
 	}
-	return mistyped{fmt.Errorf("unknown command %q", name), cmd, meant}
+	return unknown(fmt.Sprintf("unknown command %q", name), cmd, meant)
 }
 
-// flagError says which flags may be meant by one that there is not.
+// flagError adds to the error of an unknown flag which flags may be meant.
 func flagError(cmd *cobra.Command, err error) error {
-	unknown := (*pflag.NotExistError)(nil)
-	if !errors.As(err, &unknown) || unknown.GetSpecifiedShortnames() != "" {
+	wrong := (*pflag.NotExistError)(nil)
+	if !errors.As(err, &wrong) || wrong.GetSpecifiedShortnames() != "" {
 		return err
 	}
 	if cmd.HasSubCommands() && cmd.Flags().NArg() > 0 {
 		return unknownCommand(cmd, cmd.Flags().Arg(0)) // the flag is likely one of the command that was meant
 	}
-	names := &cobra.Command{SuggestionsMinimumDistance: distance(unknown.GetSpecifiedName())} // cobra compares the names of commands alone
+	names := &cobra.Command{SuggestionsMinimumDistance: distance(wrong.GetSpecifiedName())} // cobra compares the names of commands alone
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
 		if !f.Hidden {
 			names.AddCommand(&cobra.Command{Use: f.Name, Run: func(*cobra.Command, []string) {}})
 		}
 	})
-	m := mistyped{err, cmd, names.SuggestionsFor(unknown.GetSpecifiedName())}
-	for i := range m.meant {
-		m.meant[i] = "--" + m.meant[i]
+	meant := names.SuggestionsFor(wrong.GetSpecifiedName())
+	for i := range meant {
+		meant[i] = "--" + meant[i]
 	}
-	return m
+	return unknown(err.Error(), cmd, meant)
 }

@@ -169,13 +169,3 @@ func TestReportOfStrangers(t *testing.T) {
 		}
 	}
 }
-
-func TestByteSize(t *testing.T) {
-	for n, want := range map[int64]string{
-		0: "0 bytes", 1: "1 byte", 999: "999 bytes", 1000: "1.0 kB", 999_900: "999.9 kB", 1_000_000: "1.0 MB", 999_900_000: "999.9 MB", 44_062_800_000: "44.1 GB",
-	} {
-		if got := cli.ByteSize(n); got != want {
-			t.Errorf("%d: %s, want %s", n, got, want)
-		}
-	}
-}

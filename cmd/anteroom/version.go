@@ -2,7 +2,6 @@ package main
 
 import (
 	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
 	"runtime"
 	"runtime/debug"
@@ -19,31 +18,29 @@ func versionCommand(t *cli.Terminal) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "version",
-		Short: "Say which program this is",
-		Long: `Version names the program by its version, the commit that it was built from, the version of Go, the system
-and the form of the snapshot that it makes. A program that was built from changed files says "modified".
+		Short: "Print the version",
+		Long: `Version prints the program's version, the commit that it was built from, the version of Go, the system and
+the format of the snapshot that it makes. A program that was built from changed files says "modified".
 
-With --json it says too which compiler made the edge core that a released program carries to deploy it, and
-the SHA-256 of that.`,
+With --json it also prints the SHA-256 of the edge core that a released program carries, and its compiler.`,
 		Args: cobra.NoArgs,
 		RunE: cli.WithExitCode(func(*cobra.Command, []string) error {
 			p := thisProgram()
-			if asJSON {
-				if files, carried := bundle.Files(); carried {
-					sum := sha256.Sum256(files[wasmFile])
-					p.Edge = &core{bundle.Toolchain(), hex.EncodeToString(sum[:])}
-				}
-				return t.PrintObject(p)
+			if !asJSON {
+				t.Printf("%s", p)
+				return nil
 			}
-			t.Printf("%s", p)
-			return nil
+			if files, carried := bundle.Files(); carried {
+				p.Edge = &core{bundle.Toolchain(), fmt.Sprintf("%x", sha256.Sum256(files[wasmFile]))}
+			}
+			return t.PrintObject(p)
 		}),
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
 	return cmd
 }
 
-// program says which program this is.
+// program identifies a build of this program.
 type program struct {
 	Version    string  `json:"version"`
 	Commit     *string `json:"commit"`      // null where it was built outside a repository
@@ -62,7 +59,7 @@ type core struct {
 	SHA256    string `json:"sha256"`
 }
 
-// What build/release.sh stamps on a release, whatever Go finds out about the repository.
+// What build/release.sh stamps on a release, instead of what Go finds out about the repository.
 var stampedVersion, stampedCommit, stampedTime, stampedModified string
 
 func thisProgram() *program {

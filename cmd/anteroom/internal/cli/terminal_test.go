@@ -1,0 +1,123 @@
+package cli
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/spf13/pflag"
+)
+
+func TestSplitHint(t *testing.T) {
+	for line, want := range map[string][2]string{
+		"there is none (make one)":             {"there is none", "make one"},
+		"none (make one (or two) now)":         {"none", "make one (or two) now"},
+		"a (b c) d":                            {"a (b c) d", ""},
+		"database is locked (5) (SQLITE_BUSY)": {"database is locked (5) (SQLITE_BUSY)", ""},
+		"call f(a, b c)":                       {"call f(a, b c)", ""},
+		"unbalanced b) (c d))":                 {"unbalanced b) (c d))", ""},
+		"(all of it)":                          {"(all of it)", ""},
+		"":                                     {"", ""},
+		"a stranger's ) word (look at it)":     {"a stranger's ) word", "look at it"},
+		"read x: no file (see y) (z --help)":   {"read x: no file (see y)", "z --help"},
+	} {
+		if message, hint := SplitHint(line); [2]string{message, hint} != want {
+			t.Errorf("%q: %q, %q", line, message, hint)
+		}
+	}
+}
+
+// Nothing of a line is lost.
+func FuzzSplitHint(f *testing.F) {
+	for _, seed := range []string{"there is none (make one)", "a (b) (c d)", " (", ")", "(a b)", "é ( )"} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, line string) {
+		message, hint := SplitHint(line)
+		if whole := message + " (" + hint + ")"; hint != "" && whole != line || hint == "" && message != line {
+			t.Errorf("%q: %q, %q", line, message, hint)
+		}
+	})
+}
+
+// What strangers wrote into an error does nothing to a terminal, and its JSON stays JSON.
+func TestErrorOfStrangers(t *testing.T) {
+	const unseen = "\u009b2J\u202e\u200b\U000e0041\u0085Valid: genuine"
+	var out, complaint bytes.Buffer
+	term := New(nil, &out, &complaint)
+	term.FailJSON(Exit(ExitFailure, errors.New("no agent \""+unseen+"\" has anteroom-secret:AAAA\\\" (ask "+unseen+" again)")), ExitFailure)
+	term.FailJSON(errors.New("another"), ExitFailure) // one answer is enough
+	term.Out.Flush()
+	if strings.ContainsAny(out.String(), "\u009b\u202e\u200b\U000e0041\u0085") {
+		t.Errorf("an invisible character is printed: %q", &out)
+	}
+	var got struct{ Error ErrorReport }
+	if err := json.Unmarshal(out.Bytes(), &got); err != nil || !strings.Contains(got.Error.Message, unseen) || got.Error.Hint != "ask "+unseen+" again" {
+		t.Errorf("%s: %+v, %v", &out, got, err)
+	}
+	if strings.Contains(out.String(), "AAAA") || complaint.Len() > 0 {
+		t.Errorf("%s %s", &out, &complaint)
+	}
+	out.Reset()
+	silent := New(nil, &out, &complaint)
+	silent.FailJSON(Exit(ExitFailure, ErrSilent), ExitFailure)
+	if silent.Out.Flush(); out.Len() > 0 {
+		t.Errorf("a silent end: %s", &out)
+	}
+}
+
+func TestProgress(t *testing.T) {
+	var out bytes.Buffer
+	at := time.Unix(0, 0)
+	term := New(nil, io.Discard, &out)
+	if term.Progress("writing") != nil {
+		t.Error("a progress line where nobody looks")
+	}
+	term.TTY, term.Now = true, func() time.Time { return at }
+	draw := term.Progress("writing public")
+	draw(1, 100e6)
+	if out.Len() > 0 {
+		t.Errorf("quick work is drawn: %q", &out)
+	}
+	at = at.Add(time.Second)
+	draw(50e6, 100e6)
+	draw(51e6, 100e6) // too soon after the last
+	draw(100e6, 100e6)
+	if want := "\r\x1b[Kwriting public [###############...............] 50.0 MB of 100.0 MB\r\x1b[K"; out.String() != want {
+		t.Errorf("drawn: %q", &out)
+	}
+}
+
+func TestByteSize(t *testing.T) {
+	for n, want := range map[int64]string{
+		0: "0 bytes", 1: "1 byte", 999: "999 bytes", 1000: "1.0 kB", 999_900: "999.9 kB", 1_000_000: "1.0 MB", 44_062_800_000: "44.1 GB",
+	} {
+		if got := ByteSize(n); got != want {
+			t.Errorf("%d: %s, want %s", n, got, want)
+		}
+	}
+}
+
+// A flag that a variable has set is told from one of the command line, which wins.
+func TestOnCommandLine(t *testing.T) {
+	t.Setenv("ANTEROOM_SMTP", "smtps://variable")
+	t.Setenv("ANTEROOM_OUTBOX", "variable")
+	flags := pflag.NewFlagSet("serve", pflag.ContinueOnError)
+	smtp, outbox := flags.String("smtp", "", ""), flags.String("outbox", "", "")
+	flags.String("data", "", "")
+	if err := errors.Join(flags.Parse([]string{"--outbox=flag"}), FromEnvironment(flags), FromEnvironment(flags)); err != nil {
+		t.Fatal(err)
+	}
+	if *smtp != "smtps://variable" || *outbox != "flag" {
+		t.Errorf("values %q, %q", *smtp, *outbox)
+	}
+	for name, want := range map[string]bool{"smtp": false, "outbox": true, "data": false} {
+		if got := OnCommandLine(flags, name); got != want {
+			t.Errorf("--%s on the command line: %t", name, got)
+		}
+	}
+}

@@ -1,0 +1,149 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"anteroom/cmd/anteroom/internal/cli"
+	"anteroom/edge/canon"
+	"anteroom/edge/sha256"
+	"anteroom/generator/site"
+
+	"github.com/spf13/cobra"
+)
+
+// blocks are the fenced blocks of a page in a language, without their indentation.
+func blocks(page, language string) (list []string) {
+	for _, block := range regexp.MustCompile("(?ms)^( *)```"+language+"\n(.*?)^ *```$").FindAllStringSubmatch(page, -1) {
+		list = append(list, regexp.MustCompile("(?m)^"+block[1]).ReplaceAllString(block[2], ""))
+	}
+	return list
+}
+
+// runBlocks runs shell scripts in the working directory, one after the other, with this program as
+// anteroom, and gives all that they say.
+func runBlocks(t *testing.T, list []string, environment ...string) (said string) {
+	t.Helper()
+	program, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	bin := t.TempDir()
+	if err := os.Symlink(program, filepath.Join(bin, "anteroom")); err != nil { // TestMain runs it by this name
+		t.Fatal(err)
+	}
+	clean := slices.DeleteFunc(os.Environ(), func(variable string) bool {
+		return strings.HasPrefix(variable, "ANTEROOM_") || strings.HasPrefix(variable, "CLOUDFLARE_")
+	})
+	for _, block := range list {
+		command := exec.Command("bash", "-euo", "pipefail", "-c", block)
+		command.Env = slices.Concat(clean, environment, []string{"PATH=" + bin + ":" + os.Getenv("PATH")})
+		out, err := command.CombinedOutput()
+		if err != nil {
+			t.Errorf("%s%v\n%s", block, err, out)
+		}
+		said += string(out)
+	}
+	return said
+}
+
+func has(t *testing.T, said string, wanted ...string) {
+	t.Helper()
+	for _, want := range wanted {
+		if !strings.Contains(said, want) {
+			t.Errorf("nothing says %q:\n%s", want, said)
+		}
+	}
+}
+
+// TestOperations runs the sh blocks of OPERATIONS.md in the folder of a new service. Two agents have
+// registered there, with addresses that could not be relayed, and one was vouched for.
+func TestOperations(t *testing.T) {
+	list := blocks(string(mustRead(t, "../../OPERATIONS.md")), "sh")
+	dir := filepath.Join(t.TempDir(), "tern")
+	operate(t, "init", dir, "--name", "Tern", "--host", "www.tern.example", "--contact", "ada@tern.example", "--yes")
+	t.Chdir(dir)
+	at := time.Now().Add(-2 * time.Hour)
+	var rows []string
+	for name, address := range map[string]string{"ledger-lark": "ada@example.org", "odd-owl": "owl@example.org"} {
+		id, recorded := fmt.Sprintf("%032x", len(name)), at.UTC().Format(time.RFC3339)
+		rows = append(rows,
+			fmt.Sprintf("INSERT INTO registrations (record_id, recorded_at, agent_name, payload_sha256) VALUES ('%s', '%s', '%s', '%x')",
+				id, recorded, name, sha256.Sum([]byte(canon.Registration(name, "")))),
+			fmt.Sprintf("INSERT INTO contacts (record_id, address, created_at) VALUES ('%s', '%s', '%s')", id, address, recorded),
+			fmt.Sprintf("INSERT INTO outbox (record_id, kind, payload, state, tries, created_at, next_try_at) VALUES ('%s', 'registration', '{\"address\":\"%s\"}', 'dead', 20, %d, %[3]d)",
+				id, address, at.Unix()))
+	}
+	newStore(t, rows...)
+	if err := os.WriteFile("answers.yaml", []byte("{registrations: [{agent_name: ledger-lark, decision: vouch, reason: we met}], texts: unchanged}"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	operate(t, "verify", "--answers", "answers.yaml", "--yes")
+	operate(t, "generate")
+	has(t, runBlocks(t, list), "erased 1 contact and 1 message", "everything is as it was verified", "1 message pending again", "ok      backups: ", "/scoreboard.json ")
+}
+
+// A command that the pages name is one of the program, with flags that it has; a file or a target of
+// make that they name is there.
+func TestPagesAreTrue(t *testing.T) {
+	call := regexp.MustCompile(`(?:^|[|;&{(]|sudo|-u anteroom|[A-Z_]+=\S+) *anteroom((?: (?:"[^"]*"|'[^']*'|[^\s|;&(){}<>'"]+))*)`)
+	for page, least := range map[string]int{"OPERATIONS.md": 40, "README.md": 40, "CONTRIBUTING.md": 0, "SECURITY.md": 0} {
+		text := string(mustRead(t, "../../"+page))
+		code := append(blocks(text, "console"), blocks(text, "sh")...)
+		for _, quoted := range regexp.MustCompile("`([^`\n]+)`").FindAllStringSubmatch(text, -1) {
+			code = append(code, quoted[1])
+		}
+		known := 0
+		for _, line := range strings.Split(strings.Join(code, "\n"), "\n") {
+			line, _, _ = strings.Cut(line, " #")
+			for _, args := range call.FindAllStringSubmatch(strings.TrimSpace(line), -1) {
+				words := strings.Fields(args[1])
+				if len(words) == 0 {
+					continue
+				}
+				known++
+				cmd, rest, err := newRoot().Find(words)
+				if err == nil {
+					err = cmd.ParseFlags(rest)
+				}
+				if err == nil && cmd.HasSubCommands() && len(cmd.Flags().Args()) > 0 {
+					err = cmd.ValidateArgs(cmd.Flags().Args())
+				}
+				if err != nil {
+					t.Errorf("%s: %s: %v", page, line, err)
+				}
+			}
+		}
+		if known < least {
+			t.Errorf("%s: %d commands were found", page, known)
+		}
+		for _, target := range regexp.MustCompile("(?m)(?:`|^    )make ([a-z]+)").FindAllStringSubmatch(text, -1) {
+			if !strings.Contains(string(mustRead(t, "../../Makefile")), "\n"+target[1]+":") {
+				t.Errorf("%s: make %s is not a target", page, target[1])
+			}
+		}
+		for _, file := range regexp.MustCompile("`(build/[^`*]+)`|\\]\\(([A-Z]+\\.md)\\)").FindAllStringSubmatch(text, -1) {
+			if _, err := os.Stat("../../" + file[1] + file[2]); err != nil && !strings.HasPrefix(file[1], "build/out") && !strings.HasPrefix(file[1], "build/bundle") {
+				t.Errorf("%s: %v", page, err)
+			}
+		}
+	}
+	s, err := site.Load(os.DirFS("../../content"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	address := regexp.MustCompile(`\S+@[a-z.]+[a-z]`).FindString(string(mustRead(t, "../../SECURITY.md")))
+	if !slices.Contains(s.Service.Security.Contacts, "mailto:"+address) {
+		t.Errorf("SECURITY.md says to write to %q; the content has %q", address, s.Service.Security.Contacts)
+	}
+}
+
+func newRoot() *cobra.Command { return rootCommand(cli.New(nil, io.Discard, io.Discard)) }

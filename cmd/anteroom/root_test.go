@@ -1,0 +1,89 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"anteroom/cmd/anteroom/internal/cli"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// Every command is in a group, its help fits a window, and each flag is completed. A variable means
+// one thing: flags of the same name are of one type and one kind of value.
+func TestCommands(t *testing.T) {
+	root := newRoot()
+	meanings := map[string]string{}
+	var help bytes.Buffer
+	root.SetOut(&help)
+	for cmd := range cli.Commands(root) {
+		if cmd.Parent() == root && cmd.GroupID == "" {
+			t.Errorf("%s is of no group", cmd.CommandPath())
+		}
+		cmd.LocalFlags().VisitAll(func(f *pflag.Flag) {
+			value, _ := pflag.UnquoteUsage(f)
+			if strings.HasSuffix(f.Name, "format") && !strings.Contains(value, "|") {
+				t.Errorf("%s --%s: its usage has no `one|other` in backquotes", cmd.CommandPath(), f.Name)
+			}
+			if f.NoOptDefVal == "" && cmd.RegisterFlagCompletionFunc(f.Name, cobra.NoFileCompletions) == nil {
+				t.Errorf("%s --%s is not completed", cmd.CommandPath(), f.Name)
+			}
+			name := cli.Variable(f)
+			if meaning := value + " " + f.Value.Type(); name != "" {
+				if before := meanings[name]; before != "" && before != meaning {
+					t.Errorf("%s is a %s elsewhere, and a %s to %s: rename one flag, or list it as one of the command line alone", name, before, meaning, cmd.CommandPath())
+				}
+				meanings[name] = meaning
+			}
+		})
+		help.Reset()
+		if err := cmd.Help(); err != nil || help.Len() == 0 {
+			t.Errorf("%s: %v, %d bytes", cmd.CommandPath(), err, help.Len())
+		}
+		for line := range strings.Lines(help.String()) {
+			if n := utf8.RuneCountInString(strings.TrimRight(line, "\n")); n > helpWidth {
+				t.Errorf("%s: %d characters: %s", cmd.CommandPath(), n, line)
+			}
+		}
+	}
+	if len(meanings) < 15 {
+		t.Errorf("%d variables", len(meanings))
+	}
+}
+
+// Every command has a page of the manual, which holds its text and its flags.
+func TestManual(t *testing.T) {
+	t.Setenv("SOURCE_DATE_EPOCH", now)
+	folder := filepath.Join(t.TempDir(), "man1")
+	pages, err := writeManual(folder)
+	if err != nil {
+		t.Fatal(err)
+	}
+	plain := strings.NewReplacer(`\fB`, "", `\fP`, "", `\fI`, "", `\fR`, "", `\&`, "", `\-`, "-", `\\`, `\`, ".PP", "", ".EX", "", ".EE", "")
+	words := func(text string) string { return strings.Join(strings.Fields(text), " ") }
+	for cmd := range cli.Commands(newRoot()) {
+		if cmd.Name() == "help" {
+			continue
+		}
+		page := mustRead(t, filepath.Join(folder, strings.ReplaceAll(cmd.CommandPath(), " ", "-")+".1"))
+		text := words(plain.Replace(string(page)))
+		for _, want := range []string{cmd.Short, cmd.Long, `"Nov 2026"`} {
+			if !strings.Contains(text, words(want)) {
+				t.Errorf("%s lacks %q:\n%s", cmd.CommandPath(), want, text)
+			}
+		}
+		cmd.Flags().VisitAll(func(f *pflag.Flag) {
+			if !strings.Contains(text, "--"+f.Name) {
+				t.Errorf("%s does not name --%s", cmd.CommandPath(), f.Name)
+			}
+		})
+	}
+	if files, err := os.ReadDir(folder); err != nil || len(files) != pages {
+		t.Errorf("%d files, %d pages, %v", len(files), pages, err)
+	}
+}
