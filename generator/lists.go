@@ -7,68 +7,50 @@ import (
 	"strings"
 
 	"anteroom/edge/jsondoc"
+	"anteroom/generator/answers"
 	"anteroom/generator/model"
+	"anteroom/generator/ordered"
+	"anteroom/generator/published"
+	"anteroom/generator/schema"
 	"anteroom/generator/site"
 )
 
-// The lists that grow, and their JSON Schemas.
-const (
-	jobsPath           = "/jobs.json"
-	auditorsPath       = "/auditors.json"
-	jobsSchemaPath     = "/schemas/jobs.json"
-	auditorsSchemaPath = "/schemas/auditors.json"
-)
+type object = ordered.Object
 
 // schemaDialect is the dialect of the published JSON Schemas.
 const schemaDialect = "https://json-schema.org/draft/2020-12/schema"
 
-// listSchemas publishes the JSON Schemas of both lists. The schema of an entry is a definition in
-// that of its list, so that one link leads to both.
-func (g *generation) listSchemas() {
-	for _, s := range []struct {
-		path, list, entry string
-		of                *site.List
-	}{{jobsSchemaPath, jobsPath, "Job", &g.site.Jobs}, {auditorsSchemaPath, auditorsPath, "Audit", &g.site.Auditors}} {
-		name := strings.ToLower(s.entry)
-		inline := schemas{inline: true}
-		trailer := inline.ofType(reflect.TypeFor[model.Trailer]())
-		schema := listDocumentSchema(s.of, "#/$defs/"+name)
-		schema.set("properties", slices.Concat(schema.get("properties").(object), trailer.get("properties").(object)))
-		schema.set("required", slices.Concat(schema.get("required").([]string), trailer.get("required").([]string)))
-		g.add(s.path, g.indentedJSON(slices.Concat(object{
-			{"$schema", schemaDialect},
-			{"$id", g.url(s.path)},
-			{"title", strings.TrimPrefix(s.list, "/")},
-			{"description", sentence(publishedAs(s.list).what)},
-		}, schema, object{{"$defs", object{{name, g.listEntrySchema(s.entry, s.of)}}}})))
-	}
+// jobs makes the list of jobs and its JSON Schema.
+func jobs(a *answers.Answers) ([]File, error) {
+	return []File{list(a, published.JobsPath, &a.Site.Jobs), listSchema(a, published.JobsSchemaPath, published.JobsPath, "Job", &a.Site.Jobs)}, nil
 }
 
-// listDocumentSchema is the schema of a list that grows, where that of an entry is at ref.
-func listDocumentSchema(l *site.List, ref string) object {
-	entries := object{{"type", "array"}, {"items", object{{"$ref", ref}}}}
-	all := object{{"as_of", object{
-		{"type", "string"}, {"format", "date"}, {"description", "Date of the newest change that the operator vouches for."},
-	}}}
-	for _, group := range l.Groups {
-		all.set(group.Name, entries)
-	}
-	counts, names := object{}, slices.Sorted(maps.Keys(l.Counts))
-	for _, name := range names {
-		counts.set(name, object{{"type", "integer"}, {"minimum", 0}})
-	}
-	all.set("counts", object{
-		{"type", "object"}, {"properties", counts}, {"required", names}, {"description", "How many entries there are."},
-	})
-	names = nil
-	for _, m := range all {
-		names = append(names, m.name)
-	}
-	return object{{"type", "object"}, {"properties", all}, {"required", names}}
+// auditors makes the list of audits and its JSON Schema.
+func auditors(a *answers.Answers) ([]File, error) {
+	return []File{
+		list(a, published.AuditorsPath, &a.Site.Auditors),
+		listSchema(a, published.AuditorsSchemaPath, published.AuditorsPath, "Audit", &a.Site.Auditors),
+	}, nil
 }
 
-// list publishes a list that grows: its groups and its totals.
-func (g *generation) list(path string, l *site.List) {
+// listSchema is the JSON Schema of a list. The schema of an entry is a definition in that of its
+// list, so that one link leads to both.
+func listSchema(a *answers.Answers, path, document, entry string, l *site.List) File {
+	name := strings.ToLower(entry)
+	trailer := schema.Inline(reflect.TypeFor[model.Trailer]())
+	of := schema.OfList(l, "#/$defs/"+name)
+	of.Set("properties", slices.Concat(of.Get("properties").(object), trailer.Get("properties").(object)))
+	of.Set("required", slices.Concat(of.Get("required").([]string), trailer.Get("required").([]string)))
+	return published.NewFile(path, ordered.Indented(slices.Concat(object{
+		{"$schema", schemaDialect},
+		{"$id", a.URL(path)},
+		{"title", strings.TrimPrefix(document, "/")},
+		{"description", published.As(document).Sentence()},
+	}, of, object{{"$defs", object{{name, schema.OfEntry(entry, l)}}}})))
+}
+
+// list is a list that grows: its groups and its totals.
+func list(a *answers.Answers, path string, l *site.List) File {
 	w := jsondoc.Writer{}
 	w.Open('{')
 	w.Str("as_of", l.AsOf)
@@ -82,7 +64,18 @@ func (g *generation) list(path string, l *site.List) {
 		w.Int(name, int64(l.Counts[name]))
 	}
 	w.Close('}')
-	g.snapshot.Trailer(&w, g.site.Service.CanonicalHost)
+	a.Snapshot.Trailer(&w, a.Site.Service.CanonicalHost)
 	w.Close('}')
-	g.add(path, append(w.Buf, '\n'))
+	return published.NewFile(path, append(w.Buf, '\n'))
+}
+
+// boards makes the newest hand verification with all its words, and the numbers of every one.
+func boards(a *answers.Answers) ([]File, error) {
+	f := answers.Family{Answers: a}
+	f.AddWithTrailer("/scoreboard.json", a.Roster())
+	for i := range a.Site.Scoreboards {
+		s := &a.Site.Scoreboards[i]
+		f.Add(answers.BoardPath(s), answers.BoardDocument(s))
+	}
+	return f.Result()
 }

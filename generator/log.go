@@ -1,50 +1,47 @@
 package generator
 
 import (
+	"fmt"
 	"slices"
 
+	"anteroom/generator/answers"
+	"anteroom/generator/published"
 	"anteroom/generator/tlog"
 )
 
-// publicLog publishes what a reader of the log begins with: its keys, policies and newest
-// checkpoints. They stand in the manifest. It gives the thousands of files that follow from them,
-// which do not.
-func (g *generation) publicLog() (rest []tlog.File) {
-	g.checkLoggedBoards()
-	files, err := g.site.Log.Files()
-	if err != nil {
-		g.fault("%w", err)
+// publicLog makes the files of the public log. A reader begins with the first: its keys, policies
+// and newest checkpoints, which the manifest lists. It does not list the thousands that follow from
+// these.
+func publicLog(a *answers.Answers) (first, rest []File, err error) {
+	if err := checkLoggedBoards(a); err != nil {
+		return nil, nil, err
 	}
-	for _, f := range files {
+	all, err := a.Site.Log.Files()
+	for _, f := range all {
+		file := published.NewFile(f.Path, f.Bytes)
+		file.Make = f.Make
 		tree := tlog.TreePath(f.Path)
 		if slices.Contains([]string{tlog.KeysPath, tlog.PolicyPath(tree), tlog.CheckpointPath(tree)}, f.Path) {
-			g.add(f.Path, f.Bytes)
+			first = append(first, file)
 		} else {
-			rest = append(rest, f)
+			rest = append(rest, file)
 		}
 	}
-	return rest
+	return first, rest, err
 }
 
-// addLog publishes files of the log under the headers of its paths.
-func (g *generation) addLog(files []tlog.File) {
-	for _, f := range files {
-		g.add(f.Path, f.Bytes)
-		g.documents[len(g.documents)-1].Make = f.Make
-	}
-}
-
-// checkLoggedBoards holds every board that the log has to the SHA-256 there.
-func (g *generation) checkLoggedBoards() {
+// checkLoggedBoards compares every board that the log has with the SHA-256 there.
+func checkLoggedBoards(a *answers.Answers) error {
 	logged := map[string]string{}
-	for i := range g.site.Log.Stages {
-		logged[g.site.Log.Stages[i].Name] = g.site.Log.Stages[i].Entry.BoardSHA256
+	for i := range a.Site.Log.Stages {
+		logged[a.Site.Log.Stages[i].Name] = a.Site.Log.Stages[i].Entry.BoardSHA256
 	}
-	for i := range g.site.Scoreboards {
-		board := &g.site.Scoreboards[i]
-		published := tlog.VerificationOf(board.File, board.AsOf, BoardDocument(board))
+	for i := range a.Site.Scoreboards {
+		board := &a.Site.Scoreboards[i]
+		published := tlog.VerificationOf(board.File, board.AsOf, answers.BoardDocument(board))
 		if sum, is := logged[board.File]; is && sum != published.BoardSHA256 {
-			g.fault("scoreboard/%s.yaml is another board than the log has (bring it back from version control: what was logged is never edited)", board.File)
+			return fmt.Errorf("scoreboard/%s.yaml is another board than the log has (bring it back from version control: what was logged is never edited)", board.File)
 		}
 	}
+	return nil
 }

@@ -1,9 +1,8 @@
-package generator
+package generator_test
 
 import (
 	"bytes"
 	"encoding/json"
-	"fmt"
 	"io/fs"
 	"os"
 	"regexp"
@@ -13,6 +12,7 @@ import (
 	"testing/fstest"
 
 	"anteroom/edge/api"
+	"anteroom/generator"
 	"anteroom/generator/model"
 	"anteroom/generator/site"
 	"anteroom/generator/site/sitetest"
@@ -58,7 +58,7 @@ func made(t *testing.T, content fs.FS, log *tlog.Log) map[string][]byte {
 	if log != nil {
 		s.Log = log
 	}
-	o, err := Generate(s, api.Routes)
+	o, err := generator.Generate(s, api.Routes)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -190,69 +190,30 @@ func reread(t *testing.T, keys []string, content fstest.MapFS) *tlog.Log {
 
 // The table of files has each file of a log in one row, and no row without a file.
 func TestLogFiles(t *testing.T) {
-	_, log := logged(t)
+	content, log := logged(t)
 	files, err := log.Files()
 	if err != nil {
 		t.Fatal(err)
 	}
-	found := make([]int, len(logDocuments))
+	rows := map[string]int{}
+	for _, m := range regexp.MustCompile("(?m)^\\| \\[?`(/log[^`]*|/[^`]*)`").FindAllStringSubmatch(string(made(t, content, log)["/log.html.md"]), -1) {
+		rows[m[1]] = 0
+	}
 	for _, file := range files {
-		rows := 0
-		for i, d := range logDocuments {
-			if regexp.MustCompile("^" + regexp.MustCompile("[A-Z]+").ReplaceAllString(regexp.QuoteMeta(d[0]), "[0-9a-f.p/-]+") + "$").MatchString(file.Path) {
-				rows++
-				found[i]++
+		found := 0
+		for path := range rows {
+			if regexp.MustCompile("^" + regexp.MustCompile("[A-Z]+").ReplaceAllString(regexp.QuoteMeta(path), "[0-9a-f.p/-]+") + "$").MatchString(file.Path) {
+				found++
+				rows[path]++
 			}
 		}
-		if rows != 1 {
-			t.Errorf("%s is in %d rows", file.Path, rows)
+		if found != 1 {
+			t.Errorf("%s is in %d rows", file.Path, found)
 		}
 	}
-	for i, n := range found {
+	for path, n := range rows {
 		if n == 0 {
-			t.Errorf("no file is %s", logDocuments[i][0])
-		}
-	}
-}
-
-// Each kind of entry counts in the number that the table of kinds says, and is written as there.
-func TestLogKinds(t *testing.T) {
-	for _, k := range logKinds {
-		key, signer := keyOf(t, tlog.Origin("www.anteroom.example", 1))
-		log := tlog.New([]string{key}, nil)
-		var entries []tlog.Entry
-		want := map[string]int{}
-		switch e := k.entry; {
-		case tlog.IsRecord(e.Kind):
-			entries = append(entries, tlog.Entry{Kind: e.Kind, Hash: strings.Repeat("0", 64)})
-		case e.Kind == tlog.Vouched:
-			entries = append(entries, tlog.Entry{Kind: tlog.Registration, Hash: strings.Repeat("0", 64)}, tlog.Entry{Kind: e.Kind})
-			want["registrations_recorded"] = 1
-		}
-		if k.number != "" {
-			want[k.number] = 1
-		}
-		entries = append(entries, tlog.Entry{
-			Kind: tlog.Verification, AsOf: "2026-11-20", Board: "/scoreboard/2026-11-20.json", BoardSHA256: strings.Repeat("0", 64),
-		})
-		if _, _, err := log.Append("2026-11-20", entries, signer); err != nil {
-			t.Fatal(err)
-		}
-		text, err := json.Marshal(log.Counts())
-		if err != nil {
-			t.Fatal(err)
-		}
-		got := map[string]int{}
-		if err := json.Unmarshal(text, &got); err != nil {
-			t.Fatal(err)
-		}
-		for name, n := range got {
-			if n != want[name] {
-				t.Errorf("%s: %s is %d, want %d", k.entry.Kind, name, n, want[name])
-			}
-		}
-		if text := shortEntry(&k.entry); !strings.HasPrefix(text, fmt.Sprintf(`{"kind":%q,`, k.entry.Kind)) || strings.Contains(text, "registrations_recorded") {
-			t.Errorf("%s stands there as %s", k.entry.Kind, text)
+			t.Errorf("no file is %s", path)
 		}
 	}
 }

@@ -175,7 +175,8 @@ func TestExpandedSite(t *testing.T) {
 			t.Errorf("%s is %q, want %q", name, values[name], want)
 		}
 	}
-	if err := s.Expand(api.Routes); err != nil {
+	s, err = s.Expand(api.Routes)
+	if err != nil {
 		t.Fatal(err)
 	}
 	for i := range s.Pages {

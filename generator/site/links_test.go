@@ -90,7 +90,7 @@ endpoints.yaml:13:5: unknown key list.itm (did you mean list.item?)`
 	if err == nil || err.Error() != want {
 		t.Errorf("got\n%v\nwant\n%s", err, want)
 	}
-	if err := s.Expand(routes); err == nil || !strings.Contains(err.Error(), "[[max:sendSuggestion.list]]") {
+	if _, err := s.Expand(routes); err == nil || !strings.Contains(err.Error(), "[[max:sendSuggestion.list]]") {
 		t.Errorf("Expand: %v", err)
 	}
 }

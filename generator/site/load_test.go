@@ -297,8 +297,9 @@ func TestShippedContent(t *testing.T) {
 	if err := s.CheckEndpoints(api.Routes); err != nil {
 		t.Error(err)
 	}
-	if err := s.Expand(api.Routes); err != nil {
-		t.Error(err)
+	s, err = s.Expand(api.Routes)
+	if err != nil {
+		t.Fatal(err)
 	}
 	for _, p := range s.Pages {
 		if strings.Contains(string(p.Markdown), "[[") {

@@ -20,6 +20,7 @@ import (
 	"anteroom/edge/jsondoc"
 	"anteroom/edge/turn"
 	"anteroom/generator/model"
+	"anteroom/generator/tlog"
 )
 
 // Placeholders are the names that may stand in double square brackets. The limits of input fields
@@ -73,20 +74,21 @@ func eachPlaceholder(text string, each func(at int, name string)) {
 	}
 }
 
-// Expand replaces the placeholders in every text of the site, pages included. Its error is Faults;
-// CheckEndpoints reports the same placeholders with their places.
-func (s *Site) Expand(routes []*api.Route) error {
+// Expand gives a copy of the site in which the placeholders of every text are replaced, pages
+// included. Its error is Faults; CheckEndpoints reports the same placeholders with their places.
+func (s *Site) Expand(routes []*api.Route) (*Site, error) {
 	values := Limits(routes)
 	maps.Copy(values, s.placeholderValues())
 	var faults Faults
-	expandAll(reflect.ValueOf(s).Elem(), func(text string) string {
+	expanded := *s
+	expandAll(reflect.ValueOf(&expanded).Elem(), func(text string) string {
 		expanded, err := Expand(text, values)
 		if err != nil {
 			faults = append(faults, Fault{File: ".", What: err.Error()})
 		}
 		return expanded
 	})
-	return faults.err()
+	return &expanded, faults.err()
 }
 
 // placeholderValues are the values of all placeholders but the limits of fields.
@@ -190,40 +192,47 @@ func Limits(routes []*api.Route) map[string]string {
 	return limits
 }
 
-// expandAll applies expand to every string within v, and to the Markdown of pages.
+// kept are the types without placeholders, which the copy of a site shares with it.
+var kept = []reflect.Type{reflect.TypeFor[List](), reflect.TypeFor[*tlog.Log](), reflect.TypeFor[[]Verification]()}
+
+// expandAll applies expand to every string within v, and to the Markdown of pages. It copies what v
+// refers to.
 func expandAll(v reflect.Value, expand func(string) string) {
+	if slices.Contains(kept, v.Type()) {
+		return
+	}
 	switch v.Kind() {
 	case reflect.String:
-		if v.CanSet() {
-			v.SetString(expand(v.String()))
-		}
+		v.SetString(expand(v.String()))
 	case reflect.Struct:
-		if v.Type() == reflect.TypeFor[List]() {
-			return
-		}
 		for i := range v.NumField() {
-			if !v.Type().Field(i).IsExported() {
-				continue
+			if v.Type().Field(i).IsExported() {
+				expandAll(v.Field(i), expand)
 			}
-			if page, ok := v.Addr().Interface().(*Page); ok && v.Type().Field(i).Name == "Markdown" {
-				page.Markdown = []byte(expand(string(page.Markdown)))
-				continue
-			}
-			expandAll(v.Field(i), expand)
+		}
+		if page, ok := v.Addr().Interface().(*Page); ok {
+			page.Markdown = []byte(expand(string(page.Markdown)))
 		}
 	case reflect.Slice:
-		if v.Type().Elem().Kind() == reflect.Uint8 {
+		if v.Type().Elem().Kind() == reflect.Uint8 || v.IsNil() {
 			return
 		}
-		for i := range v.Len() {
-			expandAll(v.Index(i), expand)
+		copied := reflect.MakeSlice(v.Type(), v.Len(), v.Len())
+		reflect.Copy(copied, v)
+		for i := range copied.Len() {
+			expandAll(copied.Index(i), expand)
 		}
+		v.Set(copied)
 	case reflect.Map:
-		for _, key := range v.MapKeys() {
-			item := reflect.New(v.Type().Elem()).Elem()
-			item.Set(v.MapIndex(key))
-			expandAll(item, expand)
-			v.SetMapIndex(key, item)
+		copied := reflect.MakeMapWithSize(v.Type(), v.Len())
+		for key, item := range v.Seq2() {
+			value := reflect.New(v.Type().Elem()).Elem()
+			value.Set(item)
+			expandAll(value, expand)
+			copied.SetMapIndex(key, value)
+		}
+		if !v.IsNil() {
+			v.Set(copied)
 		}
 	}
 }

@@ -1,0 +1,209 @@
+package answers
+
+import (
+	"reflect"
+	"strings"
+
+	"anteroom/edge/api"
+	"anteroom/edge/canon"
+	"anteroom/edge/endpoint/bizday"
+	"anteroom/edge/endpoint/org"
+	"anteroom/edge/endpoint/receipt"
+	"anteroom/edge/respond"
+	"anteroom/generator/model"
+	"anteroom/generator/ordered"
+	"anteroom/generator/published"
+)
+
+// documentMakers make the documents that the route table names, by their keys in the snapshot. A
+// document whose key is not here is a contract.
+var documentMakers = map[string]func(*Answers, *api.Route) any{
+	"presence":      func(g *Answers, _ *api.Route) any { return g.presence() },
+	"quest":         func(g *Answers, _ *api.Route) any { return g.Quest() },
+	"aup":           func(g *Answers, _ *api.Route) any { return g.aup() },
+	"roster":        func(g *Answers, _ *api.Route) any { return g.Roster() },
+	"org":           func(g *Answers, route *api.Route) any { return g.orgRules(route) },
+	"receipt":       func(g *Answers, route *api.Route) any { return g.receiptSpec(route) },
+	"business-days": func(g *Answers, route *api.Route) any { return g.businessDays(route) },
+}
+
+// documents puts the documents of every route into the snapshot: its contract and what its
+// read operations answer. The list of live endpoints, which errors carry, is one more.
+func (g *Answers) documents() {
+	for _, route := range g.Routes {
+		for _, d := range route.Documents() {
+			if maker := documentMakers[d.ID]; maker != nil {
+				g.addToSnapshot(d.ID, maker(g, route))
+			} else {
+				g.addToSnapshot(d.ID, g.briefContract(route))
+			}
+		}
+		for _, op := range route.Operations {
+			g.addToSnapshot(op.Contract().ID, g.askedContract(route, op))
+		}
+	}
+	g.addToSnapshot("endpoints", g.liveEndpoints())
+}
+
+// addToSnapshot puts a document into the snapshot and keeps its type, of which the OpenAPI
+// description makes a schema.
+func (g *Answers) addToSnapshot(id string, v any) {
+	g.Snapshot.Documents[id] = ordered.Compact(v)
+	g.types[id] = reflect.TypeOf(v)
+}
+
+// AnswerTypes are the types of the answers of an operation. There are none for an operation that
+// answers nothing or speaks a protocol of its own.
+func (g *Answers) AnswerTypes(op *api.Operation) (types []reflect.Type) {
+	if op.Document != nil {
+		return []reflect.Type{g.types[op.Document.ID]}
+	}
+	for _, answer := range op.Answers {
+		types = append(types, reflect.TypeOf(answer))
+	}
+	return types
+}
+
+// liveEndpoints lists every method of every route.
+func (g *Answers) liveEndpoints() []model.LiveEndpoint {
+	live := []model.LiveEndpoint{}
+	for _, route := range g.Routes {
+		for _, method := range route.Methods() {
+			endpoint := model.LiveEndpoint{Method: method, Path: route.Path}
+			var summaries []string
+			for _, op := range OperationsWith(route, method) {
+				summaries = append(summaries, g.Summary(op.ID))
+				endpoint.Writes = endpoint.Writes || op.Writes
+			}
+			endpoint.What = strings.Join(summaries, " ")
+			live = append(live, endpoint)
+		}
+	}
+	return live
+}
+
+// statusDots are the colours of the status dot, by the operator's status.
+var statusDots = map[string]string{"online": "green", "away": "amber", "offline": "grey"}
+
+func (g *Answers) presence() model.Presence {
+	content := &g.Site.Presence
+	presence := model.Presence{
+		Status:        content.Status,
+		StatusDot:     statusDots[content.Status],
+		AwayMessage:   content.AwayMessage,
+		Since:         content.Since,
+		StatusNote:    content.StatusNote,
+		LiveEndpoints: g.liveEndpoints(),
+		NotBuilt:      []model.NotBuilt{},
+		NextActions: []respond.Action{
+			{Rel: "quest", Href: g.URL(g.Route("quest").Path)},
+			{Rel: "index", Href: g.URL("/llms.txt")},
+		},
+	}
+	for _, n := range content.NotBuilt {
+		presence.NotBuilt = append(presence.NotBuilt, model.NotBuilt{What: n.What, Note: n.Note})
+	}
+	return presence
+}
+
+// nextActions lead from an answer to the documents.
+func (g *Answers) nextActions() []respond.Action {
+	return []respond.Action{
+		{Rel: "index", Href: g.URL("/llms.txt")},
+		{Rel: "manifest", Href: g.URL("/manifest.json")},
+		{Rel: "learn", Href: g.URL("/field-guide.html")},
+		{Rel: "openapi", Href: g.URL(published.OpenAPIPath)},
+	}
+}
+
+func (g *Answers) aup() model.AUP {
+	content := &g.Site.AUP
+	policy := model.AUP{
+		Version:       model.AUPVersion,
+		Policy:        content.Policy,
+		Enforcement:   content.Enforcement,
+		CheckEndpoint: content.CheckEndpoint,
+		Rationale:     content.Rationale,
+	}
+	for _, prohibited := range content.Prohibited {
+		policy.Prohibited = append(policy.Prohibited, model.Prohibited{Code: prohibited.Code, Rule: prohibited.Rule})
+	}
+	return policy
+}
+
+func (g *Answers) orgRules(route *api.Route) model.OrgRules {
+	op := WriteOperation(route)
+	rules := model.OrgRules{
+		Intro: g.Site.Org.Intro,
+		Rules: model.Rules{
+			Cap:               org.Cap,
+			MinimumAllocation: org.MinimumAllocation,
+			RosterSize:        len(org.Positions),
+		},
+		PostTemplate:      BodyTemplate(op),
+		GetTemplate:       g.GetTemplate(route, op),
+		Canonicalization:  canon.CharterRule,
+		FoundingSlots:     model.FoundingOrgSlots,
+		FoundingSlotsLeft: orgSlotsLeft(g.Site.Current()),
+		Founding:          g.Site.Org.Founding,
+		Contract:          g.ownContract(route, nil),
+	}
+	for i := range rules.Operations {
+		if filing := &rules.Operations[i]; filing.ID == op.ID {
+			filing.GetTemplate, filing.ExampleBody = "", nil // they stand above
+		}
+	}
+	for _, position := range org.Positions {
+		rules.Rules.Positions = append(rules.Rules.Positions, model.Position{Position: position, What: g.Site.Org.Positions[position]})
+	}
+	return rules
+}
+
+func (g *Answers) receiptSpec(route *api.Route) model.ReceiptSpec {
+	contract := g.ownContract(route, nil)
+	return model.ReceiptSpec{
+		ReceiptSpec:      receipt.Spec,
+		Algorithm:        receipt.Algorithm,
+		Canonicalization: canon.ReceiptRule,
+		SignedFields:     canon.ReceiptFields,
+		VerifyOffline: []string{
+			"1. Take the members " + strings.Join(canon.ReceiptFields, ", ") + " of the receipt, in this order and no others, " +
+				"and write them as JSON without white space, " +
+				"non-ASCII as it is and " + canon.ReceiptNullable + " as null where it is null: " +
+				"JSON.stringify in JavaScript, json.dumps(o, separators=(',', ':'), ensure_ascii=False) in Python. " +
+				"The result must equal canonical; otherwise a field was edited after minting.",
+			"2. Compute the SHA-256 of the UTF-8 bytes of canonical. Its lower-case hexadecimal form must equal payload_sha256.",
+			"3. Take the public key from " + g.URL(route.Path) + ", not from the receipt: " +
+				"public_key_b64, or one of retired_public_keys_b64 that the receipt names. " +
+				"A receipt that names another key is not from this service.",
+			"4. Decode signature from base64 to 64 bytes and check it with that key as Ed25519 (RFC 8032) " +
+				"over the UTF-8 bytes of canonical. " +
+				"Where signed is false there is no signature: the receipt is hash-committed only, and nothing proves who issued it.",
+		},
+		RetiredKeys: g.Snapshot.RetiredKeys,
+		VerifyKit:   g.kitURLs(),
+		Contract:    contract,
+	}
+}
+
+func (g *Answers) businessDays(route *api.Route) model.BusinessDays {
+	first, last := bizday.Range()
+	answer := model.BusinessDays{
+		Range:       model.DateRange{First: first, Last: last},
+		Counting:    bizday.Counting,
+		Adding:      bizday.Adding,
+		DataVersion: bizday.DataVersion,
+		Caveat:      bizday.Caveat,
+		Contract:    g.ownContract(route, map[string]string{bizday.Calendar: "calendars", bizday.Applied: "conventions"}),
+	}
+	ids, descriptions := bizday.Describe()
+	for i, c := range descriptions {
+		answer.Calendars = append(answer.Calendars, model.Calendar{
+			ID: ids[i], Name: c.Name, Authority: c.Authority, Scope: c.Scope, LeavesOut: c.LeavesOut,
+		})
+	}
+	for _, c := range bizday.Conventions {
+		answer.Conventions = append(answer.Conventions, model.Convention{Name: c.Name, What: c.What})
+	}
+	return answer
+}

@@ -1,0 +1,219 @@
+package answers
+
+import (
+	"reflect"
+	"slices"
+	"strings"
+
+	"anteroom/edge/api"
+	"anteroom/edge/endpoint/mcp/protocol"
+	"anteroom/edge/input"
+	"anteroom/generator/model"
+	"anteroom/generator/ordered"
+	"anteroom/generator/schema"
+	"anteroom/generator/site"
+)
+
+// mcp puts the answers of the MCP server into the snapshot.
+func (g *Answers) mcp() {
+	words, service := &g.Site.MCP, &g.Site.Service
+	server := object{
+		{"name", words.Name},
+		{"title", service.Name},
+		{"version", protocol.ServerVersion},
+		{"description", service.Summary},
+		{"websiteUrl", g.URL("/")},
+	}
+	fixedList := object{{"listChanged", false}}
+	g.addToSnapshot(api.MCPServer, object{
+		{"capabilities", object{{"tools", fixedList}, {"prompts", fixedList}}},
+		{"serverInfo", server},
+		{"instructions", words.Instructions},
+	})
+	tools, summaries := []object{}, []object{}
+	for i := range api.Tools {
+		tool := g.toolEntry(&api.Tools[i])
+		tools = append(tools, tool)
+		isSchema := func(m ordered.Member) bool { return strings.HasSuffix(m.Name, "Schema") }
+		summaries = append(summaries, slices.DeleteFunc(slices.Clone(tool), isSchema))
+	}
+	g.addToSnapshot(api.MCPTools, object{{"tools", tools}})
+	prompts := []object{}
+	for i := range api.Prompts {
+		prompts = append(prompts, g.promptEntry(&api.Prompts[i]))
+	}
+	g.addToSnapshot(api.MCPPrompts, object{{"prompts", prompts}})
+	g.addToSnapshot(api.MCPInstall, object{
+		{"endpoint", g.URL(protocol.Path)},
+		{"transport", "streamable-http"},
+		{"protocol_versions", protocol.Versions},
+		{"stateless_versions", []string{protocol.Stateless}},
+		{"install", g.installBlocks()},
+		{"tools", summaries},
+	})
+}
+
+// toolEntry is an entry of tools/list. Its schemas have no $id, no $ref and, at their top, no
+// anyOf: some clients drop a tool, or all tools, for one of these.
+func (g *Answers) toolEntry(t *api.Tool) object {
+	words := g.Site.MCP.Tools[t.Name]
+	_, op := g.Operation(t.Operation)
+	return object{
+		{"name", g.ToolName(t)},
+		{"title", words.Title},
+		{"description", words.Description + " In openapi.json: " + op.ID + "."},
+		{"inputSchema", g.ToolInput(t, op)},
+		{"outputSchema", g.toolOutput(t, op)},
+		{"annotations", object{
+			{"title", words.Title},
+			{"readOnlyHint", !op.Writes},
+			{"destructiveHint", false},
+			{"idempotentHint", !op.Writes},
+			{"openWorldHint", true},
+		}},
+	}
+}
+
+// ToolInput is the schema of a tool's arguments: the fields of its operation, without the field
+// that the tool omits and with the name that the tool gives to one of them. It says of them what a
+// model needs to fill them in. The endpoint checks the rest, and openapi.json has it.
+func (g *Answers) ToolInput(t *api.Tool, op *api.Operation) object {
+	var fields []input.Field
+	for _, f := range op.Fields {
+		if f.Name == t.Omits || f.QueryOnly {
+			continue
+		}
+		f.Required = f.Required || f.Name == t.Requires
+		f.Aliases = nil
+		fields = append(fields, f)
+	}
+	if op.DryRun {
+		fields = append(fields, api.DryRun)
+	}
+	schema := schema.InputObject(fields, func(name string) string { return FirstSentence(g.FieldMeaning(op, name)) }, "")
+	properties := schema.Get("properties").(object)
+	for i := range fields {
+		properties[i].Value = toolArgument(&fields[i], properties[i].Value.(object))
+		if properties[i].Name == t.Renames {
+			properties[i].Name = t.As
+		}
+	}
+	if required, ok := schema.Get("required").([]string); ok {
+		if i := slices.Index(required, t.Renames); i >= 0 {
+			required[i] = t.As
+		}
+	}
+	if op.Strict {
+		schema.Set("additionalProperties", false)
+	}
+	return schema
+}
+
+// toolArgument makes the schema of a field that of a tool's argument.
+func toolArgument(f *input.Field, schema object) object {
+	switch {
+	case f.Name == api.DryRun.Name:
+		schema.Set("description", "With true, the call is checked and has no effect.")
+	case f.Type == input.List: // some models cannot fill in what has two types
+		return object{
+			{"type", "string"},
+			{"description", "One of " + strings.Join(f.Values, ", ") + "; or several, joined with commas."},
+		}
+	case len(f.Items) > 0:
+		items := schema.Get("items").(object).Get("properties").(object)
+		for i := range items {
+			items[i].Value = only(items[i].Value.(object), "type", "enum", "minimum")
+		}
+	}
+	return slices.DeleteFunc(schema, func(m ordered.Member) bool { return m.Name == "pattern" || m.Value == "int32" })
+}
+
+// FirstSentence is the first sentence of a text.
+func FirstSentence(text string) string {
+	if first, _, more := strings.Cut(text, ". "); more {
+		return first + "."
+	}
+	return text
+}
+
+// toolOutput is the schema of a tool's structured content: what a client reads the answer of its
+// operation by. It requires what is in every answer, and gives a type to what is no text. What only
+// some answers have is allowed and not named, and so are the trailer and the contract of the
+// endpoint, which speaks of HTTP.
+func (g *Answers) toolOutput(t *api.Tool, op *api.Operation) object {
+	answer, contract := schema.Inline(g.AnswerTypes(op)[0]), schema.Inline(reflect.TypeFor[model.Contract]()).Get("properties").(object)
+	required := slices.DeleteFunc(answer.Get("required").([]string), func(name string) bool {
+		return slices.Contains(t.Optional, name) || contract.Get(name) != nil
+	})
+	typed := object{}
+	for _, m := range answer.Get("properties").(object) {
+		if schema := m.Value.(object); slices.Contains(required, m.Name) && !isText(schema) {
+			typed.Set(m.Name, only(schema, "type", "enum"))
+		}
+	}
+	return object{{"type", "object"}, {"properties", typed}, {"required", required}}
+}
+
+// isText reports whether the values of a schema are any texts, or null in the place of one.
+func isText(schema object) bool {
+	kinds, _ := schema.Get("type").([]any)
+	return schema.Get("enum") == nil && (schema.Get("type") == "string" || slices.Equal(kinds, []any{"string", "null"}))
+}
+
+// only is a schema less all but some of its keywords.
+func only(schema object, keywords ...string) object {
+	return slices.DeleteFunc(schema, func(m ordered.Member) bool { return !slices.Contains(keywords, m.Name) })
+}
+
+// promptEntry is an entry of prompts/list. The prompt's text goes into the snapshot, split at its
+// arguments.
+func (g *Answers) promptEntry(p *api.Prompt) object {
+	words := g.Site.MCP.Prompts[p.Name]
+	arguments, names := []object{}, []string{}
+	for _, f := range p.Arguments {
+		arguments = append(arguments, object{
+			{"name", f.Name}, {"description", words.Arguments[f.Name].Description}, {"required", f.Required},
+		})
+		names = append(names, f.Name)
+	}
+	var parts []any
+	for i, part := range words.Parts(names) {
+		if i%2 == 1 {
+			parts = append(parts, object{{"argument", part}, {"absent", words.Arguments[part].Absent}})
+			continue
+		}
+		parts = append(parts, part)
+	}
+	g.addToSnapshot(api.MCPPrompt+p.Name, object{{"description", words.Description}, {"text", parts}})
+	entry := object{{"name", g.Site.Service.ToolPrefix + p.Name}, {"title", words.Title}, {"description", words.Description}}
+	if len(arguments) > 0 {
+		entry.Set("arguments", arguments)
+	}
+	return entry
+}
+
+// installBlocks say how to add the server to each client.
+func (g *Answers) installBlocks() object {
+	all := object{}
+	for _, i := range g.Site.MCP.Install {
+		all.Set(i.ID, g.installBlock(&i))
+	}
+	return all
+}
+
+func (g *Answers) installBlock(i *site.Install) object {
+	block := object{{"client", i.Client}, {"how", i.How}}
+	if i.Command != "" {
+		block.Set("command", i.Command)
+	}
+	if i.Config != "" {
+		block.Set("config", model.JSON(i.Config))
+	}
+	if i.TOML != "" {
+		block.Set("toml", i.TOML)
+	}
+	return block
+}
+
+// ToolName is the name of a tool as clients see it.
+func (g *Answers) ToolName(t *api.Tool) string { return g.Site.Service.ToolPrefix + t.Name }

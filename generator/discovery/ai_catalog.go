@@ -1,0 +1,62 @@
+package discovery
+
+import (
+	"slices"
+
+	"anteroom/edge/endpoint/mcp/protocol"
+	"anteroom/generator/published"
+)
+
+// serverCardSchema is the format of a server card of the MCP (SEP-2127).
+const serverCardSchema = "https://static.modelcontextprotocol.io/schemas/v1/server-card.schema.json"
+
+// aiCatalogVersion is the version of the AI Catalog format.
+const aiCatalogVersion = "1.0"
+
+// serverCard says where the MCP server is and which revisions it speaks. What it offers is asked of
+// the server itself.
+func (g *family) serverCard() object {
+	return object{
+		{"$schema", serverCardSchema},
+		{"name", g.registryName()},
+		{"title", g.Site.Service.Name},
+		{"version", protocol.ServerVersion},
+		{"description", g.registryDescription()},
+		{"websiteUrl", g.URL("/")},
+		{"icons", g.registryIcons()},
+		{"remotes", []object{{
+			{"type", "streamable-http"},
+			{"url", g.URL(protocol.Path)},
+			{"supportedProtocolVersions", slices.Concat([]string{protocol.Stateless}, protocol.Versions)},
+		}}},
+	}
+}
+
+// aiCatalog lists what there is for agents to use: the MCP server and the skill. The endpoints are
+// in the API catalog.
+func (g *family) aiCatalog() object {
+	identifier := func(kind, name string) string {
+		return "urn:air:" + g.Site.Service.ApexHost + ":" + kind + ":" + name
+	}
+	return object{
+		{"specVersion", aiCatalogVersion},
+		{"host", object{{"displayName", g.Site.Service.Name}, {"documentationUrl", g.URL("/field-guide.html")}}},
+		{"entries", []object{
+			{
+				{"identifier", identifier("mcp", g.Site.MCP.Name)},
+				{"type", published.MediaServerCard},
+				{"url", g.URL(published.ServerCardPath)},
+				{"displayName", g.Site.Service.Name},
+				{"description", g.registryDescription()},
+				{"version", protocol.ServerVersion},
+			},
+			{
+				{"identifier", identifier("skill", published.SkillName)},
+				{"type", "application/agent-skills+md"},
+				{"url", g.URL(published.SkillPath)},
+				{"displayName", g.Site.Quest.Quest},
+				{"description", g.skillDescription()},
+			},
+		}},
+	}
+}

@@ -1,0 +1,149 @@
+package discovery
+
+import (
+	"fmt"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+
+	"anteroom/edge/assets"
+	"anteroom/edge/endpoint/mcp/protocol"
+	"anteroom/generator/answers"
+	"anteroom/generator/published"
+	"anteroom/generator/tlog"
+)
+
+// commonHeaders are the headers of every static answer, errors included. The security policy lets a
+// page load its style sheet, images and scripts from its own host and call it, and nothing else.
+var commonHeaders = []string{
+	"X-Content-Type-Options: nosniff",
+	"Referrer-Policy: no-referrer",
+	"Cross-Origin-Resource-Policy: cross-origin",
+	"Strict-Transport-Security: max-age=63072000; includeSubDomains",
+	"Content-Security-Policy: default-src 'none'; style-src 'self'; img-src 'self'; script-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'",
+}
+
+// frontPageLinks are the link relations of the front page (RFC 8288, RFC 8631, RFC 9727).
+var frontPageLinks = []string{
+	`<` + published.OpenAPIPath + `>; rel="service-desc"; type="` + published.OpenAPIMedia + `"`,
+	`</llms.txt>; rel="service-doc"; type="text/plain"`,
+	`</field-guide.html>; rel="service-doc"; type="text/html"`,
+	`</manifest.json>; rel="service-meta"; type="application/json"`,
+	`</.well-known/api-catalog>; rel="api-catalog"; type="application/linkset+json"`,
+	`<` + published.AICatalogPath + `>; rel="ai-catalog"; type="` + published.MediaAICatalog + `"`,
+	`</index.html.md>; rel="alternate"; type="text/markdown"`,
+	`</privacy.html>; rel="privacy-policy"`,
+}
+
+// ownHeaders are headers of single paths, beside those of the table of published paths.
+var ownHeaders = map[string][]string{
+	"/":           {"Link: " + strings.Join(frontPageLinks, ", ")},
+	"/index.html": {"Link: " + strings.Join(frontPageLinks, ", ")},
+	// The answer to HEAD carries this relation (RFC 9727, section 2).
+	"/.well-known/api-catalog": {`Link: </.well-known/api-catalog>; rel="api-catalog"`},
+	published.ServerCardPath:   {"Access-Control-Expose-Headers: ETag"}, // which SEP-2127 demands
+	published.JobsPath:         {describedBy(published.JobsSchemaPath)},
+	published.AuditorsPath:     {describedBy(published.AuditorsSchemaPath)},
+}
+
+// describedBy leads to the JSON Schema of a document.
+func describedBy(path string) string {
+	return "Link: <" + path + `>; rel="describedby"; type="` + published.MediaSchema + `"`
+}
+
+// redirects are the lines of the _redirects file. Where the CDN serves exact paths only, it serves
+// index.html at /index.html but not at /. Many look for an MCP server at /mcp: its answer, 308,
+// keeps method and body.
+var redirects = []string{
+	"/ /index.html 200",
+	mcpShort + " " + protocol.Path + " 308",
+}
+
+// mcpShort leads to the MCP endpoint.
+const mcpShort = "/mcp"
+
+// typesOfTheCDN are the media types that the CDN gives to documents by the endings of their names.
+var typesOfTheCDN = map[string]string{".html": published.MediaHTML, ".md": published.MediaMarkdown, ".json": published.MediaJSON}
+
+// Configuration makes a _headers file of Cloudflare of the table of published paths. The CDN
+// joins the values that two matching rules give for one header, so each header of a path stands in
+// one rule only. A pattern of the table is one rule, however many documents it matches.
+func Configuration(a *answers.Answers, documents []published.File) ([]published.File, error) {
+	g := &family{answers.Family{Answers: a}}
+	rules := map[string][]string{
+		mcpShort: {"Cache-Control: " + published.CacheHour, "Access-Control-Allow-Origin: *"},
+	}
+	paths := []string{"/"}
+	for _, d := range documents {
+		paths = append(paths, d.Path)
+	}
+	for _, at := range paths {
+		served := published.As(at)
+		if at == "/" {
+			served = published.As("/index.html")
+		}
+		if served.MediaType == "" {
+			continue
+		}
+		switch open := openRule(at); {
+		case open == nil:
+			rules[at] = served.Headers()
+		case !slices.Equal(open.Headers(), served.Headers()):
+			g.Fail("_headers: %s is served in another way than %s, which is for it too", at, open.Pattern)
+		default:
+			lines := open.Headers()
+			if typesOfTheCDN[path.Ext(open.Pattern)] == open.MediaType {
+				// The CDN gives the headers of a path to its 404 as well, which is a page.
+				lines = slices.Delete(lines, 0, 1)
+			}
+			rules[open.Pattern] = lines
+		}
+		if own := ownHeaders[at]; own != nil {
+			rules[at] = append(rules[at], own...)
+		}
+	}
+	var b strings.Builder
+	write := func(path string, lines []string) {
+		fmt.Fprintf(&b, "%s\n", path)
+		for _, line := range lines {
+			fmt.Fprintf(&b, "  %s\n", line)
+		}
+	}
+	write("/*", slices.Concat(commonHeaders, g.contentPreferences()))
+	for _, path := range slices.Sorted(maps.Keys(rules)) {
+		write(path, rules[path])
+	}
+	if _, err := assets.ParseHeaders(b.String()); err != nil {
+		g.Fail("%w: let a pattern stand for some documents", err)
+	}
+	lines := strings.Join(redirects, "\n") + "\n"
+	if _, err := assets.ParseRedirects(lines); err != nil {
+		g.Fail("%w", err)
+	}
+	g.Add(assets.HeadersPath, []byte(b.String()))
+	g.Add(assets.RedirectsPath, []byte(lines))
+	return g.Result()
+}
+
+// openRule is the pattern of the table of published paths that is the rule for a path, and nil
+// where the path has a rule of its own. For the CDN a star matches slashes too, so that the
+// broadest of several patterns counts.
+func openRule(at string) (broadest *published.Path) {
+	if tlog.Published(at) {
+		if served := published.LogAs(at); strings.Contains(served.Pattern, "*") {
+			return served
+		}
+		return nil
+	}
+	for i := range published.Paths {
+		p := &published.Paths[i]
+		if p.Pattern == published.KeyPattern || !strings.Contains(p.Pattern, "*") || !assets.Matches(p.Pattern, at) {
+			continue
+		}
+		if broadest == nil || assets.Matches(p.Pattern, broadest.Pattern) {
+			broadest = p
+		}
+	}
+	return broadest
+}

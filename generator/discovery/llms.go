@@ -1,0 +1,121 @@
+package discovery
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+
+	"anteroom/edge/endpoint/mcp/protocol"
+	"anteroom/generator/answers"
+	"anteroom/generator/published"
+	"anteroom/generator/site"
+)
+
+// llmsDocuments are the documents that llms.txt lists besides the endpoints and the pages.
+var llmsDocuments = []string{
+	published.OpenAPIPath, "/manifest.json", "/scoreboard.json", published.JSONFeedPath, published.JobsPath, published.AuditorsPath, "/verify/verify.py", published.VectorsPath,
+}
+
+// llmsPages are the pages that say what no answer of an endpoint says. The guide leads to all
+// others.
+var llmsPages = []string{"field-guide", answers.LogPage, "privacy", "terms"}
+
+// llmsCalls are the operations whose exact calls stand in llms.txt. Each is a step of the quest.
+var llmsCalls = []string{"mintReceipt", "verifyReceipt", "sendSuggestion", "registerAgent"}
+
+// LLMs makes llms.txt (llmstxt.org): a title, a summary on one line, paragraphs, and then
+// sections in which every line is a link. The reference parser of llmstxt.org takes nothing else.
+func LLMs(a *answers.Answers, documents []published.File) ([]published.File, error) {
+	g := &family{answers.Family{Answers: a}}
+	service, words := &g.Site.Service, &g.Site.LLMs
+	var b strings.Builder
+	fmt.Fprintf(&b, "# %s\n\n> %s\n", service.Name, service.Summary)
+	last := words.Elsewhere + " " + strings.Join(usualPlaces(documents), ", ") + ". " + words.Absent + " " + words.Sizes
+	for _, paragraph := range slices.Concat(words.Intro, []string{words.Calls, g.llmsCalls(), last}) {
+		if strings.HasPrefix(paragraph, "#") || strings.Contains(paragraph, "\n#") {
+			g.Fail("llms.yaml: a paragraph holds a heading, and llms.txt may have none there: %.40q", paragraph)
+		}
+		fmt.Fprintf(&b, "\n%s\n", paragraph)
+	}
+	// The manifest has no size: llms.txt is listed there, so each would have to be made before the
+	// other.
+	sizes := map[string]int{}
+	for i := range documents {
+		sizes[documents[i].Path] = len(documents[i].Bytes)
+	}
+	for _, route := range a.Routes {
+		sizes[route.Path] = a.Size(route.Path)
+	}
+	section := func(title string) { fmt.Fprintf(&b, "\n## %s\n\n", title) }
+	link := func(title, path string, notes ...string) {
+		if n := sizes[path]; n > 0 {
+			notes = append([]string{kilobytes(n)}, notes...)
+		}
+		fmt.Fprintf(&b, "- [%s](%s)", strings.NewReplacer("[", "(", "]", ")").Replace(title), g.URL(path))
+		if len(notes) > 0 {
+			b.WriteString(": " + strings.Join(strings.Fields(strings.Join(notes, ". ")), " "))
+		}
+		b.WriteByte('\n')
+	}
+
+	section("Endpoints")
+	for _, route := range g.Routes {
+		path := route.Path
+		if !route.Answers(http.MethodGet) {
+			path = answers.EndpointPath(route) + ".md"
+		}
+		link(strings.Join(route.Methods(), ", ")+" "+route.ID, path, g.Summary(route.ID))
+	}
+
+	section("Documents")
+	for _, path := range llmsDocuments {
+		p, notes := published.As(path), []string{}
+		if sizes[path] == 0 {
+			notes = append(notes, p.What)
+		}
+		link(p.Title, path, notes...)
+	}
+
+	section("Optional")
+	for i := range g.Site.Pages {
+		if p := &g.Site.Pages[i]; slices.Contains(llmsPages, p.Name) {
+			link(p.Title, answers.TwinPath(p))
+		}
+	}
+	link(published.As("/llms-full.txt").Title, "/llms-full.txt")
+	g.Add("/llms.txt", []byte(b.String()))
+	return g.Result()
+}
+
+// usualPlaces are the paths of the documents that clients look for by themselves.
+func usualPlaces(documents []published.File) (paths []string) {
+	for i := range documents {
+		if path := documents[i].Path; strings.HasPrefix(path, "/.well-known/") || path == "/server.json" {
+			paths = append(paths, path)
+		}
+	}
+	slices.Sort(paths)
+	return paths
+}
+
+// llmsCalls lists one exact call of each kind.
+func (g *family) llmsCalls() string {
+	var b strings.Builder
+	call := func(what, command string) { fmt.Fprintf(&b, "- %s: `%s`\n", strings.TrimSuffix(what, "."), command) }
+	for _, id := range llmsCalls {
+		i := slices.IndexFunc(g.Site.Quest.Steps, func(s site.QuestStep) bool { return s.Operation == id })
+		if i < 0 {
+			g.Fail("llms.txt shows how to call %s, and no step of the quest does", id)
+			continue
+		}
+		call(g.Summary(id), g.QuestCurl(&g.Site.Quest.Steps[i]))
+	}
+	route, op := g.Operation("computeBusinessDays")
+	call(g.Summary(op.ID), g.GetCommand(route, op))
+	call(g.Summary("callMCP"), answers.Curl(g.URL(protocol.Path))+` -d '{"jsonrpc":"2.0","id":1,"method":"tools/list"}'`)
+	return strings.TrimSuffix(b.String(), "\n")
+}
+
+// kilobytes writes a size with one decimal.
+func kilobytes(n int) string { return fmt.Sprintf("%.1f KB", float64(n)/1000) }

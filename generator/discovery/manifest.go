@@ -1,0 +1,134 @@
+package discovery
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"slices"
+	"strings"
+	"sync"
+
+	"anteroom/edge/api"
+	"anteroom/edge/canon"
+	"anteroom/edge/endpoint/bizday"
+	"anteroom/edge/endpoint/mcp/protocol"
+	"anteroom/edge/endpoint/org"
+	"anteroom/edge/endpoint/receipt"
+	"anteroom/edge/endpoint/selftest"
+	"anteroom/edge/endpoint/signal"
+	"anteroom/edge/input"
+	"anteroom/edge/jsondoc"
+	"anteroom/edge/turn"
+	"anteroom/generator/answers"
+	"anteroom/generator/model"
+	"anteroom/generator/published"
+	"anteroom/generator/tlog"
+)
+
+// Manifest makes manifest.json, which lists the documents. Only the
+// manifest itself and the CDN's own configuration come later.
+func Manifest(a *answers.Answers, documents []published.File) ([]published.File, error) {
+	g := &family{answers.Family{Answers: a}}
+	manifest := model.Manifest{
+		Limits: model.Limits{
+			BodyBytes:       turn.MaxBody,
+			QueryBytes:      turn.MaxQuery,
+			JSONDepth:       jsondoc.MaxDepth,
+			JSONMembers:     jsondoc.MaxMembers,
+			WritesPerMinute: g.Site.Service.Limits.WritesPerMinute,
+			BatchMessages:   g.Site.Service.Limits.BatchMessages,
+			BatchWrites:     g.Site.Service.Limits.BatchWrites,
+			WriteWindow:     api.Window,
+			EmailBytes:      input.MaxAddress,
+			EmailLocalBytes: input.MaxLocalPart,
+
+			EchoedCodePoints: input.MaxEcho,
+			EchoedEntries:    input.MaxEntries,
+			SkippedHolidays:  bizday.MaxSkipped,
+
+			BusinessDaysFirst: bizday.FirstYear,
+			BusinessDaysLast:  bizday.LastYear,
+
+			SignalFiredPause:  signal.FiredPause,
+			SignalFailedPause: signal.FailedPause,
+			SignalShare:       signal.ShareSeconds,
+			SelftestShare:     selftest.ShareSeconds,
+
+			OrgCap:         org.Cap,
+			FoundingAgents: model.FoundingAgentSlots,
+			FoundingOrgs:   model.FoundingOrgSlots,
+
+			Fields: g.fieldLimits(),
+		},
+		Versions: Versions,
+		MCP: model.ManifestMCP{
+			Endpoint: g.URL(protocol.Path), ProtocolVersions: protocol.Versions, Stateless: []string{protocol.Stateless},
+		},
+	}
+	manifest.Content = g.Snapshot.ShortVersion()
+	if key := g.Site.Service.ReceiptKeys.Current; key != "" {
+		manifest.ReceiptKey = &key
+	}
+	if stage := g.Stage(); stage != nil {
+		manifest.Log = &model.ManifestLog{
+			Origin: stage.Tree.Origin, Key: stage.Tree.Key, Size: stage.Size, Checkpoint: g.URL(tlog.CheckpointPath(stage.Tree.Path())),
+		}
+	}
+	manifest.Documents = make([]model.ManifestDocument, len(documents))
+	var hashing sync.WaitGroup
+	for i, d := range documents {
+		hashing.Go(func() {
+			text := d.Content()
+			sum := sha256.Sum256(text)
+			manifest.Documents[i] = model.ManifestDocument{
+				Path: d.Path, MediaType: d.MediaType, Bytes: len(text), SHA256: hex.EncodeToString(sum[:]),
+			}
+		})
+	}
+	hashing.Wait()
+	slices.SortFunc(manifest.Documents, func(a, b model.ManifestDocument) int { return strings.Compare(a.Path, b.Path) })
+	for _, route := range g.Routes {
+		manifest.Endpoints = append(manifest.Endpoints, model.ManifestEndpoint{
+			ID: route.ID, Path: route.Path, Methods: route.Methods(), Writes: answers.Writes(route), What: g.Summary(route.ID),
+		})
+	}
+	g.AddWithTrailer("/manifest.json", manifest)
+	return g.Result()
+}
+
+// fieldLimits are the limits of the input fields of all operations, as the contracts have them.
+func (g *family) fieldLimits() (limits []model.FieldLimits) {
+	var add func(operation, prefix string, fields []model.ContractField)
+	add = func(operation, prefix string, fields []model.ContractField) {
+		for i := range fields {
+			f := &fields[i]
+			limit := model.FieldLimits{
+				MinLength: f.MinLength, MaxLength: f.MaxLength,
+				Minimum: f.Minimum, Maximum: f.Maximum,
+				MinItems: f.MinItems, MaxItems: f.MaxItems,
+			}
+			if limit != (model.FieldLimits{}) {
+				limit.Operation, limit.Field = operation, prefix+f.Name
+				limits = append(limits, limit)
+			}
+			add(operation, prefix+f.Name+"[].", f.Items)
+		}
+	}
+	for _, route := range g.Routes {
+		for _, op := range answers.ReadsFirst(route) {
+			add(op.ID, "", g.ContractOperation(route, op).Fields)
+		}
+	}
+	return limits
+}
+
+// Versions are the versions of what the service publishes.
+var Versions = model.Versions{
+	PublicDescription:        model.DescriptionVersion,
+	AUP:                      model.AUPVersion,
+	Quest:                    model.QuestVersion,
+	Receipt:                  receipt.Spec,
+	ReceiptCanonicalization:  canon.ReceiptRule,
+	WaitlistCanonicalization: canon.RegistrationRule,
+	OrgCanonicalization:      canon.CharterRule,
+	MCPServer:                protocol.ServerVersion,
+}

@@ -1,0 +1,151 @@
+// Package generator turns a checked content folder into the documents that a CDN serves and into
+// the snapshot that the edge reads. It is pure: the same content gives the same bytes. It reads no
+// clock and writes no file.
+//
+// Package answers makes what the endpoints answer. Each of the other families of documents is a
+// package with a function from these answers to files: openapi, pages and discovery. The lists that
+// grow, the boards and the public log are made here. Package published decides under which headers
+// each document is served.
+package generator
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"anteroom/edge/api"
+	"anteroom/edge/snapshot"
+	"anteroom/generator/answers"
+	"anteroom/generator/discovery"
+	"anteroom/generator/openapi"
+	"anteroom/generator/pages"
+	"anteroom/generator/published"
+	"anteroom/generator/site"
+	"anteroom/generator/tlog"
+
+	"golang.org/x/sync/errgroup"
+)
+
+// File is one file of the published tree.
+type File = published.File
+
+// What else of the documents the command line knows.
+const SecurityTxtPath = published.SecurityTxtPath
+
+// BoardDocument is the published document of one hand verification.
+func BoardDocument(s *site.Scoreboard) []byte { return answers.BoardDocument(s) }
+
+// SecurityTxtExpires reads from a published security.txt when it expires. The zero time stands for
+// a text that does not say so.
+func SecurityTxtExpires(text []byte) time.Time { return discovery.SecurityTxtExpires(text) }
+
+// Output is what a content folder publishes.
+type Output struct {
+	Documents []File // sorted by path
+	Snapshot  *snapshot.Snapshot
+	Log       *tlog.Log // nil where the content has none
+}
+
+// Generate makes all documents and the snapshot from a loaded site and the route table. The error
+// is site.Faults where the words of the content do not fit the route table, or where they link to
+// something that is not published.
+func Generate(s *site.Site, routes []*api.Route) (*Output, error) {
+	output, err := generate(s, routes)
+	if err != nil {
+		return nil, fmt.Errorf("generate: %w", err)
+	}
+	return output, nil
+}
+
+func generate(s *site.Site, routes []*api.Route) (*Output, error) {
+	if err := s.CheckEndpoints(routes); err != nil {
+		return nil, err
+	}
+	expanded, err := s.Expand(routes)
+	if err != nil {
+		return nil, err
+	}
+	if s.NoSecurityTxt {
+		unlinkSecurityTxt(expanded)
+	}
+	// The path of the front page, "/", sorts before all others.
+	slices.SortStableFunc(expanded.Pages, func(a, b site.Page) int { return strings.Compare(a.Path(), b.Path()) })
+	a, err := answers.New(expanded, routes)
+	if err != nil {
+		return nil, err
+	}
+	var anchors map[string]map[string]bool
+	var logRest []File
+	families := []func(*answers.Answers) ([]File, error){
+		func(a *answers.Answers) (files []File, err error) {
+			files, anchors, err = pages.Files(a)
+			return files, err
+		},
+		func(a *answers.Answers) (first []File, err error) {
+			first, logRest, err = publicLog(a)
+			return first, err
+		},
+		openapi.Files, jobs, auditors, boards, discovery.Files,
+	}
+	made := make([][]File, len(families))
+	var group errgroup.Group
+	for i, family := range families {
+		group.Go(func() (err error) {
+			made[i], err = family(a)
+			return err
+		})
+	}
+	if err := group.Wait(); err != nil {
+		return nil, err
+	}
+	files := slices.Concat(made...)
+	// llms.txt has the sizes of the others, the manifest their hashes, and the CDN's configuration the
+	// headers of all.
+	about := func(family func(*answers.Answers, []File) ([]File, error)) {
+		var more []File
+		if err == nil {
+			more, err = family(a, files)
+			files = append(files, more...)
+		}
+	}
+	about(discovery.LLMs)
+	about(discovery.Manifest)
+	files = append(files, logRest...)
+	about(discovery.Configuration)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.CheckLinks(paths(a, files), anchors); err != nil {
+		return nil, err
+	}
+	slices.SortFunc(files, func(a, b File) int { return strings.Compare(a.Path, b.Path) })
+	output := &Output{Documents: files, Snapshot: a.Snapshot}
+	if len(s.Service.Log.Keys) > 0 {
+		output.Log = s.Log
+	}
+	return output, nil
+}
+
+// paths are the paths that a link may lead to: every document, every endpoint, the front page and
+// the root of the API.
+func paths(a *answers.Answers, files []File) map[string]bool {
+	// The content may link to a security.txt that has expired: those links are left out too.
+	paths := map[string]bool{"/": true, "/api/": true, published.SecurityTxtPath: true}
+	for _, f := range files {
+		paths[f.Path] = f.MediaType != ""
+	}
+	for _, route := range a.Routes {
+		paths[route.Path] = true
+	}
+	return paths
+}
+
+// unlinkSecurityTxt leaves of the links that pages have to security.txt their texts alone.
+func unlinkSecurityTxt(s *site.Site) {
+	link := regexp.MustCompile(`\[([^\]]*)\]\(<?(?:` + regexp.QuoteMeta(s.Service.BaseURL()) + `)?` + regexp.QuoteMeta(published.SecurityTxtPath) + `>?\)`)
+	for i := range s.Pages {
+		s.Pages[i].Markdown = link.ReplaceAll(s.Pages[i].Markdown, []byte("$1"))
+	}
+}

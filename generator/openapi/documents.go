@@ -1,0 +1,259 @@
+package openapi
+
+import (
+	"net/http"
+	"reflect"
+	"slices"
+	"strings"
+
+	"anteroom/edge/respond"
+	"anteroom/generator/answers"
+	"anteroom/generator/model"
+	"anteroom/generator/ordered"
+	"anteroom/generator/page"
+	"anteroom/generator/published"
+	"anteroom/generator/schema"
+	"anteroom/generator/site"
+)
+
+// documentsTag groups the published documents.
+const documentsTag = "documents"
+
+// datedScoreboards is the path of all dated scoreboards, as a template.
+const datedScoreboards = "/scoreboard/{as_of}.json"
+
+// documentPaths adds the published documents to the paths of the description. A pattern of the
+// table of published paths becomes a template, unless it stands for one document that is known.
+func (d *description) documentPaths(paths *object) {
+	known := d.knownPaths()
+	for i := range published.Paths {
+		p := &published.Paths[i]
+		if p.MediaType == "" || p.Pattern == published.SecurityTxtPath && d.Site.NoSecurityTxt {
+			continue
+		}
+		before, after, several := strings.Cut(p.Pattern, "*")
+		var names []string
+		for _, one := range known {
+			if several && published.As(one) == p {
+				names = append(names, one[len(before):len(one)-len(after)])
+			}
+		}
+		switch {
+		case p.Pattern == published.KeyPattern && len(names) == 0:
+		case !several:
+			paths.Set(p.Pattern, d.documentPath(p, p.Pattern, nil))
+		case len(names) == 1:
+			paths.Set(before+names[0]+after, d.documentPath(p, before+names[0]+after, nil))
+		default:
+			parameter := d.documentParameter(p, before, names)
+			name := parameter.Get("name").(string)
+			template := before + "{" + name + "}" + after
+			if other := d.shared.Get(name); other == nil || reflect.DeepEqual(other, parameter) {
+				d.shared.Set(name, parameter)
+				parameter = object{{"$ref", "#/components/parameters/" + name}}
+			}
+			paths.Set(template, d.documentPath(p, template, parameter))
+		}
+	}
+	paths.Set("/", d.documentPath(published.As("/index.html"), "/", nil))
+}
+
+// knownPaths are the paths of the documents whose names follow from the content and the route
+// table, sorted. Dated scoreboards are not among them: a new one leaves the description as it is.
+func (d *description) knownPaths() (paths []string) {
+	pages := []string{}
+	for i := range d.Site.Pages {
+		pages = append(pages, "/"+d.Site.Pages[i].Name+".html")
+	}
+	for _, route := range d.Routes {
+		pages = append(pages, answers.EndpointPath(route))
+	}
+	for _, p := range respond.ProblemTypes {
+		pages = append(pages, p.Path())
+	}
+	for _, page := range pages {
+		paths = append(paths, page, page+".md")
+	}
+	for script := range page.Scripts {
+		paths = append(paths, script)
+	}
+	if key := d.Site.Service.IndexNow.Key; key != "" {
+		paths = append(paths, strings.Replace(published.KeyPattern, "*", key, 1))
+	}
+	slices.Sort(paths)
+	return paths
+}
+
+// documentParameter is what stands in a template in the place of the pattern's asterisk, which
+// follows before. It is called after the first word of the title.
+func (d *description) documentParameter(p *published.Path, before string, names []string) object {
+	name, _, _ := strings.Cut(strings.ToLower(p.Title), " ")
+	name = strings.TrimSuffix(name, ",")
+	parameter := func(name, what string, shape object, example string) object {
+		o := object{{"name", name}, {"in", "path"}, {"required", true}, {"description", what}, {"schema", shape}}
+		if example != "" {
+			o.Set("example", example)
+		}
+		return o
+	}
+	switch {
+	case before == "/scoreboard/":
+		return parameter("as_of", "Date of the hand verification; of a further one on a date with a hyphen and its number behind it.",
+			object{{"type", "string"}, {"pattern", "^[0-9]{4}-[0-9]{2}-[0-9]{2}(-[0-9]+)?$"}}, d.Site.Scoreboards[0].File)
+	case len(names) == 0:
+		return parameter(name, "Its name.", object{{"type", "string"}}, "")
+	}
+	return parameter(name, "Its name.", object{{"type", "string"}, {"enum", names}}, names[0])
+}
+
+// documentPath is the path item of a document, or of several by one template.
+func (d *description) documentPath(p *published.Path, path string, parameter object) object {
+	get := object{
+		{"tags", []string{documentsTag}},
+		{"operationId", derivedID(http.MethodGet, path)},
+		{"summary", p.Title},
+		{"description", p.Sentence()},
+	}
+	responses := object{
+		{"200", d.documentResponse(p, path)},
+		{"304", d.notModified()},
+	}
+	if parameter != nil {
+		get.Set("parameters", []object{parameter})
+		responses.Set("404", d.sharedResponse("NoDocument", "There is no such document.", "Cache-Control"))
+	}
+	responses.Set("405", d.sharedResponse("ReadOnly", "The method is neither GET nor HEAD.", "Allow", "Cache-Control", "Link"))
+	get.Set("responses", responses)
+	return object{{"get", get}}
+}
+
+// documentResponse is the answer that gives a document. Documents that are not JSON share one for
+// each media type.
+func (d *description) documentResponse(p *published.Path, path string) object {
+	mediaType, _, _ := strings.Cut(p.MediaType, ";")
+	headers := d.headerRefs("Cache-Control", "ETag", "Link")
+	if strings.HasSuffix(mediaType, "json") {
+		shape := d.documentSchema(path)
+		if shape == nil {
+			shape = object{{"type", "object"}}
+		}
+		return object{{"description", "The document."}, {"headers", headers}, {"content", object{{mediaType, object{{"schema", shape}}}}}}
+	}
+	name := strings.TrimPrefix(derivedID("", strings.ReplaceAll(mediaType, "+", "-")), "/")
+	d.responses.Set(name, object{
+		{"description", "The document."},
+		{"headers", headers},
+		{"content", object{{mediaType, object{}}}},
+	})
+	return object{{"$ref", "#/components/responses/" + name}}
+}
+
+// sharedResponse refers to a response without a described body, and makes it where there is none
+// yet.
+func (d *description) sharedResponse(name, text string, headers ...string) object {
+	d.responses.Set(name, object{{"description", text}, {"headers", d.headerRefs(headers...)}})
+	return object{{"$ref", "#/components/responses/" + name}}
+}
+
+// notModified is the answer 304.
+func (d *description) notModified() object {
+	return d.sharedResponse("NotModified", "Not modified: the entity tag of If-None-Match still holds.", "ETag", "Cache-Control", "Link")
+}
+
+// documentSchema is the schema of a JSON document, and nil for a document that is not JSON.
+func (d *description) documentSchema(path string) object {
+	withTrailer := func(name string, shape object) object {
+		d.schemas.Components.Set(name, shape)
+		return object{{"allOf", []object{{{"$ref", "#/components/schemas/" + name}}, d.schemas.Ref(reflect.TypeFor[model.Trailer]())}}}
+	}
+	switch path {
+	case published.OpenAPIPath:
+		return thirdPartySchema(object{{"openapi", "string"}, {"info", "object"}, {"paths", "object"}})
+	case "/server.json":
+		return thirdPartySchema(object{
+			{"$schema", "string"}, {"name", "string"}, {"description", "string"}, {"version", "string"}, {"remotes", "array"},
+		})
+	case "/.well-known/api-catalog":
+		return thirdPartySchema(object{{"linkset", "array"}})
+	case published.ServerCardPath:
+		return thirdPartySchema(object{{"$schema", "string"}, {"name", "string"}, {"version", "string"}, {"description", "string"}, {"remotes", "array"}})
+	case published.AICatalogPath:
+		return thirdPartySchema(object{{"specVersion", "string"}, {"host", "object"}, {"entries", "array"}})
+	case published.SkillsIndexPath:
+		return thirdPartySchema(object{{"$schema", "string"}, {"skills", "array"}})
+	case published.JSONFeedPath:
+		return thirdPartySchema(object{{"version", "string"}, {"title", "string"}, {"items", "array"}})
+	case published.VectorsPath:
+		return vectorsSchema()
+	case published.JobsSchemaPath, published.AuditorsSchemaPath:
+		return thirdPartySchema(object{{"$schema", "string"}, {"$id", "string"}, {"type", "string"}, {"properties", "object"}})
+	case "/manifest.json":
+		return object{{"allOf", []object{d.schemas.Ref(reflect.TypeFor[model.Manifest]()), d.schemas.Ref(reflect.TypeFor[model.Trailer]())}}}
+	case "/scoreboard.json":
+		board := reflect.TypeFor[model.Roster]()
+		published, added := splitEdgeMembers(d.schemas.OfStruct(board), board)
+		shape := withTrailer("Scoreboard", published)
+		d.schemas.Components.Set(schema.ComponentName(board), object{{"allOf", []object{{{"$ref", "#/components/schemas/Scoreboard"}}, added}}})
+		return shape
+	case datedScoreboards:
+		numbers := schema.Inline(reflect.TypeFor[model.Verification]())
+		groups := numbers.Get("properties").(object)
+		for i := range groups { // their names are long, and would stand twice
+			groups[i].Value = slices.DeleteFunc(groups[i].Value.(object), func(m ordered.Member) bool { return m.Name == "required" })
+		}
+		numbers.Set("description", "Every number means what it means in Scoreboard.")
+		return numbers
+	case published.JobsPath:
+		return withTrailer("Jobs", d.listSchema("Job", published.JobsSchemaPath, &d.Site.Jobs))
+	case published.AuditorsPath:
+		return withTrailer("Auditors", d.listSchema("Audit", published.AuditorsSchemaPath, &d.Site.Auditors))
+	}
+	return nil
+}
+
+// thirdPartySchema is the schema of a document whose format is described elsewhere. It has the
+// members that are always there, with their types.
+func thirdPartySchema(types object) object {
+	properties, required := object{}, []string{}
+	for _, m := range types {
+		shape := object{{"type", m.Value}}
+		if m.Value == "array" {
+			shape.Set("items", object{{"type", "object"}})
+		}
+		properties.Set(m.Name, shape)
+		required = append(required, m.Name)
+	}
+	return object{{"type", "object"}, {"properties", properties}, {"required", required}}
+}
+
+// splitEdgeMembers makes two of the schema of a type: one with the members that are published, and
+// one with those that only the edge adds.
+func splitEdgeMembers(shape object, t reflect.Type) (published, added object) {
+	fromEdge := map[string]bool{}
+	for f := range t.Fields() {
+		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		fromEdge[name] = f.Tag.Get("from") == "edge"
+	}
+	half := func(edge bool) object {
+		half := slices.Clone(shape)
+		half.Set("properties", slices.DeleteFunc(slices.Clone(shape.Get("properties").(object)), func(m ordered.Member) bool { return fromEdge[m.Name] != edge }))
+		half.Set("required", slices.DeleteFunc(slices.Clone(shape.Get("required").([]string)), func(name string) bool { return fromEdge[name] != edge }))
+		return half
+	}
+	return half(false), half(true)
+}
+
+// listSchema is the schema of a list that grows. Its entries are a component of their own. The
+// words of their members stand in the schema that is published at path.
+func (d *description) listSchema(entry, path string, l *site.List) object {
+	shape := schema.OfEntry(entry, l)
+	isWords := func(m ordered.Member) bool { return m.Name == "title" || m.Name == "description" }
+	properties := shape.Get("properties").(object)
+	for i := range properties {
+		properties[i].Value = slices.DeleteFunc(properties[i].Value.(object), isWords)
+	}
+	shape = slices.DeleteFunc(shape, isWords)
+	shape.Set("description", "What each member means stands in "+path+".")
+	d.schemas.Components.Set(entry, shape)
+	return schema.OfList(l, "#/components/schemas/"+entry)
+}

@@ -1,0 +1,295 @@
+// Package openapi describes every endpoint and every document by OpenAPI 3.1.
+package openapi
+
+import (
+	"net/http"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+
+	"anteroom/edge/api"
+	"anteroom/edge/endpoint/mcp/protocol"
+	"anteroom/edge/respond"
+	"anteroom/generator/answers"
+	"anteroom/generator/model"
+	"anteroom/generator/ordered"
+	"anteroom/generator/published"
+	"anteroom/generator/schema"
+)
+
+type object = ordered.Object
+
+// openAPIVersion is the newest version of OpenAPI that common tools read.
+const openAPIVersion = "3.1.1"
+
+// linedLevels is how deep in the description each member stands in a line of its own: down to an
+// operation and to a component. An indented text is more than half as long again.
+const linedLevels = 3
+
+// Files makes the description of every endpoint, of the route table, the answer types and the words
+// of the content. OpenAPI has one operation for a method and a path, so the operations of the route
+// table that share both are described together.
+func Files(a *answers.Answers) ([]published.File, error) {
+	service := &a.Site.Service
+	d := description{Family: answers.Family{Answers: a}, schemas: schema.New()}
+	tags, paths := []object{}, object{}
+	for _, route := range a.Routes {
+		if !slices.ContainsFunc(tags, func(tag object) bool { return tag.Get("name") == route.Tag }) {
+			tags = append(tags, object{{"name", route.Tag}, {"description", d.tagDescription(route.Tag)}})
+		}
+		item := object{}
+		if len(route.Operations) > 1 { // one operation has words of its own
+			item.Set("summary", a.Summary(route.ID))
+		}
+		for _, method := range route.Methods() {
+			item.Set(strings.ToLower(method), d.operation(route, method))
+		}
+		if route.Refusal != nil && !route.Answers(http.MethodGet) {
+			item.Set("get", d.refusedGet(route))
+		}
+		item.Set("options", d.optionsOperation(route.Tag, route.Path))
+		paths.Set(route.Path, item)
+	}
+	tags = append(tags, object{{"name", documentsTag}, {"description", "The published documents, and the pages."}})
+	d.documentPaths(&paths)
+	doc := object{
+		{"openapi", openAPIVersion},
+		{"info", object{
+			{"title", service.Name},
+			{"summary", service.Summary},
+			{"description", service.Notice + "\n\n" +
+				"Every path that answers GET answers HEAD alike, without a body and without an effect. " +
+				"Another method than those that are listed gets the 405 that stands beside them. " +
+				"No endpoint needs a credential, and any origin may read every answer under /api/. " +
+				"A path under /api/ that is not listed here gets 404 with the list of live endpoints. " +
+				"Each endpoint and each type of problem has a page of its own. " +
+				"Each operation under /api/ is named as in the contract of its endpoint; " +
+				"where a method chooses among several, it has the name of the one that a bare request gets, and " +
+				"x-operations names all."},
+			{"version", model.DescriptionVersion},
+			{"termsOfService", a.URL(a.Route("aup").Path)},
+			{"contact", object{{"name", service.Operator}, {"url", service.BaseURL() + "/"}, {"email", service.Contact}}},
+			{"license", object{{"name", service.License}, {"identifier", service.License}}},
+		}},
+		{"externalDocs", object{{"url", a.URL("/field-guide.html")}, {"description", "Field guide"}}},
+		{"servers", []object{{{"url", a.Base}, {"description", "Canonical host"}}}},
+		{"security", []string{}},
+		{"tags", tags},
+		{"paths", paths},
+		{"components", object{
+			{"schemas", d.schemas.Components}, {"responses", d.responses}, {"parameters", d.shared}, {"headers", d.headers},
+		}},
+	}
+	d.Add(published.OpenAPIPath, ordered.Lined(doc, linedLevels))
+	return d.Result()
+}
+
+func (d *description) tagDescription(tag string) string {
+	var paths []string
+	for _, route := range d.Routes {
+		if route.Tag == tag {
+			paths = append(paths, route.Path)
+		}
+	}
+	return "The endpoints " + strings.Join(paths, ", ") + "."
+}
+
+// description is the OpenAPI description while it is made.
+type description struct {
+	answers.Family
+	schemas   *schema.Schemas
+	responses object
+	shared    object // parameters that several operations have
+	headers   object
+}
+
+// operation describes what a method does at a route.
+func (d *description) operation(route *api.Route, method string) object {
+	operations := answers.OperationsWith(route, method)
+	var summaries, texts []string
+	for _, op := range operations {
+		summaries = append(summaries, d.Summary(op.ID))
+		text := d.Description(op.ID)
+		if fullAt := op.Methods[len(op.Methods)-1]; fullAt != method {
+			text = "As with " + fullAt + ", where it is described, by query parameters."
+		}
+		if len(operations) > 1 {
+			text = "`" + op.ID + "`: " + text
+		}
+		texts = append(texts, text)
+	}
+	described := object{
+		{"tags", []string{route.Tag}},
+		{"operationId", defaultOperation(route, method).ID},
+		{"summary", strings.Join(summaries, " ")},
+		{"description", strings.Join(texts, "\n\n")},
+	}
+	if len(operations) > 1 {
+		ids := []string{}
+		for _, op := range operations {
+			ids = append(ids, op.ID)
+		}
+		described.Set("x-operations", ids)
+	}
+	if parameters := d.parameters(operations, method); len(parameters) > 0 {
+		described.Set("parameters", parameters)
+	}
+	if op := route.Protocol(method); op != nil {
+		d.jsonRPCOperation(&described, op)
+		return described
+	}
+	if method == http.MethodPost {
+		described.Set("requestBody", d.requestBody(route, operations))
+	}
+	responses := object{}
+	if len(d.AnswerTypes(operations[0])) == 0 {
+		responses.Set("204", d.sharedResponse("NothingToDo", "Nothing to do, and nothing done.", "Cache-Control"))
+	} else {
+		responses.Set("200", d.successResponse(route, operations, method))
+	}
+	if method == http.MethodGet && slices.ContainsFunc(operations, func(op *api.Operation) bool { return op.Cache != api.NoStore }) {
+		responses.Set("304", d.notModified())
+	}
+	problems := answers.ProblemsOf(operations...)
+	if method == http.MethodGet { // the body of a GET is not read, so it cannot be at fault
+		problems = slices.DeleteFunc(problems, func(p *respond.ProblemType) bool { return p.Status == 413 || p.Status == 415 })
+	}
+	for len(problems) > 0 {
+		status, end := problems[0].Status, 1
+		for end < len(problems) && problems[end].Status == status {
+			end++
+		}
+		responses.Set(strconv.Itoa(status), d.problemResponse(problems[:end]))
+		problems = problems[end:]
+	}
+	described.Set("responses", responses)
+	return described
+}
+
+// defaultOperation is the operation that a request of this method gets when it has no query and no
+// body. The edge tries the operations of a route in their order, and the last one takes what no
+// other took.
+func defaultOperation(route *api.Route, method string) (op *api.Operation) {
+	for _, op = range slices.Backward(route.Operations) {
+		if slices.Contains(op.Methods, method) {
+			break
+		}
+	}
+	return op
+}
+
+// refusedGet describes the 405 that a GET gets where there is nothing to read. Its body says how to
+// go on.
+func (d *description) refusedGet(route *api.Route) object {
+	p := respond.MethodNotAllowed
+	shape := object{{"allOf", []object{
+		d.schemas.Ref(reflect.TypeFor[model.Problem]()), d.schemas.Ref(reflect.TypeFor[model.MCPInstall]()), {{"required", []string{"contract"}}},
+	}}}
+	responses := object{{strconv.Itoa(p.Status), object{
+		{"description", p.Title + ": " + d.Site.Problems.Types[p.Slug]},
+		{"headers", d.headerRefs("Allow", "Cache-Control", "Link")},
+		{"content", object{{respond.MediaProblem, object{{"schema", shape}}}}},
+	}}}
+	for _, p := range []*respond.ProblemType{respond.Misdirected, respond.Internal} {
+		responses.Set(strconv.Itoa(p.Status), d.problemResponse([]*respond.ProblemType{p}))
+	}
+	return object{
+		{"tags", []string{route.Tag}},
+		{"operationId", derivedID(http.MethodGet, route.Path)},
+		{"summary", "How to install the server, and its tools, in the body of a refusal."},
+		{"description", "There is no stream to listen to, so a GET is answered 405. " +
+			"Its body tells how to add the server to common clients, and lists the tools."},
+		{"responses", responses},
+	}
+}
+
+// jsonRPCOperation describes an operation whose requests and answers are JSON-RPC messages, one
+// message or an array of them.
+func (d *description) jsonRPCOperation(described *object, op *api.Operation) {
+	request := schema.InputObject(op.Fields, func(name string) string { return d.FieldMeaning(op, name) }, "")
+	d.schemas.Components.Set("MCPMessage", request)
+	maxMessages := d.Site.Service.Limits.BatchMessages
+	oneOrMore := func(message object) object {
+		return anyOf([]object{message, {{"type", "array"}, {"items", message}, {"minItems", 1}, {"maxItems", maxMessages}}})
+	}
+	described.Set("requestBody", object{
+		{"description", "A JSON-RPC 2.0 message, or an array of them. A missing Content-Type is read as JSON."},
+		{"required", true},
+		{"content", object{{respond.MediaJSON, object{
+			{"schema", oneOrMore(object{{"$ref", "#/components/schemas/MCPMessage"}})},
+			{"examples", object{{op.ID, object{{"value", answers.ExampleBody(op)}}}}},
+		}}}},
+	})
+	d.schemas.Components.Set("MCPAnswers", oneOrMore(d.schemas.Ref(reflect.TypeFor[model.MCPAnswer]())))
+	replies := func(example object) object {
+		return object{{respond.MediaJSON, object{{"schema", object{{"$ref", "#/components/schemas/MCPAnswers"}}}, {"example", example}}}}
+	}
+	d.responses.Set("JSONRPCError", object{
+		{"description", "A JSON-RPC error, whose message says what is wrong with the request."},
+		{"headers", d.headerRefs("Cache-Control")},
+		{"content", replies(object{{"jsonrpc", "2.0"}, {"id", nil}, {"error", object{{"code", protocol.InvalidRequest}, {"message", "Invalid request"}}}})},
+	})
+	failed := object{{"$ref", "#/components/responses/JSONRPCError"}}
+	responses := object{
+		{"200", object{
+			{"description", "An answer to every request, an array for an array. " +
+				"A call that the endpoint refused is a result with isError true and the problem as its text; " +
+				"so is one over the limit of writes (429), and one whose relay or store fails (502, 503)."},
+			{"headers", d.headerRefs("Cache-Control", "RateLimit-Policy", "RateLimit")},
+			{"content", replies(object{{"jsonrpc", "2.0"}, {"id", 1}, {"result", object{}}})},
+		}},
+		{"202", d.sharedResponse("NothingToAnswer", "There were notifications or responses only: nothing to answer.", "Cache-Control")},
+		// An unknown method of the revision without a handshake.
+		{strconv.Itoa(http.StatusNotFound), failed},
+	}
+	for _, p := range answers.ProblemsOf(op) {
+		switch p.Status {
+		case http.StatusMethodNotAllowed, http.StatusMisdirectedRequest:
+			responses.Set(strconv.Itoa(p.Status), d.problemResponse([]*respond.ProblemType{p}))
+		default:
+			responses.Set(strconv.Itoa(p.Status), failed)
+		}
+	}
+	described.Set("responses", responses)
+}
+
+// anyOf is a schema that takes what one of the schemas takes.
+func anyOf(schemas []object) object {
+	if len(schemas) == 1 {
+		return schemas[0]
+	}
+	return object{{"anyOf", schemas}}
+}
+
+// optionsOperation describes what a path of the route table answers to OPTIONS.
+func (d *description) optionsOperation(tag, path string) object {
+	return object{
+		{"tags", []string{tag}},
+		{"operationId", derivedID(http.MethodOptions, path)},
+		{"summary", "What may be sent here."},
+		{"description", "Answers a CORS preflight too."},
+		{"responses", object{
+			{"204", d.sharedResponse("Options",
+				"What is allowed. Any origin may call, with the methods of Allow (Fetch). It has no effect and no body.",
+				"Allow", "Access-Control-Allow-Origin", "Access-Control-Allow-Methods", "Access-Control-Allow-Headers",
+				"Access-Control-Max-Age", "Access-Control-Expose-Headers")},
+			{strconv.Itoa(respond.Misdirected.Status), d.problemResponse([]*respond.ProblemType{respond.Misdirected})},
+			{strconv.Itoa(respond.Internal.Status), d.problemResponse([]*respond.ProblemType{respond.Internal})},
+		}},
+	}
+}
+
+// derivedID is the operationId of an operation that the route table does not have: the method and
+// the words of the path, each with a capital letter.
+func derivedID(method, path string) string {
+	id := strings.ToLower(method)
+	separates := func(r rune) bool { return strings.ContainsRune("/.-_{}", r) }
+	for word := range strings.FieldsFuncSeq(strings.TrimPrefix(path, "/api"), separates) {
+		id += strings.ToUpper(word[:1]) + word[1:]
+	}
+	if path == "/" {
+		id += "FrontPage"
+	}
+	return id
+}

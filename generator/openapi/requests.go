@@ -1,0 +1,150 @@
+package openapi
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+
+	"anteroom/edge/api"
+	"anteroom/edge/input"
+	"anteroom/edge/jsondoc"
+	"anteroom/edge/respond"
+	"anteroom/generator/answers"
+	"anteroom/generator/model"
+	"anteroom/generator/ordered"
+	"anteroom/generator/schema"
+)
+
+// parameters are the query parameters of the operations that a method chooses from. A parameter is
+// required only where there is one operation: with several, its absence may choose another one.
+func (d *description) parameters(operations []*api.Operation, method string) (parameters []object) {
+	for _, op := range operations {
+		fields := answers.WithDryRun(op)
+		if method == http.MethodPost { // of its query only dry_run is read
+			fields = fields[len(op.Fields):]
+		}
+		for i := range fields {
+			f := &fields[i]
+			for _, name := range answers.QueryNames(f) {
+				parameters = append(parameters, d.parameter(op, f, name, f.Required && len(operations) == 1))
+			}
+			if len(f.QueryNames) == 0 {
+				for _, alias := range f.Aliases {
+					parameters = append(parameters, d.parameter(op, f, alias, false))
+				}
+			}
+		}
+	}
+	return parameters
+}
+
+// parameter describes a query parameter. Its schema is that of the same field of the body, with its
+// words, where the operation takes the field in a body too.
+func (d *description) parameter(op *api.Operation, f *input.Field, name string, required bool) object {
+	meaning := d.FieldMeaning(op, name)
+	shape := schema.InputSchema(f, func(string) string { return meaning }, "")
+	example := model.JSON(answers.FieldTemplate(f))
+	if f.Example == "" && len(f.Values) > 0 {
+		example = jsondoc.AppendString(nil, f.Values[0])
+	}
+	if len(f.QueryNames) > 0 {
+		shape = object{{"type", "string"}, {"pattern", `^[^\x00-\x1F\x7F]+:[0-9]+$`}}
+		example = SeatExample(f, name)
+	} else if slices.Contains(f.Aliases, name) {
+		meaning = schema.SameAs(f)
+	}
+	switch f.Type {
+	case input.List:
+		shape.Set("type", "array")
+	case input.Switch:
+		shape = object{{"type", "string"}, {"enum", f.Values}}
+	}
+	shape = slices.DeleteFunc(shape, func(m ordered.Member) bool { return m.Name == "description" })
+	described := object{{"name", name}, {"in", "query"}}
+	if slices.Contains(op.Methods, http.MethodPost) && !f.QueryOnly && f.Type != input.List && f.Type != input.Switch && len(f.QueryNames) == 0 {
+		shape = object{{"$ref", "#/components/schemas/" + requestName(op) + "/properties/" + name}}
+	} else {
+		described.Set("description", meaning)
+	}
+	if required {
+		described.Set("required", true)
+	}
+	described.Set("schema", shape)
+	if f.Type == input.List { // its values are joined with commas
+		described.Set("style", "form")
+		described.Set("explode", false)
+	}
+	if len(example) > 0 {
+		described.Set("example", example)
+	}
+	if name == api.DryRun.Name {
+		d.shared.Set(name, described)
+		return object{{"$ref", "#/components/parameters/" + name}}
+	}
+	return described
+}
+
+// SeatExample is the query form name:number of one item of the field's example array: of the item
+// that holds the parameter's name.
+func SeatExample(f *input.Field, parameter string) model.JSON {
+	example, err := jsondoc.Parse(answers.FieldTemplate(f))
+	if err != nil {
+		return nil
+	}
+	for _, item := range example.Items {
+		name, number, found := "", "", false
+		for _, m := range item.Members {
+			switch {
+			case m.Value.Text == parameter:
+				found = true
+			case m.Value.Kind == jsondoc.String:
+				name = m.Value.Text
+			case m.Value.Kind == jsondoc.Number:
+				number = m.Value.Text
+			}
+		}
+		if found {
+			return jsondoc.AppendString(nil, name+":"+number)
+		}
+	}
+	return nil
+}
+
+// requestName is the name of the component for an operation's body.
+func requestName(op *api.Operation) string { return strings.ToUpper(op.ID[:1]) + op.ID[1:] + "Request" }
+
+// requestBody describes the body of a POST. The body is optional where an empty object is enough.
+func (d *description) requestBody(route *api.Route, operations []*api.Operation) object {
+	bodies, examples, required := []object{}, object{}, true
+	for _, op := range operations {
+		shape := schema.InputObject(op.Fields, func(name string) string { return d.FieldMeaning(op, name) }, "")
+		if op.DryRun {
+			d.schemas.Components.Set("DryRun", schema.InputSchema(&api.DryRun, func(name string) string { return d.FieldMeaning(op, name) }, ""))
+			properties := shape.Get("properties").(object)
+			properties.Set(api.DryRun.Name, object{{"$ref", "#/components/schemas/DryRun"}})
+			shape.Set("properties", properties)
+		}
+		if len(op.AnyOf) > 0 {
+			shape.Set("anyOf", schema.OneRequired(op.AnyOf).Get("anyOf"))
+		}
+		if op.Strict {
+			shape.Set("additionalProperties", false)
+		}
+		name := requestName(op)
+		d.schemas.Components.Set(name, shape)
+		bodies = append(bodies, object{{"$ref", "#/components/schemas/" + name}})
+		needs := func(f input.Field) bool { return f.Required }
+		if len(op.AnyOf) == 0 && !slices.ContainsFunc(op.Fields, needs) {
+			required = false
+		}
+		if example := d.Example(op).Template; len(example) <= maxExample {
+			examples.Set(op.ID, object{{"value", example}})
+		}
+	}
+	content := object{{"schema", anyOf(bodies)}, {"examples", examples}}
+	return object{
+		{"description", "A JSON object. A missing Content-Type is read as JSON."},
+		{"required", required},
+		{"content", object{{respond.MediaJSON, content}}},
+	}
+}

@@ -1,0 +1,178 @@
+package openapi
+
+import (
+	"fmt"
+	"net/http"
+	"reflect"
+	"strconv"
+	"strings"
+
+	"anteroom/edge/api"
+	"anteroom/edge/endpoint/signal"
+	"anteroom/edge/respond"
+	"anteroom/generator/model"
+	"anteroom/generator/ordered"
+	"anteroom/generator/published"
+)
+
+// maxExample is the longest example, in bytes.
+const maxExample = 1000
+
+// successResponse describes the 200 answer of the operations that a request may choose from.
+func (d *description) successResponse(route *api.Route, operations []*api.Operation, method string) object {
+	var answers []object
+	headers := []string{"Cache-Control"}
+	examples := object{}
+	for _, op := range operations {
+		for _, answer := range d.AnswerTypes(op) {
+			answers = append(answers, object{{"allOf", []object{d.schemas.Ref(answer), d.schemas.Ref(reflect.TypeFor[model.Trailer]())}}})
+		}
+		if op.Cache != api.NoStore {
+			headers = append(headers, "ETag")
+		}
+		if op.Writes {
+			headers = append(headers, "RateLimit-Policy", "RateLimit")
+		}
+		// What a GET answers, and what is long, a reader asks for.
+		if op.Handle != nil && method == http.MethodPost && len(d.Example(op).Template) <= maxExample {
+			if example := d.Example(op).Answer; len(example) <= maxExample {
+				examples.Set(op.ID, object{{"value", example}})
+			}
+		}
+	}
+	if method == http.MethodGet {
+		headers = append(headers, "Link")
+	}
+	content := object{{"schema", anyOf(answers)}}
+	if len(examples) > 0 {
+		content.Set("examples", examples)
+	}
+	description := "The answer."
+	if len(answers) > 1 {
+		description = "One of the answers."
+	}
+	return object{
+		{"description", description},
+		{"headers", d.headerRefs(headers...)},
+		{"content", object{{respond.MediaJSON, content}}},
+	}
+}
+
+// problemResponse refers to the response component for the problem types of one status, and makes
+// the component where there is none yet.
+func (d *description) problemResponse(types []*respond.ProblemType) object {
+	name, texts := "", []string{}
+	for _, p := range types {
+		for word := range strings.FieldsSeq(p.Title) {
+			name += strings.ToUpper(word[:1]) + word[1:]
+		}
+		texts = append(texts, p.Title+" ("+p.Path()+").")
+	}
+	ref := object{{"$ref", "#/components/responses/" + name}}
+	if d.responses.Get(name) != nil {
+		return ref
+	}
+	p := types[0]
+	headers := []string{"Cache-Control", "Link"}
+	var required []string
+	switch p.Status {
+	case 400:
+		headers, required = append(headers, "RateLimit-Policy", "RateLimit"), []string{"errors", "contract"}
+	case 405:
+		headers, required = append(headers, "Allow"), []string{"contract"}
+	case 413, 414, 415:
+		required = []string{"errors"}
+	case 429:
+		headers, required = append(headers, "Retry-After", "RateLimit-Policy", "RateLimit"), []string{"errors"}
+	case 500, 502:
+		headers = append(headers, "RateLimit-Policy", "RateLimit")
+	case 503:
+		headers = append(headers, "Retry-After", "RateLimit-Policy", "RateLimit")
+	}
+	shape := d.schemas.Ref(reflect.TypeFor[model.Problem]())
+	if required != nil {
+		more := object{{"required", required}}
+		if contract := shownContracts[p.Status]; contract != nil {
+			more.Set("properties", object{{"contract", d.schemas.Ref(contract)}})
+		}
+		shape = object{{"allOf", []object{shape, more}}}
+	}
+	if members := extensionMembers[p]; members != nil {
+		shape = object{{"allOf", []object{shape, d.schemas.Ref(members)}}}
+	}
+	content := object{{"schema", shape}}
+	if p == respond.TooManyWrites { // one is enough, since all problems have one form
+		content.Set("example", d.problemExample(p, api.RateLimited))
+	}
+	d.responses.Set(name, object{
+		{"description", strings.Join(texts, " ")},
+		{"headers", d.headerRefs(headers...)},
+		{"content", object{{respond.MediaProblem, content}}},
+	})
+	return ref
+}
+
+// shownContracts are the types of the member contract, by status.
+var shownContracts = map[int]reflect.Type{400: reflect.TypeFor[model.AskedContract](), 405: reflect.TypeFor[model.Contract]()}
+
+// extensionMembers are the members (RFC 9457, section 3.2) that a problem type has besides those of
+// all problems.
+var extensionMembers = map[*respond.ProblemType]reflect.Type{respond.SignalFailed: reflect.TypeFor[signal.Failed]()}
+
+// problemExample is the body of a problem that is about the request as a whole.
+func (d *description) problemExample(p *respond.ProblemType, code string) model.JSON {
+	return ordered.Compact(model.Problem{
+		Type: d.ProblemURL(p), Title: p.Title, Status: p.Status, Detail: d.Site.Problems.Types[p.Slug],
+		Errors:      []model.Fault{{Code: code, Detail: d.Site.Problems.Codes[code]}},
+		ContractURL: d.URL(published.OpenAPIPath),
+		Trailer: model.Trailer{
+			Notice:        d.Snapshot.Notice,
+			ServedFrom:    d.Snapshot.CanonicalHost,
+			CanonicalHost: d.Snapshot.CanonicalHost,
+			HostNote:      d.Snapshot.NoteCanonical,
+		},
+	})
+}
+
+// headerTexts describe the response headers that an agent reads.
+var headerTexts = map[string]struct{ what, kind, example string }{
+	"Cache-Control":    {"How long the answer may be kept (RFC 9111).", "string", `"no-store"`},
+	"ETag":             {"Strong entity tag for If-None-Match (RFC 9110); absent where the answer is computed or the URL has a query.", "string", `"\"5f1d9c0e\""`},
+	"Link":             {"On an answer to GET or HEAD: where the descriptions are, or another form of a page (RFC 8288, RFC 8631, RFC 9727).", "string", `"</openapi.json>; rel=\"service-desc\""`},
+	"Allow":            {"The methods that the path answers (RFC 9110).", "string", `"GET, HEAD, POST, OPTIONS"`},
+	"Retry-After":      {"Seconds to wait before another try (RFC 9110).", "integer", "30"},
+	"RateLimit-Policy": {"On every answer to a write: the limit of writes, as a structured field list (draft-ietf-httpapi-ratelimit-headers).", "string", ""},
+	"RateLimit":        {"What is left of the limit, where the host knows (draft-ietf-httpapi-ratelimit-headers).", "string", `"\"writes\";r=29;t=60"`},
+	// The headers of CORS (the Fetch standard).
+	"Access-Control-Allow-Origin":   {"Any origin may read the answer.", "string", `"*"`},
+	"Access-Control-Allow-Methods":  {"The methods that any origin may use.", "string", `"GET, HEAD, POST, OPTIONS"`},
+	"Access-Control-Allow-Headers":  {"The header fields that any origin may send.", "string", `"Content-Type, Accept, If-None-Match"`},
+	"Access-Control-Max-Age":        {"For how many seconds a browser may remember this.", "integer", "86400"},
+	"Access-Control-Expose-Headers": {"The header fields of an answer that any origin may read.", "string", ""},
+}
+
+// headerRefs refers to the components of headers, and makes those that are not there yet.
+func (d *description) headerRefs(names ...string) object {
+	refs := object{}
+	for _, name := range names {
+		text, ok := headerTexts[name]
+		if !ok {
+			d.Fail("openapi.json: no words for the header %s", name)
+		}
+		if name == "RateLimit-Policy" {
+			text.example = strconv.Quote(fmt.Sprintf(`"writes";q=%d;w=%d`, d.Site.Service.Limits.WritesPerMinute, api.Window))
+		}
+		if name == "Access-Control-Expose-Headers" {
+			for _, common := range respond.CommonHeaders {
+				if strings.EqualFold(common.Name, name) {
+					text.example = strconv.Quote(common.Value)
+				}
+			}
+		}
+		refs.Set(name, object{{"$ref", "#/components/headers/" + name}})
+		d.headers.Set(name, object{
+			{"description", text.what}, {"schema", object{{"type", text.kind}}}, {"example", model.JSON(text.example)},
+		})
+	}
+	return refs
+}

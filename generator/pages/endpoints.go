@@ -1,0 +1,325 @@
+package pages
+
+import (
+	"bytes"
+	"cmp"
+	"fmt"
+	"net/http"
+	"reflect"
+	"slices"
+	"strings"
+
+	"anteroom/edge/api"
+	"anteroom/edge/input"
+	"anteroom/generator/answers"
+	"anteroom/generator/model"
+	"anteroom/generator/ordered"
+	"anteroom/generator/site"
+)
+
+// endpointPages are a page for each endpoint: all that a caller needs to know of it.
+func (g *family) endpointPages() (pages []site.Page) {
+	for _, route := range g.Routes {
+		pages = append(pages, site.Page{
+			Name:        answers.EndpointPage(route),
+			Title:       route.Path,
+			Description: g.Summary(route.ID),
+			Markdown:    []byte(g.endpointSection(route)),
+		})
+	}
+	return pages
+}
+
+// endpointSection describes an endpoint.
+func (g *family) endpointSection(route *api.Route) string {
+	var b strings.Builder
+	c := g.Contract(route)
+	fmt.Fprintf(&b, "`%s` answers %s, besides HEAD and OPTIONS. No key is needed. What [every endpoint](/field-guide.html#conventions) "+
+		"has in common stands in the field guide.\n", g.URL(route.Path), enumeration(route.Methods(), "and"))
+	if about := strings.TrimSpace(g.Site.Endpoints[route.ID].About); about != "" {
+		fmt.Fprintf(&b, "\n%s\n", about)
+	}
+	if c.WriteLimit != nil {
+		fmt.Fprintf(&b, "\nLimit: %d writes in %d seconds for one %s.\n",
+			c.WriteLimit.Writes, c.WriteLimit.WindowSeconds, markdownText(c.WriteLimit.Per))
+	}
+	// The contract comes last, since the page says what it says, and so does what has no answer.
+	for _, last := range []bool{false, true} {
+		for i, op := range answers.ReadsFirst(route) {
+			if (op.Document == route.Contract || slices.Contains(op.Methods, http.MethodDelete)) == last {
+				g.operationSection(&b, route, op, &c.Operations[i])
+			}
+		}
+	}
+	b.WriteString("\n## Errors {#errors}\n\n")
+	for _, p := range answers.ProblemsOf(route.Operations...) {
+		fmt.Fprintf(&b, "- %d [%s](%s)\n", p.Status, p.Title, p.Path())
+	}
+	return b.String()
+}
+
+// operationSection describes one operation of an endpoint.
+func (g *family) operationSection(b *strings.Builder, route *api.Route, op *api.Operation, c *model.ContractOperation) {
+	heading := markdownText(strings.TrimSuffix(g.Summary(op.ID), "."))
+	fmt.Fprintf(b, "\n## %s: %s {#%s}\n\n%s\n", enumeration(op.Methods, "or"), heading, op.ID, markdownText(cmp.Or(c.What, g.Summary(op.ID))))
+	g.callsSection(b, route, op)
+	if len(c.Fields) > 0 {
+		fmt.Fprintf(b, "\n### Fields of %s {#%s-fields}\n\n", op.ID, op.ID)
+		row := beginTable(b, "Field", "Takes", "Meaning")
+		var rows func(prefix string, fields []model.ContractField)
+		rows = func(prefix string, fields []model.ContractField) {
+			for i := range fields {
+				f := &fields[i]
+				row("`"+prefix+f.Name+"`", fieldRules(c, f), markdownText(f.Meaning))
+				rows(prefix+f.Name+"[].", f.Items)
+			}
+		}
+		rows("", c.Fields)
+		fmt.Fprintf(b, "\n%s\n", otherFields[c.OtherFields])
+	}
+	g.answerSection(b, route, op)
+	if words := strings.TrimSpace(g.Site.Endpoints[op.ID].Canonical); words != "" {
+		fmt.Fprintf(b, "\n### Canonical string of %s {#%s-canonical}\n\n%s\n", op.ID, op.ID, words)
+	}
+	if len(c.Notes) > 0 {
+		fmt.Fprintf(b, "\n### Notes on %s {#%s-notes}\n\n", op.ID, op.ID)
+	}
+	for _, note := range c.Notes {
+		fmt.Fprintf(b, "- %s\n", markdownText(note))
+	}
+	for i := range api.Tools {
+		if t := &api.Tools[i]; t.Operation == op.ID {
+			fmt.Fprintf(b, "\nAlso: the MCP tool [%s](/mcp.html#%s).\n", g.ToolName(t), g.ToolName(t))
+		}
+	}
+}
+
+// otherFields says what happens with fields that a contract does not name, by the words that the
+// contract has for it.
+var otherFields = map[string]string{
+	"":                         "Other fields are ignored.",
+	"listed in ignored_fields": "Other fields are ignored, and listed in `ignored_fields` of the answer.",
+	"refused":                  "Other fields are refused.",
+}
+
+// callsSection shows exact calls of an operation. A call that writes holds placeholders, which are
+// refused as they are, or is a dry run.
+func (g *family) callsSection(b *strings.Builder, route *api.Route, op *api.Operation) {
+	address := g.URL(route.Path)
+	call := func(lead, code string) { fmt.Fprintf(b, "\n%s\n\n```sh\n%s\n```\n", lead, code) }
+	body, posts := answers.BodyTemplate(op), slices.Contains(op.Methods, http.MethodPost)
+	switch {
+	case posts && body == nil:
+		call(fmt.Sprintf("The call, where the file %s.json holds what `%s` takes, as it was received:", route.ID, objectField(op)),
+			fmt.Sprintf("printf '{\"%s\":%%s}' \"$(cat %s.json)\" | curl -s %s --json @-", objectField(op), route.ID, address))
+	case posts && bytes.IndexByte(body, '<') >= 0:
+		call("The call. What stands in angle brackets is to be replaced, and is refused as it is:",
+			fmt.Sprintf("curl -s %s --json %s", address, answers.ShellQuoted(string(body))))
+	case posts:
+		call("The call:", fmt.Sprintf("curl -s %s --json %s", address, answers.ShellQuoted(string(body))))
+	case slices.Contains(op.Methods, http.MethodGet) && !op.Writes:
+		call("The call:", g.GetCommand(route, op))
+	case !slices.Contains(op.Methods, http.MethodGet):
+		call("The call:", fmt.Sprintf("curl -s -X %s %s", op.Methods[0], address))
+	}
+	if posts && !op.Writes && slices.Contains(op.Methods, http.MethodGet) {
+		call("The same by GET:", g.GetCommand(route, op))
+	}
+	if op.DryRun {
+		call("A dry run checks and hashes the same and has no effect. This one works as it is:",
+			fmt.Sprintf("curl -s '%s?%s=1' --json %s", address, api.DryRun.Name, answers.ShellQuoted(string(answers.ExampleBody(op)))))
+	}
+	if op.Writes && len(op.Fields) > 0 && slices.Contains(op.Methods, http.MethodGet) {
+		fmt.Fprintf(b, "\nGET form, as a URI template (RFC 6570). A GET that is filled in writes, so put none into a link: `%s`\n", g.GetTemplate(route, op))
+	}
+}
+
+// objectField is the name of the field of an operation that takes a whole object.
+func objectField(op *api.Operation) string {
+	for i := range op.Fields {
+		if op.Fields[i].Type == input.Object {
+			return op.Fields[i].Name
+		}
+	}
+	return ""
+}
+
+// enumeration writes a list as words.
+func enumeration(words []string, conjunction string) string {
+	if len(words) < 2 {
+		return strings.Join(words, "")
+	}
+	last := len(words) - 1
+	return strings.Join(words[:last], ", ") + " " + conjunction + " " + words[last]
+}
+
+// answerSection describes what an operation answers, with each member and its meaning and, where
+// that is not long, what it answers to its example.
+func (g *family) answerSection(b *strings.Builder, route *api.Route, op *api.Operation) {
+	types := g.AnswerTypes(op)
+	if len(types) == 0 {
+		return
+	}
+	fmt.Fprintf(b, "\n### Answer of %s {#%s-answer}\n\n", op.ID, op.ID)
+	for i, t := range types {
+		switch {
+		case i > 0:
+			b.WriteString("\nOr:\n\n")
+		case op.Cache == api.NoStore:
+			b.WriteString("Status 200, never to be cached, with these members and the [trailer](/field-guide.html#trailer):\n\n")
+		default:
+			fmt.Fprintf(b, "Status 200, `Cache-Control: %s`, with these members and the [trailer](/field-guide.html#trailer):\n\n", op.Cache)
+		}
+		if t == contractType && op.ID != contractOperation {
+			b.WriteString(contractMembers)
+			continue
+		}
+		row := beginTable(b, "Member", "Type", "Meaning")
+		besides := ""
+		for _, m := range answerMembers(t, "") {
+			if m.name == "" {
+				besides = contractMembers
+				continue
+			}
+			row("`"+m.name+"`", m.kind, markdownText(m.doc))
+		}
+		b.WriteString(besides)
+	}
+	if op.Handle == nil {
+		return
+	}
+	if example := g.Example(op).Answer; len(example) <= maxShownExample {
+		fmt.Fprintf(b, "\nThe answer to the example:\n\n```json\n%s```\n", ordered.Indented(example))
+	}
+}
+
+// maxShownExample is the longest answer that a page shows as an example, in bytes.
+const maxShownExample = 2000
+
+// answerMember is one member of an answer, in words.
+type answerMember struct{ name, kind, doc string }
+
+// contractType is the type of a contract. Several answers are one, or have its members besides their
+// own. The page with contractOperation describes them.
+var contractType = reflect.TypeFor[model.Contract]()
+
+const (
+	contractOperation = "readWaitlistContract"
+	contractMembers   = "\nIt has the members of a [contract](/endpoints/waitlist.html#" + contractOperation + "-answer).\n"
+)
+
+// answerMembers describes the members of an answer type, and of the objects within it. Package
+// model says what the tags mean.
+func answerMembers(t reflect.Type, prefix string) (members []answerMember) {
+	for f := range t.Fields() {
+		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
+		inner, suffix := f.Type, ""
+		switch {
+		case f.Type == contractType:
+			members = append(members, answerMember{})
+			continue
+		case f.Anonymous:
+			members = append(members, answerMembers(f.Type, prefix)...)
+			continue
+		case options == "embed":
+			inner, name = f.Type.Elem(), strings.Trim(f.Tag.Get("pattern"), "^$")
+		}
+		for inner.Kind() == reflect.Pointer || inner.Kind() == reflect.Slice && inner != reflect.TypeFor[model.JSON]() {
+			if inner.Kind() == reflect.Slice {
+				suffix += "[]"
+			}
+			inner = inner.Elem()
+		}
+		members = append(members, answerMember{prefix + name, memberKind(&f, options), f.Tag.Get("doc")})
+		if inner.Kind() == reflect.Struct && inner != t {
+			members = append(members, answerMembers(inner, prefix+name+suffix+".")...)
+		}
+	}
+	return members
+}
+
+// memberKind says in words which values a member of an answer has.
+func memberKind(f *reflect.StructField, options string) string {
+	kind := jsonKind(f.Type)
+	if options == "embed" {
+		kind = jsonKind(f.Type.Elem())
+	}
+	absent := strings.Contains(options, "omit") && f.Tag.Get("from") != "edge"
+	if values := f.Tag.Get("enum"); values != "" {
+		kind = "`" + strings.ReplaceAll(values, ",", "`, `") + "`"
+	} else if format := f.Tag.Get("format"); format != "" {
+		kind += " (" + format + ")"
+	}
+	switch {
+	case f.Tag.Get("null") == "true" || f.Type.Kind() == reflect.Pointer && !absent:
+		kind += " or null"
+	case absent:
+		kind += ", may be absent"
+	}
+	return kind
+}
+
+// jsonKind names the JSON type of a Go type.
+func jsonKind(t reflect.Type) string {
+	if t == reflect.TypeFor[model.JSON]() {
+		return "object"
+	}
+	switch t.Kind() {
+	case reflect.String:
+		return "string"
+	case reflect.Bool:
+		return "boolean"
+	case reflect.Int, reflect.Int32, reflect.Int64:
+		return "integer"
+	case reflect.Pointer:
+		return jsonKind(t.Elem())
+	case reflect.Slice:
+		return "array of " + jsonKind(t.Elem()) + "s"
+	}
+	return "object"
+}
+
+// requirement says whether a field must be given.
+func requirement(op *model.ContractOperation, f *model.ContractField) string {
+	switch {
+	case f.Required:
+		return "required"
+	case slices.Contains(op.AnyOf, f.Name):
+		others := slices.DeleteFunc(slices.Clone(op.AnyOf), func(name string) bool { return name == f.Name })
+		return "required unless " + strings.Join(others, " or ") + " is given"
+	}
+	return "optional"
+}
+
+// fieldRules says in words what a field takes.
+func fieldRules(op *model.ContractOperation, f *model.ContractField) string {
+	rules := []string{cmp.Or(f.Format, f.Type), requirement(op, f)}
+	between := func(least, most int, unit string) {
+		switch {
+		case least != 0 && least == most:
+			rules = append(rules, fmt.Sprintf("exactly %d%s", most, unit))
+		case least != 0 && most != 0:
+			rules = append(rules, fmt.Sprintf("%d to %d%s", least, most, unit))
+		case most != 0:
+			rules = append(rules, fmt.Sprintf("at most %d%s", most, unit))
+		case least != 0:
+			rules = append(rules, fmt.Sprintf("at least %d%s", least, unit))
+		}
+	}
+	between(f.MinLength, f.MaxLength, " code points")
+	between(f.Minimum, f.Maximum, "")
+	between(f.MinItems, f.MaxItems, " items")
+	if len(f.Values) > 0 {
+		rules = append(rules, "one of `"+strings.Join(f.Values, "`, `")+"`")
+	}
+	if len(f.Aliases) > 0 {
+		rules = append(rules, "also as `"+strings.Join(f.Aliases, "`, `")+"`")
+	}
+	if len(f.QueryParameters) > 0 {
+		rules = append(rules, "in a query as `"+strings.Join(f.QueryParameters, "`, `")+"`, each `"+f.QueryForm+"`")
+	}
+	if f.In != "" {
+		rules = append(rules, f.In+" only")
+	}
+	return strings.Join(rules, "; ")
+}

@@ -1,0 +1,28 @@
+package pages
+
+import (
+	"fmt"
+	"strings"
+
+	"anteroom/generator/page"
+)
+
+// statusSection says what the operator set by hand, and when.
+func (g *family) statusSection() section {
+	p := &g.Site.Presence
+	status := page.Status{Status: p.Status, Since: p.Since[:len("2006-01-02")], Message: strings.TrimSpace(p.AwayMessage)}
+	text := fmt.Sprintf("The operator set the status of this service to **%s** on %s.", status.Status, status.Since)
+	if status.Message != "" {
+		text += " " + markdownText(status.Message)
+	}
+	return section{markdown: text, html: page.StatusLine(status)}
+}
+
+// notBuiltSection lists what does not exist, in the words of the presence.
+func (g *family) notBuiltSection() section {
+	var b strings.Builder
+	for _, n := range g.Site.Presence.NotBuilt {
+		fmt.Fprintf(&b, "- **%s.** %s\n", markdownText(n.What), markdownText(n.Note))
+	}
+	return section{markdown: b.String()}
+}

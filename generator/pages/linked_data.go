@@ -1,0 +1,78 @@
+package pages
+
+import (
+	"slices"
+
+	"anteroom/generator/answers"
+	"anteroom/generator/ordered"
+	"anteroom/generator/published"
+	"anteroom/generator/site"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// linkedData describes a page in the terms of schema.org (JSON-LD). It is "" for a page that none
+// of these terms fits: work for agents is no JobPosting, which is for people.
+func (g *family) linkedData(p *site.Page) string {
+	var data object
+	switch p.Name {
+	case "index":
+		data = g.webAPI()
+	case "scoreboard":
+		data = g.dataset(p)
+	default:
+		return ""
+	}
+	doc, err := jsontext.AppendFormat(nil, ordered.Compact(slices.Concat(object{{"@context", "https://schema.org"}}, data)), jsontext.EscapeForHTML(true))
+	if err != nil {
+		g.Fail("linked data of %s: %w", p.Path(), err)
+	}
+	return string(doc)
+}
+
+// webAPI is the service with its operator.
+func (g *family) webAPI() object {
+	service := &g.Site.Service
+	return object{
+		{"@type", "WebAPI"},
+		{"name", service.Name},
+		{"description", service.Summary},
+		{"url", g.URL("/")},
+		{"documentation", g.URL("/field-guide.html")},
+		{"termsOfService", g.URL("/terms.html")},
+		{"isAccessibleForFree", true},
+		{"provider", append(g.organization(), ordered.Member{"email", service.Contact})},
+	}
+}
+
+// dataset is the scoreboard with all its boards.
+func (g *family) dataset(p *site.Page) object {
+	download := func(name, path, date string) object {
+		return object{
+			{"@type", "DataDownload"}, {"name", name}, {"encodingFormat", published.MediaJSON}, {"contentUrl", g.URL(path)}, {"dateModified", date},
+		}
+	}
+	current := g.Site.Current().AsOf
+	all := []object{download("scoreboard.json", "/scoreboard.json", current)}
+	for i := range slices.Backward(g.Site.Scoreboards) {
+		s := &g.Site.Scoreboards[i]
+		all = append(all, download(s.File, answers.BoardPath(s), s.AsOf))
+	}
+	return object{
+		{"@type", "Dataset"},
+		{"name", g.Site.Service.Name + ": " + p.Title},
+		{"description", p.Description},
+		{"url", g.URL(p.Path())},
+		{"license", "https://spdx.org/licenses/" + g.Site.Service.License + ".html"},
+		{"isAccessibleForFree", true},
+		{"creator", g.organization()},
+		{"dateModified", current},
+		{"temporalCoverage", g.Site.Scoreboards[0].AsOf + "/" + current},
+		{"distribution", all},
+	}
+}
+
+// organization is the operator.
+func (g *family) organization() object {
+	return object{{"@type", "Organization"}, {"name", g.Site.Service.Operator}, {"url", g.URL("/")}}
+}

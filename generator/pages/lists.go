@@ -1,0 +1,139 @@
+package pages
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"anteroom/generator/page"
+	"anteroom/generator/published"
+	"anteroom/generator/site"
+)
+
+// maxShown is how many entries of a list its page shows. The JSON document has all of them.
+const maxShown = 50
+
+// maxShownText is how many characters of an entry's text its page shows.
+const maxShownText = 280
+
+// shownList is how a page shows a list that grows.
+type shownList struct {
+	list        *site.List
+	path        string               // of the JSON document
+	titles      map[string][2]string // of one entry of each group, and of several
+	title, text string               // the members that head an entry and that say what it is about
+	address     string               // the member that an entry's head links to
+}
+
+func (g *family) jobsSection() section {
+	return shownList{
+		list: &g.Site.Jobs, path: published.JobsPath, titles: map[string][2]string{"open": {"open job", "open jobs"}, "completed": {"completed job", "completed jobs"}},
+		title: "title", text: "description", address: "url",
+	}.section()
+}
+
+func (g *family) auditsSection() section {
+	return shownList{
+		list: &g.Site.Auditors, path: published.AuditorsPath, titles: map[string][2]string{"ledger": {"claimed audit", "claimed audits"}},
+		title: "agent_name", text: "scope", address: "report_url",
+	}.section()
+}
+
+// section shows the newest entries of each group, and how many there are in all.
+func (s shownList) section() section {
+	var b strings.Builder
+	var groups []page.EntryGroup
+	share := maxShown / len(s.list.Groups)
+	for i := range s.list.Groups {
+		name, n := s.list.Groups[i].Name, len(s.list.Groups[i].Entries)
+		group := page.EntryGroup{Heading: fmt.Sprintf("There are %d %s as of %s.", n, s.titles[name][1], s.list.AsOf), All: s.path}
+		switch {
+		case n == 0:
+			group.Heading = fmt.Sprintf("There are no %s as of %s.", s.titles[name][1], s.list.AsOf)
+		case n == 1:
+			group.Heading = fmt.Sprintf("There is 1 %s as of %s.", s.titles[name][0], s.list.AsOf)
+		case n > share:
+			group.Shown = fmt.Sprintf("The newest %d are below, and all are in", share)
+		}
+		b.WriteString(group.Heading)
+		if group.Shown != "" {
+			fmt.Fprintf(&b, " %s [%s](%s).", group.Shown, group.All[1:], group.All)
+		}
+		b.WriteString("\n\n")
+		for _, e := range s.list.Groups[i].Newest(share) {
+			entry := s.entry(e)
+			group.Entries = append(group.Entries, entry)
+			fmt.Fprintf(&b, "- **%s**: %s", markdownText(entry.Title), markdownText(entry.Text))
+			for _, m := range entry.Members {
+				fmt.Fprintf(&b, " %s: %s.", m.Name, markdownText(m.Value))
+			}
+			b.WriteByte('\n')
+		}
+		if n > 0 {
+			b.WriteByte('\n')
+		}
+		groups = append(groups, group)
+	}
+	return section{markdown: strings.TrimSpace(b.String()), html: page.EntryGroups(groups)}
+}
+
+// entry is how the page shows an entry.
+func (s shownList) entry(e site.ListEntry) (entry page.Entry) {
+	for _, m := range site.Values(e) {
+		switch m.Name {
+		case s.title:
+			entry.Title = m.Text
+		case s.text:
+			entry.Text = shortened(m.Text)
+		case s.address:
+			entry.Address = m.Text
+		}
+		if m.Text != "" && !slices.Contains([]string{s.title, s.text}, m.Name) {
+			entry.Members = append(entry.Members, page.EntryMember{Name: m.Name, Value: m.Text})
+		}
+	}
+	return entry
+}
+
+// shortened is a text on one line, cut after maxShownText characters.
+func shortened(text string) string {
+	text = strings.Join(strings.Fields(text), " ")
+	if runes := []rune(text); len(runes) > maxShownText {
+		return string(runes[:maxShownText]) + "…"
+	}
+	return text
+}
+
+// membersSection describes the members of a list's entries.
+func membersSection(l *site.List) section {
+	var b strings.Builder
+	row := beginTable(&b, "Member", "Takes", "Meaning")
+	for _, m := range l.Members() {
+		takes := []string{m.Type}
+		if m.Format != "" {
+			takes = append(takes, m.Format)
+		}
+		switch {
+		case len(m.Values) > 0:
+			takes = []string{"`" + strings.Join(m.Values, "` or `") + "`"}
+		case m.Type == "integer":
+			takes = append(takes, "0 to "+strconv.Itoa(m.Max))
+		case m.Type == "array":
+			takes = append(takes, fmt.Sprintf("at most %d words of at most %d characters", m.MaxItems, m.Max))
+		case m.Max > 0:
+			takes = append(takes, fmt.Sprintf("at most %d characters", m.Max))
+		}
+		if m.Pattern != "" {
+			takes = append(takes, "`"+m.Pattern+"`")
+		}
+		if m.Optional {
+			takes = append(takes, "may be absent")
+		}
+		if m.Nullable {
+			takes = append(takes, "or null")
+		}
+		row("`"+m.Name+"`", strings.Join(takes, ", "), markdownText(m.Doc))
+	}
+	return section{markdown: b.String()}
+}

@@ -1,0 +1,67 @@
+package pages
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"anteroom/generator/tlog"
+
+	"golang.org/x/mod/sumdb/note"
+)
+
+// keyOf makes a key of a log.
+func keyOf(t *testing.T, origin string) (key string, signer note.Signer) {
+	t.Helper()
+	secret, key, err := note.GenerateKey(nil, origin)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if signer, err = note.NewSigner(secret); err != nil {
+		t.Fatal(err)
+	}
+	return key, signer
+}
+
+// Each kind of entry counts in the number that the table of kinds says, and is written as there.
+func TestLogKinds(t *testing.T) {
+	for _, k := range logKinds {
+		key, signer := keyOf(t, tlog.Origin("www.anteroom.example", 1))
+		log := tlog.New([]string{key}, nil)
+		var entries []tlog.Entry
+		want := map[string]int{}
+		switch e := k.entry; {
+		case tlog.IsRecord(e.Kind):
+			entries = append(entries, tlog.Entry{Kind: e.Kind, Hash: strings.Repeat("0", 64)})
+		case e.Kind == tlog.Vouched:
+			entries = append(entries, tlog.Entry{Kind: tlog.Registration, Hash: strings.Repeat("0", 64)}, tlog.Entry{Kind: e.Kind})
+			want["registrations_recorded"] = 1
+		}
+		if k.number != "" {
+			want[k.number] = 1
+		}
+		entries = append(entries, tlog.Entry{
+			Kind: tlog.Verification, AsOf: "2026-11-20", Board: "/scoreboard/2026-11-20.json", BoardSHA256: strings.Repeat("0", 64),
+		})
+		if _, _, err := log.Append("2026-11-20", entries, signer); err != nil {
+			t.Fatal(err)
+		}
+		text, err := json.Marshal(log.Counts())
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := map[string]int{}
+		if err := json.Unmarshal(text, &got); err != nil {
+			t.Fatal(err)
+		}
+		for name, n := range got {
+			if n != want[name] {
+				t.Errorf("%s: %s is %d, want %d", k.entry.Kind, name, n, want[name])
+			}
+		}
+		if text := shortEntry(&k.entry); !strings.HasPrefix(text, fmt.Sprintf(`{"kind":%q,`, k.entry.Kind)) || strings.Contains(text, "registrations_recorded") {
+			t.Errorf("%s stands there as %s", k.entry.Kind, text)
+		}
+	}
+}

@@ -1,0 +1,35 @@
+package pages
+
+import (
+	"fmt"
+	"strings"
+)
+
+// beginTable begins a Markdown table and returns the function that adds a row. Cells are Markdown.
+func beginTable(b *strings.Builder, heads ...string) func(cells ...string) {
+	row := func(cells ...string) { fmt.Fprintf(b, "| %s |\n", strings.Join(cells, " | ")) }
+	row(heads...)
+	row(strings.Split(strings.Repeat("---,", len(heads)-1)+"---", ",")...)
+	return row
+}
+
+// markdownText writes plain text as Markdown, on one line. Nothing in the text acts as markup but
+// code in backquotes.
+func markdownText(s string) string {
+	s = strings.Join(strings.Fields(s), " ")
+	parts := strings.Split(s, "`")
+	for i := range parts {
+		if i%2 == 0 || i == len(parts)-1 {
+			parts[i] = markdownEscapes.Replace(parts[i])
+		} else {
+			parts[i] = strings.ReplaceAll(parts[i], "|", `\|`)
+		}
+	}
+	return strings.Join(parts, "`")
+}
+
+// markdownEscapes escape what would act as markup. An underscore does so only where a word begins.
+var markdownEscapes = strings.NewReplacer(
+	`\`, `\\`, `*`, `\*`, `[`, `\[`, `]`, `\]`, `<`, `\<`,
+	`|`, `\|`, `~`, `\~`, `#`, `\#`, `&`, `\&`, ` _`, ` \_`,
+)

@@ -1,0 +1,312 @@
+// Package pages makes the pages for people, as Markdown and as HTML.
+package pages
+
+import (
+	"bytes"
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+
+	"anteroom/generator/answers"
+	"anteroom/generator/ordered"
+	"anteroom/generator/page"
+	"anteroom/generator/published"
+	"anteroom/generator/site"
+
+	"github.com/a-h/templ"
+	"golang.org/x/sync/errgroup"
+)
+
+type object = ordered.Object
+
+// section is what takes the place of a marker in a page. Its Markdown stands in both forms of the
+// page or, where HTML can show more, in the twin alone.
+type section struct {
+	markdown string
+	html     templ.Component // nil where HTML shows the Markdown
+}
+
+// sectionMakers make what takes the place of the markers, by their names.
+var sectionMakers = map[string]func(*family) section{
+	"status":        (*family).statusSection,
+	"counts":        (*family).countsSection,
+	"not-built":     (*family).notBuiltSection,
+	"endpoints":     (*family).guideEndpoints,
+	"problems":      (*family).guideProblems,
+	"operations":    (*family).operationsSection,
+	"tools":         (*family).toolsSection,
+	"prompts":       (*family).promptsSection,
+	"install":       (*family).installSection,
+	"jobs":          (*family).jobsSection,
+	"job-members":   func(g *family) section { return membersSection(&g.Site.Jobs) },
+	"audits":        (*family).auditsSection,
+	"audit-members": func(g *family) section { return membersSection(&g.Site.Auditors) },
+
+	"board-policy":      (*family).boardPolicy,
+	"board-charts":      (*family).boardCharts,
+	"board-history":     (*family).boardHistory,
+	"board-corrections": (*family).boardCorrections,
+	"board-meanings":    (*family).boardMeanings,
+
+	"business-days-form":        (*family).businessDaysForm,
+	"business-days-call":        (*family).businessDaysCall,
+	"business-days-operations":  (*family).businessDaysOperations,
+	"business-days-conventions": (*family).businessDaysConventions,
+	"business-days-counting":    (*family).businessDaysCounting,
+	"business-days-calendars":   (*family).businessDaysCalendars,
+
+	"quest-overview": (*family).questOverview,
+	"quest-steps":    (*family).questSteps,
+	"quest-end":      (*family).questEnd,
+
+	"org-intro": (*family).orgIntro,
+	"org-rules": (*family).orgRulesTable,
+	"org-draft": (*family).orgDraft,
+	"org-calls": (*family).orgCalls,
+	"org-seats": (*family).orgSeats,
+
+	"terms-policy":      (*family).termsPolicy,
+	"terms-codes":       (*family).termsCodes,
+	"terms-why":         (*family).termsWhy,
+	"terms-enforcement": (*family).termsEnforcement,
+	"terms-check":       (*family).termsCheck,
+	"terms-rationale":   (*family).termsRationale,
+
+	"log-state":         (*family).logState,
+	"log-check":         (*family).logCheck,
+	"log-verifications": (*family).logVerifications,
+	"log-keep":          (*family).logKeep,
+	"log-files":         (*family).logFiles,
+	"log-entries":       (*family).logEntries,
+
+	"verifier": (*family).verifierSection,
+	"kit":      (*family).kitSection,
+}
+
+// referencePage is the name of the page that lists all operations.
+const referencePage = "reference"
+
+// family are the pages while they are made.
+type family struct {
+	answers.Family
+	drafts []draft
+	nav    []page.Link
+	footer []page.Group
+}
+
+// draft is a page that is still to be rendered as HTML.
+type draft struct {
+	*site.Page
+	markdown   string
+	components map[string]templ.Component // by the names of the markers that they replace
+}
+
+// Files makes every page with what it loads. anchors are the identifiers in each page, by its path.
+func Files(a *answers.Answers) (files []published.File, anchors map[string]map[string]bool, err error) {
+	g := &family{Family: answers.Family{Answers: a}}
+	g.nav, g.footer = g.mainNavigation(), g.footerGroups()
+	var all strings.Builder
+	for i := range a.Site.Pages {
+		p := &a.Site.Pages[i]
+		if twin := g.contentPage(p); p.Name != "index" && p.Name != referencePage {
+			all.WriteString(twin + "\n---\n\n")
+		}
+	}
+	all.WriteString("Not in here: the front page, the list of operations, and the pages of endpoints and of types of problems.\n")
+	g.Add("/llms-full.txt", []byte(all.String()))
+	// The pages of endpoints and problems are in neither llms-full.txt nor the sitemap.
+	for _, p := range slices.Concat(g.endpointPages(), g.problemPages()) {
+		g.drafts = append(g.drafts, draft{Page: &p, markdown: string(p.Markdown)})
+		g.addTwin(&p, string(p.Markdown))
+	}
+	g.drafts = append(g.drafts, draft{Page: &site.Page{
+		Name: notFound, Title: "Nothing here", Description: "Nothing is published at this address.",
+	}, markdown: "The [front page](/) says what the service is, [llms.txt](/llms.txt) lists what there is to read, and " +
+		"[manifest.json](/manifest.json) names every document and every endpoint.\n"})
+	g.Add("/style.css", page.Style)
+	g.Add(published.IconPath, page.Icon)
+	for _, path := range slices.Sorted(maps.Keys(page.Scripts)) {
+		g.Add(path, page.Scripts[path])
+	}
+	if anchors, err = g.render(); err != nil {
+		return nil, nil, err
+	}
+	files, err = g.Result()
+	return files, anchors, err
+}
+
+// notFound is the name of the page for a path outside /api/ where nothing is published.
+const notFound = "404"
+
+// render renders all drafts and the card, side by side.
+func (g *family) render() (map[string]map[string]bool, error) {
+	texts := make([][]byte, len(g.drafts))
+	var card []byte
+	var group errgroup.Group
+	group.Go(func() (err error) {
+		// It has no counts, so that it changes with the service's own words alone.
+		card, err = page.Card(g.Site.Service.Name, g.Site.Service.Summary, g.Site.Service.CanonicalHost)
+		return err
+	})
+	for i := range g.drafts {
+		group.Go(func() (err error) {
+			if texts[i], err = g.html(&g.drafts[i]); err != nil {
+				return fmt.Errorf("page %s: %w", g.drafts[i].Name, err)
+			}
+			return nil
+		})
+	}
+	if err := group.Wait(); err != nil {
+		return nil, err
+	}
+	g.Add(page.CardPath, card)
+	anchors := map[string]map[string]bool{}
+	for i := range g.drafts {
+		ids := map[string]bool{}
+		for rest := texts[i]; ; {
+			_, after, found := bytes.Cut(rest, []byte(` id="`))
+			if !found {
+				break
+			}
+			id, after, _ := bytes.Cut(after, []byte(`"`))
+			ids[string(id)], rest = true, after
+		}
+		anchors[g.drafts[i].Path()] = ids
+		g.Add("/"+g.drafts[i].Name+".html", texts[i])
+	}
+	return anchors, nil
+}
+
+// html is a page as HTML.
+func (g *family) html(d *draft) ([]byte, error) {
+	body, err := page.Markdown([]byte(d.markdown), d.components)
+	if err != nil {
+		return nil, err
+	}
+	service := &g.Site.Service
+	view := page.Page{
+		Name: d.Name, Service: service.Name, Base: g.Base, Title: d.Title, Description: d.Description,
+		Footer: fmt.Sprintf("Published by %s under %s.", service.Operator, service.License),
+		Nav:    g.nav, Groups: g.footer, Body: body,
+	}
+	if d.Name != notFound {
+		view.Canonical, view.Twin, view.Updated = g.URL(d.Path()), answers.TwinPath(d.Page), g.Changed(d.Page)
+		view.LinkedData = g.linkedData(d.Page)
+	}
+	return view.Render()
+}
+
+// contentPage makes the Markdown twin of a page, which it returns, and the draft of its HTML. Both
+// are made of one Markdown text, so that they say the same.
+func (g *family) contentPage(p *site.Page) (twin string) {
+	d := draft{Page: p, markdown: string(p.Markdown), components: map[string]templ.Component{}}
+	markdown := d.markdown
+	for _, name := range site.Markers[p.Name] {
+		made := sectionMakers[name](g)
+		made.markdown = strings.TrimRight(made.markdown, "\n")
+		markdown = strings.Replace(markdown, site.Marker(name), made.markdown, 1)
+		if made.html != nil {
+			d.components[name] = made.html
+		} else {
+			d.markdown = strings.Replace(d.markdown, site.Marker(name), made.markdown, 1)
+		}
+	}
+	g.drafts = append(g.drafts, d)
+	return g.addTwin(p, markdown)
+}
+
+// headingIdentifier finds the identifier in braces behind a heading. Only the HTML needs it.
+var headingIdentifier = regexp.MustCompile(`(?m)^(#{1,6} .*?) *\{#[^{}\n]*\}$`)
+
+// addTwin makes a page as Markdown, with the title, the description and the address that the HTML page
+// has in its frame.
+func (g *family) addTwin(p *site.Page, markdown string) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "# %s\n\n> %s\n\nSource: %s\n\n", p.Title, p.Description, g.URL(p.Path()))
+	for line := range strings.Lines(strings.TrimSpace(markdown)) {
+		if line[0] == '#' {
+			line = headingIdentifier.ReplaceAllString(line, "$1")
+		}
+		b.WriteString(line)
+	}
+	b.WriteByte('\n')
+	g.Add(answers.TwinPath(p), []byte(b.String()))
+	return b.String()
+}
+
+// navigation are the pages in the order in which readers are led to them. A page with a label
+// stands at the head of every page under it; all stand at the foot, in their groups, under their
+// titles.
+var navigation = []struct {
+	group string
+	pages []navigated
+}{
+	{"Take part", []navigated{{"quest", "Quest"}, {"org", "Org"}, {"receipts", ""}, {"mcp", "MCP"}, {"business-days", ""}}},
+	{"See", []navigated{{"index", ""}, {"scoreboard", "Counts"}, {answers.LogPage, ""}, {"jobs", ""}, {"auditors", ""}}},
+	{"Read", []navigated{{"field-guide", "Guide"}, {"reference", ""}, {"terms", "Terms"}, {"privacy", ""}}},
+}
+
+// navigated is a page in the navigation. Its label is "" where only the foot of the page has it.
+type navigated struct{ name, label string }
+
+// mainNavigation are the links at the head of every page.
+func (g *family) mainNavigation() (links []page.Link) {
+	for _, group := range navigation {
+		for _, n := range group.pages {
+			if n.label != "" {
+				links = append(links, page.Link{Path: g.pageNamed(n.name).Path(), Text: n.label})
+			}
+		}
+	}
+	return links
+}
+
+// footerGroups are the links at the foot of every page: all pages and the documents. Pages that the
+// operator added stand in a group of their own.
+func (g *family) footerGroups() (groups []page.Group) {
+	placed := map[string]bool{}
+	link := func(p *site.Page) page.Link {
+		placed[p.Name] = true
+		if p.Name == "index" {
+			return page.Link{Path: p.Path(), Text: "Front page"}
+		}
+		return page.Link{Path: p.Path(), Text: p.Title}
+	}
+	for _, group := range navigation {
+		made := page.Group{Title: group.group}
+		for _, n := range group.pages {
+			made.Links = append(made.Links, link(g.pageNamed(n.name)))
+		}
+		groups = append(groups, made)
+	}
+	others := page.Group{Title: "More"}
+	for i := range g.Site.Pages {
+		if p := &g.Site.Pages[i]; !placed[p.Name] {
+			others.Links = append(others.Links, link(p))
+		}
+	}
+	if len(others.Links) > 0 {
+		groups = append(groups, others)
+	}
+	documents := page.Group{Title: "For programs"}
+	for _, path := range footerDocuments {
+		if path == published.SecurityTxtPath && g.Site.NoSecurityTxt {
+			continue
+		}
+		documents.Links = append(documents.Links, page.Link{Path: path, Text: path[strings.LastIndexByte(path, '/')+1:]})
+	}
+	return append(groups, documents)
+}
+
+// pageNamed is a page that every content folder has.
+func (g *family) pageNamed(name string) *site.Page {
+	i := slices.IndexFunc(g.Site.Pages, func(p site.Page) bool { return p.Name == name })
+	return &g.Site.Pages[i]
+}
+
+// footerDocuments are the documents that every page links to.
+var footerDocuments = []string{
+	"/llms.txt", published.OpenAPIPath, "/manifest.json", "/scoreboard.json", published.AtomFeedPath, published.JobsPath, published.AuditorsPath, published.SecurityTxtPath,
+}

@@ -1,0 +1,76 @@
+package pages
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+
+	"anteroom/edge/jsondoc"
+	"anteroom/generator/site"
+)
+
+// questOverview lists the steps with what each sends.
+func (g *family) questOverview() section {
+	content := &g.Site.Quest
+	var b strings.Builder
+	row := beginTable(&b, "Step", "What it sends")
+	nothing := 0
+	for i := range content.Steps {
+		step := &content.Steps[i]
+		sends := "Sends nothing about you"
+		if step.Method() == http.MethodGet {
+			if nothing == i {
+				nothing++
+			}
+		} else if step.AnswerOf != "" {
+			sends = fmt.Sprintf("Sends the answer of step %d", g.QuestStepOf(step.AnswerOf))
+		} else if body, err := jsondoc.Parse([]byte(step.Body)); err == nil {
+			var names []string
+			for _, m := range body.Members {
+				names = append(names, "`"+m.Name+"`")
+			}
+			sends = "Sends " + strings.Join(names, ", ")
+		}
+		row(fmt.Sprintf("[%d. %s](/quest.html#step-%d)", i+1, markdownText(step.Title), i+1), sends)
+	}
+	fmt.Fprintf(&b, "\nSteps 1 to %d send nothing about you. The whole walk takes a program about %d seconds.\n", nothing, content.EstTimeSeconds)
+	return section{markdown: b.String()}
+}
+
+// questSteps describes every step, with its call as a command and over MCP.
+func (g *family) questSteps() section {
+	var b strings.Builder
+	for i, step := range g.Quest().Steps {
+		fmt.Fprintf(&b, "### %d. %s {#step-%d}\n\n- **It proves:** %s\n", step.N, markdownText(step.Title), step.N, markdownText(step.Proves))
+		if step.Reward != "" {
+			fmt.Fprintf(&b, "- **You get:** %s\n", markdownText(step.Reward))
+		}
+		if step.Tool != nil {
+			fmt.Fprintf(&b, "- **Over MCP:** `%s` with `%s`\n", *step.Tool, step.Arguments)
+		} else {
+			b.WriteString("- **Over MCP:** there is no tool for it.\n")
+		}
+		fmt.Fprintf(&b, "\n```sh\n%s\n```\n\n", g.questCommand(&g.Site.Quest.Steps[i]))
+	}
+	return section{markdown: strings.TrimSpace(b.String())}
+}
+
+// questCommand is the command of a step.
+func (g *family) questCommand(step *site.QuestStep) string {
+	if step.Method() == http.MethodGet {
+		route, op := g.Operation(step.Operation)
+		return g.GetCommand(route, op)
+	}
+	return g.QuestCurl(step)
+}
+
+// questEnd is what a caller has after all steps, and what to keep of it.
+func (g *family) questEnd() section {
+	var b strings.Builder
+	end := &g.Site.Quest.Completion
+	for _, have := range end.YouNowHave {
+		fmt.Fprintf(&b, "- %s\n", markdownText(have))
+	}
+	fmt.Fprintf(&b, "\n%s\n", markdownText(end.Persist))
+	return section{markdown: b.String()}
+}

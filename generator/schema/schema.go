@@ -1,0 +1,376 @@
+// Package schema makes JSON Schemas (2020-12) of Go types, of input fields and of lists.
+package schema
+
+import (
+	"maps"
+	"path"
+	"reflect"
+	"slices"
+	"strings"
+
+	"anteroom/edge/input"
+	"anteroom/generator/model"
+	"anteroom/generator/ordered"
+	"anteroom/generator/site"
+)
+
+type object = ordered.Object
+
+// Schemas makes schemas of Go types. A named struct becomes a component that other schemas refer
+// to.
+type Schemas struct {
+	Components object
+	types      map[string]reflect.Type // types of the components, by name
+	inline     bool                    // structs are written in place instead of becoming components
+	enclosing  []reflect.Type          // inline structs being written; inside itself a struct is any object
+}
+
+// New makes schemas with components.
+func New() *Schemas { return &Schemas{types: map[string]reflect.Type{}} }
+
+// Inline is the schema of a type with all that it refers to in place.
+func Inline(t reflect.Type) object {
+	s := Schemas{inline: true}
+	return s.OfType(t)
+}
+
+// Ref refers to the component of a struct type, and makes the component where there is none yet.
+func (s *Schemas) Ref(t reflect.Type) object {
+	name := ComponentName(t)
+	if known := s.types[name]; known == nil {
+		s.types[name] = t
+		s.Components.Set(name, nil) // keeps the component's place, and ends a recursion
+		s.Components.Set(name, s.OfStruct(t))
+	} else if known != t {
+		panic("two answer types make the component " + name + ": rename one of them")
+	}
+	return object{{"$ref", "#/components/schemas/" + name}}
+}
+
+// ComponentName is the name of a type. The name of its package stands before it where the type name
+// alone says too little.
+func ComponentName(t reflect.Type) string {
+	pkg := path.Base(t.PkgPath())
+	prefix := strings.ToUpper(pkg[:1]) + pkg[1:]
+	if slices.Contains([]string{"model", "respond", "input"}, pkg) || strings.HasPrefix(t.Name(), prefix) {
+		return t.Name()
+	}
+	return prefix + t.Name()
+}
+
+// OfType is the schema of the values of a type.
+func (s *Schemas) OfType(t reflect.Type) object {
+	if t == reflect.TypeFor[model.JSON]() {
+		return object{{"type", "object"}}
+	}
+	switch t.Kind() {
+	case reflect.String:
+		return object{{"type", "string"}}
+	case reflect.Bool:
+		return object{{"type", "boolean"}}
+	case reflect.Int, reflect.Int32, reflect.Int64:
+		return object{{"type", "integer"}}
+	case reflect.Pointer:
+		return s.OfType(t.Elem())
+	case reflect.Map:
+		return object{{"type", "object"}, {"additionalProperties", s.OfType(t.Elem())}}
+	case reflect.Slice:
+		return object{{"type", "array"}, {"items", s.OfType(t.Elem())}}
+	case reflect.Struct:
+		switch {
+		case !s.inline:
+			return s.Ref(t)
+		case slices.Contains(s.enclosing, t):
+			return object{{"type", "object"}}
+		}
+		s.enclosing = append(s.enclosing, t)
+		schema := s.OfStruct(t)
+		s.enclosing = s.enclosing[:len(s.enclosing)-1]
+		return schema
+	}
+	panic("no schema for the type " + t.String() + " of an answer")
+}
+
+// OfStruct is the schema of a struct. Package model says what its tags mean. An embedded struct is
+// a component of its own; the members after it are a further part, so that all stand in their
+// order.
+func (s *Schemas) OfStruct(t reflect.Type) object {
+	parts := []object{{}}
+	own := structSchema{}
+	var add func(t reflect.Type)
+	add = func(t reflect.Type) {
+		for f := range t.Fields() {
+			name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
+			switch {
+			case f.Anonymous && s.inline:
+				add(f.Type)
+				continue
+			case f.Anonymous:
+				parts[len(parts)-1] = own.schema()
+				own = structSchema{}
+				parts = append(parts, s.OfType(f.Type), object{})
+				continue
+			case options == "embed":
+				schema := s.OfType(f.Type.Elem())
+				schema.Set("description", f.Tag.Get("doc"))
+				own.patterns.Set(f.Tag.Get("pattern"), schema)
+				continue
+			}
+			absent := strings.Contains(options, "omit") && f.Tag.Get("from") != "edge"
+			own.properties.Set(name, s.ofMember(&f, absent))
+			if !absent {
+				own.required = append(own.required, name)
+			}
+		}
+	}
+	add(t)
+	parts[len(parts)-1] = own.schema()
+	if more := slices.DeleteFunc(parts[1:], func(part object) bool { return part.Get("$ref") == nil && len(part.Get("properties").(object)) == 0 }); len(more) > 0 {
+		parts[0].Set("allOf", more)
+	}
+	return parts[0]
+}
+
+// structSchema is what the members of a struct, or some of them, say of an object.
+type structSchema struct {
+	properties, patterns object
+	required             []string
+}
+
+func (p *structSchema) schema() object {
+	schema := object{{"type", "object"}, {"properties", append(object{}, p.properties...)}}
+	if len(p.patterns) > 0 {
+		schema.Set("patternProperties", p.patterns)
+	}
+	if len(p.required) > 0 {
+		schema.Set("required", p.required)
+	}
+	return schema
+}
+
+// ofMember is the schema of one member. A pointer may be null, unless the member is absent where
+// there is no value.
+func (s *Schemas) ofMember(f *reflect.StructField, absent bool) object {
+	schema := s.OfType(f.Type)
+	if f.Tag.Get("null") == "true" || f.Type.Kind() == reflect.Pointer && !absent {
+		if schema.Get("$ref") != nil {
+			schema = object{{"anyOf", []object{schema, {{"type", "null"}}}}}
+		} else {
+			schema.Set("type", []any{schema.Get("type"), "null"})
+		}
+	}
+	if also := f.Tag.Get("also"); also != "" {
+		types := append(strings.Split(also, ","), schema.Get("type").(string))
+		schema.Set("type", types)
+		if slices.Contains(types, "array") && schema.Get("items") == nil {
+			schema.Set("items", object{})
+		}
+	}
+	if doc := f.Tag.Get("doc"); tells(doc) {
+		schema.Set("description", doc)
+	}
+	for _, key := range []string{"format", "pattern"} {
+		if value := f.Tag.Get(key); value != "" {
+			schema.Set(key, value)
+		}
+	}
+	if enum := f.Tag.Get("enum"); enum != "" {
+		schema.Set("enum", strings.Split(enum, ","))
+	}
+	if minimum := f.Tag.Get("minimum"); minimum != "" {
+		schema.Set("minimum", model.JSON(minimum))
+	}
+	return schema
+}
+
+// tells reports whether the words of a member say more than its name does. Few words without a
+// qualification do not.
+func tells(words string) bool {
+	const few = 48
+	return len(words) >= few || strings.ContainsAny(words, ",;:0123456789") || strings.Contains(words, "null")
+}
+
+// Patterns of strings: the control characters that each type refuses, written so that ECMA-262, RE2
+// and Python read the patterns alike.
+const (
+	noControls  = `^[^\x00-\x1F\x7F]*$`
+	textPattern = `^[^\x00-\x08\x0B\x0C\x0E-\x1F\x7F]*$`
+)
+
+// InputSchema is the schema of an input field in a JSON body. meaning gives the words of a field by
+// its dotted name; prefix is the dotted name of the field around it, with a dot at its end.
+func InputSchema(f *input.Field, meaning func(name string) string, prefix string) object {
+	schema := object{{"type", JSONType(f.Type)}, {"description", meaning(prefix + f.Name)}}
+	if f.Type == input.ID {
+		schema.Set("type", []string{"string", "number"})
+	}
+	if f.Type == input.List {
+		// items says what an array may hold; no keyword says it of a text with commas.
+		schema.Set("type", []string{"string", "array"})
+		schema.Set("items", object{{"type", "string"}, {"enum", f.Values}})
+		schema.Set("minItems", 1)
+		return schema
+	}
+	if f.Type == input.Switch {
+		return schema
+	}
+	bounds := func(least, most string) {
+		if f.Min != 0 {
+			schema.Set(least, f.Min)
+		}
+		if f.Max != 0 {
+			schema.Set(most, f.Max)
+		}
+	}
+	switch f.Type {
+	case input.Integer:
+		schema.Set("format", "int32")
+		bounds("minimum", "maximum")
+	case input.Array:
+		items := InputObject(f.Items, meaning, prefix+f.Name+".")
+		schema.Set("items", items)
+		bounds("minItems", "maxItems")
+	case input.Email, input.Date:
+		schema.Set("format", string(f.Type))
+	case input.Name:
+		bounds("minLength", "maxLength")
+		if len(f.Values) == 0 {
+			schema.Set("pattern", noControls)
+		}
+	case input.Text:
+		bounds("minLength", "maxLength")
+		schema.Set("pattern", textPattern)
+	}
+	if len(f.Values) > 0 {
+		schema.Set("enum", f.Values)
+	}
+	return schema
+}
+
+// InputObject is the schema of an object of input fields. An alias is a property of its own.
+func InputObject(fields []input.Field, meaning func(name string) string, prefix string) object {
+	properties, required, oneNameOf := object{}, []string{}, []any{}
+	for i := range fields {
+		f := &fields[i]
+		if f.QueryOnly {
+			continue
+		}
+		properties.Set(f.Name, InputSchema(f, meaning, prefix))
+		for _, alias := range f.Aliases {
+			schema := InputSchema(f, meaning, prefix)
+			schema.Set("description", SameAs(f))
+			properties.Set(alias, schema)
+		}
+		switch {
+		case !f.Required:
+		case len(f.Aliases) == 0:
+			required = append(required, f.Name)
+		default:
+			oneNameOf = append(oneNameOf, OneRequired(append([]string{f.Name}, f.Aliases...)))
+		}
+	}
+	schema := object{{"type", "object"}, {"properties", properties}}
+	if len(required) > 0 {
+		schema.Set("required", required)
+	}
+	if len(oneNameOf) > 0 {
+		schema.Set("allOf", oneNameOf)
+	}
+	return schema
+}
+
+// SameAs is the description of a field's alias. The alias of an address field says, like the field,
+// that an address needs its owner's consent.
+func SameAs(f *input.Field) string {
+	text := "The same as " + f.Name + ". Where both are given, they must agree"
+	if f.Type == input.Email {
+		text += "; " + site.Consent
+	}
+	return text + "."
+}
+
+// OneRequired demands at least one of some properties.
+func OneRequired(names []string) object {
+	choices := []object{}
+	for _, name := range names {
+		choices = append(choices, object{{"required", []string{name}}})
+	}
+	return object{{"anyOf", choices}}
+}
+
+// OfList is the schema of a list that grows, where that of an entry is at ref.
+func OfList(l *site.List, ref string) object {
+	entries := object{{"type", "array"}, {"items", object{{"$ref", ref}}}}
+	all := object{{"as_of", object{
+		{"type", "string"}, {"format", "date"}, {"description", "Date of the newest change that the operator vouches for."},
+	}}}
+	for _, group := range l.Groups {
+		all.Set(group.Name, entries)
+	}
+	counts, names := object{}, slices.Sorted(maps.Keys(l.Counts))
+	for _, name := range names {
+		counts.Set(name, object{{"type", "integer"}, {"minimum", 0}})
+	}
+	all.Set("counts", object{
+		{"type", "object"}, {"properties", counts}, {"required", names}, {"description", "How many entries there are."},
+	})
+	names = nil
+	for _, m := range all {
+		names = append(names, m.Name)
+	}
+	return object{{"type", "object"}, {"properties", all}, {"required", names}}
+}
+
+// OfEntry is the schema of one entry of a list that grows, with the name of what an entry
+// is as its title. It refers to nothing outside itself.
+func OfEntry(entry string, l *site.List) object {
+	properties, required := object{}, []string{}
+	for _, m := range l.Members() {
+		text := object{{"type", "string"}}
+		if m.Format != "" {
+			text.Set("format", m.Format)
+		}
+		if m.Pattern != "" {
+			text.Set("pattern", m.Pattern)
+		}
+		if m.Values != nil {
+			text.Set("enum", m.Values)
+		}
+		schema := text
+		switch m.Type {
+		case "integer":
+			schema = object{{"type", m.Type}, {"minimum", 0}, {"maximum", m.Max}}
+		case "array":
+			text.Set("maxLength", m.Max)
+			schema = object{{"type", m.Type}, {"items", text}, {"maxItems", m.MaxItems}}
+		default:
+			if m.Max > 0 {
+				schema.Set("maxLength", m.Max)
+			}
+			if m.Nullable {
+				schema.Set("type", []string{m.Type, "null"})
+			}
+		}
+		schema.Set("description", m.Doc)
+		properties.Set(m.Name, schema)
+		if !m.Optional {
+			required = append(required, m.Name)
+		}
+	}
+	return object{{"title", entry}, {"type", "object"}, {"properties", properties}, {"required", required}}
+}
+
+// JSONType names the JSON type of a field in the words of a contract.
+func JSONType(t input.Type) string {
+	switch t {
+	case input.Integer, input.Array, input.Object:
+		return string(t)
+	case input.List:
+		return "string or array"
+	case input.Switch:
+		return "boolean"
+	case input.ID:
+		return "string or number"
+	}
+	return "string"
+}
