@@ -14,6 +14,7 @@ import (
 	"unicode/utf8"
 
 	"anteroom/cmd/anteroom/internal/cli"
+	"anteroom/cmd/anteroom/internal/keys"
 	"anteroom/cmd/anteroom/internal/live"
 	"anteroom/edge/native/receiptkey"
 	"anteroom/edge/worker/cloudflare"
@@ -31,7 +32,7 @@ type deployFlags struct {
 	content, public, bundle, wrangler, environment string
 	dryRun, asJSON                                 bool
 	allow, reasons                                 []string
-	secret                                         secretSource
+	secret                                         keys.Receipt
 }
 
 func deployCommand(t *cli.Terminal) *cobra.Command {
@@ -71,7 +72,7 @@ the deployment:
 			return deployService(cmd.Context(), t, &flags, allowances)
 		}),
 	}
-	flags.secret.addFlag(cmd)
+	flags.secret.AddFlag(cmd.Flags())
 	f := cmd.Flags()
 	f.StringVar(&flags.environment, "env", deploy.Production, "the `environment` of wrangler.toml")
 	f.StringVar(&flags.wrangler, "wrangler", wranglerFile, "the `file` that says what the service is called there")
@@ -238,11 +239,11 @@ func planDeployment(ctx context.Context, t *cli.Terminal, flags *deployFlags, al
 	if err != nil {
 		return nil, nil, err
 	}
-	key, err := flags.secret.read(t)
+	key, err := flags.secret.Read(t)
 	if err != nil {
 		return nil, nil, err
 	}
-	if err := refusePublishedSecret(key, &s.Service, filepath.Join(flags.content, serviceFile)); err != nil {
+	if err := keys.RefusePublished(key, &s.Service, filepath.Join(flags.content, serviceFile)); err != nil {
 		return nil, nil, err
 	}
 	file, err := deploy.ReadFile(flags.wrangler)

@@ -9,6 +9,7 @@ import (
 
 	"anteroom/cmd/anteroom/internal/cli"
 	"anteroom/cmd/anteroom/internal/doctor"
+	"anteroom/cmd/anteroom/internal/keys"
 	"anteroom/edge/native"
 	"anteroom/edge/native/sqlite"
 	"anteroom/generator/site"
@@ -20,8 +21,8 @@ import (
 type doctorOptions struct {
 	content, public string
 	store           storeFlags
-	key             secretSource
-	logKey          logKeySource
+	key             keys.Receipt
+	logKey          keys.Log
 	unsigned        bool
 	smtp, smtpFile  string
 	outbox, backups string
@@ -52,8 +53,8 @@ Exit codes: 0 no fault, 1 a fault, 2 called wrongly.`,
 	flags.StringVar(&o.content, "content", contentFolder, "the content `folder`")
 	flags.StringVar(&o.public, "public", publicFolder, "the `folder` of the documents")
 	o.store.add(flags)
-	o.key.addFlag(cmd)
-	o.logKey.addFlag(flags)
+	o.key.AddFlag(flags)
+	o.logKey.AddFlag(flags)
 	flags.BoolVar(&o.unsigned, "unsigned", false, "the service signs no receipts")
 	flags.StringVar(&o.outbox, "outbox", "", "the `folder` for the mail to the operator, a Maildir (default mail in the data folder)")
 	flags.StringVar(&o.smtp, "smtp", "", "the mail server, as a `URL` without a password")
@@ -128,9 +129,9 @@ func (o *doctorOptions) documents(r *doctor.Report, t *cli.Terminal) *site.Site 
 // keys compares the keys of receipts and of the log with the content. The key of a deployed service
 // need not be here.
 func (o *doctorOptions) keys(r *doctor.Report, t *cli.Terminal, s *site.Site) {
-	key, err := o.key.read(t)
+	key, err := o.key.Read(t)
 	if err == nil && key == nil && o.store.remote == "" {
-		if key, err = loadKey(t, filepath.Join(o.store.data, "receipt.key")); isMissing(err) {
+		if key, err = keys.LoadReceipt(t, filepath.Join(o.store.data, "receipt.key")); isMissing(err) {
 			err = nil
 		}
 	}
@@ -142,9 +143,9 @@ func (o *doctorOptions) keys(r *doctor.Report, t *cli.Terminal, s *site.Site) {
 	case key != nil || o.store.remote == "":
 		r.ReceiptKey(&s.Service, key)
 	}
-	logKey, err := o.logKey.read(t)
+	logKey, err := o.logKey.Read(t)
 	if err == nil && logKey != nil {
-		err = mustSign(logKey.Public, s.Service.Log.Keys, filepath.Join(o.content, serviceFile))
+		_, err = keys.CheckLog(logKey.Public, s.Service.Log.Keys, filepath.Join(o.content, serviceFile))
 	}
 	if err != nil {
 		r.Err("log key", doctor.Fault, err, "name its file with --log-key-file")

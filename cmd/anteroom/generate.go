@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"anteroom/cmd/anteroom/internal/cli"
+	"anteroom/cmd/anteroom/internal/keys"
 	"anteroom/cmd/anteroom/internal/live"
 	"anteroom/edge/api"
 	"anteroom/edge/endpoint/receipt"
@@ -43,7 +44,7 @@ const (
 func generateCommand(t *cli.Terminal) *cobra.Command {
 	var content, out string
 	var check, keepWatching, asJSON bool
-	var secret secretSource
+	var secret keys.Receipt
 	cmd := &cobra.Command{
 		Use:   "generate",
 		Short: "Make the documents of public/ from content/",
@@ -65,7 +66,7 @@ are checked against.`,
 			if check && keepWatching {
 				return cli.Usage(errors.New("--check and --watch exclude each other"))
 			}
-			key, err := secret.read(t)
+			key, err := secret.Read(t)
 			if err != nil {
 				return err
 			}
@@ -81,7 +82,7 @@ are checked against.`,
 				if output.Log != nil {
 					debug.SetGCPercent(gcPercentWithLog)
 				}
-				if err := refusePublishedSecret(key, &s.Service, filepath.Join(content, serviceFile)); err != nil {
+				if err := keys.RefusePublished(key, &s.Service, filepath.Join(content, serviceFile)); err != nil {
 					return err
 				}
 				for _, d := range output.Documents {
@@ -119,7 +120,7 @@ are checked against.`,
 			return nil
 		}),
 	}
-	secret.addFlag(cmd)
+	secret.AddFlag(cmd.Flags())
 	flags := cmd.Flags()
 	flags.StringVar(&content, "content", contentFolder, "the content `folder`")
 	flags.StringVar(&out, "out", publicFolder, "the `folder` of the documents")

@@ -13,6 +13,7 @@ import (
 	"syscall"
 
 	"anteroom/cmd/anteroom/internal/cli"
+	"anteroom/cmd/anteroom/internal/keys"
 	"anteroom/edge/endpoint/receipt"
 	"anteroom/edge/native"
 	"anteroom/edge/native/lastgood"
@@ -119,7 +120,7 @@ func (o *serveOptions) check() error {
 		fault("--smtp is not %s", smtpForm)
 	}
 	if o.key != "" && o.keyFile != "" {
-		fault("%w", errTwoKeys)
+		fault("%w", keys.ErrTwo)
 	}
 	if o.unsigned && (o.key != "" || o.keyFile != "") {
 		fault("--unsigned excludes --key-file and ANTEROOM_KEY")
@@ -300,11 +301,11 @@ func (o *serveOptions) readKey(t *cli.Terminal) (ed25519.PrivateKey, error) {
 	case o.unsigned:
 		return nil, nil
 	case o.key != "":
-		return parseKey(o.key)
+		return keys.ParseReceipt(o.key)
 	case o.keyFile != "":
-		return loadKey(t, o.keyFile)
+		return keys.LoadReceipt(t, o.keyFile)
 	}
-	key, err := loadKey(t, o.defaultKeyFile())
+	key, err := keys.LoadReceipt(t, o.defaultKeyFile())
 	if isMissing(err) {
 		return nil, nil // what stands in the way of the data folder is said when that is opened
 	}

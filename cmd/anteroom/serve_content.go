@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"anteroom/cmd/anteroom/internal/cli"
+	"anteroom/cmd/anteroom/internal/keys"
 	"anteroom/edge"
 	"anteroom/edge/native"
 	"anteroom/edge/native/lastgood"
@@ -138,7 +139,7 @@ func (s *server) make(before *edition) (*edition, error) {
 	if err != nil {
 		return nil, err
 	}
-	err = refusePublishedSecret(s.key, &content.Service, filepath.Join(s.o.content, serviceFile))
+	err = keys.RefusePublished(s.key, &content.Service, filepath.Join(s.o.content, serviceFile))
 	if err == nil {
 		err = s.o.checkKey(s.key, output.Snapshot)
 	}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"anteroom/cmd/anteroom/internal/cli"
+	"anteroom/cmd/anteroom/internal/keys"
 	"anteroom/cmd/anteroom/internal/verification"
 	"anteroom/edge/api"
 	"anteroom/edge/jsondoc"
@@ -32,7 +33,7 @@ type verifyOptions struct {
 	content string
 	through string
 	answers string
-	key     logKeySource
+	key     keys.Log
 	asJSON  bool
 	yes     bool
 
@@ -85,7 +86,7 @@ content/log: the last of these keys signs it, and --log-key-file names the file 
 	flags.StringVar(&o.content, "content", contentFolder, "the content `folder`")
 	flags.StringVar(&o.through, "through", "", "cover what was recorded up to this `time`, 2026-11-22T12:00:00Z (default now)")
 	flags.StringVar(&o.answers, "answers", "", "the `file` that decides; - is standard input")
-	o.key.addFlag(flags)
+	o.key.AddFlag(flags)
 	flags.BoolVar(&o.asJSON, "json", false, "print what is to be decided, as one JSON object, and write nothing")
 	flags.BoolVar(&o.yes, "yes", false, "write without asking; with --answers")
 	return cmd
@@ -100,7 +101,7 @@ func (o *verifyOptions) check() error {
 	if o.yes && o.answers == "" {
 		faults = append(faults, errors.New("--yes needs --answers FILE, which says what is decided"))
 	}
-	if o.key.file == "-" && !o.asJSON && (!o.yes || o.answers == "-") {
+	if o.key.File == "-" && !o.asJSON && (!o.yes || o.answers == "-") {
 		faults = append(faults, errors.New("--log-key-file - needs --answers FILE --yes, as what is asked is answered at standard input too"))
 	}
 	if _, err := parseThrough(o.through); err != nil {
@@ -136,7 +137,7 @@ func (o *verifyOptions) run(ctx context.Context, t *cli.Terminal) (err error) {
 		return err
 	}
 	if !o.asJSON {
-		if o.logKey, err = o.key.signs(t, s.Service.Log.Keys, filepath.Join(o.content, serviceFile)); err != nil {
+		if o.logKey, err = o.key.Signer(t, s.Service.Log.Keys, filepath.Join(o.content, serviceFile)); err != nil {
 			return err
 		}
 	}

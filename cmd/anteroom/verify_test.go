@@ -93,8 +93,8 @@ func newVerification(t *testing.T, names ...string) *verifyRun {
 func (v *verifyRun) beginLog() {
 	v.t.Helper()
 	v.t.Setenv("SOURCE_DATE_EPOCH", fmt.Sprint(noon.Unix()))
-	v.options.key.file = filepath.Join(v.t.TempDir(), "log.key")
-	if err := rotateLog(cli.New(nil, io.Discard, io.Discard), v.options.key.file, v.content); err != nil {
+	v.options.key.File = filepath.Join(v.t.TempDir(), "log.key")
+	if err := rotateLog(cli.New(nil, io.Discard, io.Discard), v.options.key.File, v.content); err != nil {
 		v.t.Fatal(err)
 	}
 }
@@ -278,7 +278,7 @@ func TestVerifyLogAtTerminal(t *testing.T) {
 	}
 
 	// Without the key nothing is asked.
-	v.options.key.file = ""
+	v.options.key.File = ""
 	if err := v.answer(); err == nil || !strings.Contains(err.Error(), "name its file with --log-key-file") || v.shown.Len() > 0 {
 		t.Errorf("without the key: %v, %s", err, &v.shown)
 	}
@@ -389,7 +389,7 @@ func (v *verifyRun) decidedFiles() (name string, files []contentFile) {
 	}
 	term := cli.New(nil, io.Discard, io.Discard)
 	term.Now = func() time.Time { return noon }
-	if v.options.logKey, err = v.options.key.signs(term, s.Service.Log.Keys, serviceFile); err != nil {
+	if v.options.logKey, err = v.options.key.Signer(term, s.Service.Log.Keys, serviceFile); err != nil {
 		v.t.Fatal(err)
 	}
 	files, _, err = v.options.files(v.t.Context(), term, survey, decided, made)

@@ -304,8 +304,8 @@ const (
 	maxListFaults = 50
 )
 
-// listReader reads one list file. It takes the entries one by one: all at once, as nodes, they would
-// need ten times the memory of the file.
+// listReader reads one list file. It takes the entries one by one: all at once, as nodes, they
+// would need ten times the memory of the file.
 type listReader struct {
 	kind    *listKind
 	entry   document // the entry that is being read

@@ -1,0 +1,65 @@
+package main
+
+import (
+	"path/filepath"
+
+	"anteroom/cmd/anteroom/internal/cli"
+	"anteroom/cmd/anteroom/internal/keys"
+	"anteroom/edge/native/receiptkey"
+
+	"github.com/spf13/cobra"
+)
+
+func keyCheckCommand(t *cli.Terminal) *cobra.Command {
+	var choice keyChoice
+	var content string
+	cmd := &cobra.Command{
+		Use:   "check",
+		Short: "Compare a key with those that the content publishes",
+		Long: `Print how the content lists the public half of a key: as the current key, as a retired one, or not at
+all. Of a key of the log print whether it is the last one, which signs, or an earlier one.
+
+Exit codes: 0 it is the current key, or the last of the log, 1 it is not, 2 called wrongly.`,
+		Args: cobra.NoArgs,
+		RunE: cli.WithExitCode(func(cmd *cobra.Command, _ []string) error {
+			if err := choice.check(cmd); err != nil {
+				return err
+			}
+			as, public, err := choice.listed(t, content)
+			if as != "" {
+				t.Printf("%s: %s", as, public)
+			}
+			return err
+		}),
+	}
+	choice.addFlags(cmd, true)
+	cmd.Flags().StringVar(&content, "content", contentFolder, "the content `folder`")
+	return cmd
+}
+
+// listed says how the content lists the key; as is "" if that cannot be said.
+func (k *keyChoice) listed(t *cli.Terminal, content string) (as, public string, err error) {
+	file := filepath.Join(content, serviceFile)
+	if k.isLog {
+		key, err := k.log.MustRead(t)
+		if err != nil {
+			return "", "", err
+		}
+		s, err := loadContent(content)
+		if err != nil {
+			return "", "", err
+		}
+		as, err = keys.CheckLog(key.Public, s.Service.Log.Keys, file)
+		return as, key.Public, err
+	}
+	key, err := k.receipt.MustRead(t)
+	if err != nil {
+		return "", "", err
+	}
+	s, err := loadContent(content)
+	if err != nil {
+		return "", "", err
+	}
+	as, err = keys.CheckReceipt(key, &s.Service, file)
+	return as, receiptkey.Public(key), err
+}

@@ -1,0 +1,96 @@
+package main
+
+import (
+	"path/filepath"
+	"time"
+
+	"anteroom/cmd/anteroom/internal/cli"
+	"anteroom/cmd/anteroom/internal/keys"
+
+	"github.com/spf13/cobra"
+)
+
+func keyRotateCommand(t *cli.Terminal) *cobra.Command {
+	var out, content string
+	var choice keyChoice
+	cmd := &cobra.Command{
+		Use:   "rotate --out NEWFILE",
+		Short: "Make a new key and let the content publish it as the current one",
+		Long: `Write a new secret key into a new file that only its owner may read, and list its public half in
+service.yaml of the content as receipt_keys.current, with the date. The key that was current before
+becomes one of receipt_keys.retired: receipts that it signed stay valid while it is listed. Rotate writes
+the block receipt_keys, without remarks in it, and no other line of that file. It deploys nothing: it
+prints what to do next.
+
+A key that leaked leaves the content as a whole. Rotate, generate and deploy first; then remove the old
+key from receipt_keys.retired, generate and deploy again. No receipt that it signed is valid from then on.
+
+  anteroom key rotate --out receipt-2.key
+
+With --log it makes a key of the log and lists its public half as the last of log.keys. The first one
+begins a log; each one after it begins a new tree, with the end of the one before as its first entry.
+All of them stay listed.
+
+  anteroom key rotate --log --out log.key`,
+		Args: cobra.NoArgs,
+		RunE: cli.WithExitCode(func(*cobra.Command, []string) error {
+			if err := checkOut(out, content); err != nil {
+				return err
+			}
+			if choice.isLog {
+				return rotateLog(t, out, content)
+			}
+			return rotateReceipt(t, out, content)
+		}),
+	}
+	cmd.Flags().StringVar(&out, "out", "", "the `file` to make for the new secret key")
+	cmd.Flags().StringVar(&content, "content", contentFolder, "the content `folder`")
+	choice.addFlags(cmd, false)
+	return cmd
+}
+
+func rotateReceipt(t *cli.Terminal, out, content string) error {
+	s, err := loadContent(content)
+	if err != nil {
+		return err
+	}
+	file := filepath.Join(content, serviceFile)
+	public, err := keys.RotateReceipt(file, out, t.Now().UTC().Format(time.DateOnly))
+	if err != nil {
+		return hintPermission(err)
+	}
+	t.Printf("current: %s", public)
+	if old := s.Service.ReceiptKeys.Current; old != "" {
+		t.Printf("retired: %s", old)
+	}
+	t.Printf("")
+	t.Printf("Next, in this order:")
+	t.Printf("1. Run anteroom generate, look at the diff of %s and of the documents, and commit both.", file)
+	t.Printf("2. On a machine, stop the server and start it with --key-file %s. The old one would refuse the new content.", out)
+	t.Printf("3. On Cloudflare, run anteroom deploy --key-file %s. The key and the content that publishes it go live together.", out)
+	t.Printf("4. Keep %s where nobody else can read it, and out of version control.", out)
+	return nil
+}
+
+func rotateLog(t *cli.Terminal, out, content string) error {
+	s, err := loadContent(content)
+	if err != nil {
+		return err
+	}
+	file := filepath.Join(content, serviceFile)
+	public, err := keys.RotateLog(file, out, &s.Service)
+	if err != nil {
+		return hintPermission(err)
+	}
+	begins := "a new tree, whose first entry is the end of the one before"
+	if s.Log.Current() == nil {
+		begins = "the log, with all that was counted before"
+	}
+	t.Printf("%s", public)
+	t.Printf("")
+	t.Printf("Next, in this order:")
+	t.Printf("1. Keep %s where nobody else can read it, out of version control, and a copy of it offline.", out)
+	t.Printf("2. Look at the diff of %s, and commit it.", file)
+	t.Printf("3. Run anteroom verify --log-key-file %s: it begins %s.", out, begins)
+	return nil
+}
