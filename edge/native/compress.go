@@ -6,7 +6,7 @@ import (
 	"strings"
 	"sync"
 
-	"anteroom/edge/native/coding"
+	"anteroom/edge/native/gzip"
 	"anteroom/edge/turn"
 )
 
@@ -23,12 +23,12 @@ type zipped struct{ forms sync.Map }
 // of gives the gzip form of an answer with an entity tag, or of one that has none ("").
 func (z *zipped) of(etag string, body []byte) []byte {
 	if etag == "" {
-		return coding.Compress(body)
+		return gzip.Compress(body)
 	}
 	if form, known := z.forms.Load(etag); known {
 		return form.([]byte)
 	}
-	form := coding.Compress(body)
+	form := gzip.Compress(body)
 	z.forms.Store(etag, form)
 	return form
 }
@@ -54,7 +54,7 @@ func (on *site) compress(header http.Header, accepted bool, tags string, answer 
 	}
 	etag := header.Get("ETag")
 	if unchanged {
-		if form := coding.Tag(etag); etag != "" && strings.Contains(tags, form) {
+		if form := gzip.Tag(etag); etag != "" && strings.Contains(tags, form) {
 			header.Set("ETag", form)
 		}
 		return nil
@@ -63,12 +63,12 @@ func (on *site) compress(header http.Header, accepted bool, tags string, answer 
 	if size == 0 { // to HEAD
 		size, _ = strconv.Atoi(header.Get("Content-Length"))
 	}
-	if size < coding.MinSize {
+	if size < gzip.MinSize {
 		return answer.Body
 	}
-	header.Set("Content-Encoding", coding.Gzip)
+	header.Set("Content-Encoding", gzip.Name)
 	if etag != "" {
-		header.Set("ETag", coding.Tag(etag))
+		header.Set("ETag", gzip.Tag(etag))
 	}
 	if len(answer.Body) == 0 {
 		header.Del("Content-Length")

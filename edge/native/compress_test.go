@@ -2,7 +2,7 @@ package native
 
 import (
 	"bytes"
-	"compress/gzip"
+	stdgzip "compress/gzip"
 	"fmt"
 	"io"
 	"net/http"
@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"anteroom/edge/edgetest"
-	"anteroom/edge/native/coding"
+	"anteroom/edge/native/gzip"
 	"anteroom/edge/snapshot"
 	"anteroom/edge/turn"
 )
@@ -30,7 +30,7 @@ func asked(h *Host, method, target, body string, lines ...string) *http.Response
 // unzipped is the body of an answer in its gzip form.
 func unzipped(t *testing.T, answer *http.Response) string {
 	t.Helper()
-	r, err := gzip.NewReader(answer.Body)
+	r, err := stdgzip.NewReader(answer.Body)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -70,7 +70,7 @@ func TestCompressed(t *testing.T) {
 		plain := asked(h, c.method, c.target, c.body)
 		zipped := asked(h, c.method, c.target, c.body, "Accept-Encoding", "br, gzip")
 		name, want := c.method+" "+c.target, bodyOf(plain)
-		if len(want) < coding.MinSize {
+		if len(want) < gzip.MinSize {
 			t.Fatalf("%s: %d bytes prove nothing", name, len(want))
 		}
 		length := zipped.Header.Get("Content-Length")
@@ -85,7 +85,7 @@ func TestCompressed(t *testing.T) {
 		if plain.Header.Get("Content-Encoding") != "" || plain.Header.Get("Vary") != "Accept-Encoding" || zipped.Header.Get("Vary") != "Accept-Encoding" {
 			t.Errorf("%s: %v and %v", name, plain.Header, zipped.Header)
 		}
-		if tag := plain.Header.Get("ETag"); tag == "" != (zipped.Header.Get("ETag") == "") || tag != "" && zipped.Header.Get("ETag") != coding.Tag(tag) {
+		if tag := plain.Header.Get("ETag"); tag == "" != (zipped.Header.Get("ETag") == "") || tag != "" && zipped.Header.Get("ETag") != gzip.Tag(tag) {
 			t.Errorf("%s: entity tags %q and %q", name, tag, zipped.Header.Get("ETag"))
 		}
 		if refused := asked(h, c.method, c.target, c.body, "Accept-Encoding", "gzip;q=0"); refused.Header.Get("Content-Encoding") != "" || refused.Header.Get("ETag") != plain.Header.Get("ETag") {
@@ -97,7 +97,7 @@ func TestCompressed(t *testing.T) {
 // TestNotCompressed: what is short, empty or no JSON is sent as it is.
 func TestNotCompressed(t *testing.T) {
 	h, _ := open(t, Config{}, fake{handle: func(t *turn.Turn) turn.Outcome {
-		media, size := "application/json", coding.MinSize
+		media, size := "application/json", gzip.MinSize
 		switch t.Request.Target {
 		case "/api/short":
 			size--

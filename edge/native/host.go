@@ -4,7 +4,7 @@
 // This package holds the way of a request, the turns, and the effects that need no package of their
 // own: signatures, fetches and the rate limit. The others are in the folders below: sqlite (the
 // store), mail (messages to the operator), static (the documents), receiptkey (the key that signs
-// receipts), disk (files that survive a loss of power), coding (compressed answers), metrics (what
+// receipts), disk (files that survive a loss of power), gzip (compressed answers), metrics (what
 // Prometheus reads) and notify (what systemd is told).
 package native
 
@@ -42,13 +42,13 @@ type Config struct {
 	// Data is the folder for the database (sqlite.FileName) and the mail (mail/). The folder holds
 	// e-mail addresses: only this user should be able to read it.
 	Data string
-	// Create has Open make the folder and a new database where they are missing. Otherwise the error
-	// is sqlite.ErrNone then, and nothing is made.
+	// Create has Open make the folder and a new database if they are missing. Otherwise the error is
+	// sqlite.ErrNone, and nothing is made.
 	Create bool
 	// Relay says how messages reach the operator; mail.Open lists the ways. "" stands for a Maildir,
 	// MailFolder in Data.
 	Relay string
-	// Key signs receipts. Without a key receipts are not signed, and say so. Where the content
+	// Key signs receipts. Without a key receipts are not signed, and say so. If the content
 	// publishes another key, no receipt is minted (package receipt has the rule).
 	Key ed25519.PrivateKey
 	// Snapshot is the published content as the core knows it.
@@ -68,7 +68,7 @@ type Config struct {
 	// Log gets the access log and what goes wrong. nil stands for slog.Default. The host logs no
 	// query, no body and no e-mail address.
 	Log *slog.Logger
-	// Metrics get the numbers of the host, one host's alone. nil stands for none.
+	// Metrics get the numbers of this host alone. nil stands for some that nobody reads.
 	Metrics *metrics.Metrics
 	// Load makes the core for a snapshot. nil stands for edge.Load and the answers rendered ahead.
 	Load func(*snapshot.Snapshot) (Edge, error)
@@ -133,11 +133,15 @@ type site struct {
 func Open(c Config) (*Host, error) {
 	h := &Host{
 		config: c, log: c.Log, now: time.Now, wake: make(chan struct{}, 1),
-		outbox: outboxCounter{data: c.Data}, relayPause: relayPause, deliveryPause: deliveryPause, tallyPause: tallyPause, shutdownTimeout: shutdownTimeout, relaying: make(chan struct{}, relaysAtOnce),
+		outbox: outboxCounter{data: c.Data}, relayPause: relayPause, deliveryPause: deliveryPause, tallyPause: tallyPause,
+		shutdownTimeout: shutdownTimeout, relaying: make(chan struct{}, relaysAtOnce),
 	}
 	h.relayContext, h.cutRelays = context.WithCancel(context.Background())
 	if h.log == nil {
 		h.log = slog.Default()
+	}
+	if c.Metrics == nil {
+		h.config.Metrics = metrics.New("", "")
 	}
 	if c.Load == nil {
 		h.config.Load = func(s *snapshot.Snapshot) (Edge, error) {
@@ -197,8 +201,8 @@ func Open(c Config) (*Host, error) {
 	return h, nil
 }
 
-// claimStore writes into the store which service it is of, and logs where it was another's: a data
-// folder may have been mistaken for another.
+// claimStore writes into the store which service it is of, and logs if it was another's: the data
+// folder may be the wrong one.
 func (h *Host) claimStore(host string) error {
 	ctx := context.Background()
 	before, err := h.store.Read(ctx, turn.Statement{SQL: "SELECT host FROM store"})
@@ -208,13 +212,16 @@ func (h *Host) claimStore(host string) error {
 	if err != nil {
 		return fmt.Errorf("write the host of the service into the database: %w", err)
 	}
+	if len(before[0]) != 1 {
+		return fmt.Errorf("the database has %d store ids, and a store has one (restore a backup)", len(before[0]))
+	}
 	if was, known := before[0][0][0].(string); known && was != host {
 		h.log.Info("the store was begun for another host, and is now of this one", "before", was, "now", host)
 	}
 	return nil
 }
 
-// Publish replaces the content. Requests under way end with the content that they began with. Where
+// Publish replaces the content. Requests under way end with the content that they began with. If
 // the core refuses the snapshot, the host keeps its content. Without documents (nil) every path of
 // a document is not found.
 func (h *Host) Publish(s *snapshot.Snapshot, documents *static.Documents) error {
@@ -302,8 +309,8 @@ func (h *Host) Serve(ctx context.Context, listener net.Listener) error {
 	return err
 }
 
-// deliver sends what is due in the outbox: at once where an answer has left something there, and
-// from time to time.
+// deliver sends what is due in the outbox: when an answer has left something there, and from time to
+// time.
 func (h *Host) deliver(ctx context.Context) {
 	ticker := time.NewTicker(h.deliveryPause)
 	defer ticker.Stop()

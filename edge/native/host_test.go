@@ -406,7 +406,18 @@ func TestReceiptKeyStandings(t *testing.T) {
 	}
 }
 
-// TestHostOfTheStore: a store says which service opened it last, and the log where that was
+// TestStoreWithoutID: a store that lost its id is refused with what to do.
+func TestStoreWithoutID(t *testing.T) {
+	folder := t.TempDir()
+	h, _ := open(t, Config{Data: folder, Create: true}, fake{})
+	put(t, h.store, "DELETE FROM store")
+	h.Close()
+	if _, err := Open(Config{Data: folder, Snapshot: edgetest.Snapshot(), Log: quiet}); err == nil || !strings.Contains(err.Error(), "0 store ids") {
+		t.Error(err)
+	}
+}
+
+// TestHostOfTheStore: a store says which service opened it last, and the log if that was
 // another. A host that does not open leaves the store as it was.
 func TestHostOfTheStore(t *testing.T) {
 	folder := t.TempDir()

@@ -15,33 +15,26 @@ import (
 	"anteroom/edge/turn"
 )
 
-// measure has the metrics of the host, if it has any, follow its store.
+// measure has the metrics of the host follow its store.
 func (h *Host) measure() {
-	if h.config.Metrics == nil {
-		return
-	}
 	h.store.Watch(func(c sqlite.Commit) { h.config.Metrics.Commit(c.Executions, c.Took) })
 	h.config.Metrics.Outbox(h.outbox.count)
 }
 
 // count counts a request that was answered.
 func (h *Host) count(on *site, method, host, path string, status int, took time.Duration) {
-	m := h.config.Metrics
-	if m == nil {
-		return
-	}
 	route := metrics.Document
 	switch {
-	case health.Asks(path):
+	case health.IsPath(path):
 		route = metrics.Health
 	case host == on.snapshot.ApexHost:
 		route = metrics.Apex
 	case isDynamic(path):
-		route = m.Route(path)
+		route = h.config.Metrics.Route(path)
 	case status == http.StatusNotFound:
 		route = metrics.NotFound
 	}
-	m.Request(route, method, status, took)
+	h.config.Metrics.Request(route, method, status, took)
 }
 
 // outboxCounter counts the messages in the outbox of a data folder. It reads the database by a
@@ -82,8 +75,7 @@ func (c *outboxCounter) close() error {
 	return c.reader.Close()
 }
 
-// Respond returns once the writer of the store has got round to it. Where it never does, the host
-// hangs.
+// Respond returns once the writer of the store has answered. If it never does, the host hangs.
 func (h *Host) Respond() {
 	h.store.Read(context.Background(), turn.Statement{SQL: "SELECT 1"}) // an answer is one, whatever it says
 }

@@ -1,7 +1,6 @@
 package native
 
 import (
-	"net/http"
 	"net/http/httptest"
 	"path/filepath"
 	"strings"
@@ -97,26 +96,5 @@ func TestOutboxCounter(t *testing.T) {
 	none := outboxCounter{data: filepath.Join(t.TempDir(), "none")}
 	if _, _, err := none.count(); err == nil {
 		t.Error("a folder without a database is counted")
-	}
-}
-
-// BenchmarkMeasured measures what counting adds to a short answer, of one caller at a time.
-func BenchmarkMeasured(b *testing.B) {
-	for name, measure := range map[string]func() *metrics.Metrics{
-		"without": func() *metrics.Metrics { return nil },
-		"with":    func() *metrics.Metrics { return metrics.New("", "") },
-	} {
-		b.Run(name, func(b *testing.B) {
-			h, err := Open(Config{Data: b.TempDir(), Create: true, Snapshot: edgetest.Snapshot(), Key: edgetest.Key, Log: quiet, Metrics: measure()})
-			if err != nil {
-				b.Fatal(err)
-			}
-			defer h.Close()
-			b.ReportAllocs()
-			for b.Loop() {
-				w := &inMemory{header: http.Header{}}
-				h.ServeHTTP(w, httptest.NewRequest("GET", "http://www.example.org/api/quest", nil))
-			}
-		})
 	}
 }

@@ -3,12 +3,14 @@ package native
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
 	"sync"
 	"time"
 
+	"anteroom/edge/native/sqlite"
 	"anteroom/edge/store/records"
 	"anteroom/edge/turn"
 )
@@ -87,26 +89,31 @@ func (h *Host) keepTally(ctx context.Context) {
 			return
 		case <-ticker.C:
 			if err := h.writeTally(); err != nil {
-				h.log.Warn("what was observed of clients waits to be written", "error", err)
+				h.log.Warn("what was observed of clients is not written yet", "error", err)
 			}
 		}
 	}
 }
 
-// writeTally adds the tally to the store in one transaction. Where that fails, the tally stays.
-func (h *Host) writeTally() error {
-	counts := h.tally.take()
+// writeTally adds the tally to the store in one transaction. If that fails, the tally stays; if it
+// is not known whether that failed, the tally goes, as nothing may be counted twice.
+func (h *Host) writeTally() error { return h.tally.write(h.addToStore) }
+
+func (t *tally) write(add func(map[seen]int64) error) error {
+	counts := t.take()
 	if len(counts) == 0 {
 		return nil
 	}
-	err := h.addToStore(counts)
+	err := add(counts)
 	if err == nil {
 		return nil
 	}
-	h.tally.mu.Lock()
-	defer h.tally.mu.Unlock()
-	for s, n := range counts {
-		h.tally.add(s, n)
+	if !errors.Is(err, sqlite.ErrUncertain) {
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		for s, n := range counts {
+			t.add(s, n)
+		}
 	}
 	return fmt.Errorf("write what was observed: %w", err)
 }

@@ -3,6 +3,7 @@ package native
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -158,6 +159,17 @@ func TestObservedWhileTheStoreFails(t *testing.T) {
 	put(t, h.store, "DROP TRIGGER full")
 	mustWriteTally(t, h)
 	wantObserved(t, h, `2026-11-20 "lark" initialize 3`, `2026-11-20 "tern" initialize 1`)
+}
+
+// A tally of which it is not known whether it was written is not written again.
+func TestObservedUncertain(t *testing.T) {
+	var counts tally
+	for failure, left := range map[error]int{errors.New("the disk is full"): 1, fmt.Errorf("commit: %w", sqlite.ErrUncertain): 0} {
+		counts.clients, counts.counts = clients{}, map[seen]int64{{"2026-11-20", "lark", "read"}: 3}
+		if err := counts.write(func(map[seen]int64) error { return failure }); !errors.Is(err, failure) || len(counts.counts) != left {
+			t.Errorf("%v: %v, and %v stays", failure, err, counts.counts)
+		}
+	}
 }
 
 // The tally is written from time to time, and at the end. What a killed process has not written is

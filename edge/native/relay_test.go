@@ -190,11 +190,11 @@ func TestRelayResult(t *testing.T) {
 	for reply, want := range map[string]turn.Result{
 		". 554 5.7.1 operator@anteroom.example says spam": {Failure: turn.Refused, Status: 554, Data: []byte("554 5.7.1")},
 		". 452 4.2.2 operator@anteroom.example is full":   {Failure: turn.Refused, Data: []byte("452 4.2.2")},
-		". ":                {Failure: turn.Timeout, Data: []byte("broke off")},
+		". ":                {Failure: turn.Timeout, Data: []byte("no answer")},
 		"DATA 550 5.7.0 no": {Failure: turn.Refused, Status: 550, Data: []byte("550 5.7.0")},
 		"RCPT 550 5.1.1 operator@anteroom.example unknown":    {Failure: turn.Refused, Data: []byte("recipient refused 550 5.1.1")},
 		"MAIL 553 5.1.8 relay@anteroom.example unknown":       {Failure: turn.Refused, Data: []byte("sender refused 553 5.1.8")},
-		"greeting 554 5.3.2 nobody@anteroom.example may call": {Failure: turn.Refused, Data: []byte("greeting refused 554 5.3.2")},
+		"greeting 554 5.3.2 nobody@anteroom.example may call": {Failure: turn.Refused, Data: []byte("connection refused 554 5.3.2")},
 	} {
 		command, reply, _ := strings.Cut(reply, " ")
 		server := smtptest.Start(t, smtptest.Properties{Replies: map[string]string{command: reply}})

@@ -14,7 +14,7 @@ import (
 
 	"anteroom/edge/api"
 	"anteroom/edge/endpoint/health"
-	"anteroom/edge/native/coding"
+	"anteroom/edge/native/gzip"
 	"anteroom/edge/respond"
 	"anteroom/edge/turn"
 )
@@ -55,7 +55,7 @@ func (h *Host) ServeHTTP(out http.ResponseWriter, r *http.Request) {
 		}
 	})
 	switch {
-	case health.Asks(path):
+	case health.IsPath(path):
 		h.dynamic(w, r, on, host, target, path)
 	case host == on.snapshot.ApexHost:
 		w.Header().Set("Access-Control-Allow-Origin", "*")
@@ -83,12 +83,12 @@ func (h *Host) dynamic(w http.ResponseWriter, r *http.Request, on *site, host, t
 	}
 	// After a body that was not read to its end net/http closes the connection.
 	request := turn.Request{Method: r.Method, Target: target, Host: host, Body: body, Incomplete: err != nil}
-	zips, tags := coding.Accepted(r.Header["Accept-Encoding"]), ""
+	zips, tags := gzip.Accepted(r.Header["Accept-Encoding"]), ""
 	for _, name := range api.RequestHeaders {
 		if lines := r.Header.Values(name); len(lines) > 0 {
 			value := strings.Join(lines, ", ")
 			if name == ifNoneMatch && zips {
-				tags, value = value, coding.Untagged(value)
+				tags, value = value, gzip.Untagged(value)
 			}
 			request.Header = append(request.Header, turn.Header{Name: name, Value: value})
 		}

@@ -42,12 +42,12 @@ const (
 )
 
 // Try writes the time into a table of its own, unless another host has done so within KeepSeconds.
-// A time that lies ahead is none: a clock was set back.
+// A time in the future does not count: a clock was set back.
 var try = `INSERT INTO health (id, written_at) VALUES (1, ?) ON CONFLICT (id) DO UPDATE SET written_at = excluded.written_at
 WHERE written_at NOT BETWEEN excluded.written_at - ` + strconv.Itoa(KeepSeconds-1) + ` AND excluded.written_at`
 
-// Asks reports whether a path is that of a check.
-func Asks(path string) bool { return path == Live || path == Ready }
+// IsPath reports whether a path is that of a check.
+func IsPath(path string) bool { return path == Live || path == Ready }
 
 // Answer answers a check. keyFits says whether receipts are signed as the content says. A HEAD is
 // answered as a GET, without the body.

@@ -42,7 +42,7 @@ func (e *relayError) Error() string { return e.why }
 //
 // tls says what STARTTLS is: mandatory, opportunistic or none. The default is mandatory.
 //
-// Open makes the folder where it is missing, and does not connect to a server. An error does not
+// Open makes the folder if it is missing, and does not connect to a server. An error does not
 // repeat a password.
 func Open(address string) (*Relay, error) {
 	if address == "none" {
@@ -63,7 +63,11 @@ func openTransport(address string) (transport, error) {
 	if err != nil {
 		return nil, err
 	}
-	return openSMTP(u, nil, protocolTimes)
+	r, err := openSMTP(u, nil, longest)
+	if err != nil {
+		return nil, err
+	}
+	return r.send, nil
 }
 
 // parseSMTP reads the address of a mail server.
@@ -71,7 +75,8 @@ func parseSMTP(address string) (*url.URL, error) {
 	u, err := url.Parse(address)
 	if err != nil || u.Hostname() == "" || u.Scheme != "smtp" && u.Scheme != "smtps" {
 		// The address may hold a password: it is not repeated.
-		return nil, errors.New("relay is none of none, maildir:PATH, smtp://USER:PASSWORD@HOST:PORT and smtps://USER:PASSWORD@HOST:PORT (percent-encode what the password has of : / @ ? # %)")
+		return nil, errors.New("relay is not none, maildir:PATH, smtp://USER:PASSWORD@HOST:PORT or smtps://USER:PASSWORD@HOST:PORT " +
+			"(percent-encode what the password has of : / @ ? # %)")
 	}
 	return u, nil
 }

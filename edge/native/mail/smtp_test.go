@@ -3,6 +3,7 @@ package mail
 import (
 	"crypto/x509"
 	"encoding/base64"
+	"errors"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -14,8 +15,8 @@ import (
 	"anteroom/edge/store/outbox"
 )
 
-// hasty are the waits for servers that hang.
-var hasty = smtpTimes{command: 200 * time.Millisecond, data: 200 * time.Millisecond, content: 200 * time.Millisecond, end: 200 * time.Millisecond, total: time.Minute}
+// hasty is the timeout for servers that hang.
+const hasty = 200 * time.Millisecond
 
 func TestSMTP(t *testing.T) {
 	for name, c := range map[string]struct {
@@ -24,25 +25,24 @@ func TestSMTP(t *testing.T) {
 	}{
 		"accepts":                   {nil, ""},
 		"closes instead of a bye":   {map[string]string{"QUIT": ""}, ""},
-		"accepts by another code":   {map[string]string{".": "252 2.0.0 queued"}, ""},
 		"refuses the sender":        {map[string]string{"MAIL": "550 5.7.1 relay@anteroom.example may not"}, "sender refused 550 5.7.1"},
 		"refuses the address":       {map[string]string{"RCPT": "550 operator@anteroom.example unknown"}, "recipient refused 550"},
 		"defers DATA":               {map[string]string{"DATA": "451 4.3.2 later"}, "451 4.3.2"},
 		"refuses DATA":              {map[string]string{"DATA": "554 5.5.1 no"}, "554 5.5.1 of this message 554"},
-		"takes DATA for done":       {map[string]string{"DATA": "250 ok"}, "250"},
+		"takes DATA for done":       {map[string]string{"DATA": "250 ok"}, "no answer"},
 		"refuses the content":       {map[string]string{".": "554 5.7.1 spam of operator@anteroom.example"}, "554 5.7.1 of this message 554"},
 		"refuses without a reason":  {map[string]string{".": "552 5.3.40000 full"}, "552 of this message 552"},
 		"defers the content":        {map[string]string{".": "450-4.7.1 wait\r\n450 4.7.1 a while"}, "450 4.7.1"},
-		"answers an end with a go":  {map[string]string{".": "354 go"}, "unknown: 354"},
-		"answers an end with words": {map[string]string{".": "well done"}, "unknown: broke off"},
-		"closes after DATA":         {map[string]string{".": ""}, "unknown: broke off"},
-		"hangs after DATA":          {map[string]string{".": "hang"}, "unknown: timed out"},
-		"closes at once":            {map[string]string{"greeting": ""}, "greeting broke off"},
-		"refuses to talk":           {map[string]string{"greeting": "554 no"}, "greeting refused 554"},
-		"hangs at the start":        {map[string]string{"greeting": "hang"}, "greeting timed out"},
-		"refuses EHLO and HELO":     {map[string]string{"EHLO": "502 no", "HELO": "502 no"}, "EHLO refused 502"},
-		"hangs before DATA":         {map[string]string{"DATA": "hang"}, "timed out"},
-		"closes before DATA":        {map[string]string{"DATA": ""}, "broke off"},
+		"answers an end with a go":  {map[string]string{".": "354 go"}, "unknown: no answer"},
+		"answers an end with words": {map[string]string{".": "well done"}, "unknown: no answer"},
+		"closes after DATA":         {map[string]string{".": ""}, "unknown: no answer"},
+		"hangs after DATA":          {map[string]string{".": "hang"}, "unknown: no answer"},
+		"closes at once":            {map[string]string{"greeting": ""}, "connection broke off"},
+		"refuses to talk":           {map[string]string{"greeting": "554 no"}, "connection refused 554"},
+		"hangs at the start":        {map[string]string{"greeting": "hang"}, "connection timed out"},
+		"refuses EHLO and HELO":     {map[string]string{"EHLO": "502 no", "HELO": "502 no"}, "connection refused 502"},
+		"hangs before DATA":         {map[string]string{"DATA": "hang"}, "no answer"},
+		"closes before DATA":        {map[string]string{"DATA": ""}, "no answer"},
 		"does not offer login":      {map[string]string{"user": "u:p@"}, "authentication not offered"},
 		"offers login in the clear": {map[string]string{"user": "u:p@", "EHLO": "250-test\r\n250 AUTH PLAIN LOGIN"}, "authentication not offered"},
 	} {
@@ -53,15 +53,15 @@ func TestSMTP(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			times := protocolTimes
+			timeout := longest
 			if strings.HasPrefix(name, "hangs") {
-				times = hasty
+				timeout = hasty
 			}
-			send, err := openSMTP(u, nil, times)
+			r, err := openSMTP(u, nil, timeout)
 			if err != nil {
 				t.Fatal(err)
 			}
-			got := sent(t, &Relay{send})
+			got := sent(t, &Relay{r.send})
 			if got != c.want || len(got) > 64 {
 				t.Errorf("told %q, want %q", got, c.want)
 			}
@@ -91,13 +91,13 @@ func TestTLS(t *testing.T) {
 		want          string
 	}{
 		"TLS":                             {"smtps", "", smtptest.Properties{TLS: certified.TLS, Implicit: true}, known, ""},
-		"TLS, an unknown certificate":     {"smtps", "", smtptest.Properties{TLS: certified.TLS, Implicit: true}, nil, "TLS certificate refused"},
+		"TLS, an unknown certificate":     {"smtps", "", smtptest.Properties{TLS: certified.TLS, Implicit: true}, nil, "connection certificate refused"},
 		"TLS, a wrong password":           {"smtps", "", smtptest.Properties{TLS: certified.TLS, Implicit: true, Replies: map[string]string{"AUTH": "535 5.7.8 user unknown"}}, known, "authentication refused 535 5.7.8"},
-		"no TLS where it begins":          {"smtps", "", smtptest.Properties{}, known, "TLS broke off"},
+		"no TLS where it begins":          {"smtps", "", smtptest.Properties{}, known, "connection broke off"},
 		"STARTTLS":                        {"smtp", "", smtptest.Properties{TLS: certified.TLS}, known, ""},
 		"STARTTLS, if there is":           {"smtp", "?tls=opportunistic", smtptest.Properties{TLS: certified.TLS}, known, ""},
-		"STARTTLS, unknown certificate":   {"smtp", "", smtptest.Properties{TLS: certified.TLS}, nil, "TLS certificate refused"},
-		"STARTTLS refused":                {"smtp", "", smtptest.Properties{TLS: certified.TLS, Replies: map[string]string{"STARTTLS": "454 4.7.0 not now"}}, known, "TLS refused 454 4.7.0"},
+		"STARTTLS, unknown certificate":   {"smtp", "", smtptest.Properties{TLS: certified.TLS}, nil, "connection certificate refused"},
+		"STARTTLS refused":                {"smtp", "", smtptest.Properties{TLS: certified.TLS, Replies: map[string]string{"STARTTLS": "454 4.7.0 not now"}}, known, "connection refused 454 4.7.0"},
 		"STARTTLS stripped":               {"smtp", "", smtptest.Properties{Replies: stripped}, known, "TLS not offered"},
 		"STARTTLS stripped, asked for":    {"smtp", "?tls=mandatory", smtptest.Properties{Replies: stripped}, known, "TLS not offered"},
 		"STARTTLS stripped, if there was": {"smtp", "?tls=opportunistic", smtptest.Properties{Replies: stripped}, known, "authentication not offered"},
@@ -108,11 +108,11 @@ func TestTLS(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			send, err := openSMTP(u, c.roots, protocolTimes)
+			r, err := openSMTP(u, c.roots, longest)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got := sent(t, &Relay{send}); got != c.want {
+			if got := sent(t, &Relay{r.send}); got != c.want {
 				t.Errorf("told %q, want %q", got, c.want)
 			}
 			server.Left()
@@ -132,11 +132,56 @@ func TestTLS(t *testing.T) {
 
 // TestSMTPTimes: a transaction ends before another run of the outbox may send its message again.
 func TestSMTPTimes(t *testing.T) {
-	steps := protocolTimes
-	if lease := outbox.LeaseSeconds * time.Second; steps.total+quitTimeout >= lease {
-		t.Errorf("a transaction of %v outlasts its lease of %v", steps.total, lease)
+	if lease := outbox.LeaseSeconds * time.Second; transaction+quitTimeout >= lease || transaction <= longest {
+		t.Errorf("a transaction of %v with a wait of %v outlasts its lease of %v", transaction, longest, lease)
 	}
-	if steps.total <= steps.end {
-		t.Errorf("a transaction of %v has no time for its end of %v", steps.total, steps.end)
+}
+
+// Check finds what would keep a message from being sent, and sends none.
+func TestCheck(t *testing.T) {
+	certified := httptest.NewTLSServer(nil) // for its certificate
+	defer certified.Close()
+	known := certified.Client().Transport.(*http.Transport).TLSClientConfig.RootCAs
+	for name, c := range map[string]struct {
+		scheme, query string
+		server        smtptest.Properties
+		want          string
+	}{
+		"STARTTLS":              {"smtp", "", smtptest.Properties{TLS: certified.TLS}, ""},
+		"TLS":                   {"smtps", "", smtptest.Properties{TLS: certified.TLS, Implicit: true}, ""},
+		"a wrong password":      {"smtp", "", smtptest.Properties{TLS: certified.TLS, Replies: map[string]string{"AUTH": "535 5.7.8 wrong p@ss of user"}}, "authentication refused 535 5.7.8"},
+		"no STARTTLS":           {"smtp", "", smtptest.Properties{}, "TLS not offered"},
+		"no login":              {"smtp", "?tls=none", smtptest.Properties{}, "authentication not offered"},
+		"not the server's turn": {"smtp", "", smtptest.Properties{Replies: map[string]string{"greeting": "554 no"}}, "connection refused 554"},
+		"hangs":                 {"smtp", "", smtptest.Properties{Replies: map[string]string{"greeting": "hang"}}, "connection timed out"},
+		"closes instead of bye": {"smtps", "", smtptest.Properties{TLS: certified.TLS, Implicit: true, Replies: map[string]string{"QUIT": ""}}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			server := smtptest.Start(t, c.server)
+			timeout := 10 * time.Second
+			if name == "hangs" {
+				timeout = hasty
+			}
+			err := check(t.Context(), c.scheme+"://user:p%40ss@"+server.Address+c.query, known, timeout)
+			switch {
+			case c.want == "" && err != nil:
+				t.Error(err)
+			case c.want != "" && (err == nil || err.Error() != "mail server "+server.Address+": "+c.want):
+				t.Errorf("%v, want %s", err, c.want)
+			}
+			server.Left()
+			commands, _, contents := server.Got()
+			if all := strings.Join(commands, "\n"); len(contents) > 0 || strings.Contains(all, "MAIL") || strings.Contains(all, "RCPT") {
+				t.Errorf("something was sent: %s", all)
+			}
+		})
+	}
+	if err := Check(t.Context(), "smtp://u:secret@127.0.0.1:1", time.Second); !errors.Is(err, ErrUnreachable) || strings.Contains(err.Error(), "secret") {
+		t.Errorf("nobody listens: %v", err)
+	}
+	for _, address := range []string{"", "none", "maildir:x", "smtp://u:secret@h?tls=maybe", "smtp://u:secret@"} {
+		if err := Check(t.Context(), address, time.Second); err == nil || errors.Is(err, ErrUnreachable) || strings.Contains(err.Error(), "secret") {
+			t.Errorf("%q: %v", address, err)
+		}
 	}
 }

@@ -7,12 +7,11 @@ package metrics
 
 import (
 	"log/slog"
-	"maps"
 	"net/http"
 	"runtime"
+	"slices"
 	"strconv"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"anteroom/edge/api"
@@ -20,10 +19,11 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promauto"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 )
 
-// The routes of requests that are none of api.Routes, whose label is their path.
+// The routes of requests that are not in api.Routes, whose label is their path.
 const (
 	Document = "document"
 	Apex     = "apex"
@@ -39,20 +39,16 @@ var methods = []string{
 	http.MethodGet, http.MethodHead, http.MethodPost, http.MethodOptions, http.MethodPut, http.MethodPatch, http.MethodDelete,
 }
 
-// outboxKept is how long the counts of the outbox are given again before the store is asked anew.
+// outboxKept is how long the counts of the outbox are given again before the store is asked.
 const outboxKept = 10 * time.Second
 
-// Metrics are the numbers of one host. Several goroutines may call the methods at once. Those of a
-// nil *Metrics do nothing.
+// Metrics are the numbers of one host. Several goroutines may call the methods at once.
 type Metrics struct {
 	registry *prometheus.Registry
 
-	routes    map[string]string // the paths of api.Routes, by themselves; never changed
-	requests  *prometheus.CounterVec
-	known     atomic.Pointer[map[series]prometheus.Counter] // of requests; replaced as a whole
-	adding    sync.Mutex                                    // held while known is replaced
-	durations map[string]prometheus.Observer                // by route; never changed
-
+	routes            map[string]bool // the paths of api.Routes
+	requests          *prometheus.CounterVec
+	durations         *prometheus.HistogramVec
 	groups, commits   prometheus.Histogram
 	storeErrors       map[turn.Failure]prometheus.Counter
 	relayed           map[turn.Failure]prometheus.Counter
@@ -62,132 +58,97 @@ type Metrics struct {
 	lastReload        prometheus.Gauge
 }
 
-// series is which counter counts a request.
-type series struct {
-	route, method string
-	code          int
-}
-
 // New makes the metrics of a host. version is that of the program, revision the commit that it was
-// built of, "" where that is not known.
+// built of, "" if that is not known.
 func New(version, revision string) *Metrics {
+	registry := prometheus.NewRegistry()
+	of := promauto.With(registry)
 	m := &Metrics{
-		registry: prometheus.NewRegistry(),
-		requests: prometheus.NewCounterVec(prometheus.CounterOpts{
+		registry: registry,
+		routes:   map[string]bool{},
+		requests: of.NewCounterVec(prometheus.CounterOpts{
 			Name: "anteroom_http_requests_total", Help: "Requests that were answered.",
 		}, []string{"route", "method", "code"}),
-		routes: map[string]string{}, durations: map[string]prometheus.Observer{},
-		groups: prometheus.NewHistogram(prometheus.HistogramOpts{
-			Name: "anteroom_store_commit_group_size", Help: "How many executions of the store shared a transaction; the sum is that of all executions.",
+		durations: of.NewHistogramVec(prometheus.HistogramOpts{
+			Name: "anteroom_http_request_duration_seconds", Help: "How long a request took, from its head to the end of its answer.",
+			Buckets: []float64{0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30},
+		}, []string{"route"}),
+		groups: of.NewHistogram(prometheus.HistogramOpts{
+			Name:    "anteroom_store_commit_group_size",
+			Help:    "How many executions of the store shared a transaction; the sum is that of all executions.",
 			Buckets: prometheus.ExponentialBuckets(1, 2, 9),
 		}),
-		commits: prometheus.NewHistogram(prometheus.HistogramOpts{
+		commits: of.NewHistogram(prometheus.HistogramOpts{
 			Name: "anteroom_store_commit_duration_seconds", Help: "How long a transaction of the store took, with its sync to the disk.",
 			Buckets: prometheus.ExponentialBuckets(0.0001, 2.5, 12),
 		}),
-		refusals: prometheus.NewCounter(prometheus.CounterOpts{
+		refusals: of.NewCounter(prometheus.CounterOpts{
 			Name: "anteroom_limiter_refusals_total", Help: "Writes that the rate limit refused.",
 		}),
-		content: prometheus.NewGaugeVec(prometheus.GaugeOpts{
+		content: of.NewGaugeVec(prometheus.GaugeOpts{
 			Name: "anteroom_content_info", Help: "The version of the content that is served; the value is 1.",
 		}, []string{"version"}),
-		lastReload: prometheus.NewGauge(prometheus.GaugeOpts{
-			Name: "anteroom_content_last_reload_success_timestamp_seconds", Help: "When the content was read without a fault for the last time, at the start or by a reload.",
+		lastReload: of.NewGauge(prometheus.GaugeOpts{
+			Name: "anteroom_content_last_reload_success_timestamp_seconds",
+			Help: "When the content was read without a fault for the last time, at the start or by a reload.",
 		}),
 	}
-	m.known.Store(&map[series]prometheus.Counter{})
 	for _, route := range api.Routes {
-		m.routes[route.Path] = route.Path
-	}
-	durations := prometheus.NewHistogramVec(prometheus.HistogramOpts{
-		Name: "anteroom_http_request_duration_seconds", Help: "How long a request took, from its head to the end of its answer.",
-		Buckets: []float64{0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30},
-	}, []string{"route"})
-	for _, route := range api.Routes {
-		m.durations[route.Path] = durations.WithLabelValues(route.Path)
+		m.routes[route.Path] = true
+		m.durations.WithLabelValues(route.Path)
 	}
 	for _, route := range []string{Document, Apex, Health, NotFound} {
-		m.durations[route] = durations.WithLabelValues(route)
+		m.durations.WithLabelValues(route)
 	}
-	storeErrors := prometheus.NewCounterVec(prometheus.CounterOpts{
-		Name: "anteroom_store_errors_total", Help: "Executions that the store did not do: refused (certainly nothing was written), timeout (that is not known), unavailable.",
+	storeErrors := of.NewCounterVec(prometheus.CounterOpts{
+		Name: "anteroom_store_errors_total",
+		Help: "Executions that the store did not do: refused (certainly nothing was written), timeout (that is not known), unavailable.",
 	}, []string{"kind"})
-	relayed := prometheus.NewCounterVec(prometheus.CounterOpts{
-		Name: "anteroom_relay_messages_total", Help: "Messages to the operator, by what became of them while a turn waited: sent, refused, timeout (that is not known), unavailable (no relay).",
+	relayed := of.NewCounterVec(prometheus.CounterOpts{
+		Name: "anteroom_relay_messages_total",
+		Help: "Messages to the operator, by what became of them while a turn waited: sent, refused, timeout (that is not known), unavailable (no relay).",
 	}, []string{"outcome"})
 	m.storeErrors, m.relayed = map[turn.Failure]prometheus.Counter{}, map[turn.Failure]prometheus.Counter{turn.None: relayed.WithLabelValues("sent")}
 	for _, failure := range []turn.Failure{turn.Refused, turn.Timeout, turn.Unavailable} {
 		m.storeErrors[failure] = storeErrors.WithLabelValues(string(failure))
 		m.relayed[failure] = relayed.WithLabelValues(string(failure))
 	}
-	reloads := prometheus.NewCounterVec(prometheus.CounterOpts{
-		Name: "anteroom_content_reloads_total", Help: "Reloads of the content, by outcome: success, or failure, after which the content before is served on; a start with that counts as one.",
+	reloads := of.NewCounterVec(prometheus.CounterOpts{
+		Name: "anteroom_content_reloads_total",
+		Help: "Reloads of the content, by outcome: success, or failure, after which the content before is served on; a start with that counts as one.",
 	}, []string{"outcome"})
 	m.reloads, m.reloaded = reloads.WithLabelValues("failure"), reloads.WithLabelValues("success")
-	build := prometheus.NewGauge(prometheus.GaugeOpts{
+	of.NewGauge(prometheus.GaugeOpts{
 		Name: "anteroom_build_info", Help: "Which program this is; the value is 1.",
 		ConstLabels: prometheus.Labels{"version": version, "revision": revision, "goversion": runtime.Version()},
-	})
-	build.Set(1)
-	m.registry.MustRegister(m.requests, durations, m.groups, m.commits, storeErrors, relayed, m.refusals, m.content, reloads, m.lastReload, build,
-		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	}).Set(1)
+	registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
 }
 
-// Route is the route of a path: the path itself where it is in api.Routes, else NotFound.
+// Route is the route of a path: the path itself if it is in api.Routes, else NotFound.
 func (m *Metrics) Route(path string) string {
-	if route := m.routes[path]; route != "" {
-		return route
+	if m.routes[path] {
+		return path
 	}
 	return NotFound
 }
 
 // Request counts a request that was answered. route is what Route gives, or one of the constants.
 func (m *Metrics) Request(route, method string, code int, took time.Duration) {
-	if m == nil {
-		return
+	if !slices.Contains(methods, method) {
+		method = other
 	}
-	s := series{route, method, code}
-	counter := (*m.known.Load())[s]
-	if counter == nil {
-		counter = m.add(s)
+	status := other
+	if http.StatusText(code) != "" {
+		status = strconv.Itoa(code)
 	}
-	counter.Inc()
-	if of := m.durations[route]; of != nil {
-		of.Observe(took.Seconds())
-	}
-}
-
-// add makes the counter of a series that had none, and keeps it unless a caller has chosen a part
-// of it.
-func (m *Metrics) add(s series) prometheus.Counter {
-	method, code, bounded := other, other, false
-	for _, name := range methods {
-		if name == s.method {
-			method, s.method, bounded = name, name, true // not a part of what the caller sent
-		}
-	}
-	if http.StatusText(s.code) != "" {
-		code = strconv.Itoa(s.code)
-	} else {
-		bounded = false
-	}
-	counter := m.requests.WithLabelValues(s.route, method, code)
-	if bounded {
-		m.adding.Lock()
-		defer m.adding.Unlock()
-		known := maps.Clone(*m.known.Load())
-		known[s] = counter
-		m.known.Store(&known)
-	}
-	return counter
+	m.requests.WithLabelValues(route, method, status).Inc()
+	m.durations.WithLabelValues(route).Observe(took.Seconds())
 }
 
 // Effects counts effects that were performed.
 func (m *Metrics) Effects(effects []turn.Effect, results []turn.Result) {
-	if m == nil {
-		return
-	}
 	for i, effect := range effects {
 		switch r := &results[i]; effect.(type) {
 		case turn.Exec:
@@ -208,36 +169,21 @@ func (m *Metrics) Effects(effects []turn.Effect, results []turn.Result) {
 
 // Commit counts a transaction of the store.
 func (m *Metrics) Commit(executions int, took time.Duration) {
-	if m == nil {
-		return
-	}
 	m.groups.Observe(float64(executions))
 	m.commits.Observe(took.Seconds())
 }
 
 // Content says which content is served from now on.
 func (m *Metrics) Content(version string) {
-	if m == nil {
-		return
-	}
 	m.content.Reset()
 	m.content.WithLabelValues(version).Set(1)
 }
 
 // Read says that the content was read without a fault at the start.
-func (m *Metrics) Read() {
-	if m == nil {
-		return
-	}
-	m.lastReload.SetToCurrentTime()
-}
+func (m *Metrics) Read() { m.lastReload.SetToCurrentTime() }
 
-// Reload counts a reload of the content; err is why it failed. A start where the content was at
-// fault, and the content before is served, is a reload that failed.
+// Reload counts a reload of the content; err is why it failed.
 func (m *Metrics) Reload(err error) {
-	if m == nil {
-		return
-	}
 	if err != nil {
 		m.reloads.Inc()
 		return
@@ -249,9 +195,6 @@ func (m *Metrics) Reload(err error) {
 // Outbox says how the messages in the outbox are counted. count is called by a scrape, at most once
 // in some seconds.
 func (m *Metrics) Outbox(count func() (pending, dead int64, err error)) {
-	if m == nil {
-		return
-	}
 	m.registry.MustRegister(&outbox{count: count, now: time.Now})
 }
 

@@ -110,9 +110,6 @@ func TestBounded(t *testing.T) {
 	if n := strings.Count(page(t, m, quiet), "\nanteroom_http_requests_total{"); n != 2 {
 		t.Errorf("%d series", n)
 	}
-	if n := len(*m.known.Load()); n != 0 {
-		t.Errorf("%d counters of callers' choice are kept", n)
-	}
 	missing := lacks(page(t, m, quiet), `anteroom_http_requests_total{code="200",method="other",route="not_found"} 1000`, `anteroom_http_requests_total{code="other",method="GET",route="document"} 1000`)
 	if len(missing) > 0 {
 		t.Errorf("the page lacks %q", missing)
@@ -131,17 +128,6 @@ func TestRoute(t *testing.T) {
 			t.Errorf("%s is called %s", path, got)
 		}
 	}
-}
-
-// Without metrics nothing is counted, and nothing fails.
-func TestNone(t *testing.T) {
-	var m *Metrics
-	m.Request(Document, "GET", 200, 0)
-	m.Effects([]turn.Effect{turn.Exec{}}, []turn.Result{{}})
-	m.Commit(1, 0)
-	m.Content("x")
-	m.Reload(nil)
-	m.Outbox(nil)
 }
 
 // The outbox is counted when somebody looks, and not more often than every some seconds. A count

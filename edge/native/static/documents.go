@@ -4,8 +4,6 @@
 package static
 
 import (
-	"bytes"
-	"compress/gzip"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -16,7 +14,7 @@ import (
 	"strings"
 
 	"anteroom/edge/assets"
-	"anteroom/edge/native/coding"
+	"anteroom/edge/native/gzip"
 )
 
 // File is a published file. Where it has Make, that is called at each request.
@@ -114,12 +112,8 @@ func (d *Documents) page(f *File, at string) *page {
 		}
 	}
 	d.headers.Apply(at, p.header)
-	if f.Make == nil && len(body) >= coding.MinSize && compressible.MatchString(p.header.Get("Content-Type")) {
-		var b bytes.Buffer
-		w, _ := gzip.NewWriterLevel(&b, gzip.BestCompression)
-		w.Write(body) // into memory: neither fails
-		w.Close()
-		p.gzip = b.Bytes()
+	if f.Make == nil && len(body) >= gzip.MinSize && compressible.MatchString(p.header.Get("Content-Type")) {
+		p.gzip = gzip.CompressBest(body)
 		p.header.Add("Vary", "Accept-Encoding")
 	}
 	return p
@@ -160,9 +154,9 @@ func (d *Documents) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		h[name] = values
 	}
 	body, etag := p.body, p.etag
-	if p.gzip != nil && coding.Accepted(r.Header.Values("Accept-Encoding")) {
-		body, etag = p.gzip, coding.Tag(p.etag)
-		h.Set("Content-Encoding", coding.Gzip)
+	if p.gzip != nil && gzip.Accepted(r.Header.Values("Accept-Encoding")) {
+		body, etag = p.gzip, gzip.Tag(p.etag)
+		h.Set("Content-Encoding", gzip.Name)
 	}
 	h.Set("ETag", etag)
 	if noneMatch(r.Header.Values("If-None-Match"), etag) {

@@ -187,11 +187,11 @@ func (s *session) talk() {
 		case wrong != "":
 			goOn = s.answer("", wrong)
 		case command == "EHLO" && s.TLS != nil && !secure:
-			goOn = s.answer("EHLO", "250-test\r\n250 STARTTLS")
+			goOn = s.answer("EHLO", "250-test\r\n250-ENHANCEDSTATUSCODES\r\n250 STARTTLS")
 		case command == "EHLO" && secure:
-			goOn = s.answer("EHLO", "250-test\r\n250 AUTH PLAIN")
+			goOn = s.answer("EHLO", "250-test\r\n250-ENHANCEDSTATUSCODES\r\n250 AUTH PLAIN")
 		case command == "EHLO":
-			goOn = s.answer("EHLO", "250 test")
+			goOn = s.answer("EHLO", "250-test\r\n250 ENHANCEDSTATUSCODES")
 		case command == "STARTTLS" && s.TLS != nil:
 			if goOn = s.answer("STARTTLS", "220 go"); s.Replies["STARTTLS"] == "" {
 				s.conn = tls.Server(s.conn, s.TLS)

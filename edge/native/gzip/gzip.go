@@ -1,9 +1,8 @@
-// Package coding compresses answers for the callers that take them so: content codings of HTTP (RFC
-// 9110, section 8.4). The only one is gzip, which every caller that knows any knows.
+// Package gzip compresses answers for callers that accept gzip (RFC 9110, section 8.4).
 //
 // The gzip form of an answer has an entity tag of its own, as strong tags must differ where the
 // bytes do (section 8.8.3).
-package coding
+package gzip
 
 import (
 	"bytes"
@@ -16,24 +15,36 @@ import (
 // into one packet either way.
 const MinSize = 1<<10 + 1
 
-// Gzip is the name of the coding in header fields.
-const Gzip = "gzip"
+// Name is the name of the coding in header fields.
+const Name = "gzip"
 
-// writers compress at the fastest level. Answers of some kilobytes get a twentieth larger so than
+// writers compress at the fastest level. Answers of some kilobytes are then a twentieth larger than
 // at the default level, in half the time.
-var writers = sync.Pool{New: func() any {
-	w, _ := gzip.NewWriterLevel(nil, gzip.BestSpeed) // a level that there is
+var writers = sync.Pool{New: func() any { return newWriter(gzip.BestSpeed) }}
+
+func newWriter(level int) *gzip.Writer {
+	w, err := gzip.NewWriterLevel(nil, level)
+	if err != nil {
+		panic(err) // the level is a constant of the package
+	}
 	return w
-}}
+}
 
 // Compress gives the gzip form of an answer.
 func Compress(body []byte) []byte {
-	b := bytes.NewBuffer(make([]byte, 0, len(body)/2))
 	w := writers.Get().(*gzip.Writer)
+	defer writers.Put(w)
+	return compress(w, body)
+}
+
+// CompressBest gives the smallest gzip form of what is sent often.
+func CompressBest(body []byte) []byte { return compress(newWriter(gzip.BestCompression), body) }
+
+func compress(w *gzip.Writer, body []byte) []byte {
+	b := bytes.NewBuffer(make([]byte, 0, len(body)/2))
 	w.Reset(b)
 	w.Write(body) // into memory: neither fails
 	w.Close()
-	writers.Put(w)
 	return b.Bytes()
 }
 
@@ -53,7 +64,7 @@ func Accepted(lines []string) bool {
 				continue
 			}
 			switch strings.ToLower(strings.Trim(name, " \t")) {
-			case Gzip, "x-gzip": // the same by section 8.4.1.3
+			case Name, "x-gzip": // the same by section 8.4.1.3
 				zipped = max(zipped, weight)
 			case "identity":
 				plain = weight
@@ -88,7 +99,7 @@ func parseWeight(text string) (thousandths int, ok bool) {
 	return thousandths, thousandths <= 1000
 }
 
-const mark = "-" + Gzip + `"` // how a tag of a gzip form ends
+const mark = "-" + Name + `"` // how a tag of a gzip form ends
 
 // Tag gives the entity tag of the gzip form of what has the given tag.
 func Tag(etag string) string { return strings.TrimSuffix(etag, `"`) + mark }
