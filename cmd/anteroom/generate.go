@@ -21,6 +21,7 @@ import (
 	"anteroom/cmd/anteroom/internal/cli"
 	"anteroom/cmd/anteroom/internal/keys"
 	"anteroom/cmd/anteroom/internal/live"
+	"anteroom/cmd/anteroom/internal/verification"
 	"anteroom/edge/api"
 	"anteroom/edge/endpoint/receipt"
 	"anteroom/edge/jsondoc"
@@ -164,10 +165,10 @@ func loadContent(folder string) (*site.Site, error) {
 	} else if err != nil {
 		return nil, fmt.Errorf("%w (give this user access to the content folder)", err)
 	}
-	if err := finishVerification(folder); errors.Is(err, fs.ErrPermission) {
+	if unfinished, err := verification.Unfinished(folder); err != nil {
 		return nil, fmt.Errorf("%w (give this user access to the content folder)", err)
-	} else if err != nil {
-		return nil, err
+	} else if unfinished {
+		return nil, fmt.Errorf("%s holds a verification that is decided and not in its place (run anteroom verify to finish it)", folder)
 	}
 	s, err := site.Load(os.DirFS(folder))
 	if err != nil {

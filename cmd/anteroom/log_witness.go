@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 
 	"anteroom/cmd/anteroom/internal/cli"
+	"anteroom/cmd/anteroom/internal/verification"
 	"anteroom/edge/native/disk"
 	"anteroom/generator/site"
 	"anteroom/generator/tlog"
@@ -39,7 +40,8 @@ wrongly.`,
 
 // haveCosigned asks the witnesses of a content and keeps their cosignatures.
 func haveCosigned(ctx context.Context, t *cli.Terminal, content string, asJSON bool) error {
-	unlock, locked := lockContent(content) // loadContent says what is wrong with the folder
+	// loadContent says what is wrong with the folder.
+	unlock, locked := verification.Lock(content)
 	if locked == nil {
 		defer unlock()
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"anteroom/cmd/anteroom/internal/verification"
 	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
@@ -182,7 +183,7 @@ func files(t *testing.T, folders ...string) (list string) {
 	t.Helper()
 	for _, folder := range folders {
 		err := filepath.WalkDir(folder, func(name string, entry fs.DirEntry, err error) error {
-			if err == nil && entry.Name() == lockName {
+			if err == nil && entry.Name() == verification.LockName {
 				return nil // it stays for the next verification
 			}
 			if info, failed := os.Lstat(name); err == nil && failed == nil && !entry.IsDir() {

@@ -126,11 +126,14 @@ func (o *verifyOptions) run(ctx context.Context, t *cli.Terminal) (err error) {
 	// A large store is mostly garbage on its way through, and what is kept of it is small.
 	debug.SetGCPercent(40)
 	if info, err := os.Stat(o.content); err == nil && info.IsDir() && !o.asJSON { // else loadContent says what is wrong
-		unlock, err := lockContent(o.content)
+		unlock, err := verification.Lock(o.content)
 		if err != nil {
 			return err
 		}
 		defer unlock()
+		if err := verification.Finish(o.content); err != nil {
+			return err
+		}
 	}
 	s, err := loadContent(o.content)
 	if err != nil {
@@ -259,7 +262,7 @@ func (o *verifyOptions) conclude(ctx context.Context, t *cli.Terminal, survey *v
 	if write, err := yes(board); err != nil || !write {
 		return false, err
 	}
-	if err := writeVerification(o.content, survey.Name, files); err != nil {
+	if err := verification.Write(o.content, files); err != nil {
 		return false, err
 	}
 	if err := o.dropDraft(); err != nil {
@@ -268,7 +271,7 @@ func (o *verifyOptions) conclude(ctx context.Context, t *cli.Terminal, survey *v
 	t.Printf("")
 	var names []string
 	for _, file := range files {
-		names = append(names, filepath.Join(o.content, filepath.FromSlash(file.name)))
+		names = append(names, filepath.Join(o.content, filepath.FromSlash(file.Name)))
 	}
 	t.Printf("Wrote %s and %s.", strings.Join(names[:len(names)-1], ", "), names[len(names)-1])
 	if logged != nil && len(logged.Log.Witnesses) > 0 {
@@ -281,9 +284,9 @@ func (o *verifyOptions) conclude(ctx context.Context, t *cli.Terminal, survey *v
 
 // files are the files of a verification, once the content was checked with them. logged is nil
 // where there is no log.
-func (o *verifyOptions) files(ctx context.Context, t *cli.Terminal, survey *verification.Survey, decided *verification.Decided, board *verification.Board) (files []contentFile, logged *verification.Logged, err error) {
+func (o *verifyOptions) files(ctx context.Context, t *cli.Terminal, survey *verification.Survey, decided *verification.Decided, board *verification.Board) (files []verification.File, logged *verification.Logged, err error) {
 	encoded := decided.Verification.Encode()
-	files = []contentFile{{verification.VerificationFile(survey.Name), encoded}, {verification.BoardFile(survey.Name), board.Text}}
+	files = []verification.File{{Name: verification.VerificationFile(survey.Name), Text: encoded}, {Name: verification.BoardFile(survey.Name), Text: board.Text}}
 	s, err := verification.Check(os.DirFS(o.content), survey.Site.Log, survey.Name, encoded, board.Text)
 	if err == nil {
 		err = s.CheckDay(t.Now().UTC().Format(time.DateOnly))
@@ -292,7 +295,7 @@ func (o *verifyOptions) files(ctx context.Context, t *cli.Terminal, survey *veri
 		if logged, err = survey.Append(ctx, decided, s.Current(), generator.BoardDocument(s.Current()), o.logKey); err == nil {
 			s.Log = logged.Log
 			entries, checkpoint := site.LogFiles(survey.Name)
-			files = append(files, contentFile{entries, logged.Lines}, contentFile{checkpoint, logged.Checkpoint})
+			files = append(files, verification.File{Name: entries, Text: logged.Lines}, verification.File{Name: checkpoint, Text: logged.Checkpoint})
 		}
 	}
 	if err == nil {
@@ -462,6 +465,8 @@ func preset(kind, own string) string {
 	}
 	return site.Choices[kind][0]
 }
+
+const draftName = ".verification-draft.yaml" // answers that were begun
 
 func (o *verifyOptions) draft() string { return filepath.Join(o.content, draftName) }
 

@@ -22,7 +22,6 @@ import (
 	"anteroom/edge/native/disk"
 	"anteroom/edge/native/sqlite"
 	"anteroom/edge/sha256"
-	"anteroom/edge/store/records"
 	"anteroom/edge/turn"
 	"anteroom/generator/tlog"
 
@@ -44,7 +43,7 @@ func sqlCommand(ts *testscript.TestScript, neg bool, args []string) {
 
 // lockedContent FOLDER PROGRAM ARGUMENT… runs a program while another verification is under way.
 func lockedContent(ts *testscript.TestScript, neg bool, args []string) {
-	unlock, err := lockContent(ts.MkAbs(args[0]))
+	unlock, err := verification.Lock(ts.MkAbs(args[0]))
 	ts.Check(err)
 	defer unlock()
 	if err := ts.Exec(args[1], args[2:]...); (err != nil) != neg {
@@ -129,7 +128,7 @@ func (v *verifyRun) files() (names []string) {
 	v.t.Helper()
 	err := filepath.WalkDir(v.content, func(path string, d fs.DirEntry, err error) error {
 		name, _ := filepath.Rel(v.content, path)
-		if _, shipped := os.Stat(filepath.Join("../../content", name)); err == nil && shipped != nil && name != lockName {
+		if _, shipped := os.Stat(filepath.Join("../../content", name)); err == nil && shipped != nil && name != verification.LockName {
 			names = append(names, name)
 		}
 		return err
@@ -363,138 +362,6 @@ func TestVerifyInterrupted(t *testing.T) {
 	f := &form{ctx: ctx, lines: newForm(ctx, cli.New(r, nil, &bytes.Buffer{})).lines, out: &bytes.Buffer{}, plain: true}
 	if _, err := f.confirm("Sure?"); err != errLeft {
 		t.Errorf("interrupted: %v", err)
-	}
-}
-
-// decidedFiles are the files of a verification that holds nothing new.
-func (v *verifyRun) decidedFiles() (name string, files []contentFile) {
-	v.t.Helper()
-	v.t.Setenv("SOURCE_DATE_EPOCH", fmt.Sprint(noon.Unix()))
-	s, err := loadContent(v.content)
-	if err != nil {
-		v.t.Fatal(err)
-	}
-	survey, err := verification.Take(v.t.Context(), records.Reader(v.store), s, time.Time{}, noon)
-	if err != nil {
-		v.t.Fatal(err)
-	}
-	answers := &verification.Answers{Texts: verification.Unchanged}
-	decided, err := survey.Decide(v.t.Context(), answers)
-	if err != nil {
-		v.t.Fatal(err)
-	}
-	made, err := survey.Board(os.DirFS(v.content), decided, answers)
-	if err != nil {
-		v.t.Fatal(err)
-	}
-	term := cli.New(nil, io.Discard, io.Discard)
-	term.Now = func() time.Time { return noon }
-	if v.options.logKey, err = v.options.key.Signer(term, s.Service.Log.Keys, serviceFile); err != nil {
-		v.t.Fatal(err)
-	}
-	files, _, err = v.options.files(v.t.Context(), term, survey, decided, made)
-	if err != nil {
-		v.t.Fatal(err)
-	}
-	return survey.Name, files
-}
-
-// killed is the panic of a process that is killed at a sync.
-type killed struct{}
-
-// A verification that is interrupted at any step is there as a whole or not at all, and the next
-// one is written.
-func TestVerifyKilled(t *testing.T) {
-	t.Run("without a log", func(t *testing.T) { verifyKilled(t, false, bothFiles) })
-	t.Run("with a log", func(t *testing.T) { verifyKilled(t, true, allFiles) })
-}
-
-func verifyKilled(t *testing.T, log bool, want []string) {
-	sync := disk.Sync
-	t.Cleanup(func() { disk.Sync = sync })
-	begun := newVerification(t, "lark")
-	if log {
-		begun.beginLog()
-	}
-	name, written := begun.decidedFiles()
-	steps, whole := 0, 0
-	for at := 1; ; at++ {
-		for _, fails := range []bool{false, true} { // the disk is full, or the process is killed
-			v := &verifyRun{t: t, content: filepath.Join(t.TempDir(), "content")}
-			if err := os.CopyFS(v.content, os.DirFS(begun.content)); err != nil {
-				t.Fatal(err)
-			}
-			n := 0
-			disk.Sync = func(f *os.File) error {
-				if n++; n != at {
-					return sync(f)
-				}
-				if fails {
-					return syscall.ENOSPC
-				}
-				panic(killed{})
-			}
-			var err error
-			func() {
-				defer func() {
-					if p := recover(); p != nil && p != (killed{}) {
-						panic(p)
-					}
-				}()
-				err = writeVerification(v.content, name, written)
-			}()
-			disk.Sync = sync
-			if n < at {
-				if err != nil || !slices.Equal(v.files(), want) {
-					t.Errorf("undisturbed: %v, %q", err, v.files())
-				}
-				if steps == 0 || whole == 0 {
-					t.Errorf("of %d steps, %d have all files", steps, whole)
-				}
-				return
-			}
-			steps++
-			if fails && !errors.Is(err, syscall.ENOSPC) {
-				t.Errorf("step %d: %v", at, err)
-			}
-			s, err := loadContent(v.content)
-			if err != nil {
-				t.Fatalf("step %d: %v, %q", at, err, v.files())
-			}
-			files := slices.DeleteFunc(v.files(), func(name string) bool { return strings.HasPrefix(name, ".verification-new") })
-			there := s.Current().File == name
-			if there {
-				whole++
-			}
-			if there != slices.Equal(files, want) || !there && len(files) > 0 {
-				t.Errorf("step %d: the current board is %s, and there are %q", at, s.Current().File, files)
-			}
-			if !there {
-				// A process that is killed outright leaves what it was writing.
-				if err := os.MkdirAll(filepath.Join(v.content, ".verification-new1", "more"), 0o700); err != nil {
-					t.Fatal(err)
-				}
-				if err := writeVerification(v.content, name, written); err != nil || !slices.Equal(v.files(), want) {
-					t.Errorf("after step %d it is not written again: %v, %q", at, err, v.files())
-				}
-			}
-		}
-	}
-}
-
-// A verification that was decided does not write over another file.
-func TestVerifyKeepsFiles(t *testing.T) {
-	v := newVerification(t)
-	path := filepath.Join(v.content, board)
-	if err := os.WriteFile(path, []byte("mine"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	err := writeVerification(v.content, "2027-03-01", []contentFile{{"verifications/2027-03-01.yaml", []byte("a")}, {board, []byte("b")}})
-	if err == nil || !strings.Contains(err.Error(), board+" is another one already") {
-		t.Errorf("written: %v", err)
-	}
-	if text, _ := os.ReadFile(path); string(text) != "mine" {
-		t.Errorf("the file holds %q", text)
 	}
 }
 

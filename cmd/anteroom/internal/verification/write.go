@@ -1,0 +1,140 @@
+package verification
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"anteroom/edge/native/disk"
+)
+
+// Names in a content folder beside the content. The loader does not read names that begin with a dot.
+const (
+	decidedFolder  = ".verification"      // a verification that is decided, and not yet in its place
+	stagingPattern = ".verification-new*" // one that is being written
+	LockName       = ".verification-lock"
+)
+
+// Lock keeps others from verifying the same content until unlock is called, or the process ends.
+func Lock(content string) (unlock func(), err error) {
+	f, err := disk.LockFile(filepath.Join(content, LockName))
+	switch {
+	case errors.Is(err, disk.ErrLocked):
+		return nil, fmt.Errorf("lock %s: another verification of it is running (end that one first)", content)
+	case err != nil:
+		return nil, fmt.Errorf("lock the content: %w (the folder must be writable)", err)
+	}
+	// The file stays: another process may be about to lock it.
+	return func() { f.Close() }, nil
+}
+
+// File is a file of a content folder.
+type File struct {
+	Name string // with slashes, relative to the folder
+	Text []byte
+}
+
+// Write puts the files of a verification into a content folder: all of them or, if it fails or is killed
+// before they are complete on the disk, none. If it is killed after that, Finish does the rest. The caller
+// holds the lock.
+func Write(content string, files []File) (err error) {
+	state := "nothing was written"
+	defer func() {
+		if err != nil {
+			err = fmt.Errorf("write verification: %w (%s)", err, state)
+		}
+	}()
+	old, err := filepath.Glob(filepath.Join(content, stagingPattern))
+	if err != nil {
+		return err
+	}
+	for _, folder := range old { // of processes that were killed
+		if err := os.RemoveAll(folder); err != nil {
+			return err
+		}
+	}
+	staging, err := os.MkdirTemp(content, stagingPattern)
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(staging) // unless it has become decidedFolder
+	for _, file := range files {
+		path := filepath.Join(staging, strings.ReplaceAll(file.Name, "/", "_"))
+		if err := errors.Join(disk.WriteNew(path, file.Text), os.Chmod(path, 0o644)); err != nil {
+			return err
+		}
+	}
+	if err := disk.SyncFolder(staging); err != nil {
+		return err
+	}
+	if err := os.Rename(staging, filepath.Join(content, decidedFolder)); err != nil {
+		return err
+	}
+	state = "it is decided: run anteroom verify to finish it"
+	if err := disk.SyncFolder(content); err != nil {
+		return err
+	}
+	return Finish(content)
+}
+
+// Unfinished reports whether a content folder holds a verification that is decided and whose files are
+// not all in their places. Only Finish may move them: a command that reads refuses such a folder.
+func Unfinished(content string) (bool, error) {
+	_, err := os.Lstat(filepath.Join(content, decidedFolder))
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// Finish moves the files of a decided verification to their places, if a process was killed before it did
+// so. The caller holds the lock.
+func Finish(content string) (err error) {
+	defer func() {
+		if err != nil {
+			err = fmt.Errorf("finish a verification: %w", err)
+		}
+	}()
+	decided := filepath.Join(content, decidedFolder)
+	entries, err := os.ReadDir(decided)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	for _, entry := range entries {
+		folder, base, _ := strings.Cut(entry.Name(), "_")
+		if err := move(filepath.Join(decided, entry.Name()), filepath.Join(content, folder, base)); err != nil {
+			return err
+		}
+	}
+	if err := os.Remove(decided); err != nil {
+		return err
+	}
+	return disk.SyncFolder(content)
+}
+
+// move moves a file to a free name and syncs its new folder.
+func move(from, to string) error {
+	if err := os.MkdirAll(filepath.Dir(to), 0o777); err != nil {
+		return err
+	}
+	if there, err := os.ReadFile(to); err == nil {
+		text, err := os.ReadFile(from)
+		if err != nil {
+			return err
+		}
+		if !bytes.Equal(there, text) {
+			return fmt.Errorf("%s exists and differs (move it away, and put %s there)", to, from)
+		}
+	}
+	if err := os.Rename(from, to); err != nil {
+		return err
+	}
+	return disk.SyncFolder(filepath.Dir(to))
+}
