@@ -66,7 +66,8 @@ node_tool() {
   PATH="$PWD/build/npm/node_modules/.bin:$PATH" "$@"
 }
 
-# documents checks the published documents, and the types of the worker's JavaScript, with npm tools.
+# documents checks the published documents, and the types of the worker's JavaScript, with npm
+# tools.
 documents() {
   local pages
   mapfile -t pages < <(git ls-files -- 'public/*.html')

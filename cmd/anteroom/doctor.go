@@ -101,8 +101,8 @@ func (o *doctorOptions) examine(ctx context.Context, t *cli.Terminal) (r doctor.
 	return r
 }
 
-// documents loads the content and compares public/ with it, as generate --check does. It returns nil
-// if the content cannot be loaded.
+// documents loads the content and compares public/ with it, as generate --check does. It returns
+// nil if the content cannot be loaded.
 func (o *doctorOptions) documents(r *doctor.Report, t *cli.Terminal) *site.Site {
 	const check, fix = "content", "run anteroom generate --check"
 	s, output, err := loadAndGenerate(o.content)

@@ -6,13 +6,16 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"log/slog"
 	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
+	"testing/fstest"
 	"time"
 
 	"anteroom/cmd/anteroom/internal/cli"
@@ -22,21 +25,50 @@ import (
 	"anteroom/edge/turn"
 )
 
-// inContentFolder changes into a new folder with the project's content and its documents, and clears
-// what the environment says of keys and tokens.
+// inContentFolder changes into a new folder with the project's content and its documents, and
+// clears what the environment says of keys and tokens.
 func inContentFolder(t *testing.T) {
 	t.Helper()
 	dir := t.TempDir()
-	if err := os.CopyFS(filepath.Join(dir, "content"), os.DirFS("../../content")); err != nil {
+	t.Setenv("SOURCE_DATE_EPOCH", now)
+	made, err := generated()
+	if err == nil {
+		err = os.CopyFS(dir, made)
+	}
+	if err != nil {
 		t.Fatal(err)
 	}
 	t.Chdir(dir)
-	t.Setenv("SOURCE_DATE_EPOCH", now)
 	for _, variable := range []string{"CLOUDFLARE_API_TOKEN", "CLOUDFLARE_ACCOUNT_ID", "ANTEROOM_KEY", "ANTEROOM_KEY_FILE", "ANTEROOM_LOG_KEY", "ANTEROOM_LOG_KEY_FILE"} {
 		t.Setenv(variable, "")
 	}
-	operate(t, "generate")
 }
+
+// generated is the project's content with its documents, made once and kept in memory.
+var generated = sync.OnceValues(func() (fs.FS, error) {
+	dir, err := os.MkdirTemp("", "anteroom-content-")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(dir)
+	if err := os.CopyFS(filepath.Join(dir, contentFolder), os.DirFS("../../content")); err != nil {
+		return nil, err
+	}
+	args := []string{"generate", "--content", filepath.Join(dir, contentFolder), "--out", filepath.Join(dir, publicFolder)}
+	if code := run(args, nil, io.Discard, os.Stderr); code != cli.ExitOK {
+		return nil, fmt.Errorf("generate ends with %d", code)
+	}
+	files := fstest.MapFS{}
+	err = fs.WalkDir(os.DirFS(dir), ".", func(name string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		text, err := os.ReadFile(filepath.Join(dir, name))
+		files[name] = &fstest.MapFile{Data: text, Mode: 0o644}
+		return err
+	})
+	return files, err
+})
 
 // operate runs a command that must succeed, and gives what it prints.
 func operate(t *testing.T, args ...string) string {
@@ -68,8 +100,8 @@ func newStore(t *testing.T, statements ...string) {
 	}
 }
 
-// diagnose runs doctor and gives the findings that are not ok, a line for each. The exit code must fit
-// them.
+// diagnose runs doctor and gives the findings that are not ok, a line for each. The exit code must
+// fit them.
 func diagnose(t *testing.T, args ...string) (lines string) {
 	t.Helper()
 	var out, complaint bytes.Buffer

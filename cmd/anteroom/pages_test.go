@@ -64,8 +64,8 @@ func has(t *testing.T, said string, wanted ...string) {
 	}
 }
 
-// TestOperations runs the sh blocks of OPERATIONS.md in the folder of a new service. Two agents have
-// registered there, with addresses that could not be relayed, and one was vouched for.
+// TestOperations runs the sh blocks of OPERATIONS.md in the folder of a new service. Two agents
+// have registered there, with addresses that could not be relayed, and one was vouched for.
 func TestOperations(t *testing.T) {
 	list := blocks(string(mustRead(t, "../../OPERATIONS.md")), "sh")
 	dir := filepath.Join(t.TempDir(), "tern")
@@ -91,8 +91,8 @@ func TestOperations(t *testing.T) {
 	has(t, runBlocks(t, list), "erased 1 contact and 1 message", "everything is as it was verified", "1 message pending again", "ok      backups: ", "/scoreboard.json ")
 }
 
-// A command that the pages name is one of the program, with flags that it has; a file or a target of
-// make that they name is there.
+// A command that the pages name is one of the program, with flags that it has; a file or a target
+// of make that they name is there.
 func TestPagesAreTrue(t *testing.T) {
 	call := regexp.MustCompile(`(?:^|[|;&{(]|sudo|-u anteroom|[A-Z_]+=\S+) *anteroom((?: (?:"[^"]*"|'[^']*'|[^\s|;&(){}<>'"]+))*)`)
 	for page, least := range map[string]int{"OPERATIONS.md": 40, "README.md": 40, "CONTRIBUTING.md": 0, "SECURITY.md": 0} {

@@ -13,8 +13,8 @@ import (
 	"testing"
 )
 
-// TestReadme runs what README.md shows: make run, then every sh block against that server, in a copy
-// of the content.
+// TestReadme runs what README.md shows: make run, then every sh block against that server, in a
+// copy of the content.
 func TestReadme(t *testing.T) {
 	list := blocks(string(mustRead(t, "../../README.md")), "sh")
 	data := t.TempDir()

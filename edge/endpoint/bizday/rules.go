@@ -42,8 +42,8 @@ const (
 	jp                     // for Sunday the next day that is no national holiday; Saturday is lost
 )
 
-// years are the years in which a rule holds: only one, or all from from (0: the first) to to (0: the
-// last), except those in without.
+// years are the years in which a rule holds: only one, or all from from (0: the first) to to (0:
+// the last), except those in without.
 type years struct {
 	only, from, to int16
 	without        [3]int16

@@ -39,7 +39,8 @@ const (
 // Kinds are all of them.
 var Kinds = []Kind{AsOf, Board, Document, Key, Log, Schema}
 
-// Facts are what a service publishes, as far as it must not go back. The zero value publishes nothing.
+// Facts are what a service publishes, as far as it must not go back. The zero value publishes
+// nothing.
 type Facts struct {
 	AsOf        string            // date of the newest scoreboard
 	Documents   map[string]string // SHA-256 in hex of each document in the manifest, by path
@@ -222,7 +223,8 @@ func (f *Facts) AddManifest(text []byte) error {
 }
 
 // FromFolder are the facts of a folder of documents and the snapshot beside it. What does not exist
-// publishes nothing. Without a manifest that can be read, a board is what the folder has at its path.
+// publishes nothing. Without a manifest that can be read, a board is what the folder has at its
+// path.
 func FromFolder(public, snapshotFile string) (Facts, error) {
 	folder := os.DirFS(public)
 	var files []assets.File

@@ -60,8 +60,8 @@ func (r *Report) Err(check string, s Status, err error, fix string) {
 	}
 }
 
-// Print prints a line for each finding, or one JSON object. Its error ends the command if there is a
-// fault.
+// Print prints a line for each finding, or one JSON object. Its error ends the command if there is
+// a fault.
 func (r Report) Print(t *cli.Terminal, asJSON bool) error {
 	count := map[Status]int{}
 	for _, f := range r {

@@ -50,9 +50,9 @@ func Vacant(dir string) (string, error) {
 	return filepath.EvalSymlinks(absolute)
 }
 
-// Write makes the folder dir with the files of a service. dir does not exist, or is empty. Its files
-// are written beside it, and generate must accept their content: dir gets all of them, or stays as
-// it was. An error that lists faults of the content wraps site.Faults.
+// Write makes the folder dir with the files of a service. dir does not exist, or is empty. Its
+// files are written beside it, and generate must accept their content: dir gets all of them, or
+// stays as it was. An error that lists faults of the content wraps site.Faults.
 func Write(dir string, s *Service, now time.Time) error {
 	files, err := s.files(now)
 	if err != nil {
@@ -203,8 +203,8 @@ type deployment struct {
 	Migrations                  string // the folder of the migrations, for wrangler
 }
 
-// Dataset begins the names of the datasets of Analytics Engine. A query wants letters, digits and _,
-// and no digit first.
+// Dataset begins the names of the datasets of Analytics Engine. A query wants letters, digits and
+// _, and no digit first.
 func (d *deployment) Dataset() string {
 	name := strings.ReplaceAll(d.Worker, "-", "_")
 	if name[0] <= '9' {

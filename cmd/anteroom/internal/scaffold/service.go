@@ -63,8 +63,8 @@ func (s *Service) Questions() []*Question {
 
 func address(text string) string { return site.Wanted("email", text) }
 
-// serviceName accepts a line that a paragraph of Markdown can begin with, as paragraphs of the pages
-// do.
+// serviceName accepts a line that a paragraph of Markdown can begin with, as paragraphs of the
+// pages do.
 func serviceName(name string) string {
 	if want := oneLine(maxServiceName)(name); want != "" {
 		return want
