@@ -12,7 +12,7 @@ import (
 	"anteroom/edge/turn"
 )
 
-// Every request gets a well-formed answer that is no 5xx, and only an answer of 200 has effects.
+// Every request gets a well-formed answer that is not a 5xx, and only an answer of 200 has effects.
 func FuzzHandle(f *testing.F) {
 	for _, seed := range [][4]string{
 		{"POST", "/api/waitlist?dry_run=1", `{"agent_name":"ada","owner_email":"a@example.org"}`, "application/json"},

@@ -54,7 +54,7 @@ var allowed = []string{
 	"bytes", "cmp", "encoding/base64", "errors", "maps", "math/bits", "slices", "strconv", "strings", "unicode/utf8",
 }
 
-// sources parses every Go file of the module that is no test, by folder.
+// sources parses every Go file of the module that is not a test, by folder.
 func sources(t *testing.T) (*token.FileSet, map[string][]*ast.File) {
 	t.Helper()
 	set, files := token.NewFileSet(), map[string][]*ast.File{}
@@ -81,7 +81,7 @@ func sources(t *testing.T) (*token.FileSet, map[string][]*ast.File) {
 	}
 	for folder := range pure {
 		if len(files[folder]) == 0 {
-			t.Errorf("%s: no such package: mend the list of tiers", folder)
+			t.Errorf("%s: no such package: correct the list of tiers", folder)
 		}
 	}
 	return set, files
@@ -115,7 +115,7 @@ func TestArchitectureNamesEveryPackage(t *testing.T) {
 	}
 	for folder := range written {
 		if folder != "edge/endpoint/*" && len(files[folder]) == 0 {
-			t.Errorf("ARCHITECTURE.md names %s, which is no package", folder)
+			t.Errorf("ARCHITECTURE.md names %s, which is not a package", folder)
 		}
 	}
 }
@@ -188,7 +188,7 @@ func TestThePureCore(t *testing.T) {
 	}
 }
 
-// calls reports whether a call is of the named function of a package. The name "" stands for any
+// calls reports whether a call is of the named function of a package. The name "" is any
 // function.
 func calls(n *ast.CallExpr, pkg, name string) bool {
 	f, ok := n.Fun.(*ast.SelectorExpr)

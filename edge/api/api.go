@@ -110,7 +110,7 @@ type Operation struct {
 // Document is a document of the snapshot, with the checks and members that the edge adds.
 type Document struct {
 	ID    string                                // key in the snapshot
-	Check func(t *turn.Turn) *turn.Response     // gives the answer in the place of the document, or nil; a nil Check never does
+	Check func(t *turn.Turn) *turn.Response     // refuses the document, or gives nil; a nil Check never refuses
 	Tail  func(t *turn.Turn, w *jsondoc.Writer) // writes the members that depend on the turn; nil where there are none
 }
 
@@ -277,7 +277,7 @@ func (r *Route) Documents() []*Document {
 	return documents
 }
 
-// Protocol is the operation of a method that is a protocol of its own; nil where there is none.
+// Protocol is the operation of a method that is a protocol of its own, or nil.
 func (r *Route) Protocol(method string) *Operation {
 	for _, op := range r.Operations {
 		if op.Protocol && slices.Contains(op.Methods, method) {
@@ -287,7 +287,7 @@ func (r *Route) Protocol(method string) *Operation {
 	return nil
 }
 
-// Operation is the operation of a route with the given ID; nil where there is none.
+// Operation is the operation of a route with the given ID, or nil.
 func (r *Route) Operation(id string) *Operation {
 	for _, op := range r.Operations {
 		if op.ID == id {

@@ -84,7 +84,7 @@ func TestEveryAnswer(t *testing.T) {
 		seen := map[string]bool{}
 		for _, f := range r.Header {
 			if seen[f.Name] || f.Name != strings.ToLower(f.Name) {
-				t.Errorf("%s: header %s stands twice or is not lower-case", name, f.Name)
+				t.Errorf("%s: header %s is there twice or is not lower-case", name, f.Name)
 			}
 			seen[f.Name] = true
 		}
@@ -194,8 +194,8 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// A request that is at fault as a whole is told which of its names are no fields, and gets the
-// contract of the operation that it asked for, as far as that is known.
+// The answer to a request that is at fault as a whole names what is not a field, and has the
+// contract of the operation that was asked for, if that is known.
 func TestFaultsOfTheWhole(t *testing.T) {
 	h := edgetest.NewFake(t)
 	for _, c := range []struct {
@@ -494,7 +494,7 @@ func TestPrerenderedAnswersAreTheSame(t *testing.T) {
 }
 
 // An answer says what is left of the caller's allowance where the limiter knows. A caller who has
-// nothing left is told when to try again.
+// nothing left learns when to try again.
 func TestAllowance(t *testing.T) {
 	h := edgetest.NewFake(t)
 	for _, c := range []struct {
@@ -517,7 +517,8 @@ func TestAllowance(t *testing.T) {
 	}
 }
 
-// A request that is not read is told why. What it repeats of a header field is printable.
+// The answer to a request that is not read says why. What it repeats of a header field is
+// printable.
 func TestUnread(t *testing.T) {
 	h := edgetest.NewFake(t)
 	for _, c := range []struct{ target, media, body, want string }{

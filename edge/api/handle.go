@@ -21,12 +21,12 @@ const Window = 60
 // policyName is the name of the write limit in header fields.
 const policyName = "writes"
 
-// DryRun is the field that asks for everything but the writing. It stands in a body or in a query,
-// that of a POST included.
+// DryRun is the field that asks for everything but the writing. A body may have it, and so may a
+// query, that of a POST included.
 var DryRun = input.Field{Name: "dry_run", Type: input.Switch, Values: []string{"1"}}
 
 // ReadDryRun sets in.DryRun where an input asks for a dry run. query is the query of a POST, and
-// nil where there is none or where in is the query itself.
+// nil if the POST has none, or if in is the query itself.
 func ReadDryRun(in, query *input.Input) {
 	on, sent := in.Switch(&DryRun)
 	if query != nil {
@@ -246,8 +246,8 @@ func (a *API) Perform(t *turn.Turn, op *Operation, in *input.Input) *turn.Respon
 	return op.Handle(t, in)
 }
 
-// limited refuses a write of a caller who has nothing left of the allowance. It returns nil where
-// the write may go on, also because the limiter has failed.
+// limited refuses a write of a caller who has nothing left of the allowance. It returns nil if the
+// write is allowed, and also if the limiter has failed.
 func (a *API) limited(t *turn.Turn, limit turn.Limit, left *turn.Result) *turn.Response {
 	if left.Failure != turn.None {
 		return nil

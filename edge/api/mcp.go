@@ -12,7 +12,7 @@ type Tool struct {
 	Name      string   // without the prefix that the content gives; key of its wording in the content
 	Operation string   // ID of the operation
 	Requires  string   // a field that is optional for the operation and required by the tool; "" for none
-	Omits     string   // a field of the operation that is no argument of the tool; "" for none
+	Omits     string   // a field of the operation that is not an argument of the tool; "" for none
 	Renames   string   // a field of the operation that has the name As as an argument; "" for none
 	As        string   // the argument's name for the field Renames
 	Optional  []string // members that every answer has and the output schema does not require
@@ -60,7 +60,7 @@ const (
 	MCPPrompt  = "mcp:prompt:"
 )
 
-// Find is the operation with the given ID, and its route; nil where there is none.
+// Find is the operation with the given ID and its route, or nil.
 func Find(id string) (*Route, *Operation) {
 	for _, route := range Routes {
 		if op := route.Operation(id); op != nil {

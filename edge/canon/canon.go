@@ -1,7 +1,7 @@
 // Package canon makes canonical strings. A canonical string is the exact sequence of bytes that is
 // hashed for a registration or a charter, and signed for a receipt.
 //
-// It is the text that ECMAScript's JSON.stringify gives for an object whose keys stand in the
+// It is the text that ECMAScript's JSON.stringify gives for an object whose keys are in the
 // published order: no white space, non-ASCII left as it is, an absent optional field as null. So
 // one line of JavaScript or of Python rebuilds it:
 //
@@ -17,7 +17,7 @@ package canon
 
 import "anteroom/edge/jsondoc"
 
-// Identifiers of the rules. What a name stands for never changes: a changed rule gets a new name.
+// Identifiers of the rules. What a name means never changes: a changed rule gets a new name.
 const (
 	RegistrationRule = "waitlist-canon-v0"
 	CharterRule      = "org-charter-canon-v0"

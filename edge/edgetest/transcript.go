@@ -41,18 +41,18 @@ import (
 // must be a part of the answer's body: members that are not given are not compared, and arrays are
 // compared whole. A body "-" demands an empty body.
 //
-// A string "<id>", "<time>", "<sha256>" or "<any>" stands for any value of its kind, a string that
+// A string "<id>", "<time>", "<sha256>" or "<any>" is any value of its kind, a string that
 // begins with "~" is a regular expression, and ${ID} is the document of that ID in the snapshot. In
 // a request, "$body" is the body of the answer before.
 //
-// Settings may stand before the first exchange, each on a line of its own. "write-limit: N" sets
+// Settings may come before the first exchange, each on a line of its own. "write-limit: N" sets
 // the limit of writes a minute, "indexnow: URL" the only endpoint that the signal tells,
 // "receipt-key: KEY" the key that the content publishes as the current one ("none" for no key),
 // "log-lookup: PATH" where the look-up of the public log is, and "in-memory: no" says that the
 // transcript needs more than InMemory.
 //
 // go test ./edge/edgetest -update writes the answer of InMemory into a transcript where nothing
-// stands below the line "---".
+// is below the line "---".
 //
 //go:embed transcripts
 var transcripts embed.FS

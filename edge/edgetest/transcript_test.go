@@ -45,7 +45,7 @@ func TestTranscripts(t *testing.T) {
 	}
 }
 
-// text is the transcript as it stands in its file.
+// text is the transcript as its file has it.
 func (c *conversation) text() string {
 	parts := make([]string, len(c.exchanges))
 	for i, e := range c.exchanges {

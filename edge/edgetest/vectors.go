@@ -11,7 +11,7 @@ import (
 )
 
 // Vectors are the conformance vectors that are published, as a reader outside sees them. Package
-// vectors of the generator says what they mean. The tests that read them stand two folders below
+// vectors of the generator says what they mean. The tests that read them are two folders below
 // the top of the module.
 type Vectors struct {
 	Registrations, Charters, Receipts, Refused []Vector

@@ -24,16 +24,16 @@ type Field struct {
 	Name     string
 	Type     Type
 	Required bool
-	Min, Max int      // bounds of a string's code points, an integer's value, an array's length; a Max of 0 is no limit
+	Min, Max int      // bounds of a string's code points, an integer's value, an array's length; a Max of 0 sets no limit
 	Values   []string // the only values allowed; empty where any value is
 	Aliases  []string // other names for the same field
 	Items    []Field  // the members of each element of an Array
-	// QueryNames are the query parameters that stand for the field in a query, each of the form
+	// QueryNames are the query parameters that make up the field in a query, each of the form
 	// QueryForm. They are empty where the field is one parameter of its own name.
 	QueryNames  []string
 	QueryForm   string
 	Example     string // JSON text
-	Placeholder string // what stands for the caller's own words in a template; a value equal to it is refused
+	Placeholder string // what a template has for the caller's own words; a value equal to it is refused
 	BodyOnly    bool   // not to be given in a query
 	QueryOnly   bool   // not to be given in a body
 }

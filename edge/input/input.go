@@ -74,7 +74,7 @@ type Input struct {
 	Faults
 	FromQuery bool    // the fields are query parameters: all are strings
 	DryRun    bool    // the caller asks for everything but the writing
-	Fields    []Field // those of the operation: a name of another is no field
+	Fields    []Field // those of the operation: others are not known
 	Hint      string  // what the caller has probably meant, "" for no guess
 
 	path    string // the place of the object, with a dot at its end: "roster[2]."; "" for the outermost
@@ -110,8 +110,8 @@ func (in *Input) Merge(inner *Input) {
 	}
 }
 
-// Sent reports whether a field has a value, valid or not. Null is no value. White space alone is
-// none either, except as a JSON string in the place of an integer.
+// Sent reports whether a field has a value, valid or not. Null is not a value. Neither is
+// white space alone, except as a JSON string for an integer.
 func (in *Input) Sent(f *Field) bool {
 	for i := range in.members {
 		v := &in.members[i].Value
@@ -229,7 +229,7 @@ func (in *Input) Text(f *Field) string {
 }
 
 // text is the text of a member. present is false where the member is absent, null or blank, and
-// where it is no string, which is a fault.
+// where it is not a string, which is a fault.
 func (in *Input) text(field string, v *jsondoc.Value) (text string, present bool) {
 	switch v.Kind {
 	case jsondoc.Absent, jsondoc.Null:
@@ -431,7 +431,7 @@ func ParseBody(body []byte) *Input {
 }
 
 // ParseQuery reads a query string as HTML forms write it (application/x-www-form-urlencoded): "+"
-// stands for a space.
+// is a space.
 func ParseQuery(query string) *Input {
 	in := &Input{FromQuery: true}
 	for query != "" {

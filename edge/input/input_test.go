@@ -64,7 +64,7 @@ func TestText(t *testing.T) {
 	}
 }
 
-// A number is an integer of 32 bits, and stands as text in a query.
+// A number is an integer of 32 bits, and is text in a query.
 func TestNumbers(t *testing.T) {
 	optional := input.Field{Name: "n", Type: input.Integer, Min: 2}
 	required := optional
@@ -131,7 +131,7 @@ func TestMeanings(t *testing.T) {
 	}
 }
 
-// A blank value is sent to Has, and to Sent only in the place of a JSON integer. Null is sent to
+// A blank value is sent to Has, and to Sent only for a JSON integer. Null is sent to
 // neither.
 func TestSent(t *testing.T) {
 	text, number := input.Field{Name: "a", Type: input.Text}, input.Field{Name: "a", Type: input.Integer}

@@ -8,8 +8,8 @@ import (
 )
 
 // Missing adds the fault that a field is missing, or all of several fields of which one is needed.
-// Where a name was sent that is no field and is close to the name of such a field, the fault names
-// it.
+// Where a name was sent that is not a field and is close to the name of such a field, the fault
+// names it.
 func (in *Input) Missing(detail string, fields ...*Field) {
 	best, meant := far, ""
 	for i := range in.members {
@@ -48,7 +48,7 @@ func (in *Input) knows(sent string) (known bool) {
 }
 
 // meant asks whether a field was meant by a name that is close to the field's own; "" where there
-// is no such field.
+// is not such a field.
 func (in *Input) meant(sent string) (question string) {
 	best := far
 	for i := range in.Fields {

@@ -9,7 +9,7 @@ import (
 )
 
 // The fault of a missing field names the name that was sent and is closest to the field's own, if
-// one is close and is no field itself.
+// one is close and is not a field itself.
 func TestMeant(t *testing.T) {
 	fields := []input.Field{
 		{Name: "agent_name", Type: input.Name, Required: true},

@@ -61,7 +61,7 @@ func (e *Error) Unwrap() error { return e.Kind }
 // Kind is the kind of a Value.
 type Kind byte
 
-// The kinds. Absent is that of the zero Value, which stands for a missing member.
+// The kinds. Absent is that of the zero Value, a missing member.
 const (
 	Absent Kind = iota
 	Null
@@ -123,7 +123,7 @@ func Parse(doc []byte) (Value, error) {
 	return v, nil
 }
 
-// parser reads a document from its start. Once it has found a fault it stands at the end.
+// parser reads a document from its start. Once it has found a fault it is at the end.
 type parser struct {
 	doc   []byte
 	copy  string // a copy of doc: texts without escapes are parts of it
@@ -296,7 +296,7 @@ func (p *parser) digits() {
 	}
 }
 
-// text reads a string, and gives the characters that it stands for.
+// text reads a string, and gives its characters.
 func (p *parser) text() (text string) {
 	p.at++
 	start, plain := p.at, unescaped(p.doc[p.at:])
@@ -326,7 +326,7 @@ func (p *parser) unquote(start int) string {
 		if doc[at] == '\\' {
 			at++
 			p.at = at
-			if c := p.peek(); c != '"' && c != '\\' && c != '/' { // the escapes of these stand for the characters themselves
+			if c := p.peek(); c != '"' && c != '\\' && c != '/' { // these escapes are the characters themselves
 				n += p.escape(text[n:])
 				at = p.at
 				continue
@@ -340,8 +340,8 @@ func (p *parser) unquote(start int) string {
 	return string(text[:n])
 }
 
-// escape reads an escape whose backslash was read, and which does not stand for its own letter. It
-// writes into b the character that the escape stands for, and gives its length.
+// escape reads an escape whose backslash was read, and which is not its own letter. It
+// writes into b the character of the escape, and gives its length.
 func (p *parser) escape(b []byte) int {
 	start, c := p.at-1, p.peek()
 	if c == 'u' {
@@ -562,7 +562,7 @@ func appendQuoted(dst []byte, before byte, s string, behind byte) []byte {
 	return dst[:at]
 }
 
-// shortEscapes has the letter of the escape of each character before the space. 'u' stands for a
+// shortEscapes has the letter of the escape of each character before the space. 'u' is for a
 // character without a short escape.
 const shortEscapes = "uuuuuuuubtnufruuuuuuuuuuuuuuuuuu"
 

@@ -121,7 +121,7 @@ func TestAppendString(t *testing.T) {
 	}
 }
 
-// An escape is found wherever it stands in a text, and whatever stands beside it.
+// An escape is found anywhere in a text, and beside anything.
 func TestEscapesAnywhere(t *testing.T) {
 	for n := range 20 {
 		for c := range rune(0x80) {

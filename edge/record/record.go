@@ -17,8 +17,8 @@ import (
 // MaxName is the longest name of an agent, in code points.
 const MaxName = 80
 
-// NamePlaceholder stands for the name of the caller's own agent in a template. It has no
-// apostrophe, so that a template can stand in a command of a shell.
+// NamePlaceholder is what a template has for the name of the caller's own agent. It has no
+// apostrophe, so that a command of a shell can hold it.
 const NamePlaceholder = "<your agent name>"
 
 // WriteMembers writes the members that the answers of registrations and charters share. id is "" on
@@ -36,7 +36,7 @@ func WriteMembers(w *jsondoc.Writer, in *input.Input, id, now string, emailed bo
 
 // LogEntry is an action for respond.WriteActions: it leads to where the public log will have the
 // entry of a record, once a hand verification has counted it. The part behind the "#" is the hash
-// to find there. It is nil where there is no log, and on a dry run.
+// to find there. It is nil without a log, and on a dry run.
 func LogEntry(t *turn.Turn, id, payloadSHA256 string) []string {
 	folder := t.Snapshot.LogLookup
 	if folder == "" || id == "" {

@@ -17,8 +17,8 @@ func newTurn(host string) *turn.Turn {
 	return &turn.Turn{Snapshot: edgetest.Snapshot(), Now: edgetest.Now, Request: turn.Request{Method: "GET", Target: "/api/x", Host: host}}
 }
 
-// Lists that repeat what a caller sent have at most 50 entries. Their total is told only where some
-// entries are left out.
+// Lists that repeat what a caller sent have at most 50 entries. Their total is there only where
+// some entries are left out.
 func TestCapped(t *testing.T) {
 	for n, total := range map[int]string{0: "", 1: "", 49: "", 50: "", 51: "51", 99: "99"} {
 		var faults input.Faults
@@ -44,7 +44,7 @@ func TestCapped(t *testing.T) {
 	}
 }
 
-// A problem says what is wrong and where the contract stands. A 400 shows the contract of the
+// A problem says what is wrong and where the contract is. A 400 shows the contract of the
 // operation that was asked for.
 func TestProblem(t *testing.T) {
 	for _, c := range []struct {
@@ -107,7 +107,7 @@ func TestInvalid(t *testing.T) {
 	}
 }
 
-// A failed write is told as not recorded where that is certain, and as not known after a time-out.
+// A failed write was not recorded, or it is not known after a time-out.
 // A turn that cannot be finished is answered in its own words where it has any.
 func TestStoreFailed(t *testing.T) {
 	for failure, want := range map[turn.Failure]string{turn.Refused: "nothing was recorded", turn.Unavailable: "nothing was recorded", turn.Timeout: "is not known"} {

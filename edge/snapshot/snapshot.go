@@ -44,7 +44,7 @@ type Snapshot struct {
 	IndexNowKey   string   // "" where the service tells search engines nothing
 	IndexNowURLs  []string // of the search engines' endpoints
 	Sitemap       []string // the absolute addresses of the documents to index
-	LogLookup     string   // path that LookupDigits of a hash follow; "" where there is no public log
+	LogLookup     string   // path that LookupDigits of a hash follow; "" without a public log
 
 	WritesPerMinute int64 // for one client address; 0 is without limit
 	BatchMessages   int64

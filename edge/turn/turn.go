@@ -37,7 +37,7 @@
 // kind for each element, or drops it. No response waits for that.
 //
 // The result of an Exec says that the write is durable, and no response is given before that
-// result. So a write that a caller was told of survives a loss of power.
+// result. So an answered write survives a loss of power.
 //
 // # Prepared responses
 //
@@ -129,7 +129,7 @@ func (r *Request) Get(name string) string {
 type HostInfo struct {
 	Extra     []string // host names to answer for besides those of the snapshot and loopback
 	Client    string   // address of the caller, "" when unknown
-	PublicKey string   // base64 of the raw public half of the signing key, "" when there is none
+	PublicKey string   // base64 of the raw public half of the signing key, "" without one
 	KeyFault  bool     // a signing key is configured and cannot be used: no receipt is minted
 	Limiter   bool     // whether there is a rate limiter
 	Port      int      // where the host listens, for its address on loopback; 0 when unknown
@@ -145,7 +145,7 @@ type Turn struct {
 	Journal  []Result // the results of all effects performed so far, in the order asked
 
 	// ContractURL is the path of the endpoint that the request reached, and Operation the ID of the
-	// operation whose contract a 400 shows. They are "" where there is none.
+	// operation whose contract a 400 shows. They are "" for none.
 	ContractURL string
 	Operation   string
 	// Failed is the answer where the host cannot take the turn to its end. Where Failed is nil,
@@ -302,7 +302,7 @@ func (t *Turn) Origin() string {
 	return "http://" + host
 }
 
-// IsLoopback reports whether a machine reaches itself by this host name. An IPv6 address stands
+// IsLoopback reports whether a machine reaches itself by this host name. An IPv6 address is
 // without brackets.
 func IsLoopback(host string) bool {
 	return host == "localhost" || host == "127.0.0.1" || host == "::1"

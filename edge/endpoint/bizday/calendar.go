@@ -35,7 +35,7 @@ func dayOf(weekday int) int { return mondayZero + weekday/5*7 + weekday%5 }
 // dayOfWeek is 0 for Monday, 5 for Saturday, 6 for Sunday.
 func dayOfWeek(day int) int { return (day - mondayZero) % 7 }
 
-// closing is one reason why a weekday is no business day.
+// closing is one reason why a weekday is not a business day.
 type closing struct {
 	weekday          int16
 	calendar, rule   uint8 // indexes into calendars and its rules
@@ -52,7 +52,7 @@ type book struct {
 	days      []placed // the days of the year that is being made
 }
 
-// year gives the closings of a year, in order of their weekdays. Those of one weekday stand in the
+// year gives the closings of a year, in order of their weekdays. Those of one weekday are in the
 // order in which the calendars were asked for.
 func (b *book) year(year int) []closing {
 	made := &b.years[year-FirstYear]
@@ -254,7 +254,7 @@ func (b *book) after(day, n int) (int, bool) {
 }
 
 func (b *book) before(day, n int) (int, bool) {
-	if n < 1 || n > lastDay-firstDay { // n < 1: the negation of the least int32 is no int32
+	if n < 1 || n > lastDay-firstDay { // n < 1: the negation of the least int32 is not an int32
 		return 0, false
 	}
 	first := weekday(firstDay)

@@ -2,7 +2,7 @@ package bizday
 
 import "anteroom/edge/civil"
 
-// Convention says which business day stands for a day that is not one.
+// Convention says which business day replaces a day that is not one.
 type Convention struct {
 	Name string
 	FpML string // its code in FpML's businessDayConventionScheme
@@ -29,8 +29,8 @@ func conventionNames() (names []string) {
 	return names
 }
 
-// roll gives the business day that a convention puts in the place of a day. A business day stands
-// for itself. roll gives false where the result, or a day that decides it, is outside the range.
+// roll gives the business day by which a convention replaces a day. A business day is its own. roll
+// gives false where the result, or a day that decides it, is outside the range.
 func (b *book) roll(day int, convention string) (int, bool) {
 	if convention == "unadjusted" || b.open(day) {
 		return day, true

@@ -29,7 +29,7 @@ const (
 	first, second, third, fourth, last = 1, 8, 15, 22, 25
 )
 
-// substitute says which weekday is closed in the place of a day on a weekend. Other rules may close
+// substitute says which weekday is closed instead of a day on a weekend. Other rules may close
 // that weekday anyway.
 type substitute uint8
 
@@ -39,7 +39,7 @@ const (
 	sun                    // for Sunday the Monday after; Saturday is lost
 	mon                    // the Monday after
 	next                   // the next weekday that is not closed already
-	jp                     // for Sunday the next day that is no national holiday; Saturday is lost
+	jp                     // for Sunday the next day that is not a national holiday; Saturday is lost
 )
 
 // years are the years in which a rule holds: only one, or all from from (0: the first) to to (0:
@@ -60,7 +60,7 @@ type calendar struct {
 }
 
 // calendars are all calendars, in the order of the documentation. In a calendar whose substitutes
-// depend on each other, a rule whose day comes later in the year stands earlier.
+// depend on each other, a rule whose day comes later in the year comes earlier in the table.
 var calendars = []calendar{
 	{"us-federal", []rule{ // 5 U.S.C. 6103(a); substitutes 6103(b) and Executive Order 11582
 		{"New Year's Day", fixed, 1, 1, us, years{}},

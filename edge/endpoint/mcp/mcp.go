@@ -348,7 +348,7 @@ func (a *answers) called(m *message, r *turn.Response) {
 	})
 }
 
-// refusal is what a client needs of a problem: what is wrong, and where the contract stands. It has
+// refusal is what a client needs of a problem: what is wrong, and where the contract is. It has
 // the input schema of the tool.
 func refusal(problem []byte) string {
 	v, _ := jsondoc.Parse(problem)

@@ -61,7 +61,7 @@ func TestNegotiation(t *testing.T) {
 	}
 }
 
-// In the largest batch, ten writes of three effects each stand among forty verifications. One relay
+// In the largest batch, ten writes of three effects each are among forty verifications. One relay
 // gives no answer, one write has a fault, and one is not recorded. All others are done once each,
 // in order, and within the rounds of a turn.
 func TestLargestBatch(t *testing.T) {
@@ -286,7 +286,7 @@ func TestLoad(t *testing.T) {
 	}
 }
 
-// A prompt's argument that must be JSON is told what is wrong with it.
+// A prompt's argument that must be JSON learns what is wrong with it.
 func TestPromptFaults(t *testing.T) {
 	for receipt, want := range map[string]string{
 		`{\"a\"`: `{"field":"receipt","code":"invalid_json","detail":"must be the JSON text of an object: parse JSON at byte 4: not valid JSON"}`,

@@ -40,7 +40,7 @@ func observe(t *turn.Turn, taken []*message) (observed []turn.Observation) {
 }
 
 // clientName is the name in what a client says of itself, cut as all that repeats a caller's words.
-// It is "" where there is none.
+// It is "" if it has none.
 func clientName(info *jsondoc.Value) string {
 	name := info.Get("name")
 	if name.Kind != jsondoc.String {

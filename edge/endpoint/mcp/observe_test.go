@@ -21,7 +21,7 @@ func modern(method, members, info string) string {
 	return request(1, method, `{`+members+`"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{},"io.modelcontextprotocol/clientInfo":`+info+`}}`)
 }
 
-// What was observed is told of each message that was not refused, with the name that its client
+// An observation is made of each message that was not refused, with the name that its client
 // gives.
 func TestObserved(t *testing.T) {
 	const initialized = `{"jsonrpc":"2.0","method":"notifications/initialized"}`

@@ -74,7 +74,7 @@ func value(in *input.Input, f *input.Field) string {
 	return ""
 }
 
-// fill makes a text of its parts: strings, and objects that stand for an argument each. An argument
+// fill makes a text of its parts: strings, and objects that name an argument each. An argument
 // whose value is "" is absent, and the content gives the words in its place.
 func fill(parts *jsondoc.Value, arguments []input.Field, values []string) string {
 	var text strings.Builder

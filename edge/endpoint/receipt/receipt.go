@@ -104,7 +104,7 @@ type Verdict struct {
 	IgnoredTotal  int      `json:"ignored_fields_total,omitempty" doc:"How many there were, where ignored_fields leaves some out."`
 }
 
-// Standing is how the key that a host signs with stands to the one that the content publishes.
+// Standing compares the key that a host signs with to the one that the content publishes.
 type Standing int
 
 // The standings. A host mints signed receipts in the first two, unsigned ones in the next two, and
@@ -152,7 +152,7 @@ var statuses = [...]string{
 // String says in words whether receipts are signed.
 func (s Standing) String() string { return statuses[s] }
 
-// signingKey is the key that receipts are signed with, and how it stands. The key is "" where none
+// signingKey is the key that receipts are signed with, and its standing. The key is "" where none
 // are signed.
 func signingKey(t *turn.Turn) (string, Standing) {
 	standing := StandingOf(&t.Host, t.Snapshot)
@@ -326,7 +326,7 @@ type checks struct {
 	key                              string
 	recomputed                       string
 	problems                         []string
-	effect                           *turn.Verify // the check of the signature; nil where there is none to make
+	effect                           *turn.Verify // the check of the signature; nil if none is due
 }
 
 func (c *checks) problem(text string) { c.problems = append(c.problems, text) }
@@ -354,7 +354,7 @@ type members struct {
 	next int    // where a search begins: most receipts keep the order in which they were minted
 }
 
-// get is the value of the member with this name; of kind Absent where there is none.
+// get is the value of the member with this name; of kind Absent if it is missing.
 func (m *members) get(name string) *jsondoc.Value {
 	for range m.all {
 		i := m.next

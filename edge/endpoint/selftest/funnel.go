@@ -128,7 +128,7 @@ func has(v *jsondoc.Value, names ...string) bool {
 	return !slices.ContainsFunc(names, func(name string) bool { return v.Get(name).Text == "" })
 }
 
-// number is the value of an integer; -1 where the value is no integer.
+// number is the value of an integer; -1 for any other value.
 func number(v *jsondoc.Value) int {
 	if n, ok := input.ParseInteger(v.Text); ok && v.Kind == jsondoc.Number {
 		return n

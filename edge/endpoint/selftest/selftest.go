@@ -74,7 +74,7 @@ func writeStatus(w *jsondoc.Writer, name string, r *turn.Result) {
 	w.Int(name, int64(r.Status))
 }
 
-// unanswered says why there is no answer; "" where there is one.
+// unanswered says why an answer is missing; "" if it is there.
 func unanswered(r *turn.Result) string {
 	switch r.Failure {
 	case turn.None:

@@ -18,7 +18,7 @@ import (
 // Limits of the content (indexnow.org/documentation: at most 10,000 addresses at once).
 const (
 	MaxURLs      = 10_000
-	MaxEndpoints = turn.MaxEffects // all endpoints are told in one round
+	MaxEndpoints = turn.MaxEffects // one round tells all endpoints
 )
 
 // Times, in seconds but for KeepDays.

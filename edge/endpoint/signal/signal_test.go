@@ -69,7 +69,7 @@ func (w *world) sql(text string, args ...any) [][]any {
 	return r.Rows[0]
 }
 
-// ask sends a request to a host. The clock stands at w.now.
+// ask sends a request to a host. The time is w.now.
 func (w *world) ask(method, target, host string, headers ...turn.Header) *turn.Response {
 	w.Fetches = nil
 	return w.Run(&turn.Turn{Request: turn.Request{Method: method, Target: target, Host: host, Header: headers}, Now: w.now, Host: w.Host}, w.Edge.Handle)
@@ -398,7 +398,7 @@ func TestWhereFiringWorks(t *testing.T) {
 	}
 }
 
-// Only a GET with fire=1 that is no speculative request fires. It counts as a write.
+// Only a GET with fire=1 that is not a speculative request fires. It counts as a write.
 func TestWhatFires(t *testing.T) {
 	for _, c := range []struct {
 		method, target string

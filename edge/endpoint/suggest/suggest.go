@@ -101,7 +101,7 @@ func Kind(text string) string {
 	return "suggestion"
 }
 
-// message is the mail to the operator. The agent's words stand in its text as quoted data, and in
+// message is the mail to the operator. The agent's words are in its text as quoted data, and in
 // no header field.
 func message(t *turn.Turn, id, kind, text, address, name, hash string) turn.Message {
 	if address == "" {

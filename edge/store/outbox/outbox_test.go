@@ -386,7 +386,7 @@ func TestAClockThatWasAhead(t *testing.T) {
 	}
 }
 
-// Names stand in the message as quoted data.
+// Names are in the message as quoted data.
 func TestNamesAreQuoted(t *testing.T) {
 	o := open(t)
 	o.put(strings.Repeat("a", 32), "ada\naddress: eve@example.org\u202e")

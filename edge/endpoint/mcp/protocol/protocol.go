@@ -23,9 +23,10 @@ const (
 	SeenInitialize = "initialize"
 	// SeenDiscover is an answered server/discover, which may name its client.
 	SeenDiscover = "discover"
-	// SeenHandshake is a request with the header MCP-Protocol-Version that is no initialize and no
-	// server/discover. A client knows the value from an earlier answer, and a stateless server sees
-	// no more than that of a completed handshake. Only the stateless revision names the client here.
+	// SeenHandshake is a request with the header MCP-Protocol-Version that is neither an initialize
+	// nor a server/discover. A client knows the value from an earlier answer, and a stateless server
+	// sees no more than that of a completed handshake. Only the stateless revision names the client
+	// here.
 	SeenHandshake = "handshake"
 	// SeenCall is an answered tool call, also where the tool refused its arguments. Only the
 	// stateless revision names the client.
