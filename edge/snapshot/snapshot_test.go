@@ -2,9 +2,7 @@ package snapshot_test
 
 import (
 	"bytes"
-	"os"
 	"reflect"
-	"regexp"
 	"strings"
 	"testing"
 
@@ -30,32 +28,6 @@ func TestRoundTrip(t *testing.T) {
 	}
 	if !bytes.HasSuffix(text, []byte("}\na\t[]\nb\t{\"b\":\"\\n\"}\n")) {
 		t.Errorf("the documents are not sorted: %s", text)
-	}
-}
-
-// TestPackageComment reads the example of the package comment as a snapshot.
-func TestPackageComment(t *testing.T) {
-	source, err := os.ReadFile("snapshot.go")
-	if err != nil {
-		t.Fatal(err)
-	}
-	text := string(example().Encode())
-	shown := regexp.MustCompile(`(?m)^//\t(.*)$`).FindAllStringSubmatch(string(source), -1)
-	if len(shown) != 3 {
-		t.Fatalf("the example has %d lines", len(shown))
-	}
-	for i, name := range regexp.MustCompile(`"\w+":`).FindAllString(shown[0][1], -1) {
-		if at := strings.Index(text, name); at < 0 {
-			t.Errorf("there is no %s", name)
-		} else if i == 0 && at != 1 {
-			t.Errorf("%s is not the first", name)
-		}
-	}
-	documents := strings.ReplaceAll(shown[1][1]+"\n"+shown[2][1]+"\n", "…", "")
-	facts, _, _ := strings.Cut(text, "\n")
-	s, err := snapshot.Decode([]byte(facts + "\n" + documents))
-	if err != nil || len(s.Documents) != 2 || !strings.Contains(shown[0][1], `"`+snapshot.Format+`"`) {
-		t.Errorf("%v %v", s, err)
 	}
 }
 

@@ -10,7 +10,6 @@ import (
 	"anteroom/edge"
 	"anteroom/edge/api"
 	"anteroom/edge/edgetest"
-	"anteroom/edge/endpoint/mcp/protocol"
 	"anteroom/edge/respond"
 	"anteroom/edge/snapshot"
 	"anteroom/edge/turn"
@@ -31,16 +30,6 @@ func TestIDs(t *testing.T) {
 		r := h.Do("POST", "/api/mcp", `{"jsonrpc":"2.0","id":`+id+`,"method":"ping"}`)
 		if got, want := string(r.Body), `{"jsonrpc":"2.0","id":`+id+`,"result":{}}`; got != want {
 			t.Errorf("got %s, want %s", got, want)
-		}
-	}
-}
-
-// Every method that the server names is answered, without a handshake before it.
-func TestMethods(t *testing.T) {
-	for _, method := range protocol.Methods {
-		r := edgetest.NewFake(t).Do("POST", "/api/mcp", `{"jsonrpc":"2.0","id":1,"method":"`+method+`"}`)
-		if r.Status != 200 || strings.Contains(string(r.Body), "-32601") {
-			t.Errorf("%s: %d %s", method, r.Status, r.Body)
 		}
 	}
 }

@@ -428,11 +428,3 @@ func TestWhatFires(t *testing.T) {
 		}
 	}
 }
-
-func TestFireIsLimited(t *testing.T) {
-	w := newWorld(t, nil)
-	w.Left = 0
-	if r := w.fire(); r.Status != 429 || len(w.Fetches) != 0 || len(w.Statements) != 0 {
-		t.Errorf("%d %s", r.Status, r.Body)
-	}
-}

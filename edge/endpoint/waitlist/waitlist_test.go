@@ -36,26 +36,3 @@ func TestRegistration(t *testing.T) {
 		t.Error("relayed before the answer")
 	}
 }
-
-// Without an address the registration alone is stored. It may have a name, a key or both.
-func TestWithoutAddress(t *testing.T) {
-	for _, c := range []struct {
-		method, target, body string
-		name, key            any
-	}{
-		{"POST", "/api/waitlist", `{"agent_name":"ada"}`, "ada", nil},
-		{"POST", "/api/waitlist", `{"pubkey":"MCow","owner_email":""}`, nil, "MCow"},
-		{"GET", "/api/waitlist?agent_name=ada&pubkey=MCow", "", "ada", "MCow"},
-	} {
-		h := edgetest.NewFake(t)
-		r := h.Do(c.method, c.target, c.body)
-		body := edgetest.Decode(t, r)
-		if r.Status != 200 || body["converted"] != true || body["recorded"] != true || body["email_on_file"] != false ||
-			!reflect.DeepEqual(body["registration"], map[string]any{"agent_name": c.name, "pubkey": c.key}) {
-			t.Errorf("%s %s: %d %s", c.target, c.body, r.Status, r.Body)
-		}
-		if len(h.Statements) != 1 || !reflect.DeepEqual(h.Statements[0].Args[2:4], []any{c.name, c.key}) {
-			t.Errorf("%s %s: statements %v", c.target, c.body, h.Statements)
-		}
-	}
-}
