@@ -1,0 +1,257 @@
+package cloudflare
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/cloudflare/cloudflare-go/v6/accounts"
+	"github.com/cloudflare/cloudflare-go/v6/option"
+	"github.com/cloudflare/cloudflare-go/v6/shared"
+)
+
+// The variables that wrangler takes from its environment.
+const (
+	TokenVariable   = "CLOUDFLARE_API_TOKEN"
+	AccountVariable = "CLOUDFLARE_ACCOUNT_ID"
+	baseVariable    = "CLOUDFLARE_API_BASE_URL"
+)
+
+// Permissions of an API token, as Cloudflare's dashboard calls them.
+const (
+	permissionD1        = "Account, D1, Edit (D1, Read is enough to read)"
+	permissionAnalytics = "Account, Account Analytics, Read"
+	permissionAccounts  = "Account, Account Settings, Read"
+)
+
+// Permissions is what the token of a deployment needs.
+const Permissions = "Account, Workers Scripts, Edit; Account, D1, Edit; Zone, Workers Routes, Edit"
+
+const (
+	longestCall = time.Minute // D1 ends a query after 30 seconds
+	tries       = 4           // of a call that reads
+)
+
+// pause is half of the time before a call is repeated; it doubles each time.
+var pause = 250 * time.Millisecond
+
+var accountID = regexp.MustCompile(`^[0-9A-Za-z_-]+$`)
+
+// client calls the API for one account.
+type client struct {
+	http    *http.Client
+	base    *url.URL
+	token   string
+	account string
+}
+
+// connect makes a client from the environment. account is what wrangler.toml names, or "": then it
+// is that of CLOUDFLARE_ACCOUNT_ID, or the token's only one.
+func connect(ctx context.Context, account, permission string) (*client, error) {
+	c := &client{token: strings.TrimSpace(os.Getenv(TokenVariable)), account: cmp.Or(account, strings.TrimSpace(os.Getenv(AccountVariable)))}
+	c.http = &http.Client{
+		Timeout:       longestCall,
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }, // the token is for the API alone
+	}
+	var faults []error
+	if c.token == "" || strings.ContainsFunc(c.token, func(r rune) bool { return r <= ' ' || r > '~' }) {
+		faults = append(faults, fmt.Errorf("%s is not set, or is not a token (create an API token with the permission %s in Cloudflare's dashboard)",
+			TokenVariable, permission))
+	}
+	if c.account != "" && !accountID.MatchString(c.account) {
+		faults = append(faults, fmt.Errorf("wrangler.toml or %s has the account %q, which is not an account id", AccountVariable, c.account))
+	}
+	var err error
+	c.base, err = url.Parse(strings.TrimSuffix(cmp.Or(os.Getenv(baseVariable), "https://api.cloudflare.com/client/v4"), "/"))
+	if err != nil || c.base.Host == "" || c.base.Scheme != "https" && !isLoopback(c.base.Hostname()) {
+		faults = append(faults, fmt.Errorf("%s is not an https URL (leave it unset for Cloudflare's own API)", baseVariable))
+	}
+	if err := errors.Join(faults...); err != nil || c.account != "" {
+		return c, err
+	}
+	list, err := accounts.NewAccountService(c.reading()...).List(ctx, accounts.AccountListParams{})
+	if err == nil && len(list.Result) != 1 {
+		err = fmt.Errorf("the token in %s has %d accounts", TokenVariable, len(list.Result))
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%w (set %s, or account_id in wrangler.toml)", c.explain("ask for the token's accounts", permissionAccounts, err), AccountVariable)
+	}
+	c.account = list.Result[0].ID
+	return c, nil
+}
+
+// isLoopback reports whether a host is this machine, so that the token does not leave it.
+func isLoopback(host string) bool {
+	ip := net.ParseIP(host)
+	return host == "localhost" || ip != nil && ip.IsLoopback()
+}
+
+// set sets a field of the parameters of a call.
+func set[T any](value *T, present *bool, v T) { *value, *present = v, true }
+
+// failure is an answer of the API that refuses a call, or its lack.
+type failure struct {
+	status int                // 0 if there was no answer
+	faults []shared.ErrorData // in the words of Cloudflare
+	err    error              // why there is no answer that can be read
+}
+
+func (f *failure) Unwrap() error { return f.err }
+
+func (f *failure) Error() string {
+	switch {
+	case f.status == 0:
+		return f.err.Error()
+	case f.err != nil:
+		return fmt.Sprintf("Cloudflare answered %d: %v", f.status, f.err)
+	}
+	text := fmt.Sprintf("Cloudflare answered %d", f.status)
+	for _, fault := range f.faults[:min(3, len(f.faults))] {
+		if fault.Code != 0 {
+			text += fmt.Sprintf(", code %d", fault.Code)
+		}
+		text += fmt.Sprintf(": %.200q", fault.Message) // quoted, as it goes to a terminal
+	}
+	return text
+}
+
+// has reports whether the answer has one of the codes.
+func (f *failure) has(codes ...int64) bool {
+	return slices.ContainsFunc(f.faults, func(fault shared.ErrorData) bool { return slices.Contains(codes, fault.Code) })
+}
+
+// passing reports whether another try may go better.
+func (f *failure) passing() bool {
+	return f.status == 0 && !errors.Is(f.err, context.Canceled) || f.status == 408 || f.status == 429 || f.status >= 500 ||
+		errors.Is(f.err, errNoAnswer)
+}
+
+// denied reports whether the token may not make a call.
+func denied(err error) bool {
+	var f *failure
+	return errors.As(err, &f) && (f.status == http.StatusForbidden || f.status == http.StatusUnauthorized)
+}
+
+// errNoAnswer is the error of an answer that cannot be read. It holds nothing of the answer.
+var errNoAnswer = errors.New("the answer is cut off, or not what Cloudflare's API answers")
+
+// writing are the options of a call that may change something: it is made once.
+func (c *client) writing() []option.RequestOption { return c.options(1) }
+
+// reading are the options of a call that reads: it is repeated if it fails in passing.
+func (c *client) reading() []option.RequestOption { return c.options(tries) }
+
+func (c *client) options(tries int) []option.RequestOption {
+	return []option.RequestOption{
+		option.WithBaseURL(c.base.String()), option.WithHTTPClient(c.http), option.WithAPIToken(c.token), option.WithMaxRetries(0),
+		option.WithMiddleware(func(request *http.Request, next option.MiddlewareNext) (*http.Response, error) {
+			for try := 1; ; try++ {
+				response, err := c.judge(next(request))
+				var f *failure
+				if !errors.As(err, &f) || !f.passing() || try >= tries {
+					return response, err
+				}
+				select {
+				case <-request.Context().Done():
+					return response, err
+				case <-time.After(pause << try):
+				}
+				if request.GetBody != nil {
+					request.Body, _ = request.GetBody() // a buffer, which does not fail
+				}
+			}
+		}),
+	}
+}
+
+// judge makes an answer that is not a good one a failure.
+func (c *client) judge(response *http.Response, err error) (*http.Response, error) {
+	if err != nil {
+		var wrapped *url.Error
+		if errors.As(err, &wrapped) {
+			err = wrapped.Err
+		}
+		return response, &failure{err: err}
+	}
+	body, err := io.ReadAll(response.Body)
+	response.Body.Close()
+	response.Body = io.NopCloser(bytes.NewReader(body))
+	var answer struct {
+		Errors []shared.ErrorData `json:"errors"`
+	}
+	f := &failure{status: response.StatusCode}
+	if err != nil || json.Unmarshal(body, &answer) != nil {
+		f.err = errNoAnswer
+		if f.status >= 400 {
+			f.err = errors.New(http.StatusText(f.status))
+		}
+		if f.status >= 400 && strings.HasPrefix(response.Header.Get("Content-Type"), "text/plain") {
+			f.err = fmt.Errorf("%.200q", body) // as Analytics Engine answers
+		}
+		return response, f
+	}
+	for _, fault := range answer.Errors {
+		fault.Message = strings.ReplaceAll(fault.Message, c.token, "…")
+		f.faults = append(f.faults, fault)
+	}
+	if f.status >= 400 || len(f.faults) > 0 {
+		return response, f
+	}
+	return response, nil
+}
+
+// explain says what failed, and what to do about it. err may be nil.
+func (c *client) explain(what, permission string, err error) error {
+	if err == nil {
+		return nil
+	}
+	f := &failure{}
+	if !errors.As(err, &f) {
+		return fmt.Errorf("%s: %w", what, err)
+	}
+	next := ""
+	switch {
+	case errors.Is(f.err, context.Canceled):
+	case f.has(10034):
+		next = " (verify the e-mail address of the account in Cloudflare's dashboard)"
+	case f.has(10089):
+		next = " (enable Analytics Engine for the account in Cloudflare's dashboard)"
+	case denied(f), f.has(10000, 10001, 9106, 9109, 6003, 6111, 7403):
+		next = fmt.Sprintf(" (give the token in %s the permission %s, or name another account in %s)", TokenVariable, permission, AccountVariable)
+	case f.status == http.StatusTooManyRequests:
+		next = " (wait five minutes, and try again)"
+	case f.status == 0:
+		next = " (check the way from this machine to " + c.base.Host + ")"
+	case f.status < 400, f.status >= 500:
+		next = " (try again in some minutes; www.cloudflarestatus.com tells of incidents)"
+	}
+	return fmt.Errorf("%s: %w%s", what, f, next)
+}
+
+// ask makes a call for which the library has no method, and decodes its answer.
+func (c *client) ask(ctx context.Context, method, path, body string, into any) error {
+	address := c.base.String() + "/accounts/" + c.account + "/" + path
+	request, err := http.NewRequestWithContext(ctx, method, address, strings.NewReader(body))
+	if err != nil {
+		return err
+	}
+	request.Header.Set("Authorization", "Bearer "+c.token)
+	request.Header.Set("Content-Type", "text/plain")
+	response, err := c.judge(c.http.Do(request))
+	if err != nil {
+		return err
+	}
+	return json.NewDecoder(response.Body).Decode(into)
+}

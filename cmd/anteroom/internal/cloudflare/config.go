@@ -1,0 +1,258 @@
+// Package cloudflare is the operator's access to a service on Cloudflare. It deploys with wrangler,
+// reads the records in D1, and looks at the settings of the account and of the zones that would
+// spoil the service. What is deployed where is in wrangler.toml. The API token comes from the
+// environment, as for wrangler.
+//
+// No error holds the token, a receipt key or a record.
+package cloudflare
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"reflect"
+	"regexp"
+	"slices"
+	"strings"
+
+	"anteroom/edge/endpoint/health"
+	"anteroom/edge/native/disk"
+	"anteroom/generator/site"
+
+	"github.com/BurntSushi/toml"
+)
+
+// Environments of wrangler.toml with a meaning of their own. Every other one is the same service as
+// production, with its own store.
+const (
+	Production = "production" // the service at its canonical host
+	Apex       = "apex"       // the worker that redirects the bare domain
+)
+
+// Names that the code of the worker and wrangler.toml share.
+const (
+	databaseBinding = "DB"
+	datasetBinding  = "OBSERVED"
+	placeholderID   = "00000000-0000-0000-0000-" // begins the id of a database that is not created yet
+)
+
+var (
+	uuid        = regexp.MustCompile(`^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$`)
+	datasetName = regexp.MustCompile(`^[A-Za-z_][0-9A-Za-z_]*$`)
+)
+
+// Config is a wrangler.toml.
+type Config struct {
+	Path string
+
+	top environment
+	env map[string]environment
+}
+
+// environment is what wrangler.toml says at its top or of an environment, as far as it concerns this
+// program.
+type environment struct {
+	Name          string `toml:"name"`
+	Account       string `toml:"account_id"`
+	WorkersDev    *bool  `toml:"workers_dev"`
+	Observability *struct {
+		Redact bool `toml:"redact_query_string"`
+		Logs   struct {
+			Invocations *bool `toml:"invocation_logs"`
+		} `toml:"logs"`
+		Traces struct {
+			Enabled bool `toml:"enabled"`
+		} `toml:"traces"`
+	} `toml:"observability"`
+	Routes []struct {
+		Pattern string `toml:"pattern"`
+		Domain  bool   `toml:"custom_domain"`
+	} `toml:"routes"`
+	Vars   map[string]string `toml:"vars"`
+	Assets struct {
+		HTML           string   `toml:"html_handling"`
+		NotFound       string   `toml:"not_found_handling"`
+		RunWorkerFirst []string `toml:"run_worker_first"`
+	} `toml:"assets"`
+	Databases []struct {
+		Binding string `toml:"binding"`
+		Name    string `toml:"database_name"`
+		ID      string `toml:"database_id"`
+	} `toml:"d1_databases"`
+	Mail []struct {
+		Destination string   `toml:"destination_address"`
+		Senders     []string `toml:"allowed_sender_addresses"`
+	} `toml:"send_email"`
+	Limits []struct {
+		Namespace string `toml:"namespace_id"`
+		Simple    struct {
+			Limit  int `toml:"limit"`
+			Period int `toml:"period"`
+		} `toml:"simple"`
+	} `toml:"ratelimits"`
+	Services []struct {
+		Service string `toml:"service"`
+	} `toml:"services"`
+	Datasets []struct {
+		Binding string `toml:"binding"`
+		Name    string `toml:"dataset"`
+	} `toml:"analytics_engine_datasets"`
+}
+
+// ReadConfig reads a wrangler.toml.
+func ReadConfig(path string) (*Config, error) {
+	var file struct {
+		environment
+		Env map[string]environment `toml:"env"`
+	}
+	if _, err := toml.DecodeFile(path, &file); errors.Is(err, os.ErrNotExist) {
+		return nil, fmt.Errorf("there is no %s (run this in the folder of wrangler.toml, or name the file with --wrangler)", path)
+	} else if err != nil {
+		return nil, fmt.Errorf("read %s: %w", path, err)
+	}
+	return &Config{Path: path, top: file.environment, env: file.Env}, nil
+}
+
+// Environments are the names of the environments, sorted.
+func (c *Config) Environments() []string { return slices.Sorted(maps.Keys(c.env)) }
+
+// Deployed are the names of the environments whose database is created, sorted.
+func (c *Config) Deployed() (names []string) {
+	for _, name := range c.Environments() {
+		for _, d := range c.env[name].Databases {
+			if d.Binding == databaseBinding && d.ID != "" && !strings.HasPrefix(d.ID, placeholderID) {
+				names = append(names, name)
+			}
+		}
+	}
+	return names
+}
+
+// environment is an environment with what it inherits from the top of the file.
+func (c *Config) environment(name string) (environment, error) {
+	e, known := c.env[name]
+	if !known {
+		return e, fmt.Errorf("%s has no environment %q (it has %s)", filepath.Base(c.Path), name,
+			cmp.Or(strings.Join(c.Environments(), ", "), "none"))
+	}
+	e.Account = cmp.Or(e.Account, c.top.Account)
+	e.WorkersDev = cmp.Or(e.WorkersDev, c.top.WorkersDev)
+	e.Observability = cmp.Or(e.Observability, c.top.Observability)
+	if e.Routes == nil {
+		e.Routes = c.top.Routes
+	}
+	return e, nil
+}
+
+// domains are the custom domains of an environment.
+func (e *environment) domains() (hosts []string) {
+	for _, r := range e.Routes {
+		if r.Domain {
+			hosts = append(hosts, r.Pattern)
+		}
+	}
+	return hosts
+}
+
+// Host is the first custom domain of an environment or else its host at workers.dev, as far as the
+// content names that in preview_hosts. It is "" if there is neither.
+func (c *Config) Host(name string, service *site.Service) string {
+	e, err := c.environment(name)
+	if hosts := e.domains(); err == nil && len(hosts) > 0 {
+		return hosts[0]
+	}
+	for _, host := range service.PreviewHosts {
+		if e.WorkersDev != nil && *e.WorkersDev && strings.HasPrefix(host, e.Name+".") {
+			return host
+		}
+	}
+	return ""
+}
+
+// Check compares the file with the content. Its error lists all faults.
+func (c *Config) Check(service *site.Service) error {
+	var faults []error
+	fault := func(format string, args ...any) {
+		faults = append(faults, fmt.Errorf("%s: "+format, append([]any{filepath.Base(c.Path)}, args...)...))
+	}
+	used := map[string]string{}
+	for _, name := range c.Environments() {
+		e, _ := c.environment(name)
+		equal := func(what string, got, want any) {
+			if !reflect.DeepEqual(got, want) {
+				g, _ := json.Marshal(got) // texts, numbers and lists of them
+				w, _ := json.Marshal(want)
+				fault("%s: %s is %s, want %s", name, what, g, w)
+			}
+		}
+		own := func(what, value string) {
+			if other := used[value]; other != "" || value == "" {
+				fault("%s: %s %q is missing, or also that of %s", name, what, value, cmp.Or(other, "no other"))
+			}
+			used[value] = name
+		}
+		own("name", e.Name)
+		if o := e.Observability; o == nil || !o.Redact || o.Logs.Invocations == nil || *o.Logs.Invocations || o.Traces.Enabled {
+			fault("%s: observability may log e-mail addresses, which are in queries "+
+				"(set redact_query_string = true, logs.invocation_logs = false and traces.enabled = false)", name)
+		}
+		switch name {
+		case Apex:
+			equal("the domain", e.domains(), []string{service.ApexHost})
+			equal("vars", e.Vars, map[string]string{"CANONICAL_HOST": service.CanonicalHost})
+			continue
+		case Production:
+			equal("the domain", e.domains(), []string{service.CanonicalHost})
+		default:
+			for _, host := range e.domains() {
+				if !slices.Contains(service.PreviewHosts, host) {
+					fault("%s is at %s, which preview_hosts of the content does not name", name, host)
+				}
+			}
+		}
+		if len(e.Databases) != 1 || len(e.Mail) != 1 || len(e.Limits) != 1 || len(e.Services) != 1 {
+			fault("%s has not one each of d1_databases, send_email, ratelimits and services", name)
+			continue
+		}
+		db := e.Databases[0]
+		own("database_id", db.ID)
+		if !uuid.MatchString(db.ID) || db.Name == "" || db.Binding != databaseBinding {
+			fault("%s: d1_databases needs the binding %s, a database_name, and as database_id an id or %s…", name, databaseBinding, placeholderID)
+		}
+		equal("send_email.destination_address", e.Mail[0].Destination, service.Relay.To)
+		equal("send_email.allowed_sender_addresses", e.Mail[0].Senders, []string{service.Relay.From})
+		own("namespace_id", e.Limits[0].Namespace)
+		equal("the limit of ratelimits", e.Limits[0].Simple.Limit, int(service.Limits.WritesPerMinute))
+		equal("the period of ratelimits", e.Limits[0].Simple.Period, 60)
+		equal("services.service", e.Services[0].Service, e.Name)
+		equal("assets.html_handling", e.Assets.HTML, "none")
+		equal("assets.not_found_handling", e.Assets.NotFound, "404-page")
+		equal("assets.run_worker_first", e.Assets.RunWorkerFirst, []string{"/api", "/api/*", "/v1", "/v1/*", health.Live, health.Ready})
+	}
+	if _, has := c.env[Apex]; !has && service.ApexHost != "" {
+		fault("there is no environment %s, and the content has the apex host %s", Apex, service.ApexHost)
+	}
+	return errors.Join(faults...)
+}
+
+// setDatabaseID writes the id of a database into the file in place of a placeholder, and changes
+// nothing else.
+func (c *Config) setDatabaseID(placeholder, id string) error {
+	text, err := os.ReadFile(c.Path)
+	if err == nil {
+		line := regexp.MustCompile(`(?m)^([^#\n]*\bdatabase_id\s*=\s*["'])` + regexp.QuoteMeta(placeholder) + `(["'])`)
+		if n := len(line.FindAllIndex(text, -1)); n != 1 {
+			err = fmt.Errorf("%s has the database_id %s %d times", c.Path, placeholder, n)
+		} else {
+			err = disk.Replace(c.Path, line.ReplaceAll(text, []byte("${1}"+id+"${2}")))
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("write the id of the database: %w (write %s there instead of %s)", err, id, placeholder)
+	}
+	return nil
+}

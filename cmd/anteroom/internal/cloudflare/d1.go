@@ -1,0 +1,260 @@
+package cloudflare
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"net/http"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"anteroom/edge/store/migrations"
+	"anteroom/edge/turn"
+
+	"github.com/cloudflare/cloudflare-go/v6/d1"
+	"github.com/cloudflare/cloudflare-go/v6/option"
+)
+
+// Store is the D1 database of an environment of wrangler.toml, as a records.Store. Several
+// goroutines may call its methods at once.
+type Store struct {
+	client      *client
+	environment string
+	id, name    string // of the database
+	dataset     string // "" if none is bound
+	host        string
+}
+
+// Open opens the D1 database of an environment of the wrangler.toml at path. It refuses a database
+// whose migrations are not those of this program.
+func Open(ctx context.Context, path, name string) (*Store, error) {
+	config, err := ReadConfig(path)
+	if err != nil {
+		return nil, err
+	}
+	e, err := config.environment(name)
+	if err != nil {
+		return nil, err
+	}
+	s := &Store{environment: name}
+	for _, d := range e.Databases {
+		if d.Binding == databaseBinding {
+			s.id, s.name = d.ID, d.Name
+		}
+	}
+	for _, d := range e.Datasets {
+		if d.Binding == datasetBinding {
+			s.dataset = cmp.Or(d.Name, d.Binding) // as wrangler names it
+		}
+	}
+	if hosts := e.domains(); len(hosts) > 0 {
+		s.host = hosts[0]
+	}
+	at := fmt.Sprintf("environment %s of %s", name, filepath.Base(path))
+	switch {
+	case s.id == "":
+		return nil, fmt.Errorf("%s binds no D1 database as %s (name an environment that does)", at, databaseBinding)
+	case strings.HasPrefix(s.id, placeholderID):
+		return nil, fmt.Errorf("%s has the placeholder %s as its database_id (anteroom deploy creates the database %s)", at, s.id, s.name)
+	case !uuid.MatchString(s.id):
+		return nil, fmt.Errorf("%s has the database_id %q, which is not the id of a database (wrangler d1 list prints them)", at, s.id)
+	case s.dataset != "" && !datasetName.MatchString(s.dataset):
+		return nil, fmt.Errorf("%s binds the dataset %q, which is not letters, digits and _", at, s.dataset)
+	}
+	if s.client, err = connect(ctx, e.Account, permissionD1); err != nil {
+		return nil, err
+	}
+	return s, s.checkMigrations(ctx)
+}
+
+// checkMigrations compares the migrations of the database with those of this program.
+func (s *Store) checkMigrations(ctx context.Context) error {
+	apply := "run anteroom deploy --env " + s.environment
+	rows, err := s.Read(ctx, turn.Statement{SQL: migrations.Select})
+	if err != nil && strings.Contains(err.Error(), "no such table: "+migrations.Table) {
+		return fmt.Errorf("%s has no tables yet (%s)", s.Name(), apply)
+	}
+	if err != nil {
+		return err
+	}
+	lacking, err := migrations.Missing(rows[0])
+	if err == nil && len(lacking) > 0 {
+		err = fmt.Errorf("it lacks migration %s (%s)", strings.Join(lacking, ", "), apply)
+	}
+	if err != nil {
+		return fmt.Errorf("check %s: %w", s.Name(), err)
+	}
+	return nil
+}
+
+// Name names the database in messages to the operator.
+func (s *Store) Name() string { return fmt.Sprintf("D1 database %s (%s)", s.name, s.environment) }
+
+// Host is the custom domain of the environment, "" if it has none.
+func (s *Store) Host() string { return s.host }
+
+// Rewrite does nothing: D1 lets no caller rewrite it. See Remains.
+func (s *Store) Rewrite(context.Context) error { return nil }
+
+// Remains says what of an erased address the store cannot reach.
+func (s *Store) Remains() string {
+	return "Time Travel can restore it for 30 days (7 on the Free plan)"
+}
+
+// Close closes the connections to the API.
+func (s *Store) Close() error {
+	s.client.http.CloseIdleConnections()
+	return nil
+}
+
+// A statement that only reads, and what none has that does.
+var (
+	reading = regexp.MustCompile(`(?i)^\s*(select|with)\b`)
+	writing = regexp.MustCompile(`(?i);|\b(insert|update|delete|replace\s+into)\b`)
+)
+
+// Read runs statements that only read, all of one moment, and gives the rows of each. A value is a
+// string, an int64 or nil.
+func (s *Store) Read(ctx context.Context, statements ...turn.Statement) ([][][]any, error) {
+	what := "read " + s.Name()
+	for _, statement := range statements {
+		if !reading.MatchString(statement.SQL) || writing.MatchString(statement.SQL) {
+			return nil, fmt.Errorf("%s: %q is not one statement that only reads", what, statement.SQL)
+		}
+	}
+	results, err := s.run(ctx, what, statements, s.client.reading())
+	if err != nil {
+		return nil, err
+	}
+	all := make([][][]any, len(results))
+	for i := range results {
+		if all[i], err = rowsOf(&results[i].Results); err != nil {
+			return nil, fmt.Errorf("%s: statement %d: %w", what, i+1, err)
+		}
+	}
+	return all, nil
+}
+
+// Write runs statements as one transaction, and gives the number of changed rows of each. Unless D1
+// refused them, its error says that it is not known whether they were run.
+func (s *Store) Write(ctx context.Context, statements ...turn.Statement) ([]int64, error) {
+	results, err := s.run(ctx, "write to "+s.Name(), statements, s.client.writing())
+	var f *failure
+	if errors.As(err, &f) && !f.refused() {
+		err = fmt.Errorf("%w; it is not known whether it was done: look at the records before you repeat it", err)
+	}
+	if err != nil {
+		return nil, err
+	}
+	changes := make([]int64, len(results))
+	for i := range results {
+		changes[i] = int64(results[i].Meta.Changes)
+	}
+	return changes, nil
+}
+
+// refused reports whether the API surely did nothing. In an error of D1 itself (7500) the words of
+// SQLite mean that the transaction was rolled back.
+func (f *failure) refused() bool {
+	return f.status >= 400 && f.status < 500 && len(f.faults) > 0 && (!f.has(7500) || strings.Contains(f.Error(), "SQLITE_"))
+}
+
+// run makes the call for statements.
+func (s *Store) run(ctx context.Context, what string, statements []turn.Statement, options []option.RequestOption) ([]d1.DatabaseRawResponse, error) {
+	batch := make([]d1.DatabaseRawParamsBodyMultipleQueriesBatch, len(statements))
+	for i, statement := range statements {
+		sql, texts, err := inline(statement.SQL, statement.Args)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %q: %w", what, statement.SQL, err)
+		}
+		set(&batch[i].Sql.Value, &batch[i].Sql.Present, sql)
+		set(&batch[i].Params.Value, &batch[i].Params.Present, texts)
+	}
+	if len(batch) == 0 {
+		return nil, nil
+	}
+	var body d1.DatabaseRawParamsBodyMultipleQueries
+	set(&body.Batch.Value, &body.Batch.Present, batch)
+	params := d1.DatabaseRawParams{Body: body}
+	set(&params.AccountID.Value, &params.AccountID.Present, s.client.account)
+	page, err := d1.NewDatabaseService(options...).Raw(ctx, s.id, params)
+	if err == nil && len(page.Result) != len(batch) {
+		err = &failure{status: http.StatusOK, err: fmt.Errorf("the answer has the results of %d statements, not of %d", len(page.Result), len(batch))}
+	}
+	if err != nil {
+		return nil, s.client.explain(what, permissionD1, err)
+	}
+	for i := range page.Result {
+		if !page.Result[i].Success {
+			return nil, fmt.Errorf("%s: %w", what, &failure{status: http.StatusOK, err: fmt.Errorf("statement %d failed", i+1)})
+		}
+	}
+	return page.Result, nil
+}
+
+// maxInteger is the largest integer that D1 takes and gives exactly: its numbers are those of
+// JavaScript.
+const maxInteger = 1 << 53
+
+// inline writes the numbers and nulls among the arguments of a statement into it, as the API takes
+// strings alone.
+func inline(sql string, args []any) (string, []string, error) {
+	parts := strings.Split(sql, "?") // no statement has a question mark in a literal
+	if len(parts) != len(args)+1 {
+		return "", nil, fmt.Errorf("it has %d arguments", len(args))
+	}
+	var b strings.Builder
+	texts := []string{}
+	b.WriteString(parts[0])
+	for i, arg := range args {
+		switch arg := arg.(type) {
+		case string:
+			if !utf8.ValidString(arg) {
+				return "", nil, fmt.Errorf("argument %d is not UTF-8", i+1)
+			}
+			b.WriteByte('?')
+			texts = append(texts, arg)
+		case int64:
+			if arg > maxInteger || arg < -maxInteger {
+				return "", nil, fmt.Errorf("argument %d is beyond what D1 takes exactly", i+1)
+			}
+			b.WriteString(strconv.FormatInt(arg, 10))
+		case nil:
+			b.WriteString("NULL")
+		default:
+			return "", nil, fmt.Errorf("argument %d is a %T, not a string, int64 or nil", i+1, arg)
+		}
+		b.WriteString(parts[i+1])
+	}
+	return b.String(), texts, nil
+}
+
+// rowsOf are the rows of an answer.
+func rowsOf(r *d1.DatabaseRawResponseResults) ([][]any, error) {
+	if r.Columns == nil || r.Rows == nil {
+		return nil, errors.New("the answer lacks its rows")
+	}
+	for i, row := range r.Rows {
+		if len(row) != len(r.Columns) {
+			return nil, fmt.Errorf("row %d has %d values for %d columns", i+1, len(row), len(r.Columns))
+		}
+		for k, value := range row {
+			switch value := value.(type) {
+			case nil, string:
+			case float64:
+				if value != math.Trunc(value) || math.Abs(value) > maxInteger {
+					return nil, fmt.Errorf("row %d, column %q has a number that is not an exact integer", i+1, r.Columns[k])
+				}
+				row[k] = int64(value)
+			default:
+				return nil, fmt.Errorf("row %d, column %q has neither a text, an integer nor null", i+1, r.Columns[k])
+			}
+		}
+	}
+	return r.Rows, nil
+}

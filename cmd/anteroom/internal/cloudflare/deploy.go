@@ -1,0 +1,359 @@
+package cloudflare
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"slices"
+	"strings"
+	"time"
+
+	"anteroom/cmd/anteroom/internal/live"
+	"anteroom/edge/endpoint/health"
+	"anteroom/edge/store/migrations"
+	"anteroom/generator"
+	"anteroom/generator/site"
+
+	"github.com/cloudflare/cloudflare-go/v6/d1"
+)
+
+// AllowDNS is the allowance to lead a host to the worker that leads elsewhere now.
+const AllowDNS = "dns"
+
+// Allowances are the names of what the operator may let happen.
+var Allowances = append(slices.Clone(live.RegressionNames), AllowDNS)
+
+// Allowance is what the operator lets happen, and why.
+type Allowance struct {
+	Name   string `json:"name"`
+	Reason string `json:"reason"`
+}
+
+// Step is a step of a deployment that was taken.
+type Step struct {
+	Name string `json:"step"`
+	Text string `json:"text"`
+}
+
+// Deployment deploys a service.
+type Deployment struct {
+	Config      *Config
+	Environment string
+	Service     *site.Service
+	Output      *generator.Output
+	Key         string // the secret receipt key, "" if the worker keeps its own
+	Allowances  []Allowance
+	// Location is a hint at where D1 is to create the database, Jurisdiction binds it to one. The
+	// operator chooses one of them before the database is created, as it can never be moved.
+	Location, Jurisdiction string
+
+	Wrangler *Wrangler
+	Reach    func(host string) *live.Service
+	Say      func(Step)        // is called after each step
+	Waiting  func(what string) // is called while the live service does not show the content yet
+
+	used []Allowance
+}
+
+// LocationNames and JurisdictionNames are where D1 creates databases.
+var (
+	LocationNames     = []string{"wnam", "enam", "weur", "eeur", "apac", "oc"}
+	JurisdictionNames = []string{"eu", "us", "fedramp"}
+)
+
+// deployWait is how long a deployed service may take until it shows its content everywhere. A new
+// domain waits for its certificate, which takes some minutes at times.
+const deployWait = 5 * time.Minute
+
+// Compare checks what is to be deployed against wrangler.toml and against what is live. It changes
+// nothing.
+func (d *Deployment) Compare(ctx context.Context) error {
+	if err := d.Config.Check(d.Service); err != nil {
+		return err
+	}
+	if _, err := d.Config.environment(d.Environment); err != nil {
+		return err
+	}
+	if d.Environment != Production {
+		return nil // what it publishes is nobody's record
+	}
+	host := d.Config.Host(d.Environment, d.Service)
+	found, err := d.Reach(host).Regressions(ctx, d.Output)
+	if errors.Is(err, live.ErrNothing) {
+		d.Say(Step{"continuity", "nothing is published at " + host + " yet"})
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("compare with what is live: %w", err)
+	}
+	manifest, _, err := d.Reach(host).Read(ctx, health.Manifest)
+	if err != nil {
+		return fmt.Errorf("compare with what is live: %w", err)
+	}
+	if key := d.Output.Snapshot.CurrentKey; key != "" && d.Key == "" && manifest.Get("receipt_key").Text != key {
+		found = append(found, live.Regression{Name: live.RegressionKey, What: "the content publishes the receipt key " + key +
+			", which the live service does not have, and no --key-file gives it"})
+	}
+	var refused []error
+	for _, r := range found {
+		if !d.allowed(r.Name) {
+			text, evidence, _ := strings.Cut(r.What, "\n")
+			if evidence != "" {
+				evidence = "\n" + evidence
+			}
+			refused = append(refused, fmt.Errorf("%s: %s (--allow %s --reason TEXT lets it happen)%s", r.Name, text, r.Name, evidence))
+		}
+	}
+	if err := errors.Join(refused...); err != nil {
+		return err
+	}
+	d.Say(Step{"continuity", fmt.Sprintf("nothing else goes back at %s, which serves content %s", host, manifest.Get(health.Version).Text)})
+	return nil
+}
+
+// allowed reports whether the operator lets something happen, and notes that it was needed.
+func (d *Deployment) allowed(name string) bool {
+	i := slices.IndexFunc(d.Allowances, func(a Allowance) bool { return a.Name == name })
+	if i >= 0 && !slices.Contains(d.used, d.Allowances[i]) {
+		d.used = append(d.used, d.Allowances[i])
+	}
+	return i >= 0
+}
+
+// Unused are the allowances that nothing needed.
+func (d *Deployment) Unused() []Allowance {
+	return slices.DeleteFunc(slices.Clone(d.Allowances), func(a Allowance) bool { return slices.Contains(d.used, a) })
+}
+
+// environments are those that are deployed, in their order.
+func (d *Deployment) environments() []string {
+	if _, has := d.Config.env[Apex]; has && d.Environment == Production && d.Service.ApexHost != "" {
+		return []string{Production, Apex}
+	}
+	return []string{d.Environment}
+}
+
+// DryRun has wrangler build everything and check it. It changes nothing.
+func (d *Deployment) DryRun(ctx context.Context) error {
+	for _, name := range d.environments() {
+		said, err := d.Wrangler.in(ctx, name, "deploy", "--dry-run")
+		if err != nil {
+			return err
+		}
+		d.Say(Step{"dry run", name + ":\n" + strings.TrimSpace(said)})
+	}
+	if db := d.database(); db != nil && strings.HasPrefix(db.id, placeholderID) {
+		d.Say(Step{"database", "D1 database " + db.name + " would be found or created"})
+	}
+	return nil
+}
+
+// Run deploys: it creates the database, applies migrations, deploys each environment, and inspects
+// the result. What is done is found again by the next run.
+func (d *Deployment) Run(ctx context.Context) error {
+	for _, step := range []func(context.Context) error{d.checkDomains, d.build, d.createDatabase, d.migrate, d.deploy, d.inspect} {
+		if err := step(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// lookup finds the addresses of a host. It is a variable so that tests can answer.
+var lookup = net.DefaultResolver.LookupHost
+
+// checkDomains refuses to take over a host that leads elsewhere: wrangler asks no one if it has no
+// terminal.
+func (d *Deployment) checkDomains(ctx context.Context) error {
+	for _, name := range d.environments() {
+		if _, err := d.Wrangler.in(ctx, name, "deployments", "list", "--json"); err == nil {
+			continue // the worker has its domains
+		} else if !strings.Contains(err.Error(), "10007") && !strings.Contains(err.Error(), "10090") {
+			return err
+		}
+		e, _ := d.Config.environment(name)
+		for _, host := range e.domains() {
+			if found, err := lookup(ctx, host); err == nil && len(found) > 0 && !d.allowed(AllowDNS) {
+				return fmt.Errorf("dns: %s leads to %s, and would lead to the worker %s, which does not exist yet (--allow dns --reason TEXT lets it happen)",
+					host, strings.Join(found, ", "), e.Name)
+			}
+		}
+	}
+	return nil
+}
+
+// build has wrangler build and check everything before anything changes.
+func (d *Deployment) build(ctx context.Context) error {
+	for _, name := range d.environments() {
+		if _, err := d.Wrangler.in(ctx, name, "deploy", "--dry-run"); err != nil {
+			return err
+		}
+	}
+	d.Say(Step{"build", "content " + d.Output.Snapshot.ShortVersion() + " is built, and wrangler takes it"})
+	return nil
+}
+
+type database struct{ name, id, account string }
+
+// database is the store of the environment, nil if it has none.
+func (d *Deployment) database() *database {
+	e, err := d.Config.environment(d.Environment)
+	if err != nil || len(e.Databases) == 0 {
+		return nil
+	}
+	return &database{e.Databases[0].Name, e.Databases[0].ID, e.Account}
+}
+
+// createDatabase finds or creates the database whose id wrangler.toml lacks, and writes it there.
+func (d *Deployment) createDatabase(ctx context.Context) error {
+	db := d.database()
+	if db == nil || !strings.HasPrefix(db.id, placeholderID) {
+		return nil
+	}
+	c, err := connect(ctx, db.account, permissionD1)
+	if err != nil {
+		return err
+	}
+	id, err := c.findDatabase(ctx, db.name)
+	if err != nil {
+		return err
+	}
+	done := "found"
+	if id == "" {
+		if d.Location == "" && d.Jurisdiction == "" {
+			return fmt.Errorf("D1 database %s does not exist, and it can never be moved once it is created (choose its place: --location %s, or --jurisdiction %s)",
+				db.name, strings.Join(LocationNames, "|"), strings.Join(JurisdictionNames, "|"))
+		}
+		done = "created"
+		if id, err = c.createDatabase(ctx, db.name, d.Location, d.Jurisdiction); err != nil {
+			return err
+		}
+	}
+	if !uuid.MatchString(id) {
+		return fmt.Errorf("create D1 database %s: Cloudflare gives it the id %.60q", db.name, id)
+	}
+	if err := d.Config.setDatabaseID(db.id, id); err != nil {
+		return err
+	}
+	d.Say(Step{"database", fmt.Sprintf("%s D1 database %s, and wrote its id %s into %s", done, db.name, id, d.Config.Path)})
+	return nil
+}
+
+// findDatabase gives the id of the database with a name, "" if there is none.
+func (c *client) findDatabase(ctx context.Context, name string) (string, error) {
+	var params d1.DatabaseListParams
+	set(&params.AccountID.Value, &params.AccountID.Present, c.account)
+	set(&params.Name.Value, &params.Name.Present, name) // it searches: the name may be a part of others
+	page, err := d1.NewDatabaseService(c.reading()...).List(ctx, params)
+	if err != nil {
+		return "", c.explain("look for D1 database "+name, permissionD1, err)
+	}
+	for _, found := range page.Result {
+		if found.Name == name {
+			return found.UUID, nil
+		}
+	}
+	return "", nil
+}
+
+// createDatabase creates a database in a place.
+func (c *client) createDatabase(ctx context.Context, name, location, jurisdiction string) (string, error) {
+	var params d1.DatabaseNewParams
+	set(&params.AccountID.Value, &params.AccountID.Present, c.account)
+	set(&params.Name.Value, &params.Name.Present, name)
+	if jurisdiction != "" {
+		set(&params.Jurisdiction.Value, &params.Jurisdiction.Present, d1.DatabaseNewParamsJurisdiction(jurisdiction))
+	} else {
+		set(&params.PrimaryLocationHint.Value, &params.PrimaryLocationHint.Present, d1.DatabaseNewParamsPrimaryLocationHint(location))
+	}
+	made, err := d1.NewDatabaseService(c.writing()...).New(ctx, params)
+	if err != nil {
+		return "", c.explain("create D1 database "+name, permissionD1, err)
+	}
+	return made.UUID, nil
+}
+
+func (d *Deployment) migrate(ctx context.Context) error {
+	if d.database() == nil {
+		return nil
+	}
+	if _, err := d.Wrangler.in(ctx, d.Environment, "d1", "migrations", "apply", databaseBinding, "--remote"); err != nil {
+		return err
+	}
+	all, err := migrations.Missing(nil)
+	if err != nil {
+		return err
+	}
+	d.Say(Step{"migrations", fmt.Sprintf("the database has all %d", len(all))})
+	return nil
+}
+
+func (d *Deployment) deploy(ctx context.Context) error {
+	note, err := d.note()
+	if err != nil {
+		return err
+	}
+	for _, name := range d.environments() {
+		key := d.Key
+		if name == Apex {
+			key = ""
+		}
+		if err := d.Wrangler.deploy(ctx, name, note, key); err != nil {
+			return err
+		}
+		d.Say(Step{"deployed", name + ": " + note})
+	}
+	return nil
+}
+
+// inspect tests the service as its callers use it.
+func (d *Deployment) inspect(ctx context.Context) error {
+	host := d.Config.Host(d.Environment, d.Service)
+	if host == "" || d.Environment == Apex {
+		return nil
+	}
+	report, err := d.Reach(host).Inspect(ctx, d.Output, live.Options{Wait: deployWait, Waiting: d.Waiting})
+	if err != nil {
+		return err
+	}
+	var faults, passed []string
+	for _, check := range report.Checks {
+		switch {
+		case check.Status == live.OK:
+			passed = append(passed, check.Name)
+		case check.Status == live.Differs && check.Name != live.CheckPlainHTTP: // that is a setting of the zone
+			for _, difference := range check.Differences {
+				faults = append(faults, fmt.Sprintf("%s: %s %s", check.Name, difference.Path, difference.What))
+			}
+		case check.Status != live.Skipped:
+			d.Waiting(check.Name + ": " + check.Detail)
+		}
+	}
+	if len(faults) > 0 {
+		return fmt.Errorf("%s is not as it was deployed (anteroom rollback brings back the version before):\n%s", host, strings.Join(faults, "\n"))
+	}
+	d.Say(Step{"live", host + ": " + strings.Join(passed, ", ")})
+	return nil
+}
+
+// longestLook is how long Live waits for an answer.
+const longestLook = 15 * time.Second
+
+// Live says what the service serves now. The end of ctx does not end the question.
+func (d *Deployment) Live(ctx context.Context) string {
+	host := d.Config.Host(d.Environment, d.Service)
+	if host == "" || d.Environment == Apex {
+		return "not known: the worker has no host to ask"
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), longestLook)
+	defer cancel()
+	manifest, _, err := d.Reach(host).Read(ctx, health.Manifest)
+	switch {
+	case errors.Is(err, live.ErrNothing):
+		return "nothing at " + host
+	case err != nil:
+		return "not known: " + err.Error()
+	}
+	return fmt.Sprintf("content %s at %s", manifest.Get(health.Version).Text, host)
+}

@@ -1,0 +1,232 @@
+package cloudflare
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"anteroom/cmd/anteroom/internal/live"
+	"anteroom/edge/sha256"
+	"anteroom/edge/store/migrations"
+)
+
+// What a rollback may take back only if the operator allows it.
+const (
+	AllowSchema   = "schema"   // the version does not know the newest migration
+	AllowDatabase = "database" // the version keeps its records in another database
+	AllowUnknown  = "unknown"  // it is not known what a version publishes
+)
+
+// RollbackAllowances are all of them.
+var RollbackAllowances = []string{
+	live.RegressionAsOf, live.RegressionKey, live.RegressionLog, AllowSchema, AllowDatabase, AllowUnknown,
+}
+
+// note is what a version says of itself: what it publishes, and what was allowed. A rollback reads it.
+func (d *Deployment) note() (string, error) {
+	all, err := migrations.Missing(nil)
+	if err != nil {
+		return "", err
+	}
+	s, size := d.Output.Snapshot, int64(0)
+	if d.Output.Log != nil {
+		size = d.Output.Log.Size()
+	}
+	key := "none"
+	if s.CurrentKey != "" {
+		key = fmt.Sprintf("%.4x", sha256.Sum([]byte(s.CurrentKey)))
+	}
+	text := fmt.Sprintf("content %s, as of %s, key %s, log %d, schema %d", s.ShortVersion(), s.AsOf, key, size, len(all))
+	return text + notes(d.used), nil
+}
+
+// notes are what was allowed, and why.
+func notes(allowed []Allowance) (text string) {
+	for _, a := range allowed {
+		text += fmt.Sprintf("; allowed %s (%s)", a.Name, a.Reason)
+	}
+	return text
+}
+
+var noted = regexp.MustCompile(`^content ([0-9a-f]+), as of ([0-9-]+), key ([0-9a-z]+), log ([0-9]+), schema ([0-9]+)`)
+
+// Version is a version of a worker.
+type Version struct {
+	ID      string
+	Content string // version of the content, "" if it is not known
+	Note    string
+
+	asOf, key   string
+	log, schema int
+	database    string
+}
+
+// String names a version with what it publishes.
+func (v *Version) String() string {
+	return fmt.Sprintf("version %.8s, %s", v.ID, cmp.Or(v.Note, "without a note"))
+}
+
+// Rollback is a rollback that is planned.
+type Rollback struct {
+	Environment string
+	From, To    Version
+	Backwards   []live.Regression // what it would take back, by the names of allowances
+}
+
+// deployed is a deployment, as wrangler lists it.
+type deployed struct {
+	On       time.Time `json:"created_on"`
+	Versions []struct {
+		ID string `json:"version_id"`
+	} `json:"versions"`
+}
+
+// PlanRollback plans a rollback to the version that id names or begins: "" is the one that was
+// deployed before the live one.
+func (w *Wrangler) PlanRollback(ctx context.Context, environment, id string) (*Rollback, error) {
+	said, err := w.in(ctx, environment, "deployments", "list", "--json")
+	if err != nil {
+		return nil, err
+	}
+	var list []deployed
+	if err := readJSON(said, &list); err != nil || len(list) == 0 {
+		return nil, errors.Join(err, fmt.Errorf("plan a rollback: wrangler lists no deployment of the environment %s", environment))
+	}
+	slices.SortFunc(list, func(a, b deployed) int { return b.On.Compare(a.On) })
+	if len(list[0].Versions) != 1 {
+		return nil, fmt.Errorf("plan a rollback: %d versions share the requests (finish that deployment where it was begun)", len(list[0].Versions))
+	}
+	from, to := list[0].Versions[0].ID, ""
+	for _, deployment := range list {
+		for _, v := range deployment.Versions {
+			if to == "" && v.ID != from && strings.HasPrefix(v.ID, id) {
+				to = v.ID
+			}
+		}
+	}
+	switch {
+	case to != "":
+	case uuid.MatchString(id) && id != from:
+		to = id
+	case id == "":
+		return nil, errors.New("plan a rollback: no version was deployed before the live one (name one; wrangler versions list shows them)")
+	default:
+		return nil, fmt.Errorf("plan a rollback: %q is live, or was not deployed lately (give the whole ID of another; wrangler versions list shows them)", id)
+	}
+	r := &Rollback{Environment: environment}
+	if r.From, err = w.version(ctx, environment, from); err != nil {
+		return nil, err
+	}
+	if r.To, err = w.version(ctx, environment, to); err != nil {
+		return nil, err
+	}
+	r.compare()
+	return r, nil
+}
+
+// readJSON decodes what wrangler prints, after whatever it says before.
+func readJSON(said string, into any) error {
+	at := strings.IndexAny(said, "[{")
+	if at < 0 || json.NewDecoder(strings.NewReader(said[at:])).Decode(into) != nil {
+		return fmt.Errorf("read what wrangler prints: it is not JSON: %.200q", said)
+	}
+	return nil
+}
+
+// version asks about a version.
+func (w *Wrangler) version(ctx context.Context, environment, id string) (Version, error) {
+	v := Version{ID: id}
+	said, err := w.in(ctx, environment, "versions", "view", id, "--json")
+	if err != nil {
+		return v, err
+	}
+	var answer struct {
+		Annotations struct {
+			Message string `json:"workers/message"`
+		} `json:"annotations"`
+		Resources struct {
+			Bindings []struct {
+				Type     string `json:"type"`
+				ID       string `json:"id"`
+				Database string `json:"database_id"`
+			} `json:"bindings"`
+		} `json:"resources"`
+	}
+	if err := readJSON(said, &answer); err != nil {
+		return v, err
+	}
+	v.Note = answer.Annotations.Message
+	if m := noted.FindStringSubmatch(v.Note); m != nil {
+		v.Content, v.asOf, v.key = m[1], m[2], m[3]
+		v.log, _ = strconv.Atoi(m[4])
+		v.schema, _ = strconv.Atoi(m[5])
+	}
+	for _, b := range answer.Resources.Bindings {
+		if b.Type == "d1" {
+			v.database = cmp.Or(b.Database, b.ID)
+		}
+	}
+	return v, nil
+}
+
+// compare finds what a rollback would take back.
+func (r *Rollback) compare() {
+	say := func(name, format string, args ...any) {
+		r.Backwards = append(r.Backwards, live.Regression{Name: name, What: fmt.Sprintf(format, args...)})
+	}
+	from, to := &r.From, &r.To
+	if from.database != to.database {
+		say(AllowDatabase, "it keeps its records in the D1 database %s, and the live version in %s", cmp.Or(to.database, "none"), cmp.Or(from.database, "none"))
+	}
+	for _, v := range []*Version{from, to} {
+		if v.Content == "" {
+			say(AllowUnknown, "what version %.8s publishes is not known: anteroom deploy did not deploy it", v.ID)
+		}
+	}
+	if from.Content == "" || to.Content == "" {
+		return
+	}
+	if to.asOf < from.asOf {
+		say(live.RegressionAsOf, "the newest board would be of %s, and is of %s", to.asOf, from.asOf)
+	}
+	if to.key != from.key && from.key != "none" {
+		say(live.RegressionKey, "it publishes another receipt key: receipts that were signed since would not verify")
+	}
+	if to.log < from.log {
+		say(live.RegressionLog, "the public log would have %d entries, and has %d", to.log, from.log)
+	}
+	if to.schema < from.schema {
+		say(AllowSchema, "it knows %d migrations, and the database has %d", to.schema, from.schema)
+	}
+}
+
+// Refusal is why a rollback is not to be done with these allowances, nil if it may be.
+func (r *Rollback) Refusal(allowed []Allowance) error {
+	var faults []error
+	for _, b := range r.Backwards {
+		if !slices.ContainsFunc(allowed, func(a Allowance) bool { return a.Name == b.Name }) {
+			faults = append(faults, fmt.Errorf("%s: %s (--allow %s --reason TEXT lets it happen)", b.Name, b.What, b.Name))
+		}
+	}
+	return errors.Join(faults...)
+}
+
+// Do rolls back.
+func (r *Rollback) Do(ctx context.Context, w *Wrangler, reason string, allowed []Allowance) error {
+	if err := r.Refusal(allowed); err != nil {
+		return err
+	}
+	message := "rollback to " + cmp.Or(r.To.Note, r.To.ID)
+	if reason != "" {
+		message += "; " + reason
+	}
+	_, err := w.in(ctx, r.Environment, "rollback", r.To.ID, "--yes", "--message", message+notes(allowed))
+	return err
+}

@@ -1,0 +1,140 @@
+package cloudflare
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"anteroom/cmd/anteroom/internal/cli"
+)
+
+// WranglerVersion is the wrangler that this program is tested with. build/npm/package.json pins the
+// same one.
+const WranglerVersion = "4.164.0"
+
+// Wrangler runs wrangler.
+type Wrangler struct {
+	command []string // that it is called by, with its first arguments
+	config  string   // path of wrangler.toml
+}
+
+// wranglerPatience is how long wrangler has to end after an interrupt.
+const wranglerPatience = 10 * time.Second
+
+var versionNumber = regexp.MustCompile(`\b(\d+)\.(\d+)\.(\d+)\b`)
+
+// FindWrangler finds a wrangler for the wrangler.toml at config: the one in PATH if it is of the
+// pinned version or a later one of the same major version, or else the pinned one by npx.
+func FindWrangler(ctx context.Context, config string) (*Wrangler, error) {
+	w := &Wrangler{config: config}
+	found := "there is no wrangler in PATH"
+	if path, err := exec.LookPath("wrangler"); err == nil {
+		w.command = []string{path}
+		said, err := w.Run(ctx, "--version")
+		if err == nil && recent(said) {
+			return w, nil
+		}
+		found = "the wrangler in PATH is " + cmp.Or(versionNumber.FindString(said), "of an unknown version")
+		if err != nil {
+			found = err.Error()
+		}
+	}
+	const install = "install Node.js 22 or later, then run npm install --global wrangler@" + WranglerVersion
+	path, err := exec.LookPath("npx")
+	if err != nil {
+		return nil, fmt.Errorf("find wrangler %s: %s, and there is no npx to fetch it (%s)", WranglerVersion, found, install)
+	}
+	w.command = []string{path, "--yes", "wrangler@" + WranglerVersion}
+	if _, err := w.Run(ctx, "--version"); err != nil {
+		return nil, fmt.Errorf("find wrangler %s: %s; npx: %w (%s)", WranglerVersion, found, err, install)
+	}
+	return w, nil
+}
+
+// recent reports whether a version will do.
+func recent(said string) bool {
+	have, want := versionNumber.FindStringSubmatch(said), versionNumber.FindStringSubmatch(WranglerVersion)
+	if have == nil || have[1] != want[1] {
+		return false
+	}
+	return slices.CompareFunc(have[2:], want[2:], func(a, b string) int {
+		m, _ := strconv.Atoi(a)
+		n, _ := strconv.Atoi(b)
+		return cmp.Compare(m, n)
+	}) >= 0
+}
+
+// Run runs wrangler, and gives what it prints. Its error holds all of wrangler's own words. Neither
+// holds the API token or a secret key.
+func (w *Wrangler) Run(ctx context.Context, args ...string) (string, error) {
+	command := exec.CommandContext(ctx, w.command[0], append(slices.Clone(w.command[1:]), args...)...)
+	command.Cancel = func() error { return command.Process.Signal(os.Interrupt) }
+	command.WaitDelay = wranglerPatience
+	// Its build command calls this program by its name.
+	path := os.Getenv("PATH")
+	if self, err := os.Executable(); err == nil && filepath.Base(self) == "anteroom" {
+		path = filepath.Dir(self) + string(os.PathListSeparator) + path
+	}
+	command.Env = append(os.Environ(), "PATH="+path, "WRANGLER_SEND_METRICS=false", "WRANGLER_HIDE_BANNER=true", "NO_COLOR=1", "CI=1")
+	var out, all bytes.Buffer
+	command.Stdout, command.Stderr = &both{&out, &all}, &all
+	err := command.Run()
+	if err == nil {
+		return withoutSecrets(out.String()), nil
+	}
+	if ctx.Err() != nil {
+		return "", errors.New("interrupted")
+	}
+	words := strings.TrimSpace(withoutSecrets(all.String()))
+	return "", fmt.Errorf("wrangler %s: %w\n%s", strings.Join(args, " "), err, words)
+}
+
+// both writes to two buffers.
+type both [2]*bytes.Buffer
+
+func (b *both) Write(p []byte) (int, error) {
+	b[0].Write(p)
+	return b[1].Write(p)
+}
+
+// withoutSecrets redacts the API token and secret keys.
+func withoutSecrets(text string) string {
+	if token := strings.TrimSpace(os.Getenv(TokenVariable)); token != "" {
+		text = strings.ReplaceAll(text, token, "…")
+	}
+	return cli.WithoutSecret(text)
+}
+
+// in runs a command of wrangler for an environment.
+func (w *Wrangler) in(ctx context.Context, environment string, args ...string) (string, error) {
+	return w.Run(ctx, append(args, "--config", w.config, "--env", environment)...)
+}
+
+// deploy deploys the worker of an environment, with the secret receipt key if there is one.
+func (w *Wrangler) deploy(ctx context.Context, environment, message, key string) error {
+	args := []string{"deploy", "--message", message}
+	if key != "" {
+		folder, err := os.MkdirTemp("", "anteroom-deploy-") // of mode 0700
+		if err != nil {
+			return err
+		}
+		defer os.RemoveAll(folder)
+		file := filepath.Join(folder, "secrets.json")
+		if err := os.WriteFile(file, fmt.Appendf(nil, "{%q: %q}\n", "RECEIPT_KEY", key), 0o600); err != nil {
+			return err
+		}
+		args = append(args, "--secrets-file", file)
+	}
+	_, err := w.in(ctx, environment, args...)
+	return err
+}
