@@ -125,7 +125,7 @@ Exit codes: 0 done, 1 failed, 2 called wrongly.`,
 		{groupBegin, "Begin a service:", []*cobra.Command{initCommand(t), keyCommand(t)}},
 		{groupPublish, "Publish and serve:", []*cobra.Command{verifyCommand(t), generateCommand(t), serveCommand(t)}},
 		{groupDeploy, "Deploy, and look after what is live:", []*cobra.Command{
-			deployCommand(t), statusCommand(t), deploymentsCommand(t), rollbackCommand(t), doctorCommand(t), buildCommand(t),
+			deployCommand(t), statusCommand(t), rollbackCommand(t), doctorCommand(t), buildCommand(t),
 		}},
 		{groupRecords, "Look after what was recorded:", []*cobra.Command{recordsCommand(t), receiptCommand(t), logCommand(t), backupCommand(t), restoreCommand(t)}},
 		{groupOther, "Other:", []*cobra.Command{manCommand(t), versionCommand(t)}},

@@ -6,13 +6,13 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"strings"
 	"time"
 
 	"anteroom/cmd/anteroom/internal/cli"
+	"anteroom/cmd/anteroom/internal/cloudflare"
 	"anteroom/cmd/anteroom/internal/live"
 	"anteroom/edge/store/records"
-	"anteroom/edge/worker/cloudflare"
-	"anteroom/edge/worker/deploy"
 	"anteroom/generator"
 
 	"github.com/spf13/cobra"
@@ -34,8 +34,8 @@ type statusOptions struct {
 type status struct {
 	*live.Report
 	Outbox *records.Outbox `json:"outbox"`
-	// Deployment is the last one, of a service on Cloudflare.
-	Deployment *deploy.Deployed `json:"deployment"`
+	// Settings are those on Cloudflare that spoil the service.
+	Settings []cloudflare.Remark `json:"settings"`
 }
 
 func statusCommand(t *cli.Terminal) *cobra.Command {
@@ -51,9 +51,10 @@ Of the files of a public log it asks for the newest ones and a few others, which
 URL is the address of the service, https:// and the canonical host of the content where none is given.
 Where there is no content folder, the service is compared with its own manifest.
 
-With --data or --remote it counts the messages to you that are not delivered, too, and with --remote it
-shows the last deployment. The token in ` + cloudflare.TokenVariable + ` then needs the permissions D1 Read and
-` + deploy.PermissionHistory + `.
+With --data or --remote it also counts the messages to you that are not delivered. With --remote it looks
+for settings on Cloudflare that spoil the service, too: mail that is refused, and bot protection that stops
+agents. The token in ` + cloudflare.TokenVariable + ` then needs D1 Read and, for the settings,
+` + strings.ReplaceAll(cloudflare.PermissionsSettings, "; ", ",\n") + `.
 
 Exit codes: 0 nothing differs, 1 something differs or the service cannot be compared, 2 called wrongly.`,
 		Example: `  anteroom status
@@ -105,7 +106,7 @@ func showStatus(ctx context.Context, t *cli.Terminal, address string, o *statusO
 	if o.storeChosen {
 		var wrong error
 		found.Outbox, wrong = o.outbox(ctx)
-		found.Deployment, err = o.deployment(ctx)
+		found.Settings, err = o.settings(ctx)
 		if err := errors.Join(wrong, err); err != nil {
 			return err
 		}
@@ -160,21 +161,27 @@ func (o *statusOptions) outbox(ctx context.Context) (*records.Outbox, error) {
 	return &counted, errors.Join(err, r.Close())
 }
 
-// deployment is the last one of the environment that a flag names, nil where none does.
-func (o *statusOptions) deployment(ctx context.Context) (*deploy.Deployed, error) {
+// settings are those on Cloudflare that spoil the environment that a flag names.
+func (o *statusOptions) settings(ctx context.Context) ([]cloudflare.Remark, error) {
 	if o.store.remote == "" {
 		return nil, nil
 	}
-	flags := historyFlags{environment: o.store.remote, wrangler: o.store.wrangler}
-	history, end, err := flags.read(ctx, deploy.PermissionHistory)
+	config, err := cloudflare.ReadConfig(o.store.wrangler)
 	if err != nil {
 		return nil, err
 	}
-	defer end()
-	if len(history.Deployments) == 0 {
-		return nil, nil
+	return cloudflare.Settings(ctx, config, o.store.remote)
+}
+
+// printSettings prints the settings that spoil a service that was deployed, if the token may look.
+func printSettings(ctx context.Context, t *cli.Terminal, config *cloudflare.Config, environment string) {
+	found, err := cloudflare.Settings(ctx, config, environment)
+	if err != nil {
+		t.Warnf("the settings on Cloudflare were not looked at: %v", err)
 	}
-	return &history.Deployments[0], nil
+	for _, remark := range found {
+		t.Printf("%-12s %s", remark.Severity, remark)
+	}
 }
 
 // shownDifferences is how many differences of one check get a line.
@@ -211,7 +218,7 @@ func printStatus(t *cli.Terminal, s *status, o *statusOptions) {
 		}
 		line("outbox", status, detail)
 	}
-	if d := s.Deployment; d != nil {
-		line("deployed", live.OK, fmt.Sprintf("%s: %s", d.On.UTC().Format(time.DateTime), &d.Release))
+	for _, remark := range s.Settings {
+		line("cloudflare", live.Warning, fmt.Sprintf("%s: %s", remark.Severity, remark))
 	}
 }

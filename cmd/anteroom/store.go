@@ -7,9 +7,9 @@ import (
 	"log/slog"
 	"path/filepath"
 
+	"anteroom/cmd/anteroom/internal/cloudflare"
 	"anteroom/edge/native/sqlite"
 	"anteroom/edge/store/records"
-	"anteroom/edge/worker/remote"
 
 	"github.com/spf13/pflag"
 )
@@ -30,7 +30,7 @@ func (s *storeFlags) add(flags *pflag.FlagSet) {
 // reader opens the store to read it. It makes and changes nothing.
 func (s *storeFlags) reader(ctx context.Context) (records.Reader, error) {
 	if s.remote != "" {
-		return opened(remote.Open(ctx, s.wrangler, s.remote))
+		return opened(cloudflare.Open(ctx, s.wrangler, s.remote))
 	}
 	return opened(sqlite.OpenReadOnly(filepath.Join(s.data, sqlite.FileName)))
 }
@@ -54,7 +54,7 @@ func opened[R records.Reader](r R, err error) (records.Reader, error) {
 // store opens the store to read and mend it. It makes none.
 func (s *storeFlags) store(ctx context.Context, log *slog.Logger) (records.Store, error) {
 	if s.remote != "" {
-		store, err := remote.Open(ctx, s.wrangler, s.remote)
+		store, err := cloudflare.Open(ctx, s.wrangler, s.remote)
 		if err != nil {
 			return nil, err
 		}
@@ -73,7 +73,7 @@ func (s *storeFlags) store(ctx context.Context, log *slog.Logger) (records.Store
 // observed gives what was observed of clients: of the store or, for a deployed service, of
 // Analytics Engine.
 func observed(ctx context.Context, r records.Reader, days records.Days) ([]records.Observation, error) {
-	if deployed, is := r.(*remote.Store); is {
+	if deployed, is := r.(*cloudflare.Store); is {
 		return deployed.Observed(ctx, days.Since, days.Through)
 	}
 	return records.Observed(ctx, r, days)

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"anteroom/cmd/anteroom/internal/cli"
+	"anteroom/cmd/anteroom/internal/cloudflare"
 	"anteroom/cmd/anteroom/internal/keys"
 	"anteroom/cmd/anteroom/internal/verification"
 	"anteroom/edge/api"
@@ -18,7 +19,6 @@ import (
 	"anteroom/edge/native/disk"
 	"anteroom/edge/store/records"
 	"anteroom/edge/turn"
-	"anteroom/edge/worker/remote"
 	"anteroom/generator"
 	"anteroom/generator/site"
 	"anteroom/generator/tlog"
@@ -159,7 +159,7 @@ func (o *verifyOptions) run(ctx context.Context, t *cli.Terminal) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, reader.Close()) }()
-	if deployed, is := reader.(*remote.Store); is {
+	if deployed, is := reader.(*cloudflare.Store); is {
 		switch host := deployed.Host(); {
 		case host != "" && host != s.Service.CanonicalHost:
 			return fmt.Errorf("verify: %s is that of %s, and %s of %s (name the right environment with --remote)",
@@ -186,7 +186,7 @@ func (o *verifyOptions) run(ctx context.Context, t *cli.Terminal) (err error) {
 		return err
 	}
 	seen, err := observed(ctx, reader, records.Days{Through: survey.Through[:len(time.DateOnly)]})
-	if errors.Is(err, remote.ErrNoDataset) {
+	if errors.Is(err, cloudflare.ErrNoDataset) {
 		t.Warnf("%v", err)
 	} else if err != nil {
 		return err

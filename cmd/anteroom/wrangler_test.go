@@ -2,13 +2,14 @@ package main
 
 import (
 	"os"
-	"os/exec"
+	"path/filepath"
 	"regexp"
 	"slices"
+	"strings"
 	"testing"
 
+	"anteroom/cmd/anteroom/internal/cloudflare"
 	"anteroom/edge/store/migrations"
-	"anteroom/edge/worker/deploy"
 
 	"github.com/BurntSushi/toml"
 )
@@ -17,70 +18,79 @@ import (
 var datasets = regexp.MustCompile(`(?m)^# (\[\[env\.\w+\.analytics_engine_datasets\]\]\n)# (.*\n)# (.*\n)`)
 
 // TestWrangler compares wrangler.toml with the content and with what the worker expects, as a
-// deployment does, and holds what is for wrangler alone. The lines of datasets are read as they
-// are, and as they are once somebody has uncommented them.
+// deployment does: as it is, and with the lines of datasets uncommented.
 func TestWrangler(t *testing.T) {
-	t.Chdir("../..")
-	text, err := os.ReadFile("wrangler.toml")
+	text := string(mustRead(t, "../../wrangler.toml"))
+	s, err := loadContent("../../content")
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := loadContent("content")
-	if err != nil {
-		t.Fatal(err)
-	}
-	facts := deployFacts(&s.Service)
-	uncommented := datasets.ReplaceAll(text, []byte("$1$2$3"))
+	uncommented := datasets.ReplaceAllString(text, "$1$2$3")
 	if len(uncommented) != len(text)-12 {
 		t.Errorf("%d bytes of comments begin the lines of two datasets, want 12", len(text)-len(uncommented))
 	}
-	for _, text := range [][]byte{text, uncommented} {
-		file, err := deploy.Parse("wrangler.toml", text)
+	path := filepath.Join(t.TempDir(), "wrangler.toml")
+	check := func(text string) error {
+		t.Helper()
+		if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		c, err := cloudflare.ReadConfig(path)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := file.Check(&facts); err != nil {
+		if got, want := c.Environments(), []string{cloudflare.Apex, "preview", cloudflare.Production}; !slices.Equal(got, want) {
+			t.Errorf("the environments are %q, want %q", got, want)
+		}
+		return c.Check(&s.Service)
+	}
+	for _, text := range []string{text, uncommented} {
+		if err := check(text); err != nil {
 			t.Error(err)
 		}
-		if got, want := file.Environments(), []string{deploy.Apex, "preview", deploy.Production}; !slices.Equal(got, want) {
-			t.Errorf("the environments are %q, want %q", got, want)
+	}
+	for _, c := range []struct{ old, with, want string }{
+		{`pattern = "www.anteroom.example"`, `pattern = "www.tern.example"`, `production: the domain is ["www.tern.example"], want ["www.anteroom.example"]`},
+		{`pattern = "anteroom.example"`, `pattern = "tern.example"`, "apex: the domain is"},
+		{`CANONICAL_HOST = "www.anteroom.example"`, `CANONICAL_HOST = "x"`, "apex: vars is"},
+		{`relay@anteroom.example`, `other@anteroom.example`, "send_email.allowed_sender_addresses is"},
+		{`operator@anteroom.example`, `other@anteroom.example`, "send_email.destination_address is"},
+		{`limit = 30`, `limit = 31`, "the limit of ratelimits is 31, want 30"},
+		{`"417263052"`, `"417263051"`, `production: namespace_id "417263051" is missing, or also that of preview`},
+		{`000000000002"`, `000000000001"`, "database_id"},
+		{`redact_query_string = true`, `redact_query_string = false`, "observability may log e-mail addresses"},
+		{`invocation_logs = false`, `invocation_logs = true`, "observability may log e-mail addresses"},
+		{`service = "anteroom"`, `service = "other"`, "services.service is"},
+		{`"/healthz", `, ``, "assets.run_worker_first is"},
+		{`html_handling = "none"`, ``, "assets.html_handling is"},
+		{`name = "anteroom-preview"`, `name = "anteroom"`, `name "anteroom"`},
+	} {
+		changed := strings.ReplaceAll(text, c.old, c.with)
+		if err := check(changed); changed == text || err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s instead of %s: %v, want %q", c.with, c.old, err, c.want)
 		}
 	}
 
-	type environment struct {
-		Main  string `toml:"main"`
-		Build struct {
-			Command string `toml:"command"`
-		} `toml:"build"`
-		Assets struct {
-			Directory string `toml:"directory"`
-		} `toml:"assets"`
-		Databases []struct {
-			Migrations string `toml:"migrations_dir"`
-		} `toml:"d1_databases"`
-	}
 	var config struct {
-		environment
-		Env map[string]environment `toml:"env"`
+		Main string `toml:"main"`
+		Env  map[string]struct {
+			Main   string `toml:"main"`
+			Assets struct {
+				Directory string `toml:"directory"`
+			} `toml:"assets"`
+			Databases []struct {
+				Migrations string `toml:"migrations_dir"`
+			} `toml:"d1_databases"`
+		} `toml:"env"`
 	}
-	if _, err := toml.Decode(string(text), &config); err != nil {
+	if _, err := toml.Decode(text, &config); err != nil {
 		t.Fatal(err)
 	}
-	if config.Main != "build/bundle/worker.mjs" || config.Env[deploy.Apex].Main != "build/bundle/apex.mjs" {
-		t.Errorf("main is %s, and that of the apex %s", config.Main, config.Env[deploy.Apex].Main)
-	}
-	if exec.Command("sh", "-c", config.Build.Command).Run() == nil {
-		t.Errorf("the default environment's build command succeeds")
-	}
-	for _, name := range []string{deploy.Production, "preview"} {
-		e := config.Env[name]
-		if e.Assets.Directory != "./public" {
-			t.Errorf("%s: assets.directory is %s", name, e.Assets.Directory)
-		}
-		files, err := os.ReadDir(e.Databases[0].Migrations)
-		embedded, wrong := migrations.Files.ReadDir(".")
-		if err != nil || wrong != nil || len(files) < len(embedded) {
-			t.Errorf("%s: migrations_dir %s: %v, %v", name, e.Databases[0].Migrations, files, err)
-		}
+	e := config.Env[cloudflare.Production]
+	files, err := os.ReadDir(filepath.Join("../..", e.Databases[0].Migrations))
+	embedded, wrong := migrations.Files.ReadDir(".")
+	if config.Main != "build/bundle/worker.mjs" || config.Env[cloudflare.Apex].Main != "build/bundle/apex.mjs" || e.Assets.Directory != "./public" ||
+		err != nil || wrong != nil || len(files) < len(embedded) {
+		t.Errorf("wrangler.toml names files that are not there: %+v, %v", config, err)
 	}
 }

@@ -98,11 +98,11 @@ func (s *Store) Name() string { return fmt.Sprintf("D1 database %s (%s)", s.name
 // Host is the custom domain of the environment, "" if it has none.
 func (s *Store) Host() string { return s.host }
 
-// Rewrite does nothing: D1 lets no caller rewrite it. See Remains.
-func (s *Store) Rewrite(context.Context) error { return nil }
+// Vacuum does nothing: D1 lets no caller rebuild it. See RetentionNote.
+func (s *Store) Vacuum(context.Context) error { return nil }
 
-// Remains says what of an erased address the store cannot reach.
-func (s *Store) Remains() string {
+// RetentionNote says where the store keeps an erased address longer.
+func (s *Store) RetentionNote() string {
 	return "Time Travel can restore it for 30 days (7 on the Free plan)"
 }
 

@@ -1,16 +1,20 @@
 package cloudflare
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net"
 	"slices"
 	"strings"
 	"time"
 
+	"anteroom/cmd/anteroom/internal/continuity"
 	"anteroom/cmd/anteroom/internal/live"
 	"anteroom/edge/endpoint/health"
+	"anteroom/edge/jsondoc"
 	"anteroom/edge/store/migrations"
 	"anteroom/generator"
 	"anteroom/generator/site"
@@ -22,12 +26,8 @@ import (
 const AllowDNS = "dns"
 
 // Allowances are the names of what the operator may let happen.
-var Allowances = append(slices.Clone(live.RegressionNames), AllowDNS)
-
-// Allowance is what the operator lets happen, and why.
-type Allowance struct {
-	Name   string `json:"name"`
-	Reason string `json:"reason"`
+var Allowances = []string{
+	string(continuity.AsOf), string(continuity.Board), string(continuity.Document), string(continuity.Key), string(continuity.Log), AllowDNS,
 }
 
 // Step is a step of a deployment that was taken.
@@ -41,8 +41,8 @@ type Deployment struct {
 	Config      *Config
 	Environment string
 	Service     *site.Service
-	Output      *generator.Output
-	Key         string // the secret receipt key, "" if the worker keeps its own
+	Output      *generator.Output // of the content
+	Key         string            // the secret receipt key, "" if the worker keeps its own
 	Allowances  []Allowance
 	// Location is a hint at where D1 is to create the database, Jurisdiction binds it to one. The
 	// operator chooses one of them before the database is created, as it can never be moved.
@@ -55,12 +55,6 @@ type Deployment struct {
 
 	used []Allowance
 }
-
-// LocationNames and JurisdictionNames are where D1 creates databases.
-var (
-	LocationNames     = []string{"wnam", "enam", "weur", "eeur", "apac", "oc"}
-	JurisdictionNames = []string{"eu", "us", "fedramp"}
-)
 
 // deployWait is how long a deployed service may take until it shows its content everywhere. A new
 // domain waits for its certificate, which takes some minutes at times.
@@ -79,37 +73,50 @@ func (d *Deployment) Compare(ctx context.Context) error {
 		return nil // what it publishes is nobody's record
 	}
 	host := d.Config.Host(d.Environment, d.Service)
-	found, err := d.Reach(host).Regressions(ctx, d.Output)
+	published, err := d.Reach(host).Facts(ctx)
 	if errors.Is(err, live.ErrNothing) {
 		d.Say(Step{"continuity", "nothing is published at " + host + " yet"})
 		return nil
 	}
 	if err != nil {
-		return fmt.Errorf("compare with what is live: %w", err)
+		return err
 	}
-	manifest, _, err := d.Reach(host).Read(ctx, health.Manifest)
+	next, err := continuity.FromFiles(d.Output.Documents, d.Output.Snapshot)
 	if err != nil {
-		return fmt.Errorf("compare with what is live: %w", err)
+		return err
 	}
-	if key := d.Output.Snapshot.CurrentKey; key != "" && d.Key == "" && manifest.Get("receipt_key").Text != key {
-		found = append(found, live.Regression{Name: live.RegressionKey, What: "the content publishes the receipt key " + key +
-			", which the live service does not have, and no --key-file gives it"})
+	found := continuity.Check(published, next)
+	if key := d.Output.Snapshot.CurrentKey; key != "" && d.Key == "" && !slices.Contains(published.Keys, key) {
+		found = append(found, continuity.Regression{Kind: continuity.Key, Hint: "give its secret half with --key-file",
+			What: "the content publishes the receipt key " + key + ", which the live service does not have"})
 	}
 	var refused []error
 	for _, r := range found {
-		if !d.allowed(r.Name) {
-			text, evidence, _ := strings.Cut(r.What, "\n")
-			if evidence != "" {
-				evidence = "\n" + evidence
-			}
-			refused = append(refused, fmt.Errorf("%s: %s (--allow %s --reason TEXT lets it happen)%s", r.Name, text, r.Name, evidence))
+		if !d.allowed(string(r.Kind)) {
+			refused = append(refused, refuse(r))
 		}
 	}
 	if err := errors.Join(refused...); err != nil {
 		return err
 	}
-	d.Say(Step{"continuity", fmt.Sprintf("nothing else goes back at %s, which serves content %s", host, manifest.Get(health.Version).Text)})
+	text := "nothing that is published at " + host + " goes back"
+	if len(d.used) > 0 {
+		text = "as allowed, something that is published at " + host + " goes back"
+	}
+	d.Say(Step{"continuity", text})
 	return nil
+}
+
+// refuse is the error of something that goes back.
+func refuse(r continuity.Regression) error {
+	text, evidence, forked := strings.Cut(r.What, "\n")
+	if r.Hint != "" {
+		r.Hint += ", or "
+	}
+	if forked {
+		evidence = "\n" + evidence
+	}
+	return fmt.Errorf("%s: %s (%slet it happen with --allow %s --reason TEXT)%s", r.Kind, text, r.Hint, r.Kind, evidence)
 }
 
 // allowed reports whether the operator lets something happen, and notes that it was needed.
@@ -175,7 +182,7 @@ func (d *Deployment) checkDomains(ctx context.Context) error {
 		e, _ := d.Config.environment(name)
 		for _, host := range e.domains() {
 			if found, err := lookup(ctx, host); err == nil && len(found) > 0 && !d.allowed(AllowDNS) {
-				return fmt.Errorf("dns: %s leads to %s, and would lead to the worker %s, which does not exist yet (--allow dns --reason TEXT lets it happen)",
+				return fmt.Errorf("dns: %s leads to %s, and would lead to the worker %s, which does not exist yet (let it happen with --allow dns --reason TEXT)",
 					host, strings.Join(found, ", "), e.Name)
 			}
 		}
@@ -348,11 +355,12 @@ func (d *Deployment) Live(ctx context.Context) string {
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), longestLook)
 	defer cancel()
-	manifest, _, err := d.Reach(host).Read(ctx, health.Manifest)
-	switch {
-	case errors.Is(err, live.ErrNothing):
+	text, err := d.Reach(host).File(ctx, health.Manifest)
+	if errors.Is(err, live.ErrNothing) || errors.Is(err, fs.ErrNotExist) {
 		return "nothing at " + host
-	case err != nil:
+	}
+	manifest, wrong := jsondoc.Parse(text)
+	if err = cmp.Or(err, wrong); err != nil {
 		return "not known: " + err.Error()
 	}
 	return fmt.Sprintf("content %s at %s", manifest.Get(health.Version).Text, host)

@@ -12,21 +12,20 @@ import (
 	"strings"
 	"time"
 
-	"anteroom/cmd/anteroom/internal/live"
+	"anteroom/cmd/anteroom/internal/continuity"
 	"anteroom/edge/sha256"
 	"anteroom/edge/store/migrations"
 )
 
-// What a rollback may take back only if the operator allows it.
+// What a rollback may take back only if the operator allows it, beside what continuity names.
 const (
-	AllowSchema   = "schema"   // the version does not know the newest migration
-	AllowDatabase = "database" // the version keeps its records in another database
-	AllowUnknown  = "unknown"  // it is not known what a version publishes
+	allowDatabase = "database" // the version keeps its records in another database
+	allowUnknown  = "unknown"  // it is not known what a version publishes
 )
 
-// RollbackAllowances are all of them.
+// RollbackAllowances are the names of what the operator may let happen.
 var RollbackAllowances = []string{
-	live.RegressionAsOf, live.RegressionKey, live.RegressionLog, AllowSchema, AllowDatabase, AllowUnknown,
+	string(continuity.AsOf), string(continuity.Key), string(continuity.Log), string(continuity.Schema), allowDatabase, allowUnknown,
 }
 
 // note is what a version says of itself: what it publishes, and what was allowed. A rollback reads it.
@@ -45,14 +44,6 @@ func (d *Deployment) note() (string, error) {
 	}
 	text := fmt.Sprintf("content %s, as of %s, key %s, log %d, schema %d", s.ShortVersion(), s.AsOf, key, size, len(all))
 	return text + notes(d.used), nil
-}
-
-// notes are what was allowed, and why.
-func notes(allowed []Allowance) (text string) {
-	for _, a := range allowed {
-		text += fmt.Sprintf("; allowed %s (%s)", a.Name, a.Reason)
-	}
-	return text
 }
 
 var noted = regexp.MustCompile(`^content ([0-9a-f]+), as of ([0-9-]+), key ([0-9a-z]+), log ([0-9]+), schema ([0-9]+)`)
@@ -77,7 +68,7 @@ func (v *Version) String() string {
 type Rollback struct {
 	Environment string
 	From, To    Version
-	Backwards   []live.Regression // what it would take back, by the names of allowances
+	Backwards   []continuity.Regression // what it would take back, by the names of allowances
 }
 
 // deployed is a deployment, as wrangler lists it.
@@ -178,32 +169,32 @@ func (w *Wrangler) version(ctx context.Context, environment, id string) (Version
 
 // compare finds what a rollback would take back.
 func (r *Rollback) compare() {
-	say := func(name, format string, args ...any) {
-		r.Backwards = append(r.Backwards, live.Regression{Name: name, What: fmt.Sprintf(format, args...)})
+	say := func(kind continuity.Kind, format string, args ...any) {
+		r.Backwards = append(r.Backwards, continuity.Regression{Kind: kind, What: fmt.Sprintf(format, args...)})
 	}
 	from, to := &r.From, &r.To
 	if from.database != to.database {
-		say(AllowDatabase, "it keeps its records in the D1 database %s, and the live version in %s", cmp.Or(to.database, "none"), cmp.Or(from.database, "none"))
+		say(allowDatabase, "it keeps its records in the D1 database %s, and the live version in %s", cmp.Or(to.database, "none"), cmp.Or(from.database, "none"))
 	}
 	for _, v := range []*Version{from, to} {
 		if v.Content == "" {
-			say(AllowUnknown, "what version %.8s publishes is not known: anteroom deploy did not deploy it", v.ID)
+			say(allowUnknown, "what version %.8s publishes is not known: anteroom deploy did not deploy it", v.ID)
 		}
 	}
 	if from.Content == "" || to.Content == "" {
 		return
 	}
 	if to.asOf < from.asOf {
-		say(live.RegressionAsOf, "the newest board would be of %s, and is of %s", to.asOf, from.asOf)
+		say(continuity.AsOf, "the newest board would be of %s, and is of %s", to.asOf, from.asOf)
 	}
 	if to.key != from.key && from.key != "none" {
-		say(live.RegressionKey, "it publishes another receipt key: receipts that were signed since would not verify")
+		say(continuity.Key, "it publishes another receipt key: receipts that were signed since would not verify")
 	}
 	if to.log < from.log {
-		say(live.RegressionLog, "the public log would have %d entries, and has %d", to.log, from.log)
+		say(continuity.Log, "the public log would have %d entries, and has %d", to.log, from.log)
 	}
 	if to.schema < from.schema {
-		say(AllowSchema, "it knows %d migrations, and the database has %d", to.schema, from.schema)
+		say(continuity.Schema, "it knows %d migrations, and the database has %d", to.schema, from.schema)
 	}
 }
 
@@ -211,22 +202,19 @@ func (r *Rollback) compare() {
 func (r *Rollback) Refusal(allowed []Allowance) error {
 	var faults []error
 	for _, b := range r.Backwards {
-		if !slices.ContainsFunc(allowed, func(a Allowance) bool { return a.Name == b.Name }) {
-			faults = append(faults, fmt.Errorf("%s: %s (--allow %s --reason TEXT lets it happen)", b.Name, b.What, b.Name))
+		if !slices.ContainsFunc(allowed, func(a Allowance) bool { return a.Name == string(b.Kind) }) {
+			faults = append(faults, refuse(b))
 		}
 	}
 	return errors.Join(faults...)
 }
 
 // Do rolls back.
-func (r *Rollback) Do(ctx context.Context, w *Wrangler, reason string, allowed []Allowance) error {
+func (r *Rollback) Do(ctx context.Context, w *Wrangler, allowed []Allowance) error {
 	if err := r.Refusal(allowed); err != nil {
 		return err
 	}
-	message := "rollback to " + cmp.Or(r.To.Note, r.To.ID)
-	if reason != "" {
-		message += "; " + reason
-	}
-	_, err := w.in(ctx, r.Environment, "rollback", r.To.ID, "--yes", "--message", message+notes(allowed))
+	message := "rollback to " + cmp.Or(r.To.Note, r.To.ID) + notes(allowed)
+	_, err := w.in(ctx, r.Environment, "rollback", r.To.ID, "--yes", "--message", message)
 	return err
 }

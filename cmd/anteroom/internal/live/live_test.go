@@ -20,11 +20,13 @@ import (
 	"testing"
 	"time"
 
+	"anteroom/cmd/anteroom/internal/continuity"
 	"anteroom/edge/api"
 	"anteroom/edge/native"
 	"anteroom/edge/native/static"
 	"anteroom/generator"
 	"anteroom/generator/site"
+	"anteroom/generator/tlog"
 )
 
 var (
@@ -37,7 +39,7 @@ var (
 // content is what the content of this project publishes, changed by change.
 func content(t *testing.T, change func(*site.Site)) *generator.Output {
 	t.Helper()
-	s, err := site.Load(os.DirFS("../../content"))
+	s, err := site.Load(os.DirFS("../../../../content"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -507,79 +509,46 @@ func TestNew(t *testing.T) {
 	}
 }
 
-// What a deployment would take back is found.
-func TestRegressions(t *testing.T) {
-	output := content(t, nil)
+// What is published is read from the documents and from the endpoints.
+func TestFacts(t *testing.T) {
+	t.Parallel()
+	output := withLog(t, content(t, nil), newLogs(t).log("", 2, 2))
 	h := host(t, output, key)
+	next, err := continuity.FromFiles(output.Documents, output.Snapshot)
+	if err != nil {
+		t.Fatal(err)
+	}
 	retired := base64.StdEncoding.EncodeToString(bytes.Repeat([]byte{9}, 32))
 	board := "/scoreboard/2026-11-20.json"
-	without := func(path string) func(*generator.Output) {
-		return func(o *generator.Output) {
-			o.Documents = slices.DeleteFunc(slices.Clone(o.Documents), func(f generator.File) bool { return f.Path == path })
+	for name, c := range map[string]struct {
+		with tamper
+		want string // kinds and paths of what would go back to the content
+	}{
+		"the same":                 {nil, "[]"},
+		"a document more":          {replaced("/manifest.json", `"documents": [`, `"documents": [{"path":"/llms2.txt","sha256":"00"},`), "[document /llms2.txt]"},
+		"a board of other bytes":   {replaced(board, "2026", "2025"), "[board " + board + "]"},
+		"a manifest of other sums": {replaced("/manifest.json", `"sha256": "`, `"sha256": "0`), "[]"}, // the boards are what they are
+		"a newer board":            {replaced("/api/roster", `"as_of":"2026`, `"as_of":"2027`), "[as_of /scoreboard.json]"},
+		"a retired key": {
+			replaced("/api/receipt", `"retired_public_keys_b64":[]`, `"retired_public_keys_b64":["`+retired+`"]`), "[key /manifest.json]",
+		},
+		"another key that signs": {replaced("/api/receipt", public, retired), "[key /manifest.json]"},
+		"another published key":  {replaced("/manifest.json", public, retired), "[key /manifest.json]"},
+		"no log yet":             {answered(tlog.KeysPath, 404, ""), "[]"},
+		"a log without entries":  {answered(tlog.CheckpointPath(tlog.Folder), 404, ""), "[]"},
+		"a log of others":        {answered(tlog.CheckpointPath(tlog.Folder), 200, "x"), "[log /log/checkpoint]"},
+	} {
+		facts, err := serve(t, h, c.with).Facts(t.Context())
+		got := []string{}
+		for _, r := range continuity.Check(facts, next) {
+			got = append(got, string(r.Kind)+" "+r.Path)
+		}
+		if fmt.Sprint(got) != c.want || err != nil {
+			t.Errorf("%s: %v, %v, want %s", name, got, err, c.want)
 		}
 	}
-	for name, c := range map[string]struct {
-		with tamper                    // of what is live
-		next func(o *generator.Output) // what would be published
-		want string
-	}{
-		"nothing": {nil, nil, "[]"},
-		"a document more": {nil, func(o *generator.Output) {
-			o.Documents = append(o.Documents, generator.File{Path: "/new.txt", MediaType: "text/plain"})
-		}, "[]"},
-		"a document that goes": {nil, without("/jobs.json"), "[{document /jobs.json /jobs.json is published, and the content has it no more}]"},
-		"no more manifest":     {nil, without("/manifest.json"), "[{document /manifest.json /manifest.json is published, and the content has none}]"},
-		"a board that goes":    {nil, without(board), "[{board " + board + " " + board + " is published for ever, and the content has it no more}]"},
-		"a board that changes": {
-			replaced("/manifest.json", `"sha256": "`, `"sha256": "0`), nil,
-			"[{board /scoreboard/2026-09-22.json /scoreboard/2026-09-22.json is published for ever, and the content has something else in its place} {board " + board + " " + board + " is published for ever, and the content has something else in its place}]",
-		},
-		"a board of other bytes": {replaced(board, "2026", "2025"), nil, "[{board " + board + " " + board + " is published for ever, and the content has something else in its place}]"},
-		"an older board": {
-			nil, func(o *generator.Output) { s := *o.Snapshot; s.AsOf = "2026-11-19"; o.Snapshot = &s },
-			"[{as_of /api/roster /api/roster is as of 2026-11-20, and the content is as of 2026-11-19} {as_of /scoreboard.json /scoreboard.json is as of 2026-11-20, and the content is as of 2026-11-19}]",
-		},
-		"a newer board": {nil, func(o *generator.Output) { s := *o.Snapshot; s.AsOf = "2026-11-21"; o.Snapshot = &s }, "[]"},
-		"a key that is kept": {nil, func(o *generator.Output) {
-			s := *o.Snapshot
-			s.CurrentKey, s.RetiredKeys = retired, []string{public}
-			o.Snapshot = &s
-		}, "[]"},
-		"a key that goes": {
-			nil, func(o *generator.Output) { s := *o.Snapshot; s.CurrentKey = ""; o.Snapshot = &s },
-			"[{key /manifest.json /manifest.json names the receipt key " + public + ", which the content lists no more}]",
-		},
-		"a retired key that goes": {
-			replaced("/api/receipt", `"retired_public_keys_b64":[]`, `"retired_public_keys_b64":["`+retired+`"]`), nil,
-			"[{key /api/receipt /api/receipt names the receipt key " + retired + ", which the content lists no more}]",
-		},
-		"a signing key that goes": {
-			replaced("/api/receipt", public, retired), nil,
-			"[{key /api/receipt /api/receipt names the receipt key " + retired + ", which the content lists no more}]",
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			next := *output
-			if c.next != nil {
-				c.next(&next)
-			}
-			got, err := serve(t, h, c.with).Regressions(t.Context(), &next)
-			if err != nil || fmt.Sprint(got) != c.want {
-				t.Errorf("%v %v, want %s", got, err, c.want)
-			}
-			for _, r := range got {
-				if !slices.Contains(RegressionNames, r.Name) {
-					t.Errorf("%s is no name", r.Name)
-				}
-			}
-		})
-	}
-}
 
-// Where nobody knows what is published, that is an error, and no deployment takes it for nothing.
-func TestRegressionsOfNothing(t *testing.T) {
-	output := content(t, nil)
-	h := host(t, output, key)
+	// If it is not known what is published, that is an error, and no deployment takes it for nothing.
 	for name, c := range map[string]struct {
 		with tamper
 		want error // nil for any other
@@ -589,20 +558,23 @@ func TestRegressionsOfNothing(t *testing.T) {
 			io.WriteString(w, "<html>")
 			return true
 		}, ErrForeign},
-		"a server that fails": {func(w http.ResponseWriter, r *http.Request, _ http.Handler) bool { w.WriteHeader(500); return true }, ErrUnreachable},
-		"no manifest":         {answered("/manifest.json", 404, ""), nil},
-		"no board to read":    {answered("/scoreboard.json", 200, "<html>"), nil},
-		"no keys to read":     {answered("/api/receipt", 403, "{}"), nil},
+		"a server that fails":   {func(w http.ResponseWriter, r *http.Request, _ http.Handler) bool { w.WriteHeader(500); return true }, ErrUnreachable},
+		"no manifest":           {answered("/manifest.json", 404, ""), nil},
+		"no board to read":      {answered("/scoreboard.json", 200, "<html>"), nil},
+		"no keys to read":       {answered("/api/receipt", 403, "{}"), nil},
+		"keys of no log":        {answered(tlog.KeysPath, 200, "<html>"), nil},
+		"keys that are refused": {answered(tlog.KeysPath, 403, ""), nil},
+		"a refused checkpoint":  {answered(tlog.CheckpointPath(tlog.Folder), 403, ""), nil},
 	} {
 		s := serve(t, h, c.with)
 		s.pause = quick.Pause
-		got, err := s.Regressions(t.Context(), output)
-		if err == nil || got != nil || c.want != nil && !errors.Is(err, c.want) {
-			t.Errorf("%s: %v, %v", name, got, err)
+		_, err := s.Facts(t.Context())
+		if err == nil || c.want != nil && !errors.Is(err, c.want) {
+			t.Errorf("%s: %v", name, err)
 		}
 		for _, other := range []error{ErrNothing, ErrUnreachable, ErrForeign} {
 			if other != c.want && errors.Is(err, other) {
-				t.Errorf("%s: it is told as %v too: %v", name, other, err)
+				t.Errorf("%s: it is also %v: %v", name, other, err)
 			}
 		}
 	}
@@ -630,7 +602,7 @@ func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f
 
 // Whatever a service answers, it is told what differs.
 func FuzzInspect(f *testing.F) {
-	s, err := site.Load(os.DirFS("../../content"))
+	s, err := site.Load(os.DirFS("../../../../content"))
 	if err != nil {
 		f.Fatal(err)
 	}
@@ -671,8 +643,6 @@ func FuzzInspect(f *testing.F) {
 				t.Errorf("nothing differs: %+v", r)
 			}
 		}
-		if found, err := service.Regressions(t.Context(), output); err == nil && found == nil {
-			t.Error("neither regressions nor an error")
-		}
+		service.Facts(t.Context())
 	})
 }

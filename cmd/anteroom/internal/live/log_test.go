@@ -9,7 +9,6 @@ import (
 	"testing"
 
 	"anteroom/generator"
-	"anteroom/generator/site"
 	"anteroom/generator/tlog"
 	"anteroom/generator/tlog/tlogtest"
 
@@ -116,56 +115,4 @@ func sorted(set map[string]bool) (list []string) {
 	}
 	slices.Sort(list)
 	return list
-}
-
-// A log goes on from what is live, or the deployment is refused.
-func TestRegressionsOfLog(t *testing.T) {
-	output, l := content(t, func(s *site.Site) {}), newLogs(t)
-	live := l.log("", 2, 2)
-	h := host(t, withLog(t, output, live), key)
-	fork := l.log("x", 2, 2)
-	other := newLogs(t).log("", 2, 2)
-	at := tlog.CheckpointPath(tlog.Folder)
-	for name, c := range map[string]struct {
-		with tamper
-		next *tlog.Log
-		want []string // in what is said, nil for nothing
-	}{
-		"the same":                {nil, live, nil},
-		"a longer one":            {nil, l.log("", 2, 2, 5), nil},
-		"none is live yet":        {answered(tlog.KeysPath, 404, ""), live, nil},
-		"a key without signature": {answered(at, 404, ""), live, nil},
-		"no log any more":         {nil, nil, []string{"a log is published for ever"}},
-		"a shorter one":           {nil, l.log("", 2), []string{"is ahead of the content"}},
-		"a fork": {nil, fork, []string{
-			"is forked", string(fork.Current().Checkpoint) + "\n" + string(live.Current().Checkpoint),
-		}},
-		"another key": {nil, other, []string{"no known key has signed it"}},
-	} {
-		t.Run(name, func(t *testing.T) {
-			next := *output
-			if next.Log = c.next; c.next != nil {
-				next = *withLog(t, output, c.next)
-			}
-			got, err := serve(t, h, c.with).Regressions(t.Context(), &next)
-			if err != nil || (len(got) > 0) != (c.want != nil) {
-				t.Fatalf("%v, %v", got, err)
-			}
-			for _, want := range c.want {
-				if r := got[0]; r.Name != RegressionLog || !strings.Contains(r.What, want) || !tlog.Published(r.Path) {
-					t.Errorf("%+v, want %q", got, want)
-				}
-			}
-		})
-	}
-	for name, with := range map[string]tamper{
-		"keys that are none":      answered(tlog.KeysPath, 200, "<html>"),
-		"keys that are refused":   answered(tlog.KeysPath, 403, ""),
-		"a checkpoint is refused": answered(at, 403, ""),
-	} {
-		next := withLog(t, output, live)
-		if got, err := serve(t, h, with).Regressions(t.Context(), next); err == nil {
-			t.Errorf("%s: %v", name, got)
-		}
-	}
 }

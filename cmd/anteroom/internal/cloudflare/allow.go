@@ -1,0 +1,74 @@
+package cloudflare
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"anteroom/cmd/anteroom/internal/cli"
+)
+
+// Allowance is what the operator lets happen, and why.
+type Allowance struct{ Name, Reason string }
+
+// longestReasons is how many bytes the reasons of a version may have in all: Cloudflare keeps 1,000
+// bytes of what a version says of itself.
+const longestReasons = 700
+
+// ReadAllowances reads the names that --allow gives with the reasons that --reason gives.
+func ReadAllowances(names, reasons, known []string) ([]Allowance, error) {
+	if len(names) != len(reasons) {
+		return nil, fmt.Errorf("there are %d --allow and %d --reason (give a reason for each)", len(names), len(reasons))
+	}
+	list, total := []Allowance{}, 0
+	token := strings.TrimSpace(os.Getenv(TokenVariable))
+	for i, name := range names {
+		reason := strings.TrimSpace(reasons[i])
+		total += len(reason)
+		switch {
+		case !slices.Contains(known, name):
+			return nil, fmt.Errorf("--allow %q is none of %s", name, strings.Join(known, ", "))
+		case slices.Contains(names[:i], name):
+			return nil, fmt.Errorf("--allow %s is given twice", name)
+		case reason == "" || total > longestReasons:
+			return nil, fmt.Errorf("the --reason of --allow %s is empty, or the reasons have more than %d bytes", name, longestReasons)
+		case !utf8.ValidString(reason) || strings.ContainsFunc(reason, unicode.IsControl):
+			return nil, errors.New("a --reason has control characters, or is not UTF-8 (write it in one line)")
+		case cli.SecretKey.MatchString(reason), token != "" && strings.Contains(reason, token):
+			return nil, errors.New("a --reason holds a secret, and it is kept with the version (leave it out)")
+		}
+		list = append(list, Allowance{Name: name, Reason: reason})
+	}
+	return list, nil
+}
+
+// notes are what was allowed, and why, as a version keeps it.
+func notes(allowed []Allowance) (text string) {
+	for _, a := range allowed {
+		text += fmt.Sprintf("; allowed %s (%s)", a.Name, a.Reason)
+	}
+	return text
+}
+
+// LocationNames and JurisdictionNames are where D1 creates databases.
+var (
+	LocationNames     = []string{"wnam", "enam", "weur", "eeur", "apac", "oc"}
+	JurisdictionNames = []string{"eu", "us", "fedramp"}
+)
+
+// CheckPlace checks where the operator wants the database.
+func CheckPlace(location, jurisdiction string) error {
+	switch {
+	case location != "" && jurisdiction != "":
+		return errors.New("--location and --jurisdiction exclude each other")
+	case location != "" && !slices.Contains(LocationNames, location):
+		return fmt.Errorf("--location %q is none of %s", location, strings.Join(LocationNames, ", "))
+	case jurisdiction != "" && !slices.Contains(JurisdictionNames, jurisdiction):
+		return fmt.Errorf("--jurisdiction %q is none of %s", jurisdiction, strings.Join(JurisdictionNames, ", "))
+	}
+	return nil
+}

@@ -1,0 +1,187 @@
+// Package d1test is the part of Cloudflare's API that reads and writes D1, over a SQLite database
+// with the schema of the service, for tests.
+package d1test
+
+import (
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"anteroom/edge/native/sqlite"
+)
+
+// The account of the tests.
+const (
+	Token    = "test-token-0123456789"
+	Account  = "0123456789abcdef0123456789abcdef"
+	Database = "8f2a7d3e-54c1-4b6f-9f0e-1c2d3e4f5a6b"
+	Path     = "/accounts/" + Account + "/d1/database/" + Database + "/raw"
+)
+
+// Server is the API of an account with one database.
+type Server struct {
+	DB    *sql.DB
+	Calls []string     // the body of each call of the database
+	Other http.Handler // answers all other calls
+	// Fail, if set, answers calls of the database in place of it, until it reports false.
+	Fail func(w http.ResponseWriter, call int) bool
+
+	t testing.TB
+}
+
+// Start starts a server with an empty database for a test, and sets the variables of the environment
+// that lead to it.
+func Start(t testing.TB) *Server {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), sqlite.FileName)
+	store, err := sqlite.Create(path, slog.New(slog.DiscardHandler)) // applies the migrations
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := store.Close(); err != nil {
+		t.Fatal(err)
+	}
+	db, err := sql.Open("sqlite", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &Server{DB: db, t: t, Other: http.NotFoundHandler()}
+	server := httptest.NewServer(s)
+	t.Cleanup(func() { server.Close(); db.Close() })
+	t.Setenv("CLOUDFLARE_API_TOKEN", Token)
+	t.Setenv("CLOUDFLARE_ACCOUNT_ID", Account)
+	t.Setenv("CLOUDFLARE_API_BASE_URL", server.URL)
+	return s
+}
+
+// Config writes a wrangler.toml with an environment whose database is the server's, and whose custom
+// domain is www.anteroom.example. edits are pairs of texts to replace in it.
+func (s *Server) Config(environment string, edits ...string) (path string) {
+	s.t.Helper()
+	text := fmt.Sprintf(`[env.%[1]s]
+name = "anteroom"
+routes = [{ pattern = "www.anteroom.example", custom_domain = true }]
+
+[[env.%[1]s.d1_databases]]
+binding = "DB"
+database_name = "anteroom"
+database_id = %[2]q
+
+[[env.%[1]s.analytics_engine_datasets]]
+binding = "OBSERVED"
+dataset = "anteroom_observed"
+`, environment, Database)
+	path = filepath.Join(s.t.TempDir(), "wrangler.toml")
+	if err := os.WriteFile(path, []byte(strings.NewReplacer(edits...).Replace(text)), 0o600); err != nil {
+		s.t.Fatal(err)
+	}
+	return path
+}
+
+// Exec runs a statement on the database.
+func (s *Server) Exec(statement string, args ...any) {
+	s.t.Helper()
+	if _, err := s.DB.Exec(statement, args...); err != nil {
+		s.t.Fatalf("%s: %v", statement, err)
+	}
+}
+
+// Answer writes an answer of the API.
+func Answer(w http.ResponseWriter, status int, body string) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	w.Write([]byte(body))
+}
+
+// Refuse writes an answer that refuses a call.
+func Refuse(w http.ResponseWriter, status, code int, message string) {
+	Answer(w, status, fmt.Sprintf(`{"success":false,"errors":[{"code":%d,"message":%q}],"messages":[],"result":null}`, code, message))
+}
+
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if r.Header.Get("Authorization") != "Bearer "+Token {
+		Refuse(w, http.StatusForbidden, 10000, "Authentication error")
+		return
+	}
+	if r.URL.Path != Path {
+		s.Other.ServeHTTP(w, r)
+		return
+	}
+	var call struct {
+		Batch []struct {
+			SQL    string   `json:"sql"`
+			Params []string `json:"params"` // strings alone, says the schema
+		} `json:"batch"`
+	}
+	if err := json.NewDecoder(r.Body).Decode(&call); err != nil {
+		Refuse(w, http.StatusBadRequest, 7400, err.Error())
+		return
+	}
+	text, _ := json.Marshal(call)
+	s.Calls = append(s.Calls, string(text))
+	if s.Fail != nil && s.Fail(w, len(s.Calls)) {
+		return
+	}
+	tx, err := s.DB.Begin()
+	if err != nil {
+		s.t.Error(err)
+		return
+	}
+	defer tx.Rollback()
+	results := []any{}
+	for _, query := range call.Batch {
+		args := make([]any, len(query.Params))
+		for i, p := range query.Params {
+			args[i] = p
+		}
+		columns, rows, err := run(tx, query.SQL, args)
+		if err != nil {
+			Refuse(w, http.StatusBadRequest, 7500, err.Error()+": SQLITE_ERROR")
+			return
+		}
+		changes := 0
+		tx.QueryRow("SELECT changes()").Scan(&changes)
+		results = append(results, map[string]any{
+			"success": true, "meta": map[string]any{"changes": changes}, "results": map[string]any{"columns": columns, "rows": rows},
+		})
+	}
+	if err := tx.Commit(); err != nil {
+		s.t.Error(err)
+	}
+	body, err := json.Marshal(map[string]any{"success": true, "errors": []any{}, "messages": []any{}, "result": results})
+	if err != nil {
+		s.t.Error(err)
+	}
+	Answer(w, http.StatusOK, string(body))
+}
+
+// run runs a statement, and gives its rows.
+func run(tx *sql.Tx, query string, args []any) (columns []string, all [][]any, err error) {
+	rows, err := tx.Query(query, args...)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer rows.Close()
+	columns, err = rows.Columns()
+	all = [][]any{}
+	for err == nil && rows.Next() {
+		row, into := make([]any, len(columns)), make([]any, len(columns))
+		for i := range row {
+			into[i] = &row[i]
+		}
+		err = rows.Scan(into...)
+		all = append(all, row)
+	}
+	if columns == nil {
+		columns = []string{}
+	}
+	return columns, all, errors.Join(err, rows.Err())
+}

@@ -1,0 +1,320 @@
+package cloudflare
+
+import (
+	"bytes"
+	"context"
+	"crypto/ed25519"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"anteroom/cmd/anteroom/internal/cloudflare/d1test"
+	"anteroom/cmd/anteroom/internal/live"
+	"anteroom/edge/api"
+	"anteroom/edge/native"
+	"anteroom/edge/native/static"
+	"anteroom/generator"
+	"anteroom/generator/site"
+)
+
+// stubWrangler records how it is called, in $STUB/calls, and fails at a call that matches $STUB/fail.
+// The file $STUB/deployed says that the worker exists.
+const stubWrangler = `#!/bin/sh
+echo "$(basename "$0") $*" | sed "s!$STUB!STUB!g; s!/[^ ]*/secrets.json!SECRETS!" >>"$STUB/calls"
+if [ -e "$STUB/fail" ] && echo "$*" | grep -q -- "$(cat "$STUB/fail")"; then
+  echo "It broke with $CLOUDFLARE_API_TOKEN."
+  exit 1
+fi
+case "$*" in
+*--version) echo "${STUB_VERSION-4.164.0}" ;;
+"deployments list"*)
+  [ -e "$STUB/deployed" ] || { echo 'This Worker does not exist on your account. [code: 10007]' >&2; exit 1; }
+  cat "$STUB/list.json" 2>/dev/null || echo '[]' ;;
+"versions view"*) echo "a warning"; cat "$STUB/$3.json" ;;
+"deploy --message"*)
+  echo "$WRANGLER_SEND_METRICS $CI" >>"$STUB/environment"
+  case "$*" in *--secrets-file*)
+    file=$(echo "$*" | sed 's/.*--secrets-file \([^ ]*\).*/\1/')
+    echo "$file" >"$STUB/secrets"; ls -l "$file" | cut -c1-10 >>"$STUB/secrets"; cat "$file" >>"$STUB/secrets" ;;
+  esac
+  touch "$STUB/deployed" ;;
+esac
+`
+
+// stub is a folder in which a wrangler that does nothing is the only one.
+func stub(t *testing.T, names ...string) (folder string) {
+	t.Helper()
+	folder = t.TempDir()
+	bin := filepath.Join(folder, "bin")
+	if err := os.Mkdir(bin, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range names {
+		if err := os.WriteFile(filepath.Join(bin, name), []byte(stubWrangler), 0o777); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Setenv("PATH", bin+":/usr/bin:/bin")
+	t.Setenv("STUB", folder)
+	return folder
+}
+
+func text(t *testing.T, name string) string {
+	t.Helper()
+	b, err := os.ReadFile(name)
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		t.Fatal(err)
+	}
+	return string(b)
+}
+
+func write(t *testing.T, name, text string) {
+	t.Helper()
+	if err := os.WriteFile(name, []byte(text), 0o666); err != nil {
+		t.Fatal(err)
+	}
+}
+
+var secret = ed25519.NewKeyFromSeed(bytes.Repeat([]byte{7}, ed25519.SeedSize))
+
+// generate generates the content of this project, changed by change.
+func generate(t *testing.T, change func(*site.Site)) (*site.Site, *generator.Output) {
+	t.Helper()
+	s, err := site.Load(os.DirFS("../../../../content"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Service.ReceiptKeys.Current = base64.StdEncoding.EncodeToString(secret.Public().(ed25519.PublicKey))
+	if change != nil {
+		change(s)
+	}
+	output, err := generator.Generate(s, api.Routes)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s, output
+}
+
+// trial is a deployment of this project's content to nowhere.
+type trial struct {
+	*Deployment
+	t      *testing.T
+	stub   string
+	server *d1test.Server
+	said   string // the steps
+}
+
+// newTrial begins a deployment. What is live is the content itself once the stub has deployed it.
+func newTrial(t *testing.T) *trial {
+	t.Helper()
+	s, output := generate(t, nil)
+	d := &trial{t: t, stub: stub(t, "wrangler"), server: d1test.Start(t)}
+	path := filepath.Join(d.stub, "wrangler.toml")
+	write(t, path, text(t, "../../../../wrangler.toml"))
+	config, err := ReadConfig(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	documents, err := static.New(output.Documents)
+	if err != nil {
+		t.Fatal(err)
+	}
+	host, err := native.Open(native.Config{
+		Data: t.TempDir(), Create: true, Key: secret, Snapshot: output.Snapshot, Documents: documents, Log: slog.New(slog.DiscardHandler),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	service := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if _, err := os.Stat(filepath.Join(d.stub, "deployed")); err != nil {
+			http.NotFound(w, r)
+			return
+		}
+		host.ServeHTTP(w, r)
+	}))
+	t.Cleanup(func() { service.Close(); host.Close() })
+	base, err := url.Parse(service.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	way := lookup
+	t.Cleanup(func() { lookup = way })
+	lookup = func(context.Context, string) ([]string, error) { return nil, errors.New("no such host") }
+	wrangler, err := FindWrangler(t.Context(), path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d.Deployment = &Deployment{
+		Config: config, Environment: Production, Service: &s.Service, Output: output, Key: "anteroom-secret-of-the-test", Wrangler: wrangler,
+		Reach: func(host string) *live.Service { return &live.Service{Base: base, Host: host} },
+		Say:   func(step Step) { d.said += step.Name + ": " + step.Text + "\n" }, Waiting: func(what string) { d.said += "waiting: " + what + "\n" },
+	}
+	return d
+}
+
+// run compares and deploys. It gives the steps, and the calls of wrangler.
+func (d *trial) run() (said, calls string, err error) {
+	d.t.Helper()
+	d.said = ""
+	write(d.t, filepath.Join(d.stub, "calls"), "")
+	if d.Config, err = ReadConfig(d.Config.Path); err != nil {
+		d.t.Fatal(err)
+	}
+	if err = d.Compare(d.t.Context()); err == nil {
+		err = d.Run(d.t.Context())
+	}
+	return d.said, text(d.t, filepath.Join(d.stub, "calls")), err
+}
+
+const newID = "0badcafe-0000-4000-8000-0123456789ab"
+
+// A first deployment asks where the database is to be, creates it, and carries on after a failure.
+// The next one finds everything as it is.
+func TestDeploy(t *testing.T) {
+	d := newTrial(t)
+	created := ""
+	d.server.Other = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch {
+		case r.Method == "GET" && created == "":
+			d1test.Answer(w, 200, `{"success":true,"errors":[],"messages":[],"result":[{"name":"anteroom-preview","uuid":"x"}]}`)
+		case r.Method == "POST":
+			body, _ := io.ReadAll(r.Body)
+			created = string(body)
+			d1test.Answer(w, 200, `{"success":true,"errors":[],"messages":[],"result":{"name":"anteroom","uuid":"`+newID+`"}}`)
+		default:
+			t.Errorf("%s %s is called", r.Method, r.URL)
+		}
+	})
+	before := text(t, d.Config.Path)
+	_, calls, err := d.run()
+	wantError(t, err, "D1 database anteroom does not exist, and it can never be moved", "--location wnam|enam|weur|eeur|apac|oc, or --jurisdiction eu|us|fedramp")
+	if created != "" || strings.Contains(calls, "migrations") || text(t, d.Config.Path) != before {
+		t.Errorf("without a place this is done: %s\n%s", created, calls)
+	}
+
+	d.Location = "weur"
+	write(t, filepath.Join(d.stub, "fail"), "migrations apply")
+	_, calls, err = d.run()
+	wantError(t, err, "wrangler d1 migrations apply DB --remote --config ", "It broke with ….")
+	if created != `{"name":"anteroom","primary_location_hint":"weur"}` || strings.Contains(calls, "deploy --message") {
+		t.Errorf("created with %s\n%s", created, calls)
+	}
+	if want := strings.Replace(before, "00000000-0000-0000-0000-000000000001", newID, 1); text(t, d.Config.Path) != want {
+		t.Errorf("wrangler.toml becomes\n%s", text(t, d.Config.Path))
+	}
+	if got := d.Live(t.Context()); got != "nothing at www.anteroom.example" {
+		t.Errorf("live is %s", got)
+	}
+
+	os.Remove(filepath.Join(d.stub, "fail"))
+	said, calls, err := d.run()
+	if err != nil {
+		t.Fatalf("%v\n%s%s", err, said, calls)
+	}
+	note := regexp.MustCompile(`content [0-9a-f]+, as of [0-9-]+, key [0-9a-f]{8}, log [0-9]+, schema [0-9]+`).FindString(said)
+	const at = " --config STUB/wrangler.toml --env "
+	want := "wrangler deployments list --json" + at + "production\nwrangler deployments list --json" + at + "apex\n" +
+		"wrangler deploy --dry-run" + at + "production\nwrangler deploy --dry-run" + at + "apex\n" +
+		"wrangler d1 migrations apply DB --remote" + at + "production\n" +
+		"wrangler deploy --message " + note + " --secrets-file SECRETS" + at + "production\nwrangler deploy --message " + note + at + "apex\n"
+	if calls != want || note == "" {
+		t.Errorf("the calls are\n%s\nwant\n%s", calls, want)
+	}
+	if got := text(t, filepath.Join(d.stub, "environment")); got != "false 1\nfalse 1\n" {
+		t.Errorf("WRANGLER_SEND_METRICS and CI are %q", got)
+	}
+	file, secrets, _ := strings.Cut(text(t, filepath.Join(d.stub, "secrets")), "\n")
+	if secrets != "-rw-------\n{\"RECEIPT_KEY\": \"anteroom-secret-of-the-test\"}\n" {
+		t.Errorf("the secrets are %s", secrets)
+	}
+	if _, err := os.Stat(file); err == nil {
+		t.Errorf("%s is left", file)
+	}
+	if got := d.Live(t.Context()); got != "content "+d.Output.Snapshot.ShortVersion()+" at www.anteroom.example" {
+		t.Errorf("live is %s", got)
+	}
+	d.Key = "" // it is there
+	if said, calls, err := d.run(); err != nil || strings.Contains(calls, "secrets") || !strings.Contains(said, "continuity: nothing that is published at ") {
+		t.Errorf("again: %v\n%s%s", err, said, calls)
+	}
+}
+
+// What would go back or be taken over stops a deployment before anything changes, unless the
+// operator allows it.
+func TestDeployRefuses(t *testing.T) {
+	d := newTrial(t)
+	lookup = func(context.Context, string) ([]string, error) { return []string{"192.0.2.1"}, nil }
+	write(t, d.Config.Path, strings.Replace(text(t, d.Config.Path), "00000000-0000-0000-0000-000000000001", newID, 1))
+	refused := func(want string) {
+		t.Helper()
+		_, calls, err := d.run()
+		wantError(t, err, want)
+		if strings.Contains(calls, "--message") || strings.Contains(calls, "migrations") {
+			t.Errorf("it deploys:\n%s", calls)
+		}
+	}
+	refused("dns: www.anteroom.example leads to 192.0.2.1, and would lead to the worker anteroom")
+	d.Allowances = []Allowance{{AllowDNS, "it moves"}, {"board", "not needed"}}
+	if said, calls, err := d.run(); err != nil || !strings.Contains(calls, "; allowed dns (it moves) --secrets-file") || len(d.Unused()) != 1 {
+		t.Fatalf("allowed: %v\n%s%s", err, said, calls)
+	}
+	published := d.Output
+	_, d.Output = generate(t, func(s *site.Site) { s.Scoreboards = s.Scoreboards[:len(s.Scoreboards)-1] })
+	refused("as_of: ")
+	_, d.Output = generate(t, func(s *site.Site) { s.Service.ReceiptKeys.Current = "" })
+	refused("key: ")
+	_, d.Output = generate(t, func(s *site.Site) { s.Service.ReceiptKeys.Current = strings.Repeat("B", 43) + "=" })
+	d.Key = ""
+	refused("which the live service does not have (give its secret half with --key-file")
+	d.Output = published
+	d.Service.Relay.To = "other@anteroom.example"
+	refused(`wrangler.toml: production: send_email.destination_address is "operator@anteroom.example", want "other@anteroom.example"`)
+}
+
+func TestDryRun(t *testing.T) {
+	d := newTrial(t)
+	if err := d.DryRun(t.Context()); err != nil || strings.Contains(text(t, filepath.Join(d.stub, "calls")), "--message") ||
+		!strings.Contains(d.said, "D1 database anteroom would be found or created") {
+		t.Errorf("%v\n%s", err, d.said)
+	}
+}
+
+// A wrangler that is missing or too old is fetched, or the error says how to get one.
+func TestFindWrangler(t *testing.T) {
+	for _, c := range []struct{ tools, version, want string }{
+		{"wrangler npx", "4.164.0", "wrangler"}, {"wrangler npx", "4.200.1", "wrangler"}, {"wrangler npx", "5.0.0", "npx"},
+		{"wrangler npx", "4.99.9", "npx"}, {"wrangler npx", "nothing", "npx"}, {"npx", "", "npx"},
+		{"wrangler", "4.99.9", "find wrangler 4.164.0: the wrangler in PATH is 4.99.9, and there is no npx to fetch it (install Node.js 22 or later, then run npm install --global wrangler@4.164.0)"},
+		{"", "", "there is no wrangler in PATH, and there is no npx"},
+	} {
+		folder := stub(t, strings.Fields(c.tools)...)
+		t.Setenv("PATH", filepath.Join(folder, "bin"))
+		for _, tool := range []string{"sh", "basename", "sed", "grep"} {
+			if path := "/usr/bin/" + tool; os.Symlink(path, filepath.Join(folder, "bin", tool)) != nil {
+				t.Fatal(path)
+			}
+		}
+		t.Setenv("STUB_VERSION", c.version)
+		w, err := FindWrangler(t.Context(), "wrangler.toml")
+		got := fmt.Sprint(err)
+		if err == nil {
+			got = filepath.Base(w.command[0])
+		}
+		if !strings.Contains(got, c.want) {
+			t.Errorf("%s of version %s: %s, want %s", c.tools, c.version, got, c.want)
+		}
+	}
+	if pinned := text(t, "../../../../build/npm/package.json"); !strings.Contains(pinned, `"wrangler": "`+WranglerVersion+`"`) {
+		t.Errorf("build/npm/package.json does not pin wrangler %s", WranglerVersion)
+	}
+}
