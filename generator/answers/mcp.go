@@ -4,6 +4,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"sync"
 
 	"anteroom/edge/api"
 	"anteroom/edge/endpoint/mcp/protocol"
@@ -141,9 +142,9 @@ func FirstSentence(text string) string {
 // some answers have is allowed and not named, and so are the trailer and the contract of the
 // endpoint, which speaks of HTTP.
 func (g *Answers) toolOutput(t *api.Tool, op *api.Operation) object {
-	answer, contract := schema.Inline(g.AnswerTypes(op)[0]), schema.Inline(reflect.TypeFor[model.Contract]()).Get("properties").(object)
+	answer := schema.Inline(g.AnswerTypes(op)[0])
 	required := slices.DeleteFunc(answer.Get("required").([]string), func(name string) bool {
-		return slices.Contains(t.Optional, name) || contract.Get(name) != nil
+		return slices.Contains(t.Optional, name) || slices.Contains(contractMembers(), name)
 	})
 	typed := object{}
 	for _, m := range answer.Get("properties").(object) {
@@ -153,6 +154,14 @@ func (g *Answers) toolOutput(t *api.Tool, op *api.Operation) object {
 	}
 	return object{{"type", "object"}, {"properties", typed}, {"required", required}}
 }
+
+// contractMembers are the names of the members of a contract.
+var contractMembers = sync.OnceValue(func() (names []string) {
+	for _, m := range schema.Inline(reflect.TypeFor[model.Contract]()).Get("properties").(object) {
+		names = append(names, m.Name)
+	}
+	return names
+})
 
 // isText reports whether the values of a schema are any texts, or null in the place of one.
 func isText(schema object) bool {

@@ -82,7 +82,7 @@ func Card(name, summary, host string) ([]byte, error) {
 	}
 	var b bytes.Buffer
 	encoder := png.Encoder{CompressionLevel: png.BestSpeed}
-	if err := encoder.Encode(&b, c); err != nil {
+	if err := encoder.Encode(&b, c.Paletted); err != nil {
 		return nil, fmt.Errorf("draw the card: %w", err)
 	}
 	return b.Bytes(), nil

@@ -5,7 +5,6 @@ import (
 	"bytes"
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -217,17 +216,15 @@ func (g *family) contentPage(p *site.Page) (twin string) {
 	return g.addTwin(p, markdown)
 }
 
-// headingIdentifier finds the identifier in braces behind a heading. Only the HTML needs it.
-var headingIdentifier = regexp.MustCompile(`(?m)^(#{1,6} .*?) *\{#[^{}\n]*\}$`)
-
 // addTwin makes a page as Markdown, with the title, the description and the address that the HTML page
 // has in its frame.
 func (g *family) addTwin(p *site.Page, markdown string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "# %s\n\n> %s\n\nSource: %s\n\n", p.Title, p.Description, g.URL(p.Path()))
 	for line := range strings.Lines(strings.TrimSpace(markdown)) {
-		if line[0] == '#' {
-			line = headingIdentifier.ReplaceAllString(line, "$1")
+		// The identifier in braces behind a heading is for the HTML.
+		if heading, id, found := strings.Cut(line, "{#"); found && line[0] == '#' && strings.HasSuffix(id, "}\n") {
+			line = strings.TrimRight(heading, " ") + "\n"
 		}
 		b.WriteString(line)
 	}

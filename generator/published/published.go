@@ -3,7 +3,6 @@
 package published
 
 import (
-	"path"
 	"strings"
 
 	"anteroom/edge/assets"
@@ -154,11 +153,22 @@ func As(p string) *Path {
 		return LogAs(p)
 	}
 	for i := range Paths {
-		if ok, _ := path.Match(Paths[i].Pattern, p); ok {
+		if matches(Paths[i].Pattern, p) {
 			return &Paths[i]
 		}
 	}
 	return nil
+}
+
+// matches reports whether a pattern, whose star stands for anything but a slash, matches a path.
+func matches(pattern, p string) bool {
+	before, after, star := strings.Cut(pattern, "*")
+	if !star {
+		return pattern == p
+	}
+	rest, begins := strings.CutPrefix(p, before)
+	name, ends := strings.CutSuffix(rest, after)
+	return begins && ends && !strings.Contains(name, "/")
 }
 
 // LogAs is how a file of a log is served, under the pattern of all files of its kind and
