@@ -8,14 +8,12 @@ import (
 	"encoding/xml"
 	"fmt"
 	"io/fs"
-	"maps"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
-	"anteroom/edge/endpoint/mcp/protocol"
 	"anteroom/generator"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
@@ -37,112 +35,6 @@ func checkText(t *testing.T, what, text string, most int) {
 	t.Helper()
 	if n := len([]rune(text)); n < 1 || n > most {
 		t.Errorf("%s has %d characters, want 1 to %d", what, n, most)
-	}
-}
-
-// registryEntry is what a server card and the entry of the MCP registry have in common.
-type registryEntry struct {
-	Schema      string `json:"$schema"`
-	Name        string `json:"name"`
-	Title       string `json:"title"`
-	Version     string `json:"version"`
-	Description string `json:"description"`
-	WebsiteURL  string `json:"websiteUrl"`
-	Icons       []struct {
-		Src      string   `json:"src"`
-		MIMEType string   `json:"mimeType"`
-		Sizes    []string `json:"sizes"`
-	} `json:"icons"`
-	Remotes []struct {
-		Type     string   `json:"type"`
-		URL      string   `json:"url"`
-		Versions []string `json:"supportedProtocolVersions"`
-	} `json:"remotes"`
-}
-
-// The server card and the registry's entry keep the rules of their formats, agree with each other
-// and with what the server says of itself.
-func TestServerCard(t *testing.T) {
-	o := generate(t, shippedContent)
-	var card, entry registryEntry
-	decode(t, o, "/.well-known/mcp/server-card.json", &card)
-	decode(t, o, "/server.json", &entry)
-	for path, e := range map[string]*registryEntry{"card": &card, "entry": &entry} {
-		if len(e.Name) < 3 || len(e.Name) > 200 || !regexp.MustCompile(`^[a-zA-Z0-9.-]+/[a-zA-Z0-9._-]+$`).MatchString(e.Name) {
-			t.Errorf("%s: name %q", path, e.Name)
-		}
-		checkText(t, path+": title", e.Title, 100)
-		checkText(t, path+": description", e.Description, 100)
-		if !regexp.MustCompile(`^\d+\.\d+\.\d+$`).MatchString(e.Version) || e.Version != protocol.ServerVersion {
-			t.Errorf("%s: version %q", path, e.Version)
-		}
-		if e.WebsiteURL != o.Snapshot.BaseURL()+"/" || len(e.Remotes) != 1 || e.Remotes[0].Type != "streamable-http" ||
-			e.Remotes[0].URL != o.Snapshot.BaseURL()+protocol.Path {
-			t.Errorf("%s: %+v", path, e)
-		}
-		for _, icon := range e.Icons {
-			document(t, o, strings.TrimPrefix(icon.Src, o.Snapshot.BaseURL()))
-			if icon.MIMEType != "image/svg+xml" || !slices.Equal(icon.Sizes, []string{"any"}) {
-				t.Errorf("%s: icon %+v", path, icon)
-			}
-		}
-		if len(e.Icons) == 0 {
-			t.Errorf("%s has no icon", path)
-		}
-	}
-	if card.Schema != "https://static.modelcontextprotocol.io/schemas/v1/server-card.schema.json" {
-		t.Errorf("the card is of the schema %s", card.Schema)
-	}
-	if entry.Schema != "https://static.modelcontextprotocol.io/schemas/2025-12-11/server.schema.json" {
-		t.Errorf("the entry is of the schema %s", entry.Schema)
-	}
-	if card.Name != entry.Name || card.Version != entry.Version || card.Description != entry.Description {
-		t.Errorf("the card %+v and the entry %+v disagree", card, entry)
-	}
-	want := append([]string{protocol.Stateless}, protocol.Versions...)
-	if !slices.Equal(card.Remotes[0].Versions, want) || entry.Remotes[0].Versions != nil {
-		t.Errorf("revisions %q, want %q", card.Remotes[0].Versions, want)
-	}
-}
-
-// The AI catalog lists the card and the skill under the types that they are looked for by.
-func TestAICatalog(t *testing.T) {
-	o := generate(t, shippedContent)
-	var catalog struct {
-		SpecVersion string `json:"specVersion"`
-		Host        struct {
-			DisplayName      string `json:"displayName"`
-			DocumentationURL string `json:"documentationUrl"`
-		} `json:"host"`
-		Entries []struct {
-			Identifier  string `json:"identifier"`
-			Type        string `json:"type"`
-			URL         string `json:"url"`
-			DisplayName string `json:"displayName"`
-			Description string `json:"description"`
-			Version     string `json:"version"`
-		} `json:"entries"`
-	}
-	decode(t, o, "/.well-known/ai-catalog.json", &catalog)
-	if catalog.SpecVersion != "1.0" || catalog.Host.DisplayName == "" || len(catalog.Entries) != 2 {
-		t.Fatalf("%+v", catalog)
-	}
-	identifiers := map[string]bool{}
-	for _, e := range catalog.Entries {
-		if !regexp.MustCompile(`^urn:air:[a-z0-9.-]+:[a-z]+:[a-z0-9-]+$`).MatchString(e.Identifier) || identifiers[e.Identifier] {
-			t.Errorf("identifier %q", e.Identifier)
-		}
-		identifiers[e.Identifier] = true
-		path, ok := strings.CutPrefix(e.URL, o.Snapshot.BaseURL())
-		if doc := document(t, o, path); !ok || len(doc) == 0 {
-			t.Errorf("%s leads to %s", e.Identifier, e.URL)
-		}
-		if e.DisplayName == "" || e.Description == "" {
-			t.Errorf("%+v has no words", e)
-		}
-	}
-	if catalog.Entries[0].Type != "application/mcp-server-card+json" || catalog.Entries[1].Type != "application/agent-skills+md" {
-		t.Errorf("the types are %s and %s", catalog.Entries[0].Type, catalog.Entries[1].Type)
 	}
 }
 
@@ -411,99 +303,6 @@ jobs:
 		links := rulesOf(t, o).Of(c.list).Get("Link")
 		if want := "<" + c.schema + `>; rel="describedby"; type="application/schema+json"`; links != want {
 			t.Errorf("%s leads to %s, want %s", c.list, links, want)
-		}
-	}
-}
-
-// linkedData finds the JSON-LD of a page.
-var linkedData = regexp.MustCompile(`<script type="application/ld\+json">(.*?)</script>`)
-
-// The pages that terms of schema.org fit have them, with true addresses, and no other page has any.
-func TestLinkedData(t *testing.T) {
-	o := generate(t, boards(t))
-	base := o.Snapshot.BaseURL()
-	type download struct {
-		Type       string `json:"@type"`
-		ContentURL string `json:"contentUrl"`
-		Encoding   string `json:"encodingFormat"`
-	}
-	found := map[string]string{}
-	for _, d := range o.Documents {
-		for _, m := range linkedData.FindAllSubmatch(d.Bytes, -1) {
-			var data struct {
-				Context      string `json:"@context"`
-				Type         string `json:"@type"`
-				Name         string `json:"name"`
-				URL          string `json:"url"`
-				DateModified string `json:"dateModified"`
-				License      string `json:"license"`
-				Distribution []download
-			}
-			if err := json.Unmarshal(m[1], &data); err != nil || data.Context != "https://schema.org" || data.Name == "" {
-				t.Fatalf("%s: %v: %s", d.Path, err, m[1])
-			}
-			if want := strings.TrimSuffix(base+d.Path, "index.html"); data.URL != want {
-				t.Errorf("%s says that it is %s", d.Path, data.URL)
-			}
-			found[d.Path] += data.Type
-			if data.Type != "Dataset" {
-				continue
-			}
-			if data.DateModified != "2026-11-20" || data.License != "https://spdx.org/licenses/CC-BY-4.0.html" || len(data.Distribution) != 4 {
-				t.Errorf("%+v", data)
-			}
-			for _, one := range data.Distribution {
-				path := strings.TrimPrefix(one.ContentURL, base)
-				if one.Type != "DataDownload" || one.Encoding != "application/json" || len(document(t, o, path)) == 0 {
-					t.Errorf("%+v", one)
-				}
-			}
-		}
-	}
-	if want := map[string]string{"/index.html": "WebAPI", "/scoreboard.html": "Dataset"}; !maps.Equal(found, want) {
-		t.Errorf("the pages with linked data are %v, want %v", found, want)
-	}
-}
-
-// A page leads to the feeds and to the catalogs, under their media types.
-func TestPagesLeadToFeeds(t *testing.T) {
-	o := generate(t, shippedContent)
-	types := map[string]string{}
-	for _, d := range o.Documents {
-		types[d.Path], _, _ = strings.Cut(d.MediaType, ";")
-	}
-	link := regexp.MustCompile(`<link rel="(ai-catalog|api-catalog|alternate|service-desc)" type="([^"]+)"(?: title="[^"]+")? href="([^"]+)"`)
-	for _, path := range []string{"/index.html", "/scoreboard.html", "/404.html"} {
-		seen := map[string]bool{}
-		for _, m := range link.FindAllStringSubmatch(string(document(t, o, path)), -1) {
-			if types[m[3]] != m[2] {
-				t.Errorf("%s leads to %s as %s, and it is %s", path, m[3], m[2], types[m[3]])
-			}
-			seen[m[3]] = true
-		}
-		for _, want := range []string{"/feed.json", "/feed.atom", "/.well-known/ai-catalog.json", "/.well-known/api-catalog"} {
-			if !seen[want] {
-				t.Errorf("%s does not lead to %s", path, want)
-			}
-		}
-	}
-}
-
-// Every address of this service in the texts that no other test reads leads to something.
-func TestAddressesInTexts(t *testing.T) {
-	o := generate(t, boards(t))
-	published, address := paths(o), regexp.MustCompile(regexp.QuoteMeta(o.Snapshot.BaseURL())+`(/[^\s"'<>`+"`"+`]*[^\s"'<>`+"`"+`.,;:)])?`)
-	for _, path := range []string{
-		"/feed.atom", "/.well-known/agent-skills/onboarding-quest/SKILL.md", "/robots.txt", "/.well-known/api-catalog",
-	} {
-		found := address.FindAllSubmatch(document(t, o, path), -1)
-		for _, m := range found {
-			if !published[string(m[1])] {
-				t.Errorf("%s names %s, which is not published", path, m[0])
-			}
-		}
-		if len(found) == 0 {
-			t.Errorf("%s names no address", path)
 		}
 	}
 }

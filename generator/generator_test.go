@@ -25,7 +25,6 @@ import (
 	"anteroom/edge/api"
 	"anteroom/edge/assets"
 	"anteroom/edge/civil"
-	"anteroom/edge/input"
 	"anteroom/edge/jsondoc"
 	"anteroom/edge/respond"
 	"anteroom/edge/snapshot"
@@ -214,64 +213,6 @@ func TestSnapshot(t *testing.T) {
 	}
 }
 
-// A contract says what may be sent, with every limit of the route table.
-func TestContract(t *testing.T) {
-	o := generate(t, shippedContent)
-	var contract struct {
-		Methods    []string
-		Operations []struct {
-			ID           string
-			Writes       bool
-			OtherFields  string   `json:"other_fields"`
-			AtLeastOneOf []string `json:"at_least_one_of"`
-			GetTemplate  string   `json:"get_template"`
-			ExampleBody  any      `json:"example_body"`
-			Fields       []struct {
-				Name, Type, Format, In, Meaning string
-				MaxLength                       int `json:"max_length"`
-				Required                        bool
-			}
-		}
-		WriteLimit struct{ Writes int } `json:"write_limit"`
-		Errors     []string
-	}
-	if err := json.Unmarshal(o.Snapshot.Documents["waitlist"], &contract); err != nil {
-		t.Fatal(err)
-	}
-	if !slices.Equal(contract.Methods, []string{"GET", "POST"}) || len(contract.Operations) != 2 ||
-		contract.Operations[0].Writes || contract.WriteLimit.Writes != 30 {
-		t.Fatalf("contract: %+v", contract)
-	}
-	op := contract.Operations[1]
-	if op.ID != "registerAgent" || op.OtherFields != "listed in ignored_fields" ||
-		!slices.Equal(op.AtLeastOneOf, []string{"agent_name", "pubkey"}) || op.ExampleBody == nil {
-		t.Errorf("operation: %+v", op)
-	}
-	if want := "https://www.anteroom.example/api/waitlist{?agent_name,pubkey,owner_email}"; op.GetTemplate != want {
-		t.Errorf("template %s, want %s", op.GetTemplate, want)
-	}
-	var fields []string
-	for _, f := range op.Fields {
-		fields = append(fields, fmt.Sprint(f.Name, " ", f.Type, " ", f.Format, " ", f.MaxLength, " ", f.Required, " ", f.In))
-		if f.Meaning == "" {
-			t.Errorf("%s has no meaning", f.Name)
-		}
-	}
-	want := []string{
-		"agent_name string  80 false ", "pubkey string  512 false ",
-		"owner_email string email 0 false ", "dry_run boolean  0 false ",
-	}
-	if !slices.Equal(fields, want) {
-		t.Errorf("fields %q, want %q", fields, want)
-	}
-	if want := []string{
-		"400 invalid-input", "405 method-not-allowed", "413 body-too-large", "414 query-too-long", "415 unsupported-media-type",
-		"421 misdirected-request", "429 too-many-writes", "500 internal-error", "503 store-unavailable",
-	}; !slices.Equal(contract.Errors, want) {
-		t.Errorf("errors %v, want %v", contract.Errors, want)
-	}
-}
-
 func golden(t *testing.T, file string, got []byte) {
 	t.Helper()
 	if *update {
@@ -344,23 +285,6 @@ func paths(o *generator.Output) map[string]bool {
 		paths[route.Path] = true
 	}
 	return paths
-}
-
-func TestLLMs(t *testing.T) {
-	o := generate(t, shippedContent)
-	text := string(document(t, o, "/llms.txt"))
-	checkLLMs(t, text, paths(o), o.Snapshot.BaseURL())
-	full := string(document(t, o, "/llms-full.txt"))
-	for _, page := range []string{"/mcp.html.md", "/field-guide.html.md", "/privacy.html.md"} {
-		if !strings.Contains(full, string(document(t, o, page))) {
-			t.Errorf("llms-full.txt lacks %s", page)
-		}
-	}
-	for _, page := range []string{"/field-guide.html.md", "/privacy.html.md"} {
-		if !strings.Contains(text, page) {
-			t.Errorf("llms.txt lacks %s", page)
-		}
-	}
 }
 
 var (
@@ -461,36 +385,6 @@ func TestPagesHoldNoScript(t *testing.T) {
 				t.Errorf("%s lacks %s", d.Path, want)
 			}
 		}
-	}
-}
-
-// securityField is a line of security.txt (RFC 9116, section 4).
-var securityField = regexp.MustCompile(`^([A-Za-z-]+): (\S.*)$`)
-
-func TestSecurityTxt(t *testing.T) {
-	o := generate(t, shippedContent)
-	fields := map[string][]string{}
-	for line := range strings.Lines(string(document(t, o, "/.well-known/security.txt"))) {
-		m := securityField.FindStringSubmatch(strings.TrimSuffix(line, "\n"))
-		if m == nil {
-			t.Fatalf("not a field: %q", line)
-		}
-		fields[m[1]] = append(fields[m[1]], m[2])
-	}
-	if len(fields["Contact"]) == 0 || len(fields["Expires"]) != 1 || len(fields["Preferred-Languages"]) > 1 {
-		t.Errorf("wrong number of fields: %v", fields)
-	}
-	for _, contact := range fields["Contact"] {
-		if !regexp.MustCompile(`^(mailto:|tel:|https://)`).MatchString(contact) {
-			t.Errorf("the contact %s is no URI", contact)
-		}
-	}
-	if _, err := time.Parse(time.RFC3339, fields["Expires"][0]); err != nil {
-		t.Error(err)
-	}
-	want := []string{o.Snapshot.BaseURL() + "/.well-known/security.txt", "https://" + o.Snapshot.ApexHost + "/.well-known/security.txt"}
-	if !slices.Equal(fields["Canonical"], want) {
-		t.Errorf("canonical %q, want %q", fields["Canonical"], want)
 	}
 }
 
@@ -638,130 +532,8 @@ func TestManifest(t *testing.T) {
 	if err := json.Unmarshal(document(t, o, "/openapi.json"), &openapi); err != nil {
 		t.Fatal(err)
 	}
-	versions, err := json.MarshalIndent(m.Versions, "", "\t")
-	if err != nil {
-		t.Fatal(err)
-	}
-	golden(t, "testdata/versions.json", append(versions, '\n'))
 	if openapi.Info.Version != m.Versions.PublicDescription {
 		t.Errorf("openapi.json is version %s, the public description %s", openapi.Info.Version, m.Versions.PublicDescription)
-	}
-}
-
-// The manifest has every limit of the route table, and the limits that clients rely on have their
-// published values.
-func TestManifestLimits(t *testing.T) {
-	o := generate(t, shippedContent)
-	manifest, err := jsondoc.Parse(document(t, o, "/manifest.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	limits := manifest.Get("limits")
-	got := map[string]string{}
-	for _, f := range limits.Get("fields").Items {
-		name := f.Get("operation").Text + " " + f.Get("field").Text
-		for _, m := range f.Members {
-			if m.Value.Kind == jsondoc.Number {
-				got[name+" "+m.Name] = m.Value.Text
-			}
-		}
-	}
-	want := map[string]string{}
-	var walk func(operation, prefix string, fields []input.Field)
-	walk = func(operation, prefix string, fields []input.Field) {
-		for _, f := range fields {
-			least, most := "min_length", "max_length"
-			switch f.Type {
-			case input.Integer:
-				least, most = "minimum", "maximum"
-			case input.Array:
-				least, most = "min_items", "max_items"
-			}
-			name := operation + " " + prefix + f.Name + " "
-			if f.Min != 0 {
-				want[name+least] = fmt.Sprint(f.Min)
-			}
-			if f.Max != 0 {
-				want[name+most] = fmt.Sprint(f.Max)
-			}
-			walk(operation, prefix+f.Name+"[].", f.Items)
-		}
-	}
-	for _, route := range api.Routes {
-		for _, op := range route.Operations {
-			walk(op.ID, "", op.Fields)
-		}
-	}
-	if !maps.Equal(got, want) {
-		t.Errorf("the fields have the limits\n%v\nand the route table\n%v", got, want)
-	}
-	for name, limit := range map[string]string{ // published values of the limits of fields
-		"fileCharter org_name min_length":            "3",
-		"fileCharter org_name max_length":            "40",
-		"fileCharter commissioner max_length":        "80",
-		"fileCharter roster[].agent_name max_length": "80",
-		"registerAgent agent_name max_length":        "80",
-		"mintReceipt agent_name max_length":          "80",
-		"sendSuggestion agent_name max_length":       "80",
-		"registerAgent pubkey max_length":            "512",
-		"fileCharter roster min_items":               "5",
-		"fileCharter roster max_items":               "5",
-		"fileCharter roster[].allocation minimum":    "5",
-		"mintReceipt note max_length":                "140",
-		"sendSuggestion suggestion min_length":       "10",
-		"sendSuggestion suggestion max_length":       "4000",
-	} {
-		if got[name] != limit {
-			t.Errorf("%s is %q, want %s", name, got[name], limit)
-		}
-	}
-	for name, limit := range map[string]string{
-		"org_cap":                           "100",
-		"founding_org_slots":                "100",
-		"founding_agent_slots":              "500",
-		"body_bytes":                        "65536",
-		"query_bytes":                       "8192",
-		"json_depth":                        "32",
-		"json_members":                      "256",
-		"writes_per_minute":                 "30",
-		"write_window_seconds":              "60",
-		"mcp_batch_messages":                "50",
-		"mcp_batch_writes":                  "10",
-		"email_bytes":                       "254",
-		"email_local_part_bytes":            "64",
-		"echoed_code_points":                "64",
-		"echoed_entries":                    "50",
-		"holidays_skipped":                  "50",
-		"business_days_first_year":          "2000",
-		"business_days_last_year":           "2050",
-		"signal_pause_after_fired_seconds":  "600",
-		"signal_pause_after_failed_seconds": "60",
-		"signal_check_shared_seconds":       "30",
-		"selftest_shared_seconds":           "30",
-	} {
-		if limits.Get(name).Text != limit {
-			t.Errorf("%s is %q, want %s", name, limits.Get(name).Text, limit)
-		}
-	}
-	const key = "AQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQE="
-	for want, edit := range map[string]func(string) string{
-		"null": func(old string) string {
-			return regexp.MustCompile(`(?m)^  current: .*$`).ReplaceAllString(old, "  current:")
-		},
-		`"` + key + `"`: func(old string) string {
-			return regexp.MustCompile(`(?m)^  current: .*$`).ReplaceAllString(old, "  current: "+key)
-		},
-	} {
-		v, err := jsondoc.Parse(document(t, generate(t, overlay(t, map[string]func(string) string{"service.yaml": edit})), "/manifest.json"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got := v.Get("receipt_key"); string(got.Raw) != want {
-			t.Errorf("receipt_key is %s, want %s", got.Raw, want)
-		}
-	}
-	if version := manifest.Get("content_version").Text; version != o.Snapshot.Version[:12] {
-		t.Errorf("content_version is %q, want the beginning of %s", version, o.Snapshot.Version)
 	}
 }
 
@@ -782,42 +554,6 @@ func trailer(t *testing.T, o *generator.Output, path string) *jsondoc.Value {
 		t.Errorf("%s ends with %q, want %q", path, got, want)
 	}
 	return &v
-}
-
-func TestLists(t *testing.T) {
-	content := overlay(t, map[string]func(string) string{"jobs.yaml": func(string) string {
-		return `as_of: 2026-11-20
-jobs:
-  - {id: a-b, title: "Odd </script> \u2028 [x](y)", description: "One", status: open, posted: 2026-11-01, tags: [data], poster: p}
-  - {id: c-d, title: Done, description: Two, status: completed, posted: 2026-11-01, completed_on: 2026-11-10, tags: [], poster: p}
-`
-	}})
-	o := generate(t, content)
-	jobs := trailer(t, o, "/jobs.json")
-	var names []string
-	for _, m := range jobs.Members {
-		names = append(names, m.Name)
-	}
-	want := []string{"as_of", "open", "completed", "counts", "notice", "served_from", "canonical_host", "host_note"}
-	if !slices.Equal(names, want) {
-		t.Errorf("jobs.json has %q, want %q", names, want)
-	}
-	if open := jobs.Get("open").Items; len(open) != 1 || open[0].Get("title").Text != "Odd </script> \u2028 [x](y)" {
-		t.Errorf("open: %+v", open)
-	}
-	if counts := jobs.Get("counts"); counts.Get("open").Text != "1" || counts.Get("completed").Text != "1" {
-		t.Errorf("counts: %s", counts.Raw)
-	}
-	auditors := trailer(t, o, "/auditors.json")
-	if auditors.Get("ledger").Kind != jsondoc.Array || auditors.Get("counts").Get("claimed").Text != "0" {
-		t.Errorf("auditors.json: %s", auditors.Raw)
-	}
-	board := trailer(t, o, "/scoreboard.json")
-	for _, name := range []string{"served_at", "counts_age_days"} {
-		if board.Get(name).Kind != jsondoc.Absent {
-			t.Errorf("scoreboard.json has %s", name)
-		}
-	}
 }
 
 // A dated scoreboard is made of its own content file and nothing else. It holds the numbers, and no
@@ -874,46 +610,6 @@ func TestSecondBoardOfADay(t *testing.T) {
 		if first := page[strings.Index(page, "](/scoreboard/"):]; !strings.HasPrefix(first, newest) {
 			t.Errorf("the page lists first %.40s, want %s", first, newest)
 		}
-	}
-}
-
-// The front page leads to every endpoint that is live.
-func TestFrontPageNamesEverythingLive(t *testing.T) {
-	text := string(document(t, generate(t, shippedContent), "/index.html.md"))
-	pages := map[string]string{"quest": "quest", "roster": "scoreboard", "aup": "terms", "org": "org", "receipt": "receipts", "business-days": "business-days", "mcp": "mcp"}
-	for _, route := range api.Routes {
-		path := "/endpoints/" + route.ID + ".html"
-		if pages[route.ID] != "" {
-			path = "/" + pages[route.ID] + ".html"
-		}
-		if !strings.Contains(text, "]("+path+")") {
-			t.Errorf("it does not lead to %s", path)
-		}
-	}
-}
-
-// The page of the counts explains every number of a board, and has no age.
-func TestScoreboardPage(t *testing.T) {
-	o := generate(t, shippedContent)
-	page := string(document(t, o, "/scoreboard.html"))
-	var count func(v *jsondoc.Value) int
-	count = func(v *jsondoc.Value) (n int) {
-		for _, m := range v.Members {
-			if m.Value.Kind == jsondoc.Number {
-				n++
-				if !strings.Contains(page, `<code class="long">`+m.Name+"</code>") && !strings.Contains(page, "<code>"+m.Name+"</code>") {
-					t.Errorf("it does not explain %s", m.Name)
-				}
-			}
-			n += count(&m.Value)
-		}
-		return n
-	}
-	if n := count(trailer(t, o, "/scoreboard.json")); n < 15 {
-		t.Errorf("only %d numbers", n)
-	}
-	if strings.Contains(page, " days old") || strings.Count(page, "<svg") == 0 {
-		t.Error("it says an age, or shows no chart")
 	}
 }
 
@@ -1126,64 +822,6 @@ func TestHeaders(t *testing.T) {
 		if got := rules.Of(path).Get("Content-Type"); got != "" {
 			t.Errorf("the page for %s, which is not there, has the type %q", path, got)
 		}
-	}
-}
-
-// However many pages there are, a few rules are for all of them.
-func TestHeadersOfManyPages(t *testing.T) {
-	change := map[string]func(string) string{}
-	for n := range 200 {
-		change[fmt.Sprintf("pages/page-%d.md", n)] = func(string) string {
-			return "---\ntitle: T\ndescription: D\nupdated: 2026-11-20\n---\n\nText.\n"
-		}
-	}
-	if few, many := document(t, generate(t, shippedContent), "/_headers"), document(t, generate(t, overlay(t, change)), "/_headers"); !bytes.Equal(few, many) {
-		t.Errorf("%d bytes of rules, and then %d", len(few), len(many))
-	}
-}
-
-// A path that many try leads to the MCP endpoint.
-func TestRedirects(t *testing.T) {
-	o := generate(t, shippedContent)
-	all, err := assets.ParseRedirects(string(document(t, o, "/_redirects")))
-	if err != nil || len(all) != 2 || all["/mcp"] != (assets.Redirect{To: "/api/mcp", Status: 308}) || all["/"].Status != 200 {
-		t.Errorf("%v, %v", all, err)
-	}
-	if h := rulesOf(t, o).Of("/mcp"); h.Get("Access-Control-Allow-Origin") != "*" {
-		t.Errorf("a page of another origin cannot follow: %v", h)
-	}
-}
-
-func TestAPICatalog(t *testing.T) {
-	o := generate(t, shippedContent)
-	var catalog struct {
-		Linkset []map[string]json.RawMessage
-	}
-	if err := json.Unmarshal(document(t, o, "/.well-known/api-catalog"), &catalog); err != nil {
-		t.Fatal(err)
-	}
-	targets := map[string]string{}
-	for _, context := range catalog.Linkset {
-		for rel, value := range context {
-			var links []struct{ Href string }
-			if rel == "anchor" {
-				continue
-			}
-			if err := json.Unmarshal(value, &links); err != nil {
-				t.Errorf("%s is no array of links: %v", rel, err)
-			}
-			for _, link := range links {
-				targets[link.Href] = rel
-			}
-		}
-	}
-	for _, route := range api.Routes {
-		if url := o.Snapshot.BaseURL() + route.Path; targets[url] == "" {
-			t.Errorf("the catalog lacks %s", url)
-		}
-	}
-	if rel := targets[o.Snapshot.BaseURL()+"/openapi.json"]; rel != "service-desc" {
-		t.Errorf("openapi.json has the relation %q", rel)
 	}
 }
 

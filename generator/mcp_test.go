@@ -3,14 +3,12 @@ package generator_test
 import (
 	"bytes"
 	"encoding/json"
-	"regexp"
 	"slices"
 	"strings"
 	"testing"
 
 	"anteroom/edge/api"
 	"anteroom/edge/edgetest"
-	"anteroom/edge/endpoint/mcp/protocol"
 	"anteroom/edge/turn"
 	"anteroom/generator"
 
@@ -317,71 +315,5 @@ func TestPrompts(t *testing.T) {
 	want := []string{"service_onboard", "service_audit_this_server", "service_verify_receipt receipt", "service_draft_org org_name mission?"}
 	if !slices.Equal(got, want) {
 		t.Errorf("prompts %q, want %q", got, want)
-	}
-}
-
-// The install blocks all lead to the endpoint, and have what each client wants to be different.
-func TestInstall(t *testing.T) {
-	o := generate(t, shippedContent)
-	var doc struct {
-		Endpoint         string
-		ProtocolVersions []string `json:"protocol_versions"`
-		Tools            []map[string]any
-		Install          map[string]struct {
-			Client, How, Command, TOML string
-			Config                     map[string]map[string]map[string]any
-		}
-	}
-	if err := json.Unmarshal(o.Snapshot.Documents[api.MCPInstall], &doc); err != nil {
-		t.Fatal(err)
-	}
-	const endpoint = "https://www.anteroom.example/api/mcp"
-	if doc.Endpoint != endpoint || !slices.Equal(doc.ProtocolVersions, protocol.Versions) || len(doc.Tools) != len(api.Tools) || doc.Tools[0]["inputSchema"] != nil {
-		t.Errorf("%+v", doc)
-	}
-	for id, block := range doc.Install {
-		text, _ := json.Marshal(block)
-		if block.Client == "" || block.How == "" || !bytes.Contains(text, []byte(endpoint)) {
-			t.Errorf("%s: %s", id, text)
-		}
-	}
-	in := func(id, top string) map[string]any { return doc.Install[id].Config[top]["anteroom"] }
-	if in("claude_code", "mcpServers")["type"] != "http" || in("vscode", "servers")["url"] != endpoint || in("windsurf", "mcpServers")["serverUrl"] != endpoint ||
-		in("cursor", "mcpServers")["url"] != endpoint || in("claude_desktop", "mcpServers")["command"] != "npx" || !strings.Contains(doc.Install["codex"].TOML, "[mcp_servers.anteroom]\n") {
-		t.Errorf("%+v", doc.Install)
-	}
-}
-
-// The registry's rules for an entry: lengths, and the form of the name.
-func TestServerJSON(t *testing.T) {
-	var doc struct {
-		Name, Title, Description, Version string
-		Remotes                           []struct{ Type, URL string }
-	}
-	if err := json.Unmarshal(document(t, generate(t, shippedContent), "/server.json"), &doc); err != nil {
-		t.Fatal(err)
-	}
-	if !regexp.MustCompile(`^[a-zA-Z0-9.-]+/[a-zA-Z0-9._-]+$`).MatchString(doc.Name) || len(doc.Title) > 100 || len(doc.Description) > 100 || doc.Description == "" ||
-		doc.Version != "0.1.0" || len(doc.Remotes) != 1 || doc.Remotes[0].Type != "streamable-http" || doc.Remotes[0].URL != "https://www.anteroom.example/api/mcp" {
-		t.Errorf("%+v", doc)
-	}
-}
-
-// BenchmarkMCP is what the core costs with the shipped content, the journey of the bytes left out.
-func BenchmarkMCP(b *testing.B) {
-	o := generate(b, shippedContent)
-	h := &edgetest.Fake{Edge: edgetest.Load(b, o.Snapshot)}
-	for name, body := range map[string]string{
-		"tools list": `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`,
-		"scoreboard": `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"service_scoreboard"}}`,
-	} {
-		b.Run(name, func(b *testing.B) {
-			b.ReportAllocs()
-			for b.Loop() {
-				if r := h.Do("POST", "/api/mcp", body, "host", o.Snapshot.CanonicalHost); r.Status != 200 {
-					b.Fatal(r.Status)
-				}
-			}
-		})
 	}
 }

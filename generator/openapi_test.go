@@ -18,17 +18,11 @@ import (
 	"anteroom/edge"
 	"anteroom/edge/api"
 	"anteroom/edge/edgetest"
-	"anteroom/edge/endpoint/bizday"
-	"anteroom/edge/endpoint/mcp/protocol"
-	"anteroom/edge/input"
-	"anteroom/edge/jsondoc"
 	"anteroom/edge/native"
 	"anteroom/edge/native/static"
-	"anteroom/edge/respond"
 	"anteroom/edge/snapshot"
 	"anteroom/edge/turn"
 	"anteroom/generator"
-	"anteroom/generator/model"
 	"anteroom/generator/site"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
@@ -119,100 +113,6 @@ func value(t *testing.T, text string) any {
 		t.Fatalf("%v in %s", err, text)
 	}
 	return v
-}
-
-// Every route and method is described, with its answers and all problems that it may give.
-func TestOpenAPIDescribesEveryRoute(t *testing.T) {
-	o := readOpenAPI(t, document(t, generate(t, shippedContent), "/openapi.json"))
-	if servers := member(o.doc, "servers").([]any); len(servers) != 1 || member(servers[0], "url") != "https://www.anteroom.example" {
-		t.Errorf("servers: %v", servers)
-	}
-	if security, ok := member(o.doc, "security").([]any); !ok || len(security) != 0 {
-		t.Errorf("security: %v", security)
-	}
-	for _, route := range api.Routes {
-		for _, method := range route.Methods() {
-			op := member(o.doc, "paths", route.Path, strings.ToLower(method))
-			if op == nil {
-				t.Errorf("%s %s is not described", method, route.Path)
-				continue
-			}
-			want := []string{"200", "400", "405", "414", "421", "500"}
-			switch {
-			case method == "DELETE":
-				want[0] = "204"
-			case method == "POST":
-				want = append(want, "413", "415")
-			}
-			for _, o := range route.Operations {
-				if o.Protocol && method == "POST" {
-					want = append(want, "202")
-				} else if slices.Contains(o.Methods, method) && o.Writes {
-					want = append(want, "429")
-				}
-			}
-			for _, status := range want {
-				if member(op, "responses", status) == nil {
-					t.Errorf("%s %s does not describe %s", method, route.Path, status)
-				}
-			}
-		}
-	}
-}
-
-// Every operation is named as in the contracts, once. Where several share a method, all of them are
-// named.
-func TestOpenAPIOperationIDs(t *testing.T) {
-	o := readOpenAPI(t, document(t, generate(t, shippedContent), "/openapi.json"))
-	ids, named := map[string]string{}, map[string]bool{}
-	for path, item := range member(o.doc, "paths").(map[string]any) {
-		for method, op := range item.(map[string]any) {
-			id, ok := member(op, "operationId").(string)
-			if !ok {
-				continue // the summary
-			}
-			if ids[id] != "" {
-				t.Errorf("%s is both %s and %s %s", id, ids[id], method, path)
-			}
-			ids[id], named[id] = method+" "+path, true
-			shared, _ := member(op, "x-operations").([]any)
-			for _, other := range shared {
-				named[other.(string)] = true
-			}
-		}
-	}
-	for _, route := range api.Routes {
-		for _, method := range route.Methods() {
-			var want []string
-			bare := ""
-			for _, op := range route.Operations {
-				if !slices.Contains(op.Methods, method) {
-					continue
-				}
-				if want, bare = append(want, op.ID), op.ID; !named[op.ID] {
-					t.Errorf("%s is not named", op.ID)
-				}
-			}
-			op := member(o.doc, "paths", route.Path, strings.ToLower(method))
-			if id := member(op, "operationId"); id != bare {
-				t.Errorf("%s %s is %v, and a bare request gets %s", method, route.Path, id, bare)
-			}
-			var shared []string
-			listed, _ := member(op, "x-operations").([]any)
-			for _, id := range listed {
-				shared = append(shared, id.(string))
-			}
-			if slices.Sort(want); len(want) == 1 {
-				want = nil
-			}
-			if !slices.Equal(slices.Sorted(slices.Values(shared)), want) {
-				t.Errorf("%s %s: x-operations %q, want %q", method, route.Path, shared, want)
-			}
-		}
-		if id := member(o.doc, "paths", route.Path, "options", "operationId"); id == nil {
-			t.Errorf("OPTIONS %s has no identifier", route.Path)
-		}
-	}
 }
 
 // described is what the description says about an answer, and nil where it says nothing. It looks a
@@ -399,60 +299,6 @@ jobs:
 	}
 }
 
-// The 405 of a GET of the MCP endpoint, and what OPTIONS answers.
-func TestOpenAPIRefusalAndOptions(t *testing.T) {
-	output := generate(t, shippedContent)
-	o := readOpenAPI(t, document(t, output, "/openapi.json"))
-	host := &edgetest.Fake{Edge: edgetest.Load(t, output.Snapshot)}
-	ask := func(method, path string) *turn.Response {
-		return host.Do(method, path, "", "host", output.Snapshot.CanonicalHost)
-	}
-	refused := ask("GET", protocol.Path)
-	s := o.schema(t, "paths", protocol.Path, "get", "responses", "405", "content", "application/problem+json", "schema")
-	body := value(t, string(refused.Body))
-	if err := s.Validate(body); err != nil || refused.Status != 405 {
-		t.Errorf("%d: %v", refused.Status, err)
-	}
-	known := properties(s)
-	for name := range body.(map[string]any) {
-		if !known[name] {
-			t.Errorf("the 405 holds %s, which no schema names", name)
-		}
-	}
-	for _, name := range []string{"install", "tools", "endpoint", "protocol_versions", "contract", "notice"} {
-		without := maps.Clone(body.(map[string]any))
-		if delete(without, name); s.Validate(without) == nil {
-			t.Errorf("the schema of the 405 does without %s", name)
-		}
-	}
-	for name, install := range member(body, "install").(map[string]any) {
-		client := o.schema(t, "components", "schemas", "MCPClient")
-		for given := range install.(map[string]any) {
-			if client.Properties[given] == nil {
-				t.Errorf("the block of %s holds %s, which no schema names", name, given)
-			}
-		}
-	}
-	for _, route := range api.Routes {
-		answer := ask("OPTIONS", route.Path)
-		response := o.described(route.Path, "OPTIONS", answer.Status)
-		if answer.Status != 204 || response == nil || member(response, "content") != nil {
-			t.Errorf("OPTIONS %s answers %d, described as %v", route.Path, answer.Status, response)
-			continue
-		}
-		headers := member(response, "headers").(map[string]any)
-		for _, h := range answer.Header {
-			named := func(name string) bool { return strings.EqualFold(name, h.Name) }
-			if h.Name != "x-content-type-options" && h.Name != "referrer-policy" && !slices.ContainsFunc(slices.Collect(maps.Keys(headers)), named) {
-				t.Errorf("OPTIONS %s answers %s, which is not described", route.Path, h.Name)
-			}
-		}
-		if len(headers) != 6 {
-			t.Errorf("OPTIONS %s: %d header fields are described", route.Path, len(headers))
-		}
-	}
-}
-
 // Every field for an address says, under each of its names, that supplying one needs its owner's
 // consent.
 func TestConsent(t *testing.T) {
@@ -570,59 +416,6 @@ func TestOpenAPISize(t *testing.T) {
 		if !bytes.Contains(doc, []byte(start)) {
 			t.Errorf("no line begins with %q", start)
 		}
-	}
-}
-
-// openapi.json has one media type on the wire, in every Link, in the catalog and in the manifest.
-func TestOpenAPIMediaType(t *testing.T) {
-	o := generate(t, shippedContent)
-	types := map[string]string{}
-	for _, d := range o.Documents {
-		if d.Path == "/openapi.json" {
-			types["the wire"] = d.MediaType
-		}
-	}
-	_, rule, _ := strings.Cut(string(document(t, o, "/_headers")), "\n/openapi.json\n  Content-Type: ")
-	types["the rule of the CDN"], _, _ = strings.Cut(rule, "\n")
-	link := regexp.MustCompile(`<[^>]*/openapi\.json>; rel="service-desc"; type="([^"]*)"`)
-	if m := link.FindSubmatch(document(t, o, "/_headers")); m != nil {
-		types["the Link of the front page"] = string(m[1])
-	}
-	host := &edgetest.Fake{Edge: edgetest.Load(t, o.Snapshot)}
-	for _, h := range host.Do("GET", "/api/quest", "", "host", o.Snapshot.CanonicalHost).Header {
-		if m := link.FindStringSubmatch(h.Value); m != nil && h.Name == "link" {
-			types["the Link of the API"] = m[1]
-		}
-	}
-	var catalog struct {
-		Linkset []struct {
-			Desc []struct{ Href, Type string } `json:"service-desc"`
-		}
-	}
-	if err := json.Unmarshal(document(t, o, "/.well-known/api-catalog"), &catalog); err != nil {
-		t.Fatal(err)
-	}
-	for _, context := range catalog.Linkset {
-		for _, target := range context.Desc {
-			types["the catalog"] = target.Type
-		}
-	}
-	var manifest model.Manifest
-	if err := json.Unmarshal(document(t, o, "/manifest.json"), &manifest); err != nil {
-		t.Fatal(err)
-	}
-	for _, d := range manifest.Documents {
-		if d.Path == "/openapi.json" {
-			types["the manifest"] = d.MediaType
-		}
-	}
-	for where, mediaType := range types {
-		if mediaType != "application/json" {
-			t.Errorf("%s says %s", where, mediaType)
-		}
-	}
-	if len(types) != 6 {
-		t.Errorf("found in %d places: %v", len(types), types)
 	}
 }
 
@@ -766,42 +559,6 @@ func TestPublishedTemplatesAreRefused(t *testing.T) {
 	}
 }
 
-// The answers that the edge gives from the snapshot are as their schemas say, and have no member
-// besides.
-func TestOpenAPIAnswers(t *testing.T) {
-	output := generate(t, shippedContent)
-	o := readOpenAPI(t, document(t, output, "/openapi.json"))
-	for _, key := range []string{"", "MCowBQYDK2VwAyEAMCowBQYDK2VwAyEAMCowBQYDK2U="} {
-		current := &turn.Turn{Snapshot: output.Snapshot, Now: 1_800_000_000, Host: turn.HostInfo{PublicKey: key}}
-		current.Request.Host = output.Snapshot.CanonicalHost
-		for _, route := range api.Routes {
-			for _, op := range route.Operations {
-				if op.Document == nil {
-					continue
-				}
-				w := jsondoc.Writer{Buf: slices.Clone(output.Snapshot.Documents[op.Document.ID])}
-				w.Buf = w.Buf[:len(w.Buf)-1]
-				if op.Document.Tail != nil {
-					op.Document.Tail(current, &w)
-				}
-				respond.WriteTrailer(current, &w)
-				w.Close('}')
-				answer := value(t, string(w.Buf))
-				s := o.schema(t, "paths", route.Path, "get", "responses", "200", "content", "application/json", "schema")
-				if err := s.Validate(answer); err != nil {
-					t.Errorf("%s: %v", op.ID, err)
-				}
-				known := properties(s)
-				for name := range answer.(map[string]any) {
-					if !known[name] {
-						t.Errorf("%s answers %s, which no schema names", op.ID, name)
-					}
-				}
-			}
-		}
-	}
-}
-
 // properties are the names that a schema gives to members, at its own level.
 func properties(s *jsonschema.Schema) map[string]bool {
 	names := map[string]bool{}
@@ -878,71 +635,6 @@ func TestOpenAPIBodies(t *testing.T) {
 	for path, required := range map[string]bool{"/api/waitlist": true, "/api/org": true, "/api/receipt": false, "/api/suggest": true, "/api/business-days": true} {
 		if got := member(o.doc, "paths", path, "post", "requestBody", "required"); got != required {
 			t.Errorf("the body of %s is required: %v, want %v", path, got, required)
-		}
-	}
-}
-
-// The problem that the edge answers is as its schema says.
-func TestOpenAPIProblem(t *testing.T) {
-	output := generate(t, shippedContent)
-	o := readOpenAPI(t, document(t, output, "/openapi.json"))
-	for status, test := range map[string]struct {
-		name    string
-		problem *respond.ProblemType
-		faults  bool
-	}{
-		"400": {"InvalidInput", respond.InvalidInput, true}, "405": {"MethodNotAllowed", respond.MethodNotAllowed, false},
-		"429": {"TooManyWrites", respond.TooManyWrites, true}, "503": {"StoreUnavailable", respond.StoreUnavailable, false},
-	} {
-		current := &turn.Turn{Snapshot: output.Snapshot}
-		current.Request.Host = "localhost"
-		current.Operation = "registerAgent"
-		var own func(w *jsondoc.Writer)
-		if status == "405" {
-			own = func(w *jsondoc.Writer) { w.Raw("contract", string(output.Snapshot.Documents["waitlist"])) }
-		}
-		var faults *input.Faults
-		if test.faults {
-			faults = new(input.Faults)
-			faults.Add("agent_name", input.TooLong, "has 81 code points, and 80 is the most")
-		}
-		body := respond.Problem(current, test.problem, "what is wrong", faults, own).Body
-		s := o.schema(t, "components", "responses", test.name, "content", "application/problem+json", "schema")
-		if err := s.Validate(value(t, string(body))); err != nil {
-			t.Errorf("%s: %v", status, err)
-		}
-		if err := s.Validate(value(t, `{"status":400}`)); err == nil {
-			t.Errorf("%s takes anything", status)
-		}
-	}
-	var doc map[string]json.RawMessage
-	if err := json.Unmarshal(document(t, output, "/openapi.json"), &doc); err != nil {
-		t.Fatal(err)
-	}
-}
-
-// The result of a computation has a type for each operation; its schema takes them all.
-func TestOpenAPIComputations(t *testing.T) {
-	output := generate(t, shippedContent)
-	o := readOpenAPI(t, document(t, output, "/openapi.json"))
-	s := o.schema(t, "paths", "/api/business-days", "post", "responses", "200", "content", "application/json", "schema")
-	known := properties(s)
-	for _, body := range []string{
-		`{"op":"is","calendar":"de","date":"2026-12-25"}`, `{"op":"add","calendar":"de","start":"2026-12-25","days":0}`,
-		`{"op":"count","calendar":["de","fr"],"start":"2000-01-01","end":"2050-12-31","x":1}`, `{"op":"next","calendar":"de","date":"2026-12-25"}`,
-		`{"op":"previous","calendar":"de","date":"2026-12-25"}`, `{"op":"roll","calendar":"de","date":"2026-12-25","convention":"nearest"}`,
-		`{"op":"holidays","calendar":"de","year":2026}`,
-	} {
-		current := &turn.Turn{Snapshot: output.Snapshot}
-		current.Request.Host = output.Snapshot.CanonicalHost
-		answer := value(t, string(bizday.Compute(current, input.ParseBody([]byte(body))).Body))
-		if err := s.Validate(answer); err != nil {
-			t.Errorf("%s: %v", body, err)
-		}
-		for name := range answer.(map[string]any) {
-			if !known[name] {
-				t.Errorf("%s: answers %s, which no schema names", body, name)
-			}
 		}
 	}
 }

@@ -1,7 +1,6 @@
 package generator_test
 
 import (
-	"encoding/json"
 	"html"
 	"net/url"
 	"regexp"
@@ -42,42 +41,6 @@ func getter(t *testing.T, o *generator.Output) func(method, target, body string)
 	return func(method, target, body string) turn.Outcome {
 		return e.Handle(&turn.Turn{Request: turn.Request{Method: method, Target: target, Host: o.Snapshot.CanonicalHost, Body: []byte(body)}})
 	}
-}
-
-func TestBusinessDaysPage(t *testing.T) {
-	o := generate(t, shippedContent)
-	text := twinText(t, o, "business-days")
-	ids, calendars := bizday.Describe()
-	for i, c := range calendars {
-		says(t, "business-days", text, "### `"+ids[i]+"`: "+c.Name, c.Authority, c.Scope, c.LeavesOut)
-	}
-	for _, c := range bizday.Conventions {
-		says(t, "business-days", text, "`"+c.Name+"`", c.FpML, c.What)
-	}
-	for _, operation := range bizday.Operations() {
-		says(t, "business-days", text, "`"+operation.Name+"`", operation.What)
-	}
-	says(t, "business-days", text, bizday.Counting, bizday.Adding, bizday.Joint, bizday.DataVersion, bizday.Caveat)
-
-	// The call that the page shows gives the result that it names.
-	call := regexp.MustCompile(`curl -s 'https://[^/]+([^']+)'`).FindStringSubmatch(text)
-	outcome := getter(t, o)("GET", call[1], "")
-	var answer bizdayAnswer
-	if err := json.Unmarshal(outcome.Response.Body, &answer); err != nil || outcome.Response.Status != 200 {
-		t.Fatalf("%s: %d %s", call[1], outcome.Response.Status, outcome.Response.Body)
-	}
-	says(t, "business-days", text, "`result` is `"+answer.Result.(string)+"`")
-	for _, h := range answer.Skipped {
-		says(t, "business-days", text, h.Date+" | "+h.Name+" | `"+h.Calendar+"`")
-	}
-	if len(answer.Skipped) == 0 {
-		t.Error("the example passes over nothing")
-	}
-}
-
-type bizdayAnswer struct {
-	Result  any              `json:"result"`
-	Skipped []bizday.Holiday `json:"holidays_skipped"`
 }
 
 // The fields of the form are those of the endpoint, with its values and limits, so that the browser

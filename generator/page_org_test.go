@@ -1,10 +1,7 @@
 package generator_test
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
-	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -13,7 +10,6 @@ import (
 	"testing"
 
 	"anteroom/edge/endpoint/org"
-	"anteroom/generator/model"
 )
 
 // block finds the blocks of code of a page.
@@ -27,56 +23,6 @@ func blocks(text, language string) (found []string) {
 		}
 	}
 	return found
-}
-
-// The draft follows its own rules, and the hash is that of the canonical string.
-func TestOrgPage(t *testing.T) {
-	o := generate(t, shippedContent)
-	text := twinText(t, o, "org")
-	var rules struct {
-		Intro, Founding string
-		Rules           model.Rules
-		GetTemplate     string `json:"get_template"`
-		Slots           int    `json:"founding_org_slots"`
-		SlotsLeft       int    `json:"founding_org_slots_remaining"`
-	}
-	if err := json.Unmarshal(o.Snapshot.Documents["org"], &rules); err != nil {
-		t.Fatal(err)
-	}
-	says(t, "org", text, rules.Intro, rules.Founding,
-		fmt.Sprintf("at least **%d**", org.MinimumAllocation), fmt.Sprintf("at most **%d**", org.Cap),
-		fmt.Sprintf("**%d of %d**", rules.SlotsLeft, rules.Slots), "`"+org.SeatForm+"`", rules.GetTemplate)
-	for _, p := range rules.Rules.Positions {
-		says(t, "org", text, "| `"+p.Position+"` | "+p.What)
-	}
-
-	canonical, hash := blocks(text, "json")[0], blocks(text, "text")[0]
-	if sum := sha256.Sum256([]byte(canonical)); hex.EncodeToString(sum[:]) != hash {
-		t.Errorf("the hash of %s is %x, and the page says %s", canonical, sum, hash)
-	}
-	var draft struct {
-		OrgName string `json:"org_name"`
-		Roster  []struct {
-			Position   string `json:"position"`
-			AgentName  string `json:"agent_name"`
-			Allocation int    `json:"allocation"`
-		} `json:"roster"`
-	}
-	if err := json.Unmarshal([]byte(canonical), &draft); err != nil {
-		t.Fatal(err)
-	}
-	total := 0
-	for i, seat := range draft.Roster {
-		total += seat.Allocation
-		if seat.Position != org.Positions[i] || seat.Allocation < org.MinimumAllocation {
-			t.Errorf("seat %d is %+v", i, seat)
-		}
-		says(t, "org", text, fmt.Sprintf("| `%s` | %s, %d credit units; in a GET `%s:%d`", seat.Position, seat.AgentName, seat.Allocation, seat.AgentName, seat.Allocation))
-	}
-	if len(draft.Roster) != len(org.Positions) || total > org.Cap {
-		t.Errorf("%d seats share %d", len(draft.Roster), total)
-	}
-	says(t, "org", text, "called "+draft.OrgName, fmt.Sprintf("allocates %d of %d credit units and leaves %d", total, org.Cap, org.Cap-total))
 }
 
 // What can be copied is refused as it is, and files once its placeholders are replaced.

@@ -93,54 +93,6 @@ func TestPageSizes(t *testing.T) {
 	}
 }
 
-// TestProblemPages looks for all that the page about a problem type says, in both of its forms.
-func TestProblemPages(t *testing.T) {
-	o := generate(t, shippedContent)
-	const mostTwin = 2 << 10
-	for _, p := range respond.ProblemTypes {
-		for _, id := range []string{"why", "next", "recorded", "example", "endpoints"} {
-			if !slices.Contains(identifiers(t, o, p.Path()), id) {
-				t.Errorf("%s has no part %s", p.Path(), id)
-			}
-		}
-		showsAll(t, o, p.Path(), fmt.Sprintf("status %d", p.Status))
-		if n := len(document(t, o, p.Path()+".md")); n > mostTwin && p != respond.InvalidInput {
-			t.Errorf("%s.md has %d bytes, more than %d", p.Path(), n, mostTwin)
-		}
-	}
-	for _, code := range api.Codes {
-		showsAll(t, o, respond.InvalidInput.Path(), "<code>"+code+"</code>")
-		showsAll(t, o, respond.InvalidInput.Path()+".md", "- `"+code+"`: ")
-	}
-	for _, route := range api.Routes {
-		for status, slugs := range answeredProblems(t, o, route) {
-			for _, slug := range slugs {
-				showsAll(t, o, "/problems/"+slug+".html", `href="/endpoints/`+route.ID+`.html"`)
-				showsAll(t, o, "/endpoints/"+route.ID+".html", fmt.Sprintf(`<li>%s <a href="/problems/%s.html">`, status, slug))
-			}
-		}
-	}
-}
-
-// answeredProblems are the slugs of the problem types that the contract of a route names, by their
-// statuses.
-func answeredProblems(t *testing.T, o *generator.Output, route *api.Route) map[string][]string {
-	t.Helper()
-	var contract struct{ Errors []string }
-	if err := json.Unmarshal(o.Snapshot.Documents[route.Contract.ID], &contract); err != nil {
-		t.Fatal(err)
-	}
-	slugs := map[string][]string{}
-	for _, e := range contract.Errors {
-		status, slug, _ := strings.Cut(e, " ")
-		slugs[status] = append(slugs[status], slug)
-	}
-	if len(slugs) == 0 {
-		t.Fatalf("the contract of %s names no error", route.ID)
-	}
-	return slugs
-}
-
 // The examples of problem types are what the service answers.
 func TestProblemExamples(t *testing.T) {
 	o := generate(t, shippedContent)
@@ -327,71 +279,6 @@ func TestCallsOnEndpointPages(t *testing.T) {
 	}
 	if calls < 20 {
 		t.Errorf("only %d calls", calls)
-	}
-}
-
-// TestMCPPage looks for every tool with its arguments, every prompt and every block.
-func TestMCPPage(t *testing.T) {
-	o := generate(t, shippedContent)
-	ids := identifiers(t, o, "/mcp.html")
-	for _, tool := range toolsOf(t, o) {
-		if !slices.Contains(ids, tool.Name) {
-			t.Errorf("no part %s", tool.Name)
-		}
-		var schema struct{ Properties map[string]any }
-		if err := json.Unmarshal(tool.InputSchema, &schema); err != nil {
-			t.Fatal(err)
-		}
-		_, part, _ := strings.Cut(string(document(t, o, "/mcp.html.md")), "### "+tool.Name+"\n")
-		part, _, _ = strings.Cut(part, "\n#")
-		for name := range schema.Properties {
-			if !strings.Contains(part, "`"+name+"`") {
-				t.Errorf("%s lacks the argument %s", tool.Name, name)
-			}
-		}
-		_, op := api.Find(api.Tools[slices.IndexFunc(api.Tools, func(a api.Tool) bool { return "service_"+a.Name == tool.Name })].Operation)
-		if writes := strings.Contains(part, " Writes: "); writes != op.Writes {
-			t.Errorf("%s is said to write: %v", tool.Name, writes)
-		}
-	}
-	for i := range api.Prompts {
-		showsAll(t, o, "/mcp.html", `id="prompt-service_`+api.Prompts[i].Name+`"`)
-	}
-	var refusal struct {
-		Install map[string]struct {
-			Client, Command, TOML string
-			Config                any
-		}
-	}
-	if err := json.Unmarshal(o.Snapshot.Documents[api.MCPInstall], &refusal); err != nil {
-		t.Fatal(err)
-	}
-	text := visible(t, o, "/mcp.html")
-	for id, block := range refusal.Install {
-		if !slices.Contains(ids, "install-"+id) {
-			t.Errorf("no block for %s", id)
-		}
-		if !strings.Contains(text, block.Command) || !strings.Contains(text, strings.TrimSpace(block.TOML)) {
-			t.Errorf("the block of %s is not there", id)
-		}
-		var config any
-		_, part, _ := strings.Cut(string(document(t, o, "/mcp.html.md")), "\n### "+block.Client+"\n")
-		part, _, _ = strings.Cut(part, "\n#")
-		_, part, _ = strings.Cut(part, "```json\n")
-		if part, _, found := strings.Cut(part, "```"); found {
-			if err := json.Unmarshal([]byte(part), &config); err != nil {
-				t.Error(err)
-			}
-		}
-		if !reflect.DeepEqual(config, block.Config) {
-			t.Errorf("the configuration of %s is %v, want %v", id, config, block.Config)
-		}
-	}
-	for _, none := range []string{"/api/presence", "/api/selftest", "/api/signal", "jobs.json", "auditors.json"} {
-		_, part, _ := strings.Cut(text, "What is no tool")
-		if !strings.Contains(part, none) {
-			t.Errorf("%s is not said to be no tool", none)
-		}
 	}
 }
 
