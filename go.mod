@@ -3,6 +3,7 @@ module anteroom
 go 1.26.4
 
 require (
+	filippo.io/torchwood v0.9.0
 	github.com/BurntSushi/toml v1.5.0
 	github.com/a-h/templ v0.3.977
 	github.com/c2sp/wycheproof v0.0.0-20260902155932-3fa63dd0344a
@@ -28,7 +29,6 @@ require (
 )
 
 require (
-	filippo.io/torchwood v0.9.0 // indirect
 	github.com/atotto/clipboard v0.1.4 // indirect
 	github.com/aymanbagabas/go-osc52/v2 v2.0.1 // indirect
 	github.com/beorn7/perks v1.0.1 // indirect
