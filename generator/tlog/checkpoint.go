@@ -23,7 +23,7 @@ type Checkpoint struct {
 // Bounds of a checkpoint that is read.
 const (
 	maxCheckpoint = 1 << 16 // bytes
-	maxSize       = 1 << 32 // entries: a hashed has room for no more, and package tlog does not end with sizes above 2^62
+	maxSize       = 1 << 32 // entries: package tlog does not end with sizes above 2^62
 )
 
 // body is what a checkpoint signs.

@@ -1,9 +1,12 @@
 package tlog
 
 import (
+	"bytes"
 	"fmt"
 	"iter"
+	"maps"
 	"path"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -188,25 +191,27 @@ func (l *Log) Edge() (paths []string) {
 }
 
 // lookup gives the files of the look-up, which are made when they are wanted: together they are
-// nearly as large as the log.
+// nearly as large as the log. The error names records that the log has twice.
 func (l *Log) lookup() (files []File, err error) {
-	order, err := l.sorted()
-	if err != nil {
-		return nil, fmt.Errorf("publish the log: %w", err)
-	}
-	const shift = 64 - 4*lookupDigits
-	for len(order) > 0 {
-		n := 1
-		for n < len(order) && order[n].start>>shift == order[0].start>>shift {
-			n++
+	indexes := map[string][]int64{} // by the first digits of the hash
+	for index := range l.Size() {
+		if l.IsRecordAt(index) {
+			digits := string(l.hashAt(index)[:lookupDigits])
+			indexes[digits] = append(indexes[digits], index)
 		}
-		part := order[:n]
-		p := LookupPath(fmt.Sprintf("%016x", order[0].start))
-		if most := n * maxLookupLine; most > MaxLookup && len(l.lookupFile(part)) > MaxLookup {
+	}
+	for _, digits := range slices.Sorted(maps.Keys(indexes)) {
+		part, p := indexes[digits], LookupPath(digits)
+		slices.SortFunc(part, func(a, b int64) int { return bytes.Compare(l.hashAt(a), l.hashAt(b)) })
+		for i := 1; i < len(part); i++ {
+			if bytes.Equal(l.hashAt(part[i-1]), l.hashAt(part[i])) {
+				return nil, fmt.Errorf("publish the log: the entries %d and %d are of the same record", min(part[i-1], part[i]), max(part[i-1], part[i]))
+			}
+		}
+		if len(part)*maxLookupLine > MaxLookup && len(l.lookupFile(part)) > MaxLookup {
 			return nil, fmt.Errorf("publish the log: %s would have more than %d KiB", path.Base(p), MaxLookup>>10)
 		}
 		files = append(files, File{Path: p, Make: func() []byte { return l.lookupFile(part) }})
-		order = order[n:]
 	}
 	return files, nil
 }
@@ -215,19 +220,15 @@ func (l *Log) lookup() (files []File, err error) {
 const maxLookupLine = 128
 
 // lookupFile is a file of the look-up: for each record its hash, the index of its entry in its
-// tree, the verification that the entry came with, and its kind; then what it counts as, where it
-// was corrected since.
-func (l *Log) lookupFile(order []hashed) []byte {
-	b := make([]byte, 0, len(order)*96)
-	for _, h := range order {
-		t, i := l.at(int64(h.index))
-		line := t.Entry(i)
-		b = append(append(b, hashIn(line)...), ' ')
-		b = append(append(strconv.AppendInt(b, i, 10), ' '), l.stageOf(t, i).Name...)
-		logged, now := l.recount.logged[h.index], l.recount.now[h.index]
-		b = append(append(b, ' '), kindOf(logged)...)
-		if now != logged {
-			b = append(append(b, ' '), kindOf(now)...)
+// tree, the verification that the entry came with, and its kind; then what it counts as, if it was
+// corrected since.
+func (l *Log) lookupFile(indexes []int64) []byte {
+	b := make([]byte, 0, len(indexes)*maxLookupLine)
+	for _, index := range indexes {
+		t, i := l.at(index)
+		b = fmt.Appendf(b, "%s %d %s %s", hashIn(t.Entry(i)), i, l.stageOf(t, i).Name, kindOf(l.recount.logged[index]))
+		if is := l.CountsAs(index); is != kindOf(l.recount.logged[index]) {
+			b = append(append(b, ' '), is...)
 		}
 		b = append(b, '\n')
 	}

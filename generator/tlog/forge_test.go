@@ -8,7 +8,6 @@ import (
 
 // Forge adds a stage as Append does, and refuses nothing: it is what whoever has the key can sign.
 func (l *Log) Forge(name string, entries []Entry, signer note.Signer) error {
-	l.order = nil
 	t := l.tree(signer.Name())
 	if l.begins(t) {
 		entries = slices.Insert(slices.Clone(entries), 0, Entry{Kind: Previous, Checkpoint: bare(l.Current().Checkpoint)})

@@ -2,9 +2,6 @@ package tlog
 
 import (
 	"bufio"
-	"cmp"
-	"encoding/binary"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -24,7 +21,6 @@ type Log struct {
 	Stages    []Stage // one for each hand verification, oldest first
 
 	recount recount
-	order   []hashed // see sorted
 }
 
 // Stage is what a hand verification added to a log.
@@ -77,7 +73,6 @@ func (l *Log) Read(name string, entries io.Reader, checkpoint []byte) (faults []
 	fault := func(line int, format string, args ...any) {
 		faults = append(faults, Fault{line, fmt.Sprintf(format, args...)})
 	}
-	l.order = nil
 	c, err := Open(checkpoint, l.Keys, l.Witnesses)
 	if err != nil {
 		fault(0, "%v", err)
@@ -196,7 +191,6 @@ var usualLine = len(recordStarts[0]) + hashDigits + len(recordEnd) + 1
 // entry by itself. Append gives what the content has of the stage: the entries, one a line, and the
 // checkpoint. After an error the log must not be used.
 func (l *Log) Append(name string, entries []Entry, signer note.Signer) (lines, checkpoint []byte, err error) {
-	l.order = nil
 	t := l.tree(signer.Name())
 	if t == nil {
 		return nil, nil, fmt.Errorf("append to log: the key %s is not one of the log, or older than the one that signed last", signer.Name())
@@ -268,9 +262,11 @@ func (l *Log) IsRecordAt(index int64) bool {
 func (l *Log) CountsAs(index int64) string { return kindOf(l.recount.now[index]) }
 
 // HashAt is the hash of the record of the entry at an index, through all trees.
-func (l *Log) HashAt(index int64) string {
+func (l *Log) HashAt(index int64) string { return string(l.hashAt(index)) }
+
+func (l *Log) hashAt(index int64) []byte {
 	t, i := l.at(index)
-	return string(hashIn(t.Entry(i)))
+	return hashIn(t.Entry(i))
 }
 
 // VouchedAt gives the index of the Vouched entry about each registration that was ever vouched for.
@@ -285,46 +281,6 @@ func (l *Log) VouchedAt() map[int64]int64 {
 		}
 	}
 	return at
-}
-
-// hashed is the entry of a record, with the first half of the hash that it is sorted by.
-type hashed struct {
-	start uint64
-	index uint32
-}
-
-// sorted gives the entries of all records in the order of their hashes. The error names records
-// that the log has twice.
-func (l *Log) sorted() ([]hashed, error) {
-	if l.order != nil || l.Size() == 0 {
-		return l.order, nil
-	}
-	order := make([]hashed, 0, l.Size())
-	for _, t := range l.Trees {
-		for i := range t.Size() {
-			if !l.IsRecordAt(t.First + i) {
-				continue
-			}
-			var start [8]byte
-			if _, err := hex.Decode(start[:], hashIn(t.Entry(i))[:16]); err != nil {
-				return nil, fmt.Errorf("sort the log: %w", err)
-			}
-			order = append(order, hashed{binary.BigEndian.Uint64(start[:]), uint32(t.First + i)})
-		}
-	}
-	slices.SortFunc(order, func(a, b hashed) int {
-		if a.start != b.start {
-			return cmp.Compare(a.start, b.start)
-		}
-		return strings.Compare(l.HashAt(int64(a.index)), l.HashAt(int64(b.index)))
-	})
-	for i := 1; i < len(order); i++ {
-		if a, b := order[i-1], order[i]; a.start == b.start && l.HashAt(int64(a.index)) == l.HashAt(int64(b.index)) {
-			return nil, fmt.Errorf("the entries %d and %d are of the same record", a.index, b.index)
-		}
-	}
-	l.order = order
-	return order, nil
 }
 
 // stageOf is the stage that an entry of a tree came with.

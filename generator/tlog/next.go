@@ -9,7 +9,6 @@ import (
 // both hold.
 func (l *Log) Clone() *Log {
 	c := *l
-	c.order = nil
 	c.Stages = slices.Clip(l.Stages)
 	c.recount.logged, c.recount.now = slices.Clip(l.recount.logged), slices.Clone(l.recount.now) // corrections change now
 	c.recount.vouched = maps.Clone(l.recount.vouched)
