@@ -1,11 +1,17 @@
-// Package service_test holds the files of this folder against the programs that read them: systemd,
+//go:build full
+
+// Package service_test runs the files of this folder with the programs that read them: systemd,
 // Caddy, and the host itself.
 package service_test
 
 import (
 	"bytes"
+	"context"
+	"crypto/tls"
 	"fmt"
+	"io"
 	"net"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -16,59 +22,37 @@ import (
 	"sync"
 	"testing"
 	"time"
-
-	"go.yaml.in/yaml/v4"
 )
 
 // installed is where the files of this folder say that the program is.
 const installed = "/usr/local/bin/anteroom"
 
-// maxExposure is how exposed a service may be, by what systemd-analyze counts.
-const maxExposure = 2.0
+// The hosts of the content, which TestHosts compares.
+const (
+	canonical = "www.anteroom.example"
+	apex      = "anteroom.example"
+)
 
-var folder string // of the program
-
-func TestMain(m *testing.M) {
-	var err error
-	if folder, err = os.MkdirTemp("", "anteroom-service-"); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
+// program is the path of the program: the one that the gate has built, or a new one.
+var program = sync.OnceValue(func() string {
+	if built := os.Getenv("ANTEROOM_BIN"); built != "" {
+		return built
 	}
-	code := m.Run()
-	os.RemoveAll(folder)
-	os.Exit(code)
-}
-
-var built = sync.OnceValues(func() (string, error) {
-	program := filepath.Join(folder, "anteroom")
-	if text, err := exec.Command("go", "build", "-o", program, "../../cmd/anteroom").CombinedOutput(); err != nil {
-		return "", fmt.Errorf("build the program: %w: %s", err, text)
+	built := filepath.Join(os.TempDir(), "anteroom-service-test")
+	if said, err := exec.Command("go", "build", "-o", built, "../../cmd/anteroom").CombinedOutput(); err != nil {
+		panic(fmt.Sprintf("build the program: %v: %s", err, said))
 	}
-	return program, nil
+	return built
 })
-
-// program is the path of the program, built from these sources.
-func program(t *testing.T) string {
-	t.Helper()
-	path, err := built()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return path
-}
 
 // tool is the path of a program of the system, or of one that make test has fetched.
 func tool(t *testing.T, name string) string {
 	t.Helper()
-	path, err := exec.LookPath(name)
-	if err == nil {
+	if path, err := exec.LookPath(name); err == nil {
 		return path
 	}
-	path, err = filepath.Abs(filepath.Join("../cache/debian/usr/bin", name))
-	if err == nil {
-		_, err = os.Stat(path)
-	}
-	if err != nil {
+	path, _ := filepath.Abs(filepath.Join("../cache/debian/usr/bin", name))
+	if _, err := os.Stat(path); err != nil {
 		t.Fatalf("%s is not installed (build/toolchain/debian.sh fetches it on Debian)", name)
 	}
 	return path
@@ -84,156 +68,88 @@ func text(t *testing.T, name string) string {
 	return string(b)
 }
 
-// units are the names of the files that systemd reads as units.
-func units(t *testing.T) []string {
-	t.Helper()
+// systemd accepts the units without a word, and counts the services as little exposed.
+func TestUnits(t *testing.T) {
 	services, _ := filepath.Glob("*.service")
 	timers, _ := filepath.Glob("*.timer")
-	if len(services) == 0 || len(timers) == 0 {
-		t.Fatalf("%q, %q", services, timers)
-	}
-	return append(services, timers...)
-}
-
-// setUp copies the units into a folder, for the program as it is built now.
-func setUp(t *testing.T) (paths []string) {
-	t.Helper()
-	dir := t.TempDir()
-	for _, name := range units(t) {
+	dir, verify := t.TempDir(), []string{"verify", "--man=no"}
+	for _, name := range append(services, timers...) {
 		path := filepath.Join(dir, name)
-		if err := os.WriteFile(path, []byte(strings.ReplaceAll(text(t, name), installed, program(t))), 0o600); err != nil {
+		if err := os.WriteFile(path, []byte(strings.ReplaceAll(text(t, name), installed, program())), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		paths = append(paths, path)
+		verify = append(verify, path)
+		if filepath.Ext(name) != ".service" {
+			continue
+		}
+		if !strings.Contains(text(t, name), "\nUser=anteroom\nGroup=anteroom\n") {
+			t.Errorf("%s runs as another user", name)
+		}
+		out, err := exec.Command(tool(t, "systemd-analyze"), "security", "--no-pager", "--offline=true", path).CombinedOutput()
+		match := regexp.MustCompile(`Overall exposure level for \S+: ([0-9.]+)`).FindSubmatch(out)
+		if err != nil || match == nil {
+			t.Fatalf("%s: %v: %s", name, err, out)
+		}
+		if exposure, err := strconv.ParseFloat(string(match[1]), 64); err != nil || exposure > 2 {
+			t.Errorf("%s: its exposure is %s, want at most 2:\n%s", name, match[1], out)
+		}
 	}
-	return paths
-}
-
-// systemd has nothing to say against the units.
-func TestUnits(t *testing.T) {
-	out, err := exec.Command(tool(t, "systemd-analyze"), append([]string{"verify", "--man=no"}, setUp(t)...)...).CombinedOutput()
-	if err != nil || len(out) > 0 {
+	if out, err := exec.Command(tool(t, "systemd-analyze"), verify...).CombinedOutput(); err != nil || len(out) > 0 || len(services) == 0 || len(timers) == 0 {
+		t.Errorf("%v: %s", err, out)
+	}
+	users := strings.TrimSpace(regexp.MustCompile(`(?m)^#.*$`).ReplaceAllString(text(t, "anteroom.sysusers"), ""))
+	out, err := exec.Command(tool(t, "systemd-sysusers"), "--dry-run", "--root="+t.TempDir(), "--inline", "--", users).CombinedOutput()
+	if err != nil || !strings.Contains(string(out), "user 'anteroom' (Anteroom)") {
 		t.Errorf("%v: %s", err, out)
 	}
 }
 
-func TestExposure(t *testing.T) {
-	overall := regexp.MustCompile(`Overall exposure level for \S+: ([0-9.]+)`)
-	for _, path := range setUp(t) {
-		if filepath.Ext(path) != ".service" {
-			continue
-		}
-		out, err := exec.Command(tool(t, "systemd-analyze"), "security", "--no-pager", "--offline=true", path).CombinedOutput()
-		match := overall.FindSubmatch(out)
-		if err != nil || match == nil {
-			t.Fatalf("%s: %v: %s", filepath.Base(path), err, out)
-		}
-		exposure, err := strconv.ParseFloat(string(match[1]), 64)
-		if err != nil || exposure > maxExposure {
-			t.Errorf("%s: its exposure is %s, want at most %.1f:\n%s", filepath.Base(path), match[1], maxExposure, out)
-		}
-	}
-}
-
-// What is set for the program is a flag of it: an unknown variable would be ignored without a word.
+// Every variable that is set for the program is one of its flags: an unknown one would be ignored.
 func TestSettings(t *testing.T) {
 	for file, command := range map[string]string{
 		"anteroom.service": "serve", "anteroom.env": "serve", "anteroom-backup.service": "backup", "anteroom-reminder.service": "verify",
 	} {
-		help, err := exec.Command(program(t), command, "--help").CombinedOutput()
-		if err != nil {
-			t.Fatal(err)
-		}
+		help, err := exec.Command(program(), command, "--help").CombinedOutput()
 		names := regexp.MustCompile(`(?m)^#?(?:Environment=)?ANTEROOM_([A-Z_]+)=`).FindAllStringSubmatch(text(t, file), -1)
-		if len(names) == 0 {
-			t.Errorf("%s sets nothing", file)
+		if err != nil || len(names) == 0 {
+			t.Errorf("%s: %v, %d settings", file, err, len(names))
 		}
 		for _, name := range names {
-			flag := "--" + strings.ToLower(strings.ReplaceAll(name[1], "_", "-")) + " "
-			if !strings.Contains(string(help), flag) && !strings.Contains(string(help), strings.TrimSpace(flag)+"\n") {
+			flag := "--" + strings.ToLower(strings.ReplaceAll(name[1], "_", "-"))
+			if !regexp.MustCompile(flag + `\s`).Match(help) {
 				t.Errorf("%s sets ANTEROOM_%s, and anteroom %s has no flag %s", file, name[1], command, flag)
 			}
 		}
 	}
-	for line := range strings.Lines(text(t, "anteroom.env")) {
-		if regexp.MustCompile(`PASSWORD|ANTEROOM_KEY=|://`).MatchString(line) && !strings.HasPrefix(line, "# ") {
-			t.Errorf("anteroom.env holds a secret: %s", line)
+}
+
+// The Caddyfile names the hosts of the content, and the address of the service.
+func TestHosts(t *testing.T) {
+	for _, line := range []string{`canonical_host: ` + canonical, `apex_host: ` + apex} {
+		if !regexp.MustCompile(`(?m)^` + line + `(\s|$)`).MatchString(text(t, "../../content/service.yaml")) {
+			t.Errorf("the content lacks %q", line)
 		}
+	}
+	address := regexp.MustCompile(`(?m)^ANTEROOM_ADDR=(.*)$`).FindStringSubmatch(text(t, "anteroom.env"))
+	if file := text(t, "Caddyfile"); !strings.Contains(file, "\n"+canonical+", "+apex+" {\n") || address == nil || !strings.Contains(file, "h2c://"+address[1]+" {") {
+		t.Errorf("the Caddyfile does not lead from these hosts to %q", address)
 	}
 }
 
-func TestUser(t *testing.T) {
-	root := t.TempDir()
-	out, err := exec.Command(tool(t, "systemd-sysusers"), "--dry-run", "--root="+root, "--inline", "--", strings.TrimSpace(regexp.MustCompile(`(?m)^#.*$`).ReplaceAllString(text(t, "anteroom.sysusers"), ""))).CombinedOutput()
-	if err != nil || !strings.Contains(string(out), "user 'anteroom' (Anteroom)") {
-		t.Errorf("%v: %s", err, out)
-	}
-	for _, name := range units(t) {
-		if filepath.Ext(name) == ".service" && !strings.Contains(text(t, name), "\nUser=anteroom\nGroup=anteroom\n") {
-			t.Errorf("%s runs as another user", name)
-		}
-	}
-}
-
-// README.md tells of every file, and of no other.
-func TestReadme(t *testing.T) {
-	readme := text(t, "README.md")
-	files, err := os.ReadDir(".")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, f := range files {
-		if name := f.Name(); name != "README.md" && !strings.HasSuffix(name, "_test.go") && !strings.Contains(readme, "`"+name+"`") {
-			t.Errorf("README.md does not tell of %s", name)
-		}
-	}
-	for _, row := range regexp.MustCompile("(?m)^\\| `.*? \\|").FindAllString(readme, -1) {
-		for _, name := range regexp.MustCompile("`([^`]+)`").FindAllStringSubmatch(row, -1) {
-			if _, err := os.Stat(name[1]); err != nil {
-				t.Error(err)
-			}
-		}
-	}
-	_, data, _ := strings.Cut(text(t, "anteroom-backup.service"), "Environment=KEEP=")
-	keep, _, _ := strings.Cut(data, "\n")
-	if !strings.Contains(readme, "of which "+keep+" are kept") || !strings.Contains(text(t, "anteroom-backup.service"), "newest "+keep+" are kept") {
-		t.Errorf("%s backups are kept, and another number is told", keep)
-	}
-}
-
-// commands are what a unit runs, one after the other, as systemd would read it: without the quotes,
-// the escapes and the specifiers.
-func commands(t *testing.T, unit string) (all [][]string) {
-	t.Helper()
-	for _, line := range regexp.MustCompile(`(?m)^ExecStart=(.*)$`).FindAllStringSubmatch(text(t, unit), -1) {
-		plain, quoted, isQuoted := strings.Cut(line[1], "'")
-		arguments := strings.Fields(plain)
-		if isQuoted {
-			quoted, end, _ := strings.Cut(quoted, "'")
-			if end != "" {
-				t.Fatalf("%s: %s", unit, line[0])
-			}
-			arguments = append(arguments, strings.NewReplacer(`\\`, `\`, "%%", "%", "$$", "$").Replace(quoted))
-		}
-		for i := range arguments {
-			arguments[i] = strings.ReplaceAll(arguments[i], installed, program(t))
-		}
-		all = append(all, arguments)
-	}
-	if len(all) == 0 {
-		t.Fatalf("%s runs nothing", unit)
-	}
-	return all
-}
-
-// run runs the commands of a unit in a folder, up to the first that fails.
-func run(t *testing.T, unit, dir string, environment ...string) (string, error) {
+// runUnit runs the commands of a unit in a folder, up to the first that fails, as systemd reads
+// them: without quotes, escapes and specifiers.
+func runUnit(t *testing.T, unit, dir string, environment ...string) (string, error) {
 	t.Helper()
 	var out bytes.Buffer
 	for _, set := range regexp.MustCompile(`(?m)^Environment=(\S+)$`).FindAllStringSubmatch(text(t, unit), -1) {
 		environment = append([]string{set[1]}, environment...)
 	}
-	for _, arguments := range commands(t, unit) {
+	for _, line := range regexp.MustCompile(`(?m)^ExecStart=(.*)$`).FindAllStringSubmatch(text(t, unit), -1) {
+		plain, quoted, isQuoted := strings.Cut(strings.ReplaceAll(line[1], installed, program()), "'")
+		arguments := strings.Fields(plain)
+		if isQuoted {
+			arguments = append(arguments, strings.NewReplacer(`\\`, `\`, "%%", "%", "$$", "$").Replace(strings.TrimSuffix(quoted, "'")))
+		}
 		c := exec.Command(arguments[0], arguments[1:]...)
 		c.Dir, c.Env, c.Stdout, c.Stderr = dir, append(os.Environ(), environment...), &out, &out
 		if err := c.Run(); err != nil {
@@ -243,113 +159,253 @@ func run(t *testing.T, unit, dir string, environment ...string) (string, error) 
 	return out.String(), nil
 }
 
-// A backup has the day in its name, and the oldest ones go, but not where the new one failed.
-func TestBackup(t *testing.T) {
+// A backup has the day in its name, and the oldest ones go, unless the new one failed. The reminder
+// is one line with the numbers.
+func TestTimers(t *testing.T) {
 	data, backups := t.TempDir(), t.TempDir()
-	var old []string
 	for day := range 20 {
-		old = append(old, fmt.Sprintf("anteroom-2025-01-%02d.db", day+1))
-	}
-	for _, name := range append(old, "notes.txt", "anteroom-mine.db") {
-		if err := os.WriteFile(filepath.Join(backups, name), nil, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		os.WriteFile(filepath.Join(backups, fmt.Sprintf("anteroom-2025-01-%02d.db", day+1)), nil, 0o600)
 	}
 	list := func() (names []string) {
-		entries, err := os.ReadDir(backups)
-		if err != nil {
-			t.Fatal(err)
-		}
+		entries, _ := os.ReadDir(backups)
 		for _, e := range entries {
 			names = append(names, e.Name())
 		}
 		return names
 	}
 	before := list()
-	if out, err := run(t, "anteroom-backup.service", backups, "ANTEROOM_DATA="+data); err == nil || !slices.Equal(list(), before) {
+	if out, err := runUnit(t, "anteroom-backup.service", backups, "ANTEROOM_DATA="+data); err == nil || !slices.Equal(list(), before) {
 		t.Errorf("a backup of nothing: %v %s, and %q are left", err, out, list())
 	}
-	host := start(t, data)
-	host.register(t, "ledger-lark")
-	today := time.Now().UTC()
-	out, err := run(t, "anteroom-backup.service", backups, "ANTEROOM_DATA="+data)
-	if err != nil {
-		t.Fatalf("%v: %s", err, out)
-	}
-	names := list()
-	dated := slices.DeleteFunc(slices.Clone(names), func(name string) bool { return !regexp.MustCompile(`^anteroom-\d{4}-\d\d-\d\d\.db$`).MatchString(name) })
-	newest := dated[len(dated)-1]
-	if len(dated) != 14 || len(names) != 16 || !slices.Equal(dated[:13], old[7:]) {
-		t.Errorf("%q are left", names)
-	}
-	if newest != today.Format("anteroom-2006-01-02.db") && newest != time.Now().UTC().Format("anteroom-2006-01-02.db") {
-		t.Errorf("the newest is %s", newest)
-	}
-	if info, err := os.Stat(filepath.Join(backups, newest)); err != nil || info.Size() == 0 || info.Mode().Perm() != 0o600 {
-		t.Errorf("%v, %v", info, err)
-	}
-	if out, err := run(t, "anteroom-backup.service", backups, "ANTEROOM_DATA="+data); err != nil || !slices.Equal(list(), names) {
-		t.Errorf("again on the same day: %v %s, and %q are left", err, out, list())
-	}
-}
-
-// The reminder is one line with the numbers, and fails where the records cannot be read.
-func TestReminder(t *testing.T) {
-	data := t.TempDir()
-	host := start(t, data)
-	host.register(t, "ledger-lark")
-	host.register(t, `"new":{"registrations":99}`)
-	root, err := filepath.Abs("../..")
-	if err != nil {
-		t.Fatal(err)
-	}
-	out, err := run(t, "anteroom-reminder.service", root, "ANTEROOM_DATA="+data)
-	if line, _, _ := strings.Cut(out, "\n"); err != nil || line != "waiting for a hand verification: registrations:2,charters:0,suggestions:0" {
-		t.Errorf("%v: %s", err, out)
-	}
-	if out, err := run(t, "anteroom-reminder.service", root, "ANTEROOM_DATA="+t.TempDir()); err == nil {
-		t.Errorf("without a database: %s", out)
-	}
-}
-
-// The Caddyfile names the hosts of the content.
-func TestHosts(t *testing.T) {
-	var service struct {
-		Canonical string `yaml:"canonical_host"`
-		Apex      string `yaml:"apex_host"`
-	}
-	if err := yaml.Unmarshal([]byte(text(t, "../../content/service.yaml")), &service); err != nil {
-		t.Fatal(err)
-	}
-	if want := "\n" + service.Canonical + ", " + service.Apex + " {\n"; !strings.Contains(text(t, "Caddyfile"), want) {
-		t.Errorf("the Caddyfile lacks the line %q", want)
-	}
-	address := regexp.MustCompile(`(?m)^ANTEROOM_ADDR=(.*)$`).FindStringSubmatch(text(t, "anteroom.env"))
-	if address == nil || !strings.Contains(text(t, "Caddyfile"), "h2c://"+address[1]+" {") {
-		t.Errorf("the Caddyfile does not lead to %q", address)
-	}
-}
-
-// manager listens to what a service tells of its state.
-func manager(t *testing.T) (socket string, ready func()) {
-	t.Helper()
-	socket = filepath.Join(t.TempDir(), "notify")
-	conn, err := net.ListenUnixgram("unixgram", &net.UnixAddr{Name: socket, Net: "unixgram"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { conn.Close() })
-	return socket, func() {
-		t.Helper()
-		conn.SetReadDeadline(time.Now().Add(30 * time.Second))
-		for message := make([]byte, 4096); ; {
-			n, err := conn.Read(message)
-			if err != nil {
-				t.Fatalf("it is not ready: %v", err)
-			}
-			if slices.Contains(strings.Split(string(message[:n]), "\n"), "READY=1") {
-				return
-			}
+	h := start(t, data)
+	register(t, http.DefaultClient, "http://"+h.address)
+	for range 2 { // the second one of a day replaces the first
+		if out, err := runUnit(t, "anteroom-backup.service", backups, "ANTEROOM_DATA="+data); err != nil {
+			t.Fatalf("%v: %s", err, out)
 		}
 	}
+	names := list()
+	if newest := names[len(names)-1]; len(names) != 14 || !slices.Equal(names[:13], before[7:]) || !strings.HasPrefix(newest, time.Now().UTC().Format("anteroom-2006-01-")) {
+		t.Errorf("%q are left", names)
+	}
+	root, _ := filepath.Abs("../..")
+	out, err := runUnit(t, "anteroom-reminder.service", root, "ANTEROOM_DATA="+data)
+	if line, _, _ := strings.Cut(out, "\n"); err != nil || line != "waiting for a hand verification: registrations:1,charters:0,suggestions:0" {
+		t.Errorf("%v: %s", err, out)
+	}
+}
+
+// output is what a program says, while it runs.
+type output struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (o *output) Write(p []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.b.Write(p)
+}
+
+func (o *output) String() string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.b.String()
+}
+
+// until waits until a part of what was said matches, and gives what the parentheses hold.
+func (o *output) until(t *testing.T, pattern string) string {
+	t.Helper()
+	for end := time.Now().Add(30 * time.Second); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
+		if match := regexp.MustCompile(pattern).FindStringSubmatch(o.String()); match != nil {
+			return match[1]
+		}
+	}
+	t.Fatalf("it never says %s: %s", pattern, o)
+	return ""
+}
+
+// begin starts a command, which ends with the test.
+func begin(t *testing.T, c *exec.Cmd) *output {
+	t.Helper()
+	said := &output{}
+	c.Stdout, c.Stderr = said, said
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		c.Process.Kill()
+		c.Wait()
+	})
+	return said
+}
+
+// host is a running host.
+type host struct {
+	*exec.Cmd
+	address string
+}
+
+// writeLimit is how many writes a minute a host lets one caller do.
+const writeLimit = 3
+
+// start starts a host on a data folder with the settings of anteroom.env. settings win over those.
+func start(t *testing.T, data string, settings ...string) *host {
+	t.Helper()
+	h := &host{Cmd: exec.Command(program(), "serve")}
+	h.Dir = "../.."
+	h.Env = slices.DeleteFunc(os.Environ(), func(set string) bool { return strings.HasPrefix(set, "ANTEROOM_") })
+	for line := range strings.Lines(text(t, "anteroom.env")) {
+		if !strings.HasPrefix(line, "#") {
+			h.Env = append(h.Env, strings.TrimSpace(line))
+		}
+	}
+	h.Env = append(h.Env, "ANTEROOM_ADDR=127.0.0.1:0", "ANTEROOM_METRICS_ADDR=127.0.0.1:0", "ANTEROOM_DATA="+data, "ANTEROOM_CREATE=true", fmt.Sprint("ANTEROOM_WRITE_LIMIT=", writeLimit))
+	h.Env = append(h.Env, settings...)
+	h.address = begin(t, h.Cmd).until(t, `serving \S+ at http://(\S+)\n`)
+	return h
+}
+
+func freePort(t *testing.T) int {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer listener.Close()
+	return listener.Addr().(*net.TCPAddr).Port
+}
+
+// startProxy starts Caddy with the Caddyfile, on other ports and with certificates of its own. It
+// gives clients that call from an address.
+func startProxy(t *testing.T, upstream, patience string) (said *output, from func(address string) *http.Client) {
+	t.Helper()
+	port, dir := freePort(t), t.TempDir()
+	options := fmt.Sprintf("{\n\tadmin off\n\tdefault_bind 127.0.0.1\n\thttp_port %d\n\thttps_port %d\n\tlocal_certs\n\tskip_install_trust\n", freePort(t), port)
+	file := strings.Replace(text(t, "Caddyfile"), "\n{\n", "\n"+options, 1)
+	file = strings.Replace(file, "127.0.0.1:8080", upstream, 1)
+	file = strings.Replace(file, "lb_try_duration 10s", "lb_try_duration "+patience, 1)
+	path := filepath.Join(dir, "Caddyfile")
+	if err := os.WriteFile(path, []byte(file), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	c := exec.Command(tool(t, "caddy"), "run", "--config", path, "--adapter", "caddyfile")
+	c.Env = append(os.Environ(), "HOME="+dir, "XDG_DATA_HOME="+dir, "XDG_CONFIG_HOME="+dir)
+	said = begin(t, c)
+	at := fmt.Sprintf("127.0.0.1:%d", port)
+	for end := time.Now().Add(30 * time.Second); ; time.Sleep(20 * time.Millisecond) { // its certificates take a moment
+		conn, err := tls.Dial("tcp", at, &tls.Config{ServerName: canonical, InsecureSkipVerify: true})
+		if err == nil {
+			conn.Close()
+			break
+		}
+		if time.Now().After(end) {
+			t.Fatalf("%v: %s", err, said)
+		}
+	}
+	return said, func(address string) *http.Client {
+		dialer := &net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(address)}}
+		transport := &http.Transport{
+			DialContext: func(ctx context.Context, network, _ string) (net.Conn, error) {
+				return dialer.DialContext(ctx, network, at)
+			},
+			TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, ForceAttemptHTTP2: true,
+		}
+		t.Cleanup(transport.CloseIdleConnections)
+		return &http.Client{Transport: transport, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	}
+}
+
+// ask sends a request with header lines, and gives the answer with its body.
+func ask(t *testing.T, client *http.Client, method, url, body string, header ...string) (*http.Response, string) {
+	t.Helper()
+	r, err := http.NewRequest(method, url, strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := 0; i < len(header); i += 2 {
+		r.Header.Add(header[i], header[i+1])
+	}
+	answer, err := client.Do(r)
+	if err != nil {
+		t.Fatalf("%s %s: %v", method, url, err)
+	}
+	defer answer.Body.Close()
+	said, err := io.ReadAll(answer.Body)
+	if err != nil {
+		t.Fatalf("%s %s: %v", method, url, err)
+	}
+	return answer, string(said)
+}
+
+func register(t *testing.T, client *http.Client, base string) {
+	t.Helper()
+	if answer, body := ask(t, client, "POST", base+"/api/waitlist", `{"agent_name":"lark"}`); answer.StatusCode != http.StatusOK {
+		t.Fatalf("%s: %d %s", base, answer.StatusCode, body)
+	}
+}
+
+// Behind Caddy each caller has a limit of its own, the apex redirects, and the log names nobody.
+func TestProxy(t *testing.T) {
+	t.Parallel()
+	h := start(t, t.TempDir())
+	said, from := startProxy(t, h.address, "100ms")
+	const base = "https://" + canonical
+	for n, field := range []string{"X-Forwarded-For", "x-forwarded-for", "X-Real-IP", "Forwarded", "X-Forwarded-For"} {
+		want := http.StatusOK // a caller that claims to be another is the same
+		if n >= writeLimit {
+			want = http.StatusTooManyRequests
+		}
+		answer, body := ask(t, from("127.0.0.1"), "POST", base+"/api/waitlist", `{"agent_name":"lark"}`, field, fmt.Sprintf("203.0.113.%d", n))
+		if answer.StatusCode != want || answer.ProtoMajor != 2 {
+			t.Errorf("write %d: %s %d %s", n, answer.Proto, answer.StatusCode, body)
+		}
+	}
+	register(t, from("127.0.0.2"), base)
+	answer, _ := ask(t, from("127.0.0.1"), "POST", "https://"+apex+"/api/waitlist?agent_name=x%20y", "{}")
+	if answer.StatusCode != http.StatusPermanentRedirect || answer.Header.Get("Location") != base+"/api/waitlist?agent_name=x%20y" || answer.Header.Get("Access-Control-Allow-Origin") != "*" {
+		t.Errorf("the apex: %d %v", answer.StatusCode, answer.Header)
+	}
+	if answer, body := ask(t, from("127.0.0.1"), "POST", base+"/api/waitlist", strings.Repeat(" ", 20<<20)); answer.StatusCode != http.StatusRequestEntityTooLarge {
+		t.Errorf("a large body: %d %s", answer.StatusCode, body)
+	}
+
+	h.Process.Kill()
+	h.Wait()
+	answer, _ = ask(t, from("127.0.0.3"), "GET", base+"/api/waitlist?agent_name=zebedee&owner_email=zebedee%40example.org", "", "User-Agent", "lark", "Cookie", "x=y")
+	if answer.StatusCode != http.StatusBadGateway {
+		t.Errorf("without a host: %d", answer.StatusCode)
+	}
+	said.until(t, `"logger":"(http.log.error)"`)
+	for _, secret := range []string{"zebedee", "owner_email", "127.0.0.3", "lark", "Cookie"} {
+		if log := said.String(); strings.Contains(log, secret) || !strings.Contains(log, `"uri":"/api/waitlist"`) {
+			t.Errorf("the log holds %q, or does not say what has failed", secret)
+		}
+	}
+}
+
+// Who calls while the host restarts waits for it, and gets an answer.
+func TestRestart(t *testing.T) {
+	t.Parallel()
+	data, address := t.TempDir(), fmt.Sprintf("127.0.0.1:%d", freePort(t))
+	h := start(t, data, "ANTEROOM_ADDR="+address)
+	_, from := startProxy(t, address, "10s")
+	register(t, from("127.0.0.1"), "https://"+canonical)
+	h.Process.Signal(os.Interrupt)
+	if err := h.Wait(); err != nil {
+		t.Fatal(err)
+	}
+	var calls sync.WaitGroup
+	for _, request := range []string{"GET /api/quest", "POST /api/waitlist"} {
+		calls.Go(func() {
+			method, path, _ := strings.Cut(request, " ")
+			r, _ := http.NewRequest(method, "https://"+canonical+path, strings.NewReader(`{"agent_name":"meanwhile"}`))
+			if answer, err := from("127.0.0.1").Do(r); err != nil || answer.StatusCode != http.StatusOK {
+				t.Errorf("%s: %v, %v", request, answer, err)
+			}
+		})
+	}
+	time.Sleep(100 * time.Millisecond) // both are under way by then, or test less
+	start(t, data, "ANTEROOM_ADDR="+address)
+	calls.Wait()
 }
