@@ -1,3 +1,5 @@
+//go:build full
+
 // Package browser_test looks at the pages with a browser, as look.mjs says.
 package browser_test
 
