@@ -16,25 +16,17 @@
 //   bundle        folder of the bundle
 //   main          text of a main module that may import ./worker.mjs; may be absent, as may the
 //                 members below
-//   wasm          base64 of a module in the place of the bundle's
-//   snapshot      text in the place of the bundle's
-//   constants     text in the place of the bundle's
+//   wasm          base64 of a module instead of the bundle's
+//   snapshot      text instead of the bundle's
+//   constants     text instead of the bundle's
 //   compatibility_date, compatibility_flags
 //   migrations    SQL texts that the store begins with; without them and a folder there is no store
 //   folder        where the store is, and stays after the service has stopped
+//   assets        how the published documents are served, as Miniflare's configuration has it
 //   mail          {"to", "from"}: the only addresses of mail; without it there is no mail
 //   limit         writes in all, so that no test depends on where a minute ends; 0 is no limiter
 //   key           the secret RECEIPT_KEY
 //
-// or, where a deployed worker is run as it was uploaded, a member "deployed" alone, with
-//
-//   name, main    of the worker, and of its main module
-//   modules       by name, each with its "type" and its text as "base64"
-//   compatibility_date, compatibility_flags, folder
-//   env, assets   the bindings and the assets, as Miniflare's configuration has them
-//   limit         of the limiter RL
-//   verified      the addresses that mail may go to
-
 import { readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -50,7 +42,7 @@ const services = [];
  * rules for lengths and headers (Email Service: Workers API, Email headers, Limits). Of the header
  * fields without X- that the platform allows, only the one that the worker sends is known here.
  */
-function sending(email, verified) {
+function sending(email) {
   const bytes = (text) => new TextEncoder().encode(text).length;
   function faultOf({ from, to, subject, text, headers = {} }) {
     if (!from || !to || !subject) return 'E_FIELD_MISSING';
@@ -72,7 +64,6 @@ function sending(email, verified) {
     async send(message) {
       const code = faultOf(message);
       if (code) throw Object.assign(new Error(`refused for ${message.to}`), { code });
-      if (verified && !verified.includes(message.to)) throw new Error('destination address is not a verified address');
       return email.send(message);
     },
   };
@@ -94,28 +85,17 @@ function limiting(limiter, most) {
   };
 }
 
-/** The module before the main one: it puts the two above in the place of the bindings. */
-const front = (main, limit, verified) => `import main from './${main}';
+/** The module before the main one: it wraps two of the bindings in the two above. */
+const front = (main, limit) => `import main from './${main}';
 const sending = ${sending}, limiting = ${limiting};
 let bound;
 const bind = (env) => (bound ??= {
-  ...env, ...(env.EMAIL && { EMAIL: sending(env.EMAIL, ${JSON.stringify(verified)}) }), ...(env.RL && { RL: limiting(env.RL, ${limit}) }),
+  ...env, ...(env.EMAIL && { EMAIL: sending(env.EMAIL) }), ...(env.RL && { RL: limiting(env.RL, ${limit}) }),
 });
 export default {
   fetch: (request, env, ctx) => main.fetch(request, bind(env), ctx),
   scheduled: (event, env, ctx) => (event.cron.startsWith('fence ') ? console.error(event.cron) : main.scheduled(event, bind(env), ctx)),
 };`;
-
-/** What is run of a deployed worker. */
-function uploaded({ name, main, modules, compatibility_date, compatibility_flags, folder, env, assets, limit, verified }) {
-  const all = {};
-  for (const [file, { type, base64 }] of Object.entries(modules)) {
-    const contents = Buffer.from(base64, 'base64');
-    all[file] = { type, contents: type === 'wasm' || type === 'data' ? contents : contents.toString() };
-  }
-  all['front.mjs'] = { type: 'esm', contents: front(main, limit, verified) };
-  return { name, date: compatibility_date, flags: compatibility_flags, folder, env, assets, modules: all };
-}
 
 /** What is run of a bundle. */
 function bundled(service) {
@@ -134,12 +114,13 @@ function bundled(service) {
   if (service.migrations || service.folder) env.DB = { type: 'd1', id: name };
   if (service.mail) env.EMAIL = { type: 'send-email', destinationAddress: service.mail.to, allowedSenderAddresses: [service.mail.from] };
   if (service.limit) env.RL = { type: 'rate-limit', namespace: '1', simple: { limit: service.limit, period: 60 } };
+  if (service.assets) env.ASSETS = { type: 'assets' };
   if (service.key) env.RECEIPT_KEY = { type: 'text', value: service.key };
-  return { name, date: service.compatibility_date, flags: service.compatibility_flags, folder: service.folder, env, modules };
+  return { name, date: service.compatibility_date, flags: service.compatibility_flags, folder: service.folder, assets: service.assets, env, modules };
 }
 
 async function start(service) {
-  const worker = service.deployed ? uploaded(service.deployed) : bundled(service);
+  const worker = bundled(service);
   const log = [];
   const mf = new Miniflare({
     host: '127.0.0.1', port: 0, cf: false, telemetry: { enabled: false }, unsafeLocalExplorer: true,

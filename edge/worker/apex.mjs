@@ -1,8 +1,7 @@
-// The worker of the apex host: it sends everyone to the canonical host. It is small, so that the
-// canonical host's own documents need no worker at all.
+// The worker of the apex host: it sends everyone to the canonical host, whose own documents need no
+// worker at all.
 
-// Sends a caller to the same path and query on another host.
-/** @param {string} target @param {string} host */
+/** Sends a caller to the same target on another host. @param {string} target @param {string} host */
 export function redirect(target, host) {
   const location = `https://${host}${target}`;
   return new Response(null, { status: 308, headers: { location, 'access-control-allow-origin': '*', 'referrer-policy': 'no-referrer' } });

@@ -1,18 +1,15 @@
 // The edge core, called from JavaScript. See main.go for the module.
 //
-// A turn begins with the memory that load has left: once a call has returned, what it took is
-// zeroed, and the variables, the allocator's among them, are put back. Nothing else changes, as the
-// core only reads the tables that it begins with and what load made; the tests hold all of the
-// memory to that. So no request sees what another left, and an instance may go after any call.
+// A turn begins with the memory that load has left: after a call, what it took is zeroed, and the
+// variables, the allocator's among them, are put back. Nothing else changes; the tests compare all
+// of the memory. So no request sees what another left, and an instance may go after any call.
 
 import { copied, decodeFacts, decodeOutcome, encodeTurn, encoder, u32At } from './wire.mjs';
-
 /** @import { Entry, Module, Turn } from './types' */
 
 /** An instance of the module, its snapshot loaded. */
 export class Core {
-  // It throws what is wrong with the snapshot.
-  /** @param {WebAssembly.Module} module @param {string} snapshot */
+  /** It throws what is wrong with the snapshot. @param {WebAssembly.Module} module @param {string} snapshot */
   constructor(module, snapshot) {
     const instance = new WebAssembly.Instance(module, {});
     this.module = /** @type {Module} */ (/** @type {unknown} */ (instance.exports));
@@ -26,27 +23,22 @@ export class Core {
     const [mutable] = WebAssembly.Module.customSections(module, 'mutable');
     this.variables = new DataView(mutable).getUint32(0, true);
     this.kept = this.memory.slice(this.variables, at);
-    /** Where the memory of turns begins. */
-    this.heap = this.module.alloc(1);
+    this.heap = this.module.alloc(1); // where the memory of turns begins
     this.memory.fill(0, this.module.loaded(), this.heap);
     this.memory.set(this.kept, this.variables);
   }
 
   /** A copy of the frame at an address, its length before it. @param {number} at */
-  frame(at) {
-    return copied(this.memory, at + 4, at + 4 + u32At(this.memory, at));
-  }
+  frame(at) { return copied(this.memory, at + 4, at + 4 + u32At(this.memory, at)); }
 
-  // One round of a turn. It throws where the module traps: then this instance is spoilt.
-  /** @param {Entry} entry @param {Turn} turn */
+  /** One round of a turn. It throws if the module traps: drop the instance then. @param {Entry} entry @param {Turn} turn */
   call(entry, turn) {
     const outcome = decodeOutcome(this.exchange(entry, encodeTurn(turn)));
     this.clear();
     return outcome;
   }
 
-  // Calls the module with a frame, and gives the one it answers with. It does not clear.
-  /** @param {Entry} entry @param {Uint8Array} frame */
+  /** Calls the module with a frame, and gives its answer. It does not clear. @param {Entry} entry @param {Uint8Array} frame */
   exchange(entry, frame) {
     const at = this.module.alloc(frame.length);
     this.view().set(frame, at);

@@ -1,59 +1,49 @@
-// The effects of the core, performed on Cloudflare Workers. See package kernel for what each is.
+// The effects of the core, performed on Cloudflare Workers. Package turn says what each is.
 
 import { within } from './deadline.mjs';
 import { transact } from './store.mjs';
-import { encoder, equal, nothing, REFUSED, TIMEOUT, UNAVAILABLE } from './wire.mjs';
+import { encoder, equal, REFUSED, TIMEOUT, UNAVAILABLE } from './wire.mjs';
+/** @import { Answer, Effect, Env, Fetch, Invocation, Performer, Performers, Relay, Result, Signer } from './types' */
 
-/** @import { Answer, Effect, Env, Fetch, Invocation } from './types' */
-/** @import { Performer, Performers, Relay, Result, Signer } from './types' */
-
-// How long the relay may take, in milliseconds. It may have a message all the same.
-const RELAY_TIMEOUT = 10_000;
+const RELAY_TIMEOUT = 10_000; // milliseconds; the relay may have the message all the same
 
 /** What was logged already of what is logged once. @type {Set<string>} */
 const logged = new Set();
 
 /** @param {string} line */
 function logOnce(line) {
-  if (logged.has(line)) return;
+  if (!logged.has(line)) console.error(line);
   logged.add(line);
-  console.error(line);
 }
 
-// What is known of an effect that threw.
-/** @param {Effect['kind']} kind @param {unknown} e @returns {Result} */
+/** What is known of an effect that threw. @param {Effect['kind']} kind @param {unknown} e @returns {Result} */
 function unsure(kind, e) {
   console.error(`${kind} failed:`, e instanceof Error ? e.message : '');
   return { failure: TIMEOUT };
 }
 
-// What Email Sending answers where a message may be under way all the same. Its other codes refuse
-// it, some of them for what is in it, as a webhook does with some statuses.
-const MAY_BE_SENT = /^E_(DELIVERY_FAILED|INTERNAL_SERVER_ERROR)$/, UNACCEPTABLE = /^E_(CONTENT|FIELD|HEADER|VALIDATION)/;
-const UNACCEPTABLE_STATUS = [400, 413, 422];
+// Email Sending's codes for a message that may be under way; others refuse it, some for what is in it.
+const MAY_BE_SENT = /^E_(DELIVERY_FAILED|INTERNAL_SERVER_ERROR)$/, UNACCEPTABLE = /^E_(CONTENT|FIELD|HEADER|VALIDATION)|^4(00|13|22)$/;
 
-// What is known of a message that was not accepted. A status is that it can never be. The reason is
-// printable ASCII, at most 64 characters, and in nobody's words: others' may hold addresses.
+// What is known of a message that was not accepted: with a status, that it never will be. The reason
+// is at most 64 characters of ASCII, and never a stranger's words, which may hold addresses.
 /** @param {string} why @param {1 | 2} failure @param {number} [status] @returns {Result} */
 function notTaken(why, failure, status) {
   console.error('relay:', why);
   return { failure, status, data: encoder.encode(why) };
 }
 
-// Posts a message as JSON. 2xx accepts it. With 5xx it is not known what became of the message.
-/** @param {Relay} m @param {string} url @returns {Promise<Result>} */
+/** Posts a message as JSON. 5xx leaves open what became of it. @param {Relay} m @param {string} url @returns {Promise<Result>} */
 async function post({ id, subject, text, records }, url) {
   const { ok, status, body } = await fetch(url, {
     method: 'POST', redirect: 'manual', signal: AbortSignal.timeout(RELAY_TIMEOUT),
     headers: { 'content-type': 'application/json' }, body: JSON.stringify({ id, subject, text, records }),
   });
   await body?.cancel();
-  if (ok) return {};
-  return notTaken(`webhook ${status}`, status < 500 ? REFUSED : TIMEOUT, UNACCEPTABLE_STATUS.includes(status) ? status : 0);
+  return ok ? {} : notTaken(`webhook ${status}`, status < 500 ? REFUSED : TIMEOUT, UNACCEPTABLE.test(String(status)) ? status : 0);
 }
 
-// What fetches gave that others may have too, by what was asked.
-/** @type {Map<string, { until: number, result: Result }>} */
+/** What fetches gave that others may have too, by what was asked. @type {Map<string, { until: number, result: Result }>} */
 const shared = new Map();
 
 /** @param {Fetch} f @param {Env} env @returns {Promise<Result>} */
@@ -62,46 +52,35 @@ async function fetchOnce(f, env) {
     logOnce('this service cannot call itself: bind it as SELF');
     return { failure: UNAVAILABLE };
   }
-  /** @type {RequestInit} */
-  const init = {
+  const answer = await (f.self && env.SELF ? env.SELF : globalThis).fetch(f.url, {
     method: f.method, headers: headersOf(f.fields), redirect: 'manual', signal: AbortSignal.timeout(f.timeout),
     body: f.body.length > 0 ? f.body : undefined,
-  };
-  const answer = await (f.self && env.SELF ? env.SELF.fetch(f.url, init) : fetch(f.url, init));
+  });
   return { status: answer.status, data: await read(answer.body, f.maxBytes) };
 }
 
-// Reads a body up to so many bytes, and leaves the rest unread.
-/** @param {ReadableStream<Uint8Array> | null} stream @param {number} most */
+/** Reads a body up to so many bytes. @param {ReadableStream<Uint8Array> | null} stream @param {number} most */
 export async function read(stream, most) {
-  if (!stream) return nothing;
-  const reader = stream.getReader(), parts = [];
-  let size = 0, at = 0;
-  while (size < most) {
-    const { done, value } = await reader.read();
-    if (done) break;
-    parts.push(value);
-    size += value.length;
+  /** @type {Uint8Array[]} */
+  const parts = [];
+  let size = 0;
+  for await (const part of stream ?? []) {
+    parts.push(part);
+    if ((size += part.length) >= most) break; // which cancels the rest
   }
-  if (size >= most) await reader.cancel().catch(() => {});
-  const whole = new Uint8Array(size);
-  for (const part of parts) whole.set(part, (at += part.length) - part.length);
-  return whole.subarray(0, Math.min(size, most));
+  return new Uint8Array(await new Blob(parts).arrayBuffer()).subarray(0, most);
 }
 
 /** Who signs, once it is known. @type {Signer | undefined} */
 export let signer;
-
-/** Who signs. @param {Env} env */
+/** @param {Env} env */
 export const signerOf = async (env) => (signer ??= await makeSigner(env.RECEIPT_KEY));
 
-/** What stands before the seed in the PKCS #8 form of an Ed25519 key (RFC 8410, section 7). */
-const PKCS8 = Uint8Array.of(0x30, 0x2e, 0x02, 0x01, 0x00, 0x30, 0x05, 0x06, 0x03, 0x2b, 0x65, 0x70, 0x04, 0x22, 0x04, 0x20);
-const SEED = 32;
+// The PKCS #8 form of an Ed25519 key before its seed (RFC 8410, section 7).
+const PKCS8 = Uint8Array.of(0x30, 0x2e, 0x02, 0x01, 0x00, 0x30, 0x05, 0x06, 0x03, 0x2b, 0x65, 0x70, 0x04, 0x22, 0x04, 0x20), SEED = 32;
 
-// Reads a receipt key: "anteroom-secret:" and base64 (standard alphabet, padded, strict) of the
-// seed, or, as older keys are, base64 of the seed or of its PKCS #8 form alone. One line break at
-// the end is allowed.
+// Reads a receipt key: "anteroom-secret:", which older keys lack, and base64 (standard alphabet,
+// padded, strict) of the seed or of its PKCS #8 form. One line break may end it.
 /** @param {string | undefined} secret @returns {Promise<Signer>} */
 export async function makeSigner(secret) {
   if (secret === undefined || secret === '') return { publicKey: '', fault: false };
@@ -118,8 +97,7 @@ export async function makeSigner(secret) {
     const publicKey = /** @type {string} */ (x).replaceAll('-', '+').replaceAll('_', '/') + '=';
     return { key: await crypto.subtle.importKey('pkcs8', der, 'Ed25519', false, ['sign']), publicKey, fault: false };
   } catch {
-    // What is wrong with a secret is not said in its own words.
-    console.error('RECEIPT_KEY is no key as anteroom key new makes it, nor base64 of a 32-byte Ed25519 seed or of its 48-byte PKCS #8 form: no receipt is minted');
+    console.error('RECEIPT_KEY is not a receipt key: no receipt is minted (set what anteroom key new writes as the secret)');
     return { publicKey: '', fault: true };
   }
 }
@@ -148,9 +126,8 @@ const performers = {
         logOnce('there is no relay: bind Email Sending as EMAIL, and name the relay addresses in the content');
         return { failure: UNAVAILABLE, data: encoder.encode('no relay') };
       }
-      /** @type {Record<string, string>} */
-      const headers = { 'Auto-Submitted': 'auto-generated', 'X-Anteroom-Message': m.id };
-      if (m.records.length > 0) headers['X-Anteroom-Record'] = m.records.join(', ');
+      const records = m.records.length > 0 && { 'X-Anteroom-Record': m.records.join(', ') };
+      const headers = { 'Auto-Submitted': 'auto-generated', 'X-Anteroom-Message': m.id, ...records };
       await within(env.EMAIL.send({ from: facts.relayFrom, to: facts.relayTo, subject: m.subject, text: m.text, headers }), RELAY_TIMEOUT);
       return {};
     } catch (e) {
@@ -190,13 +167,12 @@ const performers = {
   },
 
   async limit({ key }, { env }) {
-    if (!env.RL) return { failure: UNAVAILABLE };
     try {
-      return { ok: (await env.RL.limit({ key })).success, remaining: -1 };
+      if (env.RL) return { ok: (await env.RL.limit({ key })).success, remaining: -1 };
     } catch (e) {
       logOnce(`the rate limiter fails, and lets everything through: ${e instanceof Error ? e.message : ''}`);
-      return { failure: UNAVAILABLE };
     }
+    return { failure: UNAVAILABLE };
   },
 };
 
@@ -206,11 +182,8 @@ export function perform(effect, by) {
   return performer(effect, by).catch((e) => unsure(effect.kind, e));
 }
 
-/** How many bytes a signature has (RFC 8032, section 5.1.6). */
-const SIGNATURE = 64;
-
-// Whether an effect went as a prepared answer presumes; the answer gets what it lacks of it. See
-// package kernel.
+const SIGNATURE = 64; // bytes of one (RFC 8032, section 5.1.6)
+// Whether an effect went as a prepared answer presumes; the answer gets the signature.
 /** @param {Answer} answer @param {Effect} effect @param {Result} result */
 export function fits(answer, { kind }, { failure, ok, data }) {
   if (failure || ((kind === 'verify' || kind === 'limit') && !ok)) return false;
@@ -222,6 +195,4 @@ export function fits(answer, { kind }, { failure, ok, data }) {
 }
 
 /** @param {string} fields  One line for each. */
-export function headersOf(fields) {
-  return new Headers(fields.split('\n').slice(0, -1).map((line) => line.split(/: (.*)/, 2)));
-}
+export const headersOf = (fields) => new Headers(fields.split('\n').slice(0, -1).map((line) => line.split(/: (.*)/, 2)));

@@ -14,58 +14,6 @@ import (
 	"anteroom/edge/edgetest"
 )
 
-// TestEmailSending: the Email Sending of these tests refuses what the platform's refuses.
-func TestEmailSending(t *testing.T) {
-	t.Parallel()
-	o := bound(t, edgetest.Snapshot())
-	o.Main = `export default {
-  async fetch(request, env) {
-    const sent = { from: 'service@example.org', to: 'operator@example.org', subject: 's', text: 't', ...await request.json() };
-    return Response.json(await env.EMAIL.send(sent).then(() => ({ code: '' }), (e) => ({ code: e.code ?? e.message })));
-  },
-};`
-	s := start(t, o)
-	x := func(bytes int) map[string]string { return map[string]string{"X-A": strings.Repeat("a", bytes)} }
-	for _, test := range []struct {
-		name    string
-		message map[string]any
-		code    string
-	}{
-		{"plain", nil, ""},
-		{"no subject", map[string]any{"subject": ""}, "E_FIELD_MISSING"},
-		{"no text", map[string]any{"text": ""}, "E_VALIDATION_ERROR"},
-		{"the longest subject", map[string]any{"subject": strings.Repeat("s", 998)}, ""},
-		{"a longer one", map[string]any{"subject": strings.Repeat("s", 999)}, "E_VALIDATION_ERROR"},
-		{"too much text", map[string]any{"text": strings.Repeat("é", 5<<19)}, "E_CONTENT_TOO_LARGE"},
-		{"the longest value", map[string]any{"headers": x(2048)}, ""},
-		{"a longer one", map[string]any{"headers": x(2049)}, "E_HEADER_VALUE_TOO_LONG"},
-		{"one longer in bytes", map[string]any{"headers": map[string]string{"X-A": strings.Repeat("é", 1025)}}, "E_HEADER_VALUE_TOO_LONG"},
-		{"an empty value", map[string]any{"headers": x(0)}, "E_HEADER_VALUE_INVALID"},
-		{"a line break", map[string]any{"headers": map[string]string{"X-A": "a\r\nB: c"}}, "E_HEADER_VALUE_INVALID"},
-		{"a wrong value", map[string]any{"headers": map[string]string{"Auto-Submitted": "yes"}}, "E_HEADER_VALUE_INVALID"},
-		{"a wrong name", map[string]any{"headers": map[string]string{"X A": "a"}}, "E_HEADER_NAME_INVALID"},
-		{"a long name", map[string]any{"headers": map[string]string{"X-" + strings.Repeat("a", 99): "a"}}, "E_HEADER_NAME_INVALID"},
-		{"the platform's own", map[string]any{"headers": map[string]string{"Message-ID": "<a@b>"}}, "E_HEADER_NOT_ALLOWED"},
-		{"a field of the API", map[string]any{"headers": map[string]string{"Reply-To": "a@b"}}, "E_HEADER_USE_API_FIELD"},
-		{"nine long values", map[string]any{"headers": func() map[string]string {
-			all := map[string]string{}
-			for i := range 9 {
-				all[fmt.Sprint("X-", i)] = strings.Repeat("a", 2000)
-			}
-			return all
-		}()}, "E_HEADERS_TOO_LARGE"},
-		{"another recipient", map[string]any{"to": "nobody@example.org"}, "email to nobody@example.org not allowed"},
-	} {
-		text, err := json.Marshal(test.message)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, answer := s.do("POST", "/", string(text)); answer["code"] != test.code {
-			t.Errorf("%s: %v, want %q", test.name, answer["code"], test.code)
-		}
-	}
-}
-
 // TestRelayResults: the result tells the core whether a message was taken, whether this very
 // message was refused, and why. The log says no more than that.
 func TestRelayResults(t *testing.T) {

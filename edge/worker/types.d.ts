@@ -51,7 +51,7 @@ export type Verify = { kind: 'verify'; message: Uint8Array; publicKey: Uint8Arra
 export type Limit = { kind: 'limit'; key: string };
 export type Effect = Exec | Relay | Fetch | Sign | Verify | Limit;
 
-/** One thing that a client did; see package kernel. */
+/** One thing that a client did; see package turn. */
 export interface Observation {
   /** As it names itself; '' where it does not. */
   client: string;
@@ -74,7 +74,7 @@ export interface Answer {
 }
 
 export interface Outcome {
-  /** Where there are effects, a prepared one; see package kernel. */
+  /** Where there are effects, a prepared one; see package turn. */
   answer: Answer | undefined;
   effects: Effect[];
 }

@@ -1,5 +1,5 @@
-// The host of the edge core on Cloudflare Workers. Package kernel says what a host does, core.mjs
-// how the core is called, and cache.mjs what is kept of its answers.
+// The host of the edge core on Cloudflare Workers. Package turn says what a host does, core.mjs how
+// the core is called, and cache.mjs what is kept of its answers.
 //
 // Nothing that waits is shared between requests: the runtime ends what a request began when its
 // caller goes away, and whoever waited for it would wait forever. Shared are values only.
@@ -12,18 +12,16 @@ import { Core } from './core.mjs';
 import { fits, hasLimiter, perform, read, signer, signerOf } from './effects.mjs';
 import { left } from './store.mjs';
 import { decoder, encoder, nothing } from './wire.mjs';
+/** @import { Answer, Asked, Effect, Entry, Env, Invocation, Observation, Outcome, Signer, Turn } from './types' */
 
-/** @import { Answer, Asked, Effect, Entry, Env } from './types' */
-/** @import { Invocation, Observation, Outcome, Signer, Turn } from './types' */
-
+const DIGEST = 3; // statements that a digest takes at most: it is claimed, and marked where it is divided
 /** The instance in use. @type {Core | undefined} */
 let core;
 
-/** What the core says. It throws where the core does not start. */
+/** What the core says. It throws if the core does not start. */
 const factsOf = () => (core ??= new Core(module, snapshot)).facts;
 
-// Answers one round of a turn on an instance that nothing has harmed.
-/** @param {Entry} entry @param {Turn} turn */
+/** Answers one round of a turn on an instance that is whole. @param {Entry} entry @param {Turn} turn */
 function round(entry, turn) {
   const used = (core ??= new Core(module, snapshot)), size = used.memory.length;
   core = undefined; // until it has come back
@@ -32,9 +30,8 @@ function round(entry, turn) {
   return outcome;
 }
 
-// Takes a turn, whose first round was answered, to its answer. It throws where that cannot be done.
-/** @param {Entry} entry @param {Turn} turn @param {Outcome} outcome @param {Invocation} by
- * @returns {Promise<Answer>} */
+// Takes a turn, whose first round was answered, to its answer, or throws.
+/** @param {Entry} entry @param {Turn} turn @param {Outcome} outcome @param {Invocation} by @returns {Promise<Answer>} */
 async function finish(entry, turn, outcome, by) {
   const { facts, env, ctx } = by;
   /** Performs effects side by side. @param {Effect[]} effects */
@@ -62,11 +59,7 @@ async function finish(entry, turn, outcome, by) {
   throw new Error('a turn asked for too much');
 }
 
-// How many statements a digest takes at most: it is claimed, and marked where it is divided in two.
-const DIGEST = 3;
-
-// Delivers what is due in the outbox, as far as this invocation may.
-/** @param {Env} env @param {ExecutionContext} ctx */
+/** Delivers what is due in the outbox and this invocation may. @param {Env} env @param {ExecutionContext} ctx */
 async function deliver(env, ctx) {
   const facts = factsOf(), by = { facts, env, ctx }, signer = await signerOf(env);
   try {
@@ -77,13 +70,12 @@ async function deliver(env, ctx) {
       if (answer.status !== 200) return;
     }
   } catch (e) {
-    console.error('outbox not delivered: it is tried again later:', e);
+    console.error('the outbox was not delivered, and will be tried again:', e);
   }
 }
 
 // A turn without header fields and body.
-/** @param {string} method @param {string} target @param {string} host @param {Invocation} by
- * @param {Signer} signer @returns {Turn} */
+/** @param {string} method @param {string} target @param {string} host @param {Invocation} by @param {Signer} signer @returns {Turn} */
 function begin(method, target, host, { facts, env }, signer) {
   return {
     now: clock(), entropy: crypto.getRandomValues(new Uint8Array(16)), method, target, host, fields: '', body: nothing, client: '',
@@ -105,8 +97,7 @@ function fieldsOf({ request: { headers }, method, target, facts }) {
   return fields;
 }
 
-/** The turn of a request, its body left out.
- * @param {Asked} asked @param {Signer} signer @param {string} fields that the core reads */
+/** The turn of a request without its body. @param {Asked} asked @param {Signer} signer @param {string} fields */
 function turnOf(asked, signer, fields = fieldsOf(asked)) {
   const { request: { headers }, method, host, target } = asked, turn = begin(method, target, host, asked, signer);
   if (turn.limiter) turn.client = headers.get('cf-connecting-ip') ?? '';
@@ -114,15 +105,14 @@ function turnOf(asked, signer, fields = fieldsOf(asked)) {
   return turn;
 }
 
-// Answers a request that is for the core, or for the apex, which only redirects. What the core
-// knows by itself is answered at once: a promise costs the runtime more than the core.
+// Answers a request to the core or the apex. What the core knows by itself is answered without a
+// promise, which costs the runtime more than the core.
 /** @param {Asked} asked @returns {Response | Promise<Response>} */
 function answer(asked) {
   const { request, method, host, target, facts, env } = asked;
   if (host === facts.apexHost) return redirect(target, facts.canonicalHost);
   if (env.ASSETS && !/^\/((api|v1)(?![^/?])|(healthz|readyz)(?![^?]))/.test(target)) return env.ASSETS.fetch(request);
-  if (target.split('?', 1)[0] === facts.readyPath) return ready(asked);
-  if (!signer || !isRead(method)) return write(asked);
+  if (!signer || !isRead(method) || target.split('?', 1)[0] === facts.readyPath) return write(asked);
   try {
     const turn = turnOf(asked, signer), outcome = round('handle', turn), { answer } = outcome;
     if (!answer || outcome.effects.length > 0) return finish('handle', turn, outcome, asked).then(respond, (e) => failed(e, asked));
@@ -134,11 +124,16 @@ function answer(asked) {
   }
 }
 
-/** Answers a request that has a body, or comes before the signer is known. @param {Asked} asked */
+/** The last answers to the check of readiness, by method. @type {Map<string, { until: number, answer: Answer }>} */
+const readiness = new Map();
+
+/** Answers what has a body, asks whether the service is ready, or comes before the signer is known. @param {Asked} asked */
 async function write(asked) {
-  const { request, method, host, target, facts, env } = asked;
+  const { request, method, host, target, facts, env } = asked, reads = isRead(method);
+  const ready = reads && target.split('?', 1)[0] === facts.readyPath, last = ready ? readiness.get(method) : undefined;
+  if (last && clock() < last.until) return respond(last.answer);
   try {
-    const now = clock(), fields = fieldsOf(asked), body = isRead(method) ? nothing : new Uint8Array(await bodyOf(request, facts.maxBody));
+    const now = clock(), fields = fieldsOf(asked), body = reads ? nothing : new Uint8Array(await bodyOf(request, facts.maxBody));
     const key = method === 'POST' && target === facts.messagesPath ? messageKey(host, fields, body) : '';
     let answer = keptMessage(key);
     if (!answer) {
@@ -146,6 +141,7 @@ async function write(asked) {
       Object.assign(turn, { now, body });
       answer = await finish('handle', turn, round('handle', turn), asked);
       if (key !== '' && turn.journal.length === 0) keep(key, answer, now);
+      if (ready) readiness.set(method, { until: now + facts.readySeconds, answer });
     }
     if (answer.observed.length > 0) observe(answer.observed, env);
     return respond(answer);
@@ -154,27 +150,7 @@ async function write(asked) {
   }
 }
 
-// The last answers to the check of readiness, by method.
-/** @type {Map<string, { until: number, answer: Answer }>} */
-const readiness = new Map();
-
-/** Answers whether the service is ready. @param {Asked} asked */
-async function ready(asked) {
-  const { method, facts, env } = asked, last = readiness.get(method);
-  if (last && clock() < last.until) return respond(last.answer);
-  try {
-    const turn = turnOf(asked, signer ?? (await signerOf(env)));
-    const answer = await finish('handle', turn, round('handle', turn), asked);
-    if (isRead(method)) readiness.set(method, { until: turn.now + facts.readySeconds, answer });
-    return respond(answer);
-  } catch (e) {
-    return failed(e, asked);
-  }
-}
-
-// Counts what was seen of clients, where a dataset is bound: see OBSERVED in types.d.ts. No answer
-// waits for it.
-/** @param {Observation[]} observed @param {Env} env */
+/** Counts what was seen of clients; see OBSERVED in types.d.ts. @param {Observation[]} observed @param {Env} env */
 function observe(observed, { OBSERVED }) {
   if (!OBSERVED) return;
   try {
@@ -186,27 +162,21 @@ function observe(observed, { OBSERVED }) {
   }
 }
 
-// Reads a body up to one byte more than the core takes.
-/** @param {Request} request @param {number} most */
+/** Reads a body up to one byte more than the core takes. @param {Request} request @param {number} most */
 function bodyOf(request, most) {
   const declared = request.headers.get('content-length');
   return declared !== null && Number(declared) <= most ? request.arrayBuffer() : read(request.body, most + 1);
 }
 
-/** The answer where a turn fails. @param {unknown} e @param {Asked} asked */
-function failed(e, asked) {
+/** The answer if a turn fails. @param {unknown} e @param {Asked} asked */
+function failed(e, { facts, host, method, target }) {
   console.error('a turn failed:', e instanceof Error ? e.stack : '');
-  return respond(unfinished(asked));
-}
-
-/** @param {Asked} asked @returns {Answer} */
-function unfinished({ facts, host, method, target }) {
   const { preview_hosts, host_note_other } = JSON.parse(snapshot.slice(0, snapshot.indexOf('\n')));
   const serves = [facts.canonicalHost, ...preview_hosts, 'localhost', '127.0.0.1', '::1'].includes(host);
-  if (serves && method === 'POST' && target.split('?')[0] === facts.messagesPath) return facts.messagesUnfinished;
-  if (!serves || host === facts.canonicalHost) return facts.unfinished;
+  if (serves && method === 'POST' && target.split('?')[0] === facts.messagesPath) return respond(facts.messagesUnfinished);
+  if (!serves || host === facts.canonicalHost) return respond(facts.unfinished);
   const body = { ...JSON.parse(decoder.decode(facts.unfinished.body)), served_from: host, host_note: host_note_other };
-  return { ...facts.unfinished, body: encoder.encode(JSON.stringify(body)) };
+  return respond({ ...facts.unfinished, body: encoder.encode(JSON.stringify(body)) });
 }
 
 export default {
