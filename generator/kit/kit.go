@@ -21,7 +21,7 @@
 //	since then: it counts as own, says the look-up
 //	counted registration by 2026-11-20, entry 12 of www.base.example/log at 512
 //
-// The line since then stands there for an entry that was corrected, and is not signed. The date is
+// The line since then is there for an entry that was corrected, and is not signed. The date is
 // that of the verification whose checkpoint proves the entry: by then it was counted, and a proof
 // under a later checkpoint has a later date. An answer costs at most six files of the log, each of
 // at most 1 MiB and within 20 seconds; no redirect is followed.

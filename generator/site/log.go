@@ -17,10 +17,10 @@ const (
 	logFolder        = "log/"
 	logEntries       = ".jsonl"
 	logCheckpoint    = ".checkpoint"
-	logBringItBack   = "bring it back as anteroom verify wrote it, and the keys in service.yaml as they were (git has both): what was logged stays as it is"
+	logBringItBack   = "restore it as anteroom verify wrote it, and the keys in service.yaml, from version control: what was logged never changes"
 	logHintUnsigned  = "anteroom key new --log makes a key, and anteroom verify writes the log"
 	logHintOtherKeys = "the keys of a log stay listed, in the order of their use"
-	logHintApart     = "take away what of it stands in log/, verifications/ and scoreboard/, and verify again; where it is the one that was published, take away the other instead"
+	logHintApart     = "delete its files in log/, verifications/ and scoreboard/, and verify again; if it is the one that was published, delete those of the other instead"
 )
 
 // LogFiles are the files of a stage of the log in a content folder, by the name of its
@@ -29,8 +29,8 @@ func LogFiles(name string) (entries, checkpoint string) {
 	return logFolder + name + logEntries, logFolder + name + logCheckpoint
 }
 
-// queueLog queues the reading of the log. Its stages are read one after the other, as each goes on
-// with the tree of the one before.
+// queueLog queues the reading of the log. Its stages are read one after the other, as each extends
+// the tree of the one before.
 func (l *loader) queueLog() {
 	l.stages = l.dated(logFolder, logEntries, logCheckpoint)
 	for _, name := range l.stages {
@@ -78,7 +78,7 @@ func (l *loader) readLog(service *Service) {
 		file.Close()
 		if faults != nil {
 			if other := l.apartFrom(service, name); other != "" {
-				l.fault(checkpoint, "was made apart from verification "+other+": it goes on from the log without that", logHintApart)
+				l.fault(checkpoint, "was made apart from verification "+other+": it extends the log without that", logHintApart)
 				return
 			}
 		}
@@ -124,7 +124,7 @@ func (l *loader) apartFrom(service *Service, name string) string {
 	return ""
 }
 
-// checkStages holds the stages of the log to the verifications: from the first one on each has a
+// checkStages compares the stages of the log with the verifications: from the first one on each has a
 // stage, and its counts are those of the board.
 func (l *loader) checkStages() {
 	log := l.site.Log

@@ -48,7 +48,7 @@ func TestStagesMadeApart(t *testing.T) {
 	here := add(first, "2026-01-02")
 	add(here, "2026-01-04")
 	add(first, "2026-01-03") // elsewhere
-	if got, want := said("log/2026-01-03.checkpoint"), "was made apart from verification 2026-01-02: it goes on from the log without that"; got != want {
+	if got, want := said("log/2026-01-03.checkpoint"), "was made apart from verification 2026-01-02: it extends the log without that"; got != want {
 		t.Errorf("made apart: %q, want %q", got, want)
 	}
 	lines := fsys["log/2026-01-03.jsonl"]

@@ -10,6 +10,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"anteroom/edge/jsondoc"
 )
 
 // The kinds of entries.
@@ -92,51 +94,22 @@ func sumOf(text []byte) string {
 // IsRecord reports whether entries of a kind are those of records.
 func IsRecord(kind string) bool { return slices.Contains(recordKinds, kind) }
 
-// The JSON forms of the entries that are not of records, in the order of their members.
-type (
-	vouchedEntry struct {
-		Kind  string `json:"kind"`
-		Index int64  `json:"index"`
-	}
-	correctionEntry struct {
-		Kind  string `json:"kind"`
-		Index int64  `json:"index"`
-		To    string `json:"to"`
-	}
-	verificationEntry struct {
-		Kind        string `json:"kind"`
-		AsOf        string `json:"as_of"`
-		Counts      Counts `json:"counts"`
-		Board       string `json:"board"`
-		BoardSHA256 string `json:"board_sha256"`
-	}
-	previousEntry struct {
-		Kind       string `json:"kind"`
-		Checkpoint string `json:"checkpoint"`
-	}
-)
-
 // Append appends the entry as the log has it: one line of JSON without a line feed.
 func (e *Entry) Append(b []byte) []byte {
 	if i := slices.Index(recordKinds, e.Kind); i >= 0 {
 		return append(append(append(b, recordStarts[i]...), e.Hash...), recordEnd...)
 	}
-	var form any
+	text := func(s string) []byte { return jsondoc.AppendString(nil, s) }
 	switch e.Kind {
 	case Vouched:
-		form = vouchedEntry{e.Kind, e.Index}
+		return fmt.Appendf(b, `{"kind":"vouched","index":%d}`, e.Index)
 	case Correction:
-		form = correctionEntry{e.Kind, e.Index, e.To}
+		return fmt.Appendf(b, `{"kind":"correction","index":%d,"to":%s}`, e.Index, text(e.To))
 	case Verification:
-		form = verificationEntry{e.Kind, e.AsOf, e.Counts, e.Board, e.BoardSHA256}
-	default:
-		form = previousEntry{e.Kind, e.Checkpoint}
+		counts, _ := json.Marshal(e.Counts) // numbers: it does not fail
+		return fmt.Appendf(b, `{"kind":"verification","as_of":%s,"counts":%s,"board":%s,"board_sha256":%s}`, text(e.AsOf), counts, text(e.Board), text(e.BoardSHA256))
 	}
-	var line bytes.Buffer
-	encoder := json.NewEncoder(&line)
-	encoder.SetEscapeHTML(false)
-	_ = encoder.Encode(form) // texts and numbers: it does not fail
-	return append(b, bytes.TrimSuffix(line.Bytes(), []byte("\n"))...)
+	return fmt.Appendf(b, `{"kind":%s,"checkpoint":%s}`, text(e.Kind), text(e.Checkpoint))
 }
 
 // recordStarts are the beginnings of the entries of records, in the order of recordKinds. The hash

@@ -60,7 +60,7 @@ func FuzzParseProof(f *testing.F) {
 	})
 }
 
-// FuzzOpen: a checkpoint that is taken is one that the log has signed, whatever stands behind its
+// FuzzOpen: a checkpoint that is taken is one that the log has signed, whatever follows its
 // signature.
 func FuzzOpen(f *testing.F) {
 	b := rotated(f)
@@ -83,7 +83,7 @@ func FuzzOpen(f *testing.F) {
 	})
 }
 
-// FuzzReadSigned: a first stage whose key has signed whatever stands in it is read as a whole, and
+// FuzzReadSigned: a first stage whose key has signed whatever is in it is read as a whole, and
 // appended again as it was, or has faults.
 func FuzzReadSigned(f *testing.F) {
 	b := rotated(f)

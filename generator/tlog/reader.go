@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"filippo.io/torchwood"
 	merkle "golang.org/x/mod/sumdb/tlog"
 )
 
@@ -223,22 +224,17 @@ func parseOwn(text []byte, keys []string, witnesses []Witness) (*Proof, *Checkpo
 // tlog: those of the full subtrees that the whole tree is made of.
 func (p *Proof) known(size int64) map[int64]merkle.Hash {
 	known := map[int64]merkle.Hash{}
+	edge := torchwood.RightEdge(size) // of which the last one has the entry
+	last := edge[len(edge)-1]
+	height, _ := merkle.SplitStoredHashIndex(last)
 	h := merkle.RecordHash(p.Extra)
-	level, n, full := 0, size-1, true
-	for _, left := range p.Hashes {
-		if full {
-			known[merkle.StoredHashIndex(level, n)] = h
-		}
-		for ; n&1 == 0; n >>= 1 { // on the right side of the tree there is nothing to join
-			level++
-			full = false
-		}
-		known[merkle.StoredHashIndex(level, n-1)] = left
+	for level, left := range p.Hashes[:height] {
+		known[merkle.StoredHashIndex(level, (size-1)>>level-1)] = left
 		h = merkle.NodeHash(left, h)
-		level, n = level+1, n>>1
 	}
-	if full {
-		known[merkle.StoredHashIndex(level, n)] = h
+	known[last] = h
+	for i, left := range p.Hashes[height:] {
+		known[edge[len(edge)-2-i]] = left
 	}
 	return known
 }
