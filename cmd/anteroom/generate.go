@@ -160,6 +160,15 @@ func generateFrom(folder string, s *site.Site) (*generator.Output, error) {
 
 // loadContent loads and checks a content folder.
 func loadContent(folder string) (*site.Site, error) {
+	now, err := currentTime()
+	if err != nil {
+		return nil, err
+	}
+	return loadContentOf(folder, now)
+}
+
+// loadContentOf loads and checks a content folder, whose boards are not of days after now.
+func loadContentOf(folder string, now time.Time) (*site.Site, error) {
 	if info, err := os.Stat(folder); errors.Is(err, fs.ErrNotExist) || err == nil && !info.IsDir() {
 		return nil, fmt.Errorf("there is no content folder %s (name it with --content, or run this where it is)", folder)
 	} else if err != nil {
@@ -173,10 +182,6 @@ func loadContent(folder string) (*site.Site, error) {
 	s, err := site.Load(os.DirFS(folder))
 	if err != nil {
 		return nil, contentFaults(folder, err)
-	}
-	now, err := currentTime()
-	if err != nil {
-		return nil, err
 	}
 	return s, contentFaults(folder, s.CheckDay(now.UTC().Format(time.DateOnly)))
 }

@@ -83,7 +83,7 @@ func TestOperations(t *testing.T) {
 				id, address, at.Unix()))
 	}
 	newStore(t, rows...)
-	if err := os.WriteFile("answers.yaml", []byte("{registrations: [{agent_name: ledger-lark, decision: vouch, reason: we met}], texts: unchanged}"), 0o600); err != nil {
+	if err := os.WriteFile("answers.yaml", []byte("{registrations: [{agent_name: ledger-lark, decision: vouch, reason: we met}, {agent_name: odd-owl, decision: leave}], texts: unchanged}"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	operate(t, "verify", "--answers", "answers.yaml", "--yes")

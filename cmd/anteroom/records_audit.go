@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"runtime/debug"
 
 	"anteroom/cmd/anteroom/internal/cli"
 	"anteroom/cmd/anteroom/internal/verification"
@@ -26,7 +25,6 @@ to what was verified too.
 Exit codes: 0 all is as it was verified, 1 something is not.`,
 		Args: cobra.NoArgs,
 		RunE: work.reads(func([]string) error { return nil }, func(ctx context.Context, store records.Reader, _ []string) error {
-			debug.SetGCPercent(50)
 			s, err := loadContent(content)
 			if err != nil {
 				return err

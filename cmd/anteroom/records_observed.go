@@ -48,37 +48,6 @@ do not do. Beyond 200 names a day, clients are counted together as "other".`,
 	return cmd
 }
 
-// attention is what observations come to. A member that scoreboard.json has too has the same name
-// here; whether a caller was auditing the service, no count says.
-type attention struct {
-	NamedClientsSeen   int   `json:"named_clients_seen"`
-	CompletedHandshake int   `json:"named_clients_that_completed_a_handshake"`
-	UnnamedHandshakes  int64 `json:"handshakes_without_a_name"`
-	ToolCalls          int64 `json:"tool_calls"`
-	MoreClients        bool  `json:"more_clients_than_named"` // whether clients were counted together
-}
-
-func attentionOf(observed []records.Observation) (a attention) {
-	seen, completed := map[string]bool{}, map[string]bool{}
-	for _, o := range observed {
-		named := o.Client != "" && o.Client != records.OtherClients
-		if named {
-			seen[o.Client] = true
-		}
-		a.MoreClients = a.MoreClients || o.Client == records.OtherClients
-		switch {
-		case o.Kind == protocol.SeenCall:
-			a.ToolCalls += o.N
-		case o.Kind == protocol.SeenHandshake && named:
-			completed[o.Client] = true
-		case o.Kind == protocol.SeenHandshake:
-			a.UnnamedHandshakes += o.N
-		}
-	}
-	a.NamedClientsSeen, a.CompletedHandshake = len(seen), len(completed)
-	return a
-}
-
 // showObserved prints what was observed, whatever store it comes from.
 func showObserved(t *cli.Terminal, observed []records.Observation, days records.Days, asJSON bool) error {
 	observed = records.Bound(observed)
@@ -117,7 +86,7 @@ func printObserved(t *cli.Terminal, observed []records.Observation, days records
 	if len(observed) > 0 {
 		t.Printf("")
 	}
-	a := attentionOf(observed)
+	a := records.AttentionOf(observed)
 	t.Printf("%-42s %8d", "named clients seen", a.NamedClientsSeen)
 	t.Printf("%-42s %8d", "  known to have completed a handshake", a.CompletedHandshake)
 	t.Printf("%-42s %8d", "handshakes of clients without a name", a.UnnamedHandshakes)
@@ -132,9 +101,9 @@ func printObservedJSON(t *cli.Terminal, observed []records.Observation, days rec
 	object := struct {
 		Since   *string `json:"since"`
 		Through *string `json:"through"`
-		attention
+		records.Attention
 		Observed []records.Observation `json:"observed"`
-	}{attention: attentionOf(observed), Observed: append([]records.Observation{}, observed...)}
+	}{Attention: records.AttentionOf(observed), Observed: append([]records.Observation{}, observed...)}
 	if days.Since != "" {
 		object.Since = &days.Since
 	}

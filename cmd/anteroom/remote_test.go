@@ -97,7 +97,7 @@ func TestRemoteCommands(t *testing.T) {
 		{"records outbox list", 0, []string{`(?m)^1\t0{31}1\tregistration\tdead\t20\t2026-11-20T\S+Z\t.*\trefused\tdigest-1$`}, "wner@"},
 		{"records outbox revive " + recordID(1), 0, []string{`^0{31}1: 1 message pending again\n$`}, ""},
 		{"records audit --content CONTENT", 0, []string{`^D1 database anteroom \(production\): everything is as it was verified \(2 verifications\)\.\n$`}, ""},
-		{"verify --json --content CONTENT", 0, []string{`"new":\{"registrations":3,"charters":1,"suggestions":1\}`, `"observed":\[\{"day":"2026-11-20","client":"tern","kind":"initialize","n":3\}\]`, `"agent_name":"ledger-lark","registrations":2,"bursts":1,`}, ""},
+		{"verify --template --content CONTENT", 0, []string{`# Registrations: 3 new, of 2 agents`, `#   "tern": 3 requests`, `# "ledger-lark"\n  #   2 registrations in 1 burst`}, "\u202e"},
 		{"records erase --email owner@EXAMPLE.org", 0, []string{`0{31}1: erased 1 contact and 1 message of the outbox\n0{30}0b: erased 1 contact and 1 message`, `Time Travel can restore it for 30 days`}, ""},
 		{"records list contacts", 0, []string{`^record_id\tcreated_at\taddress\n$`}, ""},
 	} {
@@ -115,7 +115,7 @@ func TestRemoteCommands(t *testing.T) {
 	if said := s.run(1, unobserved, "records observed"); !strings.Contains(said, "binds no dataset of Analytics Engine as OBSERVED in wrangler.toml") {
 		t.Errorf("observed without a dataset says %s", said)
 	}
-	if said := s.run(0, unobserved, "verify --json --content CONTENT"); !strings.Contains(said, "anteroom: warning: ") || !strings.Contains(said, `"observed":[]`) {
+	if said := s.run(0, unobserved, "verify --template --content CONTENT"); !strings.Contains(said, "anteroom: warning: ") || !strings.Contains(said, "0 named clients") {
 		t.Errorf("verify without a dataset says %s", said)
 	}
 }
@@ -125,7 +125,7 @@ func TestRemoteTarget(t *testing.T) {
 	s := startRemote(t)
 	s.fill()
 	answers := filepath.Join(t.TempDir(), "answers.yaml")
-	if err := os.WriteFile(answers, []byte("texts: unchanged\n"), 0o600); err != nil {
+	if err := os.WriteFile(answers, time.Now().UTC().AppendFormat(nil, "through: 2006-01-02T15:04:05Z\ntexts: unchanged\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	verify := "verify --content CONTENT --yes --answers " + answers
@@ -140,7 +140,7 @@ func TestRemoteTarget(t *testing.T) {
 	before := files()
 	other := s.Config("production", "www.anteroom.example", "www.tern.example")
 	if said := s.run(1, other, verify); !regexp.MustCompile(
-		`D1 database anteroom \(production\) is that of www.tern.example, and \S+ of www.anteroom.example \(name the right environment with --remote\)`).MatchString(said) {
+		`D1 database anteroom \(production\) belongs to www.tern.example, but \S+ is for www.anteroom.example \(choose another environment with --remote\)`).MatchString(said) {
 		t.Errorf("another service: %s", said)
 	}
 	for call := range 4 { // the calls of a verification fail in turn
@@ -160,13 +160,13 @@ func TestRemoteTarget(t *testing.T) {
 
 	// An environment without a host could be any service's.
 	homeless := s.Config("production", "routes", "# routes")
-	const doubt = "anteroom: warning: wrangler.toml does not say that D1 database anteroom (production) is that of www.anteroom.example"
-	if said := s.run(0, homeless, "verify --json --content CONTENT"); !strings.Contains(said, doubt) {
+	const doubt = "anteroom: warning: cannot tell whether D1 database anteroom (production) belongs to www.anteroom.example"
+	if said := s.run(0, homeless, "verify --template --content CONTENT"); !strings.Contains(said, doubt) {
 		t.Errorf("an environment without a host: %s", said)
 	}
 	// Once a verification names its store, no other one is verified or compared with it.
 	s.run(0, s.config, verify)
-	if said := s.run(0, homeless, "verify --json --content CONTENT"); strings.Contains(said, doubt) {
+	if said := s.run(0, homeless, "verify --template --content CONTENT"); strings.Contains(said, doubt) {
 		t.Errorf("the store that was verified: %s", said)
 	}
 	s.Exec("UPDATE store SET id = ?", strings.Repeat("0", 32))
@@ -183,7 +183,7 @@ func TestRemotePages(t *testing.T) {
 	s.Exec(`WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 12000)
 		INSERT INTO registrations (record_id, recorded_at, agent_name, payload_sha256)
 		SELECT printf('%032x', i), '2026-11-20T13:00:00Z', printf('agent-%058d', i), printf('%064x', i) FROM n`)
-	for arguments, most := range map[string]int{"records count": 4, "records export registrations": 8, "verify --json --content CONTENT": 8} {
+	for arguments, most := range map[string]int{"records count": 4, "records export registrations": 8, "verify --template --content CONTENT": 8} {
 		before := len(s.Calls)
 		if said := s.run(0, s.config, arguments); !strings.Contains(said, "12000") {
 			t.Errorf("%s says\n%.500s", arguments, said)

@@ -53,7 +53,7 @@ What would go back stops it, unless --allow names it with a --reason, which is k
 				return errors.New("there is no terminal to ask at (--yes rolls back without a question)")
 			}
 			if !yes {
-				if sure, err := newForm(ctx, t).confirm("Roll back?"); err != nil || !sure {
+				if sure, err := t.Confirm(ctx, "Roll back?"); err != nil || !sure {
 					return errors.Join(err, errors.New("nothing was changed"))
 				}
 			}

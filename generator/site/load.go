@@ -28,16 +28,9 @@ const dateForm = "2026-11-20"
 
 // Load reads the content folder fsys and checks it as a whole. Its error is Faults and holds every
 // fault that was found, with files relative to the folder. Where there is a fault there is no Site.
-func Load(fsys fs.FS) (*Site, error) { return loadFolder(fsys, nil) }
-
-// LoadBeside reads content as Load does, all but its log: that is one which was read before.
-// Whether it fits the content is not checked.
-func LoadBeside(fsys fs.FS, log *tlog.Log) (*Site, error) { return loadFolder(fsys, log) }
-
-// loadFolder reads the content folder. log is nil where it is to be read too.
-func loadFolder(fsys fs.FS, log *tlog.Log) (*Site, error) {
+func Load(fsys fs.FS) (*Site, error) {
 	s := &Site{}
-	l := &loader{fsys: fsys, site: s, log: log, sums: map[string][32]byte{}}
+	l := &loader{fsys: fsys, site: s, sums: map[string][32]byte{}}
 	files, err := l.walk()
 	if err != nil {
 		return nil, Faults{{
@@ -108,9 +101,8 @@ type loader struct {
 	expected []string // names asked for, for hints
 	site     *Site
 
-	tasks  []func()  // each reads one file
-	stages []string  // of the log, by their names
-	log    *tlog.Log // one that was read before; nil for none
+	tasks  []func() // each reads one file
+	stages []string // of the log, by their names
 
 	mutex  sync.Mutex // guards what follows
 	sums   map[string][32]byte

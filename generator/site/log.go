@@ -46,10 +46,6 @@ func (l *loader) queueLog() {
 
 // readLog reads the stages under the keys of service.yaml, up to the first with a fault.
 func (l *loader) readLog(service *Service) {
-	if l.log != nil {
-		l.site.Log = l.log
-		return
-	}
 	l.site.Log = tlog.New(service.Log.Keys, service.Log.Witnesses)
 	if !goodLogKeys(service) {
 		return // checkLogKeys says what is wrong: the files may be as they should be

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"hash/maphash"
 	"slices"
 	"strconv"
 
@@ -73,6 +72,7 @@ func Count(ctx context.Context, r Reader, through string, bursts int) (*Counts, 
 
 // run is the registrations of a name since the last long pause.
 type run struct {
+	name        string
 	n           int64
 	place       int64 // sequence number of the first
 	last        int64 // time of the newest, Unix seconds
@@ -89,28 +89,12 @@ func (c *Counts) registrations(ctx context.Context, r Reader, last int64, throug
 		args = append(args, through+"T23:59:59Z")
 	}
 	query += " ORDER BY seq LIMIT " + strconv.Itoa(countPage)
-	// The runs are apart from the map, which has no pointers then that the collector must follow.
-	places, seed := map[uint64]uint32{}, maphash.MakeSeed()
-	var runs []namedRun
-	find := func(name string) (of *namedRun, known bool) {
-		for hash := maphash.String(seed, name); ; hash++ {
-			i, taken := places[hash]
-			if !taken {
-				places[hash] = uint32(len(runs))
-				runs = append(runs, namedRun{name: name})
-				return &runs[len(runs)-1], false
-			}
-			if runs[i].name == name {
-				return &runs[i], true
-			}
-		}
-	}
-	var largest []namedRun
-	end := func(r *namedRun) {
+	runs, ended := map[string]*run{}, []*run(nil)
+	end := func(r *run) {
 		if r.n > 1 {
 			c.Bursts++
 			c.InBursts += r.n
-			largest = keepLargest(largest, *r, bursts)
+			ended = append(ended, r)
 		}
 	}
 	for {
@@ -130,13 +114,15 @@ func (c *Counts) registrations(ctx context.Context, r Reader, last int64, throug
 			}
 			seq, _ := row[0].(int64)
 			at, _ := row[2].(int64)
-			of, known := find(name)
-			if pause := at - of.last; !known || pause > BurstSeconds {
-				end(of)
-				of.run = run{1, seq, at, at, at}
+			of := runs[name]
+			if of != nil && at-of.last <= BurstSeconds {
+				of.n, of.last, of.first, of.most = of.n+1, at, min(of.first, at), max(of.most, at)
 				continue
 			}
-			of.n, of.last, of.first, of.most = of.n+1, at, min(of.first, at), max(of.most, at)
+			if of != nil {
+				end(of)
+			}
+			runs[name] = &run{name, 1, seq, at, at, at}
 		}
 		if len(page[0]) < countPage {
 			break
@@ -144,29 +130,14 @@ func (c *Counts) registrations(ctx context.Context, r Reader, last int64, throug
 		args[0] = page[0][len(page[0])-1][0]
 	}
 	c.Names = int64(len(runs))
-	for i := range runs {
-		end(&runs[i])
+	for _, r := range runs {
+		end(r)
 	}
-	for _, l := range largest {
+	slices.SortFunc(ended, func(a, b *run) int { return cmp.Or(cmp.Compare(b.n, a.n), cmp.Compare(a.place, b.place)) })
+	for _, l := range ended[:min(max(bursts, 0), len(ended))] {
 		c.Largest = append(c.Largest, Burst{l.name, l.n, civil.FormatTime(l.first), civil.FormatTime(l.most)})
 	}
 	return nil
-}
-
-type namedRun struct {
-	name string
-	run
-}
-
-// keepLargest adds a run to the largest ones, of which it keeps so many: the largest first, of
-// equal ones the first registered.
-func keepLargest(largest []namedRun, next namedRun, most int) []namedRun {
-	order := func(a, b namedRun) int { return cmp.Or(cmp.Compare(b.n, a.n), cmp.Compare(a.place, b.place)) }
-	if len(largest) == most && (most == 0 || order(next, largest[most-1]) > 0) {
-		return largest
-	}
-	i, _ := slices.BinarySearchFunc(largest, next, order)
-	return slices.Insert(largest, i, next)[:min(len(largest)+1, most)]
 }
 
 // byName makes a map of rows that hold a name and a number.

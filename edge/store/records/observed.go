@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 
+	"anteroom/edge/endpoint/mcp/protocol"
 	"anteroom/edge/turn"
 )
 
@@ -79,4 +80,36 @@ func Bound(observed []Observation) []Observation {
 		return cmp.Or(cmp.Compare(a.Day, b.Day), cmp.Compare(a.Client, b.Client), cmp.Compare(a.Kind, b.Kind))
 	})
 	return bound
+}
+
+// Attention is what observations come to. A member that scoreboard.json has too has the same name
+// here; whether a caller was auditing the service, no count says.
+type Attention struct {
+	NamedClientsSeen   int   `json:"named_clients_seen"`
+	CompletedHandshake int   `json:"named_clients_that_completed_a_handshake"`
+	UnnamedHandshakes  int64 `json:"handshakes_without_a_name"`
+	ToolCalls          int64 `json:"tool_calls"`
+	MoreClients        bool  `json:"more_clients_than_named"` // whether clients were counted together
+}
+
+// AttentionOf counts the clients of observations.
+func AttentionOf(observed []Observation) (a Attention) {
+	seen, completed := map[string]bool{}, map[string]bool{}
+	for _, o := range observed {
+		named := o.Client != "" && o.Client != OtherClients
+		if named {
+			seen[o.Client] = true
+		}
+		a.MoreClients = a.MoreClients || o.Client == OtherClients
+		switch {
+		case o.Kind == protocol.SeenCall:
+			a.ToolCalls += o.N
+		case o.Kind == protocol.SeenHandshake && named:
+			completed[o.Client] = true
+		case o.Kind == protocol.SeenHandshake:
+			a.UnnamedHandshakes += o.N
+		}
+	}
+	a.NamedClientsSeen, a.CompletedHandshake = len(seen), len(completed)
+	return a
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -51,61 +50,60 @@ type Record struct {
 	Line string
 	// Values are, for a registration, agent_name and pubkey; for a charter, org_name, commissioner
 	// and roster; for a suggestion, its kind and filed_as. What is absent is "".
-	Values []string
+	Values [3]string
 }
 
 // scanPage is how many rows Scan reads at once.
 const scanPage = 5000
 
-// Scan gives the records of a kind whose sequence numbers are greater than after and at most last,
-// in their order. A Record is used again for the next one. An error of visit ends Scan.
-func Scan(ctx context.Context, r Reader, kind *Kind, after, last int64, visit func(*Record) error) error {
+// beforeAll is a number below those of all records, of what was put into the store by hand too. It
+// is the least that D1 takes.
+const beforeAll = -(1 << 53)
+
+// Scan gives all records of a kind whose sequence numbers are at most last, in their order.
+func Scan(ctx context.Context, r Reader, kind *Kind, last int64) (list []Record, err error) {
 	query := kind.query() + " WHERE seq > ? AND seq <= ? ORDER BY seq LIMIT " + strconv.Itoa(scanPage)
-	record := Record{Values: make([]string, len(kind.columns))}
-	for {
+	for after := int64(beforeAll); ; {
 		pages, err := r.Read(ctx, turn.Statement{SQL: query, Args: []any{after, last}})
 		if err == nil {
 			err = ctx.Err()
 		}
 		if err != nil {
-			return fmt.Errorf("read %s: %w", kind.Table, err)
+			return nil, fmt.Errorf("read %s: %w", kind.Table, err)
 		}
 		for _, row := range pages[0] {
-			if err := record.set(row); err != nil {
-				return fmt.Errorf("read %s after %d: %w", kind.Table, after, err)
+			record, err := parseRecord(row)
+			if err == nil && record.Seq <= after {
+				err = fmt.Errorf("the store gave number %d", record.Seq)
 			}
-			if record.Seq <= after {
-				return fmt.Errorf("read %s after %d: the store gave number %d", kind.Table, after, record.Seq)
+			if err != nil {
+				return nil, fmt.Errorf("read %s after %d: %w", kind.Table, after, err)
 			}
 			after = record.Seq
-			if err := visit(&record); err != nil {
-				return err
-			}
+			list = append(list, record)
 		}
 		if len(pages[0]) < scanPage {
-			return nil
+			return list, nil
 		}
 	}
 }
 
-// set fills a record from a row.
-func (r *Record) set(row []any) (err error) {
+// parseRecord makes a record of a row.
+func parseRecord(row []any) (r Record, err error) {
 	line, ok := row[0].(string)
 	seq, rest, _ := strings.Cut(line, " ")
 	id, rest, _ := strings.Cut(rest, " ")
 	time, rest, found := strings.Cut(rest, " ")
 	sum, _, _ := strings.Cut(rest, " ")
 	if !ok || !found {
-		return errors.New("a row has no identifier, time or commitment")
+		return r, errors.New("a row has no identifier, time or commitment")
 	}
 	r.Line, r.ID, r.At, r.SHA256 = line, id, time, sum
-	if r.Seq, err = strconv.ParseInt(seq, 10, 64); err != nil {
-		return err
-	}
 	for i, v := range row[1:] {
 		r.Values[i], _ = v.(string)
 	}
-	return nil
+	r.Seq, err = strconv.ParseInt(seq, 10, 64)
+	return r, err
 }
 
 // Extent is how far a store goes.
@@ -154,30 +152,4 @@ func Measure(ctx context.Context, r Reader, through string, all bool, after []in
 		e.Last, e.Ahead = append(e.Last, last), append(e.Ahead, ahead)
 	}
 	return e, nil
-}
-
-// Find gives the records of a kind with the given identifiers, in their order; those that are not
-// there are left out.
-func Find(ctx context.Context, r Reader, kind *Kind, ids []string) (found []Record, err error) {
-	for chunk := range slices.Chunk(ids, 50) {
-		args := make([]any, len(chunk))
-		for i, id := range chunk {
-			args[i] = id
-		}
-		rows, err := r.Read(ctx, turn.Statement{
-			SQL:  kind.query() + " WHERE record_id IN (?" + strings.Repeat(", ?", len(chunk)-1) + ") ORDER BY seq",
-			Args: args,
-		})
-		if err != nil {
-			return nil, fmt.Errorf("find records in %s: %w", kind.Table, err)
-		}
-		for _, row := range rows[0] {
-			record := Record{Values: make([]string, len(kind.columns))}
-			if err := record.set(row); err != nil {
-				return nil, fmt.Errorf("find records in %s: %w", kind.Table, err)
-			}
-			found = append(found, record)
-		}
-	}
-	return found, nil
 }

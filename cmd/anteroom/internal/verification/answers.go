@@ -1,11 +1,12 @@
 package verification
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"anteroom/generator/site"
@@ -13,12 +14,12 @@ import (
 	"go.yaml.in/yaml/v4"
 )
 
-// Answers are the operator's decisions. Their file is YAML:
+// Answers are the operator's decisions, as Template writes them:
 //
-//	through: 2026-11-22T12:00:00Z        # until when; the time of asking where it is missing
+//	through: 2026-11-22T12:00:00Z        # until when
 //	registrations:
-//	  - {agent_name: ledger-lark, decision: vouch, reason: answered my mail}
-//	  - {agent_name: "probe *", decision: own}       # * stands for any characters
+//	  - {agent: 5b2f7d1f3e1a4c0b9a8d7c6b5a493827, decision: vouch, reason: answered my mail}
+//	  - {agent_name: "probe *", decision: own}       # * is any characters
 //	  - {pubkey: MCowBQYDK2VwAyEA, decision: own}    # of an agent without a name
 //	  - {record_id: 5b2f7d1f3e1a4c0b9a8d7c6b5a493827, decision: own}
 //	  - {agent_name: odd-owl, earlier: true, decision: leave, reason: a test client of mine}
@@ -26,37 +27,40 @@ import (
 //	suggestions: [{record_id: 90aa7d1f3e1a4c0b9a8d7c6b5a493827, decision: own}]
 //	numbers: {suggestions.shipped: 0, observed_attention.named_clients: [claude, cursor]}
 //	texts: unchanged                     # or those that change, by their places in the board
-//	correction: two records were counted twice       # for readers, where a number falls
+//	correction: two records were counted twice       # for readers, if a number falls
 //
-// A decision by name or key is about the records that no verification has covered, with earlier
-// about all others. A decision by record_id is about that record, whenever it was made. What was
-// verified before and is decided otherwise needs a reason.
+// An answer with agent is about the agent that this record is of. An answer by agent, name or key is about
+// the records that no verification has covered, with earlier about all others. An answer by record_id is
+// about that record, whenever it was made. What was verified before and is decided otherwise needs a reason.
 type Answers struct {
-	Through       string         `yaml:"through,omitempty"`
-	Registrations []Answer       `yaml:"registrations,omitempty"`
-	Charters      []Answer       `yaml:"charters,omitempty"`
-	Suggestions   []Answer       `yaml:"suggestions,omitempty"`
-	Numbers       map[string]any `yaml:"numbers,omitempty"`
+	Through       string         `yaml:"through"`
+	Registrations []Answer       `yaml:"registrations"`
+	Charters      []Answer       `yaml:"charters"`
+	Suggestions   []Answer       `yaml:"suggestions"`
+	Numbers       map[string]any `yaml:"numbers"`
 	// Texts is Unchanged, or a map of texts by their places in the board. A text that is Unchanged
 	// was looked at and is still true.
-	Texts      any    `yaml:"texts,omitempty"`
-	Correction string `yaml:"correction,omitempty"`
-	// Lost says why records that were verified are gone for good. It stands without decisions.
-	Lost string `yaml:"lost,omitempty"`
+	Texts      any    `yaml:"texts"`
+	Correction string `yaml:"correction"`
+	// Lost says why records that were verified are gone for good. No decision is made beside it.
+	Lost string `yaml:"lost"`
+
+	lines map[string]int // by the places of Faults
 }
 
 // Unchanged says of a text, or of all, that it is still true.
 const Unchanged = "unchanged"
 
-// Answer is a decision about one record, or about those of a name or key.
+// Answer is a decision about one record, or about those of an agent, a name or a key.
 type Answer struct {
-	AgentName string `yaml:"agent_name,omitempty"`
-	Pubkey    string `yaml:"pubkey,omitempty"`
-	OrgName   string `yaml:"org_name,omitempty"`
-	RecordID  string `yaml:"record_id,omitempty"`
-	Earlier   bool   `yaml:"earlier,omitempty"`
+	Agent     string `yaml:"agent"`
+	AgentName string `yaml:"agent_name"`
+	Pubkey    string `yaml:"pubkey"`
+	OrgName   string `yaml:"org_name"`
+	RecordID  string `yaml:"record_id"`
+	Earlier   bool   `yaml:"earlier"`
 	Decision  string `yaml:"decision"`
-	Reason    string `yaml:"reason,omitempty"`
+	Reason    string `yaml:"reason"`
 }
 
 // of gives the answers about a kind of record.
@@ -70,112 +74,173 @@ func (a *Answers) of(kind string) []Answer {
 	return a.Suggestions
 }
 
+// Fault is one thing that is wrong with answers.
+type Fault struct {
+	Place string // of the answer, such as registrations[2] or numbers.suggestions.shipped; "" for the whole
+	Line  int    // from 1; 0 if it is not known
+	What  string
+}
+
+// Faults are all faults of answers, as an error.
+type Faults []Fault
+
+// Error gives one line for each fault.
+func (f Faults) Error() string {
+	lines := make([]string, len(f))
+	for i := range f {
+		if lines[i] = f[i].What; f[i].Place != "" {
+			lines[i] = f[i].Place + ": " + lines[i]
+		}
+	}
+	return strings.Join(lines, "\n")
+}
+
+// maxFaults is how many faults of answers are named. Two answers may conflict over a million records.
+const maxFaults = 100
+
+// fault adds a fault.
+func (f *Faults) fault(place, format string, args ...any) {
+	if n := len(*f); n < maxFaults {
+		*f = append(*f, Fault{Place: place, What: fmt.Sprintf(format, args...)})
+	} else if n == maxFaults {
+		*f = append(*f, Fault{What: "and more"})
+	}
+}
+
+// in finds the lines of faults in the file of the answers. It is nil if there are none.
+func (f Faults) in(a *Answers) error {
+	for i := range f {
+		f[i].Line = a.lines[f[i].Place]
+	}
+	if len(f) == 0 {
+		return nil
+	}
+	return f
+}
+
 // MaxAnswers is the largest size of a file of answers, in bytes.
 const MaxAnswers = 8 << 20
 
-// ParseAnswers reads a file of answers. It refuses what it does not know, and names every fault.
+// atLine is where a message of package yaml names a line.
+var atLine = regexp.MustCompile(`\bline (\d+)`)
+
+// ParseAnswers reads a file of answers. It refuses what it does not know; its error is Faults and names
+// every fault.
 func ParseAnswers(text []byte) (*Answers, error) {
+	a := &Answers{lines: map[string]int{}}
 	if len(text) > MaxAnswers {
-		return nil, fmt.Errorf("read answers: they are longer than %d MiB (decide for many at once with * in a name)", MaxAnswers>>20)
+		return nil, Faults{{What: fmt.Sprintf("the answers are longer than %d MiB (decide for many at once with * in a name)", MaxAnswers>>20)}}
 	}
-	if len(bytes.TrimSpace(text)) == 0 {
-		return nil, errors.New("read answers: the file is empty (anteroom verify --help shows their form)")
+	var doc yaml.Node
+	err := yaml.Load(text, &doc)
+	if err == nil && Emptied(text) {
+		err = errors.New("the file is empty (anteroom verify --template writes one)")
 	}
-	a := &Answers{}
-	if err := yaml.Load(text, a, yaml.WithKnownFields()); err != nil {
-		return nil, fmt.Errorf("read answers: %s (anteroom verify --help shows their form)", strings.NewReplacer(
-			" in type verify.Answers", "", " in type verify.Answer", "", "yaml: ", "", "<unknown position>", "").Replace(err.Error()))
+	if err == nil {
+		a.locate(doc.Content[0], "")
+		err = yaml.Load(text, a, yaml.WithKnownFields())
 	}
-	var faults []error
+	if err != nil {
+		var faults Faults
+		message := strings.NewReplacer(" in type verification.Answers", "", " in type verification.Answer", "", "yaml: ", "", "<unknown position>", "").Replace(err.Error())
+		for line := range strings.Lines(strings.TrimSpace(message)) {
+			faults.fault("", "%s", strings.TrimSpace(line))
+			if at := atLine.FindStringSubmatch(line); at != nil {
+				faults[len(faults)-1].Line, _ = strconv.Atoi(at[1])
+			}
+		}
+		return nil, faults
+	}
+	var faults Faults
 	for _, kind := range site.Kinds {
 		for i := range a.of(kind) {
-			faults = append(faults, a.of(kind)[i].check(kind, fmt.Sprintf("%ss[%d]", kind, i)))
+			a.of(kind)[i].check(kind, place(kind, i), &faults)
 		}
 	}
 	if m, ok := a.Texts.(map[string]any); ok {
 		for _, at := range slices.Sorted(maps.Keys(m)) {
 			if _, is := m[at].(string); !is {
-				faults = append(faults, fmt.Errorf("texts.%s is no text", at))
+				faults.fault("texts."+at, "it is not a text")
 			}
 		}
 	} else if a.Texts != nil && a.Texts != Unchanged {
-		faults = append(faults, fmt.Errorf("texts is neither %q nor a mapping of texts", Unchanged))
+		faults.fault("texts", "it is neither %q nor a mapping of texts", Unchanged)
 	}
-	return a, errors.Join(faults...)
+	return a, faults.in(a)
+}
+
+// Emptied reports whether a file of answers says nothing: it has only comments and white space.
+func Emptied(text []byte) bool {
+	for line := range strings.Lines(string(text)) {
+		if line = strings.TrimSpace(line); line != "" && !strings.HasPrefix(line, "#") {
+			return false
+		}
+	}
+	return true
+}
+
+// place is where the answer i about a kind of record is.
+func place(kind string, i int) string { return fmt.Sprintf("%ss[%d]", kind, i) }
+
+// locate keeps the lines of members and of answers.
+func (a *Answers) locate(node *yaml.Node, at string) {
+	for i := range node.Content {
+		switch {
+		case node.Kind == yaml.SequenceNode:
+			a.lines[at+"["+strconv.Itoa(i)+"]"] = node.Content[i].Line
+		case node.Kind == yaml.MappingNode && i%2 == 0:
+			member := strings.TrimPrefix(at+"."+node.Content[i].Value, ".")
+			if a.lines[member] = node.Content[i].Line; at == "" {
+				a.locate(node.Content[i+1], member)
+			}
+		}
+	}
 }
 
 // check finds what is wrong with an answer by itself.
-func (a *Answer) check(kind, at string) error {
-	var faults []error
-	fault := func(format string, args ...any) { faults = append(faults, fmt.Errorf(at+": "+format, args...)) }
+func (a *Answer) check(kind, at string, faults *Faults) {
 	given, allowed := 0, []string{"record_id"}
 	switch kind {
 	case site.Registration:
-		allowed = []string{"agent_name", "pubkey", "record_id"}
+		allowed = []string{"agent", "agent_name", "pubkey", "record_id"}
 	case site.Charter:
 		allowed = []string{"org_name", "record_id"}
 	}
 	for _, member := range []struct{ name, value string }{
-		{"agent_name", a.AgentName}, {"pubkey", a.Pubkey}, {"org_name", a.OrgName}, {"record_id", a.RecordID},
+		{"agent", a.Agent}, {"agent_name", a.AgentName}, {"pubkey", a.Pubkey}, {"org_name", a.OrgName}, {"record_id", a.RecordID},
 	} {
 		if member.value != "" && !slices.Contains(allowed, member.name) {
-			fault("%s does not tell a %s", member.name, kind)
+			faults.fault(at, "%s does not name a %s", member.name, kind)
 		} else if member.value != "" {
 			given++
 		}
 	}
 	if given != 1 {
-		fault("it has %d of %s, and one tells what it is about", given, strings.Join(allowed, ", "))
+		faults.fault(at, "it has %d of %s, and needs one", given, strings.Join(allowed, ", "))
 	}
 	if !slices.Contains(site.Choices[kind], a.Decision) {
-		fault("decision %q is none of %s", a.Decision, strings.Join(site.Choices[kind], ", "))
+		faults.fault(at, "decision %q is none of %s", a.Decision, strings.Join(site.Choices[kind], ", "))
 	}
 	if a.Decision == site.Vouch && strings.TrimSpace(a.Reason) == "" {
-		fault("a vouch needs a reason")
+		faults.fault(at, "a vouch needs a reason")
 	}
 	if a.Earlier && strings.TrimSpace(a.Reason) == "" {
-		fault("what was verified before needs a reason to be decided otherwise")
+		faults.fault(at, "what was verified before needs a reason to be decided otherwise")
 	}
 	if strings.Contains(a.Reason, "@") {
-		fault("the reason holds an address, and a verification never does")
+		faults.fault(at, "the reason holds an address, and a verification never does")
 	}
 	if strings.ContainsAny(a.Reason, "\r\n\t") {
-		fault("the reason is one line")
-	}
-	return errors.Join(faults...)
-}
-
-// indexed is one text for the identity of an agent: its name, or its key. No name holds a line
-// feed.
-func indexed(identity string, nameless bool) string {
-	if nameless {
-		return "\n" + identity
-	}
-	return identity
-}
-
-// exactly gives the agent that an answer about new registrations is about, as indexed has it. ok is
-// false where it may be about several, or about none.
-func (a *Answer) exactly() (agent string, ok bool) {
-	switch plain := strings.ReplaceAll(a.AgentName, `\*`, ""); {
-	case a.Earlier || a.AgentName == "" && a.Pubkey == "":
-		return "", false
-	case a.Pubkey != "":
-		return indexed(a.Pubkey, true), true
-	default:
-		return strings.ReplaceAll(a.AgentName, `\*`, "*"), !strings.Contains(plain, "*")
+		faults.fault(at, "the reason is one line")
 	}
 }
 
 // about says in words what an answer is about.
 func (a *Answer) about() string {
-	switch {
-	case a.AgentName != "":
-		return "agent_name " + a.AgentName
-	case a.Pubkey != "":
-		return "pubkey " + a.Pubkey
-	case a.OrgName != "":
-		return "org_name " + a.OrgName
+	for _, member := range []struct{ name, value string }{{"agent", a.Agent}, {"agent_name", a.AgentName}, {"pubkey", a.Pubkey}, {"org_name", a.OrgName}} {
+		if member.value != "" {
+			return member.name + " " + member.value
+		}
 	}
 	return "record_id " + a.RecordID
 }

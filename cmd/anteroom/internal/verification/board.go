@@ -1,9 +1,7 @@
 package verification
 
 import (
-	"errors"
 	"fmt"
-	"io/fs"
 	"maps"
 	"slices"
 	"strconv"
@@ -19,7 +17,7 @@ import (
 type Change struct {
 	Path    string
 	Was, Is int
-	Told    bool // whether a person tells it; else it is counted from the records
+	Manual  bool // whether a person enters it; else it is counted from the records
 }
 
 // Board is a new board, which no file holds yet.
@@ -46,58 +44,49 @@ const (
 // dates are the places of dates in a board, which are no texts.
 var dates = []string{"as_of", "counts_verified_by_hand_through", MonitoredThrough, "observed_attention.as_of"}
 
-// Board makes the board of a verification: the current board of the content, with the numbers,
-// dates and texts that change. The board keeps the comments of the current one. The error names
-// everything that the answers lack. Decided.Verification gets the numbers that were told.
-func (v *Survey) Board(content fs.FS, d *Decided, a *Answers) (*Board, error) {
-	current := v.Site.Current()
-	src, err := fs.ReadFile(content, "scoreboard/"+current.File+".yaml")
-	if err != nil {
-		return nil, fmt.Errorf("read the current board: %w", err)
-	}
+// newBoard makes the board of a verification: the current board of the content, with the numbers, dates
+// and texts that change. It keeps the comments of the current one. The verification gets the numbers that
+// were entered by hand.
+func (p *Pending) newBoard(d *Decided, a *Answers, faults *Faults) *Board {
 	var doc yaml.Node
-	if err := yaml.Load(src, &doc); err != nil {
-		return nil, fmt.Errorf("read the current board: %w", err)
+	if err := yaml.Load(p.board, &doc); err != nil {
+		faults.fault("", "read the current board: %v", err)
+		return nil
 	}
-	b := &boardMaker{root: doc.Content[0]}
+	b := &boardMaker{root: doc.Content[0], faults: faults}
 	for _, path := range []string{"as_of", "counts_verified_by_hand_through", "observed_attention.as_of"} {
-		b.set(path, v.Name[:len(time.DateOnly)])
+		b.set(path, p.day())
 	}
-	board := &Board{Changes: b.numbers(v, d, a)}
+	board := &Board{Changes: b.numbers(p, d, a)}
 	before := b.find(HonestRead).Value
-	b.texts(a, board.changed(), v.Name[:len(time.DateOnly)])
+	b.texts(a, board.changed(), p.day())
 	if now := b.find(HonestRead).Value; board.changed() && now == before {
 		board.Stays = now
 	}
-	b.correct(current.File, board.Changes, a, d)
-	if err := errors.Join(b.faults...); err != nil {
-		return nil, err
+	b.correct(p.Site.Current().File, board.Changes, a, d)
+	var err error
+	if board.Text, err = yaml.Dump(&doc, yaml.WithIndent(2), yaml.WithLineWidth(120), yaml.WithCompactSeqIndent(false)); err != nil {
+		faults.fault("", "write the board: %v", err)
 	}
-	board.Text, err = yaml.Dump(&doc, yaml.WithIndent(2), yaml.WithLineWidth(120), yaml.WithCompactSeqIndent(false))
-	return board, err
+	return board
 }
+
+// day is the day of the verification.
+func (p *Pending) day() string { return p.Name[:len(time.DateOnly)] }
 
 // changed reports whether a number is another than before.
 func (b *Board) changed() bool {
 	return slices.ContainsFunc(b.Changes, func(c Change) bool { return c.Was != c.Is })
 }
 
-// Texts gives the texts of the current board by their places, in the order of the file.
-func Texts(content fs.FS, s *site.Site) (paths []string, texts map[string]string, err error) {
-	src, err := fs.ReadFile(content, "scoreboard/"+s.Current().File+".yaml")
+// texts gives the texts of the current board with their places, in the order of the file.
+func (p *Pending) texts() (nodes []*yaml.Node, paths []string, err error) {
 	var doc yaml.Node
-	if err == nil {
-		err = yaml.Load(src, &doc)
-	}
-	if err != nil {
+	if err := yaml.Load(p.board, &doc); err != nil {
 		return nil, nil, fmt.Errorf("read the current board: %w", err)
 	}
-	texts = map[string]string{}
-	eachText(doc.Content[0], "", func(path string, node *yaml.Node) {
-		paths = append(paths, path)
-		texts[path] = node.Value
-	})
-	return paths, texts, nil
+	eachText(doc.Content[0], "", func(path string, node *yaml.Node) { nodes, paths = append(nodes, node), append(paths, path) })
+	return nodes, paths, nil
 }
 
 // eachText gives the texts of a board with their places.
@@ -124,11 +113,7 @@ func eachText(node *yaml.Node, path string, visit func(string, *yaml.Node)) {
 // boardMaker changes the nodes of a board's file.
 type boardMaker struct {
 	root   *yaml.Node
-	faults []error
-}
-
-func (b *boardMaker) fault(format string, args ...any) {
-	b.faults = append(b.faults, fmt.Errorf(format, args...))
+	faults *Faults
 }
 
 // find is the value at a place of mappings, nil where there is none.
@@ -156,40 +141,40 @@ func (b *boardMaker) set(path, value string) {
 }
 
 // numbers sets the numbers and gives what they were and are.
-func (b *boardMaker) numbers(v *Survey, d *Decided, a *Answers) (changes []Change) {
+func (b *boardMaker) numbers(p *Pending, d *Decided, a *Answers) (changes []Change) {
 	left := maps.Clone(a.Numbers)
 	d.Verification.Told = map[string]int{}
-	current := v.Site.Current()
+	current := p.Site.Current()
 	if through, given := left[MonitoredThrough]; given {
 		delete(left, MonitoredThrough)
 		day := fmt.Sprint(through)
 		if t, isTime := through.(time.Time); isTime {
 			day = t.UTC().Format(time.DateOnly)
 		}
-		if _, err := time.Parse(time.DateOnly, day); err != nil || day > v.Name[:len(time.DateOnly)] || day < current.MonitoredThrough {
-			b.fault("numbers.%s is %s, and no day from %s to %s", MonitoredThrough, day, current.MonitoredThrough, v.Name[:len(time.DateOnly)])
+		if _, err := time.Parse(time.DateOnly, day); err != nil || day > p.day() || day < current.MonitoredThrough {
+			b.faults.fault("numbers."+MonitoredThrough, "%s is not a day from %s to %s", day, current.MonitoredThrough, p.day())
 		}
 		b.set(MonitoredThrough, day)
 	}
 	for _, n := range site.Numbers {
-		c := Change{Path: n.Path, Was: n.Of(current), Told: n.Told}
+		c := Change{Path: n.Path, Was: n.Of(current), Manual: n.Told}
 		value, given := left[n.Path]
 		delete(left, n.Path)
 		switch {
 		case !n.Told:
-			c.Is = d.Counts[n.Path]
+			c.Is = d.counts[n.Path]
 			if given {
-				b.fault("numbers.%s is counted from the records, and not told", n.Path)
+				b.faults.fault("numbers."+n.Path, "it is counted from the records, and not entered by hand")
 			}
 			b.set(n.Path, strconv.Itoa(c.Is))
 		case n.Path == NamedClients:
-			c.Is = b.clients(value, given, c.Was)
+			c.Is = b.clients(value, given, current.ObservedAttention.NamedClients)
 		default:
 			if c.Is = c.Was; given {
 				if is, whole := value.(int); whole && is >= 0 {
 					c.Is = is
 				} else {
-					b.fault("numbers.%s is no number from 0 on", n.Path)
+					b.faults.fault("numbers."+n.Path, "it is not a number from 0 on")
 				}
 			}
 			b.set(n.Path, strconv.Itoa(c.Is))
@@ -200,35 +185,37 @@ func (b *boardMaker) numbers(v *Survey, d *Decided, a *Answers) (changes []Chang
 		changes = append(changes, c)
 	}
 	for _, path := range slices.Sorted(maps.Keys(left)) {
-		b.fault("numbers.%s is no number of a board", path)
+		b.faults.fault("numbers."+path, "the board has no such number")
 	}
 	return changes
 }
 
-// clients sets the list of named clients, where one was given, and gives its length.
-func (b *boardMaker) clients(value any, given bool, was int) int {
+// clients sets the list of named clients, if another one was given, and gives its length.
+func (b *boardMaker) clients(value any, given bool, was []string) int {
 	if !given {
-		return was
+		return len(was)
 	}
 	list, ok := value.([]any)
+	names := []string{}
 	node := &yaml.Node{Kind: yaml.SequenceNode, Tag: "!!seq", Style: yaml.FlowStyle}
 	for _, name := range list {
 		text, is := name.(string)
 		ok = ok && is
+		names = append(names, text)
 		node.Content = append(node.Content, &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: text})
 	}
 	if !ok {
-		b.fault("numbers.%s is no list of names", NamedClients)
-		return was
+		b.faults.fault("numbers."+NamedClients, "it is not a list of names")
+	} else if !slices.Equal(names, was) {
+		*b.find(NamedClients) = *node
 	}
-	*b.find(NamedClients) = *node
 	return len(list)
 }
 
 // texts sets the texts that change.
 func (b *boardMaker) texts(a *Answers, numbersChanged bool, day string) {
 	if a.Texts == nil {
-		b.fault("texts is missing: say %q where all are still true, or give those that change", Unchanged)
+		b.faults.fault("texts", "it is missing: say %q if all are still true, or give those that change", Unchanged)
 		return
 	}
 	given, some := a.Texts.(map[string]any)
@@ -237,10 +224,10 @@ func (b *boardMaker) texts(a *Answers, numbersChanged bool, day string) {
 	}
 	left := maps.Clone(given)
 	if numbersChanged && left[HonestRead] == nil {
-		b.fault("texts.%s stands beside numbers that change: give it anew, or say %q of it", HonestRead, Unchanged)
+		b.faults.fault("texts."+HonestRead, "numbers beside it change: rewrite it, or say %q", Unchanged)
 	}
 	if numbersChanged && left[NewWhatChanged] == nil {
-		b.fault("texts.%s stands beside numbers that change: say what changed, or %q where the last update is still true", NewWhatChanged, Unchanged)
+		b.faults.fault("texts."+NewWhatChanged, "numbers change: say what changed, or %q if the last update is still true", Unchanged)
 	}
 	changed, changedGiven := left[NewWhatChanged].(string)
 	ambiguous, _ := left[NewAmbiguous].(string)
@@ -252,20 +239,20 @@ func (b *boardMaker) texts(a *Answers, numbersChanged bool, day string) {
 	if changedGiven && changed != Unchanged {
 		b.addUpdate(day, changed, ambiguous)
 	} else if ambiguous != "" {
-		b.fault("texts.%s has no %s beside it", NewAmbiguous, NewWhatChanged)
+		b.faults.fault("texts."+NewAmbiguous, "%s is not beside it", NewWhatChanged)
 	}
 	eachText(b.root, "", func(path string, node *yaml.Node) {
 		text, is := left[path].(string)
 		delete(left, path)
-		if is && text != Unchanged {
+		if is && text != Unchanged && text != node.Value {
 			node.Value, node.Tag, node.Style = text, "!!str", yaml.FoldedStyle
 			if strings.TrimSpace(text) == "" {
-				b.fault("texts.%s is blank", path)
+				b.faults.fault("texts."+path, "it is blank")
 			}
 		}
 	})
 	for _, path := range slices.Sorted(maps.Keys(left)) {
-		b.fault("texts.%s is no text of the board", path)
+		b.faults.fault("texts."+path, "the board has no such text")
 	}
 }
 
@@ -273,7 +260,7 @@ func (b *boardMaker) texts(a *Answers, numbersChanged bool, day string) {
 func (b *boardMaker) addUpdate(day, changed, ambiguous string) {
 	updates := b.find("observed_attention.updates")
 	if ambiguous == "" {
-		b.fault("texts.%s is missing beside %s: every update has one", NewAmbiguous, NewWhatChanged)
+		b.faults.fault("texts."+NewAmbiguous, "it is missing beside %s: every update has one", NewWhatChanged)
 	}
 	update := &yaml.Node{Kind: yaml.MappingNode, Tag: "!!map"}
 	for _, member := range []struct{ name, value string }{{"date", day}, {"what_changed", changed}, {"one_ambiguous_read", ambiguous}} {
@@ -305,11 +292,11 @@ func (b *boardMaker) correct(current string, changes []Change, a *Answers, d *De
 			continue
 		}
 		why := reason
-		if why == "" && !c.Told {
+		if why == "" && !c.Manual {
 			why = strings.Join(d.reasons, "; ")
 		}
-		if why == "" && (c.Told || !d.faulty) {
-			b.fault("%s falls from %d to %d: say why in correction, for readers", c.Path, c.Was, c.Is)
+		if why == "" && (c.Manual || !d.faulty) {
+			b.faults.fault("correction", "%s falls from %d to %d: say why, for readers", c.Path, c.Was, c.Is)
 		}
 		item := &yaml.Node{Kind: yaml.MappingNode, Tag: "!!map"}
 		for _, member := range []struct{ name, tag, value string }{
@@ -324,9 +311,15 @@ func (b *boardMaker) correct(current string, changes []Change, a *Answers, d *De
 		list.Content = append(list.Content, item)
 	}
 	if reason != "" && len(list.Content) == 0 && !d.faulty {
-		b.fault("correction is given, and no number falls (why a record is decided otherwise is the reason of its decision)")
+		b.faults.fault("correction", "no number falls (why a record is decided otherwise is the reason of its decision)")
 	}
 	if len(list.Content) > 0 {
 		b.root.Content = append(b.root.Content, &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: "correction"}, list)
 	}
 }
+
+// VerificationFile is where a verification is in a content folder.
+func VerificationFile(name string) string { return "verifications/" + name + ".yaml" }
+
+// BoardFile is where its board is.
+func BoardFile(name string) string { return "scoreboard/" + name + ".yaml" }

@@ -2,7 +2,6 @@ package verification
 
 import (
 	"cmp"
-	"context"
 	"fmt"
 	"maps"
 	"slices"
@@ -21,16 +20,16 @@ type Logged struct {
 	Lines, Checkpoint []byte // of the stage, as the content has them
 }
 
-// Append appends a verification to a copy of the site's log. board is the new board, and document
-// what is published of it. The error says where the log would count otherwise than the board.
-func (v *Survey) Append(ctx context.Context, d *Decided, board *site.Scoreboard, document []byte, signer note.Signer) (*Logged, error) {
-	entries, err := v.Entries(ctx, d, signer.Name())
+// log appends a verification to a copy of the site's log. board is the new board, and document what is
+// published of it. The error says where the log would count otherwise than the board.
+func (p *Pending) log(d *Decided, board *site.Scoreboard, document []byte, signer note.Signer) (*Logged, error) {
+	entries, err := p.entries(d, signer.Name())
 	if err != nil {
 		return nil, fmt.Errorf("verify: %w", err)
 	}
-	log := v.Site.Log.Clone()
-	entries = append(entries, tlog.VerificationOf(v.Name, board.AsOf, document))
-	lines, checkpoint, err := log.Append(v.Name, entries, signer)
+	log := p.Site.Log.Clone()
+	entries = append(entries, tlog.VerificationOf(p.Name, board.AsOf, document))
+	lines, checkpoint, err := log.Append(p.Name, entries, signer)
 	if err != nil {
 		return nil, fmt.Errorf("verify: %w", err)
 	}
@@ -38,31 +37,33 @@ func (v *Survey) Append(ctx context.Context, d *Decided, board *site.Scoreboard,
 		logged, shown := is.Unlike(want)
 		return nil, fmt.Errorf("verify: the log would count %s, and the board %s (run anteroom records audit, and bring back content/log from git)", logged, shown)
 	}
-	return &Logged{log, log.Size() - v.Site.Log.Size(), lines, checkpoint}, nil
+	return &Logged{log, log.Size() - p.Site.Log.Size(), lines, checkpoint}, nil
 }
 
-// Entries gives what a verification adds to the site's log under a key of some name, all but the
-// entry of the verification itself: new records kind by kind as they were recorded, corrections of
-// records that stand otherwise now, those of records that are gone, agents that are vouched for for
-// the first time, and corrections of those that are vouched for no more, or again. The first stage
-// of a log has all records that there are.
-func (v *Survey) Entries(ctx context.Context, d *Decided, origin string) ([]tlog.Entry, error) {
-	m := &stageMaker{log: v.Site.Log, next: v.Site.Log.Next(origin), wanted: map[string]bool{}}
-	whole := m.log.Current() == nil || d.Verification.Lost != ""
-	expected := 0
-	for i, kind := range site.Kinds {
-		if whole {
-			expected += d.Verification.Covers(kind).Total
-		} else {
-			expected += v.New[i]
-		}
-	}
-	m.entries = make([]tlog.Entry, 0, expected)
+// entries gives what a verification adds to the site's log under a key of some name, all but the entry of
+// the verification itself: new records kind by kind as they were recorded, corrections of records that
+// count otherwise now, those of records that are gone, agents that are vouched for for the first time, and
+// corrections of those that are no longer vouched for, or again. The first stage of a log has all records.
+func (p *Pending) entries(d *Decided, origin string) ([]tlog.Entry, error) {
+	m := &stageMaker{log: p.Site.Log, next: p.Site.Log.Next(origin), wanted: map[string]bool{}}
+	lost := d.Verification.Lost != ""
+	whole := m.log.Current() == nil || lost
 	for i := range records.Kinds {
-		if err := v.eachCounted(ctx, d, i, whole, func(r *records.Record) {
-			m.entries = append(m.entries, tlog.Entry{Kind: countsAs(d.ledger, &records.Kinds[i], r.ID), Hash: hashOf(records.Kinds[i].Name, r.ID, r.SHA256)})
-		}); err != nil {
-			return nil, err
+		kind, lists := &records.Kinds[i], [][]records.Record{p.kinds[i].fresh}
+		if whole {
+			lists = [][]records.Record{p.kinds[i].covered, p.kinds[i].fresh}
+		}
+		ids := map[string]bool{}
+		for _, list := range lists {
+			for k := range list {
+				r := &list[k]
+				if ids[r.ID] || !isID(r.ID) {
+					return nil, fmt.Errorf("two %ss have the same record_id, or one has none, and the log could not tell them apart "+
+						"(run anteroom records audit, which names them)", kind.Name)
+				}
+				ids[r.ID] = true
+				m.entries = append(m.entries, tlog.Entry{Kind: countsAs(d.ledger, kind, r.ID), Hash: hashOf(kind.Name, r.ID, r.SHA256)})
+			}
 		}
 	}
 	if m.log.Current() != nil {
@@ -91,7 +92,7 @@ func (v *Survey) Entries(ctx context.Context, d *Decided, origin string) ([]tlog
 	if err := m.records(whole, earlier); err != nil {
 		return nil, err
 	}
-	if d.Verification.Lost != "" {
+	if lost {
 		m.gone()
 	}
 	return m.entries, m.vouched(agents)
@@ -111,37 +112,6 @@ func hashOf(kind, id, commitment string) string {
 		commitment = "" // that of its text, which no answer has
 	}
 	return tlog.RecordHash(id, commitment)
-}
-
-// eachCounted gives the records of a kind that a verification covers: those that no earlier one
-// has, or all. It reads the store again, and fails where that holds something else by now.
-func (v *Survey) eachCounted(ctx context.Context, d *Decided, i int, whole bool, visit func(*records.Record)) error {
-	kind, verifications := &records.Kinds[i], standing(v.Site.Verifications)
-	want := *d.Verification.Covers(kind.Name)
-	if d.Verification.Lost != "" {
-		verifications = nil
-	}
-	w := newWalk(kind, verifications, site.NewLedger())
-	if n := len(verifications); n > 0 && !whole {
-		before := verifications[n-1].Covers(kind.Name)
-		w.verifications, w.after = nil, int64(before.Last)
-		w.digest, w.total, w.seq = before.SHA256, before.Total, int64(before.Last)
-	}
-	read := 0
-	coverage, err := w.run(ctx, v.reader, v.last[i], func(r *records.Record, _ bool) error {
-		read++
-		visit(r)
-		return nil
-	})
-	switch {
-	case err != nil:
-		return err
-	case coverage != want || len(w.findings) > 0:
-		return errChanged
-	case len(w.ids) != read:
-		return fmt.Errorf("two %ss have the same record_id, or one has none, and the log could not tell them apart (run anteroom records audit, which names them)", kind.Name)
-	}
-	return nil
 }
 
 // stageMaker makes the entries of a stage.

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"anteroom/edge/canon"
-	"anteroom/generator"
 	"anteroom/generator/site"
 	"anteroom/generator/tlog"
 )
@@ -32,21 +31,6 @@ func (s *service) list() {
 		s.t.Fatal(err)
 	}
 	s.content["service.yaml"] = &fstest.MapFile{Data: text}
-}
-
-// log puts the stage of a verification into the content.
-func (s *service) log(survey *Survey, d *Decided, loaded *site.Site) {
-	s.t.Helper()
-	logged, err := survey.Append(s.t.Context(), d, loaded.Current(), generator.BoardDocument(loaded.Current()), s.key)
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	entries, checkpoint := site.LogFiles(survey.Name)
-	s.content[entries] = &fstest.MapFile{Data: logged.Lines}
-	s.content[checkpoint] = &fstest.MapFile{Data: logged.Checkpoint}
-	if n := int64(bytes.Count(logged.Lines, []byte("\n"))); n != logged.Added || survey.Site.Log.Size()+n != logged.Log.Size() {
-		s.t.Errorf("the stage has %d entries, and says %d of %d", n, logged.Added, logged.Log.Size())
-	}
 }
 
 // stages are what the stages of the log say, a line for each entry.
@@ -168,28 +152,25 @@ func TestLogLost(t *testing.T) {
 // What the log cannot take is refused, before anything is signed.
 func TestLogRefuses(t *testing.T) {
 	for name, c := range map[string]struct {
-		change func(s *service, survey *Survey, board *site.Scoreboard)
+		change func(s *service, survey *Pending, board *site.Scoreboard)
 		want   string
 	}{
-		"a store that changes": {func(s *service, _ *Survey, _ *site.Scoreboard) {
-			s.exec("UPDATE registrations SET recorded_at = ? WHERE seq = 2", when("11:10:05"))
-		}, "the store has changed"},
-		"another board": {func(_ *service, _ *Survey, board *site.Scoreboard) {
+		"another board": {func(_ *service, _ *Pending, board *site.Scoreboard) {
 			board.Orgs.ChartersFiled++
 		}, "the log would count charters_filed 0, and the board charters_filed 1 "},
-		"an older key": {func(s *service, survey *Survey, _ *site.Scoreboard) {
+		"an older key": {func(s *service, survey *Pending, _ *site.Scoreboard) {
 			before := s.key
 			s.list()
 			s.put(s.take("11:30:00"), "texts: unchanged")
-			survey.Site, s.key = s.site(), before
+			survey.Site, survey.kinds[0].fresh, s.key = s.site(), nil, before
 		}, "older than the one that signed last"},
-		"another log": {func(s *service, survey *Survey, _ *site.Scoreboard) {
+		"another log": {func(s *service, survey *Pending, _ *site.Scoreboard) {
 			other := newService(s.t)
 			other.list()
 			other.verify("11:00:00", "")
 			survey.Site.Log, s.key = other.site().Log, other.key
 		}, "the log has no entry " + tlog.RecordHash(id(1), hexSum(canon.Registration("lark", ""))) + ", of a record that was verified"},
-		"the same again": {func(s *service, survey *Survey, _ *site.Scoreboard) {
+		"the same again": {func(s *service, survey *Pending, _ *site.Scoreboard) {
 			log := survey.Site.Log.Clone()
 			again := tlog.Entry{Kind: tlog.Registration, Hash: tlog.RecordHash(id(2), hexSum(canon.Registration("owl", "")))}
 			if _, _, err := log.Append(day+"-2", []tlog.Entry{again, tlog.VerificationOf(day+"-2", day, nil)}, s.key); err != nil {
@@ -206,22 +187,18 @@ func TestLogRefuses(t *testing.T) {
 			s.register(2, "owl", "", "11:10:00")
 			survey := s.take("12:00:00")
 			before := survey.Site.Log.Size()
-			decided, board, err := s.try(survey, "registrations: [{agent_name: lark, earlier: true, decision: own, reason: r}, {agent_name: owl, decision: vouch, reason: r}]")
+			decided, err := s.try(survey, "registrations: [{agent_name: lark, earlier: true, decision: own, reason: r}, {agent_name: owl, decision: vouch, reason: r}]")
 			if err != nil {
 				t.Fatal(err)
 			}
-			loaded, err := Check(s.content, survey.Site.Log, survey.Name, decided.Verification.Encode(), board.Text)
-			if err != nil {
-				t.Fatal(err)
-			}
-			current := *loaded.Current()
+			current := *decided.Site.Current()
 			for range 2 { // the log of the site stays as it is
-				if logged, err := survey.Append(t.Context(), decided, &current, nil, s.key); err != nil || logged.Added != 4 || survey.Site.Log.Size() != before {
+				if logged, err := survey.log(decided, &current, nil, s.key); err != nil || logged.Added != 4 || survey.Site.Log.Size() != before {
 					t.Fatalf("unchanged: %v", err)
 				}
 			}
 			c.change(s, survey, &current)
-			if _, err := survey.Append(t.Context(), decided, &current, nil, s.key); err == nil || !strings.Contains(err.Error(), c.want) {
+			if _, err := survey.log(decided, &current, nil, s.key); err == nil || !strings.Contains(err.Error(), c.want) {
 				t.Errorf("%v", err)
 			}
 		})
@@ -235,11 +212,7 @@ func TestLogTwins(t *testing.T) {
 	s.register(1, "lark", "", "10:00:00")
 	s.exec("INSERT INTO registrations SELECT 2, record_id, recorded_at, agent_name, pubkey, payload_sha256 FROM registrations")
 	survey := s.take("12:00:00")
-	decided, _, err := s.try(survey, "")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := survey.Entries(t.Context(), decided, s.key.Name()); err == nil || !strings.Contains(err.Error(), "two registrations have the same record_id") {
+	if _, err := s.try(survey, ""); err == nil || !strings.Contains(err.Error(), "two registrations have the same record_id") {
 		t.Errorf("%v", err)
 	}
 }
@@ -359,28 +332,4 @@ func countsOf(store map[int]known) (list [5]int) {
 	}
 	list[0] = len(agents)
 	return list
-}
-
-// BenchmarkAppend appends a thousand registrations to a log of a million.
-func BenchmarkAppend(b *testing.B) {
-	s := newService(b)
-	s.list()
-	s.exec(fmt.Sprintf(rows, 1_000_000, 600_000, hexSum("")))
-	s.verify("12:00:00", "registrations: [{agent_name: agent 7, decision: vouch, reason: r}]")
-	s.exec(fmt.Sprintf(rows, 1_001_000, 600_000, hexSum("")) + " WHERE i > 1000000")
-	survey := s.take("13:00:00")
-	decided, board, err := s.try(survey, "registrations: [{agent_name: agent 400008, decision: vouch, reason: r}]")
-	if err != nil {
-		b.Fatal(err)
-	}
-	loaded, err := Check(s.content, survey.Site.Log, survey.Name, decided.Verification.Encode(), board.Text)
-	if err != nil {
-		b.Fatal(err)
-	}
-	b.ReportAllocs()
-	for b.Loop() {
-		if _, err := survey.Append(b.Context(), decided, loaded.Current(), nil, s.key); err != nil {
-			b.Fatal(err)
-		}
-	}
 }

@@ -6,11 +6,12 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// appendSkeleton appends what of a name a reader tells apart: without case, white space, invisible
+// skeleton is what of a name a reader tells apart: without case, white space, invisible
 // characters and marks, and with one letter for those that look alike. Two names with the same
 // skeleton may be meant to be taken for each other (compare UTS 39, section 4). It is evidence for
 // a person, and decides nothing.
-func appendSkeleton(b []byte, name string) []byte {
+func skeleton(name string) string {
+	var b []byte
 	ascii := true
 	for i := range len(name) {
 		ascii = ascii && name[i] < 0x80
@@ -35,7 +36,7 @@ func appendSkeleton(b []byte, name string) []byte {
 			b = appendFolded(b, r)
 		}
 	}
-	return b
+	return string(b)
 }
 
 // appendFolded appends a character in lower case, or what looks like it.

@@ -1,0 +1,130 @@
+package verification
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+
+	"anteroom/edge/native/disk"
+	"anteroom/edge/quote"
+)
+
+// mark begins the comments that name faults. Lines that begin so are taken out again.
+const mark = "#!! "
+
+// Draft is the file of answers in a content folder that an operator edits. Only this user may read it.
+func Draft(content string) string { return filepath.Join(content, ".verification-draft.yaml") }
+
+var throughLine = regexp.MustCompile(`(?m)^through: (\S+)$`)
+
+// Begun gives until when a draft goes that an operator has left, "" if there is none.
+func Begun(draft string) (through string, err error) {
+	text, err := os.ReadFile(draft)
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", nil
+	}
+	if found := throughLine.FindSubmatch(text); found != nil {
+		through = string(found[1])
+	}
+	return through, err
+}
+
+// Edit has an operator edit a draft until decide accepts its answers, and gives what they decide. It writes
+// template to the draft, unless that is there already. Faults are written into the draft, and the editor
+// opens it again; if nothing is changed then, Edit gives up. The result is nil if the draft was emptied: then
+// it is removed.
+func Edit(draft string, template []byte, open func() error, decide func(*Answers) (*Decided, error)) (*Decided, error) {
+	text, err := os.ReadFile(draft)
+	if errors.Is(err, fs.ErrNotExist) {
+		text, err = template, replace(draft, template)
+	}
+	for marked := false; err == nil; {
+		if err = open(); err != nil {
+			return nil, fmt.Errorf("%w (your answers are kept in %s)", err, draft)
+		}
+		var edited []byte
+		if edited, err = os.ReadFile(draft); err != nil {
+			break
+		}
+		edited = unmarked(edited)
+		if Emptied(edited) {
+			return nil, os.Remove(draft)
+		}
+		answers, wrong := ParseAnswers(edited)
+		if wrong == nil {
+			var decided *Decided
+			if decided, wrong = decide(answers); wrong == nil {
+				return decided, replace(draft, edited)
+			}
+		}
+		if marked && bytes.Equal(edited, text) {
+			return nil, fmt.Errorf("%w\nnothing was changed (your answers are kept in %s: anteroom verify opens them again)", wrong, draft)
+		}
+		text, marked = edited, true
+		err = replace(draft, withFaults(edited, wrong))
+	}
+	return nil, fmt.Errorf("edit the answers: %w", err)
+}
+
+// replace writes the draft.
+func replace(draft string, text []byte) error {
+	next := draft + ".new"
+	os.Remove(next)
+	if err := disk.WriteNew(next, text); err != nil {
+		return err
+	}
+	return os.Rename(next, draft)
+}
+
+// unmarked takes the comments that name faults out of answers.
+func unmarked(text []byte) []byte {
+	var b bytes.Buffer
+	for line := range bytes.Lines(text) {
+		if !bytes.HasPrefix(bytes.TrimLeft(line, " "), []byte(mark)) {
+			b.Write(line)
+		}
+	}
+	return b.Bytes()
+}
+
+// withFaults writes what is wrong with answers into them: before the line that it is about, or else at the top.
+func withFaults(text []byte, wrong error) []byte {
+	faults := Faults(nil)
+	if !errors.As(wrong, &faults) {
+		for line := range strings.Lines(wrong.Error()) {
+			faults = append(faults, Fault{What: strings.TrimSpace(line)})
+		}
+	}
+	lines := strings.SplitAfter(string(text), "\n")
+	var b bytes.Buffer
+	note := func(at int) {
+		for _, f := range faults {
+			if f.Line != at && (at > 0 || f.Line <= len(lines)) {
+				continue
+			}
+			indent := ""
+			if at > 0 {
+				indent = lines[at-1][:len(lines[at-1])-len(strings.TrimLeft(lines[at-1], " "))]
+			}
+			for line := range strings.Lines(f.What) {
+				visible, _ := quote.Visible(strings.TrimSpace(line))
+				b.WriteString(indent + mark + visible + "\n")
+			}
+		}
+	}
+	if slices.ContainsFunc(faults, func(f Fault) bool { return f.Line > 0 }) {
+		b.WriteString(mark + "Something is wrong: look for the comments that begin like this one.\n")
+	}
+	note(0)
+	for i, line := range lines {
+		note(i + 1)
+		b.WriteString(line)
+	}
+	return b.Bytes()
+}

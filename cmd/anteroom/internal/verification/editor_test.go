@@ -1,0 +1,311 @@
+package verification
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"anteroom/edge/store/records"
+)
+
+// hostile are names that would be answers, comments or lines of their own, if they could.
+var hostile = []string{
+	"a\n- {decision: vouch, reason: x, agent_name: a}", "b\r\nlost: all", "c\u2028through: never", "d\u0085numbers: {}", `e"}, {decision: own, agent_name: "*"}`,
+	"#!! f", "'g", "h: |", "---", "...", "%YAML 1.2", "\u202ei", "{{", "- j", "\x00k", "l\\\"",
+}
+
+// withHostile is a service to which every kind of stranger has written.
+func withHostile(t testing.TB) *service {
+	s := newService(t)
+	s.content["service.yaml"].Data = bytes.Replace(s.content["service.yaml"].Data, []byte("own_names: []"), []byte(`own_names: ["probe *"]`), 1)
+	s.register(90, "probe 0", "", "09:00:00")
+	for i, name := range hostile {
+		s.register(i+1, name, "key "+name, "10:00:00")
+		s.register(i+31, "", name, "10:00:01")
+		roster := fmt.Sprintf(`[{"position":%q,"agent_name":%[1]q,"allocation":20}]`, "seat")
+		s.exec("INSERT INTO charters (record_id, recorded_at, org_name, commissioner, roster, payload_sha256) VALUES (?, ?, ?, ?, ?, '')",
+			id(i+61), when("10:00:02"), name, name, roster)
+		s.exec("INSERT INTO suggestions (record_id, filed_at, filed_as, kind, text_sha256) VALUES (?, ?, 'anonymous', 'idea', ?)", id(i+61), when("10:00:02"), hexSum(name))
+	}
+	return s
+}
+
+// A template that is given back as it is decides what holds without an answer, whatever names there are in
+// its comments: each record has one answer, and the texts stay.
+func TestTemplate(t *testing.T) {
+	s := withHostile(t)
+	pending := s.take("12:00:00")
+	text, err := pending.Template([]records.Observation{{Day: day, Client: hostile[0], Kind: "initialize", N: 3}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	a, err := ParseAnswers(text)
+	if err != nil {
+		t.Fatalf("%v\n%s", err, text)
+	}
+	if len(a.Registrations) != 2*len(hostile)+1 || len(a.Charters) != len(hostile) || len(a.Suggestions) != len(hostile) || a.Through != pending.Through || a.Lost != "" || a.Correction != "" {
+		t.Errorf("the answers are %+v\n%s", a, text)
+	}
+	for i := range a.Registrations {
+		if want := map[bool]string{true: "own", false: "leave"}[i == 0]; a.Registrations[i].Decision != want || a.Registrations[i].AgentName != "" {
+			t.Errorf("proposed: %+v", a.Registrations[i])
+		}
+	}
+	d, err := pending.Decide(a, nil, "2099-12-31")
+	if err != nil {
+		t.Fatal(err)
+	}
+	plain, err := s.try(pending, "")
+	if err != nil || !bytes.Equal(d.Verification.Encode(), plain.Verification.Encode()) || !bytes.Equal(d.Board.Text, plain.Board.Text) {
+		t.Errorf("it decides otherwise than nothing does: %v\n%s", err, d.Board.Text)
+	}
+	a.Through = ""
+	if _, err := pending.Decide(a, nil, "2099-12-31"); err != nil {
+		t.Errorf("every record is named, and yet without through: %v", err)
+	}
+	a.Suggestions = nil
+	if _, err := pending.Decide(a, nil, "2099-12-31"); err == nil || !strings.Contains(err.Error(), "through: it is missing, and no answer names 16 new suggestions") {
+		t.Errorf("without through: %v", err)
+	}
+}
+
+// What a person needs to decide is in the template, and nothing that acts on a terminal.
+func TestTemplateShows(t *testing.T) {
+	s := newService(t)
+	s.content["service.yaml"].Data = bytes.Replace(s.content["service.yaml"].Data, []byte("own_names: []"), []byte(`own_names: ["tern*"]`), 1)
+	s.register(1, "lark", "", "08:00:00")
+	s.verify("09:00:00", "registrations: [{agent_name: lark, decision: vouch, reason: known}]")
+	s.register(2, "lark", "key one", "10:00:00")
+	s.register(3, "lark", "key one", "10:10:00")
+	s.register(4, "l\u00a0ark", "", "10:10:01")
+	s.register(5, "lark", "key two", "10:20:01")
+	s.register(6, "", "key one", "11:00:00")
+	s.register(7, "lаrk", "", "11:01:00") // with the Cyrillic а
+	s.register(8, "tern 7", "", "11:02:00")
+	s.register(9, "own\u202e", "", "11:02:00")
+	s.charter(10, "Tern & Co", `[{"position":"scout","agent_name":"tern 7","allocation":20}]`, "11:03:00")
+	s.suggest(11, "11:04:00")
+	s.exec("UPDATE registrations SET payload_sha256 = '' WHERE seq = 9")
+	text, err := s.take("12:00:00").Template([]records.Observation{{Day: day, Client: "tern", Kind: "tools/call", N: 4}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{
+		"# Odd: registration " + id(9) + " (number 9) was changed",
+		"# Registrations: 8 new, of 6 agents.\n",
+		"  # \"lark\", with several keys\n  #   3 registrations in 2 bursts, 2027-03-01T10:00:00Z to 2027-03-01T10:20:01Z\n  #   1 registration verified before; you vouched for it\n" +
+			"  #   looks like \"l\\u00a0ark\"\n  #   looks like \"lаrk\"\n  - {decision: leave, reason: \"\", agent: \"" + id(2) + "\"}\n",
+		"  # key \"key one\", without a name\n  #   1 registration, 2027-03-01T11:00:00Z\n  #   its key is that of \"lark\"\n",
+		"  # \"tern 7\"\n  #   1 registration, 2027-03-01T11:02:00Z\n  #   own_names has \"tern*\"\n  - {decision: own, reason: a name of own_names, agent: \"" + id(8) + "\"}\n",
+		`"own\u202e"`,
+		"# Charters: 1 new.", "  #   \"scout\" \"tern 7\", 20\n  #   own_names has \"tern*\"\n  - {decision: own, ",
+		"  # \"idea\", filed as \"anonymous\" 2027-03-01T11:04:00Z, ",
+		"#   \"tern\": 4 requests\n", "  suggestions.shipped: 0\n", "  observed_attention.named_clients: []\n", "  operations_monitored_through: 2026-11-20\n",
+		"  observed_attention.update.what_changed: unchanged\n", "  observed_attention.honest_read: >-\n",
+	} {
+		if !strings.Contains(string(text), want) {
+			t.Errorf("it does not show %q", want)
+		}
+	}
+	// What was counted before own_names had it can be set apart by an answer that is there.
+	s.content["service.yaml"].Data = bytes.Replace(s.content["service.yaml"].Data, []byte(`["tern*"]`), []byte(`["lark"]`), 1)
+	pending := s.take("12:00:00")
+	if text, err = pending.Template(nil); err != nil {
+		t.Fatal(err)
+	}
+	proposal := "  #- {decision: own, reason: a name of own_names, earlier: true, agent: \"" + id(1) + "\"}\n"
+	d, err := s.try(pending, strings.Replace(string(text), proposal, strings.Replace(proposal, "#", "", 1), 1))
+	if err != nil || !strings.Contains(string(d.Verification.Encode()), "corrects: '"+day+"'") {
+		t.Errorf("a proposal of own_names: %v\n%s", err, text)
+	}
+	if t.Failed() {
+		t.Logf("%s", text)
+	}
+}
+
+// Many agents are folded by patterns; those that are known come first.
+func TestTemplateFolds(t *testing.T) {
+	s := newService(t)
+	s.register(1, "zoe", "", "08:00:00")
+	s.verify("09:00:00", "registrations: [{agent_name: zoe, decision: vouch, reason: known}]")
+	s.exec(fmt.Sprintf(strings.Replace(rows, "printf('%%032x', i)", "printf('%%032x', i + 10)", 1), 1200, 1000, hexSum("")))
+	s.register(9, "zoe", "", "11:00:00")
+	pending := s.take("12:00:00")
+	text, err := pending.Template(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	listed := strings.Index(string(text), "\nregistrations:\n  # \"zoe\"\n")
+	if n := strings.Count(string(text), "- {decision: leave"); n != maxListed || listed < 0 ||
+		!strings.Contains(string(text), "\n  # 501 agents more, which are left as proposed unless you add an answer about them:\n  #   \"agent *\": 501 registrations of 501 agents\n") {
+		t.Errorf("%d are listed:\n%.3000s", n, text)
+	}
+	if _, err := s.try(pending, string(text)); err != nil {
+		t.Error(err)
+	}
+}
+
+// What cannot be verified can only be called lost.
+func TestTemplateBroken(t *testing.T) {
+	s := newService(t)
+	s.register(1, "lark", "", "08:00:00")
+	s.verify("09:00:00", "")
+	s.exec("DELETE FROM registrations")
+	pending := s.take("12:00:00")
+	text, err := pending.Template(nil)
+	if err != nil || !strings.Contains(string(text), "#   verification "+day+": registration number 1 is gone\n") || strings.Contains(string(text), "registrations:") {
+		t.Fatalf("%v\n%s", err, text)
+	}
+	if _, err := s.try(pending, string(text)); err == nil || !strings.Contains(err.Error(), "lost: the store is not as it was verified") {
+		t.Errorf("not said: %v", err)
+	}
+	answers := strings.NewReplacer(`lost: ""`, "lost: a disk", "what_changed: unchanged", "what_changed: A loss.", "read: unchanged", "read: None.").Replace(string(text))
+	if d, err := s.try(pending, answers); err != nil || d.Verification.Lost != "a disk" {
+		t.Errorf("said: %v", err)
+	}
+}
+
+// edits are what somebody does with a draft, one after the other.
+func (s *service) edit(draft string, pending *Pending, edits ...func(string) string) (shown []string, d *Decided, err error) {
+	s.t.Helper()
+	template, err := pending.Template(nil)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	d, err = Edit(draft, template, func() error {
+		text, err := os.ReadFile(draft)
+		if shown = append(shown, string(text)); err != nil || len(shown) > len(edits) {
+			s.t.Fatalf("opened %d times: %v\n%s", len(shown), err, text)
+		}
+		if info, _ := os.Stat(draft); info.Mode().Perm() != 0o600 {
+			s.t.Errorf("others may read it: %v", info.Mode())
+		}
+		next := edits[len(shown)-1](string(text))
+		if next == crash {
+			return errors.New("signal: killed")
+		}
+		return os.WriteFile(draft, []byte(next), 0o600)
+	}, func(a *Answers) (*Decided, error) { return pending.Decide(a, nil, "2099-12-31") })
+	return shown, d, err
+}
+
+const crash = "crash"
+
+func change(old, new string) func(string) string {
+	return func(text string) string { return strings.Replace(text, old, new, 1) }
+}
+
+func same(text string) string { return text }
+
+// Faults come back as comments at their lines, as often as there are some. What was answered stays.
+func TestEdit(t *testing.T) {
+	s := newService(t)
+	s.register(1, "lark", "", "10:00:00")
+	s.register(2, "wren", "", "10:00:01")
+	pending, draft := s.take("12:00:00"), filepath.Join(t.TempDir(), "draft")
+	lark, wren := `- {decision: leave, reason: "", agent: "`+id(1)+`"}`, `- {decision: leave, reason: "", agent: "`+id(2)+`"}`
+	shown, d, err := s.edit(draft, pending,
+		change(lark, `- {decision: vouch, reason: "", agent: "`+id(1)+`"}`),
+		func(text string) string {
+			return strings.NewReplacer(`vouch, reason: ""`, "vouch, reason: known", wren, "- {decision: own, agent_name: nobody}", "shipped: 0", "shipped: [").Replace(text)
+		},
+		change("shipped: [", "shipped: -1"),
+		func(text string) string {
+			return strings.NewReplacer("shipped: -1", "shipped: 0", "agent_name: nobody", "agent_name: wren", "honest_read: >-\n", "honest_read: >-\n    One came.\n").Replace(text)
+		},
+	)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, want := range []string{
+		"",
+		"  #!! a vouch needs a reason\n  - {decision: vouch, ",
+		"", // YAML, below
+		"  #!! agent_name nobody matches no new registration (earlier: true is about those that were verified before)\n  - {decision: own, agent_name: nobody}\n",
+	} {
+		if !strings.Contains(shown[i], want) || strings.Contains(shown[0], mark) {
+			t.Errorf("opening %d does not show %q:\n%s", i+1, want, shown[i])
+		}
+	}
+	if !strings.Contains(shown[3], "  #!! it is not a number from 0 on\n  suggestions.shipped: -1\n") || strings.Count(shown[3], mark) != 3 {
+		t.Errorf("opening 4:\n%s", shown[3])
+	}
+	if strings.Count(shown[2], mark) < 1 || !strings.Contains(shown[2], "vouch, reason: known") {
+		t.Errorf("YAML that is at fault:\n%s", shown[2])
+	}
+	if list := d.Verification.Decisions; len(list) != 2 || list[0].Decision != "vouch" || list[1].Decision != "own" || !strings.Contains(string(d.Board.Text), "One came.") {
+		t.Errorf("decided: %+v", list)
+	}
+	if text, _ := os.ReadFile(draft); strings.Contains(string(text), mark) || !strings.Contains(string(text), "One came.") {
+		t.Errorf("kept until it is written:\n%s", text)
+	}
+}
+
+// Who leaves finds the answers again, and who empties the file drops them.
+func TestEditLeft(t *testing.T) {
+	s := newService(t)
+	s.register(1, "lark", "", "10:00:00")
+	pending, draft := s.take("12:00:00"), filepath.Join(t.TempDir(), "draft")
+	wrong := change(`- {decision: leave`, `- {decision: vouch`)
+	if shown, d, err := s.edit(draft, pending, wrong, same); d != nil || err == nil || !strings.Contains(err.Error(), "a vouch needs a reason") ||
+		!strings.Contains(err.Error(), "nothing was changed") || len(shown) != 2 {
+		t.Errorf("left with a fault: %v", err)
+	}
+	if through, err := Begun(draft); err != nil || through != pending.Through {
+		t.Errorf("begun: %q, %v", through, err)
+	}
+	if _, _, err := s.edit(draft, pending, func(string) string { return crash }); err == nil || !strings.Contains(err.Error(), "kept in "+draft) {
+		t.Errorf("an editor that fails: %v", err)
+	}
+	shown, d, err := s.edit(draft, pending, change(`vouch, reason: ""`, "vouch, reason: known"))
+	if err != nil || d == nil || !strings.Contains(shown[0], "vouch, reason") {
+		t.Errorf("opened again: %v\n%s", err, shown)
+	}
+	_, d, err = s.edit(draft, pending, func(string) string { return "# nothing\n\n" })
+	if through, _ := Begun(draft); d != nil || err != nil || through != "" {
+		t.Errorf("emptied: %v, %q", err, through)
+	}
+	if _, err := os.Stat(draft); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("it stays: %v", err)
+	}
+	list := []string{}
+	for _, entry := range must(os.ReadDir(filepath.Dir(draft))) {
+		list = append(list, entry.Name())
+	}
+	if len(slices.DeleteFunc(list, func(name string) bool { return name == "draft" })) > 0 {
+		t.Errorf("left: %q", list)
+	}
+}
+
+func must[T any](value T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return value
+}
+
+// FuzzTemplate holds that no name becomes an answer, and that faults go out of a file as they came in.
+func FuzzTemplate(f *testing.F) {
+	for _, name := range hostile {
+		f.Add(name)
+	}
+	f.Fuzz(func(t *testing.T, name string) {
+		s := &sheet{}
+		s.line("registrations:")
+		s.note("  ", "%s, and quoted: %q", name, name)
+		s.line(`  - {decision: leave, record_id: "1"}`)
+		a, err := ParseAnswers(s.Bytes())
+		if err != nil || len(a.Registrations) != 1 || a.Registrations[0].RecordID != "1" || a.Through != "" || a.Lost != "" {
+			t.Fatalf("%+v, %v\n%s", a, err, s.Bytes())
+		}
+		text := s.Bytes()
+		if again := unmarked(withFaults(text, errors.New(name))); !bytes.Equal(again, text) {
+			t.Fatalf("%q became %q", text, again)
+		}
+	})
+}

@@ -1,0 +1,50 @@
+package verification
+
+import (
+	"fmt"
+	"strings"
+
+	"anteroom/edge/store/records"
+)
+
+// Summary shows what a verification says, and what readers will see.
+func (p *Pending) Summary(d *Decided) string {
+	var b strings.Builder
+	say := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
+	say("Verification %s, of everything recorded through %s:\n", p.Name, p.Through)
+	for _, decision := range d.Verification.Decisions {
+		what := decision.Decision
+		if decision.Corrects != "" {
+			what += ", otherwise than in " + decision.Corrects
+		}
+		if decision.Reason != "" {
+			what += ": " + decision.Reason
+		}
+		say("  %s: %s", plural(strings.Count(decision.Records, "\n"), decision.Kind), what)
+	}
+	if len(d.Verification.Decisions) > 0 {
+		say("")
+	}
+	const row = "%-59s %5v %5v  %s" // within 80 columns
+	say(row, "number", "was", "is", "from")
+	for _, c := range d.Board.Changes {
+		say(row, c.Path, c.Was, c.Is, map[bool]string{true: "entered", false: "counted"}[c.Manual])
+	}
+	say("")
+	for i, kind := range records.Kinds {
+		say("%s: %d in the store, %d new since the last verification", kind.Table, p.Coverage[i].Total, p.New(i))
+	}
+	if d.Log != nil {
+		say("log: %d entries, %d of them new", d.Log.Log.Size(), d.Log.Added)
+	}
+	for _, c := range d.Site.Current().Corrections {
+		say("\nReaders will see of %s: was %d; %s", c.Number, c.Was, c.Reason)
+	}
+	if d.Board.Stays != "" {
+		say("\nStays beside the new numbers, %s: %s", HonestRead, d.Board.Stays)
+	}
+	for _, odd := range p.Odd {
+		say("\nOdd: %s", odd)
+	}
+	return b.String()
+}

@@ -1,0 +1,107 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"time"
+
+	"anteroom/cmd/anteroom/internal/cli"
+	"anteroom/cmd/anteroom/internal/cloudflare"
+	"anteroom/cmd/anteroom/internal/verification"
+	"anteroom/edge/store/records"
+	"anteroom/edge/turn"
+	"anteroom/generator/site"
+
+	"golang.org/x/mod/sumdb/note"
+)
+
+// parseThrough reads a time in UTC. It is zero if text is "".
+func parseThrough(text string) (time.Time, error) {
+	if text == "" {
+		return time.Time{}, nil
+	}
+	through, err := time.Parse("2006-01-02T15:04:05Z", text)
+	if err != nil {
+		return time.Time{}, fmt.Errorf("%q is not a time such as 2026-11-22T12:00:00Z", text)
+	}
+	return through, nil
+}
+
+// signer reads the key that signs the next stage of the log, nil if the site has no log.
+func (o *verifyOptions) signer(t *cli.Terminal, s *site.Site) (note.Signer, error) {
+	key, err := o.key.Signer(t, s.Service.Log.Keys, filepath.Join(o.content, serviceFile))
+	if err != nil || key == nil {
+		return nil, err
+	}
+	// What a key has signed is out already: another tree would be a fork.
+	if err := keepLog(filepath.Join(filepath.Dir(o.content), publicFolder), s.Log); err != nil {
+		return nil, fmt.Errorf("verify: nothing was signed: %w", err)
+	}
+	return key, nil
+}
+
+// read reads the file of --answers; nil if there is none. It sets through to the time of these answers, or of
+// those that an editor has left.
+func (o *verifyOptions) read(t *cli.Terminal) (answers *verification.Answers, err error) {
+	through, of := "", "the answers go"
+	switch {
+	case o.answers != "":
+		text, err := cli.ReadFile(t.In, o.answers, verification.MaxAnswers)
+		if err == nil {
+			answers, err = verification.ParseAnswers(text)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("read answers: %w", err)
+		}
+		through = answers.Through
+	case !o.template && !t.Interactive:
+		return nil, errors.New("verify: there is no terminal for an editor (--template prints what is to be decided, --answers FILE --yes decides)")
+	case !o.template:
+		of = verification.Draft(o.content) + " goes"
+		if through, err = verification.Begun(verification.Draft(o.content)); err != nil {
+			return nil, err
+		}
+	}
+	if _, err := parseThrough(through); err != nil {
+		return nil, fmt.Errorf("read answers: through %w", err)
+	}
+	if o.through != "" && through != "" && o.through != through {
+		return nil, fmt.Errorf("--through is %s, and %s through %s", o.through, of, through)
+	}
+	if through != "" {
+		o.through = through
+	} else if answers != nil {
+		answers.Through = o.through
+	}
+	return answers, nil
+}
+
+// clockAhead is how far this machine's clock may be ahead of the store's.
+const clockAhead = time.Minute
+
+// checkRemote refuses the deployed store of another service, and a clock that is ahead of the store's: what
+// is recorded from now on would say that it is of a time which the verification covers.
+func checkRemote(ctx context.Context, t *cli.Terminal, r records.Reader, s *site.Site, content string, now time.Time) error {
+	deployed, is := r.(*cloudflare.Store)
+	if !is {
+		return nil
+	}
+	switch host := deployed.Host(); {
+	case host != "" && host != s.Service.CanonicalHost:
+		return fmt.Errorf("verify: %s belongs to %s, but %s is for %s (choose another environment with --remote)",
+			deployed.Name(), host, content, s.Service.CanonicalHost)
+	case host == "" && (len(s.Verifications) == 0 || s.Verifications[len(s.Verifications)-1].Store == ""):
+		t.Warnf("cannot tell whether %s belongs to %s (check it, or set a route with custom_domain = true)", deployed.Name(), s.Service.CanonicalHost)
+	}
+	rows, err := r.Read(ctx, turn.Statement{SQL: "SELECT unixepoch()"})
+	if err != nil {
+		return fmt.Errorf("read the clock of %s: %w", r.Name(), err)
+	}
+	second, _ := rows[0][0][0].(int64)
+	if ahead := now.Sub(time.Unix(second, 0)); ahead > clockAhead {
+		return fmt.Errorf("verify: this machine's clock is %s ahead of that of %s (set it)", ahead.Round(time.Second), r.Name())
+	}
+	return nil
+}

@@ -1,0 +1,39 @@
+package site
+
+// With is the site with one hand verification more, of this name, whose two files are not in the folder yet.
+// They are checked as Load would check them. The log is that of the site. The error is Faults.
+func (s *Site) With(name string, verification, board []byte) (*Site, error) {
+	next := *s
+	var faults Faults
+	add := func(folder string, src []byte, target any) *document {
+		d := &document{file: folder + name + ".yaml", places: map[string]place{}, faults: &faults}
+		next.documents = append(next.documents[:len(next.documents):len(next.documents)], d)
+		if faults = append(faults, findSecrets(d.file, src)...); len(faults) == 0 {
+			d.decode(src, target)
+		}
+		return d
+	}
+	v, b := Verification{File: name, SHA256: sumOf(verification)}, Scoreboard{File: name}
+	of, shown := add("verifications/", verification, &v), add("scoreboard/", board, &b)
+	if of.decoded && shown.decoded {
+		var last *Scoreboard
+		if n := len(s.Scoreboards); n > 0 {
+			last = &s.Scoreboards[n-1]
+		}
+		var previous *Verification
+		if n := len(s.Verifications); n > 0 {
+			previous = &s.Verifications[n-1]
+		}
+		ledger := s.Ledger()
+		checkScoreboard(shown, &b, last)
+		checkVerification(of, &v, previous, ledger)
+		checkCounts(shown, &b, &v, ledger)
+		checkPlaceholders(shown)
+	}
+	if err := faults.err(); err != nil {
+		return nil, err
+	}
+	next.Verifications = append(next.Verifications[:len(next.Verifications):len(next.Verifications)], v)
+	next.Scoreboards = append(next.Scoreboards[:len(next.Scoreboards):len(next.Scoreboards)], b)
+	return &next, nil
+}
