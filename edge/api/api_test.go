@@ -293,8 +293,10 @@ func TestReadsDependOnTheSecond(t *testing.T) {
 
 func TestHead(t *testing.T) {
 	h := edgetest.NewFake(t)
-	for _, target := range []string{"/api/presence", "/api/quest", "/api/roster", "/api/aup", "/api/org", "/api/waitlist", "/api/receipt", "/api/suggest", "/api/business-days", "/api/business-days?op=holidays&calendar=de&year=2026",
-		"/api/business-days?op=%zz", "/api/business-days?op=is&op=next", "/api/presence?a=%zz", "/api/roster?a=1&a=2", "/api/selftest?suite=x", "/api/x"} {
+	for _, target := range []string{
+		"/api/presence", "/api/quest", "/api/roster", "/api/aup", "/api/org", "/api/waitlist", "/api/receipt", "/api/suggest", "/api/business-days", "/api/business-days?op=holidays&calendar=de&year=2026",
+		"/api/business-days?op=%zz", "/api/business-days?op=is&op=next", "/api/presence?a=%zz", "/api/roster?a=1&a=2", "/api/selftest?suite=x", "/api/x",
+	} {
 		got, head := h.Do("GET", target, ""), h.Do("HEAD", target, "")
 		if head.Status != got.Status || len(head.Body) != 0 {
 			t.Errorf("HEAD %s: status %d with %d bytes", target, head.Status, len(head.Body))

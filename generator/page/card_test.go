@@ -42,12 +42,3 @@ func TestCard(t *testing.T) {
 	}
 	draw(strings.Repeat("W", 200), strings.Repeat(long, 10)) // nothing is written outside
 }
-
-// BenchmarkCard draws a card.
-func BenchmarkCard(b *testing.B) {
-	for b.Loop() {
-		if _, err := page.Card("Anteroom", strings.Repeat("A pre-launch network and labor market. ", 3), "www.anteroom.example"); err != nil {
-			b.Fatal(err)
-		}
-	}
-}

@@ -156,19 +156,6 @@ func TestFaultsOfAListAreCut(t *testing.T) {
 	}
 }
 
-func BenchmarkLoad(b *testing.B) {
-	fsys := base(b)
-	delete(fsys, "jobs.yaml")
-	fsys["jobs.json"] = &fstest.MapFile{Data: jobsJSON(100_000)}
-	fsys["auditors.json"] = &fstest.MapFile{Data: auditorsJSON(100_000)}
-	b.ReportAllocs()
-	for b.Loop() {
-		if _, err := Load(fsys); err != nil {
-			b.Fatal(err)
-		}
-	}
-}
-
 // The newest entries come first, those of one date in publishing order, and no more than asked for.
 func TestNewest(t *testing.T) {
 	entry := func(name, at string) string {

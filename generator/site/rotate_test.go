@@ -51,8 +51,10 @@ func TestRotateKey(t *testing.T) {
 		"nothing published":  {noKeys, begun},
 		"no value":           {"receipt_keys:\n    # above\n    current:\n\n    retired: [ ]  # none\n", begun},
 		"a first is retired": {"receipt_keys:\n  current: " + secondKey + "\n  current_from: 2026-01-31\n  retired: []\n", retired(second + "      current_from: \"2026-01-31\"\n      retired_on: \"2026-11-20\"\n")},
-		"a second is retired": {"receipt_keys:\n  retired:\n  - {public_key: " + thirdKey + ", retired_on: 2026-01-31}\n  current: '" + secondKey + "'\n",
-			retired(third + second + "      retired_on: \"2026-11-20\"\n")},
+		"a second is retired": {
+			"receipt_keys:\n  retired:\n  - {public_key: " + thirdKey + ", retired_on: 2026-01-31}\n  current: '" + secondKey + "'\n",
+			retired(third + second + "      retired_on: \"2026-11-20\"\n"),
+		},
 		"braces":            {"receipt_keys: {current: \"\", retired: []}\n", begun},
 		"the same key":      {current(firstKey), ""},
 		"a retired key":     {"receipt_keys:\n  current: " + secondKey + "\n  retired:\n    - public_key: " + firstKey + "\n      retired_on: 2026-01-31\n", ""},

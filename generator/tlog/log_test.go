@@ -77,8 +77,10 @@ func TestFaults(t *testing.T) {
 		"an entry changed":  {func(s *stage) { replaceIn(s, `"entry":"`+s.hash(0)[:1], `"entry":"`+other1(s.hash(0)[:1])) }, "0: it signs another tree: an entry up to here was changed since\n"},
 		"a board changed":   {replaced(`"board_sha256":"`, `"board_sha256":"0`), "0: it signs another tree"},
 		"a correction gone": {replaced(`{"kind":"correction","index":0,"to":"own"}`+"\n", ""), "4: it says"},
-		"an entry that counts for nothing": {replaced(`{"kind":"vouched"`, `{"kind":"correction","index":0,"to":"none"}`+"\n"+`{"kind":"correction","index":0,"to":"own"}`+"\n"+`{"kind":"vouched"`),
-			"0: it signs a tree of 7 entries, and there are 9\n"},
+		"an entry that counts for nothing": {
+			replaced(`{"kind":"vouched"`, `{"kind":"correction","index":0,"to":"none"}`+"\n"+`{"kind":"correction","index":0,"to":"own"}`+"\n"+`{"kind":"vouched"`),
+			"0: it signs a tree of 7 entries, and there are 9\n",
+		},
 
 		"no checkpoint":                 {func(s *stage) { s.checkpoint = nil }, "0: open checkpoint: malformed note\n"},
 		"a checkpoint that is too long": {func(s *stage) { s.checkpoint = bytes.Repeat([]byte("x"), 1<<17) }, "0: open checkpoint: it has more than 65536 bytes\n"},

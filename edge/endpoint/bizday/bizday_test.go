@@ -10,7 +10,6 @@ import (
 
 	"anteroom/edge/edgetest"
 	"anteroom/edge/endpoint/bizday"
-	"anteroom/edge/turn"
 )
 
 const path = "/api/business-days"
@@ -277,24 +276,3 @@ var members = func() (names []string) {
 	}
 	return names
 }()
-
-// BenchmarkTurn measures whole turns, with reading the request and writing the answer.
-func BenchmarkTurn(b *testing.B) {
-	h := edgetest.NewFake(b)
-	for _, c := range []struct{ name, query string }{
-		{"add 10", "op=add&calendar=us-nyse&start=2026-06-23&days=10"},
-		{"count 50 years", "op=count&calendar=us-nyse&start=2000-01-01&end=2050-12-31"},
-		{"holidays of a year", "op=holidays&calendar=us-nyse&year=2026"},
-		{"holidays of all", "op=holidays&calendar=us-federal,us-nyse,ca-federal,br-anbima,gb-eng,eu-target,de,fr,it,jp-bank,nz&start=2000-01-01&end=2050-12-31"},
-	} {
-		b.Run(c.name, func(b *testing.B) {
-			b.ReportAllocs()
-			for b.Loop() {
-				t := &turn.Turn{Request: turn.Request{Method: "GET", Target: path + "?" + c.query, Host: "www.example.org"}, Now: edgetest.Now}
-				if r := h.Edge.Handle(t).Response; r.Status != 200 {
-					b.Fatalf("%s", r.Body)
-				}
-			}
-		})
-	}
-}

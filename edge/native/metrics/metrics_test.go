@@ -193,11 +193,3 @@ func TestServe(t *testing.T) {
 		t.Error("it still answers")
 	}
 }
-
-func BenchmarkRequest(b *testing.B) {
-	m := New("", "")
-	b.ReportAllocs()
-	for b.Loop() {
-		m.Request(m.Route("/api/waitlist"), "POST", 200, time.Millisecond)
-	}
-}

@@ -102,15 +102,3 @@ func TestCount(t *testing.T) {
 		t.Error("a closed database was counted")
 	}
 }
-
-// BenchmarkCount measures Count of a hundred thousand registrations of a thousand names.
-func BenchmarkCount(b *testing.B) {
-	s := openStore(b, filepath.Join(b.TempDir(), sqlite.FileName))
-	exec(b, s, "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 100000) INSERT INTO registrations "+
-		"SELECT i, hex(randomblob(16)), "+instant("1790000000 + 7 * i")+", 'agent ' || (i * 7919 % 1000), NULL, '' FROM n")
-	for b.Loop() {
-		if _, err := Count(b.Context(), s, "", 20); err != nil {
-			b.Fatal(err)
-		}
-	}
-}

@@ -54,8 +54,13 @@ func TestReadAndWrite(t *testing.T) {
 		t.Errorf("no parameters are sent as %s", last)
 	}
 	for _, statement := range []turn.Statement{
-		{SQL: "DELETE FROM things"}, {SQL: "SELECT 1; DROP TABLE things"}, {SQL: "WITH x AS (SELECT 1) INSERT INTO things SELECT 1, 2"},
-		{SQL: "SELECT ?", Args: []any{1.5}}, {SQL: "SELECT ?", Args: []any{"\xff"}}, {SQL: "SELECT ?", Args: []any{int64(maxInteger + 1)}}, {SQL: "SELECT ?"},
+		{SQL: "DELETE FROM things"},
+		{SQL: "SELECT 1; DROP TABLE things"},
+		{SQL: "WITH x AS (SELECT 1) INSERT INTO things SELECT 1, 2"},
+		{SQL: "SELECT ?", Args: []any{1.5}},
+		{SQL: "SELECT ?", Args: []any{"\xff"}},
+		{SQL: "SELECT ?", Args: []any{int64(maxInteger + 1)}},
+		{SQL: "SELECT ?"},
 	} {
 		if _, err := s.Read(t.Context(), statement); err == nil {
 			t.Errorf("%v is read", statement)

@@ -87,8 +87,10 @@ func (d *Deployment) Compare(ctx context.Context) error {
 	}
 	found := continuity.Check(published, next)
 	if key := d.Output.Snapshot.CurrentKey; key != "" && d.Key == "" && !slices.Contains(published.Keys, key) {
-		found = append(found, continuity.Regression{Kind: continuity.Key, Hint: "give its secret half with --key-file",
-			What: "the content publishes the receipt key " + key + ", which the live service does not have"})
+		found = append(found, continuity.Regression{
+			Kind: continuity.Key, Hint: "give its secret half with --key-file",
+			What: "the content publishes the receipt key " + key + ", which the live service does not have",
+		})
 	}
 	var refused []error
 	for _, r := range found {

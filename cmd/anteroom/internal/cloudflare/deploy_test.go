@@ -292,8 +292,12 @@ func TestDryRun(t *testing.T) {
 // A wrangler that is missing or too old is fetched, or the error says how to get one.
 func TestFindWrangler(t *testing.T) {
 	for _, c := range []struct{ tools, version, want string }{
-		{"wrangler npx", "4.164.0", "wrangler"}, {"wrangler npx", "4.200.1", "wrangler"}, {"wrangler npx", "5.0.0", "npx"},
-		{"wrangler npx", "4.99.9", "npx"}, {"wrangler npx", "nothing", "npx"}, {"npx", "", "npx"},
+		{"wrangler npx", "4.164.0", "wrangler"},
+		{"wrangler npx", "4.200.1", "wrangler"},
+		{"wrangler npx", "5.0.0", "npx"},
+		{"wrangler npx", "4.99.9", "npx"},
+		{"wrangler npx", "nothing", "npx"},
+		{"npx", "", "npx"},
 		{"wrangler", "4.99.9", "find wrangler 4.164.0: the wrangler in PATH is 4.99.9, and there is no npx to fetch it (install Node.js 22 or later, then run npm install --global wrangler@4.164.0)"},
 		{"", "", "there is no wrangler in PATH, and there is no npx"},
 	} {

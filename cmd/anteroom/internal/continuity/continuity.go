@@ -161,8 +161,10 @@ func checkLog(published, next *Facts, add func(path, hint, format string, args .
 		case have.Size < c.Size:
 			add(p, hintLog, "%s is of %d entries, and the next log has %d: it lacks what was published", p, c.Size, have.Size)
 		case have.Root != c.Root || have.Size != c.Size:
-			fork := tlog.Fork{Origin: c.Origin, Notes: []string{string(own), string(text)},
-				What: fmt.Sprintf("its key has signed another tree of %d entries than that of the content", c.Size)}
+			fork := tlog.Fork{
+				Origin: c.Origin, Notes: []string{string(own), string(text)},
+				What: fmt.Sprintf("its key has signed another tree of %d entries than that of the content", c.Size),
+			}
 			add(p, hintLog, "%s: %s", p, fork.Error())
 		}
 	}
@@ -228,8 +230,10 @@ func (f *Facts) AddManifest(text []byte) error {
 func FromFolder(public, snapshotFile string) (Facts, error) {
 	folder := os.DirFS(public)
 	var files []assets.File
-	for _, pattern := range []string{manifestPath, tlog.KeysPath, tlog.Folder + "/checkpoint", tlog.Folder + "/*/checkpoint",
-		tlog.Folder + "/checkpoints/*", tlog.Folder + "/*/checkpoints/*", "/scoreboard/*.json"} {
+	for _, pattern := range []string{
+		manifestPath, tlog.KeysPath, tlog.Folder + "/checkpoint", tlog.Folder + "/*/checkpoint",
+		tlog.Folder + "/checkpoints/*", tlog.Folder + "/*/checkpoints/*", "/scoreboard/*.json",
+	} {
 		names, err := fs.Glob(folder, pattern[1:])
 		if err != nil {
 			return Facts{}, err

@@ -275,8 +275,16 @@ func FuzzEdit(f *testing.F) {
 // A path that is missing, and a text in several lines, are not edited.
 func TestEditRefuses(t *testing.T) {
 	for _, c := range []edit{
-		{"c", "a: b\n"}, {"a.c", "a: b\n"}, {"a.1", "a: [b]\n"}, {"a.-1", "a: [b]\n"}, {"a", "b: a\n"},
-		{"a", "a: >-\n  b\n"}, {"a", "a: 'b'\n"}, {"a", "a:\n  b: c\n"}, {"a", "a: b\n   c\n"}, {"a", "{"},
+		{"c", "a: b\n"},
+		{"a.c", "a: b\n"},
+		{"a.1", "a: [b]\n"},
+		{"a.-1", "a: [b]\n"},
+		{"a", "b: a\n"},
+		{"a", "a: >-\n  b\n"},
+		{"a", "a: 'b'\n"},
+		{"a", "a:\n  b: c\n"},
+		{"a", "a: b\n   c\n"},
+		{"a", "{"},
 	} {
 		if text, err := (edit{c.path, "new"}).apply([]byte(c.value)); err == nil {
 			t.Errorf("%q at %s becomes %q", c.value, c.path, text)
