@@ -179,17 +179,23 @@ func (m *Metrics) Content(version string) {
 	m.content.WithLabelValues(version).Set(1)
 }
 
-// Read says that the content was read without a fault at the start.
-func (m *Metrics) Read() { m.lastReload.SetToCurrentTime() }
-
-// Reload counts a reload of the content; err is why it failed.
-func (m *Metrics) Reload(err error) {
-	if err != nil {
-		m.reloads.Inc()
-		return
+// Read says that the content was read without a fault at the start. It does nothing for nil.
+func (m *Metrics) Read() {
+	if m != nil {
+		m.lastReload.SetToCurrentTime()
 	}
-	m.reloaded.Inc()
-	m.lastReload.SetToCurrentTime()
+}
+
+// Reload counts a reload of the content; err is why it failed. It does nothing for nil.
+func (m *Metrics) Reload(err error) {
+	switch {
+	case m == nil:
+	case err != nil:
+		m.reloads.Inc()
+	default:
+		m.reloaded.Inc()
+		m.lastReload.SetToCurrentTime()
+	}
 }
 
 // Outbox says how the messages in the outbox are counted. count is called by a scrape, at most once
