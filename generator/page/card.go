@@ -2,10 +2,13 @@ package page
 
 import (
 	"bytes"
+	"compress/zlib"
+	"encoding/binary"
 	"fmt"
+	"hash/crc32"
 	"image"
 	"image/color"
-	"image/png"
+	"slices"
 	"strings"
 
 	"golang.org/x/image/font"
@@ -80,12 +83,50 @@ func Card(name, summary, host string) ([]byte, error) {
 	if _, err = c.write(regular, hostSize, blue, CardHeight-cardMargin, host, 1); err != nil {
 		return nil, err
 	}
-	var b bytes.Buffer
-	encoder := png.Encoder{CompressionLevel: png.BestSpeed}
-	if err := encoder.Encode(&b, c.Paletted); err != nil {
+	picture, err := c.png()
+	if err != nil {
 		return nil, fmt.Errorf("draw the card: %w", err)
 	}
-	return b.Bytes(), nil
+	return picture, nil
+}
+
+// png is the card as a PNG of two pixels in a byte. Package png would ask for each pixel by itself,
+// which takes a tenth of the time of all documents.
+func (c *card) png() ([]byte, error) {
+	b := bytes.NewBufferString("\x89PNG\r\n\x1a\n")
+	chunk := func(kind string, data []byte) {
+		text := append([]byte(kind), data...)
+		b.Write(binary.BigEndian.AppendUint32(nil, uint32(len(data))))
+		b.Write(binary.BigEndian.AppendUint32(text, crc32.ChecksumIEEE(text)))
+	}
+	header := binary.BigEndian.AppendUint32(binary.BigEndian.AppendUint32(nil, CardWidth), CardHeight)
+	chunk("IHDR", append(header, 4, 3, 0, 0, 0)) // four bits for each pixel, which is a place in the palette
+	var palette []byte
+	for _, shade := range c.Palette {
+		of := shade.(color.RGBA)
+		palette = append(palette, of.R, of.G, of.B)
+	}
+	chunk("PLTE", palette)
+	rows := make([]byte, 0, CardHeight*(1+CardWidth/2))
+	for y := range CardHeight {
+		rows = append(rows, 0) // no filter
+		for row := c.Pix[y*c.Stride:][:CardWidth]; len(row) > 0; row = row[2:] {
+			rows = append(rows, row[0]<<4|row[1])
+		}
+	}
+	var packed bytes.Buffer
+	w, err := zlib.NewWriterLevel(&packed, zlib.BestSpeed)
+	if err == nil {
+		_, err = w.Write(rows)
+	}
+	if err == nil {
+		err = w.Close()
+	}
+	for part := range slices.Chunk(packed.Bytes(), 1<<15) {
+		chunk("IDAT", part)
+	}
+	chunk("IEND", nil)
+	return b.Bytes(), err
 }
 
 // cardPalette is the paper, and then the shades of each ink.

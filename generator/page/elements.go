@@ -118,16 +118,16 @@ func Dated(text string) templ.Component {
 
 // eachDate tells the words and the dates of a text, in turn.
 func eachDate(text string, words, date func(string)) {
-	for {
+	for strings.Contains(text, "-") {
 		at, length := findDate(text)
 		if length == 0 {
-			words(text)
-			return
+			break
 		}
 		words(text[:at])
 		date(text[at : at+length])
 		text = text[at+length:]
 	}
+	words(text)
 }
 
 // findDate finds the first date, or time in UTC, in a text. The length is 0 where there is none.

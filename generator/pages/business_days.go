@@ -3,16 +3,13 @@ package pages
 import (
 	"encoding/json"
 	"fmt"
-	"net/http"
-	"net/url"
 	"slices"
 	"strconv"
 	"strings"
 
+	"anteroom/edge/api"
 	"anteroom/edge/endpoint/bizday"
 	"anteroom/edge/input"
-	"anteroom/edge/jsondoc"
-	"anteroom/edge/turn"
 	"anteroom/generator/page"
 )
 
@@ -80,9 +77,10 @@ func (g *family) businessDaysCall() section {
 		Result  string           `json:"result"`
 		Skipped []bizday.Holiday `json:"holidays_skipped"`
 	}
-	g.rehearse(bizday.Compute, bizday.Example, &answer)
+	route, op := g.Operation("computeBusinessDays")
+	g.exampleAnswer(op, &answer)
 	var b strings.Builder
-	fmt.Fprintf(&b, "```sh\ncurl -s '%s?%s'\n```\n\n", g.URL(g.Route("business-days").Path), g.exampleQuery(bizday.Example))
+	fmt.Fprintf(&b, "```sh\n%s\n```\n\n", g.GetCommand(route, op))
 	fmt.Fprintf(&b, "`result` is `%s`. `holidays_skipped` says which closed weekdays it passed over:\n\n", answer.Result)
 	row := beginTable(&b, "Date", "Holiday", "Calendar")
 	for _, h := range answer.Skipped {
@@ -91,37 +89,11 @@ func (g *family) businessDaysCall() section {
 	return section{markdown: b.String()}
 }
 
-// rehearse reads what an endpoint answers to a body, of a dry run where it writes.
-func (g *family) rehearse(handle func(*turn.Turn, *input.Input) *turn.Response, body string, answer any) {
-	current := &turn.Turn{Request: turn.Request{Host: g.Site.Service.CanonicalHost}}
-	current.Begin(g.Snapshot)
-	in := input.ParseBody([]byte(body))
-	in.DryRun = true
-	response := handle(current, in)
-	if err := json.Unmarshal(response.Body, answer); err != nil || response.Status != http.StatusOK {
-		g.Fail("an endpoint does not answer its own example %s: %d %s", body, response.Status, response.Body)
+// exampleAnswer reads what an operation answers to its example.
+func (g *family) exampleAnswer(op *api.Operation, answer any) {
+	if err := json.Unmarshal(g.Example(op).Answer, answer); err != nil {
+		g.Fail("the example of %s: %w", op.ID, err)
 	}
-}
-
-// exampleQuery is an example body as a query. An array is joined with commas, which a query may
-// hold as they are.
-func (g *family) exampleQuery(body string) string {
-	example, err := jsondoc.Parse([]byte(body))
-	if err != nil {
-		g.Fail("example %s: %w", body, err)
-	}
-	var parts []string
-	for _, m := range example.Members {
-		value := m.Value.Text
-		for i, item := range m.Value.Items {
-			if i > 0 {
-				value += ","
-			}
-			value += item.Text
-		}
-		parts = append(parts, m.Name+"="+strings.ReplaceAll(url.QueryEscape(value), "%2C", ","))
-	}
-	return strings.Join(parts, "&")
 }
 
 // businessDaysCalendars describes every calendar.

@@ -17,6 +17,9 @@ func beginTable(b *strings.Builder, heads ...string) func(cells ...string) {
 // code in backquotes.
 func markdownText(s string) string {
 	s = strings.Join(strings.Fields(s), " ")
+	if !strings.ContainsAny(s, "`\\*[]<|~#&_") {
+		return s
+	}
 	parts := strings.Split(s, "`")
 	for i := range parts {
 		if i%2 == 0 || i == len(parts)-1 {

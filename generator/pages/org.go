@@ -35,9 +35,8 @@ func (g *family) orgRulesTable() section {
 // orgDraft is a charter made of the examples of its fields, with the hash that the endpoint gives
 // it. It is shown in tables alone, so that nobody files it as it is.
 func (g *family) orgDraft() section {
-	route := g.Route("org")
 	var draft org.Answer
-	g.rehearse(org.File, string(answers.ExampleBody(answers.WriteOperation(route))), &draft)
+	g.exampleAnswer(answers.WriteOperation(g.Route("org")), &draft)
 	var b strings.Builder
 	row := beginTable(&b, "Position", "Seat")
 	for _, seat := range draft.Charter.Roster {
