@@ -49,7 +49,7 @@ type Output struct {
 }
 
 // Generate makes all documents and the snapshot from a loaded site and the route table. The error
-// is site.Faults where the words of the content do not fit the route table, or where they link to
+// is site.Errors where the words of the content do not fit the route table, or where they link to
 // something that is not published.
 func Generate(s *site.Site, routes []*api.Route) (*Output, error) {
 	output, err := generate(s, routes)

@@ -188,7 +188,7 @@ func loadContentOf(folder string, now time.Time) (*site.Site, error) {
 
 // contentFaults adds the name of the content folder to an error that lists faults of the content.
 func contentFaults(folder string, err error) error {
-	if faults := site.Faults(nil); errors.As(err, &faults) {
+	if faults := site.Errors(nil); errors.As(err, &faults) {
 		return cli.Content(folder, faults)
 	}
 	return err

@@ -391,9 +391,9 @@ const Consent = "supplying one needs the owner's consent"
 // operation and every input field has words of its own, and nothing else has. A member of an
 // array's elements is named roster.position. A field whose query form has parameter names of its
 // own needs words for these too; aliases need none. CheckEndpoints also checks the placeholders
-// that name a field's limit, in every file. The error is Faults.
+// that name a field's limit, in every file. The error is Errors.
 func (s *Site) CheckEndpoints(routes []*api.Route) error {
-	var faults Faults
+	var faults Errors
 	d := s.document("endpoints.yaml", &faults)
 	var ids []string
 	for _, route := range routes {
@@ -439,7 +439,7 @@ func (s *Site) CheckEndpoints(routes []*api.Route) error {
 
 // document finds the document of a file. A Site that was made by hand has none, so document gives
 // one without places.
-func (s *Site) document(file string, faults *Faults) *document {
+func (s *Site) document(file string, faults *Errors) *document {
 	for _, d := range s.documents {
 		if d.file == file {
 			d.faults = faults

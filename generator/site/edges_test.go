@@ -196,7 +196,7 @@ func TestManyDuplicates(t *testing.T) {
 	delete(fsys, "jobs.yaml")
 	fsys["jobs.json"] = &fstest.MapFile{Data: []byte("{\"as_of\":\"2026-03-01\",\"jobs\":[\n" + strings.Join(lines, ",\n") + "]}")}
 	_, err := Load(fsys)
-	faults, _ := err.(Faults)
+	faults, _ := err.(Errors)
 	for i, f := range faults {
 		if f.Line != i+3 {
 			t.Fatalf("fault %d is in line %d", i, f.Line)

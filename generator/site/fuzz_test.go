@@ -29,12 +29,12 @@ func seeds(f *testing.F, pattern string) {
 // checkFaults fails where a load neither gives a result nor says why not.
 func checkFaults(t *testing.T, err error) {
 	t.Helper()
-	var faults Faults
+	var faults Errors
 	if err == nil {
 		return
 	}
 	if !errors.As(err, &faults) || len(faults) == 0 {
-		t.Fatalf("want Faults, got %v", err)
+		t.Fatalf("want Errors, got %v", err)
 	}
 	for _, fault := range faults {
 		if fault.What == "" || fault.File == "" || fault.Line < 0 || fault.Line > 0 && fault.Column < 1 {
@@ -48,7 +48,7 @@ func FuzzYAML(f *testing.F) {
 	seeds(f, "../../content/scoreboard/*.yaml")
 	f.Add([]byte("a: &a [*a]\n<<: {a: !!str b}\n? [x]\n: - - |\n  z\n"))
 	f.Fuzz(func(t *testing.T, src []byte) {
-		var faults Faults
+		var faults Errors
 		open := func() *document { return &document{file: "f", places: map[string]place{}, faults: &faults} }
 		var s Site
 		for _, target := range []any{&s.Service, &s.Presence, &s.AUP, &s.Org, &s.Endpoints, &s.Problems, &s.LLMs} {

@@ -18,9 +18,9 @@ var (
 // CheckLinks checks that everything the content links to is published. paths are the published
 // paths, "/" and those under /api/ included; anchors are the identifiers in each page, by the
 // page's path. CheckLinks looks at the links of pages, code left out, and at every address of the
-// service itself in any text, written out or with [[base_url]]. The error is Faults.
+// service itself in any text, written out or with [[base_url]]. The error is Errors.
 func (s *Site) CheckLinks(paths map[string]bool, anchors map[string]map[string]bool) error {
-	var faults Faults
+	var faults Errors
 	address := regexp.MustCompile(`(?:\[\[base_url\]\]|` + regexp.QuoteMeta(s.Service.BaseURL()) + ")(/[^\\s\"'`<>)\\]?{]*|)")
 	for _, d := range s.documents {
 		d.faults = &faults

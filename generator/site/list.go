@@ -311,11 +311,11 @@ type listReader struct {
 	entry   document // the entry that is being read
 	entries []ListEntry
 	places  []place // of the entries
-	faults  Faults
+	faults  Errors
 }
 
 // readList reads the list in src, the bytes of a YAML or JSON file.
-func readList(file string, src []byte, kind *listKind) (*List, Faults) {
+func readList(file string, src []byte, kind *listKind) (*List, Errors) {
 	r := &listReader{kind: kind}
 	d := document{file: file, places: map[string]place{}, faults: &r.faults}
 	r.entry = document{file: file, faults: &r.faults}
@@ -351,10 +351,10 @@ func readList(file string, src []byte, kind *listKind) (*List, Faults) {
 
 // located gives the faults that are reported. In a JSON file the reader knows of each place its
 // offset alone, as the column of the line 0.
-func (r *listReader) located(file string, src []byte) Faults {
+func (r *listReader) located(file string, src []byte) Errors {
 	more := len(r.faults) - maxListFaults
 	if more > 0 {
-		slices.SortStableFunc(r.faults, func(a, b Fault) int { return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column)) })
+		slices.SortStableFunc(r.faults, func(a, b Error) int { return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column)) })
 		r.faults = r.faults[:maxListFaults]
 	}
 	for i := range r.faults {
@@ -364,7 +364,7 @@ func (r *listReader) located(file string, src []byte) Faults {
 		}
 	}
 	if more > 0 {
-		r.faults = append(r.faults, Fault{File: file, last: true, What: fmt.Sprintf("and %d more faults", more)})
+		r.faults = append(r.faults, Error{File: file, last: true, What: fmt.Sprintf("and %d more faults", more)})
 	}
 	return r.faults
 }

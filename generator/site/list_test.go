@@ -147,7 +147,7 @@ func TestFaultsOfAListAreCut(t *testing.T) {
 	delete(fsys, "jobs.yaml")
 	fsys["jobs.json"] = &fstest.MapFile{Data: src}
 	_, err := Load(fsys)
-	faults, _ := err.(Faults)
+	faults, _ := err.(Errors)
 	if len(faults) != maxListFaults+1 {
 		t.Fatalf("%d faults", len(faults))
 	}

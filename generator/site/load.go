@@ -26,14 +26,14 @@ const maxFile = 1 << 20
 // dateForm is a date in the form in which it begins the name of a hand verification.
 const dateForm = "2026-11-20"
 
-// Load reads the content folder fsys and checks it as a whole. Its error is Faults and holds every
+// Load reads the content folder fsys and checks it as a whole. Its error is Errors and holds every
 // fault that was found, with files relative to the folder. Where there is a fault there is no Site.
 func Load(fsys fs.FS) (*Site, error) {
 	s := &Site{}
 	l := &loader{fsys: fsys, site: s, sums: map[string][32]byte{}}
 	files, err := l.walk()
 	if err != nil {
-		return nil, Faults{{
+		return nil, Errors{{
 			File: ".", What: "cannot read the content folder: " + withoutPath(err),
 			Hint: "name the folder that holds service.yaml",
 		}}
@@ -106,7 +106,7 @@ type loader struct {
 
 	mutex  sync.Mutex // guards what follows
 	sums   map[string][32]byte
-	faults Faults // those outside the documents, until all files are read
+	faults Errors // those outside the documents, until all files are read
 }
 
 // run does the tasks side by side. They begin in the order in which they were queued.
@@ -124,10 +124,10 @@ func (l *loader) run() {
 }
 
 func (l *loader) fault(file, what, hint string) {
-	l.addFaults(Faults{{File: file, What: what, Hint: hint}})
+	l.addFaults(Errors{{File: file, What: what, Hint: hint}})
 }
 
-func (l *loader) addFaults(faults Faults) {
+func (l *loader) addFaults(faults Errors) {
 	l.mutex.Lock()
 	defer l.mutex.Unlock()
 	l.faults = append(l.faults, faults...)
@@ -221,7 +221,7 @@ var secretHints = map[string][2]string{
 }
 
 // findSecrets reports the secret keys in a file, without repeating them.
-func findSecrets(file string, src []byte) (faults Faults) {
+func findSecrets(file string, src []byte) (faults Errors) {
 	for _, prefix := range receipt.SecretPrefixes {
 		if !bytes.Contains(src, []byte(prefix)) {
 			continue
@@ -231,7 +231,7 @@ func findSecrets(file string, src []byte) (faults Faults) {
 		for line := range bytes.Lines(src) {
 			number++
 			if at := bytes.Index(line, []byte(prefix)); at >= 0 {
-				faults = append(faults, Fault{
+				faults = append(faults, Error{
 					File: file, Line: number, Column: placeOf(line, at).column, What: "a secret " + hint[0] + " stands here",
 					Hint: "everything in the content is published: remove it, and if others may have seen it, make a new one with " + hint[1],
 				})
@@ -244,7 +244,7 @@ func findSecrets(file string, src []byte) (faults Faults) {
 // newDocument makes the document of a file. It has a list of faults of its own until all files are
 // read, because files are read side by side.
 func (l *loader) newDocument(file string) *document {
-	d := &document{file: file, places: map[string]place{}, faults: &Faults{}}
+	d := &document{file: file, places: map[string]place{}, faults: &Errors{}}
 	l.site.documents = append(l.site.documents, d)
 	return d
 }

@@ -104,9 +104,9 @@ func TestFaults(t *testing.T) {
 					sitetest.Verify(fsys)
 				}
 				_, err := Load(fsys)
-				faults, ok := err.(Faults)
+				faults, ok := err.(Errors)
 				if !ok {
-					t.Fatalf("want Faults, got %v", err)
+					t.Fatalf("want Errors, got %v", err)
 				}
 				if *update {
 					c.Data = []byte(edits + "> " + strings.ReplaceAll(faults.Error(), "\n", "\n> ") + "\n")
@@ -188,7 +188,7 @@ func edit(t *testing.T, fsys fstest.MapFS, edits string) {
 
 func TestMissingFolder(t *testing.T) {
 	_, err := Load(os.DirFS("testdata/none"))
-	faults, ok := err.(Faults)
+	faults, ok := err.(Errors)
 	if !ok || len(faults) != 1 || faults[0].File != "." {
 		t.Fatalf("want one fault of the folder, got %v", err)
 	}

@@ -79,11 +79,11 @@ func (l *loader) readLog(service *Service) {
 			}
 		}
 		for _, f := range faults {
-			at := Fault{File: checkpoint, What: f.What, Hint: logBringItBack}
+			at := Error{File: checkpoint, What: f.What, Hint: logBringItBack}
 			if f.Line > 0 {
 				at.File, at.Line, at.Column = entries, f.Line, 1
 			}
-			l.addFaults(Faults{at})
+			l.addFaults(Errors{at})
 		}
 		if faults != nil {
 			return

@@ -33,7 +33,7 @@ func TestStagesMadeApart(t *testing.T) {
 	// said is what is said of the file of a checkpoint.
 	said := func(file string) string {
 		_, err := Load(fsys)
-		var faults Faults
+		var faults Errors
 		if !errors.As(err, &faults) {
 			t.Fatalf("error %v", err)
 		}

@@ -75,16 +75,16 @@ func eachPlaceholder(text string, each func(at int, name string)) {
 }
 
 // Expand gives a copy of the site in which the placeholders of every text are replaced, pages
-// included. Its error is Faults; CheckEndpoints reports the same placeholders with their places.
+// included. Its error is Errors; CheckEndpoints reports the same placeholders with their places.
 func (s *Site) Expand(routes []*api.Route) (*Site, error) {
 	values := Limits(routes)
 	maps.Copy(values, s.placeholderValues())
-	var faults Faults
+	var faults Errors
 	expanded := *s
 	expandAll(reflect.ValueOf(&expanded).Elem(), func(text string) string {
 		expanded, err := Expand(text, values)
 		if err != nil {
-			faults = append(faults, Fault{File: ".", What: err.Error()})
+			faults = append(faults, Error{File: ".", What: err.Error()})
 		}
 		return expanded
 	})

@@ -427,9 +427,9 @@ func (s *Service) Keys() []string {
 	return keys
 }
 
-// CheckDay refuses boards of days after today, a date in UTC. The error is Faults.
+// CheckDay refuses boards of days after today, a date in UTC. The error is Errors.
 func (s *Site) CheckDay(today string) error {
-	var faults Faults
+	var faults Errors
 	for i := range s.Scoreboards {
 		if board := &s.Scoreboards[i]; board.AsOf > today {
 			s.document("scoreboard/"+board.File+".yaml", &faults).fault("as_of", "as_of is "+board.AsOf+", and today is "+today,

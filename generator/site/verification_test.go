@@ -41,8 +41,8 @@ func mendChain(fsys fstest.MapFS) {
 }
 
 // decodeVerification reads a verification's file.
-func decodeVerification(src []byte) (*Verification, Faults) {
-	var faults Faults
+func decodeVerification(src []byte) (*Verification, Errors) {
+	var faults Errors
 	v := &Verification{}
 	d := &document{file: "f", places: map[string]place{}, faults: &faults}
 	d.decode(src, v)

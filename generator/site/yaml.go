@@ -25,7 +25,7 @@ type document struct {
 	lineOffset int              // lines of the file before the text that is decoded
 	places     map[string]place // of every value, by its path: "orgs.rules", "steps[2].call"
 	texts      []text           // every text of the document
-	faults     *Faults
+	faults     *Errors
 
 	decoded      bool
 	faultyPlaces []place // where decoding found faults
@@ -40,7 +40,7 @@ type text struct {
 
 // report adds a fault at a place.
 func (d *document) report(at place, what, hint string) {
-	*d.faults = append(*d.faults, Fault{File: d.file, Line: at.line, Column: at.column, What: what, Hint: hint})
+	*d.faults = append(*d.faults, Error{File: d.file, Line: at.line, Column: at.column, What: what, Hint: hint})
 }
 
 // fault reports what is wrong with the value at a path, or with the nearest value around it. It

@@ -56,4 +56,4 @@ func Exit(code int, err error) error { return Failure{code, err} }
 func Usage(err error) error { return UsageError{err} }
 
 // Content makes the error of a content folder that cannot be used.
-func Content(folder string, faults site.Faults) error { return ContentError{folder, faults} }
+func Content(folder string, faults site.Errors) error { return ContentError{folder, faults} }

@@ -98,12 +98,12 @@ func WithoutSecret(text string) string { return SecretKey.ReplaceAllString(text,
 // ContentError is why a content folder cannot be used.
 type ContentError struct {
 	Folder string
-	site.Faults
+	site.Errors
 }
 
 // Lines are the faults, one a line, with their files as the caller named the folder.
 func (e ContentError) Lines() (lines []string) {
-	for _, fault := range e.Faults {
+	for _, fault := range e.Errors {
 		fault.File = path.Join(e.Folder, fault.File)
 		lines = append(lines, fault.String())
 	}
@@ -120,7 +120,7 @@ func (t *Terminal) Fail(err error) {
 			fmt.Fprintln(t.Err, line)
 		}
 		fmt.Fprintf(t.Err, "anteroom: %s has %s (mend what is listed above; nothing was written)\n",
-			faulty.Folder, Plural(len(faulty.Faults), "fault"))
+			faulty.Folder, Plural(len(faulty.Errors), "fault"))
 		return
 	}
 	t.Complain("anteroom: ", err.Error())
@@ -162,10 +162,10 @@ func (t *Terminal) FailJSON(err error, code int) {
 	}
 	if faulty := (ContentError{}); errors.As(err, &faulty) {
 		r.Code = "content"
-		for _, f := range faulty.Faults {
+		for _, f := range faulty.Errors {
 			r.Faults = append(r.Faults, faultReport{path.Join(faulty.Folder, f.File), f.Line, f.Column, WithoutSecret(f.What), WithoutSecret(f.Hint)})
 		}
-		r.Message, r.Hint = faulty.Folder+" has "+Plural(len(faulty.Faults), "fault"), "mend the faults; nothing was written"
+		r.Message, r.Hint = faulty.Folder+" has "+Plural(len(faulty.Errors), "fault"), "mend the faults; nothing was written"
 	} else {
 		var messages []string
 		for line := range strings.Lines(strings.TrimSpace(err.Error())) {

@@ -52,7 +52,7 @@ func Vacant(dir string) (string, error) {
 
 // Write makes the folder dir with the files of a service. dir does not exist, or is empty. Its
 // files are written beside it, and generate must accept their content: dir gets all of them, or
-// stays as it was. An error that lists faults of the content wraps site.Faults.
+// stays as it was. An error that lists faults of the content wraps site.Errors.
 func Write(dir string, s *Service, now time.Time) error {
 	files, err := s.files(now)
 	if err != nil {

@@ -169,7 +169,7 @@ func TestWrite(t *testing.T) {
 	parent := t.TempDir()
 	dir := filepath.Join(parent, "tern")
 	faulty := map[string][]byte{"content/presence.yaml": []byte("status: gone\n")}
-	faults := site.Faults(nil)
+	faults := site.Errors(nil)
 	if err := write(dir, faulty); !errors.As(err, &faults) {
 		t.Errorf("faulty content: %v", err)
 	}

@@ -46,7 +46,7 @@ type decider struct {
 
 // Decide applies answers: it decides about the records, makes the board, checks both with the site, and adds
 // to the log, which key signs; key is nil if the site has no log. today is a date. The error is Faults, which
-// names everything that is wrong with the answers, or site.Faults if the content would be refused.
+// names everything that is wrong with the answers, or site.Errors if the content would be refused.
 func (p *Pending) Decide(a *Answers, key note.Signer, today string) (*Decided, error) {
 	var faults Faults
 	if a.Through != "" && a.Through != p.Through {

@@ -9,8 +9,8 @@ import (
 	"unicode/utf8"
 )
 
-// Fault is one thing that is wrong with the content.
-type Fault struct {
+// Error is one thing that is wrong with the content.
+type Error struct {
 	File         string // relative to the content folder; "." for the folder itself
 	Line, Column int    // from 1, the column in characters; 0 where the fault is about the whole file
 	What         string // what is wrong
@@ -20,7 +20,7 @@ type Fault struct {
 }
 
 // String gives "file:line:column: what is wrong (hint)", without the parts that are not known.
-func (f Fault) String() string {
+func (f Error) String() string {
 	var b strings.Builder
 	b.WriteString(f.File)
 	if f.Line > 0 {
@@ -33,12 +33,12 @@ func (f Fault) String() string {
 	return b.String()
 }
 
-// Faults are all faults of a content folder, by file and position. Load, CheckLinks, CheckEndpoints
+// Errors are all faults of a content folder, by file and position. Load, CheckLinks, CheckEndpoints
 // and Site.Expand return them as their error.
-type Faults []Fault
+type Errors []Error
 
 // Error gives one line for each fault.
-func (f Faults) Error() string {
+func (f Errors) Error() string {
 	lines := make([]string, len(f))
 	for i := range f {
 		lines[i] = f[i].String()
@@ -46,14 +46,14 @@ func (f Faults) Error() string {
 	return strings.Join(lines, "\n")
 }
 
-// err sorts the faults and returns them as an error, nil where there are none. Faults at the same
+// err sorts the faults and returns them as an error, nil where there are none. Errors at the same
 // place stay in the order in which they were found.
-func (f Faults) err() error {
+func (f Errors) err() error {
 	if len(f) == 0 {
 		return nil
 	}
 	rank := map[bool]int{true: 1}
-	slices.SortStableFunc(f, func(a, b Fault) int {
+	slices.SortStableFunc(f, func(a, b Error) int {
 		return cmp.Or(
 			cmp.Compare(a.File, b.File), cmp.Compare(rank[a.last], rank[b.last]),
 			cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
