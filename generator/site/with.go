@@ -1,10 +1,10 @@
 package site
 
 // With is the site with one hand verification more, of this name, whose two files are not in the folder yet.
-// They are checked as Load would check them. The log is that of the site. The error is Faults.
+// They are checked as Load would check them. The log is that of the site. The error is Errors.
 func (s *Site) With(name string, verification, board []byte) (*Site, error) {
 	next := *s
-	var faults Faults
+	var faults Errors
 	add := func(folder string, src []byte, target any) *document {
 		d := &document{file: folder + name + ".yaml", places: map[string]place{}, faults: &faults}
 		next.documents = append(next.documents[:len(next.documents):len(next.documents)], d)
