@@ -75,16 +75,16 @@ var ReceiptFields = []string{"receipt_spec", "issued_by", "issued_at", "agent_na
 // ReceiptNullable is the only one of ReceiptFields that may be absent. It is null then.
 const ReceiptNullable = "owner_email_sha256"
 
-// Receipt is the canonical string of a receipt: its signed fields. value gives the value of each by
-// its name, and "" for an absent one.
-func Receipt(value func(field string) string) string {
+// Receipt is the canonical string of a receipt: its signed fields. values are their values in the
+// order of ReceiptFields, "" for an absent one.
+func Receipt(values ...string) string {
 	w := &jsondoc.Writer{Buf: make([]byte, 0, 512)}
 	w.Open('{')
-	for _, field := range ReceiptFields {
+	for i, field := range ReceiptFields {
 		if field == ReceiptNullable {
-			w.StrOrNull(field, value(field))
+			w.StrOrNull(field, values[i])
 		} else {
-			w.Str(field, value(field))
+			w.Str(field, values[i])
 		}
 	}
 	w.Close('}')

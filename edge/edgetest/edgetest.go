@@ -55,36 +55,24 @@ func Snapshot() *snapshot.Snapshot {
 			api.MCPServer: snapshot.JSON(`{"capabilities":{"tools":{"listChanged":false}},"serverInfo":{"name":"example","version":"0.1.0"},"instructions":"Begin."}`),
 		},
 	}
-	var tools, prompts jsondoc.Writer
-	tools.Open('[')
-	for i := range api.Tools {
-		tools.Open('{')
-		tools.Str("name", s.ToolPrefix+api.Tools[i].Name)
-		tools.Close('}')
+	type named struct {
+		Name string `json:"name"`
 	}
-	tools.Close(']')
-	prompts.Open('[')
+	var tools, prompts []named
+	for i := range api.Tools {
+		tools = append(tools, named{s.ToolPrefix + api.Tools[i].Name})
+	}
 	for i := range api.Prompts {
 		p := &api.Prompts[i]
-		prompts.Open('{')
-		prompts.Str("name", s.ToolPrefix+p.Name)
-		prompts.Close('}')
-		text := jsondoc.Writer{}
-		text.Open('[')
-		text.Item("Do " + p.Name)
+		prompts = append(prompts, named{s.ToolPrefix + p.Name})
+		text := []any{"Do " + p.Name}
 		for i := range p.Arguments {
-			text.Item(" with ")
-			text.Open('{')
-			text.Str("argument", p.Arguments[i].Name)
-			text.Str("absent", "nothing")
-			text.Close('}')
+			text = append(text, " with ", map[string]string{"argument": p.Arguments[i].Name, "absent": "nothing"})
 		}
-		text.Close(']')
-		s.Documents[api.MCPPrompt+p.Name] = snapshot.JSON(`{"description":"` + p.Name + `","text":` + string(text.Buf) + `}`)
+		s.Documents[api.MCPPrompt+p.Name] = document(map[string]any{"description": p.Name, "text": text})
 	}
-	prompts.Close(']')
-	s.Documents[api.MCPTools] = snapshot.JSON(`{"tools":` + string(tools.Buf) + `}`)
-	s.Documents[api.MCPPrompts] = snapshot.JSON(`{"prompts":` + string(prompts.Buf) + `}`)
+	s.Documents[api.MCPTools] = document(map[string]any{"tools": tools})
+	s.Documents[api.MCPPrompts] = document(map[string]any{"prompts": prompts})
 	s.Documents[api.MCPInstall] = snapshot.JSON(`{"endpoint":"https://www.example.org/api/mcp","install":{}}`)
 	for _, route := range api.Routes {
 		s.Documents[route.Contract.ID] = snapshot.JSON(`{"endpoint":"` + route.ID + `"}`)
@@ -96,6 +84,12 @@ func Snapshot() *snapshot.Snapshot {
 		}
 	}
 	return s
+}
+
+// document is the JSON text of a value, which always has one.
+func document(v any) snapshot.JSON {
+	text, _ := json.Marshal(v)
+	return text
 }
 
 // Example is a call of a tool with the examples of its operation's fields, as JSON text. It has an

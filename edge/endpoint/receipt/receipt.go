@@ -187,23 +187,7 @@ func Mint(t *turn.Turn, in *input.Input) *turn.Response {
 	if email != "" {
 		emailHash = sha256.HexOf(email)
 	}
-	canonical := canon.Receipt(func(key string) string {
-		switch key {
-		case "receipt_spec":
-			return Spec
-		case "issued_by":
-			return t.Snapshot.CanonicalHost
-		case "issued_at":
-			return civil.FormatTime(t.Now)
-		case "agent_name":
-			return name
-		case "owner_email_sha256":
-			return emailHash
-		case "note":
-			return text
-		}
-		return t.Snapshot.Epoch
-	})
+	canonical := canon.Receipt(Spec, t.Snapshot.CanonicalHost, civil.FormatTime(t.Now), name, emailHash, text, t.Snapshot.Epoch)
 	key, standing := signingKey(t)
 	answer := func(signature string) *turn.Response {
 		signatureAt := 0
@@ -396,17 +380,18 @@ func inspect(receipt *jsondoc.Value, published []string, signs bool) *checks {
 // checkFields rebuilds canonical from the receipt's own fields. It gives the canonical that was
 // sent, and whether that is a string.
 func (c *checks) checkFields(r *members) (string, bool) {
-	complete := true
+	complete, values := true, make([]string, 0, len(canon.ReceiptFields))
 	for _, key := range canon.ReceiptFields {
-		v := r.get(key)
-		if v.Kind == jsondoc.String && !(key == canon.ReceiptNullable && v.Text == "") || key == canon.ReceiptNullable && v.Kind == jsondoc.Null {
+		v, nullable := r.get(key), key == canon.ReceiptNullable
+		values = append(values, v.Text)
+		if v.Kind == jsondoc.String && !(nullable && v.Text == "") || nullable && v.Kind == jsondoc.Null {
 			continue
 		}
 		complete = false
 		c.mistyped(key, v)
 	}
 	canonical, isText := c.text(r, "canonical")
-	c.fieldsMatch = complete && isText && canon.Receipt(func(key string) string { return r.get(key).Text }) == canonical
+	c.fieldsMatch = complete && isText && canon.Receipt(values...) == canonical
 	if !c.fieldsMatch && isText {
 		c.problem("the fields do not rebuild into canonical: a field, or canonical itself, was edited after minting")
 	}

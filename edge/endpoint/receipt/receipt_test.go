@@ -55,6 +55,16 @@ func verifyText(t *testing.T, h *edgetest.Fake, sent string) (v verdict) {
 	return verdict{got.Valid, got.FieldsMatch, got.HashOK, got.SignatureOK, got.CheckedKey, got.Verdict, got.Problems}
 }
 
+// canonicalOf rebuilds the canonical string of a receipt from its fields.
+func canonicalOf(r map[string]any) string {
+	var values []string
+	for _, field := range canon.ReceiptFields {
+		s, _ := r[field].(string)
+		values = append(values, s)
+	}
+	return canon.Receipt(values...)
+}
+
 func word(b *bool) string {
 	if b == nil {
 		return "null"
@@ -70,7 +80,7 @@ func TestRecipe(t *testing.T) {
 	if v := verify(t, h, r); !v.Valid || len(v.Problems) != 0 || v.Key != edgetest.PublicKey(edgetest.Key) || h.Statements != nil {
 		t.Errorf("%+v, stored %v", v, h.Statements)
 	}
-	rebuilt := canon.Receipt(func(field string) string { s, _ := r[field].(string); return s })
+	rebuilt := canonicalOf(r)
 	if r["canonical"] != rebuilt || r["payload_sha256"] != sha256.HexOf(rebuilt) {
 		t.Errorf("canonical %s\nrebuilt %s", r["canonical"], rebuilt)
 	}
@@ -156,7 +166,7 @@ func TestSignFailure(t *testing.T) {
 
 func TestVerdicts(t *testing.T) {
 	sign := func(r map[string]any, key ed25519.PrivateKey) {
-		c := canon.Receipt(func(field string) string { s, _ := r[field].(string); return s })
+		c := canonicalOf(r)
 		r["canonical"], r["payload_sha256"] = c, sha256.HexOf(c)
 		r["signature"] = base64.StdEncoding.EncodeToString(ed25519.Sign(key, []byte(c)))
 	}
