@@ -108,16 +108,11 @@ func (s *Snapshot) Trailer(w *jsondoc.Writer, servedFrom string) {
 func (s *Snapshot) Encode() []byte {
 	var w jsondoc.Writer
 	w.Open('{')
-	for _, m := range s.members() {
-		switch {
-		case m.text != nil:
-			w.Str(m.name, *m.text)
-		case m.list != nil:
-			w.Strs(m.name, *m.list)
-		default:
-			w.Int(m.name, *m.number)
-		}
-	}
+	s.facts(
+		func(name string, fact *string) { w.Str(name, *fact) },
+		func(name string, fact *[]string) { w.Strs(name, *fact) },
+		func(name string, fact *int64) { w.Int(name, *fact) },
+	)
 	w.Close('}')
 	w.Buf = append(w.Buf, '\n')
 	for _, id := range slices.Sorted(maps.Keys(s.Documents)) {
@@ -141,14 +136,37 @@ func Decode(text []byte) (*Snapshot, error) {
 			": generate and deploy both from the same version")
 	}
 	s := &Snapshot{Documents: map[string]JSON{}}
-	members := s.members()
-	if len(facts.Members) != len(members) {
-		return nil, errors.New("decode snapshot: it has " + strconv.Itoa(len(facts.Members)) + " facts, and not " + strconv.Itoa(len(members)))
-	}
-	for _, m := range members {
-		if !m.set(facts.Get(m.name)) {
-			return nil, errors.New("decode snapshot: it lacks the fact " + m.name + ", or that is of another type")
+	known, faulty := 0, ""
+	get := func(name string, kind jsondoc.Kind) *jsondoc.Value {
+		v := facts.Get(name)
+		if known++; v.Kind != kind {
+			faulty = name
 		}
+		return v
+	}
+	s.facts(
+		func(name string, fact *string) { *fact = get(name, jsondoc.String).Text },
+		func(name string, fact *[]string) {
+			items := get(name, jsondoc.Array).Items
+			*fact = make([]string, len(items))
+			for i := range items {
+				if (*fact)[i] = items[i].Text; items[i].Kind != jsondoc.String {
+					faulty = name
+				}
+			}
+		},
+		func(name string, fact *int64) {
+			n, ok := jsondoc.Integer(get(name, jsondoc.Number).Text)
+			if *fact = n; !ok {
+				faulty = name
+			}
+		},
+	)
+	if len(facts.Members) != known {
+		return nil, errors.New("decode snapshot: it has " + strconv.Itoa(len(facts.Members)) + " facts, and not " + strconv.Itoa(known))
+	}
+	if faulty != "" {
+		return nil, errors.New("decode snapshot: it lacks the fact " + faulty + ", or that is of another type")
 	}
 	for len(rest) > 0 {
 		line, rest, _ = bytes.Cut(rest, []byte{'\n'})
@@ -161,66 +179,34 @@ func Decode(text []byte) (*Snapshot, error) {
 	return s, nil
 }
 
-// member is a fact: its name, and the one of three places in which its value is kept.
-type member struct {
-	name   string
-	text   *string
-	list   *[]string
-	number *int64
-}
-
-func (s *Snapshot) members() []member {
-	return []member{
-		{name: "format", text: &s.Format},
-		{name: "version", text: &s.Version},
-		{name: "service", text: &s.Service},
-		{name: "canonical_host", text: &s.CanonicalHost},
-		{name: "apex_host", text: &s.ApexHost},
-		{name: "preview_hosts", list: &s.PreviewHosts},
-		{name: "epoch", text: &s.Epoch},
-		{name: "tool_prefix", text: &s.ToolPrefix},
-		{name: "notice", text: &s.Notice},
-		{name: "host_note_canonical", text: &s.NoteCanonical},
-		{name: "host_note_other", text: &s.NoteOther},
-		{name: "receipt_key", text: &s.CurrentKey},
-		{name: "retired_keys", list: &s.RetiredKeys},
-		{name: "relay_from", text: &s.RelayFrom},
-		{name: "relay_to", text: &s.RelayTo},
-		{name: "relay_webhook", text: &s.RelayWebhook},
-		{name: "indexnow_key", text: &s.IndexNowKey},
-		{name: "indexnow_urls", list: &s.IndexNowURLs},
-		{name: "sitemap", list: &s.Sitemap},
-		{name: "log_lookup", text: &s.LogLookup},
-		{name: "writes_per_minute", number: &s.WritesPerMinute},
-		{name: "batch_messages", number: &s.BatchMessages},
-		{name: "batch_writes", number: &s.BatchWrites},
-		{name: "as_of", text: &s.AsOf},
-		{name: "counts_age_note", text: &s.CountsAgeNote},
-		{name: "received_external", number: &s.ReceivedExternal},
-		{name: "originated_internally", number: &s.OriginatedInternally},
-		{name: "shipped", number: &s.Shipped},
-	}
-}
-
-// set keeps a value where it is of the right type, and reports whether it is.
-func (m *member) set(v *jsondoc.Value) bool {
-	switch {
-	case m.text != nil && v.Kind == jsondoc.String:
-		*m.text = v.Text
-	case m.list != nil && v.Kind == jsondoc.Array:
-		*m.list = make([]string, len(v.Items))
-		for i, item := range v.Items {
-			if item.Kind != jsondoc.String {
-				return false
-			}
-			(*m.list)[i] = item.Text
-		}
-	case m.number != nil && v.Kind == jsondoc.Number:
-		n, ok := jsondoc.Integer(v.Text)
-		*m.number = n
-		return ok
-	default:
-		return false
-	}
-	return true
+// facts calls text, list or number with each fact, in order.
+func (s *Snapshot) facts(text func(string, *string), list func(string, *[]string), number func(string, *int64)) {
+	text("format", &s.Format)
+	text("version", &s.Version)
+	text("service", &s.Service)
+	text("canonical_host", &s.CanonicalHost)
+	text("apex_host", &s.ApexHost)
+	list("preview_hosts", &s.PreviewHosts)
+	text("epoch", &s.Epoch)
+	text("tool_prefix", &s.ToolPrefix)
+	text("notice", &s.Notice)
+	text("host_note_canonical", &s.NoteCanonical)
+	text("host_note_other", &s.NoteOther)
+	text("receipt_key", &s.CurrentKey)
+	list("retired_keys", &s.RetiredKeys)
+	text("relay_from", &s.RelayFrom)
+	text("relay_to", &s.RelayTo)
+	text("relay_webhook", &s.RelayWebhook)
+	text("indexnow_key", &s.IndexNowKey)
+	list("indexnow_urls", &s.IndexNowURLs)
+	list("sitemap", &s.Sitemap)
+	text("log_lookup", &s.LogLookup)
+	number("writes_per_minute", &s.WritesPerMinute)
+	number("batch_messages", &s.BatchMessages)
+	number("batch_writes", &s.BatchWrites)
+	text("as_of", &s.AsOf)
+	text("counts_age_note", &s.CountsAgeNote)
+	number("received_external", &s.ReceivedExternal)
+	number("originated_internally", &s.OriginatedInternally)
+	number("shipped", &s.Shipped)
 }
