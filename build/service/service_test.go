@@ -190,7 +190,7 @@ func TestTimers(t *testing.T) {
 	}
 	root, _ := filepath.Abs("../..")
 	out, err := runUnit(t, "anteroom-reminder.service", root, "ANTEROOM_DATA="+data)
-	if line, _, _ := strings.Cut(out, "\n"); err != nil || line != "waiting for a hand verification: registrations:1,charters:0,suggestions:0" {
+	if line, _, _ := strings.Cut(out, "\n"); err != nil || line != "waiting for a hand verification: Registrations: 1 new" {
 		t.Errorf("%v: %s", err, out)
 	}
 }
