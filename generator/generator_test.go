@@ -30,7 +30,6 @@ import (
 	"anteroom/edge/snapshot"
 	"anteroom/generator"
 	"anteroom/generator/model"
-	"anteroom/generator/publish"
 	"anteroom/generator/site"
 	"anteroom/generator/site/sitetest"
 )
@@ -640,43 +639,6 @@ func TestCorrectionOnThePage(t *testing.T) {
 	}}))
 	if page := string(document(t, o, "/scoreboard.html")); !strings.Contains(page, `Charters filed (<code>orgs.charters_filed</code>) was 0 on <a href="/scoreboard/2026-09-22.json"><time>2026-09-22</time></a>, and is 0. Two &lt;were&gt; one.`) {
 		t.Errorf("the page does not say what was corrected:\n%s", page)
-	}
-}
-
-// A published board that would change is refused with the name of one that the content may have.
-func TestNameOfTheNextBoard(t *testing.T) {
-	published := t.TempDir() + "/public"
-	change := map[string]func(string) string{}
-	text, err := fs.ReadFile(shippedContent, "scoreboard/2026-11-20.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
-	files := func() []publish.File { return generate(t, overlay(t, change)).Documents }
-	for n := 2; n <= 11; n++ {
-		last := "2026-11-20"
-		if n > 2 {
-			last += fmt.Sprint("-", n-1)
-		}
-		plan, err := publish.Prepare(published, files())
-		if err == nil {
-			err = plan.Apply()
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		// The last board of the day is edited.
-		kept := change["scoreboard/"+last+".yaml"]
-		change["scoreboard/"+last+".yaml"] = func(string) string {
-			return strings.Replace(string(text), "received_external: 0", "received_external: 99", 1)
-		}
-		next := fmt.Sprint("2026-11-20-", n)
-		if _, err := publish.Prepare(published, files()); err == nil || !strings.Contains(err.Error(), "have anteroom verify make a new one: "+next+")") {
-			t.Fatalf("%s would change: %v, want a hint at %s", last, err, next)
-		}
-		if change["scoreboard/"+last+".yaml"] = kept; kept == nil {
-			delete(change, "scoreboard/"+last+".yaml")
-		}
-		change["scoreboard/"+next+".yaml"] = func(string) string { return string(text) } // and what the hint says is taken
 	}
 }
 

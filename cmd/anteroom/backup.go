@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 
 	"anteroom/cmd/anteroom/internal/cli"
+	"anteroom/cmd/anteroom/internal/server"
+	"anteroom/edge/native/disk"
 	"anteroom/edge/native/sqlite"
 	"anteroom/edge/store/backup"
 
@@ -31,7 +33,7 @@ address that is erased later stays in the backups made before. The mail to the o
 and the receipt key are not in it.`,
 		Args: cobra.ExactArgs(1),
 		RunE: cli.WithExitCode(func(cmd *cobra.Command, args []string) error {
-			if inside(public, args[0]) {
+			if disk.Inside(public, args[0]) {
 				return cli.Usage(fmt.Errorf("FILE %s is inside %s, where everybody could read it", args[0], public))
 			}
 			c, err := backup.Write(cmd.Context(), filepath.Join(data, sqlite.FileName), args[0])
@@ -42,7 +44,7 @@ and the receipt key are not in it.`,
 		}),
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&data, "data", defaultData, "the `folder` of the database")
+	flags.StringVar(&data, "data", server.DefaultData, "the `folder` of the database")
 	flags.StringVar(&public, "public", publicFolder, "the `folder` of the documents, where no backup may lie")
 	flags.BoolVar(&asJSON, "json", false, "print one JSON object")
 	return cmd
@@ -63,7 +65,7 @@ Keep the identifiers of the records that you erase, and run anteroom records era
 Messages that were delivered since are sent once more.`,
 		Args: cobra.ExactArgs(1),
 		RunE: cli.WithExitCode(func(cmd *cobra.Command, args []string) error {
-			if inside(public, data) {
+			if disk.Inside(public, data) {
 				return cli.Usage(fmt.Errorf("--data %s is inside %s, where everybody could read it", data, public))
 			}
 			c, err := backup.Restore(cmd.Context(), args[0], data)
@@ -78,7 +80,7 @@ Messages that were delivered since are sent once more.`,
 		}),
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&data, "data", defaultData, "the `folder` for the database")
+	flags.StringVar(&data, "data", server.DefaultData, "the `folder` for the database")
 	flags.StringVar(&public, "public", publicFolder, "the `folder` of the documents, where no database may lie")
 	flags.BoolVar(&asJSON, "json", false, "print one JSON object")
 	return cmd

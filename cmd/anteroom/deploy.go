@@ -11,6 +11,7 @@ import (
 
 	"anteroom/cmd/anteroom/internal/cli"
 	"anteroom/cmd/anteroom/internal/cloudflare"
+	"anteroom/cmd/anteroom/internal/content"
 	"anteroom/cmd/anteroom/internal/keys"
 	"anteroom/cmd/anteroom/internal/live"
 	"anteroom/edge/native/receiptkey"
@@ -94,10 +95,9 @@ func (f *deployFlags) deploy(ctx context.Context, t *cli.Terminal, allowances []
 	if err != nil {
 		return err
 	}
-	stale, err := publishTo(t, f.public, s, output, true)
-	if err == nil && stale.Changes > 0 {
-		err = fmt.Errorf("%s is stale: %s not as %s has it (run anteroom generate, and look at the diff)",
-			f.public, cli.Plural(stale.Changes, "document"), f.content)
+	published, err := content.Publish(t, f.public, snapshotFile, s, output, true, t.Now())
+	if err == nil {
+		err = published.Stale(f.content)
 	}
 	if err != nil {
 		return err

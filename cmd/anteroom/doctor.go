@@ -8,8 +8,10 @@ import (
 	"path/filepath"
 
 	"anteroom/cmd/anteroom/internal/cli"
+	"anteroom/cmd/anteroom/internal/content"
 	"anteroom/cmd/anteroom/internal/doctor"
 	"anteroom/cmd/anteroom/internal/keys"
+	"anteroom/cmd/anteroom/internal/server"
 	"anteroom/edge/native"
 	"anteroom/edge/native/sqlite"
 	"anteroom/generator/site"
@@ -19,13 +21,13 @@ import (
 
 // doctorOptions are the flags of doctor.
 type doctorOptions struct {
-	content, public string
-	store           storeFlags
-	key             keys.Receipt
-	logKey          keys.Log
-	unsigned        bool
-	smtp, smtpFile  string
-	outbox, backups string
+	content, public, snapshot string
+	store                     storeFlags
+	key                       keys.Receipt
+	logKey                    keys.Log
+	unsigned                  bool
+	smtp, smtpFile            string
+	outbox, backups           string
 }
 
 func doctorCommand(t *cli.Terminal) *cobra.Command {
@@ -52,6 +54,7 @@ Exit codes: 0 no fault, 1 a fault, 2 called wrongly.`,
 	flags := cmd.Flags()
 	flags.StringVar(&o.content, "content", contentFolder, "the content `folder`")
 	flags.StringVar(&o.public, "public", publicFolder, "the `folder` of the documents")
+	flags.StringVar(&o.snapshot, "snapshot", snapshotFile, "the `file` of the snapshot")
 	o.store.add(flags)
 	o.key.AddFlag(flags)
 	o.logKey.AddFlag(flags)
@@ -79,7 +82,7 @@ func (o *doctorOptions) examine(ctx context.Context, t *cli.Terminal) (r doctor.
 		name = "the D1 database of " + o.store.remote
 	}
 	switch store, err := o.store.reader(ctx); {
-	case errors.Is(err, sqlite.ErrNone) && local && filepath.Clean(o.store.data) == defaultData:
+	case errors.Is(err, sqlite.ErrNone) && local && filepath.Clean(o.store.data) == server.DefaultData:
 		r.Add("store", doctor.OK, "", "anteroom serve will begin %s", name)
 	case err != nil:
 		r.Err("store", doctor.Fault, err, "name the right one with --data or --remote")
@@ -88,15 +91,15 @@ func (o *doctorOptions) examine(ctx context.Context, t *cli.Terminal) (r doctor.
 		store.Close()
 	}
 	if local {
-		server, err := o.smtp, error(nil)
+		relay, err := o.smtp, error(nil)
 		if o.smtpFile != "" {
-			server, err = readSMTP(o.smtpFile)
+			relay, err = server.ReadSMTP(o.smtpFile)
 		}
 		if err != nil {
 			r.Err("mail", doctor.Fault, err, "name the file with --smtp-file")
 			return r
 		}
-		r.Mail(ctx, server, cmp.Or(o.outbox, filepath.Join(o.store.data, native.MailFolder)))
+		r.Mail(ctx, relay, cmp.Or(o.outbox, filepath.Join(o.store.data, native.MailFolder)))
 	}
 	return r
 }
@@ -110,7 +113,7 @@ func (o *doctorOptions) documents(r *doctor.Report, t *cli.Terminal) *site.Site 
 		r.Err(check, doctor.Fault, err, fix)
 		return nil
 	}
-	published, err := publishTo(t, o.public, s, output, true)
+	published, err := content.Publish(t, o.public, o.snapshot, s, output, true, t.Now())
 	switch {
 	case err != nil:
 		r.Err(check, doctor.Fault, err, fix)
@@ -131,7 +134,7 @@ func (o *doctorOptions) documents(r *doctor.Report, t *cli.Terminal) *site.Site 
 func (o *doctorOptions) keys(r *doctor.Report, t *cli.Terminal, s *site.Site) {
 	key, err := o.key.Read(t)
 	if err == nil && key == nil && o.store.remote == "" {
-		if key, err = keys.LoadReceipt(t, filepath.Join(o.store.data, "receipt.key")); isMissing(err) {
+		if key, err = keys.LoadReceipt(t, filepath.Join(o.store.data, "receipt.key")); server.IsMissing(err) {
 			err = nil
 		}
 	}

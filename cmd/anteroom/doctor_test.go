@@ -20,6 +20,7 @@ import (
 
 	"anteroom/cmd/anteroom/internal/cli"
 	"anteroom/cmd/anteroom/internal/doctor"
+	"anteroom/cmd/anteroom/internal/server"
 	"anteroom/edge/native/mail/smtptest"
 	"anteroom/edge/native/sqlite"
 	"anteroom/edge/turn"
@@ -83,10 +84,10 @@ func operate(t *testing.T, args ...string) string {
 // newStore makes the database of the data folder, and runs statements in it.
 func newStore(t *testing.T, statements ...string) {
 	t.Helper()
-	if err := os.MkdirAll(defaultData, 0o700); err != nil {
+	if err := os.MkdirAll(server.DefaultData, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	store, err := sqlite.Create(filepath.Join(defaultData, sqlite.FileName), slog.New(slog.DiscardHandler))
+	store, err := sqlite.Create(filepath.Join(server.DefaultData, sqlite.FileName), slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -192,7 +193,7 @@ func TestDoctorFinds(t *testing.T) {
 	}{
 		"content with faults":  {edit("content/service.yaml", "(?m)^name:.*$", "nam: x"), "", `^fault content: .*service.yaml:\d+:1: `},
 		"no content":           {nothing, "--content nowhere", `^fault content: there is no content folder nowhere \(name it with`},
-		"stale documents":      {edit("public/llms.txt", "a", "b"), "", `^warning content: public is stale: 1 document not .*\(run anteroom generate\)`},
+		"stale documents":      {edit("public/llms.txt", "a", "b"), "", `^warning content: public is stale: 2 documents not .*\(run anteroom generate\)`},
 		"a published database": {write("public/x", sqlite.Magic), "", `^fault content: public/x is a database`},
 		"an end that is near":  {edit("content/service.yaml", expires, "  expires: 2026-12-01T00:00:00Z"), "", `^warning content: .*2026-12-01.*\(check its contacts`},
 		"an end that is over":  {edit("content/service.yaml", expires, "  expires: 2026-11-01T00:00:00Z"), "", `^fault content: security.txt expired`},
@@ -268,7 +269,7 @@ func TestDoctorOfAnOldVerification(t *testing.T) {
 	newStore(t, "INSERT INTO registrations (record_id, recorded_at, agent_name, payload_sha256) VALUES ('a', '2026-11-20T12:00:00Z', 'lark', 'sum')")
 	term := cli.New(strings.NewReader(""), io.Discard, io.Discard)
 	term.Now = func() time.Time { return time.Date(2026, 12, 25, 0, 0, 0, 0, time.UTC) }
-	o := doctorOptions{content: contentFolder, public: publicFolder, store: storeFlags{data: defaultData}}
+	o := doctorOptions{content: contentFolder, public: publicFolder, store: storeFlags{data: server.DefaultData}}
 	want := doctor.Finding{Check: "records", Status: doctor.Warning, What: "to be verified: 1 record; the last verification is 35 days old", Fix: "run anteroom verify"}
 	if r := o.examine(t.Context(), term); !slices.Contains(r, want) {
 		t.Errorf("%+v", r)

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 
 	"anteroom/cmd/anteroom/internal/cli"
+	"anteroom/cmd/anteroom/internal/content"
 	"anteroom/cmd/anteroom/internal/scaffold"
 
 	"github.com/spf13/cobra"
@@ -40,11 +41,11 @@ SOURCE_DATE_EPOCH, in seconds, replaces the time that dates are taken from.`,
 			if err := answer(cmd.Context(), t, questions, t.Interactive && !yes); err != nil {
 				return fmt.Errorf("init %s: %w", args[0], err)
 			}
-			now, err := currentTime()
+			now, err := sourceDate(t.Now())
 			if err != nil {
 				return err
 			}
-			if err := contentFaults(filepath.Join(args[0], "content"), scaffold.Write(dir, s, now)); err != nil {
+			if err := content.InFolder(filepath.Join(args[0], "content"), scaffold.Write(dir, s, now)); err != nil {
 				return hintPermission(fmt.Errorf("init %s: %w", args[0], err))
 			}
 			t.Printf("%s: %s, a service of your own (its README.md has the next steps). Run next:", args[0], s.Name)

@@ -7,6 +7,7 @@ import (
 
 	"anteroom/cmd/anteroom/internal/cli"
 	"anteroom/cmd/anteroom/internal/keys"
+	"anteroom/edge/native/disk"
 	"anteroom/edge/native/receiptkey"
 
 	"github.com/spf13/cobra"
@@ -111,7 +112,7 @@ func checkOut(out, content string) error {
 		return cli.Usage(errors.New("--out is missing: it names the file for the secret key"))
 	}
 	for _, published := range []string{content, publicFolder} {
-		if inside(published, out) {
+		if disk.Inside(published, out) {
 			return cli.Usage(fmt.Errorf("--out %s is inside %s, where everybody could read it", out, published))
 		}
 	}

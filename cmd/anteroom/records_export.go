@@ -37,7 +37,7 @@ read, whole or not at all; a file that is there stays.`,
 		Args: cobra.ExactArgs(1),
 		RunE: work.reads(func(args []string) error {
 			err := errors.Join(checkList(args[0]), checkDays(days))
-			if out != "" && inside(public, out) {
+			if out != "" && disk.Inside(public, out) {
 				err = errors.Join(err, fmt.Errorf("--out %s is inside %s, where everybody could read it", out, public))
 			}
 			if format != "jsonl" && format != "csv" {

@@ -123,7 +123,7 @@ Exit codes: 0 done, 1 failed, 2 called wrongly.`,
 		commands  []*cobra.Command
 	}{
 		{groupBegin, "Begin a service:", []*cobra.Command{initCommand(t), keyCommand(t)}},
-		{groupPublish, "Publish and serve:", []*cobra.Command{verifyCommand(t), generateCommand(t), serveCommand(t)}},
+		{groupPublish, "Publish and serve:", []*cobra.Command{verifyCommand(t), generateCommand(t), previewCommand(t), serveCommand(t)}},
 		{groupDeploy, "Deploy, and look after what is live:", []*cobra.Command{
 			deployCommand(t), statusCommand(t), rollbackCommand(t), doctorCommand(t), buildCommand(t),
 		}},

@@ -94,16 +94,12 @@ func TestServeKilled(t *testing.T) {
 	t.Logf("%d rows", rows)
 }
 
-// startServer starts this program with the content that is shipped.
+// startServer starts this program with what was generated of the content that is shipped, and waits
+// until it answers.
 func startServer(t *testing.T, data string) (server *exec.Cmd, address string) {
 	t.Helper()
-	return startProgram(t, "anteroom", data, "../..")
-}
-
-// startProgram starts a server with the content of a folder, and waits until it answers.
-func startProgram(t *testing.T, program, data, folder string) (server *exec.Cmd, address string) {
-	t.Helper()
-	server, address, _ = startServing(t, program, "--data", data, "--create", "--write-limit", "0", "--content", filepath.Join(folder, "content"))
+	server, address, _ = startServing(t, "anteroom", "--data", data, "--create", "--write-limit", "0",
+		"--public", "../../public", "--snapshot", "../../build/snapshot.txt")
 	return server, address
 }
 
@@ -178,55 +174,6 @@ func register(ctx context.Context, client *http.Client, address, name string) (i
 	return answer.ID, nil
 }
 
-// atStart calls a function when the program says that it serves, before it goes on.
-type atStart func()
-
-func (f atStart) Write(p []byte) (int, error) {
-	if bytes.HasPrefix(p, []byte("serving ")) {
-		f()
-	}
-	return len(p), nil
-}
-
-// An edit that is made after the content was read, and before the watch over it begins, is served
-// too.
-func TestServeWatchesFromItsStart(t *testing.T) {
-	t.Setenv("SOURCE_DATE_EPOCH", now)
-	dir := t.TempDir()
-	content := filepath.Join(dir, "content")
-	if err := os.CopyFS(content, os.DirFS("../../content")); err != nil {
-		t.Fatal(err)
-	}
-	o := &serveOptions{
-		content: content, data: filepath.Join(dir, "data"), address: "127.0.0.1:0", create: true, watch: true,
-	}
-	edit := atStart(func() {
-		name := filepath.Join(content, "service.yaml")
-		text, err := os.ReadFile(name)
-		if changed := bytes.ReplaceAll(text, []byte("search: true"), []byte("search: false")); err != nil || bytes.Equal(changed, text) || os.WriteFile(name, changed, 0o600) != nil {
-			t.Errorf("the content cannot be edited: %v", err)
-		}
-	})
-	ctx, stop := context.WithCancel(t.Context())
-	ended := make(chan error)
-	go func() { ended <- serve(ctx, cli.New(nil, edit, io.Discard), o) }()
-	// What is kept is what is served.
-	served := func() bool {
-		text, err := os.ReadFile(o.lastGoodFile())
-		return err == nil && bytes.Contains(text, []byte("search=no"))
-	}
-	for end := time.Now().Add(10 * time.Second); !served(); time.Sleep(10 * time.Millisecond) {
-		if time.Now().After(end) {
-			t.Error("an edit at the start is not served")
-			break
-		}
-	}
-	stop()
-	if err := <-ended; err != nil {
-		t.Error(err)
-	}
-}
-
 // A flag wins over its environment variable, which wins over what the flag is without both.
 func TestFlagsAndEnvironment(t *testing.T) {
 	t.Setenv("ANTEROOM_ADDR", "environment:1")
@@ -237,12 +184,12 @@ func TestFlagsAndEnvironment(t *testing.T) {
 	if err := errors.Join(flags.Parse([]string{"--addr", "flag:1", "--write-limit", "0", "--host", "c.example"}), cli.FromEnvironment(flags)); err != nil {
 		t.Fatal(err)
 	}
-	for name, want := range map[string]string{"addr": "flag:1", "write-limit": "0", "host": "[c.example]", "data": "environment", "content": "content"} {
+	for name, want := range map[string]string{"addr": "flag:1", "write-limit": "0", "host": "[c.example]", "data": "environment", "public": "public"} {
 		if got := flags.Lookup(name).Value.String(); got != want {
 			t.Errorf("--%s is %q, want %q", name, got, want)
 		}
 	}
-	if !flags.Changed("data") || flags.Changed("content") {
+	if !flags.Changed("data") || flags.Changed("public") {
 		t.Error("which flags were chosen is lost")
 	}
 }

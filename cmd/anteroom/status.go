@@ -111,12 +111,8 @@ func showStatus(ctx context.Context, t *cli.Terminal, address string, o *statusO
 			return err
 		}
 	}
-	now, err := currentTime()
-	if err != nil {
-		return err
-	}
 	found.Report, err = service.Inspect(ctx, output, live.Options{
-		Wait: o.wait, Timeout: o.timeout, Now: func() time.Time { return now }, Waiting: func(what string) { t.Warnf("waiting: %s", what) },
+		Wait: o.wait, Timeout: o.timeout, Now: t.Now, Waiting: func(what string) { t.Warnf("waiting: %s", what) },
 	})
 	if errors.Is(err, context.Canceled) {
 		return errors.New("interrupted")

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 
 	"anteroom/cmd/anteroom/internal/cloudflare"
+	"anteroom/cmd/anteroom/internal/server"
 	"anteroom/edge/native/sqlite"
 	"anteroom/edge/store/records"
 
@@ -22,7 +23,7 @@ type storeFlags struct {
 }
 
 func (s *storeFlags) add(flags *pflag.FlagSet) {
-	flags.StringVar(&s.data, "data", defaultData, "the `folder` of the database")
+	flags.StringVar(&s.data, "data", server.DefaultData, "the `folder` of the database")
 	flags.StringVar(&s.remote, "remote", "", "the `environment` of wrangler.toml whose database on Cloudflare is meant, in the place of --data")
 	flags.StringVar(&s.wrangler, "wrangler", wranglerFile, "the `file` that names that database")
 }

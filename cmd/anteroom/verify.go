@@ -9,6 +9,7 @@ import (
 
 	"anteroom/cmd/anteroom/internal/cli"
 	"anteroom/cmd/anteroom/internal/cloudflare"
+	"anteroom/cmd/anteroom/internal/content"
 	"anteroom/cmd/anteroom/internal/keys"
 	"anteroom/cmd/anteroom/internal/verification"
 	"anteroom/edge/store/records"
@@ -93,7 +94,7 @@ func (o *verifyOptions) run(ctx context.Context, t *cli.Terminal) (err error) {
 			return err
 		}
 	}
-	s, err := loadContentOf(o.content, now)
+	s, err := content.Load(o.content, now)
 	if err != nil {
 		return err
 	}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"anteroom/cmd/anteroom/internal/cli"
+	"anteroom/cmd/anteroom/internal/content"
 	"anteroom/cmd/anteroom/internal/verification"
 
 	"golang.org/x/mod/sumdb/note"
@@ -19,7 +20,7 @@ func (o *verifyOptions) decide(ctx context.Context, t *cli.Terminal, p *verifica
 	draft, today := verification.Draft(o.content), t.Now().UTC().Format(time.DateOnly)
 	decide := func(a *verification.Answers) (*verification.Decided, error) {
 		decided, err := p.Decide(a, key, today)
-		return decided, contentFaults(o.content, err)
+		return decided, content.InFolder(o.content, err)
 	}
 	for {
 		decided, err := (*verification.Decided)(nil), error(nil)

@@ -9,6 +9,7 @@ import (
 
 	"anteroom/cmd/anteroom/internal/cli"
 	"anteroom/cmd/anteroom/internal/cloudflare"
+	"anteroom/cmd/anteroom/internal/continuity"
 	"anteroom/cmd/anteroom/internal/verification"
 	"anteroom/edge/store/records"
 	"anteroom/edge/turn"
@@ -36,7 +37,7 @@ func (o *verifyOptions) signer(t *cli.Terminal, s *site.Site) (note.Signer, erro
 		return nil, err
 	}
 	// What a key has signed is out already: another tree would be a fork.
-	if err := keepLog(filepath.Join(filepath.Dir(o.content), publicFolder), s.Log); err != nil {
+	if err := continuity.CheckLog(filepath.Join(filepath.Dir(o.content), publicFolder), s.Log); err != nil {
 		return nil, fmt.Errorf("verify: nothing was signed: %w", err)
 	}
 	return key, nil

@@ -31,7 +31,7 @@ With --json it also prints the SHA-256 of the edge core that a released program 
 				return nil
 			}
 			if files, carried := bundle.Files(); carried {
-				p.Edge = &core{bundle.Toolchain(), fmt.Sprintf("%x", sha256.Sum256(files[wasmFile]))}
+				p.Edge = &core{bundle.Toolchain(), fmt.Sprintf("%x", sha256.Sum256(files[bundle.Wasm]))}
 			}
 			return t.PrintObject(p)
 		}),

@@ -1,25 +1,19 @@
-// Package publish puts generated documents into a folder as one atomic step. Whatever happens, a
-// kill or a loss of power included, the folder holds the whole old tree or the whole new one.
+// Package publish writes what was generated, and reads it as a host serves it: the folder of the
+// documents, and the snapshot file. The file holds the snapshot of the content, an empty line, and
+// the SHA-256 of every document, in the form of sha256sum.
 //
-// The new tree is built in a folder beside the old one, ".public.next": changed files are written
-// and synced, all others are hard links to the files of the old tree. Then the new tree is renamed
-// to ".public.old" and the two folders change places, by renameat2 with RENAME_EXCHANGE on Linux
-// and by two renames elsewhere. So a folder of that name always holds a whole tree. Finally, files
-// in the old tree that no run has generated and that the new tree lacks are moved over, and the
-// rest of the old tree is removed. The next run cleans up what a killed run left behind in the same
-// way.
+// Apply gives each document whose bytes differ a new file under its name, the manifest last, then
+// removes the documents that are generated no more, and then writes the snapshot file. A run that
+// was killed leaves a folder that does not fit the snapshot file: Read refuses it, and the next run
+// repairs it.
 //
-// The folder may hold other files. They stay as they are, with the same inode. The folder's own
-// manifest says which files were generated; those that are generated no more are removed. A dated
-// scoreboard is a public record: it is never removed or changed. Nor is a tile of a public log; its
-// other files may change, and never go.
-//
-// A public log has thousands of files, which may be made when they are wanted. They are compared
-// and written side by side, a few at a time, so that few of them are in memory together.
+// The folder may hold other files. They stay as they are. A dated scoreboard and the files of a
+// public log are never removed.
 package publish
 
 import (
-	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -31,14 +25,13 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
-	"strconv"
 	"strings"
-	"sync"
-	"sync/atomic"
-	"time"
 
 	"anteroom/edge/assets"
+	"anteroom/edge/snapshot"
 	"anteroom/generator/tlog"
+
+	"golang.org/x/sync/errgroup"
 )
 
 // File is one document to publish. How it is served does not matter here.
@@ -57,7 +50,7 @@ const (
 	Kept    Status = "kept"
 )
 
-// Entry is one file of the folder as it is, or will be.
+// Entry is one file as it is, or will be.
 type Entry struct {
 	Path   string `json:"path"`
 	Size   int64  `json:"size"` // in bytes; of a Removed file the size that it has
@@ -66,74 +59,140 @@ type Entry struct {
 
 // Plan is what publishing would do.
 type Plan struct {
-	Entries []Entry // sorted by path
+	Entries  []Entry // of the folder, sorted by path
+	Snapshot Entry   // of the snapshot file
 
 	// Progress, where set, is called while Apply writes, with the bytes written so far and in all.
 	Progress func(written, total int64)
 
-	dir        string // absolute, links resolved
-	docs       []File
-	oldTree    tree
-	exchange   func(a, b string) error      // swaps two folders, or says errors.ErrUnsupported
-	beforeStep func(operation string) error // for tests: called before each operation; an error stops there
-	sync       func(name string) error      // writes a file or a folder through to the disk
+	dir  string
+	docs map[string]*File
+	text []byte // of the snapshot file
 }
 
-// tree is what a folder holds, by path with a leading slash. "/" is the folder itself.
-type tree map[string]stamp
-
-// stamp is the state of a file by which a change of the file is noticed.
-type stamp struct {
-	mode fs.FileMode
-	size int64     // 0 for a folder
-	time time.Time // zero for a folder
-}
-
-func stampOf(info fs.FileInfo) stamp {
-	if info.IsDir() {
-		return stamp{mode: info.Mode()}
-	}
-	return stamp{info.Mode(), info.Size(), info.ModTime()}
-}
-
-// equal reports whether two stamps are of the same state.
-func (s stamp) equal(now stamp) bool {
-	return s.mode == now.mode && s.size == now.size && s.time.Equal(now.time)
-}
-
-// attempts bounds how often a step starts again because somebody else touches the folder meanwhile.
-const attempts = 5
-
-// ManifestPath is where the folder says which documents were generated.
+// ManifestPath is the document that lists the others.
 const ManifestPath = "/manifest.json"
 
-// unlisted are the generated files that a manifest does not name.
-var unlisted = []string{ManifestPath, "/_headers", "/_redirects"}
+// temporary ends the names of files that are being written. A killed run leaves one at most.
+const temporary = ".anteroom-tmp"
 
-// IsDatedScoreboard reports whether a path is that of a dated scoreboard.
-func IsDatedScoreboard(p string) bool { return path.Dir(p) == "/scoreboard" && path.Ext(p) == ".json" }
+// isBoard reports whether a path is that of a dated scoreboard.
+func isBoard(p string) bool { return path.Dir(p) == "/scoreboard" && path.Ext(p) == ".json" }
 
-// staysForever reports whether a published document never goes.
-func staysForever(p string) bool { return IsDatedScoreboard(p) || tlog.Published(p) }
-
-// Prepare compares docs with what dir holds, and changes nothing. A dir that does not exist counts
-// as empty. The error names every fault: a path that is none or is given twice, a file where a
-// folder is needed or the other way round, a dated scoreboard or a tile of a log that would change.
-func Prepare(dir string, docs []File) (*Plan, error) {
-	p := &Plan{docs: docs, exchange: exchange, beforeStep: func(string) error { return nil }, sync: syncFile}
-	var err error
-	if p.dir, err = resolve(dir); err == nil {
-		err = p.compare()
+// Prepare compares documents and their snapshot with what dir and snapshotFile hold, and changes
+// nothing. What does not exist counts as empty. The error names every fault: a path that is not
+// one of a document, or is given twice, and a file where a folder is needed or the other way round.
+func Prepare(dir, snapshotFile string, docs []File, s *snapshot.Snapshot) (*Plan, error) {
+	p := &Plan{dir: dir, docs: map[string]*File{}}
+	if real, err := filepath.EvalSymlinks(dir); err == nil {
+		p.dir = real
 	}
+	there, err := readTree(p.dir)
 	if err != nil {
 		return nil, fmt.Errorf("publish to %s: %w", dir, err)
+	}
+	var faults []error
+	fault := func(format string, args ...any) {
+		faults = append(faults, fmt.Errorf("publish to "+dir+": "+format, args...))
+	}
+	for i := range docs {
+		name := docs[i].Path
+		if !strings.HasPrefix(name, "/") || path.Clean(name) != name || name == "/" {
+			fault("%q is not a path of a document", name)
+		} else if p.docs[name] != nil {
+			fault("%s is generated twice", name)
+		}
+		p.docs[name] = &docs[i]
+		if was, exists := there[name]; exists && was.IsDir() {
+			fault("%s is a folder where a document belongs (move it away)", name)
+		}
+		for folder := path.Dir(name); folder != "/" && folder != "."; folder = path.Dir(folder) {
+			if was, exists := there[folder]; exists && !was.IsDir() {
+				fault("%s is a file, and %s needs a folder there (move the file away)", folder, name)
+			}
+		}
+	}
+	if len(faults) > 0 {
+		slices.SortFunc(faults, func(a, b error) int { return strings.Compare(a.Error(), b.Error()) })
+		return nil, errors.Join(faults...)
+	}
+	sums, err := p.compare(docs, there)
+	if err != nil {
+		return nil, fmt.Errorf("publish to %s: %w", dir, err)
+	}
+	generated := formerlyGenerated(p.dir, snapshotFile)
+	for name, was := range there {
+		if was.IsDir() || p.docs[name] != nil {
+			continue
+		}
+		status := Kept
+		if strings.HasSuffix(name, temporary) || generated[name] && !isBoard(name) && !tlog.Published(name) {
+			status = Removed
+		}
+		p.Entries = append(p.Entries, Entry{name, was.Size(), status})
+	}
+	slices.SortFunc(p.Entries, func(a, b Entry) int { return strings.Compare(a.Path, b.Path) })
+	p.text = encode(s, sums)
+	p.Snapshot = Entry{snapshotFile, int64(len(p.text)), Changed}
+	if old, err := os.ReadFile(snapshotFile); errors.Is(err, fs.ErrNotExist) {
+		p.Snapshot.Status = New
+	} else if err != nil {
+		return nil, fmt.Errorf("read the published snapshot: %w", err)
+	} else if string(old) == string(p.text) {
+		p.Snapshot.Status = Same
 	}
 	return p, nil
 }
 
+// compare adds an entry for each document, and gives the SHA-256 of each by its path.
+func (p *Plan) compare(docs []File, there map[string]fs.FileInfo) (map[string]string, error) {
+	p.Entries = make([]Entry, len(docs))
+	hashes := make([]string, len(docs))
+	var comparing errgroup.Group
+	comparing.SetLimit(runtime.GOMAXPROCS(0))
+	for i := range docs {
+		comparing.Go(func() (err error) {
+			text := docs[i].Content()
+			sum := sha256.Sum256(text)
+			hashes[i] = hex.EncodeToString(sum[:])
+			e := Entry{docs[i].Path, int64(len(text)), New}
+			if was, exists := there[e.Path]; exists {
+				e.Status = Changed
+				if was.Mode().IsRegular() && was.Size() == e.Size {
+					var old string
+					if old, err = hashFile(filepath.Join(p.dir, e.Path)); old == hashes[i] {
+						e.Status = Same
+					}
+				}
+			}
+			p.Entries[i] = e
+			return err
+		})
+	}
+	err := comparing.Wait()
+	sums := make(map[string]string, len(docs))
+	for i := range docs {
+		sums[docs[i].Path] = hashes[i]
+	}
+	return sums, err
+}
+
+func hashFile(name string) (string, error) {
+	f, err := os.Open(name)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	hash := sha256.New()
+	if _, err := io.Copy(hash, f); err != nil {
+		return "", err
+	}
+	return hex.EncodeToString(hash.Sum(nil)), nil
+}
+
 // Changes are the entries that Apply would touch.
 func (p *Plan) Changes() (changes []Entry) {
-	for _, e := range p.Entries {
+	for _, e := range append(slices.Clone(p.Entries), p.Snapshot) {
 		if e.Status != Same && e.Status != Kept {
 			changes = append(changes, e)
 		}
@@ -141,161 +200,120 @@ func (p *Plan) Changes() (changes []Entry) {
 	return changes
 }
 
-// resolve gives the absolute path of dir, through symbolic links.
-func resolve(dir string) (string, error) {
-	abs, err := filepath.Abs(dir)
+// Apply does what the plan says. After an error some documents may be new and others old: to run
+// again repairs that.
+func (p *Plan) Apply() error {
+	var total, done int64
+	var write, remove []Entry
+	for _, e := range p.Entries {
+		switch e.Status {
+		case New, Changed:
+			write, total = append(write, e), total+e.Size
+		case Removed:
+			remove = append(remove, e)
+		}
+	}
+	slices.SortStableFunc(write, func(a, b Entry) int { return isManifest(a) - isManifest(b) }) // the manifest comes last
+	for _, e := range write {
+		if err := replaceFile(filepath.Join(p.dir, e.Path), p.docs[e.Path].Content()); err != nil {
+			return fmt.Errorf("publish: %w", err)
+		}
+		if done += e.Size; p.Progress != nil {
+			p.Progress(done, total)
+		}
+	}
+	for _, e := range remove {
+		name := filepath.Join(p.dir, e.Path)
+		if err := os.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("remove what is not generated any more: %w", err)
+		}
+		for folder := filepath.Dir(name); folder != p.dir && os.Remove(folder) == nil; { // as long as they are empty
+			folder = filepath.Dir(folder)
+		}
+	}
+	// The list of the former run comes last: until then it says what is to be removed.
+	if p.Snapshot.Status != Same {
+		if err := replaceFile(p.Snapshot.Path, p.text); err != nil {
+			return fmt.Errorf("publish the snapshot: %w", err)
+		}
+	}
+	return nil
+}
+
+func isManifest(e Entry) int {
+	if e.Path == ManifestPath {
+		return 1
+	}
+	return 0
+}
+
+// replaceFile puts a new file in place of what has its name.
+func replaceFile(name string, text []byte) error {
+	if err := os.MkdirAll(filepath.Dir(name), 0o777); err != nil {
+		return err
+	}
+	draft := name + temporary
+	err := os.WriteFile(draft, text, 0o666)
+	if err == nil {
+		err = os.Rename(draft, name)
+	}
 	if err != nil {
-		return "", err
-	}
-	if info, err := os.Lstat(abs); err == nil && info.Mode()&fs.ModeSymlink != 0 {
-		if abs, err = filepath.EvalSymlinks(abs); err != nil {
-			return "", fmt.Errorf("it is a symbolic link that leads nowhere (make the folder it names, or remove the link): %w", err)
-		}
-	}
-	// The folder is replaced by another folder, so it must not be the working directory of this
-	// process.
-	if work, err := os.Getwd(); err == nil {
-		if rel, err := filepath.Rel(abs, work); err == nil && filepath.IsLocal(rel) {
-			return "", errors.New("the working directory is inside it (name a folder of its own for the documents, such as public)")
-		}
-	}
-	return abs, nil
-}
-
-// source is the folder to compare with: dir, or the old tree where a run was killed between two
-// renames.
-func (p *Plan) source() (string, error) {
-	if _, err := os.Lstat(p.dir); !errors.Is(err, fs.ErrNotExist) {
-		return p.dir, err
-	}
-	if _, err := os.Lstat(p.sibling("old")); err == nil {
-		return p.sibling("old"), nil
-	}
-	return p.dir, nil
-}
-
-// sibling names a hidden file or folder beside dir: the "lock", the "next" tree, or the "old" one.
-func (p *Plan) sibling(suffix string) string {
-	return filepath.Join(filepath.Dir(p.dir), "."+filepath.Base(p.dir)+"."+suffix)
-}
-
-// compare sets p.oldTree and p.Entries. It starts again where a file vanishes meanwhile, which
-// happens when another run swaps the folder.
-func (p *Plan) compare() (err error) {
-	for range attempts {
-		if err = p.compareOnce(); !errors.Is(err, fs.ErrNotExist) {
-			return err
-		}
+		os.Remove(draft)
 	}
 	return err
 }
 
-func (p *Plan) compareOnce() error {
-	root, err := p.source()
-	if err != nil {
-		return err
-	}
-	if p.oldTree, err = readTree(root); err != nil {
-		return err
-	}
-	generated := readManifest(root)
-
-	var faults []error
-	var rewritten []string
-	fault := func(format string, args ...any) { faults = append(faults, fmt.Errorf(format, args...)) }
-	found, err := p.compareAll(root)
-	if err != nil {
-		return err
-	}
-	entries := map[string]Entry{}
-	for i, doc := range p.docs {
-		if !strings.HasPrefix(doc.Path, "/") || path.Clean(doc.Path) != doc.Path || doc.Path == "/" {
-			fault("%q is not a path of a document", doc.Path)
-			continue
-		}
-		if _, twice := entries[doc.Path]; twice {
-			fault("%s is generated twice", doc.Path)
-		}
-		entries[doc.Path] = found[i]
+// readTree lists the files and folders below a folder, by path with a leading slash. A folder that
+// does not exist has none.
+func readTree(root string) (map[string]fs.FileInfo, error) {
+	tree := map[string]fs.FileInfo{}
+	err := filepath.WalkDir(root, func(name string, d fs.DirEntry, err error) error {
 		switch {
-		case p.oldTree[doc.Path].mode.IsDir():
-			if p.holdsForeign(doc.Path, generated) {
-				fault("%s is a folder where a document belongs (move it away)", doc.Path)
-			}
-		case found[i].Status != Changed:
-		case IsDatedScoreboard(doc.Path):
-			fault("%s would change, and a published hand verification never does "+
-				"(restore its content file and the document, and have anteroom verify make a new one: %s)",
-				doc.Path, p.nextVerification(doc.Path))
-		case tlog.Permanent(doc.Path):
-			rewritten = append(rewritten, doc.Path)
+		case name == root && errors.Is(err, fs.ErrNotExist):
+			return fs.SkipAll
+		case err != nil:
+			return err
+		case name == root && !d.IsDir():
+			return errors.New("it is a file (move it away, or name another folder)")
+		case name == root:
+			return nil
 		}
-	}
-	if rewritten != nil {
-		fault("%s would change, and a published log is never rewritten "+
-			"(bring back the content of log/ from version control; a new key begins a new tree)", Some(rewritten))
-	}
-	for name, was := range p.oldTree {
-		if _, isDocument := entries[name]; isDocument || was.mode.IsDir() {
-			continue
-		}
-		status := Kept
-		if generated[name] && !staysForever(name) {
-			status = Removed
-		}
-		entries[name] = Entry{name, was.size, status}
-	}
-	p.Entries = slices.SortedFunc(maps.Values(entries), func(a, b Entry) int { return strings.Compare(a.Path, b.Path) })
-
-	for _, e := range p.Entries {
-		for dir := path.Dir(e.Path); e.Status != Removed && dir != "/"; dir = path.Dir(dir) {
-			if above, ok := entries[dir]; ok && above.Status != Removed {
-				fault("%s is a file, and %s needs a folder there (move the file away)", dir, e.Path)
-			}
-		}
-	}
-	slices.SortFunc(faults, func(a, b error) int { return strings.Compare(a.Error(), b.Error()) })
-	return errors.Join(faults...)
+		info, err := d.Info()
+		tree[filepath.ToSlash(name[len(root):])] = info
+		return err
+	})
+	return tree, err
 }
 
-// compareAll compares each document with what the folder has of it, several at a time.
-func (p *Plan) compareAll(root string) ([]Entry, error) {
-	found, errs := make([]Entry, len(p.docs)), make([]error, runtime.GOMAXPROCS(0))
-	var next atomic.Int64
-	var comparing sync.WaitGroup
-	for worker := range errs {
-		comparing.Go(func() {
-			part := make([]byte, comparedPart)
-			for i := next.Add(1) - 1; i < int64(len(p.docs)) && errs[worker] == nil; i = next.Add(1) - 1 {
-				found[i], errs[worker] = p.compareOne(root, &p.docs[i], part)
+// formerlyGenerated are the paths that a former run has generated, by its manifest and its list.
+// Where neither can be read there are none, and so nothing is removed.
+func formerlyGenerated(dir, snapshotFile string) map[string]bool {
+	generated := map[string]bool{}
+	var manifest struct {
+		Documents []struct {
+			Path string `json:"path"`
+		} `json:"documents"`
+	}
+	text, err := os.ReadFile(filepath.Join(dir, ManifestPath))
+	if err == nil && json.Unmarshal(text, &manifest) == nil {
+		for _, d := range manifest.Documents {
+			generated[d.Path] = true
+		}
+		for _, unlisted := range []string{ManifestPath, assets.HeadersPath, assets.RedirectsPath} {
+			generated[unlisted] = true
+		}
+	}
+	if text, err = os.ReadFile(snapshotFile); err == nil {
+		if _, sums, err := decode(text); err == nil {
+			for name := range maps.Keys(sums) {
+				generated[name] = true
 			}
-		})
-	}
-	comparing.Wait()
-	return found, errors.Join(errs...)
-}
-
-func (p *Plan) compareOne(root string, doc *File, part []byte) (Entry, error) {
-	text := doc.Content()
-	e := Entry{doc.Path, int64(len(text)), New}
-	was, exists := p.oldTree[doc.Path]
-	if !exists || was.mode.IsDir() {
-		return e, nil
-	}
-	e.Status = Changed
-	if was.mode.IsRegular() && was.size == e.Size {
-		same, err := hasContent(filepath.Join(root, doc.Path), text, part)
-		if err != nil {
-			return e, fmt.Errorf("compare %s: %w", doc.Path, err)
-		}
-		if same {
-			e.Status = Same
 		}
 	}
-	return e, nil
+	return generated
 }
 
-// someNames is how many names of a long list are said.
+// someNames is how many names of a long list are shown.
 const someNames = 3
 
 // Some names the first few of a list of paths, and how many more there are.
@@ -304,102 +322,4 @@ func Some(paths []string) string {
 		return strings.Join(paths, ", ")
 	}
 	return fmt.Sprintf("%s and %d more", strings.Join(paths[:someNames], ", "), len(paths)-someNames)
-}
-
-// nextVerification is the first free name of a verification on the day of a dated scoreboard.
-func (p *Plan) nextVerification(board string) string {
-	day := strings.TrimSuffix(path.Base(board), ".json")
-	day = day[:min(len(day), len("2026-11-20"))]
-	for n := 2; ; n++ {
-		name := day + "-" + strconv.Itoa(n)
-		file := path.Join(path.Dir(board), name+".json")
-		if _, published := p.oldTree[file]; !published && !slices.ContainsFunc(p.docs, func(d File) bool { return d.Path == file }) {
-			return name
-		}
-	}
-}
-
-// holdsForeign reports whether a folder holds anything that Apply would not remove. An empty folder
-// counts as such, because no run leaves one.
-func (p *Plan) holdsForeign(dir string, generated map[string]bool) bool {
-	empty := true
-	for name, was := range p.oldTree {
-		if strings.HasPrefix(name, dir+"/") {
-			empty = false
-			if !was.mode.IsDir() && (!generated[name] || staysForever(name)) {
-				return true
-			}
-		}
-	}
-	return empty
-}
-
-// readTree walks a folder. The tree of a folder that does not exist is nil.
-func readTree(root string) (tree, error) {
-	t := tree{}
-	err := filepath.WalkDir(root, func(name string, d fs.DirEntry, err error) error {
-		if name == root && errors.Is(err, fs.ErrNotExist) {
-			t = nil
-			return fs.SkipAll
-		}
-		if err != nil {
-			return err
-		}
-		info, err := d.Info()
-		if err != nil {
-			return err
-		}
-		t["/"+filepath.ToSlash(strings.TrimPrefix(name[len(root):], string(filepath.Separator)))] = stampOf(info)
-		return nil
-	})
-	if top, ok := t["/"]; ok && !top.mode.IsDir() {
-		return nil, errors.New("it is a file (move it away, or name another folder)")
-	}
-	return t, err
-}
-
-// readManifest gives the paths that a former run has generated. Where the manifest cannot be read,
-// readManifest gives none, and so nothing is removed.
-func readManifest(root string) map[string]bool {
-	generated := map[string]bool{}
-	for _, name := range unlisted {
-		generated[name] = true
-	}
-	var manifest struct {
-		Documents []struct {
-			Path string `json:"path"`
-		} `json:"documents"`
-	}
-	if text, err := os.ReadFile(filepath.Join(root, ManifestPath)); err != nil || json.Unmarshal(text, &manifest) != nil {
-		return map[string]bool{}
-	}
-	for _, doc := range manifest.Documents {
-		generated[doc.Path] = true
-	}
-	return generated
-}
-
-// comparedPart is how many bytes of a file are compared at once.
-const comparedPart = 1 << 18
-
-// hasContent reports whether a file has exactly these bytes. It reads the file part by part.
-func hasContent(name string, want, part []byte) (bool, error) {
-	f, err := os.Open(name)
-	if err != nil {
-		return false, err
-	}
-	defer f.Close()
-	for {
-		n, err := f.Read(part)
-		if n > len(want) || !bytes.Equal(part[:n], want[:n]) {
-			return false, nil
-		}
-		want = want[n:]
-		if err == io.EOF {
-			return len(want) == 0, nil
-		}
-		if err != nil {
-			return false, err
-		}
-	}
 }

@@ -4,31 +4,30 @@
 package static
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
 	"maps"
 	"net/http"
+	"path"
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 
 	"anteroom/edge/assets"
 	"anteroom/edge/native/gzip"
 )
 
-// File is a published file. Where it has Make, that is called at each request.
+// File is a published file.
 type File = assets.File
 
 // Documents are the published documents, as an http.Handler. The answer to a path without a
 // document is 404 with the document /404.html. Nothing changes a Documents once it is made. The
 // zero value holds no document.
-//
-// A document with Make is made ready at each request, and is not compressed: nothing is held of it,
-// and nothing of it is done at the start, however many there are.
 type Documents struct {
 	pages     map[string]*page
-	made      map[string]*File
 	headers   assets.Headers
 	redirects assets.Redirects
 }
@@ -38,13 +37,13 @@ type page struct {
 	header http.Header
 	body   []byte
 	etag   string
-	gzip   []byte // nil where compression is not worth it
+	gzip   func() []byte // compresses the body, once; nil where it is not worth it
 }
 
 // New makes Documents of a list of files. The error lists each fault of the _headers and the
 // _redirects file among them.
 func New(files []File) (*Documents, error) {
-	d := &Documents{pages: map[string]*page{}, made: map[string]*File{}}
+	d := &Documents{pages: map[string]*page{}}
 	byPath := map[string]*File{}
 	var err error
 	for i := range files {
@@ -64,57 +63,47 @@ func New(files []File) (*Documents, error) {
 	if err != nil {
 		return nil, err
 	}
-	add := func(at string, f *File) {
-		if f.Make != nil {
-			d.made[at] = f
-		} else {
-			d.pages[at] = d.page(f, at)
-		}
-	}
 	for path, f := range byPath {
-		add(path, f)
+		d.pages[path] = d.page(f, path)
 	}
 	for from, to := range d.redirects {
 		if f := byPath[to.To]; to.Status == http.StatusOK && f != nil {
-			add(from, f)
+			d.pages[from] = d.page(f, from)
 		}
 	}
 	return d, nil
 }
 
-// at gives the document at a path, nil where there is none.
-func (d *Documents) at(path string) *page {
-	if f := d.made[path]; f != nil {
-		return d.page(f, path)
-	}
-	return d.pages[path]
-}
-
 // Without gives the documents without the one at a path.
 func (d *Documents) Without(path string) *Documents {
-	rest := &Documents{pages: maps.Clone(d.pages), made: maps.Clone(d.made), headers: d.headers, redirects: d.redirects}
+	rest := &Documents{pages: maps.Clone(d.pages), headers: d.headers, redirects: d.redirects}
 	delete(rest.pages, path)
-	delete(rest.made, path)
 	return rest
 }
 
 // compressible matches the media types of documents that gzip makes smaller.
 var compressible = regexp.MustCompile(`^text/|json|xml|javascript`)
 
+// typesOfTheCDN are the media types that the CDN gives to documents by the endings of their names.
+// The _headers file has those of all others.
+var typesOfTheCDN = map[string]string{
+	".html": "text/html; charset=utf-8", ".md": "text/markdown; charset=utf-8", ".json": "application/json",
+}
+
 // page makes a file ready to be served at a path.
 func (d *Documents) page(f *File, at string) *page {
 	body := f.Content()
 	sum := sha256.Sum256(body)
 	p := &page{header: http.Header{}, body: body, etag: `"` + hex.EncodeToString(sum[:16]) + `"`}
-	for name, value := range map[string]string{"Content-Type": f.MediaType, "Cache-Control": f.Cache} {
+	for name, value := range map[string]string{"Content-Type": cmp.Or(f.MediaType, typesOfTheCDN[path.Ext(f.Path)]), "Cache-Control": f.Cache} {
 		if value != "" {
 			p.header.Set(name, value)
 		}
 	}
 	d.headers.Apply(at, p.header)
-	if f.Make == nil && len(body) >= gzip.MinSize && compressible.MatchString(p.header.Get("Content-Type")) {
-		p.gzip = gzip.CompressBest(body)
+	if len(body) >= gzip.MinSize && compressible.MatchString(p.header.Get("Content-Type")) {
 		p.header.Add("Vary", "Accept-Encoding")
+		p.gzip = sync.OnceValue(func() []byte { return gzip.CompressBest(body) })
 	}
 	return p
 }
@@ -129,11 +118,11 @@ func (d *Documents) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		send(w, r, to.Status, nil)
 		return
 	}
-	p := d.at(r.URL.Path)
+	p := d.pages[r.URL.Path]
 	if p == nil {
 		body := []byte("not found\n")
 		h.Set("Content-Type", "text/plain; charset=utf-8")
-		if missing := d.at("/404.html"); missing != nil {
+		if missing := d.pages["/404.html"]; missing != nil {
 			body = missing.body
 			h.Set("Content-Type", missing.header.Get("Content-Type"))
 		}
@@ -155,7 +144,7 @@ func (d *Documents) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	body, etag := p.body, p.etag
 	if p.gzip != nil && gzip.Accepted(r.Header.Values("Accept-Encoding")) {
-		body, etag = p.gzip, gzip.Tag(p.etag)
+		body, etag = p.gzip(), gzip.Tag(p.etag)
 		h.Set("Content-Encoding", gzip.Name)
 	}
 	h.Set("ETag", etag)

@@ -37,7 +37,7 @@ func testDocuments(t *testing.T) *Documents {
 	const html, text = "text/html; charset=utf-8", "text/plain; charset=utf-8"
 	s, err := New([]File{
 		{Path: "/_headers", Bytes: []byte(headersFile)},
-		{Path: "/_redirects", Bytes: []byte("/ /index.html 200\n/moved /llms.txt 308\n/old /llms.txt?v=2\n/short /made.txt 200\n")},
+		{Path: "/_redirects", Bytes: []byte("/ /index.html 200\n/moved /llms.txt 308\n/old /llms.txt?v=2\n/short /llms.txt 200\n")},
 		{Path: "/index.html", MediaType: html, Bytes: []byte("<p>index")},
 		{Path: "/404.html", MediaType: html, Bytes: []byte("<p>missing")},
 		{Path: "/empty.txt", MediaType: text},
@@ -47,7 +47,9 @@ func testDocuments(t *testing.T) *Documents {
 		{Path: "/.well-known/noext", Bytes: []byte("{}")},
 		{Path: "/assets/a.js", MediaType: "text/javascript; charset=utf-8", Bytes: []byte("1")},
 		{Path: "/docs/index.html", MediaType: html, Bytes: []byte("d")},
-		{Path: "/made.txt", MediaType: text, Cache: "public, max-age=5", Make: func() []byte { return []byte(long) }},
+		{Path: "/page.html", Bytes: []byte("<p>page")},
+		{Path: "/page.html.md", Bytes: []byte("page")},
+		{Path: "/page.json", Bytes: []byte("{}")},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -57,7 +59,7 @@ func testDocuments(t *testing.T) *Documents {
 
 func TestDocuments(t *testing.T) {
 	s := testDocuments(t)
-	etag := func(path string) string { return s.at(path).etag }
+	etag := func(path string) string { return s.pages[path].etag }
 	for _, c := range []struct {
 		method, path string
 		header       http.Header
@@ -85,12 +87,11 @@ func TestDocuments(t *testing.T) {
 		{"GET", "/llms.txt", http.Header{"Accept-Encoding": {"gzip;q=0.5, identity"}}, 200, http.Header{"Content-Encoding": {"-"}}, "-"},
 		{"GET", "/photo.png", http.Header{"Accept-Encoding": {"gzip"}}, 200, http.Header{"Content-Encoding": {"-"}, "Vary": {"-"}}, "-"},
 
-		// What is made at the request is not compressed, and else like any other document.
-		{"GET", "/made.txt", http.Header{"Accept-Encoding": {"gzip"}}, 200, http.Header{"Content-Encoding": {"-"}, "Vary": {"-"}, "Content-Length": {"3000"}, "Content-Type": {"text/plain; charset=utf-8"}, "Cache-Control": {"public, max-age=60"}, "Etag": {etag("/llms.txt")}}, "-"},
-		{"GET", "/short", nil, 200, http.Header{"Content-Length": {"3000"}}, "-"},
-		{"HEAD", "/made.txt", nil, 200, http.Header{"Content-Length": {"3000"}}, ""},
-		{"GET", "/made.txt", http.Header{"If-None-Match": {etag("/llms.txt")}}, 304, http.Header{"Etag": {etag("/llms.txt")}, "Content-Length": {"-"}}, ""},
-		{"POST", "/made.txt", nil, 405, http.Header{"Allow": {"GET, HEAD"}}, "-"},
+		// Some endings have a media type at the CDN, unless a rule gives another.
+		{"GET", "/page.html", nil, 200, http.Header{"Content-Type": {"text/html; charset=utf-8"}}, "<p>page"},
+		{"GET", "/page.html.md", nil, 200, http.Header{"Content-Type": {"text/markdown; charset=utf-8"}}, "page"},
+		{"GET", "/page.json", nil, 200, http.Header{"Content-Type": {"application/json"}}, "{}"},
+		{"GET", "/short", nil, 200, http.Header{"Content-Length": {"3000"}, "Etag": {etag("/llms.txt")}}, "-"},
 
 		{"POST", "/llms.txt", nil, 405, http.Header{"Allow": {"GET, HEAD"}, "Cache-Control": {"no-store"}, "X-Content-Type-Options": {"nosniff"}, "Etag": {"-"}}, "a document can only be read: GET or HEAD\n"},
 		{"OPTIONS", "/", nil, 405, http.Header{"Allow": {"GET, HEAD"}}, "-"},
@@ -132,7 +133,7 @@ func TestDocuments(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if text, err := io.ReadAll(z); err != nil || string(text) != string(s.at(c.path).body) {
+				if text, err := io.ReadAll(z); err != nil || string(text) != string(s.pages[c.path].body) {
 					t.Errorf("the gzip body differs (%v)", err)
 				}
 			}
@@ -162,9 +163,7 @@ func TestCompressible(t *testing.T) {
 }
 
 func TestNew(t *testing.T) {
-	times := 0
 	s, err := New([]File{
-		{Path: "/c", MediaType: "text/plain", Make: func() []byte { times++; return []byte(strconv.Itoa(times)) }},
 		{Path: "/_headers", Bytes: []byte("/a\n  Cache-Control: no-store\n")},
 		{Path: "/a", MediaType: "text/plain", Cache: "public", Bytes: []byte("A")},
 		{Path: "/b", MediaType: "text/plain", Cache: "public"},
@@ -186,9 +185,6 @@ func TestNew(t *testing.T) {
 	}
 	if got := ask(s, "/nope"); got != "404 not found\n" {
 		t.Errorf("without /404.html: %q", got)
-	}
-	if got := ask(s, "/c") + ask(s, "/c") + ask(s.Without("/c"), "/c"); got != "200 1200 2404 not found\n" {
-		t.Errorf("a document is not made at each request and then alone: %q", got)
 	}
 	rest := s.Without("/a")
 	if got := ask(rest, "/a") + ask(rest, "/b") + ask(s, "/a"); got != "404 not found\n200 200 A" {

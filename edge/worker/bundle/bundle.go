@@ -1,12 +1,24 @@
-// Package bundle carries the files of the worker that depend on no content: edge.wasm, and the
-// JavaScript as it is deployed. A program that build/release.sh makes has them, so that it deploys
-// without the source code; it is built with the tag release. Any other program has none.
+// Package bundle makes the folder that wrangler deploys: the worker, and what it knows of the content.
+// The files that depend on no content, edge.wasm and the JavaScript, are compiled in the folder of the
+// source code. A program that build/release.sh makes carries them, so that it deploys without the
+// source code; it is built with the tag release. Any other program carries none.
 package bundle
 
 import (
+	"context"
+	"errors"
 	"fmt"
+	"io"
 	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
 	"strings"
+
+	"anteroom/edge/snapshot"
+	"anteroom/edge/store/migrations"
+	"anteroom/edge/worker/prerender"
 )
 
 // What build/release.sh writes beside this file, and git does not keep.
@@ -15,7 +27,20 @@ const (
 	toolchainFile = "toolchain.txt" // what the compiler of edge.wasm calls itself
 )
 
-// Files gives the files by their names. It is false where this program carries none.
+// The sources of a bundle, relative to the folder of the source code.
+const (
+	compileScript = "build/edge.sh"
+	workerFolder  = "edge/worker" // its *.mjs are the JavaScript of the bundle
+)
+
+// Files of a bundle besides its JavaScript.
+const (
+	Wasm      = "edge.wasm"
+	Snapshot  = "snapshot.txt"
+	Constants = "constants.txt"
+)
+
+// Files gives the carried files by their names. It is false where this program carries none.
 func Files() (map[string][]byte, bool) {
 	if carried == nil {
 		return nil, false
@@ -52,4 +77,117 @@ func read(from fs.FS) (map[string][]byte, error) {
 		}
 	}
 	return files, nil
+}
+
+// Worker gives the files of a bundle that depend on no content: compiled where the source code is
+// here, else those that this program carries. Where it has compiled, it gives the names of the
+// functions in the module too, one line for each: the function's index and its name.
+func Worker(ctx context.Context, progress io.Writer) (files map[string][]byte, names []byte, err error) {
+	if _, err := os.Stat(compileScript); err == nil {
+		files, names, err = compile(ctx, progress)
+		if err != nil {
+			err = fmt.Errorf("compile the edge core: %w", err)
+		}
+		return files, names, err
+	}
+	if files, carried := Files(); carried {
+		return files, nil, nil
+	}
+	return nil, nil, fmt.Errorf("there is no %s here, and this program carries no worker "+
+		"(take a released program, or call this in the folder of the source code)", compileScript)
+}
+
+// commentLine is a line of JavaScript that holds a comment alone. It is left empty in a bundle, so
+// that the lines of a stack are those of the source.
+var commentLine = regexp.MustCompile(`(?m)^[ \t]*(//.*|/\*\*[^*]*\*/)$`)
+
+func compile(ctx context.Context, progress io.Writer) (files map[string][]byte, names []byte, err error) {
+	files = map[string][]byte{}
+	scripts, err := filepath.Glob(workerFolder + "/*.mjs")
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, name := range scripts {
+		script, err := os.ReadFile(name)
+		if err != nil {
+			return nil, nil, err
+		}
+		files[filepath.Base(name)] = commentLine.ReplaceAll(script, nil)
+	}
+	temporary, err := os.MkdirTemp("", "anteroom-build-")
+	if err != nil {
+		return nil, nil, err
+	}
+	defer os.RemoveAll(temporary)
+	compiled := filepath.Join(temporary, Wasm)
+	script := exec.CommandContext(ctx, compileScript, compiled)
+	script.Stdout, script.Stderr = progress, progress
+	if err := script.Run(); err != nil {
+		return nil, nil, fmt.Errorf("%s: %w (see its output above)", compileScript, err)
+	}
+	if files[Wasm], err = os.ReadFile(compiled); err != nil {
+		return nil, nil, err
+	}
+	names, err = os.ReadFile(compiled + ".names")
+	return files, names, err
+}
+
+// AddContent adds to a bundle what the worker knows of the content.
+func AddContent(files map[string][]byte, s *snapshot.Snapshot) error {
+	answers, err := prerender.Answers(s)
+	if err != nil {
+		return err
+	}
+	files[Snapshot], files[Constants] = s.Encode(), answers
+	return nil
+}
+
+// Write writes a bundle to a folder, instead of a bundle that is there. It refuses a folder that
+// holds anything else.
+func Write(folder string, files map[string][]byte) error {
+	entries, err := os.ReadDir(folder)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("write bundle: %w", err)
+	}
+	for _, entry := range entries {
+		if name := entry.Name(); files[name] == nil && filepath.Ext(name) != ".mjs" {
+			return fmt.Errorf("write bundle: %s holds %s, which is not of a bundle (name another folder, or empty it)", folder, name)
+		}
+	}
+	if err = os.RemoveAll(folder); err == nil {
+		err = writeAll(folder, files)
+	}
+	if err != nil {
+		return fmt.Errorf("write bundle: %w", err)
+	}
+	return nil
+}
+
+// WriteMigrations writes the migrations of the database where wrangler finds them. Those that are
+// there are the same, or older ones.
+func WriteMigrations(folder string) error {
+	names, err := fs.Glob(migrations.Files, "*.sql")
+	files := map[string][]byte{}
+	for _, name := range names {
+		var text []byte
+		text, err = migrations.Files.ReadFile(name)
+		files[name] = text
+	}
+	if err == nil {
+		err = writeAll(folder, files)
+	}
+	if err != nil {
+		return fmt.Errorf("write migrations: %w", err)
+	}
+	return nil
+}
+
+func writeAll(folder string, files map[string][]byte) error {
+	err := os.MkdirAll(folder, 0o777)
+	for name, text := range files {
+		if err == nil {
+			err = os.WriteFile(filepath.Join(folder, name), text, 0o666)
+		}
+	}
+	return err
 }

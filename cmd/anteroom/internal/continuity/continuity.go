@@ -13,6 +13,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path"
 	"slices"
@@ -44,10 +45,17 @@ var Kinds = []Kind{AsOf, Board, Document, Key, Log, Schema}
 type Facts struct {
 	AsOf        string            // date of the newest scoreboard
 	Documents   map[string]string // SHA-256 in hex of each document in the manifest, by path
-	Keys        []string          // the receipt keys that verify, current and retired
+	Keys        []string          // the receipt keys that verify: the current one, and the retired
 	LogKeys     []string          // the verifier keys of the public log
 	Checkpoints map[string][]byte // of the log: the newest of each tree, and where it is known that of each size, by path
 	Schema      int               // how many migrations the database has, or the program knows; 0 is unknown
+}
+
+// WithoutRetired are the facts without the retired receipt keys. An operator takes one of them from
+// the content where it has leaked.
+func (f Facts) WithoutRetired() Facts {
+	f.Keys = f.Keys[:min(1, len(f.Keys))]
+	return f
 }
 
 // Regression is something that goes back.
@@ -131,43 +139,52 @@ func Check(published, next Facts) []Regression {
 	return found
 }
 
-// checkLog compares the newest checkpoint of each published tree with the one of the same size that
-// the next log has. A log keeps a checkpoint for each of its verifications.
+// checkLog compares each published checkpoint with the one of the same size that the next log has. A
+// log keeps a checkpoint for each of its verifications. One fault of a tree is enough.
 func checkLog(published, next *Facts, add func(path, hint, format string, args ...any)) {
 	if len(published.LogKeys) > 0 && len(next.LogKeys) == 0 {
 		add(tlog.KeysPath, hintLog, "a public log is published, and would vanish")
 		return
 	}
-	for p, text := range published.Checkpoints {
-		if !tlog.IsCheckpoint(p) {
+	faulty := map[string]bool{}
+	for _, p := range slices.Sorted(maps.Keys(published.Checkpoints)) { // the newest of a tree sorts before those of a size
+		tree, text := tlog.TreePath(p), published.Checkpoints[p]
+		if own := next.Checkpoints[p]; faulty[tree] || bytes.Equal(own, text) {
 			continue
 		}
-		c, err := tlog.Open(text, next.LogKeys, nil)
-		if err != nil {
+		if err := next.extends(tree, text); err != nil {
+			faulty[tree] = true
 			add(p, hintLog, "%s is published: %v", p, err)
-			continue
-		}
-		newest := next.Checkpoints[p]
-		own := next.Checkpoints[tlog.CheckpointOf(tlog.TreePath(p), c.Size)]
-		if own == nil {
-			own = newest
-		}
-		have, err := tlog.Open(own, next.LogKeys, nil)
-		switch {
-		case own == nil:
-			add(p, hintLog, "%s of %d entries is published, and would vanish", p, c.Size)
-		case err != nil:
-			add(p, hintLog, "%s: %v", p, err)
-		case have.Size < c.Size:
-			add(p, hintLog, "%s is of %d entries, and the next log has %d: it lacks what was published", p, c.Size, have.Size)
-		case have.Root != c.Root || have.Size != c.Size:
-			fork := tlog.Fork{
-				Origin: c.Origin, Notes: []string{string(own), string(text)},
-				What: fmt.Sprintf("its key has signed another tree of %d entries than that of the content", c.Size),
-			}
-			add(p, hintLog, "%s: %s", p, fork.Error())
 		}
 	}
+}
+
+// extends checks that the log goes beyond a checkpoint of one of its trees, or is at it.
+func (f *Facts) extends(tree string, checkpoint []byte) error {
+	c, err := tlog.Open(checkpoint, f.LogKeys, nil)
+	if err != nil {
+		return err
+	}
+	own := f.Checkpoints[tlog.CheckpointOf(tree, c.Size)]
+	if own == nil {
+		own = f.Checkpoints[tlog.CheckpointPath(tree)]
+	}
+	if own == nil {
+		return errors.New("its tree would vanish")
+	}
+	have, err := tlog.Open(own, f.LogKeys, nil)
+	switch {
+	case err != nil:
+		return err
+	case have.Size < c.Size:
+		return fmt.Errorf("it has %d entries, and the next log has %d: it lacks what was published", c.Size, have.Size)
+	case have.Root != c.Root:
+		return &tlog.Fork{
+			Origin: c.Origin, Notes: []string{string(own), string(checkpoint)},
+			What: fmt.Sprintf("its key has signed another tree of %d entries than that of the content", c.Size),
+		}
+	}
+	return nil
 }
 
 // FromFiles are the facts of generated documents. The snapshot, where there is one, has all receipt
@@ -196,6 +213,22 @@ func FromFiles(files []assets.File, known *snapshot.Snapshot) (Facts, error) {
 		}
 	}
 	return facts, nil
+}
+
+// CheckLog refuses a log that does not extend what a folder of documents publishes of it.
+func CheckLog(public string, log *tlog.Log) error {
+	folder, err := FromFolder(public, "")
+	if err != nil {
+		return err
+	}
+	published := Facts{LogKeys: folder.LogKeys, Checkpoints: folder.Checkpoints}
+	next := Facts{LogKeys: log.Keys, Checkpoints: map[string][]byte{}}
+	for i := range log.Stages {
+		s := &log.Stages[i]
+		next.Checkpoints[tlog.CheckpointOf(s.Tree.Path(), s.Size)] = s.Checkpoint
+		next.Checkpoints[tlog.CheckpointPath(s.Tree.Path())] = s.Checkpoint
+	}
+	return Refuse(Check(published, next))
 }
 
 // isCheckpoint reports whether a path is that of a checkpoint, the newest or one of a size.
@@ -230,10 +263,8 @@ func (f *Facts) AddManifest(text []byte) error {
 func FromFolder(public, snapshotFile string) (Facts, error) {
 	folder := os.DirFS(public)
 	var files []assets.File
-	for _, pattern := range []string{
-		manifestPath, tlog.KeysPath, tlog.Folder + "/checkpoint", tlog.Folder + "/*/checkpoint",
-		tlog.Folder + "/checkpoints/*", tlog.Folder + "/*/checkpoints/*", "/scoreboard/*.json",
-	} {
+	for _, pattern := range []string{manifestPath, tlog.KeysPath, tlog.Folder + "/checkpoint", tlog.Folder + "/*/checkpoint",
+		tlog.Folder + "/checkpoints/*", tlog.Folder + "/*/checkpoints/*", "/scoreboard/*.json"} {
 		names, err := fs.Glob(folder, pattern[1:])
 		if err != nil {
 			return Facts{}, err

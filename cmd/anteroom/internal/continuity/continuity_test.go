@@ -78,7 +78,8 @@ func TestCheck(t *testing.T) {
 		"older program":     {func(f *continuity.Facts) { f.Schema = 2 }, `^schema  the database has 3 migrations, and this program knows 2`},
 		"log grown":         {withLog(logFiles(t, key, signer, "", 3, 400, 5)), `^$`},
 		"log gone":          {withLog(nil), `^log /log/vkey .*vanish`},
-		"log behind":        {withLog(logFiles(t, key, signer, "", 3)), `^log /log/checkpoint .*405 entries, and the next log has 4: it lacks`},
+		"log behind":        {withLog(logFiles(t, key, signer, "", 3)), `^log /log/checkpoint .*is published: it has 405 entries, and the next log has 4: it lacks`},
+		"newest lost":       {func(f *continuity.Facts) { delete(f.Checkpoints, "/log/checkpoint") }, `^$`},
 		"log forked":        {withLog(logFiles(t, key, signer, "x", 3, 400, 7)), `^log /log/checkpoint .*forked: .*405 entries.*\n(?s:.*\n.*— .*— )`},
 		"other stages":      {withLog(logFiles(t, key, signer, "", 3, 200, 300)), `^log /log/checkpoint .*forked: `},
 		"another key":       {withLog(logFiles(t, otherKey, otherSigner, "", 3, 400)), `^log /log/checkpoint .*no known key has signed it`},
@@ -145,6 +146,15 @@ func TestFromFolder(t *testing.T) {
 	}
 	if got, err = continuity.FromFolder(dir, ""); err != nil || !maps.Equal(got.Documents, want.Documents) {
 		t.Errorf("without a manifest: %+v, %v", got, err)
+	}
+	// Without its newest checkpoint a log is still known by those of its verifications.
+	if err := os.Remove(filepath.Join(dir, "log", "checkpoint")); err != nil {
+		t.Fatal(err)
+	}
+	got, err = continuity.FromFolder(dir, "")
+	shorter, wrong := continuity.FromFiles(logFiles(t, key, signer, "", 2), nil)
+	if found := continuity.Check(got, shorter); err != nil || wrong != nil || !strings.Contains(fmt.Sprint(found), "it lacks what was published") {
+		t.Errorf("%v, %v, %v", found, err, wrong)
 	}
 	if got, err = continuity.FromFolder(filepath.Join(dir, "none"), ""); err != nil || len(got.Documents)+len(got.Checkpoints) > 0 {
 		t.Errorf("of nothing: %+v, %v", got, err)

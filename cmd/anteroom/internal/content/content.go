@@ -1,0 +1,133 @@
+// Package content loads a content folder for the commands, generates what it describes, and
+// publishes that to the folder of the documents and the snapshot file.
+package content
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"strings"
+	"time"
+
+	"anteroom/cmd/anteroom/internal/cli"
+	"anteroom/cmd/anteroom/internal/live"
+	"anteroom/cmd/anteroom/internal/verification"
+	"anteroom/edge/api"
+	"anteroom/generator"
+	"anteroom/generator/site"
+)
+
+// Load loads and checks a content folder. Nothing in it may be of a day after now. It changes
+// nothing there: only verify finishes a verification.
+func Load(folder string, now time.Time) (*site.Site, error) {
+	const hint = "(give this user access to the content folder)"
+	if info, err := os.Stat(folder); errors.Is(err, fs.ErrNotExist) || err == nil && !info.IsDir() {
+		return nil, fmt.Errorf("there is no content folder %s (name it with --content, or run this where it is)", folder)
+	} else if err != nil {
+		return nil, fmt.Errorf("%w %s", err, hint)
+	}
+	if unfinished, err := verification.Unfinished(folder); err != nil {
+		return nil, fmt.Errorf("%w %s", err, hint)
+	} else if unfinished {
+		return nil, fmt.Errorf("%s holds a verification that is decided and not in its place (run anteroom verify to finish it)", folder)
+	}
+	s, err := site.Load(os.DirFS(folder))
+	if err != nil {
+		return nil, InFolder(folder, err)
+	}
+	return s, InFolder(folder, s.CheckDay(now.UTC().Format(time.DateOnly)))
+}
+
+// Generate loads a content folder and generates what it publishes. It writes nothing.
+func Generate(folder string, now time.Time) (*site.Site, *generator.Output, error) {
+	s, err := Load(folder, now)
+	if err != nil {
+		return nil, nil, err
+	}
+	output, err := generator.Generate(s, api.Routes)
+	return s, output, InFolder(folder, err)
+}
+
+// InFolder adds the name of the content folder to an error that lists faults of the content.
+func InFolder(folder string, err error) error {
+	if faults := site.Errors(nil); errors.As(err, &faults) {
+		return cli.Content(folder, faults)
+	}
+	return err
+}
+
+// Expiry says when security.txt is past its Expires, from when on it must not be used (RFC 9116,
+// section 2.5.5), or near to it. The notice is "" where there is nothing to say.
+func Expiry(expires, now time.Time) (expired bool, notice string) {
+	const hint = "(check its contacts and set a later security.expires in service.yaml)"
+	switch left := expires.Sub(now); {
+	case left <= 0:
+		return true, fmt.Sprintf("security.txt expired at %s %s", expires.Format(time.RFC3339), hint)
+	case left < live.ExpiryNotice:
+		return false, fmt.Sprintf("security.txt expires at %s %s", expires.Format(time.RFC3339), hint)
+	}
+	return false, ""
+}
+
+// watchPause is the time between two looks at a watched folder. A change is acted on once the
+// folder has stayed unchanged for that long.
+const watchPause = 200 * time.Millisecond
+
+// Watch calls react at once, and again whenever the files of a content folder have changed, until
+// ctx is done.
+func Watch(ctx context.Context, folder string, react func()) {
+	seen := fingerprint(folder)
+	react()
+	ticker := time.NewTicker(watchPause)
+	defer ticker.Stop()
+	for last := seen; ; {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+		}
+		now := fingerprint(folder)
+		if now == last && now != seen {
+			seen = now
+			react()
+		}
+		last = now
+	}
+}
+
+// fingerprint tells one state of a content folder from another, by the names, sizes and times of
+// the files that are content.
+func fingerprint(folder string) string {
+	var state bytes.Buffer
+	fs.WalkDir(os.DirFS(folder), ".", func(name string, d fs.DirEntry, err error) error {
+		switch {
+		case err == nil && site.Ignored(path.Base(name)):
+			if d.IsDir() {
+				return fs.SkipDir
+			}
+			return nil
+		case err != nil:
+			fmt.Fprintln(&state, name, err)
+			return nil
+		}
+		fmt.Fprintln(&state, name)
+		if info, err := d.Info(); err == nil && !d.IsDir() {
+			fmt.Fprintln(&state, info.Size(), info.ModTime().UnixNano())
+		}
+		return nil
+	})
+	return state.String()
+}
+
+// FaultLine says in one line what is wrong.
+func FaultLine(err error) string {
+	text := err.Error()
+	if faulty := (cli.ContentError{}); errors.As(err, &faulty) {
+		text = strings.Join(faulty.Lines(), "\n")
+	}
+	return strings.ReplaceAll(strings.TrimSpace(text), "\n", "; ")
+}

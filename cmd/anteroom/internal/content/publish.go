@@ -1,0 +1,225 @@
+package content
+
+import (
+	"bytes"
+	"crypto/ed25519"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"anteroom/cmd/anteroom/internal/cli"
+	"anteroom/cmd/anteroom/internal/continuity"
+	"anteroom/edge/endpoint/receipt"
+	"anteroom/edge/native/sqlite"
+	"anteroom/edge/quote"
+	"anteroom/generator"
+	"anteroom/generator/publish"
+	"anteroom/generator/site"
+	"anteroom/generator/tlog"
+)
+
+// Report is what publishing did, or with Check what it would do.
+type Report struct {
+	Out       string                 `json:"out"`
+	Content   string                 `json:"content"` // version of the content
+	Check     bool                   `json:"check"`
+	Documents []publish.Entry        `json:"documents"`
+	Snapshot  publish.Entry          `json:"snapshot"`
+	Counts    map[publish.Status]int `json:"counts"`  // of documents
+	Bytes     int64                  `json:"bytes"`   // of all documents but the removed ones
+	Changes   int                    `json:"changes"` // new, changed and removed files, the snapshot included
+	Warnings  []string               `json:"warnings"`
+}
+
+// Publish writes what was generated to the folder of the documents and the snapshot file, and
+// reports what changed. With check it only compares them. It refuses what would go back, and files
+// in the folder that nobody wants published.
+func Publish(t *cli.Terminal, public, snapshotFile string, s *site.Site, output *generator.Output, check bool, now time.Time) (*Report, error) {
+	expires, err := time.Parse(time.RFC3339, s.Service.Security.Expires)
+	if err != nil {
+		return nil, fmt.Errorf("read security.expires of service.yaml: %w", err)
+	}
+	warnings := []string{}
+	expired, notice := Expiry(expires, now)
+	if expired {
+		return nil, errors.New(notice)
+	} else if notice != "" {
+		warnings = append(warnings, notice)
+		t.Warnf("%s", notice)
+	}
+	published, err := continuity.FromFolder(public, snapshotFile)
+	if err != nil {
+		return nil, err
+	}
+	next, err := continuity.FromFiles(output.Documents, output.Snapshot)
+	if err != nil {
+		return nil, err
+	}
+	if err := continuity.Refuse(continuity.Check(published.WithoutRetired(), next), continuity.Document); err != nil {
+		return nil, err
+	}
+	plan, err := publish.Prepare(public, snapshotFile, output.Documents, output.Snapshot)
+	if err != nil {
+		return nil, err
+	}
+	if err := refuseUnpublishable(public, plan.Entries); err != nil {
+		return nil, err
+	}
+	if !check {
+		plan.Progress = t.Progress("writing " + public)
+		if err := plan.Apply(); errors.Is(err, fs.ErrPermission) {
+			return nil, fmt.Errorf("%w (the folder and the one that holds it must be writable)", err)
+		} else if err != nil {
+			return nil, err
+		}
+	}
+	r := &Report{
+		Out: public, Content: output.Snapshot.Version, Check: check, Documents: plan.Entries, Snapshot: plan.Snapshot,
+		Counts: map[publish.Status]int{}, Changes: len(plan.Changes()), Warnings: warnings,
+	}
+	for _, e := range plan.Entries {
+		r.Counts[e.Status]++
+		if e.Status != publish.Removed {
+			r.Bytes += e.Size
+		}
+	}
+	return r, nil
+}
+
+// Stale is the error about documents that are not those of the content. It is nil where they are.
+func (r *Report) Stale(content string) error {
+	if r.Changes == 0 {
+		return nil
+	}
+	return fmt.Errorf("%s is stale: %s not as %s has it (run anteroom generate, and look at the diff)", r.Out, cli.Plural(r.Changes, "document"), content)
+}
+
+// Print prints a table and a summary, or one JSON object. With changesOnly the table leaves out the
+// documents that stay, but not the files that generate did not make. A log has thousands of files:
+// those of one status share a line.
+func (r *Report) Print(t *cli.Terminal, asJSON, changesOnly bool) {
+	if asJSON {
+		t.PrintObject(r) // it is made of texts and numbers, which do not fail
+		return
+	}
+	table := tabwriter.NewWriter(t.Out, 0, 0, 2, ' ', 0)
+	statuses := []publish.Status{publish.New, publish.Changed, publish.Same, publish.Removed, publish.Kept}
+	files, sizes := map[publish.Status]int{}, map[publish.Status]int64{} // of a log
+	for _, e := range append(slices.Clone(r.Documents), r.Snapshot) {
+		if changesOnly && e.Status == publish.Same {
+			continue
+		}
+		if tlog.Published(e.Path) && e.Status != publish.Kept {
+			files[e.Status]++
+			sizes[e.Status] += e.Size
+			continue
+		}
+		name, _ := quote.Visible(e.Path) // of a file that anybody may have put there
+		fmt.Fprintf(table, "%s\t%d\t%s\n", name, e.Size, e.Status)
+	}
+	for _, status := range statuses {
+		if n := files[status]; n > 0 {
+			fmt.Fprintf(table, "%s/, %s\t%d\t%s\n", tlog.Folder, cli.Plural(n, "file"), sizes[status], status)
+		}
+	}
+	table.Flush()
+	var counts []string
+	for _, status := range statuses {
+		if n := r.Counts[status]; n > 0 {
+			counts = append(counts, fmt.Sprintf("%d %s", n, status))
+		}
+	}
+	t.Printf("%s: %s; %s, content %.12s", r.Out, strings.Join(counts, ", "), cli.ByteSize(r.Bytes), r.Content)
+}
+
+// RefuseSeed refuses documents that hold the secret of a receipt key. A log holds hashes and what
+// its keys have signed.
+func RefuseSeed(files []generator.File, key ed25519.PrivateKey) error {
+	if key == nil {
+		return nil
+	}
+	seed := []byte(base64.StdEncoding.EncodeToString(key.Seed()))
+	for i := range files {
+		if f := &files[i]; !tlog.Published(f.Path) && bytes.Contains(f.Content(), seed) {
+			return fmt.Errorf("%s holds the secret receipt key (remove it from the content, and make a new one: anteroom key rotate)", f.Path)
+		}
+	}
+	return nil
+}
+
+// refuseUnpublishable refuses files of others in the folder of the documents that nobody wants
+// published: hidden files, such as those of version control, databases and secret keys. Whatever
+// the folder holds is deployed.
+func refuseUnpublishable(out string, entries []publish.Entry) error {
+	var faults []error
+	for _, e := range entries {
+		if e.Status != publish.Kept {
+			continue
+		}
+		name, what := filepath.Join(out, e.Path), ""
+		if hidden := hiddenPart(e.Path); hidden != "" {
+			name, what = filepath.Join(out, hidden), "hidden"
+		} else {
+			var err error
+			if what, err = secretIn(name); err != nil {
+				return fmt.Errorf("look for secrets beside the documents: %w", err)
+			}
+		}
+		fault := fmt.Errorf("%s is %s, and everything in %s is deployed (move it away)", name, what, out)
+		if n := len(faults); what != "" && (n == 0 || faults[n-1].Error() != fault.Error()) {
+			faults = append(faults, fault)
+		}
+	}
+	return errors.Join(faults...)
+}
+
+// hiddenPart is the path up to its first hidden file or folder, and "" without one. What is well
+// known (RFC 8615) is not hidden, nor is the list of what is not deployed.
+func hiddenPart(document string) string {
+	parts := strings.Split(document, "/")
+	for i, part := range parts {
+		known := i == 1 && slices.Contains([]string{".well-known", ".assetsignore"}, part)
+		if strings.HasPrefix(part, ".") && !known {
+			return strings.Join(parts[:i+1], "/")
+		}
+	}
+	return ""
+}
+
+// secretIn says what of the operator's a file is that nobody else may read: "a database", "a secret
+// key", or "" for any other, and for what is not a regular file, as reading a pipe may never end.
+func secretIn(name string) (string, error) {
+	if info, err := os.Stat(name); err != nil || !info.Mode().IsRegular() {
+		return "", nil
+	}
+	f, err := os.Open(name)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	const overlap = max(len(receipt.SecretPrefix), len(receipt.NotePrefix)) - 1 // a key may be in two parts that are read
+	part := make([]byte, 1<<16)
+	for kept, first := 0, true; ; first = false {
+		n, err := f.Read(part[kept:])
+		read := part[:kept+n]
+		switch {
+		case first && bytes.HasPrefix(read, []byte(sqlite.Magic)):
+			return "a database", nil
+		case slices.ContainsFunc(receipt.SecretPrefixes, func(prefix string) bool { return bytes.Contains(read, []byte(prefix)) }):
+			return "a secret key", nil
+		case err == io.EOF:
+			return "", nil
+		case err != nil:
+			return "", err
+		}
+		kept = copy(part, read[max(0, len(read)-overlap):])
+	}
+}

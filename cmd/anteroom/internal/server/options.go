@@ -1,0 +1,180 @@
+// Package server runs the native host for the command line: it checks the flags, reads the secrets,
+// serves what was generated, and reads that again on SIGHUP.
+package server
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+
+	"anteroom/cmd/anteroom/internal/keys"
+	"anteroom/edge/native"
+	"anteroom/edge/native/disk"
+	"anteroom/edge/native/sqlite"
+)
+
+// Options say what to serve, and how.
+type Options struct {
+	Public, Snapshot string // what was generated: the folder of the documents, and the snapshot file
+	Address          string
+	Data, Outbox     string
+	Create           bool
+	SMTP, SMTPFile   string
+	KeyFile          string
+	Key              string // the secret receipt key itself
+	Unsigned         bool
+	ClientIPHeader   string
+	Hosts            []string
+	WritesPerMinute  *int64 // nil for the limit of the content
+	LogFormat        string // LogText or LogJSON; "" is text
+	MetricsAddress   string // "" for none
+	Version, Commit  string // of this program, for the metrics
+}
+
+// DefaultData is the data folder where none is named. Serve makes a database there unasked.
+const DefaultData = "data"
+
+// The formats of the log.
+const (
+	LogText = "text"
+	LogJSON = "json"
+)
+
+// Check finds what is wrong with the options. It changes nothing.
+func (o *Options) Check() error {
+	var faults []error
+	fault := func(format string, args ...any) { faults = append(faults, fmt.Errorf(format, args...)) }
+	relays := []struct{ flag, value string }{{"--smtp", o.SMTP}, {"--smtp-file", o.SMTPFile}, {"--outbox", o.Outbox}}
+	for i, a := range relays {
+		for _, b := range relays[i+1:] {
+			if a.value != "" && b.value != "" {
+				fault("%s and %s exclude each other", a.flag, b.flag)
+			}
+		}
+	}
+	if o.SMTP != "" && !isSMTP(o.SMTP) {
+		fault("--smtp is not %s", smtpForm)
+	}
+	if o.Key != "" && o.KeyFile != "" {
+		fault("%w", keys.ErrTwo)
+	}
+	if o.Unsigned && (o.Key != "" || o.KeyFile != "") {
+		fault("--unsigned excludes --key-file and ANTEROOM_KEY")
+	}
+	// With a variable of a script that is not set, a server would listen at every address.
+	for _, needed := range []struct{ flag, value string }{{"addr", o.Address}, {"data", o.Data}, {"public", o.Public}, {"snapshot", o.Snapshot}} {
+		if needed.value == "" {
+			fault("--%s is empty (leave it out, or give it a value)", needed.flag)
+		}
+	}
+	if format := o.LogFormat; format != "" && format != LogText && format != LogJSON {
+		fault("--log-format %q is neither %s nor %s", format, LogText, LogJSON)
+	}
+	if o.MetricsAddress != "" && sameAddress(o.MetricsAddress, o.Address) {
+		fault("--metrics-addr %s is the address of --addr, where everybody could read the metrics (choose another port)", o.MetricsAddress)
+	}
+	if o.WritesPerMinute != nil && *o.WritesPerMinute < 0 {
+		fault("--write-limit is %d (give a number from 0 on)", *o.WritesPerMinute)
+	}
+	for _, host := range o.Hosts {
+		if host == "" || strings.ContainsAny(host, "/:@ \t") {
+			fault("--host %q is not a bare host name such as preview.example.org", host)
+		}
+	}
+	if strings.ContainsAny(o.ClientIPHeader, " \t:/\"(),;<=>?@[\\]{}") {
+		fault("--client-ip-header %q is not the name of a header such as X-Forwarded-For", o.ClientIPHeader)
+	}
+	for _, private := range []struct{ flag, path string }{{"data", o.Data}, {"outbox", o.Outbox}, {"key-file", o.KeyFile}, {"smtp-file", o.SMTPFile}} {
+		if private.path != "" && o.Public != "" && disk.Inside(o.Public, private.path) {
+			fault("--%s %s is inside %s, where everybody could read it", private.flag, private.path, o.Public)
+		}
+	}
+	return errors.Join(faults...)
+}
+
+// sameAddress reports whether two addresses to listen at exclude each other.
+func sameAddress(a, b string) bool {
+	hostA, portA, errA := net.SplitHostPort(a)
+	hostB, portB, errB := net.SplitHostPort(b)
+	if a == b {
+		return portA != "0"
+	}
+	every := func(host string) bool { return host == "" || net.ParseIP(host).IsUnspecified() }
+	return errors.Join(errA, errB) == nil && portA == portB && portA != "0" && (hostA == hostB || every(hostA) || every(hostB))
+}
+
+// smtpForm is what names a mail server. A text that is of another form may hold a password, and is
+// not repeated.
+const smtpForm = "a URL of the form smtp://USER:PASSWORD@HOST:PORT"
+
+// isSMTP reports whether a text is the URL of a mail server.
+func isSMTP(text string) bool {
+	u, err := url.Parse(text)
+	return err == nil && (u.Scheme == "smtp" || u.Scheme == "smtps")
+}
+
+// HasPassword reports whether a URL holds a password. A text that is not a URL may hold one.
+func HasPassword(text string) bool {
+	u, err := url.Parse(text)
+	if err != nil {
+		return true
+	}
+	_, is := u.User.Password()
+	return is
+}
+
+// ReadSMTP reads the URL of a mail server from a file. An error repeats nothing of it.
+func ReadSMTP(file string) (string, error) {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return "", fmt.Errorf("read the URL of the mail server: %w (--smtp-file names the file that holds it)", err)
+	}
+	line := strings.TrimSuffix(strings.TrimSuffix(string(text), "\n"), "\r")
+	if !isSMTP(line) { // a URL has no line break
+		return "", fmt.Errorf("read the URL of the mail server: %s does not hold one line with %s", file, smtpForm)
+	}
+	return line, nil
+}
+
+// relay says how messages reach the operator.
+func (o *Options) relay() (string, error) {
+	switch {
+	case o.SMTPFile != "":
+		return ReadSMTP(o.SMTPFile)
+	case o.Outbox != "":
+		return "maildir:" + o.Outbox, nil
+	}
+	return o.SMTP, nil
+}
+
+// keyFile is the file of the receipt key, where the key itself was not given.
+func (o *Options) keyFile() string { return cmp.Or(o.KeyFile, filepath.Join(o.Data, "receipt.key")) }
+
+// privateFiles are the files and folders that hold addresses or secrets, in the data folder and in
+// that of the mail.
+func (o *Options) privateFiles() []string {
+	database := filepath.Join(o.Data, sqlite.FileName)
+	mail := cmp.Or(o.Outbox, filepath.Join(o.Data, native.MailFolder))
+	files := []string{o.Data, database, database + "-wal", database + "-shm", filepath.Join(o.Data, "receipt.key"), mail}
+	for _, name := range []string{"tmp", "new", "cur"} {
+		filepath.WalkDir(filepath.Join(mail, name), func(name string, entry fs.DirEntry, err error) error {
+			if err == nil && entry.Type()&fs.ModeSymlink == 0 {
+				files = append(files, name)
+			}
+			return nil
+		})
+	}
+	return files
+}
+
+// IsMissing reports whether an error says that there is no file, or no folder where it would be.
+func IsMissing(err error) bool {
+	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR)
+}

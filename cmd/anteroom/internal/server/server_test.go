@@ -1,0 +1,462 @@
+package server
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"anteroom/cmd/anteroom/internal/cli"
+	"anteroom/cmd/anteroom/internal/content"
+	"anteroom/edge/native"
+	"anteroom/edge/native/metrics"
+	"anteroom/edge/native/receiptkey"
+	"anteroom/edge/native/static"
+	"anteroom/generator"
+)
+
+// day is a day on which the content that is shipped can be generated.
+var day = time.Date(2026, 11, 21, 0, 0, 0, 0, time.UTC)
+
+// folder is a content folder, with what was generated from it.
+type folder struct {
+	t                         *testing.T
+	content, public, snapshot string
+	output                    *generator.Output
+}
+
+func newFolder(t *testing.T) *folder {
+	t.Helper()
+	dir := t.TempDir()
+	f := &folder{t: t, content: filepath.Join(dir, "content"), public: filepath.Join(dir, "public"), snapshot: filepath.Join(dir, "build", "snapshot.txt")}
+	if err := os.CopyFS(f.content, os.DirFS("../../../../content")); err != nil {
+		t.Fatal(err)
+	}
+	f.generate()
+	return f
+}
+
+func (f *folder) generate() {
+	f.t.Helper()
+	s, output, err := content.Generate(f.content, day)
+	if err == nil {
+		f.output = output
+		_, err = content.Publish(cli.New(nil, io.Discard, io.Discard), f.public, f.snapshot, s, output, false, day)
+	}
+	if err != nil {
+		f.t.Fatal(err)
+	}
+}
+
+// amend replaces a text in a file.
+func (f *folder) amend(file, old, new string) {
+	f.t.Helper()
+	text, err := os.ReadFile(file)
+	changed := bytes.ReplaceAll(text, []byte(old), []byte(new))
+	if err != nil || bytes.Equal(text, changed) || os.WriteFile(file, changed, 0o600) != nil {
+		f.t.Fatalf("%s has no %q, or cannot be written: %v", file, old, err)
+	}
+}
+
+// options serve the folder in this process.
+func (f *folder) options() *Options {
+	return &Options{Public: f.public, Snapshot: f.snapshot, Data: filepath.Join(f.t.TempDir(), "data"), Address: "127.0.0.1:0", Create: true}
+}
+
+// server serves the folder without a listener. It says what it logs in the buffer.
+func (f *folder) server(o *Options, now func() time.Time) (*server, *bytes.Buffer) {
+	f.t.Helper()
+	var said bytes.Buffer
+	s := &server{o: o, log: slog.New(slog.NewTextHandler(&said, nil)), now: now, monitor: &monitor{metrics: metrics.New("", "")}}
+	first, err := s.read()
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	s.host, err = native.Open(native.Config{
+		Data: o.Data, Create: true, Snapshot: first.snapshot, Documents: first.documents, Log: slog.New(slog.DiscardHandler),
+	})
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	f.t.Cleanup(func() { s.host.Close() })
+	s.serving = first
+	s.expire()
+	return s, &said
+}
+
+func status(s *server, path string) int {
+	w := httptest.NewRecorder()
+	s.host.ServeHTTP(w, httptest.NewRequest("GET", path, nil))
+	return w.Code
+}
+
+// TestRead: documents are served from their folder under the headers that the generator gave them.
+func TestRead(t *testing.T) {
+	t.Parallel()
+	f := newFolder(t)
+	s, _ := f.server(f.options(), func() time.Time { return day })
+	generated, err := static.New(f.output.Documents)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, d := range f.output.Documents {
+		want, got := httptest.NewRecorder(), httptest.NewRecorder()
+		generated.ServeHTTP(want, httptest.NewRequest("GET", d.Path, nil))
+		s.serving.documents.ServeHTTP(got, httptest.NewRequest("GET", d.Path, nil))
+		if got.Code != want.Code || fmt.Sprint(got.Header()) != fmt.Sprint(want.Header()) || !bytes.Equal(got.Body.Bytes(), want.Body.Bytes()) {
+			t.Errorf("%s: %d %v, want %d %v", d.Path, got.Code, got.Header(), want.Code, want.Header())
+		}
+	}
+}
+
+// TestReload: a reload serves what was generated since. It refuses a mixture, what takes back what
+// is served, and another receipt key, and says so: what was served stays served.
+func TestReload(t *testing.T) {
+	t.Parallel()
+	f := newFolder(t)
+	service := filepath.Join(f.content, "service.yaml")
+	board := filepath.Join(f.content, "scoreboard", "2026-11-20.yaml")
+	verification := filepath.Join(f.content, "verifications", "2026-11-20.yaml")
+	s, said := f.server(f.options(), func() time.Time { return day })
+	refused := func(why string) {
+		t.Helper()
+		before := s.serving
+		said.Reset()
+		s.reload()
+		if s.serving != before || !regexp.MustCompile(`level=ERROR msg="reload refused: the old documents stay served" content=[0-9a-f]{12} faults="[^\n]*`+why).MatchString(said.String()) {
+			t.Errorf("want %s: %s", why, said)
+		}
+	}
+	taken := func() {
+		t.Helper()
+		before := s.serving
+		said.Reset()
+		if s.reload(); s.serving == before || s.serving.version() != f.output.Snapshot.ShortVersion() || !strings.Contains(said.String(), "msg=reloaded content="+s.serving.version()) {
+			t.Errorf("it is not served: %s", said)
+		}
+	}
+	f.amend(service, "notice: ", "notice: 1 ")
+	f.generate()
+	taken()
+
+	f.amend(f.public+"/robots.txt", "User-agent", "user-agent")
+	refused(`stale: \S+/public/robots.txt \(run anteroom generate`)
+	f.generate()
+	taken()
+
+	kept := map[string][]byte{}
+	for _, name := range []string{board, verification} {
+		text, err := os.ReadFile(name)
+		if kept[name] = text; errors.Join(err, os.Remove(name)) != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := errors.Join(os.RemoveAll(f.public), os.Remove(f.snapshot)); err != nil {
+		t.Fatal(err)
+	}
+	refused("no such file")
+	f.generate() // nothing in the folder is there to go on from
+	refused("/scoreboard/2026-11-20.json is published, and would vanish")
+	for name, text := range kept {
+		if err := os.WriteFile(name, text, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	f.generate()
+	taken()
+
+	s.key = receiptkey.New()
+	f.amend(service, "current:", "current: "+receiptkey.Public(receiptkey.New())+"\n  current_from: 2026-11-20 #")
+	f.generate()
+	refused("the receipt key is not the one that .*/snapshot.txt publishes")
+	f.amend(service, "current: ", "current: "+receiptkey.Public(s.key)+" #")
+	if err := errors.Join(os.RemoveAll(f.public), os.Remove(f.snapshot)); err != nil {
+		t.Fatal(err)
+	}
+	f.generate()
+	taken()
+	f.amend(service, receiptkey.Public(s.key), receiptkey.Public(receiptkey.New()))
+	if err := errors.Join(os.RemoveAll(f.public), os.Remove(f.snapshot)); err != nil {
+		t.Fatal(err)
+	}
+	f.generate()
+	refused("the receipt key " + regexp.QuoteMeta(receiptkey.Public(s.key)) + " is published, and would not be listed")
+}
+
+// TestSecurityTxtExpires: from the moment on when it expires, a server has no security.txt, and the
+// log says so once. A server that starts then has none either.
+func TestSecurityTxtExpires(t *testing.T) {
+	t.Parallel()
+	f := newFolder(t)
+	var clock atomic.Int64
+	clock.Store(day.Unix())
+	now := func() time.Time { return time.Unix(clock.Load(), 0).UTC() }
+	s, said := f.server(f.options(), now)
+	expires := s.serving.expires
+	for _, c := range []struct {
+		after    time.Duration
+		status   int
+		warnings int
+	}{{-time.Second, 200, 0}, {0, 404, 1}, {time.Hour, 404, 1}} {
+		clock.Store(expires.Add(c.after).Unix())
+		s.expire()
+		if got := status(s, generator.SecurityTxtPath); got != c.status || strings.Count(said.String(), "security.txt is not served: security.txt expired at ") != c.warnings {
+			t.Errorf("%v after: %d, %s", c.after, got, said)
+		}
+	}
+	if later, said := f.server(f.options(), now); status(later, generator.SecurityTxtPath) != 404 || !strings.Contains(said.String(), "expired at") {
+		t.Errorf("at a start: %s", said)
+	}
+	clock.Store(expires.Add(-time.Hour).Unix())
+	said.Reset()
+	s.reload()
+	if status(s, generator.SecurityTxtPath) != 200 || !strings.Contains(said.String(), "security.txt expires at ") {
+		t.Errorf("before: %s", said)
+	}
+}
+
+// lines are those of a log that can be waited for.
+type lines chan string
+
+func (l lines) Write(p []byte) (int, error) {
+	for line := range strings.Lines(string(p)) {
+		l <- line
+	}
+	return len(p), nil
+}
+
+// until reads lines until one matches, and gives what its parentheses hold.
+func (l lines) until(t *testing.T, pattern string) []string {
+	t.Helper()
+	timeout := time.After(20 * time.Second)
+	for {
+		select {
+		case line := <-l:
+			if match := regexp.MustCompile(pattern).FindStringSubmatch(line); match != nil {
+				return match[1:]
+			}
+		case <-timeout:
+			t.Fatalf("the log never says %s", pattern)
+		}
+	}
+}
+
+// TestRun runs a server under a service manager: that is told when it is ready, of each reload and
+// of the end, and its metrics count the reloads. On SIGHUP it serves what was generated since, or
+// the old documents where those cannot be served. Under load no request is lost.
+func TestRun(t *testing.T) {
+	f := newFolder(t)
+	socket := filepath.Join(t.TempDir(), "notify")
+	manager, err := net.ListenUnixgram("unixgram", &net.UnixAddr{Name: socket, Net: "unixgram"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer manager.Close()
+	t.Setenv("NOTIFY_SOCKET", socket)
+	t.Setenv("WATCHDOG_USEC", "20000")
+	told, watched := make(chan string, 100), make(chan bool, 1)
+	go func() {
+		for message := make([]byte, 1000); ; {
+			n, err := manager.Read(message)
+			if err != nil {
+				return
+			}
+			if state := string(message[:n]); state != "WATCHDOG=1" {
+				told <- state
+				continue
+			}
+			select {
+			case watched <- true:
+			default:
+			}
+		}
+	}()
+	next := func(prefix string) {
+		t.Helper()
+		select {
+		case state := <-told:
+			if !strings.HasPrefix(state, prefix) {
+				t.Errorf("told %q, want %s", state, prefix)
+			}
+		case <-time.After(20 * time.Second):
+			t.Fatalf("the manager is never told %s", prefix)
+		}
+	}
+	o := f.options()
+	o.LogFormat, o.MetricsAddress, o.Version, o.Commit = LogJSON, "127.0.0.1:0", "v9.8.7", "c0ffee"
+	var none int64
+	o.WritesPerMinute = &none
+	log := make(lines, 100_000)
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- Run(ctx, cli.New(nil, log, log), o) }()
+	address := log.until(t, `^serving \S+ at (http://\S+)`)[0]
+	page := log.until(t, `"msg":"metrics are shown","url":"([^"]+)"`)[0]
+	next("READY=1")
+	<-watched
+
+	var load sync.WaitGroup
+	var enough atomic.Bool
+	for range 4 {
+		load.Go(func() {
+			for !enough.Load() {
+				for _, path := range []string{"/manifest.json", "/api/aup"} {
+					answer, err := http.Get(address + path)
+					if err == nil {
+						_, err = io.Copy(io.Discard, answer.Body)
+						answer.Body.Close()
+					}
+					if err != nil || answer.StatusCode != http.StatusOK {
+						t.Errorf("%s: %v", path, err)
+					}
+				}
+			}
+		})
+	}
+	for n, reload := range []struct {
+		change            func()
+		said              string
+		success, failures int
+	}{
+		{func() {
+			f.amend(filepath.Join(f.content, "service.yaml"), "search: true", "search: false")
+			f.generate()
+		}, `"msg":"reloaded"`, 1, 0},
+		{func() { f.amend(f.public+"/robots.txt", "search=no", "search=yes") }, `"msg":"reload refused`, 1, 1},
+	} {
+		reload.change()
+		if err := syscall.Kill(os.Getpid(), syscall.SIGHUP); err != nil {
+			t.Fatal(err)
+		}
+		next("RELOADING=1\nMONOTONIC_USEC=")
+		next("READY=1")
+		log.until(t, reload.said)
+		answer, err := http.Get(page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		metrics, _ := io.ReadAll(answer.Body)
+		answer.Body.Close()
+		for _, line := range []string{
+			fmt.Sprintf(`anteroom_content_reloads_total{outcome="success"} %d`, reload.success),
+			fmt.Sprintf(`anteroom_content_reloads_total{outcome="failure"} %d`, reload.failures),
+			`revision="c0ffee",version="v9.8.7"} 1`,
+		} {
+			if !strings.Contains(string(metrics), line+"\n") {
+				t.Errorf("reload %d: the metrics lack %s", n, line)
+			}
+		}
+		if answer, err := http.Get(address + "/robots.txt"); err != nil {
+			t.Error(err)
+		} else if text, _ := io.ReadAll(answer.Body); !strings.Contains(string(text), "search=no") {
+			t.Errorf("reload %d: %s", n, text)
+		}
+	}
+	enough.Store(true)
+	load.Wait()
+	stop()
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+	next("STOPPING=1")
+	if _, err := http.Get(page); err == nil {
+		t.Error("the metrics are still shown")
+	}
+}
+
+// Each line of the log is a JSON object, whatever a caller has sent, and shows no invisible
+// character.
+func TestLogJSON(t *testing.T) {
+	t.Parallel()
+	const unseen = "\u009b2J\u202e\u200b\U000e0041"
+	var out bytes.Buffer
+	(&Options{LogFormat: LogJSON}).logger(cli.New(nil, io.Discard, &out)).Info("request", "path", unseen+"\xff\"\n", "duration", 1500*time.Microsecond, "error", errors.New("no disk"))
+	var line struct {
+		Message  string  `json:"msg"`
+		Path     string  `json:"path"`
+		Duration float64 `json:"duration"`
+		Error    string  `json:"error"`
+	}
+	if strings.ContainsAny(out.String(), unseen[:2]+"\u202e\u200b") {
+		t.Errorf("%q", &out)
+	}
+	if err := json.Unmarshal(out.Bytes(), &line); err != nil || strings.Count(out.String(), "\n") != 1 {
+		t.Fatalf("%v: %q", err, &out)
+	}
+	if line.Message != "request" || !strings.HasPrefix(line.Path, unseen) || line.Duration != 0.0015 || line.Error != "no disk" {
+		t.Errorf("%+v", line)
+	}
+}
+
+// What a stranger writes behind the prefix of a secret key stays inside of its quotation marks in a
+// log of either form, and a key is left out there.
+func TestLogOfStrangers(t *testing.T) {
+	for _, path := range []string{
+		`" level=ERROR msg="commit failed"`, `","level":"ERROR","x":"`, `\" status=200`, `\\" status=200`, `\`, `\ status=200`, `AAAA`, `AAAA\AAAA"`, `"anteroom-secret:"`,
+	} {
+		path = "/anteroom-secret:" + path
+		for _, format := range []string{LogText, LogJSON} {
+			var out bytes.Buffer
+			options := Options{LogFormat: format}
+			options.logger(cli.New(nil, io.Discard, &out)).Info("request", "path", path, "status", 404)
+			line := out.String()
+			if strings.Contains(line, "AAAA") {
+				t.Errorf("%s: a key is shown: %s", format, line)
+			}
+			if format == LogJSON {
+				var got struct {
+					Level, Path string
+					Status      int
+				}
+				if err := json.Unmarshal(out.Bytes(), &got); err != nil || got.Level != "INFO" || got.Status != 404 || !strings.HasPrefix(got.Path, "/anteroom-secret:…") {
+					t.Errorf("%q is logged as %s (%+v, %v)", path, line, got, err)
+				}
+				continue
+			}
+			_, rest, _ := strings.Cut(line, " path=")
+			value, _, _ := strings.Cut(rest, " ")
+			if quoted, err := strconv.QuotedPrefix(rest); err == nil {
+				value = quoted
+			}
+			if strings.TrimPrefix(rest, value) != " status=404\n" {
+				t.Errorf("%q is logged as %s", path, line)
+			}
+		}
+	}
+}
+
+func TestSameAddress(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		a, b string
+		same bool
+	}{
+		{"127.0.0.1:8080", "127.0.0.1:8080", true},
+		{":8080", "127.0.0.1:8080", true},
+		{"[::1]:8080", "0.0.0.0:8080", true},
+		{"127.0.0.1:8080", "127.0.0.1:8081", false},
+		{"127.0.0.1:8080", "127.0.0.2:8080", false},
+		{"127.0.0.1:0", "127.0.0.1:0", false},
+		{"nonsense", ":1", false},
+	} {
+		if sameAddress(c.a, c.b) != c.same || sameAddress(c.b, c.a) != c.same {
+			t.Errorf("%s and %s", c.a, c.b)
+		}
+	}
+}

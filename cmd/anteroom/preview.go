@@ -1,0 +1,27 @@
+package main
+
+import (
+	"anteroom/cmd/anteroom/internal/cli"
+	"anteroom/cmd/anteroom/internal/preview"
+
+	"github.com/spf13/cobra"
+)
+
+func previewCommand(t *cli.Terminal) *cobra.Command {
+	var folder, address string
+	cmd := &cobra.Command{
+		Use:   "preview",
+		Short: "Show the pages of content/ while you write it",
+		Long: `Preview generates the content in memory, serves it to this machine alone, and does so again whenever a
+file of the content changes: an open page reloads by itself. It prints the faults of the content, and shows
+the last pages without a fault until you have corrected them. It writes no documents: run anteroom generate
+when you are done. What you send to its endpoints is thrown away when it ends.`,
+		Args: cobra.NoArgs,
+		RunE: cli.WithExitCode(func(cmd *cobra.Command, _ []string) error {
+			return preview.Run(cmd.Context(), t, folder, address)
+		}),
+	}
+	cmd.Flags().StringVar(&folder, "content", contentFolder, "the content `folder`")
+	cmd.Flags().StringVar(&address, "addr", "127.0.0.1:8081", "the loopback `address` to listen at")
+	return cmd
+}

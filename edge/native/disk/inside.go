@@ -1,0 +1,35 @@
+package disk
+
+import (
+	"errors"
+	"path/filepath"
+)
+
+// Inside reports whether a path is a folder or lies in it, as the paths are written or where
+// symbolic links lead.
+func Inside(folder, name string) bool {
+	for _, path := range []func(string) (string, error){filepath.Abs, realPath} {
+		folder, folderErr := path(folder)
+		name, nameErr := path(name)
+		relative, relErr := filepath.Rel(folder, name)
+		if errors.Join(folderErr, nameErr, relErr) == nil && filepath.IsLocal(relative) {
+			return true
+		}
+	}
+	return false
+}
+
+// realPath is the absolute path of a file or folder without symbolic links. What does not exist yet
+// keeps its name in the folder where it would be.
+func realPath(name string) (string, error) {
+	name, err := filepath.Abs(name)
+	if err != nil {
+		return "", err
+	}
+	resolved, err := filepath.EvalSymlinks(name)
+	if err == nil || filepath.Dir(name) == name {
+		return resolved, err
+	}
+	folder, err := realPath(filepath.Dir(name))
+	return filepath.Join(folder, filepath.Base(name)), err
+}
