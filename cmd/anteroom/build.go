@@ -17,8 +17,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// What build writes beside a bundle: the names of the functions in edge.wasm, or, without the source
-// code, the migrations of the database.
+// What build writes beside a bundle: the names of the functions in edge.wasm, or, without the
+// source code, the migrations of the database.
 const (
 	namesFile        = "edge.names"
 	migrationsFolder = "migrations"

@@ -102,7 +102,7 @@ func Read(dir, snapshotFile string) (*Artifact, error) {
 	return a, a.checkManifest(dir, snapshotFile)
 }
 
-// mixture is the error about documents that are not those of a snapshot file, and nil where all are.
+// mixture is the error about documents that are not those of a snapshot file. It is nil if all are.
 func mixture(dir, snapshotFile string, stale, missing, foreign []string) error {
 	var found []string
 	hint := "run anteroom generate, and try again"

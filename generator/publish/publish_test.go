@@ -241,7 +241,7 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// TestLinks: a link to the folder is followed, and a link in it is replaced where a document belongs.
+// TestLinks: a link to the folder is followed, and one where a document belongs is replaced.
 func TestLinks(t *testing.T) {
 	t.Parallel()
 	f := newTree(t)

@@ -1,7 +1,7 @@
-// Package bundle makes the folder that wrangler deploys: the worker, and what it knows of the content.
-// The files that depend on no content, edge.wasm and the JavaScript, are compiled in the folder of the
-// source code. A program that build/release.sh makes carries them, so that it deploys without the
-// source code; it is built with the tag release. Any other program carries none.
+// Package bundle makes the folder that wrangler deploys: the worker, and what it knows of the
+// content. The files that depend on no content, edge.wasm and the JavaScript, are compiled in the
+// folder of the source code. A program that build/release.sh makes carries them, so that it deploys
+// without the source code; it is built with the tag release. Any other program carries none.
 package bundle
 
 import (

@@ -139,8 +139,8 @@ func Check(published, next Facts) []Regression {
 	return found
 }
 
-// checkLog compares each published checkpoint with the one of the same size that the next log has. A
-// log keeps a checkpoint for each of its verifications. One fault of a tree is enough.
+// checkLog compares each published checkpoint with the one of the same size that the next log has.
+// A log keeps a checkpoint for each of its verifications. One fault of a tree is enough.
 func checkLog(published, next *Facts, add func(path, hint, format string, args ...any)) {
 	if len(published.LogKeys) > 0 && len(next.LogKeys) == 0 {
 		add(tlog.KeysPath, hintLog, "a public log is published, and would vanish")
