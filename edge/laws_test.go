@@ -259,6 +259,9 @@ const maxComment = 100
 // commentMarks begin the comment lines of a file, by the ending of its name.
 var commentMarks = map[string][]string{".go": {"//"}, ".mjs": {"//", "/*", "*"}, ".sh": {"#"}}
 
+// jsdoc matches a line of types of JavaScript, which is code.
+var jsdoc = regexp.MustCompile(`^\s*/\*\* .*@(import|param|returns|template|type)\b`)
+
 // Comments are prose, which is hard to read in long lines. The test names all lines that are too
 // long at once.
 func TestCommentLinesAreShort(t *testing.T) {
@@ -286,7 +289,7 @@ func TestCommentLinesAreShort(t *testing.T) {
 			number++
 			comment := slices.ContainsFunc(marks, func(mark string) bool {
 				return strings.HasPrefix(strings.TrimLeft(line, " \t"), mark)
-			})
+			}) && !jsdoc.MatchString(line)
 			if n := utf8.RuneCountInString(strings.TrimSuffix(line, "\n")); comment && n > maxComment {
 				t.Errorf("%s:%d: a comment line of %d characters, want at most %d", name, number, n, maxComment)
 			}

@@ -5,7 +5,7 @@
 // own: signatures, fetches and the rate limit. The others are in the folders below: sqlite (the
 // store), mail (messages to the operator), static (the documents), receiptkey (the key that signs
 // receipts), disk (files that survive a loss of power), gzip (compressed answers), metrics (what
-// Prometheus reads) and notify (what systemd is told).
+// Prometheus reads) and notify (messages to systemd).
 package native
 
 import (
@@ -45,7 +45,7 @@ type Config struct {
 	// Create has Open make the folder and a new database if they are missing. Otherwise the error is
 	// sqlite.ErrNone, and nothing is made.
 	Create bool
-	// Relay says how messages reach the operator; mail.Open lists the ways. "" stands for a Maildir,
+	// Relay says how messages reach the operator; mail.Open lists the ways. "" is a Maildir,
 	// MailFolder in Data.
 	Relay string
 	// Key signs receipts. Without a key receipts are not signed, and say so. If the content
@@ -53,24 +53,24 @@ type Config struct {
 	Key ed25519.PrivateKey
 	// Snapshot is the published content as the core knows it.
 	Snapshot *snapshot.Snapshot
-	// Documents are the published documents. nil stands for none.
+	// Documents are the published documents. nil is none.
 	Documents *static.Documents
 	// Hosts are host names to answer for besides those of the content and loopback.
 	Hosts []string
 	// ClientIPHeader names the header in which a proxy in front of this host gives the caller's
-	// address. The last element of the header counts. "" stands for the address of the connection.
+	// address. The last element of the header counts. "" is the address of the connection.
 	// ClientIPHeader is for hosts behind such a proxy alone: callers of others could choose the
 	// address, and so evade the rate limit.
 	ClientIPHeader string
 	// WritesPerMinute replaces the content's limit of writes for one caller. 0 is no limit, nil the
 	// content's.
 	WritesPerMinute *int64
-	// Log gets the access log and what goes wrong. nil stands for slog.Default. The host logs no
+	// Log gets the access log and what goes wrong. nil is slog.Default. The host logs no
 	// query, no body and no e-mail address.
 	Log *slog.Logger
-	// Metrics get the numbers of this host alone. nil stands for some that nobody reads.
+	// Metrics get the numbers of this host alone. nil makes some that nobody reads.
 	Metrics *metrics.Metrics
-	// Load makes the core for a snapshot. nil stands for edge.Load and the answers rendered ahead.
+	// Load makes the core for a snapshot. nil is edge.Load with the answers rendered ahead.
 	Load func(*snapshot.Snapshot) (Edge, error)
 }
 
@@ -309,8 +309,8 @@ func (h *Host) Serve(ctx context.Context, listener net.Listener) error {
 	return err
 }
 
-// deliver sends what is due in the outbox: when an answer has left something there, and from time to
-// time.
+// deliver sends what is due in the outbox: when an answer has left something there, and from time
+// to time.
 func (h *Host) deliver(ctx context.Context) {
 	ticker := time.NewTicker(h.deliveryPause)
 	defer ticker.Stop()

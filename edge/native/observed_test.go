@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"net/http/httptest"
 	"path/filepath"
@@ -87,7 +86,7 @@ func TestObserved(t *testing.T) {
 }
 
 // No more than 200 clients get rows of their own on a day, in one write, in several, and over a
-// restart. Each day begins anew.
+// restart. Each day starts from zero.
 func TestObservedClientsAreBounded(t *testing.T) {
 	folder := t.TempDir()
 	start := func() *Host {
@@ -231,19 +230,5 @@ func TestObservedIsLost(t *testing.T) {
 	}
 	if !strings.Contains(log.String(), "what was observed of clients is lost") {
 		t.Errorf("the log says nothing of it:\n%s", log)
-	}
-}
-
-// The self-test of the MCP server is not counted.
-func TestObservedWithoutSelftest(t *testing.T) {
-	h, _ := open(t, Config{}, fake{})
-	w := httptest.NewRecorder()
-	h.ServeHTTP(w, httptest.NewRequest("GET", "http://www.example.org/api/selftest?suite=mcp", nil))
-	body, err := io.ReadAll(w.Body)
-	if err != nil || w.Code != 200 || !strings.Contains(string(body), `"upstream_ok":true`) {
-		t.Fatalf("%d %v %s", w.Code, err, body)
-	}
-	if len(h.tally.counts) != 0 {
-		t.Errorf("counted: %v", h.tally.counts)
 	}
 }

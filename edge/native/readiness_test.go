@@ -74,7 +74,7 @@ func TestReadinessIsKept(t *testing.T) {
 	ready("GET", failing)
 }
 
-// A content that takes the place of another is checked anew.
+// New content is checked at once.
 func TestReadinessOfANewContent(t *testing.T) {
 	h, _ := open(t, Config{Key: edgetest.Key, Documents: manifestOf(t, "test")}, fake{})
 	address, _ := serve(t, h)

@@ -25,8 +25,8 @@ func (h *Host) sendMail(on *site, m turn.Message) turn.Result {
 // sendSoon is sendMail for a request: its caller does not wait for as long as a mail server may
 // take. After relayPause the answer is that nothing is known.
 //
-// The transaction goes on, and the log says how it ended. To break it off or to begin another could
-// give the operator the same message twice.
+// The transaction continues, and the log says how it ended. To break it off or to begin another
+// could give the operator the same message twice.
 func (h *Host) sendSoon(on *site, m turn.Message) turn.Result {
 	select {
 	case h.relaying <- struct{}{}:
@@ -57,7 +57,7 @@ func (h *Host) sendSoon(on *site, m turn.Message) turn.Result {
 		return result
 	case <-time.After(h.relayPause):
 		close(left)
-		h.log.Warn("relay takes long: its request was answered, and it goes on", "message", m.ID)
+		h.log.Warn("relay takes long: its request was answered, and it continues", "message", m.ID)
 		return turn.Result{Failure: turn.Timeout, Data: []byte("timed out")}
 	}
 }

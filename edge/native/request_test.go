@@ -209,19 +209,6 @@ func TestSlowClient(t *testing.T) {
 	}
 }
 
-// TestServerTimes: no client holds a connection for long, whichever part of a request or an answer
-// it is slow with.
-func TestServerTimes(t *testing.T) {
-	h, _ := open(t, Config{}, fake{})
-	for name, limit := range map[string]time.Duration{
-		"head": h.server.ReadHeaderTimeout, "request": h.server.ReadTimeout, "answer": h.server.WriteTimeout, "pause": h.server.IdleTimeout,
-	} {
-		if limit <= 0 || limit > 2*time.Minute {
-			t.Errorf("%s: %v", name, limit)
-		}
-	}
-}
-
 // TestBrokenBody: after a body that broke off, nothing on its connection is taken for another
 // request, and the client is told.
 func TestBrokenBody(t *testing.T) {

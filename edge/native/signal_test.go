@@ -13,7 +13,6 @@ import (
 	"anteroom/edge/edgetest"
 	"anteroom/edge/endpoint/selftest"
 	"anteroom/edge/native/static"
-	"anteroom/edge/turn"
 )
 
 // signalHost serves the key file and the endpoints, and tells the given search-index endpoints.
@@ -66,21 +65,6 @@ func askSignal(t *testing.T, url string) (status int, answer signal, header http
 }
 
 const testKey = "0123456789abcdef" // of edgetest.Snapshot
-
-func TestSignalReport(t *testing.T) {
-	_, base := signalHost(t, testKey, "http://127.0.0.1:1/indexnow")
-	status, got, _ := askSignal(t, base+"/api/signal")
-	if status != 200 || got.Signal != "ready" || got.KeyFile != base+"/"+testKey+".txt" {
-		t.Errorf("%d %+v", status, got)
-	}
-	_, base = signalHost(t, testKey+"\n", "http://127.0.0.1:1/indexnow")
-	if status, got, _ := askSignal(t, base+"/api/signal"); status != 200 || got.Signal != "blocked" || !strings.Contains(got.Detail, "byte for byte") {
-		t.Errorf("%d %+v", status, got)
-	}
-	if status, got, _ := askSignal(t, base+"/api/signal?fire=1"); status != 502 || got.Signal != "failed" || got.Submitted != 0 || len(got.Results) != 0 {
-		t.Errorf("%d %+v", status, got)
-	}
-}
 
 // TestSignalFires: endpoints that refuse, hang, redirect or answer without end are asked once,
 // within bounds of time and bytes.
@@ -198,52 +182,6 @@ func TestSignalIsSentOnce(t *testing.T) {
 	fire()
 	if calls.Load() != 1 || fired.Load() != 1 || underWay.Load() != callers-1 || replayed.Load() != 1 {
 		t.Errorf("%d sent; %d fired, %d under way, %d replayed", calls.Load(), fired.Load(), underWay.Load(), replayed.Load())
-	}
-}
-
-// TestSignalFailsAndIsTriedAgain: where no endpoint accepts, the outcome is kept for a minute. Then
-// all of it is tried again.
-func TestSignalFailsAndIsTriedAgain(t *testing.T) {
-	answer := new(atomic.Int32)
-	answer.Store(429)
-	busy, calls := upstream(t, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(int(answer.Load())) })
-	at := new(atomic.Int64)
-	at.Store(edgetest.Now)
-	h, base := signalHostAt(t, func() time.Time { return time.Unix(at.Load(), 0) }, testKey, busy)
-	for _, c := range []struct {
-		after    int64
-		status   int
-		replayed bool
-		calls    int32
-	}{
-		{0, 502, false, 1}, {59, 502, true, 1}, {60, 502, false, 2}, {119, 502, true, 2}, {120, 200, false, 3}, {719, 200, true, 3}, {720, 200, false, 4},
-	} {
-		if c.after == 120 {
-			answer.Store(200)
-		}
-		at.Store(edgetest.Now + c.after)
-		status, got, _ := askSignal(t, base+"/api/signal?fire=1")
-		if status != c.status || got.Replayed != c.replayed || calls.Load() != c.calls {
-			t.Errorf("after %d s: %d %+v, %d calls", c.after, status, got, calls.Load())
-		}
-	}
-	// Runs of more than 30 days ago are dropped by the next one.
-	at.Add(40 * 24 * 3600)
-	askSignal(t, base+"/api/signal?fire=1")
-	rows := h.store.Exec(turn.Exec{Statements: []turn.Statement{{SQL: "SELECT count(*) FROM signal_runs"}}})
-	if rows.Failure != turn.None || rows.Rows[0][0][0] != int64(1) {
-		t.Errorf("%+v", rows)
-	}
-}
-
-func TestSignalWithoutStore(t *testing.T) {
-	url, calls := upstream(t, func(http.ResponseWriter, *http.Request) {})
-	h, base := signalHost(t, testKey, url)
-	if err := h.store.Close(); err != nil {
-		t.Fatal(err)
-	}
-	if status, _, header := askSignal(t, base+"/api/signal?fire=1"); status != 503 || header.Get("Retry-After") == "" || calls.Load() != 0 {
-		t.Errorf("%d %v, %d calls", status, header, calls.Load())
 	}
 }
 

@@ -22,7 +22,7 @@ function unsure(kind, e) {
   return { failure: TIMEOUT };
 }
 
-// Email Sending's codes for a message that may be under way; others refuse it, some for what is in it.
+// Email Sending's codes for a message that may be under way; others refuse it, some for its text.
 const MAY_BE_SENT = /^E_(DELIVERY_FAILED|INTERNAL_SERVER_ERROR)$/, UNACCEPTABLE = /^E_(CONTENT|FIELD|HEADER|VALIDATION)|^4(00|13|22)$/;
 
 // What is known of a message that was not accepted: with a status, that it never will be. The reason

@@ -34,7 +34,7 @@ import (
 	"anteroom/generator/model"
 )
 
-// section gives the content of a section of a module; nil where there is no such section
+// section gives the content of a section of a module; nil without such a section
 // (WebAssembly Core Specification, section 5.5.2).
 func section(module []byte, id byte) []byte {
 	for at := 8; at < len(module); {
@@ -71,7 +71,7 @@ func readModule(t testing.TB) []byte {
 	}
 	module, err := os.ReadFile(folder + "/edge.wasm")
 	if err != nil || !bytes.HasPrefix(module, []byte("\x00asm\x01\x00\x00\x00")) {
-		t.Fatalf("edge.wasm is no module: %v", err)
+		t.Fatalf("edge.wasm is not a module: %v", err)
 	}
 	return module
 }

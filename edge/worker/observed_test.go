@@ -86,7 +86,7 @@ var servedAt = regexp.MustCompile(`served_at\\?":\\?"[^"]*"`)
 
 // TestObserved: what a request shows of its clients is written as data points, as many as an
 // invocation may write. Other requests write none, and neither does a self-test. The answers are
-// the same where there is no dataset, and where it does not work.
+// the same without a dataset, and with one that does not work.
 func TestObserved(t *testing.T) {
 	t.Parallel()
 	o := bound(t, edgetest.Snapshot())

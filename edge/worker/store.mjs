@@ -1,6 +1,6 @@
-// Transactions on D1. D1 runs one query after the other, and refuses more when too many wait. So only
-// as many calls are under way as it answers without delay; what other requests want meanwhile shares
-// the next call, one transaction. If D1 refuses a call for what is in it, each request makes its own.
+// Transactions on D1. It runs one query after the other, and refuses more when too many wait. So
+// only as many calls are under way as it answers without delay; what other requests want meanwhile
+// shares the next call. If D1 refuses a call for what is in it, each request makes its own.
 //
 // A request can only wait for what it has begun itself: if one awaits a promise of another, and
 // callers go away, the runtime continues in the wrong request, or in none. So requests that wait
@@ -15,8 +15,8 @@ const LONGEST = 10_000; // milliseconds that a request waits for its transaction
 
 // How many calls may be under way follows what D1 shows, as the window of TCP Vegas does (Brakmo,
 // O'Malley, Peterson 1994): limit * (1 - quickest / usual) of them wait before D1, and log2(limit)
-// should at most. If D1 fails, half as many may be. Two may always be, as one may hang. A fixed number
-// (4, 6, 8, 16, 32) took 10 to 35 % fewer writes with a network of 20 ms and 16 or 64 callers.
+// should at most. If D1 fails, half as many may be. Two may always be, as one may hang. A fixed
+// number (4 to 32) took 10 to 35 % fewer writes with a network of 20 ms and 16 or 64 callers.
 const LEAST = 2;
 
 // After so many milliseconds the quickest call is forgotten, as D1 may have moved, and half as many

@@ -181,7 +181,7 @@ export type Performers = { [K in Effect['kind']]: Performer<Extract<Effect, { ki
 
 export interface Signer {
   key?: CryptoKey;
-  /** Base64; '' where there is no key. */
+  /** Base64; '' without a key. */
   publicKey: string;
   /** Whether there is a key that cannot be used. */
   fault: boolean;

@@ -26,7 +26,7 @@ func SyncFolder(path string) error {
 	return errors.Join(Sync(folder), folder.Close())
 }
 
-// openToLock opens what stands for a folder when it is locked: the folder itself.
+// openToLock opens what is locked for a folder: the folder itself.
 func openToLock(path string) (*os.File, error) { return os.Open(path) }
 
 func tryLock(f *os.File) error {

@@ -20,7 +20,7 @@ func SyncFolder(path string) error {
 	return err
 }
 
-// openToLock opens what stands for a folder when it is locked: Windows locks files alone.
+// openToLock opens what is locked for a folder: Windows locks only files.
 func openToLock(path string) (*os.File, error) {
 	return os.OpenFile(filepath.Join(path, ".lock"), os.O_RDWR|os.O_CREATE, 0o600)
 }

@@ -80,7 +80,7 @@ func TestComposeRefusesControlCharacters(t *testing.T) {
 	}
 }
 
-// sent sends a message and gives what is told of it: "" where it was accepted.
+// sent sends a message and gives what is reported of it: "" if it was accepted.
 func sent(t *testing.T, r *Relay) string {
 	t.Helper()
 	switch result := r.Send(t.Context(), message(), mailSnapshot, time.Now()); {

@@ -54,7 +54,7 @@ func openMaildir(path string) (transport, error) {
 	}, nil
 }
 
-// inFolder is what is told of an error in the mail folder: the words of the system alone.
+// inFolder describes an error in the mail folder, in the words of the system alone.
 func inFolder(err error) string {
 	var said syscall.Errno
 	if errors.As(err, &said) {

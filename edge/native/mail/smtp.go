@@ -40,7 +40,7 @@ type smtpRelay struct {
 // policies are what tls in the URL of a relay may be.
 var policies = map[string]gomail.TLSPolicy{"mandatory": gomail.TLSMandatory, "opportunistic": gomail.TLSOpportunistic, "none": gomail.NoTLS}
 
-// openSMTP makes the relay of a URL. It trusts the given roots; nil stands for those of the system.
+// openSMTP makes the relay of a URL. It trusts the given roots; nil is those of the system.
 func openSMTP(u *url.URL, roots *x509.CertPool, timeout time.Duration) (*smtpRelay, error) {
 	mode := cmp.Or(u.Query().Get("tls"), "mandatory")
 	policy, known := policies[mode]

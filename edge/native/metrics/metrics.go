@@ -31,7 +31,7 @@ const (
 	NotFound = "not_found"
 )
 
-// other stands for a method or a status code that no answer of the host should have.
+// other is the label of a method or a status code that is not expected.
 const other = "other"
 
 // methods are the methods that have a label of their own.

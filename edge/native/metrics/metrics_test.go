@@ -13,7 +13,6 @@ import (
 	"testing"
 	"time"
 
-	"anteroom/edge/api"
 	"anteroom/edge/turn"
 
 	"github.com/prometheus/client_golang/prometheus/testutil"
@@ -113,20 +112,6 @@ func TestBounded(t *testing.T) {
 	missing := lacks(page(t, m, quiet), `anteroom_http_requests_total{code="200",method="other",route="not_found"} 1000`, `anteroom_http_requests_total{code="other",method="GET",route="document"} 1000`)
 	if len(missing) > 0 {
 		t.Errorf("the page lacks %q", missing)
-	}
-}
-
-func TestRoute(t *testing.T) {
-	m := New("", "")
-	for _, route := range api.Routes {
-		if got := m.Route(route.Path); got != route.Path {
-			t.Errorf("%s is called %s", route.Path, got)
-		}
-	}
-	for _, path := range []string{"", "/", "/api", "/api/waitlist/", "/API/waitlist", Document} {
-		if got := m.Route(path); got != NotFound {
-			t.Errorf("%s is called %s", path, got)
-		}
 	}
 }
 

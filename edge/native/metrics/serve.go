@@ -12,7 +12,7 @@ import (
 
 const (
 	headerTimeout = 5 * time.Second
-	scrapeTimeout = 10 * time.Second // Prometheus gives up by then, unless it is told otherwise
+	scrapeTimeout = 10 * time.Second // Prometheus gives up by then, unless configured otherwise
 	writeTimeout  = 2 * scrapeTimeout
 	idleTimeout   = 3 * time.Minute // more than the usual pause between two scrapes
 	maxHeader     = 8 << 10         // bytes

@@ -1,5 +1,5 @@
-// Package notify tells the service manager how the process fares, by the protocol of sd_notify(3).
-// Where no manager listens, which is where NOTIFY_SOCKET is not set, the functions do nothing.
+// Package notify reports the state of the process to the service manager (sd_notify(3)).
+// Without a manager, which sets NOTIFY_SOCKET, the functions do nothing.
 package notify
 
 import (
@@ -13,9 +13,8 @@ import (
 // Ready says that the process does its work: at its start, and again after each Reloading.
 func Ready() error { return tell(daemon.SdNotifyReady) }
 
-// Reloading says that the process reads its configuration anew. Ready says when it is done, whether
-// that went well or not. A reload that the manager has asked for by Type=notify-reload is told from
-// an older one by the time, which is a part of the message.
+// Reloading says that the process reads its configuration again. Ready says when it is done, well
+// or not. With Type=notify-reload the manager tells reloads apart by the time in the message.
 func Reloading() error {
 	return tell(daemon.SdNotifyReloading + "\n" + daemon.SdNotifyMonotonicUsec())
 }
@@ -32,8 +31,8 @@ func tell(state string) error {
 
 // Watchdog keeps the manager's watchdog from ending the process, until ctx is done: at twice the
 // rate that the manager wants (WATCHDOG_USEC), it calls alive, and tells the manager once alive has
-// returned. So a process that hangs is ended and begun anew. Watchdog returns at once where the
-// manager does not watch over the process.
+// returned. So a process that hangs is restarted. Watchdog returns at once if the
+// manager does not watch the process.
 func Watchdog(ctx context.Context, alive func()) error {
 	limit, err := daemon.SdWatchdogEnabled(false)
 	if err != nil {

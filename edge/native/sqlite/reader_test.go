@@ -88,7 +88,7 @@ func TestReaderOfCopies(t *testing.T) {
 	}
 }
 
-// A snapshot stays as it was while a server goes on. A database beside its log is not a backup. A
+// A snapshot stays as it was while a server writes. A database beside its log is not a backup. A
 // copy has the rows of its moment. A file that nobody uses is read without another one beside it.
 func TestOtherReaders(t *testing.T) {
 	path := filepath.Join(t.TempDir(), FileName)

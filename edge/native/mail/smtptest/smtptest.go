@@ -41,8 +41,8 @@ type Server struct {
 type Properties struct {
 	TLS      *tls.Config
 	Implicit bool // TLS from the first byte; else a server that has TLS offers STARTTLS
-	// Replies are the replies to commands in the place of the usual ones. The reply "" closes the
-	// connection. The reply "hang" is none at all. The command "greeting" stands for a new
+	// Replies are the replies to commands that replace the usual ones. The reply "" closes the
+	// connection. The reply "hang" is none at all. The command "greeting" is a new
 	// connection, and "." for the end of a content.
 	Replies map[string]string
 	// Hold delays the reply to each content until it gives an element or is closed. nil delays
@@ -129,7 +129,7 @@ func (s *Server) AnswerWith(command, reply string) {
 	s.Replies = map[string]string{command: reply}
 }
 
-// answer answers a command, and reports whether the conversation goes on.
+// answer answers a command, and reports whether the conversation continues.
 func (s *session) answer(command, usual string) bool {
 	s.mu.Lock()
 	reply, special := s.Replies[command]
