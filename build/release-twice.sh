@@ -8,11 +8,13 @@ folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 for copy in a some/longer/name; do
   git clone -q . "$folder/$copy"
-  # What was fetched and compiled already serves the copies too.
-  for there in build/cache build/npm/node_modules; do
-    echo "/$there" >>"$folder/$copy/.git/info/exclude"
-    ln -s "$PWD/$there" "$folder/$copy/$there"
+  # What was fetched and compiled already serves the copies too, but the second compiles the edge
+  # core again.
+  mkdir -p "$folder/$copy/build/cache"
+  for there in build/cache/{toolchain,npm,edge} build/npm/node_modules; do
+    [ "$copy $there" = "some/longer/name build/cache/edge" ] || ln -s "$PWD/$there" "$folder/$copy/$there"
   done
+  echo /build/npm/node_modules >>"$folder/$copy/.git/info/exclude"
 done
 "$folder/a/build/release.sh" "$folder/first" linux/amd64 darwin/arm64 windows/amd64
 "$folder/some/longer/name/build/release.sh" "$folder/second" linux/amd64

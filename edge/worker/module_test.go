@@ -13,7 +13,6 @@ import (
 	"io"
 	"math/rand/v2"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"reflect"
 	"regexp"
@@ -194,48 +193,6 @@ func TestBundleSize(t *testing.T) {
 	}
 	if total > maxBundle {
 		t.Errorf("%d bytes, want at most %d (anteroom build lists the files)", total, maxBundle)
-	}
-}
-
-// TestReproducible compiles the module in another folder, and compares.
-func TestReproducible(t *testing.T) {
-	t.Parallel()
-	if testing.Short() {
-		t.Skip("compiles the core once more")
-	}
-	want, folder := readModule(t), t.TempDir()
-	for _, name := range []string{"edge", "build/toolchain"} {
-		if err := os.CopyFS(filepath.Join(folder, name), os.DirFS(filepath.Join(root, name))); err != nil {
-			t.Fatal(err)
-		}
-	}
-	for _, name := range []string{"go.mod", "go.sum", "build/target.json", "build/edge.sh", "build/names/main.go", "build/npm/package-lock.json"} {
-		text, err := os.ReadFile(filepath.Join(root, name))
-		if err == nil {
-			os.MkdirAll(filepath.Dir(filepath.Join(folder, name)), 0o777)
-			err = os.WriteFile(filepath.Join(folder, name), text, 0o777)
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
-	// The tools are those of the first build.
-	os.Mkdir(filepath.Join(folder, "build/cache"), 0o777)
-	for _, name := range []string{"build/npm/node_modules", "build/cache/toolchain"} {
-		there, err := filepath.Abs(filepath.Join(root, name))
-		if err == nil {
-			err = os.Symlink(there, filepath.Join(folder, name))
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
-	out := filepath.Join(folder, "edge.wasm")
-	if said, err := exec.Command(filepath.Join(folder, "build/edge.sh"), out).CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, said)
-	}
-	if got, err := os.ReadFile(out); err != nil || !bytes.Equal(got, want) {
-		t.Errorf("%d bytes, %v: not the module that the first build made, of %d bytes", len(got), err, len(want))
 	}
 }
 
