@@ -141,11 +141,3 @@ func (f *deployFlags) deploy(ctx context.Context, t *cli.Terminal, allowances []
 	t.Printf("%-12s %s", "live now", d.Live(ctx))
 	return nil
 }
-
-// orNone is a text, or "-" for an empty one.
-func orNone(text string) string {
-	if text == "" {
-		return "-"
-	}
-	return text
-}

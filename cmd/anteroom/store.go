@@ -36,14 +36,6 @@ func (s *storeFlags) reader(ctx context.Context) (records.Reader, error) {
 	return opened(sqlite.OpenReadOnly(filepath.Join(s.data, sqlite.FileName)))
 }
 
-// moment opens the store to read all of it as it is now.
-func (s *storeFlags) moment(ctx context.Context) (records.Reader, error) {
-	if s.remote != "" {
-		return s.reader(ctx)
-	}
-	return opened(sqlite.OpenSnapshot(filepath.Join(s.data, sqlite.FileName)))
-}
-
 // opened makes a store that was not opened nil.
 func opened[R records.Reader](r R, err error) (records.Reader, error) {
 	if err != nil {

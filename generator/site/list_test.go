@@ -36,21 +36,6 @@ func jobsJSON(n int) []byte {
 	return []byte(b.String())
 }
 
-// auditorsJSON is a list of n audits of about 450 bytes each.
-func auditorsJSON(n int) []byte {
-	var b strings.Builder
-	b.WriteString(`{"as_of":"2026-11-20","ledger":[`)
-	for i := range n {
-		if i > 0 {
-			b.WriteByte(',')
-		}
-		fmt.Fprintf(&b, `{"agent_name":"agent-%d","registration_sha256":"%064x","scope":"%s","claimed_at":"2026-02-01T10:00:00Z","report_url":"https://example.org/report/%d","report_sha256":"%064x","verified_by_hand_on":null}`,
-			i*7919%n, i, strings.Repeat("All of it. ", 8), i, i)
-	}
-	b.WriteString("]}")
-	return []byte(b.String())
-}
-
 func load(t testing.TB, file string, src []byte) *List {
 	t.Helper()
 	kind := jobs
