@@ -51,7 +51,7 @@ func New(s *site.Site, routes []*api.Route) (*Answers, error) {
 // URL is the absolute address of a path.
 func (g *Answers) URL(path string) string { return g.Base + path }
 
-// Stage is the newest stage of the public log, nil where there is no log yet.
+// Stage is the newest stage of the public log, nil if there is no log yet.
 func (g *Answers) Stage() *tlog.Stage { return g.Site.Log.Current() }
 
 // Size is how many bytes a GET of an endpoint answers, where that is a document; else 0.

@@ -21,7 +21,7 @@ func (g *Answers) GetCommand(route *api.Route, op *api.Operation) string {
 }
 
 // exampleQuery is a query with the members of an operation's example body, and "" where it has
-// none. Only texts, numbers and arrays of texts can stand in a query.
+// none. Only texts, numbers and arrays of texts can be in a query.
 func exampleQuery(op *api.Operation) string {
 	body, err := jsondoc.Parse(ExampleBody(op))
 	if err != nil || len(op.Fields) == 0 {

@@ -215,7 +215,7 @@ func QueryNames(f *input.Field) []string {
 // address needs its owner's consent. It is nil where a required field has no example.
 func BodyTemplate(op *api.Operation) model.JSON { return buildBody(op, FieldTemplate) }
 
-// ExampleBody is bodyTemplate with examples in the place of the placeholders.
+// ExampleBody is bodyTemplate with examples in place of the placeholders.
 func ExampleBody(op *api.Operation) model.JSON {
 	return buildBody(op, func(f *input.Field) []byte { return []byte(f.Example) })
 }

@@ -17,7 +17,7 @@ import (
 // Example is an example of an operation.
 type Example struct {
 	Template model.JSON // a body with placeholders, which is refused as it is
-	Answer   model.JSON // to the body with examples in the place of these; nil where nothing is called
+	Answer   model.JSON // to the body with examples in place of these; nil where nothing is called
 }
 
 // Example is the example of an operation.

@@ -138,7 +138,7 @@ func FirstSentence(text string) string {
 }
 
 // toolOutput is the schema of a tool's structured content: what a client reads the answer of its
-// operation by. It requires what is in every answer, and gives a type to what is no text. What only
+// operation by. It requires what is in every answer, and gives a type to what is not a text. What only
 // some answers have is allowed and not named, and so are the trailer and the contract of the
 // endpoint, which speaks of HTTP.
 func (g *Answers) toolOutput(t *api.Tool, op *api.Operation) object {
@@ -163,7 +163,7 @@ var contractMembers = sync.OnceValue(func() (names []string) {
 	return names
 })
 
-// isText reports whether the values of a schema are any texts, or null in the place of one.
+// isText reports whether the values of a schema are any texts, or null in place of one.
 func isText(schema object) bool {
 	kinds, _ := schema.Get("type").([]any)
 	return schema.Get("enum") == nil && (schema.Get("type") == "string" || slices.Equal(kinds, []any{"string", "null"}))

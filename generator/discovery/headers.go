@@ -67,7 +67,7 @@ const mcpShort = "/mcp"
 var typesOfTheCDN = map[string]string{".html": published.MediaHTML, ".md": published.MediaMarkdown, ".json": published.MediaJSON}
 
 // Configuration makes a _headers file of Cloudflare of the table of published paths. The CDN
-// joins the values that two matching rules give for one header, so each header of a path stands in
+// joins the values that two matching rules give for one header, so each header of a path is in
 // one rule only. A pattern of the table is one rule, however many documents it matches.
 func Configuration(a *answers.Answers, documents []published.File) ([]published.File, error) {
 	g := &family{answers.Family{Answers: a}}

@@ -21,7 +21,7 @@ var llmsDocuments = []string{
 // others.
 var llmsPages = []string{"field-guide", answers.LogPage, "privacy", "terms"}
 
-// llmsCalls are the operations whose exact calls stand in llms.txt. Each is a step of the quest.
+// llmsCalls are the operations whose exact calls are in llms.txt. Each is a step of the quest.
 var llmsCalls = []string{"mintReceipt", "verifyReceipt", "sendSuggestion", "registerAgent"}
 
 // LLMs makes llms.txt (llmstxt.org): a title, a summary on one line, paragraphs, and then

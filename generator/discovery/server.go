@@ -16,7 +16,7 @@ const serverSchema = "https://static.modelcontextprotocol.io/schemas/2025-12-11/
 const maxRegistryText = 100
 
 // registryName is the server's name in reverse DNS notation, which registries want: the labels of
-// the apex host stand in it in reverse order.
+// the apex host are in it in reverse order.
 func (g *family) registryName() string {
 	labels := strings.Split(g.Site.Service.ApexHost, ".")
 	slices.Reverse(labels)

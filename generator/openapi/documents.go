@@ -84,7 +84,7 @@ func (d *description) knownPaths() (paths []string) {
 	return paths
 }
 
-// documentParameter is what stands in a template in the place of the pattern's asterisk, which
+// documentParameter is what is in a template in place of the pattern's asterisk, which
 // follows before. It is called after the first word of the title.
 func (d *description) documentParameter(p *published.Path, before string, names []string) object {
 	name, _, _ := strings.Cut(strings.ToLower(p.Title), " ")
@@ -148,7 +148,7 @@ func (d *description) documentResponse(p *published.Path, path string) object {
 	return object{{"$ref", "#/components/responses/" + name}}
 }
 
-// sharedResponse refers to a response without a described body, and makes it where there is none
+// sharedResponse refers to a response without a described body, and makes it if there is none
 // yet.
 func (d *description) sharedResponse(name, text string, headers ...string) object {
 	d.responses.Set(name, object{{"description", text}, {"headers", d.headerRefs(headers...)}})
@@ -198,7 +198,7 @@ func (d *description) documentSchema(path string) object {
 	case datedScoreboards:
 		numbers := schema.Inline(reflect.TypeFor[model.Verification]())
 		groups := numbers.Get("properties").(object)
-		for i := range groups { // their names are long, and would stand twice
+		for i := range groups { // their names are long, and would be there twice
 			groups[i].Value = slices.DeleteFunc(groups[i].Value.(object), func(m ordered.Member) bool { return m.Name == "required" })
 		}
 		numbers.Set("description", "Every number means what it means in Scoreboard.")
@@ -244,7 +244,7 @@ func splitEdgeMembers(shape object, t reflect.Type) (published, added object) {
 }
 
 // listSchema is the schema of a list that grows. Its entries are a component of their own. The
-// words of their members stand in the schema that is published at path.
+// words of their members are in the schema that is published at path.
 func (d *description) listSchema(entry, path string, l *site.List) object {
 	shape := schema.OfEntry(entry, l)
 	isWords := func(m ordered.Member) bool { return m.Name == "title" || m.Name == "description" }

@@ -23,7 +23,7 @@ type object = ordered.Object
 // openAPIVersion is the newest version of OpenAPI that common tools read.
 const openAPIVersion = "3.1.1"
 
-// linedLevels is how deep in the description each member stands in a line of its own: down to an
+// linedLevels is how deep in the description each member is in a line of its own: down to an
 // operation and to a component. An indented text is more than half as long again.
 const linedLevels = 3
 

@@ -29,7 +29,7 @@ func (o *Object) Set(name string, value any) {
 	*o = append(*o, Member{name, value})
 }
 
-// Get is the value of a member, and nil where there is none.
+// Get is the value of a member, and nil if there is none.
 func (o Object) Get(name string) any {
 	for _, m := range o {
 		if m.Name == name {

@@ -48,7 +48,7 @@ const (
 )
 
 // Card draws the card: the name of the service, its summary and its host. A text that the font
-// cannot write is left out; the host always stands there.
+// cannot write is left out; the host is always there.
 func Card(name, summary, host string) ([]byte, error) {
 	bold, err := opentype.Parse(gobold.TTF)
 	if err != nil {

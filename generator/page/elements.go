@@ -130,7 +130,7 @@ func eachDate(text string, words, date func(string)) {
 	words(text)
 }
 
-// findDate finds the first date, or time in UTC, in a text. The length is 0 where there is none.
+// findDate finds the first date, or time in UTC, in a text. The length is 0 if there is none.
 func findDate(s string) (at, length int) {
 	const date, clock = "0000-00-00", "T00:00:00Z"
 	fits := func(s, form string) bool {
@@ -167,7 +167,7 @@ func findDate(s string) (at, length int) {
 	}
 }
 
-// longCode is how many characters of code may stand unbroken. It is what fits beside a label in a
+// longCode is how many characters of code may be unbroken. It is what fits beside a label in a
 // table on a phone.
 const longCode = 22
 
@@ -213,7 +213,7 @@ func renderCodeBlock(w util.BufWriter, src []byte, node ast.Node, entering bool)
 }
 
 // stacks is the attribute of a table whose rows become cards on a phone. It holds the number of the
-// column that is prose, which stands on a card without its column's name.
+// column that is prose, which is on a card without its column's name.
 const stacks = "stacks"
 
 // proseCell is more characters than a cell has that is a value.

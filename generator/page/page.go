@@ -4,7 +4,7 @@
 // # What a writer of pages may use
 //
 // Markdown: headings of level 2 and 3 make the table of contents, so a heading belongs into the
-// Markdown and the component below it. An identifier stands in {#braces} behind a heading. A quote
+// Markdown and the component below it. An identifier is in {#braces} behind a heading. A quote
 // (>) is a note set apart. A block of code of one line in the language sh is a command to copy.
 // Code of more than longCode characters may break across lines; shorter code and dates do not. The
 // first column of a table names its rows. A table that would not fit a phone becomes a card for
@@ -84,7 +84,7 @@ type Page struct {
 	Base        string // https:// and the canonical host
 	Title       string
 	Description string
-	Canonical   string // absolute address; "" for a page that is no document of its own
+	Canonical   string // absolute address; "" for a page that is not a document of its own
 	Twin        string // path of the Markdown twin, "" when there is none
 	Updated     string // date; may be ""
 	Footer      string // who publishes, and under which licence
@@ -115,7 +115,7 @@ type Section struct {
 	Sections []Section
 }
 
-// openContents is up to how many sections of level 2 and 3 the table of contents stands open.
+// openContents is up to how many sections of level 2 and 3 the table of contents is open.
 const openContents = 8
 
 // count is how many sections there are, those below included.
@@ -144,7 +144,7 @@ var markdown = goldmark.New(
 	goldmark.WithParserOptions(parser.WithAutoHeadingID(), parser.WithHeadingAttribute()),
 )
 
-// Markdown renders a Markdown document. The identifier of a heading stands in {#braces} behind it;
+// Markdown renders a Markdown document. The identifier of a heading is in {#braces} behind it;
 // where it is missing, the identifier is made of the heading's text. A component takes the place of
 // the comment that is its name, alone in its line: <!-- chart -->.
 func Markdown(src []byte, components map[string]templ.Component) (Body, error) {
@@ -184,7 +184,7 @@ func (b *Body) add(h *ast.Heading, src []byte) {
 	}
 }
 
-// placed is a component in the place of a comment.
+// placed is a component in place of a comment.
 type placed struct {
 	ast.BaseBlock
 	component templ.Component

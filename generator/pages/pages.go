@@ -20,7 +20,7 @@ import (
 
 type object = ordered.Object
 
-// section is what takes the place of a marker in a page. Its Markdown stands in both forms of the
+// section is what takes the place of a marker in a page. Its Markdown is in both forms of the
 // page or, where HTML can show more, in the twin alone.
 type section struct {
 	markdown string
@@ -234,7 +234,7 @@ func (g *family) addTwin(p *site.Page, markdown string) string {
 }
 
 // navigation are the pages in the order in which readers are led to them. A page with a label
-// stands at the head of every page under it; all stand at the foot, in their groups, under their
+// is at the head of every page under it; all are at the foot, in their groups, under their
 // titles.
 var navigation = []struct {
 	group string
@@ -261,7 +261,7 @@ func (g *family) mainNavigation() (links []page.Link) {
 }
 
 // footerGroups are the links at the foot of every page: all pages and the documents. Pages that the
-// operator added stand in a group of their own.
+// operator added are in a group of their own.
 func (g *family) footerGroups() (groups []page.Group) {
 	placed := map[string]bool{}
 	link := func(p *site.Page) page.Link {

@@ -34,7 +34,7 @@ func Inline(t reflect.Type) object {
 	return s.OfType(t)
 }
 
-// Ref refers to the component of a struct type, and makes the component where there is none yet.
+// Ref refers to the component of a struct type, and makes the component if there is none yet.
 func (s *Schemas) Ref(t reflect.Type) object {
 	name := ComponentName(t)
 	if known := s.types[name]; known == nil {
@@ -47,7 +47,7 @@ func (s *Schemas) Ref(t reflect.Type) object {
 	return object{{"$ref", "#/components/schemas/" + name}}
 }
 
-// ComponentName is the name of a type. The name of its package stands before it where the type name
+// ComponentName is the name of a type. The name of its package comes before it where the type name
 // alone says too little.
 func ComponentName(t reflect.Type) string {
 	pkg := path.Base(t.PkgPath())
@@ -92,7 +92,7 @@ func (s *Schemas) OfType(t reflect.Type) object {
 }
 
 // OfStruct is the schema of a struct. Package model says what its tags mean. An embedded struct is
-// a component of its own; the members after it are a further part, so that all stand in their
+// a component of its own; the members after it are a further part, so that all keep their
 // order.
 func (s *Schemas) OfStruct(t reflect.Type) object {
 	parts := []object{{}}

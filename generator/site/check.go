@@ -41,7 +41,7 @@ func checkService(d *document, service *Service) {
 	hosts := []string{service.CanonicalHost, service.ApexHost}
 	for i, host := range service.PreviewHosts {
 		if slices.Contains(hosts, host) {
-			d.fault(fmt.Sprintf("preview_hosts[%d]", i), host+" stands twice", "a host is canonical, the apex or a preview")
+			d.fault(fmt.Sprintf("preview_hosts[%d]", i), host+" is there twice", "a host is canonical, the apex or a preview")
 		}
 		hosts = append(hosts, host)
 	}
@@ -67,14 +67,14 @@ func checkService(d *document, service *Service) {
 	}
 	keys := []string{service.ReceiptKeys.Current}
 	if keys[0] == "" && service.ReceiptKeys.CurrentFrom != "" {
-		d.fault("receipt_keys.current_from", "receipt_keys.current_from is the day of no key", "there is no current key: remove it")
+		d.fault("receipt_keys.current_from", "receipt_keys.current_from has no key", "there is no current key: remove it")
 	}
 	for i, key := range service.ReceiptKeys.Retired {
 		if key.CurrentFrom > key.RetiredOn {
-			d.fault(fmt.Sprintf("receipt_keys.retired[%d].retired_on", i), "this key was retired before it was current", "mend the dates")
+			d.fault(fmt.Sprintf("receipt_keys.retired[%d].retired_on", i), "this key was retired before it was current", "correct the dates")
 		}
 		if slices.Contains(keys, key.PublicKey) {
-			d.fault(fmt.Sprintf("receipt_keys.retired[%d].public_key", i), "this key stands twice", "a key is the current one or retired, once")
+			d.fault(fmt.Sprintf("receipt_keys.retired[%d].public_key", i), "this key is there twice", "a key is the current one or retired, once")
 		}
 		keys = append(keys, key.PublicKey)
 	}
@@ -89,7 +89,7 @@ func checkService(d *document, service *Service) {
 func (d *document) unique(path string, values []string) {
 	for i, v := range values {
 		if slices.Contains(values[:i], v) {
-			d.fault(fmt.Sprintf("%s[%d]", path, i), shorten(v)+" stands twice", "keep one of them")
+			d.fault(fmt.Sprintf("%s[%d]", path, i), shorten(v)+" is there twice", "keep one of them")
 		}
 	}
 }
@@ -215,7 +215,7 @@ func (d *document) checkQuestCall(at string, step *QuestStep, op *api.Operation,
 	}
 	body, err := jsondoc.Parse([]byte(step.Body))
 	if err != nil || body.Kind != jsondoc.Object {
-		d.fault(at+".body", "the body is no JSON object", "write the JSON text of an object")
+		d.fault(at+".body", "the body is not a JSON object", "write the JSON text of an object")
 		return
 	}
 	if op.DryRun && !slices.ContainsFunc(op.Fields, func(f input.Field) bool { return f.Placeholder != "" && body.Get(f.Name).Text == f.Placeholder }) {
@@ -255,7 +255,7 @@ func checkAUP(d *document, a *AUP) {
 		case !slices.Contains(AUPCodes, p.Code):
 			d.fault(at, "unknown code "+shorten(p.Code), didYouMean(p.Code, AUPCodes))
 		case !slices.Contains(missing, p.Code):
-			d.fault(at, "the code "+p.Code+" stands twice", "keep one of them")
+			d.fault(at, "the code "+p.Code+" is there twice", "keep one of them")
 		}
 		missing = slices.DeleteFunc(missing, func(c string) bool { return c == p.Code })
 		if len(p.Examples.Covered) == 0 {
@@ -337,7 +337,7 @@ func checkMCP(d *document, m *MCP) {
 		parts := prompt.Parts(arguments)
 		for _, argument := range arguments {
 			if prompt.Text != "" && !slices.Contains(parts, argument) {
-				d.fault(at+".text", "lacks {"+argument+"}", "every argument stands in the text")
+				d.fault(at+".text", "lacks {"+argument+"}", "use every argument in the text")
 			}
 		}
 	}
@@ -356,7 +356,7 @@ func checkMCP(d *document, m *MCP) {
 }
 
 // checkMarkers reports comments of a page that are none of its markers, and markers that are
-// missing or stand twice.
+// missing or are there twice.
 func checkMarkers(d *document, page *Page) {
 	seen, known := map[string]int{}, Markers[page.Name]
 	firstLine := d.texts[len(d.texts)-1].at.line
@@ -371,9 +371,9 @@ func checkMarkers(d *document, page *Page) {
 			if len(known) > 0 {
 				hint = "comments would be published; the markers of this page are " + Marker(strings.Join(known, " --> <!-- "))
 			}
-			d.report(at, "a comment that is no marker: "+shorten(comment), hint)
+			d.report(at, "not a marker: "+shorten(comment), hint)
 		case seen[comment] > 0:
-			d.report(at, "the marker "+comment+" stands twice", "keep one of them")
+			d.report(at, "the marker "+comment+" is there twice", "keep one of them")
 		}
 		seen[comment]++
 	}

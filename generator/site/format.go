@@ -21,7 +21,7 @@ type format struct {
 }
 
 // publicKey is the format of a public receipt key. A fault never repeats the value, because a
-// secret key may stand in its place.
+// secret key may be in its place.
 const publicKey = "key"
 
 // formats are the rules that a field can name, in the tag "is" of a content type or in the schema

@@ -19,7 +19,7 @@ import (
 	"anteroom/generator/tlog"
 )
 
-// maxFile is the largest size of a content file that is no list, in bytes. It bounds the memory of
+// maxFile is the largest size of a content file that is not a list, in bytes. It bounds the memory of
 // the YAML parser, which takes a multiple of the file's size.
 const maxFile = 1 << 20
 
@@ -140,7 +140,7 @@ func (l *loader) keepSum(file string, sum [32]byte) {
 	l.sums[file] = sum
 }
 
-// packageFile makes the shipped content a Go package, which the program carries. It is no content.
+// packageFile makes the shipped content a Go package, which the program carries. It is not content itself.
 const packageFile = "content.go"
 
 // Ignored reports whether the content leaves out files and folders of this name: those that are
@@ -232,7 +232,7 @@ func findSecrets(file string, src []byte) (faults Errors) {
 			number++
 			if at := bytes.Index(line, []byte(prefix)); at >= 0 {
 				faults = append(faults, Error{
-					File: file, Line: number, Column: placeOf(line, at).column, What: "a secret " + hint[0] + " stands here",
+					File: file, Line: number, Column: placeOf(line, at).column, What: "a secret " + hint[0] + " is here",
 					Hint: "everything in the content is published: remove it, and if others may have seen it, make a new one with " + hint[1],
 				})
 			}

@@ -23,7 +23,7 @@ import (
 	"anteroom/generator/tlog"
 )
 
-// Placeholders are the names that may stand in double square brackets. The limits of input fields
+// Placeholders are the names that may be in double square brackets. The limits of input fields
 // are placeholders too: max:<operation>.<field> and min:<operation>.<field>. A member of an array's
 // elements is named as in max:fileCharter.roster.allocation.
 var Placeholders = slices.Sorted(maps.Keys((&Site{Scoreboards: make([]Scoreboard, 1)}).placeholderValues()))
@@ -237,13 +237,13 @@ func expandAll(v reflect.Value, expand func(string) string) {
 	}
 }
 
-// offset is where something stands in a text, in bytes. Its place is computed for a fault only.
+// offset is where something is in a text, in bytes. Its place is computed for a fault only.
 type offset struct {
 	*text
 	bytes int
 }
 
-// place is where the offset stands in the file of its text.
+// place is where the offset is in the file of its text.
 func (o offset) place() place {
 	if !o.verbatim {
 		return o.at

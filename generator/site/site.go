@@ -46,7 +46,7 @@ type Site struct {
 	Scoreboards []Scoreboard // one for each hand verification, oldest first; those of one day by their number
 	// Verifications are what the boards were counted from, one for each, in the same order.
 	Verifications []Verification
-	Log           *tlog.Log // of what they counted; without a stage where there is none
+	Log           *tlog.Log // of what they counted; without a stage if there is none
 	Presence      Presence
 	Quest         Quest
 	AUP           AUP
@@ -210,7 +210,7 @@ type Presence struct {
 	Status      string `yaml:"status"` // online, away or offline
 	AwayMessage string `yaml:"away_message,omitempty"`
 	Since       string `yaml:"since" is:"time"` // RFC 3339
-	StatusNote  string `yaml:"status_note"`     // who set the status, and when; it stands wherever the status is shown
+	StatusNote  string `yaml:"status_note"`     // who set the status, and when; shown wherever the status is
 	NotBuilt    []struct {
 		What string `yaml:"what"`
 		Note string `yaml:"note"`
@@ -275,7 +275,7 @@ type Org struct {
 // identifier of the route or operation.
 type Endpoint struct {
 	Summary     string            `yaml:"summary"`
-	Description string            `yaml:"description,omitempty"` // the summary says all where there is none
+	Description string            `yaml:"description,omitempty"` // the summary says all if there is none
 	Fields      map[string]string `yaml:"fields,omitempty"`      // what each input field means, by name
 	Notes       []string          `yaml:"notes,omitempty"`
 	About       string            `yaml:"about,omitempty"`     // Markdown for the page about a route alone
@@ -307,7 +307,7 @@ type ExampleFault struct {
 }
 
 // Markers name what the generator puts into a page, by the name of the page: the marker
-// <!-- endpoints --> stands where the list of endpoints belongs. Each stands in its page exactly
+// <!-- endpoints --> marks where the list of endpoints belongs. Each is in its page exactly
 // once, alone in its line. Every content folder has the pages that are listed here.
 var Markers = map[string][]string{
 	"auditors": {"audits", "audit-members"},
@@ -329,7 +329,7 @@ var Markers = map[string][]string{
 	"terms":       {"terms-policy", "terms-codes", "terms-why", "terms-enforcement", "terms-check", "terms-rationale"},
 }
 
-// Marker is the line that stands in a page where something derived belongs.
+// Marker is the line that is in a page where something derived belongs.
 func Marker(name string) string { return "<!-- " + name + " -->" }
 
 // Page is one Markdown page: content/pages/<name>.md with a YAML front matter.

@@ -31,7 +31,7 @@ type Verification struct {
 	FollowsSHA256 string   `yaml:"follows_sha256,omitempty" is:"sha256"`
 	ReceiptKeys   []string `yaml:"receipt_keys" is:"key"` // the keys that the content listed then
 
-	// Lost says why records that were verified are gone for good. Then the coverage begins anew, with
+	// Lost says why records that were verified are gone for good. Then the coverage begins again, with
 	// what the store holds now, and totals may fall.
 	Lost string `yaml:"lost,omitempty" is:"line"`
 
@@ -194,7 +194,7 @@ func (d *Decision) List() (list []Record, ok bool) {
 
 // Number is one number of a hand verification.
 type Number struct {
-	Path string // where it stands in the board's file
+	Path string // where it is in the board's file
 	Told bool   // whether a person tells it; else it is counted from the records
 	of   func(*Scoreboard) int
 }
@@ -403,7 +403,7 @@ func numberPaths() (paths []string) {
 	return paths
 }
 
-// checkKeys reports receipt keys that were listed at a verification and are no more: receipts that
+// checkKeys reports receipt keys that were listed at a verification and are gone: receipts that
 // they signed could not be verified.
 func checkKeys(d *document, service *Service, verifications []Verification) {
 	listed := service.Keys()

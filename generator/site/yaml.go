@@ -81,7 +81,7 @@ func (d *document) decode(src []byte, target any) {
 	}
 }
 
-// parse gives the one value of a YAML file, and nil where there is none to check.
+// parse gives the one value of a YAML file, and nil if there is none to check.
 func (d *document) parse(src []byte) *yaml.Node {
 	if !d.readable(src) {
 		return nil
@@ -206,7 +206,7 @@ func (d *document) mapping(node *yaml.Node) (entries []entry, ok bool) {
 			continue
 		}
 		if slices.ContainsFunc(entries, func(earlier entry) bool { return earlier.key == e.key }) {
-			d.report(e.at, "the key "+e.key+" stands twice", "keep one of them")
+			d.report(e.at, "the key "+e.key+" is there twice", "keep one of them")
 			continue
 		}
 		entries = append(entries, e)

@@ -88,7 +88,7 @@ type Result struct {
 	Valid       bool  `json:"valid"`
 	FieldsMatch bool  `json:"fields_match"`
 	HashOK      bool  `json:"hash_ok"`
-	SignatureOK *bool `json:"signature_ok"` // nil where there is no signature
+	SignatureOK *bool `json:"signature_ok"` // nil if there is no signature
 }
 
 // Refusal is an input that is refused.
