@@ -3,11 +3,17 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
 
 	"anteroom/cmd/anteroom/internal/cli"
+	"anteroom/edge/civil"
 	"anteroom/edge/store/records"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 )
 
 func recordsCommand(t *cli.Terminal) *cobra.Command {
@@ -72,4 +78,33 @@ func (w *storeWork) on(check func(args []string) error, work func(context.Contex
 		}
 		return work(cmd.Context(), args)
 	})
+}
+
+// checkList refuses the name of a list that does not exist.
+func checkList(name string) error {
+	if names := records.ListNames(); !slices.Contains(names, name) {
+		return fmt.Errorf("%q is none of %s", name, strings.Join(names, ", "))
+	}
+	return nil
+}
+
+// daysFlags adds the flags for the days. since may be nil.
+func daysFlags(flags *pflag.FlagSet, since, through *string) {
+	if since != nil {
+		flags.StringVar(since, "since", "", "only what was recorded from this `date` on (UTC, YYYY-MM-DD)")
+	}
+	flags.StringVar(through, "through", "", "only what was recorded up to the end of this `date` (UTC, YYYY-MM-DD)")
+}
+
+func checkDays(days records.Days) error {
+	var faults []error
+	for _, end := range []struct{ flag, date string }{{"since", days.Since}, {"through", days.Through}} {
+		if _, ok := civil.ParseDate(end.date); end.date != "" && !ok {
+			faults = append(faults, fmt.Errorf("--%s %q is not a date such as %s", end.flag, end.date, time.Unix(0, 0).UTC().Format(time.DateOnly)))
+		}
+	}
+	if len(faults) == 0 && days.Through != "" && days.Since > days.Through {
+		faults = append(faults, fmt.Errorf("--since %s is after --through %s", days.Since, days.Through))
+	}
+	return errors.Join(faults...)
 }

@@ -42,7 +42,7 @@ a line each.`, burstLength),
 				c.Outbox[state] += 0
 			}
 			if asJSON {
-				return printCountsJSON(t, c, days.Through)
+				return t.PrintObject(c)
 			}
 			printCounts(t, c, days.Through)
 			return nil
@@ -91,8 +91,8 @@ func printCounts(t *cli.Terminal, c *records.Counts, through string) {
 	for _, state := range outboxStates {
 		number("messages in the outbox, "+state, c.Outbox[state])
 	}
-	if c.OutboxError != "" {
-		t.Printf("newest error of the outbox: %s", columnText(c.OutboxError))
+	if c.OutboxError != nil {
+		t.Printf("newest error of the outbox: %s", records.Text(*c.OutboxError))
 	}
 	if c.Bursts == 0 {
 		return
@@ -100,42 +100,11 @@ func printCounts(t *cli.Terminal, c *records.Counts, through string) {
 	t.Printf("")
 	t.Printf("%s of one name, each registration at most %s after the one before:", cli.Plural(int(c.Bursts), "burst"), burstLength)
 	for _, b := range c.Largest {
-		t.Printf("%8d  %s to %s  %s", b.Registrations, b.First, b.Last, columnText(b.Name))
+		t.Printf("%8d  %s to %s  %s", b.Registrations, b.First, b.Last, records.Text(b.Name))
 	}
 	if left := int(c.Bursts) - len(c.Largest); left > 0 {
 		t.Printf("and %s more (--bursts %d shows all)", cli.Plural(left, "burst"), c.Bursts)
 	}
-}
-
-// printCountsJSON prints the counts as one JSON object. A member that scoreboard.json has too has
-// the same name here.
-func printCountsJSON(t *cli.Terminal, c *records.Counts, through string) error {
-	object := struct {
-		Through       *string          `json:"through"`
-		Registrations int64            `json:"registrations_recorded"`
-		Names         int64            `json:"distinct_agent_names"`
-		Nameless      int64            `json:"registrations_without_name"`
-		Bursts        int64            `json:"bursts"`
-		InBursts      int64            `json:"registrations_in_bursts"`
-		BurstSeconds  int              `json:"burst_seconds"`
-		Largest       []records.Burst  `json:"largest_bursts"`
-		Charters      int64            `json:"charters_filed"`
-		Suggestions   map[string]int64 `json:"suggestions_by_kind"`
-		Contacts      int64            `json:"contacts_on_file"`
-		Outbox        map[string]int64 `json:"outbox_by_state"`
-		OutboxError   *string          `json:"outbox_newest_error"`
-	}{
-		Registrations: c.Registrations, Names: c.Names, Nameless: c.Nameless,
-		Bursts: c.Bursts, InBursts: c.InBursts, BurstSeconds: records.BurstSeconds, Largest: append([]records.Burst{}, c.Largest...),
-		Charters: c.Charters, Suggestions: c.Suggestions, Contacts: c.Contacts, Outbox: c.Outbox,
-	}
-	if through != "" {
-		object.Through = &through
-	}
-	if c.OutboxError != "" {
-		object.OutboxError = &c.OutboxError
-	}
-	return t.PrintObject(object)
 }
 
 // checkPast refuses a day to come.

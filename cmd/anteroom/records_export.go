@@ -28,7 +28,7 @@ func recordsExportCommand(work *storeWork) *cobra.Command {
 	var format, out, public string
 	var addresses bool
 	cmd := &cobra.Command{
-		Use:   "export " + strings.Join(listNames(), "|"),
+		Use:   "export " + strings.Join(records.ListNames(), "|"),
 		Short: "Export records as JSON lines or CSV",
 		Long: `Export writes all records of a kind in the order of recording: as one JSON object a line, or as CSV (RFC
 4180) under a line of names. In CSV a text that a spreadsheet would take for a formula, as it begins with
@@ -45,7 +45,7 @@ read, whole or not at all; a file that is there stays.`,
 			}
 			return err
 		}, func(ctx context.Context, store records.Reader, args []string) error {
-			e := export{list: records.Lists[slices.Index(listNames(), args[0])], days: days, csv: format == "csv", addresses: addresses}
+			e := export{list: records.Lists[slices.Index(records.ListNames(), args[0])], days: days, csv: format == "csv", addresses: addresses}
 			if out == "" {
 				f, is := t.Stdout.(*os.File)
 				e.visible = is && isatty.IsTerminal(f.Fd())
@@ -74,11 +74,8 @@ type export struct {
 // write writes the records one by one.
 func (e *export) write(ctx context.Context, r records.Reader, w io.Writer) error {
 	lines := csv.NewWriter(w)
-	cells := make([]string, len(e.list.Columns))
+	cells := e.list.Names()
 	if e.csv {
-		for i, c := range e.list.Columns {
-			cells[i] = c.Name
-		}
 		if err := lines.Write(cells); err != nil {
 			return err
 		}
@@ -88,10 +85,10 @@ func (e *export) write(ctx context.Context, r records.Reader, w io.Writer) error
 			return err
 		}
 		if !e.addresses {
-			hide(e.list, row)
+			e.list.Hide(row)
 		}
 		if !e.csv {
-			if _, err := w.Write(append(cli.VisibleJSON(rowJSON(e.list, row)), '\n')); err != nil {
+			if _, err := w.Write(append(cli.VisibleJSON(e.list.JSON(row)), '\n')); err != nil {
 				return err
 			}
 			continue
@@ -114,7 +111,7 @@ func (e *export) write(ctx context.Context, r records.Reader, w io.Writer) error
 func defused(v any) string {
 	text, is := v.(string)
 	if !is {
-		return columnText(v)
+		return records.Text(v)
 	}
 	if text != "" && strings.ContainsRune("=+-@\t\r\n", rune(text[0])) {
 		return "'" + text

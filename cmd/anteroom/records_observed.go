@@ -81,7 +81,7 @@ func printObserved(t *cli.Terminal, observed []records.Observation, days records
 		for ; i < len(observed) && observed[i].Day == first.Day && observed[i].Client == first.Client; i++ {
 			counts[observed[i].Kind] += observed[i].N
 		}
-		columns(first.Day, func(kind string) any { return counts[kind] }, cmp.Or(columnText(first.Client), "(not named)"))
+		columns(first.Day, func(kind string) any { return counts[kind] }, cmp.Or(records.Text(first.Client), "(not named)"))
 	}
 	if len(observed) > 0 {
 		t.Printf("")

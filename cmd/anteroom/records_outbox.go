@@ -19,7 +19,7 @@ func outboxListCommand(work *storeWork) *cobra.Command {
 		Short: "List the messages of the outbox",
 		Args:  cobra.NoArgs,
 		RunE: work.reads(func([]string) error { return nil }, func(ctx context.Context, store records.Reader, _ []string) error {
-			return printList(work.t, ctx, store, records.Lists[slices.Index(listNames(), "outbox")], records.Days{}, asJSON, false)
+			return printList(work.t, ctx, store, records.Lists[slices.Index(records.ListNames(), "outbox")], records.Days{}, asJSON, false)
 		}),
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object a line")

@@ -14,19 +14,22 @@ import (
 // BurstSeconds is the longest time between a registration of a burst and the one before it.
 const BurstSeconds = 600
 
-// Counts is how much was recorded. It says nothing about who stands behind the records.
+// Counts is how much was recorded. It says nothing about who is behind the records. A member that
+// scoreboard.json has too has the same name in JSON.
 type Counts struct {
-	Registrations int64 // all rows
-	Names         int64 // distinct agent names
-	Nameless      int64 // registrations with a public key alone
-	Bursts        int64
-	InBursts      int64   // registrations that belong to a burst
-	Largest       []Burst // the largest bursts; of equal ones the first registered stands first
-	Charters      int64
-	Suggestions   map[string]int64 // by kind
-	Contacts      int64
-	Outbox        map[string]int64 // by state
-	OutboxError   string           // of the newest message that is not delivered and has one
+	Through       *string          `json:"through"`                    // the last day; nil for everything
+	Registrations int64            `json:"registrations_recorded"`     // all rows
+	Names         int64            `json:"distinct_agent_names"`       // of registrations
+	Nameless      int64            `json:"registrations_without_name"` // with a public key alone
+	Bursts        int64            `json:"bursts"`
+	InBursts      int64            `json:"registrations_in_bursts"`
+	BurstSeconds  int              `json:"burst_seconds"`
+	Largest       []Burst          `json:"largest_bursts"` // of equal ones the first registered is first
+	Charters      int64            `json:"charters_filed"`
+	Suggestions   map[string]int64 `json:"suggestions_by_kind"`
+	Contacts      int64            `json:"contacts_on_file"`
+	Outbox        map[string]int64 `json:"outbox_by_state"`
+	OutboxError   *string          `json:"outbox_newest_error"` // of the newest message that is not delivered and has one
 }
 
 // Burst is a run of at least two registrations of one name, each at most BurstSeconds after the one
@@ -59,9 +62,16 @@ func Count(ctx context.Context, r Reader, through string, bursts int) (*Counts, 
 	if err != nil {
 		return nil, fmt.Errorf("count records: %w", err)
 	}
-	c := &Counts{Charters: rows[1][0][0].(int64), Suggestions: byName(rows[2]), Contacts: rows[3][0][0].(int64), Outbox: byName(rows[4])}
+	c := &Counts{
+		BurstSeconds: BurstSeconds, Largest: []Burst{}, Charters: rows[1][0][0].(int64),
+		Suggestions: byName(rows[2]), Contacts: rows[3][0][0].(int64), Outbox: byName(rows[4]),
+	}
+	if through != "" {
+		c.Through = &through
+	}
 	for _, row := range rows[5] {
-		c.OutboxError = row[0].(string)
+		failed := row[0].(string)
+		c.OutboxError = &failed
 	}
 	// Registrations are never changed, so that those up to the last one are still of that moment.
 	if err := c.registrations(ctx, r, rows[0][0][0].(int64), through, bursts); err != nil {

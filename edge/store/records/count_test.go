@@ -16,7 +16,7 @@ func TestCount(t *testing.T) {
 	path := filepath.Join(t.TempDir(), sqlite.FileName)
 	s := openStore(t, path)
 	empty, err := Count(t.Context(), s, "", 5)
-	if err != nil || empty.Registrations != 0 || empty.Bursts != 0 || len(empty.Largest) != 0 || empty.OutboxError != "" {
+	if err != nil || empty.Registrations != 0 || empty.Bursts != 0 || len(empty.Largest) != 0 || empty.OutboxError != nil {
 		t.Errorf("nothing recorded: %+v, %v", empty, err)
 	}
 	for _, r := range []struct {
@@ -73,7 +73,7 @@ func TestCount(t *testing.T) {
 				{"bo", 2, "2026-11-20T09:00:00Z", "2026-11-20T09:00:00Z"},
 			},
 			Charters: 1, Suggestions: map[string]int64{"pin": 2, "suggestion": 1}, Contacts: 1,
-			Outbox: map[string]int64{"dead": 1, "pending": 2, "delivered": 1}, OutboxError: "relay timeout",
+			Outbox: map[string]int64{"dead": 1, "pending": 2, "delivered": 1}, OutboxError: new("relay timeout"),
 		}},
 		{"2026-11-19", Counts{
 			Registrations: 10, Names: 4, Nameless: 2, Bursts: 2, InBursts: 5,
@@ -81,7 +81,7 @@ func TestCount(t *testing.T) {
 				{"ada", 3, "2026-11-19T10:00:00Z", "2026-11-19T10:20:00Z"},
 				{"cy", 2, "2026-11-19T23:59:58Z", "2026-11-19T23:59:59Z"},
 			},
-			Suggestions: map[string]int64{"pin": 1, "suggestion": 1}, Outbox: map[string]int64{"dead": 1, "pending": 1}, OutboxError: "relay timeout",
+			Suggestions: map[string]int64{"pin": 1, "suggestion": 1}, Outbox: map[string]int64{"dead": 1, "pending": 1}, OutboxError: new("relay timeout"),
 		}},
 		{"2026-11-17", Counts{Suggestions: map[string]int64{}, Outbox: map[string]int64{}}},
 	}
@@ -89,7 +89,10 @@ func TestCount(t *testing.T) {
 		for bursts := range len(test.want.Largest) + 2 {
 			got, err := Count(t.Context(), s, test.through, bursts)
 			want := test.want
-			want.Largest = want.Largest[:min(bursts, len(want.Largest))]
+			want.Largest, want.BurstSeconds = want.Largest[:min(bursts, len(want.Largest))], BurstSeconds
+			if test.through != "" {
+				want.Through = &test.through
+			}
 			a, _ := json.Marshal(got)
 			b, _ := json.Marshal(want)
 			if err != nil || strings.ReplaceAll(string(a), "null", "[]") != strings.ReplaceAll(string(b), "null", "[]") {

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"anteroom/edge/jsondoc"
 	"anteroom/edge/turn"
 )
 
@@ -100,4 +101,64 @@ func Rows(ctx context.Context, s Reader, list List, days Days) iter.Seq2[[]any, 
 			}
 		}
 	}
+}
+
+// ListNames are the names of the lists.
+func ListNames() (names []string) {
+	for _, list := range Lists {
+		names = append(names, list.Name)
+	}
+	return names
+}
+
+// Names are the names of the columns.
+func (l *List) Names() []string {
+	names := make([]string, len(l.Columns))
+	for i, c := range l.Columns {
+		names[i] = c.Name
+	}
+	return names
+}
+
+// Hide replaces the e-mail addresses of a row.
+func (l *List) Hide(row []any) {
+	for i, c := range l.Columns {
+		if c.Address && row[i] != nil {
+			row[i] = "(hidden)"
+		}
+	}
+}
+
+// JSON is a row as a JSON object.
+func (l *List) JSON(row []any) []byte {
+	w := jsondoc.Writer{}
+	w.Open('{')
+	for i, c := range l.Columns {
+		switch v := row[i].(type) {
+		case int64:
+			w.Int(c.Name, v)
+		case string:
+			if c.JSON {
+				w.Raw(c.Name, v)
+			} else {
+				w.Str(c.Name, v)
+			}
+		default:
+			w.Raw(c.Name, "null")
+		}
+	}
+	w.Close('}')
+	return w.Buf
+}
+
+// Text is a value of a row as the text of a column, and "" for nil. A tab would begin the next column, so
+// it is shown as <U+0009>.
+func Text(v any) string {
+	switch v := v.(type) {
+	case int64:
+		return strconv.FormatInt(v, 10)
+	case string:
+		return strings.ReplaceAll(v, "\t", "<U+0009>")
+	}
+	return ""
 }
