@@ -86,8 +86,8 @@ func (w *Wrangler) Run(ctx context.Context, args ...string) (string, error) {
 		path = filepath.Dir(self) + string(os.PathListSeparator) + path
 	}
 	command.Env = append(os.Environ(), "PATH="+path, "WRANGLER_SEND_METRICS=false", "WRANGLER_HIDE_BANNER=true", "NO_COLOR=1", "CI=1")
-	var out, all bytes.Buffer
-	command.Stdout, command.Stderr = &both{&out, &all}, &all
+	var out, complaint bytes.Buffer
+	command.Stdout, command.Stderr = &out, &complaint
 	err := command.Run()
 	if err == nil {
 		return withoutSecrets(out.String()), nil
@@ -95,16 +95,8 @@ func (w *Wrangler) Run(ctx context.Context, args ...string) (string, error) {
 	if ctx.Err() != nil {
 		return "", errors.New("interrupted")
 	}
-	words := strings.TrimSpace(withoutSecrets(all.String()))
+	words := strings.TrimSpace(withoutSecrets(out.String() + complaint.String()))
 	return "", fmt.Errorf("wrangler %s: %w\n%s", strings.Join(args, " "), err, words)
-}
-
-// both writes to two buffers.
-type both [2]*bytes.Buffer
-
-func (b *both) Write(p []byte) (int, error) {
-	b[0].Write(p)
-	return b[1].Write(p)
 }
 
 // withoutSecrets redacts the API token and secret keys.
