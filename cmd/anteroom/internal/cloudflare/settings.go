@@ -219,7 +219,8 @@ func (i *inspection) sender(address string) {
 		return
 	}
 	for _, d := range sending.Result {
-		if d.Enabled && strings.EqualFold(d.Name, domain) {
+		suffix, wildcard := strings.CutPrefix(d.Name, "*")
+		if d.Enabled && (strings.EqualFold(d.Name, domain) || wildcard && strings.HasSuffix(domain, suffix)) {
 			return
 		}
 	}
