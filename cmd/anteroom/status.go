@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -128,6 +129,8 @@ func showStatus(ctx context.Context, t *cli.Terminal, address string, o *statusO
 	}
 	differing := len(found.Differences())
 	switch {
+	case found.OK && slices.ContainsFunc(found.Settings, func(r cloudflare.Remark) bool { return r.Severity == cloudflare.Fault }):
+		return errors.New("settings on Cloudflare spoil the service (see above)")
 	case found.OK:
 		return nil
 	case !found.Compared:
@@ -215,6 +218,6 @@ func printStatus(t *cli.Terminal, s *status, o *statusOptions) {
 		line("outbox", status, detail)
 	}
 	for _, remark := range s.Settings {
-		line("cloudflare", live.Warning, fmt.Sprintf("%s: %s", remark.Severity, remark))
+		line("cloudflare", live.Status(remark.Severity), remark.String())
 	}
 }

@@ -67,7 +67,8 @@ func connect(ctx context.Context, account, permission string) (*client, error) {
 	}
 	var faults []error
 	if c.token == "" || strings.ContainsFunc(c.token, func(r rune) bool { return r <= ' ' || r > '~' }) {
-		faults = append(faults, fmt.Errorf("%s is not set, or is not a token (create an API token with the permission %s in Cloudflare's dashboard)",
+		faults = append(faults, fmt.Errorf(
+			"%s is not set, or is not a token (create an API token with the permission %s in Cloudflare's dashboard)",
 			TokenVariable, permission))
 	}
 	if c.account != "" && !accountID.MatchString(c.account) {
@@ -86,7 +87,8 @@ func connect(ctx context.Context, account, permission string) (*client, error) {
 		err = fmt.Errorf("the token in %s has %d accounts", TokenVariable, len(list.Result))
 	}
 	if err != nil {
-		return nil, fmt.Errorf("%w (set %s, or account_id in wrangler.toml)", c.explain("ask for the token's accounts", permissionAccounts, err), AccountVariable)
+		err = c.explain("ask for the token's accounts", permissionAccounts, err)
+		return nil, fmt.Errorf("%w (set %s, or account_id in wrangler.toml)", err, AccountVariable)
 	}
 	c.account = list.Result[0].ID
 	return c, nil

@@ -165,7 +165,9 @@ func (f *failure) refused() bool {
 }
 
 // run makes the call for statements.
-func (s *Store) run(ctx context.Context, what string, statements []turn.Statement, options []option.RequestOption) ([]d1.DatabaseRawResponse, error) {
+func (s *Store) run(
+	ctx context.Context, what string, statements []turn.Statement, options []option.RequestOption,
+) ([]d1.DatabaseRawResponse, error) {
 	batch := make([]d1.DatabaseRawParamsBodyMultipleQueriesBatch, len(statements))
 	for i, statement := range statements {
 		sql, texts, err := inline(statement.SQL, statement.Args)
@@ -184,7 +186,8 @@ func (s *Store) run(ctx context.Context, what string, statements []turn.Statemen
 	set(&params.AccountID.Value, &params.AccountID.Present, s.client.account)
 	page, err := d1.NewDatabaseService(options...).Raw(ctx, s.id, params)
 	if err == nil && len(page.Result) != len(batch) {
-		err = &failure{status: http.StatusOK, err: fmt.Errorf("the answer has the results of %d statements, not of %d", len(page.Result), len(batch))}
+		err = fmt.Errorf("the answer has the results of %d statements, not of %d", len(page.Result), len(batch))
+		err = &failure{status: http.StatusOK, err: err}
 	}
 	if err != nil {
 		return nil, s.client.explain(what, permissionD1, err)

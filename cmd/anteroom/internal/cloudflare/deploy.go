@@ -184,7 +184,7 @@ func (d *Deployment) checkDomains(ctx context.Context) error {
 		e, _ := d.Config.environment(name)
 		for _, host := range e.domains() {
 			if found, err := lookup(ctx, host); err == nil && len(found) > 0 && !d.allowed(AllowDNS) {
-				return fmt.Errorf("dns: %s leads to %s, and would lead to the worker %s, which does not exist yet (let it happen with --allow dns --reason TEXT)",
+				return fmt.Errorf("dns: %s leads to %s, and would lead to the new worker %s (let it happen with --allow dns --reason TEXT)",
 					host, strings.Join(found, ", "), e.Name)
 			}
 		}
@@ -231,7 +231,8 @@ func (d *Deployment) createDatabase(ctx context.Context) error {
 	done := "found"
 	if id == "" {
 		if d.Location == "" && d.Jurisdiction == "" {
-			return fmt.Errorf("D1 database %s does not exist, and it can never be moved once it is created (choose its place: --location %s, or --jurisdiction %s)",
+			return fmt.Errorf(
+				"D1 database %s does not exist, and it can never be moved once it is created (choose its place: --location %s, or --jurisdiction %s)",
 				db.name, strings.Join(LocationNames, "|"), strings.Join(JurisdictionNames, "|"))
 		}
 		done = "created"
@@ -340,7 +341,8 @@ func (d *Deployment) inspect(ctx context.Context) error {
 		}
 	}
 	if len(faults) > 0 {
-		return fmt.Errorf("%s is not as it was deployed (anteroom rollback brings back the version before):\n%s", host, strings.Join(faults, "\n"))
+		return fmt.Errorf("%s is not as it was deployed (anteroom rollback brings back the version before):\n%s",
+			host, strings.Join(faults, "\n"))
 	}
 	d.Say(Step{"live", host + ": " + strings.Join(passed, ", ")})
 	return nil

@@ -263,7 +263,7 @@ func TestDeployRefuses(t *testing.T) {
 			t.Errorf("it deploys:\n%s", calls)
 		}
 	}
-	refused("dns: www.anteroom.example leads to 192.0.2.1, and would lead to the worker anteroom")
+	refused("dns: www.anteroom.example leads to 192.0.2.1, and would lead to the new worker anteroom")
 	d.Allowances = []Allowance{{AllowDNS, "it moves"}, {"board", "not needed"}}
 	if said, calls, err := d.run(); err != nil || !strings.Contains(calls, "; allowed dns (it moves) --secrets-file") || len(d.Unused()) != 1 {
 		t.Fatalf("allowed: %v\n%s%s", err, said, calls)

@@ -13,7 +13,8 @@ import (
 )
 
 // ErrNoDataset is the error of Observed if nothing is observed.
-var ErrNoDataset = errors.New("the environment binds no dataset of Analytics Engine as " + datasetBinding + " in wrangler.toml, so nothing is observed")
+var ErrNoDataset = errors.New("the environment binds no dataset of Analytics Engine as " + datasetBinding +
+	" in wrangler.toml, so nothing is observed")
 
 // Observed gives what was observed on the days from since to through, YYYY-MM-DD in UTC, both
 // included, in the order of days, clients and kinds. "" leaves an end open. Analytics Engine keeps
@@ -31,7 +32,8 @@ func (s *Store) Observed(ctx context.Context, since, through string) ([]records.
 		if err != nil {
 			return fmt.Errorf("read what was observed: %q is not a day (give YYYY-MM-DD)", day)
 		}
-		conditions = append(conditions, fmt.Sprintf("timestamp %s toDateTime('%s 00:00:00')", comparison, at.AddDate(0, 0, shift).Format(time.DateOnly)))
+		day = at.AddDate(0, 0, shift).Format(time.DateOnly)
+		conditions = append(conditions, fmt.Sprintf("timestamp %s toDateTime('%s 00:00:00')", comparison, day))
 		return nil
 	}
 	if err := errors.Join(bound(since, ">=", 0), bound(through, "<", 1)); err != nil {

@@ -92,7 +92,8 @@ func (w *Wrangler) PlanRollback(ctx context.Context, environment, id string) (*R
 	}
 	slices.SortFunc(list, func(a, b deployed) int { return b.On.Compare(a.On) })
 	if len(list[0].Versions) != 1 {
-		return nil, fmt.Errorf("plan a rollback: %d versions share the requests (finish that deployment where it was begun)", len(list[0].Versions))
+		return nil, fmt.Errorf("plan a rollback: %d versions share the requests (finish that deployment where it was begun)",
+			len(list[0].Versions))
 	}
 	from, to := list[0].Versions[0].ID, ""
 	for _, deployment := range list {
@@ -109,7 +110,8 @@ func (w *Wrangler) PlanRollback(ctx context.Context, environment, id string) (*R
 	case id == "":
 		return nil, errors.New("plan a rollback: no version was deployed before the live one (name one; wrangler versions list shows them)")
 	default:
-		return nil, fmt.Errorf("plan a rollback: %q is live, or was not deployed lately (give the whole ID of another; wrangler versions list shows them)", id)
+		return nil, fmt.Errorf("plan a rollback: %q is live, or was not deployed lately (give the ID of another; wrangler versions list shows them)",
+			id)
 	}
 	r := &Rollback{Environment: environment}
 	if r.From, err = w.version(ctx, environment, from); err != nil {
@@ -174,7 +176,8 @@ func (r *Rollback) compare() {
 	}
 	from, to := &r.From, &r.To
 	if from.database != to.database {
-		say(allowDatabase, "it keeps its records in the D1 database %s, and the live version in %s", cmp.Or(to.database, "none"), cmp.Or(from.database, "none"))
+		say(allowDatabase, "it keeps its records in the D1 database %s, and the live version in %s",
+			cmp.Or(to.database, "none"), cmp.Or(from.database, "none"))
 	}
 	for _, v := range []*Version{from, to} {
 		if v.Content == "" {

@@ -60,12 +60,15 @@ var zoneSettings = []struct {
 	what     string
 	where    string // in the dashboard of the zone
 }{
-	{"always_use_https", []string{"on"}, Warning, "Always Use HTTPS is off: anybody on the way may change documents served over plain HTTP", "SSL/TLS, Edge Certificates"},
-	{"browser_check", []string{"off"}, Warning, "Browser Integrity Check is on: it turns away agents whose header fields are unlike a browser's", "Security, Settings"},
+	{"always_use_https", []string{"on"}, Warning, "Always Use HTTPS is off: documents may change on the way", "SSL/TLS, Edge Certificates"},
+	{"browser_check", []string{"off"}, Warning, "Browser Integrity Check is on: it turns agents away", "Security, Settings"},
 	{"email_obfuscation", []string{"off"}, Warning, "Email Address Obfuscation is on: " + rewrites, "Security, Settings"},
 	{"rocket_loader", []string{"off"}, Warning, "Rocket Loader is on: " + rewrites, "Speed, Settings"},
 	{"automatic_https_rewrites", []string{"off"}, Warning, "Automatic HTTPS Rewrites is on: " + rewrites, "SSL/TLS, Edge Certificates"},
-	{"security_level", []string{"off", "essentially_off", "low", "medium", "high"}, Fault, "Under Attack mode is on: no agent passes its challenge", "Security, Settings"},
+	{
+		"security_level", []string{"off", "essentially_off", "low", "medium", "high"}, Fault,
+		"Under Attack mode is on: no agent passes its challenge", "Security, Settings",
+	},
 }
 
 const rewrites = "it changes HTML, which is then not what the manifest hashes"
@@ -155,7 +158,8 @@ func (i *inspection) worker(name string) {
 		return
 	}
 	if got.Logpush || len(got.TailConsumers) > 0 {
-		i.say(Warning, name, "Logpush or another worker (tail_consumers) gets its logs, which may hold URLs with their queries", "remove it in the dashboard at "+where)
+		i.say(Warning, name, "Logpush or another worker (tail_consumers) gets its logs, which may hold URLs with their queries",
+			"remove it in the dashboard at "+where)
 	}
 }
 
@@ -179,7 +183,8 @@ func (i *inspection) recipient(address string) {
 		i.say(Fault, address, "it is not a destination address of the account: mail to it needs Email Sending on a paid plan",
 			"add it under "+where+", and open the link in the mail that comes")
 	default:
-		i.say(Fault, address, "it is not verified: mail to it needs Email Sending on a paid plan", "open the link in the mail from Cloudflare; "+where+" sends another one")
+		i.say(Fault, address, "it is not verified: mail to it needs Email Sending on a paid plan",
+			"open the link in the mail from Cloudflare; "+where+" sends another one")
 	}
 	// The library has no method for these.
 	var suppressed struct {
@@ -194,7 +199,8 @@ func (i *inspection) recipient(address string) {
 	}
 	for _, s := range suppressed.Result {
 		if strings.EqualFold(s.Email, address) {
-			i.say(Fault, address, "the account suppresses mail to it: "+s.Reason, "remove it in the dashboard from the account's Email Service, Suppressions")
+			i.say(Fault, address, "the account suppresses mail to it: "+s.Reason,
+				"remove it in the dashboard from the account's Email Service, Suppressions")
 			return
 		}
 	}
@@ -209,7 +215,8 @@ func (i *inspection) sender(address string) {
 		return
 	}
 	if zone == nil {
-		i.say(Fault, address, "the token sees no zone of its domain: mail from it is refused", "add the domain to the account, or give the token this zone")
+		i.say(Fault, address, "the token sees no zone of its domain: mail from it is refused",
+			"add the domain to the account, or give the token this zone")
 		return
 	}
 	var params email_sending.SubdomainListParams
@@ -228,7 +235,8 @@ func (i *inspection) sender(address string) {
 	set(&routing.ZoneID.Value, &routing.ZoneID.Present, zone.ID)
 	got, err := email_routing.NewEmailRoutingService(i.reading()...).Get(i.ctx, routing)
 	if !i.unread(address, "whether Email Routing is on", where, permissionRouting, err) && !bool(got.Enabled) {
-		i.say(Fault, address, "its domain is set up neither for Email Sending nor for Email Routing: mail from it is refused", "set it up in the dashboard at "+where)
+		i.say(Fault, address, "its domain is set up neither for Email Sending nor for Email Routing: mail from it is refused",
+			"set it up in the dashboard at "+where)
 	}
 }
 
