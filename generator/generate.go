@@ -10,7 +10,6 @@ package generator
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -66,9 +65,6 @@ func generate(s *site.Site, routes []*api.Route) (*Output, error) {
 	expanded, err := s.Expand(routes)
 	if err != nil {
 		return nil, err
-	}
-	if s.NoSecurityTxt {
-		unlinkSecurityTxt(expanded)
 	}
 	// The path of the front page, "/", sorts before all others.
 	slices.SortStableFunc(expanded.Pages, func(a, b site.Page) int { return strings.Compare(a.Path(), b.Path()) })
@@ -140,12 +136,4 @@ func paths(a *answers.Answers, files []File) map[string]bool {
 		paths[route.Path] = true
 	}
 	return paths
-}
-
-// unlinkSecurityTxt leaves of the links that pages have to security.txt their texts alone.
-func unlinkSecurityTxt(s *site.Site) {
-	link := regexp.MustCompile(`\[([^\]]*)\]\(<?(?:` + regexp.QuoteMeta(s.Service.BaseURL()) + `)?` + regexp.QuoteMeta(published.SecurityTxtPath) + `>?\)`)
-	for i := range s.Pages {
-		s.Pages[i].Markdown = link.ReplaceAll(s.Pages[i].Markdown, []byte("$1"))
-	}
 }

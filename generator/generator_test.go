@@ -387,39 +387,13 @@ func TestPagesHoldNoScript(t *testing.T) {
 	}
 }
 
-// A security.txt that has expired is left out, and with it all links and lists that name it.
-func TestNoSecurityTxt(t *testing.T) {
-	linking := overlay(t, map[string]func(string) string{
-		"pages/privacy.md": func(old string) string {
-			return old + "\nSee [the file]([[base_url]]/.well-known/security.txt) and [this](/llms.txt).\n"
-		},
-	})
-	s, err := site.Load(linking)
+// A published security.txt says when it expires.
+func TestSecurityTxtExpires(t *testing.T) {
+	s, err := site.Load(shippedContent)
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.NoSecurityTxt = true
-	o, err := generator.Generate(s, api.Routes)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, d := range o.Documents {
-		if bytes.Contains(d.Bytes, []byte(generator.SecurityTxtPath)) || d.Path == generator.SecurityTxtPath {
-			t.Errorf("%s names it", d.Path)
-		}
-	}
-	for path, want := range map[string]string{
-		"/privacy.html.md": "See the file and [this](/llms.txt).", "/field-guide.html": "<li>The addresses in security.txt.</li>",
-	} {
-		if text := document(t, o, path); !bytes.Contains(text, []byte(want)) {
-			t.Errorf("%s lacks %q", path, want)
-		}
-	}
-	published := generate(t, shippedContent)
-	if len(published.Documents) != len(o.Documents)+1 {
-		t.Errorf("%d documents, and %d with it", len(o.Documents), len(published.Documents))
-	}
-	expires := generator.SecurityTxtExpires(document(t, published, generator.SecurityTxtPath))
+	expires := generator.SecurityTxtExpires(document(t, generate(t, shippedContent), generator.SecurityTxtPath))
 	if s.Service.Security.Expires != expires.Format(time.RFC3339) || !generator.SecurityTxtExpires([]byte("Contact: x\n")).IsZero() {
 		t.Errorf("it expires at %v, and not %s", expires, s.Service.Security.Expires)
 	}

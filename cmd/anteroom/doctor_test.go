@@ -55,7 +55,7 @@ var generated = sync.OnceValues(func() (fs.FS, error) {
 	if err := os.CopyFS(filepath.Join(dir, contentFolder), os.DirFS("../../content")); err != nil {
 		return nil, err
 	}
-	args := []string{"generate", "--content", filepath.Join(dir, contentFolder), "--out", filepath.Join(dir, publicFolder)}
+	args := []string{"generate", "--content", filepath.Join(dir, contentFolder), "--out", filepath.Join(dir, publicFolder), "--snapshot", filepath.Join(dir, snapshotFile)}
 	if code := run(args, nil, io.Discard, os.Stderr); code != cli.ExitOK {
 		return nil, fmt.Errorf("generate ends with %d", code)
 	}
@@ -193,7 +193,7 @@ func TestDoctorFinds(t *testing.T) {
 	}{
 		"content with faults":  {edit("content/service.yaml", "(?m)^name:.*$", "nam: x"), "", `^fault content: .*service.yaml:\d+:1: `},
 		"no content":           {nothing, "--content nowhere", `^fault content: there is no content folder nowhere \(name it with`},
-		"stale documents":      {edit("public/llms.txt", "a", "b"), "", `^warning content: public is stale: 2 documents not .*\(run anteroom generate\)`},
+		"stale documents":      {edit("public/llms.txt", "a", "b"), "", `^warning content: public is stale: 1 document not .*\(run anteroom generate\)`},
 		"a published database": {write("public/x", sqlite.Magic), "", `^fault content: public/x is a database`},
 		"an end that is near":  {edit("content/service.yaml", expires, "  expires: 2026-12-01T00:00:00Z"), "", `^warning content: .*2026-12-01.*\(check its contacts`},
 		"an end that is over":  {edit("content/service.yaml", expires, "  expires: 2026-11-01T00:00:00Z"), "", `^fault content: security.txt expired`},

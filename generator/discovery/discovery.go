@@ -33,9 +33,7 @@ func Files(a *answers.Answers) ([]published.File, error) {
 	g := &family{answers.Family{Answers: a}}
 	g.Add("/robots.txt", g.robots())
 	g.Add("/sitemap.xml", g.sitemap())
-	if !a.Site.NoSecurityTxt {
-		g.Add(published.SecurityTxtPath, g.securityTxt())
-	}
+	g.Add(published.SecurityTxtPath, g.securityTxt())
 	g.Add("/.well-known/api-catalog", ordered.Indented(g.apiCatalog()))
 	g.Add(published.ServerCardPath, ordered.Indented(g.serverCard()))
 	g.Add(published.AICatalogPath, ordered.Indented(g.aiCatalog()))

@@ -28,7 +28,7 @@ func (d *description) documentPaths(paths *object) {
 	known := d.knownPaths()
 	for i := range published.Paths {
 		p := &published.Paths[i]
-		if p.MediaType == "" || p.Pattern == published.SecurityTxtPath && d.Site.NoSecurityTxt {
+		if p.MediaType == "" {
 			continue
 		}
 		before, after, several := strings.Cut(p.Pattern, "*")

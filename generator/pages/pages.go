@@ -289,9 +289,6 @@ func (g *family) footerGroups() (groups []page.Group) {
 	}
 	documents := page.Group{Title: "For programs"}
 	for _, path := range footerDocuments {
-		if path == published.SecurityTxtPath && g.Site.NoSecurityTxt {
-			continue
-		}
 		documents.Links = append(documents.Links, page.Link{Path: path, Text: path[strings.LastIndexByte(path, '/')+1:]})
 	}
 	return append(groups, documents)

@@ -58,9 +58,6 @@ type Site struct {
 	Pages         []Page
 	LLMs          LLMs
 	MCP           MCP
-	// NoSecurityTxt leaves security.txt out of the documents. One that has expired must not be used
-	// (RFC 9116, section 2.5.5), and Generate has no clock to know that.
-	NoSecurityTxt bool
 	Source        []byte // the version of the content: SHA-256 over its sorted file names and the SHA-256 of each file
 
 	documents []*document // for the faults that Load cannot see; none in a Site made by hand

@@ -2,7 +2,6 @@ package tlog_test
 
 import (
 	"bytes"
-	"errors"
 	"slices"
 	"strings"
 	"testing"
@@ -291,43 +290,5 @@ func TestClone(t *testing.T) {
 		if again, err := b.Trees[0].Root(b.Size()); err != nil || b.Size() != size || again != root || len(b.Stages) != len(sizes) || b.Counts().Registrations != int(size)-len(sizes) {
 			t.Errorf("%v: the log has changed: %v", sizes, err)
 		}
-	}
-}
-
-// A log extends each of its checkpoints, and no other that its key has signed.
-func TestConsistent(t *testing.T) {
-	log := func(series ...int) *book { // a stage of two registrations for each series
-		b := empty(t, 1)
-		for day, n := range series {
-			b.add(t, 1, "2026-11-0"+string(rune('1'+day)), records(n, tlog.Registration, 2)...)
-		}
-		return b
-	}
-	whole, longer := log(1, 2), log(1, 2, 3)
-	for i := range whole.stages {
-		if err := whole.Consistent(whole.stages[i].checkpoint); err != nil {
-			t.Errorf("its own checkpoint %d: %v", i, err)
-		}
-	}
-	for _, b := range []*book{whole, empty(t, 1)} {
-		if err := b.Consistent(longer.stages[2].checkpoint); !errors.Is(err, tlog.ErrAhead) || errors.As(err, new(*tlog.Fork)) {
-			t.Errorf("ahead of %d entries: %v", b.Size(), err)
-		}
-	}
-	signer, _ := keyOf(t, 1)
-	unsigned := signNote(t, strings.Replace(signedText(&log(1, 9).stages[1]), "\n6\n", "\n5\n", 1), signer)
-	for name, c := range map[string]struct{ given, own []byte }{
-		"another entry, of the size of a stage": {log(9).stages[0].checkpoint, whole.stages[0].checkpoint},
-		"of no size that it has signed":         {unsigned, whole.stages[1].checkpoint},
-	} {
-		var fork *tlog.Fork
-		if err := whole.Consistent(c.given); !errors.As(err, &fork) || !slices.Equal(fork.Notes, []string{string(c.own), string(c.given)}) ||
-			!strings.Contains(err.Error(), "www.base.example/log is forked") {
-			t.Errorf("%s: %v", name, err)
-		}
-	}
-	stranger, _ := namedKey(t, tlog.Origin(host, 1), 9)
-	if err := whole.Consistent(signNote(t, signedText(&whole.stages[0]), stranger)); !errors.Is(err, tlog.ErrUnknownKey) || errors.As(err, new(*tlog.Fork)) {
-		t.Errorf("of another key: %v", err)
 	}
 }
