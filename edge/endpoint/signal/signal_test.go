@@ -124,25 +124,6 @@ func TestReport(t *testing.T) {
 	}
 }
 
-// The key file is fetched from the serving host, and only from one that is published or loopback.
-func TestKeyFileIsThatOfTheServingHost(t *testing.T) {
-	w := newWorld(t, nil)
-	w.Host.Port, w.Host.Extra = 8080, []string{"edge.internal"}
-	for host, url := range map[string]string{
-		"www.example.org": "https://www.example.org/0123456789abcdef.txt", "preview.example.org": "https://preview.example.org/0123456789abcdef.txt",
-		"edge.internal": "https://edge.internal/0123456789abcdef.txt", "localhost": "http://localhost:8080/0123456789abcdef.txt",
-		"127.0.0.1": "http://127.0.0.1:8080/0123456789abcdef.txt", "::1": "http://[::1]:8080/0123456789abcdef.txt",
-	} {
-		r := w.ask("GET", path, host)
-		if r.Status != 200 || len(w.Fetches) != 1 || w.Fetches[0].URL != url || edgetest.Decode(t, r)["key_file"] != url {
-			t.Errorf("%s: %d, %v, %s", host, r.Status, w.Fetches, r.Body)
-		}
-	}
-	if r := w.ask("GET", path+"?fire=1", "evil.example"); r.Status != 421 || len(w.Fetches) != 0 {
-		t.Errorf("a host that is not listed: %d, %v", r.Status, w.Fetches)
-	}
-}
-
 func TestFire(t *testing.T) {
 	const one, two = "https://one.example/indexnow", "https://two.example/indexnow"
 	for _, c := range []struct {
