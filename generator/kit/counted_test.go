@@ -193,8 +193,8 @@ func lastLine(kind string, s *tlog.Stage, index int64) string {
 	return fmt.Sprintf("counted %s by %s, entry %d of %s at %d", kind, s.Name, index, s.Tree.Origin, s.Size)
 }
 
-// What a log has counted is found in it by its answer, wherever it is in trees of every form, and by
-// a proof in a file. It takes few files.
+// What a log has counted is found in it by its answer, wherever it is in trees of every form, and
+// by a proof in a file. It takes few files.
 func TestCounted(t *testing.T) {
 	t.Parallel()
 	a, s := newAnswers(t), newSite(t)

@@ -120,8 +120,8 @@ func (l *loader) apartFrom(service *Service, name string) string {
 	return ""
 }
 
-// checkStages compares the stages of the log with the verifications: from the first one on each has a
-// stage, and its counts are those of the board.
+// checkStages compares the stages of the log with the verifications: from the first one on each has
+// a stage, and its counts are those of the board.
 func (l *loader) checkStages() {
 	log := l.site.Log
 	for i := range log.Stages {

@@ -37,7 +37,7 @@ func Read(stdin io.Reader, name string) (*jsondoc.Value, error) {
 // Verify gives the answer of the verification endpoint to a receipt. keys are the public keys of
 // its service, the current one first.
 func Verify(sent *jsondoc.Value, keys []string) (*jsondoc.Value, error) {
-	// Without the service, the programs that a receipt links are compared with the host that issued it.
+	// Without the service, the programs that a receipt links are compared with its own host.
 	published := &snapshot.Snapshot{CanonicalHost: sent.Get("issued_by").Text, RetiredKeys: keys[1:]}
 	current := &turn.Turn{Request: turn.Request{Host: "localhost"}, Host: turn.HostInfo{PublicKey: keys[0]}}
 	answer := turn.Run(current, func(current *turn.Turn) turn.Outcome {
