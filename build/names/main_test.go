@@ -50,7 +50,7 @@ func FuzzSplit(f *testing.F) {
 	})
 }
 
-// What is cut off is no module, unless it ends with a section.
+// What is cut off is not a module, unless it ends with a section.
 func TestCutOff(t *testing.T) {
 	whole := map[int]bool{len(header): true, len(header) + 7: true, len(header) + 7 + 25: true}
 	for n := range len(module) {

@@ -29,7 +29,7 @@ var onlyByCommandLine = []string{
 // thing to other commands.
 const OnlyHere = "anteroom_only_by_command_line"
 
-// Variable is the environment variable that sets a flag, and "" where there is none.
+// Variable is the environment variable that sets a flag, and "" if none does.
 func Variable(f *pflag.Flag) string {
 	if slices.Contains(onlyByCommandLine, f.Name) || f.Annotations[OnlyHere] != nil {
 		return ""

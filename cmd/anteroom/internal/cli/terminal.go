@@ -77,12 +77,12 @@ func (c *counter) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// WithoutSecrets writes lines on, and leaves out what stands behind the prefix of a secret key.
+// WithoutSecrets passes on what is written, without what follows the prefix of a secret key.
 type WithoutSecrets struct{ io.Writer }
 
-// A backslash goes with the character that it escapes: a quotation mark that it was taken from
-// would end a quoted text, and what a stranger wrote behind it would be read as a part of the log.
-// SecretKey matches a secret key.
+// SecretKey matches a secret key. A backslash goes with the character that it escapes: without it,
+// a quotation mark would end a quoted text, and what a stranger wrote after that would be read as a
+// part of the log.
 var SecretKey = regexp.MustCompile("(" + regexp.QuoteMeta(receipt.SecretPrefix) + "|" + regexp.QuoteMeta(receipt.NotePrefix) + `)(?:\\\S|[^\s"'\\])*`)
 
 func (w WithoutSecrets) Write(p []byte) (int, error) {
@@ -119,7 +119,7 @@ func (t *Terminal) Fail(err error) {
 		for _, line := range faulty.Lines() {
 			fmt.Fprintln(t.Err, line)
 		}
-		fmt.Fprintf(t.Err, "anteroom: %s has %s (mend what is listed above; nothing was written)\n",
+		fmt.Fprintf(t.Err, "anteroom: %s has %s (fix the faults above; nothing was written)\n",
 			faulty.Folder, Plural(len(faulty.Errors), "fault"))
 		return
 	}
@@ -151,7 +151,7 @@ type faultReport struct {
 	Hint    string `json:"hint,omitempty"`
 }
 
-// FailJSON prints an error as a JSON object to standard output, where no answer stands there yet.
+// FailJSON prints an error as a JSON object to standard output, unless there is an answer already.
 func (t *Terminal) FailJSON(err error, code int) {
 	if t.sent.bytes > 0 || t.Out.Buffered() > 0 || errors.Is(err, ErrSilent) {
 		return
@@ -165,7 +165,7 @@ func (t *Terminal) FailJSON(err error, code int) {
 		for _, f := range faulty.Errors {
 			r.Faults = append(r.Faults, faultReport{path.Join(faulty.Folder, f.File), f.Line, f.Column, WithoutSecret(f.What), WithoutSecret(f.Hint)})
 		}
-		r.Message, r.Hint = faulty.Folder+" has "+Plural(len(faulty.Errors), "fault"), "mend the faults; nothing was written"
+		r.Message, r.Hint = faulty.Folder+" has "+Plural(len(faulty.Errors), "fault"), "fix the faults; nothing was written"
 	} else {
 		var messages []string
 		for line := range strings.Lines(strings.TrimSpace(err.Error())) {
@@ -180,8 +180,8 @@ func (t *Terminal) FailJSON(err error, code int) {
 	t.PrintObject(map[string]ErrorReport{"error": r}) // it is made of texts and numbers, which do not fail
 }
 
-// SplitHint takes from an error what to do next, which stands in brackets at its end. A single word
-// there is no hint: a library may name its own error so.
+// SplitHint splits off what an error says to do next, in brackets at its end. A single word in
+// brackets is not a hint: a library may name its own error so.
 func SplitHint(line string) (message, hint string) {
 	depth := 0
 	for i := len(line) - 1; i > 0; i-- {
@@ -245,7 +245,7 @@ func VisibleJSON(text []byte) []byte {
 	var b []byte
 	for _, r := range string(text) {
 		switch {
-		case !quote.Invisible(r) || r == '\n': // a line break stands between the tokens of JSON, never in a string
+		case !quote.Invisible(r) || r == '\n': // a line break is between the tokens of JSON, never in a string
 			b = utf8.AppendRune(b, r)
 		case r < 0x10000:
 			b = fmt.Appendf(b, "\\u%04x", r)
@@ -260,7 +260,7 @@ func VisibleJSON(text []byte) []byte {
 // Logger is the log of a server.
 func (t *Terminal) Logger() *slog.Logger { return slog.New(slog.NewTextHandler(t.Err, nil)) }
 
-// Progress draws how much of a long write is done. It is nil where standard error is no terminal.
+// Progress draws how much of a long write is done. It is nil if standard error is not a terminal.
 func (t *Terminal) Progress(what string) func(written, total int64) {
 	if !t.TTY {
 		return nil
@@ -305,7 +305,7 @@ func ByteSize(n int64) string {
 }
 
 // Ask asks a question on standard error until its answer, a line of lines, is a good one. An empty
-// line stands for preset. check says what is wanted instead, and "" of a good answer.
+// line means preset. check says what is wanted instead, and "" of a good answer.
 func (t *Terminal) Ask(ctx context.Context, lines *bufio.Reader, question, preset string, check func(string) string) (string, error) {
 	type line struct {
 		text string
