@@ -21,8 +21,8 @@ func recordsCommand(t *cli.Terminal) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "records",
 		Short: "Count, show, export, audit and erase what was recorded",
-		Long: `Records reads and mends the database of a data folder, while serve runs or not, or with --remote that of
-a deployed service. Names and keys in it are untrusted text of unauthenticated agents. E-mail addresses
+		Long: `Read and change the database of a data folder, while serve runs or not, or with --remote that of a
+deployed service. Names and keys in it are untrusted text of unauthenticated agents. E-mail addresses
 are hidden unless --addresses asks for them.
 
 Reading opens the database read-only, and never makes one. With --remote the token comes from the
@@ -48,9 +48,12 @@ type storeWork struct {
 	flags storeFlags
 }
 
+// runE is what cobra runs.
+type runE = func(*cobra.Command, []string) error
+
 // reads is for a command that reads. check finds what is wrong with its arguments and flags before
 // the store is opened.
-func (w *storeWork) reads(check func(args []string) error, work func(context.Context, records.Reader, []string) error) func(*cobra.Command, []string) error {
+func (w *storeWork) reads(check func(args []string) error, work func(context.Context, records.Reader, []string) error) runE {
 	return w.on(check, func(ctx context.Context, args []string) error {
 		r, err := w.flags.reader(ctx)
 		if err != nil {
@@ -60,8 +63,8 @@ func (w *storeWork) reads(check func(args []string) error, work func(context.Con
 	})
 }
 
-// mends is for a command that changes something.
-func (w *storeWork) mends(check func(args []string) error, work func(context.Context, records.Store, []string) error) func(*cobra.Command, []string) error {
+// changes is for a command that changes something.
+func (w *storeWork) changes(check func(args []string) error, work func(context.Context, records.Store, []string) error) runE {
 	return w.on(check, func(ctx context.Context, args []string) error {
 		s, err := w.flags.store(ctx, w.t.Logger())
 		if err != nil {
@@ -71,7 +74,7 @@ func (w *storeWork) mends(check func(args []string) error, work func(context.Con
 	})
 }
 
-func (w *storeWork) on(check func(args []string) error, work func(context.Context, []string) error) func(*cobra.Command, []string) error {
+func (w *storeWork) on(check func(args []string) error, work func(context.Context, []string) error) runE {
 	return cli.WithExitCode(func(cmd *cobra.Command, args []string) error {
 		if err := check(args); err != nil {
 			return cli.Usage(err)

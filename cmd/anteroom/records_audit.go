@@ -16,11 +16,10 @@ func recordsAuditCommand(work *storeWork) *cobra.Command {
 	var content string
 	cmd := &cobra.Command{
 		Use:   "audit",
-		Short: "Hold every published verification against the records",
-		Long: `Audit recomputes every verification in content/verifications/ from the store, and names records that are
-gone, that were changed, or that came in later and say that they are of a time before. What a
-verification covers all the same is noted. The kind of a suggestion and the time of any record are held
-to what was verified too.
+		Short: "Check every published verification against the records",
+		Long: `Recompute every verification in content/verifications/ from the store, and name records that are gone, that
+were changed, or that came in later and say that they are of a time before. Those that a verification covers
+are noted. The kind of a suggestion and the time of any record are checked too.
 
 Exit codes: 0 all is as it was verified, 1 something is not.`,
 		Args: cobra.NoArgs,
@@ -40,7 +39,8 @@ Exit codes: 0 all is as it was verified, 1 something is not.`,
 				t.Printf("%s", finding)
 			}
 			if len(findings) > 0 {
-				return fmt.Errorf("%s is not as it was verified: %s above (bring the records back from a backup)", store.Name(), cli.Plural(len(findings), "finding"))
+				return fmt.Errorf("%s is not as it was verified: %s above (bring the records back from a backup)",
+					store.Name(), cli.Plural(len(findings), "finding"))
 			}
 			t.Printf("%s: everything is as it was verified (%s).", store.Name(), cli.Plural(len(s.Verifications), "verification"))
 			return nil

@@ -20,13 +20,13 @@ func recordsEraseCommand(work *storeWork) *cobra.Command {
 		Use:   "erase [RECORD_ID...]",
 		Short: "Erase the e-mail addresses given with records",
 		Long: `Erase deletes the addresses that were given with registrations or charters: those of the given records, or
-with --email every place where that address stands. It deletes from the contacts, and from the messages
+with --email every place that has that address. It deletes from the contacts, and from the messages
 that wait in the outbox. The registrations and charters stay; they hold no address.
 
 What was delivered to your inbox is not reached: erase names the messages, which hold the record identifiers
 in their text and in X-Anteroom-Record. The contact of a suggestion is in the inbox alone. Backups that were
 made before hold the address still.`,
-		RunE: work.mends(func(args []string) error {
+		RunE: work.changes(func(args []string) error {
 			if (address == "") == (len(args) == 0) {
 				return errors.New("want record identifiers, or --email ADDRESS")
 			}
@@ -77,7 +77,7 @@ made before hold the address still.`,
 			return err
 		}),
 	}
-	cmd.Flags().StringVar(&address, "email", "", "erase this `address` wherever it stands, in whatever case")
+	cmd.Flags().StringVar(&address, "email", "", "erase this `address` wherever it is, in whatever case")
 	return cmd
 }
 
@@ -87,7 +87,7 @@ func checkRecordIDs(args []string) error {
 	var faults []error
 	for _, id := range args {
 		if len(id) != 32 || strings.Trim(id, "0123456789abcdef") != "" {
-			faults = append(faults, fmt.Errorf("%q is no record identifier, 32 digits of 0-9 and a-f", id))
+			faults = append(faults, fmt.Errorf("%q is not a record identifier, 32 digits of 0-9 and a-f", id))
 		}
 	}
 	return errors.Join(faults...)

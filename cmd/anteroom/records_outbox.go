@@ -34,16 +34,13 @@ func outboxReviveCommand(work *storeWork) *cobra.Command {
 		Long: `Revive makes messages of the outbox that were given up after many tries pending again, as if they were
 new: those of the given records, else all. A running serve takes them up within a minute, a deployed
 service within five.`,
-		RunE: work.mends(checkRecordIDs, func(ctx context.Context, store records.Store, ids []string) error {
-			if len(ids) == 0 {
-				n, err := records.ReviveAll(ctx, store)
-				if err == nil {
-					t.Printf("%s pending again", cli.Plural(int(n), "message"))
-				}
-				return err
-			}
+		RunE: work.changes(checkRecordIDs, func(ctx context.Context, store records.Store, ids []string) error {
 			ids = distinct(ids)
 			revived, err := records.Revive(ctx, store, ids...)
+			if len(ids) == 0 && err == nil {
+				t.Printf("%s pending again", cli.Plural(int(revived[0]), "message"))
+				return nil
+			}
 			var missing []string
 			for i, n := range revived {
 				if n == 0 {

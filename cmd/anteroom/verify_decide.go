@@ -16,7 +16,9 @@ import (
 )
 
 // decide applies the answers, or has them written in an editor, shows what they come to, and writes that.
-func (o *verifyOptions) decide(ctx context.Context, t *cli.Terminal, p *verification.Pending, key note.Signer, answers *verification.Answers, template []byte) error {
+func (o *verifyOptions) decide(ctx context.Context, t *cli.Terminal, p *verification.Pending, key note.Signer,
+	answers *verification.Answers, template []byte,
+) error {
 	draft, today := verification.Draft(o.content), t.Now().UTC().Format(time.DateOnly)
 	decide := func(a *verification.Answers) (*verification.Decided, error) {
 		decided, err := p.Decide(a, key, today)

@@ -58,7 +58,8 @@ func (o *verifyOptions) read(t *cli.Terminal) (answers *verification.Answers, er
 		}
 		through = answers.Through
 	case !o.template && !t.Interactive:
-		return nil, errors.New("verify: there is no terminal for an editor (--template prints what is to be decided, --answers FILE --yes decides)")
+		return nil, errors.New("verify: there is no terminal for an editor " +
+			"(--template prints what is to be decided, --answers FILE --yes decides)")
 	case !o.template:
 		of = verification.Draft(o.content) + " goes"
 		if through, err = verification.Begun(verification.Draft(o.content)); err != nil {
@@ -94,7 +95,8 @@ func checkRemote(ctx context.Context, t *cli.Terminal, r records.Reader, s *site
 		return fmt.Errorf("verify: %s belongs to %s, but %s is for %s (choose another environment with --remote)",
 			deployed.Name(), host, content, s.Service.CanonicalHost)
 	case host == "" && (len(s.Verifications) == 0 || s.Verifications[len(s.Verifications)-1].Store == ""):
-		t.Warnf("cannot tell whether %s belongs to %s (check it, or set a route with custom_domain = true)", deployed.Name(), s.Service.CanonicalHost)
+		t.Warnf("cannot tell whether %s belongs to %s (check it, or set a route with custom_domain = true)",
+			deployed.Name(), s.Service.CanonicalHost)
 	}
 	rows, err := r.Read(ctx, turn.Statement{SQL: "SELECT unixepoch()"})
 	if err != nil {

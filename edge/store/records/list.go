@@ -27,10 +27,10 @@ type Column struct {
 	JSON bool // whether its text is JSON
 	// Address says that it holds an e-mail address.
 	Address bool
-	sql     string // what the column is made of; "" stands for its name
+	sql     string // what the column is made of; "" for its name
 }
 
-// Lists are all lists. They leave out the payload of the outbox, as its address stands in contacts.
+// Lists are all lists. They leave out the payload of the outbox, as contacts has its address.
 var Lists = []List{
 	{"registrations", []Column{{Name: "seq"}, {Name: "record_id"}, {Name: "recorded_at"}, {Name: "agent_name"}, {Name: "pubkey"}, {Name: "payload_sha256"}}},
 	{"charters", []Column{{Name: "seq"}, {Name: "record_id"}, {Name: "recorded_at"}, {Name: "org_name"}, {Name: "commissioner"}, {Name: "roster", JSON: true}, {Name: "payload_sha256"}}},

@@ -23,7 +23,7 @@ type Observation struct {
 const (
 	// DayClients is how many clients of a day are counted by themselves.
 	DayClients = 200
-	// OtherClients stands for the others.
+	// OtherClients is the name of all others together.
 	OtherClients = "other"
 )
 

@@ -19,7 +19,7 @@ type Reader interface {
 	Close() error
 }
 
-// Store is a store of records that is read and mended.
+// Store is a store of records that is read and changed.
 type Store interface {
 	Reader
 	// Write runs statements as one atomic unit. It gives the number of changed rows of each.

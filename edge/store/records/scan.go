@@ -22,7 +22,8 @@ type Kind struct {
 // query is SQL for records of a kind, up to the condition. Its first column is a Record's Line, so
 // that a row costs few values.
 func (k *Kind) query() string {
-	return "SELECT seq || ' ' || record_id || ' ' || " + k.at + " || ' ' || " + k.sum + ", " + strings.Join(k.columns, ", ") + " FROM " + k.Table
+	line := "seq || ' ' || record_id || ' ' || " + k.at + " || ' ' || " + k.sum
+	return "SELECT " + line + ", " + strings.Join(k.columns, ", ") + " FROM " + k.Table
 }
 
 // Names of the kinds.

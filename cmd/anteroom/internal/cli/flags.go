@@ -18,7 +18,7 @@ import (
 var onlyByCommandLine = []string{
 	"help", "version",
 	"allow", "answers", "email", "reason", "yes", // what is decided or confirmed about one run
-	"addresses", "check", "dry-run", // what one run shows, or does not do
+	"addresses", "check", "dry-run", "template", // what one run shows, or does not do
 	"since", "through", // the records of one run
 	"out", // a folder of documents, a bundle, a new key, an export
 	"log", // which key a command is about

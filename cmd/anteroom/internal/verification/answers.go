@@ -142,7 +142,8 @@ func ParseAnswers(text []byte) (*Answers, error) {
 	}
 	if err != nil {
 		var faults Faults
-		message := strings.NewReplacer(" in type verification.Answers", "", " in type verification.Answer", "", "yaml: ", "", "<unknown position>", "").Replace(err.Error())
+		message := strings.NewReplacer(" in type verification.Answers", "", " in type verification.Answer", "", "yaml: ", "",
+			"<unknown position>", "").Replace(err.Error())
 		for line := range strings.Lines(strings.TrimSpace(message)) {
 			faults.fault("", "%s", strings.TrimSpace(line))
 			if at := atLine.FindStringSubmatch(line); at != nil {
@@ -237,7 +238,9 @@ func (a *Answer) check(kind, at string, faults *Faults) {
 
 // about says in words what an answer is about.
 func (a *Answer) about() string {
-	for _, member := range []struct{ name, value string }{{"agent", a.Agent}, {"agent_name", a.AgentName}, {"pubkey", a.Pubkey}, {"org_name", a.OrgName}} {
+	for _, member := range []struct{ name, value string }{
+		{"agent", a.Agent}, {"agent_name", a.AgentName}, {"pubkey", a.Pubkey}, {"org_name", a.OrgName},
+	} {
 		if member.value != "" {
 			return member.name + " " + member.value
 		}

@@ -116,7 +116,7 @@ type boardMaker struct {
 	faults *Faults
 }
 
-// find is the value at a place of mappings, nil where there is none.
+// find is the value at a place of mappings, nil if there is none.
 func (b *boardMaker) find(path string) *yaml.Node {
 	node := b.root
 	for key := range strings.SplitSeq(path, ".") {
@@ -270,7 +270,7 @@ func (b *boardMaker) addUpdate(day, changed, ambiguous string) {
 	update.Content[1].Tag = "!!timestamp"
 	if n := len(updates.Content); n > 0 {
 		if last := updates.Content[n-1]; len(last.Content) > 1 && last.Content[1].Value == day {
-			updates.Content = updates.Content[:n-1] // the day's own, which is said anew
+			updates.Content = updates.Content[:n-1] // the day's own, which is replaced
 		}
 	}
 	updates.Style = 0

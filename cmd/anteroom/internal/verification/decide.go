@@ -99,7 +99,9 @@ func (p *Pending) decide(a *Answers, faults *Faults) *Decided {
 	verification := p.verification(p.Coverage)
 	var reasons []string
 	for i, kind := range site.Kinds {
-		d := &decider{Pending: p, kind: i, name: kind, byID: map[string]*records.Record{}, chosen: map[string]*candidate{}, faults: faults, reasons: &reasons}
+		d := &decider{
+			Pending: p, kind: i, name: kind, byID: map[string]*records.Record{}, chosen: map[string]*candidate{}, faults: faults, reasons: &reasons,
+		}
 		d.find(a.of(kind))
 		for k := range a.of(kind) {
 			d.apply(&a.of(kind)[k], place(kind, k))
@@ -151,7 +153,8 @@ func (p *Pending) lost(reason string) *site.Verification {
 		for _, r := range left.gone {
 			fmt.Fprintln(&b, r.ID, r.SHA256)
 		}
-		verification.Decisions = append(verification.Decisions, site.Decision{Kind: kind.Name, Decision: site.Gone, Reason: reason, Records: b.String()})
+		gone := site.Decision{Kind: kind.Name, Decision: site.Gone, Reason: reason, Records: b.String()}
+		verification.Decisions = append(verification.Decisions, gone)
 	}
 	return verification
 }

@@ -35,7 +35,8 @@ func (p *Pending) log(d *Decided, board *site.Scoreboard, document []byte, signe
 	}
 	if is, want := log.Current().Entry.Counts, board.Logged(); is != want {
 		logged, shown := is.Unlike(want)
-		return nil, fmt.Errorf("verify: the log would count %s, and the board %s (run anteroom records audit, and bring back content/log from git)", logged, shown)
+		return nil, fmt.Errorf("verify: the log would count %s, and the board %s "+
+			"(run anteroom records audit, and bring back content/log from git)", logged, shown)
 	}
 	return &Logged{log, log.Size() - p.Site.Log.Size(), lines, checkpoint}, nil
 }

@@ -136,7 +136,8 @@ func (s *scanned) inspect(kind *records.Kind, segment []records.Record, entries 
 		if e, named := entries[r.ID]; named {
 			if delete(entries, r.ID); e.SHA256 != r.SHA256 {
 				s.gone = append(s.gone, site.Record{ID: r.ID, SHA256: e.SHA256})
-				s.broken = append(s.broken, fmt.Sprintf("%s %s (number %d) was changed: it was verified with the commitment %s", kind.Name, r.ID, r.Seq, e.SHA256))
+				s.broken = append(s.broken, fmt.Sprintf("%s %s (number %d) was changed: it was verified with the commitment %s",
+					kind.Name, r.ID, r.Seq, e.SHA256))
 			}
 		}
 		if is := commitment(kind, r); is != r.SHA256 && is != "" {
@@ -147,7 +148,8 @@ func (s *scanned) inspect(kind *records.Kind, segment []records.Record, entries 
 		}
 		ids[r.ID] = true
 		if r.At < after.at {
-			strange = add(strange, "%s %s (number %d) came in after the verification %s, and says that it is of %s, before it", kind.Name, r.ID, r.Seq, after.file, r.At)
+			strange = add(strange, "%s %s (number %d) came in after the verification %s, and says that it is of %s, before it",
+				kind.Name, r.ID, r.Seq, after.file, r.At)
 		}
 	}
 	return altered, strange

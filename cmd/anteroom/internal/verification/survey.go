@@ -66,14 +66,16 @@ func Survey(ctx context.Context, r records.Reader, s *site.Site, content fs.FS, 
 	}
 	p.Through = through.UTC().Format(time.RFC3339)
 	if through.After(now) {
-		return nil, fmt.Errorf("verify through %s: it is %s now, and what has not happened cannot be verified", p.Through, now.UTC().Format(time.RFC3339))
+		return nil, fmt.Errorf("verify through %s: it is %s now, and what has not happened cannot be verified",
+			p.Through, now.UTC().Format(time.RFC3339))
 	}
 	after := make([]int64, len(records.Kinds))
 	p.Name = p.Through[:len(time.DateOnly)]
 	if n := len(s.Verifications); n > 0 {
 		last := &s.Verifications[n-1]
 		if p.Through < last.Through {
-			return nil, fmt.Errorf("verify through %s: verification %s goes through %s already (set this machine's clock, or name a later time with --through)",
+			return nil, fmt.Errorf("verify through %s: verification %s goes through %s already "+
+				"(set this machine's clock, name a later time with --through, or remove answers that you began before it)",
 				p.Through, last.File, last.Through)
 		}
 		if strings.HasPrefix(last.File, p.Name) {

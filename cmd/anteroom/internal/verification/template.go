@@ -57,7 +57,8 @@ func (p *Pending) Template(observed []records.Observation) ([]byte, error) {
 	}
 	s.line("through: %s", p.Through)
 	if len(p.Broken) > 0 {
-		s.note("", "\nThe store is not as it was verified:\n  %s\nBring the records back from a backup and verify again. If they are lost for good, say why; it is published.",
+		s.note("", "\nThe store is not as it was verified:\n  %s\nBring the records back from a backup and verify again. "+
+			"If they are lost for good, say why; it is published.",
 			strings.Join(p.Broken, "\n  "))
 		s.line(`lost: ""`)
 	} else {
@@ -245,14 +246,17 @@ func (p *Pending) suggestions(s *sheet) {
 func (p *Pending) numbers(s *sheet, observed []records.Observation) {
 	a := records.AttentionOf(observed)
 	s.note("", "\nNumbers that you enter. Seen over MCP so far, by clients that name themselves as they like (anteroom records observed):\n"+
-		"%s, %d known to have completed a handshake, %s.", plural(a.NamedClientsSeen, "named client"), a.CompletedHandshake, plural(int(a.ToolCalls), "tool call"))
+		"%s, %d known to have completed a handshake, %s.",
+		plural(a.NamedClientsSeen, "named client"), a.CompletedHandshake, plural(int(a.ToolCalls), "tool call"))
 	totals := map[string]int64{}
 	for _, o := range observed {
 		if o.Client != "" {
 			totals[o.Client] += o.N
 		}
 	}
-	clients := slices.SortedFunc(maps.Keys(totals), func(a, b string) int { return cmp.Or(cmp.Compare(totals[b], totals[a]), cmp.Compare(a, b)) })
+	clients := slices.SortedFunc(maps.Keys(totals), func(a, b string) int {
+		return cmp.Or(cmp.Compare(totals[b], totals[a]), cmp.Compare(a, b))
+	})
 	for _, client := range clients[:min(20, len(clients))] {
 		s.note("", "  %q: %s", client, plural(int(totals[client]), "request"))
 	}
@@ -291,8 +295,8 @@ func (p *Pending) writeTexts(s *sheet) error {
 		}
 		put(paths[i], node.Value, yaml.FoldedStyle)
 	}
-	root := &yaml.Node{Kind: yaml.MappingNode, Tag: "!!map", Content: []*yaml.Node{{Kind: yaml.ScalarNode, Tag: "!!str", Value: "texts"}, texts}}
-	text, err := yaml.Dump(root, yaml.WithIndent(2), yaml.WithLineWidth(110))
+	name := &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: "texts"}
+	text, err := yaml.Dump(&yaml.Node{Kind: yaml.MappingNode, Tag: "!!map", Content: []*yaml.Node{name, texts}}, yaml.WithIndent(2), yaml.WithLineWidth(110))
 	if err != nil {
 		return fmt.Errorf("write the texts of the board: %w", err)
 	}

@@ -62,7 +62,8 @@ func Audit(ctx context.Context, r records.Reader, s *site.Site) (findings, notes
 		return nil, nil, err
 	}
 	if want := storeOf(s); want != "" && extent.Store != want {
-		return nil, nil, fmt.Errorf("audit: this is store %s, and the verifications are of store %s (name the right one with --data or --remote)", extent.Store, want)
+		return nil, nil, fmt.Errorf("audit: this is store %s, and the verifications are of store %s "+
+			"(name the right one with --data or --remote)", extent.Store, want)
 	}
 	ledger := s.Ledger()
 	for i := range records.Kinds {

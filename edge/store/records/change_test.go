@@ -55,14 +55,14 @@ func TestRevive(t *testing.T) {
 	if got := states(); got != "[[a dead 20 0] [b pending 0 1] [c dead 20 0] [p pending 20 0] [d delivered 20 0]]" {
 		t.Errorf("states %s", got)
 	}
-	if n, err := ReviveAll(t.Context(), s); n != 2 || err != nil {
+	if n, err := Revive(t.Context(), s); err != nil || n[0] != 2 {
 		t.Errorf("revived %d, %v", n, err)
 	}
 	if got := states(); got != "[[a pending 0 1] [b pending 0 1] [c pending 0 1] [p pending 20 0] [d delivered 20 0]]" {
 		t.Errorf("states %s", got)
 	}
 	s.Close()
-	if _, err := ReviveAll(t.Context(), s); err == nil {
-		t.Error("a closed database was mended")
+	if _, err := Revive(t.Context(), s); err == nil {
+		t.Error("a closed database was changed")
 	}
 }

@@ -12,8 +12,8 @@ import (
 type Erased struct {
 	Contacts int64 // rows of the contacts, 0 or 1
 	Messages int64 // rows of the outbox
-	// Digests are the Message-IDs of the messages to the operator that held the address, as far as
-	// the outbox knows them.
+	// Digests are the Message-IDs of the messages to the operator that held the address, if the outbox
+	// knows them.
 	Digests []string
 }
 
@@ -61,7 +61,10 @@ func Erase(ctx context.Context, s Store, recordIDs ...string) ([]Erased, error) 
 		erase = append(erase,
 			turn.Statement{SQL: "DELETE FROM contacts WHERE record_id = ?", Args: []any{id}},
 			turn.Statement{SQL: "DELETE FROM outbox WHERE record_id = ?", Args: []any{id}})
-		sent = append(sent, turn.Statement{SQL: "SELECT coalesce(digest, lease) FROM outbox WHERE record_id = ? AND coalesce(digest, lease) IS NOT NULL", Args: []any{id}})
+		sent = append(sent, turn.Statement{
+			SQL:  "SELECT coalesce(digest, lease) FROM outbox WHERE record_id = ? AND coalesce(digest, lease) IS NOT NULL",
+			Args: []any{id},
+		})
 	}
 	digests, err := s.Read(ctx, sent...)
 	if err != nil {
@@ -82,28 +85,19 @@ func Erase(ctx context.Context, s Store, recordIDs ...string) ([]Erased, error) 
 	return erased, s.Vacuum(ctx)
 }
 
-const revive = "UPDATE outbox SET state = 'pending', tries = 0, next_try_at = unixepoch(), lease = NULL, lease_until = 0, digest = NULL WHERE state = 'dead'"
+const revive = "UPDATE outbox SET state = 'pending', tries = 0, next_try_at = unixepoch(), lease = NULL, lease_until = 0, digest = NULL " +
+	"WHERE state = 'dead'"
 
-// Revive makes the dead messages of the given records pending again, due at once and with no tries.
-// It does so in one transaction, and says how many there were of each record.
+// Revive makes the dead messages of the given records pending again, due at once and with no tries; without
+// records all of them. It does so in one transaction, and says how many there were of each record, or of all.
 func Revive(ctx context.Context, s Store, recordIDs ...string) ([]int64, error) {
-	all := make([]turn.Statement, len(recordIDs))
-	for i, id := range recordIDs {
-		all[i] = turn.Statement{SQL: revive + " AND record_id = ?", Args: []any{id}}
+	statements := []turn.Statement{{SQL: revive}}
+	if len(recordIDs) > 0 {
+		statements = nil
 	}
-	return reviveIn(ctx, s, all)
-}
-
-// ReviveAll is Revive for every dead message. It says how many there were.
-func ReviveAll(ctx context.Context, s Store) (int64, error) {
-	revived, err := reviveIn(ctx, s, []turn.Statement{{SQL: revive}})
-	if err != nil {
-		return 0, err
+	for _, id := range recordIDs {
+		statements = append(statements, turn.Statement{SQL: revive + " AND record_id = ?", Args: []any{id}})
 	}
-	return revived[0], nil
-}
-
-func reviveIn(ctx context.Context, s Store, statements []turn.Statement) ([]int64, error) {
 	changes, err := s.Write(ctx, statements...)
 	if err != nil {
 		return nil, fmt.Errorf("revive messages: %w", err)
