@@ -26,8 +26,8 @@ export function hostOf(origin) {
 /** What package prerender makes: answers that depend on the content alone. @type {Built} */
 const built = JSON.parse(constantsText);
 
-// Answers of this second, by address (1.3 at /api/roster) or by the key of a message. A GET that has
-// neither query nor effects depends on the content, the key, the second and If-None-Match.
+// Answers of this second, by address (1.3 at /api/roster) or by the key of a message. A GET without
+// query and effects depends on the content, the key, the second and If-None-Match.
 /** @type {Map<string, Answer>} */
 const ofThisSecond = new Map();
 let second = 0;
@@ -47,8 +47,8 @@ export function keptAnswer(request, url) {
   return answer?.fields.includes('cache-control: public') && request.headers.has('if-none-match') ? undefined : answer;
 }
 
-/** The key of a message: what its answer depends on besides the second. It is '' for one that is not kept,
- * as it may hold an e-mail address. @param {string} host @param {string} fields @param {Uint8Array} body */
+// The key of a message: what its answer depends on besides the second; '' keeps none (addresses).
+/** @param {string} host @param {string} fields @param {Uint8Array} body */
 export function messageKey(host, fields, body) {
   if (body.length > MAX_MESSAGE || body.includes(0x40)) return '';
   return `${host}\n${fields}\n${String.fromCharCode.apply(null, /** @type {number[]} */ (/** @type {unknown} */ (body)))}`;

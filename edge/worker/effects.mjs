@@ -25,8 +25,8 @@ function unsure(kind, e) {
 // Email Sending's codes for a message that may be under way; others refuse it, some for its text.
 const MAY_BE_SENT = /^E_(DELIVERY_FAILED|INTERNAL_SERVER_ERROR)$/, UNACCEPTABLE = /^E_(CONTENT|FIELD|HEADER|VALIDATION)|^4(00|13|22)$/;
 
-// What is known of a message that was not accepted: with a status, that it never will be. The reason
-// is at most 64 characters of ASCII, and never a stranger's words, which may hold addresses.
+// What is known of a message that was not accepted: with a status, that it never will be. Why is
+// at most 64 characters of ASCII, and never a stranger's words, which may hold addresses.
 /** @param {string} why @param {1 | 2} failure @param {number} [status] @returns {Result} */
 function notTaken(why, failure, status) {
   console.error('relay:', why);

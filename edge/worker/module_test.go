@@ -409,7 +409,7 @@ func TestBothCoresAgree(t *testing.T) {
 		}
 		outcome, _ := d.round(e, r.entry, r.turn)
 		tally(r.entry, outcome)
-		for range 40 {
+		for range 20 {
 			outcome, _ := d.round(e, r.entry, mutated(random, r.turn))
 			tally(r.entry, outcome)
 		}
