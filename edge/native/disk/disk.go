@@ -3,14 +3,11 @@
 package disk
 
 import (
-	"bufio"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strings"
 )
 
 // Sync brings the content of a file, or the names in a folder, to the disk. It is a variable so
@@ -153,26 +150,6 @@ func othersOf(mode fs.FileMode, owner, self int) fs.FileMode {
 
 const root = 0
 
-// Write makes the file at path, for this user alone, or replaces it in one step: whatever happens,
-// the path holds the old file or the whole new one, and it holds the new one when Write returns.
-func Write(path string, text []byte) error { return replace(path, 0o600, whole(text)) }
-
-// WriteBy is Write of a text that is written part by part.
-func WriteBy(path string, write func(io.Writer) error) error {
-	return replace(path, 0o600, func(f io.Writer) error {
-		b := bufio.NewWriterSize(f, 1<<16)
-		return errors.Join(write(b), b.Flush())
-	})
-}
-
-// whole writes a text at once.
-func whole(text []byte) func(io.Writer) error {
-	return func(f io.Writer) error {
-		_, err := f.Write(text)
-		return err
-	}
-}
-
 // Replace replaces the text of the file at path in one step: whatever happens, the file holds the
 // old text or the new one, and it holds the new one when Replace returns. The permissions stay. Of
 // a link the file that it leads to is replaced.
@@ -185,30 +162,12 @@ func Replace(path string, text []byte) error {
 	if err != nil {
 		return err
 	}
-	return replace(path, info.Mode().Perm(), whole(text))
-}
-
-// Sweep removes what processes that were killed within Write or Replace have left beside the file
-// at path. Nobody else may write that file meanwhile. What cannot be removed does no harm.
-func Sweep(path string) {
-	entries, _ := os.ReadDir(filepath.Dir(path))
-	for _, entry := range entries {
-		if number, is := strings.CutPrefix(entry.Name(), draft(path)); is && number != "" && strings.Trim(number, "0123456789") == "" {
-			os.Remove(filepath.Join(filepath.Dir(path), entry.Name()))
-		}
-	}
-}
-
-// draft begins the names of the files that are to replace the one at path; a number follows.
-func draft(path string) string { return "." + filepath.Base(path) + "." }
-
-func replace(path string, mode fs.FileMode, write func(io.Writer) error) error {
-	f, err := os.CreateTemp(filepath.Dir(path), draft(path)+"*")
+	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
 	if err != nil {
 		return err
 	}
-	err = write(f)
-	if err = errors.Join(err, f.Chmod(mode), Sync(f), f.Close()); err == nil {
+	_, err = f.Write(text)
+	if err = errors.Join(err, f.Chmod(info.Mode().Perm()), Sync(f), f.Close()); err == nil {
 		err = os.Rename(f.Name(), path)
 	}
 	if err != nil {

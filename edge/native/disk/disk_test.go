@@ -219,64 +219,6 @@ func TestLentByRoot(t *testing.T) {
 	}
 }
 
-// TestWrite: Write makes a file or replaces it, for this user alone, and leaves nothing beside it.
-func TestWrite(t *testing.T) {
-	dir := t.TempDir()
-	path := filepath.Join(dir, "file")
-	for _, text := range []string{"one", "two"} {
-		if err := Write(path, []byte(text)); err != nil {
-			t.Fatal(err)
-		}
-		got, err := os.ReadFile(path)
-		info, wrong := os.Stat(path)
-		if err != nil || wrong != nil || string(got) != text || info.Mode().Perm() != 0o600 {
-			t.Errorf("%q %v, %v, %v", got, info.Mode(), err, wrong)
-		}
-		os.Chmod(path, 0o644) // the next one is private again
-	}
-	if entries, err := os.ReadDir(dir); err != nil || len(entries) != 1 {
-		t.Errorf("%v, %v", entries, err)
-	}
-}
-
-// TestSweep: what a killed Write left beside a file goes, and nothing else.
-func TestSweep(t *testing.T) {
-	dir := t.TempDir()
-	left := []string{".file.12345", ".file.1"}
-	others := []string{"file", ".file.", ".file.x1", ".file.1x", ".other.1", "file.1"}
-	for _, name := range append(left, others...) {
-		if err := os.WriteFile(filepath.Join(dir, name), nil, 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	Sweep(filepath.Join(dir, "file"))
-	for _, name := range left {
-		if err := mustBeGone(filepath.Join(dir, name)); err != nil {
-			t.Errorf("%s: %v", name, err)
-		}
-	}
-	for _, name := range others {
-		if _, err := os.Stat(filepath.Join(dir, name)); err != nil {
-			t.Error(err)
-		}
-	}
-	f, err := os.CreateTemp(dir, draft("file")+"*")
-	if err != nil {
-		t.Fatal(err)
-	}
-	f.Close()
-	if Sweep(filepath.Join(dir, "file")); mustBeGone(f.Name()) != nil {
-		t.Errorf("%s, named as Write names its own, is still there", f.Name())
-	}
-}
-
-func mustBeGone(path string) error {
-	if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
-		return fs.ErrExist
-	}
-	return nil
-}
-
 // TestLockFile: a file that is locked is not locked again until it is closed.
 func TestLockFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "lock")
