@@ -2,7 +2,6 @@ package api
 
 import (
 	"encoding/base64"
-	"errors"
 	"slices"
 	"strconv"
 	"strings"
@@ -65,19 +64,20 @@ func Load(s *snapshot.Snapshot) (*API, error) {
 			base + `/.well-known/api-catalog>; rel="api-catalog"`,
 		policy: `"` + policyName + `";q=` + strconv.FormatInt(s.WritesPerMinute, 10) + ";w=" + strconv.Itoa(Window),
 	}
+	needed := []string{endpoints.ID}
 	for _, route := range Routes {
-		needed := append(route.Documents(), endpoints)
+		for _, d := range route.Documents() {
+			needed = append(needed, d.ID)
+		}
 		if route.Refusal != nil {
-			needed = append(needed, route.Refusal)
+			needed = append(needed, route.Refusal.ID)
 		}
 		for _, op := range route.Operations {
-			needed = append(needed, op.Contract())
+			needed = append(needed, op.Contract().ID)
 		}
-		for _, d := range needed {
-			if len(s.Documents[d.ID]) < len("{}") {
-				return nil, errors.New("load snapshot: it lacks the document " + d.ID + ": generate it with this version of the program")
-			}
-		}
+	}
+	if err := s.Require(needed...); err != nil {
+		return nil, err
 	}
 	return a, nil
 }

@@ -73,6 +73,16 @@ type JSON []byte
 // BaseURL is the address of the canonical host, without a slash at its end.
 func (s *Snapshot) BaseURL() string { return "https://" + s.CanonicalHost }
 
+// Require returns an error if the snapshot lacks one of the documents.
+func (s *Snapshot) Require(ids ...string) error {
+	for _, id := range ids {
+		if len(s.Documents[id]) < len("{}") {
+			return errors.New("load snapshot: it lacks the document " + id + ": generate it with this version of the program")
+		}
+	}
+	return nil
+}
+
 // shortDigits is how many digits of the version ShortVersion has.
 const shortDigits = 12
 

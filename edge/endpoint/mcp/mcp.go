@@ -10,7 +10,6 @@
 package mcp
 
 import (
-	"errors"
 	"slices"
 	"strconv"
 	"strings"
@@ -46,14 +45,12 @@ func Load(s *snapshot.Snapshot, a *api.API) (*Server, error) {
 	for i := range api.Prompts {
 		needed = append(needed, api.MCPPrompt+api.Prompts[i].Name)
 	}
-	for _, id := range needed {
-		if len(s.Documents[id]) < len("{}") {
-			return nil, errors.New("load snapshot: it lacks the document " + id + ": generate it with this version of the program")
-		}
-	}
 	for i := range api.Tools {
 		route, operation := api.Find(api.Tools[i].Operation)
 		server.tools = append(server.tools, tool{&api.Tools[i], route, operation})
+	}
+	if err := s.Require(needed...); err != nil {
+		return nil, err
 	}
 	return server, nil
 }
