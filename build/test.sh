@@ -29,9 +29,6 @@ run() {
   if [ "$result" = FAILED ]; then sed 's/^/    /' "$log"; fi
 }
 
-# aside NAME COMMAND… runs a check beside those that come next.
-aside() { run "$@" & }
-
 tool() { go tool -modfile=build/tools/go.mod "$@"; }
 
 gofumpt() {
@@ -85,28 +82,31 @@ races() {
   CGO_ENABLED=1 go test -race -short ./edge/native ./edge/native/sqlite ./edge/native/mail ./cmd/anteroom/internal/verification
 }
 
+# static runs the checks of the code that both gates have. Tests with the tag "full" compile with Go
+# alone.
+static() {
+  run "gofumpt" gofumpt
+  run "templates" templates
+  run "go vet" go vet -tags full ./...
+  run "staticcheck" tool staticcheck -tags full ./...
+}
+
 command -v go >/dev/null || { echo "go is not installed: install Go 1.26 or later"; exit 1; }
 case ${1:-full} in
 check)
   unset ANTEROOM_BIN ANTEROOM_BUNDLE
-  run "gofumpt" gofumpt
-  run "templates" templates
-  run "go vet" go vet ./...
+  static
   run "other systems" systems
-  run "staticcheck" tool staticcheck ./...
   run "go test" go test ./...
   run "public/ is up to date" go run ./cmd/anteroom generate --check
   ;;
 full)
   run "tools" build/toolchain/install.sh
   run "Caddy, systemd, Chromium" build/toolchain/debian.sh
-  aside "documents, types" documents
-  run "gofumpt" gofumpt
-  run "templates" templates
-  run "go vet" go vet -tags full ./...
+  run "documents, types" documents &
+  static
   run "program, bundle" bundle
   run "public/ is up to date" "$ANTEROOM_BIN" generate --check
-  run "staticcheck" tool staticcheck -tags full ./...
   wait
   run "go test" go test -tags full -p 3 ./... # browsers and servers wait more than they compute
   run "go test, race detector" races
