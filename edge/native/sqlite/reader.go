@@ -22,7 +22,6 @@ import (
 type Reader struct {
 	connection
 	mutex sync.Mutex
-	held  bool // whether a transaction is open until Close
 }
 
 // ErrLacking is the error where the database lacks a migration, which Open applies.
@@ -32,15 +31,6 @@ var ErrLacking = errors.New("it lacks migration")
 // cannot write to. OpenReadOnly refuses a file without the schema of this program: a copy of a
 // running server's file without its log may hold nothing.
 func OpenReadOnly(path string) (*Reader, error) { return openReader(path, (*Reader).open) }
-
-// OpenImmutable is OpenReadOnly for a file that no process writes to, and without a log beside it.
-// It makes no file at all: OpenReadOnly has SQLite make an empty log, and its index, in a folder
-// that can be written to. If another process writes after all, what is read may be a mixture.
-func OpenImmutable(path string) (*Reader, error) {
-	return openReader(path, func(r *Reader, path string) error {
-		return errors.Join(r.connect(path, immutable), r.check())
-	})
-}
 
 // OpenBackup opens a file that no process writes to and that need not have the schema of this
 // program. It neither makes nor reads any other file: a log beside the file is an error.
@@ -57,22 +47,6 @@ func OpenBackup(path string) (*Reader, error) {
 		}
 		return r.connect(path, immutable)
 	})
-}
-
-// OpenSnapshot is OpenReadOnly where each Read sees the database as it was when OpenSnapshot
-// returned. Until Close, Store.Vacuum fails in other processes, and the log of a server grows.
-func OpenSnapshot(path string) (*Reader, error) {
-	r, err := OpenReadOnly(path)
-	if err != nil {
-		return nil, err
-	}
-	// BEGIN alone does not choose the snapshot: the first statement that reads does.
-	if err := r.script("BEGIN; SELECT 1 FROM sqlite_schema"); err != nil {
-		r.disconnect()
-		return nil, fmt.Errorf("read database %s: %w", path, err)
-	}
-	r.held = true
-	return r, nil
 }
 
 var immutable = url.Values{"mode": {"ro"}, "immutable": {"1"}}
@@ -138,16 +112,12 @@ func (r *Reader) check() error {
 func (r *Reader) Read(_ context.Context, statements ...turn.Statement) ([][][]any, error) {
 	r.mutex.Lock()
 	defer r.mutex.Unlock()
-	if r.held {
-		result, err := r.run(turn.Exec{Statements: statements})
-		return result.Rows, err
-	}
 	result, err := r.atOnce(statements)
 	return result.Rows, err
 }
 
 // CopyTo copies the database as it is now to the file at path, which must be empty or missing. The
-// copy has no page that was freed, and needs a sync. It is an error of a snapshot.
+// copy has no page that was freed, and needs a sync.
 func (r *Reader) CopyTo(ctx context.Context, path string) error {
 	r.mutex.Lock()
 	defer r.mutex.Unlock()

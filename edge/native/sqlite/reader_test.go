@@ -4,6 +4,7 @@ package sqlite
 
 import (
 	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -88,71 +89,41 @@ func TestReaderOfCopies(t *testing.T) {
 	}
 }
 
-// A snapshot stays as it was while a server writes. A database beside its log is not a backup. A
-// copy has the rows of its moment. A file that nobody uses is read without another one beside it.
-func TestOtherReaders(t *testing.T) {
-	path := filepath.Join(t.TempDir(), FileName)
+// A copy has the rows of its moment, while a server writes. A database beside its log is not a
+// backup. A backup is read without another file beside it.
+func TestCopies(t *testing.T) {
+	path, copied := filepath.Join(t.TempDir(), FileName), filepath.Join(t.TempDir(), "copy")
 	server := openStore(t, path)
 	server.Exec(insert("a"))
-	snapshot, err := OpenSnapshot(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer snapshot.Close()
 	r, err := OpenReadOnly(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	copied := filepath.Join(t.TempDir(), "copy")
+	defer r.Close()
 	if err := r.CopyTo(t.Context(), copied); err != nil {
 		t.Fatal(err)
 	}
-	r.Close()
 	server.Exec(insert("b"))
-	rows := func(r *Reader) any {
-		t.Helper()
-		rows, err := r.Read(t.Context(), countAll)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return rows[0][0][0]
-	}
-	for range 2 {
-		if n := rows(snapshot); n != int64(1) {
-			t.Errorf("the snapshot has %v rows", n)
-		}
-		if _, err := snapshot.Read(t.Context(), turn.Statement{SQL: "DELETE FROM registrations"}); err == nil {
-			t.Error("a reader deleted")
-		}
-	}
 	if _, err := OpenBackup(path); err == nil || !strings.Contains(err.Error(), "anteroom.db-wal lies beside it") {
 		t.Errorf("a database with its log: %v", err)
 	}
-	snapshot.Close()
+	r.Close()
 	server.Close()
 	for file, want := range map[string]int64{path: 2, copied: 1} {
-		for name, open := range map[string]func(string) (*Reader, error){"backup": OpenBackup, "immutable": OpenImmutable} {
-			r, err := open(file)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if n := rows(r); n != want {
-				t.Errorf("%s as %s has %v rows, want %d", file, name, n, want)
-			}
-			r.Close()
-			if _, err := open(file + "x"); err == nil {
-				t.Errorf("%s: a missing file was opened", name)
-			}
+		r, err := OpenBackup(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if rows, err := r.Read(t.Context(), countAll); err != nil || rows[0][0][0] != want {
+			t.Errorf("%s: %v, %v, want %d rows", file, rows, err, want)
+		}
+		r.Close()
+		if _, err := OpenBackup(file + "x"); !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("a missing file: %v", err)
 		}
 		if entries, _ := os.ReadDir(filepath.Dir(file)); len(entries) != 1 {
 			t.Errorf("beside %s: %v", file, entries)
 		}
-	}
-	if err := os.WriteFile(path, []byte("no database at all, but a text of some length"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := OpenImmutable(path); err == nil || errors.Is(err, ErrLacking) {
-		t.Errorf("a text: %v", err)
 	}
 }
 

@@ -212,13 +212,10 @@ func (c *connection) closeStatements() {
 func withHint(err error) error {
 	var failed *modernc.Error
 	if errors.As(err, &failed) && (failed.Code() == sqlite3.SQLITE_FULL || failed.Code() == sqlite3.SQLITE_IOERR_SHMSIZE) {
-		return fmt.Errorf("%w: %w (make room on the disk of the data folder)", err, ErrFull)
+		return fmt.Errorf("%w: the disk is full (make room on the disk of the data folder)", err)
 	}
 	return err
 }
-
-// ErrFull is the error of opening a database if the disk has no room.
-var ErrFull = errors.New("the disk is full")
 
 // code is the primary result code of SQLite in err. It is -1 where err has none.
 func code(err error) int {
