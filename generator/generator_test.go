@@ -570,7 +570,9 @@ func TestSecondBoardOfADay(t *testing.T) {
 	}
 	change := map[string]func(string) string{}
 	for n := 2; n <= 10; n++ {
-		change[fmt.Sprintf("scoreboard/2026-11-20-%d.yaml", n)] = board(n)
+		if change[fmt.Sprintf("scoreboard/2026-11-20-%d.yaml", n)] = board(n); n%8 != 2 {
+			continue // the second one, and the first with two digits
+		}
 		o := generate(t, overlay(t, change))
 		if got := trailer(t, o, "/scoreboard.json").Get("suggestions").Get("received_external").Text; got != fmt.Sprint(n) {
 			t.Errorf("with %d boards of the day scoreboard.json says %s suggestions, want %d", n, got, n)

@@ -164,6 +164,7 @@ func Markdown(src []byte, components map[string]templ.Component) (Body, error) {
 		}
 	}
 	var b bytes.Buffer
+	b.Grow(2 * len(src))
 	if err := markdown.Renderer().Render(&b, src, tree); err != nil {
 		return Body{}, fmt.Errorf("render Markdown: %w", err)
 	}
@@ -228,6 +229,7 @@ func plainText(node ast.Node, src []byte) string {
 // Render is the page as HTML.
 func (p *Page) Render() ([]byte, error) {
 	var b bytes.Buffer
+	b.Grow(len(p.Body.HTML) + 8<<10) // and the frame
 	if err := frame(p).Render(context.Background(), &b); err != nil {
 		return nil, fmt.Errorf("render page %s: %w", p.Title, err)
 	}

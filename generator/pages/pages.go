@@ -220,6 +220,7 @@ func (g *family) contentPage(p *site.Page) (twin string) {
 // has in its frame.
 func (g *family) addTwin(p *site.Page, markdown string) string {
 	var b strings.Builder
+	b.Grow(len(markdown) + 512) // and the frame
 	fmt.Fprintf(&b, "# %s\n\n> %s\n\nSource: %s\n\n", p.Title, p.Description, g.URL(p.Path()))
 	for line := range strings.Lines(strings.TrimSpace(markdown)) {
 		// The identifier in braces behind a heading is for the HTML.
