@@ -26,6 +26,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync"
 
 	"anteroom/edge/assets"
 	"anteroom/edge/snapshot"
@@ -200,6 +201,10 @@ func (p *Plan) Changes() (changes []Entry) {
 	return changes
 }
 
+// writesAtOnce is how many files are written side by side: a disk is slow to make a file, and makes
+// several at once.
+const writesAtOnce = 8
+
 // Apply does what the plan says. After an error some documents may be new and others old: to run
 // again repairs that.
 func (p *Plan) Apply() error {
@@ -213,14 +218,36 @@ func (p *Plan) Apply() error {
 			remove = append(remove, e)
 		}
 	}
-	slices.SortStableFunc(write, func(a, b Entry) int { return isManifest(a) - isManifest(b) }) // the manifest comes last
-	for _, e := range write {
+	var writing errgroup.Group
+	writing.SetLimit(writesAtOnce)
+	var progress sync.Mutex
+	put := func(e Entry) error {
 		if err := replaceFile(filepath.Join(p.dir, e.Path), p.docs[e.Path].Content()); err != nil {
 			return fmt.Errorf("publish: %w", err)
 		}
+		progress.Lock()
+		defer progress.Unlock()
 		if done += e.Size; p.Progress != nil {
 			p.Progress(done, total)
 		}
+		return nil
+	}
+	var manifest []Entry // comes last
+	for _, e := range write {
+		if e.Path == ManifestPath {
+			manifest = append(manifest, e)
+			continue
+		}
+		writing.Go(func() error { return put(e) })
+	}
+	err := writing.Wait()
+	for _, e := range manifest {
+		if err == nil {
+			err = put(e)
+		}
+	}
+	if err != nil {
+		return err
 	}
 	for _, e := range remove {
 		name := filepath.Join(p.dir, e.Path)
@@ -238,13 +265,6 @@ func (p *Plan) Apply() error {
 		}
 	}
 	return nil
-}
-
-func isManifest(e Entry) int {
-	if e.Path == ManifestPath {
-		return 1
-	}
-	return 0
 }
 
 // replaceFile puts a new file in place of what has its name.

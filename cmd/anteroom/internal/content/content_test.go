@@ -33,8 +33,8 @@ func copyContent(t *testing.T) string {
 	return folder
 }
 
-// TestPublishLog: a published log is only published again by a content that extends it, and stays as
-// it is otherwise. The report has a line for all of its files.
+// TestPublishLog: a published log is only published again by a content that extends it, and stays
+// as it is otherwise. The report has a line for all of its files.
 func TestPublishLog(t *testing.T) {
 	t.Parallel()
 	key, signer := tlogtest.Key(t, tlog.Origin("www.base.example", 1))
@@ -132,7 +132,7 @@ func TestRefuseSeed(t *testing.T) {
 	}
 }
 
-// TestExpiry: a security.txt is not used from the moment on when it expires, and is spoken of before.
+// TestExpiry: a security.txt is not used from the moment on when it expires. Warnings come before.
 func TestExpiry(t *testing.T) {
 	t.Parallel()
 	for left, want := range map[time.Duration]string{
@@ -145,7 +145,8 @@ func TestExpiry(t *testing.T) {
 	}
 }
 
-// TestLoad: what is no content folder, an unfinished verification and a day in the future are refused.
+// TestLoad: a folder that does not exist, an unfinished verification and a day in the future are
+// refused.
 func TestLoad(t *testing.T) {
 	t.Parallel()
 	folder := copyContent(t)
