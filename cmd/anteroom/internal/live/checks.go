@@ -27,23 +27,20 @@ const ExpiryNotice = 30 * 24 * time.Hour
 // content compares the versions that the documents and the endpoints name.
 func (i *inspection) content(context.Context) Check {
 	documents, endpoints := orNone(i.manifest.Content), orNone(i.live.Content)
-	var differences []Difference
-	add := func(path, format string, args ...any) {
-		differences = append(differences, Difference{path, fmt.Sprintf(format, args...)})
-	}
+	var differences findings
 	if i.liveErr != nil {
-		add(health.Live, "%s", strings.TrimPrefix(i.liveErr.Error(), health.Live+" "))
+		differences.add(health.Live, "%s", strings.TrimPrefix(i.liveErr.Error(), health.Live+" "))
 	}
 	if i.output != nil {
 		want := i.output.Snapshot.ShortVersion()
 		if i.manifestErr == nil && documents != want {
-			add(health.Manifest, "is of content %s, and %s is wanted", documents, want)
+			differences.add(health.Manifest, "is of content %s, and %s is wanted", documents, want)
 		}
 		if i.liveErr == nil && endpoints != want {
-			add(health.Live, "is of content %s, and %s is wanted", endpoints, want)
+			differences.add(health.Live, "is of content %s, and %s is wanted", endpoints, want)
 		}
 	} else if i.manifestErr == nil && i.liveErr == nil && documents != endpoints {
-		add(health.Live, "is of content %s, and the documents are of %s", endpoints, documents)
+		differences.add(health.Live, "is of content %s, and the documents are of %s", endpoints, documents)
 	}
 	return of(differences, 2, "%s", documents)
 }
@@ -112,10 +109,10 @@ func (i *inspection) endpoints(ctx context.Context) Check {
 		})
 	}
 	asking.Wait()
-	var differences []Difference
+	var differences findings
 	for n, what := range found {
 		if what != "" {
-			differences = append(differences, Difference{paths[n], what})
+			differences.add(paths[n], "%s", what)
 		}
 	}
 	return of(differences, len(paths), "%d answer as the content has it", len(paths))
@@ -139,15 +136,15 @@ func (i *inspection) board(ctx context.Context) Check {
 			return failed(err)
 		}
 	}
-	var differences []Difference
+	var differences findings
 	want := document.AsOf
 	if i.output != nil {
 		if want = i.output.Snapshot.AsOf; document.AsOf != want {
-			differences = append(differences, Difference{scoreboard, fmt.Sprintf("is as of %s, and the content is as of %s", orNone(document.AsOf), want)})
+			differences.add(scoreboard, "is as of %s, and the content is as of %s", orNone(document.AsOf), want)
 		}
 	}
 	if endpoint.AsOf != want {
-		differences = append(differences, Difference{rosterPath, fmt.Sprintf("is as of %s, in the place of %s", orNone(endpoint.AsOf), orNone(want))})
+		differences.add(rosterPath, "is as of %s, want %s", orNone(endpoint.AsOf), orNone(want))
 	}
 	age := "verified today"
 	switch endpoint.Age {
@@ -170,17 +167,17 @@ func (i *inspection) key(ctx context.Context) Check {
 	if err := object(receiptPath, got, 200, &k); err != nil {
 		return failed(err)
 	}
-	var differences []Difference
+	var differences findings
 	want := i.manifest.ReceiptKey
 	if i.output != nil {
 		want = i.output.Snapshot.CurrentKey
 		if i.manifestErr == nil && i.manifest.ReceiptKey != want {
-			differences = append(differences, Difference{health.Manifest, fmt.Sprintf("publishes %s, and the content %s", orNoKey(i.manifest.ReceiptKey), orNoKey(want))})
+			differences.add(health.Manifest, "publishes %s, and the content %s", orNoKey(i.manifest.ReceiptKey), orNoKey(want))
 		}
 	}
 	switch {
 	case want == "" && strings.HasPrefix(k.Status, "out of order"), want != "" && k.Current != want:
-		differences = append(differences, Difference{receiptPath, "signs with " + orNoKey(k.Current) + ": " + k.Status})
+		differences.add(receiptPath, "signs with %s: %s", orNoKey(k.Current), k.Status)
 	case want == "" && k.Current != "" && len(differences) == 0:
 		return Check{Status: Warning, Detail: "receipts are signed with " + k.Current + ", which nothing publishes"}
 	case want == "" && len(differences) == 0:
@@ -245,13 +242,13 @@ func (i *inspection) write(ctx context.Context) Check {
 
 // selftest has the service test itself.
 func (i *inspection) selftest(ctx context.Context) Check {
-	var differences []Difference
+	var differences findings
 	suites := []string{"funnel", "mcp"}
 	for _, suite := range suites {
 		path := selftest.Path + "?suite=" + suite
 		got, err := i.ask(ctx, question{target: path, timeout: 3 * i.timeout})
 		if err != nil {
-			differences = append(differences, Difference{path, "cannot be read: " + err.Error()})
+			differences.add(path, "cannot be read: %v", err)
 			continue
 		}
 		var said struct {
@@ -259,9 +256,9 @@ func (i *inspection) selftest(ctx context.Context) Check {
 			Verdict string `json:"verdict"`
 		}
 		if err := object(path, got, 200, &said); err != nil {
-			differences = append(differences, Difference{path, strings.TrimPrefix(err.Error(), path+" ")})
+			differences.add(path, "%s", strings.TrimPrefix(err.Error(), path+" "))
 		} else if !said.Pass {
-			differences = append(differences, Difference{path, "says: " + said.Verdict})
+			differences.add(path, "says: %s", said.Verdict)
 		}
 	}
 	return of(differences, len(suites), "both suites pass")
@@ -270,7 +267,7 @@ func (i *inspection) selftest(ctx context.Context) Check {
 // agents asks as programs do that say little of themselves. What stands before a service may take
 // them for intruders.
 func (i *inspection) agents(ctx context.Context) Check {
-	var differences []Difference
+	var differences findings
 	who := []string{"", "python-requests/2.32.5", "curl/8.14.1"}
 	for _, agent := range who {
 		got, err := i.ask(ctx, question{target: presencePath, agent: &agent})
@@ -280,9 +277,9 @@ func (i *inspection) agents(ctx context.Context) Check {
 		}
 		switch {
 		case err != nil:
-			differences = append(differences, Difference{presencePath, "cannot be read " + name + ": " + err.Error()})
+			differences.add(presencePath, "cannot be read %s: %v", name, err)
 		case got.status != http.StatusOK || !got.isJSON():
-			differences = append(differences, Difference{presencePath, fmt.Sprintf("answers %d with %s %s (switch bot protection off at the CDN)", got.status, orNone(got.header.Get("Content-Type")), name)})
+			differences.add(presencePath, "answers %d with %s %s (switch bot protection off at the CDN)", got.status, orNone(got.header.Get("Content-Type")), name)
 		}
 	}
 	return of(differences, len(who), "let through, also without a User-Agent")
@@ -300,7 +297,7 @@ const (
 
 // unknown asks for what is not there.
 func (i *inspection) unknown(ctx context.Context) Check {
-	var differences []Difference
+	var differences findings
 	for _, path := range []string{nowhere, unserved, noEndpoint} {
 		got, err := i.get(ctx, path)
 		kind := ""
@@ -309,13 +306,13 @@ func (i *inspection) unknown(ctx context.Context) Check {
 		}
 		switch {
 		case err != nil:
-			differences = append(differences, Difference{path, "cannot be read: " + err.Error()})
+			differences.add(path, "cannot be read: %v", err)
 		case got.status != http.StatusNotFound:
-			differences = append(differences, Difference{path, fmt.Sprintf("answers %d in the place of 404", got.status)})
+			differences.add(path, "answers %d, want 404", got.status)
 		case path == noEndpoint && !got.isJSON():
-			differences = append(differences, Difference{path, "answers with " + orNone(kind) + " in the place of a problem document"})
+			differences.add(path, "answers with %s, want a problem document", orNone(kind))
 		case path != noEndpoint && i.output != nil && !bytes.Equal(got.body, document(i.output, notFoundPage)):
-			differences = append(differences, Difference{path, "does not answer with " + notFoundPage})
+			differences.add(path, "does not answer with %s", notFoundPage)
 		}
 	}
 	return of(differences, 3, "404, as a page and as a problem document")
@@ -328,7 +325,7 @@ func (i *inspection) redirects(ctx context.Context) Check {
 	}
 	const query = "a=1"
 	all, _ := assets.ParseRedirects(string(document(i.output, assets.RedirectsPath))) // the generator has read it
-	var differences []Difference
+	var differences findings
 	compared := 0
 	for _, from := range slices.Sorted(maps.Keys(all)) {
 		r := all[from]
@@ -338,15 +335,15 @@ func (i *inspection) redirects(ctx context.Context) Check {
 		compared++
 		got, err := i.get(ctx, from+"?"+query)
 		if err != nil {
-			differences = append(differences, Difference{from, "cannot be read: " + err.Error()})
+			differences.add(from, "cannot be read: %v", err)
 		} else if to := got.header.Get("Location"); got.status != r.Status || to != r.Location(query) {
-			differences = append(differences, Difference{from, fmt.Sprintf("answers %d to %s, in the place of %d to %s", got.status, orNone(to), r.Status, r.Location(query))})
+			differences.add(from, "answers %d to %s, want %d to %s", got.status, orNone(to), r.Status, r.Location(query))
 		}
 	}
 	return of(differences, compared, "%d, as the content has them", compared)
 }
 
-// document is a document of a content; nil where it has none of that path.
+// document is a document of a content; nil if it has none of that path.
 func document(output *generator.Output, path string) []byte {
 	for i := range output.Documents {
 		if d := &output.Documents[i]; d.Path == path {
@@ -365,18 +362,18 @@ func (i *inspection) plainHTTP(ctx context.Context) Check {
 		}
 		base = &url.URL{Scheme: "http", Host: i.Base.Host}
 	}
-	var differences []Difference
+	var differences findings
 	reads, err := i.ask(ctx, question{target: presencePath, base: base, once: true})
 	if err != nil {
 		return ok("nobody answers")
 	}
 	to := reads.header.Get("Location")
 	if reads.status < 300 || reads.status >= 400 || !strings.HasPrefix(to, "https://") {
-		differences = append(differences, Difference{presencePath, fmt.Sprintf("answers %d by plain http, and does not redirect to https (switch that on at the CDN or the proxy)", reads.status)})
+		differences.add(presencePath, "answers %d by plain http, and does not redirect to https (switch that on at the CDN or the proxy)", reads.status)
 	}
 	writes, err := i.ask(ctx, question{method: "POST", target: rehearsalPath, body: rehearsalBody, base: base, once: true})
 	if err == nil && writes.status < 300 {
-		differences = append(differences, Difference{"/api/waitlist", "takes a write by plain http"})
+		differences.add("/api/waitlist", "takes a write by plain http")
 	}
 	return of(differences, 2, "it leads to https")
 }
@@ -406,7 +403,7 @@ func (i *inspection) apex(ctx context.Context) Check {
 	}
 	want := s.BaseURL() + q.target
 	if to := got.header.Get("Location"); got.status != http.StatusPermanentRedirect || to != want {
-		return differs("https://"+s.ApexHost+q.target, "answers %d to %s, in the place of 308 to %s", got.status, orNone(to), want)
+		return differs("https://"+s.ApexHost+q.target, "answers %d to %s, want 308 to %s", got.status, orNone(to), want)
 	}
 	return ok("%s redirects to %s", s.ApexHost, s.CanonicalHost)
 }

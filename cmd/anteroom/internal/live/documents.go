@@ -14,6 +14,7 @@ import (
 	"strings"
 	"sync"
 
+	"anteroom/edge/assets"
 	"anteroom/edge/endpoint/health"
 	"anteroom/generator"
 	"anteroom/generator/tlog"
@@ -27,13 +28,13 @@ func hashOf(b []byte) string {
 // fetched is a document, as the content, the live manifest and the service have it.
 type fetched struct {
 	path      string
-	generated []byte  // nil where the content has no such document, or there is no content
-	listed    string  // SHA-256 in the live manifest; "" where it lists no such document
+	generated []byte  // nil if the content has no such document, or none is compared
+	listed    string  // SHA-256 in the live manifest; "" if it lists no such document
 	mediaType string  // in the live manifest, else as generated
 	live      *answer // without its body
 	err       error
-	what      string // how it is not as it is meant to be; "" where it is
-	mark      string // what something on the way has written into it; "" for nothing
+	what      string // how it differs; "" if it does not
+	mark      string // what something on the way wrote into it; "" is nothing
 }
 
 // frontPage is the path at which the document indexPage is the front page.
@@ -143,7 +144,7 @@ func (i *inspection) look(ctx context.Context, f *fetched) {
 	f.live.body = nil
 }
 
-// difference says how a document is not as it is meant to be; "" where it is.
+// difference says how a document differs; "" if it does not.
 func (f *fetched) difference(output *generator.Output, p *published) string {
 	isManifest := f.path == health.Manifest
 	switch {
@@ -173,7 +174,7 @@ func unlike(got, want []byte) string {
 	case len(got) < len(want) && bytes.HasPrefix(want, got):
 		return fmt.Sprintf("it is cut off after %d of %d bytes", len(got), len(want))
 	case len(got) != len(want):
-		return fmt.Sprintf("it has %d bytes in the place of %d", len(got), len(want))
+		return fmt.Sprintf("it has %d bytes, want %d", len(got), len(want))
 	}
 	at := 0
 	for at < len(got) && got[at] == want[at] {
@@ -183,16 +184,16 @@ func unlike(got, want []byte) string {
 }
 
 func (i *inspection) documents(all []fetched) Check {
-	var differences []Difference
+	var differences findings
 	if i.manifestErr != nil {
-		differences = append(differences, Difference{health.Manifest, strings.TrimPrefix(i.manifestErr.Error(), health.Manifest+" ")})
+		differences.add(health.Manifest, "%s", strings.TrimPrefix(i.manifestErr.Error(), health.Manifest+" "))
 	}
 	for _, f := range all {
 		if f.path == health.Manifest && i.manifestErr != nil {
 			continue
 		}
 		if f.what != "" {
-			differences = append(differences, Difference{f.path, f.what})
+			differences.add(f.path, "%s", f.what)
 		}
 	}
 	if i.output == nil {
@@ -206,7 +207,7 @@ func (i *inspection) documents(all []fetched) Check {
 
 // headers compares the header fields of the documents that are there.
 func (i *inspection) headers(all []fetched) Check {
-	var differences []Difference
+	var differences findings
 	published := func(*fetched) http.Header { return nil }
 	if i.output != nil {
 		published = headersOf(i.output)
@@ -228,9 +229,9 @@ func (i *inspection) headers(all []fetched) Check {
 			switch {
 			case have == wanted:
 			case have == "":
-				differences = append(differences, Difference{f.path, fmt.Sprintf("has no %s (want %s)", name, wanted)})
+				differences.add(f.path, "has no %s (want %s)", name, wanted)
 			default:
-				differences = append(differences, Difference{f.path, fmt.Sprintf("has %s: %s (want %s)", name, have, wanted)})
+				differences.add(f.path, "has %s: %s (want %s)", name, have, wanted)
 			}
 		}
 	}
@@ -254,7 +255,7 @@ var marks = []struct{ text, what string }{
 
 // rewritten looks for pages that something on the way has changed.
 func (i *inspection) rewritten(all []fetched) Check {
-	var differences []Difference
+	var differences findings
 	pages := 0
 	for _, f := range all {
 		if f.err != nil || f.live.status != http.StatusOK || !strings.HasPrefix(f.live.header.Get("Content-Type"), "text/html") {
@@ -262,11 +263,25 @@ func (i *inspection) rewritten(all []fetched) Check {
 		}
 		pages++
 		if f.mark != "" {
-			differences = append(differences, Difference{f.path, f.mark})
+			differences.add(f.path, "%s", f.mark)
 		}
 	}
 	if pages == 0 {
 		return skipped("no page was read")
 	}
 	return of(differences, pages, "nothing on the way changes the pages")
+}
+
+// headersOf gives for each path the header fields that a content publishes for it. What the
+// _headers file does not say of a document's type the CDN knows by the document's name.
+func headersOf(output *generator.Output) func(f *fetched) http.Header {
+	rules, _ := assets.ParseHeaders(string(document(output, assets.HeadersPath))) // the generator has read it
+	return func(f *fetched) http.Header {
+		h := http.Header{}
+		if f.mediaType != "" {
+			h.Set("Content-Type", f.mediaType)
+		}
+		rules.Apply(f.path, h)
+		return h
+	}
 }

@@ -18,13 +18,13 @@ type Options struct {
 	// a content it is how long to wait for any answer.
 	Wait time.Duration
 	// Pause is the time between two looks while waiting, and before a request is sent again that
-	// failed in passing. 0 stands for a second.
+	// failed in passing. 0 is a second.
 	Pause time.Duration
-	// Timeout is for one answer. 0 stands for Timeout.
+	// Timeout is for one answer. 0 is Timeout.
 	Timeout time.Duration
-	// Waiting, where set, is told what is waited for, whenever that changes.
+	// Waiting, if set, is called with what is waited for, whenever that changes.
 	Waiting func(what string)
-	// Now is the time by which ages are told. nil stands for time.Now.
+	// Now is the time of which ages are. nil is time.Now.
 	Now func() time.Time
 }
 
@@ -44,9 +44,9 @@ type Report struct {
 	URL      string  `json:"url"`
 	Compared bool    `json:"compared"` // whether there was a content to compare with
 	OK       bool    `json:"ok"`       // whether no check differs
-	Content  string  `json:"content"`  // version of the content that the service shows; "" where it shows none
+	Content  string  `json:"content"`  // version of the content that the service shows; "" if it shows none
 	Wanted   string  `json:"wanted,omitempty"`
-	AsOf     string  `json:"as_of"` // date of its newest board; "" where it shows none
+	AsOf     string  `json:"as_of"` // date of its newest board; "" if it shows none
 	Checks   []Check `json:"checks"`
 }
 
@@ -60,7 +60,7 @@ type Check struct {
 
 // Difference is one thing that is not as it is meant to be.
 type Difference struct {
-	Path string `json:"path"` // "" where it is about no path
+	Path string `json:"path"` // "" if it is about no path
 	What string `json:"what"` // part of a sentence whose subject is the path
 }
 
@@ -88,8 +88,8 @@ const (
 	CheckWrite     = "write"        // a write, rehearsed
 	CheckSelftest  = "self-test"    // the self-test of the service
 	CheckAgents    = "agents"       // programs that say nothing of themselves are let through
-	CheckUnknown   = "unknown path" // what is answered where there is nothing
-	CheckRedirects = "redirects"    // where paths that stand for others lead to
+	CheckUnknown   = "unknown path" // what is answered if nothing is published there
+	CheckRedirects = "redirects"    // where redirects lead to
 	CheckPlainHTTP = "plain http"   // that it leads to https
 	CheckApex      = "apex"         // the bare domain, which redirects
 )
@@ -105,7 +105,7 @@ type inspection struct {
 }
 
 // Inspect asks a service for everything that it publishes and compares it with what output would
-// be. Where output is nil, it compares the service with itself: the documents with the manifest,
+// be. If output is nil, it compares the service with itself: the documents with the manifest,
 // the manifest with the endpoints. The error is for a service that cannot be compared at all, and
 // wraps ErrNothing, ErrUnreachable or ErrForeign, or is that of ctx.
 func (s *Service) Inspect(ctx context.Context, output *generator.Output, o Options) (*Report, error) {
@@ -158,7 +158,7 @@ func (i *inspection) await(ctx context.Context) (err error) {
 // time reports whether there is time for another look.
 func (i *inspection) time() bool { return time.Now().Add(i.options.Pause).Before(i.deadline) }
 
-// stale says why to wait; "" where there is nothing to wait for.
+// stale says why to wait; "" if there is nothing to wait for.
 func (i *inspection) stale(err error) string {
 	switch {
 	case err != nil:
@@ -242,8 +242,15 @@ func failed(err error) Check {
 	return Check{Status: Differs, Detail: err.Error(), Differences: []Difference{{What: err.Error()}}}
 }
 
-// of is a check of many things: good where none differs.
-func of(differences []Difference, things int, format string, args ...any) Check {
+// findings are what a check finds.
+type findings []Difference
+
+func (f *findings) add(path, format string, args ...any) {
+	*f = append(*f, Difference{path, fmt.Sprintf(format, args...)})
+}
+
+// of is a check of many things: good if none differs.
+func of(differences findings, things int, format string, args ...any) Check {
 	if len(differences) == 0 {
 		return ok(format, args...)
 	}
@@ -262,7 +269,7 @@ type published struct {
 	liveErr     error // why there is no answer to the check of health
 }
 
-// manifest is manifest.json, as far as it is looked at.
+// manifest is the part of manifest.json that is looked at.
 type manifest struct {
 	Documents []struct {
 		Path      string `json:"path"`

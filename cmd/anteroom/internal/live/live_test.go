@@ -193,7 +193,7 @@ func TestWhatDiffers(t *testing.T) {
 		"a manifest of other documents":  {replaced("/manifest.json", output.Snapshot.ShortVersion(), "0123456789ab"), CheckContent, "/manifest.json", "0123456789ab", true},
 		"endpoints of another content":   {replaced("/healthz", output.Snapshot.ShortVersion(), "0123456789ab"), CheckContent, "/healthz", "0123456789ab", true},
 		"a manifest that is no JSON":     {replaced("/manifest.json", "}", "]"), CheckDocuments, "/manifest.json", "not the JSON", true},
-		"a manifest that is HTML":        {answered("/manifest.json", 200, "<!doctype html><title>Parked</title>"), CheckDocuments, "/manifest.json", "HTML where JSON is meant", true},
+		"a manifest that is HTML":        {answered("/manifest.json", 200, "<!doctype html><title>Parked</title>"), CheckDocuments, "/manifest.json", "HTML, want JSON", true},
 		"no check of health":             {answered("/healthz", 404, "gone"), CheckContent, "/healthz", "answers 404", true},
 		"a check of health in words":     {answered("/healthz", 200, "ok\n"), CheckContent, "/healthz", "not the JSON", true},
 		"not ready":                      {answered("/readyz", 503, `{"status":"failing","failing":["store","key"]}`), CheckReady, "/readyz", "store, key", true},
@@ -409,7 +409,7 @@ func TestUnreachable(t *testing.T) {
 			<-r.Context().Done()
 		}), ErrUnreachable, "no answer within 200ms"},
 		"nothing there":    {start(http.NotFound), ErrNothing, "answers 404"},
-		"another software": {start(func(w http.ResponseWriter, r *http.Request) { io.WriteString(w, "<html>Welcome") }), ErrForeign, "HTML where JSON is meant"},
+		"another software": {start(func(w http.ResponseWriter, r *http.Request) { io.WriteString(w, "<html>Welcome") }), ErrForeign, "HTML, want JSON"},
 		"other JSON":       {start(func(w http.ResponseWriter, r *http.Request) { io.WriteString(w, "{}") }), ErrForeign, "names no content_version"},
 		"a failing server": {start(func(w http.ResponseWriter, r *http.Request) { w.WriteHeader(502) }), ErrUnreachable, "answers 502"},
 		"a redirect": {start(func(w http.ResponseWriter, r *http.Request) {

@@ -1,13 +1,13 @@
 // Package live compares a running service with a content: what it publishes, how it answers, and
 // whether it is ready. It asks over plain HTTP, as anybody may, and changes nothing there.
 //
-// Inspect compares everything, of a public log a sample, and reports what differs. Regressions
-// lists what agents would see go backwards if a content took the place of what is published. Both
-// work against any host that runs this software.
+// Inspect compares everything, of a public log a sample, and reports what differs. Facts reads what
+// the service may never take back. Both work against any host that runs this software.
 package live
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
@@ -15,17 +15,16 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"net"
 	"net/http"
 	"net/url"
 	"strings"
 	"syscall"
 	"time"
-
-	"anteroom/edge/jsondoc"
 )
 
-// Why a service was not compared. The errors of this package wrap one of these where the service
+// Why a service was not compared. The errors of this package wrap one of these if the service
 // as a whole is at fault.
 var (
 	// ErrNothing: nothing is published yet. The host name does not exist, or its host knows none of
@@ -34,21 +33,21 @@ var (
 	// ErrUnreachable: no answer, or none but failures. Nobody knows what is published.
 	ErrUnreachable = errors.New("the service is unreachable")
 	// ErrForeign: something else than this software answers.
-	ErrForeign = errors.New("this is no service of this software")
+	ErrForeign = errors.New("this is not a service of this software")
 )
 
 // Service is a running service. Several goroutines may call its methods at once.
 type Service struct {
 	// Base is the address of the service, such as https://www.anteroom.example. Its path is not used.
 	Base *url.URL
-	// Client sends the requests. It follows no redirect, whatever its CheckRedirect says. nil stands
-	// for a client that connects within ten seconds.
+	// Client sends the requests. It follows no redirect, whatever its CheckRedirect says. nil is
+	// a client that connects within ten seconds.
 	Client *http.Client
-	// Host is sent as the Host header field. "" stands for the host of Base.
+	// Host is sent as the Host header field. "" is the host of Base.
 	Host string
 
-	plain *url.URL      // where plain HTTP is asked; nil stands for the usual port of the host
-	pause time.Duration // between two tries where Options says nothing else; 0 stands for pause
+	plain *url.URL      // where plain HTTP is asked; nil is the usual port of the host
+	pause time.Duration // between two tries unless Options says another; 0 is pause
 }
 
 // New is a service at an address with a scheme (http or https) and a host.
@@ -85,8 +84,8 @@ const (
 
 	maxDocuments = 10_000 // that a manifest may list
 
-	Timeout   = 15 * time.Second // for one answer, where Options says nothing else
-	pause     = time.Second      // between two looks, where Options says nothing else
+	Timeout   = 15 * time.Second // for one answer, unless Options says another
+	pause     = time.Second      // between two looks, unless Options says another
 	userAgent = "anteroom-live"
 )
 
@@ -121,12 +120,12 @@ func (s *Service) asker(timeout, pause time.Duration) *asker {
 
 // question is a request.
 type question struct {
-	method, target string // "GET" where method is ""
+	method, target string // "GET" if method is ""
 	body           string // JSON
 	base           *url.URL
-	host           string        // in the place of that of the service
-	agent          *string       // User-Agent in the place of userAgent; "" sends none
-	timeout        time.Duration // in the place of the usual one
+	host           string        // instead of that of the service
+	agent          *string       // User-Agent instead of userAgent; "" sends none
+	timeout        time.Duration // instead of the usual one
 	once           bool          // a failure is an answer like any other
 }
 
@@ -151,20 +150,7 @@ func (a *asker) get(ctx context.Context, target string) (*answer, error) {
 	return a.ask(ctx, question{target: target})
 }
 
-// Read asks for a JSON document of the service, once, and gives it with the status of the answer.
-func (s *Service) Read(ctx context.Context, path string) (document *jsondoc.Value, status int, err error) {
-	a, err := s.asker(Timeout, pause).ask(ctx, question{target: path, once: true})
-	if err != nil {
-		return nil, 0, err
-	}
-	value, err := jsondoc.Parse(a.body)
-	if err != nil {
-		return nil, 0, fmt.Errorf("read %s of %s: %w", path, s, err)
-	}
-	return &value, a.status, nil
-}
-
-// ask asks a question, and again where it fails in passing. The error wraps one of the errors of
+// ask asks a question, and again if it fails in passing. The error wraps one of the errors of
 // this package, and says what to do.
 func (a *asker) ask(ctx context.Context, q question) (got *answer, err error) {
 	for n := 1; ; n++ {
@@ -288,10 +274,30 @@ func object(target string, a *answer, status int, v any) error {
 	case a.status != status:
 		return fmt.Errorf("%s answers %d", target, a.status)
 	case len(kind) > 0 && kind[0] == '<':
-		return fmt.Errorf("%s is HTML where JSON is meant", target)
+		return fmt.Errorf("%s is HTML, want JSON", target)
 	}
 	if err := json.Unmarshal(a.body, v); err != nil {
-		return fmt.Errorf("%s is not the JSON that is meant: %w", target, err)
+		return fmt.Errorf("%s is not the JSON that is expected: %w", target, err)
 	}
 	return nil
+}
+
+// FilesAtOnce is how many files may be asked for at a time without new connections.
+const FilesAtOnce = atOnce
+
+// File asks for a file that the service publishes, again if it fails in passing. The error wraps
+// fs.ErrNotExist if it does not exist.
+func (s *Service) File(ctx context.Context, path string) ([]byte, error) {
+	a, err := s.asker(Timeout, cmp.Or(s.pause, pause)).get(ctx, path)
+	switch {
+	case err != nil:
+		return nil, err
+	case a.status == http.StatusNotFound || a.status == http.StatusGone:
+		return nil, fmt.Errorf("ask %s for %s: %w", s, path, fs.ErrNotExist)
+	case a.status >= 300 && a.status < 400:
+		return nil, fmt.Errorf("ask %s for %s: it answers %d to %s (name the address that it leads to)", s, path, a.status, a.header.Get("Location"))
+	case a.status != http.StatusOK:
+		return nil, fmt.Errorf("ask %s for %s: it answers %d (try again later)", s, path, a.status)
+	}
+	return a.body, nil
 }
