@@ -137,7 +137,13 @@ func (f *deployFlags) deploy(ctx context.Context, t *cli.Terminal, allowances []
 	if err != nil {
 		return errors.Join(err, fmt.Errorf("live now: %s (run the command again to carry on)", d.Live(ctx)))
 	}
-	printSettings(ctx, t, config, f.environment)
+	remarks, err := cloudflare.Settings(ctx, f.wrangler, f.environment)
+	if err != nil {
+		t.Warnf("the settings on Cloudflare were not looked at: %v", err)
+	}
+	for _, remark := range remarks {
+		t.Printf("%-12s %s", remark.Severity, remark)
+	}
 	t.Printf("%-12s %s", "live now", d.Live(ctx))
 	return nil
 }

@@ -24,7 +24,7 @@ type storeFlags struct {
 
 func (s *storeFlags) add(flags *pflag.FlagSet) {
 	flags.StringVar(&s.data, "data", server.DefaultData, "the `folder` of the database")
-	flags.StringVar(&s.remote, "remote", "", "the `environment` of wrangler.toml whose database on Cloudflare is meant, in the place of --data")
+	flags.StringVar(&s.remote, "remote", "", "the `environment` of wrangler.toml whose database on Cloudflare to use instead of --data")
 	flags.StringVar(&s.wrangler, "wrangler", wranglerFile, "the `file` that names that database")
 }
 
@@ -44,7 +44,7 @@ func opened[R records.Reader](r R, err error) (records.Reader, error) {
 	return r, nil
 }
 
-// store opens the store to read and mend it. It makes none.
+// store opens the store to read and repair it. It creates none.
 func (s *storeFlags) store(ctx context.Context, log *slog.Logger) (records.Store, error) {
 	if s.remote != "" {
 		store, err := cloudflare.Open(ctx, s.wrangler, s.remote)

@@ -14,6 +14,18 @@ type Outbox struct {
 	Error   string `json:"error"`   // of the newest of them that has one; "" where none has
 }
 
+// String says how many messages wait, and what to do about dead ones.
+func (o *Outbox) String() string {
+	text := fmt.Sprintf("%d pending, %d dead", o.Pending, o.Dead)
+	if o.Dead > 0 {
+		text += " (anteroom records outbox revive tries them again)"
+	}
+	if o.Error != "" {
+		text += ": " + o.Error
+	}
+	return text
+}
+
 // CountUndelivered gives one row: how many messages are pending, and how many dead.
 var CountUndelivered = turn.Statement{
 	SQL: "SELECT coalesce(sum(state = 'pending'), 0), coalesce(sum(state = 'dead'), 0) FROM outbox WHERE state <> 'delivered'",

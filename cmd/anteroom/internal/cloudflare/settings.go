@@ -97,8 +97,16 @@ func (i *inspection) unread(subject, what, where, permission string, err error) 
 	return true
 }
 
-// Settings looks for settings that spoil the service of an environment, the gravest first.
-func Settings(ctx context.Context, config *Config, environment string) ([]Remark, error) {
+// IsFault reports whether a promise of the service does not hold.
+func (r Remark) IsFault() bool { return r.Severity == Fault }
+
+// Settings looks for settings that spoil the service of an environment of the wrangler.toml at path,
+// the gravest first.
+func Settings(ctx context.Context, path, environment string) ([]Remark, error) {
+	config, err := ReadConfig(path)
+	if err != nil {
+		return nil, err
+	}
 	e, err := config.environment(environment)
 	if err != nil {
 		return nil, err

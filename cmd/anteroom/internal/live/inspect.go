@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"anteroom/cmd/anteroom/internal/cli"
 	"anteroom/edge/endpoint/health"
 	"anteroom/generator"
 )
@@ -72,6 +73,43 @@ func (r *Report) Differences() (all []Difference) {
 		}
 	}
 	return all
+}
+
+// shownDifferences is how many differences of one check get a line.
+const shownDifferences = 10
+
+// Print prints a line for each check, and below it what differs. content is the name of the content.
+func (r *Report) Print(t *cli.Terminal, content string) {
+	against := "no content was compared"
+	if r.Compared {
+		against = fmt.Sprintf("compared with %s, %s", content, r.Wanted)
+	}
+	t.Printf("%s: %s", r.URL, against)
+	for _, c := range r.Checks {
+		t.Printf("%-13s %-8s %s", c.Name, c.Status, c.Detail)
+		if len(c.Differences) < 2 { // the detail says it all
+			continue
+		}
+		for n, d := range c.Differences {
+			if n == shownDifferences {
+				t.Printf("%-22s and %d more (--json lists all)", "", len(c.Differences)-n)
+				break
+			}
+			t.Printf("%-22s %s %s", "", d.Path, d.What)
+		}
+	}
+}
+
+// Err is an error if something differs.
+func (r *Report) Err(content string) error {
+	n := cli.Plural(len(r.Differences()), "difference")
+	switch {
+	case r.OK:
+		return nil
+	case !r.Compared:
+		return fmt.Errorf("%s does not fit itself: %s (see above; deploy it again)", r.URL, n)
+	}
+	return fmt.Errorf("%s is not as %s has it: %s (see above; deploy the content, or start its server again)", r.URL, content, n)
 }
 
 // The names of the checks, in the order of a report.
