@@ -104,7 +104,7 @@ func TestTemplateShows(t *testing.T) {
 		"  # \"tern 7\"\n  #   1 registration, 2027-03-01T11:02:00Z\n  #   own_names has \"tern*\"\n  - {decision: own, reason: a name of own_names, agent: \"" + id(8) + "\"}\n",
 		`"own\u202e"`,
 		"# Charters: 1 new.", "  #   \"scout\" \"tern 7\", 20\n  #   own_names has \"tern*\"\n  - {decision: own, ",
-		"  # \"idea\", filed as \"anonymous\" 2027-03-01T11:04:00Z, ",
+		"  # \"idea\", filed as \"anonymous\" 2027-03-01T11:04:00Z\n  #   SHA-256 of the text ",
 		"#   \"tern\": 4 requests\n", "  suggestions.shipped: 0\n", "  observed_attention.named_clients: []\n", "  operations_monitored_through: 2026-11-20\n",
 		"  observed_attention.update.what_changed: unchanged\n", "  observed_attention.honest_read: >-\n",
 	} {
@@ -142,7 +142,7 @@ func TestTemplateFolds(t *testing.T) {
 	}
 	listed := strings.Index(string(text), "\nregistrations:\n  # \"zoe\"\n")
 	if n := strings.Count(string(text), "- {decision: leave"); n != maxListed || listed < 0 ||
-		!strings.Contains(string(text), "\n  # 501 agents more, which are left as proposed unless you add an answer about them:\n  #   \"agent *\": 501 registrations of 501 agents\n") {
+		!strings.Contains(string(text), "\n  # 501 agents more, which get what is proposed unless you add an answer:\n  #   \"agent *\": 501 registrations of 501 agents\n") {
 		t.Errorf("%d are listed:\n%.3000s", n, text)
 	}
 	if _, err := s.try(pending, string(text)); err != nil {

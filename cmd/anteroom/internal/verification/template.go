@@ -49,15 +49,16 @@ func (s *sheet) answer(indent, member string, r *records.Record, decision, own, 
 func (p *Pending) Template(observed []records.Observation) ([]byte, error) {
 	s := &sheet{}
 	s.note("", "Hand verification %s of %s: everything recorded through %s.\n\n"+
-		"Change what is not right, save, and leave the editor. A summary follows, and nothing is written before you\n"+
-		"confirm it. To write nothing, empty this file. Comments decide nothing; what callers sent is quoted in them.",
+		"Change what is not right, save, and leave the editor. A summary follows, and\n"+
+		"nothing is written before you confirm it. To write nothing, empty this file.\n"+
+		"Comments decide nothing; what callers sent is quoted in them.",
 		p.Name, p.Site.Service.CanonicalHost, p.Through)
 	for _, odd := range p.Odd {
 		s.note("", "Odd: %s.", odd)
 	}
 	s.line("through: %s", p.Through)
 	if len(p.Broken) > 0 {
-		s.note("", "\nThe store is not as it was verified:\n  %s\nBring the records back from a backup and verify again. "+
+		s.note("", "\nThe store is not as it was verified:\n  %s\nBring the records back from a backup and verify again.\n"+
 			"If they are lost for good, say why; it is published.",
 			strings.Join(p.Broken, "\n  "))
 		s.line(`lost: ""`)
@@ -85,10 +86,12 @@ func (p *Pending) registrations(s *sheet) {
 	}
 	s.note("", "\nRegistrations: %d new, of %d agents.\n"+
 		"  leave  they count as recorded, and the agent is not verified\n"+
-		"  vouch  you vouch for the agent, which counts as one verified conversion; say why, without names and addresses\n"+
+		"  vouch  the agent counts as one verified conversion; say why, without a name\n"+
+		"         or an address\n"+
 		"  own    your own development, seed or test records, which are set apart\n"+
-		`You may add answers: {decision: own, agent_name: "probe *"} is about all new ones of such names,`+"\n"+
-		"{decision: leave, reason: WHY, earlier: true, agent_name: NAME} corrects what was verified before.", p.New(0), len(agents))
+		"You may add answers, also about several agents or about what was verified before:\n"+
+		`  {decision: own, agent_name: "probe *"}`+"\n"+
+		"  {decision: leave, reason: WHY, earlier: true, agent_name: NAME}", p.New(0), len(agents))
 	s.line("registrations:")
 	if len(agents) > maxListed {
 		slices.SortStableFunc(agents, func(a, b *Agent) int { return cmp.Compare(familiarity(b), familiarity(a)) })
@@ -168,7 +171,7 @@ func (s *sheet) fold(agents []*Agent) {
 		return cmp.Or(cmp.Compare(b.registrations, a.registrations), cmp.Compare(a.text, b.text))
 	})
 	const shown = 50
-	s.note("  ", "%d agents more, which are left as proposed unless you add an answer about them:", len(agents))
+	s.note("  ", "%d agents more, which get what is proposed unless you add an answer:", len(agents))
 	for _, one := range list[:min(shown, len(list))] {
 		s.note("  ", "  %s: %s of %s", one.text, plural(one.registrations, "registration"), plural(one.agents, "agent"))
 	}
@@ -232,12 +235,12 @@ func (p *Pending) charters(s *sheet) {
 
 func (p *Pending) suggestions(s *sheet) {
 	fresh := p.kinds[2].fresh
-	s.note("", "\nSuggestions: %d new; their texts are in your inbox, under these identifiers. Each is external, or your own.", len(fresh))
+	s.note("", "\nSuggestions: %d new. Each is external, or your own. Your inbox has their texts,\nunder these identifiers.", len(fresh))
 	s.line("suggestions:")
 	for i := range fresh {
 		r := &fresh[i]
 		decision, own := p.proposed(site.Suggestion, r)
-		s.note("  ", "%q, filed as %q %s, SHA-256 of the text %s", r.Values[0], r.Values[1], r.At, r.SHA256)
+		s.note("  ", "%q, filed as %q %s\n  SHA-256 of the text %s", r.Values[0], r.Values[1], r.At, r.SHA256)
 		s.answer("  ", "record_id", r, decision, own, "")
 	}
 }
@@ -245,8 +248,8 @@ func (p *Pending) suggestions(s *sheet) {
 // numbers writes the numbers that are entered by hand, beside what was observed.
 func (p *Pending) numbers(s *sheet, observed []records.Observation) {
 	a := records.AttentionOf(observed)
-	s.note("", "\nNumbers that you enter. Seen over MCP so far, by clients that name themselves as they like (anteroom records observed):\n"+
-		"%s, %d known to have completed a handshake, %s.",
+	s.note("", "\nNumbers that you enter. Seen over MCP so far (anteroom records observed), by\n"+
+		"clients that name themselves as they like: %s, %d known to have\ncompleted a handshake, %s.",
 		plural(a.NamedClientsSeen, "named client"), a.CompletedHandshake, plural(int(a.ToolCalls), "tool call"))
 	totals := map[string]int64{}
 	for _, o := range observed {
@@ -296,12 +299,12 @@ func (p *Pending) writeTexts(s *sheet) error {
 		put(paths[i], node.Value, yaml.FoldedStyle)
 	}
 	name := &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: "texts"}
-	text, err := yaml.Dump(&yaml.Node{Kind: yaml.MappingNode, Tag: "!!map", Content: []*yaml.Node{name, texts}}, yaml.WithIndent(2), yaml.WithLineWidth(110))
+	text, err := yaml.Dump(&yaml.Node{Kind: yaml.MappingNode, Tag: "!!map", Content: []*yaml.Node{name, texts}}, yaml.WithIndent(2), yaml.WithLineWidth(78))
 	if err != nil {
 		return fmt.Errorf("write the texts of the board: %w", err)
 	}
 	s.note("", "\nTexts of the board. Rewrite what is no longer true; what you leave is confirmed.\n"+
-		"%s and %s add an update of this day.", NewWhatChanged, NewAmbiguous)
+		"%s and\n%s add an update of this day.", NewWhatChanged, NewAmbiguous)
 	s.Write(text)
 	return nil
 }
