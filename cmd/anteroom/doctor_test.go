@@ -247,7 +247,7 @@ func TestDoctorFinds(t *testing.T) {
 		"a mail URL":                 {nothing, "--smtp smtp://u:secret@h?tls=x", `^fault mail: .*tls is "x"`},
 		"a mail file":                {write("smtp", "secret@"), "--smtp-file smtp", `^fault mail: .*smtp does not hold one line`},
 
-		"no token": {write("wrangler.toml", d1Config), "--remote production", `^fault store: CLOUDFLARE_API_TOKEN is not set \(make an API token`},
+		"no token": {write("wrangler.toml", d1Config), "--remote production", `^fault store: CLOUDFLARE_API_TOKEN is not set`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			inContentFolder(t)

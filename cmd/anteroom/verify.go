@@ -31,14 +31,15 @@ func verifyCommand(t *cli.Terminal) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "verify",
 		Short: "Verify by hand what was recorded, and write the next board",
-		Long: `Verify opens a file in your editor ($VISUAL, $EDITOR, else vi) with everything that was recorded since the last
-hand verification. You say in it what you vouch for and what was your own. After a summary and a yes it writes
-content/verifications/DATE.yaml and content/scoreboard/DATE.yaml: the counts are the sums of what you decided.
-Nothing is published before anteroom generate.
+		Long: `Verify opens a file in your editor ($VISUAL, $EDITOR, else vi) with everything that was recorded since
+the last hand verification. You say in it what you vouch for and what was your own. After a summary and
+a yes it writes content/verifications/DATE.yaml and content/scoreboard/DATE.yaml: the counts are the
+sums of what you decided. Nothing is published before anteroom generate.
 
-The file proposes to leave every registration, which counts it as recorded and not as verified, and to set apart
-what matches own_names of service.yaml. Its comments say what else can be decided, and corrected. If something is
-wrong it opens again with the faults in it. Your answers are kept until they are written; empty the file to drop them.
+The file proposes to leave every registration, which counts it as recorded and not as verified, and to
+set apart what matches own_names of service.yaml. Its comments say what else can be decided, and
+corrected. If something is wrong it opens again with the faults in it. Your answers are kept until they
+are written; empty the file to drop them.
 
 Without a terminal, --template prints the same file, and --answers FILE --yes decides by it. A line
 through: TIME in it is until when it goes: what was recorded later waits for the next verification.

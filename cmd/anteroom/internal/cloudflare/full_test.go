@@ -126,9 +126,13 @@ func TestTypes(t *testing.T) {
 	imports := ""
 	for _, from := range [][2]string{
 		{"d1/database/database", "DatabaseRawParams, DatabaseCreateParams, DatabaseListParams, DatabaseRawResponse"},
-		{"email-sending/suppressions", "SuppressionListParams, SuppressionListResponse"}, {"email-sending/subdomains/subdomains", "SubdomainListResponse"},
-		{"email-routing/email-routing", "Settings"}, {"email-routing/addresses", "Address"}, {"bot-management/bot-management", "BotManagementGetResponse"},
-		{"workers/scripts/scripts", "ScriptSetting"}, {"zones/settings", "SettingGetResponse"},
+		{"email-sending/suppressions", "SuppressionListParams, SuppressionListResponse"},
+		{"email-sending/subdomains/subdomains", "SubdomainListResponse"},
+		{"email-routing/email-routing", "Settings"},
+		{"email-routing/addresses", "Address"},
+		{"bot-management/bot-management", "BotManagementGetResponse"},
+		{"workers/scripts/scripts", "ScriptSetting"},
+		{"zones/settings", "SettingGetResponse"},
 	} {
 		imports += fmt.Sprintf("import type { %s } from %q;\n", from[1], module(t, "cloudflare")+"/resources/"+from[0])
 	}

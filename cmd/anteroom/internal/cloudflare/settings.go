@@ -66,7 +66,9 @@ var zoneSettings = []struct {
 	{"rocket_loader", []string{"off"}, Warning, "Rocket Loader is on: " + rewrites, "Speed, Settings"},
 	{"automatic_https_rewrites", []string{"off"}, Warning, "Automatic HTTPS Rewrites is on: " + rewrites, "SSL/TLS, Edge Certificates"},
 	{
-		"security_level", []string{"off", "essentially_off", "low", "medium", "high"}, Fault,
+		"security_level",
+		[]string{"off", "essentially_off", "low", "medium", "high"},
+		Fault,
 		"Under Attack mode is on: no agent passes its challenge", "Security, Settings",
 	},
 }

@@ -263,8 +263,10 @@ func (f *Facts) AddManifest(text []byte) error {
 func FromFolder(public, snapshotFile string) (Facts, error) {
 	folder := os.DirFS(public)
 	var files []assets.File
-	for _, pattern := range []string{manifestPath, tlog.KeysPath, tlog.Folder + "/checkpoint", tlog.Folder + "/*/checkpoint",
-		tlog.Folder + "/checkpoints/*", tlog.Folder + "/*/checkpoints/*", "/scoreboard/*.json"} {
+	for _, pattern := range []string{
+		manifestPath, tlog.KeysPath, tlog.Folder + "/checkpoint", tlog.Folder + "/*/checkpoint",
+		tlog.Folder + "/checkpoints/*", tlog.Folder + "/*/checkpoints/*", "/scoreboard/*.json",
+	} {
 		names, err := fs.Glob(folder, pattern[1:])
 		if err != nil {
 			return Facts{}, err
