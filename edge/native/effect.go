@@ -2,6 +2,7 @@ package native
 
 import (
 	"crypto/ed25519"
+	"fmt"
 	"sync"
 	"time"
 
@@ -47,12 +48,17 @@ func (h *Host) performOne(on *site, effect turn.Effect, relay relayer) turn.Resu
 		}
 		return h.limiter.take(e.Key, limit)
 	case turn.Fetch:
-		return h.fetches.do(e, h.now, func() turn.Result {
+		fetch := func() turn.Result {
 			began := time.Now()
 			result := h.fetch(e)
 			result.Millis = time.Since(began).Milliseconds()
 			return result
-		})
+		}
+		if e.ShareSeconds <= 0 {
+			return fetch()
+		}
+		asked, now := fmt.Sprintf("%t %s %s %q %q", e.Self, e.Method, e.URL, e.Header, e.Body), h.now()
+		return h.fetches.do(asked, now, now.Add(time.Duration(e.ShareSeconds)*time.Second), turn.Result{Failure: turn.Timeout}, fetch)
 	}
 	return turn.Result{Failure: turn.Unavailable}
 }

@@ -5,12 +5,9 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"io"
-	"maps"
 	"net"
 	"net/http"
-	"sync"
 	"time"
 
 	"anteroom/edge/turn"
@@ -83,48 +80,4 @@ func (w *inMemory) WriteHeader(status int) { w.status = status }
 func (w *inMemory) Write(p []byte) (int, error) {
 	w.body = append(w.body, p...)
 	return len(p), nil
-}
-
-// fetches shares the results of fetches. The zero value is ready.
-type fetches struct {
-	mu    sync.Mutex
-	known map[string]*sharedFetch // by what was asked
-}
-
-type sharedFetch struct {
-	until  time.Time
-	done   chan struct{} // closed when result is there
-	result turn.Result
-}
-
-// do gives the shared result of a fetch, or has the fetch made. Callers that ask meanwhile wait for
-// its result.
-func (f *fetches) do(e turn.Fetch, now func() time.Time, fetch func() turn.Result) turn.Result {
-	if e.ShareSeconds <= 0 {
-		return fetch()
-	}
-	asked, at := fmt.Sprintf("%t %s %s %q %q", e.Self, e.Method, e.URL, e.Header, e.Body), now()
-	f.mu.Lock()
-	maps.DeleteFunc(f.known, func(_ string, s *sharedFetch) bool { return !at.Before(s.until) })
-	if s := f.known[asked]; s != nil {
-		f.mu.Unlock()
-		<-s.done
-		return s.result
-	}
-	s := &sharedFetch{until: at.Add(time.Duration(e.ShareSeconds) * time.Second), done: make(chan struct{}), result: turn.Result{Failure: turn.Timeout}}
-	if f.known == nil {
-		f.known = map[string]*sharedFetch{}
-	}
-	f.known[asked] = s
-	f.mu.Unlock()
-	defer close(s.done)
-	s.result = fetch()
-	return s.result
-}
-
-// forget ends all sharing: the next fetch of anything is made.
-func (f *fetches) forget() {
-	f.mu.Lock()
-	f.known = nil
-	f.mu.Unlock()
 }

@@ -101,8 +101,8 @@ type Host struct {
 	store     *sqlite.Store
 	relay     *mail.Relay // nil: there is none
 	limiter   *limiter
-	fetches   fetches
-	readiness readiness
+	fetches   shared[turn.Result]
+	readiness shared[*turn.Response] // so that not every check writes to the store
 	outbox    outboxCounter
 	tally     tally
 	port      atomic.Int32 // the port that Serve listens on; 0 before

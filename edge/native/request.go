@@ -3,6 +3,7 @@ package native
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
@@ -114,7 +115,10 @@ func (h *Host) dynamic(w http.ResponseWriter, r *http.Request, on *site, host, t
 // answer runs the turn of a request. A check of readiness may get the answer that another one got.
 func (h *Host) answer(on *site, t *turn.Turn, path string) *turn.Response {
 	if method := t.Request.Method; path == health.Ready && (method == http.MethodGet || method == http.MethodHead) {
-		return h.readiness.share(method, on, h.now, func() *turn.Response { return h.run(on, t, on.edge.Handle, h.sendSoon) })
+		asked, now := fmt.Sprintf("%s %p", method, on), h.now() // of this content
+		return h.readiness.do(asked, now, now.Add(health.KeepSeconds*time.Second), nil, func() *turn.Response {
+			return h.run(on, t, on.edge.Handle, h.sendSoon)
+		})
 	}
 	return h.run(on, t, on.edge.Handle, h.sendSoon)
 }
