@@ -12,7 +12,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"anteroom/edge/api"
 	"anteroom/edge/snapshot"
@@ -29,16 +28,6 @@ import (
 
 // File is one file of the published tree.
 type File = published.File
-
-// What else of the documents the command line knows.
-const SecurityTxtPath = published.SecurityTxtPath
-
-// BoardDocument is the published document of one hand verification.
-func BoardDocument(s *site.Scoreboard) []byte { return answers.BoardDocument(s) }
-
-// SecurityTxtExpires reads from a published security.txt when it expires. The zero time stands for
-// a text that does not say so.
-func SecurityTxtExpires(text []byte) time.Time { return discovery.SecurityTxtExpires(text) }
 
 // Output is what a content folder publishes.
 type Output struct {

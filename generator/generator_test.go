@@ -30,6 +30,7 @@ import (
 	"anteroom/edge/snapshot"
 	"anteroom/generator"
 	"anteroom/generator/model"
+	"anteroom/generator/published"
 	"anteroom/generator/site"
 	"anteroom/generator/site/sitetest"
 )
@@ -393,8 +394,8 @@ func TestSecurityTxtExpires(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	expires := generator.SecurityTxtExpires(document(t, generate(t, shippedContent), generator.SecurityTxtPath))
-	if s.Service.Security.Expires != expires.Format(time.RFC3339) || !generator.SecurityTxtExpires([]byte("Contact: x\n")).IsZero() {
+	expires := published.SecurityTxtExpires(document(t, generate(t, shippedContent), published.SecurityTxtPath))
+	if s.Service.Security.Expires != expires.Format(time.RFC3339) || !published.SecurityTxtExpires([]byte("Contact: x\n")).IsZero() {
 		t.Errorf("it expires at %v, and not %s", expires, s.Service.Security.Expires)
 	}
 }

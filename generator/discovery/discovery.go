@@ -10,7 +10,6 @@ import (
 	"path"
 	"slices"
 	"strings"
-	"time"
 
 	"anteroom/edge/api"
 	"anteroom/edge/endpoint/mcp/protocol"
@@ -113,7 +112,7 @@ func (g *family) securityTxt() []byte {
 	for _, contact := range service.Security.Contacts {
 		fmt.Fprintf(&b, "Contact: %s\n", contact)
 	}
-	fmt.Fprintf(&b, expiresField+"%s\n", service.Security.Expires)
+	fmt.Fprintf(&b, published.ExpiresField+"%s\n", service.Security.Expires)
 	if service.Security.Languages != "" {
 		fmt.Fprintf(&b, "Preferred-Languages: %s\n", service.Security.Languages)
 	}
@@ -121,20 +120,6 @@ func (g *family) securityTxt() []byte {
 		fmt.Fprintf(&b, "Canonical: https://%s%s\n", host, published.SecurityTxtPath)
 	}
 	return b.Bytes()
-}
-
-const expiresField = "Expires: "
-
-// SecurityTxtExpires reads from a published security.txt when it expires. The zero time stands for
-// a text that does not say so.
-func SecurityTxtExpires(text []byte) time.Time {
-	for line := range strings.Lines(string(text)) {
-		if value, is := strings.CutPrefix(line, expiresField); is {
-			expires, _ := time.Parse(time.RFC3339, strings.TrimSpace(value))
-			return expires
-		}
-	}
-	return time.Time{}
 }
 
 // apiCatalog is a linkset (RFC 9264) of the endpoints and of the documents that describe them (RFC

@@ -4,6 +4,7 @@ package published
 
 import (
 	"strings"
+	"time"
 
 	"anteroom/edge/assets"
 	"anteroom/edge/respond"
@@ -181,4 +182,19 @@ func LogAs(p string) *Path {
 		}
 	}
 	return nil
+}
+
+// ExpiresField begins the line of security.txt that says when it expires.
+const ExpiresField = "Expires: "
+
+// SecurityTxtExpires reads from a published security.txt when it expires. The zero time stands for
+// a text that does not say so.
+func SecurityTxtExpires(text []byte) time.Time {
+	for line := range strings.Lines(string(text)) {
+		if value, is := strings.CutPrefix(line, ExpiresField); is {
+			expires, _ := time.Parse(time.RFC3339, strings.TrimSpace(value))
+			return expires
+		}
+	}
+	return time.Time{}
 }

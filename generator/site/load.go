@@ -13,10 +13,11 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-	"sync/atomic"
 
 	"anteroom/edge/endpoint/receipt"
 	"anteroom/generator/tlog"
+
+	"golang.org/x/sync/errgroup"
 )
 
 // maxFile is the largest size of a content file that is not a list, in bytes. It bounds the memory of
@@ -111,16 +112,15 @@ type loader struct {
 
 // run does the tasks side by side. They begin in the order in which they were queued.
 func (l *loader) run() {
-	var begun atomic.Int64
-	var workers sync.WaitGroup
-	for range runtime.GOMAXPROCS(0) {
-		workers.Go(func() {
-			for i := begun.Add(1); i <= int64(len(l.tasks)); i = begun.Add(1) {
-				l.tasks[i-1]()
-			}
+	var group errgroup.Group
+	group.SetLimit(runtime.GOMAXPROCS(0))
+	for _, task := range l.tasks {
+		group.Go(func() error {
+			task()
+			return nil
 		})
 	}
-	workers.Wait()
+	_ = group.Wait() // tasks keep their faults themselves
 }
 
 func (l *loader) fault(file, what, hint string) {

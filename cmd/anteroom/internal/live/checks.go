@@ -19,6 +19,7 @@ import (
 	"anteroom/edge/endpoint/selftest"
 	"anteroom/edge/turn"
 	"anteroom/generator"
+	paths "anteroom/generator/published"
 )
 
 // ExpiryNotice is how long before the expiry of security.txt the warnings begin.
@@ -195,7 +196,7 @@ func orNoKey(key string) string {
 
 // contact looks whether security.txt has expired (RFC 9116, section 2.5.5).
 func (i *inspection) contact(ctx context.Context) Check {
-	const path = generator.SecurityTxtPath
+	const path = paths.SecurityTxtPath
 	got, err := i.get(ctx, path)
 	if err != nil {
 		return failed(err)
@@ -203,7 +204,7 @@ func (i *inspection) contact(ctx context.Context) Check {
 	if got.status != http.StatusOK {
 		return differs(path, "answers %d", got.status)
 	}
-	at := generator.SecurityTxtExpires(got.body)
+	at := paths.SecurityTxtExpires(got.body)
 	expires := at.Format(time.RFC3339)
 	switch left := at.Sub(i.options.Now()); {
 	case at.IsZero():

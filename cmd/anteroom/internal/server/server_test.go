@@ -29,6 +29,7 @@ import (
 	"anteroom/edge/native/receiptkey"
 	"anteroom/edge/native/static"
 	"anteroom/generator"
+	"anteroom/generator/published"
 )
 
 // day is a day on which the content that is shipped can be generated.
@@ -216,17 +217,17 @@ func TestSecurityTxtExpires(t *testing.T) {
 	}{{-time.Second, 200, 0}, {0, 404, 1}, {time.Hour, 404, 1}} {
 		clock.Store(expires.Add(c.after).Unix())
 		s.expire()
-		if got := status(s, generator.SecurityTxtPath); got != c.status || strings.Count(said.String(), "security.txt is not served: security.txt expired at ") != c.warnings {
+		if got := status(s, published.SecurityTxtPath); got != c.status || strings.Count(said.String(), "security.txt is not served: security.txt expired at ") != c.warnings {
 			t.Errorf("%v after: %d, %s", c.after, got, said)
 		}
 	}
-	if later, said := f.server(f.options(), now); status(later, generator.SecurityTxtPath) != 404 || !strings.Contains(said.String(), "expired at") {
+	if later, said := f.server(f.options(), now); status(later, published.SecurityTxtPath) != 404 || !strings.Contains(said.String(), "expired at") {
 		t.Errorf("at a start: %s", said)
 	}
 	clock.Store(expires.Add(-time.Hour).Unix())
 	said.Reset()
 	s.reload()
-	if status(s, generator.SecurityTxtPath) != 200 || !strings.Contains(said.String(), "security.txt expires at ") {
+	if status(s, published.SecurityTxtPath) != 200 || !strings.Contains(said.String(), "security.txt expires at ") {
 		t.Errorf("before: %s", said)
 	}
 }

@@ -16,8 +16,8 @@ import (
 	"anteroom/edge/native/static"
 	"anteroom/edge/snapshot"
 	"anteroom/edge/turn"
-	"anteroom/generator"
 	"anteroom/generator/publish"
+	"anteroom/generator/published"
 )
 
 // site is one generation, as it is served.
@@ -59,8 +59,8 @@ func (s *server) read() (*site, error) {
 	if _, err = edge.Load(artifact.Snapshot); err != nil {
 		return nil, err
 	}
-	if i := slices.IndexFunc(artifact.Files, func(f static.File) bool { return f.Path == generator.SecurityTxtPath }); i >= 0 {
-		next.expires = generator.SecurityTxtExpires(artifact.Files[i].Bytes)
+	if i := slices.IndexFunc(artifact.Files, func(f static.File) bool { return f.Path == published.SecurityTxtPath }); i >= 0 {
+		next.expires = published.SecurityTxtExpires(artifact.Files[i].Bytes)
 		if expired, notice := content.Expiry(next.expires, s.now()); notice != "" && !expired {
 			s.log.Warn(notice)
 		}
@@ -130,7 +130,7 @@ func (s *server) expire() {
 		return
 	}
 	s.log.Warn("security.txt is not served: " + notice)
-	s.serving.documents, s.serving.expires = s.serving.documents.Without(generator.SecurityTxtPath), time.Time{}
+	s.serving.documents, s.serving.expires = s.serving.documents.Without(published.SecurityTxtPath), time.Time{}
 	if err := s.host.Publish(s.serving.snapshot, s.serving.documents); err != nil {
 		s.log.Error("security.txt is still served", "error", err)
 	}

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"anteroom/edge/store/records"
-	"anteroom/generator"
+	"anteroom/generator/answers"
 	"anteroom/generator/site"
 
 	"golang.org/x/mod/sumdb/note"
@@ -71,7 +71,7 @@ func (p *Pending) Decide(a *Answers, key note.Signer, today string) (*Decided, e
 	if key == nil {
 		return d, nil
 	}
-	if d.Log, err = p.log(d, s.Current(), generator.BoardDocument(s.Current()), key); err != nil {
+	if d.Log, err = p.log(d, s.Current(), answers.BoardDocument(s.Current()), key); err != nil {
 		return nil, err
 	}
 	entries, checkpoint := site.LogFiles(p.Name)
