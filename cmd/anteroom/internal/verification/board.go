@@ -236,9 +236,8 @@ func (b *boardMaker) texts(a *Answers, numbersChanged bool, day string) {
 	}
 	delete(left, NewWhatChanged)
 	delete(left, NewAmbiguous)
-	if changedGiven && changed != Unchanged {
-		b.addUpdate(day, changed, ambiguous)
-	} else if ambiguous != "" {
+	adds := changedGiven && changed != Unchanged
+	if !adds && ambiguous != "" {
 		b.faults.fault("texts."+NewAmbiguous, "%s is not beside it", NewWhatChanged)
 	}
 	eachText(b.root, "", func(path string, node *yaml.Node) {
@@ -253,6 +252,9 @@ func (b *boardMaker) texts(a *Answers, numbersChanged bool, day string) {
 	})
 	for _, path := range slices.Sorted(maps.Keys(left)) {
 		b.faults.fault("texts."+path, "the board has no such text")
+	}
+	if adds { // after the others: it may replace an update of this day, whose texts were given too
+		b.addUpdate(day, changed, ambiguous)
 	}
 }
 

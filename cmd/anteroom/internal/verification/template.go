@@ -41,7 +41,7 @@ func (s *sheet) answer(indent, member string, r *records.Record, decision, own, 
 	if own != "" {
 		reason = ownReason
 	}
-	s.line(`%s- {decision: %s, reason: %s, %s%s: "%s"}`, indent, decision, reason, rest, member, r.ID)
+	s.line(`%s- {decision: %s, reason: %s, %s%s: %q}`, indent, decision, reason, rest, member, r.ID)
 }
 
 // Template is the file in which an operator decides. It proposes the harmless decisions, and what callers

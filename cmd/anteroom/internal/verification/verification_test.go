@@ -599,8 +599,8 @@ texts: {orgs.offer: other, observed_attention.update.one_ambiguous_read: none}
 				"texts: {observed_attention.honest_read: ' ', observed_attention.update.what_changed: much, observed_attention.update.one_ambiguous_read: unchanged}",
 			[]string{
 				"registrations[1]: " + id(1) + " is decided by registrations[0] already",
-				"texts.observed_attention.update.one_ambiguous_read: it is missing beside observed_attention.update.what_changed: every update has one",
 				"texts.observed_attention.honest_read: it is blank",
+				"texts.observed_attention.update.one_ambiguous_read: it is missing beside observed_attention.update.what_changed: every update has one",
 			},
 		},
 		{
@@ -647,7 +647,8 @@ texts:
 	}
 	// What is said of the day again takes the place of what was said before.
 	s.register(2, "lark", "", "12:30:00")
-	loaded = s.verify("13:00:00", `texts: {observed_attention.honest_read: unchanged, observed_attention.update.what_changed: Two., observed_attention.update.one_ambiguous_read: None.}`)
+	loaded = s.verify("13:00:00", `texts: {observed_attention.honest_read: unchanged, observed_attention.update.what_changed: Two.,
+		observed_attention.update.one_ambiguous_read: None., "observed_attention.updates[1].what_changed": "A client named itself: claude."}`)
 	if u := loaded.Current().ObservedAttention.Updates; len(u) != 2 || u[1].WhatChanged != "Two." {
 		t.Errorf("the updates are %+v", u)
 	}
