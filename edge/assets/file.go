@@ -4,9 +4,9 @@ package assets
 type File struct {
 	Path      string // with its leading slash: "/scoreboard/2026-11-20.json"
 	MediaType string // Content-Type; "" for the CDN's own configuration files
-	Cache     string // Cache-Control; "" where there is none
+	Cache     string // Cache-Control; "" if there is none
 	Bytes     []byte
-	Make      func() []byte // the bytes, where they are made when they are wanted; nil where Bytes has them
+	Make      func() []byte // makes the bytes when they are wanted; nil if Bytes has them
 }
 
 // Content is the bytes of the file.

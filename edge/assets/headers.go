@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-// HeadersPath and RedirectsPath are where the files stand among the documents. They are not served.
+// HeadersPath and RedirectsPath are the paths of the files among the documents. They are not served.
 const (
 	HeadersPath   = "/_headers"
 	RedirectsPath = "/_redirects"
@@ -33,7 +33,7 @@ type rule struct {
 	set     [][2]string
 }
 
-// Matches reports whether a pattern is for a path. One "*" in the pattern stands for any text,
+// Matches reports whether a pattern is for a path. One "*" in the pattern matches any text,
 // slashes included.
 func Matches(pattern, path string) bool {
 	before, after, open := strings.Cut(pattern, "*")
@@ -67,7 +67,7 @@ func ParseHeaders(text string) (rules Headers, err error) {
 			case strings.Count(content, "*") > 1:
 				fault(number, "a path has one * at most")
 			case slices.ContainsFunc(rules, same):
-				fault(number, "%s stands there twice", content)
+				fault(number, "%s is there twice", content)
 			}
 			rules = append(rules, rule{pattern: content})
 		case line[0] != ' ' && line[0] != '\t':

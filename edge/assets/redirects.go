@@ -26,7 +26,7 @@ var redirectStatuses = []int{
 }
 
 // ParseRedirects reads a _redirects file: lines of a path, where it leads to, and a status, which
-// is 302 where there is none. It refuses what the published documents do not use: patterns,
+// is 302 if it is missing. It refuses what the published documents do not use: patterns,
 // placeholders and other hosts. The error lists each fault.
 func ParseRedirects(text string) (Redirects, error) {
 	all, number := Redirects{}, 0
@@ -56,7 +56,7 @@ func ParseRedirects(text string) (Redirects, error) {
 		case err != nil || !slices.Contains(redirectStatuses, status):
 			fault("no status of a redirect: " + words[2])
 		case twice:
-			fault(from + " stands there twice")
+			fault(from + " is there twice")
 		default:
 			all[from] = Redirect{To: to, Status: status}
 		}
