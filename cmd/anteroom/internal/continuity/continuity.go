@@ -40,8 +40,7 @@ const (
 // Kinds are all of them.
 var Kinds = []Kind{AsOf, Board, Document, Key, Log, Schema}
 
-// Facts are what a service publishes, as far as it must not go back. The zero value publishes
-// nothing.
+// Facts are what a service publishes and must not take back. The zero value publishes nothing.
 type Facts struct {
 	AsOf        string            // date of the newest scoreboard
 	Documents   map[string]string // SHA-256 in hex of each document in the manifest, by path

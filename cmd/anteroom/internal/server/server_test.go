@@ -258,7 +258,7 @@ func (l lines) until(t *testing.T, pattern string) []string {
 	}
 }
 
-// TestRun runs a server under a service manager: that is told when it is ready, of each reload and
+// TestRun runs a server under a service manager, which hears when it is ready, of each reload and
 // of the end, and its metrics count the reloads. On SIGHUP it serves what was generated since, or
 // the old documents where those cannot be served. Under load no request is lost.
 func TestRun(t *testing.T) {
