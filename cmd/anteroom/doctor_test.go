@@ -269,9 +269,10 @@ func TestDoctorOfAnOldVerification(t *testing.T) {
 	newStore(t, "INSERT INTO registrations (record_id, recorded_at, agent_name, payload_sha256) VALUES ('a', '2026-11-20T12:00:00Z', 'lark', 'sum')")
 	term := cli.New(strings.NewReader(""), io.Discard, io.Discard)
 	term.Now = func() time.Time { return time.Date(2026, 12, 25, 0, 0, 0, 0, time.UTC) }
-	o := doctorOptions{content: contentFolder, public: publicFolder, store: storeFlags{data: server.DefaultData}}
+	store := storeFlags{data: server.DefaultData}
+	s := doctor.Service{Content: contentFolder, Public: publicFolder, Snapshot: snapshotFile, Data: store.data, Open: store.reader}
 	want := doctor.Finding{Check: "records", Status: doctor.Warning, What: "to be verified: 1 record; the last verification is 35 days old", Fix: "run anteroom verify"}
-	if r := o.examine(t.Context(), term); !slices.Contains(r, want) {
+	if r := s.Examine(t.Context(), term); !slices.Contains(r, want) {
 		t.Errorf("%+v", r)
 	}
 }

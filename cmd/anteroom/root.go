@@ -14,7 +14,6 @@ import (
 	"anteroom/cmd/anteroom/internal/cli"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 )
 
 // run is the whole program and returns its exit code.
@@ -30,7 +29,7 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	code := cli.ExitUsage
 	if f := (cli.Failure{}); errors.As(err, &f) {
 		code = f.Code
-	} else if h := (hinted{}); err != nil && !errors.As(err, &h) {
+	} else if h := (cli.Hinted{}); err != nil && !errors.As(err, &h) {
 		err = fmt.Errorf("%w (%s --help says how)", err, called.CommandPath())
 	}
 	if err != nil && wantsJSON(called, args) {
@@ -56,18 +55,6 @@ func wantsJSON(called *cobra.Command, args []string) bool {
 		args = args[:end]
 	}
 	return slices.Contains(args, "--json")
-}
-
-// hinted is an error of the command line that says already what to do next.
-type hinted struct{ error }
-
-// unknown is the error of a name that cmd does not have, and of which the names meant may be meant.
-func unknown(what string, cmd *cobra.Command, meant []string) error {
-	question := ""
-	if len(meant) > 0 {
-		question = "did you mean " + strings.Join(meant, ", ") + "? "
-	}
-	return hinted{fmt.Errorf("%s (%s%s --help says how)", what, question, cmd.CommandPath())}
 }
 
 // The groups of commands in the help, in its order. A command is of the group that its GroupID
@@ -117,7 +104,7 @@ Exit codes: 0 done, 1 failed, 2 called wrongly.`,
 	root.SetErr(t.Err)
 	root.SetVersionTemplate("{{.Version}}\n")
 	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), ".FlagUsages ", fmt.Sprintf(".FlagUsagesWrapped %d ", helpWidth)))
-	root.SetFlagErrorFunc(flagError)
+	root.SetFlagErrorFunc(cli.FlagError)
 	for _, group := range []struct {
 		id, title string
 		commands  []*cobra.Command
@@ -138,11 +125,11 @@ Exit codes: 0 done, 1 failed, 2 called wrongly.`,
 	}
 	root.SetHelpCommandGroupID(groupOther)
 	root.SetCompletionCommandGroupID(groupOther)
-	addHelpCommand(root)
+	cli.AddHelp(root)
 	addCompletion(root)
 	for cmd := range cli.Commands(root) {
 		if cmd.HasSubCommands() {
-			cmd.Args = knownCommand
+			cmd.Args = cli.KnownCommand
 			cmd.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
 		}
 		cmd.InitDefaultHelpFlag()
@@ -154,72 +141,4 @@ Exit codes: 0 done, 1 failed, 2 called wrongly.`,
 	half := len(alone) / 2
 	root.Long = fmt.Sprintf(root.Long, strings.Join(alone[:half], ", "), strings.Join(alone[half:], ", "))
 	return root
-}
-
-// addHelpCommand makes help of an unknown command an error, as the call of one is.
-func addHelpCommand(root *cobra.Command) {
-	root.InitDefaultHelpCmd()
-	help, _, _ := root.Find([]string{"help"})
-	help.Use, help.Short, help.Long = "help [COMMAND]", "Print the help of a command", "Help prints what --help of a command prints."
-	help.RunE = func(_ *cobra.Command, args []string) error {
-		asked, rest, err := root.Find(args)
-		if err == nil && len(rest) > 0 {
-			err = unknownCommand(asked, rest[0])
-		}
-		if err != nil {
-			return err
-		}
-		asked.InitDefaultHelpFlag()
-		asked.InitDefaultVersionFlag()
-		return asked.Help()
-	}
-}
-
-// knownCommand refuses the arguments of a command that has others below it.
-func knownCommand(cmd *cobra.Command, args []string) error {
-	if len(args) == 0 {
-		return nil
-	}
-	return unknownCommand(cmd, args[0])
-}
-
-// distance is how many letters a mistyped name differs in, at most. A short name with as many other
-// letters is another name.
-func distance(name string) int { return min(2, len(name)/2) }
-
-// unknownCommand is the error of a name that no command below cmd has. If none there is like it, a
-// command of that name elsewhere is likely meant.
-func unknownCommand(cmd *cobra.Command, name string) error {
-	cmd.SuggestionsMinimumDistance = distance(name)
-	meant := cmd.SuggestionsFor(name)
-	if len(meant) == 0 {
-		for other := range cli.Commands(cmd.Root()) {
-			if other.Name() == name && other.IsAvailableCommand() {
-				meant = append(meant, other.CommandPath())
-			}
-		}
-	}
-	return unknown(fmt.Sprintf("unknown command %q", name), cmd, meant)
-}
-
-// flagError adds to the error of an unknown flag which flags may be meant.
-func flagError(cmd *cobra.Command, err error) error {
-	wrong := (*pflag.NotExistError)(nil)
-	if !errors.As(err, &wrong) || wrong.GetSpecifiedShortnames() != "" {
-		return err
-	}
-	if cmd.HasSubCommands() && cmd.Flags().NArg() > 0 {
-		return unknownCommand(cmd, cmd.Flags().Arg(0)) // the flag is likely one of the command that was meant
-	}
-	names := &cobra.Command{SuggestionsMinimumDistance: distance(wrong.GetSpecifiedName())} // cobra compares the names of commands alone
-	cmd.Flags().VisitAll(func(f *pflag.Flag) {
-		if !f.Hidden {
-			names.AddCommand(&cobra.Command{Use: f.Name, Run: func(*cobra.Command, []string) {}})
-		}
-	})
-	meant := names.SuggestionsFor(wrong.GetSpecifiedName())
-	for i := range meant {
-		meant[i] = "--" + meant[i]
-	}
-	return unknown(err.Error(), cmd, meant)
 }

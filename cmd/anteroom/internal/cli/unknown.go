@@ -1,0 +1,90 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// Hinted is an error of the command line that says already what to do next.
+type Hinted struct{ error }
+
+// unknown is the error of a name that cmd does not have, and of which the names meant may be meant.
+func unknown(what string, cmd *cobra.Command, meant []string) error {
+	question := ""
+	if len(meant) > 0 {
+		question = "did you mean " + strings.Join(meant, ", ") + "? "
+	}
+	return Hinted{fmt.Errorf("%s (%s%s --help says how)", what, question, cmd.CommandPath())}
+}
+
+// AddHelp makes help of an unknown command an error, as the call of one is.
+func AddHelp(root *cobra.Command) {
+	root.InitDefaultHelpCmd()
+	help, _, _ := root.Find([]string{"help"})
+	help.Use, help.Short, help.Long = "help [COMMAND]", "Print the help of a command", "Help prints what --help of a command prints."
+	help.RunE = func(_ *cobra.Command, args []string) error {
+		asked, rest, err := root.Find(args)
+		if err == nil && len(rest) > 0 {
+			err = unKnownCommand(asked, rest[0])
+		}
+		if err != nil {
+			return err
+		}
+		asked.InitDefaultHelpFlag()
+		asked.InitDefaultVersionFlag()
+		return asked.Help()
+	}
+}
+
+// KnownCommand refuses the arguments of a command that has others below it.
+func KnownCommand(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	return unKnownCommand(cmd, args[0])
+}
+
+// distance is how many letters a mistyped name differs in, at most. A short name with as many other
+// letters is another name.
+func distance(name string) int { return min(2, len(name)/2) }
+
+// unKnownCommand is the error of a name that no command below cmd has. If none there is like it, a
+// command of that name elsewhere is likely meant.
+func unKnownCommand(cmd *cobra.Command, name string) error {
+	cmd.SuggestionsMinimumDistance = distance(name)
+	meant := cmd.SuggestionsFor(name)
+	if len(meant) == 0 {
+		for other := range Commands(cmd.Root()) {
+			if other.Name() == name && other.IsAvailableCommand() {
+				meant = append(meant, other.CommandPath())
+			}
+		}
+	}
+	return unknown(fmt.Sprintf("unknown command %q", name), cmd, meant)
+}
+
+// FlagError adds to the error of an unknown flag which flags may be meant.
+func FlagError(cmd *cobra.Command, err error) error {
+	wrong := (*pflag.NotExistError)(nil)
+	if !errors.As(err, &wrong) || wrong.GetSpecifiedShortnames() != "" {
+		return err
+	}
+	if cmd.HasSubCommands() && cmd.Flags().NArg() > 0 {
+		return unKnownCommand(cmd, cmd.Flags().Arg(0)) // the flag is likely one of the command that was meant
+	}
+	names := &cobra.Command{SuggestionsMinimumDistance: distance(wrong.GetSpecifiedName())} // cobra compares the names of commands alone
+	cmd.Flags().VisitAll(func(f *pflag.Flag) {
+		if !f.Hidden {
+			names.AddCommand(&cobra.Command{Use: f.Name, Run: func(*cobra.Command, []string) {}})
+		}
+	})
+	meant := names.SuggestionsFor(wrong.GetSpecifiedName())
+	for i := range meant {
+		meant[i] = "--" + meant[i]
+	}
+	return unknown(err.Error(), cmd, meant)
+}
