@@ -68,7 +68,7 @@ type Config struct {
 	// Log gets the access log and what goes wrong. nil is slog.Default. The host logs no
 	// query, no body and no e-mail address.
 	Log *slog.Logger
-	// Metrics get the numbers of this host alone. nil makes some that nobody reads.
+	// Metrics get the numbers of this host alone. nil counts nothing.
 	Metrics *metrics.Metrics
 	// Load makes the core for a snapshot. nil is edge.Load with the answers rendered ahead.
 	Load func(*snapshot.Snapshot) (Edge, error)
@@ -139,9 +139,6 @@ func Open(c Config) (*Host, error) {
 	h.relayContext, h.cutRelays = context.WithCancel(context.Background())
 	if h.log == nil {
 		h.log = slog.Default()
-	}
-	if c.Metrics == nil {
-		h.config.Metrics = metrics.New("", "")
 	}
 	if c.Load == nil {
 		h.config.Load = func(s *snapshot.Snapshot) (Edge, error) {

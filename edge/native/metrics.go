@@ -15,14 +15,20 @@ import (
 	"anteroom/edge/turn"
 )
 
-// measure has the metrics of the host follow its store.
+// measure has the metrics of the host, if it has any, follow its store.
 func (h *Host) measure() {
+	if h.config.Metrics == nil {
+		return
+	}
 	h.store.Watch(func(c sqlite.Commit) { h.config.Metrics.Commit(c.Executions, c.Took) })
 	h.config.Metrics.Outbox(h.outbox.count)
 }
 
 // count counts a request that was answered.
 func (h *Host) count(on *site, method, host, path string, status int, took time.Duration) {
+	if h.config.Metrics == nil {
+		return
+	}
 	route := metrics.Document
 	switch {
 	case health.IsPath(path):

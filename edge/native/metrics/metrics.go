@@ -42,7 +42,8 @@ var methods = []string{
 // outboxKept is how long the counts of the outbox are given again before the store is asked.
 const outboxKept = 10 * time.Second
 
-// Metrics are the numbers of one host. Several goroutines may call the methods at once.
+// Metrics are the numbers of one host. Several goroutines may call the methods at once. Those that
+// count do nothing for a nil *Metrics.
 type Metrics struct {
 	registry *prometheus.Registry
 
@@ -136,6 +137,9 @@ func (m *Metrics) Route(path string) string {
 
 // Request counts a request that was answered. route is what Route gives, or one of the constants.
 func (m *Metrics) Request(route, method string, code int, took time.Duration) {
+	if m == nil {
+		return
+	}
 	if !slices.Contains(methods, method) {
 		method = other
 	}
@@ -149,6 +153,9 @@ func (m *Metrics) Request(route, method string, code int, took time.Duration) {
 
 // Effects counts effects that were performed.
 func (m *Metrics) Effects(effects []turn.Effect, results []turn.Result) {
+	if m == nil {
+		return
+	}
 	for i, effect := range effects {
 		switch r := &results[i]; effect.(type) {
 		case turn.Exec:
@@ -175,18 +182,21 @@ func (m *Metrics) Commit(executions int, took time.Duration) {
 
 // Content says which content is served from now on.
 func (m *Metrics) Content(version string) {
+	if m == nil {
+		return
+	}
 	m.content.Reset()
 	m.content.WithLabelValues(version).Set(1)
 }
 
-// Read says that the content was read without a fault at the start. It does nothing for nil.
+// Read says that the content was read without a fault at the start.
 func (m *Metrics) Read() {
 	if m != nil {
 		m.lastReload.SetToCurrentTime()
 	}
 }
 
-// Reload counts a reload of the content; err is why it failed. It does nothing for nil.
+// Reload counts a reload of the content; err is why it failed.
 func (m *Metrics) Reload(err error) {
 	switch {
 	case m == nil:
