@@ -19,8 +19,8 @@ func recordsEraseCommand(work *storeWork) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "erase [RECORD_ID...]",
 		Short: "Erase the e-mail addresses given with records",
-		Long: `Erase deletes the addresses that were given with registrations or charters: those of the given records, or
-with --email every place that has that address. It deletes from the contacts, and from the messages
+		Long: `Delete the addresses that were given with registrations or charters: those of the given records, or
+with --email every place that has that address. They go out of the contacts, and of the messages
 that wait in the outbox. The registrations and charters stay; they hold no address.
 
 What was delivered to your inbox is not reached: erase names the messages, which hold the record identifiers

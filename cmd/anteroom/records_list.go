@@ -21,7 +21,7 @@ func recordsListCommand(work *storeWork) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "list " + strings.Join(records.ListNames(), "|"),
 		Short: "List records in the order of recording",
-		Long: `List prints a line for each record, its columns separated by tabs, after a line of their names. A column
+		Long: `Print a line for each record, its columns separated by tabs, after a line of their names. A column
 that has no value is empty. What cannot be seen in a text is shown as <U+...>. With --json a line is an
 object, and holds the text as it was sent, with escapes for that.`,
 		Args: cobra.ExactArgs(1),

@@ -19,7 +19,7 @@ func recordsObservedCommand(work *storeWork) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "observed",
 		Short: "Show which clients were seen over MCP",
-		Long: `Observed shows how often clients were seen at /api/mcp, by day and by the name that they give themselves:
+		Long: `Show how often clients were seen at /api/mcp, by day and by the name that they give themselves:
 
   initialize   the first message of a session, which names its client
   discover     the same in the stateless revision

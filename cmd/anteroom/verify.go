@@ -31,8 +31,8 @@ func verifyCommand(t *cli.Terminal) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "verify",
 		Short: "Verify by hand what was recorded, and write the next board",
-		Long: `Verify opens a file in your editor ($VISUAL, $EDITOR, else vi) with everything that was recorded since
-the last hand verification. You say in it what you vouch for and what was your own. After a summary and
+		Long: `Open a file in your editor ($VISUAL, $EDITOR, else vi) with everything that was recorded since
+the last hand verification. Say in it what you vouch for and what was your own. After a summary and
 a yes it writes content/verifications/DATE.yaml and content/scoreboard/DATE.yaml: the counts are the
 sums of what you decided. Nothing is published before anteroom generate.
 
