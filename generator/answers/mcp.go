@@ -138,8 +138,8 @@ func FirstSentence(text string) string {
 }
 
 // toolOutput is the schema of a tool's structured content: what a client reads the answer of its
-// operation by. It requires what is in every answer, and gives a type to what is not a text. What only
-// some answers have is allowed and not named, and so are the trailer and the contract of the
+// operation by. It requires what is in every answer, and gives a type to what is not a text. What
+// only some answers have is allowed and not named, and so are the trailer and the contract of the
 // endpoint, which speaks of HTTP.
 func (g *Answers) toolOutput(t *api.Tool, op *api.Operation) object {
 	answer := schema.Inline(g.AnswerTypes(op)[0])

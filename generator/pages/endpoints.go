@@ -199,8 +199,8 @@ const maxShownExample = 2000
 // answerMember is one member of an answer, in words.
 type answerMember struct{ name, kind, doc string }
 
-// contractType is the type of a contract. Several answers are one, or have its members besides their
-// own. The page with contractOperation describes them.
+// contractType is the type of a contract. Several answers are one, or have its members besides
+// their own. The page with contractOperation describes them.
 var contractType = reflect.TypeFor[model.Contract]()
 
 const (

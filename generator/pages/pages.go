@@ -216,8 +216,8 @@ func (g *family) contentPage(p *site.Page) (twin string) {
 	return g.addTwin(p, markdown)
 }
 
-// addTwin makes a page as Markdown, with the title, the description and the address that the HTML page
-// has in its frame.
+// addTwin makes a page as Markdown, with the title, the description and the address that the HTML
+// page has in its frame.
 func (g *family) addTwin(p *site.Page, markdown string) string {
 	var b strings.Builder
 	b.Grow(len(markdown) + 512) // and the frame

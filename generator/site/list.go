@@ -107,7 +107,10 @@ func (j *Job) unique() [2]string { return [2]string{j.ID} }
 // compare puts the newest job first.
 func (j *Job) compare(other ListEntry) int {
 	o := other.(*Job)
-	return firstDifference([2]string{o.date(), j.date()}, [2]string{j.ID, o.ID})
+	if c := strings.Compare(o.date(), j.date()); c != 0 {
+		return c
+	}
+	return strings.Compare(j.ID, o.ID)
 }
 
 func (j *Job) check(fault func(member, what, hint string)) {
@@ -175,18 +178,17 @@ func (a *Audit) dates() [2]string {
 
 func (a *Audit) compare(other ListEntry) int {
 	o := other.(*Audit)
-	return firstDifference([2]string{a.Agent, o.Agent}, [2]string{a.ClaimedAt, o.ClaimedAt},
-		[2]string{a.Registration, o.Registration}, [2]string{a.Report, o.Report})
-}
-
-// firstDifference compares pairs of texts up to the first that differ.
-func firstDifference(pairs ...[2]string) int {
-	for _, p := range pairs {
-		if p[0] != p[1] {
-			return cmp.Compare(p[0], p[1])
-		}
+	c := strings.Compare(a.Agent, o.Agent)
+	if c == 0 {
+		c = strings.Compare(a.ClaimedAt, o.ClaimedAt)
 	}
-	return 0
+	if c == 0 {
+		c = strings.Compare(a.Registration, o.Registration)
+	}
+	if c == 0 {
+		c = strings.Compare(a.Report, o.Report)
+	}
+	return c
 }
 
 func (a *Audit) check(fault func(member, what, hint string)) {

@@ -20,8 +20,8 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// maxFile is the largest size of a content file that is not a list, in bytes. It bounds the memory of
-// the YAML parser, which takes a multiple of the file's size.
+// maxFile is the largest size of a content file that is not a list, in bytes. It bounds the memory
+// of the YAML parser, which takes a multiple of the file's size.
 const maxFile = 1 << 20
 
 // dateForm is a date in the form in which it begins the name of a hand verification.
@@ -140,7 +140,8 @@ func (l *loader) keepSum(file string, sum [32]byte) {
 	l.sums[file] = sum
 }
 
-// packageFile makes the shipped content a Go package, which the program carries. It is not content itself.
+// packageFile makes the shipped content a Go package, which the program carries. It is not content
+// itself.
 const packageFile = "content.go"
 
 // Ignored reports whether the content leaves out files and folders of this name: those that are

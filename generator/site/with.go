@@ -1,7 +1,8 @@
 package site
 
-// With is the site with one hand verification more, of this name, whose two files are not in the folder yet.
-// They are checked as Load would check them. The log is that of the site. The error is Errors.
+// With is the site with one hand verification more, of this name, whose two files are not in the
+// folder yet. They are checked as Load would check them. The log is that of the site. The error is
+// Errors.
 func (s *Site) With(name string, verification, board []byte) (*Site, error) {
 	next := *s
 	var faults Errors

@@ -17,8 +17,8 @@ import (
 // maxBytes is how long the published file may be.
 const maxBytes = 60 << 10
 
-// Every vector of the file is what the core gives. A new vector is a line in the file; what is there
-// of an input never changes, as another rule gets another name and another file.
+// Every vector of the file is what the core gives. A new vector is a line in the file; what is
+// there of an input never changes, as another rule gets another name and another file.
 func TestVectors(t *testing.T) {
 	f, err := vectors.Read()
 	if err != nil {
@@ -107,8 +107,8 @@ func send(t *testing.T, path string, s vectors.Sent, status int) (answers []*tur
 	return answers
 }
 
-// There are at least 20 inputs of each kind, each with a name of its own, and each has the keys that
-// the tests have.
+// There are at least 20 inputs of each kind, each with a name of its own, and each has the keys
+// that the tests have.
 func TestCoverage(t *testing.T) {
 	f, err := vectors.Read()
 	if err != nil {
