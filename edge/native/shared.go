@@ -18,8 +18,8 @@ type sharedValue[T any] struct {
 	value T
 }
 
-// do gives the value that is known of what is asked, or finds one and keeps it until a time. Callers
-// that ask meanwhile wait for it. If find panics, they get failed.
+// do gives the value that is known of what is asked, or finds one and keeps it until a time.
+// Callers who ask meanwhile wait for it. If find panics, they get failed.
 func (s *shared[T]) do(asked string, now, until time.Time, failed T, find func() T) T {
 	s.mu.Lock()
 	maps.DeleteFunc(s.known, func(_ string, v *sharedValue[T]) bool { return !now.Before(v.until) })
