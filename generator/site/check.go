@@ -35,7 +35,7 @@ func checkService(d *document, service *Service) {
 	if !d.decoded {
 		return
 	}
-	if validHost([]byte(service.ApexHost)) && service.CanonicalHost != "www."+service.ApexHost {
+	if validHost(service.ApexHost) && service.CanonicalHost != "www."+service.ApexHost {
 		d.fault("canonical_host", "canonical_host is not www. and the apex host", "want www."+service.ApexHost)
 	}
 	hosts := []string{service.CanonicalHost, service.ApexHost}

@@ -1,7 +1,6 @@
 package site
 
 import (
-	"bytes"
 	"encoding/base64"
 	"math/big"
 	"net/netip"
@@ -16,7 +15,7 @@ import (
 
 // format is a rule for the text of one value.
 type format struct {
-	ok   func([]byte) bool
+	ok   func(string) bool
 	want string // what a good one looks like, for the hint
 }
 
@@ -30,24 +29,24 @@ var formats = map[string]format{
 	"date":         {validDate, "want a date of the calendar: 2026-11-20"},
 	"time":         {validTime, "want RFC 3339 in UTC, whole seconds: 2026-11-20T12:00:00Z"},
 	"host":         {validHost, "want a bare host name in lower case: www.anteroom.example"},
-	"email":        {func(s []byte) bool { return input.ValidEmail(string(s)) }, "want a bare address: name@anteroom.example"},
+	"email":        {func(s string) bool { return input.ValidEmail(s) }, "want a bare address: name@anteroom.example"},
 	publicKey:      {validPublicKey, "want the public half as anteroom key public prints it: 32 bytes in standard, padded base64, 44 characters"},
-	"indexnow-key": {regexp.MustCompile(`^[A-Za-z0-9-]{8,128}$`).Match, "want 8 to 128 letters, digits and hyphens"},
+	"indexnow-key": {regexp.MustCompile(`^[A-Za-z0-9-]{8,128}$`).MatchString, "want 8 to 128 letters, digits and hyphens"},
 	"upstream":     {validUpstream, "want an absolute https URL, or http on a loopback address"},
 	"contact":      {validContact, "want a URI: mailto:…, tel:… or https://…"},
 	"url":          {validURL, "want an absolute https URL"},
 	"id":           {validID, "want lower-case letters, digits and single hyphens"},
 	"sha256":       {validSHA256, "want 64 lower-case hex digits"},
-	"spdx":         {regexp.MustCompile(`^[A-Za-z0-9.+-]+$`).Match, "want an SPDX identifier: CC-BY-4.0"},
-	"prefix":       {toolPrefix.Match, "want lower-case letters, digits and underscores, with an underscore at the end: service_"},
-	"languages":    {languageTags.Match, "want language tags with a comma and a space between: en, de"},
-	"line":         {func(s []byte) bool { return !bytes.ContainsAny(s, "\r\n\t") }, "want one line"},
+	"spdx":         {regexp.MustCompile(`^[A-Za-z0-9.+-]+$`).MatchString, "want an SPDX identifier: CC-BY-4.0"},
+	"prefix":       {toolPrefix.MatchString, "want lower-case letters, digits and underscores, with an underscore at the end: service_"},
+	"languages":    {languageTags.MatchString, "want language tags with a comma and a space between: en, de"},
+	"line":         {func(s string) bool { return !strings.ContainsAny(s, "\r\n\t") }, "want one line"},
 }
 
 // Wanted says what a text of the named format looks like, and "" where s is one. The formats are
 // those that the tag "is" of a content type names: host, email, id and so on.
 func Wanted(format, s string) string {
-	if rule := formats[format]; !rule.ok([]byte(s)) {
+	if rule := formats[format]; !rule.ok(s) {
 		return rule.want
 	}
 	return ""
@@ -58,19 +57,19 @@ var (
 	languageTags = regexp.MustCompile(`^[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})*(, [A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})*)*$`)
 )
 
-func validDate(s []byte) bool {
-	_, ok := civil.ParseDate(string(s))
+func validDate(s string) bool {
+	_, ok := civil.ParseDate(s)
 	return ok
 }
 
 // validTime takes RFC 3339 in UTC with whole seconds: the form in which the edge writes times.
-func validTime(s []byte) bool {
+func validTime(s string) bool {
 	return len(s) == 20 && validDate(s[:10]) && s[10] == 'T' && s[13] == ':' && s[16] == ':' && s[19] == 'Z' &&
 		twoDigitsBelow(s[11:13], 24) && twoDigitsBelow(s[14:16], 60) && twoDigitsBelow(s[17:19], 60)
 }
 
 // twoDigitsBelow reports whether s is two digits and their number is less than limit.
-func twoDigitsBelow(s []byte, limit int) bool {
+func twoDigitsBelow(s string, limit int) bool {
 	return digit(s[0]) && digit(s[1]) && int(s[0]-'0')*10+int(s[1]-'0') < limit
 }
 
@@ -78,17 +77,17 @@ func digit(c byte) bool { return '0' <= c && c <= '9' }
 
 func lower(c byte) bool { return 'a' <= c && c <= 'z' }
 
-func validID(s []byte) bool {
-	for i, c := range s {
+func validID(s string) bool {
+	for i, c := range []byte(s) {
 		if !lower(c) && !digit(c) && (c != '-' || i == 0 || s[i-1] == '-') {
 			return false
 		}
 	}
-	return len(s) > 0 && !bytes.HasSuffix(s, []byte{'-'})
+	return len(s) > 0 && !strings.HasSuffix(s, "-")
 }
 
-func validSHA256(s []byte) bool {
-	for _, c := range s {
+func validSHA256(s string) bool {
+	for _, c := range []byte(s) {
 		if c != c|0x20 || !hexDigit(c) {
 			return false
 		}
@@ -99,22 +98,20 @@ func validSHA256(s []byte) bool {
 // validHost takes lower-case host names (RFC 1123, section 2.1): at least two labels of letters,
 // digits and inner hyphens. The last label does not begin with a digit, so that an IPv4 address is
 // not a host name.
-func validHost(s []byte) bool {
-	if len(s) > 253 || !bytes.ContainsRune(s, '.') {
+func validHost(s string) bool {
+	if len(s) > 253 || !strings.Contains(s, ".") {
 		return false
 	}
-	for s != nil {
-		label, rest, more := bytes.Cut(s, []byte{'.'})
-		if len(label) == 0 || len(label) > 63 || label[0] == '-' || bytes.HasSuffix(label, []byte{'-'}) || !more && !lower(label[0]) {
+	for more := true; more; {
+		var label string
+		label, s, more = strings.Cut(s, ".")
+		if len(label) == 0 || len(label) > 63 || label[0] == '-' || strings.HasSuffix(label, "-") || !more && !lower(label[0]) {
 			return false
 		}
-		for _, c := range label {
+		for _, c := range []byte(label) {
 			if !lower(c) && !digit(c) && c != '-' {
 				return false
 			}
-		}
-		if s = rest; !more {
-			s = nil
 		}
 	}
 	return true
@@ -122,10 +119,10 @@ func validHost(s []byte) bool {
 
 // validPublicKey takes the base64 of a point on the curve of Ed25519 (RFC 8032, section 5.1.3). No
 // signature is one by anything else. Every second seed is none, and so is refused here.
-func validPublicKey(s []byte) bool {
-	key, err := base64.StdEncoding.Strict().DecodeString(string(s))
+func validPublicKey(s string) bool {
+	key, err := base64.StdEncoding.Strict().DecodeString(s)
 	// The decoder skips line breaks.
-	if err != nil || len(key) != 32 || bytes.ContainsAny(s, "\r\n") {
+	if err != nil || len(key) != 32 || strings.ContainsAny(s, "\r\n") {
 		return false
 	}
 	slices.Reverse(key)
@@ -155,22 +152,22 @@ var (
 )
 
 // validURL takes an absolute https URL without user information (RFC 3986), written in ASCII.
-func validURL(s []byte) bool {
-	rest, ok := bytes.CutPrefix(s, []byte("https://"))
+func validURL(s string) bool {
+	rest, ok := strings.CutPrefix(s, "https://")
 	if !ok {
 		return false
 	}
 	host := rest
-	for i, c := range rest {
-		if notInURL[c] || c == '%' && !percentEncoded.Match(rest[i:]) {
+	for i, c := range []byte(rest) {
+		if notInURL[c] || c == '%' && !percentEncoded.MatchString(rest[i:]) {
 			return false
 		}
 		if len(host) == len(rest) && (c == '/' || c == '?' || c == '#') {
 			host = rest[:i]
 		}
 	}
-	host, port, hasPort := bytes.Cut(host, []byte{':'})
-	return validHost(host) && (!hasPort || portNumber.Match(port))
+	host, port, hasPort := strings.Cut(host, ":")
+	return validHost(host) && (!hasPort || portNumber.MatchString(port))
 }
 
 var (
@@ -188,11 +185,11 @@ var (
 func hexDigit(c byte) bool { return digit(c) || 'a' <= c|0x20 && c|0x20 <= 'f' }
 
 // validUpstream takes an https URL, and an http URL whose host is a loopback address.
-func validUpstream(s []byte) bool {
-	if bytes.ContainsRune(s, '#') {
+func validUpstream(s string) bool {
+	if strings.ContainsRune(s, '#') {
 		return false // a fragment is never sent
 	}
-	u, err := url.Parse(string(s))
+	u, err := url.Parse(s)
 	return validURL(s) || err == nil && u.Scheme == "http" && u.User == nil && loopback(u.Hostname())
 }
 
@@ -204,9 +201,9 @@ func loopback(host string) bool {
 var telephone = regexp.MustCompile(`^tel:\+[0-9-]+$`)
 
 // validContact takes the URIs of a Contact field (RFC 9116, section 2.5.3).
-func validContact(s []byte) bool {
-	if address, ok := bytes.CutPrefix(s, []byte("mailto:")); ok {
-		return input.ValidEmail(string(address))
+func validContact(s string) bool {
+	if address, ok := strings.CutPrefix(s, "mailto:"); ok {
+		return input.ValidEmail(address)
 	}
-	return validURL(s) || telephone.Match(s)
+	return validURL(s) || telephone.MatchString(s)
 }

@@ -63,7 +63,7 @@ func TestFormats(t *testing.T) {
 		f := formats[name]
 		pattern := regexp.MustCompile(inJSONSchema[name].pattern)
 		for _, text := range test.takes {
-			if !f.ok([]byte(text)) {
+			if !f.ok(text) {
 				t.Errorf("%s refuses %q", name, text)
 			}
 			if !pattern.MatchString(text) {
@@ -71,7 +71,7 @@ func TestFormats(t *testing.T) {
 			}
 		}
 		for _, text := range test.refuses {
-			if f.ok([]byte(text)) {
+			if f.ok(text) {
 				t.Errorf("%s takes %q", name, text)
 			}
 			if inJSONSchema[name].pattern != "" && pattern.MatchString(text) {

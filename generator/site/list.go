@@ -547,7 +547,7 @@ func (r *listReader) checkTogether(asOf string) {
 	for i, e := range r.entries {
 		report := func(what, hint string) { r.entry.report(r.places[i], what, hint) }
 		for n, date := range e.dates() {
-			if asOf != "" && date > asOf && validDate([]byte(date)) {
+			if asOf != "" && date > asOf && validDate(date) {
 				report(r.kind.dates[n]+" "+date+" is later than as_of", "as_of is the date of the newest change: raise it, or correct the date")
 			}
 		}

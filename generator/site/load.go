@@ -405,7 +405,7 @@ func (l *loader) queuePages() {
 		d := l.newDocument("pages/" + page.Name + ".md")
 		l.tasks = append(l.tasks, func() {
 			src := l.read(d.file, maxFile)
-			if !validID([]byte(page.Name)) {
+			if !validID(page.Name) {
 				l.fault(d.file, "not the name of a page", "its name is its address: "+formats["id"].want)
 			}
 			if src != nil {

@@ -187,7 +187,7 @@ func (d *Decision) List() (list []Record, ok bool) {
 	for line := range strings.Lines(d.Records) {
 		id, sum, _ := strings.Cut(strings.TrimSpace(line), " ")
 		list = append(list, Record{id, sum})
-		ok = ok && len(id) == 32 && validSHA256([]byte(id+id)) && validSHA256([]byte(sum))
+		ok = ok && len(id) == 32 && validSHA256(id+id) && validSHA256(sum)
 	}
 	return list, ok && len(list) > 0
 }

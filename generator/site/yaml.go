@@ -470,7 +470,7 @@ func (r *rule) checkText(s string) (what, hint string) {
 	if r.values != nil && !slices.Contains(r.values, s) {
 		return ": " + strconv.Quote(shorten(s)) + " is not valid", didYouMean(s, r.values)
 	}
-	if f, ok := formats[r.is]; ok && !f.ok([]byte(s)) {
+	if f, ok := formats[r.is]; ok && !f.ok(s) {
 		value := strconv.Quote(shorten(s))
 		if r.is == publicKey {
 			value = "this key"
