@@ -107,7 +107,9 @@ func (f *deployFlags) deploy(ctx context.Context, t *cli.Terminal, allowances []
 		Location: f.location, Jurisdiction: f.jurisdiction, Reach: reach,
 		Waiting: func(what string) { t.Warnf("%s", what) },
 		Say: func(step cloudflare.Step) {
-			t.Printf("%-12s %s", step.Name, step.Text)
+			for line := range strings.Lines(fmt.Sprintf("%-12s %s", step.Name, step.Text)) {
+				t.Printf("%s", strings.TrimSuffix(line, "\n"))
+			}
 			t.Out.Flush()
 		},
 	}

@@ -46,7 +46,7 @@ func FindWrangler(ctx context.Context, config string) (*Wrangler, error) {
 		}
 		found = "the wrangler in PATH is " + cmp.Or(versionNumber.FindString(said), "of an unknown version")
 		if err != nil {
-			found = err.Error()
+			found = "the wrangler in PATH does not run: " + firstWords(err)
 		}
 	}
 	const install = "install Node.js 22 or later, then run npm install --global wrangler@" + WranglerVersion
@@ -56,9 +56,20 @@ func FindWrangler(ctx context.Context, config string) (*Wrangler, error) {
 	}
 	w.command = []string{path, "--yes", "wrangler@" + WranglerVersion}
 	if _, err := w.Run(ctx, "--version"); err != nil {
-		return nil, fmt.Errorf("find wrangler %s: %s; npx: %w (%s)", WranglerVersion, found, err, install)
+		return nil, fmt.Errorf("find wrangler %s: %s; npx: %s (%s)", WranglerVersion, found, firstWords(err), install)
 	}
 	return w, nil
+}
+
+// firstWords is the first line that a failing command says and that is not a warning of npm.
+func firstWords(err error) string {
+	said, words, _ := strings.Cut(err.Error(), "\n")
+	for line := range strings.Lines(words) {
+		if line = strings.TrimSpace(line); line != "" && !strings.HasPrefix(line, "npm warn") {
+			return line
+		}
+	}
+	return said
 }
 
 // recent reports whether a version will do.
