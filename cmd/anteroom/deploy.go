@@ -126,10 +126,9 @@ func (f *deployFlags) deploy(ctx context.Context, t *cli.Terminal, allowances []
 	if d.Wrangler, err = cloudflare.FindWrangler(ctx, f.wrangler); err != nil {
 		return err
 	}
-	if err := d.Compare(ctx); err != nil {
+	if err = d.Compare(ctx); err != nil {
 		return err
-	}
-	if f.dryRun {
+	} else if f.dryRun {
 		return d.DryRun(ctx)
 	}
 	err = d.Run(ctx)
