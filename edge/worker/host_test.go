@@ -856,9 +856,7 @@ export default {
 		t.Errorf("the log holds a secret:\n%s", log)
 	}
 
-	server := func(t *testing.T, s *snapshot.Snapshot) string { return start(t, bound(t, s)).url }
-	edgetest.RunVectors(t, server)
-	edgetest.RunSignatures(t, server, func(c edgetest.Signature) bool {
+	checkSignatures(t, func(c edgetest.Signature) bool {
 		b64 := base64.StdEncoding.EncodeToString
 		effect := map[string]any{"kind": "verify", "message": b64(c.Message), "publicKey": b64(c.PublicKey), "signature": b64(c.Signature)}
 		result := call(map[string]any{"effect": effect})

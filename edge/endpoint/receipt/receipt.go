@@ -229,16 +229,6 @@ func unsigned(t *turn.Turn, why string) *turn.Response {
 	return respond.Problem(t, respond.Internal, "The receipt could not be signed, and none was issued. "+why, nil, nil)
 }
 
-// The verdicts, from worst to best.
-const (
-	verdictNone     = "Not a receipt: the object is empty. Send the whole receipt as it was received."
-	verdictTampered = "TAMPERED: this is not what was minted. The fields do not rebuild into canonical, or the hash is not that of canonical."
-	verdictForeign  = "Not valid: the receipt names a key that this host does not publish, so nothing here vouches for it."
-	verdictForged   = "Not valid: the signature is not one by this host's key over canonical. The receipt was altered as a whole, or never minted here."
-	verdictUnsigned = "Hash intact, not signed: fields and hash agree, and there is no signature, so anyone could have made it. It is not valid."
-	verdictValid    = "Valid: this host minted exactly this receipt. It attests that someone using this name asked for it at that time, and nothing else."
-)
-
 // Verify checks a receipt against the keys that this host publishes, and stores nothing.
 func Verify(t *turn.Turn, in *input.Input) *turn.Response {
 	sent := in.Member(verify.Name)
@@ -251,12 +241,17 @@ func Verify(t *turn.Turn, in *input.Input) *turn.Response {
 		in.Add(in.SentAs(verify.Name), input.WrongType, "must be the whole receipt object, not "+sent.Kind.String())
 		return respond.Invalid(t, in)
 	}
-	c := inspect(sent, keys(t), t.Host.PublicKey != "")
-	c.checkKit(sent.Get(respond.KitMember), t.Snapshot.BaseURL())
-	if c.effect == nil {
+	c := &checks{receipt: sent}
+	canonical := c.checkFields()
+	signature := c.checkSignature(keys(t), canonical)
+	if t.Host.PublicKey != "" && !c.signed {
+		c.problem("the receipt is not signed, so there was no signature to check")
+	}
+	c.checkRest(t.Snapshot.BaseURL())
+	if signature == nil {
 		return c.answer(t, in)
 	}
-	return turn.Presume(*c.effect, func(checked turn.Result) *turn.Response {
+	return turn.Presume(*signature, func(checked turn.Result) *turn.Response {
 		if checked.Failure != turn.None {
 			return respond.Problem(t, respond.Internal, "The signature could not be checked. Try again, or verify offline.", nil, nil)
 		}
@@ -266,6 +261,30 @@ func Verify(t *turn.Turn, in *input.Input) *turn.Response {
 		}
 		return c.answer(t, in)
 	})
+}
+
+// keys are the keys that this host publishes, the current one first. There may be none. They are
+// those of the content. The host's own key counts where the content has no current one.
+func keys(t *turn.Turn) []string {
+	current := t.Snapshot.CurrentKey
+	if current == "" {
+		current = t.Host.PublicKey
+	}
+	if current == "" {
+		return t.Snapshot.RetiredKeys
+	}
+	return append([]string{current}, t.Snapshot.RetiredKeys...)
+}
+
+// checks holds the results of the checks of a receipt.
+type checks struct {
+	receipt                          *jsondoc.Value
+	fieldsMatch, hashOK, signatureOK bool
+	signed                           bool // there is a signature, valid or not
+	foreign                          bool // the receipt names a key that this host does not publish
+	key                              string
+	recomputed                       string
+	problems                         []string
 }
 
 // answer answers with the results of all checks.
@@ -288,227 +307,24 @@ func (c *checks) answer(t *turn.Turn, in *input.Input) *turn.Response {
 	})
 }
 
-// keys are the keys that this host publishes, the current one first. There may be none. They are
-// those of the content. The host's own key counts where the content has no current one.
-func keys(t *turn.Turn) []string {
-	current := t.Snapshot.CurrentKey
-	if current == "" {
-		current = t.Host.PublicKey
+// verdict gives the worst that the checks have found.
+func (c *checks) verdict() string {
+	switch {
+	case len(c.receipt.Members) == 0:
+		return "Not a receipt: the object is empty. Send the whole receipt as it was received."
+	case !c.fieldsMatch || !c.hashOK:
+		return "TAMPERED: this is not what was minted. The fields do not rebuild into canonical, or the hash is not that of canonical."
+	case !c.signed:
+		return "Hash intact, not signed: fields and hash agree, and there is no signature, so anyone could have made it. It is not valid."
+	case c.foreign:
+		return "Not valid: the receipt names a key that this host does not publish, so nothing here vouches for it."
+	case !c.signatureOK:
+		return "Not valid: the signature is not one by this host's key over canonical. The receipt was altered as a whole, or never minted here."
 	}
-	if current == "" {
-		return t.Snapshot.RetiredKeys
-	}
-	return append([]string{current}, t.Snapshot.RetiredKeys...)
-}
-
-// checks holds the results of the checks of a receipt.
-type checks struct {
-	fieldsMatch, hashOK, signatureOK bool
-	empty                            bool // the object has no member at all
-	signed                           bool // there is a signature, valid or not
-	foreign                          bool // the receipt names a key that this host does not publish
-	key                              string
-	recomputed                       string
-	problems                         []string
-	effect                           *turn.Verify // the check of the signature; nil if none is due
+	return "Valid: this host minted exactly this receipt. It attests that someone using this name asked for it at that time, and nothing else."
 }
 
 func (c *checks) problem(text string) { c.problems = append(c.problems, text) }
-
-func (c *checks) verdict() string {
-	switch {
-	case c.empty:
-		return verdictNone
-	case !c.fieldsMatch || !c.hashOK:
-		return verdictTampered
-	case !c.signed:
-		return verdictUnsigned
-	case c.foreign:
-		return verdictForeign
-	case !c.signatureOK:
-		return verdictForged
-	}
-	return verdictValid
-}
-
-// members are the members of a receipt.
-type members struct {
-	all  []jsondoc.Member
-	met  []bool // which of all a check has looked at
-	next int    // where a search begins: most receipts keep the order in which they were minted
-}
-
-// get is the value of the member with this name; of kind Absent if it is missing.
-func (m *members) get(name string) *jsondoc.Value {
-	for range m.all {
-		i := m.next
-		if m.next++; m.next == len(m.all) {
-			m.next = 0
-		}
-		if m.all[i].Name == name {
-			m.met[i] = true
-			return &m.all[i].Value
-		}
-	}
-	return &jsondoc.Value{}
-}
-
-// inspect makes all checks of a receipt except that of the signature itself. published are the keys
-// to check it against. signs says whether the host itself signs.
-func inspect(receipt *jsondoc.Value, published []string, signs bool) *checks {
-	c := &checks{empty: len(receipt.Members) == 0}
-	r := &members{all: receipt.Members, met: make([]bool, len(receipt.Members))}
-	canonical, isText := c.checkFields(r)
-	if hash, _ := c.text(r, "payload_sha256"); isText {
-		c.recomputed = sha256.HexOf(canonical)
-		if c.hashOK = hash == c.recomputed; !c.hashOK {
-			c.problem("payload_sha256 is not the SHA-256 of canonical")
-		}
-	}
-	c.checkIdentifiers(r)
-	signed, signature := r.get("signed"), r.get("signature")
-	c.checkKey(r.get("public_key_b64"), signature, published)
-	c.checkSignature(signed, signature, canonical)
-	if signs && !c.signed {
-		c.problem("the receipt is not signed, so there was no signature to check")
-	}
-	c.text(r, "signing_status")
-	c.checkRest(r)
-	return c
-}
-
-// checkFields rebuilds canonical from the receipt's own fields. It gives the canonical that was
-// sent, and whether that is a string.
-func (c *checks) checkFields(r *members) (string, bool) {
-	complete, values := true, make([]string, 0, len(canon.ReceiptFields))
-	for _, key := range canon.ReceiptFields {
-		v, nullable := r.get(key), key == canon.ReceiptNullable
-		values = append(values, v.Text)
-		if v.Kind == jsondoc.String && !(nullable && v.Text == "") || nullable && v.Kind == jsondoc.Null {
-			continue
-		}
-		complete = false
-		c.mistyped(key, v)
-	}
-	canonical, isText := c.text(r, "canonical")
-	c.fieldsMatch = complete && isText && canon.Receipt(values...) == canonical
-	if !c.fieldsMatch && isText {
-		c.problem("the fields do not rebuild into canonical: a field, or canonical itself, was edited after minting")
-	}
-	return canonical, isText
-}
-
-// checkIdentifiers checks that the receipt is of the kind that this host mints.
-func (c *checks) checkIdentifiers(r *members) {
-	if action, ok := c.text(r, "action"); ok && action != minted {
-		c.problem("action is " + input.Cut(action) + ", and that of a receipt is " + minted)
-	}
-	if rule, ok := c.text(r, "canonicalization"); ok && rule != canon.ReceiptRule {
-		c.problem("canonicalization is " + input.Cut(rule) + ", and this host knows " + canon.ReceiptRule)
-	}
-	if spec := r.get("receipt_spec"); spec.Kind == jsondoc.String && spec.Text != Spec {
-		c.problem("receipt_spec is " + input.Cut(spec.Text) + ", and this host knows " + Spec)
-	}
-}
-
-// checkKey chooses the key to check the signature against: the published key that the receipt
-// names, else the current one.
-func (c *checks) checkKey(named, signature *jsondoc.Value, published []string) {
-	if len(published) > 0 {
-		c.key = published[0]
-	}
-	switch {
-	case named.Kind != jsondoc.String:
-		c.mistyped("public_key_b64", named)
-	case strings.TrimSpace(named.Text) == "":
-		if signature.Kind == jsondoc.String {
-			c.problem("public_key_b64 is blank, though there is a signature")
-		}
-	default:
-		for _, key := range published {
-			if key == named.Text {
-				c.key = key
-				return
-			}
-		}
-		c.foreign = true
-		c.problem("public_key_b64 is not a key that this host publishes")
-	}
-}
-
-// checkSignature finds out whether there is a signature, and prepares the check of it.
-func (c *checks) checkSignature(signed, signature *jsondoc.Value, canonical string) {
-	switch signature.Kind {
-	case jsondoc.Absent:
-		c.problem("signature is missing")
-	case jsondoc.Null:
-	default:
-		c.signed = true
-		raw, ok := decodeBase64(signature.Text, turn.SignatureSize)
-		key, known := decodeBase64(c.key, keyBytes)
-		switch {
-		case !ok:
-			c.problem("signature is not base64 of " + strconv.Itoa(turn.SignatureSize) + " bytes")
-		case c.foreign:
-		case !known:
-			c.problem("this host publishes no key to check the signature against")
-		default:
-			c.effect = &turn.Verify{Message: []byte(canonical), PublicKey: key, Signature: raw}
-		}
-	}
-	switch {
-	case signed.Kind != jsondoc.Bool:
-		c.mistyped("signed", signed)
-	case signed.True != c.signed:
-		c.problem("signed is at odds with signature")
-	}
-}
-
-// The members of a mint's answer that no check above looks at. The signature does not cover them.
-var (
-	otherTexts = []string{"notice", "served_from", "canonical_host", "host_note"}
-	otherKnown = []string{"ignored_fields", "ignored_fields_total", respond.KitMember}
-)
-
-// checkKit reports links to programs that are not those of this service: whoever hands a receipt on
-// can write what they like there, and its reader may run what it links.
-func (c *checks) checkKit(linked *jsondoc.Value, base string) {
-	if linked.Kind == jsondoc.Absent {
-		return
-	}
-	same := len(linked.Items) == len(respond.Kit)
-	for i := range linked.Items {
-		same = same && linked.Items[i].Text == base+respond.Kit[i]
-	}
-	if !same {
-		c.problem(respond.KitMember + " does not link the programs of this service: run none of them")
-	}
-}
-
-// checkRest reports members that have the wrong type, and members that no mint's answer has.
-func (c *checks) checkRest(r *members) {
-	for i := range r.all {
-		name, v := r.all[i].Name, &r.all[i].Value
-		switch {
-		case r.met[i] || slices.Contains(otherKnown, name):
-		case !slices.Contains(otherTexts, name):
-			c.problem(input.Cut(name) + " is no member of a receipt, and the signature does not cover it")
-		case v.Kind != jsondoc.String:
-			c.mistyped(name, v)
-		}
-	}
-}
-
-// text is the text of a member that must be a string, and whether it is one. Where it is not, the
-// text is "" and there is a problem.
-func (c *checks) text(r *members, name string) (string, bool) {
-	v := r.get(name)
-	if v.Kind != jsondoc.String {
-		c.mistyped(name, v)
-		return "", false
-	}
-	return v.Text, true
-}
 
 func (c *checks) mistyped(name string, v *jsondoc.Value) {
 	switch v.Kind {
@@ -518,6 +334,134 @@ func (c *checks) mistyped(name string, v *jsondoc.Value) {
 		c.problem(name + " is empty, which it is in no receipt")
 	default:
 		c.problem(name + " is " + v.Kind.String() + ", which it is in no receipt")
+	}
+}
+
+// text is the text of a member that must be a string, and whether it is one. Where it is not, the
+// text is "" and there is a problem.
+func (c *checks) text(name string) (string, bool) {
+	v := c.receipt.Get(name)
+	if v.Kind != jsondoc.String {
+		c.mistyped(name, v)
+		return "", false
+	}
+	return v.Text, true
+}
+
+// identifiers are the members that say of which kind a receipt is, with what they say and the words
+// before that in a problem. A receipt_spec that is not a text is a fault of the signed fields.
+var identifiers = [][3]string{
+	{"action", "that of a receipt is ", minted},
+	{"canonicalization", "this host knows ", canon.ReceiptRule},
+	{"receipt_spec", "this host knows ", Spec},
+}
+
+// checkFields rebuilds canonical from the receipt's own fields, and checks its hash and the
+// identifiers. It gives the canonical that was sent.
+func (c *checks) checkFields() string {
+	complete, values := true, make([]string, 0, len(canon.ReceiptFields))
+	for _, key := range canon.ReceiptFields {
+		v, nullable := c.receipt.Get(key), key == canon.ReceiptNullable
+		values = append(values, v.Text)
+		if !(v.Kind == jsondoc.String && !(nullable && v.Text == "") || nullable && v.Kind == jsondoc.Null) {
+			complete = false
+			c.mistyped(key, v)
+		}
+	}
+	canonical, isText := c.text("canonical")
+	c.fieldsMatch = complete && isText && canon.Receipt(values...) == canonical
+	if !c.fieldsMatch && isText {
+		c.problem("the fields do not rebuild into canonical: a field, or canonical itself, was edited after minting")
+	}
+	if hash, _ := c.text("payload_sha256"); isText {
+		c.recomputed = sha256.HexOf(canonical)
+		if c.hashOK = hash == c.recomputed; !c.hashOK {
+			c.problem("payload_sha256 is not the SHA-256 of canonical")
+		}
+	}
+	for _, known := range identifiers {
+		v := c.receipt.Get(known[0])
+		switch {
+		case v.Kind == jsondoc.String && v.Text != known[2]:
+			c.problem(known[0] + " is " + input.Cut(v.Text) + ", and " + known[1] + known[2])
+		case v.Kind != jsondoc.String && !slices.Contains(canon.ReceiptFields, known[0]):
+			c.mistyped(known[0], v)
+		}
+	}
+	return canonical
+}
+
+// checkSignature chooses the key: the published one that the receipt names, else the current one.
+// It finds out whether there is a signature, and gives the check of it, or nil if none is due.
+func (c *checks) checkSignature(published []string, canonical string) (check *turn.Verify) {
+	named, signature, signed := c.receipt.Get("public_key_b64"), c.receipt.Get("signature"), c.receipt.Get("signed")
+	if len(published) > 0 {
+		c.key = published[0]
+	}
+	switch {
+	case named.Kind != jsondoc.String:
+		c.mistyped("public_key_b64", named)
+	case slices.Contains(published, named.Text):
+		c.key = named.Text
+	case strings.TrimSpace(named.Text) != "":
+		c.foreign = true
+		c.problem("public_key_b64 is not a key that this host publishes")
+	case signature.Kind == jsondoc.String:
+		c.problem("public_key_b64 is blank, though there is a signature")
+	}
+	c.signed = signature.Kind != jsondoc.Absent && signature.Kind != jsondoc.Null
+	raw, ok := decodeBase64(signature.Text, turn.SignatureSize)
+	key, known := decodeBase64(c.key, keyBytes)
+	switch {
+	case signature.Kind == jsondoc.Absent:
+		c.problem("signature is missing")
+	case !c.signed:
+	case !ok:
+		c.problem("signature is not base64 of " + strconv.Itoa(turn.SignatureSize) + " bytes")
+	case c.foreign:
+	case !known:
+		c.problem("this host publishes no key to check the signature against")
+	default:
+		check = &turn.Verify{Message: []byte(canonical), PublicKey: key, Signature: raw}
+	}
+	switch {
+	case signed.Kind != jsondoc.Bool:
+		c.mistyped("signed", signed)
+	case signed.True != c.signed:
+		c.problem("signed is at odds with signature")
+	}
+	return check
+}
+
+// Members of a mint's answer besides the signed fields. The signature does not cover them.
+var (
+	checked    = []string{"canonical", "payload_sha256", "action", "canonicalization", "public_key_b64", "signature", "signed", "signing_status"}
+	otherTexts = []string{"notice", "served_from", "canonical_host", "host_note"}
+	otherKnown = []string{"ignored_fields", "ignored_fields_total", respond.KitMember}
+)
+
+// checkRest reports members that have the wrong type, members that no mint's answer has, and links
+// to programs that are not those of this service: whoever hands a receipt on can write what they
+// like there, and its reader may run what it links.
+func (c *checks) checkRest(base string) {
+	c.text("signing_status")
+	for i := range c.receipt.Members {
+		name, v := c.receipt.Members[i].Name, &c.receipt.Members[i].Value
+		switch {
+		case slices.Contains(canon.ReceiptFields, name) || slices.Contains(checked, name) || slices.Contains(otherKnown, name):
+		case !slices.Contains(otherTexts, name):
+			c.problem(input.Cut(name) + " is no member of a receipt, and the signature does not cover it")
+		case v.Kind != jsondoc.String:
+			c.mistyped(name, v)
+		}
+	}
+	linked := c.receipt.Get(respond.KitMember)
+	same := len(linked.Items) == len(respond.Kit)
+	for i := range linked.Items {
+		same = same && linked.Items[i].Text == base+respond.Kit[i]
+	}
+	if linked.Kind != jsondoc.Absent && !same {
+		c.problem(respond.KitMember + " does not link the programs of this service: run none of them")
 	}
 }
 
