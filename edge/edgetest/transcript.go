@@ -89,8 +89,8 @@ func InMemory(t *testing.T, s *snapshot.Snapshot) string {
 	return server.URL
 }
 
-// RunTranscripts runs the named transcripts, each against a host of its own. Without a name it runs
-// all.
+// RunTranscripts runs the named transcripts, or all without a name. Those that are of the same
+// content share a host.
 func RunTranscripts(t *testing.T, start Server, only ...string) {
 	all := read(t)
 	for _, name := range only {
@@ -98,12 +98,17 @@ func RunTranscripts(t *testing.T, start Server, only ...string) {
 			t.Fatalf("there is no transcript %s", name)
 		}
 	}
+	hosts := map[string]string{}
 	for _, c := range all {
 		if len(only) > 0 && !slices.Contains(only, c.name) {
 			continue
 		}
+		content := string(c.published.Encode())
+		if hosts[content] == "" {
+			hosts[content] = start(t, c.published)
+		}
 		t.Run(c.name, func(t *testing.T) {
-			c.hold(t, start(t, c.published), func(e *exchange, got *answer) {
+			c.hold(t, hosts[content], func(e *exchange, got *answer) {
 				for _, difference := range e.differences(t, c.published, got) {
 					t.Errorf("%s: %s", e.title, difference)
 				}

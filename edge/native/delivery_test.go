@@ -110,21 +110,6 @@ func TestOutboxDelivers(t *testing.T) {
 	}
 }
 
-func TestOutboxGoesOnUntilNothingIsDue(t *testing.T) {
-	dir := filepath.Join(t.TempDir(), "mail")
-	h, _ := outboxHost(t, "maildir:"+dir)
-	for range 101 {
-		register(t, h, "ada")
-	}
-	digests := 0
-	for h.deliverOne() {
-		digests++
-	}
-	if texts := mails(t, dir); digests != 2 || len(texts) != 2 {
-		t.Errorf("%d digests, %d mails", digests, len(texts))
-	}
-}
-
 // TestWake: an address that an answer has left in the outbox wakes the delivery, also where a batch
 // left it.
 func TestWake(t *testing.T) {

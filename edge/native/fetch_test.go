@@ -4,6 +4,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -25,9 +26,9 @@ func upstream(t *testing.T, answer http.HandlerFunc) (url string, calls *atomic.
 	return server.URL + "/indexnow", calls
 }
 
-// TestFetchIsBoundedInTime: a fetch gives up an endpoint that hangs or drips. The bound of the core
-// is 10 s; here it is less.
-func TestFetchIsBoundedInTime(t *testing.T) {
+// TestFetchIsBounded: a fetch gives up an endpoint that hangs or drips, or whose head is too large,
+// and reads no more than it may of one that never ends. The core allows 10 s; here it is less.
+func TestFetchIsBounded(t *testing.T) {
 	release := make(chan struct{})
 	hanging, _ := upstream(t, func(_ http.ResponseWriter, r *http.Request) {
 		select {
@@ -43,12 +44,28 @@ func TestFetchIsBoundedInTime(t *testing.T) {
 		}
 	})
 	defer close(release)
+	endless, _ := upstream(t, func(w http.ResponseWriter, r *http.Request) {
+		for r.Context().Err() == nil {
+			w.Write(make([]byte, 4096))
+		}
+	})
+	boasting, _ := upstream(t, func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("X-Large", strings.Repeat("x", 2*maxHeader))
+	})
 	h, _ := open(t, Config{}, fake{})
+	fetch := func(url string, millis int) turn.Result {
+		return h.performOne(h.site.Load(), turn.Fetch{Method: "POST", URL: url, MaxBytes: 4096, TimeoutMillis: millis}, h.sendMail)
+	}
 	for _, url := range []string{hanging, dripping} {
-		r := h.performOne(h.site.Load(), turn.Fetch{Method: "POST", URL: url, MaxBytes: 4096, TimeoutMillis: 100}, h.sendMail)
-		if r.Failure != turn.Timeout || r.Millis < 90 {
+		if r := fetch(url, 100); r.Failure != turn.Timeout || r.Millis < 90 {
 			t.Errorf("%s: %+v", url, r)
 		}
+	}
+	if r := fetch(endless, 10_000); r.Status != 200 || len(r.Data) != 4096 {
+		t.Errorf("without an end: %d with %d bytes", r.Status, len(r.Data))
+	}
+	if r := fetch(boasting, 10_000); r.Failure != turn.Timeout {
+		t.Errorf("a large head: %+v", r)
 	}
 }
 

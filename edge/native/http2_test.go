@@ -96,12 +96,3 @@ func TestHTTP2Slow(t *testing.T) {
 		t.Error("a slow body holds its request")
 	}
 }
-
-// TestHTTP2Limits: what net/http does by itself only if it is told to.
-func TestHTTP2Limits(t *testing.T) {
-	h, _ := open(t, Config{}, fake{})
-	limits := h.server.HTTP2
-	if limits.MaxConcurrentStreams <= 0 || limits.MaxReceiveBufferPerStream <= turn.MaxBody || limits.SendPingTimeout <= 0 || limits.WriteByteTimeout <= 0 {
-		t.Errorf("%+v", limits)
-	}
-}

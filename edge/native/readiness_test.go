@@ -107,25 +107,3 @@ func TestReadinessOfANewContent(t *testing.T) {
 		}
 	}
 }
-
-// A store that takes no writes is named, and so is a database that is gone. The service answers all
-// the same.
-func TestReadinessOfTheStore(t *testing.T) {
-	for name, spoil := range map[string]func(*Host){
-		"closed": func(h *Host) { h.store.Close() },
-		"read-only": func(h *Host) {
-			h.store.Exec(turn.Exec{Statements: []turn.Statement{{SQL: "PRAGMA query_only = 1"}}})
-		},
-	} {
-		h, _ := open(t, Config{Key: edgetest.Key, Documents: manifestOf(t, "test")}, fake{})
-		address, _ := serve(t, h)
-		spoil(h)
-		answer := raw(t, address, "GET /readyz HTTP/1.1\r\nHost: 192.0.2.7\r\n\r\n")
-		if text := bodyOf(answer); answer.StatusCode != 503 || !strings.Contains(text, `"failing":["store"]`) {
-			t.Errorf("%s: %d %s", name, answer.StatusCode, text)
-		}
-		if answer := raw(t, address, "GET /healthz HTTP/1.1\r\nHost: 192.0.2.7\r\n\r\n"); answer.StatusCode != 200 {
-			t.Errorf("%s: the service is not live: %d", name, answer.StatusCode)
-		}
-	}
-}

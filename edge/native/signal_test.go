@@ -2,7 +2,6 @@ package native
 
 import (
 	"encoding/json"
-	"io"
 	"net/http"
 	"strings"
 	"sync"
@@ -65,85 +64,6 @@ func askSignal(t *testing.T, url string) (status int, answer signal, header http
 }
 
 const testKey = "0123456789abcdef" // of edgetest.Snapshot
-
-// TestSignalFires: endpoints that refuse, hang, redirect or answer without end are asked once,
-// within bounds of time and bytes.
-func TestSignalFires(t *testing.T) {
-	var body atomic.Value
-	accepting, accepted := upstream(t, func(w http.ResponseWriter, r *http.Request) {
-		text, _ := io.ReadAll(r.Body)
-		body.Store(r.Method + " " + r.Header.Get("Content-Type") + " " + string(text))
-		w.WriteHeader(202)
-	})
-	refusing, refused := upstream(t, func(w http.ResponseWriter, _ *http.Request) {
-		w.WriteHeader(403)
-		io.WriteString(w, `{"errorCode":"KeyNotFound"}`)
-	})
-	elsewhere, followed := upstream(t, func(http.ResponseWriter, *http.Request) {})
-	moving, moved := upstream(t, func(w http.ResponseWriter, r *http.Request) {
-		http.Redirect(w, r, elsewhere, http.StatusTemporaryRedirect)
-	})
-	endless, poured := upstream(t, func(w http.ResponseWriter, _ *http.Request) {
-		w.WriteHeader(200)
-		for range 1 << 14 { // 64 MB, if anybody reads them
-			if _, err := w.Write(make([]byte, 4096)); err != nil {
-				return
-			}
-		}
-	})
-	boasting, boasted := upstream(t, func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("X-Large", strings.Repeat("x", 2*maxHeader))
-	})
-	listener, err := Listen("127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	listener.Close()
-	closed := "http://" + listener.Addr().String() + "/indexnow"
-
-	_, base := signalHost(t, testKey, accepting, refusing, moving, endless, boasting, closed)
-	status, got, header := askSignal(t, base+"/api/signal?fire=1")
-	if status != 200 || got.Signal != "fired" || got.Submitted != 2 || got.Replayed || len(got.Results) != 6 || header.Get("Cache-Control") != "no-store" {
-		t.Fatalf("%d %+v", status, got)
-	}
-	for i, want := range []struct {
-		endpoint string
-		status   int
-		detail   string
-	}{
-		{accepting, 202, "accepted, the key will be checked later"},
-		{refusing, 403, "key not valid (KeyNotFound)"},
-		{moving, 307, "a redirect, which is not followed"},
-		{endless, 200, "accepted"},
-		{boasting, 0, "no complete answer in time: whether it took the addresses is not known"},
-		{closed, 0, "not reachable"},
-	} {
-		r := got.Results[i]
-		if r.Endpoint != want.endpoint || r.Detail != want.detail || (r.Status == nil) != (want.status == 0) || r.Status != nil && *r.Status != want.status || r.Accepted != (want.status/100 == 2) {
-			t.Errorf("%+v, want %+v", r, want)
-		}
-	}
-	if len(got.AcceptedBy) != 2 || len(got.RejectedBy) != 4 {
-		t.Errorf("%+v", got)
-	}
-	if want := `POST application/json; charset=utf-8 {"host":"www.example.org","key":"0123456789abcdef","keyLocation":"https://www.example.org/0123456789abcdef.txt",` +
-		`"urlList":["https://www.example.org/","https://www.example.org/llms.txt"]}`; body.Load() != want {
-		t.Errorf("sent\n got %v\nwant %s", body.Load(), want)
-	}
-	// Again: nothing is sent.
-	status, again, _ := askSignal(t, base+"/api/signal?fire=1")
-	if status != 200 || !again.Replayed || again.FiredAt != got.FiredAt || len(again.Results) != 6 {
-		t.Errorf("%d %+v", status, again)
-	}
-	for i, calls := range []*atomic.Int32{accepted, refused, moved, poured, boasted} {
-		if calls.Load() != 1 {
-			t.Errorf("endpoint %d was asked %d times", i, calls.Load())
-		}
-	}
-	if followed.Load() != 0 {
-		t.Error("a redirect was followed")
-	}
-}
 
 // TestSignalIsSentOnce: of many callers who fire at once, one sends. Callers who come before it has
 // ended are told to ask again.

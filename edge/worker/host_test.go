@@ -431,45 +431,6 @@ func TestTheStoreFails(t *testing.T) {
 	}
 }
 
-func TestTheRelayFails(t *testing.T) {
-	t.Parallel()
-	absent := bound(t, edgetest.Snapshot())
-	absent.Mail = nil
-	forbidden := bound(t, edgetest.Snapshot())
-	forbidden.Mail.To = "nobody@example.org"
-	throws := func(code string) options {
-		o := bound(t, edgetest.Snapshot())
-		o.Main = with(`EMAIL: { async send() { throw Object.assign(new Error('no'), { code: '` + code + `' }); } }`)
-		return o
-	}
-	details := map[string]any{}
-	for name, o := range map[string]options{
-		"absent": absent, "forbidden": forbidden, "refuses": throws("E_RATE_LIMIT_EXCEEDED"), "unknown": throws("E_DELIVERY_FAILED"), "breaks": throws(""),
-	} {
-		t.Run(name, func(t *testing.T) {
-			s := start(t, o)
-			details[name] = s.want(502, "POST", "/api/suggest", `{"suggestion":"a long enough suggestion","contact":"owner@example.org"}`)["detail"]
-			if n := s.count("suggestions"); n != 0 {
-				t.Errorf("%d suggestions recorded, want none", n)
-			}
-			// The rows of the outbox wait for the relay to come back. A service without a relay
-			// counts no try.
-			tries := map[bool]float64{false: 1}[name == "absent"]
-			s.want(200, "POST", "/api/waitlist", registration)
-			eventually(t, "a try", func() bool {
-				row := s.sql("SELECT state, tries, last_error, payload IS NOT NULL AS kept, lease FROM outbox")[0]
-				return row["state"] == "pending" && row["last_error"] != nil && row["tries"] == tries && row["kept"] == 1.0 && row["lease"] == nil
-			})
-			if log := strings.Join(s.log(), "\n"); !strings.Contains(log, "relay") || strings.Contains(log, "owner") || strings.Contains(log, "enough") {
-				t.Errorf("the log says too little or too much:\n%s", log)
-			}
-		})
-	}
-	if details["unknown"] == details["refuses"] || details["unknown"] != details["breaks"] || details["forbidden"] != details["refuses"] {
-		t.Errorf("the answers do not tell what is known of the message: %v", details)
-	}
-}
-
 // TestTheWebhook: messages are posted to the webhook where the content names one, and nowhere else.
 func TestTheWebhook(t *testing.T) {
 	t.Parallel()
@@ -479,7 +440,6 @@ func TestTheWebhook(t *testing.T) {
 	}
 	var mu sync.Mutex
 	var posted []message
-	status := 204
 	webhook := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		mu.Lock()
 		defer mu.Unlock()
@@ -488,14 +448,13 @@ func TestTheWebhook(t *testing.T) {
 			t.Errorf("posted: %s %v %v", r.Method, r.Header, err)
 		}
 		posted = append(posted, m)
-		w.WriteHeader(status)
+		w.WriteHeader(204)
 	}))
 	t.Cleanup(webhook.Close)
 	published := edgetest.Snapshot()
 	published.RelayWebhook = webhook.URL + "/hook"
 	s := start(t, bound(t, published))
-	const suggestion = `{"suggestion":"a long enough suggestion"}`
-	filed := s.want(200, "POST", "/api/suggest", suggestion)
+	filed := s.want(200, "POST", "/api/suggest", `{"suggestion":"a long enough suggestion"}`)
 	registered := s.want(200, "POST", "/api/waitlist", registration)
 	eventually(t, "delivery", func() bool { return len(s.sql("SELECT 1 FROM outbox WHERE state = 'delivered'")) == 1 })
 	if len(posted) != 2 || posted[0].Records[0] != filed["record_id"] || !strings.Contains(posted[0].Text, "long enough") || posted[0].ID == "" || posted[0].Subject == "" ||
@@ -504,14 +463,6 @@ func TestTheWebhook(t *testing.T) {
 	}
 	if mails := s.mail(); len(mails) != 0 {
 		t.Errorf("mailed as well: %+v", mails)
-	}
-	status = 404
-	s.want(502, "POST", "/api/suggest", suggestion)
-	if n := s.count("suggestions"); n != 1 {
-		t.Errorf("%d suggestions recorded, want 1", n)
-	}
-	if log := strings.Join(s.log(), "\n"); !strings.Contains(log, "404") || strings.Contains(log, "/hook") || strings.Contains(log, "enough") {
-		t.Errorf("the log says too little or too much:\n%s", log)
 	}
 }
 
@@ -594,24 +545,6 @@ func TestTheLimiterFails(t *testing.T) {
 	}
 }
 
-// TestGoneClient: the turn of a caller who went away is recorded as a whole or not at all, and
-// holds up nobody.
-func TestGoneClient(t *testing.T) {
-	t.Parallel()
-	o := bound(t, edgetest.Snapshot())
-	o.Main = with(`RL: { limit: () => later(400).then(() => ({ success: true })) }`)
-	s := start(t, o)
-	for range 3 {
-		s.giveUp(registration, 100*time.Millisecond)
-	}
-	s.want(200, "POST", "/api/waitlist", registration) // takes longer than the turns of the callers who went away could still take
-	n := s.count("registrations")
-	if m, k := s.count("contacts"), s.count("outbox"); n != m || n != k || n < 1 || n > 4 {
-		t.Errorf("%d registrations, %d contacts, %d rows of the outbox", n, m, k)
-	}
-	eventually(t, "delivery of all", func() bool { return len(s.sql("SELECT 1 FROM outbox WHERE state = 'delivered'")) == n })
-}
-
 // TestClients: each caller has an allowance of its own.
 func TestClients(t *testing.T) {
 	t.Parallel()
@@ -684,28 +617,23 @@ func TestTheScoreboardIsOfNow(t *testing.T) {
 	}
 }
 
-// TestReceiptKeys: if the content publishes another key than the secret's, or the secret is not a
-// key, nothing is minted, and the log says why. Without a secret receipts are unsigned. What came
-// with the bundle, and what is kept for a second, agree.
+// TestReceiptKeys: if the secret is not a key, nothing is minted, and the log says why. Without a
+// secret receipts are unsigned. What came with the bundle, and what is kept for a second, agree.
+// The transcripts have the other standings of a key.
 func TestReceiptKeys(t *testing.T) {
 	t.Parallel()
-	seed := base64.StdEncoding.EncodeToString(edgetest.Key.Seed())
 	for _, test := range []struct {
-		name, key, content, says string
-		status                   int
-		signed                   any
-		log                      string
+		name, key, says string
+		status          int
+		signed          any
+		log             string
 	}{
-		{"a seed and a line break", receiptkey.Prefix + seed + "\n", edgetest.PublicKey(edgetest.Key), "live", 200, true, ""},
-		{"malformed", receiptkey.Prefix + "secret!", edgetest.PublicKey(edgetest.Key), "out of order", 500, nil, "RECEIPT_KEY is not a receipt key"},
-		{"foreign", seed, edgetest.PublicKey(edgetest.RetiredKey), "out of order: the signing key is not the one", 500, nil, "out of order"},
-		{"missing", "", edgetest.PublicKey(edgetest.Key), "hash-committed only: this host lacks", 200, false, ""},
-		{"unpublished", seed, "", "live: receipts are signed with the key in public_key_b64, which", 200, true, ""},
+		{"a seed and a line break", receiptkey.Prefix + base64.StdEncoding.EncodeToString(edgetest.Key.Seed()) + "\n", "live", 200, true, ""},
+		{"malformed", receiptkey.Prefix + "secret!", "out of order", 500, nil, "RECEIPT_KEY is not a receipt key"},
+		{"missing", "", "hash-committed only: this host lacks", 200, false, ""},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			published := edgetest.Snapshot()
-			published.CurrentKey, published.RetiredKeys = test.content, nil
-			o := bound(t, published)
+			o := bound(t, edgetest.Snapshot())
 			o.Key = test.key
 			s := start(t, o)
 			for range 2 {
@@ -953,12 +881,7 @@ func TestLargeBodies(t *testing.T) {
 	for size, status := range map[int]int{turn.MaxBody: 200, turn.MaxBody + 1: 413, 2 * turn.MaxBody: 413} {
 		body := object + strings.Repeat(" ", size-len(object))
 		for name, reader := range map[string]io.Reader{"declared": strings.NewReader(body), "chunked": io.MultiReader(strings.NewReader(body))} {
-			r, err := http.NewRequest("POST", s.url+"/api/waitlist", reader)
-			if err != nil {
-				t.Fatal(err)
-			}
-			r.Host = "www.example.org"
-			answer, err := http.DefaultClient.Do(r)
+			answer, err := http.Post(s.url+"/api/waitlist", "application/json", reader)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -16,7 +16,7 @@ const LONGEST = 10_000; // milliseconds that a request waits for its transaction
 // How many calls may be under way follows what D1 shows, as the window of TCP Vegas does (Brakmo,
 // O'Malley, Peterson 1994): limit * (1 - quickest / usual) of them wait before D1, and log2(limit)
 // should at most. If D1 fails, half as many may be. Two may always be, as one may hang. A fixed
-// number (4 to 32) took 10 to 35 % fewer writes with a network of 20 ms and 16 or 64 callers.
+// number (4 to 32) took about a fifth fewer writes with a network of 20 ms and 16 or 64 callers.
 const LEAST = 2;
 
 // After so many milliseconds the quickest call is forgotten, as D1 may have moved, and half as many

@@ -246,8 +246,8 @@ func (s *service) mostQueries() (most int) {
 // queryLimit is how many D1 queries an invocation may make on the free plan.
 const queryLimit = 50
 
-// TestQueriesOfAnInvocation: no invocation makes more than queryLimit queries, and the work that it
-// leaves is done by others.
+// TestQueriesOfAnInvocation: no run of the timer makes more than queryLimit queries, and the work
+// that it leaves is done by others. TestOthersLeaveRoom has those of a request.
 func TestQueriesOfAnInvocation(t *testing.T) {
 	t.Parallel()
 	published := edgetest.Snapshot()
@@ -255,8 +255,6 @@ func TestQueriesOfAnInvocation(t *testing.T) {
 	o := bound(t, published)
 	o.Main = with(counting)
 	s := start(t, o)
-
-	// The outbox has many due rows.
 	const due = 2000
 	s.sql(fmt.Sprintf(`INSERT INTO outbox (record_id, kind, payload, created_at, next_try_at)
 		WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < %d)
@@ -272,45 +270,6 @@ func TestQueriesOfAnInvocation(t *testing.T) {
 	if n := s.mostQueries(); n < queryLimit/2 || n > queryLimit {
 		t.Errorf("a run of the timer makes %d queries, want %d at most", n, queryLimit)
 	}
-
-	// A batch makes as many writes as it may, while others write at the same time.
-	var calls []string
-	for i := range published.BatchWrites {
-		calls = append(calls, fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"service_register","arguments":{"agent_name":"of the batch","owner_email":"owner-%[1]d@example.org"}}}`, i))
-	}
-	var wait sync.WaitGroup
-	for range 3 {
-		wait.Go(func() {
-			r, err := http.NewRequest("POST", s.url+"/api/mcp", strings.NewReader("["+strings.Join(calls, ",")+"]"))
-			if err != nil {
-				t.Error(err)
-				return
-			}
-			r.Host = "www.example.org"
-			answer, err := http.DefaultClient.Do(r)
-			if err != nil {
-				t.Error(err)
-				return
-			}
-			answer.Body.Close()
-			if answer.StatusCode != 200 {
-				t.Errorf("the batch: %d", answer.StatusCode)
-			}
-		})
-	}
-	const agents = 80
-	s.all(agents, stored)
-	wait.Wait()
-	if n, m := s.count("registrations"), agents+3*len(calls); n != m {
-		t.Errorf("%d registrations of %d", n, m)
-	}
-	if n := s.mostQueries(); n < len(calls) || n > queryLimit {
-		t.Errorf("a request makes %d queries, want %d at most", n, queryLimit)
-	}
-	eventually(t, "delivery", func() bool {
-		s.cron()
-		return s.count("outbox WHERE state <> 'delivered'") == 0
-	})
 }
 
 // TestTransactions calls the store directly, with a clock that stands still. The runtime keeps the

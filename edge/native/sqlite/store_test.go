@@ -346,36 +346,6 @@ func TestTwoProcesses(t *testing.T) {
 	}
 }
 
-// TestVacuum: after Vacuum no file holds what was deleted, also while another process has the
-// files open.
-func TestVacuum(t *testing.T) {
-	dir := t.TempDir()
-	server, command := openStore(t, filepath.Join(dir, "a.db")), openStore(t, filepath.Join(dir, "a.db"))
-	server.Exec(one("INSERT INTO contacts (record_id, address, created_at) VALUES ('r', 'somebody@example.org', '2026-11-20T12:00:00Z')"))
-	holds := func() (n int) {
-		files, _ := filepath.Glob(filepath.Join(dir, "*"))
-		for _, file := range files {
-			text, _ := os.ReadFile(file)
-			n += strings.Count(string(text), "somebody@example.org")
-		}
-		return n
-	}
-	if holds() == 0 {
-		t.Error("the address is not found where it should be")
-	}
-	command.Exec(one("DELETE FROM contacts WHERE record_id = ?", "r"))
-	if err := command.Vacuum(t.Context()); err != nil {
-		t.Error(err)
-	}
-	if n := holds(); n != 0 {
-		t.Errorf("the address is still found %d times", n)
-	}
-	command.Close()
-	if err := command.Vacuum(t.Context()); err == nil {
-		t.Error("a closed database was rebuilt")
-	}
-}
-
 // TestVacuumLeavesNothing has small stores live through registrations, deliveries, failures and
 // erasures. After each Vacuum no file of the folder holds an erased address, be it from the
 // contacts or from a message, delivered or not.
