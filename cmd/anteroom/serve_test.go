@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -172,24 +171,4 @@ func register(ctx context.Context, client *http.Client, address, name string) (i
 		return "", fmt.Errorf("register %s: %s", name, r.Status)
 	}
 	return answer.ID, nil
-}
-
-// A flag wins over its environment variable, which wins over what the flag is without both.
-func TestFlagsAndEnvironment(t *testing.T) {
-	t.Setenv("ANTEROOM_ADDR", "environment:1")
-	t.Setenv("ANTEROOM_DATA", "environment")
-	t.Setenv("ANTEROOM_HOST", "a.example,b.example")
-	t.Setenv("ANTEROOM_WRITE_LIMIT", "5")
-	flags := serveCommand(cli.New(nil, io.Discard, io.Discard)).Flags()
-	if err := errors.Join(flags.Parse([]string{"--addr", "flag:1", "--write-limit", "0", "--host", "c.example"}), cli.FromEnvironment(flags)); err != nil {
-		t.Fatal(err)
-	}
-	for name, want := range map[string]string{"addr": "flag:1", "write-limit": "0", "host": "[c.example]", "data": "environment", "public": "public"} {
-		if got := flags.Lookup(name).Value.String(); got != want {
-			t.Errorf("--%s is %q, want %q", name, got, want)
-		}
-	}
-	if !flags.Changed("data") || flags.Changed("public") {
-		t.Error("which flags were chosen is lost")
-	}
 }

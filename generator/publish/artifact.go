@@ -14,14 +14,20 @@ import (
 	"slices"
 	"strings"
 
+	"anteroom/edge/assets"
 	"anteroom/edge/snapshot"
 )
 
 // Artifact is what a host serves.
 type Artifact struct {
 	Snapshot *snapshot.Snapshot
-	Text     []byte // of the snapshot, without the list of documents
-	Files    []File // sorted by path
+	Files    []assets.File // sorted by path
+}
+
+// sumOf is the SHA-256 of a text in hex.
+func sumOf(text []byte) string {
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:])
 }
 
 // encode gives the text of a snapshot file.
@@ -33,8 +39,8 @@ func encode(s *snapshot.Snapshot, sums map[string]string) []byte {
 	return text
 }
 
-// decode takes the text of a snapshot file apart: the snapshot, and the SHA-256 of each document by
-// its path.
+// decode takes the text of a snapshot file apart: the text of the snapshot, and the SHA-256 of each
+// document by its path.
 func decode(text []byte) (known []byte, sums map[string]string, err error) {
 	known, list, found := bytes.Cut(text, []byte("\n\n"))
 	if !found {
@@ -48,95 +54,91 @@ func decode(text []byte) (known []byte, sums map[string]string, err error) {
 		}
 		sums["/"+name] = sum
 	}
-	return text[:len(known)+1], sums, nil
+	return append(known, '\n'), sums, nil
 }
-
-// hintGenerate ends an error about what a host cannot serve.
-const hintGenerate = "(run anteroom generate)"
 
 // Read reads what a host serves, whole into memory. It refuses a folder that is not, to the byte,
 // what the snapshot file lists, as after a run that was killed. The error names the files.
 func Read(dir, snapshotFile string) (*Artifact, error) {
+	const hint = "(run anteroom generate)"
 	text, err := os.ReadFile(snapshotFile)
 	if err != nil {
-		return nil, fmt.Errorf("read the snapshot: %w %s", err, hintGenerate)
+		return nil, fmt.Errorf("read the snapshot: %w %s", err, hint)
 	}
 	known, sums, err := decode(text)
+	a := &Artifact{}
+	if err == nil {
+		a.Snapshot, err = snapshot.Decode(known)
+	}
 	if err != nil {
-		return nil, fmt.Errorf("read the snapshot %s: %w %s", snapshotFile, err, hintGenerate)
+		return nil, fmt.Errorf("read the snapshot %s: %w %s", snapshotFile, err, hint)
 	}
-	a := &Artifact{Text: known}
-	if a.Snapshot, err = snapshot.Decode(known); err != nil {
-		return nil, fmt.Errorf("read the snapshot %s: %w %s", snapshotFile, err, hintGenerate)
-	}
-	if real, err := filepath.EvalSymlinks(dir); err == nil {
-		dir = real
-	}
-	there, err := readTree(dir)
+	dir = resolve(dir)
+	there, err := sizes(dir)
 	if err != nil {
 		return nil, fmt.Errorf("read the documents of %s: %w", dir, err)
 	}
-	var stale, missing, foreign []string
+	found := map[string][]string{}
 	for _, name := range slices.Sorted(maps.Keys(sums)) {
 		file := filepath.Join(dir, name)
 		text, err := os.ReadFile(file)
-		if errors.Is(err, fs.ErrNotExist) {
-			missing = append(missing, file)
-			continue
-		} else if err != nil {
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			found["missing"] = append(found["missing"], file)
+		case err != nil:
 			return nil, fmt.Errorf("read the documents of %s: %w (give this user access to it)", dir, err)
+		case sumOf(text) != sums[name]:
+			found["stale"] = append(found["stale"], file)
 		}
-		if sum := sha256.Sum256(text); hex.EncodeToString(sum[:]) != sums[name] {
-			stale = append(stale, file)
-		}
-		a.Files = append(a.Files, File{Path: name, Bytes: text})
+		a.Files = append(a.Files, assets.File{Path: name, Bytes: text})
 	}
 	for _, name := range slices.Sorted(maps.Keys(there)) {
-		if _, listed := sums[name]; !listed && !there[name].IsDir() && name != "/.assetsignore" {
-			foreign = append(foreign, filepath.Join(dir, name))
+		if sums[name] == "" && name != "/.assetsignore" {
+			found["foreign"] = append(found["foreign"], filepath.Join(dir, name))
 		}
 	}
-	if err := mixture(dir, snapshotFile, stale, missing, foreign); err != nil {
-		return nil, err
+	if len(found) > 0 {
+		return nil, mixture(dir, snapshotFile, found)
 	}
-	return a, a.checkManifest(dir, snapshotFile)
+	return a, a.checkManifest(filepath.Join(dir, manifestPath), snapshotFile)
 }
 
-// mixture is the error about documents that are not those of a snapshot file. It is nil if all are.
-func mixture(dir, snapshotFile string, stale, missing, foreign []string) error {
-	var found []string
-	hint := "run anteroom generate, and try again"
-	for _, kind := range []struct {
-		what  string
-		files []string
-	}{{"stale", stale}, {"missing", missing}, {"foreign", foreign}} {
-		if kind.files != nil {
-			found = append(found, kind.what+": "+Some(kind.files))
+// mixture is the error about documents that are not those of a snapshot file, by what they are.
+func mixture(dir, snapshotFile string, found map[string][]string) error {
+	const shown = 3
+	var parts []string
+	for _, kind := range []string{"stale", "missing", "foreign"} {
+		if files := found[kind]; len(files) > shown {
+			parts = append(parts, fmt.Sprintf("%s: %s and %d more", kind, strings.Join(files[:shown], ", "), len(files)-shown))
+		} else if len(files) > 0 {
+			parts = append(parts, kind+": "+strings.Join(files, ", "))
 		}
 	}
-	if found == nil {
-		return nil
-	}
-	if foreign != nil {
+	hint := "run anteroom generate, and try again"
+	if found["foreign"] != nil {
 		hint += "; move away what it did not make"
 	}
-	return fmt.Errorf("%s does not fit %s: %s (%s)", dir, snapshotFile, strings.Join(found, "; "), hint)
+	return fmt.Errorf("%s does not fit %s: %s (%s)", dir, snapshotFile, strings.Join(parts, "; "), hint)
 }
 
-// checkManifest checks that manifest and snapshot are of one content.
-func (a *Artifact) checkManifest(dir, snapshotFile string) error {
+// manifestPath is the document that lists the others.
+const manifestPath = "/manifest.json"
+
+// checkManifest checks that the manifest and the snapshot are of one content: a merge in version
+// control may take each from another branch.
+func (a *Artifact) checkManifest(file, snapshotFile string) error {
 	var manifest struct {
 		Version string `json:"content_version"`
 	}
-	i := slices.IndexFunc(a.Files, func(f File) bool { return f.Path == ManifestPath })
-	if i < 0 {
-		return fmt.Errorf("%s lists no %s %s", snapshotFile, ManifestPath, hintGenerate)
-	}
-	if err := json.Unmarshal(a.Files[i].Bytes, &manifest); err != nil {
-		return fmt.Errorf("read %s: %w %s", filepath.Join(dir, ManifestPath), err, hintGenerate)
+	for i := range a.Files {
+		if f := &a.Files[i]; f.Path == manifestPath {
+			if err := json.Unmarshal(f.Bytes, &manifest); err != nil {
+				return fmt.Errorf("read %s: %w (run anteroom generate)", file, err)
+			}
+		}
 	}
 	if want := a.Snapshot.ShortVersion(); manifest.Version != want {
-		return fmt.Errorf("%s is of content %s, and %s of %s %s", filepath.Join(dir, ManifestPath), manifest.Version, snapshotFile, want, hintGenerate)
+		return fmt.Errorf("%s is of content %s, and %s of %s (run anteroom generate)", file, manifest.Version, snapshotFile, want)
 	}
 	return nil
 }

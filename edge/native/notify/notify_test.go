@@ -7,12 +7,9 @@ import (
 	"net"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strconv"
 	"testing"
 	"time"
-
-	"golang.org/x/sys/unix"
 )
 
 // manager listens as a service manager, at a file or, by a name with "@", at an abstract address.
@@ -37,45 +34,6 @@ func told(t *testing.T, conn *net.UnixConn) string {
 		t.Fatal(err)
 	}
 	return string(message[:n])
-}
-
-func TestStates(t *testing.T) {
-	for _, name := range []string{filepath.Join(t.TempDir(), "notify"), "@anteroom-notify-" + strconv.Itoa(os.Getpid())} {
-		conn := manager(t, name)
-		for _, step := range []struct {
-			tell func() error
-			want string
-		}{{Ready, "^READY=1$"}, {Reloading, `^RELOADING=1\nMONOTONIC_USEC=(\d+)\n$`}, {Stopping, "^STOPPING=1$"}} {
-			if err := step.tell(); err != nil {
-				t.Fatal(err)
-			}
-			got := told(t, conn)
-			match := regexp.MustCompile(step.want).FindStringSubmatch(got)
-			if match == nil {
-				t.Errorf("%q, want %s", got, step.want)
-			}
-			if len(match) > 1 { // the time is that of the clock that the manager compares with
-				var now unix.Timespec
-				sent, _ := strconv.ParseInt(match[1], 10, 64)
-				if err := unix.ClockGettime(unix.CLOCK_MONOTONIC, &now); err != nil || sent > now.Nano()/1000 || sent < now.Nano()/1000-60e6 {
-					t.Errorf("%d is not the time (%d), %v", sent, now.Nano()/1000, err)
-				}
-			}
-		}
-	}
-}
-
-func TestNoManager(t *testing.T) {
-	t.Setenv("NOTIFY_SOCKET", "")
-	for _, tell := range []func() error{Ready, Reloading, Stopping} {
-		if err := tell(); err != nil {
-			t.Error(err)
-		}
-	}
-	t.Setenv("NOTIFY_SOCKET", filepath.Join(t.TempDir(), "nobody"))
-	if err := Ready(); err == nil {
-		t.Error("a manager that is gone was told")
-	}
 }
 
 // The watchdog is told again and again, each time after the process has shown that it is alive.

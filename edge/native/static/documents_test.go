@@ -141,27 +141,6 @@ func TestDocuments(t *testing.T) {
 	}
 }
 
-// What is text in any form is compressed; pictures that are compressed already are not.
-func TestCompressible(t *testing.T) {
-	for mediaType, want := range map[string]bool{
-		"text/html; charset=utf-8": true, "text/javascript; charset=utf-8": true, "application/json": true, "application/schema+json": true,
-		"application/feed+json": true, "application/atom+xml": true, "application/xml": true, "image/svg+xml": true,
-		`application/linkset+json; profile="https://www.rfc-editor.org/info/rfc9727"`: true,
-		"image/png": false, "application/wasm": false, "": false,
-	} {
-		s, err := New([]File{{Path: "/a", MediaType: mediaType, Bytes: []byte(strings.Repeat("long text ", 300))}})
-		if err != nil {
-			t.Fatal(err)
-		}
-		r, w := httptest.NewRequest("GET", "/a", nil), httptest.NewRecorder()
-		r.Header.Set("Accept-Encoding", "gzip")
-		s.ServeHTTP(w, r)
-		if got := w.Header().Get("Content-Encoding") == "gzip"; got != want {
-			t.Errorf("%q is compressed: %v", mediaType, got)
-		}
-	}
-}
-
 func TestNew(t *testing.T) {
 	s, err := New([]File{
 		{Path: "/_headers", Bytes: []byte("/a\n  Cache-Control: no-store\n")},

@@ -5,8 +5,6 @@ package cli
 import (
 	"errors"
 
-	"anteroom/generator/site"
-
 	"github.com/spf13/cobra"
 )
 
@@ -54,6 +52,3 @@ func Exit(code int, err error) error { return Failure{code, err} }
 
 // Usage makes an error of the command line.
 func Usage(err error) error { return UsageError{err} }
-
-// Content makes the error of a content folder that cannot be used.
-func Content(folder string, faults site.Errors) error { return ContentError{folder, faults} }

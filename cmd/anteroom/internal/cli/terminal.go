@@ -13,7 +13,7 @@ package cli
 //     its prefix alone.
 //   - Any of these may hold text of strangers. A character that is invisible, or that would act on
 //     the terminal, is shown as <U+...>, and in JSON as \uXXXX.
-//   - Nothing is coloured. A progress line is drawn on a terminal only, and wiped when it is done.
+//   - Nothing is coloured.
 
 import (
 	"bufio"
@@ -46,8 +46,7 @@ type Terminal struct {
 	Stdout      io.Writer // what Out writes to, by way of sent
 	sent        *counter
 	Err         io.Writer
-	TTY         bool // whether Err is a terminal
-	Interactive bool // whether In is one too, so that somebody may answer
+	Interactive bool // whether In and Err are terminals, so that somebody may answer
 	Now         func() time.Time
 }
 
@@ -57,11 +56,10 @@ func New(stdin io.Reader, stdout, stderr io.Writer) *Terminal {
 		f, ok := stream.(*os.File)
 		return ok && isatty.IsTerminal(f.Fd())
 	}
-	tty := isTerminal(stderr)
 	sent := &counter{Writer: stdout}
 	return &Terminal{
 		In: stdin, Out: bufio.NewWriter(sent), Stdout: stdout, sent: sent, Err: WithoutSecrets{stderr},
-		TTY: tty, Interactive: tty && isTerminal(stdin), Now: time.Now,
+		Interactive: isTerminal(stdin) && isTerminal(stderr), Now: time.Now,
 	}
 }
 
@@ -259,29 +257,6 @@ func VisibleJSON(text []byte) []byte {
 
 // Logger is the log of a server.
 func (t *Terminal) Logger() *slog.Logger { return slog.New(slog.NewTextHandler(t.Err, nil)) }
-
-// Progress draws how much of a long write is done. It is nil if standard error is not a terminal.
-func (t *Terminal) Progress(what string) func(written, total int64) {
-	if !t.TTY {
-		return nil
-	}
-	const quick = 200 * time.Millisecond // a shorter write needs no progress line
-	start, last := t.Now(), time.Time{}
-	return func(written, total int64) {
-		now := t.Now()
-		switch {
-		case now.Sub(start) < quick:
-		case written == total && !last.IsZero():
-			fmt.Fprint(t.Err, "\r\x1b[K")
-		case written < total && now.Sub(last) > quick/2:
-			last = now
-			const width = 30
-			done := int(width * written / total)
-			bar := strings.Repeat("#", done) + strings.Repeat(".", width-done)
-			fmt.Fprintf(t.Err, "\r\x1b[K%s [%s] %s of %s", what, bar, ByteSize(written), ByteSize(total))
-		}
-	}
-}
 
 // Plural writes a number with its noun: "1 fault", "2 faults".
 func Plural(n int, noun string) string {

@@ -4,10 +4,8 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
-	"io"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/spf13/pflag"
 )
@@ -67,28 +65,6 @@ func TestErrorOfStrangers(t *testing.T) {
 	silent.FailJSON(Exit(ExitFailure, ErrSilent), ExitFailure)
 	if silent.Out.Flush(); out.Len() > 0 {
 		t.Errorf("a silent end: %s", &out)
-	}
-}
-
-func TestProgress(t *testing.T) {
-	var out bytes.Buffer
-	at := time.Unix(0, 0)
-	term := New(nil, io.Discard, &out)
-	if term.Progress("writing") != nil {
-		t.Error("a progress line where nobody looks")
-	}
-	term.TTY, term.Now = true, func() time.Time { return at }
-	draw := term.Progress("writing public")
-	draw(1, 100e6)
-	if out.Len() > 0 {
-		t.Errorf("quick work is drawn: %q", &out)
-	}
-	at = at.Add(time.Second)
-	draw(50e6, 100e6)
-	draw(51e6, 100e6) // too soon after the last
-	draw(100e6, 100e6)
-	if want := "\r\x1b[Kwriting public [###############...............] 50.0 MB of 100.0 MB\r\x1b[K"; out.String() != want {
-		t.Errorf("drawn: %q", &out)
 	}
 }
 

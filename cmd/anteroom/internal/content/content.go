@@ -3,14 +3,9 @@
 package content
 
 import (
-	"bytes"
-	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
-	"path"
-	"strings"
 	"time"
 
 	"anteroom/cmd/anteroom/internal/cli"
@@ -25,7 +20,7 @@ import (
 // nothing there: only verify finishes a verification.
 func Load(folder string, now time.Time) (*site.Site, error) {
 	const hint = "(give this user access to the content folder)"
-	if info, err := os.Stat(folder); errors.Is(err, fs.ErrNotExist) || err == nil && !info.IsDir() {
+	if info, err := os.Stat(folder); errors.Is(err, os.ErrNotExist) || err == nil && !info.IsDir() {
 		return nil, fmt.Errorf("there is no content folder %s (name it with --content, or run this where it is)", folder)
 	} else if err != nil {
 		return nil, fmt.Errorf("%w %s", err, hint)
@@ -55,7 +50,7 @@ func Generate(folder string, now time.Time) (*site.Site, *generator.Output, erro
 // InFolder adds the name of the content folder to an error that lists faults of the content.
 func InFolder(folder string, err error) error {
 	if faults := site.Errors(nil); errors.As(err, &faults) {
-		return cli.Content(folder, faults)
+		return cli.ContentError{Folder: folder, Errors: faults}
 	}
 	return err
 }
@@ -71,63 +66,4 @@ func Expiry(expires, now time.Time) (expired bool, notice string) {
 		return false, fmt.Sprintf("security.txt expires at %s %s", expires.Format(time.RFC3339), hint)
 	}
 	return false, ""
-}
-
-// watchPause is the time between two looks at a watched folder. A change is acted on once the
-// folder has stayed unchanged for that long.
-const watchPause = 200 * time.Millisecond
-
-// Watch calls react at once, and again whenever the files of a content folder have changed, until
-// ctx is done.
-func Watch(ctx context.Context, folder string, react func()) {
-	seen := fingerprint(folder)
-	react()
-	ticker := time.NewTicker(watchPause)
-	defer ticker.Stop()
-	for last := seen; ; {
-		select {
-		case <-ctx.Done():
-			return
-		case <-ticker.C:
-		}
-		now := fingerprint(folder)
-		if now == last && now != seen {
-			seen = now
-			react()
-		}
-		last = now
-	}
-}
-
-// fingerprint tells one state of a content folder from another, by the names, sizes and times of
-// the files that are content.
-func fingerprint(folder string) string {
-	var state bytes.Buffer
-	fs.WalkDir(os.DirFS(folder), ".", func(name string, d fs.DirEntry, err error) error {
-		switch {
-		case err == nil && site.Ignored(path.Base(name)):
-			if d.IsDir() {
-				return fs.SkipDir
-			}
-			return nil
-		case err != nil:
-			fmt.Fprintln(&state, name, err)
-			return nil
-		}
-		fmt.Fprintln(&state, name)
-		if info, err := d.Info(); err == nil && !d.IsDir() {
-			fmt.Fprintln(&state, info.Size(), info.ModTime().UnixNano())
-		}
-		return nil
-	})
-	return state.String()
-}
-
-// FaultLine says in one line what is wrong.
-func FaultLine(err error) string {
-	text := err.Error()
-	if faulty := (cli.ContentError{}); errors.As(err, &faulty) {
-		text = strings.Join(faulty.Lines(), "\n")
-	}
-	return strings.ReplaceAll(strings.TrimSpace(text), "\n", "; ")
 }

@@ -74,7 +74,6 @@ func Publish(t *cli.Terminal, public, snapshotFile string, s *site.Site, output 
 		return nil, err
 	}
 	if !check {
-		plan.Progress = t.Progress("writing " + public)
 		if err := plan.Apply(); errors.Is(err, fs.ErrPermission) {
 			return nil, fmt.Errorf("%w (the folder and the one that holds it must be writable)", err)
 		} else if err != nil {
@@ -160,22 +159,23 @@ func RefuseSeed(files []generator.File, key ed25519.PrivateKey) error {
 // the folder holds is deployed.
 func refuseUnpublishable(out string, entries []publish.Entry) error {
 	var faults []error
+	last := ""
 	for _, e := range entries {
 		if e.Status != publish.Kept {
 			continue
 		}
-		name, what := filepath.Join(out, e.Path), ""
+		name, what := filepath.Join(out, e.Path), "hidden"
 		if hidden := hiddenPart(e.Path); hidden != "" {
-			name, what = filepath.Join(out, hidden), "hidden"
+			name = filepath.Join(out, hidden)
 		} else {
 			var err error
 			if what, err = secretIn(name); err != nil {
 				return fmt.Errorf("look for secrets beside the documents: %w", err)
 			}
 		}
-		fault := fmt.Errorf("%s is %s, and everything in %s is deployed (move it away)", name, what, out)
-		if n := len(faults); what != "" && (n == 0 || faults[n-1].Error() != fault.Error()) {
-			faults = append(faults, fault)
+		if what != "" && name != last {
+			faults = append(faults, fmt.Errorf("%s is %s, and everything in %s is deployed (move it away)", name, what, out))
+			last = name
 		}
 	}
 	return errors.Join(faults...)
@@ -186,7 +186,7 @@ func refuseUnpublishable(out string, entries []publish.Entry) error {
 func hiddenPart(document string) string {
 	parts := strings.Split(document, "/")
 	for i, part := range parts {
-		known := i == 1 && slices.Contains([]string{".well-known", ".assetsignore"}, part)
+		known := i == 1 && (part == ".well-known" || part == ".assetsignore")
 		if strings.HasPrefix(part, ".") && !known {
 			return strings.Join(parts[:i+1], "/")
 		}
@@ -197,6 +197,7 @@ func hiddenPart(document string) string {
 // secretIn says what of the operator's a file is that nobody else may read: "a database", "a secret
 // key", or "" for any other, and for what is not a regular file, as reading a pipe may never end.
 func secretIn(name string) (string, error) {
+	const read = 1 << 20 // bytes; a file of a key is short
 	if info, err := os.Stat(name); err != nil || !info.Mode().IsRegular() {
 		return "", nil
 	}
@@ -205,21 +206,12 @@ func secretIn(name string) (string, error) {
 		return "", err
 	}
 	defer f.Close()
-	const overlap = max(len(receipt.SecretPrefix), len(receipt.NotePrefix)) - 1 // a key may be in two parts that are read
-	part := make([]byte, 1<<16)
-	for kept, first := 0, true; ; first = false {
-		n, err := f.Read(part[kept:])
-		read := part[:kept+n]
-		switch {
-		case first && bytes.HasPrefix(read, []byte(sqlite.Magic)):
-			return "a database", nil
-		case slices.ContainsFunc(receipt.SecretPrefixes, func(prefix string) bool { return bytes.Contains(read, []byte(prefix)) }):
-			return "a secret key", nil
-		case err == io.EOF:
-			return "", nil
-		case err != nil:
-			return "", err
-		}
-		kept = copy(part, read[max(0, len(read)-overlap):])
+	head, err := io.ReadAll(io.LimitReader(f, read))
+	switch {
+	case bytes.HasPrefix(head, []byte(sqlite.Magic)):
+		return "a database", nil
+	case slices.ContainsFunc(receipt.SecretPrefixes, func(prefix string) bool { return bytes.Contains(head, []byte(prefix)) }):
+		return "a secret key", nil
 	}
+	return "", err
 }

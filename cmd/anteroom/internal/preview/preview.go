@@ -49,7 +49,7 @@ func Run(ctx context.Context, t *cli.Terminal, folder, address string) error {
 	}
 	defer os.RemoveAll(data)
 	p := &preview{t: t, folder: folder, data: data, listener: listener, ended: make(chan error, 1)}
-	content.Watch(ctx, folder, func() { p.show(ctx) })
+	watch(ctx, folder, func() { p.show(ctx) })
 	if p.host == nil {
 		return nil
 	}

@@ -96,6 +96,10 @@ func TestRun(t *testing.T) {
 		t.Error(answer)
 	}
 	version, _ := get("/preview-version")
+	before := fingerprint(folder)
+	if err := os.WriteFile(page+"~", []byte("a copy of an editor"), 0o600); err != nil || fingerprint(folder) != before {
+		t.Errorf("the copy of an editor counts as a change: %v", err)
+	}
 	write(strings.Replace(string(text), "\n---\n", "\n---\nAdded words.\n\n", 1))
 	for end := time.Now().Add(20 * time.Second); ; time.Sleep(10 * time.Millisecond) {
 		if now, _ := get("/preview-version"); now != version {

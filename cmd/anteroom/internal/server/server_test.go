@@ -27,7 +27,6 @@ import (
 	"anteroom/edge/native"
 	"anteroom/edge/native/metrics"
 	"anteroom/edge/native/receiptkey"
-	"anteroom/edge/native/static"
 	"anteroom/generator"
 	"anteroom/generator/published"
 )
@@ -105,25 +104,6 @@ func status(s *server, path string) int {
 	w := httptest.NewRecorder()
 	s.host.ServeHTTP(w, httptest.NewRequest("GET", path, nil))
 	return w.Code
-}
-
-// TestRead: documents are served from their folder under the headers that the generator gave them.
-func TestRead(t *testing.T) {
-	t.Parallel()
-	f := newFolder(t)
-	s, _ := f.server(f.options(), func() time.Time { return day })
-	generated, err := static.New(f.output.Documents)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, d := range f.output.Documents {
-		want, got := httptest.NewRecorder(), httptest.NewRecorder()
-		generated.ServeHTTP(want, httptest.NewRequest("GET", d.Path, nil))
-		s.serving.documents.ServeHTTP(got, httptest.NewRequest("GET", d.Path, nil))
-		if got.Code != want.Code || fmt.Sprint(got.Header()) != fmt.Sprint(want.Header()) || !bytes.Equal(got.Body.Bytes(), want.Body.Bytes()) {
-			t.Errorf("%s: %d %v, want %d %v", d.Path, got.Code, got.Header(), want.Code, want.Header())
-		}
-	}
 }
 
 // TestReload: a reload serves what was generated since. It refuses a mixture, what takes back what
@@ -381,30 +361,6 @@ func TestRun(t *testing.T) {
 	}
 }
 
-// Each line of the log is a JSON object, whatever a caller has sent, and shows no invisible
-// character.
-func TestLogJSON(t *testing.T) {
-	t.Parallel()
-	const unseen = "\u009b2J\u202e\u200b\U000e0041"
-	var out bytes.Buffer
-	(&Options{LogFormat: LogJSON}).logger(cli.New(nil, io.Discard, &out)).Info("request", "path", unseen+"\xff\"\n", "duration", 1500*time.Microsecond, "error", errors.New("no disk"))
-	var line struct {
-		Message  string  `json:"msg"`
-		Path     string  `json:"path"`
-		Duration float64 `json:"duration"`
-		Error    string  `json:"error"`
-	}
-	if strings.ContainsAny(out.String(), unseen[:2]+"\u202e\u200b") {
-		t.Errorf("%q", &out)
-	}
-	if err := json.Unmarshal(out.Bytes(), &line); err != nil || strings.Count(out.String(), "\n") != 1 {
-		t.Fatalf("%v: %q", err, &out)
-	}
-	if line.Message != "request" || !strings.HasPrefix(line.Path, unseen) || line.Duration != 0.0015 || line.Error != "no disk" {
-		t.Errorf("%+v", line)
-	}
-}
-
 // What a stranger writes behind the prefix of a secret key stays inside of its quotation marks in a
 // log of either form, and a key is left out there.
 func TestLogOfStrangers(t *testing.T) {
@@ -438,26 +394,6 @@ func TestLogOfStrangers(t *testing.T) {
 			if strings.TrimPrefix(rest, value) != " status=404\n" {
 				t.Errorf("%q is logged as %s", path, line)
 			}
-		}
-	}
-}
-
-func TestSameAddress(t *testing.T) {
-	t.Parallel()
-	for _, c := range []struct {
-		a, b string
-		same bool
-	}{
-		{"127.0.0.1:8080", "127.0.0.1:8080", true},
-		{":8080", "127.0.0.1:8080", true},
-		{"[::1]:8080", "0.0.0.0:8080", true},
-		{"127.0.0.1:8080", "127.0.0.1:8081", false},
-		{"127.0.0.1:8080", "127.0.0.2:8080", false},
-		{"127.0.0.1:0", "127.0.0.1:0", false},
-		{"nonsense", ":1", false},
-	} {
-		if sameAddress(c.a, c.b) != c.same || sameAddress(c.b, c.a) != c.same {
-			t.Errorf("%s and %s", c.a, c.b)
 		}
 	}
 }

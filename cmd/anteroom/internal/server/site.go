@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"anteroom/cmd/anteroom/internal/content"
@@ -112,7 +113,7 @@ func (s *server) reload() {
 		return s.host.Publish(next.snapshot, next.documents)
 	})
 	if err != nil {
-		s.log.Error("reload refused: the old documents stay served", "content", s.serving.version(), "faults", content.FaultLine(err))
+		s.log.Error("reload refused: the old documents stay served", "content", s.serving.version(), "faults", faultLine(err))
 		return
 	}
 	s.log.Info("reloaded", "content", next.version())
@@ -134,4 +135,9 @@ func (s *server) expire() {
 	if err := s.host.Publish(s.serving.snapshot, s.serving.documents); err != nil {
 		s.log.Error("security.txt is still served", "error", err)
 	}
+}
+
+// faultLine says in one line what is wrong.
+func faultLine(err error) string {
+	return strings.ReplaceAll(strings.TrimSpace(err.Error()), "\n", "; ")
 }
