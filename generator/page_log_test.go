@@ -181,7 +181,7 @@ func reread(t *testing.T, keys []string, content fstest.MapFS) *tlog.Log {
 	log := tlog.New(keys, nil)
 	for _, name := range []string{"2026-09-22", "2026-11-20"} {
 		entries, checkpoint := site.LogFiles(name)
-		if faults := log.Read(name, bytes.NewReader(content[entries].Data), content[checkpoint].Data); faults != nil {
+		if faults := log.Read(name, content[entries].Data, content[checkpoint].Data); faults != nil {
 			t.Fatal(faults)
 		}
 	}

@@ -106,20 +106,21 @@ func (o *logCheckOptions) check(ctx context.Context, t *cli.Terminal) error {
 		return err
 	}
 	r := &logReport{Log: o.out, KeysFrom: trusted.From}
-	checking := &tlog.Checking{Keys: trusted.Keys, AtOnce: o.FilesAtOnce(), Read: logsource.Folder(o.out)}
+	read := logsource.Folder(o.out)
 	if o.URL != "" {
-		if checking.Read, r.Log, err = o.Service(ctx); err != nil {
+		if read, r.Log, err = o.Service(ctx); err != nil {
 			return err
 		}
 	} else if _, err := os.Stat(o.out); err != nil {
 		return cli.Exit(cli.ExitUsage, fmt.Errorf("check log: %w (anteroom generate makes it; --out names another, --url a service)", err))
 	}
+	var kept []byte
 	if o.since != "" {
-		if checking.Kept, err = logsource.ReadKept(t.In, o.since); err != nil {
+		if kept, err = logsource.ReadKept(t.In, o.since); err != nil {
 			return cli.Exit(cli.ExitUsage, fmt.Errorf("read the kept checkpoint: %w", err))
 		}
 	}
-	r.Report, err = tlog.Check(checking)
+	r.Report, err = tlog.Check(read, trusted.Keys, kept)
 	if r.OK = r.Report.OK(); len(trusted.Keys) == 0 {
 		logsource.WarnTrusted(t, r.Report.Keys)
 	}

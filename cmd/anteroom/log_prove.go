@@ -26,8 +26,8 @@ check without the service: anteroom log check --proof. FILE is the JSON answer t
 standard input; HASH is the SHA-256 that names the entry: of the record_id, a line feed and the
 payload_sha256.
 
-The proof is made from the content folder, or with --url from what a service publishes: six files of at
-most 100 KB together.
+The proof is made from the content folder, or with --url from what a service publishes: nine small files
+at most.
 
 Exit codes: 0 proved, 1 not counted yet or not to be proved, 2 there is no answer to prove, or called wrongly.`,
 		Example: `  anteroom log prove answer.json --url https://www.anteroom.example --out answer.tlog-proof

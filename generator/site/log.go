@@ -4,7 +4,6 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"slices"
 
@@ -12,7 +11,7 @@ import (
 )
 
 // The two files of a stage of the log: log/2026-11-20.jsonl and log/2026-11-20.checkpoint. Package
-// translog has their forms.
+// tlog has their forms.
 const (
 	logFolder        = "log/"
 	logEntries       = ".jsonl"
@@ -20,7 +19,8 @@ const (
 	logBringItBack   = "restore it as anteroom verify wrote it, and the keys in service.yaml, from version control: what was logged never changes"
 	logHintUnsigned  = "anteroom key new --log makes a key, and anteroom verify writes the log"
 	logHintOtherKeys = "the keys of a log stay listed, in the order of their use"
-	logHintApart     = "delete its files in log/, verifications/ and scoreboard/, and verify again; if it is the one that was published, delete those of the other instead"
+	logHintApart     = "delete its files in log/, verifications/ and scoreboard/, and verify again; " +
+		"if it is the one that was published, delete those of the other instead"
 )
 
 // LogFiles are the files of a stage of the log in a content folder, by the name of its
@@ -38,7 +38,7 @@ func (l *loader) queueLog() {
 		l.expected = append(l.expected, entries, checkpoint)
 		for _, file := range []string{entries, checkpoint} {
 			if slices.Contains(l.files, file) {
-				l.keepSum(file, [32]byte{}) // one that is not read, behind one with a fault, has none of its own
+				l.keepSum(file, [32]byte{}) // a file after a faulty one is not read
 			}
 		}
 	}
@@ -57,8 +57,7 @@ func (l *loader) readLog(service *Service) {
 			return
 		}
 		note := l.read(checkpoint, maxFile)
-		sum := sha256.New()
-		file, err := l.fsys.Open(entries)
+		lines, err := fs.ReadFile(l.fsys, entries)
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
 			l.fault(entries, "missing", logBringItBack)
@@ -70,42 +69,31 @@ func (l *loader) readLog(service *Service) {
 		if err != nil || note == nil || len(service.Log.Keys) == 0 {
 			return
 		}
-		faults := l.site.Log.Read(name, io.TeeReader(file, sum), note)
-		file.Close()
-		if faults != nil {
-			if other := l.apartFrom(service, name); other != "" {
-				l.fault(checkpoint, "was made apart from verification "+other+": it extends the log without that", logHintApart)
-				return
-			}
-		}
-		for _, f := range faults {
+		if f := l.site.Log.Read(name, lines, note); f != nil {
 			at := Error{File: checkpoint, What: f.What, Hint: logBringItBack}
 			if f.Line > 0 {
 				at.File, at.Line, at.Column = entries, f.Line, 1
 			}
+			if other := l.apartFrom(service, name); other != "" {
+				at = Error{File: checkpoint, What: "was made apart from verification " + other + ": it extends the log without that", Hint: logHintApart}
+			}
 			l.addFaults(Errors{at})
-		}
-		if faults != nil {
 			return
 		}
-		l.keepSum(entries, [32]byte(sum.Sum(nil)))
+		l.keepSum(entries, sha256.Sum256(lines))
 	}
 	l.checkStages()
 }
 
-// apartFrom gives the first earlier verification without which a stage that has faults has none:
-// the two were made of the same content in two places, and joined since.
+// apartFrom gives the first earlier verification without which a faulty stage has no fault: the two
+// were made of the same content in two places, and joined since.
 func (l *loader) apartFrom(service *Service, name string) string {
 	log := tlog.New(service.Log.Keys, service.Log.Witnesses)
 	add := func(log *tlog.Log, name string) bool {
 		entries, checkpoint := LogFiles(name)
-		file, err := l.fsys.Open(entries)
-		if err != nil {
-			return false
-		}
-		defer file.Close()
+		lines, err := fs.ReadFile(l.fsys, entries)
 		note := l.read(checkpoint, maxFile)
-		return note != nil && log.Read(name, file, note) == nil
+		return err == nil && note != nil && log.Read(name, lines, note) == nil
 	}
 	for _, before := range l.stages {
 		switch {
@@ -120,43 +108,45 @@ func (l *loader) apartFrom(service *Service, name string) string {
 	return ""
 }
 
-// checkStages compares the stages of the log with the verifications: from the first one on each has
-// a stage, and its counts are those of the board.
+// checkStages compares the stages of the log with the verifications: each from the first stage on
+// has a stage, and its counts are those of the board.
 func (l *loader) checkStages() {
-	log := l.site.Log
-	for i := range log.Stages {
-		entries, _ := LogFiles(log.Stages[i].Name)
-		if !slices.ContainsFunc(l.site.Verifications, func(v Verification) bool { return v.File == log.Stages[i].Name }) {
-			l.fault(entries, "there is no verifications/"+log.Stages[i].Name+".yaml", "anteroom verify writes both")
-		}
-	}
-	if len(log.Stages) == 0 {
+	stages := l.site.Log.Stages
+	if len(stages) == 0 {
 		return
 	}
-	stages := log.Stages
+	verified := func(name string) bool {
+		return slices.ContainsFunc(l.site.Verifications, func(v Verification) bool { return v.File == name })
+	}
+	for i := range stages {
+		if !verified(stages[i].Name) {
+			entries, _ := LogFiles(stages[i].Name)
+			l.fault(entries, "there is no verifications/"+stages[i].Name+".yaml", "anteroom verify writes both")
+		}
+	}
+	first := stages[0].Name
 	for i := range l.site.Verifications {
-		v := &l.site.Verifications[i]
-		if before(v.File, log.Stages[0].Name) {
+		name := l.site.Verifications[i].File
+		if before(name, first) {
 			continue
 		}
-		if len(stages) == 0 || stages[0].Name != v.File {
-			entries, _ := LogFiles(v.File)
-			l.fault("verifications/"+v.File+".yaml", "has no "+entries, logBringItBack)
+		entries, _ := LogFiles(name)
+		if len(stages) == 0 || stages[0].Name != name {
+			l.fault("verifications/"+name+".yaml", "has no "+entries, logBringItBack)
 			return
 		}
 		stage := &stages[0]
 		stages = stages[1:]
-		at := slices.IndexFunc(l.site.Scoreboards, func(b Scoreboard) bool { return b.File == v.File })
+		at := slices.IndexFunc(l.site.Scoreboards, func(b Scoreboard) bool { return b.File == name })
 		if at < 0 {
 			continue
 		}
 		board := &l.site.Scoreboards[at]
-		entries, _ := LogFiles(v.File)
 		if board.Logged() != stage.Entry.Counts {
-			l.fault(entries, "its counts are not those of scoreboard/"+v.File+".yaml", logBringItBack)
+			l.fault(entries, "its counts are not those of scoreboard/"+name+".yaml", logBringItBack)
 		}
 		if stage.Entry.AsOf != board.AsOf {
-			l.fault(entries, "it is as of "+stage.Entry.AsOf+", and scoreboard/"+v.File+".yaml as of "+board.AsOf, logBringItBack)
+			l.fault(entries, "it is as of "+stage.Entry.AsOf+", and scoreboard/"+name+".yaml as of "+board.AsOf, logBringItBack)
 		}
 	}
 }
@@ -174,7 +164,7 @@ func (b *Scoreboard) Logged() tlog.Counts {
 
 // checkLogKeys checks the keys of the log in service.yaml.
 func checkLogKeys(d *document, service *Service) {
-	var names []string
+	var names, witnesses []string
 	for i, key := range service.Log.Keys {
 		name, err := tlog.CheckKey(key)
 		if err != nil {
@@ -182,19 +172,22 @@ func checkLogKeys(d *document, service *Service) {
 		}
 		names = append(names, name)
 	}
-	d.unique("log.keys", names)
-	var witnesses []string
-	for i := range service.Log.Witnesses {
-		if err := service.Log.Witnesses[i].Check(); err != nil {
+	for i, w := range service.Log.Witnesses {
+		if err := w.Check(); err != nil {
 			d.fault(fmt.Sprintf("log.witnesses[%d].key", i), err.Error(), "want the verifier key that the witness publishes")
 		}
-		witnesses = append(witnesses, service.Log.Witnesses[i].Key)
+		witnesses = append(witnesses, w.Key)
 	}
+	d.unique("log.keys", names)
 	d.unique("log.witnesses", witnesses)
 }
 
 // goodLogKeys reports whether a log can be read with the keys of service.yaml.
 func goodLogKeys(service *Service) bool {
-	return !slices.ContainsFunc(service.Log.Keys, func(key string) bool { _, err := tlog.CheckKey(key); return err != nil }) &&
-		!slices.ContainsFunc(service.Log.Witnesses, func(w tlog.Witness) bool { return w.Check() != nil })
+	for _, key := range service.Log.Keys {
+		if _, err := tlog.CheckKey(key); err != nil {
+			return false
+		}
+	}
+	return !slices.ContainsFunc(service.Log.Witnesses, func(w tlog.Witness) bool { return w.Check() != nil })
 }

@@ -56,7 +56,7 @@ func TestExample(t *testing.T) {
 	signer, _ := keyOf(t, 1)
 	for files := range slices.Chunk(got.Files, 2) {
 		name := strings.TrimSuffix(strings.TrimPrefix(files[0].Name, "log/"), ".jsonl")
-		if faults := l.Read(name, bytes.NewReader(files[0].Data), files[1].Data); faults != nil {
+		if faults := l.Read(name, files[0].Data, files[1].Data); faults != nil {
 			t.Fatalf("%s: %s", name, told(faults))
 		}
 		var entries []tlog.Entry

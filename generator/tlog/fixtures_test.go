@@ -169,23 +169,22 @@ func years(t testing.TB) *book {
 }
 
 // readAll reads the content of a log, up to the first fault.
-func readAll(keys []string, witnesses []tlog.Witness, stages []stage) (*tlog.Log, []tlog.Fault) {
+func readAll(keys []string, witnesses []tlog.Witness, stages []stage) (*tlog.Log, *tlog.Fault) {
 	l := tlog.New(keys, witnesses)
 	for _, s := range stages {
-		if faults := l.Read(s.name, bytes.NewReader(s.lines), s.checkpoint); faults != nil {
-			return l, faults
+		if fault := l.Read(s.name, s.lines, s.checkpoint); fault != nil {
+			return l, fault
 		}
 	}
 	return l, nil
 }
 
-// told lists faults, a line each.
-func told(faults []tlog.Fault) string {
-	var b strings.Builder
-	for _, f := range faults {
-		fmt.Fprintf(&b, "%d: %s\n", f.Line, f.What)
+// told is a fault as a line, and "" for none.
+func told(f *tlog.Fault) string {
+	if f == nil {
+		return ""
 	}
-	return b.String()
+	return fmt.Sprintf("%d: %s\n", f.Line, f.What)
 }
 
 // published are files by their paths. Its read is a tlog.Source.
@@ -216,10 +215,10 @@ func filesOf(t testing.TB, l *tlog.Log) map[string][]byte {
 	}
 	files := map[string][]byte{}
 	for _, f := range list {
-		if _, twice := files[f.Path]; twice {
+		if files[f.Path] != nil {
 			t.Errorf("%s is published twice", f.Path)
 		}
-		files[f.Path] = f.Content()
+		files[f.Path] = f.Bytes
 	}
 	return files
 }

@@ -8,15 +8,20 @@ import (
 
 // Forge adds a stage as Append does, and refuses nothing: it is what whoever has the key can sign.
 func (l *Log) Forge(name string, entries []Entry, signer note.Signer) error {
-	t := l.tree(signer.Name())
+	t, err := l.tree(signer.Name())
+	if err != nil {
+		return err
+	}
 	if l.begins(t) {
 		entries = slices.Insert(slices.Clone(entries), 0, Entry{Kind: Previous, Checkpoint: bare(l.Current().Checkpoint)})
 	}
 	for i := range entries {
-		if l.recount.add(&entries[i]) != nil {
-			l.recount.push(letterOf(entries[i].Kind))
+		if l.count(&entries[i]) != nil {
+			l.push(entries[i].Kind)
 		}
-		t.add(entries[i].Append(nil))
+		if err := t.add(&entries[i], entries[i].Append(nil)); err != nil {
+			return err
+		}
 	}
 	root, err := t.Root(t.Size())
 	if err != nil {

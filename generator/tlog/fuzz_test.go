@@ -117,27 +117,6 @@ func FuzzReadSigned(f *testing.F) {
 	})
 }
 
-// FuzzRead: a stage is read as it was signed, or has faults.
-func FuzzRead(f *testing.F) {
-	b := rotated(f)
-	for i, s := range b.stages {
-		f.Add(i, s.name, s.lines, s.checkpoint)
-	}
-	f.Fuzz(func(t *testing.T, i int, name string, lines, checkpoint []byte) {
-		if i < 0 || i >= len(b.stages) {
-			return
-		}
-		l, faults := readAll(b.Keys, nil, append(slices.Clone(b.stages[:i]), stage{name, lines, checkpoint}))
-		if faults != nil {
-			return
-		}
-		if s := b.stages[i]; name != s.name || !bytes.Equal(lines, s.lines) || checkpointOf(t, checkpoint, b.Keys) != checkpointOf(t, s.checkpoint, b.Keys) {
-			t.Errorf("%s with the checkpoint %q is read as %s: %q", name, checkpoint, s.name, lines)
-		}
-		filesOf(t, l)
-	})
-}
-
 // rotated is a log with each kind of entry.
 func rotated(t testing.TB) *book {
 	t.Helper()

@@ -6,32 +6,31 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
-	"strconv"
 	"strings"
 
 	"golang.org/x/mod/sumdb/note"
 )
 
-// origins are the names that the keys of a log may have: the host that it began on, and a path
-// below /log for each key after the first.
+// origins are the names that the keys of a log may have: the host that it began on and /log, with a
+// number for each key after the first.
 var origins = regexp.MustCompile(`^[a-z0-9.-]+/log(/[2-9]|/[1-9][0-9]+)?$`)
 
 // Origin is the name of the n-th key of a log on a host, from 1 on.
 func Origin(host string, n int) string {
-	if n == 1 {
-		return host + "/log"
+	if n > 1 {
+		return fmt.Sprintf("%s/log/%d", host, n)
 	}
-	return host + "/log/" + strconv.Itoa(n)
+	return host + "/log"
 }
 
-// CheckKey says what is wrong with a verifier key of a log; it gives the origin.
+// CheckKey says what is wrong with a verifier key of a log, or gives the origin.
 func CheckKey(key string) (origin string, err error) {
 	v, err := note.NewVerifier(key)
 	if err != nil {
-		return "", errors.New("it is not a verifier key: name, hash and key with + between them")
+		return "", errors.New("it is not a verifier key: a name, a hash and a key, joined with +")
 	}
 	if !origins.MatchString(v.Name()) {
-		return "", fmt.Errorf("its name is %.80q, and the name of a log is its host with /log behind it, /log/2 for a second key", v.Name())
+		return "", fmt.Errorf("its name is %.80q, and must be the host and /log, or /log/2 for a second key", v.Name())
 	}
 	return v.Name(), nil
 }
@@ -57,7 +56,7 @@ func NewKey(origin string) (text, public string, err error) {
 // nothing of the text.
 func ParseKey(text string) (*Key, error) {
 	text = strings.TrimSuffix(strings.TrimSuffix(text, "\n"), "\r")
-	wrong := errors.New("it is not a secret key of a log: PRIVATE, KEY, name, hash and key with + between them, on one line")
+	wrong := errors.New("it is not a secret key of a log: PRIVATE, KEY, a name, a hash and a key, joined with +, on one line")
 	signer, err := note.NewSigner(text)
 	if err != nil || strings.ContainsAny(text, "\r\n") { // the decoder skips line breaks
 		return nil, wrong

@@ -1,26 +1,27 @@
 package tlog
 
 import (
-	"bufio"
+	"bytes"
 	"errors"
 	"fmt"
-	"io"
+	"maps"
 	"slices"
 	"strings"
-	"time"
 
 	"golang.org/x/mod/sumdb/note"
 )
 
 // Log is a whole log: a tree for each key that has signed, and the hand verifications that added to
-// them.
+// them. New makes one.
 type Log struct {
 	Keys      []string // verifier keys in the order of their use
 	Witnesses []Witness
 	Trees     []*Tree
 	Stages    []Stage // one for each hand verification, oldest first
 
-	recount recount
+	counts   Counts
+	countsAs []string        // by index: what the entry counts as since its last correction
+	vouched  map[int64]int64 // the index of the Vouched entry about each registration
 }
 
 // Stage is what a hand verification added to a log.
@@ -35,13 +36,32 @@ type Stage struct {
 
 // New is a log without entries. keys are in the order of their use; the last one signs what is
 // added.
-func New(keys []string, witnesses []Witness) *Log { return &Log{Keys: keys, Witnesses: witnesses} }
+func New(keys []string, witnesses []Witness) *Log {
+	return &Log{Keys: keys, Witnesses: witnesses, vouched: map[int64]int64{}}
+}
+
+// Clone gives a log that can be appended to while this one stays as it is.
+func (l *Log) Clone() *Log {
+	c := *l
+	c.Trees, c.Stages, c.countsAs, c.vouched = slices.Clone(l.Trees), slices.Clone(l.Stages), slices.Clone(l.countsAs), maps.Clone(l.vouched)
+	if n := len(l.Trees) - 1; n >= 0 {
+		last := *l.Trees[n]
+		last.entries, last.hashes = slices.Clip(last.entries), slices.Clip(last.hashes)
+		c.Trees[n] = &last
+		for i := range c.Stages {
+			if c.Stages[i].Tree == l.Trees[n] {
+				c.Stages[i].Tree = &last
+			}
+		}
+	}
+	return &c
+}
 
 // Size is the number of entries in all trees.
-func (l *Log) Size() int64 { return int64(len(l.recount.logged)) }
+func (l *Log) Size() int64 { return int64(len(l.countsAs)) }
 
 // Counts are what the entries give.
-func (l *Log) Counts() Counts { return l.recount.counts }
+func (l *Log) Counts() Counts { return l.counts }
 
 // Current is the newest stage; nil if there is no stage.
 func (l *Log) Current() *Stage {
@@ -51,14 +71,54 @@ func (l *Log) Current() *Stage {
 	return &l.Stages[len(l.Stages)-1]
 }
 
-// at gives the tree of an index that counts through all trees, and the index in that tree.
-func (l *Log) at(index int64) (*Tree, int64) {
-	for _, t := range slices.Backward(l.Trees) {
-		if index >= t.First {
-			return t, index - t.First
+// entry gives an entry by its index, which counts through all trees.
+func (l *Log) entry(index int64) *Entry {
+	t := l.Trees[slices.IndexFunc(l.Trees, func(t *Tree) bool { return index < t.First+t.Size() })]
+	return &t.entries[index-t.First]
+}
+
+// before is the size that the tree of stage i had before it.
+func (l *Log) before(i int) int64 {
+	if i > 0 && l.Stages[i-1].Tree == l.Stages[i].Tree {
+		return l.Stages[i-1].Size
+	}
+	return 0
+}
+
+// Find gives the indexes, through all trees, of the entries of some records, by their hashes. It
+// leaves out records that are not in the log.
+func (l *Log) Find(wanted map[string]bool) map[string]int64 {
+	found := map[string]int64{}
+	for _, t := range l.Trees {
+		for i := range t.entries {
+			if e := &t.entries[i]; IsRecord(e.Kind) && wanted[e.Hash] {
+				found[e.Hash] = t.First + int64(i)
+			}
 		}
 	}
-	return nil, 0
+	return found
+}
+
+// IsRecordAt reports whether the entry at an index, through all trees, is that of a record.
+func (l *Log) IsRecordAt(index int64) bool { return IsRecord(l.entry(index).Kind) }
+
+// CountsAs is what the entry at an index, through all trees, counts as since its last correction:
+// its own kind or another, or None.
+func (l *Log) CountsAs(index int64) string { return l.countsAs[index] }
+
+// HashAt is the hash of the record of the entry at an index, through all trees.
+func (l *Log) HashAt(index int64) string { return l.entry(index).Hash }
+
+// VouchedAt gives the index of the Vouched entry about each registration that was ever vouched for.
+func (l *Log) VouchedAt() map[int64]int64 { return maps.Clone(l.vouched) }
+
+// Next is the index, through all trees, of the first entry that Append would be given under a key
+// of this name.
+func (l *Log) Next(origin string) int64 {
+	if n := len(l.Trees); n > 0 && l.Trees[n-1].Origin != origin {
+		return l.Size() + 1 // behind the checkpoint of the tree before
+	}
+	return l.Size()
 }
 
 // Fault is what is wrong with a stage.
@@ -67,229 +127,189 @@ type Fault struct {
 	What string
 }
 
+var (
+	errAfter    = errors.New("an entry follows the verification, which must be the last")
+	errPrevious = errors.New("the first entry of a tree under a new key, and no other, is the last checkpoint of the tree before")
+)
+
 // Read adds the stage of a verification as the content has it: entries, one a line, and the
-// checkpoint. If there are faults the log must not be used.
-func (l *Log) Read(name string, entries io.Reader, checkpoint []byte) (faults []Fault) {
-	fault := func(line int, format string, args ...any) {
-		faults = append(faults, Fault{line, fmt.Sprintf(format, args...)})
-	}
+// checkpoint. After a fault the log must not be used.
+func (l *Log) Read(name string, entries, checkpoint []byte) *Fault {
 	c, err := Open(checkpoint, l.Keys, l.Witnesses)
-	if err != nil {
-		fault(0, "%v", err)
-		return faults
+	var t *Tree
+	if err == nil {
+		t, err = l.tree(c.Origin)
 	}
-	t := l.tree(c.Origin)
-	if t == nil {
-		fault(0, "it is of %s, which comes before the key of the checkpoint before it", c.Origin)
-		return faults
+	if err != nil {
+		return &Fault{0, err.Error()}
 	}
 	number := 0
 	var last Entry
-	lines := bufio.NewReaderSize(entries, MaxEntry+2)
-	for {
-		line, err := lines.ReadSlice('\n')
-		if err == io.EOF && len(line) == 0 {
-			break
-		}
+	for line := range bytes.Lines(entries) {
 		number++
+		text, ended := bytes.CutSuffix(line, []byte("\n"))
+		switch {
+		case last.Kind == Verification:
+			err = errAfter
+		case !ended:
+			err = errors.New("the entry does not end with a line feed")
+		default:
+			last, err = l.addLine(t, text)
+		}
 		if err != nil {
-			fault(number, "the entry has no end within %d bytes", MaxEntry)
-			return faults
-		}
-		if last.Kind == Verification {
-			fault(number, "an entry follows the verification, which must be the last")
-			return faults
-		}
-		if last, err = l.addLine(t, line[:len(line)-1]); err != nil {
-			fault(number, "%v", err)
-			return faults
+			return &Fault{number, err.Error()}
 		}
 	}
-	switch root, err := t.Root(t.Size()); {
+	root, err := t.Root(t.Size())
+	switch {
 	case last.Kind != Verification:
-		fault(max(number, 1), "the last entry is not a verification")
+		return &Fault{max(number, 1), "the last entry is not a verification"}
 	case !last.isOf(name):
-		fault(number, "the verification is that of %s, as of %s", last.Board, last.AsOf)
+		return &Fault{number, fmt.Sprintf("the verification is that of %s, as of %s", last.Board, last.AsOf)}
 	case err != nil:
-		fault(0, "%v", err)
+		return &Fault{0, err.Error()}
 	case c.Size != t.Size():
-		fault(0, "it signs a tree of %d entries, and there are %d", c.Size, t.Size())
+		return &Fault{0, fmt.Sprintf("it signs a tree of %d entries, and there are %d", c.Size, t.Size())}
 	case c.Root != root:
-		fault(0, "it signs another tree: an entry up to here was changed since")
+		return &Fault{0, "it signs another tree: an entry up to here was changed since"}
 	}
 	l.Stages = append(l.Stages, Stage{name, t, t.Size(), checkpoint, c.Cosigned, last})
-	return faults
-}
-
-// isOf reports whether an entry is the verification of a name, which begins with its day. It is of
-// no name that is empty.
-func (e *Entry) isOf(name string) bool {
-	return e.Kind == Verification && name != "" && e.Board == BoardPath(name) && e.AsOf == name[:min(len(name), len(time.DateOnly))]
-}
-
-// tree gives the tree that a checkpoint of this origin is of: the last one, or a new one where the
-// key is another than the last one's and comes after it. Else it gives nil.
-func (l *Log) tree(origin string) *Tree {
-	key := slices.IndexFunc(l.Keys, func(key string) bool { return strings.HasPrefix(key, origin+"+") })
-	from := -1
-	if n := len(l.Trees); n > 0 {
-		last := l.Trees[n-1]
-		if last.Origin == origin {
-			return last
-		}
-		from = slices.Index(l.Keys, last.Key)
-	}
-	if key <= from {
-		return nil
-	}
-	t := &Tree{Origin: origin, Key: l.Keys[key], First: l.Size()}
-	l.Trees = append(l.Trees, t)
-	return t
-}
-
-// begins reports whether the next entry of a tree is the checkpoint of the tree before.
-func (l *Log) begins(t *Tree) bool { return t.Size() == 0 && t.First > 0 }
-
-// errPrevious is the error about an entry that is or is not Previous where it should be otherwise.
-var errPrevious = errors.New("the first entry of a tree under a new key, and no other, is the last checkpoint of the tree before")
-
-// addLine adds an entry to the last tree by its text, and gives the entry. Of a record, which most
-// are, it gives none.
-func (l *Log) addLine(t *Tree, line []byte) (e Entry, err error) {
-	if letter := recordLetter(line); letter != 0 && !l.begins(t) {
-		l.recount.push(letter)
-		t.add(line)
-		return e, nil
-	}
-	if e, err = ParseEntry(line); err == nil {
-		err = l.add(t, &e, line)
-	}
-	return e, err
-}
-
-// add adds an entry to the last tree. line is its text.
-func (l *Log) add(t *Tree, e *Entry, line []byte) error {
-	begins := l.begins(t)
-	switch {
-	case begins != (e.Kind == Previous):
-		return errPrevious
-	case begins && e.Checkpoint != bare(l.Current().Checkpoint):
-		return errors.New("it has another checkpoint than the last one of the tree before")
-	}
-	if err := l.recount.add(e); err != nil {
-		return err
-	}
-	t.add(line)
 	return nil
 }
 
-// usualLine is the length of the longest line of a record, which most entries are of.
-var usualLine = len(recordStarts[0]) + hashDigits + len(recordEnd) + 1
-
 // Append adds the stage of a verification, signed with a key of the log. entries are in their
-// order; the verification comes last, and its Counts are set. A tree under a new key gets its first
-// entry by itself. Append gives what the content has of the stage: the entries, one a line, and the
-// checkpoint. After an error the log must not be used.
+// order; the verification comes last, and Append sets its counts. Append also adds the first entry
+// of a tree under a new key. It gives what the content has of the stage: the entries, one a line,
+// and the checkpoint. After an error the log must not be used.
 func (l *Log) Append(name string, entries []Entry, signer note.Signer) (lines, checkpoint []byte, err error) {
-	t := l.tree(signer.Name())
-	if t == nil {
-		return nil, nil, fmt.Errorf("append to log: the key %s is not one of the log, or older than the one that signed last", signer.Name())
+	lines, checkpoint, err = l.append(name, entries, signer)
+	if err != nil {
+		return nil, nil, fmt.Errorf("append to log: %w", err)
+	}
+	return lines, checkpoint, nil
+}
+
+func (l *Log) append(name string, entries []Entry, signer note.Signer) (lines, checkpoint []byte, err error) {
+	t, err := l.tree(signer.Name())
+	if err != nil {
+		return nil, nil, err
 	}
 	if l.begins(t) {
 		entries = slices.Insert(slices.Clone(entries), 0, Entry{Kind: Previous, Checkpoint: bare(l.Current().Checkpoint)})
 	}
 	var last Entry
-	lines = make([]byte, 0, len(entries)*usualLine)
-	for i := range entries {
+	for i, e := range entries {
+		if e.Kind == Verification {
+			e.Counts = l.counts
+		}
+		line := e.Append(nil)
 		if last.Kind == Verification {
-			return nil, nil, fmt.Errorf("append to log: entry %d follows the verification, which must be the last", i)
+			err = errAfter
+		} else {
+			last, err = l.addLine(t, line)
 		}
-		last = entries[i]
-		if last.Kind == Verification {
-			last.Counts = l.recount.counts
+		if err != nil {
+			return nil, nil, fmt.Errorf("entry %d: %w", i, err)
 		}
-		from := len(lines)
-		lines = last.Append(lines)
-		if _, err := ParseEntry(lines[from:]); err != nil {
-			return nil, nil, fmt.Errorf("append to log: entry %d: %w", i, err)
-		}
-		if err := l.add(t, &last, lines[from:]); err != nil {
-			return nil, nil, fmt.Errorf("append to log: entry %d: %w", i, err)
-		}
-		lines = append(lines, '\n')
+		lines = append(append(lines, line...), '\n')
 	}
 	if !last.isOf(name) {
-		return nil, nil, fmt.Errorf("append to log: the last entry is not the verification %s", name)
+		return nil, nil, fmt.Errorf("the last entry is not the verification %s", name)
 	}
 	root, err := t.Root(t.Size())
 	if err != nil {
-		return nil, nil, fmt.Errorf("append to log: %w", err)
+		return nil, nil, err
 	}
-	c := &Checkpoint{Origin: t.Origin, Size: t.Size(), Root: root}
-	if checkpoint, err = c.sign(signer); err == nil {
-		_, err = Open(checkpoint, l.Keys, nil)
+	if checkpoint, err = (&Checkpoint{Origin: t.Origin, Size: t.Size(), Root: root}).sign(signer); err != nil {
+		return nil, nil, err
 	}
-	if err != nil {
-		return nil, nil, fmt.Errorf("append to log: %w", err)
+	if _, err = Open(checkpoint, l.Keys, nil); err != nil { // signed with another key of the same name
+		return nil, nil, err
 	}
 	l.Stages = append(l.Stages, Stage{name, t, t.Size(), checkpoint, nil, last})
 	return lines, checkpoint, nil
 }
 
-// Find gives the indexes, through all trees, of the entries of some records, by their hashes. What
-// is not in the log is not in the result.
-func (l *Log) Find(wanted map[string]bool) map[string]int64 {
-	found := map[string]int64{}
-	for _, t := range l.Trees {
-		for i := range t.Size() {
-			if line := t.Entry(i); l.IsRecordAt(t.First + i) {
-				if hash := hashIn(line); wanted[string(hash)] {
-					found[string(hash)] = t.First + i
-				}
-			}
+// tree gives the tree that a key of this name extends: the last one, or a new one if the key comes
+// after that of the last one.
+func (l *Log) tree(origin string) (*Tree, error) {
+	key := slices.IndexFunc(l.Keys, func(key string) bool { return strings.HasPrefix(key, origin+"+") })
+	last := -1
+	if n := len(l.Trees); n > 0 {
+		if l.Trees[n-1].Origin == origin {
+			return l.Trees[n-1], nil
+		}
+		last = slices.Index(l.Keys, l.Trees[n-1].Key)
+	}
+	if key <= last {
+		return nil, fmt.Errorf("the key %s is not one of the log, or older than the one that signed last", origin)
+	}
+	t := &Tree{Origin: origin, Key: l.Keys[key], First: l.Size()}
+	l.Trees = append(l.Trees, t)
+	return t, nil
+}
+
+// begins reports whether the next entry of a tree is the checkpoint of the tree before.
+func (l *Log) begins(t *Tree) bool { return t.Size() == 0 && t.First > 0 }
+
+// addLine adds an entry to the last tree by its text.
+func (l *Log) addLine(t *Tree, line []byte) (e Entry, err error) {
+	if e, err = ParseEntry(line); err != nil {
+		return e, err
+	}
+	begins := l.begins(t)
+	switch {
+	case begins != (e.Kind == Previous):
+		return e, errPrevious
+	case begins && e.Checkpoint != bare(l.Current().Checkpoint):
+		return e, errors.New("it has another checkpoint than the last one of the tree before")
+	}
+	if err = l.count(&e); err == nil {
+		err = t.add(&e, line)
+	}
+	return e, err
+}
+
+// count counts one more entry. The error says why it cannot be the next one.
+func (l *Log) count(e *Entry) error {
+	if (e.Kind == Vouched || e.Kind == Correction) && (e.Index < 0 || e.Index >= l.Size()) {
+		return fmt.Errorf("it is about entry %d, and there are %d before it", e.Index, l.Size())
+	}
+	switch e.Kind {
+	case Vouched:
+		if kind := l.entry(e.Index).Kind; kind != Registration && kind != Own {
+			return fmt.Errorf("it vouches for entry %d, which is not a registration", e.Index)
+		}
+		if _, twice := l.vouched[e.Index]; twice {
+			return fmt.Errorf("entry %d is vouched for already", e.Index)
+		}
+		l.vouched[e.Index] = l.Size()
+	case Correction:
+		kind, was := l.entry(e.Index).Kind, l.countsAs[e.Index]
+		switch {
+		case !(IsRecord(kind) && (IsRecord(e.To) || e.To == None) || kind == Vouched && (e.To == Vouched || e.To == None)):
+			return fmt.Errorf("entry %d cannot count as %.40q", e.Index, e.To)
+		case was == e.To:
+			return fmt.Errorf("entry %d counts as %s already", e.Index, e.To)
+		}
+		l.counts.add(was, -1)
+		l.counts.add(e.To, 1)
+		l.countsAs[e.Index] = e.To
+	case Verification:
+		if e.Counts != l.counts {
+			said, counted := e.Counts.Unlike(l.counts)
+			return fmt.Errorf("it says %s, and the entries give %s", said, counted)
 		}
 	}
-	return found
+	l.push(e.Kind)
+	return nil
 }
 
-// IsRecordAt reports whether the entry at an index, through all trees, is that of a record.
-func (l *Log) IsRecordAt(index int64) bool {
-	return strings.IndexByte(letters[:len(recordKinds)], l.recount.logged[index]) >= 0
-}
-
-// CountsAs is what the entry at an index, through all trees, counts as since its last correction:
-// its own kind or another, or None.
-func (l *Log) CountsAs(index int64) string { return kindOf(l.recount.now[index]) }
-
-// HashAt is the hash of the record of the entry at an index, through all trees.
-func (l *Log) HashAt(index int64) string { return string(l.hashAt(index)) }
-
-func (l *Log) hashAt(index int64) []byte {
-	t, i := l.at(index)
-	return hashIn(t.Entry(i))
-}
-
-// VouchedAt gives the index of the Vouched entry about each registration that was ever vouched for.
-func (l *Log) VouchedAt() map[int64]int64 {
-	at := map[int64]int64{}
-	for index, letter := range l.recount.logged {
-		if letter == 'v' {
-			t, i := l.at(int64(index))
-			if e, err := ParseEntry(t.Entry(i)); err == nil {
-				at[e.Index] = int64(index)
-			}
-		}
+// push counts an entry as its kind.
+func (l *Log) push(kind string) {
+	if !IsRecord(kind) && kind != Vouched {
+		kind = None
 	}
-	return at
-}
-
-// stageOf is the stage that an entry of a tree came with.
-func (l *Log) stageOf(t *Tree, i int64) *Stage {
-	at, _ := slices.BinarySearchFunc(l.Stages, i+1, func(s Stage, size int64) int {
-		if s.Tree.First < t.First || s.Tree == t && s.Size < size {
-			return -1
-		}
-		return 1
-	})
-	return &l.Stages[at]
+	l.counts.add(kind, 1)
+	l.countsAs = append(l.countsAs, kind)
 }

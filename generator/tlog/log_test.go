@@ -44,7 +44,7 @@ func TestFaults(t *testing.T) {
 		return func(s *stage) { s.checkpoint = signNote(t, strings.Replace(signedText(s), old, with, 1), signer) }
 	}
 	replaced := func(old, with string) func(s *stage) { return func(s *stage) { replaceIn(s, old, with) } }
-	const otherForm, threeLines = "it is written otherwise than the log writes it\n", "0: open checkpoint: it does not have three lines: origin, size, and root"
+	const otherForm, threeLines = "the log writes it in another form\n", "0: open checkpoint: it does not have three lines: origin, size, and root"
 	for name, c := range map[string]struct {
 		change func(s *stage) // the second stage: five entries
 		want   string
@@ -52,13 +52,10 @@ func TestFaults(t *testing.T) {
 		"nothing":                  {func(*stage) {}, ""},
 		"a line that is no JSON":   {replaced("{", "["), "1: the entry is not a JSON object: "},
 		"white space":              {replaced(`"kind":"vouched"`, `"kind": "vouched"`), "4: " + otherForm},
-		"a hash that is too short": {replaced(`"}`, `a"}`), "1: its entry is not a SHA-256"},
 		"an unknown kind":          {replaced("charter", "chapter"), `2: there is no kind "chapter" of entry` + "\n"},
-		"the same member twice":    {replaced(`,"index":2}`, `,"index":1,"index":2}`), "4: " + otherForm},
 		"a member of another name": {replaced(`"index":2}`, `"Index":2}`), "4: " + otherForm},
-		"a line without end":       {func(s *stage) { s.lines = s.lines[:len(s.lines)-1] }, "5: the entry has no end within 65535 bytes\n"},
-		"a line that is too long":  {func(s *stage) { s.lines = append(bytes.Repeat([]byte("x"), tlog.MaxEntry+9), s.lines...) }, "1: the entry has no end within 65535 bytes\n"},
-		"a line that is a little too long": {func(s *stage) {
+		"a line without end":       {func(s *stage) { s.lines = s.lines[:len(s.lines)-1] }, "5: the entry does not end with a line feed\n"},
+		"a line that is too long": {func(s *stage) {
 			s.lines = append(bytes.Repeat([]byte("x"), tlog.MaxEntry+1), s.lines...)
 			replaceIn(s, "{", "\n{")
 		}, "1: the entry has more than 65535 bytes\n"},
@@ -66,32 +63,24 @@ func TestFaults(t *testing.T) {
 			s.lines = append(s.lines, s.lines[bytes.LastIndex(s.lines[:len(s.lines)-1], []byte("\n"))+1:]...)
 		}, "6: an entry follows the verification, which must be the last\n"},
 		"an entry behind the verification": {func(s *stage) { swapLines(s, 3, 4) }, "4: it says"},
-		"a record behind the verification": {func(s *stage) { s.lines = append(s.lines, s.lines[:bytes.IndexByte(s.lines, '\n')+1]...) }, "6: an entry follows the verification"},
 		"no verification":                  {func(s *stage) { s.lines = s.lines[:bytes.LastIndex(s.lines[:len(s.lines)-1], []byte("\n"))+1] }, "4: the last entry is not a verification\n"},
-		"no entry":                         {func(s *stage) { s.lines = nil }, "1: the last entry is not a verification\n"},
 		"counts that are not those":        {replaced(`"charters_filed":1`, `"charters_filed":2`), "5: it says charters_filed 2, and the entries give charters_filed 1\n"},
 		"a month for a day":                {replaced(`"as_of":"2026-11-21"`, `"as_of":"2026-11"`), "5: the verification is that of /scoreboard/2026-11-21.json, as of 2026-11\n"},
 		"a checkpoint of a tree before":    {replaced("\n", "\n{\"kind\":\"log\",\"checkpoint\":\"\"}\n"), "2: the first entry of a tree under a new key, and no other, is the last checkpoint of the tree before\n"},
 
 		"an entry changed":  {func(s *stage) { replaceIn(s, `"entry":"`+s.hash(0)[:1], `"entry":"`+other1(s.hash(0)[:1])) }, "0: it signs another tree: an entry up to here was changed since\n"},
-		"a board changed":   {replaced(`"board_sha256":"`, `"board_sha256":"0`), "0: it signs another tree"},
 		"a correction gone": {replaced(`{"kind":"correction","index":0,"to":"own"}`+"\n", ""), "4: it says"},
 		"an entry that counts for nothing": {
 			replaced(`{"kind":"vouched"`, `{"kind":"correction","index":0,"to":"none"}`+"\n"+`{"kind":"correction","index":0,"to":"own"}`+"\n"+`{"kind":"vouched"`),
 			"0: it signs a tree of 7 entries, and there are 9\n",
 		},
 
-		"no checkpoint":                 {func(s *stage) { s.checkpoint = nil }, "0: open checkpoint: malformed note\n"},
-		"a checkpoint that is too long": {func(s *stage) { s.checkpoint = bytes.Repeat([]byte("x"), 1<<17) }, "0: open checkpoint: it has more than 65536 bytes\n"},
-		"a bit in the signature":        {func(s *stage) { s.checkpoint[len(s.checkpoint)-20] ^= 1 }, "0: open checkpoint: invalid signature"},
-		"another size, signed":          {resigned("\n7\n", "\n8\n"), "0: it signs a tree of 8 entries, and there are 7\n"},
-		"another root, signed":          {func(s *stage) { resigned(root(s)[:2], "AA")(s) }, "0: it signs another tree"},
-		"a root in another form":        {func(s *stage) { resigned(root(s), root(s)[:42]+other1(root(s)[42:43])+"=")(s) }, "0: "},
-		"a root that is too short":      {func(s *stage) { resigned(root(s), "AAAA")(s) }, threeLines},
-		"a key of the same name":        {func(s *stage) { s.checkpoint = signNote(t, signedText(s), stranger) }, "0: open checkpoint: no known key has signed it\n"},
-		"the origin of another log":     {resigned(host, "other.example"), `0: open checkpoint: it is of "other.example/log", and no key of that name has signed it` + "\n"},
-		"a size with a zero before it":  {resigned("\n7\n", "\n07\n"), threeLines},
-		"a line more":                   {func(s *stage) { s.checkpoint = signNote(t, signedText(s)+"more\n", signer) }, threeLines},
+		"no checkpoint":             {func(s *stage) { s.checkpoint = nil }, "0: open checkpoint: malformed note\n"},
+		"a bit in the signature":    {func(s *stage) { s.checkpoint[len(s.checkpoint)-20] ^= 1 }, "0: open checkpoint: invalid signature"},
+		"another root, signed":      {func(s *stage) { resigned(root(s)[:2], "AA")(s) }, "0: it signs another tree"},
+		"a root that is too short":  {func(s *stage) { resigned(root(s), "AAAA")(s) }, threeLines},
+		"a key of the same name":    {func(s *stage) { s.checkpoint = signNote(t, signedText(s), stranger) }, "0: open checkpoint: no known key has signed it\n"},
+		"the origin of another log": {resigned(host, "other.example"), `0: open checkpoint: it is of "other.example/log", and no key of that name has signed it` + "\n"},
 	} {
 		b := empty(t, 1)
 		b.add(t, 1, "2026-11-20", recordOf(tlog.Registration, 0))
@@ -120,7 +109,6 @@ func TestFaults(t *testing.T) {
 func TestAppendRefuses(t *testing.T) {
 	signer, _ := keyOf(t, 1)
 	older, _ := keyOf(t, 9)
-	other, _ := namedKey(t, tlog.Origin(host, 1), 77)
 	const day, notLast = "2026-11-20", "the last entry is not the verification 2026-11-20"
 	for name, c := range map[string]struct {
 		entries []tlog.Entry
@@ -128,16 +116,12 @@ func TestAppendRefuses(t *testing.T) {
 		want    string
 	}{
 		"no entry":                   {nil, signer, notLast},
-		"no verification":            {[]tlog.Entry{recordOf(tlog.Own, 1)}, signer, notLast},
 		"another verification":       {[]tlog.Entry{verification(day + "-2")}, signer, notLast},
-		"another day":                {[]tlog.Entry{{Kind: tlog.Verification, AsOf: "2026-11", Board: verification(day).Board}}, signer, notLast},
-		"an entry behind it":         {[]tlog.Entry{verification(day), recordOf(tlog.Own, 1)}, signer, "entry 1 follows the verification"},
+		"an entry behind it":         {[]tlog.Entry{verification(day), recordOf(tlog.Own, 1)}, signer, "entry 1: an entry follows the verification"},
 		"an unknown kind":            {[]tlog.Entry{{Kind: "receipt"}, verification(day)}, signer, `entry 0: there is no kind "receipt" of entry`},
 		"a hash that is none":        {[]tlog.Entry{{Kind: tlog.Charter, Hash: "A9"}, verification(day)}, signer, "entry 0: its entry is not a SHA-256"},
 		"an entry that is too long":  {[]tlog.Entry{{Kind: tlog.Verification, Board: strings.Repeat("x", tlog.MaxEntry)}}, signer, "entry 0: the entry has more than 65535 bytes"},
-		"the checkpoint of no tree":  {[]tlog.Entry{{Kind: tlog.Previous}, verification(day)}, signer, "entry 0: the first entry of a tree under a new key"},
 		"a key that the log has not": {[]tlog.Entry{verification(day)}, older, "the key www.base.example/log/9 is not one of the log, or older than the one that signed last"},
-		"a key of the same name":     {[]tlog.Entry{verification(day)}, other, "open checkpoint: no known key has signed it"},
 	} {
 		if _, _, err := empty(t, 1).Append(day, c.entries, c.signer); err == nil || !strings.HasPrefix(err.Error(), "append to log: "+c.want) {
 			t.Errorf("%s: %v, want %s", name, err, c.want)
@@ -220,7 +204,7 @@ func TestRotation(t *testing.T) {
 		"a checkpoint in a later stage": {func(s []stage) {
 			s[3].lines = append(slices.Clone(s[2].lines[:bytes.IndexByte(s[2].lines, '\n')+1]), s[3].lines...)
 		}, begins},
-		"the older key again": {func(s []stage) { s[3] = s[1] }, "0: it is of www.base.example/log, which comes before the key of the checkpoint before it\n"},
+		"the older key again": {func(s []stage) { s[3] = s[1] }, "0: the key www.base.example/log is not one of the log, or older"},
 	} {
 		stages := slices.Clone(b.stages)
 		c.change(stages)

@@ -1,7 +1,6 @@
 package tlog
 
 import (
-	"bytes"
 	"encoding/base64"
 	"errors"
 	"fmt"
@@ -33,43 +32,46 @@ func (p *Proof) Append(b []byte) []byte {
 // maxProof is how many hashes a proof has at most: those of a tree of 2^63 entries.
 const maxProof = 63
 
-// ParseProof reads a proof. It does not verify what the proof says.
+// ParseProof reads a proof. It takes only the bytes that Append gives, and does not verify them.
 func ParseProof(text []byte) (*Proof, error) {
-	rest, ok := strings.CutPrefix(string(text), proofHeader)
-	if !ok {
-		return nil, fmt.Errorf("read proof: its first line is not %q", strings.TrimSpace(proofHeader))
+	p, err := parseProof(string(text))
+	if err == nil && string(p.Append(nil)) != string(text) { // base64 has more than one form
+		err = errors.New("it is not in the form that proofs have")
 	}
-	p := &Proof{}
+	if err != nil {
+		return nil, fmt.Errorf("read proof: %w", err)
+	}
+	return p, nil
+}
+
+func parseProof(text string) (p *Proof, err error) {
+	rest, ok := strings.CutPrefix(text, proofHeader)
+	if !ok {
+		return nil, fmt.Errorf("its first line is not %q", strings.TrimSpace(proofHeader))
+	}
+	p = &Proof{}
 	line, rest, _ := strings.Cut(rest, "\n")
 	if extra, there := strings.CutPrefix(line, "extra "); there {
-		var err error
-		if p.Extra, err = base64.StdEncoding.Strict().DecodeString(extra); err != nil {
-			return nil, errors.New("read proof: its extra data is not base64")
+		if p.Extra, err = base64.StdEncoding.DecodeString(extra); err != nil {
+			return nil, errors.New("its extra data is not base64")
 		}
 		line, rest, _ = strings.Cut(rest, "\n")
 	}
 	index, ok := strings.CutPrefix(line, "index ")
-	n, err := strconv.ParseInt(index, 10, 64)
-	if !ok || err != nil || n < 0 || strconv.FormatInt(n, 10) != index {
-		return nil, errors.New("read proof: it has no line with an index")
+	if p.Index, err = strconv.ParseInt(index, 10, 64); !ok || err != nil || p.Index < 0 {
+		return nil, errors.New("it has no line with an index")
 	}
-	p.Index = n
-	for {
-		if line, rest, ok = strings.Cut(rest, "\n"); !ok {
-			return nil, errors.New("read proof: it has no checkpoint")
-		}
-		if line == "" {
-			break
-		}
+	head, checkpoint, ok := strings.Cut("\n"+rest, "\n\n")
+	if !ok {
+		return nil, errors.New("it has no checkpoint")
+	}
+	p.Checkpoint = []byte(checkpoint)
+	for _, line := range strings.Split(head, "\n")[1:] {
 		h, err := merkle.ParseHash(line)
-		if err != nil || h.String() != line || len(p.Hashes) == maxProof {
-			return nil, errors.New("read proof: a line is not a SHA-256 in base64, or there are too many")
+		if err != nil || len(p.Hashes) == maxProof {
+			return nil, errors.New("a line is not a SHA-256 in base64, or there are too many")
 		}
 		p.Hashes = append(p.Hashes, h)
-	}
-	p.Checkpoint = []byte(rest)
-	if !bytes.Equal(p.Append(nil), text) { // base64 has more than one form
-		return nil, errors.New("read proof: it is not in the form that proofs have")
 	}
 	return p, nil
 }
@@ -97,11 +99,11 @@ func (s *Stage) prove(i int64, extra []byte) (*Proof, error) {
 }
 
 // Proof is the published proof of the stage's verification: that it is the last entry of the tree
-// of its checkpoint. Extra holds the entry.
+// of its checkpoint. Extra has the entry.
 func (s *Stage) Proof() (*Proof, error) { return s.prove(s.Size-1, s.Tree.Entry(s.Size-1)) }
 
 // Prove is the proof of an entry of the stage's tree, by its index in that, under the checkpoint of
-// the stage. Extra holds the stage's own Proof, which says when that was.
+// the stage. Extra has the stage's own Proof, which says when that was.
 func (s *Stage) Prove(i int64) (*Proof, error) {
 	own, err := s.Proof()
 	if err != nil {

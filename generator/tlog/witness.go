@@ -41,24 +41,23 @@ func (w *Witness) Check() error {
 func (w *Witness) verifier() (note.Verifier, error) {
 	v, err := torchwood.NewCosignatureVerifier(w.Key)
 	if err != nil {
-		return nil, fmt.Errorf("witness key %.100q: %w (it is name, hash and an Ed25519 key of type 4, with + between them)", w.Key, err)
+		return nil, fmt.Errorf("witness key %.100q: %w (want a name, a hash and an Ed25519 key of type 4, joined with +)", w.Key, err)
 	}
 	return v, nil
 }
 
 // Bounds of what a witness is asked, and answers.
 const (
-	WitnessTimeout = 20 * time.Second // for all that one witness is asked
+	witnessTimeout = 20 * time.Second // for all that one witness is asked
 	maxAnswer      = 64 << 10         // bytes of an answer
 	maxAsked       = 4                // times that a witness is asked about one checkpoint
 )
 
-// ErrSplit is the error about a witness that has cosigned another tree than the log's.
-var ErrSplit = errors.New("it has cosigned another tree than this one: that log, or this one, was forked")
+var errSplit = errors.New("it has cosigned another tree: that log, or this one, was forked")
 
-// HasCosigned reports whether a witness has cosigned the checkpoint of a stage.
-func (s *Stage) HasCosigned(w *Witness) bool {
-	c, err := Open(s.Checkpoint, []string{s.Tree.Key}, []Witness{*w})
+// cosigned reports whether a witness has cosigned a checkpoint of the stage.
+func (s *Stage) cosigned(checkpoint []byte, w *Witness) bool {
+	c, err := Open(checkpoint, []string{s.Tree.Key}, []Witness{*w})
 	return err == nil && len(c.Cosigned) > 0
 }
 
@@ -80,7 +79,7 @@ func (l *Log) CosignAll(ctx context.Context, client *http.Client) (asked []Asked
 	var asking sync.WaitGroup
 	for i := range asked {
 		w := &l.Witnesses[i]
-		asked[i] = Asked{Name: w.Name(), URL: w.URL, Cosigned: s.HasCosigned(w)}
+		asked[i] = Asked{Name: w.Name(), URL: w.URL, Cosigned: s.cosigned(s.Checkpoint, w)}
 		if asked[i].Cosigned {
 			continue
 		}
@@ -95,33 +94,19 @@ func (l *Log) CosignAll(ctx context.Context, client *http.Client) (asked []Asked
 	}
 	asking.Wait()
 	checkpoint = slices.Concat(s.Checkpoint, slices.Concat(lines...))
-	c, err := Open(checkpoint, l.Keys, l.Witnesses)
-	cosigned := 0
-	for i := range asked {
-		if asked[i].Cosigned {
-			cosigned++
-		}
-	}
-	if err == nil && len(c.Cosigned) != cosigned {
-		err = errors.New("two witnesses have the same key")
-	}
+	_, err = Open(checkpoint, l.Keys, l.Witnesses)
 	return asked, checkpoint, err
 }
 
 // Cosign asks a witness to cosign the checkpoint of the newest stage (C2SP tlog-witness), and gives
 // its cosignature: a line to append to the checkpoint.
 func (l *Log) Cosign(ctx context.Context, client *http.Client, w *Witness) (line []byte, err error) {
-	ctx, cancel := context.WithTimeout(ctx, WitnessTimeout)
+	ctx, cancel := context.WithTimeout(ctx, witnessTimeout)
 	defer cancel()
 	s := l.Current()
-	old := int64(0) // the last tree that the witness is known to have seen
-	for i := range l.Stages {
-		if before := &l.Stages[i]; before.Tree == s.Tree && before.HasCosigned(w) {
-			old = before.Size
-		}
-	}
+	seen := int64(0) // the size of the tree that the witness says it has seen
 	for range maxAsked {
-		body, err := s.addition(old)
+		body, err := s.addition(seen)
 		if err != nil {
 			return nil, err
 		}
@@ -141,24 +126,24 @@ func (l *Log) Cosign(ctx context.Context, client *http.Client, w *Witness) (line
 			return nil, fmt.Errorf("it answers %d without the size that it has seen: %.100q", status, text)
 		case size > s.Size:
 			return nil, fmt.Errorf("it has seen a tree of %d entries, and the newest here has %d (is this content an old copy?)", size, s.Size)
-		case size == old && size == s.Size:
-			return nil, ErrSplit
+		case size == seen && size == s.Size:
+			return nil, errSplit
 		}
-		old = size // another may have shown it a checkpoint meanwhile, so that it says so again
+		seen = size // somebody else may have shown it a checkpoint meanwhile: then it names a size again
 	}
-	return nil, fmt.Errorf("it has named the size that it has seen %d times, and accepted none of them", maxAsked)
+	return nil, fmt.Errorf("it was asked %d times, and did not accept the size that it named", maxAsked)
 }
 
 // addition asks a witness to extend a tree of a size that it has seen.
-func (s *Stage) addition(old int64) ([]byte, error) {
-	b := fmt.Appendf(nil, "old %d\n", old)
-	if 0 < old && old < s.Size {
-		proof, err := merkle.ProveTree(s.Size, old, s.Tree)
+func (s *Stage) addition(seen int64) ([]byte, error) {
+	b := fmt.Appendf(nil, "old %d\n", seen)
+	if 0 < seen && seen < s.Size {
+		proof, err := merkle.ProveTree(s.Size, seen, s.Tree)
 		if err != nil {
-			return nil, fmt.Errorf("prove that the tree extends that of %d entries: %w", old, err)
+			return nil, fmt.Errorf("prove that the tree extends that of %d entries: %w", seen, err)
 		}
 		for _, h := range proof {
-			b = append(append(b, h.String()...), '\n')
+			b = fmt.Appendln(b, h)
 		}
 	}
 	return append(append(b, '\n'), bare(s.Checkpoint)...), nil
@@ -167,64 +152,51 @@ func (s *Stage) addition(old int64) ([]byte, error) {
 // refusal says what the status of a refusal means.
 func (s *Stage) refusal(status int) string {
 	switch {
-	case status == http.StatusForbidden:
-		return "it knows the log by another key (tell who runs it of " + s.Tree.Key + ")"
-	case status == http.StatusNotFound:
-		return "it does not know the log (have who runs it add " + s.Tree.Key + ", and check the url)"
+	case status == http.StatusForbidden || status == http.StatusNotFound:
+		return "it does not know the log by this key (ask its operator to add " + s.Tree.Key + ", and check the url)"
 	case status == http.StatusUnprocessableEntity:
-		return ErrSplit.Error() + " (compare the checkpoints that it has cosigned)"
-	case status/100 == 3:
-		return "it redirects (give the url of the witness itself)"
+		return errSplit.Error() + " (compare the checkpoints that it has cosigned)"
 	case status == http.StatusTooManyRequests || status/100 == 5:
 		return "it fails for now (try again later)"
 	}
 	return "it does not take such a request (check the url)"
 }
 
-// ask sends a request to a witness, and once more if no answer comes. It follows no redirect.
+// ask sends a request to a witness. It follows no redirect.
 func (w *Witness) ask(ctx context.Context, client *http.Client, body []byte) (status int, answer []byte, err error) {
-	address := strings.TrimSuffix(w.URL, "/") + "/add-checkpoint"
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, strings.TrimSuffix(w.URL, "/")+"/add-checkpoint", bytes.NewReader(body))
+	if err != nil {
+		return 0, nil, err
+	}
+	r.Header.Set("Content-Type", "text/plain; charset=utf-8")
 	direct := *client
 	direct.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
-	for range 2 {
-		var r *http.Request
-		if r, err = http.NewRequestWithContext(ctx, http.MethodPost, address, bytes.NewReader(body)); err != nil {
-			return 0, nil, err
-		}
-		r.Header.Set("Content-Type", "text/plain; charset=utf-8")
-		var resp *http.Response
-		if resp, err = direct.Do(r); err == nil {
-			answer, err = io.ReadAll(io.LimitReader(resp.Body, maxAnswer+1))
-			resp.Body.Close()
-			status = resp.StatusCode
-		}
-		if err == nil && len(answer) > maxAnswer {
-			return 0, nil, fmt.Errorf("its answer has more than %d KiB", maxAnswer>>10)
-		}
-		if err == nil {
-			return status, answer, nil
-		}
+	resp, err := direct.Do(r)
+	if err == nil {
+		defer resp.Body.Close()
+		status = resp.StatusCode
+		answer, err = io.ReadAll(io.LimitReader(resp.Body, maxAnswer+1))
 	}
-	if wrapped := (*url.Error)(nil); errors.As(err, &wrapped) {
+	wrapped := (*url.Error)(nil)
+	switch {
+	case errors.Is(err, context.DeadlineExceeded):
+		err = fmt.Errorf("no answer within %s", witnessTimeout)
+	case errors.As(err, &wrapped):
 		err = wrapped.Err // the caller names the witness
+	case err == nil && len(answer) > maxAnswer:
+		err = fmt.Errorf("its answer has more than %d KiB", maxAnswer>>10)
 	}
-	if errors.Is(err, context.DeadlineExceeded) {
-		err = fmt.Errorf("no answer within %s", WitnessTimeout)
-	}
-	return 0, nil, err
+	return status, answer, err
 }
 
 // cosignature gives the line of an answer by which the witness has cosigned the checkpoint of the
 // stage.
 func (s *Stage) cosignature(w *Witness, answer []byte) ([]byte, error) {
-	for line := range bytes.Lines(answer) {
-		if !bytes.HasPrefix(line, []byte("— "+w.Name()+" ")) || !bytes.HasSuffix(line, []byte("\n")) {
-			continue // a witness may sign with further keys
-		}
-		c, err := Open(slices.Concat([]byte(bare(s.Checkpoint)), line), []string{s.Tree.Key}, []Witness{*w})
-		if err == nil && len(c.Cosigned) > 0 {
+	for line := range bytes.Lines(answer) { // a witness may sign with further keys
+		whole := bytes.HasPrefix(line, []byte("— "+w.Name()+" ")) && bytes.HasSuffix(line, []byte("\n"))
+		if whole && s.cosigned(slices.Concat([]byte(bare(s.Checkpoint)), line), w) {
 			return line, nil
 		}
 	}
-	return nil, errors.New("it answers without a cosignature of the checkpoint by its key (compare the key with the one that it publishes)")
+	return nil, errors.New("it answers without a cosignature by its key (compare the key with the one that it publishes)")
 }

@@ -11,7 +11,6 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
 
@@ -104,14 +103,6 @@ func (o *Target) Service(ctx context.Context) (read tlog.Source, where string, e
 // Folder reads from a folder of documents.
 func Folder(folder string) tlog.Source {
 	return func(path string) ([]byte, error) { return os.ReadFile(filepath.Join(folder, filepath.FromSlash(path))) }
-}
-
-// FilesAtOnce is how many files are read at a time.
-func (o *Target) FilesAtOnce() int {
-	if o.URL != "" {
-		return live.FilesAtOnce
-	}
-	return runtime.GOMAXPROCS(0)
 }
 
 // WarnTrusted says that keys are trusted because the service itself publishes them.
