@@ -46,7 +46,7 @@ and the receipt key are not in it.`,
 	flags := cmd.Flags()
 	flags.StringVar(&data, "data", server.DefaultData, "the `folder` of the database")
 	flags.StringVar(&public, "public", publicFolder, "the `folder` of the documents, where no backup may lie")
-	flags.BoolVar(&asJSON, "json", false, "print one JSON object")
+	jsonFlag(flags, &asJSON)
 	return cmd
 }
 
@@ -82,7 +82,7 @@ Messages that were delivered since are sent once more.`,
 	flags := cmd.Flags()
 	flags.StringVar(&data, "data", server.DefaultData, "the `folder` for the database")
 	flags.StringVar(&public, "public", publicFolder, "the `folder` of the documents, where no database may lie")
-	flags.BoolVar(&asJSON, "json", false, "print one JSON object")
+	jsonFlag(flags, &asJSON)
 	return cmd
 }
 

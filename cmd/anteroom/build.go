@@ -69,8 +69,7 @@ migrations.`,
 		}),
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&public, "public", publicFolder, "the `folder` of the documents")
-	flags.StringVar(&snapshot, "snapshot", snapshotFile, "the `file` of the snapshot that was generated with them")
+	generatedFlags(flags, &public, &snapshot)
 	flags.StringVar(&out, "out", "build/bundle", "the `folder` of the bundle")
 	return cmd
 }

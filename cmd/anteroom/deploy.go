@@ -63,7 +63,7 @@ The token in ` + cloudflare.TokenVariable + ` needs the permissions
 	f := cmd.Flags()
 	f.StringVar(&flags.environment, "env", cloudflare.Production, "the `environment` of wrangler.toml")
 	f.StringVar(&flags.wrangler, "wrangler", wranglerFile, "the `file` that says what the service is called on Cloudflare")
-	f.StringVar(&flags.content, "content", contentFolder, "the content `folder`")
+	contentFlag(f, &flags.content)
 	f.StringVar(&flags.public, "public", publicFolder, "the `folder` of the documents")
 	f.StringVar(&flags.location, "location", "", "where to create the database: `"+strings.Join(cloudflare.LocationNames, "|")+"`")
 	f.StringVar(&flags.jurisdiction, "jurisdiction", "", "what to bind the database to: `"+strings.Join(cloudflare.JurisdictionNames, "|")+"`")

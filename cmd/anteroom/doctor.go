@@ -31,17 +31,12 @@ Exit codes: 0 no fault, 1 a fault, 2 called wrongly.`,
 		}),
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&s.Content, "content", contentFolder, "the content `folder`")
-	flags.StringVar(&s.Public, "public", publicFolder, "the `folder` of the documents")
-	flags.StringVar(&s.Snapshot, "snapshot", snapshotFile, "the `file` of the snapshot")
+	contentFlag(flags, &s.Content)
+	hostFlags(flags, &s.Options)
 	store.add(flags)
-	s.Key.AddFlag(flags)
+	s.Receipt.AddFlag(flags)
 	s.LogKey.AddFlag(flags)
-	flags.BoolVar(&s.Unsigned, "unsigned", false, "the service signs no receipts")
-	flags.StringVar(&s.Outbox, "outbox", "", "the `folder` for the mail to the operator, a Maildir (default mail in the data folder)")
-	flags.StringVar(&s.SMTP, "smtp", "", "the mail server, as a `URL` without a password")
-	flags.StringVar(&s.SMTPFile, "smtp-file", "", "a `file` that holds that URL in one line, with its password")
 	flags.StringVar(&s.Backups, "backups", "", "a `folder` that anteroom backup writes to")
-	flags.BoolVar(&asJSON, "json", false, "print one JSON object")
+	jsonFlag(flags, &asJSON)
 	return cmd
 }

@@ -199,11 +199,11 @@ func TestDoctorFinds(t *testing.T) {
 		"an end that is over":  {edit("content/service.yaml", expires, "  expires: 2026-11-01T00:00:00Z"), "", `^fault content: security.txt expired`},
 
 		"no key":                {nothing, "", `^warning key: the content publishes no receipt key \(anteroom key rotate`},
-		"a key of its own":      {func(t *testing.T) { newStore(t); operate(t, "key", "new", "--out", "data/receipt.key") }, "", `^warning key: .* does not publish \(anteroom key rotate`},
+		"a key of its own":      {func(t *testing.T) { newStore(t); operate(t, "key", "new", "--out", "data/receipt.key") }, "", `^warning key: .* publishes no receipt key \(write this one into it`},
 		"a broken key":          {write("a.key", "c2hvcnQ="), "--key-file a.key", `^fault key: .*5 bytes.* \(anteroom key new makes a key\)`},
 		"a key that is gone":    {rotated, "--key-file gone.key", `^fault key: .*gone.key: no such file`},
 		"a key that is missing": {rotated, "", `^fault key: the content publishes a receipt key, and there is no key`},
-		"another key":           {func(t *testing.T) { rotated(t); operate(t, "key", "new", "--out", "b.key") }, "--key-file b.key", `^fault key: the public half .*anteroom key check`},
+		"another key":           {func(t *testing.T) { rotated(t); operate(t, "key", "new", "--out", "b.key") }, "--key-file b.key", `^fault key: .* publishes another receipt key \(sign with its secret`},
 		"unsigned":              {nothing, "--unsigned", `^warning key: receipts are not signed \(leave --unsigned out\)`},
 		"a log without a key":   {func(t *testing.T) { operate(t, "key", "new", "--log", "--out", "log.key") }, "--log-key-file log.key", `^fault log key: .* lists no key of a log`},
 
@@ -270,7 +270,8 @@ func TestDoctorOfAnOldVerification(t *testing.T) {
 	term := cli.New(strings.NewReader(""), io.Discard, io.Discard)
 	term.Now = func() time.Time { return time.Date(2026, 12, 25, 0, 0, 0, 0, time.UTC) }
 	store := storeFlags{data: server.DefaultData}
-	s := doctor.Service{Content: contentFolder, Public: publicFolder, Snapshot: snapshotFile, Data: store.data, Open: store.reader}
+	options := server.Options{Public: publicFolder, Snapshot: snapshotFile, Data: store.data}
+	s := doctor.Service{Options: options, Content: contentFolder, Open: store.reader}
 	want := doctor.Finding{Check: "records", Status: doctor.Warning, What: "to be verified: 1 record; the last verification is 35 days old", Fix: "run anteroom verify"}
 	if r := s.Examine(t.Context(), term); !slices.Contains(r, want) {
 		t.Errorf("%+v", r)

@@ -20,14 +20,6 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// The folders and files that a command takes where no flag names others.
-const (
-	contentFolder = "content"
-	publicFolder  = "public"
-	snapshotFile  = "build/snapshot.txt"
-	wranglerFile  = "wrangler.toml"
-)
-
 func generateCommand(t *cli.Terminal) *cobra.Command {
 	var folder, out, snapshot string
 	var check, asJSON bool
@@ -90,11 +82,11 @@ are checked against.`,
 	}
 	secret.AddFlag(cmd.Flags())
 	flags := cmd.Flags()
-	flags.StringVar(&folder, "content", contentFolder, "the content `folder`")
+	contentFlag(flags, &folder)
 	flags.StringVar(&out, "out", publicFolder, "the `folder` of the documents")
 	flags.StringVar(&snapshot, "snapshot", snapshotFile, "the `file` of the snapshot")
 	flags.BoolVar(&check, "check", false, "write nothing; fail where the documents are not up to date")
-	flags.BoolVar(&asJSON, "json", false, "report as one JSON object")
+	jsonFlag(flags, &asJSON)
 	return cmd
 }
 

@@ -101,7 +101,7 @@ if the content lists keys of the log already.
 		}),
 	}
 	cmd.Flags().StringVar(&out, "out", "", "the `file` to make")
-	cmd.Flags().StringVar(&content, "content", contentFolder, "the content `folder`")
+	contentFlag(cmd.Flags(), &content)
 	choice.addFlags(cmd, false)
 	return cmd
 }

@@ -33,7 +33,7 @@ Exit codes: 0 it is the current key, or the last of the log, 1 it is not, 2 call
 		}),
 	}
 	choice.addFlags(cmd, true)
-	cmd.Flags().StringVar(&content, "content", contentFolder, "the content `folder`")
+	contentFlag(cmd.Flags(), &content)
 	return cmd
 }
 

@@ -44,7 +44,7 @@ All of them stay listed.
 		}),
 	}
 	cmd.Flags().StringVar(&out, "out", "", "the `file` to make for the new secret key")
-	cmd.Flags().StringVar(&content, "content", contentFolder, "the content `folder`")
+	contentFlag(cmd.Flags(), &content)
 	choice.addFlags(cmd, false)
 	return cmd
 }

@@ -64,7 +64,7 @@ Exit codes: 0 as it should be, 1 not as it should be, 2 it cannot be checked, or
 	flags.StringVar(&o.since, "since", "", "the `file` of a checkpoint that was kept from earlier")
 	flags.StringVar(&o.proof, "proof", "", "the `file` of a proof, to be checked against an answer")
 	flags.SetAnnotation("proof", cli.OnlyHere, nil)
-	flags.BoolVar(&o.asJSON, "json", false, "print one JSON object")
+	jsonFlag(flags, &o.asJSON)
 	return cmd
 }
 

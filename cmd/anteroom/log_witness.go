@@ -33,8 +33,8 @@ wrongly.`,
 		Args: cobra.NoArgs,
 		RunE: cli.WithExitCode(func(cmd *cobra.Command, _ []string) error { return haveCosigned(cmd.Context(), t, content, asJSON) }),
 	}
-	cmd.Flags().StringVar(&content, "content", contentFolder, "the content `folder`")
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
+	contentFlag(cmd.Flags(), &content)
+	jsonFlag(cmd.Flags(), &asJSON)
 	return cmd
 }
 

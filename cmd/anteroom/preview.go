@@ -21,7 +21,7 @@ when you are done. What you send to its endpoints is thrown away when it ends.`,
 			return preview.Run(cmd.Context(), t, folder, address)
 		}),
 	}
-	cmd.Flags().StringVar(&folder, "content", contentFolder, "the content `folder`")
+	contentFlag(cmd.Flags(), &folder)
 	cmd.Flags().StringVar(&address, "addr", "127.0.0.1:8081", "the loopback `address` to listen at")
 	return cmd
 }

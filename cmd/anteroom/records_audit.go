@@ -46,6 +46,6 @@ Exit codes: 0 all is as it was verified, 1 something is not.`,
 			return nil
 		}),
 	}
-	cmd.Flags().StringVar(&content, "content", contentFolder, "the content `folder`")
+	contentFlag(cmd.Flags(), &content)
 	return cmd
 }

@@ -52,7 +52,7 @@ a line each.`, burstLength),
 	}
 	daysFlags(cmd.Flags(), nil, &days.Through)
 	cmd.Flags().IntVar(&bursts, "bursts", 20, "how many bursts get a line")
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
+	jsonFlag(cmd.Flags(), &asJSON)
 	return cmd
 }
 

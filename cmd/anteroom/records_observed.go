@@ -44,7 +44,7 @@ do not do. Beyond 200 names a day, clients are counted together as "other".`,
 		}),
 	}
 	daysFlags(cmd.Flags(), &days.Since, &days.Through)
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
+	jsonFlag(cmd.Flags(), &asJSON)
 	return cmd
 }
 

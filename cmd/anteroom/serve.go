@@ -58,16 +58,11 @@ one in the data folder.`,
 		}),
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&o.Public, "public", publicFolder, "the `folder` of the documents")
-	flags.StringVar(&o.Snapshot, "snapshot", snapshotFile, "the `file` of the snapshot that was generated with them")
+	hostFlags(flags, &o)
 	flags.StringVar(&o.Address, "addr", "127.0.0.1:8080", "the `address` to listen at")
 	flags.StringVar(&o.Data, "data", server.DefaultData, "the `folder` of the database and the mail")
 	flags.BoolVar(&o.Create, "create", false, "begin with a new database where the data folder has none")
-	flags.StringVar(&o.Outbox, "outbox", "", "a `folder` for the mail to the operator, a Maildir (default mail in the data folder)")
-	flags.StringVar(&o.SMTP, "smtp", "", "a mail server to send it by, as a `URL` without a password")
-	flags.StringVar(&o.SMTPFile, "smtp-file", "", "a `file` that holds that URL in one line, with its password")
 	flags.StringVar(&o.KeyFile, "key-file", "", "the `file` of the receipt key (default receipt.key in the data folder)")
-	flags.BoolVar(&o.Unsigned, "unsigned", false, "use no receipt key: receipts are not signed, and say so")
 	flags.StringVar(&o.ClientIPHeader, "client-ip-header", "", "the `header` in which a proxy in front gives the caller's address")
 	flags.StringSliceVar(&o.Hosts, "host", nil, "a host `name` to answer for besides those of the content; may be given several times")
 	flags.Int64Var(&writesPerMinute, "write-limit", 0, "writes a minute for one caller, 0 for no limit (default as the content says)")

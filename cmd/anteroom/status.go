@@ -91,11 +91,11 @@ Exit codes: 0 nothing differs, 1 something differs or the service cannot be comp
 		}),
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&o.content, "content", contentFolder, "the content `folder`")
+	contentFlag(flags, &o.content)
 	flags.StringVar(&o.host, "host-header", "", "the host `name` to ask for, if the address has another")
 	flags.DurationVar(&o.inspect.Wait, "wait", 0, "how long to wait for the content to be live, as after a deployment (a `time` such as 30s)")
 	flags.DurationVar(&o.inspect.Timeout, "timeout", live.Timeout, "the longest `time` for one answer")
-	flags.BoolVar(&o.asJSON, "json", false, "print one JSON object")
+	jsonFlag(flags, &o.asJSON)
 	o.store.add(flags)
 	return cmd
 }

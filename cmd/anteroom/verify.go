@@ -56,7 +56,7 @@ content/log: the last of these keys signs it, and --log-key-file names the file 
 	}
 	flags := cmd.Flags()
 	o.store.add(flags)
-	flags.StringVar(&o.content, "content", contentFolder, "the content `folder`")
+	contentFlag(flags, &o.content)
 	flags.StringVar(&o.through, "through", "", "cover what was recorded up to this `time`, 2026-11-22T12:00:00Z (default now)")
 	flags.StringVar(&o.answers, "answers", "", "the `file` that decides, in place of an editor; - is standard input")
 	o.key.AddFlag(flags)

@@ -36,7 +36,7 @@ With --json it also prints the SHA-256 of the edge core that a released program 
 			return t.PrintObject(p)
 		}),
 	}
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
+	jsonFlag(cmd.Flags(), &asJSON)
 	return cmd
 }
 

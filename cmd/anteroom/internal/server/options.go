@@ -130,8 +130,8 @@ func HasPassword(text string) bool {
 	return is
 }
 
-// ReadSMTP reads the URL of a mail server from a file. An error repeats nothing of it.
-func ReadSMTP(file string) (string, error) {
+// readSMTP reads the URL of a mail server from a file. An error repeats nothing of it.
+func readSMTP(file string) (string, error) {
 	text, err := os.ReadFile(file)
 	if err != nil {
 		return "", fmt.Errorf("read the URL of the mail server: %w (--smtp-file names the file that holds it)", err)
@@ -143,11 +143,11 @@ func ReadSMTP(file string) (string, error) {
 	return line, nil
 }
 
-// relay says how messages reach the operator.
-func (o *Options) relay() (string, error) {
+// Relay says how messages reach the operator. It is "" for the mail folder in the data folder.
+func (o *Options) Relay() (string, error) {
 	switch {
 	case o.SMTPFile != "":
-		return ReadSMTP(o.SMTPFile)
+		return readSMTP(o.SMTPFile)
 	case o.Outbox != "":
 		return "maildir:" + o.Outbox, nil
 	}

@@ -120,7 +120,7 @@ func (s *server) readSecrets() (relay string, err error) {
 	if err := s.makePrivate(keyFile, s.o.SMTPFile); err != nil {
 		return "", err
 	}
-	if relay, err = s.o.relay(); err != nil {
+	if relay, err = s.o.Relay(); err != nil {
 		return "", err
 	}
 	switch {
