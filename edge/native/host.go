@@ -103,7 +103,7 @@ type Host struct {
 	limiter   *limiter
 	fetches   shared[turn.Result]
 	readiness shared[*turn.Response] // so that not every check writes to the store
-	outbox    outboxCounter
+	reader    *sqlite.Reader         // of the metrics, so that no write waits for them; nil without metrics
 	tally     tally
 	port      atomic.Int32 // the port that Serve listens on; 0 before
 	public    string       // base64 of the public half of the key
@@ -133,7 +133,7 @@ type site struct {
 func Open(c Config) (*Host, error) {
 	h := &Host{
 		config: c, log: c.Log, now: time.Now, wake: make(chan struct{}, 1),
-		outbox: outboxCounter{data: c.Data}, relayPause: relayPause, deliveryPause: deliveryPause, tallyPause: tallyPause,
+		relayPause: relayPause, deliveryPause: deliveryPause, tallyPause: tallyPause,
 		shutdownTimeout: shutdownTimeout, relaying: make(chan struct{}, relaysAtOnce),
 	}
 	h.relayContext, h.cutRelays = context.WithCancel(context.Background())
@@ -186,16 +186,25 @@ func Open(c Config) (*Host, error) {
 		IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeader, ErrorLog: slog.NewLogLogger(h.log.Handler(), slog.LevelWarn),
 	}
 	speakHTTP2(h.server)
-	h.measure()
-	if err := h.Publish(c.Snapshot, c.Documents); err != nil {
-		h.store.Close()
-		return nil, err
+	if err = h.measure(); err == nil {
+		err = h.Publish(c.Snapshot, c.Documents)
 	}
-	if err := h.claimStore(c.Snapshot.CanonicalHost); err != nil {
-		h.store.Close()
+	if err == nil {
+		err = h.claimStore(c.Snapshot.CanonicalHost)
+	}
+	if err != nil {
+		h.closeStore()
 		return nil, err
 	}
 	return h, nil
+}
+
+func (h *Host) closeStore() error {
+	err := h.store.Close()
+	if h.reader != nil {
+		err = errors.Join(err, h.reader.Close())
+	}
+	return err
 }
 
 // claimStore writes into the store which service it is of, and logs if it was another's: the data
@@ -254,10 +263,8 @@ func (h *Host) Publish(s *snapshot.Snapshot, documents *static.Documents) error 
 func (h *Host) Close() error {
 	h.cutRelays()
 	h.endRelays()
-	if err := h.writeTally(); err != nil {
-		h.log.Warn("what was observed of clients is lost", "error", err)
-	}
-	return errors.Join(h.outbox.close(), h.store.Close())
+	h.writeTally()
+	return h.closeStore()
 }
 
 // Listen opens a TCP listener at an address such as "127.0.0.1:8080".
@@ -276,16 +283,9 @@ func (h *Host) Serve(ctx context.Context, listener net.Listener) error {
 		h.port.Store(int32(address.Port))
 	}
 	background, stop := context.WithCancel(context.Background())
-	delivered := make(chan struct{})
-	go func() {
-		defer close(delivered)
-		h.deliver(background)
-	}()
-	counted := make(chan struct{})
-	go func() {
-		defer close(counted)
-		h.keepTally(background)
-	}()
+	var all sync.WaitGroup
+	all.Go(func() { h.deliver(background) })
+	all.Go(func() { h.keepTally(background) })
 	failed := make(chan error, 1)
 	go func() { failed <- h.server.Serve(listener) }()
 	var err error
@@ -301,8 +301,7 @@ func (h *Host) Serve(ctx context.Context, listener net.Listener) error {
 		err = errors.Join(errors.New("requests were cut off at the end: they took too long"), h.server.Close())
 	}
 	h.endRelays()
-	<-delivered
-	<-counted
+	all.Wait()
 	return err
 }
 

@@ -2,7 +2,6 @@ package native
 
 import (
 	"net/http/httptest"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -72,29 +71,8 @@ func TestMetrics(t *testing.T) {
 	if strings.Contains(w.Body.String(), "anteroom_store_commit_group_size_count 0\n") {
 		t.Error("no transaction was counted")
 	}
-	if t.Failed() {
-		t.Log(w.Body.String())
-	}
-}
-
-// TestOutboxCounter: the outbox is counted beside the writer, and not once the host is closed.
-func TestOutboxCounter(t *testing.T) {
-	h, _ := open(t, Config{}, fake{})
-	if pending, dead, err := h.outbox.count(); pending != 0 || dead != 0 || err != nil {
-		t.Errorf("%d, %d, %v", pending, dead, err)
-	}
-	register(t, h, "ada")
-	if pending, _, err := h.outbox.count(); pending != 1 || err != nil {
-		t.Errorf("%d, %v", pending, err)
-	}
 	if err := h.Close(); err != nil {
-		t.Error(err)
+		t.Fatal(err)
 	}
-	if _, _, err := h.outbox.count(); err == nil {
-		t.Error("counted after the end")
-	}
-	none := outboxCounter{data: filepath.Join(t.TempDir(), "none")}
-	if _, _, err := none.count(); err == nil {
-		t.Error("a folder without a database is counted")
-	}
+	m.Handler(quiet).ServeHTTP(httptest.NewRecorder(), httptest.NewRequest("GET", "/metrics", nil)) // a scrape after the end
 }

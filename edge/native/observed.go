@@ -1,21 +1,19 @@
 package native
 
 import (
-	"cmp"
 	"context"
-	"errors"
 	"fmt"
-	"maps"
-	"slices"
 	"sync"
 	"time"
 
-	"anteroom/edge/native/sqlite"
 	"anteroom/edge/store/records"
 	"anteroom/edge/turn"
 )
 
-const tallyPause = time.Minute // between two writes of the tally
+const (
+	tallyPause = time.Minute            // between two writes of the tally
+	tallyRows  = 4 * records.DayClients // of the tally: the names in them are the callers' choice
+)
 
 // seen is what the table observed counts.
 type seen struct{ day, client, kind string }
@@ -24,28 +22,8 @@ type seen struct{ day, client, kind string }
 // request waits for it, and a process that is killed loses up to a minute of it. The zero value is
 // ready.
 type tally struct {
-	mu      sync.Mutex
-	counts  map[seen]int64
-	clients clients // of counts, which they keep small whatever callers call themselves
-}
-
-// clients are the names that have rows of their own, by day.
-type clients map[string]map[string]bool
-
-// row is the name under which a client of a day is counted. A new client gets a row of its own as
-// long as the day has few.
-func (c clients) row(day, client string) string {
-	if client == "" || client == records.OtherClients || c[day][client] {
-		return client
-	}
-	if len(c[day]) >= records.DayClients {
-		return records.OtherClients
-	}
-	if c[day] == nil {
-		c[day] = map[string]bool{}
-	}
-	c[day][client] = true
-	return client
+	mu     sync.Mutex
+	counts map[seen]int64
 }
 
 // observe counts what a request has shown.
@@ -56,27 +34,16 @@ func (h *Host) observe(observed []turn.Observation) {
 	day := h.now().UTC().Format(time.DateOnly)
 	h.tally.mu.Lock()
 	defer h.tally.mu.Unlock()
+	if h.tally.counts == nil {
+		h.tally.counts = map[seen]int64{}
+	}
 	for _, o := range observed {
-		h.tally.add(seen{day, o.Client, o.Kind}, 1)
+		s := seen{day, o.Client, o.Kind}
+		if h.tally.counts[s] == 0 && o.Client != "" && len(h.tally.counts) >= tallyRows {
+			s.client = records.OtherClients
+		}
+		h.tally.counts[s]++
 	}
-}
-
-// add adds to a count. Its caller holds the lock.
-func (t *tally) add(s seen, n int64) {
-	if t.counts == nil {
-		t.counts, t.clients = map[seen]int64{}, clients{}
-	}
-	s.client = t.clients.row(s.day, s.client)
-	t.counts[s] += n
-}
-
-// take empties the tally.
-func (t *tally) take() map[seen]int64 {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	counts := t.counts
-	t.counts, t.clients = nil, nil
-	return counts
 }
 
 // keepTally writes the tally from time to time, until ctx is done.
@@ -88,65 +55,35 @@ func (h *Host) keepTally(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-ticker.C:
-			if err := h.writeTally(); err != nil {
-				h.log.Warn("what was observed of clients is not written yet", "error", err)
-			}
+			h.writeTally()
 		}
 	}
 }
 
-// writeTally adds the tally to the store in one transaction. If that fails, the tally stays; if it
-// is not known whether that failed, the tally goes, as nothing may be counted twice.
-func (h *Host) writeTally() error { return h.tally.write(h.addToStore) }
+// addObserved adds to a count. A new client gets a row of its own if the day has few of them.
+var addObserved = fmt.Sprintf(`INSERT INTO observed (day, client, kind, n)
+	SELECT seen.day, CASE WHEN seen.client IN ('', '%[1]s')
+		OR EXISTS (SELECT 1 FROM observed WHERE day = seen.day AND client = seen.client)
+		OR (SELECT count(DISTINCT client) FROM observed WHERE day = seen.day AND client NOT IN ('', '%[1]s')) < %[2]d
+		THEN seen.client ELSE '%[1]s' END, seen.kind, seen.n
+	FROM (SELECT ? AS day, ? AS client, ? AS kind, ? AS n) AS seen WHERE true
+	ON CONFLICT (day, client, kind) DO UPDATE SET n = n + excluded.n`, records.OtherClients, records.DayClients)
 
-func (t *tally) write(add func(map[seen]int64) error) error {
-	counts := t.take()
-	if len(counts) == 0 {
-		return nil
-	}
-	err := add(counts)
-	if err == nil {
-		return nil
-	}
-	if !errors.Is(err, sqlite.ErrUncertain) {
-		t.mu.Lock()
-		defer t.mu.Unlock()
-		for s, n := range counts {
-			t.add(s, n)
-		}
-	}
-	return fmt.Errorf("write what was observed: %w", err)
-}
-
-const (
-	selectClients = "SELECT DISTINCT client FROM observed WHERE day = ? AND client NOT IN ('', '" + records.OtherClients + "')"
-	addObserved   = "INSERT INTO observed (day, client, kind, n) VALUES (?, ?, ?, ?) ON CONFLICT (day, client, kind) DO UPDATE SET n = n + excluded.n"
-)
-
-// addToStore adds counts to those of the store. The store says which clients have rows on a day, so
-// that there are no more of them after a restart.
-func (h *Host) addToStore(counts map[seen]int64) error {
-	rows := slices.SortedFunc(maps.Keys(counts), func(a, b seen) int {
-		return cmp.Or(cmp.Compare(a.day, b.day), cmp.Compare(a.client, b.client), cmp.Compare(a.kind, b.kind))
-	})
-	known := clients{}
-	for _, s := range rows {
-		if known[s.day] != nil {
-			continue
-		}
-		known[s.day] = map[string]bool{}
-		stored, err := h.store.Read(context.Background(), turn.Statement{SQL: selectClients, Args: []any{s.day}})
-		if err != nil {
-			return err
-		}
-		for _, row := range stored[0] {
-			known[s.day][row[0].(string)] = true
-		}
-	}
+// writeTally adds the tally to the store in one transaction, and empties it. If the store does not
+// take it, it is lost, as nothing may be counted twice.
+func (h *Host) writeTally() {
+	h.tally.mu.Lock()
+	counts := h.tally.counts
+	h.tally.counts = nil
+	h.tally.mu.Unlock()
 	var add []turn.Statement
-	for _, s := range rows {
-		add = append(add, turn.Statement{SQL: addObserved, Args: []any{s.day, known.row(s.day, s.client), s.kind, counts[s]}})
+	for s, n := range counts {
+		add = append(add, turn.Statement{SQL: addObserved, Args: []any{s.day, s.client, s.kind, n}})
 	}
-	_, err := h.store.Write(context.Background(), add...)
-	return err
+	if len(add) == 0 {
+		return
+	}
+	if _, err := h.store.Write(context.Background(), add...); err != nil {
+		h.log.Warn("what was observed of clients is lost", "error", err)
+	}
 }

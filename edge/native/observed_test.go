@@ -3,7 +3,6 @@ package native
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -15,7 +14,6 @@ import (
 	"anteroom/edge/edgetest"
 	"anteroom/edge/endpoint/mcp/protocol"
 	"anteroom/edge/native/sqlite"
-	"anteroom/edge/store/records"
 	"anteroom/edge/turn"
 )
 
@@ -36,13 +34,6 @@ func wantObserved(t *testing.T, h *Host, want ...string) {
 	t.Helper()
 	if got := observedIn(t, h.store.Read); strings.Join(got, "\n") != strings.Join(want, "\n") {
 		t.Errorf("the store has\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
-	}
-}
-
-func mustWriteTally(t *testing.T, h *Host) {
-	t.Helper()
-	if err := h.writeTally(); err != nil {
-		t.Fatal(err)
 	}
 }
 
@@ -71,14 +62,14 @@ func TestObserved(t *testing.T) {
 	wantObserved(t, h)
 	at = at.Add(time.Second) // midnight
 	say(t, h, "lark")
-	mustWriteTally(t, h)
+	h.writeTally()
 	want := []string{`2026-11-20 "" initialize 1`, `2026-11-20 "lark" initialize 2`, `2026-11-21 "lark" initialize 1`}
 	wantObserved(t, h, want...)
-	mustWriteTally(t, h) // nothing is there to be written
+	h.writeTally() // nothing is there to be written
 	wantObserved(t, h, want...)
 	say(t, h, "lark")
 	say(t, h, "\x1b[2J\x00")
-	mustWriteTally(t, h)
+	h.writeTally()
 	wantObserved(t, h, want[0], want[1], `2026-11-21 "\x1b[2J\x00" initialize 1`, `2026-11-21 "lark" initialize 2`)
 	if strings.Contains(log.String(), "lark") {
 		t.Errorf("the log names a client:\n%s", log)
@@ -99,75 +90,51 @@ func TestObservedClientsAreBounded(t *testing.T) {
 			h.observe([]turn.Observation{{Client: fmt.Sprint("client ", i), Kind: "a"}, {Client: fmt.Sprint("client ", i), Kind: "b"}})
 		}
 	}
-	sum := func(h *Host, condition string) int64 {
-		t.Helper()
-		r := h.store.Exec(one("SELECT coalesce(sum(n), 0) FROM observed WHERE " + condition))
-		if r.Failure != turn.None {
-			t.Fatal(r.Failure)
-		}
-		return r.Rows[0][0][0].(int64)
-	}
 	check := func(h *Host, clients, own, other int64) {
 		t.Helper()
-		r := h.store.Exec(one("SELECT count(DISTINCT client) FROM observed WHERE client NOT IN ('', 'other')"))
-		if r.Failure != turn.None {
-			t.Fatal(r.Failure)
-		}
-		if got := r.Rows[0][0][0].(int64); got != clients || sum(h, "client <> 'other'") != own || sum(h, "client = 'other'") != other {
-			t.Errorf("%d clients, %d of their own, %d of others; want %d, %d, %d", got, sum(h, "client <> 'other'"), sum(h, "client = 'other'"), clients, own, other)
+		h.writeTally()
+		r := h.store.Exec(one(`SELECT count(DISTINCT CASE WHEN client NOT IN ('', 'other') THEN client END),
+			sum(n * (client <> 'other')), sum(n * (client = 'other')) FROM observed`))
+		if got, want := fmt.Sprint(r.Rows), fmt.Sprint([][][]any{{{clients, own, other}}}); got != want {
+			t.Errorf("clients, counts of their own and of others: %s, want %s", got, want)
 		}
 	}
 	h := start()
 	see(h, 0, 150)
 	h.observe([]turn.Observation{{Kind: "a"}, {Client: "other", Kind: "a"}}) // which need no room
-	mustWriteTally(t, h)
 	check(h, 150, 301, 1)
 	see(h, 100, 199)
-	mustWriteTally(t, h)
 	check(h, 199, 301+198, 1)
 	if err := h.Close(); err != nil {
 		t.Fatal(err)
 	}
 	h = start()
+	see(h, 150, 200)
+	check(h, 200, 301+198+2*50, 1)
 	see(h, 150, 250)
-	mustWriteTally(t, h)
-	check(h, 200, 301+198+2*50, 1+2*50) // 49 are known, and one more has room
+	check(h, 200, 301+198+4*50, 1+2*50)
 	h.now = func() time.Time { return time.Unix(edgetest.Now+24*3600, 0) }
-	see(h, 1000, 1300)
-	if n := len(h.tally.counts); n != 2*records.DayClients+2 {
-		t.Errorf("%d counts wait in memory, want %d", n, 2*records.DayClients+2)
+	see(h, 1000, 3000)
+	if n := len(h.tally.counts); n > tallyRows+2 {
+		t.Errorf("%d counts wait in memory, want at most %d", n, tallyRows+2)
 	}
-	mustWriteTally(t, h)
-	check(h, 400, 301+198+2*50+2*200, 1+2*50+2*100)
+	h.writeTally()
+	if r := h.store.Exec(one("SELECT count(DISTINCT client), sum(n) FROM observed WHERE day = '2026-11-21'")); fmt.Sprint(r.Rows) != "[[[201 4000]]]" {
+		t.Errorf("names and counts of the next day: %v", r.Rows)
+	}
 }
 
-// A store that does not take the tally fails no request. The tally stays, and is written once.
-func TestObservedWhileTheStoreFails(t *testing.T) {
-	h, _ := open(t, Config{}, fake{})
-	h.now = func() time.Time { return time.Unix(edgetest.Now, 0) }
+// A store that does not take the tally fails no request. The tally is lost as a whole, and the log
+// says so.
+func TestObservedIsLost(t *testing.T) {
+	h, log := open(t, Config{}, fake{})
 	put(t, h.store, "CREATE TRIGGER full BEFORE INSERT ON observed WHEN NEW.client = 'tern' BEGIN SELECT RAISE(ABORT, 'the disk is full'); END")
-	say(t, h, "lark") // which comes first, and is not written alone
+	say(t, h, "lark")
 	say(t, h, "tern")
-	for range 2 {
-		if err := h.writeTally(); err == nil || !strings.HasPrefix(err.Error(), "write what was observed: ") {
-			t.Fatalf("the failure is told as %v", err)
-		}
-		say(t, h, "lark")
-		wantObserved(t, h)
-	}
-	put(t, h.store, "DROP TRIGGER full")
-	mustWriteTally(t, h)
-	wantObserved(t, h, `2026-11-20 "lark" initialize 3`, `2026-11-20 "tern" initialize 1`)
-}
-
-// A tally of which it is not known whether it was written is not written again.
-func TestObservedUncertain(t *testing.T) {
-	var counts tally
-	for failure, left := range map[error]int{errors.New("the disk is full"): 1, fmt.Errorf("commit: %w", sqlite.ErrUncertain): 0} {
-		counts.clients, counts.counts = clients{}, map[seen]int64{{"2026-11-20", "lark", "read"}: 3}
-		if err := counts.write(func(map[seen]int64) error { return failure }); !errors.Is(err, failure) || len(counts.counts) != left {
-			t.Errorf("%v: %v, and %v stays", failure, err, counts.counts)
-		}
+	h.writeTally()
+	wantObserved(t, h)
+	if text := log.String(); !strings.Contains(text, "what was observed of clients is lost") || strings.Contains(text, "tern") {
+		t.Errorf("log %s", text)
 	}
 }
 
@@ -215,20 +182,5 @@ func TestObservedIsWritten(t *testing.T) {
 				t.Errorf("the store has %s", got)
 			}
 		})
-	}
-}
-
-// A tally that cannot be written at the end is lost, and the log says so.
-func TestObservedIsLost(t *testing.T) {
-	h, log := open(t, Config{}, fake{})
-	say(t, h, "lark")
-	if err := h.store.Close(); err != nil {
-		t.Fatal(err)
-	}
-	if err := h.Close(); err != nil {
-		t.Errorf("Close: %v", err)
-	}
-	if !strings.Contains(log.String(), "what was observed of clients is lost") {
-		t.Errorf("the log says nothing of it:\n%s", log)
 	}
 }

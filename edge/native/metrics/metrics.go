@@ -11,7 +11,6 @@ import (
 	"runtime"
 	"slices"
 	"strconv"
-	"sync"
 	"time"
 
 	"anteroom/edge/api"
@@ -38,9 +37,6 @@ const other = "other"
 var methods = []string{
 	http.MethodGet, http.MethodHead, http.MethodPost, http.MethodOptions, http.MethodPut, http.MethodPatch, http.MethodDelete,
 }
-
-// outboxKept is how long the counts of the outbox are given again before the store is asked.
-const outboxKept = 10 * time.Second
 
 // Metrics are the numbers of one host. Several goroutines may call the methods at once. Those that
 // count do nothing for a nil *Metrics.
@@ -208,10 +204,9 @@ func (m *Metrics) Reload(err error) {
 	}
 }
 
-// Outbox says how the messages in the outbox are counted. count is called by a scrape, at most once
-// in some seconds.
+// Outbox says how the messages in the outbox are counted. Each scrape calls count.
 func (m *Metrics) Outbox(count func() (pending, dead int64, err error)) {
-	m.registry.MustRegister(&outbox{count: count, now: time.Now})
+	m.registry.MustRegister(outbox(count))
 }
 
 var messages = prometheus.NewDesc(
@@ -219,31 +214,18 @@ var messages = prometheus.NewDesc(
 )
 
 // outbox is a prometheus.Collector.
-type outbox struct {
-	count func() (pending, dead int64, err error)
-	now   func() time.Time
+type outbox func() (pending, dead int64, err error)
 
-	mu            sync.Mutex
-	until         time.Time
-	pending, dead int64
-	err           error
-}
+func (outbox) Describe(to chan<- *prometheus.Desc) { to <- messages }
 
-func (o *outbox) Describe(to chan<- *prometheus.Desc) { to <- messages }
-
-func (o *outbox) Collect(to chan<- prometheus.Metric) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if now := o.now(); !now.Before(o.until) {
-		o.pending, o.dead, o.err = o.count()
-		o.until = now.Add(outboxKept)
-	}
-	if o.err != nil {
-		to <- prometheus.NewInvalidMetric(messages, o.err)
+func (count outbox) Collect(to chan<- prometheus.Metric) {
+	pending, dead, err := count()
+	if err != nil {
+		to <- prometheus.NewInvalidMetric(messages, err)
 		return
 	}
-	to <- prometheus.MustNewConstMetric(messages, prometheus.GaugeValue, float64(o.pending), "pending")
-	to <- prometheus.MustNewConstMetric(messages, prometheus.GaugeValue, float64(o.dead), "dead")
+	to <- prometheus.MustNewConstMetric(messages, prometheus.GaugeValue, float64(pending), "pending")
+	to <- prometheus.MustNewConstMetric(messages, prometheus.GaugeValue, float64(dead), "dead")
 }
 
 // Handler shows the metrics at /metrics, and nothing else. A number that cannot be found out is

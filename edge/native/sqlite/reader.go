@@ -112,6 +112,9 @@ func (r *Reader) check() error {
 func (r *Reader) Read(_ context.Context, statements ...turn.Statement) ([][][]any, error) {
 	r.mutex.Lock()
 	defer r.mutex.Unlock()
+	if r.conn == nil {
+		return nil, errClosed
+	}
 	result, err := r.atOnce(statements)
 	return result.Rows, err
 }
@@ -129,5 +132,9 @@ func (r *Reader) CopyTo(ctx context.Context, path string) error {
 	return withHint(err)
 }
 
-// Close closes the database.
-func (r *Reader) Close() error { return r.disconnect() }
+// Close closes the database. A Read after it is an error.
+func (r *Reader) Close() error {
+	r.mutex.Lock()
+	defer r.mutex.Unlock()
+	return r.disconnect()
+}

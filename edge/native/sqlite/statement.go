@@ -42,7 +42,9 @@ func (c *connection) disconnect() error {
 		return nil
 	}
 	c.closeStatements()
-	return c.conn.Close()
+	err := c.conn.Close()
+	c.conn = nil
+	return err
 }
 
 // prepared is a statement that the database has parsed.

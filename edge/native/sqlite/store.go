@@ -219,20 +219,16 @@ func (s *Store) Read(_ context.Context, statements ...turn.Statement) ([][][]any
 }
 
 // Write is Exec for an operator. It gives the number of changed rows of each statement.
-// Its error is ErrUncertain if the statements may have been done.
 func (s *Store) Write(_ context.Context, statements ...turn.Statement) ([]int64, error) {
 	switch result := s.Exec(turn.Exec{Statements: statements}); result.Failure {
 	case turn.None:
 		return result.Changes, nil
 	case turn.Timeout:
-		return nil, ErrUncertain
+		return nil, errors.New("it is not known whether the database did it (the log says why)")
 	default:
 		return nil, fmt.Errorf("the database did not do it: %s (the log says why)", result.Failure)
 	}
 }
-
-// ErrUncertain is the error of a Write that may have been done all the same.
-var ErrUncertain = errors.New("it is not known whether the database did it (the log says why)")
 
 // Vacuum rebuilds the database file and empties the write-ahead log into it. Then neither file
 // holds anything that was deleted before. It is an error if another process prevents that.

@@ -122,13 +122,6 @@ func (s *Server) Got() (commands, logins, contents []string) {
 	return slices.Clone(s.commands), slices.Clone(s.logins), slices.Clone(s.contents)
 }
 
-// AnswerWith replaces the special replies by one to a command.
-func (s *Server) AnswerWith(command, reply string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.Replies = map[string]string{command: reply}
-}
-
 // answer answers a command, and reports whether the conversation continues.
 func (s *session) answer(command, usual string) bool {
 	s.mu.Lock()
