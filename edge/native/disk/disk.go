@@ -14,48 +14,36 @@ import (
 // that tests can watch what is synced, and have a sync fail.
 var Sync = (*os.File).Sync
 
-// Lock keeps a folder locked until it is closed, or the process ends.
-type Lock struct {
-	path string
-	file *os.File
-}
-
-// LockFolder waits until others have unlocked the folder at path as far as needed, and locks it:
-// with alone nobody else may lock it meanwhile, without it others may lock it that way too.
-func LockFolder(path string, alone bool) (*Lock, error) {
+// LockFolder waits until no other process has locked the folder at path, and locks it. The lock ends
+// when the file is closed or the process ends.
+func LockFolder(path string) (*os.File, error) {
 	file, err := openToLock(path)
 	if err != nil {
 		return nil, err
 	}
-	if err := lock(file, alone); err != nil {
-		file.Close()
-		return nil, &fs.PathError{Op: "lock", Path: path, Err: err}
-	}
-	return &Lock{path, file}, nil
+	return locked(file, lock(file, true))
 }
 
-// ErrLocked is the error of LockFile where another process holds the lock.
+// ErrLocked is the error of LockFile if another process has locked the file.
 var ErrLocked = errors.New("it is locked by another process")
 
-// LockFile locks the file at path, which it makes where it is missing, for this process alone. To
-// close the file, or the end of the process, unlocks it. LockFile does not wait.
+// LockFile locks the file at path, which it makes if it is missing, without waiting. The lock ends
+// when the file is closed or the process ends.
 func LockFile(path string) (*os.File, error) {
 	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return nil, err
 	}
-	if err := tryLock(file); err != nil {
+	return locked(file, lock(file, false))
+}
+
+func locked(file *os.File, err error) (*os.File, error) {
+	if err != nil {
 		file.Close()
-		return nil, &fs.PathError{Op: "lock", Path: path, Err: err}
+		return nil, &fs.PathError{Op: "lock", Path: file.Name(), Err: err}
 	}
 	return file, nil
 }
-
-// Folder is the path of the folder.
-func (l *Lock) Folder() string { return l.path }
-
-// Close unlocks the folder.
-func (l *Lock) Close() error { return l.file.Close() }
 
 // MakeFolder makes the folder at path, and the missing folders above it, for this user alone. When
 // MakeFolder returns, the name of each new folder is on the disk: a loss of power that takes a

@@ -29,21 +29,17 @@ func SyncFolder(path string) error {
 // openToLock opens what is locked for a folder: the folder itself.
 func openToLock(path string) (*os.File, error) { return os.Open(path) }
 
-func tryLock(f *os.File) error {
-	err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
-	if errors.Is(err, unix.EWOULDBLOCK) {
-		err = ErrLocked
-	}
-	return err
-}
-
-func lock(f *os.File, alone bool) error {
-	how := unix.LOCK_SH
-	if alone {
-		how = unix.LOCK_EX
+func lock(f *os.File, wait bool) error {
+	how := unix.LOCK_EX
+	if !wait {
+		how |= unix.LOCK_NB
 	}
 	for {
-		if err := unix.Flock(int(f.Fd()), how); !errors.Is(err, unix.EINTR) {
+		switch err := unix.Flock(int(f.Fd()), how); err {
+		case unix.EINTR:
+		case unix.EWOULDBLOCK:
+			return ErrLocked
+		default:
 			return err
 		}
 	}

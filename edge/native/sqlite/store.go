@@ -84,14 +84,6 @@ func (s *Store) open(path string, create bool) error {
 	if err != nil {
 		return err
 	}
-	// A restore locks its folder while it puts the file of a database there.
-	folder, err := disk.LockFolder(filepath.Dir(path), false)
-	if errors.Is(err, fs.ErrNotExist) && !create {
-		return ErrNone
-	} else if err != nil {
-		return err
-	}
-	defer folder.Close()
 	flags := os.O_RDWR
 	if create {
 		flags |= os.O_CREATE

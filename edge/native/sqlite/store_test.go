@@ -15,7 +15,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
-	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -264,34 +263,6 @@ func TestNoDatabase(t *testing.T) {
 	s.Close()
 	if _, err := Open(path, quiet); !errors.Is(err, ErrNone) {
 		t.Errorf("a database without migrations: %v", err)
-	}
-}
-
-// TestOpenWaits: Open waits for the end of a restore.
-func TestOpenWaits(t *testing.T) {
-	path := filepath.Join(t.TempDir(), FileName)
-	openStore(t, path).Close()
-	folder, err := disk.LockFolder(filepath.Dir(path), true)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var ended atomic.Bool
-	opened := make(chan error, 1)
-	go func() {
-		s, err := Open(path, quiet)
-		if err == nil && !ended.Load() {
-			err = errors.New("opened before")
-		}
-		if s != nil {
-			s.Close()
-		}
-		opened <- err
-	}()
-	runtime.Gosched()
-	ended.Store(true)
-	folder.Close()
-	if err := <-opened; err != nil {
-		t.Error(err)
 	}
 }
 

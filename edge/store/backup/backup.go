@@ -62,14 +62,20 @@ func write(ctx context.Context, path, file string) (*Content, error) {
 		return nil, err
 	}
 	defer d.end()
-	c, err := d.fill(ctx, from)
-	if err != nil {
+	if err := d.fill(ctx, from); err != nil {
 		return nil, err
+	}
+	c, err := check(ctx, d.path)
+	if err != nil {
+		return nil, fmt.Errorf("the copy is faulty: %w (try again; if that does not help, look at the disk)", err)
 	}
 	if err := replaceable(ctx, file, c.Store); err != nil {
 		return nil, err
 	}
-	return c, d.rename(file)
+	if err := os.Rename(d.path, file); err != nil {
+		return nil, err
+	}
+	return c, disk.SyncFolder(d.folder)
 }
 
 // partOf reports whether a file is one of those that make up a database, or has the name of one.
@@ -211,63 +217,61 @@ func (c *Content) read(ctx context.Context, r *sqlite.Reader) error {
 // folder if it is missing, and touches nothing else in it. A backup of an older program stays as it
 // is: the server applies the migrations that it lacks.
 //
-// Restore refuses a folder that has a database. The new one is checked and on the disk before it is
-// there: if Restore is killed, the folder has all of it or none.
+// Restore refuses a folder that has a database, also one that a server makes meanwhile. The new one
+// is on the disk before it gets its name: if Restore is killed, the folder has all of it or none.
 func Restore(ctx context.Context, file, folder string) (*Content, error) {
-	if _, err := Check(ctx, file); err != nil {
+	c, err := Check(ctx, file)
+	if err != nil {
 		return nil, err
 	}
-	c, err := restore(ctx, file, folder)
-	if err != nil {
+	if err := restore(ctx, file, folder); err != nil {
 		return nil, fmt.Errorf("restore into %s: %w", folder, err)
 	}
 	return c, nil
 }
 
-func restore(ctx context.Context, file, folder string) (*Content, error) {
+func restore(ctx context.Context, file, folder string) error {
 	from, err := sqlite.OpenBackup(file)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer from.Close()
 	if err := disk.MakeFolder(folder); err != nil {
-		return nil, fmt.Errorf("%w (name a folder that this user may write to)", err)
+		return fmt.Errorf("%w (name a folder that this user may write to)", err)
 	}
-	d, err := begin(folder) // a server that starts now waits for the end
+	d, err := begin(folder)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer d.end()
 	path := filepath.Join(folder, sqlite.FileName)
-	if err := vacant(path); err != nil {
-		return nil, err
+	// An empty file is left of a server that was killed at its very first start.
+	if info, err := os.Stat(path); err == nil && info.Size() == 0 {
+		os.Remove(path)
 	}
-	c, err := d.fill(ctx, from)
-	if err != nil {
-		return nil, err
-	}
-	return c, d.rename(path)
-}
-
-// vacant says why nothing may be restored to a path. An empty file is left of a server that was
-// killed at its very first start.
-func vacant(path string) error {
-	if info, err := os.Stat(path); err == nil && info.Size() > 0 {
-		return errors.New("it has a database (stop its server and move the database away, or name another folder)")
-	} else if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
+	if _, err := os.Stat(path); err == nil {
+		return errOccupied
 	}
 	if _, err := os.Stat(path + "-wal"); err == nil {
 		return fmt.Errorf("%s lies there without its database (move it away)", path+"-wal")
 	}
-	return nil
+	if err := d.fill(ctx, from); err != nil {
+		return err
+	}
+	if err := os.Link(d.path, path); errors.Is(err, fs.ErrExist) { // unlike a rename, it replaces nothing
+		return errOccupied
+	} else if err != nil {
+		return err
+	}
+	return disk.SyncFolder(folder)
 }
 
-// draft is a file in the making. Until end, no other draft is in its folder, and no server opens a
-// database there.
+var errOccupied = errors.New("it has a database (stop its server and move the database away, or name another folder)")
+
+// draft is a file in the making. Until end, no other draft is in its folder.
 type draft struct {
-	folder *disk.Lock
-	path   string
+	folder, path string
+	lock         *os.File
 }
 
 // draftPrefix begins the name of each draft, and of what SQLite puts beside it.
@@ -276,62 +280,47 @@ const draftPrefix = ".anteroom-draft-"
 // begin makes an empty draft in a folder, for this user alone. It removes those that killed
 // processes left.
 func begin(folder string) (*draft, error) {
-	f, err := disk.LockFolder(folder, true)
+	lock, err := disk.LockFolder(folder)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("there is no folder %s (make it first)", folder)
 	} else if err != nil {
 		return nil, err
 	}
-	d := &draft{folder: f}
+	d := &draft{folder: folder, lock: lock}
 	d.sweep() // no process that is alive has a draft here
 	made, err := os.CreateTemp(folder, draftPrefix+"*")
 	if err != nil {
-		f.Close()
+		lock.Close()
 		return nil, fmt.Errorf("%w (name a folder that this user may write to)", err)
 	}
 	d.path = made.Name()
 	return d, made.Close()
 }
 
-// fill copies a database into the draft, and says what is in the copy.
-func (d *draft) fill(ctx context.Context, from *sqlite.Reader) (*Content, error) {
+// fill copies a database into the draft, and brings it to the disk.
+func (d *draft) fill(ctx context.Context, from *sqlite.Reader) error {
 	if err := from.CopyTo(ctx, d.path); err != nil {
-		return nil, err
+		return err
 	}
-	c, err := check(ctx, d.path)
-	if err != nil {
-		return nil, fmt.Errorf("the copy is faulty: %w (try again; if that does not help, look at the disk)", err)
-	}
-	return c, nil
-}
-
-// sweep removes the drafts in the folder. One that cannot be removed does no harm.
-func (d *draft) sweep() {
-	entries, _ := os.ReadDir(d.folder.Folder())
-	for _, entry := range entries {
-		if strings.HasPrefix(entry.Name(), draftPrefix) {
-			os.Remove(filepath.Join(d.folder.Folder(), entry.Name()))
-		}
-	}
-}
-
-// rename brings the draft to the disk, and gives it the name of a file in the same folder.
-func (d *draft) rename(file string) error {
 	f, err := os.OpenFile(d.path, os.O_RDWR, 0) // some systems sync only what may be written to
 	if err != nil {
 		return err
 	}
-	if err := errors.Join(disk.Sync(f), f.Close()); err != nil {
-		return err
+	return errors.Join(disk.Sync(f), f.Close())
+}
+
+// sweep removes the drafts in the folder. One that cannot be removed does no harm.
+func (d *draft) sweep() {
+	entries, _ := os.ReadDir(d.folder)
+	for _, entry := range entries {
+		if strings.HasPrefix(entry.Name(), draftPrefix) {
+			os.Remove(filepath.Join(d.folder, entry.Name()))
+		}
 	}
-	if err := os.Rename(d.path, file); err != nil {
-		return err
-	}
-	return disk.SyncFolder(d.folder.Folder())
 }
 
 // end removes the draft unless it was renamed.
 func (d *draft) end() {
 	d.sweep()
-	d.folder.Close()
+	d.lock.Close()
 }
