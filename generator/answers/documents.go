@@ -189,18 +189,13 @@ func (g *Answers) receiptSpec(route *api.Route) model.ReceiptSpec {
 func (g *Answers) businessDays(route *api.Route) model.BusinessDays {
 	first, last := bizday.Range()
 	answer := model.BusinessDays{
+		Calendars:   model.Calendars(),
 		Range:       model.DateRange{First: first, Last: last},
 		Counting:    bizday.Counting,
 		Adding:      bizday.Adding,
 		DataVersion: bizday.DataVersion,
 		Caveat:      bizday.Caveat,
 		Contract:    g.ownContract(route, map[string]string{bizday.Calendar: "calendars", bizday.Applied: "conventions"}),
-	}
-	ids, descriptions := bizday.Describe()
-	for i, c := range descriptions {
-		answer.Calendars = append(answer.Calendars, model.Calendar{
-			ID: ids[i], Name: c.Name, Authority: c.Authority, Scope: c.Scope, LeavesOut: c.LeavesOut,
-		})
 	}
 	for _, c := range bizday.Conventions {
 		answer.Conventions = append(answer.Conventions, model.Convention{Name: c.Name, What: c.What})

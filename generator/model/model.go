@@ -6,10 +6,16 @@
 // marks a string that may be null. also names the JSON types that a member may have besides its
 // own. enum, format, minimum and pattern are the keywords of JSON Schema. A member with omitempty
 // or omitzero may be absent from an answer. from:"edge" marks a member that is in every answer and
-// absent from the published text only: the edge adds it when it answers.
+// absent from the published text only: the edge adds it when it answers. total:"true" marks a list
+// that is cut where it is long: a member <name>_total then says how many entries there were.
 package model
 
-import "anteroom/edge/respond"
+import (
+	_ "embed"
+	"encoding/json"
+
+	"anteroom/edge/respond"
+)
 
 // Versions of what the service publishes.
 const (
@@ -352,6 +358,17 @@ type Calendar struct {
 	Authority string `json:"authority" doc:"What its rules are from."`
 	Scope     string `json:"scope" doc:"What it holds."`
 	LeavesOut string `json:"leaves_out" doc:"What it does not hold, though one may expect it."`
+}
+
+//go:embed calendars.json
+var calendars []byte
+
+// Calendars are the calendars of package bizday, in its order.
+func Calendars() (all []Calendar) {
+	if err := json.Unmarshal(calendars, &all); err != nil {
+		panic("read calendars.json: " + err.Error())
+	}
+	return all
 }
 
 // Convention is one business day convention.

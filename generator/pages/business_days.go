@@ -10,6 +10,7 @@ import (
 	"anteroom/edge/api"
 	"anteroom/edge/endpoint/bizday"
 	"anteroom/edge/input"
+	"anteroom/generator/model"
 	"anteroom/generator/page"
 )
 
@@ -41,9 +42,8 @@ func businessDaysField(f *input.Field) page.FormField {
 			field.Min, field.Max = strconv.Itoa(f.Min), strconv.Itoa(f.Max)
 		}
 	case input.List:
-		ids, calendars := bizday.Describe()
-		for i := range ids {
-			texts[ids[i]] = calendars[i].Name
+		for _, c := range model.Calendars() {
+			texts[c.ID] = c.Name
 		}
 	}
 	var readers []string
@@ -99,10 +99,9 @@ func (g *family) exampleAnswer(op *api.Operation, answer any) {
 // businessDaysCalendars describes every calendar.
 func (g *family) businessDaysCalendars() section {
 	var b strings.Builder
-	ids, calendars := bizday.Describe()
-	for i, c := range calendars {
+	for _, c := range model.Calendars() {
 		fmt.Fprintf(&b, "### `%s`: %s {#%s}\n\n- **Authority:** %s\n- **Holds:** %s\n- **Leaves out:** %s\n\n",
-			ids[i], markdownText(c.Name), ids[i], markdownText(c.Authority), markdownText(c.Scope), markdownText(c.LeavesOut))
+			c.ID, markdownText(c.Name), c.ID, markdownText(c.Authority), markdownText(c.Scope), markdownText(c.LeavesOut))
 	}
 	return section{markdown: strings.TrimSpace(b.String())}
 }

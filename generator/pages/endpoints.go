@@ -14,6 +14,7 @@ import (
 	"anteroom/generator/answers"
 	"anteroom/generator/model"
 	"anteroom/generator/ordered"
+	"anteroom/generator/schema"
 	"anteroom/generator/site"
 )
 
@@ -231,6 +232,10 @@ func answerMembers(t reflect.Type, prefix string) (members []answerMember) {
 			inner = inner.Elem()
 		}
 		members = append(members, answerMember{prefix + name, memberKind(&f, options), f.Tag.Get("doc")})
+		if f.Tag.Get("total") == "true" {
+			total, meaning := schema.Total(name)
+			members = append(members, answerMember{prefix + total, "integer, may be absent", meaning})
+		}
 		if inner.Kind() == reflect.Struct && inner != t {
 			members = append(members, answerMembers(inner, prefix+name+suffix+".")...)
 		}

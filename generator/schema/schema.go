@@ -121,6 +121,10 @@ func (s *Schemas) OfStruct(t reflect.Type) object {
 			if !absent {
 				own.required = append(own.required, name)
 			}
+			if f.Tag.Get("total") == "true" {
+				total, meaning := Total(name)
+				own.properties.Set(total, object{{"type", "integer"}, {"description", meaning}})
+			}
 		}
 	}
 	add(t)
@@ -129,6 +133,11 @@ func (s *Schemas) OfStruct(t reflect.Type) object {
 		parts[0].Set("allOf", more)
 	}
 	return parts[0]
+}
+
+// Total names and describes the member beside a list that may be cut (tag total).
+func Total(list string) (name, meaning string) {
+	return list + "_total", "How many there were, where " + list + " leaves some out."
 }
 
 // structSchema is what the members of a struct, or some of them, say of an object.

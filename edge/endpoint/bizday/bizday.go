@@ -34,7 +34,7 @@ const closingRoom, answerRoom = 85, 1536
 // The fields of a computation.
 var (
 	opField    = input.Field{Name: "op", Type: input.Name, Required: true, Values: opNames(), Example: `"add"`}
-	calendarIn = input.Field{Name: "calendar", Type: input.List, Required: true, Values: ids(), Example: `["us-nyse","gb-eng"]`}
+	calendarIn = input.Field{Name: "calendar", Type: input.List, Required: true, Values: IDs(), Example: `["us-nyse","gb-eng"]`}
 	date       = input.Field{Name: "date", Type: input.Date, Example: `"2026-12-25"`}
 	start      = input.Field{Name: "start", Type: input.Date, Example: `"2026-12-23"`}
 	end        = input.Field{Name: "end", Type: input.Date, Example: `"2027-01-04"`}
@@ -75,8 +75,7 @@ type Answer struct {
 	SkippedTotal int       `json:"holidays_skipped_total" doc:"How many there were in all."`
 	DataVersion  string    `json:"data_version" format:"date" doc:"The day on which the rules were last compared with their sources."`
 	Caveat       string    `json:"caveat" doc:"What the data does not know."`
-	Ignored      []string  `json:"ignored_fields" doc:"What was sent and is not used by the operation."`
-	IgnoredTotal int       `json:"ignored_fields_total,omitempty" doc:"How many there were, where ignored_fields leaves some out."`
+	Ignored      []string  `json:"ignored_fields" total:"true" doc:"What was sent and is not used by the operation."`
 }
 
 // Holiday is a weekday on which a calendar is closed.

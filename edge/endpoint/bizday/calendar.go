@@ -271,7 +271,8 @@ func (b *book) before(day, n int) (int, bool) {
 	return dayOf(max(at, first)), at >= first
 }
 
-func ids() (ids []string) {
+// IDs are the identifiers of the calendars, in the order of the documentation.
+func IDs() (ids []string) {
 	for i := range calendars {
 		ids = append(ids, calendars[i].id)
 	}

@@ -84,8 +84,7 @@ type Minted struct {
 	PublicKey        string   `json:"public_key_b64" doc:"Raw 32-byte Ed25519 public key in base64; empty when there is none."`
 	SigningStatus    string   `json:"signing_status" doc:"Whether receipts are signed, in words."`
 	VerifyKit        []string `json:"verify_kit" doc:"Programs that check this answer without the service."`
-	IgnoredFields    []string `json:"ignored_fields" doc:"Names in the query, which a POST does not read."`
-	IgnoredTotal     int      `json:"ignored_fields_total,omitempty" doc:"How many there were, where ignored_fields leaves some out."`
+	IgnoredFields    []string `json:"ignored_fields" total:"true" doc:"Names in the query, which a POST does not read."`
 }
 
 // Verdict is the answer to a verification.
@@ -97,11 +96,9 @@ type Verdict struct {
 	SignatureOK   *bool    `json:"signature_ok" doc:"Whether the signature over canonical is one by a key of this host; null when there is no signature."`
 	CheckedKey    string   `json:"checked_against_public_key" doc:"The published key that the signature was checked against; empty when this host has none."`
 	Recomputed    string   `json:"recomputed_sha256" doc:"SHA-256 of canonical as recomputed; empty when canonical is missing."`
-	Problems      []string `json:"problems" doc:"Everything that is wrong or odd, each its own entry."`
-	ProblemsTotal int      `json:"problems_total,omitempty" doc:"How many there were, where problems leaves some out."`
+	Problems      []string `json:"problems" total:"true" doc:"Everything that is wrong or odd, each its own entry."`
 	Verdict       string   `json:"verdict" doc:"The outcome in words."`
-	IgnoredFields []string `json:"ignored_fields" doc:"What was sent beside verify."`
-	IgnoredTotal  int      `json:"ignored_fields_total,omitempty" doc:"How many there were, where ignored_fields leaves some out."`
+	IgnoredFields []string `json:"ignored_fields" total:"true" doc:"What was sent beside verify."`
 }
 
 // Standing compares the key that a host signs with to the one that the content publishes.

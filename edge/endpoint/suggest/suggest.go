@@ -35,8 +35,7 @@ type Answer struct {
 	RecordID      *string  `json:"record_id" pattern:"^[0-9a-f]{32}$" doc:"Identifier of the filing, in the message too; null on a dry run."`
 	Recorded      bool     `json:"recorded" doc:"Whether the filing was recorded for the count."`
 	RecordedAt    *string  `json:"recorded_at" format:"date-time" doc:"When the request arrived; null where nothing was recorded."`
-	IgnoredFields []string `json:"ignored_fields" doc:"What was sent and is no field of a suggestion."`
-	IgnoredTotal  int      `json:"ignored_fields_total,omitempty" doc:"How many there were, where ignored_fields leaves some out."`
+	IgnoredFields []string `json:"ignored_fields" total:"true" doc:"What was sent and is no field of a suggestion."`
 }
 
 // Send relays a suggestion to the operator's inbox, which alone keeps its text. Then it records the

@@ -38,8 +38,7 @@ type Answer struct {
 	Recorded         bool             `json:"recorded" doc:"Whether a record was made."`
 	RecordedAt       *string          `json:"recorded_at" format:"date-time" doc:"When the request arrived; null on a dry run."`
 	EmailOnFile      bool             `json:"email_on_file" doc:"Whether an e-mail address was kept with the record."`
-	IgnoredFields    []string         `json:"ignored_fields" doc:"What was sent and is no field of a registration."`
-	IgnoredTotal     int              `json:"ignored_fields_total,omitempty" doc:"How many there were, where ignored_fields leaves some out."`
+	IgnoredFields    []string         `json:"ignored_fields" total:"true" doc:"What was sent and is no field of a registration."`
 	NextActions      []respond.Action `json:"next_actions" doc:"Where to go from here. Where the service has a public log, log-entry is the file that lists this record after the next hand verification, under the hash behind #."`
 }
 
