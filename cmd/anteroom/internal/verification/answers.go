@@ -16,7 +16,7 @@ import (
 
 // Answers are the operator's decisions, as Template writes them:
 //
-//	through: 2026-11-22T12:00:00Z        # until when
+//	through: 2026-11-22T12:00:00Z        # up to when
 //	registrations:
 //	  - {agent: 5b2f7d1f3e1a4c0b9a8d7c6b5a493827, decision: vouch, reason: answered my mail}
 //	  - {agent_name: "probe *", decision: own}       # * is any characters
@@ -29,9 +29,9 @@ import (
 //	texts: unchanged                     # or those that change, by their places in the board
 //	correction: two records were counted twice       # for readers, if a number falls
 //
-// An answer with agent is about the agent that this record is of. An answer by agent, name or key is about
-// the records that no verification has covered, with earlier about all others. An answer by record_id is
-// about that record, whenever it was made. What was verified before and is decided otherwise needs a reason.
+// An answer with agent is about the agent of that record. An answer by agent, name or key is about
+// the records that no verification has covered, with earlier about all others. An answer by record_id
+// is about that record, whenever it was made. To decide otherwise than before needs a reason.
 type Answers struct {
 	Through       string         `yaml:"through"`
 	Registrations []Answer       `yaml:"registrations"`
@@ -39,7 +39,7 @@ type Answers struct {
 	Suggestions   []Answer       `yaml:"suggestions"`
 	Numbers       map[string]any `yaml:"numbers"`
 	// Texts is Unchanged, or a map of texts by their places in the board. A text that is Unchanged
-	// was looked at and is still true.
+	// was read and is still true.
 	Texts      any    `yaml:"texts"`
 	Correction string `yaml:"correction"`
 	// Lost says why records that were verified are gone for good. No decision is made beside it.
@@ -63,6 +63,31 @@ type Answer struct {
 	Reason    string `yaml:"reason"`
 }
 
+// allowed are the members that say what an answer is about, by the kinds of records.
+var allowed = map[string][]string{
+	site.Registration: {"agent", "agent_name", "pubkey", "record_id"},
+	site.Charter:      {"org_name", "record_id"},
+	site.Suggestion:   {"record_id"},
+}
+
+// subjects gives the members that say what an answer is about, each a name and a value.
+func (a *Answer) subjects() (given [][2]string) {
+	for _, member := range [][2]string{
+		{"agent", a.Agent}, {"agent_name", a.AgentName}, {"pubkey", a.Pubkey}, {"org_name", a.OrgName}, {"record_id", a.RecordID},
+	} {
+		if member[1] != "" {
+			given = append(given, member)
+		}
+	}
+	return given
+}
+
+// about says in words what an answer is about.
+func (a *Answer) about() string {
+	subject := a.subjects()[0]
+	return subject[0] + " " + subject[1]
+}
+
 // of gives the answers about a kind of record.
 func (a *Answers) of(kind string) []Answer {
 	switch kind {
@@ -73,6 +98,9 @@ func (a *Answers) of(kind string) []Answer {
 	}
 	return a.Suggestions
 }
+
+// place is where the answer i about a kind of record is.
+func place(kind string, i int) string { return fmt.Sprintf("%ss[%d]", kind, i) }
 
 // Fault is one thing that is wrong with answers.
 type Fault struct {
@@ -95,11 +123,10 @@ func (f Faults) Error() string {
 	return strings.Join(lines, "\n")
 }
 
-// maxFaults is how many faults of answers are named. Two answers may conflict over a million records.
+// maxFaults is how many faults are named. Two answers may conflict over a million records.
 const maxFaults = 100
 
-// fault adds a fault.
-func (f *Faults) fault(place, format string, args ...any) {
+func (f *Faults) add(place, format string, args ...any) {
 	if n := len(*f); n < maxFaults {
 		*f = append(*f, Fault{Place: place, What: fmt.Sprintf(format, args...)})
 	} else if n == maxFaults {
@@ -107,7 +134,7 @@ func (f *Faults) fault(place, format string, args ...any) {
 	}
 }
 
-// in finds the lines of faults in the file of the answers. It is nil if there are none.
+// in finds the lines of faults in the file of the answers. It is nil if there are no faults.
 func (f Faults) in(a *Answers) error {
 	for i := range f {
 		f[i].Line = a.lines[f[i].Place]
@@ -121,11 +148,8 @@ func (f Faults) in(a *Answers) error {
 // MaxAnswers is the largest size of a file of answers, in bytes.
 const MaxAnswers = 8 << 20
 
-// atLine is where a message of package yaml names a line.
-var atLine = regexp.MustCompile(`\bline (\d+)`)
-
-// ParseAnswers reads a file of answers. It refuses what it does not know; its error is Faults and names
-// every fault.
+// ParseAnswers reads a file of answers. It refuses members that it does not know. Its error is
+// Faults and names every fault.
 func ParseAnswers(text []byte) (*Answers, error) {
 	a := &Answers{lines: map[string]int{}}
 	if len(text) > MaxAnswers {
@@ -141,16 +165,7 @@ func ParseAnswers(text []byte) (*Answers, error) {
 		err = yaml.Load(text, a, yaml.WithKnownFields())
 	}
 	if err != nil {
-		var faults Faults
-		message := strings.NewReplacer(" in type verification.Answers", "", " in type verification.Answer", "", "yaml: ", "",
-			"<unknown position>", "").Replace(err.Error())
-		for line := range strings.Lines(strings.TrimSpace(message)) {
-			faults.fault("", "%s", strings.TrimSpace(line))
-			if at := atLine.FindStringSubmatch(line); at != nil {
-				faults[len(faults)-1].Line, _ = strconv.Atoi(at[1])
-			}
-		}
-		return nil, faults
+		return nil, faultsOfYAML(err)
 	}
 	var faults Faults
 	for _, kind := range site.Kinds {
@@ -161,16 +176,32 @@ func ParseAnswers(text []byte) (*Answers, error) {
 	if m, ok := a.Texts.(map[string]any); ok {
 		for _, at := range slices.Sorted(maps.Keys(m)) {
 			if _, is := m[at].(string); !is {
-				faults.fault("texts."+at, "it is not a text")
+				faults.add("texts."+at, "it is not a text")
 			}
 		}
 	} else if a.Texts != nil && a.Texts != Unchanged {
-		faults.fault("texts", "it is neither %q nor a mapping of texts", Unchanged)
+		faults.add("texts", "it is neither %q nor a mapping of texts", Unchanged)
 	}
 	return a, faults.in(a)
 }
 
-// Emptied reports whether a file of answers says nothing: it has only comments and white space.
+// atLine is where a message of package yaml names a line.
+var atLine = regexp.MustCompile(`\bline (\d+)`)
+
+// faultsOfYAML gives the lines of an error of package yaml, without its names of types.
+func faultsOfYAML(err error) (faults Faults) {
+	message := strings.NewReplacer(" in type verification.Answers", "", " in type verification.Answer", "", "yaml: ", "",
+		"<unknown position>", "").Replace(err.Error())
+	for line := range strings.Lines(strings.TrimSpace(message)) {
+		faults.add("", "%s", strings.TrimSpace(line))
+		if at := atLine.FindStringSubmatch(line); at != nil {
+			faults[len(faults)-1].Line, _ = strconv.Atoi(at[1])
+		}
+	}
+	return faults
+}
+
+// Emptied reports whether a file of answers has only comments and white space.
 func Emptied(text []byte) bool {
 	for line := range strings.Lines(string(text)) {
 		if line = strings.TrimSpace(line); line != "" && !strings.HasPrefix(line, "#") {
@@ -179,9 +210,6 @@ func Emptied(text []byte) bool {
 	}
 	return true
 }
-
-// place is where the answer i about a kind of record is.
-func place(kind string, i int) string { return fmt.Sprintf("%ss[%d]", kind, i) }
 
 // locate keeps the lines of members and of answers.
 func (a *Answers) locate(node *yaml.Node, at string) {
@@ -200,50 +228,28 @@ func (a *Answers) locate(node *yaml.Node, at string) {
 
 // check finds what is wrong with an answer by itself.
 func (a *Answer) check(kind, at string, faults *Faults) {
-	given, allowed := 0, []string{"record_id"}
-	switch kind {
-	case site.Registration:
-		allowed = []string{"agent", "agent_name", "pubkey", "record_id"}
-	case site.Charter:
-		allowed = []string{"org_name", "record_id"}
-	}
-	for _, member := range []struct{ name, value string }{
-		{"agent", a.Agent}, {"agent_name", a.AgentName}, {"pubkey", a.Pubkey}, {"org_name", a.OrgName}, {"record_id", a.RecordID},
-	} {
-		if member.value != "" && !slices.Contains(allowed, member.name) {
-			faults.fault(at, "%s does not name a %s", member.name, kind)
-		} else if member.value != "" {
+	given := 0
+	for _, member := range a.subjects() {
+		if slices.Contains(allowed[kind], member[0]) {
 			given++
+		} else {
+			faults.add(at, "%s does not name a %s", member[0], kind)
 		}
 	}
-	if given != 1 {
-		faults.fault(at, "it has %d of %s, and needs one", given, strings.Join(allowed, ", "))
-	}
-	if !slices.Contains(site.Choices[kind], a.Decision) {
-		faults.fault(at, "decision %q is none of %s", a.Decision, strings.Join(site.Choices[kind], ", "))
-	}
-	if a.Decision == site.Vouch && strings.TrimSpace(a.Reason) == "" {
-		faults.fault(at, "a vouch needs a reason")
-	}
-	if a.Earlier && strings.TrimSpace(a.Reason) == "" {
-		faults.fault(at, "what was verified before needs a reason to be decided otherwise")
-	}
-	if strings.Contains(a.Reason, "@") {
-		faults.fault(at, "the reason holds an address, and a verification never does")
-	}
-	if strings.ContainsAny(a.Reason, "\r\n\t") {
-		faults.fault(at, "the reason is one line")
-	}
-}
-
-// about says in words what an answer is about.
-func (a *Answer) about() string {
-	for _, member := range []struct{ name, value string }{
-		{"agent", a.Agent}, {"agent_name", a.AgentName}, {"pubkey", a.Pubkey}, {"org_name", a.OrgName},
+	unexplained := strings.TrimSpace(a.Reason) == ""
+	for _, fault := range []struct {
+		is   bool
+		what string
+	}{
+		{given != 1, fmt.Sprintf("it has %d of %s, and needs one", given, strings.Join(allowed[kind], ", "))},
+		{!slices.Contains(site.Choices[kind], a.Decision), fmt.Sprintf("decision %q is none of %s", a.Decision, strings.Join(site.Choices[kind], ", "))},
+		{a.Decision == site.Vouch && unexplained, "a vouch needs a reason"},
+		{a.Earlier && unexplained, "what was verified before needs a reason to be decided otherwise"},
+		{strings.Contains(a.Reason, "@"), "the reason holds an address, and a verification never does"},
+		{strings.ContainsAny(a.Reason, "\r\n\t"), "the reason is one line"},
 	} {
-		if member.value != "" {
-			return member.name + " " + member.value
+		if fault.is {
+			faults.add(at, "%s", fault.what)
 		}
 	}
-	return "record_id " + a.RecordID
 }

@@ -1,66 +1,43 @@
 package verification
 
 import (
+	"strings"
 	"unicode"
 
 	"golang.org/x/text/unicode/norm"
 )
 
-// skeleton is what of a name a reader tells apart: without case, white space, invisible
-// characters and marks, and with one letter for those that look alike. Two names with the same
-// skeleton may be meant to be taken for each other (compare UTS 39, section 4). It is evidence for
-// a person, and decides nothing.
+// skeleton is what a reader tells apart of a name: without case, white space, invisible characters
+// and marks, and with one letter for those that look alike. Two names with the same skeleton may be
+// meant to be mistaken for each other (compare UTS 39, section 4). It is evidence for a person, and
+// decides nothing.
 func skeleton(name string) string {
-	var b []byte
-	ascii := true
-	for i := range len(name) {
-		ascii = ascii && name[i] < 0x80
-	}
-	if !ascii {
-		name = norm.NFKD.String(name)
-	}
-	for _, r := range name {
-		if r >= 0x80 {
-			if unicode.IsSpace(r) || unicode.In(r, unicode.Mn, unicode.Cf, unicode.Me) {
-				continue
-			}
-			if r = unicode.ToLower(r); letters[r] != 0 {
-				r = letters[r]
-			}
+	var b strings.Builder
+	for _, r := range norm.NFKD.String(name) {
+		if unicode.IsSpace(r) || r >= 0x80 && unicode.In(r, unicode.Mn, unicode.Cf, unicode.Me) {
+			continue
 		}
-		switch {
-		case r == ' ' || r == '\t':
-		case 'A' <= r && r <= 'Z':
-			b = appendFolded(b, r+('a'-'A'))
-		default:
-			b = appendFolded(b, r)
+		r = unicode.ToLower(r)
+		if like := alike[r]; like != "" {
+			b.WriteString(like)
+		} else {
+			b.WriteRune(r)
 		}
 	}
-	return string(b)
+	return b.String()
 }
 
-// appendFolded appends a character in lower case, or what looks like it.
-func appendFolded(b []byte, r rune) []byte {
-	switch r {
-	case '1', 'i', '|', '!':
-		return append(b, 'l')
-	case '0':
-		return append(b, 'o')
-	case '5':
-		return append(b, 's')
-	case 'm':
-		return append(b, "rn"...)
-	case 'w':
-		return append(b, "vv"...)
+// alike has for characters, in lower case, what they look like in ASCII.
+var alike = func() map[rune]string {
+	by := map[rune]string{}
+	for like, letters := range map[string]string{
+		"a": "аαɑ", "b": "вβ", "c": "с", "d": "ԁđ", "e": "еε", "g": "ɡց", "h": "һнħհ", "j": "ј", "k": "кκ",
+		"l": "1i|!іӏιıł", "n": "пηո", "o": "0оοøօ", "p": "рρ", "q": "ԛ", "r": "г", "rn": "mм", "s": "5ѕ", "t": "тτ",
+		"u": "υս", "v": "ν", "vv": "wԝω", "x": "хχ", "y": "уүγ", "3": "з", "6": "б", "-": "‐‑–—−",
+	} {
+		for _, r := range letters {
+			by[r] = like
+		}
 	}
-	return append(b, string(r)...)
-}
-
-// letters are those of other scripts, and some of Latin, that look like a letter of ASCII. They are
-// in lower case, as names are when they are looked up.
-var letters = map[rune]rune{
-	'а': 'a', 'в': 'b', 'с': 'c', 'ԁ': 'd', 'е': 'e', 'ё': 'e', 'һ': 'h', 'н': 'h', 'і': 'i', 'ї': 'i', 'ј': 'j', 'к': 'k', 'ӏ': 'l', 'м': 'm', 'о': 'o',
-	'п': 'n', 'р': 'p', 'ԛ': 'q', 'г': 'r', 'ѕ': 's', 'т': 't', 'у': 'y', 'ү': 'y', 'ԝ': 'w', 'х': 'x', 'з': '3', 'б': '6',
-	'α': 'a', 'β': 'b', 'ε': 'e', 'η': 'n', 'ι': 'i', 'κ': 'k', 'ν': 'v', 'ο': 'o', 'ρ': 'p', 'τ': 't', 'υ': 'u', 'χ': 'x', 'γ': 'y', 'ω': 'w',
-	'ı': 'i', 'ł': 'l', 'ø': 'o', 'đ': 'd', 'ħ': 'h', 'ɑ': 'a', 'ɡ': 'g', 'օ': 'o', 'ս': 'u', 'հ': 'h', 'ո': 'n', 'ց': 'g', '‐': '-', '‑': '-', '–': '-', '—': '-', '−': '-',
-}
+	return by
+}()

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"anteroom/edge/store/records"
+	"anteroom/cmd/anteroom/internal/cli"
 )
 
 // Summary shows what a verification says, and what readers will see.
@@ -20,7 +20,7 @@ func (p *Pending) Summary(d *Decided) string {
 		if decision.Reason != "" {
 			what += ": " + decision.Reason
 		}
-		say("  %s: %s", plural(strings.Count(decision.Records, "\n"), decision.Kind), what)
+		say("  %s: %s", cli.Plural(strings.Count(decision.Records, "\n"), decision.Kind), what)
 	}
 	if len(d.Verification.Decisions) > 0 {
 		say("")
@@ -31,8 +31,8 @@ func (p *Pending) Summary(d *Decided) string {
 		say(row, c.Path, c.Was, c.Is, map[bool]string{true: "entered", false: "counted"}[c.Manual])
 	}
 	say("")
-	for i, kind := range records.Kinds {
-		say("%s: %d in the store, %d new since the last verification", kind.Table, p.Coverage[i].Total, p.New(i))
+	for _, found := range p.kinds {
+		say("%s: %d in the store, %d new since the last verification", found.kind.Table, found.coverage.Total, len(found.fresh))
 	}
 	if d.Log != nil {
 		say("log: %d entries, %d of them new", d.Log.Log.Size(), d.Log.Added)
@@ -41,7 +41,7 @@ func (p *Pending) Summary(d *Decided) string {
 		say("\nReaders will see of %s: was %d; %s", c.Number, c.Was, c.Reason)
 	}
 	if d.Board.Stays != "" {
-		say("\nStays beside the new numbers, %s: %s", HonestRead, d.Board.Stays)
+		say("\nStays beside the new numbers, %s: %s", honestRead, d.Board.Stays)
 	}
 	for _, odd := range p.Odd {
 		say("\nOdd: %s", odd)

@@ -1,40 +1,35 @@
 package verification
 
 import (
-	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
 	"io/fs"
 	"strconv"
 	"strings"
 	"time"
 
+	"anteroom/cmd/anteroom/internal/cli"
 	"anteroom/edge/store/records"
 	"anteroom/generator/site"
 )
 
 // Pending is what a store holds that no verification has covered, and what is known about it.
 type Pending struct {
-	Site     *site.Site
-	Through  string // until when the new verification goes, RFC 3339
-	Name     string // of the new verification: its day, and a number if the day has one already
-	Store    string
-	Broken   []string // what is not as it was verified; nothing can be verified beside it
-	Odd      []string // what is odd about the new records, and verified ones that do not say what they committed to
-	Coverage []site.Coverage
+	Site    *site.Site
+	Through string   // the time up to which the new verification covers records, RFC 3339
+	Name    string   // of the new verification: its day, with a number if the day has one already
+	Broken  []string // what is not as it was verified: nothing new can be verified until it is
+	Odd     []string // what is odd about records, and keeps none from being verified
 
-	kinds  []*scanned // by records.Kinds
-	last   []int64    // the last number of each of them in the store
+	store  string     // its identifier
+	kinds  []*scanned // in the order of records.Kinds
 	ledger *site.Ledger
 	board  []byte              // the file of the current board
 	agents []*Agent            // in the order of their first registrations
 	byName map[identity]*Agent // the same
-	alike  map[string][]*Agent // by the skeletons of their names; made when it is first asked for
-	byKey  map[string][]*Agent // those with a name, by the keys of their new registrations; likewise
 }
 
-// identity is what tells the agent of a registration: its name, or its key if it has no name.
+// identity tells the agents of registrations apart: a name, or the key of one without a name.
 type identity struct {
 	text     string
 	nameless bool
@@ -51,26 +46,24 @@ func identityOf(r *records.Record) identity {
 type Agent struct {
 	identity
 	New, Earlier []*records.Record // registrations that no verification covers, and others
-	Own          string            // the name of the operator's own that it matches; "" for none
+	Own          string            // the first of own_names that it matches; "" if none does
 	vouched      string            // the record by which it is known, if it was vouched for
 }
 
-// Survey finds what a store holds beside the verifications of a site. content is the folder of the site.
-// through is the time until when the new verification goes; it is now if it is zero. The error names what
-// keeps a verification from being made at all.
+// Survey finds what a store holds that the verifications of a site do not cover. content is the
+// folder of the site. The new verification covers records up to the time through, or up to now if
+// that is zero. The error says what keeps a verification from being made at all.
 func Survey(ctx context.Context, r records.Reader, s *site.Site, content fs.FS, through, now time.Time) (*Pending, error) {
-	p := &Pending{Site: s, ledger: s.Ledger(), byName: map[identity]*Agent{}}
 	all := through.IsZero()
 	if all {
 		through = now
 	}
-	p.Through = through.UTC().Format(time.RFC3339)
+	p := &Pending{Site: s, ledger: s.Ledger(), byName: map[identity]*Agent{}, Through: through.UTC().Format(time.RFC3339)}
 	if through.After(now) {
 		return nil, fmt.Errorf("verify through %s: it is %s now, and what has not happened cannot be verified",
 			p.Through, now.UTC().Format(time.RFC3339))
 	}
-	after := make([]int64, len(records.Kinds))
-	p.Name = p.Through[:len(time.DateOnly)]
+	p.Name = p.day()
 	if n := len(s.Verifications); n > 0 {
 		last := &s.Verifications[n-1]
 		if p.Through < last.Through {
@@ -81,31 +74,10 @@ func Survey(ctx context.Context, r records.Reader, s *site.Site, content fs.FS, 
 		if strings.HasPrefix(last.File, p.Name) {
 			p.Name = nextOfDay(last.File)
 		}
-		for i, kind := range records.Kinds {
-			after[i] = int64(last.Covers(kind.Name).Last)
-		}
 	}
-	extent, err := records.Measure(ctx, r, p.Through, all, after)
-	if err == nil {
-		err = sameService(s, extent)
-	}
+	err := p.compare(ctx, r, all)
 	if err != nil {
 		return nil, err
-	}
-	p.Store, p.last = extent.Store, extent.Last
-	for i := range records.Kinds {
-		kind := &records.Kinds[i]
-		if n := extent.Ahead[i]; all && n > 0 {
-			plural := map[bool]string{true: "s"}[n > 1]
-			p.Odd = append(p.Odd, fmt.Sprintf("the time of %d %s%s is to come: the clock of the host was ahead", n, kind.Name, plural))
-		}
-		list, err := records.Scan(ctx, r, kind, extent.Last[i])
-		if err != nil {
-			return nil, err
-		}
-		found := scan(kind, list, extent.Last[i], since(s.Verifications), p.ledger)
-		p.kinds, p.Coverage = append(p.kinds, found), append(p.Coverage, found.coverage)
-		p.Broken, p.Odd = append(p.Broken, found.broken...), append(p.Odd, found.odd...)
 	}
 	if p.board, err = fs.ReadFile(content, BoardFile(s.Current().File)); err != nil {
 		return nil, fmt.Errorf("read the current board: %w", err)
@@ -113,8 +85,8 @@ func Survey(ctx context.Context, r records.Reader, s *site.Site, content fs.FS, 
 	return p, p.group()
 }
 
-// New is how many new records there are of a kind, an index of records.Kinds.
-func (p *Pending) New(kind int) int { return len(p.kinds[kind].fresh) }
+// day is the day of the verification.
+func (p *Pending) day() string { return p.Through[:len(time.DateOnly)] }
 
 // nextOfDay is the name of the verification after another one of its day.
 func nextOfDay(name string) string {
@@ -126,23 +98,48 @@ func nextOfDay(name string) string {
 	return day + "-" + strconv.Itoa(n+1)
 }
 
-// sameService refuses a store that is not the one of the verifications, or not this service's.
-func sameService(s *site.Site, extent *records.Extent) error {
-	switch want := storeOf(s); {
+// compare reads all records up to Through, or with all everything that is committed, and compares
+// them with the verifications. It refuses the store of another service.
+func (p *Pending) compare(ctx context.Context, r records.Reader, all bool) error {
+	after, want := make([]int64, len(records.Kinds)), ""
+	if n := len(p.Site.Verifications); n > 0 {
+		last := &p.Site.Verifications[n-1]
+		want = last.Store
+		for i, kind := range records.Kinds {
+			after[i] = int64(last.Covers(kind.Name).Last)
+		}
+	}
+	extent, err := records.Measure(ctx, r, p.Through, all, after)
+	if err != nil {
+		return err
+	}
+	switch host := p.Site.Service.CanonicalHost; {
 	case want != "" && want != extent.Store:
-		return fmt.Errorf("verify: this is store %s, and the verifications are of store %s (name the right one with --data or --remote; "+
-			"anteroom restore brings a store back)", extent.Store, want)
-	case want == "" && extent.Host != "" && extent.Host != s.Service.CanonicalHost:
-		return fmt.Errorf("verify: this store is of the service %s, and the content of %s (name the right one with --data or --remote)",
-			extent.Host, s.Service.CanonicalHost)
+		return fmt.Errorf("compare the records: this is store %s, and the verifications are of store %s "+
+			"(name the right one with --data or --remote; anteroom restore brings a store back)", extent.Store, want)
+	case want == "" && extent.Host != "" && extent.Host != host:
+		return fmt.Errorf("compare the records: this store is of the service %s, and the content of %s "+
+			"(name the right one with --data or --remote)", extent.Host, host)
+	}
+	p.store = extent.Store
+	for i := range records.Kinds {
+		kind := &records.Kinds[i]
+		list, err := records.Scan(ctx, r, kind, extent.Last[i])
+		if err != nil {
+			return err
+		}
+		found := scan(kind, list, extent.Last[i], since(p.Site.Verifications), p.ledger)
+		if n := int(extent.Ahead[i]); all && p.Through != "" && n > 0 {
+			p.Odd = append(p.Odd, "the time of "+cli.Plural(n, kind.Name)+" is to come: the clock of the host was ahead")
+		}
+		p.kinds, p.Broken, p.Odd = append(p.kinds, found), append(p.Broken, found.broken...), append(p.Odd, found.odd...)
 	}
 	return nil
 }
 
 // group finds the agents of the registrations.
 func (p *Pending) group() error {
-	found := p.kinds[0]
-	entries := p.ledger.Entries()
+	found, entries := p.kinds[0], p.ledger.Entries()
 	for i := range found.covered {
 		r := &found.covered[i]
 		a := p.agent(r)
@@ -170,21 +167,18 @@ func (p *Pending) agent(r *records.Record) *Agent {
 	id := identityOf(r)
 	a := p.byName[id]
 	if a == nil {
-		a = &Agent{identity: id}
-		if !id.nameless {
-			a.Own = p.own(id.text)
-		}
+		a = &Agent{identity: id, Own: p.ownName(r.Values[0])}
 		p.byName[id] = a
 		p.agents = append(p.agents, a)
 	}
 	return a
 }
 
-// own is the first of the operator's own names that one of some names matches, "" for none.
-func (p *Pending) own(names ...string) string {
+// ownName is the first of own_names that one of some names matches, "" if none does.
+func (p *Pending) ownName(names ...string) string {
 	for _, name := range names {
 		for _, pattern := range p.Site.Service.OwnNames {
-			if name != "" && Matches(pattern, name) {
+			if name != "" && matches(pattern, name) {
 				return pattern
 			}
 		}
@@ -192,39 +186,24 @@ func (p *Pending) own(names ...string) string {
 	return ""
 }
 
-// seat is a seat of a charter.
-type seat struct {
-	Position   string      `json:"position"`
-	AgentName  string      `json:"agent_name"`
-	Allocation json.Number `json:"allocation"`
-}
-
-// seats gives the seats of a charter.
-func seats(r *records.Record) (list []seat) {
-	_ = json.Unmarshal([]byte(r.Values[2]), &list) // a roster that was changed is found by its commitment
-	return list
-}
-
-// proposed is the harmless decision about a new record, with the own name that a decision "own" is due to.
-func (p *Pending) proposed(kind string, r *records.Record) (decision, own string) {
+// ownRecord is the first of own_names that a record matches, "" if none does. Such a record is set
+// apart unless the operator says otherwise.
+func (p *Pending) ownRecord(kind string, r *records.Record) string {
 	switch kind {
 	case site.Registration:
-		own = p.byName[identityOf(r)].Own
+		return p.byName[identityOf(r)].Own
 	case site.Charter:
-		names := []string{r.Values[0], r.Values[1]}
+		names := r.Values[:2:2]
 		for _, s := range seats(r) {
 			names = append(names, s.AgentName)
 		}
-		own = p.own(names...)
+		return p.ownName(names...)
 	}
-	if own != "" {
-		return site.Own, own
-	}
-	return site.Choices[kind][0], ""
+	return ""
 }
 
-// Matches reports whether a name is like a pattern, in which * is any characters and \* is an asterisk.
-func Matches(pattern, name string) bool {
+// matches reports whether a name is like a pattern, in which * is any characters and \* an asterisk.
+func matches(pattern, name string) bool {
 	const star = "\n" // which no name holds
 	first, rest, wild := strings.Cut(strings.ReplaceAll(pattern, `\*`, star), "*")
 	unescape := func(s string) string { return strings.ReplaceAll(s, star, "*") }
@@ -243,80 +222,4 @@ func Matches(pattern, name string) bool {
 		name = after
 	}
 	return strings.HasSuffix(name, unescape(parts[len(parts)-1]))
-}
-
-// summary is what a person needs to know about the new registrations of an agent.
-type summary struct {
-	bursts      int // runs of registrations, each at most records.BurstSeconds after the one before
-	first, last string
-	keys        []string // different ones, at most two
-}
-
-func (a *Agent) summary() (s summary) {
-	s.first = a.New[0].At
-	var newest time.Time
-	for _, r := range a.New {
-		at, _ := time.Parse(time.RFC3339, r.At)
-		if s.bursts == 0 || at.Sub(newest) > records.BurstSeconds*time.Second {
-			s.bursts++
-		}
-		if at.After(newest) {
-			newest = at
-		}
-		s.first, s.last = min(s.first, r.At), max(s.last, r.At)
-		if key := r.Values[1]; len(s.keys) == 0 || len(s.keys) == 1 && s.keys[0] != key {
-			s.keys = append(s.keys, key)
-		}
-	}
-	return s
-}
-
-// maxLookAlikes is how many similar names of an agent are shown.
-const maxLookAlikes = 5
-
-// lookAlikes are other agents' names that a reader may take for this one.
-func (p *Pending) lookAlikes(a *Agent) (names []string) {
-	if p.alike == nil {
-		p.alike = map[string][]*Agent{}
-		for _, each := range p.agents {
-			if !each.nameless {
-				skeleton := skeleton(each.text)
-				p.alike[skeleton] = append(p.alike[skeleton], each)
-			}
-		}
-	}
-	if a.nameless {
-		return nil
-	}
-	return others(p.alike[skeleton(a.text)], a)
-}
-
-// keyOf are the names that have registered with the key of an agent without a name.
-func (p *Pending) keyOf(a *Agent) []string {
-	if p.byKey == nil {
-		p.byKey = map[string][]*Agent{}
-		for _, each := range p.agents {
-			seen := ""
-			for _, r := range each.New {
-				if key := cmp.Or(r.Values[1], seen); !each.nameless && key != seen {
-					seen = key
-					p.byKey[key] = append(p.byKey[key], each)
-				}
-			}
-		}
-	}
-	if !a.nameless {
-		return nil
-	}
-	return others(p.byKey[a.text], a)
-}
-
-// others are the names of the first agents of a list but one.
-func others(list []*Agent, but *Agent) (names []string) {
-	for _, each := range list {
-		if each != but && len(names) < maxLookAlikes {
-			names = append(names, each.text)
-		}
-	}
-	return names
 }

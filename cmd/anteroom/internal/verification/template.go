@@ -6,9 +6,12 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
+	"time"
 
+	"anteroom/cmd/anteroom/internal/cli"
 	"anteroom/edge/quote"
 	"anteroom/edge/store/records"
 	"anteroom/generator/site"
@@ -16,8 +19,12 @@ import (
 	"go.yaml.in/yaml/v4"
 )
 
-// maxListed is how many agents get an answer each in a template. Beyond, they are folded by patterns.
-const maxListed = 500
+const (
+	maxListed     = 500 // agents that get an answer each in a template; others are folded by patterns
+	maxFolds      = 50  // patterns
+	maxLookAlikes = 5   // similar names of an agent
+	maxClients    = 20  // names of clients
+)
 
 // sheet is a file of answers while it is written.
 type sheet struct{ bytes.Buffer }
@@ -35,23 +42,25 @@ func (s *sheet) note(indent, format string, args ...any) {
 	}
 }
 
-// answer writes the proposed answer about a record, or about the agent of one.
-func (s *sheet) answer(indent, member string, r *records.Record, decision, own, rest string) {
-	reason := `""`
+// propose writes the proposed answer about a record, or about the agent of one: the harmless one, or
+// to set apart what matches own, one of own_names.
+func (s *sheet) propose(kind, member string, r *records.Record, own string) {
+	decision, reason := site.Choices[kind][0], `""`
 	if own != "" {
-		reason = ownReason
+		s.note("  ", "  own_names has %q", own)
+		decision, reason = site.Own, ownReason
 	}
-	s.line(`%s- {decision: %s, reason: %s, %s%s: %q}`, indent, decision, reason, rest, member, r.ID)
+	s.line("  - {decision: %s, reason: %s, %s: %q}", decision, reason, member, r.ID)
 }
 
-// Template is the file in which an operator decides. It proposes the harmless decisions, and what callers
-// sent is in its comments alone. observed is what was seen of clients.
+// Template is the file in which an operator decides. It proposes the harmless decisions. Only its
+// comments hold what callers sent. observed is what was seen of clients.
 func (p *Pending) Template(observed []records.Observation) ([]byte, error) {
 	s := &sheet{}
 	s.note("", "Hand verification %s of %s: everything recorded through %s.\n\n"+
-		"Change what is not right, save, and leave the editor. A summary follows, and\n"+
-		"nothing is written before you confirm it. To write nothing, empty this file.\n"+
-		"Comments decide nothing; what callers sent is quoted in them.",
+		"Change what is not right, save, and leave the editor. You then see a summary,\n"+
+		"and nothing is written before you confirm it. To write nothing, empty this file.\n"+
+		"Comments decide nothing. They quote what callers sent.",
 		p.Name, p.Site.Service.CanonicalHost, p.Through)
 	for _, odd := range p.Odd {
 		s.note("", "Odd: %s.", odd)
@@ -59,7 +68,7 @@ func (p *Pending) Template(observed []records.Observation) ([]byte, error) {
 	s.line("through: %s", p.Through)
 	if len(p.Broken) > 0 {
 		s.note("", "\nThe store is not as it was verified:\n  %s\nBring the records back from a backup and verify again.\n"+
-			"If they are lost for good, say why; it is published.",
+			"If they are lost for good, say why. The reason is published.",
 			strings.Join(p.Broken, "\n  "))
 		s.line(`lost: ""`)
 	} else {
@@ -72,128 +81,127 @@ func (p *Pending) Template(observed []records.Observation) ([]byte, error) {
 		return nil, err
 	}
 	s.line("")
-	s.note("", "For readers, if a number falls: why.")
+	s.note("", "If a number falls, say why, for readers.")
 	s.line(`correction: ""`)
 	return s.Bytes(), nil
 }
 
 func (p *Pending) registrations(s *sheet) {
-	var agents []*Agent
-	for _, a := range p.agents {
-		if len(a.New) > 0 {
-			agents = append(agents, a)
-		}
-	}
+	agents := slices.DeleteFunc(slices.Clone(p.agents), func(a *Agent) bool { return len(a.New) == 0 })
 	s.note("", "\nRegistrations: %d new, of %d agents.\n"+
 		"  leave  they count as recorded, and the agent is not verified\n"+
 		"  vouch  the agent counts as one verified conversion; say why, without a name\n"+
 		"         or an address\n"+
-		"  own    your own development, seed or test records, which are set apart\n"+
+		"  own    your own development, seed or test records; they are not counted\n"+
 		"You may add answers, also about several agents or about what was verified before:\n"+
 		`  {decision: own, agent_name: "probe *"}`+"\n"+
-		"  {decision: leave, reason: WHY, earlier: true, agent_name: NAME}", p.New(0), len(agents))
+		"  {decision: leave, reason: WHY, earlier: true, agent_name: NAME}", len(p.kinds[0].fresh), len(agents))
 	s.line("registrations:")
 	if len(agents) > maxListed {
+		familiarity := func(a *Agent) int { return len(a.vouched) + min(len(a.Earlier), 1) }
 		slices.SortStableFunc(agents, func(a, b *Agent) int { return cmp.Compare(familiarity(b), familiarity(a)) })
 		defer s.fold(agents[maxListed:])
 		agents = agents[:maxListed]
 	}
+	alike, byKey := p.names()
 	for _, a := range agents {
-		p.describe(s, a)
-		decision, own := p.proposed(site.Registration, a.New[0])
-		s.answer("  ", "agent", a.New[0], decision, own, "")
+		s.describe(a)
+		if a.nameless {
+			for _, name := range byKey[a.text][:min(maxLookAlikes, len(byKey[a.text]))] {
+				s.note("  ", "  its key is that of %q", name)
+			}
+		} else {
+			others := slices.DeleteFunc(slices.Clone(alike[skeleton(a.text)]), func(name string) bool { return name == a.text })
+			for _, name := range others[:min(maxLookAlikes, len(others))] {
+				s.note("  ", "  looks like %q", name)
+			}
+		}
+		s.propose(site.Registration, "agent", a.New[0], a.Own)
 	}
 	p.nowOwn(s)
 }
 
-// familiarity says which agents are listed first when they are too many.
-func familiarity(a *Agent) int {
-	switch {
-	case a.vouched != "":
-		return 2
-	case len(a.Earlier) > 0:
-		return 1
+// names gives the names of agents that look alike, by their skeletons, and those that have
+// registered with a key since, by that.
+func (p *Pending) names() (alike, byKey map[string][]string) {
+	alike, byKey = map[string][]string{}, map[string][]string{}
+	for _, a := range p.agents {
+		if a.nameless {
+			continue
+		}
+		looks := skeleton(a.text)
+		alike[looks] = append(alike[looks], a.text)
+		for _, r := range a.New {
+			key := r.Values[1]
+			if list := byKey[key]; key != "" && (len(list) == 0 || list[len(list)-1] != a.text) {
+				byKey[key] = append(list, a.text)
+			}
+		}
 	}
-	return 0
+	return alike, byKey
 }
 
-// describe says who an agent is, and what speaks for and against it.
-func (p *Pending) describe(s *sheet, a *Agent) {
-	is := a.summary()
+// describe says who an agent is, and how often and when it registered. A burst is a run of
+// registrations, each at most records.BurstSeconds after the one before.
+func (s *sheet) describe(a *Agent) {
+	bursts, first, last, newest := 0, a.New[0].At, "", time.Time{}
+	key, several := a.New[0].Values[1], false
+	for _, r := range a.New {
+		at, _ := time.Parse(time.RFC3339, r.At)
+		if bursts == 0 || at.Sub(newest) > records.BurstSeconds*time.Second {
+			bursts++
+		}
+		if at.After(newest) {
+			newest = at
+		}
+		first, last, several = min(first, r.At), max(last, r.At), several || r.Values[1] != key
+	}
 	switch {
 	case a.nameless:
 		s.note("  ", "key %q, without a name", a.text)
-	case len(is.keys) > 1:
+	case several:
 		s.note("  ", "%q, with several keys", a.text)
-	case is.keys[0] != "":
-		s.note("  ", "%q, key %q", a.text, is.keys[0])
+	case key != "":
+		s.note("  ", "%q, key %q", a.text, key)
 	default:
 		s.note("  ", "%q", a.text)
 	}
 	if len(a.New) > 1 {
-		s.note("  ", "  %s in %s, %s to %s", plural(len(a.New), "registration"), plural(is.bursts, "burst"), is.first, is.last)
+		s.note("  ", "  %s in %s, %s to %s", cli.Plural(len(a.New), "registration"), cli.Plural(bursts, "burst"), first, last)
 	} else {
-		s.note("  ", "  1 registration, %s", is.first)
+		s.note("  ", "  1 registration, %s", first)
 	}
 	if n := len(a.Earlier); n > 0 {
-		s.note("  ", "  %s verified before%s", plural(n, "registration"), map[bool]string{true: "; you vouched for it"}[a.vouched != ""])
-	}
-	for _, name := range p.lookAlikes(a) {
-		s.note("  ", "  looks like %q", name)
-	}
-	for _, name := range p.keyOf(a) {
-		s.note("  ", "  its key is that of %q", name)
-	}
-	if a.Own != "" {
-		s.note("  ", "  own_names has %q", a.Own)
+		s.note("  ", "  %s verified before%s", cli.Plural(n, "registration"), map[bool]string{true: "; you vouched for it"}[a.vouched != ""])
 	}
 }
+
+// digits are the runs of digits, which a pattern has * for.
+var digits = regexp.MustCompile(`[0-9]+`)
 
 // fold lists by patterns the agents that get no answer each.
 func (s *sheet) fold(agents []*Agent) {
-	type pattern struct {
-		text                  string
-		agents, registrations int
-	}
-	patterns := map[string]*pattern{}
+	type pattern struct{ agents, registrations int }
+	patterns := map[string]pattern{}
 	for _, a := range agents {
 		text := "(a key, without a name)"
 		if !a.nameless {
-			text = fmt.Sprintf("%q", digits(strings.ReplaceAll(a.text, "*", `\*`)))
+			text = fmt.Sprintf("%q", digits.ReplaceAllString(strings.ReplaceAll(a.text, "*", `\*`), "*"))
 		}
-		if patterns[text] == nil {
-			patterns[text] = &pattern{text: text}
-		}
-		patterns[text].agents++
-		patterns[text].registrations += len(a.New)
+		n := patterns[text]
+		patterns[text] = pattern{n.agents + 1, n.registrations + len(a.New)}
 	}
-	list := slices.SortedFunc(maps.Values(patterns), func(a, b *pattern) int {
-		return cmp.Or(cmp.Compare(b.registrations, a.registrations), cmp.Compare(a.text, b.text))
+	list := slices.SortedFunc(maps.Keys(patterns), func(a, b string) int {
+		return cmp.Or(cmp.Compare(patterns[b].registrations, patterns[a].registrations), cmp.Compare(a, b))
 	})
-	const shown = 50
 	s.note("  ", "%d agents more, which get what is proposed unless you add an answer:", len(agents))
-	for _, one := range list[:min(shown, len(list))] {
-		s.note("  ", "  %s: %s of %s", one.text, plural(one.registrations, "registration"), plural(one.agents, "agent"))
+	for _, text := range list[:min(maxFolds, len(list))] {
+		n := patterns[text]
+		s.note("  ", "  %s: %s of %s", text, cli.Plural(n.registrations, "registration"), cli.Plural(n.agents, "agent"))
 	}
-	if n := len(list) - shown; n > 0 {
+	if n := len(list) - maxFolds; n > 0 {
 		s.note("  ", "  and %d names more (anteroom records list registrations)", n)
 	}
-}
-
-// digits replaces each run of digits by *.
-func digits(name string) string {
-	var b strings.Builder
-	run := false
-	for _, r := range name {
-		is := '0' <= r && r <= '9'
-		if is && !run {
-			b.WriteByte('*')
-		} else if !is {
-			b.WriteRune(r)
-		}
-		run = is
-	}
-	return b.String()
 }
 
 // nowOwn proposes to set apart what was counted before own_names had its name.
@@ -207,9 +215,22 @@ func (p *Pending) nowOwn(s *sheet) {
 			s.note("  ", "These were counted, and own_names has them now. To set one apart, remove the # before its answer.")
 			first = false
 		}
-		s.note("  ", "  %q, %s verified before", a.text, plural(len(a.Earlier), "registration"))
-		s.answer("  #", "agent", a.Earlier[0], site.Own, a.Own, "earlier: true, ")
+		s.note("  ", "  %q, %s verified before", a.text, cli.Plural(len(a.Earlier), "registration"))
+		s.line("  #- {decision: %s, reason: %s, earlier: true, agent: %q}", site.Own, ownReason, a.Earlier[0].ID)
 	}
+}
+
+// seat is a seat of a charter.
+type seat struct {
+	Position   string      `json:"position"`
+	AgentName  string      `json:"agent_name"`
+	Allocation json.Number `json:"allocation"`
+}
+
+// seats gives the seats of a charter.
+func seats(r *records.Record) (list []seat) {
+	_ = json.Unmarshal([]byte(r.Values[2]), &list) // a roster that was changed is found by its commitment
+	return list
 }
 
 func (p *Pending) charters(s *sheet) {
@@ -218,7 +239,6 @@ func (p *Pending) charters(s *sheet) {
 	s.line("charters:")
 	for i := range fresh {
 		r := &fresh[i]
-		decision, own := p.proposed(site.Charter, r)
 		s.note("  ", "%q, filed %s", r.Values[0], r.At)
 		if r.Values[1] != "" {
 			s.note("  ", "  commissioned by %q", r.Values[1])
@@ -226,22 +246,18 @@ func (p *Pending) charters(s *sheet) {
 		for _, seat := range seats(r) {
 			s.note("  ", "  %.40q %q, %s", seat.Position, seat.AgentName, seat.Allocation)
 		}
-		if own != "" {
-			s.note("  ", "  own_names has %q", own)
-		}
-		s.answer("  ", "record_id", r, decision, own, "")
+		s.propose(site.Charter, "record_id", r, p.ownRecord(site.Charter, r))
 	}
 }
 
 func (p *Pending) suggestions(s *sheet) {
 	fresh := p.kinds[2].fresh
-	s.note("", "\nSuggestions: %d new. Each is external, or your own. Your inbox has their texts,\nunder these identifiers.", len(fresh))
+	s.note("", "\nSuggestions: %d new. Each is external, or your own. Your inbox has their texts\nunder these identifiers.", len(fresh))
 	s.line("suggestions:")
 	for i := range fresh {
 		r := &fresh[i]
-		decision, own := p.proposed(site.Suggestion, r)
 		s.note("  ", "%q, filed as %q %s\n  SHA-256 of the text %s", r.Values[0], r.Values[1], r.At, r.SHA256)
-		s.answer("  ", "record_id", r, decision, own, "")
+		s.propose(site.Suggestion, "record_id", r, "")
 	}
 }
 
@@ -250,7 +266,7 @@ func (p *Pending) numbers(s *sheet, observed []records.Observation) {
 	a := records.AttentionOf(observed)
 	s.note("", "\nNumbers that you enter. Seen over MCP so far (anteroom records observed), by\n"+
 		"clients that name themselves as they like: %s, %d known to have\ncompleted a handshake, %s.",
-		plural(a.NamedClientsSeen, "named client"), a.CompletedHandshake, plural(int(a.ToolCalls), "tool call"))
+		cli.Plural(a.NamedClientsSeen, "named client"), a.CompletedHandshake, cli.Plural(int(a.ToolCalls), "tool call"))
 	totals := map[string]int64{}
 	for _, o := range observed {
 		if o.Client != "" {
@@ -260,58 +276,48 @@ func (p *Pending) numbers(s *sheet, observed []records.Observation) {
 	clients := slices.SortedFunc(maps.Keys(totals), func(a, b string) int {
 		return cmp.Or(cmp.Compare(totals[b], totals[a]), cmp.Compare(a, b))
 	})
-	for _, client := range clients[:min(20, len(clients))] {
-		s.note("", "  %q: %s", client, plural(int(totals[client]), "request"))
+	for _, client := range clients[:min(maxClients, len(clients))] {
+		s.note("", "  %q: %s", client, cli.Plural(int(totals[client]), "request"))
 	}
 	s.line("numbers:")
 	current := p.Site.Current()
 	for _, n := range site.Numbers {
 		switch {
-		case n.Path == NamedClients:
+		case n.Path == namedClients:
 			list, _ := json.Marshal(append([]string{}, current.ObservedAttention.NamedClients...)) // texts do not fail
 			s.line("  %s: %s", n.Path, list)
 		case n.Told:
 			s.line("  %s: %d", n.Path, n.Of(current))
 		}
 	}
-	s.note("  ", "the day until which you have looked whether the service answers")
-	s.line("  %s: %s", MonitoredThrough, current.MonitoredThrough)
+	s.note("  ", "the day up to which you have watched whether the service answers")
+	s.line("  %s: %s", monitoredThrough, current.MonitoredThrough)
 }
 
-// writeTexts writes the texts of the board, to be confirmed or rewritten.
+// writeTexts writes the texts of the board, to be confirmed or rewritten. Of the dated updates it has
+// the last one.
 func (p *Pending) writeTexts(s *sheet) error {
-	nodes, paths, err := p.texts()
+	doc, err := p.document()
 	if err != nil {
 		return err
 	}
-	texts := &yaml.Node{Kind: yaml.MappingNode, Tag: "!!map"}
-	put := func(path, value string, style yaml.Style) {
-		texts.Content = append(texts.Content, &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: path},
-			&yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: value, Style: style})
-	}
-	put(NewWhatChanged, Unchanged, 0)
-	put(NewAmbiguous, Unchanged, 0)
-	last := fmt.Sprintf("observed_attention.updates[%d].", len(p.Site.Current().ObservedAttention.Updates)-1)
-	for i, node := range nodes {
-		if strings.HasPrefix(paths[i], "observed_attention.updates[") && !strings.HasPrefix(paths[i], last) {
-			continue // an older update
+	texts := mapping([3]string{newWhatChanged, "!!str", Unchanged}, [3]string{newAmbiguous, "!!str", Unchanged})
+	const updates = "observed_attention.updates["
+	last := fmt.Sprintf("%s%d].", updates, len(p.Site.Current().ObservedAttention.Updates)-1)
+	eachText(doc.Content[0], "", func(path string, node *yaml.Node) {
+		if strings.HasPrefix(path, updates) && !strings.HasPrefix(path, last) {
+			return
 		}
-		put(paths[i], node.Value, yaml.FoldedStyle)
-	}
-	name := &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: "texts"}
-	text, err := yaml.Dump(&yaml.Node{Kind: yaml.MappingNode, Tag: "!!map", Content: []*yaml.Node{name, texts}}, yaml.WithIndent(2), yaml.WithLineWidth(78))
+		text := scalar("!!str", node.Value)
+		text.Style = yaml.FoldedStyle
+		texts.Content = append(texts.Content, scalar("!!str", path), text)
+	})
+	text, err := yaml.Dump(map[string]*yaml.Node{"texts": texts}, yaml.WithIndent(2), yaml.WithLineWidth(78))
 	if err != nil {
 		return fmt.Errorf("write the texts of the board: %w", err)
 	}
-	s.note("", "\nTexts of the board. Rewrite what is no longer true; what you leave is confirmed.\n"+
-		"%s and\n%s add an update of this day.", NewWhatChanged, NewAmbiguous)
+	s.note("", "\nTexts of the board. Rewrite what is no longer true. You confirm what you leave.\n"+
+		"%s and\n%s add an update of this day.", newWhatChanged, newAmbiguous)
 	s.Write(text)
 	return nil
-}
-
-func plural(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
 }

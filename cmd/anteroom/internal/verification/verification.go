@@ -1,41 +1,68 @@
-// Package verification makes hand verifications: it finds what a store of records holds that no
-// verification has covered, turns the operator's decisions about it into the files that publish a
-// verification, and checks what was published against the store ever after.
+// Package verification makes hand verifications. A verification takes everything that was recorded
+// since the last one, has the operator decide about it, and writes a file of these decisions and a
+// board with the counts that follow from them.
 //
-// Survey reads the store and the content once. Pending.Template writes the file in which an operator
-// decides, Pending.Decide applies it, and Write puts the files of the result into the content folder.
+// # The walk
+//
+//	Survey   reads the store and the content once and compares them: a Pending (scan.go, survey.go)
+//	Template writes a YAML file that lists what is new and proposes decisions (template.go)
+//	Edit     opens it in an editor until its answers are accepted (editor.go, answers.go)
+//	Decide   applies the answers and makes the verification, its board and its stage of the log:
+//	         a Decided (decide.go, board.go, log.go)
+//	Summary  shows what was decided (summary.go)
+//	Write    puts the files into the content folder, all or none (write.go)
+//
+// Audit compares a store with the verifications that were published, and changes nothing.
+//
+// A record is a records.Record throughout, an Agent is the registrations of one name, an Answer is
+// what the operator says, and a site.Decision is what is published. Whatever is wrong with answers
+// is a Fault, which names its place in the file. To ask for something more, write it in Template,
+// give Answers a member, and read that in Decide. To show something more, write it in Summary.
 //
 // # What is covered
 //
-// A verification covers records by their sequence numbers: of each kind all up to a last one. Requests
-// get their time when they arrive and their number when they are committed, so a write that was committed
-// a little after its time belongs to the next verification, by its number, and is neither missed nor
-// counted twice.
+// A verification covers records by their sequence numbers: of each kind all up to a last one. A
+// request gets its time when it arrives, and its number when it is committed. What was committed
+// after a verification belongs to the next one by its number, even if its time is a little earlier.
 //
 // # Digests
 //
-// A verification's digest of a kind of record is the SHA-256 of the digest in the verification before, a
-// line feed, and a line for each record that is newly covered, in the order of their numbers: number,
-// record_id, time and commitment with spaces between (for a suggestion its kind and filed_as too), and a
-// line feed. With nothing new the digest stays. The digest before the first is the SHA-256 of nothing. So
-// each digest covers all records up to its own, and each segment of records can be checked by itself.
+// A verification has a digest for each kind of record: the SHA-256 of the digest in the verification
+// before, a line feed, and a line for each new record in the order of numbers. The line is number,
+// record_id, time and commitment (for a suggestion also its kind and filed_as) with spaces between,
+// and ends with a line feed. With nothing new the digest stays. The digest before the first is the
+// SHA-256 of nothing. So each digest covers all records up to its own, and each segment of records
+// can be checked by itself.
 //
 // # Log
 //
-// If the content lists a key of a log, a verification also adds a stage to it: see Pending.entries and
-// package tlog. The log then counts what the board says, or nothing is made.
+// If the content lists a key of a log, a verification also adds a stage to it (see package tlog).
+// The log then counts what the board says, or Decide fails.
 package verification
 
 import (
 	"context"
-	"fmt"
 
 	"anteroom/edge/store/records"
 	"anteroom/generator/site"
 )
 
-// since are the verifications whose coverage is checked against the store: those since records were last
-// lost for good.
+// Audit checks every verification of a site against the store. Findings are records that are gone,
+// were changed, or came in later with an earlier time. Notes are records with an earlier time that a
+// verification covers: the operator was warned of them then.
+func Audit(ctx context.Context, r records.Reader, s *site.Site) (findings, notes []string, err error) {
+	p := &Pending{Site: s, ledger: s.Ledger()}
+	if err := p.compare(ctx, r, true); err != nil {
+		return nil, nil, err
+	}
+	for _, kind := range p.kinds {
+		notes = append(notes, kind.notes...)
+	}
+	return append(p.Broken, p.Odd...), notes, nil
+}
+
+// since gives the verifications whose coverage is checked against the store: those since records
+// were last lost for good.
 func since(all []site.Verification) []site.Verification {
 	for i := len(all) - 1; i > 0; i-- {
 		if all[i].Lost != "" {
@@ -43,37 +70,4 @@ func since(all []site.Verification) []site.Verification {
 		}
 	}
 	return all
-}
-
-// storeOf is the store that the verifications of a site are of, "" if none has looked at one.
-func storeOf(s *site.Site) string {
-	if n := len(s.Verifications); n > 0 {
-		return s.Verifications[n-1].Store
-	}
-	return ""
-}
-
-// Audit checks every verification of a site against the store, and gives what is not as it was verified:
-// records that are gone, were changed, or came in later under an earlier time. Notes are records of an
-// earlier time that a verification covers: it was made after a warning about them.
-func Audit(ctx context.Context, r records.Reader, s *site.Site) (findings, notes []string, err error) {
-	extent, err := records.Measure(ctx, r, "", true, make([]int64, len(records.Kinds)))
-	if err != nil {
-		return nil, nil, err
-	}
-	if want := storeOf(s); want != "" && extent.Store != want {
-		return nil, nil, fmt.Errorf("audit: this is store %s, and the verifications are of store %s "+
-			"(name the right one with --data or --remote)", extent.Store, want)
-	}
-	ledger := s.Ledger()
-	for i := range records.Kinds {
-		list, err := records.Scan(ctx, r, &records.Kinds[i], extent.Last[i])
-		if err != nil {
-			return nil, nil, err
-		}
-		found := scan(&records.Kinds[i], list, extent.Last[i], since(s.Verifications), ledger)
-		findings = append(append(findings, found.broken...), found.odd...)
-		notes = append(notes, found.notes...)
-	}
-	return findings, notes, nil
 }

@@ -240,7 +240,7 @@ func TestMatches(t *testing.T) {
 		{`*\*`, "lark*", true},
 		{`*\*`, "lark", false},
 	} {
-		if got := Matches(c.pattern, c.name); got != c.want {
+		if got := matches(c.pattern, c.name); got != c.want {
 			t.Errorf("%q and %q: %v", c.pattern, c.name, got)
 		}
 	}
@@ -263,7 +263,7 @@ func TestConversions(t *testing.T) {
 	if a := survey.agents[0]; a.vouched != id(1) || len(a.Earlier) != 2 {
 		t.Errorf("the survey forgot: %+v", a)
 	}
-	if survey.Name != day+"-2" || survey.New(0) != 1 || survey.New(1) != 0 {
+	if survey.Name != day+"-2" || len(survey.kinds[0].fresh) != 1 || len(survey.kinds[1].fresh) != 0 {
 		t.Errorf("verification %s", survey.Name)
 	}
 	loaded := s.put(survey, vouch)
@@ -514,8 +514,8 @@ func TestManyRecords(t *testing.T) {
 	s := newService(t)
 	s.exec(fmt.Sprintf(rows, 12_000, 5_000, hexSum("")))
 	survey := s.take("12:00:00")
-	if len(survey.agents) != 5_000 || survey.New(0) != 12_000 {
-		t.Errorf("%d agents with %d registrations", len(survey.agents), survey.New(0))
+	if len(survey.agents) != 5_000 || len(survey.kinds[0].fresh) != 12_000 {
+		t.Errorf("%d agents with %d registrations", len(survey.agents), len(survey.kinds[0].fresh))
 	}
 	s.wantCounts(s.put(survey, "registrations: [{agent_name: agent 7, decision: vouch, reason: known}, {agent_name: agent 1*, decision: own}]"), [5]int{1, 12_000 - 3*1_111, 0, 0, 3 * 1_111})
 	s.exec("UPDATE registrations SET recorded_at = '2027-03-01T00:00:00Z' WHERE seq = 11999")
@@ -708,7 +708,7 @@ func FuzzParseAnswers(f *testing.F) {
 				if strings.TrimPrefix(answer.about(), "record_id ") == "" || !slices.Contains(site.Choices[kind], answer.Decision) || strings.Contains(answer.Reason, "\n") {
 					t.Fatalf("taken: %+v", answer)
 				}
-				Matches(answer.AgentName, answer.OrgName)
+				matches(answer.AgentName, answer.OrgName)
 			}
 		}
 	})
@@ -722,7 +722,7 @@ func BenchmarkSurvey(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		pending, err := Survey(b.Context(), s.Store, loaded, s.content, time.Time{}, moment("12:00:00"))
-		if err != nil || pending.New(0) != 1_000_000 {
+		if err != nil || len(pending.kinds[0].fresh) != 1_000_000 {
 			b.Fatal(err)
 		}
 		if text, err := pending.Template(nil); err != nil || len(text) > MaxAnswers {
