@@ -6,9 +6,9 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"maps"
 	"net/http"
 	"net/netip"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -75,6 +75,22 @@ func isDynamic(path string) bool {
 	return path == "/api" || path == "/v1" || strings.HasPrefix(path, "/api/") || strings.HasPrefix(path, "/v1/")
 }
 
+// commonFields are respond.CommonHeaders, and requestFields api.RequestHeaders, in the form of
+// net/http: to make that of a name costs an allocation.
+var (
+	commonFields  = http.Header{}
+	requestFields = make([]string, len(api.RequestHeaders))
+)
+
+func init() {
+	for _, field := range respond.CommonHeaders {
+		commonFields.Add(field.Name, field.Value)
+	}
+	for i, name := range api.RequestHeaders {
+		requestFields[i] = http.CanonicalHeaderKey(name)
+	}
+}
+
 // dynamic lets the core answer.
 func (h *Host) dynamic(w http.ResponseWriter, r *http.Request, on *site, host, target, path string) {
 	body, err := io.ReadAll(io.LimitReader(r.Body, turn.MaxBody+1))
@@ -85,8 +101,8 @@ func (h *Host) dynamic(w http.ResponseWriter, r *http.Request, on *site, host, t
 	// After a body that was not read to its end net/http closes the connection.
 	request := turn.Request{Method: r.Method, Target: target, Host: host, Body: body, Incomplete: err != nil}
 	zips, tags := gzip.Accepted(r.Header["Accept-Encoding"]), ""
-	for _, name := range api.RequestHeaders {
-		if lines := r.Header.Values(name); len(lines) > 0 {
+	for i, name := range api.RequestHeaders {
+		if lines := r.Header[requestFields[i]]; len(lines) > 0 {
 			value := strings.Join(lines, ", ")
 			if name == ifNoneMatch && zips {
 				tags, value = value, gzip.Untagged(value)
@@ -99,15 +115,17 @@ func (h *Host) dynamic(w http.ResponseWriter, r *http.Request, on *site, host, t
 	if answer == nil {
 		answer = respond.Unfinished(t)
 	}
-	for _, field := range slices.Concat(respond.CommonHeaders, answer.Header) {
-		w.Header().Add(field.Name, field.Value)
+	header := w.Header()
+	maps.Copy(header, commonFields)
+	for _, field := range answer.Header {
+		header.Add(field.Name, field.Value)
 	}
-	sent := on.compress(w.Header(), zips, tags, answer)
+	sent := on.compress(header, zips, tags, answer)
 	if r.Method == http.MethodHead || len(sent) == 0 {
 		w.WriteHeader(answer.Status)
 		return
 	}
-	w.Header().Set("Content-Length", strconv.Itoa(len(sent)))
+	header.Set("Content-Length", strconv.Itoa(len(sent)))
 	w.WriteHeader(answer.Status)
 	w.Write(sent)
 }
