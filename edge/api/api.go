@@ -1,6 +1,5 @@
-// Package api is the HTTP API: the table of its routes, and the way of a request through the table.
-// Contracts, OpenAPI, llms.txt, the manifest, 404 and 405 bodies and MCP tools all derive from the
-// table.
+// Package api is the HTTP API: the table of its routes, and the way of a request through it.
+// Contracts, OpenAPI, llms.txt, the manifest, 404 and 405 bodies and MCP tools derive from the table.
 package api
 
 import (
@@ -34,8 +33,7 @@ const (
 )
 
 // The request header fields that an answer may depend on, by the kind of request. A host passes
-// them with lower-case names and each once: several lines of a field are joined with ", ". It may
-// leave out fields that do not matter for a request.
+// them with lower-case names and each once, several lines joined with ", ".
 var (
 	ReadHeaders    = []string{"if-none-match"}                                  // of a GET or HEAD
 	QueryHeaders   = append([]string{"sec-fetch-mode"}, purposes...)            // of a GET or HEAD with a query, besides
@@ -89,29 +87,25 @@ type Operation struct {
 	Errors  []*respond.ProblemType // problems that it may answer besides those of every endpoint
 	Rule    string                 // the rule of the canonical string in its answer, "" when there is none
 
-	// Answers are zero values of the types of its 200 answers, without the trailer. An operation
-	// that answers with a document, in a protocol of its own or with 204 has none, and a build for
-	// the edge has none at all.
+	// Answers are zero values of the types of its 200 answers, without the trailer. Only an operation
+	// with Handle has them, and none in a build for the edge.
 	Answers []any
 
-	// Chosen reports whether an input asks for this operation, where several share a method. Where
-	// it is nil, every input does.
+	// Chosen reports whether an input asks for this operation. If it is nil, every input does.
 	Chosen func(in *input.Input) bool
-	// Document is what the operation answers. It is nil where the operation has Handle or is a
-	// Protocol.
+
+	// An operation has one of these three: a document, messages of a protocol that the handler of
+	// API.ServeProtocol answers (Fields are then those of one message), or a handler of its own.
 	Document *Document
-	// Protocol says that requests and answers are messages of a protocol of their own. The handler
-	// that API.ServeProtocol was given answers them, and Fields are those of one message.
 	Protocol bool
-	// Handle answers a request.
-	Handle func(*turn.Turn, *input.Input) *turn.Response
+	Handle   func(*turn.Turn, *input.Input) *turn.Response
 }
 
 // Document is a document of the snapshot, with the checks and members that the edge adds.
 type Document struct {
 	ID    string                                // key in the snapshot
-	Check func(t *turn.Turn) *turn.Response     // refuses the document, or gives nil; a nil Check never refuses
-	Tail  func(t *turn.Turn, w *jsondoc.Writer) // writes the members that depend on the turn; nil where there are none
+	Check func(t *turn.Turn) *turn.Response     // refuses the document, or gives nil; may be nil
+	Tail  func(t *turn.Turn, w *jsondoc.Writer) // writes the members that depend on the turn; may be nil
 }
 
 var (
@@ -134,30 +128,10 @@ var storing = []*respond.ProblemType{respond.TooManyWrites, respond.StoreUnavail
 
 // Routes is the route table, in the order of the documentation.
 var Routes = []*Route{
-	{
-		ID: "presence", Path: "/api/presence", Tag: "read", Contract: contract("presence"),
-		Operations: []*Operation{{
-			ID: "getPresence", Methods: get, Cache: NoStore, Document: &Document{ID: "presence"},
-		}},
-	},
-	{
-		ID: "quest", Path: "/api/quest", Tag: "read", Contract: contract("quest"),
-		Operations: []*Operation{{
-			ID: "getQuest", Methods: get, Cache: Constant, Document: &Document{ID: "quest"},
-		}},
-	},
-	{
-		ID: "roster", Path: "/api/roster", Tag: "read", Contract: contract("roster"),
-		Operations: []*Operation{{
-			ID: "getScoreboard", Methods: get, Cache: NoStore, Document: scoreboard,
-		}},
-	},
-	{
-		ID: "aup", Path: "/api/aup", Tag: "read", Contract: contract("aup"),
-		Operations: []*Operation{{
-			ID: "getAcceptableUse", Methods: get, Cache: Constant, Document: &Document{ID: "aup"},
-		}},
-	},
+	reading("presence", &Operation{ID: "getPresence", Methods: get, Cache: NoStore, Document: &Document{ID: "presence"}}),
+	reading("quest", &Operation{ID: "getQuest", Methods: get, Cache: Constant, Document: &Document{ID: "quest"}}),
+	reading("roster", &Operation{ID: "getScoreboard", Methods: get, Cache: NoStore, Document: scoreboard}),
+	reading("aup", &Operation{ID: "getAcceptableUse", Methods: get, Cache: Constant, Document: &Document{ID: "aup"}}),
 	{
 		ID: "org", Path: "/api/org", Tag: "write", Contract: orgRules,
 		Operations: []*Operation{
@@ -230,28 +204,27 @@ var Routes = []*Route{
 		Headers: ", MCP-Protocol-Version, Mcp-Method, Mcp-Name, Mcp-Session-Id, Last-Event-ID, Authorization",
 		Operations: []*Operation{
 			{ID: "callMCP", Methods: post, Fields: protocol.Fields, Writes: true, Cache: NoStore, Protocol: true},
-			{ID: "endMCPSession", Methods: []string{"DELETE"}, Cache: NoStore, Handle: func(*turn.Turn, *input.Input) *turn.Response { return none() }},
+			{ID: "endMCPSession", Methods: []string{"DELETE"}, Cache: NoStore, Handle: none},
 		},
 	},
 }
 
+// reading is a route with nothing but a document to read.
+func reading(id string, op *Operation) *Route {
+	return &Route{ID: id, Path: "/api/" + id, Tag: "read", Contract: contract(id), Operations: []*Operation{op}}
+}
+
 // none is the answer of an operation that has nothing to do.
-func none() *turn.Response { return respond.Empty(204, string(NoStore)) }
+func none(*turn.Turn, *input.Input) *turn.Response { return respond.Empty(204, string(NoStore)) }
 
 func contract(id string) *Document { return &Document{ID: snapshot.ContractPrefix + id} }
 
 // Contract is the document that a 400 shows of the operation that was asked for: its fields.
 func (op *Operation) Contract() *Document { return contract(op.ID) }
 
-// Answers reports whether a route has an operation of a method. It does not know of HEAD and
-// OPTIONS.
+// Answers reports whether a route has an operation of a method, HEAD and OPTIONS apart.
 func (r *Route) Answers(method string) bool {
-	for _, op := range r.Operations {
-		if slices.Contains(op.Methods, method) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(r.Operations, func(op *Operation) bool { return slices.Contains(op.Methods, method) })
 }
 
 // Methods are the methods of a route besides HEAD and OPTIONS.

@@ -14,18 +14,15 @@ import (
 	"anteroom/edge/turn"
 )
 
-// Window is the length of the time in which the write limit counts, in seconds.
-const Window = 60
+const (
+	Window     = 60       // seconds in which the write limit counts
+	policyName = "writes" // the name of the limit in header fields
+)
 
-// policyName is the name of the write limit in header fields.
-const policyName = "writes"
-
-// DryRun is the field that asks for everything but the writing. A body may have it, and so may a
-// query, that of a POST included.
+// DryRun is the field that asks for everything but the writing, in a body or in any query.
 var DryRun = input.Field{Name: "dry_run", Type: input.Switch, Values: []string{"1"}}
 
-// ReadDryRun sets in.DryRun where an input asks for a dry run. query is the query of a POST, and
-// nil if the POST has none, or if in is the query itself.
+// ReadDryRun sets in.DryRun. query is the query of a POST, or nil if in is the query itself.
 func ReadDryRun(in, query *input.Input) {
 	on, sent := in.Switch(&DryRun)
 	if query != nil {
@@ -98,9 +95,8 @@ func (a *API) Prerender() {
 // ServeProtocol has handle answer the requests for an operation that is a Protocol.
 func (a *API) ServeProtocol(handle func(*turn.Turn) *turn.Response) { a.protocol = handle }
 
-// Finish completes the answer to a GET or a HEAD. Both get the Link header field, and a HEAD gets
-// the length instead of the body. A HEAD performs no effect: where its answer needs one, it gets
-// the header fields alone.
+// Finish gives the answer to a GET or a HEAD the Link header field, and that to a HEAD the length
+// instead of the body. A HEAD performs no effect: if its answer needs one, it gets the header alone.
 func (a *API) Finish(t *turn.Turn, o turn.Outcome) turn.Outcome {
 	method := t.Request.Method
 	if method == "HEAD" && len(o.Effects) > 0 {
@@ -166,9 +162,8 @@ type asked struct {
 }
 
 // parse reads the query and the body of a request, and chooses the operation. The query of a HEAD
-// is dropped where it could ask for a write, and that of a speculative GET also where it is at
-// fault. No cache may keep such an answer: it would be given to the request proper, which then
-// never arrives.
+// is dropped if it could ask for a write, and that of a speculative GET also if it is at fault. No
+// cache may keep such an answer: the request proper would get it, and never arrive.
 func parse(t *turn.Turn, route *Route, method, query string) (asks asked, refusal *Refusal) {
 	if refusal = longQuery(query); refusal != nil {
 		return asks, refusal
@@ -230,8 +225,8 @@ func (a *API) Call(t *turn.Turn, route *Route, op *Operation, in *input.Input) *
 	return a.Perform(t, op, in)
 }
 
-// Perform performs an operation that is not a document, after a check of the caller's allowance
-// where it writes.
+// Perform performs an operation that is not a document. If it writes, the caller's allowance is
+// checked first.
 func (a *API) Perform(t *turn.Turn, op *Operation, in *input.Input) *turn.Response {
 	in.Fields = op.Fields
 	if op.Writes && !in.DryRun && t.Host.Limiter && (!in.FromQuery || names(op, in)) {
@@ -246,8 +241,8 @@ func (a *API) Perform(t *turn.Turn, op *Operation, in *input.Input) *turn.Respon
 	return op.Handle(t, in)
 }
 
-// limited refuses a write of a caller who has nothing left of the allowance. It returns nil if the
-// write is allowed, and also if the limiter has failed.
+// limited refuses a write beyond the caller's allowance. It returns nil if the write is allowed,
+// and also if the limiter has failed.
 func (a *API) limited(t *turn.Turn, limit turn.Limit, left *turn.Result) *turn.Response {
 	if left.Failure != turn.None {
 		return nil
@@ -349,28 +344,18 @@ func choose(route *Route, method string, in *input.Input) (chosen *Operation) {
 
 // names reports whether a query has a parameter of the operation's contract.
 func names(op *Operation, in *input.Input) bool {
-	for i := range op.Fields {
-		f := &op.Fields[i]
-		if len(f.QueryNames) == 0 && in.Has(f.Name) || in.Has(f.QueryNames...) || in.Has(f.Aliases...) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(op.Fields, func(f input.Field) bool {
+		return len(f.QueryNames) == 0 && in.Has(f.Name) || in.Has(f.QueryNames...) || in.Has(f.Aliases...)
+	})
 }
 
 // writesByGET reports whether a GET of the route can write.
 func (r *Route) writesByGET() bool {
-	for _, op := range r.Operations {
-		if op.Writes && slices.Contains(op.Methods, "GET") {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(r.Operations, func(op *Operation) bool { return op.Writes && slices.Contains(op.Methods, "GET") })
 }
 
-// speculative reports whether a GET was sent before anybody has decided to send it (Sec-Purpose and
-// its forerunners), or for a resource that is embedded in a page (Sec-Fetch-Mode, of Fetch Metadata
-// Request Headers).
+// speculative reports whether a GET was sent before anybody decided to send it (Sec-Purpose and its
+// forerunners), or for a resource embedded in a page (Sec-Fetch-Mode).
 func speculative(r *turn.Request) bool {
 	for _, name := range purposes {
 		value := lower(r.Get(name))
@@ -424,8 +409,7 @@ func longQuery(query string) *Refusal {
 	return nil
 }
 
-// unreadable says why a body is not read; nil where it can be. A body may be incomplete, too large,
-// or declared as something other than JSON.
+// unreadable says why a body is not read: it is incomplete, too large, or not declared as JSON.
 func unreadable(t *turn.Turn) *Refusal {
 	if t.Request.Incomplete {
 		return &Refusal{respond.InvalidInput, input.InvalidJSON, "the body broke off, or took too long to arrive"}
@@ -439,7 +423,8 @@ func unreadable(t *turn.Turn) *Refusal {
 		strings.HasPrefix(declared, "application/") && strings.HasSuffix(declared, "+json") {
 		return nil
 	}
-	return &Refusal{respond.UnsupportedType, NotJSON, "the body is declared as " + input.Cut(printable(declared)) + ": send it with the header content-type: application/json, as curl does with --json, or with -d and -H 'content-type: application/json'"}
+	return &Refusal{respond.UnsupportedType, NotJSON, "the body is declared as " + input.Cut(printable(declared)) +
+		": send it with the header content-type: application/json, as curl does with --json, or with -d and -H 'content-type: application/json'"}
 }
 
 // printable is a header value as an answer may repeat it: its printable ASCII characters.

@@ -49,15 +49,13 @@ var Prompts = []Prompt{
 	{Name: "draft_org", Arguments: []input.Field{org.OrgName, {Name: "mission", Type: input.Text, Max: 1000}}},
 }
 
-// Documents of the MCP server in the snapshot: members of an initialize result, the results of
-// tools/list and of prompts/list, and further members of the answer to a GET. Each prompt has a
-// document, too, whose ID is MCPPrompt and then the prompt's name.
+// Documents of the MCP server in the snapshot.
 const (
-	MCPServer  = "mcp:server"
-	MCPTools   = "mcp:tools"
-	MCPPrompts = "mcp:prompts"
-	MCPInstall = "mcp:install"
-	MCPPrompt  = "mcp:prompt:"
+	MCPServer  = "mcp:server"  // members of an initialize result
+	MCPTools   = "mcp:tools"   // the result of tools/list
+	MCPPrompts = "mcp:prompts" // the result of prompts/list
+	MCPInstall = "mcp:install" // further members of the answer to a GET
+	MCPPrompt  = "mcp:prompt:" // before the name of a prompt
 )
 
 // Find is the operation with the given ID and its route, or nil.

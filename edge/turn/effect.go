@@ -5,9 +5,8 @@ import "strconv"
 // Effect is something that a host does for the core: an Exec, Relay, Fetch, Sign, Verify or Limit.
 type Effect interface{ effect() }
 
-// Exec runs SQL statements in order, as one atomic unit. Result: Rows and Changes, both with one
-// element for each statement. The host gives the result once the write is durable, which means that
-// it survives a loss of power.
+// Exec runs SQL statements in order, as one atomic unit. Result: Rows and Changes, with one element
+// for each statement. The host gives it once the write survives a loss of power.
 type Exec struct{ Statements []Statement }
 
 // Statement is one SQL statement; "?" marks are bound to Args, each a string, an int64 or nil.
@@ -16,7 +15,7 @@ type Statement struct {
 	Args []any
 }
 
-// TextOrNull makes a text an argument of a statement: s itself, or nil (NULL) where s is "".
+// TextOrNull makes a text an argument of a statement: nil (NULL) for "".
 func TextOrNull(s string) any {
 	if s == "" {
 		return nil
@@ -24,12 +23,10 @@ func TextOrNull(s string) any {
 	return s
 }
 
-// Relay sends a message to the operator. Without a failure the next hop has accepted the message.
-//
-// With any failure, Data is the reason: at most 64 printable ASCII characters, and no words of a
-// caller or an operator. With the failure Refused, Status is the reply code where the next hop
-// refuses this very message. Status is 0 where the reason lies elsewhere: the next hop cannot be
-// reached, does not know the sender, or is busy.
+// Relay sends a message to the operator. Without a failure the next hop has accepted it. With one,
+// Data is the reason: at most 64 printable ASCII characters, and no words of a caller or an
+// operator. If the next hop refuses this very message, Status is its reply code. Status is 0 if the
+// next hop cannot be reached, does not know the sender, or is busy.
 type Relay struct{ Message Message }
 
 // Message is plain text for the operator. The snapshot says who sends it and who gets it.
@@ -41,10 +38,8 @@ type Message struct {
 }
 
 // Fetch sends an HTTP request to an address of the snapshot or, with Self, to this service itself.
-// Result: Status; Data, which is the body cut to MaxBytes; and Millis. Redirects are not followed.
-//
-// Where ShareSeconds is not 0, the host may give one result, failures included, to all turns that
-// ask for the same Fetch within so many seconds.
+// Result: Status, Millis, and Data, the body cut to MaxBytes. Redirects are not followed. The host
+// may give one result, failures included, to all turns that ask the same within ShareSeconds.
 type Fetch struct {
 	Self          bool
 	Method, URL   string
@@ -62,9 +57,8 @@ type Sign struct{ Message []byte }
 // Verify checks an Ed25519 signature (RFC 8032, S below the group order). Result: OK.
 type Verify struct{ Message, PublicKey, Signature []byte }
 
-// Limit counts one write against the allowance that the policy gives to a key. Result: OK, which
-// says whether the write was within the allowance; and Remaining and Reset. Remaining is -1 where
-// the host does not know what remains.
+// Limit counts one write against the allowance of a key. Result: OK (it was within the allowance),
+// Remaining (-1 if the host does not know it) and Reset.
 type Limit struct{ Key, Policy string }
 
 // RateLimit is the header field that tells a caller what remains of an allowance
@@ -91,8 +85,7 @@ const (
 	Unavailable Failure = "unavailable" // the host has nothing to perform the effect with
 )
 
-// Result is what performing an effect gave. The comment of each effect names the members that it
-// sets.
+// Result is what performing an effect gave. Each effect names the members that it sets.
 type Result struct {
 	Failure   Failure
 	OK        bool

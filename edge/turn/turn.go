@@ -1,9 +1,9 @@
-// Package turn is the way of a request to its answer through code that does no I/O of its own. It
-// defines the turn, the effects that a turn asks its host for, and the loop of the two. It knows no
+// Package turn takes a request to its answer through code that does no I/O of its own. It defines
+// the turn, the effects that a turn asks its host for, and the loop of the two. It knows no
 // endpoint.
 //
 // A turn is everything that an answer may depend on: the request, the published snapshot, the time,
-// entropy, the host's description of itself, and the journal. The journal holds the results of the
+// entropy, the host's description of itself, and the journal, which holds the results of the
 // effects performed so far. The same turn has the same outcome on every machine.
 //
 // "The core" is all code between a turn and its outcome: package edge and the packages it imports.
@@ -12,12 +12,11 @@
 // # What a host does
 //
 // The core never waits. A handler gives a response, or the effects that it needs first and a
-// function from their results to the response: see Await and Presume. Outcome calls that function
-// with the results in the journal. Where the journal ends, the outcome names the effects instead of
-// a response. The host performs them, appends their results to the journal, and calls again with
-// the same turn, which the core handles from its beginning. So the whole state of a turn lives in
-// its host, and an instance of the core can be thrown away between two calls. For each request a
-// host does:
+// function from their results to the response: see Await and Presume. Where the journal has no
+// results for that function, the outcome names the effects instead of a response. The host performs
+// them, appends their results to the journal, and calls again with the same turn, which the core
+// handles from its beginning. So the whole state of a turn is in its host, and an instance of the
+// core can be thrown away between two calls. For each request a host does:
 //
 //	read the request (at most MaxBody+1 bytes of its body), the time and 16 random bytes, once
 //	repeat at most MaxRounds times:
@@ -28,37 +27,30 @@
 //	answer that the turn was not finished
 //
 // Run is this loop. A host adds the header fields that every answer has (respond.CommonHeaders).
+// After a response with Deliver it calls edge.Deliver in the same loop, and also every few minutes,
+// for messages that are due later.
 //
-// Response.Deliver says that the turn has put something into the outbox. Once the response is on
-// its way, the host then calls the entry of the outbox (edge.Deliver) in the same loop. It also
-// calls that entry every few minutes, for messages that are due later.
-//
-// Response.Observed says what was seen of a client. The host adds one to a tally by day, client and
-// kind for each element, or drops it. No response waits for that.
-//
-// The result of an Exec says that the write is durable, and no response is given before that
-// result. So an answered write survives a loss of power.
+// The result of an Exec says that the write is durable, and no response is given before it. So an
+// answered write survives a loss of power.
 //
 // # Prepared responses
 //
 // Most writes succeed, so the core need not be called a second time to say so. Where a handler
-// presumes that its effects go well, the outcome holds a response together with the effects. Such a
-// response is prepared: it is right where all of these effects go as presumed. The host performs
-// the effects one after the other, in order, and appends each result to the journal. After the
-// first effect that has not gone as presumed, the host performs none of the others and calls again,
-// as in the loop above. Where all effects have gone as presumed, the host sends the response: a
-// further call would give the same one. An effect goes as presumed where it does not fail and,
-// besides,
+// presumes that its effects go well, the outcome holds both a response and the effects. The host
+// performs the effects one after the other and appends each result to the journal. If all go as
+// presumed, it sends the response: a further call would give the same one. After the first effect
+// that does not, it performs none of the others and calls again. An effect goes as presumed if it
+// does not fail and
 //
 //   - a Verify or a Limit is OK;
 //   - a Sign gives a signature, which the host writes in base64 into the body, at SignatureAt;
 //   - a Limit that says what remains gives the response the header field of Limit.RateLimit.
 //
-// A host need not make use of prepared responses. It may drop the response of such an outcome,
-// perform the first effect alone, and call again.
+// A host may ignore the response of such an outcome, perform the first effect alone, and call again.
 package turn
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -68,24 +60,19 @@ import (
 
 // Limits of every turn.
 const (
-	// MaxBody is the largest request body, in bytes. Hosts read one byte more, so that
-	// the core sees that a body is too large.
-	MaxBody = 64 << 10
-	// MaxQuery is the longest query string, in bytes, "?" left out.
-	MaxQuery = 8 << 10
+	MaxBody    = 64 << 10 // bytes of a body; hosts read one more, so that the core sees that it is too large
+	MaxQuery   = 8 << 10  // bytes of a query string, without "?"
+	MaxEffects = 16       // effects of one round
 	// MaxRounds is how often a host calls for one turn. The largest turn is a batch of MCP calls:
 	// each write needs at most three rounds (limit, relay, store), each verification one, and the
 	// last round gives the answer.
 	MaxRounds = 96
-	// MaxEffects is how many effects one round may ask for.
-	MaxEffects = 16
 )
 
 // Header is one header field.
 type Header struct{ Name, Value string }
 
-// AppendFields appends header fields as one text: for each a line of its name, ": ", its value and
-// LF.
+// AppendFields appends header fields as one text, each as a line "name: value".
 func AppendFields(b []byte, fields []Header) []byte {
 	for _, f := range fields {
 		b = append(append(append(append(b, f.Name...), ": "...), f.Value...), '\n')
@@ -93,7 +80,6 @@ func AppendFields(b []byte, fields []Header) []byte {
 	return b
 }
 
-// setField sets a header field. It replaces a field of the same name.
 func setField(fields []Header, name, value string) []Header {
 	for i := range fields {
 		if fields[i].Name == name {
@@ -115,7 +101,7 @@ type Request struct {
 	Incomplete bool // the body broke off, or took too long to arrive
 }
 
-// Get returns the value of a header field, by its lower-case name; "" when it is absent.
+// Get returns the value of a header field, by its lower-case name; "" if it is absent.
 func (r *Request) Get(name string) string {
 	for _, h := range r.Header {
 		if h.Name == name {
@@ -157,8 +143,8 @@ type Turn struct {
 	headers []Header // header fields that the answer gets besides its own
 }
 
-// Outcome is what a call of the core gives: a response, or effects to perform before another call.
-// Where it has both, the response is prepared.
+// Outcome is what a call of the core gives: a response, effects to perform before another call, or
+// both, for a prepared response.
 type Outcome struct {
 	Response *Response
 	Effects  []Effect
@@ -171,21 +157,16 @@ type Response struct {
 	Body   []byte   // empty for HEAD, 204 and 304
 	Log    string   // a line for the host's log, without a caller's words; usually empty
 
-	// Deliver says that the turn has put something into the outbox, which the host may deliver now.
-	Deliver bool
-	// Observed is what the request showed of its clients.
-	Observed []Observation
-	// SignatureAt is where in the Body of a prepared response the base64 text of a signature goes.
-	// It overwrites as many bytes. Only a response that depends on a Sign has it.
-	SignatureAt int
+	Deliver     bool          // the turn has put something into the outbox
+	Observed    []Observation // a host counts each by day, or drops it; no response waits for that
+	SignatureAt int           // where the base64 of a signature overwrites the Body of a prepared response
 
 	effects  []Effect                 // what the response needs first
 	then     func([]Result) *Response // makes the response of their results; nil for a response as it is
 	presumes bool                     // whether the effects are presumed to go well
 }
 
-// Observation is one thing that a client did. It holds nothing else of the client's message, and
-// nothing of who sent it.
+// Observation is one thing that a client did. It holds nothing else of its message or sender.
 type Observation struct {
 	Client string // as the client names itself, a stranger's text; "" where it does not
 	Kind   string // what it did, see package protocol
@@ -200,8 +181,7 @@ func (t *Turn) Begin(s *snapshot.Snapshot) {
 	t.deliver, t.ids, t.headers = false, 0, nil
 }
 
-// SetHeader gives the answer a header field, whichever answer the turn ends in. It replaces a field
-// of the same name.
+// SetHeader gives a header field to whichever answer the turn ends in.
 func (t *Turn) SetHeader(name, value string) { t.headers = setField(t.headers, name, value) }
 
 // SetDeliver says that the turn has put something into the outbox.
@@ -231,9 +211,9 @@ func (t *Turn) Outcome(r *Response) Outcome {
 	return Outcome{Response: r, Effects: presumed}
 }
 
-// Run takes a turn to its response: it calls handle until there is one, and performs the effects
-// asked for in between. perform returns one result for each effect, in order. The response is nil
-// where the turn asks for more rounds or effects than a turn may: the host then answers 500.
+// Run calls handle until there is a response, and performs the effects asked for in between.
+// perform returns one result for each effect, in order. Run returns nil if the turn asks for more
+// rounds or effects than a turn may: the host then answers 500.
 func Run(t *Turn, handle func(*Turn) Outcome, perform func([]Effect) []Result) *Response {
 	for range MaxRounds {
 		outcome := handle(t)
@@ -251,19 +231,16 @@ func Run(t *Turn, handle func(*Turn) Outcome, perform func([]Effect) []Result) *
 	return nil
 }
 
-// idSize is how many bytes an identifier has.
-const idSize = 16
-
 // NewID gives the next identifier of the turn: 32 lower-case hexadecimal digits.
 func (t *Turn) NewID() string {
 	seed := append(t.Entropy[:len(t.Entropy):len(t.Entropy)], strconv.Itoa(t.ids)...)
 	t.ids++
 	sum := sha256.Sum(seed)
-	return sha256.Hex(sum[:idSize])
+	return sha256.Hex(sum[:16])
 }
 
-// ServedFrom is the host name that answers say they were served from. It is the host of the request
-// where the service answers for that host (see Serves), else the canonical host.
+// ServedFrom is the host name that answers say they were served from: that of the request if the
+// service answers for it, else the canonical host.
 func (t *Turn) ServedFrom() string {
 	if t.Serves() {
 		return t.Request.Host
@@ -275,19 +252,10 @@ func (t *Turn) ServedFrom() string {
 // publishes, one of Turn.Host.Extra, or loopback.
 func (t *Turn) Serves() bool {
 	h := t.Request.Host
-	if t.Snapshot.Serves(h) || IsLoopback(h) {
-		return true
-	}
-	for _, extra := range t.Host.Extra {
-		if h == extra {
-			return true
-		}
-	}
-	return false
+	return t.Snapshot.Serves(h) || IsLoopback(h) || slices.Contains(t.Host.Extra, h)
 }
 
-// Origin is the address at which others reach ServedFrom. It begins with https://, but on loopback
-// with http://, and has the port there that the host listens on.
+// Origin is the address of ServedFrom. On loopback it begins with http:// and has the host's port.
 func (t *Turn) Origin() string {
 	host := t.ServedFrom()
 	if !IsLoopback(host) {
@@ -302,8 +270,7 @@ func (t *Turn) Origin() string {
 	return "http://" + host
 }
 
-// IsLoopback reports whether a machine reaches itself by this host name. An IPv6 address is
-// without brackets.
+// IsLoopback reports whether a machine reaches itself by this host name. IPv6 has no brackets here.
 func IsLoopback(host string) bool {
 	return host == "localhost" || host == "127.0.0.1" || host == "::1"
 }
