@@ -22,9 +22,8 @@ func backupCommand(t *cli.Terminal) *cobra.Command {
 		Short: "Copy the database into one file, while serve runs or not",
 		Long: `Copy all records of one moment into FILE, an SQLite database that only its owner may read, and print
 what is in it. The copy is checked before it replaces a former one of the same store: if backup is
-interrupted, FILE is the old one or the new one. A file of that folder whose name begins with
-.anteroom-draft- is left of a run that was killed; the next run removes it. While backup runs,
-records erase asks to be tried again.
+interrupted, FILE is the old one or the new one. A run that was killed may leave a file beside it whose
+name begins with .anteroom-draft-; the next run removes it. While backup runs, records erase refuses.
 
 A service on Cloudflare is copied with wrangler d1 export; OPERATIONS.md has the steps.
 
@@ -58,7 +57,7 @@ func restoreCommand(t *cli.Terminal) *cobra.Command {
 		Short: "Make the database of a data folder from a backup",
 		Long: `Check a file that anteroom backup made, make it the database of a data folder that has none, and print
 what is in it. Restore refuses a folder that has a database, and touches nothing else in the folder.
-The service goes on as the same store; serve brings a backup of an older program up to date.
+The service continues as the same store; serve brings a backup of an older program up to date.
 
 What changed after the backup is lost, and so are erasures: an address that was erased since is back.
 Keep the identifiers of the records that you erase, and run anteroom records erase with them again.

@@ -29,16 +29,15 @@ func buildCommand(t *cli.Terminal) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "build",
 		Short: "Build the bundle that wrangler deploys, of the worker and what was generated",
-		Long: `Build makes the folder that wrangler deploys: the JavaScript host without its comments, edge.wasm (the
-edge core), snapshot.txt (what the core knows of the content) and constants.txt (answers that it gives to
-everybody). It takes what anteroom generate has written, and refuses documents that are not those of the
-snapshot. Beside the folder it writes edge.names: the names of the core's functions, to read a trap by. The
-same sources make the same bytes.
+		Long: `Make the folder that wrangler deploys: the JavaScript host without its comments, edge.wasm (the edge
+core), snapshot.txt (what the core knows of the content) and constants.txt (answers that are the same for
+everybody). Build takes what anteroom generate has written, and refuses documents that are not those of
+the snapshot. The same sources make the same bytes.
 
-In the folder of the source code it compiles the core, and fetches its compiler by itself, at a pinned
-version, the first time; that takes some minutes. Anywhere else it takes what a released program carries,
-and writes the migrations of the database, and no edge.names, beside the bundle, for wrangler d1
-migrations.`,
+In the folder of the source code, build compiles the core, and writes the names of its functions to
+edge.names beside the bundle, for reading the stack of a trap. The first time it fetches its compiler, at
+a pinned version, which takes some minutes. Anywhere else it takes the core that a released program
+carries, and writes the migrations of the database beside the bundle, for wrangler d1 migrations.`,
 		Args: cobra.NoArgs,
 		RunE: cli.WithExitCode(func(cmd *cobra.Command, _ []string) error {
 			generated, err := publish.Read(public, snapshot)

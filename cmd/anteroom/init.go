@@ -21,10 +21,9 @@ func initCommand(t *cli.Terminal) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "init DIR",
 		Short: "Begin a service of your own in a new folder",
-		Long: `Init makes a folder with everything that a service of your own begins with: content/ with neutral texts
-and a first scoreboard of zeros, wrangler.toml for Cloudflare, .gitignore, and a README.md with the next
-steps. On a terminal it asks for what no flag says. DIR must not exist, or be empty; it is made as a
-whole, or not at all.
+		Long: `Make a folder with everything that a service of your own begins with: content/ with neutral texts and a
+first scoreboard of zeros, wrangler.toml for Cloudflare, .gitignore, and a README.md with the next steps.
+On a terminal init asks for what no flag says. DIR must not exist, or be empty; it gets all files or none.
 
   anteroom init tern --name Tern --host www.tern.example --contact ada@tern.example --yes
   cd tern

@@ -17,9 +17,9 @@ func manCommand(t *cli.Terminal) *cobra.Command {
 	return &cobra.Command{
 		Use:   "man DIR",
 		Short: "Write the manual pages of all commands",
-		Long: `Man writes a manual page of each command into DIR: anteroom.1, anteroom-records-list.1 and so on. Put them
+		Long: `Write a manual page of each command into DIR: anteroom.1, anteroom-records-list.1 and so on. Put them
 where man looks for them, such as /usr/local/share/man/man1. A page names for each flag the environment
-variable that can give it, in brackets.
+variable that sets it, in brackets.
 
 SOURCE_DATE_EPOCH, in seconds, replaces the time that pages are dated with.`,
 		Args: cobra.ExactArgs(1),

@@ -12,10 +12,10 @@ func previewCommand(t *cli.Terminal) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "preview",
 		Short: "Show the pages of content/ while you write it",
-		Long: `Preview generates the content in memory, serves it to this machine alone, and does so again whenever a
-file of the content changes: an open page reloads by itself. It prints the faults of the content, and shows
-the last pages without a fault until you have corrected them. It writes no documents: run anteroom generate
-when you are done. What you send to its endpoints is thrown away when it ends.`,
+		Long: `Generate the content in memory and serve it to this machine alone. When a file of the content changes,
+preview does so again, and open pages reload. It prints the faults of the content, and shows the last
+pages without a fault until you have corrected them. It writes no documents: run anteroom generate when
+you are done. What you send to the endpoints is thrown away at the end.`,
 		Args: cobra.NoArgs,
 		RunE: cli.WithExitCode(func(cmd *cobra.Command, _ []string) error {
 			return preview.Run(cmd.Context(), t, folder, address)

@@ -29,7 +29,7 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	code := cli.ExitUsage
 	if f := (cli.Failure{}); errors.As(err, &f) {
 		code = f.Code
-	} else if h := (cli.Hinted{}); err != nil && !errors.As(err, &h) {
+	} else if err != nil {
 		err = fmt.Errorf("%w (%s --help says how)", err, called.CommandPath())
 	}
 	if err != nil && wantsJSON(called, args) {
@@ -74,8 +74,8 @@ func rootCommand(t *cli.Terminal) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "anteroom",
 		Short: "Publish and serve a pre-launch network for agents",
-		Long: `Anteroom turns a content folder into static documents and serves them together with
-the endpoints that register, charter, sign and relay.
+		Long: `Turn a content folder into static documents, and serve them together with the endpoints that register,
+charter, sign and relay.
 
 A first run:
 
@@ -84,9 +84,9 @@ A first run:
   anteroom generate
   anteroom serve
 
-Flags can be given by the environment instead: ANTEROOM_ and the name in upper case with "_" for "-", as
-in ANTEROOM_KEY_FILE. A flag wins over the environment. What one run is about, and a confirmation, come
-from the command line alone:
+Environment variables set flags too: ANTEROOM_ and the name in upper case with "_" for "-", as in
+ANTEROOM_KEY_FILE; several values are joined with commas. A flag wins over its variable. These flags, which
+are about one run or confirm it, have none:
 %s,
 %s.
 

@@ -17,26 +17,21 @@ func serveCommand(t *cli.Terminal) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "serve",
 		Short: "Serve the documents and the endpoints from this machine",
-		Long: `Serve answers for the documents and for everything under /api/, with a database and the mail for the
-operator in a data folder. It reads what anteroom generate has written, public/ and build/snapshot.txt, and
-answers from memory. It reads both again on SIGHUP. It refuses documents that are not those of the snapshot,
-and documents that take back what it serves: a start fails then, and a reload leaves the old ones in place.
+		Long: `Serve the documents, and everything under /api/, with a database and the mail for the operator in a data
+folder. Serve reads what anteroom generate has written, public/ and build/snapshot.txt, into memory at its
+start and again on SIGHUP. It refuses documents that are not those of the snapshot, and documents that
+take back what it serves: a start fails then, and a reload leaves the old ones in place.
 
-The data folder holds e-mail addresses: from files and folders that others may read there, serve takes
-their permissions. A first start makes the folder data; to begin with an empty database in another folder
-takes --create.
+The data folder holds e-mail addresses: serve takes the permissions of others from what is in it. The
+first start makes the folder data; --create begins an empty database in another folder.
 
 Mail to the operator goes into a Maildir, in the data folder or where --outbox says, or to a mail server:
 smtp://USER:PASSWORD@HOST:587 (STARTTLS) or smtps://USER:PASSWORD@HOST:465. Give a URL with a password in
 ANTEROOM_SMTP, or in a file that --smtp-file names, and not on the command line, which others can see.
 
-Flags can be given by the environment (anteroom --help says how): ANTEROOM_ADDR, ANTEROOM_SMTP_FILE,
-ANTEROOM_CLIENT_IP_HEADER; hosts are joined with commas. ANTEROOM_KEY is the secret receipt key itself,
-instead of --key-file.
-
-The receipt key is the one whose public half the documents publish (anteroom key check). Serve refuses
-another, and without one it starts with --unsigned only. While the documents publish no key, serve makes
-one in the data folder.`,
+The receipt key is the one whose public half the documents publish (anteroom key check). ANTEROOM_KEY can
+hold the key itself, instead of --key-file. Without the published key, serve starts with --unsigned only.
+While the documents publish no key, serve makes one in the data folder.`,
 		Args: cobra.NoArgs,
 		RunE: cli.WithExitCode(func(cmd *cobra.Command, _ []string) error {
 			if cli.OnCommandLine(cmd.Flags(), "smtp") && strings.Contains(o.SMTP, "@") && server.HasPassword(o.SMTP) {

@@ -38,17 +38,17 @@ func statusCommand(t *cli.Terminal) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "status [URL]",
 		Short: "Compare a running service with the content",
-		Long: `Status asks a running service, on a machine or on Cloudflare, for everything that it publishes, and says
-what differs from the content: documents and their headers, the endpoints, the newest board, the receipt
-key, readiness, a rehearsed write, the self-test. It needs no token and changes nothing. Of the files of a
-public log it asks for the newest ones and for a sample of the others.
+		Long: `Ask a running service, on a machine or on Cloudflare, for everything that it publishes, and print what
+differs from the content: documents and their headers, the endpoints, the newest board, the receipt key,
+readiness, a rehearsed write, the self-test. Status needs no token and changes nothing. Of the files of a
+public log it asks for the newest ones and a sample of the others.
 
 URL is the address of the service, by default https:// and the canonical host of the content. Without a
 content folder, the service is compared with its own manifest.
 
-With --data or --remote it also counts the messages to you that are not delivered. With --remote it looks
-for settings on Cloudflare that spoil the service, too: mail that is refused, and bot protection that stops
-agents. The token in ` + cloudflare.TokenVariable + ` then needs D1 Read and, for the settings,
+With --data or --remote, status also counts the messages to you that are not delivered. With --remote it
+also looks for settings on Cloudflare that spoil the service: mail that is refused, and bot protection that
+stops agents. The token in ` + cloudflare.TokenVariable + ` then needs D1 Read and, for the settings,
 ` + strings.ReplaceAll(cloudflare.PermissionsSettings, "; ", ",\n") + `.
 
 Exit codes: 0 nothing differs, 1 something differs or the service cannot be compared, 2 called wrongly.`,

@@ -19,10 +19,10 @@ func versionCommand(t *cli.Terminal) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "version",
 		Short: "Print the version",
-		Long: `Version prints the program's version, the commit that it was built from, the version of Go, the system and
-the format of the snapshot that it makes. A program that was built from changed files says "modified".
+		Long: `Print the program's version, the commit that it was built from, the version of Go, the system and the
+format of the snapshot that it makes. A program that was built from changed files says "modified".
 
-With --json it also prints the SHA-256 of the edge core that a released program carries, and its compiler.`,
+With --json, print also the SHA-256 of the edge core that a released program carries, and its compiler.`,
 		Args: cobra.NoArgs,
 		RunE: cli.WithExitCode(func(*cobra.Command, []string) error {
 			p := thisProgram()

@@ -12,6 +12,7 @@ import (
 	"io/fs"
 	"os"
 	"os/exec"
+	"path"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -40,43 +41,34 @@ const (
 	Constants = "constants.txt"
 )
 
-// Files gives the carried files by their names. It is false where this program carries none.
+// Files gives the carried files by their names. It is false if this program carries none.
 func Files() (map[string][]byte, bool) {
 	if carried == nil {
 		return nil, false
 	}
-	files, err := read(carried)
-	if err != nil {
-		panic(err) // the files are in the program itself
+	files := map[string][]byte{}
+	names, _ := fs.Glob(carried, filesFolder+"/*") // the pattern is valid
+	for _, name := range names {
+		files[path.Base(name)] = mustRead(name)
 	}
 	return files, true
 }
 
-// Toolchain is what the compiler of edge.wasm calls itself, in one line. It is "" where this
-// program carries no files.
+// Toolchain is what the compiler of edge.wasm calls itself, in one line. It is "" if this program
+// carries no files.
 func Toolchain() string {
 	if carried == nil {
 		return ""
 	}
-	line, err := fs.ReadFile(carried, toolchainFile)
+	return strings.TrimSpace(string(mustRead(toolchainFile)))
+}
+
+func mustRead(name string) []byte {
+	text, err := fs.ReadFile(carried, name)
 	if err != nil {
 		panic(err) // the file is in the program itself
 	}
-	return strings.TrimSpace(string(line))
-}
-
-func read(from fs.FS) (map[string][]byte, error) {
-	entries, err := fs.ReadDir(from, filesFolder)
-	if err != nil {
-		return nil, fmt.Errorf("read the carried bundle: %w", err)
-	}
-	files := make(map[string][]byte, len(entries))
-	for _, entry := range entries {
-		if files[entry.Name()], err = fs.ReadFile(from, filesFolder+"/"+entry.Name()); err != nil {
-			return nil, fmt.Errorf("read the carried bundle: %w", err)
-		}
-	}
-	return files, nil
+	return text
 }
 
 // Worker gives the files of a bundle that depend on no content: compiled where the source code is

@@ -28,18 +28,18 @@ func (f Failure) Unwrap() error { return f.Err }
 // ErrSilent ends a command that has printed everything already.
 var ErrSilent = errors.New("")
 
-// UsageError is an error of the command line that only the command itself can find.
-type UsageError struct{ Err error }
+// usageError is an error of the command line that only the command itself can find.
+type usageError struct{ Err error }
 
-func (e UsageError) Error() string { return e.Err.Error() }
-func (e UsageError) Unwrap() error { return e.Err }
+func (e usageError) Error() string { return e.Err.Error() }
+func (e usageError) Unwrap() error { return e.Err }
 
 // WithExitCode makes work the RunE of a command. Its errors end the program with ExitFailure,
 // unless they are usage errors or bring another code.
 func WithExitCode(work func(cmd *cobra.Command, args []string) error) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, args []string) error {
 		err := work(cmd, args)
-		failed, misused := Failure{}, UsageError{}
+		failed, misused := Failure{}, usageError{}
 		if err == nil || errors.As(err, &failed) || errors.As(err, &misused) {
 			return err
 		}
@@ -51,4 +51,4 @@ func WithExitCode(work func(cmd *cobra.Command, args []string) error) func(*cobr
 func Exit(code int, err error) error { return Failure{code, err} }
 
 // Usage makes an error of the command line.
-func Usage(err error) error { return UsageError{err} }
+func Usage(err error) error { return usageError{err} }

@@ -9,16 +9,13 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// Hinted is an error of the command line that says already what to do next.
-type Hinted struct{ error }
-
-// unknown is the error of a name that cmd does not have, and of which the names meant may be meant.
+// unknown is the error of a name that cmd does not have. meant are the names that it is like.
 func unknown(what string, cmd *cobra.Command, meant []string) error {
 	question := ""
 	if len(meant) > 0 {
 		question = "did you mean " + strings.Join(meant, ", ") + "? "
 	}
-	return Hinted{fmt.Errorf("%s (%s%s --help says how)", what, question, cmd.CommandPath())}
+	return Exit(ExitUsage, fmt.Errorf("%s (%s%s --help says how)", what, question, cmd.CommandPath()))
 }
 
 // AddHelp makes help of an unknown command an error, as the call of one is.
@@ -29,7 +26,7 @@ func AddHelp(root *cobra.Command) {
 	help.RunE = func(_ *cobra.Command, args []string) error {
 		asked, rest, err := root.Find(args)
 		if err == nil && len(rest) > 0 {
-			err = unKnownCommand(asked, rest[0])
+			err = unknownCommand(asked, rest[0])
 		}
 		if err != nil {
 			return err
@@ -45,16 +42,16 @@ func KnownCommand(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
 	}
-	return unKnownCommand(cmd, args[0])
+	return unknownCommand(cmd, args[0])
 }
 
 // distance is how many letters a mistyped name differs in, at most. A short name with as many other
 // letters is another name.
 func distance(name string) int { return min(2, len(name)/2) }
 
-// unKnownCommand is the error of a name that no command below cmd has. If none there is like it, a
+// unknownCommand is the error of a name that no command below cmd has. If none there is like it, a
 // command of that name elsewhere is likely meant.
-func unKnownCommand(cmd *cobra.Command, name string) error {
+func unknownCommand(cmd *cobra.Command, name string) error {
 	cmd.SuggestionsMinimumDistance = distance(name)
 	meant := cmd.SuggestionsFor(name)
 	if len(meant) == 0 {
@@ -74,7 +71,7 @@ func FlagError(cmd *cobra.Command, err error) error {
 		return err
 	}
 	if cmd.HasSubCommands() && cmd.Flags().NArg() > 0 {
-		return unKnownCommand(cmd, cmd.Flags().Arg(0)) // the flag is likely one of the command that was meant
+		return unknownCommand(cmd, cmd.Flags().Arg(0)) // the flag is likely one of the command that was meant
 	}
 	names := &cobra.Command{SuggestionsMinimumDistance: distance(wrong.GetSpecifiedName())} // cobra compares the names of commands alone
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {

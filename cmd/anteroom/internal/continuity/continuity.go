@@ -1,6 +1,6 @@
 // Package continuity decides what a service may never take back. Agents rely on it: a dated
 // scoreboard, a key by which receipts verify, a public log. Check compares two sets of Facts, of
-// what is published and of what shall replace it. Facts come from a folder of documents, from a
+// what is published and of what will replace it. Facts come from a folder of documents, from a
 // generation, or from a running service.
 package continuity
 
@@ -257,8 +257,8 @@ func (f *Facts) AddManifest(text []byte) error {
 }
 
 // FromFolder are the facts of a folder of documents and the snapshot beside it. What does not exist
-// publishes nothing. Without a manifest that can be read, a board is what the folder has at its
-// path.
+// publishes nothing. A board that the manifest does not list, or that has no manifest, is what the
+// folder has at its path.
 func FromFolder(public, snapshotFile string) (Facts, error) {
 	folder := os.DirFS(public)
 	var files []assets.File
@@ -275,6 +275,9 @@ func FromFolder(public, snapshotFile string) (Facts, error) {
 			if err != nil {
 				return Facts{}, fmt.Errorf("look for what is published: %w", err)
 			}
+			if "/"+name == manifestPath && !json.Valid(text) {
+				continue
+			}
 			files = append(files, assets.File{Path: "/" + name, Bytes: text})
 		}
 	}
@@ -283,16 +286,12 @@ func FromFolder(public, snapshotFile string) (Facts, error) {
 		text, _, _ = bytes.Cut(text, []byte("\n\n"))
 		known, _ = snapshot.Decode(text) // one of another format says nothing
 	}
-	isManifest := func(f assets.File) bool { return f.Path == manifestPath }
-	if i := slices.IndexFunc(files, isManifest); i < 0 || !json.Valid(files[i].Bytes) {
-		facts, err := FromFiles(slices.DeleteFunc(files, isManifest), known)
-		for _, f := range files {
-			if IsBoard(f.Path) && err == nil {
-				sum := sha256.Sum256(f.Bytes)
-				facts.Documents[f.Path] = hex.EncodeToString(sum[:])
-			}
+	facts, err := FromFiles(files, known)
+	for i := range files {
+		if f := &files[i]; err == nil && IsBoard(f.Path) && facts.Documents[f.Path] == "" {
+			sum := sha256.Sum256(f.Bytes)
+			facts.Documents[f.Path] = hex.EncodeToString(sum[:])
 		}
-		return facts, err
 	}
-	return FromFiles(files, known)
+	return facts, err
 }

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"net"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -77,9 +76,6 @@ func (o *Options) Check() error {
 	if format := o.LogFormat; format != "" && format != LogText && format != LogJSON {
 		fault("--log-format %q is neither %s nor %s", format, LogText, LogJSON)
 	}
-	if o.MetricsAddress != "" && sameAddress(o.MetricsAddress, o.Address) {
-		fault("--metrics-addr %s is the address of --addr, where everybody could read the metrics (choose another port)", o.MetricsAddress)
-	}
 	if o.WritesPerMinute != nil && *o.WritesPerMinute < 0 {
 		fault("--write-limit is %d (give a number from 0 on)", *o.WritesPerMinute)
 	}
@@ -99,19 +95,8 @@ func (o *Options) Check() error {
 	return errors.Join(faults...)
 }
 
-// sameAddress reports whether two addresses to listen at exclude each other.
-func sameAddress(a, b string) bool {
-	hostA, portA, errA := net.SplitHostPort(a)
-	hostB, portB, errB := net.SplitHostPort(b)
-	if a == b {
-		return portA != "0"
-	}
-	every := func(host string) bool { return host == "" || net.ParseIP(host).IsUnspecified() }
-	return errors.Join(errA, errB) == nil && portA == portB && portA != "0" && (hostA == hostB || every(hostA) || every(hostB))
-}
-
-// smtpForm is what names a mail server. A text that is of another form may hold a password, and is
-// not repeated.
+// smtpForm is the form of the address of a mail server. An error never repeats a text of another
+// form, which may hold a password.
 const smtpForm = "a URL of the form smtp://USER:PASSWORD@HOST:PORT"
 
 // isSMTP reports whether a text is the URL of a mail server.
