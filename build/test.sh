@@ -75,7 +75,7 @@ documents() {
 }
 
 # bundle builds the program and the bundle once, for all tests that run them.
-export ANTEROOM_BIN=$PWD/build/out/gate/anteroom ANTEROOM_BUNDLE=$PWD/build/out/gate/bundle
+export ANTEROOM_BIN=$PWD/build/out/gate/anteroom ANTEROOM_BUNDLE=$PWD/build/bundle
 bundle() { go build -o "$ANTEROOM_BIN" ./cmd/anteroom && "$ANTEROOM_BIN" build --out "$ANTEROOM_BUNDLE"; }
 
 races() {
