@@ -109,7 +109,6 @@ func TestApex(t *testing.T) {
 	for request, want := range map[string]string{
 		"GET /api/waitlist?agent_name=x%20y HTTP/1.1\r\nHost: example.org": "/api/waitlist?agent_name=x%20y",
 		"POST / HTTP/1.1\r\nHost: EXAMPLE.org.:80\r\nContent-Length: 0":    "/",
-		"OPTIONS /nope/ HTTP/1.1\r\nHost: example.org":                     "/nope/",
 		"GET http://example.org?x HTTP/1.1\r\nHost: other":                 "/?x",
 		"GET //evil.example/ HTTP/1.1\r\nHost: example.org":                "//evil.example/",
 	} {

@@ -14,56 +14,11 @@ import (
 	"anteroom/edge/native/static"
 )
 
-// signalHost serves the key file and the endpoints, and tells the given search-index endpoints.
-func signalHost(t *testing.T, key string, endpoints ...string) (h *Host, base string) {
-	t.Helper()
-	return signalHostAt(t, time.Now, key, endpoints...)
-}
-
-func signalHostAt(t *testing.T, now func() time.Time, key string, endpoints ...string) (h *Host, base string) {
-	t.Helper()
-	s := edgetest.Snapshot()
-	s.WritesPerMinute, s.IndexNowURLs = 0, endpoints
-	documents, err := static.New([]static.File{{Path: "/" + s.IndexNowKey + ".txt", MediaType: "text/plain; charset=utf-8", Bytes: []byte(key)}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	h, _ = open(t, Config{Snapshot: s, Documents: documents}, fake{})
-	h.now = now
-	address, _ := serve(t, h)
-	return h, "http://" + address
-}
-
+// signal is what the test looks at in the answer to a firing.
 type signal struct {
-	Signal    string
-	Submitted int
-	Results   []struct {
-		Endpoint, Detail string
-		Status           *int
-		Accepted         bool
-	}
-	AcceptedBy []string `json:"accepted_by"`
-	RejectedBy []string `json:"rejected_by"`
-	Replayed   bool
-	FiredAt    string `json:"fired_at"`
-	KeyFile    string `json:"key_file"`
-	Detail     string
+	Signal   string
+	Replayed bool
 }
-
-func askSignal(t *testing.T, url string) (status int, answer signal, header http.Header) {
-	t.Helper()
-	r, err := http.Get(url)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer r.Body.Close()
-	if err := json.NewDecoder(r.Body).Decode(&answer); err != nil {
-		t.Fatal(err)
-	}
-	return r.StatusCode, answer, r.Header
-}
-
-const testKey = "0123456789abcdef" // of edgetest.Snapshot
 
 // TestSignalIsSentOnce: of many callers who fire at once, one sends. Callers who come before it has
 // ended are told to ask again.
@@ -74,20 +29,36 @@ func TestSignalIsSentOnce(t *testing.T) {
 		arrived <- struct{}{}
 		<-release
 	})
-	_, base := signalHost(t, testKey, slow)
+	published := edgetest.Snapshot()
+	published.WritesPerMinute, published.IndexNowURLs = 0, []string{slow}
+	documents, err := static.New([]static.File{{Path: "/" + published.IndexNowKey + ".txt", Bytes: []byte(published.IndexNowKey)}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	h, _ := open(t, Config{Snapshot: published, Documents: documents}, fake{})
+	address, _ := serve(t, h)
 	var all sync.WaitGroup
 	var fired, underWay, replayed atomic.Int32
 	fire := func() {
-		status, got, header := askSignal(t, base+"/api/signal?fire=1")
+		answer, err := http.Get("http://" + address + "/api/signal?fire=1")
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		defer answer.Body.Close()
+		var got signal
+		if err := json.NewDecoder(answer.Body).Decode(&got); err != nil {
+			t.Error(err)
+		}
 		switch {
-		case status == 503 && header.Get("Retry-After") == "15":
+		case answer.StatusCode == 503 && answer.Header.Get("Retry-After") == "15":
 			underWay.Add(1)
-		case status == 200 && got.Signal == "fired" && got.Replayed:
+		case answer.StatusCode == 200 && got.Signal == "fired" && got.Replayed:
 			replayed.Add(1)
-		case status == 200 && got.Signal == "fired":
+		case answer.StatusCode == 200 && got.Signal == "fired":
 			fired.Add(1)
 		default:
-			t.Errorf("%d %v %+v", status, header, got)
+			t.Errorf("%d %v %+v", answer.StatusCode, answer.Header, got)
 		}
 	}
 	for range callers {

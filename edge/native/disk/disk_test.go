@@ -65,6 +65,10 @@ func TestSynced(t *testing.T) {
 		t.Error(err)
 	}
 	expect("file")
+	if err := WriteKey(filepath.Join(dir, "key"), "text"); err != nil {
+		t.Error(err)
+	}
+	expect("key", "")
 }
 
 // TestFailedSync: a folder or a file that is not surely on the disk is not told as made.

@@ -148,11 +148,8 @@ func TestCheck(t *testing.T) {
 		want          string
 	}{
 		"STARTTLS":              {"smtp", "", smtptest.Properties{TLS: certified.TLS}, ""},
-		"TLS":                   {"smtps", "", smtptest.Properties{TLS: certified.TLS, Implicit: true}, ""},
 		"a wrong password":      {"smtp", "", smtptest.Properties{TLS: certified.TLS, Replies: map[string]string{"AUTH": "535 5.7.8 wrong p@ss of user"}}, "authentication refused 535 5.7.8"},
 		"no STARTTLS":           {"smtp", "", smtptest.Properties{}, "TLS not offered"},
-		"no login":              {"smtp", "?tls=none", smtptest.Properties{}, "authentication not offered"},
-		"not the server's turn": {"smtp", "", smtptest.Properties{Replies: map[string]string{"greeting": "554 no"}}, "connection refused 554"},
 		"hangs":                 {"smtp", "", smtptest.Properties{Replies: map[string]string{"greeting": "hang"}}, "connection timed out"},
 		"closes instead of bye": {"smtps", "", smtptest.Properties{TLS: certified.TLS, Implicit: true, Replies: map[string]string{"QUIT": ""}}, ""},
 	} {

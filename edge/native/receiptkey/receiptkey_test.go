@@ -5,16 +5,11 @@ import (
 	"crypto/ed25519"
 	"crypto/x509"
 	"encoding/base64"
-	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
-
-	"anteroom/edge/native/disk"
 )
 
 func TestParse(t *testing.T) {
@@ -102,37 +97,6 @@ func TestFile(t *testing.T) {
 	}
 	if _, err := Load(long, log); err == nil {
 		t.Error("a long file was accepted")
-	}
-}
-
-// TestSynced: a new key and its name are on the disk. A key that is not surely on the disk is not
-// told as made.
-func TestSynced(t *testing.T) {
-	dir := t.TempDir()
-	before := disk.Sync
-	t.Cleanup(func() { disk.Sync = before })
-	var synced []string
-	disk.Sync = func(f *os.File) error {
-		synced = append(synced, f.Name())
-		return before(f)
-	}
-	path := filepath.Join(dir, "receipt.key")
-	if _, err := Generate(path); err != nil || len(synced) != 2 || synced[0] != path || synced[1] != dir {
-		t.Errorf("%v, synced %q", err, synced)
-	}
-	for _, failing := range []string{"second.key", ""} {
-		disk.Sync = func(f *os.File) error {
-			if f.Name() == filepath.Join(dir, failing) {
-				return syscall.EIO
-			}
-			return nil
-		}
-		if _, err := Generate(filepath.Join(dir, "second.key")); !errors.Is(err, syscall.EIO) {
-			t.Errorf("the sync of %q failed: %v", failing, err)
-		}
-		if _, err := os.Stat(filepath.Join(dir, "second.key")); failing != "" && !errors.Is(err, fs.ErrNotExist) {
-			t.Errorf("the key is left: %v", err)
-		}
 	}
 }
 
