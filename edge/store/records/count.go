@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strconv"
 
 	"anteroom/edge/civil"
 	"anteroom/edge/turn"
@@ -41,10 +40,7 @@ type Burst struct {
 	Last          string `json:"last"`
 }
 
-// countPage is how many registrations Count reads at once.
-const countPage = 20_000
-
-// Count counts what was recorded up to the end of a day, or everything where through is "". The
+// Count counts what was recorded up to the end of a day, or everything if through is "". The
 // counts list at most the given number of bursts. All numbers are of one moment.
 func Count(ctx context.Context, r Reader, through string, bursts int) (*Counts, error) {
 	_, last := Days{Through: through}.bounds()
@@ -74,7 +70,7 @@ func Count(ctx context.Context, r Reader, through string, bursts int) (*Counts, 
 		c.OutboxError = &failed
 	}
 	// Registrations are never changed, so that those up to the last one are still of that moment.
-	if err := c.registrations(ctx, r, rows[0][0][0].(int64), through, bursts); err != nil {
+	if err := c.registrations(ctx, r, rows[0][0][0].(int64), last, bursts); err != nil {
 		return nil, fmt.Errorf("count records: %w", err)
 	}
 	return c, nil
@@ -91,53 +87,34 @@ type run struct {
 
 // registrations counts the registrations up to a sequence number. Sorting them by names in the
 // database would take longer than keeping what matters of each name.
-func (c *Counts) registrations(ctx context.Context, r Reader, last int64, through string, bursts int) error {
-	query := "SELECT seq, agent_name, unixepoch(recorded_at) FROM registrations WHERE seq > ? AND seq <= ?"
-	args := []any{int64(0), last}
-	if through != "" {
-		query += " AND recorded_at <= ?"
-		args = append(args, through+"T23:59:59Z")
-	}
-	query += " ORDER BY seq LIMIT " + strconv.Itoa(countPage)
+func (c *Counts) registrations(ctx context.Context, r Reader, last int64, through any, bursts int) error {
 	runs, ended := map[string]*run{}, []*run(nil)
 	end := func(r *run) {
-		if r.n > 1 {
+		if r != nil && r.n > 1 {
 			c.Bursts++
 			c.InBursts += r.n
 			ended = append(ended, r)
 		}
 	}
-	for {
-		page, err := r.Read(ctx, turn.Statement{SQL: query, Args: args})
-		if err == nil {
-			err = ctx.Err()
-		}
+	for row, err := range eachRow(ctx, r, "registrations", "seq", "agent_name, unixepoch(recorded_at)",
+		"seq <= ? AND "+day("registrations")+" <= ?", last, through) {
 		if err != nil {
 			return err
 		}
-		for _, row := range page[0] {
-			c.Registrations++
-			name, named := row[1].(string)
-			if !named {
-				c.Nameless++
-				continue
-			}
-			seq, _ := row[0].(int64)
-			at, _ := row[2].(int64)
-			of := runs[name]
-			if of != nil && at-of.last <= BurstSeconds {
-				of.n, of.last, of.first, of.most = of.n+1, at, min(of.first, at), max(of.most, at)
-				continue
-			}
-			if of != nil {
-				end(of)
-			}
-			runs[name] = &run{name, 1, seq, at, at, at}
+		c.Registrations++
+		name, named := row[1].(string)
+		if !named {
+			c.Nameless++
+			continue
 		}
-		if len(page[0]) < countPage {
-			break
+		at, _ := row[2].(int64)
+		of := runs[name]
+		if of != nil && at-of.last <= BurstSeconds {
+			of.n, of.last, of.first, of.most = of.n+1, at, min(of.first, at), max(of.most, at)
+			continue
 		}
-		args[0] = page[0][len(page[0])-1][0]
+		end(of)
+		runs[name] = &run{name, 1, row[0].(int64), at, at, at}
 	}
 	c.Names = int64(len(runs))
 	for _, r := range runs {

@@ -1,6 +1,7 @@
 package records
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"iter"
@@ -11,10 +12,6 @@ import (
 	"anteroom/edge/turn"
 )
 
-// listPage is how many rows Rows reads at once. Between two pages Rows holds nothing open, so that
-// a reader who pauses does not keep a server from emptying its log.
-const listPage = 2000
-
 // List is a table whose rows can be listed.
 type List struct {
 	Name    string
@@ -23,10 +20,9 @@ type List struct {
 
 // Column is a column of a List.
 type Column struct {
-	Name string
-	JSON bool // whether its text is JSON
-	// Address says that it holds an e-mail address.
-	Address bool
+	Name    string
+	JSON    bool   // whether its text is JSON
+	Address bool   // whether it holds an e-mail address
 	sql     string // what the column is made of; "" for its name
 }
 
@@ -54,9 +50,7 @@ var Lists = []List{
 func (l *List) columns() string {
 	columns := make([]string, len(l.Columns))
 	for i, c := range l.Columns {
-		if columns[i] = c.sql; c.sql == "" {
-			columns[i] = c.Name
-		}
+		columns[i] = cmp.Or(c.sql, c.Name)
 	}
 	return strings.Join(columns, ", ")
 }
@@ -73,30 +67,16 @@ func Of(ctx context.Context, r Reader, list List, recordID string) ([][]any, err
 }
 
 // Rows gives the rows of a list that were recorded on the given days, in the order of recording. A
-// row has an element for each column: a string, an int64, or nil. Rows reads page by page, so that
-// rows which are recorded meanwhile may be among them. An error ends the rows.
-func Rows(ctx context.Context, s Reader, list List, days Days) iter.Seq2[[]any, error] {
-	query := "SELECT rowid, " + list.columns() + " FROM " + list.Name +
-		" WHERE rowid > ? AND " + day(list.Name) + " BETWEEN ? AND ? ORDER BY rowid LIMIT " + strconv.Itoa(listPage)
+// row has an element for each column: a string, an int64, or nil. See eachRow.
+func Rows(ctx context.Context, r Reader, list List, days Days) iter.Seq2[[]any, error] {
 	since, through := days.bounds()
+	rows := eachRow(ctx, r, list.Name, "rowid", list.columns(), day(list.Name)+" BETWEEN ? AND ?", since, through)
 	return func(yield func([]any, error) bool) {
-		for after := int64(0); ; {
-			if err := ctx.Err(); err != nil {
-				yield(nil, fmt.Errorf("list %s: %w", list.Name, err))
-				return
+		for row, err := range rows {
+			if err == nil {
+				row = row[1:]
 			}
-			page, err := s.Read(ctx, turn.Statement{SQL: query, Args: []any{after, since, through}})
-			if err != nil {
-				yield(nil, fmt.Errorf("list %s: %w", list.Name, err))
-				return
-			}
-			for _, row := range page[0] {
-				after = row[0].(int64)
-				if !yield(row[1:], nil) {
-					return
-				}
-			}
-			if len(page[0]) < listPage {
+			if !yield(row, err) {
 				return
 			}
 		}

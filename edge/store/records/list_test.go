@@ -34,18 +34,18 @@ func listed(t *testing.T, s Reader, name string, days Days) (rows []string) {
 func TestRows(t *testing.T) {
 	s := openStore(t, filepath.Join(t.TempDir(), sqlite.FileName))
 	for day := 18; day <= 20; day++ {
-		for range listPage / 2 {
-			putRegistration(t, s, fmt.Sprint("agent ", day), fmt.Sprintf("2026-11-%dT23:59:59Z", day))
-		}
+		exec(t, s, fmt.Sprintf(`WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < %d)
+			INSERT INTO registrations (record_id, recorded_at, agent_name, payload_sha256)
+			SELECT lower(hex(randomblob(16))), '2026-11-%dT23:59:59Z', 'agent', 'sum' FROM n`, pageRows/2, day))
 	}
 	for _, test := range []struct {
 		days        Days
 		first, rows int
 	}{
-		{Days{}, 1, listPage * 3 / 2},
-		{Days{Through: "2026-11-19"}, 1, listPage}, // exactly a page
-		{Days{Since: "2026-11-19"}, listPage/2 + 1, listPage},
-		{Days{Since: "2026-11-19", Through: "2026-11-19"}, listPage/2 + 1, listPage / 2},
+		{Days{}, 1, pageRows * 3 / 2},
+		{Days{Through: "2026-11-19"}, 1, pageRows}, // exactly a page
+		{Days{Since: "2026-11-19"}, pageRows/2 + 1, pageRows},
+		{Days{Since: "2026-11-19", Through: "2026-11-19"}, pageRows/2 + 1, pageRows / 2},
 		{Days{Since: "2026-11-21"}, 0, 0},
 	} {
 		rows := listed(t, s, "registrations", test.days)
@@ -84,11 +84,11 @@ func TestRows(t *testing.T) {
 		if n++; n == 1 {
 			stop()
 		}
-		if err != nil && n != listPage+1 {
+		if err != nil && n != pageRows+1 {
 			t.Errorf("%v after %d rows", err, n)
 		}
 	}
-	if n != listPage+1 {
+	if n != pageRows+1 {
 		t.Errorf("%d rows after the list was interrupted", n)
 	}
 	s.Close()

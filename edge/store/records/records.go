@@ -4,7 +4,11 @@
 package records
 
 import (
+	"cmp"
 	"context"
+	"fmt"
+	"iter"
+	"strconv"
 
 	"anteroom/edge/turn"
 )
@@ -35,14 +39,7 @@ type Days struct{ Since, Through string }
 
 // bounds gives the days as arguments for BETWEEN.
 func (d Days) bounds() (since, through any) {
-	since, through = "0001-01-01", "9999-12-31"
-	if d.Since != "" {
-		since = d.Since
-	}
-	if d.Through != "" {
-		through = d.Through
-	}
-	return since, through
+	return cmp.Or(d.Since, "0001-01-01"), cmp.Or(d.Through, "9999-12-31")
 }
 
 // day is SQL for the calendar day on which a row of a table was recorded.
@@ -57,4 +54,44 @@ var recordedAt = map[string]string{
 // instant is SQL for a column of Unix seconds in RFC 3339.
 func instant(column string) string {
 	return "strftime('%Y-%m-%dT%H:%M:%SZ', " + column + ", 'unixepoch')"
+}
+
+// pageRows is how many rows eachRow reads at once.
+const pageRows = 5000
+
+// beforeAll is a key before those of all rows, also of rows that were put into the store by hand. It
+// is the least number that D1 takes.
+const beforeAll = -(1 << 53)
+
+// eachRow gives rows of a table in the order of a key, page by page. Each begins with its key, and
+// then has the columns. Between two pages nothing is open, so that a reader who pauses does not keep
+// a server from emptying its log; rows that are recorded meanwhile may be among them. An error ends
+// the rows.
+func eachRow(ctx context.Context, r Reader, table, key, columns, condition string, args ...any) iter.Seq2[[]any, error] {
+	query := "SELECT " + key + ", " + columns + " FROM " + table + " WHERE " + key + " > ? AND " + condition +
+		" ORDER BY " + key + " LIMIT " + strconv.Itoa(pageRows)
+	return func(yield func([]any, error) bool) {
+		for after, n := int64(beforeAll), pageRows; n == pageRows; {
+			err := ctx.Err()
+			var page [][][]any
+			if err == nil {
+				page, err = r.Read(ctx, turn.Statement{SQL: query, Args: append([]any{after}, args...)})
+			}
+			if err != nil {
+				yield(nil, fmt.Errorf("read %s: %w", table, err))
+				return
+			}
+			n = len(page[0])
+			for _, row := range page[0] {
+				next, is := row[0].(int64)
+				if !is || next <= after {
+					yield(nil, fmt.Errorf("read %s after %d: the store gave number %v", table, after, row[0]))
+					return
+				}
+				if after = next; !yield(row, nil) {
+					return
+				}
+			}
+		}
+	}
 }

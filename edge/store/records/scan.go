@@ -2,9 +2,7 @@ package records
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"strconv"
 	"strings"
 
 	"anteroom/edge/turn"
@@ -16,14 +14,7 @@ type Kind struct {
 	Name    string // one of the constants below
 	Table   string
 	at, sum string // the columns of its time and its commitment
-	columns []string
-}
-
-// query is SQL for records of a kind, up to the condition. Its first column is a Record's Line, so
-// that a row costs few values.
-func (k *Kind) query() string {
-	line := "seq || ' ' || record_id || ' ' || " + k.at + " || ' ' || " + k.sum
-	return "SELECT " + line + ", " + strings.Join(k.columns, ", ") + " FROM " + k.Table
+	columns string // those of Record.Values
 }
 
 // Names of the kinds.
@@ -35,9 +26,9 @@ const (
 
 // Kinds are the kinds of records, in the order in which a verification lists them.
 var Kinds = []Kind{
-	{Registration, "registrations", "recorded_at", "payload_sha256", []string{"agent_name", "pubkey"}},
-	{Charter, "charters", "recorded_at", "payload_sha256", []string{"org_name", "commissioner", "roster"}},
-	{Suggestion, "suggestions", "filed_at", "text_sha256 || ' ' || kind || ' ' || filed_as", []string{"kind", "filed_as"}},
+	{Registration, "registrations", "recorded_at", "payload_sha256", "agent_name, pubkey"},
+	{Charter, "charters", "recorded_at", "payload_sha256", "org_name, commissioner, roster"},
+	{Suggestion, "suggestions", "filed_at", "text_sha256 || ' ' || kind || ' ' || filed_as", "kind, filed_as"},
 }
 
 // Record is a record as a verification looks at it.
@@ -54,63 +45,32 @@ type Record struct {
 	Values [3]string
 }
 
-// scanPage is how many rows Scan reads at once.
-const scanPage = 5000
-
-// beforeAll is a number below those of all records, of what was put into the store by hand too. It
-// is the least that D1 takes.
-const beforeAll = -(1 << 53)
-
 // Scan gives all records of a kind whose sequence numbers are at most last, in their order.
 func Scan(ctx context.Context, r Reader, kind *Kind, last int64) (list []Record, err error) {
-	query := kind.query() + " WHERE seq > ? AND seq <= ? ORDER BY seq LIMIT " + strconv.Itoa(scanPage)
-	for after := int64(beforeAll); ; {
-		pages, err := r.Read(ctx, turn.Statement{SQL: query, Args: []any{after, last}})
-		if err == nil {
-			err = ctx.Err()
-		}
+	columns := "seq || ' ' || record_id || ' ' || " + kind.at + " || ' ' || " + kind.sum + ", " + kind.columns
+	for row, err := range eachRow(ctx, r, kind.Table, "seq", columns, "seq <= ?", last) {
 		if err != nil {
-			return nil, fmt.Errorf("read %s: %w", kind.Table, err)
+			return nil, err
 		}
-		for _, row := range pages[0] {
-			record, err := parseRecord(row)
-			if err == nil && record.Seq <= after {
-				err = fmt.Errorf("the store gave number %d", record.Seq)
-			}
-			if err != nil {
-				return nil, fmt.Errorf("read %s after %d: %w", kind.Table, after, err)
-			}
-			after = record.Seq
-			list = append(list, record)
+		record := Record{Seq: row[0].(int64)}
+		record.Line, _ = row[1].(string)
+		parts := strings.SplitN(record.Line, " ", 5)
+		if len(parts) < 4 {
+			return nil, fmt.Errorf("read %s: number %d has no identifier, time or commitment", kind.Table, record.Seq)
 		}
-		if len(pages[0]) < scanPage {
-			return list, nil
+		record.ID, record.At, record.SHA256 = parts[1], parts[2], parts[3]
+		for i, v := range row[2:] {
+			record.Values[i], _ = v.(string)
 		}
+		list = append(list, record)
 	}
-}
-
-// parseRecord makes a record of a row.
-func parseRecord(row []any) (r Record, err error) {
-	line, ok := row[0].(string)
-	seq, rest, _ := strings.Cut(line, " ")
-	id, rest, _ := strings.Cut(rest, " ")
-	time, rest, found := strings.Cut(rest, " ")
-	sum, _, _ := strings.Cut(rest, " ")
-	if !ok || !found {
-		return r, errors.New("a row has no identifier, time or commitment")
-	}
-	r.Line, r.ID, r.At, r.SHA256 = line, id, time, sum
-	for i, v := range row[1:] {
-		r.Values[i], _ = v.(string)
-	}
-	r.Seq, err = strconv.ParseInt(seq, 10, 64)
-	return r, err
+	return list, nil
 }
 
 // Extent is how far a store goes.
 type Extent struct {
 	Store string // the identifier of the store
-	Host  string // canonical host of the service that writes to it; "" where none has yet
+	Host  string // canonical host of the service that writes to it; "" if none has yet
 	Last  []int64
 	// Ahead is how many records say that they are of a time after the one asked for, though they
 	// were there when Measure looked.

@@ -62,10 +62,10 @@ func TestScan(t *testing.T) {
 // More rows than a page are read to the last, also if they fill pages exactly.
 func TestScanPages(t *testing.T) {
 	s := openStore(t, filepath.Join(t.TempDir(), sqlite.FileName))
-	const rows = 2*scanPage + 1
+	const rows = 2*pageRows + 1
 	exec(t, s, fmt.Sprintf(`WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < %d)
 		INSERT INTO registrations (record_id, recorded_at, agent_name, payload_sha256) SELECT 'id' || i, 'at', 'lark', 'sum' FROM n`, rows))
-	for _, last := range []int64{rows, rows - 1, scanPage, 1} {
+	for _, last := range []int64{rows, rows - 1, pageRows, 1} {
 		list, err := Scan(t.Context(), s, registrations, last)
 		if err != nil || int64(len(list)) != last || list[last-1].ID != fmt.Sprint("id", last) {
 			t.Errorf("%d of %d: %v", len(list), last, err)
@@ -75,10 +75,12 @@ func TestScanPages(t *testing.T) {
 
 // A row that is not a record is refused, and not skipped.
 func TestScanRefuses(t *testing.T) {
-	for _, rows := range [][]any{{nil, "lark", "key"}, {"1 id", "lark", "key"}, {"1 id at", "lark", "key"}, {"x id at sum", "lark", "key"}, {fmt.Sprint(beforeAll, " id at sum"), "lark", "key"}, {int64(1), "lark", "key"}} {
-		_, err := Scan(t.Context(), oneRow{nil, rows}, registrations, 9)
-		if err == nil || !strings.HasPrefix(err.Error(), "read registrations after -") {
-			t.Errorf("%q: %v", rows, err)
+	for _, row := range [][]any{
+		{nil, "1 id at sum", "lark", "key"}, {int64(beforeAll), "1 id at sum", "lark", "key"}, {"1", "1 id at sum", "lark", "key"},
+		{int64(1), nil, "lark", "key"}, {int64(1), "1 id at", "lark", "key"},
+	} {
+		if list, err := Scan(t.Context(), oneRow{nil, row}, registrations, 9); err == nil || !strings.HasPrefix(err.Error(), "read registrations") {
+			t.Errorf("%q: %v, %v", row, list, err)
 		}
 	}
 }
