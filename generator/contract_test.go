@@ -149,17 +149,3 @@ func validInput(t *testing.T, op *api.Operation, method string) map[string]strin
 	}
 	return valid
 }
-
-// What an agent reads first of an endpoint is short.
-func TestContractsAreShort(t *testing.T) {
-	output := generate(t, shippedContent)
-	h := edgetest.NewFake(t)
-	h.Edge = edgetest.Load(t, output.Snapshot)
-	for path, most := range map[string]int{"/api/org": 4500, "/api/business-days": 6000, "/api/waitlist": 3000, "/api/receipt": 4000} {
-		r := h.Do("GET", path, "", "host", output.Snapshot.CanonicalHost)
-		t.Logf("%5d bytes: %s", len(r.Body), path)
-		if r.Status != 200 || len(r.Body) > most {
-			t.Errorf("%s: %d, %d bytes, at most %d", path, r.Status, len(r.Body), most)
-		}
-	}
-}

@@ -60,9 +60,6 @@ func TestTools(t *testing.T) {
 		}
 		checkArguments(t, &tool)
 	}
-	if n := len(generate(t, shippedContent).Snapshot.Documents[api.MCPTools]); n > maxToolsList {
-		t.Errorf("tools/list is %d bytes, and may be %d", n, maxToolsList)
-	}
 }
 
 // checkPortable reports the parts of a schema for which some clients drop a tool.
@@ -87,10 +84,6 @@ func checkPortable(t *testing.T, name string, text json.RawMessage) {
 		}
 	}
 }
-
-// maxToolsList is the most that tools/list may take, in bytes: an agent pays for all of it before
-// its first call.
-const maxToolsList = 14_000
 
 // checkArguments reports an argument without words or of two types, and words that call an argument
 // optional that the tool requires. It reports words in an output schema, which openapi.json has.

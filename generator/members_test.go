@@ -1,7 +1,6 @@
 package generator_test
 
 import (
-	"encoding/json"
 	"fmt"
 	"log/slog"
 	"maps"
@@ -17,70 +16,148 @@ import (
 	"anteroom/edge/api"
 	"anteroom/edge/edgetest"
 	"anteroom/edge/endpoint/health"
-	"anteroom/edge/jsondoc"
 	"anteroom/edge/native"
 	"anteroom/edge/snapshot"
 	"anteroom/edge/turn"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
 // TestMembers compares real answers of every operation with their descriptions. A member is named
 // in two places: in the type that describes it, and where it is written. The test fails where the
-// two differ in a name, a type, the order or the required members, and where a member is described
-// and never answered.
+// two differ in a name, a type or the required members, and where a member is described and never
+// answered.
 func TestMembers(t *testing.T) {
 	// The newest board has a correction, which most boards lack.
 	output := generate(t, overlay(t, map[string]func(string) string{"scoreboard/2026-11-20.yaml": func(board string) string {
 		return board + "correction:\n  - {number: suggestions.shipped, was: 0, board: 2026-09-22, reason: None.}\n"
 	}}))
-	d := &describedAnswers{description: ordered(t, document(t, output, "/openapi.json")), seen: map[string]bool{}}
-	recorded := recordAnswers(t, output.Snapshot)
-	checked := map[string]bool{}
-	for _, a := range recorded {
+	o := readOpenAPI(t, document(t, output, "/openapi.json"))
+	seen, checked := map[string]bool{}, map[string]*jsonschema.Schema{}
+	for _, a := range recordAnswers(t, output.Snapshot) {
 		path, _, _ := strings.Cut(a.request.Target, "?")
 		if len(a.response.Body) == 0 || health.IsPath(path) || path == "/api/mcp" && a.request.Method == http.MethodPost {
 			continue // checks are described to nobody, and package mcp has tests for the messages of its protocol
 		}
-		responses := d.description.at("paths", path, strings.ToLower(a.request.Method), "responses", strconv.Itoa(a.response.Status))
-		if responses.value == nil { // the refusal of a method that the path lacks may be described at its GET
-			responses = d.description.at("paths", path, "get", "responses", strconv.Itoa(a.response.Status))
+		what := a.request.Method + " " + path + " " + strconv.Itoa(a.response.Status)
+		s := checked[what]
+		if s == nil {
+			if response := o.described(path, a.request.Method, a.response.Status); response != nil {
+				s = o.compile(t, member(response, "content").(map[string]any))
+			} else if s = o.schema(t, "components", "schemas", "Problem"); a.response.Status < 400 { // for a path that is not of a route
+				t.Errorf("%s is not described", what)
+			}
 		}
-		schema := d.description.at("components", "schemas", "Problem") // for a path that is no route
-		if responses.value != nil {
-			schema = d.resolve(responses).at("content").members()[0].at("schema")
-		} else if a.response.Status < 400 {
-			t.Errorf("%s %s %d is not described", a.request.Method, a.request.Target, a.response.Status)
+		answer := value(t, string(a.response.Body))
+		if err := s.Validate(answer); err != nil {
+			t.Errorf("%s: %v\n%s", what, err, a.response.Body)
 		}
-		if faults := d.faults(schema, ordered(t, a.response.Body), ""); len(faults) > 0 {
-			t.Errorf("%s %s %d: %s\n%s", a.request.Method, a.request.Target, a.response.Status, strings.Join(faults, "; "), a.response.Body)
+		for _, name := range undescribed([]*jsonschema.Schema{s}, answer, seen) {
+			t.Errorf("%s: %s is not described", what, name)
 		}
-		checked[a.request.Method+" "+path+" "+strconv.Itoa(a.response.Status)] = true
+		checked[what] = s
 	}
 	for _, route := range api.Routes {
 		for _, op := range route.Operations {
 			for _, method := range op.Methods {
-				if (op.Document != nil || len(op.Answers) > 0) && !checked[method+" "+route.Path+" 200"] {
+				if (op.Document != nil || len(op.Answers) > 0) && checked[method+" "+route.Path+" 200"] == nil {
 					t.Errorf("%s %s: no answer of %s was seen", method, route.Path, op.ID)
 				}
 			}
 		}
 	}
-	// Every member that is described must be in some answer.
-	for _, component := range d.description.at("components", "schemas").members() {
-		prefix := component.name + "."
-		if !slices.ContainsFunc(slices.Collect(maps.Keys(d.seen)), func(name string) bool { return strings.HasPrefix(name, prefix) }) {
-			continue // a component of requests or of documents, and of no answer
+	if len(seen) < 150 {
+		t.Errorf("only %d members were seen", len(seen))
+	}
+	// Every member of a component of answers must be in some answer.
+	for name := range member(o.doc, "components", "schemas").(map[string]any) {
+		prefix := o.schema(t, "components", "schemas", name).Location + " "
+		if !slices.ContainsFunc(slices.Collect(maps.Keys(seen)), func(member string) bool { return strings.HasPrefix(member, prefix) }) {
+			continue // a component of requests or of documents
 		}
-		properties := component.at("properties").members()
-		parts, _ := component.at("allOf").value.([]any)
-		for _, part := range parts {
-			properties = append(properties, node{"", part}.at("properties").members()...)
-		}
-		for _, property := range properties {
-			if !d.seen[prefix+property.name] {
-				t.Errorf("%s is described, and no answer has it", prefix+property.name)
+		for member := range o.schema(t, "components", "schemas", name).Properties {
+			if !seen[prefix+member] {
+				t.Errorf("%s.%s is described, and no answer has it", name, member)
 			}
 		}
 	}
+}
+
+// compile compiles the schema of the one media type of a response.
+func (o *openapi) compile(t *testing.T, content map[string]any) *jsonschema.Schema {
+	t.Helper()
+	for _, media := range content {
+		c := jsonschema.NewCompiler()
+		c.AssertFormat()
+		document := maps.Clone(o.doc)
+		document["answer"] = member(media, "schema")
+		if err := c.AddResource("openapi.json", document); err != nil {
+			t.Fatal(err)
+		}
+		return c.MustCompile("openapi.json#/answer")
+	}
+	return nil
+}
+
+// undescribed are the members of a value that none of the schemas for it names, and no part of
+// these. It keeps the named ones in seen, as "LOCATION NAME".
+func undescribed(schemas []*jsonschema.Schema, v any, seen map[string]bool) (names []string) {
+	var parts []*jsonschema.Schema
+	var add func(s *jsonschema.Schema)
+	add = func(s *jsonschema.Schema) {
+		if s == nil || slices.Contains(parts, s) {
+			return
+		}
+		parts = append(parts, s)
+		add(s.Ref)
+		for _, part := range s.AllOf {
+			add(part)
+		}
+		for _, choice := range s.AnyOf {
+			if choice.Validate(v) == nil {
+				add(choice)
+			}
+		}
+	}
+	for _, s := range schemas {
+		add(s)
+	}
+	switch v := v.(type) {
+	case []any:
+		var items []*jsonschema.Schema
+		for _, s := range parts {
+			if s.Items2020 != nil {
+				items = append(items, s.Items2020)
+			}
+		}
+		for _, item := range v {
+			names = append(names, undescribed(items, item, seen)...)
+		}
+	case map[string]any:
+		anything := !slices.ContainsFunc(parts, func(s *jsonschema.Schema) bool { return len(s.Properties) > 0 || s.AdditionalProperties != nil })
+		for name, inner := range v {
+			var of []*jsonschema.Schema
+			open := anything
+			for _, s := range parts {
+				if p := s.Properties[name]; p != nil {
+					of = append(of, p)
+					seen[s.Location+" "+name] = true
+				} else if other, is := s.AdditionalProperties.(*jsonschema.Schema); is {
+					of = append(of, other)
+				}
+				open = open || len(s.PatternProperties) > 0
+			}
+			if len(of) > 0 {
+				inner := undescribed(of, inner, seen)
+				if name != "contract" { // that in a problem may have further members of its endpoint
+					names = append(names, inner...)
+				}
+			} else if !open {
+				names = append(names, name)
+			}
+		}
+	}
+	return names
 }
 
 // recordedAnswer is a request and what the core answered.
@@ -178,212 +255,4 @@ func (r recorder) Handle(t *turn.Turn) turn.Outcome {
 		r.record(recordedAnswer{t.Request, o.Response})
 	}
 	return r.Edge.Handle(t)
-}
-
-// node is a JSON value with its name in the object around it. An object is a []node, so that its
-// members keep their order.
-type node struct {
-	name  string
-	value any
-}
-
-// ordered reads a JSON text and keeps the order of its members.
-func ordered(t *testing.T, text []byte) node {
-	t.Helper()
-	v, err := jsondoc.Parse(text)
-	if err != nil {
-		t.Fatalf("%v in %.200s", err, text)
-	}
-	return node{"", plain(&v)}
-}
-
-// plain is a JSON value as an object, a list, a text, a number, a boolean or nil.
-func plain(v *jsondoc.Value) any {
-	switch v.Kind {
-	case jsondoc.Object:
-		members := object{}
-		for i := range v.Members {
-			members = append(members, node{v.Members[i].Name, plain(&v.Members[i].Value)})
-		}
-		return members
-	case jsondoc.Array:
-		items := []any{}
-		for i := range v.Items {
-			items = append(items, plain(&v.Items[i]))
-		}
-		return items
-	case jsondoc.String:
-		return v.Text
-	case jsondoc.Number:
-		return json.Number(v.Text)
-	case jsondoc.Bool:
-		return v.True
-	}
-	return nil
-}
-
-// object is a JSON object whose members keep their order.
-type object []node
-
-func (n node) members() object {
-	members, _ := n.value.(object)
-	return members
-}
-
-// at follows names into objects. The value of the result is nil where there is no such member.
-func (n node) at(names ...string) node {
-	for _, name := range names {
-		members := n.members()
-		i := slices.IndexFunc(members, func(m node) bool { return m.name == name })
-		if i < 0 {
-			return node{name, nil}
-		}
-		n = members[i]
-	}
-	return n
-}
-
-// texts are the strings of a value that is a string or an array of strings.
-func (n node) texts() (texts []string) {
-	switch v := n.value.(type) {
-	case string:
-		return []string{v}
-	case []any:
-		for _, item := range v {
-			texts = append(texts, item.(string))
-		}
-	}
-	return texts
-}
-
-// describedAnswers compares answers with an OpenAPI description. seen are the members that answers
-// had, as COMPONENT.NAME.
-type describedAnswers struct {
-	description node
-	seen        map[string]bool
-}
-
-// resolve follows a reference.
-func (d *describedAnswers) resolve(n node) node {
-	for {
-		ref, _ := n.at("$ref").value.(string)
-		if ref == "" {
-			return n
-		}
-		n = d.description.at(strings.Split(strings.TrimPrefix(ref, "#/"), "/")...)
-	}
-}
-
-// described is what the schemas of one object say together.
-type described struct {
-	properties object            // in the order in which an answer must have them
-	component  map[string]string // the component that each property is from
-	required   []string
-	patterns   bool
-	other      *node // the schema of members that are not named
-}
-
-// gather adds to o what a schema, and the schemas that it is made of, say of an object.
-func (d *describedAnswers) gather(schema node, o *described) {
-	schema = d.resolve(schema)
-	for _, p := range schema.at("properties").members() {
-		if i := slices.IndexFunc(o.properties, func(known node) bool { return known.name == p.name }); i >= 0 {
-			o.properties[i] = p // says more of the same member
-			continue
-		}
-		o.properties = append(o.properties, p)
-		o.component[p.name] = schema.name
-	}
-	o.required = append(o.required, schema.at("required").texts()...)
-	o.patterns = o.patterns || schema.at("patternProperties").value != nil
-	if other := schema.at("additionalProperties"); other.members() != nil {
-		o.other = &other
-	}
-	parts, _ := schema.at("allOf").value.([]any)
-	for _, part := range parts {
-		d.gather(node{schema.name, part}, o) // a reference brings a name of its own
-	}
-	// Every answer ends with the trailer, whichever schemas it is made of.
-	trailer := d.description.at("components", "schemas", "Trailer", "properties")
-	slices.SortStableFunc(o.properties, func(a, b node) int {
-		return strings.Compare(strconv.FormatBool(trailer.at(a.name).value != nil), strconv.FormatBool(trailer.at(b.name).value != nil))
-	})
-}
-
-// faults says where a value differs from its schema. at is the dotted name of the value.
-func (d *describedAnswers) faults(schema, value node, at string) (faults []string) {
-	schema = d.resolve(schema)
-	if choices, ok := schema.at("anyOf").value.([]any); ok && schema.at("properties").value == nil {
-		for i, choice := range choices {
-			seen := maps.Clone(d.seen)
-			these := d.faults(node{"", choice}, value, at)
-			if len(these) == 0 {
-				return nil
-			}
-			d.seen = seen
-			if i == 0 || len(these) < len(faults) {
-				faults = these
-			}
-		}
-		return faults
-	}
-	if types := schema.at("type").texts(); types != nil && !slices.Contains(types, typeOf(value)) && (typeOf(value) != "integer" || !slices.Contains(types, "number")) {
-		return []string{fmt.Sprintf("%s is of type %s, and is described as %s", at, typeOf(value), types)}
-	}
-	switch v := value.value.(type) {
-	case []any:
-		for i, item := range v {
-			if items := schema.at("items"); items.value != nil && (typeOf(node{"", item}) == "object" || items.at("type").value != "object") {
-				faults = append(faults, d.faults(items, node{"", item}, at+"["+strconv.Itoa(i)+"]")...)
-			}
-		}
-	case object:
-		o := described{component: map[string]string{}}
-		d.gather(schema, &o)
-		if len(o.properties) == 0 && o.other == nil {
-			return nil // the schema takes any object
-		}
-		last := -1
-		for _, m := range v {
-			i := slices.IndexFunc(o.properties, func(p node) bool { return p.name == m.name })
-			switch {
-			case i >= 0 && i <= last:
-				faults = append(faults, at+"."+m.name+" is out of order, or stands twice")
-			case i >= 0:
-				last = i
-				d.seen[o.component[m.name]+"."+m.name] = true
-				faults = append(faults, d.faults(o.properties[i], m, at+"."+m.name)...)
-			case o.other != nil:
-				faults = append(faults, d.faults(*o.other, m, at+"."+m.name)...)
-			case !o.patterns && at != ".contract": // the contract in a problem may have further members of its endpoint
-				faults = append(faults, at+"."+m.name+" is not described")
-			}
-		}
-		for _, name := range o.required {
-			if !slices.ContainsFunc(v, func(m node) bool { return m.name == name }) {
-				faults = append(faults, at+"."+name+" is missing")
-			}
-		}
-	}
-	return faults
-}
-
-// typeOf is the JSON Schema type of a value.
-func typeOf(n node) string {
-	switch v := n.value.(type) {
-	case object:
-		return "object"
-	case []any:
-		return "array"
-	case string:
-		return "string"
-	case bool:
-		return "boolean"
-	case json.Number:
-		if strings.ContainsAny(v.String(), ".eE") {
-			return "number"
-		}
-		return "integer"
-	}
-	return "null"
 }
