@@ -86,22 +86,12 @@ func (g *Answers) liveEndpoints() []model.LiveEndpoint {
 var statusDots = map[string]string{"online": "green", "away": "amber", "offline": "grey"}
 
 func (g *Answers) presence() model.Presence {
-	content := &g.Site.Presence
-	presence := model.Presence{
-		Status:        content.Status,
-		StatusDot:     statusDots[content.Status],
-		AwayMessage:   content.AwayMessage,
-		Since:         content.Since,
-		StatusNote:    content.StatusNote,
-		LiveEndpoints: g.liveEndpoints(),
-		NotBuilt:      []model.NotBuilt{},
-		NextActions: []respond.Action{
-			{Rel: "quest", Href: g.URL(g.Route("quest").Path)},
-			{Rel: "index", Href: g.URL("/llms.txt")},
-		},
-	}
-	for _, n := range content.NotBuilt {
-		presence.NotBuilt = append(presence.NotBuilt, model.NotBuilt{What: n.What, Note: n.Note})
+	presence := g.Site.Presence
+	presence.StatusDot = statusDots[presence.Status]
+	presence.LiveEndpoints = g.liveEndpoints()
+	presence.NextActions = []respond.Action{
+		{Rel: "quest", Href: g.URL(g.Route("quest").Path)},
+		{Rel: "index", Href: g.URL("/llms.txt")},
 	}
 	return presence
 }
@@ -117,17 +107,8 @@ func (g *Answers) nextActions() []respond.Action {
 }
 
 func (g *Answers) aup() model.AUP {
-	content := &g.Site.AUP
-	policy := model.AUP{
-		Version:       model.AUPVersion,
-		Policy:        content.Policy,
-		Enforcement:   content.Enforcement,
-		CheckEndpoint: content.CheckEndpoint,
-		Rationale:     content.Rationale,
-	}
-	for _, prohibited := range content.Prohibited {
-		policy.Prohibited = append(policy.Prohibited, model.Prohibited{Code: prohibited.Code, Rule: prohibited.Rule})
-	}
+	policy := g.Site.AUP.AUP
+	policy.Version = model.AUPVersion
 	return policy
 }
 

@@ -20,7 +20,7 @@ func (g *Answers) Quest() model.Quest {
 		Version:        model.QuestVersion,
 		EstTimeSeconds: content.EstTimeSeconds,
 		HowToCall:      content.HowToCall,
-		Completion:     model.QuestCompletion{YouNowHave: content.Completion.YouNowHave, Persist: content.Completion.Persist},
+		Completion:     content.Completion,
 		NextActions:    g.nextActions(),
 	}
 	for i := range content.Steps {

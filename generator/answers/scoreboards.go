@@ -35,67 +35,22 @@ func Verification(board *site.Scoreboard) model.Verification {
 	return numbers
 }
 
-// Roster is the newest hand verification: the answer of GET /api/roster and scoreboard.json.
+// Roster is the newest hand verification: the answer of GET /api/roster and scoreboard.json. It is
+// the board of the content with what follows from it and from the routes.
 func (g *Answers) Roster() model.Roster {
-	board := g.Site.Current()
-	waitlist, org, suggest := g.Route("waitlist"), g.Route("org"), g.Route("suggest")
-	roster := model.Roster{
-		Board:            board.Board,
-		AsOf:             board.AsOf,
-		VerifiedThrough:  board.VerifiedThrough,
-		CountsAgeNote:    board.CountsAgeNote,
-		MonitoredThrough: board.MonitoredThrough,
-		MonitoringNote:   board.MonitoringNote,
-		CountingPolicy:   board.CountingPolicy,
-		PilotWaitlist: model.PilotWaitlist{
-			VerifiedConversions:   board.PilotWaitlist.VerifiedConversions,
-			RegistrationsRecorded: board.PilotWaitlist.RegistrationsRecorded,
-			IdentityNote:          board.PilotWaitlist.IdentityNote,
-			YourPosition:          board.PilotWaitlist.VerifiedConversions + 1,
-			FoundingSlots:         model.FoundingAgentSlots,
-			FoundingSlotsLeft:     max(0, model.FoundingAgentSlots-board.PilotWaitlist.VerifiedConversions),
-			Convert:               g.convert(waitlist),
-		},
-		Orgs: model.Orgs{
-			ChartersFiled:     board.Orgs.ChartersFiled,
-			FoundingSlots:     model.FoundingOrgSlots,
-			FoundingSlotsLeft: orgSlotsLeft(board),
-			File:              g.fileCall(org),
-			Rules:             board.Orgs.Rules,
-			OfferHistory:      board.Orgs.OfferHistory,
-		},
-		Suggestions: model.Suggestions{
-			ReceivedExternal:     board.Suggestions.ReceivedExternal,
-			OriginatedInternally: board.Suggestions.OriginatedInternally,
-			Shipped:              board.Suggestions.Shipped,
-			Reconciliation:       board.Suggestions.Reconciliation,
-			File:                 g.fileCall(suggest),
-			Deal:                 board.Suggestions.Deal,
-		},
-		Excluded: model.Excluded{Records: board.Excluded.Records, Note: board.Excluded.Note},
-		ObservedAttention: model.ObservedAttention{
-			AsOf:               board.ObservedAttention.AsOf,
-			WhatThisIs:         board.ObservedAttention.WhatThisIs,
-			WhatTheyAre:        board.ObservedAttention.WhatTheyAre,
-			HonestRead:         board.ObservedAttention.HonestRead,
-			NamedClientsSeen:   len(board.ObservedAttention.NamedClients),
-			CompletedHandshake: board.ObservedAttention.CompletedHandshake,
-			NamedClients:       board.ObservedAttention.NamedClients,
-			ToolCalls:          board.ObservedAttention.ToolCalls,
-			ToolCallsNote:      board.ObservedAttention.ToolCallsNote,
-			SecurityReports:    board.ObservedAttention.SecurityReports,
-			Updates:            map[string]model.Update{},
-		},
-		WhatItMeans: board.WhatThisNumberMeans,
-		LiveNow:     []string{},
-	}
-	for _, c := range board.Corrections {
-		roster.Corrections = append(roster.Corrections, model.Correction(c))
-	}
-	for _, update := range board.ObservedAttention.Updates {
-		roster.ObservedAttention.Updates["update_"+strings.ReplaceAll(update.Date, "-", "_")] = model.Update{
-			WhatChanged: update.WhatChanged, OneAmbiguousRead: update.OneAmbiguousRead,
-		}
+	roster := g.Site.Current().Roster
+	roster.PilotWaitlist.YourPosition = roster.PilotWaitlist.VerifiedConversions + 1
+	roster.PilotWaitlist.FoundingSlots = model.FoundingAgentSlots
+	roster.PilotWaitlist.FoundingSlotsLeft = max(0, model.FoundingAgentSlots-roster.PilotWaitlist.VerifiedConversions)
+	roster.PilotWaitlist.Convert = g.convert(g.Route("waitlist"))
+	roster.Orgs.FoundingSlots = model.FoundingOrgSlots
+	roster.Orgs.FoundingSlotsLeft = orgSlotsLeft(g.Site.Current())
+	roster.Orgs.File = g.fileCall(g.Route("org"))
+	roster.Suggestions.File = g.fileCall(g.Route("suggest"))
+	roster.ObservedAttention.NamedClientsSeen = len(roster.ObservedAttention.NamedClients)
+	roster.ObservedAttention.ByDate = map[string]model.Update{}
+	for _, update := range roster.ObservedAttention.Updates {
+		roster.ObservedAttention.ByDate["update_"+strings.ReplaceAll(update.Date, "-", "_")] = update
 	}
 	for _, endpoint := range g.liveEndpoints() {
 		roster.LiveNow = append(roster.LiveNow, endpoint.Method+" "+endpoint.Path)

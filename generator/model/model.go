@@ -7,7 +7,8 @@
 // own. enum, format, minimum and pattern are the keywords of JSON Schema. A member with omitempty
 // or omitzero may be absent from an answer. from:"edge" marks a member that is in every answer and
 // absent from the published text only: the edge adds it when it answers. total:"true" marks a list
-// that is cut where it is long: a member <name>_total then says how many entries there were.
+// that is cut where it is long: a member <name>_total then says how many entries there were. A
+// member with the tag is is in a content file under the same name; package site has the meaning.
 package model
 
 import (
@@ -57,20 +58,20 @@ type LiveEndpoint struct {
 
 // Presence is the answer of GET /api/presence.
 type Presence struct {
-	Status        string           `json:"status" enum:"online,away,offline" doc:"Whether the operator is there, as the operator set it by hand."`
+	Status        string           `json:"status" is:"text" enum:"online,away,offline" doc:"Whether the operator is there, as the operator set it by hand."`
 	StatusDot     string           `json:"status_dot" enum:"green,amber,grey" doc:"The status as a colour: online green, away amber, offline grey."`
-	AwayMessage   string           `json:"away_message" doc:"What the operator says about the status; empty when there is nothing to say."`
-	Since         string           `json:"since" format:"date-time" doc:"When the operator set the status."`
-	StatusNote    string           `json:"status_note" doc:"Who set the status, and when."`
+	AwayMessage   string           `json:"away_message" is:"text" optional:"true" doc:"What the operator says about the status; empty when there is nothing to say."`
+	Since         string           `json:"since" is:"time" format:"date-time" doc:"When the operator set the status."`
+	StatusNote    string           `json:"status_note" is:"text" doc:"Who set the status, and when."`
 	LiveEndpoints []LiveEndpoint   `json:"live_endpoints" doc:"Everything that is live under /api/."`
-	NotBuilt      []NotBuilt       `json:"not_built" doc:"What is planned and does not exist."`
+	NotBuilt      []NotBuilt       `json:"not_built" is:"group" doc:"What is planned and does not exist."`
 	NextActions   []respond.Action `json:"next_actions" doc:"Where to go from here."`
 }
 
 // NotBuilt is something that does not exist yet.
 type NotBuilt struct {
-	What string `json:"what" doc:"Its name."`
-	Note string `json:"note" doc:"What to know about its absence."`
+	What string `json:"what" is:"text" doc:"Its name."`
+	Note string `json:"note" is:"text" doc:"What to know about its absence."`
 }
 
 // Quest is the answer of GET /api/quest.
@@ -98,43 +99,49 @@ type QuestStep struct {
 
 // QuestCompletion says what a caller has after all steps of the quest.
 type QuestCompletion struct {
-	YouNowHave []string `json:"you_now_have" doc:"What a caller has after all steps."`
-	Persist    string   `json:"persist" doc:"What to keep, and why."`
+	YouNowHave []string `json:"you_now_have" is:"text" doc:"What a caller has after all steps."`
+	Persist    string   `json:"persist" is:"text" doc:"What to keep, and why."`
 }
 
 // AUP is the answer of GET /api/aup.
 type AUP struct {
 	Version       string       `json:"version" doc:"Version of the policy."`
-	Policy        string       `json:"policy" doc:"The policy in one paragraph."`
-	Prohibited    []Prohibited `json:"prohibited" doc:"What is prohibited."`
-	Enforcement   string       `json:"enforcement" doc:"What happens on a violation."`
-	CheckEndpoint string       `json:"check_endpoint" doc:"When a check endpoint comes, and what to do until then."`
-	Rationale     string       `json:"rationale" doc:"Why the policy is as it is."`
+	Policy        string       `json:"policy" is:"text" doc:"The policy in one paragraph."`
+	Prohibited    []Prohibited `json:"prohibited" is:"group" doc:"What is prohibited."`
+	Enforcement   string       `json:"enforcement" is:"text" doc:"What happens on a violation."`
+	CheckEndpoint string       `json:"check_endpoint" is:"text" doc:"When a check endpoint comes, and what to do until then."`
+	Rationale     string       `json:"rationale" is:"text" doc:"Why the policy is as it is."`
 }
 
 // Prohibited is one rule of the acceptable-use policy.
 type Prohibited struct {
-	Code string `json:"code" doc:"Stable identifier of the rule."`
-	Rule string `json:"rule" doc:"What it prohibits."`
+	Code string `json:"code" is:"text" doc:"Stable identifier of the rule."`
+	Rule string `json:"rule" is:"text" doc:"What it prohibits."`
+
+	// Examples are for the page of the terms alone.
+	Examples struct {
+		Covered    []string `yaml:"covered" minItems:"1"`
+		NotCovered string   `yaml:"not_covered"`
+	} `json:"-" yaml:"examples"`
 }
 
 // Roster is the answer of GET /api/roster, the scoreboard. scoreboard.json is the same
 // without the members that the edge adds.
 type Roster struct {
-	Board             string            `json:"board" doc:"Name of the board."`
-	AsOf              string            `json:"as_of" format:"date" doc:"Date of the last hand verification."`
-	VerifiedThrough   string            `json:"counts_verified_by_hand_through" format:"date" doc:"Last day that the hand-verified counts cover."`
-	CountsAgeNote     string            `json:"counts_age_note" doc:"How to read the age of the counts."`
-	MonitoredThrough  string            `json:"operations_monitored_through" format:"date" doc:"Last day on which the operation was watched."`
-	MonitoringNote    string            `json:"monitoring_note" doc:"What watching means here."`
-	CountingPolicy    string            `json:"counting_policy" doc:"How numbers come about."`
-	PilotWaitlist     PilotWaitlist     `json:"pilot_waitlist" doc:"Registrations for the pilot."`
-	Orgs              Orgs              `json:"orgs" doc:"Charters of the org draft board."`
-	Suggestions       Suggestions       `json:"suggestions" doc:"Suggestions received and shipped."`
-	Excluded          Excluded          `json:"excluded_from_counts" doc:"What is not in any count."`
-	ObservedAttention ObservedAttention `json:"observed_attention" doc:"What was seen of clients. It is recorded, and none of it is a conversion."`
-	WhatItMeans       []string          `json:"what_this_number_means" doc:"How to read the numbers."`
-	Corrections       []Correction      `json:"correction,omitempty" doc:"Numbers that are less than on the board before, and why. Most boards have none."`
+	Board             string            `json:"board" is:"text" doc:"Name of the board."`
+	AsOf              string            `json:"as_of" is:"date" format:"date" doc:"Date of the last hand verification."`
+	VerifiedThrough   string            `json:"counts_verified_by_hand_through" is:"date" format:"date" doc:"Last day that the hand-verified counts cover."`
+	CountsAgeNote     string            `json:"counts_age_note" is:"text" doc:"How to read the age of the counts."`
+	MonitoredThrough  string            `json:"operations_monitored_through" is:"date" format:"date" doc:"Last day on which the operation was watched."`
+	MonitoringNote    string            `json:"monitoring_note" is:"text" doc:"What watching means here."`
+	CountingPolicy    string            `json:"counting_policy" is:"text" doc:"How numbers come about."`
+	PilotWaitlist     PilotWaitlist     `json:"pilot_waitlist" is:"group" doc:"Registrations for the pilot."`
+	Orgs              Orgs              `json:"orgs" is:"group" doc:"Charters of the org draft board."`
+	Suggestions       Suggestions       `json:"suggestions" is:"group" doc:"Suggestions received and shipped."`
+	Excluded          Excluded          `json:"excluded_from_counts" is:"group" doc:"What is not in any count."`
+	ObservedAttention ObservedAttention `json:"observed_attention" is:"group" doc:"What was seen of clients. It is recorded, and none of it is a conversion."`
+	WhatItMeans       []string          `json:"what_this_number_means" is:"text" minItems:"1" doc:"How to read the numbers."`
+	Corrections       []Correction      `json:"correction,omitempty" is:"group" optional:"true" doc:"Numbers that are less than on the board before, and why. Most boards have none."`
 	LiveNow           []string          `json:"live_now" doc:"The live endpoints, each as method and path."`
 	ServedAt          string            `json:"served_at,omitzero" from:"edge" format:"date-time" doc:"When this answer was made."`
 	CountsAgeDays     int               `json:"counts_age_days,omitzero" from:"edge" doc:"Whole UTC calendar days from as_of to the day of serving."`
@@ -142,17 +149,17 @@ type Roster struct {
 
 // Correction says why a number of a board is less than on the board before.
 type Correction struct {
-	Number string `json:"number" doc:"The number, by the names of the members that it stands in."`
-	Was    int    `json:"was" doc:"What the board before said."`
-	Board  string `json:"board" doc:"Which board that is: the name of its document under /scoreboard/, without extension."`
-	Reason string `json:"reason" doc:"Why the number fell."`
+	Number string `json:"number" is:"text" doc:"The number, by the names of the members that it stands in."`
+	Was    int    `json:"was" is:"count" doc:"What the board before said."`
+	Board  string `json:"board" is:"text" doc:"Which board that is: the name of its document under /scoreboard/, without extension."`
+	Reason string `json:"reason" is:"line" doc:"Why the number fell."`
 }
 
 // PilotWaitlist counts registrations.
 type PilotWaitlist struct {
-	VerifiedConversions   int     `json:"verified_organic_agent_conversions" minimum:"0" doc:"Distinct agents that the operator vouches for."`
-	RegistrationsRecorded int     `json:"registrations_recorded" minimum:"0" doc:"Waitlist requests answered 200 up to the moment of the verification, less the operator's own development, seed and test records. It falls by nothing else."`
-	IdentityNote          string  `json:"identity_note" doc:"What is known about who registered."`
+	VerifiedConversions   int     `json:"verified_organic_agent_conversions" is:"count" minimum:"0" doc:"Distinct agents that the operator vouches for."`
+	RegistrationsRecorded int     `json:"registrations_recorded" is:"count" minimum:"0" doc:"Waitlist requests answered 200 up to the moment of the verification, less the operator's own development, seed and test records. It falls by nothing else."`
+	IdentityNote          string  `json:"identity_note" is:"text" doc:"What is known about who registered."`
 	YourPosition          int     `json:"your_position_if_you_convert_now" minimum:"1" doc:"Verified conversions as of as_of, and one. Registrations that were recorded since come first."`
 	FoundingSlots         int     `json:"founding_agent_slots" doc:"Founding seats for agents, given in the order of signing up."`
 	FoundingSlotsLeft     int     `json:"founding_agent_slots_remaining" minimum:"0" doc:"The seats less the agents verified as of as_of."`
@@ -171,12 +178,12 @@ type Convert struct {
 
 // Orgs counts charters.
 type Orgs struct {
-	ChartersFiled     int      `json:"charters_filed" minimum:"0" doc:"Charters filed up to the moment of the verification, less the operator's own."`
+	ChartersFiled     int      `json:"charters_filed" is:"count" minimum:"0" doc:"Charters filed up to the moment of the verification, less the operator's own."`
 	FoundingSlots     int      `json:"founding_org_slots" doc:"Founding seats for orgs, given in the order of filing."`
 	FoundingSlotsLeft int      `json:"founding_org_slots_remaining" minimum:"0" doc:"The seats less the charters filed as of as_of."`
 	File              FileCall `json:"file" doc:"How to file a charter."`
-	Rules             string   `json:"rules" doc:"The rules in short."`
-	OfferHistory      string   `json:"offer_history" doc:"How the offer has changed."`
+	Rules             string   `json:"rules" is:"text" doc:"The rules in short."`
+	OfferHistory      string   `json:"offer_history" is:"text" doc:"How the offer has changed."`
 }
 
 // FileCall says how to file something.
@@ -188,39 +195,41 @@ type FileCall struct {
 
 // Suggestions counts suggestions. Shipped is never more than the sum of the other two.
 type Suggestions struct {
-	ReceivedExternal     int      `json:"received_external" minimum:"0" doc:"Suggestions answered filed, of whatever kind (SECURITY: and PIN: too), less the operator's own tests."`
-	OriginatedInternally int      `json:"originated_internally" minimum:"0" doc:"Suggestions that came from the operator's side."`
-	Shipped              int      `json:"shipped" minimum:"0" doc:"Suggestions that shipped, of both kinds."`
-	Reconciliation       string   `json:"reconciliation" doc:"How the three numbers reconcile."`
+	ReceivedExternal     int      `json:"received_external" is:"count" minimum:"0" doc:"Suggestions answered filed, of whatever kind (SECURITY: and PIN: too), less the operator's own tests."`
+	OriginatedInternally int      `json:"originated_internally" is:"count" minimum:"0" doc:"Suggestions that came from the operator's side."`
+	Shipped              int      `json:"shipped" is:"count" minimum:"0" doc:"Suggestions that shipped, of both kinds."`
+	Reconciliation       string   `json:"reconciliation" is:"text" doc:"How the three numbers reconcile."`
 	File                 FileCall `json:"file" doc:"How to send a suggestion."`
-	Deal                 string   `json:"deal" doc:"What happens with a suggestion."`
+	Deal                 string   `json:"deal" is:"text" doc:"What happens with a suggestion."`
 }
 
 // Excluded are the records that no count includes.
 type Excluded struct {
-	Records int    `json:"development_seed_and_test_records" minimum:"0" doc:"Records made by development, seeding and tests."`
-	Note    string `json:"note" doc:"What they are."`
+	Records int    `json:"development_seed_and_test_records" is:"count" minimum:"0" doc:"Records made by development, seeding and tests."`
+	Note    string `json:"note" is:"text" doc:"What they are."`
 }
 
 // ObservedAttention is what was seen of clients.
 type ObservedAttention struct {
-	AsOf               string            `json:"as_of" format:"date" doc:"Date of this observation."`
-	WhatThisIs         string            `json:"what_this_is" doc:"What was observed."`
-	WhatTheyAre        string            `json:"what_they_are" doc:"What the clients are."`
-	HonestRead         string            `json:"honest_read" doc:"What it does and does not show."`
+	AsOf               string            `json:"as_of" is:"date" format:"date" doc:"Date of this observation."`
+	WhatThisIs         string            `json:"what_this_is" is:"text" doc:"What was observed."`
+	WhatTheyAre        string            `json:"what_they_are" is:"text" doc:"What the clients are."`
+	HonestRead         string            `json:"honest_read" is:"text" doc:"What it does and does not show."`
 	NamedClientsSeen   int               `json:"named_clients_seen" minimum:"0" doc:"How many clients named themselves."`
-	CompletedHandshake int               `json:"named_clients_that_completed_a_handshake" minimum:"0" doc:"How many of them completed a handshake."`
-	NamedClients       []string          `json:"named_clients" doc:"The names they gave, as text."`
-	ToolCalls          int               `json:"tool_calls_by_anything_not_auditing_us" minimum:"0" doc:"Tool calls by clients that were not auditing the service."`
-	ToolCallsNote      string            `json:"tool_calls_note" doc:"How tool calls are counted."`
-	SecurityReports    int               `json:"security_reports_received" minimum:"0" doc:"Security reports received."`
-	Updates            map[string]Update `json:",embed" pattern:"^update_[0-9]{4}_[0-9]{2}_[0-9]{2}$" doc:"A dated remark; the date is in the member's name."`
+	CompletedHandshake int               `json:"named_clients_that_completed_a_handshake" is:"count" minimum:"0" doc:"How many of them completed a handshake."`
+	NamedClients       []string          `json:"named_clients" is:"text" unique:"true" doc:"The names they gave, as text."`
+	ToolCalls          int               `json:"tool_calls_by_anything_not_auditing_us" is:"count" minimum:"0" doc:"Tool calls by clients that were not auditing the service."`
+	ToolCallsNote      string            `json:"tool_calls_note" is:"text" doc:"How tool calls are counted."`
+	SecurityReports    int               `json:"security_reports_received" is:"count" minimum:"0" doc:"Security reports received."`
+	Updates            []Update          `json:"-" yaml:"updates"`
+	ByDate             map[string]Update `json:",embed" pattern:"^update_[0-9]{4}_[0-9]{2}_[0-9]{2}$" doc:"A dated remark; the date is in the member's name."`
 }
 
 // Update is one dated remark on what was observed.
 type Update struct {
-	WhatChanged      string `json:"what_changed" doc:"What changed."`
-	OneAmbiguousRead string `json:"one_ambiguous_read" doc:"What was observed, could mean two things, and is not counted."`
+	Date             string `json:"-" yaml:"date" is:"date"`
+	WhatChanged      string `json:"what_changed" is:"text" doc:"What changed."`
+	OneAmbiguousRead string `json:"one_ambiguous_read" is:"text" doc:"What was observed, could mean two things, and is not counted."`
 }
 
 // Contract is the machine-readable contract of an endpoint. GET /api/waitlist without parameters

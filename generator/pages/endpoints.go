@@ -219,6 +219,8 @@ func answerMembers(t reflect.Type, prefix string) (members []answerMember) {
 		case f.Type == contractType:
 			members = append(members, answerMember{})
 			continue
+		case name == "-":
+			continue
 		case f.Anonymous:
 			members = append(members, answerMembers(f.Type, prefix)...)
 			continue

@@ -7,9 +7,8 @@ import (
 	"strconv"
 	"strings"
 
-	"anteroom/generator/answers"
+	"anteroom/generator/model"
 	"anteroom/generator/page"
-	"anteroom/generator/site"
 	"anteroom/generator/tlog"
 )
 
@@ -32,6 +31,7 @@ var countLabels = map[string]string{
 	"excluded_from_counts.development_seed_and_test_records": "Records set apart",
 
 	"observed_attention.named_clients_seen":                       "Clients that named themselves",
+	"observed_attention.named_clients":                            "Clients that named themselves", // as a correction calls it
 	"observed_attention.named_clients_that_completed_a_handshake": "Of these, handshakes completed",
 	"observed_attention.tool_calls_by_anything_not_auditing_us":   "Tool calls",
 	"observed_attention.security_reports_received":                "Security reports",
@@ -49,16 +49,15 @@ var (
 	}
 )
 
-// boardNumber is one number of a board.
+// boardNumber is one number of the newest board.
 type boardNumber struct {
 	place   string // in scoreboard.json: orgs.charters_filed
 	n       int
-	meaning string // empty where only its value is known
+	meaning string
 }
 
-// boardNumbers are the numbers of a board in their order, of a model.Roster or a
-// model.Verification.
-func boardNumbers(board any) (numbers []boardNumber) {
+// boardNumbers are the numbers of the newest board, in their order.
+func boardNumbers(board model.Roster) (numbers []boardNumber) {
 	v := reflect.ValueOf(board)
 	for i := range v.NumField() {
 		group, is := v.Type().Field(i), v.Field(i)
@@ -76,20 +75,14 @@ func boardNumbers(board any) (numbers []boardNumber) {
 	return numbers
 }
 
-// numberAt is the number at a place of a board.
-func numberAt(numbers []boardNumber, place string) int {
-	return numbers[slices.IndexFunc(numbers, func(n boardNumber) bool { return n.place == place })].n
-}
-
 // countsSection shows the main counts in one strip, with the day on which they were verified.
 func (g *family) countsSection() section {
 	board := g.Site.Current()
-	numbers := boardNumbers(answers.Verification(board))
 	var counts []page.Count
 	var b strings.Builder
 	fmt.Fprintf(&b, "Verified by hand on **%s**", board.AsOf)
 	for i, place := range stripCounts {
-		c := page.Count{Name: countLabels[place], N: numberAt(numbers, place)}
+		c := page.Count{Name: countLabels[place], N: board.Number(place)}
 		counts = append(counts, c)
 		fmt.Fprintf(&b, "%c %s %d", ":,"[min(i, 1)], strings.ToLower(c.Name[:1])+c.Name[1:], c.N)
 	}
@@ -160,9 +153,8 @@ func (g *family) boardCharts() section {
 	all := make([]page.Series, len(historyCounts))
 	for i := range g.Site.Scoreboards {
 		board := &g.Site.Scoreboards[i]
-		numbers := boardNumbers(answers.Verification(board))
 		for n, place := range historyCounts {
-			all[n].Points = append(all[n].Points, page.Point{Date: board.AsOf, N: numberAt(numbers, place)})
+			all[n].Points = append(all[n].Points, page.Point{Date: board.AsOf, N: board.Number(place)})
 		}
 	}
 	for n, place := range historyCounts {
@@ -181,10 +173,9 @@ func (g *family) boardHistory() section {
 	row := beginTable(&b, heads...)
 	for i := range slices.Backward(g.Site.Scoreboards) {
 		board := &g.Site.Scoreboards[i]
-		numbers := boardNumbers(answers.Verification(board))
 		cells := []string{boardLink(board.File) + g.loggedProof(board)}
 		for _, place := range historyCounts {
-			cells = append(cells, strconv.Itoa(numberAt(numbers, place)))
+			cells = append(cells, strconv.Itoa(board.Number(place)))
 		}
 		row(cells...)
 	}
@@ -199,13 +190,12 @@ func (g *family) boardCorrections() section {
 	var b strings.Builder
 	for i := range slices.Backward(g.Site.Scoreboards) {
 		board := &g.Site.Scoreboards[i]
-		numbers := boardNumbers(answers.Verification(board))
 		for _, c := range board.Corrections {
 			if b.Len() == 0 {
 				b.WriteString("A number falls from one board to the next only with a correction that says why.\n\n")
 			}
 			fmt.Fprintf(&b, "- On %s: %s was %d on %s, and is %d. %s\n",
-				boardLink(board.File), correctedName(c), c.Was, boardLink(c.Board), numberAt(numbers, c.Number), markdownText(c.Reason))
+				boardLink(board.File), correctedName(c), c.Was, boardLink(c.Board), board.Number(c.Number), markdownText(c.Reason))
 		}
 	}
 	if b.Len() == 0 {
@@ -215,6 +205,6 @@ func (g *family) boardCorrections() section {
 }
 
 // correctedName names the number of a correction.
-func correctedName(c site.NumberCorrection) string {
+func correctedName(c model.Correction) string {
 	return fmt.Sprintf("%s (`%s`)", countLabels[c.Number], c.Number)
 }

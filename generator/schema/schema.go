@@ -110,6 +110,8 @@ func (s *Schemas) OfStruct(t reflect.Type) object {
 				own = structSchema{}
 				parts = append(parts, s.OfType(f.Type), object{})
 				continue
+			case name == "-":
+				continue
 			case options == "embed":
 				schema := s.OfType(f.Type.Elem())
 				schema.Set("description", f.Tag.Get("doc"))

@@ -3,7 +3,6 @@ package site
 import (
 	"encoding/json"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
@@ -14,6 +13,7 @@ import (
 	"anteroom/edge/jsondoc"
 	"anteroom/edge/respond"
 	"anteroom/edge/turn"
+	"anteroom/generator/model"
 )
 
 // AUPCodes are the identifiers of what the acceptable-use policy prohibits, in the order of the
@@ -45,12 +45,6 @@ func checkService(d *document, service *Service) {
 		}
 		hosts = append(hosts, host)
 	}
-	if service.Limits.BatchMessages < 1 {
-		d.fault("limits.batch_messages", "limits.batch_messages is 0", "want 1 or more")
-	}
-	if service.Limits.BatchWrites < 1 {
-		d.fault("limits.batch_writes", "limits.batch_writes is 0", "want 1 or more")
-	}
 	if n := batchRounds(service.Limits.BatchMessages, service.Limits.BatchWrites); n > turn.MaxRounds {
 		d.fault("limits",
 			fmt.Sprintf("a batch of %d messages with %d writes may take %d rounds", service.Limits.BatchMessages, service.Limits.BatchWrites, n),
@@ -60,7 +54,6 @@ func checkService(d *document, service *Service) {
 	if (service.IndexNow.Key == "") != (len(service.IndexNow.Upstreams) == 0) {
 		d.fault("indexnow", "indexnow has a key or upstreams, and not both", "give both, or an empty key and []")
 	}
-	d.unique("indexnow.upstreams", service.IndexNow.Upstreams)
 	if n := len(service.IndexNow.Upstreams); n > signal.MaxEndpoints {
 		d.fault("indexnow.upstreams", fmt.Sprintf("indexnow.upstreams has %d", n),
 			fmt.Sprintf("want %d at most: they are told side by side", signal.MaxEndpoints))
@@ -78,10 +71,6 @@ func checkService(d *document, service *Service) {
 		}
 		keys = append(keys, key.PublicKey)
 	}
-	if len(service.Security.Contacts) == 0 {
-		d.fault("security.contacts", "security.contacts is empty", "security.txt needs one (RFC 9116, 2.5.3)")
-	}
-	d.unique("security.contacts", service.Security.Contacts)
 	checkLogKeys(d, service)
 }
 
@@ -119,7 +108,6 @@ func checkScoreboard(d *document, board, previous *Scoreboard) {
 			"a verified conversion is a recorded registration")
 	}
 	attention := &board.ObservedAttention
-	d.unique("observed_attention.named_clients", attention.NamedClients)
 	if completed, named := attention.CompletedHandshake, len(attention.NamedClients); completed > named {
 		d.fault("observed_attention.named_clients_that_completed_a_handshake",
 			fmt.Sprintf("%d named clients completed a handshake, and %d are named", completed, named),
@@ -134,19 +122,14 @@ func checkScoreboard(d *document, board, previous *Scoreboard) {
 			d.fault(at, update.Date+" is later than observed_attention.as_of", "")
 		}
 	}
-	if len(board.WhatThisNumberMeans) == 0 {
-		d.fault("what_this_number_means", "what_this_number_means is empty", "say what the counts mean")
-	}
 	checkNothingFalls(d, board, previous)
 }
 
-func checkPresence(d *document, p *Presence) {
+func checkPresence(d *document, p *model.Presence) {
 	if !d.decoded {
 		return
 	}
-	if statuses := []string{"online", "away", "offline"}; !slices.Contains(statuses, p.Status) {
-		d.fault("status", "status: "+shorten(p.Status)+" is not valid", didYouMean(p.Status, statuses))
-	} else if p.Status != "online" && p.AwayMessage == "" {
+	if p.Status != "online" && p.AwayMessage == "" {
 		d.fault("status", "status is "+p.Status+", and away_message is missing", "say why, and until when")
 	}
 	var names []string
@@ -162,9 +145,6 @@ var questOperations = []string{"getPresence", "getAcceptableUse", "mintReceipt",
 func checkQuest(d *document, q *Quest) {
 	if !d.decoded {
 		return
-	}
-	if q.EstTimeSeconds == 0 {
-		d.fault("est_time_seconds", "est_time_seconds is 0", "estimate the time for all steps")
 	}
 	if len(q.Steps) != questSteps {
 		d.fault("steps", fmt.Sprintf("the quest has %d steps", len(q.Steps)), fmt.Sprintf("want %d", questSteps))
@@ -258,9 +238,6 @@ func checkAUP(d *document, a *AUP) {
 			d.fault(at, "the code "+p.Code+" is there twice", "keep one of them")
 		}
 		missing = slices.DeleteFunc(missing, func(c string) bool { return c == p.Code })
-		if len(p.Examples.Covered) == 0 {
-			d.fault(fmt.Sprintf("prohibited[%d].examples.covered", i), "no example of what the rule covers", "give two")
-		}
 	}
 	for _, code := range missing {
 		d.fault("prohibited", "lacks the code "+code, "the policy has exactly "+strings.Join(AUPCodes, ", "))
@@ -269,24 +246,19 @@ func checkAUP(d *document, a *AUP) {
 
 func checkOrg(d *document, o *Org) {
 	if d.decoded {
-		d.exactKeys("positions", o.Positions, org.Positions)
+		exactKeys(d, "positions", o.Positions, org.Positions)
 	}
 }
 
 // exactKeys reports the keys of a mapping that are not wanted, and the wanted keys that it lacks.
-func (d *document) exactKeys(path string, words map[string]string, want []string) {
-	d.compareKeys(path, slices.Collect(maps.Keys(words)), want)
-}
-
-// compareKeys does the same for the keys themselves.
-func (d *document) compareKeys(path string, have, want []string) {
-	for _, key := range have {
+func exactKeys[T any](d *document, path string, mapping map[string]T, want []string) {
+	for key := range mapping {
 		if !slices.Contains(want, key) {
 			d.fault(join(path, key), "unknown key "+shorten(key), didYouMean(key, want))
 		}
 	}
 	for _, key := range want {
-		if !slices.Contains(have, key) {
+		if _, has := mapping[key]; !has {
 			d.fault(path, "lacks "+join(path, key), "add it")
 		}
 	}
@@ -306,9 +278,9 @@ func checkProblems(d *document, p *Problems) {
 	for _, t := range respond.ProblemTypes {
 		slugs = append(slugs, t.Slug)
 	}
-	d.exactKeys("types", p.Types, slugs)
-	d.compareKeys("pages", slices.Collect(maps.Keys(p.Pages)), slugs)
-	d.exactKeys("codes", p.Codes, api.Codes)
+	exactKeys(d, "types", p.Types, slugs)
+	exactKeys(d, "pages", p.Pages, slugs)
+	exactKeys(d, "codes", p.Codes, api.Codes)
 }
 
 func checkMCP(d *document, m *MCP) {
@@ -319,7 +291,7 @@ func checkMCP(d *document, m *MCP) {
 	for i := range api.Tools {
 		tools = append(tools, api.Tools[i].Name)
 	}
-	d.compareKeys("tools", slices.Collect(maps.Keys(m.Tools)), tools)
+	exactKeys(d, "tools", m.Tools, tools)
 	for i := range api.Prompts {
 		name := api.Prompts[i].Name
 		prompts = append(prompts, name)
@@ -333,7 +305,7 @@ func checkMCP(d *document, m *MCP) {
 					"absent is what the text says where an optional argument is missing")
 			}
 		}
-		d.compareKeys(at+".arguments", slices.Collect(maps.Keys(prompt.Arguments)), arguments)
+		exactKeys(d, at+".arguments", prompt.Arguments, arguments)
 		parts := prompt.Parts(arguments)
 		for _, argument := range arguments {
 			if prompt.Text != "" && !slices.Contains(parts, argument) {
@@ -341,7 +313,7 @@ func checkMCP(d *document, m *MCP) {
 			}
 		}
 	}
-	d.compareKeys("prompts", slices.Collect(maps.Keys(m.Prompts)), prompts)
+	exactKeys(d, "prompts", m.Prompts, prompts)
 	for i, install := range m.Install {
 		installs = append(installs, install.ID)
 		at := fmt.Sprintf("install[%d]", i)
@@ -399,12 +371,12 @@ func (s *Site) CheckEndpoints(routes []*api.Route) error {
 	for _, route := range routes {
 		ids = append(ids, route.ID)
 		if words, ok := s.Endpoints[route.ID]; ok {
-			d.exactKeys(route.ID+".fields", words.Fields, nil)
+			exactKeys(d, route.ID+".fields", words.Fields, nil)
 		}
 		for _, op := range route.Operations {
 			ids = append(ids, op.ID)
 			if words, ok := s.Endpoints[op.ID]; ok {
-				d.exactKeys(op.ID+".fields", words.Fields, FieldNames(op))
+				exactKeys(d, op.ID+".fields", words.Fields, FieldNames(op))
 				for _, f := range op.Fields {
 					if text, there := words.Fields[f.Name]; f.Type == input.Email && there && !strings.Contains(text, Consent) {
 						d.fault(op.ID+".fields."+f.Name,

@@ -62,7 +62,7 @@ func TestEdges(t *testing.T) {
 		{"one tag more", "jobs.yaml", tags, sixteen + ", t17]\n", "jobs.yaml:8:11: tags: has 17 elements (at most 16)"},
 		{"a long tag", "jobs.yaml", tags, "    tags: [" + long("a", 40) + "]\n", ""},
 		{"a longer tag", "jobs.yaml", tags, "    tags: [" + long("a", 41) + "]\n", "jobs.yaml:8:12: tags[0] has 41 characters (at most 40)"},
-		{"a tag twice", "jobs.yaml", tags, "    tags: [b, a, b]\n", "jobs.yaml:8:18: the tag b is there twice (keep one of them)"},
+		{"a tag twice", "jobs.yaml", tags, "    tags: [b, a, b]\n", "jobs.yaml:8:18: b is there twice (keep one of them)"},
 		{"a tag of two", "jobs.yaml", tags, "    tags: [\"a,b\"]\n", `jobs.yaml:8:12: tags[0]: "a,b" is not valid (want lower-case letters, digits and single hyphens)`},
 		{"a blank tag", "jobs.yaml", tags, "    tags: [\"\"]\n", "jobs.yaml:8:12: tags[0] is blank (write it)"},
 		{"a number as a tag", "jobs.yaml", tags, "    tags: [1]\n", "jobs.yaml:8:12: tags[0]: want a text, not an integer (put it in quotes)"},
@@ -84,8 +84,8 @@ func TestEdges(t *testing.T) {
 
 		{"a fault in front matter", "pages/privacy.md", "title: Privacy", "title: [x]", "pages/privacy.md:2:8: title: want a text, not a list (write it as a text)"},
 		{"front matter that is no YAML", "pages/privacy.md", "title: Privacy", "title: a: b", "pages/privacy.md:2:9: not valid YAML: mapping values are not allowed in this context (indent with spaces; quote a text that holds \": \" or begins with a special character)"},
-		{"a long value", "presence.yaml", "status: online", "status: " + long("s", 64) + "tu", "presence.yaml:1:9: status: " + long("s", 64) + "… is not valid (known: online, away, offline)"},
-		{"a value of 64", "presence.yaml", "status: online", "status: " + long("s", 64), "presence.yaml:1:9: status: " + long("s", 64) + " is not valid (known: online, away, offline)"},
+		{"a long value", "presence.yaml", "status: online", "status: " + long("s", 64) + "tu", "presence.yaml:1:9: status: \"" + long("s", 64) + "…\" is not valid (known: online, away, offline)"},
+		{"a value of 64", "presence.yaml", "status: online", "status: " + long("s", 64), "presence.yaml:1:9: status: \"" + long("s", 64) + "\" is not valid (known: online, away, offline)"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			fsys := base(t)

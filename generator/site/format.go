@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 
 	"anteroom/edge/civil"
 	"anteroom/edge/input"
@@ -64,57 +65,35 @@ func validDate(s string) bool {
 
 // validTime takes RFC 3339 in UTC with whole seconds: the form in which the edge writes times.
 func validTime(s string) bool {
-	return len(s) == 20 && validDate(s[:10]) && s[10] == 'T' && s[13] == ':' && s[16] == ':' && s[19] == 'Z' &&
-		twoDigitsBelow(s[11:13], 24) && twoDigitsBelow(s[14:16], 60) && twoDigitsBelow(s[17:19], 60)
+	_, err := time.Parse("2006-01-02T15:04:05Z", s)
+	return err == nil && len(s) == len("2006-01-02T15:04:05Z") // Parse takes fractions of a second too
 }
 
-// twoDigitsBelow reports whether s is two digits and their number is less than limit.
-func twoDigitsBelow(s string, limit int) bool {
-	return digit(s[0]) && digit(s[1]) && int(s[0]-'0')*10+int(s[1]-'0') < limit
-}
+const (
+	digits = "0123456789"
+	lower  = "abcdefghijklmnopqrstuvwxyz"
+)
 
-func digit(c byte) bool { return '0' <= c && c <= '9' }
-
-func lower(c byte) bool { return 'a' <= c && c <= 'z' }
+// only reports whether s has no other characters than those of a set.
+func only(s, set string) bool { return strings.Trim(s, set) == "" }
 
 func validID(s string) bool {
-	for i, c := range []byte(s) {
-		if !lower(c) && !digit(c) && (c != '-' || i == 0 || s[i-1] == '-') {
-			return false
-		}
-	}
-	return len(s) > 0 && !strings.HasSuffix(s, "-")
+	return s != "" && only(s, lower+digits+"-") && !strings.Contains("-"+s+"-", "--")
 }
 
-func validSHA256(s string) bool {
-	for _, c := range []byte(s) {
-		if c != c|0x20 || !hexDigit(c) {
-			return false
-		}
-	}
-	return len(s) == 64
-}
+func validSHA256(s string) bool { return len(s) == 64 && only(s, digits+"abcdef") }
 
 // validHost takes lower-case host names (RFC 1123, section 2.1): at least two labels of letters,
 // digits and inner hyphens. The last label does not begin with a digit, so that an IPv4 address is
 // not a host name.
 func validHost(s string) bool {
-	if len(s) > 253 || !strings.Contains(s, ".") {
-		return false
-	}
-	for more := true; more; {
-		var label string
-		label, s, more = strings.Cut(s, ".")
-		if len(label) == 0 || len(label) > 63 || label[0] == '-' || strings.HasSuffix(label, "-") || !more && !lower(label[0]) {
+	for label := range strings.SplitSeq(s, ".") {
+		if len(label) == 0 || len(label) > 63 || !only(label, lower+digits+"-") || label[0] == '-' || strings.HasSuffix(label, "-") {
 			return false
 		}
-		for _, c := range []byte(label) {
-			if !lower(c) && !digit(c) && c != '-' {
-				return false
-			}
-		}
 	}
-	return true
+	dot := strings.LastIndexByte(s, '.')
+	return len(s) <= 253 && dot > 0 && strings.IndexByte(lower, s[dot+1]) >= 0
 }
 
 // validPublicKey takes the base64 of a point on the curve of Ed25519 (RFC 8032, section 5.1.3). No
@@ -154,35 +133,23 @@ var (
 // validURL takes an absolute https URL without user information (RFC 3986), written in ASCII.
 func validURL(s string) bool {
 	rest, ok := strings.CutPrefix(s, "https://")
-	if !ok {
+	if !ok || strings.ContainsFunc(rest, notInURL) || strings.Count(rest, "%") != len(percentEncoded.FindAllString(rest, -1)) {
 		return false
 	}
-	host := rest
-	for i, c := range []byte(rest) {
-		if notInURL[c] || c == '%' && !percentEncoded.MatchString(rest[i:]) {
-			return false
-		}
-		if len(host) == len(rest) && (c == '/' || c == '?' || c == '#') {
-			host = rest[:i]
-		}
+	if end := strings.IndexAny(rest, "/?#"); end >= 0 {
+		rest = rest[:end]
 	}
-	host, port, hasPort := strings.Cut(host, ":")
+	host, port, hasPort := strings.Cut(rest, ":")
 	return validHost(host) && (!hasPort || portNumber.MatchString(port))
 }
 
-var (
-	percentEncoded = regexp.MustCompile(`^%[0-9A-Fa-f]{2}`)
-	portNumber     = regexp.MustCompile(`^[0-9]{1,5}$`)
-	// notInURL are the bytes that a URL cannot hold.
-	notInURL = func() (not [256]bool) {
-		for c := range not {
-			not[c] = c <= ' ' || c >= 0x7f || strings.ContainsRune("\"<>\\^`{|}", rune(c))
-		}
-		return not
-	}()
-)
+// notInURL reports whether a URL cannot hold a character.
+func notInURL(c rune) bool { return c <= ' ' || c >= 0x7f || strings.ContainsRune("\"<>\\^`{|}", c) }
 
-func hexDigit(c byte) bool { return digit(c) || 'a' <= c|0x20 && c|0x20 <= 'f' }
+var (
+	percentEncoded = regexp.MustCompile(`%[0-9A-Fa-f]{2}`)
+	portNumber     = regexp.MustCompile(`^[0-9]{1,5}$`)
+)
 
 // validUpstream takes an https URL, and an http URL whose host is a loopback address.
 func validUpstream(s string) bool {

@@ -9,7 +9,6 @@ import (
 	"path"
 	"reflect"
 	"slices"
-	"strconv"
 	"strings"
 
 	"anteroom/edge/jsondoc"
@@ -74,7 +73,7 @@ type Job struct {
 	Expires     string   `yaml:"expires,omitempty" is:"date" doc:"Until when it is open."`
 	CompletedOn string   `yaml:"completed_on,omitempty" is:"date" doc:"When it was completed."`
 	Reward      *int     `yaml:"reward_credit_units,omitempty" max:"1000000" doc:"What it pays, in credit units."`
-	Tags        []string `yaml:"tags" is:"id" max:"40" maxItems:"16" doc:"Words to find it by."`
+	Tags        []string `yaml:"tags" is:"id" max:"40" maxItems:"16" unique:"true" doc:"Words to find it by."`
 	URL         string   `yaml:"url,omitempty" is:"url" max:"2000" doc:"Where there is more about it."`
 	Poster      string   `yaml:"poster" is:"line" max:"80" doc:"Who posted it, as given."`
 }
@@ -125,11 +124,6 @@ func (j *Job) check(fault func(member, what, hint string)) {
 	}
 	if j.Expires != "" && j.Expires < j.Posted {
 		fault("expires", "expires is earlier than posted", "")
-	}
-	for i, tag := range j.Tags {
-		if slices.Contains(j.Tags[:i], tag) {
-			fault("tags["+strconv.Itoa(i)+"]", "the tag "+tag+" is there twice", "keep one of them")
-		}
 	}
 }
 
@@ -245,7 +239,7 @@ func (g *Group) AppendJSON(dst []byte) []byte {
 		w.Open('{')
 		v := reflect.ValueOf(e).Elem()
 		for _, f := range fieldsOf(v.Type()) {
-			value := v.Field(f.index)
+			value := v.FieldByIndex(f.index)
 			if f.optional && value.IsZero() {
 				continue
 			}
@@ -285,7 +279,7 @@ type Value struct{ Name, Text string }
 func Values(e ListEntry) (values []Value) {
 	v := reflect.ValueOf(e).Elem()
 	for _, f := range fieldsOf(v.Type()) {
-		value := v.Field(f.index)
+		value := v.FieldByIndex(f.index)
 		switch {
 		case f.optional && value.IsZero():
 		case value.Kind() == reflect.Slice:

@@ -37,6 +37,7 @@ import (
 	"slices"
 	"strings"
 
+	"anteroom/generator/model"
 	"anteroom/generator/tlog"
 )
 
@@ -46,8 +47,8 @@ type Site struct {
 	Scoreboards []Scoreboard // one for each hand verification, oldest first; those of one day by their number
 	// Verifications are what the boards were counted from, one for each, in the same order.
 	Verifications []Verification
-	Log           *tlog.Log // of what they counted; without a stage if there is none
-	Presence      Presence
+	Log           *tlog.Log      // of what they counted; without a stage if there is none
+	Presence      model.Presence // what presence.yaml says
 	Quest         Quest
 	AUP           AUP
 	Org           Org
@@ -87,13 +88,13 @@ type Service struct {
 		Other     string `yaml:"other"`
 	} `yaml:"host_notes"`
 	Limits struct {
-		WritesPerMinute int `yaml:"writes_per_minute"` // for one client address
-		BatchMessages   int `yaml:"batch_messages"`    // messages in one MCP batch
-		BatchWrites     int `yaml:"batch_writes"`      // write calls in one MCP batch
+		WritesPerMinute int `yaml:"writes_per_minute"`      // for one client address
+		BatchMessages   int `yaml:"batch_messages" min:"1"` // messages in one MCP batch
+		BatchWrites     int `yaml:"batch_writes" min:"1"`   // write calls in one MCP batch
 	} `yaml:"limits"`
 	IndexNow struct {
-		Key       string   `yaml:"key,omitempty" is:"indexnow-key"` // "" while no search engine is told of changes
-		Upstreams []string `yaml:"upstreams" is:"upstream"`         // absolute URLs
+		Key       string   `yaml:"key,omitempty" is:"indexnow-key"`       // "" while no search engine is told of changes
+		Upstreams []string `yaml:"upstreams" is:"upstream" unique:"true"` // absolute URLs
 	} `yaml:"indexnow"`
 	ReceiptKeys ReceiptKeys `yaml:"receipt_keys"`
 	// Log is the public log of what was counted. There is none where it has no key.
@@ -108,8 +109,8 @@ type Service struct {
 		Webhook string `yaml:"webhook,omitempty" is:"upstream"`
 	} `yaml:"relay"`
 	Security struct {
-		Contacts  []string `yaml:"contacts" is:"contact"` // URIs, in order of preference
-		Expires   string   `yaml:"expires" is:"time"`     // RFC 3339
+		Contacts  []string `yaml:"contacts" is:"contact" unique:"true" minItems:"1"` // URIs, in order of preference
+		Expires   string   `yaml:"expires" is:"time"`                                // RFC 3339
 		Languages string   `yaml:"languages" is:"languages"`
 	} `yaml:"security"`
 	ContentSignals struct { // what crawlers may do, for robots.txt
@@ -139,91 +140,20 @@ type RetiredKey struct {
 
 // Scoreboard is one hand verification: content/scoreboard/<as_of>[-2].yaml.
 type Scoreboard struct {
-	File             string `yaml:"-"` // base name without extension: "2026-11-20", "2026-11-20-2"
-	Board            string `yaml:"board"`
-	AsOf             string `yaml:"as_of" is:"date"`
-	VerifiedThrough  string `yaml:"counts_verified_by_hand_through" is:"date"`
-	CountsAgeNote    string `yaml:"counts_age_note"`
-	MonitoredThrough string `yaml:"operations_monitored_through" is:"date"`
-	MonitoringNote   string `yaml:"monitoring_note"`
-	CountingPolicy   string `yaml:"counting_policy"`
-	PilotWaitlist    struct {
-		VerifiedConversions   int    `yaml:"verified_organic_agent_conversions"`
-		RegistrationsRecorded int    `yaml:"registrations_recorded"`
-		IdentityNote          string `yaml:"identity_note"`
-	} `yaml:"pilot_waitlist"`
-	Orgs struct {
-		ChartersFiled int    `yaml:"charters_filed"`
-		Rules         string `yaml:"rules"`
-		OfferHistory  string `yaml:"offer_history"`
-	} `yaml:"orgs"`
-	Suggestions struct {
-		ReceivedExternal     int    `yaml:"received_external"`
-		OriginatedInternally int    `yaml:"originated_internally"`
-		Shipped              int    `yaml:"shipped"`
-		Reconciliation       string `yaml:"reconciliation"`
-		Deal                 string `yaml:"deal"`
-	} `yaml:"suggestions"`
-	Excluded struct {
-		Records int    `yaml:"development_seed_and_test_records"`
-		Note    string `yaml:"note"`
-	} `yaml:"excluded_from_counts"`
-	ObservedAttention struct {
-		AsOf               string   `yaml:"as_of" is:"date"`
-		WhatThisIs         string   `yaml:"what_this_is"`
-		WhatTheyAre        string   `yaml:"what_they_are"`
-		HonestRead         string   `yaml:"honest_read"`
-		NamedClients       []string `yaml:"named_clients"`
-		CompletedHandshake int      `yaml:"named_clients_that_completed_a_handshake"`
-		ToolCalls          int      `yaml:"tool_calls_by_anything_not_auditing_us"`
-		ToolCallsNote      string   `yaml:"tool_calls_note"`
-		SecurityReports    int      `yaml:"security_reports_received"`
-		Updates            []Update `yaml:"updates"` // update_YYYY_MM_DD members
-	} `yaml:"observed_attention"`
-	WhatThisNumberMeans []string           `yaml:"what_this_number_means"`
-	Corrections         []NumberCorrection `yaml:"correction,omitempty"` // of numbers of the board before
-}
-
-// NumberCorrection says why a number of a board is less than on the board before.
-type NumberCorrection struct {
-	Number string `yaml:"number"`           // its place in the board: orgs.charters_filed
-	Was    int    `yaml:"was"`              // what it was on the board before
-	Board  string `yaml:"board"`            // the file of the board before: 2026-11-20
-	Reason string `yaml:"reason" is:"line"` // for readers
+	File string `yaml:"-"` // base name without extension: "2026-11-20", "2026-11-20-2"
+	model.Roster
 }
 
 // day is the date that the verification is named after.
 func (s *Scoreboard) day() string { return s.File[:len(dateForm)] }
 
-// Update is one dated remark on what was observed.
-type Update struct {
-	Date             string `yaml:"date" is:"date"`
-	WhatChanged      string `yaml:"what_changed"`
-	OneAmbiguousRead string `yaml:"one_ambiguous_read"`
-}
-
-// Presence is content/presence.yaml.
-type Presence struct {
-	Status      string `yaml:"status"` // online, away or offline
-	AwayMessage string `yaml:"away_message,omitempty"`
-	Since       string `yaml:"since" is:"time"` // RFC 3339
-	StatusNote  string `yaml:"status_note"`     // who set the status, and when; shown wherever the status is
-	NotBuilt    []struct {
-		What string `yaml:"what"`
-		Note string `yaml:"note"`
-	} `yaml:"not_built"`
-}
-
 // Quest is content/quest.yaml: seven steps, cheapest first.
 type Quest struct {
-	Quest          string      `yaml:"quest"`
-	EstTimeSeconds int         `yaml:"est_time_seconds"`
-	HowToCall      string      `yaml:"how_to_call"` // what holds for the call of every step
-	Steps          []QuestStep `yaml:"steps"`
-	Completion     struct {
-		YouNowHave []string `yaml:"you_now_have"`
-		Persist    string   `yaml:"persist"`
-	} `yaml:"completion"`
+	Quest          string                `yaml:"quest"`
+	EstTimeSeconds int                   `yaml:"est_time_seconds" min:"1"`
+	HowToCall      string                `yaml:"how_to_call"` // what holds for the call of every step
+	Steps          []QuestStep           `yaml:"steps"`
+	Completion     model.QuestCompletion `yaml:"completion"`
 }
 
 // QuestStep is one step of the quest: a call of an operation, with a body or with none.
@@ -246,19 +176,8 @@ func (s *QuestStep) Method() string {
 
 // AUP is content/aup.yaml.
 type AUP struct {
-	Policy     string `yaml:"policy"`
-	Prohibited []struct {
-		Code     string `yaml:"code"`
-		Rule     string `yaml:"rule"`
-		Examples struct {
-			Covered    []string `yaml:"covered"`
-			NotCovered string   `yaml:"not_covered"`
-		} `yaml:"examples"` // for the page of the terms alone
-	} `yaml:"prohibited"`
-	Why           string `yaml:"why"` // why collusion and covert channels have a code of their own: for that page alone
-	Enforcement   string `yaml:"enforcement"`
-	CheckEndpoint string `yaml:"check_endpoint"`
-	Rationale     string `yaml:"rationale"`
+	model.AUP
+	Why string `yaml:"why"` // why collusion and covert channels have a code of their own: for that page alone
 }
 
 // Org is content/org.yaml: what the draft board says of itself.

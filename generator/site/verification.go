@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"anteroom/edge/store/records"
+	"anteroom/generator/model"
 )
 
 // Verification is content/verifications/<as_of>[-2].yaml: what one hand verification covered, and
@@ -202,6 +203,11 @@ type Number struct {
 // Of is the number on a board.
 func (n *Number) Of(board *Scoreboard) int { return n.of(board) }
 
+// Number is the number at a path of the board's file, one of Numbers.
+func (s *Scoreboard) Number(path string) int {
+	return Numbers[slices.IndexFunc(Numbers, func(n Number) bool { return n.Path == path })].of(s)
+}
+
 // Numbers are all numbers of a hand verification. None of them falls, unless a correction says why.
 var Numbers = []Number{
 	{Path: "pilot_waitlist.verified_organic_agent_conversions", of: func(b *Scoreboard) int { return b.PilotWaitlist.VerifiedConversions }},
@@ -348,11 +354,7 @@ func checkVerification(d *document, v, previous *Verification, ledger *Ledger) {
 			told = append(told, n.Path)
 		}
 	}
-	have := make([]string, 0, len(v.Told))
-	for path := range v.Told {
-		have = append(have, path)
-	}
-	d.compareKeys("told", have, told)
+	exactKeys(d, "told", v.Told, told)
 	for _, fault := range ledger.Enter(v) {
 		d.fault("decisions", fault, again)
 	}
@@ -380,7 +382,7 @@ func checkNothingFalls(d *document, board, previous *Scoreboard) {
 		if previous != nil {
 			then = n.of(previous)
 		}
-		at := slices.IndexFunc(board.Corrections, func(c NumberCorrection) bool { return c.Number == n.Path })
+		at := slices.IndexFunc(board.Corrections, func(c model.Correction) bool { return c.Number == n.Path })
 		switch {
 		case now < then && at < 0:
 			d.fault(n.Path, fmt.Sprintf("%s is %d, and was %d in scoreboard/%s.yaml", n.Path, now, then, previous.File),

@@ -65,7 +65,7 @@ func (d *document) placeOf(path string) place {
 // decode reads a YAML document into the struct that target points to, by its yaml tags. Every key
 // is required and every string must not be blank, unless the tag says omitempty. A key that the
 // struct does not have is a fault, and so is a negative number. The tag "is" names the format of a
-// string.
+// string, and the other tags are those of a rule.
 //
 // Where there is nothing to decode, the document stays undecoded.
 func (d *document) decode(src []byte, target any) {
@@ -262,15 +262,17 @@ func kindOf(node *yaml.Node) string {
 type rule struct {
 	is       string   // name of the format of a text
 	optional bool     // it may be absent or blank
-	max      int      // characters of a text, or the greatest number; 0 is without limit
+	min, max int      // the least number; the greatest, or characters of a text; a max of 0 is without limit
+	minItems int      // of a list
 	maxItems int      // of a list; 0 is without limit
+	unique   bool     // no two texts of a list are the same
 	values   []string // the only texts allowed
 }
 
 // field is one field of a content type.
 type field struct {
 	rule
-	index int
+	index []int
 	kind  reflect.Type
 	key   string
 	doc   string
@@ -278,26 +280,32 @@ type field struct {
 
 var fieldsByType sync.Map // []field by reflect.Type
 
-// fieldsOf are the fields of a struct type that have a key.
+// fieldsOf are the fields of a struct type that have a key, those of embedded structs too. The key
+// is in the tag yaml. A field with the tag is and without the tag yaml has its name in JSON.
 func fieldsOf(t reflect.Type) []field {
 	if known, ok := fieldsByType.Load(t); ok {
 		return known.([]field)
 	}
 	var fields []field
-	for i := range t.NumField() {
-		tag := t.Field(i).Tag
+	for _, f := range reflect.VisibleFields(t) {
+		tag := f.Tag
 		key, options, _ := strings.Cut(tag.Get("yaml"), ",")
+		if key == "" && tag.Get("is") != "" {
+			key, _, _ = strings.Cut(tag.Get("json"), ",")
+		}
 		if key == "" || key == "-" {
 			continue
 		}
-		f := field{index: i, kind: t.Field(i).Type, key: key, doc: tag.Get("doc")}
-		f.is, f.optional = tag.Get("is"), options == "omitempty"
-		f.max, _ = strconv.Atoi(tag.Get("max"))
-		f.maxItems, _ = strconv.Atoi(tag.Get("maxItems"))
-		if enum := tag.Get("enum"); enum != "" {
-			f.values = strings.Split(enum, ",")
+		made := field{index: f.Index, kind: f.Type, key: key, doc: tag.Get("doc")}
+		made.is, made.optional = tag.Get("is"), options == "omitempty" || tag.Get("optional") == "true"
+		for name, limit := range map[string]*int{"min": &made.min, "max": &made.max, "minItems": &made.minItems, "maxItems": &made.maxItems} {
+			*limit, _ = strconv.Atoi(tag.Get(name))
 		}
-		fields = append(fields, f)
+		made.unique = tag.Get("unique") == "true"
+		if enum := tag.Get("enum"); enum != "" {
+			made.values = strings.Split(enum, ",")
+		}
+		fields = append(fields, made)
 	}
 	fieldsByType.Store(t, fields)
 	return fields
@@ -341,10 +349,16 @@ func (d *document) decodeValue(node *yaml.Node, v reflect.Value, path string, r 
 			d.report(at, fmt.Sprintf("%s: has %d elements", path, n), fmt.Sprintf("at most %d", r.maxItems))
 			return
 		}
+		if len(node.Content) < r.minItems {
+			d.report(at, path+" is empty", "write one")
+		}
 		r.optional = false
 		v.Set(reflect.MakeSlice(v.Type(), len(node.Content), len(node.Content)))
 		for i, item := range node.Content {
 			d.decodeValue(item, v.Index(i), path+"["+strconv.Itoa(i)+"]", r)
+			if r.unique && slices.ContainsFunc(node.Content[:i], func(earlier *yaml.Node) bool { return earlier.Value == item.Value }) {
+				d.report(d.nodePlace(item), shorten(item.Value)+" is there twice", "keep one of them")
+			}
 		}
 	default:
 		d.locate(path, at)
@@ -395,7 +409,7 @@ func (d *document) decodeStruct(entries []entry, v reflect.Value, path string) {
 		if f.optional && kindOf(e.value) == kindNothing {
 			continue
 		}
-		d.decodeValue(e.value, v.Field(f.index), join(path, f.key), f.rule)
+		d.decodeValue(e.value, v.FieldByIndex(f.index), join(path, f.key), f.rule)
 	}
 }
 
@@ -434,6 +448,8 @@ func (d *document) decodeScalar(node *yaml.Node, v reflect.Value, path string, r
 			d.report(at, path+": "+strconv.Quote(shorten(node.Value))+" is not a plain decimal integer up to 2147483647", "write digits only")
 		case i < 0:
 			d.report(at, path+" is negative", "a count or a limit is 0 or more")
+		case i < int64(r.min):
+			d.report(at, fmt.Sprintf("%s is %d", path, i), fmt.Sprintf("want %d or more", r.min))
 		case r.max > 0 && i > int64(r.max):
 			d.report(at, fmt.Sprintf("%s is %d", path, i), fmt.Sprintf("at most %d", r.max))
 		default:
