@@ -2,30 +2,29 @@ package main
 
 import (
 	"context"
-	"encoding/base64"
 	"errors"
 	"fmt"
 	"net/url"
-	"path/filepath"
 	"strings"
 
 	"anteroom/cmd/anteroom/internal/cli"
 	"anteroom/cmd/anteroom/internal/cloudflare"
-	"anteroom/cmd/anteroom/internal/content"
 	"anteroom/cmd/anteroom/internal/keys"
 	"anteroom/cmd/anteroom/internal/live"
-	"anteroom/edge/native/receiptkey"
+	"anteroom/generator/publish"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 )
 
 // deployFlags are the flags of deploy.
 type deployFlags struct {
-	content, public, wrangler, environment string
-	location, jurisdiction                 string
-	dryRun                                 bool
-	allow, reasons                         []string
-	secret                                 keys.Receipt
+	artifact               artifactFlags
+	wrangler, environment  string
+	location, jurisdiction string
+	dryRun                 bool
+	allow, reasons         []string
+	secret                 keys.Receipt
 }
 
 func deployCommand(t *cli.Terminal) *cobra.Command {
@@ -33,9 +32,9 @@ func deployCommand(t *cli.Terminal) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "deploy",
 		Short: "Deploy the service to Cloudflare with wrangler",
-		Long: `Deploy compares the content with what is live, creates the D1 database if wrangler.toml has no id of one,
-applies its migrations, deploys the environment and, with production, the apex, and inspects the live
-service. It runs wrangler ` + cloudflare.WranglerVersion + ` or a later 4.x: the one in PATH, or else npx fetches it.
+		Long: `Deploy what anteroom generate has written: public/ and build/snapshot.txt. It compares them with what is
+live, creates the D1 database if wrangler.toml has no id of one, applies its migrations, deploys the
+environment and, with production, the apex, and inspects the live service. It runs wrangler ` + cloudflare.WranglerVersion + ` or a later 4.x: the one in PATH, or else npx fetches it.
 
 A step that fails ends the command. Run it again to carry on.
 
@@ -63,14 +62,20 @@ The token in ` + cloudflare.TokenVariable + ` needs the permissions
 	f := cmd.Flags()
 	f.StringVar(&flags.environment, "env", cloudflare.Production, "the `environment` of wrangler.toml")
 	f.StringVar(&flags.wrangler, "wrangler", wranglerFile, "the `file` that says what the service is called on Cloudflare")
-	contentFlag(f, &flags.content)
-	f.StringVar(&flags.public, "public", publicFolder, "the `folder` of the documents")
+	flags.artifact.add(f)
 	f.StringVar(&flags.location, "location", "", "where to create the database: `"+strings.Join(cloudflare.LocationNames, "|")+"`")
 	f.StringVar(&flags.jurisdiction, "jurisdiction", "", "what to bind the database to: `"+strings.Join(cloudflare.JurisdictionNames, "|")+"`")
 	f.BoolVar(&flags.dryRun, "dry-run", false, "change nothing; compare, and let wrangler build and check everything")
 	addAllow(cmd, &flags.allow, &flags.reasons, cloudflare.Allowances)
 	return cmd
 }
+
+// artifactFlags say where what anteroom generate has written is.
+type artifactFlags struct{ public, snapshot string }
+
+func (a *artifactFlags) add(flags *pflag.FlagSet) { generatedFlags(flags, &a.public, &a.snapshot) }
+
+func (a *artifactFlags) read() (*publish.Artifact, error) { return publish.Read(a.public, a.snapshot) }
 
 // addAllow adds --allow and --reason.
 func addAllow(cmd *cobra.Command, allow, reasons *[]string, names []string) {
@@ -91,19 +96,12 @@ func (f *deployFlags) deploy(ctx context.Context, t *cli.Terminal, allowances []
 	if err != nil {
 		return err
 	}
-	s, output, err := loadAndGenerate(f.content)
-	if err != nil {
-		return err
-	}
-	published, err := content.Publish(t, f.public, snapshotFile, s, output, true, t.Now())
-	if err == nil {
-		err = published.Stale(f.content)
-	}
+	artifact, err := f.artifact.read()
 	if err != nil {
 		return err
 	}
 	d := &cloudflare.Deployment{
-		Config: config, Environment: f.environment, Service: &s.Service, Output: output, Allowances: allowances,
+		Config: config, Environment: f.environment, Artifact: artifact, Allowances: allowances, Now: t.Now(),
 		Location: f.location, Jurisdiction: f.jurisdiction, Reach: reach,
 		Waiting: func(what string) { t.Warnf("%s", what) },
 		Say: func(step cloudflare.Step) {
@@ -113,15 +111,8 @@ func (f *deployFlags) deploy(ctx context.Context, t *cli.Terminal, allowances []
 			t.Out.Flush()
 		},
 	}
-	key, err := f.secret.Read(t)
-	if err != nil {
+	if d.Key, err = f.secret.Read(t); err != nil {
 		return err
-	}
-	if key != nil {
-		if _, err := keys.CheckReceipt(key, &s.Service, filepath.Join(f.content, serviceFile)); err != nil {
-			return err
-		}
-		d.Key = receiptkey.Prefix + base64.StdEncoding.EncodeToString(key.Seed())
 	}
 	if d.Wrangler, err = cloudflare.FindWrangler(ctx, f.wrangler); err != nil {
 		return err

@@ -60,7 +60,7 @@ What would go back stops it, unless --allow names it with a --reason, which is k
 			if err := plan.Do(ctx, w, allowances); err != nil {
 				return fmt.Errorf("%w\n(wrangler deployments list says what is live)", err)
 			}
-			t.Printf("%s is live (anteroom status compares it with the content)", &plan.To)
+			t.Printf("%s is live (anteroom status compares it with public/)", &plan.To)
 			return nil
 		}),
 	}

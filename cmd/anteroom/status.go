@@ -13,17 +13,18 @@ import (
 	"anteroom/cmd/anteroom/internal/cloudflare"
 	"anteroom/cmd/anteroom/internal/live"
 	"anteroom/edge/store/records"
-	"anteroom/generator"
+	"anteroom/generator/publish"
 
 	"github.com/spf13/cobra"
 )
 
 // statusOptions are the flags of status.
 type statusOptions struct {
-	content, host string
-	inspect       live.Options
-	asJSON        bool
-	store         storeFlags
+	artifact artifactFlags
+	host     string
+	inspect  live.Options
+	asJSON   bool
+	store    storeFlags
 }
 
 // status is what status prints. A member is null if nothing was asked about it.
@@ -37,14 +38,14 @@ func statusCommand(t *cli.Terminal) *cobra.Command {
 	o := statusOptions{inspect: live.Options{Now: t.Now, Waiting: func(what string) { t.Warnf("waiting: %s", what) }}}
 	cmd := &cobra.Command{
 		Use:   "status [URL]",
-		Short: "Compare a running service with the content",
+		Short: "Compare a running service with public/",
 		Long: `Ask a running service, on a machine or on Cloudflare, for everything that it publishes, and print what
-differs from the content: documents and their headers, the endpoints, the newest board, the receipt key,
-readiness, a rehearsed write, the self-test. Status needs no token and changes nothing. Of the files of a
-public log it asks for the newest ones and a sample of the others.
+differs from public/ and build/snapshot.txt: documents and their headers, the endpoints, the newest board,
+the receipt key, readiness, a rehearsed write, the self-test. Status needs no token and changes nothing. Of
+the files of a public log it asks for the newest ones and a sample of the others.
 
-URL is the address of the service, by default https:// and the canonical host of the content. Without a
-content folder, the service is compared with its own manifest.
+URL is the address of the service, by default https:// and the canonical host of the snapshot. If there is
+no public/, the service is compared with its own manifest.
 
 With --data or --remote, status also counts the messages to you that are not delivered. With --remote it
 also looks for settings on Cloudflare that spoil the service: mail that is refused, and bot protection that
@@ -61,15 +62,15 @@ Exit codes: 0 nothing differs, 1 something differs or the service cannot be comp
 			if o.inspect.Wait < 0 || o.inspect.Timeout <= 0 {
 				return cli.Usage(errors.New("--wait and --timeout are times such as 30s, and --timeout is more than 0"))
 			}
-			output, err := o.output(flags.Changed("content"))
+			artifact, err := o.generated(flags.Changed("public") || flags.Changed("snapshot"))
 			if err != nil {
 				return err
 			}
 			address := strings.Join(args, "")
-			if address == "" && output == nil {
-				return cli.Usage(fmt.Errorf("there is no content folder %s, and no address of a service was given", o.content))
+			if address == "" && artifact == nil {
+				return cli.Usage(fmt.Errorf("there is no folder %s, and no address of a service was given", o.artifact.public))
 			} else if address == "" {
-				address = output.Snapshot.BaseURL()
+				address = artifact.Snapshot.BaseURL()
 			}
 			service, err := live.New(address)
 			if err != nil {
@@ -82,7 +83,7 @@ Exit codes: 0 nothing differs, 1 something differs or the service cannot be comp
 					return err
 				}
 			}
-			if found.Report, err = service.Inspect(cmd.Context(), output, o.inspect); errors.Is(err, context.Canceled) {
+			if found.Report, err = service.Inspect(cmd.Context(), artifact, o.inspect); errors.Is(err, context.Canceled) {
 				return errors.New("interrupted")
 			} else if err != nil {
 				return err
@@ -91,22 +92,21 @@ Exit codes: 0 nothing differs, 1 something differs or the service cannot be comp
 		}),
 	}
 	flags := cmd.Flags()
-	contentFlag(flags, &o.content)
+	o.artifact.add(flags)
 	flags.StringVar(&o.host, "host-header", "", "the host `name` to ask for, if the address has another")
-	flags.DurationVar(&o.inspect.Wait, "wait", 0, "how long to wait for the content to be live, as after a deployment (a `time` such as 30s)")
+	flags.DurationVar(&o.inspect.Wait, "wait", 0, "how long to wait for public/ to be live, as after a deployment (a `time` such as 30s)")
 	flags.DurationVar(&o.inspect.Timeout, "timeout", live.Timeout, "the longest `time` for one answer")
 	jsonFlag(flags, &o.asJSON)
 	o.store.add(flags)
 	return cmd
 }
 
-// output is what the content publishes. It is nil if there is no content folder and none was chosen.
-func (o *statusOptions) output(chosen bool) (*generator.Output, error) {
-	if _, err := os.Stat(o.content); errors.Is(err, fs.ErrNotExist) && !chosen {
+// generated is what to compare with. It is nil if there is no public/ and none was chosen.
+func (o *statusOptions) generated(chosen bool) (*publish.Artifact, error) {
+	if _, err := os.Stat(o.artifact.public); errors.Is(err, fs.ErrNotExist) && !chosen {
 		return nil, nil
 	}
-	_, output, err := loadAndGenerate(o.content)
-	return output, err
+	return o.artifact.read()
 }
 
 // askStore counts the messages of a store, and looks at the settings of a deployed one.
@@ -131,7 +131,7 @@ func (o *statusOptions) print(t *cli.Terminal, found *status) error {
 			return err
 		}
 	} else {
-		found.Print(t, o.content)
+		found.Print(t, o.artifact.public)
 		if b := found.Outbox; b != nil {
 			status := live.OK
 			if b.Dead > 0 {
@@ -143,7 +143,7 @@ func (o *statusOptions) print(t *cli.Terminal, found *status) error {
 			t.Printf("%-13s %-8s %s", "cloudflare", remark.Severity, remark)
 		}
 	}
-	if err := found.Err(o.content); err != nil || !slices.ContainsFunc(found.Settings, cloudflare.Remark.IsFault) {
+	if err := found.Err(o.artifact.public); err != nil || !slices.ContainsFunc(found.Settings, cloudflare.Remark.IsFault) {
 		return err
 	}
 	return errors.New("settings on Cloudflare spoil the service (see above)")

@@ -10,6 +10,7 @@ import (
 
 	"anteroom/cmd/anteroom/internal/cloudflare"
 	"anteroom/edge/store/migrations"
+	"anteroom/generator/publish"
 
 	"github.com/BurntSushi/toml"
 )
@@ -17,11 +18,11 @@ import (
 // datasets are the commented lines of a dataset in wrangler.toml.
 var datasets = regexp.MustCompile(`(?m)^# (\[\[env\.\w+\.analytics_engine_datasets\]\]\n)# (.*\n)# (.*\n)`)
 
-// TestWrangler compares wrangler.toml with the content and with what the worker expects, as a
+// TestWrangler compares wrangler.toml with what was generated and with what the worker expects, as a
 // deployment does: as it is, and with the lines of datasets uncommented.
 func TestWrangler(t *testing.T) {
 	text := string(mustRead(t, "../../wrangler.toml"))
-	s, err := loadContent("../../content")
+	artifact, err := publish.Read("../../public", "../../build/snapshot.txt")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -42,7 +43,7 @@ func TestWrangler(t *testing.T) {
 		if got, want := c.Environments(), []string{cloudflare.Apex, "preview", cloudflare.Production}; !slices.Equal(got, want) {
 			t.Errorf("the environments are %q, want %q", got, want)
 		}
-		return c.Check(&s.Service)
+		return c.Check(artifact.Snapshot)
 	}
 	for _, text := range []string{text, uncommented} {
 		if err := check(text); err != nil {

@@ -30,6 +30,14 @@ func sumOf(text []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
+// File is the text of the document at a path; nil if there is none.
+func (a *Artifact) File(path string) []byte {
+	if i := slices.IndexFunc(a.Files, func(f assets.File) bool { return f.Path == path }); i >= 0 {
+		return a.Files[i].Content()
+	}
+	return nil
+}
+
 // encode gives the text of a snapshot file.
 func encode(s *snapshot.Snapshot, sums map[string]string) []byte {
 	text := append(s.Encode(), '\n')

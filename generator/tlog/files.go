@@ -154,13 +154,15 @@ func (l *Log) Files() ([]assets.File, error) {
 	return append(files, lookup...), err
 }
 
-// Edge are the paths of the last tiles and bundles of all trees: those that the newest checkpoints
-// need.
-func (l *Log) Edge() (paths []string) {
-	for _, t := range l.Trees {
-		paths = append(paths, t.bundlePath((t.Size()-1)/tileWidth, t.Size()))
-		for level, n := 0, t.Size(); n > 0; level, n = level+1, n/tileWidth {
-			paths = append(paths, t.Path()+"/"+torchwood.TilePath(tileAt(level, (n-1)/tileWidth, t.Size())))
+// Edge are the paths of the last tiles and bundle of the tree at a path: those that its checkpoint
+// of some size needs.
+func Edge(tree string, size int64) (paths []string) {
+	for level, n := 0, size; n > 0; level, n = level+1, n/tileWidth {
+		tile := tileAt(level, (n-1)/tileWidth, size)
+		paths = append(paths, tree+"/"+torchwood.TilePath(tile))
+		if level == 0 {
+			tile.L = -1
+			paths = append(paths, tree+"/"+torchwood.TilePath(tile))
 		}
 	}
 	return paths

@@ -235,8 +235,8 @@ func TestFilesRefused(t *testing.T) {
 func TestEdge(t *testing.T) {
 	b := treeOf(t, 255, 556, 66557)
 	files := filesOf(t, b.Log)
-	want := []string{"/log/tile/entries/259.p/253", "/log/tile/0/259.p/253", "/log/tile/1/001.p/3", "/log/tile/2/000.p/1"}
-	got := b.Edge()
+	want := []string{"/log/tile/0/259.p/253", "/log/tile/entries/259.p/253", "/log/tile/1/001.p/3", "/log/tile/2/000.p/1"}
+	got := tlog.Edge(tlog.Folder, b.Size())
 	if !slices.Equal(got, want) || slices.ContainsFunc(got, func(p string) bool { return files[p] == nil }) {
 		t.Errorf("%d entries: %v, want %v", b.Size(), got, want)
 	}

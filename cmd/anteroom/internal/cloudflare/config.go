@@ -21,7 +21,7 @@ import (
 
 	"anteroom/edge/endpoint/health"
 	"anteroom/edge/native/disk"
-	"anteroom/generator/site"
+	"anteroom/edge/snapshot"
 
 	"github.com/BurntSushi/toml"
 )
@@ -160,12 +160,12 @@ func (e *environment) domains() (hosts []string) {
 
 // Host is the first custom domain of an environment or else its host at workers.dev, as far as the
 // content names that in preview_hosts. It is "" if there is neither.
-func (c *Config) Host(name string, service *site.Service) string {
+func (c *Config) Host(name string, s *snapshot.Snapshot) string {
 	e, err := c.environment(name)
 	if hosts := e.domains(); err == nil && len(hosts) > 0 {
 		return hosts[0]
 	}
-	for _, host := range service.PreviewHosts {
+	for _, host := range s.PreviewHosts {
 		if e.WorkersDev != nil && *e.WorkersDev && strings.HasPrefix(host, e.Name+".") {
 			return host
 		}
@@ -173,8 +173,8 @@ func (c *Config) Host(name string, service *site.Service) string {
 	return ""
 }
 
-// Check compares the file with the content. Its error lists all faults.
-func (c *Config) Check(service *site.Service) error {
+// Check compares the file with what was generated. Its error lists all faults.
+func (c *Config) Check(s *snapshot.Snapshot) error {
 	var faults []error
 	fault := func(format string, args ...any) {
 		faults = append(faults, fmt.Errorf("%s: "+format, append([]any{filepath.Base(c.Path)}, args...)...))
@@ -202,14 +202,14 @@ func (c *Config) Check(service *site.Service) error {
 		}
 		switch name {
 		case Apex:
-			equal("the domain", e.domains(), []string{service.ApexHost})
-			equal("vars", e.Vars, map[string]string{"CANONICAL_HOST": service.CanonicalHost})
+			equal("the domain", e.domains(), []string{s.ApexHost})
+			equal("vars", e.Vars, map[string]string{"CANONICAL_HOST": s.CanonicalHost})
 			continue
 		case Production:
-			equal("the domain", e.domains(), []string{service.CanonicalHost})
+			equal("the domain", e.domains(), []string{s.CanonicalHost})
 		default:
 			for _, host := range e.domains() {
-				if !slices.Contains(service.PreviewHosts, host) {
+				if !slices.Contains(s.PreviewHosts, host) {
 					fault("%s is at %s, which preview_hosts of the content does not name", name, host)
 				}
 			}
@@ -223,18 +223,18 @@ func (c *Config) Check(service *site.Service) error {
 		if !uuid.MatchString(db.ID) || db.Name == "" || db.Binding != databaseBinding {
 			fault("%s: d1_databases needs the binding %s, a database_name, and as database_id an id or %s…", name, databaseBinding, placeholderID)
 		}
-		equal("send_email.destination_address", e.Mail[0].Destination, service.Relay.To)
-		equal("send_email.allowed_sender_addresses", e.Mail[0].Senders, []string{service.Relay.From})
+		equal("send_email.destination_address", e.Mail[0].Destination, s.RelayTo)
+		equal("send_email.allowed_sender_addresses", e.Mail[0].Senders, []string{s.RelayFrom})
 		own("namespace_id", e.Limits[0].Namespace)
-		equal("the limit of ratelimits", e.Limits[0].Simple.Limit, int(service.Limits.WritesPerMinute))
+		equal("the limit of ratelimits", e.Limits[0].Simple.Limit, int(s.WritesPerMinute))
 		equal("the period of ratelimits", e.Limits[0].Simple.Period, 60)
 		equal("services.service", e.Services[0].Service, e.Name)
 		equal("assets.html_handling", e.Assets.HTML, "none")
 		equal("assets.not_found_handling", e.Assets.NotFound, "404-page")
 		equal("assets.run_worker_first", e.Assets.RunWorkerFirst, []string{"/api", "/api/*", "/v1", "/v1/*", health.Live, health.Ready})
 	}
-	if _, has := c.env[Apex]; !has && service.ApexHost != "" {
-		fault("there is no environment %s, and the content has the apex host %s", Apex, service.ApexHost)
+	if _, has := c.env[Apex]; !has && s.ApexHost != "" {
+		fault("there is no environment %s, and the content has the apex host %s", Apex, s.ApexHost)
 	}
 	return errors.Join(faults...)
 }

@@ -3,6 +3,8 @@ package cloudflare
 import (
 	"cmp"
 	"context"
+	"crypto/ed25519"
+	"encoding/base64"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -11,13 +13,15 @@ import (
 	"strings"
 	"time"
 
+	"anteroom/cmd/anteroom/internal/content"
 	"anteroom/cmd/anteroom/internal/continuity"
 	"anteroom/cmd/anteroom/internal/live"
 	"anteroom/edge/endpoint/health"
 	"anteroom/edge/jsondoc"
+	"anteroom/edge/native/receiptkey"
 	"anteroom/edge/store/migrations"
-	"anteroom/generator"
-	"anteroom/generator/site"
+	"anteroom/generator/publish"
+	paths "anteroom/generator/published"
 
 	"github.com/cloudflare/cloudflare-go/v6/d1"
 )
@@ -40,9 +44,9 @@ type Step struct {
 type Deployment struct {
 	Config      *Config
 	Environment string
-	Service     *site.Service
-	Output      *generator.Output // of the content
-	Key         string            // the secret receipt key, "" if the worker keeps its own
+	Artifact    *publish.Artifact  // what was generated
+	Key         ed25519.PrivateKey // for receipts; nil if the worker keeps its own
+	Now         time.Time
 	Allowances  []Allowance
 	// Location is a hint at where D1 is to create the database, Jurisdiction binds it to one. The
 	// operator chooses one of them before the database is created, as it can never be moved.
@@ -63,16 +67,19 @@ const deployWait = 5 * time.Minute
 // Compare checks what is to be deployed against wrangler.toml and against what is live. It changes
 // nothing.
 func (d *Deployment) Compare(ctx context.Context) error {
-	if err := d.Config.Check(d.Service); err != nil {
+	if err := d.Config.Check(d.Artifact.Snapshot); err != nil {
 		return err
 	}
 	if _, err := d.Config.environment(d.Environment); err != nil {
 		return err
 	}
+	if err := d.checkArtifact(); err != nil {
+		return err
+	}
 	if d.Environment != Production {
 		return nil // what it publishes is nobody's record
 	}
-	host := d.Config.Host(d.Environment, d.Service)
+	host := d.Config.Host(d.Environment, d.Artifact.Snapshot)
 	published, err := d.Reach(host).Facts(ctx)
 	if errors.Is(err, live.ErrNothing) {
 		d.Say(Step{"continuity", "nothing is published at " + host + " yet"})
@@ -81,15 +88,15 @@ func (d *Deployment) Compare(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	next, err := continuity.FromFiles(d.Output.Documents, d.Output.Snapshot)
+	next, err := continuity.FromFiles(d.Artifact.Files, d.Artifact.Snapshot)
 	if err != nil {
 		return err
 	}
 	found := continuity.Check(published, next)
-	if key := d.Output.Snapshot.CurrentKey; key != "" && d.Key == "" && !slices.Contains(published.Keys, key) {
+	if key := d.Artifact.Snapshot.CurrentKey; key != "" && d.Key == nil && !slices.Contains(published.Keys, key) {
 		found = append(found, continuity.Regression{
 			Kind: continuity.Key, Hint: "give its secret half with --key-file",
-			What: "the content publishes the receipt key " + key + ", which the live service does not have",
+			What: "public/ publishes the receipt key " + key + ", which the live service does not have",
 		})
 	}
 	var refused []error
@@ -106,6 +113,22 @@ func (d *Deployment) Compare(ctx context.Context) error {
 		text = "as allowed, something that is published at " + host + " goes back"
 	}
 	d.Say(Step{"continuity", text})
+	return nil
+}
+
+// checkArtifact checks that what was generated fits the receipt key, and may be published today.
+func (d *Deployment) checkArtifact() error {
+	if err := content.RefuseSeed(d.Artifact.Files, d.Key); err != nil {
+		return err
+	}
+	if public := receiptkey.Public(d.Key); d.Key != nil && public != d.Artifact.Snapshot.CurrentKey {
+		return fmt.Errorf("public/ does not publish the receipt key as the current one: its public half is %s "+
+			"(give the secret of receipt_keys.current, or list this one there and run anteroom generate; anteroom key check compares them)", public)
+	}
+	expires := paths.SecurityTxtExpires(d.Artifact.File(paths.SecurityTxtPath))
+	if expired, notice := content.Expiry(expires, d.Now); expired {
+		return errors.New(notice)
+	}
 	return nil
 }
 
@@ -137,7 +160,7 @@ func (d *Deployment) Unused() []Allowance {
 
 // environments are those that are deployed, in their order.
 func (d *Deployment) environments() []string {
-	if _, has := d.Config.env[Apex]; has && d.Environment == Production && d.Service.ApexHost != "" {
+	if _, has := d.Config.env[Apex]; has && d.Environment == Production && d.Artifact.Snapshot.ApexHost != "" {
 		return []string{Production, Apex}
 	}
 	return []string{d.Environment}
@@ -199,7 +222,7 @@ func (d *Deployment) build(ctx context.Context) error {
 			return err
 		}
 	}
-	d.Say(Step{"build", "content " + d.Output.Snapshot.ShortVersion() + " is built, and wrangler takes it"})
+	d.Say(Step{"build", "content " + d.Artifact.Snapshot.ShortVersion() + " is built, and wrangler takes it"})
 	return nil
 }
 
@@ -305,9 +328,9 @@ func (d *Deployment) deploy(ctx context.Context) error {
 		return err
 	}
 	for _, name := range d.environments() {
-		key := d.Key
-		if name == Apex {
-			key = ""
+		key := ""
+		if d.Key != nil && name != Apex {
+			key = receiptkey.Prefix + base64.StdEncoding.EncodeToString(d.Key.Seed())
 		}
 		if err := d.Wrangler.deploy(ctx, name, note, key); err != nil {
 			return err
@@ -319,11 +342,11 @@ func (d *Deployment) deploy(ctx context.Context) error {
 
 // inspect tests the service as its callers use it.
 func (d *Deployment) inspect(ctx context.Context) error {
-	host := d.Config.Host(d.Environment, d.Service)
+	host := d.Config.Host(d.Environment, d.Artifact.Snapshot)
 	if host == "" || d.Environment == Apex {
 		return nil
 	}
-	report, err := d.Reach(host).Inspect(ctx, d.Output, live.Options{Wait: deployWait, Waiting: d.Waiting})
+	report, err := d.Reach(host).Inspect(ctx, d.Artifact, live.Options{Wait: deployWait, Waiting: d.Waiting})
 	if err != nil {
 		return err
 	}
@@ -332,7 +355,7 @@ func (d *Deployment) inspect(ctx context.Context) error {
 		switch {
 		case check.Status == live.OK:
 			passed = append(passed, check.Name)
-		case check.Status == live.Differs && check.Name != live.CheckPlainHTTP: // that is a setting of the zone
+		case check.Status == live.Differs && check.Name != live.PlainHTTP: // that is a setting of the zone
 			for _, difference := range check.Differences {
 				faults = append(faults, fmt.Sprintf("%s: %s %s", check.Name, difference.Path, difference.What))
 			}
@@ -353,7 +376,7 @@ const longestLook = 15 * time.Second
 
 // Live says what the service serves now. The end of ctx does not end the question.
 func (d *Deployment) Live(ctx context.Context) string {
-	host := d.Config.Host(d.Environment, d.Service)
+	host := d.Config.Host(d.Environment, d.Artifact.Snapshot)
 	if host == "" || d.Environment == Apex {
 		return "not known: the worker has no host to ask"
 	}

@@ -24,6 +24,7 @@ import (
 	"anteroom/edge/native"
 	"anteroom/edge/native/static"
 	"anteroom/generator"
+	"anteroom/generator/publish"
 	"anteroom/generator/site"
 )
 
@@ -88,7 +89,7 @@ func write(t *testing.T, name, text string) {
 var secret = ed25519.NewKeyFromSeed(bytes.Repeat([]byte{7}, ed25519.SeedSize))
 
 // generate generates the content of this project, changed by change.
-func generate(t *testing.T, change func(*site.Site)) (*site.Site, *generator.Output) {
+func generate(t *testing.T, change func(*site.Site)) *publish.Artifact {
 	t.Helper()
 	s, err := site.Load(os.DirFS("../../../../content"))
 	if err != nil {
@@ -102,7 +103,7 @@ func generate(t *testing.T, change func(*site.Site)) (*site.Site, *generator.Out
 	if err != nil {
 		t.Fatal(err)
 	}
-	return s, output
+	return &publish.Artifact{Snapshot: output.Snapshot, Files: output.Documents}
 }
 
 // trial is a deployment of this project's content to nowhere.
@@ -117,7 +118,7 @@ type trial struct {
 // newTrial begins a deployment. What is live is the content itself once the stub has deployed it.
 func newTrial(t *testing.T) *trial {
 	t.Helper()
-	s, output := generate(t, nil)
+	artifact := generate(t, nil)
 	d := &trial{t: t, stub: stub(t, "wrangler"), server: d1test.Start(t)}
 	path := filepath.Join(d.stub, "wrangler.toml")
 	write(t, path, text(t, "../../../../wrangler.toml"))
@@ -125,12 +126,12 @@ func newTrial(t *testing.T) *trial {
 	if err != nil {
 		t.Fatal(err)
 	}
-	documents, err := static.New(output.Documents)
+	documents, err := static.New(artifact.Files)
 	if err != nil {
 		t.Fatal(err)
 	}
 	host, err := native.Open(native.Config{
-		Data: t.TempDir(), Create: true, Key: secret, Snapshot: output.Snapshot, Documents: documents, Log: slog.New(slog.DiscardHandler),
+		Data: t.TempDir(), Create: true, Key: secret, Snapshot: artifact.Snapshot, Documents: documents, Log: slog.New(slog.DiscardHandler),
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -155,7 +156,7 @@ func newTrial(t *testing.T) *trial {
 		t.Fatal(err)
 	}
 	d.Deployment = &Deployment{
-		Config: config, Environment: Production, Service: &s.Service, Output: output, Key: "anteroom-secret-of-the-test", Wrangler: wrangler,
+		Config: config, Environment: Production, Artifact: artifact, Key: secret, Wrangler: wrangler,
 		Reach: func(host string) *live.Service { return &live.Service{Base: base, Host: host} },
 		Say:   func(step Step) { d.said += step.Name + ": " + step.Text + "\n" }, Waiting: func(what string) { d.said += "waiting: " + what + "\n" },
 	}
@@ -234,16 +235,16 @@ func TestDeploy(t *testing.T) {
 		t.Errorf("WRANGLER_SEND_METRICS and CI are %q", got)
 	}
 	file, secrets, _ := strings.Cut(text(t, filepath.Join(d.stub, "secrets")), "\n")
-	if secrets != "-rw-------\n{\"RECEIPT_KEY\": \"anteroom-secret-of-the-test\"}\n" {
+	if secrets != "-rw-------\n{\"RECEIPT_KEY\": \"anteroom-secret:BwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwc=\"}\n" {
 		t.Errorf("the secrets are %s", secrets)
 	}
 	if _, err := os.Stat(file); err == nil {
 		t.Errorf("%s is left", file)
 	}
-	if got := d.Live(t.Context()); got != "content "+d.Output.Snapshot.ShortVersion()+" at www.anteroom.example" {
+	if got := d.Live(t.Context()); got != "content "+d.Artifact.Snapshot.ShortVersion()+" at www.anteroom.example" {
 		t.Errorf("live is %s", got)
 	}
-	d.Key = "" // it is there
+	d.Key = nil // it is there
 	if said, calls, err := d.run(); err != nil || strings.Contains(calls, "secrets") || !strings.Contains(said, "continuity: nothing that is published at ") {
 		t.Errorf("again: %v\n%s%s", err, said, calls)
 	}
@@ -268,16 +269,16 @@ func TestDeployRefuses(t *testing.T) {
 	if said, calls, err := d.run(); err != nil || !strings.Contains(calls, "; allowed dns (it moves) --secrets-file") || len(d.Unused()) != 1 {
 		t.Fatalf("allowed: %v\n%s%s", err, said, calls)
 	}
-	published := d.Output
-	_, d.Output = generate(t, func(s *site.Site) { s.Scoreboards = s.Scoreboards[:len(s.Scoreboards)-1] })
+	d.Artifact = generate(t, func(s *site.Site) { s.Scoreboards = s.Scoreboards[:len(s.Scoreboards)-1] })
 	refused("as_of: ")
-	_, d.Output = generate(t, func(s *site.Site) { s.Service.ReceiptKeys.Current = "" })
+	d.Artifact = generate(t, func(s *site.Site) { s.Service.ReceiptKeys.Current = "" })
+	refused("does not publish the receipt key as the current one")
+	d.Key = nil
 	refused("key: ")
-	_, d.Output = generate(t, func(s *site.Site) { s.Service.ReceiptKeys.Current = strings.Repeat("B", 43) + "=" })
-	d.Key = ""
+	d.Artifact = generate(t, func(s *site.Site) { s.Service.ReceiptKeys.Current = strings.Repeat("B", 43) + "=" })
+	d.Key = nil
 	refused("which the live service does not have (give its secret half with --key-file")
-	d.Output = published
-	d.Service.Relay.To = "other@anteroom.example"
+	d.Artifact = generate(t, func(s *site.Site) { s.Service.Relay.To = "other@anteroom.example" })
 	refused(`wrangler.toml: production: send_email.destination_address is "operator@anteroom.example", want "other@anteroom.example"`)
 }
 

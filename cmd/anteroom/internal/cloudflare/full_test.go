@@ -52,10 +52,9 @@ func TestWranglerDryRun(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, output := generate(t, nil)
 	said := ""
 	d := &Deployment{
-		Config: config, Environment: Production, Service: &s.Service, Output: output, Wrangler: wrangler,
+		Config: config, Environment: Production, Artifact: generate(t, nil), Wrangler: wrangler,
 		Say: func(step Step) { said += step.Name + ": " + step.Text + "\n" },
 	}
 	if err := d.DryRun(t.Context()); err != nil {

@@ -34,9 +34,13 @@ func (d *Deployment) note() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	s, size := d.Output.Snapshot, int64(0)
-	if d.Output.Log != nil {
-		size = d.Output.Log.Size()
+	s, size := d.Artifact.Snapshot, int64(0)
+	facts, err := continuity.FromFiles(d.Artifact.Files, s)
+	if err != nil {
+		return "", err
+	}
+	for _, n := range facts.Trees() {
+		size += n
 	}
 	key := "none"
 	if s.CurrentKey != "" {

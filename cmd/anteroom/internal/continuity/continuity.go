@@ -57,6 +57,17 @@ func (f Facts) WithoutRetired() Facts {
 	return f
 }
 
+// Trees are the sizes of the trees of the log, by their paths.
+func (f Facts) Trees() map[string]int64 {
+	sizes := map[string]int64{}
+	for p, text := range f.Checkpoints {
+		if c, err := tlog.Open(text, f.LogKeys, nil); err == nil && tlog.IsCheckpoint(p) {
+			sizes[tlog.TreePath(p)] = c.Size
+		}
+	}
+	return sizes
+}
+
 // Regression is something that goes back.
 type Regression struct {
 	Kind Kind   `json:"kind"`

@@ -12,11 +12,12 @@ import (
 	"path"
 	"slices"
 	"strings"
-	"sync"
 
+	"anteroom/cmd/anteroom/internal/continuity"
+	"anteroom/edge/api"
 	"anteroom/edge/assets"
 	"anteroom/edge/endpoint/health"
-	"anteroom/generator"
+	"anteroom/edge/turn"
 	"anteroom/generator/tlog"
 )
 
@@ -25,16 +26,15 @@ func hashOf(b []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// fetched is a document, as the content, the live manifest and the service have it.
-type fetched struct {
+// document is what is at one path: as it was generated, and as the service has it.
+type document struct {
 	path      string
-	generated []byte  // nil if the content has no such document, or none is compared
+	endpoint  bool    // the answer of an endpoint
+	want      []byte  // nil if nothing was generated for the path, or nothing is compared
 	listed    string  // SHA-256 in the live manifest; "" if it lists no such document
 	mediaType string  // in the live manifest, else as generated
-	live      *answer // without its body
-	err       error
-	what      string // how it differs; "" if it does not
-	mark      string // what something on the way wrote into it; "" is nothing
+	live      *answer // without its body; nil if there was none
+	what      string  // how it differs; "" if it does not
 }
 
 // frontPage is the path at which the document indexPage is the front page.
@@ -47,128 +47,146 @@ const (
 const logSample = 16
 
 // sample are the paths of the documents of a log that are asked for, as it has thousands: those
-// that every verification changes, the tiles that the newest checkpoints are of, and some others.
-// These are others with each content.
-func sample(output *generator.Output) map[string]bool {
+// that every verification changes, the tiles of the newest checkpoints, and some others, which are
+// others with each content.
+func (i *inspection) sample() map[string]bool {
 	chosen := map[string]bool{}
-	if output.Log != nil {
-		for _, p := range output.Log.Edge() {
+	facts, _ := continuity.FromFiles(i.artifact.Files, nil) // without a readable log there are no trees
+	for tree, size := range facts.Trees() {
+		for _, p := range tlog.Edge(tree, size) {
 			chosen[p] = true
 		}
 	}
-	type ranked struct{ rank, path string }
-	var others []ranked
-	for _, d := range output.Documents {
+	others := map[string]string{} // by their rank
+	for _, f := range i.artifact.Files {
 		switch {
-		case !tlog.Published(d.Path) || chosen[d.Path]:
-		case path.Dir(d.Path) == tlog.TreePath(d.Path):
-			chosen[d.Path] = true
-		default:
-			others = append(others, ranked{hashOf([]byte(output.Snapshot.Version + d.Path)), d.Path})
+		case !tlog.Published(f.Path):
+		case path.Dir(f.Path) == tlog.TreePath(f.Path):
+			chosen[f.Path] = true
+		case !chosen[f.Path]:
+			others[hashOf([]byte(i.artifact.Snapshot.Version+f.Path))] = f.Path
 		}
 	}
-	slices.SortFunc(others, func(a, b ranked) int { return strings.Compare(a.rank, b.rank) })
-	for _, other := range others[:min(len(others), logSample)] {
-		chosen[other.path] = true
+	ranks := slices.Sorted(maps.Keys(others))
+	for _, rank := range ranks[:min(len(ranks), logSample)] {
+		chosen[others[rank]] = true
 	}
 	return chosen
 }
 
-// fetch asks for all documents that the content or the live manifest has, of a log for a sample. A
-// document that is not the one of the content is asked for again as long as there is time.
-func (i *inspection) fetch(ctx context.Context) []fetched {
-	known := map[string]*fetched{}
-	at := func(path string) *fetched {
-		if known[path] == nil {
-			known[path] = &fetched{path: path}
-		}
-		return known[path]
-	}
+// plan lists what to ask for: all documents that were generated or that the live manifest lists, of
+// a log a sample, and the endpoints whose answers depend on the content alone.
+func (i *inspection) plan() []document {
+	known := map[string]document{health.Manifest: {path: health.Manifest}}
 	for _, d := range i.manifest.Documents {
-		if !strings.HasPrefix(d.Path, "/") {
-			continue
+		if strings.HasPrefix(d.Path, "/") {
+			known[d.Path] = document{path: d.Path, listed: d.SHA256, mediaType: d.MediaType}
 		}
-		f := at(d.Path)
-		f.listed, f.mediaType = d.SHA256, d.MediaType
 	}
-	if i.output != nil {
-		chosen := sample(i.output)
-		for n := range i.output.Documents {
-			d := &i.output.Documents[n]
-			if tlog.Published(d.Path) && !chosen[d.Path] && known[d.Path] == nil {
+	if i.artifact != nil {
+		types, chosen := map[string]string{health.Manifest: "application/json"}, i.sample()
+		for _, d := range i.generated.Documents {
+			types[d.Path] = d.MediaType
+		}
+		for _, f := range i.artifact.Files {
+			d, listed := known[f.Path]
+			switch {
+			case f.Path == assets.HeadersPath || f.Path == assets.RedirectsPath: // for the CDN alone
+			case tlog.Published(f.Path) && !chosen[f.Path] && !listed:
 				i.unasked++
-			} else if d.MediaType != "" {
-				f := at(d.Path)
-				f.generated, f.mediaType = d.Content(), cmp.Or(f.mediaType, d.MediaType)
+			default:
+				d.path, d.want, d.mediaType = f.Path, f.Content(), cmp.Or(d.mediaType, types[f.Path])
+				known[f.Path] = d
 			}
 		}
 	}
-	at(health.Manifest)
-	if index := known[indexPage]; index != nil {
-		front := *index
+	if front, has := known[indexPage]; has {
 		front.path = frontPage
-		known[frontPage] = &front
+		known[frontPage] = front
 	}
-	all := make([]fetched, 0, len(known))
-	for _, path := range slices.Sorted(maps.Keys(known)) {
-		all = append(all, *known[path])
+	var all []document
+	for _, p := range slices.Sorted(maps.Keys(known)) {
+		all = append(all, known[p])
 	}
-	var asking sync.WaitGroup
-	for n := range all {
-		f := &all[n]
-		asking.Go(func() {
-			i.look(ctx, f)
-			for i.output != nil && f.what != "" && i.time() && sleep(ctx, i.options.Pause) {
-				i.look(ctx, f)
-			}
-		})
+	if i.artifact == nil {
+		return all
 	}
-	asking.Wait()
+	for _, route := range api.Routes {
+		if slices.ContainsFunc(route.Operations, func(op *api.Operation) bool {
+			return op.Document != nil && op.Document.Tail == nil && op.Document.Check == nil && slices.Contains(op.Methods, "GET")
+		}) {
+			current := &turn.Turn{Request: turn.Request{Method: "GET", Target: route.Path, Host: i.name()}, Host: turn.HostInfo{Extra: []string{i.name()}}}
+			current.Begin(i.artifact.Snapshot)
+			all = append(all, document{path: route.Path, endpoint: true, want: i.core.Handle(current).Body})
+		}
+	}
 	return all
 }
 
-// look asks for a document and notes what is found. It keeps no body: a service may have many
-// documents, and large ones.
-func (i *inspection) look(ctx context.Context, f *fetched) {
-	f.live, f.err = i.get(ctx, f.path)
-	f.what, f.mark = f.difference(i.output, &i.published), ""
-	if f.err != nil {
-		return
-	}
-	for _, m := range marks {
-		if bytes.Contains(f.live.body, []byte(m.text)) && !bytes.Contains(f.generated, []byte(m.text)) {
-			f.mark = m.what
-			break
+// fetch asks for all of the plan. What is not as it was generated is asked for again as long as
+// there is time. No body is kept: there may be many documents, and large ones.
+func (i *inspection) fetch(ctx context.Context) []document {
+	all := i.plan()
+	each(all, func(d *document) {
+		for {
+			var err error
+			if d.live, err = i.get(ctx, d.path); err != nil {
+				d.what = "cannot be read: " + err.Error()
+			} else {
+				d.what = i.difference(d)
+				d.live.body = nil
+			}
+			if d.what == "" || i.artifact == nil || !i.time() || !sleep(ctx, i.pause) {
+				return
+			}
 		}
-	}
-	f.live.body = nil
+	})
+	return all
 }
 
 // difference says how a document differs; "" if it does not.
-func (f *fetched) difference(output *generator.Output, p *published) string {
-	isManifest := f.path == health.Manifest
-	switch {
-	case f.err != nil:
-		return "cannot be read: " + strings.TrimPrefix(f.err.Error(), f.path+": ")
-	case f.live.status >= 300 && f.live.status < 400:
-		return fmt.Sprintf("answers %d to %s", f.live.status, f.live.header.Get("Location"))
-	case f.live.status != http.StatusOK && f.generated == nil && !isManifest:
-		return fmt.Sprintf("answers %d, and the live manifest lists it", f.live.status)
-	case f.live.status != http.StatusOK:
-		return fmt.Sprintf("answers %d", f.live.status)
-	case f.generated != nil && !bytes.Equal(f.live.body, f.generated):
-		return fmt.Sprintf("is not the document of the content: %s", unlike(f.live.body, f.generated))
-	case f.listed != "" && hashOf(f.live.body) != f.listed:
-		return "is not the document that the live manifest lists: its SHA-256 differs"
-	case output != nil && f.generated == nil:
-		return "is published, and the content has it no more"
-	case f.generated != nil && f.listed == "" && !isManifest && !tlog.Published(f.path) && p.manifestErr == nil:
+func (i *inspection) difference(d *document) string {
+	got, isManifest := d.live, d.path == health.Manifest
+	unlisted := d.listed == "" && !isManifest && !d.endpoint && !tlog.Published(d.path) && i.manifestWrong == ""
+	switch wrong := got.wrong(); {
+	case wrong != "" && d.want == nil && !isManifest:
+		return wrong + ", and the live manifest lists it"
+	case wrong != "":
+		return wrong
+	case d.endpoint && !got.isJSON():
+		return "is not JSON"
+	case d.want != nil && !bytes.Equal(got.body, d.want):
+		return cmp.Or(rewriting(got.body, d.want), "is not as it was generated: "+unlike(got.body, d.want))
+	case d.listed != "" && hashOf(got.body) != d.listed:
+		return cmp.Or(rewriting(got.body, nil), "is not the document that the live manifest lists: its SHA-256 differs")
+	case i.artifact != nil && d.want == nil:
+		return "is published, and was not generated"
+	case d.want != nil && unlisted:
 		return "is not in the live manifest"
 	}
 	return ""
 }
 
-// unlike says in a few words how a text is not another.
+// marks are what services before the host write into pages, each with what to do.
+var marks = []struct{ text, what string }{
+	{"/cdn-cgi/l/email-protection", "has obfuscated e-mail addresses (switch e-mail obfuscation off at the CDN)"},
+	{"data-cfemail", "has obfuscated e-mail addresses (switch e-mail obfuscation off at the CDN)"},
+	{"/cdn-cgi/challenge-platform/", "has a script that challenges browsers (switch bot detections by JavaScript off at the CDN)"},
+	{"static.cloudflareinsights.com", "has a script that measures visitors (switch web analytics off at the CDN)"},
+	{"rocket-loader", "has its scripts deferred (switch Rocket Loader off at the CDN)"},
+}
+
+// rewriting says what something on the way wrote into a document; "" if nothing known did.
+func rewriting(got, want []byte) string {
+	for _, m := range marks {
+		if bytes.Contains(got, []byte(m.text)) && !bytes.Contains(want, []byte(m.text)) {
+			return m.what
+		}
+	}
+	return ""
+}
+
+// unlike says in a few words how a text differs from another.
 func unlike(got, want []byte) string {
 	switch {
 	case len(got) < len(want) && bytes.HasPrefix(want, got):
@@ -183,105 +201,82 @@ func unlike(got, want []byte) string {
 	return fmt.Sprintf("its %d bytes differ from byte %d on", len(got), at+1)
 }
 
-func (i *inspection) documents(all []fetched) Check {
-	var differences findings
-	if i.manifestErr != nil {
-		differences.add(health.Manifest, "%s", strings.TrimPrefix(i.manifestErr.Error(), health.Manifest+" "))
+// documents tells of the documents that differ.
+func (i *inspection) documents(c *Check, all []document) string {
+	if i.manifestWrong != "" {
+		c.differs(health.Manifest, "%s", i.manifestWrong)
 	}
-	for _, f := range all {
-		if f.path == health.Manifest && i.manifestErr != nil {
+	n := 0
+	for _, d := range all {
+		if d.endpoint || d.path == health.Manifest && i.manifestWrong != "" {
 			continue
 		}
-		if f.what != "" {
-			differences.add(f.path, "%s", f.what)
+		if n++; d.what != "" {
+			c.differs(d.path, "%s", d.what)
 		}
 	}
-	if i.output == nil {
-		return of(differences, len(all), "%d, each as the live manifest lists it", len(all))
+	switch {
+	case i.artifact == nil:
+		return fmt.Sprintf("%d, each as the live manifest lists it", n)
+	case i.unasked > 0:
+		return fmt.Sprintf("%d, byte for byte; of the log %d more were not asked for", n, i.unasked)
 	}
-	if i.unasked > 0 {
-		return of(differences, len(all), "%d, byte for byte; of the log %d more were not asked for", len(all), i.unasked)
-	}
-	return of(differences, len(all), "%d, byte for byte", len(all))
+	return fmt.Sprintf("%d, byte for byte", n)
 }
 
-// headers compares the header fields of the documents that are there.
-func (i *inspection) headers(all []fetched) Check {
-	var differences findings
-	published := func(*fetched) http.Header { return nil }
-	if i.output != nil {
-		published = headersOf(i.output)
+// endpoints tells of the endpoints whose answers differ.
+func (i *inspection) endpoints(c *Check, all []document) string {
+	if i.artifact == nil {
+		return c.skip(notCompared)
+	}
+	n := 0
+	for _, d := range all {
+		if !d.endpoint {
+			continue
+		}
+		if n++; d.what != "" {
+			c.differs(d.path, "%s", d.what)
+		}
+	}
+	return fmt.Sprintf("%d answer as was generated", n)
+}
+
+// headers compares the header fields of the documents that are there. What the _headers file does
+// not say of a document's type the CDN knows by the document's name.
+func (i *inspection) headers(c *Check, all []document) string {
+	var rules assets.Headers
+	if i.artifact != nil {
+		rules, _ = assets.ParseHeaders(string(i.artifact.File(assets.HeadersPath))) // the generator has read it
 	}
 	compared := 0
-	for _, f := range all {
-		if f.err != nil || f.live.status != http.StatusOK {
+	for _, d := range all {
+		if d.endpoint || d.live == nil || d.live.status != http.StatusOK {
 			continue // that is a difference already
 		}
-		want := published(&f)
-		if i.output == nil || f.generated == nil {
-			if want = (http.Header{}); f.mediaType != "" {
-				want.Set("Content-Type", f.mediaType)
-			}
-		}
 		compared++
+		want := http.Header{}
+		if d.mediaType != "" {
+			want.Set("Content-Type", d.mediaType)
+		}
+		if d.want != nil {
+			rules.Apply(d.path, want)
+		}
 		for _, name := range slices.Sorted(maps.Keys(want)) {
-			have, wanted := strings.Join(f.live.header.Values(name), ", "), want.Get(name)
+			have, wanted := strings.Join(d.live.header.Values(name), ", "), want.Get(name)
 			switch {
 			case have == wanted:
 			case have == "":
-				differences.add(f.path, "has no %s (want %s)", name, wanted)
+				c.differs(d.path, "has no %s (want %s)", name, wanted)
 			default:
-				differences.add(f.path, "has %s: %s (want %s)", name, have, wanted)
+				c.differs(d.path, "has %s: %s (want %s)", name, have, wanted)
 			}
 		}
 	}
-	if compared == 0 {
-		return skipped("no document was read")
+	switch {
+	case compared == 0:
+		return c.skip("no document was read")
+	case i.artifact == nil:
+		return "the media types are those of the live manifest"
 	}
-	if i.output == nil {
-		return of(differences, compared, "the media types are those of the live manifest")
-	}
-	return of(differences, compared, "as the content has them")
-}
-
-// marks are what services before the host write into pages, each with what to do.
-var marks = []struct{ text, what string }{
-	{"/cdn-cgi/l/email-protection", "has obfuscated e-mail addresses (switch e-mail obfuscation off at the CDN)"},
-	{"data-cfemail", "has obfuscated e-mail addresses (switch e-mail obfuscation off at the CDN)"},
-	{"/cdn-cgi/challenge-platform/", "has a script that challenges browsers (switch bot detections by JavaScript off at the CDN)"},
-	{"static.cloudflareinsights.com", "has a script that measures visitors (switch web analytics off at the CDN)"},
-	{"rocket-loader", "has its scripts deferred (switch Rocket Loader off at the CDN)"},
-}
-
-// rewritten looks for pages that something on the way has changed.
-func (i *inspection) rewritten(all []fetched) Check {
-	var differences findings
-	pages := 0
-	for _, f := range all {
-		if f.err != nil || f.live.status != http.StatusOK || !strings.HasPrefix(f.live.header.Get("Content-Type"), "text/html") {
-			continue
-		}
-		pages++
-		if f.mark != "" {
-			differences.add(f.path, "%s", f.mark)
-		}
-	}
-	if pages == 0 {
-		return skipped("no page was read")
-	}
-	return of(differences, pages, "nothing on the way changes the pages")
-}
-
-// headersOf gives for each path the header fields that a content publishes for it. What the
-// _headers file does not say of a document's type the CDN knows by the document's name.
-func headersOf(output *generator.Output) func(f *fetched) http.Header {
-	rules, _ := assets.ParseHeaders(string(document(output, assets.HeadersPath))) // the generator has read it
-	return func(f *fetched) http.Header {
-		h := http.Header{}
-		if f.mediaType != "" {
-			h.Set("Content-Type", f.mediaType)
-		}
-		rules.Apply(f.path, h)
-		return h
-	}
+	return "as was generated"
 }

@@ -1,25 +1,26 @@
 package live
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io/fs"
-	"sync"
+	"net/http"
 
 	"anteroom/cmd/anteroom/internal/continuity"
 	"anteroom/edge/civil"
+	"anteroom/edge/endpoint/health"
 	"anteroom/generator/tlog"
 )
 
-// scoreboard is the path of the newest board among the documents.
-const scoreboard = "/scoreboard.json"
+// Paths that are asked for.
+const (
+	scoreboard  = "/scoreboard.json" // the newest board among the documents
+	rosterPath  = "/api/roster"
+	receiptPath = "/api/receipt" // says which keys verify receipts
+)
 
-// receiptPath is where the service says which keys verify its receipts.
-const receiptPath = "/api/receipt"
-
-// keys are the members of the answer of receiptPath that name keys.
+// keys are the members of the answer of receiptPath that are about keys.
 type keys struct {
 	Current string   `json:"public_key_b64"`
 	Retired []string `json:"retired_public_keys_b64"`
@@ -31,79 +32,71 @@ type keys struct {
 // is another, if it is not known what is published.
 func (s *Service) Facts(ctx context.Context) (continuity.Facts, error) {
 	facts := continuity.Facts{Documents: map[string]string{}, Checkpoints: map[string][]byte{}}
-	a := s.asker(Timeout, cmp.Or(s.pause, pause))
+	a := s.asker(Timeout, 0)
 	p, err := a.identify(ctx)
 	if err != nil {
 		return facts, err
 	}
-	if p.manifestErr != nil {
-		return facts, fmt.Errorf("look for what is published at %s: %w", s, p.manifestErr)
+	if p.manifestWrong != "" {
+		err = fmt.Errorf("%s %s", health.Manifest, p.manifestWrong)
 	}
-	for _, read := range []func(context.Context, *published, *continuity.Facts) error{a.documentFacts, a.boardFacts, a.keyFacts, a.logFacts} {
-		if err := read(ctx, &p, &facts); err != nil {
-			return facts, fmt.Errorf("look for what is published at %s: %w", s, err)
-		}
+	if err == nil {
+		err = a.boards(ctx, &p, &facts)
 	}
-	return facts, nil
+	if err == nil {
+		err = a.logs(ctx, &facts)
+	}
+	if err != nil {
+		err = fmt.Errorf("look for what is published at %s: %w", s, err)
+	}
+	return facts, err
 }
 
-// documentFacts reads the manifest, and each dated board: a manifest may be newer than the board.
-func (a *asker) documentFacts(ctx context.Context, p *published, facts *continuity.Facts) error {
-	var boards []string
+// boards reads the documents, the dated boards as they are, as a manifest may be newer than they
+// are; the date of the newest board, of the document or of the endpoint; and the receipt keys.
+func (a *asker) boards(ctx context.Context, p *published, facts *continuity.Facts) error {
+	type board struct {
+		path, sum string
+		err       error
+	}
+	var boards []board
 	for _, d := range p.manifest.Documents {
 		facts.Documents[d.Path] = d.SHA256
 		if continuity.IsBoard(d.Path) {
-			boards = append(boards, d.Path)
+			boards = append(boards, board{path: d.Path, sum: d.SHA256})
 		}
 	}
-	sums, errs := make([]string, len(boards)), make([]error, len(boards))
-	var asking sync.WaitGroup
-	for n, board := range boards {
-		asking.Go(func() {
-			got, err := a.get(ctx, board)
-			if errs[n] = err; err == nil && got.status == 200 {
-				sums[n] = hashOf(got.body)
-			}
-		})
+	each(boards, func(b *board) {
+		got, err := a.get(ctx, b.path)
+		if b.err = err; err == nil && got.status == http.StatusOK {
+			b.sum = hashOf(got.body)
+		}
+	})
+	var errs []error
+	for _, b := range boards {
+		facts.Documents[b.path] = b.sum
+		errs = append(errs, b.err)
 	}
-	asking.Wait()
-	for n, board := range boards {
-		facts.Documents[board] = cmp.Or(sums[n], facts.Documents[board])
-	}
-	return errors.Join(errs...)
-}
-
-// boardFacts reads the date of the newest board, of the document or of the endpoint.
-func (a *asker) boardFacts(ctx context.Context, _ *published, facts *continuity.Facts) error {
 	for _, at := range []string{scoreboard, rosterPath} {
 		var board struct {
 			AsOf string `json:"as_of"`
 		}
-		if err := a.optional(ctx, at, &board); err != nil {
-			return err
-		}
-		if _, is := civil.ParseDate(board.AsOf); is && board.AsOf > facts.AsOf {
-			facts.AsOf = board.AsOf
+		errs = append(errs, a.optional(ctx, at, &board))
+		if _, is := civil.ParseDate(board.AsOf); is {
+			facts.AsOf = max(facts.AsOf, board.AsOf)
 		}
 	}
-	return nil
-}
-
-// keyFacts reads the receipt keys. A key that signs while nothing is published is not promised.
-func (a *asker) keyFacts(ctx context.Context, p *published, facts *continuity.Facts) error {
 	var k keys
-	if err := a.optional(ctx, receiptPath, &k); err != nil {
-		return err
-	}
-	if p.manifest.ReceiptKey != "" {
+	errs = append(errs, a.optional(ctx, receiptPath, &k))
+	if p.manifest.ReceiptKey != "" { // a key that signs while none is published is not promised
 		facts.Keys = append(facts.Keys, p.manifest.ReceiptKey, k.Current)
 	}
 	facts.Keys = append(facts.Keys, k.Retired...)
-	return nil
+	return errors.Join(errs...)
 }
 
-// logFacts reads the keys of the public log, and the newest checkpoint of each tree.
-func (a *asker) logFacts(ctx context.Context, _ *published, facts *continuity.Facts) (err error) {
+// logs reads the keys of the public log, and the newest checkpoint of each tree.
+func (a *asker) logs(ctx context.Context, facts *continuity.Facts) (err error) {
 	facts.LogKeys, err = tlog.PublishedKeys(func(path string) ([]byte, error) { return a.File(ctx, path) })
 	if errors.Is(err, tlog.ErrNoLog) {
 		return nil
@@ -115,13 +108,11 @@ func (a *asker) logFacts(ctx context.Context, _ *published, facts *continuity.Fa
 		}
 		at := tlog.CheckpointPath(tree)
 		checkpoint, err := a.File(ctx, at)
-		if errors.Is(err, fs.ErrNotExist) {
-			continue // the key has signed nothing yet
-		}
-		if err != nil {
+		if err == nil {
+			facts.Checkpoints[at] = checkpoint
+		} else if !errors.Is(err, fs.ErrNotExist) { // a key may have signed nothing yet
 			return err
 		}
-		facts.Checkpoints[at] = checkpoint
 	}
 	return err
 }
@@ -129,8 +120,11 @@ func (a *asker) logFacts(ctx context.Context, _ *published, facts *continuity.Fa
 // optional reads a JSON object that a service may lack.
 func (a *asker) optional(ctx context.Context, path string, into any) error {
 	got, err := a.get(ctx, path)
-	if err != nil || got.status == 404 {
+	if err != nil || got.status == http.StatusNotFound {
 		return err
 	}
-	return object(path, got, 200, into)
+	if wrong := got.object(into); wrong != "" {
+		return fmt.Errorf("%s %s", path, wrong)
+	}
+	return nil
 }

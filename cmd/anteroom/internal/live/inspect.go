@@ -1,31 +1,35 @@
 package live
 
 import (
+	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"net/http"
 	"sync"
 	"time"
 
 	"anteroom/cmd/anteroom/internal/cli"
+	"anteroom/edge/api"
 	"anteroom/edge/endpoint/health"
-	"anteroom/generator"
+	"anteroom/generator/publish"
 )
 
 // Options are how to inspect a service. The zero value waits for nothing.
 type Options struct {
-	// Wait is how long to wait until the service shows the version of the content, and until each
-	// document of it is the new one: a CDN that is just being updated gives old and new ones. Without
-	// a content it is how long to wait for any answer.
+	// Wait is how long to wait until the service shows what was generated, and until each document
+	// is the new one: a CDN that is being updated gives old and new ones. If nothing is compared it
+	// is how long to wait for any answer.
 	Wait time.Duration
-	// Pause is the time between two looks while waiting, and before a request is sent again that
-	// failed in passing. 0 is a second.
+	// Pause is the time between two looks while waiting, and before a request that failed in
+	// passing is sent again. 0 is a second.
 	Pause time.Duration
 	// Timeout is for one answer. 0 is Timeout.
 	Timeout time.Duration
 	// Waiting, if set, is called with what is waited for, whenever that changes.
 	Waiting func(what string)
-	// Now is the time of which ages are. nil is time.Now.
+	// Now is the time from which ages are counted. nil is time.Now.
 	Now func() time.Time
 }
 
@@ -43,7 +47,7 @@ const (
 // Report is what Inspect found.
 type Report struct {
 	URL      string  `json:"url"`
-	Compared bool    `json:"compared"` // whether there was a content to compare with
+	Compared bool    `json:"compared"` // whether the service was compared with what was generated
 	OK       bool    `json:"ok"`       // whether no check differs
 	Content  string  `json:"content"`  // version of the content that the service shows; "" if it shows none
 	Wanted   string  `json:"wanted,omitempty"`
@@ -59,18 +63,33 @@ type Check struct {
 	Differences []Difference `json:"differences,omitempty"`
 }
 
-// Difference is one thing that is not as it is meant to be.
+// Difference is one thing that is not as it should be.
 type Difference struct {
-	Path string `json:"path"` // "" if it is about no path
+	Path string `json:"path"`
 	What string `json:"what"` // part of a sentence whose subject is the path
+}
+
+// differs adds a difference.
+func (c *Check) differs(path, format string, args ...any) {
+	c.Differences = append(c.Differences, Difference{path, fmt.Sprintf(format, args...)})
+}
+
+// skip ends a check that has nothing to look at.
+func (c *Check) skip(why string) string {
+	c.Status = Skipped
+	return why
+}
+
+// warn ends a check with a warning.
+func (c *Check) warn(what string) string {
+	c.Status = Warning
+	return what
 }
 
 // Differences are those of all checks.
 func (r *Report) Differences() (all []Difference) {
 	for _, c := range r.Checks {
-		if c.Status == Differs {
-			all = append(all, c.Differences...)
-		}
+		all = append(all, c.Differences...)
 	}
 	return all
 }
@@ -78,11 +97,11 @@ func (r *Report) Differences() (all []Difference) {
 // shownDifferences is how many differences of one check get a line.
 const shownDifferences = 10
 
-// Print prints a line for each check, and below it what differs. content is the name of the content.
-func (r *Report) Print(t *cli.Terminal, content string) {
-	against := "no content was compared"
+// Print prints a line for each check, and below it what differs. folder has what was generated.
+func (r *Report) Print(t *cli.Terminal, folder string) {
+	against := "compared with nothing but itself"
 	if r.Compared {
-		against = fmt.Sprintf("compared with %s, %s", content, r.Wanted)
+		against = fmt.Sprintf("compared with %s, %s", folder, r.Wanted)
 	}
 	t.Printf("%s: %s", r.URL, against)
 	for _, c := range r.Checks {
@@ -101,7 +120,7 @@ func (r *Report) Print(t *cli.Terminal, content string) {
 }
 
 // Err is an error if something differs.
-func (r *Report) Err(content string) error {
+func (r *Report) Err(folder string) error {
 	n := cli.Plural(len(r.Differences()), "difference")
 	switch {
 	case r.OK:
@@ -109,64 +128,49 @@ func (r *Report) Err(content string) error {
 	case !r.Compared:
 		return fmt.Errorf("%s does not fit itself: %s (see above; deploy it again)", r.URL, n)
 	}
-	return fmt.Errorf("%s is not as %s has it: %s (see above; deploy the content, or start its server again)", r.URL, content, n)
+	return fmt.Errorf("%s is not as %s has it: %s (see above; deploy it, or restart its server)", r.URL, folder, n)
 }
 
-// The names of the checks, in the order of a report.
-const (
-	CheckContent   = "content"      // the documents and the endpoints are of the content
-	CheckReady     = "readiness"    // what /readyz says
-	CheckDocuments = "documents"    // each document, byte for byte
-	CheckHeaders   = "headers"      // the header fields of each document
-	CheckRewritten = "rewriting"    // that nobody on the way changes pages
-	CheckEndpoints = "endpoints"    // what the endpoints answer by the content alone
-	CheckBoard     = "board"        // the newest board, and its age
-	CheckKey       = "key"          // the key that signs receipts
-	CheckContact   = "security.txt" // that it has not expired
-	CheckWrite     = "write"        // a write, rehearsed
-	CheckSelftest  = "self-test"    // the self-test of the service
-	CheckAgents    = "agents"       // programs that say nothing of themselves are let through
-	CheckUnknown   = "unknown path" // what is answered if nothing is published there
-	CheckRedirects = "redirects"    // where redirects lead to
-	CheckPlainHTTP = "plain http"   // that it leads to https
-	CheckApex      = "apex"         // the bare domain, which redirects
-)
+// PlainHTTP is the check whose differences are settings of a CDN or a proxy.
+const PlainHTTP = "plain http"
 
 // inspection is one Inspect.
 type inspection struct {
 	*asker
-	output   *generator.Output // nil: there is no content to compare with
-	options  Options
-	deadline time.Time // until when an old document is asked for again
-	unasked  int       // documents of a log that fetch does not ask for
+	artifact  *publish.Artifact // nil: the service is compared with itself
+	core      *api.API
+	generated manifest // of the artifact
+	options   Options
+	deadline  time.Time // until when an old document is asked for again
+	unasked   int       // documents of a log that are not asked for
 	published
 }
 
-// Inspect asks a service for everything that it publishes and compares it with what output would
-// be. If output is nil, it compares the service with itself: the documents with the manifest,
-// the manifest with the endpoints. The error is for a service that cannot be compared at all, and
-// wraps ErrNothing, ErrUnreachable or ErrForeign, or is that of ctx.
-func (s *Service) Inspect(ctx context.Context, output *generator.Output, o Options) (*Report, error) {
-	if o.Pause == 0 {
-		o.Pause = pause
+// Inspect asks a service for everything that it publishes and compares it with the artifact. If
+// that is nil, it compares the service with itself: the documents with the manifest, the manifest
+// with the endpoints. The error is for a service that cannot be compared at all, and wraps
+// ErrNothing, ErrUnreachable or ErrForeign, or is that of ctx.
+func (s *Service) Inspect(ctx context.Context, artifact *publish.Artifact, o Options) (*Report, error) {
+	i := &inspection{asker: s.asker(cmp.Or(o.Timeout, Timeout), o.Pause), artifact: artifact, options: o, deadline: time.Now().Add(o.Wait)}
+	r := &Report{URL: s.String(), Compared: artifact != nil, OK: true}
+	if i.options.Now == nil {
+		i.options.Now = time.Now
 	}
-	if o.Timeout == 0 {
-		o.Timeout = Timeout
+	if artifact != nil {
+		r.Wanted = artifact.Snapshot.ShortVersion()
+		core, err := api.Load(artifact.Snapshot)
+		if err != nil {
+			return nil, err
+		}
+		i.core = core
+		if err := json.Unmarshal(artifact.File(health.Manifest), &i.generated); err != nil {
+			return nil, fmt.Errorf("read the generated %s: %w (run anteroom generate)", health.Manifest, err)
+		}
 	}
-	if o.Now == nil {
-		o.Now = time.Now
-	}
-	if o.Waiting == nil {
-		o.Waiting = func(string) {}
-	}
-	i := &inspection{asker: s.asker(o.Timeout, o.Pause), output: output, options: o, deadline: time.Now().Add(o.Wait)}
-	if err := i.await(ctx); err != nil {
+	if err := i.await(ctx, r.Wanted); err != nil {
 		return nil, err
 	}
-	r := &Report{URL: s.String(), Compared: output != nil, OK: true, Content: i.manifest.Content, AsOf: i.live.AsOf}
-	if output != nil {
-		r.Wanted = output.Snapshot.ShortVersion()
-	}
+	r.Content, r.AsOf = i.manifest.Content, i.live.AsOf
 	r.Checks = i.run(ctx)
 	for _, c := range r.Checks {
 		r.OK = r.OK && c.Status != Differs
@@ -174,137 +178,89 @@ func (s *Service) Inspect(ctx context.Context, output *generator.Output, o Optio
 	return r, ctx.Err()
 }
 
-// await reads what the service says of itself, and waits until that is of the content.
-func (i *inspection) await(ctx context.Context) (err error) {
+// await reads what the service says of itself, and waits until it names the wanted version.
+func (i *inspection) await(ctx context.Context, want string) (err error) {
 	said := ""
 	for {
 		i.published, err = i.identify(ctx)
-		waitsFor := i.stale(err)
-		if waitsFor == "" || ctx.Err() != nil || errors.Is(err, ErrForeign) && i.options.Wait == 0 || !i.time() {
+		missing := ""
+		switch {
+		case err != nil:
+			missing = err.Error()
+		case want != "" && i.manifest.Content != want:
+			missing = fmt.Sprintf("the documents are of content %s, not yet of %s", orNone(i.manifest.Content), want)
+		case want != "" && i.live.Content != want:
+			missing = fmt.Sprintf("the endpoints are of content %s, not yet of %s", orNone(i.live.Content), want)
+		}
+		if missing == "" || !i.time() {
 			return err
 		}
-		if waitsFor != said {
-			said = waitsFor
-			i.options.Waiting(waitsFor)
+		if missing != said && i.options.Waiting != nil {
+			i.options.Waiting(missing)
 		}
-		if !sleep(ctx, i.options.Pause) {
+		if said = missing; !sleep(ctx, i.pause) {
 			return ctx.Err()
 		}
 	}
 }
 
 // time reports whether there is time for another look.
-func (i *inspection) time() bool { return time.Now().Add(i.options.Pause).Before(i.deadline) }
+func (i *inspection) time() bool { return time.Now().Add(i.pause).Before(i.deadline) }
 
-// stale says why to wait; "" if there is nothing to wait for.
-func (i *inspection) stale(err error) string {
-	switch {
-	case err != nil:
-		return err.Error()
-	case i.output == nil:
-		return ""
-	}
-	want := i.output.Snapshot.ShortVersion()
-	switch {
-	case i.manifest.Content != want:
-		return fmt.Sprintf("the documents are of content %s, not yet of %s", orNone(i.manifest.Content), want)
-	case i.live.Content != want:
-		return fmt.Sprintf("the endpoints are of content %s, not yet of %s", orNone(i.live.Content), want)
-	}
-	return ""
-}
+func orNone(s string) string { return cmp.Or(s, "unknown") }
 
-func orNone(s string) string {
-	if s == "" {
-		return "unknown"
-	}
-	return s
-}
-
-// run makes all checks, side by side. Their requests share the slots of the asker.
+// run makes all checks, side by side. Their requests share the slots of the asker. A check adds
+// what differs, and returns what to say if nothing does.
 func (i *inspection) run(ctx context.Context) []Check {
-	fetched := sync.OnceValue(func() []fetched { return i.fetch(ctx) })
+	fetch := sync.OnceValue(func() []document { return i.fetch(ctx) })
+	of := func(check func(*Check, []document) string) func(context.Context, *Check) string {
+		return func(_ context.Context, c *Check) string { return check(c, fetch()) }
+	}
 	all := []struct {
 		name  string
-		check func(context.Context) Check
+		check func(context.Context, *Check) string
 	}{
-		{CheckContent, i.content},
-		{CheckReady, i.ready},
-		{CheckDocuments, func(context.Context) Check { return i.documents(fetched()) }},
-		{CheckHeaders, func(context.Context) Check { return i.headers(fetched()) }},
-		{CheckRewritten, func(context.Context) Check { return i.rewritten(fetched()) }},
-		{CheckEndpoints, i.endpoints},
-		{CheckBoard, i.board},
-		{CheckKey, i.key},
-		{CheckContact, i.contact},
-		{CheckWrite, i.write},
-		{CheckSelftest, i.selftest},
-		{CheckAgents, i.agents},
-		{CheckUnknown, i.unknown},
-		{CheckRedirects, i.redirects},
-		{CheckPlainHTTP, i.plainHTTP},
-		{CheckApex, i.apex},
+		{"content", i.content},
+		{"readiness", i.ready},
+		{"documents", of(i.documents)},
+		{"headers", of(i.headers)},
+		{"endpoints", of(i.endpoints)},
+		{"board", i.board},
+		{"key", i.key},
+		{"security.txt", i.contact},
+		{"write", i.write},
+		{"self-test", i.selftest},
+		{"agents", i.agents},
+		{"unknown path", i.unknown},
+		{"redirects", i.redirects},
+		{PlainHTTP, i.plainHTTP},
+		{"apex", i.apex},
 	}
 	checks := make([]Check, len(all))
 	var running sync.WaitGroup
-	for n, c := range all {
+	for n, one := range all {
 		running.Go(func() {
-			checks[n] = c.check(ctx)
-			checks[n].Name = c.name
+			c := &checks[n]
+			c.Name, c.Status = one.name, OK
+			c.Detail = one.check(ctx, c)
+			if len(c.Differences) > 0 {
+				c.Status, c.Detail = Differs, cli.Plural(len(c.Differences), "difference")
+			}
+			if len(c.Differences) == 1 {
+				c.Detail = c.Differences[0].Path + " " + c.Differences[0].What
+			}
 		})
 	}
 	running.Wait()
 	return checks
 }
 
-func ok(format string, args ...any) Check {
-	return Check{Status: OK, Detail: fmt.Sprintf(format, args...)}
-}
-
-func skipped(format string, args ...any) Check {
-	return Check{Status: Skipped, Detail: fmt.Sprintf(format, args...)}
-}
-
-// differs is a check with one difference.
-func differs(path, format string, args ...any) Check {
-	what := fmt.Sprintf(format, args...)
-	detail := what
-	if path != "" {
-		detail = path + " " + what
-	}
-	return Check{Status: Differs, Detail: detail, Differences: []Difference{{path, what}}}
-}
-
-// failed is a check whose request failed. err names the path.
-func failed(err error) Check {
-	return Check{Status: Differs, Detail: err.Error(), Differences: []Difference{{What: err.Error()}}}
-}
-
-// findings are what a check finds.
-type findings []Difference
-
-func (f *findings) add(path, format string, args ...any) {
-	*f = append(*f, Difference{path, fmt.Sprintf(format, args...)})
-}
-
-// of is a check of many things: good if none differs.
-func of(differences findings, things int, format string, args ...any) Check {
-	if len(differences) == 0 {
-		return ok(format, args...)
-	}
-	c := Check{Status: Differs, Differences: differences}
-	if c.Detail = differences[0].Path + " " + differences[0].What; len(differences) > 1 {
-		c.Detail = fmt.Sprintf("%d of %d differ", len(differences), things)
-	}
-	return c
-}
-
 // published is what a service says of itself.
 type published struct {
-	manifest    manifest
-	manifestErr error // why there is no manifest
-	live        liveness
-	liveErr     error // why there is no answer to the check of health
+	manifest      manifest
+	manifestWrong string // why there is no manifest, after its path; "" if there is one
+	live          liveness
+	liveWrong     string // why there is no answer to the check of health
 }
 
 // manifest is the part of manifest.json that is looked at.
@@ -329,45 +285,46 @@ type liveness struct {
 // identify asks a service whether it is one, by the two things that every one has. One of the two
 // is enough: what is wrong with the other is a difference.
 func (a *asker) identify(ctx context.Context) (p published, err error) {
-	document, err := a.get(ctx, health.Manifest)
-	if err != nil && !errors.Is(err, errBroken) {
+	read := func(path string, into any) (got *answer, wrong string, err error) {
+		got, err = a.get(ctx, path)
+		if errors.Is(err, errBroken) {
+			return &answer{status: http.StatusBadGateway, header: http.Header{}}, "cannot be read: " + err.Error(), nil
+		} else if err != nil {
+			return nil, "", err
+		}
+		return got, got.object(into), nil
+	}
+	document, wrong, err := read(health.Manifest, &p.manifest)
+	if err != nil {
 		return p, err
-	}
-	if p.manifestErr = err; err == nil {
-		if p.manifestErr = object(health.Manifest, document, 200, &p.manifest); p.manifestErr == nil && p.manifest.Content == "" {
-			p.manifestErr = fmt.Errorf("%s names no %s", health.Manifest, health.Version)
-		}
-		if len(p.manifest.Documents) > maxDocuments {
-			p.manifestErr, p.manifest = fmt.Errorf("%s lists more than %d documents", health.Manifest, maxDocuments), manifest{}
-		}
-	}
-	answer, err := a.get(ctx, health.Live)
-	if err != nil && !errors.Is(err, errBroken) {
-		return p, err
-	}
-	if p.liveErr = err; err == nil {
-		if p.liveErr = object(health.Live, answer, 200, &p.live); p.liveErr == nil && (p.live.Status == "" || p.live.Content == "") {
-			p.liveErr = fmt.Errorf("%s names no status and content", health.Live)
-		}
 	}
 	switch {
-	case p.manifestErr == nil || p.liveErr == nil:
-		return p, nil
-	case document == nil:
-		return p, fmt.Errorf("%w: %w (try again)", p.manifestErr, ErrUnreachable)
-	case answer == nil:
-		return p, fmt.Errorf("%w: %w (try again)", p.liveErr, ErrUnreachable)
-	case document.status >= 300 && document.status < 400:
-		to := document.header.Get("Location")
-		hint := "name the address that it redirects to"
-		if to == a.String()+health.Manifest || to == health.Manifest {
-			hint = "it redirects to itself: look at what stands before the service, such as a CDN that speaks plain HTTP to it"
-		}
-		return p, fmt.Errorf("ask %s: %w: %w (%s)", a, p.manifestErr, ErrForeign, hint)
-	case document.failing() || answer.failing():
-		return p, fmt.Errorf("ask %s: %w: %w (try again, and look at its log)", a, p.manifestErr, ErrUnreachable)
-	case document.status == 404 && answer.status == 404 || document.status == 410:
-		return p, fmt.Errorf("ask %s: %w: %w (deploy it, or look at the address)", a, p.manifestErr, ErrNothing)
+	case wrong == "" && p.manifest.Content == "":
+		wrong = "names no " + health.Version
+	case len(p.manifest.Documents) > maxDocuments:
+		wrong, p.manifest = fmt.Sprintf("lists more than %d documents", maxDocuments), manifest{}
 	}
-	return p, fmt.Errorf("ask %s: %w: %w (look at the address)", a, p.manifestErr, ErrForeign)
+	p.manifestWrong = wrong
+	answer, wrong, err := read(health.Live, &p.live)
+	if err != nil {
+		return p, err
+	}
+	if wrong == "" && (p.live.Status == "" || p.live.Content == "") {
+		wrong = "names no status and content"
+	}
+	if p.liveWrong = wrong; p.manifestWrong == "" || p.liveWrong == "" {
+		return p, nil
+	}
+	why, hint := ErrForeign, "check the address"
+	switch to := document.header.Get("Location"); {
+	case document.redirects() && (to == a.String()+health.Manifest || to == health.Manifest):
+		hint = "it redirects to itself: check what is before the service, such as a CDN that speaks plain HTTP to it"
+	case document.redirects():
+		hint = "name the address that it redirects to"
+	case document.failing() || answer.failing():
+		why, hint = ErrUnreachable, "try again, and look at its log"
+	case document.status == http.StatusNotFound && answer.status == http.StatusNotFound, document.status == http.StatusGone:
+		why, hint = ErrNothing, "deploy it, or check the address"
+	}
+	return p, fmt.Errorf("ask %s: %s %s: %w (%s)", a, health.Manifest, p.manifestWrong, why, hint)
 }

@@ -1,8 +1,8 @@
-// Package live compares a running service with a content: what it publishes, how it answers, and
-// whether it is ready. It asks over plain HTTP, as anybody may, and changes nothing there.
+// Package live looks at a running service from outside: what it publishes, how it answers, and
+// whether it is ready. It asks over plain HTTP, as anybody may, and changes nothing.
 //
-// Inspect compares everything, of a public log a sample, and reports what differs. Facts reads what
-// the service may never take back. Both work against any host that runs this software.
+// Inspect compares a service with what was generated and reports what differs. Facts reads what the
+// service may never take back. Both work against any host that runs this software.
 package live
 
 import (
@@ -20,6 +20,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 )
@@ -32,9 +33,12 @@ var (
 	ErrNothing = errors.New("nothing is published there")
 	// ErrUnreachable: no answer, or none but failures. Nobody knows what is published.
 	ErrUnreachable = errors.New("the service is unreachable")
-	// ErrForeign: something else than this software answers.
+	// ErrForeign: something other than this software answers.
 	ErrForeign = errors.New("this is not a service of this software")
 )
+
+// errBroken is an answer that broke off.
+var errBroken = errors.New("the answer broke off")
 
 // Service is a running service. Several goroutines may call its methods at once.
 type Service struct {
@@ -67,7 +71,7 @@ func New(address string) (*Service, error) {
 // String is the address of the service.
 func (s *Service) String() string { return s.Base.Scheme + "://" + s.Base.Host }
 
-// name is the host name that answers are asked from, without a port.
+// name is the host name that is asked for, without a port.
 func (s *Service) name() string {
 	host := s.Base.Hostname()
 	if s.Host != "" {
@@ -76,30 +80,29 @@ func (s *Service) name() string {
 	return strings.TrimSuffix(strings.ToLower(host), ".")
 }
 
-// Bounds of what is asked.
-const (
-	atOnce  = 8        // requests under way
-	maxBody = 25 << 20 // bytes of an answer, the most that a CDN takes for a document
-	tries   = 3        // of a request that fails in passing
+// FilesAtOnce is how many requests are under way at a time.
+const FilesAtOnce = 8
 
-	maxDocuments = 10_000 // that a manifest may list
+const (
+	maxBody      = 25 << 20 // bytes of an answer, the most that a CDN takes for a document
+	maxDocuments = 10_000   // that a manifest may list
+	tries        = 3        // of a request that fails in passing
 
 	Timeout   = 15 * time.Second // for one answer, unless Options says another
 	pause     = time.Second      // between two looks, unless Options says another
 	userAgent = "anteroom-live"
 )
 
-// defaultClient connects within ten seconds.
 var defaultClient = &http.Client{Transport: &http.Transport{
 	Proxy:               http.ProxyFromEnvironment,
 	DialContext:         (&net.Dialer{Timeout: 10 * time.Second}).DialContext,
 	TLSHandshakeTimeout: 10 * time.Second,
 	ForceAttemptHTTP2:   true,
-	MaxIdleConnsPerHost: atOnce,
+	MaxIdleConnsPerHost: FilesAtOnce,
 	IdleConnTimeout:     30 * time.Second,
 }}
 
-// asker asks a service, at most atOnce requests at a time.
+// asker asks a service, at most FilesAtOnce requests at a time.
 type asker struct {
 	*Service
 	client  http.Client
@@ -108,61 +111,33 @@ type asker struct {
 	slots   chan struct{}
 }
 
-func (s *Service) asker(timeout, pause time.Duration) *asker {
-	client := s.Client
-	if client == nil {
-		client = defaultClient
+func (s *Service) asker(timeout, wait time.Duration) *asker {
+	a := &asker{
+		Service: s, client: *cmp.Or(s.Client, defaultClient), timeout: timeout, pause: cmp.Or(wait, s.pause, pause),
+		slots: make(chan struct{}, FilesAtOnce),
 	}
-	a := &asker{Service: s, client: *client, timeout: timeout, pause: pause, slots: make(chan struct{}, atOnce)}
 	a.client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	return a
 }
 
-// question is a request.
-type question struct {
-	method, target string // "GET" if method is ""
-	body           string // JSON
-	base           *url.URL
-	host           string        // instead of that of the service
-	agent          *string       // User-Agent instead of userAgent; "" sends none
-	timeout        time.Duration // instead of the usual one
-	once           bool          // a failure is an answer like any other
-}
-
-// answer is what the service answered.
-type answer struct {
-	status int
-	header http.Header
-	body   []byte
-}
-
-// isJSON reports whether an answer is declared as JSON.
-func (a *answer) isJSON() bool {
-	return strings.HasPrefix(a.header.Get("Content-Type"), "application/") && strings.Contains(a.header.Get("Content-Type"), "json")
-}
-
-// failing reports whether an answer is that of a server, or of a CDN before it, that fails in
-// passing.
-func (a *answer) failing() bool { return a.status == http.StatusTooManyRequests || a.status >= 500 }
-
 // get asks for a path.
 func (a *asker) get(ctx context.Context, target string) (*answer, error) {
-	return a.ask(ctx, question{target: target})
+	return a.ask(ctx, "GET", target, "", nil)
 }
 
-// ask asks a question, and again if it fails in passing. The error wraps one of the errors of
-// this package, and says what to do.
-func (a *asker) ask(ctx context.Context, q question) (got *answer, err error) {
+// ask sends a request with a body of JSON, or with none, which edit may change. It asks again if
+// that fails in passing. The error says what to do.
+func (a *asker) ask(ctx context.Context, method, target, body string, edit func(*http.Request)) (got *answer, err error) {
 	for n := 1; ; n++ {
-		got, err = a.askOnce(ctx, q)
+		got, err = a.askOnce(ctx, method, target, body, edit)
 		passing := err == nil && got.failing() || errors.Is(err, errBroken)
-		if !passing || q.once || n == tries || !sleep(ctx, a.pause) {
+		if !passing || n == tries || !sleep(ctx, a.pause) {
 			return got, err
 		}
 	}
 }
 
-// sleep waits, and reports whether that was not ended by ctx.
+// sleep waits, and reports whether ctx did not end that.
 func sleep(ctx context.Context, pause time.Duration) bool {
 	timer := time.NewTimer(pause)
 	defer timer.Stop()
@@ -174,130 +149,143 @@ func sleep(ctx context.Context, pause time.Duration) bool {
 	}
 }
 
-// errBroken is an answer that broke off.
-var errBroken = errors.New("the answer broke off")
+// each calls do for each of a list, side by side.
+func each[T any](list []T, do func(*T)) {
+	var running sync.WaitGroup
+	for n := range list {
+		running.Go(func() { do(&list[n]) })
+	}
+	running.Wait()
+}
 
-func (a *asker) askOnce(ctx context.Context, q question) (*answer, error) {
+func (a *asker) askOnce(ctx context.Context, method, target, body string, edit func(*http.Request)) (*answer, error) {
 	select {
 	case a.slots <- struct{}{}:
 		defer func() { <-a.slots }()
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
-	base, method, timeout := a.Base, "GET", a.timeout
-	if q.base != nil {
-		base = q.base
-	}
-	if q.method != "" {
-		method = q.method
-	}
-	if q.timeout > 0 {
-		timeout = q.timeout
-	}
-	limited, cancel := context.WithTimeout(ctx, timeout)
+	limited, cancel := context.WithTimeout(ctx, a.timeout)
 	defer cancel()
-	address := base.Scheme + "://" + base.Host + q.target
-	r, err := http.NewRequestWithContext(limited, method, address, strings.NewReader(q.body))
+	r, err := http.NewRequestWithContext(limited, method, a.String()+target, strings.NewReader(body))
 	if err != nil {
-		return nil, fmt.Errorf("ask %s: %w", address, err)
+		return nil, fmt.Errorf("ask %s: %w", a, err)
 	}
-	if r.Host = a.Host; q.host != "" {
-		r.Host = q.host
-	}
-	r.Header.Set("Cache-Control", "no-cache") // a cache on the way is to ask for itself
+	r.Host = a.Host
+	r.Header.Set("Cache-Control", "no-cache") // a cache on the way must ask the service
 	r.Header.Set("User-Agent", userAgent)
-	if q.agent != nil {
-		r.Header.Set("User-Agent", *q.agent) // an empty one is not sent
-	}
-	if q.body != "" {
+	if body != "" {
 		r.Header.Set("Content-Type", "application/json")
-	} else {
-		r.Body, r.ContentLength = nil, 0
+	}
+	if edit != nil {
+		edit(r)
 	}
 	resp, err := a.client.Do(r)
 	if err != nil {
-		return nil, unanswered(ctx, address, timeout, err)
+		return nil, a.unanswered(ctx, r.URL, err)
 	}
 	defer resp.Body.Close()
-	body, err := io.ReadAll(io.LimitReader(resp.Body, maxBody+1))
-	if err != nil && limited.Err() != nil {
-		return nil, unanswered(ctx, address, timeout, err)
-	} else if err != nil {
-		return nil, fmt.Errorf("%s: %w after %d bytes", q.target, errBroken, len(body))
+	text, err := io.ReadAll(io.LimitReader(resp.Body, maxBody+1))
+	switch {
+	case err != nil && limited.Err() != nil:
+		return nil, a.unanswered(ctx, r.URL, err)
+	case err != nil:
+		return nil, fmt.Errorf("ask %s: %w after %d bytes", r.URL, errBroken, len(text))
+	case len(text) > maxBody:
+		return nil, fmt.Errorf("ask %s: the answer has more than %d MiB", r.URL, maxBody>>20)
 	}
-	if len(body) > maxBody {
-		return nil, fmt.Errorf("%s: the answer has more than %d MiB", q.target, maxBody>>20)
-	}
-	return &answer{resp.StatusCode, resp.Header, body}, nil
+	return &answer{resp.StatusCode, resp.Header, text}, nil
 }
 
 // unanswered says why there is no answer.
-func unanswered(ctx context.Context, address string, timeout time.Duration, err error) error {
-	var wrapped *url.Error
-	if errors.As(err, &wrapped) {
+func (a *asker) unanswered(ctx context.Context, address *url.URL, err error) error {
+	if wrapped := (*url.Error)(nil); errors.As(err, &wrapped) {
 		err = wrapped.Err // the address is said once
-	}
-	host := address
-	if u, parsed := url.Parse(address); parsed == nil {
-		host = u.Hostname()
 	}
 	var dns *net.DNSError
 	var certificate *tls.CertificateVerificationError
 	var name x509.HostnameError
 	var record tls.RecordHeaderError
 	var network net.Error
+	why, hint := err.Error(), ""
 	switch {
 	case ctx.Err() != nil:
 		return ctx.Err()
 	case errors.As(err, &dns) && dns.IsNotFound:
-		return fmt.Errorf("there is no host %s: %w (look at the name, and at its DNS records)", host, ErrNothing)
+		return fmt.Errorf("there is no host %s: %w (check the name and its DNS records)", address.Hostname(), ErrNothing)
 	case errors.As(err, &dns):
-		return fmt.Errorf("look up the host %s: %v: %w (look at the way from this machine to the Internet)", host, dns.Err, ErrUnreachable)
+		why, hint = "look up the host: "+dns.Err, "check the way from this machine to the Internet"
 	case errors.As(err, &certificate), errors.As(err, &name):
-		return fmt.Errorf("ask %s: %v: %w (its certificate does not fit; look at the name, and at what answers there)", address, err, ErrUnreachable)
-	case errors.As(err, &record), strings.Contains(err.Error(), "HTTP response to HTTPS client"):
-		return fmt.Errorf("ask %s: it does not speak TLS: %w (try http://)", address, ErrUnreachable)
+		hint = "its certificate does not fit; check the name, and what answers there"
+	case errors.As(err, &record), strings.Contains(why, "HTTP response to HTTPS client"):
+		why, hint = "it does not speak TLS", "try http://"
 	case errors.Is(err, syscall.ECONNREFUSED):
-		return fmt.Errorf("ask %s: nobody listens there: %w (is the server running?)", address, ErrUnreachable)
+		why, hint = "nobody listens there", "is the server running?"
 	case errors.Is(err, context.DeadlineExceeded), errors.As(err, &network) && network.Timeout():
-		return fmt.Errorf("ask %s: no answer within %s: %w (is it overloaded, or a firewall on the way?)", address, timeout, ErrUnreachable)
+		why, hint = fmt.Sprintf("no answer within %s", a.timeout), "is it overloaded, or a firewall on the way?"
+	default:
+		return fmt.Errorf("ask %s: %v: %w", address, err, errBroken)
 	}
-	return fmt.Errorf("ask %s: %v: %w", address, err, errBroken)
+	return fmt.Errorf("ask %s: %s: %w (%s)", address, why, ErrUnreachable, hint)
 }
 
-// object reads a JSON object out of an answer with a status.
-func object(target string, a *answer, status int, v any) error {
-	kind := bytes.TrimSpace(a.body)
+// answer is what the service answered.
+type answer struct {
+	status int
+	header http.Header
+	body   []byte
+}
+
+// isJSON reports whether an answer is declared as JSON.
+func (a *answer) isJSON() bool {
+	kind := a.header.Get("Content-Type")
+	return strings.HasPrefix(kind, "application/") && strings.Contains(kind, "json")
+}
+
+// failing reports whether an answer is that of a server, or of a CDN before it, that fails in
+// passing.
+func (a *answer) failing() bool { return a.status == http.StatusTooManyRequests || a.status >= 500 }
+
+func (a *answer) redirects() bool { return a.status >= 300 && a.status < 400 }
+
+// wrong says why an answer is not a good one, as the end of a sentence; "" if it is.
+func (a *answer) wrong() string {
 	switch {
-	case a.status >= 300 && a.status < 400:
-		return fmt.Errorf("%s answers %d to %s", target, a.status, a.header.Get("Location"))
-	case a.status != status:
-		return fmt.Errorf("%s answers %d", target, a.status)
-	case len(kind) > 0 && kind[0] == '<':
-		return fmt.Errorf("%s is HTML, want JSON", target)
+	case a.redirects():
+		return fmt.Sprintf("answers %d to %s", a.status, a.header.Get("Location"))
+	case a.status != http.StatusOK:
+		return fmt.Sprintf("answers %d", a.status)
 	}
-	if err := json.Unmarshal(a.body, v); err != nil {
-		return fmt.Errorf("%s is not the JSON that is expected: %w", target, err)
-	}
-	return nil
+	return ""
 }
 
-// FilesAtOnce is how many files may be asked for at a time without new connections.
-const FilesAtOnce = atOnce
+// object decodes a good answer that is a JSON object. It says what is wrong like wrong does.
+func (a *answer) object(into any) string {
+	if wrong := a.wrong(); wrong != "" {
+		return wrong
+	}
+	if bytes.HasPrefix(bytes.TrimSpace(a.body), []byte("<")) {
+		return "is HTML, want JSON"
+	}
+	if err := json.Unmarshal(a.body, into); err != nil {
+		return "is not the expected JSON: " + err.Error()
+	}
+	return ""
+}
 
 // File asks for a file that the service publishes, again if it fails in passing. The error wraps
 // fs.ErrNotExist if it does not exist.
 func (s *Service) File(ctx context.Context, path string) ([]byte, error) {
-	a, err := s.asker(Timeout, cmp.Or(s.pause, pause)).get(ctx, path)
+	a, err := s.asker(Timeout, 0).get(ctx, path)
 	switch {
 	case err != nil:
 		return nil, err
 	case a.status == http.StatusNotFound || a.status == http.StatusGone:
 		return nil, fmt.Errorf("ask %s for %s: %w", s, path, fs.ErrNotExist)
-	case a.status >= 300 && a.status < 400:
-		return nil, fmt.Errorf("ask %s for %s: it answers %d to %s (name the address that it leads to)", s, path, a.status, a.header.Get("Location"))
+	case a.redirects():
+		return nil, fmt.Errorf("ask %s for %s: it %s (name the address that it leads to)", s, path, a.wrong())
 	case a.status != http.StatusOK:
-		return nil, fmt.Errorf("ask %s for %s: it answers %d (try again later)", s, path, a.status)
+		return nil, fmt.Errorf("ask %s for %s: it %s (try again later)", s, path, a.wrong())
 	}
 	return a.body, nil
 }
