@@ -21,16 +21,14 @@ const (
 // Field is one input field. Its limits are written here alone: validation, contracts, OpenAPI and
 // the schemas of MCP derive from it.
 type Field struct {
-	Name     string
-	Type     Type
-	Required bool
-	Min, Max int      // bounds of a string's code points, an integer's value, an array's length; a Max of 0 sets no limit
-	Values   []string // the only values allowed; empty where any value is
-	Aliases  []string // other names for the same field
-	Items    []Field  // the members of each element of an Array
-	// QueryNames are the query parameters that make up the field in a query, each of the form
-	// QueryForm. They are empty where the field is one parameter of its own name.
-	QueryNames  []string
+	Name        string
+	Type        Type
+	Required    bool
+	Min, Max    int      // bounds of a string's code points, an integer's value, an array's length; a Max of 0 sets no limit
+	Values      []string // the only values allowed; empty where any value is
+	Aliases     []string // other names for the same field
+	Items       []Field  // the members of each element of an Array
+	QueryNames  []string // the query parameters that make up the field, each of the form QueryForm; empty for one of its name
 	QueryForm   string
 	Example     string // JSON text
 	Placeholder string // what a template has for the caller's own words; a value equal to it is refused

@@ -24,8 +24,7 @@ type Fault struct {
 	Detail string `json:"detail" doc:"What is wrong, in words."`
 }
 
-// Faults collects what is wrong with an input. All faults are counted, and the first MaxEntries are
-// kept.
+// Faults collects what is wrong with an input: it counts all and keeps the first MaxEntries.
 type Faults struct {
 	List  []Fault
 	Total int
@@ -68,8 +67,8 @@ func Cut(s string) string {
 	return s
 }
 
-// Input holds what a caller sent, by field name, and what is wrong with it. An operation reads its
-// fields through an Input. Names that no operation reads are ignored, and listed as such.
+// Input holds what a caller sent, by field name, and what is wrong with it. Names that the
+// operation does not read are ignored, and listed as such.
 type Input struct {
 	Faults
 	FromQuery bool    // the fields are query parameters: all are strings
@@ -90,16 +89,15 @@ func New(members []jsondoc.Member) *Input {
 	return &Input{members: members, used: make([]bool, len(members))}
 }
 
-// Child is the input of an object inside this one, at a dotted place: "roster[2]". The caller reads
-// the fields of the object and then merges it.
+// Child is the input of an object inside this one, at a dotted place: "roster[2]". Merge takes it
+// over once its fields are read.
 func (in *Input) Child(at string, fields []Field, members []jsondoc.Member) *Input {
 	inner := New(members)
 	inner.path, inner.Fields = at+".", fields
 	return inner
 }
 
-// Merge takes over the faults and the ignored names of another input: of a child, or of the query
-// of a POST.
+// Merge takes over the faults and the ignored names of a child, or of the query of a POST.
 func (in *Input) Merge(inner *Input) {
 	for _, f := range inner.List {
 		in.Add(inner.path+f.Field, f.Code, f.Detail)
@@ -110,26 +108,31 @@ func (in *Input) Merge(inner *Input) {
 	}
 }
 
+// find is the index of the member with a name; -1 if it was not sent.
+func (in *Input) find(name string) int {
+	for i := range in.members {
+		if in.members[i].Name == name {
+			return i
+		}
+	}
+	return -1
+}
+
 // Sent reports whether a field has a value, valid or not. Null is not a value. Neither is
 // white space alone, except as a JSON string for an integer.
 func (in *Input) Sent(f *Field) bool {
-	for i := range in.members {
-		v := &in.members[i].Value
-		if in.members[i].Name == f.Name && v.Kind != jsondoc.Null {
-			return v.Kind != jsondoc.String || f.Type == Integer && !in.FromQuery || strings.TrimSpace(v.Text) != ""
-		}
+	if !in.Has(f.Name) {
+		return false
 	}
-	return false
+	v := &in.members[in.find(f.Name)].Value
+	return v.Kind != jsondoc.String || f.Type == Integer && !in.FromQuery || strings.TrimSpace(v.Text) != ""
 }
 
-// Has reports whether any of the names was sent. A blank value counts as sent, a JSON null does
-// not.
+// Has reports whether any of the names was sent, be it with a blank value. Null does not count.
 func (in *Input) Has(names ...string) bool {
 	for _, name := range names {
-		for i := range in.members {
-			if in.members[i].Name == name && in.members[i].Value.Kind != jsondoc.Null {
-				return true
-			}
+		if i := in.find(name); i >= 0 && in.members[i].Value.Kind != jsondoc.Null {
+			return true
 		}
 	}
 	return false
@@ -149,28 +152,22 @@ func (in *Input) SentAs(field string) string {
 	return field
 }
 
-// Hide keeps a name from being read. Where the name was sent, it is ignored and listed.
+// Hide keeps a name from being read: it is ignored, and listed if it was sent.
 func (in *Input) Hide(name string) {
-	for i := range in.members {
-		if in.members[i].Name == name {
-			if in.members[i].Value.Kind != jsondoc.Null {
-				in.ignored = append(in.ignored, name)
-			}
-			in.members = slices.Delete(slices.Clone(in.members), i, i+1)
-			return
-		}
+	if in.Has(name) {
+		in.ignored = append(in.ignored, name)
+	}
+	if i := in.find(name); i >= 0 {
+		in.members = slices.Delete(slices.Clone(in.members), i, i+1)
 	}
 }
 
-// Member returns the value that was sent under a name, null included, and marks the name as read. A
-// name that was not sent gives a Value of kind Absent.
+// Member returns the value that was sent under a name, null included, and marks the name as read.
+// If it was not sent, the Value is of kind Absent.
 func (in *Input) Member(name string) *jsondoc.Value {
-	name = in.SentAs(name)
-	for i := range in.members {
-		if in.members[i].Name == name {
-			in.used[i] = true
-			return &in.members[i].Value
-		}
+	if i := in.find(in.SentAs(name)); i >= 0 {
+		in.used[i] = true
+		return &in.members[i].Value
 	}
 	return &jsondoc.Value{}
 }
@@ -185,8 +182,8 @@ func (in *Input) RejectUnknown() {
 	}
 }
 
-// Ignored lists the names that were sent and not read, each cut to the length that an answer may
-// repeat. Null members are left out. The list is complete once all fields have been read.
+// Ignored lists the names that were sent and not read, each cut, without null members. The list is
+// complete once all fields have been read.
 func (in *Input) Ignored() []string {
 	ignored := make([]string, 0, len(in.ignored))
 	for i := range in.members {
@@ -197,9 +194,9 @@ func (in *Input) Ignored() []string {
 	return append(ignored, in.ignored...)
 }
 
-// Text reads a field of type Text, Name, Email or Date and reports its faults. The result is ""
-// where the field is absent or at fault. A value of white space alone counts as absent; any other
-// is taken verbatim.
+// Text reads a field of type Text, Name, Email or Date and reports its faults. The result is "" if
+// the field is absent or at fault. White space alone counts as absent; any other value is taken
+// verbatim.
 func (in *Input) Text(f *Field) string {
 	value, from, before := "", "", in.Total
 	for i := -1; i < len(f.Aliases); i++ {
@@ -228,8 +225,8 @@ func (in *Input) Text(f *Field) string {
 	return value
 }
 
-// text is the text of a member. present is false where the member is absent, null or blank, and
-// where it is not a string, which is a fault.
+// text is the text of a member. present is false if the member is absent, null, blank, or not a
+// string, which is a fault.
 func (in *Input) text(field string, v *jsondoc.Value) (text string, present bool) {
 	switch v.Kind {
 	case jsondoc.Absent, jsondoc.Null:
@@ -271,9 +268,9 @@ func (in *Input) CheckText(f *Field, name, value string) bool {
 	return in.Total == before
 }
 
-// Switch reads a field of type Switch: whether it is on, and whether it was sent. A switch that is
-// sent in a wrong way is a fault and counts as on, as its sender meant to switch it on: one with a
-// blank or another value, or one whose name differs in case, "_" or "-".
+// Switch reads a field of type Switch: whether it is on, and whether it was sent. One with a wrong
+// value, or a name that differs in case, "_" or "-", is a fault and counts as on: its sender meant
+// to switch it on.
 func (in *Input) Switch(f *Field) (on, sent bool) {
 	for i := range in.members {
 		m := &in.members[i]
@@ -318,8 +315,7 @@ func alike(a, b string) bool {
 	}
 }
 
-// Flag checks a field of type Flag and reports a value that is not allowed. A blank value counts as
-// absent.
+// Flag checks a field of type Flag and reports a value that is not allowed. Blank counts as absent.
 func (in *Input) Flag(f *Field) {
 	if value, present := in.text(f.Name, in.Member(f.Name)); present && value != f.Values[0] {
 		in.Add(f.Name, UnknownValue, "must be "+f.Values[0]+", or be left out")
@@ -327,7 +323,7 @@ func (in *Input) Flag(f *Field) {
 }
 
 // Choice reads a field that has Values and reports its faults. The result is one of Values, or ""
-// where the field is absent or at fault.
+// if the field is absent or at fault.
 func (in *Input) Choice(f *Field) string {
 	value := in.Text(f)
 	if value != "" && !slices.Contains(f.Values, value) {
@@ -337,8 +333,8 @@ func (in *Input) Choice(f *Field) string {
 	return value
 }
 
-// Date reads a field of type Date and reports its faults. The result is in days since 1970-01-01.
-// ok is false where the field is absent or at fault.
+// Date reads a field of type Date and reports its faults. The result is in days since 1970-01-01;
+// ok is false if the field is absent or at fault.
 func (in *Input) Date(f *Field) (days int, ok bool) {
 	value := in.Text(f)
 	if value == "" {
@@ -351,7 +347,7 @@ func (in *Input) Date(f *Field) (days int, ok bool) {
 }
 
 // Integer reads a field of type Integer and reports its faults, a value below the minimum included.
-// The result is 0 where the field is absent or at fault.
+// The result is 0 if the field is absent or at fault.
 func (in *Input) Integer(f *Field) int {
 	if n, ok := in.Number(f); ok && in.CheckMinimum(f, f.Name, n) {
 		return n
@@ -359,9 +355,8 @@ func (in *Input) Integer(f *Field) int {
 	return 0
 }
 
-// Number reads a field of type Integer without checking its minimum. The value is an int32 in
-// decimal digits; in a body it may have a fraction of zeros. ok is false where the field is absent
-// or at fault.
+// Number reads a field of type Integer without checking its minimum: an int32 in decimal digits, in
+// a body with a fraction of zeros perhaps. ok is false if the field is absent or at fault.
 func (in *Input) Number(f *Field) (n int, ok bool) {
 	v := in.Member(f.Name)
 	digits := v.Text
@@ -443,7 +438,7 @@ func ParseQuery(query string) *Input {
 		rawName, rawValue, _ := strings.Cut(pair, "=")
 		name, nameOK := unescape(rawName)
 		value, valueOK := unescape(rawValue)
-		repeated := in.sent(printable(name))
+		repeated := in.find(printable(name)) >= 0
 		switch {
 		case !nameOK || !valueOK:
 			in.Add(printable(name), BadEscape, "holds a % that two hexadecimal digits do not follow")
@@ -463,16 +458,7 @@ func ParseQuery(query string) *Input {
 	return in
 }
 
-func (in *Input) sent(name string) bool {
-	for i := range in.members {
-		if in.members[i].Name == name {
-			return true
-		}
-	}
-	return false
-}
-
-// printable is a name without the bytes that are not valid UTF-8, so that an answer can repeat it.
+// printable is a name that an answer can repeat: without bytes that are not valid UTF-8.
 func printable(name string) string { return strings.ToValidUTF8(name, "") }
 
 func unescape(s string) (string, bool) {

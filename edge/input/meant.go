@@ -7,9 +7,8 @@ import (
 	"anteroom/edge/jsondoc"
 )
 
-// Missing adds the fault that a field is missing, or all of several fields of which one is needed.
-// Where a name was sent that is not a field and is close to the name of such a field, the fault
-// names it.
+// Missing adds the fault that a field is missing, or all of several of which one is needed. It
+// names an unknown name that was sent and is close to that of such a field.
 func (in *Input) Missing(detail string, fields ...*Field) {
 	best, meant := far, ""
 	for i := range in.members {
@@ -28,8 +27,8 @@ func (in *Input) Missing(detail string, fields ...*Field) {
 	in.Add(in.SentAs(fields[0].Name), Required, detail+meant)
 }
 
-// Skip keeps the fields of an operation from being listed as ignored, where they are not read since
-// the input as a whole is at fault.
+// Skip keeps the fields of an operation from being listed as ignored when the input as a whole is
+// at fault and they are not read.
 func (in *Input) Skip(fields []Field) {
 	in.Fields = fields
 	for i := range in.members {
@@ -47,8 +46,7 @@ func (in *Input) knows(sent string) (known bool) {
 	return known
 }
 
-// meant asks whether a field was meant by a name that is close to the field's own; "" where there
-// is not such a field.
+// meant asks whether a field was meant whose name is close to the one that was sent; "" for none.
 func (in *Input) meant(sent string) (question string) {
 	best := far
 	for i := range in.Fields {
@@ -72,9 +70,8 @@ func (f *Field) each(do func(name string)) {
 // far is a distance between names that have nothing to do with each other.
 const far = 3
 
-// distance is how far a name that was sent is from the name of a field: 0 where they are alike,
-// else the number of edits between them. Where they are more than two edits apart, or the name that
-// was sent is a whole word of the other, it is 2 if it is such a word, and far if not.
+// distance is how far a name that was sent is from the name of a field: 0 if they are alike, 1 or 2
+// for as many edits, 2 if it is a whole word of the other, else far.
 func distance(field, sent string) int {
 	if alike(field, sent) {
 		return 0

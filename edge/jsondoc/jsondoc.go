@@ -19,12 +19,8 @@ import (
 )
 
 const (
-	// MaxDepth is how deep arrays and objects may nest, the outermost counted. It bounds the stack
-	// of every recursion over a Value.
-	MaxDepth = 32
-	// MaxMembers is how many members one object may have. Looking up a name is linear, so this
-	// bounds the work that a caller can ask for.
-	MaxMembers = 256
+	MaxDepth   = 32  // how deep arrays and objects may nest: it bounds every recursion over a Value
+	MaxMembers = 256 // members of one object: it bounds the look-up of a name, which is linear
 )
 
 // Fault is a kind of fault. An error of Parse wraps exactly one.
@@ -92,8 +88,7 @@ type Member struct {
 	Value Value
 }
 
-// Get returns the value of the member with exactly this name; a Value of kind Absent where there is
-// none.
+// Get returns the value of the member with exactly this name; of kind Absent if it is missing.
 func (v *Value) Get(name string) *Value {
 	for i := range v.Members {
 		if v.Members[i].Name == name {
@@ -105,8 +100,7 @@ func (v *Value) Get(name string) *Value {
 
 var absent Value
 
-// Parse reads one JSON value from doc. Its error is always an *Error, and the Value is then the
-// zero Value.
+// Parse reads one JSON value from doc. Its error is an *Error, and the Value is then zero.
 func Parse(doc []byte) (Value, error) {
 	if i := invalidUTF8(doc); i >= 0 {
 		return Value{}, &Error{Kind: ErrUnicode, Offset: int64(i)}
@@ -314,8 +308,8 @@ func (p *parser) text() (text string) {
 	return text
 }
 
-// unquote reads the rest of a string that has an escape, and gives the characters of the whole
-// string, which begins at start. It goes byte by byte, as a text with one escape usually has more.
+// unquote reads the rest of a string with an escape, and gives all characters from start. It goes
+// byte by byte, as a text with one escape usually has more.
 func (p *parser) unquote(start int) string {
 	if p.room == nil {
 		p.room = make([]byte, len(p.doc)-start)
@@ -340,8 +334,8 @@ func (p *parser) unquote(start int) string {
 	return string(text[:n])
 }
 
-// escape reads an escape whose backslash was read, and which is not its own letter. It
-// writes into b the character of the escape, and gives its length.
+// escape reads an escape whose backslash was read, and which is not its own letter. It writes the
+// character into b, and gives its length.
 func (p *parser) escape(b []byte) int {
 	start, c := p.at-1, p.peek()
 	if c == 'u' {
@@ -436,14 +430,12 @@ func Hex(c byte) rune {
 	return -1
 }
 
-// Writer appends JSON to a buffer. Its methods do not check that their calls make a document: the
-// tests of the callers do.
+// Writer appends JSON to a buffer. It does not check that its calls make a document.
 type Writer struct {
 	Buf []byte
 }
 
-// comma is the comma that separates the next element from the one before it; 0 where the next
-// element is the first.
+// comma is what separates the next element from the one before it; 0 for the first.
 func (w *Writer) comma() byte {
 	if n := len(w.Buf); n > 0 && w.Buf[n-1] != '{' && w.Buf[n-1] != '[' && w.Buf[n-1] != ':' {
 		return ','
@@ -533,9 +525,8 @@ const hex = "0123456789abcdef"
 // QuoteJSONString).
 func AppendString(dst []byte, s string) []byte { return appendQuoted(dst, 0, s, 0) }
 
-// appendQuoted does what AppendString does, and puts one byte before the string and one behind it;
-// a byte of 0 is left out. Most texts need no escape: they are copied as a whole, into room made
-// once.
+// appendQuoted is AppendString with one byte before the string and one behind it; 0 is left out.
+// Most texts need no escape: they are copied as a whole, into room made once.
 func appendQuoted(dst []byte, before byte, s string, behind byte) []byte {
 	at, plain := len(dst), unescaped(s)
 	if cap(dst)-at < len(s)+len(`,"":`) {

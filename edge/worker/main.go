@@ -1,8 +1,7 @@
 //go:build tinygo
 
 // Command worker is the core as a WebAssembly module, for the host on Cloudflare. It imports
-// nothing: a host writes a frame into its memory, calls it, and reads a frame out of it. Package
-// wire is the format of the frames.
+// nothing: a host writes a frame (package wire) into its memory, calls it, and reads a frame.
 //
 //	alloc(size u32) u32            address of fresh memory
 //	load(at, size u32) u32         takes the snapshot's text, gives facts; called once; the text
@@ -12,7 +11,7 @@
 //	deliver(at, size u32) u32      the same for a turn of the outbox
 //
 // load, handle and deliver return the address of a u32 length and so many bytes. handle and deliver
-// return 0 where the frame that they get is at fault.
+// return 0 if the frame that they get is at fault.
 //
 // Memory is never freed (the collector is "leaking"). Once the host has read what a call returned,
 // it puts the memory back into the state after load. alloc tells it where the heap ends.
@@ -74,8 +73,7 @@ func call(at unsafe.Pointer, size uint32, answer func(*turn.Turn) turn.Outcome) 
 	return result(wire.AppendOutcome(make([]byte, 4, room), outcome))
 }
 
-// result writes the length of a frame into its first four bytes, which are left for that, and gives
-// the frame's address.
+// result writes the length of a frame into its first four bytes, and gives the frame's address.
 func result(frame []byte) unsafe.Pointer {
 	*(*uint32)(unsafe.Pointer(unsafe.SliceData(frame))) = uint32(len(frame) - 4)
 	return unsafe.Pointer(unsafe.SliceData(frame))

@@ -7,8 +7,7 @@ import (
 	"anteroom/edge/jsondoc"
 )
 
-// Messages of JSON-RPC 2.0 (www.jsonrpc.org/specification). An id is kept as it was written, since
-// an answer repeats it byte for byte.
+// Messages of JSON-RPC 2.0 (www.jsonrpc.org/specification). An answer repeats an id byte for byte.
 //
 //	{"jsonrpc":"2.0","id":0,"method":"ping"}                     a request: answered
 //	{"jsonrpc":"2.0","method":"notifications/initialized"}       a notification: never answered
@@ -28,10 +27,10 @@ const (
 // message is one message.
 type message struct {
 	Kind   kind
-	ID     []byte // as it was written; nil where the message has no id, or an invalid one
+	ID     []byte // as it was written; nil for none, or an invalid one
 	Method string
-	Params *jsondoc.Value // of kind Absent where there are none
-	Fault  string         // why this is not a message; "" where it is one
+	Params *jsondoc.Value
+	Fault  string // why this is not a message
 }
 
 // failure says why a message is answered without a result.
@@ -41,8 +40,7 @@ type failure struct {
 	Data    func(w *jsondoc.Writer) // writes the members of data; nil for none
 }
 
-// parse reads a body: one message, or a batch of no more messages than most. fault is an error
-// about the body as a whole.
+// parse reads a body: one message, or a batch of at most so many. fault is about the whole body.
 func parse(body []byte, most int) (messages []message, batch bool, fault *failure) {
 	v, err := jsondoc.Parse(body)
 	if err != nil {
@@ -95,8 +93,7 @@ func read(v *jsondoc.Value) message {
 	return m
 }
 
-// writeResult writes the answer to a request. Its result is an object of the members that write
-// writes.
+// writeResult writes the answer to a request, with the members of its result.
 func writeResult(w *jsondoc.Writer, id []byte, write func(w *jsondoc.Writer)) {
 	openAnswer(w, id)
 	w.Name("result")

@@ -1,12 +1,9 @@
 // Package mcp answers what is posted to /api/mcp: the Model Context Protocol over Streamable HTTP.
-// It has no rules of its own for what a tool does, since a tool call is an operation of the route
-// table, performed in the same turn.
+// A tool call is an operation of the route table, performed in the same turn. The answers to an
+// initialize and to most lists are documents of the snapshot.
 //
-// The server is stateless. Nothing is kept between two requests, no session is begun, and a request
-// needs no initialize before it. A page of any origin may call it: there are no credentials that
-// the page could misuse.
-//
-// The answers to an initialize and to most lists are documents of the snapshot.
+// The server keeps nothing between two requests, begins no session, and needs no initialize before
+// a request. A page of any origin may call it: there are no credentials that it could misuse.
 package mcp
 
 import (
@@ -119,8 +116,8 @@ func (s *Server) answerAll(t *turn.Turn, a *answers, messages []message, finish 
 	return finish()
 }
 
-// room is about how many bytes the answers will take. A buffer that has to grow leaves its old
-// memory behind, which nothing frees on the edge.
+// room is about how many bytes the answers will take: on the edge, nothing frees what a growing
+// buffer leaves behind.
 func (s *Server) room(messages []message) int {
 	room := 256
 	for i := range messages {
@@ -149,8 +146,7 @@ func refuse(status int, id []byte, fault *failure) *turn.Response {
 	return respond.JSON(status, respond.MediaJSON, string(api.NoStore), w.Buf)
 }
 
-// idOf is the id of the only message. It is nil where that has no id, and where there are more
-// messages.
+// idOf is the id of the only message; nil if it has none, or if there are more messages.
 func idOf(messages []message, batch bool) []byte {
 	if batch || len(messages) != 1 {
 		return nil
@@ -158,8 +154,8 @@ func idOf(messages []message, batch bool) []byte {
 	return messages[0].ID
 }
 
-// checkVersion refuses a version header that names no supported revision. A client that sends an
-// initialize may name a newer one: the answer tells it which revision to use.
+// checkVersion refuses a version header that names no supported revision. With an initialize a
+// client may name a newer one: the answer says which revision to use.
 func checkVersion(t *turn.Turn, messages []message) *failure {
 	version := t.Request.Get("mcp-protocol-version")
 	if version == "" || slices.Contains(protocol.Versions, version) ||
@@ -225,8 +221,8 @@ func invalid(detail string) *failure {
 	return &failure{Code: protocol.InvalidParams, Message: "Invalid params: " + detail}
 }
 
-// answer answers a request. Where the request calls a tool, answer gives the response of the tool's
-// operation, with which answers.called answers the request.
+// answer answers a request. For the call of a tool, it gives the response of the tool's operation,
+// with which answers.called answers the request.
 func (s *Server) answer(t *turn.Turn, a *answers, m *message) *turn.Response {
 	if m.Params.Kind != jsondoc.Absent && m.Params.Kind != jsondoc.Object {
 		a.fail(m, invalid("params must be an object, not "+m.Params.Kind.String()))
@@ -276,7 +272,7 @@ func (s *Server) answer(t *turn.Turn, a *answers, m *message) *turn.Response {
 	return nil
 }
 
-// list answers a list. The whole list is on its first page, so this server has given out no cursor.
+// list answers a list. It has one page, so this server has given out no cursor.
 func (s *Server) list(a *answers, m *message, write func(w *jsondoc.Writer)) {
 	if cursor := m.Params.Get("cursor").Kind; cursor != jsondoc.Absent && cursor != jsondoc.Null {
 		a.fail(m, invalid("this list has one page, and no cursor"))
@@ -302,8 +298,7 @@ func named(m *message) (name string, arguments *jsondoc.Value, fault *failure) {
 	return m.Params.Get("name").Text, arguments, nil
 }
 
-// call finds the tool that a request calls, and makes the call's arguments the input of an
-// operation.
+// call finds the tool that a request calls, and makes the arguments an input.
 func (s *Server) call(m *message) (called *tool, in *input.Input, fault *failure) {
 	name, arguments, fault := named(m)
 	if fault != nil {
@@ -328,8 +323,7 @@ func (s *Server) call(m *message) (called *tool, in *input.Input, fault *failure
 }
 
 // called answers the call of a tool with the answer of its operation. A refusal is a result with
-// isError, so that a model sees it. It has no structured content, which would have to follow the
-// output schema.
+// isError, so that a model sees it, without structured content, as the output schema is another.
 func (a *answers) called(m *message, r *turn.Response) {
 	if r.Log != "" {
 		a.logs = append(a.logs, r.Log)
@@ -345,8 +339,8 @@ func (a *answers) called(m *message, r *turn.Response) {
 	})
 }
 
-// refusal is what a client needs of a problem: what is wrong, and where the contract is. It has
-// the input schema of the tool.
+// refusal is what a client needs of a problem besides the input schema of the tool: what is wrong,
+// and where the contract is.
 func refusal(problem []byte) string {
 	v, _ := jsondoc.Parse(problem)
 	w := jsondoc.Writer{}

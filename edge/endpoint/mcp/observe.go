@@ -10,8 +10,8 @@ import (
 	"anteroom/edge/turn"
 )
 
-// observe says what a request shows of its clients. taken are its messages that were not refused: a
-// refused one shows nothing, and neither does a self-test.
+// observe says what a request shows of its clients. taken are its messages that were not refused. A
+// self-test shows nothing.
 func observe(t *turn.Turn, taken []*message) (observed []turn.Observation) {
 	if len(taken) == 0 || t.Request.Get(selftest.Header) != "" {
 		return nil
@@ -39,8 +39,7 @@ func observe(t *turn.Turn, taken []*message) (observed []turn.Observation) {
 	return observed
 }
 
-// clientName is the name in what a client says of itself, cut as all that repeats a caller's words.
-// It is "" if it has none.
+// clientName is the name in what a client says of itself, cut; "" for none.
 func clientName(info *jsondoc.Value) string {
 	name := info.Get("name")
 	if name.Kind != jsondoc.String {

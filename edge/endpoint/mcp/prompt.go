@@ -50,8 +50,8 @@ func (s *Server) getPrompt(a *answers, m *message) {
 	a.fail(m, invalid("there is no prompt "+input.Cut(name)+"; prompts/list has all"))
 }
 
-// value reads an argument as JSON text; "" where it is absent or at fault. As JSON, nobody can take
-// a caller's words for those of the prompt.
+// value reads an argument as JSON text, which nobody takes for words of the prompt; "" if it is
+// absent or at fault.
 func value(in *input.Input, f *input.Field) string {
 	if f.Type != input.Object {
 		if text := in.Text(f); text != "" {
@@ -74,8 +74,8 @@ func value(in *input.Input, f *input.Field) string {
 	return ""
 }
 
-// fill makes a text of its parts: strings, and objects that name an argument each. An argument
-// whose value is "" is absent, and the content gives the words in its place.
+// fill makes a text of its parts: strings, and objects that name an argument and have the words for
+// an absent one, whose value is "".
 func fill(parts *jsondoc.Value, arguments []input.Field, values []string) string {
 	var text strings.Builder
 	for i := range parts.Items {

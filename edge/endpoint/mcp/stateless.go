@@ -14,8 +14,7 @@ import (
 
 // The stateless revision (2026-07-28) has no handshake. Each request says in its params._meta of
 // which revision it is and what its client can do. Header fields repeat what a proxy may want to
-// know of the request. The revision shares the endpoint with the older ones. Every request belongs
-// either to the stateless revision or to the older ones.
+// know. Every request belongs either to this revision or to the older ones, at the same endpoint.
 
 // Codes of errors that the stateless revision adds.
 const (
@@ -31,13 +30,12 @@ const (
 	metaServerInfo   = "io.modelcontextprotocol/serverInfo"
 )
 
-// listLifetime is how long a client may keep a list: as long as a document that changes with the
-// content only.
-const listLifetime = 300_000 // milliseconds
+// listLifetime is how many milliseconds a client may keep a list, as it may keep a constant
+// document.
+const listLifetime = 300_000
 
-// stateless reports whether a message is of a revision without a handshake, which its header or its
-// _meta says. An initialize is of the older revisions, whichever newer one its header proposes,
-// unless both header and _meta name the stateless revision.
+// stateless reports whether a message is of a revision without a handshake, by its header or its
+// _meta. An initialize is only if both name the stateless revision: its header may propose it.
 func stateless(t *turn.Turn, m *message) bool {
 	if m.Kind != request && m.Kind != notification {
 		return false
@@ -49,8 +47,7 @@ func stateless(t *turn.Turn, m *message) bool {
 	return inHeader || version.Kind == jsondoc.String && !slices.Contains(protocol.Versions, version.Text)
 }
 
-// checkStateless says what is wrong with the revision and the header fields of a stateless message;
-// nil where nothing is.
+// checkStateless says what is wrong with the revision and the header fields of a stateless message.
 func checkStateless(t *turn.Turn, m *message) *failure {
 	header, meta := t.Request.Get("mcp-protocol-version"), m.Params.Get("_meta")
 	version := meta.Get(metaVersion)
@@ -87,8 +84,7 @@ func checkStateless(t *turn.Turn, m *message) *failure {
 	return nil
 }
 
-// decodeHeader reads a header value that may be written as =?base64?…?=. It is "" where the base64
-// is not valid.
+// decodeHeader reads a header value that may be written as =?base64?…?=; "" if that is not valid.
 func decodeHeader(value string) string {
 	encoded, begins := strings.CutPrefix(value, "=?base64?")
 	encoded, ends := strings.CutSuffix(encoded, "?=")

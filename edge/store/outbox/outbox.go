@@ -3,16 +3,14 @@
 // digest with that message.
 //
 // Delivery is at least once. A run is one turn of Deliver: it claims due rows with a lease, sends
-// them as one digest, and marks them as delivered. Where a run dies in between, its lease expires
-// and the rows are sent again.
+// them as one digest, and marks them as delivered. If a run dies in between, its lease expires and
+// the rows are sent again.
 //
-// Rows whose digest may have arrived stay together, under its Message-ID, until they are delivered
-// or dead. So a reader who gets the digest twice can tell that both are the same. Rows whose digest
-// has certainly not arrived are sent with whatever else is due.
-//
-// The next hop may refuse a digest for one of its rows, or may never say what became of it. Then
-// each half becomes a digest of its own, and in the end each row. So a row that cannot be delivered
-// holds up no other row for good.
+// Rows whose digest may have arrived stay together under its Message-ID until they are delivered or
+// dead, so that a reader who gets the digest twice can tell. Rows whose digest has certainly not
+// arrived are sent with whatever else is due. If the next hop refuses a digest, or never says what
+// became of it, each half becomes a digest of its own, and in the end each row: a row that cannot
+// be delivered holds up no other row for good.
 package outbox
 
 import (
@@ -34,15 +32,14 @@ const (
 	firstRetry = 60 // seconds; doubled with every try
 	lastRetry  = 6 * 3600
 	maxTries   = 20 // a row with so many is dead until the operator revives it
-	// wholeTries is after how many tries of unknown outcome a digest is halved. The tries that are
-	// left suffice to halve it down to single rows. The next hop may refuse the digest for one of
-	// its rows without saying so, and then a single row is what it takes.
+	// wholeTries is after how many tries of unknown outcome a digest is halved: the next hop may
+	// refuse it for one of its rows without saying so. The tries left suffice for single rows.
 	wholeTries = 10
 )
 
 var (
-	// due is the condition of a row to send. dueAt gives its arguments. A time further ahead than
-	// any that is set now was set by a clock that was ahead, and counts as past.
+	// due is the condition of a row to send, with the arguments of dueAt. A time further ahead than
+	// any that is set now was set by a wrong clock, and counts as past.
 	due = "state = 'pending' AND (next_try_at <= ? OR next_try_at > ?) AND (lease_until <= ? OR lease_until > ?)"
 
 	// claim leases the oldest due row, and with it the due rows of the same digest. The rows of a
@@ -66,9 +63,8 @@ type row struct {
 	digest               string // Message-ID of a digest with this row that may have arrived; "" for none
 }
 
-// Enqueue gives the statement that puts a message into the outbox. The message says that an address
-// came with a record of this kind; who is the name of an agent or an org. The caller adds the
-// statement to the transaction that stores the record.
+// Enqueue gives the statement, for the transaction that stores a record, which tells the operator
+// that an address came with the record; who is the name of an agent or an org.
 func Enqueue(t *turn.Turn, kind, recordID, address, who string) turn.Statement {
 	payload := jsondoc.Writer{}
 	payload.Open('{')
@@ -81,9 +77,8 @@ func Enqueue(t *turn.Turn, kind, recordID, address, who string) turn.Statement {
 	}
 }
 
-// Deliver sends one digest of the rows that are due. Its response is 200 where the digest was
-// delivered, 204 where no row is due, 502 where the relay did not take it, 503 where the store
-// fails.
+// Deliver sends one digest of the rows that are due. Its response is 200 if the digest was
+// delivered, 204 if no row is due, 502 if the relay did not take it, 503 if the store fails.
 func Deliver(t *turn.Turn) *turn.Response {
 	lease := t.NewID()
 	claiming := exec(claim, slices.Concat([]any{lease, t.Now + LeaseSeconds}, dueAt(t.Now), dueAt(t.Now))...)
@@ -144,8 +139,7 @@ func read(claimed [][]any) []row {
 	return rows
 }
 
-// after gives the write that a digest which the relay did not take ends in. It releases the rows as
-// a whole or as two halves.
+// after releases the rows of a digest that the relay did not take, as a whole or as two halves.
 func after(t *turn.Turn, sent *turn.Result, rows []row, id, lease, why string) turn.Exec {
 	if sent.Failure == turn.Unavailable {
 		return exec(wait, why, t.Now+firstRetry, lease)
@@ -177,8 +171,7 @@ func reason(sent *turn.Result) string {
 	return string(sent.Failure) + ": " + string(sent.Data)
 }
 
-// MaxHeaderValue is the longest value of a header field of a message, in bytes. Cloudflare's Email
-// Sending refuses a longer one.
+// MaxHeaderValue is how many bytes Cloudflare's Email Sending takes as the value of a header field.
 const MaxHeaderValue = 2048
 
 const (

@@ -71,8 +71,7 @@ const (
 	kindExec, kindRelay, kindFetch, kindSign, kindVerify, kindLimit, effectKinds = 0, 1, 2, 3, 4, 5, 6
 )
 
-// The least numbers of bytes that a text and a result take. They bound how many items a frame can
-// hold.
+// The fewest bytes of a text and of a result: they bound how many items a frame can hold.
 const (
 	minText   = 4
 	minResult = 1 + 1 + 4 + 4 + 4 + 4 + 8 + 8 + 8
@@ -88,8 +87,7 @@ func AppendTurn(b []byte, t *turn.Turn) []byte {
 	return c.frame
 }
 
-// DecodeTurn reads a turn, which aliases the frame. Its only error is ErrFrame, and the turn is
-// then nil.
+// DecodeTurn reads a turn, which aliases the frame. Its only error is ErrFrame.
 func DecodeTurn(frame []byte) (*turn.Turn, error) {
 	c, t := coder{frame: frame, reads: true}, &turn.Turn{}
 	if c.turn(t); !c.done() {
@@ -105,8 +103,7 @@ func AppendOutcome(b []byte, o turn.Outcome) []byte {
 	return c.frame
 }
 
-// DecodeOutcome reads an outcome, which aliases the frame. Its only error is ErrFrame, and the
-// outcome is then empty.
+// DecodeOutcome reads an outcome, which aliases the frame. Its only error is ErrFrame.
 func DecodeOutcome(frame []byte) (o turn.Outcome, err error) {
 	c := coder{frame: frame, reads: true}
 	if c.outcome(&o); !c.done() {
@@ -115,9 +112,9 @@ func DecodeOutcome(frame []byte) (o turn.Outcome, err error) {
 	return o, nil
 }
 
-// AppendFacts appends what a host has to know of the core and of the snapshot that was loaded.
-// fault says why the snapshot was not loaded; where it is "", it was. messages is the path of the
-// MCP server, and unfinished the answer to a POST there that could not be finished.
+// AppendFacts appends what a host has to know of the core and the snapshot. fault says why the
+// snapshot was not loaded, "" if it was. messages is the path of the MCP server, and unfinished the
+// answer to a POST there that could not be finished.
 func AppendFacts(b []byte, fault string, s *snapshot.Snapshot, messages string, unfinished *turn.Response) []byte {
 	c := coder{frame: b}
 	if c.text(&fault); fault != "" {
@@ -244,19 +241,7 @@ func (c *coder) response(r *turn.Response) {
 }
 
 func (c *coder) effect(e *turn.Effect) {
-	var kind byte
-	switch (*e).(type) {
-	case turn.Relay:
-		kind = kindRelay
-	case turn.Fetch:
-		kind = kindFetch
-	case turn.Sign:
-		kind = kindSign
-	case turn.Verify:
-		kind = kindVerify
-	case turn.Limit:
-		kind = kindLimit
-	}
+	kind := kindOf(*e)
 	switch c.kind(&kind, effectKinds); kind {
 	case kindExec:
 		as(c, e, func(x *turn.Exec) {
@@ -294,6 +279,22 @@ func (c *coder) effect(e *turn.Effect) {
 	case kindLimit:
 		as(c, e, func(x *turn.Limit) { c.text(&x.Key) })
 	}
+}
+
+func kindOf(e turn.Effect) byte {
+	switch e.(type) {
+	case turn.Relay:
+		return kindRelay
+	case turn.Fetch:
+		return kindFetch
+	case turn.Sign:
+		return kindSign
+	case turn.Verify:
+		return kindVerify
+	case turn.Limit:
+		return kindLimit
+	}
+	return kindExec
 }
 
 // as codes an effect as one of the type T.

@@ -1,36 +1,25 @@
-// Package protocol holds the constants of the Model Context Protocol as this service speaks it:
-// revisions, methods and the address of the endpoint. The endpoint itself, the route table, the
-// documents and the self-test read them here.
+// Package protocol holds the constants of the Model Context Protocol as this service speaks it.
 package protocol
 
 import "anteroom/edge/input"
 
 const (
-	// Path is where the endpoint is.
-	Path = "/api/mcp"
-	// ServerVersion is the version of the server, as it tells its clients.
-	ServerVersion = "0.1.0"
-	// Version is the revision that the server offers to a client which asks for an unsupported one.
-	Version = "2025-06-18"
-	// Stateless is the revision without a handshake. Each request names it.
-	Stateless = "2026-07-28"
+	Path          = "/api/mcp"
+	ServerVersion = "0.1.0"      // of the server, as it tells its clients
+	Version       = "2025-06-18" // the revision offered to a client that asks for an unsupported one
+	Stateless     = "2026-07-28" // the revision without a handshake: each request names it
 )
 
-// What is observed of a client: the kinds of turn.Observation.
+// What is observed of a client: the kinds of turn.Observation. A request that is refused with an
+// error is not observed. Only an initialize, a server/discover and requests of the stateless
+// revision name the client.
 const (
-	// SeenInitialize is an answered initialize, which names its client. As with the others, one that
-	// is refused with an error is not observed.
-	SeenInitialize = "initialize"
-	// SeenDiscover is an answered server/discover, which may name its client.
-	SeenDiscover = "discover"
-	// SeenHandshake is a request with the header MCP-Protocol-Version that is neither an initialize
-	// nor a server/discover. A client knows the value from an earlier answer, and a stateless server
-	// sees no more than that of a completed handshake. Only the stateless revision names the client
-	// here.
+	SeenInitialize = "initialize" // an answered initialize
+	SeenDiscover   = "discover"   // an answered server/discover
+	// SeenHandshake is any other request with the header MCP-Protocol-Version. A client knows the
+	// value from an earlier answer: a stateless server sees no more of a completed handshake.
 	SeenHandshake = "handshake"
-	// SeenCall is an answered tool call, also where the tool refused its arguments. Only the
-	// stateless revision names the client.
-	SeenCall = "tools/call"
+	SeenCall      = "tools/call" // an answered tool call, also if the tool refused its arguments
 )
 
 // SeenKinds are these kinds, in the order in which a client comes to them.
@@ -39,8 +28,8 @@ var SeenKinds = []string{SeenInitialize, SeenDiscover, SeenHandshake, SeenCall}
 // Versions are the revisions that are supported after a handshake, the newest first.
 var Versions = []string{Version, "2025-03-26", "2024-11-05"}
 
-// Methods are the methods of the server. In the stateless revision, server/discover takes the place
-// of the first two.
+// Methods are the methods of the server. The stateless revision has server/discover instead of the
+// first two.
 var Methods = []string{
 	"initialize", "ping", "tools/list", "tools/call",
 	"resources/list", "resources/templates/list", "prompts/list", "prompts/get",
