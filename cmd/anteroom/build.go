@@ -1,27 +1,14 @@
 package main
 
 import (
-	"bytes"
-	"compress/gzip"
-	"fmt"
 	"maps"
-	"os"
-	"path/filepath"
 	"slices"
-	"text/tabwriter"
 
 	"anteroom/cmd/anteroom/internal/cli"
 	"anteroom/edge/worker/bundle"
 	"anteroom/generator/publish"
 
 	"github.com/spf13/cobra"
-)
-
-// What build writes beside a bundle: the names of the functions in edge.wasm, or, without the
-// source code, the migrations of the database.
-const (
-	namesFile        = "edge.names"
-	migrationsFolder = "migrations"
 )
 
 func buildCommand(t *cli.Terminal) *cobra.Command {
@@ -44,26 +31,16 @@ carries, and writes the migrations of the database beside the bundle, for wrangl
 			if err != nil {
 				return err
 			}
-			files, names, err := bundle.Worker(cmd.Context(), t.Err)
-			if err != nil {
-				return err
-			}
-			if err := bundle.AddContent(files, generated.Snapshot); err != nil {
-				return err
-			}
-			if err := bundle.Write(out, files); err != nil {
-				return hintPermission(err)
-			}
-			beside := filepath.Dir(filepath.Clean(out))
-			if names == nil {
-				err = bundle.WriteMigrations(filepath.Join(beside, migrationsFolder))
-			} else if err = os.WriteFile(filepath.Join(beside, namesFile), names, 0o666); err != nil {
-				err = fmt.Errorf("write names: %w", err)
-			}
+			files, err := bundle.Build(cmd.Context(), out, generated.Snapshot, t.Err)
 			if err != nil {
 				return hintPermission(err)
 			}
-			printBundle(t, out, files)
+			var sum int64
+			for _, name := range slices.Sorted(maps.Keys(files)) {
+				sum += int64(len(files[name]))
+				t.Printf("%9d  %s", len(files[name]), name)
+			}
+			t.Printf("%9d  %s", sum, out)
 			return nil
 		}),
 	}
@@ -71,28 +48,4 @@ carries, and writes the migrations of the database beside the bundle, for wrangl
 	generatedFlags(flags, &public, &snapshot)
 	flags.StringVar(&out, "out", "build/bundle", "the `folder` of the bundle")
 	return cmd
-}
-
-// printBundle prints the files of a bundle with their sizes, as they are and gzipped.
-func printBundle(t *cli.Terminal, folder string, files map[string][]byte) {
-	table := tabwriter.NewWriter(t.Out, 0, 0, 2, ' ', tabwriter.AlignRight)
-	var raw, zipped int64
-	row := func(name string, raw, zipped int64) { fmt.Fprintf(table, "%d\t%d\t  %s\n", raw, zipped, name) }
-	fmt.Fprintln(table, "bytes\tgzipped\t")
-	for _, name := range slices.Sorted(maps.Keys(files)) {
-		size, small := int64(len(files[name])), gzippedSize(files[name])
-		raw, zipped = raw+size, zipped+small
-		row(name, size, small)
-	}
-	row(folder, raw, zipped)
-	table.Flush()
-}
-
-// gzippedSize is how many bytes data takes at gzip's best compression.
-func gzippedSize(data []byte) int64 {
-	var b bytes.Buffer
-	w, _ := gzip.NewWriterLevel(&b, gzip.BestCompression) // the level is valid
-	w.Write(data)                                         // a buffer takes everything
-	w.Close()
-	return int64(b.Len())
 }

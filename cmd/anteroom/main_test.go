@@ -84,7 +84,7 @@ func freePort(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(listener.Close())
 }
 
-// waitFor waits for an answer where its argument is a URL, else for a file. With a second argument,
+// waitFor waits for an answer if its argument is a URL, else for a file. With a second argument,
 // the answer or the file must hold that text.
 func waitFor(ts *testscript.TestScript, neg bool, args []string) {
 	for end := time.Now().Add(60 * time.Second); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {

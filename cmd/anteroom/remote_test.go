@@ -39,7 +39,7 @@ func startRemote(t *testing.T) *remoteStore {
 }
 
 // run runs a command on the store of a wrangler.toml, which must end with a code, and gives what it
-// prints to both outputs. Of the arguments, CONTENT stands for the content.
+// prints to both outputs. In the arguments, CONTENT is replaced by the folder of the content.
 func (s *remoteStore) run(code int, config, arguments string) string {
 	s.t.Helper()
 	all := append(strings.Fields(strings.ReplaceAll(arguments, "CONTENT", s.content)), "--remote", "production", "--wrangler", config)

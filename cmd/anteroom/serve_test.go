@@ -83,7 +83,7 @@ func TestServeKilled(t *testing.T) {
 			t.Fatal(err)
 		}
 		if !strings.HasPrefix(row.Name, "lark-") || answered[row.Name] != "" && answered[row.Name] != row.ID {
-			t.Errorf("a record that nobody was told of: %+v", row)
+			t.Errorf("a record that was never answered: %+v", row)
 		}
 		delete(answered, row.Name)
 	}

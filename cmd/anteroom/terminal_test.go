@@ -60,7 +60,7 @@ func TestStrangersWords(t *testing.T) {
 	}
 	judged := print(text, "receipt", "verify", "-", "--key", key, "--json")
 	if !json.Valid([]byte(judged)) {
-		t.Errorf("the verdict is no JSON: %q", judged)
+		t.Errorf("the verdict is not JSON: %q", judged)
 	}
 	print([]byte(`{"`+unseen+`":1,"`+unseen+`":2}`), "receipt", "verify", "-", "--key", key)
 	print([]byte(unseen), "receipt", "verify", "-", "--key", key)

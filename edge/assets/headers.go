@@ -45,8 +45,8 @@ func Matches(pattern, path string) bool {
 
 // ParseHeaders reads a _headers file: path patterns, each followed by indented lines "Name: value",
 // or "! Name" to take a field away. It refuses what the published documents do not use, host
-// patterns and placeholders, and what the CDN would leave out: a pattern with two stars, a pattern
-// that stands twice, and whatever is beyond its limits. The error lists each fault.
+// patterns and placeholders, and what the CDN would leave out: a pattern with two stars, a second
+// rule of a pattern, and whatever is beyond its limits. The error lists each fault.
 func ParseHeaders(text string) (rules Headers, err error) {
 	fault := func(line int, format string, args ...any) {
 		err = errors.Join(err, fmt.Errorf("_headers:%d: "+format, append([]any{line}, args...)...))
@@ -73,7 +73,7 @@ func ParseHeaders(text string) (rules Headers, err error) {
 		case line[0] != ' ' && line[0] != '\t':
 			fault(number, "a path begins with /, and a header line with a space")
 		case len(rules) == 0:
-			fault(number, "a header line stands before any path")
+			fault(number, "a header line comes before any path")
 		case content[0] == '!':
 			last := &rules[len(rules)-1]
 			last.remove = append(last.remove, strings.TrimSpace(content[1:]))
@@ -121,14 +121,4 @@ func (all Headers) Of(path string) http.Header {
 	h := http.Header{}
 	all.Apply(path, h)
 	return h
-}
-
-// Patterns are the patterns of the rules that are for a path.
-func (all Headers) Patterns(path string) (patterns []string) {
-	for i := range all {
-		if Matches(all[i].pattern, path) {
-			patterns = append(patterns, all[i].pattern)
-		}
-	}
-	return patterns
 }

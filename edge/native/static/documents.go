@@ -37,7 +37,7 @@ type page struct {
 	header http.Header
 	body   []byte
 	etag   string
-	gzip   func() []byte // compresses the body, once; nil where it is not worth it
+	gzip   func() []byte // compresses the body, once; nil if that is not worth it
 }
 
 // New makes Documents of a list of files. The error lists each fault of the _headers and the

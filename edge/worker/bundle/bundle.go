@@ -71,10 +71,10 @@ func mustRead(name string) []byte {
 	return text
 }
 
-// Worker gives the files of a bundle that depend on no content: compiled where the source code is
-// here, else those that this program carries. Where it has compiled, it gives the names of the
+// worker gives the files of a bundle that depend on no content: compiled where the source code is
+// here, else those that this program carries. If it has compiled, it gives the names of the
 // functions in the module too, one line for each: the function's index and its name.
-func Worker(ctx context.Context, progress io.Writer) (files map[string][]byte, names []byte, err error) {
+func worker(ctx context.Context, progress io.Writer) (files map[string][]byte, names []byte, err error) {
 	if _, err := os.Stat(compileScript); err == nil {
 		files, names, err = compile(ctx, progress)
 		if err != nil {
@@ -124,19 +124,39 @@ func compile(ctx context.Context, progress io.Writer) (files map[string][]byte, 
 	return files, names, err
 }
 
-// AddContent adds to a bundle what the worker knows of the content.
-func AddContent(files map[string][]byte, s *snapshot.Snapshot) error {
+// What Build writes beside a bundle: the names of the functions in edge.wasm, or, without the
+// source code, the migrations of the database.
+const (
+	namesFile        = "edge.names"
+	migrationsFolder = "migrations"
+)
+
+// Build writes a bundle with what the worker knows of the content to a folder, and gives its files.
+func Build(ctx context.Context, folder string, s *snapshot.Snapshot, progress io.Writer) (map[string][]byte, error) {
+	files, names, err := worker(ctx, progress)
+	if err != nil {
+		return nil, err
+	}
 	answers, err := prerender.Answers(s)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	files[Snapshot], files[Constants] = s.Encode(), answers
-	return nil
+	if err := write(folder, files); err != nil {
+		return nil, err
+	}
+	beside := filepath.Dir(filepath.Clean(folder))
+	if names == nil {
+		err = writeMigrations(filepath.Join(beside, migrationsFolder))
+	} else if err = os.WriteFile(filepath.Join(beside, namesFile), names, 0o666); err != nil {
+		err = fmt.Errorf("write names: %w", err)
+	}
+	return files, err
 }
 
-// Write writes a bundle to a folder, instead of a bundle that is there. It refuses a folder that
+// write writes a bundle to a folder, instead of a bundle that is there. It refuses a folder that
 // holds anything else.
-func Write(folder string, files map[string][]byte) error {
+func write(folder string, files map[string][]byte) error {
 	entries, err := os.ReadDir(folder)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("write bundle: %w", err)
@@ -155,9 +175,9 @@ func Write(folder string, files map[string][]byte) error {
 	return nil
 }
 
-// WriteMigrations writes the migrations of the database where wrangler finds them. Those that are
+// writeMigrations writes the migrations of the database where wrangler finds them. Those that are
 // there are the same, or older ones.
-func WriteMigrations(folder string) error {
+func writeMigrations(folder string) error {
 	names, err := fs.Glob(migrations.Files, "*.sql")
 	files := map[string][]byte{}
 	for _, name := range names {

@@ -21,7 +21,7 @@ func TestFiles(t *testing.T) {
 	if files, ok := Files(); ok || files != nil || Toolchain() != "" {
 		t.Errorf("of no files: %v, %t, %q", files, ok, Toolchain())
 	}
-	if _, _, err := Worker(t.Context(), nil); err == nil || !strings.Contains(err.Error(), "this program carries no worker (take a released program") {
+	if _, _, err := worker(t.Context(), nil); err == nil || !strings.Contains(err.Error(), "this program carries no worker (take a released program") {
 		t.Error(err)
 	}
 	carried = fstest.MapFS{
@@ -29,7 +29,7 @@ func TestFiles(t *testing.T) {
 		"files/worker.mjs": {Data: []byte("js")},
 		"toolchain.txt":    {Data: []byte("tinygo version 0\n")},
 	}
-	files, names, err := Worker(t.Context(), nil)
+	files, names, err := worker(t.Context(), nil)
 	if all := slices.Sorted(maps.Keys(files)); err != nil || names != nil || !slices.Equal(all, []string{"edge.wasm", "worker.mjs"}) || string(files[Wasm]) != "wasm" {
 		t.Errorf("%q, %q, %v", files, names, err)
 	}
@@ -45,7 +45,7 @@ func TestWrite(t *testing.T) {
 		{"worker.mjs": []byte("1"), "gone.mjs": []byte("1"), Wasm: []byte("1")},
 		{"worker.mjs": []byte("2"), Wasm: []byte("2")},
 	} {
-		if err := Write(folder, files); err != nil {
+		if err := write(folder, files); err != nil {
 			t.Fatal(err)
 		}
 		if entries, err := os.ReadDir(folder); err != nil || len(entries) != len(files) {
@@ -60,7 +60,7 @@ func TestWrite(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(folder, "notes.txt"), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := Write(folder, map[string][]byte{Wasm: []byte("3")}); err == nil || !strings.Contains(err.Error(), "notes.txt") {
+	if err := write(folder, map[string][]byte{Wasm: []byte("3")}); err == nil || !strings.Contains(err.Error(), "notes.txt") {
 		t.Error(err)
 	}
 	if got, err := os.ReadFile(filepath.Join(folder, Wasm)); string(got) != "2" {
@@ -69,7 +69,7 @@ func TestWrite(t *testing.T) {
 	migrations := filepath.Join(t.TempDir(), "migrations")
 	wanted, err := os.ReadFile("../../store/migrations/0001_init.sql")
 	for range 2 {
-		if err := WriteMigrations(migrations); err != nil {
+		if err := writeMigrations(migrations); err != nil {
 			t.Fatal(err)
 		}
 	}

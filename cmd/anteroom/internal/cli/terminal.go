@@ -7,7 +7,7 @@ package cli
 //     then in brackets what to do next. Faults of the content come before it, one a line, as
 //     file:line:column.
 //   - A warning has the same form, with "anteroom: warning: ".
-//   - Where JSON is asked for, an error is one JSON object on standard output too, if there is no
+//   - If JSON is asked for, an error is one JSON object on standard output too, if there is no
 //     other answer there.
 //   - A secret key is never printed, wherever it was given by mistake: standard error shows
 //     its prefix alone.

@@ -46,7 +46,7 @@ type Facts struct {
 	Documents   map[string]string // SHA-256 in hex of each document in the manifest, by path
 	Keys        []string          // the receipt keys that verify: the current one, and the retired
 	LogKeys     []string          // the verifier keys of the public log
-	Checkpoints map[string][]byte // of the log: the newest of each tree, and where it is known that of each size, by path
+	Checkpoints map[string][]byte // of the log: the newest of each tree, and that of each size that is known, by path
 	Schema      int               // how many migrations the database has, or the program knows; 0 is unknown
 }
 

@@ -37,7 +37,7 @@ type Options struct {
 	Version, Commit  string // of this program, for the metrics
 }
 
-// DefaultData is the data folder where none is named. Serve makes a database there unasked.
+// DefaultData is the data folder if none is named. Serve makes a database there unasked.
 const DefaultData = "data"
 
 // The formats of the log.
@@ -139,7 +139,7 @@ func (o *Options) Relay() (string, error) {
 	return o.SMTP, nil
 }
 
-// keyFile is the file of the receipt key, where the key itself was not given.
+// keyFile is the file of the receipt key, if the key itself was not given.
 func (o *Options) keyFile() string { return cmp.Or(o.KeyFile, filepath.Join(o.Data, "receipt.key")) }
 
 // privateFiles are the files and folders that hold addresses or secrets, in the data folder and in

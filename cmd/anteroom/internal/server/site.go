@@ -103,7 +103,7 @@ func (s *server) follow(ctx context.Context, hangup <-chan os.Signal) {
 	}
 }
 
-// reload serves what was generated since. Where that cannot be served, the old documents stay.
+// reload serves what was generated since. If that cannot be served, the old documents stay.
 func (s *server) reload() {
 	var next *site
 	err := s.monitor.reload(func() (err error) {
