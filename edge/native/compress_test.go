@@ -95,8 +95,8 @@ func TestCompressed(t *testing.T) {
 	}
 }
 
-// TestUnchanged: a caller that has the gzip form gets 304 only if it takes gzip now, and with the tag
-// that it has.
+// TestUnchanged: a caller that has the gzip form gets 304 only if it takes gzip now, and with its
+// own tag.
 func TestUnchanged(t *testing.T) {
 	h, _ := open(t, Config{Snapshot: longer()}, fake{})
 	plain := asked(h, "GET", "/api/quest", "").Header.Get("ETag")

@@ -4,62 +4,14 @@ package native
 
 import (
 	"io/fs"
-	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 
 	"anteroom/edge/edgetest"
-	"anteroom/edge/native/disk"
-	"anteroom/edge/turn"
 
 	"golang.org/x/sys/unix"
 )
-
-// TestSynced: a new data folder, the folders above it and a message are on the disk with their
-// names.
-func TestSynced(t *testing.T) {
-	dir := t.TempDir()
-	var synced []string
-	before := disk.Sync
-	t.Cleanup(func() { disk.Sync = before })
-	disk.Sync = func(f *os.File) error {
-		synced = append(synced, f.Name())
-		return before(f)
-	}
-	expect := func(what string, patterns ...string) {
-		t.Helper()
-		for _, pattern := range patterns {
-			if !slices.ContainsFunc(synced, func(name string) bool {
-				ok, _ := filepath.Match(filepath.Join(dir, pattern), name)
-				return ok
-			}) {
-				t.Errorf("%s: %q is not synced, but %q", what, pattern, synced)
-			}
-		}
-		synced = nil
-	}
-	data := filepath.Join(dir, "var", "data")
-	h, err := Open(Config{Data: data, Create: true, Snapshot: edgetest.Snapshot(), Log: quiet})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer h.Close()
-	expect("a new data folder", "", "var", "var/data", "var/data/mail")
-	if r := h.sendMail(h.site.Load(), turn.Message{ID: "id", Subject: "s", Text: "t"}); r.Failure != turn.None {
-		t.Error(r.Failure)
-	}
-	expect("a message", "var/data/mail/tmp/*", "var/data/mail/new")
-	again, err := Open(Config{Data: data, Create: true, Snapshot: edgetest.Snapshot(), Log: quiet})
-	if err != nil {
-		t.Fatal(err)
-	}
-	again.Close()
-	if slices.Contains(synced, dir) {
-		t.Errorf("synced again: %q", synced)
-	}
-}
 
 // TestPrivate: only this user can read addresses, whatever the umask lets through.
 func TestPrivate(t *testing.T) {

@@ -3,8 +3,6 @@ package native
 import (
 	"context"
 	"log/slog"
-	"os"
-	"path/filepath"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -63,52 +61,7 @@ func query(t *testing.T, h *Host, sql string) (rows []string) {
 	return rows
 }
 
-func mails(t *testing.T, dir string) (texts []string) {
-	t.Helper()
-	files, err := filepath.Glob(filepath.Join(dir, "new", "*"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, f := range files {
-		text, err := os.ReadFile(f)
-		if err != nil {
-			t.Fatal(err)
-		}
-		texts = append(texts, string(text))
-	}
-	return texts
-}
-
 const states = "SELECT state, payload, CAST(tries AS TEXT), lease FROM outbox ORDER BY id"
-
-func TestOutboxDelivers(t *testing.T) {
-	dir := filepath.Join(t.TempDir(), "mail")
-	h, _ := outboxHost(t, "maildir:"+dir)
-	for _, name := range []string{"ada", "bo", "cy"} {
-		register(t, h, name)
-	}
-	if !h.deliverOne() || h.deliverOne() {
-		t.Fatal("want one digest, and then nothing due")
-	}
-	for _, row := range query(t, h, states) {
-		if row != "delivered|null|1|null" {
-			t.Errorf("row %s", row)
-		}
-	}
-	ids := query(t, h, "SELECT record_id FROM outbox ORDER BY id")
-	texts := mails(t, dir)
-	if len(texts) != 1 {
-		t.Fatalf("%d mails", len(texts))
-	}
-	for i, name := range []string{"ada", "bo", "cy"} {
-		if !strings.Contains(texts[0], name+"@example.org") || strings.Count(texts[0], ids[i]) < 2 {
-			t.Errorf("%s is not in the digest, or its record not in its header:\n%s", name, texts[0])
-		}
-	}
-	if rows := query(t, h, "SELECT address FROM contacts ORDER BY address"); len(rows) != 3 {
-		t.Errorf("contacts %v", rows)
-	}
-}
 
 // TestWake: an address that an answer has left in the outbox wakes the delivery, also where a batch
 // left it.

@@ -72,6 +72,9 @@ func TestReadinessIsKept(t *testing.T) {
 	now = now.Add(time.Second)
 	mu.Unlock()
 	ready("GET", failing)
+	if answer := raw(t, address, "GET /healthz HTTP/1.1\r\nHost: 192.0.2.7\r\n\r\n"); answer.StatusCode != 200 {
+		t.Errorf("the service is not live: %d", answer.StatusCode)
+	}
 }
 
 // New content is checked at once.

@@ -231,7 +231,7 @@ func TestLog(t *testing.T) {
 	}
 }
 
-// TestBrokenBody: a body that does not arrive whole is refused in the words of the endpoint, nothing
+// TestBrokenBody: a body that does not arrive whole is refused in the words of its endpoint. None
 // of it is stored, and nothing on its connection is taken for another request.
 func TestBrokenBody(t *testing.T) {
 	h, log := open(t, Config{}, fake{})
@@ -240,8 +240,8 @@ func TestBrokenBody(t *testing.T) {
 	const smuggled = "POST /api/waitlist HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 21\r\n\r\n{\"agent_name\":\"lark\"}"
 	for _, c := range []struct{ what, path, rest, want string }{
 		{"ends too soon", "waitlist", "Content-Length: 1000\r\n\r\n{}", "the body broke off"},
-		{"stands still", "waitlist", "Content-Length: 40\r\n\r\n" + `{"agent_name":"slow"}`, `"code":"invalid_json"`},
-		{"stands still", "mcp", "Content-Length: 40\r\n\r\n{}", `{"jsonrpc":"2.0","id":null,"error":{"code":-32600,`},
+		{"stops", "waitlist", "Content-Length: 40\r\n\r\n" + `{"agent_name":"slow"}`, `"code":"invalid_json"`},
+		{"stops", "mcp", "Content-Length: 40\r\n\r\n{}", `{"jsonrpc":"2.0","id":null,"error":{"code":-32600,`},
 		{"is badly framed", "waitlist", "Transfer-Encoding: chunked\r\n\r\nno chunk\r\n" + smuggled, `"contract":{`},
 		{"is badly framed", "mcp", "Transfer-Encoding: chunked\r\n\r\nno chunk\r\n" + smuggled, `"error":{"code":-32600,`},
 		{"is too large", "waitlist", "Content-Length: " + strconv.Itoa(1<<20) + "\r\n\r\n" + strings.Repeat(" ", 1<<20) + smuggled, `"status":413`},
@@ -253,7 +253,7 @@ func TestBrokenBody(t *testing.T) {
 		defer conn.Close()
 		go func() {
 			io.WriteString(conn, "POST /api/"+c.path+" HTTP/1.1\r\nHost: localhost\r\n"+c.rest)
-			if c.what != "stands still" {
+			if c.what != "stops" {
 				conn.(*net.TCPConn).CloseWrite()
 			}
 		}()

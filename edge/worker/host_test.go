@@ -711,12 +711,12 @@ func TestTrap(t *testing.T) {
 		t.Errorf("the log holds the query:\n%s", log)
 	}
 	if body["served_from"] != "www.example.org" || body["notice"] == nil {
-		t.Errorf("the answer to a trap is no problem document: %v", body)
+		t.Errorf("the answer to a trap is not a problem document: %v", body)
 	}
 	messages := `[` + strings.Repeat(`{"a":0},`, 8000) + `{}]`
 	body = s.want(500, "POST", "/api/mcp", messages)
 	if failure, _ := body["error"].(map[string]any); body["jsonrpc"] != "2.0" || failure["code"] != -32603.0 {
-		t.Errorf("the answer to a trap is no JSON-RPC error: %v", body)
+		t.Errorf("the answer to a trap is not a JSON-RPC error: %v", body)
 	}
 	s.want(200, "GET", "/api/roster", "")
 }

@@ -160,8 +160,9 @@ func TestCallersOfACallGoAway(t *testing.T) {
 	s.all(3, stored)
 }
 
-// TestCallsHang: a caller whose call hangs is told that the write may have been done. One hanging
-// call holds up nobody else. Where more hang, the next call is made once these have taken too long.
+// TestCallsHang: the answer to a caller whose call hangs says that the write may have been done.
+// One hanging call holds up nobody else. Where more hang, the next call is made once these have
+// taken too long.
 func TestCallsHang(t *testing.T) {
 	t.Parallel()
 	s := watch(t, `[1, 6, 7].includes(globalThis.calls = (globalThis.calls ?? 0) + 1) ? new Promise(() => {}) : 0`)
@@ -192,8 +193,8 @@ func TestCallsHang(t *testing.T) {
 	}
 }
 
-// TestTheStoreIsTooSlow: a caller who waits too long is told whether the write may have been done.
-// No write is done that was said not to be.
+// TestTheStoreIsTooSlow: the answer to a caller who waits too long says whether the write may have
+// been done. No write is done that was said not to be.
 func TestTheStoreIsTooSlow(t *testing.T) {
 	t.Parallel()
 	s := watch(t, `later(6000)`)
@@ -272,7 +273,7 @@ func TestQueriesOfAnInvocation(t *testing.T) {
 	}
 }
 
-// TestTransactions calls the store directly, with a clock that stands still. The runtime keeps the
+// TestTransactions calls the store directly, with a clock that does not move. The runtime keeps the
 // request that makes a call until the call is done. A transaction that waits for its turn looks
 // less and less often. One that nobody waits for any more is not done.
 func TestTransactions(t *testing.T) {

@@ -14,8 +14,8 @@ import (
 // that tests can watch what is synced, and have a sync fail.
 var Sync = (*os.File).Sync
 
-// LockFolder waits until no other process has locked the folder at path, and locks it. The lock ends
-// when the file is closed or the process ends.
+// LockFolder waits until no other process has locked the folder at path, and locks it. The lock
+// ends when the file is closed or the process ends.
 func LockFolder(path string) (*os.File, error) {
 	file, err := openToLock(path)
 	if err != nil {

@@ -61,8 +61,8 @@ func TestMaildir(t *testing.T) {
 	}
 }
 
-// TestFailedSync: a message whose file may not be on the disk is told as refused, and leaves no
-// file. A message whose name may not be there is told as unknown.
+// TestFailedSync: a message whose file may not be on the disk counts as refused, and leaves no
+// file. A message whose name may not be there counts as unknown.
 func TestFailedSync(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "mail")
 	relay, err := Open("maildir:" + dir)

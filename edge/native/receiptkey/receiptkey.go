@@ -19,7 +19,7 @@ import (
 	"anteroom/edge/native/disk"
 )
 
-// pkcs8 stands before the seed in the PKCS #8 form of an Ed25519 key (RFC 8410, section 7).
+// pkcs8 comes before the seed in the PKCS #8 form of an Ed25519 key (RFC 8410, section 7).
 var pkcs8 = []byte{0x30, 0x2e, 0x02, 0x01, 0x00, 0x30, 0x05, 0x06, 0x03, 0x2b, 0x65, 0x70, 0x04, 0x22, 0x04, 0x20}
 
 // Prefix begins the text of a secret key. edge/worker/effects.mjs has it too.

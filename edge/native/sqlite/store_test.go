@@ -207,7 +207,7 @@ func TestFailedSync(t *testing.T) {
 	}
 }
 
-// A database that cannot grow is told from a damaged one.
+// The error of a database that cannot grow is not that of a damaged one.
 func TestFull(t *testing.T) {
 	s := openStore(t, filepath.Join(t.TempDir(), FileName))
 	var err error
@@ -402,14 +402,13 @@ func TestVacuumBesideAnother(t *testing.T) {
 	}
 }
 
-// TestUnsyncedCommit: a commit whose sync fails may be found again after a crash. So nobody is told
-// that it was certainly not written.
+// TestUnsyncedCommit: a commit whose sync fails may be found again after a crash. So its failure is
+// not the one that says that certainly nothing was written.
 func TestUnsyncedCommit(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.db")
 	s := openStore(t, path)
 	s.Exec(insert("first"))
-	// In the place of its log the database gets a file that takes what is written and cannot be
-	// synced.
+	// The file of the log is replaced by one that takes what is written and cannot be synced.
 	void, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
 	if err != nil {
 		t.Fatal(err)

@@ -30,7 +30,7 @@ type Server struct {
 	t        *testing.T
 	over     chan struct{} // closed at the end of the test
 	all      sync.WaitGroup
-	mu       sync.Mutex // guards what follows, and Replies
+	mu       sync.Mutex // guards what follows
 	sessions []*session
 	commands []string // of all sessions, before TLS
 	logins   []string
@@ -124,9 +124,7 @@ func (s *Server) Got() (commands, logins, contents []string) {
 
 // answer answers a command, and reports whether the conversation continues.
 func (s *session) answer(command, usual string) bool {
-	s.mu.Lock()
 	reply, special := s.Replies[command]
-	s.mu.Unlock()
 	if !special {
 		reply = usual
 	}
@@ -203,9 +201,7 @@ func (s *session) talk() {
 			goOn = s.answer("RCPT", "250 ok")
 		case command == expected && command == "DATA":
 			expected = "MAIL"
-			s.mu.Lock()
 			reply, special := s.Replies["DATA"]
-			s.mu.Unlock()
 			if goOn = s.answer("DATA", "354 go"); goOn && (!special || reply[:1] == "3") {
 				if goOn, err = s.content(); err != nil {
 					return
