@@ -32,20 +32,20 @@ func verifyCommand(t *cli.Terminal) *cobra.Command {
 		Use:   "verify",
 		Short: "Verify by hand what was recorded, and write the next board",
 		Long: `Open a file in your editor ($VISUAL, $EDITOR, else vi) with everything that was recorded since
-the last hand verification. Say in it what you vouch for and what was your own. After a summary and
-a yes it writes content/verifications/DATE.yaml and content/scoreboard/DATE.yaml: the counts are the
-sums of what you decided. Nothing is published before anteroom generate.
+the last hand verification. Say in it what you vouch for and what was your own. A summary follows.
+If you confirm it, verify writes content/verifications/DATE.yaml and content/scoreboard/DATE.yaml,
+whose counts are the sums of what you decided. Nothing is published before anteroom generate.
 
 The file proposes to leave every registration, which counts it as recorded and not as verified, and to
-set apart what matches own_names of service.yaml. Its comments say what else can be decided, and
-corrected. If something is wrong it opens again with the faults in it. Your answers are kept until they
-are written; empty the file to drop them.
+set apart what matches own_names of service.yaml. Its comments say what else you can decide or correct.
+If something is wrong, the file opens again with the faults in it. Your answers are kept until they are
+written. To drop them, empty the file.
 
-Without a terminal, --template prints the same file, and --answers FILE --yes decides by it. A line
-through: TIME in it is until when it goes: what was recorded later waits for the next verification.
+Without a terminal, --template prints the same file, and --answers FILE --yes decides by it. Its line
+through: TIME says up to when. What was recorded later waits for the next verification.
 
-If service.yaml lists keys of a log, the verification also adds to the public log of what was counted,
-content/log: the last of these keys signs it, and --log-key-file names the file of its secret half.`,
+If service.yaml lists keys of a log, the verification also adds to content/log, the public log of what
+was counted. The last of these keys signs it. --log-key-file names the file of its secret half.`,
 		Args: cobra.NoArgs,
 		RunE: cli.WithExitCode(func(cmd *cobra.Command, _ []string) error {
 			if err := o.check(); err != nil {
@@ -58,7 +58,7 @@ content/log: the last of these keys signs it, and --log-key-file names the file 
 	o.store.add(flags)
 	contentFlag(flags, &o.content)
 	flags.StringVar(&o.through, "through", "", "cover what was recorded up to this `time`, 2026-11-22T12:00:00Z (default now)")
-	flags.StringVar(&o.answers, "answers", "", "the `file` that decides, in place of an editor; - is standard input")
+	flags.StringVar(&o.answers, "answers", "", "decide by this `file`, without an editor; - is standard input")
 	o.key.AddFlag(flags)
 	flags.BoolVar(&o.template, "template", false, "print the file in which to decide, and write nothing")
 	flags.BoolVar(&o.yes, "yes", false, "write without asking; with --answers")
@@ -85,7 +85,7 @@ func (o *verifyOptions) check() error {
 
 func (o *verifyOptions) run(ctx context.Context, t *cli.Terminal) (err error) {
 	now := t.Now()
-	if info, err := os.Stat(o.content); err == nil && info.IsDir() && !o.template { // else loadContent says what is wrong
+	if info, err := os.Stat(o.content); err == nil && info.IsDir() && !o.template { // else content.Load says what is wrong
 		unlock, err := verification.Lock(o.content)
 		if err != nil {
 			return err
@@ -105,7 +105,7 @@ func (o *verifyOptions) run(ctx context.Context, t *cli.Terminal) (err error) {
 			return err
 		}
 	}
-	answers, err := o.read(t)
+	answers, through, err := o.read(t)
 	if err != nil {
 		return err
 	}
@@ -116,10 +116,6 @@ func (o *verifyOptions) run(ctx context.Context, t *cli.Terminal) (err error) {
 	defer func() { err = errors.Join(err, reader.Close()) }()
 	if err := checkRemote(ctx, t, reader, s, o.content, now); err != nil {
 		return err
-	}
-	through, err := parseThrough(o.through)
-	if err != nil {
-		return fmt.Errorf("through %w", err)
 	}
 	pending, err := verification.Survey(ctx, reader, s, os.DirFS(o.content), through, now)
 	if err != nil {

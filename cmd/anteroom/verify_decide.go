@@ -15,7 +15,7 @@ import (
 	"golang.org/x/mod/sumdb/note"
 )
 
-// decide applies the answers, or has them written in an editor, shows what they come to, and writes that.
+// decide applies the answers, or has them written in an editor, shows the result, and writes it.
 func (o *verifyOptions) decide(ctx context.Context, t *cli.Terminal, p *verification.Pending, key note.Signer,
 	answers *verification.Answers, template []byte,
 ) error {
@@ -65,7 +65,7 @@ func (o *verifyOptions) decide(ctx context.Context, t *cli.Terminal, p *verifica
 	}
 }
 
-// write writes a verification, and says what is next.
+// write writes a verification, and says what to do next.
 func (o *verifyOptions) write(t *cli.Terminal, decided *verification.Decided, draft string) error {
 	if err := verification.Write(o.content, decided.Files); err != nil {
 		return err

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -43,48 +44,47 @@ func (o *verifyOptions) signer(t *cli.Terminal, s *site.Site) (note.Signer, erro
 	return key, nil
 }
 
-// read reads the file of --answers; nil if there is none. It sets through to the time of these answers, or of
-// those that an editor has left.
-func (o *verifyOptions) read(t *cli.Terminal) (answers *verification.Answers, err error) {
-	through, of := "", "the answers go"
+// read reads the file of --answers, nil if there is none. through is the time of these answers, of
+// those that an editor has left, or of --through; it is zero if none of them names one.
+func (o *verifyOptions) read(t *cli.Terminal) (answers *verification.Answers, through time.Time, err error) {
+	text, of := "", "the answers go"
 	switch {
 	case o.answers != "":
-		text, err := cli.ReadFile(t.In, o.answers, verification.MaxAnswers)
-		if err == nil {
-			answers, err = verification.ParseAnswers(text)
+		var file []byte
+		if file, err = cli.ReadFile(t.In, o.answers, verification.MaxAnswers); err == nil {
+			answers, err = verification.ParseAnswers(file)
 		}
 		if err != nil {
-			return nil, fmt.Errorf("read answers: %w", err)
+			return nil, through, fmt.Errorf("read answers: %w", err)
 		}
-		through = answers.Through
+		text = answers.Through
 	case !o.template && !t.Interactive:
-		return nil, errors.New("verify: there is no terminal for an editor " +
+		return nil, through, errors.New("verify: there is no terminal for an editor " +
 			"(--template prints what is to be decided, --answers FILE --yes decides)")
 	case !o.template:
 		of = verification.Draft(o.content) + " goes"
-		if through, err = verification.Begun(verification.Draft(o.content)); err != nil {
-			return nil, err
+		if text, err = verification.Begun(verification.Draft(o.content)); err != nil {
+			return nil, through, err
 		}
 	}
-	if _, err := parseThrough(through); err != nil {
-		return nil, fmt.Errorf("read answers: through %w", err)
+	if o.through != "" && text != "" && o.through != text {
+		return nil, through, fmt.Errorf("--through is %s, and %s through %s", o.through, of, text)
 	}
-	if o.through != "" && through != "" && o.through != through {
-		return nil, fmt.Errorf("--through is %s, and %s through %s", o.through, of, through)
+	text = cmp.Or(text, o.through)
+	if answers != nil {
+		answers.Through = text
 	}
-	if through != "" {
-		o.through = through
-	} else if answers != nil {
-		answers.Through = o.through
+	if through, err = parseThrough(text); err != nil {
+		err = fmt.Errorf("read answers: through %w", err)
 	}
-	return answers, nil
+	return answers, through, err
 }
 
 // clockAhead is how far this machine's clock may be ahead of the store's.
 const clockAhead = time.Minute
 
-// checkRemote refuses the deployed store of another service, and a clock that is ahead of the store's: what
-// is recorded from now on would say that it is of a time which the verification covers.
+// checkRemote refuses the deployed store of another service, and a clock that is ahead of the store's:
+// what is recorded next would have a time that the verification covers already.
 func checkRemote(ctx context.Context, t *cli.Terminal, r records.Reader, s *site.Site, content string, now time.Time) error {
 	deployed, is := r.(*cloudflare.Store)
 	if !is {

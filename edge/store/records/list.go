@@ -70,7 +70,7 @@ func Of(ctx context.Context, r Reader, list List, recordID string) ([][]any, err
 // row has an element for each column: a string, an int64, or nil. See eachRow.
 func Rows(ctx context.Context, r Reader, list List, days Days) iter.Seq2[[]any, error] {
 	since, through := days.bounds()
-	rows := eachRow(ctx, r, list.Name, "rowid", list.columns(), day(list.Name)+" BETWEEN ? AND ?", since, through)
+	rows := eachRow(ctx, r, pageRows, list.Name, "rowid", list.columns(), day(list.Name)+" BETWEEN ? AND ?", since, through)
 	return func(yield func([]any, error) bool) {
 		for row, err := range rows {
 			if err == nil {

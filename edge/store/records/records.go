@@ -56,22 +56,25 @@ func instant(column string) string {
 	return "strftime('%Y-%m-%dT%H:%M:%SZ', " + column + ", 'unixepoch')"
 }
 
-// pageRows is how many rows eachRow reads at once.
-const pageRows = 5000
+// How many rows are read at once.
+const (
+	pageRows  = 5000
+	countRows = 20_000 // if a row is short
+)
 
 // beforeAll is a key before those of all rows, also of rows that were put into the store by hand. It
 // is the least number that D1 takes.
 const beforeAll = -(1 << 53)
 
-// eachRow gives rows of a table in the order of a key, page by page. Each begins with its key, and
+// eachRow gives rows of a table in the order of a key, some rows at once. Each begins with its key, and
 // then has the columns. Between two pages nothing is open, so that a reader who pauses does not keep
 // a server from emptying its log; rows that are recorded meanwhile may be among them. An error ends
 // the rows.
-func eachRow(ctx context.Context, r Reader, table, key, columns, condition string, args ...any) iter.Seq2[[]any, error] {
+func eachRow(ctx context.Context, r Reader, rows int, table, key, columns, condition string, args ...any) iter.Seq2[[]any, error] {
 	query := "SELECT " + key + ", " + columns + " FROM " + table + " WHERE " + key + " > ? AND " + condition +
-		" ORDER BY " + key + " LIMIT " + strconv.Itoa(pageRows)
+		" ORDER BY " + key + " LIMIT " + strconv.Itoa(rows)
 	return func(yield func([]any, error) bool) {
-		for after, n := int64(beforeAll), pageRows; n == pageRows; {
+		for after, n := int64(beforeAll), rows; n == rows; {
 			err := ctx.Err()
 			var page [][][]any
 			if err == nil {

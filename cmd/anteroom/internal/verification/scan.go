@@ -34,26 +34,23 @@ type scanned struct {
 
 // scan compares the records of a kind, up to the number last, with verifications and their ledger.
 func scan(kind *records.Kind, list []records.Record, last int64, verifications []site.Verification, ledger *site.Ledger) *scanned {
-	s := &scanned{kind: kind, last: last, coverage: site.Coverage{SHA256: site.EmptyDigest}}
-	unseen := map[string]site.Entry{}
+	s := &scanned{kind: kind, last: last, fresh: list, coverage: site.Coverage{SHA256: site.EmptyDigest}}
+	unseen, ids := map[string]site.Entry{}, make(map[string]bool, len(list))
 	for id, e := range ledger.Entries() {
 		if e.Kind == kind.Name {
 			unseen[id] = e
 		}
 	}
-	ids := make(map[string]bool, len(list))
 	var previous *site.Verification
-	rest := list
 	for i := range verifications {
 		v := &verifications[i]
 		before, covered := s.coverage, *v.Covers(kind.Name)
-		n := sort.Search(len(rest), func(n int) bool { return rest[n].Seq > int64(covered.Last) })
-		segment := rest[:n]
-		rest = rest[n:]
-		altered, early := s.inspect(segment, unseen, ids, previous)
+		n := sort.Search(len(s.fresh), func(n int) bool { return s.fresh[n].Seq > int64(covered.Last) })
+		segment := s.fresh[:n]
+		s.fresh = s.fresh[n:]
+		anomalies, altered, early := s.inspect(segment, unseen, ids, previous, v)
 		s.odd, s.notes = append(s.odd, altered...), append(s.notes, early...)
 		if is := cover(before, segment, 0); is.SHA256 != covered.SHA256 || is.Total != covered.Total {
-			anomalies := explain(kind, segment, int64(before.Last), int64(covered.Last), v.Through)
 			if len(anomalies)+len(s.odd) == 0 {
 				anomalies = []string{fmt.Sprintf("of the %ss number %d to %d at least one has changed", kind.Name, before.Last+1, covered.Last)}
 			}
@@ -63,14 +60,14 @@ func scan(kind *records.Kind, list []records.Record, last int64, verifications [
 		}
 		s.coverage, previous = covered, v
 	}
-	s.covered, s.fresh = list[:len(list)-len(rest)], rest
-	altered, early := s.inspect(rest, unseen, ids, previous)
-	s.odd = slices.Concat(s.odd, explain(kind, rest, int64(s.coverage.Last), 0, ""), altered, early)
+	s.covered = list[:len(list)-len(s.fresh)]
+	anomalies, altered, early := s.inspect(s.fresh, unseen, ids, previous, nil)
+	s.odd = slices.Concat(s.odd, anomalies, altered, early)
 	for _, id := range slices.Sorted(maps.Keys(unseen)) {
 		s.broken = append(s.broken, fmt.Sprintf("%s %s is gone, which was verified", kind.Name, id))
 		s.gone = append(s.gone, site.Record{ID: id, SHA256: unseen[id].SHA256})
 	}
-	s.coverage = cover(s.coverage, rest, last)
+	s.coverage = cover(s.coverage, s.fresh, last)
 	return s
 }
 
@@ -89,27 +86,47 @@ func cover(before site.Coverage, segment []records.Record, last int64) site.Cove
 	return c
 }
 
-// inspect looks at each record of a segment by itself, and deletes it from unseen. altered are
-// records that do not match their commitments. early are those that came in after the verification
-// previous (nil for none) with a time that it should have covered.
-func (s *scanned) inspect(segment []records.Record, unseen map[string]site.Entry, ids map[string]bool, previous *site.Verification,
-) (altered, early []string) {
-	earliest := ""
+// inspect looks at each record of a segment, and deletes it from unseen. The segment is what the
+// verification by covers after previous; nil for none. anomalies are what would explain that its
+// digest is not the verified one. altered are records that do not match their commitments. early are
+// those that came in after previous with a time that it should have covered.
+func (s *scanned) inspect(segment []records.Record, unseen map[string]site.Entry, ids map[string]bool, previous, by *site.Verification,
+) (anomalies, altered, early []string) {
+	name, number, earliest := s.kind.Name, int64(s.coverage.Last), ""
 	if previous != nil && previous.Store != "" {
 		if through, err := time.Parse(time.RFC3339, previous.Through); err == nil {
 			earliest = through.Add(-lateness).Format(time.RFC3339)
 		}
 	}
+	gap := func(next int64) {
+		switch missing := next - number - 1; {
+		case missing == 1:
+			anomalies = add(anomalies, "%s number %d is gone", name, next-1)
+		case missing > 1:
+			anomalies = add(anomalies, "%ss number %d to %d are gone", name, number+1, next-1)
+		}
+	}
 	for i := range segment {
 		r := &segment[i]
-		is := func() string { return fmt.Sprintf("%s %s (number %d)", s.kind.Name, r.ID, r.Seq) }
+		gap(r.Seq)
+		number = max(r.Seq, 0)
+		is := func() string { return fmt.Sprintf("%s %s (number %d)", name, r.ID, r.Seq) }
 		if e, named := unseen[r.ID]; named {
 			if delete(unseen, r.ID); e.SHA256 != r.SHA256 {
 				s.gone = append(s.gone, site.Record{ID: r.ID, SHA256: e.SHA256})
 				s.broken = append(s.broken, is()+" was changed: it was verified with the commitment "+e.SHA256)
 			}
 		}
-		if !keeps(s.kind.Name, r) {
+		if r.Seq < 1 {
+			anomalies = add(anomalies, "%s %s has the number %d, which no record gets", name, r.ID, r.Seq)
+		}
+		if !isID(r.ID) {
+			anomalies = add(anomalies, "%s number %d has the record_id %.64q, which is not one", name, r.Seq, r.ID)
+		}
+		if by != nil && r.At > by.Through {
+			anomalies = add(anomalies, "%s is of %s, after the verification", is(), r.At)
+		}
+		if !keeps(name, r) {
 			altered = add(altered, "%s was changed: its commitment is not that of what it says", is())
 		}
 		if ids[r.ID] {
@@ -120,7 +137,10 @@ func (s *scanned) inspect(segment []records.Record, unseen map[string]site.Entry
 			early = add(early, "%s came in after the verification %s, and says that it is of %s, before it", is(), previous.File, r.At)
 		}
 	}
-	return altered, early
+	if by != nil {
+		gap(int64(by.Covers(name).Last) + 1)
+	}
+	return anomalies, altered, early
 }
 
 // keeps reports whether a record says what its commitment is of. Of a suggestion the store has no
@@ -143,37 +163,6 @@ func keeps(kind string, r *records.Record) bool {
 func isID(text string) bool {
 	_, err := hex.DecodeString(text)
 	return err == nil && len(text) == 32
-}
-
-// explain gives what would explain that the digest of a segment is not the verified one. The segment
-// begins after the number before and ends with last. For new records last is 0 and through "".
-func explain(kind *records.Kind, segment []records.Record, before, last int64, through string) (anomalies []string) {
-	gap := func(next int64) {
-		switch missing := next - before - 1; {
-		case missing == 1:
-			anomalies = add(anomalies, "%s number %d is gone", kind.Name, before+1)
-		case missing > 1:
-			anomalies = add(anomalies, "%ss number %d to %d are gone", kind.Name, before+1, next-1)
-		}
-	}
-	for i := range segment {
-		r := &segment[i]
-		if r.Seq < 1 {
-			anomalies = add(anomalies, "%s %s has the number %d, which no record gets", kind.Name, r.ID, r.Seq)
-		}
-		gap(r.Seq)
-		before = max(r.Seq, 0)
-		if !isID(r.ID) {
-			anomalies = add(anomalies, "%s number %d has the record_id %.64q, which is not one", kind.Name, r.Seq, r.ID)
-		}
-		if through != "" && r.At > through {
-			anomalies = add(anomalies, "%s %s (number %d) is of %s, after the verification", kind.Name, r.ID, r.Seq, r.At)
-		}
-	}
-	if last > 0 {
-		gap(last + 1)
-	}
-	return anomalies
 }
 
 // maxAnomalies is how many anomalies of a segment are kept. A wholly different store has millions.
