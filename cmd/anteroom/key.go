@@ -1,6 +1,7 @@
 package main
 
 import (
+	"crypto/ed25519"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -38,6 +39,7 @@ type keyChoice struct {
 	isLog   bool
 	receipt keys.Receipt
 	log     keys.Log
+	secret  ed25519.PrivateKey // the receipt key that was read
 }
 
 func (k *keyChoice) addFlags(cmd *cobra.Command, reads bool) {
@@ -48,15 +50,22 @@ func (k *keyChoice) addFlags(cmd *cobra.Command, reads bool) {
 	}
 }
 
-// check refuses a file of the other kind of key.
-func (k *keyChoice) check(cmd *cobra.Command) error {
+// read reads the key and gives its public half. It refuses a file of the other kind of key.
+func (k *keyChoice) read(cmd *cobra.Command, t *cli.Terminal) (public string, err error) {
 	switch {
 	case k.isLog && cli.OnCommandLine(cmd.Flags(), "key-file"):
-		return cli.Usage(errors.New("--key-file names a receipt key: with --log, the file is named with --log-key-file"))
+		return "", cli.Usage(errors.New("--key-file names a receipt key: with --log, the file is named with --log-key-file"))
 	case !k.isLog && cli.OnCommandLine(cmd.Flags(), "log-key-file"):
-		return cli.Usage(errors.New("--log-key-file names a key of the log, which --log is about"))
+		return "", cli.Usage(errors.New("--log-key-file names a key of the log, which --log is about"))
+	case k.isLog:
+		key, err := k.log.MustRead(t)
+		if err != nil {
+			return "", err
+		}
+		return key.Public, nil
 	}
-	return nil
+	k.secret, err = k.receipt.MustRead(t)
+	return receiptkey.Public(k.secret), err
 }
 
 func keyNewCommand(t *cli.Terminal) *cobra.Command {
@@ -87,10 +96,10 @@ if the content lists keys of the log already.
 				return err
 			}
 			s, err := loadContent(content)
-			if err != nil {
-				return err
+			var public string
+			if err == nil {
+				public, err = keys.NewLog(out, &s.Service)
 			}
-			public, err := keys.NewLog(out, &s.Service)
 			if err != nil {
 				return err
 			}
@@ -126,19 +135,9 @@ func keyPublicCommand(t *cli.Terminal) *cobra.Command {
 		Short: "Print the public half of a key",
 		Args:  cobra.NoArgs,
 		RunE: cli.WithExitCode(func(cmd *cobra.Command, _ []string) error {
-			if err := choice.check(cmd); err != nil {
-				return err
-			}
-			if choice.isLog {
-				key, err := choice.log.MustRead(t)
-				if err == nil {
-					t.Printf("%s", key.Public)
-				}
-				return err
-			}
-			key, err := choice.receipt.MustRead(t)
+			public, err := choice.read(cmd, t)
 			if err == nil {
-				t.Printf("%s", receiptkey.Public(key))
+				t.Printf("%s", public)
 			}
 			return err
 		}),

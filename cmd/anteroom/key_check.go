@@ -5,7 +5,6 @@ import (
 
 	"anteroom/cmd/anteroom/internal/cli"
 	"anteroom/cmd/anteroom/internal/keys"
-	"anteroom/edge/native/receiptkey"
 
 	"github.com/spf13/cobra"
 )
@@ -22,10 +21,20 @@ all. Of a key of the log print whether it is the last one, which signs, or an ea
 Exit codes: 0 it is the current key, or the last of the log, 1 it is not, 2 called wrongly.`,
 		Args: cobra.NoArgs,
 		RunE: cli.WithExitCode(func(cmd *cobra.Command, _ []string) error {
-			if err := choice.check(cmd); err != nil {
+			public, err := choice.read(cmd, t)
+			if err != nil {
 				return err
 			}
-			as, public, err := choice.listed(t, content)
+			s, err := loadContent(content)
+			if err != nil {
+				return err
+			}
+			file, as := filepath.Join(content, serviceFile), ""
+			if choice.isLog {
+				as, err = keys.CheckLog(public, s.Service.Log.Keys, file)
+			} else {
+				as, err = keys.CheckReceipt(choice.secret, &s.Service, file)
+			}
 			if as != "" {
 				t.Printf("%s: %s", as, public)
 			}
@@ -35,31 +44,4 @@ Exit codes: 0 it is the current key, or the last of the log, 1 it is not, 2 call
 	choice.addFlags(cmd, true)
 	contentFlag(cmd.Flags(), &content)
 	return cmd
-}
-
-// listed says how the content lists the key; as is "" if that cannot be said.
-func (k *keyChoice) listed(t *cli.Terminal, content string) (as, public string, err error) {
-	file := filepath.Join(content, serviceFile)
-	if k.isLog {
-		key, err := k.log.MustRead(t)
-		if err != nil {
-			return "", "", err
-		}
-		s, err := loadContent(content)
-		if err != nil {
-			return "", "", err
-		}
-		as, err = keys.CheckLog(key.Public, s.Service.Log.Keys, file)
-		return as, key.Public, err
-	}
-	key, err := k.receipt.MustRead(t)
-	if err != nil {
-		return "", "", err
-	}
-	s, err := loadContent(content)
-	if err != nil {
-		return "", "", err
-	}
-	as, err = keys.CheckReceipt(key, &s.Service, file)
-	return as, receiptkey.Public(key), err
 }

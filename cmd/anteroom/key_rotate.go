@@ -19,8 +19,7 @@ func keyRotateCommand(t *cli.Terminal) *cobra.Command {
 		Long: `Write a new secret key into a new file that only its owner may read, and list its public half in
 service.yaml of the content as receipt_keys.current, with the date. The key that was current before
 becomes one of receipt_keys.retired: receipts that it signed stay valid while it is listed. Rotate writes
-the block receipt_keys, without remarks in it, and no other line of that file. It deploys nothing: it
-prints what to do next.
+only the block receipt_keys of that file, without the comments in it, and prints what to do next.
 
 A key that leaked leaves the content as a whole. Rotate, generate and deploy first; then remove the old
 key from receipt_keys.retired, generate and deploy again. No receipt that it signed is valid from then on.
@@ -66,7 +65,7 @@ func rotateReceipt(t *cli.Terminal, out, content string) error {
 	t.Printf("")
 	t.Printf("Next, in this order:")
 	t.Printf("1. Run anteroom generate, look at the diff of %s and of the documents, and commit both.", file)
-	t.Printf("2. On a machine, stop the server and start it with --key-file %s. The old one would refuse the new content.", out)
+	t.Printf("2. On a machine, stop the server and start it with --key-file %s. The old key would refuse the new content.", out)
 	t.Printf("3. On Cloudflare, run anteroom deploy --key-file %s. The key and the content that publishes it go live together.", out)
 	t.Printf("4. Keep %s where nobody else can read it, and out of version control.", out)
 	return nil

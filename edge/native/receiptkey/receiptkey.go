@@ -1,8 +1,8 @@
 // Package receiptkey makes and reads the secret key that signs receipts.
 //
 // The text of a secret key is Prefix and base64 (standard alphabet, padded, strict) of the 32-byte
-// Ed25519 seed. The prefix tells it from its public half, which is as long. The texts that came
-// before are read too: base64 of the seed, or of its 48-byte PKCS #8 DER form, without a prefix.
+// Ed25519 seed. The prefix tells it from its public half, which is as long. Older texts are read
+// too: base64 of the seed, or of its 48-byte PKCS #8 DER form, without a prefix.
 package receiptkey
 
 import (
@@ -12,7 +12,6 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
-	"io"
 	"strings"
 
 	"anteroom/edge/endpoint/receipt"
@@ -30,18 +29,18 @@ const Prefix = receipt.SecretPrefix
 func Parse(text string) (ed25519.PrivateKey, error) {
 	text = strings.TrimSuffix(strings.TrimSuffix(text, "\n"), "\r")
 	if strings.HasPrefix(text, receipt.NotePrefix) {
-		return nil, errors.New("receipt key is a key of the log, which signs no receipts")
+		return nil, errors.New("it is a key of the log, which does not sign receipts")
 	}
 	text = strings.TrimPrefix(text, Prefix)
 	der, err := base64.StdEncoding.Strict().DecodeString(text)
 	if err != nil || strings.ContainsAny(text, "\r\n") { // the decoder skips line breaks
-		return nil, errors.New("receipt key is not " + Prefix + " and base64 (standard alphabet, padded, on one line)")
+		return nil, errors.New("it is not " + Prefix + " and base64 (standard alphabet, padded, on one line)")
 	}
 	if len(der) == len(pkcs8)+ed25519.SeedSize && bytes.HasPrefix(der, pkcs8) {
 		der = der[len(pkcs8):]
 	}
 	if len(der) != ed25519.SeedSize {
-		return nil, fmt.Errorf("receipt key has %d bytes, and is neither a 32-byte Ed25519 seed nor its 48-byte PKCS #8 form", len(der))
+		return nil, fmt.Errorf("it has %d bytes, and an Ed25519 seed has 32, or 48 in its PKCS #8 form", len(der))
 	}
 	return ed25519.NewKeyFromSeed(der), nil
 }
@@ -60,29 +59,6 @@ func IsSecret(key ed25519.PrivateKey, text string) bool {
 	return key != nil && base64.StdEncoding.EncodeToString(key.Seed()) == text
 }
 
-// Read reads a receipt key from r.
-func Read(r io.Reader) (ed25519.PrivateKey, error) {
-	text, err := disk.ReadKey(r)
-	if err != nil {
-		return nil, err
-	}
-	return Parse(text)
-}
-
-// Load reads the receipt key in the file at path. Load calls warn where users other than the owner
-// may read the file.
-func Load(path string, warn func(format string, args ...any)) (ed25519.PrivateKey, error) {
-	text, err := disk.LoadKey(path, func() { warn("receipt key %s can be read by others (run chmod 600 on it)", path) })
-	if err != nil {
-		return nil, fmt.Errorf("load receipt key: %w", err)
-	}
-	key, err := Parse(text)
-	if err != nil {
-		return nil, fmt.Errorf("load receipt key %s: %w", path, err)
-	}
-	return key, nil
-}
-
 // New makes a new receipt key.
 func New() ed25519.PrivateKey {
 	seed := make([]byte, ed25519.SeedSize)
@@ -90,22 +66,17 @@ func New() ed25519.PrivateKey {
 	return ed25519.NewKeyFromSeed(seed)
 }
 
-// Write writes a receipt key to a new file at path that only its owner may read. Write never
-// overwrites a file, as nothing could bring back a key that was in it.
+// Write writes a receipt key to a new file at path that only its owner may read. It never
+// overwrites a file, as nothing could restore a key that was in it.
 func Write(path string, key ed25519.PrivateKey) error {
-	text := Prefix + base64.StdEncoding.EncodeToString(key.Seed()) + "\n"
-	if err := disk.WriteKey(path, text); err != nil {
+	if err := disk.WriteKey(path, Prefix+base64.StdEncoding.EncodeToString(key.Seed())+"\n"); err != nil {
 		return fmt.Errorf("write receipt key: %w", err)
 	}
 	return nil
 }
 
-// Generate makes a new receipt key, writes it as Write does, and returns the base64 of its public
-// half.
-func Generate(path string) (publicKey string, err error) {
+// Generate makes a new receipt key, writes it as Write does, and gives its public half.
+func Generate(path string) (public string, err error) {
 	key := New()
-	if err := Write(path, key); err != nil {
-		return "", err
-	}
-	return Public(key), nil
+	return Public(key), Write(path, key)
 }

@@ -1,0 +1,99 @@
+// Package keys reads, makes, lists and checks the secret keys of an operator: the one that signs
+// receipts, and the one that signs the public log.
+package keys
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+
+	"anteroom/cmd/anteroom/internal/cli"
+	"anteroom/edge/native/disk"
+)
+
+// kind is a kind of secret key.
+type kind[K any] struct {
+	name           string
+	flag, variable string // that give it to a command
+	parse          func(text string) (K, error)
+	hint           string // what to do about a text that is not such a key
+}
+
+// read reads a key from a file, from standard input if that is "-", or from the variable. ok is
+// false if a command has named neither.
+func (k *kind[K]) read(t *cli.Terminal, file string) (key K, ok bool, err error) {
+	text := os.Getenv(k.variable)
+	switch {
+	case text != "" && file != "":
+		return key, false, cli.Usage(fmt.Errorf("--%s and %s exclude each other", k.flag, k.variable))
+	case file != "":
+		key, err = k.load(t, file)
+	case text != "":
+		key, err = k.from(k.variable, text)
+	default:
+		return key, false, nil
+	}
+	return key, err == nil, err
+}
+
+// load reads a key from a file, or from standard input if that is "-".
+func (k *kind[K]) load(t *cli.Terminal, file string) (key K, err error) {
+	place, text, isOpen := file, "", false // to others
+	if file == "-" {
+		place = "standard input"
+		text, err = disk.ReadKey(t.In)
+	} else {
+		text, err = disk.LoadKey(file, func() { isOpen = true })
+	}
+	switch {
+	case errors.Is(err, fs.ErrPermission):
+		return key, fmt.Errorf("read %s: %w (give this user access to it)", k.name, err)
+	case err != nil:
+		return key, fmt.Errorf("read %s: %w (%s)", k.name, err, k.hint)
+	}
+	if key, err = k.from(place, text); err == nil && isOpen { // a file without a key may be
+		t.Warnf("%s %s can be read by others (run chmod 600 on it)", k.name, file)
+	}
+	return key, err
+}
+
+// from reads a key from its text, which was found at a place.
+func (k *kind[K]) from(place, text string) (key K, err error) {
+	if key, err = k.parse(text); err != nil {
+		err = fmt.Errorf("read %s from %s: %w (%s)", k.name, place, err, k.hint)
+	}
+	return key, err
+}
+
+// mustRead reads the key of a command that needs one.
+func (k *kind[K]) mustRead(t *cli.Terminal, file string) (K, error) {
+	key, ok, err := k.read(t, file)
+	if !ok && err == nil {
+		err = cli.Usage(fmt.Errorf("there is no key: name its file with --%s, or give it in %s", k.flag, k.variable))
+	}
+	return key, err
+}
+
+// rotate makes a new key in the file named out, and writes its public half into service.yaml, the
+// file. If that fails, neither has changed.
+func rotate(file, out string, generate func() (string, error), write func(service []byte, public string) ([]byte, error)) (public string, err error) {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return "", fmt.Errorf("rotate key: %w", err)
+	}
+	if public, err = generate(); err != nil {
+		return "", err
+	}
+	if text, err = write(text, public); err == nil {
+		err = disk.Replace(file, text)
+	}
+	if err != nil {
+		if now, _ := os.ReadFile(file); !bytes.Contains(now, []byte(public)) {
+			os.Remove(out) // no file lists it
+		}
+		return "", fmt.Errorf("rotate key: %w", err)
+	}
+	return public, nil
+}
