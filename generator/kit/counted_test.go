@@ -199,7 +199,7 @@ func TestCounted(t *testing.T) {
 	t.Parallel()
 	a, s := newAnswers(t), newSite(t)
 	var questions []asking
-	for _, sizes := range [][]int{{0}, {1}, {0, 1, 1, 2, 3}, {255}, {299, 399, 299}, {299, 65300, 500}} {
+	for _, sizes := range [][]int{{0}, {0, 1, 1, 2, 3}, {255}, {299, 65300, 500}} {
 		l := grown(t, a, sizes...)
 		folder, number := s.add(filesOf(t, l), "", nil), 0
 		stranger, _ := a.number(t, tlog.Registration, 1<<30)
@@ -266,12 +266,6 @@ var faultyAnswers = []http.HandlerFunc{
 		_, _ = w.Write([]byte("\n"))
 		panic(http.ErrAbortHandler)
 	},
-	func(w http.ResponseWriter, r *http.Request) { // without end
-		for r.Context().Err() == nil {
-			_, _ = w.Write(bytes.Repeat([]byte{'\n'}, 1<<16))
-		}
-	},
-	func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() },
 	func(w http.ResponseWriter, r *http.Request) { // a trickle
 		for r.Context().Err() == nil {
 			_, _ = w.Write([]byte{'\n'})
@@ -318,7 +312,6 @@ func TestTampered(t *testing.T) {
 		changed[(at^1)&255*32+int64(level*9)] ^= 1 << level
 		online(path+", a bit", 1, "inclusion", path, content(changed))
 		online(path+" cut off", 2, "", path, content(tile[:len(tile)-1]))
-		online(path+" longer", 2, "", path, content(append(slices.Clone(tile), 0)))
 		online(path+" missing", 2, "", path, status(404))
 	}
 
@@ -336,15 +329,10 @@ func TestTampered(t *testing.T) {
 		"another hash":         {1, "entry", "f" + entry.Hash[1:] + line[64:]},
 		"another index":        {1, "inclusion", indexed(index+1, last.Name)},
 		"an index too large":   {1, "inclusion", indexed(last.Size, last.Name)},
-		"an index in no tile":  {2, "", indexed(1_000_000_000, last.Name)},
 		"an index with a sign": {2, "", indexed(-1, last.Name)},
-		"an earlier name":      {1, "inclusion", indexed(index, l.Stages[1].Name)},
-		"an unknown name":      {2, "", indexed(index, "2031-01-01")},
 		"a path as name":       {2, "", indexed(index, "../../../x")},
 		"kind own":             {1, "inclusion", strings.Replace(line, "registration", "own", 1)},
-		"kind charter":         {1, "inclusion", strings.Replace(line, "registration", "charter", 1)},
 		"no kind":              {2, "", strings.Replace(line, " registration", "", 1)},
-		"no end":               {2, "", strings.TrimSuffix(line, "\n")},
 		"a carriage return":    {2, "", strings.Replace(line, "\n", "\r\n", 1)},
 		"a correction":         {0, "", strings.Replace(line, "registration", "registration own", 1)},
 	} {
@@ -385,41 +373,30 @@ func TestTampered(t *testing.T) {
 	}{
 		"another entry":               {1, "inclusion", prove(t, last, index+1).Append(nil)},
 		"without extra":               {2, "", change(func(p *tlog.Proof) { p.Extra = nil })},
-		"with an extra of bytes":      {2, "", change(func(p *tlog.Proof) { p.Extra = []byte{0xff} })},
 		"the extra of an earlier one": {1, "verification", change(func(p *tlog.Proof) { p.Extra = prove(t, &l.Stages[0], 0).Extra })},
-		"the extra of another entry": {1, "verification", change(func(p *tlog.Proof) {
-			p.Extra = (&tlog.Proof{Extra: last.Tree.Entry(index), Index: index, Hashes: own.Hashes, Checkpoint: own.Checkpoint}).Append(nil)
-		})},
-		"one hash more":         {1, "inclusion", change(func(p *tlog.Proof) { p.Hashes = append(p.Hashes, own.Hashes[0]) })},
-		"one hash less":         {1, "inclusion", change(func(p *tlog.Proof) { p.Hashes = p.Hashes[1:] })},
-		"too many hashes":       {2, "", change(func(p *tlog.Proof) { p.Hashes = slices.Repeat(p.Hashes[:1], 64) })},
-		"another index":         {1, "inclusion", change(func(p *tlog.Proof) { p.Index++ })},
-		"an index beyond":       {1, "inclusion", change(func(p *tlog.Proof) { p.Index = last.Size })},
-		"an index too large":    {2, "", change(func(p *tlog.Proof) { p.Index = 1 << 53 })},
-		"an earlier checkpoint": {1, "inclusion", change(func(p *tlog.Proof) { p.Checkpoint = l.Stages[1].Checkpoint })},
-		"nothing":               {2, "", []byte{}},
-		"no UTF-8":              {2, "", []byte("\xff")},
-		"too long":              {2, "", slices.Concat(own.Append(nil), bytes.Repeat([]byte("— x y\n"), 1<<17))},
-		"carriage returns":      {2, "", bytes.ReplaceAll(own.Append(nil), []byte("\n"), []byte("\r\n"))},
+		"one hash less":               {1, "inclusion", change(func(p *tlog.Proof) { p.Hashes = p.Hashes[1:] })},
+		"too many hashes":             {2, "", change(func(p *tlog.Proof) { p.Hashes = slices.Repeat(p.Hashes[:1], 64) })},
+		"another index":               {1, "inclusion", change(func(p *tlog.Proof) { p.Index++ })},
+		"an index too large":          {2, "", change(func(p *tlog.Proof) { p.Index = 1 << 53 })},
+		"nothing":                     {2, "", []byte{}},
+		"too long":                    {2, "", slices.Concat(own.Append(nil), bytes.Repeat([]byte("— x y\n"), 1<<17))},
+		"carriage returns":            {2, "", bytes.ReplaceAll(own.Append(nil), []byte("\n"), []byte("\r\n"))},
 	} {
 		offline("a proof, "+what, c.status, c.failed, c.proof)
 	}
 
 	// Answers and keys.
 	other, _ := a.number(t, tlog.Registration, number+1)
-	charter, _ := a.number(t, tlog.Charter, number)
 	offline("another answer", 1, "inclusion", own.Append(nil)).input = other
-	offline("a charter of the same number", 1, "inclusion", own.Append(nil)).input = charter
 	offline("the members of another answer", 1, "fields", own.Append(nil)).input = edited(t, answer, "registration", `{"agent_name":"x","pubkey":null}`)
-	for _, id := range []string{"", "null", "7", `"x"`, quoted(fmt.Sprintf("%032x\n", number))} {
+	for _, id := range []string{"", "7", `"x"`} {
 		offline("record_id "+id, 2, "", own.Append(nil)).input = edited(t, answer, "record_id", id)
 	}
 	offline("a receipt", 2, "", own.Append(nil)).input = post(t, "/api/receipt", map[string]string{})
 	strange, stranger := tlogtest.Key(t, "www.other.example/log")
 	second, _ := tlogtest.Key(t, tlog.Origin(logHost, 2))
 	for keys, status := range map[string]int{
-		strange: 1, second: 1, strange + "," + key: 0, "": 2, "x": 2, strings.Replace(key, "+", "+0", 1): 2, "x" + key: 2, key[:len(key)-4]: 2,
-		tlogtest.New(key).VKey(): 2, // of a witness
+		strange: 1, second: 1, strange + "," + key: 0, "x": 2, key[:len(key)-4]: 2, tlogtest.New(key).VKey(): 2, // of a witness
 	} {
 		q := offline("the keys "+keys, status, "", own.Append(nil))
 		if q.keys = keys; status == 1 {
@@ -442,16 +419,14 @@ func TestTampered(t *testing.T) {
 		return "— " + name + " " + base64.StdEncoding.EncodeToString(raw) + "\n"
 	}
 	offline("cosigned", 0, "", with(mine+strings.Repeat(line64("witness.example", make([]byte, 76)), 100)))
-	offline("signed by an unknown key of the name", 0, "", with(line64(logHost+"/log", make([]byte, 68))+mine))
 	raw, err := base64.StdEncoding.DecodeString(strings.TrimSpace(strings.Split(mine, " ")[2]))
 	if err != nil {
 		t.Fatal(err)
 	}
 	raw[20] ^= 1
 	offline("many broken signatures", 1, "checkpoint", with(strings.Repeat(line64(logHost+"/log", raw), 5000)))
-	offline("no signature", 2, "", with(""))
 	offline("signed by the name of another log", 1, "checkpoint", with(strings.Replace(mine, "/log ", "/log/2 ", 1)))
-	for origin, status := range map[string]int{"www.other.example/log": 1, logHost + "/log/2": 1, logHost: 2, logHost + "/log/../x": 2, "x y/log": 2, "\x1b[31m/log": 2} {
+	for origin, status := range map[string]int{"www.other.example/log": 1, logHost + "/log/2": 1, logHost + "/log/../x": 2, "\x1b[31m/log": 2} {
 		offline("a checkpoint of "+quoted(origin), status, "", change(func(p *tlog.Proof) {
 			p.Checkpoint = bytes.Replace(p.Checkpoint, []byte(logHost+"/log\n"), []byte(origin+"\n"), 1)
 		}))
@@ -477,7 +452,7 @@ func TestKinds(t *testing.T) {
 		all, entries = append(all, answer), append(entries, e)
 	}
 	one := stage(t, l, firstSigner, entries...)
-	two := stage(t, l, firstSigner, tlog.Entry{Kind: tlog.Correction, Index: 0, To: tlog.Own}, tlog.Entry{Kind: tlog.Correction, Index: 2, To: tlog.None})
+	stage(t, l, firstSigner, tlog.Entry{Kind: tlog.Correction, Index: 0, To: tlog.Own}, tlog.Entry{Kind: tlog.Correction, Index: 2, To: tlog.None})
 	later, e := a.number(t, tlog.Charter, 100)
 	three := stage(t, l, secondSigner, e)
 	folder := s.add(filesOf(t, l), "", nil)
@@ -501,11 +476,9 @@ func TestKinds(t *testing.T) {
 		add(c.name, all[i], both, folder, nil, c.status, c.failed, c.last)
 		add(c.name+", in a file", all[i], both, "", prove(t, one, int64(i)).Append(nil), c.status, c.failed, c.last)
 	}
-	add("under a later checkpoint", all[1], both, "", prove(t, two, 1).Append(nil), 0, "", lastLine(tlog.Charter, two, 1))
 	add("under the second key", later, both, folder, nil, 0, "", lastLine(tlog.Charter, three, 1))
 	add("under the second key, in a file", later, second, "", prove(t, three, 1).Append(nil), 0, "", lastLine(tlog.Charter, three, 1))
 	add("under the second key, which is not known", later, first, folder, nil, 1, "checkpoint", "")
-	add("under the first key, which is not known", all[1], second, folder, nil, 1, "checkpoint", "")
 	ask(t, s.URL, questions)
 	python := write(t, "verify.py", "https://www.example.org", nil, nil)
 	said := run(t, "verify.py", python, all[0], "--log", s.URL+"/"+folder+"/log", "--log-key", both)
@@ -535,12 +508,9 @@ func TestCountedArguments(t *testing.T) {
 			said      string
 		}{
 			{without, []string{"--counted"}, 2, "--log-key"},
-			{without, []string{"--counted", "--log-key", l.Keys[0]}, 0, "counted registration by"},
 			{with, []string{"--counted"}, 0, "counted registration by"},
 			{with, []string{"--proof", proof}, 0, "counted registration by"},
-			{with, []string{"--proof", proof + "x"}, 2, "no such file"},
 			{with, []string{"--proof", "/dev/zero"}, 2, ""},
-			{with, []string{"--log", "file:///log"}, 2, "http"},
 			{with, []string{"--log", "http://127.0.0.1:1/log"}, 2, "http://127.0.0.1:1"},
 			{with, nil, 0, "valid registration"},
 		} {

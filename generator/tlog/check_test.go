@@ -18,6 +18,7 @@ import (
 	"testing/fstest"
 
 	"anteroom/generator/tlog"
+	"anteroom/generator/tlog/tlogtest"
 
 	"filippo.io/torchwood"
 	"golang.org/x/mod/sumdb/note"
@@ -227,11 +228,9 @@ func compared(t *testing.T) (logs []tampered) {
 		logs = append(logs, tampered{name: name, published: p, keys: b.Keys, kept: kept})
 	}
 	with("since the first checkpoint", b, whole, b.stages[0].checkpoint)
-	with("since the newest checkpoint", b, whole, b.stages[4].checkpoint)
 	with("since a checkpoint of another log of the key", b, whole, other.stages[0].checkpoint)
 	with("since another checkpoint of the same size", first, first.publish(t), other.stages[0].checkpoint)
 	with("an old state of the log", short, short.publish(t), other.stages[1].checkpoint)
-	with("an old state, one key back", first, first.publish(t), first.stages[0].checkpoint)
 	forked := maps.Clone(whole)
 	forked["/log/checkpoints/308"] = other.stages[0].checkpoint
 	with("an older checkpoint of another log of the key", b, forked, nil)
@@ -327,7 +326,6 @@ func forgeries(t *testing.T) []tampered {
 		then("a checkpoint of a tree before within a tree", tlog.Entry{Kind: tlog.Previous}),
 		then("a record in two stages", a[1]),
 		edited("a board with another number", number, `"registrations_recorded":33`),
-		edited("a board with a number twice", number, `"registrations_recorded":33,`+number),
 		edited("a board with a number in another part", number+`},"orgs":{`, `"registrations_recorded":33},"orgs":{`+number+`,`),
 		edited("a board of another day", "2026-11-20", "2026-11-19"),
 		second("the board of another verification", forged{name: "2026-11-21", key: 1, entries: b, board: "/scoreboard/2026-11-20.json", asOf: "2026-11-20"}),
@@ -447,8 +445,8 @@ func TestCheckBounds(t *testing.T) {
 		t.Errorf("%v, %d faults", err, len(r.Faults))
 	}
 	many := b.publish(t)
-	w := cosigningKey("witness.example", 1).verifier(4)
-	many["/log/policy"] = []byte("log " + key + "\n" + strings.Repeat("witness w1 "+w.Key+" https://w\n", 101) + "quorum none\n")
+	w := tlogtest.New(key)
+	many["/log/policy"] = []byte("log " + key + "\n" + strings.Repeat("witness w1 "+w.VKey()+" https://w\n", 101) + "quorum none\n")
 	if r := check(t, many, nil, nil); !strings.Contains(fmt.Sprint(r.Faults), "more than 100 witnesses") {
 		t.Errorf("%+v", r.Faults)
 	}

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"anteroom/generator/tlog"
+	"anteroom/generator/tlog/tlogtest"
 
 	"golang.org/x/mod/sumdb/note"
 	merkle "golang.org/x/mod/sumdb/tlog"
@@ -64,13 +65,13 @@ func FuzzParseProof(f *testing.F) {
 // signature.
 func FuzzOpen(f *testing.F) {
 	b := rotated(f)
-	w := cosigningKey("witness.example", 1)
-	witnesses := []tlog.Witness{w.verifier(4)}
+	w := tlogtest.New(b.Keys[0])
+	witnesses := []tlog.Witness{{Key: w.VKey()}}
 	signed := map[string]bool{}
 	for i := range b.stages {
 		text := b.stages[i].checkpoint
 		f.Add(text)
-		f.Add(slices.Concat(text, []byte(w.cosign(signedText(&b.stages[i]), 1, 1))))
+		f.Add(slices.Concat(text, []byte(w.Cosign(string(text)))))
 		signed[checkpointOf(f, text, b.Keys)] = true
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {

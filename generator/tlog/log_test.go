@@ -49,12 +49,11 @@ func TestFaults(t *testing.T) {
 		change func(s *stage) // the second stage: five entries
 		want   string
 	}{
-		"nothing":                  {func(*stage) {}, ""},
-		"a line that is no JSON":   {replaced("{", "["), "1: the entry is not a JSON object: "},
-		"white space":              {replaced(`"kind":"vouched"`, `"kind": "vouched"`), "4: " + otherForm},
-		"an unknown kind":          {replaced("charter", "chapter"), `2: there is no kind "chapter" of entry` + "\n"},
-		"a member of another name": {replaced(`"index":2}`, `"Index":2}`), "4: " + otherForm},
-		"a line without end":       {func(s *stage) { s.lines = s.lines[:len(s.lines)-1] }, "5: the entry does not end with a line feed\n"},
+		"nothing":                {func(*stage) {}, ""},
+		"a line that is no JSON": {replaced("{", "["), "1: the entry is not a JSON object: "},
+		"white space":            {replaced(`"kind":"vouched"`, `"kind": "vouched"`), "4: " + otherForm},
+		"an unknown kind":        {replaced("charter", "chapter"), `2: there is no kind "chapter" of entry` + "\n"},
+		"a line without end":     {func(s *stage) { s.lines = s.lines[:len(s.lines)-1] }, "5: the entry does not end with a line feed\n"},
 		"a line that is too long": {func(s *stage) {
 			s.lines = append(bytes.Repeat([]byte("x"), tlog.MaxEntry+1), s.lines...)
 			replaceIn(s, "{", "\n{")
@@ -66,17 +65,14 @@ func TestFaults(t *testing.T) {
 		"no verification":                  {func(s *stage) { s.lines = s.lines[:bytes.LastIndex(s.lines[:len(s.lines)-1], []byte("\n"))+1] }, "4: the last entry is not a verification\n"},
 		"counts that are not those":        {replaced(`"charters_filed":1`, `"charters_filed":2`), "5: it says charters_filed 2, and the entries give charters_filed 1\n"},
 		"a month for a day":                {replaced(`"as_of":"2026-11-21"`, `"as_of":"2026-11"`), "5: the verification is that of /scoreboard/2026-11-21.json, as of 2026-11\n"},
-		"a checkpoint of a tree before":    {replaced("\n", "\n{\"kind\":\"log\",\"checkpoint\":\"\"}\n"), "2: the first entry of a tree under a new key, and no other, is the last checkpoint of the tree before\n"},
 
-		"an entry changed":  {func(s *stage) { replaceIn(s, `"entry":"`+s.hash(0)[:1], `"entry":"`+other1(s.hash(0)[:1])) }, "0: it signs another tree: an entry up to here was changed since\n"},
-		"a correction gone": {replaced(`{"kind":"correction","index":0,"to":"own"}`+"\n", ""), "4: it says"},
+		"an entry changed": {func(s *stage) { replaceIn(s, `"entry":"`+s.hash(0)[:1], `"entry":"`+other1(s.hash(0)[:1])) }, "0: it signs another tree: an entry up to here was changed since\n"},
 		"an entry that counts for nothing": {
 			replaced(`{"kind":"vouched"`, `{"kind":"correction","index":0,"to":"none"}`+"\n"+`{"kind":"correction","index":0,"to":"own"}`+"\n"+`{"kind":"vouched"`),
 			"0: it signs a tree of 7 entries, and there are 9\n",
 		},
 
 		"no checkpoint":             {func(s *stage) { s.checkpoint = nil }, "0: open checkpoint: malformed note\n"},
-		"a bit in the signature":    {func(s *stage) { s.checkpoint[len(s.checkpoint)-20] ^= 1 }, "0: open checkpoint: invalid signature"},
 		"another root, signed":      {func(s *stage) { resigned(root(s)[:2], "AA")(s) }, "0: it signs another tree"},
 		"a root that is too short":  {func(s *stage) { resigned(root(s), "AAAA")(s) }, threeLines},
 		"a key of the same name":    {func(s *stage) { s.checkpoint = signNote(t, signedText(s), stranger) }, "0: open checkpoint: no known key has signed it\n"},
@@ -91,15 +87,6 @@ func TestFaults(t *testing.T) {
 		}
 	}
 	b := treeOf(t, 3, 5)
-	for name, stages := range map[string][]stage{
-		"only the second stage": b.stages[1:],
-		"the stages swapped":    {b.stages[1], b.stages[0]},
-		"the first stage twice": {b.stages[0], b.stages[0]},
-	} {
-		if _, faults := readAll(b.Keys, nil, stages); faults == nil {
-			t.Errorf("%s: no fault", name)
-		}
-	}
 	if _, faults := readAll([]string{"a key"}, nil, b.stages); !strings.HasPrefix(told(faults), `0: open checkpoint: key "a key": `) {
 		t.Errorf("not a key: %s", told(faults))
 	}
@@ -116,7 +103,6 @@ func TestAppendRefuses(t *testing.T) {
 		want    string
 	}{
 		"no entry":                   {nil, signer, notLast},
-		"another verification":       {[]tlog.Entry{verification(day + "-2")}, signer, notLast},
 		"an entry behind it":         {[]tlog.Entry{verification(day), recordOf(tlog.Own, 1)}, signer, "entry 1: an entry follows the verification"},
 		"an unknown kind":            {[]tlog.Entry{{Kind: "receipt"}, verification(day)}, signer, `entry 0: there is no kind "receipt" of entry`},
 		"a hash that is none":        {[]tlog.Entry{{Kind: tlog.Charter, Hash: "A9"}, verification(day)}, signer, "entry 0: its entry is not a SHA-256"},
@@ -131,7 +117,7 @@ func TestAppendRefuses(t *testing.T) {
 
 // A log that is read from its content proves every entry under every checkpoint after it.
 func TestReadAndProve(t *testing.T) {
-	made := treeOf(t, 1, 3, 258, 559, 66560)
+	made := treeOf(t, 1, 3, 258, 66560)
 	l, faults := readAll(made.Keys, nil, made.stages)
 	if faults != nil {
 		t.Fatal(told(faults))
@@ -212,10 +198,10 @@ func TestRotation(t *testing.T) {
 			t.Errorf("%s: %swant %s", name, told(faults), c.want)
 		}
 	}
-	for _, older := range []int{1, 2} {
-		signer, _ := keyOf(t, older)
+	for n := range 2 {
+		signer, _ := keyOf(t, n+1)
 		if _, _, err := b.Append("2026-11-23", []tlog.Entry{verification("2026-11-23")}, signer); err == nil || !strings.Contains(err.Error(), "older than the one that signed last") {
-			t.Errorf("key %d signs again: %v", older, err)
+			t.Errorf("key %d signs again: %v", n+1, err)
 		}
 	}
 
@@ -243,7 +229,7 @@ func TestRotation(t *testing.T) {
 // What is appended to a clone is in that alone, wherever the tiles of the log end.
 func TestClone(t *testing.T) {
 	signer, _ := keyOf(t, 1)
-	for _, sizes := range [][]int64{{1}, {2}, {255}, {256}, {300, 512}, {600}} {
+	for _, sizes := range [][]int64{{1}, {256}, {300, 512}} {
 		b := treeOf(t, sizes...)
 		size := b.Size()
 		root, err := b.Trees[0].Root(size)

@@ -91,9 +91,8 @@ func TestReadProofFaults(t *testing.T) {
 	}
 	path := tlog.LookupPath(hash)
 	for _, line := range []string{
-		hash + " 300 2026-11-20 registration", hash + " 301 2026-11-20 registration", hash + " -1 2026-11-20 registration", hash + " 308 2026-11-20 registration",
-		hash + " 300 ../../vkey registration", hash + " 300 2026-11-21 own", hash + " 300 2026-11-20 verification", hash + " 99999999999999999999 2026-11-20 registration",
-		hash + " 300 2026-11-20 registration registration", hash,
+		hash + " 301 2026-11-20 registration", hash + " -1 2026-11-20 registration", hash + " 308 2026-11-20 registration",
+		hash + " 300 ../../vkey registration", hash + " 300 2026-11-20 verification", hash + " 300 2026-11-20 registration registration", hash,
 	} {
 		p := maps.Clone(whole)
 		p[path] = []byte(line + "\n")
@@ -144,15 +143,10 @@ func TestProofRefused(t *testing.T) {
 		"nothing":                       {"", "", ""},
 		"another header":                {"@v1", "@v2", `read proof: its first line is not "c2sp.org/tlog-proof@v1"`},
 		"no extra data":                 {line(1) + "\n", "", ""},
-		"extra data that is not base64": {"extra ", "extra *", "read proof: its extra data is not base64"},
 		"an index with a zero":          {"index 3", "index 03", "read proof: it is not in the form that proofs have"},
 		"another index":                 {"index 3", "index 2", "verify proof: the entry is not number 2 of the 7 that the checkpoint has signed"},
-		"an index behind the tree":      {"index 3", "index 9", "verify proof: the entry is not number 9 of the 7"},
 		"a hash that is none":           {line(3), line(3)[1:], "read proof: a line is not a SHA-256 in base64, or there are too many"},
-		"too many hashes":               {line(3), strings.Repeat(line(3)+"\n", 61) + line(3), "read proof: a line is not a SHA-256 in base64, or there are too many"},
-		"a hash twice":                  {line(3), line(3) + "\n" + line(3), "verify proof: the entry is not number 3"},
 		"no checkpoint":                 {text[strings.Index(text, "\n\n"):], "\n", "read proof: it has no checkpoint"},
-		"a checkpoint of another size":  {"\n7\n", "\n8\n", "verify proof: open checkpoint: invalid signature"},
 		"a checkpoint with a line more": {text[len(text)-5:], text[len(text)-5:] + "x\n", "verify proof: open checkpoint: malformed note"},
 	} {
 		p, err := tlog.ParseProof([]byte(strings.Replace(text, c.old, c.new, 1)))
@@ -172,13 +166,11 @@ func TestPublishedKeys(t *testing.T) {
 	_, first := keyOf(t, 1)
 	_, second := keyOf(t, 2)
 	for text, want := range map[string]string{
-		first + "\n":                      "",
-		first + "\n" + second + "\n":      "",
-		first:                             "does not end",
-		first + "\n" + first + "\n":       "two keys",
-		"":                                "does not end",
-		"<html></html>\n":                 "not a verifier key",
-		strings.Repeat("x", 1<<20) + "\n": "not a verifier key",
+		first + "\n" + second + "\n": "",
+		first:                        "does not end",
+		first + "\n" + first + "\n":  "two keys",
+		"":                           "does not end",
+		"<html></html>\n":            "not a verifier key",
 	} {
 		keys, err := tlog.PublishedKeys(func(string) ([]byte, error) { return []byte(text), nil })
 		if fmt.Sprint(err) != "<nil>" != (want != "") || err != nil && (!strings.Contains(err.Error(), want) || len(err.Error()) > 300) {

@@ -3,11 +3,6 @@ package tlog_test
 import (
 	"bytes"
 	"context"
-	"crypto/ed25519"
-	"crypto/sha256"
-	"encoding/base64"
-	"encoding/binary"
-	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -18,107 +13,63 @@ import (
 
 	"anteroom/generator/tlog"
 	"anteroom/generator/tlog/tlogtest"
+
+	"golang.org/x/mod/sumdb/note"
 )
 
-// cosigning is the key of a witness.
-type cosigning struct {
-	name string
-	key  ed25519.PrivateKey
-}
-
-func cosigningKey(name string, seed byte) cosigning {
-	return cosigning{name, ed25519.NewKeyFromSeed(bytes.Repeat([]byte{seed}, ed25519.SeedSize))}
-}
-
-// typed is the public key behind its algorithm, and its id.
-func (c cosigning) typed(algorithm byte) (key, id []byte) {
-	key = append([]byte{algorithm}, c.key.Public().(ed25519.PublicKey)...)
-	sum := sha256.Sum256([]byte(c.name + "\n" + string(key)))
-	return key, sum[:4]
-}
-
-func (c cosigning) verifier(algorithm byte) tlog.Witness {
-	key, id := c.typed(algorithm)
-	return tlog.Witness{Key: fmt.Sprintf("%s+%x+%s", c.name, id, base64.StdEncoding.EncodeToString(key)), URL: "https://" + c.name}
-}
-
-// cosign is the line that a witness adds to a checkpoint (C2SP tlog-cosignature), which says one
-// time and signs another.
-func (c cosigning) cosign(body string, says, signs uint64) string {
-	_, id := c.typed(4)
-	signature := ed25519.Sign(c.key, fmt.Appendf(nil, "cosignature/v1\ntime %d\n%s", signs, body))
-	line := slices.Concat(id, binary.BigEndian.AppendUint64(nil, says), signature)
-	return "— " + c.name + " " + base64.StdEncoding.EncodeToString(line) + "\n"
-}
-
-// The witnesses that have cosigned are named. One whose cosignature is wrong is not passed over.
+// The witnesses that have cosigned are named. A wrong cosignature by one of them is refused.
 func TestWitnesses(t *testing.T) {
-	const at = 1_795_000_000
-	first, second := cosigningKey("witness.example/w", 1), cosigningKey("other.example", 2)
-	known := []tlog.Witness{first.verifier(4), second.verifier(4)}
+	first, second := tlogtest.Signer("witness.example/w", 1), tlogtest.Signer("other.example", 2)
+	known := []tlog.Witness{{Key: first.Verifier().String()}, {Key: second.Verifier().String()}}
 	b := treeOf(t, 5)
 	s := &b.stages[0]
-	body := signedText(s)
-	forged := cosigningKey(first.name, 3)
+	cosign := func(signer note.Signer) string { return tlogtest.Cosign(string(s.checkpoint), signer) }
+	broken := []byte(cosign(first))
+	broken[len(broken)-20] ^= 1
 	for name, c := range map[string]struct {
 		lines     string
 		witnesses []tlog.Witness
 		cosigned  []string
 		refused   string
 	}{
-		"none":                     {"", known, nil, ""},
-		"one":                      {first.cosign(body, at, at), known, []string{first.name}, ""},
-		"both":                     {second.cosign(body, at, at) + first.cosign(body, at+1, at+1), known, []string{second.name, first.name}, ""},
-		"one that is not known":    {second.cosign(body, at, at), known[:1], nil, ""},
-		"a key of the same name":   {forged.cosign(body, at, at), known, nil, ""},
-		"another time":             {first.cosign(body, at, at+1), known, nil, "invalid signature for key " + first.name},
-		"another checkpoint":       {first.cosign(body+"x", at, at), known, nil, "invalid signature for key " + first.name},
-		"half a line":              {first.cosign(body, at, at)[:60], known, nil, "malformed note"},
-		"a signature without time": {shorter(first.cosign(body, at, at), 8), known, nil, "invalid signature for key " + first.name},
+		"none":                   {"", known, nil, ""},
+		"one":                    {cosign(first), known, []string{first.Name()}, ""},
+		"both":                   {cosign(second) + cosign(first), known, []string{second.Name(), first.Name()}, ""},
+		"one that is not known":  {cosign(second), known[:1], nil, ""},
+		"a key of the same name": {cosign(tlogtest.Signer(first.Name(), 3)), known, nil, ""},
+		"another signature":      {string(broken), known, nil, "invalid signature for key " + first.Name()},
+		"half a line":            {cosign(first)[:60], known, nil, "malformed note"},
 	} {
 		text := append(slices.Clone(s.checkpoint), c.lines...)
-		l, faults := readAll(b.Keys, c.witnesses, []stage{{s.name, s.lines, text}})
-		if c.refused != "" {
-			if !strings.HasPrefix(told(faults), "0: open checkpoint: "+c.refused) {
-				t.Errorf("%s: %swant %s", name, told(faults), c.refused)
-			}
-			continue
-		}
-		if faults != nil || !slices.Equal(l.Current().Cosigned, c.cosigned) {
-			t.Errorf("%s: %s%q, want %q", name, told(faults), l.Current().Cosigned, c.cosigned)
+		l, fault := readAll(b.Keys, c.witnesses, []stage{{s.name, s.lines, text}})
+		switch {
+		case c.refused != "" && !strings.HasPrefix(told(fault), "0: open checkpoint: "+c.refused):
+			t.Errorf("%s: %swant %s", name, told(fault), c.refused)
+		case c.refused == "" && (fault != nil || !slices.Equal(l.Current().Cosigned, c.cosigned)):
+			t.Errorf("%s: %s%q, want %q", name, told(fault), l.Current().Cosigned, c.cosigned)
 		}
 	}
 
-	// A cosignature alone is no signature of the log.
-	alone := append([]byte(body+"\n"), first.cosign(body, at, at)...)
-	if _, err := tlog.Open(alone, b.Keys, known); err == nil || !strings.Contains(err.Error(), "and no key of that name has signed it") {
+	// A cosignature alone is not a signature of the log.
+	if _, err := tlog.Open([]byte(signedText(s)+"\n"+cosign(first)), b.Keys, known); err == nil || !strings.Contains(err.Error(), "and no key of that name has signed it") {
 		t.Errorf("a witness alone: %v", err)
 	}
 	// What a tree under a new key begins with has no cosignatures, whenever they came.
 	b = empty(t, 2)
 	b.add(t, 1, "2026-11-20", recordOf(tlog.Registration, 1))
 	b.add(t, 2, "2026-11-21")
-	b.stages[0].checkpoint = append(b.stages[0].checkpoint, first.cosign(signedText(&b.stages[0]), at, at)...)
-	if l, faults := readAll(b.Keys, known, b.stages); faults != nil || len(l.Stages[0].Cosigned) != 1 {
-		t.Errorf("a tree behind a cosigned checkpoint: %s", told(faults))
+	b.stages[0].checkpoint = append(b.stages[0].checkpoint, tlogtest.Cosign(string(b.stages[0].checkpoint), first)...)
+	if l, fault := readAll(b.Keys, known, b.stages); fault != nil || len(l.Stages[0].Cosigned) != 1 {
+		t.Errorf("a tree behind a cosigned checkpoint: %s", told(fault))
 	}
-}
-
-// shorter is a cosignature without the last n bytes.
-func shorter(line string, n int) string {
-	head, text, _ := strings.Cut(strings.TrimPrefix(line, "— "), " ")
-	signature, _ := base64.StdEncoding.DecodeString(strings.TrimSpace(text))
-	return "— " + head + " " + base64.StdEncoding.EncodeToString(signature[:len(signature)-n]) + "\n"
 }
 
 // The key of a witness is one for cosignatures.
 func TestWitnessKey(t *testing.T) {
-	w := cosigningKey("witness.example", 1)
-	good := w.verifier(4).Key
+	_, key := keyOf(t, 1)
+	good := tlogtest.New(key).VKey()
 	for key, want := range map[string]string{
-		good: "", w.verifier(1).Key: "unknown verifier algorithm", "": "malformed verifier id", "witness.example": "malformed verifier id",
-		good[:len(good)-4]: "invalid verifier hash", "two words" + good[strings.Index(good, "+"):]: "malformed verifier id",
-		"other.example" + good[strings.Index(good, "+"):]: "invalid verifier hash",
+		good: "", key: "unknown verifier algorithm", "witness.example": "malformed verifier id", "other.example" + good[strings.Index(good, "+"):]: "invalid verifier hash",
 	} {
 		err := (&tlog.Witness{Key: key}).Check()
 		if (err == nil) != (want == "") || err != nil && (!strings.HasPrefix(err.Error(), "witness key ") || !strings.Contains(err.Error(), want)) {
@@ -177,7 +128,7 @@ func TestCosignFaults(t *testing.T) {
 	}
 	_, foreign := keyOf(t, 2)
 	otherKey := tlogtest.New(l.Keys[0])
-	otherKey.Secret = ed25519.NewKeyFromSeed(bytes.Repeat([]byte{8}, ed25519.SeedSize))
+	otherKey.Signer = tlogtest.Signer(tlogtest.Name, 8)
 	ahead := tlogtest.New(l.Keys[0])
 	ahead.Size = 99999
 	answer := func(status int, text string) http.Handler {
@@ -197,7 +148,7 @@ func TestCosignFaults(t *testing.T) {
 		"with a fork of the same size": {split(1), "it has cosigned another tree"},
 		"that is ahead":                {ahead, "it has seen a tree of 99999 entries, and the newest here has 1271"},
 		"that signs with another key":  {otherKey, "without a cosignature by its key"},
-		"that cosigns another text":    {answer(200, honest.Cosign("www.base.example/log\n1\nAAAA\n\n")), "without a cosignature"},
+		"that cosigns another text":    {answer(200, honest.Cosign(string(other.stages[0].checkpoint))), "without a cosignature"},
 		"that says nothing":            {answer(200, ""), "without a cosignature"},
 		"that talks without end":       {answer(200, strings.Repeat("— x AAAA\n", 10_000)), "more than 64 KiB"},
 		"that is overloaded":           {answer(503, ""), "503: it fails for now"},

@@ -4,9 +4,6 @@ package tlogtest
 import (
 	"bytes"
 	"crypto/ed25519"
-	"crypto/sha256"
-	"encoding/base64"
-	"encoding/binary"
 	"fmt"
 	"io"
 	"net/http"
@@ -16,6 +13,7 @@ import (
 
 	"anteroom/generator/tlog"
 
+	"filippo.io/torchwood"
 	"golang.org/x/mod/sumdb/note"
 	merkle "golang.org/x/mod/sumdb/tlog"
 )
@@ -35,39 +33,43 @@ func Key(t testing.TB, origin string) (key string, signer note.Signer) {
 
 // Witness implements C2SP tlog-witness for one log.
 type Witness struct {
-	Secret ed25519.PrivateKey // that it signs with
-	key    []byte             // with its algorithm
-	log    string             // verifier key of the log
-	Size   int64              // of the tree that it has seen
+	Signer *torchwood.CosignatureSigner
+	log    string // verifier key of the log
+	Size   int64  // of the tree that it has seen
 	Root   merkle.Hash
 	Asked  []string // requests
-}
-
-// New is a witness of the log that has a verifier key. It has the same key each time.
-func New(log string) *Witness {
-	secret := ed25519.NewKeyFromSeed(bytes.Repeat([]byte{9}, ed25519.SeedSize))
-	return &Witness{Secret: secret, log: log, key: append([]byte{4}, secret.Public().(ed25519.PublicKey)...)}
 }
 
 // Name is that of the witness in its cosignatures.
 const Name = "witness.base.example/w1"
 
-func (w *Witness) id() []byte {
-	sum := sha256.Sum256(append([]byte(Name+"\n"), w.key...))
-	return sum[:4]
+// New is a witness of the log that has a verifier key. It has the same key each time.
+func New(log string) *Witness { return &Witness{Signer: Signer(Name, 9), log: log} }
+
+// Signer cosigns checkpoints under a name, with a key that a number stands for.
+func Signer(name string, number byte) *torchwood.CosignatureSigner {
+	signer, err := torchwood.NewCosignatureSigner(name, ed25519.NewKeyFromSeed(bytes.Repeat([]byte{number}, ed25519.SeedSize)))
+	if err != nil {
+		panic(err)
+	}
+	return signer
 }
 
 // VKey is its verifier key.
-func (w *Witness) VKey() string {
-	return fmt.Sprintf("%s+%x+%s", Name, w.id(), base64.StdEncoding.EncodeToString(w.key))
-}
+func (w *Witness) VKey() string { return Signer(Name, 9).Verifier().String() }
 
 // Cosign is the line by which it cosigns a checkpoint.
-func (w *Witness) Cosign(checkpoint string) string {
+func (w *Witness) Cosign(checkpoint string) string { return Cosign(checkpoint, w.Signer) }
+
+// Cosign is the line by which a signer cosigns a checkpoint.
+func Cosign(checkpoint string, signer note.Signer) string {
 	body, _, _ := strings.Cut(checkpoint, "\n\n")
-	const at = 1795219200
-	sig := ed25519.Sign(w.Secret, fmt.Appendf(nil, "cosignature/v1\ntime %d\n%s\n", at, body))
-	return "— " + Name + " " + base64.StdEncoding.EncodeToString(append(binary.BigEndian.AppendUint64(w.id(), at), sig...)) + "\n"
+	signed, err := note.Sign(&note.Note{Text: body + "\n"}, signer)
+	if err != nil {
+		panic(err)
+	}
+	_, line, _ := strings.Cut(string(signed), "\n\n")
+	return line
 }
 
 // ServeHTTP answers at /w/add-checkpoint.
