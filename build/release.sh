@@ -55,7 +55,9 @@ compile() {
 {
   echo "std $(go env GOROOT)"
   echo "tinygo $(go -C build/toolchain mod download -json github.com/tinygo-org/tinygo | sed -n 's/^\t"Dir": "\(.*\)",$/\1/p')"
-  go list -m -f '{{.Path}} {{.Dir}}' all
+  for system in linux darwin windows; do
+    GOOS=$system go list -deps -f '{{with .Module}}{{.Path}} {{.Dir}}{{end}}' ./cmd/anteroom
+  done | sort -u
 } >"$stage/modules"
 licences() {
   local module folder files
