@@ -4,6 +4,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
+mkdir -p build/cache/edge
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 for copy in a some/longer/name; do
