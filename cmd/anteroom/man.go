@@ -43,12 +43,7 @@ func writeManual(folder string) (pages int, err error) {
 			pages++
 		}
 		cmd.Short, cmd.Long = markdown(cmd.Short), markdown(cmd.Long)
-		cmd.LocalFlags().VisitAll(func(f *pflag.Flag) {
-			if name := cli.Variable(f); name != "" {
-				f.Usage += " [" + name + "]"
-			}
-			f.Usage = markdown(f.Usage)
-		})
+		cmd.LocalFlags().VisitAll(func(f *pflag.Flag) { f.Usage = markdown(f.Usage) })
 	}
 	if err := os.MkdirAll(folder, 0o777); err != nil {
 		return 0, err

@@ -14,6 +14,7 @@ import (
 	"anteroom/cmd/anteroom/internal/cli"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 )
 
 // run is the whole program and returns its exit code.
@@ -84,11 +85,9 @@ A first run:
   anteroom generate
   anteroom serve
 
-Environment variables set flags too: ANTEROOM_ and the name in upper case with "_" for "-", as in
-ANTEROOM_KEY_FILE; several values are joined with commas. A flag wins over its variable. These flags, which
-are about one run or confirm it, have none:
-%s,
-%s.
+Environment variables set flags too: the help of a command names the variable of each flag in brackets.
+Several values are joined with commas. A flag wins over its variable. Flags that are about one run, or
+confirm it, have none.
 
 With --json a command that fails prints {"error": {…}} to standard output, unless it has answered there
 already.
@@ -134,11 +133,13 @@ Exit codes: 0 done, 1 failed, 2 called wrongly.`,
 		}
 		cmd.InitDefaultHelpFlag()
 		cmd.Flags().Lookup("help").Usage = "print this help"
+		cmd.LocalFlags().VisitAll(func(f *pflag.Flag) {
+			if name := cli.Variable(f); name != "" {
+				f.Usage += " [" + name + "]"
+			}
+		})
 	}
 	root.InitDefaultVersionFlag()
 	root.Flags().Lookup("version").Usage = "print the version"
-	alone := cli.CommandLineFlags(root)
-	half := len(alone) / 2
-	root.Long = fmt.Sprintf(root.Long, strings.Join(alone[:half], ", "), strings.Join(alone[half:], ", "))
 	return root
 }

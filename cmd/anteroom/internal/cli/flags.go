@@ -64,23 +64,6 @@ func OnCommandLine(flags *pflag.FlagSet, name string) bool {
 	return f.Changed && f.Annotations[fromVariable] == nil
 }
 
-// CommandLineFlags are the flags of a command and those below it that no environment variable sets,
-// as people write them: with a command where they are of that one alone.
-func CommandLineFlags(cmd *cobra.Command) (flags []string) {
-	for each := range Commands(cmd) {
-		each.LocalFlags().VisitAll(func(f *pflag.Flag) {
-			switch {
-			case f.Annotations[OnlyHere] != nil:
-				flags = append(flags, each.Name()+" --"+f.Name)
-			case Variable(f) == "" && f.Name != "help" && f.Name != "version":
-				flags = append(flags, "--"+f.Name)
-			}
-		})
-	}
-	slices.Sort(flags)
-	return slices.Compact(flags)
-}
-
 // Commands gives a command and all below it.
 func Commands(cmd *cobra.Command) iter.Seq[*cobra.Command] {
 	return func(yield func(*cobra.Command) bool) { visit(cmd, yield) }

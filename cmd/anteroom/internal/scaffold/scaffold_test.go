@@ -196,18 +196,6 @@ func TestAnswers(t *testing.T) {
 	}
 }
 
-// A name that means something in YAML, Markdown or HTML reaches the content as it is.
-func TestAwkwardNames(t *testing.T) {
-	t.Parallel()
-	for _, name := range []string{"true", "a: b #c", `a "b" 'c'\`, "1. a](b) <b>", `a"}], "b" <!-- | é😀`} {
-		s := tern()
-		s.Name = name
-		if _, loaded := newFiles(t, s); loaded.Service.Name != name {
-			t.Errorf("%q is read as %q", name, loaded.Service.Name)
-		}
-	}
-}
-
 // Whatever a name holds, the YAML in which it is written gives it back, and nothing else changes.
 func FuzzEdit(f *testing.F) {
 	for _, name := range []string{"Tern", "true", "12", "null", "a: b", "a #b", `a "b"`, "a'", "2026-11-21", "é", `a\b`, "a:", "0x1", "1e3", "a\u00a0b", "a😀"} {

@@ -11,7 +11,6 @@ import (
 
 	"anteroom/cmd/anteroom/internal/content"
 	"anteroom/cmd/anteroom/internal/continuity"
-	"anteroom/edge"
 	"anteroom/edge/endpoint/receipt"
 	"anteroom/edge/native/receiptkey"
 	"anteroom/edge/native/static"
@@ -55,9 +54,6 @@ func (s *server) read() (*site, error) {
 		return nil, err
 	}
 	if next.documents, err = static.New(artifact.Files); err != nil {
-		return nil, err
-	}
-	if _, err = edge.Load(artifact.Snapshot); err != nil {
 		return nil, err
 	}
 	if i := slices.IndexFunc(artifact.Files, func(f static.File) bool { return f.Path == published.SecurityTxtPath }); i >= 0 {
