@@ -58,8 +58,7 @@ func list(a *answers.Answers, path string, l *site.List) File {
 		w.Name(l.Groups[i].Name)
 		w.Buf = l.Groups[i].AppendJSON(w.Buf)
 	}
-	w.Name("counts")
-	w.Open('{')
+	w.Begin("counts", '{')
 	for _, name := range slices.Sorted(maps.Keys(l.Counts)) {
 		w.Int(name, int64(l.Counts[name]))
 	}

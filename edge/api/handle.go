@@ -96,7 +96,8 @@ func (a *API) Prerender() {
 func (a *API) ServeProtocol(handle func(*turn.Turn) *turn.Response) { a.protocol = handle }
 
 // Finish gives the answer to a GET or a HEAD the Link header field, and that to a HEAD the length
-// instead of the body. A HEAD performs no effect: if its answer needs one, it gets the header alone.
+// instead of the body. A HEAD performs no effect: if its answer needs one, it gets the header
+// alone.
 func (a *API) Finish(t *turn.Turn, o turn.Outcome) turn.Outcome {
 	method := t.Request.Method
 	if method == "HEAD" && len(o.Effects) > 0 {
@@ -203,8 +204,7 @@ func parse(t *turn.Turn, route *Route, method, query string) (asks asked, refusa
 // notAllowed answers a method that a route does not have.
 func (a *API) notAllowed(t *turn.Turn, route *Route) *turn.Response {
 	r := respond.Problem(t, respond.MethodNotAllowed, route.Path+" answers "+Allow(route)+".", nil, func(w *jsondoc.Writer) {
-		w.Name("contract")
-		w.Open('{')
+		w.Begin("contract", '{')
 		a.members(t, route.Contract, w)
 		w.Close('}')
 		if route.Refusal != nil {

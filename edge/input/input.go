@@ -40,8 +40,7 @@ func (f *Faults) Add(field, code, detail string) {
 
 // Write writes the faults as the members errors and, where some were left out, errors_total.
 func (f *Faults) Write(w *jsondoc.Writer) {
-	w.Name("errors")
-	w.Open('[')
+	w.Begin("errors", '[')
 	for _, fault := range f.List {
 		w.Open('{')
 		w.Str("field", fault.Field)

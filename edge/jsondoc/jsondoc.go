@@ -463,6 +463,12 @@ func (w *Writer) Name(name string) {
 	w.Buf = appendQuoted(w.Buf, w.comma(), name, ':')
 }
 
+// Begin begins a member that is an object or an array: c is '{' or '['.
+func (w *Writer) Begin(name string, c byte) {
+	w.Name(name)
+	w.Buf = append(w.Buf, c)
+}
+
 // Str writes a member that is a string.
 func (w *Writer) Str(name, value string) {
 	w.Name(name)
@@ -506,8 +512,7 @@ func (w *Writer) Members(object []byte) {
 
 // Strs writes a member that is an array of strings. It is [] where values is nil.
 func (w *Writer) Strs(name string, values []string) {
-	w.Name(name)
-	w.Open('[')
+	w.Begin(name, '[')
 	for _, v := range values {
 		w.Item(v)
 	}

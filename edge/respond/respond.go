@@ -101,8 +101,7 @@ func Invalid(t *turn.Turn, in *input.Input) *turn.Response {
 // WriteCapped writes a list whose length a caller decides: at most input.MaxEntries entries. Where
 // there are more, a member <name>_total says how many there are in all.
 func WriteCapped(w *jsondoc.Writer, name string, entries []string) {
-	w.Name(name)
-	w.Open('[')
+	w.Begin(name, '[')
 	for i, e := range entries {
 		if i == input.MaxEntries {
 			break
@@ -124,8 +123,7 @@ const KitMember = "verify_kit"
 
 // WriteKit writes the member that links the programs of Kit.
 func WriteKit(t *turn.Turn, w *jsondoc.Writer) {
-	w.Name(KitMember)
-	w.Open('[')
+	w.Begin(KitMember, '[')
 	for _, path := range Kit {
 		w.Item(t.Snapshot.BaseURL() + path)
 	}
@@ -168,8 +166,7 @@ type Action struct {
 
 // WriteActions writes next_actions. pairs alternates the relation of an action and its path.
 func WriteActions(t *turn.Turn, w *jsondoc.Writer, pairs ...string) {
-	w.Name("next_actions")
-	w.Open('[')
+	w.Begin("next_actions", '[')
 	for i := 0; i < len(pairs); i += 2 {
 		w.Open('{')
 		w.Str("rel", pairs[i])

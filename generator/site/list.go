@@ -255,8 +255,7 @@ func (g *Group) AppendJSON(dst []byte) []byte {
 			case **int:
 				w.Int(f.key, int64(**of))
 			case *[]string:
-				w.Name(f.key)
-				w.Open('[')
+				w.Begin(f.key, '[')
 				for i, text := range *of {
 					if i > 0 {
 						w.Buf = append(w.Buf, ',')

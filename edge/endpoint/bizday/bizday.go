@@ -27,8 +27,7 @@ const UnknownCalendar = "unknown_calendar"
 // MaxSkipped is how many skipped holidays an answer names at most.
 const MaxSkipped = 50
 
-// Room that is made for an answer of holidays, in bytes: closingRoom for each holiday, and
-// answerRoom for the rest.
+// Bytes of an answer of holidays: closingRoom for each, and answerRoom for the rest.
 const closingRoom, answerRoom = 85, 1536
 
 // The fields of a computation.
@@ -127,8 +126,7 @@ func Compute(t *turn.Turn, in *input.Input) *turn.Response {
 	return respond.OK(t, func(w *jsondoc.Writer) { q.write(w, in) })
 }
 
-// read reads the fields that the operation takes. Where the operation itself is at fault, it reads
-// all fields.
+// read reads the fields that the operation takes; all if the operation itself is at fault.
 func (q *query) read(in *input.Input) {
 	if name := in.Choice(&opField); name != "" {
 		q.op = &ops[slices.IndexFunc(ops, func(o op) bool { return o.name == name })]
@@ -187,8 +185,7 @@ func (q *query) readDate(in *input.Input, f *input.Field) int {
 
 var theRange = "from " + civil.FormatDate(firstDay) + " to " + civil.FormatDate(lastDay)
 
-// readCalendars reads the calendars: a text with commas between them, or an array. A calendar that
-// is named twice counts once.
+// readCalendars reads the calendars: a text with commas, or an array. One named twice counts once.
 func (q *query) readCalendars(in *input.Input) {
 	f := &calendarIn
 	v := in.Member(f.Name)
@@ -289,8 +286,7 @@ func (q *query) compute(in *input.Input) {
 
 func (q *query) write(w *jsondoc.Writer, in *input.Input) {
 	w.Str("op", q.op.name)
-	w.Name("calendar")
-	w.Open('[')
+	w.Begin("calendar", '[')
 	for _, c := range q.calendars {
 		w.Item(calendars[c].id)
 	}
@@ -329,11 +325,10 @@ func (q *query) write(w *jsondoc.Writer, in *input.Input) {
 	respond.WriteCapped(w, "ignored_fields", in.Ignored())
 }
 
-// writeHolidays writes the closed weekdays of the span, at most so many of them. It gives how many
-// there are in all. Each calendar that is closed on a day counts by itself.
+// writeHolidays writes at most so many closed weekdays of the span, and gives how many there are.
+// Each calendar that is closed on a day counts by itself.
 func (q *query) writeHolidays(w *jsondoc.Writer, name string, most int) (total int) {
-	w.Name(name)
-	w.Open('[')
+	w.Begin(name, '[')
 	reasons, last := "", closing{}
 	flush := func() {
 		if reasons == "" {

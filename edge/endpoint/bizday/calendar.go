@@ -15,15 +15,13 @@ const (
 	lastDay  = 29584 // 2050-12-31
 )
 
-// Calendars reckon in weekdays, the days from Monday to Friday. Monday 1969-12-29 has the number 0,
-// and a Monday follows the Friday before it. So a calendar is nothing but its closings, and the
-// business days of a span are its length less the closings in it.
+// Calendars count weekdays, the days from Monday to Friday; Monday 1969-12-29 has the number 0. So
+// a calendar is its closings, and the business days of a span are its length less these.
 
 // mondayZero is the day of weekday 0.
 const mondayZero = -3
 
-// weekday is the number of a day; that of the Monday after it for a day of a weekend. Days before
-// mondayZero have no number.
+// weekday is the number of a day from mondayZero on; for a weekend, that of the Monday after it.
 func weekday(day int) int {
 	n := day - mondayZero
 	return n/7*5 + min(n%7, 5)
@@ -43,17 +41,15 @@ type closing struct {
 }
 
 // book holds the closings of the calendars that one computation asks for. It makes the years that
-// it needs, which takes about a microsecond for a year of a calendar. It keeps nothing for the next
-// computation. To make all years of all calendars ahead would take as long as starting an instance
-// of the edge, and hardly anybody asks for many years.
+// it needs, in about a microsecond for a year of a calendar, and keeps nothing. To make all of them
+// ahead would take as long as starting an instance of the edge.
 type book struct {
 	calendars []int // indexes into calendars
 	years     [LastYear - FirstYear + 1][]closing
 	days      []placed // the days of the year that is being made
 }
 
-// year gives the closings of a year, in order of their weekdays. Those of one weekday are in the
-// order in which the calendars were asked for.
+// year gives the closings of a year by weekday, and by the order in which calendars were asked for.
 func (b *book) year(year int) []closing {
 	made := &b.years[year-FirstYear]
 	if *made == nil {
@@ -106,12 +102,10 @@ func (b *book) appendYear(list []closing, c, year, easterSunday int) []closing {
 	return list
 }
 
-// moves are the days by which a substitute moves a Saturday and a Sunday, before it looks at other
-// closings.
+// moves are the days by which a substitute first moves a Saturday and a Sunday.
 var moves = [...][2]int{lost: {}, us: {-1, 1}, sun: {0, 1}, mon: {2, 1}, next: {2, 1}, jp: {0, 1}}
 
-// substituteFor is the day that is closed for a day on a weekend; the day itself where there is no
-// other.
+// substituteFor is the day that is closed for a day on a weekend; the day itself for none.
 func substituteFor(rules []rule, days []placed, p placed) int {
 	at := dayOfWeek(p.day)
 	if at < 5 {
@@ -145,8 +139,8 @@ func closed(days []placed, day int) bool {
 	return false
 }
 
-// national reports whether a day is a national holiday of Japan itself. Substitutes and holidays of
-// banks alone do not count.
+// national reports whether a day is a national holiday of Japan itself, not a substitute or a
+// holiday of banks alone.
 func national(rules []rule, days []placed, day int) bool {
 	for i := range days {
 		if p := &days[i]; p.day == day && !p.substitute && rules[p.rule].substitute == jp {
@@ -187,8 +181,8 @@ func easterSunday(year int) int {
 	return civil.DaysOf(year, n/31, n%31+1)
 }
 
-// equinoxDay is the day of the equinox in Japan, in March or September. The formula holds from 1980
-// to 2099. The gazette, which sets the day each February for the next year, has the last word.
+// equinoxDay is the day of the equinox in Japan, in March or September, from 1980 to 2099. The
+// gazette sets the day each February for the next year.
 func equinoxDay(year, month int) int {
 	of1980 := 20_843_100 // millionths of a day
 	if month == 9 {
@@ -208,8 +202,7 @@ func yearOf(day int) int {
 	return year
 }
 
-// each calls f with every closing of the weekdays from from to before to, in order, until f returns
-// false. Both lie in the range, but to may be the weekday after its end.
+// each calls f with the closings of the weekdays [from, to), in order, until f returns false.
 func (b *book) each(from, to int, f func(c closing) bool) {
 	if from >= to {
 		return
@@ -236,8 +229,8 @@ func (b *book) count(start, end int) int {
 	return n
 }
 
-// after is the n-th business day after a day, and before is the n-th before it. n is at least 1.
-// They give false where that business day is outside the range.
+// after is the n-th business day after a day, and before the n-th before it, with n at least 1.
+// They give false if that is outside the range.
 func (b *book) after(day, n int) (int, bool) {
 	if n > lastDay-firstDay {
 		return 0, false

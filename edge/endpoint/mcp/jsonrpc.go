@@ -96,8 +96,7 @@ func read(v *jsondoc.Value) message {
 // writeResult writes the answer to a request, with the members of its result.
 func writeResult(w *jsondoc.Writer, id []byte, write func(w *jsondoc.Writer)) {
 	openAnswer(w, id)
-	w.Name("result")
-	w.Open('{')
+	w.Begin("result", '{')
 	write(w)
 	w.Close('}')
 	w.Close('}')
@@ -106,13 +105,11 @@ func writeResult(w *jsondoc.Writer, id []byte, write func(w *jsondoc.Writer)) {
 // writeError writes an error as the answer; id is nil where it is not known.
 func writeError(w *jsondoc.Writer, id []byte, e *failure) {
 	openAnswer(w, id)
-	w.Name("error")
-	w.Open('{')
+	w.Begin("error", '{')
 	w.Int("code", int64(e.Code))
 	w.Str("message", e.Message)
 	if e.Data != nil {
-		w.Name("data")
-		w.Open('{')
+		w.Begin("data", '{')
 		e.Data(w)
 		w.Close('}')
 	}

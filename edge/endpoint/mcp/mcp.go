@@ -356,8 +356,7 @@ func refusal(problem []byte) string {
 
 // content writes the member content: a list of one text.
 func content(w *jsondoc.Writer, text string) {
-	w.Name("content")
-	w.Open('[')
+	w.Begin("content", '[')
 	textBlock(w, text)
 	w.Close(']')
 }

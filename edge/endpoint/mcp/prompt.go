@@ -36,8 +36,7 @@ func (s *Server) getPrompt(a *answers, m *message) {
 		doc, _ := jsondoc.Parse(s.snapshot.Documents[api.MCPPrompt+p.Name])
 		a.result(m, func(w *jsondoc.Writer) {
 			w.Str("description", doc.Get("description").Text)
-			w.Name("messages")
-			w.Open('[')
+			w.Begin("messages", '[')
 			w.Open('{')
 			w.Str("role", "user")
 			w.Name("content")

@@ -112,8 +112,7 @@ func File(t *turn.Turn, in *input.Input) *turn.Response {
 	answer := func(id string) *turn.Response {
 		return respond.OK(t, func(w *jsondoc.Writer) {
 			w.Bool("chartered", !in.DryRun)
-			w.Name("charter")
-			w.Open('{')
+			w.Begin("charter", '{')
 			w.Str("org_name", name)
 			w.StrOrNull("commissioner", head)
 			w.Raw("roster", canon.Roster(seats))

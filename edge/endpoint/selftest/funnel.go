@@ -112,15 +112,9 @@ func reconciles(v *jsondoc.Value) bool {
 	return shipped >= 0 && external >= 0 && internal >= 0 && shipped <= external+internal
 }
 
-// each reports whether an array has elements, and whether every one has these members as texts that
-// are not empty.
+// each reports whether an array has elements, and every one has these members as texts.
 func each(v *jsondoc.Value, names ...string) bool {
-	for i := range v.Items {
-		if !has(&v.Items[i], names...) {
-			return false
-		}
-	}
-	return len(v.Items) > 0
+	return len(v.Items) > 0 && !slices.ContainsFunc(v.Items, func(item jsondoc.Value) bool { return !has(&item, names...) })
 }
 
 // has reports whether an object has these members as texts that are not empty.
@@ -146,23 +140,23 @@ func plan(t *turn.Turn) (steps []step) {
 		}
 	}
 	quest, _ := jsondoc.Parse(t.Snapshot.Documents["quest"])
-	for i := range quest.Get("steps").Items {
-		if path, ok := strings.CutPrefix(quest.Get("steps").Items[i].Get("call").Text, "GET "+t.Snapshot.BaseURL()); ok && !strings.Contains(path, "?") {
+	for _, step := range quest.Get("steps").Items {
+		if path, ok := strings.CutPrefix(step.Get("call").Text, "GET "+t.Snapshot.BaseURL()); ok && !strings.Contains(path, "?") {
 			add(path)
 		}
 	}
 	live, _ := jsondoc.Parse(t.Snapshot.Documents["endpoints"])
-	for i := range live.Items {
-		add(live.Items[i].Get("path").Text)
+	for _, endpoint := range live.Items {
+		add(endpoint.Get("path").Text)
 	}
 	for _, path := range paths {
-		known := false
+		known := len(steps)
 		for i := range reads {
 			if reads[i].path == path {
-				steps, known = append(steps, reads[i]), true
+				steps = append(steps, reads[i])
 			}
 		}
-		if !known {
+		if len(steps) == known {
 			steps = append(steps, step{method: "OPTIONS", path: path, status: 204})
 		}
 	}
@@ -246,8 +240,7 @@ func report(t *turn.Turn, steps []step, results []turn.Result) *turn.Response {
 	return respond.OK(t, func(w *jsondoc.Writer) {
 		w.Str("selftest", funnelName)
 		w.Str("tested_url", t.Origin())
-		w.Name("steps")
-		w.Open('[')
+		w.Begin("steps", '[')
 		var failed []string
 		for i := range steps {
 			s, r := &steps[i], &results[i]

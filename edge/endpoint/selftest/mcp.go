@@ -272,26 +272,19 @@ func (r *reply) writeProbe(w *jsondoc.Writer, probe string) {
 // conform reports whether a value has the types and the required members of a schema, at every
 // depth. It follows no references.
 func conform(v, schema *jsondoc.Value) bool {
-	if kinds := schema.Get("type"); kinds.Kind == jsondoc.String && !is(v, kinds.Text) ||
-		kinds.Kind == jsondoc.Array && !slices.ContainsFunc(kinds.Items, func(kind jsondoc.Value) bool { return is(v, kind.Text) }) {
-		return false
-	}
+	kinds := schema.Get("type")
+	ok := kinds.Kind != jsondoc.String || is(v, kinds.Text)
+	ok = ok && (kinds.Kind != jsondoc.Array || slices.ContainsFunc(kinds.Items, func(kind jsondoc.Value) bool { return is(v, kind.Text) }))
 	for _, name := range schema.Get("required").Items {
-		if v.Kind == jsondoc.Object && v.Get(name.Text).Kind == jsondoc.Absent {
-			return false
-		}
+		ok = ok && (v.Kind != jsondoc.Object || v.Get(name.Text).Kind != jsondoc.Absent)
 	}
-	for i := range v.Members {
-		if !conform(&v.Members[i].Value, schema.Get("properties").Get(v.Members[i].Name)) {
-			return false
-		}
+	for _, m := range v.Members {
+		ok = ok && conform(&m.Value, schema.Get("properties").Get(m.Name))
 	}
-	for i := range v.Items {
-		if !conform(&v.Items[i], schema.Get("items")) {
-			return false
-		}
+	for _, item := range v.Items {
+		ok = ok && conform(&item, schema.Get("items"))
 	}
-	return true
+	return ok
 }
 
 // is reports whether a value is of a type of JSON Schema (2020-12, Validation, 6.1.1).
@@ -304,8 +297,7 @@ func is(v *jsondoc.Value, kind string) bool {
 }
 
 func (r *reply) writeLists(w *jsondoc.Writer) {
-	w.Name("tools")
-	w.Open('[')
+	w.Begin("tools", '[')
 	for i := range r.tools {
 		openWith(w, &r.tools[i], "name", "title")
 		w.Name("annotations")
@@ -326,8 +318,7 @@ func (r *reply) writeLists(w *jsondoc.Writer) {
 	}
 	w.Close(']')
 	w.Str("annotations_note", annotationsNote)
-	w.Name("prompts")
-	w.Open('[')
+	w.Begin("prompts", '[')
 	for i := range r.prompts {
 		openWith(w, &r.prompts[i], "name", "title")
 		var arguments []string

@@ -1,6 +1,6 @@
 // Package selftest sends the service the requests that its users send, and says whether the answers
-// are as promised. It writes nothing. It sends requests only to the host that its own request was
-// answered on, by way of that host's own binding: it never fetches an address that a caller names.
+// are as promised. It writes nothing, and sends requests only to the host that answers, by way of
+// that host's own binding: it never fetches an address that a caller names.
 package selftest
 
 import (
@@ -10,19 +10,12 @@ import (
 	"anteroom/edge/turn"
 )
 
-// Path is the path of this endpoint, which the self-test leaves out.
-const Path = "/api/selftest"
-
-// ShareSeconds is for how many seconds the result of a call is shared.
-const ShareSeconds = 30
-
-// Header marks the requests of a self-test, so that a self-test cannot start another.
-const Header = "x-anteroom-selftest"
-
-// NestedSelftest is the fault code of a self-test that another self-test asks for.
-const NestedSelftest = "nested_selftest"
-
 const (
+	Path           = "/api/selftest"       // which the self-test leaves out
+	ShareSeconds   = 30                    // in which the result of a call is shared
+	Header         = "x-anteroom-selftest" // marks its requests, so that it cannot start another self-test
+	NestedSelftest = "nested_selftest"     // fault code of a self-test that another one asks for
+
 	timeout    = 10 // seconds for one call
 	maxAnswer  = 256 << 10
 	userAgent  = "anteroom-selftest"

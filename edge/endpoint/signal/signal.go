@@ -1,9 +1,9 @@
 // Package signal tells search engines which documents there are, by the IndexNow protocol
-// (indexnow.org/documentation). As anyone may fire the signal, its outcome then serves everybody
-// for some minutes.
+// (indexnow.org/documentation). Anyone may fire it; its outcome then serves everybody for minutes.
 package signal
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -15,21 +15,21 @@ import (
 	"anteroom/edge/turn"
 )
 
-// Limits of the content (indexnow.org/documentation: at most 10,000 addresses at once).
+// Limits of the content.
 const (
-	MaxURLs      = 10_000
+	MaxURLs      = 10_000          // as the protocol says
 	MaxEndpoints = turn.MaxEffects // one round tells all endpoints
 )
 
 // Times, in seconds but for KeepDays.
 const (
-	FiredPause   = 10 * 60 // after a run that an endpoint accepted: the same addresses are not sent again for so long
-	FailedPause  = 60      // after a run that failed
-	ShareSeconds = 30      // how long the result of a fetch of the key file is shared
-	KeepDays     = 30      // how many days the record of a run is kept
+	FiredPause   = 10 * 60 // the same addresses are not sent again after a run that an endpoint accepted
+	FailedPause  = 60      // nor after a run that failed
+	ShareSeconds = 30      // the result of a fetch of the key file is shared
+	KeepDays     = 30      // the record of a run is kept
 	keyTimeout   = 5
 	sendTimeout  = 10
-	lease        = 60 // how long a run that has not ended blocks others: longer than a run takes
+	lease        = 60 // a run that has not ended blocks others: longer than a run takes
 )
 
 const maxAnswer = 4096 // bytes that are read of an endpoint's answer
@@ -94,8 +94,8 @@ func Read(t *turn.Turn, _ *input.Input) *turn.Response {
 	})
 }
 
-// Fire submits the addresses of the sitemap. Within the pause after an earlier run it answers with
-// the outcome of that run instead.
+// Fire submits the addresses of the sitemap, or answers with the outcome of an earlier run whose
+// pause is not over.
 func Fire(t *turn.Turn, in *input.Input) *turn.Response {
 	in.Flag(&fire)
 	if in.Total > 0 {
@@ -130,45 +130,39 @@ func Fire(t *turn.Turn, in *input.Input) *turn.Response {
 	})
 }
 
-// closed says why nobody can fire here; "" where firing is possible. On a host other than the
-// canonical one it is possible where all endpoints are on this machine, as in a test.
+// closed says why nobody can fire here; "" if firing is possible. It is not on a host other than
+// the canonical one, unless all endpoints are on this machine, as in a test.
 func closed(t *turn.Turn) string {
 	s := t.Snapshot
 	switch {
 	case s.IndexNowKey == "" || len(s.IndexNowURLs) == 0:
 		return noKey
-	case t.ServedFrom() == s.CanonicalHost:
-		return ""
-	}
-	for _, endpoint := range s.IndexNowURLs {
-		if !turn.IsLoopback(hostOf(endpoint)) {
-			return "Firing works on the canonical host only: nothing was submitted."
-		}
+	case t.ServedFrom() != s.CanonicalHost && slices.ContainsFunc(s.IndexNowURLs, isElsewhere):
+		return "Firing works on the canonical host only: nothing was submitted."
 	}
 	return ""
 }
 
 const noKey = "This service has no key for search engines, so it tells them nothing."
 
-// hostOf is the host name in an absolute address, without port and brackets.
-func hostOf(url string) string {
-	_, rest, _ := strings.Cut(url, "://")
-	if end := strings.IndexAny(rest, "/?#"); end >= 0 {
-		rest = rest[:end]
+// isElsewhere reports whether an absolute address is not on this machine.
+func isElsewhere(url string) bool {
+	_, host, _ := strings.Cut(url, "://")
+	end := ":/?#"
+	if strings.HasPrefix(host, "[") {
+		host, end = host[1:], "]"
 	}
-	if inner, ok := strings.CutPrefix(rest, "["); ok {
-		host, _, _ := strings.Cut(inner, "]")
-		return host
+	if i := strings.IndexAny(host, end); i >= 0 {
+		host = host[:i]
 	}
-	host, _, _ := strings.Cut(rest, ":")
-	return host
+	return !turn.IsLoopback(host)
 }
 
 // keyFile is the address of the key file on an origin.
 func keyFile(origin, key string) string { return origin + "/" + key + ".txt" }
 
 // checkKey fetches the key file from the serving host, as a search engine will, and answers with
-// then. fault says what is wrong with the file; "" where it verifies.
+// then. fault says what is wrong with the file; "" if it verifies.
 func checkKey(t *turn.Turn, then func(fault string) *turn.Response) *turn.Response {
 	key := t.Snapshot.IndexNowKey
 	if key == "" {
@@ -195,14 +189,12 @@ func agent(t *turn.Turn) []turn.Header {
 
 func writeReport(t *turn.Turn, w *jsondoc.Writer, fault string) {
 	s := t.Snapshot
+	signal, file := "blocked", ""
 	if fault == "" {
-		w.Str("signal", "ready")
-		w.Str("detail", "The key file verifies. Nothing was submitted: this is a report.")
-	} else {
-		w.Str("signal", "blocked")
-		w.Str("detail", fault)
+		signal, fault = "ready", "The key file verifies. Nothing was submitted: this is a report."
 	}
-	file := ""
+	w.Str("signal", signal)
+	w.Str("detail", fault)
 	if s.IndexNowKey != "" {
 		file = keyFile(t.Origin(), s.IndexNowKey)
 	}
@@ -212,8 +204,7 @@ func writeReport(t *turn.Turn, w *jsondoc.Writer, fault string) {
 }
 
 // begin inserts the row of a run, unless another run for the same host and addresses is under way
-// or its pause is not over. It then reads the newest row of that host and these addresses. As both
-// statements are one unit, two callers cannot both send.
+// or in its pause, and reads the newest such row. Both are one unit: two callers cannot both send.
 func begin(t *turn.Turn) turn.Exec {
 	hash := sha256.HexOf(t.ServedFrom() + "\n" + strings.Join(t.Snapshot.Sitemap, "\n"))
 	since := t.Now - FiredPause
@@ -238,7 +229,7 @@ type outcome struct {
 	at       int64
 }
 
-// submissions send the addresses to each endpoint, and none where the key file is at fault.
+// submissions send the addresses to each endpoint, and to none if the key file is at fault.
 func submissions(t *turn.Turn, fault string) (effects []turn.Effect) {
 	if fault != "" {
 		return nil
@@ -252,10 +243,10 @@ func submissions(t *turn.Turn, fault string) (effects []turn.Effect) {
 	list.Strs("urlList", s.Sitemap)
 	list.Close('}')
 	header := append(agent(t), turn.Header{Name: "content-type", Value: "application/json; charset=utf-8"})
+	send := turn.Fetch{Method: "POST", Header: header, Body: list.Buf, MaxBytes: maxAnswer, TimeoutMillis: sendTimeout * 1000}
 	for _, endpoint := range s.IndexNowURLs {
-		effects = append(effects, turn.Fetch{
-			Method: "POST", URL: endpoint, Header: header, Body: list.Buf, MaxBytes: maxAnswer, TimeoutMillis: sendTimeout * 1000,
-		})
+		send.URL = endpoint
+		effects = append(effects, send)
 	}
 	return effects
 }
@@ -318,29 +309,22 @@ func meaning(r *turn.Result) string {
 	case r.Failure != turn.None:
 		return "not reachable"
 	}
-	text := ""
-	switch r.Status {
-	case 200:
-		return "accepted"
-	case 202:
+	text := "not accepted"
+	switch {
+	case r.Status == 202:
 		return "accepted, the key will be checked later"
-	case 400:
+	case r.Status/100 == 2:
+		return "accepted"
+	case r.Status/100 == 3:
+		text = "a redirect, which is not followed"
+	case r.Status == 400:
 		text = "invalid format"
-	case 403:
+	case r.Status == 403:
 		text = "key not valid"
-	case 422:
+	case r.Status == 422:
 		text = "the addresses or the key do not fit the host"
-	case 429:
+	case r.Status == 429:
 		text = "too many requests"
-	default:
-		switch r.Status / 100 {
-		case 2:
-			return "accepted"
-		case 3:
-			text = "a redirect, which is not followed"
-		default:
-			text = "not accepted"
-		}
 	}
 	if v, err := jsondoc.Parse(r.Data); err == nil && v.Get("errorCode").Text != "" {
 		text += " (" + input.Cut(v.Get("errorCode").Text) + ")"
@@ -386,7 +370,9 @@ func (o *outcome) answer(t *turn.Turn, in *input.Input) *turn.Response {
 		w.Str("fired_at", civil.FormatTime(o.at))
 	}
 	if !o.fired {
-		return respond.Problem(t, respond.SignalFailed, v.Get("detail").Text, nil, func(w *jsondoc.Writer) { write(w, "failed", "submitted", "accepted_by", "rejected_by", "results") })
+		return respond.Problem(t, respond.SignalFailed, v.Get("detail").Text, nil, func(w *jsondoc.Writer) {
+			write(w, "failed", "submitted", "accepted_by", "rejected_by", "results")
+		})
 	}
 	return respond.OK(t, func(w *jsondoc.Writer) {
 		write(w, "fired", "detail", "submitted", "accepted_by", "rejected_by", "results")

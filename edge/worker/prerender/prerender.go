@@ -39,8 +39,7 @@ func Answers(s *snapshot.Snapshot) ([]byte, error) {
 	w.Open('{')
 	w.Str("host", host)
 	w.Str("common", string(turn.AppendFields(nil, respond.CommonHeaders)))
-	w.Name("answers")
-	w.Open('{')
+	w.Begin("answers", '{')
 	for _, route := range api.Routes {
 		for _, op := range route.Operations {
 			if op.Document == nil || op.Cache != api.Constant {
@@ -52,8 +51,7 @@ func Answers(s *snapshot.Snapshot) ([]byte, error) {
 			if !found || r.Status != 200 {
 				continue // only the core can give this answer
 			}
-			w.Name(route.Path)
-			w.Open('{')
+			w.Begin(route.Path, '{')
 			w.Str("fields", string(turn.AppendFields(nil, r.Header)))
 			w.Str("document", op.Document.ID)
 			w.Str("rest", string(rest))
