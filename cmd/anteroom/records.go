@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
-	"strings"
 	"time"
 
 	"anteroom/cmd/anteroom/internal/cli"
@@ -54,41 +52,26 @@ type runE = func(*cobra.Command, []string) error
 // reads is for a command that reads. check finds what is wrong with its arguments and flags before
 // the store is opened.
 func (w *storeWork) reads(check func(args []string) error, work func(context.Context, records.Reader, []string) error) runE {
-	return w.on(check, func(ctx context.Context, args []string) error {
-		r, err := w.flags.reader(ctx)
-		if err != nil {
-			return err
-		}
-		return errors.Join(work(ctx, r, args), r.Close())
-	})
+	return onStore(w.flags.reader, check, work)
 }
 
 // changes is for a command that changes something.
 func (w *storeWork) changes(check func(args []string) error, work func(context.Context, records.Store, []string) error) runE {
-	return w.on(check, func(ctx context.Context, args []string) error {
-		s, err := w.flags.store(ctx, w.t.Logger())
-		if err != nil {
-			return err
-		}
-		return errors.Join(work(ctx, s, args), s.Close())
-	})
+	open := func(ctx context.Context) (records.Store, error) { return w.flags.store(ctx, w.t.Logger()) }
+	return onStore(open, check, work)
 }
 
-func (w *storeWork) on(check func(args []string) error, work func(context.Context, []string) error) runE {
+func onStore[S records.Reader](open func(context.Context) (S, error), check func([]string) error, work func(context.Context, S, []string) error) runE {
 	return cli.WithExitCode(func(cmd *cobra.Command, args []string) error {
 		if err := check(args); err != nil {
 			return cli.Usage(err)
 		}
-		return work(cmd.Context(), args)
+		s, err := open(cmd.Context())
+		if err != nil {
+			return err
+		}
+		return errors.Join(work(cmd.Context(), s, args), s.Close())
 	})
-}
-
-// checkList refuses the name of a list that does not exist.
-func checkList(name string) error {
-	if names := records.ListNames(); !slices.Contains(names, name) {
-		return fmt.Errorf("%q is none of %s", name, strings.Join(names, ", "))
-	}
-	return nil
 }
 
 // daysFlags adds the flags for the days. since may be nil.

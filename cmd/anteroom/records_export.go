@@ -10,7 +10,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"anteroom/cmd/anteroom/internal/cli"
@@ -24,28 +23,27 @@ import (
 
 func recordsExportCommand(work *storeWork) *cobra.Command {
 	t := work.t
-	var days records.Days
-	var format, out, public string
-	var addresses bool
+	var e export
+	var out, public string
 	cmd := &cobra.Command{
 		Use:   "export " + strings.Join(records.ListNames(), "|"),
 		Short: "Export records as JSON lines or CSV",
 		Long: `Write all records of a kind in the order of recording: as one JSON object a line, or as CSV (RFC
 4180) under a line of names. In CSV a text that a spreadsheet would take for a formula, as it begins with
-=, +, -, @, a tab or a line break, gets a ' before it. With --out it goes into a file that only you may
-read, whole or not at all; a file that is there stays.`,
+=, +, -, @, a tab or a line break, gets a ' before it. With --out it goes into a new file that only you
+may read, whole or not at all.`,
 		Args: cobra.ExactArgs(1),
-		RunE: work.reads(func(args []string) error {
-			err := errors.Join(checkList(args[0]), checkDays(days))
+		RunE: work.reads(func(args []string) (err error) {
+			e.list, err = records.Named(args[0])
+			err = errors.Join(err, checkDays(e.days))
 			if out != "" && disk.Inside(public, out) {
 				err = errors.Join(err, fmt.Errorf("--out %s is inside %s, where everybody could read it", out, public))
 			}
-			if format != "jsonl" && format != "csv" {
-				err = errors.Join(err, fmt.Errorf("--format %q is neither jsonl nor csv", format))
+			if e.format != "jsonl" && e.format != "csv" {
+				err = errors.Join(err, fmt.Errorf("--format %q is neither jsonl nor csv", e.format))
 			}
 			return err
-		}, func(ctx context.Context, store records.Reader, args []string) error {
-			e := export{list: records.Lists[slices.Index(records.ListNames(), args[0])], days: days, csv: format == "csv", addresses: addresses}
+		}, func(ctx context.Context, store records.Reader, _ []string) error {
 			if out == "" {
 				f, is := t.Stdout.(*os.File)
 				e.visible = is && isatty.IsTerminal(f.Fd())
@@ -54,11 +52,11 @@ read, whole or not at all; a file that is there stays.`,
 			return newFile(out, func(w io.Writer) error { return e.write(ctx, store, w) })
 		}),
 	}
-	daysFlags(cmd.Flags(), &days.Since, &days.Through)
-	cmd.Flags().StringVar(&format, "format", "jsonl", "how records are written: `jsonl|csv`")
+	daysFlags(cmd.Flags(), &e.days.Since, &e.days.Through)
+	cmd.Flags().StringVar(&e.format, "format", "jsonl", "how records are written: `jsonl|csv`")
 	cmd.Flags().StringVar(&out, "out", "", "the new `file` to write (default standard output)")
 	cmd.Flags().StringVar(&public, "public", publicFolder, "the `folder` of the documents, where no export may lie")
-	addressesFlag(cmd.Flags(), &addresses)
+	addressesFlag(cmd.Flags(), &e.addresses)
 	return cmd
 }
 
@@ -66,7 +64,7 @@ read, whole or not at all; a file that is there stays.`,
 type export struct {
 	list      records.List
 	days      records.Days
-	csv       bool
+	format    string // jsonl or csv
 	addresses bool
 	visible   bool // whether a person reads it at a terminal, which the words of strangers must not act on
 }
@@ -75,19 +73,16 @@ type export struct {
 func (e *export) write(ctx context.Context, r records.Reader, w io.Writer) error {
 	lines := csv.NewWriter(w)
 	cells := e.list.Names()
-	if e.csv {
+	if e.format == "csv" {
 		if err := lines.Write(cells); err != nil {
 			return err
 		}
 	}
-	for row, err := range records.Rows(ctx, r, e.list, e.days) {
+	for row, err := range records.Rows(ctx, r, e.list, e.days, e.addresses) {
 		if err != nil {
 			return err
 		}
-		if !e.addresses {
-			e.list.Hide(row)
-		}
-		if !e.csv {
+		if e.format != "csv" {
 			if _, err := w.Write(append(cli.VisibleJSON(e.list.JSON(row)), '\n')); err != nil {
 				return err
 			}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 
 	"anteroom/cmd/anteroom/internal/cli"
@@ -18,6 +17,7 @@ func recordsListCommand(work *storeWork) *cobra.Command {
 	t := work.t
 	var days records.Days
 	var asJSON, addresses bool
+	var list records.List
 	cmd := &cobra.Command{
 		Use:   "list " + strings.Join(records.ListNames(), "|"),
 		Short: "List records in the order of recording",
@@ -25,10 +25,12 @@ func recordsListCommand(work *storeWork) *cobra.Command {
 that has no value is empty. What cannot be seen in a text is shown as <U+...>. With --json a line is an
 object, and holds the text as it was sent, with escapes for that.`,
 		Args: cobra.ExactArgs(1),
-		RunE: work.reads(func(args []string) error { return errors.Join(checkList(args[0]), checkDays(days)) },
-			func(ctx context.Context, store records.Reader, args []string) error {
-				return printList(t, ctx, store, records.Lists[slices.Index(records.ListNames(), args[0])], days, asJSON, addresses)
-			}),
+		RunE: work.reads(func(args []string) (err error) {
+			list, err = records.Named(args[0])
+			return errors.Join(err, checkDays(days))
+		}, func(ctx context.Context, store records.Reader, _ []string) error {
+			return printList(t, ctx, store, list, days, asJSON, addresses)
+		}),
 	}
 	daysFlags(cmd.Flags(), &days.Since, &days.Through)
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object a line")
@@ -46,12 +48,9 @@ func printList(t *cli.Terminal, ctx context.Context, r records.Reader, list reco
 	if !asJSON {
 		t.Printf("%s", strings.Join(columns, "\t"))
 	}
-	for row, err := range records.Rows(ctx, r, list, days) {
+	for row, err := range records.Rows(ctx, r, list, days, addresses) {
 		if err != nil {
 			return err
-		}
-		if !addresses {
-			list.Hide(row)
 		}
 		if asJSON {
 			t.PrintJSON(list.JSON(row))
@@ -75,14 +74,11 @@ func recordsShowCommand(work *storeWork) *cobra.Command {
 		RunE: work.reads(checkRecordIDs, func(ctx context.Context, store records.Reader, args []string) error {
 			found := false
 			for _, list := range records.Lists {
-				rows, err := records.Of(ctx, store, list, args[0])
+				rows, err := records.Of(ctx, store, list, args[0], addresses)
 				if err != nil {
 					return err
 				}
 				for _, row := range rows {
-					if !addresses {
-						list.Hide(row)
-					}
 					if asJSON {
 						t.PrintJSON(append([]byte(`{"list":"`+list.Name+`",`), list.JSON(row)[1:]...))
 						found = true

@@ -2,8 +2,8 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"slices"
 	"strings"
 
 	"anteroom/cmd/anteroom/internal/cli"
@@ -19,7 +19,8 @@ func outboxListCommand(work *storeWork) *cobra.Command {
 		Short: "List the messages of the outbox",
 		Args:  cobra.NoArgs,
 		RunE: work.reads(func([]string) error { return nil }, func(ctx context.Context, store records.Reader, _ []string) error {
-			return printList(work.t, ctx, store, records.Lists[slices.Index(records.ListNames(), "outbox")], records.Days{}, asJSON, false)
+			list, err := records.Named("outbox")
+			return errors.Join(err, printList(work.t, ctx, store, list, records.Days{}, asJSON, false))
 		}),
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object a line")

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"iter"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -55,26 +56,32 @@ func (l *List) columns() string {
 	return strings.Join(columns, ", ")
 }
 
-// Of gives the rows of a list that belong to a record.
-func Of(ctx context.Context, r Reader, list List, recordID string) ([][]any, error) {
+// Of gives the rows of a list that belong to a record. E-mail addresses are hidden unless addresses asks
+// for them.
+func Of(ctx context.Context, r Reader, list List, recordID string, addresses bool) ([][]any, error) {
 	rows, err := r.Read(ctx, turn.Statement{
 		SQL: "SELECT " + list.columns() + " FROM " + list.Name + " WHERE record_id = ? ORDER BY rowid", Args: []any{recordID},
 	})
 	if err != nil {
 		return nil, fmt.Errorf("read %s: %w", list.Name, err)
 	}
+	for _, row := range rows[0] {
+		list.hide(row, addresses)
+	}
 	return rows[0], nil
 }
 
 // Rows gives the rows of a list that were recorded on the given days, in the order of recording. A
-// row has an element for each column: a string, an int64, or nil. See eachRow.
-func Rows(ctx context.Context, r Reader, list List, days Days) iter.Seq2[[]any, error] {
+// row has an element for each column: a string, an int64, or nil. E-mail addresses are hidden unless
+// addresses asks for them. See eachRow.
+func Rows(ctx context.Context, r Reader, list List, days Days, addresses bool) iter.Seq2[[]any, error] {
 	since, through := days.bounds()
 	rows := eachRow(ctx, r, pageRows, list.Name, "rowid", list.columns(), day(list.Name)+" BETWEEN ? AND ?", since, through)
 	return func(yield func([]any, error) bool) {
 		for row, err := range rows {
 			if err == nil {
 				row = row[1:]
+				list.hide(row, addresses)
 			}
 			if !yield(row, err) {
 				return
@@ -91,6 +98,15 @@ func ListNames() (names []string) {
 	return names
 }
 
+// Named is the list of a name.
+func Named(name string) (List, error) {
+	names := ListNames()
+	if i := slices.Index(names, name); i >= 0 {
+		return Lists[i], nil
+	}
+	return List{}, fmt.Errorf("%q is none of %s", name, strings.Join(names, ", "))
+}
+
 // Names are the names of the columns.
 func (l *List) Names() []string {
 	names := make([]string, len(l.Columns))
@@ -100,10 +116,10 @@ func (l *List) Names() []string {
 	return names
 }
 
-// Hide replaces the e-mail addresses of a row.
-func (l *List) Hide(row []any) {
+// hide replaces the e-mail addresses of a row, unless they are asked for.
+func (l *List) hide(row []any, addresses bool) {
 	for i, c := range l.Columns {
-		if c.Address && row[i] != nil {
+		if c.Address && !addresses && row[i] != nil {
 			row[i] = "(hidden)"
 		}
 	}

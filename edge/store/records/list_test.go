@@ -12,23 +12,20 @@ import (
 
 func listed(t *testing.T, s Reader, name string, days Days) (rows []string) {
 	t.Helper()
-	for _, list := range Lists {
-		if list.Name != name {
-			continue
-		}
-		for row, err := range Rows(context.Background(), s, list, days) {
-			if err != nil {
-				t.Fatal(err)
-			}
-			if len(row) != len(list.Columns) {
-				t.Fatalf("%d values for %d columns", len(row), len(list.Columns))
-			}
-			rows = append(rows, fmt.Sprint(row))
-		}
-		return rows
+	list, err := Named(name)
+	if err != nil {
+		t.Fatal(err)
 	}
-	t.Fatalf("no list %s", name)
-	return nil
+	for row, err := range Rows(context.Background(), s, list, days, true) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(row) != len(list.Columns) {
+			t.Fatalf("%d values for %d columns", len(row), len(list.Columns))
+		}
+		rows = append(rows, fmt.Sprint(row))
+	}
+	return rows
 }
 
 func TestRows(t *testing.T) {
@@ -80,7 +77,7 @@ func TestRows(t *testing.T) {
 	stopped, stop := context.WithCancel(context.Background())
 	defer stop()
 	n := 0
-	for _, err := range Rows(stopped, s, Lists[0], Days{}) {
+	for _, err := range Rows(stopped, s, Lists[0], Days{}, false) {
 		if n++; n == 1 {
 			stop()
 		}
@@ -92,7 +89,7 @@ func TestRows(t *testing.T) {
 		t.Errorf("%d rows after the list was interrupted", n)
 	}
 	s.Close()
-	for _, err := range Rows(context.Background(), s, Lists[0], Days{}) {
+	for _, err := range Rows(context.Background(), s, Lists[0], Days{}, false) {
 		if err == nil {
 			t.Error("a closed database was listed")
 		}
