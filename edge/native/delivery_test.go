@@ -2,30 +2,13 @@ package native
 
 import (
 	"context"
-	"log/slog"
 	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
 
-	"anteroom/edge/edgetest"
 	"anteroom/edge/turn"
 )
-
-// outboxHost is a host whose clock and relay the test decides.
-func outboxHost(t *testing.T, relay string) (*Host, *time.Time) {
-	t.Helper()
-	published := edgetest.Snapshot()
-	published.WritesPerMinute = 0
-	host, err := Open(Config{Data: t.TempDir(), Create: true, Relay: relay, Snapshot: published, Log: slog.New(slog.DiscardHandler)})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { host.Close() })
-	now := time.Unix(edgetest.Now, 0)
-	host.now = func() time.Time { return now }
-	return host, &now
-}
 
 func register(t *testing.T, h *Host, name string) {
 	t.Helper()
@@ -66,7 +49,7 @@ const states = "SELECT state, payload, CAST(tries AS TEXT), lease FROM outbox OR
 // TestWake: an address that an answer has left in the outbox wakes the delivery, also where a batch
 // left it.
 func TestWake(t *testing.T) {
-	h, _ := outboxHost(t, "none")
+	h, _ := open(t, Config{Relay: "none", WritesPerMinute: new(int64)}, fake{})
 	call := func(arguments string) string {
 		return `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"service_register","arguments":` + arguments + `}}`
 	}

@@ -2,8 +2,6 @@ package native
 
 import (
 	"bytes"
-	"context"
-	"log/slog"
 	"net/http"
 	"strings"
 	"testing"
@@ -44,25 +42,12 @@ func TestHugeBody(t *testing.T) {
 
 // serveSnapshot starts a host with an empty store, and gives its address.
 func serveSnapshot(t *testing.T, s *snapshot.Snapshot) string {
-	host, err := Open(Config{Data: t.TempDir(), Create: true, Key: edgetest.Key, Snapshot: s, Log: slog.New(slog.DiscardHandler)})
-	if err != nil {
-		t.Fatal(err)
-	}
-	listener, err := Listen("127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, stop := context.WithCancel(context.Background())
-	served := make(chan error)
-	go func() { served <- host.Serve(ctx, listener) }()
+	h, _ := open(t, Config{Key: edgetest.Key, Snapshot: s}, fake{})
+	address, stop := serve(t, h)
 	t.Cleanup(func() {
-		stop()
-		if err := <-served; err != nil {
-			t.Error(err)
-		}
-		if err := host.Close(); err != nil {
+		if err := stop(); err != nil {
 			t.Error(err)
 		}
 	})
-	return "http://" + listener.Addr().String()
+	return "http://" + address
 }

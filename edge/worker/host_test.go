@@ -291,6 +291,17 @@ func start(t *testing.T, o options) *service {
 // names and values.
 func (s *service) do(method, target, body string, header ...string) (*http.Response, map[string]any) {
 	s.t.Helper()
+	answer, text := s.raw(method, target, body, header...)
+	var object map[string]any
+	if err := json.Unmarshal(text, &object); err != nil {
+		s.t.Fatalf("%s %s: %d: %v\n%s", method, target, answer.StatusCode, err, strings.Join(s.log(), "\n"))
+	}
+	return answer, object
+}
+
+// raw is do for an answer of any kind.
+func (s *service) raw(method, target, body string, header ...string) (*http.Response, []byte) {
+	s.t.Helper()
 	r, err := http.NewRequest(method, s.url+target, strings.NewReader(body))
 	if err != nil {
 		s.t.Fatal(err)
@@ -304,11 +315,11 @@ func (s *service) do(method, target, body string, header ...string) (*http.Respo
 		s.t.Fatal(err)
 	}
 	defer answer.Body.Close()
-	var object map[string]any
-	if err := json.NewDecoder(answer.Body).Decode(&object); err != nil {
-		s.t.Fatalf("%s %s: %d: %v\n%s", method, target, answer.StatusCode, err, strings.Join(s.log(), "\n"))
+	text, err := io.ReadAll(answer.Body)
+	if err != nil {
+		s.t.Fatal(err)
 	}
-	return answer, object
+	return answer, text
 }
 
 // want sends a request that must be answered with this status, and returns the body.
@@ -561,7 +572,7 @@ func TestClients(t *testing.T) {
 	}
 }
 
-// TestTurnsCrossEachOther: turns that wait at the same time each go on with their own results.
+// TestTurnsCrossEachOther: each of the turns that wait at the same time continues with its own results.
 func TestTurnsCrossEachOther(t *testing.T) {
 	t.Parallel()
 	published := edgetest.Snapshot()

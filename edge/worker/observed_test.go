@@ -5,8 +5,6 @@ package main
 import (
 	"encoding/json"
 	"fmt"
-	"io"
-	"net/http"
 	"reflect"
 	"regexp"
 	"strings"
@@ -36,26 +34,10 @@ func initialize(client string) string {
 	return `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"clientInfo":{"name":` + string(name) + `}}}`
 }
 
-// raw sends a request, and gives the status and the body of its answer.
-func (s *service) raw(method, target, body string, header ...string) string {
+// said is the status and the body of an answer.
+func (s *service) said(method, target, body string, header ...string) string {
 	s.t.Helper()
-	r, err := http.NewRequest(method, s.url+target, strings.NewReader(body))
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	r.Host = "www.example.org"
-	for i := 0; i < len(header); i += 2 {
-		r.Header.Set(header[i], header[i+1])
-	}
-	answer, err := http.DefaultClient.Do(r)
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	defer answer.Body.Close()
-	text, err := io.ReadAll(answer.Body)
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	answer, text := s.raw(method, target, body, header...)
 	return fmt.Sprint(answer.StatusCode, " ", string(text))
 }
 
@@ -116,7 +98,7 @@ func TestObserved(t *testing.T) {
 		"a read":                 {"GET", "/api/quest", "", []string{"mcp-protocol-version", "2025-06-18"}, nil},
 		"the self-test":          {"GET", "/api/selftest?suite=mcp", "", nil, nil},
 	} {
-		got := s.raw(c.method, c.target, c.body, c.header...)
+		got := s.said(c.method, c.target, c.body, c.header...)
 		if points := s.points(); !reflect.DeepEqual(points, c.want) {
 			t.Errorf("%s is answered\n%s\nand writes\n%v\nwant\n%v", name, got, points, c.want)
 		}
@@ -127,7 +109,7 @@ func TestObserved(t *testing.T) {
 			continue
 		}
 		for where, other := range map[string]*service{"without a dataset": without, "with one that does not work": broken} {
-			if answer := other.raw(c.method, c.target, c.body, c.header...); servedAt.ReplaceAllString(answer, "") != servedAt.ReplaceAllString(got, "") {
+			if answer := other.said(c.method, c.target, c.body, c.header...); servedAt.ReplaceAllString(answer, "") != servedAt.ReplaceAllString(got, "") {
 				t.Errorf("%s, %s, is answered\n%s\nand else\n%s", name, where, answer, got)
 			}
 		}
