@@ -34,7 +34,8 @@ func deployCommand(t *cli.Terminal) *cobra.Command {
 		Short: "Deploy the service to Cloudflare with wrangler",
 		Long: `Deploy what anteroom generate has written: public/ and build/snapshot.txt. It compares them with what is
 live, creates the D1 database if wrangler.toml has no id of one, applies its migrations, deploys the
-environment and, with production, the apex, and inspects the live service. It runs wrangler ` + cloudflare.WranglerVersion + ` or a later 4.x: the one in PATH, or else npx fetches it.
+environment and, with production, the apex, and inspects the live service. It runs wrangler
+` + cloudflare.WranglerVersion + ` or a later 4.x: the one in PATH, or else npx fetches it.
 
 A step that fails ends the command. Run it again to carry on.
 
@@ -104,8 +105,8 @@ func (f *deployFlags) deploy(ctx context.Context, t *cli.Terminal, allowances []
 		Config: config, Environment: f.environment, Artifact: artifact, Allowances: allowances, Now: t.Now(),
 		Location: f.location, Jurisdiction: f.jurisdiction, Reach: reach,
 		Waiting: func(what string) { t.Warnf("%s", what) },
-		Say: func(step cloudflare.Step) {
-			for line := range strings.Lines(fmt.Sprintf("%-12s %s", step.Name, step.Text)) {
+		Say: func(step, text string) {
+			for line := range strings.Lines(fmt.Sprintf("%-12s %s", step, text)) {
 				t.Printf("%s", strings.TrimSuffix(line, "\n"))
 			}
 			t.Out.Flush()

@@ -47,6 +47,9 @@ const (
 // pause is half of the time before a call is repeated; it doubles each time.
 var pause = 250 * time.Millisecond
 
+// errNoAnswer is the error of an answer that cannot be read. It holds nothing of the answer.
+var errNoAnswer = errors.New("the answer is cut off, or not what Cloudflare's API answers")
+
 var accountID = regexp.MustCompile(`^[0-9A-Za-z_-]+$`)
 
 // client calls the API for one account.
@@ -103,7 +106,7 @@ func isLoopback(host string) bool {
 // set sets a field of the parameters of a call.
 func set[T any](value *T, present *bool, v T) { *value, *present = v, true }
 
-// failure is an answer of the API that refuses a call, or its lack.
+// failure is an answer of the API that refuses a call, or the lack of one.
 type failure struct {
 	status int                // 0 if there was no answer
 	faults []shared.ErrorData // in the words of Cloudflare
@@ -113,13 +116,13 @@ type failure struct {
 func (f *failure) Unwrap() error { return f.err }
 
 func (f *failure) Error() string {
-	switch {
-	case f.status == 0:
+	if f.status == 0 {
 		return f.err.Error()
-	case f.err != nil:
-		return fmt.Sprintf("Cloudflare answered %d: %v", f.status, f.err)
 	}
 	text := fmt.Sprintf("Cloudflare answered %d", f.status)
+	if f.err != nil {
+		return text + ": " + f.err.Error()
+	}
 	for _, fault := range f.faults[:min(3, len(f.faults))] {
 		if fault.Code != 0 {
 			text += fmt.Sprintf(", code %d", fault.Code)
@@ -146,9 +149,6 @@ func denied(err error) bool {
 	return errors.As(err, &f) && (f.status == http.StatusForbidden || f.status == http.StatusUnauthorized)
 }
 
-// errNoAnswer is the error of an answer that cannot be read. It holds nothing of the answer.
-var errNoAnswer = errors.New("the answer is cut off, or not what Cloudflare's API answers")
-
 // writing are the options of a call that may change something: it is made once.
 func (c *client) writing() []option.RequestOption { return c.options(1) }
 
@@ -159,30 +159,34 @@ func (c *client) options(tries int) []option.RequestOption {
 	return []option.RequestOption{
 		option.WithBaseURL(c.base.String()), option.WithHTTPClient(c.http), option.WithAPIToken(c.token), option.WithMaxRetries(0),
 		option.WithMiddleware(func(request *http.Request, next option.MiddlewareNext) (*http.Response, error) {
-			for try := 1; ; try++ {
-				response, err := c.judge(next(request))
-				var f *failure
-				if !errors.As(err, &f) || !f.passing() || try >= tries {
-					return response, err
-				}
-				select {
-				case <-request.Context().Done():
-					return response, err
-				case <-time.After(pause << try):
-				}
-				if request.GetBody != nil {
-					request.Body, _ = request.GetBody() // a buffer, which does not fail
-				}
-			}
+			return c.try(tries, request, next)
 		}),
+	}
+}
+
+// try makes a call, again if it fails in passing. An answer that is not a good one is a failure.
+func (c *client) try(tries int, request *http.Request, do func(*http.Request) (*http.Response, error)) (*http.Response, error) {
+	for try := 1; ; try++ {
+		response, err := c.judge(do(request))
+		var f *failure
+		if !errors.As(err, &f) || !f.passing() || try >= tries {
+			return response, err
+		}
+		select {
+		case <-request.Context().Done():
+			return response, err
+		case <-time.After(pause << try):
+		}
+		if request.GetBody != nil {
+			request.Body, _ = request.GetBody() // a buffer, which does not fail
+		}
 	}
 }
 
 // judge makes an answer that is not a good one a failure.
 func (c *client) judge(response *http.Response, err error) (*http.Response, error) {
 	if err != nil {
-		var wrapped *url.Error
-		if errors.As(err, &wrapped) {
+		if wrapped := (*url.Error)(nil); errors.As(err, &wrapped) {
 			err = wrapped.Err
 		}
 		return response, &failure{err: err}
@@ -194,31 +198,26 @@ func (c *client) judge(response *http.Response, err error) (*http.Response, erro
 		Errors []shared.ErrorData `json:"errors"`
 	}
 	f := &failure{status: response.StatusCode}
-	if err != nil || json.Unmarshal(body, &answer) != nil {
+	switch broken := err != nil || json.Unmarshal(body, &answer) != nil; {
+	case broken && f.status >= 400 && strings.HasPrefix(response.Header.Get("Content-Type"), "text/plain"):
+		f.err = fmt.Errorf("%.200q", body) // as Analytics Engine answers
+	case broken && f.status >= 400:
+		f.err = errors.New(http.StatusText(f.status))
+	case broken:
 		f.err = errNoAnswer
-		if f.status >= 400 {
-			f.err = errors.New(http.StatusText(f.status))
-		}
-		if f.status >= 400 && strings.HasPrefix(response.Header.Get("Content-Type"), "text/plain") {
-			f.err = fmt.Errorf("%.200q", body) // as Analytics Engine answers
-		}
-		return response, f
 	}
 	for _, fault := range answer.Errors {
 		fault.Message = strings.ReplaceAll(fault.Message, c.token, "…")
 		f.faults = append(f.faults, fault)
 	}
-	if f.status >= 400 || len(f.faults) > 0 {
+	if f.status >= 400 || f.err != nil || len(f.faults) > 0 {
 		return response, f
 	}
 	return response, nil
 }
 
-// explain says what failed, and what to do about it. err may be nil.
+// explain says what failed, and what to do about it.
 func (c *client) explain(what, permission string, err error) error {
-	if err == nil {
-		return nil
-	}
 	f := &failure{}
 	if !errors.As(err, &f) {
 		return fmt.Errorf("%s: %w", what, err)
@@ -242,16 +241,27 @@ func (c *client) explain(what, permission string, err error) error {
 	return fmt.Errorf("%s: %w%s", what, f, next)
 }
 
-// ask makes a call for which the library has no method, and decodes its answer.
+// path is the path of the API for something of the account.
+func (c *client) path(of string) string { return "accounts/" + c.account + "/" + of }
+
+// get reads the result of a call. A setting is read by its name in the API, as a table has it; for
+// some, the library has no method.
+func (c *client) get(ctx context.Context, path string, into any) error {
+	answer := struct {
+		Result any `json:"result"`
+	}{into}
+	return c.ask(ctx, http.MethodGet, path, "", &answer)
+}
+
+// ask makes a call that reads, and decodes its answer.
 func (c *client) ask(ctx context.Context, method, path, body string, into any) error {
-	address := c.base.String() + "/accounts/" + c.account + "/" + path
-	request, err := http.NewRequestWithContext(ctx, method, address, strings.NewReader(body))
+	request, err := http.NewRequestWithContext(ctx, method, c.base.String()+"/"+path, strings.NewReader(body))
 	if err != nil {
 		return err
 	}
 	request.Header.Set("Authorization", "Bearer "+c.token)
 	request.Header.Set("Content-Type", "text/plain")
-	response, err := c.judge(c.http.Do(request))
+	response, err := c.try(tries, request, c.http.Do)
 	if err != nil {
 		return err
 	}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math"
 	"net/http"
+	"net/url"
 	"path/filepath"
 	"regexp"
 	"strconv"
@@ -260,4 +261,35 @@ func rowsOf(r *d1.DatabaseRawResponseResults) ([][]any, error) {
 		}
 	}
 	return r.Rows, nil
+}
+
+// findDatabase gives the id of the database with a name, "" if there is none.
+func (c *client) findDatabase(ctx context.Context, name string) (string, error) {
+	var found []struct{ Name, UUID string } // the API searches: the name may be a part of others
+	if err := c.get(ctx, c.path("d1/database?name="+url.QueryEscape(name)), &found); err != nil {
+		return "", c.explain("look for D1 database "+name, permissionD1, err)
+	}
+	for _, f := range found {
+		if f.Name == name {
+			return f.UUID, nil
+		}
+	}
+	return "", nil
+}
+
+// createDatabase creates a database in a place.
+func (c *client) createDatabase(ctx context.Context, name, location, jurisdiction string) (string, error) {
+	var params d1.DatabaseNewParams
+	set(&params.AccountID.Value, &params.AccountID.Present, c.account)
+	set(&params.Name.Value, &params.Name.Present, name)
+	if jurisdiction != "" {
+		set(&params.Jurisdiction.Value, &params.Jurisdiction.Present, d1.DatabaseNewParamsJurisdiction(jurisdiction))
+	} else {
+		set(&params.PrimaryLocationHint.Value, &params.PrimaryLocationHint.Present, d1.DatabaseNewParamsPrimaryLocationHint(location))
+	}
+	made, err := d1.NewDatabaseService(c.writing()...).New(ctx, params)
+	if err != nil {
+		return "", c.explain("create D1 database "+name, permissionD1, err)
+	}
+	return made.UUID, nil
 }

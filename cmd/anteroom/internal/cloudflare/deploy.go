@@ -22,8 +22,6 @@ import (
 	"anteroom/edge/store/migrations"
 	"anteroom/generator/publish"
 	paths "anteroom/generator/published"
-
-	"github.com/cloudflare/cloudflare-go/v6/d1"
 )
 
 // AllowDNS is the allowance to lead a host to the worker that leads elsewhere now.
@@ -32,12 +30,6 @@ const AllowDNS = "dns"
 // Allowances are the names of what the operator may let happen.
 var Allowances = []string{
 	string(continuity.AsOf), string(continuity.Board), string(continuity.Document), string(continuity.Key), string(continuity.Log), AllowDNS,
-}
-
-// Step is a step of a deployment that was taken.
-type Step struct {
-	Name string `json:"step"`
-	Text string `json:"text"`
 }
 
 // Deployment deploys a service.
@@ -54,10 +46,18 @@ type Deployment struct {
 
 	Wrangler *Wrangler
 	Reach    func(host string) *live.Service
-	Say      func(Step)        // is called after each step
-	Waiting  func(what string) // is called while the live service does not show the content yet
+	Say      func(step, text string) // is called after each step
+	Waiting  func(what string)       // is called while the live service does not show what was deployed
 
 	used []Allowance
+}
+
+// host is where the environment is reached; "" if it has no host of the service.
+func (d *Deployment) host() string {
+	if d.Environment == Apex {
+		return ""
+	}
+	return d.Config.Host(d.Environment, d.Artifact.Snapshot)
 }
 
 // deployWait is how long a deployed service may take until it shows its content everywhere. A new
@@ -79,10 +79,10 @@ func (d *Deployment) Compare(ctx context.Context) error {
 	if d.Environment != Production {
 		return nil // what it publishes is nobody's record
 	}
-	host := d.Config.Host(d.Environment, d.Artifact.Snapshot)
+	host := d.host()
 	published, err := d.Reach(host).Facts(ctx)
 	if errors.Is(err, live.ErrNothing) {
-		d.Say(Step{"continuity", "nothing is published at " + host + " yet"})
+		d.Say("continuity", "nothing is published at "+host+" yet")
 		return nil
 	}
 	if err != nil {
@@ -112,7 +112,7 @@ func (d *Deployment) Compare(ctx context.Context) error {
 	if len(d.used) > 0 {
 		text = "as allowed, something that is published at " + host + " goes back"
 	}
-	d.Say(Step{"continuity", text})
+	d.Say("continuity", text)
 	return nil
 }
 
@@ -166,17 +166,17 @@ func (d *Deployment) environments() []string {
 	return []string{d.Environment}
 }
 
-// DryRun has wrangler build everything and check it. It changes nothing.
+// DryRun has wrangler build and check everything. It changes nothing.
 func (d *Deployment) DryRun(ctx context.Context) error {
 	for _, name := range d.environments() {
 		said, err := d.Wrangler.in(ctx, name, "deploy", "--dry-run")
 		if err != nil {
 			return err
 		}
-		d.Say(Step{"dry run", name + ":\n" + strings.TrimSpace(said)})
+		d.Say("dry run", name+":\n"+strings.TrimSpace(said))
 	}
 	if db := d.database(); db != nil && strings.HasPrefix(db.id, placeholderID) {
-		d.Say(Step{"database", "D1 database " + db.name + " would be found or created"})
+		d.Say("database", "D1 database "+db.name+" would be found or created")
 	}
 	return nil
 }
@@ -222,7 +222,7 @@ func (d *Deployment) build(ctx context.Context) error {
 			return err
 		}
 	}
-	d.Say(Step{"build", "content " + d.Artifact.Snapshot.ShortVersion() + " is built, and wrangler takes it"})
+	d.Say("build", "content "+d.Artifact.Snapshot.ShortVersion()+" is built, and wrangler takes it")
 	return nil
 }
 
@@ -252,12 +252,10 @@ func (d *Deployment) createDatabase(ctx context.Context) error {
 		return err
 	}
 	done := "found"
-	if id == "" {
-		if d.Location == "" && d.Jurisdiction == "" {
-			return fmt.Errorf(
-				"D1 database %s does not exist, and it can never be moved once it is created (choose its place: --location %s, or --jurisdiction %s)",
-				db.name, strings.Join(LocationNames, "|"), strings.Join(JurisdictionNames, "|"))
-		}
+	if id == "" && d.Location == "" && d.Jurisdiction == "" {
+		return fmt.Errorf("D1 database %s does not exist, and it can never be moved once it is created (choose its place: "+
+			"--location %s, or --jurisdiction %s)", db.name, strings.Join(LocationNames, "|"), strings.Join(JurisdictionNames, "|"))
+	} else if id == "" {
 		done = "created"
 		if id, err = c.createDatabase(ctx, db.name, d.Location, d.Jurisdiction); err != nil {
 			return err
@@ -269,42 +267,8 @@ func (d *Deployment) createDatabase(ctx context.Context) error {
 	if err := d.Config.setDatabaseID(db.id, id); err != nil {
 		return err
 	}
-	d.Say(Step{"database", fmt.Sprintf("%s D1 database %s, and wrote its id %s into %s", done, db.name, id, d.Config.Path)})
+	d.Say("database", fmt.Sprintf("%s D1 database %s, and wrote its id %s into %s", done, db.name, id, d.Config.Path))
 	return nil
-}
-
-// findDatabase gives the id of the database with a name, "" if there is none.
-func (c *client) findDatabase(ctx context.Context, name string) (string, error) {
-	var params d1.DatabaseListParams
-	set(&params.AccountID.Value, &params.AccountID.Present, c.account)
-	set(&params.Name.Value, &params.Name.Present, name) // it searches: the name may be a part of others
-	page, err := d1.NewDatabaseService(c.reading()...).List(ctx, params)
-	if err != nil {
-		return "", c.explain("look for D1 database "+name, permissionD1, err)
-	}
-	for _, found := range page.Result {
-		if found.Name == name {
-			return found.UUID, nil
-		}
-	}
-	return "", nil
-}
-
-// createDatabase creates a database in a place.
-func (c *client) createDatabase(ctx context.Context, name, location, jurisdiction string) (string, error) {
-	var params d1.DatabaseNewParams
-	set(&params.AccountID.Value, &params.AccountID.Present, c.account)
-	set(&params.Name.Value, &params.Name.Present, name)
-	if jurisdiction != "" {
-		set(&params.Jurisdiction.Value, &params.Jurisdiction.Present, d1.DatabaseNewParamsJurisdiction(jurisdiction))
-	} else {
-		set(&params.PrimaryLocationHint.Value, &params.PrimaryLocationHint.Present, d1.DatabaseNewParamsPrimaryLocationHint(location))
-	}
-	made, err := d1.NewDatabaseService(c.writing()...).New(ctx, params)
-	if err != nil {
-		return "", c.explain("create D1 database "+name, permissionD1, err)
-	}
-	return made.UUID, nil
 }
 
 func (d *Deployment) migrate(ctx context.Context) error {
@@ -318,7 +282,7 @@ func (d *Deployment) migrate(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	d.Say(Step{"migrations", fmt.Sprintf("the database has all %d", len(all))})
+	d.Say("migrations", fmt.Sprintf("the database has all %d", len(all)))
 	return nil
 }
 
@@ -335,15 +299,15 @@ func (d *Deployment) deploy(ctx context.Context) error {
 		if err := d.Wrangler.deploy(ctx, name, note, key); err != nil {
 			return err
 		}
-		d.Say(Step{"deployed", name + ": " + note})
+		d.Say("deployed", name+": "+note)
 	}
 	return nil
 }
 
 // inspect tests the service as its callers use it.
 func (d *Deployment) inspect(ctx context.Context) error {
-	host := d.Config.Host(d.Environment, d.Artifact.Snapshot)
-	if host == "" || d.Environment == Apex {
+	host := d.host()
+	if host == "" {
 		return nil
 	}
 	report, err := d.Reach(host).Inspect(ctx, d.Artifact, live.Options{Wait: deployWait, Waiting: d.Waiting})
@@ -367,7 +331,7 @@ func (d *Deployment) inspect(ctx context.Context) error {
 		return fmt.Errorf("%s is not as it was deployed (anteroom rollback brings back the version before):\n%s",
 			host, strings.Join(faults, "\n"))
 	}
-	d.Say(Step{"live", host + ": " + strings.Join(passed, ", ")})
+	d.Say("live", host+": "+strings.Join(passed, ", "))
 	return nil
 }
 
@@ -376,8 +340,8 @@ const longestLook = 15 * time.Second
 
 // Live says what the service serves now. The end of ctx does not end the question.
 func (d *Deployment) Live(ctx context.Context) string {
-	host := d.Config.Host(d.Environment, d.Artifact.Snapshot)
-	if host == "" || d.Environment == Apex {
+	host := d.host()
+	if host == "" {
 		return "not known: the worker has no host to ask"
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), longestLook)

@@ -158,7 +158,7 @@ func newTrial(t *testing.T) *trial {
 	d.Deployment = &Deployment{
 		Config: config, Environment: Production, Artifact: artifact, Key: secret, Wrangler: wrangler,
 		Reach: func(host string) *live.Service { return &live.Service{Base: base, Host: host} },
-		Say:   func(step Step) { d.said += step.Name + ": " + step.Text + "\n" }, Waiting: func(what string) { d.said += "waiting: " + what + "\n" },
+		Say:   func(step, text string) { d.said += step + ": " + text + "\n" }, Waiting: func(what string) { d.said += "waiting: " + what + "\n" },
 	}
 	return d
 }

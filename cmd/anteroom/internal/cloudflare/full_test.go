@@ -55,7 +55,7 @@ func TestWranglerDryRun(t *testing.T) {
 	said := ""
 	d := &Deployment{
 		Config: config, Environment: Production, Artifact: generate(t, nil), Wrangler: wrangler,
-		Say: func(step Step) { said += step.Name + ": " + step.Text + "\n" },
+		Say: func(step, text string) { said += step + ": " + text + "\n" },
 	}
 	if err := d.DryRun(t.Context()); err != nil {
 		t.Fatal(err)

@@ -114,8 +114,7 @@ func (w *Wrangler) PlanRollback(ctx context.Context, environment, id string) (*R
 	case id == "":
 		return nil, errors.New("plan a rollback: no version was deployed before the live one (name one; wrangler versions list shows them)")
 	default:
-		return nil, fmt.Errorf("plan a rollback: %q is live, or was not deployed lately (give the ID of another; wrangler versions list shows them)",
-			id)
+		return nil, fmt.Errorf("plan a rollback: %q is live, or was not deployed lately (name another; wrangler versions list shows them)", id)
 	}
 	r := &Rollback{Environment: environment}
 	if r.From, err = w.version(ctx, environment, from); err != nil {

@@ -4,16 +4,9 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"net/http"
 	"net/url"
 	"slices"
 	"strings"
-
-	"github.com/cloudflare/cloudflare-go/v6/bot_management"
-	"github.com/cloudflare/cloudflare-go/v6/email_routing"
-	"github.com/cloudflare/cloudflare-go/v6/email_sending"
-	"github.com/cloudflare/cloudflare-go/v6/workers"
-	"github.com/cloudflare/cloudflare-go/v6/zones"
 )
 
 // Permissions to read what Settings looks at. Without one, Settings says what to look at by hand.
@@ -51,29 +44,43 @@ type Remark struct {
 
 func (r Remark) String() string { return fmt.Sprintf("%s: %s (%s)", r.Subject, r.What, r.Next) }
 
-// zoneSettings are the settings of a zone that stop agents, or change what the service says. The
-// second and the third are not good in a new zone.
+// IsFault reports whether a promise of the service does not hold.
+func (r Remark) IsFault() bool { return r.Severity == Fault }
+
+const (
+	rewrites  = "it changes HTML, which then differs from what the manifest hashes"
+	automated = ", as every agent is"
+
+	certificates = "SSL/TLS, Edge Certificates"
+	security     = "Security, Settings"
+	bots         = "Security, Settings, Bot traffic"
+)
+
+// zoneSettings are the settings of a zone that stop agents, or change what the service says.
 var zoneSettings = []struct {
-	id       zones.SettingGetResponseID
-	good     []string
+	name     string // in the API: of a setting, or of a member of bot_management
+	good     string // values, separated by spaces
 	severity Severity
 	what     string
 	where    string // in the dashboard of the zone
 }{
-	{"always_use_https", []string{"on"}, Warning, "Always Use HTTPS is off: documents may change on the way", "SSL/TLS, Edge Certificates"},
-	{"browser_check", []string{"off"}, Warning, "Browser Integrity Check is on: it turns agents away", "Security, Settings"},
-	{"email_obfuscation", []string{"off"}, Warning, "Email Address Obfuscation is on: " + rewrites, "Security, Settings"},
-	{"rocket_loader", []string{"off"}, Warning, "Rocket Loader is on: " + rewrites, "Speed, Settings"},
-	{"automatic_https_rewrites", []string{"off"}, Warning, "Automatic HTTPS Rewrites is on: " + rewrites, "SSL/TLS, Edge Certificates"},
-	{
-		"security_level",
-		[]string{"off", "essentially_off", "low", "medium", "high"},
-		Fault,
-		"Under Attack mode is on: no agent passes its challenge", "Security, Settings",
-	},
+	{"always_use_https", "on", Warning, "Always Use HTTPS is off: documents may change on the way", certificates},
+	{"browser_check", "off", Warning, "Browser Integrity Check is on: it turns agents away", security},
+	{"email_obfuscation", "off", Warning, "Email Address Obfuscation is on: " + rewrites, security},
+	{"rocket_loader", "off", Warning, "Rocket Loader is on: " + rewrites, "Speed, Settings"},
+	{"automatic_https_rewrites", "off", Warning, "Automatic HTTPS Rewrites is on: " + rewrites, certificates},
+	{"security_level", "off essentially_off low medium high", Fault, "Under Attack mode is on: no agent passes its challenge", security},
+	{"fight_mode", "false", Fault, "Bot Fight Mode is on: it challenges agents, and no rule makes an exception", bots},
+	{"ai_bots_protection", "disabled", Fault, "Block AI bots is on: it turns away agents of language models, MCP clients among them", bots},
+	{"content_bots_protection", "disabled", Fault, "Block content bots is on: it blocks what looks automated" + automated, bots},
+	{"is_robots_txt_managed", "false", Fault, "robots.txt is managed by Cloudflare, which puts its own rules first", bots},
+	{"cf_robots_variant", "off", Fault, "Cloudflare adds a policy to robots.txt, which then differs from what the manifest hashes", bots},
+	{"crawler_protection", "disabled", Warning, "AI Labyrinth is on: " + rewrites, bots},
+	{"enable_js", "false", Warning, "JavaScript Detections is on: " + rewrites, bots},
+	{"sbfm_definitely_automated", "allow", Fault, "Super Bot Fight Mode stops what is definitely automated" + automated, bots},
+	{"sbfm_likely_automated", "allow", Fault, "Super Bot Fight Mode stops what is likely automated" + automated, bots},
+	{"sbfm_static_resource_protection", "false", Warning, "Super Bot Fight Mode is on for static resources, as the documents are", bots},
 }
-
-const rewrites = "it changes HTML, which is then not what the manifest hashes"
 
 // inspection gathers remarks.
 type inspection struct {
@@ -86,21 +93,19 @@ func (i *inspection) say(severity Severity, subject, what, next string) {
 	i.remarks = append(i.remarks, Remark{severity, subject, what, next})
 }
 
-// unread says that something could not be read, and reports whether.
-func (i *inspection) unread(subject, what, where, permission string, err error) bool {
+// read reads the result of a call for a subject, and reports whether it could.
+func (i *inspection) read(subject, what, where, permission, path string, into any) bool {
+	err := i.get(i.ctx, path, into)
 	if err == nil {
-		return false
+		return true
 	}
 	why := err.Error()
 	if denied(err) {
 		why = "the token lacks the permission " + permission
 	}
 	i.say(ByHand, subject, what+" could not be read: "+why, "look in the dashboard at "+where)
-	return true
+	return false
 }
-
-// IsFault reports whether a promise of the service does not hold.
-func (r Remark) IsFault() bool { return r.Severity == Fault }
 
 // Settings looks for settings that spoil the service of an environment of the wrangler.toml at path,
 // the gravest first.
@@ -128,12 +133,10 @@ func Settings(ctx context.Context, path, environment string) ([]Remark, error) {
 	}
 	seen := map[string]bool{}
 	for _, host := range e.domains() {
-		zone, err := i.zoneOf(host)
-		if i.unread(host, "its zone", "Websites", permissionZone, err) || zone == nil || seen[zone.ID] {
-			continue
+		if id, name, read := i.zoneOf(host, host, "its zone"); read && id != "" && !seen[id] {
+			seen[id] = true
+			i.zone(id, name)
 		}
-		seen[zone.ID] = true
-		i.zone(zone)
 	}
 	order := []Severity{Fault, Warning, ByHand}
 	slices.SortStableFunc(i.remarks, func(a, b Remark) int {
@@ -142,32 +145,29 @@ func Settings(ctx context.Context, path, environment string) ([]Remark, error) {
 	return i.remarks, nil
 }
 
-// zoneOf finds the zone of a host, nil if the token sees none.
-func (i *inspection) zoneOf(host string) (*zones.Zone, error) {
-	for name := host; strings.Contains(name, "."); _, name, _ = strings.Cut(name, ".") {
-		var params zones.ZoneListParams
-		set(&params.Name.Value, &params.Name.Present, name)
-		page, err := zones.NewZoneService(i.reading()...).List(i.ctx, params)
-		if err != nil {
-			return nil, err
+// zoneOf finds the zone of a host; its id is "" if the token sees none.
+func (i *inspection) zoneOf(host, subject, what string) (id, name string, read bool) {
+	for at := host; strings.Contains(at, "."); _, at, _ = strings.Cut(at, ".") {
+		var found []struct{ ID, Name string }
+		if !i.read(subject, what, "Websites", permissionZone, "zones?name="+url.QueryEscape(at), &found) {
+			return "", "", false
 		}
-		if len(page.Result) > 0 {
-			return &page.Result[0], nil
+		if len(found) > 0 {
+			return found[0].ID, found[0].Name, true
 		}
 	}
-	return nil, nil
+	return "", "", true
 }
 
-// worker looks at who is given the worker's logs: queries hold e-mail addresses.
+// worker looks at who gets the worker's logs: queries hold e-mail addresses.
 func (i *inspection) worker(name string) {
-	var params workers.ScriptSettingGetParams
-	set(&params.AccountID.Value, &params.AccountID.Present, i.account)
-	where := "Workers & Pages, " + name + ", Settings"
-	got, err := workers.NewScriptSettingService(i.reading()...).Get(i.ctx, name, params)
-	if i.unread(name, "what is logged of it", where, permissionScripts, err) {
-		return
+	var got struct {
+		Logpush bool  `json:"logpush"`
+		Tails   []any `json:"tail_consumers"`
 	}
-	if got.Logpush || len(got.TailConsumers) > 0 {
+	where := "Workers & Pages, " + name + ", Settings"
+	path := i.path("workers/scripts/" + url.PathEscape(name) + "/script-settings")
+	if i.read(name, "what is logged of it", where, permissionScripts, path, &got) && (got.Logpush || len(got.Tails) > 0) {
 		i.say(Warning, name, "Logpush or another worker (tail_consumers) gets its logs, which may hold URLs with their queries",
 			"remove it in the dashboard at "+where)
 	}
@@ -175,126 +175,85 @@ func (i *inspection) worker(name string) {
 
 // recipient looks whether mail to an address is delivered.
 func (i *inspection) recipient(address string) {
-	const where = "the account's Email Service, Destination addresses"
-	var params email_routing.AddressListParams
-	set(&params.AccountID.Value, &params.AccountID.Present, i.account)
-	set(&params.PerPage.Value, &params.PerPage.Present, 50)
-	is, there := false, false
-	pages := email_routing.NewAddressService(i.reading()...).ListAutoPaging(i.ctx, params)
-	for pages.Next() {
-		if a := pages.Current(); strings.EqualFold(a.Email, address) {
-			is, there = !a.Verified.IsZero(), true
+	const (
+		where      = "the account's Email Service, Destination addresses"
+		suppressed = "the account's Email Service, Suppressions"
+		size       = 50 // of a page
+	)
+	what, next := "it is not a destination address of the account", "add it under "+where+", and open the link in the mail that comes"
+	for page, full := 1, true; full; page++ {
+		var list []struct{ Email, Verified string }
+		if !i.read(address, "whether it is verified", where, permissionAddresses,
+			i.path(fmt.Sprintf("email/routing/addresses?per_page=%d&page=%d", size, page)), &list) {
+			what = ""
 		}
+		for _, a := range list {
+			if strings.EqualFold(a.Email, address) && a.Verified != "" {
+				what = ""
+			} else if strings.EqualFold(a.Email, address) {
+				what, next = "it is not verified", "open the link in the mail from Cloudflare; "+where+" sends another one"
+			}
+		}
+		full = len(list) == size
 	}
-	err := pages.Err()
-	switch {
-	case i.unread(address, "whether it is verified", where, permissionAddresses, err), is:
-	case !there:
-		i.say(Fault, address, "it is not a destination address of the account: mail to it needs Email Sending on a paid plan",
-			"add it under "+where+", and open the link in the mail that comes")
-	default:
-		i.say(Fault, address, "it is not verified: mail to it needs Email Sending on a paid plan",
-			"open the link in the mail from Cloudflare; "+where+" sends another one")
+	if what != "" {
+		i.say(Fault, address, what+": mail to it needs Email Sending on a paid plan", next)
 	}
-	// The library has no method for these.
-	var suppressed struct {
-		Result []struct {
-			Email  string `json:"email"`
-			Reason string `json:"reason"`
-		} `json:"result"`
-	}
-	err = i.ask(i.ctx, http.MethodGet, "email/sending/suppressions?email="+url.QueryEscape(address), "", &suppressed)
-	if i.unread(address, "whether mail to it is suppressed", "the account's Email Service, Suppressions", permissionSending, err) {
-		return
-	}
-	for _, s := range suppressed.Result {
+	var list []struct{ Email, Reason string }
+	i.read(address, "whether mail to it is suppressed", suppressed, permissionSending,
+		i.path("email/sending/suppressions?email="+url.QueryEscape(address)), &list)
+	for _, s := range list {
 		if strings.EqualFold(s.Email, address) {
-			i.say(Fault, address, "the account suppresses mail to it: "+s.Reason,
-				"remove it in the dashboard from the account's Email Service, Suppressions")
-			return
+			i.say(Fault, address, "the account suppresses mail to it: "+s.Reason, "remove it in the dashboard from "+suppressed)
 		}
 	}
 }
 
 // sender looks whether the domain of a sender may send.
 func (i *inspection) sender(address string) {
-	_, domain, _ := strings.Cut(address, "@")
 	const where = "Email Service of the domain"
-	zone, err := i.zoneOf(domain)
-	if i.unread(address, "the zone of its domain", where, permissionZone, err) {
-		return
-	}
-	if zone == nil {
+	_, domain, _ := strings.Cut(address, "@")
+	id, _, read := i.zoneOf(domain, address, "the zone of its domain")
+	if read && id == "" {
 		i.say(Fault, address, "the token sees no zone of its domain: mail from it is refused",
 			"add the domain to the account, or give the token this zone")
+	}
+	var domains []struct {
+		Enabled bool
+		Name    string
+	}
+	if id == "" || !i.read(address, "whether its domain is set up for Email Sending", where, permissionSending,
+		"zones/"+id+"/email/sending/subdomains", &domains) {
 		return
 	}
-	var params email_sending.SubdomainListParams
-	set(&params.ZoneID.Value, &params.ZoneID.Present, zone.ID)
-	sending, err := email_sending.NewSubdomainService(i.reading()...).List(i.ctx, params)
-	if i.unread(address, "whether its domain is set up for Email Sending", where, permissionSending, err) {
-		return
-	}
-	for _, d := range sending.Result {
+	for _, d := range domains {
 		suffix, wildcard := strings.CutPrefix(d.Name, "*")
 		if d.Enabled && (strings.EqualFold(d.Name, domain) || wildcard && strings.HasSuffix(domain, suffix)) {
 			return
 		}
 	}
-	var routing email_routing.EmailRoutingGetParams
-	set(&routing.ZoneID.Value, &routing.ZoneID.Present, zone.ID)
-	got, err := email_routing.NewEmailRoutingService(i.reading()...).Get(i.ctx, routing)
-	if !i.unread(address, "whether Email Routing is on", where, permissionRouting, err) && !bool(got.Enabled) {
+	var routing struct{ Enabled bool }
+	if i.read(address, "whether Email Routing is on", where, permissionRouting, "zones/"+id+"/email/routing", &routing) && !routing.Enabled {
 		i.say(Fault, address, "its domain is set up neither for Email Sending nor for Email Routing: mail from it is refused",
 			"set it up in the dashboard at "+where)
 	}
 }
 
-// zone looks at the settings of a zone.
-func (i *inspection) zone(zone *zones.Zone) {
-	at := func(where string) string { return where + " of " + zone.Name }
+// zone looks at the settings of a zone. What the plan of a zone does not have is good.
+func (i *inspection) zone(id, name string) {
+	results, refused := map[string]map[string]any{}, map[string]bool{}
 	for _, s := range zoneSettings {
-		var params zones.SettingGetParams
-		set(&params.ZoneID.Value, &params.ZoneID.Present, zone.ID)
-		got, err := zones.NewSettingService(i.reading()...).Get(i.ctx, string(s.id), params)
-		if i.unread(zone.Name, string(s.id), at("SSL/TLS, Security and Speed"), permissionZoneSettings, err) {
-			break
+		path, member, what, permission := "settings/"+s.name, "value", s.name, permissionZoneSettings
+		if s.where == bots {
+			path, member, what, permission = "bot_management", s.name, "what it does about bots", permissionBots
 		}
-		if !slices.Contains(s.good, fmt.Sprint(got.Value)) {
-			i.say(s.severity, zone.Name, s.what, "change it in the dashboard at "+at(s.where))
+		if results[path] == nil && !refused[permission] {
+			var got map[string]any
+			refused[permission] = !i.read(name, what, s.where+" of "+name, permission, "zones/"+id+"/"+path, &got)
+			results[path] = got
 		}
-	}
-	var params bot_management.BotManagementGetParams
-	set(&params.ZoneID.Value, &params.ZoneID.Present, zone.ID)
-	const where = "Security, Settings, Bot traffic"
-	bots, err := bot_management.NewBotManagementService(i.reading()...).Get(i.ctx, params)
-	if i.unread(zone.Name, "what it does about bots", at(where), permissionBots, err) {
-		return
-	}
-	const automated = ", as every agent is"
-	for _, s := range []struct {
-		bad      bool
-		severity Severity
-		what     string
-	}{
-		{bots.FightMode, Fault, "Bot Fight Mode is on: it challenges agents, and no rule makes an exception"},
-		{on(bots.AIBotsProtection), Fault, "Block AI bots is on: it turns away agents of language models, MCP clients among them"},
-		{on(bots.ContentBotsProtection), Fault, "Block content bots is on: it blocks what looks automated" + automated},
-		{bots.IsRobotsTXTManaged, Fault, "robots.txt is managed by Cloudflare, which puts its own rules before those of the service"},
-		{on(bots.CfRobotsVariant), Fault, "Cloudflare adds a policy to robots.txt, which is then not what the manifest hashes"},
-		{on(bots.CrawlerProtection), Warning, "AI Labyrinth is on: " + rewrites},
-		{bots.EnableJS, Warning, "JavaScript Detections is on: " + rewrites},
-		{on(bots.SBFMDefinitelyAutomated), Fault, "Super Bot Fight Mode stops what is definitely automated" + automated},
-		{on(bots.SBFMLikelyAutomated), Fault, "Super Bot Fight Mode stops what is likely automated" + automated},
-		{bots.SBFMStaticResourceProtection, Warning, "Super Bot Fight Mode is on for static resources, as the documents are"},
-	} {
-		if s.bad {
-			i.say(s.severity, zone.Name, s.what, "change it in the dashboard at "+at(where))
+		if value := results[path][member]; value != nil && !slices.Contains(strings.Fields(s.good), fmt.Sprint(value)) {
+			i.say(s.severity, name, s.what, "change it in the dashboard at "+s.where+" of "+name)
 		}
 	}
-}
-
-// on reports whether a setting does something.
-func on[T ~string](value T) bool {
-	return value != "" && value != "disabled" && value != "off" && value != "allow"
 }

@@ -115,7 +115,8 @@ func (i *inspection) plan() []document {
 		if slices.ContainsFunc(route.Operations, func(op *api.Operation) bool {
 			return op.Document != nil && op.Document.Tail == nil && op.Document.Check == nil && slices.Contains(op.Methods, "GET")
 		}) {
-			current := &turn.Turn{Request: turn.Request{Method: "GET", Target: route.Path, Host: i.name()}, Host: turn.HostInfo{Extra: []string{i.name()}}}
+			request := turn.Request{Method: "GET", Target: route.Path, Host: i.name()}
+			current := &turn.Turn{Request: request, Host: turn.HostInfo{Extra: []string{i.name()}}}
 			current.Begin(i.artifact.Snapshot)
 			all = append(all, document{path: route.Path, endpoint: true, want: i.core.Handle(current).Body})
 		}
