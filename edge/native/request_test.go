@@ -245,6 +245,7 @@ func TestBrokenBody(t *testing.T) {
 		{"is badly framed", "waitlist", "Transfer-Encoding: chunked\r\n\r\nno chunk\r\n" + smuggled, `"contract":{`},
 		{"is badly framed", "mcp", "Transfer-Encoding: chunked\r\n\r\nno chunk\r\n" + smuggled, `"error":{"code":-32600,`},
 		{"is too large", "waitlist", "Content-Length: " + strconv.Itoa(1<<20) + "\r\n\r\n" + strings.Repeat(" ", 1<<20) + smuggled, `"status":413`},
+		{"is too large", "mcp", "Content-Length: " + strconv.Itoa(20<<20) + "\r\n\r\n" + strings.Repeat(" ", 20<<20), `{"jsonrpc":"2.0","id":null,"error":{"code":-32600`},
 	} {
 		conn, err := net.Dial("tcp", address)
 		if err != nil {

@@ -1,9 +1,6 @@
 package native
 
 import (
-	"bytes"
-	"net/http"
-	"strings"
 	"testing"
 
 	"anteroom/edge/edgetest"
@@ -21,21 +18,6 @@ func TestSignatures(t *testing.T) {
 		verify := turn.Verify{Message: c.Message, PublicKey: c.PublicKey, Signature: c.Signature}
 		if r := h.performOne(h.site.Load(), verify, h.sendMail); r.OK != c.Valid || r.Failure != turn.None {
 			t.Errorf("case %d: %+v, want %t", c.ID, r, c.Valid)
-		}
-	}
-}
-
-// TestHugeBody: a body of 20 MB is refused without being read to its end, in the form that its
-// endpoint has for that.
-func TestHugeBody(t *testing.T) {
-	base := serveSnapshot(t, edgetest.Snapshot())
-	for path, want := range map[string]string{"/api/mcp": `{"jsonrpc":"2.0","id":null,"error":{"code":-32600`, "/api/waitlist": `"status":413`} {
-		answer, err := http.Post(base+path, "application/json", bytes.NewReader(make([]byte, 20<<20)))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if text := bodyOf(answer); answer.StatusCode != http.StatusRequestEntityTooLarge || !strings.Contains(text, want) {
-			t.Errorf("%s: %d %s", path, answer.StatusCode, text)
 		}
 	}
 }
