@@ -38,7 +38,8 @@ type provedReport struct {
 func reportOf(p *tlog.Proved, from string) *provedReport {
 	r := &provedReport{
 		Kind: p.Entry.Kind, Entry: p.Entry.Hash, Index: p.Proof.Index, Verification: p.Verification.Board, AsOf: p.Verification.AsOf,
-		Origin: p.Checkpoint.Origin, Size: p.Checkpoint.Size, Cosigned: append([]string{}, p.Checkpoint.Cosigned...), Keys: from, Proof: string(p.Proof.Append(nil)),
+		Origin: p.Checkpoint.Origin, Size: p.Checkpoint.Size, Cosigned: append([]string{}, p.Checkpoint.Cosigned...),
+		Keys: from, Proof: string(p.Proof.Append(nil)),
 	}
 	if p.CountsAs != "" {
 		r.CountsAs = &p.CountsAs
@@ -49,7 +50,8 @@ func reportOf(p *tlog.Proved, from string) *provedReport {
 // lines say what a proof proves.
 func (r *provedReport) lines() []string {
 	lines := []string{
-		fmt.Sprintf("entry %d of %s: a record that counts as %s, by the hand verification as of %s (%s)", r.Index, r.Origin, r.Kind, r.AsOf, r.Verification),
+		fmt.Sprintf("entry %d of %s: a record that counts as %s, by the hand verification as of %s (%s)",
+			r.Index, r.Origin, r.Kind, r.AsOf, r.Verification),
 		fmt.Sprintf("signed with the first %d entries, %s", r.Size, cosignedBy(r.Cosigned)),
 	}
 	if r.CountsAs != nil && *r.CountsAs != r.Kind {

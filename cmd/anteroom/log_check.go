@@ -83,7 +83,7 @@ func (o *logCheckOptions) checkProof(t *cli.Terminal, answer string) error {
 		return err
 	}
 	if len(trusted.Keys) == 0 {
-		return cli.Exit(cli.ExitUsage, errors.New("there is no key to check the proof with (give the one of the log with --key)"))
+		return cli.Exit(cli.ExitUsage, errors.New("a key to check the proof with is missing (give the one of the log with --key)"))
 	}
 	p, err := tlog.VerifyProof(text, hash, trusted.Keys, trusted.Witnesses)
 	if err != nil {
@@ -128,7 +128,8 @@ func (o *logCheckOptions) check(ctx context.Context, t *cli.Terminal) error {
 	case ctx.Err() != nil:
 		return errors.New("interrupted")
 	case errors.Is(err, tlog.ErrKept):
-		return cli.Exit(cli.ExitUsage, fmt.Errorf("check the log of %s: %w (give %s as it was read then, or a proof)", r.Log, err, tlog.CheckpointPath(tlog.Folder)))
+		return cli.Exit(cli.ExitUsage, fmt.Errorf("check the log of %s: %w (give %s as it was read then, or a proof)",
+			r.Log, err, tlog.CheckpointPath(tlog.Folder)))
 	case errors.Is(err, tlog.ErrNoLog):
 		return cli.Exit(cli.ExitUsage, fmt.Errorf("check %s: %w", r.Log, err))
 	case err != nil && r.OK:

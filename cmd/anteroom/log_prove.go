@@ -29,7 +29,7 @@ payload_sha256.
 The proof is made from the content folder, or with --url from what a service publishes: nine small files
 at most.
 
-Exit codes: 0 proved, 1 not counted yet or not to be proved, 2 there is no answer to prove, or called wrongly.`,
+Exit codes: 0 proved, 1 not counted yet, or not proved, 2 no answer to prove, or called wrongly.`,
 		Example: `  anteroom log prove answer.json --url https://www.anteroom.example --out answer.tlog-proof
   anteroom log check --proof answer.tlog-proof answer.json`,
 		Args:              cobra.ExactArgs(1),
@@ -47,7 +47,7 @@ Exit codes: 0 proved, 1 not counted yet or not to be proved, 2 there is no answe
 			case errors.Is(err, errNoLog):
 				return fmt.Errorf("prove %s: %w", args[0], err)
 			case errors.Is(err, tlog.ErrNotLogged):
-				return fmt.Errorf("prove %s: %w (each hand verification counts what was recorded up to then; try again after the next)", args[0], err)
+				return fmt.Errorf("prove %s: %w (each hand verification counts what was recorded before it; try again after the next)", args[0], err)
 			case err != nil:
 				return fmt.Errorf("prove %s: %w", args[0], logsource.HintKeys(err))
 			}
@@ -62,13 +62,15 @@ Exit codes: 0 proved, 1 not counted yet or not to be proved, 2 there is no answe
 }
 
 // errNoLog is the error about a content without a log.
-var errNoLog = fmt.Errorf("%w (anteroom key rotate --log and anteroom verify begin one; --url names a service that has one)", tlog.ErrNotLogged)
+var errNoLog = fmt.Errorf("%w (anteroom key rotate --log and anteroom verify begin one; --url names a service that has one)",
+	tlog.ErrNotLogged)
 
 // prove proves the entry of a record from a service, or from the content.
 func prove(ctx context.Context, t *cli.Terminal, o *logsource.Target, hash string) (*provedReport, error) {
 	if o.URL == "" {
 		if _, err := os.Stat(o.Content); errors.Is(err, fs.ErrNotExist) {
-			return nil, cli.Exit(cli.ExitUsage, fmt.Errorf("there is no content folder %s (name the service with --url, or the folder with --content)", o.Content))
+			return nil, cli.Exit(cli.ExitUsage,
+				fmt.Errorf("there is no content folder %s (name the service with --url, or the folder with --content)", o.Content))
 		}
 		s, err := loadContent(o.Content)
 		if err != nil {
@@ -107,10 +109,13 @@ func prove(ctx context.Context, t *cli.Terminal, o *logsource.Target, hash strin
 // printProved prints a proof or writes it to a new file, and says what it proves.
 func printProved(t *cli.Terminal, r *provedReport, out string, asJSON bool) error {
 	if out != "" {
-		if err := writeSynced(out, []byte(r.Proof)); errors.Is(err, fs.ErrExist) {
+		f, err := os.OpenFile(out, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
+		if err == nil {
+			_, err = f.WriteString(r.Proof)
+			err = errors.Join(err, f.Close())
+		}
+		if err != nil {
 			return fmt.Errorf("write proof: %w (name another file with --out)", err)
-		} else if err != nil {
-			return fmt.Errorf("write proof: %w", err)
 		}
 	}
 	switch {
@@ -127,18 +132,4 @@ func printProved(t *cli.Terminal, r *provedReport, out string, asJSON bool) erro
 		t.Printf("%s", line)
 	}
 	return nil
-}
-
-// writeSynced writes a new file, which others may read, through to the disk. An error leaves no new
-// file behind.
-func writeSynced(name string, text []byte) error {
-	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(text)
-	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
-		os.Remove(name)
-	}
-	return err
 }

@@ -28,8 +28,7 @@ log (C2SP tlog-witness), verify its answer, and keep the cosignature in the cont
 only a log that extends what it has seen before. Call it after each anteroom verify. If one witness fails,
 the cosignatures of the others are kept, and the next call asks only those that have not cosigned.
 
-Exit codes: 0 every witness has cosigned, 1 one has not, 2 there is no witness or no checkpoint, or called
-wrongly.`,
+Exit codes: 0 every witness has cosigned, 1 one has not, 2 no witness, no checkpoint, or called wrongly.`,
 		Args: cobra.NoArgs,
 		RunE: cli.WithExitCode(func(cmd *cobra.Command, _ []string) error { return haveCosigned(cmd.Context(), t, content, asJSON) }),
 	}
@@ -55,8 +54,8 @@ func haveCosigned(ctx context.Context, t *cli.Terminal, content string, asJSON b
 	stage := s.Log.Current()
 	switch {
 	case len(s.Log.Witnesses) == 0:
-		return cli.Exit(cli.ExitUsage, fmt.Errorf("%s lists no witness (ask who runs one to take the log, and list its key and url under log.witnesses)",
-			filepath.Join(content, serviceFile)))
+		return cli.Exit(cli.ExitUsage, fmt.Errorf("%s lists no witness (ask who runs one to add the log, "+
+			"and list its key and url under log.witnesses)", filepath.Join(content, serviceFile)))
 	case stage == nil:
 		return cli.Exit(cli.ExitUsage, fmt.Errorf("%s has no checkpoint of a log yet (anteroom verify writes the first)", content))
 	}

@@ -33,13 +33,14 @@ func receiptVerifyCommand(t *cli.Terminal) *cobra.Command {
 checked against the keys given by --key, the current one first, else against those that the content folder
 publishes.
 
-Exit codes: 0 valid, 1 not valid, 2 there is no receipt, or no key, to judge with.`,
+Exit codes: 0 valid, 1 not valid, 2 no receipt, or no key to verify it with.`,
 		Args: cobra.ExactArgs(1),
 		RunE: cli.WithExitCode(func(_ *cobra.Command, args []string) error {
 			for _, key := range keys {
 				if raw, err := base64.StdEncoding.Strict().DecodeString(key); err != nil || len(raw) != ed25519.PublicKeySize {
 					// What was given is not repeated, because it may be a secret key.
-					return cli.Usage(fmt.Errorf("--key is not base64 of the %d bytes of a public key (anteroom key public prints one)", ed25519.PublicKeySize))
+					return cli.Usage(fmt.Errorf("--key is not base64 of the %d bytes of a public key (anteroom key public prints one)",
+						ed25519.PublicKeySize))
 				}
 			}
 			sent, err := judge.Read(t.In, args[0])

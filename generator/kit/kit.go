@@ -27,7 +27,7 @@
 // at most 1 MiB and within 20 seconds; no redirect is followed.
 //
 // They exit with 0 where all is valid, 1 where a step fails, and 2 where nothing could be checked:
-// the input or a file of the log cannot be read, or there is no key. A receipt may stand in
+// the input or a file of the log cannot be read, or a key is missing. A receipt may be in
 // {"verify": …}, as it is sent to the service. For a receipt the outcome is the service's own
 // verdict. A registration and a charter are not signed, so that nothing but their hash is checked
 // without the log.

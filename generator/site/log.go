@@ -13,10 +13,11 @@ import (
 // The two files of a stage of the log: log/2026-11-20.jsonl and log/2026-11-20.checkpoint. Package
 // tlog has their forms.
 const (
-	logFolder        = "log/"
-	logEntries       = ".jsonl"
-	logCheckpoint    = ".checkpoint"
-	logBringItBack   = "restore it as anteroom verify wrote it, and the keys in service.yaml, from version control: what was logged never changes"
+	logFolder      = "log/"
+	logEntries     = ".jsonl"
+	logCheckpoint  = ".checkpoint"
+	logBringItBack = "restore it as anteroom verify wrote it, and the keys in service.yaml, from version control: " +
+		"what was logged never changes"
 	logHintUnsigned  = "anteroom key new --log makes a key, and anteroom verify writes the log"
 	logHintOtherKeys = "the keys of a log stay listed, in the order of their use"
 	logHintApart     = "delete its files in log/, verifications/ and scoreboard/, and verify again; " +
@@ -75,7 +76,8 @@ func (l *loader) readLog(service *Service) {
 				at.File, at.Line, at.Column = entries, f.Line, 1
 			}
 			if other := l.apartFrom(service, name); other != "" {
-				at = Error{File: checkpoint, What: "was made apart from verification " + other + ": it extends the log without that", Hint: logHintApart}
+				what := "was made apart from verification " + other + ": it extends the log without that"
+				at = Error{File: checkpoint, What: what, Hint: logHintApart}
 			}
 			l.addFaults(Errors{at})
 			return

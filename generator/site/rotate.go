@@ -23,8 +23,9 @@ func RotateKey(service []byte, publicKey, date string) ([]byte, error) {
 	}
 	keys.Current, keys.CurrentFrom = publicKey, date
 
-	block := fmt.Sprintf("receipt_keys:\n  current: %q # the public half of the signing key; without one, receipts are hash-committed only\n  current_from: %q\n",
-		keys.Current, keys.CurrentFrom)
+	block := fmt.Sprintf("receipt_keys:\n"+
+		"  current: %q # the public half of the signing key; without one, receipts are hash-committed only\n"+
+		"  current_from: %q\n", keys.Current, keys.CurrentFrom)
 	if len(keys.Retired) == 0 {
 		block += "  retired: []\n"
 	} else {
@@ -67,8 +68,8 @@ func RotateLogKey(service []byte, key string) ([]byte, error) {
 	return withBlock(service, block, &want)
 }
 
-// withBlock gives the text of service.yaml with another block, which begins with its name. Every
-// other line stays as it is. The text must then be that of a service as wanted.
+// withBlock replaces a block of service.yaml, which begins with its name, and keeps every other line.
+// The new text must be that of the wanted service.
 func withBlock(service []byte, block string, want *Service) ([]byte, error) {
 	name, _, _ := strings.Cut(block, "\n")
 	lines := slices.Collect(strings.Lines(string(service)))

@@ -4,21 +4,21 @@
 //
 // # Entries
 //
-// An entry is one JSON object without white space, its members in the order shown. It holds no name
-// and no address.
+// An entry is one JSON object without white space, with its members in the order shown. It has no
+// name and no address.
 //
 //	{"kind":"registration","entry":"<hash>"}   a registration that counts
 //	{"kind":"charter","entry":"<hash>"}        a charter that counts
 //	{"kind":"suggestion","entry":"<hash>"}     a suggestion from outside
 //	{"kind":"own","entry":"<hash>"}            a record of the operator's, set apart
-//	{"kind":"vouched","index":0}               an agent that is vouched for, by a registration of its
-//	{"kind":"correction","index":0,"to":"own"} entry 0 counts as this from here on; "none" is nothing
+//	{"kind":"vouched","index":0}               the agent of a registration, which is vouched for
+//	{"kind":"correction","index":0,"to":"own"} what entry 0 counts as from here on, or "none"
 //	{"kind":"verification","as_of":"2026-11-20","counts":{…},"board":"…","board_sha256":"…"}
 //	{"kind":"log","checkpoint":"…"}            the first entry of a tree under a new key
 //
 // The hash of a registration and of a charter is the SHA-256 of its record_id, a line feed and its
-// payload_sha256, that of a suggestion the SHA-256 of its record_id: see RecordHash. An index
-// counts from the first entry of the first tree on, through all trees. The board of a verification
+// payload_sha256; that of a suggestion is the SHA-256 of its record_id: see RecordHash. An index
+// counts from the first entry of the first tree, through all trees. The board of a verification
 // is the path of its scoreboard, such as /scoreboard/2026-11-20.json.
 //
 // # Recount
@@ -31,18 +31,18 @@
 // # Content
 //
 // A hand verification, such as 2026-11-20, adds a stage: log/2026-11-20.jsonl has its entries, one
-// a line, of which the verification is the last, and log/2026-11-20.checkpoint the signed note over
-// the whole tree (C2SP tlog-checkpoint). The entries of a stage are the records that it covers,
-// kind by kind in the order in which they were recorded, then corrections, then who is vouched for.
-// The first stage may be of any verification, and holds all that was covered before; each
+// a line, and the verification is the last. log/2026-11-20.checkpoint is the signed note over the
+// whole tree (C2SP tlog-checkpoint). The entries of a stage are the records that it covers, kind by
+// kind in the order in which they were recorded, then corrections, then who is vouched for. The
+// first stage may be that of any verification, and has all records of those before it; each
 // verification after it has a stage. testdata/example.txtar is a content with two stages.
 //
 // # Keys
 //
-// A log has a key of its own. The name in its verifier key is the origin of its checkpoints: the
-// host of the service and /log. A key that is lost or replaced is followed by one of another name,
-// www.example.org/log/2, under which a new tree begins. Its first entry is the last checkpoint of
-// the tree before, so that no tree can be exchanged behind the next one's back.
+// The name in the verifier key of a log is the origin of its checkpoints: the host of the service
+// and /log. If a key is lost or replaced, the next one has another name, www.example.org/log/2, and
+// begins a new tree. The first entry of that is the last checkpoint of the tree before, so that
+// nobody can exchange an earlier tree unnoticed.
 //
 // # Published files
 //
@@ -62,9 +62,9 @@
 //
 //	a9f0…c2 12 2026-11-20 registration own
 //
-// Whoever holds an answer proves with six files that it was counted: the keys, a file of the
-// look-up, the proof of the verification, and at most three tiles, each as the checkpoint in that
-// proof has it. The hashes of the subtrees at the right edge of the tree follow from the proof of
-// its last entry. Stage.Prove makes one file of all this: a tlog-proof of the entry, whose extra
-// data is the proof of the verification.
+// Six files prove that an answer was counted: the keys, a file of the look-up, the proof of the
+// verification, and at most three tiles, each as the checkpoint in that proof has it. The hashes of
+// the subtrees at the right edge of the tree follow from the proof of its last entry. ReadProof
+// reads the tiles there too. Stage.Prove makes one file of all this: a tlog-proof of the entry,
+// whose extra data is the proof of the verification.
 package tlog

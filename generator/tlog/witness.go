@@ -19,7 +19,7 @@ import (
 	merkle "golang.org/x/mod/sumdb/tlog"
 )
 
-// Witness is who cosigns checkpoints (C2SP tlog-witness).
+// Witness cosigns checkpoints (C2SP tlog-witness).
 type Witness struct {
 	Key string `yaml:"key" is:"line"`     // verifier key with the algorithm 0x04 (C2SP tlog-cosignature)
 	URL string `yaml:"url" is:"upstream"` // prefix of its API
@@ -61,7 +61,7 @@ func (s *Stage) cosigned(checkpoint []byte, w *Witness) bool {
 	return err == nil && len(c.Cosigned) > 0
 }
 
-// Asked is what became of asking one witness.
+// Asked is the result of asking one witness.
 type Asked struct {
 	Name     string `json:"name"`
 	URL      string `json:"url"`

@@ -143,18 +143,16 @@ func TestCosignFaults(t *testing.T) {
 		handler http.Handler
 		want    string
 	}{
-		"that knows another log":       {tlogtest.New(foreign), "404: it does not know the log by this key (ask its operator to add " + l.Keys[0]},
-		"with a fork of another size":  {split(0), "422: it has cosigned another tree"},
-		"with a fork of the same size": {split(1), "it has cosigned another tree"},
-		"that is ahead":                {ahead, "it has seen a tree of 99999 entries, and the newest here has 1271"},
-		"that signs with another key":  {otherKey, "without a cosignature by its key"},
-		"that cosigns another text":    {answer(200, honest.Cosign(string(other.stages[0].checkpoint))), "without a cosignature"},
-		"that says nothing":            {answer(200, ""), "without a cosignature"},
-		"that talks without end":       {answer(200, strings.Repeat("— x AAAA\n", 10_000)), "more than 64 KiB"},
-		"that is overloaded":           {answer(503, ""), "503: it fails for now"},
-		"that is a page":               {answer(405, "<html>"), "405: it does not take such a request"},
-		"that names no size":           {answer(409, "<html>"), "without the size"},
-		"that is never content":        {answer(409, "5\n"), "did not accept"},
+		"that knows another log":      {tlogtest.New(foreign), "404: it does not know the log by this key (ask its operator to add " + l.Keys[0]},
+		"with a fork of another size": {split(0), "422: it has cosigned another tree"},
+		"that is ahead":               {ahead, "it has seen a tree of 99999 entries, and the newest here has 1271"},
+		"that signs with another key": {otherKey, "without a cosignature by its key"},
+		"that cosigns another text":   {answer(200, honest.Cosign(string(other.stages[0].checkpoint))), "without a cosignature"},
+		"that talks without end":      {answer(200, strings.Repeat("— x AAAA\n", 10_000)), "more than 64 KiB"},
+		"that is overloaded":          {answer(503, ""), "503: it fails for now"},
+		"that is a page":              {answer(405, "<html>"), "405: it does not take such a request"},
+		"that names no size":          {answer(409, "<html>"), "without the size"},
+		"that is never content":       {answer(409, "5\n"), "did not accept"},
 	} {
 		server := httptest.NewServer(c.handler)
 		line, err := l.Cosign(t.Context(), server.Client(), &tlog.Witness{Key: honest.VKey(), URL: server.URL + "/w"})

@@ -46,7 +46,7 @@ const Name = "witness.base.example/w1"
 // New is a witness of the log that has a verifier key. It has the same key each time.
 func New(log string) *Witness { return &Witness{Signer: Signer(Name, 9), log: log} }
 
-// Signer cosigns checkpoints under a name, with a key that a number stands for.
+// Signer cosigns checkpoints under a name, with the key of a number.
 func Signer(name string, number byte) *torchwood.CosignatureSigner {
 	signer, err := torchwood.NewCosignatureSigner(name, ed25519.NewKeyFromSeed(bytes.Repeat([]byte{number}, ed25519.SeedSize)))
 	if err != nil {

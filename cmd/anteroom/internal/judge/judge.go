@@ -19,7 +19,7 @@ import (
 func Read(stdin io.Reader, name string) (*jsondoc.Value, error) {
 	text, err := cli.ReadFile(stdin, name, turn.MaxBody)
 	if errors.Is(err, cli.ErrTooLong) {
-		err = fmt.Errorf("%s is longer than %d bytes, which no receipt is", name, turn.MaxBody)
+		err = fmt.Errorf("%s is longer than the %d bytes of a receipt", name, turn.MaxBody)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("read receipt: %w", err)
@@ -45,7 +45,7 @@ func Verify(sent *jsondoc.Value, keys []string) (*jsondoc.Value, error) {
 		return current.Outcome(receipt.Verify(current, input.New([]jsondoc.Member{{Name: receipt.VerifyFields[0].Name, Value: *sent}})))
 	}, checkSignatures)
 	if answer == nil || answer.Status != 200 {
-		return nil, errors.New("verify receipt: it cannot be judged")
+		return nil, errors.New("verify receipt: it cannot be verified")
 	}
 	verdict, err := jsondoc.Parse(answer.Body)
 	return &verdict, err

@@ -71,14 +71,16 @@ func (k *kind[K]) from(place, text string) (key K, err error) {
 func (k *kind[K]) mustRead(t *cli.Terminal, file string) (K, error) {
 	key, ok, err := k.read(t, file)
 	if !ok && err == nil {
-		err = cli.Usage(fmt.Errorf("there is no key: name its file with --%s, or give it in %s", k.flag, k.variable))
+		err = cli.Usage(fmt.Errorf("a key is missing (name its file with --%s, or give it in %s)", k.flag, k.variable))
 	}
 	return key, err
 }
 
 // rotate makes a new key in the file named out, and writes its public half into service.yaml, the
 // file. If that fails, neither has changed.
-func rotate(file, out string, generate func() (string, error), write func(service []byte, public string) ([]byte, error)) (public string, err error) {
+func rotate(
+	file, out string, generate func() (string, error), write func(service []byte, public string) ([]byte, error),
+) (public string, err error) {
 	text, err := os.ReadFile(file)
 	if err != nil {
 		return "", fmt.Errorf("rotate key: %w", err)

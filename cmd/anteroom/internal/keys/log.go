@@ -25,7 +25,8 @@ var logs = kind[*tlog.Key]{
 
 // AddFlag adds --log-key-file to a command.
 func (s *Log) AddFlag(flags *pflag.FlagSet) {
-	flags.StringVar(&s.File, logs.flag, "", "the `file` of the key that signs the log, - for standard input; the key itself can be given in "+logs.variable)
+	flags.StringVar(&s.File, logs.flag, "",
+		"the `file` of the key that signs the log, - for standard input; the key itself can be given in "+logs.variable)
 }
 
 // Read reads the key. It is nil if none is named.

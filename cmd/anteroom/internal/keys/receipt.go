@@ -19,7 +19,8 @@ var receipts = kind[ed25519.PrivateKey]{"receipt key", "key-file", "ANTEROOM_KEY
 
 // AddFlag adds --key-file to a command.
 func (s *Receipt) AddFlag(flags *pflag.FlagSet) {
-	flags.StringVar(&s.File, receipts.flag, "", "the `file` of the secret key, - for standard input; the key itself can be given in "+receipts.variable)
+	flags.StringVar(&s.File, receipts.flag, "",
+		"the `file` of the secret key, - for standard input; the key itself can be given in "+receipts.variable)
 }
 
 // ErrTwo is the error about a receipt key that is given twice.
@@ -64,7 +65,8 @@ func CheckReceipt(key ed25519.PrivateKey, service *site.Service, file string) (a
 	if published.Current == "" {
 		return "none", fmt.Errorf("%s publishes no receipt key (write this one into it as receipt_keys.current, and generate)", file)
 	}
-	return "none", fmt.Errorf("%s publishes another receipt key (sign with its secret, or make and publish a new one with anteroom key rotate)", file)
+	return "none", fmt.Errorf("%s publishes another receipt key (sign with its secret, "+
+		"or make and publish a new one with anteroom key rotate)", file)
 }
 
 // RefusePublished refuses content that publishes the seed of a key as a public half. The error does

@@ -1,5 +1,5 @@
-// Package logsource says where the log commands read a public log, whose keys they believe, and
-// which record an answer is about.
+// Package logsource says where the log commands read a public log, whose keys they trust, and which
+// record an answer is about.
 package logsource
 
 import (
@@ -31,14 +31,14 @@ type Target struct {
 
 // AddFlags adds the flags to a command. content is the usual content folder.
 func (o *Target) AddFlags(flags *pflag.FlagSet, content string) {
-	flags.StringVar(&o.Content, "content", content, "the content `folder` whose keys are trusted without --key, if it exists and is of that host")
+	flags.StringVar(&o.Content, "content", content, "the content `folder` whose keys are trusted without --key, if it is of that host")
 	flags.StringVar(&o.URL, "url", "", "the `address` of the service that publishes the log, such as https://www.anteroom.example")
 	flags.StringVar(&o.Host, "host-header", "", "the host `name` to ask for, if the address has another")
 	flags.StringArrayVar(&o.Keys, "key", nil, "a `verifier key` of the log that is trusted; may be given several times")
 }
 
-// Trust is whom a check believes: the keys of a log and its witnesses. Without keys it believes
-// what the service itself publishes.
+// Trust is what a check trusts: the keys of a log and its witnesses. Without keys it trusts what the
+// service itself publishes.
 type Trust struct {
 	Keys      []string
 	Witnesses []tlog.Witness
@@ -60,7 +60,7 @@ func (o *Target) Trusted() (*Trust, error) {
 	if errors.Is(err, fs.ErrNotExist) {
 		return &Trust{}, nil
 	}
-	// The content as a whole may hold a log that takes longer to read than the one to be checked.
+	// To read the content as a whole may take longer than the check.
 	var s site.Service
 	if err == nil {
 		err = yaml.Load(text, &s)
@@ -108,7 +108,8 @@ func Folder(folder string) tlog.Source {
 // WarnTrusted says that keys are trusted because the service itself publishes them.
 func WarnTrusted(t *cli.Terminal, keys []string) {
 	for _, key := range keys {
-		t.Warnf("the key %s is taken on trust, as the service itself publishes it (compare it with what others have, and give it with --key)", key)
+		t.Warnf("the key %s is taken on trust, as the service itself publishes it "+
+			"(compare it with what others have, and give it with --key)", key)
 	}
 }
 
