@@ -1,5 +1,6 @@
 // Package api is the HTTP API: the table of its routes, and the way of a request through it.
-// Contracts, OpenAPI, llms.txt, the manifest, 404 and 405 bodies and MCP tools derive from the table.
+// Contracts, OpenAPI, llms.txt, the manifest, 404 and 405 bodies and MCP tools derive from the
+// table.
 package api
 
 import (

@@ -42,8 +42,7 @@ type Seat struct {
 }
 
 // Charter is the canonical string of an org charter: the keys commitment, org_name, commissioner,
-// roster. The roster is a text of Roster, its seats in the order of org.Positions. A commissioner
-// of "" is absent.
+// roster. The roster is a text of Roster. A commissioner of "" is absent.
 func Charter(orgName, commissioner, roster string) string {
 	w := begin(CharterRule)
 	w.Str("org_name", orgName)
@@ -53,8 +52,8 @@ func Charter(orgName, commissioner, roster string) string {
 	return string(w.Buf)
 }
 
-// Roster is the JSON text of a roster as a charter has it: an array of objects with position,
-// agent_name, allocation.
+// Roster is the JSON text of a roster, whose seats are in the order of org.Positions: an array of
+// objects with position, agent_name, allocation.
 func Roster(roster []Seat) string {
 	w := &jsondoc.Writer{}
 	w.Open('[')
@@ -72,11 +71,10 @@ func Roster(roster []Seat) string {
 // ReceiptFields are the signed fields of a receipt, in the order signed.
 var ReceiptFields = []string{"receipt_spec", "issued_by", "issued_at", "agent_name", "owner_email_sha256", "note", "epoch"}
 
-// ReceiptNullable is the only one of ReceiptFields that may be absent. It is null then.
+// ReceiptNullable is the only one of ReceiptFields that may be absent, and is then null.
 const ReceiptNullable = "owner_email_sha256"
 
-// Receipt is the canonical string of a receipt: its signed fields. values are their values in the
-// order of ReceiptFields, "" for an absent one.
+// Receipt is the canonical string of a receipt. values are those of ReceiptFields, "" if absent.
 func Receipt(values ...string) string {
 	w := &jsondoc.Writer{Buf: make([]byte, 0, 512)}
 	w.Open('{')

@@ -92,8 +92,8 @@ func document(v any) snapshot.JSON {
 	return text
 }
 
-// Example is a call of a tool with the examples of its operation's fields, as JSON text. It has an
-// address only where the tool needs one. It is "" where a field that the tool needs has no example.
+// Example is a call of a tool with the examples of its operation's fields, as JSON text, with an
+// address only if the tool needs one. It is "" if a field that the tool needs has no example.
 func Example(tool *api.Tool) string {
 	_, op := api.Find(tool.Operation)
 	if op.Example != "" {
@@ -145,8 +145,8 @@ type Fake struct {
 	Limits     []string // the keys of all Limit effects
 	Rounds     int      // calls of the core in the last turn
 
-	// Exec and Fetch perform the effects of their names, where they are set. Where Exec is nil,
-	// statements give no rows; where Fetch is nil, a Fetch fails as Unavailable.
+	// Exec and Fetch perform the effects of their names. If Exec is nil, statements give no rows; if
+	// Fetch is nil, a Fetch is Unavailable.
 	Exec  func(turn.Exec) turn.Result
 	Fetch func(turn.Fetch) turn.Result
 
@@ -168,20 +168,20 @@ func (h *Fake) Do(method, target, body string, headers ...string) *turn.Response
 		Request: turn.Request{Method: method, Target: target, Host: "www.example.org", Body: []byte(body)},
 		Now:     Now, Host: h.Host,
 	}
-	for i := 0; i < len(headers); i += 2 {
-		if headers[i] == "host" {
-			t.Request.Host = headers[i+1]
+	for pair := range slices.Chunk(headers, 2) {
+		if pair[0] == "host" {
+			t.Request.Host = pair[1]
 			continue
 		}
-		t.Request.Header = append(t.Request.Header, turn.Header{Name: headers[i], Value: headers[i+1]})
+		t.Request.Header = append(t.Request.Header, turn.Header{Name: pair[0], Value: pair[1]})
 	}
 	r := h.Run(t, h.Edge.Handle)
-	if r != nil {
-		whole := *r
-		whole.Header = slices.Concat(respond.CommonHeaders, r.Header)
-		r = &whole
+	if r == nil {
+		return nil
 	}
-	return r
+	whole := *r
+	whole.Header = slices.Concat(respond.CommonHeaders, r.Header)
+	return &whole
 }
 
 // Run takes a turn to its answer by way of handle.
@@ -190,21 +190,19 @@ func (h *Fake) Run(t *turn.Turn, handle func(*turn.Turn) turn.Outcome) *turn.Res
 	return turn.Run(t, func(t *turn.Turn) turn.Outcome {
 		h.Rounds++
 		return handle(t)
-	}, h.perform)
+	}, func(effects []turn.Effect) (results []turn.Result) {
+		for _, effect := range effects {
+			results = append(results, h.perform(effect))
+		}
+		return results
+	})
 }
 
-func (h *Fake) perform(effects []turn.Effect) (results []turn.Result) {
-	for _, effect := range effects {
-		results = append(results, h.one(effect))
-	}
-	return results
-}
-
-func (h *Fake) one(effect turn.Effect) turn.Result {
+func (h *Fake) perform(effect turn.Effect) turn.Result {
 	switch e := effect.(type) {
 	case turn.Exec:
-		if f := h.Fail["exec"]; f != turn.None {
-			return turn.Result{Failure: f}
+		if h.Fail["exec"] != turn.None {
+			return turn.Result{Failure: h.Fail["exec"]}
 		}
 		h.Statements = append(h.Statements, e.Statements...)
 		if h.Exec != nil {

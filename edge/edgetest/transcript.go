@@ -178,7 +178,7 @@ func read(t *testing.T) (all []*conversation) {
 	return all
 }
 
-// hold makes the requests of a conversation, in order, and shows each with its answer.
+// hold makes the requests of a conversation and shows each with its answer.
 func (c *conversation) hold(t *testing.T, base string, show func(*exchange, *answer)) {
 	t.Helper()
 	var last []byte
@@ -212,9 +212,9 @@ func ask(t *testing.T, base, method, target, body string, headers ...string) *an
 		t.Fatal(err)
 	}
 	r.Host = "www.example.org"
-	for i := 0; i < len(headers); i += 2 {
-		if r.Header.Add(headers[i], headers[i+1]); headers[i] == "host" {
-			r.Host = headers[i+1]
+	for pair := range slices.Chunk(headers, 2) {
+		if r.Header.Add(pair[0], pair[1]); pair[0] == "host" {
+			r.Host = pair[1]
 		}
 	}
 	resp, err := http.DefaultTransport.RoundTrip(r)
@@ -229,18 +229,12 @@ func ask(t *testing.T, base, method, target, body string, headers ...string) *an
 	return &answer{resp.StatusCode, resp.Header, text}
 }
 
-// parts are the status, the lines of header fields and the body of a wanted answer.
-func (e *exchange) parts() (status, fields, body string) {
-	head, body, _ := strings.Cut(e.want, "\n\n")
-	status, fields, _ = strings.Cut(head, "\n")
-	return strings.TrimSpace(status), fields, strings.TrimSpace(body)
-}
-
 // differences lists where an answer is not as wanted.
 func (e *exchange) differences(t *testing.T, published *snapshot.Snapshot, got *answer) (differences []string) {
 	t.Helper()
-	status, fields, body := e.parts()
-	if strconv.Itoa(got.status) != status {
+	head, body, _ := strings.Cut(e.want, "\n\n")
+	status, fields, _ := strings.Cut(head, "\n")
+	if strconv.Itoa(got.status) != strings.TrimSpace(status) {
 		return []string{fmt.Sprintf("status %d, want %s\n%s", got.status, status, got.body)}
 	}
 	for line := range strings.Lines(fields) {
@@ -253,7 +247,7 @@ func (e *exchange) differences(t *testing.T, published *snapshot.Snapshot, got *
 			differences = append(differences, fmt.Sprintf("header %s is %q, want %q", common.Name, field, common.Value))
 		}
 	}
-	switch body {
+	switch body = strings.TrimSpace(body); body {
 	case "":
 	case "-":
 		if len(got.body) != 0 {
@@ -278,7 +272,8 @@ var documents = regexp.MustCompile(`\$\{[^}]*\}`)
 // fits reports whether a header field is as a line of a wanted answer says.
 func fits(want string, header http.Header, name string) bool {
 	pattern, isPattern := strings.CutPrefix(want, "~")
-	return want == "-" && header.Values(name) == nil || isPattern && regexp.MustCompile(pattern).MatchString(header.Get(name)) || header.Get(name) == want
+	return want == "-" && header.Values(name) == nil || header.Get(name) == want ||
+		isPattern && regexp.MustCompile(pattern).MatchString(header.Get(name))
 }
 
 var placeholders = map[string]*regexp.Regexp{

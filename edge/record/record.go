@@ -1,6 +1,5 @@
-// Package record stores what agents file: registrations and charters. One transaction holds a
-// record, the e-mail address that came with it, and the message that tells the operator of the
-// address.
+// Package record stores registrations and charters. One transaction holds a record, the e-mail
+// address that came with it, and the message that tells the operator of the address.
 package record
 
 import (
@@ -17,8 +16,8 @@ import (
 // MaxName is the longest name of an agent, in code points.
 const MaxName = 80
 
-// NamePlaceholder is what a template has for the name of the caller's own agent. It has no
-// apostrophe, so that a command of a shell can hold it.
+// NamePlaceholder is what a template has for the name of the caller's own agent. Without an
+// apostrophe, a command of a shell can hold it.
 const NamePlaceholder = "<your agent name>"
 
 // WriteMembers writes the members that the answers of registrations and charters share. id is "" on
@@ -34,9 +33,9 @@ func WriteMembers(w *jsondoc.Writer, in *input.Input, id, now string, emailed bo
 	respond.WriteCapped(w, "ignored_fields", in.Ignored())
 }
 
-// LogEntry is an action for respond.WriteActions: it leads to where the public log will have the
-// entry of a record, once a hand verification has counted it. The part behind the "#" is the hash
-// to find there. It is nil without a log, and on a dry run.
+// LogEntry is an action for respond.WriteActions: where the public log will have the entry of a
+// record after a hand verification, with the hash to find there behind "#". It is nil without a
+// log, and on a dry run.
 func LogEntry(t *turn.Turn, id, payloadSHA256 string) []string {
 	folder := t.Snapshot.LogLookup
 	if folder == "" || id == "" {
@@ -46,9 +45,9 @@ func LogEntry(t *turn.Turn, id, payloadSHA256 string) []string {
 	return []string{"log-entry", folder + hash[:snapshot.LookupDigits] + "#" + hash}
 }
 
-// Store runs insert, which stores the record with this id, and answers with answer. Where address
-// is not "", the same transaction stores the address and puts a message about it into the outbox.
-// That message has kind, the kind of the record, and who, the name of the agent or org.
+// Store runs insert, which stores the record with this id, and answers with answer. The same
+// transaction stores the address, if it is not "", and puts a message about it into the outbox. The
+// message has kind, the kind of the record, and who, the name of the agent or org.
 func Store(t *turn.Turn, kind, id string, insert turn.Statement, address, who string, answer func() *turn.Response) *turn.Response {
 	statements := []turn.Statement{insert}
 	if address != "" {

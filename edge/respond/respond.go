@@ -11,9 +11,8 @@ import (
 	"anteroom/edge/turn"
 )
 
-// CommonHeaders are the header fields that a host adds to every answer.
-// access-control-expose-headers names the fields that a page of another origin may read (Fetch
-// Standard, CORS protocol).
+// CommonHeaders are the header fields that a host adds to every answer. The last names the fields
+// that a page of another origin may read.
 var CommonHeaders = []turn.Header{
 	{Name: "x-content-type-options", Value: "nosniff"},
 	{Name: "referrer-policy", Value: "no-referrer"},
@@ -37,8 +36,7 @@ func JSON(status int, mediaType, cache string, body []byte) *turn.Response {
 	return &turn.Response{Status: status, Header: []turn.Header{{Name: "content-type", Value: mediaType}, {Name: "cache-control", Value: cache}}, Body: body}
 }
 
-// OK answers 200 with an Object that was computed or written for this request. No cache may store
-// it.
+// OK answers 200 with an Object made for this request, which no cache may store.
 func OK(t *turn.Turn, write func(w *jsondoc.Writer)) *turn.Response {
 	return JSON(200, MediaJSON, "no-store", Object(t, write))
 }
@@ -53,8 +51,8 @@ func Object(t *turn.Turn, write func(w *jsondoc.Writer)) []byte {
 	return w.Buf
 }
 
-// Problem is an error answer (RFC 9457). faults may be nil. write adds members of the problem's
-// own; nil adds none.
+// Problem is an error answer (RFC 9457). write adds members of its own. faults and write may be
+// nil.
 func Problem(t *turn.Turn, p *ProblemType, detail string, faults *input.Faults, write func(w *jsondoc.Writer)) *turn.Response {
 	contractURL := t.ContractURL
 	if contractURL == "" {
@@ -89,23 +87,18 @@ func Invalid(t *turn.Turn, in *input.Input) *turn.Response {
 	if in.Hint != "" {
 		detail = in.Hint + " " + detail
 	}
-	ignored := in.Ignored()
-	return Problem(t, InvalidInput, detail, &in.Faults,
-		func(w *jsondoc.Writer) {
-			if len(ignored) > 0 {
-				WriteCapped(w, "ignored_fields", ignored)
-			}
-		})
+	return Problem(t, InvalidInput, detail, &in.Faults, func(w *jsondoc.Writer) {
+		if ignored := in.Ignored(); len(ignored) > 0 {
+			WriteCapped(w, "ignored_fields", ignored)
+		}
+	})
 }
 
-// WriteCapped writes a list whose length a caller decides: at most input.MaxEntries entries. Where
-// there are more, a member <name>_total says how many there are in all.
+// WriteCapped writes at most input.MaxEntries of a list whose length a caller decides. If there are
+// more, a member <name>_total says how many.
 func WriteCapped(w *jsondoc.Writer, name string, entries []string) {
 	w.Begin(name, '[')
-	for i, e := range entries {
-		if i == input.MaxEntries {
-			break
-		}
+	for _, e := range entries[:min(len(entries), input.MaxEntries)] {
 		w.Item(e)
 	}
 	w.Close(']')
@@ -114,8 +107,7 @@ func WriteCapped(w *jsondoc.Writer, name string, entries []string) {
 	}
 }
 
-// Kit are the paths of the programs that check a receipt, a registration or a charter without the
-// service.
+// Kit are the paths of the programs that check a receipt or a record without the service.
 var Kit = []string{"/verify/verify.py", "/verify/verify.mjs", "/verify/verify.sh"}
 
 // KitMember is the member of an answer that links Kit.
@@ -130,8 +122,7 @@ func WriteKit(t *turn.Turn, w *jsondoc.Writer) {
 	w.Close(']')
 }
 
-// StoreFailed answers a write that the store did not take. The answer says that nothing was
-// recorded or, after a time-out, that it is not known whether the write was recorded.
+// StoreFailed answers a write that the store did not take, or may not have taken, after a time-out.
 func StoreFailed(t *turn.Turn, failure turn.Failure) *turn.Response {
 	detail := "The store did not take the write: nothing was recorded. Try again later."
 	if failure == turn.Timeout {

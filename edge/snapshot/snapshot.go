@@ -1,7 +1,7 @@
 // Package snapshot holds the published content as the edge reads it: the facts that answers are
-// made of, and the published documents. Its text has a line for the facts, which is one flat JSON
-// object with the format first. Then it has a line for each document: the ID of the document, a
-// tab, and compact JSON. So a program that loads a snapshot parses the first line only.
+// made of, and the published documents. The first line of its text is a flat JSON object of the
+// facts, and the only one that is parsed. Each other line is a document: its ID, a tab, compact
+// JSON.
 //
 //	{"format":"anteroom-snapshot-3","version":"5f1d…","canonical_host":"www.anteroom.example",…}
 //	aup	{"version":"0.2",…}
@@ -59,12 +59,10 @@ type Snapshot struct {
 	Documents map[string]JSON
 }
 
-// LookupDigits is how many digits of a hash name the file of the public log in which it is looked
-// up.
+// LookupDigits is how many digits of a hash name the file of the public log that has it.
 const LookupDigits = 3
 
-// ContractPrefix begins the ID of a document that is a contract: that of an endpoint or of an
-// operation, whose ID comes after it.
+// ContractPrefix and the ID of an endpoint or an operation are the ID of its contract.
 const ContractPrefix = "contract:"
 
 // JSON is the JSON text of one object or array.
@@ -83,23 +81,12 @@ func (s *Snapshot) Require(ids ...string) error {
 	return nil
 }
 
-// shortDigits is how many digits of the version ShortVersion has.
-const shortDigits = 12
-
 // ShortVersion is the version of the content as documents and answers show it.
-func (s *Snapshot) ShortVersion() string { return s.Version[:min(len(s.Version), shortDigits)] }
+func (s *Snapshot) ShortVersion() string { return s.Version[:min(len(s.Version), 12)] }
 
 // Serves reports whether the content publishes this host.
 func (s *Snapshot) Serves(host string) bool {
-	if host == s.CanonicalHost {
-		return true
-	}
-	for _, h := range s.PreviewHosts {
-		if host == h {
-			return true
-		}
-	}
-	return false
+	return host == s.CanonicalHost || slices.Contains(s.PreviewHosts, host)
 }
 
 // Trailer writes the members that every JSON answer ends with.
@@ -132,9 +119,8 @@ func (s *Snapshot) Encode() []byte {
 	return w.Buf
 }
 
-// Decode reads the text of a snapshot, which aliases the text from then on. It returns an error,
-// and no snapshot, where the text is not of this Format, has an unknown fact, or lacks one. The
-// documents are taken unread.
+// Decode reads the text of a snapshot, which aliases it. It returns an error if the text is not of
+// this Format, has an unknown fact, or lacks one. The documents are taken unread.
 func Decode(text []byte) (*Snapshot, error) {
 	line, rest, _ := bytes.Cut(text, []byte{'\n'})
 	facts, err := jsondoc.Parse(line)

@@ -46,7 +46,8 @@
 //   - a Sign gives a signature, which the host writes in base64 into the body, at SignatureAt;
 //   - a Limit that says what remains gives the response the header field of Limit.RateLimit.
 //
-// A host may ignore the response of such an outcome, perform the first effect alone, and call again.
+// A host may ignore the response of such an outcome, perform the first effect alone, and call
+// again.
 package turn
 
 import (

@@ -1,7 +1,6 @@
 // Package health answers whoever watches over the service: whether it answers at all, and whether
-// it is ready for its callers. The answers are the same on every host name. They are for the
-// operator's programs: the table of routes has none of them, and so no document and no tool lists
-// them.
+// it is ready for its callers, on every host name alike. The answers are for the operator's
+// programs, so the table of routes has none of them.
 package health
 
 import (
@@ -18,8 +17,7 @@ const (
 	Ready = "/readyz"  // 200 where it can do its work, 503 where it cannot
 )
 
-// KeepSeconds is for how many seconds a host gives an answer to Ready again. No store is written to
-// more often than that for these answers, whichever host asks.
+// KeepSeconds is how long a host gives an answer to Ready again. No store is written to more often.
 const KeepSeconds = 5
 
 // What may fail, as the member failing of a 503 names it.
@@ -49,8 +47,7 @@ WHERE written_at NOT BETWEEN excluded.written_at - ` + strconv.Itoa(KeepSeconds-
 // IsPath reports whether a path is that of a check.
 func IsPath(path string) bool { return path == Live || path == Ready }
 
-// Answer answers a check. keyFits says whether receipts are signed as the content says. A HEAD is
-// answered as a GET, without the body.
+// Answer answers a check. keyFits says whether receipts are signed as the content says.
 func Answer(t *turn.Turn, path string, keyFits bool) *turn.Response {
 	method := t.Request.Method
 	if method != "GET" && method != "HEAD" {

@@ -1,7 +1,5 @@
-// Package prerender makes the answers that the worker gives without the core. They come with its
-// bundle, as constants.txt.
-//
-// The text is a JSON document of the answers that depend on the content alone. They fit a GET on
+// Package prerender makes the answers that the worker gives without the core, from constants.txt in
+// its bundle: a JSON document of the answers that depend on the content alone. They fit a GET on
 // the canonical host of exactly one of the paths listed, without a query and If-None-Match.
 //
 //	{
