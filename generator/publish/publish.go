@@ -126,7 +126,9 @@ func compare(name, file string, text []byte) (Entry, error) {
 	old, err := os.ReadFile(file)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		e.Status = New
+		if _, err := os.Lstat(file); err != nil { // a link to nothing is replaced
+			e.Status = New
+		}
 	case err != nil:
 		return e, err
 	case bytes.Equal(old, text):
@@ -153,7 +155,7 @@ func (p *Plan) Apply() error {
 	writing.SetLimit(atOnce)
 	for _, e := range p.Entries {
 		if e.Status == New || e.Status == Changed {
-			writing.Go(func() error { return replaceFile(filepath.Join(p.dir, e.Path), p.docs[e.Path].Content()) })
+			writing.Go(func() error { return putFile(filepath.Join(p.dir, e.Path), p.docs[e.Path].Content(), e.Status) })
 		}
 	}
 	if err := writing.Wait(); err != nil {
@@ -174,16 +176,20 @@ func (p *Plan) Apply() error {
 	if p.Snapshot.Status == Same {
 		return nil
 	}
-	if err := replaceFile(p.Snapshot.Path, p.text); err != nil {
+	if err := putFile(p.Snapshot.Path, p.text, p.Snapshot.Status); err != nil {
 		return fmt.Errorf("publish the snapshot: %w", err)
 	}
 	return nil
 }
 
-// replaceFile puts a new file in place of what has its name.
-func replaceFile(name string, text []byte) error {
+// putFile writes a file. One that replaces another gets its name when it is complete. A new one has
+// it at once: what a killed run leaves of it differs, and the next run replaces it.
+func putFile(name string, text []byte, status Status) error {
 	if err := os.MkdirAll(filepath.Dir(name), 0o777); err != nil {
 		return err
+	}
+	if status == New {
+		return os.WriteFile(name, text, 0o666)
 	}
 	draft := name + temporary
 	err := os.WriteFile(draft, text, 0o666)
