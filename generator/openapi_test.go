@@ -124,8 +124,8 @@ func (o *openapi) described(path, method string, status int) any {
 	item, _ := member(o.doc, "paths", path).(map[string]any)
 	op := item[strings.ToLower(method)]
 	if op == nil && status == http.StatusMethodNotAllowed {
-		for _, other := range item {
-			if member(other, "responses", "405") != nil {
+		for _, method := range []string{"post", "get"} { // the refusal at a GET may say more
+			if other := item[method]; member(other, "responses", "405") != nil {
 				op = other
 			}
 		}

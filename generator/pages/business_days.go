@@ -72,7 +72,7 @@ func businessDaysField(f *input.Field) page.FormField {
 var businessDaysChoice = bizday.Fields[0].Name
 
 // businessDaysCall is the example of the endpoint as a GET, and what it answers.
-func (g *family) businessDaysCall() section {
+func (g *family) businessDaysCall() string {
 	var answer struct {
 		Result  string           `json:"result"`
 		Skipped []bizday.Holiday `json:"holidays_skipped"`
@@ -86,7 +86,7 @@ func (g *family) businessDaysCall() section {
 	for _, h := range answer.Skipped {
 		row(h.Date, markdownText(h.Name), "`"+h.Calendar+"`")
 	}
-	return section{markdown: b.String()}
+	return b.String()
 }
 
 // exampleAnswer reads what an operation answers to its example.
@@ -97,38 +97,38 @@ func (g *family) exampleAnswer(op *api.Operation, answer any) {
 }
 
 // businessDaysCalendars describes every calendar.
-func (g *family) businessDaysCalendars() section {
+func (g *family) businessDaysCalendars() string {
 	var b strings.Builder
 	for _, c := range model.Calendars() {
 		fmt.Fprintf(&b, "### `%s`: %s {#%s}\n\n- **Authority:** %s\n- **Holds:** %s\n- **Leaves out:** %s\n\n",
 			c.ID, markdownText(c.Name), c.ID, markdownText(c.Authority), markdownText(c.Scope), markdownText(c.LeavesOut))
 	}
-	return section{markdown: strings.TrimSpace(b.String())}
+	return strings.TrimSpace(b.String())
 }
 
 // businessDaysOperations lists the operations, with the fields that each reads.
-func (g *family) businessDaysOperations() section {
+func (g *family) businessDaysOperations() string {
 	var b strings.Builder
 	row := beginTable(&b, "`"+businessDaysChoice+"`", "Computes", "Reads")
 	for _, o := range bizday.Operations() {
 		row("`"+o.Name+"`", markdownText(o.What), "`"+strings.Join(o.Takes, "`, `")+"`")
 	}
-	return section{markdown: b.String()}
+	return b.String()
 }
 
 // businessDaysConventions lists the conventions.
-func (g *family) businessDaysConventions() section {
+func (g *family) businessDaysConventions() string {
 	var b strings.Builder
 	row := beginTable(&b, "Convention", "FpML", "Meaning")
 	for _, c := range bizday.Conventions {
 		row("`"+c.Name+"`", "`"+c.FpML+"`", markdownText(c.What))
 	}
 	fmt.Fprintf(&b, "\nWhere none is named, it is `%s`.\n", bizday.Conventions[0].Name)
-	return section{markdown: b.String()}
+	return b.String()
 }
 
 // businessDaysCounting says how days are counted, and what the data does not know.
-func (g *family) businessDaysCounting() section {
+func (g *family) businessDaysCounting() string {
 	first, last := bizday.Range()
 	var b strings.Builder
 	for _, rule := range [][2]string{
@@ -140,5 +140,5 @@ func (g *family) businessDaysCounting() section {
 	} {
 		fmt.Fprintf(&b, "- **%s:** %s\n", rule[0], markdownText(rule[1]))
 	}
-	return section{markdown: b.String()}
+	return b.String()
 }

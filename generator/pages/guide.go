@@ -43,7 +43,7 @@ func (g *family) guideProblems() section {
 }
 
 // operationsSection lists the operations of every endpoint. Their pages describe them.
-func (g *family) operationsSection() section {
+func (g *family) operationsSection() string {
 	var b strings.Builder
 	row := beginTable(&b, "Operation", "Call", "What it does")
 	for _, route := range g.Routes {
@@ -51,5 +51,5 @@ func (g *family) operationsSection() section {
 			row(fmt.Sprintf("[%s](%s#%s)", op.ID, answers.EndpointPath(route), op.ID), strings.Join(op.Methods, ", ")+" "+route.Path, markdownText(g.Summary(op.ID)))
 		}
 	}
-	return section{markdown: b.String()}
+	return b.String()
 }

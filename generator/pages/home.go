@@ -19,10 +19,10 @@ func (g *family) statusSection() section {
 }
 
 // notBuiltSection lists what does not exist, in the words of the presence.
-func (g *family) notBuiltSection() section {
+func (g *family) notBuiltSection() string {
 	var b strings.Builder
 	for _, n := range g.Site.Presence.NotBuilt {
 		fmt.Fprintf(&b, "- **%s.** %s\n", markdownText(n.What), markdownText(n.Note))
 	}
-	return section{markdown: b.String()}
+	return b.String()
 }

@@ -106,7 +106,7 @@ func shortened(text string) string {
 }
 
 // membersSection describes the members of a list's entries.
-func membersSection(l *site.List) section {
+func membersSection(l *site.List) string {
 	var b strings.Builder
 	row := beginTable(&b, "Member", "Takes", "Meaning")
 	for _, m := range l.Members() {
@@ -135,5 +135,5 @@ func membersSection(l *site.List) section {
 		}
 		row("`"+m.Name+"`", strings.Join(takes, ", "), markdownText(m.Doc))
 	}
-	return section{markdown: b.String()}
+	return b.String()
 }

@@ -14,10 +14,10 @@ import (
 )
 
 // logState says whose log it is, how far it goes, and who watches it.
-func (g *family) logState() section {
+func (g *family) logState() string {
 	stage := g.Stage()
 	if stage == nil {
-		return section{markdown: "This service keeps no log yet. There is nothing to check or to ask for before it begins, with all that was counted by then.\n"}
+		return "This service keeps no log yet. There is nothing to check or to ask for before it begins, with all that was counted by then.\n"
 	}
 	log, t := g.Site.Log, stage.Tree
 	var b strings.Builder
@@ -31,7 +31,7 @@ func (g *family) logState() section {
 	row("Entries", entries)
 	row("Last verification", boardLink(stage.Name)+": "+loggedNumbers(stage.Entry.Counts))
 	row("Cosigned by", cosigners(stage))
-	return section{markdown: b.String()}
+	return b.String()
 }
 
 // numbered is one thing, or a number of them.
@@ -85,18 +85,18 @@ func (g *family) logCheck() section {
 }
 
 // logKeep is how to keep the newest checkpoint.
-func (g *family) logKeep() section {
+func (g *family) logKeep() string {
 	stage := g.Stage()
 	if stage == nil {
-		return section{markdown: "There is none to keep yet.\n"}
+		return "There is none to keep yet.\n"
 	}
-	return section{markdown: fmt.Sprintf("```sh\ncurl -sSf %s -o kept.checkpoint\n```\n", g.URL(tlog.CheckpointPath(stage.Tree.Path())))}
+	return fmt.Sprintf("```sh\ncurl -sSf %s -o kept.checkpoint\n```\n", g.URL(tlog.CheckpointPath(stage.Tree.Path())))
 }
 
 // logVerifications lists the hand verifications that are in the log, the newest first.
-func (g *family) logVerifications() section {
+func (g *family) logVerifications() string {
 	if g.Stage() == nil {
-		return section{markdown: "None is in the log yet.\n"}
+		return "None is in the log yet.\n"
 	}
 	var b strings.Builder
 	row := beginTable(&b, "Verification", "Checkpoint", "Cosigned by", "Proof")
@@ -108,7 +108,7 @@ func (g *family) logVerifications() section {
 		}
 		row(boardLink(s.Name), fmt.Sprintf("[%s](%s)", at, tlog.CheckpointOf(s.Tree.Path(), s.Size)), cosigners(s), proofLink(s.Name))
 	}
-	return section{markdown: b.String()}
+	return b.String()
 }
 
 // proofLink leads to the proof of a verification.
@@ -138,7 +138,7 @@ var logDocuments = [][2]string{
 }
 
 // logFiles lists the files of the log.
-func (g *family) logFiles() section {
+func (g *family) logFiles() string {
 	var b strings.Builder
 	row := beginTable(&b, "Path", "What it is")
 	there := g.Stage() != nil
@@ -156,7 +156,7 @@ func (g *family) logFiles() section {
 		fmt.Fprintf(&b, " The last bundle is [`%s`](%s): `.p/W` stands behind the number of one that has W entries yet and is not full.", last, last)
 	}
 	fmt.Fprintf(&b, "\n\nA tree under a further key has checkpoints, tiles and policy in a folder of its own, as its origin says: `%s`.\n", tlog.Origin("", 2))
-	return section{markdown: b.String()}
+	return b.String()
 }
 
 // logKinds are the kinds of entries: one of each as the log writes it, what it stands for, and the
@@ -177,7 +177,7 @@ var logKinds = []struct {
 }
 
 // logEntries shows an entry of each kind, and says what each stands for.
-func (g *family) logEntries() section {
+func (g *family) logEntries() string {
 	var b strings.Builder
 	b.WriteString("```json\n")
 	for _, k := range logKinds {
@@ -192,7 +192,7 @@ func (g *family) logEntries() section {
 		}
 		row("`"+k.entry.Kind+"`", k.what, number)
 	}
-	return section{markdown: b.String()}
+	return b.String()
 }
 
 // shortEntry is an entry as the log writes it, the counts of a verification left out.

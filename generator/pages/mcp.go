@@ -15,7 +15,7 @@ import (
 )
 
 // toolsSection describes every tool, and says which endpoints are none.
-func (g *family) toolsSection() section {
+func (g *family) toolsSection() string {
 	var b strings.Builder
 	called := map[*api.Route]bool{}
 	for i := range api.Tools {
@@ -35,7 +35,7 @@ func (g *family) toolsSection() section {
 	}
 	fmt.Fprintf(&b, "### What is no tool {#no-tools}\n\nCall these by HTTP: %s. The same holds for the documents, [jobs.json](/jobs.html) and [auditors.json](/auditors.html) among them.\n",
 		enumeration(paths, "and"))
-	return section{markdown: b.String()}
+	return b.String()
 }
 
 // lastMethod is POST where an operation takes it, and else the method that it has.
@@ -69,7 +69,7 @@ func (g *family) toolArguments(t *api.Tool, op *api.Operation) string {
 }
 
 // promptsSection describes every prompt.
-func (g *family) promptsSection() section {
+func (g *family) promptsSection() string {
 	var b strings.Builder
 	for i := range api.Prompts {
 		p := &api.Prompts[i]
@@ -85,11 +85,11 @@ func (g *family) promptsSection() section {
 		}
 		b.WriteByte('\n')
 	}
-	return section{markdown: b.String()}
+	return b.String()
 }
 
 // installSection says how to add the server to each client.
-func (g *family) installSection() section {
+func (g *family) installSection() string {
 	var b strings.Builder
 	for _, i := range g.Site.MCP.Install {
 		fmt.Fprintf(&b, "### %s {#install-%s}\n\n%s\n", markdownText(i.Client), i.ID, markdownText(i.How))
@@ -105,5 +105,5 @@ func (g *family) installSection() section {
 		block("toml", i.TOML)
 		b.WriteByte('\n')
 	}
-	return section{markdown: b.String()}
+	return b.String()
 }

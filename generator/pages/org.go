@@ -10,11 +10,8 @@ import (
 	"anteroom/generator/openapi"
 )
 
-// orgIntro says what a charter is.
-func (g *family) orgIntro() section { return section{markdown: markdownText(g.Site.Org.Intro)} }
-
 // orgRulesTable says what a valid charter is.
-func (g *family) orgRulesTable() section {
+func (g *family) orgRulesTable() string {
 	var b strings.Builder
 	for _, rule := range []string{
 		fmt.Sprintf("Each of the %d positions has exactly one seat.", len(org.Positions)),
@@ -29,12 +26,12 @@ func (g *family) orgRulesTable() section {
 	for _, position := range org.Positions {
 		row("`"+position+"`", markdownText(g.Site.Org.Positions[position]))
 	}
-	return section{markdown: b.String()}
+	return b.String()
 }
 
 // orgDraft is a charter made of the examples of its fields, with the hash that the endpoint gives
 // it. It is shown in tables alone, so that nobody files it as it is.
-func (g *family) orgDraft() section {
+func (g *family) orgDraft() string {
 	var draft org.Answer
 	g.exampleAnswer(answers.WriteOperation(g.Route("org")), &draft)
 	var b strings.Builder
@@ -50,7 +47,7 @@ func (g *family) orgDraft() section {
 		markdownText(draft.Charter.OrgName), markdownText(commissioner), draft.Charter.TotalAllocation, draft.Charter.Cap, draft.Charter.Unallocated)
 	fmt.Fprintf(&b, "\nIts canonical string, on one line:\n\n```json\n%s\n```\n\nThe SHA-256 of that string, its `payload_sha256`:\n\n```text\n%s\n```\n",
 		draft.Canonical, draft.PayloadSHA256)
-	return section{markdown: b.String()}
+	return b.String()
 }
 
 // linePerSeat breaks the lines of a charter's JSON text, so that each seat has one.
@@ -58,7 +55,7 @@ var linePerSeat = strings.NewReplacer(`[{`, "[\n  {", `},{`, "},\n  {", `}]`, "}
 
 // orgCalls are the calls that rehearse and file a charter. Both hold placeholders, with which they
 // are refused.
-func (g *family) orgCalls() section {
+func (g *family) orgCalls() string {
 	route := g.Route("org")
 	op := answers.WriteOperation(route)
 	url := g.URL(route.Path)
@@ -81,12 +78,12 @@ func (g *family) orgCalls() section {
 		}
 	}
 	fmt.Fprintf(&b, "\n```\n\nAs a URI template (RFC 6570): `%s`\n", g.GetTemplate(route, op))
-	return section{markdown: b.String()}
+	return b.String()
 }
 
 // orgSeats says how founding seats are given, and how many are left.
-func (g *family) orgSeats() section {
+func (g *family) orgSeats() string {
 	board := g.Roster()
-	return section{markdown: fmt.Sprintf("%s\n\nLeft: **%d of %d**, verified by hand on %s.\n",
-		markdownText(g.Site.Org.Founding), board.Orgs.FoundingSlotsLeft, board.Orgs.FoundingSlots, board.AsOf)}
+	return fmt.Sprintf("%s\n\nLeft: **%d of %d**, verified by hand on %s.\n",
+		markdownText(g.Site.Org.Founding), board.Orgs.FoundingSlotsLeft, board.Orgs.FoundingSlots, board.AsOf)
 }

@@ -27,61 +27,64 @@ type section struct {
 	html     templ.Component // nil where HTML shows the Markdown
 }
 
-// sectionMakers make what takes the place of the markers, by their names.
-var sectionMakers = map[string]func(*family) section{
-	"status":        (*family).statusSection,
-	"counts":        (*family).countsSection,
-	"not-built":     (*family).notBuiltSection,
-	"endpoints":     (*family).guideEndpoints,
-	"problems":      (*family).guideProblems,
-	"operations":    (*family).operationsSection,
-	"tools":         (*family).toolsSection,
-	"prompts":       (*family).promptsSection,
-	"install":       (*family).installSection,
-	"jobs":          (*family).jobsSection,
-	"job-members":   func(g *family) section { return membersSection(&g.Site.Jobs) },
-	"audits":        (*family).auditsSection,
-	"audit-members": func(g *family) section { return membersSection(&g.Site.Auditors) },
-
-	"board-policy":      (*family).boardPolicy,
-	"board-charts":      (*family).boardCharts,
-	"board-history":     (*family).boardHistory,
-	"board-corrections": (*family).boardCorrections,
-	"board-meanings":    (*family).boardMeanings,
-
-	"business-days-form":        (*family).businessDaysForm,
+// textMakers make the Markdown that takes the place of a marker in both forms of a page, by the name
+// of the marker.
+var textMakers = map[string]func(*family) string{
+	"job-members":               func(g *family) string { return membersSection(&g.Site.Jobs) },
+	"audit-members":             func(g *family) string { return membersSection(&g.Site.Auditors) },
+	"not-built":                 (*family).notBuiltSection,
+	"operations":                (*family).operationsSection,
+	"tools":                     (*family).toolsSection,
+	"prompts":                   (*family).promptsSection,
+	"install":                   (*family).installSection,
+	"board-policy":              (*family).boardPolicy,
+	"board-history":             (*family).boardHistory,
+	"board-corrections":         (*family).boardCorrections,
+	"board-meanings":            (*family).boardMeanings,
 	"business-days-call":        (*family).businessDaysCall,
 	"business-days-operations":  (*family).businessDaysOperations,
 	"business-days-conventions": (*family).businessDaysConventions,
 	"business-days-counting":    (*family).businessDaysCounting,
 	"business-days-calendars":   (*family).businessDaysCalendars,
+	"quest-overview":            (*family).questOverview,
+	"quest-steps":               (*family).questSteps,
+	"quest-end":                 (*family).questEnd,
+	"org-intro":                 words(func(s *site.Site) string { return s.Org.Intro }),
+	"org-rules":                 (*family).orgRulesTable,
+	"org-draft":                 (*family).orgDraft,
+	"org-calls":                 (*family).orgCalls,
+	"org-seats":                 (*family).orgSeats,
+	"terms-policy":              words(func(s *site.Site) string { return s.AUP.Policy }),
+	"terms-codes":               (*family).termsCodes,
+	"terms-why":                 words(func(s *site.Site) string { return s.AUP.Why }),
+	"terms-enforcement":         words(func(s *site.Site) string { return s.AUP.Enforcement }),
+	"terms-check":               words(func(s *site.Site) string { return s.AUP.CheckEndpoint }),
+	"terms-rationale":           words(func(s *site.Site) string { return s.AUP.Rationale }),
+	"log-state":                 (*family).logState,
+	"log-verifications":         (*family).logVerifications,
+	"log-keep":                  (*family).logKeep,
+	"log-files":                 (*family).logFiles,
+	"log-entries":               (*family).logEntries,
+	"kit":                       (*family).kitSection,
+}
 
-	"quest-overview": (*family).questOverview,
-	"quest-steps":    (*family).questSteps,
-	"quest-end":      (*family).questEnd,
+// sectionMakers make what takes the place of the other markers.
+var sectionMakers = map[string]func(*family) section{
+	"status":             (*family).statusSection,
+	"counts":             (*family).countsSection,
+	"endpoints":          (*family).guideEndpoints,
+	"problems":           (*family).guideProblems,
+	"jobs":               (*family).jobsSection,
+	"audits":             (*family).auditsSection,
+	"board-charts":       (*family).boardCharts,
+	"business-days-form": (*family).businessDaysForm,
+	"log-check":          (*family).logCheck,
+	"verifier":           (*family).verifierSection,
+}
 
-	"org-intro": (*family).orgIntro,
-	"org-rules": (*family).orgRulesTable,
-	"org-draft": (*family).orgDraft,
-	"org-calls": (*family).orgCalls,
-	"org-seats": (*family).orgSeats,
-
-	"terms-policy":      (*family).termsPolicy,
-	"terms-codes":       (*family).termsCodes,
-	"terms-why":         (*family).termsWhy,
-	"terms-enforcement": (*family).termsEnforcement,
-	"terms-check":       (*family).termsCheck,
-	"terms-rationale":   (*family).termsRationale,
-
-	"log-state":         (*family).logState,
-	"log-check":         (*family).logCheck,
-	"log-verifications": (*family).logVerifications,
-	"log-keep":          (*family).logKeep,
-	"log-files":         (*family).logFiles,
-	"log-entries":       (*family).logEntries,
-
-	"verifier": (*family).verifierSection,
-	"kit":      (*family).kitSection,
+// words makes a text of the content Markdown.
+func words(of func(*site.Site) string) func(*family) string {
+	return func(g *family) string { return markdownText(of(g.Site)) }
 }
 
 // referencePage is the name of the page that lists all operations.
@@ -203,7 +206,12 @@ func (g *family) contentPage(p *site.Page) (twin string) {
 	d := draft{Page: p, markdown: string(p.Markdown), components: map[string]templ.Component{}}
 	markdown := d.markdown
 	for _, name := range site.Markers[p.Name] {
-		made := sectionMakers[name](g)
+		var made section
+		if text := textMakers[name]; text != nil {
+			made.markdown = text(g)
+		} else {
+			made = sectionMakers[name](g)
+		}
 		made.markdown = strings.TrimRight(made.markdown, "\n")
 		markdown = strings.Replace(markdown, site.Marker(name), made.markdown, 1)
 		if made.html != nil {

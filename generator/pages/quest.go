@@ -10,7 +10,7 @@ import (
 )
 
 // questOverview lists the steps with what each sends.
-func (g *family) questOverview() section {
+func (g *family) questOverview() string {
 	content := &g.Site.Quest
 	var b strings.Builder
 	row := beginTable(&b, "Step", "What it sends")
@@ -34,11 +34,11 @@ func (g *family) questOverview() section {
 		row(fmt.Sprintf("[%d. %s](/quest.html#step-%d)", i+1, markdownText(step.Title), i+1), sends)
 	}
 	fmt.Fprintf(&b, "\nSteps 1 to %d send nothing about you. The whole walk takes a program about %d seconds.\n", nothing, content.EstTimeSeconds)
-	return section{markdown: b.String()}
+	return b.String()
 }
 
 // questSteps describes every step, with its call as a command and over MCP.
-func (g *family) questSteps() section {
+func (g *family) questSteps() string {
 	var b strings.Builder
 	for i, step := range g.Quest().Steps {
 		fmt.Fprintf(&b, "### %d. %s {#step-%d}\n\n- **It proves:** %s\n", step.N, markdownText(step.Title), step.N, markdownText(step.Proves))
@@ -52,7 +52,7 @@ func (g *family) questSteps() section {
 		}
 		fmt.Fprintf(&b, "\n```sh\n%s\n```\n\n", g.questCommand(&g.Site.Quest.Steps[i]))
 	}
-	return section{markdown: strings.TrimSpace(b.String())}
+	return strings.TrimSpace(b.String())
 }
 
 // questCommand is the command of a step.
@@ -65,12 +65,12 @@ func (g *family) questCommand(step *site.QuestStep) string {
 }
 
 // questEnd is what a caller has after all steps, and what to keep of it.
-func (g *family) questEnd() section {
+func (g *family) questEnd() string {
 	var b strings.Builder
 	end := &g.Site.Quest.Completion
 	for _, have := range end.YouNowHave {
 		fmt.Fprintf(&b, "- %s\n", markdownText(have))
 	}
 	fmt.Fprintf(&b, "\n%s\n", markdownText(end.Persist))
-	return section{markdown: b.String()}
+	return b.String()
 }

@@ -22,7 +22,7 @@ func (g *family) verifierSection() section {
 var interpreters = map[string]string{".py": "python3 -", ".mjs": "node --input-type=module -", ".sh": "sh -s --"}
 
 // kitSection has the lines that fetch a program of the kit and run it, ready to be copied.
-func (g *family) kitSection() section {
+func (g *family) kitSection() string {
 	var b strings.Builder
 	keys := g.ReceiptKeys()
 	key := ""
@@ -40,5 +40,5 @@ func (g *family) kitSection() section {
 	} else {
 		fmt.Fprintf(&b, "The programs hold the keys of this service: `%s`. `--key PUBLIC_KEY` takes another in their place.\n", strings.Join(keys, "`, `"))
 	}
-	return section{markdown: b.String()}
+	return b.String()
 }

@@ -91,15 +91,15 @@ func (g *family) countsSection() section {
 }
 
 // boardPolicy says how the numbers come about, and up to which day the operation was watched.
-func (g *family) boardPolicy() section {
+func (g *family) boardPolicy() string {
 	board := g.Site.Current()
-	return section{markdown: fmt.Sprintf("%s\n\nOperations were watched up to **%s**. %s\n",
-		markdownText(board.CountingPolicy), board.MonitoredThrough, markdownText(board.MonitoringNote))}
+	return fmt.Sprintf("%s\n\nOperations were watched up to **%s**. %s\n",
+		markdownText(board.CountingPolicy), board.MonitoredThrough, markdownText(board.MonitoringNote))
 }
 
 // boardMeanings explains every number of the newest board beside it, in the groups of
 // scoreboard.json and with the names that it has there.
-func (g *family) boardMeanings() section {
+func (g *family) boardMeanings() string {
 	roster := g.Roster()
 	numbers := boardNumbers(roster)
 	var b strings.Builder
@@ -145,7 +145,7 @@ func (g *family) boardMeanings() section {
 	for _, meaning := range roster.WhatItMeans {
 		fmt.Fprintf(&b, "- %s\n", markdownText(meaning))
 	}
-	return section{markdown: b.String()}
+	return b.String()
 }
 
 // boardCharts draws the history of the counts. The table beside it says the same.
@@ -164,7 +164,7 @@ func (g *family) boardCharts() section {
 }
 
 // boardHistory lists all boards, the newest first.
-func (g *family) boardHistory() section {
+func (g *family) boardHistory() string {
 	var b strings.Builder
 	heads := []string{"Board"}
 	for _, place := range historyCounts {
@@ -179,14 +179,14 @@ func (g *family) boardHistory() section {
 		}
 		row(cells...)
 	}
-	return section{markdown: b.String()}
+	return b.String()
 }
 
 // boardLink is a link to a dated board.
 func boardLink(file string) string { return "[" + file + "](" + tlog.BoardPath(file) + ")" }
 
 // boardCorrections lists every number that a board took back.
-func (g *family) boardCorrections() section {
+func (g *family) boardCorrections() string {
 	var b strings.Builder
 	for i := range slices.Backward(g.Site.Scoreboards) {
 		board := &g.Site.Scoreboards[i]
@@ -201,7 +201,7 @@ func (g *family) boardCorrections() section {
 	if b.Len() == 0 {
 		b.WriteString("No number of any board was ever taken back. Where one is, the board says so with the reason, and the correction stands here.\n")
 	}
-	return section{markdown: b.String()}
+	return b.String()
 }
 
 // correctedName names the number of a correction.

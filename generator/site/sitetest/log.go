@@ -7,6 +7,7 @@ import (
 	"testing"
 	"testing/fstest"
 
+	"anteroom/generator/model"
 	"anteroom/generator/tlog"
 	"anteroom/generator/tlog/tlogtest"
 
@@ -37,11 +38,8 @@ func Log(t testing.TB, fsys fstest.MapFS, document func(path string) []byte, reg
 
 	made := maker{t: t, log: tlog.New([]string{key}, nil), given: registrations, at: map[string][]int64{}}
 	for _, name := range boards(fsys) {
-		var is board
-		if err := yaml.Unmarshal(fsys["scoreboard/"+name+".yaml"].Data, &is); err != nil {
-			t.Fatal(err)
-		}
-		entries := append(made.stage(&is), tlog.VerificationOf(name, is.AsOf, document(tlog.BoardPath(name))))
+		is := read(fsys["scoreboard/"+name+".yaml"])
+		entries := append(made.stage(&is), tlog.VerificationOf(name, name[:day], document(tlog.BoardPath(name))))
 		lines, checkpoint, err := made.log.Append(name, entries, signer)
 		if err != nil {
 			t.Fatal(err)
@@ -65,7 +63,7 @@ type maker struct {
 }
 
 // stage gives the entries after which the log counts what a board says.
-func (m *maker) stage(is *board) (entries []tlog.Entry) {
+func (m *maker) stage(is *model.Roster) (entries []tlog.Entry) {
 	add := func(e tlog.Entry) {
 		if e.Kind != tlog.Correction {
 			m.at[e.Kind] = append(m.at[e.Kind], m.log.Size()+int64(len(entries)))
@@ -76,11 +74,11 @@ func (m *maker) stage(is *board) (entries []tlog.Entry) {
 		kind string
 		n    int
 	}{
-		{tlog.Registration, is.Waitlist.Registrations},
-		{tlog.Charter, is.Orgs.Charters},
-		{tlog.Suggestion, is.Suggestions.Received},
+		{tlog.Registration, is.PilotWaitlist.RegistrationsRecorded},
+		{tlog.Charter, is.Orgs.ChartersFiled},
+		{tlog.Suggestion, is.Suggestions.ReceivedExternal},
 		{tlog.Own, is.Excluded.Records},
-		{tlog.Vouched, is.Waitlist.Conversions},
+		{tlog.Vouched, is.PilotWaitlist.VerifiedConversions},
 	} {
 		for len(m.at[n.kind]) < n.n {
 			e := tlog.Entry{Kind: n.kind}

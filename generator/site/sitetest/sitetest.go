@@ -6,39 +6,25 @@ import (
 	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"fmt"
 	"path"
 	"slices"
 	"strings"
 	"testing/fstest"
 
+	"anteroom/generator/model"
+
 	"go.yaml.in/yaml/v4"
 )
 
-// board is what of a board's file a verification must agree with.
-type board struct {
-	AsOf     string `yaml:"as_of"`
-	Waitlist struct {
-		Conversions   int `yaml:"verified_organic_agent_conversions"`
-		Registrations int `yaml:"registrations_recorded"`
-	} `yaml:"pilot_waitlist"`
-	Orgs struct {
-		Charters int `yaml:"charters_filed"`
-	} `yaml:"orgs"`
-	Suggestions struct {
-		Received   int `yaml:"received_external"`
-		Originated int `yaml:"originated_internally"`
-		Shipped    int `yaml:"shipped"`
-	} `yaml:"suggestions"`
-	Excluded struct {
-		Records int `yaml:"development_seed_and_test_records"`
-	} `yaml:"excluded_from_counts"`
-	Attention struct {
-		Clients    []string `yaml:"named_clients"`
-		Handshakes int      `yaml:"named_clients_that_completed_a_handshake"`
-		Calls      int      `yaml:"tool_calls_by_anything_not_auditing_us"`
-		Reports    int      `yaml:"security_reports_received"`
-	} `yaml:"observed_attention"`
+// read reads the numbers of a board. What is wrong with it is for the loader to say.
+func read(file *fstest.MapFile) (board model.Roster) {
+	var members map[string]any
+	_ = yaml.Unmarshal(file.Data, &members)
+	text, _ := json.Marshal(members)
+	_ = json.Unmarshal(text, &board) // the members have the same names in both
+	return board
 }
 
 // Verify gives every board of a content folder a verification that agrees with its numbers, of
@@ -48,8 +34,7 @@ func Verify(fsys fstest.MapFS) {
 	var vouched, own int
 	previous, previousSum := "", ""
 	for _, name := range boards(fsys) {
-		var is board
-		_ = yaml.Unmarshal(fsys["scoreboard/"+name+".yaml"].Data, &is) // what is wrong with it is for the loader to say
+		is := read(fsys["scoreboard/"+name+".yaml"])
 		var b bytes.Buffer
 		line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
 		line("host: www.base.example\nthrough: %sT12:00:00Z", name[:day])
@@ -61,9 +46,9 @@ func Verify(fsys fstest.MapFS) {
 			name  string
 			total int
 		}{
-			{"registrations", max(0, is.Waitlist.Registrations) + max(0, is.Excluded.Records)},
-			{"charters", max(0, is.Orgs.Charters)},
-			{"suggestions", max(0, is.Suggestions.Received)},
+			{"registrations", max(0, is.PilotWaitlist.RegistrationsRecorded) + max(0, is.Excluded.Records)},
+			{"charters", max(0, is.Orgs.ChartersFiled)},
+			{"suggestions", max(0, is.Suggestions.ReceivedExternal)},
 		} {
 			line("%s: {last: %d, total: %d, sha256: %q}", kind.name, kind.total, kind.total, sum(nil))
 		}
@@ -72,20 +57,20 @@ func Verify(fsys fstest.MapFS) {
 			path  string
 			value int
 		}{
-			{"suggestions.originated_internally", is.Suggestions.Originated},
+			{"suggestions.originated_internally", is.Suggestions.OriginatedInternally},
 			{"suggestions.shipped", is.Suggestions.Shipped},
-			{"observed_attention.named_clients", len(is.Attention.Clients)},
-			{"observed_attention.named_clients_that_completed_a_handshake", is.Attention.Handshakes},
-			{"observed_attention.tool_calls_by_anything_not_auditing_us", is.Attention.Calls},
-			{"observed_attention.security_reports_received", is.Attention.Reports},
+			{"observed_attention.named_clients", len(is.ObservedAttention.NamedClients)},
+			{"observed_attention.named_clients_that_completed_a_handshake", is.ObservedAttention.CompletedHandshake},
+			{"observed_attention.tool_calls_by_anything_not_auditing_us", is.ObservedAttention.ToolCalls},
+			{"observed_attention.security_reports_received", is.ObservedAttention.SecurityReports},
 		} {
 			line("  %s: %d", n.path, max(0, n.value))
 		}
 		decisions := ""
-		for ; vouched < is.Waitlist.Conversions; vouched++ {
+		for ; vouched < is.PilotWaitlist.VerifiedConversions; vouched++ {
 			decisions += decision("vouch", "v", vouched)
 		}
-		for ; vouched > max(0, is.Waitlist.Conversions); vouched-- {
+		for ; vouched > max(0, is.PilotWaitlist.VerifiedConversions); vouched-- {
 			decisions += decision("leave", "v", vouched-1)
 		}
 		for ; own < is.Excluded.Records; own++ {
