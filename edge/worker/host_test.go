@@ -572,7 +572,8 @@ func TestClients(t *testing.T) {
 	}
 }
 
-// TestTurnsCrossEachOther: each of the turns that wait at the same time continues with its own results.
+// TestTurnsCrossEachOther: each of the turns that wait at the same time continues with its own
+// results.
 func TestTurnsCrossEachOther(t *testing.T) {
 	t.Parallel()
 	published := edgetest.Snapshot()

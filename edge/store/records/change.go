@@ -88,8 +88,9 @@ func Erase(ctx context.Context, s Store, recordIDs ...string) ([]Erased, error) 
 const revive = "UPDATE outbox SET state = 'pending', tries = 0, next_try_at = unixepoch(), lease = NULL, lease_until = 0, digest = NULL " +
 	"WHERE state = 'dead'"
 
-// Revive makes the dead messages of the given records pending again, due at once and with no tries; without
-// records all of them. It does so in one transaction, and says how many there were of each record, or of all.
+// Revive makes the dead messages of the given records pending again, due at once and with no tries;
+// without records all of them. It does so in one transaction, and says how many there were of each
+// record, or of all.
 func Revive(ctx context.Context, s Store, recordIDs ...string) ([]int64, error) {
 	statements := []turn.Statement{{SQL: revive}}
 	if len(recordIDs) > 0 {

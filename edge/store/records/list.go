@@ -56,8 +56,8 @@ func (l *List) columns() string {
 	return strings.Join(columns, ", ")
 }
 
-// Of gives the rows of a list that belong to a record. E-mail addresses are hidden unless addresses asks
-// for them.
+// Of gives the rows of a list that belong to a record. E-mail addresses are hidden unless addresses
+// asks for them.
 func Of(ctx context.Context, r Reader, list List, recordID string, addresses bool) ([][]any, error) {
 	rows, err := r.Read(ctx, turn.Statement{
 		SQL: "SELECT " + list.columns() + " FROM " + list.Name + " WHERE record_id = ? ORDER BY rowid", Args: []any{recordID},
@@ -72,8 +72,8 @@ func Of(ctx context.Context, r Reader, list List, recordID string, addresses boo
 }
 
 // Rows gives the rows of a list that were recorded on the given days, in the order of recording. A
-// row has an element for each column: a string, an int64, or nil. E-mail addresses are hidden unless
-// addresses asks for them. See eachRow.
+// row has an element for each column: a string, an int64, or nil. E-mail addresses are hidden
+// unless addresses asks for them. See eachRow.
 func Rows(ctx context.Context, r Reader, list List, days Days, addresses bool) iter.Seq2[[]any, error] {
 	since, through := days.bounds()
 	rows := eachRow(ctx, r, pageRows, list.Name, "rowid", list.columns(), day(list.Name)+" BETWEEN ? AND ?", since, through)
@@ -147,8 +147,8 @@ func (l *List) JSON(row []any) []byte {
 	return w.Buf
 }
 
-// Text is a value of a row as the text of a column, and "" for nil. A tab would begin the next column, so
-// it is shown as <U+0009>.
+// Text is a value of a row as the text of a column, and "" for nil. A tab would begin the next
+// column, so it is shown as <U+0009>.
 func Text(v any) string {
 	switch v := v.(type) {
 	case int64:

@@ -62,14 +62,14 @@ const (
 	countRows = 20_000 // if a row is short
 )
 
-// beforeAll is a key before those of all rows, also of rows that were put into the store by hand. It
-// is the least number that D1 takes.
+// beforeAll is a key before those of all rows, also of rows that were put into the store by hand.
+// It is the least number that D1 takes.
 const beforeAll = -(1 << 53)
 
-// eachRow gives rows of a table in the order of a key, some rows at once. Each begins with its key, and
-// then has the columns. Between two pages nothing is open, so that a reader who pauses does not keep
-// a server from emptying its log; rows that are recorded meanwhile may be among them. An error ends
-// the rows.
+// eachRow gives rows of a table in the order of a key, some rows at once. Each begins with its key,
+// and then has the columns. Between two pages nothing is open, so that a reader who pauses does not
+// keep a server from emptying its log; rows that are recorded meanwhile may be among them. An error
+// ends the rows.
 func eachRow(ctx context.Context, r Reader, rows int, table, key, columns, condition string, args ...any) iter.Seq2[[]any, error] {
 	query := "SELECT " + key + ", " + columns + " FROM " + table + " WHERE " + key + " > ? AND " + condition +
 		" ORDER BY " + key + " LIMIT " + strconv.Itoa(rows)
