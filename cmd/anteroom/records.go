@@ -61,7 +61,9 @@ func (w *storeWork) changes(check func(args []string) error, work func(context.C
 	return onStore(open, check, work)
 }
 
-func onStore[S records.Reader](open func(context.Context) (S, error), check func([]string) error, work func(context.Context, S, []string) error) runE {
+func onStore[S records.Reader](open func(context.Context) (S, error), check func([]string) error,
+	work func(context.Context, S, []string) error,
+) runE {
 	return cli.WithExitCode(func(cmd *cobra.Command, args []string) error {
 		if err := check(args); err != nil {
 			return cli.Usage(err)

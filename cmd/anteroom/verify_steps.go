@@ -83,8 +83,8 @@ func (o *verifyOptions) read(t *cli.Terminal) (answers *verification.Answers, th
 // clockAhead is how far this machine's clock may be ahead of the store's.
 const clockAhead = time.Minute
 
-// checkRemote refuses the deployed store of another service, and a clock that is ahead of the store's:
-// what is recorded next would have a time that the verification covers already.
+// checkRemote refuses the deployed store of another service, and a clock that is ahead of the
+// store's: what is recorded next would have a time that the verification covers already.
 func checkRemote(ctx context.Context, t *cli.Terminal, r records.Reader, s *site.Site, content string, now time.Time) error {
 	deployed, is := r.(*cloudflare.Store)
 	if !is {

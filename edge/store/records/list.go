@@ -29,9 +29,17 @@ type Column struct {
 
 // Lists are all lists. They leave out the payload of the outbox, as contacts has its address.
 var Lists = []List{
-	{"registrations", []Column{{Name: "seq"}, {Name: "record_id"}, {Name: "recorded_at"}, {Name: "agent_name"}, {Name: "pubkey"}, {Name: "payload_sha256"}}},
-	{"charters", []Column{{Name: "seq"}, {Name: "record_id"}, {Name: "recorded_at"}, {Name: "org_name"}, {Name: "commissioner"}, {Name: "roster", JSON: true}, {Name: "payload_sha256"}}},
-	{"suggestions", []Column{{Name: "seq"}, {Name: "record_id"}, {Name: "filed_at"}, {Name: "filed_as"}, {Name: "kind"}, {Name: "text_sha256"}}},
+	{"registrations", plain("seq", "record_id", "recorded_at", "agent_name", "pubkey", "payload_sha256")},
+	{"charters", []Column{
+		{Name: "seq"},
+		{Name: "record_id"},
+		{Name: "recorded_at"},
+		{Name: "org_name"},
+		{Name: "commissioner"},
+		{Name: "roster", JSON: true},
+		{Name: "payload_sha256"},
+	}},
+	{"suggestions", plain("seq", "record_id", "filed_at", "filed_as", "kind", "text_sha256")},
 	{"contacts", []Column{{Name: "record_id"}, {Name: "created_at"}, {Name: "address", Address: true}}},
 	{"outbox", []Column{
 		{Name: "id"},
@@ -45,6 +53,13 @@ var Lists = []List{
 		{Name: "last_error"},
 		{Name: "digest"},
 	}},
+}
+
+func plain(names ...string) (columns []Column) {
+	for _, name := range names {
+		columns = append(columns, Column{Name: name})
+	}
+	return columns
 }
 
 // columns is SQL for the columns of a list.

@@ -30,8 +30,9 @@ import (
 //	correction: two records were counted twice       # for readers, if a number falls
 //
 // An answer with agent is about the agent of that record. An answer by agent, name or key is about
-// the records that no verification has covered, with earlier about all others. An answer by record_id
-// is about that record, whenever it was made. To decide otherwise than before needs a reason.
+// the records that no verification has covered, with earlier about all others. An answer by
+// record_id is about that record, whenever it was made. To decide otherwise than before needs a
+// reason.
 type Answers struct {
 	Through       string         `yaml:"through"`
 	Registrations []Answer       `yaml:"registrations"`
@@ -236,13 +237,13 @@ func (a *Answer) check(kind, at string, faults *Faults) {
 			faults.add(at, "%s does not name a %s", member[0], kind)
 		}
 	}
-	unexplained := strings.TrimSpace(a.Reason) == ""
+	choices, unexplained := site.Choices[kind], strings.TrimSpace(a.Reason) == ""
 	for _, fault := range []struct {
 		is   bool
 		what string
 	}{
 		{given != 1, fmt.Sprintf("it has %d of %s, and needs one", given, strings.Join(allowed[kind], ", "))},
-		{!slices.Contains(site.Choices[kind], a.Decision), fmt.Sprintf("decision %q is none of %s", a.Decision, strings.Join(site.Choices[kind], ", "))},
+		{!slices.Contains(choices, a.Decision), fmt.Sprintf("decision %q is none of %s", a.Decision, strings.Join(choices, ", "))},
 		{a.Decision == site.Vouch && unexplained, "a vouch needs a reason"},
 		{a.Earlier && unexplained, "what was verified before needs a reason to be decided otherwise"},
 		{strings.Contains(a.Reason, "@"), "the reason holds an address, and a verification never does"},

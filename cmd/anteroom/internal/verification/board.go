@@ -48,7 +48,8 @@ const (
 )
 
 // newBoard makes the board of a verification: the current board, with its comments, and with the
-// numbers, dates and texts that change. The verification gets the numbers that were entered by hand.
+// numbers, dates and texts that change. The verification gets the numbers that were entered by
+// hand.
 func (p *Pending) newBoard(d *Decided, a *Answers, faults *Faults) *Board {
 	b := &Board{faults: faults}
 	doc, err := p.document()
@@ -260,8 +261,9 @@ func (b *Board) addUpdate(day, changed, ambiguous string) {
 		}
 	}
 	updates.Style = 0
-	updates.Content = append(updates.Content,
-		mapping([3]string{"date", "!!timestamp", day}, [3]string{"what_changed", "!!str", changed}, [3]string{"one_ambiguous_read", "!!str", ambiguous}))
+	updates.Content = append(updates.Content, mapping(
+		[3]string{"date", "!!timestamp", day},
+		[3]string{"what_changed", "!!str", changed}, [3]string{"one_ambiguous_read", "!!str", ambiguous}))
 }
 
 // correct writes why numbers fall, and takes the corrections of the current board out.
@@ -289,7 +291,8 @@ func (b *Board) correct(current string, a *Answers, d *Decided) {
 		if why == "" && (c.Manual || !d.faulty) {
 			b.faults.add("correction", "%s falls from %d to %d: say why, for readers", c.Path, c.Was, c.Is)
 		}
-		list.Content = append(list.Content, mapping([3]string{"number", "!!str", c.Path}, [3]string{"was", "!!int", strconv.Itoa(c.Was)},
+		list.Content = append(list.Content, mapping(
+			[3]string{"number", "!!str", c.Path}, [3]string{"was", "!!int", strconv.Itoa(c.Was)},
 			[3]string{"board", tag, current}, [3]string{"reason", "!!str", why}))
 	}
 	if reason != "" && len(list.Content) == 0 && !d.faulty {

@@ -28,9 +28,9 @@ type Decided struct {
 }
 
 // Decide applies answers: it decides about the records, makes the board, checks both with the site,
-// and adds to the log, which key signs; key is nil if the site has no log. today is a date. The error
-// is Faults, which names everything that is wrong with the answers, or site.Errors if the content
-// would be refused.
+// and adds to the log, which key signs; key is nil if the site has no log. today is a date. The
+// error is Faults, which names everything that is wrong with the answers, or site.Errors if the
+// content would be refused.
 func (p *Pending) Decide(a *Answers, key note.Signer, today string) (*Decided, error) {
 	var faults Faults
 	if a.Through != "" && a.Through != p.Through {
@@ -63,8 +63,8 @@ func (p *Pending) Decide(a *Answers, key note.Signer, today string) (*Decided, e
 	return d, nil
 }
 
-// decide decides about the records. If some answers are at fault, it gives what the others decide, so
-// that the faults of numbers and texts are found too; nil if no answer can be applied.
+// decide decides about the records. If some answers are at fault, it gives what the others decide,
+// so that the faults of numbers and texts are found too; nil if no answer can be applied.
 func (p *Pending) decide(a *Answers, faults *Faults) *Decided {
 	lost, before := strings.TrimSpace(a.Lost), len(*faults)
 	switch {
@@ -103,7 +103,8 @@ func (p *Pending) decide(a *Answers, faults *Faults) *Decided {
 		r.applyAll(a.of(name))
 		decisions, unanswered := r.decisions()
 		if a.Through == "" && unanswered > 0 {
-			faults.add("through", "it is missing, and no answer names %s (anteroom verify --template writes it)", cli.Plural(unanswered, "new "+name))
+			faults.add("through", "it is missing, and no answer names %s (anteroom verify --template writes it)",
+				cli.Plural(unanswered, "new "+name))
 		}
 		for k := range decisions {
 			if reason := decisions[k].Reason; decisions[k].Corrects != "" && !slices.Contains(d.reasons, reason) {
@@ -249,8 +250,8 @@ func (d *decider) match(a *Answer) (found []*records.Record) {
 const ownReason = "a name of own_names"
 
 // decisions are those about all records of the kind for which something else holds than without a
-// decision, new records first. Records for which the same holds have one decision. unanswered is how
-// many new records no answer names.
+// decision, new records first. Records for which the same holds have one decision. unanswered is
+// how many new records no answer names.
 func (d *decider) decisions() (list []site.Decision, unanswered int) {
 	at := map[site.Decision]int{}       // indexes of list, by decisions without records
 	var texts []*strings.Builder        // the records of each

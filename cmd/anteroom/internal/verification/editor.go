@@ -18,12 +18,13 @@ import (
 // mark begins the comments that name faults. Lines that begin so are taken out again.
 const mark = "#!! "
 
-// Draft is the file of answers in a content folder that an operator edits. Only this user may read it.
+// Draft is the file of answers in a content folder that an operator edits. Only this user may read
+// it.
 func Draft(content string) string { return filepath.Join(content, ".verification-draft.yaml") }
 
 var throughLine = regexp.MustCompile(`(?m)^through: (\S+)$`)
 
-// Begun gives until when a draft goes that an operator has left, "" if there is none.
+// Begun gives the time up to which a draft goes that an operator has left, "" if there is no draft.
 func Begun(draft string) (through string, err error) {
 	text, err := os.ReadFile(draft)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -35,16 +36,16 @@ func Begun(draft string) (through string, err error) {
 	return through, err
 }
 
-// Edit has an operator edit a draft until decide accepts its answers, and gives what they decide. It writes
-// template to the draft, unless that is there already. Faults are written into the draft, and the editor
-// opens it again; if nothing is changed then, Edit gives up. The result is nil if the draft was emptied: then
-// it is removed.
+// Edit has an operator edit a draft until decide accepts its answers, and gives what they decide.
+// It writes template to the draft unless there is one already. Faults are written into the draft,
+// and the editor opens it again; if nothing is changed then, Edit gives up. If the draft was
+// emptied, Edit removes it and gives nil.
 func Edit(draft string, template []byte, open func() error, decide func(*Answers) (*Decided, error)) (*Decided, error) {
 	text, err := os.ReadFile(draft)
 	if errors.Is(err, fs.ErrNotExist) {
 		text, err = template, replace(draft, template)
 	}
-	for marked := false; err == nil; {
+	for marked := false; err == nil; marked = true {
 		if err = open(); err != nil {
 			return nil, fmt.Errorf("%w (your answers are kept in %s)", err, draft)
 		}
@@ -56,18 +57,18 @@ func Edit(draft string, template []byte, open func() error, decide func(*Answers
 		if Emptied(edited) {
 			return nil, os.Remove(draft)
 		}
+		var decided *Decided
 		answers, wrong := ParseAnswers(edited)
 		if wrong == nil {
-			var decided *Decided
-			if decided, wrong = decide(answers); wrong == nil {
-				return decided, replace(draft, edited)
-			}
+			decided, wrong = decide(answers)
 		}
-		if marked && bytes.Equal(edited, text) {
+		switch {
+		case wrong == nil:
+			return decided, replace(draft, edited)
+		case marked && bytes.Equal(edited, text):
 			return nil, fmt.Errorf("%w\nnothing was changed (your answers are kept in %s: anteroom verify opens them again)", wrong, draft)
 		}
-		text, marked = edited, true
-		err = replace(draft, withFaults(edited, wrong))
+		text, err = edited, replace(draft, withFaults(edited, wrong))
 	}
 	return nil, fmt.Errorf("edit the answers: %w", err)
 }
@@ -93,38 +94,32 @@ func unmarked(text []byte) []byte {
 	return b.Bytes()
 }
 
-// withFaults writes what is wrong with answers into them: before the line that it is about, or else at the top.
+// withFaults writes what is wrong with answers into them: before the line that it is about, or else
+// at the top.
 func withFaults(text []byte, wrong error) []byte {
 	faults := Faults(nil)
 	if !errors.As(wrong, &faults) {
-		for line := range strings.Lines(wrong.Error()) {
-			faults = append(faults, Fault{What: strings.TrimSpace(line)})
-		}
+		faults = Faults{{What: wrong.Error()}}
 	}
 	lines := strings.SplitAfter(string(text), "\n")
-	var b bytes.Buffer
-	note := func(at int) {
-		for _, f := range faults {
-			if f.Line != at && (at > 0 || f.Line <= len(lines)) {
-				continue
-			}
-			indent := ""
-			if at > 0 {
-				indent = lines[at-1][:len(lines[at-1])-len(strings.TrimLeft(lines[at-1], " "))]
-			}
-			for line := range strings.Lines(f.What) {
-				visible, _ := quote.Visible(strings.TrimSpace(line))
-				b.WriteString(indent + mark + visible + "\n")
-			}
+	before := map[int][]string{} // comments, by the indexes of the lines that they go before
+	for _, f := range faults {
+		at := max(f.Line-1, 0)
+		if at >= len(lines) {
+			at = 0
+		}
+		indent := lines[at][:len(lines[at])-len(strings.TrimLeft(lines[at], " "))]
+		for line := range strings.Lines(f.What) {
+			visible, _ := quote.Visible(strings.TrimSpace(line))
+			before[at] = append(before[at], indent+mark+visible+"\n")
 		}
 	}
+	var b bytes.Buffer
 	if slices.ContainsFunc(faults, func(f Fault) bool { return f.Line > 0 }) {
 		b.WriteString(mark + "Something is wrong: look for the comments that begin like this one.\n")
 	}
-	note(0)
 	for i, line := range lines {
-		note(i + 1)
-		b.WriteString(line)
+		b.WriteString(strings.Join(before[i], "") + line)
 	}
 	return b.Bytes()
 }

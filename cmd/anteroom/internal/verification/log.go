@@ -44,8 +44,8 @@ func (p *Pending) log(d *Decided, board *site.Scoreboard, document []byte, signe
 	return &Logged{log, log.Size() - p.Site.Log.Size(), lines, checkpoint}, nil
 }
 
-// stage makes the entries of a stage: new records kind by kind as they were recorded, corrections of
-// records that count otherwise now, of records that are gone, and entries about agents.
+// stage makes the entries of a stage: new records kind by kind as they were recorded, corrections
+// of records that count otherwise now, of records that are gone, and entries about agents.
 type stage struct {
 	log         *tlog.Log
 	next        int64            // index of the first entry
@@ -110,9 +110,9 @@ func hashOf(kind, id, commitment string) string {
 	return tlog.RecordHash(id, commitment)
 }
 
-// vouched adds entries about agents that are vouched for for the first time, and corrections of those
-// that are no longer vouched for, or again. An agent is told by the registration by which it is known
-// or, if that is gone, by the first of all that are vouched for.
+// vouched adds entries about agents that are vouched for for the first time, and corrections of
+// those that are no longer vouched for, or again. An agent is told by the registration by which it
+// is known or, if that is gone, by the first of all that are vouched for.
 func (s *stage) vouched(ledger *site.Ledger) error {
 	entries, agents := ledger.Entries(), map[string][]string{} // hashes of registrations, by agents
 	for id, e := range entries {

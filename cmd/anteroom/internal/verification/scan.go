@@ -88,8 +88,8 @@ func cover(before site.Coverage, segment []records.Record, last int64) site.Cove
 
 // inspect looks at each record of a segment, and deletes it from unseen. The segment is what the
 // verification by covers after previous; nil for none. anomalies are what would explain that its
-// digest is not the verified one. altered are records that do not match their commitments. early are
-// those that came in after previous with a time that it should have covered.
+// digest is not the verified one. altered are records that do not match their commitments. early
+// are those that came in after previous with a time that it should have covered.
 func (s *scanned) inspect(segment []records.Record, unseen map[string]site.Entry, ids map[string]bool, previous, by *site.Verification,
 ) (anomalies, altered, early []string) {
 	name, number, earliest := s.kind.Name, int64(s.coverage.Last), ""

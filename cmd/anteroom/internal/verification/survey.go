@@ -202,7 +202,8 @@ func (p *Pending) ownRecord(kind string, r *records.Record) string {
 	return ""
 }
 
-// matches reports whether a name is like a pattern, in which * is any characters and \* an asterisk.
+// matches reports whether a name is like a pattern, in which * is any characters and \* an
+// asterisk.
 func matches(pattern, name string) bool {
 	const star = "\n" // which no name holds
 	first, rest, wild := strings.Cut(strings.ReplaceAll(pattern, `\*`, star), "*")

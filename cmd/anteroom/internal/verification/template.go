@@ -42,8 +42,8 @@ func (s *sheet) note(indent, format string, args ...any) {
 	}
 }
 
-// propose writes the proposed answer about a record, or about the agent of one: the harmless one, or
-// to set apart what matches own, one of own_names.
+// propose writes the proposed answer about a record, or about the agent of one: the harmless one,
+// or to set apart what matches own, one of own_names.
 func (s *sheet) propose(kind, member string, r *records.Record, own string) {
 	decision, reason := site.Choices[kind][0], `""`
 	if own != "" {
@@ -97,9 +97,10 @@ func (p *Pending) registrations(s *sheet) {
 		`  {decision: own, agent_name: "probe *"}`+"\n"+
 		"  {decision: leave, reason: WHY, earlier: true, agent_name: NAME}", len(p.kinds[0].fresh), len(agents))
 	s.line("registrations:")
-	if len(agents) > maxListed {
-		familiarity := func(a *Agent) int { return len(a.vouched) + min(len(a.Earlier), 1) }
-		slices.SortStableFunc(agents, func(a, b *Agent) int { return cmp.Compare(familiarity(b), familiarity(a)) })
+	if len(agents) > maxListed { // those that were vouched for come first, then others that are known
+		slices.SortStableFunc(agents, func(a, b *Agent) int {
+			return cmp.Or(cmp.Compare(min(1, len(b.vouched)), min(1, len(a.vouched))), cmp.Compare(min(1, len(b.Earlier)), min(1, len(a.Earlier))))
+		})
 		defer s.fold(agents[maxListed:])
 		agents = agents[:maxListed]
 	}
@@ -294,8 +295,8 @@ func (p *Pending) numbers(s *sheet, observed []records.Observation) {
 	s.line("  %s: %s", monitoredThrough, current.MonitoredThrough)
 }
 
-// writeTexts writes the texts of the board, to be confirmed or rewritten. Of the dated updates it has
-// the last one.
+// writeTexts writes the texts of the board, to be confirmed or rewritten. Of the dated updates it
+// has the last one.
 func (p *Pending) writeTexts(s *sheet) error {
 	doc, err := p.document()
 	if err != nil {

@@ -27,12 +27,12 @@
 //
 // # Digests
 //
-// A verification has a digest for each kind of record: the SHA-256 of the digest in the verification
-// before, a line feed, and a line for each new record in the order of numbers. The line is number,
-// record_id, time and commitment (for a suggestion also its kind and filed_as) with spaces between,
-// and ends with a line feed. With nothing new the digest stays. The digest before the first is the
-// SHA-256 of nothing. So each digest covers all records up to its own, and each segment of records
-// can be checked by itself.
+// A verification has a digest for each kind of record: the SHA-256 of the digest in the
+// verification before, a line feed, and a line for each new record in the order of numbers. The
+// line is number, record_id, time and commitment (for a suggestion also its kind and filed_as) with
+// spaces between, and ends with a line feed. With nothing new the digest stays. The digest before
+// the first is the SHA-256 of nothing. So each digest covers all records up to its own, and each
+// segment of records can be checked by itself.
 //
 // # Log
 //
@@ -48,8 +48,8 @@ import (
 )
 
 // Audit checks every verification of a site against the store. Findings are records that are gone,
-// were changed, or came in later with an earlier time. Notes are records with an earlier time that a
-// verification covers: the operator was warned of them then.
+// were changed, or came in later with an earlier time. Notes are records with an earlier time that
+// a verification covers: the operator was warned of them then.
 func Audit(ctx context.Context, r records.Reader, s *site.Site) (findings, notes []string, err error) {
 	p := &Pending{Site: s, ledger: s.Ledger()}
 	if err := p.compare(ctx, r, true); err != nil {

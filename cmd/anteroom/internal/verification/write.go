@@ -12,7 +12,8 @@ import (
 	"anteroom/edge/native/disk"
 )
 
-// Names in a content folder beside the content. The loader does not read names that begin with a dot.
+// Names in a content folder beside the content. The loader does not read names that begin with a
+// dot.
 const (
 	decidedFolder  = ".verification"      // a verification that is decided, and not yet in its place
 	stagingPattern = ".verification-new*" // one that is being written
@@ -38,9 +39,9 @@ type File struct {
 	Text []byte
 }
 
-// Write puts the files of a verification into a content folder: all of them or, if it fails or is killed
-// before they are complete on the disk, none. If it is killed after that, Finish does the rest. The caller
-// holds the lock.
+// Write puts the files of a verification into a content folder: all of them or, if it fails or is
+// killed before they are complete on the disk, none. If it is killed after that, Finish does the
+// rest. The caller holds the lock.
 func Write(content string, files []File) (err error) {
 	state := "nothing was written"
 	defer func() {
@@ -81,8 +82,9 @@ func Write(content string, files []File) (err error) {
 	return Finish(content)
 }
 
-// Unfinished reports whether a content folder holds a verification that is decided and whose files are
-// not all in their places. Only Finish may move them: a command that reads refuses such a folder.
+// Unfinished reports whether a content folder holds a verification that is decided and whose files
+// are not all in their places. Only Finish may move them: a command that reads refuses such a
+// folder.
 func Unfinished(content string) (bool, error) {
 	_, err := os.Lstat(filepath.Join(content, decidedFolder))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -91,8 +93,8 @@ func Unfinished(content string) (bool, error) {
 	return err == nil, err
 }
 
-// Finish moves the files of a decided verification to their places, if a process was killed before it did
-// so. The caller holds the lock.
+// Finish moves the files of a decided verification to their places, if a process was killed before
+// it did so. The caller holds the lock.
 func Finish(content string) (err error) {
 	defer func() {
 		if err != nil {
