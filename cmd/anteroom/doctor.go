@@ -34,7 +34,6 @@ Exit codes: 0 no fault, 1 a fault, 2 called wrongly.`,
 	contentFlag(flags, &s.Content)
 	hostFlags(flags, &s.Options)
 	store.add(flags)
-	s.Receipt.AddFlag(flags)
 	s.LogKey.AddFlag(flags)
 	flags.StringVar(&s.Backups, "backups", "", "a `folder` that anteroom backup writes to")
 	jsonFlag(flags, &asJSON)

@@ -31,6 +31,7 @@ func generatedFlags(flags *pflag.FlagSet, public, snapshot *string) {
 // hostFlags say what a host on this machine serves, and where its mail goes.
 func hostFlags(flags *pflag.FlagSet, o *server.Options) {
 	generatedFlags(flags, &o.Public, &o.Snapshot)
+	o.Receipt.AddFlag(flags)
 	flags.BoolVar(&o.Unsigned, "unsigned", false, "use no receipt key: receipts are not signed, and say so")
 	flags.StringVar(&o.Outbox, "outbox", "", "a `folder` for the mail to the operator, a Maildir (default mail in the data folder)")
 	flags.StringVar(&o.SMTP, "smtp", "", "a mail server to send it by, as a `URL` without a password")

@@ -2,7 +2,6 @@ package main
 
 import (
 	"errors"
-	"os"
 	"strings"
 
 	"anteroom/cmd/anteroom/internal/cli"
@@ -38,7 +37,6 @@ While the documents publish no key, serve makes one in the data folder.`,
 				return cli.Usage(errors.New("--smtp holds a password, which every user of this machine could see " +
 					"(give the URL in ANTEROOM_SMTP, or in a file of your own that --smtp-file names)"))
 			}
-			o.Key = os.Getenv("ANTEROOM_KEY")
 			if cmd.Flags().Changed("write-limit") {
 				o.WritesPerMinute = &writesPerMinute
 			}
@@ -57,7 +55,6 @@ While the documents publish no key, serve makes one in the data folder.`,
 	flags.StringVar(&o.Address, "addr", "127.0.0.1:8080", "the `address` to listen at")
 	flags.StringVar(&o.Data, "data", server.DefaultData, "the `folder` of the database and the mail")
 	flags.BoolVar(&o.Create, "create", false, "begin with a new database where the data folder has none")
-	flags.StringVar(&o.KeyFile, "key-file", "", "the `file` of the receipt key (default receipt.key in the data folder)")
 	flags.StringVar(&o.ClientIPHeader, "client-ip-header", "", "the `header` in which a proxy in front gives the caller's address")
 	flags.StringSliceVar(&o.Hosts, "host", nil, "a host `name` to answer for besides those of the content; may be given several times")
 	flags.Int64Var(&writesPerMinute, "write-limit", 0, "writes a minute for one caller, 0 for no limit (default as the content says)")

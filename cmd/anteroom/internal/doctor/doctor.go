@@ -31,7 +31,6 @@ type Service struct {
 	Content string                                        // a folder
 	Remote  string                                        // the environment on Cloudflare whose store it is; "" if it is here
 	Open    func(context.Context) (records.Reader, error) // opens the store
-	Receipt keys.Receipt
 	LogKey  keys.Log
 	Backups string // a folder, or ""
 }
@@ -147,12 +146,11 @@ func (s *Service) documents(r *Report, t *cli.Terminal) *site.Site {
 func (s *Service) keys(r *Report, t *cli.Terminal, loaded *site.Site) {
 	const check = "key"
 	file, published := filepath.Join(s.Content, "service.yaml"), loaded.Service.ReceiptKeys.Current
-	key, err := s.Receipt.Read(t)
-	if err == nil && key == nil && s.Remote == "" {
-		if key, err = keys.LoadReceipt(t, filepath.Join(s.Data, "receipt.key")); server.IsMissing(err) {
-			err = nil
-		}
+	read := s.ReadKey
+	if s.Remote != "" {
+		read = s.Receipt.Read
 	}
+	key, err := read(t)
 	switch {
 	case err != nil:
 		r.err(check, Fault, err, "name its file with --key-file")

@@ -2,8 +2,8 @@ package keys
 
 import (
 	"crypto/ed25519"
-	"errors"
 	"fmt"
+	"os"
 
 	"anteroom/cmd/anteroom/internal/cli"
 	"anteroom/edge/native/receiptkey"
@@ -23,8 +23,8 @@ func (s *Receipt) AddFlag(flags *pflag.FlagSet) {
 		"the `file` of the secret key, - for standard input; the key itself can be given in "+receipts.variable)
 }
 
-// ErrTwo is the error about a receipt key that is given twice.
-var ErrTwo = errors.New("--key-file and ANTEROOM_KEY exclude each other")
+// Given reports whether a key is named.
+func (s *Receipt) Given() bool { return s.File != "" || os.Getenv(receipts.variable) != "" }
 
 // Read reads the key. It is nil if none is named.
 func (s *Receipt) Read(t *cli.Terminal) (ed25519.PrivateKey, error) {
@@ -35,11 +35,6 @@ func (s *Receipt) Read(t *cli.Terminal) (ed25519.PrivateKey, error) {
 // MustRead reads the key of a command that needs one.
 func (s *Receipt) MustRead(t *cli.Terminal) (ed25519.PrivateKey, error) {
 	return receipts.mustRead(t, s.File)
-}
-
-// ParseReceipt reads the key that is the value of ANTEROOM_KEY.
-func ParseReceipt(text string) (ed25519.PrivateKey, error) {
-	return receipts.from(receipts.variable, text)
 }
 
 // LoadReceipt reads a key from a file.

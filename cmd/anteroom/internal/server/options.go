@@ -4,6 +4,7 @@ package server
 
 import (
 	"cmp"
+	"crypto/ed25519"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -13,6 +14,7 @@ import (
 	"strings"
 	"syscall"
 
+	"anteroom/cmd/anteroom/internal/cli"
 	"anteroom/cmd/anteroom/internal/keys"
 	"anteroom/edge/native"
 	"anteroom/edge/native/disk"
@@ -26,8 +28,7 @@ type Options struct {
 	Data, Outbox     string
 	Create           bool
 	SMTP, SMTPFile   string
-	KeyFile          string
-	Key              string // the secret receipt key itself
+	Receipt          keys.Receipt
 	Unsigned         bool
 	ClientIPHeader   string
 	Hosts            []string
@@ -61,10 +62,7 @@ func (o *Options) Check() error {
 	if o.SMTP != "" && !isSMTP(o.SMTP) {
 		fault("--smtp is not %s", smtpForm)
 	}
-	if o.Key != "" && o.KeyFile != "" {
-		fault("%w", keys.ErrTwo)
-	}
-	if o.Unsigned && (o.Key != "" || o.KeyFile != "") {
+	if o.Unsigned && o.Receipt.Given() {
 		fault("--unsigned excludes --key-file and ANTEROOM_KEY")
 	}
 	// With a variable of a script that is not set, a server would listen at every address.
@@ -87,7 +85,7 @@ func (o *Options) Check() error {
 	if strings.ContainsAny(o.ClientIPHeader, " \t:/\"(),;<=>?@[\\]{}") {
 		fault("--client-ip-header %q is not the name of a header such as X-Forwarded-For", o.ClientIPHeader)
 	}
-	for _, private := range []struct{ flag, path string }{{"data", o.Data}, {"outbox", o.Outbox}, {"key-file", o.KeyFile}, {"smtp-file", o.SMTPFile}} {
+	for _, private := range []struct{ flag, path string }{{"data", o.Data}, {"outbox", o.Outbox}, {"key-file", o.Receipt.File}, {"smtp-file", o.SMTPFile}} {
 		if private.path != "" && o.Public != "" && disk.Inside(o.Public, private.path) {
 			fault("--%s %s is inside %s, where everybody could read it", private.flag, private.path, o.Public)
 		}
@@ -139,15 +137,28 @@ func (o *Options) Relay() (string, error) {
 	return o.SMTP, nil
 }
 
-// keyFile is the file of the receipt key, if the key itself was not given.
-func (o *Options) keyFile() string { return cmp.Or(o.KeyFile, filepath.Join(o.Data, "receipt.key")) }
+// keyFile is the file of the receipt key if none is named.
+func (o *Options) keyFile() string { return filepath.Join(o.Data, "receipt.key") }
+
+// ReadKey reads the receipt key that is named, or else the one in the data folder. It is nil if
+// there is none.
+func (o *Options) ReadKey(t *cli.Terminal) (ed25519.PrivateKey, error) {
+	if o.Receipt.Given() {
+		return o.Receipt.Read(t)
+	}
+	key, err := keys.LoadReceipt(t, o.keyFile())
+	if isMissing(err) {
+		err = nil // what is wrong with the data folder is said when that is opened
+	}
+	return key, err
+}
 
 // privateFiles are the files and folders that hold addresses or secrets, in the data folder and in
 // that of the mail.
 func (o *Options) privateFiles() []string {
 	database := filepath.Join(o.Data, sqlite.FileName)
 	mail := cmp.Or(o.Outbox, filepath.Join(o.Data, native.MailFolder))
-	files := []string{o.Data, database, database + "-wal", database + "-shm", filepath.Join(o.Data, "receipt.key"), mail}
+	files := []string{o.Data, database, database + "-wal", database + "-shm", o.keyFile(), mail}
 	for _, name := range []string{"tmp", "new", "cur"} {
 		filepath.WalkDir(filepath.Join(mail, name), func(name string, entry fs.DirEntry, err error) error {
 			if err == nil && entry.Type()&fs.ModeSymlink == 0 {
@@ -159,7 +170,7 @@ func (o *Options) privateFiles() []string {
 	return files
 }
 
-// IsMissing reports whether an error says that there is no file, or no folder where it would be.
-func IsMissing(err error) bool {
+// isMissing reports whether an error says that there is no file, or no folder where it would be.
+func isMissing(err error) bool {
 	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR)
 }

@@ -15,7 +15,6 @@ import (
 	"time"
 
 	"anteroom/cmd/anteroom/internal/cli"
-	"anteroom/cmd/anteroom/internal/keys"
 	"anteroom/edge/native"
 	"anteroom/edge/native/disk"
 	"anteroom/edge/native/receiptkey"
@@ -113,24 +112,21 @@ func Run(ctx context.Context, t *cli.Terminal, o *Options) error {
 // readSecrets reads the receipt key, and the address of the mail server. It takes their files from
 // others first.
 func (s *server) readSecrets() (relay string, err error) {
-	keyFile := ""
-	if !s.o.Unsigned && s.o.Key == "" {
-		keyFile = s.o.keyFile()
-	}
-	if err := s.makePrivate(keyFile, s.o.SMTPFile); err != nil {
+	if err := s.makePrivate(s.o.SMTPFile); err != nil {
 		return "", err
 	}
-	if relay, err = s.o.Relay(); err != nil {
-		return "", err
+	if relay, err = s.o.Relay(); err != nil || s.o.Unsigned {
+		return relay, err
 	}
-	switch {
-	case s.o.Key != "":
-		s.key, err = keys.ParseReceipt(s.o.Key)
-	case keyFile != "":
-		s.key, err = keys.LoadReceipt(s.t, keyFile)
-		if IsMissing(err) && s.o.KeyFile == "" {
-			err = nil // what is wrong with the data folder is said when that is opened
-		}
+	named := s.o.Receipt.File
+	if !s.o.Receipt.Given() {
+		named = s.o.keyFile()
+	}
+	if named != "-" {
+		err = s.makePrivate(named)
+	}
+	if err == nil {
+		s.key, err = s.o.ReadKey(s.t)
 	}
 	return relay, err
 }
@@ -153,7 +149,7 @@ func (s *server) makePrivate(names ...string) error {
 		switch {
 		case errors.Is(err, disk.ErrForeignLink):
 			return err // nothing behind it is touched
-		case err == nil || IsMissing(err):
+		case err == nil || isMissing(err):
 		case errors.Is(err, fs.ErrPermission) && errors.As(err, &unseen) && unseen.Op == "stat":
 			// What is beside it is not seen either.
 			return fmt.Errorf("%w (run serve as the user whose folder this is, or give the folder to this user by chown)", err)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -73,7 +72,7 @@ func (s *server) checkKey(known *snapshot.Snapshot) error {
 	case receipt.Missing:
 		if !s.o.Unsigned {
 			return fmt.Errorf("%s publishes a receipt key, and there is none to sign with: there is no file %s "+
-				"(name it with --key-file or give it in ANTEROOM_KEY; --unsigned serves without signing)", s.o.Snapshot, filepath.Join(s.o.Data, "receipt.key"))
+				"(name it with --key-file or give it in ANTEROOM_KEY; --unsigned serves without signing)", s.o.Snapshot, s.o.keyFile())
 		}
 	case receipt.Foreign:
 		return fmt.Errorf("the receipt key is not the one that %s publishes: its public half is %s "+
