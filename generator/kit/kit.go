@@ -10,9 +10,9 @@
 //	ok     signature: the receipt has one
 //	FAILED key: it is a key of the service
 //
-// With --counted, verify.py and verify.mjs check also that the public log has the registration or
-// the charter. They ask the log of the service, or another copy of it (--log), or believe a file
-// alone that has the proof (--proof; see tlog.Stage.Prove):
+// With --counted, verify.py and verify.mjs also check that the public log has the registration or
+// the charter. They ask the log of the service or another copy of it (--log), or read the proof in
+// a file (--proof; see tlog.Stage.Prove):
 //
 //	ok     entry: it is in the log's look-up
 //	ok     inclusion: it is entry 12 of the 512 that the checkpoint signs
@@ -21,19 +21,18 @@
 //	since then: it counts as own, says the look-up
 //	counted registration by 2026-11-20, entry 12 of www.base.example/log at 512
 //
-// The line since then is there for an entry that was corrected, and is not signed. The date is
-// that of the verification whose checkpoint proves the entry: by then it was counted, and a proof
-// under a later checkpoint has a later date. An answer costs at most six files of the log, each of
-// at most 1 MiB and within 20 seconds; no redirect is followed.
+// The line "since then" is about an entry that was corrected, and is not signed. The date is that
+// of the verification whose checkpoint proves the entry: a proof under a later checkpoint has a
+// later date. A check reads at most six files of the log, each of at most 1 MiB and within 20
+// seconds, and follows no redirect.
 //
-// They exit with 0 where all is valid, 1 where a step fails, and 2 where nothing could be checked:
-// the input or a file of the log cannot be read, or a key is missing. A receipt may be in
-// {"verify": …}, as it is sent to the service. For a receipt the outcome is the service's own
-// verdict. A registration and a charter are not signed, so that nothing but their hash is checked
-// without the log.
+// They exit with 0 if all is valid, 1 if a step fails, and 2 if nothing could be checked: the input
+// or a file of the log cannot be read, or a key is missing. A receipt may be in {"verify": …}, as
+// it is sent to the service; the outcome is the service's own verdict. A registration and a charter
+// are not signed: without the log, only their hash is checked.
 //
-// The programs are templates. What they have in double square brackets is filled in when they are
-// published: the keys of the service, and the names and limits of the tables.
+// The programs are templates. generate fills in what is in double square brackets: the keys of the
+// service, and the names and limits of the tables.
 package kit
 
 import (
@@ -52,11 +51,9 @@ import (
 var programs embed.FS
 
 // Program is the text of the program with this file name, filled in for a service at baseURL. keys
-// are the base64 texts of the keys that it publishes, the current one first. There may be none:
-// then the program asks for one when it meets a signature.
-//
-// logKeys are the verifier keys of the public log in the order of their use, of which there may be
-// none as well.
+// are the base64 texts of the keys that it publishes, the current one first. Without keys the
+// program asks for one when it meets a signature. logKeys are the verifier keys of the public log in
+// the order of their use, and may be empty too.
 func Program(name, baseURL string, keys, logKeys []string) ([]byte, error) {
 	text, err := fs.ReadFile(programs, name)
 	if err != nil {

@@ -98,28 +98,3 @@ func TestRotateLogKey(t *testing.T) {
 		t.Errorf("no block: %v\n%s", err, got)
 	}
 }
-
-// FuzzRotateKey: an edit of any text gives the same service with another key, or an error.
-func FuzzRotateKey(f *testing.F) {
-	for _, block := range []string{
-		"receipt_keys:\n  current: \"\"\n  retired: []\n",
-		"receipt_keys:\n  current: " + secondKey + "\n  retired:\n  - public_key: " + thirdKey + "\n    retired_on: 2026-01-31\n",
-	} {
-		f.Add(withBlocks(f, block, noLog))
-	}
-	f.Fuzz(func(t *testing.T, text string) {
-		got, err := RotateKey([]byte(text), firstKey, "2026-11-20")
-		if err != nil {
-			return
-		}
-		before, _ := decodeService([]byte(text))
-		after, err := decodeService(got)
-		if err != nil || after.ReceiptKeys.Current != firstKey {
-			t.Fatalf("%q becomes %q: %v", text, got, err)
-		}
-		added := len(after.ReceiptKeys.Retired) - len(before.ReceiptKeys.Retired)
-		if before.ReceiptKeys.Current != "" != (added == 1) || added > 1 {
-			t.Errorf("%d keys were retired: %q", added, got)
-		}
-	})
-}

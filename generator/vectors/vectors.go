@@ -1,6 +1,6 @@
 // Package vectors holds the conformance vectors of canonical strings, which are published as
-// /vectors/canon-v0.json: inputs with what every implementation must make of them. Whoever writes a
-// client, a verifier or another host tests it with them. This project's own hosts read them too.
+// /vectors/canon-v0.json: inputs with what every implementation must make of them. They test
+// clients, verifiers and hosts, this project's own hosts too.
 //
 // The file is one JSON object, with one vector in a line. It depends on no content: receipts are
 // issued by www.example.org, under test keys whose secrets are public. A vector of registrations,
